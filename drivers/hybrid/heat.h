@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The bounded LRU list of accessed extents (wu-reddy section II): what is on it is
+ * hot and a candidate for migration; what is mapped but not on it is cold.
+ *
+ * Pure; the caller serialises (one mutex in the balancer, never on the I/O path:
+ * accesses come in batches out of per-CPU rings).
+ */
+#ifndef _HYBRID_HEAT_H
+#define _HYBRID_HEAT_H
+
+#include <linux/types.h>
+#include <linux/list.h>
+#include <linux/xarray.h>
+
+struct hy_heat_node {
+	struct list_head lru;
+	u64 le;
+	u32 accesses;		/* aged: halved by hy_heat_age() */
+	u8 member;		/* where the last access went */
+	u64 moved_at;		/* caller's clock when it last migrated, 0: never */
+};
+
+struct hy_heat {
+	struct list_head lru;	/* most recently accessed first */
+	struct xarray by_extent;
+	u32 nr;
+	u32 max;
+};
+
+void hy_heat_init(struct hy_heat *heat, u32 max);
+void hy_heat_destroy(struct hy_heat *heat);
+void hy_heat_resize(struct hy_heat *heat, u32 max);
+
+/* An access; may allocate (@gfp), reuses the coldest node when full; best effort. */
+void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, gfp_t gfp);
+bool hy_heat_is_hot(struct hy_heat *heat, u64 le);
+/* The extent is at another member now. */
+void hy_heat_moved(struct hy_heat *heat, u64 le, unsigned int member, u64 now);
+void hy_heat_forget(struct hy_heat *heat, u64 le);
+void hy_heat_age(struct hy_heat *heat);
+
+/**
+ * hy_heat_pick - the best extents to move off a member
+ * @heat: the list
+ * @member: where they are now
+ * @now: the caller's clock
+ * @cooldown: an extent that moved less than this ago stays
+ * @le: filled
+ * @max: how many at most
+ *
+ * Most recently accessed first, at most a bounded number of nodes looked at.
+ * Return: how many.
+ */
+unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown,
+			  u64 *le, unsigned int max);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Policies decide, they never act: they see a snapshot and return placements,
+ * targets and tokens.  No I/O, no metadata, no floating point, no clock: pure,
+ * also built in userspace by tests/unit and tests/sim.
+ *
+ * Shares and targets are in parts per million of the requests.
+ *
+ * Locking: the caller serialises all calls on one policy (hy_pool.policy_lock, a
+ * spinlock), so nothing here sleeps or allocates but create and destroy.
+ */
+#ifndef _HYBRID_POLICY_H
+#define _HYBRID_POLICY_H
+
+#include <linux/types.h>
+#include <evenkeel/hybrid_format.h>
+
+#define HY_PPM	1000000u
+
+/**
+ * struct hy_dev_snap - what a policy sees of a member
+ * @usable: may new extents go there (state active)
+ * @requests: foreground requests that completed in the period
+ * @share: of all requests in the period, in ppm; Q_i of equation (1)
+ * @mean_ns: mean response time over both directions in the period, 0: no requests
+ * @read_ns: as @mean_ns, reads only
+ * @write_ns: writes only
+ * @ewma_ns: exponential average over both directions, 0: none yet
+ * @occupancy_ns: integral of requests in flight
+ * @background_ns: device time taken by migration
+ * @extents: physical extents
+ * @free: of them free
+ */
+struct hy_dev_snap {
+	bool usable;
+	u64 requests;
+	u32 share;
+	u64 mean_ns;
+	u64 read_ns;
+	u64 write_ns;
+	u64 ewma_ns;
+	u64 occupancy_ns;
+	u64 background_ns;
+	u32 extents;
+	u32 free;
+};
+
+struct hy_snapshot {
+	u64 period_ns;
+	unsigned int nr;
+	struct hy_dev_snap dev[EK_MAX_MEMBERS];
+};
+
+/**
+ * struct hy_decision - what it wants until the next period
+ * @target: P_i in ppm, sums to HY_PPM
+ * @receive: tokens: extents that a member should take in
+ * @give: tokens: extents that should leave it; sums to what @receive sums to
+ *
+ * Consumed by allocation first (hy_policy_place()), the rest by migration from
+ * givers to receivers; nothing rolls over.
+ */
+struct hy_decision {
+	u32 target[EK_MAX_MEMBERS];
+	u32 receive[EK_MAX_MEMBERS];
+	u32 give[EK_MAX_MEMBERS];
+};
+
+struct hy_policy;
+
+/**
+ * struct hy_policy_ops - a policy
+ * @name: as in the table line
+ * @size: of its private part
+ * @init: set defaults for policy->nr members
+ * @set: change a parameter; *reason set to a static text on error.
+ *	-ENOENT: not a key of this policy; -EINVAL: bad value
+ * @emit: "key value ..." of what differs from the defaults, snprintf-like
+ * @period: a period has ended; NULL: nothing to decide
+ * @place: member for logical extent @le among those with @snap->dev[].usable and
+ *	free space; -1 when there is none.  @tokens are what is left of the decision
+ *	and are taken from here
+ */
+struct hy_policy_ops {
+	const char *name;
+	size_t size;
+	void (*init)(struct hy_policy *policy);
+	int (*set)(struct hy_policy *policy, const char *key, const char *value,
+		   const char **reason);
+	int (*emit)(const struct hy_policy *policy, char *buf, size_t len);
+	void (*period)(struct hy_policy *policy, const struct hy_snapshot *snap,
+		       struct hy_decision *decision);
+	int (*place)(struct hy_policy *policy, const struct hy_snapshot *snap,
+		     struct hy_decision *tokens, u64 le);
+};
+
+struct hy_policy {
+	const struct hy_policy_ops *ops;
+	unsigned int nr;		/* members */
+	void *priv;
+};
+
+/**
+ * hy_policy_create - make a policy
+ * @name: wardrop, static, stripe or fill
+ * @nr: members, 1 to EK_MAX_MEMBERS
+ * @policy: set on success
+ *
+ * Context: sleeps (GFP_KERNEL).
+ * Return: 0; -ENOENT: no such policy; -ENOMEM.
+ */
+int hy_policy_create(const char *name, unsigned int nr, struct hy_policy **policy);
+void hy_policy_destroy(struct hy_policy *policy);
+
+int hy_policy_set(struct hy_policy *policy, const char *key, const char *value,
+		  const char **reason);
+/* As snprintf(): may return more than @len. */
+int hy_policy_emit(const struct hy_policy *policy, char *buf, size_t len);
+/* How many words hy_policy_emit() gives. */
+unsigned int hy_policy_nr_args(const struct hy_policy *policy);
+
+/* @decision gets the targets and tokens; a policy without a period gives its fixed targets. */
+void hy_policy_period(struct hy_policy *policy, const struct hy_snapshot *snap,
+		      struct hy_decision *decision);
+int hy_policy_place(struct hy_policy *policy, const struct hy_snapshot *snap,
+		    struct hy_decision *tokens, u64 le);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The extent map's 64-bit entry: member, physical extent, a validity bit per
+ * granule.  Pure: also builds in userspace.
+ */
+#ifndef _EVENKEEL_ENTRY_H
+#define _EVENKEEL_ENTRY_H
+
+#include <linux/types.h>
+#include <evenkeel/hybrid_format.h>
+
+/**
+ * ek_entry_make - put an entry together
+ * @member: index of the member, 0 to 31
+ * @pe: physical extent on it, below EK_MAX_MEMBER_EXTENTS
+ * @valid: a bit per granule that has been written
+ */
+static inline u64 ek_entry_make(unsigned int member, u32 pe, u32 valid)
+{
+	return (u64)member << EK_ENTRY_MEMBER_SHIFT |
+	       (u64)(pe + 1) << EK_ENTRY_PHYS_SHIFT | valid;
+}
+
+static inline bool ek_entry_mapped(u64 e)
+{
+	return e >> EK_ENTRY_PHYS_SHIFT;
+}
+
+static inline unsigned int ek_entry_member(u64 e)
+{
+	return e >> EK_ENTRY_MEMBER_SHIFT;
+}
+
+/* Only meaningful for a mapped entry. */
+static inline u32 ek_entry_pe(u64 e)
+{
+	return ((e >> EK_ENTRY_PHYS_SHIFT) & EK_MAX_MEMBER_EXTENTS) - 1;
+}
+
+static inline u32 ek_entry_valid(u64 e)
+{
+	return e & EK_ENTRY_VALID_MASK;
+}
+
+/* Where an entry points, without its validity. */
+static inline u64 ek_entry_place(u64 e)
+{
+	return e & ~EK_ENTRY_VALID_MASK;
+}
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The extent map in memory: logical extent -> 64-bit entry (entry.h), in pages of
+ * EK_PAGE_ENTRIES that are absent (all zero), on media and not loaded, or loaded.
+ *
+ * Lookup and update take no lock: entries change by compare-and-exchange, pages
+ * are found under RCU and stay until ek_map_destroy().  A page remembers which
+ * of its entries changed since the committer last took them; pages with such
+ * entries hang on a lockless list.
+ *
+ * Pure: also builds in userspace through the shim of tests/unit.
+ */
+#ifndef _EVENKEEL_EXTENT_MAP_H
+#define _EVENKEEL_EXTENT_MAP_H
+
+#include <linux/types.h>
+#include <linux/bitmap.h>
+#include <linux/llist.h>
+#include <linux/xarray.h>
+#include <evenkeel/entry.h>
+
+/**
+ * struct ek_map_page - a loaded page of the map
+ * @index: which one
+ * @flags: EK_MAP_PAGE_*
+ * @changed_node: on ek_map.changed while any bit of @changed may be set
+ * @dirty_node: the committer's own list of pages that differ from the media
+ * @changed: entries changed since ek_map_take_changed() last saw them
+ * @entry: EK_PAGE_ENTRIES entries, host byte order, a page of memory
+ */
+struct ek_map_page {
+	u64 index;
+	unsigned long flags;
+	struct llist_node changed_node;
+	struct list_head dirty_node;
+	DECLARE_BITMAP(changed, EK_PAGE_ENTRIES);
+	u64 *entry;
+};
+
+#define EK_MAP_PAGE_LISTED	0	/* bit: on the changed list */
+#define EK_MAP_PAGE_DIRTY	1	/* bit: on the committer's dirty list */
+
+/**
+ * struct ek_map - an extent map
+ * @nr_extents: logical extents, the first that lookup refuses
+ * @pages: loaded pages by index
+ * @changed: pages with changed entries
+ * @absent: called under RCU for a page that is not loaded; true when the media
+ *	hold nothing for it either.  Must not sleep.
+ * @ctx: handed to @absent
+ * @nr_loaded: pages in memory
+ */
+struct ek_map {
+	u64 nr_extents;
+	struct xarray pages;
+	struct llist_head changed;
+	bool (*absent)(void *ctx, u64 index);
+	void *ctx;
+	atomic64_t nr_loaded;
+};
+
+void ek_map_init(struct ek_map *map, u64 nr_extents,
+		 bool (*absent)(void *ctx, u64 index), void *ctx);
+void ek_map_destroy(struct ek_map *map);
+
+/* Memory that the map's loaded pages take, in bytes. */
+u64 ek_map_memory(struct ek_map *map);
+
+/**
+ * ek_map_lookup - an extent's entry
+ * @map: the map
+ * @le: logical extent
+ * @entry: set to the entry, 0 when not mapped
+ *
+ * Context: any; takes no lock.
+ * Return: 0; -EAGAIN when the page is on the media and must be loaded first
+ * (ek_map_insert_page()); -ERANGE past the end.
+ */
+int ek_map_lookup(struct ek_map *map, u64 le, u64 *entry);
+
+/**
+ * ek_map_prepare - make sure that the page of an extent is in memory
+ * @map: the map
+ * @le: logical extent
+ * @gfp: for a new, zeroed page where the media hold none
+ *
+ * Context: may sleep if @gfp lets it.
+ * Return: 0, -ENOMEM, -EAGAIN when it must be loaded from the media, -ERANGE.
+ */
+int ek_map_prepare(struct ek_map *map, u64 le, gfp_t gfp);
+
+/**
+ * ek_map_insert_page - add a page that was read from the media
+ * @map: the map
+ * @index: of the page
+ * @media: its content; NULL for a page of zeroes
+ * @gfp: for the page
+ *
+ * Context: may sleep if @gfp lets it; several callers may race for one page.
+ * Return: 0 (also if it was there already, which is then kept), -ENOMEM.
+ */
+int ek_map_insert_page(struct ek_map *map, u64 index, const struct ek_page *media, gfp_t gfp);
+
+/**
+ * ek_map_cmpxchg - change an entry if it is what the caller thinks
+ * @map: the map
+ * @le: logical extent; its page is in memory
+ * @old: expected entry
+ * @new: the one to put there
+ *
+ * A successful change is fully ordered and remembered for the committer: the
+ * entry is changed first, then marked, so whoever takes the mark sees the entry.
+ *
+ * Context: any; takes no lock.
+ * Return: what was there: @old on success.
+ */
+u64 ek_map_cmpxchg(struct ek_map *map, u64 le, u64 old, u64 new);
+
+/**
+ * ek_map_set_valid - set validity bits while the extent is still at a place
+ * @map: the map
+ * @le: logical extent; its page is in memory
+ * @place: ek_entry_place() that the data was written to
+ * @bits: granules to be made valid
+ *
+ * Context: any; takes no lock.
+ * Return: true if the extent still was there.
+ */
+bool ek_map_set_valid(struct ek_map *map, u64 le, u64 place, u32 bits);
+
+/**
+ * ek_map_uncommitted - may the page of this extent hold changes not yet taken?
+ * @map: the map
+ * @le: logical extent
+ *
+ * True errs on the safe side: any extent of the page counts.
+ * Context: any; takes no lock.
+ */
+bool ek_map_uncommitted(struct ek_map *map, u64 le);
+
+/**
+ * ek_map_take_changed - visit and forget every change
+ * @map: the map
+ * @fn: called with a page, the extent and the entry as it is now; an error ends
+ *	the walk
+ * @ctx: for @fn
+ *
+ * One caller at a time.  A change that races is either seen here or stays marked
+ * for the next call.  After an error what was not visited stays marked; what was
+ * visited must be marked again by ek_map_mark_changed() if it did not get to the
+ * media.
+ *
+ * Context: as @fn.
+ * Return: 0 or @fn's error.
+ */
+int ek_map_take_changed(struct ek_map *map,
+			int (*fn)(void *ctx, struct ek_map_page *page, u64 le, u64 entry),
+			void *ctx);
+
+/* As above for one page: clears its marks and visits what they covered. */
+int ek_map_take_page(struct ek_map *map, struct ek_map_page *page,
+		     int (*fn)(void *ctx, struct ek_map_page *page, u64 le, u64 entry),
+		     void *ctx);
+
+/* Mark an extent changed (again).  Any context; its page is in memory. */
+void ek_map_mark_changed(struct ek_map *map, u64 le);
+
+/* Is any change not yet taken? */
+static inline bool ek_map_has_changes(struct ek_map *map)
+{
+	return !llist_empty(&map->changed);
+}
+
+/* The loaded page of an index, or NULL.  Any context. */
+struct ek_map_page *ek_map_page(struct ek_map *map, u64 index);
+
+/* Encode a loaded page's entries into @media (header left to the store). */
+void ek_map_page_encode(const struct ek_map_page *page, struct ek_page *media);
+
+#endif

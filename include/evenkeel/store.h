@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The metadata store: superblocks, page tables, pages in two slots and the
+ * journal of one pool, on one or two mirrored areas (hybrid_format.h).
+ *
+ * It knows bytes, not devices: its user gives it the I/O.  It knows no locks
+ * either: one committer calls it; only ek_store_read_page() and
+ * ek_store_page_absent() may run beside the committer, for pages that it is not
+ * writing.  Pure: also builds in userspace, where every crash point is tried.
+ *
+ * Order (DESIGN.md, rule 7): the *user* flushes the members between collecting
+ * changes and ek_store_tx_commit() / ek_store_ckpt_commit().
+ */
+#ifndef _EVENKEEL_STORE_H
+#define _EVENKEEL_STORE_H
+
+#include <linux/types.h>
+#include <evenkeel/hybrid_format.h>
+#include <evenkeel/space_map.h>
+
+#define EK_IO_PREFLUSH	0x1	/* all completed before is durable first */
+#define EK_IO_FUA	0x2	/* and this when it completes */
+
+/**
+ * struct ek_store_io - how the store reaches its areas
+ * @read: read @len bytes (a multiple of 4096) at byte @offset of an area; waits
+ * @write: begin to write; @buf stays untouched until @wait; errors may come then
+ * @wait: wait for all begun writes of an area; 0 or the first error among them
+ * @flush: make all completed writes of an area durable; waits
+ *
+ * Context: may sleep.  Byte offsets are relative to the area's start.
+ */
+struct ek_store_io {
+	int (*read)(void *ctx, unsigned int area, u64 offset, void *buf, size_t len);
+	int (*write)(void *ctx, unsigned int area, u64 offset, const void *buf,
+		     size_t len, unsigned int flags);
+	int (*wait)(void *ctx, unsigned int area);
+	int (*flush)(void *ctx, unsigned int area);
+};
+
+/**
+ * struct ek_store_params - what a new pool is to be
+ * @pool_uuid: its name for good
+ * @extent_sectors: extent size
+ * @nr_extents: logical extents to make room for
+ * @area_bytes: size of each metadata area
+ * @nr_meta: metadata areas
+ * @nr_members: members
+ * @member_uuid: theirs
+ * @member_extents: physical extents of each
+ * @policy: as in the table line, NUL terminated
+ */
+struct ek_store_params {
+	u8 pool_uuid[EK_UUID_SIZE];
+	u32 extent_sectors;
+	u64 nr_extents;
+	u64 area_bytes[EK_MAX_META];
+	u32 nr_meta;
+	u32 nr_members;
+	u8 member_uuid[EK_MAX_MEMBERS][EK_UUID_SIZE];
+	u32 member_extents[EK_MAX_MEMBERS];
+	const char *policy;
+};
+
+struct ek_store;	/* opaque; drivers/lib/store.c */
+
+/* Smallest metadata area, in bytes, for these extents: what create tools carve. */
+u64 ek_store_area_bytes(u64 nr_extents, u32 nr_members, const u32 *member_extents);
+
+/**
+ * ek_store_format - write an empty pool
+ *
+ * Superblock 0, generation 1, last, with PREFLUSH and FUA, so that a crash leaves
+ * either nothing (magic not there) or an empty pool.  Labels are not its business.
+ * Return: 0, -ENOSPC when an area is too small, an I/O error.
+ */
+int ek_store_format(const struct ek_store_io *io, void *ctx, const struct ek_store_params *p);
+
+/**
+ * ek_store_open - read the superblocks and page table
+ * @io: I/O
+ * @ctx: for @io
+ * @area_bytes: sizes of the areas
+ * @areas: bit per area that is there (one of two may be lost)
+ * @store: set on success
+ * @reason: set to a static text on failure, never NULL then
+ *
+ * Every field is checked before use.  The area with the highest generation (then
+ * the longest valid journal) is the authority; one that is stale (meta_stale or an
+ * older generation than crash order can explain) is left out and its bit shows in
+ * ek_store_stale().
+ * Return: 0; -ENODATA: zeroes where superblocks belong (to be formatted);
+ * -EUCLEAN: damaged; -EPROTONOSUPPORT: unknown version or incompat bit; -ENOMEM; I/O error.
+ */
+int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
+		  unsigned int areas, struct ek_store **store, const char **reason);
+void ek_store_close(struct ek_store *store);
+
+/* The superblock as read or last written; multi-byte fields little-endian. */
+const struct ek_super *ek_store_super(const struct ek_store *store);
+unsigned int ek_store_stale(const struct ek_store *store);	/* bit per area left out */
+unsigned int ek_store_areas(const struct ek_store *store);	/* bit per area in use */
+u64 ek_store_generation(const struct ek_store *store);
+u64 ek_store_journal_used(const struct ek_store *store);	/* blocks */
+u64 ek_store_journal_blocks(const struct ek_store *store);
+
+/**
+ * ek_store_load_space - read one member's space map from its pages
+ * Return: 0, -EUCLEAN, -EIO (both areas failed), -ENOMEM.
+ */
+int ek_store_load_space(struct ek_store *store, unsigned int member, struct ek_space *space);
+
+/**
+ * ek_store_replay - hand out the journal's records in order
+ * @store: opened
+ * @map: an extent's entry became this
+ * @free: physical extents of a member became free
+ * @ctx: for both; an error from either ends the replay and is returned
+ *
+ * Reads only.  Bounded by the journal's size.  Records are checked (types, ranges,
+ * members) before they are handed out: -EUCLEAN otherwise.  Where the areas'
+ * journals differ in length after a crash, the shorter is brought up to the longer
+ * before this returns.
+ */
+int ek_store_replay(struct ek_store *store,
+		    int (*map)(void *ctx, u64 le, u64 entry),
+		    int (*free)(void *ctx, unsigned int member, u32 pe, u32 count),
+		    void *ctx);
+
+/* Does the media hold nothing for this page?  Any context. */
+bool ek_store_page_absent(const struct ek_store *store, u64 index);
+
+/**
+ * ek_store_read_page - read and check a page
+ * Falls back to the other area when one fails or its checksum is wrong.
+ * Context: may sleep; several at once.
+ * Return: 0, -EUCLEAN, -EIO.  An absent page reads as zeroes.
+ */
+int ek_store_read_page(struct ek_store *store, u64 index, struct ek_page *page);
+
+/**
+ * ek_store_tx_add - collect a record of the next journal transaction
+ * Return: 0; -ENOSPC: the journal can't hold it: ek_store_tx_abort() and checkpoint.
+ */
+int ek_store_tx_add_map(struct ek_store *store, u64 le, u64 entry);
+int ek_store_tx_add_free(struct ek_store *store, unsigned int member, u32 pe, u32 count);
+void ek_store_tx_abort(struct ek_store *store);
+
+/**
+ * ek_store_tx_commit - make the collected records durable
+ * Several blocks are written side by side, all but the first part's last with FUA;
+ * a transaction of which any block is missing does not count.
+ * Return: 0 when durable on every area in use.  An area that fails is marked stale in
+ * the other's superblock *before* this returns 0; when none is left, -EIO, and the
+ * store refuses writes from then on.
+ */
+int ek_store_tx_commit(struct ek_store *store);
+
+/**
+ * ek_store_ckpt_begin - begin a checkpoint
+ * ek_store_ckpt_page - write one page to the slot not in use; the image is copied
+ *	or written before this returns, the header filled in here
+ * ek_store_ckpt_commit - flush, then page table and superblock of the next
+ *	generation; the journal is empty from then on.  @flags: EK_SUPER_*
+ * ek_store_ckpt_abort - forget it: the generation before goes on
+ */
+int ek_store_ckpt_begin(struct ek_store *store);
+int ek_store_ckpt_page(struct ek_store *store, u64 index, struct ek_page *image);
+int ek_store_ckpt_commit(struct ek_store *store, u32 flags);
+void ek_store_ckpt_abort(struct ek_store *store);
+
+/* Page index of a member's space map page. */
+u64 ek_store_space_index(const struct ek_store *store, unsigned int member, u32 page);
+
+/* Written with the next checkpoint. */
+int ek_store_set_policy(struct ek_store *store, const char *policy);
+int ek_store_set_member_state(struct ek_store *store, unsigned int member, u32 state);
+
+#endif
