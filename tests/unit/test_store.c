@@ -43,6 +43,7 @@ struct player {
 	const struct player *base;	/* whose crash this one recovers from */
 	int depth;
 	unsigned int nested;		/* one in so many recoveries is cut itself */
+	unsigned int failing;		/* areas that fail: alone they needn't be up to date */
 };
 
 static u64 recoveries, events, leveled, retried;
@@ -528,7 +529,7 @@ static void crash_one(struct player *p, unsigned int how)
 		return;
 	recover(p, how, p->mask);
 	if (full == 3 && p->mask == 3)
-		recover(p, how, 1 + rnd(2));
+		recover(p, how, p->failing ? 3 & ~p->failing : 1 + rnd(2));
 	else if (full == 3)
 		recover(p, how, 3);
 	if (ktap_failing())
@@ -833,6 +834,86 @@ static void errors_both(void)
 	errors(2, BOTH);
 }
 
+/* An area fails for good, and power is lost at any event before or after. */
+static void crash_after_error(void)
+{
+	struct player *p;
+	unsigned int i, run;
+
+	recoveries = 0;
+	events = 0;
+	for (run = 0; run < 16 && !ktap_failing(); run++) {
+		p = calloc(1, sizeof(*p));
+		p->m = media_new(2, area_bytes() + 8192);
+		p->mask = 3;
+		p->failing = 1 + run % 2;
+		CHECK(!format(p->m));
+		if (open_player(p)) {
+			p->running = true;
+			p->m->hook = crash_hook;
+			p->m->ctx = p;
+			p->m->fate = run % 3;
+			i = p->failing >> 1;
+			p->m->fail_at[i] = p->m->writes[i] + 1 + run;
+			p->m->fail_on[i] = run % 4;
+			for (i = 0; i < 5 + run / 2 && !ktap_failing(); i++)
+				CHECK(!step(p));
+			p->m->hook = NULL;
+			if (!ktap_failing())
+				CHECK(ek_store_stale(p->store) == p->failing);
+		}
+		close_player(p);
+		media_free(p->m);
+		free(p);
+	}
+	ktap_note("%llu events, %llu recoveries", (unsigned long long)events,
+		  (unsigned long long)recoveries);
+}
+
+/* One area fails, later the other one. */
+static void errors_in_turn(void)
+{
+	unsigned int run, refused = 0;
+
+	for (run = 0; run < 400 && !ktap_failing(); run++) {
+		struct player *p = calloc(1, sizeof(*p)), *q = calloc(1, sizeof(*q));
+		struct allowed a = { .nr = 0 };
+		struct media *m = media_new(2, area_bytes() + 8192);
+		unsigned int i, first = rnd(2);
+		int r = 0;
+
+		p->m = m;
+		p->mask = 3;
+		CHECK(!format(m));
+		if (open_player(p)) {
+			p->running = true;
+			m->fate = rnd(3);
+			for (i = 0; i < 2; i++)
+				m->fail_on[i] = true;
+			m->fail_at[first] = m->writes[first] + 1 + rnd(15);
+			m->fail_at[!first] = m->fail_at[first] + rnd(10);
+			for (i = 0; i < 20 && !r; i++)
+				r = step(p);
+			CHECK(r, "no area is left, yet all went well");
+			refused += ek_store_writable(p->store) == -EIO;
+		}
+		close_player(p);
+		q->m = media_crash(m, CRASH_NONE);
+		q->mask = 3;
+		allowed_after(p, &a);
+		if (open_player(q)) {
+			CHECK(is_allowed(q, &a), "run %u", run);
+			check_space(q);
+		}
+		close_player(q);
+		media_free(q->m);
+		media_free(m);
+		free(p);
+		free(q);
+	}
+	CHECK(refused > 100);
+}
+
 /* ---- two areas ---- */
 
 static int open_both(struct media *m, unsigned int areas)
@@ -994,6 +1075,9 @@ int main(int argc, char **argv)
 	ktap_run("store: every write of area 0 fails, area 1 goes on", errors_first);
 	ktap_run("store: every write of area 1 fails, area 0 goes on", errors_second);
 	ktap_run("store: every write of both areas fails", errors_both);
+	ktap_run("store: an area fails, power is lost at every event around it",
+		 crash_after_error);
+	ktap_run("store: one area fails, then the other one", errors_in_turn);
 	ktap_run("store: areas that went on without each other are refused", split_brain);
 	ktap_run("store: pages damaged on one area are read from the other", page_fallback);
 	return ktap_done();
