@@ -13,7 +13,7 @@
 
 struct media_block {
 	int ref;
-	u8 data[EK_BLOCK_SIZE];
+	u8 data[EK_BLOCK_SIZE] __attribute__((aligned(8)));
 };
 
 struct media_write {

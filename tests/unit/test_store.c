@@ -504,7 +504,9 @@ static void recover(const struct player *base, unsigned int how, unsigned int ma
 	/* One area alone that was only read: which of the two is found next is open. */
 	if (!p->wrote && mask != full)
 		goto freed;
-	if (rnd(2))
+	if (mask == full && full == 3 && !base->failing)
+		p->mask = 1 + rnd(3);
+	else if (rnd(2))
 		p->mask = full;
 	p->candidate = p->acked;
 	allow(&b, &p->candidate);
