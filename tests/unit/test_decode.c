@@ -343,6 +343,86 @@ static void forged_table(void)
 	free(seen);
 }
 
+/* Three transactions of 1, 3 and 1 blocks. */
+static void make_journal(struct ek_journal_block *b)
+{
+	static const u32 parts[] = { 1, 3, 1 };
+	u32 tx, part, prev = 0;
+
+	memset(b, 0, 5 * sizeof(*b));
+	for (tx = 0; tx < 3; tx++)
+		for (part = 0; part < parts[tx]; part++, b++) {
+			b->magic = cpu_to_le32(EK_JOURNAL_MAGIC);
+			b->generation = cpu_to_le64(7);
+			b->sequence = cpu_to_le64(tx + 1);
+			b->nonce = cpu_to_le64(100 + tx);
+			b->part = cpu_to_le32(part);
+			b->parts = cpu_to_le32(parts[tx]);
+			b->nr_records = cpu_to_le32(1);
+			b->prev_csum = cpu_to_le32(prev);
+			prev = ek_checksum(b, sizeof(*b), &b->csum);
+			b->csum = cpu_to_le32(prev);
+		}
+}
+
+/* The second transaction's block @part is forged, checksums of what follows kept right. */
+static u64 prefix_with(unsigned int part, void (*forge)(struct ek_journal_block *))
+{
+	struct ek_journal_block *b = calloc(5, sizeof(*b));
+	struct ek_journal journal;
+	unsigned int i;
+
+	make_journal(b);
+	forge(b + 1 + part);
+	for (i = 1 + part; i < 5; i++) {
+		if (i > 1 + part)
+			b[i].prev_csum = b[i - 1].csum;
+		b[i].csum = cpu_to_le32(ek_checksum(&b[i], sizeof(b[i]), &b[i].csum));
+	}
+	/* Without the third one, which would prove damage. */
+	memset(b + 4, 0, sizeof(*b));
+	CHECK(!ek_journal_scan(b, 5, 7, &journal));
+	free(b);
+	return journal.used;
+}
+
+static void as_it_is(struct ek_journal_block *b) { }
+static void other_nonce(struct ek_journal_block *b) { b->nonce ^= 1; }
+static void other_chain(struct ek_journal_block *b) { b->prev_csum ^= 1; }
+static void other_generation(struct ek_journal_block *b) { b->generation = 6; }
+static void other_sequence(struct ek_journal_block *b) { b->sequence = 1; }
+static void other_part(struct ek_journal_block *b) { b->part ^= 1; }
+static void other_parts(struct ek_journal_block *b) { b->parts = 4; }
+static void other_magic(struct ek_journal_block *b) { b->magic ^= 1; }
+static void too_many(struct ek_journal_block *b) { b->nr_records = EK_JOURNAL_RECORDS + 1; }
+
+static void whole_transactions(void)
+{
+	static void (*const forge[])(struct ek_journal_block *) = {
+		other_chain, other_generation, other_sequence, other_part, other_parts,
+		other_magic, too_many,
+	};
+	struct ek_journal_block *b = calloc(5, sizeof(*b));
+	struct ek_journal journal;
+	unsigned int i, part;
+
+	for (part = 0; part < 3; part++) {
+		CHECK(prefix_with(part, as_it_is) == 4);
+		CHECK(prefix_with(part, other_nonce) == 1, "part %u", part);
+		for (i = 0; i < ARRAY_SIZE(forge); i++)
+			CHECK(prefix_with(part, forge[i]) == 1, "forgery %u, part %u", i, part);
+	}
+	make_journal(b);
+	CHECK(!ek_journal_scan(b, 5, 7, &journal) && journal.used == 5 &&
+	      journal.transactions == 3);
+	CHECK(!ek_journal_scan(b, 3, 7, &journal) && journal.used == 1, "cut by the end");
+	CHECK(!ek_journal_scan(b, 5, 8, &journal) && !journal.used, "an older generation's");
+	CHECK(ek_journal_scan(b, 5, 6, &journal) == -EUCLEAN, "a later generation's");
+	b[2].csum ^= 1;
+	CHECK(ek_journal_scan(b, 5, 7, &journal) == -EUCLEAN, "one beyond the missing one");
+	free(b);
+}
+
 /* No memory at any point of opening and reading. */
 static void no_memory(void)
 {
@@ -379,6 +459,7 @@ int main(int argc, char **argv)
 	ktap_run("decode: pages of another place, a later generation, with any entry",
 		 forged_pages);
 	ktap_run("decode: page tables with any states", forged_table);
+	ktap_run("decode: a transaction counts whole or not at all", whole_transactions);
 	ktap_run("decode: allocation failures while opening", no_memory);
 	return ktap_done();
 }

@@ -412,8 +412,18 @@ static int add_records(struct player *p)
 	return r ? r : each_free(p, add_free);
 }
 
+/* Will the store write a superblock before the next transaction? */
+static bool settles(const struct ek_store *store)
+{
+	const struct ek_super *sb = ek_store_super(store);
+
+	return le32_to_cpu(sb->flags) & EK_SUPER_CLEAN ||
+	       le32_to_cpu(sb->meta_stale) != ek_store_stale(store);
+}
+
 static int commit(struct player *p)
 {
+	bool settle = settles(p->store);
 	int r = add_records(p);
 
 	if (r == -ENOSPC) {
@@ -424,25 +434,44 @@ static int commit(struct player *p)
 		return r;
 	begin(p);
 	r = ek_store_tx_commit(p->store);
-	if (r)
+	if (r) {
+		CHECK(settle || ek_store_writable(p->store) == -EIO,
+		      "the fate of a journal write is unknown, yet the store goes on");
 		return r;
+	}
 	apply_stored(p);
 	done(p);
 	return 0;
 }
 
-static int change_policy(struct player *p)
+static int set_policy(struct player *p, u32 policy)
 {
 	char text[64];
 
-	p->now.policy = (p->now.policy + 1) % 1000;
-	begin(p);
-	policy_text(p->now.policy, text, sizeof(text));
-	if (ek_store_set_policy(p->store, text))
-		return -EINVAL;
-	if (ek_store_sync_super(p->store))
+	policy_text(policy, text, sizeof(text));
+	p->now.policy = policy;
+	return ek_store_set_policy(p->store, text);
+}
+
+/* Changes of the map that no commit took yet are not part of this. */
+static int change_policy(struct player *p)
+{
+	u32 old = p->now.policy;
+
+	CHECK(!set_policy(p, (old + 1) % 1000));
+	p->candidate = p->acked;
+	p->candidate.policy = p->now.policy;
+	p->under_way = true;
+	if (ek_store_sync_super(p->store)) {
+		if (!ek_store_writable(p->store)) {
+			p->under_way = false;
+			CHECK(!set_policy(p, old));
+		}
 		return -EIO;
-	done(p);
+	}
+	p->acked.policy = p->now.policy;
+	p->under_way = false;
+	p->wrote = true;
 	return 0;
 }
 
@@ -747,7 +776,8 @@ static bool run_with_error(unsigned int nr, unsigned int which, u64 at, bool for
 			p->m->fail_on[area] = for_good;
 		}
 	p->m->fate = fate;
-	for (i = 0; i < 12 && !r && !ktap_failing(); i++)
+	/* Goes on after a checkpoint that failed before its superblock. */
+	for (i = 0; i < 12 && !ek_store_writable(p->store) && !ktap_failing(); i++)
 		r = step(p);
 	for (area = 0; area < nr; area++)
 		if (which & 1u << area && p->m->writes[area] >= p->m->fail_at[area])
@@ -836,6 +866,20 @@ static void errors_both(void)
 	errors(2, BOTH);
 }
 
+/* What was acknowledged is never on one area only without the other being named. */
+static void check_named(struct player *p)
+{
+	struct media *c = media_crash(p->m, CRASH_NONE);
+	u64 bytes[2] = { area_bytes(), area_bytes() };
+	struct ek_store *store;
+	const char *reason;
+
+	if (CHECK(!ek_store_open(&media_io, c, bytes, 3, &store, &reason), "%s", reason))
+		CHECK(ek_store_stale(store) == ek_store_stale(p->store));
+	ek_store_close(store);
+	media_free(c);
+}
+
 /* An area fails for good, and power is lost at any event before or after. */
 static void crash_after_error(void)
 {
@@ -858,8 +902,10 @@ static void crash_after_error(void)
 			i = p->failing >> 1;
 			p->m->fail_at[i] = p->m->writes[i] + 1 + run;
 			p->m->fail_on[i] = run % 4;
-			for (i = 0; i < 5 + run / 2 && !ktap_failing(); i++)
+			for (i = 0; i < 5 + run / 2 && !ktap_failing(); i++) {
 				CHECK(!step(p));
+				check_named(p);
+			}
 			p->m->hook = NULL;
 			if (!ktap_failing())
 				CHECK(ek_store_stale(p->store) == p->failing);
