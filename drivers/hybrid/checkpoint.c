@@ -15,8 +15,6 @@
  */
 #include "hybrid.h"
 
-#define HY_IMAGES	64	/* pages written between two flushes of the members */
-
 /**
  * hy_page_dirty - a page differs from the media
  *
