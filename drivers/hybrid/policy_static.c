@@ -62,7 +62,7 @@ static int static_set(struct hy_policy *policy, const char *key, const char *val
 	int r;
 
 	if (strcmp(key, "shares")) {
-		*reason = "unknown parameter, static has: shares";
+		*reason = "not one of: shares";
 		return -ENOENT;
 	}
 	r = parse_shares(value, share, policy->nr, reason);

@@ -169,8 +169,7 @@ static int wardrop_set(struct hy_policy *policy, const char *key, const char *va
 		if (!strcmp(params[i].key, key))
 			break;
 	if (i == NR_PARAMS) {
-		*reason = "unknown parameter, wardrop has: alpha beta floor deadband step "
-			  "estimator rounding preset";
+		*reason = "not one of: alpha beta floor deadband step estimator rounding preset";
 		return -ENOENT;
 	}
 	if (parse_param(&params[i], value, &v) || (i == FLOOR && v * policy->nr > HY_PPM)) {

@@ -24,15 +24,15 @@
 #include <evenkeel/rtmon.h>
 
 #define EK_RT_UNIT_SHIFT	14
-#define EK_RT_ONE		(1LL << 45)
+#define EK_RT_ONE		((s64)BIT_ULL(45))
 
 /* The averages carry this many binary places, so that 1% of a short time counts. */
 #define EK_RT_EWMA_SHIFT	8
 /* 0.01 as a fraction of 2^20; (EK_RT_MAX_NS << 8) * it fits an s64. */
 #define EK_RT_EWMA_GAIN		10486
 #define EK_RT_EWMA_GAIN_SHIFT	20
-/* What takes longer (36 minutes) counts as this in averages and histograms. */
-#define EK_RT_MAX_NS		((1ULL << 41) - 1)
+/* What takes longer (18 minutes) counts as this in averages and histograms. */
+#define EK_RT_MAX_NS		(BIT_ULL(EK_RT_BUCKETS) - 1)
 
 static inline s64 ek_rt_flight_word(u64 ns)
 {
@@ -59,10 +59,10 @@ static inline u64 ek_rt_clamp(u64 ns)
 	return clamp_t(u64, ns, 1, EK_RT_MAX_NS);
 }
 
-/* @ns of at least 1 */
+/* @ns clamped, so it is in range without a look. */
 static inline unsigned int ek_rt_bucket(u64 ns)
 {
-	return min_t(unsigned int, fls64(ns) - 1, EK_RT_BUCKETS - 1);
+	return fls64(ns) - 1;
 }
 
 /* 0.99 old + 0.01 @ns (wu-reddy section II); the first request sets it.  @ns clamped. */

@@ -123,11 +123,12 @@ u64 ek_rtmon_start(struct ek_rtmon *mon, enum ek_dir dir)
 }
 EXPORT_SYMBOL_GPL(ek_rtmon_start);
 
-static __always_inline void ewma_update(struct ek_rtmon *mon, unsigned int which, u64 ns)
+static __always_inline void ewma_update(struct ek_rt_cpu __percpu *cpu, unsigned int which,
+					u64 ns)
 {
-	u64 old = this_cpu_read(mon->cpu->ewma[which]);
+	u64 old = this_cpu_read(cpu->ewma[which]);
 
-	this_cpu_write(mon->cpu->ewma[which], ek_rt_ewma_next(old, ns));
+	this_cpu_write(cpu->ewma[which], ek_rt_ewma_next(old, ns));
 }
 
 /**
@@ -144,13 +145,15 @@ void ek_rtmon_end(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_ns
 {
 	u64 ns = ktime_get_ns() - start_ns;
 	u64 clamped = ek_rt_clamp(ns);
+	/* The compiler can't know that the additions don't change mon->cpu. */
+	struct ek_rt_cpu __percpu *cpu = mon->cpu;
 
-	this_cpu_sub(mon->cpu->flight, ek_rt_flight_word(start_ns));
-	this_cpu_add(mon->cpu->dir[dir].bytes, bytes);
-	this_cpu_add(mon->cpu->dir[dir].sum_ns, ns);
-	this_cpu_inc(mon->cpu->hist[dir][ek_rt_bucket(clamped)]);
-	ewma_update(mon, dir, clamped);
-	ewma_update(mon, EK_RT_ALL, clamped);
+	this_cpu_sub(cpu->flight, ek_rt_flight_word(start_ns));
+	this_cpu_add(cpu->dir[dir].bytes, bytes);
+	this_cpu_add(cpu->dir[dir].sum_ns, ns);
+	this_cpu_inc(cpu->hist[dir][ek_rt_bucket(clamped)]);
+	ewma_update(cpu, dir, clamped);
+	ewma_update(cpu, EK_RT_ALL, clamped);
 }
 EXPORT_SYMBOL_GPL(ek_rtmon_end);
 
@@ -205,7 +208,7 @@ struct ewma_fold {
 static void fold_ewma(struct ewma_fold *fold, const struct ek_rt_cpu *c, unsigned int which,
 		      u64 requests)
 {
-	/* 2^20 requests on each of 4 CPUs at EK_RT_MAX_NS, or 2^30 at 2 s, still fit. */
+	/* 2^23 requests that took EK_RT_MAX_NS each, or 2^33 of 2 s, still fit. */
 	u64 ns = ek_rt_ewma_ns(READ_ONCE(c->ewma[which]));
 
 	fold->sum[which] += ns * requests;
