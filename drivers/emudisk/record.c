@@ -20,7 +20,7 @@
 
 static DEFINE_SPINLOCK(emu_log_lock);
 static LIST_HEAD(emu_log);
-static u64 emu_log_events, emu_log_bytes, emu_log_start, emu_log_end;
+static u64 emu_log_events, emu_log_bytes, emu_log_start, emu_log_end, emu_log_mark;
 static bool emu_log_kept;		/* bases are armed */
 bool emu_recording;
 
@@ -120,6 +120,7 @@ static int emu_record_start(char *error)
 	emu_log_kept = true;
 	emu_log_start = atomic64_inc_return(&emu_seq);
 	emu_log_end = 0;
+	emu_log_mark = 0;
 	WRITE_ONCE(emu_recording, true);
 	emu_unlock_all();
 	return 0;
@@ -175,6 +176,7 @@ static int emu_record_mark(const char *text, char *error)
 	entry->mark = true;
 	entry->submit = atomic64_inc_return(&emu_seq);
 	entry->complete = entry->submit;
+	emu_log_mark = entry->submit;
 	emu_record_add(entry);
 	emu_entry_put(entry);
 	return 0;
@@ -350,10 +352,11 @@ int emu_record_command(char *command, char *error)
  */
 ssize_t emu_record_status(char *page)
 {
-	return sysfs_emit(page, "state %s\nevents %llu\nbytes %llu\nstart %llu\nend %llu\nnow %llu\n",
+	return sysfs_emit(page, "state %s\nevents %llu\nbytes %llu\nstart %llu\nend %llu\n"
+			  "last_mark %llu\nnow %llu\n",
 			  emu_recording ? "recording" : emu_log_kept ? "stopped" : "empty",
 			  emu_log_events, emu_log_bytes, emu_log_kept ? emu_log_start : 0,
-			  emu_log_end, (u64)atomic64_read(&emu_seq));
+			  emu_log_end, emu_log_mark, (u64)atomic64_read(&emu_seq));
 }
 
 static void *emu_log_seq_start(struct seq_file *seq, loff_t *pos)
