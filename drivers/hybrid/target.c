@@ -29,8 +29,8 @@ static void put_devices(struct hy_table *t)
 			dm_put_device(t->ti, t->meta[i].dev);
 }
 
-static int get_device(struct hy_table *t, struct hy_area *a, const char *path, sector_t start,
-		      char *what, char **error)
+static int open_area(struct hy_table *t, struct hy_area *a, const char *path, sector_t start,
+		     char *what, char **error)
 {
 	int r;
 
@@ -50,13 +50,13 @@ static int get_devices(struct hy_table *t, const struct hy_args *args, char **er
 
 	for (i = 0; !r && i < args->nr_meta; i++) {
 		t->nr_meta = i + 1;
-		r = get_device(t, &t->meta[i], args->meta_path[i], args->meta_start[i],
-			       "cannot open a metadata device", error);
+		r = open_area(t, &t->meta[i], args->meta_path[i], args->meta_start[i],
+			      "cannot open a metadata device", error);
 	}
 	for (i = 0; !r && i < args->nr_members; i++) {
 		t->nr_members = i + 1;
-		r = get_device(t, &t->member[i], args->member_path[i], args->member_start[i],
-			       "cannot open a member", error);
+		r = open_area(t, &t->member[i], args->member_path[i], args->member_start[i],
+			      "cannot open a member", error);
 	}
 	return r;
 }
