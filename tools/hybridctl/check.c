@@ -39,7 +39,6 @@ static void check_mirror(struct check *c, struct store_io *io, unsigned int area
 	struct ek_store *store;
 	int err;
 
-	store_io_reset(io);
 	err = ek_store_open(&store_io_ops, io, io->bytes, 1u << area, &store, &reason);
 	if (err) {
 		findings_add(&c->errors, "metadata area %u: %s", area, text_of(err, reason));

@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
 		return finish(help());
 	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
-		printf("hybridctl %s\n", HYBRIDCTL_VERSION);
+		printf("hybridctl %s\n", EVENKEEL_VERSION);
 		return finish(EXIT_OK);
 	}
 	for (c = commands; c->name && strcmp(c->name, name); c++)

@@ -54,6 +54,8 @@ static char *take_counted(struct words *w, const char *before, const char *what)
 
 	for (i = 0; i < nr && !w->bad; i++)
 		words_take(w, what);
+	if (w->bad)
+		return whole;
 	len = strlen(whole) - strlen(words_rest(w));
 	if (*words_rest(w))
 		len--;
