@@ -82,9 +82,9 @@ static int commit_records(struct hy_pool *pool, struct list_head *frees)
 	return hy_free_committed(pool, frees);
 }
 
-static int commit_pages(struct hy_pool *pool, struct list_head *frees, u32 flags)
+static int commit_pages(struct hy_pool *pool, struct list_head *frees)
 {
-	int r = hy_checkpoint(pool, frees, flags);
+	int r = hy_checkpoint(pool, frees, READ_ONCE(pool->closing) ? EK_SUPER_CLEAN : 0);
 
 	if (r) {
 		put_back(pool, frees);
@@ -109,13 +109,13 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 		return hy_members_flush(pool);
 	hy_free_take(pool, &frees);
 	if (checkpoint)
-		return commit_pages(pool, &frees, 0);
+		return commit_pages(pool, &frees);
 	r = collect(pool, &frees);
 	if (!r)
 		return commit_records(pool, &frees);
 	ek_store_tx_abort(pool->store);
 	if (r == -ENOSPC)
-		return commit_pages(pool, &frees, 0);
+		return commit_pages(pool, &frees);
 	put_back(pool, &frees);
 	return r;
 }

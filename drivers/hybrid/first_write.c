@@ -221,7 +221,6 @@ int hy_first_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool
 		hy_pool_needs_check(pool, "an extent was mapped twice");
 		return end_with(io, bio, BLK_STS_IOERR);
 	}
-	io->place = ek_entry_place(entry);
 	if (unlikely(!pool->member[ek_entry_member(entry)].bdev)) {
 		bio_io_error(bio);	/* the claim is given up on the way */
 		return DM_MAPIO_SUBMITTED;

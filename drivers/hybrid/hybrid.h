@@ -40,6 +40,8 @@
 #define HY_MAX_ARGS	64	/* words of policy arguments */
 #define HY_LANES	16	/* deferred bios are worked on in this many lanes */
 #define HY_BUCKETS	256	/* hash of extents with first writes in flight */
+#define HY_IMAGES	64	/* pages written between two flushes of the members */
+#define HY_MAX_DISCARD	(1u << 30)	/* bytes of one discard */
 #define HY_RING		1024	/* accesses remembered per CPU between two ticks */
 
 struct hy_pool;
@@ -57,6 +59,8 @@ struct hy_area {
 	sector_t sectors;
 };
 
+enum hy_label_state { HY_LABELS_NEW, HY_LABELS_OURS };
+
 /**
  * struct hy_table - one dm table
  * @ti: its target
@@ -69,6 +73,9 @@ struct hy_area {
  * @no_discard_passdown: feature
  * @read_only: feature
  * @policy: name and arguments as given, for the first resume
+ * @adopted: the pool runs with them
+ * @uuid: the pool's, from the labels; zero: not made yet
+ * @labels: is the pool to be made?
  */
 struct hy_table {
 	struct dm_target *ti;
@@ -81,6 +88,9 @@ struct hy_table {
 	bool no_discard_passdown;
 	bool read_only;
 	char policy[EK_POLICY_TEXT_SIZE];
+	bool adopted;
+	u8 uuid[EK_UUID_SIZE];
+	enum hy_label_state labels;
 };
 
 /**
@@ -240,8 +250,11 @@ struct hy_pool {
 	/* registry; hy_pools_lock */
 	struct list_head list;
 	unsigned int refs;
-	dev_t key_dev;
-	sector_t key_start;
+	unsigned int nr_keys;
+	struct {
+		dev_t dev;
+		sector_t start;
+	} key[EK_MAX_META];
 
 	/* geometry; constant once loaded */
 	u32 extent_sectors;
@@ -257,6 +270,7 @@ struct hy_pool {
 	/* state */
 	struct hy_table *bound;	/* changes only while suspended */
 	bool loaded;
+	bool map_ready;
 	bool running;		/* between resume and presuspend */
 	enum hy_mode mode;
 	bool needs_check;
@@ -311,7 +325,7 @@ struct hy_pool {
 	struct list_head dirty_pages;	/* the committer's */
 	struct list_head writing_pages;	/* in the checkpoint under way */
 	struct ek_page *images;
-	struct ek_super super_copy;	/* for readers of the policy text */
+	bool closing;		/* the next checkpoint leaves the pool clean */
 
 	/* freed extents */
 	spinlock_t free_lock;
@@ -385,7 +399,6 @@ int hy_policy_text(struct hy_pool *pool, char *buf, size_t len);
 int hy_areas_check(struct hy_table *t, char **error);
 int hy_labels_write(struct hy_pool *pool, struct hy_table *t, const char *name, bool forming,
 		    u8 (*member_uuid)[EK_UUID_SIZE]);
-enum hy_label_state { HY_LABELS_NEW, HY_LABELS_OURS };
 int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *state,
 		    char **error);
 
