@@ -194,7 +194,7 @@ int cmd_assemble(int argc, char **argv)
 		if (opt == 'h')
 			return command_help();
 		if (opt != 'a')
-			return usage_error("wrong option");
+			return bad_option(argv);
 		all = true;
 	}
 	if (argc - optind != !all)

@@ -53,9 +53,11 @@ static void check_mirrors(struct check *c, struct store_io *io, unsigned int sta
 	unsigned int i;
 
 	for (i = 0; i < c->pool->nr_meta; i++) {
+		if (!(io->areas >> i & 1))
+			continue;
 		if (stale >> i & 1)
 			findings_add(&c->warnings, "metadata area %u is stale", i);
-		else if (io->areas >> i & 1)
+		else
 			check_mirror(c, io, i);
 	}
 }

@@ -109,7 +109,7 @@ int cmd_check(int argc, char **argv)
 		if (opt == 'h')
 			return command_help();
 		if (opt != 'j')
-			return usage_error("wrong option");
+			return bad_option(argv);
 		json = true;
 	}
 	if (argc == optind)

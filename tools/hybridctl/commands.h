@@ -32,6 +32,9 @@ int cmd_dump(int argc, char **argv);
 /* Prints the running command's help; for the commands' --help. */
 int command_help(void);
 
+/* After getopt_long() gave '?'; returns EXIT_USAGE. */
+int bad_option(char **argv);
+
 /* Options every command takes; getopt_long() values above any character. */
 #define OPT_HELP	{ "help", no_argument, NULL, 'h' }
 

@@ -42,7 +42,7 @@ struct create {
 	char *params;
 };
 
-static int parse_option(struct create *c, int opt)
+static int parse_option(struct create *c, int opt, char **argv)
 {
 	uint64_t bytes;
 
@@ -84,7 +84,7 @@ static int parse_option(struct create *c, int opt)
 	case 'h':
 		exit(command_help());
 	default:
-		return usage_error("wrong option");
+		return bad_option(argv);
 	}
 }
 
@@ -105,7 +105,7 @@ static int parse(struct create *c, int argc, char **argv)
 	int opt, err;
 
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		err = parse_option(c, opt);
+		err = parse_option(c, opt, argv);
 		if (err)
 			return err;
 	}

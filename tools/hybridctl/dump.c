@@ -108,7 +108,7 @@ int cmd_dump(int argc, char **argv)
 		if (opt == 'h')
 			return command_help();
 		if (opt != 'm')
-			return usage_error("wrong option");
+			return bad_option(argv);
 		map = true;
 	}
 	if (argc == optind)

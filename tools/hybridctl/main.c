@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hybridctl: makes and looks after hybrid volumes. */
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,11 @@ static int help(void)
 	puts("\n'hybridctl COMMAND --help' tells more.  Exit status: 0 done, 1 refused or failed\n"
 	     "(check: errors found), 2 wrong command line (check: could not run).");
 	return EXIT_OK;
+}
+
+int bad_option(char **argv)
+{
+	return usage_error("%s: unknown option, or its argument is missing", argv[optind - 1]);
 }
 
 bool good_name(const char *name)
@@ -142,6 +148,7 @@ int main(int argc, char **argv)
 	if (!c->name)
 		return usage_error("unknown command '%s'", name);
 	msg_command = c->name;
+	opterr = 0;
 	current = c;
 	return finish(c->run(argc - 1, argv + 1));
 }

@@ -207,7 +207,7 @@ int cmd_monitor(int argc, char **argv)
 		case 'h':
 			return command_help();
 		default:
-			return usage_error("wrong option");
+			return bad_option(argv);
 		}
 	}
 	if (argc - optind != 1)

@@ -18,7 +18,7 @@ static int parse_plain(int argc, char **argv)
 
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt != 'h')
-			return usage_error("wrong option");
+			return bad_option(argv);
 		exit(command_help());
 	}
 	return EXIT_OK;

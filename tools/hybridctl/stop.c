@@ -47,7 +47,7 @@ int cmd_stop(int argc, char **argv)
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1)
-		return opt == 'h' ? command_help() : usage_error("wrong option");
+		return opt == 'h' ? command_help() : bad_option(argv);
 	if (argc - optind != 1)
 		return usage_error("one name is needed");
 	return stop(argv[optind]);
