@@ -201,13 +201,13 @@ static struct {
 
 static uint64_t now_seq(void)
 {
-	char text[32] = "";
+	char text[512] = "", *now;
 
 	if (run.seq_fd < 0)
 		return 0;
-	if (pread(run.seq_fd, text, sizeof(text) - 1, 0) <= 0)
+	if (pread(run.seq_fd, text, sizeof(text) - 1, 0) <= 0 || !(now = strstr(text, "now ")))
 		die("the recorder's sequence number");
-	return strtoull(text, NULL, 0);
+	return strtoull(now + 4, NULL, 0);
 }
 
 static int dm_message(const char *text)
@@ -521,7 +521,7 @@ static bool legal(const struct history *h, uint64_t sector, uint64_t id)
 		const struct op *op = &h->log->op[h->index[i]];
 		bool durable = durable_at(h, op);
 
-		if (op->start_seq > h->point && !durable)
+		if (op->start_seq >= h->point && !durable)
 			continue;
 		if (id == (op->kind == OP_DISCARD ? 0 : h->index[i] + 1))
 			return true;
@@ -538,7 +538,7 @@ static void explain(const struct history *h, uint64_t sector, uint64_t id, const
 	for (uint64_t i = h->first[sector]; i < h->first[sector + 1]; i++) {
 		const struct op *op = &h->log->op[h->index[i]];
 
-		if (op->start_seq <= h->point)
+		if (op->start_seq < h->point)
 			printf("#   version %u %s%s of %" PRIu64 "+%u, recording %" PRIu64 " to %" PRIu64 "%s%s\n",
 			       h->index[i] + 1, op->partial ? "partial " : "", kind_name[op->kind],
 			       op->sector, op->nr, op->start_seq, op->end_seq,
