@@ -187,26 +187,32 @@ static struct log *log_map(const char *path, uint64_t max_ops)
 
 static struct {
 	const char *dev, *seq_path, *dm_name;
-	int fd, dsync_fd, seq_fd, dm_fd;
+	int fd, dsync_fd, dm_fd;
 	uint64_t ops, sectors, extents, granularity;
 	unsigned int members, threads, moves, flushes, discards, align;
+	bool stop_at_error;
+	atomic_bool stop;
 	struct log *log;
 	uint64_t *version;		/* per sector, of the live device */
 	uint8_t *busy;
 	pthread_mutex_t lock;		/* busy, version, log->nr_ops against each other */
 	atomic_ullong tick;
 	atomic_uint wrong, failed[OP_KINDS], acked[OP_KINDS], moved;
-} run = { .seq_fd = -1, .dm_fd = -1, .ops = 2000, .threads = 4, .moves = 12, .flushes = 8,
+} run = { .dm_fd = -1, .ops = 2000, .threads = 4, .moves = 12, .flushes = 8,
 	  .discards = 8, .align = 1, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static uint64_t now_seq(void)
 {
 	char text[512] = "", *now;
+	int fd;
 
-	if (run.seq_fd < 0)
+	if (!run.seq_path)
 		return 0;
-	if (pread(run.seq_fd, text, sizeof(text) - 1, 0) <= 0 || !(now = strstr(text, "now ")))
-		die("the recorder's sequence number");
+	/* configfs fills an open file's buffer once */
+	fd = open(run.seq_path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 || !(now = strstr(text, "now ")))
+		die(run.seq_path);
+	close(fd);
 	return strtoull(now + 4, NULL, 0);
 }
 
@@ -266,6 +272,8 @@ static void end(struct op *op, int error)
 		run.busy[op->sector + i] = 0;
 	}
 	pthread_mutex_unlock(&run.lock);
+	if (error && run.stop_at_error)
+		run.stop = true;
 	atomic_fetch_add(error ? &run.failed[op->kind] : &run.acked[op->kind], 1);
 }
 
@@ -313,7 +321,7 @@ static void do_discard(uint64_t sector, uint32_t nr, bool aligned)
 /* Reads under the range lock of a write, so what has to be there is known. */
 static void do_read(void *buf, uint64_t sector, uint32_t nr)
 {
-	uint64_t want[MAX_IO], id;
+	uint64_t want[MAX_IO], id = 0;
 	const char *why;
 	uint32_t i;
 	ssize_t n;
@@ -326,6 +334,8 @@ static void do_read(void *buf, uint64_t sector, uint32_t nr)
 	pthread_mutex_unlock(&run.lock);
 	n = nr ? pread(run.fd, buf, nr * SECTOR, sector * SECTOR) : 0;
 	for (i = 0; i < nr; i++) {
+		if (n != (ssize_t)(nr * SECTOR) && run.stop_at_error)
+			break;
 		why = n == (ssize_t)(nr * SECTOR) ?
 			read_tag(buf + i * SECTOR, run.log->seed, sector + i, &id) : "not readable";
 		if (!why && want[i] != UNKNOWN && id != want[i])
@@ -365,7 +375,7 @@ static void *worker(void *arg)
 	unsigned int dice;
 	uint32_t nr;
 
-	while (atomic_load(&run.log->nr_ops) < run.log->max_ops) {
+	while (!run.stop && atomic_load(&run.log->nr_ops) < run.log->max_ops) {
 		switch (next(&rng) % 4) {
 		case 0: nr = 1 + next(&rng) % MAX_IO; break;
 		case 1: nr = 8 * (1 + next(&rng) % 8); break;
@@ -429,8 +439,6 @@ static int cmd_run(const char *log_path, uint64_t seed)
 	if (run.fd < 0 || run.dsync_fd < 0)
 		die(run.dev);
 	find_geometry();
-	if (run.seq_path && (run.seq_fd = open(run.seq_path, O_RDONLY)) < 0)
-		die(run.seq_path);
 	if (run.dm_name && (run.dm_fd = open("/dev/mapper/control", O_RDWR)) < 0)
 		die("/dev/mapper/control");
 	run.log = log_map(log_path, run.ops);
@@ -655,7 +663,7 @@ static void usage(void)
 {
 	fputs("usage: oracle run DEVICE --log FILE --seed N [--ops N] [--threads N] [--seq FILE]\n"
 	      "\t[--dm NAME --extents N --members N] [--moves PERCENT] [--flushes PERCENT]\n"
-	      "\t[--discards PERCENT] [--align SECTORS]\n"
+	      "\t[--discards PERCENT] [--align SECTORS] [--stop-at-error]\n"
 	      "       oracle check DEVICE --log FILE --point SEQ [--write]\n"
 	      "       oracle points --log FILE --seed N --count N\n", stderr);
 	exit(2);
@@ -668,7 +676,8 @@ int main(int argc, char **argv)
 		{ "threads", 1, NULL, 't' }, { "seq", 1, NULL, 'q' }, { "dm", 1, NULL, 'd' },
 		{ "extents", 1, NULL, 'e' }, { "members", 1, NULL, 'm' }, { "moves", 1, NULL, 'v' },
 		{ "flushes", 1, NULL, 'f' }, { "discards", 1, NULL, 'c' }, { "point", 1, NULL, 'p' },
-		{ "count", 1, NULL, 'n' }, { "write", 0, NULL, 'w' }, { "align", 1, NULL, 'a' }, { }
+		{ "count", 1, NULL, 'n' }, { "write", 0, NULL, 'w' }, { "align", 1, NULL, 'a' },
+		{ "stop-at-error", 0, NULL, 'x' }, { }
 	};
 	uint64_t seed = 1, point = 0, count = 100;
 	const char *log = NULL;
@@ -696,6 +705,7 @@ int main(int argc, char **argv)
 		case 'n': count = number; break;
 		case 'a': run.align = number ? number : 1; break;
 		case 'w': rewrite = true; break;
+		case 'x': run.stop_at_error = true; break;
 		default: usage();
 		}
 	}

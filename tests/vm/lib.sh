@@ -115,12 +115,12 @@ sectors() { blockdev --getsz "$1"; }
 written() {
 	local d
 	for d in "${disks[@]}"; do
-		echo "$d $(awk '{ print $5, $12 }' "/sys/block/$(basename "$(readlink -f "/dev/emudisk/$d")")/stat")"
+		echo "$d $(awk '{ print $5, $12 }' "/sys/block/emudisk!$d/stat")"
 	done | tr '\n' ';'
 }
 
 # Reads of one disk so far.
-reads() { awk '{ print $1 }' "/sys/block/$(basename "$(readlink -f "/dev/emudisk/$1")")/stat"; }
+reads() { awk '{ print $1 }' "/sys/block/emudisk!$1/stat"; }
 
 # --- pools -------------------------------------------------------------------------------------------------------
 
