@@ -13,12 +13,6 @@ extents=48
 members="a b"
 line() { table $((extents * 128)) 128 "${1:-m}" "$members" 0 "stripe 8 commit_ms 20 cooldown_ms 0 migrate_kbps 0 movers 4"; }
 
-judge() {
-	pool p "$table" &&
-		oracle check /dev/mapper/p --log $log --point "$1" --write &&
-		pool_is_sound && remove_pool p
-}
-
 workload() {
 	oracle run /dev/mapper/p --log $log --seed "$seed" --ops "$1" --threads 4 --seq $record --dm p --extents $extents \
 		--members 2 --moves 15 --discards 10
@@ -28,7 +22,8 @@ workload() {
 campaign() {
 	local title=$1 d
 	shift
-	for d in $* $members; do
+	all="$* $members"
+	for d in $all; do
 		case $d in
 		m*) disk "$d" 8M mem cache=volatile ;;
 		*) disk "$d" 3M mem cache=volatile ;;
@@ -43,47 +38,41 @@ campaign() {
 	check "$title: its end" judge_live
 	remove_pool p
 	rec stop
-	mapfile -t at < <(all_points $((points / 2)))
-	at_points "$title: cut" judge "${at[@]}"
-	nested "$title" "${at[@]}"
+	all_points $((points / 2)) >/tmp/points
+	sweep "$title: cut" "$table" </tmp/points
+	nested "$title" $(awk -v n="$(wc -l </tmp/points)" 'NR == int(n / 3) || NR == int(n * 2 / 3)' /tmp/points)
 	rec clear
-	for d in $* $members; do remove_disk "$d"; done
+	for d in $all; do remove_disk "$d"; done
 	seed=$((seed + 1))
 }
 
 judge_live() { oracle check /dev/mapper/p --log $log --point $never && pool_is_sound; }
 
 save() { for d in $all; do dd if="/dev/emudisk/$d" of="/tmp/$1.$d" bs=1M status=none; done; }
-restore() { for d in $all; do dd if="/tmp/$1.$d" of="/dev/emudisk/$d" bs=1M oflag=direct status=none; done; }
+restore() { for d in $all; do dd if="/tmp/$1.$d" of="/dev/emudisk/$d" bs=1M oflag=direct conv=fsync status=none; done; }
 
-# nested TITLE POINT...: recovery is cut, too, at each of its own moments; content is judged as of the first cut
+# nested TITLE POINT...: recovery is cut, too, at moments of its own; content is judged as of the first cut
 nested() {
 	local title=$1 outer
 	shift
-	all="${table_disks:-$(awk '$3 != "-" { print $3 }' /dev/emudisk-log | sort -u)}"
-	local some=("${@:$(($# / 3)):1}" "${@:$(($# * 2 / 3)):1}")
-	for outer in "${some[@]}"; do
+	for outer; do
 		rec replay to="$outer" keep=random seed="$seed"
 		save "$outer"
 	done
-	for outer in "${some[@]}"; do
+	for outer; do
 		rec clear
 		restore "$outer"
-		for d in $all; do blkio flush "/dev/emudisk/$d"; done
 		rec start
 		check "$title: recovery from $outer" pool p "$table"
 		oracle check /dev/mapper/p --log $log --point "$outer" >"$said" 2>&1
 		is "$title: its content" $? 0 || note "$(cat "$said")"
 		remove_pool p
 		rec stop
-		first=$outer
-		mapfile -t inner < <(awk '{ print $1; if ($2) print $2 }' /dev/emudisk-log | sort -n -u |
-			shuf -n $((points / 10 + 4)) --random-source=<(yes "$seed"))
-		at_points "$title: recovery cut" judge_first "${inner[@]}"
+		awk '{ print $1; if ($2) print $2 }' /dev/emudisk-log | sort -n -u >/tmp/moments
+		shuf -n $((points / 10 + 4)) --random-source=<(yes "$seed") /tmp/moments |
+			sweep "$title: recovery cut" "$table" --point "$outer"
 	done
 }
-
-judge_first() { judge "$first"; }
 
 campaign "one metadata area" m
 campaign "two metadata areas" m1 m2

@@ -19,9 +19,10 @@ mover() {
 }
 
 judge() {
+	local r
 	pool p "$table" && mount /dev/mapper/p /tmp/mnt || return
 	python3 tests/crash/files.py check /tmp/mnt /tmp/files.log "$1"
-	local r=$?
+	r=$?
 	umount /tmp/mnt
 	[ $r = 0 ] && e2fsck -fn /dev/mapper/p && pool_is_sound && remove_pool p
 }
@@ -44,6 +45,14 @@ rec stop
 mapfile -t at < <({ sharp_points $((points / 2))
 	shuf -n $((points / 2)) -i "$(sed -n 's/^start //p' $record)-$(sed -n 's/^end //p' $record)" \
 		--random-source=<(yes "$seed"); } | sort -n -u)
-at_points "cut" judge "${at[@]}"
+n=0
+for p in "${at[@]}"; do
+	how=$(keep_of $n)
+	n=$((n + 1))
+	# shellcheck disable=SC2086
+	rec replay to="$p" $how
+	check "cut at $p, $how" judge "$p"
+	drop_leftovers
+done
 rec clear
 done_testing

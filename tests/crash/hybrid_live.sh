@@ -22,7 +22,7 @@ cut_once() {
 	wait $io
 	[ $? = 0 ] || { cat /tmp/run.out; return 1; }
 	remove_pool p || { echo "# the dead pool can't be removed"; return 1; }
-	for d in m a b; do emuctl set $d power=on || return; done
+	for d in m a b; do emuctl power $d on || return; done
 	pool p "$table" || { echo "# does not come back"; return 1; }
 	oracle check /dev/mapper/p --log $log --point $never --write && pool_is_sound && remove_pool p
 }

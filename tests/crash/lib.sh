@@ -37,22 +37,14 @@ all_points() {
 	} | sort -n -u
 }
 
-# at_points TITLE CHECK POINT...: replay to each and run CHECK POINT; one test
-at_points() {
-	local title=$1 check=$2 n=0 bad=0 how
-	shift 2
-	for p in "$@"; do
-		how=$(keep_of $n)
-		n=$((n + 1))
-		# shellcheck disable=SC2086
-		rec replay to="$p" $how
-		if ! $check "$p" >"$said" 2>&1; then
-			bad=$((bad + 1))
-			[ $bad -gt 3 ] || note "at $p, $how:" "$(head -60 "$said")"
-		fi
-		drop_leftovers
-	done
-	if [ $bad = 0 ]; then ok "$title: $n points"; else not_ok "$title: $bad of $n points"; fi
+# sweep TITLE TABLE OPTION... < POINTS: cut at each point, make the device, judge it; one test
+sweep() {
+	local title=$1 r
+	oracle sweep p --table "$2" --record $record --log $log --seed "$seed" "${@:3}" >"$said" 2>"$said.count"
+	r=$?
+	title+=", $(sed 's/^# //' "$said.count")"
+	if [ $r = 0 ]; then ok "$title"; else not_ok "$title" "$(head -90 "$said")"; fi
+	rm -f "$said.count"
 }
 
 # A check that failed may leave its device behind.
