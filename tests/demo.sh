@@ -28,7 +28,7 @@ run_demo() {
 }
 
 picture() {	# a PNG of a size and with colours that an empty canvas has not
-	python3 - "$out/demo.png" <<'EOF'
+	/usr/bin/python3 - "$out/demo.png" <<'EOF'
 import sys
 import matplotlib.image
 image = matplotlib.image.imread(sys.argv[1])

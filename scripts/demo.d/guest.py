@@ -30,6 +30,9 @@ class Volume:
         wanted = {"ssd": ("ssd",), "hdd": ("hdd",)}.get(name, ("ssd", "hdd"))
         self.disks = wanted
         dev = {d: lab.emudisk(d, plan[d], plan["size"][d], dilate=plan["dilate"]) for d in wanted}
+        for d in wanted:
+            with open(f"/sys/block/emudisk!{d}/queue/iostats", "w", encoding="ascii") as f:
+                f.write("1")
         if name == "pool":
             lab.modprobe("dm-hybrid")
             self.path = lab.dm(name, lab.hybrid_table((dev["ssd"], 0), [(dev["ssd"], META), (dev["hdd"], 0)],
@@ -133,7 +136,7 @@ def finish(process, what):
 
 def unpack(tree, out, volume):
     begin = time.monotonic()
-    finish(limited(["tar", "-x", "-f", tree, "-C", MNT]), "tar")
+    finish(limited([os.path.join(lab.RAM, "tar"), "-x", "-f", tree, "-C", MNT]), "tar")
     lab.run("sync", "-f", MNT)
     seconds = time.monotonic() - begin
     out.add(kind="result", volume=volume.name, load="unpack", seconds=seconds,
