@@ -354,7 +354,7 @@ static void make_tokens(const struct wardrop *w, const struct balance *b,
 
 		room[i] = dev->usable ? dev->free : 0;
 		used[i] = dev->extents > dev->free ? dev->extents - dev->free : 0;
-		if (change > 0 && room[i])
+		if (change > 0)
 			rise[i] = change;
 		else if (change < 0)
 			fall[i] = -change;

@@ -539,6 +539,23 @@ static void extremes(void)
 	hy_policy_destroy(p);
 }
 
+/*
+ * Half each, R1 - R0 = 2^36 ns, so Rbar - R0 = 2^35; alpha is 2^29 in its unit of
+ * 10^-6: the product is 2^64, which must count as much and not as nothing.
+ */
+static void gain_does_not_wrap(void)
+{
+	struct hy_snapshot s = snap_of(2, (double[]){ 50, 50 }, (double[]){ 1000, 1000 });
+	struct hy_policy *p = bare(2, "536.870912", "1000");
+	struct hy_decision d;
+
+	s.dev[1].mean_ns += 1ULL << 36;
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], HY_PPM);
+	CHECK_EQ(d.receive[0], 500);
+	hy_policy_destroy(p);
+}
+
 static void presets(void)
 {
 	struct hy_policy *p = make("wardrop", 2);
@@ -847,7 +864,8 @@ int main(void)
 		TEST(many_members), TEST(one_member), TEST(paper_clips), TEST(step_bounds),
 		TEST(deadband), TEST(idle_member), TEST(nothing_happened),
 		TEST(unusable_member), TEST(full_members), TEST(random_snapshots),
-		TEST(random_against_float), TEST(extremes), TEST(presets), TEST(values),
+		TEST(random_against_float), TEST(extremes), TEST(gain_does_not_wrap),
+		TEST(presets), TEST(values),
 		TEST(round_trips), TEST(short_buffers), TEST(place_proportions),
 		TEST(place_tokens), TEST(place_fallback), TEST(static_shares),
 		TEST(stripe_and_fill), TEST(credits_stay_bounded),
