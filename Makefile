@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The sources are mirrored into build/KVER and built there, so that kernels do not fight over objects.
+
+
+TOP     := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+VERSION := $(shell cat $(TOP)/VERSION)
+
+ifneq ($(KDIR),)
+KDIR    := $(abspath $(KDIR))
+KVER    := $(or $(KVER),$(shell cat $(KDIR)/include/config/kernel.release))
+else
+# "RELEASE DIRECTORY" for a release or one of the short names 6.1, 6.12, debug; empty: the running kernel
+_kernel := $(shell $(TOP)/scripts/kernel-dir $(KVER))
+override KVER := $(word 1,$(_kernel))
+KDIR    := $(word 2,$(_kernel))
+endif
+
+B       := $(TOP)/build/$(KVER)
+PREFIX  ?= /usr/local
+DESTDIR ?=
+MODDIR  := $(DESTDIR)/lib/modules/$(KVER)/updates
+
+all: modules tools
+
+modules:
+	@$(TOP)/scripts/build-modules '$(KVER)' '$(KDIR)' $(KBUILD_ARGS)
+
+tools:
+	$(MAKE) -C $(TOP)/tools
+
+install: modules_install tools_install
+
+modules_install: modules
+	install -d $(MODDIR)
+	sed 's/\.k\?o$$/.ko/' $(B)/modules.order | xargs -r install -m 644 -t $(MODDIR)
+	$(if $(DESTDIR),,depmod $(KVER))
+
+tools_install: tools
+	$(MAKE) -C $(TOP)/tools install
+
+uninstall:
+	sed 's/\.k\?o$$/.ko/; s,.*/,$(MODDIR)/,' $(B)/modules.order | xargs -r rm -f
+	-$(if $(DESTDIR),,depmod $(KVER))
+	$(MAKE) -C $(TOP)/tools uninstall
+
+clean:
+	rm -rf $(TOP)/build
+
+help:
+	@echo 'make [all]        modules for the running kernel (or KVER=, KDIR=) and the tools'
+	@echo 'make modules      the modules alone; KVER= takes a release, 6.1, 6.12 or debug'
+	@echo 'make tools        the userspace tools, into build/tools'
+	@echo 'make install      modules to /lib/modules/KVER/updates, tools and manual pages to PREFIX'
+	@echo '                  (PREFIX=/usr/local; with DESTDIR= depmod is left to the package)'
+	@echo 'make uninstall    the reverse, with the same variables'
+	@echo 'make clean        remove build/'
+	@echo 'scripts/vm --help, scripts/lint --help: run a command in a VM, check the sources'
+
+export PREFIX DESTDIR
+.PHONY: all modules tools install modules_install tools_install uninstall clean help
