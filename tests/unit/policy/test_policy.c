@@ -310,12 +310,15 @@ static void idle_member(void)
 	struct hy_policy *p = make("wardrop", 3);
 	struct hy_decision d = period(p, &s);
 
-	/* above the floors .59 and .39 of .97: .59 * .97/.98 + .01 = .593980 */
-	CHECK_EQ(d.target[0], 593980);
-	CHECK_EQ(d.target[1], 396020);
-	CHECK_EQ(d.target[2], 10000);
-	CHECK_EQ(d.receive[2], 20);
-	CHECK_EQ(d.give[0] + d.give[1], 20);
+	/*
+	 * A floor of .1%: above the floors .599 and .399 of .997, scaled by .997/.998:
+	 * .599 * .997/.998 + .001 = .599400, .399600.  .001 * 5000 = 5 extents.
+	 */
+	CHECK_EQ(d.target[0], 599400);
+	CHECK_EQ(d.target[1], 399600);
+	CHECK_EQ(d.target[2], 1000);
+	CHECK_EQ(d.receive[2], 5);
+	CHECK_EQ(d.give[0] + d.give[1], 5);
 	hy_policy_destroy(p);
 }
 
@@ -472,7 +475,7 @@ static void random_snapshots(void)
 		d = period(p, &s);
 		for (i = 0; i < nr; i++)
 			requests += s.dev[i].usable ? s.dev[i].requests : 0;
-		check_bounds(&s, &d, n % 3 || !requests ? 0 : 10000);
+		check_bounds(&s, &d, n % 3 || !requests ? 0 : 1000);
 		if (check_failed)
 			printf("  # nr %u, %s\n", nr, text);
 		hy_policy_destroy(p);
@@ -563,8 +566,8 @@ static void presets(void)
 	emits(p, "");
 	CHECK_EQ(hy_policy_nr_args(p), 0);
 	set(p, "preset", "paper");
-	emits(p, "alpha 10 beta 100 deadband 0 step 100 estimator ewma rounding truncate");
-	CHECK_EQ(hy_policy_nr_args(p), 12);
+	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate");
+	CHECK_EQ(hy_policy_nr_args(p), 14);
 	set(p, "preset", "default");
 	emits(p, "");
 	hy_policy_destroy(p);
@@ -588,7 +591,7 @@ static void values(void)
 	set_fails(p, "alpha", "5.", -EINVAL);
 	set_fails(p, "alpha", "1.2.3", -EINVAL);
 	set_fails(p, "alpha", "1x", -EINVAL);
-	set(p, "alpha", "0.5");
+	set(p, "alpha", "1");
 	set(p, "floor", "25");
 	set_fails(p, "floor", "25.0001", -EINVAL);
 	set(p, "floor", "0.05");
