@@ -101,16 +101,17 @@ refuses "create: metadata device twice" 'same device' hybridctl create t "$A" "$
 mkfs.ext4 -q -F "$C" || die "mkfs"
 refuses "create: a file system" '/dev/emudisk/c: has an ext4 signature \(use --force\)' hybridctl create t "$A" "$C"
 refuses "create: policy, with --force" 'policy' hybridctl create t "$A" "$C" --force --policy nonesuch
-mount "$C" "$dir" || die "mount"
+mount -o ro "$C" "$dir" || die "mount"
 refuses "create: mounted" "in use: mounted on $dir" hybridctl create t "$A" "$C" --force
 umount "$dir"
 dmsetup create other --table "0 1000 linear $A 0" || die "linear"
 refuses "create: held" 'in use: held by /dev/mapper/other' hybridctl create t "$A" "$B"
 refuses "create: name taken" 'other: .*already' hybridctl create other "$B" "$C" --force
 dmsetup remove --retry other
-echo 'label: gpt
-start=2048, size=8192' | sfdisk -q "$B" || die "sfdisk"
-refuses "create: a partition table" 'gpt partition table' hybridctl create t "$A" "$B"
+python3 -c 'import struct, sys
+sys.stdout.buffer.write(bytes(446) + struct.pack("<8B2I48xH", 0, 0, 2, 0, 131, 0, 2, 0, 2048, 8192, 0xaa55))' |
+	dd of="$B" bs=512 count=1 conv=notrunc,fsync status=none || die "partition table"
+refuses "create: a partition table" 'dos partition table' hybridctl create t "$A" "$B"
 emuctl del b && emuctl add b mem 48M || die "emuctl"
 
 # --- create, status, data
