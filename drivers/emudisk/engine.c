@@ -170,17 +170,20 @@ static enum hrtimer_restart emu_timer(struct hrtimer *timer)
 
 static bool emu_must_fail(struct emu_dev *dev, struct bio *bio, u8 op)
 {
+	bool flush = op == EMU_FLUSH || bio->bi_opf & REQ_PREFLUSH, hit = false;
 	u64 sector = bio->bi_iter.bi_sector;
-	unsigned int kind = op == EMU_READ ? EMU_FAIL_READ :
-			    op == EMU_FLUSH ? EMU_FAIL_FLUSH : EMU_FAIL_WRITE;
 
-	if (bio->bi_opf & REQ_PREFLUSH)
-		kind |= EMU_FAIL_FLUSH;
-	if (!(dev->fail & kind))
-		return false;
-	if (op != EMU_FLUSH && dev->fail_len &&
-	    (sector + bio_sectors(bio) <= dev->fail_start ||
-	     sector >= dev->fail_start + dev->fail_len))
+	if (op == EMU_READ)
+		hit = dev->fail & EMU_FAIL_READ;
+	else if (op != EMU_FLUSH)
+		hit = dev->fail & EMU_FAIL_WRITE;
+	if (dev->fail_len && (sector + bio_sectors(bio) <= dev->fail_start ||
+			      sector >= dev->fail_start + dev->fail_len))
+		hit = false;
+	/* a flush has no range: where one is set, only fail=flush is about flushes */
+	if (flush && (dev->fail == EMU_FAIL_FLUSH || !dev->fail_len))
+		hit |= !!(dev->fail & EMU_FAIL_FLUSH);
+	if (!hit)
 		return false;
 	if (dev->fail_after) {
 		dev->fail_after--;

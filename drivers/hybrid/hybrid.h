@@ -314,6 +314,8 @@ struct hy_pool {
 	spinlock_t commit_lock;
 	struct bio_list flush_bios;
 	bool want_checkpoint;
+	bool want_policy;
+	bool needs_check_noted;
 	bool committing;	/* see hy_commit_needed() */
 	u64 requested;		/* numbered requests, for hy_commit_wait() */
 	u64 completed;
@@ -468,7 +470,7 @@ void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place);
 bool hy_free_pending(struct hy_pool *pool);
 void hy_free_take(struct hy_pool *pool, struct list_head *batch);
 void hy_free_untake(struct hy_pool *pool, struct list_head *batch);
-int hy_free_committed(struct hy_pool *pool, struct list_head *batch);
+void hy_free_committed(struct hy_pool *pool, struct list_head *batch);
 bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);
 int hy_free_init(void);
 void hy_free_exit(void);
@@ -483,6 +485,7 @@ void hy_commit_init(struct hy_pool *pool);
 void hy_commit_bio(struct hy_pool *pool, struct bio *bio);
 void hy_commit_kick(struct hy_pool *pool);
 void hy_commit_soon(struct hy_pool *pool);
+int hy_commit_policy(struct hy_pool *pool);
 int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
 bool hy_commit_needed(struct hy_pool *pool, u64 le);
 

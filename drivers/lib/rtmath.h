@@ -9,11 +9,11 @@
  *
  *	W = n D(t) - a,
  *
- * and as a stays far below EK_RT_ONE (18 years) both can be read off:
- * n = ceil(W / D(t)), a = n D(t) - W.  It is one word so that a reader on another
+ * and as a stays far below EK_RT_ONE / 2 (9 years) both can be read off:
+ * n = W / D(t) rounded, a = n D(t) - W.  It is one word so that a reader on another
  * CPU can't see a count without its time; one that misses the start of a request
- * and sees its end finds one request fewer, no more.  131,072 requests in
- * flight fit.
+ * and sees its end finds one request fewer and a short age less (hence rounded:
+ * then a may be below zero).  131,072 requests in flight fit.
  */
 #ifndef _EVENKEEL_RTMATH_H
 #define _EVENKEEL_RTMATH_H
@@ -43,7 +43,7 @@ static inline s64 ek_rt_flight_count(s64 word, u64 now)
 {
 	s64 one = ek_rt_flight_word(now);
 
-	return word > 0 ? div64_s64(word - 1, one) + 1 : 0;
+	return word > 0 ? div64_s64(word + one / 2, one) : 0;
 }
 
 /* The ages of the requests in flight summed, in ns. */
@@ -51,7 +51,7 @@ static inline u64 ek_rt_flight_ages(s64 word, u64 now)
 {
 	s64 age = ek_rt_flight_count(word, now) * ek_rt_flight_word(now) - word;
 
-	return word > 0 ? (u64)age << EK_RT_UNIT_SHIFT : 0;
+	return word > 0 && age > 0 ? (u64)age << EK_RT_UNIT_SHIFT : 0;
 }
 
 static inline u64 ek_rt_clamp(u64 ns)
