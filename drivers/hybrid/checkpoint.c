@@ -15,8 +15,6 @@
  */
 #include "hybrid.h"
 
-#define HY_IMAGES	64	/* pages written between two flushes of the members */
-
 /**
  * hy_page_dirty - a page differs from the media
  *
@@ -134,12 +132,12 @@ static int write_all(struct hy_pool *pool, struct list_head *frees, u32 flags)
 		ek_space_store(&pool->member[f->member].space, f->pe, f->count, false);
 	for (i = 0; !r && i < pool->nr_members; i++)
 		r = write_space(pool, i);
-	if (r) {
-		ek_store_ckpt_abort(pool->store);
-		return r;
-	}
-	r = ek_store_ckpt_commit(pool->store, flags);
-	if (r)
+	if (!r)
+		r = ek_store_ckpt_commit(pool->store, flags);
+	if (!r)
+		return 0;
+	ek_store_ckpt_abort(pool->store);
+	if (ek_store_writable(pool->store))
 		hy_pool_needs_check(pool, "a checkpoint failed");
 	return r;
 }

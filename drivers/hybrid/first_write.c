@@ -101,13 +101,17 @@ static bool is_partial(struct hy_pool *pool, struct bio *bio, u32 fresh)
 	return head || tail;
 }
 
-/*
- * bucket->lock held.  Claim what is to be written first.
- * 0: claimed, *entry is the place; -EAGAIN: queued behind another; -EWOULDBLOCK:
- * must be done by a lane; -ENOSPC; -EUCLEAN.
- */
-static int claim(struct hy_pool *pool, struct hy_bucket *b, struct bio *bio, struct hy_io *io,
-		 bool worker, u64 *entry)
+enum claim {
+	CLAIMED,	/* the entry is the place to write to */
+	QUEUED,		/* behind the bio that writes one of its granules */
+	TO_LANE,	/* can't be done here */
+	NO_SPACE,
+	CONFUSED,	/* what can't be */
+};
+
+/* bucket->lock held.  Claim the granules that are to be written first. */
+static enum claim claim(struct hy_pool *pool, struct hy_bucket *b, struct bio *bio, struct hy_io *io,
+			bool worker, u64 *entry)
 {
 	bool nowait = bio->bi_opf & REQ_NOWAIT;
 	struct hy_io *other = find_writer(b, io->le, io->touched);
@@ -116,30 +120,30 @@ static int claim(struct hy_pool *pool, struct hy_bucket *b, struct bio *bio, str
 
 	if (other) {
 		if (nowait)
-			return -EWOULDBLOCK;
+			return TO_LANE;
 		bio_list_add(&other->waiters, bio);
-		return -EAGAIN;
+		return QUEUED;
 	}
 	r = ek_map_lookup(&pool->map, io->le, entry);
 	if (r)
-		return -EWOULDBLOCK;
+		return TO_LANE;
 	fresh = io->touched & ~ek_entry_valid(*entry);
 	if (nowait && (!ek_entry_mapped(*entry) || is_partial(pool, bio, fresh)))
-		return -EWOULDBLOCK;
+		return TO_LANE;
 	if (!worker && is_partial(pool, bio, fresh))
-		return -EWOULDBLOCK;
+		return TO_LANE;
 	if (!ek_entry_mapped(*entry)) {
 		r = allocate(pool, io->le, entry);
 		if (r)
-			return r;
+			return r == -ENOSPC ? NO_SPACE : CONFUSED;
 	}
 	if (!fresh)
-		return 0;
+		return CLAIMED;
 	io->bits = fresh;
 	io->flags |= HY_IO_FIRST;
 	bio_list_init(&io->waiters);
 	hlist_add_head(&io->hash, &b->ios);
-	return 0;
+	return CLAIMED;
 }
 
 static int end_with(struct hy_io *io, struct bio *bio, blk_status_t status)
@@ -180,6 +184,7 @@ int hy_first_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool
 	u32 head = 0, tail = 0;
 	unsigned long flags;
 	sector_t from, to;
+	enum claim got;
 	u64 entry = 0;
 	int r;
 
@@ -195,19 +200,19 @@ int hy_first_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool
 		restore_fua(bio, io);
 		step_back(io);
 	}
-	r = claim(pool, b, bio, io, worker, &entry);
+	got = claim(pool, b, bio, io, worker, &entry);
 	spin_unlock_irqrestore(&b->lock, flags);
 
-	switch (r) {
-	case 0:
+	switch (got) {
+	case CLAIMED:
 		break;
-	case -EAGAIN:
+	case QUEUED:
 		return DM_MAPIO_SUBMITTED;
-	case -EWOULDBLOCK:
+	case TO_LANE:
 		restore_fua(bio, io);
 		step_back(io);
 		return to_lane(pool, bio);
-	case -ENOSPC:
+	case NO_SPACE:
 		restore_fua(bio, io);
 		step_back(io);
 		if (bio->bi_opf & REQ_NOWAIT)
@@ -216,12 +221,11 @@ int hy_first_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool
 			return DM_MAPIO_SUBMITTED;
 		atomic64_inc(&pool->nospace_errors);
 		return end_with(io, bio, BLK_STS_NOSPC);
-	default:
+	case CONFUSED:
 		step_back(io);
 		hy_pool_needs_check(pool, "an extent was mapped twice");
 		return end_with(io, bio, BLK_STS_IOERR);
 	}
-	io->place = ek_entry_place(entry);
 	if (unlikely(!pool->member[ek_entry_member(entry)].bdev)) {
 		bio_io_error(bio);	/* the claim is given up on the way */
 		return DM_MAPIO_SUBMITTED;

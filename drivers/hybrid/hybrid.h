@@ -40,6 +40,8 @@
 #define HY_MAX_ARGS	64	/* words of policy arguments */
 #define HY_LANES	16	/* deferred bios are worked on in this many lanes */
 #define HY_BUCKETS	256	/* hash of extents with first writes in flight */
+#define HY_IMAGES	64	/* pages written between two flushes of the members */
+#define HY_MAX_DISCARD	(1u << 30)	/* bytes of one discard */
 #define HY_RING		1024	/* accesses remembered per CPU between two ticks */
 
 struct hy_pool;
@@ -57,6 +59,8 @@ struct hy_area {
 	sector_t sectors;
 };
 
+enum hy_label_state { HY_LABELS_NEW, HY_LABELS_OURS };
+
 /**
  * struct hy_table - one dm table
  * @ti: its target
@@ -69,6 +73,9 @@ struct hy_area {
  * @no_discard_passdown: feature
  * @read_only: feature
  * @policy: name and arguments as given, for the first resume
+ * @adopted: the pool runs with them
+ * @uuid: the pool's, from the labels; zero: not made yet
+ * @labels: is the pool to be made?
  */
 struct hy_table {
 	struct dm_target *ti;
@@ -81,6 +88,9 @@ struct hy_table {
 	bool no_discard_passdown;
 	bool read_only;
 	char policy[EK_POLICY_TEXT_SIZE];
+	bool adopted;
+	u8 uuid[EK_UUID_SIZE];
+	enum hy_label_state labels;
 };
 
 /**
@@ -118,6 +128,9 @@ struct hy_member {
 	struct ek_rt_sample sample;
 	u32 share;
 };
+
+/* Stages of a migration that are traced. */
+enum { HY_TRACE_START, HY_TRACE_SWITCH, HY_TRACE_GIVE_UP };
 
 enum hy_mode { HY_RW, HY_RO, HY_FAIL };
 
@@ -240,8 +253,11 @@ struct hy_pool {
 	/* registry; hy_pools_lock */
 	struct list_head list;
 	unsigned int refs;
-	dev_t key_dev;
-	sector_t key_start;
+	unsigned int nr_keys;
+	struct {
+		dev_t dev;
+		sector_t start;
+	} key[EK_MAX_META];
 
 	/* geometry; constant once loaded */
 	u32 extent_sectors;
@@ -257,6 +273,7 @@ struct hy_pool {
 	/* state */
 	struct hy_table *bound;	/* changes only while suspended */
 	bool loaded;
+	bool map_ready;
 	bool running;		/* between resume and presuspend */
 	enum hy_mode mode;
 	bool needs_check;
@@ -300,6 +317,8 @@ struct hy_pool {
 	spinlock_t commit_lock;
 	struct bio_list flush_bios;
 	bool want_checkpoint;
+	bool want_policy;
+	bool needs_check_noted;
 	bool committing;	/* see hy_commit_needed() */
 	u64 requested;		/* numbered requests, for hy_commit_wait() */
 	u64 completed;
@@ -308,10 +327,11 @@ struct hy_pool {
 	u64 *taken;		/* extents in the commit under way */
 	size_t nr_taken;
 	size_t max_taken;
+	size_t nr_committed;	/* by the last commit, for its trace */
 	struct list_head dirty_pages;	/* the committer's */
 	struct list_head writing_pages;	/* in the checkpoint under way */
 	struct ek_page *images;
-	struct ek_super super_copy;	/* for readers of the policy text */
+	bool closing;		/* the next checkpoint leaves the pool clean */
 
 	/* freed extents */
 	spinlock_t free_lock;
@@ -385,7 +405,6 @@ int hy_policy_text(struct hy_pool *pool, char *buf, size_t len);
 int hy_areas_check(struct hy_table *t, char **error);
 int hy_labels_write(struct hy_pool *pool, struct hy_table *t, const char *name, bool forming,
 		    u8 (*member_uuid)[EK_UUID_SIZE]);
-enum hy_label_state { HY_LABELS_NEW, HY_LABELS_OURS };
 int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *state,
 		    char **error);
 
@@ -455,7 +474,7 @@ void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place);
 bool hy_free_pending(struct hy_pool *pool);
 void hy_free_take(struct hy_pool *pool, struct list_head *batch);
 void hy_free_untake(struct hy_pool *pool, struct list_head *batch);
-int hy_free_committed(struct hy_pool *pool, struct list_head *batch);
+void hy_free_committed(struct hy_pool *pool, struct list_head *batch);
 bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);
 int hy_free_init(void);
 void hy_free_exit(void);
@@ -470,6 +489,7 @@ void hy_commit_init(struct hy_pool *pool);
 void hy_commit_bio(struct hy_pool *pool, struct bio *bio);
 void hy_commit_kick(struct hy_pool *pool);
 void hy_commit_soon(struct hy_pool *pool);
+int hy_commit_policy(struct hy_pool *pool);
 int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
 bool hy_commit_needed(struct hy_pool *pool, u64 le);
 

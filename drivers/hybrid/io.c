@@ -65,6 +65,7 @@ static void remap(struct hy_pool *pool, struct bio *bio, u64 entry)
 void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
 {
 	io->member = ek_entry_member(entry);
+	io->place = ek_entry_place(entry);
 	io->bytes = bio->bi_iter.bi_size;
 	io->flags |= HY_IO_SENT;
 	io->start_ns = ek_rtmon_start(pool->member[io->member].mon,
@@ -277,6 +278,16 @@ int hy_map_bio(struct hy_pool *pool, struct bio *bio, bool worker)
 	}
 }
 
+/*
+ * This write relied on bits that another one had set but perhaps not marked for
+ * the committer yet (extent_map.c); a FLUSH may follow at once, so mark them too.
+ */
+static void mark_settled(struct hy_pool *pool, struct hy_io *io)
+{
+	if (unlikely(atomic_read_acquire(&pool->map.marking)))
+		ek_map_set_valid(&pool->map, io->le, io->place, io->touched);
+}
+
 /**
  * hy_end_bio - a bio of dm has completed
  *
@@ -301,6 +312,8 @@ int hy_end_bio(struct hy_pool *pool, struct bio *bio, blk_status_t *error)
 	}
 	if (unlikely(io->flags & HY_IO_FIRST))
 		hy_first_write_done(pool, io, *error);
+	else if (io->flags & HY_IO_WRITE)
+		mark_settled(pool, io);
 	if (unlikely(mig)) {
 		io->mig = NULL;
 		hy_mig_write_done(mig, io->touched);
