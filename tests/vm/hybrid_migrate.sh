@@ -44,14 +44,7 @@ check "their data" blkio verify $dev 0 $((64 * 128)) "$seed"
 is "no failure" "$(status p failed)" 0
 
 # constant migration beneath verified I/O
-mover() {
-	local rng=$seed
-	while :; do
-		rng=$(((rng * 1103515245 + 12345) & 0x7fffffff))
-		message p move $((rng / 65536 % extents)) $((rng / 4096 % 2))
-	done
-}
-mover >/dev/null 2>&1 &
+oracle shuffle p --extents $extents --members 2 --seed "$seed" &
 mover=$!
 verified() {
 	fio --name=v --filename=$dev --direct=1 --rw=randwrite --bsrange=512-64k --blockalign=512 --size=16m \
