@@ -29,7 +29,7 @@ runs() {
 	shift 3
 	"$@" >"$out" 2>"$out.err" || got=$?
 	cat "$out.err" >>"$out"
-	if [ "$got" = "$want" ] && grep -Eq -- "$regex" "$out"; then
+	if [ "$got" = "$want" ] && { [ -z "$regex" ] || grep -Eq -- "$regex" "$out"; }; then
 		ok "$title"
 	else
 		not_ok "$title" "\$ $*" "status $got, wanted $want; wanted /$regex/" "$(tail -20 "$out")"
