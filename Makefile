@@ -33,14 +33,14 @@ install: modules_install tools_install
 modules_install: modules
 	install -d $(MODDIR)
 	sed 's/\.k\?o$$/.ko/' $(B)/modules.order | xargs -r install -m 644 -t $(MODDIR)
-	$(if $(DESTDIR),depmod -b $(DESTDIR) $(KVER),depmod $(KVER))
+	$(if $(DESTDIR),,depmod $(KVER))
 
 tools_install: tools
 	$(MAKE) -C $(TOP)/tools install
 
 uninstall:
 	sed 's/\.k\?o$$/.ko/; s,.*/,$(MODDIR)/,' $(B)/modules.order | xargs -r rm -f
-	-$(if $(DESTDIR),depmod -b $(DESTDIR) $(KVER),depmod $(KVER))
+	-$(if $(DESTDIR),,depmod $(KVER))
 	$(MAKE) -C $(TOP)/tools uninstall
 
 clean:
@@ -51,7 +51,7 @@ help:
 	@echo 'make modules      the modules alone; KVER= takes a release, 6.1, 6.12 or debug'
 	@echo 'make tools        the userspace tools, into build/tools'
 	@echo 'make install      modules to /lib/modules/KVER/updates, tools and manual pages to PREFIX'
-	@echo '                  (PREFIX=/usr/local, DESTDIR= for packagers)'
+	@echo '                  (PREFIX=/usr/local; with DESTDIR= depmod is left to the package)'
 	@echo 'make uninstall    the reverse, with the same variables'
 	@echo 'make clean        remove build/'
 	@echo 'scripts/vm --help, scripts/lint --help: run a command in a VM, check the sources'

@@ -14,7 +14,9 @@
 #define _EVENKEEL_EXTENT_MAP_H
 
 #include <linux/types.h>
+#include <linux/atomic.h>
 #include <linux/bitmap.h>
+#include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/xarray.h>
 #include <evenkeel/entry.h>
@@ -49,6 +51,8 @@ struct ek_map_page {
  *	hold nothing for it either.  Must not sleep.
  * @ctx: handed to @absent
  * @nr_loaded: pages in memory
+ * @marking: changes whose entry may be visible while their mark is not yet
+ * @listing: pages flagged as listed that may not be on @changed yet
  */
 struct ek_map {
 	u64 nr_extents;
@@ -57,6 +61,8 @@ struct ek_map {
 	bool (*absent)(void *ctx, u64 index);
 	void *ctx;
 	atomic64_t nr_loaded;
+	atomic_t marking;
+	atomic_t listing;
 };
 
 void ek_map_init(struct ek_map *map, u64 nr_extents,
@@ -123,6 +129,11 @@ u64 ek_map_cmpxchg(struct ek_map *map, u64 le, u64 old, u64 new);
  * @place: ek_entry_place() that the data was written to
  * @bits: granules to be made valid
  *
+ * When the bits are valid already nothing is written.  That answer is safe to act
+ * on: a change by somebody else which made them so is marked before this returns.
+ * The same can't be said of ek_map_lookup(), so call this after a write even if the
+ * bits were seen valid before it.
+ *
  * Context: any; takes no lock.
  * Return: true if the extent still was there.
  */
@@ -146,9 +157,9 @@ bool ek_map_uncommitted(struct ek_map *map, u64 le);
  * @ctx: for @fn
  *
  * One caller at a time.  A change that races is either seen here or stays marked
- * for the next call.  After an error what was not visited stays marked; what was
- * visited must be marked again by ek_map_mark_changed() if it did not get to the
- * media.
+ * for the next call.  After an error what was not visited, and the one that failed,
+ * stay marked; what was visited must be marked again by ek_map_mark_changed() if it
+ * did not get to the media.
  *
  * Context: as @fn.
  * Return: 0 or @fn's error.
@@ -165,9 +176,20 @@ int ek_map_take_page(struct ek_map *map, struct ek_map_page *page,
 /* Mark an extent changed (again).  Any context; its page is in memory. */
 void ek_map_mark_changed(struct ek_map *map, u64 le);
 
-/* Is any change not yet taken? */
+/**
+ * ek_map_has_changes - is any change not yet taken?
+ * @map: the map
+ *
+ * Every change that returned before this was called counts, even where another
+ * CPU is still about to put its page on the list.  Pages that a running
+ * ek_map_take_changed() has yet to visit don't.
+ *
+ * Context: any; takes no lock.
+ */
 static inline bool ek_map_has_changes(struct ek_map *map)
 {
+	if (atomic_read_acquire(&map->listing))
+		return true;
 	return !llist_empty(&map->changed);
 }
 

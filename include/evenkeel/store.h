@@ -28,7 +28,10 @@
  * @wait: wait for all begun writes of an area; 0 or the first error among them
  * @flush: make all completed writes of an area durable; waits
  *
- * Context: may sleep.  Byte offsets are relative to the area's start.
+ * Context: may sleep.  Byte offsets are relative to the area's start.  Buffers are
+ * page aligned and come from kmalloc() or vmalloc().  @wait is called for every
+ * area that @write was called for, also when @write itself failed.  No @write: the
+ * store is read-only, replay levels nothing and everything that writes is -EROFS.
  */
 struct ek_store_io {
 	int (*read)(void *ctx, unsigned int area, u64 offset, void *buf, size_t len);
@@ -64,7 +67,10 @@ struct ek_store_params {
 
 struct ek_store;	/* opaque; drivers/lib/store.c */
 
-/* Smallest metadata area, in bytes, for these extents: what create tools carve. */
+/*
+ * Metadata area, in bytes, for these extents with a journal of full length: what
+ * create tools carve.  A little less will do, with a shorter journal.
+ */
 u64 ek_store_area_bytes(u64 nr_extents, u32 nr_members, const u32 *member_extents);
 
 /**
@@ -140,7 +146,8 @@ int ek_store_read_page(struct ek_store *store, u64 index, struct ek_page *page);
 
 /**
  * ek_store_tx_add - collect a record of the next journal transaction
- * Return: 0; -ENOSPC: the journal can't hold it: ek_store_tx_abort() and checkpoint.
+ * Return: 0; -ENOSPC: the journal can't hold it: ek_store_tx_abort() and checkpoint;
+ * -EINVAL: out of range.
  */
 int ek_store_tx_add_map(struct ek_store *store, u64 le, u64 entry);
 int ek_store_tx_add_free(struct ek_store *store, unsigned int member, u32 pe, u32 count);
@@ -148,8 +155,12 @@ void ek_store_tx_abort(struct ek_store *store);
 
 /**
  * ek_store_tx_commit - make the collected records durable
- * Several blocks are written side by side, all but the first part's last with FUA;
- * a transaction of which any block is missing does not count.
+ *
+ * One block: FUA.  Several: all but the last, wait, the last with PREFLUSH|FUA, so
+ * the last one vouches for those before it.  A transaction of which any block is
+ * missing does not count.  Not between ek_store_ckpt_begin() and its end (-EBUSY),
+ * not before ek_store_replay() (-EINVAL).
+ *
  * Return: 0 when durable on every area in use.  An area that fails is marked stale in
  * the other's superblock *before* this returns 0; when none is left, -EIO, and the
  * store refuses writes from then on.
@@ -161,8 +172,15 @@ int ek_store_tx_commit(struct ek_store *store);
  * ek_store_ckpt_page - write one page to the slot not in use; the image is copied
  *	or written before this returns, the header filled in here
  * ek_store_ckpt_commit - flush, then page table and superblock of the next
- *	generation; the journal is empty from then on.  @flags: EK_SUPER_*
+ *	generation; the journal is empty from then on.  @flags: EK_SUPER_CLEAN or
+ *	EK_SUPER_NEEDS_CHECK; the latter stays until ek_store_update_super() clears it
  * ek_store_ckpt_abort - forget it: the generation before goes on
+ *
+ * Records collected and not committed are forgotten by begin.  A page of zeroes is
+ * not written but becomes absent.  When commit fails, ek_store_writable() tells
+ * whether the checkpoint may be aborted and tried again (nothing that counts was
+ * touched) or whether the superblock's fate is unknown: then the store refuses all
+ * writes until it is opened anew.
  */
 int ek_store_ckpt_begin(struct ek_store *store);
 int ek_store_ckpt_page(struct ek_store *store, u64 index, struct ek_page *image);
@@ -172,7 +190,31 @@ void ek_store_ckpt_abort(struct ek_store *store);
 /* Page index of a member's space map page. */
 u64 ek_store_space_index(const struct ek_store *store, unsigned int member, u32 page);
 
-/* Written with the next checkpoint. */
+/* 0, -EROFS (made without @write), -EINVAL (not replayed), -EIO (refuses writes for good). */
+int ek_store_writable(const struct ek_store *store);
+
+/**
+ * ek_store_update_super - write the superblock without a checkpoint
+ * @store: replayed
+ * @flags_set: EK_SUPER_* to set
+ * @flags_clear: EK_SUPER_* to clear
+ *
+ * A generation of its own with the same page table; the journal stays as it is.
+ * Carries what ek_store_set_policy() and ek_store_set_member_state() changed, and
+ * which areas are left out.  The store itself does so before the first transaction
+ * after a clean stop (clears EK_SUPER_CLEAN) and before the first without an area.
+ *
+ * Return: 0 when durable; an error as ek_store_ckpt_commit().
+ */
+int ek_store_update_super(struct ek_store *store, u32 flags_set, u32 flags_clear);
+
+/* ek_store_update_super() with the flags as they are. */
+static inline int ek_store_sync_super(struct ek_store *store)
+{
+	return ek_store_update_super(store, 0, 0);
+}
+
+/* Written with the next superblock: a checkpoint or ek_store_sync_super(). */
 int ek_store_set_policy(struct ek_store *store, const char *policy);
 int ek_store_set_member_state(struct ek_store *store, unsigned int member, u32 state);
 

@@ -118,7 +118,8 @@ struct ek_super {
 	__le64	journal_offset;
 	__le64	journal_blocks;
 	__le64	pages_offset;		/* page i, slot s: + (2 i + s) * EK_BLOCK_SIZE */
-	__le64	reserved0[4];
+	__le64	journal_generation;	/* that emptied the journal: its blocks carry this one */
+	__le64	reserved0[3];
 	struct ek_super_member member[EK_MAX_MEMBERS];
 	__u8	policy[EK_POLICY_TEXT_SIZE];	/* "wardrop 2 alpha 10", as in the table line */
 	__u8	reserved[1608];
@@ -159,14 +160,14 @@ struct ek_record {
 
 /*
  * A transaction is 1 or more consecutive blocks; it counts when all of them are
- * there, with one nonce, the generation of the superblock, the next sequence
+ * there, with one nonce, the superblock's journal_generation, the next sequence
  * number, and prev_csum equal to the csum of the last block before it (0 for the
  * first).  Replay ends at the first that does not count.
  */
 struct ek_journal_block {
 	__le32	magic;
 	__le32	csum;
-	__le64	generation;
+	__le64	generation;		/* ek_super.journal_generation */
 	__le64	sequence;		/* of the transaction, from 1 */
 	__le64	nonce;
 	__le32	part;			/* this block's place in it, from 0 */

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * From labels to a running pool: format if new, else read superblock, space maps
+ * and journal.  Pages of the map stay on the media until they are wanted; what the
+ * journal says about them is kept, sorted, and laid over them when they are loaded.
+ */
+#include <linux/sort.h>
+#include <linux/uuid.h>
+#include <linux/vmalloc.h>
+#include "hybrid.h"
+
+/* --- format --- */
+
+static int format_store(struct hy_pool *pool, struct hy_table *t,
+			u8 (*member_uuid)[EK_UUID_SIZE])
+{
+	struct ek_store_params *p = kzalloc(sizeof(*p), GFP_NOIO);
+	unsigned int i;
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	memcpy(p->pool_uuid, pool->uuid, EK_UUID_SIZE);
+	p->extent_sectors = t->extent_sectors;
+	p->nr_extents = DIV_ROUND_UP_ULL(t->ti->len, t->extent_sectors);
+	p->nr_meta = t->nr_meta;
+	for (i = 0; i < t->nr_meta; i++)
+		p->area_bytes[i] = (u64)t->meta[i].sectors << SECTOR_SHIFT;
+	p->nr_members = t->nr_members;
+	for (i = 0; i < t->nr_members; i++) {
+		memcpy(p->member_uuid[i], member_uuid[i], EK_UUID_SIZE);
+		p->member_extents[i] = ek_member_extents(t->member[i].sectors, t->extent_sectors);
+	}
+	p->policy = t->policy;
+	r = ek_store_format(&hy_meta_io, pool, p);
+	kfree(p);
+	return r;
+}
+
+/* The order is explained in area.c. */
+static int format(struct hy_pool *pool, struct hy_table *t)
+{
+	u8 (*member_uuid)[EK_UUID_SIZE] = kcalloc(EK_MAX_MEMBERS, EK_UUID_SIZE, GFP_NOIO);
+	char name[EK_NAME_SIZE] = "";
+	unsigned int i;
+	int r;
+
+	if (!member_uuid)
+		return -ENOMEM;
+	if (!memchr_inv(pool->uuid, 0, EK_UUID_SIZE))
+		generate_random_uuid(pool->uuid);
+	for (i = 0; i < t->nr_members; i++)
+		generate_random_uuid(member_uuid[i]);
+	dm_copy_name_and_uuid(dm_table_get_md(t->ti->table), name, NULL);
+	r = hy_labels_write(pool, t, name, true, NULL);
+	if (!r)
+		r = hy_labels_write(pool, t, name, true, member_uuid);
+	if (!r)
+		r = format_store(pool, t, member_uuid);
+	if (!r)
+		r = hy_labels_write(pool, t, name, false, NULL);
+	if (r)
+		DMERR("cannot format the pool: error %d", r);
+	else
+		DMINFO("formatted pool %pUb", pool->uuid);
+	kfree(member_uuid);
+	return r;
+}
+
+/* --- load --- */
+
+static int check_super(struct hy_pool *pool, struct hy_table *t)
+{
+	const struct ek_super *s = ek_store_super(pool->store);
+	unsigned int i;
+
+	if (memcmp(s->pool_uuid, pool->uuid, EK_UUID_SIZE) ||
+	    le32_to_cpu(s->nr_members) != t->nr_members ||
+	    le32_to_cpu(s->extent_sectors) != t->extent_sectors) {
+		DMERR("superblock and labels disagree");
+		return -EUCLEAN;
+	}
+	for (i = 0; i < t->nr_members; i++) {
+		u32 extents = le32_to_cpu(s->member[i].nr_extents);
+
+		if (t->member[i].dev &&
+		    extents > ek_member_extents(t->member[i].sectors, t->extent_sectors)) {
+			DMERR("member %u is smaller than it was", i);
+			return -EUCLEAN;
+		}
+		pool->member[i].nr_extents = extents;
+		pool->member[i].state = le32_to_cpu(s->member[i].state);
+	}
+	pool->nr_extents = le64_to_cpu(s->nr_extents);
+	if (DIV_ROUND_UP_ULL(t->ti->len, t->extent_sectors) > pool->nr_extents) {
+		DMERR("device longer than the pool was made for (%llu sectors)",
+		      pool->nr_extents * t->extent_sectors);
+		return -EINVAL;
+	}
+	pool->needs_check = le32_to_cpu(s->flags) & EK_SUPER_NEEDS_CHECK;
+	return 0;
+}
+
+static int load_spaces(struct hy_pool *pool)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; !r && i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		r = ek_space_init(&m->space, m->nr_extents);
+		if (!r)
+			r = ek_store_load_space(pool->store, i, &m->space);
+	}
+	return r;
+}
+
+static int replay_map(void *ctx, u64 le, u64 entry)
+{
+	struct hy_pool *pool = ctx;
+
+	if (pool->nr_replayed == pool->max_replayed)
+		return -EUCLEAN;
+	pool->replayed[pool->nr_replayed].le = le;
+	pool->replayed[pool->nr_replayed++].entry = entry;
+	if (!ek_entry_mapped(entry))
+		return 0;
+	return ek_space_store(&pool->member[ek_entry_member(entry)].space, ek_entry_pe(entry),
+			      1, true);
+}
+
+static int replay_free(void *ctx, unsigned int member, u32 pe, u32 count)
+{
+	struct hy_pool *pool = ctx;
+
+	return ek_space_store(&pool->member[member].space, pe, count, false);
+}
+
+/* By extent; for one extent in the order of the journal, which their addresses keep. */
+struct replay_key {
+	u64 le;
+	u64 entry;
+	u32 order;
+};
+
+static int compare_replay(const void *a, const void *b)
+{
+	const struct replay_key *x = a, *y = b;
+
+	if (x->le != y->le)
+		return x->le < y->le ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Sort, and keep the last entry of each extent. */
+static int sort_replayed(struct hy_pool *pool)
+{
+	size_t n = pool->nr_replayed, i, kept = 0;
+	struct replay_key *keys;
+
+	if (!n)
+		return 0;
+	keys = kvmalloc_array(n, sizeof(*keys), GFP_NOIO);
+	if (!keys)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		keys[i].le = pool->replayed[i].le;
+		keys[i].entry = pool->replayed[i].entry;
+		keys[i].order = i;
+	}
+	sort(keys, n, sizeof(*keys), compare_replay, NULL);
+	for (i = 0; i < n; i++) {
+		if (i + 1 < n && keys[i].le == keys[i + 1].le)
+			continue;
+		pool->replayed[kept].le = keys[i].le;
+		pool->replayed[kept++].entry = keys[i].entry;
+	}
+	pool->nr_replayed = kept;
+	kvfree(keys);
+	return 0;
+}
+
+/* First replayed entry at or after an extent. */
+static size_t find_replayed(struct hy_pool *pool, u64 le)
+{
+	size_t lo = 0, hi = pool->nr_replayed;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (pool->replayed[mid].le < le)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* load_lock held. */
+static void overlay(struct hy_pool *pool, u64 index, struct ek_page *page)
+{
+	u64 first = index * EK_PAGE_ENTRIES;
+	size_t i;
+
+	for (i = find_replayed(pool, first); i < pool->nr_replayed; i++) {
+		u64 at = pool->replayed[i].le - first;
+
+		if (at >= EK_PAGE_ENTRIES)
+			break;
+		page->entry[at] = cpu_to_le64(pool->replayed[i].entry);
+	}
+}
+
+/**
+ * hy_pool_load_page - bring a page of the map into memory
+ * @pool: the pool
+ * @index: of the page
+ *
+ * Context: sleeps; several at once.
+ * Return: 0 or an error.
+ */
+int hy_pool_load_page(struct hy_pool *pool, u64 index)
+{
+	struct ek_page *page;
+	int r;
+
+	if (ek_map_page(&pool->map, index))
+		return 0;
+	page = kmalloc(sizeof(*page), GFP_NOIO);
+	if (!page)
+		return -ENOMEM;
+	r = ek_store_read_page(pool->store, index, page);
+	if (!r) {
+		mutex_lock(&pool->load_lock);
+		overlay(pool, index, page);
+		r = ek_map_insert_page(&pool->map, index, page, GFP_NOIO);
+		mutex_unlock(&pool->load_lock);
+	} else {
+		DMERR_LIMIT("cannot read page %llu of the map: error %d", index, r);
+	}
+	kfree(page);
+	return r;
+}
+
+/**
+ * hy_pool_load_replayed - load the pages that the journal has entries for
+ * @pool: the pool
+ *
+ * They become dirty, so that the checkpoint that empties the journal writes them.
+ * Context: the committer.
+ * Return: 0 or an error.
+ */
+int hy_pool_load_replayed(struct hy_pool *pool)
+{
+	u64 last = U64_MAX;
+	size_t i;
+	int r;
+
+	for (i = 0; i < pool->nr_replayed; i++) {
+		u64 index = pool->replayed[i].le / EK_PAGE_ENTRIES;
+
+		if (index == last)
+			continue;
+		last = index;
+		r = hy_pool_load_page(pool, index);
+		if (r)
+			return r;
+		hy_page_dirty(pool, ek_map_page(&pool->map, index));
+	}
+	return 0;
+}
+
+/* Pages that the media do not have, but the journal has entries for, cost no I/O. */
+static int insert_absent(struct hy_pool *pool)
+{
+	struct ek_page *page = kzalloc(sizeof(*page), GFP_NOIO);
+	u64 last = U64_MAX;
+	size_t i;
+	int r = page ? 0 : -ENOMEM;
+
+	for (i = 0; !r && i < pool->nr_replayed; i++) {
+		u64 index = pool->replayed[i].le / EK_PAGE_ENTRIES;
+
+		if (index == last || !ek_store_page_absent(pool->store, index))
+			continue;
+		last = index;
+		memset(page, 0, sizeof(*page));
+		overlay(pool, index, page);
+		r = ek_map_insert_page(&pool->map, index, page, GFP_NOIO);
+	}
+	kfree(page);
+	return r;
+}
+
+static bool page_absent(void *ctx, u64 index)
+{
+	struct hy_pool *pool = ctx;
+
+	return ek_store_page_absent(pool->store, index);
+}
+
+static int load_journal(struct hy_pool *pool)
+{
+	u64 mapped = 0;
+	unsigned int i;
+	int r;
+
+	pool->max_replayed = ek_store_journal_blocks(pool->store) * EK_JOURNAL_RECORDS;
+	pool->max_taken = pool->max_replayed;
+	pool->replayed = kvmalloc_array(pool->max_replayed, sizeof(*pool->replayed), GFP_NOIO);
+	pool->taken = kvmalloc_array(pool->max_taken, sizeof(*pool->taken), GFP_NOIO);
+	if (!pool->replayed || !pool->taken)
+		return -ENOMEM;
+	r = ek_store_replay(pool->store, replay_map, replay_free, pool);
+	if (!r)
+		r = sort_replayed(pool);
+	if (!r)
+		r = insert_absent(pool);
+	if (r)
+		return r;
+	for (i = 0; i < pool->nr_members; i++) {
+		ek_space_activate(&pool->member[i].space);
+		mapped += pool->member[i].nr_extents - ek_space_nr_free(&pool->member[i].space);
+	}
+	atomic64_set(&pool->mapped, mapped);
+	return 0;
+}
+
+static int load(struct hy_pool *pool, struct hy_table *t)
+{
+	u64 bytes[EK_MAX_META] = { 0 };
+	unsigned int areas = 0, i;
+	const char *reason = "unknown";
+	int r;
+
+	for (i = 0; i < t->nr_meta; i++) {
+		bytes[i] = (u64)t->meta[i].sectors << SECTOR_SHIFT;
+		areas |= t->meta[i].dev ? BIT(i) : 0;
+	}
+	r = ek_store_open(&hy_meta_io, pool, bytes, areas, &pool->store, &reason);
+	if (r) {
+		DMERR("cannot open the metadata: %s (error %d)", reason, r);
+		return r;
+	}
+	r = check_super(pool, t);
+	if (!r)
+		r = load_spaces(pool);
+	if (r)
+		return r;
+	ek_map_init(&pool->map, pool->nr_extents, page_absent, pool);
+	pool->map_ready = true;
+	r = load_journal(pool);
+	if (r)
+		DMERR("cannot replay the journal: error %d", r);
+	return r;
+}
+
+/* --- binding --- */
+
+static void bind(struct hy_pool *pool, struct hy_table *t)
+{
+	unsigned int i;
+
+	pool->nr_meta = t->nr_meta;
+	memcpy(pool->meta, t->meta, sizeof(pool->meta));
+	for (i = 0; i < t->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		m->bdev = t->member[i].dev ? t->member[i].dev->bdev : NULL;
+		m->area_start = t->member[i].start;
+		m->area_sectors = t->member[i].sectors;
+		m->data = m->area_start + ek_member_sector(0, t->extent_sectors);
+	}
+	pool->no_discard_passdown = t->no_discard_passdown;
+	WRITE_ONCE(pool->bound, t);
+}
+
+/* The table's policy takes over; what runs already with the same words stays. */
+static int adopt_policy(struct hy_pool *pool, struct hy_table *t)
+{
+	struct hy_policy *policy, *old;
+	struct hy_settings set;
+	const char *reason;
+	int r;
+
+	if (pool->policy && t->adopted)
+		return 0;
+	r = hy_policy_parse(t->policy, t->nr_members, &policy, &set, &reason);
+	if (r) {
+		DMERR("policy: %s", reason);
+		return r;
+	}
+	t->adopted = true;
+	spin_lock_irq(&pool->policy_lock);
+	old = pool->policy;
+	pool->policy = policy;
+	pool->set = set;
+	memset(&pool->tokens, 0, sizeof(pool->tokens));
+	memset(&pool->decision, 0, sizeof(pool->decision));
+	spin_unlock_irq(&pool->policy_lock);
+	if (old)
+		hy_policy_destroy(old);
+	mutex_lock(&pool->heat_lock);
+	hy_heat_resize(&pool->heat, set.candidates);
+	mutex_unlock(&pool->heat_lock);
+	return 0;
+}
+
+/**
+ * hy_pool_activate - make a pool ready for I/O through a table
+ * @pool: the pool, suspended
+ * @t: its new table
+ *
+ * A pool that is loaded is adopted as it is; otherwise its metadata is read, or
+ * made if the metadata areas are blank.
+ * Context: preresume, under memalloc_noio; sleeps.
+ * Return: 0 or an error.
+ */
+int hy_pool_activate(struct hy_pool *pool, struct hy_table *t)
+{
+	int r;
+
+	bind(pool, t);
+	r = adopt_policy(pool, t);
+	if (r || pool->loaded)
+		goto mode;
+	memcpy(pool->uuid, t->uuid, EK_UUID_SIZE);
+	if (t->labels == HY_LABELS_NEW)
+		r = t->read_only ? -EROFS : format(pool, t);
+	if (!r)
+		r = load(pool, t);
+	if (r) {
+		hy_pool_deactivate(pool);
+		return r;
+	}
+	pool->loaded = true;
+mode:
+	if (r)
+		return r;
+	if (pool->needs_check)
+		hy_pool_set_mode(pool, HY_RO, "its metadata needs a check");
+	else if (t->read_only)
+		pool->mode = HY_RO;
+	else if (pool->mode == HY_RO)
+		pool->mode = HY_RW;
+	return 0;
+}
+
+/**
+ * hy_pool_deactivate - forget what was loaded
+ *
+ * Context: sleeps; no I/O, no commit.
+ */
+void hy_pool_deactivate(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	if (pool->policy)
+		hy_policy_destroy(pool->policy);
+	pool->policy = NULL;
+	if (pool->map_ready)
+		ek_map_destroy(&pool->map);
+	pool->map_ready = false;
+	for (i = 0; i < pool->nr_members; i++) {
+		ek_space_destroy(&pool->member[i].space);
+		memset(&pool->member[i].space, 0, sizeof(pool->member[i].space));
+	}
+	if (pool->store)
+		ek_store_close(pool->store);
+	pool->store = NULL;
+	kvfree(pool->replayed);
+	kvfree(pool->taken);
+	pool->replayed = NULL;
+	pool->taken = NULL;
+	pool->nr_replayed = 0;
+	pool->loaded = false;
+}

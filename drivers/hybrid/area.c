@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Areas and their labels: where an area ends, what is in it, and the writing of
+ * labels when a pool is made.
+ *
+ * Making a pool can be cut anywhere:
+ *   1 metadata labels, marked as forming	cut after: the next resume begins again,
+ *   2 member labels				with the same pool uuid, so members
+ *   3 an empty pool in the metadata areas	labelled already are known as ours
+ *   4 metadata labels, no longer forming
+ */
+#include "hybrid.h"
+
+#define HY_PROBE_HEAD	(128u << 10)
+#define HY_PROBE_TAIL	(64u << 10)
+#define HY_LABEL_FORMING 1	/* ek_label.reserved0 */
+
+static sector_t dev_sectors(struct hy_area *a)
+{
+	return bdev_nr_sectors(a->dev->bdev);
+}
+
+/* The end of an area: where the next one on its device begins. */
+static sector_t area_end(struct hy_table *t, struct hy_area *a)
+{
+	sector_t end = dev_sectors(a);
+	unsigned int i;
+
+	for (i = 0; i < t->nr_meta + t->nr_members; i++) {
+		struct hy_area *b = i < t->nr_meta ? &t->meta[i] : &t->member[i - t->nr_meta];
+
+		if (b != a && b->dev && b->dev->bdev == a->dev->bdev && b->start >= a->start)
+			end = min(end, b->start);
+	}
+	return end;
+}
+
+/**
+ * hy_areas_check - find where areas end and whether they make sense
+ *
+ * Context: constructor; no I/O.
+ * Return: 0 or -EINVAL.
+ */
+int hy_areas_check(struct hy_table *t, char **error)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_meta + t->nr_members; i++) {
+		bool meta = i < t->nr_meta;
+		struct hy_area *a = meta ? &t->meta[i] : &t->member[i - t->nr_meta];
+		sector_t end;
+		u64 extents;
+
+		if (!a->dev)
+			continue;
+		end = area_end(t, a);
+		if (end == a->start && end < dev_sectors(a)) {
+			*error = "two areas begin at the same sector";
+			return -EINVAL;
+		}
+		if (end <= a->start || end - a->start < (2 * EK_AREA_HEAD_BYTES >> SECTOR_SHIFT)) {
+			*error = meta ? "metadata area too small" : "member too small";
+			return -EINVAL;
+		}
+		a->sectors = round_down(end - a->start, EK_BLOCK_SIZE >> SECTOR_SHIFT);
+		if (bdev_logical_block_size(a->dev->bdev) > EK_BLOCK_SIZE) {
+			*error = "logical blocks larger than 4096 bytes";
+			return -EINVAL;
+		}
+		if (meta)
+			continue;
+		extents = ek_member_extents(a->sectors, t->extent_sectors);
+		if (!extents) {
+			*error = "member too small";
+			return -EINVAL;
+		}
+		if (extents > EK_MAX_MEMBER_EXTENTS) {
+			*error = "member too large for the extent size";
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int block_io(struct hy_area *a, u64 offset, struct page *page, blk_opf_t opf)
+{
+	struct bio_vec bvec;
+	struct bio bio;
+	int r;
+
+	bio_init(&bio, a->dev->bdev, &bvec, 1, opf);
+	bio.bi_iter.bi_sector = a->start + (offset >> SECTOR_SHIFT);
+	__bio_add_page(&bio, page, EK_BLOCK_SIZE, 0);
+	r = submit_bio_wait(&bio);
+	bio_uninit(&bio);
+	return r;
+}
+
+static bool page_is_zero(struct page *page)
+{
+	return !memchr_inv(page_address(page), 0, EK_BLOCK_SIZE);
+}
+
+/* 1: nothing but zeroes where anything would be known by; 0: something; < 0: error. */
+static int area_is_blank(struct hy_area *a, struct page *page, bool but_labels)
+{
+	u64 bytes = (u64)a->sectors << SECTOR_SHIFT;
+	u64 copy = ek_label_copy_offset(a->sectors);
+	u64 o;
+	int r;
+
+	for (o = 0; o < HY_PROBE_HEAD + HY_PROBE_TAIL; o += EK_BLOCK_SIZE) {
+		u64 at = o < HY_PROBE_HEAD ? o : bytes - HY_PROBE_TAIL + (o - HY_PROBE_HEAD);
+
+		if (but_labels && (at == 0 || at == copy))
+			continue;
+		r = block_io(a, at, page, REQ_OP_READ);
+		if (r)
+			return r;
+		if (!page_is_zero(page))
+			return 0;
+	}
+	return 1;
+}
+
+/*
+ * Read an area's label, or its copy if the first is damaged.  As
+ * ek_label_decode(); -ENODATA when both are zero.
+ */
+static int label_read(struct hy_area *a, struct page *page, struct ek_label_info *info,
+		      bool *forming)
+{
+	struct ek_label *label = page_address(page);
+	int r, r2;
+
+	r = block_io(a, 0, page, REQ_OP_READ);
+	if (!r) {
+		*forming = le32_to_cpu(label->reserved0) & HY_LABEL_FORMING;
+		r = ek_label_decode(label, info);
+		if (!r || r == -EPROTONOSUPPORT)
+			return r;
+	}
+	r2 = block_io(a, ek_label_copy_offset(a->sectors), page, REQ_OP_READ);
+	if (r2)
+		return r;
+	*forming = le32_to_cpu(label->reserved0) & HY_LABEL_FORMING;
+	r2 = ek_label_decode(label, info);
+	/* A label that has only its copy left is good if the first is damaged, not foreign. */
+	if (!r2 && r != -EINVAL)
+		return 0;
+	return r;
+}
+
+static int label_error(int r, bool meta, char **error)
+{
+	switch (r) {
+	case -EUCLEAN:
+		*error = meta ? "metadata label is damaged" : "member label is damaged";
+		break;
+	case -EPROTONOSUPPORT:
+		*error = "label of an unknown version or with unknown features";
+		break;
+	case -ENODATA:
+	case -EINVAL:
+		*error = meta ? "metadata area holds something else (not zero, no label)" :
+				"member holds something else (not zero, no label of this pool)";
+		break;
+	default:
+		*error = meta ? "cannot read the metadata label" : "cannot read a member's label";
+		return r;
+	}
+	return -EINVAL;
+}
+
+static int label_matches(struct hy_table *t, struct hy_area *a, struct ek_label_info *info,
+			 u32 role, u32 index, const u8 *uuid, char **error)
+{
+	if (memcmp(info->pool_uuid, uuid, EK_UUID_SIZE))
+		*error = role == EK_ROLE_META ? "metadata areas are of different pools" :
+						"member of another pool";
+	else if (info->role != role)
+		*error = "a metadata area where a member is expected, or the reverse";
+	else if (info->index != index)
+		*error = "areas are not in the order they were made in";
+	else if (info->nr_members != t->nr_members || info->nr_meta != t->nr_meta)
+		*error = "number of members or metadata areas is not the pool's";
+	else if (info->extent_sectors != t->extent_sectors)
+		*error = "extent size is not the pool's";
+	else if (info->area_start != a->start || info->area_sectors > a->sectors)
+		*error = "an area begins elsewhere or is shorter than when it was made";
+	else
+		return 0;
+	return -EINVAL;
+}
+
+/* Look at the metadata labels: are they a pool's, or blank? */
+static int meta_labels(struct hy_table *t, struct page *page, u8 *uuid, bool *blank,
+		       bool *forming, char **error)
+{
+	unsigned int i, seen = 0, blanks = 0;
+
+	*forming = false;
+	for (i = 0; i < t->nr_meta; i++) {
+		struct ek_label_info info;
+		bool f;
+		int r;
+
+		if (!t->meta[i].dev)
+			continue;
+		r = label_read(&t->meta[i], page, &info, &f);
+		if (r == -ENODATA) {
+			r = area_is_blank(&t->meta[i], page, false);
+			if (r <= 0)
+				return label_error(r ? r : -EINVAL, true, error);
+			blanks++;
+			continue;
+		}
+		if (r)
+			return label_error(r, true, error);
+		if (!seen++)
+			memcpy(uuid, info.pool_uuid, EK_UUID_SIZE);
+		r = label_matches(t, &t->meta[i], &info, EK_ROLE_META, i, uuid, error);
+		if (r)
+			return r;
+		*forming |= f;
+		t->meta[i].sectors = info.area_sectors;
+	}
+	if (!seen && !blanks) {
+		*error = "no metadata area is there";
+		return -EINVAL;
+	}
+	/* The first labels of a pool being made can be cut between the two. */
+	if (seen && blanks && !*forming) {
+		*error = "one metadata area is blank, the other is not";
+		return -EINVAL;
+	}
+	*blank = !seen;
+	return 0;
+}
+
+static int member_label(struct hy_table *t, unsigned int i, struct page *page, const u8 *uuid,
+			bool blank, bool forming, char **error)
+{
+	struct hy_area *a = &t->member[i];
+	struct ek_label_info info;
+	bool f;
+	int r = label_read(a, page, &info, &f);
+
+	if (!blank && !r) {
+		r = label_matches(t, a, &info, EK_ROLE_MEMBER, i, uuid, error);
+		if (!r)
+			a->sectors = info.area_sectors;
+		return r;
+	}
+	if (!r) {
+		*error = "member of another pool";
+		return -EINVAL;
+	}
+	if (r != -ENODATA || (!blank && !forming))
+		return label_error(r, false, error);
+	r = area_is_blank(a, page, forming);
+	return r > 0 ? 0 : label_error(r ? r : -EINVAL, false, error);
+}
+
+/**
+ * hy_labels_check - refuse what is not this pool's
+ * @t: table; sizes of its areas become what the labels say
+ * @pool_uuid: set when the pool exists already, or was being made
+ * @state: HY_LABELS_NEW: to be formatted
+ * @error: set on failure
+ *
+ * Context: constructor; reads labels, writes nothing.
+ * Return: 0, -EINVAL, -ENOMEM, an I/O error.
+ */
+int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *state,
+		    char **error)
+{
+	struct page *page = alloc_page(GFP_KERNEL);
+	bool blank, forming;
+	unsigned int i;
+	int r;
+
+	*error = "out of memory";
+	if (!page)
+		return -ENOMEM;
+	memset(pool_uuid, 0, EK_UUID_SIZE);
+	r = meta_labels(t, page, pool_uuid, &blank, &forming, error);
+	for (i = 0; !r && i < t->nr_members; i++) {
+		if (t->member[i].dev)
+			r = member_label(t, i, page, pool_uuid, blank, forming, error);
+		else if (blank || forming) {
+			*error = "a new pool needs all its members";
+			r = -EINVAL;
+		}
+	}
+	*state = blank || forming ? HY_LABELS_NEW : HY_LABELS_OURS;
+	__free_page(page);
+	return r;
+}
+
+static int label_write(struct hy_area *a, struct page *page, const struct ek_label_info *info,
+		       bool forming)
+{
+	struct ek_label *label = page_address(page);
+	int r;
+
+	ek_label_encode(info, label);
+	if (forming) {
+		label->reserved0 = cpu_to_le32(HY_LABEL_FORMING);
+		label->csum = cpu_to_le32(ek_checksum(label, sizeof(*label), &label->csum));
+	}
+	r = block_io(a, 0, page, REQ_OP_WRITE | REQ_PREFLUSH | REQ_FUA | REQ_META | REQ_SYNC);
+	if (!r)
+		r = block_io(a, ek_label_copy_offset(a->sectors), page,
+			     REQ_OP_WRITE | REQ_FUA | REQ_META | REQ_SYNC);
+	return r;
+}
+
+/**
+ * hy_labels_write - label the metadata areas, and the members too
+ * @pool: whose uuid
+ * @t: areas
+ * @name: the pool's
+ * @forming: the pool is not complete: metadata areas only say so
+ * @member_uuid: the members' uuids; NULL: metadata labels only
+ *
+ * Context: resume; writes.
+ * Return: 0 or an error.
+ */
+int hy_labels_write(struct hy_pool *pool, struct hy_table *t, const char *name, bool forming,
+		    u8 (*member_uuid)[EK_UUID_SIZE])
+{
+	struct ek_label_info info = {
+		.nr_members = t->nr_members,
+		.nr_meta = t->nr_meta,
+		.extent_sectors = t->extent_sectors,
+		.ctime = ktime_get_real_seconds(),
+	};
+	struct page *page = alloc_page(GFP_NOIO);
+	unsigned int i;
+	int r = 0;
+
+	if (!page)
+		return -ENOMEM;
+	memcpy(info.pool_uuid, pool->uuid, EK_UUID_SIZE);
+	strscpy(info.name, name, sizeof(info.name));
+	for (i = 0; !r && i < (member_uuid ? t->nr_members : t->nr_meta); i++) {
+		struct hy_area *a = member_uuid ? &t->member[i] : &t->meta[i];
+
+		info.role = member_uuid ? EK_ROLE_MEMBER : EK_ROLE_META;
+		info.index = i;
+		info.area_start = a->start;
+		info.area_sectors = a->sectors;
+		if (member_uuid)
+			memcpy(info.area_uuid, member_uuid[i], EK_UUID_SIZE);
+		else	/* metadata areas are told apart by their index */
+			memcpy(info.area_uuid, pool->uuid, EK_UUID_SIZE);
+		r = label_write(a, page, &info, forming && !member_uuid);
+	}
+	__free_page(page);
+	return r;
+}

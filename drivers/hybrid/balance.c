@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The balancer: every tick it takes in what was accessed and lets the mover work;
+ * every period (2 s) it measures the members and asks the policy.
+ */
+#include <linux/math64.h>
+#include "hybrid.h"
+#include "hybrid_trace.h"
+
+#define HY_TICK_MS	100
+
+/**
+ * hy_note_access - remember that an extent was accessed
+ *
+ * Per CPU, overwriting what the balancer did not come to read: a sample.
+ * Context: process; the I/O path.
+ */
+void hy_note_access(struct hy_pool *pool, u64 le, unsigned int member)
+{
+	struct hy_ring *ring = get_cpu_ptr(pool->rings);
+
+	WRITE_ONCE(ring->slot[ring->head & (HY_RING - 1)], le << 5 | member);
+	WRITE_ONCE(ring->head, ring->head + 1);
+	put_cpu_ptr(pool->rings);
+}
+
+/* heat_lock held. */
+static void take_accesses(struct hy_pool *pool)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct hy_ring *ring = per_cpu_ptr(pool->rings, cpu);
+		u32 head = READ_ONCE(ring->head);
+
+		if (head - ring->tail > HY_RING)
+			ring->tail = head - HY_RING;
+		for (; ring->tail != head; ring->tail++) {
+			u64 slot = READ_ONCE(ring->slot[ring->tail & (HY_RING - 1)]);
+
+			hy_heat_touch(&pool->heat, slot >> 5, slot & 31, GFP_NOIO | __GFP_NOWARN);
+		}
+	}
+}
+
+/* policy_lock held. */
+static void snap_space(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+		struct hy_dev_snap *d = &pool->snap.dev[i];
+
+		d->usable = m->bdev && m->state == EK_MEMBER_ACTIVE;
+		d->extents = m->nr_extents;
+		d->free = ek_space_nr_free(&m->space);
+	}
+}
+
+/**
+ * hy_place - find a place for a new extent
+ * @pool: the pool
+ * @le: logical extent
+ * @pe: set to the physical extent, taken
+ *
+ * Behind its logical predecessor if that is on the same member, so that what is
+ * written in order lies in order.
+ * Context: any; takes policy_lock and space->lock.
+ * Return: member; -1: no space.
+ */
+int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
+{
+	unsigned int tries;
+	unsigned long flags;
+	u64 before = 0;
+
+	if (le && ek_map_lookup(&pool->map, le - 1, &before))
+		before = 0;
+	for (tries = 0; tries <= pool->nr_members; tries++) {
+		u32 goal = EK_SPACE_NONE;
+		int member;
+
+		spin_lock_irqsave(&pool->policy_lock, flags);
+		snap_space(pool);
+		member = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
+		spin_unlock_irqrestore(&pool->policy_lock, flags);
+		if (member < 0)
+			return -1;
+		if (ek_entry_mapped(before) && ek_entry_member(before) == member)
+			goal = ek_entry_pe(before) + 1;
+		*pe = ek_space_alloc(&pool->member[member].space, goal);
+		if (*pe != EK_SPACE_NONE) {
+			trace_hybrid_place(pool, le, member, *pe);
+			return member;
+		}
+	}
+	return -1;
+}
+
+static u64 window_count(const struct ek_rt_sample *s)
+{
+	return s->dir[EK_READ].count + s->dir[EK_WRITE].count;
+}
+
+static u64 window_mean(const struct ek_rt_sample *s)
+{
+	u64 n = window_count(s);
+
+	return n ? div64_u64(s->dir[EK_READ].sum_ns + s->dir[EK_WRITE].sum_ns, n) : 0;
+}
+
+/* heat_lock held: samples and shares are read under it. */
+static void measure(struct hy_pool *pool)
+{
+	u64 total = 0;
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		ek_rtmon_sample(pool->member[i].mon, &pool->member[i].sample);
+		total += window_count(&pool->member[i].sample);
+	}
+	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		m->share = total ? div64_u64(window_count(&m->sample) * HY_PPM, total) : 0;
+	}
+}
+
+/* policy_lock held. */
+static void fill_snapshot(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	pool->snap.nr = pool->nr_members;
+	pool->snap.period_ns = pool->member[0].sample.ns;
+	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+		struct hy_dev_snap *d = &pool->snap.dev[i];
+
+		d->requests = window_count(&m->sample);
+		d->share = m->share;
+		d->mean_ns = window_mean(&m->sample);
+		d->read_ns = ek_rt_mean(&m->sample.dir[EK_READ]);
+		d->write_ns = ek_rt_mean(&m->sample.dir[EK_WRITE]);
+		d->ewma_ns = m->sample.ewma_all_ns;
+		d->occupancy_ns = m->sample.occupancy_ns;
+		d->background_ns = m->sample.background_ns;
+	}
+	snap_space(pool);
+}
+
+static void trace_period(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	if (!trace_hybrid_period_enabled())
+		return;
+	for (i = 0; i < pool->nr_members; i++)
+		trace_hybrid_period(pool, i, pool->snap.dev[i].requests, pool->snap.dev[i].mean_ns,
+				    pool->snap.dev[i].share, pool->decision.target[i],
+				    pool->decision.receive[i], pool->decision.give[i]);
+}
+
+static void decide(struct hy_pool *pool, u64 now)
+{
+	spin_lock_irq(&pool->policy_lock);
+	fill_snapshot(pool);
+	hy_policy_period(pool->policy, &pool->snap, &pool->decision);
+	pool->tokens = pool->decision;	/* what was left does not roll over */
+	pool->period_start = now;
+	spin_unlock_irq(&pool->policy_lock);
+	trace_period(pool);
+}
+
+static void end_period(struct hy_pool *pool, u64 now)
+{
+	mutex_lock(&pool->heat_lock);
+	measure(pool);
+	hy_heat_age(&pool->heat);
+	mutex_unlock(&pool->heat_lock);
+	decide(pool, now);
+}
+
+static void tick(struct work_struct *work)
+{
+	struct hy_pool *pool = container_of(to_delayed_work(work), struct hy_pool, tick);
+	u64 now = ktime_get_ns();
+	u32 period_ms = READ_ONCE(pool->set.period_ms);
+
+	mutex_lock(&pool->heat_lock);
+	take_accesses(pool);
+	mutex_unlock(&pool->heat_lock);
+	if (now - pool->period_start >= (u64)period_ms * NSEC_PER_MSEC)
+		end_period(pool, now);
+	hy_mover_tick(pool, now);
+	if (READ_ONCE(pool->running))
+		queue_delayed_work(pool->wq, &pool->tick,
+				   msecs_to_jiffies(min_t(u32, HY_TICK_MS, period_ms)));
+}
+
+void hy_balance_init(struct hy_pool *pool)
+{
+	spin_lock_init(&pool->policy_lock);
+	mutex_init(&pool->heat_lock);
+	INIT_DELAYED_WORK(&pool->tick, tick);
+}
+
+/* The pool runs: begin a period. */
+void hy_balance_start(struct hy_pool *pool)
+{
+	end_period(pool, ktime_get_ns());
+	queue_delayed_work(pool->wq, &pool->tick, msecs_to_jiffies(HY_TICK_MS));
+}
+
+/* pool->running is false: no tick and no migration is under way when this returns. */
+void hy_balance_stop(struct hy_pool *pool)
+{
+	cancel_delayed_work_sync(&pool->tick);
+	wait_event(pool->mig_wait, !atomic_read(&pool->nr_migrating));
+}

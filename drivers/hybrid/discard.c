@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Discards: a whole extent is unmapped and its place freed, so that the next write
+ * to it is an allocation (wu-reddy section II); in an extent's part the granules
+ * that it covers become unwritten.  Either way they read as zeroes from then on.
+ * Granules covered in part stay as they are.
+ *
+ * Members are told when the free is durable (free.c); granules of an extent that
+ * stays are not passed down.
+ */
+#include "hybrid.h"
+
+/* Granules of an extent that lie wholly within sectors [from, to) of it. */
+static u32 covered(struct hy_pool *pool, u32 from, u32 to)
+{
+	u32 first = DIV_ROUND_UP(from, 1u << pool->granule_shift);
+	u32 end = to >> pool->granule_shift;
+
+	return first < end ? GENMASK(end - 1, first) : 0;
+}
+
+static int lookup_loading(struct hy_pool *pool, u64 le, u64 *entry)
+{
+	int r;
+
+	while ((r = ek_map_lookup(&pool->map, le, entry)) == -EAGAIN) {
+		r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
+		if (r)
+			break;
+	}
+	return r;
+}
+
+static int discard_whole(struct hy_pool *pool, u64 le)
+{
+	struct hy_free *f = NULL;
+	u64 entry;
+	int r;
+
+	for (;;) {
+		r = lookup_loading(pool, le, &entry);
+		if (r || !ek_entry_mapped(entry))
+			break;
+		if (!f) {
+			f = hy_free_alloc(GFP_NOIO);
+			if (!f)
+				return -ENOMEM;
+		}
+		if (ek_map_cmpxchg(&pool->map, le, entry, 0) == entry) {
+			atomic64_dec(&pool->mapped);
+			hy_free_queue(pool, f, entry);
+			return 0;
+		}
+	}
+	hy_free_drop(f);
+	return r;
+}
+
+static int discard_granules(struct hy_pool *pool, u64 le, u32 bits)
+{
+	u64 entry;
+	int r;
+
+	do {
+		r = lookup_loading(pool, le, &entry);
+		if (r || !(ek_entry_valid(entry) & bits))
+			return r;
+	} while (ek_map_cmpxchg(&pool->map, le, entry, entry & ~(u64)bits) != entry);
+	hy_commit_soon(pool);
+	return 0;
+}
+
+/**
+ * hy_map_discard - unmap what a discard covers
+ * @pool: the pool
+ * @bio: discard; may span extents
+ * @worker: called from a lane; the work is done there, it may be long
+ *
+ * Return: DM_MAPIO_SUBMITTED.
+ */
+int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker)
+{
+	sector_t sector = bio->bi_iter.bi_sector;
+	sector_t end = bio_end_sector(bio);
+	u64 nr_extents = pool->map.nr_extents;
+	int r = 0;
+
+	if (!worker) {
+		hy_defer_bio(pool, bio);
+		return DM_MAPIO_SUBMITTED;
+	}
+	while (!r && sector < end) {
+		u64 le = sector >> pool->extent_shift;
+		sector_t base = (sector_t)le << pool->extent_shift;
+		u32 from = sector - base;
+		u32 to = min_t(sector_t, end - base, pool->extent_sectors);
+
+		if (le >= nr_extents)
+			break;
+		if (!from && to == pool->extent_sectors)
+			r = discard_whole(pool, le);
+		else
+			r = discard_granules(pool, le, covered(pool, from, to));
+		sector = base + pool->extent_sectors;
+		cond_resched();
+	}
+	bio->bi_status = errno_to_blk_status(r);
+	bio_endio(bio);
+	return DM_MAPIO_SUBMITTED;
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The way of a physical extent back to allocation:
+ *
+ *	the map stops pointing to it	hy_free_queue()
+ *	a commit makes that durable	hy_free_take(), hy_free_committed()
+ *	bios that saw the old map end	hy_drain_bios()
+ *	the member is told (discard)
+ *	ek_space_free()
+ *
+ * Cut before the commit, the old map still points to it and it holds what it
+ * held.  So nothing is ever reused that a crash could bring back, and no reader
+ * finds another extent's bytes in it.
+ */
+#include <linux/slab.h>
+#include "hybrid.h"
+
+static struct kmem_cache *free_cache;
+
+int hy_free_init(void)
+{
+	free_cache = KMEM_CACHE(hy_free, 0);
+	return free_cache ? 0 : -ENOMEM;
+}
+
+void hy_free_exit(void)
+{
+	kmem_cache_destroy(free_cache);
+}
+
+/* What hy_free_queue() will need, allocated where it may sleep. */
+struct hy_free *hy_free_alloc(gfp_t gfp)
+{
+	return kmem_cache_alloc(free_cache, gfp);
+}
+
+/* It was not needed after all; NULL is fine. */
+void hy_free_drop(struct hy_free *f)
+{
+	if (f)
+		kmem_cache_free(free_cache, f);
+}
+
+/**
+ * hy_free_queue - the map has stopped pointing to an extent
+ * @pool: the pool
+ * @f: from hy_free_alloc(); taken over
+ * @place: where the extent was
+ *
+ * Called *after* the map's entry was changed: the committer takes the freed first
+ * and the changed entries then, so it never commits a free without its cause.
+ * Context: any; takes free_lock.
+ */
+void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place)
+{
+	struct hy_free *last;
+	unsigned long flags;
+
+	f->member = ek_entry_member(place);
+	f->pe = ek_entry_pe(place);
+	f->count = 1;
+	atomic64_inc(&pool->nr_quarantined);
+	spin_lock_irqsave(&pool->free_lock, flags);
+	last = list_empty(&pool->frees) ? NULL :
+	       list_last_entry(&pool->frees, struct hy_free, list);
+	if (last && last->member == f->member && last->pe + last->count == f->pe) {
+		last->count++;
+		kmem_cache_free(free_cache, f);
+	} else {
+		list_add_tail(&f->list, &pool->frees);
+	}
+	spin_unlock_irqrestore(&pool->free_lock, flags);
+	hy_commit_soon(pool);
+}
+
+bool hy_free_pending(struct hy_pool *pool)
+{
+	return !list_empty_careful(&pool->frees);
+}
+
+/* The committer takes what has been freed up to now. */
+void hy_free_take(struct hy_pool *pool, struct list_head *batch)
+{
+	spin_lock_irq(&pool->free_lock);
+	list_splice_tail_init(&pool->frees, batch);
+	spin_unlock_irq(&pool->free_lock);
+}
+
+/* It did not become durable: the next commit takes it again. */
+void hy_free_untake(struct hy_pool *pool, struct list_head *batch)
+{
+	spin_lock_irq(&pool->free_lock);
+	list_splice_init(batch, &pool->frees);
+	spin_unlock_irq(&pool->free_lock);
+}
+
+struct free_batch {
+	struct hy_drain drain;
+	struct work_struct work;
+	struct hy_pool *pool;
+	struct list_head frees;
+};
+
+static void discard_freed(struct hy_pool *pool, struct hy_free *f)
+{
+	struct hy_member *m = &pool->member[f->member];
+	sector_t sector = m->data + ((sector_t)f->pe << pool->extent_shift);
+
+	if (pool->no_discard_passdown || !m->bdev || !bdev_max_discard_sectors(m->bdev))
+		return;
+	/* Best effort: what counts is that the map no longer points here. */
+	blkdev_issue_discard(m->bdev, sector, (sector_t)f->count << pool->extent_shift, GFP_NOIO);
+}
+
+static void batch_finish(struct work_struct *work)
+{
+	struct free_batch *batch = container_of(work, struct free_batch, work);
+	struct hy_pool *pool = batch->pool;
+	struct hy_free *f, *tmp;
+	struct bio_list waiting;
+
+	list_for_each_entry_safe(f, tmp, &batch->frees, list) {
+		discard_freed(pool, f);
+		if (ek_space_free(&pool->member[f->member].space, f->pe, f->count))
+			hy_pool_needs_check(pool, "an extent was freed twice");
+		atomic64_sub(f->count, &pool->nr_quarantined);
+		kmem_cache_free(free_cache, f);
+	}
+	kfree(batch);
+	bio_list_init(&waiting);
+	spin_lock_irq(&pool->free_lock);
+	bio_list_merge(&waiting, &pool->nospace);
+	bio_list_init(&pool->nospace);
+	spin_unlock_irq(&pool->free_lock);
+	hy_defer_bios(pool, &waiting);
+}
+
+/* Discards take their time: not in the way of others who wait for a drain. */
+static void batch_drained(struct hy_drain *drain)
+{
+	struct free_batch *batch = container_of(drain, struct free_batch, drain);
+
+	INIT_WORK(&batch->work, batch_finish);
+	queue_work(batch->pool->wq, &batch->work);
+}
+
+/**
+ * hy_free_committed - these frees are durable
+ * @pool: the pool
+ * @frees: taken by hy_free_take(); emptied
+ *
+ * Without memory they wait for the next commit, which is harmless.
+ * Context: the committer.
+ */
+void hy_free_committed(struct hy_pool *pool, struct list_head *frees)
+{
+	struct free_batch *batch;
+
+	if (list_empty(frees))
+		return;
+	batch = kmalloc(sizeof(*batch), GFP_NOIO);
+	if (!batch) {
+		hy_free_untake(pool, frees);
+		hy_commit_soon(pool);
+		return;
+	}
+	batch->pool = pool;
+	batch->drain.fn = batch_drained;
+	INIT_LIST_HEAD(&batch->frees);
+	list_splice_init(frees, &batch->frees);
+	hy_drain_bios(pool, &batch->drain);
+}
+
+/**
+ * hy_free_wait_for_space - hold a bio until freed extents are free
+ * @pool: the pool
+ * @bio: not in an epoch
+ *
+ * Context: any; takes free_lock.
+ * Return: false when nothing is on its way back: there is no space.
+ */
+bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio)
+{
+	unsigned long flags;
+	bool wait;
+
+	spin_lock_irqsave(&pool->free_lock, flags);
+	wait = atomic64_read(&pool->nr_quarantined) > 0;
+	if (wait)
+		bio_list_add(&pool->nospace, bio);
+	spin_unlock_irqrestore(&pool->free_lock, flags);
+	if (wait)
+		hy_commit_kick(pool);
+	return wait;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The bounded LRU list of accessed extents; see heat.h. */
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include "heat.h"
+
+/* Nodes that hy_heat_pick() looks at: this many, and as many for each one wanted. */
+#define PICK_BASE	256
+#define PICK_EACH	4
+
+/**
+ * hy_heat_init - an empty list
+ * @heat: the list
+ * @max: extents at most; 0: nothing is ever hot
+ */
+void hy_heat_init(struct hy_heat *heat, u32 max)
+{
+	INIT_LIST_HEAD(&heat->lru);
+	xa_init(&heat->by_extent);
+	heat->nr = 0;
+	heat->max = max;
+}
+
+static struct hy_heat_node *find(struct hy_heat *heat, u64 le)
+{
+	return xa_load(&heat->by_extent, le);
+}
+
+static struct hy_heat_node *coldest(struct hy_heat *heat)
+{
+	return list_last_entry(&heat->lru, struct hy_heat_node, lru);
+}
+
+/* Off the list; the caller has or frees it. */
+static void unlink_node(struct hy_heat *heat, struct hy_heat_node *node)
+{
+	xa_erase(&heat->by_extent, node->le);
+	list_del(&node->lru);
+	heat->nr--;
+}
+
+static void drop(struct hy_heat *heat, struct hy_heat_node *node)
+{
+	unlink_node(heat, node);
+	kfree(node);
+}
+
+/**
+ * hy_heat_resize - change the bound; the coldest go
+ * @heat: the list
+ * @max: the new bound
+ *
+ * Context: does not sleep.
+ */
+void hy_heat_resize(struct hy_heat *heat, u32 max)
+{
+	heat->max = max;
+	while (heat->nr > max)
+		drop(heat, coldest(heat));
+}
+
+/**
+ * hy_heat_destroy - free what the list holds
+ * @heat: the list
+ */
+void hy_heat_destroy(struct hy_heat *heat)
+{
+	hy_heat_resize(heat, 0);
+	xa_destroy(&heat->by_extent);
+}
+
+/* A node that is on no list: new, or the coldest when there may be or is no new one. */
+static struct hy_heat_node *get_node(struct hy_heat *heat, gfp_t gfp)
+{
+	struct hy_heat_node *node = NULL;
+
+	if (heat->nr < heat->max)
+		node = kmalloc(sizeof(*node), gfp);
+	if (!node && heat->nr) {
+		node = coldest(heat);
+		unlink_node(heat, node);
+	}
+	return node;
+}
+
+static struct hy_heat_node *insert(struct hy_heat *heat, u64 le, gfp_t gfp)
+{
+	struct hy_heat_node *node = get_node(heat, gfp);
+
+	if (!node)
+		return NULL;
+	*node = (struct hy_heat_node){ .le = le };
+	if (xa_is_err(xa_store(&heat->by_extent, le, node, gfp))) {
+		kfree(node);
+		return NULL;
+	}
+	list_add(&node->lru, &heat->lru);
+	heat->nr++;
+	return node;
+}
+
+/**
+ * hy_heat_touch - an extent was accessed
+ * @heat: the list
+ * @le: the logical extent
+ * @member: where it is
+ * @gfp: how to allocate; without memory the coldest node makes room, or the access
+ *	is forgotten
+ *
+ * Context: sleeps if @gfp may.
+ */
+void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, gfp_t gfp)
+{
+	struct hy_heat_node *node = find(heat, le);
+
+	if (node)
+		list_move(&node->lru, &heat->lru);
+	else
+		node = insert(heat, le, gfp);
+	if (!node)
+		return;
+	if (node->accesses < U32_MAX)
+		node->accesses++;
+	node->member = member;
+}
+
+/**
+ * hy_heat_is_hot - is it on the list
+ * @heat: the list
+ * @le: the logical extent
+ *
+ * Return: if so.
+ */
+bool hy_heat_is_hot(struct hy_heat *heat, u64 le)
+{
+	return find(heat, le);
+}
+
+/**
+ * hy_heat_moved - an extent has migrated
+ * @heat: the list; an extent that is not on it is none of its business
+ * @le: the logical extent
+ * @member: where it is now
+ * @now: the caller's clock
+ */
+void hy_heat_moved(struct hy_heat *heat, u64 le, unsigned int member, u64 now)
+{
+	struct hy_heat_node *node = find(heat, le);
+
+	if (!node)
+		return;
+	node->member = member;
+	node->moved_at = now ? now : 1;
+}
+
+/**
+ * hy_heat_forget - an extent is gone (discarded)
+ * @heat: the list
+ * @le: the logical extent
+ */
+void hy_heat_forget(struct hy_heat *heat, u64 le)
+{
+	struct hy_heat_node *node = find(heat, le);
+
+	if (node)
+		drop(heat, node);
+}
+
+/**
+ * hy_heat_age - halve every count
+ * @heat: the list; all of it is walked
+ */
+void hy_heat_age(struct hy_heat *heat)
+{
+	struct hy_heat_node *node;
+
+	list_for_each_entry(node, &heat->lru, lru)
+		node->accesses /= 2;
+}
+
+static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)
+{
+	if (!node->moved_at)
+		return false;
+	return now < node->moved_at || now - node->moved_at < cooldown;
+}
+
+/**
+ * hy_heat_pick - the best extents to move off a member
+ * @heat: the list
+ * @member: where they are now
+ * @now: the caller's clock
+ * @cooldown: an extent that moved less than this ago stays
+ * @le: filled, most recently accessed first
+ * @max: how many at most
+ *
+ * Looks at no more than 256 + 4 * @max nodes.
+ *
+ * Return: how many.
+ */
+unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown,
+			  u64 *le, unsigned int max)
+{
+	u64 budget = PICK_BASE + (u64)PICK_EACH * max;
+	struct hy_heat_node *node;
+	unsigned int n = 0;
+
+	list_for_each_entry(node, &heat->lru, lru) {
+		if (n == max || !budget--)
+			break;
+		if (node->member == member && !cooling(node, now, cooldown))
+			le[n++] = node->le;
+	}
+	return n;
+}

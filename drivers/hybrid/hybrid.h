@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dm-hybrid's own structures.
+ *
+ * A table is a struct hy_table (from its constructor to its destructor); the pool
+ * that its metadata area names is a struct hy_pool, shared by successive tables,
+ * so that an inactive table never reads metadata that a live one is changing.
+ *
+ * Locks, in the order in which they nest:
+ *   hy_pools_lock (mutex)	the list of pools and their reference counts
+ *   pool->load_lock (mutex)	loading map pages, the replayed entries
+ *   pool->heat_lock (mutex)	the LRU list
+ *   bucket->lock (spin, irq)	first writes of the extents of one hash bucket
+ *   mig->lock (spin, irq)	one migration
+ *   pool->policy_lock (spin, irq)	policy, snapshot, tokens
+ *   pool->free_lock (spin, irq)	freed extents and who waits for them
+ *   space->lock (spin, irq)	leaf
+ * The committer (pool->commit_work) is the only caller of the store's writing side.
+ */
+#ifndef _HYBRID_H
+#define _HYBRID_H
+
+#include <linux/bio.h>
+#include <linux/device-mapper.h>
+#include <linux/dm-io.h>
+#include <linux/dm-kcopyd.h>
+#include <linux/percpu-refcount.h>
+#include <linux/workqueue.h>
+#include <evenkeel/extent_map.h>
+#include <evenkeel/label.h>
+#include <evenkeel/rtmon.h>
+#include <evenkeel/space_map.h>
+#include <evenkeel/store.h>
+
+#include "heat.h"
+#include "policy.h"
+
+#define DM_MSG_PREFIX "hybrid"
+
+#define HY_MAX_ARGS	64	/* words of policy arguments */
+#define HY_LANES	16	/* deferred bios are worked on in this many lanes */
+#define HY_BUCKETS	256	/* hash of extents with first writes in flight */
+#define HY_IMAGES	64	/* pages written between two flushes of the members */
+#define HY_MAX_DISCARD	(1u << 30)	/* bytes of one discard */
+#define HY_RING		1024	/* accesses remembered per CPU between two ticks */
+
+struct hy_pool;
+struct hy_mig;
+
+/**
+ * struct hy_area - a range of a device
+ * @dev: dm's reference, the table's; NULL: lost
+ * @start: first sector on the device
+ * @sectors: length
+ */
+struct hy_area {
+	struct dm_dev *dev;
+	sector_t start;
+	sector_t sectors;
+};
+
+enum hy_label_state { HY_LABELS_NEW, HY_LABELS_OURS };
+
+/**
+ * struct hy_table - one dm table
+ * @ti: its target
+ * @pool: what it is a table of
+ * @extent_sectors: extent size
+ * @nr_meta: metadata areas
+ * @meta: they
+ * @nr_members: members
+ * @member: their areas
+ * @no_discard_passdown: feature
+ * @read_only: feature
+ * @policy: name and arguments as given, for the first resume
+ * @adopted: the pool runs with them
+ * @uuid: the pool's, from the labels; zero: not made yet
+ * @labels: is the pool to be made?
+ */
+struct hy_table {
+	struct dm_target *ti;
+	struct hy_pool *pool;
+	u32 extent_sectors;
+	unsigned int nr_meta;
+	struct hy_area meta[EK_MAX_META];
+	unsigned int nr_members;
+	struct hy_area member[EK_MAX_MEMBERS];
+	bool no_discard_passdown;
+	bool read_only;
+	char policy[EK_POLICY_TEXT_SIZE];
+	bool adopted;
+	u8 uuid[EK_UUID_SIZE];
+	enum hy_label_state labels;
+};
+
+/**
+ * struct hy_member - a member of a pool
+ * @bdev: its device, of the bound table; NULL: lost
+ * @data: sector of physical extent 0
+ * @area_start: first sector of its area
+ * @area_sectors: its length
+ * @nr_extents: physical extents
+ * @space: which are in use
+ * @mon: response times
+ * @writes: per CPU: writes that completed
+ * @flushed: of them durable; the committer's own
+ * @flush_bio: the committer's
+ * @state: enum ek_member_state
+ * @errors: I/O errors
+ * @allocations: extents placed here
+ * @sample: the last period
+ * @share: of the requests of the last period, in ppm
+ */
+struct hy_member {
+	struct block_device *bdev;
+	sector_t data;
+	sector_t area_start;
+	sector_t area_sectors;
+	u32 nr_extents;
+	struct ek_space space;
+	struct ek_rtmon *mon;
+	u64 __percpu *writes;
+	u64 flushed;
+	struct bio flush_bio;
+	u32 state;
+	atomic64_t errors;
+	atomic64_t allocations;
+	struct ek_rt_sample sample;
+	u32 share;
+};
+
+/* Stages of a migration that are traced. */
+enum { HY_TRACE_START, HY_TRACE_SWITCH, HY_TRACE_GIVE_UP };
+
+enum hy_mode { HY_RW, HY_RO, HY_FAIL };
+
+/* Why an extent that might have migrated did not. */
+enum hy_reason {
+	HY_NOT_COOLDOWN,	/* moved a short while ago */
+	HY_NOT_BUSY,		/* all movers are at work, or it is moving already */
+	HY_NOT_NOSPACE,		/* no free extent where it should go */
+	HY_NOT_RATE,		/* the rate limit */
+	HY_NOT_FOREGROUND,	/* cold, and the devices are not idle */
+	HY_NOT_CANDIDATE,	/* tokens, but nothing hot on the giver */
+	HY_NOT_UNMAPPED,	/* nothing there, or somewhere else by now */
+	HY_NOT_RACED,		/* discarded while it was copied */
+	HY_NOT_MEMBER,		/* source or destination can't be used */
+	HY_NOT_ERROR,		/* the copy failed */
+	HY_REASONS
+};
+
+/**
+ * struct hy_epoch - bios that began within one span of time
+ * @ref: held by each
+ */
+struct hy_epoch {
+	struct percpu_ref ref;
+	struct hy_pool *pool;
+};
+
+/**
+ * struct hy_drain - somebody who waits until all bios begun before are done
+ * @list: on the pool's list
+ * @fn: called then, in process context
+ */
+struct hy_drain {
+	struct list_head list;
+	void (*fn)(struct hy_drain *drain);
+};
+
+/**
+ * struct hy_io - what a bio carries through the target
+ * @pool: the pool
+ * @epoch: held until it is done; NULL when not in flight
+ * @mig: the migration that tracks it, for writes
+ * @start_ns: when it was sent
+ * @le: logical extent
+ * @place: where it went
+ * @bits: granules it writes for the first time
+ * @bytes: its length
+ * @member: member it went to
+ * @flags: HY_IO_*
+ * @hash: in its bucket while @bits are being written
+ * @waiters: bios that want one of @bits
+ */
+struct hy_io {
+	struct hy_pool *pool;
+	struct hy_epoch *epoch;
+	struct hy_mig *mig;
+	u64 start_ns;
+	u64 le;
+	u64 place;
+	u32 bits;
+	u32 touched;
+	u32 bytes;
+	u8 member;
+	u8 flags;
+	struct hlist_node hash;
+	struct bio_list waiters;
+};
+
+#define HY_IO_SENT	0x01	/* on its way to @member, in its monitor */
+#define HY_IO_WRITE	0x02
+#define HY_IO_FIRST	0x04	/* in a bucket */
+#define HY_IO_COMMIT	0x08	/* FUA: a commit must follow */
+
+/**
+ * struct hy_bucket - first writes in flight for the extents of a hash value
+ */
+struct hy_bucket {
+	spinlock_t lock;
+	struct hlist_head ios;
+};
+
+struct hy_lane {
+	spinlock_t lock;
+	struct bio_list bios;
+	struct work_struct work;
+	struct hy_pool *pool;
+};
+
+/* Accesses of one CPU since the last tick; slot: extent << 5 | member. */
+struct hy_ring {
+	u32 head;
+	u32 tail;		/* the ticker's */
+	u64 slot[HY_RING];
+};
+
+/**
+ * struct hy_settings - what the mover and the committer can be told
+ * See settings.c for names, defaults and ranges.
+ */
+struct hy_settings {
+	u32 period_ms;
+	u32 candidates;
+	u32 cooldown_ms;
+	u32 migrate_kbps;
+	u32 movers;
+	u32 low_free;
+	u32 commit_ms;
+};
+
+/* An entry that the journal holds and the page on the media does not. */
+struct hy_replayed {
+	u64 le;
+	u64 entry;
+};
+
+/**
+ * struct hy_pool - a pool
+ */
+struct hy_pool {
+	/* registry; hy_pools_lock */
+	struct list_head list;
+	unsigned int refs;
+	unsigned int nr_keys;
+	struct {
+		dev_t dev;
+		sector_t start;
+	} key[EK_MAX_META];
+
+	/* geometry; constant once loaded */
+	u32 extent_sectors;
+	u32 extent_shift;	/* of a sector number */
+	u32 granule_shift;	/* likewise */
+	u64 nr_extents;		/* logical */
+	unsigned int nr_members;
+	struct hy_member member[EK_MAX_MEMBERS];
+	unsigned int nr_meta;
+	struct hy_area meta[EK_MAX_META];	/* of the bound table */
+	u8 uuid[EK_UUID_SIZE];
+
+	/* state */
+	struct hy_table *bound;	/* changes only while suspended */
+	bool loaded;
+	bool map_ready;
+	bool running;		/* between resume and presuspend */
+	enum hy_mode mode;
+	bool needs_check;
+	bool no_discard_passdown;
+	struct work_struct event_work;
+
+	/* map and metadata */
+	struct ek_map map;
+	struct ek_store *store;
+	struct dm_io_client *io_client;
+	struct {
+		atomic_t pending;
+		int error;
+		struct completion done;
+	} meta_io[EK_MAX_META];
+	struct mutex load_lock;
+	struct hy_replayed *replayed;	/* sorted by extent */
+	size_t nr_replayed;
+	size_t max_replayed;
+	atomic64_t mapped;
+
+	/* bios in flight */
+	struct hy_epoch epochs[2];
+	struct hy_epoch __rcu *epoch;
+	spinlock_t drain_lock;
+	struct list_head drain_waiting;	/* for the next drain */
+	struct list_head drain_running;	/* for the one that runs */
+	bool draining;
+	struct work_struct drain_work;
+
+	/* slow paths of bios */
+	struct workqueue_struct *wq;
+	struct hy_lane lane[HY_LANES];
+	struct hy_bucket bucket[HY_BUCKETS];
+	struct bio_set bs;
+
+	/* commits */
+	struct workqueue_struct *commit_wq;
+	struct work_struct commit_work;
+	struct delayed_work commit_timer;
+	spinlock_t commit_lock;
+	struct bio_list flush_bios;
+	bool want_checkpoint;
+	bool want_policy;
+	bool needs_check_noted;
+	bool committing;	/* see hy_commit_needed() */
+	u64 requested;		/* numbered requests, for hy_commit_wait() */
+	u64 completed;
+	int commit_error;
+	wait_queue_head_t commit_wait;
+	u64 *taken;		/* extents in the commit under way */
+	size_t nr_taken;
+	size_t max_taken;
+	size_t nr_committed;	/* by the last commit, for its trace */
+	struct list_head dirty_pages;	/* the committer's */
+	struct list_head writing_pages;	/* in the checkpoint under way */
+	struct ek_page *images;
+	bool closing;		/* the next checkpoint leaves the pool clean */
+
+	/* freed extents */
+	spinlock_t free_lock;
+	struct list_head frees;		/* not yet committed */
+	atomic64_t nr_quarantined;	/* extents freed, not yet free */
+	struct bio_list nospace;	/* bios that wait for them */
+
+	/* policy */
+	spinlock_t policy_lock;
+	struct hy_policy *policy;
+	struct hy_snapshot snap;
+	struct hy_decision decision;
+	struct hy_decision tokens;
+	struct hy_settings set;
+
+	/* migration */
+	struct xarray migs;
+	atomic_t nr_migrating;
+	wait_queue_head_t mig_wait;
+	struct dm_kcopyd_client *kc;
+	struct mutex heat_lock;
+	struct hy_heat heat;
+	struct hy_ring __percpu *rings;
+	struct delayed_work tick;
+	u64 period_start;	/* ns */
+	u64 next_copy;		/* ns: rate limit */
+	u64 cold_cursor;	/* logical extent */
+	u32 moved_in_period;
+
+	/* counters */
+	atomic64_t mig_started;
+	atomic64_t mig_completed;
+	atomic64_t mig_failed;
+	atomic64_t mig_bytes;
+	atomic64_t not_migrated[HY_REASONS];
+	atomic64_t nospace_errors;
+	atomic64_t flushes;
+	atomic64_t commits;
+	atomic64_t checkpoints;
+	atomic64_t errors;
+};
+
+/* args.c: the table line, checked word by word; nothing is opened. */
+struct hy_args {
+	u32 extent_sectors;
+	unsigned int nr_meta;
+	const char *meta_path[EK_MAX_META];
+	sector_t meta_start[EK_MAX_META];
+	unsigned int nr_members;
+	const char *member_path[EK_MAX_MEMBERS];
+	sector_t member_start[EK_MAX_MEMBERS];
+	bool no_discard_passdown;
+	bool read_only;
+	char policy[EK_POLICY_TEXT_SIZE];
+};
+
+int hy_args_parse(struct hy_args *args, unsigned int argc, char **argv, char **error);
+
+/* settings.c */
+void hy_settings_init(struct hy_settings *set);
+int hy_settings_set(struct hy_settings *set, const char *key, const char *value,
+		    const char **reason);
+int hy_settings_emit(const struct hy_settings *set, char *buf, size_t len);
+int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const char **reason);
+/* "<name> <#args> {<key> <value>}*" into a new policy and settings. */
+int hy_policy_parse(const char *text, unsigned int nr, struct hy_policy **policy,
+		    struct hy_settings *set, const char **reason);
+int hy_policy_text(struct hy_pool *pool, char *buf, size_t len);
+
+/* area.c */
+int hy_areas_check(struct hy_table *t, char **error);
+int hy_labels_write(struct hy_pool *pool, struct hy_table *t, const char *name, bool forming,
+		    u8 (*member_uuid)[EK_UUID_SIZE]);
+int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *state,
+		    char **error);
+
+/* meta_io.c */
+extern const struct ek_store_io hy_meta_io;
+
+/* pool.c */
+struct hy_pool *hy_pool_get(struct hy_table *t, char **error);
+void hy_pool_put(struct hy_pool *pool);
+bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error);
+void hy_pool_set_mode(struct hy_pool *pool, enum hy_mode mode, const char *why);
+void hy_pool_needs_check(struct hy_pool *pool, const char *why);
+bool hy_pool_writable(struct hy_pool *pool);
+
+/* activate.c */
+int hy_pool_activate(struct hy_pool *pool, struct hy_table *t);
+void hy_pool_deactivate(struct hy_pool *pool);
+int hy_pool_load_page(struct hy_pool *pool, u64 index);
+int hy_pool_load_replayed(struct hy_pool *pool);
+
+/* io.c */
+int hy_map_bio(struct hy_pool *pool, struct bio *bio, bool worker);
+int hy_end_bio(struct hy_pool *pool, struct bio *bio, blk_status_t *error);
+void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
+void hy_io_unpin(struct hy_io *io);
+u32 hy_bio_bits(struct hy_pool *pool, struct bio *bio);
+
+static inline struct hy_io *hy_io(struct bio *bio)
+{
+	return dm_per_bio_data(bio, sizeof(struct hy_io));
+}
+
+/* first_write.c */
+int hy_first_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker);
+void hy_first_write_done(struct hy_pool *pool, struct hy_io *io, bool failed);
+
+/* defer.c */
+void hy_defer_bio(struct hy_pool *pool, struct bio *bio);
+void hy_defer_bios(struct hy_pool *pool, struct bio_list *bios);
+void hy_lanes_init(struct hy_pool *pool);
+
+/* discard.c */
+int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker);
+
+/* epoch.c */
+int hy_epochs_init(struct hy_pool *pool);
+void hy_epochs_exit(struct hy_pool *pool);
+struct hy_epoch *hy_epoch_get(struct hy_pool *pool);
+void hy_drain_bios(struct hy_pool *pool, struct hy_drain *drain);
+
+static inline void hy_epoch_put(struct hy_epoch *epoch)
+{
+	percpu_ref_put(&epoch->ref);
+}
+
+/* free.c */
+struct hy_free {
+	struct list_head list;
+	unsigned int member;
+	u32 pe;
+	u32 count;
+};
+
+struct hy_free *hy_free_alloc(gfp_t gfp);
+void hy_free_drop(struct hy_free *f);
+void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place);
+bool hy_free_pending(struct hy_pool *pool);
+void hy_free_take(struct hy_pool *pool, struct list_head *batch);
+void hy_free_untake(struct hy_pool *pool, struct list_head *batch);
+void hy_free_committed(struct hy_pool *pool, struct list_head *batch);
+bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);
+int hy_free_init(void);
+void hy_free_exit(void);
+
+/* member.c */
+void hy_member_wrote(struct hy_member *m);
+int hy_members_flush(struct hy_pool *pool);
+void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);
+
+/* commit.c */
+void hy_commit_init(struct hy_pool *pool);
+void hy_commit_bio(struct hy_pool *pool, struct bio *bio);
+void hy_commit_kick(struct hy_pool *pool);
+void hy_commit_soon(struct hy_pool *pool);
+int hy_commit_policy(struct hy_pool *pool);
+int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
+bool hy_commit_needed(struct hy_pool *pool, u64 le);
+
+/* checkpoint.c */
+int hy_checkpoint(struct hy_pool *pool, struct list_head *frees, u32 flags);
+void hy_page_dirty(struct hy_pool *pool, struct ek_map_page *page);
+
+/* migrate.c */
+struct hy_mig *hy_mig_enter(struct hy_pool *pool, u64 le, struct bio *bio, bool *deferred);
+void hy_mig_write_done(struct hy_mig *mig, u32 touched);
+int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int to,
+		 enum hy_reason *why);
+
+/* mover.c */
+void hy_mover_tick(struct hy_pool *pool, u64 now);
+void hy_not_migrated(struct hy_pool *pool, enum hy_reason why);
+const char *hy_reason_name(enum hy_reason why);
+
+/* balance.c */
+void hy_balance_init(struct hy_pool *pool);
+void hy_balance_start(struct hy_pool *pool);
+void hy_balance_stop(struct hy_pool *pool);
+int hy_place(struct hy_pool *pool, u64 le, u32 *pe);
+void hy_note_access(struct hy_pool *pool, u64 le, unsigned int member);
+
+/* status.c */
+void hy_status(struct dm_target *ti, status_type_t type, unsigned int flags,
+	       char *result, unsigned int maxlen);
+int hy_message(struct dm_target *ti, unsigned int argc, char **argv,
+	       char *result, unsigned int maxlen);
+
+#endif

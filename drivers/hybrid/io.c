@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A bio's way through the target.
+ *
+ * Fast path, no lock and no allocation: enter the epoch, look the extent up, send
+ * the bio to its place.  Everything else is deferred to a lane (defer.c) or
+ * handled beside: first writes (first_write.c), writes to an extent that is being
+ * copied (migrate.c), reads that touch granules never written (here).
+ *
+ * Order for writes: epoch, then migration, then map entry.  A migration that is
+ * not seen began later, and its copy waits for this epoch to drain.
+ */
+#include "hybrid.h"
+
+static inline u64 bio_le(struct hy_pool *pool, struct bio *bio)
+{
+	return bio->bi_iter.bi_sector >> pool->extent_shift;
+}
+
+static inline u32 granule_mask(u32 first, u32 last)
+{
+	return GENMASK(last, first);
+}
+
+/**
+ * hy_bio_bits - granules that a bio touches
+ *
+ * The bio lies within one extent and is not empty.
+ */
+u32 hy_bio_bits(struct hy_pool *pool, struct bio *bio)
+{
+	u32 sector = bio->bi_iter.bi_sector & (pool->extent_sectors - 1);
+
+	return granule_mask(sector >> pool->granule_shift,
+			    (sector + bio_sectors(bio) - 1) >> pool->granule_shift);
+}
+
+/**
+ * hy_io_unpin - leave the epoch
+ */
+void hy_io_unpin(struct hy_io *io)
+{
+	struct hy_epoch *epoch = io->epoch;
+
+	io->epoch = NULL;
+	hy_epoch_put(epoch);
+}
+
+/* Point a bio to where its extent is. */
+static void remap(struct hy_pool *pool, struct bio *bio, u64 entry)
+{
+	struct hy_member *m = &pool->member[ek_entry_member(entry)];
+
+	bio_set_dev(bio, m->bdev);
+	bio->bi_iter.bi_sector = m->data +
+		((sector_t)ek_entry_pe(entry) << pool->extent_shift) +
+		(bio->bi_iter.bi_sector & (pool->extent_sectors - 1));
+}
+
+/**
+ * hy_io_send - note a bio as on its way to an entry's place, and point it there
+ *
+ * The caller submits it.  Context: any; holds an epoch.
+ */
+void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+{
+	io->member = ek_entry_member(entry);
+	io->place = ek_entry_place(entry);
+	io->bytes = bio->bi_iter.bi_size;
+	io->flags |= HY_IO_SENT;
+	io->start_ns = ek_rtmon_start(pool->member[io->member].mon,
+				      io->flags & HY_IO_WRITE ? EK_WRITE : EK_READ);
+	hy_note_access(pool, io->le, io->member);
+	remap(pool, bio, entry);
+}
+
+static int finish(struct bio *bio, blk_status_t status)
+{
+	bio->bi_status = status;
+	bio_endio(bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* A bio must wait or be refused because the page of the map is not in memory. */
+static int page_missing(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker,
+			bool *again)
+{
+	u64 index = io->le / EK_PAGE_ENTRIES;
+	int r;
+
+	hy_io_unpin(io);
+	*again = false;
+	if (worker) {
+		r = hy_pool_load_page(pool, index);
+		if (r)
+			return finish(bio, errno_to_blk_status(r));
+		*again = true;
+		return 0;
+	}
+	if (bio->bi_opf & REQ_NOWAIT) {
+		bio_wouldblock_error(bio);
+		return DM_MAPIO_SUBMITTED;
+	}
+	hy_defer_bio(pool, bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* Sectors from the bio's start up to where validity changes. */
+static u32 same_validity(struct hy_pool *pool, struct bio *bio, u64 entry, bool *valid)
+{
+	u32 sector = bio->bi_iter.bi_sector & (pool->extent_sectors - 1);
+	u32 end = sector + bio_sectors(bio);
+	u32 g = sector >> pool->granule_shift;
+	u32 bits = ek_entry_valid(entry);
+
+	*valid = bits & BIT(g);
+	while (++g < EK_GRANULES && g << pool->granule_shift < end && !!(bits & BIT(g)) == *valid)
+		;
+	return min(end, g << pool->granule_shift) - sector;
+}
+
+/*
+ * A read of granules of which some were never written: pieces that were go to the
+ * member, the others are zeroes.  Pieces are chained to the bio, so it ends with
+ * the last of them, and holds the epoch for all.
+ */
+static int read_mixed(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+{
+	bool valid;
+	u32 len;
+
+	hy_note_access(pool, io->le, ek_entry_member(entry));
+	while ((len = same_validity(pool, bio, entry, &valid)) < bio_sectors(bio)) {
+		struct bio *piece = bio_split(bio, len, GFP_NOIO, &pool->bs);
+
+		bio_chain(piece, bio);
+		if (valid) {
+			remap(pool, piece, entry);
+			submit_bio_noacct(piece);
+		} else {
+			zero_fill_bio(piece);
+			bio_endio(piece);
+		}
+	}
+	if (!valid) {
+		zero_fill_bio(bio);
+		return finish(bio, BLK_STS_OK);
+	}
+	remap(pool, bio, entry);
+	return DM_MAPIO_REMAPPED;
+}
+
+static int map_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker)
+{
+	u32 bits = hy_bio_bits(pool, bio);
+	bool again;
+	u64 entry;
+	int r;
+
+	do {
+		io->epoch = hy_epoch_get(pool);
+		r = ek_map_lookup(&pool->map, io->le, &entry);
+		if (likely(!r))
+			break;
+		r = page_missing(pool, bio, io, worker, &again);
+		if (!again)
+			return r;
+	} while (true);
+
+	if (!(ek_entry_valid(entry) & bits)) {
+		zero_fill_bio(bio);
+		return finish(bio, BLK_STS_OK);
+	}
+	if (unlikely(!pool->member[ek_entry_member(entry)].bdev))
+		return finish(bio, BLK_STS_IOERR);
+	if (likely((ek_entry_valid(entry) & bits) == bits)) {
+		hy_io_send(pool, bio, io, entry);
+		return DM_MAPIO_REMAPPED;
+	}
+	if (worker)
+		return read_mixed(pool, bio, io, entry);
+	/* Splitting allocates from a pool whose bios this thread may have queued. */
+	hy_io_unpin(io);
+	if (bio->bi_opf & REQ_NOWAIT) {
+		bio_wouldblock_error(bio);
+		return DM_MAPIO_SUBMITTED;
+	}
+	hy_defer_bio(pool, bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* What a FUA write depends on must be durable when it completes. */
+static void note_fua(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool first)
+{
+	if (!(bio->bi_opf & REQ_FUA))
+		return;
+	if (first || hy_commit_needed(pool, io->le)) {
+		bio->bi_opf &= ~REQ_FUA;
+		io->flags |= HY_IO_COMMIT;
+	}
+}
+
+static int map_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker)
+{
+	bool again, deferred;
+	u64 entry;
+	int r;
+
+	io->touched = hy_bio_bits(pool, bio);
+	do {
+		io->epoch = hy_epoch_get(pool);
+		if (unlikely(atomic_read(&pool->nr_migrating))) {
+			io->mig = hy_mig_enter(pool, io->le, bio, &deferred);
+			if (deferred)
+				return DM_MAPIO_SUBMITTED;
+		}
+		r = ek_map_lookup(&pool->map, io->le, &entry);
+		if (likely(!r))
+			break;
+		if (io->mig)
+			hy_mig_write_done(io->mig, 0);
+		io->mig = NULL;
+		r = page_missing(pool, bio, io, worker, &again);
+		if (!again)
+			return r;
+	} while (true);
+
+	if (likely((ek_entry_valid(entry) & io->touched) == io->touched)) {
+		if (unlikely(!pool->member[ek_entry_member(entry)].bdev))
+			return finish(bio, BLK_STS_IOERR);
+		note_fua(pool, bio, io, false);
+		hy_io_send(pool, bio, io, entry);
+		return DM_MAPIO_REMAPPED;
+	}
+	note_fua(pool, bio, io, true);
+	return hy_first_write(pool, bio, io, worker);
+}
+
+/**
+ * hy_map_bio - find a bio's place
+ * @pool: the pool
+ * @bio: of dm, its sector relative to the target
+ * @worker: called from a lane: may sleep, may load pages
+ *
+ * Return: DM_MAPIO_REMAPPED: to be submitted; DM_MAPIO_SUBMITTED: taken care of.
+ */
+int hy_map_bio(struct hy_pool *pool, struct bio *bio, bool worker)
+{
+	struct hy_io *io = hy_io(bio);
+
+	io->pool = pool;
+	io->epoch = NULL;
+	io->mig = NULL;
+	io->bits = 0;
+	io->flags = 0;
+	if (unlikely(bio->bi_opf & REQ_PREFLUSH && !bio_sectors(bio))) {
+		atomic64_inc(&pool->flushes);
+		hy_commit_bio(pool, bio);
+		return DM_MAPIO_SUBMITTED;
+	}
+	io->le = bio_le(pool, bio);
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		if (unlikely(READ_ONCE(pool->mode) == HY_FAIL))
+			return finish(bio, BLK_STS_IOERR);
+		return map_read(pool, bio, io, worker);
+	case REQ_OP_WRITE:
+		if (unlikely(!hy_pool_writable(pool)))
+			return finish(bio, BLK_STS_IOERR);
+		io->flags = HY_IO_WRITE;
+		return map_write(pool, bio, io, worker);
+	case REQ_OP_DISCARD:
+		if (unlikely(!hy_pool_writable(pool)))
+			return finish(bio, BLK_STS_IOERR);
+		return hy_map_discard(pool, bio, worker);
+	default:
+		return finish(bio, BLK_STS_NOTSUPP);
+	}
+}
+
+/*
+ * This write relied on bits that another one had set but perhaps not marked for
+ * the committer yet (extent_map.c); a FLUSH may follow at once, so mark them too.
+ */
+static void mark_settled(struct hy_pool *pool, struct hy_io *io)
+{
+	if (unlikely(atomic_read_acquire(&pool->map.marking)))
+		ek_map_set_valid(&pool->map, io->le, io->place, io->touched);
+}
+
+/**
+ * hy_end_bio - a bio of dm has completed
+ *
+ * Context: any, also hard interrupt.
+ * Return: DM_ENDIO_*.
+ */
+int hy_end_bio(struct hy_pool *pool, struct bio *bio, blk_status_t *error)
+{
+	struct hy_io *io = hy_io(bio);
+	struct hy_mig *mig = io->mig;
+
+	if (likely(io->flags & HY_IO_SENT)) {
+		struct hy_member *m = &pool->member[io->member];
+		bool write = io->flags & HY_IO_WRITE;
+
+		ek_rtmon_end(m->mon, write ? EK_WRITE : EK_READ, io->bytes, io->start_ns);
+		/* Before validity bits and before anybody is told: see member.c. */
+		if (write)
+			hy_member_wrote(m);
+		if (unlikely(*error))
+			hy_member_error(pool, m, *error);
+	}
+	if (unlikely(io->flags & HY_IO_FIRST))
+		hy_first_write_done(pool, io, *error);
+	else if (io->flags & HY_IO_WRITE)
+		mark_settled(pool, io);
+	if (unlikely(mig)) {
+		io->mig = NULL;
+		hy_mig_write_done(mig, io->touched);
+	}
+	if (likely(io->epoch))
+		hy_io_unpin(io);
+	if (unlikely(io->flags & HY_IO_COMMIT)) {
+		io->flags = 0;
+		if (!*error) {
+			hy_commit_bio(pool, bio);
+			return DM_ENDIO_INCOMPLETE;
+		}
+	}
+	io->flags = 0;
+	return DM_ENDIO_DONE;
+}

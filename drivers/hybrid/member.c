@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Members: which of their writes are durable.
+ *
+ * writes is counted up when a write completes, before anything that depends on it
+ * is told; flushed follows it only after a flush that began later succeeded.  The
+ * committer is alone in flushing, so a FLUSH that comes while one runs waits for
+ * it and needs another only if writes completed since.
+ */
+#include "hybrid.h"
+
+/**
+ * hy_member_wrote - a write to this member has completed
+ *
+ * Context: any; before validity bits are set or the bio is ended.
+ */
+void hy_member_wrote(struct hy_member *m)
+{
+	this_cpu_inc(*m->writes);
+}
+
+static u64 writes_completed(struct hy_member *m)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(*per_cpu_ptr(m->writes, cpu));
+	return sum;
+}
+
+struct flush_wait {
+	atomic_t pending;
+	struct completion done;
+};
+
+static void flush_put(struct flush_wait *wait)
+{
+	if (atomic_dec_and_test(&wait->pending))
+		complete(&wait->done);
+}
+
+static void flush_end(struct bio *bio)
+{
+	flush_put(bio->bi_private);
+}
+
+static void member_flush_begin(struct hy_member *m, struct flush_wait *wait)
+{
+	bio_init(&m->flush_bio, m->bdev, NULL, 0, REQ_OP_WRITE | REQ_PREFLUSH | REQ_SYNC);
+	m->flush_bio.bi_end_io = flush_end;
+	m->flush_bio.bi_private = wait;
+	atomic_inc(&wait->pending);
+	submit_bio(&m->flush_bio);
+}
+
+/**
+ * hy_members_flush - make all completed writes durable
+ * @pool: the pool
+ *
+ * Only members that completed writes since their last flush are flushed, all at
+ * once.  Context: the committer; sleeps.
+ * Return: 0, -EIO when a flush failed (that member's stay unflushed).
+ */
+int hy_members_flush(struct hy_pool *pool)
+{
+	struct flush_wait wait = { .pending = ATOMIC_INIT(1) };
+	u64 seen[EK_MAX_MEMBERS];
+	unsigned long begun = 0;
+	unsigned int i;
+	int r = 0;
+
+	init_completion(&wait.done);
+	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		seen[i] = writes_completed(m);
+		if (seen[i] == m->flushed)
+			continue;
+		if (!m->bdev) {
+			r = -EIO;
+			continue;
+		}
+		member_flush_begin(m, &wait);
+		__set_bit(i, &begun);
+	}
+	flush_put(&wait);
+	wait_for_completion_io(&wait.done);
+	for_each_set_bit(i, &begun, EK_MAX_MEMBERS) {
+		struct hy_member *m = &pool->member[i];
+		blk_status_t status = m->flush_bio.bi_status;
+
+		bio_uninit(&m->flush_bio);
+		if (status) {
+			hy_member_error(pool, m, status);
+			r = -EIO;
+		} else {
+			m->flushed = seen[i];
+		}
+	}
+	return r;
+}
+
+/**
+ * hy_member_error - a member answered with an error
+ *
+ * Context: any.
+ */
+void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
+{
+	if (status == BLK_STS_NOTSUPP || status == BLK_STS_AGAIN)
+		return;
+	atomic64_inc(&pool->errors);
+	if (atomic64_inc_return(&m->errors) == 1) {
+		DMERR("member %u: first I/O error (status %d)",
+		      (unsigned int)(m - pool->member), blk_status_to_errno(status));
+		queue_work(pool->wq, &pool->event_work);
+	}
+}

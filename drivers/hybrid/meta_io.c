@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The store's way to the metadata areas, by dm-io.
+ */
+#include <linux/mm.h>
+#include <linux/vmalloc.h>
+#include "hybrid.h"
+
+static int meta_dm_io(struct hy_pool *pool, unsigned int area, u64 offset, void *buf, size_t len,
+		      blk_opf_t opf, io_notify_fn fn, void *ctx)
+{
+	struct dm_io_request req = {
+		.bi_opf = opf,
+		.mem.type = is_vmalloc_addr(buf) ? DM_IO_VMA : DM_IO_KMEM,
+		.mem.ptr.addr = buf,
+		.notify.fn = fn,
+		.notify.context = ctx,
+		.client = pool->io_client,
+	};
+	struct dm_io_region where;
+
+	if (!pool->meta[area].dev)
+		return -EIO;
+	where.bdev = pool->meta[area].dev->bdev;
+	where.sector = pool->meta[area].start + (offset >> SECTOR_SHIFT);
+	where.count = len >> SECTOR_SHIFT;
+	if (!len)
+		req.mem.type = DM_IO_KMEM;
+	return dm_io(&req, 1, &where, NULL, IOPRIO_DEFAULT);
+}
+
+static int meta_read(void *ctx, unsigned int area, u64 offset, void *buf, size_t len)
+{
+	return meta_dm_io(ctx, area, offset, buf, len, REQ_OP_READ | REQ_META | REQ_SYNC,
+			  NULL, NULL);
+}
+
+/*
+ * Writes of an area in flight are counted from one, so that the last to complete
+ * is the one that wakes meta_wait(), whoever that is.
+ */
+struct meta_write {
+	struct hy_pool *pool;
+	unsigned int area;
+};
+
+static void meta_put(struct hy_pool *pool, unsigned int area)
+{
+	if (atomic_dec_and_test(&pool->meta_io[area].pending))
+		complete(&pool->meta_io[area].done);
+}
+
+static void meta_written(unsigned long error, void *context)
+{
+	struct meta_write *w = context;
+
+	if (error)
+		WRITE_ONCE(w->pool->meta_io[w->area].error, -EIO);
+	meta_put(w->pool, w->area);
+	kfree(w);
+}
+
+static int meta_write(void *ctx, unsigned int area, u64 offset, const void *buf, size_t len,
+		      unsigned int flags)
+{
+	struct hy_pool *pool = ctx;
+	struct meta_write *w = kmalloc(sizeof(*w), GFP_NOIO);
+	blk_opf_t opf = REQ_OP_WRITE | REQ_META | REQ_SYNC;
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	if (flags & EK_IO_PREFLUSH)
+		opf |= REQ_PREFLUSH;
+	if (flags & EK_IO_FUA)
+		opf |= REQ_FUA;
+	w->pool = pool;
+	w->area = area;
+	atomic_inc(&pool->meta_io[area].pending);
+	r = meta_dm_io(pool, area, offset, (void *)buf, len, opf, meta_written, w);
+	if (r) {
+		atomic_dec(&pool->meta_io[area].pending);
+		kfree(w);
+	}
+	return r;
+}
+
+static int meta_wait(void *ctx, unsigned int area)
+{
+	struct hy_pool *pool = ctx;
+	int r;
+
+	meta_put(pool, area);
+	wait_for_completion_io(&pool->meta_io[area].done);
+	r = READ_ONCE(pool->meta_io[area].error);
+	pool->meta_io[area].error = 0;
+	reinit_completion(&pool->meta_io[area].done);
+	atomic_set(&pool->meta_io[area].pending, 1);
+	return r;
+}
+
+static int meta_flush(void *ctx, unsigned int area)
+{
+	struct hy_pool *pool = ctx;
+
+	if (!pool->meta[area].dev)
+		return -EIO;
+	return blkdev_issue_flush(pool->meta[area].dev->bdev);
+}
+
+const struct ek_store_io hy_meta_io = {
+	.read = meta_read,
+	.write = meta_write,
+	.wait = meta_wait,
+	.flush = meta_flush,
+};

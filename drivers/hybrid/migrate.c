@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One extent's migration, while the pool goes on reading and writing it.
+ *
+ *	announce	the migration is in pool->migs; drain: from then on every
+ *			write to the extent knows of it and notes, when it is done,
+ *			which granules it wrote
+ *	copy		reads and writes go to the old place
+ *	copy again	granules written meanwhile, a few rounds
+ *	switch		only if no write is in flight; otherwise new writes wait for
+ *			those in flight and for what is left to copy, never for the
+ *			copy of the extent
+ *	free		the old place (free.c)
+ *
+ * Cut before the commit that follows the switch: the old place is still mapped and
+ * untouched but for writes not flushed yet.  The commit flushes the members first,
+ * so when the new place is durable in the map, its data is on the member.
+ */
+#include <linux/slab.h>
+#include "hybrid.h"
+#include "hybrid_trace.h"
+
+#define HY_COPY_ROUNDS	4	/* of copying again before writes have to wait */
+
+enum mig_state { MIG_DRAINING, MIG_COPYING, MIG_HOLDING, MIG_DONE };
+
+/**
+ * struct hy_mig - a migration
+ * @lock: protects @state, @inflight, @dirty, @held
+ * @inflight: writes that know of it
+ * @dirty: granules written since they were last copied
+ * @held: writes that wait for the switch
+ * @copying: a copy is under way
+ * @todo: granules of the present round
+ */
+struct hy_mig {
+	struct hy_pool *pool;
+	u64 le;
+	u64 src;		/* place */
+	unsigned int from;
+	unsigned int to;
+	u32 dst_pe;
+	spinlock_t lock;
+	enum mig_state state;
+	unsigned int inflight;
+	unsigned int rounds;
+	u32 dirty;
+	u32 todo;
+	bool copying;
+	bool failed;
+	u64 bytes;
+	u64 round_bytes;
+	u64 copy_start;
+	struct bio_list held;
+	struct hy_free *free;
+	struct hy_drain drain;
+	struct work_struct work;
+	struct rcu_head rcu;
+};
+
+/**
+ * hy_mig_enter - is this extent being migrated?
+ * @pool: the pool
+ * @le: logical extent
+ * @bio: a write, in an epoch
+ * @deferred: set when the bio has been taken over: it waits, or was refused
+ *
+ * Context: any.
+ * Return: the migration, which then counts the write: hy_mig_write_done() must
+ * follow; NULL when there is none.
+ */
+struct hy_mig *hy_mig_enter(struct hy_pool *pool, u64 le, struct bio *bio, bool *deferred)
+{
+	struct hy_io *io = hy_io(bio);
+	struct hy_mig *mig;
+	unsigned long flags;
+
+	*deferred = false;
+	rcu_read_lock();
+	mig = xa_load(&pool->migs, le);
+	if (!mig)
+		goto out;
+	spin_lock_irqsave(&mig->lock, flags);
+	switch (mig->state) {
+	case MIG_DRAINING:
+	case MIG_COPYING:
+		mig->inflight++;
+		break;
+	case MIG_HOLDING:
+		*deferred = true;
+		hy_io_unpin(io);
+		if (!(bio->bi_opf & REQ_NOWAIT))
+			bio_list_add(&mig->held, bio);
+		break;
+	case MIG_DONE:
+		break;
+	}
+	if (mig->state == MIG_HOLDING || mig->state == MIG_DONE) {
+		spin_unlock_irqrestore(&mig->lock, flags);
+		mig = NULL;
+	} else {
+		spin_unlock_irqrestore(&mig->lock, flags);
+	}
+out:
+	rcu_read_unlock();
+	if (*deferred && bio->bi_opf & REQ_NOWAIT)
+		bio_wouldblock_error(bio);
+	return mig;
+}
+
+/**
+ * hy_mig_write_done - a write that the migration counts is done
+ * @mig: the migration; may be gone when this returns
+ * @touched: granules it may have changed, 0: it did not reach the member
+ *
+ * Context: any, also hard interrupt.
+ */
+void hy_mig_write_done(struct hy_mig *mig, u32 touched)
+{
+	struct workqueue_struct *wq = mig->pool->wq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&mig->lock, flags);
+	mig->dirty |= touched;
+	/* Queued under the lock: once it is dropped the migration may end and go. */
+	if (!--mig->inflight && mig->state == MIG_HOLDING && !mig->copying)
+		queue_work(wq, &mig->work);
+	spin_unlock_irqrestore(&mig->lock, flags);
+}
+
+static struct dm_io_region mig_region(struct hy_mig *mig, unsigned int member, u32 pe, u32 first,
+				      u32 last)
+{
+	struct hy_pool *pool = mig->pool;
+	struct hy_member *m = &pool->member[member];
+	struct dm_io_region r = {
+		.bdev = m->bdev,
+		.sector = m->data + ((sector_t)pe << pool->extent_shift) +
+			  (first << pool->granule_shift),
+		.count = (last - first + 1) << pool->granule_shift,
+	};
+
+	return r;
+}
+
+static void copied(int read_err, unsigned long write_err, void *context);
+
+/* Copy what mig->todo names; gaps too, where the bytes cost less than a second copy. */
+static void copy_dirty(struct hy_mig *mig)
+{
+	u32 first = __ffs(mig->todo);
+	u32 last = __fls(mig->todo);
+	struct dm_io_region from = mig_region(mig, mig->from, ek_entry_pe(mig->src), first, last);
+	struct dm_io_region to = mig_region(mig, mig->to, mig->dst_pe, first, last);
+
+	mig->round_bytes = (u64)from.count << SECTOR_SHIFT;
+	mig->bytes += mig->round_bytes;
+	mig->copy_start = ktime_get_ns();
+	dm_kcopyd_copy(mig->pool->kc, &from, 1, &to, 0, copied, mig);
+}
+
+static void finish(struct hy_mig *mig)
+{
+	struct hy_pool *pool = mig->pool;
+	struct bio_list held = mig->held;
+
+	xa_erase(&pool->migs, mig->le);
+	hy_defer_bios(pool, &held);
+	hy_free_drop(mig->free);
+	kfree_rcu(mig, rcu);
+	/* The pool may be suspended from here on. */
+	if (atomic_dec_and_test(&pool->nr_migrating))
+		wake_up_all(&pool->mig_wait);
+}
+
+/* mig->lock not held; no write can enter any more. */
+static void give_up(struct hy_mig *mig, enum hy_reason why)
+{
+	struct hy_pool *pool = mig->pool;
+
+	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_GIVE_UP, mig->bytes);
+	ek_space_free(&pool->member[mig->to].space, mig->dst_pe, 1);
+	atomic64_inc(&pool->mig_failed);
+	hy_not_migrated(pool, why);
+	finish(mig);
+}
+
+/* mig->lock held, no write in flight, nothing dirty: point the map to the copy. */
+static bool switch_over(struct hy_mig *mig)
+{
+	struct hy_pool *pool = mig->pool;
+	u64 entry, new;
+
+	do {
+		if (ek_map_lookup(&pool->map, mig->le, &entry) ||
+		    ek_entry_place(entry) != mig->src)
+			return false;
+		new = ek_entry_make(mig->to, mig->dst_pe, ek_entry_valid(entry));
+	} while (ek_map_cmpxchg(&pool->map, mig->le, entry, new) != entry);
+	return true;
+}
+
+static void switched(struct hy_mig *mig)
+{
+	struct hy_pool *pool = mig->pool;
+
+	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_SWITCH, mig->bytes);
+	hy_free_queue(pool, mig->free, mig->src);
+	mig->free = NULL;
+	atomic64_inc(&pool->mig_completed);
+	atomic64_add(mig->bytes, &pool->mig_bytes);
+	mutex_lock(&pool->heat_lock);
+	hy_heat_moved(&pool->heat, mig->le, mig->to, ktime_get_ns());
+	mutex_unlock(&pool->heat_lock);
+	finish(mig);
+}
+
+enum mig_next { NEXT_WAIT, NEXT_COPY, NEXT_SWITCHED, NEXT_RACED, NEXT_FAILED };
+
+/* mig->lock held.  No write is in flight in the last three cases. */
+static enum mig_next decide(struct hy_mig *mig)
+{
+	bool hold = mig->state == MIG_HOLDING;
+
+	if (mig->state == MIG_DONE || mig->copying)
+		return NEXT_WAIT;
+	if (mig->failed) {
+		/* Writes in flight still name it: it ends with the last of them. */
+		mig->state = MIG_HOLDING;
+		if (mig->inflight)
+			return NEXT_WAIT;
+		mig->state = MIG_DONE;
+		return NEXT_FAILED;
+	}
+	if (mig->dirty && !hold && mig->rounds >= HY_COPY_ROUNDS)
+		hold = true;
+	if (!mig->dirty && mig->inflight)
+		hold = true;
+	mig->state = hold ? MIG_HOLDING : MIG_COPYING;
+	if (hold && mig->inflight)
+		return NEXT_WAIT;	/* the last of them queues the work */
+	if (mig->dirty) {
+		mig->todo = mig->dirty;
+		mig->dirty = 0;
+		mig->rounds++;
+		mig->copying = true;
+		return NEXT_COPY;
+	}
+	mig->state = MIG_DONE;
+	return switch_over(mig) ? NEXT_SWITCHED : NEXT_RACED;
+}
+
+static void mig_step(struct work_struct *work)
+{
+	struct hy_mig *mig = container_of(work, struct hy_mig, work);
+	enum mig_next next;
+
+	spin_lock_irq(&mig->lock);
+	next = decide(mig);
+	spin_unlock_irq(&mig->lock);
+	switch (next) {
+	case NEXT_WAIT:
+		break;
+	case NEXT_COPY:
+		copy_dirty(mig);
+		break;
+	case NEXT_SWITCHED:
+		switched(mig);
+		break;
+	case NEXT_RACED:
+		give_up(mig, HY_NOT_RACED);
+		break;
+	case NEXT_FAILED:
+		give_up(mig, HY_NOT_ERROR);
+		break;
+	}
+}
+
+/* kcopyd's thread. */
+static void copied(int read_err, unsigned long write_err, void *context)
+{
+	struct hy_mig *mig = context;
+	struct hy_pool *pool = mig->pool;
+	u64 ns = ktime_get_ns() - mig->copy_start;
+
+	ek_rtmon_note_background(pool->member[mig->from].mon, ns / 2, mig->round_bytes);
+	ek_rtmon_note_background(pool->member[mig->to].mon, ns / 2, mig->round_bytes);
+	/* Before the map can point to it: see member.c. */
+	hy_member_wrote(&pool->member[mig->to]);
+	spin_lock_irq(&mig->lock);
+	mig->copying = false;
+	mig->failed |= read_err || write_err;
+	spin_unlock_irq(&mig->lock);
+	if (read_err)
+		hy_member_error(pool, &pool->member[mig->from], BLK_STS_IOERR);
+	if (write_err)
+		hy_member_error(pool, &pool->member[mig->to], BLK_STS_IOERR);
+	queue_work(pool->wq, &mig->work);
+}
+
+static void mig_drained(struct hy_drain *drain)
+{
+	struct hy_mig *mig = container_of(drain, struct hy_mig, drain);
+	u64 entry = 0;
+
+	/* Granules never written need no copy; those written from now on are noted. */
+	if (ek_map_lookup(&mig->pool->map, mig->le, &entry))
+		entry = 0;
+	spin_lock_irq(&mig->lock);
+	mig->state = MIG_COPYING;
+	mig->dirty |= ek_entry_valid(entry);
+	spin_unlock_irq(&mig->lock);
+	queue_work(mig->pool->wq, &mig->work);
+}
+
+static struct hy_mig *mig_alloc(struct hy_pool *pool, u64 le, u64 entry, unsigned int to)
+{
+	struct hy_mig *mig = kzalloc(sizeof(*mig), GFP_NOIO);
+
+	if (!mig)
+		return NULL;
+	mig->free = hy_free_alloc(GFP_NOIO);
+	if (!mig->free) {
+		kfree(mig);
+		return NULL;
+	}
+	mig->pool = pool;
+	mig->le = le;
+	mig->src = ek_entry_place(entry);
+	mig->from = ek_entry_member(entry);
+	mig->to = to;
+	spin_lock_init(&mig->lock);
+	bio_list_init(&mig->held);
+	INIT_WORK(&mig->work, mig_step);
+	mig->drain.fn = mig_drained;
+	return mig;
+}
+
+static void mig_drop(struct hy_mig *mig)
+{
+	hy_free_drop(mig->free);
+	kfree(mig);
+}
+
+static int refuse(enum hy_reason *why, enum hy_reason reason, int error)
+{
+	*why = reason;
+	return error;
+}
+
+/**
+ * hy_mig_start - begin to move an extent
+ * @pool: the pool, running
+ * @le: logical extent
+ * @from: member where the caller thinks it is
+ * @to: where it is to go
+ * @why: set on failure
+ *
+ * Context: sleeps; may load a page of the map.
+ * Return: 0: it goes on by itself; otherwise nothing was done.
+ */
+int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int to,
+		 enum hy_reason *why)
+{
+	struct hy_mig *mig;
+	u64 entry;
+	int r;
+
+	r = ek_map_lookup(&pool->map, le, &entry);
+	if (r == -EAGAIN) {
+		r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
+		if (!r)
+			r = ek_map_lookup(&pool->map, le, &entry);
+	}
+	if (r || !ek_entry_mapped(entry) || ek_entry_member(entry) != from || from == to)
+		return refuse(why, HY_NOT_UNMAPPED, r ? r : -ENOENT);
+	if (!pool->member[from].bdev || !pool->member[to].bdev ||
+	    pool->member[to].state != EK_MEMBER_ACTIVE || !hy_pool_writable(pool))
+		return refuse(why, HY_NOT_MEMBER, -EIO);
+	mig = mig_alloc(pool, le, entry, to);
+	if (!mig)
+		return refuse(why, HY_NOT_BUSY, -ENOMEM);
+	mig->dst_pe = ek_space_alloc(&pool->member[to].space, EK_SPACE_NONE);
+	if (mig->dst_pe == EK_SPACE_NONE) {
+		mig_drop(mig);
+		return refuse(why, HY_NOT_NOSPACE, -ENOSPC);
+	}
+	atomic_inc(&pool->nr_migrating);
+	r = xa_insert(&pool->migs, le, mig, GFP_NOIO);
+	if (r) {
+		ek_space_free(&pool->member[to].space, mig->dst_pe, 1);
+		if (atomic_dec_and_test(&pool->nr_migrating))
+			wake_up_all(&pool->mig_wait);
+		mig_drop(mig);
+		return refuse(why, HY_NOT_BUSY, -EBUSY);
+	}
+	atomic64_inc(&pool->mig_started);
+	trace_hybrid_migrate(pool, le, from, to, HY_TRACE_START, 0);
+	hy_drain_bios(pool, &mig->drain);
+	return 0;
+}

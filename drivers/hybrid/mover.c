@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The mover: turns the tokens that allocation left over into migrations of hot
+ * extents, and sheds cold extents off a member that fills up, in idle time
+ * (wu-reddy section II, the first two of its three migrations).
+ *
+ * Tokens are released evenly over the period, less what allocation took, so that
+ * allocation comes first and migration never comes in a burst.
+ */
+#include <linux/math64.h>
+#include "hybrid.h"
+
+#define HY_TRIES	8	/* candidates tried for one token */
+#define HY_COLD_SCAN	4096	/* map entries looked at per tick */
+
+static const char * const reason_name[HY_REASONS] = {
+	[HY_NOT_COOLDOWN] = "cooldown",
+	[HY_NOT_BUSY] = "busy",
+	[HY_NOT_NOSPACE] = "nospace",
+	[HY_NOT_RATE] = "rate",
+	[HY_NOT_FOREGROUND] = "foreground",
+	[HY_NOT_CANDIDATE] = "candidate",
+	[HY_NOT_UNMAPPED] = "unmapped",
+	[HY_NOT_RACED] = "raced",
+	[HY_NOT_MEMBER] = "member",
+	[HY_NOT_ERROR] = "error",
+};
+
+const char *hy_reason_name(enum hy_reason why)
+{
+	return reason_name[why];
+}
+
+void hy_not_migrated(struct hy_pool *pool, enum hy_reason why)
+{
+	atomic64_inc(&pool->not_migrated[why]);
+}
+
+static bool mover_free(struct hy_pool *pool)
+{
+	return atomic_read(&pool->nr_migrating) < READ_ONCE(pool->set.movers);
+}
+
+/* The rate limit: is it time for another copy?  If so, the next one's time is set. */
+static bool rate_allows(struct hy_pool *pool, u64 now)
+{
+	u32 kbps = READ_ONCE(pool->set.migrate_kbps);
+	u64 bytes = (u64)pool->extent_sectors << SECTOR_SHIFT;
+
+	return !kbps || now + div_u64(bytes * NSEC_PER_SEC / 1024, kbps) >= pool->next_copy;
+}
+
+static void rate_charge(struct hy_pool *pool, u64 now)
+{
+	u32 kbps = READ_ONCE(pool->set.migrate_kbps);
+	u64 bytes = (u64)pool->extent_sectors << SECTOR_SHIFT;
+
+	if (kbps)
+		pool->next_copy = max(pool->next_copy, now) +
+				  div_u64(bytes * NSEC_PER_SEC / 1024, kbps);
+}
+
+static u64 sum_tokens(const u32 *tokens, unsigned int nr)
+{
+	u64 sum = 0;
+
+	while (nr--)
+		sum += tokens[nr];
+	return sum;
+}
+
+/* How many tokens migration may take now, and between which members. */
+static u64 tokens_due(struct hy_pool *pool, u64 now, int *from, int *to)
+{
+	u64 period = (u64)READ_ONCE(pool->set.period_ms) * NSEC_PER_MSEC;
+	u64 all, left, due;
+	unsigned int i;
+
+	*from = 0;
+	*to = 0;
+	spin_lock_irq(&pool->policy_lock);
+	all = sum_tokens(pool->decision.receive, pool->nr_members);
+	left = sum_tokens(pool->tokens.receive, pool->nr_members);
+	for (i = 1; i < pool->nr_members; i++) {
+		if (pool->tokens.give[i] > pool->tokens.give[*from])
+			*from = i;
+		if (pool->tokens.receive[i] > pool->tokens.receive[*to])
+			*to = i;
+	}
+	spin_unlock_irq(&pool->policy_lock);
+	due = DIV64_U64_ROUND_UP(all * min(now - pool->period_start, period), period);
+	due = min(due, all);
+	return due > all - left ? due - (all - left) : 0;
+}
+
+static void take_token(struct hy_pool *pool, unsigned int from, unsigned int to)
+{
+	spin_lock_irq(&pool->policy_lock);
+	if (pool->tokens.receive[to])
+		pool->tokens.receive[to]--;
+	if (pool->tokens.give[from])
+		pool->tokens.give[from]--;
+	spin_unlock_irq(&pool->policy_lock);
+}
+
+/* Start one of the hottest extents of a member on its way to another. */
+static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u64 now)
+{
+	u64 cooldown = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC;
+	enum hy_reason why = HY_NOT_CANDIDATE;
+	u64 le[HY_TRIES];
+	unsigned int n, i;
+
+	mutex_lock(&pool->heat_lock);
+	n = hy_heat_pick(&pool->heat, from, now, cooldown, le, HY_TRIES);
+	mutex_unlock(&pool->heat_lock);
+	for (i = 0; i < n; i++) {
+		if (!hy_mig_start(pool, le[i], from, to, &why))
+			return 0;
+		if (why == HY_NOT_UNMAPPED) {
+			mutex_lock(&pool->heat_lock);
+			hy_heat_forget(&pool->heat, le[i]);
+			mutex_unlock(&pool->heat_lock);
+		}
+		if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
+			break;
+	}
+	hy_not_migrated(pool, why);
+	return -ENOENT;
+}
+
+static void spend_tokens(struct hy_pool *pool, u64 now)
+{
+	int from, to;
+
+	while (tokens_due(pool, now, &from, &to)) {
+		if (!mover_free(pool)) {
+			hy_not_migrated(pool, HY_NOT_BUSY);
+			return;
+		}
+		if (!rate_allows(pool, now)) {
+			hy_not_migrated(pool, HY_NOT_RATE);
+			return;
+		}
+		if (move_hot(pool, from, to, now))
+			return;
+		take_token(pool, from, to);
+		rate_charge(pool, now);
+	}
+}
+
+static bool is_low(struct hy_pool *pool, unsigned int i, unsigned int factor)
+{
+	struct ek_space *s = &pool->member[i].space;
+
+	return (u64)ek_space_nr_free(s) * 100 <
+	       (u64)s->nr * READ_ONCE(pool->set.low_free) * factor;
+}
+
+/* Where cold extents of a filling member can go: the emptiest that stays above water. */
+static int emptiest(struct hy_pool *pool)
+{
+	int best = -1;
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		struct ek_space *s = &pool->member[i].space;
+
+		if (pool->member[i].state != EK_MEMBER_ACTIVE || !pool->member[i].bdev ||
+		    is_low(pool, i, 2) || !ek_space_nr_free(s))
+			continue;
+		if (best < 0 || (u64)ek_space_nr_free(s) * pool->member[best].space.nr >
+				(u64)ek_space_nr_free(&pool->member[best].space) * s->nr)
+			best = i;
+	}
+	return best;
+}
+
+static bool is_idle(struct hy_pool *pool, unsigned int i)
+{
+	return !ek_rtmon_inflight(pool->member[i].mon);
+}
+
+/* The next cold extent of a member, from where the last search ended; loaded pages only. */
+static bool find_cold(struct hy_pool *pool, unsigned int member, u64 *le)
+{
+	unsigned int n;
+	u64 entry;
+
+	for (n = 0; n < HY_COLD_SCAN; n++) {
+		u64 at = pool->cold_cursor;
+		bool hot;
+
+		pool->cold_cursor = at + 1 < pool->nr_extents ? at + 1 : 0;
+		if (ek_map_lookup(&pool->map, at, &entry) || !ek_entry_mapped(entry) ||
+		    ek_entry_member(entry) != member)
+			continue;
+		mutex_lock(&pool->heat_lock);
+		hot = hy_heat_is_hot(&pool->heat, at);
+		mutex_unlock(&pool->heat_lock);
+		if (!hot) {
+			*le = at;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void shed_cold(struct hy_pool *pool, u64 now)
+{
+	enum hy_reason why;
+	unsigned int i;
+	int to;
+	u64 le;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		if (!pool->member[i].bdev || !is_low(pool, i, 1))
+			continue;
+		to = emptiest(pool);
+		if (to < 0 || to == i)
+			continue;
+		if (!is_idle(pool, i) || !is_idle(pool, to)) {
+			hy_not_migrated(pool, HY_NOT_FOREGROUND);
+			continue;
+		}
+		while (mover_free(pool) && rate_allows(pool, now) && find_cold(pool, i, &le)) {
+			if (hy_mig_start(pool, le, i, to, &why)) {
+				hy_not_migrated(pool, why);
+				break;
+			}
+			rate_charge(pool, now);
+		}
+	}
+}
+
+/**
+ * hy_mover_tick - start what is due
+ * @pool: the pool, running
+ * @now: ns
+ *
+ * Context: the balancer's work; sleeps.
+ */
+void hy_mover_tick(struct hy_pool *pool, u64 now)
+{
+	if (!hy_pool_writable(pool))
+		return;
+	spend_tokens(pool, now);
+	shed_cold(pool, now);
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pools: one per metadata area, however many tables there are.
+ */
+#include "hybrid.h"
+
+static LIST_HEAD(hy_pools);
+static DEFINE_MUTEX(hy_pools_lock);
+
+/* --- modes --- */
+
+/**
+ * hy_pool_writable - may data and metadata be written?
+ *
+ * Context: any.
+ */
+bool hy_pool_writable(struct hy_pool *pool)
+{
+	return READ_ONCE(pool->mode) == HY_RW;
+}
+
+static void raise_event(struct work_struct *work)
+{
+	struct hy_pool *pool = container_of(work, struct hy_pool, event_work);
+	struct hy_table *t = READ_ONCE(pool->bound);
+
+	if (t)
+		dm_table_event(t->ti->table);
+}
+
+/**
+ * hy_pool_set_mode - make it less: rw, ro, fail
+ *
+ * Context: any.
+ */
+void hy_pool_set_mode(struct hy_pool *pool, enum hy_mode mode, const char *why)
+{
+	static const char * const name[] = { "read-write", "read-only", "failed" };
+
+	if (READ_ONCE(pool->mode) >= mode)
+		return;
+	WRITE_ONCE(pool->mode, mode);
+	DMERR("pool becomes %s: %s", name[mode], why);
+	queue_work(pool->wq, &pool->event_work);
+}
+
+/**
+ * hy_pool_needs_check - memory and media may disagree: stop writing
+ *
+ * Context: any.
+ */
+void hy_pool_needs_check(struct hy_pool *pool, const char *why)
+{
+	WRITE_ONCE(pool->needs_check, true);
+	hy_pool_set_mode(pool, HY_RO, why);
+}
+
+/* --- life --- */
+
+static void members_exit(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		if (pool->member[i].mon)
+			ek_rtmon_destroy(pool->member[i].mon);
+		free_percpu(pool->member[i].writes);
+	}
+}
+
+static int members_init(struct hy_pool *pool, struct hy_table *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		pool->nr_members = i + 1;
+		m->writes = alloc_percpu(u64);
+		m->mon = ek_rtmon_create();
+		if (!m->writes || !m->mon)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void pool_free(struct hy_pool *pool)
+{
+	hy_pool_deactivate(pool);
+	if (pool->wq)
+		destroy_workqueue(pool->wq);
+	if (pool->commit_wq)
+		destroy_workqueue(pool->commit_wq);
+	if (pool->kc)
+		dm_kcopyd_client_destroy(pool->kc);
+	if (pool->io_client)
+		dm_io_client_destroy(pool->io_client);
+	if (pool->epochs[0].pool)
+		hy_epochs_exit(pool);
+	bioset_exit(&pool->bs);
+	free_percpu(pool->rings);
+	hy_heat_destroy(&pool->heat);
+	members_exit(pool);
+	kvfree(pool->images);
+	kvfree(pool);
+}
+
+static void pool_init_plain(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	INIT_LIST_HEAD(&pool->list);
+	mutex_init(&pool->load_lock);
+	spin_lock_init(&pool->free_lock);
+	INIT_LIST_HEAD(&pool->frees);
+	bio_list_init(&pool->nospace);
+	INIT_WORK(&pool->event_work, raise_event);
+	xa_init(&pool->migs);
+	init_waitqueue_head(&pool->mig_wait);
+	for (i = 0; i < HY_BUCKETS; i++) {
+		spin_lock_init(&pool->bucket[i].lock);
+		INIT_HLIST_HEAD(&pool->bucket[i].ios);
+	}
+	for (i = 0; i < EK_MAX_META; i++) {
+		atomic_set(&pool->meta_io[i].pending, 1);
+		init_completion(&pool->meta_io[i].done);
+	}
+	hy_settings_init(&pool->set);
+	hy_lanes_init(pool);
+	hy_commit_init(pool);
+	hy_balance_init(pool);
+	hy_heat_init(&pool->heat, pool->set.candidates);
+}
+
+static int pool_init(struct hy_pool *pool, struct hy_table *t)
+{
+	int r;
+
+	pool->extent_sectors = t->extent_sectors;
+	pool->extent_shift = ilog2(t->extent_sectors);
+	pool->granule_shift = max(pool->extent_shift - ilog2(EK_GRANULES),
+				  ilog2(EK_BLOCK_SIZE >> SECTOR_SHIFT));
+	pool_init_plain(pool);
+	r = members_init(pool, t);
+	if (r)
+		return r;
+	pool->rings = alloc_percpu(struct hy_ring);
+	pool->images = kvmalloc_array(HY_IMAGES, sizeof(struct ek_page), GFP_KERNEL);
+	pool->wq = alloc_workqueue("hybrid", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	pool->commit_wq = alloc_ordered_workqueue("hybrid_commit", WQ_MEM_RECLAIM);
+	if (!pool->rings || !pool->images || !pool->wq || !pool->commit_wq)
+		return -ENOMEM;
+	r = bioset_init(&pool->bs, 64, 0, BIOSET_NEED_BVECS);
+	if (r)
+		return r;
+	r = hy_epochs_init(pool);
+	if (r) {
+		pool->epochs[0].pool = NULL;
+		return r;
+	}
+	pool->io_client = dm_io_client_create();
+	if (IS_ERR(pool->io_client)) {
+		r = PTR_ERR(pool->io_client);
+		pool->io_client = NULL;
+		return r;
+	}
+	pool->kc = dm_kcopyd_client_create(NULL);
+	if (IS_ERR(pool->kc)) {
+		r = PTR_ERR(pool->kc);
+		pool->kc = NULL;
+	}
+	return r;
+}
+
+/* --- registry --- */
+
+static bool same_area(const struct hy_area *a, dev_t dev, sector_t start)
+{
+	return a->dev && a->dev->bdev->bd_dev == dev && a->start == start;
+}
+
+/* hy_pools_lock held. */
+static struct hy_pool *find_pool(struct hy_table *t)
+{
+	struct hy_pool *pool;
+	unsigned int i, k;
+
+	list_for_each_entry(pool, &hy_pools, list)
+		for (i = 0; i < t->nr_meta; i++)
+			for (k = 0; k < pool->nr_keys; k++)
+				if (same_area(&t->meta[i], pool->key[k].dev, pool->key[k].start))
+					return pool;
+	return NULL;
+}
+
+static void remember_keys(struct hy_pool *pool, struct hy_table *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_meta; i++) {
+		if (!t->meta[i].dev)
+			continue;
+		pool->key[pool->nr_keys].dev = t->meta[i].dev->bdev->bd_dev;
+		pool->key[pool->nr_keys++].start = t->meta[i].start;
+	}
+}
+
+/**
+ * hy_pool_matches - can this table be one of a pool that exists already?
+ */
+bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error)
+{
+	unsigned int i;
+
+	*error = NULL;
+	if (pool->nr_members != t->nr_members)
+		*error = "number of members is not the live pool's";
+	else if (pool->extent_sectors != t->extent_sectors)
+		*error = "extent size is not the live pool's";
+	else if (pool->loaded && t->ti->len > pool->nr_extents << pool->extent_shift)
+		*error = "device longer than the live pool's";
+	for (i = 0; !*error && pool->loaded && i < t->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		if (t->member[i].dev && m->bdev &&
+		    (t->member[i].dev->bdev->bd_dev != m->bdev->bd_dev ||
+		     t->member[i].start != m->area_start))
+			*error = "a member is not the live pool's";
+	}
+	return !*error;
+}
+
+/**
+ * hy_pool_get - the pool of a table, made if there is none
+ * @t: devices opened, areas checked
+ * @error: set on failure
+ *
+ * Context: constructor; sleeps; reads no metadata.
+ * Return: it, with a reference; ERR_PTR().
+ */
+struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
+{
+	struct hy_pool *pool;
+	int r = -EINVAL;
+
+	mutex_lock(&hy_pools_lock);
+	pool = find_pool(t);
+	if (pool) {
+		if (hy_pool_matches(pool, t, error)) {
+			pool->refs++;
+			r = 0;
+		}
+		goto out;
+	}
+	*error = "out of memory";
+	r = -ENOMEM;
+	pool = kvzalloc(sizeof(*pool), GFP_KERNEL);
+	if (!pool)
+		goto out;
+	r = pool_init(pool, t);
+	if (r) {
+		pool_free(pool);
+		goto out;
+	}
+	remember_keys(pool, t);
+	pool->refs = 1;
+	list_add(&pool->list, &hy_pools);
+out:
+	mutex_unlock(&hy_pools_lock);
+	return r ? ERR_PTR(r) : pool;
+}
+
+/**
+ * hy_pool_put - a table is gone
+ *
+ * Context: sleeps; the table is suspended or never was resumed.
+ */
+void hy_pool_put(struct hy_pool *pool)
+{
+	mutex_lock(&hy_pools_lock);
+	if (!--pool->refs) {
+		list_del(&pool->list);
+		pool_free(pool);
+	}
+	mutex_unlock(&hy_pools_lock);
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What dmsetup shows and sends.  The grammar of the status line is in
+ * Documentation/admin-guide/dm-hybrid.rst; a test pins it.
+ */
+#include "hybrid.h"
+
+static void emit_area(struct hy_area *a, char *result, unsigned int maxlen, unsigned int *pos)
+{
+	unsigned int sz = *pos;
+
+	if (a->dev)
+		DMEMIT(" %s", a->dev->name);
+	else
+		DMEMIT(" -");
+	DMEMIT(" %llu", (u64)a->start);
+	*pos = sz;
+}
+
+/* The policy as it is now, if this is the table in use; else as it was given. */
+static const char *policy_text(struct hy_table *t, char *buf)
+{
+	struct hy_pool *pool = t->pool;
+
+	if (pool->bound == t && pool->loaded && !hy_policy_text(pool, buf, EK_POLICY_TEXT_SIZE))
+		return buf;
+	return t->policy;
+}
+
+static void status_table(struct hy_table *t, char *result, unsigned int maxlen)
+{
+	char *buf = kmalloc(EK_POLICY_TEXT_SIZE, GFP_KERNEL);
+	unsigned int sz = 0, i;
+
+	DMEMIT("%u", t->nr_meta);
+	for (i = 0; i < t->nr_meta; i++)
+		emit_area(&t->meta[i], result, maxlen, &sz);
+	DMEMIT(" %u %u", t->extent_sectors, t->nr_members);
+	for (i = 0; i < t->nr_members; i++)
+		emit_area(&t->member[i], result, maxlen, &sz);
+	DMEMIT(" %u", t->no_discard_passdown + t->read_only);
+	if (t->no_discard_passdown)
+		DMEMIT(" no_discard_passdown");
+	if (t->read_only)
+		DMEMIT(" read_only");
+	DMEMIT(" %s", buf ? policy_text(t, buf) : t->policy);
+	kfree(buf);
+}
+
+static char meta_state(struct hy_pool *pool, unsigned int i)
+{
+	if (!pool->loaded || !(ek_store_areas(pool->store) & BIT(i)))
+		return pool->loaded && ek_store_stale(pool->store) & BIT(i) ? 'S' : 'F';
+	return 'A';
+}
+
+static const char *member_state(struct hy_member *m)
+{
+	if (!m->bdev || m->state == EK_MEMBER_FAILED)
+		return "failed";
+	return m->state == EK_MEMBER_DEGRADED ? "degraded" : "active";
+}
+
+/* heat_lock held, for the sample. */
+static void emit_member(struct hy_pool *pool, unsigned int i, char *result, unsigned int maxlen,
+			unsigned int *pos)
+{
+	struct hy_member *m = &pool->member[i];
+	struct ek_rt_window *r = &m->sample.dir[EK_READ], *w = &m->sample.dir[EK_WRITE];
+	unsigned int sz = *pos;
+
+	if (m->bdev)
+		DMEMIT(" %u:%u", MAJOR(m->bdev->bd_dev), MINOR(m->bdev->bd_dev));
+	else
+		DMEMIT(" -");
+	DMEMIT(" %s %u/%u %u %u %llu %llu %llu %llu %lld %lld", member_state(m),
+	       m->nr_extents - ek_space_nr_free(&m->space), m->nr_extents,
+	       m->share, READ_ONCE(pool->decision.target[i]),
+	       ek_rt_mean(r), ek_rt_mean(w), ek_rt_percentile(r, 990), ek_rt_percentile(w, 990),
+	       ek_rtmon_inflight(m->mon), (s64)atomic64_read(&m->allocations));
+	*pos = sz;
+}
+
+static void emit_members(struct hy_pool *pool, char *result, unsigned int maxlen,
+			 unsigned int *pos)
+{
+	unsigned int sz = *pos, i;
+
+	DMEMIT(" %u", pool->nr_members);
+	mutex_lock(&pool->heat_lock);
+	for (i = 0; i < pool->nr_members; i++)
+		emit_member(pool, i, result, maxlen, &sz);
+	mutex_unlock(&pool->heat_lock);
+	*pos = sz;
+}
+
+static void emit_tokens(struct hy_pool *pool, char *result, unsigned int maxlen,
+			unsigned int *pos)
+{
+	unsigned int sz = *pos, i, from = 0, to = 0;
+	u64 left = 0;
+
+	spin_lock_irq(&pool->policy_lock);
+	for (i = 0; i < pool->nr_members; i++) {
+		left += pool->tokens.receive[i];
+		if (pool->decision.give[i] > pool->decision.give[from])
+			from = i;
+		if (pool->decision.receive[i] > pool->decision.receive[to])
+			to = i;
+	}
+	spin_unlock_irq(&pool->policy_lock);
+	DMEMIT(" %llu", left);
+	if (from != to)
+		DMEMIT(" %u>%u", from, to);
+	else
+		DMEMIT(" -");
+	*pos = sz;
+}
+
+static void emit_counters(struct hy_pool *pool, char *result, unsigned int maxlen,
+			  unsigned int *pos)
+{
+	unsigned int sz = *pos, i;
+
+	DMEMIT(" %lld %lld %lld %lld %u", (s64)atomic64_read(&pool->mig_started),
+	       (s64)atomic64_read(&pool->mig_completed), (s64)atomic64_read(&pool->mig_failed),
+	       (s64)atomic64_read(&pool->mig_bytes), atomic_read(&pool->nr_migrating));
+	DMEMIT(" %u", HY_REASONS);
+	for (i = 0; i < HY_REASONS; i++)
+		DMEMIT(" %s %lld", hy_reason_name(i), (s64)atomic64_read(&pool->not_migrated[i]));
+	DMEMIT(" %lld %lld %lld %lld", (s64)atomic64_read(&pool->flushes),
+	       (s64)atomic64_read(&pool->commits), (s64)atomic64_read(&pool->checkpoints),
+	       (s64)atomic64_read(&pool->errors));
+	*pos = sz;
+}
+
+static void status_info(struct hy_table *t, char *result, unsigned int maxlen)
+{
+	static const char * const mode[] = { "rw", "ro", "fail" };
+	struct hy_pool *pool = t->pool;
+	char *buf = kmalloc(EK_POLICY_TEXT_SIZE, GFP_KERNEL);
+	unsigned int sz = 0, i;
+
+	DMEMIT("%s %s %u %lld/%llu", pool->loaded ? mode[READ_ONCE(pool->mode)] : "fail",
+	       READ_ONCE(pool->needs_check) ? "needs_check" : "-", t->extent_sectors,
+	       (s64)atomic64_read(&pool->mapped), pool->nr_extents);
+	DMEMIT(" %llu/%llu", pool->loaded ? ek_store_journal_used(pool->store) : 0,
+	       pool->loaded ? ek_store_journal_blocks(pool->store) : 0);
+	DMEMIT(" %u", t->nr_meta);
+	for (i = 0; i < t->nr_meta; i++)
+		DMEMIT(" %c", meta_state(pool, i));
+	emit_members(pool, result, maxlen, &sz);
+	emit_tokens(pool, result, maxlen, &sz);
+	emit_counters(pool, result, maxlen, &sz);
+	DMEMIT(" %s", buf ? policy_text(t, buf) : t->policy);
+	kfree(buf);
+}
+
+static void status_ima(struct hy_table *t, char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0, i;
+
+	DMEMIT_TARGET_NAME_VERSION(t->ti->type);
+	DMEMIT(",extent_sectors=%u,nr_meta=%u", t->extent_sectors, t->nr_meta);
+	for (i = 0; i < t->nr_meta; i++)
+		DMEMIT(",meta_device_%u=%s,meta_start_%u=%llu", i,
+		       t->meta[i].dev ? t->meta[i].dev->name : "-", i, (u64)t->meta[i].start);
+	DMEMIT(",nr_members=%u", t->nr_members);
+	for (i = 0; i < t->nr_members; i++)
+		DMEMIT(",member_device_%u=%s,member_start_%u=%llu", i,
+		       t->member[i].dev ? t->member[i].dev->name : "-", i,
+		       (u64)t->member[i].start);
+	DMEMIT(",discard_passdown=%c,read_only=%c;", t->no_discard_passdown ? 'n' : 'y',
+	       t->read_only ? 'y' : 'n');
+}
+
+void hy_status(struct dm_target *ti, status_type_t type, unsigned int flags,
+	       char *result, unsigned int maxlen)
+{
+	struct hy_table *t = ti->private;
+
+	switch (type) {
+	case STATUSTYPE_INFO:
+		status_info(t, result, maxlen);
+		break;
+	case STATUSTYPE_TABLE:
+		status_table(t, result, maxlen);
+		break;
+	case STATUSTYPE_IMA:
+		status_ima(t, result, maxlen);
+		break;
+	}
+}
+
+/* --- messages --- */
+
+static int refuse(const char *reason)
+{
+	DMERR("message: %s", reason);
+	return -EINVAL;
+}
+
+static int message_set(struct hy_pool *pool, char **argv)
+{
+	const char *reason = NULL;
+
+	if (hy_pool_set(pool, argv[1], argv[2], &reason))
+		return refuse(reason);
+	return hy_commit_policy(pool);
+}
+
+/* policy <name> [<key> <value>]...; settings that are not named stay as they are. */
+static int message_policy(struct hy_pool *pool, unsigned int argc, char **argv)
+{
+	struct hy_policy *policy, *old;
+	const char *reason = "unknown policy";
+	unsigned int i;
+	int r;
+
+	if (argc & 1)
+		return refuse("policy argument without a value");
+	r = hy_policy_create(argv[1], pool->nr_members, &policy);
+	if (r == -ENOENT)
+		return refuse(reason);
+	for (i = 2; !r && i < argc; i += 2)
+		r = hy_policy_set(policy, argv[i], argv[i + 1], &reason);
+	if (r) {
+		hy_policy_destroy(policy);
+		return refuse(reason);
+	}
+	spin_lock_irq(&pool->policy_lock);
+	old = pool->policy;
+	pool->policy = policy;
+	memset(&pool->tokens, 0, sizeof(pool->tokens));
+	hy_policy_period(policy, &pool->snap, &pool->decision);
+	spin_unlock_irq(&pool->policy_lock);
+	hy_policy_destroy(old);
+	return hy_commit_policy(pool);
+}
+
+static int message_move(struct hy_pool *pool, char **argv)
+{
+	enum hy_reason why;
+	unsigned int to;
+	u64 le, entry;
+	int r;
+
+	if (kstrtou64(argv[1], 10, &le) || kstrtouint(argv[2], 10, &to) ||
+	    le >= pool->nr_extents || to >= pool->nr_members)
+		return refuse("move: no such extent or member");
+	if (!READ_ONCE(pool->running))
+		return -EBUSY;
+	r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
+	if (r)
+		return r;
+	if (ek_map_lookup(&pool->map, le, &entry) || !ek_entry_mapped(entry))
+		return -ENOENT;
+	r = hy_mig_start(pool, le, ek_entry_member(entry), to, &why);
+	if (r)
+		hy_not_migrated(pool, why);
+	return r;
+}
+
+/* Returns 1: there is a result to be shown. */
+static int message_entry(struct hy_pool *pool, char **argv, char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0;
+	u64 le, entry;
+	int r;
+
+	if (kstrtou64(argv[1], 10, &le) || le >= pool->nr_extents)
+		return refuse("entry: no such extent");
+	r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
+	if (r)
+		return r;
+	if (ek_map_lookup(&pool->map, le, &entry) || !ek_entry_mapped(entry))
+		DMEMIT("-");
+	else
+		DMEMIT("%u %u %08x", ek_entry_member(entry), ek_entry_pe(entry),
+		       ek_entry_valid(entry));
+	return 1;
+}
+
+static int message_samples(struct hy_pool *pool, char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0, i;
+
+	mutex_lock(&pool->heat_lock);
+	for (i = 0; i < pool->nr_members; i++) {
+		struct ek_rt_sample *s = &pool->member[i].sample;
+		struct ek_rt_window *r = &s->dir[EK_READ], *w = &s->dir[EK_WRITE];
+
+		DMEMIT("%s%u %llu %llu %llu %llu %llu %llu %llu", i ? "\n" : "", i,
+		       r->count + w->count, r->count, w->count,
+		       r->count + w->count ?
+				div64_u64(r->sum_ns + w->sum_ns, r->count + w->count) : 0,
+		       s->ewma_all_ns, s->occupancy_ns, s->background_ns);
+	}
+	mutex_unlock(&pool->heat_lock);
+	return 1;
+}
+
+int hy_message(struct dm_target *ti, unsigned int argc, char **argv,
+	       char *result, unsigned int maxlen)
+{
+	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
+
+	if (!pool->loaded || pool->bound != ti->private)
+		return -EAGAIN;
+	if (argc == 3 && !strcasecmp(argv[0], "set"))
+		return message_set(pool, argv);
+	if (argc >= 2 && !strcasecmp(argv[0], "policy"))
+		return message_policy(pool, argc, argv);
+	if (argc == 1 && !strcasecmp(argv[0], "commit"))
+		return hy_commit_wait(pool, false);
+	if (argc == 1 && !strcasecmp(argv[0], "checkpoint"))
+		return hy_commit_wait(pool, true);
+	if (argc == 3 && !strcasecmp(argv[0], "move"))
+		return message_move(pool, argv);
+	if (argc == 2 && !strcasecmp(argv[0], "entry"))
+		return message_entry(pool, argv, result, maxlen);
+	if (argc == 1 && !strcasecmp(argv[0], "samples"))
+		return message_samples(pool, result, maxlen);
+	return refuse("unknown message or wrong number of words");
+}

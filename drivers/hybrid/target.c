@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: dm-hybrid
+ *
+ * One volume out of unlike devices as peers.  Logical extents map to extents of
+ * the members; a policy places new ones and moves others by measured response
+ * times.  Where to read on:
+ *
+ *	io.c, first_write.c, discard.c	what happens to a bio
+ *	commit.c, checkpoint.c, free.c	what is durable when
+ *	migrate.c, epoch.c		moving an extent under I/O
+ *	balance.c, mover.c, policy*.c	who decides and who acts
+ *	pool.c, activate.c, area.c	tables, pools, labels, metadata
+ */
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <compat/dm.h>
+#include "hybrid.h"
+
+static void put_devices(struct hy_table *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_members; i++)
+		if (t->member[i].dev)
+			dm_put_device(t->ti, t->member[i].dev);
+	for (i = 0; i < t->nr_meta; i++)
+		if (t->meta[i].dev)
+			dm_put_device(t->ti, t->meta[i].dev);
+}
+
+static int open_area(struct hy_table *t, struct hy_area *a, const char *path, sector_t start,
+		     char *what, char **error)
+{
+	int r;
+
+	a->start = start;
+	if (!strcmp(path, "-"))
+		return 0;
+	r = dm_get_device(t->ti, path, dm_table_get_mode(t->ti->table), &a->dev);
+	if (r)
+		*error = what;
+	return r;
+}
+
+static int get_devices(struct hy_table *t, const struct hy_args *args, char **error)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; !r && i < args->nr_meta; i++) {
+		t->nr_meta = i + 1;
+		r = open_area(t, &t->meta[i], args->meta_path[i], args->meta_start[i],
+			      "cannot open a metadata device", error);
+	}
+	for (i = 0; !r && i < args->nr_members; i++) {
+		t->nr_members = i + 1;
+		r = open_area(t, &t->member[i], args->member_path[i], args->member_start[i],
+			      "cannot open a member", error);
+	}
+	return r;
+}
+
+static int check_length(struct hy_table *t, char **error)
+{
+	u64 extents = 0;
+	unsigned int i;
+
+	for (i = 0; i < t->nr_members; i++)
+		if (t->member[i].dev)
+			extents += ek_member_extents(t->member[i].sectors, t->extent_sectors);
+		else
+			return 0;	/* not known until the superblock is read */
+	if (DIV_ROUND_UP_ULL(t->ti->len, t->extent_sectors) > extents) {
+		*error = "longer than its members together";
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_policy(struct hy_table *t, char **error)
+{
+	struct hy_policy *policy;
+	struct hy_settings set;
+	int r = hy_policy_parse(t->policy, t->nr_members, &policy, &set, (const char **)error);
+
+	if (!r)
+		hy_policy_destroy(policy);
+	return r;
+}
+
+/* The smallest metadata area of a new pool must hold what the store needs. */
+static int check_meta_size(struct hy_table *t, char **error)
+{
+	u64 extents = DIV_ROUND_UP_ULL(t->ti->len, t->extent_sectors);
+	u32 member[EK_MAX_MEMBERS];
+	unsigned int i;
+	u64 need;
+
+	if (t->labels != HY_LABELS_NEW)
+		return 0;
+	for (i = 0; i < t->nr_members; i++)
+		member[i] = ek_member_extents(t->member[i].sectors, t->extent_sectors);
+	need = ek_store_area_bytes(extents, t->nr_members, member);
+	for (i = 0; i < t->nr_meta; i++) {
+		if (!t->meta[i].dev) {
+			*error = "a new pool needs all its metadata areas";
+			return -EINVAL;
+		}
+		if ((u64)t->meta[i].sectors << SECTOR_SHIFT < need) {
+			*error = "metadata area too small";
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int table_init(struct hy_table *t, const struct hy_args *args, char **error)
+{
+	int r;
+
+	t->extent_sectors = args->extent_sectors;
+	t->no_discard_passdown = args->no_discard_passdown;
+	t->read_only = args->read_only || !ek_dm_table_writable(t->ti->table);
+	strscpy(t->policy, args->policy, sizeof(t->policy));
+	if (!IS_ALIGNED(t->ti->len, EK_BLOCK_SIZE >> SECTOR_SHIFT)) {
+		*error = "length must be a multiple of 8 sectors";
+		return -EINVAL;
+	}
+	r = get_devices(t, args, error);
+	if (!r)
+		r = hy_areas_check(t, error);
+	if (!r)
+		r = check_length(t, error);
+	if (!r)
+		r = check_policy(t, error);
+	if (!r)
+		r = hy_labels_check(t, t->uuid, &t->labels, error);
+	if (!r)
+		r = check_meta_size(t, error);
+	return r;
+}
+
+static void init_target(struct dm_target *ti)
+{
+	ti->num_flush_bios = 1;
+	ti->flush_supported = true;
+	ti->num_discard_bios = 1;
+	ti->discards_supported = true;
+	ti->per_io_data_size = sizeof(struct hy_io);
+}
+
+static int hybrid_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+{
+	struct hy_args *args = kzalloc(sizeof(*args), GFP_KERNEL);
+	struct hy_table *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	int r = -ENOMEM;
+
+	ti->error = "out of memory";
+	if (!args || !t)
+		goto bad;
+	t->ti = ti;
+	r = hy_args_parse(args, argc, argv, &ti->error);
+	if (!r)
+		r = table_init(t, args, &ti->error);
+	if (!r)
+		r = dm_set_target_max_io_len(ti, t->extent_sectors);
+	if (r)
+		goto bad_devices;
+	t->pool = hy_pool_get(t, &ti->error);
+	if (IS_ERR(t->pool)) {
+		r = PTR_ERR(t->pool);
+		goto bad_devices;
+	}
+	init_target(ti);
+	ti->private = t;
+	kfree(args);
+	return 0;
+
+bad_devices:
+	put_devices(t);
+bad:
+	kfree(t);
+	kfree(args);
+	return r;
+}
+
+static void hybrid_dtr(struct dm_target *ti)
+{
+	struct hy_table *t = ti->private;
+
+	if (t->pool->bound == t) {
+		flush_workqueue(t->pool->wq);
+		WRITE_ONCE(t->pool->bound, NULL);
+	}
+	hy_pool_put(t->pool);
+	put_devices(t);
+	kfree(t);
+}
+
+static int hybrid_map(struct dm_target *ti, struct bio *bio)
+{
+	struct hy_table *t = ti->private;
+
+	bio->bi_iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
+	return hy_map_bio(t->pool, bio, false);
+}
+
+static int hybrid_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+{
+	struct hy_table *t = ti->private;
+
+	return hy_end_bio(t->pool, bio, error);
+}
+
+static void hybrid_presuspend(struct dm_target *ti)
+{
+	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
+
+	WRITE_ONCE(pool->running, false);
+	hy_balance_stop(pool);
+}
+
+static void hybrid_presuspend_undo(struct dm_target *ti)
+{
+	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
+
+	WRITE_ONCE(pool->running, true);
+	hy_balance_start(pool);
+}
+
+struct drain_wait {
+	struct hy_drain drain;
+	struct completion done;
+};
+
+static void drain_wait_done(struct hy_drain *drain)
+{
+	complete(&container_of(drain, struct drain_wait, drain)->done);
+}
+
+/* All that bios and commits left to be done in the background. */
+static void quiesce(struct hy_pool *pool)
+{
+	struct drain_wait wait = { .drain.fn = drain_wait_done };
+
+	init_completion(&wait.done);
+	hy_drain_bios(pool, &wait.drain);
+	wait_for_completion(&wait.done);
+	flush_workqueue(pool->wq);
+}
+
+/* No bio is in flight any more. */
+static void hybrid_postsuspend(struct dm_target *ti)
+{
+	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
+
+	if (!pool->loaded)
+		return;
+	/* A message that came in before may have begun one more migration. */
+	wait_event(pool->mig_wait, !atomic_read(&pool->nr_migrating));
+	flush_workqueue(pool->wq);
+	cancel_delayed_work_sync(&pool->commit_timer);
+	WRITE_ONCE(pool->closing, true);
+	if (hy_pool_writable(pool) && hy_commit_wait(pool, true))
+		DMERR("the last commit before suspension failed");
+	WRITE_ONCE(pool->closing, false);
+	flush_workqueue(pool->commit_wq);
+	quiesce(pool);
+}
+
+static int hybrid_preresume(struct dm_target *ti)
+{
+	struct hy_table *t = ti->private;
+	unsigned int noio = memalloc_noio_save();
+	int r = hy_pool_activate(t->pool, t);
+
+	memalloc_noio_restore(noio);
+	return r;
+}
+
+static void hybrid_resume(struct dm_target *ti)
+{
+	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
+
+	WRITE_ONCE(pool->running, true);
+	hy_balance_start(pool);
+}
+
+static int hybrid_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
+{
+	struct hy_table *t = ti->private;
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; !r && i < t->nr_members; i++) {
+		struct hy_area *a = &t->member[i];
+
+		if (a->dev)
+			r = fn(ti, a->dev, a->start, a->sectors, data);
+	}
+	return r;
+}
+
+static void hybrid_io_hints(struct dm_target *ti, struct queue_limits *limits)
+{
+	struct hy_table *t = ti->private;
+	u32 bytes = t->extent_sectors << SECTOR_SHIFT;
+
+	limits->chunk_sectors = t->extent_sectors;
+	limits->discard_granularity = bytes;
+	limits->discard_alignment = 0;
+	ek_limits_set_max_discard(limits, HY_MAX_DISCARD >> SECTOR_SHIFT);
+	if (limits->io_opt < bytes)
+		limits->io_opt = bytes;
+}
+
+static struct target_type hybrid_target = {
+	.name = "hybrid",
+	.version = { 1, 0, 0 },
+	.features = DM_TARGET_NOWAIT,
+	.module = THIS_MODULE,
+	.ctr = hybrid_ctr,
+	.dtr = hybrid_dtr,
+	.map = hybrid_map,
+	.end_io = hybrid_end_io,
+	.presuspend = hybrid_presuspend,
+	.presuspend_undo = hybrid_presuspend_undo,
+	.postsuspend = hybrid_postsuspend,
+	.preresume = hybrid_preresume,
+	.resume = hybrid_resume,
+	.status = hy_status,
+	.message = hy_message,
+	.iterate_devices = hybrid_iterate_devices,
+	.io_hints = hybrid_io_hints,
+};
+
+static int __init hybrid_init(void)
+{
+	int r = hy_free_init();
+
+	if (r)
+		return r;
+	r = dm_register_target(&hybrid_target);
+	if (r)
+		hy_free_exit();
+	return r;
+}
+
+static void __exit hybrid_exit(void)
+{
+	dm_unregister_target(&hybrid_target);
+	hy_free_exit();
+}
+
+module_init(hybrid_init);
+module_exit(hybrid_exit);
+
+MODULE_DESCRIPTION("device-mapper pool of unlike devices, balanced by response times");
+MODULE_AUTHOR("Evenkeel");
+MODULE_LICENSE("GPL");

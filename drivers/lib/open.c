@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: which area is believed
+ *
+ * Each area is judged alone first: superblock, page table, journal.  Then, of two
+ * sound ones:
+ *
+ *	one names the other stale:	it went on without the other; the other is out
+ *	each names the other:		both went on alone: refused, no way to merge
+ *	neither:			the higher generation, then the longer journal.
+ *
+ * A crash explains one generation or one transaction of difference, as every write
+ * went to both before anybody was told; replay levels that.  More means that an area
+ * lost what it called durable: it is left out.
+ */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <evenkeel/label.h>
+#include "store_internal.h"
+
+/**
+ * struct ek_scan - what one area says
+ * @err: 0, or why it can't be used; -ENODATA: nothing, or a format cut short
+ * @reason: text for @err
+ * @sb: its superblock
+ * @geo: as @sb says
+ * @table: its page table
+ * @block: its journal
+ * @journal: the valid prefix of that
+ */
+struct ek_scan {
+	int err;
+	const char *reason;
+	struct ek_super *sb;
+	struct ek_geometry geo;
+	u8 *table;
+	struct ek_journal_block *block;
+	struct ek_journal journal;
+};
+
+struct ek_opening {
+	const struct ek_store_io *io;
+	void *ctx;
+	struct ek_scan scan[EK_MAX_META];
+};
+
+static int ek_fail(struct ek_scan *scan, int err, const char *reason)
+{
+	scan->err = err;
+	scan->reason = reason;
+	return err;
+}
+
+static int ek_read_chunked(struct ek_opening *o, unsigned int area, u64 offset, void *buf,
+			   u64 len)
+{
+	int r = 0;
+
+	while (len && !r) {
+		size_t n = min_t(u64, len, EK_READ_CHUNK);
+
+		r = o->io->read(o->ctx, area, offset, buf, n);
+		offset += n;
+		buf += n;
+		len -= n;
+	}
+	return r;
+}
+
+/* Only a format that was cut short looks so: see ek_format_super(). */
+static bool ek_supers_blank(const struct ek_super *sb)
+{
+	return !memchr_inv(sb, 0, 1u << EK_SECTOR_SHIFT) &&
+	       !memchr_inv(sb + 1, 0, sizeof(*sb));
+}
+
+/* Pick the newer superblock of the two in @sb into @sb[0]. */
+static int ek_scan_pick(struct ek_scan *scan, struct ek_super *sb, u64 area_bytes)
+{
+	const char *reason[2];
+	int err[2];
+
+	err[0] = ek_super_check(sb, 0, area_bytes, &reason[0]);
+	err[1] = ek_super_check(sb + 1, 1, area_bytes, &reason[1]);
+	if (err[0] == -ENODATA && err[1] == -ENODATA) {
+		if (ek_supers_blank(sb))
+			return ek_fail(scan, -ENODATA, "no superblock");
+		return ek_fail(scan, -EUCLEAN, reason[0]);
+	}
+	/* Whole but impossible or unknown: neither torn nor to be passed over. */
+	if (err[0] && err[0] != -ENODATA)
+		return ek_fail(scan, err[0], reason[0]);
+	if (err[1] && err[1] != -ENODATA)
+		return ek_fail(scan, err[1], reason[1]);
+	if (err[0] || (!err[1] && le64_to_cpu(sb[1].generation) > le64_to_cpu(sb[0].generation)))
+		memcpy(sb, sb + 1, sizeof(*sb));
+	return 0;
+}
+
+static int ek_scan_super(struct ek_opening *o, unsigned int area, u64 area_bytes)
+{
+	struct ek_scan *scan = &o->scan[area];
+
+	if (area_bytes < EK_TABLES_OFFSET)
+		return ek_fail(scan, -EUCLEAN, "metadata area too small");
+	scan->sb = kzalloc(2 * sizeof(*scan->sb), GFP_KERNEL);
+	if (!scan->sb)
+		return ek_fail(scan, -ENOMEM, "out of memory");
+	if (o->io->read(o->ctx, area, EK_SUPER0_OFFSET, scan->sb, sizeof(*scan->sb)) ||
+	    o->io->read(o->ctx, area, EK_SUPER1_OFFSET, scan->sb + 1, sizeof(*scan->sb)))
+		return ek_fail(scan, -EIO, "superblock can't be read");
+	return ek_scan_pick(scan, scan->sb, area_bytes);
+}
+
+static int ek_scan_table(struct ek_opening *o, unsigned int area)
+{
+	struct ek_scan *scan = &o->scan[area];
+	unsigned int slot = ek_generation_slot(le64_to_cpu(scan->sb->generation));
+	u64 i;
+
+	scan->table = kvmalloc(scan->geo.table_bytes, GFP_KERNEL);
+	if (!scan->table)
+		return ek_fail(scan, -ENOMEM, "out of memory");
+	if (ek_read_chunked(o, area, scan->geo.table_offset[slot], scan->table,
+			    scan->geo.table_bytes))
+		return ek_fail(scan, -EIO, "page table can't be read");
+	if (ek_table_checksum(scan->table, scan->geo.table_bytes) !=
+	    le32_to_cpu(scan->sb->table_csum))
+		return ek_fail(scan, -EUCLEAN, "page table damaged");
+	for (i = 0; i < scan->geo.nr_pages; i++)
+		if (ek_table_get(scan->table, i) > EK_PAGE_SLOT1)
+			return ek_fail(scan, -EUCLEAN, "page table with an impossible state");
+	return 0;
+}
+
+static int ek_scan_journal(struct ek_opening *o, unsigned int area)
+{
+	struct ek_scan *scan = &o->scan[area];
+	u64 bytes = scan->geo.journal_blocks * EK_BLOCK_SIZE;
+
+	scan->block = kvmalloc(bytes, GFP_KERNEL);
+	if (!scan->block)
+		return ek_fail(scan, -ENOMEM, "out of memory");
+	if (ek_read_chunked(o, area, scan->geo.journal_offset, scan->block, bytes))
+		return ek_fail(scan, -EIO, "journal can't be read");
+	if (ek_journal_scan(scan->block, scan->geo.journal_blocks,
+			    le64_to_cpu(scan->sb->journal_generation), &scan->journal))
+		return ek_fail(scan, -EUCLEAN, "journal damaged, or superblock lost");
+	return 0;
+}
+
+static void ek_scan_area(struct ek_opening *o, unsigned int area, u64 area_bytes)
+{
+	struct ek_scan *scan = &o->scan[area];
+
+	if (ek_scan_super(o, area, area_bytes))
+		return;
+	ek_super_geometry(scan->sb, &scan->geo);
+	if (le32_to_cpu(scan->sb->nr_meta) <= area) {
+		ek_fail(scan, -EUCLEAN, "more metadata areas than the pool has");
+		return;
+	}
+	if (le32_to_cpu(scan->sb->meta_stale) & 1u << area) {
+		ek_fail(scan, -EUCLEAN, "superblock of an area that calls itself stale");
+		return;
+	}
+	if (ek_scan_table(o, area))
+		return;
+	ek_scan_journal(o, area);
+}
+
+static bool ek_same_pool(const struct ek_scan *a, const struct ek_scan *b)
+{
+	return !memcmp(a->sb->pool_uuid, b->sb->pool_uuid, EK_UUID_SIZE) &&
+	       !memcmp(&a->geo, &b->geo, sizeof(a->geo)) &&
+	       a->sb->nr_meta == b->sb->nr_meta && a->sb->nr_members == b->sb->nr_members;
+}
+
+/* Newer first, then longer. */
+static bool ek_newer(const struct ek_scan *a, const struct ek_scan *b)
+{
+	u64 ga = le64_to_cpu(a->sb->generation), gb = le64_to_cpu(b->sb->generation);
+
+	if (ga != gb)
+		return ga > gb;
+	return a->journal.transactions > b->journal.transactions;
+}
+
+/*
+ * Does a crash explain how @old differs from @new?  Levelling then needs no pages:
+ * both were flushed before the newer superblock was written.
+ */
+static bool ek_can_level(const struct ek_scan *new, const struct ek_scan *old)
+{
+	u64 ahead = le64_to_cpu(new->sb->generation) - le64_to_cpu(old->sb->generation);
+	u64 used = old->journal.used;
+
+	if (ahead > 1)
+		return false;
+	if (new->sb->journal_generation != old->sb->journal_generation)
+		return ahead == 1 && !new->journal.used;
+	if (old->journal.transactions > new->journal.transactions ||
+	    new->journal.transactions - old->journal.transactions > 1 ||
+	    used > new->journal.used)
+		return false;
+	/* A superblock is begun when the transaction before it is on both. */
+	if (ahead && new->journal.transactions != old->journal.transactions)
+		return false;
+	if (!ahead && memcmp(new->sb, old->sb, sizeof(*new->sb)))
+		return false;
+	return old->journal.last_csum ==
+	       (used ? le32_to_cpu(new->block[used - 1].csum) : 0);
+}
+
+static int ek_pick_error(struct ek_opening *o, unsigned int areas, const char **reason)
+{
+	static const int worst[] = { -ENOMEM, -EPROTONOSUPPORT, -EUCLEAN, -EIO, -ENODATA };
+	unsigned int i, area;
+
+	for (i = 0; i < ARRAY_SIZE(worst); i++)
+		for (area = 0; area < EK_MAX_META; area++)
+			if (areas & 1u << area && o->scan[area].err == worst[i]) {
+				*reason = o->scan[area].reason;
+				return worst[i];
+			}
+	*reason = "no metadata area";
+	return -EIO;
+}
+
+/**
+ * ek_judge - choose the authority
+ * @o: scanned areas
+ * @areas: that are there
+ * @lead: set to the authority
+ * @use: set to the areas to be used
+ * @reason: set on failure
+ */
+static int ek_judge(struct ek_opening *o, unsigned int areas, unsigned int *lead,
+		    unsigned int *use, const char **reason)
+{
+	struct ek_scan *a = &o->scan[0], *b = &o->scan[1], *sound;
+	bool a_out, b_out;
+
+	if (areas != 3 || a->err || b->err) {
+		unsigned int ok = (areas & 1 && !a->err ? 1 : 0) | (areas & 2 && !b->err ? 2 : 0);
+
+		if (!ok || a->err == -ENOMEM || b->err == -ENOMEM)
+			return ek_pick_error(o, areas, reason);
+		*lead = ok >> 1;
+		*use = ok;
+		sound = &o->scan[*lead];
+		/* The other one is blank and this one never used: a format cut short. */
+		if (areas == 3 && o->scan[!*lead].err == -ENODATA &&
+		    le64_to_cpu(sound->sb->generation) == 1 && !sound->journal.used) {
+			*reason = "no superblock";
+			return -ENODATA;
+		}
+		return 0;
+	}
+	*reason = "metadata areas of different pools";
+	if (!ek_same_pool(a, b))
+		return -EUCLEAN;
+	a_out = le32_to_cpu(b->sb->meta_stale) & 1;
+	b_out = le32_to_cpu(a->sb->meta_stale) & 2;
+	*reason = "metadata areas went on without each other";
+	if (a_out && b_out)
+		return -EUCLEAN;
+	*lead = a_out || (!b_out && ek_newer(b, a));
+	*use = 1u << *lead;
+	if (!a_out && !b_out && ek_can_level(&o->scan[*lead], &o->scan[!*lead]))
+		*use = 3;
+	return 0;
+}
+
+static void ek_store_take(struct ek_store *store, struct ek_opening *o, unsigned int lead)
+{
+	struct ek_scan *scan = &o->scan[lead], *other = &o->scan[!lead];
+	unsigned int bit = 1u << !lead;
+
+	store->geo = scan->geo;
+	store->generation = le64_to_cpu(scan->sb->generation);
+	store->journal_generation = le64_to_cpu(scan->sb->journal_generation);
+	store->journal = scan->journal;
+	store->area_used[lead] = scan->journal.used;
+	store->stale = ((1u << le32_to_cpu(scan->sb->nr_meta)) - 1) & ~store->areas;
+	memcpy(store->super, scan->sb, sizeof(*store->super));
+	memcpy(store->pending, scan->sb, sizeof(*store->pending));
+	memcpy(store->next, scan->table, scan->geo.table_bytes);
+	swap(store->table, scan->table);
+	swap(store->tx, scan->block);
+	if (!(store->areas & bit))
+		return;
+	if (other->sb->generation != scan->sb->generation)
+		store->behind = bit;
+	store->area_used[!lead] = other->journal.used;
+	if (other->sb->journal_generation != scan->sb->journal_generation)
+		store->area_used[!lead] = 0;
+	if (store->behind || store->area_used[!lead] < scan->journal.used)
+		store->lagging = bit;
+}
+
+static struct ek_store *ek_store_make(struct ek_opening *o, unsigned int lead, unsigned int use)
+{
+	struct ek_store *store = kzalloc(sizeof(*store), GFP_KERNEL);
+
+	if (!store)
+		return NULL;
+	store->io = o->io;
+	store->ctx = o->ctx;
+	store->areas = use;
+	store->super = kmalloc(sizeof(*store->super), GFP_KERNEL);
+	store->pending = kmalloc(sizeof(*store->pending), GFP_KERNEL);
+	store->next = kvmalloc(o->scan[lead].geo.table_bytes, GFP_KERNEL);
+	store->ring = kvcalloc(EK_CKPT_RING, sizeof(*store->ring), GFP_KERNEL);
+	if (!store->super || !store->pending || !store->next || !store->ring) {
+		ek_store_close(store);
+		return NULL;
+	}
+	ek_store_take(store, o, lead);
+	return store;
+}
+
+/* Documented in the header. */
+int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
+		  unsigned int areas, struct ek_store **store, const char **reason)
+{
+	struct ek_opening *o = kzalloc(sizeof(*o), GFP_KERNEL);
+	unsigned int area, lead, use;
+	int r = -ENOMEM;
+
+	*store = NULL;
+	*reason = "out of memory";
+	if (!o)
+		return -ENOMEM;
+	o->io = io;
+	o->ctx = ctx;
+	areas &= (1u << EK_MAX_META) - 1;
+	for (area = 0; area < EK_MAX_META; area++)
+		if (areas & 1u << area)
+			ek_scan_area(o, area, area_bytes[area]);
+	r = ek_judge(o, areas, &lead, &use, reason);
+	if (!r) {
+		*reason = "out of memory";
+		*store = ek_store_make(o, lead, use);
+		if (!*store)
+			r = -ENOMEM;
+	}
+	for (area = 0; area < EK_MAX_META; area++) {
+		kfree(o->scan[area].sb);
+		kvfree(o->scan[area].table);
+		kvfree(o->scan[area].block);
+	}
+	kfree(o);
+	return r;
+}
+EXPORT_SYMBOL_GPL(ek_store_open);

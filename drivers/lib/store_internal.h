@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What store.c, journal.c and checkpoint.c share; nobody else includes this.
+ */
+#ifndef _EVENKEEL_STORE_INTERNAL_H
+#define _EVENKEEL_STORE_INTERNAL_H
+
+#include <linux/types.h>
+#include <evenkeel/store.h>
+
+#define EK_SUPER0_OFFSET	EK_AREA_HEAD_BYTES
+#define EK_SUPER1_OFFSET	(EK_AREA_HEAD_BYTES + (64u << 10))
+#define EK_TABLES_OFFSET	(EK_AREA_HEAD_BYTES + (128u << 10))
+
+#define EK_JOURNAL_DEFAULT	512u	/* blocks */
+#define EK_JOURNAL_MIN		16u
+#define EK_JOURNAL_MAX		16384u	/* it has a buffer of its size in memory */
+#define EK_PAGES_MAX		(1u << 28)
+
+#define EK_CKPT_RING		32u	/* page writes in flight */
+#define EK_READ_CHUNK		(1u << 20)
+
+/**
+ * struct ek_journal - the valid prefix of a journal, or where to append
+ * @used: blocks
+ * @transactions: in these blocks
+ * @last_csum: checksum of the last of them, 0 when there is none
+ */
+struct ek_journal {
+	u64 used;
+	u64 transactions;
+	u32 last_csum;
+};
+
+/**
+ * struct ek_geometry - where things are; the same on every area, set once
+ */
+struct ek_geometry {
+	u64 nr_extents;
+	u64 nr_pages;
+	u64 table_bytes;
+	u64 table_offset[2];
+	u64 journal_offset;
+	u64 journal_blocks;
+	u64 pages_offset;
+};
+
+/**
+ * struct ek_store - an open store
+ * @io: how to reach the areas
+ * @ctx: for @io
+ * @geo: offsets and counts
+ * @areas: bit per area in use
+ * @stale: bit per area left out
+ * @lagging: areas in use that replay has to bring up to the authority
+ * @behind: of these, whose superblock is one generation older
+ * @area_used: journal blocks that each has
+ * @replayed: levelled, may be written
+ * @dead: a write's fate is unknown on the last area: no more writes
+ * @generation: of the superblock in force
+ * @journal_generation: of the one that emptied the journal
+ * @super: as read or last written
+ * @pending: as @super, with what is to be written next time
+ * @table: page states in force, two bits each; readers beside the committer
+ * @next: those of the checkpoint under way, else the same
+ * @journal: where to append
+ * @tx: as many blocks as the journal has: its content until replay, then the
+ *	transaction being collected
+ * @tx_records: records in it
+ * @ckpt: a checkpoint is under way
+ * @ckpt_failed: areas that failed in it
+ * @ring: page images being written
+ * @ring_used: of EK_CKPT_RING
+ */
+struct ek_store {
+	const struct ek_store_io *io;
+	void *ctx;
+	struct ek_geometry geo;
+	unsigned int areas;
+	unsigned int stale;
+	unsigned int lagging;
+	unsigned int behind;
+	u64 area_used[EK_MAX_META];
+	bool replayed;
+	bool dead;
+	u64 generation;
+	u64 journal_generation;
+	struct ek_super *super;
+	struct ek_super *pending;
+	u8 *table;
+	u8 *next;
+	struct ek_journal journal;
+	struct ek_journal_block *tx;
+	u64 tx_records;
+	bool ckpt;
+	unsigned int ckpt_failed;
+	struct ek_page *ring;
+	unsigned int ring_used;
+};
+
+/* Which superblock and table a generation uses: the first one uses 0. */
+static inline unsigned int ek_generation_slot(u64 generation)
+{
+	return (generation - 1) & 1;
+}
+
+static inline u64 ek_page_offset(const struct ek_geometry *geo, u64 index, unsigned int slot)
+{
+	return geo->pages_offset + (2 * index + slot) * EK_BLOCK_SIZE;
+}
+
+static inline unsigned int ek_table_get(const u8 *table, u64 index)
+{
+	return READ_ONCE(table[index / 4]) >> (index % 4 * 2) & 3;
+}
+
+static inline void ek_table_set(u8 *table, u64 index, unsigned int state)
+{
+	unsigned int shift = index % 4 * 2;
+
+	table[index / 4] = (table[index / 4] & ~(3u << shift)) | state << shift;
+}
+
+static inline u64 ek_map_pages(const struct ek_geometry *geo)
+{
+	return (geo->nr_extents + EK_PAGE_ENTRIES - 1) / EK_PAGE_ENTRIES;
+}
+
+/* store.c: all areas in the mask side by side; returns the mask of those that failed */
+unsigned int ek_areas_begin(struct ek_store *store, unsigned int areas, u64 offset,
+			    const void *buf, size_t len, unsigned int flags);
+unsigned int ek_areas_wait(struct ek_store *store, unsigned int areas);
+unsigned int ek_areas_write(struct ek_store *store, unsigned int areas, u64 offset,
+			    const void *buf, size_t len, unsigned int flags);
+unsigned int ek_areas_flush(struct ek_store *store, unsigned int areas);
+void ek_areas_drop(struct ek_store *store, unsigned int areas);
+bool ek_entry_in_range(const struct ek_store *store, u64 entry);
+
+/* super.c */
+int ek_super_check(const struct ek_super *sb, unsigned int slot, u64 area_bytes,
+		   const char **reason);
+void ek_super_geometry(const struct ek_super *sb, struct ek_geometry *geo);
+u32 ek_table_checksum(const u8 *table, u64 bytes);
+
+/* journal.c */
+int ek_journal_scan(const struct ek_journal_block *block, u64 nr, u64 generation,
+		    struct ek_journal *journal);
+
+/* checkpoint.c */
+int ek_super_advance(struct ek_store *store, u8 *table, bool empty_journal, u32 flags);
+int ek_super_settle(struct ek_store *store);
+
+#endif

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The demonstration's side inside the virtual machine. usage: guest.py PLAN.json
+
+For each volume of the plan: fresh emulated disks, a file system, a source tree unpacked, dbench with rising
+process counts. Says what it does, line by line, and leaves records (JSON lines) beside the plan.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../tests/bench"))
+import lab  # noqa: E402  (after the path)
+
+MNT = "/run/mnt"
+CGROUP = "/sys/fs/cgroup/load"
+META = 32768        # sectors at the head of the SSD for the pool's metadata
+BAR = 20
+
+
+class Volume:
+    """A block device made of fresh emulated disks."""
+
+    def __init__(self, name, plan):
+        self.name, self.mapped = name, name in ("pool", "stripe")
+        wanted = {"ssd": ("ssd",), "hdd": ("hdd",)}.get(name, ("ssd", "hdd"))
+        self.disks = wanted
+        dev = {d: lab.emudisk(d, plan[d], plan["size"][d], dilate=plan["dilate"]) for d in wanted}
+        for d in wanted:
+            with open(f"/sys/block/emudisk!{d}/queue/iostats", "w", encoding="ascii") as f:
+                f.write("1")
+        if name == "pool":
+            lab.modprobe("dm-hybrid")
+            self.path = lab.dm(name, lab.hybrid_table((dev["ssd"], 0), [(dev["ssd"], META), (dev["hdd"], 0)],
+                                                      policy=plan["policy"]))
+        elif name == "stripe":
+            n = min(map(lab.sectors, dev.values())) // 256 * 256
+            self.path = lab.dm(name, f"0 {2 * n} striped 2 256 {dev['ssd']} 0 {dev['hdd']} 0")
+        else:
+            self.path = dev[name]
+
+    def mount(self, fs):
+        lab.run("mkfs." + fs, "-q", *(["-E", "lazy_itable_init=0,lazy_journal_init=0"] if fs != "xfs" else []),
+                self.path)
+        os.makedirs(MNT, exist_ok=True)
+        lab.run("mount", "-t", fs, "-o", "noatime", self.path, MNT)
+
+    def remove(self):
+        lab.run("umount", MNT)
+        if self.mapped:
+            lab.dm_del(self.name)
+        for d in self.disks:
+            lab.emudisk_del(d)
+
+
+def disk_stat(name):
+    with open(f"/sys/block/emudisk!{name}/stat", encoding="ascii") as f:
+        v = [int(x) for x in f.read().split()]
+    return {"reads": v[0], "read_ms": v[3], "writes": v[4], "write_ms": v[7],
+            "mb": (v[2] + v[6]) * 512 / 1e6}
+
+
+def bar(share):
+    full = round(share * BAR)
+    return "#" * full + "." * (BAR - full)
+
+
+class Watch(threading.Thread):
+    """Looks at the volume once a period."""
+
+    def __init__(self, volume, seconds, out, dilate):
+        super().__init__(daemon=True)
+        self.volume, self.seconds, self.out, self.dilate = volume, seconds, out, dilate
+        self.label, self.stop_now = "", threading.Event()
+        self.begin = time.monotonic()
+        self.moved = 0
+
+    def run(self):
+        last = {d: disk_stat(d) for d in self.volume.disks}
+        cpu = lab.Cpu()
+        while not self.stop_now.wait(self.seconds):
+            stat = {d: disk_stat(d) for d in self.volume.disks}
+            delta = {d: {k: stat[d][k] - last[d][k] for k in stat[d]} for d in stat}
+            self.period(delta, cpu.used())
+            last, cpu = stat, lab.Cpu()
+
+    def period(self, delta, cpu):
+        t = time.monotonic() - self.begin
+        total = sum(d["reads"] + d["writes"] for d in delta.values()) or 1
+        record = {"kind": "period", "volume": self.volume.name, "t": t, "load": self.label, "cpu": cpu,
+                  "disks": delta}
+        parts = []
+        status = lab.hybrid_status("pool") if self.volume.name == "pool" else None
+        for i, (d, v) in enumerate(delta.items()):
+            n = v["reads"] + v["writes"]
+            ms = (v["read_ms"] + v["write_ms"]) / n if n else 0.0
+            share, target = n / total, None
+            if status:
+                m = status["members"][i]
+                share, target = m["share_ppm"] / 1e6, m["target_ppm"] / 1e6
+                ms = max(m["read_ns"], m["write_ns"]) / 1e6
+            v.update(share=share, target=target, ms=ms)
+            parts.append(f"{d} {share:4.0%} {bar(share)} " +
+                         (f"target {target:4.0%} " if target is not None else "") + f"{ms:7.2f} ms")
+        if status:
+            record["status"] = status
+            parts.append(f"moved {status['migrations_completed'] - self.moved:4d}")
+            self.moved = status["migrations_completed"]
+        self.out.add(**record)
+        lab.say(f"{self.volume.name:6} {t:5.0f}s {self.label:10} " + "  ".join(parts) + f"  cpu {cpu:3.0%}")
+
+    def end(self):
+        self.stop_now.set()
+        self.join()
+
+
+def limited(argv, **keys):
+    """Start a program whose page cache is limited, as the paper's machine had less memory than data."""
+    def enter():
+        with open(CGROUP + "/cgroup.procs", "w", encoding="ascii") as f:
+            f.write(str(os.getpid()))
+    return subprocess.Popen(argv, preexec_fn=enter, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, **keys)
+
+
+def finish(process, what):
+    text, _ = process.communicate()
+    if process.returncode:
+        raise SystemExit(f"{what}: status {process.returncode}\n{text[-2000:]}")
+    return text
+
+
+def unpack(tree, out, volume):
+    begin = time.monotonic()
+    finish(limited([os.path.join(lab.RAM, "tar"), "-x", "-f", tree, "-C", MNT]), "tar")
+    lab.run("sync", "-f", MNT)
+    seconds = time.monotonic() - begin
+    out.add(kind="result", volume=volume.name, load="unpack", seconds=seconds,
+            mbps=os.path.getsize(tree) / 1e6 / seconds)
+    lab.say(f"{volume.name:6} unpacked {os.path.getsize(tree) / 1e6:.0f} MB in {seconds:.1f} s")
+
+
+def parse_dbench(text):
+    end = re.search(r"^Throughput\s+(\S+)\s+MB/sec", text, re.M)
+    ops = re.findall(r"^\s+(\w+)\s+(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)\s*$", text, re.M)
+    if not end or not ops:
+        raise SystemExit("dbench printed no result:\n" + text[-2000:])
+    count = sum(int(n) for _, n, _, _ in ops)
+    return {"mbps": float(end[1]), "ops": count,
+            "mean_ms": sum(int(n) * float(avg) for _, n, avg, _ in ops) / count}
+
+
+def dbench(program, script, clients, seconds, out, volume):
+    before = {d: disk_stat(d) for d in volume.disks}
+    cpu = lab.Cpu()
+    text = finish(limited([program, "-D", MNT, "-c", script, "-t", str(seconds), str(clients)]), "dbench")
+    result = parse_dbench(text)
+    disks = {d: {k: v - before[d][k] for k, v in disk_stat(d).items()} for d in volume.disks}
+    out.add(kind="result", volume=volume.name, load="dbench", clients=clients, seconds=seconds,
+            cpu=cpu.used(), disks=disks, **result)
+    lab.say(f"{volume.name:6} dbench with {clients} processes: {result['mbps']:.1f} MB/s, "
+            f"{result['mean_ms']:.2f} ms an operation, CPU {cpu.used():.0%}")
+
+
+def prepare(plan):
+    lab.say("machine: copying programs to memory")
+    files = lab.stage("dbench", plan["tree"], plan["script"], "dmsetup", "tar")
+    if not os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+        lab.run("mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup")
+    with open("/sys/fs/cgroup/cgroup.subtree_control", "w", encoding="ascii") as f:
+        f.write("+memory")
+    os.mkdir(CGROUP)
+    with open(CGROUP + "/memory.max", "w", encoding="ascii") as f:
+        f.write(str(lab.size(plan["memory"])))
+    lab.say("machine: warming up")
+    os.mkdir("/run/warm")
+    subprocess.run([files[0], "-D", "/run/warm", "-c", files[2], "-t", "1", "1"], check=True,
+                   stdout=subprocess.DEVNULL)
+    return files[:3]
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as f:
+        plan = json.load(f)
+    out = lab.Out(os.path.join(os.path.dirname(sys.argv[1]), "records.jsonl"))
+    program, tree, script = prepare(plan)
+    try:
+        for name in plan["volumes"]:
+            lab.say(f"{name:6} making the file system ({plan['fs']})")
+            volume = Volume(name, plan)
+            volume.mount(plan["fs"])
+            watch = Watch(volume, plan["watch"], out, plan["dilate"])
+            watch.label = "unpack"
+            watch.start()
+            unpack(tree, out, volume)
+            for clients in plan["clients"]:
+                watch.label = f"dbench {clients}"
+                dbench(program, script, clients, plan["seconds"], out, volume)
+            watch.end()
+            volume.remove()
+    finally:
+        out.close()
+
+
+main()

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the measurements share: commands, device-mapper, emulated disks, fio. Runs inside scripts/vm."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+RAM = "/run/lab"            # a tmpfs: what runs during a measurement must not come over 9p
+SECTOR = 512
+
+
+def say(*words):
+    print(*words, flush=True)
+
+
+def run(*argv, check=True, stdin=None):
+    """Run a command; its standard output as text."""
+    done = subprocess.run([str(a) for a in argv], input=stdin, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if check and done.returncode:
+        raise SystemExit(f"{' '.join(map(str, argv))}: status {done.returncode}\n"
+                         f"{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def modprobe(name, *args):
+    run("modprobe", name, *args)
+
+
+def stage(*names):
+    """Copy programs or files to RAM; the new paths. A program runs once so that its libraries are in memory."""
+    os.makedirs(RAM, exist_ok=True)
+    out = []
+    for name in names:
+        path = name if "/" in name else shutil.which(name)
+        if not path:
+            raise SystemExit(f"{name}: not installed")
+        new = os.path.join(RAM, os.path.basename(path))
+        shutil.copy(path, new)
+        if os.access(path, os.X_OK):
+            run(new, "--version", check=False)
+        out.append(new)
+    return out if len(out) > 1 else out[0]
+
+
+def size(text):
+    units = {"K": 10, "M": 20, "G": 30, "T": 40}
+    text = str(text)
+    return int(text[:-1]) << units[text[-1]] if text[-1] in units else int(text)
+
+
+def sectors(dev):
+    return int(run("blockdev", "--getsz", dev))
+
+
+# --- devices -------------------------------------------------------------------------------------
+
+def null_blk(name, mbytes):
+    """A null_blk that keeps its data in memory."""
+    if not os.path.isdir("/sys/module/null_blk"):
+        modprobe("null_blk", "nr_devices=0")
+    d = f"/sys/kernel/config/nullb/{name}"
+    os.mkdir(d)
+    for key, value in (("size", mbytes), ("memory_backed", 1), ("blocksize", 512),
+                       ("max_sectors", 2048)):
+        with open(f"{d}/{key}", "w") as f:
+            f.write(str(value))
+    with open(f"{d}/power", "w") as f:
+        f.write("1")
+    if os.path.exists(f"/dev/{name}"):
+        return f"/dev/{name}"
+    with open(f"{d}/index") as f:
+        return f"/dev/nullb{f.read().strip()}"
+
+
+def null_blk_del(name):
+    os.rmdir(f"/sys/kernel/config/nullb/{name}")
+
+
+def emudisk(name, model, length, **options):
+    if not os.path.isdir("/sys/module/emudisk"):
+        modprobe("emudisk")
+    run("emuctl", "add", name, model, length, *(f"{k}={v}" for k, v in options.items()))
+    return f"/dev/emudisk/{name}"
+
+
+def emudisk_del(name):
+    run("emuctl", "del", name)
+
+
+def dm(name, table):
+    """Make a device-mapper device; its path."""
+    run("dmsetup", "create", name, "--table", table)
+    return f"/dev/mapper/{name}"
+
+
+def dm_del(name):
+    run("dmsetup", "remove", "--retry", name)
+
+
+# --- the hybrid target ---------------------------------------------------------------------------
+
+def hybrid_table(metadata, members, extent="128K", policy="wardrop 0", length=None):
+    """A table line: the metadata area and the members are (device, start sector) pairs."""
+    per = size(extent) // SECTOR
+    if length is None:
+        length = sum((sectors(d) - s - 2048 - 8) // per for d, s in members) * per
+    words = [0, length, "hybrid", 1, *metadata, per, len(members)]
+    for m in members:
+        words += m
+    return " ".join(map(str, words + [0, policy]))
+
+
+def hybrid_status(name):
+    """dmsetup status of a pool, as the administrator's guide states its words."""
+    w = run("dmsetup", "status", name).split()[3:]
+    take = iter(w)
+
+    def word():
+        return next(take)
+
+    def pair(text=None):
+        return tuple(int(x) for x in (text or word()).split("/"))
+
+    s = {"mode": word(), "needs_check": word() != "-", "extent_sectors": int(word())}
+    s["mapped"], s["logical"] = pair()
+    s["journal_used"], s["journal_blocks"] = pair()
+    s["meta"] = [word() for _ in range(int(word()))]
+    s["members"] = []
+    for _ in range(int(word())):
+        m = {"dev": word(), "state": word()}
+        m["used"], m["total"] = pair()
+        for key in ("share_ppm", "target_ppm", "read_ns", "write_ns", "read_p99_ns", "write_p99_ns",
+                    "inflight", "allocations"):
+            m[key] = int(word())
+        s["members"].append(m)
+    s["tokens"], s["direction"] = int(word()), word()
+    for key in ("started", "completed", "failed", "bytes", "queued"):
+        s["migrations_" + key] = int(word())
+    s["not_migrated"] = {}
+    for _ in range(int(word())):
+        reason = word()
+        s["not_migrated"][reason] = int(word())
+    for key in ("flushes", "commits", "checkpoints", "errors"):
+        s[key] = int(word())
+    s["policy"] = list(take)
+    return s
+
+
+# --- measuring -----------------------------------------------------------------------------------
+
+class Cpu:
+    """Share of time that the processor was not idle since this object was made."""
+
+    def __init__(self):
+        self.begin = self.now()
+
+    @staticmethod
+    def now():
+        with open("/proc/stat") as f:
+            t = [int(x) for x in f.readline().split()[1:9]]
+        return sum(t), t[3] + t[4]
+
+    def used(self):
+        total, idle = (b - a for a, b in zip(self.begin, self.now()))
+        return 1 - idle / total if total else 0.0
+
+
+def uptime():
+    with open("/proc/uptime") as f:
+        return float(f.read().split()[0])
+
+
+FIO_COMMON = dict(direct=1, thread=1, clocksource="clock_gettime", randrepeat=1, norandommap=1,
+                  group_reporting=1, lat_percentiles=0, clat_percentiles=0)
+
+
+def fio(program, jobs, **common):
+    """Run jobs, {name: {option: value}}, one after the other in one fio; {name: its JSON}."""
+    lines = ["[global]"]
+    lines += [f"{k}={v}" for k, v in {**FIO_COMMON, **common}.items()]
+    for name, options in jobs.items():
+        lines += [f"[{name}]", "stonewall"] + [f"{k}={v}" for k, v in options.items()]
+    path = os.path.join(RAM, "jobs.fio")
+    with open(path, "w") as f:
+        f.write("\n".join(lines) + "\n")
+    text = run(program, "--output-format=json", path)
+    return {j["jobname"]: j for j in json.loads(text[text.index("{"):])["jobs"]}
+
+
+class Out:
+    """JSON lines to a file in memory, copied to its place when closed."""
+
+    def __init__(self, path):
+        self.path, self.lines = path, []
+
+    def add(self, **record):
+        self.lines.append(json.dumps(record))
+
+    def close(self):
+        with open(self.path, "w") as f:
+            f.write("\n".join(self.lines) + "\n")
+
+
+def main(table):
+    """table: name -> function(out, quick). Called by the guest side of tests/bench/run."""
+    name, path = sys.argv[1], sys.argv[2]
+    out = Out(path)
+    try:
+        table[name](out, "--quick" in sys.argv)
+    finally:
+        out.close()

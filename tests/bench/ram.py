@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Memory that a pool takes per mapped extent once its whole map was used."""
+
+import os
+
+import lab
+
+MKMETA = os.environ["EVENKEEL_MKMETA"]
+EXTENT = 128 << 10
+
+
+def free():
+    """Bytes not in use, when nothing is kept that can be dropped."""
+    lab.run("sync")
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
+        f.write("3")
+    with open("/proc/meminfo", encoding="ascii") as f:
+        return int(next(line for line in f if line.startswith("MemFree")).split()[1]) << 10
+
+
+def bench(out, quick):
+    mkmeta = lab.stage(MKMETA)
+    lab.stage("dmsetup")
+    lab.modprobe("dm-hybrid")
+    gib = 256 if quick else 2048
+    devs = [lab.emudisk(n, "mem", f"{gib // 2 + 16}G") for n in ("m0", "m1")]
+    meta = lab.emudisk("meta", "mem", "512M")
+    table = lab.hybrid_table((meta, 0), [(d, 0) for d in devs], length=gib << 21)
+    lab.dm("pool", table)
+    lab.dm_del("pool")
+    lab.say("#", lab.run(mkmeta, "fill", meta).strip())
+    before = free()
+    lab.dm("pool", table)
+    activated = before - free()
+    fd = os.open("/dev/mapper/pool", os.O_RDONLY)
+    extents = (gib << 30) // EXTENT
+    for le in range(0, extents, 508):       # one extent of each page of the map
+        os.pread(fd, 4096, le * EXTENT)
+        os.posix_fadvise(fd, le * EXTENT, 1 << 20, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+    loaded = before - free()
+    s = lab.hybrid_status("pool")
+    if s["mapped"] != extents:
+        raise SystemExit(f"{s['mapped']} of {extents} extents are mapped")
+    out.add(bench="ram", extents=extents, activated_bytes=activated, loaded_bytes=loaded,
+            per_extent=loaded / extents)
+    lab.dm_del("pool")
+
+
+lab.main({"ram": bench})

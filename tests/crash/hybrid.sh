@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: power cuts at hundreds of moments
+# kernels: 6.1 6.12
+# quick: no
+# timeout: 400
+default_points=200
+. tests/crash/lib.sh
+modprobe dm-hybrid || die "no dm-hybrid"
+
+# 2 x 31 extents of 64 KiB for 48 logical ones: space is reused all the time
+extents=48
+members="a b"
+line() { table $((extents * 128)) 128 "${1:-m}" "$members" 0 "stripe 8 commit_ms 20 cooldown_ms 0 migrate_kbps 0 movers 4"; }
+
+workload() {
+	oracle run /dev/mapper/p --log $log --seed "$seed" --ops "$1" --threads 4 --seq $record --dm p --extents $extents \
+		--members 2 --moves 15 --discards 10
+}
+
+# campaign TITLE META... : one workload, cut at many points
+campaign() {
+	local title=$1 d
+	shift
+	all="$* $members"
+	for d in $all; do
+		case $d in
+		m*) disk "$d" 8M mem cache=volatile ;;
+		*) disk "$d" 3M mem cache=volatile ;;
+		esac
+	done
+	table=$(line "$*")
+	rec start
+	check "$title: a new pool" pool p "$table"
+	check "$title: a workload" workload 1200
+	cat "$said"
+	note "$(dmsetup status p)"
+	check "$title: its end" judge_live
+	remove_pool p
+	rec stop
+	all_points $((points / 2)) >/tmp/points
+	sweep "$title: cut" "$table" </tmp/points
+	nested "$title" $(awk -v n="$(wc -l </tmp/points)" 'NR == int(n / 3) || NR == int(n * 2 / 3)' /tmp/points)
+	rec clear
+	for d in $all; do remove_disk "$d"; done
+	seed=$((seed + 1))
+}
+
+judge_live() { oracle check /dev/mapper/p --log $log --point $never && pool_is_sound; }
+
+save() { for d in $all; do dd if="/dev/emudisk/$d" of="/tmp/$1.$d" bs=1M status=none; done; }
+restore() { for d in $all; do dd if="/tmp/$1.$d" of="/dev/emudisk/$d" bs=1M oflag=direct conv=fsync status=none; done; }
+
+# nested TITLE POINT...: recovery is cut, too, at moments of its own; content is judged as of the first cut
+nested() {
+	local title=$1 outer
+	shift
+	for outer; do
+		rec replay to="$outer" keep=random seed="$seed"
+		save "$outer"
+	done
+	for outer; do
+		rec clear
+		restore "$outer"
+		rec start
+		check "$title: recovery from $outer" pool p "$table"
+		oracle check /dev/mapper/p --log $log --point "$outer" >"$said" 2>&1
+		is "$title: its content" $? 0 || note "$(cat "$said")"
+		remove_pool p
+		rec stop
+		awk '{ print $1; if ($2) print $2 }' /dev/emudisk-log | sort -n -u >/tmp/moments
+		shuf -n $((points / 10 + 4)) --random-source=<(yes "$seed") /tmp/moments |
+			sweep "$title: recovery cut" "$table" --point "$outer"
+	done
+}
+
+campaign "one metadata area" m
+campaign "two metadata areas" m1 m2
+done_testing

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What the power-cut tests share, on top of tests/vm/lib.sh. The recorder of emudisk numbers every request of every
+# disk at submission and completion; replaying to a number gives the disks' content after a power cut there.
+. tests/vm/lib.sh
+
+record=/sys/kernel/config/emudisk/record
+log=/tmp/oracle.log
+never=18446744073709551615
+points=${EVENKEEL_POINTS:-$((${default_points:-200}))}
+
+rec() {
+	echo "$*" >$record || die "record $*: $(cat /sys/kernel/config/emudisk/error 2>/dev/null)"
+}
+
+now() { sed -n 's/^now //p' $record; }
+
+# How often each way of surviving is tried, by a point's number.
+keep_of() {
+	local ways=("keep=none" "keep=random seed=$((seed + $1))" "keep=random seed=$((seed + $1)) tear=1" "keep=all")
+	echo "${ways[$1 % 4]}"
+}
+
+# sharp_points COUNT: moments around completed flushes and FUA writes of any disk, a few before and after
+sharp_points() {
+	awk -v seed="$seed" -v count="$1" '
+	$2 > 0 && ($4 == "flush" || $7 ~ /[FP]/) { at[n++] = $2; at[n++] = $2 - 1; at[n++] = $1 }
+	END { srand(seed); for (i = 0; i < count && n; i++) print at[int(rand() * n)] }' /dev/emudisk-log
+}
+
+# all_points COUNT: of the oracle's acknowledgements and of the disks', sorted, each once
+all_points() {
+	{
+		oracle points --log $log --seed "$seed" --count $(($1 / 2))
+		sharp_points $(($1 / 2))
+	} | sort -n -u
+}
+
+# sweep TITLE TABLE OPTION... < POINTS: cut at each point, make the device, judge it; one test
+sweep() {
+	local title=$1 r
+	oracle sweep p --table "$2" --record $record --log $log --seed "$seed" "${@:3}" >"$said" 2>"$said.count"
+	r=$?
+	title+=", $(sed 's/^# //' "$said.count")"
+	if [ $r = 0 ]; then ok "$title"; else not_ok "$title" "$(head -90 "$said")"; fi
+	rm -f "$said.count"
+}
+
+# A check that failed may leave its device behind.
+drop_leftovers() {
+	[ ${#pools[@]} = 0 ] || for p in "${pools[@]}"; do dmsetup remove --retry "$p" >/dev/null 2>&1; done
+	pools=()
+}
+
+# Is the pool whole, and does it lose no space?
+pool_is_sound() {
+	local s
+	s=$(dmsetup status p) || return
+	[ "$(status p mode) $(status p needs_check)" = "rw -" ] || { echo "# $s"; return 1; }
+	[ $(($(status p dev.0.used) + $(status p dev.1.used))) = "$(status p mapped)" ] ||
+		{ echo "# used is not mapped: $s"; return 1; }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Cut after cut: for each point on standard input the disks are put to what they
+ * held then, the device is made, judged, and removed again.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "oracle.h"
+
+#define SHOWN 3		/* points of which the failure is told in full */
+
+static int replay(const struct sweep *s, uint64_t point, unsigned int n, char *how, size_t len)
+{
+	static const char *const keep[] = { "none", "random", "random", "all" };
+	char text[128];
+	int fd, r;
+
+	if (n % 4 == 0 || n % 4 == 3)
+		snprintf(how, len, "keep=%s", keep[n % 4]);
+	else
+		snprintf(how, len, "keep=random seed=%" PRIu64 "%s", s->seed + n, n % 4 == 2 ? " tear=1" : "");
+	snprintf(text, sizeof(text), "replay to=%" PRIu64 " %s\n", point, how);
+	fd = open(s->record, O_WRONLY);
+	r = fd < 0 || write(fd, text, strlen(text)) < 0 ? -1 : 0;
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+/* In order, nothing to be checked, and every extent in use is a mapped one. */
+static int sound(const struct sweep *s)
+{
+	unsigned int mapped, used, total = 0, meta, members, i;
+	char text[4096], mode[8], check[16], *at;
+	int n;
+
+	if (dm_status(s->name, text, sizeof(text)))
+		return -1;
+	if (sscanf(text, "%7s %15s %*u %u/%*u %*s %u%n", mode, check, &mapped, &meta, &n) != 4)
+		goto bad;
+	for (at = text + n; meta; meta--)
+		at = strchr(at + 1, ' ') ?: "";
+	if (sscanf(at, "%u%n", &members, &n) != 1)
+		goto bad;
+	for (at += n, i = 0; i < members; i++, at += n) {
+		if (sscanf(at, " %*s %*s %u/%*u %*u %*u %*u %*u %*u %*u %*u %*u%n", &used, &n) != 1)
+			goto bad;
+		total += used;
+	}
+	if (!strcmp(mode, "rw") && !strcmp(check, "-") && total == mapped)
+		return 0;
+	printf("# %u extents are used, %u are mapped\n", total, mapped);
+bad:
+	printf("# status: %s\n", text);
+	return -1;
+}
+
+static int judge(const struct sweep *s, struct log *log, uint64_t point)
+{
+	char node[64];
+	int r;
+
+	if (dm_make(s->name, s->table, node, sizeof(node))) {
+		printf("# the device can't be made: %s\n", strerror(errno));
+		return -1;
+	}
+	r = check_device(node, log, s->judge_at == UINT64_MAX ? point : s->judge_at, true);
+	if (!r && !s->plain)
+		r = sound(s);
+	if (dm_unmake(s->name)) {
+		printf("# the device can't be removed: %s\n", strerror(errno));
+		exit(2);
+	}
+	return r;
+}
+
+int cmd_sweep(const struct sweep *s)
+{
+	struct log *log = log_map(s->log, 0);
+	unsigned int n = 0, bad = 0;
+	char line[64], how[64];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		uint64_t point = strtoull(line, NULL, 0);
+
+		if (replay(s, point, n++, how, sizeof(how)))
+			die("replay");
+		fflush(stdout);
+		if (bad == SHOWN && !freopen("/dev/null", "w", stdout))
+			die("/dev/null");
+		if (judge(s, log, point)) {
+			bad++;
+			printf("# ^ at %" PRIu64 ", %s\n", point, how);
+		}
+	}
+	fprintf(stderr, "# %u points, %u wrong\n", n, bad);
+	return bad ? 1 : 0;
+}

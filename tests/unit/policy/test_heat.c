@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The heat list against a model: an array in order of access. */
+#include "check.h"
+#include "heat.h"
+
+#define MODEL_MAX 64
+
+struct model_node { u64 le, moved_at; unsigned int member; u32 accesses; };
+static struct model_node model[MODEL_MAX + 1];	/* most recent first */
+static unsigned int model_nr, model_bound;
+
+static int model_find(u64 le)
+{
+	unsigned int i;
+
+	for (i = 0; i < model_nr; i++)
+		if (model[i].le == le)
+			return i;
+	return -1;
+}
+
+static void model_remove(unsigned int i)
+{
+	memmove(&model[i], &model[i + 1], (--model_nr - i) * sizeof(model[0]));
+}
+
+static void model_touch(u64 le, unsigned int member)
+{
+	int i = model_find(le);
+	struct model_node n = { .le = le };
+
+	if (i >= 0) {
+		n = model[i];
+		model_remove(i);
+	} else if (!model_bound) {
+		return;
+	} else if (model_nr == model_bound) {
+		model_nr--;
+	}
+	n.member = member;
+	n.accesses++;
+	memmove(&model[1], &model[0], model_nr++ * sizeof(model[0]));
+	model[0] = n;
+}
+
+static unsigned int model_pick(unsigned int member, u64 now, u64 cooldown, u64 *le,
+			       unsigned int max)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < model_nr && n < max; i++) {
+		struct model_node *m = &model[i];
+		bool cool = m->moved_at && (now < m->moved_at || now - m->moved_at < cooldown);
+
+		if (m->member == member && !cool)
+			le[n++] = m->le;
+	}
+	return n;
+}
+
+static void compare(struct hy_heat *heat)
+{
+	struct hy_heat_node *node;
+	unsigned int i = 0;
+
+	CHECK_EQ(heat->nr, model_nr);
+	list_for_each_entry(node, &heat->lru, lru) {
+		CHECK(i < model_nr);
+		if (i >= model_nr)
+			return;
+		CHECK_EQ(node->le, model[i].le);
+		CHECK_EQ(node->member, model[i].member);
+		CHECK_EQ(node->accesses, model[i].accesses);
+		CHECK_EQ(node->moved_at, model[i].moved_at);
+		CHECK(hy_heat_is_hot(heat, node->le));
+		i++;
+	}
+	CHECK_EQ(i, model_nr);
+}
+
+static void random_step(struct hy_heat *heat, u64 now)
+{
+	u64 le = rnd() % 100 + (rnd() % 2 ? 1ULL << 33 : 0), a[8], b[8];
+	unsigned int member = rnd() % 3, n, i;
+	int at = model_find(le);
+
+	switch (rnd() % 16) {
+	case 0:
+		hy_heat_forget(heat, le);
+		if (at >= 0)
+			model_remove(at);
+		break;
+	case 1:
+		hy_heat_moved(heat, le, member, now);
+		if (at >= 0) {
+			model[at].member = member;
+			model[at].moved_at = now;
+		}
+		break;
+	case 2:
+		hy_heat_age(heat);
+		for (i = 0; i < model_nr; i++)
+			model[i].accesses /= 2;
+		break;
+	case 3:
+		if (rnd() % 10)
+			break;
+		model_bound = rnd() % (MODEL_MAX + 1);
+		hy_heat_resize(heat, model_bound);
+		if (model_nr > model_bound)
+			model_nr = model_bound;
+		break;
+	case 4:
+		n = rnd() % 9;
+		i = hy_heat_pick(heat, member, now, 50, a, n);
+		CHECK_EQ(i, model_pick(member, now, 50, b, n));
+		CHECK(!memcmp(a, b, i * sizeof(*a)));
+		break;
+	default:
+		hy_heat_touch(heat, le, member, GFP_KERNEL);
+		model_touch(le, member);
+	}
+}
+
+static void against_model(void)
+{
+	struct hy_heat heat;
+	u64 now;
+
+	model_nr = 0;
+	model_bound = MODEL_MAX;
+	hy_heat_init(&heat, MODEL_MAX);
+	for (now = 1; now < 20000 && !check_failed; now++) {
+		random_step(&heat, now);
+		compare(&heat);
+		CHECK(heat.nr <= heat.max);
+	}
+	hy_heat_destroy(&heat);
+	CHECK_EQ(shim_allocated, 0);
+}
+
+static void failing_allocations(void)
+{
+	struct hy_heat heat;
+	u64 i;
+
+	hy_heat_init(&heat, 10);
+	shim_fail_in = 0;
+	hy_heat_touch(&heat, 1, 0, 0);		/* no node, nothing to reuse */
+	CHECK_EQ(heat.nr, 0);
+	CHECK(!hy_heat_is_hot(&heat, 1));
+	shim_fail_in = 1;
+	hy_heat_touch(&heat, 1, 0, 0);		/* a node, no room in the index */
+	CHECK_EQ(heat.nr, 0);
+	CHECK_EQ(shim_allocated, 0);
+	shim_fail_in = -1;
+	for (i = 0; i < 3; i++)
+		hy_heat_touch(&heat, i, 0, 0);
+	shim_fail_in = 0;
+	hy_heat_touch(&heat, 7, 1, 0);		/* the coldest, 0, makes room */
+	CHECK_EQ(heat.nr, 3);
+	CHECK(!hy_heat_is_hot(&heat, 0));
+	CHECK(hy_heat_is_hot(&heat, 1));
+	CHECK(hy_heat_is_hot(&heat, 7));
+	for (i = 0; i < 20000; i++) {
+		shim_fail_in = rnd() % 3;
+		hy_heat_touch(&heat, rnd() % 30, 0, 0);
+		CHECK(heat.nr <= 10);
+	}
+	shim_fail_in = -1;
+	hy_heat_destroy(&heat);
+	CHECK_EQ(shim_allocated, 0);
+}
+
+static void counts_saturate(void)
+{
+	struct hy_heat heat;
+
+	hy_heat_init(&heat, 2);
+	hy_heat_touch(&heat, 5, 0, 0);
+	list_last_entry(&heat.lru, struct hy_heat_node, lru)->accesses = U32_MAX;
+	hy_heat_touch(&heat, 5, 0, 0);
+	CHECK_EQ(list_last_entry(&heat.lru, struct hy_heat_node, lru)->accesses, U32_MAX);
+	hy_heat_destroy(&heat);
+}
+
+/* With 256 + 4 * 2 nodes of another member in front, the next is not looked at. */
+static void pick_is_bounded(void)
+{
+	struct hy_heat heat;
+	u64 le[2], i;
+
+	hy_heat_init(&heat, 1000);
+	hy_heat_touch(&heat, 999, 1, 0);
+	for (i = 0; i < 263; i++)
+		hy_heat_touch(&heat, i, 0, 0);
+	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, le, 2), 1);
+	CHECK_EQ(le[0], 999);
+	hy_heat_touch(&heat, i, 0, 0);
+	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, le, 2), 0);
+	CHECK_EQ(hy_heat_pick(&heat, 0, 1, 0, le, 0), 0);
+	hy_heat_destroy(&heat);
+}
+
+static void empty_and_zero(void)
+{
+	struct hy_heat heat;
+	u64 le;
+
+	hy_heat_init(&heat, 0);
+	hy_heat_touch(&heat, 1, 0, 0);
+	CHECK_EQ(heat.nr, 0);
+	CHECK_EQ(hy_heat_pick(&heat, 0, 0, 0, &le, 1), 0);
+	hy_heat_forget(&heat, 1);
+	hy_heat_moved(&heat, 1, 0, 1);
+	hy_heat_resize(&heat, 1);
+	hy_heat_touch(&heat, 1, 3, 0);
+	hy_heat_moved(&heat, 1, 2, 0);		/* a clock of 0 is not "never" */
+	CHECK_EQ(hy_heat_pick(&heat, 2, 5, 10, &le, 1), 0);
+	CHECK_EQ(hy_heat_pick(&heat, 2, 11, 10, &le, 1), 1);
+	hy_heat_destroy(&heat);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		TEST(against_model),
+		TEST(failing_allocations),
+		TEST(counts_saturate),
+		TEST(pick_is_bounded),
+		TEST(empty_and_zero),
+	};
+
+	return run_tests(tests, ARRAY_SIZE(tests));
+}

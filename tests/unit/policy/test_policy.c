@@ -1,0 +1,878 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The policies against arithmetic done by hand, and what must hold for any input. */
+#include <math.h>
+#include "check.h"
+#include "policy_util.h"
+
+#define US 1000ULL
+#define MS 1000000ULL
+#define PCT 10000		/* ppm */
+#define IDLE (-1)
+
+static struct hy_policy *make(const char *name, unsigned int nr)
+{
+	struct hy_policy *p = NULL;
+
+	CHECK_EQ(hy_policy_create(name, nr, &p), 0);
+	return p;
+}
+
+static void set(struct hy_policy *p, const char *key, const char *value)
+{
+	const char *reason = NULL;
+
+	CHECK_MSG(!hy_policy_set(p, key, value, &reason), "%s=%s: %s", key, value, reason);
+}
+
+static void set_fails(struct hy_policy *p, const char *key, const char *value, int error)
+{
+	char before[512], after[512];
+	const char *reason = NULL;
+
+	hy_policy_emit(p, before, sizeof(before));
+	CHECK_MSG(hy_policy_set(p, key, value, &reason) == error, "%s=%s", key, value);
+	CHECK(reason && *reason);
+	hy_policy_emit(p, after, sizeof(after));
+	CHECK(!strcmp(before, after));
+}
+
+static void emits(struct hy_policy *p, const char *text)
+{
+	char buf[512];
+
+	CHECK_EQ(hy_policy_emit(p, buf, sizeof(buf)), strlen(text));
+	CHECK_MSG(!strcmp(buf, text), "\"%s\", should be \"%s\"", buf, text);
+}
+
+/* @q in percent, @us mean response time; 1000 extents, half of them free */
+static struct hy_snapshot snap_of(unsigned int nr, const double *q, const double *us)
+{
+	struct hy_snapshot s = { .period_ns = 2000 * MS, .nr = nr };
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		s.dev[i] = (struct hy_dev_snap){
+			.usable = true,
+			.requests = llround(q[i] * 1000),
+			.share = llround(q[i] * PCT),
+			.mean_ns = q[i] ? llround(us[i] * US) : 0,
+			.ewma_ns = llround(us[i] * US),
+			.extents = 1000,
+			.free = 500,
+		};
+	return s;
+}
+
+static void sums_hold(const struct hy_snapshot *s, const struct hy_decision *d)
+{
+	u64 target = 0, in = 0, out = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++) {
+		target += d->target[i];
+		in += d->receive[i];
+		out += d->give[i];
+		CHECK(!d->receive[i] || !d->give[i]);
+	}
+	CHECK_EQ(target, HY_PPM);
+	CHECK_EQ(in, out);
+}
+
+static struct hy_decision period(struct hy_policy *p, const struct hy_snapshot *s)
+{
+	struct hy_decision d;
+
+	memset(&d, 0xee, sizeof(d));
+	hy_policy_period(p, s, &d);
+	sums_hold(s, &d);
+	return d;
+}
+
+/* Equation (1) and nothing else. */
+static struct hy_policy *bare(unsigned int nr, const char *alpha, const char *beta)
+{
+	struct hy_policy *p = make("wardrop", nr);
+
+	set(p, "alpha", alpha);
+	set(p, "beta", beta);
+	set(p, "floor", "0");
+	set(p, "deadband", "0");
+	set(p, "step", "100");
+	return p;
+}
+
+/*
+ * Q = .8, .2; R = .2, .25 ms.  Rbar = .16 + .05 = .21 ms.  alpha = 1/ms:
+ * P0 = .8 + (.21 - .20) .8 = .808, P1 = .2 + (.21 - .25) .2 = .192.
+ * beta = 1000: .008 * 1000 = 8 extents to member 0.
+ */
+static void two_members(void)
+{
+	struct hy_snapshot s = snap_of(2, (double[]){ 80, 20 }, (double[]){ 200, 250 });
+	struct hy_policy *p = bare(2, "1", "1000");
+	struct hy_decision d = period(p, &s);
+
+	CHECK_EQ(d.target[0], 808000);
+	CHECK_EQ(d.target[1], 192000);
+	CHECK_EQ(d.receive[0], 8);
+	CHECK_EQ(d.give[1], 8);
+	/* beta = 100: .8 of a token is 1, and 0 as the paper truncates */
+	set(p, "beta", "100");
+	d = period(p, &s);
+	CHECK_EQ(d.receive[0], 1);
+	set(p, "rounding", "truncate");
+	d = period(p, &s);
+	CHECK_EQ(d.receive[0], 0);
+	/* alpha = .5/ms: P0 = .804 */
+	set(p, "alpha", "0.5");
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 804000);
+	/* alpha = 0: nothing changes */
+	set(p, "alpha", "0");
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 800000);
+	hy_policy_destroy(p);
+}
+
+/*
+ * Q = .5, .3, .2; R = 1, 2, 4 ms.  Rbar = .5 + .6 + .8 = 1.9.  alpha = .1:
+ * P0 = .5 + .09 * .5 = .545, P1 = .3 - .01 * .3 = .297, P2 = .2 - .21 * .2 = .158.
+ * beta = 1000: 45 in; out 3 and 42.  beta = 100: 4.5 rounds to 5 in; out
+ * 5 * 3/45 = .33 and 5 * 42/45 = 4.67: 0 and 5.
+ */
+static void three_members(void)
+{
+	struct hy_snapshot s = snap_of(3, (double[]){ 50, 30, 20 },
+				       (double[]){ 1000, 2000, 4000 });
+	struct hy_policy *p = bare(3, "0.1", "1000");
+	struct hy_decision d = period(p, &s);
+
+	CHECK_EQ(d.target[0], 545000);
+	CHECK_EQ(d.target[1], 297000);
+	CHECK_EQ(d.target[2], 158000);
+	CHECK_EQ(d.receive[0], 45);
+	CHECK_EQ(d.give[1], 3);
+	CHECK_EQ(d.give[2], 42);
+	set(p, "beta", "100");
+	d = period(p, &s);
+	CHECK_EQ(d.receive[0], 5);
+	CHECK_EQ(d.give[1], 0);
+	CHECK_EQ(d.give[2], 5);
+	hy_policy_destroy(p);
+}
+
+/*
+ * Q = .4, .2, .2, .1, .1; R = 1, 1, 2, 2, 6 ms.
+ * Rbar = .4 + .2 + .4 + .2 + .6 = 1.8.  alpha = .05/ms:
+ * P0 = .4 + .05 * .8 * .4 = .416, P1 = .2 + .008 = .208,
+ * P2 = .2 - .05 * .2 * .2 = .198, P3 = .1 - .001 = .099,
+ * P4 = .1 - .05 * 4.2 * .1 = .079.  Sum 1.
+ * beta = 1000: in 16 and 8; out 2, 1, 21.
+ */
+static void five_members(void)
+{
+	struct hy_snapshot s = snap_of(5, (double[]){ 40, 20, 20, 10, 10 },
+				       (double[]){ 1000, 1000, 2000, 2000, 6000 });
+	struct hy_policy *p = bare(5, "0.05", "1000");
+	static const u32 target[] = { 416000, 208000, 198000, 99000, 79000 };
+	static const u32 in[] = { 16, 8, 0, 0, 0 }, out[] = { 0, 0, 2, 1, 21 };
+	struct hy_decision d = period(p, &s);
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		CHECK_EQ(d.target[i], target[i]);
+		CHECK_EQ(d.receive[i], in[i]);
+		CHECK_EQ(d.give[i], out[i]);
+	}
+	hy_policy_destroy(p);
+}
+
+/*
+ * 32 members at Q = 1/32 = .03125; 16 of 1 ms, 16 of 3 ms: Rbar = 2, alpha = .2:
+ * P = .03125 (1 +- .2) = .0375 and .025; beta = 1000: 6.25 each, 100 in all:
+ * 16 * 6 = 96, four of the equal remainders get one more.
+ */
+static void many_members(void)
+{
+	double q[32], us[32];
+	struct hy_snapshot s;
+	struct hy_policy *p = bare(32, "0.2", "1000");
+	struct hy_decision d;
+	u32 in = 0;
+	int i;
+
+	for (i = 0; i < 32; i++) {
+		q[i] = 3.125;
+		us[i] = i < 16 ? 1000 : 3000;
+	}
+	s = snap_of(32, q, us);
+	d = period(p, &s);
+	for (i = 0; i < 32; i++) {
+		CHECK_EQ(d.target[i], i < 16 ? 37500 : 25000);
+		CHECK_NEAR(i < 16 ? d.receive[i] : d.give[i], 6, 1);
+		in += d.receive[i];
+	}
+	CHECK_EQ(in, 100);
+	hy_policy_destroy(p);
+}
+
+static void one_member(void)
+{
+	struct hy_snapshot s = snap_of(1, (double[]){ 100 }, (double[]){ 700 });
+	struct hy_policy *p = make("wardrop", 1);
+	struct hy_decision d = period(p, &s);
+
+	CHECK_EQ(d.target[0], HY_PPM);
+	CHECK_EQ(d.receive[0], 0);
+	CHECK_EQ(hy_policy_place(p, &s, &d, 3), 0);
+	s.dev[0].free = 0;
+	CHECK_EQ(hy_policy_place(p, &s, &d, 3), -1);
+	hy_policy_destroy(p);
+}
+
+/*
+ * The paper's own numbers, alpha = 10/ms, beta = 100: Q = .5, .5; R = 1, 3 ms,
+ * Rbar = 2: P0 = .5 + 10 * .5 = 5.5, clipped to 1; P1 = -4.5, clipped to .01.
+ * Above the floors .99 and 0; they get 1 - .02 = .98: P = .99, .01.
+ * Tokens .49 * 100 = 49.
+ */
+static void paper_clips(void)
+{
+	struct hy_snapshot s = snap_of(2, (double[]){ 50, 50 }, (double[]){ 1000, 3000 });
+	struct hy_policy *p = make("wardrop", 2);
+	struct hy_decision d;
+
+	set(p, "preset", "paper");
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 990000);
+	CHECK_EQ(d.target[1], 10000);
+	CHECK_EQ(d.receive[0], 49);
+	CHECK_EQ(d.give[1], 49);
+	/* its R is the exponential average: swap those alone and it goes the other way */
+	s.dev[0].ewma_ns = 3 * MS;
+	s.dev[1].ewma_ns = 1 * MS;
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 10000);
+	set(p, "estimator", "mean");
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 990000);
+	hy_policy_destroy(p);
+}
+
+/*
+ * The same with step 10: changes of +-.49 scaled to +-.1: .6, .4.  A floor wins
+ * over the step: from Q = 1, 0 a floor of 20% is reached at once.
+ */
+static void step_bounds(void)
+{
+	struct hy_snapshot s = snap_of(2, (double[]){ 50, 50 }, (double[]){ 1000, 3000 });
+	struct hy_policy *p = bare(2, "10", "100");
+	struct hy_decision d;
+
+	set(p, "step", "10");
+	set(p, "floor", "1");
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 600000);
+	CHECK_EQ(d.target[1], 400000);
+	CHECK_EQ(d.receive[0], 10);
+	set(p, "floor", "20");
+	s = snap_of(2, (double[]){ 100, 0 }, (double[]){ 1000, 0 });
+	d = period(p, &s);
+	CHECK_EQ(d.target[1], 200000);
+	hy_policy_destroy(p);
+}
+
+/*
+ * Rbar = .21: 4.76% below and 19% above.  A dead band of 5% leaves member 0 alone,
+ * P1 = .192; .8 and .192 scaled to 1: .806452 and .193548.  With 20% none moves.
+ */
+static void deadband(void)
+{
+	struct hy_snapshot s = snap_of(2, (double[]){ 80, 20 }, (double[]){ 200, 250 });
+	struct hy_policy *p = bare(2, "1", "1000");
+	struct hy_decision d;
+
+	set(p, "deadband", "5");
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 806452);
+	CHECK_EQ(d.target[1], 193548);
+	set(p, "deadband", "20");
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 800000);
+	CHECK_EQ(d.receive[0] + d.receive[1], 0);
+	hy_policy_destroy(p);
+}
+
+/* An idle member is kept at the floor and gets tokens for it. */
+static void idle_member(void)
+{
+	struct hy_snapshot s = snap_of(3, (double[]){ 60, 40, 0 }, (double[]){ 1000, 1000, 0 });
+	struct hy_policy *p = make("wardrop", 3);
+	struct hy_decision d = period(p, &s);
+
+	/*
+	 * A floor of .1%: above the floors .599 and .399 of .997, scaled by .997/.998:
+	 * .599 * .997/.998 + .001 = .599400, .399600.  .001 * 5000 = 5 extents.
+	 */
+	CHECK_EQ(d.target[0], 599400);
+	CHECK_EQ(d.target[1], 399600);
+	CHECK_EQ(d.target[2], 1000);
+	CHECK_EQ(d.receive[2], 5);
+	CHECK_EQ(d.give[0] + d.give[1], 5);
+	hy_policy_destroy(p);
+}
+
+static void nothing_happened(void)
+{
+	struct hy_snapshot s = snap_of(2, (double[]){ 80, 20 }, (double[]){ 200, 250 });
+	struct hy_policy *p = bare(2, "1", "1000");
+	struct hy_decision d;
+
+	s = snap_of(2, (double[]){ 0, 0 }, (double[]){ 0, 0 });
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 500000);		/* the initial target */
+	s = snap_of(2, (double[]){ 80, 20 }, (double[]){ 200, 250 });
+	period(p, &s);
+	s = snap_of(2, (double[]){ 0, 0 }, (double[]){ 0, 0 });
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 808000);		/* the last one */
+	CHECK_EQ(d.receive[0] + d.receive[1], 0);
+	hy_policy_destroy(p);
+}
+
+static void unusable_member(void)
+{
+	struct hy_snapshot s = snap_of(3, (double[]){ 40, 40, 20 },
+				       (double[]){ 1000, 1000, 100 });
+	struct hy_policy *p = make("wardrop", 3);
+	struct hy_decision d;
+	int i;
+
+	s.dev[2].usable = false;
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 500000);
+	CHECK_EQ(d.target[1], 500000);
+	CHECK_EQ(d.target[2], 0);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(d.receive[i] + d.give[i], 0);
+	for (i = 0; i < 100; i++)
+		CHECK(hy_policy_place(p, &s, &d, i) < 2);
+	/* back again: it has requests, so its 20% are measured */
+	s.dev[2].usable = true;
+	d = period(p, &s);
+	CHECK(d.target[2] > 200000);
+	/* none usable: the last target stays, nothing can be placed */
+	for (i = 0; i < 3; i++)
+		s.dev[i].usable = false;
+	d = period(p, &s);
+	CHECK_EQ(hy_policy_place(p, &s, &d, 0), -1);
+	/* no requests and one gone */
+	s = snap_of(3, (double[]){ 0, 0, 0 }, (double[]){ 0, 0, 0 });
+	s.dev[0].usable = false;
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 0);
+	hy_policy_destroy(p);
+}
+
+/* Three members, 45 wanted in (see three_members()): bounded by room and by what is there. */
+static void full_members(void)
+{
+	struct hy_snapshot s = snap_of(3, (double[]){ 50, 30, 20 },
+				       (double[]){ 1000, 2000, 4000 });
+	struct hy_policy *p = bare(3, "0.1", "1000");
+	struct hy_decision d;
+
+	s.dev[0].free = 0;
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 545000);
+	CHECK_EQ(d.receive[0] + d.give[1] + d.give[2], 0);
+	s.dev[0].free = 15;
+	d = period(p, &s);
+	CHECK_EQ(d.receive[0], 15);
+	CHECK_EQ(d.give[1], 1);
+	CHECK_EQ(d.give[2], 14);
+	s.dev[0].free = 500;
+	s.dev[2].free = 990;		/* only 10 there to give */
+	d = period(p, &s);
+	CHECK_EQ(d.receive[0], 13);
+	CHECK_EQ(d.give[1], 3);
+	CHECK_EQ(d.give[2], 10);
+	hy_policy_destroy(p);
+}
+
+static struct hy_snapshot random_snap(unsigned int nr)
+{
+	struct hy_snapshot s = { .nr = nr, .period_ns = 2000 * MS };
+	u32 share[EK_MAX_MEMBERS];
+	u64 weight[EK_MAX_MEMBERS] = {};
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		weight[i] = rnd() % 4 ? rnd_log(20) : 0;
+	hy_apportion(share, weight, nr, HY_PPM);
+	for (i = 0; i < nr; i++)
+		s.dev[i] = (struct hy_dev_snap){
+			.usable = rnd() % 8,
+			.requests = weight[i],
+			.share = share[i],
+			.mean_ns = weight[i] ? rnd_log(rnd() % 4 ? 24 : 45) + 1 : 0,
+			.ewma_ns = rnd_log(40),
+			.extents = 1000000,
+			.free = rnd() % 4 ? rnd() % 1000001 : 0,
+		};
+	return s;
+}
+
+static void random_params(struct hy_policy *p)
+{
+	char v[32];
+
+	snprintf(v, sizeof(v), "%g", (double)(rnd_log(20) % 1000000) / 1000);
+	set(p, "alpha", v);
+	snprintf(v, sizeof(v), "%u", (unsigned int)(rnd_log(20) % 1000001));
+	set(p, "beta", v);
+	snprintf(v, sizeof(v), "%.4f", (double)(rnd() % (1000000 / p->nr)) / 10000);
+	set(p, "floor", v);
+	snprintf(v, sizeof(v), "%.4f", (double)rnd_log(19) / 10000);
+	set(p, "step", v);
+	set(p, "estimator", rnd() % 2 ? "mean" : "ewma");
+	set(p, "rounding", rnd() % 2 ? "nearest" : "truncate");
+}
+
+static void check_bounds(const struct hy_snapshot *s, const struct hy_decision *d, u32 floor)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++)
+		any |= s->dev[i].usable;
+	for (i = 0; i < s->nr && any; i++) {
+		const struct hy_dev_snap *dev = &s->dev[i];
+
+		CHECK(dev->usable ? d->target[i] >= floor : !d->target[i]);
+		CHECK(d->receive[i] <= (dev->usable ? dev->free : 0));
+		CHECK(d->give[i] <= dev->extents - dev->free);
+	}
+}
+
+static void random_snapshots(void)
+{
+	int n;
+
+	for (n = 0; n < 20000 && !check_failed; n++) {
+		unsigned int nr = 1 + rnd() % EK_MAX_MEMBERS, i;
+		struct hy_policy *p = make("wardrop", nr);
+		struct hy_snapshot s = random_snap(nr);
+		struct hy_decision d;
+		u64 requests = 0;
+		char text[512] = "";
+
+		if (n % 3)
+			random_params(p);
+		if (n % 3 == 1)
+			set(p, "floor", "0");
+		hy_policy_emit(p, text, sizeof(text));
+		d = period(p, &s);
+		for (i = 0; i < nr; i++)
+			requests += s.dev[i].usable ? s.dev[i].requests : 0;
+		check_bounds(&s, &d, n % 3 || !requests ? 0 : 1000);
+		if (check_failed)
+			printf("  # nr %u, %s\n", nr, text);
+		hy_policy_destroy(p);
+	}
+}
+
+/* Where nothing is clipped: equation (1) in floating point, to 4 ppm. */
+static void random_against_float(void)
+{
+	int n, compared = 0;
+
+	for (n = 0; n < 20000; n++) {
+		unsigned int nr = 1 + rnd() % EK_MAX_MEMBERS, i;
+		struct hy_policy *p = bare(nr, "0.125", "0");
+		double q[EK_MAX_MEMBERS], us[EK_MAX_MEMBERS], rbar = 0;
+		struct hy_snapshot s;
+		struct hy_decision d;
+		bool clips = false;
+		u64 left = 100;
+
+		for (i = 0; i < nr; i++) {
+			q[i] = i == nr - 1 ? left : rnd() % (left + 1) / (1 + rnd() % 3);
+			left -= q[i];
+			us[i] = 1 + rnd() % 9000;
+			rbar += q[i] / 100 * us[i] / 1000;
+		}
+		s = snap_of(nr, q, us);
+		d = period(p, &s);
+		for (i = 0; i < nr; i++)
+			clips |= 0.125 * (rbar - us[i] / 1000) < -1;
+		for (i = 0; i < nr && !clips; i++) {
+			double want = q[i] / 100 * (1 + 0.125 * (rbar - us[i] / 1000));
+
+			CHECK_NEAR(d.target[i], llround(want * HY_PPM), 4);
+			compared++;
+		}
+		hy_policy_destroy(p);
+	}
+	CHECK(compared > 10000);
+}
+
+static void extremes(void)
+{
+	double q[32], us[32];
+	struct hy_snapshot s;
+	struct hy_policy *p = bare(32, "1000", "1000000");
+	int i;
+
+	for (i = 0; i < 32; i++) {
+		q[i] = 3.125;
+		us[i] = i ? 1e9 : 1;		/* 1000 s and 1 us */
+	}
+	s = snap_of(32, q, us);
+	period(p, &s);
+	set(p, "deadband", "100");
+	period(p, &s);
+	for (i = 0; i < 32; i++) {
+		s.dev[i].mean_ns = U64_MAX;
+		s.dev[i].share = U32_MAX;
+	}
+	s.dev[3].mean_ns = 1;
+	set(p, "deadband", "0");
+	period(p, &s);
+	hy_policy_destroy(p);
+}
+
+/*
+ * Half each, R1 - R0 = 2^36 ns, so Rbar - R0 = 2^35; alpha is 2^29 in its unit of
+ * 10^-6: the product is 2^64, which must count as much and not as nothing.
+ */
+static void gain_does_not_wrap(void)
+{
+	struct hy_snapshot s = snap_of(2, (double[]){ 50, 50 }, (double[]){ 1000, 1000 });
+	struct hy_policy *p = bare(2, "536.870912", "1000");
+	struct hy_decision d;
+
+	s.dev[1].mean_ns += 1ULL << 36;
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], HY_PPM);
+	CHECK_EQ(d.receive[0], 500);
+	hy_policy_destroy(p);
+}
+
+static void presets(void)
+{
+	struct hy_policy *p = make("wardrop", 2);
+
+	emits(p, "");
+	CHECK_EQ(hy_policy_nr_args(p), 0);
+	set(p, "preset", "paper");
+	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate");
+	CHECK_EQ(hy_policy_nr_args(p), 14);
+	set(p, "preset", "default");
+	emits(p, "");
+	hy_policy_destroy(p);
+}
+
+static void values(void)
+{
+	struct hy_policy *p = make("wardrop", 4);
+
+	set(p, "alpha", "007.250");
+	emits(p, "alpha 7.25");
+	set(p, "alpha", "1000");
+	set(p, "alpha", "0.000001");
+	emits(p, "alpha 0.000001");
+	set_fails(p, "alpha", "0.0000001", -EINVAL);
+	set_fails(p, "alpha", "1000.000001", -EINVAL);
+	set_fails(p, "alpha", "99999999999999999999999999", -EINVAL);
+	set_fails(p, "alpha", "-1", -EINVAL);
+	set_fails(p, "alpha", "", -EINVAL);
+	set_fails(p, "alpha", ".5", -EINVAL);
+	set_fails(p, "alpha", "5.", -EINVAL);
+	set_fails(p, "alpha", "1.2.3", -EINVAL);
+	set_fails(p, "alpha", "1x", -EINVAL);
+	set(p, "alpha", "1");
+	set(p, "floor", "25");
+	set_fails(p, "floor", "25.0001", -EINVAL);
+	set(p, "floor", "0.05");
+	set_fails(p, "deadband", "101", -EINVAL);
+	set_fails(p, "estimator", "median", -EINVAL);
+	set_fails(p, "preset", "fast", -EINVAL);
+	set_fails(p, "gamma", "1", -ENOENT);
+	set_fails(p, "", "1", -ENOENT);
+	emits(p, "floor 0.05");
+	hy_policy_destroy(p);
+}
+
+/* What was emitted, taken by a new policy, is emitted again. */
+static void round_trip(struct hy_policy *p)
+{
+	char text[512], again[512], *key, *value, *at = text;
+	struct hy_policy *q = make(p->ops->name, p->nr);
+	unsigned int words = 0;
+
+	CHECK(hy_policy_emit(p, again, sizeof(again)) < (int)sizeof(again));
+	strcpy(text, again);
+	while ((key = strsep(&at, " ")) && *key) {
+		value = strsep(&at, " ");
+		set(q, key, value);
+		words += 2;
+	}
+	emits(q, again);
+	CHECK_EQ(hy_policy_nr_args(p), words);
+	hy_policy_destroy(q);
+}
+
+static void round_trips(void)
+{
+	struct hy_policy *p;
+	int i;
+
+	for (i = 0; i < 500; i++) {
+		p = make("wardrop", 1 + rnd() % EK_MAX_MEMBERS);
+		random_params(p);
+		round_trip(p);
+		hy_policy_destroy(p);
+	}
+	p = make("static", 32);
+	set(p, "shares", "69.0001,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,"
+	    "0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,"
+	    "0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,1.0029");
+	round_trip(p);
+	hy_policy_destroy(p);
+}
+
+/* A buffer of any length gets what fits, ended, and the whole length is returned. */
+static void short_buffers(void)
+{
+	struct hy_policy *p = make("wardrop", 2);
+	char full[512], buf[512];
+	int len, i;
+
+	set(p, "preset", "paper");
+	len = hy_policy_emit(p, full, sizeof(full));
+	for (i = 0; i <= len + 1; i++) {
+		memset(buf, '#', sizeof(buf));
+		CHECK_EQ(hy_policy_emit(p, i ? buf : NULL, i), len);
+		CHECK(!i || !strncmp(buf, full, i - 1));
+		CHECK(!i || buf[i - 1 < len ? i - 1 : len] == '\0');
+		CHECK_EQ(buf[i], '#');
+	}
+	hy_policy_destroy(p);
+}
+
+static void count_places(struct hy_policy *p, const struct hy_snapshot *s,
+			 struct hy_decision *d, unsigned int n, unsigned int *count)
+{
+	unsigned int i;
+
+	memset(count, 0, EK_MAX_MEMBERS * sizeof(*count));
+	for (i = 0; i < n; i++) {
+		int m = hy_policy_place(p, s, d, i);
+
+		CHECK(m >= 0 && hy_has_room(&s->dev[m]));
+		if (m >= 0)
+			count[m]++;
+	}
+}
+
+/* Any prefix is within one placement of 80.8 : 19.2, after the tokens are used. */
+static void place_proportions(void)
+{
+	struct hy_snapshot s = snap_of(2, (double[]){ 80, 20 }, (double[]){ 200, 250 });
+	struct hy_policy *p = bare(2, "1", "1000");
+	struct hy_decision d = period(p, &s);
+	unsigned int n, first = 0;
+
+	for (n = 0; n < 8; n++)
+		CHECK_EQ(hy_policy_place(p, &s, &d, n), 0);
+	CHECK_EQ(d.receive[0], 0);
+	CHECK_EQ(d.give[1], 0);
+	for (n = 1; n <= 5000; n++) {
+		first += hy_policy_place(p, &s, &d, n) == 0;
+		CHECK(fabs(first - n * 0.808) <= 1);
+	}
+	CHECK_EQ(first, 4040);
+	hy_policy_destroy(p);
+}
+
+static void place_tokens(void)
+{
+	struct hy_snapshot s = snap_of(4, (double[]){ 25, 25, 25, 25 },
+				       (double[]){ 1, 1, 1, 1 });
+	struct hy_policy *p = make("wardrop", 4);
+	struct hy_decision d = { .receive = { 2, 3, 0, 0 }, .give = { 0, 0, 1, 4 } };
+
+	CHECK_EQ(hy_policy_place(p, &s, &d, 0), 1);	/* the most; from 3 */
+	CHECK_EQ(d.give[3], 3);
+	CHECK_EQ(hy_policy_place(p, &s, &d, 0), 0);	/* 2, 2: the first */
+	s.dev[1].free = 0;
+	CHECK_EQ(hy_policy_place(p, &s, &d, 0), 0);
+	CHECK_EQ(d.receive[0], 0);
+	CHECK_EQ(d.receive[1], 2);
+	CHECK_EQ(d.give[2] + d.give[3], 2);
+	CHECK(hy_policy_place(p, &s, &d, 0) != 1);	/* full: its tokens can't be used */
+	CHECK_EQ(d.receive[1], 2);
+	hy_policy_destroy(p);
+}
+
+/* Without room on what has a target, where there is room. */
+static void place_fallback(void)
+{
+	struct hy_snapshot s = snap_of(3, (double[]){ 0, 0, 0 }, (double[]){ 0, 0, 0 });
+	struct hy_policy *p = make("static", 3);
+	struct hy_decision d;
+
+	set(p, "shares", "100,0,0");
+	d = period(p, &s);
+	CHECK_EQ(hy_policy_place(p, &s, &d, 0), 0);
+	s.dev[0].free = 0;
+	s.dev[2].free = 501;
+	CHECK_EQ(hy_policy_place(p, &s, &d, 0), 2);
+	s.dev[2].usable = false;
+	CHECK_EQ(hy_policy_place(p, &s, &d, 0), 1);
+	s.dev[1].free = 0;
+	CHECK_EQ(hy_policy_place(p, &s, &d, 0), -1);
+	hy_policy_destroy(p);
+}
+
+static void static_shares(void)
+{
+	struct hy_snapshot s = snap_of(3, (double[]){ 0, 0, 0 }, (double[]){ 0, 0, 0 });
+	struct hy_policy *p = make("static", 3);
+	struct hy_decision d = period(p, &s);
+	unsigned int count[EK_MAX_MEMBERS], i;
+
+	CHECK_EQ(d.target[0], 333334);
+	CHECK_EQ(d.target[2], 333333);
+	emits(p, "");
+	set(p, "shares", "80,15.5,4.50");
+	emits(p, "shares 80,15.5,4.5");
+	CHECK_EQ(hy_policy_nr_args(p), 2);
+	d = period(p, &s);
+	CHECK_EQ(d.target[1], 155000);
+	count_places(p, &s, &d, 1000, count);
+	CHECK_NEAR(count[0], 800, 1);
+	CHECK_NEAR(count[1], 155, 1);
+	CHECK_NEAR(count[2], 45, 1);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(d.receive[i] + d.give[i], 0);
+	/* a member full: the others in their proportion, 155 : 45 */
+	s.dev[0].free = 0;
+	count_places(p, &s, &d, 1000, count);
+	CHECK_NEAR(count[1], 775, 2);
+	s.dev[0].usable = false;
+	d = period(p, &s);
+	CHECK_EQ(d.target[1], 775000);
+	CHECK_EQ(d.target[2], 225000);
+	set_fails(p, "shares", "80,20", -EINVAL);
+	set_fails(p, "shares", "80,10,5,5", -EINVAL);
+	set_fails(p, "shares", "80,10,5", -EINVAL);
+	set_fails(p, "shares", "80,10,", -EINVAL);
+	set_fails(p, "shares", "80,10,10,", -EINVAL);
+	set_fails(p, "shares", "101,0,0", -EINVAL);
+	set_fails(p, "alpha", "1", -ENOENT);
+	set(p, "shares", "33.3334,33.3333,33.3333");
+	emits(p, "");
+	hy_policy_destroy(p);
+}
+
+static void stripe_and_fill(void)
+{
+	struct hy_snapshot s = snap_of(3, (double[]){ 50, 30, 20 }, (double[]){ 1, 2, 3 });
+	struct hy_policy *p = make("stripe", 3);
+	struct hy_decision d = period(p, &s);
+	u64 le, big = (1ULL << 40) * 3;
+
+	CHECK_EQ(d.target[0], 333334);
+	for (le = big; le < big + 30; le++)
+		CHECK_EQ(hy_policy_place(p, &s, &d, le), le % 3);
+	s.dev[1].free = 0;
+	for (le = 0; le < 30; le++)
+		CHECK_EQ(hy_policy_place(p, &s, &d, le), le % 2 * 2);
+	s.dev[0].usable = false;
+	CHECK_EQ(hy_policy_place(p, &s, &d, 0), 2);
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], 0);
+	s.dev[2].usable = false;
+	CHECK_EQ(hy_policy_place(p, &s, &d, 0), -1);
+	emits(p, "");
+	CHECK_EQ(hy_policy_nr_args(p), 0);
+	set_fails(p, "alpha", "1", -ENOENT);
+	hy_policy_destroy(p);
+
+	p = make("fill", 3);
+	s = snap_of(3, (double[]){ 50, 30, 20 }, (double[]){ 1, 2, 3 });
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], HY_PPM);
+	CHECK_EQ(hy_policy_place(p, &s, &d, 9), 0);
+	s.dev[0].free = 0;
+	s.dev[1].usable = false;
+	d = period(p, &s);
+	CHECK_EQ(d.target[2], HY_PPM);
+	CHECK_EQ(hy_policy_place(p, &s, &d, 9), 2);
+	s.dev[2].free = 0;
+	d = period(p, &s);
+	CHECK_EQ(hy_policy_place(p, &s, &d, 9), -1);
+	hy_policy_destroy(p);
+}
+
+static void creation(void)
+{
+	struct hy_policy *p = NULL;
+
+	CHECK_EQ(hy_policy_create("best", 2, &p), -ENOENT);
+	CHECK_EQ(hy_policy_create("fill", 0, &p), -EINVAL);
+	CHECK_EQ(hy_policy_create("fill", EK_MAX_MEMBERS + 1, &p), -EINVAL);
+	shim_fail_in = 0;
+	CHECK_EQ(hy_policy_create("fill", 2, &p), -ENOMEM);
+	shim_fail_in = -1;
+	CHECK(!p);
+	hy_policy_destroy(NULL);
+	CHECK_EQ(shim_allocated, 0);
+}
+
+/* Random changes of who has room and of the targets: credits stay bounded. */
+static void credits_stay_bounded(void)
+{
+	struct hy_credit c = {};
+	u32 target[EK_MAX_MEMBERS];
+	u64 weight[EK_MAX_MEMBERS];
+	s64 largest = 0, sum = 0;
+	struct hy_snapshot s;
+	int n;
+	unsigned int i;
+
+	for (n = 0; n < 100000; n++) {
+		if (n % 50 == 0) {
+			s = random_snap(8);
+			for (i = 0; i < 8; i++)
+				weight[i] = 1 + rnd_log(12);
+			hy_apportion(target, weight, 8, HY_PPM);
+		}
+		hy_credit_place(&c, target, &s);
+		for (i = 0; i < 8; i++)
+			largest = max(largest, abs(c.credit[i]));
+	}
+	for (i = 0; i < 8; i++)
+		sum += c.credit[i];
+	CHECK_EQ(sum, 0);
+	CHECK_MSG(largest < 8LL * HY_PPM, "(%lld)", (long long)largest);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		TEST(creation), TEST(two_members), TEST(three_members), TEST(five_members),
+		TEST(many_members), TEST(one_member), TEST(paper_clips), TEST(step_bounds),
+		TEST(deadband), TEST(idle_member), TEST(nothing_happened),
+		TEST(unusable_member), TEST(full_members), TEST(random_snapshots),
+		TEST(random_against_float), TEST(extremes), TEST(gain_does_not_wrap),
+		TEST(presets), TEST(values),
+		TEST(round_trips), TEST(short_buffers), TEST(place_proportions),
+		TEST(place_tokens), TEST(place_fallback), TEST(static_shares),
+		TEST(stripe_and_fill), TEST(credits_stay_bounded),
+	};
+
+	return run_tests(tests, ARRAY_SIZE(tests));
+}

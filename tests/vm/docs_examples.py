@@ -1,0 +1,66 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+# title: what the administrator's guide and README tell people to type works as it stands
+# kernels: 6.1 6.12
+# timeout: 180
+"""An example is a literal block after a line `.. example: NAME` (in Markdown: a fenced block after
+`<!-- example: NAME -->`).  A page's examples run in its order, in one shell each, on two fresh disks.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+PAGES = {"Documentation/admin-guide/dm-hybrid.rst": 6, "README.md": 1}    # and how many examples at least
+
+RST = re.compile(r"^\.\. example: (\S+)\n\s*\n::\n\s*\n((?:(?:[ \t]+.*)?\n)+)", re.M)
+MARKDOWN = re.compile(r"^<!-- example: (\S+) -->\n\s*```\w*\n(.*?)^```", re.M | re.S)
+
+
+def examples(page):
+    with open(os.path.join(TOP, page), encoding="utf-8") as f:
+        text = f.read()
+    found = (MARKDOWN if page.endswith(".md") else RST).findall(text + "\n")
+    marks = len(re.findall(r"^(?:\.\.|<!--) example:", text, re.M))
+    return marks, [(name, textwrap.dedent(code)) for name, code in found]
+
+
+def fresh_disks():
+    for name, model, length in (("fast", "sata-ssd", "1G"), ("slow", "hdd7200", "2G")):
+        subprocess.run(["emuctl", "del", name, "--force"], check=False, stderr=subprocess.DEVNULL)
+        subprocess.run(["emuctl", "add", name, model, length], check=True)
+        if not os.path.islink(f"/dev/{name}"):
+            os.symlink(f"/dev/emudisk/{name}", f"/dev/{name}")
+
+
+def main():
+    tests = failures = 0
+
+    def test(ok, title, text=""):
+        nonlocal tests, failures
+        tests += 1
+        failures += not ok
+        print(f"{'ok' if ok else 'not ok'} {tests} - {title}")
+        if not ok:
+            print(textwrap.indent(text.rstrip(), "# "))
+        sys.stdout.flush()
+
+    print("KTAP version 1")
+    subprocess.run(["modprobe", "emudisk"], check=True)
+    for page, least in PAGES.items():
+        marks, found = examples(page)
+        test(len(found) == marks >= least, f"{page}: all examples found",
+             f"{marks} marked, {len(found)} with a block, at least {least} expected")
+        fresh_disks()
+        for name, code in found:
+            done = subprocess.run(["bash", "-euxo", "pipefail", "-c", code], check=False, text=True, timeout=120,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            test(done.returncode == 0, f"{page}: {name}", f"status {done.returncode}\n{done.stdout}")
+    print(f"1..{tests}")
+    return 1 if failures else 0
+
+
+sys.exit(main())

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: a pool is made, holds data, keeps it
+# kernels: 6.1 6.12 debug
+# quick: yes
+# timeout: 120
+. tests/vm/lib.sh
+
+disk m 16M
+disk ssd 24M
+disk hdd 24M
+dev=/dev/mapper/p
+line=$(table 65536 128 m "ssd hdd" 0 "wardrop 0")
+
+check "modprobe dm-hybrid" modprobe dm-hybrid
+is "the target is there, version 1" "$(dmsetup targets | awk '$1 == "hybrid" { sub(/\..*/, "", $2); print $2 }')" v1
+check "the table line of the documentation" pool p "$line"
+is "its size" "$(sectors $dev)" 65536
+
+strict() { dmsetup status p | python3 tests/vm/hybrid_status.py; }
+check "the status line keeps to its grammar" strict
+is "mode rw, nothing to check" "$(status p mode) $(status p needs_check)" "rw -"
+is "512 extents, none mapped" "$(status p mapped)/$(status p logical)" 0/512
+
+normal() { dmsetup table "$1" | awk '{ $1 = $1; print }'; }
+first=$(normal p)
+matches "the table says what was asked" "$first" '^0 65536 hybrid 1 [0-9]+:[0-9]+ 0 128 2 [0-9]+:[0-9]+ 0 [0-9]+:[0-9]+ 0 0 wardrop [0-9]+'
+
+# nothing is mapped: reads need no device
+before=$(reads ssd)/$(reads hdd)
+check "unmapped sectors read as zeroes" blkio verify $dev 0 65536 0
+is "without a request to a member" "$(reads ssd)/$(reads hdd)" "$before"
+
+check "write and read back 4 MiB" blkio write $dev 0 8192 "$seed" -- verify $dev 0 8192 "$seed"
+is "64 extents are mapped" "$(status p mapped)" 64
+check "the rest is still zero" blkio verify $dev 8192 57344 0
+
+# granules are 2 KiB here: 512-byte writes fill theirs with zeroes
+check "a single sector into a fresh extent" blkio write $dev 20001 1 7 -- verify $dev 20001 1 7
+check "its granule's other sectors are zero" blkio verify $dev 20000 1 0 -- verify $dev 20002 30 0
+check "unaligned, over three extents" blkio write $dev 30001 300 9 -- verify $dev 30001 300 9 \
+	-- verify $dev 29900 101 0 -- verify $dev 30301 60 0
+check "overwrite a part" blkio write $dev 30100 3 11 -- verify $dev 30001 99 9 -- verify $dev 30100 3 11 \
+	-- verify $dev 30103 198 9
+check "FUA and flush" blkio fua $dev 40000 5 12 -- flush $dev -- verify $dev 40000 5 12
+check "NOWAIT read of what is mapped" blkio nowait $dev 0 8
+
+mapped=$(status p mapped)
+check "discard two extents" blkio discard $dev 128 256
+check "they read as zeroes" blkio verify $dev 128 256 0
+check "their neighbours stay" blkio verify $dev 0 128 "$seed" -- verify $dev 384 128 "$seed"
+check "the map shrinks by two" wait_for 10 status_is p mapped $((mapped - 2))
+check "discard of an unaligned range" blkio discard $dev 1001 700
+check "leaves what is around it" blkio verify $dev 896 105 "$seed" -- verify $dev 1701 91 "$seed"
+check "write-zeroes read as zeroes" blkio zero $dev 2048 33 -- verify $dev 2048 33 0 -- verify $dev 2081 95 "$seed"
+check "the status line still keeps to its grammar" strict
+
+check "remove" remove_pool p
+check "make again, by its own table line" pool p "$first"
+is "the table came back the same" "$(normal p)" "$first"
+check "the data is there" blkio verify $dev 4096 4096 "$seed" -- verify $dev 30100 3 11 -- verify $dev 20001 1 7 \
+	-- verify $dev 128 256 0 -- verify $dev 2048 33 0
+check "and the rest is zero" blkio verify $dev 50000 15536 0
+
+random_io() {
+	fio --name=v --filename=$dev --direct=1 --rw=randrw --bsrange=512-64k --blockalign=512 --size=32m --io_size=16m \
+		--verify=crc32c --verify_fatal=1 --iodepth=8 --ioengine=libaio --thread --randseed="$seed" \
+		--offset=0 --randrepeat=0 --output-format=terse
+}
+check "fio: random, unaligned, verified" random_io
+
+check_fails "the module stays while a pool is there" "in use|busy" rmmod dm-hybrid
+check "remove for good" remove_pool p
+check "the module goes" rmmod dm-hybrid
+done_testing

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: extents move while they are read, written and discarded
+# kernels: 6.1 6.12 debug
+# timeout: 240
+# cpus: 2
+. tests/vm/lib.sh
+
+disk m 16M
+disk a 24M
+disk b 24M
+modprobe dm-hybrid || die "no dm-hybrid"
+dev=/dev/mapper/p
+extents=256
+check "a pool" pool p "$(table $((extents * 128)) 128 m "a b" 0 "fill 6 cooldown_ms 0 migrate_kbps 0 movers 8")"
+check "data" blkio write $dev 0 $((64 * 128)) "$seed"
+on() { message p entry "$1" | cut -d ' ' -f 1; }
+entry_on() { [ "$(on "$1")" = "$2" ]; }
+finished() { [ "$(status p queued)" = 0 ]; }
+
+before=$(message p entry 3)
+check "move one" message p move 3 1
+check "it arrives" wait_for 20 entry_on 3 1
+is "its granules as they were" "$(message p entry 3 | cut -d ' ' -f 3)" "$(cut -d ' ' -f 3 <<<"$before")"
+check "its data" blkio verify $dev $((3 * 128)) 128 "$seed"
+check "the space it left comes back" wait_for 20 status_is p dev.0.used 63
+message p move 3 1 2>/dev/null
+is "a move to where it is changes nothing" "$(on 3)" 1
+check_fails "a move of what is not mapped" "No such" message p move 200 1
+is "maps nothing" "$(message p entry 200)" -
+
+# an extent with holes keeps them
+check "a few sectors of an extent" blkio write $dev $((100 * 128 + 37)) 3 5
+valid=$(message p entry 100 | cut -d ' ' -f 3)
+message p move 100 1
+check "moves" wait_for 20 entry_on 100 1
+is "with its holes" "$(message p entry 100 | cut -d ' ' -f 3)" "$valid"
+check "and its data" blkio verify $dev $((100 * 128)) 36 0 -- verify $dev $((100 * 128 + 37)) 3 5 -- \
+	verify $dev $((100 * 128 + 40)) 88 0
+
+all_move() { for ((e = 0; e < 64; e++)); do message p move $e "$1" || :; done; wait_for 60 finished; }
+check "all of them" all_move 1
+check "their data" blkio verify $dev 0 $((64 * 128)) "$seed"
+is "no failure" "$(status p failed)" 0
+
+# constant migration beneath verified I/O
+mover() {
+	local rng=$seed
+	while :; do
+		rng=$(((rng * 1103515245 + 12345) & 0x7fffffff))
+		message p move $((rng / 65536 % extents)) $((rng / 4096 % 2))
+	done
+}
+mover >/dev/null 2>&1 &
+mover=$!
+verified() {
+	fio --name=v --filename=$dev --direct=1 --rw=randwrite --bsrange=512-64k --blockalign=512 --size=16m \
+		--verify=crc32c --verify_backlog=32 --verify_fatal=1 --iodepth=8 --ioengine=libaio --thread \
+		--time_based --runtime="$1" --randseed="$seed" --output=/tmp/fio.out || { cat /tmp/fio.out; return 1; }
+}
+before=$(status p completed)
+check "fio writes and verifies under constant migration" verified 15
+note "$(($(status p completed) - before)) migrations completed; $(dmsetup status p | grep -o ' [0-9]* cooldown.*')"
+[ "$(status p completed)" -gt $((before + 20)) ]
+is "at least 20 completed meanwhile" $? 0
+
+# discards race with copies: the oracle knows what may be where
+check "discard everything" blkio discard $dev 0 $((extents * 128)) -- verify $dev 0 $((extents * 128)) 0
+check "writes, discards, reads against moves" oracle run $dev --log /tmp/log --seed "$seed" --ops 4000 --threads 4 \
+	--dm p --extents $extents --members 2 --moves 25 --discards 15
+kill $mover
+wait $mover 2>/dev/null
+check "the migrations end" wait_for 60 finished
+check "all that was written is there" oracle check $dev --log /tmp/log --point 18446744073709551615
+check "the status keeps to its grammar" eval 'dmsetup status p | python3 tests/vm/hybrid_status.py'
+line=$(dmsetup table p)
+check "remove" remove_pool p
+check "make again" pool p "$line"
+check "it still is" oracle check $dev --log /tmp/log --point 18446744073709551615
+mapped=$(status p mapped)
+is "no extent is lost: used equals mapped" $(($(status p dev.0.used) + $(status p dev.1.used))) "$mapped"
+check "remove while extents move" eval 'all_move_no_wait() { for ((e = 0; e < 64; e++)); do message p move $e 0 || :; done; }; all_move_no_wait; remove_pool p'
+check "make again" pool p "$line"
+check "it still is" oracle check $dev --log /tmp/log --point 18446744073709551615
+done_testing

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: suspend, resume, reload, two pools
+# kernels: 6.1 6.12 debug
+# timeout: 180
+. tests/vm/lib.sh
+
+disk m 16M
+disk a 24M
+disk b 24M
+modprobe dm-hybrid || die "no dm-hybrid"
+dev=/dev/mapper/p
+size=65536
+fill=$(table $size 128 m "a b" 0 "fill 0")
+stripe=$(table $size 128 m "a b" 0 "stripe 0")
+quiet=$(table $size 128 m "a b" "1 no_discard_passdown" "fill 2 commit_ms 50")
+readonly_line=$(table $size 128 m "a b" "1 read_only" "fill 0")
+swap() { dmsetup load "$1" --table "$2" && dmsetup suspend "${@:3}" "$1" && dmsetup resume "$1"; }
+words() { dmsetup table p | cut -d ' ' -f 12-; }
+
+check "a pool" pool p "$fill"
+check "data" blkio write $dev 0 4096 "$seed"
+check "suspend and resume" dmsetup suspend p
+matches "a suspended pool has a status" "$(dmsetup status p)" "hybrid rw"
+check "in its grammar" eval 'dmsetup status p | python3 tests/vm/hybrid_status.py'
+check "resume" dmsetup resume p
+check "suspend without flush" dmsetup suspend --noflush p
+check "resume" dmsetup resume p
+check "suspend without freezing the file system" dmsetup suspend --nolockfs p
+check "resume again" dmsetup resume p
+check "the data" blkio verify $dev 0 4096 "$seed"
+
+check "reload with another policy" swap p "$stripe"
+is "which the status shows" "$(status p policy)" stripe
+matches "and the table" "$(words)" "stripe 0$"
+check "the data" blkio verify $dev 0 4096 "$seed"
+check "reload with a feature and a setting" swap p "$quiet"
+matches "shown" "$(words)" "1 no_discard_passdown fill 2 commit_ms 50$"
+check "reload while suspended" eval "dmsetup suspend p && dmsetup load p --table '$fill' && dmsetup resume p"
+check "the data" blkio verify $dev 0 4096 "$seed"
+
+check "an inactive table is loaded" dmsetup load p --table "$stripe"
+check "and cleared" dmsetup clear p
+is "the live one goes on" "$(status p policy)" fill
+
+check "read_only" swap p "$readonly_line"
+check "reads" blkio verify $dev 0 4096 "$seed"
+check_fails "does not write" "EIO|EROFS|EPERM" blkio write $dev 0 8 1
+check "back" swap p "$fill"
+check "writes" blkio write $dev 0 8 1 -- verify $dev 0 8 1 -- write $dev 0 8 "$seed"
+
+# while I/O runs
+fio --name=v --filename=$dev --direct=1 --rw=randwrite --bs=4k --size=16m --offset=8m --time_based --runtime=60 \
+	--verify=crc32c --verify_backlog=64 --verify_fatal=1 --iodepth=8 --ioengine=libaio --thread \
+	--randseed="$seed" --output=/tmp/fio.out &
+io=$!
+wait_for 20 eval '[ "$(status p mapped)" -gt 40 ]'
+swaps() {
+	local i
+	for i in {1..10}; do
+		swap p "$stripe" && swap p "$fill" --noflush && swap p "$quiet" || return
+		dmsetup load p --table "${fill/fill/nosuch}" 2>/dev/null && return 1
+	done
+	return 0
+}
+check "30 reloads, 10 of them refused, under I/O" swaps
+kill -INT $io
+wait $io
+grep -Eq "err= *0" /tmp/fio.out
+is "no error, nothing misread" $? 0 || note "$(cat /tmp/fio.out)"
+check "the data" blkio verify $dev 0 4096 "$seed"
+
+# lost members and a lost mirror are for hybrid_fail.sh; here: the wrong pool
+check_fails "a reload that is another length than the members hold" "" \
+	dmsetup load p --table "$(table 1000000 128 m "a b" 0 "fill 0")"
+disk m2 16M
+disk c 24M
+disk d 24M
+second=$(table $size 128 m2 "c d" 0 "stripe 0")
+check "a second pool" pool q "$second"
+check "has its own data" blkio write /dev/mapper/q 0 1024 99 -- verify /dev/mapper/q 0 1024 99
+check "the first has its" blkio verify $dev 0 4096 "$seed"
+expect_refused "a reload of the first with the second's areas" "pool|uuid|metadata" dmsetup load p --table "$second"
+expect_refused "a third device on the first's pool" "use|busy|pool" dmsetup create r --table "$fill"
+dmsetup remove r >/dev/null 2>&1
+
+check "a shorter table" swap p "$(table $((size / 2)) 128 m "a b" 0 "fill 0")"
+check "has what is left" blkio verify $dev 0 4096 "$seed"
+check "and longer again" swap p "$fill"
+check "nothing lost" blkio verify $dev 0 4096 "$seed"
+mapped=$(status p mapped)
+check "remove" remove_pool p
+check "make again" pool p "$fill"
+is "as much is mapped" "$(status p mapped)" "$mapped"
+check "the data" blkio verify $dev 0 4096 "$seed"
+done_testing

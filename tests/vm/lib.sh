@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What the shell tests share: KTAP, disks, pools, waiting. A test sources it, calls ok/check/expect_refused ... and
+# ends with `done_testing`, which prints the plan: a script that dies before that fails for want of one.
+# Everything made by these functions is taken down on exit.
+
+set -u
+shopt -s lastpipe
+export LC_ALL=C
+tests=0 failures=0
+pools=() disks=()
+said=$(mktemp)
+seed=${EVENKEEL_SEED:-$((RANDOM * 32768 + RANDOM))}
+echo "KTAP version 1"
+echo "# seed $seed (EVENKEEL_SEED)"
+
+note() { printf '%s\n' "$*" | sed 's/^/# /'; }
+ok() { echo "ok $((++tests)) - $*"; }
+not_ok() { failures=$((failures + 1)); echo "not ok $((++tests)) - $1"; shift; [ $# = 0 ] || note "$@"; }
+skip() { echo "ok $((++tests)) - $1 # SKIP $2"; }
+die() { echo "Bail out! $*"; exit 2; }
+done_testing() { echo "1..$tests"; [ $failures = 0 ]; exit; }
+
+# check TITLE COMMAND...: the command succeeds. It runs in this shell, so functions may change variables.
+check() {
+	local title=$1 status=0
+	shift
+	"$@" >"$said" 2>&1 || status=$?
+	if [ $status = 0 ]; then ok "$title"; else not_ok "$title" "\$ $*" "status $status: $(tail -20 "$said")"; fi
+	return $status
+}
+
+# check_fails TITLE REGEX COMMAND...: it fails, and says so
+check_fails() {
+	local title=$1 regex=$2
+	shift 2
+	if "$@" >"$said" 2>&1; then
+		not_ok "$title" "\$ $*" "succeeded: $(tail -20 "$said")"
+	elif grep -Eq -- "$regex" "$said" || [ -z "$regex" ]; then
+		ok "$title"
+	else
+		not_ok "$title" "\$ $*" "said: $(tail -20 "$said")"
+	fi
+}
+
+# is TITLE GOT WANTED
+is() {
+	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; return 1; fi
+}
+
+# matches TITLE GOT REGEX
+matches() {
+	if grep -Eq -- "$3" <<<"$2"; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; return 1; fi
+}
+
+# Lines of the kernel log since log_mark.
+log_mark() { logged=$(dmesg | wc -l); }
+log_since() { dmesg | tail -n +$((logged + 1)); }
+
+# expect_refused TITLE REGEX COMMAND...: it fails, the kernel log says why, no disk of ours was written to
+expect_refused() {
+	local title=$1 regex=$2 out before after why
+	shift 2
+	before=$(written)
+	log_mark
+	if out=$("$@" 2>&1); then
+		not_ok "$title" "\$ $*" "was not refused"
+		return 1
+	fi
+	why=$(log_since)
+	after=$(written)
+	if [ "$before" != "$after" ]; then
+		not_ok "$title" "was refused, but wrote to the disks" "before: $before" "after: $after"
+	elif grep -Eiq -- "$regex" <<<"$why"; then
+		ok "$title"
+	else
+		not_ok "$title" "wanted in the kernel log: $regex" "$why" "$out"
+	fi
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds; polls
+wait_for() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $deadline ] || return 1
+		sleep 0.05
+	done
+}
+
+# --- disks: /dev/emudisk/NAME ------------------------------------------------------------------------------------
+
+modprobe emudisk || die "no emudisk"
+
+# disk NAME SIZE [MODEL [KEY=VALUE]...]
+disk() {
+	local name=$1 size=$2 model=${3:-mem}
+	shift $(($# > 3 ? 3 : $#))
+	emuctl add "$name" "$model" "$size" "$@" || die "emuctl add $name"
+	disks+=("$name")
+	wait_for 10 test -b "/dev/emudisk/$name" || die "no /dev/emudisk/$name"
+}
+
+remove_disk() {
+	local d keep=()
+	emuctl del "$1" || return
+	for d in "${disks[@]}"; do [ "$d" = "$1" ] || keep+=("$d"); done
+	disks=("${keep[@]}")
+}
+
+sectors() { blockdev --getsz "$1"; }
+
+# Requests that the disks have seen that change them: writes and discards, one number per disk.
+written() {
+	local d
+	for d in "${disks[@]}"; do
+		echo "$d $(awk '{ print $5, $12 }' "/sys/block/emudisk!$d/stat")"
+	done | tr '\n' ';'
+}
+
+# Reads of one disk so far.
+reads() { awk '{ print $1 }' "/sys/block/emudisk!$1/stat"; }
+
+# --- pools -------------------------------------------------------------------------------------------------------
+
+# table LENGTH EXTENT "META..." "MEMBER..." [FEATURES [POLICY...]]: a table line; a device is NAME[:START]
+table() {
+	local length=$1 extent=$2 meta=$3 members=$4 features=${5:-0} policy=${6:-wardrop 0} words="" d
+	words="0 $length hybrid $(wc -w <<<"$meta")"
+	for d in $meta; do words+=" $(device "$d")"; done
+	words+=" $extent $(wc -w <<<"$members")"
+	for d in $members; do words+=" $(device "$d")"; done
+	echo "$words $features $policy"
+}
+
+device() {
+	local name=${1%%:*} start=0
+	[[ $1 != *:* ]] || start=${1#*:}
+	case $name in
+	-|/*) ;;
+	*) name=/dev/emudisk/$name ;;
+	esac
+	echo "$name $start"
+}
+
+# pool NAME TABLE-LINE: make it and take it down on exit
+pool() {
+	dmsetup create "$1" --table "$2" || return
+	pools+=("$1")
+}
+
+remove_pool() {
+	local p keep=()
+	dmsetup remove --retry "$1" || return
+	for p in "${pools[@]}"; do [ "$p" = "$1" ] || keep+=("$p"); done
+	pools=("${keep[@]+"${keep[@]}"}")
+}
+
+# wipe DISK...: as if new
+wipe() {
+	local d
+	for d in "$@"; do blkio zero "/dev/emudisk/$d" 0 "$(sectors "/dev/emudisk/$d")" || die "wipe $d"; done
+}
+
+# status NAME KEY: one field of the status line: mode needs_check mapped logical journal meta (the letters) devs
+# dev.N.(state used total share target inflight allocations) tokens direction started completed failed bytes queued
+# reason.NAME flushes commits checkpoints errors policy. hybrid_status.py is the strict reader.
+status() {
+	dmsetup status "$1" | awk -v key="$2" '
+	function pair(word, a, b,   p) { split(word, p, "/"); f[a] = p[1]; f[b] = p[2] }
+	function word() { return $(n++) }
+	{
+		f["mode"] = $4; f["needs_check"] = $5; f["journal"] = $8
+		pair($7, "mapped", "logical")
+		n = 9
+		for (i = word(); i > 0; i--) f["meta"] = f["meta"] word()
+		f["devs"] = word()
+		for (i = 0; i < f["devs"]; i++) {
+			d = "dev." i "."
+			f[d "dev"] = $n; f[d "state"] = $(n + 1); pair($(n + 2), d "used", d "total")
+			f[d "share"] = $(n + 3); f[d "target"] = $(n + 4); f[d "inflight"] = $(n + 9)
+			f[d "allocations"] = $(n + 10)
+			n += 11
+		}
+		split("tokens direction started completed failed bytes queued", k)
+		for (i = 1; i <= 7; i++) f[k[i]] = word()
+		for (i = word(); i > 0; i--) { d = word(); f["reason." d] = word() }
+		split("flushes commits checkpoints errors policy", k)
+		for (i = 1; i <= 5; i++) f[k[i]] = word()
+		print key in f ? f[key] : "no " key
+	}'
+}
+
+# status_is NAME KEY VALUE: for wait_for
+status_is() { [ "$(status "$1" "$2")" = "$3" ]; }
+
+message() { dmsetup message "$1" 0 "${@:2}"; }
+
+cleanup() {
+	local p d
+	for p in "${pools[@]+"${pools[@]}"}"; do
+		dmsetup resume "$p" >/dev/null 2>&1
+		dmsetup remove --retry "$p" || note "cleanup: $p stays"
+	done
+	for d in "${disks[@]+"${disks[@]}"}"; do emuctl del "$d" || note "cleanup: $d stays"; done
+	rm -f "$said"
+}
+trap cleanup EXIT

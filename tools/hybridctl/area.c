@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Finds the areas of hybrid pools on a device. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uuid/uuid.h>
+
+#include "area.h"
+
+char *area_text(char *buf, uint32_t role, uint32_t index)
+{
+	snprintf(buf, AREA_TEXT, "%s %u", role == EK_ROLE_META ? "metadata area" : "member", index);
+	return buf;
+}
+
+char *uuid_text(char *buf, const uint8_t *uuid)
+{
+	uuid_unparse_lower(uuid, buf);
+	return buf;
+}
+
+const char *area_label_error(int err)
+{
+	switch (err) {
+	case 0:
+		return "good";
+	case -ENODATA:
+		return "missing (all zero)";
+	case -EINVAL:
+		return "overwritten by something else";
+	case -EUCLEAN:
+		return "damaged";
+	case -EPROTONOSUPPORT:
+		return "of a version or with features that are not known here";
+	default:
+		return strerror(-err);
+	}
+}
+
+/* I/O errors are -EIO, so they are told from what ek_label_decode() returns. */
+static int read_label(const struct bdev *dev, uint64_t offset, struct ek_label_info *info,
+		      struct ek_label *label)
+{
+	if (bdev_read(dev, offset, label, sizeof(*label)))
+		return -EIO;
+	return ek_label_decode(label, info);
+}
+
+static bool at(const struct bdev *dev, const struct ek_label_info *info, uint64_t start)
+{
+	return info->area_start == start && info->area_sectors >= 2 * EK_BLOCK_SIZE / SECTOR_SIZE &&
+	       info->area_sectors <= dev->sectors - start;
+}
+
+static void read_copy(const struct bdev *dev, struct area *area, struct ek_label *label)
+{
+	struct ek_label_info copy;
+	uint64_t offset = area->info.area_start * SECTOR_SIZE +
+			  ek_label_copy_offset(area->info.area_sectors);
+
+	memset(&copy, 0, sizeof(copy));
+	area->copy_err = read_label(dev, offset, &copy, label);
+	if (!area->copy_err && !area->head_err) {
+		area->differ = memcmp(copy.area_uuid, area->info.area_uuid, EK_UUID_SIZE) ||
+			       memcmp(copy.pool_uuid, area->info.pool_uuid, EK_UUID_SIZE) ||
+			       copy.area_start != area->info.area_start ||
+			       copy.area_sectors != area->info.area_sectors ||
+			       copy.role != area->info.role || copy.index != area->info.index;
+	}
+}
+
+static uint64_t walk_forward(const struct bdev *dev, struct area *area, int *nr, int *head_err,
+			     struct ek_label *label)
+{
+	uint64_t pos = 0;
+	int err;
+
+	while (*nr < AREA_MAX && pos + EK_BLOCK_SIZE / SECTOR_SIZE <= dev->sectors) {
+		struct area *a = &area[*nr];
+
+		memset(a, 0, sizeof(*a));
+		err = read_label(dev, pos * SECTOR_SIZE, &a->info, label);
+		if (!err && !at(dev, &a->info, pos))
+			err = -EUCLEAN;
+		if (!pos)
+			*head_err = err;
+		if (err)
+			break;
+		read_copy(dev, a, label);
+		pos += a->info.area_sectors;
+		(*nr)++;
+	}
+	return pos;
+}
+
+/* From the end of the device down to @stop, by the labels' copies. */
+static void walk_back(const struct bdev *dev, struct area *area, int *nr, uint64_t stop,
+		      struct ek_label *label)
+{
+	uint64_t end = dev->sectors, block = EK_BLOCK_SIZE / SECTOR_SIZE;
+	struct ek_label_info head;
+
+	while (*nr < AREA_MAX && end >= stop + 2 * block) {
+		struct area *a = &area[*nr];
+
+		memset(a, 0, sizeof(*a));
+		if (read_label(dev, (end / block - 1) * EK_BLOCK_SIZE, &a->info, label) ||
+		    a->info.area_start < stop || a->info.area_start >= end ||
+		    a->info.area_sectors != end - a->info.area_start)
+			break;
+		a->head_err = read_label(dev, a->info.area_start * SECTOR_SIZE, &head, label);
+		end = a->info.area_start;
+		(*nr)++;
+	}
+}
+
+int area_find(const struct bdev *dev, struct area *area, int *head_err)
+{
+	struct ek_label *label = bdev_buffer(sizeof(*label));
+	uint64_t pos;
+	int nr = 0;
+
+	*head_err = -ENODATA;
+	pos = walk_forward(dev, area, &nr, head_err, label);
+	walk_back(dev, area, &nr, pos, label);
+	free(label);
+	return !nr && *head_err == -EIO ? -EIO : nr;
+}

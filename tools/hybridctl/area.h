@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The areas of hybrid pools on one device, found by their labels.  A device can
+ * hold several, one behind the other: each label tells where the next begins.
+ */
+#ifndef HYBRIDCTL_AREA_H
+#define HYBRIDCTL_AREA_H
+
+#include <evenkeel/label.h>
+
+#include "bdev.h"
+
+#define AREA_MAX	8	/* on one device */
+
+struct area {
+	struct ek_label_info info;
+	int head_err, copy_err;	/* ek_label_decode() of the label and its copy */
+	bool differ;		/* both good, but not the same */
+};
+
+/*
+ * Find the areas on @dev, from its start by labels, from its end by copies where
+ * a label is damaged.  Number found (0 to AREA_MAX) or -errno of I/O; with 0,
+ * @head_err tells what is at the start instead (ek_label_decode()).
+ */
+int area_find(const struct bdev *dev, struct area *area, int *head_err);
+
+/* "metadata area 0" or "member 1", into @buf of AREA_TEXT bytes. */
+#define AREA_TEXT	32
+char *area_text(char *buf, uint32_t role, uint32_t index);
+/* What ek_label_decode()'s error means. */
+const char *area_label_error(int err);
+
+#define UUID_TEXT	37
+char *uuid_text(char *buf, const uint8_t *uuid);
+
+#endif

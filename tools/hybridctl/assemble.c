@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hybridctl assemble: activate pools from what their labels and superblocks say. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "commands.h"
+#include "dm.h"
+#include "msg.h"
+#include "pool.h"
+#include "store_io.h"
+#include "table.h"
+
+/* What the newest superblock says; the rest of the table is in the labels. */
+struct facts {
+	uint64_t sectors;
+	char *policy;
+};
+
+static bool member_matches(const struct pool *p, const struct ek_super *sb, unsigned int i)
+{
+	return !memcmp(p->member[i].area.info.area_uuid, sb->member[i].uuid, EK_UUID_SIZE);
+}
+
+static int judge_super(const struct pool *p, const struct ek_super *sb)
+{
+	unsigned int i;
+
+	if (le32_to_cpu(sb->nr_members) != p->nr_members ||
+	    le32_to_cpu(sb->extent_sectors) != p->extent_sectors ||
+	    memcmp(sb->pool_uuid, p->uuid, EK_UUID_SIZE))
+		return fail("%s: superblock and labels do not agree (see hybridctl check)",
+			    p->name);
+	for (i = 0; i < p->nr_members; i++)
+		if (!member_matches(p, sb, i))
+			return fail("%s: %s is not the pool's member %u", p->name,
+				    p->member[i].path, i);
+	return EXIT_OK;
+}
+
+static int read_facts(const struct pool *p, struct facts *facts)
+{
+	const char *reason = NULL;
+	const struct ek_super *sb;
+	struct ek_store *store;
+	struct store_io io;
+	int err;
+
+	if (store_io_open(&io, p))
+		return EXIT_FAILED;
+	err = ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store, &reason);
+	if (err) {
+		store_io_close(&io);
+		return fail("%s: metadata: %s", p->name, reason ? reason : strerror(-err));
+	}
+	sb = ek_store_super(store);
+	err = judge_super(p, sb);
+	facts->sectors = le64_to_cpu(sb->nr_extents) * le32_to_cpu(sb->extent_sectors);
+	facts->policy = xasprintf("%.*s", (int)sizeof(sb->policy), (const char *)sb->policy);
+	ek_store_close(store);
+	store_io_close(&io);
+	return err;
+}
+
+static void fill(struct table_area *t, char **number, const struct pool_area *a)
+{
+	*number = xasprintf("%u:%u", major(a->rdev), minor(a->rdev));
+	t->dev = *number;
+	t->start = a->area.info.area_start;
+}
+
+static char *make_params(const struct pool *p, const char *policy)
+{
+	struct table t = { .nr_meta = p->nr_meta, .nr_devs = p->nr_members,
+			   .extent_sectors = p->extent_sectors, .features = "0",
+			   .policy = policy };
+	char *number[EK_MAX_META + EK_MAX_MEMBERS], *params;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < p->nr_meta; i++)
+		fill(&t.meta[i], &number[n++], &p->meta[i]);
+	for (i = 0; i < p->nr_members; i++)
+		fill(&t.dev[i], &number[n++], &p->member[i]);
+	params = table_build(&t);
+	while (n)
+		free(number[--n]);
+	return params;
+}
+
+static int damaged_label(const struct pool *p)
+{
+	unsigned int i, nr = p->nr_meta + p->nr_members;
+	const struct pool_area *a;
+	char text[AREA_TEXT];
+
+	for (i = 0; i < nr; i++) {
+		a = i < p->nr_meta ? &p->meta[i] : &p->member[i - p->nr_meta];
+		if (a->area.head_err)
+			return fail("%s: %s: label of %s is %s", p->name, a->path,
+				    area_text(text, a->area.info.role, a->area.info.index),
+				    area_label_error(a->area.head_err));
+	}
+	return EXIT_OK;
+}
+
+static int judge(const struct pool *p)
+{
+	char *missing = pool_missing(p);
+	int there;
+
+	if (missing) {
+		fail("%s: incomplete: %s not found", p->name, missing);
+		free(missing);
+		return EXIT_FAILED;
+	}
+	if (p->conflict)
+		return fail("%s: %s", p->name, p->conflict);
+	if (damaged_label(p))
+		return EXIT_FAILED;
+	if (!good_name(p->name))
+		return EXIT_FAILED;
+	there = dm_lookup(p->name, NULL);
+	if (there > 0)
+		return fail("%s: another device-mapper device has that name", p->name);
+	return there ? fail("%s: %s", p->name, strerror(-there)) : EXIT_OK;
+}
+
+static int activate(const struct pool *p)
+{
+	char text[UUID_TEXT], *uuid, *params, *why = NULL;
+	struct facts facts = { 0 };
+	int err;
+
+	if (p->active) {
+		note("%s is active already (/dev/mapper/%s)", p->name, p->active);
+		return EXIT_OK;
+	}
+	if (judge(p))
+		return EXIT_FAILED;
+	err = read_facts(p, &facts);
+	if (!err) {
+		uuid = xasprintf(DM_UUID_PREFIX "%s", uuid_text(text, p->uuid));
+		params = make_params(p, facts.policy);
+		if (dm_create(p->name, uuid, facts.sectors, params, &why))
+			err = fail("%s: %s", p->name, why);
+		else
+			note("/dev/mapper/%s", p->name);
+		free(why);
+		free(params);
+		free(uuid);
+	}
+	free(facts.policy);
+	return err;
+}
+
+static int assemble_all(const struct pools *pools)
+{
+	int ret = EXIT_OK;
+	unsigned int i;
+
+	if (!pools->nr)
+		note("No pools found");
+	for (i = 0; i < pools->nr; i++)
+		if (activate(&pools->pool[i]))
+			ret = EXIT_FAILED;
+	return ret;
+}
+
+static int assemble_one(const struct pools *pools, const char *name)
+{
+	struct pool *p;
+	unsigned int nr = pools_find(pools, name, &p);
+
+	if (!nr)
+		return fail("%s: no pool of that name on any device", name);
+	if (nr > 1)
+		return fail("%s: %u pools have that name; give the uuid (see hybridctl list)",
+			    name, nr);
+	return activate(p);
+}
+
+int cmd_assemble(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "all", no_argument, NULL, 'a' }, OPT_HELP, { NULL, 0, NULL, 0 },
+	};
+	struct pools pools;
+	bool all = false;
+	int opt, err;
+
+	while ((opt = getopt_long(argc, argv, "ah", options, NULL)) != -1) {
+		if (opt == 'h')
+			return command_help();
+		if (opt != 'a')
+			return bad_option(argv);
+		all = true;
+	}
+	if (argc - optind != !all)
+		return usage_error("a name or --all is needed");
+	if (need_dm())
+		return EXIT_FAILED;
+	err = pools_scan(&pools);
+	if (err)
+		return fail("can't list volumes: %s", strerror(-err));
+	err = all ? assemble_all(&pools) : assemble_one(&pools, argv[optind]);
+	pools_free(&pools);
+	return err;
+}

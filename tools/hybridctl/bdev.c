@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Block devices and image files: open, size, I/O. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bdev.h"
+#include "msg.h"
+
+int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
+{
+	int mode = (flags & BDEV_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC;
+	struct stat st;
+	off_t end;
+	int err;
+
+	memset(dev, 0, sizeof(*dev));
+	dev->fd = -1;
+	if (stat(path, &st))
+		return -errno;
+	dev->file = S_ISREG(st.st_mode);
+	if (!S_ISBLK(st.st_mode) && !(dev->file && flags & BDEV_FILES))
+		return -ENOTBLK;
+	if (!dev->file) {
+		dev->rdev = st.st_rdev;
+		mode |= O_DIRECT | (flags & BDEV_EXCL ? O_EXCL : 0);
+	}
+	dev->fd = open(path, mode);
+	if (dev->fd < 0)
+		return -errno;
+	end = lseek(dev->fd, 0, SEEK_END);
+	if (end < 0) {
+		err = -errno;
+		close(dev->fd);
+		dev->fd = -1;
+		return err;
+	}
+	dev->sectors = end / SECTOR_SIZE;
+	dev->path = xstrdup(path);
+	return 0;
+}
+
+void bdev_close(struct bdev *dev)
+{
+	if (dev->path && dev->fd >= 0)
+		close(dev->fd);
+	free(dev->path);
+	memset(dev, 0, sizeof(*dev));
+	dev->fd = -1;
+}
+
+int bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len)
+{
+	ssize_t n;
+
+	while (len) {
+		n = pread(dev->fd, buf, len, offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		buf = (char *)buf + n;
+		offset += n;
+		len -= n;
+	}
+	return 0;
+}
+
+int bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len)
+{
+	ssize_t n;
+
+	while (len) {
+		n = pwrite(dev->fd, buf, len, offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		buf = (const char *)buf + n;
+		offset += n;
+		len -= n;
+	}
+	return 0;
+}
+
+int bdev_flush(const struct bdev *dev)
+{
+	return fsync(dev->fd) ? -errno : 0;
+}
+
+int bdev_discard(const struct bdev *dev)
+{
+	uint64_t range[2] = { 0, dev->sectors * SECTOR_SIZE };
+
+	return ioctl(dev->fd, BLKDISCARD, range) ? -errno : 0;
+}
+
+void *bdev_buffer(size_t len)
+{
+	void *buf = NULL;
+
+	if (posix_memalign(&buf, 4096, len))
+		buf = NULL;
+	if (!buf) {
+		fail("out of memory");
+		exit(EXIT_USAGE);
+	}
+	return memset(buf, 0, len);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Block devices (and, for offline work, image files): size, I/O past the page
+ * cache, who uses them.
+ */
+#ifndef HYBRIDCTL_BDEV_H
+#define HYBRIDCTL_BDEV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SECTOR_SIZE	512u
+
+struct bdev {
+	char *path;
+	int fd;
+	bool file;		/* a regular file: only with BDEV_FILES */
+	dev_t rdev;		/* device number; of a file: 0 */
+	uint64_t sectors;
+};
+
+#define BDEV_WRITE	0x1
+#define BDEV_EXCL	0x2	/* fail with -EBUSY if in use */
+#define BDEV_FILES	0x4	/* take regular files, too */
+
+/* 0; -ENOTBLK: neither block device nor (with BDEV_FILES) file; -errno of open. */
+int bdev_open(struct bdev *dev, const char *path, unsigned int flags);
+void bdev_close(struct bdev *dev);
+
+/*
+ * Whole 4 KiB blocks at multiples of 4 KiB, in direct I/O for devices: the page
+ * cache would show what was there before the kernel's target wrote.  0 or -errno.
+ */
+int bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len);
+int bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len);
+int bdev_flush(const struct bdev *dev);
+int bdev_discard(const struct bdev *dev);
+
+/* The lowest device under it that loses its content with the power, or NULL; free(). */
+char *bdev_volatile(dev_t rdev);
+/* Who uses it: "mounted on /mnt", "part of dm device vg-lv", ...; NULL: nobody known; free(). */
+char *bdev_users(dev_t rdev);
+/* Its node's path: "/dev/sda", "/dev/mapper/x"; free(). */
+char *bdev_path(dev_t rdev);
+bool bdev_has_holders(dev_t rdev);
+bool bdev_is_holder_of(dev_t upper, dev_t lower);
+
+/* Call @fn for the device number of every block device there is, by name. */
+void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx);
+
+/* 4 KiB aligned, zeroed; free(). */
+void *bdev_buffer(size_t len);
+
+#endif

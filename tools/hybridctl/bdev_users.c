@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What sysfs and procfs tell of a block device: its name, its users, what is under it. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "bdev.h"
+#include "msg.h"
+
+#define RAM_MAJOR	1
+#define LINE		4096
+
+static char *sysfs_dir(dev_t rdev, const char *below)
+{
+	return xasprintf("/sys/dev/block/%u:%u%s", major(rdev), minor(rdev), below);
+}
+
+/* First line of a file below the device's sysfs directory; free(); NULL: none. */
+static char *sysfs_line(dev_t rdev, const char *below)
+{
+	char *path = sysfs_dir(rdev, below), *line = NULL;
+	FILE *f = fopen(path, "re");
+	size_t size = 0;
+
+	free(path);
+	if (!f)
+		return NULL;
+	if (getline(&line, &size, f) <= 0) {
+		free(line);
+		line = NULL;
+	} else {
+		line[strcspn(line, "\n")] = 0;
+	}
+	fclose(f);
+	return line;
+}
+
+static bool read_devno(const char *dir, const char *name, dev_t *rdev)
+{
+	char *path = xasprintf("%s/%s/dev", dir, name);
+	unsigned int ma, mi;
+	FILE *f = fopen(path, "re");
+	bool ok = f && fscanf(f, "%u:%u", &ma, &mi) == 2;
+
+	if (f)
+		fclose(f);
+	free(path);
+	if (ok)
+		*rdev = makedev(ma, mi);
+	return ok;
+}
+
+/* Call @fn for every entry of @dir that is a block device, until it returns true. */
+static bool each_in(const char *dir, bool (*fn)(void *ctx, const char *name, dev_t rdev), void *ctx)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	bool stop = false;
+	dev_t rdev;
+
+	if (!d)
+		return false;
+	while (!stop && (e = readdir(d)))
+		if (e->d_name[0] != '.' && read_devno(dir, e->d_name, &rdev))
+			stop = fn(ctx, e->d_name, rdev);
+	closedir(d);
+	return stop;
+}
+
+static char *kernel_name(dev_t rdev)
+{
+	char *link = sysfs_dir(rdev, ""), target[LINE], *name;
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+
+	free(link);
+	if (n <= 0)
+		return xasprintf("%u:%u", major(rdev), minor(rdev));
+	target[n] = 0;
+	name = strrchr(target, '/');
+	return xstrdup(name ? name + 1 : target);
+}
+
+char *bdev_path(dev_t rdev)
+{
+	char *name = sysfs_line(rdev, "/dm/name"), *path, *c;
+
+	if (name) {
+		path = xasprintf("/dev/mapper/%s", name);
+		free(name);
+		return path;
+	}
+	name = kernel_name(rdev);
+	while ((c = strchr(name, '!')))
+		*c = '/';
+	path = xasprintf("/dev/%s", name);
+	free(name);
+	return path;
+}
+
+static bool volatile_below(void *ctx, const char *name, dev_t rdev)
+{
+	char **found = ctx;
+
+	(void)name;
+	*found = bdev_volatile(rdev);
+	return *found;
+}
+
+char *bdev_volatile(dev_t rdev)
+{
+	char *name = kernel_name(rdev), *dir, *found = NULL;
+
+	if (major(rdev) == RAM_MAJOR || !strncmp(name, "zram", 4)) {
+		free(name);
+		return bdev_path(rdev);
+	}
+	free(name);
+	dir = sysfs_dir(rdev, "/slaves");
+	each_in(dir, volatile_below, &found);
+	free(dir);
+	return found;
+}
+
+/* mountinfo writes blanks and such as \ooo. */
+static void unescape(char *s)
+{
+	char *out = s;
+
+	for (; *s; s++)
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
+			*out++ = (s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0');
+			s += 3;
+		} else {
+			*out++ = *s;
+		}
+	*out = 0;
+}
+
+static char *mounted_on(dev_t rdev)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, where[LINE], *found = NULL;
+	unsigned int ma, mi;
+	size_t size = 0;
+
+	while (f && !found && getline(&line, &size, f) > 0)
+		if (sscanf(line, "%*u %*u %u:%u %*s %4095s", &ma, &mi, where) == 3 &&
+		    makedev(ma, mi) == rdev) {
+			unescape(where);
+			found = xasprintf("mounted on %s", where);
+		}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static char *swap_on(dev_t rdev)
+{
+	FILE *f = fopen("/proc/swaps", "re");
+	char *line = NULL, path[LINE], *found = NULL;
+	struct stat st;
+	size_t size = 0;
+
+	while (f && !found && getline(&line, &size, f) > 0)
+		if (sscanf(line, "%4095s", path) == 1 && !stat(path, &st) &&
+		    S_ISBLK(st.st_mode) && st.st_rdev == rdev)
+			found = xstrdup("used as swap");
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool held_by(void *ctx, const char *name, dev_t rdev)
+{
+	char **found = ctx, *path = bdev_path(rdev);
+
+	(void)name;
+	*found = xasprintf("held by %s", path);
+	free(path);
+	return true;
+}
+
+static bool partition_used(void *ctx, const char *name, dev_t rdev)
+{
+	char **found = ctx, *user = bdev_users(rdev);
+
+	if (user)
+		*found = xasprintf("partition %s is %s", name, user);
+	free(user);
+	return *found;
+}
+
+static bool has_open(const char *pid, dev_t rdev)
+{
+	char *dir = xasprintf("/proc/%s/fd", pid), *path;
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	struct stat st;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d))) {
+		if (e->d_name[0] == '.')
+			continue;
+		path = xasprintf("%s/%s", dir, e->d_name);
+		found = !stat(path, &st) && S_ISBLK(st.st_mode) && st.st_rdev == rdev;
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	free(dir);
+	return found;
+}
+
+static char *command_of(const char *pid)
+{
+	char *path = xasprintf("/proc/%s/comm", pid), comm[64] = "?";
+	FILE *f = fopen(path, "re");
+
+	if (f && !fgets(comm, sizeof(comm), f))
+		comm[0] = 0;
+	if (f)
+		fclose(f);
+	free(path);
+	comm[strcspn(comm, "\n")] = 0;
+	return xstrdup(comm);
+}
+
+static char *opened_by(dev_t rdev)
+{
+	DIR *d = opendir("/proc");
+	char *found = NULL, *comm;
+	struct dirent *e;
+
+	while (d && !found && (e = readdir(d))) {
+		if (e->d_name[0] < '0' || e->d_name[0] > '9' ||
+		    strtol(e->d_name, NULL, 10) == getpid() || !has_open(e->d_name, rdev))
+			continue;
+		comm = command_of(e->d_name);
+		found = xasprintf("opened by process %s (%s)", e->d_name, comm);
+		free(comm);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+char *bdev_users(dev_t rdev)
+{
+	char *found = mounted_on(rdev), *dir;
+
+	if (!found)
+		found = swap_on(rdev);
+	if (!found) {
+		dir = sysfs_dir(rdev, "/holders");
+		each_in(dir, held_by, &found);
+		free(dir);
+	}
+	if (!found) {
+		dir = sysfs_dir(rdev, "");
+		each_in(dir, partition_used, &found);
+		free(dir);
+	}
+	return found ? found : opened_by(rdev);
+}
+
+static bool any(void *ctx, const char *name, dev_t rdev)
+{
+	(void)ctx;
+	(void)name;
+	(void)rdev;
+	return true;
+}
+
+bool bdev_has_holders(dev_t rdev)
+{
+	char *dir = sysfs_dir(rdev, "/holders");
+	bool has = each_in(dir, any, NULL);
+
+	free(dir);
+	return has;
+}
+
+static bool same(void *ctx, const char *name, dev_t rdev)
+{
+	(void)name;
+	return *(dev_t *)ctx == rdev;
+}
+
+bool bdev_is_holder_of(dev_t upper, dev_t lower)
+{
+	char *dir = sysfs_dir(lower, "/holders");
+	bool is = each_in(dir, same, &upper);
+
+	free(dir);
+	return is;
+}
+
+void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx)
+{
+	struct dirent **list;
+	dev_t rdev;
+	int i, n = scandir("/sys/class/block", &list, NULL, alphasort);
+
+	for (i = 0; i < n; i++) {
+		if (list[i]->d_name[0] != '.' &&
+		    read_devno("/sys/class/block", list[i]->d_name, &rdev))
+			fn(ctx, rdev);
+		free(list[i]);
+	}
+	if (n >= 0)
+		free(list);
+}

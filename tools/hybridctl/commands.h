@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The commands: each takes its own argv (argv[0] is its name) and returns the exit
+ * status.
+ */
+#ifndef HYBRIDCTL_COMMANDS_H
+#define HYBRIDCTL_COMMANDS_H
+
+#include <stdbool.h>
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *synopsis;	/* after the name */
+	const char *summary;
+	const char *help;	/* options, a line each; may be "" */
+};
+
+extern const struct command commands[];	/* ends with a NULL name */
+
+int cmd_create(int argc, char **argv);
+int cmd_assemble(int argc, char **argv);
+int cmd_stop(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_monitor(int argc, char **argv);
+int cmd_set(int argc, char **argv);
+int cmd_policy(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_dump(int argc, char **argv);
+
+/* Prints the running command's help; for the commands' --help. */
+int command_help(void);
+
+/* After getopt_long() gave '?'; returns EXIT_USAGE. */
+int bad_option(char **argv);
+
+/* Options every command takes; getopt_long() values above any character. */
+#define OPT_HELP	{ "help", no_argument, NULL, 'h' }
+
+/* A device name that device-mapper takes as it is; prints why not. */
+bool good_name(const char *name);
+/*
+ * Is there a hybrid volume of that name?  EXIT_OK, or EXIT_FAILED with the reason
+ * printed.
+ */
+int need_volume(const char *name);
+/* Can device-mapper be used?  As above. */
+int need_dm(void);
+
+#endif

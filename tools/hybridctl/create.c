@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hybridctl create: judge everything, then wipe, then let the target format.
+ * Whatever refuses, the devices are left as they were.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "dm.h"
+#include "layout.h"
+#include "msg.h"
+#include "pool.h"
+#include "signature.h"
+#include "table.h"
+#include "units.h"
+#include "wipe.h"
+
+#define DEFAULT_POLICY	"wardrop"
+#define MAX_SETTINGS	64
+#define MAX_SET_DEVS	(EK_MAX_MEMBERS + EK_MAX_META)
+#define MEMBER_HEAD	(1u << 20)
+#define META_HEAD	(2u << 20)	/* the superblocks lie behind the label's MiB */
+#define AREA_TAIL	(1u << 20)	/* where others keep their copies */
+
+struct create {
+	const char *name;
+	const char *policy;
+	char *settings[MAX_SETTINGS];
+	unsigned int nr_settings;
+	bool force, volatile_ok, discard;
+	struct layout layout;
+	struct bdev dev[MAX_SET_DEVS];	/* members, then metadata devices */
+	unsigned int nr_devs;
+	char *numbers[MAX_SET_DEVS];	/* "major:minor" */
+	char *params;
+};
+
+static int parse_option(struct create *c, int opt, char **argv)
+{
+	uint64_t bytes;
+
+	switch (opt) {
+	case 'p':
+		c->policy = optarg;
+		return EXIT_OK;
+	case 's':
+		if (c->nr_settings == MAX_SETTINGS)
+			return usage_error("too many --set");
+		c->settings[c->nr_settings++] = optarg;
+		return EXIT_OK;
+	case 'e':
+		if (!parse_size(optarg, &bytes) || bytes & (bytes - 1) ||
+		    bytes < EK_MIN_EXTENT_SECTORS * SECTOR_SIZE ||
+		    bytes > EK_MAX_EXTENT_SECTORS * SECTOR_SIZE)
+			return usage_error("--extent %s: must be a power of two from 64K to 4M",
+					   optarg);
+		c->layout.extent_sectors = bytes / SECTOR_SIZE;
+		return EXIT_OK;
+	case 'z':
+		if (!parse_size(optarg, &c->layout.size) || !c->layout.size)
+			return usage_error("--size %s: not a size", optarg);
+		return EXIT_OK;
+	case 'm':
+		if (c->layout.nr_meta == EK_MAX_META)
+			return usage_error("--metadata can be given at most twice");
+		c->layout.meta_path[c->layout.nr_meta++] = optarg;
+		return EXIT_OK;
+	case 'f':
+		c->force = true;
+		return EXIT_OK;
+	case 'v':
+		c->volatile_ok = true;
+		return EXIT_OK;
+	case 'd':
+		c->discard = true;
+		return EXIT_OK;
+	case 'h':
+		exit(command_help());
+	default:
+		return bad_option(argv);
+	}
+}
+
+static int parse(struct create *c, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "policy", required_argument, NULL, 'p' },
+		{ "set", required_argument, NULL, 's' },
+		{ "extent", required_argument, NULL, 'e' },
+		{ "size", required_argument, NULL, 'z' },
+		{ "metadata", required_argument, NULL, 'm' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "volatile-ok", no_argument, NULL, 'v' },
+		{ "discard", no_argument, NULL, 'd' },
+		OPT_HELP,
+		{ NULL, 0, NULL, 0 },
+	};
+	int opt, err;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		err = parse_option(c, opt, argv);
+		if (err)
+			return err;
+	}
+	if (argc - optind < 2)
+		return usage_error("a name and at least one device are needed");
+	c->name = argv[optind++];
+	if (argc - optind > EK_MAX_MEMBERS)
+		return usage_error("more than %d devices", EK_MAX_MEMBERS);
+	for (; optind < argc; optind++)
+		c->layout.path[c->layout.nr_members++] = argv[optind];
+	return EXIT_OK;
+}
+
+static const char *path_of(const struct create *c, unsigned int i)
+{
+	const struct layout *l = &c->layout;
+
+	return i < l->nr_members ? l->path[i] : l->meta_path[i - l->nr_members];
+}
+
+static int in_use(const char *path, dev_t rdev)
+{
+	char *user = bdev_users(rdev);
+	int ret = fail("%s: in use%s%s", path, user ? ": " : "", user ? user : "");
+
+	free(user);
+	return ret;
+}
+
+static int check_volatile(const struct create *c, const char *path, dev_t rdev)
+{
+	char *found = c->volatile_ok ? NULL : bdev_volatile(rdev);
+
+	if (!found)
+		return EXIT_OK;
+	fail("%s: %s is a RAM disk, its content is lost with the power (use --volatile-ok)",
+	     path, found);
+	free(found);
+	return EXIT_FAILED;
+}
+
+static int check_ours(const struct create *c, const struct bdev *dev)
+{
+	struct area area[AREA_MAX];
+	char uuid[UUID_TEXT];
+	int head_err, nr = area_find(dev, area, &head_err);
+
+	if (nr < 0)
+		return fail("%s: can't be read: %s", dev->path, strerror(-nr));
+	if (c->force)
+		return EXIT_OK;
+	if (nr)
+		return fail("%s: belongs to the hybrid volume %s, pool %s (use --force)", dev->path,
+			    area[0].info.name, uuid_text(uuid, area[0].info.pool_uuid));
+	if (head_err == -EUCLEAN || head_err == -EPROTONOSUPPORT)
+		return fail("%s: has a hybrid label that is %s (use --force)", dev->path,
+			    area_label_error(head_err));
+	return EXIT_OK;
+}
+
+static int check_signature(const struct create *c, const char *path)
+{
+	char *what = NULL;
+	int ret;
+
+	if (c->force)
+		return EXIT_OK;
+	ret = signature_find(path, &what);
+	if (ret < 0)
+		return fail("%s: can't be probed for signatures: %s", path, strerror(-ret));
+	if (!ret)
+		return EXIT_OK;
+	fail("%s: has %s %s (use --force)", path, strchr("aeioux", *what) ? "an" : "a", what);
+	free(what);
+	return EXIT_FAILED;
+}
+
+static int check_duplicate(const struct create *c, unsigned int nr, dev_t rdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (c->dev[i].rdev == rdev)
+			return fail("%s: is the same device as %s", path_of(c, nr), c->dev[i].path);
+	return EXIT_OK;
+}
+
+static int judge_device(struct create *c, unsigned int i)
+{
+	const char *path = path_of(c, i);
+	struct stat st;
+	int err;
+
+	if (stat(path, &st))
+		return fail("%s: %s", path, strerror(errno));
+	if (!S_ISBLK(st.st_mode))
+		return fail("%s: not a block device", path);
+	if (check_duplicate(c, i, st.st_rdev))
+		return EXIT_FAILED;
+	err = bdev_open(&c->dev[i], path, BDEV_WRITE | BDEV_EXCL);
+	if (err == -EBUSY)
+		return in_use(path, st.st_rdev);
+	if (err)
+		return fail("%s: %s", path, strerror(-err));
+	c->nr_devs = i + 1;
+	c->numbers[i] = xasprintf("%u:%u", major(st.st_rdev), minor(st.st_rdev));
+	if (check_volatile(c, path, st.st_rdev))
+		return EXIT_FAILED;
+	if (c->dev[i].sectors < MEMBER_HEAD / SECTOR_SIZE)
+		return fail("%s: too small", path);
+	return check_ours(c, &c->dev[i]) ? EXIT_FAILED : check_signature(c, path);
+}
+
+static int judge_devices(struct create *c)
+{
+	struct layout *l = &c->layout;
+	unsigned int i;
+
+	for (i = 0; i < l->nr_members + l->nr_meta; i++) {
+		if (judge_device(c, i))
+			return EXIT_FAILED;
+		if (i < l->nr_members)
+			l->dev_sectors[i] = c->dev[i].sectors;
+		else
+			l->meta_sectors[i - l->nr_members] = c->dev[i].sectors;
+	}
+	return EXIT_OK;
+}
+
+static int make_table(struct create *c)
+{
+	const struct layout *l = &c->layout;
+	struct table t = { .nr_meta = l->nr_meta, .nr_devs = l->nr_members,
+			   .extent_sectors = l->extent_sectors, .features = "0" };
+	const char *bad;
+	unsigned int i;
+	char *policy;
+
+	policy = table_policy(c->policy, c->settings, c->nr_settings, &bad);
+	if (!policy)
+		return usage_error("--set %s: must be key=value", bad);
+	t.policy = policy;
+	for (i = 0; i < l->nr_meta; i++)
+		t.meta[i].dev = c->numbers[l->carve ? i : l->nr_members + i];
+	for (i = 0; i < l->nr_members; i++)
+		t.dev[i] = (struct table_area){ c->numbers[i], l->start[i] };
+	c->params = table_build(&t);
+	free(policy);
+	return EXIT_OK;
+}
+
+static uint64_t length(const struct create *c)
+{
+	return c->layout.logical * c->layout.extent_sectors;
+}
+
+static int judge(struct create *c)
+{
+	char *why;
+	int there;
+
+	if (!good_name(c->name))
+		return EXIT_FAILED;
+	if (need_dm())
+		return EXIT_FAILED;
+	there = dm_lookup(c->name, NULL);
+	if (there)
+		return there > 0 ? fail("%s: a device-mapper device of that name is there already",
+					c->name) : fail("%s: %s", c->name, strerror(-there));
+	if (judge_devices(c))
+		return EXIT_FAILED;
+	why = layout_make(&c->layout);
+	if (why) {
+		fail("%s", why);
+		free(why);
+		return EXIT_FAILED;
+	}
+	return make_table(c);
+}
+
+static int wipe_area(struct wipe *w, const char *path, uint64_t start, uint64_t sectors,
+		     uint64_t head)
+{
+	uint64_t bytes = sectors * SECTOR_SIZE / EK_BLOCK_SIZE * EK_BLOCK_SIZE;
+	uint64_t tail = bytes < AREA_TAIL ? bytes : AREA_TAIL;
+	int err;
+
+	if (head > bytes)
+		head = bytes;
+	start *= SECTOR_SIZE;
+	err = wipe_range(w, path, start, head);
+	if (!err)
+		err = wipe_range(w, path, start + bytes - tail, tail);
+	if (err)
+		fail("%s: can't be wiped: %s", path, strerror(-err));
+	return err;
+}
+
+static int wipe_all(const struct create *c, struct wipe *w)
+{
+	const struct layout *l = &c->layout;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < l->nr_meta && !err; i++)
+		err = wipe_area(w, l->meta_path[i], 0, l->meta_sectors[i], META_HEAD);
+	for (i = 0; i < l->nr_members && !err; i++)
+		err = wipe_area(w, l->path[i], l->start[i], l->dev_sectors[i] - l->start[i],
+				MEMBER_HEAD);
+	return err;
+}
+
+static void close_devices(struct create *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_devs; i++)
+		bdev_close(&c->dev[i]);
+}
+
+/* Device-mapper claims the devices itself, so ours must be closed before. */
+static int discard_all(struct create *c)
+{
+	unsigned int i;
+	struct bdev dev;
+	int err;
+
+	for (i = 0; i < c->nr_devs; i++) {
+		note("Discarding %s", path_of(c, i));
+		err = bdev_open(&dev, path_of(c, i), BDEV_WRITE | BDEV_EXCL);
+		if (!err)
+			err = bdev_discard(&dev);
+		bdev_close(&dev);
+		if (err == -EOPNOTSUPP)
+			note("%s does not know discards", path_of(c, i));
+		else if (err)
+			return fail("%s: discard: %s", path_of(c, i), strerror(-err));
+	}
+	return EXIT_OK;
+}
+
+static int refused(struct wipe *w, char *why)
+{
+	int err;
+
+	fail("%s", why);
+	free(why);
+	err = wipe_undo(w);
+	if (err)
+		fail("the devices' old content can't be put back: %s", strerror(-err));
+	return EXIT_FAILED;
+}
+
+static int make(struct create *c, struct wipe **w)
+{
+	char *why = NULL;
+
+	/* A discard can't be taken back: let the kernel judge before. */
+	if (c->discard) {
+		if (dm_try(c->name, length(c), c->params, &why))
+			return refused(*w, why);
+		if (discard_all(c))
+			return EXIT_FAILED;
+		/* Discarded blocks need not read as zeroes; and there is no way back. */
+		wipe_free(*w);
+		*w = wipe_new();
+		if (wipe_all(c, *w))
+			return EXIT_FAILED;
+	}
+	note("Formatting %s", c->name);
+	if (dm_create(c->name, NULL, length(c), c->params, &why))
+		return refused(*w, why);
+	return EXIT_OK;
+}
+
+/* The target made the pool's uuid: the dm device's follows from it. */
+static void name_by_pool(const struct create *c)
+{
+	struct area area[AREA_MAX];
+	char text[UUID_TEXT], *uuid, *why = NULL;
+	struct bdev dev;
+	int err, nr = -ENOENT;
+
+	err = bdev_open(&dev, c->layout.meta_path[0], 0);
+	if (!err) {
+		nr = area_find(&dev, area, &err);
+		bdev_close(&dev);
+	}
+	if (nr < 1) {
+		warn("the new pool's label can't be read; the device has no uuid");
+		return;
+	}
+	uuid = xasprintf(DM_UUID_PREFIX "%s", uuid_text(text, area[0].info.pool_uuid));
+	if (dm_set_uuid(c->name, uuid, &why))
+		warn("the device's uuid can't be set: %s", why);
+	free(why);
+	free(uuid);
+}
+
+static void tell(const struct create *c)
+{
+	const struct layout *l = &c->layout;
+	uint64_t bytes = l->extent_sectors * SECTOR_SIZE;
+	char size[UNIT_TEXT], extent[UNIT_TEXT], rest[UNIT_TEXT], meta[UNIT_TEXT];
+
+	note("/dev/mapper/%s: %s in extents of %s on %u device%s; %s kept free for migration",
+	     c->name, human_bytes(size, l->logical * bytes), human_bytes(extent, bytes),
+	     l->nr_members, l->nr_members == 1 ? "" : "s",
+	     human_bytes(rest, (l->total - l->logical) * bytes));
+	if (l->size && l->size != l->logical * bytes)
+		note("The size was rounded up to whole extents.");
+	note("Metadata: %s %s %s%s%s", human_bytes(meta, l->meta_sectors[0] * SECTOR_SIZE),
+	     l->carve ? "at the start of" : "on", l->meta_path[0],
+	     l->nr_meta > 1 ? ", mirrored on " : "", l->nr_meta > 1 ? l->meta_path[1] : "");
+}
+
+static int build(struct create *c)
+{
+	struct wipe *w = wipe_new();
+	int err;
+
+	note("Wiping the areas' starts and ends");
+	close_devices(c);
+	err = wipe_all(c, w) ? EXIT_FAILED : EXIT_OK;
+	if (err)
+		wipe_undo(w);
+	else
+		err = make(c, &w);
+	wipe_free(w);
+	if (err)
+		return err;
+	name_by_pool(c);
+	tell(c);
+	return EXIT_OK;
+}
+
+int cmd_create(int argc, char **argv)
+{
+	struct create c = { .policy = DEFAULT_POLICY };
+	unsigned int i;
+	int err;
+
+	err = parse(&c, argc, argv);
+	if (!err)
+		err = judge(&c);
+	if (!err)
+		err = build(&c);
+	close_devices(&c);
+	for (i = 0; i < MAX_SET_DEVS; i++)
+		free(c.numbers[i]);
+	free(c.params);
+	return err;
+}

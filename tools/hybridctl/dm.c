@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Device-mapper through libdevmapper. */
+#include <errno.h>
+#include <libdevmapper.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dm.h"
+#include "klog.h"
+#include "msg.h"
+
+/* What libdevmapper complained about last; it would print it otherwise. */
+static char complaint[256];
+
+__attribute__((format(printf, 5, 6)))
+static void keep_complaint(int level, const char *file, int line, int dm_errno,
+			   const char *fmt, ...)
+{
+	va_list ap;
+
+	(void)file;
+	(void)line;
+	(void)dm_errno;
+	if ((level & 7) > 3 || complaint[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(complaint, sizeof(complaint), fmt, ap);
+	va_end(ap);
+}
+
+static struct dm_task *task_for(int type, const char *name)
+{
+	struct dm_task *task;
+
+	dm_log_with_errno_init(keep_complaint);
+	complaint[0] = 0;
+	task = dm_task_create(type);
+	if (task && name && !dm_task_set_name(task, name)) {
+		dm_task_destroy(task);
+		return NULL;
+	}
+	return task;
+}
+
+static int task_errno(struct dm_task *task)
+{
+	int err = task ? dm_task_get_errno(task) : 0;
+
+	return -(err ? err : EIO);
+}
+
+static char *explain(int mark, int err)
+{
+	char *reason = klog_reason(mark);
+
+	if (reason)
+		return reason;
+	if (err == -EIO && complaint[0])
+		return xstrdup(complaint);
+	return xstrdup(strerror(-err));
+}
+
+/* Run a task that makes device nodes come or go, and wait for udev if it runs. */
+static int run_and_settle(struct dm_task *task)
+{
+	uint32_t cookie = 0;
+	int err = 0;
+
+	if (!dm_task_set_cookie(task, &cookie, 0))
+		return task_errno(task);
+	if (!dm_task_run(task))
+		err = task_errno(task);
+	dm_udev_wait(cookie);
+	dm_task_update_nodes();
+	return err;
+}
+
+int dm_reachable(void)
+{
+	struct dm_task *task = task_for(DM_DEVICE_VERSION, NULL);
+	int err = 0;
+
+	if (!task || !dm_task_run(task))
+		err = task_errno(task);
+	if (task)
+		dm_task_destroy(task);
+	return err;
+}
+
+int dm_lookup(const char *name, struct dm_dev *dev)
+{
+	struct dm_task *task = task_for(DM_DEVICE_INFO, name);
+	struct dm_info info;
+	int ret;
+
+	if (!task)
+		return -EINVAL;
+	if (!dm_task_run(task)) {
+		ret = task_errno(task);
+		if (ret == -ENXIO)
+			ret = 0;
+	} else if (!dm_task_get_info(task, &info)) {
+		ret = -EIO;
+	} else {
+		ret = info.exists;
+		if (ret && dev)
+			*dev = (struct dm_dev){
+				.major = info.major, .minor = info.minor,
+				.open_count = info.open_count, .suspended = info.suspended,
+			};
+	}
+	dm_task_destroy(task);
+	return ret;
+}
+
+static int get_params(int type, const char *name, char **params, uint64_t *sectors)
+{
+	char *target = NULL, *text = NULL;
+	uint64_t start = 0, length = 0;
+	struct dm_task *task;
+	int err, there;
+	void *next;
+
+	there = dm_lookup(name, NULL);
+	if (there <= 0)
+		return there ? there : -ENXIO;
+	task = task_for(type, name);
+	if (!task)
+		return -ENOMEM;
+	/* Looking must not write: no flush before. */
+	if (!dm_task_no_flush(task) || !dm_task_run(task)) {
+		err = task_errno(task);
+		goto out;
+	}
+	err = -EMEDIUMTYPE;
+	next = dm_get_next_target(task, NULL, &start, &length, &target, &text);
+	if (!next && target && !strcmp(target, DM_TARGET)) {
+		*params = xstrdup(text ? text : "");
+		*sectors = length;
+		err = 0;
+	}
+out:
+	dm_task_destroy(task);
+	return err;
+}
+
+int dm_get_status(const char *name, char **params, uint64_t *sectors)
+{
+	return get_params(DM_DEVICE_STATUS, name, params, sectors);
+}
+
+int dm_get_table(const char *name, char **params, uint64_t *sectors)
+{
+	return get_params(DM_DEVICE_TABLE, name, params, sectors);
+}
+
+static void add_hybrid(const char *name, struct dm_dev **devs, unsigned int *nr)
+{
+	struct dm_dev dev;
+	uint64_t sectors;
+	char *params;
+
+	if (dm_lookup(name, &dev) <= 0 || dm_get_table(name, &params, &sectors))
+		return;
+	free(params);
+	dev.name = xstrdup(name);
+	*devs = xrealloc(*devs, (*nr + 1) * sizeof(**devs));
+	(*devs)[(*nr)++] = dev;
+}
+
+int dm_list_hybrid(struct dm_dev **devs, unsigned int *nr)
+{
+	struct dm_task *task = task_for(DM_DEVICE_LIST, NULL);
+	struct dm_names *names;
+	int err = 0;
+
+	*devs = NULL;
+	*nr = 0;
+	if (!task)
+		return -ENOMEM;
+	if (!dm_task_run(task)) {
+		err = task_errno(task);
+		goto out;
+	}
+	names = dm_task_get_names(task);
+	if (!names || !names->dev)
+		goto out;
+	for (;;) {
+		add_hybrid(names->name, devs, nr);
+		if (!names->next)
+			break;
+		names = (struct dm_names *)((char *)names + names->next);
+	}
+out:
+	dm_task_destroy(task);
+	return err;
+}
+
+void dm_free_list(struct dm_dev *devs, unsigned int nr)
+{
+	while (nr--)
+		free(devs[nr].name);
+	free(devs);
+}
+
+int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params,
+	      char **why)
+{
+	struct dm_task *task = task_for(DM_DEVICE_CREATE, name);
+	int err, mark = klog_mark();
+
+	if (!task || (uuid && !dm_task_set_uuid(task, uuid)) ||
+	    !dm_task_add_target(task, 0, sectors, DM_TARGET, params))
+		err = -EINVAL;
+	else
+		err = run_and_settle(task);	/* takes the device away if it fails */
+	if (err)
+		*why = explain(mark, err);
+	else
+		free(klog_reason(mark));
+	if (task)
+		dm_task_destroy(task);
+	return err;
+}
+
+static int simple(int type, const char *name)
+{
+	struct dm_task *task = task_for(type, name);
+	int err = 0;
+
+	if (!task)
+		return -ENOMEM;
+	if (type == DM_DEVICE_REMOVE)
+		err = run_and_settle(task);
+	else if (!dm_task_run(task))
+		err = task_errno(task);
+	dm_task_destroy(task);
+	return err;
+}
+
+int dm_try(const char *name, uint64_t sectors, const char *params, char **why)
+{
+	struct dm_task *task;
+	int err, mark;
+
+	err = simple(DM_DEVICE_CREATE, name);
+	if (err) {
+		*why = xstrdup(strerror(-err));
+		return err;
+	}
+	mark = klog_mark();
+	task = task_for(DM_DEVICE_RELOAD, name);
+	if (!task || !dm_task_add_target(task, 0, sectors, DM_TARGET, params))
+		err = -EINVAL;
+	else if (!dm_task_run(task))
+		err = task_errno(task);
+	if (err)
+		*why = explain(mark, err);
+	else
+		free(klog_reason(mark));
+	if (task)
+		dm_task_destroy(task);
+	simple(DM_DEVICE_REMOVE, name);
+	return err;
+}
+
+int dm_remove(const char *name, char **why)
+{
+	int mark = klog_mark();
+	int err = simple(DM_DEVICE_REMOVE, name);
+
+	if (err)
+		*why = explain(mark, err);
+	else
+		free(klog_reason(mark));
+	return err;
+}
+
+int dm_set_uuid(const char *name, const char *uuid, char **why)
+{
+	struct dm_task *task = task_for(DM_DEVICE_RENAME, name);
+	int err;
+
+	if (!task || !dm_task_set_newuuid(task, uuid))
+		err = -EINVAL;
+	else
+		err = run_and_settle(task);
+	if (err)
+		*why = xstrdup(complaint[0] ? complaint : strerror(-err));
+	if (task)
+		dm_task_destroy(task);
+	return err;
+}
+
+int dm_message(const char *name, const char *message, char **reply, char **why)
+{
+	struct dm_task *task = task_for(DM_DEVICE_TARGET_MSG, name);
+	int err = 0, mark = klog_mark();
+	const char *answer;
+
+	if (!task || !dm_task_set_sector(task, 0) || !dm_task_set_message(task, message))
+		err = -EINVAL;
+	else if (!dm_task_run(task))
+		err = task_errno(task);
+	if (err)
+		*why = explain(mark, err);
+	else
+		free(klog_reason(mark));
+	if (!err && reply) {
+		answer = dm_task_get_message_response(task);
+		*reply = answer ? xstrdup(answer) : NULL;
+	}
+	if (task)
+		dm_task_destroy(task);
+	return err;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Device-mapper, as far as hybrid volumes need it (through libdevmapper).
+ */
+#ifndef HYBRIDCTL_DM_H
+#define HYBRIDCTL_DM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DM_TARGET	"hybrid"
+#define DM_UUID_PREFIX	"EVENKEEL-hybrid-"
+
+struct dm_dev {
+	char *name;
+	unsigned int major, minor;
+	unsigned int open_count;
+	bool suspended;
+};
+
+/* The devices whose live table is one hybrid target; free with dm_free_list(). */
+int dm_list_hybrid(struct dm_dev **devs, unsigned int *nr);
+void dm_free_list(struct dm_dev *devs, unsigned int nr);
+
+/* Can device-mapper be talked to at all?  0 or -errno. */
+int dm_reachable(void);
+/* 1: there, 0: not, -errno.  @dev may be NULL; its name is not set. */
+int dm_lookup(const char *name, struct dm_dev *dev);
+
+/*
+ * Live status or table of @name: 0 with @params to free() and @sectors, -ENXIO
+ * when there is no such device, -EMEDIUMTYPE when it is no hybrid target.
+ */
+int dm_get_status(const char *name, char **params, uint64_t *sectors);
+int dm_get_table(const char *name, char **params, uint64_t *sectors);
+
+/*
+ * These leave nothing behind when they fail, and set @why to the reason, to be
+ * free()d: the kernel's own words where the log has them.  @uuid may be NULL.
+ */
+int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params,
+	      char **why);
+/* Let the constructor judge a table without making it live. */
+int dm_try(const char *name, uint64_t sectors, const char *params, char **why);
+int dm_remove(const char *name, char **why);
+int dm_set_uuid(const char *name, const char *uuid, char **why);
+/* @reply: text the target answered or NULL; may be NULL itself. */
+int dm_message(const char *name, const char *message, char **reply, char **why);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a check finds. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "findings.h"
+#include "msg.h"
+
+void findings_add(struct findings *f, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (f->nr < FINDINGS_KEPT)
+		f->text[f->nr] = xstrdup(text);
+	f->nr++;
+}
+
+void findings_free(struct findings *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < FINDINGS_KEPT && i < f->nr; i++)
+		free(f->text[i]);
+	memset(f, 0, sizeof(*f));
+}

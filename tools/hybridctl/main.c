@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hybridctl: makes and looks after hybrid volumes. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "dm.h"
+#include "msg.h"
+
+#define NAME_MAX_LEN	127
+
+const struct command commands[] = {
+	{ "create", cmd_create, "NAME DEV DEV... [OPTION]...",
+	  "make a volume out of devices",
+	  "  --policy P       placement policy (wardrop)\n"
+	  "  --set KEY=VALUE  policy or mover parameter; can be repeated\n"
+	  "  --extent SIZE    extent size, 64K to 4M, a power of two (128K, larger if need be)\n"
+	  "  --size SIZE      size of the volume (all but a reserve for migration)\n"
+	  "  --metadata DEV   metadata on a device of its own; twice: mirrored\n"
+	  "                   (at the start of the first two devices)\n"
+	  "  --discard        discard the devices first\n"
+	  "  --force          overwrite what libblkid recognises on the devices\n"
+	  "  --volatile-ok    take RAM disks, whose content is lost with the power\n" },
+	{ "assemble", cmd_assemble, "NAME | --all", "activate volumes from their labels",
+	  "  --all            every complete pool; the others are reported\n" },
+	{ "stop", cmd_stop, "NAME", "deactivate a volume", "" },
+	{ "list", cmd_list, "[--json]", "active and inactive volumes",
+	  "  --json           as JSON\n" },
+	{ "status", cmd_status, "NAME [--json]", "a volume's state, loads and response times",
+	  "  --json           as JSON\n" },
+	{ "monitor", cmd_monitor, "NAME [--interval S] [--count N] [--plain]",
+	  "a volume's state, live; q quits",
+	  "  --interval S     seconds between looks (2)\n"
+	  "  --count N        end after so many\n"
+	  "  --plain          one block of lines per look, no cursor control\n" },
+	{ "set", cmd_set, "NAME KEY=VALUE...", "change parameters while it runs", "" },
+	{ "policy", cmd_policy, "NAME POLICY [KEY=VALUE]...",
+	  "change the policy while it runs", "" },
+	{ "check", cmd_check, "DEV... [--json]",
+	  "check the metadata of an inactive volume (reads only)",
+	  "  --json           as JSON\n" },
+	{ "dump", cmd_dump, "DEV... [--map]", "print labels and superblock of an inactive volume",
+	  "  --map            also every mapped extent\n" },
+	{ NULL, NULL, NULL, NULL, NULL },
+};
+
+static const struct command *current;
+
+int command_help(void)
+{
+	printf("Usage: hybridctl %s %s\n%c%s.\n", current->name, current->synopsis,
+	       current->summary[0] - 'a' + 'A', current->summary + 1);
+	if (current->help[0])
+		printf("\n%s", current->help);
+	return EXIT_OK;
+}
+
+static int help(void)
+{
+	const struct command *c;
+
+	puts("Usage: hybridctl COMMAND [ARGUMENT]...\n"
+	     "Volumes out of unlike devices, each carrying the load at which all answer equally fast.\n");
+	for (c = commands; c->name; c++)
+		printf("  %-9s %s\n", c->name, c->summary);
+	puts("\n'hybridctl COMMAND --help' tells more.  Exit status: 0 done, 1 refused or failed\n"
+	     "(check: errors found), 2 wrong command line (check: could not run).");
+	return EXIT_OK;
+}
+
+int bad_option(char **argv)
+{
+	return usage_error("%s: unknown option, or its argument is missing", argv[optind - 1]);
+}
+
+bool good_name(const char *name)
+{
+	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   "#+-.:=@_";
+	size_t len = strlen(name);
+
+	if (!len || len > NAME_MAX_LEN || strspn(name, good) != len || !strcmp(name, ".") ||
+	    !strcmp(name, "..") || !strcmp(name, "control")) {
+		fail("%s: not a name for a volume (letters, digits and #+-.:=@_, up to %d)",
+		     *name ? name : "''", NAME_MAX_LEN);
+		return false;
+	}
+	return true;
+}
+
+int need_dm(void)
+{
+	int err;
+
+	if (geteuid())
+		return fail("must be root");
+	err = dm_reachable();
+	if (err)
+		return fail("device-mapper can't be reached: %s", strerror(-err));
+	return EXIT_OK;
+}
+
+int need_volume(const char *name)
+{
+	char *params;
+	uint64_t sectors;
+	int err = need_dm();
+
+	if (err)
+		return err;
+	err = dm_get_table(name, &params, &sectors);
+	if (!err)
+		free(params);
+	if (err == -ENXIO)
+		return fail("%s: no active volume of that name", name);
+	if (err == -EMEDIUMTYPE)
+		return fail("%s: not a hybrid volume", name);
+	return err ? fail("%s: %s", name, strerror(-err)) : EXIT_OK;
+}
+
+/* Output that did not get out (a full disk, a closed pipe) is a failure, too. */
+static int finish(int status)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("hybridctl: stdout");
+		return status ? status : EXIT_FAILED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+	const struct command *c;
+
+	if (!name)
+		return usage_error("no command given");
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
+		return finish(help());
+	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+		printf("hybridctl %s\n", EVENKEEL_VERSION);
+		return finish(EXIT_OK);
+	}
+	for (c = commands; c->name && strcmp(c->name, name); c++)
+		;
+	if (!c->name)
+		return usage_error("unknown command '%s'", name);
+	msg_command = c->name;
+	opterr = 0;
+	current = c;
+	return finish(c->run(argc - 1, argv + 1));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the user reads: one line per error, "hybridctl: COMMAND: what is wrong".
+ */
+#ifndef HYBRIDCTL_MSG_H
+#define HYBRIDCTL_MSG_H
+
+#define EXIT_OK		0
+#define EXIT_FAILED	1	/* refused or failed; check: errors found */
+#define EXIT_USAGE	2	/* wrong command line; check: could not run */
+
+/* The command named in messages; NULL before it is known. */
+extern const char *msg_command;
+
+/* To stderr; returns EXIT_FAILED, so that `return fail(...)` reads well. */
+int fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* To stderr with a hint at the help; returns EXIT_USAGE. */
+int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* To stderr, work goes on. */
+void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* A line of progress to stdout. */
+void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Never return NULL: out of memory ends the program. */
+void *xcalloc(unsigned long nr, unsigned long size);
+void *xrealloc(void *old, unsigned long size);
+char *xstrdup(const char *s);
+char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Puts pools together from labels. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "dm.h"
+#include "msg.h"
+#include "pool.h"
+#include "table.h"
+
+static struct pool *pool_of(struct pools *pools, const struct ek_label_info *info)
+{
+	struct pool *p;
+	unsigned int i;
+
+	for (i = 0; i < pools->nr; i++)
+		if (!memcmp(pools->pool[i].uuid, info->pool_uuid, EK_UUID_SIZE))
+			return &pools->pool[i];
+	pools->pool = xrealloc(pools->pool, (pools->nr + 1) * sizeof(*p));
+	p = &pools->pool[pools->nr++];
+	memset(p, 0, sizeof(*p));
+	memcpy(p->uuid, info->pool_uuid, EK_UUID_SIZE);
+	memcpy(p->name, info->name, EK_NAME_SIZE);
+	p->name[EK_NAME_SIZE - 1] = 0;
+	p->extent_sectors = info->extent_sectors;
+	p->nr_meta = info->nr_meta;
+	p->nr_members = info->nr_members;
+	return p;
+}
+
+static void conflict(struct pool *p, char *text)
+{
+	if (p->conflict)
+		free(text);
+	else
+		p->conflict = text;
+}
+
+/* The same label on two devices: the one on top (dm over it, multipath) is meant. */
+static bool prefer(const struct bdev *dev, const struct pool_area *old, struct pool *p)
+{
+	if (dev->rdev && old->rdev) {
+		if (bdev_is_holder_of(dev->rdev, old->rdev))
+			return true;
+		if (bdev_is_holder_of(old->rdev, dev->rdev))
+			return false;
+	}
+	conflict(p, xasprintf("%s and %s carry the same label", old->path, dev->path));
+	return false;
+}
+
+static void add_area(struct pool *p, const struct bdev *dev, const struct area *a)
+{
+	bool meta = a->info.role == EK_ROLE_META;
+	struct pool_area *slot;
+	char text[AREA_TEXT];
+
+	if (a->info.index >= (meta ? p->nr_meta : p->nr_members)) {
+		conflict(p, xasprintf("%s: label of %s, which the pool does not have", dev->path,
+				      area_text(text, a->info.role, a->info.index)));
+		return;
+	}
+	slot = meta ? &p->meta[a->info.index] : &p->member[a->info.index];
+	if (a->info.extent_sectors != p->extent_sectors || a->info.nr_members != p->nr_members ||
+	    a->info.nr_meta != p->nr_meta)
+		conflict(p, xasprintf("%s: label does not agree with the pool's others",
+				      dev->path));
+	if (slot->there) {
+		if (!prefer(dev, slot, p))
+			return;
+		free(slot->path);
+	}
+	slot->there = true;
+	slot->path = xstrdup(dev->path);
+	slot->rdev = dev->rdev;
+	slot->area = *a;
+}
+
+int pools_add(struct pools *pools, const struct bdev *dev, int *head_err)
+{
+	struct area area[AREA_MAX];
+	int i, nr = area_find(dev, area, head_err);
+
+	for (i = 0; i < nr; i++)
+		if (area[i].info.nr_meta <= EK_MAX_META &&
+		    area[i].info.nr_members <= EK_MAX_MEMBERS)
+			add_area(pool_of(pools, &area[i].info), dev, &area[i]);
+	return nr;
+}
+
+struct scan {
+	struct pools *pools;
+	struct dm_dev *live;
+	unsigned int nr_live;
+};
+
+static void scan_device(void *ctx, dev_t rdev)
+{
+	struct scan *scan = ctx;
+	struct bdev dev;
+	unsigned int i;
+	char *path;
+	int err;
+
+	for (i = 0; i < scan->nr_live; i++)
+		if (makedev(scan->live[i].major, scan->live[i].minor) == rdev)
+			return;
+	path = bdev_path(rdev);
+	/* No medium, suspended, gone meanwhile: nothing that can be assembled from. */
+	if (!access(path, R_OK) && !bdev_open(&dev, path, 0)) {
+		pools_add(scan->pools, &dev, &err);
+		bdev_close(&dev);
+	}
+	free(path);
+}
+
+static bool table_has(const struct table *t, const struct pool_area *a)
+{
+	char number[32];
+	unsigned int i;
+
+	if (!a->there)
+		return false;
+	snprintf(number, sizeof(number), "%u:%u", major(a->rdev), minor(a->rdev));
+	for (i = 0; i < t->nr_meta; i++)
+		if (t->meta[i].start == a->area.info.area_start && !strcmp(t->meta[i].dev, number))
+			return true;
+	return false;
+}
+
+static void mark_active(struct pools *pools, const char *name)
+{
+	unsigned int i, m;
+	uint64_t sectors;
+	struct table t;
+	char *params, why[96];
+
+	if (dm_get_table(name, &params, &sectors))
+		return;
+	if (table_parse(params, &t, why, sizeof(why))) {
+		for (i = 0; i < pools->nr; i++)
+			for (m = 0; m < pools->pool[i].nr_meta; m++)
+				if (!pools->pool[i].active &&
+				    table_has(&t, &pools->pool[i].meta[m]))
+					pools->pool[i].active = xstrdup(name);
+		table_free(&t);
+	}
+	free(params);
+}
+
+int pools_scan(struct pools *pools)
+{
+	struct scan scan = { .pools = pools };
+	unsigned int i;
+	int err;
+
+	memset(pools, 0, sizeof(*pools));
+	err = dm_list_hybrid(&scan.live, &scan.nr_live);
+	if (err)
+		return err;
+	bdev_for_each(scan_device, &scan);
+	for (i = 0; i < scan.nr_live; i++)
+		mark_active(pools, scan.live[i].name);
+	dm_free_list(scan.live, scan.nr_live);
+	return 0;
+}
+
+void pools_free(struct pools *pools)
+{
+	struct pool *p;
+	unsigned int i;
+
+	for (p = pools->pool; p < pools->pool + pools->nr; p++) {
+		for (i = 0; i < EK_MAX_META; i++)
+			free(p->meta[i].path);
+		for (i = 0; i < EK_MAX_MEMBERS; i++)
+			free(p->member[i].path);
+		free(p->conflict);
+		free(p->active);
+	}
+	free(pools->pool);
+	memset(pools, 0, sizeof(*pools));
+}
+
+unsigned int pools_find(const struct pools *pools, const char *name, struct pool **pool)
+{
+	unsigned int i, nr = 0;
+	char uuid[UUID_TEXT];
+	struct pool *p;
+
+	for (i = 0; i < pools->nr; i++) {
+		p = &pools->pool[i];
+		if (strcmp(name, p->name) && strcmp(name, uuid_text(uuid, p->uuid)) &&
+		    (!p->active || strcmp(name, p->active)))
+			continue;
+		*pool = p;
+		nr++;
+	}
+	return nr;
+}
+
+static char *add_missing(char *list, uint32_t role, unsigned int index)
+{
+	char text[AREA_TEXT], *longer;
+
+	area_text(text, role, index);
+	longer = list ? xasprintf("%s, %s", list, text) : xstrdup(text);
+	free(list);
+	return longer;
+}
+
+char *pool_missing(const struct pool *pool)
+{
+	char *list = NULL;
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_meta; i++)
+		if (!pool->meta[i].there)
+			list = add_missing(list, EK_ROLE_META, i);
+	for (i = 0; i < pool->nr_members; i++)
+		if (!pool->member[i].there)
+			list = add_missing(list, EK_ROLE_MEMBER, i);
+	return list;
+}

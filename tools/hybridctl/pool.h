@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Pools put together from the labels on the machine's devices.
+ */
+#ifndef HYBRIDCTL_POOL_H
+#define HYBRIDCTL_POOL_H
+
+#include "area.h"
+
+struct pool_area {
+	bool there;
+	char *path;
+	dev_t rdev;		/* 0: an image file */
+	struct area area;
+};
+
+struct pool {
+	uint8_t uuid[EK_UUID_SIZE];
+	char name[EK_NAME_SIZE];
+	uint32_t extent_sectors;
+	unsigned int nr_meta, nr_members;
+	struct pool_area meta[EK_MAX_META];
+	struct pool_area member[EK_MAX_MEMBERS];
+	char *conflict;		/* labels that contradict each other; NULL: none */
+	char *active;		/* name of its dm device; NULL: inactive */
+};
+
+struct pools {
+	struct pool *pool;
+	unsigned int nr;
+};
+
+/* All pools whose labels are on the machine's block devices; which are active. */
+int pools_scan(struct pools *pools);
+/* Enter the areas found on @dev; number of them or as area_find(). */
+int pools_add(struct pools *pools, const struct bdev *dev, int *head_err);
+void pools_free(struct pools *pools);
+
+/* By name or uuid: the number of pools that match, @pool the last of them. */
+unsigned int pools_find(const struct pools *pools, const char *name, struct pool **pool);
+
+/* What is not there: "member 1, metadata area 0"; NULL when complete; free(). */
+char *pool_missing(const struct pool *pool);
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hybridctl stop: deactivate a volume. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "bdev.h"
+#include "commands.h"
+#include "dm.h"
+#include "msg.h"
+
+static int in_use(const char *name, const struct dm_dev *dev)
+{
+	char *user = bdev_users(makedev(dev->major, dev->minor));
+	int ret = fail("%s: in use%s%s", name, user ? ": " : "", user ? user : "");
+
+	free(user);
+	return ret;
+}
+
+static int stop(const char *name)
+{
+	struct dm_dev dev;
+	char *why = NULL;
+	int err;
+
+	if (need_volume(name))
+		return EXIT_FAILED;
+	if (dm_lookup(name, &dev) <= 0)
+		return fail("%s: gone", name);
+	if (dev.open_count)
+		return in_use(name, &dev);
+	err = dm_remove(name, &why);
+	if (err == -EBUSY)
+		err = in_use(name, &dev);
+	else if (err)
+		err = fail("%s: %s", name, why);
+	free(why);
+	return err;
+}
+
+int cmd_stop(int argc, char **argv)
+{
+	static const struct option options[] = { OPT_HELP, { NULL, 0, NULL, 0 } };
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1)
+		return opt == 'h' ? command_help() : bad_option(argv);
+	if (argc - optind != 1)
+		return usage_error("one name is needed");
+	return stop(argv[optind]);
+}

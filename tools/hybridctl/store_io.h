@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The metadata store on devices or image files, read-only.
+ */
+#ifndef HYBRIDCTL_STORE_IO_H
+#define HYBRIDCTL_STORE_IO_H
+
+#include <evenkeel/store.h>
+
+#include "pool.h"
+
+struct store_io {
+	struct bdev dev[EK_MAX_META];
+	uint64_t start[EK_MAX_META];	/* bytes */
+	u64 bytes[EK_MAX_META];
+	unsigned int areas;		/* bit per area that is open */
+};
+
+extern const struct ek_store_io store_io_ops;
+
+/* Open a pool's metadata areas that are there; 0 or -errno (message printed). */
+int store_io_open(struct store_io *io, const struct pool *pool);
+void store_io_close(struct store_io *io);
+
+#endif

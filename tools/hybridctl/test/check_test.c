@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Labels, the offline check and the layout, on image files. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "../layout.h"
+#include "../offline.h"
+#include "image.h"
+#include "ktap.h"
+
+static char dir[] = "/tmp/hybridctl-test-XXXXXX";
+
+#define MAP(l, m, p)	{ .le = (l), .member = (m), .pe = (p), .valid = 1 }
+#define FREE(m, p)	{ .free = true, .member = (m), .pe = (p) }
+
+/* Check both files (or only the first) and compare with what must come out. */
+static void expect(struct image_set *set, int files, const char *what, uint64_t errors,
+		   uint64_t warnings, uint64_t mapped, const char *text)
+{
+	char *paths[2] = { set->path[0], set->path[1] };
+	struct pools pools;
+	struct check c;
+	uint64_t i;
+	bool found = !text;
+
+	if (!ktap_ok(!offline_pools(&pools, paths, files) && pools.nr == 1, "%s: one pool", what))
+		return;
+	ktap_ok(!check_pool(&c, &pools.pool[0]), "%s: runs", what);
+	for (i = 0; i < c.errors.nr && i < FINDINGS_KEPT; i++) {
+		found = found || strstr(c.errors.text[i], text);
+		printf("# error: %s\n", c.errors.text[i]);
+	}
+	for (i = 0; i < c.warnings.nr && i < FINDINGS_KEPT; i++) {
+		found = found || strstr(c.warnings.text[i], text);
+		printf("# warning: %s\n", c.warnings.text[i]);
+	}
+	ktap_ok(c.errors.nr == errors && c.warnings.nr == warnings && c.mapped == mapped,
+		"%s: %llu errors, %llu warnings, %llu mapped", what, (unsigned long long)c.errors.nr,
+		(unsigned long long)c.warnings.nr, (unsigned long long)c.mapped);
+	ktap_ok(found, "%s: says '%s'", what, text ? text : "");
+	findings_free(&c.errors);
+	findings_free(&c.warnings);
+	pools_free(&pools);
+}
+
+static void test_clean(void)
+{
+	static const struct image_change first[] = { MAP(0, 0, 0), MAP(7, 1, 3) };
+	static const struct image_change moved[] = { MAP(7, 0, 1), FREE(1, 3), MAP(8, 1, 3) };
+	struct image_set set;
+
+	image_make(&set, dir);
+	expect(&set, 2, "empty", 0, 0, 0, NULL);
+	image_journal(&set, first, 2);
+	expect(&set, 2, "journal", 0, 0, 2, NULL);
+	image_journal(&set, moved, 3);
+	expect(&set, 2, "migration", 0, 0, 3, NULL);
+	expect(&set, 1, "one device", 0, 1, 3, "not given, so not checked: metadata area 1, member 1");
+	image_checkpoint(&set, first, 1, 1);
+	expect(&set, 2, "checkpoint", 0, 0, 1, NULL);
+	image_close(&set);
+}
+
+static void test_map(void)
+{
+	static const struct image_change twice[] = { MAP(0, 0, 0), MAP(1, 0, 0) };
+	static const struct image_change freed[] = { MAP(0, 0, 0), MAP(1, 0, 1), FREE(0, 1) };
+	struct image_set set;
+
+	image_make(&set, dir);
+	image_journal(&set, twice, 2);
+	expect(&set, 2, "doubly mapped", 1, 0, 2, "another has, too");
+	image_close(&set);
+	image_make(&set, dir);
+	image_journal(&set, freed, 3);
+	expect(&set, 2, "mapped and free", 1, 0, 2, "marked free");
+	image_close(&set);
+	image_make(&set, dir);
+	image_checkpoint(&set, freed, 2, 5);
+	expect(&set, 2, "leaked", 0, 1, 2, "3 extents marked used that nothing maps");
+	image_close(&set);
+}
+
+static void test_damage(void)
+{
+	static const struct image_change one[] = { MAP(0, 0, 0) };
+	struct image_set set;
+	u64 page;
+
+	image_make(&set, dir);
+	image_checkpoint(&set, one, 1, 1);
+	page = image_page_offset(&set);
+	image_spoil(&set, 0, page + 100, 1);
+	expect(&set, 2, "page damaged on one mirror", 1, 0, 1, "metadata area 0: page 0: damaged");
+	image_spoil(&set, 1, page + 200, 1);
+	expect(&set, 2, "page damaged on both", 3, 1, 0, "page 0 (extents 0 to 507): damaged");
+	image_close(&set);
+
+	image_make(&set, dir);
+	image_spoil(&set, 0, 100, 4);
+	expect(&set, 2, "label damaged", 1, 0, 0, "label of metadata area 0 is damaged");
+	image_spoil(&set, 1, IMAGE_SECTORS * 512ull - 4096 + 300, 4);
+	expect(&set, 2, "copy damaged", 2, 0, 0, "the label's copy of member 1 is damaged");
+	image_close(&set);
+
+	image_make(&set, dir);
+	image_spoil(&set, 0, EK_AREA_HEAD_BYTES, 131072);
+	image_spoil(&set, 1, EK_AREA_HEAD_BYTES, 131072);
+	expect(&set, 2, "superblocks lost", 1, 0, 0, "metadata: ");
+	image_close(&set);
+}
+
+static void test_none(void)
+{
+	struct image_set set;
+	struct pools pools;
+	char *path;
+
+	image_make(&set, dir);
+	if (ftruncate(set.fd[0], 0) || ftruncate(set.fd[0], 1 << 20))
+		ktap_ok(false, "truncate");
+	path = set.path[0];
+	ktap_ok(offline_pools(&pools, &path, 1), "no label: refused");
+	image_close(&set);
+}
+
+static char *lay(struct layout *l, uint64_t a, uint64_t b)
+{
+	l->nr_members = 2;
+	l->path[0] = "a";
+	l->path[1] = "b";
+	l->dev_sectors[0] = a;
+	l->dev_sectors[1] = b;
+	return layout_make(l);
+}
+
+static void test_layout(void)
+{
+	struct layout l = { 0 };
+	char *why;
+
+	why = lay(&l, 2ull << 21, 4ull << 21);
+	ktap_ok(!why && l.carve && l.nr_meta == 2 && l.extent_sectors == 256 && l.start[0] &&
+		!(l.start[0] % 2048) && l.start[1] == l.start[0] && l.logical < l.total &&
+		l.logical > l.total * 98 / 100, "layout: metadata carved, reserve kept");
+	memset(&l, 0, sizeof(l));
+	why = lay(&l, 40ull << 31, 1ull << 31);
+	ktap_ok(!why && l.extent_sectors == 1024, "layout: 40 TiB get extents of 512K");
+	memset(&l, 0, sizeof(l));
+	l.extent_sectors = 256;
+	why = lay(&l, 40ull << 31, 1ull << 31);
+	ktap_ok(why && strstr(why, "--extent 512K would fit"), "layout: says '%s'", why ? why : "");
+	free(why);
+	memset(&l, 0, sizeof(l));
+	why = lay(&l, 4096, 1ull << 21);
+	ktap_ok(why && strstr(why, "a: too small"), "layout: says '%s'", why ? why : "");
+	free(why);
+	memset(&l, 0, sizeof(l));
+	l.size = 1ull << 40;
+	why = lay(&l, 1ull << 21, 1ull << 21);
+	ktap_ok(why && strstr(why, "more than the members hold"), "layout: says '%s'", why ? why : "");
+	free(why);
+	memset(&l, 0, sizeof(l));
+	l.size = 131073;
+	why = lay(&l, 1ull << 21, 1ull << 21);
+	ktap_ok(!why && l.logical == 2, "layout: size rounded up");
+	memset(&l, 0, sizeof(l));
+	l.nr_meta = 1;
+	l.meta_path[0] = "m";
+	l.meta_sectors[0] = 2048;
+	why = lay(&l, 1ull << 21, 1ull << 21);
+	ktap_ok(why && strstr(why, "m: too small for the metadata"), "layout: says '%s'",
+		why ? why : "");
+	free(why);
+}
+
+int main(void)
+{
+	setbuf(stdout, NULL);
+	ktap_begin();
+	if (!mkdtemp(dir)) {
+		puts("Bail out! no directory");
+		return 1;
+	}
+	test_clean();
+	test_map();
+	test_damage();
+	test_none();
+	test_layout();
+	rmdir(dir);
+	return ktap_end();
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A pool of two members with mirrored metadata, in two image files. */
+#ifndef TEST_IMAGE_H
+#define TEST_IMAGE_H
+
+#include <linux/types.h>
+
+#define IMAGE_EXTENT	128u		/* sectors */
+#define IMAGE_META	16384u		/* sectors of each metadata area */
+#define IMAGE_SECTORS	65536u		/* of each file */
+
+struct image_set {
+	int fd[2];
+	char path[2][256];
+};
+
+struct image_change {
+	bool free;
+	u64 le;
+	unsigned int member;
+	u32 pe, valid;
+};
+
+void image_make(struct image_set *set, const char *dir);
+void image_journal(struct image_set *set, const struct image_change *c, unsigned int nr);
+void image_checkpoint(struct image_set *set, const struct image_change *c, unsigned int nr,
+		      u32 used);
+u64 image_page_offset(struct image_set *set);
+void image_spoil(struct image_set *set, unsigned int file, u64 offset, size_t len);
+void image_close(struct image_set *set);
+
+#endif

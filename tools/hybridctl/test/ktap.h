@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* KTAP lines for one test program: ktap_begin(), ktap_ok() per case, return ktap_end(). */
+#ifndef KTAP_H
+#define KTAP_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+static unsigned int ktap_nr, ktap_failed;
+
+static inline void ktap_begin(void)
+{
+	puts("KTAP version 1");
+}
+
+__attribute__((format(printf, 2, 3)))
+static inline bool ktap_ok(bool ok, const char *fmt, ...)
+{
+	char text[256];
+	__builtin_va_list ap;
+
+	__builtin_va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	__builtin_va_end(ap);
+	printf("%sok %u %s\n", ok ? "" : "not ", ++ktap_nr, text);
+	ktap_failed += !ok;
+	return ok;
+}
+
+static inline int ktap_end(void)
+{
+	printf("1..%u\n# %u failed\n", ktap_nr, ktap_failed);
+	return ktap_failed || !ktap_nr;
+}
+
+#endif

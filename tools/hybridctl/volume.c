@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One look at an active volume. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "commands.h"
+#include "dm.h"
+#include "msg.h"
+#include "table.h"
+#include "volume.h"
+
+static void read_uuid(struct volume *v, unsigned int i, uint64_t start)
+{
+	struct area area[AREA_MAX];
+	struct bdev dev;
+	int nr, err;
+
+	if (bdev_open(&dev, v->path[i], 0))
+		return;
+	nr = area_find(&dev, area, &err);
+	while (nr-- > 0)
+		if (area[nr].info.area_start == start && area[nr].info.role == EK_ROLE_MEMBER)
+			uuid_text(v->uuid[i], area[nr].info.area_uuid);
+	bdev_close(&dev);
+}
+
+static void read_uuids(struct volume *v)
+{
+	struct table t;
+	uint64_t sectors;
+	char *params, why[96];
+	unsigned int i;
+
+	if (dm_get_table(v->name, &params, &sectors))
+		return;
+	if (table_parse(params, &t, why, sizeof(why))) {
+		for (i = 0; i < v->st.nr_devs && i < t.nr_devs; i++)
+			if (v->path[i])
+				read_uuid(v, i, t.dev[i].start);
+		table_free(&t);
+	}
+	free(params);
+}
+
+int volume_look(struct volume *v, const char *name, bool uuids)
+{
+	char *params, why[128];
+	unsigned int i;
+	int err;
+
+	memset(v, 0, sizeof(*v));
+	v->name = name;
+	if (need_volume(name))
+		return EXIT_FAILED;
+	err = dm_get_status(name, &params, &v->sectors);
+	if (err)
+		return fail("%s: status: %s", name, strerror(-err));
+	if (!status_parse(params, &v->st, why, sizeof(why))) {
+		fail("%s: status line of the kernel not understood: %s: %s", name, why, params);
+		free(params);
+		return EXIT_FAILED;
+	}
+	free(params);
+	for (i = 0; i < v->st.nr_devs; i++)
+		if (v->st.dev[i].present)
+			v->path[i] = bdev_path(makedev(v->st.dev[i].major, v->st.dev[i].minor));
+	if (uuids)
+		read_uuids(v);
+	return EXIT_OK;
+}
+
+void volume_free(struct volume *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < STATUS_MAX_DEVS; i++)
+		free(v->path[i]);
+	status_free(&v->st);
+	memset(v, 0, sizeof(*v));
+}

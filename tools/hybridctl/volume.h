@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One look at an active volume: its status, and what the kernel's status line does
+ * not tell: paths and uuids of its members.
+ */
+#ifndef HYBRIDCTL_VOLUME_H
+#define HYBRIDCTL_VOLUME_H
+
+#include <stdio.h>
+
+#include "area.h"
+#include "status.h"
+
+struct volume {
+	const char *name;
+	uint64_t sectors;
+	struct status st;
+	char *path[STATUS_MAX_DEVS];	/* NULL: lost */
+	char uuid[STATUS_MAX_DEVS][UUID_TEXT];	/* "" if the label can't be read */
+};
+
+/* Prints what is wrong; 0 or EXIT_FAILED. */
+int volume_look(struct volume *v, const char *name, bool uuids);
+void volume_free(struct volume *v);
+
+/* The view that status and monitor print; @width: columns of the bars. */
+void volume_print(FILE *out, const struct volume *v, unsigned int width);
+void volume_print_json(FILE *out, const struct volume *v);
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A volume's state for people and as JSON. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bdev.h"
+#include "units.h"
+#include "volume.h"
+
+#define BAR_MAX	64
+
+static json_t *device_json(const struct volume *v, unsigned int i)
+{
+	const struct status_dev *d = &v->st.dev[i];
+
+	return json_pack("{s:i, s:o, s:o, s:s, s:{s:I, s:I}, s:f, s:f, s:f, s:f, s:f, s:f, s:I}",
+			 "index", (int)i,
+			 "path", v->path[i] ? json_string(v->path[i]) : json_null(),
+			 "uuid", v->uuid[i][0] ? json_string(v->uuid[i]) : json_null(),
+			 "state", status_dev_state_name(d->state),
+			 "extents", "total", (json_int_t)d->total, "used", (json_int_t)d->used,
+			 "share", (double)d->share_ppm / 1e6, "target", (double)d->target_ppm / 1e6,
+			 "read_us", (double)d->read_ns / 1e3, "write_us", (double)d->write_ns / 1e3,
+			 "read_p99_us", (double)d->read_p99_ns / 1e3,
+			 "write_p99_us", (double)d->write_p99_ns / 1e3,
+			 "inflight", (json_int_t)d->inflight);
+}
+
+static json_t *direction_json(const struct status *st)
+{
+	return st->from < 0 ? json_null() : json_sprintf("%d>%d", st->from, st->to);
+}
+
+void volume_print_json(FILE *out, const struct volume *v)
+{
+	json_t *devices = json_array(), *reasons = json_object(), *allocations = json_array(), *all;
+	const struct status *st = &v->st;
+	unsigned int i;
+
+	for (i = 0; i < st->nr_devs; i++) {
+		json_array_append_new(devices, device_json(v, i));
+		json_array_append_new(allocations, json_integer(st->dev[i].allocations));
+	}
+	for (i = 0; i < st->nr_reasons; i++)
+		json_object_set_new(reasons, st->reason[i].name, json_integer(st->reason[i].count));
+	all = json_pack("{s:s, s:s, s:b, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
+			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I}",
+			"name", v->name, "mode", status_mode_name(st->mode),
+			"needs_check", st->needs_check, "policy", st->policy,
+			"extent_bytes", (json_int_t)(st->extent_sectors * SECTOR_SIZE),
+			"extents", "total", (json_int_t)st->logical, "used", (json_int_t)st->mapped,
+			"devices", devices, "tokens", (json_int_t)st->tokens,
+			"direction", direction_json(st),
+			"migrations", "started", (json_int_t)st->started,
+			"completed", (json_int_t)st->completed, "failed", (json_int_t)st->failed,
+			"bytes", (json_int_t)st->bytes, "queued", (json_int_t)st->queued,
+			"not_migrated", reasons, "allocations", allocations,
+			"flushes", (json_int_t)st->flushes, "commits", (json_int_t)st->commits,
+			"errors", (json_int_t)st->errors);
+	json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+	fputc('\n', out);
+	json_decref(all);
+}
+
+static void print_head(FILE *out, const struct volume *v)
+{
+	const struct status *st = &v->st;
+	char size[UNIT_TEXT], extent[UNIT_TEXT];
+	unsigned int i;
+
+	fprintf(out, "%s: %s, %s%s, extents of %s, %llu of %llu mapped\n", v->name,
+		human_bytes(size, v->sectors * SECTOR_SIZE), status_mode_name(st->mode),
+		st->needs_check ? ", NEEDS CHECK" : "",
+		human_bytes(extent, st->extent_sectors * SECTOR_SIZE),
+		(unsigned long long)st->mapped, (unsigned long long)st->logical);
+	fprintf(out, "policy %s%s%s; metadata", st->policy, *st->policy_args ? " " : "",
+		st->policy_args);
+	for (i = 0; i < st->nr_meta; i++)
+		fprintf(out, " %s", st->meta[i] == 'A' ? "active" :
+			st->meta[i] == 'S' ? "STALE" : "FAILED");
+	fprintf(out, ", journal %llu/%llu\n", (unsigned long long)st->journal_used,
+		(unsigned long long)st->journal_total);
+}
+
+static void print_dev(FILE *out, const struct volume *v, unsigned int i, unsigned int width)
+{
+	const struct status_dev *d = &v->st.dev[i];
+	uint64_t extent = v->st.extent_sectors * SECTOR_SIZE;
+	char cells[BAR_MAX + 1], free_text[UNIT_TEXT], total[UNIT_TEXT];
+	char r[UNIT_TEXT], w[UNIT_TEXT], r99[UNIT_TEXT], w99[UNIT_TEXT];
+
+	bar(cells, width < BAR_MAX ? width : BAR_MAX, d->share_ppm, d->target_ppm);
+	fprintf(out, "%2u %-20s %-8s %5.1f%% %5.1f%% [%s] %7s %7s %7s %7s %5llu %7s/%s\n",
+		i, v->path[i] ? v->path[i] : "(lost)", status_dev_state_name(d->state),
+		(double)d->share_ppm / 1e4, (double)d->target_ppm / 1e4, cells,
+		human_ns(r, d->read_ns), human_ns(w, d->write_ns),
+		human_ns(r99, d->read_p99_ns), human_ns(w99, d->write_p99_ns),
+		(unsigned long long)d->inflight,
+		human_bytes(free_text, (d->total - d->used) * extent),
+		human_bytes(total, d->total * extent));
+}
+
+static void print_moves(FILE *out, const struct status *st)
+{
+	char bytes[UNIT_TEXT];
+	unsigned int i;
+
+	fprintf(out, "migration ");
+	if (st->from < 0)
+		fputs("idle", out);
+	else
+		fprintf(out, "%d>%d", st->from, st->to);
+	fprintf(out, ", tokens %llu, queued %llu, started %llu, completed %llu, failed %llu, moved %s\n",
+		(unsigned long long)st->tokens, (unsigned long long)st->queued,
+		(unsigned long long)st->started, (unsigned long long)st->completed,
+		(unsigned long long)st->failed, human_bytes(bytes, st->bytes));
+	fputs("not migrated:", out);
+	for (i = 0; i < st->nr_reasons; i++)
+		fprintf(out, " %s %llu", st->reason[i].name,
+			(unsigned long long)st->reason[i].count);
+	fprintf(out, "%s\nallocations:", st->nr_reasons ? "" : " -");
+	for (i = 0; i < st->nr_devs; i++)
+		fprintf(out, " %llu", (unsigned long long)st->dev[i].allocations);
+	fprintf(out, "; flushes %llu, commits %llu, checkpoints %llu, errors %llu\n",
+		(unsigned long long)st->flushes, (unsigned long long)st->commits,
+		(unsigned long long)st->checkpoints, (unsigned long long)st->errors);
+}
+
+void volume_print(FILE *out, const struct volume *v, unsigned int width)
+{
+	unsigned int i;
+
+	print_head(out, v);
+	fprintf(out, "\n # %-20s %-8s %6s %6s [%-*s] %7s %7s %7s %7s %5s %7s/%s\n", "DEVICE",
+		"STATE", "SHARE", "TARGET", (int)(width < BAR_MAX ? width : BAR_MAX),
+		"#share |target", "READ", "WRITE", "R-P99", "W-P99", "BUSY", "FREE", "TOTAL");
+	for (i = 0; i < v->st.nr_devs; i++)
+		print_dev(out, v, i, width);
+	fputc('\n', out);
+	print_moves(out, &v->st);
+}

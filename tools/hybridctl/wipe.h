@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Zeroes where a new pool's labels and superblocks go, in a way that can be taken
+ * back while the kernel has not accepted the pool.
+ */
+#ifndef HYBRIDCTL_WIPE_H
+#define HYBRIDCTL_WIPE_H
+
+#include "bdev.h"
+
+struct wipe;
+
+/* What is overwritten is kept in memory; what is zero already is not written. */
+struct wipe *wipe_new(void);
+/* Zero @len bytes (multiples of 4 KiB); 0 or -errno. */
+int wipe_range(struct wipe *w, const char *path, uint64_t offset, uint64_t len);
+/* Put everything back, also over what was written there since; 0 or the first error. */
+int wipe_undo(struct wipe *w);
+void wipe_free(struct wipe *w);
+
+#endif
