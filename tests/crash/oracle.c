@@ -28,7 +28,7 @@
 #include "oracle.h"
 
 /* Moves extents about until it is killed. */
-static int cmd_shuffle(const struct workload *w, const char *name)
+static _Noreturn void cmd_shuffle(const struct workload *w, const char *name)
 {
 	uint64_t rng = mix(w->seed);
 	char text[64];
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 	argv += optind;
 	argc -= optind;
 	if (argc == 2 && !strcmp(argv[0], "shuffle") && w.extents && w.members)
-		return cmd_shuffle(&w, argv[1]);
+		cmd_shuffle(&w, argv[1]);
 	if (!argc || !w.log || (w.dm_name && (!w.members || !w.extents)))
 		usage();
 	s.log = w.log;
