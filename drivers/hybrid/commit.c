@@ -16,6 +16,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "hybrid.h"
+#include "hybrid_trace.h"
 
 static int take_entry(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
 {
@@ -77,6 +78,7 @@ static int commit_records(struct hy_pool *pool, struct list_head *frees)
 		hy_pool_needs_check(pool, "a journal write failed");
 		return r;
 	}
+	pool->nr_committed = pool->nr_taken;
 	pool->nr_taken = 0;
 	store_frees(pool, frees);
 	atomic64_inc(&pool->commits);
@@ -150,13 +152,16 @@ static void note_policy(struct hy_pool *pool)
  */
 static int commit(struct hy_pool *pool, bool checkpoint)
 {
+	u64 began = ktime_get_ns();
 	int r;
 
 	note_needs_check(pool);
+	pool->nr_committed = 0;
 	WRITE_ONCE(pool->committing, true);
 	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */
 	r = commit_once(pool, checkpoint);
 	smp_store_release(&pool->committing, false);
+	trace_hybrid_commit(pool, checkpoint, pool->nr_committed, ktime_get_ns() - began, r);
 	return r;
 }
 

@@ -129,6 +129,9 @@ struct hy_member {
 	u32 share;
 };
 
+/* Stages of a migration that are traced. */
+enum { HY_TRACE_START, HY_TRACE_SWITCH, HY_TRACE_GIVE_UP };
+
 enum hy_mode { HY_RW, HY_RO, HY_FAIL };
 
 /* Why an extent that might have migrated did not. */
@@ -324,6 +327,7 @@ struct hy_pool {
 	u64 *taken;		/* extents in the commit under way */
 	size_t nr_taken;
 	size_t max_taken;
+	size_t nr_committed;	/* by the last commit, for its trace */
 	struct list_head dirty_pages;	/* the committer's */
 	struct list_head writing_pages;	/* in the checkpoint under way */
 	struct ek_page *images;

@@ -448,6 +448,6 @@ int main(void)
 	run("every request comes back from a drain", test_drain);
 	run("wu-2011 Figure 2: flash against sp2504c", test_figure2);
 	run("wu-reddy Table III: x25m against mba3073", test_table3);
-	printf("1..%d\n", tests);
+	printf("1..%d\n%d passed, %d failed, 0 skipped\n", tests, tests - failures, failures);
 	return failures != 0;
 }

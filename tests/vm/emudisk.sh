@@ -53,7 +53,7 @@ put() { # NAME BYTE AT_KIB KIB [dd options]: direct write
 		conv=notrunc status=none "$@"
 }
 
-flush() { python3 -c "import os, sys; os.fsync(os.open(sys.argv[1], os.O_RDWR))" "$(dev "$1")"; }
+flush() { sync "$(dev "$1")"; }
 
 holds() { # NAME BYTE AT_KIB KIB
 	pattern "$2" "$4" >"$work/want"
@@ -98,6 +98,7 @@ bad_arguments() {
 		x mem 1G read_lat=1y
 		x mem 1G dilate=0
 		x mem 1G rpm=7200
+		x mem 1G stall=1
 		x hdd7200 1G rpm=1
 		x hdd7200 1G elevator=up
 		.x mem 1G
@@ -218,8 +219,9 @@ cut_random() {
 		fi
 		if holds v 3 128 64 >/dev/null; then got+=3; else holds v 0 128 64 || return 1; fi
 		case $got in *3) kept=1 ;; *) lost=1 ;; esac
+		[ $kept$lost != 11 ] || return 0
 	done
-	is $kept$lost 11
+	is $kept$lost 11 # in 8 seeds
 }
 
 cut_repeats() { # the same seed makes the same state
