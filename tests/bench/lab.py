@@ -32,6 +32,8 @@ def modprobe(name, *args):
 def stage(*names):
     """Copy programs or files to RAM; the new paths. A program runs once so that its libraries are in memory."""
     os.makedirs(RAM, exist_ok=True)
+    if RAM not in os.environ["PATH"].split(":"):
+        os.environ["PATH"] = RAM + ":" + os.environ["PATH"]
     out = []
     for name in names:
         path = name if "/" in name else shutil.which(name)

@@ -145,11 +145,13 @@ static void test_parse(void)
 		u64 value;
 	} cases[] = {
 		{ EMU_TIME, "10us", 0, 10000 }, { EMU_TIME, "2.5ms", 0, 2500000 },
-		{ EMU_TIME, "7", 0, 7 }, { EMU_TIME, "1.5", -EINVAL, 0 }, { EMU_TIME, "", -EINVAL, 0 },
+		{ EMU_TIME, "7", 0, 7 }, { EMU_TIME, "1.5", -EINVAL, 0 },
+		{ EMU_TIME, "", -EINVAL, 0 },
 		{ EMU_TIME, "-1us", -EINVAL, 0 }, { EMU_TIME, "1 us", -EINVAL, 0 },
 		{ EMU_SIZE, "20T", 0, 20ULL << 40 }, { EMU_SIZE, "4k", -EINVAL, 0 },
 		{ EMU_SIZE, "1.5K", 0, 1536 }, { EMU_RATE, "250M", 0, 250000000 },
-		{ EMU_SIZE, "99999999999999999999", -EINVAL, 0 }, { EMU_SIZE, "9999999P", -EINVAL, 0 },
+		{ EMU_SIZE, "99999999999999999999", -EINVAL, 0 },
+		{ EMU_SIZE, "9999999P", -EINVAL, 0 },
 		{ EMU_COUNT, "8", 0, 8 }, { EMU_COUNT, "8K", -EINVAL, 0 },
 		{ EMU_ELEVATOR, "sptf", 0, EMU_SPTF }, { EMU_ELEVATOR, "x", -EINVAL, 0 },
 	};
