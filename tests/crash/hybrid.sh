@@ -42,7 +42,7 @@ campaign() {
 	awk -v end="$formed" '$1 <= end { print $1; if ($2) print $2 }' /dev/emudisk-log | sort -n -u |
 		sweep "$title: the first resume, cut everywhere" "$table"
 	all_points $((points / 2)) >/tmp/points
-	sweep "$title: cut" "$table" </tmp/points
+	sweep "$title: cut" "$table" --then "hybridctl check $(printf '/dev/emudisk/%s ' $all)" </tmp/points
 	nested "$title" $(awk -v n="$(wc -l </tmp/points)" 'NR == int(n / 3) || NR == int(n * 2 / 3)' /tmp/points)
 	rec clear
 	for d in $all; do remove_disk "$d"; done
