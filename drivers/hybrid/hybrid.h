@@ -246,6 +246,7 @@ struct hy_pool {
 	/* registry; hy_pools_lock */
 	struct list_head list;
 	unsigned int refs;
+	struct mapped_device *md;	/* the one whose tables may use it */
 	unsigned int nr_keys;
 	struct {
 		dev_t dev;

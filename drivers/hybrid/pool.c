@@ -247,7 +247,10 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 	mutex_lock(&hy_pools_lock);
 	pool = find_pool(t);
 	if (pool) {
-		if (hy_pool_matches(pool, t, error)) {
+		if (pool->md != dm_table_get_md(t->ti->table)) {
+			*error = "the pool is in use by another device";
+			r = -EBUSY;
+		} else if (hy_pool_matches(pool, t, error)) {
 			pool->refs++;
 			r = 0;
 		}
@@ -264,6 +267,7 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 		goto out;
 	}
 	remember_keys(pool, t);
+	pool->md = dm_table_get_md(t->ti->table);
 	pool->refs = 1;
 	list_add(&pool->list, &hy_pools);
 out:
