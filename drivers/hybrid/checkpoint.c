@@ -8,10 +8,8 @@
  * is told of every place that the image points to.  A change that comes after the
  * image was taken stays marked and goes into the next commit.
  *
- * A free whose cause came after its page's image is not in the batch that was
- * taken before: cut before the next commit, the extent stays allocated to nobody
- * (a leak, which checking tools report); the reverse, an extent free and in use,
- * can't happen.
+ * What changes an entry and frees its old place (a discard, a migration's switch)
+ * waits while images are taken, so that both are in the checkpoint or neither.
  */
 #include "hybrid.h"
 
@@ -126,8 +124,16 @@ static int write_all(struct hy_pool *pool, struct list_head *frees, u32 flags)
 	unsigned int i;
 	int r = 0;
 
+	/*
+	 * Until all images are taken no entry may change together with a free: its
+	 * image and the list of frees would disagree.
+	 */
+	down_write(&pool->free_sem);
+	hy_free_take(pool, frees);
+	ek_map_take_changed(&pool->map, note_dirty, pool);
 	while (!r && !list_empty(&pool->dirty_pages))
 		r = write_batch(pool);
+	up_write(&pool->free_sem);
 	list_for_each_entry(f, frees, list)
 		ek_space_store(&pool->member[f->member].space, f->pe, f->count, false);
 	for (i = 0; !r && i < pool->nr_members; i++)
@@ -154,7 +160,7 @@ static void forget_replayed(struct hy_pool *pool)
 /**
  * hy_checkpoint - write all that changed, empty the journal
  * @pool: the pool
- * @frees: taken before; not consumed
+ * @frees: what is freed by then is added; not consumed
  * @flags: EK_SUPER_* for the superblock
  *
  * Context: the committer; sleeps.
@@ -170,7 +176,6 @@ int hy_checkpoint(struct hy_pool *pool, struct list_head *frees, u32 flags)
 	r = hy_pool_load_replayed(pool);
 	if (r)
 		return r;
-	ek_map_take_changed(&pool->map, note_dirty, pool);
 	text = kmalloc(EK_POLICY_TEXT_SIZE, GFP_NOIO);
 	if (text && !hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE))
 		ek_store_set_policy(pool->store, text);

@@ -123,7 +123,8 @@ static void batch_finish(struct work_struct *work)
 		discard_freed(pool, f);
 		if (ek_space_free(&pool->member[f->member].space, f->pe, f->count))
 			hy_pool_needs_check(pool, "an extent was freed twice");
-		atomic64_sub(f->count, &pool->nr_quarantined);
+		/* Ordered: who finds none on its way back finds them free. */
+		atomic64_sub_return(f->count, &pool->nr_quarantined);
 		kmem_cache_free(free_cache, f);
 	}
 	kfree(batch);
@@ -171,6 +172,19 @@ void hy_free_committed(struct hy_pool *pool, struct list_head *frees)
 	hy_drain_bios(pool, &batch->drain);
 }
 
+static bool has_room(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		if (m->bdev && m->state == EK_MEMBER_ACTIVE && ek_space_nr_free(&m->space))
+			return true;
+	}
+	return false;
+}
+
 /**
  * hy_free_wait_for_space - hold a bio until freed extents are free
  * @pool: the pool
@@ -189,7 +203,12 @@ bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio)
 	if (wait)
 		bio_list_add(&pool->nospace, bio);
 	spin_unlock_irqrestore(&pool->free_lock, flags);
-	if (wait)
+	if (wait) {
 		hy_commit_kick(pool);
-	return wait;
+		return true;
+	}
+	if (!has_room(pool))
+		return false;
+	hy_defer_bio(pool, bio);	/* something came back since the caller looked */
+	return true;
 }

@@ -86,7 +86,11 @@ static int members_init(struct hy_pool *pool, struct hy_table *t)
 
 static void pool_free(struct hy_pool *pool)
 {
+	struct hy_free *f, *tmp;
+
 	hy_pool_deactivate(pool);
+	list_for_each_entry_safe(f, tmp, &pool->frees, list)
+		hy_free_drop(f);
 	if (pool->srcu_ready) {
 		srcu_barrier(&pool->srcu);
 		cleanup_srcu_struct(&pool->srcu);
@@ -113,6 +117,7 @@ static void pool_init_plain(struct hy_pool *pool)
 
 	INIT_LIST_HEAD(&pool->list);
 	mutex_init(&pool->load_lock);
+	init_rwsem(&pool->free_sem);
 	spin_lock_init(&pool->free_lock);
 	INIT_LIST_HEAD(&pool->frees);
 	bio_list_init(&pool->nospace);
@@ -266,8 +271,8 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 		pool_free(pool);
 		goto out;
 	}
-	remember_keys(pool, t);
 	pool->md = dm_table_get_md(t->ti->table);
+	remember_keys(pool, t);
 	pool->refs = 1;
 	list_add(&pool->list, &hy_pools);
 out:
