@@ -75,7 +75,7 @@ int emu_word(char **args, char **key, char **value, char *error)
 	char *word;
 
 	do {
-		word = strsep(args, " \n");
+		word = strsep(args, " ");
 		if (!word)
 			return 0;
 	} while (!*word);
@@ -409,6 +409,8 @@ static int emu_dev_build(struct emu_dev *dev, struct emu_settings *s, char *args
 	err = emu_parse_settings(dev, s, args);
 	if (err)
 		return err;
+	if (s->stall)	/* the partition scan would wait for ever */
+		return emu_fail(dev->error, -EINVAL, "stall can be set on a live device only");
 	dev->model = kvzalloc(sizeof(*dev->model), GFP_KERNEL);
 	if (!dev->model)
 		return -ENOMEM;

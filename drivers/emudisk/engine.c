@@ -77,8 +77,10 @@ static void emu_complete_locked(struct emu_dev *dev, struct emu_cmd *cmd, u64 no
 	if (cmd->status) {
 		dev->stats.errors++;
 	} else {
-		u64 seq = cmd->entry || cmd->req.op == EMU_FLUSH ? atomic64_inc_return(&emu_seq) : 0;
+		u64 seq = 0;
 
+		if (cmd->entry || cmd->req.op == EMU_FLUSH)
+			seq = atomic64_inc_return(&emu_seq);
 		if (cmd->req.op == EMU_FLUSH)
 			dev->flushed_seq = max(dev->flushed_seq, cmd->flush_submit);
 		if (cmd->entry)
@@ -316,7 +318,8 @@ static int emu_entries_alloc(struct emu_dev *dev, struct emu_cmd *cmd, u8 op)
  * write_mutex keeps the order in which writes are applied that in which they are listed, and a
  * power cut or the recorder's start out of the middle.
  */
-static int emu_start_tracked(struct emu_dev *dev, struct emu_cmd *cmd, u8 op, struct list_head *done)
+static int emu_start_tracked(struct emu_dev *dev, struct emu_cmd *cmd, u8 op,
+			     struct list_head *done)
 {
 	int err;
 

@@ -4,7 +4,7 @@
 
 #include "emudisk.h"
 
-DEFINE_MUTEX(emu_mutex);
+DEFINE_MUTEX(emu_mutex);	/* see emudisk.h */
 LIST_HEAD(emu_devs);
 unsigned int emu_nr_devs;
 atomic64_t emu_seq = ATOMIC64_INIT(0);

@@ -2,8 +2,7 @@
 /* What the timing models share: parameters, the list of finished requests, the interface. */
 #include "model.h"
 
-#define SSD (1 << EMU_KIND_SSD)
-#define HDD (1 << EMU_KIND_HDD)
+enum { SSD = 1 << EMU_KIND_SSD, HDD = 1 << EMU_KIND_HDD };
 #define SECOND 1000000000ULL
 #define GB 1000000000ULL
 

@@ -21,7 +21,8 @@ const struct emu_preset emu_presets[] = {
 	{ "sata-ssd", "TLC SATA drive, 6 Gbit/s", EMU_KIND_SSD, {
 		[EMU_P_CMD] = 10 * US, [EMU_P_LINK_BW] = 550 * MB, [EMU_P_CHANNELS] = 16,
 		[EMU_P_CHUNK] = 16 * KIB, [EMU_P_READ_LAT] = 90 * US, [EMU_P_WRITE_LAT] = 40 * US,
-		[EMU_P_READ_BW] = 4000 * MB, [EMU_P_WRITE_BW] = 1500 * MB, [EMU_P_WCACHE] = 512 * MIB,
+		[EMU_P_READ_BW] = 4000 * MB, [EMU_P_WRITE_BW] = 1500 * MB,
+		[EMU_P_WCACHE] = 512 * MIB,
 		[EMU_P_FLUSH] = 1 * MS, [EMU_P_DISCARD] = 200 * US, [EMU_P_JITTER] = 10 } },
 	{ "qlc", "QLC NVMe drive past its SLC cache", EMU_KIND_SSD, {
 		[EMU_P_CMD] = 2 * US, [EMU_P_LINK_BW] = 3400 * MB, [EMU_P_CHANNELS] = 32,
@@ -67,7 +68,8 @@ const struct emu_preset emu_presets[] = {
 		[EMU_P_SEEK_FULL] = 16 * MS, [EMU_P_SETTLE] = 500 * US,
 		[EMU_P_OUTER_BW] = 250 * MB, [EMU_P_INNER_BW] = 120 * MB,
 		[EMU_P_BUFFER] = 4 * MIB, [EMU_P_WCACHE] = 64 * MIB, [EMU_P_QD] = 32,
-		[EMU_P_ELEVATOR] = EMU_SPTF, [EMU_P_STARVE] = 1000 * MS, [EMU_P_FLUSH] = 200 * US } },
+		[EMU_P_ELEVATOR] = EMU_SPTF, [EMU_P_STARVE] = 1000 * MS,
+		[EMU_P_FLUSH] = 200 * US } },
 };
 
 const unsigned int emu_nr_presets = ARRAY_SIZE(emu_presets);

@@ -5,6 +5,7 @@
  */
 #include <linux/math64.h>
 #include "hybrid.h"
+#include "hybrid_trace.h"
 
 #define HY_TICK_MS	100
 
@@ -89,8 +90,10 @@ int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
 		if (ek_entry_mapped(before) && ek_entry_member(before) == member)
 			goal = ek_entry_pe(before) + 1;
 		*pe = ek_space_alloc(&pool->member[member].space, goal);
-		if (*pe != EK_SPACE_NONE)
+		if (*pe != EK_SPACE_NONE) {
+			trace_hybrid_place(pool, le, member, *pe);
 			return member;
+		}
 	}
 	return -1;
 }
@@ -147,6 +150,18 @@ static void fill_snapshot(struct hy_pool *pool)
 	snap_space(pool);
 }
 
+static void trace_period(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	if (!trace_hybrid_period_enabled())
+		return;
+	for (i = 0; i < pool->nr_members; i++)
+		trace_hybrid_period(pool, i, pool->snap.dev[i].requests, pool->snap.dev[i].mean_ns,
+				    pool->snap.dev[i].share, pool->decision.target[i],
+				    pool->decision.receive[i], pool->decision.give[i]);
+}
+
 static void decide(struct hy_pool *pool, u64 now)
 {
 	spin_lock_irq(&pool->policy_lock);
@@ -155,6 +170,7 @@ static void decide(struct hy_pool *pool, u64 now)
 	pool->tokens = pool->decision;	/* what was left does not roll over */
 	pool->period_start = now;
 	spin_unlock_irq(&pool->policy_lock);
+	trace_period(pool);
 }
 
 static void end_period(struct hy_pool *pool, u64 now)

@@ -14,7 +14,9 @@
  * pages in place of records and the same order.
  */
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include "hybrid.h"
+#include "hybrid_trace.h"
 
 static int take_entry(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
 {
@@ -76,10 +78,12 @@ static int commit_records(struct hy_pool *pool, struct list_head *frees)
 		hy_pool_needs_check(pool, "a journal write failed");
 		return r;
 	}
+	pool->nr_committed = pool->nr_taken;
 	pool->nr_taken = 0;
 	store_frees(pool, frees);
 	atomic64_inc(&pool->commits);
-	return hy_free_committed(pool, frees);
+	hy_free_committed(pool, frees);
+	return 0;
 }
 
 static int commit_pages(struct hy_pool *pool, struct list_head *frees)
@@ -93,7 +97,8 @@ static int commit_pages(struct hy_pool *pool, struct list_head *frees)
 	pool->nr_taken = 0;
 	atomic64_inc(&pool->commits);
 	atomic64_inc(&pool->checkpoints);
-	return hy_free_committed(pool, frees);
+	hy_free_committed(pool, frees);
+	return 0;
 }
 
 static int commit_once(struct hy_pool *pool, bool checkpoint)
@@ -120,18 +125,43 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 	return r;
 }
 
+/* So that the next activation does not take the pool for sound. */
+static void note_needs_check(struct hy_pool *pool)
+{
+	if (!READ_ONCE(pool->needs_check) || pool->needs_check_noted)
+		return;
+	pool->needs_check_noted = true;
+	if (ek_store_update_super(pool->store, EK_SUPER_NEEDS_CHECK, 0))
+		DMERR("the superblock can't be told that a check is needed");
+}
+
+/* Parameters set by message are the pool's: they are there after the next start. */
+static void note_policy(struct hy_pool *pool)
+{
+	char *text = kmalloc(EK_POLICY_TEXT_SIZE, GFP_NOIO);
+
+	if (!text || hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE) ||
+	    ek_store_set_policy(pool->store, text) || ek_store_sync_super(pool->store))
+		DMERR("the superblock can't be told of the policy");
+	kfree(text);
+}
+
 /*
  * While changes are taken and not yet durable, nothing marks them: FUA writes
  * look at pool->committing after they looked for marks.
  */
 static int commit(struct hy_pool *pool, bool checkpoint)
 {
+	u64 began = ktime_get_ns();
 	int r;
 
+	note_needs_check(pool);
+	pool->nr_committed = 0;
 	WRITE_ONCE(pool->committing, true);
 	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */
 	r = commit_once(pool, checkpoint);
 	smp_store_release(&pool->committing, false);
+	trace_hybrid_commit(pool, checkpoint, pool->nr_committed, ktime_get_ns() - began, r);
 	return r;
 }
 
@@ -146,6 +176,21 @@ bool hy_commit_needed(struct hy_pool *pool, u64 le)
 		return true;
 	smp_rmb();	/* pairs with commit() */
 	return READ_ONCE(pool->committing);
+}
+
+/* Nothing will be freed: do not wait for it. */
+static void fail_waiting(struct hy_pool *pool)
+{
+	struct bio_list bios;
+	struct bio *bio;
+
+	bio_list_init(&bios);
+	spin_lock_irq(&pool->free_lock);
+	bio_list_merge(&bios, &pool->nospace);
+	bio_list_init(&pool->nospace);
+	spin_unlock_irq(&pool->free_lock);
+	while ((bio = bio_list_pop(&bios)))
+		bio_io_error(bio);
 }
 
 static void end_bios(struct bio_list *bios, int error)
@@ -169,7 +214,7 @@ static void commit_work(struct work_struct *work)
 	struct hy_pool *pool = container_of(work, struct hy_pool, commit_work);
 	unsigned int noio = memalloc_noio_save();
 	struct bio_list bios;
-	bool checkpoint;
+	bool checkpoint, policy;
 	u64 requested;
 	int r;
 
@@ -180,10 +225,16 @@ static void commit_work(struct work_struct *work)
 	requested = pool->requested;
 	checkpoint = pool->want_checkpoint;
 	pool->want_checkpoint = false;
+	policy = pool->want_policy;
+	pool->want_policy = false;
 	spin_unlock_irq(&pool->commit_lock);
 
 	r = commit(pool, checkpoint);
+	if (policy && !r && hy_pool_writable(pool))
+		note_policy(pool);
 	end_bios(&bios, r);
+	if (r)
+		fail_waiting(pool);
 	/* Now rather than when somebody waits for it. */
 	if (!r && journal_is_filling(pool))
 		commit(pool, true);
@@ -232,6 +283,15 @@ void hy_commit_soon(struct hy_pool *pool)
 	if (READ_ONCE(pool->running))
 		queue_delayed_work(pool->commit_wq, &pool->commit_timer,
 				   msecs_to_jiffies(READ_ONCE(pool->set.commit_ms)));
+}
+
+/* Keep the policy's text in the superblock.  Context: sleeps. */
+int hy_commit_policy(struct hy_pool *pool)
+{
+	spin_lock_irq(&pool->commit_lock);
+	pool->want_policy = true;
+	spin_unlock_irq(&pool->commit_lock);
+	return hy_pool_writable(pool) ? hy_commit_wait(pool, false) : 0;
 }
 
 /**

@@ -149,26 +149,26 @@ static void batch_drained(struct hy_drain *drain)
  * @pool: the pool
  * @frees: taken by hy_free_take(); emptied
  *
+ * Without memory they wait for the next commit, which is harmless.
  * Context: the committer.
- * Return: 0; -ENOMEM: they wait for the next commit, which is harmless.
  */
-int hy_free_committed(struct hy_pool *pool, struct list_head *frees)
+void hy_free_committed(struct hy_pool *pool, struct list_head *frees)
 {
 	struct free_batch *batch;
 
 	if (list_empty(frees))
-		return 0;
+		return;
 	batch = kmalloc(sizeof(*batch), GFP_NOIO);
 	if (!batch) {
 		hy_free_untake(pool, frees);
-		return -ENOMEM;
+		hy_commit_soon(pool);
+		return;
 	}
 	batch->pool = pool;
 	batch->drain.fn = batch_drained;
 	INIT_LIST_HEAD(&batch->frees);
 	list_splice_init(frees, &batch->frees);
 	hy_drain_bios(pool, &batch->drain);
-	return 0;
 }
 
 /**

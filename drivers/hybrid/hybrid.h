@@ -129,6 +129,9 @@ struct hy_member {
 	u32 share;
 };
 
+/* Stages of a migration that are traced. */
+enum { HY_TRACE_START, HY_TRACE_SWITCH, HY_TRACE_GIVE_UP };
+
 enum hy_mode { HY_RW, HY_RO, HY_FAIL };
 
 /* Why an extent that might have migrated did not. */
@@ -314,6 +317,8 @@ struct hy_pool {
 	spinlock_t commit_lock;
 	struct bio_list flush_bios;
 	bool want_checkpoint;
+	bool want_policy;
+	bool needs_check_noted;
 	bool committing;	/* see hy_commit_needed() */
 	u64 requested;		/* numbered requests, for hy_commit_wait() */
 	u64 completed;
@@ -322,6 +327,7 @@ struct hy_pool {
 	u64 *taken;		/* extents in the commit under way */
 	size_t nr_taken;
 	size_t max_taken;
+	size_t nr_committed;	/* by the last commit, for its trace */
 	struct list_head dirty_pages;	/* the committer's */
 	struct list_head writing_pages;	/* in the checkpoint under way */
 	struct ek_page *images;
@@ -468,7 +474,7 @@ void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place);
 bool hy_free_pending(struct hy_pool *pool);
 void hy_free_take(struct hy_pool *pool, struct list_head *batch);
 void hy_free_untake(struct hy_pool *pool, struct list_head *batch);
-int hy_free_committed(struct hy_pool *pool, struct list_head *batch);
+void hy_free_committed(struct hy_pool *pool, struct list_head *batch);
 bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);
 int hy_free_init(void);
 void hy_free_exit(void);
@@ -483,6 +489,7 @@ void hy_commit_init(struct hy_pool *pool);
 void hy_commit_bio(struct hy_pool *pool, struct bio *bio);
 void hy_commit_kick(struct hy_pool *pool);
 void hy_commit_soon(struct hy_pool *pool);
+int hy_commit_policy(struct hy_pool *pool);
 int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
 bool hy_commit_needed(struct hy_pool *pool, u64 le);
 

@@ -18,6 +18,7 @@
  */
 #include <linux/slab.h>
 #include "hybrid.h"
+#include "hybrid_trace.h"
 
 #define HY_COPY_ROUNDS	4	/* of copying again before writes have to wait */
 
@@ -177,6 +178,7 @@ static void give_up(struct hy_mig *mig, enum hy_reason why)
 {
 	struct hy_pool *pool = mig->pool;
 
+	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_GIVE_UP, mig->bytes);
 	ek_space_free(&pool->member[mig->to].space, mig->dst_pe, 1);
 	atomic64_inc(&pool->mig_failed);
 	hy_not_migrated(pool, why);
@@ -202,6 +204,7 @@ static void switched(struct hy_mig *mig)
 {
 	struct hy_pool *pool = mig->pool;
 
+	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_SWITCH, mig->bytes);
 	hy_free_queue(pool, mig->free, mig->src);
 	mig->free = NULL;
 	atomic64_inc(&pool->mig_completed);
@@ -392,6 +395,7 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 		return refuse(why, HY_NOT_BUSY, -EBUSY);
 	}
 	atomic64_inc(&pool->mig_started);
+	trace_hybrid_migrate(pool, le, from, to, HY_TRACE_START, 0);
 	hy_drain_bios(pool, &mig->drain);
 	return 0;
 }

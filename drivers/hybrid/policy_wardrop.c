@@ -52,17 +52,17 @@ struct param {
 static const struct param params[NR_PARAMS] = {
 	[ALPHA] = {
 		.key = "alpha", .places = 6, .max = 1000000000,
-		.preset = { 500000, 10000000 },
+		.preset = { 1000000, 10000000 },
 		.reason = "alpha: per ms, 0 to 1000, at most 6 decimals",
 	},
 	[BETA] = {
 		.key = "beta", .places = 6, .max = 1000000000000ULL,
-		.preset = { 2000000000, 100000000 },
+		.preset = { 5000000000ULL, 100000000 },
 		.reason = "beta: extents per whole share, 0 to 1000000, at most 6 decimals",
 	},
 	[FLOOR] = {
 		.key = "floor", .places = 4, .max = HY_PPM,
-		.preset = { 10000, 10000 },
+		.preset = { 1000, 10000 },
 		.reason = "floor: percent, 0 to an equal share, at most 4 decimals",
 	},
 	[DEADBAND] = {
@@ -354,7 +354,7 @@ static void make_tokens(const struct wardrop *w, const struct balance *b,
 
 		room[i] = dev->usable ? dev->free : 0;
 		used[i] = dev->extents > dev->free ? dev->extents - dev->free : 0;
-		if (change > 0 && room[i])
+		if (change > 0)
 			rise[i] = change;
 		else if (change < 0)
 			fall[i] = -change;

@@ -204,7 +204,9 @@ static int message_set(struct hy_pool *pool, char **argv)
 {
 	const char *reason = NULL;
 
-	return hy_pool_set(pool, argv[1], argv[2], &reason) ? refuse(reason) : 0;
+	if (hy_pool_set(pool, argv[1], argv[2], &reason))
+		return refuse(reason);
+	return hy_commit_policy(pool);
 }
 
 /* policy <name> [<key> <value>]...; settings that are not named stay as they are. */
@@ -233,7 +235,7 @@ static int message_policy(struct hy_pool *pool, unsigned int argc, char **argv)
 	hy_policy_period(policy, &pool->snap, &pool->decision);
 	spin_unlock_irq(&pool->policy_lock);
 	hy_policy_destroy(old);
-	return 0;
+	return hy_commit_policy(pool);
 }
 
 static int message_move(struct hy_pool *pool, char **argv)

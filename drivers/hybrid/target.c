@@ -257,6 +257,8 @@ static void hybrid_postsuspend(struct dm_target *ti)
 
 	if (!pool->loaded)
 		return;
+	/* A message that came in before may have begun one more migration. */
+	wait_event(pool->mig_wait, !atomic_read(&pool->nr_migrating));
 	flush_workqueue(pool->wq);
 	cancel_delayed_work_sync(&pool->commit_timer);
 	WRITE_ONCE(pool->closing, true);

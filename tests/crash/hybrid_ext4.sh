@@ -14,10 +14,6 @@ disk b 25M mem cache=volatile
 extents=512
 table=$(table $((extents * 128)) 128 m "a b" 0 "stripe 8 commit_ms 50 cooldown_ms 0 migrate_kbps 0 movers 4")
 mkdir -p /tmp/mnt
-mover() {
-	while :; do message p move $((RANDOM % extents)) $((RANDOM % 2)); done >/dev/null 2>&1
-}
-
 judge() {
 	local r
 	pool p "$table" && mount /dev/mapper/p /tmp/mnt || return
@@ -32,7 +28,7 @@ check "mkfs" mkfs.ext4 -q -b 4096 -J size=4 -E lazy_itable_init=0,lazy_journal_i
 check "mount" mount -o discard /dev/mapper/p /tmp/mnt
 sync
 rec start
-mover &
+oracle shuffle p --extents $extents --members 2 --seed "$seed" &
 mover=$!
 check "files, under migration" python3 tests/crash/files.py run /tmp/mnt /tmp/files.log "$seed" 60 $record
 kill $mover

@@ -23,8 +23,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "oracle.h"
+
+/* Moves extents about until it is killed. */
+static int cmd_shuffle(const struct workload *w, const char *name)
+{
+	uint64_t rng = mix(w->seed);
+	char text[64];
+
+	for (;;) {
+		snprintf(text, sizeof(text), "move %llu %u",
+			 (unsigned long long)(next(&rng) % w->extents),
+			 (unsigned int)(next(&rng) % w->members));
+		if (dm_message(name, text))
+			usleep(1000);
+	}
+}
 
 static void usage(void)
 {
@@ -34,6 +50,7 @@ static void usage(void)
 	      "       oracle check DEVICE --log FILE --point SEQ [--write]\n"
 	      "       oracle sweep NAME --table LINE --record FILE --log FILE --seed N [--point SEQ]\n"
 	      "\t[--plain] < POINTS\n"
+	      "       oracle shuffle NAME --extents N --members N [--seed N]\n"
 	      "       oracle points --log FILE --seed N --count N\n", stderr);
 	exit(2);
 }
@@ -85,6 +102,8 @@ int main(int argc, char **argv)
 	}
 	argv += optind;
 	argc -= optind;
+	if (argc == 2 && !strcmp(argv[0], "shuffle") && w.extents && w.members)
+		return cmd_shuffle(&w, argv[1]);
 	if (!argc || !w.log || (w.dm_name && (!w.members || !w.extents)))
 		usage();
 	s.log = w.log;

@@ -282,7 +282,6 @@ static void init(struct sim *s, const struct sim_config *c)
 	memset(s->map, NOWHERE, sizeof(s->map));
 	for (le = 0; le < SIM_EXTENTS; le++)
 		allocate(s, le);
-	/* The order of allocation is not that of access. */
 	for (i = 0; i < MAX_REQUESTS; i++)
 		s->request[i] = (struct request){ .id = i, .copy = i >= MAX_PROCESSES };
 	for (i = 0; i < c->processes; i++)

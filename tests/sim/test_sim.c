@@ -30,54 +30,61 @@ static struct sim_result run(const struct sim_config *c)
 	return r;
 }
 
-/* From half each, three quarters belong on the device of three times the speed. */
+/*
+ * Three quarters of the throughput are A's.  At depth 64 both are kept busy there, and
+ * equal response times are at 48 requests on A and 16 on B: 1.5 ms each.
+ */
 static void to_the_faster_by_migration(void)
 {
-	struct sim_config c = config_of("A+B", 32);
+	struct sim_config c = config_of("A+B", 64);
 	struct sim_result r = run(&c);
 
-	CHECK(r.share[0] > 65 && r.share[0] < 95);
+	CHECK(r.share[0] > 65 && r.share[0] < 85);
 	CHECK(r.share_sd < 8);
 	CHECK(r.moves > 1000);
 }
 
 static void to_the_faster_by_allocation(void)
 {
-	struct sim_config c = config_of("A+B", 32);
+	struct sim_config c = config_of("A+B", 64);
 	struct sim_result r;
 
 	c.new_writes = true;
 	r = run(&c);
-	CHECK(r.share[0] > 65 && r.share[0] < 95);
+	CHECK(r.share[0] > 70 && r.share[0] < 80);
+	CHECK(r.share_sd < 3);
 	CHECK(r.moves < 100);
 }
 
 /* The members' order must not matter. */
 static void other_way_round(void)
 {
-	struct sim_config c = config_of("A+B", 32);
+	struct sim_config c = config_of("A+B", 64);
 	struct sim_dev a = c.dev[0];
 	struct sim_result r;
 
 	c.dev[0] = c.dev[1];
 	c.dev[1] = a;
 	r = run(&c);
-	CHECK(r.share[1] > 65 && r.share[1] < 95);
+	CHECK(r.share[1] > 65 && r.share[1] < 85);
 }
 
+/* A disk keeps the floor of what is new, and what it has leaves it, slowly. */
 static void off_the_disk(void)
 {
-	struct sim_config c = config_of("SSD+HDD", 16);
-	struct sim_config half = c;
-	const char *equal[] = { "shares", "50,50", NULL };
+	struct sim_config c = config_of("SSD+HDD", 16), equal = c;
+	const char *shares[] = { "shares", "50,50", NULL };
 	struct sim_result r = run(&c), s;
 
-	half.policy = "static";
-	half.params = equal;
-	s = run(&half);
-	CHECK(r.share[1] < 20);
-	CHECK(r.share[1] >= 0.5);	/* the floor is 1% */
-	CHECK(r.iops > 2 * s.iops);
+	CHECK(r.share[0] > 52);
+	c.new_writes = equal.new_writes = true;
+	equal.policy = "static";
+	equal.params = shares;
+	r = run(&c);
+	s = run(&equal);
+	CHECK(r.share[1] < 2);
+	CHECK(r.share[1] > 0);
+	CHECK(r.iops > 10 * s.iops);
 }
 
 static void equals_stay_equal(void)

@@ -169,12 +169,13 @@ wipe() {
 status() {
 	dmsetup status "$1" | awk -v key="$2" '
 	function pair(word, a, b,   p) { split(word, p, "/"); f[a] = p[1]; f[b] = p[2] }
+	function word() { return $(n++) }
 	{
 		f["mode"] = $4; f["needs_check"] = $5; f["journal"] = $8
 		pair($7, "mapped", "logical")
 		n = 9
-		for (i = $n++; i > 0; i--) f["meta"] = f["meta"] $n++
-		f["devs"] = $n++
+		for (i = word(); i > 0; i--) f["meta"] = f["meta"] word()
+		f["devs"] = word()
 		for (i = 0; i < f["devs"]; i++) {
 			d = "dev." i "."
 			f[d "dev"] = $n; f[d "state"] = $(n + 1); pair($(n + 2), d "used", d "total")
@@ -183,11 +184,10 @@ status() {
 			n += 11
 		}
 		split("tokens direction started completed failed bytes queued", k)
-		for (i = 1; i <= 7; i++) f[k[i]] = $n++
-		for (i = $n++; i > 0; i--) { f["reason." $n] = $(n + 1); n += 2 }
+		for (i = 1; i <= 7; i++) f[k[i]] = word()
+		for (i = word(); i > 0; i--) { d = word(); f["reason." d] = word() }
 		split("flushes commits checkpoints errors policy", k)
-		for (i = 1; i <= 5; i++) f[k[i]] = $n++
-		for (i = $n++; i > 1; i -= 2) { f["arg." $n] = $(n + 1); n += 2 }
+		for (i = 1; i <= 5; i++) f[k[i]] = word()
 		print key in f ? f[key] : "no " key
 	}'
 }

@@ -91,7 +91,7 @@ static int cmd_del(int argc, char **argv)
 	size_t count = argc, i;
 	int err = 0;
 
-	if (all == (argc > 0))
+	if (all == !!argc)
 		return usage();
 	if (all)
 		argv = device_names(&count);

@@ -41,8 +41,10 @@ static int print_status(bool json)
 		if (!value)
 			continue;
 		*value++ = 0;
-		json_object_set_new(object, line, !strcmp(line, "state") ? json_string(value) :
-									   json_integer(atoll(value)));
+		if (strcmp(line, "state"))
+			json_object_set_new(object, line, json_integer(atoll(value)));
+		else
+			json_object_set_new(object, line, json_string(value));
 	}
 	if (json) {
 		json_dumpf(object, stdout, JSON_INDENT(2));
@@ -98,9 +100,12 @@ static int print_log(bool json)
 		return complain(LOG ": %s", strerror(errno));
 	while (errno = 0, getline(&line, &size, log) > 0) {
 		line[strcspn(line, "\n")] = 0;
-		if (!json)
+		if (!json) {
 			puts(line);
-		else if ((event = event_object(line)))
+			continue;
+		}
+		event = event_object(line);
+		if (event)
 			json_array_append_new(events, event);
 	}
 	if (ferror(log))

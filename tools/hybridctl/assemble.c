@@ -32,7 +32,8 @@ static int judge_super(const struct pool *p, const struct ek_super *sb)
 	if (le32_to_cpu(sb->nr_members) != p->nr_members ||
 	    le32_to_cpu(sb->extent_sectors) != p->extent_sectors ||
 	    memcmp(sb->pool_uuid, p->uuid, EK_UUID_SIZE))
-		return fail("%s: superblock and labels do not agree (see hybridctl check)", p->name);
+		return fail("%s: superblock and labels do not agree (see hybridctl check)",
+			    p->name);
 	for (i = 0; i < p->nr_members; i++)
 		if (!member_matches(p, sb, i))
 			return fail("%s: %s is not the pool's member %u", p->name,

@@ -53,7 +53,8 @@ static void check_member(struct check *c, const struct ek_super *sb, unsigned in
 		return;
 	have = ek_member_extents(a->area.info.area_sectors, c->pool->extent_sectors);
 	if (have < need)
-		findings_add(&c->errors, "%s: member %u holds %llu extents, the superblock says %llu",
+		findings_add(&c->errors,
+			     "%s: member %u holds %llu extents, the superblock says %llu",
 			     a->path, i, (unsigned long long)have, (unsigned long long)need);
 	if (memcmp(a->area.info.area_uuid, sb->member[i].uuid, EK_UUID_SIZE))
 		findings_add(&c->errors, "%s: not the member %u that the superblock names",

@@ -178,7 +178,7 @@ static int check_signature(const struct create *c, const char *path)
 		return fail("%s: can't be probed for signatures: %s", path, strerror(-ret));
 	if (!ret)
 		return EXIT_OK;
-	fail("%s: has a %s (use --force)", path, what);
+	fail("%s: has %s %s (use --force)", path, strchr("aeioux", *what) ? "an" : "a", what);
 	free(what);
 	return EXIT_FAILED;
 }

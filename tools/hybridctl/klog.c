@@ -64,7 +64,8 @@ static void drop_errno(char *text)
 {
 	char *tail = strrchr(text, '(');
 
-	if (tail && tail > text && tail[-1] == ' ' && tail[1] == '-' && text[strlen(text) - 1] == ')')
+	if (tail && tail > text && tail[-1] == ' ' && tail[1] == '-' &&
+	    text[strlen(text) - 1] == ')')
 		tail[-1] = 0;
 }
 

@@ -38,8 +38,10 @@ const struct command commands[] = {
 	  "  --count N        end after so many\n"
 	  "  --plain          one block of lines per look, no cursor control\n" },
 	{ "set", cmd_set, "NAME KEY=VALUE...", "change parameters while it runs", "" },
-	{ "policy", cmd_policy, "NAME POLICY [KEY=VALUE]...", "change the policy while it runs", "" },
-	{ "check", cmd_check, "DEV... [--json]", "check the metadata of an inactive volume (reads only)",
+	{ "policy", cmd_policy, "NAME POLICY [KEY=VALUE]...",
+	  "change the policy while it runs", "" },
+	{ "check", cmd_check, "DEV... [--json]",
+	  "check the metadata of an inactive volume (reads only)",
 	  "  --json           as JSON\n" },
 	{ "dump", cmd_dump, "DEV... [--map]", "print labels and superblock of an inactive volume",
 	  "  --map            also every mapped extent\n" },

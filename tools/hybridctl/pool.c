@@ -86,7 +86,8 @@ int pools_add(struct pools *pools, const struct bdev *dev, int *head_err)
 	int i, nr = area_find(dev, area, head_err);
 
 	for (i = 0; i < nr; i++)
-		if (area[i].info.nr_meta <= EK_MAX_META && area[i].info.nr_members <= EK_MAX_MEMBERS)
+		if (area[i].info.nr_meta <= EK_MAX_META &&
+		    area[i].info.nr_members <= EK_MAX_MEMBERS)
 			add_area(pool_of(pools, &area[i].info), dev, &area[i]);
 	return nr;
 }

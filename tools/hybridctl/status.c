@@ -101,7 +101,8 @@ static void parse_direction(struct words *w, struct status *st)
 	char *arrow = strchr(word, '>');
 	uint64_t from = 0, to = 0;
 
-	st->from = st->to = -1;
+	st->from = -1;
+	st->to = -1;
 	if (w->bad || !strcmp(word, "-"))
 		return;
 	if (arrow)

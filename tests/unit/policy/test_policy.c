@@ -310,12 +310,15 @@ static void idle_member(void)
 	struct hy_policy *p = make("wardrop", 3);
 	struct hy_decision d = period(p, &s);
 
-	/* above the floors .59 and .39 of .97: .59 * .97/.98 + .01 = .593980 */
-	CHECK_EQ(d.target[0], 593980);
-	CHECK_EQ(d.target[1], 396020);
-	CHECK_EQ(d.target[2], 10000);
-	CHECK_EQ(d.receive[2], 20);
-	CHECK_EQ(d.give[0] + d.give[1], 20);
+	/*
+	 * A floor of .1%: above the floors .599 and .399 of .997, scaled by .997/.998:
+	 * .599 * .997/.998 + .001 = .599400, .399600.  .001 * 5000 = 5 extents.
+	 */
+	CHECK_EQ(d.target[0], 599400);
+	CHECK_EQ(d.target[1], 399600);
+	CHECK_EQ(d.target[2], 1000);
+	CHECK_EQ(d.receive[2], 5);
+	CHECK_EQ(d.give[0] + d.give[1], 5);
 	hy_policy_destroy(p);
 }
 
@@ -472,7 +475,7 @@ static void random_snapshots(void)
 		d = period(p, &s);
 		for (i = 0; i < nr; i++)
 			requests += s.dev[i].usable ? s.dev[i].requests : 0;
-		check_bounds(&s, &d, n % 3 || !requests ? 0 : 10000);
+		check_bounds(&s, &d, n % 3 || !requests ? 0 : 1000);
 		if (check_failed)
 			printf("  # nr %u, %s\n", nr, text);
 		hy_policy_destroy(p);
@@ -539,6 +542,23 @@ static void extremes(void)
 	hy_policy_destroy(p);
 }
 
+/*
+ * Half each, R1 - R0 = 2^36 ns, so Rbar - R0 = 2^35; alpha is 2^29 in its unit of
+ * 10^-6: the product is 2^64, which must count as much and not as nothing.
+ */
+static void gain_does_not_wrap(void)
+{
+	struct hy_snapshot s = snap_of(2, (double[]){ 50, 50 }, (double[]){ 1000, 1000 });
+	struct hy_policy *p = bare(2, "536.870912", "1000");
+	struct hy_decision d;
+
+	s.dev[1].mean_ns += 1ULL << 36;
+	d = period(p, &s);
+	CHECK_EQ(d.target[0], HY_PPM);
+	CHECK_EQ(d.receive[0], 500);
+	hy_policy_destroy(p);
+}
+
 static void presets(void)
 {
 	struct hy_policy *p = make("wardrop", 2);
@@ -546,8 +566,8 @@ static void presets(void)
 	emits(p, "");
 	CHECK_EQ(hy_policy_nr_args(p), 0);
 	set(p, "preset", "paper");
-	emits(p, "alpha 10 beta 100 deadband 0 step 100 estimator ewma rounding truncate");
-	CHECK_EQ(hy_policy_nr_args(p), 12);
+	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate");
+	CHECK_EQ(hy_policy_nr_args(p), 14);
 	set(p, "preset", "default");
 	emits(p, "");
 	hy_policy_destroy(p);
@@ -571,7 +591,7 @@ static void values(void)
 	set_fails(p, "alpha", "5.", -EINVAL);
 	set_fails(p, "alpha", "1.2.3", -EINVAL);
 	set_fails(p, "alpha", "1x", -EINVAL);
-	set(p, "alpha", "0.5");
+	set(p, "alpha", "1");
 	set(p, "floor", "25");
 	set_fails(p, "floor", "25.0001", -EINVAL);
 	set(p, "floor", "0.05");
@@ -847,7 +867,8 @@ int main(void)
 		TEST(many_members), TEST(one_member), TEST(paper_clips), TEST(step_bounds),
 		TEST(deadband), TEST(idle_member), TEST(nothing_happened),
 		TEST(unusable_member), TEST(full_members), TEST(random_snapshots),
-		TEST(random_against_float), TEST(extremes), TEST(presets), TEST(values),
+		TEST(random_against_float), TEST(extremes), TEST(gain_does_not_wrap),
+		TEST(presets), TEST(values),
 		TEST(round_trips), TEST(short_buffers), TEST(place_proportions),
 		TEST(place_tokens), TEST(place_fallback), TEST(static_shares),
 		TEST(stripe_and_fill), TEST(credits_stay_bounded),

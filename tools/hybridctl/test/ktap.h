@@ -29,7 +29,8 @@ static inline bool ktap_ok(bool ok, const char *fmt, ...)
 
 static inline int ktap_end(void)
 {
-	printf("1..%u\n# %u failed\n", ktap_nr, ktap_failed);
+	printf("1..%u\n%u passed, %u failed, 0 skipped\n", ktap_nr, ktap_nr - ktap_failed,
+	       ktap_failed);
 	return ktap_failed || !ktap_nr;
 }
 

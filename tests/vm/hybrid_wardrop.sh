@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: wardrop moves load from the slow member to the fast one
+# kernels: 6.1 6.12
+# virtual-time: yes
+# timeout: 170
+. tests/vm/lib.sh
+
+# 16 requests at a time each; 500 us against 1500 us: equal answers need three quarters on the fast one
+disk m 16M
+disk fast 128M mem read_lat=500us write_lat=500us channels=16
+disk slow 128M mem read_lat=1500us write_lat=1500us channels=16
+modprobe dm-hybrid || die "no dm-hybrid"
+dev=/dev/mapper/p
+check "a pool" pool p "$(table 131072 256 m "fast slow" 0 "stripe 4 cooldown_ms 0 migrate_kbps 0")"
+check "256 extents, half on each" blkio write $dev 0 65536 "$seed"
+is "placed" "$(status p dev.0.used) $(status p dev.1.used)" "128 128"
+
+cp "$(command -v fio)" /tmp/fio
+load() {
+	/tmp/fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --size=32m --iodepth=32 --ioengine=libaio \
+		--thread --clocksource=clock_gettime --time_based --runtime="$1" --randseed="$seed" --output=/tmp/fio.out
+}
+check "reads for a while" load 3
+share=$(status p dev.0.share)
+note "the fast member's share by placement: $share ppm; $(grep -o 'IOPS=[^,]*' /tmp/fio.out)"
+[ "$share" -gt 450000 ] && [ "$share" -lt 550000 ]
+is "half of the requests go to each" $? 0
+slow=$(grep -o 'IOPS=[^,]*' /tmp/fio.out)
+
+check "wardrop" message p policy wardrop
+message p set period_ms 500
+check "reads while it moves extents" load 30
+share=$(status p dev.0.share)
+note "the fast member's share: $share ppm, target $(status p dev.0.target); $slow before, now $(grep -o 'IOPS=[^,]*' /tmp/fio.out)"
+note "$(dmsetup status p)"
+[ "$share" -gt 620000 ]
+is "the fast member has more than 62 percent of the requests" $? 0
+[ "$(status p dev.0.used)" -gt "$(status p dev.1.used)" ]
+is "and more of the extents" $? 0
+is "no migration failed" "$(status p failed)" 0
+check "the data" blkio verify $dev 0 65536 "$seed"
+check "in the grammar" eval 'dmsetup status p | python3 tests/vm/hybrid_status.py'
+done_testing

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# bash completion for hybridctl
+
+_hybridctl_volumes() {
+	dmsetup ls --target hybrid 2>/dev/null | awk '$1 != "No" { print $1 }'
+}
+
+_hybridctl_devices() {
+	local name _
+
+	while read -r name _; do
+		echo "/dev/${name//\!//}"
+	done < <(command ls -1 /sys/class/block 2>/dev/null)
+}
+
+_hybridctl() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words=
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" = 1 ]; then
+		words="create assemble stop list status monitor set policy check dump --help --version"
+		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+		return
+	fi
+	case $command:$prev in
+	create:--policy) words="wardrop static stripe fill" ;;
+	create:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
+	create:--metadata) words=$(_hybridctl_devices) ;;
+	create:--size|create:--set|monitor:--interval|monitor:--count) return ;;
+	create:*)
+		case $cur in
+		-*) words="--policy --set --extent --size --metadata --discard --force --volatile-ok --help" ;;
+		*) [ "$COMP_CWORD" = 2 ] || words=$(_hybridctl_devices) ;;
+		esac ;;
+	assemble:*) words="--all --help $(hybridctl list --json 2>/dev/null | jq -r '.[].name' 2>/dev/null)" ;;
+	list:*) words="--json --help" ;;
+	stop:*) words="--help $(_hybridctl_volumes)" ;;
+	status:*) words="--json --help $(_hybridctl_volumes)" ;;
+	monitor:*) words="--interval --count --plain --help $(_hybridctl_volumes)" ;;
+	policy:*)
+		words=$(_hybridctl_volumes)
+		[ "$COMP_CWORD" = 2 ] || words="wardrop static stripe fill" ;;
+	set:*)
+		words=$(_hybridctl_volumes)
+		if [ "$COMP_CWORD" != 2 ]; then
+			words="period_ms= candidates= cooldown_ms= migrate_kbps= movers= low_free= commit_ms="
+			compopt -o nospace
+		fi ;;
+	check:*) words="--json --help $(_hybridctl_devices)" ;;
+	dump:*) words="--map --help $(_hybridctl_devices)" ;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+
+complete -o default -F _hybridctl hybridctl
