@@ -26,13 +26,9 @@ def slabs():
     return {r[0]: int(r[2]) * int(r[3]) for r in rows}
 
 
-def bench(out, _quick):
-    mkmeta = lab.stage(MKMETA)
-    lab.stage("dmsetup")
-    lab.modprobe("dm-hybrid")
-    gib = 2048
+def measure(mkmeta, gib, out):
     devs = [lab.emudisk(n, "mem", f"{gib // 2 + 16}G") for n in ("m0", "m1")]
-    meta = lab.emudisk("meta", "mem", "512M")
+    meta = lab.emudisk("meta", "mem", "1G")
     table = lab.hybrid_table((meta, 0), [(d, 0) for d in devs], length=gib << 21)
     lab.dm("pool", table)
     lab.dm_del("pool")
@@ -52,9 +48,18 @@ def bench(out, _quick):
     s = lab.hybrid_status("pool")
     if s["mapped"] != extents:
         raise SystemExit(f"{s['mapped']} of {extents} extents are mapped")
-    out.add(bench="ram", extents=extents, activated_bytes=activated, loaded_bytes=loaded,
-            per_extent=loaded / extents, slabs=grown)
+    out.add(bench="ram", extents=extents, activated_bytes=activated, loaded_bytes=loaded, slabs=grown)
     lab.dm_del("pool")
+    for n in ("m0", "m1", "meta"):
+        lab.emudisk_del(n)
+
+
+def bench(out, _quick):
+    mkmeta = lab.stage(MKMETA)
+    lab.stage("dmsetup")
+    lab.modprobe("dm-hybrid")
+    for gib in (512, 2048):     # the difference is what an extent costs, the rest is what a pool costs
+        measure(mkmeta, gib, out)
 
 
 lab.main({"ram": bench})
