@@ -29,7 +29,9 @@ def slabs():
 def measure(mkmeta, gib, out):
     devs = [lab.emudisk(n, "mem", f"{gib // 2 + 16}G") for n in ("m0", "m1")]
     meta = lab.emudisk("meta", "mem", "1G")
-    table = lab.hybrid_table((meta, 0), [(d, 0) for d in devs], length=gib << 21)
+    table = lab.hybrid_table((meta, 0), [(d, 0) for d in devs], length=gib << 21,
+                             # the list of hot extents is bounded, whatever is mapped: keep it out
+                             policy="wardrop 2 candidates 256")
     lab.dm("pool", table)
     lab.dm_del("pool")
     lab.say("#", lab.run(mkmeta, "fill", meta).strip())
