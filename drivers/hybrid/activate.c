@@ -348,7 +348,9 @@ static int load(struct hy_pool *pool, struct hy_table *t)
 		r = load_spaces(pool);
 	if (r)
 		return r;
-	ek_map_init(&pool->map, pool->nr_extents, page_absent, pool);
+	r = ek_map_init(&pool->map, pool->nr_extents, page_absent, pool);
+	if (r)
+		return r;
 	pool->map_ready = true;
 	r = load_journal(pool);
 	if (r)

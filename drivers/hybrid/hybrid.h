@@ -24,8 +24,8 @@
 #include <linux/device-mapper.h>
 #include <linux/dm-io.h>
 #include <linux/dm-kcopyd.h>
-#include <linux/percpu-refcount.h>
 #include <linux/workqueue.h>
+#include <compat/srcu.h>
 #include <evenkeel/extent_map.h>
 #include <evenkeel/label.h>
 #include <evenkeel/rtmon.h>
@@ -150,28 +150,19 @@ enum hy_reason {
 };
 
 /**
- * struct hy_epoch - bios that began within one span of time
- * @ref: held by each
- */
-struct hy_epoch {
-	struct percpu_ref ref;
-	struct hy_pool *pool;
-};
-
-/**
  * struct hy_drain - somebody who waits until all bios begun before are done
- * @list: on the pool's list
  * @fn: called then, in process context
  */
 struct hy_drain {
-	struct list_head list;
+	struct rcu_head rcu;
+	struct work_struct work;
+	struct hy_pool *pool;
 	void (*fn)(struct hy_drain *drain);
 };
 
 /**
  * struct hy_io - what a bio carries through the target
  * @pool: the pool
- * @epoch: held until it is done; NULL when not in flight
  * @mig: the migration that tracks it, for writes
  * @start_ns: when it was sent
  * @le: logical extent
@@ -180,12 +171,12 @@ struct hy_drain {
  * @bytes: its length
  * @member: member it went to
  * @flags: HY_IO_*
+ * @epoch: of SRCU, while HY_IO_PINNED
  * @hash: in its bucket while @bits are being written
  * @waiters: bios that want one of @bits
  */
 struct hy_io {
 	struct hy_pool *pool;
-	struct hy_epoch *epoch;
 	struct hy_mig *mig;
 	u64 start_ns;
 	u64 le;
@@ -195,6 +186,7 @@ struct hy_io {
 	u32 bytes;
 	u8 member;
 	u8 flags;
+	u8 epoch;
 	struct hlist_node hash;
 	struct bio_list waiters;
 };
@@ -203,6 +195,7 @@ struct hy_io {
 #define HY_IO_WRITE	0x02
 #define HY_IO_FIRST	0x04	/* in a bucket */
 #define HY_IO_COMMIT	0x08	/* FUA: a commit must follow */
+#define HY_IO_PINNED	0x10	/* an SRCU reader: see epoch.c */
 
 /**
  * struct hy_bucket - first writes in flight for the extents of a hash value
@@ -296,13 +289,8 @@ struct hy_pool {
 	atomic64_t mapped;
 
 	/* bios in flight */
-	struct hy_epoch epochs[2];
-	struct hy_epoch __rcu *epoch;
-	spinlock_t drain_lock;
-	struct list_head drain_waiting;	/* for the next drain */
-	struct list_head drain_running;	/* for the one that runs */
-	bool draining;
-	struct work_struct drain_work;
+	struct srcu_struct srcu;
+	bool srcu_ready;
 
 	/* slow paths of bios */
 	struct workqueue_struct *wq;
@@ -429,7 +417,6 @@ int hy_pool_load_replayed(struct hy_pool *pool);
 int hy_map_bio(struct hy_pool *pool, struct bio *bio, bool worker);
 int hy_end_bio(struct hy_pool *pool, struct bio *bio, blk_status_t *error);
 void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
-void hy_io_unpin(struct hy_io *io);
 u32 hy_bio_bits(struct hy_pool *pool, struct bio *bio);
 
 static inline struct hy_io *hy_io(struct bio *bio)
@@ -450,14 +437,18 @@ void hy_lanes_init(struct hy_pool *pool);
 int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker);
 
 /* epoch.c */
-int hy_epochs_init(struct hy_pool *pool);
-void hy_epochs_exit(struct hy_pool *pool);
-struct hy_epoch *hy_epoch_get(struct hy_pool *pool);
 void hy_drain_bios(struct hy_pool *pool, struct hy_drain *drain);
 
-static inline void hy_epoch_put(struct hy_epoch *epoch)
+static inline void hy_io_pin(struct hy_pool *pool, struct hy_io *io)
 {
-	percpu_ref_put(&epoch->ref);
+	io->epoch = srcu_down_read(&pool->srcu);
+	io->flags |= HY_IO_PINNED;
+}
+
+static inline void hy_io_unpin(struct hy_io *io)
+{
+	io->flags &= ~HY_IO_PINNED;
+	srcu_up_read(&io->pool->srcu, io->epoch);
 }
 
 /* free.c */

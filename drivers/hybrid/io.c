@@ -35,17 +35,6 @@ u32 hy_bio_bits(struct hy_pool *pool, struct bio *bio)
 			    (sector + bio_sectors(bio) - 1) >> pool->granule_shift);
 }
 
-/**
- * hy_io_unpin - leave the epoch
- */
-void hy_io_unpin(struct hy_io *io)
-{
-	struct hy_epoch *epoch = io->epoch;
-
-	io->epoch = NULL;
-	hy_epoch_put(epoch);
-}
-
 /* Point a bio to where its extent is. */
 static void remap(struct hy_pool *pool, struct bio *bio, u64 entry)
 {
@@ -158,7 +147,7 @@ static int map_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, boo
 	int r;
 
 	do {
-		io->epoch = hy_epoch_get(pool);
+		hy_io_pin(pool, io);
 		r = ek_map_lookup(&pool->map, io->le, &entry);
 		if (likely(!r))
 			break;
@@ -208,7 +197,7 @@ static int map_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bo
 
 	io->touched = hy_bio_bits(pool, bio);
 	do {
-		io->epoch = hy_epoch_get(pool);
+		hy_io_pin(pool, io);
 		if (unlikely(atomic_read(&pool->nr_migrating))) {
 			io->mig = hy_mig_enter(pool, io->le, bio, &deferred);
 			if (deferred)
@@ -249,7 +238,6 @@ int hy_map_bio(struct hy_pool *pool, struct bio *bio, bool worker)
 	struct hy_io *io = hy_io(bio);
 
 	io->pool = pool;
-	io->epoch = NULL;
 	io->mig = NULL;
 	io->bits = 0;
 	io->flags = 0;
@@ -318,7 +306,7 @@ int hy_end_bio(struct hy_pool *pool, struct bio *bio, blk_status_t *error)
 		io->mig = NULL;
 		hy_mig_write_done(mig, io->touched);
 	}
-	if (likely(io->epoch))
+	if (likely(io->flags & HY_IO_PINNED))
 		hy_io_unpin(io);
 	if (unlikely(io->flags & HY_IO_COMMIT)) {
 		io->flags = 0;

@@ -87,6 +87,10 @@ static int members_init(struct hy_pool *pool, struct hy_table *t)
 static void pool_free(struct hy_pool *pool)
 {
 	hy_pool_deactivate(pool);
+	if (pool->srcu_ready) {
+		srcu_barrier(&pool->srcu);
+		cleanup_srcu_struct(&pool->srcu);
+	}
 	if (pool->wq)
 		destroy_workqueue(pool->wq);
 	if (pool->commit_wq)
@@ -95,8 +99,6 @@ static void pool_free(struct hy_pool *pool)
 		dm_kcopyd_client_destroy(pool->kc);
 	if (pool->io_client)
 		dm_io_client_destroy(pool->io_client);
-	if (pool->epochs[0].pool)
-		hy_epochs_exit(pool);
 	bioset_exit(&pool->bs);
 	free_percpu(pool->rings);
 	hy_heat_destroy(&pool->heat);
@@ -153,11 +155,10 @@ static int pool_init(struct hy_pool *pool, struct hy_table *t)
 	r = bioset_init(&pool->bs, 64, 0, BIOSET_NEED_BVECS);
 	if (r)
 		return r;
-	r = hy_epochs_init(pool);
-	if (r) {
-		pool->epochs[0].pool = NULL;
+	r = init_srcu_struct(&pool->srcu);
+	if (r)
 		return r;
-	}
+	pool->srcu_ready = true;
 	pool->io_client = dm_io_client_create();
 	if (IS_ERR(pool->io_client)) {
 		r = PTR_ERR(pool->io_client);

@@ -40,19 +40,24 @@
  * @absent: whether the media hold nothing for a page; called under RCU
  * @ctx: for @absent
  *
- * Context: any.
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
  */
-void ek_map_init(struct ek_map *map, u64 nr_extents,
-		 bool (*absent)(void *ctx, u64 index), void *ctx)
+int ek_map_init(struct ek_map *map, u64 nr_extents,
+		bool (*absent)(void *ctx, u64 index), void *ctx)
 {
 	map->nr_extents = nr_extents;
-	xa_init(&map->pages);
+	map->nr_pages = DIV_ROUND_UP(nr_extents, EK_PAGE_ENTRIES);
+	map->pages = kvcalloc(map->nr_pages, sizeof(*map->pages), GFP_KERNEL);
+	if (!map->pages)
+		return -ENOMEM;
 	init_llist_head(&map->changed);
 	map->absent = absent;
 	map->ctx = ctx;
 	atomic64_set(&map->nr_loaded, 0);
 	atomic_set(&map->marking, 0);
 	atomic_set(&map->listing, 0);
+	return 0;
 }
 EXPORT_SYMBOL_GPL(ek_map_init);
 
@@ -89,12 +94,14 @@ static struct ek_map_page *ek_map_page_alloc(u64 index, gfp_t gfp)
  */
 void ek_map_destroy(struct ek_map *map)
 {
-	struct ek_map_page *page;
-	unsigned long index;
+	u64 index;
 
-	xa_for_each(&map->pages, index, page)
-		ek_map_page_free(page);
-	xa_destroy(&map->pages);
+	for (index = 0; index < map->nr_pages; index++)
+		if (map->pages[index])
+			ek_map_page_free(map->pages[index]);
+	kvfree(map->pages);
+	map->pages = NULL;
+	map->nr_pages = 0;
 	init_llist_head(&map->changed);
 	atomic64_set(&map->nr_loaded, 0);
 }
@@ -105,49 +112,38 @@ EXPORT_SYMBOL_GPL(ek_map_destroy);
  * @map: the map
  *
  * Context: any.
- * Return: bytes, without the index above them (1/64 of 576 bytes a page).
+ * Return: bytes, the index above them included.
  */
 u64 ek_map_memory(struct ek_map *map)
 {
-	return (u64)atomic64_read(&map->nr_loaded) *
+	return map->nr_pages * sizeof(*map->pages) +
+	       (u64)atomic64_read(&map->nr_loaded) *
 	       (EK_BLOCK_SIZE + sizeof(struct ek_map_page));
 }
 EXPORT_SYMBOL_GPL(ek_map_memory);
 
 /**
- * ek_map_page - the loaded page of an index
+ * ek_map_lookup_unloaded - ek_map_lookup() for a page that is not in memory
  * @map: the map
- * @index: le / EK_PAGE_ENTRIES
+ * @le: logical extent
+ * @entry: set to 0
  *
  * Context: any; takes no lock.
- * Return: the page, which stays until ek_map_destroy(), or NULL.
+ * Return: as ek_map_lookup().
  */
-struct ek_map_page *ek_map_page(struct ek_map *map, u64 index)
+int ek_map_lookup_unloaded(struct ek_map *map, u64 le, u64 *entry)
 {
-	return xa_load(&map->pages, index);
-}
-EXPORT_SYMBOL_GPL(ek_map_page);
-
-/* Documented in the header. */
-int ek_map_lookup(struct ek_map *map, u64 le, u64 *entry)
-{
-	struct ek_map_page *page;
 	bool absent;
 
-	if (unlikely(le >= map->nr_extents))
+	if (le >= map->nr_extents)
 		return -ERANGE;
-	page = ek_map_page(map, le / EK_PAGE_ENTRIES);
-	if (likely(page)) {
-		*entry = READ_ONCE(page->entry[le % EK_PAGE_ENTRIES]);
-		return 0;
-	}
 	rcu_read_lock();
 	absent = map->absent(map->ctx, le / EK_PAGE_ENTRIES);
 	rcu_read_unlock();
 	*entry = 0;
 	return absent ? 0 : -EAGAIN;
 }
-EXPORT_SYMBOL_GPL(ek_map_lookup);
+EXPORT_SYMBOL_GPL(ek_map_lookup_unloaded);
 
 /* Documented in the header. */
 int ek_map_prepare(struct ek_map *map, u64 le, gfp_t gfp)
@@ -186,12 +182,10 @@ int ek_map_insert_page(struct ek_map *map, u64 index, const struct ek_page *medi
 		for (i = 0; i < EK_PAGE_ENTRIES; i++)
 			page->entry[i] = le64_to_cpu(media->entry[i]);
 
-	if (!gfpflags_allow_blocking(gfp))
-		gfp |= __GFP_NOWARN;
-	old = xa_cmpxchg(&map->pages, index, NULL, page, gfp);
+	old = cmpxchg(&map->pages[index], NULL, page);
 	if (old) {
 		ek_map_page_free(page);
-		return xa_err(old);
+		return 0;
 	}
 	atomic64_inc(&map->nr_loaded);
 	return 0;

@@ -18,7 +18,6 @@
 #include <linux/bitmap.h>
 #include <linux/list.h>
 #include <linux/llist.h>
-#include <linux/xarray.h>
 #include <evenkeel/entry.h>
 
 /**
@@ -45,7 +44,8 @@ struct ek_map_page {
 /**
  * struct ek_map - an extent map
  * @nr_extents: logical extents, the first that lookup refuses
- * @pages: loaded pages by index
+ * @pages: loaded pages by index: a pointer each, 1/508 of what a full map takes
+ * @nr_pages: length of @pages
  * @changed: pages with changed entries
  * @absent: called under RCU for a page that is not loaded; true when the media
  *	hold nothing for it either.  Must not sleep.
@@ -56,7 +56,8 @@ struct ek_map_page {
  */
 struct ek_map {
 	u64 nr_extents;
-	struct xarray pages;
+	struct ek_map_page **pages;
+	u64 nr_pages;
 	struct llist_head changed;
 	bool (*absent)(void *ctx, u64 index);
 	void *ctx;
@@ -65,12 +66,28 @@ struct ek_map {
 	atomic_t listing;
 };
 
-void ek_map_init(struct ek_map *map, u64 nr_extents,
-		 bool (*absent)(void *ctx, u64 index), void *ctx);
+int ek_map_init(struct ek_map *map, u64 nr_extents,
+		bool (*absent)(void *ctx, u64 index), void *ctx);
 void ek_map_destroy(struct ek_map *map);
 
 /* Memory that the map's loaded pages take, in bytes. */
 u64 ek_map_memory(struct ek_map *map);
+
+/**
+ * ek_map_page - the loaded page of an index
+ * @map: the map
+ * @index: le / EK_PAGE_ENTRIES
+ *
+ * Context: any; takes no lock.
+ * Return: the page, which stays until ek_map_destroy(), or NULL.
+ */
+static inline struct ek_map_page *ek_map_page(struct ek_map *map, u64 index)
+{
+	/* Published by cmpxchg(); what is read through it depends on its address. */
+	return likely(index < map->nr_pages) ? READ_ONCE(map->pages[index]) : NULL;
+}
+
+int ek_map_lookup_unloaded(struct ek_map *map, u64 le, u64 *entry);
 
 /**
  * ek_map_lookup - an extent's entry
@@ -82,7 +99,15 @@ u64 ek_map_memory(struct ek_map *map);
  * Return: 0; -EAGAIN when the page is on the media and must be loaded first
  * (ek_map_insert_page()); -ERANGE past the end.
  */
-int ek_map_lookup(struct ek_map *map, u64 le, u64 *entry);
+static inline int ek_map_lookup(struct ek_map *map, u64 le, u64 *entry)
+{
+	struct ek_map_page *page = ek_map_page(map, le / EK_PAGE_ENTRIES);
+
+	if (unlikely(!page || le >= map->nr_extents))
+		return ek_map_lookup_unloaded(map, le, entry);
+	*entry = READ_ONCE(page->entry[le % EK_PAGE_ENTRIES]);
+	return 0;
+}
 
 /**
  * ek_map_prepare - make sure that the page of an extent is in memory
@@ -193,8 +218,6 @@ static inline bool ek_map_has_changes(struct ek_map *map)
 	return !llist_empty(&map->changed);
 }
 
-/* The loaded page of an index, or NULL.  Any context. */
-struct ek_map_page *ek_map_page(struct ek_map *map, u64 index);
 
 /* Encode a loaded page's entries into @media (header left to the store). */
 void ek_map_page_encode(const struct ek_map_page *page, struct ek_page *media);

@@ -60,16 +60,9 @@ struct ek_rtmon;
 struct ek_rtmon *ek_rtmon_create(void);		/* may sleep; NULL: no memory */
 void ek_rtmon_destroy(struct ek_rtmon *mon);
 
-/**
- * ek_rtmon_start - a request goes to the device
- * ek_rtmon_end - it is done
- * @mon: the device's monitor
- * @dir: EK_READ or EK_WRITE
- * @bytes: its length
- * @start_ns: what ek_rtmon_start() returned
- *
- * Context: any, also hard interrupt; no lock, no allocation.
- * Return of start: now, in ns of ktime_get_ns().
+/*
+ * A request goes to the device, and is done.  Any context, also hard interrupt; no
+ * lock, no allocation.  ek_rtmon_end() wants what ek_rtmon_start() returned.
  */
 u64 ek_rtmon_start(struct ek_rtmon *mon, enum ek_dir dir);
 void ek_rtmon_end(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_ns);

@@ -52,7 +52,7 @@ static double uniform(struct sim *s)
 	s->random ^= s->random << 13;
 	s->random ^= s->random >> 7;
 	s->random ^= s->random << 17;
-	return (s->random * 0x2545f4914f6cdd1dULL >> 11) * 0x1p-53;
+	return (s->random * 0x2545f4914f6cdd1dULL >> 11) / 9007199254740992.0;
 }
 
 /* Three uniforms: mean 1, standard deviation @cv, never below 0.1. */
@@ -238,8 +238,10 @@ static u64 measure(struct sim *s)
 	u32 share[4];
 	unsigned int i, nr = s->config->nr;
 
-	for (i = 0; i < nr; i++)
-		total += weight[i] = s->dev[i].count;
+	for (i = 0; i < nr; i++) {
+		weight[i] = s->dev[i].count;
+		total += weight[i];
+	}
 	hy_apportion(share, weight, nr, HY_PPM);
 	for (i = 0; i < nr; i++) {
 		struct device *d = &s->dev[i];
@@ -249,7 +251,8 @@ static u64 measure(struct sim *s)
 		snap->share = share[i];
 		snap->mean_ns = d->count ? d->sum_ns / d->count : 0;
 		snap->ewma_ns = ek_rt_ewma_ns(d->ewma);
-		d->count = d->sum_ns = 0;
+		d->count = 0;
+		d->sum_ns = 0;
 	}
 	return total;
 }
@@ -268,7 +271,8 @@ static void init(struct sim *s, const struct sim_config *c)
 	for (i = 0; i < c->nr; i++) {
 		s->dev[i].model = c->dev[i];
 		s->snap.dev[i].usable = true;
-		s->snap.dev[i].extents = s->snap.dev[i].free = CAPACITY;
+		s->snap.dev[i].extents = CAPACITY;
+		s->snap.dev[i].free = CAPACITY;
 	}
 	if (hy_policy_create(c->policy, c->nr, &s->policy))
 		abort();

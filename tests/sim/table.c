@@ -16,7 +16,7 @@ static double best_static(struct sim_config c, int *best_share)
 	c.periods = 2;
 	for (first = 0; first <= 100; first += 5) {
 		char shares[16];
-		const char *params[] = { "shares", shares, NULL };
+		const char *params[3] = { "shares", shares };
 		struct sim_result r;
 
 		snprintf(shares, sizeof(shares), "%d,%d", first, 100 - first);

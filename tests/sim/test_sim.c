@@ -73,11 +73,12 @@ static void other_way_round(void)
 static void off_the_disk(void)
 {
 	struct sim_config c = config_of("SSD+HDD", 16), equal = c;
-	const char *shares[] = { "shares", "50,50", NULL };
+	static const char * const shares[] = { "shares", "50,50", NULL };
 	struct sim_result r = run(&c), s;
 
 	CHECK(r.share[0] > 52);
-	c.new_writes = equal.new_writes = true;
+	c.new_writes = true;
+	equal.new_writes = true;
 	equal.policy = "static";
 	equal.params = shares;
 	r = run(&c);

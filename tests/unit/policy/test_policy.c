@@ -625,6 +625,7 @@ static void round_trip(struct hy_policy *p)
 
 static void round_trips(void)
 {
+	char shares[512], *at;
 	struct hy_policy *p;
 	int i;
 
@@ -635,9 +636,11 @@ static void round_trips(void)
 		hy_policy_destroy(p);
 	}
 	p = make("static", 32);
-	set(p, "shares", "69.0001,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,"
-	    "0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,"
-	    "0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,0.9999,1.0029");
+	at = shares + sprintf(shares, "69.0001");
+	for (i = 1; i < 31; i++)
+		at += sprintf(at, ",0.9999");
+	sprintf(at, ",1.0029");
+	set(p, "shares", shares);
 	round_trip(p);
 	hy_policy_destroy(p);
 }
