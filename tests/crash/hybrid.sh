@@ -43,7 +43,8 @@ campaign() {
 		sweep "$title: the first resume, cut everywhere" "$table"
 	all_points $((points / 2)) >/tmp/points
 	sweep "$title: cut" "$table" --then "hybridctl check $(printf '/dev/emudisk/%s ' $all)" </tmp/points
-	nested "$title" $(awk -v n="$(wc -l </tmp/points)" 'NR == int(n / 3) || NR == int(n * 2 / 3)' /tmp/points)
+	mapfile -t outer < <(awk -v n="$(wc -l </tmp/points)" 'NR == int(n / 3) || NR == int(n * 2 / 3)' /tmp/points)
+	nested "$title" "${outer[@]}"
 	rec clear
 	for d in $all; do remove_disk "$d"; done
 	seed=$((seed + 1))
