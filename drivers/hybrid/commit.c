@@ -208,10 +208,12 @@ static void end_bios(struct bio_list *bios, int error)
 	}
 }
 
-static bool journal_is_filling(struct hy_pool *pool)
+/* Before the journal, or the room for a checkpoint's images, runs out. */
+static bool checkpoint_is_due(struct hy_pool *pool)
 {
 	return hy_pool_writable(pool) &&
-	       ek_store_journal_used(pool->store) * 2 > ek_store_journal_blocks(pool->store);
+	       (pool->nr_dirty * 4 > HY_IMAGES * 3 ||
+		ek_store_journal_used(pool->store) * 2 > ek_store_journal_blocks(pool->store));
 }
 
 static void commit_work(struct work_struct *work)
@@ -241,7 +243,7 @@ static void commit_work(struct work_struct *work)
 	if (r)
 		fail_waiting(pool);
 	/* Now rather than when somebody waits for it. */
-	if (!r && journal_is_filling(pool))
+	if (!r && checkpoint_is_due(pool))
 		commit(pool, true);
 
 	spin_lock_irq(&pool->commit_lock);

@@ -96,7 +96,6 @@ void hy_free_untake(struct hy_pool *pool, struct list_head *batch)
 
 struct free_batch {
 	struct hy_drain drain;
-	struct work_struct work;
 	struct hy_pool *pool;
 	struct list_head frees;
 };
@@ -112,9 +111,9 @@ static void discard_freed(struct hy_pool *pool, struct hy_free *f)
 	blkdev_issue_discard(m->bdev, sector, (sector_t)f->count << pool->extent_shift, GFP_NOIO);
 }
 
-static void batch_finish(struct work_struct *work)
+static void batch_drained(struct hy_drain *drain)
 {
-	struct free_batch *batch = container_of(work, struct free_batch, work);
+	struct free_batch *batch = container_of(drain, struct free_batch, drain);
 	struct hy_pool *pool = batch->pool;
 	struct hy_free *f, *tmp;
 	struct bio_list waiting;
@@ -134,15 +133,6 @@ static void batch_finish(struct work_struct *work)
 	bio_list_init(&pool->nospace);
 	spin_unlock_irq(&pool->free_lock);
 	hy_defer_bios(pool, &waiting);
-}
-
-/* Discards take their time: not in the way of others who wait for a drain. */
-static void batch_drained(struct hy_drain *drain)
-{
-	struct free_batch *batch = container_of(drain, struct free_batch, drain);
-
-	INIT_WORK(&batch->work, batch_finish);
-	queue_work(batch->pool->wq, &batch->work);
 }
 
 /**

@@ -42,7 +42,7 @@
 #define HY_MAX_ARGS	64	/* words of policy arguments */
 #define HY_LANES	16	/* deferred bios are worked on in this many lanes */
 #define HY_BUCKETS	256	/* hash of extents with first writes in flight */
-#define HY_IMAGES	64	/* pages written between two flushes of the members */
+#define HY_IMAGES	512	/* pages that a checkpoint takes at once */
 #define HY_MAX_DISCARD	(1u << 30)	/* bytes of one discard */
 #define HY_RING		1024	/* accesses remembered per CPU between two ticks */
 
@@ -325,7 +325,9 @@ struct hy_pool {
 	size_t nr_committed;	/* by the last commit, for its trace */
 	struct list_head dirty_pages;	/* the committer's */
 	struct list_head writing_pages;	/* in the checkpoint under way */
+	unsigned int nr_dirty;
 	struct ek_page *images;
+	u64 *image_index;
 	bool closing;		/* the next checkpoint leaves the pool clean */
 
 	/*
@@ -455,6 +457,7 @@ int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker);
 
 /* epoch.c */
 void hy_drain_bios(struct hy_pool *pool, struct hy_drain *drain);
+void hy_drain_wait(struct hy_pool *pool);
 
 static inline void hy_io_pin(struct hy_pool *pool, struct hy_io *io)
 {

@@ -68,7 +68,7 @@ void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 ent
 	send(pool, bio, io, entry, true);
 }
 
-static int finish(struct bio *bio, blk_status_t status)
+static noinline int finish(struct bio *bio, blk_status_t status)
 {
 	bio->bi_status = status;
 	bio_endio(bio);
@@ -76,7 +76,7 @@ static int finish(struct bio *bio, blk_status_t status)
 }
 
 /* A bio must wait or be refused because the page of the map is not in memory. */
-static int page_missing(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker,
+static noinline int page_missing(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker,
 			int r, bool *again)
 {
 	u64 index = io->le / EK_PAGE_ENTRIES;
@@ -119,7 +119,7 @@ static u32 same_validity(struct hy_pool *pool, struct bio *bio, u64 entry, bool 
  * member, the others are zeroes.  Pieces are chained to the bio, so it ends with
  * the last of them, and holds the epoch for all.
  */
-static int read_mixed(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+static noinline int read_mixed(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
 {
 	bool valid;
 	u32 len;
@@ -147,31 +147,28 @@ static int read_mixed(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u
 	return DM_MAPIO_REMAPPED;
 }
 
-static __always_inline int map_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
-				    bool worker)
+/* All that is not the fast path of map_read(); pinned. */
+static noinline int map_read_slow(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				  bool worker)
 {
 	u32 bits = hy_bio_bits(pool, bio);
 	bool again;
 	u64 entry;
 	int r;
 
-	do {
-		hy_io_pin(pool, io);
-		r = ek_map_lookup(&pool->map, io->le, &entry);
-		if (likely(!r))
-			break;
+	while ((r = ek_map_lookup(&pool->map, io->le, &entry))) {
 		r = page_missing(pool, bio, io, worker, r, &again);
 		if (!again)
 			return r;
-	} while (true);
-
+		hy_io_pin(pool, io);
+	}
 	if (!(ek_entry_valid(entry) & bits)) {
 		zero_fill_bio(bio);
 		return finish(bio, BLK_STS_OK);
 	}
-	if (unlikely(!pool->member[ek_entry_member(entry)].bdev))
+	if (!pool->member[ek_entry_member(entry)].bdev)
 		return finish(bio, BLK_STS_IOERR);
-	if (likely((ek_entry_valid(entry) & bits) == bits)) {
+	if ((ek_entry_valid(entry) & bits) == bits) {
 		send(pool, bio, io, entry, false);
 		return DM_MAPIO_REMAPPED;
 	}
@@ -187,6 +184,34 @@ static __always_inline int map_read(struct hy_pool *pool, struct bio *bio, struc
 	return DM_MAPIO_SUBMITTED;
 }
 
+/* The entry, if it is at hand and all of @bits are there to be read or overwritten. */
+static __always_inline u64 entry_at_hand(struct hy_pool *pool, u64 le, u32 bits)
+{
+	struct ek_map_page *page = ek_map_page(&pool->map, le / EK_PAGE_ENTRIES);
+	u64 entry;
+
+	if (unlikely(!page))
+		return 0;
+	entry = READ_ONCE(page->entry[le % EK_PAGE_ENTRIES]);
+	if (unlikely((ek_entry_valid(entry) & bits) != bits ||
+		     !pool->member[ek_entry_member(entry)].bdev))
+		return 0;
+	return entry;
+}
+
+static __always_inline int map_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				    bool worker)
+{
+	u64 entry;
+
+	hy_io_pin(pool, io);
+	entry = entry_at_hand(pool, io->le, hy_bio_bits(pool, bio));
+	if (unlikely(!entry))
+		return map_read_slow(pool, bio, io, worker);
+	send(pool, bio, io, entry, false);
+	return DM_MAPIO_REMAPPED;
+}
+
 /* What a FUA write depends on must be durable when it completes. */
 static void note_fua(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool first)
 {
@@ -198,23 +223,22 @@ static void note_fua(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bo
 	}
 }
 
-static __always_inline int map_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
-				     bool worker)
+/* All that is not the fast path of map_write(); pinned. */
+static noinline int map_write_slow(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				   bool worker)
 {
 	bool again, deferred;
 	u64 entry;
 	int r;
 
-	io->touched = hy_bio_bits(pool, bio);
-	do {
-		hy_io_pin(pool, io);
-		if (unlikely(atomic_read(&pool->nr_migrating))) {
+	for (;;) {
+		if (atomic_read(&pool->nr_migrating)) {
 			io->mig = hy_mig_enter(pool, io->le, bio, &deferred);
 			if (deferred)
 				return DM_MAPIO_SUBMITTED;
 		}
 		r = ek_map_lookup(&pool->map, io->le, &entry);
-		if (likely(!r))
+		if (!r)
 			break;
 		if (io->mig)
 			hy_mig_write_done(io->mig, 0);
@@ -222,10 +246,10 @@ static __always_inline int map_write(struct hy_pool *pool, struct bio *bio, stru
 		r = page_missing(pool, bio, io, worker, r, &again);
 		if (!again)
 			return r;
-	} while (true);
-
-	if (likely((ek_entry_valid(entry) & io->touched) == io->touched)) {
-		if (unlikely(!pool->member[ek_entry_member(entry)].bdev))
+		hy_io_pin(pool, io);
+	}
+	if ((ek_entry_valid(entry) & io->touched) == io->touched) {
+		if (!pool->member[ek_entry_member(entry)].bdev)
 			return finish(bio, BLK_STS_IOERR);
 		note_fua(pool, bio, io, false);
 		send(pool, bio, io, entry, true);
@@ -233,6 +257,22 @@ static __always_inline int map_write(struct hy_pool *pool, struct bio *bio, stru
 	}
 	note_fua(pool, bio, io, true);
 	return hy_first_write(pool, bio, io, worker);
+}
+
+static __always_inline int map_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				     bool worker)
+{
+	u64 entry;
+
+	io->touched = hy_bio_bits(pool, bio);
+	hy_io_pin(pool, io);
+	if (unlikely(atomic_read(&pool->nr_migrating) || bio->bi_opf & REQ_FUA))
+		return map_write_slow(pool, bio, io, worker);
+	entry = entry_at_hand(pool, io->le, io->touched);
+	if (unlikely(!entry))
+		return map_write_slow(pool, bio, io, worker);
+	send(pool, bio, io, entry, true);
+	return DM_MAPIO_REMAPPED;
 }
 
 static __always_inline int map_bio(struct hy_pool *pool, struct bio *bio, bool worker)

@@ -88,13 +88,13 @@ static void pool_free(struct hy_pool *pool)
 {
 	struct hy_free *f, *tmp;
 
+	if (pool->srcu_ready) {
+		hy_drain_wait(pool);
+		cleanup_srcu_struct(&pool->srcu);
+	}
 	hy_pool_deactivate(pool);
 	list_for_each_entry_safe(f, tmp, &pool->frees, list)
 		hy_free_drop(f);
-	if (pool->srcu_ready) {
-		srcu_barrier(&pool->srcu);
-		cleanup_srcu_struct(&pool->srcu);
-	}
 	if (pool->wq)
 		destroy_workqueue(pool->wq);
 	if (pool->commit_wq)
@@ -108,6 +108,7 @@ static void pool_free(struct hy_pool *pool)
 	hy_heat_destroy(&pool->heat);
 	members_exit(pool);
 	kvfree(pool->images);
+	kvfree(pool->image_index);
 	kvfree(pool);
 }
 
@@ -153,9 +154,10 @@ static int pool_init(struct hy_pool *pool, struct hy_table *t)
 		return r;
 	pool->rings = alloc_percpu(struct hy_ring);
 	pool->images = kvmalloc_array(HY_IMAGES, sizeof(struct ek_page), GFP_KERNEL);
+	pool->image_index = kvmalloc_array(HY_IMAGES, sizeof(u64), GFP_KERNEL);
 	pool->wq = alloc_workqueue("hybrid", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	pool->commit_wq = alloc_ordered_workqueue("hybrid_commit", WQ_MEM_RECLAIM);
-	if (!pool->rings || !pool->images || !pool->wq || !pool->commit_wq)
+	if (!pool->rings || !pool->images || !pool->image_index || !pool->wq || !pool->commit_wq)
 		return -ENOMEM;
 	r = bioset_init(&pool->bs, 64, 0, BIOSET_NEED_BVECS);
 	if (r)

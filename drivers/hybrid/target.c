@@ -195,7 +195,7 @@ static void hybrid_dtr(struct dm_target *ti)
 
 	if (t->pool->bound == t) {
 		WRITE_ONCE(t->pool->bound, NULL);
-		flush_workqueue(t->pool->wq);
+		hy_drain_wait(t->pool);
 	}
 	hy_pool_put(t->pool);
 	put_devices(t);
@@ -218,27 +218,6 @@ static void hybrid_presuspend_undo(struct dm_target *ti)
 	hy_balance_start(pool);
 }
 
-struct drain_wait {
-	struct hy_drain drain;
-	struct completion done;
-};
-
-static void drain_wait_done(struct hy_drain *drain)
-{
-	complete(&container_of(drain, struct drain_wait, drain)->done);
-}
-
-/* All that bios and commits left to be done in the background. */
-static void quiesce(struct hy_pool *pool)
-{
-	struct drain_wait wait = { .drain.fn = drain_wait_done };
-
-	init_completion(&wait.done);
-	hy_drain_bios(pool, &wait.drain);
-	wait_for_completion(&wait.done);
-	flush_workqueue(pool->wq);
-}
-
 /* No bio is in flight any more. */
 static void hybrid_postsuspend(struct dm_target *ti)
 {
@@ -253,7 +232,7 @@ static void hybrid_postsuspend(struct dm_target *ti)
 		DMERR("the last commit before suspension failed");
 	WRITE_ONCE(pool->closing, false);
 	flush_workqueue(pool->commit_wq);
-	quiesce(pool);
+	hy_drain_wait(pool);
 }
 
 static int hybrid_preresume(struct dm_target *ti)
