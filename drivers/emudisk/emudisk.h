@@ -56,6 +56,15 @@ struct emu_survival {
  * @refs: one for each list and one for the request under way
  * @submit: sequence number at submission; for a write with PREFLUSH, when its flush was over
  * @complete: sequence number at completion; 0 while under way or failed
+ * @dev: the disk; NULL for a mark
+ * @sector: first sector
+ * @sectors: length
+ * @op: enum emu_op
+ * @mark: a mark of the recorder, whose text is @text
+ * @fua: durable once complete
+ * @preflush: a flush comes before it
+ * @text: of a mark
+ * @nr_pages: entries of @pages
  * @pages: the content of each page touched once this write was applied
  */
 struct emu_entry {
@@ -71,7 +80,6 @@ struct emu_entry {
 	bool mark;
 	bool fua;
 	bool preflush;
-	bool logged;
 	char *text;
 	unsigned int nr_pages;
 	struct page *pages[];
@@ -83,6 +91,11 @@ struct emu_entry {
  * @entry: what is tracked of its data or its flush
  * @flush_entry: what is recorded of the flush before its data
  * @flush_submit: sequence number at which its flush was submitted
+ * @bio: it
+ * @start: jiffies at its start, for the disk's accounting
+ * @status: its result
+ * @preflush: its flush is still to be done
+ * @accounted: counted in the disk's accounting
  */
 struct emu_cmd {
 	struct emu_req req;
@@ -90,7 +103,6 @@ struct emu_cmd {
 	struct emu_entry *entry;
 	struct emu_entry *flush_entry;
 	u64 flush_submit;
-	u64 deadline;
 	unsigned long start;
 	blk_status_t status;
 	bool preflush;

@@ -109,6 +109,8 @@ struct emu_hdd {
  * @rng: state of the seeded generator
  * @finished: requests whose completion time is known, by time
  * @link_free: when the interface has carried everything given to it
+ * @ssd: state of a solid-state disk
+ * @hdd: state of a hard disk
  */
 struct emu_model {
 	enum emu_kind kind;

@@ -42,7 +42,6 @@ void emu_record_add(struct emu_entry *entry)
 	if (!READ_ONCE(emu_recording))
 		return;
 	refcount_inc(&entry->refs);
-	entry->logged = true;
 	spin_lock_irqsave(&emu_log_lock, flags);
 	list_add_tail(&entry->log, &emu_log);
 	emu_log_events++;

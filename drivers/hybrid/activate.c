@@ -343,7 +343,8 @@ static int load(struct hy_pool *pool, struct hy_table *t)
 		areas |= t->meta[i].dev ? BIT(i) : 0;
 	}
 	pool->store_ro = t->read_only;
-	r = ek_store_open(t->read_only ? &hy_meta_io_ro : &hy_meta_io, pool, bytes, areas, &pool->store, &reason);
+	r = ek_store_open(t->read_only ? &hy_meta_io_ro : &hy_meta_io, pool, bytes, areas,
+			  &pool->store, &reason);
 	if (r) {
 		DMERR("cannot open the metadata: %s (error %d)", reason, r);
 		return r;
@@ -463,6 +464,7 @@ mode:
 
 /**
  * hy_pool_deactivate - forget what was loaded
+ * @pool: the pool
  *
  * Context: sleeps; no I/O, no commit.
  */

@@ -37,6 +37,8 @@ static sector_t area_end(struct hy_table *t, struct hy_area *a)
 
 /**
  * hy_areas_check - find where areas end and whether they make sense
+ * @t: a table whose areas are open
+ * @error: why not
  *
  * Context: constructor; no I/O.
  * Return: 0 or -EINVAL.
@@ -288,9 +290,9 @@ int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *stat
 	memset(pool_uuid, 0, EK_UUID_SIZE);
 	r = meta_labels(t, page, pool_uuid, &blank, &forming, error);
 	for (i = 0; !r && i < t->nr_members; i++) {
-		if (t->member[i].dev)
+		if (t->member[i].dev) {
 			r = member_label(t, i, page, pool_uuid, blank, forming, error);
-		else if (blank || forming) {
+		} else if (blank || forming) {
 			*error = "a new pool needs all its members";
 			r = -EINVAL;
 		}

@@ -15,6 +15,8 @@
 
 /**
  * hy_page_dirty - a page differs from the media
+ * @pool: the pool
+ * @page: one of its map
  *
  * Context: the committer.
  */

@@ -162,6 +162,7 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	WRITE_ONCE(pool->committing, true);
 	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */
 	r = commit_once(pool, checkpoint);
+	/* pairs with hy_commit_needed(): what it finds false is durable, or marked again */
 	smp_store_release(&pool->committing, false);
 	trace_hybrid_commit(pool, checkpoint, pool->nr_committed, ktime_get_ns() - began, r);
 	return r;
@@ -169,6 +170,8 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 
 /**
  * hy_commit_needed - may an extent's entry not be durable yet?
+ * @pool: the pool
+ * @le: logical extent
  *
  * Context: any.
  */

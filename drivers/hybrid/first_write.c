@@ -110,8 +110,8 @@ enum claim {
 };
 
 /* bucket->lock held.  Claim the granules that are to be written first. */
-static enum claim claim(struct hy_pool *pool, struct hy_bucket *b, struct bio *bio, struct hy_io *io,
-			bool worker, u64 *entry)
+static enum claim claim(struct hy_pool *pool, struct hy_bucket *b, struct bio *bio,
+			struct hy_io *io, bool worker, u64 *entry)
 {
 	bool nowait = bio->bi_opf & REQ_NOWAIT;
 	struct hy_io *other = find_writer(b, io->le, io->touched);

@@ -43,7 +43,7 @@
 #define HY_LANES	16	/* deferred bios are worked on in this many lanes */
 #define HY_BUCKETS	256	/* hash of extents with first writes in flight */
 #define HY_IMAGES	512	/* pages that a checkpoint takes at once */
-#define HY_MAX_DISCARD	(1u << 30)	/* bytes of one discard */
+#define HY_MAX_DISCARD	BIT(30)		/* bytes of one discard */
 #define HY_RING		1024	/* accesses remembered per CPU between two ticks */
 
 struct hy_pool;
@@ -154,15 +154,12 @@ enum hy_reason {
 	HY_REASONS
 };
 
-/**
- * struct hy_drain - somebody who waits until all bios begun before are done
- * @fn: called then, in process context
- */
+/* Somebody who waits until all bios begun before are done. */
 struct hy_drain {
 	struct rcu_head rcu;
 	struct work_struct work;
 	struct hy_pool *pool;
-	void (*fn)(struct hy_drain *drain);
+	void (*fn)(struct hy_drain *drain);	/* called then, in process context */
 };
 
 /**
@@ -173,6 +170,7 @@ struct hy_drain {
  * @le: logical extent
  * @place: where it went
  * @bits: granules it writes for the first time
+ * @touched: granules it touches
  * @bytes: its length
  * @member: member it went to
  * @flags: HY_IO_*
@@ -202,16 +200,16 @@ struct hy_io {
 #define HY_IO_COMMIT	0x08	/* FUA: a commit must follow */
 #define HY_IO_PINNED	0x10	/* an SRCU reader: see epoch.c */
 
-/**
+/*
  * struct hy_bucket - first writes in flight for the extents of a hash value
  */
 struct hy_bucket {
-	spinlock_t lock;
+	spinlock_t lock;	/* ios, their waiters */
 	struct hlist_head ios;
 };
 
 struct hy_lane {
-	spinlock_t lock;
+	spinlock_t lock;	/* bios */
 	struct bio_list bios;
 	struct work_struct work;
 	struct hy_pool *pool;
@@ -224,7 +222,7 @@ struct hy_ring {
 	u64 slot[HY_RING];
 };
 
-/**
+/*
  * struct hy_settings - what the mover and the committer can be told
  * See settings.c for names, defaults and ranges.
  */
@@ -244,9 +242,7 @@ struct hy_replayed {
 	u64 entry;
 };
 
-/**
- * struct hy_pool - a pool
- */
+/* A pool. */
 struct hy_pool {
 	/* registry; hy_pools_lock */
 	struct list_head list;
@@ -289,7 +285,7 @@ struct hy_pool {
 		int error;
 		struct completion done;
 	} meta_io[EK_MAX_META];
-	struct mutex load_lock;
+	struct mutex load_lock;		/* loading of pages, replayed */
 	struct hy_replayed *replayed;	/* sorted by extent */
 	size_t nr_replayed;
 	size_t max_replayed;
@@ -309,7 +305,7 @@ struct hy_pool {
 	struct workqueue_struct *commit_wq;
 	struct work_struct commit_work;
 	struct delayed_work commit_timer;
-	spinlock_t commit_lock;
+	spinlock_t commit_lock;		/* requests and their completion */
 	struct bio_list flush_bios;
 	bool want_checkpoint;
 	bool want_policy;
@@ -355,7 +351,7 @@ struct hy_pool {
 	atomic_t nr_migrating;
 	wait_queue_head_t mig_wait;
 	struct dm_kcopyd_client *kc;
-	struct mutex heat_lock;
+	struct mutex heat_lock;		/* heat */
 	struct hy_heat heat;
 	struct hy_ring __percpu *rings;
 	struct delayed_work tick;

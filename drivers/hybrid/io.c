@@ -24,6 +24,8 @@ static inline u32 granule_mask(u32 first, u32 last)
 
 /**
  * hy_bio_bits - granules that a bio touches
+ * @pool: the pool
+ * @bio: a bio of the target
  *
  * The bio lies within one extent and is not empty.
  */
@@ -60,6 +62,10 @@ static __always_inline void send(struct hy_pool *pool, struct bio *bio, struct h
 
 /**
  * hy_io_send - note a write as on its way to an entry's place, and point it there
+ * @pool: the pool
+ * @bio: a write
+ * @io: the bio's own data
+ * @entry: the entry of its extent
  *
  * The caller submits it.  Context: any; pinned.
  */
@@ -76,8 +82,8 @@ static noinline int finish(struct bio *bio, blk_status_t status)
 }
 
 /* A bio must wait or be refused because the page of the map is not in memory. */
-static noinline int page_missing(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker,
-			int r, bool *again)
+static noinline int page_missing(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				 bool worker, int r, bool *again)
 {
 	u64 index = io->le / EK_PAGE_ENTRIES;
 
@@ -357,6 +363,9 @@ static void sent_done(struct hy_pool *pool, struct hy_io *io, blk_status_t error
 
 /**
  * hy_end_io - a bio of dm has completed
+ * @ti: the target
+ * @bio: the bio
+ * @error: its status; may be changed
  *
  * Context: any, also hard interrupt.
  * Return: DM_ENDIO_*.

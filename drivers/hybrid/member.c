@@ -11,6 +11,7 @@
 
 /**
  * hy_member_wrote - a write to this member has completed
+ * @m: the member
  *
  * Context: any; before validity bits are set or the bio is ended.
  */
@@ -107,6 +108,9 @@ int hy_members_flush(struct hy_pool *pool)
 
 /**
  * hy_member_error - a member answered with an error
+ * @pool: the pool
+ * @m: the member
+ * @status: what it answered
  *
  * Context: any.
  */

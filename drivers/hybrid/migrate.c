@@ -24,15 +24,7 @@
 
 enum mig_state { MIG_DRAINING, MIG_COPYING, MIG_HOLDING, MIG_DONE };
 
-/**
- * struct hy_mig - a migration
- * @lock: protects @state, @inflight, @dirty, @held
- * @inflight: writes that know of it
- * @dirty: granules written since they were last copied
- * @held: writes that wait for the switch
- * @copying: a copy is under way
- * @todo: granules of the present round
- */
+/* A migration. */
 struct hy_mig {
 	struct hy_pool *pool;
 	u64 le;
@@ -40,18 +32,18 @@ struct hy_mig {
 	unsigned int from;
 	unsigned int to;
 	u32 dst_pe;
-	spinlock_t lock;
+	spinlock_t lock;	/* state, inflight, dirty, copying, failed, held */
 	enum mig_state state;
-	unsigned int inflight;
+	unsigned int inflight;	/* writes that know of it */
 	unsigned int rounds;
-	u32 dirty;
-	u32 todo;
-	bool copying;
+	u32 dirty;		/* granules written since they were last copied */
+	u32 todo;		/* granules of the present round */
+	bool copying;		/* a copy is under way */
 	bool failed;
 	u64 bytes;
 	u64 round_bytes;
 	u64 copy_start;
-	struct bio_list held;
+	struct bio_list held;	/* writes that wait for the switch */
 	struct hy_free *free;
 	struct hy_drain drain;
 	struct work_struct work;

@@ -11,6 +11,7 @@ static DEFINE_MUTEX(hy_pools_lock);
 
 /**
  * hy_pool_writable - may data and metadata be written?
+ * @pool: the pool
  *
  * Context: any.
  */
@@ -30,6 +31,9 @@ static void raise_event(struct work_struct *work)
 
 /**
  * hy_pool_set_mode - make it less: rw, ro, fail
+ * @pool: the pool
+ * @mode: the new mode; one that is not less changes nothing
+ * @why: for the log
  *
  * Context: any.
  */
@@ -46,6 +50,8 @@ void hy_pool_set_mode(struct hy_pool *pool, enum hy_mode mode, const char *why)
 
 /**
  * hy_pool_needs_check - memory and media may disagree: stop writing
+ * @pool: the pool
+ * @why: for the log
  *
  * Context: any.
  */
@@ -215,6 +221,9 @@ static void remember_keys(struct hy_pool *pool, struct hy_table *t)
 
 /**
  * hy_pool_matches - can this table be one of a pool that exists already?
+ * @pool: the pool
+ * @t: the table
+ * @error: why not; NULL where another pool is meant
  */
 bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error)
 {
@@ -284,6 +293,7 @@ out:
 
 /**
  * hy_pool_put - a table is gone
+ * @pool: the pool
  *
  * Context: sleeps; the table is suspended or never was resumed.
  */

@@ -180,6 +180,10 @@ int hy_policy_text(struct hy_pool *pool, char *buf, size_t len)
 
 /**
  * hy_pool_set - change one parameter of a running pool
+ * @pool: the pool
+ * @key: the parameter's name
+ * @value: its new value
+ * @reason: why not
  *
  * Context: takes policy_lock, then heat_lock for the list's length.
  * Return: as hy_settings_set().

@@ -8,9 +8,9 @@
 
 #include "compat.h"
 
-#define COMPAT_DISK_WRITE_CACHE	(1u << 0)	/* volatile, with FUA */
-#define COMPAT_DISK_ROTATIONAL	(1u << 1)
-#define COMPAT_DISK_NOWAIT	(1u << 2)
+#define COMPAT_DISK_WRITE_CACHE	BIT(0)		/* volatile, with FUA */
+#define COMPAT_DISK_ROTATIONAL	BIT(1)
+#define COMPAT_DISK_NOWAIT	BIT(2)
 
 #ifdef HAVE_ALLOC_DISK_LIMITS
 /**

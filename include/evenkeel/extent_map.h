@@ -218,7 +218,6 @@ static inline bool ek_map_has_changes(struct ek_map *map)
 	return !llist_empty(&map->changed);
 }
 
-
 /* Encode a loaded page's entries into @media (header left to the store). */
 void ek_map_page_encode(const struct ek_map_page *page, struct ek_page *media);
 
