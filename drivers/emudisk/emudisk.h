@@ -109,7 +109,7 @@ struct emu_stats {
 struct emu_dev {
 	struct config_item item;
 	struct list_head node;
-	char name[DISK_NAME_LEN];
+	char name[EMU_NAME_MAX + 1];
 	char error[EMU_ERROR_LEN];
 	bool live;			/* has a disk */
 

@@ -28,8 +28,11 @@ static void emu_off_all(struct emu_dev *only)
 	struct emu_dev *dev;
 
 	local_irq_disable();
-	list_for_each_entry(dev, &emu_devs, node)
+	/* sparse cannot count locks over a loop: it is told that none is kept */
+	list_for_each_entry(dev, &emu_devs, node) {
 		spin_lock_nest_lock(&dev->lock, &emu_mutex);
+		__release(&dev->lock);
+	}
 	list_for_each_entry(dev, &emu_devs, node) {
 		INIT_LIST_HEAD(&dev->taken);
 		if (dev->off || (only && dev != only))
@@ -37,8 +40,10 @@ static void emu_off_all(struct emu_dev *only)
 		dev->off = true;
 		emu_engine_take(dev, &dev->taken);
 	}
-	list_for_each_entry(dev, &emu_devs, node)
+	list_for_each_entry(dev, &emu_devs, node) {
+		__acquire(&dev->lock);
 		spin_unlock(&dev->lock);
+	}
 	local_irq_enable();
 }
 

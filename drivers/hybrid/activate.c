@@ -49,6 +49,7 @@ static int format(struct hy_pool *pool, struct hy_table *t)
 		return -ENOMEM;
 	if (!memchr_inv(pool->uuid, 0, EK_UUID_SIZE))
 		generate_random_uuid(pool->uuid);
+	memcpy(t->uuid, pool->uuid, EK_UUID_SIZE);	/* another try goes on with it */
 	for (i = 0; i < t->nr_members; i++)
 		generate_random_uuid(member_uuid[i]);
 	dm_copy_name_and_uuid(dm_table_get_md(t->ti->table), name, NULL);
@@ -98,6 +99,7 @@ static int check_super(struct hy_pool *pool, struct hy_table *t)
 		return -EINVAL;
 	}
 	pool->needs_check = le32_to_cpu(s->flags) & EK_SUPER_NEEDS_CHECK;
+	pool->needs_check_noted = pool->needs_check;
 	return 0;
 }
 
@@ -236,6 +238,8 @@ int hy_pool_load_page(struct hy_pool *pool, u64 index)
 		overlay(pool, index, page);
 		r = ek_map_insert_page(&pool->map, index, page, GFP_NOIO);
 		mutex_unlock(&pool->load_lock);
+	} else if (ek_map_page(&pool->map, index)) {
+		r = 0;	/* loaded, changed and written meanwhile: it was torn under us */
 	} else {
 		DMERR_LIMIT("cannot read page %llu of the map: error %d", index, r);
 	}
@@ -338,11 +342,14 @@ static int load(struct hy_pool *pool, struct hy_table *t)
 		bytes[i] = (u64)t->meta[i].sectors << SECTOR_SHIFT;
 		areas |= t->meta[i].dev ? BIT(i) : 0;
 	}
-	r = ek_store_open(&hy_meta_io, pool, bytes, areas, &pool->store, &reason);
+	pool->store_ro = t->read_only;
+	r = ek_store_open(t->read_only ? &hy_meta_io_ro : &hy_meta_io, pool, bytes, areas, &pool->store, &reason);
 	if (r) {
 		DMERR("cannot open the metadata: %s (error %d)", reason, r);
 		return r;
 	}
+	for (i = 0; i < t->nr_members; i++)
+		pool->member[i].flushed = HY_NEVER_FLUSHED;
 	r = check_super(pool, t);
 	if (!r)
 		r = load_spaces(pool);
@@ -424,6 +431,11 @@ int hy_pool_activate(struct hy_pool *pool, struct hy_table *t)
 	int r;
 
 	bind(pool, t);
+	/* What was opened for reading has nothing in memory that the media do not. */
+	if (pool->loaded && pool->store_ro && !t->read_only)
+		hy_pool_deactivate(pool);
+	if (pool->loaded && t->ti->len > pool->nr_extents << pool->extent_shift)
+		return -EINVAL;
 	r = adopt_policy(pool, t);
 	if (r || pool->loaded)
 		goto mode;

@@ -199,7 +199,8 @@ static int meta_labels(struct hy_table *t, struct page *page, u8 *uuid, bool *bl
 {
 	unsigned int i, seen = 0, blanks = 0;
 
-	*forming = false;
+	/* Once one says that it is complete, all were written before. */
+	*forming = true;
 	for (i = 0; i < t->nr_meta; i++) {
 		struct ek_label_info info;
 		bool f;
@@ -222,9 +223,10 @@ static int meta_labels(struct hy_table *t, struct page *page, u8 *uuid, bool *bl
 		r = label_matches(t, &t->meta[i], &info, EK_ROLE_META, i, uuid, error);
 		if (r)
 			return r;
-		*forming |= f;
+		*forming &= f;
 		t->meta[i].sectors = info.area_sectors;
 	}
+	*forming &= seen > 0;
 	if (!seen && !blanks) {
 		*error = "no metadata area is there";
 		return -EINVAL;

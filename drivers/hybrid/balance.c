@@ -9,21 +9,6 @@
 
 #define HY_TICK_MS	100
 
-/**
- * hy_note_access - remember that an extent was accessed
- *
- * Per CPU, overwriting what the balancer did not come to read: a sample.
- * Context: process; the I/O path.
- */
-void hy_note_access(struct hy_pool *pool, u64 le, unsigned int member)
-{
-	struct hy_ring *ring = get_cpu_ptr(pool->rings);
-
-	WRITE_ONCE(ring->slot[ring->head & (HY_RING - 1)], le << 5 | member);
-	WRITE_ONCE(ring->head, ring->head + 1);
-	put_cpu_ptr(pool->rings);
-}
-
 /* heat_lock held. */
 static void take_accesses(struct hy_pool *pool)
 {
@@ -216,6 +201,7 @@ void hy_balance_start(struct hy_pool *pool)
 /* pool->running is false: no tick and no migration is under way when this returns. */
 void hy_balance_stop(struct hy_pool *pool)
 {
+	smp_mb();	/* running is false; pairs with hy_mig_start() */
 	cancel_delayed_work_sync(&pool->tick);
 	wait_event(pool->mig_wait, !atomic_read(&pool->nr_migrating));
 }

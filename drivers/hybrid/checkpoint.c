@@ -8,10 +8,8 @@
  * is told of every place that the image points to.  A change that comes after the
  * image was taken stays marked and goes into the next commit.
  *
- * A free whose cause came after its page's image is not in the batch that was
- * taken before: cut before the next commit, the extent stays allocated to nobody
- * (a leak, which checking tools report); the reverse, an extent free and in use,
- * can't happen.
+ * What changes an entry and frees its old place (a discard, a migration's switch)
+ * waits while images are taken, so that both are in the checkpoint or neither.
  */
 #include "hybrid.h"
 
@@ -22,8 +20,10 @@
  */
 void hy_page_dirty(struct hy_pool *pool, struct ek_map_page *page)
 {
-	if (!test_and_set_bit(EK_MAP_PAGE_DIRTY, &page->flags))
+	if (!test_and_set_bit(EK_MAP_PAGE_DIRTY, &page->flags)) {
 		list_add_tail(&page->dirty_node, &pool->dirty_pages);
+		pool->nr_dirty++;
+	}
 }
 
 static int note_dirty(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
@@ -51,27 +51,60 @@ static void store_image(struct hy_pool *pool, const struct ek_page *image)
 	}
 }
 
-static int write_batch(struct hy_pool *pool)
+/* Take images of the next dirty pages, as many as there is room for. */
+static unsigned int take_images(struct hy_pool *pool)
 {
-	u64 index[HY_IMAGES];
-	unsigned int n = 0, i;
-	int r;
+	unsigned int n = 0;
 
-	while (n < ARRAY_SIZE(index) && !list_empty(&pool->dirty_pages)) {
+	while (n < HY_IMAGES && !list_empty(&pool->dirty_pages)) {
 		struct ek_map_page *page = list_first_entry(&pool->dirty_pages,
 							    struct ek_map_page, dirty_node);
 
 		list_move_tail(&page->dirty_node, &pool->writing_pages);
 		clear_bit(EK_MAP_PAGE_DIRTY, &page->flags);
+		pool->nr_dirty--;
 		/* Marks first, image then: a change in between is marked again. */
 		ek_map_take_page(&pool->map, page, forget, NULL);
 		ek_map_page_encode(page, &pool->images[n]);
 		store_image(pool, &pool->images[n]);
-		index[n++] = page->index;
+		pool->image_index[n++] = page->index;
 	}
-	r = hy_members_flush(pool);
+	return n;
+}
+
+static int write_images(struct hy_pool *pool, unsigned int n)
+{
+	unsigned int i;
+	int r = hy_members_flush(pool);
+
 	for (i = 0; !r && i < n; i++)
-		r = ek_store_ckpt_page(pool->store, index[i], &pool->images[i]);
+		r = ek_store_ckpt_page(pool->store, pool->image_index[i], &pool->images[i]);
+	return r;
+}
+
+/*
+ * Until all images are taken no entry may change together with a free: its image
+ * and the list of frees would disagree.  The committer sees to it that there is
+ * room for all of them at once, but for the odd commit that changed very many.
+ */
+static int write_map(struct hy_pool *pool, struct list_head *frees)
+{
+	unsigned int n;
+	bool last;
+	int r;
+
+	down_write(&pool->free_sem);
+	hy_free_take(pool, frees);
+	ek_map_take_changed(&pool->map, note_dirty, pool);
+	do {
+		n = take_images(pool);
+		last = list_empty(&pool->dirty_pages);
+		if (last)
+			up_write(&pool->free_sem);
+		r = write_images(pool, n);
+	} while (!r && !last);
+	if (!last)
+		up_write(&pool->free_sem);
 	return r;
 }
 
@@ -124,10 +157,9 @@ static int write_all(struct hy_pool *pool, struct list_head *frees, u32 flags)
 {
 	struct hy_free *f;
 	unsigned int i;
-	int r = 0;
+	int r;
 
-	while (!r && !list_empty(&pool->dirty_pages))
-		r = write_batch(pool);
+	r = write_map(pool, frees);
 	list_for_each_entry(f, frees, list)
 		ek_space_store(&pool->member[f->member].space, f->pe, f->count, false);
 	for (i = 0; !r && i < pool->nr_members; i++)
@@ -154,7 +186,7 @@ static void forget_replayed(struct hy_pool *pool)
 /**
  * hy_checkpoint - write all that changed, empty the journal
  * @pool: the pool
- * @frees: taken before; not consumed
+ * @frees: what is freed by then is added; not consumed
  * @flags: EK_SUPER_* for the superblock
  *
  * Context: the committer; sleeps.
@@ -170,7 +202,6 @@ int hy_checkpoint(struct hy_pool *pool, struct list_head *frees, u32 flags)
 	r = hy_pool_load_replayed(pool);
 	if (r)
 		return r;
-	ek_map_take_changed(&pool->map, note_dirty, pool);
 	text = kmalloc(EK_POLICY_TEXT_SIZE, GFP_NOIO);
 	if (text && !hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE))
 		ek_store_set_policy(pool->store, text);

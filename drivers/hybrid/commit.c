@@ -112,10 +112,12 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 	}
 	if (!checkpoint && !hy_free_pending(pool) && !ek_map_has_changes(&pool->map))
 		return hy_members_flush(pool);
-	hy_free_take(pool, &frees);
 	if (checkpoint)
 		return commit_pages(pool, &frees);
+	down_write(&pool->free_sem);
+	hy_free_take(pool, &frees);
 	r = collect(pool, &frees);
+	up_write(&pool->free_sem);
 	if (!r)
 		return commit_records(pool, &frees);
 	ek_store_tx_abort(pool->store);
@@ -128,7 +130,7 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 /* So that the next activation does not take the pool for sound. */
 static void note_needs_check(struct hy_pool *pool)
 {
-	if (!READ_ONCE(pool->needs_check) || pool->needs_check_noted)
+	if (!READ_ONCE(pool->needs_check) || pool->needs_check_noted || pool->store_ro)
 		return;
 	pool->needs_check_noted = true;
 	if (ek_store_update_super(pool->store, EK_SUPER_NEEDS_CHECK, 0))
@@ -172,10 +174,13 @@ static int commit(struct hy_pool *pool, bool checkpoint)
  */
 bool hy_commit_needed(struct hy_pool *pool, u64 le)
 {
-	if (ek_map_uncommitted(&pool->map, le))
+	smp_rmb();	/* the entry was read before; pairs with the marking of changes */
+	if (atomic_read_acquire(&pool->map.marking) || ek_map_uncommitted(&pool->map, le))
 		return true;
 	smp_rmb();	/* pairs with commit() */
-	return READ_ONCE(pool->committing);
+	if (smp_load_acquire(&pool->committing))
+		return true;
+	return ek_map_uncommitted(&pool->map, le);	/* a commit that failed marks again */
 }
 
 /* Nothing will be freed: do not wait for it. */
@@ -203,10 +208,12 @@ static void end_bios(struct bio_list *bios, int error)
 	}
 }
 
-static bool journal_is_filling(struct hy_pool *pool)
+/* Before the journal, or the room for a checkpoint's images, runs out. */
+static bool checkpoint_is_due(struct hy_pool *pool)
 {
 	return hy_pool_writable(pool) &&
-	       ek_store_journal_used(pool->store) * 2 > ek_store_journal_blocks(pool->store);
+	       (pool->nr_dirty * 4 > HY_IMAGES * 3 ||
+		ek_store_journal_used(pool->store) * 2 > ek_store_journal_blocks(pool->store));
 }
 
 static void commit_work(struct work_struct *work)
@@ -236,7 +243,7 @@ static void commit_work(struct work_struct *work)
 	if (r)
 		fail_waiting(pool);
 	/* Now rather than when somebody waits for it. */
-	if (!r && journal_is_filling(pool))
+	if (!r && checkpoint_is_due(pool))
 		commit(pool, true);
 
 	spin_lock_irq(&pool->commit_lock);

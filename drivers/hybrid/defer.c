@@ -56,7 +56,7 @@ static void lane_work(struct work_struct *work)
 
 	blk_start_plug(&plug);
 	while ((bio = bio_list_pop(&bios))) {
-		if (hy_map_bio(lane->pool, bio, true) == DM_MAPIO_REMAPPED)
+		if (hy_map_deferred(lane->pool, bio) == DM_MAPIO_REMAPPED)
 			submit_bio_noacct(bio);
 		cond_resched();
 	}

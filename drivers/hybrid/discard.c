@@ -31,6 +31,19 @@ static int lookup_loading(struct hy_pool *pool, u64 le, u64 *entry)
 	return r;
 }
 
+/* @f is used up on success. */
+static bool unmap(struct hy_pool *pool, u64 le, u64 entry, struct hy_free *f)
+{
+	bool done;
+
+	down_read(&pool->free_sem);
+	done = ek_map_cmpxchg(&pool->map, le, entry, 0) == entry;
+	if (done)
+		hy_free_queue(pool, f, entry);
+	up_read(&pool->free_sem);
+	return done;
+}
+
 static int discard_whole(struct hy_pool *pool, u64 le)
 {
 	struct hy_free *f = NULL;
@@ -46,9 +59,8 @@ static int discard_whole(struct hy_pool *pool, u64 le)
 			if (!f)
 				return -ENOMEM;
 		}
-		if (ek_map_cmpxchg(&pool->map, le, entry, 0) == entry) {
+		if (unmap(pool, le, entry, f)) {
 			atomic64_dec(&pool->mapped);
-			hy_free_queue(pool, f, entry);
 			return 0;
 		}
 	}

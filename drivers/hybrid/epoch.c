@@ -40,3 +40,15 @@ void hy_drain_bios(struct hy_pool *pool, struct hy_drain *drain)
 	INIT_WORK(&drain->work, drained);
 	call_srcu(&pool->srcu, &drain->rcu, grace_period_over);
 }
+
+/**
+ * hy_drain_wait - let all drains begun before now, and what they do, end
+ * @pool: the pool; no bio waits for anything
+ *
+ * Context: sleeps.
+ */
+void hy_drain_wait(struct hy_pool *pool)
+{
+	srcu_barrier(&pool->srcu);
+	flush_workqueue(pool->wq);
+}

@@ -96,7 +96,6 @@ void hy_free_untake(struct hy_pool *pool, struct list_head *batch)
 
 struct free_batch {
 	struct hy_drain drain;
-	struct work_struct work;
 	struct hy_pool *pool;
 	struct list_head frees;
 };
@@ -112,9 +111,9 @@ static void discard_freed(struct hy_pool *pool, struct hy_free *f)
 	blkdev_issue_discard(m->bdev, sector, (sector_t)f->count << pool->extent_shift, GFP_NOIO);
 }
 
-static void batch_finish(struct work_struct *work)
+static void batch_drained(struct hy_drain *drain)
 {
-	struct free_batch *batch = container_of(work, struct free_batch, work);
+	struct free_batch *batch = container_of(drain, struct free_batch, drain);
 	struct hy_pool *pool = batch->pool;
 	struct hy_free *f, *tmp;
 	struct bio_list waiting;
@@ -123,7 +122,8 @@ static void batch_finish(struct work_struct *work)
 		discard_freed(pool, f);
 		if (ek_space_free(&pool->member[f->member].space, f->pe, f->count))
 			hy_pool_needs_check(pool, "an extent was freed twice");
-		atomic64_sub(f->count, &pool->nr_quarantined);
+		/* Ordered: who finds none on its way back finds them free. */
+		atomic64_sub_return(f->count, &pool->nr_quarantined);
 		kmem_cache_free(free_cache, f);
 	}
 	kfree(batch);
@@ -133,15 +133,6 @@ static void batch_finish(struct work_struct *work)
 	bio_list_init(&pool->nospace);
 	spin_unlock_irq(&pool->free_lock);
 	hy_defer_bios(pool, &waiting);
-}
-
-/* Discards take their time: not in the way of others who wait for a drain. */
-static void batch_drained(struct hy_drain *drain)
-{
-	struct free_batch *batch = container_of(drain, struct free_batch, drain);
-
-	INIT_WORK(&batch->work, batch_finish);
-	queue_work(batch->pool->wq, &batch->work);
 }
 
 /**
@@ -171,6 +162,19 @@ void hy_free_committed(struct hy_pool *pool, struct list_head *frees)
 	hy_drain_bios(pool, &batch->drain);
 }
 
+static bool has_room(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		if (m->bdev && m->state == EK_MEMBER_ACTIVE && ek_space_nr_free(&m->space))
+			return true;
+	}
+	return false;
+}
+
 /**
  * hy_free_wait_for_space - hold a bio until freed extents are free
  * @pool: the pool
@@ -189,7 +193,12 @@ bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio)
 	if (wait)
 		bio_list_add(&pool->nospace, bio);
 	spin_unlock_irqrestore(&pool->free_lock, flags);
-	if (wait)
+	if (wait) {
 		hy_commit_kick(pool);
-	return wait;
+		return true;
+	}
+	if (!has_room(pool))
+		return false;
+	hy_defer_bio(pool, bio);	/* something came back since the caller looked */
+	return true;
 }

@@ -9,7 +9,8 @@
  * Locks, in the order in which they nest:
  *   hy_pools_lock (mutex)	the list of pools and their reference counts
  *   pool->load_lock (mutex)	loading map pages, the replayed entries
- *   pool->heat_lock (mutex)	the LRU list
+ *   pool->heat_lock (mutex)	the LRU list, samples
+ *   pool->free_sem (rwsem)	entries changed together with frees
  *   bucket->lock (spin, irq)	first writes of the extents of one hash bucket
  *   mig->lock (spin, irq)	one migration
  *   pool->policy_lock (spin, irq)	policy, snapshot, tokens
@@ -24,6 +25,7 @@
 #include <linux/device-mapper.h>
 #include <linux/dm-io.h>
 #include <linux/dm-kcopyd.h>
+#include <linux/rwsem.h>
 #include <linux/workqueue.h>
 #include <compat/srcu.h>
 #include <evenkeel/extent_map.h>
@@ -40,7 +42,7 @@
 #define HY_MAX_ARGS	64	/* words of policy arguments */
 #define HY_LANES	16	/* deferred bios are worked on in this many lanes */
 #define HY_BUCKETS	256	/* hash of extents with first writes in flight */
-#define HY_IMAGES	64	/* pages written between two flushes of the members */
+#define HY_IMAGES	512	/* pages that a checkpoint takes at once */
 #define HY_MAX_DISCARD	(1u << 30)	/* bytes of one discard */
 #define HY_RING		1024	/* accesses remembered per CPU between two ticks */
 
@@ -92,6 +94,9 @@ struct hy_table {
 	u8 uuid[EK_UUID_SIZE];
 	enum hy_label_state labels;
 };
+
+/* hy_member.flushed at the start: what was written before may not be durable. */
+#define HY_NEVER_FLUSHED	U64_MAX
 
 /**
  * struct hy_member - a member of a pool
@@ -246,6 +251,7 @@ struct hy_pool {
 	/* registry; hy_pools_lock */
 	struct list_head list;
 	unsigned int refs;
+	struct mapped_device *md;	/* the one whose tables may use it */
 	unsigned int nr_keys;
 	struct {
 		dev_t dev;
@@ -267,6 +273,7 @@ struct hy_pool {
 	struct hy_table *bound;	/* changes only while suspended */
 	bool loaded;
 	bool map_ready;
+	bool store_ro;		/* opened for reading only */
 	bool running;		/* between resume and presuspend */
 	enum hy_mode mode;
 	bool needs_check;
@@ -318,8 +325,16 @@ struct hy_pool {
 	size_t nr_committed;	/* by the last commit, for its trace */
 	struct list_head dirty_pages;	/* the committer's */
 	struct list_head writing_pages;	/* in the checkpoint under way */
+	unsigned int nr_dirty;
 	struct ek_page *images;
+	u64 *image_index;
 	bool closing;		/* the next checkpoint leaves the pool clean */
+
+	/*
+	 * Held for reading while an entry is changed and its old place is queued as
+	 * freed, for writing while both are taken: a commit has both or neither.
+	 */
+	struct rw_semaphore free_sem;
 
 	/* freed extents */
 	spinlock_t free_lock;
@@ -384,6 +399,8 @@ int hy_settings_set(struct hy_settings *set, const char *key, const char *value,
 		    const char **reason);
 int hy_settings_emit(const struct hy_settings *set, char *buf, size_t len);
 int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const char **reason);
+int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc, char **argv,
+		       const char **reason);
 /* "<name> <#args> {<key> <value>}*" into a new policy and settings. */
 int hy_policy_parse(const char *text, unsigned int nr, struct hy_policy **policy,
 		    struct hy_settings *set, const char **reason);
@@ -398,6 +415,7 @@ int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *stat
 
 /* meta_io.c */
 extern const struct ek_store_io hy_meta_io;
+extern const struct ek_store_io hy_meta_io_ro;
 
 /* pool.c */
 struct hy_pool *hy_pool_get(struct hy_table *t, char **error);
@@ -414,8 +432,9 @@ int hy_pool_load_page(struct hy_pool *pool, u64 index);
 int hy_pool_load_replayed(struct hy_pool *pool);
 
 /* io.c */
-int hy_map_bio(struct hy_pool *pool, struct bio *bio, bool worker);
-int hy_end_bio(struct hy_pool *pool, struct bio *bio, blk_status_t *error);
+int hy_map_deferred(struct hy_pool *pool, struct bio *bio);
+int hy_map(struct dm_target *ti, struct bio *bio);
+int hy_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
 u32 hy_bio_bits(struct hy_pool *pool, struct bio *bio);
 
@@ -438,6 +457,7 @@ int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker);
 
 /* epoch.c */
 void hy_drain_bios(struct hy_pool *pool, struct hy_drain *drain);
+void hy_drain_wait(struct hy_pool *pool);
 
 static inline void hy_io_pin(struct hy_pool *pool, struct hy_io *io)
 {
@@ -504,7 +524,20 @@ void hy_balance_init(struct hy_pool *pool);
 void hy_balance_start(struct hy_pool *pool);
 void hy_balance_stop(struct hy_pool *pool);
 int hy_place(struct hy_pool *pool, u64 le, u32 *pe);
-void hy_note_access(struct hy_pool *pool, u64 le, unsigned int member);
+
+/*
+ * Remember that an extent was accessed: per CPU, overwriting what the balancer did
+ * not come to read.  A sample: two bios that meet on a CPU may lose one of them.
+ * Context: process; the I/O path.
+ */
+static inline void hy_note_access(struct hy_pool *pool, u64 le, unsigned int member)
+{
+	struct hy_ring *ring = raw_cpu_ptr(pool->rings);
+	u32 head = READ_ONCE(ring->head);
+
+	WRITE_ONCE(ring->slot[head & (HY_RING - 1)], le << 5 | member);
+	WRITE_ONCE(ring->head, head + 1);
+}
 
 /* status.c */
 void hy_status(struct dm_target *ti, status_type_t type, unsigned int flags,

@@ -46,24 +46,29 @@ static void remap(struct hy_pool *pool, struct bio *bio, u64 entry)
 		(bio->bi_iter.bi_sector & (pool->extent_sectors - 1));
 }
 
-/**
- * hy_io_send - note a bio as on its way to an entry's place, and point it there
- *
- * The caller submits it.  Context: any; holds an epoch.
- */
-void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+static __always_inline void send(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				 u64 entry, bool write)
 {
 	io->member = ek_entry_member(entry);
 	io->place = ek_entry_place(entry);
 	io->bytes = bio->bi_iter.bi_size;
 	io->flags |= HY_IO_SENT;
-	io->start_ns = ek_rtmon_start(pool->member[io->member].mon,
-				      io->flags & HY_IO_WRITE ? EK_WRITE : EK_READ);
+	io->start_ns = ek_rtmon_start(pool->member[io->member].mon, write ? EK_WRITE : EK_READ);
 	hy_note_access(pool, io->le, io->member);
 	remap(pool, bio, entry);
 }
 
-static int finish(struct bio *bio, blk_status_t status)
+/**
+ * hy_io_send - note a write as on its way to an entry's place, and point it there
+ *
+ * The caller submits it.  Context: any; pinned.
+ */
+void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+{
+	send(pool, bio, io, entry, true);
+}
+
+static noinline int finish(struct bio *bio, blk_status_t status)
 {
 	bio->bi_status = status;
 	bio_endio(bio);
@@ -71,14 +76,15 @@ static int finish(struct bio *bio, blk_status_t status)
 }
 
 /* A bio must wait or be refused because the page of the map is not in memory. */
-static int page_missing(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker,
-			bool *again)
+static noinline int page_missing(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker,
+			int r, bool *again)
 {
 	u64 index = io->le / EK_PAGE_ENTRIES;
-	int r;
 
 	hy_io_unpin(io);
 	*again = false;
+	if (r != -EAGAIN)
+		return finish(bio, BLK_STS_IOERR);
 	if (worker) {
 		r = hy_pool_load_page(pool, index);
 		if (r)
@@ -113,12 +119,13 @@ static u32 same_validity(struct hy_pool *pool, struct bio *bio, u64 entry, bool 
  * member, the others are zeroes.  Pieces are chained to the bio, so it ends with
  * the last of them, and holds the epoch for all.
  */
-static int read_mixed(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+static noinline int read_mixed(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
 {
 	bool valid;
 	u32 len;
 
 	hy_note_access(pool, io->le, ek_entry_member(entry));
+	bio_clear_polled(bio);	/* nobody polls for the pieces */
 	while ((len = same_validity(pool, bio, entry, &valid)) < bio_sectors(bio)) {
 		struct bio *piece = bio_split(bio, len, GFP_NOIO, &pool->bs);
 
@@ -133,37 +140,36 @@ static int read_mixed(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u
 	}
 	if (!valid) {
 		zero_fill_bio(bio);
-		return finish(bio, BLK_STS_OK);
+		bio_endio(bio);		/* its status may hold a piece's error already */
+		return DM_MAPIO_SUBMITTED;
 	}
 	remap(pool, bio, entry);
 	return DM_MAPIO_REMAPPED;
 }
 
-static int map_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker)
+/* All that is not the fast path of map_read(); pinned. */
+static noinline int map_read_slow(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				  bool worker)
 {
 	u32 bits = hy_bio_bits(pool, bio);
 	bool again;
 	u64 entry;
 	int r;
 
-	do {
-		hy_io_pin(pool, io);
-		r = ek_map_lookup(&pool->map, io->le, &entry);
-		if (likely(!r))
-			break;
-		r = page_missing(pool, bio, io, worker, &again);
+	while ((r = ek_map_lookup(&pool->map, io->le, &entry))) {
+		r = page_missing(pool, bio, io, worker, r, &again);
 		if (!again)
 			return r;
-	} while (true);
-
+		hy_io_pin(pool, io);
+	}
 	if (!(ek_entry_valid(entry) & bits)) {
 		zero_fill_bio(bio);
 		return finish(bio, BLK_STS_OK);
 	}
-	if (unlikely(!pool->member[ek_entry_member(entry)].bdev))
+	if (!pool->member[ek_entry_member(entry)].bdev)
 		return finish(bio, BLK_STS_IOERR);
-	if (likely((ek_entry_valid(entry) & bits) == bits)) {
-		hy_io_send(pool, bio, io, entry);
+	if ((ek_entry_valid(entry) & bits) == bits) {
+		send(pool, bio, io, entry, false);
 		return DM_MAPIO_REMAPPED;
 	}
 	if (worker)
@@ -178,6 +184,34 @@ static int map_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, boo
 	return DM_MAPIO_SUBMITTED;
 }
 
+/* The entry, if it is at hand and all of @bits are there to be read or overwritten. */
+static __always_inline u64 entry_at_hand(struct hy_pool *pool, u64 le, u32 bits)
+{
+	struct ek_map_page *page = ek_map_page(&pool->map, le / EK_PAGE_ENTRIES);
+	u64 entry;
+
+	if (unlikely(!page))
+		return 0;
+	entry = READ_ONCE(page->entry[le % EK_PAGE_ENTRIES]);
+	if (unlikely((ek_entry_valid(entry) & bits) != bits ||
+		     !pool->member[ek_entry_member(entry)].bdev))
+		return 0;
+	return entry;
+}
+
+static __always_inline int map_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				    bool worker)
+{
+	u64 entry;
+
+	hy_io_pin(pool, io);
+	entry = entry_at_hand(pool, io->le, hy_bio_bits(pool, bio));
+	if (unlikely(!entry))
+		return map_read_slow(pool, bio, io, worker);
+	send(pool, bio, io, entry, false);
+	return DM_MAPIO_REMAPPED;
+}
+
 /* What a FUA write depends on must be durable when it completes. */
 static void note_fua(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool first)
 {
@@ -189,51 +223,59 @@ static void note_fua(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bo
 	}
 }
 
-static int map_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker)
+/* All that is not the fast path of map_write(); pinned. */
+static noinline int map_write_slow(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				   bool worker)
 {
 	bool again, deferred;
 	u64 entry;
 	int r;
 
-	io->touched = hy_bio_bits(pool, bio);
-	do {
-		hy_io_pin(pool, io);
-		if (unlikely(atomic_read(&pool->nr_migrating))) {
+	for (;;) {
+		if (atomic_read(&pool->nr_migrating)) {
 			io->mig = hy_mig_enter(pool, io->le, bio, &deferred);
 			if (deferred)
 				return DM_MAPIO_SUBMITTED;
 		}
 		r = ek_map_lookup(&pool->map, io->le, &entry);
-		if (likely(!r))
+		if (!r)
 			break;
 		if (io->mig)
 			hy_mig_write_done(io->mig, 0);
 		io->mig = NULL;
-		r = page_missing(pool, bio, io, worker, &again);
+		r = page_missing(pool, bio, io, worker, r, &again);
 		if (!again)
 			return r;
-	} while (true);
-
-	if (likely((ek_entry_valid(entry) & io->touched) == io->touched)) {
-		if (unlikely(!pool->member[ek_entry_member(entry)].bdev))
+		hy_io_pin(pool, io);
+	}
+	if ((ek_entry_valid(entry) & io->touched) == io->touched) {
+		if (!pool->member[ek_entry_member(entry)].bdev)
 			return finish(bio, BLK_STS_IOERR);
 		note_fua(pool, bio, io, false);
-		hy_io_send(pool, bio, io, entry);
+		send(pool, bio, io, entry, true);
 		return DM_MAPIO_REMAPPED;
 	}
 	note_fua(pool, bio, io, true);
 	return hy_first_write(pool, bio, io, worker);
 }
 
-/**
- * hy_map_bio - find a bio's place
- * @pool: the pool
- * @bio: of dm, its sector relative to the target
- * @worker: called from a lane: may sleep, may load pages
- *
- * Return: DM_MAPIO_REMAPPED: to be submitted; DM_MAPIO_SUBMITTED: taken care of.
- */
-int hy_map_bio(struct hy_pool *pool, struct bio *bio, bool worker)
+static __always_inline int map_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				     bool worker)
+{
+	u64 entry;
+
+	io->touched = hy_bio_bits(pool, bio);
+	hy_io_pin(pool, io);
+	if (unlikely(atomic_read(&pool->nr_migrating) || bio->bi_opf & REQ_FUA))
+		return map_write_slow(pool, bio, io, worker);
+	entry = entry_at_hand(pool, io->le, io->touched);
+	if (unlikely(!entry))
+		return map_write_slow(pool, bio, io, worker);
+	send(pool, bio, io, entry, true);
+	return DM_MAPIO_REMAPPED;
+}
+
+static __always_inline int map_bio(struct hy_pool *pool, struct bio *bio, bool worker)
 {
 	struct hy_io *io = hy_io(bio);
 
@@ -267,41 +309,75 @@ int hy_map_bio(struct hy_pool *pool, struct bio *bio, bool worker)
 }
 
 /*
- * This write relied on bits that another one had set but perhaps not marked for
+ * A write relied on bits that another one had set but perhaps not marked for
  * the committer yet (extent_map.c); a FLUSH may follow at once, so mark them too.
  */
 static void mark_settled(struct hy_pool *pool, struct hy_io *io)
 {
 	if (unlikely(atomic_read_acquire(&pool->map.marking)))
-		ek_map_set_valid(&pool->map, io->le, io->place, io->touched);
+		ek_map_mark_changed(&pool->map, io->le);
 }
 
 /**
- * hy_end_bio - a bio of dm has completed
+ * hy_map_deferred - find the place of a bio that was deferred
+ * @pool: the pool
+ * @bio: of dm, its sector relative to the target
+ *
+ * Context: a lane; sleeps, loads pages of the map.
+ * Return: DM_MAPIO_REMAPPED: to be submitted; DM_MAPIO_SUBMITTED: taken care of.
+ */
+int hy_map_deferred(struct hy_pool *pool, struct bio *bio)
+{
+	return map_bio(pool, bio, true);
+}
+
+/* dm's map: as above, but what would sleep is deferred. */
+int hy_map(struct dm_target *ti, struct bio *bio)
+{
+	struct hy_table *t = ti->private;
+
+	bio->bi_iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
+	return map_bio(t->pool, bio, false);
+}
+
+static void sent_done(struct hy_pool *pool, struct hy_io *io, blk_status_t error)
+{
+	struct hy_member *m = &pool->member[io->member];
+	bool write = io->flags & HY_IO_WRITE;
+
+	ek_rtmon_end(m->mon, write ? EK_WRITE : EK_READ, io->bytes, io->start_ns);
+	/* Before validity bits and before anybody is told: see member.c. */
+	if (write)
+		hy_member_wrote(m);
+	if (unlikely(error))
+		hy_member_error(pool, m, error);
+	else if (write && !(io->flags & HY_IO_FIRST))
+		mark_settled(pool, io);
+}
+
+/**
+ * hy_end_io - a bio of dm has completed
  *
  * Context: any, also hard interrupt.
  * Return: DM_ENDIO_*.
  */
-int hy_end_bio(struct hy_pool *pool, struct bio *bio, blk_status_t *error)
+int hy_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 {
+	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
 	struct hy_io *io = hy_io(bio);
-	struct hy_mig *mig = io->mig;
+	struct hy_mig *mig;
 
-	if (likely(io->flags & HY_IO_SENT)) {
-		struct hy_member *m = &pool->member[io->member];
-		bool write = io->flags & HY_IO_WRITE;
-
-		ek_rtmon_end(m->mon, write ? EK_WRITE : EK_READ, io->bytes, io->start_ns);
-		/* Before validity bits and before anybody is told: see member.c. */
-		if (write)
-			hy_member_wrote(m);
-		if (unlikely(*error))
-			hy_member_error(pool, m, *error);
+	if (likely(io->flags == (HY_IO_SENT | HY_IO_PINNED) && !*error)) {
+		ek_rtmon_end(pool->member[io->member].mon, EK_READ, io->bytes, io->start_ns);
+		hy_io_unpin(io);
+		io->flags = 0;
+		return DM_ENDIO_DONE;
 	}
+	mig = io->mig;
+	if (io->flags & HY_IO_SENT)
+		sent_done(pool, io, *error);
 	if (unlikely(io->flags & HY_IO_FIRST))
 		hy_first_write_done(pool, io, *error);
-	else if (io->flags & HY_IO_WRITE)
-		mark_settled(pool, io);
 	if (unlikely(mig)) {
 		io->mig = NULL;
 		hy_mig_write_done(mig, io->touched);

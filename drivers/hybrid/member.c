@@ -24,6 +24,7 @@ static u64 writes_completed(struct hy_member *m)
 	u64 sum = 0;
 	int cpu;
 
+	smp_rmb();	/* entries were read before; pairs with the setting of their bits */
 	for_each_possible_cpu(cpu)
 		sum += READ_ONCE(*per_cpu_ptr(m->writes, cpu));
 	return sum;
@@ -78,7 +79,10 @@ int hy_members_flush(struct hy_pool *pool)
 		if (seen[i] == m->flushed)
 			continue;
 		if (!m->bdev) {
-			r = -EIO;
+			/* Lost with what was not flushed: told to those who wait now. */
+			if (m->flushed != HY_NEVER_FLUSHED)
+				r = -EIO;
+			m->flushed = seen[i];
 			continue;
 		}
 		member_flush_begin(m, &wait);

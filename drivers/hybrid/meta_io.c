@@ -108,6 +108,11 @@ static int meta_flush(void *ctx, unsigned int area)
 	return blkdev_issue_flush(pool->meta[area].dev->bdev);
 }
 
+/* For tables that must not write. */
+const struct ek_store_io hy_meta_io_ro = {
+	.read = meta_read,
+};
+
 const struct ek_store_io hy_meta_io = {
 	.read = meta_read,
 	.write = meta_write,

@@ -205,8 +205,6 @@ static void switched(struct hy_mig *mig)
 	struct hy_pool *pool = mig->pool;
 
 	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_SWITCH, mig->bytes);
-	hy_free_queue(pool, mig->free, mig->src);
-	mig->free = NULL;
 	atomic64_inc(&pool->mig_completed);
 	atomic64_add(mig->bytes, &pool->mig_bytes);
 	mutex_lock(&pool->heat_lock);
@@ -255,9 +253,15 @@ static void mig_step(struct work_struct *work)
 	struct hy_mig *mig = container_of(work, struct hy_mig, work);
 	enum mig_next next;
 
+	down_read(&mig->pool->free_sem);
 	spin_lock_irq(&mig->lock);
 	next = decide(mig);
 	spin_unlock_irq(&mig->lock);
+	if (next == NEXT_SWITCHED) {
+		hy_free_queue(mig->pool, mig->free, mig->src);
+		mig->free = NULL;
+	}
+	up_read(&mig->pool->free_sem);
 	switch (next) {
 	case NEXT_WAIT:
 		break;
@@ -386,7 +390,8 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 		return refuse(why, HY_NOT_NOSPACE, -ENOSPC);
 	}
 	atomic_inc(&pool->nr_migrating);
-	r = xa_insert(&pool->migs, le, mig, GFP_NOIO);
+	smp_mb__after_atomic();	/* pairs with hy_balance_stop(): it sees us or we see it */
+	r = READ_ONCE(pool->running) ? xa_insert(&pool->migs, le, mig, GFP_NOIO) : -EBUSY;
 	if (r) {
 		ek_space_free(&pool->member[to].space, mig->dst_pe, 1);
 		if (atomic_dec_and_test(&pool->nr_migrating))

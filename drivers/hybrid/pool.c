@@ -86,11 +86,15 @@ static int members_init(struct hy_pool *pool, struct hy_table *t)
 
 static void pool_free(struct hy_pool *pool)
 {
-	hy_pool_deactivate(pool);
+	struct hy_free *f, *tmp;
+
 	if (pool->srcu_ready) {
-		srcu_barrier(&pool->srcu);
+		hy_drain_wait(pool);
 		cleanup_srcu_struct(&pool->srcu);
 	}
+	hy_pool_deactivate(pool);
+	list_for_each_entry_safe(f, tmp, &pool->frees, list)
+		hy_free_drop(f);
 	if (pool->wq)
 		destroy_workqueue(pool->wq);
 	if (pool->commit_wq)
@@ -104,6 +108,7 @@ static void pool_free(struct hy_pool *pool)
 	hy_heat_destroy(&pool->heat);
 	members_exit(pool);
 	kvfree(pool->images);
+	kvfree(pool->image_index);
 	kvfree(pool);
 }
 
@@ -113,6 +118,7 @@ static void pool_init_plain(struct hy_pool *pool)
 
 	INIT_LIST_HEAD(&pool->list);
 	mutex_init(&pool->load_lock);
+	init_rwsem(&pool->free_sem);
 	spin_lock_init(&pool->free_lock);
 	INIT_LIST_HEAD(&pool->frees);
 	bio_list_init(&pool->nospace);
@@ -148,9 +154,10 @@ static int pool_init(struct hy_pool *pool, struct hy_table *t)
 		return r;
 	pool->rings = alloc_percpu(struct hy_ring);
 	pool->images = kvmalloc_array(HY_IMAGES, sizeof(struct ek_page), GFP_KERNEL);
+	pool->image_index = kvmalloc_array(HY_IMAGES, sizeof(u64), GFP_KERNEL);
 	pool->wq = alloc_workqueue("hybrid", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	pool->commit_wq = alloc_ordered_workqueue("hybrid_commit", WQ_MEM_RECLAIM);
-	if (!pool->rings || !pool->images || !pool->wq || !pool->commit_wq)
+	if (!pool->rings || !pool->images || !pool->image_index || !pool->wq || !pool->commit_wq)
 		return -ENOMEM;
 	r = bioset_init(&pool->bs, 64, 0, BIOSET_NEED_BVECS);
 	if (r)
@@ -247,7 +254,10 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 	mutex_lock(&hy_pools_lock);
 	pool = find_pool(t);
 	if (pool) {
-		if (hy_pool_matches(pool, t, error)) {
+		if (pool->md != dm_table_get_md(t->ti->table)) {
+			*error = "the pool is in use by another device";
+			r = -EBUSY;
+		} else if (hy_pool_matches(pool, t, error)) {
 			pool->refs++;
 			r = 0;
 		}
@@ -263,6 +273,7 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 		pool_free(pool);
 		goto out;
 	}
+	pool->md = dm_table_get_md(t->ti->table);
 	remember_keys(pool, t);
 	pool->refs = 1;
 	list_add(&pool->list, &hy_pools);

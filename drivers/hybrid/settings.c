@@ -199,3 +199,46 @@ int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const 
 	mutex_unlock(&pool->heat_lock);
 	return 0;
 }
+
+/**
+ * hy_pool_set_policy - give a running pool another policy
+ * @pool: the pool
+ * @name: the policy's
+ * @argc: words of arguments, even
+ * @argv: keys and values, the policy's and the mover's
+ * @reason: set on failure
+ *
+ * Context: sleeps; takes policy_lock and heat_lock.
+ * Return: 0, -EINVAL, -ENOMEM: nothing was changed.
+ */
+int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc, char **argv,
+		       const char **reason)
+{
+	struct hy_settings set = pool->set;
+	struct hy_policy *policy, *old;
+	unsigned int i;
+	int r;
+
+	*reason = "unknown policy, or no memory for it";
+	r = hy_policy_create(name, pool->nr_members, &policy);
+	if (r)
+		return r;
+	for (i = 0; !r && i < argc; i += 2)
+		r = set_one(policy, &set, argv[i], argv[i + 1], reason);
+	if (r) {
+		hy_policy_destroy(policy);
+		return r;
+	}
+	spin_lock_irq(&pool->policy_lock);
+	old = pool->policy;
+	pool->policy = policy;
+	pool->set = set;
+	hy_policy_period(policy, &pool->snap, &pool->decision);
+	memset(&pool->tokens, 0, sizeof(pool->tokens));
+	spin_unlock_irq(&pool->policy_lock);
+	hy_policy_destroy(old);
+	mutex_lock(&pool->heat_lock);
+	hy_heat_resize(&pool->heat, set.candidates);
+	mutex_unlock(&pool->heat_lock);
+	return 0;
+}

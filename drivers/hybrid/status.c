@@ -212,30 +212,13 @@ static int message_set(struct hy_pool *pool, char **argv)
 /* policy <name> [<key> <value>]...; settings that are not named stay as they are. */
 static int message_policy(struct hy_pool *pool, unsigned int argc, char **argv)
 {
-	struct hy_policy *policy, *old;
-	const char *reason = "unknown policy";
-	unsigned int i;
+	const char *reason;
 	int r;
 
 	if (argc & 1)
 		return refuse("policy argument without a value");
-	r = hy_policy_create(argv[1], pool->nr_members, &policy);
-	if (r == -ENOENT)
-		return refuse(reason);
-	for (i = 2; !r && i < argc; i += 2)
-		r = hy_policy_set(policy, argv[i], argv[i + 1], &reason);
-	if (r) {
-		hy_policy_destroy(policy);
-		return refuse(reason);
-	}
-	spin_lock_irq(&pool->policy_lock);
-	old = pool->policy;
-	pool->policy = policy;
-	memset(&pool->tokens, 0, sizeof(pool->tokens));
-	hy_policy_period(policy, &pool->snap, &pool->decision);
-	spin_unlock_irq(&pool->policy_lock);
-	hy_policy_destroy(old);
-	return hy_commit_policy(pool);
+	r = hy_pool_set_policy(pool, argv[1], argc - 2, argv + 2, &reason);
+	return r ? refuse(reason) : hy_commit_policy(pool);
 }
 
 static int message_move(struct hy_pool *pool, char **argv)

@@ -136,6 +136,10 @@ static int table_init(struct hy_table *t, const struct hy_args *args, char **err
 		r = check_policy(t, error);
 	if (!r)
 		r = hy_labels_check(t, t->uuid, &t->labels, error);
+	if (!r && t->read_only && t->labels == HY_LABELS_NEW) {
+		*error = "a new pool can't be read-only";
+		r = -EROFS;
+	}
 	if (!r)
 		r = check_meta_size(t, error);
 	return r;
@@ -190,27 +194,12 @@ static void hybrid_dtr(struct dm_target *ti)
 	struct hy_table *t = ti->private;
 
 	if (t->pool->bound == t) {
-		flush_workqueue(t->pool->wq);
 		WRITE_ONCE(t->pool->bound, NULL);
+		hy_drain_wait(t->pool);
 	}
 	hy_pool_put(t->pool);
 	put_devices(t);
 	kfree(t);
-}
-
-static int hybrid_map(struct dm_target *ti, struct bio *bio)
-{
-	struct hy_table *t = ti->private;
-
-	bio->bi_iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
-	return hy_map_bio(t->pool, bio, false);
-}
-
-static int hybrid_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
-{
-	struct hy_table *t = ti->private;
-
-	return hy_end_bio(t->pool, bio, error);
 }
 
 static void hybrid_presuspend(struct dm_target *ti)
@@ -229,27 +218,6 @@ static void hybrid_presuspend_undo(struct dm_target *ti)
 	hy_balance_start(pool);
 }
 
-struct drain_wait {
-	struct hy_drain drain;
-	struct completion done;
-};
-
-static void drain_wait_done(struct hy_drain *drain)
-{
-	complete(&container_of(drain, struct drain_wait, drain)->done);
-}
-
-/* All that bios and commits left to be done in the background. */
-static void quiesce(struct hy_pool *pool)
-{
-	struct drain_wait wait = { .drain.fn = drain_wait_done };
-
-	init_completion(&wait.done);
-	hy_drain_bios(pool, &wait.drain);
-	wait_for_completion(&wait.done);
-	flush_workqueue(pool->wq);
-}
-
 /* No bio is in flight any more. */
 static void hybrid_postsuspend(struct dm_target *ti)
 {
@@ -257,8 +225,6 @@ static void hybrid_postsuspend(struct dm_target *ti)
 
 	if (!pool->loaded)
 		return;
-	/* A message that came in before may have begun one more migration. */
-	wait_event(pool->mig_wait, !atomic_read(&pool->nr_migrating));
 	flush_workqueue(pool->wq);
 	cancel_delayed_work_sync(&pool->commit_timer);
 	WRITE_ONCE(pool->closing, true);
@@ -266,7 +232,7 @@ static void hybrid_postsuspend(struct dm_target *ti)
 		DMERR("the last commit before suspension failed");
 	WRITE_ONCE(pool->closing, false);
 	flush_workqueue(pool->commit_wq);
-	quiesce(pool);
+	hy_drain_wait(pool);
 }
 
 static int hybrid_preresume(struct dm_target *ti)
@@ -318,12 +284,12 @@ static void hybrid_io_hints(struct dm_target *ti, struct queue_limits *limits)
 static struct target_type hybrid_target = {
 	.name = "hybrid",
 	.version = { 1, 0, 0 },
-	.features = DM_TARGET_NOWAIT,
+	.features = DM_TARGET_NOWAIT | DM_TARGET_SINGLETON,
 	.module = THIS_MODULE,
 	.ctr = hybrid_ctr,
 	.dtr = hybrid_dtr,
-	.map = hybrid_map,
-	.end_io = hybrid_end_io,
+	.map = hy_map,
+	.end_io = hy_end_io,
 	.presuspend = hybrid_presuspend,
 	.presuspend_undo = hybrid_presuspend_undo,
 	.postsuspend = hybrid_postsuspend,

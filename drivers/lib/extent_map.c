@@ -197,6 +197,7 @@ static void ek_map_mark(struct ek_map *map, struct ek_map_page *page, unsigned i
 {
 	if (!test_bit(slot, page->changed)) {
 		set_bit(slot, page->changed);
+		/* B before C; pairs with C' before B' in ek_map_take_changed(). */
 		smp_mb__after_atomic();
 	}
 	if (test_bit(EK_MAP_PAGE_LISTED, &page->flags))
@@ -210,11 +211,18 @@ static void ek_map_mark(struct ek_map *map, struct ek_map_page *page, unsigned i
 	preempt_enable();
 }
 
-/* Documented in the header. */
+/**
+ * ek_map_mark_changed - mark an extent changed (again)
+ * @map: the map
+ * @le: logical extent; its page is in memory
+ *
+ * Context: any; takes no lock.
+ */
 void ek_map_mark_changed(struct ek_map *map, u64 le)
 {
 	struct ek_map_page *page = ek_map_page(map, le / EK_PAGE_ENTRIES);
 
+	/* The caller's change before its mark. */
 	smp_mb();
 	if (page)
 		ek_map_mark(map, page, le % EK_PAGE_ENTRIES);
@@ -268,9 +276,10 @@ bool ek_map_set_valid(struct ek_map *map, u64 le, u64 place, u32 bits)
 			return true;
 		e = was;
 	}
-	/* Whoever made them valid may not have marked the entry yet. */
+	/* Whoever made them valid may not have marked the entry yet: entry before @marking. */
 	smp_rmb();
 	if (atomic_read_acquire(&map->marking)) {
+		/* The entry as we saw it before its mark. */
 		smp_mb();
 		ek_map_mark(map, page, slot);
 	}
@@ -290,7 +299,16 @@ bool ek_map_uncommitted(struct ek_map *map, u64 le)
 }
 EXPORT_SYMBOL_GPL(ek_map_uncommitted);
 
-/* Documented in the header. */
+/**
+ * ek_map_take_page - ek_map_take_changed() for one page
+ * @map: the map
+ * @page: clears its marks and visits what they covered
+ * @fn: called with the page, the extent and the entry as it is now
+ * @ctx: for @fn
+ *
+ * Context: as @fn; one caller at a time.
+ * Return: 0 or @fn's error; the entry that failed and the rest stay marked.
+ */
 int ek_map_take_page(struct ek_map *map, struct ek_map_page *page,
 		     int (*fn)(void *ctx, struct ek_map_page *page, u64 le, u64 entry),
 		     void *ctx)
@@ -323,6 +341,7 @@ int ek_map_take_changed(struct ek_map *map,
 	struct llist_node *list;
 	int r = 0;
 
+	/* What the caller knows to have returned is in @listing or on the list. */
 	smp_mb();
 	while (atomic_read_acquire(&map->listing))
 		cpu_relax();
@@ -334,6 +353,7 @@ int ek_map_take_changed(struct ek_map *map,
 			continue;
 		}
 		clear_bit(EK_MAP_PAGE_LISTED, &page->flags);
+		/* C' before B'; pairs with B before C in ek_map_mark(). */
 		smp_mb__after_atomic();
 		r = ek_map_take_page(map, page, fn, ctx);
 		/* What is left of this page is listed again by the mark of what failed. */

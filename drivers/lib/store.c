@@ -296,40 +296,72 @@ int ek_store_set_member_state(struct ek_store *store, unsigned int member, u32 s
 }
 EXPORT_SYMBOL_GPL(ek_store_set_member_state);
 
-/* The superblock as read or last written. */
+/**
+ * ek_store_super - the superblock as read or last written
+ * @store: opened
+ *
+ * Return: it, multi-byte fields little-endian; valid until ek_store_close().
+ */
 const struct ek_super *ek_store_super(const struct ek_store *store)
 {
 	return store->super;
 }
 EXPORT_SYMBOL_GPL(ek_store_super);
 
-/* Bit per area left out: stale, failed or not there. */
+/**
+ * ek_store_stale - areas left out: stale, failed or not there
+ * @store: opened
+ *
+ * Return: a bit per area.
+ */
 unsigned int ek_store_stale(const struct ek_store *store)
 {
 	return READ_ONCE(store->stale);
 }
 EXPORT_SYMBOL_GPL(ek_store_stale);
 
-/* Bit per area in use. */
+/**
+ * ek_store_areas - areas in use
+ * @store: opened
+ *
+ * Return: a bit per area.
+ */
 unsigned int ek_store_areas(const struct ek_store *store)
 {
 	return READ_ONCE(store->areas);
 }
 EXPORT_SYMBOL_GPL(ek_store_areas);
 
+/**
+ * ek_store_generation - the generation in force
+ * @store: opened
+ *
+ * Return: it, from 1.
+ */
 u64 ek_store_generation(const struct ek_store *store)
 {
 	return READ_ONCE(store->generation);
 }
 EXPORT_SYMBOL_GPL(ek_store_generation);
 
-/* Blocks. */
+/**
+ * ek_store_journal_used - how much of the journal is used
+ * @store: opened
+ *
+ * Return: blocks.
+ */
 u64 ek_store_journal_used(const struct ek_store *store)
 {
 	return READ_ONCE(store->journal.used);
 }
 EXPORT_SYMBOL_GPL(ek_store_journal_used);
 
+/**
+ * ek_store_journal_blocks - size of the journal
+ * @store: opened
+ *
+ * Return: blocks.
+ */
 u64 ek_store_journal_blocks(const struct ek_store *store)
 {
 	return store->geo.journal_blocks;

@@ -5,6 +5,7 @@
 #ifndef _EVENKEEL_STORE_INTERNAL_H
 #define _EVENKEEL_STORE_INTERNAL_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 #include <evenkeel/store.h>
 
@@ -15,10 +16,10 @@
 #define EK_JOURNAL_DEFAULT	512u	/* blocks */
 #define EK_JOURNAL_MIN		16u
 #define EK_JOURNAL_MAX		16384u	/* it has a buffer of its size in memory */
-#define EK_PAGES_MAX		(1u << 28)
+#define EK_PAGES_MAX		BIT(28)
 
 #define EK_CKPT_RING		32u	/* page writes in flight */
-#define EK_READ_CHUNK		(1u << 20)
+#define EK_READ_CHUNK		BIT(20)	/* bytes */
 
 /**
  * struct ek_journal - the valid prefix of a journal, or where to append
@@ -32,9 +33,7 @@ struct ek_journal {
 	u32 last_csum;
 };
 
-/**
- * struct ek_geometry - where things are; the same on every area, set once
- */
+/* Where things are, in bytes from the area's start; the same on every area, set once. */
 struct ek_geometry {
 	u64 nr_extents;
 	u64 nr_pages;

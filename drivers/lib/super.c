@@ -14,7 +14,7 @@
 #include <evenkeel/label.h>
 #include "store_internal.h"
 
-#define EK_SECTOR_BYTES	(1u << EK_SECTOR_SHIFT)
+#define EK_SECTOR_BYTES	BIT(EK_SECTOR_SHIFT)
 
 u32 ek_table_checksum(const u8 *table, u64 bytes)
 {

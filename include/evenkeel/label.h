@@ -8,9 +8,7 @@
 #include <linux/types.h>
 #include <evenkeel/hybrid_format.h>
 
-/**
- * struct ek_label_info - a label in host form; sizes in sectors
- */
+/* A label in host form; sizes in sectors. */
 struct ek_label_info {
 	u8 pool_uuid[EK_UUID_SIZE];
 	u8 area_uuid[EK_UUID_SIZE];
@@ -27,8 +25,8 @@ struct ek_label_info {
 
 void ek_label_encode(const struct ek_label_info *info, struct ek_label *label);
 
-/**
- * ek_label_decode - check and unpack
+/*
+ * Check and unpack.
  * Return: 0; -ENODATA: all zero; -EINVAL: something else is there (foreign);
  * -EUCLEAN: ours, but its checksum or a field is wrong;
  * -EPROTONOSUPPORT: ours, of a version or with incompat bits unknown here.

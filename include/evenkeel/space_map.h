@@ -26,7 +26,7 @@
  * @page_dirty: bit per media page of @stored; the committer's own
  */
 struct ek_space {
-	spinlock_t lock;
+	spinlock_t lock;	/* leaf, irq-safe */
 	u32 nr;
 	u32 nr_free;
 	u32 cursor;

@@ -73,7 +73,7 @@ struct ek_store;	/* opaque; drivers/lib/store.c */
  */
 u64 ek_store_area_bytes(u64 nr_extents, u32 nr_members, const u32 *member_extents);
 
-/**
+/*
  * ek_store_format - write an empty pool
  *
  * Superblock 0, generation 1, last, with PREFLUSH and FUA, so that a crash leaves
@@ -110,7 +110,7 @@ u64 ek_store_generation(const struct ek_store *store);
 u64 ek_store_journal_used(const struct ek_store *store);	/* blocks */
 u64 ek_store_journal_blocks(const struct ek_store *store);
 
-/**
+/*
  * ek_store_load_space - read one member's space map from its pages
  * Return: 0, -EUCLEAN, -EIO (both areas failed), -ENOMEM.
  */
@@ -136,7 +136,7 @@ int ek_store_replay(struct ek_store *store,
 /* Does the media hold nothing for this page?  Any context. */
 bool ek_store_page_absent(const struct ek_store *store, u64 index);
 
-/**
+/*
  * ek_store_read_page - read and check a page
  * Falls back to the other area when one fails or its checksum is wrong.
  * Context: may sleep; several at once.
@@ -144,7 +144,7 @@ bool ek_store_page_absent(const struct ek_store *store, u64 index);
  */
 int ek_store_read_page(struct ek_store *store, u64 index, struct ek_page *page);
 
-/**
+/*
  * ek_store_tx_add - collect a record of the next journal transaction
  * Return: 0; -ENOSPC: the journal can't hold it: ek_store_tx_abort() and checkpoint;
  * -EINVAL: out of range.
@@ -153,7 +153,7 @@ int ek_store_tx_add_map(struct ek_store *store, u64 le, u64 entry);
 int ek_store_tx_add_free(struct ek_store *store, unsigned int member, u32 pe, u32 count);
 void ek_store_tx_abort(struct ek_store *store);
 
-/**
+/*
  * ek_store_tx_commit - make the collected records durable
  *
  * One block: FUA.  Several: all but the last, wait, the last with PREFLUSH|FUA, so
@@ -167,7 +167,7 @@ void ek_store_tx_abort(struct ek_store *store);
  */
 int ek_store_tx_commit(struct ek_store *store);
 
-/**
+/*
  * ek_store_ckpt_begin - begin a checkpoint
  * ek_store_ckpt_page - write one page to the slot not in use; the image is copied
  *	or written before this returns, the header filled in here

@@ -20,7 +20,8 @@ judge() {
 	python3 tests/crash/files.py check /tmp/mnt /tmp/files.log "$1"
 	r=$?
 	umount /tmp/mnt
-	[ $r = 0 ] && e2fsck -fn /dev/mapper/p && pool_is_sound && remove_pool p
+	[ $r = 0 ] && e2fsck -fn /dev/mapper/p && pool_is_sound && remove_pool p &&
+		hybridctl check /dev/emudisk/{m,a,b}
 }
 
 check "a pool" pool p "$table"

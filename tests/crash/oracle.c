@@ -28,7 +28,7 @@
 #include "oracle.h"
 
 /* Moves extents about until it is killed. */
-static int cmd_shuffle(const struct workload *w, const char *name)
+static _Noreturn void cmd_shuffle(const struct workload *w, const char *name)
 {
 	uint64_t rng = mix(w->seed);
 	char text[64];
@@ -49,7 +49,7 @@ static void usage(void)
 	      "\t[--discards PERCENT] [--align SECTORS] [--stop-at-error]\n"
 	      "       oracle check DEVICE --log FILE --point SEQ [--write]\n"
 	      "       oracle sweep NAME --table LINE --record FILE --log FILE --seed N [--point SEQ]\n"
-	      "\t[--plain] < POINTS\n"
+	      "\t[--plain] [--then COMMAND] < POINTS\n"
 	      "       oracle shuffle NAME --extents N --members N [--seed N]\n"
 	      "       oracle points --log FILE --seed N --count N\n", stderr);
 	exit(2);
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 		{ "flushes", 1, NULL, 'f' }, { "discards", 1, NULL, 'c' }, { "point", 1, NULL, 'p' },
 		{ "count", 1, NULL, 'n' }, { "write", 0, NULL, 'w' }, { "align", 1, NULL, 'a' },
 		{ "stop-at-error", 0, NULL, 'x' }, { "table", 1, NULL, 'T' },
-		{ "record", 1, NULL, 'r' }, { "plain", 0, NULL, 'P' }, { }
+		{ "record", 1, NULL, 'r' }, { "plain", 0, NULL, 'P' }, { "then", 1, NULL, 'h' }, { }
 	};
 	struct workload w = { .seed = 1, .ops = 2000, .threads = 4, .moves = 12, .flushes = 8,
 			      .discards = 8, .align = 1 };
@@ -97,13 +97,14 @@ int main(int argc, char **argv)
 		case 'T': s.table = optarg; break;
 		case 'r': s.record = optarg; break;
 		case 'P': s.plain = true; break;
+		case 'h': s.then = optarg; break;
 		default: usage();
 		}
 	}
 	argv += optind;
 	argc -= optind;
 	if (argc == 2 && !strcmp(argv[0], "shuffle") && w.extents && w.members)
-		return cmd_shuffle(&w, argv[1]);
+		cmd_shuffle(&w, argv[1]);
 	if (!argc || !w.log || (w.dm_name && (!w.members || !w.extents)))
 		usage();
 	s.log = w.log;

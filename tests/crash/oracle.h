@@ -52,11 +52,12 @@ struct workload {
  * struct sweep - what `sweep` is asked to do
  * @table: of the device to make at each point: START LENGTH TARGET WORDS
  * @record: the recorder's control file
+ * @then: command to be run after every eighth point, the device being gone
  * @plain: it is no pool: don't look at its status
  * @judge_at: point of which the content has to be; UINT64_MAX: of each its own
  */
 struct sweep {
-	const char *name, *table, *log, *record;
+	const char *name, *table, *log, *record, *then;
 	uint64_t seed, judge_at;
 	bool plain;
 };

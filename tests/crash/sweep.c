@@ -62,7 +62,7 @@ bad:
 	return -1;
 }
 
-static int judge(const struct sweep *s, struct log *log, uint64_t point)
+static int judge(const struct sweep *s, struct log *log, uint64_t point, unsigned int n)
 {
 	char node[64];
 	int r;
@@ -77,6 +77,10 @@ static int judge(const struct sweep *s, struct log *log, uint64_t point)
 	if (dm_unmake(s->name)) {
 		printf("# the device can't be removed: %s\n", strerror(errno));
 		exit(2);
+	}
+	if (!r && s->then && n % 8 == 0) {
+		fflush(stdout);
+		r = system(s->then);
 	}
 	return r;
 }
@@ -95,7 +99,7 @@ int cmd_sweep(const struct sweep *s)
 		fflush(stdout);
 		if (bad == SHOWN && !freopen("/dev/null", "w", stdout))
 			die("/dev/null");
-		if (judge(s, log, point)) {
+		if (judge(s, log, point, n)) {
 			bad++;
 			printf("# ^ at %" PRIu64 ", %s\n", point, how);
 		}

@@ -498,7 +498,7 @@ static void recover(const struct player *base, unsigned int how, unsigned int ma
 {
 	struct player *p = calloc(1, sizeof(*p));
 	struct allowed a = { .nr = 0 }, b = { .nr = 0 };
-	unsigned int full = (1u << base->m->nr) - 1, i, steps;
+	unsigned int full = (1u << base->m->nr) - 1, i, steps, stale;
 	struct media *m;
 
 	p->m = media_crash(base->m, how);
@@ -524,6 +524,7 @@ static void recover(const struct player *base, unsigned int how, unsigned int ma
 		CHECK(ek_store_stale(p->store) == (full & ~mask));
 	if (ktap_failing())
 		goto out;
+	stale = ek_store_stale(p->store);
 
 	/* Off and on again: all that was acknowledged, whatever areas are there. */
 	close_player(p);
@@ -533,7 +534,7 @@ static void recover(const struct player *base, unsigned int how, unsigned int ma
 	/* One area alone that was only read: which of the two is found next is open. */
 	if (!p->wrote && mask != full)
 		goto freed;
-	if (mask == full && full == 3 && !base->failing)
+	if (full == 3 && !stale)
 		p->mask = 1 + rnd(3);
 	else if (rnd(2))
 		p->mask = full;

@@ -7,8 +7,8 @@
 
 disk m1 16M
 disk m2 16M
-disk a 24M
-disk b 24M
+disk a 24M mem cache=volatile
+disk b 24M mem cache=volatile
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
 line=$(table 65536 128 "m1 m2" "a b" 0 "stripe 2 commit_ms 50")
@@ -17,13 +17,11 @@ strict() { dmsetup status p | python3 tests/vm/hybrid_status.py; }
 check "two metadata areas" pool p "$line"
 is "both active" "$(status p meta)" AA
 check "data" blkio write $dev 0 2048 "$seed" -- flush $dev
-events=$(dmsetup info -c --noheadings -o events p)
 emuctl set m2 fail=write
 check "a write and a flush with the second mirror failing" blkio write $dev 2048 512 "$seed" -- flush $dev
-is "the first goes on, the second is left out" "$(status p meta)" AF
+matches "the first goes on, the second is left out" "$(status p meta)" '^A[SF]$'
 is "mode rw" "$(status p mode)" rw
 check "in the grammar" strict
-check "an event was raised" wait_for 5 eval '[ "$(dmsetup info -c --noheadings -o events p)" -gt $events ]'
 check "remove" remove_pool p
 emuctl set m2 fail=none
 check "make again with the mirror back" pool p "$line"
@@ -39,10 +37,13 @@ wipe m1 m2 a b
 one=$(table 65536 128 m1 "a b" 0 "stripe 2 commit_ms 50")
 check "one metadata area" pool p "$one"
 check "data" blkio write $dev 0 2048 "$seed" -- flush $dev
+events=$(dmsetup info -c --noheadings -o events p)
+more_events() { [ "$(dmsetup info -c --noheadings -o events p)" -gt "$events" ]; }
 emuctl set m1 fail=write
 check_fails "a flush of new extents fails with the metadata" EIO \
 	blkio write $dev 4096 256 1 -- flush $dev
 check "mode ro" wait_for 10 status_is p mode ro
+check "an event was raised" wait_for 5 more_events
 is "needs_check" "$(status p needs_check)" needs_check
 check "in the grammar" strict
 check "reads go on" blkio verify $dev 0 2048 "$seed"

@@ -17,7 +17,7 @@ M=/dev/emudisk/m A=/dev/emudisk/a B=/dev/emudisk/b
 try() { dmsetup create t --table "$1"; }
 
 # refuse TITLE REGEX WORDS-AFTER-hybrid [LENGTH]
-refuse() { expect_refused "$1" "$2" try "0 ${4:-8192} hybrid $3"; dmsetup remove t >/dev/null 2>&1; }
+refuse() { expect_refused "$1" "$2" try "0 ${4:-8192} hybrid $3" || dmsetup remove t >/dev/null 2>&1; }
 
 refuse "no words" "metadata areas" ""
 refuse "no metadata area" "metadata areas must be 1 or 2" "0 128 2 $A 0 $B 0 0 fill 0"

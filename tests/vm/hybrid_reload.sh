@@ -56,8 +56,7 @@ fio --name=v --filename=$dev --direct=1 --rw=randwrite --bs=4k --size=16m --offs
 io=$!
 wait_for 20 eval '[ "$(status p mapped)" -gt 40 ]'
 swaps() {
-	local i
-	for i in {1..10}; do
+	for _ in {1..10}; do
 		swap p "$stripe" && swap p "$fill" --noflush && swap p "$quiet" || return
 		dmsetup load p --table "${fill/fill/nosuch}" 2>/dev/null && return 1
 	done
