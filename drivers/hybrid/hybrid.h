@@ -458,12 +458,14 @@ void hy_drain_wait(struct hy_pool *pool);
 static inline void hy_io_pin(struct hy_pool *pool, struct hy_io *io)
 {
 	io->epoch = srcu_down_read(&pool->srcu);
+	__release(&pool->srcu);	/* for sparse: it is the bio that holds it, not the function */
 	io->flags |= HY_IO_PINNED;
 }
 
 static inline void hy_io_unpin(struct hy_io *io)
 {
 	io->flags &= ~HY_IO_PINNED;
+	__acquire(&io->pool->srcu);
 	srcu_up_read(&io->pool->srcu, io->epoch);
 }
 
