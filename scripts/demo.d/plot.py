@@ -109,8 +109,8 @@ def draw(plan, records, path):
                    [f"{c} process{'es' if c > 1 else ''}" for c in plan["clients"]])
     low.set(ylabel="dbench, MB/s")
     low.legend(fontsize=7)
-    fig.text(0.995, 0.998, f"kernel {plan['kernel']}, virtual time, {plan['fs']}, emulated {plan['ssd']} and "
-             f"{plan['hdd']}{slowed(plan)}", ha="right", va="top", fontsize=6, color="#777777")
+    fig.text(0.995, 0.002, f"kernel {plan['kernel']}, virtual time, {plan['fs']}, emulated {plan['ssd']} and "
+             f"{plan['hdd']}{slowed(plan)}", ha="right", va="bottom", fontsize=6, color="#777777")
     fig.savefig(path, dpi=110)
 
 
