@@ -154,6 +154,7 @@ static void note_policy(struct hy_pool *pool)
  */
 static int commit(struct hy_pool *pool, bool checkpoint)
 {
+	unsigned int areas = ek_store_areas(pool->store);
 	u64 began = ktime_get_ns();
 	int r;
 
@@ -164,6 +165,8 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	r = commit_once(pool, checkpoint);
 	/* pairs with hy_commit_needed(): what it finds false is durable, or marked again */
 	smp_store_release(&pool->committing, false);
+	if (ek_store_areas(pool->store) != areas)
+		queue_work(pool->wq, &pool->event_work);	/* one of two was lost */
 	trace_hybrid_commit(pool, checkpoint, pool->nr_committed, ktime_get_ns() - began, r);
 	return r;
 }

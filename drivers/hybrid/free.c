@@ -111,12 +111,28 @@ static void discard_freed(struct hy_pool *pool, struct hy_free *f)
 	blkdev_issue_discard(m->bdev, sector, (sector_t)f->count << pool->extent_shift, GFP_NOIO);
 }
 
+/**
+ * hy_free_wake - extents may have become free: who waited for one tries again
+ *
+ * Context: process.
+ */
+void hy_free_wake(struct hy_pool *pool)
+{
+	struct bio_list waiting;
+
+	bio_list_init(&waiting);
+	spin_lock_irq(&pool->free_lock);
+	bio_list_merge(&waiting, &pool->nospace);
+	bio_list_init(&pool->nospace);
+	spin_unlock_irq(&pool->free_lock);
+	hy_defer_bios(pool, &waiting);
+}
+
 static void batch_drained(struct hy_drain *drain)
 {
 	struct free_batch *batch = container_of(drain, struct free_batch, drain);
 	struct hy_pool *pool = batch->pool;
 	struct hy_free *f, *tmp;
-	struct bio_list waiting;
 
 	list_for_each_entry_safe(f, tmp, &batch->frees, list) {
 		discard_freed(pool, f);
@@ -127,12 +143,7 @@ static void batch_drained(struct hy_drain *drain)
 		kmem_cache_free(free_cache, f);
 	}
 	kfree(batch);
-	bio_list_init(&waiting);
-	spin_lock_irq(&pool->free_lock);
-	bio_list_merge(&waiting, &pool->nospace);
-	bio_list_init(&pool->nospace);
-	spin_unlock_irq(&pool->free_lock);
-	hy_defer_bios(pool, &waiting);
+	hy_free_wake(pool);
 }
 
 /**
@@ -176,9 +187,11 @@ static bool has_room(struct hy_pool *pool)
 }
 
 /**
- * hy_free_wait_for_space - hold a bio until freed extents are free
+ * hy_free_wait_for_space - hold a bio until an extent may be free
  * @pool: the pool
- * @bio: not in an epoch
+ * @bio: not pinned
+ *
+ * Extents in quarantine come back, and so does one of the two of each migration.
  *
  * Context: any; takes free_lock.
  * Return: false when nothing is on its way back: there is no space.
@@ -189,7 +202,7 @@ bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio)
 	bool wait;
 
 	spin_lock_irqsave(&pool->free_lock, flags);
-	wait = atomic64_read(&pool->nr_quarantined) > 0;
+	wait = atomic64_read(&pool->nr_quarantined) > 0 || atomic_read(&pool->nr_migrating);
 	if (wait)
 		bio_list_add(&pool->nospace, bio);
 	spin_unlock_irqrestore(&pool->free_lock, flags);

@@ -484,6 +484,7 @@ bool hy_free_pending(struct hy_pool *pool);
 void hy_free_take(struct hy_pool *pool, struct list_head *batch);
 void hy_free_untake(struct hy_pool *pool, struct list_head *batch);
 void hy_free_committed(struct hy_pool *pool, struct list_head *batch);
+void hy_free_wake(struct hy_pool *pool);
 bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);
 int hy_free_init(void);
 void hy_free_exit(void);

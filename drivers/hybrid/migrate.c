@@ -160,7 +160,6 @@ static void finish(struct hy_mig *mig)
 	hy_defer_bios(pool, &held);
 	hy_free_drop(mig->free);
 	kfree_rcu(mig, rcu);
-	/* The pool may be suspended from here on. */
 	if (atomic_dec_and_test(&pool->nr_migrating))
 		wake_up_all(&pool->mig_wait);
 }
@@ -175,6 +174,7 @@ static void give_up(struct hy_mig *mig, enum hy_reason why)
 	atomic64_inc(&pool->mig_failed);
 	hy_not_migrated(pool, why);
 	finish(mig);
+	hy_free_wake(pool);
 }
 
 /* mig->lock held, no write in flight, nothing dirty: point the map to the copy. */

@@ -137,7 +137,7 @@ def finish(process, what):
 def unpack(tree, out, volume):
     begin = time.monotonic()
     finish(limited([os.path.join(lab.RAM, "tar"), "-x", "-f", tree, "-C", MNT]), "tar")
-    lab.run("sync", "-f", MNT)
+    os.sync()
     seconds = time.monotonic() - begin
     out.add(kind="result", volume=volume.name, load="unpack", seconds=seconds,
             mbps=os.path.getsize(tree) / 1e6 / seconds)

@@ -32,12 +32,14 @@ def results(records, plan):
     return dbench, unpack
 
 
+def slowed(plan):
+    return f", {plan['dilate']} times as slow as the originals" if plan["dilate"] != 1 else ""
+
+
 def summary(plan, records):
     dbench, unpack = results(records, plan)
     lines = [f"dbench in MB/s, kernel {plan['kernel']}, virtual time, {plan['fs']}; emulated {plan['ssd']} and "
-             f"{plan['hdd']},",
-             f"both {plan['dilate']} times as slow as the originals so that they, not the processor, are the "
-             "bottleneck", "",
+             f"{plan['hdd']}{slowed(plan)}", "",
              f"{'':10}{'unpack':>10}" + "".join(f"{c:>7} proc{'s' if c > 1 else ' '}" for c in plan["clients"])
              + f"{'most CPU':>12}"]
     for v in plan["volumes"]:
@@ -108,7 +110,7 @@ def draw(plan, records, path):
     low.set(ylabel="dbench, MB/s")
     low.legend(fontsize=7)
     fig.text(0.995, 0.002, f"kernel {plan['kernel']}, virtual time, {plan['fs']}, emulated {plan['ssd']} and "
-             f"{plan['hdd']} slowed {plan['dilate']}x", ha="right", fontsize=6, color="#777777")
+             f"{plan['hdd']}{slowed(plan)}", ha="right", va="bottom", fontsize=6, color="#777777")
     fig.savefig(path, dpi=110)
 
 

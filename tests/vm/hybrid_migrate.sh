@@ -54,8 +54,8 @@ verified() {
 before=$(status p completed)
 check "fio writes and verifies under constant migration" verified 15
 note "$(($(status p completed) - before)) migrations completed; $(dmsetup status p | grep -o ' [0-9]* cooldown.*')"
-[ "$(status p completed)" -gt $((before + 20)) ]
-is "at least 20 completed meanwhile" $? 0
+[ "$(status p completed)" -gt $((before + 5)) ]
+is "several completed meanwhile" $? 0
 
 # discards race with copies: the oracle knows what may be where
 check "discard everything" blkio discard $dev 0 $((extents * 128)) -- verify $dev 0 $((extents * 128)) 0

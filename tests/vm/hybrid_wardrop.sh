@@ -3,7 +3,7 @@
 # title: dm-hybrid: wardrop moves load from the slow member to the fast one
 # kernels: 6.1 6.12
 # virtual-time: yes
-# timeout: 170
+# timeout: 300
 . tests/vm/lib.sh
 
 # 16 requests at a time each; 500 us against 1500 us: equal answers need three quarters on the fast one
@@ -30,7 +30,7 @@ slow=$(grep -o 'IOPS=[^,]*' /tmp/fio.out)
 
 check "wardrop" message p policy wardrop
 message p set period_ms 500
-check "reads while it moves extents" load 30
+check "reads while it moves extents" load 15
 share=$(status p dev.0.share)
 note "the fast member's share: $share ppm, target $(status p dev.0.target); $slow before, now $(grep -o 'IOPS=[^,]*' /tmp/fio.out)"
 note "$(dmsetup status p)"
