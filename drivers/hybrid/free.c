@@ -113,6 +113,7 @@ static void discard_freed(struct hy_pool *pool, struct hy_free *f)
 
 /**
  * hy_free_wake - extents may have become free: who waited for one tries again
+ * @pool: the pool
  *
  * Context: process.
  */

@@ -7,7 +7,9 @@
 
 record=/sys/kernel/config/emudisk/record
 log=/tmp/oracle.log
+# shellcheck disable=SC2034	# for who sources this
 never=18446744073709551615
+# shellcheck disable=SC2034	# for who sources this
 points=${EVENKEEL_POINTS:-$((${default_points:-200}))}
 
 rec() {
