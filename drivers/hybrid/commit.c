@@ -177,6 +177,7 @@ static int commit(struct hy_pool *pool, bool checkpoint)
  * @le: logical extent
  *
  * Context: any.
+ * Return: true when a commit must follow before it is told to be durable.
  */
 bool hy_commit_needed(struct hy_pool *pool, u64 le)
 {

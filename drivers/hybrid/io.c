@@ -28,6 +28,8 @@ static inline u32 granule_mask(u32 first, u32 last)
  * @bio: a bio of the target
  *
  * The bio lies within one extent and is not empty.
+ * Context: any.
+ * Return: a bit per granule of the extent.
  */
 u32 hy_bio_bits(struct hy_pool *pool, struct bio *bio)
 {

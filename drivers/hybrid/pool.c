@@ -14,6 +14,7 @@ static DEFINE_MUTEX(hy_pools_lock);
  * @pool: the pool
  *
  * Context: any.
+ * Return: true while the pool is read-write.
  */
 bool hy_pool_writable(struct hy_pool *pool)
 {
@@ -223,7 +224,10 @@ static void remember_keys(struct hy_pool *pool, struct hy_table *t)
  * hy_pool_matches - can this table be one of a pool that exists already?
  * @pool: the pool
  * @t: the table
- * @error: why not; NULL where another pool is meant
+ * @error: set to why not; NULL when it can
+ *
+ * Context: hy_pools_lock held.
+ * Return: true when it can.
  */
 bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error)
 {

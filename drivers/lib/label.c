@@ -90,6 +90,7 @@ EXPORT_SYMBOL_GPL(ek_label_decode);
  * ek_label_copy_offset - where the label's copy lies
  * @sectors: size of the area
  *
+ * Context: any.
  * Return: bytes from the area's start; 0 when the area has no room for a copy.
  */
 u64 ek_label_copy_offset(u64 sectors)
@@ -106,6 +107,7 @@ EXPORT_SYMBOL_GPL(ek_label_copy_offset);
  * @extent_sectors: size of an extent
  *
  * Not capped: more than EK_MAX_MEMBER_EXTENTS is for the caller to refuse.
+ * Context: any.
  * Return: whole extents between the area's head and the label's copy.
  */
 u64 ek_member_extents(u64 sectors, u32 extent_sectors)

@@ -238,6 +238,9 @@ static int ek_pick_error(struct ek_opening *o, unsigned int areas, const char **
  * @lead: set to the authority
  * @use: set to the areas to be used
  * @reason: set on failure
+ *
+ * Context: any; no I/O.
+ * Return: 0 or an error as ek_store_open().
  */
 static int ek_judge(struct ek_opening *o, unsigned int areas, unsigned int *lead,
 		    unsigned int *use, const char **reason)

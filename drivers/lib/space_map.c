@@ -19,6 +19,7 @@ static u32 ek_space_groups(u32 nr)
  * @nr_extents: physical extents
  *
  * Context: any.
+ * Return: pages of 4096 bytes.
  */
 u32 ek_space_pages(u32 nr_extents)
 {
@@ -93,6 +94,7 @@ EXPORT_SYMBOL_GPL(ek_space_destroy);
  * ek_space_memory - memory that a space map takes
  * @space: the map
  *
+ * Context: any.
  * Return: bytes.
  */
 u64 ek_space_memory(const struct ek_space *space)

@@ -234,6 +234,9 @@ EXPORT_SYMBOL_GPL(ek_store_load_space);
  * @store: opened
  * @member: whose
  * @page: which one
+ *
+ * Context: any.
+ * Return: index among all pages; those of a member lie one below the other.
  */
 u64 ek_store_space_index(const struct ek_store *store, unsigned int member, u32 page)
 {
@@ -245,6 +248,7 @@ EXPORT_SYMBOL_GPL(ek_store_space_index);
  * ek_store_writable - does the store take writes?
  * @store: opened
  *
+ * Context: any; takes no lock.
  * Return: 0; -EROFS: made without @write; -EINVAL: not replayed yet; -EIO: a write's
  * fate is unknown on the last area; it refuses until it is opened anew.
  */
@@ -300,6 +304,7 @@ EXPORT_SYMBOL_GPL(ek_store_set_member_state);
  * ek_store_super - the superblock as read or last written
  * @store: opened
  *
+ * Context: any; takes no lock.
  * Return: it, multi-byte fields little-endian; valid until ek_store_close().
  */
 const struct ek_super *ek_store_super(const struct ek_store *store)
@@ -312,6 +317,7 @@ EXPORT_SYMBOL_GPL(ek_store_super);
  * ek_store_stale - areas left out: stale, failed or not there
  * @store: opened
  *
+ * Context: any; takes no lock.
  * Return: a bit per area.
  */
 unsigned int ek_store_stale(const struct ek_store *store)
@@ -324,6 +330,7 @@ EXPORT_SYMBOL_GPL(ek_store_stale);
  * ek_store_areas - areas in use
  * @store: opened
  *
+ * Context: any; takes no lock.
  * Return: a bit per area.
  */
 unsigned int ek_store_areas(const struct ek_store *store)
@@ -336,6 +343,7 @@ EXPORT_SYMBOL_GPL(ek_store_areas);
  * ek_store_generation - the generation in force
  * @store: opened
  *
+ * Context: any; takes no lock.
  * Return: it, from 1.
  */
 u64 ek_store_generation(const struct ek_store *store)
@@ -348,6 +356,7 @@ EXPORT_SYMBOL_GPL(ek_store_generation);
  * ek_store_journal_used - how much of the journal is used
  * @store: opened
  *
+ * Context: any; takes no lock.
  * Return: blocks.
  */
 u64 ek_store_journal_used(const struct ek_store *store)
@@ -360,6 +369,7 @@ EXPORT_SYMBOL_GPL(ek_store_journal_used);
  * ek_store_journal_blocks - size of the journal
  * @store: opened
  *
+ * Context: any; takes no lock.
  * Return: blocks.
  */
 u64 ek_store_journal_blocks(const struct ek_store *store)

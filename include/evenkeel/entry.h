@@ -14,6 +14,9 @@
  * @member: index of the member, 0 to 31
  * @pe: physical extent on it, below EK_MAX_MEMBER_EXTENTS
  * @valid: a bit per granule that has been written
+ *
+ * Context: any.
+ * Return: the entry, never 0.
  */
 static inline u64 ek_entry_make(unsigned int member, u32 pe, u32 valid)
 {

@@ -171,6 +171,7 @@ bool ek_map_set_valid(struct ek_map *map, u64 le, u64 place, u32 bits);
  *
  * True errs on the safe side: any extent of the page counts.
  * Context: any; takes no lock.
+ * Return: true when it may.
  */
 bool ek_map_uncommitted(struct ek_map *map, u64 le);
 
@@ -210,6 +211,7 @@ void ek_map_mark_changed(struct ek_map *map, u64 le);
  * ek_map_take_changed() has yet to visit don't.
  *
  * Context: any; takes no lock.
+ * Return: true when there is one.
  */
 static inline bool ek_map_has_changes(struct ek_map *map)
 {

@@ -95,6 +95,7 @@ int ek_store_format(const struct ek_store_io *io, void *ctx, const struct ek_sto
  * the longest valid journal) is the authority; one that is stale (meta_stale or an
  * older generation than crash order can explain) is left out and its bit shows in
  * ek_store_stale().
+ * Context: sleeps; reads only.
  * Return: 0; -ENODATA: zeroes where superblocks belong (to be formatted);
  * -EUCLEAN: damaged; -EPROTONOSUPPORT: unknown version or incompat bit; -ENOMEM; I/O error.
  */
@@ -127,6 +128,7 @@ int ek_store_load_space(struct ek_store *store, unsigned int member, struct ek_s
  * members) before they are handed out: -EUCLEAN otherwise.  Where the areas'
  * journals differ in length after a crash, the shorter is brought up to the longer
  * before this returns.
+ * Return: 0; -EUCLEAN; -EINVAL: done already; what @map or @free returned; an I/O error.
  */
 int ek_store_replay(struct ek_store *store,
 		    int (*map)(void *ctx, u64 le, u64 entry),
@@ -204,6 +206,7 @@ int ek_store_writable(const struct ek_store *store);
  * which areas are left out.  The store itself does so before the first transaction
  * after a clean stop (clears EK_SUPER_CLEAN) and before the first without an area.
  *
+ * Context: sleeps; the only caller of the writing side.
  * Return: 0 when durable; an error as ek_store_ckpt_commit().
  */
 int ek_store_update_super(struct ek_store *store, u32 flags_set, u32 flags_clear);
