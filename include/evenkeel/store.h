@@ -8,7 +8,7 @@
  * ek_store_page_absent() may run beside the committer, for pages that it is not
  * writing.  Pure: also builds in userspace, where every crash point is tried.
  *
- * Order (DESIGN.md, rule 7): the *user* flushes the members between collecting
+ * Order (Documentation/design/metadata.rst): the *user* flushes the members between collecting
  * changes and ek_store_tx_commit() / ek_store_ckpt_commit().
  */
 #ifndef _EVENKEEL_STORE_H
