@@ -68,11 +68,11 @@ for key in ("share", "target"):
 EOF
 }
 
-echo "TAP version 13"
-echo "1..5"
+echo "KTAP version 1"
 ok "the demonstration runs through" run_demo "$@"
 ok "it says where the picture is" grep -q "^demo: the picture is $out/demo.png" "$log"
 ok "the picture is one" picture
 ok "records parse and every load was run on every volume" records
 ok "the SSD's share and target moved" moved
+echo "1..$n"
 exit $failed

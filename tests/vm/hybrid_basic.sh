@@ -20,6 +20,7 @@ is "its size" "$(sectors $dev)" 65536
 strict() { dmsetup status p | python3 tests/vm/hybrid_status.py; }
 check "the status line keeps to its grammar" strict
 is "mode rw, nothing to check" "$(status p mode) $(status p needs_check)" "rw -"
+used() { echo $(($(status p dev.0.used) + $(status p dev.1.used))); }
 is "512 extents, none mapped" "$(status p mapped)/$(status p logical)" 0/512
 
 normal() { dmsetup table "$1" | awk '{ $1 = $1; print }'; }
@@ -35,21 +36,27 @@ check "write and read back 4 MiB" blkio write $dev 0 8192 "$seed" -- verify $dev
 is "64 extents are mapped" "$(status p mapped)" 64
 check "the rest is still zero" blkio verify $dev 8192 57344 0
 
-# granules are 2 KiB here: 512-byte writes fill theirs with zeroes
+# granules are 4 KiB here: 512-byte writes fill theirs with zeroes
 check "a single sector into a fresh extent" blkio write $dev 20001 1 7 -- verify $dev 20001 1 7
-check "its granule's other sectors are zero" blkio verify $dev 20000 1 0 -- verify $dev 20002 30 0
+check "its granule's other sectors are zero" blkio verify $dev 20000 1 0 -- verify $dev 20002 6 0
+check "the extent's other granules, too" blkio verify $dev 19968 32 0 -- verify $dev 20008 88 0
 check "unaligned, over three extents" blkio write $dev 30001 300 9 -- verify $dev 30001 300 9 \
 	-- verify $dev 29900 101 0 -- verify $dev 30301 60 0
 check "overwrite a part" blkio write $dev 30100 3 11 -- verify $dev 30001 99 9 -- verify $dev 30100 3 11 \
 	-- verify $dev 30103 198 9
 check "FUA and flush" blkio fua $dev 40000 5 12 -- flush $dev -- verify $dev 40000 5 12
 check "NOWAIT read of what is mapped" blkio nowait $dev 0 8
-
 mapped=$(status p mapped)
+check_fails "NOWAIT write that would have to allocate" EAGAIN blkio nowait-write $dev 50000 8 1
+is "has not" "$(status p mapped)" "$mapped"
+check "nor left anything" blkio verify $dev 50000 8 0
+check "NOWAIT write over what is there" blkio nowait-write $dev 0 8 1 -- verify $dev 0 8 1 -- write $dev 0 8 "$seed"
+
 check "discard two extents" blkio discard $dev 128 256
 check "they read as zeroes" blkio verify $dev 128 256 0
 check "their neighbours stay" blkio verify $dev 0 128 "$seed" -- verify $dev 384 128 "$seed"
 check "the map shrinks by two" wait_for 10 status_is p mapped $((mapped - 2))
+check "and its members have them back" wait_for 10 eval '[ "$(used)" = $((mapped - 2)) ]'
 check "discard of an unaligned range" blkio discard $dev 1001 700
 check "leaves what is around it" blkio verify $dev 896 105 "$seed" -- verify $dev 1701 91 "$seed"
 check "write-zeroes read as zeroes" blkio zero $dev 2048 33 -- verify $dev 2048 33 0 -- verify $dev 2081 95 "$seed"

@@ -28,10 +28,24 @@ check "make again with the mirror back" pool p "$line"
 matches "it is known to be stale, or was brought up to date" "$(status p meta)" "^A[AS]$"
 check "all data" blkio verify $dev 0 2560 "$seed"
 remove_pool p
-check "made with the first mirror failing reads" eval 'emuctl set m1 fail=read; ! dmsetup create p --table "$line" ||
-	{ pools+=(p); blkio verify $dev 0 2560 $seed; }'
-[ ${#pools[@]} = 0 ] || remove_pool p
+
+wipe m1 m2 a b
+check "two metadata areas again" pool p "$line"
+check "data" blkio write $dev 0 2560 "$seed" -- flush $dev
+remove_pool p
+emuctl set m1 fail=read
+expect_refused "the first mirror can't be read" "cannot read the metadata label" dmsetup create p --table "$line"
+dmsetup remove p >/dev/null 2>&1
+check "made without it" pool p "${line/\/dev\/emudisk\/m1/-}"
+is "which is shown" "$(status p meta)" FA
+check "all data, and more" blkio verify $dev 0 2560 "$seed" -- write $dev 2560 128 "$seed" -- flush $dev
+check "in the grammar" strict
+remove_pool p
 emuctl set m1 fail=none
+check "with both" pool p "$line"
+is "the one that missed writes is stale" "$(status p meta)" SA
+check "all data" blkio verify $dev 0 2688 "$seed"
+remove_pool p
 
 wipe m1 m2 a b
 one=$(table 65536 128 m1 "a b" 0 "stripe 2 commit_ms 50")
@@ -52,7 +66,9 @@ emuctl set m1 fail=none
 check "suspend and resume of it" eval 'dmsetup suspend p && dmsetup resume p'
 check "remove" remove_pool p
 check "make again" pool p "$one"
+is "needs_check is kept" "$(status p mode) $(status p needs_check)" "ro needs_check"
 check "what was flushed is there" blkio verify $dev 0 2048 "$seed"
+check_fails "writes are refused" "EIO|EROFS" blkio write $dev 0 8 1
 remove_pool p
 
 wipe m1 a b
@@ -63,6 +79,10 @@ check "some moved to the second" eval 'message p move 0 1; message p move 1 1;
 emuctl set b fail=write
 check_fails "a write to the second fails to the writer" EIO blkio write $dev 0 8 1
 check "one to the first does not" blkio write $dev 1024 8 1 -- verify $dev 1024 8 1
+is "it is degraded, the first is not" "$(status p dev.0.state) $(status p dev.1.state)" "active degraded"
+message p policy stripe
+check "new extents do not go there" blkio write $dev 8192 1024 2 -- verify $dev 8192 1024 2
+is "but to the first" "$(status p dev.0.used) $(status p dev.1.used)" "22 2"
 check "the second can still be read" blkio verify $dev 8 248 "$seed"
 check "the error is counted" eval '[ "$(status p errors)" -ge 1 ]'
 is "mode rw" "$(status p mode)" rw
@@ -79,11 +99,52 @@ emuctl set b fail=none
 check "in the grammar" strict
 check "remove" remove_pool p
 
+# a member is lost, marked by "-"
+wipe m1 a b
+both=$(table 65536 128 m1 "a b" 0 "stripe 2 commit_ms 50") without=${both/\/dev\/emudisk\/b/-}
+check "a pool of two" pool p "$both"
+check "ten extents, in turn" blkio write $dev 0 1280 "$seed" -- flush $dev
+remove_pool p
+check "made without the second" pool p "$without"
+is "which is shown" "$(status p dev.1.dev) $(status p dev.1.state) $(status p mode)" "- failed rw"
+check "the first's extents can be read" blkio verify $dev 0 128 "$seed" -- verify $dev 256 128 "$seed"
+check_fails "not the second's" EIO blkio verify $dev 128 8 "$seed"
+check_fails "nor written" EIO blkio write $dev 128 8 1
+room=$(($(status p dev.0.total) - $(status p dev.0.used)))
+check "new extents fill the first" blkio write $dev 1280 $((room * 128)) "$seed"
+is "to the last" "$(status p dev.0.used)" "$(status p dev.0.total)"
+log_mark
+check_fails "then there is no space" ENOSPC blkio write $dev 65408 8 1
+matches "the log says so" "$(log_since)" "no free extent on any member"
+is "mode rw" "$(status p mode)" rw
+check "reads go on" blkio verify $dev 0 128 "$seed" -- verify $dev 1280 $((room * 128)) "$seed" -- verify $dev 65408 8 0
+check "writes of what is there, too" blkio write $dev 256 8 3 -- verify $dev 256 8 3 -- flush $dev
+check "in the grammar" strict
+remove_pool p
+check "made with both again" pool p "$both"
+is "the second is back" "$(status p dev.1.state)" active
+check "with its data" blkio verify $dev 128 128 "$seed" -- verify $dev 264 120 "$seed" -- verify $dev 65408 8 0
+check "and takes what did not fit" blkio write $dev 65408 8 1 -- verify $dev 65408 8 1 -- flush $dev
+
+# ... while it holds what was never flushed
+emuctl set b fail=flush
+check "an unflushed write to the second" blkio write $dev 128 8 4
+check "reload without it" eval 'dmsetup load p --table "$without" && dmsetup suspend p && dmsetup resume p'
+check_fails "the next flush says what is lost" EIO blkio flush $dev
+check "once" blkio flush $dev
+emuctl set b fail=none
+check "the first's are there" blkio verify $dev 0 128 "$seed"
+check "reload with it" eval 'dmsetup load p --table "$both" && dmsetup suspend p && dmsetup resume p'
+check "the second's are there" blkio verify $dev 136 120 "$seed" -- flush $dev
+check "remove" remove_pool p
+
 # fault on the first resume: nothing half made stays
 wipe m1 a b
 emuctl set m1 fail=write
-check_fails "a new pool on metadata that can't be written" "" \
+log_mark
+check_fails "a new pool on metadata that can't be written" "Input/output error" \
 	dmsetup create p --table "$one"
+matches "and the log says what" "$(log_since)" "cannot format the pool"
 dmsetup remove p >/dev/null 2>&1
 emuctl set m1 fail=none
 check "works when it can" pool p "$one"

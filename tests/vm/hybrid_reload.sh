@@ -69,9 +69,12 @@ grep -Eq "err= *0" /tmp/fio.out
 is "no error, nothing misread" $? 0 || note "$(cat /tmp/fio.out)"
 check "the data" blkio verify $dev 0 4096 "$seed"
 
-# lost members and a lost mirror are for hybrid_fail.sh; here: the wrong pool
-check_fails "a reload that is another length than the members hold" "" \
+# lost members and a lost mirror are for hybrid_fail.sh; here: the wrong length, the wrong pool
+check "commit" message p commit
+expect_refused "a reload longer than the members hold" "longer than its members" \
 	dmsetup load p --table "$(table 1000000 128 m "a b" 0 "fill 0")"
+expect_refused "a reload longer than the pool was made for" "longer than the live pool" \
+	dmsetup load p --table "$(table $((size + 128)) 128 m "a b" 0 "fill 0")"
 disk m2 16M
 disk c 24M
 disk d 24M

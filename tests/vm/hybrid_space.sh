@@ -41,13 +41,33 @@ check "the others stay" blkio verify $dev 768 $((25 * ext)) "$seed"
 is "mode rw" "$(status p mode)" rw
 remove_pool p
 
-# A length within the members' sum needs no ENOSPC; a failed member makes one.
+# A length within the members' sum leaves room for all of it; without one of them there is not.
 wipe m c
-check "a pool of two" pool p "$(table $((47 * 2 * ext)) $ext m "a b" 0 "fill 0")"
-check "10 extents on the first" blkio write $dev 0 $((10 * ext)) "$seed"
+line=$(table $size $ext m "a b" 0 "fill 2 commit_ms 50")
+check "a pool of two" pool p "$line"
+check "the first is full, the second has one" blkio write $dev 0 $((48 * ext)) "$seed" -- flush $dev
 emuctl set b fail=write
-check_fails "the second member fails writes" EIO blkio write $dev $((10 * ext)) $((80 * ext)) "$seed"
+check_fails "the second fails a write" EIO blkio write $dev $((48 * ext)) 8 1
 emuctl set b fail=none
-check "the first still has its data" blkio verify $dev 0 $((10 * ext)) "$seed"
-check "and takes writes" blkio write $dev 0 16 8 -- verify $dev 0 16 8 -- flush $dev
+is "it is degraded, the first is not" "$(status p dev.0.state) $(status p dev.1.state)" "active degraded"
+events=$(dmsetup info -c --noheadings -o events p)
+more_events() { [ "$(dmsetup info -c --noheadings -o events p)" -gt "$events" ]; }
+log_mark
+check_fails "no new extents on it" ENOSPC blkio write $dev $((60 * ext)) 8 1
+is "counted nowhere" "$(used)" 49
+check "an event was raised" wait_for 5 more_events
+check_fails "nor later" ENOSPC blkio write $dev $((61 * ext)) $((30 * ext)) 1
+is "the log says so, once" "$(log_since | grep -c "no free extent on any member")" 1
+is "mode rw" "$(status p mode)" rw
+check "all data can be read" blkio verify $dev 0 $((48 * ext)) "$seed"
+check "and overwritten, on both" blkio write $dev 0 16 8 -- write $dev $((47 * ext)) 16 8 -- flush $dev
+check "what did not fit is zero" blkio verify $dev $((60 * ext)) $((34 * ext)) 0
+check "a discard makes room for one" blkio discard $dev $ext $ext -- write $dev $((60 * ext)) $ext 9 \
+	-- verify $dev $((60 * ext)) $ext 9
+check_fails "not for two" ENOSPC blkio write $dev $((61 * ext)) 8 1
+check "in the grammar" eval 'dmsetup status p | python3 tests/vm/hybrid_status.py'
+check "remove" remove_pool p
+check "make again" pool p "$line"
+is "both are active" "$(status p dev.0.state) $(status p dev.1.state)" "active active"
+check "there is room again" blkio write $dev $((61 * ext)) 8 1 -- verify $dev $((61 * ext)) 8 1
 done_testing
