@@ -49,6 +49,8 @@ static void status_table(struct hy_table *t, char *result, unsigned int maxlen)
 
 static char meta_state(struct hy_pool *pool, unsigned int i)
 {
+	if (!pool->meta[i].dev)
+		return 'F';
 	if (!pool->loaded || !(ek_store_areas(pool->store) & BIT(i)))
 		return pool->loaded && ek_store_stale(pool->store) & BIT(i) ? 'S' : 'F';
 	return 'A';
