@@ -37,7 +37,7 @@ emuctl set m1 fail=read
 expect_refused "the first mirror can't be read" "cannot read the metadata label" dmsetup create p --table "$line"
 dmsetup remove p >/dev/null 2>&1
 check "made without it" pool p "${line/\/dev\/emudisk\/m1/-}"
-is "which is shown" "$(status p meta)" FA
+is "which is shown: it misses writes" "$(status p meta)" SA
 check "all data, and more" blkio verify $dev 0 2560 "$seed" -- write $dev 2560 128 "$seed" -- flush $dev
 check "in the grammar" strict
 remove_pool p
@@ -101,7 +101,9 @@ check "remove" remove_pool p
 
 # a member is lost, marked by "-"
 wipe m1 a b
-both=$(table 65536 128 m1 "a b" 0 "stripe 2 commit_ms 50") without=${both/\/dev\/emudisk\/b/-}
+# low_free 0: nothing moves by itself
+both=$(table 65536 128 m1 "a b" 0 "stripe 4 commit_ms 50 low_free 0")
+without=${both/\/dev\/emudisk\/b/-}
 check "a pool of two" pool p "$both"
 check "ten extents, in turn" blkio write $dev 0 1280 "$seed" -- flush $dev
 remove_pool p
