@@ -18,6 +18,7 @@ endif
 B       := $(TOP)/build/$(KVER)
 PREFIX  ?= /usr/local
 DESTDIR ?=
+MODULES := $(addsuffix .ko,$(basename $(shell sed -n 's/^obj-m += *//p' $(TOP)/drivers/*/Kbuild)))
 MODDIR  := $(DESTDIR)/lib/modules/$(KVER)/updates
 
 all: modules tools
@@ -39,7 +40,7 @@ tools_install: tools
 	$(MAKE) -C $(TOP)/tools install
 
 uninstall:
-	sed 's/\.k\?o$$/.ko/; s,.*/,$(MODDIR)/,' $(B)/modules.order | xargs -r rm -f
+	rm -f $(addprefix $(MODDIR)/,$(MODULES))
 	-$(if $(DESTDIR),,depmod $(KVER))
 	$(MAKE) -C $(TOP)/tools uninstall
 

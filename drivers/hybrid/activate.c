@@ -366,6 +366,27 @@ static int load(struct hy_pool *pool, struct hy_table *t)
 	return r;
 }
 
+static void unload(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	if (pool->map_ready)
+		ek_map_destroy(&pool->map);
+	pool->map_ready = false;
+	for (i = 0; i < pool->nr_members; i++) {
+		ek_space_destroy(&pool->member[i].space);
+		memset(&pool->member[i].space, 0, sizeof(pool->member[i].space));
+	}
+	if (pool->store)
+		ek_store_close(pool->store);
+	pool->store = NULL;
+	kvfree(pool->replayed);
+	kvfree(pool->taken);
+	pool->replayed = NULL;
+	pool->taken = NULL;
+	pool->nr_replayed = 0;
+}
+
 /* --- binding --- */
 
 static void bind(struct hy_pool *pool, struct hy_table *t)
@@ -417,17 +438,37 @@ static int adopt_policy(struct hy_pool *pool, struct hy_table *t)
 	return 0;
 }
 
-/**
- * hy_pool_activate - make a pool ready for I/O through a table
- * @pool: the pool, suspended
- * @t: its new table
- *
- * A pool that is loaded is adopted as it is; otherwise its metadata is read, or
- * made if the metadata areas are blank.
- * Context: preresume, under memalloc_noio; sleeps.
- * Return: 0 or an error.
+static void set_mode(struct hy_pool *pool, struct hy_table *t)
+{
+	if (pool->needs_check)
+		hy_pool_set_mode(pool, HY_RO, "its metadata needs a check");
+	else if (t->read_only)
+		pool->mode = HY_RO;
+	else if (pool->mode == HY_RO)
+		pool->mode = HY_RW;
+}
+
+/*
+ * Labels that say "forming": if the store can be read nevertheless, all that was
+ * left to do was to say that it is complete.
  */
-int hy_pool_activate(struct hy_pool *pool, struct hy_table *t)
+static int make(struct hy_pool *pool, struct hy_table *t)
+{
+	int r;
+
+	if (memchr_inv(t->uuid, 0, EK_UUID_SIZE)) {
+		r = load(pool, t);
+		if (!r)
+			return 0;
+		unload(pool);
+		if (r == -ENOMEM || r == -EIO)
+			return r;
+	}
+	r = format(pool, t);
+	return r ? r : load(pool, t);
+}
+
+static int activate(struct hy_pool *pool, struct hy_table *t)
 {
 	int r;
 
@@ -438,28 +479,42 @@ int hy_pool_activate(struct hy_pool *pool, struct hy_table *t)
 	if (pool->loaded && t->ti->len > pool->nr_extents << pool->extent_shift)
 		return -EINVAL;
 	r = adopt_policy(pool, t);
-	if (r || pool->loaded)
-		goto mode;
-	memcpy(pool->uuid, t->uuid, EK_UUID_SIZE);
-	if (t->labels == HY_LABELS_NEW)
-		r = t->read_only ? -EROFS : format(pool, t);
-	if (!r)
-		r = load(pool, t);
-	if (r) {
-		hy_pool_deactivate(pool);
-		return r;
-	}
-	pool->loaded = true;
-mode:
 	if (r)
 		return r;
-	if (pool->needs_check)
-		hy_pool_set_mode(pool, HY_RO, "its metadata needs a check");
-	else if (t->read_only)
-		pool->mode = HY_RO;
-	else if (pool->mode == HY_RO)
-		pool->mode = HY_RW;
+	if (!pool->loaded) {
+		memcpy(pool->uuid, t->uuid, EK_UUID_SIZE);
+		r = t->labels == HY_LABELS_NEW ? make(pool, t) : load(pool, t);
+		if (r) {
+			hy_pool_deactivate(pool);
+			return r;
+		}
+		if (!t->read_only)
+			hy_labels_settle(t);
+		pool->loaded = true;
+	}
+	set_mode(pool, t);
 	return 0;
+}
+
+/**
+ * hy_pool_activate - make a pool ready for I/O through a table
+ * @pool: the pool, suspended
+ * @t: its new table
+ *
+ * A pool that is loaded is adopted as it is; otherwise its metadata is read, or
+ * made if the metadata areas are blank.
+ *
+ * Context: preresume, under memalloc_noio; sleeps.
+ * Return: 0 or an error.
+ */
+int hy_pool_activate(struct hy_pool *pool, struct hy_table *t)
+{
+	int r;
+
+	down_write(&pool->state_sem);
+	r = activate(pool, t);
+	up_write(&pool->state_sem);
+	return r;
 }
 
 /**
@@ -470,25 +525,9 @@ mode:
  */
 void hy_pool_deactivate(struct hy_pool *pool)
 {
-	unsigned int i;
-
 	if (pool->policy)
 		hy_policy_destroy(pool->policy);
 	pool->policy = NULL;
-	if (pool->map_ready)
-		ek_map_destroy(&pool->map);
-	pool->map_ready = false;
-	for (i = 0; i < pool->nr_members; i++) {
-		ek_space_destroy(&pool->member[i].space);
-		memset(&pool->member[i].space, 0, sizeof(pool->member[i].space));
-	}
-	if (pool->store)
-		ek_store_close(pool->store);
-	pool->store = NULL;
-	kvfree(pool->replayed);
-	kvfree(pool->taken);
-	pool->replayed = NULL;
-	pool->taken = NULL;
-	pool->nr_replayed = 0;
+	unload(pool);
 	pool->loaded = false;
 }

@@ -364,3 +364,64 @@ int hy_labels_write(struct hy_pool *pool, struct hy_table *t, const char *name, 
 	__free_page(page);
 	return r;
 }
+
+/* Is this block a label that is complete?  Left in @page. */
+static bool label_is_final(struct hy_area *a, u64 offset, struct page *page)
+{
+	struct ek_label *label = page_address(page);
+	struct ek_label_info info;
+
+	return !block_io(a, offset, page, REQ_OP_READ) && !ek_label_decode(label, &info) &&
+	       !(le32_to_cpu(label->reserved0) & HY_LABEL_FORMING);
+}
+
+static int label_store(struct hy_area *a, u64 offset, struct page *page)
+{
+	return block_io(a, offset, page,
+			REQ_OP_WRITE | REQ_PREFLUSH | REQ_FUA | REQ_META | REQ_SYNC);
+}
+
+static int settle_area(struct hy_area *a, struct page *page)
+{
+	u64 copy = ek_label_copy_offset(a->sectors);
+	struct ek_label *label = page_address(page);
+	bool first = label_is_final(a, 0, page);
+	struct ek_label_info info;
+	bool forming;
+	int r;
+
+	if (label_is_final(a, copy, page))
+		return first ? 0 : label_store(a, 0, page);
+	if (first)
+		return label_is_final(a, 0, page) ? label_store(a, copy, page) : -EIO;
+	r = label_read(a, page, &info, &forming);
+	if (r)
+		return r;
+	label->reserved0 = 0;
+	label->csum = cpu_to_le32(ek_checksum(label, sizeof(*label), &label->csum));
+	r = label_store(a, 0, page);
+	return r ? r : label_store(a, copy, page);
+}
+
+/**
+ * hy_labels_settle - no metadata label says "forming" any more, none is damaged
+ * @t: table of a pool that has been loaded
+ *
+ * What a cut left behind while the pool was made must not be taken for a pool to
+ * be made again, much later.
+ *
+ * Best effort: an area that can't be read or written is the store's to deal with.
+ *
+ * Context: resume; writes only what is not as it should be.
+ */
+void hy_labels_settle(struct hy_table *t)
+{
+	struct page *page = alloc_page(GFP_NOIO);
+	unsigned int i;
+
+	for (i = 0; page && i < t->nr_meta; i++)
+		if (t->meta[i].dev && settle_area(&t->meta[i], page))
+			DMWARN("the labels of metadata area %u can't be mended", i);
+	if (page)
+		__free_page(page);
+}

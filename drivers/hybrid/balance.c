@@ -28,8 +28,8 @@ static void take_accesses(struct hy_pool *pool)
 	}
 }
 
-/* policy_lock held. */
-static void snap_space(struct hy_pool *pool)
+/* policy_lock held.  @worst: of the states of members that are usable. */
+static void snap_space(struct hy_pool *pool, u32 worst)
 {
 	unsigned int i;
 
@@ -37,7 +37,7 @@ static void snap_space(struct hy_pool *pool)
 		struct hy_member *m = &pool->member[i];
 		struct hy_dev_snap *d = &pool->snap.dev[i];
 
-		d->usable = m->bdev && m->state == EK_MEMBER_ACTIVE;
+		d->usable = m->bdev && READ_ONCE(m->state) <= worst;
 		d->extents = m->nr_extents;
 		d->free = ek_space_nr_free(&m->space);
 	}
@@ -67,8 +67,12 @@ int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
 		int member;
 
 		spin_lock_irqsave(&pool->policy_lock, flags);
-		snap_space(pool);
+		snap_space(pool, EK_MEMBER_ACTIVE);
 		member = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
+		if (member < 0) {
+			snap_space(pool, EK_MEMBER_DEGRADED);
+			member = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
+		}
 		spin_unlock_irqrestore(&pool->policy_lock, flags);
 		if (member < 0)
 			return -1;
@@ -132,7 +136,7 @@ static void fill_snapshot(struct hy_pool *pool)
 		d->occupancy_ns = m->sample.occupancy_ns;
 		d->background_ns = m->sample.background_ns;
 	}
-	snap_space(pool);
+	snap_space(pool, EK_MEMBER_ACTIVE);
 }
 
 static void trace_period(struct hy_pool *pool)

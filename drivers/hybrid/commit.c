@@ -163,6 +163,7 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	WRITE_ONCE(pool->committing, true);
 	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */
 	r = commit_once(pool, checkpoint);
+	note_needs_check(pool);
 	/* pairs with hy_commit_needed(): what it finds false is durable, or marked again */
 	smp_store_release(&pool->committing, false);
 	if (ek_store_areas(pool->store) != areas)

@@ -219,7 +219,10 @@ int hy_first_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool
 			return to_lane(pool, bio);
 		if (hy_free_wait_for_space(pool, bio))
 			return DM_MAPIO_SUBMITTED;
-		atomic64_inc(&pool->nospace_errors);
+		if (atomic64_inc_return(&pool->nospace_errors) == 1) {
+			DMERR("no free extent on any member that can be written");
+			queue_work(pool->wq, &pool->event_work);
+		}
 		return end_with(io, bio, BLK_STS_NOSPC);
 	case CONFUSED:
 		step_back(io);

@@ -55,6 +55,7 @@ void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place)
 {
 	struct hy_free *last;
 	unsigned long flags;
+	bool wanted;
 
 	f->member = ek_entry_member(place);
 	f->pe = ek_entry_pe(place);
@@ -69,8 +70,12 @@ void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place)
 	} else {
 		list_add_tail(&f->list, &pool->frees);
 	}
+	wanted = !bio_list_empty(&pool->nospace);
 	spin_unlock_irqrestore(&pool->free_lock, flags);
-	hy_commit_soon(pool);
+	if (wanted)
+		hy_commit_kick(pool);
+	else
+		hy_commit_soon(pool);
 }
 
 bool hy_free_pending(struct hy_pool *pool)
@@ -164,7 +169,7 @@ void hy_free_committed(struct hy_pool *pool, struct list_head *frees)
 	batch = kmalloc(sizeof(*batch), GFP_NOIO);
 	if (!batch) {
 		hy_free_untake(pool, frees);
-		hy_commit_soon(pool);
+		hy_commit_kick(pool);
 		return;
 	}
 	batch->pool = pool;
@@ -181,7 +186,7 @@ static bool has_room(struct hy_pool *pool)
 	for (i = 0; i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 
-		if (m->bdev && m->state == EK_MEMBER_ACTIVE && ek_space_nr_free(&m->space))
+		if (m->bdev && m->state != EK_MEMBER_FAILED && ek_space_nr_free(&m->space))
 			return true;
 	}
 	return false;

@@ -240,10 +240,11 @@ static noinline int map_write_slow(struct hy_pool *pool, struct bio *bio, struct
 	int r;
 
 	for (;;) {
-		if (atomic_read(&pool->nr_migrating)) {
+		if (atomic_read_acquire(&pool->nr_migrating)) {
 			io->mig = hy_mig_enter(pool, io->le, bio, &deferred);
 			if (deferred)
 				return DM_MAPIO_SUBMITTED;
+			smp_rmb();	/* none found, then no entry of before its end */
 		}
 		r = ek_map_lookup(&pool->map, io->le, &entry);
 		if (!r)
@@ -274,7 +275,8 @@ static __always_inline int map_write(struct hy_pool *pool, struct bio *bio, stru
 
 	io->touched = hy_bio_bits(pool, bio);
 	hy_io_pin(pool, io);
-	if (unlikely(atomic_read(&pool->nr_migrating) || bio->bi_opf & REQ_FUA))
+	/* acquire: no migration seen, then no entry of before its end */
+	if (unlikely(atomic_read_acquire(&pool->nr_migrating) || bio->bi_opf & REQ_FUA))
 		return map_write_slow(pool, bio, io, worker);
 	entry = entry_at_hand(pool, io->le, io->touched);
 	if (unlikely(!entry))

@@ -120,7 +120,10 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 		return;
 	atomic64_inc(&pool->errors);
 	if (atomic64_inc_return(&m->errors) == 1) {
-		DMERR("member %u: first I/O error (status %d)",
+		/* Until the next start: new extents and migrations go elsewhere if they can. */
+		if (m->state == EK_MEMBER_ACTIVE)
+			WRITE_ONCE(m->state, EK_MEMBER_DEGRADED);
+		DMERR("member %u is degraded: I/O error (status %d)",
 		      (unsigned int)(m - pool->member), blk_status_to_errno(status));
 		queue_work(pool->wq, &pool->event_work);
 	}

@@ -338,6 +338,19 @@ static void mig_drop(struct hy_mig *mig)
 	kfree(mig);
 }
 
+/* It is not in pool->migs: nobody knows of it but who waits for space. */
+static void undo_start(struct hy_mig *mig)
+{
+	struct hy_pool *pool = mig->pool;
+
+	if (mig->dst_pe != EK_SPACE_NONE)
+		ek_space_free(&pool->member[mig->to].space, mig->dst_pe, 1);
+	if (atomic_dec_and_test(&pool->nr_migrating))
+		wake_up_all(&pool->mig_wait);
+	hy_free_wake(pool);
+	mig_drop(mig);
+}
+
 static int refuse(enum hy_reason *why, enum hy_reason reason, int error)
 {
 	*why = reason;
@@ -376,19 +389,17 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 	mig = mig_alloc(pool, le, entry, to);
 	if (!mig)
 		return refuse(why, HY_NOT_BUSY, -ENOMEM);
-	mig->dst_pe = ek_space_alloc(&pool->member[to].space, EK_SPACE_NONE);
-	if (mig->dst_pe == EK_SPACE_NONE) {
-		mig_drop(mig);
-		return refuse(why, HY_NOT_NOSPACE, -ENOSPC);
-	}
+	/* Counted first: a writer that finds no space waits for those under way. */
 	atomic_inc(&pool->nr_migrating);
 	smp_mb__after_atomic();	/* pairs with hy_balance_stop(): it sees us or we see it */
+	mig->dst_pe = ek_space_alloc(&pool->member[to].space, EK_SPACE_NONE);
+	if (mig->dst_pe == EK_SPACE_NONE) {
+		undo_start(mig);
+		return refuse(why, HY_NOT_NOSPACE, -ENOSPC);
+	}
 	r = READ_ONCE(pool->running) ? xa_insert(&pool->migs, le, mig, GFP_NOIO) : -EBUSY;
 	if (r) {
-		ek_space_free(&pool->member[to].space, mig->dst_pe, 1);
-		if (atomic_dec_and_test(&pool->nr_migrating))
-			wake_up_all(&pool->mig_wait);
-		mig_drop(mig);
+		undo_start(mig);
 		return refuse(why, HY_NOT_BUSY, -EBUSY);
 	}
 	atomic64_inc(&pool->mig_started);

@@ -60,6 +60,7 @@ void hy_pool_needs_check(struct hy_pool *pool, const char *why)
 {
 	WRITE_ONCE(pool->needs_check, true);
 	hy_pool_set_mode(pool, HY_RO, why);
+	hy_commit_kick(pool);	/* the superblock is to say so, too */
 }
 
 /* --- life --- */
@@ -125,6 +126,7 @@ static void pool_init_plain(struct hy_pool *pool)
 
 	INIT_LIST_HEAD(&pool->list);
 	mutex_init(&pool->load_lock);
+	init_rwsem(&pool->state_sem);
 	init_rwsem(&pool->free_sem);
 	spin_lock_init(&pool->free_lock);
 	INIT_LIST_HEAD(&pool->frees);

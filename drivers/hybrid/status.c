@@ -179,6 +179,7 @@ void hy_status(struct dm_target *ti, status_type_t type, unsigned int flags,
 {
 	struct hy_table *t = ti->private;
 
+	down_read(&t->pool->state_sem);
 	switch (type) {
 	case STATUSTYPE_INFO:
 		status_info(t, result, maxlen);
@@ -190,6 +191,7 @@ void hy_status(struct dm_target *ti, status_type_t type, unsigned int flags,
 		status_ima(t, result, maxlen);
 		break;
 	}
+	up_read(&t->pool->state_sem);
 }
 
 /* --- messages --- */
@@ -283,11 +285,9 @@ static int message_samples(struct hy_pool *pool, char *result, unsigned int maxl
 	return 1;
 }
 
-int hy_message(struct dm_target *ti, unsigned int argc, char **argv,
-	       char *result, unsigned int maxlen)
+static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc, char **argv,
+		   char *result, unsigned int maxlen)
 {
-	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
-
 	if (!pool->loaded || pool->bound != ti->private)
 		return -EAGAIN;
 	if (argc == 3 && !strcasecmp(argv[0], "set"))
@@ -305,4 +305,16 @@ int hy_message(struct dm_target *ti, unsigned int argc, char **argv,
 	if (argc == 1 && !strcasecmp(argv[0], "samples"))
 		return message_samples(pool, result, maxlen);
 	return refuse("unknown message or wrong number of words");
+}
+
+int hy_message(struct dm_target *ti, unsigned int argc, char **argv,
+	       char *result, unsigned int maxlen)
+{
+	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
+	int r;
+
+	down_read(&pool->state_sem);
+	r = message(ti, pool, argc, argv, result, maxlen);
+	up_read(&pool->state_sem);
+	return r;
 }

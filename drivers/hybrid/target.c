@@ -231,6 +231,8 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	if (hy_pool_writable(pool) && hy_commit_wait(pool, true))
 		DMERR("the last commit before suspension failed");
 	WRITE_ONCE(pool->closing, false);
+	if (pool->needs_check && !pool->needs_check_noted)
+		hy_commit_wait(pool, false);
 	flush_workqueue(pool->commit_wq);
 	hy_drain_wait(pool);
 }

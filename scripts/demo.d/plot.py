@@ -98,7 +98,7 @@ def draw(plan, records, path):
     mid.legend(fontsize=7)
     for ax in (top, mid):
         steps(ax, periods)
-    top.set_title("A pool of an SSD and a hard disk under dbench", fontsize=10, pad=16)
+    top.set_title("A pool of an SSD and a hard disk under dbench", fontsize=10, pad=18)
     width = 0.8 / len(plan["volumes"])
     for i, v in enumerate(plan["volumes"]):
         x = [k + (i - (len(plan["volumes"]) - 1) / 2) * width for k in range(len(plan["clients"]))]
@@ -109,8 +109,8 @@ def draw(plan, records, path):
                    [f"{c} process{'es' if c > 1 else ''}" for c in plan["clients"]])
     low.set(ylabel="dbench, MB/s")
     low.legend(fontsize=7)
-    fig.text(0.995, 0.002, f"kernel {plan['kernel']}, virtual time, {plan['fs']}, emulated {plan['ssd']} and "
-             f"{plan['hdd']}{slowed(plan)}", ha="right", va="bottom", fontsize=6, color="#777777")
+    fig.supxlabel(f"kernel {plan['kernel']}, virtual time, {plan['fs']}, emulated {plan['ssd']} and "
+                  f"{plan['hdd']}{slowed(plan)}", x=0.995, ha="right", fontsize=6, color="#777777")
     fig.savefig(path, dpi=110)
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 RAM = "/run/lab"            # a tmpfs: what runs during a measurement must not come over 9p
+LIBS = RAM + "/lib"         # for LD_LIBRARY_PATH
 SECTOR = 512
 
 
@@ -47,6 +48,14 @@ def stage(*names):
             run(new, "--version", check=False)
         out.append(new)
     return out if len(out) > 1 else out[0]
+
+
+def stage_libraries(program):
+    """Copy the shared libraries of a program to LIBS: what is in a tmpfs is not thrown out by a memory limit."""
+    os.makedirs(LIBS, exist_ok=True)
+    for line in run("ldd", program).splitlines():
+        if "=> /" in line:
+            shutil.copy(line.split()[2], LIBS)
 
 
 def size(text):

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: emudisk and emuctl
 # kernels: 6.1 6.12 debug
-# quick: yes
-# timeout: 180
+# quick: no
+# timeout: 300
 #
 # Functional test of emudisk and emuctl; runs as root inside scripts/vm. Prints KTAP.
 # SEED in the environment (EVENKEEL_SEED) repeats a run.

@@ -25,7 +25,7 @@ const struct command commands[] = {
 	  "  --discard        discard the devices first\n"
 	  "  --force          overwrite what libblkid recognises on the devices\n"
 	  "  --volatile-ok    take RAM disks, whose content is lost with the power\n" },
-	{ "assemble", cmd_assemble, "NAME | --all", "activate volumes from their labels",
+	{ "assemble", cmd_assemble, "NAME | UUID | --all", "activate volumes from their labels",
 	  "  --all            every complete pool; the others are reported\n" },
 	{ "stop", cmd_stop, "NAME", "deactivate a volume", "" },
 	{ "list", cmd_list, "[--json]", "active and inactive volumes",
