@@ -43,7 +43,7 @@ remove_pool p
 
 # A length within the members' sum leaves room for all of it; without one of them there is not.
 wipe m c
-line=$(table $size $ext m "a b" 0 "fill 2 commit_ms 50")
+line=$(table $size $ext m "a b" 0 "fill 4 commit_ms 50 low_free 0")	# nothing moves by itself
 check "a pool of two" pool p "$line"
 check "the first is full, the second has one" blkio write $dev 0 $((48 * ext)) "$seed" -- flush $dev
 emuctl set b fail=write
