@@ -52,8 +52,8 @@ def summary(plan, records):
             others = {v: dbench[v, c]["mbps"] for v in plan["volumes"] if v != "pool"}
             if others:
                 best = max(others, key=others.get)
-                lines.append(f"{c:3} processes: the pool gives {dbench['pool', c]['mbps'] / others[best]:.2f} "
-                             f"of the best other ({NAMES[best]})")
+                lines.append(f"{c:3} process{'es' if c > 1 else ''}: the pool gives "
+                             f"{dbench['pool', c]['mbps'] / others[best]:.2f} of the best other ({NAMES[best]})")
         lines += moved([r for r in records if r["kind"] == "period" and r["volume"] == "pool"])
     return "\n".join(lines)
 
@@ -108,7 +108,7 @@ def draw(plan, records, path):
     low.set_xticks(range(len(plan["clients"])),
                    [f"{c} process{'es' if c > 1 else ''}" for c in plan["clients"]])
     low.set(ylabel="dbench, MB/s")
-    low.legend(fontsize=7)
+    low.legend(fontsize=7, ncol=4, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
     fig.supxlabel(f"kernel {plan['kernel']}, virtual time, {plan['fs']}, emulated {plan['ssd']} and "
                   f"{plan['hdd']}{slowed(plan)}", x=0.995, ha="right", fontsize=6, color="#777777")
     fig.savefig(path, dpi=110)
