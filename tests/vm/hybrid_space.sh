@@ -41,7 +41,8 @@ check "the others stay" blkio verify $dev 768 $((25 * ext)) "$seed"
 is "mode rw" "$(status p mode)" rw
 remove_pool p
 
-# A length within the members' sum leaves room for all of it; without one of them there is not.
+# A member that failed is a last resort; a length within the members' sum has room for all of it, without one of
+# them not.
 wipe m c
 line=$(table $size $ext m "a b" 0 "fill 4 commit_ms 50 low_free 0")	# nothing moves by itself
 check "a pool of two" pool p "$line"
@@ -50,24 +51,28 @@ emuctl set b fail=write
 check_fails "the second fails a write" EIO blkio write $dev $((48 * ext)) 8 1
 emuctl set b fail=none
 is "it is degraded, the first is not" "$(status p dev.0.state) $(status p dev.1.state)" "active degraded"
+check "it takes what the first has no room for" blkio write $dev $((48 * ext)) 8 1 -- write $dev $((50 * ext)) 8 1
+is "there" "$(status p dev.0.used) $(status p dev.1.used)" "47 3"
+check "remove" remove_pool p
+check "make again without it" pool p "${line/\/dev\/emudisk\/b/-}"
 events=$(dmsetup info -c --noheadings -o events p)
 more_events() { [ "$(dmsetup info -c --noheadings -o events p)" -gt "$events" ]; }
 log_mark
-check_fails "no new extents on it" ENOSPC blkio write $dev $((60 * ext)) 8 1
-is "counted nowhere" "$(used)" 49
+check_fails "no space" ENOSPC blkio write $dev $((60 * ext)) 8 1
 check "an event was raised" wait_for 5 more_events
 check_fails "nor later" ENOSPC blkio write $dev $((61 * ext)) $((30 * ext)) 1
 is "the log says so, once" "$(log_since | grep -c "no free extent on any member")" 1
+is "nothing was mapped" "$(used) $(status p mapped)" "50 50"
 is "mode rw" "$(status p mode)" rw
-check "all data can be read" blkio verify $dev 0 $((48 * ext)) "$seed"
-check "and overwritten, on both" blkio write $dev 0 16 8 -- write $dev $((47 * ext)) 16 8 -- flush $dev
+check "reads and writes go on" blkio verify $dev 0 $((47 * ext)) "$seed" -- write $dev 0 16 8 -- flush $dev
 check "what did not fit is zero" blkio verify $dev $((60 * ext)) $((34 * ext)) 0
 check "a discard makes room for one" blkio discard $dev $ext $ext -- write $dev $((60 * ext)) $ext 9 \
 	-- verify $dev $((60 * ext)) $ext 9
 check_fails "not for two" ENOSPC blkio write $dev $((61 * ext)) 8 1
 check "in the grammar" eval 'dmsetup status p | python3 tests/vm/hybrid_status.py'
 check "remove" remove_pool p
-check "make again" pool p "$line"
+check "make again with both" pool p "$line"
 is "both are active" "$(status p dev.0.state) $(status p dev.1.state)" "active active"
 check "there is room again" blkio write $dev $((61 * ext)) 8 1 -- verify $dev $((61 * ext)) 8 1
+check "nothing is lost" blkio verify $dev $((2 * ext)) $((46 * ext)) "$seed" -- verify $dev $((60 * ext)) $ext 9
 done_testing
