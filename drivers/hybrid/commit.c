@@ -130,10 +130,14 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 /* So that the next activation does not take the pool for sound. */
 static void note_needs_check(struct hy_pool *pool)
 {
+	int r;
+
 	if (!READ_ONCE(pool->needs_check) || pool->needs_check_noted || pool->store_ro)
 		return;
-	pool->needs_check_noted = true;
-	if (ek_store_update_super(pool->store, EK_SUPER_NEEDS_CHECK, 0))
+	r = ek_store_update_super(pool->store, EK_SUPER_NEEDS_CHECK, 0);
+	/* A store that can't be written any more is not asked again. */
+	pool->needs_check_noted = !r || ek_store_writable(pool->store);
+	if (r)
 		DMERR("the superblock can't be told that a check is needed");
 }
 
