@@ -168,6 +168,25 @@ int check_device(const char *dev, struct log *log, uint64_t point, bool rewrite)
 	return wrong ? 1 : 0;
 }
 
+/* Sectors of which at the end one version only is legal, and one with data. */
+int cmd_settled(const char *log_path)
+{
+	struct history h;
+	uint64_t sector;
+
+	history_build(&h, log_map(log_path, 0), UINT64_MAX);
+	for (sector = 0; sector < h.log->dev_sectors; sector++) {
+		const struct op *last;
+
+		if (h.first[sector] == h.first[sector + 1])
+			continue;
+		last = &h.log->op[h.index[h.first[sector + 1] - 1]];
+		if ((last->kind == OP_WRITE || last->kind == OP_FUA) && durable_at(&h, last))
+			printf("%" PRIu64 "\n", sector);
+	}
+	return 0;
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

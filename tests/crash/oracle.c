@@ -25,6 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dm.h"
 #include "oracle.h"
 
 /* Moves extents about until it is killed. */
@@ -51,7 +52,8 @@ static void usage(void)
 	      "       oracle sweep NAME --table LINE --record FILE --log FILE --seed N [--point SEQ]\n"
 	      "\t[--plain] [--then COMMAND] < POINTS\n"
 	      "       oracle shuffle NAME --extents N --members N [--seed N]\n"
-	      "       oracle points --log FILE --seed N --count N\n", stderr);
+	      "       oracle points --log FILE --seed N --count N\n"
+	      "       oracle settled --log FILE\n", stderr);
 	exit(2);
 }
 
@@ -121,5 +123,7 @@ int main(int argc, char **argv)
 	}
 	if (argc == 1 && !strcmp(argv[0], "points"))
 		return cmd_points(w.log, w.seed, count);
+	if (argc == 1 && !strcmp(argv[0], "settled"))
+		return cmd_settled(w.log);
 	usage();
 }

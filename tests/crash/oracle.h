@@ -77,15 +77,10 @@ int cmd_run(const struct workload *workload);
 
 /* check.c */
 int check_device(const char *dev, struct log *log, uint64_t point, bool rewrite);
+int cmd_settled(const char *log_path);
 int cmd_points(const char *log_path, uint64_t seed, uint64_t count);
 
 /* sweep.c */
 int cmd_sweep(const struct sweep *sweep);
-
-/* dm.c: 0 or -1 and errno */
-int dm_make(const char *name, const char *table, char *node, size_t len);
-int dm_unmake(const char *name);
-int dm_message(const char *name, const char *text);
-int dm_status(const char *name, char *text, size_t len);
 
 #endif

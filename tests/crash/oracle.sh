@@ -39,12 +39,14 @@ is "is caught" $? 0
 
 # Another lie: what was written long ago comes back.
 check "the end of it" eval "rec replay to=$never keep=all; judge $never"
-dd if=/dev/emudisk/d of=/tmp/part bs=4k count=1 skip=3 status=none
-dd if=/tmp/part of=/dev/emudisk/d bs=4k seek=5 oflag=direct status=none
-check_fails "sectors of another place are caught" "another sector's" judge $never
+oracle settled --log $log >/tmp/settled
+one=$(head -n 1 /tmp/settled) other=$(tail -n 1 /tmp/settled)
+dd if=/dev/emudisk/d of=/tmp/part bs=512 count=1 skip="$one" status=none
+dd if=/tmp/part of=/dev/emudisk/d bs=512 seek="$other" oflag=direct status=none
+check_fails "another sector's content is caught" "another sector's" judge $never
 drop_leftovers
 rec replay to=$never keep=all
-dd if=/dev/zero of=/dev/emudisk/d bs=512 seek=9 count=1 oflag=direct status=none
+dd if=/dev/zero of=/dev/emudisk/d bs=512 seek="$other" count=1 oflag=direct status=none
 check_fails "and zeroes that nobody wrote" "not legal" judge $never
 drop_leftovers
 rec clear

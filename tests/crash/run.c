@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dm.h"
 #include "oracle.h"
 
 #define UNKNOWN		UINT64_MAX	/* a sector's version after a failed write */

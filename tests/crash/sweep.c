@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dm.h"
 #include "oracle.h"
 
 #define SHOWN 3		/* points of which the failure is told in full */
@@ -37,28 +38,25 @@ static int replay(const struct sweep *s, uint64_t point, unsigned int n, char *h
 /* In order, nothing to be checked, and every extent in use is a mapped one. */
 static int sound(const struct sweep *s)
 {
-	unsigned int mapped, used, total = 0, meta, members, i;
-	char text[4096], mode[8], check[16], *at;
-	int n;
+	char text[DM_LINE_ROOM], value[64], key[32];
+	unsigned long total = 0, mapped;
+	bool in_order;
 
-	if (dm_status(s->name, text, sizeof(text)))
+	if (dm_line(s->name, 0, text, sizeof(text)))
 		return -1;
-	if (sscanf(text, "%7s %15s %*u %u/%*u %*s %u%n", mode, check, &mapped, &meta, &n) != 4)
-		goto bad;
-	for (at = text + n; meta; meta--)
-		at = strchr(at + 1, ' ') ?: "";
-	if (sscanf(at, "%u%n", &members, &n) != 1)
-		goto bad;
-	for (at += n, i = 0; i < members; i++, at += n) {
-		if (sscanf(at, " %*s %*s %u/%*u %*u %*u %*u %*u %*u %*u %*u %*u%n", &used, &n) != 1)
-			goto bad;
-		total += used;
+	in_order = !hybrid_field(text, "mode", value, sizeof(value)) && !strcmp(value, "rw") &&
+		   !hybrid_field(text, "needs_check", value, sizeof(value)) && !strcmp(value, "-");
+	hybrid_field(text, "mapped", value, sizeof(value));
+	mapped = strtoul(value, NULL, 10);
+	for (int i = 0; ; i++) {
+		snprintf(key, sizeof(key), "dev.%d.used", i);
+		if (hybrid_field(text, key, value, sizeof(value)))
+			break;
+		total += strtoul(value, NULL, 10);
 	}
-	if (!strcmp(mode, "rw") && !strcmp(check, "-") && total == mapped)
+	if (in_order && total == mapped)
 		return 0;
-	printf("# %u extents are used, %u are mapped\n", total, mapped);
-bad:
-	printf("# status: %s\n", text);
+	printf("# %lu extents are used, %lu are mapped; status: %s\n", total, mapped, text);
 	return -1;
 }
 
@@ -74,7 +72,7 @@ static int judge(const struct sweep *s, struct log *log, uint64_t point, unsigne
 	r = check_device(node, log, s->judge_at == UINT64_MAX ? point : s->judge_at, true);
 	if (!r && !s->plain)
 		r = sound(s);
-	if (dm_unmake(s->name)) {
+	if (dm_unmake(s->name, 1)) {
 		printf("# the device can't be removed: %s\n", strerror(errno));
 		exit(2);
 	}
