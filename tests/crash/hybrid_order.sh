@@ -17,11 +17,18 @@ junk=77777
 line() { table $((${1:-40} * 128)) 128 m "${2:-a b}" "1 no_discard_passdown" \
 	"fill 10 commit_ms 60000 cooldown_ms 0 migrate_kbps 0 movers 4 low_free 0"; }
 
+pause() { nap "$1" || :; }
+slow=
 fresh_disks() {
 	local d
+	wait
+	drop_leftovers
+	[ ! "$slow" ] || dmsetup remove --retry slow || return
+	slow=
 	for d in "${disks[@]}"; do emuctl del "$d" || return; done
 	disks=()
-	for d in m a b; do disk $d 3M mem cache=volatile; done
+	disk m 8M mem cache=volatile
+	for d in a b; do disk $d 3M mem cache=volatile; done
 	for d in a b; do blkio write /dev/emudisk/$d 2048 3840 $junk -- flush /dev/emudisk/$d || return; done
 }
 fresh() { fresh_disks && table=$(line "$@") && pool p "$table"; }
@@ -54,7 +61,7 @@ overwritten() { fresh && write 0 256 1 && flush && write 8 64 2 && flush && cut 
 check "a flushed write over what is there" overwritten
 
 slow_flush() {
-	fresh && slow a flush=700ms && write 0 256 1 && { flush & } && nap 0.1
+	fresh && slow a flush=700ms && write 0 256 1 && { flush & } && pause 0.1
 	wait $! && cut && holds 0 256 1
 }
 check "a flush that takes long" slow_flush
@@ -66,7 +73,7 @@ check "a FUA write of a new granule" fua_granule
 fua_over() { fresh && write 0 64 1 && fua 0 64 2 && cut && holds 0 64 2; }
 check "a FUA write over what is mapped and not committed" fua_over
 fua_during() {
-	fresh && slow a flush=700ms && write 0 64 1 && { message p commit & } && nap 0.2 && fua 0 64 2 && cut && holds 0 64 2
+	fresh && slow a flush=700ms && write 0 64 1 && { message p commit & } && pause 0.2 && fua 0 64 2 && cut && holds 0 64 2
 }
 check "a FUA write while the commit of its extent is under way" fua_during
 
@@ -82,7 +89,7 @@ failed_flush() {
 check "a flush after one that failed" failed_flush
 
 late_write() {
-	fresh && write 0 256 1 && flush && write 0 8 2 && slow a flush=700ms && { flush & } && nap 0.2 && write 8 8 3 && wait $! &&
+	fresh && write 0 256 1 && flush && write 0 8 2 && slow a flush=700ms && { flush & } && pause 0.2 && write 8 8 3 && wait $! &&
 		slow a flush=0 && flush && cut && holds 0 8 2 -- verify $dev 8 8 3
 }
 check "a write that completed while a flush ran, by the next flush" late_write
@@ -103,12 +110,12 @@ check "discarded extents" freed
 
 # --- what was not is either as before or as after ------------------------------------------------
 
-commit_cut() { fresh && slow a flush=900ms && write 0 256 1 && { message p commit & } && nap 0.4 && cut && either 0 256 1; }
+commit_cut() { fresh && slow a flush=900ms && write 0 256 1 && { message p commit & } && pause 0.4 && cut && either 0 256 1; }
 check "cut while a commit flushes a member" commit_cut
-checkpoint_cut() { fresh && slow a flush=900ms && write 0 256 1 && { message p checkpoint & } && nap 0.4 && cut && either 0 256 1; }
+checkpoint_cut() { fresh && slow a flush=900ms && write 0 256 1 && { message p checkpoint & } && pause 0.4 && cut && either 0 256 1; }
 check "cut while a checkpoint flushes a member" checkpoint_cut
 in_flight() {
-	fresh && write 0 8 1 && flush && slow a write_lat=600ms && { write 16 8 2 & } && nap 0.2 && message p commit
+	fresh && write 0 8 1 && flush && slow a write_lat=600ms && { write 16 8 2 & } && pause 0.2 && message p commit
 	cut && either 16 8 2
 }
 check "a commit while a granule is being written for the first time" in_flight
@@ -121,7 +128,7 @@ holes() { fresh && write 40 8 1 && message p move 0 1 && wait_for 20 on 0 1 && h
 check "an extent with holes that moved" holes
 part() { fresh && write 0 128 1 && discard 16 32 && holds 0 16 1 -- verify $dev 16 32 0 -- verify $dev 48 80 1; }
 check "discarded granules" part
-both() { fresh && slow a write_lat=400ms && { write 1 1 1 & } && nap 0.1 && write 5 1 2 && wait && holds 0 1 0 -- verify $dev 1 1 1 -- verify $dev 2 3 0 -- verify $dev 5 1 2; }
+both() { fresh && slow a write_lat=400ms && { write 1 1 1 & } && pause 0.1 && write 5 1 2 && wait && holds 0 1 0 -- verify $dev 1 1 1 -- verify $dev 2 3 0 -- verify $dev 5 1 2; }
 check "two first writes of one granule" both
 
 # Full to the last extent, so that the next one allocated is the one that was freed.
@@ -136,7 +143,7 @@ check "an extent freed and wanted at once is not reused before its free is durab
 # --- while an extent moves -----------------------------------------------------------------------
 
 while_copied() {
-	fresh && write 0 128 1 && slow a read_lat=500ms && message p move 0 1 && nap 0.2 && write 8 16 2 && wait_for 20 on 0 1 &&
+	fresh && write 0 128 1 && slow a read_lat=500ms && message p move 0 1 && pause 0.2 && write 8 16 2 && wait_for 20 on 0 1 &&
 		slow a read_lat=10us && holds 8 16 2 -- verify $dev 24 104 1
 }
 check "what is written while it is copied" while_copied
@@ -150,19 +157,18 @@ check "a write that is under way when the copy is done" while_switched
 
 # slow_member READ-MS WRITE-MS
 slow_member() {
+	slow=1
 	dmsetup create slow --table "0 $(sectors /dev/emudisk/a) delay /dev/emudisk/a 0 $1 /dev/emudisk/a 0 $2"
 }
-drop_slow() { remove_pool p; dmsetup remove --retry slow; }
 before_move() {
 	fresh_disks && slow_member 0 900 && pool p "$(line 40 "/dev/mapper/slow b")" && write 0 128 1 &&
-		{ write 8 16 2 & } && nap 0.3 && message p move 0 1 && wait && wait_for 20 on 0 1 && holds 8 16 2
+		{ write 8 16 2 & } && pause 0.3 && message p move 0 1 && wait && wait_for 20 on 0 1 && holds 8 16 2
 }
 check "a write that began before its extent moved" before_move
-drop_slow
 late_reader() {
 	fresh_disks && slow_member 2000 0 && pool p "$(line 62 "/dev/mapper/slow b")" && write 0 $((62 * 128)) 1 && flush &&
-		{ either 0 8 1 & } && nap 0.2 && discard 0 128 && discard 128 128 && write 128 128 9 && wait $!
+		{ either 0 8 1 & } && pause 0.2 && discard 0 128 && discard 128 128 && write 128 128 9 && wait $!
 }
 check "a reader that is late finds what it looked for, or zeroes" late_reader
-drop_slow
+check "the end" fresh_disks
 done_testing
