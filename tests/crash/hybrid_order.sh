@@ -12,34 +12,46 @@ modprobe dm-hybrid || die "no dm-hybrid"
 modprobe dm-delay || die "no dm-delay"
 dev=/dev/mapper/p
 junk=77777
+emudisk=/sys/kernel/config/emudisk
+delayed=
 
 # The first member takes extents first; commits come when they are asked for.
 line() { table $((${1:-40} * 128)) 128 m "${2:-a b}" "1 no_discard_passdown" \
 	"fill 10 commit_ms 60000 cooldown_ms 0 migrate_kbps 0 movers 4 low_free 0"; }
 
-pause() { nap "$1" || :; }
-slow=
+pause() { nap "$1"; }
+slow() { echo "${*:2}" >"$emudisk/$1/set"; }
+restore_speed() { for d in m a b; do slow $d write_lat=10us read_lat=10us flush=0 fail=none || return; done; }
+
+# The disks with an empty pool on them are put back by the recorder, which starts no program.
+base() {
+	disk m 8M mem cache=volatile
+	disk a 3M mem cache=volatile
+	disk b 3M mem cache=volatile
+	blkio write /dev/emudisk/a 2048 3840 $junk -- flush /dev/emudisk/a -- \
+		write /dev/emudisk/b 2048 3840 $junk -- flush /dev/emudisk/b || return
+	pool p "$(line 62)" && remove_pool p || return
+	rec start
+	blkio flush /dev/emudisk/m
+	rec stop
+	start=$(sed -n 's/^start //p' $record)
+}
+
 fresh_disks() {
-	local d
 	wait
 	drop_leftovers
-	[ ! "$slow" ] || dmsetup remove --retry slow || return
-	slow=
-	for d in "${disks[@]}"; do emuctl del "$d" || return; done
-	disks=()
-	disk m 8M mem cache=volatile
-	for d in a b; do disk $d 3M mem cache=volatile; done
-	for d in a b; do blkio write /dev/emudisk/$d 2048 3840 $junk -- flush /dev/emudisk/$d || return; done
+	[ ! "$delayed" ] || dmsetup remove --retry slow || return
+	delayed=
+	restore_speed && rec replay to="$start" keep=all
 }
 fresh() { fresh_disks && table=$(line "$@") && pool p "$table"; }
 
 # The power goes; what was not durable is gone, or with keep=all is not. Background I/O has ended with an error.
 cut() {
-	echo "${1:-keep=none}" >/sys/kernel/config/emudisk/cut
+	echo "${1:-keep=none}" >$emudisk/cut
 	wait
 	remove_pool p
-	for d in m a b; do emuctl set $d write_lat=10us read_lat=10us flush=0 && emuctl power $d on || return; done
-	pool p "$table" && pool_is_sound
+	restore_speed && echo on >$emudisk/power && pool p "$table" && pool_is_sound
 }
 
 write() { blkio write $dev "$@"; }
@@ -48,9 +60,10 @@ holds() { blkio verify $dev "$@"; }
 flush() { blkio flush $dev; }
 either() { holds "$1" "$2" 0 || holds "$1" "$2" "$3"; }
 discard() { blkio discard $dev "$@"; }
-slow() { emuctl set "$@"; }
 finished() { [ "$(status p queued)" = 0 ] && [ $(($(status p completed) + $(status p failed))) = "$(status p started)" ]; }
 arrived() { finished && [ "$(status p completed)" = 1 ]; }
+
+check "an empty pool" base || die "no pool"
 
 # --- what was acknowledged is there --------------------------------------------------------------
 
@@ -84,7 +97,7 @@ moved() { fresh && write 0 256 1 && flush && message p move 0 1 && wait_for 20 a
 check "an extent that moved, and nothing else was written" moved
 
 failed_flush() {
-	fresh && write 0 256 1 && emuctl set a fail=flush && ! flush && emuctl set a fail=none && flush && cut && holds 0 256 1
+	fresh && write 0 256 1 && slow a fail=flush && ! flush && slow a fail=none && flush && cut && holds 0 256 1
 }
 check "a flush after one that failed" failed_flush
 
@@ -157,7 +170,7 @@ check "a write that is under way when the copy is done" while_switched
 
 # slow_member READ-MS WRITE-MS
 slow_member() {
-	slow=1
+	delayed=1
 	dmsetup create slow --table "0 $(sectors /dev/emudisk/a) delay /dev/emudisk/a 0 $1 /dev/emudisk/a 0 $2"
 }
 before_move() {
