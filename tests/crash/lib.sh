@@ -4,6 +4,7 @@
 # What the power-cut tests share, on top of tests/vm/lib.sh. The recorder of emudisk numbers every request of every
 # disk at submission and completion; replaying to a number gives the disks' content after a power cut there.
 . tests/vm/lib.sh
+. tests/crash/offline.sh
 
 record=/sys/kernel/config/emudisk/record
 log=/tmp/oracle.log
