@@ -238,4 +238,5 @@ late_reader() {
 }
 check "a reader that is late finds what it looked for" late_reader
 check "the end" fresh_disks
+rec clear
 done_testing
