@@ -77,8 +77,20 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 		"1 m 0 512 2 a 0 b 0 0 wardrop 6 alpha 10 period_ms 100 low_free 7",
 		"1 m 0 512 2 a 0 b 0 0 stripe 4 candidates 16 commit_ms 60000",
 		"1 m 0 512 2 a 0 b 0 0 fill 2 cooldown_ms 10\\ movers\\ 5",
-		"1 m", "0", NULL,
+		"1 m", "0", "3 a 0 b 0 c 0 256 1 d 0 0 fill 0", NULL,
 	};
+	static const unsigned int texts = sizeof(text) / sizeof(*text) - 1;
 
+	switch (nr - texts) {
+	case 0:
+		return fuzz_repeat(data, "1 m 0 256 32", " a 0", 32, " 0 fill 0");
+	case 1:
+		return fuzz_repeat(data, "1 m 0 256 33", " a 0", 33, " 0 fill 0");
+	case 2:
+		return fuzz_repeat(data, "1 m 0 256 1 a 0 0 fill 64", " movers 00000003", 32, "");
+	case 3:
+		return fuzz_repeat(data, "1 m 0 256 1 a 0 0 fill 64",
+				   " commit_ms 0000000000000000000003", 32, "");
+	}
 	return fuzz_text(nr, text, data);
 }

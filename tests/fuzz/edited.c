@@ -382,6 +382,7 @@ static const struct {
 }, page_field[] = {
 #define F(name) { offsetof(struct ek_page, name), sizeof(((struct ek_page *)0)->name) }
 	F(magic), F(index), F(generation), F(entry[0]), F(entry[1]), F(entry[507]), F(entry[83]),
+	F(entry[600 / 64]), F(entry[500 / 64]),
 #undef F
 }, label_field[] = {
 #define F(name) { offsetof(struct ek_label, name), sizeof(((struct ek_label *)0)->name) }

@@ -19,6 +19,17 @@ size_t fuzz_text(unsigned int nr, const char *const *texts, uint8_t *data)
 	return strlen(texts[i]);
 }
 
+size_t fuzz_repeat(uint8_t *data, const char *head, const char *item, unsigned int nr, const char *tail)
+{
+	size_t at = 0;
+
+	at += sprintf((char *)data + at, "%s", head);
+	while (nr--)
+		at += sprintf((char *)data + at, "%s", item);
+	at += sprintf((char *)data + at, "%s", tail);
+	return at;
+}
+
 char *fuzz_string(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);

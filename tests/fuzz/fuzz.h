@@ -31,6 +31,10 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data);
 /* The text @nr of a list that ends with NULL, as an input. */
 size_t fuzz_text(unsigned int nr, const char *const *texts, uint8_t *data);
 
+/* @head, @nr times @item, @tail: for lists that are as long as they may be, and one longer. */
+size_t fuzz_repeat(uint8_t *data, const char *head, const char *item, unsigned int nr,
+		   const char *tail);
+
 /* The input as text: up to its first NUL; free() it. */
 char *fuzz_string(const uint8_t *data, size_t size);
 

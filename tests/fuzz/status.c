@@ -99,8 +99,15 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 		"- failed 0/7 0 0 0 0 0 0 0 0 7 0>1 1 2 3 4 5 2 cold 3 busy 4 1 2 3 4 static 2 shares 70,30",
 		"fail - 256 0/0 0/1 1 F 1 4095:1048575 degraded 0/0 1000000 1000000 18446744073709551615 "
 		"0 0 0 0 0 0 - 0 0 0 0 0 0 0 0 0 0 wardrop 4 alpha 10 commit_ms 5",
+		"rw - 128 0/1 0/1 3 A A A 1 - failed 0/0 0 0 0 0 0 0 0 0 0 - 0 0 0 0 0 0 0 0 0 0 fill 0",
 		" ", "rw", "rw  -", NULL,
 	};
+	static const unsigned int texts = sizeof(text) / sizeof(*text) - 1;
+
+	if (nr == texts || nr == texts + 1)
+		return fuzz_repeat(data, nr == texts ? "rw - 128 0/1 0/1 1 A 32" : "rw - 128 0/1 0/1 1 A 33",
+				   " - active 0/0 0 0 0 0 0 0 0 0", 32 + nr - texts,
+				   " 0 - 0 0 0 0 0 0 0 0 0 0 fill 0");
 
 	return fuzz_text(nr, text, data);
 }

@@ -172,6 +172,9 @@ static void activate(struct run *r)
 	u32 pe, used;
 
 	for (i = 0; i < r->members; i++) {
+		u32 tail = r->extents[i] % BITS_PER_LONG;
+
+		MUST(!tail || !(r->space[i].stored[r->extents[i] / BITS_PER_LONG] >> tail));
 		ek_space_activate(&r->space[i]);
 		for (pe = 0, used = 0; pe < r->extents[i]; pe++)
 			used += test_bit(pe, r->space[i].used);

@@ -88,7 +88,7 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 	static const char *const text[] = {
 		"01 8:16 0 256 2 8:32 0 8:48 2048 0 wardrop 0",
 		"02 /dev/m 0 - 8 128 1 /dev/a 0 2 read_only no_discard_passdown static 2 shares 100",
-		"0", "1128K", "118446744073709551615", "116EiB", "21=2;alpha=10", "2a=", "2=;a==b",
+		"03 a 0 b 0 c 0 256 1 d 0 0 fill 0", "0", "1128K", "118446744073709551615", "116EiB", "21=2;alpha=10", "2a=", "2=;a==b",
 		"3device-mapper: table: 254:0: hybrid: policy missing (-EINVAL)",
 		"3device-mapper: hybrid: message: unknown", "3device-mapper: ioctl: x", NULL,
 	};

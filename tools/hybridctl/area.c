@@ -101,7 +101,7 @@ static uint64_t walk_forward(const struct bdev *dev, struct area *area, int *nr,
 static void walk_back(const struct bdev *dev, struct area *area, int *nr, uint64_t stop,
 		      struct ek_label *label)
 {
-	uint64_t end = dev->sectors;
+	uint64_t end = dev->sectors / BLOCK_SECTORS * BLOCK_SECTORS;
 	struct ek_label_info head;
 
 	while (*nr < AREA_MAX && end >= stop + 2 * BLOCK_SECTORS) {
