@@ -74,7 +74,28 @@ static struct ek_store *open_sample(struct media *m)
 	return store;
 }
 
-/* Logical extent @le lies on member 1 at @le + @shift, its validity is @shift. */
+/* Where logical extent @le lies on member 1; some on what its second space map page tells of. */
+static u32 place(u64 le, u32 shift)
+{
+	return le % 3 == 2 && le < 400 ? EK_PAGE_BITS + le + shift : le + shift;
+}
+
+static void put_space(struct ek_store *store, u32 page, u32 shift)
+{
+	struct ek_page *media = calloc(1, sizeof(*media));
+	u64 le;
+
+	for (le = 0; le < POOL_NR; le++) {
+		u32 pe = place(le, shift);
+
+		if (le % 3 && pe / EK_PAGE_BITS == page)
+			media->entry[pe % EK_PAGE_BITS / 64] |= cpu_to_le64(1ULL << pe % 64);
+	}
+	MUST(!ek_store_ckpt_page(store, ek_store_space_index(store, 1, page), media));
+	free(media);
+}
+
+/* Two of three are mapped, with a validity of @shift. */
 static void checkpoint(struct ek_store *store, u32 shift, u32 flags)
 {
 	struct ek_page *page = calloc(1, sizeof(*page));
@@ -83,16 +104,14 @@ static void checkpoint(struct ek_store *store, u32 shift, u32 flags)
 	MUST(!ek_store_ckpt_begin(store));
 	for (le = 0; le < POOL_NR; le++) {
 		page->entry[le % EK_PAGE_ENTRIES] =
-			le % 3 ? cpu_to_le64(ek_entry_make(1, le + shift, shift)) : 0;
+			le % 3 ? cpu_to_le64(ek_entry_make(1, place(le, shift), shift)) : 0;
 		if (le % EK_PAGE_ENTRIES < EK_PAGE_ENTRIES - 1 && le < POOL_NR - 1)
 			continue;
 		MUST(!ek_store_ckpt_page(store, le / EK_PAGE_ENTRIES, page));
 		memset(page, 0, sizeof(*page));
 	}
-	for (le = 0; le < POOL_NR; le++)
-		if (le % 3)
-			page->entry[(le + shift) / 64] |= cpu_to_le64(1ULL << (le + shift) % 64);
-	MUST(!ek_store_ckpt_page(store, ek_store_space_index(store, 1, 0), page));
+	put_space(store, 0, shift);
+	put_space(store, 1, shift);
 	MUST(!ek_store_ckpt_commit(store, flags));
 	free(page);
 }
@@ -105,7 +124,7 @@ static void transaction(struct ek_store *store, u32 first, u32 nr, u32 shift)
 	for (le = first; le < first + nr; le++) {
 		MUST(!ek_store_tx_add_map(store, le, ek_entry_make(0, le, le)));
 		if (le % 3)
-			MUST(!ek_store_tx_add_free(store, 1, le + shift, 1));
+			MUST(!ek_store_tx_add_free(store, 1, place(le, shift), 1));
 	}
 	MUST(!ek_store_tx_commit(store));
 }
