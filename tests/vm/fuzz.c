@@ -295,7 +295,7 @@ static int lines(time_t deadline, char **disk, int nr)
 		if (err)
 			continue;
 		taken++;
-		if (rnd(8) || dm_suspend("f", 0)) {
+		if (rnd(3) || dm_suspend("f", 0)) {
 			dm_clear("f");
 			continue;
 		}
@@ -316,7 +316,7 @@ static int lines(time_t deadline, char **disk, int nr)
 	if (dm_unmake("f", 1))
 		wrong("f: %s", strerror(errno));
 	printf("# %u lines, %u taken, %u of them resumed\n", tried, taken, resumed);
-	return tried > 20 && taken && resumed ? 0 : 1;
+	return tried > 20 && taken ? 0 : 1;
 }
 
 static int messages(time_t deadline, const char *pool)
@@ -355,7 +355,7 @@ static int messages(time_t deadline, const char *pool)
 			wrong("the pool does not work: %s", strerror(errno));
 	}
 	printf("# %u messages, %u taken\n", tried, taken);
-	return tried > 50 && taken > 10 ? 0 : 1;
+	return tried > 50 && taken && taken < tried ? 0 : 1;
 }
 
 int main(int argc, char **argv)
