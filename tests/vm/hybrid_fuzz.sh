@@ -6,8 +6,8 @@
 # timeout: 240
 . tests/vm/lib.sh
 
-# EVENKEEL_FUZZ_SECONDS: of each of the three parts, for longer runs by hand
-seconds=${EVENKEEL_FUZZ_SECONDS:-15}
+# EVENKEEL_FUZZ_SECONDS: of each of the four parts, for longer runs by hand
+seconds=${EVENKEEL_FUZZ_SECONDS:-9}
 for d in m m2 a b blank blank2; do disk $d 4M; done
 modprobe dm-hybrid || die "no dm-hybrid"
 path() { printf '/dev/emudisk/%s ' "$@"; }
