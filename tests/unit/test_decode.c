@@ -216,6 +216,8 @@ static void flips(unsigned int nr, unsigned int each)
 		flip_one(m, EK_SUPER1_OFFSET + rnd(EK_BLOCK_SIZE), rnd(8), &f->truth);
 		flip_one(m, s.geo.table_offset[0] + rnd(s.geo.table_bytes), rnd(8), &f->truth);
 		flip_one(m, s.geo.table_offset[1] + rnd(s.geo.table_bytes), rnd(8), &f->truth);
+		/* The states of pages that are there: one flip makes some of them absent. */
+		flip_one(m, s.geo.table_offset[s.slot], rnd(6), &f->truth);
 		flip_one(m, s.geo.journal_offset + rnd(used), rnd(8), &f->truth);
 		flip_one(m, s.geo.pages_offset + rnd(s.geo.nr_pages * 8192), rnd(8), &f->truth);
 	}
@@ -302,6 +304,7 @@ static void forged_pages(void)
 	struct spots s = find_spots(m);
 	unsigned int i, refused = 0;
 	static const int kinds = 3;
+	int r;
 
 	for (i = 0; i < 3000 && !ktap_failing(); i++) {
 		struct media *c = media_crash(m, CRASH_NONE);
@@ -324,7 +327,10 @@ static void forged_pages(void)
 			}
 			p->csum = cpu_to_le32(ek_checksum(p, sizeof(*p), &p->csum));
 		}
-		refused += !!read_all(c, 1, &f->seen);
+		r = read_all(c, 1, &f->seen);
+		refused += !!r;
+		if (i % kinds < 2 && index < 3)
+			CHECK(r, "a page of another %s is taken", i % kinds ? "generation" : "place");
 		media_free(c);
 	}
 	CHECK(refused > 1000, "%u", refused);
