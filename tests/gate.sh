@@ -49,8 +49,8 @@ start() {
 
 did() { [[ " ${cases[*]} " == *" $1 "* ]]; }
 
-# vm NAME COMMAND: of a shell, on the debug kernel
-vm() { start "$1" scripts/vm --kernel debug -- bash -c "$2"; }
+# vm NAME CPUS COMMAND: of a shell, on the debug kernel
+vm() { start "$1" scripts/vm --kernel debug --cpus "$2" --memory 1G -- bash -c "$3"; }
 
 # The rest of a command that waits for the kernel to notice; 5 says that it did not, which nothing outranks.
 noticed() { echo "for i in {1..100}; do dmesg | grep -q '$1' && exit 0; ${2:-sleep 0.5}; done; exit 5"; }
@@ -64,19 +64,19 @@ make -s tools >"$tmp/build" 2>&1 || { cat "$tmp/build"; echo "Bail out! the buil
 export EVENKEEL_NO_BUILD=1
 
 start runner tests/run --suites tests/gate --logs build/gate/logs --jobs 2
-vm leak "modprobe evenkeel_gate fault=leak; $(noticed 'new suspected memory leaks' \
+vm leak 1 "modprobe evenkeel_gate fault=leak; $(noticed 'new suspected memory leaks' \
 	'sleep 1; echo scan >/sys/kernel/debug/kmemleak')"
-vm spin "echo 2 >/proc/sys/kernel/watchdog_thresh; modprobe evenkeel_gate fault=spin & $(noticed 'soft lockup')"
-vm stall "echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+vm spin 2 "echo 2 >/proc/sys/kernel/watchdog_thresh; modprobe evenkeel_gate fault=spin & $(noticed 'soft lockup')"
+vm stall 2 "echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
 	modprobe evenkeel_gate fault=stall & $(noticed 'rcu.*stall')"
-vm hang "echo 2 >/proc/sys/kernel/hung_task_timeout_secs
+vm hang 1 "echo 2 >/proc/sys/kernel/hung_task_timeout_secs
 	modprobe evenkeel_gate fault=hang & $(noticed 'blocked for more than')"
-vm uaf "modprobe evenkeel_gate fault=uaf"
-vm inversion "modprobe evenkeel_gate fault=inversion"
-vm atomic "modprobe evenkeel_gate fault=atomic; exit 3"
-vm warn "modprobe evenkeel_gate fault=warn"
-vm oops "modprobe evenkeel_gate fault=oops"
-vm none "modprobe evenkeel_gate && echo loaded && rmmod evenkeel_gate"
+vm uaf 1 "modprobe evenkeel_gate fault=uaf"
+vm inversion 1 "modprobe evenkeel_gate fault=inversion"
+vm atomic 1 "modprobe evenkeel_gate fault=atomic; exit 3"
+vm warn 1 "modprobe evenkeel_gate fault=warn"
+vm oops 1 "modprobe evenkeel_gate fault=oops"
+vm none 1 "modprobe evenkeel_gate && echo loaded && rmmod evenkeel_gate"
 start late scripts/vm --timeout 15 -- sleep 1000
 start status scripts/vm -- bash -c 'modprobe evenkeel_gate; exit 7'
 start unstartable scripts/vm --append rdinit=/none -- true

@@ -109,8 +109,10 @@ static void *worker(void *arg)
 
 static void ask(unsigned int *state)
 {
-	static const char *const text[] = { "commit", "checkpoint", "policy stripe", "policy static shares 70,30",
-					    "set period_ms 100", "policy wardrop", "samples" };
+	static const char *const text[] = {
+		"commit", "checkpoint", "policy stripe", "policy static shares 70,30",
+		"set period_ms 100", "policy wardrop", "samples",
+	};
 	char move[32];
 
 	snprintf(move, sizeof(move), "move %u %u", rand_r(state) % EXTENTS, rand_r(state) % 2);
@@ -171,6 +173,6 @@ void background(unsigned int ms, unsigned int percent)
 		wrong("%u slab and %u page allocations failed", slabs, pages);
 	pool_check();
 	reopen();
-	result("%u requests, %u messages: %u slab and %u page allocations of workers failed, none is seen",
+	result("%u requests, %u messages: %u slab and %u page allocations of workers failed",
 	       done[0] + done[1], i, slabs, pages);
 }

@@ -138,7 +138,8 @@ static void after_create(const struct op *op, int error)
 	if (pool_there()) {
 		wrong("a device is left of what failed");
 		tell_said();
-	} else if (dm_new(POOL, pool_node, sizeof(pool_node)) || dm_load(POOL, pool_table("fill 0"))) {
+	} else if (dm_new(POOL, pool_node, sizeof(pool_node)) ||
+		   dm_load(POOL, pool_table("fill 0"))) {
 		wrong("the disks are not as they were: %s", strerror(errno));
 		tell_said();
 	}

@@ -28,8 +28,8 @@ const char *pool_table(const char *policy)
 {
 	static char table[256];
 
-	snprintf(table, sizeof(table), "0 %u hybrid 1 %s 0 %u 2 %s 0 %s 0 0 %s", EXTENTS * EXTENT / 512,
-		 disk[0], EXTENT / 512, disk[1], disk[2], policy);
+	snprintf(table, sizeof(table), "0 %u hybrid 1 %s 0 %u 2 %s 0 %s 0 0 %s",
+		 EXTENTS * EXTENT / 512, disk[0], EXTENT / 512, disk[1], disk[2], policy);
 	return table;
 }
 

@@ -164,8 +164,11 @@ int main(int argc, char **argv)
 {
 	const char *group = argc > 1 ? argv[1] : "", *only = argc > 2 ? argv[2] : NULL;
 
-	seed = getenv("EVENKEEL_SEED") ? strtoull(getenv("EVENKEEL_SEED"), NULL, 0) : (uint64_t)time(NULL);
-	printf("KTAP version 1\n");
+	if (getenv("EVENKEEL_SEED"))
+		seed = strtoull(getenv("EVENKEEL_SEED"), NULL, 0);
+	else
+		seed = time(NULL);
+	printf("KTAP version 1\n# seed %llu\n", (unsigned long long)seed);
 	configure();
 	if (!strcmp(group, "modules")) {
 		each(module_ops, only);
@@ -183,7 +186,8 @@ int main(int argc, char **argv)
 		background(atoi(argv[2]), atoi(argv[3]));
 		pool_end();
 	} else {
-		fprintf(stderr, "usage: failnth modules|pool|commands [PATTERN] | background MILLISECONDS PERCENT\n");
+		fprintf(stderr, "usage: failnth modules|pool|commands [PATTERN] |\n"
+			"       failnth background MILLISECONDS PERCENT\n");
 		return 2;
 	}
 	printf("1..%u\n", tests);

@@ -261,7 +261,8 @@ static void after_io(const struct op *op, int error)
 }
 
 const struct op pool_ops[] = {
-	{ "table load of a new pool", new_device, load, NULL, after_first_load, "wardrop 2 alpha 2" },
+	{ "table load of a new pool", new_device, load, NULL, after_first_load,
+	  "wardrop 2 alpha 2" },
 	{ "first resume, which formats", new_table, resume, NULL, after_resume, "fill 0" },
 	{ "table load beside the live table", live, load, NULL, after_reload, OTHER },
 	{ "resume with another table", loaded, resume, NULL, after_resume, OTHER },
