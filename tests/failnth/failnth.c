@@ -148,6 +148,8 @@ static void configure(void)
 	put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
 	put("/sys/kernel/debug/fail_page_alloc/min-order", "0");
 	put("/sys/kernel/debug/fail_page_alloc/verbose", "0");
+	/* most of making and removing a pool would be waiting for grace periods */
+	put("/sys/kernel/rcu_expedited", "1");
 	nth_file = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
 	if (nth_file < 0)
 		die("/proc/thread-self/fail-nth");

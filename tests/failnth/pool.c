@@ -180,22 +180,30 @@ static int do_message(const struct op *op)
 	return dm_message(POOL, op->arg);
 }
 
-/* The extent that moves is mapped, and at its first place again. */
+/* The extent that is to move is at its first place, and nothing else moves. */
 static void to_move(const struct op *op)
 {
-	static int to;
-	char text[32];
+	char at[64] = "";
 
 	live(op);
-	to = !to;
-	snprintf(text, sizeof(text), "move 1 %d", to);
-	for (int i = 0; dm_message(POOL, text); i++) {
-		if (errno != EBUSY && errno != EAGAIN)
-			break;
-		if (i == 1000)
-			die("%s", text);
+	if (dm_message(POOL, "policy fill"))
+		die("policy");
+	for (int i = 0; i < 1000; i++) {
+		if (dm_ask(POOL, "entry 3", at, sizeof(at)))
+			die("entry");
+		if (!strncmp(at, "0 ", 2))
+			return;
+		dm_message(POOL, "move 3 0");
 		usleep(2000);
 	}
+	die("extent 3 stays at %s", at);
+}
+
+static void after_move(const struct op *op, int error)
+{
+	if (error && error != ENOMEM)
+		wrong("%s", strerror(error));
+	sound(op, error);
 }
 
 static int look(const struct op *op)
@@ -278,7 +286,7 @@ const struct op pool_ops[] = {
 	{ "message policy fill", live, do_message, NULL, sound, "policy fill" },
 	{ "message commit", dirty, do_message, NULL, sound, "commit" },
 	{ "message checkpoint", dirty, do_message, NULL, sound, "checkpoint" },
-	{ "message move", to_move, do_message, NULL, sound, "move 3 1" },
+	{ "message move", to_move, do_message, NULL, after_move, "move 3 1" },
 	{ "message entry", live, do_message, NULL, sound, "entry 1" },
 	{ "message samples", live, do_message, NULL, sound, "samples" },
 	{ "status", live, look, NULL, sound },
