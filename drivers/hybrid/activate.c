@@ -482,12 +482,12 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 	if (!pool->loaded) {
 		memcpy(pool->uuid, t->uuid, EK_UUID_SIZE);
 		r = t->labels == HY_LABELS_NEW ? make(pool, t) : load(pool, t);
+		if (!r && !t->read_only)
+			r = hy_labels_settle(t);
 		if (r) {
 			hy_pool_deactivate(pool);
 			return r;
 		}
-		if (!t->read_only)
-			hy_labels_settle(t);
 		pool->loaded = true;
 	}
 	set_mode(pool, t);

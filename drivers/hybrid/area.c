@@ -408,20 +408,34 @@ static int settle_area(struct hy_area *a, struct page *page)
  * @t: table of a pool that has been loaded
  *
  * What a cut left behind while the pool was made must not be taken for a pool to
- * be made again, much later.
- *
- * Best effort: an area that can't be read or written is the store's to deal with.
+ * be made again, much later: no data is taken before one area says otherwise.
+ * The other one, if it can't be read or written, is the store's to deal with.
  *
  * Context: resume; writes only what is not as it should be.
+ * Return: 0 or an error; after one, no area is known to be settled.
  */
-void hy_labels_settle(struct hy_table *t)
+int hy_labels_settle(struct hy_table *t)
 {
 	struct page *page = alloc_page(GFP_NOIO);
-	unsigned int i;
+	struct ek_label_info info;
+	unsigned int i, settled = 0;
+	int r, error = -EIO;
+	bool forming;
 
-	for (i = 0; page && i < t->nr_meta; i++)
-		if (t->meta[i].dev && settle_area(&t->meta[i], page))
-			DMWARN("the labels of metadata area %u can't be mended", i);
-	if (page)
-		__free_page(page);
+	if (!page)
+		return -ENOMEM;
+	for (i = 0; i < t->nr_meta; i++) {
+		if (!t->meta[i].dev)
+			continue;
+		r = settle_area(&t->meta[i], page);
+		if (r)
+			DMWARN("the labels of metadata area %u can't be mended: error %d", i, r);
+		/* One of two copies is enough. */
+		if (!r || (!label_read(&t->meta[i], page, &info, &forming) && !forming))
+			settled++;
+		else
+			error = r;
+	}
+	__free_page(page);
+	return settled ? 0 : error;
 }

@@ -412,7 +412,7 @@ int hy_policy_text(struct hy_pool *pool, char *buf, size_t len);
 int hy_areas_check(struct hy_table *t, char **error);
 int hy_labels_write(struct hy_pool *pool, struct hy_table *t, const char *name, bool forming,
 		    u8 (*member_uuid)[EK_UUID_SIZE]);
-void hy_labels_settle(struct hy_table *t);
+int hy_labels_settle(struct hy_table *t);
 int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *state,
 		    char **error);
 

@@ -336,6 +336,15 @@ static u32 share_out(u32 *parts, const u64 *weight, const u32 *bound, unsigned i
 	return sum;
 }
 
+/* What members are to gain (@sign 1) or to give up (-1); others 0. */
+static void weigh(const struct balance *b, unsigned int nr, int sign, u64 *weight)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		weight[i] = max_t(s64, 0, sign * change_of(b, i));
+}
+
 /*
  * By largest remainder on either side.  With rounding "truncate" the receivers'
  * sum is of truncated numbers, as the paper's TokenNumbers is.
@@ -343,28 +352,25 @@ static u32 share_out(u32 *parts, const u64 *weight, const u32 *bound, unsigned i
 static void make_tokens(const struct wardrop *w, const struct balance *b,
 			const struct hy_snapshot *snap, struct hy_decision *d)
 {
-	u64 rise[EK_MAX_MEMBERS] = {}, fall[EK_MAX_MEMBERS] = {};
-	u32 room[EK_MAX_MEMBERS], used[EK_MAX_MEMBERS];
+	u64 weight[EK_MAX_MEMBERS];
+	u32 bound[EK_MAX_MEMBERS];
 	unsigned int i, nr = snap->nr;
 	u32 in, out;
 
-	for (i = 0; i < nr; i++) {
-		const struct hy_dev_snap *dev = &snap->dev[i];
-		s64 change = change_of(b, i);
+	for (i = 0; i < nr; i++)
+		bound[i] = snap->dev[i].usable ? snap->dev[i].free : 0;
+	weigh(b, nr, 1, weight);
+	in = share_out(d->receive, weight, bound, nr, tokens_wanted(w, weight, nr));
 
-		room[i] = dev->usable ? dev->free : 0;
-		used[i] = dev->extents > dev->free ? dev->extents - dev->free : 0;
-		if (change > 0)
-			rise[i] = change;
-		else if (change < 0)
-			fall[i] = -change;
-	}
-	in = share_out(d->receive, rise, room, nr, tokens_wanted(w, rise, nr));
-	out = share_out(d->give, fall, used, nr, in);
+	for (i = 0; i < nr; i++)
+		bound[i] = snap->dev[i].extents - min(snap->dev[i].free, snap->dev[i].extents);
+	weigh(b, nr, -1, weight);
+	out = share_out(d->give, weight, bound, nr, in);
+
 	if (out < in) {
 		for (i = 0; i < nr; i++)
-			rise[i] = d->receive[i];
-		hy_apportion(d->receive, rise, nr, out);
+			weight[i] = d->receive[i];
+		hy_apportion(d->receive, weight, nr, out);
 	}
 }
 

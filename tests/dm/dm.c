@@ -107,7 +107,7 @@ int dm_suspend(const char *name, uint32_t flags)
 	return plain(name, DM_DEV_SUSPEND, DM_SUSPEND_FLAG | flags);
 }
 
-int dm_ask(const char *name, const char *text, char *reply, size_t len)
+int dm_ask(const char *name, const char *text, char *answer, size_t len)
 {
 	struct request r = { };
 	struct dm_target_msg *msg = (void *)r.data;
@@ -119,15 +119,15 @@ int dm_ask(const char *name, const char *text, char *reply, size_t len)
 	strcpy(msg->message, text);
 	if (dm(&r, DM_TARGET_MSG, name))
 		return -1;
-	snprintf(reply, len, "%s", r.io.flags & DM_DATA_OUT_FLAG ? r.data : "");
+	snprintf(answer, len, "%s", r.io.flags & DM_DATA_OUT_FLAG ? r.data : "");
 	return 0;
 }
 
 int dm_message(const char *name, const char *text)
 {
-	char reply[1];
+	char answer[8];
 
-	return dm_ask(name, text, reply, sizeof(reply));
+	return dm_ask(name, text, answer, sizeof(answer));
 }
 
 int dm_line(const char *name, uint32_t flags, char *text, size_t len)

@@ -19,8 +19,8 @@ int dm_unmake(const char *name, int retry);
 int dm_load(const char *name, const char *table);
 int dm_clear(const char *name);
 int dm_message(const char *name, const char *text);
-/* The same for a message that is answered. */
-int dm_ask(const char *name, const char *text, char *reply, size_t len);
+/* @answer: what the target says to it, if anything */
+int dm_ask(const char *name, const char *text, char *answer, size_t len);
 int dm_resume(const char *name);
 /* @flags: DM_NOFLUSH_FLAG, DM_SKIP_LOCKFS_FLAG */
 int dm_suspend(const char *name, uint32_t flags);

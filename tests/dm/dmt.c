@@ -76,6 +76,8 @@ static int print(const char *name, uint32_t flags)
 
 static int message(char **words)
 {
+	static char answer[DM_LINE_ROOM];
+
 	for (char **w = words + 2; *w; w++) {
 		if (w != words + 2)
 			strcat(line, " ");
@@ -83,7 +85,12 @@ static int message(char **words)
 			return 1;
 		strcat(line, *w);
 	}
-	return dm_message(words[0], line) ? fail(words[0]) : 0;
+	if (dm_ask(words[0], line, answer, sizeof(answer)))
+		return fail(words[0]);
+	fputs(answer, stdout);
+	if (*answer && answer[strlen(answer) - 1] != '\n')
+		puts("");
+	return 0;
 }
 
 static int print_field(const char *name, const char *key)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: emudisk and emuctl
-# kernels: 6.1 6.12
+# kernels: 6.1 6.12 debug
 # quick: no
 # timeout: 300
 #

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: where fill, stripe and static put things
-# kernels: 6.1 6.12
+# kernels: 6.1 6.12 debug
 # timeout: 120
 . tests/vm/lib.sh
 

@@ -85,7 +85,7 @@ expect_refused() {
 
 # Sleep without starting a program.
 exec {nothing}<> <(:)
-nap() { read -rt "$1" -u $nothing; }
+nap() { read -rt "$1" -u $nothing || :; }
 
 # wait_for SECONDS COMMAND...: until it succeeds; polls
 wait_for() {
