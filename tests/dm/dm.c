@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dm-ioctl.h>

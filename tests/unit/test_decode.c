@@ -437,6 +437,9 @@ static void whole_transactions(void)
 	CHECK(ek_journal_scan(b, 5, 6, &journal) == -EUCLEAN, "a later generation's");
 	b[2].csum ^= 1;
 	CHECK(ek_journal_scan(b, 5, 7, &journal) == -EUCLEAN, "one beyond the missing one");
+	memset(b, 0, 4 * sizeof(*b));
+	CHECK(ek_journal_scan(b, 5, 6, &journal) == -EUCLEAN, "the last of a later generation");
+	CHECK(!ek_journal_scan(b, 5, 8, &journal) && !journal.used, "the last of an older one");
 	free(b);
 }
 
