@@ -117,6 +117,7 @@ typedef struct { s64 counter; } atomic64_t;
 #define clamp(v, l, h)		min(max(v, l), h)
 #define clamp_t(t, v, l, h)	clamp((t)(v), (t)(l), (t)(h))
 #define swap(a, b)		do { typeof(a) shim_t = (a); (a) = (b); (b) = shim_t; } while (0)
+#define IS_ALIGNED(x, a)	(((x) & ((__typeof__(x))(a) - 1)) == 0)
 #define is_power_of_2(n)	((n) && !((n) & ((n) - 1)))
 #define ilog2(n)		(63 - __builtin_clzll(n))
 #define __ffs(x)		((unsigned long)__builtin_ctzl(x))
