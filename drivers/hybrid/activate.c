@@ -229,14 +229,12 @@ int hy_pool_load_page(struct hy_pool *pool, u64 index)
 
 	if (ek_map_page(&pool->map, index))
 		return 0;
-	page = kmalloc(sizeof(*page), GFP_NOIO);
-	if (!page)
-		return -ENOMEM;
+	page = kmalloc(sizeof(*page), HY_MUST);
 	r = ek_store_read_page(pool->store, index, page);
 	if (!r) {
 		mutex_lock(&pool->load_lock);
 		overlay(pool, index, page);
-		r = ek_map_insert_page(&pool->map, index, page, GFP_NOIO);
+		r = ek_map_insert_page(&pool->map, index, page, HY_MUST);
 		mutex_unlock(&pool->load_lock);
 	} else if (ek_map_page(&pool->map, index)) {
 		r = 0;	/* loaded, changed and written meanwhile: it was torn under us */

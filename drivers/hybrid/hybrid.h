@@ -46,6 +46,8 @@
 #define HY_IMAGES	512	/* pages that a checkpoint takes at once */
 #define HY_MAX_DISCARD	BIT(30)		/* bytes of one discard */
 #define HY_RING		1024	/* accesses remembered per CPU between two ticks */
+/* A page or less that I/O can't go on without: an error would be the user's, as of a lost disk. */
+#define HY_MUST		(GFP_NOIO | __GFP_NOFAIL)
 
 struct hy_pool;
 struct hy_mig;
@@ -229,6 +231,13 @@ struct hy_replayed {
 	u64 entry;
 };
 
+/* Writes of a metadata area in flight; see meta_io.c. */
+struct hy_meta_io {
+	atomic_t pending;
+	int error;
+	struct completion done;
+};
+
 /* A pool. */
 struct hy_pool {
 	/* registry; hy_pools_lock */
@@ -268,11 +277,7 @@ struct hy_pool {
 	struct ek_map map;
 	struct ek_store *store;
 	struct dm_io_client *io_client;
-	struct {
-		atomic_t pending;
-		int error;
-		struct completion done;
-	} meta_io[EK_MAX_META];
+	struct hy_meta_io meta_io[EK_MAX_META];
 	struct mutex load_lock;		/* loading of pages, replayed */
 	struct hy_replayed *replayed;	/* sorted by extent */
 	size_t nr_replayed;

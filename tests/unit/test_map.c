@@ -297,11 +297,44 @@ static void racing_inserts(void)
 	}
 }
 
+static int visits;
+
+/* The entry changes once more while the committer has it in hand. */
+static int change_in_hand(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
+{
+	struct ek_map *map = ctx;
+
+	visits++;
+	CHECK(entry == ek_entry_make(0, 5, visits == 1 ? 1 : 3), "visit %d", visits);
+	if (visits == 1)
+		CHECK(ek_map_set_valid(map, le, ek_entry_place(entry), 2));
+	return 0;
+}
+
+static void changed_in_hand(void)
+{
+	struct ek_map map;
+	u64 e = ek_entry_make(0, 5, 1);
+
+	memset(on_media, 0, sizeof(on_media));
+	ek_map_init(&map, NR, absent, NULL);
+	CHECK(!ek_map_prepare(&map, 7, GFP_KERNEL));
+	CHECK(ek_map_cmpxchg(&map, 7, 0, e) == 0);
+	visits = 0;
+	CHECK(!ek_map_take_changed(&map, change_in_hand, &map));
+	CHECK(ek_map_uncommitted(&map, 7) && ek_map_has_changes(&map));
+	CHECK(!ek_map_take_changed(&map, change_in_hand, &map));
+	CHECK(visits == 2, "a change that came after the read is lost");
+	CHECK(!ek_map_has_changes(&map));
+	ek_map_destroy(&map);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
 	ktap_run("map: agrees with an array under random changes and takes", against_model);
 	ktap_run("map: allocation failures leave it whole", no_memory);
+	ktap_run("map: a change after the committer's read is in the next take", changed_in_hand);
 	ktap_run("map: threads: every change that returned is in the next take", threads);
 	ktap_run("map: threads: racing inserts of a page keep one", racing_inserts);
 	return ktap_done();

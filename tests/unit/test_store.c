@@ -712,6 +712,95 @@ static void format_again(void)
 	free(p);
 }
 
+static const struct player *old_pool;
+
+/* What is there is no pool, the new one, or the old one with all that it had. */
+static void format_over_hook(struct media *m)
+{
+	unsigned int how;
+
+	events++;
+	for (how = CRASH_NONE; how <= CRASH_TORN + 7 && !ktap_failing(); how++) {
+		struct player *p = calloc(1, sizeof(*p));
+		u64 bytes[2] = { area_bytes(), area_bytes() };
+		const char *reason;
+
+		p->m = media_crash(m, how);
+		p->mask = 1;
+		if (!ek_store_open(&media_io, p->m, bytes, 1, &p->store, &reason)) {
+			ek_store_close(p->store);
+			CHECK(open_player(p));
+			if (ek_store_generation(p->store) > 1)
+				CHECK(!memcmp(&p->now, &old_pool->acked, sizeof(p->now)),
+				      "crash %u at event %llu: half of the old pool", how,
+				      (unsigned long long)events);
+			close_player(p);
+		}
+		media_free(p->m);
+		free(p);
+	}
+}
+
+/* A format over another pool, cut anywhere. */
+static void format_over_cut(void)
+{
+	struct player *p = calloc(1, sizeof(*p));
+	unsigned int i;
+
+	p->m = media_new(1, area_bytes());
+	p->mask = 1;
+	CHECK(!format(p->m));
+	CHECK(open_player(p));
+	p->running = true;
+	for (i = 0; i < 4; i++) {
+		change(p);
+		CHECK(!checkpoint(p, 0));
+	}
+	for (i = 0; i < 3; i++) {
+		change_one(p);
+		CHECK(!commit(p));
+	}
+	close_player(p);
+	old_pool = p;
+	events = 0;
+	p->m->hook = format_over_hook;
+	CHECK(!format(p->m));
+	CHECK(events > 5);
+	media_free(p->m);
+	free(p);
+}
+
+/* What a checkpoint wrote before it was given up counts neither now nor with the next one. */
+static void abort_forgets(void)
+{
+	struct player *p = calloc(1, sizeof(*p));
+	struct ek_page page;
+	u64 was;
+
+	p->m = media_new(1, area_bytes());
+	p->mask = 1;
+	CHECK(!format(p->m));
+	CHECK(open_player(p));
+	p->running = true;
+	change(p);
+	CHECK(!checkpoint(p, 0));
+	memset(&page, 0, sizeof(page));
+	was = p->now.map[0];
+	page.entry[0] = cpu_to_le64(ek_entry_make(0, 1, 0x5a));
+	CHECK(!ek_store_ckpt_begin(p->store));
+	CHECK(!ek_store_ckpt_page(p->store, 0, &page));
+	ek_store_ckpt_abort(p->store);
+	CHECK(!ek_store_ckpt_begin(p->store));
+	CHECK(!ek_store_ckpt_commit(p->store, 0));
+	close_player(p);
+	CHECK(open_player(p));
+	CHECK(p->now.map[0] == was, "a page of the checkpoint given up is in force");
+	check_space(p);
+	close_player(p);
+	media_free(p->m);
+	free(p);
+}
+
 static void area_sizes(void)
 {
 	struct ek_store_params p = {
@@ -1113,6 +1202,8 @@ int main(int argc, char **argv)
 	ktap_run("store: areas of any size; too small is refused", area_sizes);
 	ktap_run("store: a format cut anywhere leaves nothing or an empty pool", format_cut);
 	ktap_run("store: a new pool takes nothing over from an old one", format_again);
+	ktap_run("store: a format over an old pool, cut anywhere", format_over_cut);
+	ktap_run("store: a checkpoint that was given up is forgotten", abort_forgets);
 	ktap_run("store: misuse is refused; flags and states are kept", misuse);
 	ktap_run("store: read-only: replays, levels and writes nothing", read_only);
 	ktap_run("store: crash at every event", crash_single);

@@ -48,17 +48,6 @@ int kstrtouint(const char *s, unsigned int base, unsigned int *v)
 	return kstrtou32(s, base, v);
 }
 
-int scnprintf(char *buf, size_t size, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(buf, size, fmt, ap);
-	va_end(ap);
-	return !size ? 0 : n < size ? n : size - 1;
-}
-
 char *kstrdup(const char *s, gfp_t gfp)
 {
 	char *copy = shim_alloc(strlen(s) + 1, false);

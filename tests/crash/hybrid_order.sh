@@ -1,0 +1,217 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: the order of durability, step by step
+# kernels: 6.1 6.12 debug
+# timeout: 120
+#
+# The campaigns of hybrid.sh cut at moments of a storm. Here every step of the order is made to take long, so that
+# the one moment is met at which it matters. Members hold junk where nothing was written: what is shown too early
+# is neither zeroes nor anybody's data.
+. tests/crash/lib.sh
+modprobe dm-hybrid || die "no dm-hybrid"
+modprobe dm-delay || die "no dm-delay"
+dev=/dev/mapper/p
+junk=77777
+emudisk=/sys/kernel/config/emudisk
+delayed=
+
+# The first member takes extents first; commits come when they are asked for.
+line() { table $((${1:-40} * 128)) 128 m "${2:-a b}" "1 no_discard_passdown" \
+	"fill 10 commit_ms 60000 cooldown_ms 0 migrate_kbps 0 movers 4 low_free 0"; }
+
+pause() { nap "$1"; }
+slow() { echo "${*:2}" >"$emudisk/$1/set"; }
+restore_speed() { for d in m a b; do slow $d write_lat=10us read_lat=10us flush=0 fail=none || return; done; }
+
+# The disks with an empty pool on them are put back by the recorder, which starts no program.
+base() {
+	disk m 8M mem cache=volatile
+	disk a 3M mem cache=volatile
+	disk b 3M mem cache=volatile
+	blkio write /dev/emudisk/a 2048 3840 $junk -- flush /dev/emudisk/a -- \
+		write /dev/emudisk/b 2048 3840 $junk -- flush /dev/emudisk/b || return
+	pool p "$(line 62)" && remove_pool p || return
+	rec start
+	blkio flush /dev/emudisk/m
+	rec stop
+	start=$(sed -n 's/^start //p' $record)
+}
+
+fresh_disks() {
+	wait
+	drop_leftovers
+	[ ! "$delayed" ] || dmsetup remove --retry slow || return
+	delayed=
+	restore_speed && rec replay to="$start" keep=all
+}
+fresh() { fresh_disks && table=$(line "$@") && pool p "$table"; }
+
+# The power goes; what was not durable is gone, or with keep=all is not. Background I/O has ended with an error.
+cut() {
+	echo "${1:-keep=none}" >$emudisk/cut
+	wait
+	remove_pool p
+	restore_speed && echo on >$emudisk/power && pool p "$table" && pool_is_sound
+}
+
+write() { blkio write $dev "$@"; }
+fua() { blkio fua $dev "$@"; }
+holds() { blkio verify $dev "$@"; }
+flush() { blkio flush $dev; }
+either() { holds "$1" "$2" 0 || holds "$1" "$2" "$3"; }
+discard() { blkio discard $dev "$@"; }
+finished() {
+	[ "$(status p queued)" = 0 ] &&
+		[ $(($(status p completed) + $(status p failed))) = "$(status p started)" ]
+}
+arrived() { finished && [ "$(status p completed)" = 1 ]; }
+
+check "an empty pool" base || die "no pool"
+
+# --- what was acknowledged is there --------------------------------------------------------------
+
+flushed() { fresh && write 0 256 1 && flush && cut && holds 0 256 1; }
+check "a flushed write of new extents" flushed
+
+overwritten() { fresh && write 0 256 1 && flush && write 8 64 2 && flush && cut && holds 8 64 2; }
+check "a flushed write over what is there" overwritten
+
+slow_flush() {
+	fresh && slow a flush=700ms && write 0 256 1 && { flush & } && pause 0.1
+	wait $! && cut && holds 0 256 1
+}
+check "a flush that takes long" slow_flush
+
+fua_new() { fresh && fua 0 64 1 && cut && holds 0 64 1; }
+check "a FUA write of a new extent" fua_new
+fua_granule() { fresh && write 0 8 1 && flush && fua 16 8 2 && cut && holds 16 8 2; }
+check "a FUA write of a new granule" fua_granule
+fua_over() { fresh && write 0 64 1 && fua 0 64 2 && cut && holds 0 64 2; }
+check "a FUA write over what is mapped and not committed" fua_over
+fua_during() {
+	fresh && slow a flush=700ms && write 0 64 1 && { message p commit & } && pause 0.2 && fua 0 64 2 &&
+		cut && holds 0 64 2
+}
+check "a FUA write while the commit of its extent is under way" fua_during
+
+checkpointed() { fresh && write 0 256 1 && message p checkpoint && cut && holds 0 256 1; }
+check "a checkpoint" checkpointed
+
+moved() {
+	fresh && write 0 256 1 && flush && message p move 0 1 && wait_for 20 arrived && message p commit &&
+		cut && holds 0 256 1
+}
+check "an extent that moved, and nothing else was written" moved
+
+failed_flush() {
+	fresh && write 0 256 1 && slow a fail=flush && ! flush && slow a fail=none && flush && cut && holds 0 256 1
+}
+check "a flush after one that failed" failed_flush
+
+late_write() {
+	fresh && write 0 256 1 && flush && write 0 8 2 && slow a flush=700ms && { flush & } && pause 0.2 &&
+		write 8 8 3 && wait $! &&
+		slow a flush=0 && flush && cut && holds 0 8 2 -- verify $dev 8 8 3
+}
+check "a write that completed while a flush ran, by the next flush" late_write
+
+twice() {
+	fresh && write 0 8 1 && message p commit && write 8 8 2 && message p commit && cut &&
+		holds 0 8 1 -- verify $dev 8 8 2
+}
+check "an extent of which the journal has two records" twice
+
+replayed() {
+	fresh && write 0 256 1 && flush && cut && message p checkpoint && remove_pool p && pool p "$table" &&
+		pool_is_sound && holds 0 256 1
+}
+check "what was replayed, after the journal was emptied" replayed
+
+space() {
+	fresh && write 0 512 1 && message p checkpoint && cut && write 512 512 2 &&
+		holds 0 512 1 -- verify $dev 512 512 2
+}
+check "space taken by what a checkpoint wrote" space
+
+freed() { fresh && write 0 512 1 && flush && discard 128 256 && message p commit && cut && holds 128 256 0; }
+check "discarded extents" freed
+
+# --- what was not is either as before or as after ------------------------------------------------
+
+commit_cut() {
+	fresh && slow a flush=900ms && write 0 256 1 && { message p commit & } && pause 0.4 && cut &&
+		either 0 256 1
+}
+check "cut while a commit flushes a member" commit_cut
+checkpoint_cut() {
+	fresh && slow a flush=900ms && write 0 256 1 && { message p checkpoint & } && pause 0.4 && cut &&
+		either 0 256 1
+}
+check "cut while a checkpoint flushes a member" checkpoint_cut
+in_flight() {
+	fresh && write 0 8 1 && flush && slow a write_lat=600ms && { write 16 8 2 & } && pause 0.2 && message p commit
+	cut && either 16 8 2
+}
+check "a commit while a granule is being written for the first time" in_flight
+
+# --- nobody sees another's bytes -----------------------------------------------------------------
+
+small() { fresh && write 37 3 1 && holds 32 5 0 -- verify $dev 37 3 1 -- verify $dev 40 88 0; }
+check "a few sectors of a granule: zeroes around them" small
+holes() {
+	fresh && write 40 8 1 && message p move 0 1 && wait_for 20 arrived &&
+		holds 0 40 0 -- verify $dev 40 8 1 -- verify $dev 48 80 0
+}
+check "an extent with holes that moved" holes
+part() { fresh && write 0 128 1 && discard 16 32 && holds 0 16 1 -- verify $dev 16 32 0 -- verify $dev 48 80 1; }
+check "discarded granules" part
+both() {
+	fresh && slow a write_lat=400ms && { write 1 1 1 & } && pause 0.1 && write 5 1 2 && wait &&
+		holds 0 1 0 -- verify $dev 1 1 1 -- verify $dev 2 3 0 -- verify $dev 5 1 2
+}
+check "two first writes of one granule" both
+
+# Full to the last extent, so that the next one allocated is the one that was freed.
+full() { fresh 62 && write 0 $((62 * 128)) 1 && flush; }
+check "all extents in use" full
+swap() {
+	full && discard 0 256 && write 128 128 9 && cut keep=all && { holds 0 128 0 || holds 0 128 1; } &&
+		{ holds 128 128 9 || holds 128 128 1 || holds 128 128 0; }
+}
+check "an extent freed and wanted at once is not reused before its free is durable" swap
+
+# --- while an extent moves -----------------------------------------------------------------------
+
+while_copied() {
+	fresh && write 0 128 1 && slow a read_lat=500ms && message p move 0 1 && pause 0.2 && write 8 16 2 &&
+		wait_for 20 arrived &&
+		slow a read_lat=10us && holds 8 16 2 -- verify $dev 24 104 1
+}
+check "what is written while it is copied" while_copied
+while_switched() {
+	fresh && write 0 128 1 && slow a write_lat=900ms && slow b write_lat=200ms && message p move 0 1 &&
+		{ write 8 16 2 & } && wait &&
+		wait_for 20 arrived && holds 8 16 2
+}
+check "a write that is under way when the copy is done" while_switched
+
+# --- below the disks' own queue: dm-delay holds bios back before they reach the disk ---------------
+
+# slow_member READ-MS WRITE-MS
+slow_member() {
+	delayed=1
+	dmsetup create slow --table "0 $(sectors /dev/emudisk/a) delay /dev/emudisk/a 0 $1 /dev/emudisk/a 0 $2"
+}
+before_move() {
+	fresh_disks && slow_member 0 900 && pool p "$(line 40 "/dev/mapper/slow b")" && write 0 128 1 &&
+		{ write 8 16 2 & } && pause 0.3 && message p move 0 1 && wait && wait_for 20 arrived && holds 8 16 2
+}
+check "a write that began before its extent moved" before_move
+late_reader() {
+	fresh_disks && slow_member 2000 0 && pool p "$(line 62 "/dev/mapper/slow b")" &&
+		write 0 $((62 * 128)) 1 && flush &&
+		{ holds 0 8 1 & } && pause 0.2 && discard 0 128 && discard 128 128 && write 128 128 9 && wait $!
+}
+check "a reader that is late finds what it looked for" late_reader
+check "the end" fresh_disks
+done_testing

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: everything at once, on two CPUs
+# kernels: debug
+# timeout: 130
+# cpus: 2
+#
+# EVENKEEL_SECONDS (100) and EVENKEEL_SEED vary it; tests/vm/soak repeats it for hours.
+. tests/vm/lib.sh
+modprobe dm-hybrid || die "no dm-hybrid"
+
+# 2 x 111 extents of 64 KiB for 192 logical ones: space comes back all the time
+disk m 8M mem cache=volatile
+disk a 8M mem cache=volatile
+disk b 8M mem cache=volatile
+disk m2 8M
+disk c 3M
+disk d 3M
+prefix() { words=$(table "$@"); echo "${words% 0 wardrop 0}"; }
+check "no thread reads what it should not, none hangs" race "${EVENKEEL_SECONDS:-100}" "$seed" \
+	"$(prefix $((192 * 128)) 128 m "a b")" "$(prefix $((32 * 128)) 128 m2 "c d")"
+cat "$said"
+check "the pool checks out, offline" hybridctl check /dev/emudisk/{m,a,b}
+done_testing
