@@ -146,7 +146,8 @@ __attribute__((constructor)) static void serve(void)
 		if (!pid) {
 			file = syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/fail-nth",
 				       O_RDWR | O_CLOEXEC);
-			if (file < 0)
+			/* or pages of a fresh buffer are allocated where it is read into */
+			if (file < 0 || mlockall(MCL_CURRENT | MCL_FUTURE))
 				_exit(SHIM_BROKEN);
 			left = nth;
 			return;
