@@ -157,7 +157,7 @@ void background(unsigned int ms, unsigned int percent)
 		if (t.tv_sec * 1000ull + t.tv_nsec / 1000000 >= end)
 			break;
 		ask(&state);
-		if (i % 8 == 0)
+		if (i % 64 == 63)
 			kworkers("1");
 	}
 	stop = true;

@@ -24,6 +24,7 @@ struct op {
 	void (*after)(const struct op *op, int error);
 	const char *arg;
 	const char *const *argv;
+	bool allocates_nothing;		/* in the calling task */
 };
 
 /* Each group of operations has one array, ended by one without a name. */

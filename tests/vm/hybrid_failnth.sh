@@ -21,5 +21,5 @@ disk b 4M
 modprobe dm-hybrid || die "no dm-hybrid"
 run pool ${pattern:+"$pattern"}
 run commands ${pattern:+"$pattern"}
-run background 10000 20
+run background 10000 5
 exit $status
