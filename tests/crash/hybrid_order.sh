@@ -28,6 +28,8 @@ base() {
 	disk m 8M mem cache=volatile
 	disk a 3M mem cache=volatile
 	disk b 3M mem cache=volatile
+	disk c 3M mem cache=volatile
+	disk d 3M mem cache=volatile
 	blkio write /dev/emudisk/a 2048 3840 $junk -- flush /dev/emudisk/a -- \
 		write /dev/emudisk/b 2048 3840 $junk -- flush /dev/emudisk/b || return
 	pool p "$(line 62)" && remove_pool p || return
@@ -51,7 +53,8 @@ cut() {
 	echo "${1:-keep=none}" >$emudisk/cut
 	wait
 	remove_pool p
-	restore_speed && echo on >$emudisk/power && pool p "$table" && pool_is_sound
+	restore_speed && echo on >$emudisk/power && hybridctl check /dev/emudisk/{m,a,b} && pool p "$table" &&
+		pool_is_sound
 }
 
 write() { blkio write $dev "$@"; }
@@ -88,6 +91,27 @@ fua_granule() { fresh && write 0 8 1 && flush && fua 16 8 2 && cut && holds 16 8
 check "a FUA write of a new granule" fua_granule
 fua_over() { fresh && write 0 64 1 && fua 0 64 2 && cut && holds 0 64 2; }
 check "a FUA write over what is mapped and not committed" fua_over
+
+# A program's FUA write is followed by a flush. One that is not: a second pool, whose metadata lie on this one, writes
+# a transaction of one block so. Its journal begins at this sector; unmapped, it reads as it was.
+journal=2320
+q() { pool q "0 1024 hybrid 1 $dev 0 128 2 /dev/emudisk/c 0 /dev/emudisk/d 0 0 fill 2 commit_ms 60000"; }
+q_write() { blkio write /dev/mapper/q "$@" && message q commit; }
+q_cut() {
+	echo keep=none >$emudisk/cut
+	remove_pool q
+	remove_pool p
+	restore_speed && echo on >$emudisk/power && pool p "$table" && q && blkio verify /dev/mapper/q "$@"
+}
+stack() {
+	fresh 62 && blkio zero /dev/emudisk/c 0 6144 -- zero /dev/emudisk/d 0 6144 && q && discard $journal 4096
+}
+fua_alone() { stack && q_write 0 8 5 && q_cut 0 8 5; }
+check "a FUA write of a new granule, and no flush" fua_alone
+remove_pool q
+fua_alone_over() { stack && q_write 0 8 5 && write $((journal + 8)) 8 0 && q_write 8 8 6 && q_cut 8 8 6; }
+check "a FUA write over what is mapped and not committed, and no flush" fua_alone_over
+remove_pool q
 fua_during() {
 	fresh && slow a flush=700ms && write 0 64 1 && { message p commit & } && pause 0.2 && fua 0 64 2 &&
 		cut && holds 0 64 2
