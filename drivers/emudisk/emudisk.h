@@ -30,6 +30,8 @@
 #define EMU_PREFIX "emudisk!"
 #define EMU_NAME_MAX (DISK_NAME_LEN - sizeof(EMU_PREFIX))
 #define EMU_LATE_BUCKETS 16
+/* For I/O: a disk does not err because its machine is short of memory, so nor does this one. */
+#define EMU_GFP		(GFP_NOIO | __GFP_NOFAIL)
 #define EMU_PAGE_SECTORS (PAGE_SIZE >> SECTOR_SHIFT)
 #define EMU_ERROR_LEN 160
 #define EMU_MAX_DEVS 128		/* a cut of all of them nests as many spinlocks */

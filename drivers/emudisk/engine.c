@@ -264,7 +264,7 @@ static int emu_start(struct emu_dev *dev, struct emu_cmd *cmd, struct list_head 
 
 static struct emu_cmd *emu_cmd_alloc(struct bio *bio, u8 op)
 {
-	struct emu_cmd *cmd = kmem_cache_alloc(emu_cmd_cache, GFP_NOIO);
+	struct emu_cmd *cmd = kmem_cache_alloc(emu_cmd_cache, EMU_GFP);
 
 	if (!cmd)
 		return NULL;

@@ -4,13 +4,17 @@
  *
  * A model is a discrete-event simulation without a clock of its own: whoever drives it passes the
  * time in, in nanoseconds, never backwards. It knows addresses, sizes and directions; it never
- * sees data. All of it is pure C and builds in userspace (model_shim.h). No call sleeps or
+ * sees data. All of it is pure C and builds in userspace (tests/unit/shim). No call sleeps or
  * allocates; the caller serialises.
  */
 #ifndef EMUDISK_MODEL_H
 #define EMUDISK_MODEL_H
 
-#include "model_shim.h"
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/string.h>
+#include <linux/types.h>
 
 enum emu_op { EMU_READ, EMU_WRITE, EMU_FLUSH, EMU_DISCARD, EMU_ZEROES };
 

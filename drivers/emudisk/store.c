@@ -75,7 +75,7 @@ static int emu_base_save(struct emu_dev *dev, pgoff_t index)
 	if (xa_load(&dev->base, index))
 		return 0;
 	old = xa_load(&dev->pages, index);
-	ret = xa_store(&dev->base, index, old ? (void *)old : xa_mk_value(0), GFP_NOIO);
+	ret = xa_store(&dev->base, index, old ? (void *)old : xa_mk_value(0), EMU_GFP);
 	if (xa_is_err(ret))
 		return xa_err(ret);
 	emu_page_get(old);
@@ -103,7 +103,7 @@ int emu_pages_put(struct emu_dev *dev, struct xarray *xa, pgoff_t index, struct 
 			return err;
 	}
 	if (page)
-		old = xa_store(xa, index, page, GFP_NOIO);
+		old = xa_store(xa, index, page, EMU_GFP);
 	else
 		old = xa_erase(xa, index);
 	if (xa_is_err(old))
@@ -201,7 +201,7 @@ static int emu_write_new(struct emu_dev *dev, u64 sector, const u8 *buf, unsigne
 		goto unlock;
 	}
 	err = -ENOMEM;
-	page = emu_page_alloc(dev, GFP_NOIO, !old && n < PAGE_SIZE);
+	page = emu_page_alloc(dev, EMU_GFP, !old && n < PAGE_SIZE);
 	if (!page)
 		goto unlock;
 	if (old && n < PAGE_SIZE)
@@ -277,7 +277,7 @@ int emu_store_merge(struct emu_dev *dev, struct xarray *xa, pgoff_t index, struc
 		memset(page_address(old) + offset, 0, len);
 		return 0;
 	}
-	new = emu_page_alloc(dev, GFP_NOIO, !old);
+	new = emu_page_alloc(dev, EMU_GFP, !old);
 	if (!new)
 		return -ENOMEM;
 	if (old)

@@ -74,7 +74,7 @@ static int emu_track_prepare(struct emu_dev *dev, struct emu_entry *entry)
 		len = emu_entry_span(entry, i, &offset);
 		if (len < PAGE_SIZE)
 			old = xa_load(&dev->pages, index + i);
-		page = emu_page_alloc(dev, GFP_NOIO, len < PAGE_SIZE && !old);
+		page = emu_page_alloc(dev, EMU_GFP, len < PAGE_SIZE && !old);
 		if (!page)
 			return -ENOMEM;
 		if (old)

@@ -214,6 +214,27 @@ static void overlay(struct hy_pool *pool, u64 index, struct ek_page *page)
 	}
 }
 
+/*
+ * An extent that the map names and the space map calls free would be given out
+ * a second time.  Nothing of a page that is not in memory yet can have changed.
+ */
+static int check_used(struct hy_pool *pool, u64 index, const struct ek_page *page)
+{
+	unsigned int i;
+
+	for (i = 0; i < EK_PAGE_ENTRIES; i++) {
+		u64 entry = le64_to_cpu(page->entry[i]);
+
+		if (!ek_entry_mapped(entry) ||
+		    ek_space_is_used(&pool->member[ek_entry_member(entry)].space, ek_entry_pe(entry)))
+			continue;
+		DMERR_LIMIT("extent %llu lies where member %u says that nothing is",
+			    index * EK_PAGE_ENTRIES + i, ek_entry_member(entry));
+		return -EUCLEAN;
+	}
+	return 0;
+}
+
 /**
  * hy_pool_load_page - bring a page of the map into memory
  * @pool: the pool
@@ -229,14 +250,15 @@ int hy_pool_load_page(struct hy_pool *pool, u64 index)
 
 	if (ek_map_page(&pool->map, index))
 		return 0;
-	page = kmalloc(sizeof(*page), GFP_NOIO);
-	if (!page)
-		return -ENOMEM;
+	page = kmalloc(sizeof(*page), HY_MUST);
 	r = ek_store_read_page(pool->store, index, page);
 	if (!r) {
 		mutex_lock(&pool->load_lock);
 		overlay(pool, index, page);
-		r = ek_map_insert_page(&pool->map, index, page, GFP_NOIO);
+		if (!ek_map_page(&pool->map, index))
+			r = check_used(pool, index, page);
+		if (!r)
+			r = ek_map_insert_page(&pool->map, index, page, HY_MUST);
 		mutex_unlock(&pool->load_lock);
 	} else if (ek_map_page(&pool->map, index)) {
 		r = 0;	/* loaded, changed and written meanwhile: it was torn under us */

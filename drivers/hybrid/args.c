@@ -2,7 +2,13 @@
 /*
  * The table line, word by word.  Only the words: devices are opened later.
  */
-#include "hybrid.h"
+#include <linux/align.h>
+#include <linux/device-mapper.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/string.h>
+#include "args.h"
 
 static const char *next_word(struct dm_arg_set *as)
 {

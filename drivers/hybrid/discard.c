@@ -54,11 +54,8 @@ static int discard_whole(struct hy_pool *pool, u64 le)
 		r = lookup_loading(pool, le, &entry);
 		if (r || !ek_entry_mapped(entry))
 			break;
-		if (!f) {
-			f = hy_free_alloc(GFP_NOIO);
-			if (!f)
-				return -ENOMEM;
-		}
+		if (!f)
+			f = hy_free_alloc(HY_MUST);
 		if (unmap(pool, le, entry, f)) {
 			atomic64_dec(&pool->mapped);
 			return 0;

@@ -188,7 +188,7 @@ int hy_first_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool
 	u64 entry = 0;
 	int r;
 
-	r = ek_map_prepare(&pool->map, io->le, worker ? GFP_NOIO : GFP_NOWAIT | __GFP_NOWARN);
+	r = ek_map_prepare(&pool->map, io->le, worker ? HY_MUST : GFP_NOWAIT | __GFP_NOWARN);
 	if (r) {
 		restore_fua(bio, io);
 		step_back(io);

@@ -34,17 +34,20 @@
 #include <evenkeel/space_map.h>
 #include <evenkeel/store.h>
 
+#include "args.h"
 #include "heat.h"
 #include "policy.h"
+#include "settings.h"
 
 #define DM_MSG_PREFIX "hybrid"
 
-#define HY_MAX_ARGS	64	/* words of policy arguments */
 #define HY_LANES	16	/* deferred bios are worked on in this many lanes */
 #define HY_BUCKETS	256	/* hash of extents with first writes in flight */
 #define HY_IMAGES	512	/* pages that a checkpoint takes at once */
 #define HY_MAX_DISCARD	BIT(30)		/* bytes of one discard */
 #define HY_RING		1024	/* accesses remembered per CPU between two ticks */
+/* A page or less that I/O can't go on without: an error would be the user's, as of a lost disk. */
+#define HY_MUST		(GFP_NOIO | __GFP_NOFAIL)
 
 struct hy_pool;
 struct hy_mig;
@@ -222,24 +225,17 @@ struct hy_ring {
 	u64 slot[HY_RING];
 };
 
-/*
- * struct hy_settings - what the mover and the committer can be told
- * See settings.c for names, defaults and ranges.
- */
-struct hy_settings {
-	u32 period_ms;
-	u32 candidates;
-	u32 cooldown_ms;
-	u32 migrate_kbps;
-	u32 movers;
-	u32 low_free;
-	u32 commit_ms;
-};
-
 /* An entry that the journal holds and the page on the media does not. */
 struct hy_replayed {
 	u64 le;
 	u64 entry;
+};
+
+/* Writes of a metadata area in flight; see meta_io.c. */
+struct hy_meta_io {
+	atomic_t pending;
+	int error;
+	struct completion done;
 };
 
 /* A pool. */
@@ -281,11 +277,7 @@ struct hy_pool {
 	struct ek_map map;
 	struct ek_store *store;
 	struct dm_io_client *io_client;
-	struct {
-		atomic_t pending;
-		int error;
-		struct completion done;
-	} meta_io[EK_MAX_META];
+	struct hy_meta_io meta_io[EK_MAX_META];
 	struct mutex load_lock;		/* loading of pages, replayed */
 	struct hy_replayed *replayed;	/* sorted by extent */
 	size_t nr_replayed;
@@ -374,33 +366,10 @@ struct hy_pool {
 	atomic64_t errors;
 };
 
-/* args.c: the table line, checked word by word; nothing is opened. */
-struct hy_args {
-	u32 extent_sectors;
-	unsigned int nr_meta;
-	const char *meta_path[EK_MAX_META];
-	sector_t meta_start[EK_MAX_META];
-	unsigned int nr_members;
-	const char *member_path[EK_MAX_MEMBERS];
-	sector_t member_start[EK_MAX_MEMBERS];
-	bool no_discard_passdown;
-	bool read_only;
-	char policy[EK_POLICY_TEXT_SIZE];
-};
-
-int hy_args_parse(struct hy_args *args, unsigned int argc, char **argv, char **error);
-
-/* settings.c */
-void hy_settings_init(struct hy_settings *set);
-int hy_settings_set(struct hy_settings *set, const char *key, const char *value,
-		    const char **reason);
-int hy_settings_emit(const struct hy_settings *set, char *buf, size_t len);
+/* pool_policy.c */
 int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const char **reason);
 int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc, char **argv,
 		       const char **reason);
-/* "<name> <#args> {<key> <value>}*" into a new policy and settings. */
-int hy_policy_parse(const char *text, unsigned int nr, struct hy_policy **policy,
-		    struct hy_settings *set, const char **reason);
 int hy_policy_text(struct hy_pool *pool, char *buf, size_t len);
 
 /* area.c */

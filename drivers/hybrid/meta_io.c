@@ -39,63 +39,51 @@ static int meta_read(void *ctx, unsigned int area, u64 offset, void *buf, size_t
  * Writes of an area in flight are counted from one, so that the last to complete
  * is the one that wakes meta_wait(), whoever that is.
  */
-struct meta_write {
-	struct hy_pool *pool;
-	unsigned int area;
-};
-
-static void meta_put(struct hy_pool *pool, unsigned int area)
+static void meta_put(struct hy_meta_io *m)
 {
-	if (atomic_dec_and_test(&pool->meta_io[area].pending))
-		complete(&pool->meta_io[area].done);
+	if (atomic_dec_and_test(&m->pending))
+		complete(&m->done);
 }
 
 static void meta_written(unsigned long error, void *context)
 {
-	struct meta_write *w = context;
+	struct hy_meta_io *m = context;
 
 	if (error)
-		WRITE_ONCE(w->pool->meta_io[w->area].error, -EIO);
-	meta_put(w->pool, w->area);
-	kfree(w);
+		WRITE_ONCE(m->error, -EIO);
+	meta_put(m);
 }
 
 static int meta_write(void *ctx, unsigned int area, u64 offset, const void *buf, size_t len,
 		      unsigned int flags)
 {
 	struct hy_pool *pool = ctx;
-	struct meta_write *w = kmalloc(sizeof(*w), GFP_NOIO);
+	struct hy_meta_io *m = &pool->meta_io[area];
 	blk_opf_t opf = REQ_OP_WRITE | REQ_META | REQ_SYNC;
 	int r;
 
-	if (!w)
-		return -ENOMEM;
 	if (flags & EK_IO_PREFLUSH)
 		opf |= REQ_PREFLUSH;
 	if (flags & EK_IO_FUA)
 		opf |= REQ_FUA;
-	w->pool = pool;
-	w->area = area;
-	atomic_inc(&pool->meta_io[area].pending);
-	r = meta_dm_io(pool, area, offset, (void *)buf, len, opf, meta_written, w);
-	if (r) {
-		atomic_dec(&pool->meta_io[area].pending);
-		kfree(w);
-	}
+	atomic_inc(&m->pending);
+	r = meta_dm_io(pool, area, offset, (void *)buf, len, opf, meta_written, m);
+	if (r)
+		atomic_dec(&m->pending);
 	return r;
 }
 
 static int meta_wait(void *ctx, unsigned int area)
 {
-	struct hy_pool *pool = ctx;
+	struct hy_meta_io *m = &((struct hy_pool *)ctx)->meta_io[area];
 	int r;
 
-	meta_put(pool, area);
-	wait_for_completion_io(&pool->meta_io[area].done);
-	r = READ_ONCE(pool->meta_io[area].error);
-	pool->meta_io[area].error = 0;
-	reinit_completion(&pool->meta_io[area].done);
-	atomic_set(&pool->meta_io[area].pending, 1);
+	meta_put(m);
+	wait_for_completion_io(&m->done);
+	r = READ_ONCE(m->error);
+	m->error = 0;
+	reinit_completion(&m->done);
+	atomic_set(&m->pending, 1);
 	return r;
 }
 

@@ -400,7 +400,7 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 	r = READ_ONCE(pool->running) ? xa_insert(&pool->migs, le, mig, GFP_NOIO) : -EBUSY;
 	if (r) {
 		undo_start(mig);
-		return refuse(why, HY_NOT_BUSY, -EBUSY);
+		return refuse(why, HY_NOT_BUSY, r);
 	}
 	atomic64_inc(&pool->mig_started);
 	trace_hybrid_migrate(pool, le, from, to, HY_TRACE_START, 0);

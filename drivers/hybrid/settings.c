@@ -3,7 +3,13 @@
  * What can be set while the pool runs: the policy's own parameters and the
  * mover's and committer's, in one list of keys and values.
  */
-#include "hybrid.h"
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "settings.h"
 
 static const struct hy_setting {
 	const char *key;
@@ -85,8 +91,19 @@ int hy_settings_emit(const struct hy_settings *set, char *buf, size_t len)
 	return n;
 }
 
-static int set_one(struct hy_policy *policy, struct hy_settings *set, const char *key,
-		   const char *value, const char **reason)
+/**
+ * hy_policy_set_any - change a parameter of the policy, else a setting
+ * @policy: asked first
+ * @set: asked next
+ * @key: name
+ * @value: its new value
+ * @reason: set on failure
+ *
+ * Context: the caller's policy lock.
+ * Return: as hy_settings_set().
+ */
+int hy_policy_set_any(struct hy_policy *policy, struct hy_settings *set, const char *key,
+		      const char *value, const char **reason)
 {
 	int r = hy_policy_set(policy, key, value, reason);
 
@@ -127,7 +144,7 @@ int hy_policy_parse(const char *text, unsigned int nr, struct hy_policy **policy
 	while (!r && (key = strsep(&rest, " "))) {
 		value = strsep(&rest, " ");
 		*reason = "policy argument without a value";
-		r = value ? set_one(p, set, key, value, reason) : -EINVAL;
+		r = value ? hy_policy_set_any(p, set, key, value, reason) : -EINVAL;
 	}
 	if (r)
 		hy_policy_destroy(p);
@@ -139,110 +156,35 @@ out:
 }
 
 /**
- * hy_policy_text - the running policy and settings as in the table line
- * @pool: the pool
+ * hy_policy_format - policy and settings as in the table line
+ * @policy: it
+ * @set: they
+ * @args: room of EK_POLICY_TEXT_SIZE bytes
  * @buf: filled, NUL terminated
  * @len: its size
  *
- * Context: takes policy_lock.
+ * Context: the caller's policy lock.
  * Return: 0, -ENOSPC if it did not fit.
  */
-int hy_policy_text(struct hy_pool *pool, char *buf, size_t len)
+int hy_policy_format(const struct hy_policy *policy, const struct hy_settings *set,
+		     char *args, char *buf, size_t len)
 {
-	char *args = kmalloc(EK_POLICY_TEXT_SIZE, GFP_NOIO);
 	unsigned int words = 0;
-	unsigned long flags;
-	const char *name;
 	int n, m;
 	char *p;
 
-	if (!args)
-		return -ENOMEM;
-	spin_lock_irqsave(&pool->policy_lock, flags);
-	name = pool->policy->ops->name;
-	n = hy_policy_emit(pool->policy, args, EK_POLICY_TEXT_SIZE - 2);
+	n = hy_policy_emit(policy, args, EK_POLICY_TEXT_SIZE - 2);
 	if (n >= EK_POLICY_TEXT_SIZE - 2)
 		n = 0;
 	args[n] = '\0';
 	if (n)
 		args[n++] = ' ';
-	m = hy_settings_emit(&pool->set, args + n, EK_POLICY_TEXT_SIZE - n);
-	spin_unlock_irqrestore(&pool->policy_lock, flags);
+	m = hy_settings_emit(set, args + n, EK_POLICY_TEXT_SIZE - n);
 	if (!m && n)
 		args[n - 1] = '\0';
 	for (p = args; *p; p++)
 		words += *p == ' ';
 	words += *args ? 1 : 0;
-	n = snprintf(buf, len, "%s %u%s%s", name, words, *args ? " " : "", args);
-	kfree(args);
+	n = snprintf(buf, len, "%s %u%s%s", policy->ops->name, words, *args ? " " : "", args);
 	return n < len ? 0 : -ENOSPC;
-}
-
-/**
- * hy_pool_set - change one parameter of a running pool
- * @pool: the pool
- * @key: the parameter's name
- * @value: its new value
- * @reason: why not
- *
- * Context: takes policy_lock, then heat_lock for the list's length.
- * Return: as hy_settings_set().
- */
-int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const char **reason)
-{
-	unsigned long flags;
-	int r;
-
-	spin_lock_irqsave(&pool->policy_lock, flags);
-	r = set_one(pool->policy, &pool->set, key, value, reason);
-	spin_unlock_irqrestore(&pool->policy_lock, flags);
-	if (r)
-		return r;
-	mutex_lock(&pool->heat_lock);
-	hy_heat_resize(&pool->heat, pool->set.candidates);
-	mutex_unlock(&pool->heat_lock);
-	return 0;
-}
-
-/**
- * hy_pool_set_policy - give a running pool another policy
- * @pool: the pool
- * @name: the policy's
- * @argc: words of arguments, even
- * @argv: keys and values, the policy's and the mover's
- * @reason: set on failure
- *
- * Context: sleeps; takes policy_lock and heat_lock.
- * Return: 0, -EINVAL, -ENOMEM: nothing was changed.
- */
-int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc, char **argv,
-		       const char **reason)
-{
-	struct hy_settings set = pool->set;
-	struct hy_policy *policy, *old;
-	unsigned int i;
-	int r;
-
-	*reason = "unknown policy, or no memory for it";
-	r = hy_policy_create(name, pool->nr_members, &policy);
-	if (r)
-		return r;
-	for (i = 0; !r && i < argc; i += 2)
-		r = set_one(policy, &set, argv[i], argv[i + 1], reason);
-	if (r) {
-		hy_policy_destroy(policy);
-		return r;
-	}
-	spin_lock_irq(&pool->policy_lock);
-	old = pool->policy;
-	pool->policy = policy;
-	pool->set = set;
-	hy_policy_period(policy, &pool->snap, &pool->decision);
-	memset(&pool->tokens, 0, sizeof(pool->tokens));
-	spin_unlock_irq(&pool->policy_lock);
-	hy_policy_destroy(old);
-	mutex_lock(&pool->heat_lock);
-	hy_heat_resize(&pool->heat, set.candidates);
-	mutex_unlock(&pool->heat_lock);
-	return 0;
 }

@@ -60,6 +60,18 @@ static u64 ek_tx_valid(const struct ek_journal_block *block, u64 room, u64 gener
 	return parts;
 }
 
+/* Can this block, beyond the prefix, be there only if something durable is not? */
+static bool ek_block_proves_loss(const struct ek_journal_block *block, u64 generation,
+				 const struct ek_journal *prefix)
+{
+	u64 its = le64_to_cpu(block->generation);
+
+	if (its < generation ||
+	    (its == generation && le64_to_cpu(block->sequence) <= prefix->transactions + 1))
+		return false;
+	return ek_block_valid(block, its);
+}
+
 /**
  * ek_journal_scan - find the valid prefix
  * @block: the journal's blocks
@@ -68,15 +80,15 @@ static u64 ek_tx_valid(const struct ek_journal_block *block, u64 room, u64 gener
  * @journal: set to the prefix
  *
  * A transaction is begun when the one before it is durable.  So one that lies
- * beyond the prefix with a higher sequence than the first missing one, or a first
- * block of a later generation, proves that something durable was lost since.
+ * beyond the prefix with a higher sequence than the first missing one, or one of a
+ * later generation, proves that something durable was lost since.
  *
  * Return: 0; -EUCLEAN when damage is proved.
  */
 int ek_journal_scan(const struct ek_journal_block *block, u64 nr, u64 generation,
 		    struct ek_journal *journal)
 {
-	u64 i, n, later;
+	u64 i, n;
 
 	memset(journal, 0, sizeof(*journal));
 	while (journal->used < nr) {
@@ -88,13 +100,8 @@ int ek_journal_scan(const struct ek_journal_block *block, u64 nr, u64 generation
 		journal->last_csum = le32_to_cpu(block[journal->used - 1].csum);
 	}
 	for (i = journal->used; i < nr; i++)
-		if (le64_to_cpu(block[i].generation) == generation &&
-		    le64_to_cpu(block[i].sequence) > journal->transactions + 1 &&
-		    ek_block_valid(block + i, generation))
+		if (ek_block_proves_loss(block + i, generation, journal))
 			return -EUCLEAN;
-	later = le64_to_cpu(block->generation);
-	if (later > generation && ek_block_valid(block, later))
-		return -EUCLEAN;
 	return 0;
 }
 

@@ -77,6 +77,12 @@ static inline u32 ek_space_nr_free(const struct ek_space *space)
 	return READ_ONCE(space->nr_free);
 }
 
+/* Is this extent, within the map, taken?  Racy unless the caller knows that it stays as it is. */
+static inline bool ek_space_is_used(const struct ek_space *space, u32 pe)
+{
+	return test_bit(pe, space->used);
+}
+
 /*
  * The committer's side; one caller at a time, no lock needed.
  * ek_space_store(): extents are (@inuse) or are no longer in the committed map.

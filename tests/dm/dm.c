@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dm-ioctl.h>
@@ -57,14 +59,22 @@ int dm_load(const char *name, const char *table)
 	return dm(&r, DM_TABLE_LOAD, name);
 }
 
-int dm_make(const char *name, const char *table, char *node, size_t len)
+int dm_new(const char *name, char *node, size_t len)
 {
 	struct request r = { };
-	int error;
 
 	if (dm(&r, DM_DEV_CREATE, name))
 		return -1;
 	snprintf(node, len, "/dev/dm-%u", (unsigned int)((r.io.dev & 0xff) | (r.io.dev >> 12 & ~0xffu)));
+	return 0;
+}
+
+int dm_make(const char *name, const char *table, char *node, size_t len)
+{
+	int error;
+
+	if (dm_new(name, node, len))
+		return -1;
 	if (!dm_load(name, table) && !dm_resume(name))
 		return 0;
 	error = errno;

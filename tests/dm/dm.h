@@ -10,6 +10,8 @@
 
 #define DM_LINE_ROOM	8192
 
+/* Make @name without a table; @node, of @len bytes, gets the path of its device. */
+int dm_new(const char *name, char *node, size_t len);
 /* Make @name of one target's line; @node, of @len bytes, gets the path of its device. Nothing is left on an error. */
 int dm_make(const char *name, const char *table, char *node, size_t len);
 /* Remove @name, trying for two seconds while somebody has it open if @retry. */

@@ -148,6 +148,26 @@ static struct media *sample(unsigned int nr, struct seen *truth)
 	return m;
 }
 
+/* One, what is in it, and room for what is found. */
+struct fixture {
+	struct media *m;
+	struct seen truth, seen;
+};
+
+static struct fixture *fixture_new(unsigned int nr)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	f->m = sample(nr, &f->truth);
+	return f;
+}
+
+static void fixture_free(struct fixture *f)
+{
+	media_free(f->m);
+	free(f);
+}
+
 struct spots {
 	struct ek_geometry geo;
 	unsigned int slot;		/* of the superblock in force */
@@ -184,25 +204,24 @@ static void flip_one(const struct media *m, u64 offset, unsigned int bit, const 
 
 static void flips(unsigned int nr, unsigned int each)
 {
-	struct seen *truth = malloc(sizeof(*truth));
-	struct media *m = sample(nr, truth);
+	struct fixture *f = fixture_new(nr);
+	struct media *m = f->m;
 	struct spots s = find_spots(m);
 	unsigned int i;
 	u64 used = 7 * EK_BLOCK_SIZE;
 
 	/* The journal's last block is left out: losing it is what a torn tail looks like. */
 	for (i = 0; i < each && !ktap_failing(); i++) {
-		flip_one(m, EK_SUPER0_OFFSET + rnd(EK_BLOCK_SIZE), rnd(8), truth);
-		flip_one(m, EK_SUPER1_OFFSET + rnd(EK_BLOCK_SIZE), rnd(8), truth);
-		flip_one(m, s.geo.table_offset[0] + rnd(s.geo.table_bytes), rnd(8), truth);
-		flip_one(m, s.geo.table_offset[1] + rnd(s.geo.table_bytes), rnd(8), truth);
+		flip_one(m, EK_SUPER0_OFFSET + rnd(EK_BLOCK_SIZE), rnd(8), &f->truth);
+		flip_one(m, EK_SUPER1_OFFSET + rnd(EK_BLOCK_SIZE), rnd(8), &f->truth);
+		flip_one(m, s.geo.table_offset[0] + rnd(s.geo.table_bytes), rnd(8), &f->truth);
+		flip_one(m, s.geo.table_offset[1] + rnd(s.geo.table_bytes), rnd(8), &f->truth);
 		/* The states of pages that are there: one flip makes some of them absent. */
-		flip_one(m, s.geo.table_offset[s.slot], rnd(6), truth);
-		flip_one(m, s.geo.journal_offset + rnd(used), rnd(8), truth);
-		flip_one(m, s.geo.pages_offset + rnd(s.geo.nr_pages * 8192), rnd(8), truth);
+		flip_one(m, s.geo.table_offset[s.slot], rnd(6), &f->truth);
+		flip_one(m, s.geo.journal_offset + rnd(used), rnd(8), &f->truth);
+		flip_one(m, s.geo.pages_offset + rnd(s.geo.nr_pages * 8192), rnd(8), &f->truth);
 	}
-	media_free(m);
-	free(truth);
+	fixture_free(f);
 }
 
 static void flips_single(void)
@@ -218,8 +237,8 @@ static void flips_mirrored(void)
 /* Random bytes with a checksum that fits: only the checks of fields stand in between. */
 static void forged_super(void)
 {
-	struct seen *truth = malloc(sizeof(*truth)), *seen = malloc(sizeof(*seen));
-	struct media *m = sample(1, truth);
+	struct fixture *f = fixture_new(1);
+	struct media *m = f->m;
 	struct spots s = find_spots(m);
 	unsigned int i, n, refused = 0;
 
@@ -244,19 +263,17 @@ static void forged_super(void)
 				((u64 *)sb)[at / 2] = v;
 		}
 		sb->csum = cpu_to_le32(ek_checksum(sb, sizeof(*sb), &sb->csum));
-		refused += !!read_all(c, 1, seen);
+		refused += !!read_all(c, 1, &f->seen);
 		media_free(c);
 	}
 	CHECK(refused > 2000, "%u", refused);
-	media_free(m);
-	free(truth);
-	free(seen);
+	fixture_free(f);
 }
 
 static void forged_journal(void)
 {
-	struct seen *truth = malloc(sizeof(*truth)), *seen = malloc(sizeof(*seen));
-	struct media *m = sample(1, truth);
+	struct fixture *f = fixture_new(1);
+	struct media *m = f->m;
 	struct spots s = find_spots(m);
 	unsigned int i, n, refused = 0;
 
@@ -273,19 +290,17 @@ static void forged_journal(void)
 				((u64 *)b->record)[rnd(60)] ^= 1ULL << rnd(64);
 		}
 		b->csum = cpu_to_le32(ek_checksum(b, sizeof(*b), &b->csum));
-		refused += !!read_all(c, 1, seen);
+		refused += !!read_all(c, 1, &f->seen);
 		media_free(c);
 	}
 	CHECK(refused > 500, "%u", refused);
-	media_free(m);
-	free(truth);
-	free(seen);
+	fixture_free(f);
 }
 
 static void forged_pages(void)
 {
-	struct seen *truth = malloc(sizeof(*truth)), *seen = malloc(sizeof(*seen));
-	struct media *m = sample(1, truth);
+	struct fixture *f = fixture_new(1);
+	struct media *m = f->m;
 	struct spots s = find_spots(m);
 	unsigned int i, refused = 0;
 	static const int kinds = 3;
@@ -312,23 +327,21 @@ static void forged_pages(void)
 			}
 			p->csum = cpu_to_le32(ek_checksum(p, sizeof(*p), &p->csum));
 		}
-		r = read_all(c, 1, seen);
+		r = read_all(c, 1, &f->seen);
 		refused += !!r;
 		if (i % kinds < 2 && index < 3)
 			CHECK(r, "a page of another %s is taken", i % kinds ? "generation" : "place");
 		media_free(c);
 	}
 	CHECK(refused > 1000, "%u", refused);
-	media_free(m);
-	free(truth);
-	free(seen);
+	fixture_free(f);
 }
 
 /* A table of random states with a checksum that fits. */
 static void forged_table(void)
 {
-	struct seen *truth = malloc(sizeof(*truth)), *seen = malloc(sizeof(*seen));
-	struct media *m = sample(1, truth);
+	struct fixture *f = fixture_new(1);
+	struct media *m = f->m;
 	struct spots s = find_spots(m);
 	unsigned int i;
 
@@ -341,12 +354,10 @@ static void forged_table(void)
 		table[rnd(s.geo.nr_pages / 4)] = get_random_u64();
 		sb->table_csum = cpu_to_le32(ek_table_checksum(table, s.geo.table_bytes));
 		sb->csum = cpu_to_le32(ek_checksum(sb, sizeof(*sb), &sb->csum));
-		read_all(c, 1, seen);
+		read_all(c, 1, &f->seen);
 		media_free(c);
 	}
-	media_free(m);
-	free(truth);
-	free(seen);
+	fixture_free(f);
 }
 
 /* Three transactions of 1, 3 and 1 blocks. */
@@ -426,14 +437,17 @@ static void whole_transactions(void)
 	CHECK(ek_journal_scan(b, 5, 6, &journal) == -EUCLEAN, "a later generation's");
 	b[2].csum ^= 1;
 	CHECK(ek_journal_scan(b, 5, 7, &journal) == -EUCLEAN, "one beyond the missing one");
+	memset(b, 0, 4 * sizeof(*b));
+	CHECK(ek_journal_scan(b, 5, 6, &journal) == -EUCLEAN, "the last of a later generation");
+	CHECK(!ek_journal_scan(b, 5, 8, &journal) && !journal.used, "the last of an older one");
 	free(b);
 }
 
 /* No memory at any point of opening and reading. */
 static void no_memory(void)
 {
-	struct seen *truth = malloc(sizeof(*truth)), *seen = malloc(sizeof(*seen));
-	struct media *m = sample(2, truth);
+	struct fixture *f = fixture_new(2);
+	struct media *m = f->m;
 	u64 bytes[2] = { area_bytes(), area_bytes() };
 	struct ek_store *store;
 	const char *reason;
@@ -448,11 +462,9 @@ static void no_memory(void)
 		ek_store_close(store);
 	}
 	CHECK(!r && n > 10);
-	CHECK(!read_all(m, 3, seen));
-	CHECK(!memcmp(seen->map, truth->map, sizeof(seen->map)));
-	media_free(m);
-	free(truth);
-	free(seen);
+	CHECK(!read_all(m, 3, &f->seen));
+	CHECK(!memcmp(f->seen.map, f->truth.map, sizeof(f->seen.map)));
+	fixture_free(f);
 }
 
 int main(int argc, char **argv)

@@ -9,7 +9,7 @@
 
 #include "emuctl.h"
 
-static int usage(void)
+static int print_usage(FILE *to, int status)
 {
 	fputs("usage: emuctl add NAME MODEL SIZE [key=value]...\n"
 	      "       emuctl set NAME key=value...\n"
@@ -20,8 +20,13 @@ static int usage(void)
 	      "       emuctl power NAME|--all on|off\n"
 	      "       emuctl record start|stop|clear|status [--json]|list [--json]|mark TEXT\n"
 	      "       emuctl record replay [--to SEQ] [--keep none|all|random] [--seed N] [--tear]\n",
-	      stderr);
-	return 2;
+	      to);
+	return status;
+}
+
+static int usage(void)
+{
+	return print_usage(stderr, 2);
 }
 
 static int make_dir(const char *name)
@@ -153,10 +158,8 @@ int main(int argc, char **argv)
 		puts("emuctl " EVENKEEL_VERSION);
 		return 0;
 	}
-	if (!strcmp(argv[1], "--help")) {
-		usage();
-		return 0;
-	}
+	if (!strcmp(argv[1], "--help"))
+		return print_usage(stdout, 0);
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(argv[1], commands[i].name))
 			continue;

@@ -151,7 +151,7 @@ int attr_write_patiently(const char *dev, const char *attr, const char *text)
 
 static int by_name(const void *a, const void *b)
 {
-	return strverscmp(*(char *const *)a, *(char *const *)b);
+	return strverscmp(*(char * const *)a, *(char * const *)b);
 }
 
 char **device_names(size_t *count)

@@ -47,10 +47,13 @@ static int read_label(const struct bdev *dev, uint64_t offset, struct ek_label_i
 	return ek_label_decode(label, info);
 }
 
+#define BLOCK_SECTORS	(EK_BLOCK_SIZE / SECTOR_SIZE)
+
+/* Areas are whole blocks: what says otherwise would have the next one read off their bounds. */
 static bool at(const struct bdev *dev, const struct ek_label_info *info, uint64_t start)
 {
-	return info->area_start == start && info->area_sectors >= 2 * EK_BLOCK_SIZE / SECTOR_SIZE &&
-	       info->area_sectors <= dev->sectors - start;
+	return info->area_start == start && info->area_sectors >= 2 * BLOCK_SECTORS &&
+	       !(info->area_sectors % BLOCK_SECTORS) && info->area_sectors <= dev->sectors - start;
 }
 
 static void read_copy(const struct bdev *dev, struct area *area, struct ek_label *label)
@@ -76,7 +79,7 @@ static uint64_t walk_forward(const struct bdev *dev, struct area *area, int *nr,
 	uint64_t pos = 0;
 	int err;
 
-	while (*nr < AREA_MAX && pos + EK_BLOCK_SIZE / SECTOR_SIZE <= dev->sectors) {
+	while (*nr < AREA_MAX && pos + BLOCK_SECTORS <= dev->sectors) {
 		struct area *a = &area[*nr];
 
 		memset(a, 0, sizeof(*a));
@@ -98,15 +101,16 @@ static uint64_t walk_forward(const struct bdev *dev, struct area *area, int *nr,
 static void walk_back(const struct bdev *dev, struct area *area, int *nr, uint64_t stop,
 		      struct ek_label *label)
 {
-	uint64_t end = dev->sectors, block = EK_BLOCK_SIZE / SECTOR_SIZE;
+	uint64_t end = dev->sectors / BLOCK_SECTORS * BLOCK_SECTORS;
 	struct ek_label_info head;
 
-	while (*nr < AREA_MAX && end >= stop + 2 * block) {
+	while (*nr < AREA_MAX && end >= stop + 2 * BLOCK_SECTORS) {
 		struct area *a = &area[*nr];
 
 		memset(a, 0, sizeof(*a));
-		if (read_label(dev, (end / block - 1) * EK_BLOCK_SIZE, &a->info, label) ||
+		if (read_label(dev, (end / BLOCK_SECTORS - 1) * EK_BLOCK_SIZE, &a->info, label) ||
 		    a->info.area_start < stop || a->info.area_start >= end ||
+		    a->info.area_start % BLOCK_SECTORS ||
 		    a->info.area_sectors != end - a->info.area_start)
 			break;
 		a->head_err = read_label(dev, a->info.area_start * SECTOR_SIZE, &head, label);

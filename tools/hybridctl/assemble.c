@@ -43,25 +43,18 @@ static int judge_super(const struct pool *p, const struct ek_super *sb)
 
 static int read_facts(const struct pool *p, struct facts *facts)
 {
-	const char *reason = NULL;
 	const struct ek_super *sb;
 	struct ek_store *store;
 	struct store_io io;
 	int err;
 
-	if (store_io_open(&io, p))
+	if (store_open(&io, p, &store))
 		return EXIT_FAILED;
-	err = ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store, &reason);
-	if (err) {
-		store_io_close(&io);
-		return fail("%s: metadata: %s", p->name, reason ? reason : strerror(-err));
-	}
 	sb = ek_store_super(store);
 	err = judge_super(p, sb);
 	facts->sectors = le64_to_cpu(sb->nr_extents) * le32_to_cpu(sb->extent_sectors);
 	facts->policy = xasprintf("%.*s", (int)sizeof(sb->policy), (const char *)sb->policy);
-	ek_store_close(store);
-	store_io_close(&io);
+	store_close(&io, store);
 	return err;
 }
 

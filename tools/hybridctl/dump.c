@@ -40,21 +40,13 @@ static void dump_super(const struct ek_super *sb, unsigned int stale)
 
 static int dump_store(const struct pool *p)
 {
-	const char *reason = NULL;
 	struct ek_store *store;
 	struct store_io io;
-	int err;
 
-	if (store_io_open(&io, p))
+	if (store_open(&io, p, &store))
 		return EXIT_FAILED;
-	err = ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store, &reason);
-	if (err) {
-		store_io_close(&io);
-		return fail("%s: metadata: %s", p->name, reason ? reason : strerror(-err));
-	}
 	dump_super(ek_store_super(store), ek_store_stale(store));
-	ek_store_close(store);
-	store_io_close(&io);
+	store_close(&io, store);
 	return EXIT_OK;
 }
 

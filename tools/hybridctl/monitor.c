@@ -161,7 +161,7 @@ static int monitor(const char *name, double interval, uint64_t count, bool plain
 	catch_signals();
 	if (screen)
 		screen_begin();
-	for (n = 0; !ended && !ferror(stdout); ) {
+	for (n = 0; !ended && !ferror(stdout);) {
 		err = look(name, &rates, screen);
 		if (err || ++n == count || pause_for(interval, screen))
 			break;

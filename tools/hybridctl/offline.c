@@ -48,7 +48,7 @@ static int add(struct pools *pools, const char *path)
 	return EXIT_USAGE;
 }
 
-int offline_pools(struct pools *pools, char *const *paths, int nr)
+int offline_pools(struct pools *pools, char * const *paths, int nr)
 {
 	int i, err = EXIT_OK;
 

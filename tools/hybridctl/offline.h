@@ -12,6 +12,6 @@
  * Read the labels of @paths, which must not be in use; a device without any is an
  * error.  EXIT_OK, or EXIT_USAGE with the message printed.
  */
-int offline_pools(struct pools *pools, char *const *paths, int nr);
+int offline_pools(struct pools *pools, char * const *paths, int nr);
 
 #endif

@@ -171,10 +171,11 @@ int pools_scan(struct pools *pools)
 
 void pools_free(struct pools *pools)
 {
-	struct pool *p;
-	unsigned int i;
+	unsigned int i, n;
 
-	for (p = pools->pool; p < pools->pool + pools->nr; p++) {
+	for (n = 0; n < pools->nr; n++) {
+		struct pool *p = &pools->pool[n];
+
 		for (i = 0; i < EK_MAX_META; i++)
 			free(p->meta[i].path);
 		for (i = 0; i < EK_MAX_MEMBERS; i++)

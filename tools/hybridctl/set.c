@@ -36,7 +36,7 @@ static int send(const char *name, const char *message, const char *what)
 }
 
 /* The words of table_policy() behind its count are what messages take, too. */
-static char *key_values(char *const *settings, unsigned int nr, const char **bad)
+static char *key_values(char * const *settings, unsigned int nr, const char **bad)
 {
 	char *text = table_policy("x", settings, nr, bad), *values;
 

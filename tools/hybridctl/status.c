@@ -11,8 +11,8 @@
 
 #define PPM	1000000u
 
-static const char *const mode_names[] = { "rw", "ro", "fail", NULL };
-static const char *const state_names[] = { "active", "degraded", "failed", NULL };
+static const char * const mode_names[] = { "rw", "ro", "fail", NULL };
+static const char * const state_names[] = { "active", "degraded", "failed", NULL };
 
 const char *status_mode_name(enum status_mode mode)
 {
@@ -61,7 +61,7 @@ static void parse_dev(struct words *w, struct status_dev *dev)
 
 static void parse_pool(struct words *w, struct status *st)
 {
-	static const char *const check_names[] = { "-", "needs_check", NULL };
+	static const char * const check_names[] = { "-", "needs_check", NULL };
 
 	st->mode = words_one_of(w, "mode", mode_names);
 	st->needs_check = words_one_of(w, "needs_check or -", check_names);
@@ -74,7 +74,7 @@ static void parse_pool(struct words *w, struct status *st)
 
 static void parse_meta(struct words *w, struct status *st)
 {
-	static const char *const names[] = { "A", "S", "F", NULL };
+	static const char * const names[] = { "A", "S", "F", NULL };
 	unsigned int i;
 
 	st->nr_meta = words_u64(w, "number of metadata areas", STATUS_MAX_META);

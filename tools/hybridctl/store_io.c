@@ -61,3 +61,23 @@ void store_io_close(struct store_io *io)
 			bdev_close(&io->dev[i]);
 	io->areas = 0;
 }
+
+int store_open(struct store_io *io, const struct pool *pool, struct ek_store **store)
+{
+	const char *reason = NULL;
+	int err;
+
+	if (store_io_open(io, pool))
+		return EXIT_FAILED;
+	err = ek_store_open(&store_io_ops, io, io->bytes, io->areas, store, &reason);
+	if (!err)
+		return EXIT_OK;
+	store_io_close(io);
+	return fail("%s: metadata: %s", pool->name, reason ? reason : strerror(-err));
+}
+
+void store_close(struct store_io *io, struct ek_store *store)
+{
+	ek_store_close(store);
+	store_io_close(io);
+}

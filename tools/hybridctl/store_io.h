@@ -22,4 +22,8 @@ extern const struct ek_store_io store_io_ops;
 int store_io_open(struct store_io *io, const struct pool *pool);
 void store_io_close(struct store_io *io);
 
+/* The same and the store in them; an EXIT_ value (message printed). */
+int store_open(struct store_io *io, const struct pool *pool, struct ek_store **store);
+void store_close(struct store_io *io, struct ek_store *store);
+
 #endif

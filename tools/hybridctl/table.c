@@ -102,7 +102,7 @@ static bool good_setting(const char *word)
 	return eq && eq != word && eq[1] && !strpbrk(word, " \t\n") && !strchr(eq + 1, '=');
 }
 
-char *table_policy(const char *policy, char *const *settings, unsigned int nr,
+char *table_policy(const char *policy, char * const *settings, unsigned int nr,
 		   const char **bad)
 {
 	char *text = xasprintf("%s %u", policy, 2 * nr), *longer, *eq;

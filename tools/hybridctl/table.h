@@ -37,7 +37,7 @@ void table_free(struct table *t);
  * "POLICY COUNT key value ..." from "key=value" words; free() it.  NULL: @bad is
  * set to the word that is no key=value.
  */
-char *table_policy(const char *policy, char *const *settings, unsigned int nr,
+char *table_policy(const char *policy, char * const *settings, unsigned int nr,
 		   const char **bad);
 
 #endif

@@ -48,7 +48,7 @@ bool parse_size(const char *text, uint64_t *bytes)
 	return true;
 }
 
-static char *scaled(char *buf, uint64_t value, unsigned int step, const char *const *unit)
+static char *scaled(char *buf, uint64_t value, unsigned int step, const char * const *unit)
 {
 	uint64_t scale = 1;
 
@@ -65,21 +65,21 @@ static char *scaled(char *buf, uint64_t value, unsigned int step, const char *co
 
 char *human_bytes(char *buf, uint64_t bytes)
 {
-	static const char *const unit[] = { "B", "K", "M", "G", "T", "P", "E", NULL };
+	static const char * const unit[] = { "B", "K", "M", "G", "T", "P", "E", NULL };
 
 	return scaled(buf, bytes, 1024, unit);
 }
 
 char *human_ns(char *buf, uint64_t ns)
 {
-	static const char *const unit[] = { "ns", "us", "ms", "s", NULL };
+	static const char * const unit[] = { "ns", "us", "ms", "s", NULL };
 
 	return scaled(buf, ns, 1000, unit);
 }
 
 char *human_count(char *buf, uint64_t count)
 {
-	static const char *const unit[] = { "", "k", "M", "G", "T", NULL };
+	static const char * const unit[] = { "", "k", "M", "G", "T", NULL };
 
 	return scaled(buf, count, 1000, unit);
 }

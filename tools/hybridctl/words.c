@@ -78,7 +78,7 @@ void words_ratio(struct words *w, const char *what, uint64_t *a, uint64_t *b)
 		words_bad(w, what);
 }
 
-unsigned int words_one_of(struct words *w, const char *what, const char *const *set)
+unsigned int words_one_of(struct words *w, const char *what, const char * const *set)
 {
 	char *word = words_take(w, what);
 	unsigned int i;

@@ -24,7 +24,7 @@ uint64_t words_u64(struct words *w, const char *what, uint64_t max);
 /* "A/B" with A <= B. */
 void words_ratio(struct words *w, const char *what, uint64_t *a, uint64_t *b);
 /* Index of the next word in @set (NULL-terminated). */
-unsigned int words_one_of(struct words *w, const char *what, const char *const *set);
+unsigned int words_one_of(struct words *w, const char *what, const char * const *set);
 void words_bad(struct words *w, const char *what);
 /* The unread rest of the line, "" at the end. */
 const char *words_rest(const struct words *w);

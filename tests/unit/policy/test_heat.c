@@ -145,29 +145,29 @@ static void failing_allocations(void)
 	u64 i;
 
 	hy_heat_init(&heat, 10);
-	shim_fail_in = 0;
+	shim_fail_alloc = 1;
 	hy_heat_touch(&heat, 1, 0, 0);		/* no node, nothing to reuse */
 	CHECK_EQ(heat.nr, 0);
 	CHECK(!hy_heat_is_hot(&heat, 1));
-	shim_fail_in = 1;
+	shim_fail_alloc = 2;
 	hy_heat_touch(&heat, 1, 0, 0);		/* a node, no room in the index */
 	CHECK_EQ(heat.nr, 0);
 	CHECK_EQ(shim_allocated, 0);
-	shim_fail_in = -1;
+	shim_fail_alloc = 0;
 	for (i = 0; i < 3; i++)
 		hy_heat_touch(&heat, i, 0, 0);
-	shim_fail_in = 0;
+	shim_fail_alloc = 1;
 	hy_heat_touch(&heat, 7, 1, 0);		/* the coldest, 0, makes room */
 	CHECK_EQ(heat.nr, 3);
 	CHECK(!hy_heat_is_hot(&heat, 0));
 	CHECK(hy_heat_is_hot(&heat, 1));
 	CHECK(hy_heat_is_hot(&heat, 7));
 	for (i = 0; i < 20000; i++) {
-		shim_fail_in = rnd() % 3;
+		shim_fail_alloc = rnd() % 3 + 1;
 		hy_heat_touch(&heat, rnd() % 30, 0, 0);
 		CHECK(heat.nr <= 10);
 	}
-	shim_fail_in = -1;
+	shim_fail_alloc = 0;
 	hy_heat_destroy(&heat);
 	CHECK_EQ(shim_allocated, 0);
 }

@@ -827,9 +827,9 @@ static void creation(void)
 	CHECK_EQ(hy_policy_create("best", 2, &p), -ENOENT);
 	CHECK_EQ(hy_policy_create("fill", 0, &p), -EINVAL);
 	CHECK_EQ(hy_policy_create("fill", EK_MAX_MEMBERS + 1, &p), -EINVAL);
-	shim_fail_in = 0;
+	shim_fail_alloc = 1;
 	CHECK_EQ(hy_policy_create("fill", 2, &p), -ENOMEM);
-	shim_fail_in = -1;
+	shim_fail_alloc = 0;
 	CHECK(!p);
 	hy_policy_destroy(NULL);
 	CHECK_EQ(shim_allocated, 0);

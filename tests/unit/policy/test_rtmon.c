@@ -99,10 +99,10 @@ static void no_memory(void)
 	int n;
 
 	for (n = 0; n < 2; n++) {
-		shim_fail_in = n;
+		shim_fail_alloc = n + 1;
 		CHECK(!ek_rtmon_create());
 	}
-	shim_fail_in = -1;
+	shim_fail_alloc = 0;
 	CHECK_EQ(shim_allocated, 0);
 }
 

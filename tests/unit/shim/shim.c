@@ -3,19 +3,49 @@
 
 unsigned long shim_fail_alloc;
 bool shim_alloc_failed;
+long shim_allocated;
+int shim_cpu;
+u64 shim_now;
+
+static bool fails(void)
+{
+	if (!shim_fail_alloc || --shim_fail_alloc)
+		return false;
+	shim_alloc_failed = true;
+	return true;
+}
 
 void *shim_alloc(size_t n, bool zero)
 {
 	void *p = NULL;
 
-	if (shim_fail_alloc && !--shim_fail_alloc) {
-		shim_alloc_failed = true;
+	if (fails())
 		return NULL;
-	}
 	if (posix_memalign(&p, n >= 4096 ? 4096 : 16, n ? n : 1))
 		return NULL;
 	/* What is not asked to be zero must not be taken for it. */
 	memset(p, zero ? 0 : 0xa5, n);
+	__atomic_add_fetch(&shim_allocated, 1, __ATOMIC_RELAXED);
+	return p;
+}
+
+void shim_free(const void *p)
+{
+	if (p)
+		__atomic_sub_fetch(&shim_allocated, 1, __ATOMIC_RELAXED);
+	free((void *)p);
+}
+
+void *shim_alloc_percpu(size_t n)
+{
+	void *p;
+
+	if (fails())
+		return NULL;
+	if (n > SHIM_STRIDE || posix_memalign(&p, SHIM_STRIDE, SHIM_CPUS * SHIM_STRIDE))
+		abort();
+	memset(p, 0, SHIM_CPUS * SHIM_STRIDE);
+	__atomic_add_fetch(&shim_allocated, 1, __ATOMIC_RELAXED);
 	return p;
 }
 
@@ -90,9 +120,9 @@ static void **xa_walk(struct xarray *xa, unsigned long index, bool make)
 	void **node, **next, ***link = &xa->root;
 	int level;
 
-	if (index >> (3 * SHIM_XA_SHIFT))
+	if (index >> (SHIM_XA_LEVELS * SHIM_XA_SHIFT))
 		return NULL;
-	for (level = 2;; level--) {
+	for (level = SHIM_XA_LEVELS - 1;; level--) {
 		node = smp_load_acquire(link);
 		if (!node) {
 			if (!make)
@@ -175,7 +205,7 @@ static void *xa_next(void **node, int level, unsigned long first, unsigned long 
 
 void *shim_xa_next(struct xarray *xa, unsigned long *index)
 {
-	return xa_next(xa->root, 2, 0, index);
+	return xa_next(xa->root, SHIM_XA_LEVELS - 1, 0, index);
 }
 
 static void xa_free_node(void **node, int level)
@@ -187,11 +217,11 @@ static void xa_free_node(void **node, int level)
 	if (level)
 		for (i = 0; i < SHIM_XA_SLOTS; i++)
 			xa_free_node(node[i], level - 1);
-	free(node);
+	shim_free(node);
 }
 
 void xa_destroy(struct xarray *xa)
 {
-	xa_free_node(xa->root, 2);
+	xa_free_node(xa->root, SHIM_XA_LEVELS - 1);
 	xa->root = NULL;
 }

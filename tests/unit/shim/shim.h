@@ -2,7 +2,7 @@
 /*
  * What the pure cores need of the kernel, for userspace.  Atomics and barriers are
  * real; allocation can be made to fail (shim_fail_alloc); random numbers come from
- * a seed (shim_seed), so that runs repeat.
+ * a seed (shim_seed), so that runs repeat; tests set the clock and the CPU.
  */
 #ifndef EVENKEEL_SHIM_H
 #define EVENKEEL_SHIM_H
@@ -27,6 +27,8 @@
 #define noinline	__attribute__((noinline))
 #define __maybe_unused	__attribute__((unused))
 #define __must_check	__attribute__((warn_unused_result))
+#define __printf(a, b)	__attribute__((format(printf, a, b)))
+#define ____cacheline_aligned	__attribute__((aligned(64)))
 #define ____cacheline_aligned_in_smp __attribute__((aligned(64)))
 #define fallthrough	__attribute__((fallthrough))
 #define likely(x)	__builtin_expect(!!(x), 1)
@@ -99,6 +101,7 @@ typedef struct { s64 counter; } atomic64_t;
 #define BITS_PER_TYPE(t)	(sizeof(t) * 8)
 #define BITS_TO_LONGS(n)	(((n) + 63) / 64)
 #define BIT(n)			(1UL << (n))
+#define BIT_ULL(n)		(1ULL << (n))
 #define BIT_WORD(n)		((n) / 64)
 #define BIT_MASK(n)		(1UL << ((n) % 64))
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
@@ -114,6 +117,7 @@ typedef struct { s64 counter; } atomic64_t;
 #define clamp(v, l, h)		min(max(v, l), h)
 #define clamp_t(t, v, l, h)	clamp((t)(v), (t)(l), (t)(h))
 #define swap(a, b)		do { typeof(a) shim_t = (a); (a) = (b); (b) = shim_t; } while (0)
+#define IS_ALIGNED(x, a)	(((x) & ((__typeof__(x))(a) - 1)) == 0)
 #define is_power_of_2(n)	((n) && !((n) & ((n) - 1)))
 #define ilog2(n)		(63 - __builtin_clzll(n))
 #define __ffs(x)		((unsigned long)__builtin_ctzl(x))
@@ -124,9 +128,18 @@ typedef struct { s64 counter; } atomic64_t;
 #define U64_MAX			(~(u64)0)
 #define div_u64(a, b)		((u64)(a) / (u32)(b))
 #define div64_u64(a, b)		((u64)(a) / (u64)(b))
+#define div64_s64(a, b)		((s64)(a) / (s64)(b))
+#define abs(x)			({ typeof(x) shim_x = (x); shim_x < 0 ? -shim_x : shim_x; })
+#define fls64(x)		((x) ? 64 - __builtin_clzll(x) : 0)
 #define mul_u64_u32_div(a, m, d) ((u64)((unsigned __int128)(a) * (m) / (d)))
 #define mul_u64_u64_div_u64(a, m, d) ((u64)((unsigned __int128)(a) * (m) / (d)))
 #define container_of(p, t, m)	((t *)((char *)(p) - offsetof(t, m)))
+
+static inline u64 div_u64_rem(u64 a, u32 b, u32 *rem)
+{
+	*rem = a % b;
+	return a / b;
+}
 
 /* byte order: little-endian hosts only, which the build checks */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian host");
@@ -150,7 +163,9 @@ typedef unsigned int gfp_t;
 /* The n-th allocation from now fails, once; 0: none. */
 extern unsigned long shim_fail_alloc;
 extern bool shim_alloc_failed;
+extern long shim_allocated;	/* and not yet freed */
 void *shim_alloc(size_t n, bool zero);
+void shim_free(const void *p);
 
 #define kmalloc(n, g)		shim_alloc(n, (g) & __GFP_ZERO)
 #define kzalloc(n, g)		((void)(g), shim_alloc(n, true))
@@ -161,9 +176,9 @@ void *shim_alloc(size_t n, bool zero);
 #define kvcalloc(n, s, g)	kcalloc(n, s, g)
 #define vmalloc(n)		shim_alloc(n, false)
 #define vzalloc(n)		shim_alloc(n, true)
-#define kfree(p)		free((void *)(p))
-#define kvfree(p)		free((void *)(p))
-#define vfree(p)		free((void *)(p))
+#define kfree(p)		shim_free(p)
+#define kvfree(p)		shim_free(p)
+#define vfree(p)		shim_free(p)
 
 /* strings */
 static inline void *memchr_inv(const void *p, int c, size_t n)
@@ -202,6 +217,24 @@ int shim_scnprintf(char *buf, size_t n, const char *fmt, ...)
 	va_end(ap);
 	return n && r >= (int)n ? (int)n - 1 : r;
 }
+
+/* CPUs and the clock */
+#define SHIM_CPUS	4
+#define SHIM_STRIDE	4096
+extern int shim_cpu;
+extern u64 shim_now;
+#define ktime_get_ns()		shim_now
+void *shim_alloc_percpu(size_t n);
+#define alloc_percpu(t)		((t *)shim_alloc_percpu(sizeof(t)))
+#define free_percpu(p)		shim_free(p)
+#define per_cpu_ptr(p, cpu)	((typeof(p))((char *)(p) + (cpu) * SHIM_STRIDE))
+#define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < SHIM_CPUS; (cpu)++)
+#define shim_this(x)		(*per_cpu_ptr(&(x), shim_cpu))
+#define this_cpu_add(x, v)	(shim_this(x) += (v))
+#define this_cpu_sub(x, v)	(shim_this(x) -= (v))
+#define this_cpu_inc(x)		(shim_this(x)++)
+#define this_cpu_read(x)	shim_this(x)
+#define this_cpu_write(x, v)	(shim_this(x) = (v))
 
 u32 crc32c(u32 crc, const void *data, size_t len);
 
@@ -364,6 +397,17 @@ static inline bool list_empty(const struct list_head *h)
 {
 	return h->next == h;
 }
+
+static inline void list_splice_tail_init(struct list_head *from, struct list_head *to)
+{
+	if (list_empty(from))
+		return;
+	from->next->prev = to->prev;
+	to->prev->next = from->next;
+	from->prev->next = to;
+	to->prev = from->prev;
+	INIT_LIST_HEAD(from);
+}
 #define list_entry(p, t, m)		container_of(p, t, m)
 #define list_first_entry(h, t, m)	list_entry((h)->next, t, m)
 #define list_last_entry(h, t, m)	list_entry((h)->prev, t, m)
@@ -420,7 +464,8 @@ static inline struct llist_node *llist_del_all(struct llist_head *h)
 	     (p) && ((n) = shim_llist_entry(READ_ONCE((p)->m.next), p, m), true); \
 	     (p) = (n))
 
-/* xarray: three levels of 2,048 for indices below 2^33 */
+/* xarray: four levels of 2,048 for indices below 2^44 */
+#define SHIM_XA_LEVELS	4
 #define SHIM_XA_SHIFT	11
 #define SHIM_XA_SLOTS	(1u << SHIM_XA_SHIFT)
 struct xarray {

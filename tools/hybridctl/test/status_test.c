@@ -46,7 +46,7 @@ static void test_good(void)
 	status_free(&st);
 }
 
-static const char *const also_good[] = {
+static const char * const also_good[] = {
 	"ro needs_check 128 0/1 0/8 1 A 1 8:0 active 0/9 0 0 0 0 0 0 0 0 0 - 0 0 0 0 0 0 0 0 0 1 fill 0",
 	"fail - 8192 1/1 8/8 1 F 1 - failed 1/9 0 0 0 0 0 0 0 0 "
 	"18446744073709551615 - 0 0 0 0 0 0 0 0 0 1 stripe 0",
@@ -143,7 +143,7 @@ static void test_mangled(void)
 static void test_table(void)
 {
 	static const char line[] = "2 8:0 0 8:16 0 256 2 8:0 6144 - 0 1 no_discard_passdown static 2 shares 80,20";
-	static const char *const wrong[] = {
+	static const char * const wrong[] = {
 		"", "2 8:0 0", "1 8:0 1 256 1 8:0 0 0 fill 0", "1 8:0 0 256 1 8:0 0 0 fill 0 x",
 		"1 8:0 0 256 1 8:0 0 1 fill 0", "1 8:0 0 256 1 8:0 0 0 fill",
 	};
@@ -171,8 +171,8 @@ static void test_table(void)
 
 static void test_policy(void)
 {
-	static char *const settings[] = { "alpha=10", "shares=80,20" };
-	static char *const wrong[] = { "alpha", "=1", "a=", "a b=1", "a=b=c" };
+	static char * const settings[] = { "alpha=10", "shares=80,20" };
+	static char * const wrong[] = { "alpha", "=1", "a=", "a b=1", "a=b=c" };
 	const char *bad_word;
 	char *text;
 	size_t i;
@@ -196,7 +196,7 @@ static void test_units(void)
 		{ "1", 1 }, { "128K", 131072 }, { "4m", 4194304 }, { "2GiB", 2ULL << 30 },
 		{ "3T", 3ULL << 40 },
 	};
-	static const char *const wrong[] = { "", "K", "1.5G", "-1", "1X", "1KB", "99999999999P", "1 K" };
+	static const char * const wrong[] = { "", "K", "1.5G", "-1", "1X", "1KB", "99999999999P", "1 K" };
 	char text[UNIT_TEXT], cells[11];
 	uint64_t v;
 	size_t i;

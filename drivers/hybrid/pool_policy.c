@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The policy and settings of a running pool: shown and changed.
+ */
+#include <linux/slab.h>
+#include "hybrid.h"
+
+/**
+ * hy_policy_text - the running policy and settings as in the table line
+ * @pool: the pool
+ * @buf: filled, NUL terminated
+ * @len: its size
+ *
+ * Context: takes policy_lock.
+ * Return: 0, -ENOSPC if it did not fit.
+ */
+int hy_policy_text(struct hy_pool *pool, char *buf, size_t len)
+{
+	char *args = kmalloc(EK_POLICY_TEXT_SIZE, GFP_NOIO);
+	unsigned long flags;
+	int r;
+
+	if (!args)
+		return -ENOMEM;
+	spin_lock_irqsave(&pool->policy_lock, flags);
+	r = hy_policy_format(pool->policy, &pool->set, args, buf, len);
+	spin_unlock_irqrestore(&pool->policy_lock, flags);
+	kfree(args);
+	return r;
+}
+
+/**
+ * hy_pool_set - change one parameter of a running pool
+ * @pool: the pool
+ * @key: the parameter's name
+ * @value: its new value
+ * @reason: why not
+ *
+ * Context: takes policy_lock, then heat_lock for the list's length.
+ * Return: as hy_settings_set().
+ */
+int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const char **reason)
+{
+	unsigned long flags;
+	int r;
+
+	spin_lock_irqsave(&pool->policy_lock, flags);
+	r = hy_policy_set_any(pool->policy, &pool->set, key, value, reason);
+	spin_unlock_irqrestore(&pool->policy_lock, flags);
+	if (r)
+		return r;
+	mutex_lock(&pool->heat_lock);
+	hy_heat_resize(&pool->heat, pool->set.candidates);
+	mutex_unlock(&pool->heat_lock);
+	return 0;
+}
+
+/**
+ * hy_pool_set_policy - give a running pool another policy
+ * @pool: the pool
+ * @name: the policy's
+ * @argc: words of arguments, even
+ * @argv: keys and values, the policy's and the mover's
+ * @reason: set on failure
+ *
+ * Context: sleeps; takes policy_lock and heat_lock.
+ * Return: 0, -EINVAL, -ENOMEM: nothing was changed.
+ */
+int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc, char **argv,
+		       const char **reason)
+{
+	struct hy_settings set = pool->set;
+	struct hy_policy *policy, *old;
+	unsigned int i;
+	int r;
+
+	*reason = "unknown policy, or no memory for it";
+	r = hy_policy_create(name, pool->nr_members, &policy);
+	if (r)
+		return r;
+	for (i = 0; !r && i < argc; i += 2)
+		r = hy_policy_set_any(policy, &set, argv[i], argv[i + 1], reason);
+	if (r) {
+		hy_policy_destroy(policy);
+		return r;
+	}
+	spin_lock_irq(&pool->policy_lock);
+	old = pool->policy;
+	pool->policy = policy;
+	pool->set = set;
+	hy_policy_period(policy, &pool->snap, &pool->decision);
+	memset(&pool->tokens, 0, sizeof(pool->tokens));
+	spin_unlock_irq(&pool->policy_lock);
+	hy_policy_destroy(old);
+	mutex_lock(&pool->heat_lock);
+	hy_heat_resize(&pool->heat, set.candidates);
+	mutex_unlock(&pool->heat_lock);
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What can be set while a pool runs, from its text and back.  Pure; the caller
+ * serialises.
+ */
+#ifndef _HYBRID_SETTINGS_H
+#define _HYBRID_SETTINGS_H
+
+#include <linux/types.h>
+#include "policy.h"
+
+/*
+ * struct hy_settings - what the mover and the committer can be told
+ * See settings.c for names, defaults and ranges.
+ */
+struct hy_settings {
+	u32 period_ms;
+	u32 candidates;
+	u32 cooldown_ms;
+	u32 migrate_kbps;
+	u32 movers;
+	u32 low_free;
+	u32 commit_ms;
+};
+
+void hy_settings_init(struct hy_settings *set);
+int hy_settings_set(struct hy_settings *set, const char *key, const char *value,
+		    const char **reason);
+int hy_settings_emit(const struct hy_settings *set, char *buf, size_t len);
+
+/* As hy_settings_set(), the policy's own keys first. */
+int hy_policy_set_any(struct hy_policy *policy, struct hy_settings *set, const char *key,
+		      const char *value, const char **reason);
+/* "<name> <#args> {<key> <value>}*" into a new policy and settings, and back. */
+int hy_policy_parse(const char *text, unsigned int nr, struct hy_policy **policy,
+		    struct hy_settings *set, const char **reason);
+int hy_policy_format(const struct hy_policy *policy, const struct hy_settings *set,
+		     char *args, char *buf, size_t len);
+
+#endif

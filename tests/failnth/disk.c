@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "disk.h"
+#include "dm.h"
+#include "failnth.h"
+
+#define MOST	16u	/* blocks in one request */
+
+char pool_node[32];
+
+/* A block holds the last write that was tried, or one back to the last that succeeded. */
+static struct {
+	uint32_t tried, good;
+	bool discarded;
+} content[BLOCKS];
+
+static const char *const disk[] = { "/dev/emudisk/m", "/dev/emudisk/a", "/dev/emudisk/b" };
+
+const char *pool_table(const char *policy)
+{
+	static char table[256];
+
+	snprintf(table, sizeof(table), "0 %u hybrid 1 %s 0 %u 2 %s 0 %s 0 0 %s",
+		 EXTENTS * EXTENT / 512, disk[0], EXTENT / 512, disk[1], disk[2], policy);
+	return table;
+}
+
+bool pool_there(void)
+{
+	char line[DM_LINE_ROOM];
+
+	return !dm_line(POOL, 0, line, sizeof(line));
+}
+
+static void zero_ends(const char *path)
+{
+	static char zero[131072] __attribute__((aligned(4096)));
+	int fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+	off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+
+	if (end < 0 || pwrite(fd, zero, sizeof(zero), 0) != sizeof(zero) ||
+	    pwrite(fd, zero, sizeof(zero), end - sizeof(zero)) != sizeof(zero))
+		die("wiping %s", path);
+	close(fd);
+}
+
+void pool_blank(void)
+{
+	if (dm_unmake(POOL, 1) && errno != ENXIO)
+		die("removing the pool");
+	for (unsigned int i = 0; i < 3; i++)
+		zero_ends(disk[i]);
+	memset(content, 0, sizeof(content));
+}
+
+void pool_make(void)
+{
+	int fd;
+
+	pool_blank();
+	if (dm_make(POOL, pool_table("fill 0"), pool_node, sizeof(pool_node)))
+		die("making the pool");
+	fd = disk_open();
+	for (unsigned int i = 0; i < BLOCKS / 2; i += MOST)
+		if (disk_write(fd, i, 4))
+			die("writing to the pool");
+	close(fd);
+}
+
+static void field_is(const char *line, const char *key, const char *want)
+{
+	char value[64];
+
+	if (hybrid_field(line, key, value, sizeof(value)))
+		wrong("no %s in the status: %s", key, line);
+	else if (strcmp(value, want))
+		wrong("%s is %s", key, value);
+}
+
+void pool_check(void)
+{
+	char line[DM_LINE_ROOM];
+	int fd, error;
+
+	if (dm_line(POOL, 0, line, sizeof(line))) {
+		wrong("no status: %s", strerror(errno));
+		return;
+	}
+	field_is(line, "mode", "rw");
+	field_is(line, "needs_check", "-");
+	field_is(line, "errors", "0");
+	fd = disk_open();
+	for (unsigned int i = 0; i < BLOCKS; i += MOST) {
+		error = disk_read(fd, i, MOST);
+		if (error)
+			wrong("block %u is not what was written: %s", i, strerror(error));
+	}
+	close(fd);
+}
+
+int disk_open(void)
+{
+	int fd = open(pool_node, O_RDWR | O_DIRECT | O_CLOEXEC);
+
+	if (fd < 0)
+		die("%s", pool_node);
+	return fd;
+}
+
+static void fill(uint64_t *word, unsigned int block, uint32_t generation)
+{
+	for (unsigned int i = 0; i < BLOCK / 8; i++)
+		word[i] = generation ? (seed + ((uint64_t)generation << 40) + block * 512ull + i) *
+			0x9e3779b97f4a7c15ull : 0;
+}
+
+int disk_write(int fd, unsigned int block, unsigned int nr)
+{
+	uint64_t data[MOST][BLOCK / 8] __attribute__((aligned(BLOCK)));
+	int error = 0;
+
+	memset(data, 0, sizeof(data));
+	for (unsigned int i = 0; i < nr; i++)
+		fill(data[i], block + i, ++content[block + i].tried);
+	errno = EIO;
+	if (pwrite(fd, data, nr * BLOCK, (off_t)block * BLOCK) != nr * BLOCK)
+		error = errno;
+	for (unsigned int i = 0; !error && i < nr; i++) {
+		content[block + i].good = content[block + i].tried;
+		content[block + i].discarded = false;
+	}
+	return error;
+}
+
+static bool holds(const uint64_t *data, unsigned int block)
+{
+	uint64_t want[BLOCK / 8];
+
+	if (content[block].discarded)
+		return true;
+	for (uint32_t i = content[block].good; i <= content[block].tried; i++) {
+		fill(want, block, i);
+		if (!memcmp(want, data, BLOCK))
+			return true;
+	}
+	return false;
+}
+
+int disk_read(int fd, unsigned int block, unsigned int nr)
+{
+	uint64_t data[MOST][BLOCK / 8] __attribute__((aligned(BLOCK)));
+
+	errno = EIO;
+	if (pread(fd, data, nr * BLOCK, (off_t)block * BLOCK) != nr * BLOCK)
+		return errno;
+	for (unsigned int i = 0; i < nr; i++)
+		if (!holds(data[i], block + i))
+			return EILSEQ;
+	return 0;
+}
+
+int disk_discard(int fd, unsigned int extent)
+{
+	uint64_t range[2] = { (uint64_t)extent * EXTENT, EXTENT };
+
+	for (unsigned int i = 0; i < EXTENT / BLOCK; i++)
+		content[extent * (EXTENT / BLOCK) + i].discarded = true;
+	return ioctl(fd, BLKDISCARD, range) ? errno : 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The pool under test and what is on it.  Blocks are of 4 KiB; each holds a pattern
+ * of its number and of how often it was written.
+ */
+#ifndef FAILNTH_DISK_H
+#define FAILNTH_DISK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define POOL		"failnth"
+#define BLOCK		4096u
+#define EXTENT		65536u
+#define EXTENTS		32u
+#define BLOCKS		(EXTENTS * EXTENT / BLOCK)
+
+extern char pool_node[32];
+
+/* A table line with this policy and its arguments. */
+const char *pool_table(const char *policy);
+/* No device; the disks' ends are zero. */
+void pool_blank(void);
+/* Format, activate, write to some blocks. */
+void pool_make(void);
+/* It is active, sound and holds what was written. */
+void pool_check(void);
+bool pool_there(void);
+
+int disk_open(void);
+/* 0 or an errno; a write that failed leaves its blocks with either content. */
+int disk_write(int fd, unsigned int block, unsigned int nr);
+int disk_read(int fd, unsigned int block, unsigned int nr);
+int disk_discard(int fd, unsigned int extent);
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * usage: failnth modules|pool|commands [PATTERN]	the operations whose name has PATTERN in it
+ *	  failnth background MILLISECONDS PERCENT
+ *
+ * The suite hybrid_failnth.sh has the disks ready.  Prints KTAP.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "failnth.h"
+
+#define MOST	20000
+
+uint64_t seed;
+static int nth_file = -1;
+static unsigned int nth, faults, tests, failures;
+static const char *running = "setup";
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+void wrong(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (++faults > 10)
+		return;
+	printf("# %s, allocation %u: ", running, nth);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+	fflush(stdout);
+}
+
+void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("Bail out! %s, allocation %u: ", running, nth);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf(": %s\n", strerror(errno));
+	exit(2);
+}
+
+void result(const char *fmt, ...)
+{
+	va_list ap;
+
+	failures += faults != 0;
+	printf("%sok %u - ", faults ? "not " : "", ++tests);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+	fflush(stdout);
+	faults = 0;
+}
+
+void put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		die("%s", path);
+	close(fd);
+}
+
+static void set_nth(unsigned int n)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%u", n);
+
+	if (pwrite(nth_file, text, len, 0) != len)
+		die("fail-nth");
+}
+
+/* How many were left to go, 0: one failed. */
+static unsigned int left(void)
+{
+	char text[16] = "";
+
+	if (pread(nth_file, text, sizeof(text) - 1, 0) <= 0)
+		die("fail-nth");
+	return strtoul(text, NULL, 10);
+}
+
+static bool fail_one(const struct op *op, int *error)
+{
+	bool injected;
+
+	if (op->remote)
+		return !op->remote(op, nth, error);
+	set_nth(nth);
+	*error = op->run(op) ? errno : 0;
+	injected = !left();
+	set_nth(0);
+	return injected;
+}
+
+void fail_each(const struct op *op)
+{
+	unsigned int errors = 0;
+	double begin = now();
+	bool injected = true;
+	int error;
+
+	running = op->name;
+	for (nth = 1; injected && nth < MOST; nth++) {
+		op->before(op);
+		injected = fail_one(op, &error);
+		errors += error != 0;
+		if (!injected && error)
+			wrong("fails with nothing injected: %s", strerror(error));
+		op->after(op, error);
+	}
+	nth -= 2;
+	if (injected)
+		wrong("no end after so many");
+	if (!nth != op->allocates_nothing)
+		wrong(nth ? "it allocates after all" : "nothing was injected");
+	result("%s: %u allocations failed, %u times it did too # %.1f s", op->name, nth, errors,
+	       now() - begin);
+	nth = 0;
+}
+
+/* Without these nothing that may sleep fails, and no page. */
+static void configure(void)
+{
+	put("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
+	put("/sys/kernel/debug/failslab/verbose", "0");
+	put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
+	put("/sys/kernel/debug/fail_page_alloc/ignore-gfp-highmem", "N");
+	put("/sys/kernel/debug/fail_page_alloc/min-order", "0");
+	put("/sys/kernel/debug/fail_page_alloc/verbose", "0");
+	/* most of making and removing a pool would be waiting for grace periods */
+	put("/sys/kernel/rcu_expedited", "1");
+	nth_file = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (nth_file < 0)
+		die("/proc/thread-self/fail-nth");
+}
+
+static void each(const struct op *op, const char *only)
+{
+	for (; op->name; op++)
+		if (!only || strstr(op->name, only))
+			fail_each(op);
+}
+
+int main(int argc, char **argv)
+{
+	const char *group = argc > 1 ? argv[1] : "", *only = argc > 2 ? argv[2] : NULL;
+
+	if (getenv("EVENKEEL_SEED"))
+		seed = strtoull(getenv("EVENKEEL_SEED"), NULL, 0);
+	else
+		seed = time(NULL);
+	printf("KTAP version 1\n# seed %llu\n", (unsigned long long)seed);
+	configure();
+	if (!strcmp(group, "modules")) {
+		each(module_ops, only);
+	} else if (!strcmp(group, "pool")) {
+		pool_begin();
+		each(pool_ops, only);
+		pool_end();
+	} else if (!strcmp(group, "commands")) {
+		pool_begin();
+		each(command_ops, only);
+		pool_end();
+	} else if (!strcmp(group, "background") && argc == 4) {
+		running = "background";
+		pool_begin();
+		background(atoi(argv[2]), atoi(argv[3]));
+		pool_end();
+	} else {
+		fprintf(stderr, "usage: failnth modules|pool|commands [PATTERN] |\n"
+			"       failnth background MILLISECONDS PERCENT\n");
+		return 2;
+	}
+	printf("1..%u\n", tests);
+	return failures != 0;
+}

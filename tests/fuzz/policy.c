@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A policy that is told things while it decides.  Lines: "= POLICY" begins anew,
+ * "! SEED" is a period of any measurements, the rest is KEY VALUE.
+ */
+#include <linux/errno.h>
+#include <string.h>
+
+#include "fuzz.h"
+#include "settings.h"
+#include "words.h"
+
+#define LINES	32u
+
+struct run {
+	unsigned int nr;
+	struct hy_policy *policy;
+	struct hy_settings set;
+	struct hy_snapshot snap;
+	struct hy_decision decision;
+};
+
+static void measure(struct run *r, unsigned int seed)
+{
+	unsigned int i;
+
+	memset(&r->snap, 0, sizeof(r->snap));
+	r->snap.nr = r->nr;
+	r->snap.period_ns = 1 + fuzz_odd(&seed) % 3600000000000ULL;
+	for (i = 0; i < r->nr; i++) {
+		struct hy_dev_snap *d = &r->snap.dev[i];
+
+		d->usable = fuzz_random(&seed, 8);
+		/* What a monitor can measure: times of at most days, counts of at most a period's. */
+		d->requests = fuzz_odd(&seed) % (1ULL << 40);
+		d->share = fuzz_random(&seed, HY_PPM + 1);
+		d->mean_ns = fuzz_odd(&seed) % (1ULL << 48);
+		d->read_ns = fuzz_odd(&seed) % (1ULL << 48);
+		d->write_ns = fuzz_odd(&seed) % (1ULL << 48);
+		d->ewma_ns = fuzz_odd(&seed) % (1ULL << 48);
+		d->occupancy_ns = fuzz_odd(&seed) % (1ULL << 48);
+		d->background_ns = fuzz_odd(&seed) % (1ULL << 48);
+		d->extents = 1 + fuzz_odd(&seed) % EK_MAX_MEMBER_EXTENTS;
+		d->free = fuzz_odd(&seed) % (d->extents + 1);
+	}
+}
+
+static void check_decision(const struct run *r)
+{
+	u64 target = 0, receive = 0, give = 0;
+	unsigned int i, usable = 0;
+
+	for (i = 0; i < r->nr; i++) {
+		usable += r->snap.dev[i].usable;
+		target += r->decision.target[i];
+		receive += r->decision.receive[i];
+		give += r->decision.give[i];
+	}
+	MUST(target == HY_PPM || (!target && !usable), "targets sum to %llu",
+	     (unsigned long long)target);
+	MUST(receive == give);
+}
+
+static void period(struct run *r, unsigned int seed)
+{
+	unsigned int i;
+
+	measure(r, seed);
+	hy_policy_period(r->policy, &r->snap, &r->decision);
+	check_decision(r);
+	for (i = 0; i < 8; i++) {
+		int m = hy_policy_place(r->policy, &r->snap, &r->decision, fuzz_odd(&seed));
+
+		MUST(m >= -1 && m < (int)r->nr);
+		if (m < 0)
+			continue;
+		MUST(r->snap.dev[m].usable && r->snap.dev[m].free);
+		r->snap.dev[m].free--;
+	}
+}
+
+static void choose(struct run *r, const char *name)
+{
+	struct hy_policy *policy;
+	int err = hy_policy_create(name, r->nr, &policy);
+
+	MUST(!err || err == -ENOENT);
+	if (err)
+		return;
+	hy_policy_destroy(r->policy);
+	r->policy = policy;
+}
+
+static void line(struct run *r, char *text)
+{
+	const char *key = strsep(&text, " "), *reason = NULL;
+	int err;
+
+	if (!text)
+		return;
+	if (!strcmp(key, "=")) {
+		choose(r, text);
+	} else if (!strcmp(key, "!")) {
+		period(r, strtoul(text, NULL, 10));
+	} else {
+		err = hy_policy_set_any(r->policy, &r->set, key, text, &reason);
+		MUST(!err || ((err == -ENOENT || err == -EINVAL) && reason && *reason));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char args[EK_POLICY_TEXT_SIZE], text[EK_POLICY_TEXT_SIZE];
+	char *whole = fuzz_string(data, size), *rest = whole;
+	struct run r = { .nr = size ? 1 + data[0] % EK_MAX_MEMBERS : 1 };
+	unsigned int i;
+
+	MUST(!hy_policy_create("wardrop", r.nr, &r.policy));
+	hy_settings_init(&r.set);
+	strsep(&rest, "\n");
+	for (i = 0; rest && i < LINES; i++)
+		line(&r, strsep(&rest, "\n"));
+	MUST(!hy_policy_format(r.policy, &r.set, args, text, sizeof(text)));
+	hy_policy_destroy(r.policy);
+	MUST(!shim_allocated, "leaked");
+	free(whole);
+	return 0;
+}
+
+size_t fuzz_corpus(unsigned int nr, uint8_t *data)
+{
+	static const char *const text[] = {
+		"!\n! 1\n! 2\nalpha 3\n! 4",
+		"\"\n= static\nshares 20,30,50\n! 3\nmovers 4\n! 5",
+		" \n= static\nshares 100\n! 3\n= fill\n! 4\n= stripe\n! 6",
+		"?\n= stripe\n! 3\nlow_free 50\n= wardrop\n! 5\n! 6\n! 7", NULL,
+	};
+
+	return fuzz_text(nr, text, data);
+}

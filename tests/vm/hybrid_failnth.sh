@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: every allocation fails once, on every path that has any
+# kernels: debug
+# timeout: 240
+#
+# tests/failnth has the operations. FAILNTH=GROUP runs one group of them, and PATTERN those whose name has it.
+group=${EVENKEEL_FAILNTH:-all} pattern=${EVENKEEL_PATTERN:-}
+export EVENKEEL_SEED=${EVENKEEL_SEED:-$RANDOM} FAILNTH_SHIM=$PWD/build/tests/bin/failnth.so
+status=0
+run() {
+	[ "$group" = all ] || [ "$group" = "$1" ] || return
+	failnth "$@" || status=1
+}
+
+run modules ${pattern:+"$pattern"}
+. tests/vm/lib.sh
+disk m 8M
+disk a 4M
+disk b 4M
+modprobe dm-hybrid || die "no dm-hybrid"
+run pool ${pattern:+"$pattern"}
+run commands ${pattern:+"$pattern"}
+run background 10000 5
+exit $status
