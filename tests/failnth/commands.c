@@ -122,9 +122,11 @@ static void sound(const struct op *op, int error)
 	pool_check();
 }
 
+/* libdevmapper only says so when it can't make the one in /dev/mapper. */
 static void find_node(void)
 {
-	snprintf(pool_node, sizeof(pool_node), "/dev/mapper/" POOL);
+	if (dm_node(POOL, pool_node, sizeof(pool_node)))
+		die("its node");
 }
 
 /* Nothing is left of what did not succeed: the disks are as blank as they were. */
