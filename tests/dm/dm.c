@@ -59,14 +59,24 @@ int dm_load(const char *name, const char *table)
 	return dm(&r, DM_TABLE_LOAD, name);
 }
 
-int dm_new(const char *name, char *node, size_t len)
+static int node_of(const char *name, unsigned long what, char *node, size_t len)
 {
 	struct request r = { };
 
-	if (dm(&r, DM_DEV_CREATE, name))
+	if (dm(&r, what, name))
 		return -1;
 	snprintf(node, len, "/dev/dm-%u", (unsigned int)((r.io.dev & 0xff) | (r.io.dev >> 12 & ~0xffu)));
 	return 0;
+}
+
+int dm_new(const char *name, char *node, size_t len)
+{
+	return node_of(name, DM_DEV_CREATE, node, len);
+}
+
+int dm_node(const char *name, char *node, size_t len)
+{
+	return node_of(name, DM_DEV_STATUS, node, len);
 }
 
 int dm_make(const char *name, const char *table, char *node, size_t len)

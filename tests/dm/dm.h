@@ -12,6 +12,8 @@
 
 /* Make @name without a table; @node, of @len bytes, gets the path of its device. */
 int dm_new(const char *name, char *node, size_t len);
+/* The path of the device of @name. */
+int dm_node(const char *name, char *node, size_t len);
 /* Make @name of one target's line; @node, of @len bytes, gets the path of its device. Nothing is left on an error. */
 int dm_make(const char *name, const char *table, char *node, size_t len);
 /* Remove @name, trying for two seconds while somebody has it open if @retry. */

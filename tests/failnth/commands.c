@@ -103,14 +103,15 @@ static void blank(const struct op *op)
 static void live(const struct op *op)
 {
 	(void)op;
-	if (!pool_there())
-		pool_make();
+	if (!pool_there() && dm_make(POOL, pool_table("fill 0"), pool_node, sizeof(pool_node)))
+		die("the pool by its labels");
 }
 
+/* It is on the disks nevertheless. */
 static void stopped(const struct op *op)
 {
-	live(op);
-	if (dm_unmake(POOL, 1))
+	(void)op;
+	if (pool_there() && dm_unmake(POOL, 1))
 		die("removing the pool");
 }
 
@@ -121,9 +122,11 @@ static void sound(const struct op *op, int error)
 	pool_check();
 }
 
+/* libdevmapper only says so when it can't make the one in /dev/mapper. */
 static void find_node(void)
 {
-	snprintf(pool_node, sizeof(pool_node), "/dev/mapper/" POOL);
+	if (dm_node(POOL, pool_node, sizeof(pool_node)))
+		die("its node");
 }
 
 /* Nothing is left of what did not succeed: the disks are as blank as they were. */
@@ -152,10 +155,9 @@ static void after_assemble(const struct op *op, int error)
 		wrong("status %s, and the pool is %sthere", error ? "1" : "0", error ? "" : "not ");
 		tell_said();
 	}
-	if (error && dm_make(POOL, pool_table("fill 0"), pool_node, sizeof(pool_node)))
-		wrong("the pool is not as it was: %s", strerror(errno));
-	else if (!error)
-		find_node();
+	if (!pool_there())
+		return;		/* what is on the disks is looked at when it succeeds again */
+	find_node();
 	pool_check();
 }
 

@@ -37,10 +37,16 @@ void pool_end(void)
 
 /* --- constructor, first activation --- */
 
+/* The constructor writes nothing: the disks stay as they are. */
 static void new_device(const struct op *op)
 {
-	(void)op;
-	pool_blank();
+	static const struct op *last;
+
+	if (last != op)
+		pool_blank();
+	else if (dm_unmake(POOL, 1))
+		die("removing the device");
+	last = op;
 	if (dm_new(POOL, pool_node, sizeof(pool_node)))
 		die("a device");
 }
@@ -50,18 +56,19 @@ static int load(const struct op *op)
 	return dm_load(POOL, pool_table(op->arg));
 }
 
-/* A pool that was half made would be in use, or its labels there. */
+/* What is half made shows the next time: the pool is in use then, by a device that is gone. */
 static void after_first_load(const struct op *op, int error)
 {
-	if (error && load(op))
-		wrong("%s, and then: %s", strerror(error), strerror(errno));
-	if (dm_clear(POOL))
-		wrong("clear: %s", strerror(errno));
+	(void)op;
+	if (error && error != ENOMEM)
+		wrong("%s", strerror(error));
 }
 
 static void new_table(const struct op *op)
 {
-	new_device(op);
+	pool_blank();
+	if (dm_new(POOL, pool_node, sizeof(pool_node)))
+		die("a device");
 	if (load(op))
 		die("loading a table");
 }

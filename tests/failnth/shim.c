@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Loaded before a program's own libraries: runs the program once for each number
- * that comes in, in a child whose allocation of that number fails.  What it costs
+ * that comes in, in a child in which the call of that number fails.  What it costs
  * to start a program is paid once, and none of it fails.
  *
- * Counted is what the kernel allocates in the calls below; page faults in between,
- * most of what a forked child allocates, are tried again by the kernel itself.
+ * Counted are those of the calls below that allocate anything in the kernel, and it
+ * is their first allocation that fails: to a program a call fails or does not.  What
+ * becomes of the others within device-mapper's calls is what the group "pool" tries,
+ * and page faults between calls are tried again by the kernel itself.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dm-ioctl.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +26,8 @@
 #include <unistd.h>
 
 #include "shim.h"
+
+#define NEVER	1000000000u	/* so many allocations no call makes */
 
 static uint32_t *answer_left;
 static uint32_t left;
@@ -43,7 +45,7 @@ static void set(uint32_t nth)
 static void arm(void)
 {
 	if (file >= 0 && left)
-		set(left);
+		set(left == 1 ? 1 : NEVER);
 }
 
 /* Leaves errno as the call left it. */
@@ -55,7 +57,8 @@ static void disarm(void)
 	if (file >= 0 && left) {
 		if (syscall(SYS_pread64, file, text, sizeof(text) - 1, 0L) <= 0)
 			_exit(SHIM_BROKEN);
-		left = strtoul(text, NULL, 10);
+		if (strtoul(text, NULL, 10) < (left == 1 ? 1 : NEVER))
+			left--;
 		set(0);
 	}
 	errno = error;
@@ -110,15 +113,6 @@ int name(const char *path, int flags, ...)				\
 COUNTED_OPEN(open)
 COUNTED_OPEN(open64)
 
-/*
- * Making a table and a pool allocates hundreds of times, each of which the group
- * "pool" lets fail: to a command it is one thing that fails or does not.
- */
-static bool is_one(unsigned long what)
-{
-	return what == DM_TABLE_LOAD || what == DM_DEV_SUSPEND;
-}
-
 int ioctl(int fd, unsigned long what, ...)
 {
 	static int (*real)(int fd, unsigned long what, ...);
@@ -131,10 +125,6 @@ int ioctl(int fd, unsigned long what, ...)
 	va_end(ap);
 	if (!real)
 		real = dlsym(RTLD_NEXT, "ioctl");
-	if (is_one(what) && left > 1) {
-		left--;
-		return real(fd, what, arg);
-	}
 	arm();
 	r = real(fd, what, arg);
 	disarm();
