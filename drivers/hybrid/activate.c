@@ -220,13 +220,16 @@ static void overlay(struct hy_pool *pool, u64 index, struct ek_page *page)
  */
 static int check_used(struct hy_pool *pool, u64 index, const struct ek_page *page)
 {
+	struct hy_member *m;
 	unsigned int i;
 
 	for (i = 0; i < EK_PAGE_ENTRIES; i++) {
 		u64 entry = le64_to_cpu(page->entry[i]);
 
-		if (!ek_entry_mapped(entry) ||
-		    ek_space_is_used(&pool->member[ek_entry_member(entry)].space, ek_entry_pe(entry)))
+		if (!ek_entry_mapped(entry))
+			continue;
+		m = &pool->member[ek_entry_member(entry)];
+		if (ek_space_is_used(&m->space, ek_entry_pe(entry)))
 			continue;
 		DMERR_LIMIT("extent %llu lies where member %u says that nothing is",
 			    index * EK_PAGE_ENTRIES + i, ek_entry_member(entry));

@@ -181,7 +181,7 @@ static bool is_idle(struct hy_pool *pool, unsigned int i)
 	return !ek_rtmon_inflight(pool->member[i].mon);
 }
 
-/* The next cold extent of a member, from where the last search ended; reads one page of the map at most. */
+/* The next cold extent, from where the last search ended; reads one page of the map at most. */
 static bool find_cold(struct hy_pool *pool, unsigned int member, u64 *le)
 {
 	bool loaded = false;
