@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: what is there to find faults finds them: scripts/vm and tests/run
-# timeout: 240
+# timeout: 400
+# exclusive: yes
 #
 # Faults are committed on purpose, by evenkeel_gate.ko in machines and by the suites in tests/gate. Every fault of
 # the module is in a machine of its own: after its first complaint a kernel is not to be relied on for a second.

@@ -483,7 +483,7 @@ static int make(struct hy_pool *pool, struct hy_table *t)
 		if (!r)
 			return 0;
 		unload(pool);
-		if (r == -ENOMEM || r == -EIO)
+		if (r != -ENODATA)
 			return r;
 	}
 	r = format(pool, t);

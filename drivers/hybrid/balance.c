@@ -192,6 +192,7 @@ void hy_balance_init(struct hy_pool *pool)
 {
 	spin_lock_init(&pool->policy_lock);
 	mutex_init(&pool->heat_lock);
+	mutex_init(&pool->message_lock);
 	INIT_DELAYED_WORK(&pool->tick, tick);
 }
 

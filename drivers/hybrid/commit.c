@@ -142,14 +142,23 @@ static void note_needs_check(struct hy_pool *pool)
 }
 
 /* Parameters set by message are the pool's: they are there after the next start. */
-static void note_policy(struct hy_pool *pool)
+static int note_policy(struct hy_pool *pool)
 {
 	char *text = kmalloc(EK_POLICY_TEXT_SIZE, GFP_NOIO);
+	int r = text ? hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE) : -ENOMEM;
 
-	if (!text || hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE) ||
-	    ek_store_set_policy(pool->store, text) || ek_store_sync_super(pool->store))
-		DMERR("the superblock can't be told of the policy");
+	if (!r)
+		r = ek_store_set_policy(pool->store, text);
+	if (!r)
+		r = ek_store_sync_super(pool->store);
 	kfree(text);
+	if (!r)
+		return 0;
+	DMERR("the superblock can't be told of the policy: error %d", r);
+	spin_lock_irq(&pool->commit_lock);
+	pool->want_policy = true;	/* the next commit tries again */
+	spin_unlock_irq(&pool->commit_lock);
+	return r;
 }
 
 /*
@@ -249,14 +258,15 @@ static void commit_work(struct work_struct *work)
 	spin_unlock_irq(&pool->commit_lock);
 
 	r = commit(pool, checkpoint);
-	if (policy && !r && hy_pool_writable(pool))
-		note_policy(pool);
 	end_bios(&bios, r);
 	if (r)
 		fail_waiting(pool);
 	/* Now rather than when somebody waits for it. */
 	if (!r && checkpoint_is_due(pool))
 		commit(pool, true);
+	/* Data does not depend on it, whoever sent a message does. */
+	if (policy && !r && hy_pool_writable(pool))
+		r = note_policy(pool);
 
 	spin_lock_irq(&pool->commit_lock);
 	pool->completed = requested;

@@ -345,6 +345,7 @@ struct hy_pool {
 	wait_queue_head_t mig_wait;
 	struct dm_kcopyd_client *kc;
 	struct mutex heat_lock;		/* heat */
+	struct mutex message_lock;	/* set and policy messages, one at a time */
 	struct hy_heat heat;
 	struct hy_ring __percpu *rings;
 	struct delayed_work tick;

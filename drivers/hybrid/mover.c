@@ -181,18 +181,27 @@ static bool is_idle(struct hy_pool *pool, unsigned int i)
 	return !ek_rtmon_inflight(pool->member[i].mon);
 }
 
-/* The next cold extent of a member, from where the last search ended; loaded pages only. */
+/* The next cold extent of a member, from where the last search ended; reads one page of the map at most. */
 static bool find_cold(struct hy_pool *pool, unsigned int member, u64 *le)
 {
+	bool loaded = false;
 	unsigned int n;
 	u64 entry;
+	int r;
 
 	for (n = 0; n < HY_COLD_SCAN; n++) {
 		u64 at = pool->cold_cursor;
 		bool hot;
 
 		pool->cold_cursor = at + 1 < pool->nr_extents ? at + 1 : 0;
-		if (ek_map_lookup(&pool->map, at, &entry) || !ek_entry_mapped(entry) ||
+		r = ek_map_lookup(&pool->map, at, &entry);
+		if (r == -EAGAIN && !loaded) {
+			loaded = true;
+			r = hy_pool_load_page(pool, at / EK_PAGE_ENTRIES);
+			if (!r)
+				r = ek_map_lookup(&pool->map, at, &entry);
+		}
+		if (r || !ek_entry_mapped(entry) ||
 		    ek_entry_member(entry) != member)
 			continue;
 		mutex_lock(&pool->heat_lock);

@@ -63,7 +63,7 @@ int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const 
  * @argv: keys and values, the policy's and the mover's
  * @reason: set on failure
  *
- * Context: sleeps; takes policy_lock and heat_lock.
+ * Context: sleeps, under message_lock; takes policy_lock and heat_lock.
  * Return: 0, -EINVAL, -ENOMEM: nothing was changed.
  */
 int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc, char **argv,
@@ -74,7 +74,7 @@ int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc
 	unsigned int i;
 	int r;
 
-	*reason = "unknown policy, or no memory for it";
+	*reason = "unknown policy";
 	r = hy_policy_create(name, pool->nr_members, &policy);
 	if (r)
 		return r;

@@ -106,8 +106,16 @@ int hy_policy_set_any(struct hy_policy *policy, struct hy_settings *set, const c
 		      const char *value, const char **reason)
 {
 	int r = hy_policy_set(policy, key, value, reason);
+	struct hy_settings defaults;
 
-	return r == -ENOENT ? hy_settings_set(set, key, value, reason) : r;
+	if (r == -ENOENT)
+		return hy_settings_set(set, key, value, reason);
+	/* Every preset's period is the paper's. */
+	if (!r && !strcasecmp(key, "preset")) {
+		hy_settings_init(&defaults);
+		set->period_ms = defaults.period_ms;
+	}
+	return r;
 }
 
 /**

@@ -207,10 +207,13 @@ static int refuse(const char *reason)
 static int message_set(struct hy_pool *pool, char **argv)
 {
 	const char *reason = NULL;
+	int r;
 
-	if (hy_pool_set(pool, argv[1], argv[2], &reason))
-		return refuse(reason);
-	return hy_commit_policy(pool);
+	mutex_lock(&pool->message_lock);
+	r = hy_pool_set(pool, argv[1], argv[2], &reason);
+	r = r ? refuse(reason) : hy_commit_policy(pool);
+	mutex_unlock(&pool->message_lock);
+	return r;
 }
 
 /* policy <name> [<key> <value>]...; settings that are not named stay as they are. */
@@ -221,8 +224,14 @@ static int message_policy(struct hy_pool *pool, unsigned int argc, char **argv)
 
 	if (argc & 1)
 		return refuse("policy argument without a value");
+	mutex_lock(&pool->message_lock);
 	r = hy_pool_set_policy(pool, argv[1], argc - 2, argv + 2, &reason);
-	return r ? refuse(reason) : hy_commit_policy(pool);
+	if (r == -ENOMEM)
+		DMERR("message: out of memory");
+	else
+		r = r ? refuse(reason) : hy_commit_policy(pool);
+	mutex_unlock(&pool->message_lock);
+	return r;
 }
 
 static int message_move(struct hy_pool *pool, char **argv)
@@ -240,11 +249,15 @@ static int message_move(struct hy_pool *pool, char **argv)
 	r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
 	if (r)
 		return r;
-	if (ek_map_lookup(&pool->map, le, &entry) || !ek_entry_mapped(entry))
+	if (ek_map_lookup(&pool->map, le, &entry) || !ek_entry_mapped(entry)) {
+		DMWARN_LIMIT("message: move: extent %llu is not mapped", le);
 		return -ENOENT;
+	}
 	r = hy_mig_start(pool, le, ek_entry_member(entry), to, &why);
-	if (r)
+	if (r) {
 		hy_not_migrated(pool, why);
+		DMWARN_LIMIT("message: move: extent %llu stays: %s", le, hy_reason_name(why));
+	}
 	return r;
 }
 

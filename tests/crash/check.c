@@ -195,14 +195,14 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * Just before and at each acknowledgement of a flush or FUA, where a lie would
- * show, and random ones between; @count of them, in order.
+ * Every acknowledgement of a flush or FUA, where a lie would show, if @every;
+ * and @count more in order: just before and at one of them, or random.
  */
-int cmd_points(const char *log_path, uint64_t seed, uint64_t count)
+int cmd_points(const char *log_path, uint64_t seed, uint64_t count, bool every)
 {
 	struct log *log = log_map(log_path, 0);
-	uint64_t n = log->nr_ops, nr = 0, i, rng = mix(seed), last = UINT64_MAX;
-	uint64_t *sharp = calloc(2 * n + 1, sizeof(*sharp)), *point = calloc(count, sizeof(*point));
+	uint64_t n = log->nr_ops, nr = 0, i, rng = mix(seed), last = UINT64_MAX, acks = 0;
+	uint64_t *sharp = calloc(2 * n + 1, sizeof(*sharp)), *point = calloc(n + count, sizeof(*point));
 
 	if (!sharp || !point)
 		die("memory");
@@ -213,13 +213,16 @@ int cmd_points(const char *log_path, uint64_t seed, uint64_t count)
 			continue;
 		sharp[nr++] = op->end_seq;
 		sharp[nr++] = op->start_seq;
+		if (every)
+			point[acks++] = op->end_seq;
 	}
 	for (i = 0; i < count; i++) {
 		if (nr && i % 4)
-			point[i] = sharp[next(&rng) % nr];
+			point[acks + i] = sharp[next(&rng) % nr];
 		else
-			point[i] = next(&rng) % (log->last_seq + 1);
+			point[acks + i] = next(&rng) % (log->last_seq + 1);
 	}
+	count += acks;
 	qsort(point, count, sizeof(*point), compare);
 	for (i = 0; i < count; i++)
 		if (point[i] != last)

@@ -33,7 +33,7 @@ campaign() {
 	rec start
 	check "$title: a new pool" pool p "$table"
 	formed=$(now)
-	check "$title: a workload" workload 1200
+	check "$title: a workload" workload 800
 	cat "$said"
 	note "$(dmsetup status p)"
 	check "$title: its end" judge_live
@@ -41,8 +41,9 @@ campaign() {
 	rec stop
 	awk -v end="$formed" '$1 <= end { print $1; if ($2) print $2 }' /dev/emudisk-log | sort -n -u |
 		sweep "$title: the first resume, cut everywhere" "$table"
-	all_points $((points / 2)) >/tmp/points
-	sweep "$title: cut" "$table" --then "hybridctl check $(printf '/dev/emudisk/%s ' $all)" </tmp/points
+	all_points $((points / 4)) >/tmp/points
+	sweep "$title: cut" "$table" \
+		--then ". tests/crash/offline.sh; is_sound_offline $(printf '/dev/emudisk/%s ' $all)" </tmp/points
 	mapfile -t outer < <(awk -v n="$(wc -l </tmp/points)" 'NR == int(n / 3) || NR == int(n * 2 / 3)' /tmp/points)
 	nested "$title" "${outer[@]}"
 	rec clear

@@ -4,6 +4,7 @@
 # What the power-cut tests share, on top of tests/vm/lib.sh. The recorder of emudisk numbers every request of every
 # disk at submission and completion; replaying to a number gives the disks' content after a power cut there.
 . tests/vm/lib.sh
+. tests/crash/offline.sh
 
 record=/sys/kernel/config/emudisk/record
 log=/tmp/oracle.log
@@ -31,10 +32,11 @@ sharp_points() {
 	END { srand(seed); for (i = 0; i < count && n; i++) print at[int(rand() * n)] }' /dev/emudisk-log
 }
 
-# all_points COUNT: of the oracle's acknowledgements and of the disks', sorted, each once
+# all_points COUNT: every acknowledgement of a flush or FUA by the oracle's device, and COUNT more of those, at
+# random and around the disks' own; sorted, each once
 all_points() {
 	{
-		oracle points --log $log --seed "$seed" --count $(($1 / 2))
+		oracle points --log $log --seed "$seed" --count $(($1 / 2)) --every
 		sharp_points $(($1 / 2))
 	} | sort -n -u
 }

@@ -52,7 +52,7 @@ static void usage(void)
 	      "       oracle sweep NAME --table LINE --record FILE --log FILE --seed N [--point SEQ]\n"
 	      "\t[--plain] [--then COMMAND] < POINTS\n"
 	      "       oracle shuffle NAME --extents N --members N [--seed N]\n"
-	      "       oracle points --log FILE --seed N --count N\n"
+	      "       oracle points --log FILE --seed N --count N [--every]\n"
 	      "       oracle settled --log FILE\n", stderr);
 	exit(2);
 }
@@ -66,13 +66,14 @@ int main(int argc, char **argv)
 		{ "flushes", 1, NULL, 'f' }, { "discards", 1, NULL, 'c' }, { "point", 1, NULL, 'p' },
 		{ "count", 1, NULL, 'n' }, { "write", 0, NULL, 'w' }, { "align", 1, NULL, 'a' },
 		{ "stop-at-error", 0, NULL, 'x' }, { "table", 1, NULL, 'T' },
-		{ "record", 1, NULL, 'r' }, { "plain", 0, NULL, 'P' }, { "then", 1, NULL, 'h' }, { }
+		{ "record", 1, NULL, 'r' }, { "plain", 0, NULL, 'P' }, { "then", 1, NULL, 'h' },
+		{ "every", 0, NULL, 'e' + 256 }, { }
 	};
 	struct workload w = { .seed = 1, .ops = 2000, .threads = 4, .moves = 12, .flushes = 8,
 			      .discards = 8, .align = 1 };
 	struct sweep s = { .judge_at = UINT64_MAX };
 	uint64_t count = 100;
-	bool rewrite = false;
+	bool rewrite = false, every = false;
 	int c;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -95,6 +96,7 @@ int main(int argc, char **argv)
 		case 'n': count = number; break;
 		case 'a': w.align = number ? number : 1; break;
 		case 'w': rewrite = true; break;
+		case 'e' + 256: every = true; break;
 		case 'x': w.stop_at_error = true; break;
 		case 'T': s.table = optarg; break;
 		case 'r': s.record = optarg; break;
@@ -122,7 +124,7 @@ int main(int argc, char **argv)
 		return cmd_sweep(&s);
 	}
 	if (argc == 1 && !strcmp(argv[0], "points"))
-		return cmd_points(w.log, w.seed, count);
+		return cmd_points(w.log, w.seed, count, every);
 	if (argc == 1 && !strcmp(argv[0], "settled"))
 		return cmd_settled(w.log);
 	usage();

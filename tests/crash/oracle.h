@@ -78,7 +78,7 @@ int cmd_run(const struct workload *workload);
 /* check.c */
 int check_device(const char *dev, struct log *log, uint64_t point, bool rewrite);
 int cmd_settled(const char *log_path);
-int cmd_points(const char *log_path, uint64_t seed, uint64_t count);
+int cmd_points(const char *log_path, uint64_t seed, uint64_t count, bool every);
 
 /* sweep.c */
 int cmd_sweep(const struct sweep *sweep);

@@ -13,7 +13,7 @@ judge() { pool p "$line" && oracle check /dev/mapper/p --log $log --point "$1" &
 
 check "an honest device" pool p "$line"
 rec start
-check "a workload" oracle run /dev/mapper/p --log $log --seed "$seed" --ops 1500 --threads 4 --seq $record
+check "a workload" oracle run /dev/mapper/p --log $log --seed "$seed" --ops 600 --threads 4 --seq $record
 cat "$said"
 remove_pool p
 rec stop
@@ -27,7 +27,7 @@ check "a device that does not flush" pool p "$line"
 dm=dm-$(dmsetup info -c --noheadings -o minor p)
 echo "write through" >"/sys/block/$dm/queue/write_cache"
 rec start
-check "the same workload" oracle run /dev/mapper/p --log $log --seed "$seed" --ops 1500 --threads 4 --seq $record
+check "the same workload" oracle run /dev/mapper/p --log $log --seed "$seed" --ops 600 --threads 4 --seq $record
 remove_pool p
 rec stop
 oracle points --log $log --seed "$seed" --count 40 >/tmp/points

@@ -80,7 +80,14 @@ void log_mark(void)
 		wrong("/dev/kmsg: %s", strerror(errno));
 }
 
-/* Has device-mapper said anything since the mark? */
+/* What device-mapper says of every target that fails, whether or not that has said why. */
+static bool is_generic(const char *record)
+{
+	return strstr(record, "Unknown error") || strstr(record, "error adding target to table") ||
+	       strstr(record, "preresume failed");
+}
+
+/* Has anybody said why since the mark? */
 bool log_says_why(void)
 {
 	char record[8193];
@@ -91,7 +98,7 @@ bool log_says_why(void)
 		if (n < 0)
 			continue;
 		record[n] = 0;
-		said |= strstr(record, "device-mapper: ") != NULL;
+		said |= strstr(record, "device-mapper: ") && !is_generic(record);
 	}
 	return said;
 }

@@ -47,12 +47,29 @@ is "no failure" "$(status p failed)" 0
 oracle shuffle p --extents $extents --members 2 --seed "$seed" &
 mover=$!
 verified() {
-	fio --name=v --filename=$dev --direct=1 --rw=randwrite --bsrange=512-64k --blockalign=512 --size=16m \
+	fio --name=v --filename=$dev --direct=1 --rw=randwrite --bsrange=512-64k --blockalign=512 --size=12m \
 		--verify=crc32c --verify_backlog=32 --verify_fatal=1 --iodepth=8 --ioengine=libaio --thread \
 		--time_based --runtime="$1" --randseed="$seed" --output=/tmp/fio.out || { cat /tmp/fio.out; return 1; }
 }
+# the last quarter is fio's no more: it is written and discarded, and reads as zeroes then
+quarter=$((extents * 128 / 4))
+discards() {
+	local n=1
+	while [ ! -e /tmp/fio.done ]; do
+		blkio write $dev $((3 * quarter)) $quarter $n -- verify $dev $((3 * quarter)) $quarter $n -- \
+			discard $dev $((3 * quarter)) $quarter -- verify $dev $((3 * quarter)) $quarter 0 || return 1
+		n=$((n + 1))
+	done
+	echo "# discarded $n times"
+	[ $n -gt 3 ]
+}
+discards >/tmp/discards.out 2>&1 &
+discarder=$!
 before=$(status p completed)
 check "fio writes and verifies under constant migration" verified 15
+: >/tmp/fio.done
+wait $discarder
+is "so are the extents beside it that are written, discarded, written" $? 0 || note "$(cat /tmp/discards.out)"
 note "$(($(status p completed) - before)) migrations completed; $(dmsetup status p | grep -o ' [0-9]* cooldown.*')"
 [ "$(status p completed)" -gt $((before + 5)) ]
 is "several completed meanwhile" $? 0
