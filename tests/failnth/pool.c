@@ -31,7 +31,7 @@ void pool_begin(void)
 void pool_end(void)
 {
 	no_fd();
-	if (dm_unmake(POOL, 1))
+	if (dm_unmake(POOL, 1) && errno != ENXIO)
 		die("removing the pool");
 }
 
