@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: every allocation fails once, on every path that has any
 # kernels: debug
+# by-hand: yes
 # timeout: 240
 #
 # tests/failnth has the operations. FAILNTH=GROUP runs one group of them, and PATTERN those whose name has it.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: everything at once, on two CPUs
 # kernels: debug
+# by-hand: yes
 # timeout: 130
 # cpus: 2
 #
