@@ -377,10 +377,13 @@ static int load(struct hy_pool *pool, struct hy_table *t)
 	for (i = 0; i < t->nr_members; i++)
 		pool->member[i].flushed = HY_NEVER_FLUSHED;
 	r = check_super(pool, t);
-	if (!r)
-		r = load_spaces(pool);
 	if (r)
 		return r;
+	r = load_spaces(pool);
+	if (r) {
+		DMERR("cannot read the space maps: error %d", r);
+		return r;
+	}
 	r = ek_map_init(&pool->map, pool->nr_extents, page_absent, pool);
 	if (r)
 		return r;
