@@ -239,7 +239,7 @@ u64 emu_model_next(const struct emu_model *m)
 	if (!list_empty(&m->finished))
 		next = list_first_entry(&m->finished, struct emu_req, node)->done;
 	if (m->kind == EMU_KIND_HDD && m->hdd.busy)
-		next = emu_min(next, m->hdd.fin);
+		next = min_t(u64, next, m->hdd.fin);
 	return next;
 }
 
@@ -271,7 +271,7 @@ void emu_model_finish(struct emu_model *m, struct emu_req *req, u64 done)
  */
 u64 emu_link(struct emu_model *m, u32 sectors, u64 now)
 {
-	m->link_free = emu_max(m->link_free, now) +
+	m->link_free = max_t(u64, m->link_free, now) +
 		       emu_transfer((u64)sectors << 9, m->p[EMU_P_LINK_BW]);
 	return m->link_free;
 }

@@ -165,16 +165,6 @@ u64 emu_random(u64 *state);
 void emu_model_finish(struct emu_model *m, struct emu_req *req, u64 done);
 u64 emu_link(struct emu_model *m, u32 sectors, u64 now);
 
-static inline u64 emu_max(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
-
-static inline u64 emu_min(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
 /* ns that @bytes take at @rate bytes/s; exact up to 18 GB, 0 = no limit */
 static inline u64 emu_transfer(u64 bytes, u64 rate)
 {

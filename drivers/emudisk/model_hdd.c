@@ -45,20 +45,20 @@ void emu_hdd_init(struct emu_model *m)
 void emu_hdd_retune(struct emu_model *m)
 {
 	struct emu_hdd *h = &m->hdd;
-	u64 outer = m->p[EMU_P_OUTER_BW], inner = emu_min(m->p[EMU_P_INNER_BW], outer), i;
+	u64 outer = m->p[EMU_P_OUTER_BW], inner = min_t(u64, m->p[EMU_P_INNER_BW], outer), i;
 
 	h->rev_ns = 60000000000ULL / m->p[EMU_P_RPM];
 	h->zone_sectors = m->sectors / EMU_ZONES + 1;
 	for (i = 0; i < EMU_ZONES; i++) {
 		u64 rate = outer - (outer - inner) * (2 * i + 1) / (2 * EMU_ZONES);
 
-		h->spt[i] = emu_max(rate / 1000 * h->rev_ns / 512000000ULL, 1);
+		h->spt[i] = max_t(u64, rate / 1000 * h->rev_ns / 512000000ULL, 1);
 	}
 }
 
 static u64 emu_hdd_spt(const struct emu_hdd *h, u64 sector)
 {
-	return h->spt[emu_min(sector / h->zone_sectors, EMU_ZONES - 1)];
+	return h->spt[min_t(u64, sector / h->zone_sectors, EMU_ZONES - 1)];
 }
 
 static u64 emu_hdd_media(const struct emu_hdd *h, u64 sector, u64 sectors)
@@ -76,15 +76,15 @@ static u64 emu_hdd_media(const struct emu_hdd *h, u64 sector, u64 sectors)
  */
 u64 emu_hdd_seek(const struct emu_model *m, u64 from, u64 to)
 {
-	u64 track = m->p[EMU_P_SEEK_TRACK], avg = emu_max(m->p[EMU_P_SEEK_AVG], track);
-	u64 full = emu_max(m->p[EMU_P_SEEK_FULL], avg);
+	u64 track = m->p[EMU_P_SEEK_TRACK], avg = max_t(u64, m->p[EMU_P_SEEK_AVG], track);
+	u64 full = max_t(u64, m->p[EMU_P_SEEK_FULL], avg);
 	u64 distance = from > to ? from - to : to - from;
 	u64 one = 1ULL << EMU_FRACTION_BITS, x;
 
 	if (distance < emu_hdd_spt(&m->hdd, from))
 		return 0;
 	/* thrice the fraction of the stroke, so that 1 is the average distance */
-	x = emu_min(3 * (distance << EMU_FRACTION_BITS) / m->sectors, 3 * one);
+	x = min_t(u64, 3 * (distance << EMU_FRACTION_BITS) / m->sectors, 3 * one);
 	if (x <= one)
 		return track + ((avg - track) * emu_isqrt(x << EMU_FRACTION_BITS)
 				>> EMU_FRACTION_BITS);
@@ -124,7 +124,7 @@ static u64 emu_hdd_buffered(const struct emu_model *m, u64 now)
 
 	if (h->prefetching && now > h->buf_time)
 		end += (now - h->buf_time) * emu_hdd_spt(h, h->buf_end) / h->rev_ns;
-	return emu_max(h->buf_end, emu_min(end, emu_min(limit, m->sectors)));
+	return max_t(u64, h->buf_end, min_t(u64, end, min_t(u64, limit, m->sectors)));
 }
 
 static bool emu_hdd_hit(const struct emu_model *m, const struct emu_req *req, u64 now)
@@ -155,11 +155,11 @@ static u64 emu_hdd_stream(struct emu_model *m, const struct emu_req *req, u64 no
 {
 	struct emu_hdd *h = &m->hdd;
 	u64 end = req->sector + req->sectors, have = emu_hdd_buffered(m, now);
+	u64 room = max_t(u64, m->p[EMU_P_BUFFER] >> 10, req->sectors);
 
 	h->buf_end = end;
 	h->buf_time = now + emu_hdd_media(h, have, end - have);
-	h->buf_start = emu_max(h->buf_start,
-			       end - emu_min(end, emu_max(m->p[EMU_P_BUFFER] >> 10, req->sectors)));
+	h->buf_start = max_t(u64, h->buf_start, end - min_t(u64, end, room));
 	return h->buf_time;
 }
 
@@ -260,10 +260,10 @@ static void emu_hdd_serve(struct emu_model *m, struct emu_req *req, u64 now)
 
 	list_del(&req->node);
 	if (emu_hdd_streams(m, req, now))
-		h->fin = emu_max(emu_hdd_stream(m, req, now), start);
+		h->fin = max_t(u64, emu_hdd_stream(m, req, now), start);
 	else
 		h->fin = emu_hdd_access(m, req->sector, req->sectors, req->op == EMU_WRITE, start);
-	h->fin = emu_max(h->fin, emu_link(m, req->sectors, now));
+	h->fin = max_t(u64, h->fin, emu_link(m, req->sectors, now));
 	h->head = req->sector + req->sectors;
 	h->cur = req;
 	h->busy = true;
@@ -299,7 +299,7 @@ static void emu_hdd_end_flushes(struct emu_model *m, u64 now)
 	u32 i;
 
 	for (i = 0; i < m->hdd.nr_dirty; i++)
-		oldest = emu_min(oldest, m->hdd.dirty[i].id);
+		oldest = min_t(u64, oldest, m->hdd.dirty[i].id);
 	list_for_each_entry_safe(req, next, &m->hdd.flushes, node) {
 		/* done holds the newest cache entry that the flush covers */
 		if (req->done >= oldest)

@@ -35,7 +35,7 @@ void emu_ssd_retune(struct emu_model *m)
 	if (channels == s->channels)
 		return;
 	for (i = 0; i < s->channels; i++)
-		latest = emu_max(latest, s->chan_free[i]);
+		latest = max_t(u64, latest, s->chan_free[i]);
 	for (i = 0; i < channels; i++)
 		s->chan_free[i] = latest;
 	s->channels = channels;
@@ -62,13 +62,13 @@ static u64 emu_ssd_channels(struct emu_model *m, u64 bytes, u64 latency, u64 rat
 	piece = (bytes + s->channels - 1) / s->channels;
 	piece = (piece + chunk - 1) / chunk * chunk;
 	while (bytes) {
-		u64 len = emu_min(piece, bytes), free;
+		u64 len = min_t(u64, piece, bytes), free;
 
-		free = emu_max(s->chan_free[0], start) + latency +
+		free = max_t(u64, s->chan_free[0], start) + latency +
 		       emu_transfer(len * s->channels, rate);
 		s->chan_free[0] = free;
 		emu_heap_sift(s->chan_free, s->channels);
-		done = emu_max(done, free);
+		done = max_t(u64, done, free);
 		bytes -= len;
 	}
 	return done;
@@ -94,15 +94,15 @@ static u64 emu_ssd_write(struct emu_model *m, struct emu_req *req, u64 start)
 	u64 bytes = (u64)req->sectors << 9, done;
 	bool sequential = emu_ssd_sequential(s, req);
 
-	start = emu_max(start, emu_link(m, req->sectors, start));
+	start = max_t(u64, start, emu_link(m, req->sectors, start));
 	if (m->p[EMU_P_RW_PENALTY] && !sequential && bytes < m->p[EMU_P_RW_SIZE]) {
-		s->penalty_free = emu_max(s->penalty_free, start) +
+		s->penalty_free = max_t(u64, s->penalty_free, start) +
 				  emu_ssd_vary(m, m->p[EMU_P_RW_PENALTY]);
 		start = s->penalty_free;
 	}
 	done = emu_ssd_channels(m, bytes, emu_ssd_vary(m, m->p[EMU_P_WRITE_LAT]),
 				m->p[EMU_P_WRITE_BW], start);
-	s->last_write_done = emu_max(s->last_write_done, done);
+	s->last_write_done = max_t(u64, s->last_write_done, done);
 	return done;
 }
 
@@ -114,14 +114,14 @@ static u64 emu_ssd_read(struct emu_model *m, struct emu_req *req, u64 start)
 				     m->p[EMU_P_READ_BW], start);
 
 	/* the last piece crosses the interface after it was read, the others meanwhile */
-	return emu_max(ready + emu_transfer(emu_min(bytes, m->p[EMU_P_CHUNK]),
+	return max_t(u64, ready + emu_transfer(min_t(u64, bytes, m->p[EMU_P_CHUNK]),
 					    m->p[EMU_P_LINK_BW]), link);
 }
 
 void emu_ssd_submit(struct emu_model *m, struct emu_req *req, u64 now)
 {
 	struct emu_ssd *s = &m->ssd;
-	u64 start = emu_max(now, s->cmd_free) + m->p[EMU_P_CMD];
+	u64 start = max_t(u64, now, s->cmd_free) + m->p[EMU_P_CMD];
 
 	s->cmd_free = start;
 	switch (req->op) {
@@ -132,7 +132,7 @@ void emu_ssd_submit(struct emu_model *m, struct emu_req *req, u64 now)
 		start = emu_ssd_write(m, req, start);
 		break;
 	case EMU_FLUSH:
-		start = emu_max(start, s->last_write_done) + m->p[EMU_P_FLUSH];
+		start = max_t(u64, start, s->last_write_done) + m->p[EMU_P_FLUSH];
 		break;
 	default:
 		start += m->p[EMU_P_DISCARD];
