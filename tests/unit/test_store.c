@@ -685,17 +685,25 @@ static void format_cut(void)
 	media_free(m);
 }
 
-/* A pool made where another one was: nothing of the old one counts. */
-static void format_again(void)
+/* One that has just been made, on one area. */
+static struct player *running_player(void)
 {
 	struct player *p = calloc(1, sizeof(*p));
-	unsigned int i;
 
 	p->m = media_new(1, area_bytes());
 	p->mask = 1;
 	CHECK(!format(p->m));
 	CHECK(open_player(p));
 	p->running = true;
+	return p;
+}
+
+/* A pool made where another one was: nothing of the old one counts. */
+static void format_again(void)
+{
+	struct player *p = running_player();
+	unsigned int i;
+
 	for (i = 0; i < 5; i++) {
 		change(p);
 		CHECK(!commit(p));
@@ -744,14 +752,9 @@ static void format_over_hook(struct media *m)
 /* A format over another pool, cut anywhere. */
 static void format_over_cut(void)
 {
-	struct player *p = calloc(1, sizeof(*p));
+	struct player *p = running_player();
 	unsigned int i;
 
-	p->m = media_new(1, area_bytes());
-	p->mask = 1;
-	CHECK(!format(p->m));
-	CHECK(open_player(p));
-	p->running = true;
 	for (i = 0; i < 4; i++) {
 		change(p);
 		CHECK(!checkpoint(p, 0));
@@ -773,15 +776,10 @@ static void format_over_cut(void)
 /* What a checkpoint wrote before it was given up counts neither now nor with the next one. */
 static void abort_forgets(void)
 {
-	struct player *p = calloc(1, sizeof(*p));
+	struct player *p = running_player();
 	struct ek_page page;
 	u64 was;
 
-	p->m = media_new(1, area_bytes());
-	p->mask = 1;
-	CHECK(!format(p->m));
-	CHECK(open_player(p));
-	p->running = true;
 	change(p);
 	CHECK(!checkpoint(p, 0));
 	memset(&page, 0, sizeof(page));
