@@ -8,6 +8,8 @@
  *
  * Locks, in the order in which they nest:
  *   hy_pools_lock (mutex)	the list of pools and their reference counts
+ *   pool->state_sem (rwsem)	what is loaded stays, for status and messages
+ *   pool->message_lock (mutex)	set and policy messages
  *   pool->load_lock (mutex)	loading map pages, the replayed entries
  *   pool->heat_lock (mutex)	the LRU list, samples
  *   pool->free_sem (rwsem)	entries changed together with frees

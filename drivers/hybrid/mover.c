@@ -195,7 +195,11 @@ static bool find_cold(struct hy_pool *pool, unsigned int member, u64 *le)
 
 		pool->cold_cursor = at + 1 < pool->nr_extents ? at + 1 : 0;
 		r = ek_map_lookup(&pool->map, at, &entry);
-		if (r == -EAGAIN && !loaded) {
+		if (r == -EAGAIN && loaded) {
+			pool->cold_cursor = at;		/* the next search reads this one */
+			return false;
+		}
+		if (r == -EAGAIN) {
 			loaded = true;
 			r = hy_pool_load_page(pool, at / EK_PAGE_ENTRIES);
 			if (!r)
