@@ -120,6 +120,8 @@ struct hy_table {
  * @allocations: extents placed here
  * @sample: the last period
  * @share: of the requests of the last period, in ppm
+ * @copy_debt: ns that copies took and that are not paid for yet: mover.c
+ * @seen_occupancy: of users' requests, at the mover's last tick
  */
 struct hy_member {
 	struct block_device *bdev;
@@ -137,6 +139,8 @@ struct hy_member {
 	atomic64_t allocations;
 	struct ek_rt_sample sample;
 	u32 share;
+	atomic64_t copy_debt;
+	u64 seen_occupancy;
 };
 
 /* Stages of a migration that are traced. */
@@ -150,7 +154,7 @@ enum hy_reason {
 	HY_NOT_BUSY,		/* all movers are at work, or it is moving already */
 	HY_NOT_NOSPACE,		/* no free extent where it should go */
 	HY_NOT_RATE,		/* the rate limit */
-	HY_NOT_FOREGROUND,	/* cold, and the devices are not idle */
+	HY_NOT_FOREGROUND,	/* it would be in the users' way */
 	HY_NOT_CANDIDATE,	/* tokens, but nothing hot on the giver */
 	HY_NOT_UNMAPPED,	/* nothing there, or somewhere else by now */
 	HY_NOT_RACED,		/* discarded while it was copied */
@@ -353,6 +357,7 @@ struct hy_pool {
 	struct delayed_work tick;
 	u64 period_start;	/* ns */
 	u64 next_copy;		/* ns: rate limit */
+	u64 last_tick;		/* ns: the mover's */
 	u64 cold_cursor;	/* logical extent */
 	u32 moved_in_period;
 

@@ -272,6 +272,12 @@ static void mig_step(struct work_struct *work)
 	}
 }
 
+static void charge_copy(struct hy_mig *mig, struct hy_member *m, u64 ns)
+{
+	ek_rtmon_note_background(m->mon, ns, mig->round_bytes);
+	atomic64_add(ns, &m->copy_debt);
+}
+
 /* kcopyd's thread. */
 static void copied(int read_err, unsigned long write_err, void *context)
 {
@@ -279,8 +285,8 @@ static void copied(int read_err, unsigned long write_err, void *context)
 	struct hy_pool *pool = mig->pool;
 	u64 ns = ktime_get_ns() - mig->copy_start;
 
-	ek_rtmon_note_background(pool->member[mig->from].mon, ns / 2, mig->round_bytes);
-	ek_rtmon_note_background(pool->member[mig->to].mon, ns / 2, mig->round_bytes);
+	charge_copy(mig, &pool->member[mig->from], ns / 2);
+	charge_copy(mig, &pool->member[mig->to], ns / 2);
 	/* Before the map can point to it: see member.c. */
 	hy_member_wrote(&pool->member[mig->to]);
 	spin_lock_irq(&mig->lock);

@@ -6,6 +6,14 @@
  *
  * Tokens are released evenly over the period, less what allocation took, so that
  * allocation comes first and migration never comes in a burst.
+ *
+ * Copies yield to users.  Each charges both its members with the time it took.  A
+ * member pays off with the time in which no user kept it busy and a part
+ * (migrate_share) of the time that users' requests spent in flight there, and takes
+ * part in no further copy before it has.  So a single reader of a disk sees it
+ * taken for that part of the time at most, while a disk with a long queue, where
+ * one copy more makes no difference and moving extents away makes the most, is not
+ * held up.
  */
 #include <linux/math64.h>
 #include "hybrid.h"
@@ -58,6 +66,34 @@ static void rate_charge(struct hy_pool *pool, u64 now)
 	if (kbps)
 		pool->next_copy = max(pool->next_copy, now) +
 				  div_u64(bytes * NSEC_PER_SEC / 1024, kbps);
+}
+
+static void pay_debt(struct hy_member *m, u64 ns, u32 percent)
+{
+	u64 occupancy = ek_rtmon_occupancy(m->mon);
+	s64 users = max_t(s64, occupancy - m->seen_occupancy, 0);
+	s64 debt = atomic64_read(&m->copy_debt);
+	s64 paid = div_s64(users * percent, 100) + max_t(s64, ns - users, 0);
+
+	m->seen_occupancy = occupancy;
+	if (!users || !percent || paid > debt)
+		paid = debt;
+	atomic64_sub(paid, &m->copy_debt);
+}
+
+static void pay_debts(struct hy_pool *pool, u64 now)
+{
+	u64 ns = now - pool->last_tick;
+	unsigned int i;
+
+	pool->last_tick = now;
+	for (i = 0; i < pool->nr_members; i++)
+		pay_debt(&pool->member[i], ns, READ_ONCE(pool->set.migrate_share));
+}
+
+static bool in_debt(struct hy_pool *pool, unsigned int i)
+{
+	return atomic64_read(&pool->member[i].copy_debt) > 0;
 }
 
 static u64 sum_tokens(const u32 *tokens, unsigned int nr)
@@ -140,6 +176,10 @@ static void spend_tokens(struct hy_pool *pool, u64 now)
 		}
 		if (!rate_allows(pool, now)) {
 			hy_not_migrated(pool, HY_NOT_RATE);
+			return;
+		}
+		if (in_debt(pool, from) || in_debt(pool, to)) {
+			hy_not_migrated(pool, HY_NOT_FOREGROUND);
 			return;
 		}
 		if (move_hot(pool, from, to, now))
@@ -257,6 +297,7 @@ void hy_mover_tick(struct hy_pool *pool, u64 now)
 {
 	if (!hy_pool_writable(pool))
 		return;
+	pay_debts(pool, now);
 	spend_tokens(pool, now);
 	shed_cold(pool, now);
 }

@@ -24,6 +24,7 @@ static const struct hy_setting {
 	S(candidates, 16384, 16, 1 << 24),
 	S(cooldown_ms, 10000, 0, 3600000),
 	S(migrate_kbps, 65536, 0, U32_MAX),
+	S(migrate_share, 50, 0, 100),
 	S(movers, 2, 1, 64),
 	S(low_free, 5, 0, 50),
 	S(commit_ms, 1000, 1, 60000),

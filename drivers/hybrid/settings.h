@@ -18,6 +18,7 @@ struct hy_settings {
 	u32 candidates;
 	u32 cooldown_ms;
 	u32 migrate_kbps;
+	u32 migrate_share;
 	u32 movers;
 	u32 low_free;
 	u32 commit_ms;

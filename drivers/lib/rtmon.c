@@ -199,6 +199,29 @@ s64 ek_rtmon_inflight(struct ek_rtmon *mon)
 }
 EXPORT_SYMBOL_GPL(ek_rtmon_inflight);
 
+/**
+ * ek_rtmon_occupancy - time that requests have spent in flight
+ * @mon: the device's monitor
+ *
+ * Those that have ended with all of theirs, those in flight with theirs until now.
+ * Its growth over the time passed is the mean number in flight.
+ *
+ * Context: any; reads a few words of every CPU.
+ * Return: ns, summed over all requests; requests that start or end meanwhile may be
+ * in it twice or not at all.
+ */
+u64 ek_rtmon_occupancy(struct ek_rtmon *mon)
+{
+	u64 ns = ek_rt_flight_ages(flight(mon), ktime_get_ns());
+	int cpu, dir;
+
+	for_each_possible_cpu(cpu)
+		for (dir = 0; dir < EK_DIRS; dir++)
+			ns += READ_ONCE(per_cpu_ptr(mon->cpu, cpu)->dir[dir].sum_ns);
+	return ns;
+}
+EXPORT_SYMBOL_GPL(ek_rtmon_occupancy);
+
 /* Weighted sums of the CPUs' averages in ns and of the weights. */
 struct ewma_fold {
 	u64 sum[EK_RT_EWMAS];

@@ -18,7 +18,7 @@ is "placed" "$(status p dev.0.used) $(status p dev.1.used)" "128 128"
 
 cp "$(command -v fio)" /tmp/fio
 load() {
-	/tmp/fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --size=32m --iodepth=32 --ioengine=libaio \
+	/tmp/fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --size=32m --iodepth="${2:-32}" --ioengine=libaio \
 		--thread --clocksource=clock_gettime --time_based --runtime="$1" --randseed="$seed" --output=/tmp/fio.out
 }
 check "reads for a while" load 3
@@ -30,7 +30,22 @@ slow=$(grep -o 'IOPS=[^,]*' /tmp/fio.out)
 
 check "wardrop" message p policy wardrop
 message p set period_ms 500
-check "reads while it moves extents" load 15
+
+# readers that keep a slow disk busy: copies take what of its time they may, and no more
+emuctl set slow read_lat=40ms write_lat=40ms
+message p set migrate_share 1
+check "readers of a busy disk, copies for a hundredth of their time" load 3 4
+yielded=$(status p started)
+put_off=$(status p reason.foreground)
+message p set migrate_share 0
+check "the same, copies whenever they are due" load 3 4
+note "migrations begun: $yielded, then $(($(status p started) - yielded)); put off $put_off times"
+[ "$put_off" -gt 5 ] && [ $(($(status p started) - yielded)) -gt $((2 * yielded)) ]
+is "copies had yielded to the readers" $? 0
+message p set migrate_share 50
+emuctl set slow read_lat=1500us write_lat=1500us
+
+check "reads while it moves extents" load 8
 share=$(status p dev.0.share)
 note "the fast member's share: $share ppm, target $(status p dev.0.target); $slow before, now $(grep -o 'IOPS=[^,]*' /tmp/fio.out)"
 note "$(dmsetup status p)"

@@ -43,7 +43,7 @@ _hybridctl() {
 	set:*)
 		words=$(_hybridctl_volumes)
 		if [ "$COMP_CWORD" != 2 ]; then
-			words="period_ms= candidates= cooldown_ms= migrate_kbps= movers= low_free= commit_ms="
+			words="period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms="
 			compopt -o nospace
 		fi ;;
 	check:*) words="--json --help $(_hybridctl_devices)" ;;
