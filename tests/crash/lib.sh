@@ -51,17 +51,23 @@ sweep() {
 	rm -f "$said.count"
 }
 
-# A check that failed may leave its device behind.
+# A check that failed may leave its devices behind; the last one made may lie on the others.
 drop_leftovers() {
-	[ ${#pools[@]} = 0 ] || for p in "${pools[@]}"; do dmsetup remove --retry "$p" >/dev/null 2>&1; done
+	local i
+	for ((i = ${#pools[@]} - 1; i >= 0; i--)); do dmsetup remove --retry "${pools[i]}" >/dev/null 2>&1; done
 	pools=()
+}
+
+# One that is moving has its extent in two places, and until the next commit.
+all_used_is_mapped() {
+	[ $(($(status p dev.0.used) + $(status p dev.1.used))) = "$(status p mapped)" ] ||
+		{ message p commit && false; }
 }
 
 # Is the pool whole, and does it lose no space?
 pool_is_sound() {
-	local s
-	s=$(dmsetup status p) || return
-	[ "$(status p mode) $(status p needs_check)" = "rw -" ] || { echo "# $s"; return 1; }
-	[ $(($(status p dev.0.used) + $(status p dev.1.used))) = "$(status p mapped)" ] ||
-		{ echo "# used is not mapped: $s"; return 1; }
+	[ "$(status p mode) $(status p needs_check)" = "rw -" ] && wait_for 10 all_used_is_mapped || {
+		echo "# not rw, or not as many extents are used as are mapped: $(dmsetup status p)"
+		return 1
+	}
 }
