@@ -7,6 +7,8 @@
 # The campaigns of hybrid.sh cut at moments of a storm. Here every step of the order is made to take long, so that
 # the one moment is met at which it matters. Members hold junk where nothing was written: what is shown too early
 # is neither zeroes nor anybody's data.
+#
+# EVENKEEL_SCENARIO: the title of the only one to play.
 . tests/crash/lib.sh
 modprobe dm-hybrid || die "no dm-hybrid"
 modprobe dm-delay || die "no dm-delay"
@@ -48,14 +50,16 @@ fresh_disks() {
 }
 fresh() { fresh_disks && table=$(line "$@") && pool p "$table"; }
 
+scenario() { [ "${EVENKEEL_SCENARIO:-$1}" != "$1" ] || check "$@"; }
+
 # The power goes; what was not durable is gone, or with keep=all is not. Background I/O has ended with an error.
-cut() {
+power_cycle() {
 	echo "${1:-keep=none}" >$emudisk/cut
 	wait
 	remove_pool p
-	restore_speed && echo on >$emudisk/power && is_sound_offline /dev/emudisk/{m,a,b} && pool p "$table" &&
-		pool_is_sound
+	restore_speed && echo on >$emudisk/power
 }
+cut() { power_cycle "$@" && is_sound_offline /dev/emudisk/{m,a,b} && pool p "$table" && pool_is_sound; }
 
 write() { blkio write $dev "$@"; }
 fua() { blkio fua $dev "$@"; }
@@ -74,23 +78,23 @@ check "an empty pool" base || die "no pool"
 # --- what was acknowledged is there --------------------------------------------------------------
 
 flushed() { fresh && write 0 256 1 && flush && cut && holds 0 256 1; }
-check "a flushed write of new extents" flushed
+scenario "a flushed write of new extents" flushed
 
 overwritten() { fresh && write 0 256 1 && flush && write 8 64 2 && flush && cut && holds 8 64 2; }
-check "a flushed write over what is there" overwritten
+scenario "a flushed write over what is there" overwritten
 
 slow_flush() {
 	fresh && slow a flush=700ms && write 0 256 1 && { flush & } && pause 0.1
 	wait $! && cut && holds 0 256 1
 }
-check "a flush that takes long" slow_flush
+scenario "a flush that takes long" slow_flush
 
 fua_new() { fresh && fua 0 64 1 && cut && holds 0 64 1; }
-check "a FUA write of a new extent" fua_new
+scenario "a FUA write of a new extent" fua_new
 fua_granule() { fresh && write 0 8 1 && flush && fua 16 8 2 && cut && holds 16 8 2; }
-check "a FUA write of a new granule" fua_granule
+scenario "a FUA write of a new granule" fua_granule
 fua_over() { fresh && write 0 64 1 && fua 0 64 2 && cut && holds 0 64 2; }
-check "a FUA write over what is mapped and not committed" fua_over
+scenario "a FUA write over what is mapped and not committed" fua_over
 
 # A program's FUA write is followed by a flush. One that is not: a second pool, whose metadata lie on this one, writes
 # a transaction of one block so. Its journal begins at this sector; unmapped, it reads as it was.
@@ -107,58 +111,62 @@ stack() {
 	fresh 62 && blkio zero /dev/emudisk/c 0 6144 -- zero /dev/emudisk/d 0 6144 && q && discard $journal 4096
 }
 fua_alone() { stack && q_write 0 8 5 && q_cut 0 8 5; }
-check "a FUA write of a new granule, and no flush" fua_alone
-remove_pool q
+scenario "a FUA write of a new granule, and no flush" fua_alone
 fua_alone_over() { stack && q_write 0 8 5 && write $((journal + 8)) 8 0 && q_write 8 8 6 && q_cut 8 8 6; }
-check "a FUA write over what is mapped and not committed, and no flush" fua_alone_over
-remove_pool q
+scenario "a FUA write over what is mapped and not committed, and no flush" fua_alone_over
 fua_during() {
 	fresh && slow a flush=700ms && write 0 64 1 && { message p commit & } && pause 0.2 && fua 0 64 2 &&
 		cut && holds 0 64 2
 }
-check "a FUA write while the commit of its extent is under way" fua_during
+scenario "a FUA write while the commit of its extent is under way" fua_during
 
 checkpointed() { fresh && write 0 256 1 && message p checkpoint && cut && holds 0 256 1; }
-check "a checkpoint" checkpointed
+scenario "a checkpoint" checkpointed
 
 moved() {
 	fresh && write 0 256 1 && flush && message p move 0 1 && wait_for 20 arrived && message p commit &&
 		cut && holds 0 256 1
 }
-check "an extent that moved, and nothing else was written" moved
+scenario "an extent that moved, and nothing else was written" moved
 
 failed_flush() {
 	fresh && write 0 256 1 && slow a fail=flush && ! flush && slow a fail=none && flush && cut && holds 0 256 1
 }
-check "a flush after one that failed" failed_flush
+scenario "a flush after one that failed" failed_flush
 
 late_write() {
 	fresh && write 0 256 1 && flush && write 0 8 2 && slow a flush=700ms && { flush & } && pause 0.2 &&
 		write 8 8 3 && wait $! &&
 		slow a flush=0 && flush && cut && holds 0 8 2 -- verify $dev 8 8 3
 }
-check "a write that completed while a flush ran, by the next flush" late_write
+scenario "a write that completed while a flush ran, by the next flush" late_write
 
 twice() {
 	fresh && write 0 8 1 && message p commit && write 8 8 2 && message p commit && cut &&
 		holds 0 8 1 -- verify $dev 8 8 2
 }
-check "an extent of which the journal has two records" twice
+scenario "an extent of which the journal has two records" twice
 
 replayed() {
 	fresh && write 0 256 1 && flush && cut && message p checkpoint && remove_pool p && pool p "$table" &&
 		pool_is_sound && holds 0 256 1
 }
-check "what was replayed, after the journal was emptied" replayed
+scenario "what was replayed, after the journal was emptied" replayed
 
 space() {
 	fresh && write 0 512 1 && message p checkpoint && cut && write 512 512 2 &&
 		holds 0 512 1 -- verify $dev 512 512 2
 }
-check "space taken by what a checkpoint wrote" space
+scenario "space taken by what a checkpoint wrote" space
 
 freed() { fresh && write 0 512 1 && flush && discard 128 256 && message p commit && cut && holds 128 256 0; }
-check "discarded extents" freed
+scenario "discarded extents" freed
+
+policy_kept() {
+	fresh && message p policy static shares 70,30 cooldown_ms 5 && power_cycle && hybridctl assemble p &&
+		pools+=(p) && dmsetup table p | grep -E 'static [0-9]+ shares 70,30 .*cooldown_ms 5( |$)'
+}
+scenario "a policy that was set" policy_kept
 
 # --- what was not is either as before or as after ------------------------------------------------
 
@@ -166,43 +174,43 @@ commit_cut() {
 	fresh && slow a flush=900ms && write 0 256 1 && { message p commit & } && pause 0.4 && cut &&
 		either 0 256 1
 }
-check "cut while a commit flushes a member" commit_cut
+scenario "cut while a commit flushes a member" commit_cut
 checkpoint_cut() {
 	fresh && slow a flush=900ms && write 0 256 1 && { message p checkpoint & } && pause 0.4 && cut &&
 		either 0 256 1
 }
-check "cut while a checkpoint flushes a member" checkpoint_cut
+scenario "cut while a checkpoint flushes a member" checkpoint_cut
 in_flight() {
 	fresh && write 0 8 1 && flush && slow a write_lat=600ms && { write 16 8 2 & } && pause 0.2 && message p commit
 	cut && either 16 8 2
 }
-check "a commit while a granule is being written for the first time" in_flight
+scenario "a commit while a granule is being written for the first time" in_flight
 
 # --- nobody sees another's bytes -----------------------------------------------------------------
 
 small() { fresh && write 37 3 1 && holds 32 5 0 -- verify $dev 37 3 1 -- verify $dev 40 88 0; }
-check "a few sectors of a granule: zeroes around them" small
+scenario "a few sectors of a granule: zeroes around them" small
 holes() {
 	fresh && write 40 8 1 && message p move 0 1 && wait_for 20 arrived &&
 		holds 0 40 0 -- verify $dev 40 8 1 -- verify $dev 48 80 0
 }
-check "an extent with holes that moved" holes
+scenario "an extent with holes that moved" holes
 part() { fresh && write 0 128 1 && discard 16 32 && holds 0 16 1 -- verify $dev 16 32 0 -- verify $dev 48 80 1; }
-check "discarded granules" part
+scenario "discarded granules" part
 both() {
 	fresh && slow a write_lat=400ms && { write 1 1 1 & } && pause 0.1 && write 5 1 2 && wait &&
 		holds 0 1 0 -- verify $dev 1 1 1 -- verify $dev 2 3 0 -- verify $dev 5 1 2
 }
-check "two first writes of one granule" both
+scenario "two first writes of one granule" both
 
 # Full to the last extent, so that the next one allocated is the one that was freed.
 full() { fresh 62 && write 0 $((62 * 128)) 1 && flush; }
-check "all extents in use" full
+scenario "all extents in use" full
 swap() {
 	full && discard 0 256 && write 128 128 9 && cut keep=all && { holds 0 128 0 || holds 0 128 1; } &&
 		{ holds 128 128 9 || holds 128 128 1 || holds 128 128 0; }
 }
-check "an extent freed and wanted at once is not reused before its free is durable" swap
+scenario "an extent freed and wanted at once is not reused before its free is durable" swap
 
 # --- while an extent moves -----------------------------------------------------------------------
 
@@ -211,13 +219,13 @@ while_copied() {
 		wait_for 20 arrived &&
 		slow a read_lat=10us && holds 8 16 2 -- verify $dev 24 104 1
 }
-check "what is written while it is copied" while_copied
+scenario "what is written while it is copied" while_copied
 while_switched() {
 	fresh && write 0 128 1 && slow a write_lat=900ms && slow b write_lat=200ms && message p move 0 1 &&
 		{ write 8 16 2 & } && wait &&
 		wait_for 20 arrived && holds 8 16 2
 }
-check "a write that is under way when the copy is done" while_switched
+scenario "a write that is under way when the copy is done" while_switched
 
 # --- below the disks' own queue: dm-delay holds bios back before they reach the disk ---------------
 
@@ -230,13 +238,27 @@ before_move() {
 	fresh_disks && slow_member 0 900 && pool p "$(line 40 "/dev/mapper/slow b")" && write 0 128 1 &&
 		{ write 8 16 2 & } && pause 0.3 && message p move 0 1 && wait && wait_for 20 arrived && holds 8 16 2
 }
-check "a write that began before its extent moved" before_move
+scenario "a write that began before its extent moved" before_move
 late_reader() {
 	fresh_disks && slow_member 2000 0 && pool p "$(line 62 "/dev/mapper/slow b")" &&
 		write 0 $((62 * 128)) 1 && flush &&
 		{ holds 0 8 1 & } && pause 0.2 && discard 0 128 && discard 128 128 && write 128 128 9 && wait $!
 }
-check "a reader that is late finds what it looked for" late_reader
-check "the end" fresh_disks
-rec clear
+scenario "a reader that is late finds what it looked for" late_reader
+
+# --- while a pool is made ------------------------------------------------------------------------
+
+# The power goes after the superblock was written and before the labels say so: they are what would have the pool made
+# again, over data, so that nothing may be written to it until they say otherwise.
+not_yet_settled() {
+	local last
+	fresh_disks && rec clear && wipe m a b && rec start && pool p "$(line)" && remove_pool p && rec stop || return
+	last=$(awk '$3 == "m" && $4 == "write" && $5 == 0 { at = $1 } END { print at - 1 }' /dev/emudisk-log)
+	rec replay to="$last" keep=all && slow m fail=write && log_mark && ! dmsetup create p --table "$(line)" &&
+		log_since | grep "the labels of metadata area 0 can't be mended" || return
+	slow m fail=none && pool p "$(line)" && write 0 256 1 && flush && remove_pool p && pool p "$(line)" &&
+		pool_is_sound && holds 0 256 1
+}
+scenario "no write before the labels are settled" not_yet_settled
+check "the end" eval 'restore_speed && rec clear'
 done_testing
