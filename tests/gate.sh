@@ -51,7 +51,7 @@ start() {
 did() { [[ " ${cases[*]} " == *" $1 "* ]]; }
 
 # vm NAME CPUS COMMAND: of a shell, on the debug kernel
-vm() { start "$1" scripts/vm --kernel debug --cpus "$2" --memory 1G -- bash -c "$3"; }
+vm() { start "$1" scripts/vm --kernel debug --cpus "$2" --memory 768M -- bash -c "$3"; }
 
 # The rest of a command that waits for the kernel to notice; 5 says that it did not, which nothing outranks.
 noticed() { echo "for i in {1..100}; do dmesg | grep -q '$1' && exit 0; ${2:-sleep 0.5}; done; exit 5"; }
