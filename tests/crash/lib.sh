@@ -32,11 +32,11 @@ sharp_points() {
 	END { srand(seed); for (i = 0; i < count && n; i++) print at[int(rand() * n)] }' /dev/emudisk-log
 }
 
-# all_points COUNT: every acknowledgement of a flush or FUA by the oracle's device, and COUNT more of those, at
-# random and around the disks' own; sorted, each once
+# all_points COUNT [--every]: moments of acknowledgements of a flush or FUA by the oracle's device, at random and around
+# the disks' own, and with --every all of those; sorted, each once
 all_points() {
 	{
-		oracle points --log $log --seed "$seed" --count $(($1 / 2)) --every
+		oracle points --log $log --seed "$seed" --count $(($1 / 2)) ${2:+"$2"}
 		sharp_points $(($1 / 2))
 	} | sort -n -u
 }

@@ -17,7 +17,7 @@ check "a workload" oracle run /dev/mapper/p --log $log --seed "$seed" --ops 600 
 cat "$said"
 remove_pool p
 rec stop
-all_points "$points" | sweep "is judged honest" "$line" --plain
+all_points "$points" --every | sweep "is judged honest" "$line" --plain
 
 # A lie: flushes are taken, and not passed on.
 rec clear
