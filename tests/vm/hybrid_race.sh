@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: everything at once, on two CPUs
 # kernels: debug
-# by-hand: yes
-# timeout: 130
+# timeout: 100
 # cpus: 2
 #
-# EVENKEEL_SECONDS (100) and EVENKEEL_SEED vary it; tests/vm/soak repeats it for hours.
+# EVENKEEL_SECONDS (60) and EVENKEEL_SEED vary it; tests/vm/soak repeats it for hours.
 . tests/vm/lib.sh
 modprobe dm-hybrid || die "no dm-hybrid"
 
@@ -18,7 +17,7 @@ disk m2 8M
 disk c 3M
 disk d 3M
 prefix() { words=$(table "$@"); echo "${words% 0 wardrop 0}"; }
-check "no thread reads what it should not, none hangs" race "${EVENKEEL_SECONDS:-100}" "$seed" \
+check "no thread reads what it should not, none hangs" race "${EVENKEEL_SECONDS:-60}" "$seed" \
 	"$(prefix $((192 * 128)) 128 m "a b")" "$(prefix $((32 * 128)) 128 m2 "c d")"
 cat "$said"
 check "the pool checks out, offline" hybridctl check /dev/emudisk/{m,a,b}
