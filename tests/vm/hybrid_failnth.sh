@@ -5,7 +5,8 @@
 # by-hand: yes
 # timeout: 240
 #
-# tests/failnth has the operations. FAILNTH=GROUP runs one group of them, and PATTERN those whose name has it.
+# tests/failnth has the operations. EVENKEEL_FAILNTH=GROUP runs one group of them, EVENKEEL_PATTERN those whose name has
+# it; EVENKEEL_SPARSE=1 takes a sample of the later allocations of those that make many.
 group=${EVENKEEL_FAILNTH:-all} pattern=${EVENKEEL_PATTERN:-}
 export EVENKEEL_SEED=${EVENKEEL_SEED:-$RANDOM} FAILNTH_SHIM=$PWD/build/tests/bin/failnth.so
 status=0
@@ -15,6 +16,7 @@ run() {
 }
 
 run modules ${pattern:+"$pattern"}
+[ "$group" != modules ] || exit $status
 . tests/vm/lib.sh
 disk m 8M
 disk a 4M
