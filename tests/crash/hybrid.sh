@@ -4,9 +4,7 @@
 # kernels: 6.1 6.12
 # quick: no
 # timeout: 400
-# The journal and its order are the same code on every kernel: the newer one is cut at fewer moments.
-default_points=200 every=--every
-[[ $(uname -r) != 6.12* ]] || every=
+default_points=200
 . tests/crash/lib.sh
 modprobe dm-hybrid || die "no dm-hybrid"
 
@@ -43,7 +41,7 @@ campaign() {
 	rec stop
 	awk -v end="$formed" '$1 <= end { print $1; if ($2) print $2 }' /dev/emudisk-log | sort -n -u |
 		sweep "$title: the first resume, cut everywhere" "$table"
-	all_points $((points / 4)) $every >/tmp/points
+	all_points $((points / 4)) --every >/tmp/points
 	sweep "$title: cut" "$table" \
 		--then ". tests/crash/offline.sh; is_sound_offline $(printf '/dev/emudisk/%s ' $all)" </tmp/points
 	mapfile -t outer < <(awk -v n="$(wc -l </tmp/points)" 'NR == int(n / 3) || NR == int(n * 2 / 3)' /tmp/points)

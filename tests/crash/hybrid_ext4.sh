@@ -4,7 +4,6 @@
 # kernels: 6.1 6.12
 # timeout: 240
 default_points=24
-[[ $(uname -r) != 6.12* ]] || default_points=12
 . tests/crash/lib.sh
 modprobe dm-hybrid || die "no dm-hybrid"
 modprobe ext4

@@ -205,14 +205,16 @@ unload() {
 
 # --- content ----------------------------------------------------------------------------------------
 
-verify() { # NAME BS...: random writes of several sizes, read back
-	fio --name=verify --filename="$(dev "$1")" --rw=randwrite --bsrange="$2" --blockalign="$3" --size=8M \
-		--direct=1 --ioengine=libaio --iodepth=8 --verify=crc32c --randseed="$seed" \
-		--allrandrepeat=1 --minimal >/dev/null
-}
-
-queued() {	# several requests at a time
-	verify c512volatile 512-64k 512 && verify c4096none 4096-64k 4096
+# Many requests at a time, of several sizes, on all of the disks at once; read back.
+queued() {
+	local jobs=() lbs cache
+	for lbs in 512 4096; do
+		for cache in none through volatile; do
+			jobs+=(--name="c$lbs$cache" --filename="$(dev "c$lbs$cache")" --bsrange="$lbs-64k" --blockalign="$lbs")
+		done
+	done
+	fio --rw=randwrite --size=4M --direct=1 --ioengine=libaio --iodepth=8 --verify=crc32c --randseed="$seed" \
+		--allrandrepeat=1 --thread --minimal "${jobs[@]}" >/dev/null
 }
 
 content() { # LBS CACHE

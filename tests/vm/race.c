@@ -802,7 +802,7 @@ static int tell(long seconds, int status)
 	for (int i = 0; i < NR_COUNTED; i++)
 		printf(", %s %llu", counted[i], (unsigned long long)shared->count[i]);
 	printf("\n");
-	for (int i = 0; !status && seconds >= 90 && i < NR_COUNTED; i++)
+	for (int i = 0; !status && seconds >= 60 && i < NR_COUNTED; i++)
 		if (!shared->count[i]) {
 			printf("# WRONG: no %s\n", counted[i]);
 			status = 1;
