@@ -75,6 +75,12 @@ static int check_super(struct hy_pool *pool, struct hy_table *t)
 	const struct ek_super *s = ek_store_super(pool->store);
 	unsigned int i;
 
+	/*
+	 * Of an earlier pool of these devices, whose labels were wiped: one whose
+	 * labels say "forming" has not come to its own yet.
+	 */
+	if (t->labels == HY_LABELS_NEW && memcmp(s->pool_uuid, pool->uuid, EK_UUID_SIZE))
+		return -ENODATA;
 	if (memcmp(s->pool_uuid, pool->uuid, EK_UUID_SIZE) ||
 	    le32_to_cpu(s->nr_members) != t->nr_members ||
 	    le32_to_cpu(s->extent_sectors) != t->extent_sectors) {

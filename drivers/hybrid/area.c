@@ -8,6 +8,7 @@
  *   2 member labels				with the same pool uuid, so members
  *   3 an empty pool in the metadata areas	labelled already are known as ours
  *   4 metadata labels, no longer forming
+ * The superblock of an earlier pool may be there until 3: see check_super().
  */
 #include "hybrid.h"
 

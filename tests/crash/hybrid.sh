@@ -30,6 +30,10 @@ campaign() {
 		esac
 	done
 	table=$(line "$*")
+	# What an earlier pool left on the devices must not be taken for the new one's, wherever that is cut.
+	check "$title: an earlier pool" pool p "$table"
+	remove_pool p
+	for d in $all; do wipe "$d"; done
 	rec start
 	check "$title: a new pool" pool p "$table"
 	formed=$(now)
@@ -49,6 +53,13 @@ campaign() {
 	rec clear
 	for d in $all; do remove_disk "$d"; done
 	seed=$((seed + 1))
+}
+
+# Its labels, as wipefs would: what lies between stays.
+wipe() {
+	local dev=/dev/emudisk/$1
+	dd if=/dev/zero of="$dev" bs=64K count=1 oflag=direct status=none
+	dd if=/dev/zero of="$dev" bs=64K count=1 seek=$(($(blockdev --getsize64 "$dev") / 65536 - 1)) oflag=direct status=none
 }
 
 judge_live() { oracle check /dev/mapper/p --log $log --point $never && pool_is_sound; }
