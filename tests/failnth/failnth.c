@@ -18,7 +18,7 @@
 #include "failnth.h"
 
 #define MOST	20000
-#define DENSE	40	/* with EVENKEEL_SPARSE: up to here each one fails, then fewer and fewer */
+#define DENSE	40	/* up to here each one fails, then, without EVENKEEL_DENSE, fewer and fewer */
 
 uint64_t seed;
 static int nth_file = -1;
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
 		seed = strtoull(getenv("EVENKEEL_SEED"), NULL, 0);
 	else
 		seed = time(NULL);
-	sparse = getenv("EVENKEEL_SPARSE");
+	sparse = !getenv("EVENKEEL_DENSE");
 	random_state = seed;
 	printf("KTAP version 1\n# seed %llu\n", (unsigned long long)seed);
 	configure();

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: every allocation fails once, on every path that has any
 # kernels: debug
-# by-hand: yes
-# timeout: 240
+# timeout: 600
 #
 # tests/failnth has the operations. EVENKEEL_FAILNTH=GROUP runs one group of them, EVENKEEL_PATTERN those whose name has
-# it; EVENKEEL_SPARSE=1 takes a sample of the later allocations of those that make many.
+# it. Of the later allocations of operations that make many a sample fails; EVENKEEL_DENSE=1: each.
 group=${EVENKEEL_FAILNTH:-all} pattern=${EVENKEEL_PATTERN:-}
 export EVENKEEL_SEED=${EVENKEEL_SEED:-$RANDOM} FAILNTH_SHIM=$PWD/build/tests/bin/failnth.so
 status=0
