@@ -8,6 +8,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 
 RAM = "/run/lab"            # a tmpfs: what runs during a measurement must not come over 9p
 LIBS = RAM + "/lib"         # for LD_LIBRARY_PATH
@@ -64,6 +65,15 @@ def size(text):
     return int(text[:-1]) << units[text[-1]] if text[-1] in units else int(text)
 
 
+def wait_for(path, there=True):
+    """A path appears, or goes; not longer than ten seconds."""
+    end = uptime() + 10
+    while os.path.exists(path) != there:
+        if uptime() > end:
+            raise SystemExit(f"{path}: {'does not appear' if there else 'stays'}")
+        time.sleep(0.01)
+
+
 def sectors(dev):
     return int(run("blockdev", "--getsz", dev))
 
@@ -90,6 +100,16 @@ def null_blk(name, mbytes):
 
 def null_blk_del(name):
     os.rmdir(f"/sys/kernel/config/nullb/{name}")
+
+
+def blank(dev):
+    """As good as new: no label or superblock of anything, and for an SSD nothing stored."""
+    run("blkdiscard", "-f", dev, check=False)
+    run("wipefs", "-a", "-q", dev)
+    mbyte = sectors(dev) * SECTOR >> 20
+    for seek in (0, mbyte - 1):
+        run("dd", "if=/dev/zero", f"of={dev}", "bs=1M", "count=1", f"seek={seek}", "oflag=direct")
+    run("dd", "if=/dev/zero", f"of={dev}", "bs=64K", "count=1", f"seek={sectors(dev) // 128 - 1}", "oflag=direct")
 
 
 def emudisk(name, model, length, **options):
