@@ -64,6 +64,11 @@ done
 make -s tools >"$tmp/build" 2>&1 || { cat "$tmp/build"; echo "Bail out! the build failed"; exit 1; }
 export EVENKEEL_NO_BUILD=1
 
+# UBSAN is for what asks for it
+for kbuild in drivers/*/Kbuild; do
+	grep -q '^UBSAN_SANITIZE := y$' "$kbuild" || { echo "Bail out! $kbuild does not ask for UBSAN"; exit 1; }
+done
+
 start runner tests/run --suites tests/gate --logs build/gate/logs --jobs 2
 vm leak 1 "modprobe evenkeel_gate fault=leak; $(noticed 'new suspected memory leaks' \
 	'sleep 1; echo scan >/sys/kernel/debug/kmemleak')"
@@ -73,6 +78,7 @@ vm stall 2 "echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
 vm hang 1 "echo 2 >/proc/sys/kernel/hung_task_timeout_secs
 	modprobe evenkeel_gate fault=hang & $(noticed 'blocked for more than')"
 vm uaf 1 "modprobe evenkeel_gate fault=uaf"
+vm shift 1 "modprobe evenkeel_gate fault=shift"
 vm inversion 1 "modprobe evenkeel_gate fault=inversion"
 vm atomic 1 "modprobe evenkeel_gate fault=atomic; exit 3"
 vm warn 1 "modprobe evenkeel_gate fault=warn"
@@ -87,6 +93,7 @@ wait
 
 ! did uaf || expect "a use after free" uaf 99 'BUG: KASAN: (slab-)?use-after-free in .*\[evenkeel_gate\]'
 ! did leak || expect "a leak, when kmemleak scans" leak 99 'kmemleak: [0-9]+ new suspected memory leaks'
+! did shift || expect "undefined behaviour" shift 99 'UBSAN: shift-out-of-bounds'
 ! did inversion || expect "a lock inversion" inversion 99 'WARNING: possible circular locking dependency detected'
 ! did atomic || expect "a sleep in atomic context, whatever the command's status" atomic 99 \
 	'BUG: sleeping function called from invalid context'
@@ -112,6 +119,8 @@ if did runner; then
 	found "no plan" 'plan.sh \[6.1\]: ended without its plan'
 	found "no test" 'silent.sh \[6.1\]: printed no test'
 	found "a status without a failed test" 'status.sh \[6.1\]: exit status 3'
+	found "status 1 without a failed test" 'fails.sh \[6.1\]: exit status 1'
+	found "a part that gave up" 'bails.sh \[6.1\]: gave up: Bail out! nothing works'
 	found "a machine that died" 'dies.sh \[6.1\]: the kernel complained and the machine stopped'
 	found "a suite that hangs" 'hangs.sh \[6.1\]: took more than 2 s'
 	found "and can't be killed" "hangs.sh \\[6.1\\]: can't be killed"
@@ -119,7 +128,7 @@ if did runner; then
 		expect "the runner: the suite after them passes on $kernel" runner 1 \
 			"^ok [0-9]+ tests/gate/passes.sh \\[$kernel\\]"
 	done
-	expect "the runner: nothing else failed" runner 1 '^[0-9]+ passed, 12 failed, 0 skipped$'
+	expect "the runner: nothing else failed" runner 1 '^[0-9]+ passed, 14 failed, 0 skipped$'
 fi
 echo "1..$tests"
 exit $failed

@@ -17,7 +17,7 @@
 
 static char *fault = "none";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "none, uaf, leak, inversion, atomic, warn, oops, hang, spin, stall or pin");
+MODULE_PARM_DESC(fault, "none, uaf, leak, shift, inversion, atomic, warn, oops, hang, spin, stall or pin");
 
 static unsigned int seconds = 60;
 module_param(seconds, uint, 0444);
@@ -62,6 +62,14 @@ static noinline void do_leak(void)
 
 		OPTIMIZER_HIDE_VAR(p);
 	}
+}
+
+static void do_shift(void)
+{
+	int places = 64;
+
+	OPTIMIZER_HIDE_VAR(places);
+	pr_info("gate: %d\n", 1 << places);
 }
 
 static void do_inversion(void)
@@ -136,6 +144,7 @@ static const struct {
 	{ "none", do_none },
 	{ "uaf", do_uaf },
 	{ "leak", do_leak },
+	{ "shift", do_shift },
 	{ "inversion", do_inversion },
 	{ "atomic", do_atomic },
 	{ "warn", do_warn },

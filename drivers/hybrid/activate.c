@@ -37,6 +37,26 @@ static int format_store(struct hy_pool *pool, struct hy_table *t,
 	return r;
 }
 
+/* The constructor looked at the labels, and much may have been written since. */
+static int still_new(struct hy_pool *pool, struct hy_table *t)
+{
+	enum hy_label_state state;
+	char *error;
+	u8 uuid[EK_UUID_SIZE];
+	int r;
+
+	r = hy_labels_check(t, uuid, &state, &error);
+	if (!r) {
+		error = "another pool has been made of them";
+		if (state != HY_LABELS_NEW ||
+		    (memchr_inv(uuid, 0, EK_UUID_SIZE) && memcmp(uuid, pool->uuid, EK_UUID_SIZE)))
+			r = -EBUSY;
+	}
+	if (r)
+		DMERR("the devices are not what they were when the table was loaded: %s", error);
+	return r;
+}
+
 /* The order is explained in area.c. */
 static int format(struct hy_pool *pool, struct hy_table *t)
 {
@@ -47,8 +67,13 @@ static int format(struct hy_pool *pool, struct hy_table *t)
 
 	if (!member_uuid)
 		return -ENOMEM;
-	if (!memchr_inv(pool->uuid, 0, EK_UUID_SIZE))
+	r = still_new(pool, t);
+	if (!r && !memchr_inv(pool->uuid, 0, EK_UUID_SIZE)) {
+		r = ek_store_forget(&hy_meta_io, pool, t->nr_meta);
 		generate_random_uuid(pool->uuid);
+	}
+	if (r)
+		goto out;
 	memcpy(t->uuid, pool->uuid, EK_UUID_SIZE);	/* another try goes on with it */
 	for (i = 0; i < t->nr_members; i++)
 		generate_random_uuid(member_uuid[i]);
@@ -60,6 +85,7 @@ static int format(struct hy_pool *pool, struct hy_table *t)
 		r = format_store(pool, t, member_uuid);
 	if (!r)
 		r = hy_labels_write(pool, t, name, false, NULL);
+out:
 	if (r)
 		DMERR("cannot format the pool: error %d", r);
 	else
@@ -75,12 +101,6 @@ static int check_super(struct hy_pool *pool, struct hy_table *t)
 	const struct ek_super *s = ek_store_super(pool->store);
 	unsigned int i;
 
-	/*
-	 * Of an earlier pool of these devices, whose labels were wiped: one whose
-	 * labels say "forming" has not come to its own yet.
-	 */
-	if (t->labels == HY_LABELS_NEW && memcmp(s->pool_uuid, pool->uuid, EK_UUID_SIZE))
-		return -ENODATA;
 	if (memcmp(s->pool_uuid, pool->uuid, EK_UUID_SIZE) ||
 	    le32_to_cpu(s->nr_members) != t->nr_members ||
 	    le32_to_cpu(s->extent_sectors) != t->extent_sectors) {

@@ -4,11 +4,12 @@
  * labels when a pool is made.
  *
  * Making a pool can be cut anywhere:
+ *   0 superblocks of an earlier pool are	cut after: nothing is labelled, and the next
+ *     zeroed, if nothing was labelled yet	resume looks at labels only
  *   1 metadata labels, marked as forming	cut after: the next resume begins again,
  *   2 member labels				with the same pool uuid, so members
  *   3 an empty pool in the metadata areas	labelled already are known as ours
  *   4 metadata labels, no longer forming
- * The superblock of an earlier pool may be there until 3: see check_super().
  */
 #include "hybrid.h"
 

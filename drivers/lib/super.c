@@ -210,6 +210,34 @@ static int ek_format_super(const struct ek_store_io *io, void *ctx, u32 nr_meta,
 }
 
 /**
+ * ek_store_forget - make what was in metadata areas no pool
+ * @io: I/O
+ * @ctx: for @io
+ * @nr_meta: areas, each of EK_TABLES_OFFSET at least
+ *
+ * Durable when it returns: ek_store_open() says -ENODATA.  A crash in the middle may
+ * leave a superblock that is damaged.
+ *
+ * Context: sleeps.
+ * Return: 0; -ENOMEM; an I/O error.
+ */
+int ek_store_forget(const struct ek_store_io *io, void *ctx, u32 nr_meta)
+{
+	u64 len = EK_TABLES_OFFSET - EK_SUPER0_OFFSET;
+	void *zeroes = kvzalloc(len, GFP_KERNEL);
+	int r;
+
+	if (!zeroes)
+		return -ENOMEM;
+	r = ek_format_zero(io, ctx, nr_meta, EK_SUPER0_OFFSET, len, zeroes, len);
+	if (!r)
+		r = ek_format_flush(io, ctx, nr_meta);
+	kvfree(zeroes);
+	return r;
+}
+EXPORT_SYMBOL_GPL(ek_store_forget);
+
+/**
  * ek_store_format - write an empty pool
  * @io: I/O
  * @ctx: for @io
@@ -241,17 +269,14 @@ int ek_store_format(const struct ek_store_io *io, void *ctx, const struct ek_sto
 	if (r)
 		return r;
 
-	zeroes_len = min_t(u64, EK_READ_CHUNK, geo.pages_offset - EK_SUPER0_OFFSET);
+	zeroes_len = min_t(u64, EK_READ_CHUNK, geo.pages_offset - EK_TABLES_OFFSET);
 	zeroes = kvzalloc(zeroes_len, GFP_KERNEL);
 	sb = kzalloc(sizeof(*sb), GFP_KERNEL);
 	r = -ENOMEM;
 	if (!zeroes || !sb)
 		goto out;
 	/* The superblocks go first and alone: without them nothing else counts. */
-	r = ek_format_zero(io, ctx, p->nr_meta, EK_SUPER0_OFFSET,
-			   EK_TABLES_OFFSET - EK_SUPER0_OFFSET, zeroes, zeroes_len);
-	if (!r)
-		r = ek_format_flush(io, ctx, p->nr_meta);
+	r = ek_store_forget(io, ctx, p->nr_meta);
 	if (!r)
 		r = ek_format_zero(io, ctx, p->nr_meta, EK_TABLES_OFFSET,
 				   geo.pages_offset - EK_TABLES_OFFSET, zeroes, zeroes_len);

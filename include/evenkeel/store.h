@@ -73,6 +73,9 @@ struct ek_store;	/* opaque; drivers/lib/store.c */
  */
 u64 ek_store_area_bytes(u64 nr_extents, u32 nr_members, const u32 *member_extents);
 
+/* ek_store_forget - make what was in metadata areas no pool; durable when it returns. */
+int ek_store_forget(const struct ek_store_io *io, void *ctx, u32 nr_meta);
+
 /*
  * ek_store_format - write an empty pool
  *

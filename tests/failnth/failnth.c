@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@
 #include "failnth.h"
 
 #define MOST	20000
-#define DENSE	40	/* up to here each one fails, then, without EVENKEEL_DENSE, fewer and fewer */
+#define DENSE	40	/* so many at the beginning, and half as many at the end, fail each */
+#define SAMPLE	20	/* of those between, without EVENKEEL_DENSE: about twice as many as this */
 
 uint64_t seed;
 static int nth_file = -1;
@@ -116,20 +118,60 @@ static bool fail_one(const struct op *op, int *error)
 	return injected;
 }
 
-static unsigned int step(void)
+static unsigned int max_of(unsigned int a, unsigned int b)
 {
-	return sparse && nth > DENSE ? 1 + rand_r(&random_state) % (nth / 8) : 1;
+	return a > b ? a : b;
+}
+
+/* The first and the last ones each, of those between a sample. */
+static unsigned int step(unsigned int all)
+{
+	unsigned int left;
+
+	if (!sparse || nth <= DENSE || nth + DENSE / 2 >= all)
+		return 1;
+	if (all == UINT_MAX)
+		return 1 + rand_r(&random_state) % (nth / 8);
+	left = all - DENSE / 2 - nth;
+	return 1 + rand_r(&random_state) % max_of(1, all / SAMPLE) % left;
+}
+
+/* How many it makes when none fails; of a remote one nobody knows. */
+static unsigned int count(const struct op *op)
+{
+	unsigned int all;
+	int error;
+
+	if (!sparse || op->remote)
+		return UINT_MAX;
+	op->before(op);
+	set_nth(INT_MAX);
+	error = op->run(op) ? errno : 0;
+	all = INT_MAX - left();
+	set_nth(0);
+	op->after(op, error);
+	return all;
+}
+
+/* The same sample for the same seed, whatever else runs. */
+static void seed_for(const struct op *op)
+{
+	random_state = seed;
+	for (const char *p = op->name; *p; p++)
+		random_state = random_state * 31 + *p;
 }
 
 void fail_each(const struct op *op)
 {
-	unsigned int errors = 0, injections = 0;
+	unsigned int errors = 0, injections = 0, all;
 	double begin = now();
 	bool injected = true;
 	int error;
 
 	running = op->name;
-	for (nth = 1; injected && nth < MOST; nth += step()) {
+	seed_for(op);
+	all = count(op);
+	for (nth = 1; injected && nth < MOST; nth += step(all)) {
 		op->before(op);
 		injected = fail_one(op, &error);
 		injections += injected;
@@ -179,7 +221,6 @@ int main(int argc, char **argv)
 	else
 		seed = time(NULL);
 	sparse = !getenv("EVENKEEL_DENSE");
-	random_state = seed;
 	printf("KTAP version 1\n# seed %llu\n", (unsigned long long)seed);
 	configure();
 	if (!strcmp(group, "modules")) {

@@ -195,6 +195,14 @@ static void to_move(const struct op *op)
 	live(op);
 	if (dm_message(POOL, "policy fill"))
 		die("policy");
+	if (dm_ask(POOL, "entry 3", at, sizeof(at)))
+		die("entry");
+	if (!strncmp(at, "-", 1)) {
+		fd = disk_open();
+		if (disk_write(fd, 3 * EXTENT / BLOCK, 1) || dm_message(POOL, "commit"))
+			die("writing");
+		no_fd();
+	}
 	for (int i = 0; i < 1000; i++) {
 		if (dm_ask(POOL, "entry 3", at, sizeof(at)))
 			die("entry");

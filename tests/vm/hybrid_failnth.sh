@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: dm-hybrid: every allocation fails once, on every path that has any
+# title: dm-hybrid: allocations fail, one at a time, on every path that has any
 # kernels: debug
 # timeout: 600
 #
