@@ -19,6 +19,7 @@
 #define _EVENKEEL_RTMATH_H
 
 #include <linux/bitops.h>
+#include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <evenkeel/rtmon.h>
@@ -52,6 +53,23 @@ static inline u64 ek_rt_flight_ages(s64 word, u64 now)
 	s64 age = ek_rt_flight_count(word, now) * ek_rt_flight_word(now) - word;
 
 	return word > 0 && age > 0 ? (u64)age << EK_RT_UNIT_SHIFT : 0;
+}
+
+/* Evenly spread over 32 bits whatever the clock's steps are. */
+static inline u32 ek_rt_draw(u64 now)
+{
+	return (u32)now * 2654435769u;
+}
+
+/*
+ * Which draws look so that @looks of @requests do.  It rises slowly: after an idle
+ * period a burst may come.
+ */
+static inline u32 ek_rt_look_below(u32 old, u64 requests, u32 looks)
+{
+	u64 new = requests > looks ? div64_u64((u64)looks * U32_MAX, requests) : U32_MAX;
+
+	return min_t(u64, new, 4ULL * old + 1);
 }
 
 static inline u64 ek_rt_clamp(u64 ns)

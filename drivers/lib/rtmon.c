@@ -12,17 +12,28 @@
  * paper's recurrence exactly, over several the mean of theirs weighted by the
  * requests that each ended in the period.  An interrupt between the reading
  * and the writing of an average loses one 1% step, nothing more.
+ *
+ * How many requests are in flight is looked at only at some completions, as that
+ * reads a word of every CPU.  Which ones is drawn by a hash of the clock: no state to
+ * update, and no pattern of the load falls in step with it.  The part is set
+ * each period from what completed in the last one, for EK_RT_LOOKS of them, so that it
+ * costs the same however fast the device is.
  */
 #include <linux/cache.h>
 #include <linux/export.h>
 #include <linux/ktime.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
 #include "rtmath.h"
 
 #define EK_RT_ALL	EK_DIRS		/* index of the average over both */
 #define EK_RT_EWMAS	(EK_DIRS + 1)
+
+#define EK_RT_LOOKS	4096		/* wanted in a period */
+#define EK_RT_LOOK_1_IN_32	(U32_MAX / 32)	/* at first */
+#define EK_RT_LOOK_MAX	4095		/* in flight; more counts as this */
 
 struct ek_rt_sums {
 	u64 bytes;
@@ -37,6 +48,9 @@ struct ek_rt_sums {
  * @hist: running counts; the number of requests is their sum
  * @background_ns: by ek_rtmon_note_background()
  * @background_bytes: likewise
+ * @looks: completions at which the requests in flight were counted
+ * @look_sum: what was counted
+ * @look_sq: its squares
  * @seen: the sampler's: requests at the last sample
  */
 struct ek_rt_cpu {
@@ -46,12 +60,29 @@ struct ek_rt_cpu {
 	u64 hist[EK_DIRS][EK_RT_BUCKETS];
 	u64 background_ns;
 	u64 background_bytes;
+	u64 looks;
+	u64 look_sum;
+	u64 look_sq;
 	u64 seen[EK_DIRS];
 } ____cacheline_aligned;
 
+/* Running totals at a moment. */
+struct ek_rt_mark {
+	u64 ns;
+	u64 requests;
+	u64 occupancy_ns;
+};
+
 /**
  * struct ek_rtmon - the monitor of a device
- * @cpu: what is recorded; the rest is the sampler's
+ * @cpu: what is recorded
+ * @look_below: a completion counts the requests in flight if its hash is below
+ * @nr_background: background I/O under way; background_lock
+ * @background_lock: the time it takes
+ * @background_since: when the present stretch of it began
+ * @background: stretches of it, summed; background_lock
+ * @taken: the sampler's, as the rest: of @background at the last sample
+ * @look: the looks' sums then
  * @since: when the period began
  * @ages: of the requests that were in flight then, summed
  * @total: what had completed then
@@ -61,6 +92,13 @@ struct ek_rt_cpu {
  */
 struct ek_rtmon {
 	struct ek_rt_cpu __percpu *cpu;
+	u32 look_below;
+	unsigned int nr_background;
+	spinlock_t background_lock;
+	struct ek_rt_mark background_since;
+	struct ek_rt_mark background;
+	struct ek_rt_mark taken;
+	struct ek_rt_looks look;
 	u64 since;
 	u64 ages;
 	struct ek_rt_window total[EK_DIRS];
@@ -86,6 +124,8 @@ struct ek_rtmon *ek_rtmon_create(void)
 		kfree(mon);
 		return NULL;
 	}
+	spin_lock_init(&mon->background_lock);
+	mon->look_below = EK_RT_LOOK_1_IN_32;
 	mon->since = ktime_get_ns();
 	return mon;
 }
@@ -131,6 +171,28 @@ static __always_inline void ewma_update(struct ek_rt_cpu __percpu *cpu, unsigned
 	this_cpu_write(cpu->ewma[which], ek_rt_ewma_next(old, ns));
 }
 
+static s64 flight(struct ek_rtmon *mon)
+{
+	s64 word = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		word += READ_ONCE(per_cpu_ptr(mon->cpu, cpu)->flight);
+	return word;
+}
+
+/* A completion: how many were in flight, with the one that is done. */
+static noinline void look(struct ek_rtmon *mon, u64 now)
+{
+	u64 n = min_t(u64, ek_rt_flight_count(flight(mon), now) + 1, EK_RT_LOOK_MAX);
+
+	if (READ_ONCE(mon->nr_background))
+		return;
+	this_cpu_inc(mon->cpu->looks);
+	this_cpu_add(mon->cpu->look_sum, n);
+	this_cpu_add(mon->cpu->look_sq, n * n);
+}
+
 /**
  * ek_rtmon_end - a request is done
  * @mon: the device's monitor
@@ -143,7 +205,7 @@ static __always_inline void ewma_update(struct ek_rt_cpu __percpu *cpu, unsigned
  */
 void ek_rtmon_end(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_ns)
 {
-	u64 ns = ktime_get_ns() - start_ns;
+	u64 now = ktime_get_ns(), ns = now - start_ns;
 	u64 clamped = ek_rt_clamp(ns);
 	/* The compiler can't know that the additions don't change mon->cpu. */
 	struct ek_rt_cpu __percpu *cpu = mon->cpu;
@@ -154,6 +216,8 @@ void ek_rtmon_end(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_ns
 	this_cpu_inc(cpu->hist[dir][ek_rt_bucket(clamped)]);
 	ewma_update(cpu, dir, clamped);
 	ewma_update(cpu, EK_RT_ALL, clamped);
+	if (unlikely(ek_rt_draw(now) < READ_ONCE(mon->look_below)))
+		look(mon, now);
 }
 EXPORT_SYMBOL_GPL(ek_rtmon_end);
 
@@ -171,16 +235,6 @@ void ek_rtmon_note_background(struct ek_rtmon *mon, u64 ns, u64 bytes)
 	this_cpu_add(mon->cpu->background_bytes, bytes);
 }
 EXPORT_SYMBOL_GPL(ek_rtmon_note_background);
-
-static s64 flight(struct ek_rtmon *mon)
-{
-	s64 word = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		word += READ_ONCE(per_cpu_ptr(mon->cpu, cpu)->flight);
-	return word;
-}
 
 /**
  * ek_rtmon_inflight - requests in flight
@@ -221,6 +275,69 @@ u64 ek_rtmon_occupancy(struct ek_rtmon *mon)
 	return ns;
 }
 EXPORT_SYMBOL_GPL(ek_rtmon_occupancy);
+
+static struct ek_rt_mark mark(struct ek_rtmon *mon)
+{
+	struct ek_rt_mark m = { .ns = ktime_get_ns() };
+	int cpu, dir, b;
+
+	m.occupancy_ns = ek_rtmon_occupancy(mon);
+	for_each_possible_cpu(cpu)
+		for (dir = 0; dir < EK_DIRS; dir++)
+			for (b = 0; b < EK_RT_BUCKETS; b++)
+				m.requests += READ_ONCE(per_cpu_ptr(mon->cpu, cpu)->hist[dir][b]);
+	return m;
+}
+
+/* The stretch of background I/O that began at background_since ends.  background_lock held. */
+static void close_stretch(struct ek_rtmon *mon, const struct ek_rt_mark *now)
+{
+	mon->background.ns += now->ns - mon->background_since.ns;
+	mon->background.requests += now->requests - mon->background_since.requests;
+	mon->background.occupancy_ns += now->occupancy_ns - mon->background_since.occupancy_ns;
+}
+
+/**
+ * ek_rtmon_background_begin - I/O that is not the users' goes to the device
+ * @mon: the device's monitor
+ *
+ * Until as many calls of ek_rtmon_background_end(), what users see is kept out of
+ * ek_rt_sample.quiet.
+ *
+ * Context: any; reads all counters of every CPU: not for every request.
+ */
+void ek_rtmon_background_begin(struct ek_rtmon *mon)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&mon->background_lock, flags);
+	if (!mon->nr_background)
+		mon->background_since = mark(mon);
+	WRITE_ONCE(mon->nr_background, mon->nr_background + 1);
+	spin_unlock_irqrestore(&mon->background_lock, flags);
+}
+EXPORT_SYMBOL_GPL(ek_rtmon_background_begin);
+
+/**
+ * ek_rtmon_background_end - it is done
+ * @mon: the device's monitor
+ *
+ * Context: as ek_rtmon_background_begin().
+ */
+void ek_rtmon_background_end(struct ek_rtmon *mon)
+{
+	struct ek_rt_mark now;
+	unsigned long flags;
+
+	spin_lock_irqsave(&mon->background_lock, flags);
+	WRITE_ONCE(mon->nr_background, mon->nr_background - 1);
+	if (!mon->nr_background) {
+		now = mark(mon);
+		close_stretch(mon, &now);
+	}
+	spin_unlock_irqrestore(&mon->background_lock, flags);
+}
+EXPORT_SYMBOL_GPL(ek_rtmon_background_end);
 
 /* Weighted sums of the CPUs' averages in ns and of the weights. */
 struct ewma_fold {
@@ -267,6 +384,9 @@ static void fold_cpu(struct ek_rt_sample *s, struct ewma_fold *fold, struct ek_r
 		both += requests;
 	}
 	fold_ewma(fold, c, EK_RT_ALL, both);
+	s->quiet.look.nr += READ_ONCE(c->looks);
+	s->quiet.look.sum += READ_ONCE(c->look_sum);
+	s->quiet.look.sq += READ_ONCE(c->look_sq);
 	s->background_ns += READ_ONCE(c->background_ns);
 	s->background_bytes += READ_ONCE(c->background_bytes);
 }
@@ -307,6 +427,46 @@ static void take_occupancy(struct ek_rtmon *mon, struct ek_rt_sample *s, s64 wor
 	mon->ages = ages;
 }
 
+/* What background I/O took of the period, up to now. */
+static void take_background(struct ek_rtmon *mon, struct ek_rt_mark *took)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&mon->background_lock, flags);
+	if (mon->nr_background) {
+		struct ek_rt_mark now = mark(mon);
+
+		close_stretch(mon, &now);
+		mon->background_since = now;
+	}
+	*took = mon->background;
+	spin_unlock_irqrestore(&mon->background_lock, flags);
+	took->ns = take_growth(took->ns, &mon->taken.ns);
+	took->requests = take_growth(took->requests, &mon->taken.requests);
+	took->occupancy_ns = take_growth(took->occupancy_ns, &mon->taken.occupancy_ns);
+}
+
+static u64 less(u64 all, u64 part)
+{
+	return all > part ? all - part : 0;
+}
+
+/* The rest of the period; a request more or less at the borders may be in neither or both. */
+static void take_quiet(struct ek_rtmon *mon, struct ek_rt_sample *s)
+{
+	u64 requests = s->dir[EK_READ].count + s->dir[EK_WRITE].count;
+	struct ek_rt_mark took;
+
+	take_background(mon, &took);
+	s->quiet.ns = less(s->ns, took.ns);
+	s->quiet.requests = less(requests, took.requests);
+	s->quiet.occupancy_ns = less(s->occupancy_ns, took.occupancy_ns);
+	s->quiet.look.nr = take_growth(s->quiet.look.nr, &mon->look.nr);
+	s->quiet.look.sum = take_growth(s->quiet.look.sum, &mon->look.sum);
+	s->quiet.look.sq = take_growth(s->quiet.look.sq, &mon->look.sq);
+	WRITE_ONCE(mon->look_below, ek_rt_look_below(mon->look_below, requests, EK_RT_LOOKS));
+}
+
 /**
  * ek_rtmon_sample - end the period and begin the next
  * @mon: the monitor
@@ -332,6 +492,7 @@ void ek_rtmon_sample(struct ek_rtmon *mon, struct ek_rt_sample *sample)
 	sample->background_bytes = take_growth(sample->background_bytes,
 					       &mon->background_bytes);
 	take_occupancy(mon, sample, word, now);
+	take_quiet(mon, sample);
 
 	for (i = 0; i < EK_RT_EWMAS; i++)
 		if (fold.weight[i])

@@ -31,6 +31,33 @@ struct ek_rt_window {
 };
 
 /**
+ * struct ek_rt_looks - requests in flight, counted at some completions
+ * @nr: at how many
+ * @sum: of what was counted, the completing one included
+ * @sq: of its squares
+ */
+struct ek_rt_looks {
+	u64 nr;
+	u64 sum;
+	u64 sq;
+};
+
+/**
+ * struct ek_rt_quiet - the part of a period without background I/O on the device
+ * @ns: its length
+ * @requests: that completed in it
+ * @occupancy_ns: integral of the number in flight
+ * @look: at some of those completions; of all of them alike, so that ratios and
+ *	means are estimates of theirs
+ */
+struct ek_rt_quiet {
+	u64 ns;
+	u64 requests;
+	u64 occupancy_ns;
+	struct ek_rt_looks look;
+};
+
+/**
  * struct ek_rt_sample - a period seen as a whole
  * @ns: its length
  * @dir: what completed in it, per direction
@@ -42,6 +69,8 @@ struct ek_rt_window {
  *	completions this is the loaded latency by Little's law
  * @background_ns: device time that background I/O took, by ek_rtmon_note_background()
  * @background_bytes: what it moved
+ * @quiet: what is left of the period without it, between ek_rtmon_background_begin() and
+ *	ek_rtmon_background_end()
  */
 struct ek_rt_sample {
 	u64 ns;
@@ -53,6 +82,7 @@ struct ek_rt_sample {
 	u64 occupancy_ns;
 	u64 background_ns;
 	u64 background_bytes;
+	struct ek_rt_quiet quiet;
 };
 
 struct ek_rtmon;
@@ -68,6 +98,9 @@ u64 ek_rtmon_start(struct ek_rtmon *mon, enum ek_dir dir);
 void ek_rtmon_end(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_ns);
 
 void ek_rtmon_note_background(struct ek_rtmon *mon, u64 ns, u64 bytes);
+/* Around each of it: what users see meanwhile is not in ek_rt_sample.quiet. */
+void ek_rtmon_background_begin(struct ek_rtmon *mon);
+void ek_rtmon_background_end(struct ek_rtmon *mon);
 
 /**
  * ek_rtmon_sample - end the period and begin the next

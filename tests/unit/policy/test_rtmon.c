@@ -296,6 +296,105 @@ static void torn_read(void)
 	CHECK_EQ(ek_rt_flight_count(word, 1500 * MS), 2);
 }
 
+/* Samples until every completion looks. */
+static void look_always(struct ek_rtmon *mon)
+{
+	struct ek_rt_sample s;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		ek_rtmon_sample(mon, &s);
+}
+
+/* Three in flight end one by one: 3, 2 and 1 are seen, on whatever CPU. */
+static void looks(void)
+{
+	struct ek_rtmon *mon = ek_rtmon_create();
+	struct ek_rt_sample s;
+	u64 start[3];
+	int i;
+
+	look_always(mon);
+	for (i = 0; i < 3; i++) {
+		shim_cpu = i;
+		start[i] = ek_rtmon_start(mon, EK_READ);
+	}
+	for (i = 0; i < 3; i++) {
+		shim_now += MS;
+		shim_cpu = 3 - i;
+		ek_rtmon_end(mon, EK_READ, 1, start[i]);
+	}
+	shim_cpu = 0;
+	ek_rtmon_sample(mon, &s);
+	CHECK_EQ(s.quiet.look.nr, 3);
+	CHECK_EQ(s.quiet.look.sum, 6);
+	CHECK_EQ(s.quiet.look.sq, 14);
+	CHECK_EQ(s.quiet.ns, 3 * MS);
+	CHECK_EQ(s.quiet.requests, 3);
+	CHECK_EQ(s.quiet.occupancy_ns, 6 * MS);
+	ek_rtmon_sample(mon, &s);
+	CHECK_EQ(s.quiet.look.nr, 0);
+	ek_rtmon_destroy(mon);
+}
+
+/* However many requests: some 4096 looks, after a period to learn. */
+static void looks_are_bounded(void)
+{
+	static const u32 step[] = { 1, 1000, 4096, 1 << 20 };
+	struct ek_rt_sample s;
+	int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(step); i++) {
+		struct ek_rtmon *mon = ek_rtmon_create();
+
+		for (n = 0; n < 400000; n++) {
+			one(mon, EK_READ, step[i], 1);
+			if (n % 100000 == 99999)
+				ek_rtmon_sample(mon, &s);
+		}
+		CHECK_NEAR(s.quiet.look.nr, 4096, 300);
+		CHECK_EQ(s.quiet.look.sum, s.quiet.look.nr);
+		ek_rtmon_destroy(mon);
+	}
+}
+
+/*
+ * 10 ms: a request all the time, background I/O from 2 to 5 ms, another within it and on to
+ * 6 ms; the next period begins with background I/O under way.
+ */
+static void quiet_without_background(void)
+{
+	struct ek_rtmon *mon = ek_rtmon_create();
+	struct ek_rt_sample s;
+	int ms;
+
+	look_always(mon);
+	for (ms = 0; ms < 10; ms++) {
+		if (ms == 2 || ms == 4 || ms == 9)
+			ek_rtmon_background_begin(mon);
+		if (ms == 5 || ms == 6)
+			ek_rtmon_background_end(mon);
+		one(mon, EK_WRITE, MS, 1);
+	}
+	ek_rtmon_sample(mon, &s);
+	CHECK_EQ(s.dir[EK_WRITE].count, 10);
+	CHECK_EQ(s.quiet.ns, 5 * MS);
+	CHECK_EQ(s.quiet.requests, 5);
+	CHECK_EQ(s.quiet.occupancy_ns, 5 * MS);
+	CHECK_EQ(s.quiet.look.nr, 5);
+	CHECK_EQ(s.quiet.look.sum, 5);
+	one(mon, EK_READ, MS, 1);
+	ek_rtmon_background_end(mon);
+	one(mon, EK_READ, 2 * MS, 1);
+	ek_rtmon_sample(mon, &s);
+	CHECK_EQ(s.ns, 3 * MS);
+	CHECK_EQ(s.quiet.ns, 2 * MS);
+	CHECK_EQ(s.quiet.requests, 1);
+	CHECK_EQ(s.quiet.occupancy_ns, 2 * MS);
+	CHECK_EQ(s.quiet.look.nr, 1);
+	ek_rtmon_destroy(mon);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -308,6 +407,9 @@ int main(void)
 		TEST(occupancy_brute_force),
 		TEST(many_in_flight),
 		TEST(torn_read),
+		TEST(looks),
+		TEST(looks_are_bounded),
+		TEST(quiet_without_background),
 	};
 
 	return run_tests(tests, ARRAY_SIZE(tests));
