@@ -8,6 +8,7 @@
 #include "hybrid_trace.h"
 
 #define HY_TICK_MS	100
+#define HY_WAITING_MS	10	/* while copies wait for their turn */
 
 /* heat_lock held. */
 static void take_accesses(struct hy_pool *pool)
@@ -128,6 +129,7 @@ static void fill_snapshot(struct hy_pool *pool)
 		struct hy_dev_snap *d = &pool->snap.dev[i];
 
 		d->requests = window_count(&m->sample);
+		d->reads = m->sample.dir[EK_READ].count;
 		d->share = m->share;
 		d->mean_ns = window_mean(&m->sample);
 		d->read_ns = ek_rt_mean(&m->sample.dir[EK_READ]);
@@ -135,6 +137,7 @@ static void fill_snapshot(struct hy_pool *pool)
 		d->ewma_ns = m->sample.ewma_all_ns;
 		d->occupancy_ns = m->sample.occupancy_ns;
 		d->background_ns = m->sample.background_ns;
+		d->quiet = m->sample.quiet;
 	}
 	snap_space(pool, EK_MEMBER_ACTIVE);
 }
@@ -175,17 +178,24 @@ static void tick(struct work_struct *work)
 {
 	struct hy_pool *pool = container_of(to_delayed_work(work), struct hy_pool, tick);
 	u64 now = ktime_get_ns();
-	u32 period_ms = READ_ONCE(pool->set.period_ms);
+	u32 period_ms = READ_ONCE(pool->set.period_ms), wait_ms;
 
 	mutex_lock(&pool->heat_lock);
 	take_accesses(pool);
 	mutex_unlock(&pool->heat_lock);
 	if (now - pool->period_start >= (u64)period_ms * NSEC_PER_MSEC)
 		end_period(pool, now);
-	hy_mover_tick(pool, now);
+	wait_ms = hy_mover_tick(pool, now) ? HY_WAITING_MS : HY_TICK_MS;
 	if (READ_ONCE(pool->running))
 		queue_delayed_work(pool->wq, &pool->tick,
-				   msecs_to_jiffies(min_t(u32, HY_TICK_MS, period_ms)));
+				   msecs_to_jiffies(min(wait_ms, period_ms)));
+}
+
+/* A copy is done: the next need not wait for the tick.  Counted in nr_migrating meanwhile. */
+void hy_balance_kick(struct hy_pool *pool)
+{
+	if (READ_ONCE(pool->running))
+		mod_delayed_work(pool->wq, &pool->tick, 0);
 }
 
 void hy_balance_init(struct hy_pool *pool)
@@ -209,4 +219,6 @@ void hy_balance_stop(struct hy_pool *pool)
 	smp_mb();	/* running is false; pairs with hy_mig_start() */
 	cancel_delayed_work_sync(&pool->tick);
 	wait_event(pool->mig_wait, !atomic_read(&pool->nr_migrating));
+	/* The last of them may have kicked it before it saw that the pool stops. */
+	cancel_delayed_work_sync(&pool->tick);
 }

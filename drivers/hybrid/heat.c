@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The bounded LRU list of accessed extents; see heat.h. */
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/slab.h>
 #include "heat.h"
 
@@ -18,6 +19,7 @@ void hy_heat_init(struct hy_heat *heat, u32 max)
 	INIT_LIST_HEAD(&heat->lru);
 	xa_init(&heat->by_extent);
 	heat->nr = 0;
+	heat->accesses = 0;
 	heat->max = max;
 }
 
@@ -36,6 +38,7 @@ static void unlink_node(struct hy_heat *heat, struct hy_heat_node *node)
 {
 	xa_erase(&heat->by_extent, node->le);
 	list_del(&node->lru);
+	heat->accesses -= node->accesses;
 	heat->nr--;
 }
 
@@ -119,8 +122,10 @@ void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, gfp_t gfp)
 		node = insert(heat, le, gfp);
 	if (!node)
 		return;
-	if (node->accesses < U32_MAX)
+	if (node->accesses < U32_MAX) {
 		node->accesses++;
+		heat->accesses++;
+	}
 	node->member = member;
 }
 
@@ -174,8 +179,31 @@ void hy_heat_age(struct hy_heat *heat)
 {
 	struct hy_heat_node *node;
 
-	list_for_each_entry(node, &heat->lru, lru)
+	heat->accesses = 0;
+	list_for_each_entry(node, &heat->lru, lru) {
 		node->accesses /= 2;
+		heat->accesses += node->accesses;
+	}
+}
+
+/* Half an access is added for each: what was seen once may not be seen again. */
+static u32 share_of(const struct hy_heat *heat, const struct hy_heat_node *node)
+{
+	return div64_u64((2 * (u64)node->accesses + 1) * 1000000, 2 * heat->accesses + heat->nr);
+}
+
+/**
+ * hy_heat_share - how much of the load an extent is
+ * @heat: the list
+ * @le: the logical extent
+ *
+ * Return: its part of the accesses to what is on the list, ppm; 0: it is not on it.
+ */
+u32 hy_heat_share(struct hy_heat *heat, u64 le)
+{
+	struct hy_heat_node *node = find(heat, le);
+
+	return node ? share_of(heat, node) : 0;
 }
 
 static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)
@@ -191,6 +219,7 @@ static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)
  * @member: where they are now
  * @now: the caller's clock
  * @cooldown: an extent that moved less than this ago stays
+ * @most: ppm; what has a larger part of the accesses stays
  * @le: filled, most recently accessed first
  * @max: how many at most
  *
@@ -199,7 +228,7 @@ static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)
  * Return: how many.
  */
 unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown,
-			  u64 *le, unsigned int max)
+			  u32 most, u64 *le, unsigned int max)
 {
 	u64 budget = PICK_BASE + (u64)PICK_EACH * max;
 	struct hy_heat_node *node;
@@ -208,7 +237,8 @@ unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u6
 	list_for_each_entry(node, &heat->lru, lru) {
 		if (n == max || !budget--)
 			break;
-		if (node->member == member && !cooling(node, now, cooldown))
+		if (node->member == member && !cooling(node, now, cooldown) &&
+		    share_of(heat, node) <= most)
 			le[n++] = node->le;
 	}
 	return n;

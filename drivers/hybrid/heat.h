@@ -26,6 +26,7 @@ struct hy_heat {
 	struct xarray by_extent;
 	u32 nr;
 	u32 max;
+	u64 accesses;		/* of all, aged */
 };
 
 void hy_heat_init(struct hy_heat *heat, u32 max);
@@ -40,12 +41,16 @@ void hy_heat_moved(struct hy_heat *heat, u64 le, unsigned int member, u64 now);
 void hy_heat_forget(struct hy_heat *heat, u64 le);
 void hy_heat_age(struct hy_heat *heat);
 
+/* Its part of the accesses to what is on the list, ppm; 0: it is not on it. */
+u32 hy_heat_share(struct hy_heat *heat, u64 le);
+
 /**
  * hy_heat_pick - the best extents to move off a member
  * @heat: the list
  * @member: where they are now
  * @now: the caller's clock
  * @cooldown: an extent that moved less than this ago stays
+ * @most: ppm; what has a larger part of the accesses stays
  * @le: filled
  * @max: how many at most
  *
@@ -53,6 +58,6 @@ void hy_heat_age(struct hy_heat *heat);
  * Return: how many.
  */
 unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown,
-			  u64 *le, unsigned int max);
+			  u32 most, u64 *le, unsigned int max);
 
 #endif

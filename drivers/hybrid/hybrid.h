@@ -359,7 +359,7 @@ struct hy_pool {
 	u64 next_copy;		/* ns: rate limit */
 	u64 last_tick;		/* ns: the mover's */
 	u64 cold_cursor;	/* logical extent */
-	u32 moved_in_period;
+	u32 moved_ppm;		/* less than a token: policy_lock */
 
 	/* counters */
 	atomic64_t mig_started;
@@ -493,7 +493,7 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 		 enum hy_reason *why);
 
 /* mover.c */
-void hy_mover_tick(struct hy_pool *pool, u64 now);
+bool hy_mover_tick(struct hy_pool *pool, u64 now);
 void hy_not_migrated(struct hy_pool *pool, enum hy_reason why);
 const char *hy_reason_name(enum hy_reason why);
 
@@ -501,6 +501,7 @@ const char *hy_reason_name(enum hy_reason why);
 void hy_balance_init(struct hy_pool *pool);
 void hy_balance_start(struct hy_pool *pool);
 void hy_balance_stop(struct hy_pool *pool);
+void hy_balance_kick(struct hy_pool *pool);
 int hy_place(struct hy_pool *pool, u64 le, u32 *pe);
 
 /*

@@ -148,6 +148,8 @@ static void copy_dirty(struct hy_mig *mig)
 	mig->round_bytes = (u64)from.count << SECTOR_SHIFT;
 	mig->bytes += mig->round_bytes;
 	mig->copy_start = ktime_get_ns();
+	ek_rtmon_background_begin(mig->pool->member[mig->from].mon);
+	ek_rtmon_background_begin(mig->pool->member[mig->to].mon);
 	dm_kcopyd_copy(mig->pool->kc, &from, 1, &to, 0, copied, mig);
 }
 
@@ -160,6 +162,7 @@ static void finish(struct hy_mig *mig)
 	hy_defer_bios(pool, &held);
 	hy_free_drop(mig->free);
 	kfree_rcu(mig, rcu);
+	hy_balance_kick(pool);
 	if (atomic_dec_and_test(&pool->nr_migrating))
 		wake_up_all(&pool->mig_wait);
 }
@@ -274,6 +277,7 @@ static void mig_step(struct work_struct *work)
 
 static void charge_copy(struct hy_mig *mig, struct hy_member *m, u64 ns)
 {
+	ek_rtmon_background_end(m->mon);
 	ek_rtmon_note_background(m->mon, ns, mig->round_bytes);
 	atomic64_add(ns, &m->copy_debt);
 }

@@ -14,6 +14,9 @@
  * taken for that part of the time at most, while a disk with a long queue, where
  * one copy more makes no difference and moving extents away makes the most, is not
  * held up.
+ *
+ * Tokens that stand for shares (hy_decision.token_ppm) are used up by an extent according to its
+ * part of the accesses, and an extent with a larger part than is wanted stays.
  */
 #include <linux/math64.h>
 #include "hybrid.h"
@@ -129,28 +132,54 @@ static u64 tokens_due(struct hy_pool *pool, u64 now, int *from, int *to)
 	return due > all - left ? due - (all - left) : 0;
 }
 
-static void take_token(struct hy_pool *pool, unsigned int from, unsigned int to)
+/* @share: of what moves, ppm. */
+static void take_tokens(struct hy_pool *pool, unsigned int from, unsigned int to, u32 share)
 {
+	u32 n = 1;
+
 	spin_lock_irq(&pool->policy_lock);
-	if (pool->tokens.receive[to])
-		pool->tokens.receive[to]--;
-	if (pool->tokens.give[from])
-		pool->tokens.give[from]--;
+	if (pool->tokens.token_ppm) {
+		share += pool->moved_ppm;
+		n = share / pool->tokens.token_ppm;
+		pool->moved_ppm = share % pool->tokens.token_ppm;
+	}
+	pool->tokens.receive[to] -= min(pool->tokens.receive[to], n);
+	pool->tokens.give[from] -= min(pool->tokens.give[from], n);
 	spin_unlock_irq(&pool->policy_lock);
 }
 
-/* Start one of the hottest extents of a member on its way to another. */
-static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u64 now)
+/* The largest share that an extent may have: half as much again as there are tokens for. */
+static u32 most_share(struct hy_pool *pool, unsigned int from, unsigned int to)
 {
+	u64 tokens, each;
+
+	spin_lock_irq(&pool->policy_lock);
+	tokens = min(pool->tokens.give[from], pool->tokens.receive[to]);
+	each = pool->tokens.token_ppm;
+	spin_unlock_irq(&pool->policy_lock);
+	return each ? min_t(u64, tokens * each * 3 / 2 + each, U32_MAX) : U32_MAX;
+}
+
+/*
+ * Start one of the hottest extents of a member on its way to another; @share is set to its part
+ * of the accesses.
+ */
+static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u64 now,
+		    u32 *share)
+{
+	u32 most = most_share(pool, from, to);
 	u64 cooldown = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC;
 	enum hy_reason why = HY_NOT_CANDIDATE;
 	u64 le[HY_TRIES];
 	unsigned int n, i;
 
 	mutex_lock(&pool->heat_lock);
-	n = hy_heat_pick(&pool->heat, from, now, cooldown, le, HY_TRIES);
+	n = hy_heat_pick(&pool->heat, from, now, cooldown, most, le, HY_TRIES);
 	mutex_unlock(&pool->heat_lock);
 	for (i = 0; i < n; i++) {
+		mutex_lock(&pool->heat_lock);
+		*share = hy_heat_share(&pool->heat, le[i]);
+		mutex_unlock(&pool->heat_lock);
 		if (!hy_mig_start(pool, le[i], from, to, &why))
 			return 0;
 		if (why == HY_NOT_UNMAPPED) {
@@ -165,28 +194,31 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 	return -ENOENT;
 }
 
-static void spend_tokens(struct hy_pool *pool, u64 now)
+/* Something due that had to wait? */
+static bool spend_tokens(struct hy_pool *pool, u64 now)
 {
 	int from, to;
+	u32 share;
 
 	while (tokens_due(pool, now, &from, &to)) {
 		if (!mover_free(pool)) {
 			hy_not_migrated(pool, HY_NOT_BUSY);
-			return;
+			return true;
 		}
 		if (!rate_allows(pool, now)) {
 			hy_not_migrated(pool, HY_NOT_RATE);
-			return;
+			return true;
 		}
 		if (in_debt(pool, from) || in_debt(pool, to)) {
 			hy_not_migrated(pool, HY_NOT_FOREGROUND);
-			return;
+			return true;
 		}
-		if (move_hot(pool, from, to, now))
-			return;
-		take_token(pool, from, to);
+		if (move_hot(pool, from, to, now, &share))
+			return false;
+		take_tokens(pool, from, to, share);
 		rate_charge(pool, now);
 	}
+	return false;
 }
 
 static bool is_low(struct hy_pool *pool, unsigned int i, unsigned int factor)
@@ -292,12 +324,16 @@ static void shed_cold(struct hy_pool *pool, u64 now)
  * @now: ns
  *
  * Context: the balancer's work; sleeps.
+ * Return: had some of it to wait, so that it is worth to come back soon?
  */
-void hy_mover_tick(struct hy_pool *pool, u64 now)
+bool hy_mover_tick(struct hy_pool *pool, u64 now)
 {
+	bool waits;
+
 	if (!hy_pool_writable(pool))
-		return;
+		return false;
 	pay_debts(pool, now);
-	spend_tokens(pool, now);
+	waits = spend_tokens(pool, now);
 	shed_cold(pool, now);
+	return waits;
 }

@@ -14,6 +14,7 @@
 
 #include <linux/types.h>
 #include <evenkeel/hybrid_format.h>
+#include <evenkeel/rtmon.h>
 
 #define HY_PPM	1000000u
 
@@ -21,6 +22,7 @@
  * struct hy_dev_snap - what a policy sees of a member
  * @usable: may new extents go there (state active)
  * @requests: foreground requests that completed in the period
+ * @reads: of them reads
  * @share: of all requests in the period, in ppm; Q_i of equation (1)
  * @mean_ns: mean response time over both directions in the period, 0: no requests
  * @read_ns: as @mean_ns, reads only
@@ -28,12 +30,14 @@
  * @ewma_ns: exponential average over both directions, 0: none yet
  * @occupancy_ns: integral of requests in flight
  * @background_ns: device time taken by migration
+ * @quiet: what users saw while no migration was at the member
  * @extents: physical extents
  * @free: of them free
  */
 struct hy_dev_snap {
 	bool usable;
 	u64 requests;
+	u64 reads;
 	u32 share;
 	u64 mean_ns;
 	u64 read_ns;
@@ -41,6 +45,7 @@ struct hy_dev_snap {
 	u64 ewma_ns;
 	u64 occupancy_ns;
 	u64 background_ns;
+	struct ek_rt_quiet quiet;
 	u32 extents;
 	u32 free;
 };
@@ -56,14 +61,17 @@ struct hy_snapshot {
  * @target: P_i in ppm, sums to HY_PPM
  * @receive: tokens: extents that a member should take in
  * @give: tokens: extents that should leave it; sums to what @receive sums to
+ * @token_ppm: 0: an extent is a token; otherwise a token is this share of the requests and
+ *	a migrated extent uses as many as its own share amounts to
  *
  * Consumed by allocation first (hy_policy_place()), the rest by migration from
- * givers to receivers; nothing rolls over.
+ * givers to receivers; nothing rolls over.  Allocation consumes none that are shares.
  */
 struct hy_decision {
 	u32 target[EK_MAX_MEMBERS];
 	u32 receive[EK_MAX_MEMBERS];
 	u32 give[EK_MAX_MEMBERS];
+	u32 token_ppm;
 };
 
 struct hy_policy;

@@ -112,7 +112,7 @@ static void random_step(struct hy_heat *heat, u64 now)
 		break;
 	case 4:
 		n = rnd() % 9;
-		i = hy_heat_pick(heat, member, now, 50, a, n);
+		i = hy_heat_pick(heat, member, now, 50, U32_MAX, a, n);
 		CHECK_EQ(i, model_pick(member, now, 50, b, n));
 		CHECK(!memcmp(a, b, i * sizeof(*a)));
 		break;
@@ -194,11 +194,11 @@ static void pick_is_bounded(void)
 	hy_heat_touch(&heat, 999, 1, 0);
 	for (i = 0; i < 263; i++)
 		hy_heat_touch(&heat, i, 0, 0);
-	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, le, 2), 1);
+	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, U32_MAX, le, 2), 1);
 	CHECK_EQ(le[0], 999);
 	hy_heat_touch(&heat, i, 0, 0);
-	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, le, 2), 0);
-	CHECK_EQ(hy_heat_pick(&heat, 0, 1, 0, le, 0), 0);
+	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, U32_MAX, le, 2), 0);
+	CHECK_EQ(hy_heat_pick(&heat, 0, 1, 0, U32_MAX, le, 0), 0);
 	hy_heat_destroy(&heat);
 }
 
@@ -210,14 +210,41 @@ static void empty_and_zero(void)
 	hy_heat_init(&heat, 0);
 	hy_heat_touch(&heat, 1, 0, 0);
 	CHECK_EQ(heat.nr, 0);
-	CHECK_EQ(hy_heat_pick(&heat, 0, 0, 0, &le, 1), 0);
+	CHECK_EQ(hy_heat_pick(&heat, 0, 0, 0, U32_MAX, &le, 1), 0);
 	hy_heat_forget(&heat, 1);
 	hy_heat_moved(&heat, 1, 0, 1);
 	hy_heat_resize(&heat, 1);
 	hy_heat_touch(&heat, 1, 3, 0);
 	hy_heat_moved(&heat, 1, 2, 0);		/* a clock of 0 is not "never" */
-	CHECK_EQ(hy_heat_pick(&heat, 2, 5, 10, &le, 1), 0);
-	CHECK_EQ(hy_heat_pick(&heat, 2, 11, 10, &le, 1), 1);
+	CHECK_EQ(hy_heat_pick(&heat, 2, 5, 10, U32_MAX, &le, 1), 0);
+	CHECK_EQ(hy_heat_pick(&heat, 2, 11, 10, U32_MAX, &le, 1), 1);
+	hy_heat_destroy(&heat);
+}
+
+/*
+ * 6 and 1 accesses, half of one added for each extent: 6.5 and 1.5 of 8.  What has more than is
+ * wanted stays; ageing to 3 and 0 leaves 3.5 and .5 of 4; an extent that goes takes its own.
+ */
+static void shares(void)
+{
+	struct hy_heat heat;
+	u64 le[2];
+	int i;
+
+	hy_heat_init(&heat, 10);
+	for (i = 0; i < 6; i++)
+		hy_heat_touch(&heat, 7, 0, GFP_KERNEL);
+	hy_heat_touch(&heat, 8, 0, GFP_KERNEL);
+	CHECK_EQ(hy_heat_share(&heat, 7), 812500);
+	CHECK_EQ(hy_heat_share(&heat, 8), 187500);
+	CHECK_EQ(hy_heat_share(&heat, 9), 0);
+	CHECK_EQ(hy_heat_pick(&heat, 0, 1, 0, 812500, le, 2), 2);
+	CHECK_EQ(hy_heat_pick(&heat, 0, 1, 0, 812499, le, 2), 1);
+	CHECK_EQ(le[0], 8);
+	hy_heat_age(&heat);
+	CHECK_EQ(hy_heat_share(&heat, 7), 875000);
+	hy_heat_forget(&heat, 7);
+	CHECK_EQ(hy_heat_share(&heat, 8), 1000000);
 	hy_heat_destroy(&heat);
 }
 
@@ -228,6 +255,7 @@ int main(void)
 		TEST(failing_allocations),
 		TEST(counts_saturate),
 		TEST(pick_is_bounded),
+		TEST(shares),
 		TEST(empty_and_zero),
 	};
 
