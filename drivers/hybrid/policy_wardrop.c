@@ -15,6 +15,7 @@
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/string.h>
+#include "policy_marginal.h"
 #include "policy_util.h"
 
 #define NS_PER_MS	1000000ULL
@@ -22,14 +23,18 @@
 #define MAX_GAIN	1000000000000ULL	/* ppm; takes a share of 1 ppm to all */
 #define TOKEN		1000000000000ULL	/* ppm of share times 10^-6 tokens */
 
-enum { ALPHA, BETA, FLOOR, DEADBAND, STEP, ESTIMATOR, ROUNDING, NR_PARAMS };
+enum { ALPHA, BETA, FLOOR, DEADBAND, STEP, ESTIMATOR, ROUNDING, OBJECTIVE,
+       NR_PARAMS };
 enum { BY_MEAN, BY_EWMA };
 enum { NEAREST, TRUNCATE };
+enum { AVERAGE, MARGINAL };
 enum { PRESET_DEFAULT, PRESET_PAPER, NR_PRESETS };
 
 static const char * const preset_words[] = { "default", "paper", NULL };
 static const char * const estimator_words[] = { "mean", "ewma", NULL };
 static const char * const rounding_words[] = { "nearest", "truncate", NULL };
+
+static const char * const objective_words[] = { "average", "marginal", NULL };
 
 /**
  * struct param - a parameter
@@ -85,12 +90,18 @@ static const struct param params[NR_PARAMS] = {
 		.preset = { NEAREST, TRUNCATE },
 		.reason = "rounding: nearest or truncate",
 	},
+	[OBJECTIVE] = {
+		.key = "objective", .words = objective_words,
+		.preset = { AVERAGE, AVERAGE },
+		.reason = "objective: average or marginal",
+	},
 };
 
 struct wardrop {
 	u64 param[NR_PARAMS];
 	u32 target[EK_MAX_MEMBERS];
 	struct hy_credit credit;
+	struct hy_marginal marginal;
 };
 
 /* A period's computation, over all members; unusable ones stay at zero. */
@@ -116,6 +127,7 @@ static void wardrop_init(struct hy_policy *policy)
 	unsigned int i;
 
 	use_preset(w, PRESET_DEFAULT);
+	hy_marginal_init(&w->marginal);
 	for (i = 0; i < policy->nr; i++)
 		one[i] = 1;
 	hy_apportion(w->target, one, policy->nr, HY_PPM);
@@ -169,7 +181,7 @@ static int wardrop_set(struct hy_policy *policy, const char *key, const char *va
 		if (!strcmp(params[i].key, key))
 			break;
 	if (i == NR_PARAMS) {
-		*reason = "not one of: alpha beta floor deadband step estimator rounding preset";
+		*reason = "not one of: alpha beta floor deadband step estimator rounding objective preset";
 		return -ENOENT;
 	}
 	if (parse_param(&params[i], value, &v) || (i == FLOOR && v * policy->nr > HY_PPM)) {
@@ -374,13 +386,42 @@ static void make_tokens(const struct wardrop *w, const struct balance *b,
 	}
 }
 
+/*
+ * The shares that objective "marginal" wants.  Tokens stand for shares there, not for
+ * extents: those that are accessed more use up more of them.
+ */
+static void marginal_period(struct wardrop *w, struct balance *b, const struct hy_snapshot *snap,
+			    struct hy_decision *decision)
+{
+	bool move = hy_marginal_period(&w->marginal, snap, b->q, b->p);
+
+	normalise(b->p, snap, 0);
+	if (!move || !w->param[BETA])
+		return;
+	decision->token_ppm = max_t(u64, div64_u64(TOKEN, w->param[BETA]), 1);
+	make_tokens(w, b, snap, decision);
+}
+
+static void average_period(struct wardrop *w, struct balance *b, const struct hy_snapshot *snap,
+			   struct hy_decision *decision)
+{
+	u32 floor = w->param[FLOOR];
+	unsigned int i;
+
+	measure_times(b, snap, w->param[ESTIMATOR] == BY_EWMA);
+	for (i = 0; i < snap->nr; i++)
+		b->p[i] = wanted_share(w, b->r[i], b->rbar, b->q[i]);
+	normalise(b->p, snap, floor);
+	limit_step(b, snap->nr, w->param[STEP]);
+	normalise(b->p, snap, floor);
+	make_tokens(w, b, snap, decision);
+}
+
 static void wardrop_period(struct hy_policy *policy, const struct hy_snapshot *snap,
 			   struct hy_decision *decision)
 {
 	struct wardrop *w = policy->priv;
-	u32 floor = w->param[FLOOR];
 	struct balance b = {};
-	unsigned int i;
 
 	if (!nr_usable(snap)) {
 		memcpy(decision->target, w->target, sizeof(w->target));
@@ -390,13 +431,10 @@ static void wardrop_period(struct hy_policy *policy, const struct hy_snapshot *s
 		hy_spread_targets(decision->target, w->target, snap);
 		return;
 	}
-	measure_times(&b, snap, w->param[ESTIMATOR] == BY_EWMA);
-	for (i = 0; i < snap->nr; i++)
-		b.p[i] = wanted_share(w, b.r[i], b.rbar, b.q[i]);
-	normalise(b.p, snap, floor);
-	limit_step(&b, snap->nr, w->param[STEP]);
-	normalise(b.p, snap, floor);
-	make_tokens(w, &b, snap, decision);
+	if (w->param[OBJECTIVE] == MARGINAL)
+		marginal_period(w, &b, snap, decision);
+	else
+		average_period(w, &b, snap, decision);
 	memcpy(w->target, b.p, sizeof(w->target));
 	memcpy(decision->target, b.p, sizeof(b.p));
 }
@@ -431,7 +469,7 @@ static int wardrop_place(struct hy_policy *policy, const struct hy_snapshot *sna
 			 struct hy_decision *tokens, u64 le)
 {
 	struct wardrop *w = policy->priv;
-	int i = best_receiver(snap, tokens);
+	int i = tokens->token_ppm ? -1 : best_receiver(snap, tokens);
 
 	if (i < 0)
 		return hy_credit_place(&w->credit, w->target, snap);

@@ -40,6 +40,15 @@ static void measure(struct run *r, unsigned int seed)
 		d->ewma_ns = fuzz_odd(&seed) % (1ULL << 48);
 		d->occupancy_ns = fuzz_odd(&seed) % (1ULL << 48);
 		d->background_ns = fuzz_odd(&seed) % (1ULL << 48);
+		d->reads = fuzz_odd(&seed) % (1ULL << 40);
+		d->quiet = (struct ek_rt_quiet){
+			.ns = fuzz_odd(&seed) % (1ULL << 48),
+			.requests = fuzz_odd(&seed) % (1ULL << 40),
+			.occupancy_ns = fuzz_odd(&seed) % (1ULL << 56),
+			.look.nr = fuzz_odd(&seed) % (1ULL << 40),
+			.look.sum = fuzz_odd(&seed) % (1ULL << 52),
+			.look.sq = fuzz_odd(&seed),
+		};
 		d->extents = 1 + fuzz_odd(&seed) % EK_MAX_MEMBER_EXTENTS;
 		d->free = fuzz_odd(&seed) % (d->extents + 1);
 	}
@@ -131,6 +140,7 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 {
 	static const char *const text[] = {
 		"!\n! 1\n! 2\nalpha 3\n! 4",
+		"#\nobjective marginal\n! 1\n! 2\n! 3\n! 4\n! 5\n! 6",
 		"\"\n= static\nshares 20,30,50\n! 3\nmovers 4\n! 5",
 		" \n= static\nshares 100\n! 3\n= fill\n! 4\n= stripe\n! 6",
 		"?\n= stripe\n! 3\nlow_free 50\n= wardrop\n! 5\n! 6\n! 7", NULL,

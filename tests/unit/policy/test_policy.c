@@ -400,6 +400,24 @@ static void full_members(void)
 	hy_policy_destroy(p);
 }
 
+/* What it saw without migration: any, also what does not fit together. */
+static void random_quiet(struct hy_dev_snap *d)
+{
+	u64 most = rnd() % 4 ? 12 : 40;
+
+	d->reads = rnd() % 4 ? rnd() % (d->requests + 1) : rnd_log(40);
+	d->read_ns = rnd_log(45);
+	d->write_ns = rnd_log(45);
+	d->occupancy_ns = rnd_log(60);
+	d->background_ns = rnd() % 2 ? 0 : rnd_log(45);
+	d->quiet.ns = rnd_log(45);
+	d->quiet.requests = rnd_log(40);
+	d->quiet.occupancy_ns = rnd_log(60);
+	d->quiet.look.nr = rnd_log(20);
+	d->quiet.look.sum = d->quiet.look.nr * rnd_log(most);
+	d->quiet.look.sq = rnd_log(60);
+}
+
 static struct hy_snapshot random_snap(unsigned int nr)
 {
 	struct hy_snapshot s = { .nr = nr, .period_ns = 2000 * MS };
@@ -420,6 +438,8 @@ static struct hy_snapshot random_snap(unsigned int nr)
 			.extents = 1000000,
 			.free = rnd() % 4 ? rnd() % 1000001 : 0,
 		};
+	for (i = 0; i < nr; i++)
+		random_quiet(&s.dev[i]);
 	return s;
 }
 
@@ -437,6 +457,7 @@ static void random_params(struct hy_policy *p)
 	set(p, "step", v);
 	set(p, "estimator", rnd() % 2 ? "mean" : "ewma");
 	set(p, "rounding", rnd() % 2 ? "nearest" : "truncate");
+	set(p, "objective", rnd() % 2 ? "average" : "marginal");
 }
 
 static void check_bounds(const struct hy_snapshot *s, const struct hy_decision *d, u32 floor)
@@ -559,6 +580,157 @@ static void gain_does_not_wrap(void)
 	hy_policy_destroy(p);
 }
 
+/*
+ * @x requests a second in @us each; at completions @m are seen in flight, of variance @v.
+ * Two seconds, all quiet, every completion looked at.
+ */
+static void saw(struct hy_snapshot *s, unsigned int i, double x, double us, double m, double v)
+{
+	struct hy_dev_snap *d = &s->dev[i];
+	struct ek_rt_quiet *quiet = &d->quiet;
+
+	d->usable = true;
+	d->requests = llround(x * 2);
+	d->reads = d->requests;
+	d->mean_ns = llround(us * US);
+	d->read_ns = d->mean_ns;
+	d->occupancy_ns = d->requests * d->mean_ns;
+	d->background_ns = 0;
+	d->extents = 1000;
+	d->free = 500;
+	quiet->ns = s->period_ns;
+	quiet->requests = d->requests;
+	quiet->occupancy_ns = d->occupancy_ns;
+	quiet->look.nr = d->requests;
+	quiet->look.sum = llround(d->requests * m);
+	quiet->look.sq = llround(d->requests * (m * m + v));
+}
+
+static void share_out(struct hy_snapshot *s)
+{
+	u32 share[EK_MAX_MEMBERS];
+	u64 weight[EK_MAX_MEMBERS];
+	unsigned int i;
+
+	for (i = 0; i < s->nr; i++)
+		weight[i] = s->dev[i].requests;
+	hy_apportion(share, weight, s->nr, HY_PPM);
+	for (i = 0; i < s->nr; i++)
+		s->dev[i].share = share[i];
+}
+
+static struct hy_policy *marginal(unsigned int nr)
+{
+	struct hy_policy *p = make("wardrop", nr);
+
+	set(p, "objective", "marginal");
+	return p;
+}
+
+/*
+ * 0: 20 in flight for 1 ms at 20000/s, its rate does not depend on them (m = n): M is 16 R = 16 ms.
+ * 1: 12 for 1.5 ms at 8000/s, m - n = v / n: M = R (v + w) / (v + w) = 1.5 ms.
+ * Q = .714286, .285714; Rbar = 1.142857; the gain is .05 at first:
+ * .05 (16 - 1.5) / 16 * 1.142857 / 1.5 = .034524.  beta = 5000: 173 tokens of 200 ppm each.
+ */
+static void equal_marginals(void)
+{
+	struct hy_snapshot s = { .period_ns = 2000 * MS, .nr = 2 };
+	struct hy_policy *p = marginal(2);
+	struct hy_decision d;
+	int i;
+
+	saw(&s, 0, 20000, 1000, 20, 8);
+	saw(&s, 1, 8000, 1500, 12 + 8. / 12, 8);
+	share_out(&s);
+	d = period(p, &s);
+	CHECK_NEAR(d.target[1], 285714 + 34524, 300);
+	CHECK_NEAR(d.receive[1], 173, 1);
+	CHECK_EQ(d.token_ppm, 200);
+	/* Allocation goes by the targets and leaves the tokens alone. */
+	for (i = 0; i < 100; i++)
+		hy_policy_place(p, &s, &d, i);
+	CHECK_NEAR(d.receive[1], 173, 1);
+	hy_policy_destroy(p);
+	/* Alike: nothing happens, although the averages differ. */
+	p = marginal(2);
+	saw(&s, 0, 20000, 1000, 20 + 5.3 / 20, 8);
+	d = period(p, &s);
+	CHECK_EQ(d.receive[0] + d.receive[1], 0);
+	CHECK_NEAR(d.target[1], 285714, 1);
+	hy_policy_destroy(p);
+}
+
+/* While copies are at work: the same target for two periods, then a rest. */
+static void rests_to_measure(void)
+{
+	struct hy_snapshot s = { .period_ns = 2000 * MS, .nr = 2 };
+	struct hy_policy *p = marginal(2);
+	struct hy_decision d, first;
+
+	saw(&s, 0, 20000, 1000, 20, 8);
+	saw(&s, 1, 8000, 1500, 12 + 8. / 12, 8);
+	share_out(&s);
+	first = period(p, &s);
+	/* Slower than its idle 1 ms, so that there is something to measure. */
+	saw(&s, 0, 20000, 1500, 30, 8);
+	s.dev[1].background_ns = 500 * MS;
+	d = period(p, &s);
+	CHECK_EQ(d.target[1], first.target[1]);
+	CHECK(d.receive[1]);
+	d = period(p, &s);
+	CHECK(d.receive[1]);
+	d = period(p, &s);
+	CHECK_EQ(d.target[1], first.target[1]);
+	CHECK_EQ(d.receive[1], 0);
+	hy_policy_destroy(p);
+}
+
+/* A member never seen is tried; one known to carry less than 1% of the load is not. */
+static void opens_what_is_worth_it(void)
+{
+	struct hy_snapshot s = { .period_ns = 2000 * MS, .nr = 2 };
+	struct hy_policy *p = marginal(2);
+	struct hy_decision d;
+
+	saw(&s, 0, 50000, 640, 32, 8);
+	saw(&s, 1, 0, 0, 0, 0);
+	share_out(&s);
+	d = period(p, &s);
+	CHECK(d.receive[1] && d.target[1]);
+	hy_policy_destroy(p);
+
+	p = marginal(2);
+	saw(&s, 1, 190, 5000, 1.9, .1);
+	share_out(&s);
+	period(p, &s);
+	saw(&s, 1, 0, 0, 0, 0);
+	share_out(&s);
+	d = period(p, &s);
+	CHECK_EQ(d.receive[1], 0);
+	CHECK_EQ(d.target[1], 0);
+	hy_policy_destroy(p);
+}
+
+/* Any sequence of periods on one policy: all sums and bounds hold. */
+static void marginal_for_long(void)
+{
+	unsigned int n, i;
+
+	for (n = 0; n < 300 && !check_failed; n++) {
+		unsigned int nr = 1 + rnd() % EK_MAX_MEMBERS;
+		struct hy_policy *p = marginal(nr);
+
+		for (i = 0; i < 100; i++) {
+			struct hy_snapshot s = random_snap(nr);
+			struct hy_decision d = period(p, &s);
+
+			check_bounds(&s, &d, 0);
+		}
+		hy_policy_destroy(p);
+	}
+}
+
 static void presets(void)
 {
 	struct hy_policy *p = make("wardrop", 2);
@@ -568,6 +740,7 @@ static void presets(void)
 	set(p, "preset", "paper");
 	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate");
 	CHECK_EQ(hy_policy_nr_args(p), 14);
+	set(p, "objective", "marginal");
 	set(p, "preset", "default");
 	emits(p, "");
 	hy_policy_destroy(p);
@@ -597,6 +770,7 @@ static void values(void)
 	set(p, "floor", "0.05");
 	set_fails(p, "deadband", "101", -EINVAL);
 	set_fails(p, "estimator", "median", -EINVAL);
+	set_fails(p, "objective", "worst", -EINVAL);
 	set_fails(p, "preset", "fast", -EINVAL);
 	set_fails(p, "gamma", "1", -ENOENT);
 	set_fails(p, "", "1", -ENOENT);
@@ -871,6 +1045,8 @@ int main(void)
 		TEST(deadband), TEST(idle_member), TEST(nothing_happened),
 		TEST(unusable_member), TEST(full_members), TEST(random_snapshots),
 		TEST(random_against_float), TEST(extremes), TEST(gain_does_not_wrap),
+		TEST(equal_marginals), TEST(rests_to_measure),
+		TEST(opens_what_is_worth_it), TEST(marginal_for_long),
 		TEST(presets), TEST(values),
 		TEST(round_trips), TEST(short_buffers), TEST(place_proportions),
 		TEST(place_tokens), TEST(place_fallback), TEST(static_shares),

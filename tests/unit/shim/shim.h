@@ -112,6 +112,7 @@ typedef struct { s64 counter; } atomic64_t;
 				   shim_a < shim_b ? shim_a : shim_b; })
 #define max(a, b)		({ typeof(a) shim_a = (a); typeof(b) shim_b = (b); \
 				   shim_a > shim_b ? shim_a : shim_b; })
+#define min3(a, b, c)		min(min(a, b), c)
 #define min_t(t, a, b)		min((t)(a), (t)(b))
 #define max_t(t, a, b)		max((t)(a), (t)(b))
 #define clamp(v, l, h)		min(max(v, l), h)
