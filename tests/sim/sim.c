@@ -1,133 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The simulation itself; see sim.h. */
 #include <math.h>
-#include "rtmath.h"
 #include "policy_util.h"
-#include "sim.h"
+#include "sim_internal.h"
 
-#define MAX_PROCESSES	256
-#define MOVERS		2
-#define MAX_REQUESTS	(MAX_PROCESSES + MOVERS)
 #define CAPACITY	(4 * SIM_EXTENTS)
-#define NOWHERE		0xff
+#define TICK_NS		100000000ULL
+#define MOVER_TICK_NS	10000000ULL	/* while there is something to move */
 
-/* A process's request or a copy: read at @dev, then written at @to. */
-struct request {
-	unsigned int id;
-	unsigned int dev;
-	u64 start, end;
-	u64 le;
-	bool copy, writing;
-	unsigned int to;
-};
-
-struct device {
-	struct sim_dev model;
-	unsigned int busy;
-	struct request *queue[MAX_REQUESTS];
-	unsigned int head, queued;
-	u64 count, sum_ns, ewma;
-	u32 free;
-};
-
-struct sim {
-	const struct sim_config *config;
-	u64 now, random;
-	struct device dev[4];
-	struct request request[MAX_REQUESTS];
-	struct request *heap[MAX_REQUESTS];
-	unsigned int heap_nr;
-	u8 map[SIM_EXTENTS];
-	u64 next_new;
-	struct hy_policy *policy;
-	struct hy_snapshot snap;
-	struct hy_decision tokens;
-	struct hy_heat heat;
-	bool moving[MOVERS];
-	u64 moves;
-};
-
-static double uniform(struct sim *s)
-{
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	s->random ^= s->random << 17;
-	return (s->random * 0x2545f4914f6cdd1dULL >> 11) / 9007199254740992.0;
-}
-
-/* Three uniforms: mean 1, standard deviation @cv, never below 0.1. */
-static double variation(struct sim *s, double cv)
-{
-	double v = 1 + cv * 2 * (uniform(s) + uniform(s) + uniform(s) - 1.5);
-
-	return v < 0.1 ? 0.1 : v;
-}
-
-static bool before(const struct request *a, const struct request *b)
-{
-	return a->end != b->end ? a->end < b->end : a->id < b->id;
-}
-
-static void heap_push(struct sim *s, struct request *r)
-{
-	unsigned int i = s->heap_nr++;
-
-	for (; i && before(r, s->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		s->heap[i] = s->heap[(i - 1) / 2];
-	s->heap[i] = r;
-}
-
-static struct request *heap_pop(struct sim *s)
-{
-	struct request *first = s->heap[0], *last = s->heap[--s->heap_nr];
-	unsigned int i = 0, child;
-
-	while ((child = 2 * i + 1) < s->heap_nr) {
-		if (child + 1 < s->heap_nr && before(s->heap[child + 1], s->heap[child]))
-			child++;
-		if (!before(s->heap[child], last))
-			break;
-		s->heap[i] = s->heap[child];
-		i = child;
-	}
-	s->heap[i] = last;
-	return first;
-}
-
-static void serve(struct sim *s, struct device *d, struct request *r)
-{
-	double us = r->copy ? d->model.move_us : d->model.us;
-
-	r->end = s->now + llround(us * 1000 * variation(s, d->model.cv));
-	heap_push(s, r);
-}
-
-static void submit(struct sim *s, struct request *r, unsigned int dev)
-{
-	struct device *d = &s->dev[dev];
-
-	r->dev = dev;
-	r->start = s->now;
-	if (d->busy < d->model.servers) {
-		d->busy++;
-		serve(s, d, r);
-	} else {
-		d->queue[(d->head + d->queued++) % MAX_REQUESTS] = r;
-	}
-}
-
-static void next_in_queue(struct sim *s, struct device *d)
-{
-	if (!d->queued) {
-		d->busy--;
-		return;
-	}
-	d->queued--;
-	serve(s, d, d->queue[d->head]);
-	d->head = (d->head + 1) % MAX_REQUESTS;
-}
-
-static void put(struct sim *s, u64 le, unsigned int member)
+void sim_put(struct sim *s, u64 le, unsigned int member)
 {
 	if (s->map[le] != NOWHERE)
 		s->snap.dev[s->map[le]].free++;
@@ -141,151 +22,128 @@ static void allocate(struct sim *s, u64 le)
 
 	if (member < 0)
 		abort();
-	put(s, le, member);
+	sim_put(s, le, member);
 }
 
 static void issue(struct sim *s, struct request *r)
 {
-	if (s->config->new_writes) {
-		r->le = s->next_new++ % SIM_EXTENTS;
-		allocate(s, r->le);
-	} else {
-		r->le = uniform(s) * SIM_EXTENTS;
-	}
-	hy_heat_touch(&s->heat, r->le, s->map[r->le], GFP_KERNEL);
-	submit(s, r, s->map[r->le]);
-}
+	const struct sim_config *c = s->config;
 
-static int largest(const u32 *tokens, unsigned int nr)
-{
-	unsigned int i, best = 0;
-
-	for (i = 1; i < nr; i++)
-		if (tokens[i] > tokens[best])
-			best = i;
-	return tokens[best] ? (int)best : -1;
-}
-
-/* What the tokens leave to migration: from the largest giver to the largest receiver. */
-static void start_moves(struct sim *s)
-{
-	unsigned int i;
-
-	for (i = 0; i < MOVERS; i++) {
-		struct request *r = &s->request[MAX_PROCESSES + i];
-		int from = largest(s->tokens.give, s->config->nr);
-		int to = largest(s->tokens.receive, s->config->nr);
-
-		if (s->moving[i] || from < 0 || to < 0)
-			continue;
-		s->tokens.give[from]--;
-		s->tokens.receive[to]--;
-		if (!hy_heat_pick(&s->heat, from, s->now, 2 * SIM_PERIOD_NS, &r->le, 1))
-			continue;
-		/* so that it isn't picked twice */
-		hy_heat_moved(&s->heat, r->le, from, s->now);
-		s->moving[i] = true;
-		r->to = to;
-		r->writing = false;
-		submit(s, r, from);
-	}
-}
-
-static void copy_done(struct sim *s, struct request *r)
-{
-	if (!r->writing) {
-		r->writing = true;
-		submit(s, r, r->to);
+	r->active = r->id < s->processes;
+	if (!r->active)
 		return;
-	}
-	put(s, r->le, r->to);
-	hy_heat_moved(&s->heat, r->le, r->to, s->now);
-	s->moving[r->id - MAX_PROCESSES] = false;
-	s->moves++;
-	start_moves(s);
+	r->le = sim_next_extent(s);
+	if (c->load == SIM_NEW_WRITES || (c->fresh && sim_uniform(s) < c->fresh))
+		allocate(s, r->le);
+	sim_note_access(s, r);
+	r->start = ek_rtmon_start(s->dev[s->map[r->le]].mon, EK_READ);
+	sim_submit(s, r, s->map[r->le]);
 }
 
 static void complete(struct sim *s, struct request *r)
 {
-	struct device *d = &s->dev[r->dev];
-
-	next_in_queue(s, d);
+	shim_cpu = r->id % SHIM_CPUS;
 	if (r->copy) {
-		copy_done(s, r);
+		sim_copy_done(s, r);
 		return;
 	}
-	d->count++;
-	d->sum_ns += s->now - r->start;
-	d->ewma = ek_rt_ewma_next(d->ewma, ek_rt_clamp(s->now - r->start));
+	ek_rtmon_end(s->dev[r->dev].mon, EK_READ, 4096, r->start);
 	issue(s, r);
 }
 
 static void run_until(struct sim *s, u64 end)
 {
-	while (s->heap_nr && s->heap[0]->end <= end) {
-		struct request *r = heap_pop(s);
+	struct request *r;
 
-		s->now = r->end;
+	while ((r = sim_next_done(s, end)))
 		complete(s, r);
-	}
-	s->now = end;
 }
 
 /* The period's measurements into the snapshot; returns the requests. */
 static u64 measure(struct sim *s)
 {
-	u64 weight[4], total = 0;
-	u32 share[4];
+	u64 weight[SIM_DEVS], total = 0;
+	u32 share[SIM_DEVS];
 	unsigned int i, nr = s->config->nr;
 
 	for (i = 0; i < nr; i++) {
-		weight[i] = s->dev[i].count;
+		ek_rtmon_sample(s->dev[i].mon, &s->dev[i].sample);
+		weight[i] = s->dev[i].sample.dir[EK_READ].count;
 		total += weight[i];
 	}
 	hy_apportion(share, weight, nr, HY_PPM);
 	for (i = 0; i < nr; i++) {
-		struct device *d = &s->dev[i];
+		struct ek_rt_sample *sample = &s->dev[i].sample;
 		struct hy_dev_snap *snap = &s->snap.dev[i];
 
-		snap->requests = d->count;
+		snap->requests = weight[i];
+		snap->reads = weight[i];
 		snap->share = share[i];
-		snap->mean_ns = d->count ? d->sum_ns / d->count : 0;
-		snap->ewma_ns = ek_rt_ewma_ns(d->ewma);
-		d->count = 0;
-		d->sum_ns = 0;
+		snap->mean_ns = ek_rt_mean(&sample->dir[EK_READ]);
+		snap->read_ns = snap->mean_ns;
+		snap->ewma_ns = sample->ewma_all_ns;
+		snap->occupancy_ns = sample->occupancy_ns;
+		snap->background_ns = sample->background_ns;
+		snap->quiet = sample->quiet;
 	}
 	return total;
 }
 
-static void init(struct sim *s, const struct sim_config *c)
+static void set_params(struct sim *s)
 {
+	const char *const *p = s->config->params;
 	const char *reason;
-	unsigned int i;
-	u64 le;
 
-	memset(s, 0, sizeof(*s));
-	s->config = c;
-	s->random = c->seed ? c->seed : 1;
-	s->snap.nr = c->nr;
-	s->snap.period_ns = SIM_PERIOD_NS;
-	for (i = 0; i < c->nr; i++) {
-		s->dev[i].model = c->dev[i];
+	for (; p && *p; p += 2) {
+		if (hy_policy_set_any(s->policy, &s->set, p[0], p[1], &reason)) {
+			fprintf(stderr, "%s=%s: %s\n", p[0], p[1], reason);
+			exit(2);
+		}
+	}
+}
+
+static void init_devices(struct sim *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->config->nr; i++) {
+		s->dev[i].model = s->config->dev[i];
+		s->dev[i].mon = ek_rtmon_create();
+		if (!s->dev[i].mon)
+			abort();
 		s->snap.dev[i].usable = true;
 		s->snap.dev[i].extents = CAPACITY;
 		s->snap.dev[i].free = CAPACITY;
 	}
+}
+
+static void init(struct sim *s, const struct sim_config *c)
+{
+	unsigned int i;
+	u64 le;
+
+	memset(s, 0, sizeof(*s));
+	shim_now = 0;
+	shim_cpu = 0;
+	s->config = c;
+	s->random = c->seed ? c->seed : 1;
+	s->processes = c->processes;
+	s->snap.nr = c->nr;
+	s->snap.period_ns = SIM_PERIOD_NS;
+	init_devices(s);
 	if (hy_policy_create(c->policy, c->nr, &s->policy))
 		abort();
-	for (i = 0; c->params && c->params[i]; i += 2) {
-		if (hy_policy_set(s->policy, c->params[i], c->params[i + 1], &reason)) {
-			fprintf(stderr, "%s=%s: %s\n", c->params[i], c->params[i + 1], reason);
-			exit(2);
-		}
-	}
-	hy_heat_init(&s->heat, SIM_EXTENTS);
+	hy_settings_init(&s->set);
+	set_params(s);
+	hy_heat_init(&s->heat, s->set.candidates);
 	memset(s->map, NOWHERE, sizeof(s->map));
-	for (le = 0; le < SIM_EXTENTS; le++)
-		allocate(s, le);
+	for (le = 0; le < SIM_EXTENTS; le++) {
+		if (c->start < 0)
+			allocate(s, le);
+		else
+			sim_put(s, le, c->start);
+	}
+	sim_load_init(s);
 	for (i = 0; i < MAX_REQUESTS; i++)
 		s->request[i] = (struct request){ .id = i, .copy = i >= MAX_PROCESSES };
 	for (i = 0; i < c->processes; i++)
@@ -294,8 +152,26 @@ static void init(struct sim *s, const struct sim_config *c)
 
 static void destroy(struct sim *s)
 {
+	unsigned int i;
+
+	for (i = 0; i < s->config->nr; i++)
+		ek_rtmon_destroy(s->dev[i].mon);
+	sim_load_destroy(s);
 	hy_heat_destroy(&s->heat);
 	hy_policy_destroy(s->policy);
+}
+
+static void change(struct sim *s, const struct sim_step *step)
+{
+	unsigned int i, old = s->processes;
+
+	if (step->slower)
+		s->dev[step->dev].model.us *= step->slower;
+	if (step->processes)
+		s->processes = step->processes;
+	for (i = old; i < s->processes; i++)
+		if (!s->request[i].active)
+			issue(s, &s->request[i]);
 }
 
 static u64 hash(u64 h, u64 v)
@@ -303,70 +179,123 @@ static u64 hash(u64 h, u64 v)
 	return (h ^ v) * 0x100000001b3ULL;
 }
 
-struct totals {
-	u64 requests, count[4];
-	double time_us[4];
-	double sum[4], sum2[4];
-	unsigned int periods;
+/* What is kept of every period. */
+struct record {
+	u64 requests;
+	u64 count[SIM_DEVS];
+	double us[SIM_DEVS];
+	double share[SIM_DEVS];
 };
 
-static void account(struct totals *t, const struct sim *s, u64 requests)
+static void note(struct record *r, const struct sim *s, u64 requests)
 {
 	unsigned int i;
 
-	t->requests += requests;
-	t->periods++;
+	r->requests = requests;
 	for (i = 0; i < s->config->nr; i++) {
-		const struct hy_dev_snap *d = &s->snap.dev[i];
-		double share = d->share / 1e4;
-
-		t->count[i] += d->requests;
-		t->time_us[i] += d->mean_ns / 1e3 * d->requests;
-		t->sum[i] += share;
-		t->sum2[i] += share * share;
+		r->count[i] = s->snap.dev[i].requests;
+		r->us[i] = s->snap.dev[i].mean_ns / 1e3;
+		r->share[i] = s->snap.dev[i].share / 1e4;
 	}
 }
 
-static void summarise(struct sim_result *r, const struct totals *t, unsigned int nr)
+static void summarise_dev(struct sim_result *r, const struct record *rec, unsigned int from,
+			  unsigned int to, unsigned int dev)
 {
-	unsigned int i, n = t->periods;
+	double sum = 0, sum2 = 0, us = 0, count = 0, n = to - from;
+	unsigned int p;
 
-	r->iops = t->requests / (n * (SIM_PERIOD_NS / 1e9));
-	for (i = 0; i < nr; i++) {
-		double mean = t->sum[i] / n;
-		double var = t->sum2[i] / n - mean * mean;
-
-		r->share[i] = mean;
-		r->share_sd = fmax(r->share_sd, sqrt(fmax(var, 0)));
-		r->mean_us[i] = t->count[i] ? t->time_us[i] / t->count[i] : 0;
+	for (p = from; p < to; p++) {
+		sum += rec[p].share[dev];
+		sum2 += rec[p].share[dev] * rec[p].share[dev];
+		us += rec[p].us[dev] * rec[p].count[dev];
+		count += rec[p].count[dev];
 	}
+	r->share[dev] = sum / n;
+	r->mean_us[dev] = count ? us / count : 0;
+	r->share_sd = fmax(r->share_sd, sqrt(fmax(sum2 / n - sum / n * sum / n, 0)));
+}
+
+static void summarise(struct sim_result *r, const struct record *rec,
+		      const struct sim_config *c)
+{
+	unsigned int begin = c->step.period, from = begin + (c->periods - begin) / 2, p, i;
+	u64 requests = 0;
+
+	for (p = from; p < c->periods; p++)
+		requests += rec[p].requests;
+	r->iops = requests / ((c->periods - from) * (SIM_PERIOD_NS / 1e9));
+	for (i = 0; i < c->nr; i++)
+		summarise_dev(r, rec, from, c->periods, i);
+	for (p = begin; p < c->periods; p++)
+		for (i = 0; i < c->nr; i++)
+			if (fabs(rec[p].share[i] - r->share[i]) > 5)
+				r->converged = p - begin + 1;
+}
+
+static void run_period(struct sim *s, unsigned int p)
+{
+	u64 end = (p + 1) * SIM_PERIOD_NS, tick;
+
+	for (tick = s->now + MOVER_TICK_NS; tick <= end; tick += MOVER_TICK_NS) {
+		run_until(s, tick);
+		if (!(tick % TICK_NS))
+			sim_take_accesses(s);
+		if (tick < end)
+			sim_mover_tick(s);
+	}
+}
+
+static void decide(struct sim *s)
+{
+	hy_heat_age(&s->heat);
+	hy_policy_period(s->policy, &s->snap, &s->decision);
+	s->tokens = s->decision;
+	s->period_start = s->now;
+	sim_mover_tick(s);
+}
+
+static void trace(const struct sim *s, unsigned int p)
+{
+	unsigned int i;
+
+	if (!getenv("SIM_TRACE"))
+		return;
+	fprintf(stderr, "%3u", p);
+	for (i = 0; i < s->config->nr; i++) {
+		const struct hy_dev_snap *d = &s->snap.dev[i];
+
+		fprintf(stderr, " | %6llu %7llu us %5.1f%% -> %5.1f%% +%u -%u", d->requests,
+			d->mean_ns / 1000, d->share / 1e4, s->decision.target[i] / 1e4,
+			s->decision.receive[i], s->decision.give[i]);
+	}
+	fprintf(stderr, " moves %llu\n", s->moves);
 }
 
 struct sim_result sim_run(const struct sim_config *config)
 {
 	struct sim *s = malloc(sizeof(*s));
+	struct record rec[SIM_MAX_PERIODS];
 	struct sim_result result = {};
-	struct totals totals = {};
 	unsigned int p, i;
-	u64 requests;
 
-	if (!s)
+	if (!s || config->periods > SIM_MAX_PERIODS)
 		abort();
 	init(s, config);
 	for (p = 0; p < config->periods; p++) {
-		run_until(s, (p + 1) * SIM_PERIOD_NS);
-		requests = measure(s);
-		if (p >= config->periods / 2)
-			account(&totals, s, requests);
+		if (p && p == config->step.period)
+			change(s, &config->step);
+		run_period(s, p);
+		note(&rec[p], s, measure(s));
 		for (i = 0; i < config->nr; i++) {
 			result.hash = hash(result.hash, s->snap.dev[i].requests);
 			result.hash = hash(result.hash, s->snap.dev[i].mean_ns);
 		}
-		hy_policy_period(s->policy, &s->snap, &s->tokens);
-		start_moves(s);
+		decide(s);
+		trace(s, p);
 	}
 	result.moves = s->moves;
-	summarise(&result, &totals, config->nr);
+	summarise(&result, rec, config);
 	destroy(s);
 	free(s);
 	return result;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A closed loop of processes over two or more devices, driving the kernel's own
- * policies and heat list by discrete events.  Deterministic by its seed.
+ * A closed loop of processes over a few devices, driving the kernel's own policies,
+ * monitor and heat list by discrete events.  Deterministic by its seed.
  */
 #ifndef _SIM_H
 #define _SIM_H
@@ -11,7 +11,9 @@
 #include "heat.h"
 
 #define SIM_EXTENTS	20000
+#define SIM_DEVS	4
 #define SIM_PERIOD_NS	2000000000ULL
+#define SIM_MAX_PERIODS	256
 
 /**
  * struct sim_dev - a device: a queue before identical servers
@@ -20,6 +22,7 @@
  * @us: mean service time of a request
  * @cv: its coefficient of variation
  * @move_us: service time of an extent that is copied
+ * @grow: with n requests at the device a service takes @us / n^@grow
  */
 struct sim_dev {
 	const char *name;
@@ -27,33 +30,72 @@ struct sim_dev {
 	double us;
 	double cv;
 	double move_us;
+	double grow;
 };
 
-struct sim_config {
-	struct sim_dev dev[4];
-	unsigned int nr;
+enum sim_load { SIM_UNIFORM, SIM_ZIPF, SIM_NEW_WRITES };
+
+/**
+ * struct sim_step - something changes at the start of a period
+ * @period: of this one; 0: nothing does
+ * @processes: how many there are from then on; 0: as before
+ * @dev: which device
+ * @slower: its service times are so many times what they were; 0: as before
+ */
+struct sim_step {
+	unsigned int period;
 	unsigned int processes;
-	unsigned int periods;
-	bool new_writes;		/* each request allocates its extent */
-	u64 seed;
-	const char *policy;
-	const char *const *params;	/* key, value, ..., NULL */
+	unsigned int dev;
+	double slower;
 };
 
 /**
- * struct sim_result - over the second half of the periods
+ * struct sim_config - what is simulated
+ * @dev: the members
+ * @nr: how many
+ * @processes: each has one request in flight
+ * @periods: of SIM_PERIOD_NS
+ * @load: what they access; SIM_NEW_WRITES allocates an extent for each request
+ * @zipf: exponent of SIM_ZIPF
+ * @fresh: part of the requests that allocate their extent anew
+ * @start: all extents lie on this member at first; -1: where the policy places them
+ * @step: what changes
+ * @seed: of the random numbers
+ * @policy: its name
+ * @params: key, value, ..., NULL: the policy's and the mover's
+ */
+struct sim_config {
+	struct sim_dev dev[SIM_DEVS];
+	unsigned int nr;
+	unsigned int processes;
+	unsigned int periods;
+	enum sim_load load;
+	double zipf;
+	double fresh;
+	int start;
+	struct sim_step step;
+	u64 seed;
+	const char *policy;
+	const char *const *params;
+};
+
+/**
+ * struct sim_result - over the last half of the periods, after a step over the last half
+ *	of those that follow it
  * @iops: requests a second
  * @share: mean share of requests, percent
  * @share_sd: its standard deviation over periods, points, of the member with the largest
  * @mean_us: mean response time
+ * @converged: periods, of a step from there, until all shares stay within 5 points of @share
  * @moves: extents migrated, in all periods
  * @hash: of everything measured in every period
  */
 struct sim_result {
 	double iops;
-	double share[4];
+	double share[SIM_DEVS];
 	double share_sd;
-	double mean_us[4];
+	double mean_us[SIM_DEVS];
+	unsigned int converged;
 	u64 moves;
 	u64 hash;
 };

@@ -1,93 +1,169 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sim-table [--periods N] [--seed N] [--pair NAME] [key value]...
+ * sim-table [--periods N] [--seed N] [--members NAME] [--load NAME] [--depth N]
+ *	[--variant 0|1|2] [--json FILE] [key value]...
  *
- * Throughput of wardrop, with the given parameters on top of either preset, over
- * that of the best static split in steps of 5%, and how much its shares vary.
+ * Throughput of the policy's objectives, with the given parameters on top, over that
+ * of the best static split, of the best member alone, of stripe and of the sum of what
+ * the members do alone; the first member's share, how much the shares vary, after how many
+ * periods they stay, and copies made.  Variants: average, marginal; 2: preset paper, only if asked.
  */
-#include "pairs.h"
+#include "oracle.h"
 
-static double best_static(struct sim_config c, int *best_share)
+enum kind { UNIFORM, ZIPF, NEW, FRESH, CLOSED, LOAD_STEP, SPEED_STEP, NR_KINDS };
+
+static const char * const kind_name[NR_KINDS] = {
+	"uniform", "zipf", "new", "fresh", "closed", "load", "speed"
+};
+
+static const char * const variant[][2] = {
+	{ "objective", "average" },
+	{ "objective", "marginal" },
+	{ "preset", "paper" },
+};
+
+struct options {
+	const char *members, *load;
+	unsigned int depth;
+	int variant;
+	FILE *json;
+	char **extra;
+	int nr_extra;
+};
+
+static void set_kind(struct sim_config *c, enum kind kind)
 {
-	double best = 0;
-	int first;
-
-	c.policy = "static";
-	c.periods = 2;
-	for (first = 0; first <= 100; first += 5) {
-		char shares[16];
-		const char *params[3] = { "shares", shares };
-		struct sim_result r;
-
-		snprintf(shares, sizeof(shares), "%d,%d", first, 100 - first);
-		c.params = params;
-		r = sim_run(&c);
-		if (r.iops > best) {
-			best = r.iops;
-			*best_share = first;
-		}
-	}
-	return best;
+	c->load = kind == ZIPF || kind == FRESH ? SIM_ZIPF :
+		  kind == NEW ? SIM_NEW_WRITES : SIM_UNIFORM;
+	c->zipf = .95;
+	c->fresh = kind == FRESH ? .02 : 0;
+	c->start = kind == CLOSED ? 0 : -1;
+	memset(&c->step, 0, sizeof(c->step));
+	if (kind == LOAD_STEP)
+		c->step = (struct sim_step){ .period = c->periods / 2,
+					     .processes = c->processes * 4 };
+	if (kind == SPEED_STEP)
+		c->step = (struct sim_step){ .period = c->periods / 2, .slower = 3 };
 }
 
-static void row(struct sim_config c, const char *name, char **extra, int nr_extra)
+static void json(const struct options *o, const struct sim_config *c, const char *name,
+		 enum kind kind, const struct oracle *or, const char *objective,
+		 const struct sim_result *r)
 {
-	static const char * const preset[] = { "paper", "default" };
-	const char *params[64] = { "preset" };
-	int best_share = 0, i;
-	double best = best_static(c, &best_share);
+	unsigned int i;
 
-	printf("%-10s %-6s %3u %9.0f %4d%%", name, c.new_writes ? "new" : "read",
-	       c.processes, best, best_share);
-	memcpy(&params[2], extra, nr_extra * sizeof(*extra));
-	for (i = 0; i < 2; i++) {
+	if (!o->json)
+		return;
+	fprintf(o->json, "{\"members\":\"%s\",\"load\":\"%s\",\"depth\":%u,\"seed\":%llu,"
+		"\"objective\":\"%s\",\"iops\":%.0f,\"best_split\":%.0f,\"best_split_share\":%.1f,"
+		"\"best_single\":%.0f,\"sum_alone\":%.0f,\"stripe\":%.0f,\"share\":[",
+		name, kind_name[kind], c->processes, (unsigned long long)c->seed, objective,
+		r->iops, or->split, or->share, or->single, or->sum, or->stripe);
+	for (i = 0; i < c->nr; i++)
+		fprintf(o->json, "%s%.2f", i ? "," : "", r->share[i]);
+	fprintf(o->json, "],\"share_sd\":%.2f,\"periods\":%u,\"copies\":%llu}\n", r->share_sd,
+		r->converged, (unsigned long long)r->moves);
+	fflush(o->json);
+}
+
+static void row(const struct options *o, struct sim_config c, const struct sim_members *m,
+		enum kind kind)
+{
+	const char *params[64];
+	struct oracle or;
+	unsigned int i;
+
+	memcpy(c.dev, m->dev, sizeof(c.dev));
+	c.periods *= m->longer;
+	c.nr = m->nr;
+	set_kind(&c, kind);
+	or = ask_oracle(&c, m);
+	printf("%-9s %-7s %3u %7.0f %3.0f%%", m->name, kind_name[kind], c.processes, or.split,
+	       or.share);
+	for (i = 0; i < ARRAY_SIZE(variant); i++) {
 		struct sim_result r;
 
-		params[1] = preset[i];
+		if (o->variant >= 0 ? o->variant != i : i > 1)
+			continue;
+		params[0] = variant[i][0];
+		params[1] = variant[i][1];
+		params[2] = "movers";
+		params[3] = m->movers;
+		memcpy(&params[4], o->extra, o->nr_extra * sizeof(*params));
+		params[4 + o->nr_extra] = NULL;
 		c.params = params;
 		r = sim_run(&c);
-		printf(" | %5.3f %5.1f%% %5.1f %6llu", r.iops / best, r.share[0],
-		       r.share_sd, (unsigned long long)r.moves);
+		printf(" | %5.3f %5.3f %5.3f %5.1f %4.1f %3u %5llu", r.iops / or.split,
+		       r.iops / or.single, r.iops / or.sum, r.share[0], r.share_sd, r.converged,
+		       (unsigned long long)r.moves);
+		json(o, &c, m->name, kind, &or, variant[i][1], &r);
 	}
 	printf("\n");
 	fflush(stdout);
 }
 
+static void rows(const struct options *o, const struct sim_config *base)
+{
+	static const unsigned int depths[NR_KINDS][9] = {
+		[UNIFORM] = { 1, 8, 32, 64, 128 },
+		[ZIPF] = { 4, 32 },
+		[NEW] = { 8, 32 },
+		[FRESH] = { 32 },
+		[CLOSED] = { 1, 32 },
+		[LOAD_STEP] = { 8 },
+		[SPEED_STEP] = { 48 },
+	};
+	struct sim_config c = *base;
+	unsigned int i, kind, d;
+
+	for (i = 0; i < ARRAY_SIZE(members); i++) {
+		if (o->members && strcmp(o->members, members[i].name))
+			continue;
+		for (kind = 0; kind < NR_KINDS; kind++) {
+			if (o->load && strcmp(o->load, kind_name[kind]))
+				continue;
+			for (d = 0; depths[kind][d]; d++) {
+				c.processes = depths[kind][d];
+				if (!o->depth || o->depth == c.processes)
+					row(o, c, &members[i], kind);
+			}
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
-	static const unsigned int depth[] = { 1, 16, 32, 64 };
-	struct sim_config c = { .nr = 2, .policy = "wardrop", .periods = 60, .seed = 1 };
-	const char *only = NULL;
-	unsigned int i, d;
+	struct sim_config c = { .policy = "wardrop", .periods = 60, .seed = 1 };
+	struct options o = { .variant = -1 };
 
 	for (argv++, argc--; argc >= 2 && !strncmp(*argv, "--", 2); argv += 2, argc -= 2) {
 		if (!strcmp(*argv, "--periods"))
 			c.periods = atoi(argv[1]);
 		else if (!strcmp(*argv, "--seed"))
 			c.seed = strtoull(argv[1], NULL, 0);
-		else if (!strcmp(*argv, "--pair"))
-			only = argv[1];
+		else if (!strcmp(*argv, "--members"))
+			o.members = argv[1];
+		else if (!strcmp(*argv, "--load"))
+			o.load = argv[1];
+		else if (!strcmp(*argv, "--depth"))
+			o.depth = atoi(argv[1]);
+		else if (!strcmp(*argv, "--variant"))
+			o.variant = atoi(argv[1]);
+		else if (!strcmp(*argv, "--json"))
+			o.json = fopen(argv[1], "w");
 		else
 			return 2;
 	}
 	if (argc % 2 || argc > 60)
 		return 2;
+	o.extra = argv;
+	o.nr_extra = argc;
 	printf("seed %llu, %u periods of 2 s, the second half counts\n",
 	       (unsigned long long)c.seed, c.periods);
-	printf("%-10s %-6s %3s %9s %5s | %-26s | %s\n", "", "", "", "best static", "",
-	       "paper: X/best share sd moves", "default: X/best share sd moves");
-	for (i = 0; i < ARRAY_SIZE(pairs); i++) {
-		if (only && strcmp(only, pairs[i].name))
-			continue;
-		memcpy(c.dev, pairs[i].dev, sizeof(pairs[i].dev));
-		for (d = 0; d < ARRAY_SIZE(depth); d++) {
-			c.processes = depth[d];
-			row(c, pairs[i].name, argv, argc);
-		}
-		c.processes = 32;
-		c.new_writes = true;
-		row(c, pairs[i].name, argv, argc);
-		c.new_writes = false;
-	}
+	printf("%-9s %-7s %3s %7s %4s | %s\n", "", "", "", "split", "at",
+	       "average, marginal: X/split X/single X/sum share sd periods copies");
+	rows(&o, &c);
+	if (o.json)
+		fclose(o.json);
 	return 0;
 }

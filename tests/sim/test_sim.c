@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Does wardrop, with its default parameters, go the right way and stay there? */
 #include "check.h"
-#include "pairs.h"
+#include "members.h"
 
-static struct sim_config config_of(const char *pair, unsigned int processes)
+static struct sim_config config_of(const char *name, unsigned int processes)
 {
+	const struct sim_members *m = find_members(name);
 	struct sim_config c = {
-		.nr = 2,
+		.nr = m->nr,
 		.policy = "wardrop",
 		.processes = processes,
 		.periods = 30,
+		.start = -1,
 		.seed = rnd(),
 	};
-	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(pairs); i++)
-		if (!strcmp(pairs[i].name, pair))
-			memcpy(c.dev, pairs[i].dev, sizeof(pairs[i].dev));
+	memcpy(c.dev, m->dev, sizeof(c.dev));
 	return c;
 }
 
@@ -49,7 +48,7 @@ static void to_the_faster_by_allocation(void)
 	struct sim_config c = config_of("A+B", 64);
 	struct sim_result r;
 
-	c.new_writes = true;
+	c.load = SIM_NEW_WRITES;
 	r = run(&c);
 	CHECK(r.share[0] > 70 && r.share[0] < 80);
 	CHECK(r.share_sd < 3);
@@ -77,8 +76,8 @@ static void off_the_disk(void)
 	struct sim_result r = run(&c), s;
 
 	CHECK(r.share[0] > 52);
-	c.new_writes = true;
-	equal.new_writes = true;
+	c.load = SIM_NEW_WRITES;
+	equal.load = SIM_NEW_WRITES;
 	equal.policy = "static";
 	equal.params = shares;
 	r = run(&c);
@@ -111,6 +110,71 @@ static void deterministic(void)
 	CHECK(first != again);
 }
 
+/* A cell in which objective "marginal" is to reach a static split. */
+struct cell {
+	const char *members;
+	unsigned int processes;
+	enum sim_load load;
+	int start;
+	const char *shares;
+	double reach;
+};
+
+static const char * const marginal_params[] = { "objective", "marginal", NULL };
+
+static void reaches(const struct cell *cell)
+{
+	struct sim_config c = config_of(cell->members, cell->processes), split;
+	const char *params[] = { "shares", cell->shares, NULL };
+	struct sim_result r, best;
+
+	c.load = cell->load;
+	c.zipf = .95;
+	split = c;
+	split.policy = "static";
+	split.params = params;
+	split.periods = 4;
+	best = sim_run(&split);
+	c.start = cell->start;
+	c.periods = 50;
+	c.params = marginal_params;
+	r = run(&c);
+	CHECK_MSG(r.iops > cell->reach * best.iops, "%s %u: %.3f", cell->members,
+		  cell->processes, r.iops / best.iops);
+	CHECK_MSG(r.share_sd < 3, "%s: %.1f", cell->members, r.share_sd);
+}
+
+/* The splits are the best ones by the table. */
+static void marginal_reaches_the_best_split(void)
+{
+	static const struct cell cells[] = {
+		{ "A+B", 8, SIM_UNIFORM, -1, "100,0", .97 },
+		{ "A+B", 32, SIM_UNIFORM, -1, "78,22", .97 },
+		{ "A+B", 32, SIM_ZIPF, -1, "78,22", .97 },
+		{ "A+B", 32, SIM_NEW_WRITES, -1, "76,24", .95 },
+		{ "A+B", 1, SIM_UNIFORM, 0, "100,0", .98 },
+		{ "A+A", 64, SIM_UNIFORM, -1, "50,50", .97 },
+		{ "G+B", 32, SIM_UNIFORM, -1, "49,51", .97 },
+		{ "A+A+B+B", 64, SIM_UNIFORM, -1, "38.5,38.5,11.5,11.5", .97 },
+		{ "SSD+HDD", 1, SIM_UNIFORM, 0, "100,0", .98 },
+		{ "XS+HDDq", 16, SIM_NEW_WRITES, -1, "94,6", .95 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cells); i++)
+		reaches(&cells[i]);
+}
+
+/* At depth 32 A alone has the same response time as B idle, and half its servers to spare. */
+static void marginal_beats_average(void)
+{
+	struct sim_config c = config_of("A+B", 32);
+	struct sim_result average = run(&c);
+
+	c.params = marginal_params;
+	CHECK(run(&c).iops > 1.1 * average.iops);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -120,6 +184,8 @@ int main(void)
 		TEST(other_way_round),
 		TEST(off_the_disk),
 		TEST(equals_stay_equal),
+		TEST(marginal_reaches_the_best_split),
+		TEST(marginal_beats_average),
 	};
 
 	return run_tests(tests, ARRAY_SIZE(tests));

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Queues, servers, and what is done next. */
+#include <math.h>
+#include "sim_internal.h"
+
+/* Three uniforms: mean 1, standard deviation @cv, never below 0.1. */
+static double variation(struct sim *s, double cv)
+{
+	double v = 1 + cv * 2 * (sim_uniform(s) + sim_uniform(s) + sim_uniform(s) - 1.5);
+
+	return v < 0.1 ? 0.1 : v;
+}
+
+static bool before(const struct request *a, const struct request *b)
+{
+	return a->end != b->end ? a->end < b->end : a->id < b->id;
+}
+
+static void heap_push(struct sim *s, struct request *r)
+{
+	unsigned int i = s->heap_nr++;
+
+	for (; i && before(r, s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		s->heap[i] = s->heap[(i - 1) / 2];
+	s->heap[i] = r;
+}
+
+static struct request *heap_pop(struct sim *s)
+{
+	struct request *first = s->heap[0], *last = s->heap[--s->heap_nr];
+	unsigned int i = 0, child;
+
+	while ((child = 2 * i + 1) < s->heap_nr) {
+		if (child + 1 < s->heap_nr && before(s->heap[child + 1], s->heap[child]))
+			child++;
+		if (!before(s->heap[child], last))
+			break;
+		s->heap[i] = s->heap[child];
+		i = child;
+	}
+	s->heap[i] = last;
+	return first;
+}
+
+static void serve(struct sim *s, struct device *d, struct request *r)
+{
+	double us = r->copy ? d->model.move_us : d->model.us;
+
+	if (d->model.grow)
+		us /= pow(d->busy + d->queued, d->model.grow);
+	r->end = s->now + llround(us * 1000 * variation(s, d->model.cv));
+	heap_push(s, r);
+}
+
+void sim_submit(struct sim *s, struct request *r, unsigned int dev)
+{
+	struct device *d = &s->dev[dev];
+
+	r->dev = dev;
+	if (d->busy < d->model.servers) {
+		d->busy++;
+		serve(s, d, r);
+	} else {
+		d->queue[(d->head + d->queued++) % MAX_REQUESTS] = r;
+	}
+}
+
+static void next_in_queue(struct sim *s, struct device *d)
+{
+	struct request *r;
+
+	if (!d->queued) {
+		d->busy--;
+		return;
+	}
+	d->queued--;
+	r = d->queue[d->head];
+	d->head = (d->head + 1) % MAX_REQUESTS;
+	serve(s, d, r);
+}
+
+/* Time goes on to what is done next, or to @until (then NULL). */
+struct request *sim_next_done(struct sim *s, u64 until)
+{
+	struct request *r = NULL;
+
+	if (s->heap_nr && s->heap[0]->end <= until) {
+		r = heap_pop(s);
+		until = r->end;
+	}
+	s->now = until;
+	shim_now = until;
+	if (r)
+		next_in_queue(s, &s->dev[r->dev]);
+	return r;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The parts of the simulation. */
+#ifndef _SIM_INTERNAL_H
+#define _SIM_INTERNAL_H
+
+#include <evenkeel/rtmon.h>
+#include "settings.h"
+#include "sim.h"
+
+#define MAX_PROCESSES	256
+#define MAX_MOVERS	64
+#define MAX_REQUESTS	(MAX_PROCESSES + MAX_MOVERS)
+#define RING		1024		/* HY_RING */
+#define NOWHERE		0xff
+
+/* A process's request or a copy: read at @from, then written at @to. */
+struct request {
+	unsigned int id;
+	unsigned int dev;
+	u64 start, end;
+	u64 le;
+	bool copy, writing, active;
+	unsigned int from, to;
+};
+
+struct device {
+	struct sim_dev model;
+	struct ek_rtmon *mon;
+	struct ek_rt_sample sample;
+	unsigned int busy;
+	struct request *queue[MAX_REQUESTS];
+	unsigned int head, queued;
+	s64 debt;
+	u64 seen_occupancy;
+};
+
+struct ring {
+	u32 head, tail;
+	u64 slot[RING];
+};
+
+struct zipf {
+	double *cdf;
+	u32 *guide;
+	u32 *extent;		/* by rank */
+};
+
+struct sim {
+	const struct sim_config *config;
+	u64 now, random;
+	unsigned int processes;
+	struct device dev[SIM_DEVS];
+	struct request request[MAX_REQUESTS];
+	struct request *heap[MAX_REQUESTS];
+	unsigned int heap_nr;
+	u8 map[SIM_EXTENTS];
+	u64 next_new;
+	struct zipf zipf;
+	struct ring ring[SHIM_CPUS];
+	struct hy_policy *policy;
+	struct hy_settings set;
+	struct hy_snapshot snap;
+	struct hy_decision decision, tokens;
+	struct hy_heat heat;
+	u64 period_start, next_copy, last_tick;
+	unsigned int moving;
+	u64 moves;
+	u32 moved_ppm;
+};
+
+/* sim_load.c */
+double sim_uniform(struct sim *s);
+void sim_load_init(struct sim *s);
+void sim_load_destroy(struct sim *s);
+u64 sim_next_extent(struct sim *s);
+
+/* sim_device.c */
+void sim_submit(struct sim *s, struct request *r, unsigned int dev);
+struct request *sim_next_done(struct sim *s, u64 until);
+
+/* sim_mover.c */
+void sim_note_access(struct sim *s, const struct request *r);
+void sim_take_accesses(struct sim *s);
+void sim_mover_tick(struct sim *s);
+void sim_copy_done(struct sim *s, struct request *r);
+
+/* sim.c */
+void sim_put(struct sim *s, u64 le, unsigned int member);
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which extents the processes access. */
+#include <math.h>
+#include "sim_internal.h"
+
+double sim_uniform(struct sim *s)
+{
+	s->random ^= s->random << 13;
+	s->random ^= s->random >> 7;
+	s->random ^= s->random << 17;
+	return (s->random * 0x2545f4914f6cdd1dULL >> 11) / 9007199254740992.0;
+}
+
+/* A random order, so that rank and place have nothing to do with each other. */
+static void shuffle(struct sim *s, u32 *extent)
+{
+	u32 i, j, t;
+
+	for (i = 0; i < SIM_EXTENTS; i++)
+		extent[i] = i;
+	for (i = SIM_EXTENTS - 1; i; i--) {
+		j = sim_uniform(s) * (i + 1);
+		t = extent[i];
+		extent[i] = extent[j];
+		extent[j] = t;
+	}
+}
+
+void sim_load_init(struct sim *s)
+{
+	struct zipf *z = &s->zipf;
+	double sum = 0;
+	u32 i, at = 0;
+
+	if (s->config->load != SIM_ZIPF)
+		return;
+	z->cdf = malloc(SIM_EXTENTS * sizeof(*z->cdf));
+	z->guide = malloc(SIM_EXTENTS * sizeof(*z->guide));
+	z->extent = malloc(SIM_EXTENTS * sizeof(*z->extent));
+	if (!z->cdf || !z->guide || !z->extent)
+		abort();
+	for (i = 0; i < SIM_EXTENTS; i++)
+		z->cdf[i] = sum += pow(i + 1, -s->config->zipf);
+	for (i = 0; i < SIM_EXTENTS; i++)
+		z->cdf[i] /= sum;
+	for (i = 0; i < SIM_EXTENTS; i++) {
+		while (at < SIM_EXTENTS - 1 && z->cdf[at] < (double)i / SIM_EXTENTS)
+			at++;
+		z->guide[i] = at;
+	}
+	shuffle(s, z->extent);
+}
+
+void sim_load_destroy(struct sim *s)
+{
+	free(s->zipf.cdf);
+	free(s->zipf.guide);
+	free(s->zipf.extent);
+}
+
+u64 sim_next_extent(struct sim *s)
+{
+	double u;
+	u32 i;
+
+	if (s->config->load == SIM_NEW_WRITES)
+		return s->next_new++ % SIM_EXTENTS;
+	u = sim_uniform(s);
+	if (s->config->load == SIM_UNIFORM)
+		return u * SIM_EXTENTS;
+	i = s->zipf.guide[(u32)(u * SIM_EXTENTS)];
+	while (i < SIM_EXTENTS - 1 && s->zipf.cdf[i] < u)
+		i++;
+	return s->zipf.extent[i];
+}

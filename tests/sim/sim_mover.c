@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The mover's rules, as in drivers/hybrid/mover.c: tokens released over the period, less
+ * what allocation took; a bound on copies at a time and a second; a copy's time is
+ * charged to both members, which pay with time that users leave and a part of theirs.
+ */
+#include "sim_internal.h"
+
+#define EXTENT_KB	128
+
+void sim_note_access(struct sim *s, const struct request *r)
+{
+	struct ring *ring = &s->ring[shim_cpu];
+
+	ring->slot[ring->head++ % RING] = r->le << 5 | s->map[r->le];
+}
+
+void sim_take_accesses(struct sim *s)
+{
+	struct ring *ring;
+
+	for (ring = s->ring; ring < s->ring + SHIM_CPUS; ring++) {
+		if (ring->head - ring->tail > RING)
+			ring->tail = ring->head - RING;
+		for (; ring->tail != ring->head; ring->tail++) {
+			u64 slot = ring->slot[ring->tail % RING];
+
+			hy_heat_touch(&s->heat, slot >> 5, slot & 31, GFP_KERNEL);
+		}
+	}
+}
+
+static void pay_debts(struct sim *s)
+{
+	s64 ns = s->now - s->last_tick;
+	struct device *d;
+
+	s->last_tick = s->now;
+	for (d = s->dev; d < s->dev + s->config->nr; d++) {
+		u64 occupancy = ek_rtmon_occupancy(d->mon);
+		s64 users = max_t(s64, occupancy - d->seen_occupancy, 0);
+		s64 paid = users * s->set.migrate_share / 100 + max_t(s64, ns - users, 0);
+
+		d->seen_occupancy = occupancy;
+		if (!users || !s->set.migrate_share || paid > d->debt)
+			paid = d->debt;
+		d->debt -= paid;
+	}
+}
+
+static u64 tokens_due(struct sim *s, int *from, int *to)
+{
+	u64 all = 0, left = 0, due, since = min(s->now - s->period_start, (u64)SIM_PERIOD_NS);
+	unsigned int i;
+
+	*from = 0;
+	*to = 0;
+	for (i = 0; i < s->config->nr; i++) {
+		all += s->decision.receive[i];
+		left += s->tokens.receive[i];
+		if (s->tokens.give[i] > s->tokens.give[*from])
+			*from = i;
+		if (s->tokens.receive[i] > s->tokens.receive[*to])
+			*to = i;
+	}
+	due = min((all * since + SIM_PERIOD_NS - 1) / SIM_PERIOD_NS, all);
+	return due > all - left ? due - (all - left) : 0;
+}
+
+static struct request *free_mover(struct sim *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->set.movers && i < MAX_MOVERS; i++)
+		if (!s->request[MAX_PROCESSES + i].active)
+			return &s->request[MAX_PROCESSES + i];
+	return NULL;
+}
+
+/* How hot an extent may be for what is left of the tokens; drivers/hybrid/mover.c. */
+static u32 hottest(const struct sim *s, unsigned int from, unsigned int to)
+{
+	u64 tokens = min(s->tokens.give[from], s->tokens.receive[to]);
+
+	if (!s->decision.token_ppm)
+		return U32_MAX;
+	return min_t(u64, tokens * s->decision.token_ppm * 3 / 2 + s->decision.token_ppm, U32_MAX);
+}
+
+static u32 tokens_of(struct sim *s, u64 le)
+{
+	u32 tokens;
+
+	if (!s->decision.token_ppm)
+		return 1;
+	s->moved_ppm += hy_heat_share(&s->heat, le);
+	tokens = s->moved_ppm / s->decision.token_ppm;
+	s->moved_ppm %= s->decision.token_ppm;
+	return tokens;
+}
+
+static bool start_copy(struct sim *s, struct request *r, unsigned int from, unsigned int to)
+{
+	u64 cooldown = (u64)s->set.cooldown_ms * 1000000;
+
+	if (!hy_heat_pick(&s->heat, from, s->now, cooldown, hottest(s, from, to), &r->le, 1))
+		return false;
+	/* so that it isn't picked twice */
+	hy_heat_moved(&s->heat, r->le, from, s->now);
+	if (s->map[r->le] != from)
+		return false;
+	r->active = true;
+	r->from = from;
+	r->to = to;
+	r->writing = false;
+	r->start = s->now;
+	ek_rtmon_background_begin(s->dev[from].mon);
+	ek_rtmon_background_begin(s->dev[to].mon);
+	sim_submit(s, r, from);
+	return true;
+}
+
+/* Comes when a copy is done, and after a while if something was in the way of one. */
+void sim_mover_tick(struct sim *s)
+{
+	u64 gap = s->set.migrate_kbps ? EXTENT_KB * 1000000000ULL / s->set.migrate_kbps : 0;
+	struct request *r;
+	int from, to;
+	u32 n;
+
+	pay_debts(s);
+	while (tokens_due(s, &from, &to)) {
+		r = free_mover(s);
+		if (!r || s->now + gap < s->next_copy)
+			return;
+		if (s->dev[from].debt > 0 || s->dev[to].debt > 0)
+			return;
+		if (!start_copy(s, r, from, to))
+			return;
+		n = tokens_of(s, r->le);
+		s->tokens.receive[to] -= min(s->tokens.receive[to], n);
+		s->tokens.give[from] -= min(s->tokens.give[from], n);
+		s->next_copy = max(s->next_copy, s->now) + gap;
+	}
+}
+
+void sim_copy_done(struct sim *s, struct request *r)
+{
+	u64 ns = s->now - r->start;
+	unsigned int i;
+
+	if (!r->writing) {
+		r->writing = true;
+		sim_submit(s, r, r->to);
+		return;
+	}
+	for (i = 0; i < 2; i++) {
+		struct device *d = &s->dev[i ? r->to : r->from];
+
+		ek_rtmon_background_end(d->mon);
+		ek_rtmon_note_background(d->mon, ns / 2, EXTENT_KB << 10);
+		d->debt += ns / 2;
+	}
+	if (s->map[r->le] == r->from) {
+		sim_put(s, r->le, r->to);
+		hy_heat_moved(&s->heat, r->le, r->to, s->now);
+	}
+	r->active = false;
+	s->moves++;
+	sim_mover_tick(s);
+}
