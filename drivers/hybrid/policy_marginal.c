@@ -76,7 +76,7 @@ static u64 ppm_of(u64 part, u64 whole)
 /* The least seen, which rises slowly towards what is seen now. */
 static void note_idle(u64 *idle, u64 ns, u64 requests)
 {
-	ns = min(ns, (u64)MAX_NS);
+	ns = min_t(u64, ns, MAX_NS);
 	if (requests < MIN_REQUESTS || !ns)
 		return;
 	if (!*idle || ns < *idle)
@@ -191,8 +191,7 @@ static void note_marginal(struct hy_marginal_dev *dev, u64 ns)
 	dev->marginal_ns = ns;
 }
 
-static void estimate(struct hy_marginal_dev *dev, const struct hy_dev_snap *d, u64 all,
-		     u64 period_ns)
+static void estimate(struct hy_marginal_dev *dev, const struct hy_dev_snap *d, u64 all)
 {
 	const struct ek_rt_quiet *quiet = &d->quiet;
 	u64 idle = idle_time(dev, d->reads, d->requests);
@@ -204,9 +203,6 @@ static void estimate(struct hy_marginal_dev *dev, const struct hy_dev_snap *d, u
 		return;
 	}
 	if (quiet->requests < MIN_REQUESTS || quiet->look.nr < MIN_REQUESTS)
-		return;
-	/* The little time that copies leave tells little, unless there is nothing else. */
-	if (dev->marginal_ns && quiet->ns < period_ns / 2)
 		return;
 	look_at(&seen, quiet);
 	ratio = ratio_of(&seen, expected_ratio(seen.r, idle), all);
@@ -236,9 +232,9 @@ static void measure(struct hy_marginal *m, struct step *s)
 		if (!d->usable)
 			continue;
 		measure_idle(&m->dev[i], d);
-		estimate(&m->dev[i], d, all, s->snap->period_ns);
+		estimate(&m->dev[i], d, all);
 		s->m[i] = m->dev[i].marginal_ns;
-		s->r[i] = min(d->mean_ns, (u64)MAX_NS);
+		s->r[i] = min_t(u64, d->mean_ns, MAX_NS);
 		s->requests += d->requests;
 		if (!s->m[i])
 			continue;
@@ -538,8 +534,9 @@ static bool is_clear(const struct hy_marginal *m, const struct step *s)
 	if (s->best < 0 || !s->r[s->best])
 		return false;
 	r = s->r[s->best];
-	if (r * 10 > idle_time(&m->dev[s->best], s->snap->dev[s->best].reads,
-			      s->snap->dev[s->best].requests) * 13)
+	idle = idle_time(&m->dev[s->best], s->snap->dev[s->best].reads,
+			 s->snap->dev[s->best].requests);
+	if (r * 10 > idle * 13)
 		return false;
 	for (i = 0; i < s->snap->nr; i++) {
 		idle = idle_time(&m->dev[i], s->snap->dev[i].reads, s->snap->dev[i].requests);

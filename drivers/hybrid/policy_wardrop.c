@@ -23,8 +23,7 @@
 #define MAX_GAIN	1000000000000ULL	/* ppm; takes a share of 1 ppm to all */
 #define TOKEN		1000000000000ULL	/* ppm of share times 10^-6 tokens */
 
-enum { ALPHA, BETA, FLOOR, DEADBAND, STEP, ESTIMATOR, ROUNDING, OBJECTIVE,
-       NR_PARAMS };
+enum { ALPHA, BETA, FLOOR, DEADBAND, STEP, ESTIMATOR, ROUNDING, OBJECTIVE, NR_PARAMS };
 enum { BY_MEAN, BY_EWMA };
 enum { NEAREST, TRUNCATE };
 enum { AVERAGE, MARGINAL };
@@ -96,6 +95,9 @@ static const struct param params[NR_PARAMS] = {
 		.reason = "objective: average or marginal",
 	},
 };
+
+static const char not_a_key[] =
+	"not one of: alpha beta floor deadband step estimator rounding objective preset";
 
 struct wardrop {
 	u64 param[NR_PARAMS];
@@ -181,7 +183,7 @@ static int wardrop_set(struct hy_policy *policy, const char *key, const char *va
 		if (!strcmp(params[i].key, key))
 			break;
 	if (i == NR_PARAMS) {
-		*reason = "not one of: alpha beta floor deadband step estimator rounding objective preset";
+		*reason = not_a_key;
 		return -ENOENT;
 	}
 	if (parse_param(&params[i], value, &v) || (i == FLOOR && v * policy->nr > HY_PPM)) {

@@ -94,7 +94,7 @@ struct ek_rtmon {
 	struct ek_rt_cpu __percpu *cpu;
 	u32 look_below;
 	unsigned int nr_background;
-	spinlock_t background_lock;
+	spinlock_t background_lock;	/* nr_background, background_since, background */
 	struct ek_rt_mark background_since;
 	struct ek_rt_mark background;
 	struct ek_rt_mark taken;
