@@ -188,7 +188,7 @@ static void tick(struct work_struct *work)
 	wait_ms = hy_mover_tick(pool, now) ? HY_WAITING_MS : HY_TICK_MS;
 	if (READ_ONCE(pool->running))
 		queue_delayed_work(pool->wq, &pool->tick,
-				   msecs_to_jiffies(min(wait_ms, period_ms)));
+				   msecs_to_jiffies(max(min(wait_ms, period_ms / 4), 1U)));
 }
 
 /* A copy is done: the next need not wait for the tick.  Counted in nr_migrating meanwhile. */
