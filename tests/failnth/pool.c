@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/dm-ioctl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -187,6 +188,30 @@ static int do_message(const struct op *op)
 	return dm_message(POOL, op->arg);
 }
 
+static unsigned long number(const char *line, const char *key)
+{
+	char value[64];
+
+	if (hybrid_field(line, key, value, sizeof(value)))
+		die("no %s in the status", key);
+	return strtoul(value, NULL, 10);
+}
+
+/* A move that was asked for goes on when the message has been answered. */
+static void until_nothing_moves(void)
+{
+	char line[DM_LINE_ROOM];
+
+	for (int i = 0; i < 5000; i++) {
+		if (dm_line(POOL, 0, line, sizeof(line)))
+			die("status");
+		if (number(line, "started") == number(line, "completed") + number(line, "failed"))
+			return;
+		usleep(2000);
+	}
+	die("a migration does not end");
+}
+
 /* The extent that is to move is at its first place, and nothing else moves. */
 static void to_move(const struct op *op)
 {
@@ -204,12 +229,12 @@ static void to_move(const struct op *op)
 		no_fd();
 	}
 	for (int i = 0; i < 1000; i++) {
+		until_nothing_moves();
 		if (dm_ask(POOL, "entry 3", at, sizeof(at)))
 			die("entry");
 		if (!strncmp(at, "0 ", 2))
 			return;
 		dm_message(POOL, "move 3 0");
-		usleep(2000);
 	}
 	die("extent 3 stays at %s", at);
 }
