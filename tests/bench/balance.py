@@ -166,6 +166,7 @@ def volumes(cell):
             yield f"alone:{model}", alone(cell, i)
     yield "stripe", stripe(cell)
     yield "hybrid", hybrid(cell, average(cell))
+    yield "hybrid:marginal", hybrid(cell, "wardrop objective marginal")
     yield "hybrid:paper", hybrid(cell, paper(cell))
     if len(cell.models) == 2:
         yield "cache:writeback", dm_cache(cell, "writeback")
