@@ -18,8 +18,10 @@ import lab
 DATA = 64 << 20         # what is read and written of emulated devices
 MEMBER = "96M"          # each of them, the metadata apart
 META = "16M"
-PERIOD = 1000           # requests that the fast member serves in a period
-WARM, MEASURED = 60, 30     # periods
+PERIOD = 6000           # requests that the fast member serves in a period
+# Periods before what is measured, and then. Pools first copy up to half of the data, as fast as members' queues let
+# them: less of the first, and it is not the balance that is measured but the way there.
+WARM, MEASURED = {"hybrid": 80, "split": 2, "other": 15}, {"hybrid": 20, "split": 10, "other": 10}
 TRACE = "/sys/kernel/tracing"
 
 LOADS = {
@@ -208,15 +210,17 @@ def shares():
         return [int(m) / 1e4 for m in re.findall(r"hybrid_period: .*member=0 .*share=(\d+)", f.read())]
 
 
-def measure(out, fio, cell, name, volume, warm=WARM):
+def measure(out, fio, cell, name, volume):
+    kind = name.split(":")[0]
+    kind = kind if kind in WARM else "other"
     with volume as dev:
         fill(fio, cell, dev)
-        ours = name.startswith("hybrid")
+        ours = kind == "hybrid"
         if ours:
             tracing(True)
             before = lab.hybrid_status("pool")
         cpu = lab.Cpu()
-        job = load(fio, cell, dev, warm * cell.period_ms, MEASURED * cell.period_ms)
+        job = load(fio, cell, dev, WARM[kind] * cell.period_ms, MEASURED[kind] * cell.period_ms)
         used = cpu.used()
         iops, ns = total(job)
         more = {}
@@ -224,7 +228,7 @@ def measure(out, fio, cell, name, volume, warm=WARM):
             tracing(False)
             after, steady = lab.hybrid_status("pool"), shares()
             more = dict(moved=(after["migrations_bytes"] - before["migrations_bytes"]) >> 16,
-                        shares=steady, share_sd=statistics.pstdev(steady[-MEASURED:]) if steady else 0)
+                        shares=steady, share_sd=statistics.pstdev(steady[-MEASURED[kind]:]) if steady else 0)
     record = dict(device=name, iops=iops * cell.dilate, us=ns / cell.dilate / 1e3, cpu=used, **more)
     out.add(bench="balance", cell=cell.name, **record)
     lab.say(f"# {name}: {record['iops']:.0f} IOPS, {record['us']:.0f} us, CPU {100 * used:.0f}%"
@@ -239,7 +243,7 @@ def best_split(out, fio, cell):
     def at(percent):
         if percent not in seen and 0 <= percent <= 100:
             seen[percent] = measure(out, fio, cell, f"split:{percent}",
-                                    hybrid(cell, f"static shares {percent},{100 - percent}"), warm=5)
+                                    hybrid(cell, f"static shares {percent},{100 - percent}"))
 
     for step, around in ((20, None), (10, True), (5, True)):
         for p in range(0, 101, 20) if not around else [max(seen, key=seen.get) + d for d in (-step, step)]:
