@@ -76,7 +76,8 @@ wipe m1 a b
 check "a pool, in device order" pool p "$(table 65536 128 m1 "a b" 0 "fill 4 commit_ms 50 cooldown_ms 0")"
 check "data on the first member" blkio write $dev 0 2048 "$seed" -- flush $dev
 check "some moved to the second" eval 'message p move 0 1; message p move 1 1;
-	wait_for 20 eval "[ \"\$(status p dev.1.used)\" = 2 ]"'
+	wait_for 20 status_is p completed 2'
+is "two extents" "$(status p dev.1.used)" 2
 emuctl set b fail=write
 check_fails "a write to the second fails to the writer" EIO blkio write $dev 0 8 1
 check "one to the first does not" blkio write $dev 1024 8 1 -- verify $dev 1024 8 1
