@@ -153,12 +153,14 @@ static void copy_dirty(struct hy_mig *mig)
 	dm_kcopyd_copy(mig->pool->kc, &from, 1, &to, 0, copied, mig);
 }
 
-static void finish(struct hy_mig *mig)
+/* @count: of those that end so.  Who sees it there can have the extent moved again. */
+static void finish(struct hy_mig *mig, atomic64_t *count)
 {
 	struct hy_pool *pool = mig->pool;
 	struct bio_list held = mig->held;
 
 	xa_erase(&pool->migs, mig->le);
+	atomic64_inc(count);
 	hy_defer_bios(pool, &held);
 	hy_free_drop(mig->free);
 	kfree_rcu(mig, rcu);
@@ -174,9 +176,8 @@ static void give_up(struct hy_mig *mig, enum hy_reason why)
 
 	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_GIVE_UP, mig->bytes);
 	ek_space_free(&pool->member[mig->to].space, mig->dst_pe, 1);
-	atomic64_inc(&pool->mig_failed);
 	hy_not_migrated(pool, why);
-	finish(mig);
+	finish(mig, &mig->pool->mig_failed);
 	hy_free_wake(pool);
 }
 
@@ -200,12 +201,11 @@ static void switched(struct hy_mig *mig)
 	struct hy_pool *pool = mig->pool;
 
 	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_SWITCH, mig->bytes);
-	atomic64_inc(&pool->mig_completed);
 	atomic64_add(mig->bytes, &pool->mig_bytes);
 	mutex_lock(&pool->heat_lock);
 	hy_heat_moved(&pool->heat, mig->le, mig->to, ktime_get_ns());
 	mutex_unlock(&pool->heat_lock);
-	finish(mig);
+	finish(mig, &mig->pool->mig_completed);
 }
 
 enum mig_next { NEXT_WAIT, NEXT_COPY, NEXT_SWITCHED, NEXT_RACED, NEXT_FAILED };
