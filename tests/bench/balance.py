@@ -65,8 +65,11 @@ def disks(cell):
 
 @contextlib.contextmanager
 def mapped(name, table):
-    yield lab.dm(name, table)
-    lab.dm_del(name)
+    dev = lab.dm(name, table)
+    try:
+        yield dev
+    finally:
+        lab.dm_del(name)
 
 
 @contextlib.contextmanager
@@ -95,11 +98,15 @@ def meta_disk(cell):
         with open(path, "wb") as f:
             f.truncate(lab.size(META) + (cell.data >> 10))
         dev = lab.run("losetup", "--find", "--show", path).strip()
+    else:
+        dev = lab.emudisk("meta", "null", META)
+    try:
         yield dev
-        lab.run("losetup", "-d", dev)
-        return
-    yield lab.emudisk("meta", "null", META)
-    lab.emudisk_del("meta")
+    finally:
+        if cell.devices:
+            lab.run("losetup", "-d", dev)
+        else:
+            lab.emudisk_del("meta")
 
 
 @contextlib.contextmanager
@@ -223,7 +230,7 @@ def measure(out, fio, cell, name, volume):
         job = load(fio, cell, dev, WARM[kind] * cell.period_ms, MEASURED[kind] * cell.period_ms)
         used = cpu.used()
         iops, ns = total(job)
-        more = {}
+        more = {"members": cell.models.count(name.split(":")[1])} if kind == "other" and "alone:" in name else {}
         if ours:
             tracing(False)
             after, steady = lab.hybrid_status("pool"), shares()
@@ -237,7 +244,7 @@ def measure(out, fio, cell, name, volume):
 
 
 def best_split(out, fio, cell):
-    """Static shares of the first member: by 20 points, then by 5 about the best."""
+    """Static shares of the first member: by 20 points, then by 10 and by 5 about the best."""
     seen = {}
 
     def at(percent):
@@ -251,12 +258,14 @@ def best_split(out, fio, cell):
 
 
 def calibrate(fio, cell):
-    """How long the fast member takes for PERIOD requests; what is given is a guess from its unloaded latency."""
+    """A period in ms: how long the fast member takes for PERIOD requests; of real devices 2 s."""
+    if cell.devices:
+        return 2000
     with alone(cell, 0) as dev:
         fill(fio, cell, dev)
         job = lab.fio(fio, {"j": dict(LOADS[cell.load], filename=dev, size=cell.data, ioengine="libaio", iodepth=cell.depth,
                                       number_ios=2 * PERIOD, io_size="4G", randseed=cell.seed)})["j"]
-    return 2000 if cell.devices else max(10, round(1000 * PERIOD / total(job)[0]))
+    return max(10, round(1000 * PERIOD / total(job)[0]))
 
 
 def balance(out, quick):

@@ -20,7 +20,7 @@ DEPTHS = (1, 4, 16, 32, 64)
 SEEDS = (1, 2, 3)
 QUICK = [("nvme+sata", "read4k", 64), ("x25m+mba3073", "mixed4k", 16)]
 RIVALS = ("stripe", "cache:", "writecache", "bcache:")
-# of the best split, of the best member, of the best rival; of the sum of what each does alone
+# of the best split, of the best member, of the best rival
 REACH = {"split": 0.97, "member": 0.98, "rival": 0.98}
 
 
@@ -41,12 +41,6 @@ def on_devices(devices, data):
             for depth in DEPTHS:
                 yield dict(name=f"{'+'.join(names)}/{load}/{depth}/{seed}", pair="+".join(names), models=names,
                            devices=devices, data=data, dilate=1, load=load, depth=depth, seed=seed)
-
-
-def size(text):
-    """Bytes of 4G, 512M, ..."""
-    units = {"K": 10, "M": 20, "G": 30, "T": 40}
-    return int(text[:-1]) << units[text[-1].upper()] if text[-1:].upper() in units else int(text)
 
 
 def file_of(folder, cell):
@@ -70,7 +64,7 @@ def judge(records, device="hybrid"):
 
     x = iops[device]
     return dict(iops=x, split=x / best("split:"), member=x / best("alone:"), rival=x / best(*RIVALS),
-                sum=x / sum(v for k, v in iops.items() if k.startswith("alone:")),
+                sum=x / sum(r["iops"] * r["members"] for r in records if r["device"].startswith("alone:")),
                 sd=next(r.get("share_sd", math.nan) for r in records if r["device"] == device),
                 moved=next(r.get("moved", 0) for r in records if r["device"] == device),
                 cpu=max(r["cpu"] for r in records))
