@@ -33,7 +33,7 @@ campaign() {
 	# What an earlier pool left on the devices must not be taken for the new one's, wherever that is cut.
 	check "$title: an earlier pool" pool p "$table"
 	remove_pool p
-	for d in $all; do wipe "$d"; done
+	for d in $all; do wipe_labels "$d"; done
 	rec start
 	check "$title: a new pool" pool p "$table"
 	formed=$(now)
@@ -56,7 +56,7 @@ campaign() {
 }
 
 # Its labels, as wipefs would: what lies between stays.
-wipe() {
+wipe_labels() {
 	local dev=/dev/emudisk/$1
 	dd if=/dev/zero of="$dev" bs=64K count=1 oflag=direct status=none
 	dd if=/dev/zero of="$dev" bs=64K count=1 seek=$(($(blockdev --getsize64 "$dev") / 65536 - 1)) oflag=direct status=none

@@ -115,6 +115,17 @@ blkio write $M 0 8 3
 check_fails "metadata overwritten from the start" "." try "$(table 8192 128 m "a b" 0 "fill 0")"
 restore m label
 
+# blank when the table is loaded, a pool with data when it is resumed
+for d in m a b; do save $d whole 4096; done
+wipe m a b
+check "a table of blank disks, not resumed" eval 'dmsetup create p --notable && dmsetup load p --table "$(table 8192 128 m "a b" 0 "fill 0")"'
+for d in m a b; do restore $d whole; done
+expect_refused "its resume, when a pool is there meanwhile" "not what they were" dmsetup resume p
+check "remove" dmsetup remove p
+check "that pool starts" pool p "$(table 8192 128 m "a b" 0 "fill 0")"
+check "and has its data, too" blkio verify /dev/mapper/p 0 1024 "$seed"
+remove_pool p
+
 disk c 16M
 disk d 16M
 check "a second pool" pool q "$(table 8192 128 m2 "c d" 0 "fill 0")"
