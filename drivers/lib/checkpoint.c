@@ -61,6 +61,8 @@ static int ek_super_step(struct ek_store *store, const u8 *table, u64 journal_ge
 	unsigned int slot = ek_generation_slot(generation);
 	unsigned int failed, left;
 
+	if (generation > EK_GENERATION_MAX)
+		return -EIO;
 	failed = ek_areas_write(store, store->areas, store->geo.table_offset[slot], table,
 				store->geo.table_bytes, 0);
 	left = store->areas & ~failed;

@@ -97,6 +97,9 @@ struct ek_store {
 	unsigned int ring_used;
 };
 
+/* No pool gets that old.  What would follow the last one is not written: it could not be opened. */
+#define EK_GENERATION_MAX	(BIT_ULL(63) - 1)
+
 /* Which superblock and table a generation uses: the first one uses 0. */
 static inline unsigned int ek_generation_slot(u64 generation)
 {

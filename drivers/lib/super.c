@@ -370,8 +370,8 @@ static bool ek_fields_valid(const struct ek_super *sb, unsigned int slot)
 	u32 extent = le32_to_cpu(sb->extent_sectors), nr_meta = le32_to_cpu(sb->nr_meta);
 	u32 stale = le32_to_cpu(sb->meta_stale);
 
-	/* No pool gets that old, and one that opens must have generations left. */
-	if (!generation || generation >> 63 || ek_generation_slot(generation) != slot ||
+	if (!generation || generation > EK_GENERATION_MAX ||
+	    ek_generation_slot(generation) != slot ||
 	    !sb->journal_generation || le64_to_cpu(sb->journal_generation) > generation)
 		return false;
 	if (le32_to_cpu(sb->flags) & ~(EK_SUPER_CLEAN | EK_SUPER_NEEDS_CHECK))

@@ -252,11 +252,33 @@ static void must_be(const struct run *r, const struct run *before)
 			     BITS_TO_LONGS(r->extents[i]) * sizeof(long)));
 }
 
+/* What a commit and a checkpoint may take: each may have to say that it left an area out. */
+#define GENERATIONS_NEEDED	8
+
+/* A store that has used up its generations stays as it is: the last one opens. */
+static void grow_too_old(struct run *r)
+{
+	struct run again = { .m = r->m, .areas = r->areas };
+	int i, err = 0;
+
+	for (i = 0; i <= GENERATIONS_NEEDED && !err; i++)
+		err = ek_store_update_super(r->store, 0, 0);
+	MUST(err == -EIO, "%d", err);
+	must_start(&again);
+	MUST(ek_store_generation(again.store) == EK_GENERATION_MAX);
+	must_be(&again, r);
+	stop(&again);
+}
+
 /* What was found is found again, after a transaction and after a checkpoint. */
 static void go_on(struct run *r, size_t size)
 {
 	struct run again = { .m = r->m, .areas = r->areas };
 
+	if (ek_store_generation(r->store) > EK_GENERATION_MAX - GENERATIONS_NEEDED) {
+		grow_too_old(r);
+		return;
+	}
 	activate(r);
 	if (commit(r, size % r->nr_extents)) {
 		must_start(&again);
