@@ -204,8 +204,8 @@ int hy_checkpoint(struct hy_pool *pool, struct list_head *frees, u32 flags)
 	r = hy_pool_load_replayed(pool);
 	if (r)
 		return r;
-	text = kmalloc(EK_POLICY_TEXT_SIZE, GFP_NOIO);
-	if (text && !hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE))
+	text = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
+	if (!hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE))
 		ek_store_set_policy(pool->store, text);
 	kfree(text);
 	r = ek_store_ckpt_begin(pool->store);

@@ -144,8 +144,8 @@ static void note_needs_check(struct hy_pool *pool)
 /* Parameters set by message are the pool's: they are there after the next start. */
 static int note_policy(struct hy_pool *pool)
 {
-	char *text = kmalloc(EK_POLICY_TEXT_SIZE, GFP_NOIO);
-	int r = text ? hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE) : -ENOMEM;
+	char *text = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
+	int r = hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE);
 
 	if (!r)
 		r = ek_store_set_policy(pool->store, text);

@@ -48,7 +48,7 @@
 #define HY_IMAGES	512	/* pages that a checkpoint takes at once */
 #define HY_MAX_DISCARD	BIT(30)		/* bytes of one discard */
 #define HY_RING		1024	/* accesses remembered per CPU between two ticks */
-/* A page or less that I/O can't go on without: an error would be the user's, as of a lost disk. */
+/* A page or less: an error for want of it would be the user's, as of a lost disk, or a status would be untrue. */
 #define HY_MUST		(GFP_NOIO | __GFP_NOFAIL)
 
 struct hy_pool;

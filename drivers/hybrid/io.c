@@ -57,7 +57,7 @@ static __always_inline void send(struct hy_pool *pool, struct bio *bio, struct h
 	io->place = ek_entry_place(entry);
 	io->bytes = bio->bi_iter.bi_size;
 	io->flags |= HY_IO_SENT;
-	io->start_ns = ek_rtmon_start(pool->member[io->member].mon, write ? EK_WRITE : EK_READ);
+	io->start_ns = ek_rtmon_start(pool->member[io->member].mon);
 	hy_note_access(pool, io->le, io->member);
 	remap(pool, bio, entry);
 }

@@ -11,17 +11,15 @@
  * @buf: filled, NUL terminated
  * @len: its size
  *
- * Context: takes policy_lock.
+ * Context: sleeps; takes policy_lock.
  * Return: 0, -ENOSPC if it did not fit.
  */
 int hy_policy_text(struct hy_pool *pool, char *buf, size_t len)
 {
-	char *args = kmalloc(EK_POLICY_TEXT_SIZE, GFP_NOIO);
+	char *args = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
 	unsigned long flags;
 	int r;
 
-	if (!args)
-		return -ENOMEM;
 	spin_lock_irqsave(&pool->policy_lock, flags);
 	r = hy_policy_format(pool->policy, &pool->set, args, buf, len);
 	spin_unlock_irqrestore(&pool->policy_lock, flags);

@@ -29,7 +29,7 @@ static const char *policy_text(struct hy_table *t, char *buf)
 
 static void status_table(struct hy_table *t, char *result, unsigned int maxlen)
 {
-	char *buf = kmalloc(EK_POLICY_TEXT_SIZE, GFP_KERNEL);
+	char *buf = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
 	unsigned int sz = 0, i;
 
 	DMEMIT("%u", t->nr_meta);
@@ -43,7 +43,7 @@ static void status_table(struct hy_table *t, char *result, unsigned int maxlen)
 		DMEMIT(" no_discard_passdown");
 	if (t->read_only)
 		DMEMIT(" read_only");
-	DMEMIT(" %s", buf ? policy_text(t, buf) : t->policy);
+	DMEMIT(" %s", policy_text(t, buf));
 	kfree(buf);
 }
 
@@ -140,7 +140,7 @@ static void status_info(struct hy_table *t, char *result, unsigned int maxlen)
 {
 	static const char * const mode[] = { "rw", "ro", "fail" };
 	struct hy_pool *pool = t->pool;
-	char *buf = kmalloc(EK_POLICY_TEXT_SIZE, GFP_KERNEL);
+	char *buf = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
 	unsigned int sz = 0, i;
 
 	DMEMIT("%s %s %u %lld/%llu", pool->loaded ? mode[READ_ONCE(pool->mode)] : "fail",
@@ -154,7 +154,7 @@ static void status_info(struct hy_table *t, char *result, unsigned int maxlen)
 	emit_members(pool, result, maxlen, &sz);
 	emit_tokens(pool, result, maxlen, &sz);
 	emit_counters(pool, result, maxlen, &sz);
-	DMEMIT(" %s", buf ? policy_text(t, buf) : t->policy);
+	DMEMIT(" %s", policy_text(t, buf));
 	kfree(buf);
 }
 

@@ -147,21 +147,17 @@ void ek_rtmon_destroy(struct ek_rtmon *mon)
 EXPORT_SYMBOL_GPL(ek_rtmon_destroy);
 
 /**
- * ek_rtmon_start - a request goes to the device
+ * ek_rtmon_started - what ek_rtmon_start() does
  * @mon: the device's monitor
- * @dir: EK_READ or EK_WRITE
+ * @now: of ktime_get_ns()
  *
  * Context: any, also hard interrupt; no lock, no allocation.
- * Return: now, in ns of ktime_get_ns(), for ek_rtmon_end().
  */
-u64 ek_rtmon_start(struct ek_rtmon *mon, enum ek_dir dir)
+void ek_rtmon_started(struct ek_rtmon *mon, u64 now)
 {
-	u64 now = ktime_get_ns();
-
 	this_cpu_add(mon->cpu->flight, ek_rt_flight_word(now));
-	return now;
 }
-EXPORT_SYMBOL_GPL(ek_rtmon_start);
+EXPORT_SYMBOL_GPL(ek_rtmon_started);
 
 static __always_inline void ewma_update(struct ek_rt_cpu __percpu *cpu, unsigned int which,
 					u64 ns)
@@ -194,19 +190,18 @@ static noinline void look(struct ek_rtmon *mon, u64 now)
 }
 
 /**
- * ek_rtmon_end - a request is done
+ * ek_rtmon_ended - what ek_rtmon_end() does
  * @mon: the device's monitor
  * @dir: EK_READ or EK_WRITE
  * @bytes: its length
  * @start_ns: what ek_rtmon_start() returned
+ * @now: of ktime_get_ns()
  *
- * Context: any, also hard interrupt and another CPU than the start; no lock, no
- * allocation.
+ * Context: any, also hard interrupt; no lock, no allocation.
  */
-void ek_rtmon_end(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_ns)
+void ek_rtmon_ended(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_ns, u64 now)
 {
-	u64 now = ktime_get_ns(), ns = now - start_ns;
-	u64 clamped = ek_rt_clamp(ns);
+	u64 ns = now - start_ns, clamped = ek_rt_clamp(ns);
 	/* The compiler can't know that the additions don't change mon->cpu. */
 	struct ek_rt_cpu __percpu *cpu = mon->cpu;
 
@@ -219,7 +214,7 @@ void ek_rtmon_end(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_ns
 	if (unlikely(ek_rt_draw(now) < READ_ONCE(mon->look_below)))
 		look(mon, now);
 }
-EXPORT_SYMBOL_GPL(ek_rtmon_end);
+EXPORT_SYMBOL_GPL(ek_rtmon_ended);
 
 /**
  * ek_rtmon_note_background - account device time that is not the users'

@@ -10,6 +10,7 @@
 #ifndef _EVENKEEL_RTMON_H
 #define _EVENKEEL_RTMON_H
 
+#include <linux/ktime.h>
 #include <linux/types.h>
 
 #define EK_RT_BUCKETS	40	/* bucket b: [2^b, 2^(b+1)) ns, the last is open */
@@ -90,12 +91,42 @@ struct ek_rtmon;
 struct ek_rtmon *ek_rtmon_create(void);		/* may sleep; NULL: no memory */
 void ek_rtmon_destroy(struct ek_rtmon *mon);
 
-/*
- * A request goes to the device, and is done.  Any context, also hard interrupt; no
- * lock, no allocation.  ek_rtmon_end() wants what ek_rtmon_start() returned.
+void ek_rtmon_started(struct ek_rtmon *mon, u64 now);
+void ek_rtmon_ended(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_ns, u64 now);
+
+/**
+ * ek_rtmon_start - a request goes to the device
+ * @mon: the device's monitor
+ *
+ * The clock is read here, as in ek_rtmon_end(), and not in the function called: that
+ * one calls nothing else then and has no registers to save.
+ *
+ * Context: any, also hard interrupt; no lock, no allocation.
+ * Return: now, in ns of ktime_get_ns(), for ek_rtmon_end().
  */
-u64 ek_rtmon_start(struct ek_rtmon *mon, enum ek_dir dir);
-void ek_rtmon_end(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_ns);
+static __always_inline u64 ek_rtmon_start(struct ek_rtmon *mon)
+{
+	u64 now = ktime_get_ns();
+
+	ek_rtmon_started(mon, now);
+	return now;
+}
+
+/**
+ * ek_rtmon_end - a request is done
+ * @mon: the device's monitor
+ * @dir: EK_READ or EK_WRITE
+ * @bytes: its length
+ * @start_ns: what ek_rtmon_start() returned
+ *
+ * Context: any, also hard interrupt and another CPU than the start; no lock, no
+ * allocation.
+ */
+static __always_inline void ek_rtmon_end(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes,
+					 u64 start_ns)
+{
+	ek_rtmon_ended(mon, dir, bytes, start_ns, ktime_get_ns());
+}
 
 void ek_rtmon_note_background(struct ek_rtmon *mon, u64 ns, u64 bytes);
 /* Around each of it: what users see meanwhile is not in ek_rt_sample.quiet. */
