@@ -6,6 +6,7 @@
  *
  * usage: mkmeta fill AREA            every logical extent mapped, all granules valid
  *        mkmeta journal AREA STEP    records of every STEPth extent until it is full
+ *        mkmeta free AREA EXTENT     its place is free and yet its own: damage
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -133,7 +134,7 @@ static void fill_space(struct ek_store *store, unsigned int member, u32 used)
 	ek_space_destroy(&space);
 }
 
-static void fill(struct ek_store *store)
+static void fill(struct ek_store *store, u64 unused)
 {
 	u32 used[EK_MAX_MEMBERS] = { 0 };
 	unsigned int m;
@@ -177,7 +178,7 @@ static void fill_journal(struct ek_store *store, u64 step)
 	while (!err) {
 		for (i = 0; i < TX_RECORDS && !err; i++) {
 			err = ek_store_tx_add_map(store, le, stored_entry(store, le));
-			le = (le + step) % nr;
+			le = (le + max_t(u64, step, 1)) % nr;
 		}
 		if (!err)
 			err = ek_store_tx_commit(store);
@@ -192,6 +193,20 @@ static void fill_journal(struct ek_store *store, u64 step)
 	       (unsigned long long)ek_store_journal_blocks(store));
 }
 
+static void free_place(struct ek_store *store, u64 le)
+{
+	u64 entry = stored_entry(store, le);
+	int err;
+
+	if (!ek_entry_mapped(entry))
+		die("not mapped", EINVAL);
+	err = ek_store_tx_add_free(store, ek_entry_member(entry), ek_entry_pe(entry), 1);
+	if (!err)
+		err = ek_store_tx_commit(store);
+	if (err)
+		die("transaction", err);
+}
+
 static int ignore_map(void *ctx, u64 le, u64 entry)
 {
 	return 0;
@@ -202,16 +217,34 @@ static int ignore_free(void *ctx, unsigned int member, u32 pe, u32 count)
 	return 0;
 }
 
+/* What the words ask for; NULL: nothing known. */
+static void (*change_of(int argc, char **argv))(struct ek_store *store, u64 number)
+{
+	static const struct {
+		const char *name;
+		int argc;
+		void (*run)(struct ek_store *store, u64 number);
+	} changes[] = {
+		{ "fill", 3, fill }, { "journal", 4, fill_journal }, { "free", 4, free_place },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(changes) && argc > 1; i++)
+		if (argc == changes[i].argc && !strcmp(argv[1], changes[i].name))
+			return changes[i].run;
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
+	void (*change)(struct ek_store *store, u64 number) = change_of(argc, argv);
 	const char *reason = "";
 	struct ek_store *store;
 	struct area area;
-	u64 step;
 	int err;
 
-	if (argc < 3 || (strcmp(argv[1], "fill") && (strcmp(argv[1], "journal") || argc != 4))) {
-		fprintf(stderr, "usage: mkmeta fill AREA | mkmeta journal AREA STEP\n");
+	if (!change) {
+		fprintf(stderr, "usage: mkmeta fill AREA | journal AREA STEP | free AREA EXTENT\n");
 		return 2;
 	}
 	area_open(&area, argv[2]);
@@ -221,12 +254,7 @@ int main(int argc, char **argv)
 	err = ek_store_replay(store, ignore_map, ignore_free, NULL);
 	if (err)
 		die("replay", err);
-	if (!strcmp(argv[1], "fill")) {
-		fill(store);
-	} else {
-		step = strtoull(argv[3], NULL, 0);
-		fill_journal(store, step ? step : 1);
-	}
+	change(store, argc > 3 ? strtoull(argv[3], NULL, 0) : 0);
 	ek_store_close(store);
 	if (fsync(area.fd))
 		die(argv[2], errno);

@@ -55,13 +55,6 @@ campaign() {
 	seed=$((seed + 1))
 }
 
-# Its labels, as wipefs would: what lies between stays.
-wipe_labels() {
-	local dev=/dev/emudisk/$1
-	dd if=/dev/zero of="$dev" bs=64K count=1 oflag=direct status=none
-	dd if=/dev/zero of="$dev" bs=64K count=1 seek=$(($(blockdev --getsize64 "$dev") / 65536 - 1)) oflag=direct status=none
-}
-
 judge_live() { oracle check /dev/mapper/p --log $log --point $never && pool_is_sound; }
 
 save() { for d in $all; do dd if="/dev/emudisk/$d" of="/tmp/$1.$d" bs=1M status=none; done; }

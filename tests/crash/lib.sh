@@ -51,6 +51,12 @@ sweep() {
 	rm -f "$said.count"
 }
 
+# wipe_labels DISK: what wipefs would leave of a pool: all but the labels
+wipe_labels() {
+	local dev=/dev/emudisk/$1 end
+	end=$(sectors "$dev") && blkio zero "$dev" 0 128 -- zero "$dev" $((end - 128)) 128
+}
+
 # A check that failed may leave its devices behind; the last one made may lie on the others.
 drop_leftovers() {
 	local i

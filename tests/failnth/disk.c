@@ -22,15 +22,45 @@ static struct {
 	bool discarded;
 } content[BLOCKS];
 
-static const char *const disk[] = { "/dev/emudisk/m", "/dev/emudisk/a", "/dev/emudisk/b" };
+static const char *const disk[] = {
+	"/dev/emudisk/m", "/dev/emudisk/n", "/dev/emudisk/a", "/dev/emudisk/b"
+};
+
+/* How a pool is made, and how it is used. */
+static const struct shape {
+	const char *made, *used, *mode;
+} shapes[] = {
+	[POOL_PLAIN] = { "1 %1$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s",
+			 "1 %1$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s", "rw" },
+	[POOL_MIRRORED] = { "2 %1$s 0 %2$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s",
+			    "2 %1$s 0 %2$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s", "rw" },
+	[POOL_LESS] = { "2 %1$s 0 %2$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s",
+			"2 - 0 %2$s 0 %5$u 2 %3$s 0 - 0 0 %6$s", "rw" },
+	[POOL_READ_ONLY] = { "1 %1$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s",
+			     "1 %1$s 0 %5$u 2 %3$s 0 %4$s 0 1 read_only %6$s", "ro" },
+}, *shape = shapes;
+
+static const char *table(const char *format, const char *policy)
+{
+	static char line[256];
+	int at = snprintf(line, sizeof(line), "0 %u hybrid ", EXTENTS * EXTENT / 512);
+
+	snprintf(line + at, sizeof(line) - at, format, disk[0], disk[1], disk[2], disk[3],
+		 EXTENT / 512, policy);
+	return line;
+}
 
 const char *pool_table(const char *policy)
 {
-	static char table[256];
+	return table(shape->used, policy);
+}
 
-	snprintf(table, sizeof(table), "0 %u hybrid 1 %s 0 %u 2 %s 0 %s 0 0 %s",
-		 EXTENTS * EXTENT / 512, disk[0], EXTENT / 512, disk[1], disk[2], policy);
-	return table;
+void pool_be(enum pool_shape which)
+{
+	if (shape == &shapes[which])
+		return;
+	pool_blank();
+	shape = &shapes[which];
 }
 
 bool pool_there(void)
@@ -56,7 +86,7 @@ void pool_blank(void)
 {
 	if (dm_unmake(POOL, 1) && errno != ENXIO)
 		die("removing the pool");
-	for (unsigned int i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < sizeof(disk) / sizeof(*disk); i++)
 		zero_ends(disk[i]);
 	memset(content, 0, sizeof(content));
 }
@@ -66,13 +96,17 @@ void pool_make(void)
 	int fd;
 
 	pool_blank();
-	if (dm_make(POOL, pool_table("fill 0"), pool_node, sizeof(pool_node)))
+	if (dm_make(POOL, table(shape->made, "fill 0"), pool_node, sizeof(pool_node)))
 		die("making the pool");
 	fd = disk_open();
 	for (unsigned int i = 0; i < BLOCKS / 2; i += MOST)
 		if (disk_write(fd, i, 4))
 			die("writing to the pool");
 	close(fd);
+	if (shape->used == shape->made)
+		return;
+	if (dm_unmake(POOL, 1) || dm_make(POOL, pool_table("fill 0"), pool_node, sizeof(pool_node)))
+		die("the pool once more");
 }
 
 static void field_is(const char *line, const char *key, const char *want)
@@ -94,7 +128,7 @@ void pool_check(void)
 		wrong("no status: %s", strerror(errno));
 		return;
 	}
-	field_is(line, "mode", "rw");
+	field_is(line, "mode", shape->mode);
 	field_is(line, "needs_check", "-");
 	field_is(line, "errors", "0");
 	fd = disk_open();
@@ -108,7 +142,8 @@ void pool_check(void)
 
 int disk_open(void)
 {
-	int fd = open(pool_node, O_RDWR | O_DIRECT | O_CLOEXEC);
+	bool writable = !strcmp(shape->mode, "rw");
+	int fd = open(pool_node, (writable ? O_RDWR : O_RDONLY) | O_DIRECT | O_CLOEXEC);
 
 	if (fd < 0)
 		die("%s", pool_node);

@@ -17,6 +17,15 @@
 
 extern char pool_node[32];
 
+enum pool_shape {
+	POOL_PLAIN,
+	POOL_MIRRORED,		/* two metadata areas */
+	POOL_LESS,		/* two of each, and one metadata area and one member, which has no data, are missing */
+	POOL_READ_ONLY,
+};
+
+/* From now on the pool is such a one; one of another shape is taken down. */
+void pool_be(enum pool_shape shape);
 /* A table line with this policy and its arguments. */
 const char *pool_table(const char *policy);
 /* No device; the disks' ends are zero. */

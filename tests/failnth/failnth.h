@@ -24,6 +24,7 @@ struct op {
 	void (*after)(const struct op *op, int error);
 	const char *arg;
 	const char *const *argv;
+	unsigned int shape;		/* of the pool: enum pool_shape */
 	bool allocates_nothing;		/* in the calling task */
 };
 

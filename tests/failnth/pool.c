@@ -43,6 +43,7 @@ static void new_device(const struct op *op)
 {
 	static const struct op *last;
 
+	pool_be(op->shape);
 	if (last != op)
 		pool_blank();
 	else if (dm_unmake(POOL, 1))
@@ -67,6 +68,7 @@ static void after_first_load(const struct op *op, int error)
 
 static void new_table(const struct op *op)
 {
+	pool_be(op->shape);
 	pool_blank();
 	if (dm_new(POOL, pool_node, sizeof(pool_node)))
 		die("a device");
@@ -80,13 +82,13 @@ static int resume(const struct op *op)
 	return dm_resume(POOL);
 }
 
-static void works(void)
+static void works(const struct op *op)
 {
 	int error;
 
 	pool_check();
 	fd = disk_open();
-	error = disk_write(fd, 3, 2);
+	error = op->shape == POOL_READ_ONLY ? 0 : disk_write(fd, 3, 2);
 	if (error)
 		wrong("cannot be written: %s", strerror(error));
 	error = disk_read(fd, 3, 2);
@@ -103,14 +105,14 @@ static void after_resume(const struct op *op, int error)
 		pool_make();
 		return;
 	}
-	works();
+	works(op);
 }
 
 /* --- of a pool that is there --- */
 
 static void live(const struct op *op)
 {
-	(void)op;
+	pool_be(op->shape);
 	if (!pool_there())
 		pool_make();
 }
@@ -315,6 +317,22 @@ const struct op pool_ops[] = {
 	{ "table load beside the live table", live, load, NULL, after_reload, OTHER },
 	{ "resume with another table", loaded, resume, NULL, after_resume, OTHER },
 	{ "resume of a pool by its labels", inactive, resume, NULL, after_resume, "fill 0" },
+	{ "table load of a new pool, metadata mirrored", new_device, load, NULL, after_first_load,
+	  "fill 0", .shape = POOL_MIRRORED },
+	{ "first resume, metadata mirrored", new_table, resume, NULL, after_resume, "fill 0",
+	  .shape = POOL_MIRRORED },
+	{ "resume by labels, metadata mirrored", inactive, resume, NULL, after_resume, "fill 0",
+	  .shape = POOL_MIRRORED },
+	{ "message checkpoint, metadata mirrored", dirty, do_message, NULL, sound, "checkpoint",
+	  .shape = POOL_MIRRORED },
+	{ "table load, devices missing", live, load, NULL, after_reload, OTHER,
+	  .shape = POOL_LESS },
+	{ "resume by labels, devices missing", inactive, resume, NULL, after_resume, "fill 0",
+	  .shape = POOL_LESS },
+	{ "remove, devices missing", dirty, do_remove, NULL, after_remove, .shape = POOL_LESS },
+	{ "table load, read-only", live, load, NULL, after_reload, OTHER, .shape = POOL_READ_ONLY },
+	{ "resume by labels, read-only", inactive, resume, NULL, after_resume, "fill 0",
+	  .shape = POOL_READ_ONLY },
 	{ "suspend", live, do_suspend, NULL, after_suspend, .allocates_nothing = true },
 	{ "suspend without a flush", live, do_suspend, NULL, after_suspend, "noflush",
 	  .allocates_nothing = true },

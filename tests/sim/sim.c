@@ -36,7 +36,7 @@ static void issue(struct sim *s, struct request *r)
 	if (c->load == SIM_NEW_WRITES || (c->fresh && sim_uniform(s) < c->fresh))
 		allocate(s, r->le);
 	sim_note_access(s, r);
-	r->start = ek_rtmon_start(s->dev[s->map[r->le]].mon, EK_READ);
+	r->start = ek_rtmon_start(s->dev[s->map[r->le]].mon);
 	sim_submit(s, r, s->map[r->le]);
 }
 

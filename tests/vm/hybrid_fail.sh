@@ -101,6 +101,21 @@ emuctl set b fail=none
 check "in the grammar" strict
 check "remove" remove_pool p
 
+# the space map says that an extent's place is free: whoever got it would share it
+wipe m1 a b
+lone=$(table 65536 128 m1 "a b" 0 "fill 0")
+check "a pool to be damaged" pool p "$lone"
+check "data on it" blkio write $dev 0 256 "$seed"
+remove_pool p
+check "an extent's place is freed beneath it" mkmeta free /dev/emudisk/m1 1
+check "the pool is made" pool p "$lone"
+log_mark
+check_fails "its part of the map is not believed" EIO blkio verify $dev 0 8 "$seed"
+matches "the log names the extent" "$(log_since)" "extent 1 lies where member 0 says that nothing is"
+check_fails "nothing is written there" EIO blkio write $dev 128 8 1
+check "in the grammar" strict
+remove_pool p
+
 # a member is lost, marked by "-"
 wipe m1 a b
 both=$(table 65536 128 m1 "a b" 0 "stripe 4 commit_ms 50 low_free 0") without=${both/\/dev\/emudisk\/b/-}

@@ -18,6 +18,7 @@ run modules ${pattern:+"$pattern"}
 [ "$group" != modules ] || exit $status
 . tests/vm/lib.sh
 disk m 8M
+disk n 8M
 disk a 4M
 disk b 4M
 modprobe dm-hybrid || die "no dm-hybrid"

@@ -48,7 +48,7 @@ static void percentiles(void)
 
 static void one(struct ek_rtmon *mon, enum ek_dir dir, u64 ns, u32 bytes)
 {
-	u64 start = ek_rtmon_start(mon, dir);
+	u64 start = ek_rtmon_start(mon);
 
 	shim_now += ns;
 	ek_rtmon_end(mon, dir, bytes, start);
@@ -204,7 +204,7 @@ static int perform(struct ek_rtmon *mon, struct req *req)
 		shim_cpu = rnd() % SHIM_CPUS;
 		if (!req[i].started && req[i].start == shim_now) {
 			req[i].started = true;
-			CHECK_EQ(ek_rtmon_start(mon, req[i].dir), shim_now);
+			CHECK_EQ(ek_rtmon_start(mon), shim_now);
 		}
 		if (req[i].started && !req[i].ended && req[i].end == shim_now) {
 			req[i].ended = true;
@@ -272,7 +272,7 @@ static void many_in_flight(void)
 	mon = ek_rtmon_create();
 	for (i = 0; i < 100000; i++) {
 		shim_cpu = i % SHIM_CPUS;
-		ek_rtmon_start(mon, EK_READ);
+		ek_rtmon_start(mon);
 	}
 	shim_now += 100000 * MS;
 	CHECK_EQ(ek_rtmon_inflight(mon), 100000);
@@ -317,7 +317,7 @@ static void looks(void)
 	look_always(mon);
 	for (i = 0; i < 3; i++) {
 		shim_cpu = i;
-		start[i] = ek_rtmon_start(mon, EK_READ);
+		start[i] = ek_rtmon_start(mon);
 	}
 	for (i = 0; i < 3; i++) {
 		shim_now += MS;
