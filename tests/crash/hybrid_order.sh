@@ -263,10 +263,10 @@ scenario "no write before the labels are settled" not_yet_settled
 
 # The power goes when the first label has been written, over what another pool left: its labels are wiped, no more.
 after_another() {
-	local dev first
+	local disk first
 	drop_leftovers
 	restore_speed && wipe m a b && pool p "$(line)" && write 0 256 1 && flush && remove_pool p || return
-	for dev in m a b; do wipe_labels $dev || return; done
+	for disk in m a b; do wipe_labels $disk || return; done
 	rec clear && rec start && pool p "$(line)" && remove_pool p && rec stop || return
 	first=$(awk '$3 == "m" && $4 == "write" && $5 == 0 { print $1; exit }' /dev/emudisk-log)
 	rec replay to="$first" keep=all && pool p "$(line)" && holds 0 256 0 && write 0 256 1 && flush &&
