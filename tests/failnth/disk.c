@@ -91,6 +91,15 @@ void pool_blank(void)
 	memset(content, 0, sizeof(content));
 }
 
+static int open_as(int how)
+{
+	int fd = open(pool_node, how | O_DIRECT | O_CLOEXEC);
+
+	if (fd < 0)
+		die("%s", pool_node);
+	return fd;
+}
+
 void pool_make(void)
 {
 	int fd;
@@ -98,7 +107,7 @@ void pool_make(void)
 	pool_blank();
 	if (dm_make(POOL, table(shape->made, "fill 0"), pool_node, sizeof(pool_node)))
 		die("making the pool");
-	fd = disk_open();
+	fd = open_as(O_RDWR);
 	for (unsigned int i = 0; i < BLOCKS / 2; i += MOST)
 		if (disk_write(fd, i, 4))
 			die("writing to the pool");
@@ -142,12 +151,7 @@ void pool_check(void)
 
 int disk_open(void)
 {
-	bool writable = !strcmp(shape->mode, "rw");
-	int fd = open(pool_node, (writable ? O_RDWR : O_RDONLY) | O_DIRECT | O_CLOEXEC);
-
-	if (fd < 0)
-		die("%s", pool_node);
-	return fd;
+	return open_as(strcmp(shape->mode, "rw") ? O_RDONLY : O_RDWR);
 }
 
 static void fill(uint64_t *word, unsigned int block, uint32_t generation)

@@ -21,6 +21,7 @@
 #define MOST	20000
 #define DENSE	40	/* so many at the beginning, and half as many at the end, fail each */
 #define SAMPLE	20	/* of those between, without EVENKEEL_DENSE: about twice as many as this */
+#define SHAPED	4	/* of a pool's other shapes, that go much the same way, a quarter of these */
 
 uint64_t seed;
 static int nth_file = -1;
@@ -124,16 +125,16 @@ static unsigned int max_of(unsigned int a, unsigned int b)
 }
 
 /* The first and the last ones each, of those between a sample. */
-static unsigned int step(unsigned int all)
+static unsigned int step(const struct op *op, unsigned int all)
 {
-	unsigned int left;
+	unsigned int part = op->shape ? SHAPED : 1, dense = DENSE / part, left;
 
-	if (!sparse || nth <= DENSE || nth + DENSE / 2 >= all)
+	if (!sparse || nth <= dense || nth + dense / 2 >= all)
 		return 1;
 	if (all == UINT_MAX)
 		return 1 + rand_r(&random_state) % (nth / 8);
-	left = all - DENSE / 2 - nth;
-	return 1 + rand_r(&random_state) % max_of(1, all / SAMPLE) % left;
+	left = all - dense / 2 - nth;
+	return 1 + rand_r(&random_state) % max_of(1, all * part / SAMPLE) % left;
 }
 
 /* How many it makes when none fails; of a remote one nobody knows. */
@@ -171,7 +172,7 @@ void fail_each(const struct op *op)
 	running = op->name;
 	seed_for(op);
 	all = count(op);
-	for (nth = 1; injected && nth < MOST; nth += step(all)) {
+	for (nth = 1; injected && nth < MOST; nth += step(op, all)) {
 		op->before(op);
 		injected = fail_one(op, &error);
 		injections += injected;
