@@ -134,17 +134,23 @@ int attr_write(const char *dev, const char *attr, const char *text)
 	return err ? explain(dev, err) : 0;
 }
 
+static long patience(void)
+{
+	const char *text = getenv("EMUCTL_PATIENCE_MS");
+
+	return text ? strtol(text, NULL, 10) : PATIENCE_MS;
+}
+
 /* For what must wait until nobody has the device open: udev looks at every disk for a moment. */
 int attr_write_patiently(const char *dev, const char *attr, const char *text)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
-	int waited, err = 0;
+	long left = patience();
+	int err;
 
-	for (waited = 0; waited <= PATIENCE_MS; waited += PAUSE_MS) {
-		err = try_write(dev, attr, text);
-		if (err != EBUSY)
-			break;
+	while ((err = try_write(dev, attr, text)) == EBUSY && left > 0) {
 		nanosleep(&pause, NULL);
+		left -= PAUSE_MS;
 	}
 	return err ? explain(dev, err) : 0;
 }
