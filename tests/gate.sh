@@ -84,7 +84,7 @@ vm atomic 1 "modprobe evenkeel_gate fault=atomic; exit 3"
 vm warn 1 "modprobe evenkeel_gate fault=warn"
 vm oops 1 "modprobe evenkeel_gate fault=oops"
 vm none 1 "modprobe evenkeel_gate && echo loaded && rmmod evenkeel_gate"
-start late scripts/vm --timeout 15 -- sleep 1000
+start late scripts/vm --timeout 10 -- sleep 1000
 start status scripts/vm -- bash -c 'modprobe evenkeel_gate; exit 7'
 start unstartable scripts/vm --append rdinit=/none -- true
 start ends scripts/vm -- bash -c 'echo b >/proc/sysrq-trigger; sleep 1000'
@@ -104,7 +104,7 @@ wait
 ! did stall || expect "an RCU stall" stall 99 'rcu: INFO: rcu_preempt (self-)?detected .*stall'
 ! did none || expect "no fault, no complaint" none 0 '^loaded$'
 ! did status || expect "the command's own status" status 7 'status 7'
-! did late || expect "a command that does not end" late 124 'time is up after 15 s'
+! did late || expect "a command that does not end" late 124 'time is up after 10 s'
 ! did unstartable || expect "a machine that does not start" unstartable 125 'the machine did not start'
 ! did ends || expect "a machine that ends before its command" ends 125 'the machine ended before the command did'
 ! did refused || expect "a kernel there is not" refused 125 '--kernel is'
