@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Injected errors, stalls, deletion, statistics, everything at once. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emudisk.h"
+
+static bool by_direction(const struct test *t)
+{
+	(void)t;
+	return emuctl("add x mem 16M cache=volatile") && emuctl("set x fail=read") &&
+		unreadable("x", 0, 4) && put("x", 1, 0, 4) && emuctl("set x fail=write") &&
+		holds("x", 1, 0, 4) && unwritable("x", 0, 4) && holds("x", 1, 0, 4) &&
+		emuctl("set x fail=none") && put("x", 2, 0, 4) && holds("x", 2, 0, 4);
+}
+
+static bool by_range(const struct test *t)
+{
+	(void)t;
+	return emuctl("set x fail=all fail_range=2048+8") && holds("x", 0, 1028, 4) &&
+		unreadable("x", 1024, 4) && put("x", 3, 1028, 4) && unwritable("x", 1024, 4) && flush("x") &&
+		emuctl("set x fail=none fail_range=0+0") && holds("x", 0, 1024, 4);
+}
+
+static bool after_some(const struct test *t)
+{
+	(void)t;
+	return emuctl("set x fail=write fail_after=2") && put("x", 1, 0, 4) && put("x", 1, 8, 4) &&
+		unwritable("x", 16, 4) && emuctl("set x fail=none fail_after=0");
+}
+
+static bool failed_flush(const struct test *t)
+{
+	(void)t;
+	return put("x", 1, 64, 4) && flush("x") && put("x", 2, 64, 4) && emuctl("set x fail=flush") &&
+		unflushable("x") && emuctl("cut x") && emuctl("set x fail=none power=on") &&
+		holds("x", 1, 64, 4);
+}
+
+static bool stalled(const struct test *t)
+{
+	struct writer *writer;
+	bool held;
+
+	(void)t;
+	if (!emuctl("set x stall=1"))
+		return false;
+	writer = put_beside("x", 8, 0, 4);
+	held = one_in_flight("x") && (!is_over(writer) || wrong("the write did not wait"));
+	if (!emuctl("set x stall=0"))
+		return false;
+	if (outcome(writer))
+		return wrong("the write failed");
+	return held && holds("x", 8, 0, 4);
+}
+
+static bool del_open(const struct test *t)
+{
+	int fd = disk_open("x", O_RDONLY);
+	bool good;
+
+	(void)t;
+	good = fd >= 0 && refused_at_once("del x");
+	close(fd);
+	return good && emuctl("del x") && (access(device("x"), F_OK) || wrong("it is still there"));
+}
+
+static bool del_stalled(const struct test *t)
+{
+	struct writer *writer;
+	bool gone;
+
+	(void)t;
+	if (!emuctl("add s mem 1M") || !emuctl("set s stall=1"))
+		return false;
+	writer = put_beside("s", 1, 0, 4);
+	gone = one_in_flight("s") && emuctl("del s --force");
+	if (!gone)
+		emuctl("set s stall=0");
+	return (outcome(writer) || wrong("the write succeeded")) && gone;
+}
+
+static bool counts(const char *key, long long want)
+{
+	long long got = shown("st", key);
+
+	return got == want || wrong("%s is %lld, wanted %lld", key, got, want);
+}
+
+static bool counts_more(const char *key, long long than)
+{
+	long long got = shown("st", key);
+
+	return got > than || wrong("%s is %lld, wanted more than %lld", key, got, than);
+}
+
+static bool statistics(const struct test *t)
+{
+	long long reads;
+
+	(void)t;
+	if (!emuctl("add st mem 16M cache=volatile"))
+		return false;
+	reads = shown("st", "reads");
+	return reads >= 0 && put("st", 1, 0, 8) && put("st", 1, 8, 8) && holds("st", 1, 0, 16) && flush("st") &&
+		discard("st", 0, 4) && counts("writes", 2) && counts("write_sectors", 32) &&
+		counts("flushes", 1) && counts("discards", 1) && counts_more("reads", reads) &&
+		counts("inflight", 0) && counts_more("busy_ns", 0);
+}
+
+static bool cuts_and_stalls(void)
+{
+	for (unsigned int i = 1; i <= 10; i++) {
+		churn_more(10 * i);
+		if (!emuctl("cut --all --keep random --tear --seed %llu", (unsigned long long)seed + i) ||
+		    !emuctl("power --all on") || !emuctl("set w1 dilate=2 stall=1") ||
+		    !emuctl("set w1 stall=0 dilate=1"))
+			return false;
+	}
+	return true;
+}
+
+static bool nothing_in_flight(const char *name)
+{
+	long long n = shown(name, "inflight");
+
+	return !n || wrong("%s: %lld in flight", name, n);
+}
+
+/* Several writers, readers, cuts at once: for lockdep and KASAN. */
+static bool parallel(const struct test *t)
+{
+	static const struct load load[] = { { "w1", 512, 0 }, { "w2", 512, 1 }, { "w3", 512, 2 } };
+	bool good = emuctl("del --all --force");
+
+	(void)t;
+	for (unsigned int i = 0; good && i < 3; i++)
+		good = emuctl("add %s mem 16M cache=volatile cache_size=256K", load[i].name);
+	if (!good || !churn_begin(load, 3))
+		return false;
+	good = cuts_and_stalls();
+	return churn_end() && good && nothing_in_flight("w1") && nothing_in_flight("w2") &&
+		nothing_in_flight("w3");
+}
+
+const struct test fault_tests[] = {
+	{ "errors by direction", by_direction, .reset = true },
+	{ "errors by range", by_range },
+	{ "errors after N", after_some },
+	{ "a failed flush makes nothing durable", failed_flush },
+	{ "stall and go on", stalled },
+	{ "deleting an open device is refused", del_open },
+	{ "deleting a stalled device fails its requests", del_stalled },
+	{ "statistics", statistics },
+	{ "parallel I/O under cuts and stalls", parallel },
+	{ }
+};
