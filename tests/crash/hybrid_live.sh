@@ -17,8 +17,8 @@ cut_once() {
 	oracle run /dev/mapper/p --log $log --seed $((seed + n)) --ops 100000 --threads 4 --dm p --extents $extents \
 		--members 2 --moves 15 --stop-at-error >/tmp/run.out 2>&1 &
 	io=$!
-	wait_for 20 eval "[ \"\$(status p commits)\" -gt $((2 + n % 5)) ]" || { echo "# no commits"; return 1; }
-	echo "$(keep_of "$n")" >/sys/kernel/config/emudisk/cut
+	wait_for 20 status_above p commits $((2 + n % 5)) || { echo "# no commits"; return 1; }
+	echo "$way" >/sys/kernel/config/emudisk/cut
 	wait $io
 	[ $? = 0 ] || { cat /tmp/run.out; return 1; }
 	remove_pool p || { echo "# the dead pool can't be removed"; return 1; }
@@ -32,7 +32,8 @@ for ((n = 0; n < points; n++)); do
 	disk m 8M mem cache=volatile
 	disk a 3M mem cache=volatile
 	disk b 3M mem cache=volatile
-	check "cut $n, $(keep_of $n)" cut_once $n || note "$(dmesg | tail -5)"
+	way=$(keep_of $n)
+	check "cut $n, $way" cut_once $n || note "$(dmesg | tail -5)"
 	drop_leftovers
 	for d in m a b; do remove_disk $d; done
 done

@@ -68,10 +68,11 @@ flush() { blkio flush $dev; }
 either() { holds "$1" "$2" 0 || holds "$1" "$2" "$3"; }
 discard() { blkio discard $dev "$@"; }
 finished() {
-	[ "$(status p queued)" = 0 ] &&
-		[ $(($(status p completed) + $(status p failed))) = "$(status p started)" ]
+	local got
+	get p queued completed failed started
+	[ "${got[0]}" = 0 ] && [ $((got[1] + got[2])) = "${got[3]}" ]
 }
-arrived() { finished && [ "$(status p completed)" = 1 ]; }
+arrived() { finished && status_is p completed 1; }
 
 check "an empty pool" base || die "no pool"
 

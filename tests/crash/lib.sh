@@ -66,13 +66,17 @@ drop_leftovers() {
 
 # One that is moving has its extent in two places, and until the next commit.
 all_used_is_mapped() {
-	[ $(($(status p dev.0.used) + $(status p dev.1.used))) = "$(status p mapped)" ] ||
+	local got
+	get p dev.0.used dev.1.used mapped
+	[ $((got[0] + got[1])) = "${got[2]}" ] ||
 		{ message p commit && false; }
 }
 
 # Is the pool whole, and does it lose no space?
 pool_is_sound() {
-	[ "$(status p mode) $(status p needs_check)" = "rw -" ] && wait_for 10 all_used_is_mapped || {
+	local got
+	get p mode needs_check
+	[ "${got[*]}" = "rw -" ] && wait_for 10 all_used_is_mapped || {
 		echo "# not rw, or not as many extents are used as are mapped: $(dmsetup status p)"
 		return 1
 	}

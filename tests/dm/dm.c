@@ -114,6 +114,13 @@ int dm_resume(const char *name)
 	return plain(name, DM_DEV_SUSPEND, 0);
 }
 
+long dm_events(const char *name)
+{
+	struct request r = { };
+
+	return dm(&r, DM_DEV_STATUS, name) ? -1 : (long)r.io.event_nr;
+}
+
 int dm_suspend(const char *name, uint32_t flags)
 {
 	return plain(name, DM_DEV_SUSPEND, DM_SUSPEND_FLAG | flags);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define DM_LINE_ROOM	8192
+#define DMT_UNKNOWN	125	/* what dmt leaves to dmsetup */
 
 /* Make @name without a table; @node, of @len bytes, gets the path of its device. */
 int dm_new(const char *name, char *node, size_t len);
@@ -24,6 +25,8 @@ int dm_message(const char *name, const char *text);
 /* @answer: what the target says to it, if anything */
 int dm_ask(const char *name, const char *text, char *answer, size_t len);
 int dm_resume(const char *name);
+/* How many events it has raised, or -1. */
+long dm_events(const char *name);
 /* @flags: DM_NOFLUSH_FLAG, DM_SKIP_LOCKFS_FLAG */
 int dm_suspend(const char *name, uint32_t flags);
 /* One target's "START LENGTH TYPE WORDS", as dmsetup prints it; @flags: DM_STATUS_TABLE_FLAG for the table. */

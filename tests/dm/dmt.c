@@ -7,8 +7,11 @@
  * dmsetup's, and whatever is not known here is handed to dmsetup itself.
  * hybrid_basic.sh and the documentation's examples use the real one throughout.
  *
+ * In bash (vm/builtins.c) the status is DMT_UNKNOWN then.
+ *
  *   dmt field NAME KEY   one field of the status line of a hybrid target, see
  *			  hybrid_field()
+ *   dmt events NAME	  how many it has raised
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -78,6 +81,7 @@ static int message(char **words)
 {
 	static char answer[DM_LINE_ROOM];
 
+	*line = 0;
 	for (char **w = words + 2; *w; w++) {
 		if (w != words + 2)
 			strcat(line, " ");
@@ -105,11 +109,40 @@ static int print_field(const char *name, const char *key)
 	return 0;
 }
 
+#ifdef BUILTIN
+static int unknown(char **argv)
+{
+	(void)argv;
+	return DMT_UNKNOWN;
+}
+#else
+static int unknown(char **argv)
+{
+	execvp("dmsetup", argv);
+	return fail("dmsetup");
+}
+#endif
+
+static int print_events(const char *name)
+{
+	long nr = dm_events(name);
+
+	if (nr < 0)
+		return fail(name);
+	printf("%ld\n", nr);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	char **a = argv + 1;
 	bool last = argc == 3;
 
+	if (argc > 4 && is(a[0], "message") && is(a[1], "--")) {
+		a++;
+		argc--;
+		a[0] = "message";
+	}
 	if (argc == 5 && is(a[2], "--table")) {
 		if (is(a[0], "create"))
 			return create(a[1], a[3]);
@@ -131,11 +164,12 @@ int main(int argc, char **argv)
 			return dm_resume(a[1]) ? fail(a[1]) : 0;
 		if (is(a[0], "clear"))
 			return dm_clear(a[1]) ? fail(a[1]) : 0;
+		if (is(a[0], "events"))
+			return print_events(a[1]);
 		if (is(a[0], "table"))
 			return print(a[1], DM_STATUS_TABLE_FLAG);
 		if (is(a[0], "status"))
 			return print(a[1], 0);
 	}
-	execvp("dmsetup", argv);
-	return fail("dmsetup");
+	return unknown(argv);
 }

@@ -7,6 +7,8 @@
  *   blkio verify DEVICE SECTOR COUNT SEED       0 if it is there; SEED 0: zeroes
  *   blkio discard|zero DEVICE SECTOR COUNT
  *   blkio flush DEVICE
+ *   blkio size DEVICE                           in sectors, printed
+ *   blkio digest DEVICE SECTOR COUNT            of the content, printed
  *   blkio nowait DEVICE SECTOR COUNT            read that must not block
  *   blkio nowait-write DEVICE SECTOR COUNT SEED
  *
@@ -17,11 +19,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -37,15 +41,45 @@ static void fill(uint8_t *buf, uint64_t sector, uint32_t nr, uint64_t seed)
 			0x9e3779b97f4a7c15ULL : 0;
 }
 
+static uint64_t digest_of(const uint8_t *buf, uint32_t nr, uint64_t digest)
+{
+	const uint64_t *w = (const uint64_t *)buf;
+	uint32_t i;
+
+	for (i = 0; i < nr * (SECTOR / 8); i++)
+		digest = (digest ^ w[i]) * 0x9e3779b97f4a7c15ULL + (digest >> 29);
+	return digest;
+}
+
+/*
+ * Two buffers of CHUNK, kept: a shell that has this as a command would else take
+ * their page faults each time.  Its subshells do not inherit them, as that costs, too.
+ */
+static uint8_t *buffers(void)
+{
+	static uint8_t *buf;
+	static pid_t owner;
+
+	if (owner != getpid()) {
+		buf = mmap(NULL, 2 * CHUNK * SECTOR, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (buf == MAP_FAILED)
+			return NULL;
+		madvise(buf, 2 * CHUNK * SECTOR, MADV_DONTFORK);
+		owner = getpid();
+	}
+	return buf;
+}
+
 static int transfer(const char *what, int fd, uint64_t sector, uint64_t nr, uint64_t seed, int flags)
 {
-	uint8_t *buf, *want;
+	uint8_t *buf = buffers(), *want;
+	uint64_t digest = 0;
 	int wr = flags >> 16;
 
-	flags &= 0xffff;
-	if (posix_memalign((void **)&buf, 4096, CHUNK * SECTOR) ||
-	    posix_memalign((void **)&want, 4096, CHUNK * SECTOR))
+	if (!buf)
 		return ENOMEM;
+	want = buf + CHUNK * SECTOR;
+	flags &= 0xffff;
 	while (nr) {
 		uint32_t n = nr < CHUNK ? nr : CHUNK;
 		struct iovec iov = { buf, n * SECTOR };
@@ -68,12 +102,30 @@ static int transfer(const char *what, int fd, uint64_t sector, uint64_t nr, uint
 			printf("# verify: sector %llu differs\n", (unsigned long long)(sector + i));
 			return EILSEQ;
 		}
+		if (!strcmp(what, "digest"))
+			digest = digest_of(buf, n, digest);
 		sector += n;
 		nr -= n;
 	}
-	free(buf);
-	free(want);
+	if (!strcmp(what, "digest"))
+		printf("%016llx\n", (unsigned long long)digest);
 	return 0;
+}
+
+static int print_size(int fd)
+{
+	uint64_t bytes;
+
+	if (ioctl(fd, BLKGETSIZE64, &bytes))
+		return errno;
+	printf("%llu\n", (unsigned long long)(bytes / SECTOR));
+	return 0;
+}
+
+static bool only_reads(const char *what)
+{
+	return !strcmp(what, "verify") || !strcmp(what, "nowait") || !strcmp(what, "digest") ||
+		!strcmp(what, "size");
 }
 
 static int one(int argc, char **argv)
@@ -87,7 +139,7 @@ static int one(int argc, char **argv)
 	sector = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
 	nr = argc > 3 ? strtoull(argv[3], NULL, 0) : 0;
 	seed = argc > 4 ? strtoull(argv[4], NULL, 0) : 0;
-	fd = open(argv[1], O_DIRECT | (!strcmp(what, "verify") || !strcmp(what, "nowait") ? O_RDONLY : O_RDWR) |
+	fd = open(argv[1], O_DIRECT | O_CLOEXEC | (only_reads(what) ? O_RDONLY : O_RDWR) |
 		  (!strcmp(what, "fua") ? O_DSYNC : 0));
 	if (fd < 0)
 		return errno;
@@ -95,7 +147,7 @@ static int one(int argc, char **argv)
 	range[1] = nr * SECTOR;
 	if (!strcmp(what, "write") || !strcmp(what, "fua"))
 		err = transfer(what, fd, sector, nr, seed, 1 << 16);
-	else if (!strcmp(what, "verify"))
+	else if (!strcmp(what, "verify") || !strcmp(what, "digest"))
 		err = transfer(what, fd, sector, nr, seed, 0);
 	else if (!strcmp(what, "nowait"))
 		err = transfer(what, fd, sector, nr, 0, RWF_NOWAIT);
@@ -105,6 +157,8 @@ static int one(int argc, char **argv)
 		err = ioctl(fd, BLKDISCARD, range) ? errno : 0;
 	else if (!strcmp(what, "zero"))
 		err = ioctl(fd, BLKZEROOUT, range) ? errno : 0;
+	else if (!strcmp(what, "size"))
+		err = print_size(fd);
 	else if (!strcmp(what, "flush"))
 		err = fdatasync(fd) ? errno : 0;
 	else
@@ -117,7 +171,6 @@ int main(int argc, char **argv)
 {
 	int i, first = 1;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (i = 1; i <= argc; i++) {
 		int err;
 

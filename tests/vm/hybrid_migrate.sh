@@ -14,34 +14,39 @@ dev=/dev/mapper/p
 extents=256
 check "a pool" pool p "$(table $((extents * 128)) 128 m "a b" 0 "fill 6 cooldown_ms 0 migrate_kbps 0 movers 8")"
 check "data" blkio write $dev 0 $((64 * 128)) "$seed"
-on() { message p entry "$1" | cut -d ' ' -f 1; }
-entry_on() { [ "$(on "$1")" = "$2" ]; }
-finished() { [ "$(status p queued)" = 0 ]; }
+on() { local e; into e dmt message p 0 entry "$1"; entry_of=${e%% *} valid_of=${e##* }; }
+entry_on() { on "$1"; [ "$entry_of" = "$2" ]; }
+finished() { status_is p queued 0; }
 
-before=$(message p entry 3)
+on 3
+valid=$valid_of
 check "move one" message p move 3 1
 check "it arrives" wait_for 20 entry_on 3 1
-is "its granules as they were" "$(message p entry 3 | cut -d ' ' -f 3)" "$(cut -d ' ' -f 3 <<<"$before")"
+on 3
+is "its granules as they were" "$valid_of" "$valid"
 check "its data" blkio verify $dev $((3 * 128)) 128 "$seed"
 check "the space it left comes back" wait_for 20 status_is p dev.0.used 63
 message p move 3 1 2>/dev/null
-is "a move to where it is changes nothing" "$(on 3)" 1
+on 3
+is "a move to where it is changes nothing" "$entry_of" 1
 check_fails "a move of what is not mapped" "No such" message p move 200 1
 is "maps nothing" "$(message p entry 200)" -
 
 # an extent with holes keeps them
 check "a few sectors of an extent" blkio write $dev $((100 * 128 + 37)) 3 5
-valid=$(message p entry 100 | cut -d ' ' -f 3)
+on 100
+valid=$valid_of
 message p move 100 1
 check "moves" wait_for 20 entry_on 100 1
-is "with its holes" "$(message p entry 100 | cut -d ' ' -f 3)" "$valid"
+on 100
+is "with its holes" "$valid_of" "$valid"
 check "and its data" blkio verify $dev $((100 * 128)) 36 0 -- verify $dev $((100 * 128 + 37)) 3 5 -- \
 	verify $dev $((100 * 128 + 40)) 88 0
 
 all_move() { for ((e = 0; e < 64; e++)); do message p move $e "$1" || :; done; wait_for 60 finished; }
 check "all of them" all_move 1
 check "their data" blkio verify $dev 0 $((64 * 128)) "$seed"
-is "no failure" "$(status p failed)" 0
+field_is "no failure" p failed 0
 
 # constant migration beneath verified I/O
 oracle shuffle p --extents $extents --members 2 --seed "$seed" &
@@ -82,13 +87,14 @@ kill $mover
 wait $mover 2>/dev/null
 check "the migrations end" wait_for 60 finished
 check "all that was written is there" oracle check $dev --log /tmp/log --point 18446744073709551615
-check "the status keeps to its grammar" eval 'dmsetup status p | python3 tests/vm/hybrid_status.py'
+check "the status keeps to its grammar" in_grammar p
 line=$(dmsetup table p)
 check "remove" remove_pool p
 check "make again" pool p "$line"
 check "it still is" oracle check $dev --log /tmp/log --point 18446744073709551615
 mapped=$(status p mapped)
-is "no extent is lost: used equals mapped" $(($(status p dev.0.used) + $(status p dev.1.used))) "$mapped"
+get p dev.0.used dev.1.used
+is "no extent is lost: used equals mapped" $((got[0] + got[1])) "$mapped"
 check "remove while extents move" eval 'all_move_no_wait() { for ((e = 0; e < 64; e++)); do message p move $e 0 || :; done; }; all_move_no_wait; remove_pool p'
 check "make again" pool p "$line"
 check "it still is" oracle check $dev --log /tmp/log --point 18446744073709551615

@@ -43,6 +43,6 @@ remove_pool p
 
 check "static with nothing for one" make "static 2 shares 50,50,0"
 blkio write $dev 0 $((100 * 128)) 1
-is "which gets nothing" "$(status p dev.2.used)" 0
+field_is "which gets nothing" p dev.2.used 0
 remove_pool p
 done_testing

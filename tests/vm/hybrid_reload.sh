@@ -22,7 +22,7 @@ check "a pool" pool p "$fill"
 check "data" blkio write $dev 0 4096 "$seed"
 check "suspend and resume" dmsetup suspend p
 matches "a suspended pool has a status" "$(dmsetup status p)" "hybrid rw"
-check "in its grammar" eval 'dmsetup status p | python3 tests/vm/hybrid_status.py'
+check "in its grammar" in_grammar p
 check "resume" dmsetup resume p
 check "suspend without flush" dmsetup suspend --noflush p
 check "resume" dmsetup resume p
@@ -31,7 +31,7 @@ check "resume again" dmsetup resume p
 check "the data" blkio verify $dev 0 4096 "$seed"
 
 check "reload with another policy" swap p "$stripe"
-is "which the status shows" "$(status p policy)" stripe
+field_is "which the status shows" p policy stripe
 matches "and the table" "$(words)" "stripe 0$"
 check "the data" blkio verify $dev 0 4096 "$seed"
 check "reload with a feature and a setting" swap p "$quiet"
@@ -41,7 +41,7 @@ check "the data" blkio verify $dev 0 4096 "$seed"
 
 check "an inactive table is loaded" dmsetup load p --table "$stripe"
 check "and cleared" dmsetup clear p
-is "the live one goes on" "$(status p policy)" fill
+field_is "the live one goes on" p policy fill
 
 check "read_only" swap p "$readonly_line"
 check "reads" blkio verify $dev 0 4096 "$seed"
@@ -54,7 +54,7 @@ fio --name=v --filename=$dev --direct=1 --rw=randwrite --bs=4k --size=16m --offs
 	--verify=crc32c --verify_backlog=64 --verify_fatal=1 --iodepth=8 --ioengine=libaio --thread \
 	--randseed="$seed" --output=/tmp/fio.out &
 io=$!
-wait_for 20 eval '[ "$(status p mapped)" -gt 40 ]'
+wait_for 20 status_above p mapped 40
 swaps() {
 	for _ in {1..10}; do
 		swap p "$stripe" && swap p "$fill" --noflush && swap p "$quiet" || return
@@ -93,6 +93,6 @@ check "nothing lost" blkio verify $dev 0 4096 "$seed"
 mapped=$(status p mapped)
 check "remove" remove_pool p
 check "make again" pool p "$fill"
-is "as much is mapped" "$(status p mapped)" "$mapped"
+field_is "as much is mapped" p mapped "$mapped"
 check "the data" blkio verify $dev 0 4096 "$seed"
 done_testing

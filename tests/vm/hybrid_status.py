@@ -106,7 +106,19 @@ def parse(line):
     return s
 
 
+def answer():
+    """Line by line, for one who asks often."""
+    for line in sys.stdin:
+        try:
+            parse(line)
+            print("right", flush=True)
+        except Malformed as error:
+            print("malformed status: %s" % error, flush=True)
+
+
 def main():
+    if sys.argv[1:] == ["--answer"]:
+        return answer()
     try:
         for line in sys.stdin:
             print(json.dumps(parse(line)))

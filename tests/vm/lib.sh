@@ -8,12 +8,16 @@
 set -u
 shopt -s lastpipe
 export LC_ALL=C
-tests=0 failures=0 log_case=0
+tests=0 failures=0
 pools=() disks=()
 said=$(mktemp)
 seed=${EVENKEEL_SEED:-$((RANDOM * 32768 + RANDOM))}
 echo "KTAP version 1"
 echo "# seed $seed (EVENKEEL_SEED)"
+
+# Starting a process, be it a copy of this shell, is what takes the time in an emulated machine. So the tests' own
+# programs are commands of the shell, and `into NAME COMMAND...` takes what one of them prints without a process.
+enable -f "${EVENKEEL_BUILTINS:-$PWD/build/tests/bin/builtins.so}" blkio dmt emuctl json klog into || exit
 
 note() { local text="$*"; echo "# ${text//$'\n'/$'\n'# }"; }
 ok() { echo "ok $((++tests)) - $*"; }
@@ -31,13 +35,19 @@ check() {
 	return $status
 }
 
+# What a command left in $said, into $text.
+read_said() { IFS= read -rd '' text <"$said"; text=${text%$'\n'}; }
+
 # check_fails TITLE REGEX COMMAND...: it fails, and says so
 check_fails() {
-	local title=$1 regex=$2
+	local title=$1 regex=$2 text
 	shift 2
 	if "$@" >"$said" 2>&1; then
 		not_ok "$title" "\$ $*" "succeeded: $(tail -20 "$said")"
-	elif [[ $(<"$said") =~ $regex ]]; then
+		return
+	fi
+	read_said
+	if [[ $text =~ $regex ]]; then
 		ok "$title"
 	else
 		not_ok "$title" "\$ $*" "said: $(tail -20 "$said")"
@@ -49,17 +59,37 @@ is() {
 	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; return 1; fi
 }
 
+# field_is TITLE NAME KEY WANTED, fields_are TITLE NAME "KEY..." "WANTED...": of the status line, without a process
+field_is() {
+	local got
+	into got dmt field "$2" "$3"
+	is "$1" "$got" "$4"
+}
+
+fields_are() {
+	local got keys
+	read -ra keys <<<"$3"
+	get "$2" "${keys[@]}"
+	is "$1" "${got[*]}" "$4"
+}
+
+# table_matches TITLE NAME REGEX
+table_matches() {
+	local line
+	into line dmt table "$2"
+	matches "$1" "$line" "$3"
+}
+
 # matches TITLE GOT REGEX
 matches() {
 	if [[ $2 =~ $3 ]]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; return 1; fi
 }
 
 # Lines of the kernel log since log_mark.
-log_mark() { echo "evenkeel-tests: case $((++log_case))" >/dev/kmsg; }
-log_since() { dmesg | sed "1,/evenkeel-tests: case $log_case\$/d"; }
+log_mark() { klog mark; }
+log_since() { klog since; }
 
 # expect_refused TITLE REGEX COMMAND...: it fails, the kernel log says why, no disk of ours was written to.
-# Programs are slow to start in an emulated machine, so this starts few.
 expect_refused() {
 	local title=$1 regex=$2 before why
 	shift 2
@@ -70,7 +100,7 @@ expect_refused() {
 		not_ok "$title" "\$ $*" "was not refused"
 		return 1
 	fi
-	why=$(log_since)
+	into why klog since
 	count_written
 	shopt -s nocasematch
 	if [ "$before" != "$written" ]; then
@@ -78,7 +108,7 @@ expect_refused() {
 	elif [[ $why =~ $regex ]]; then
 		ok "$title"
 	else
-		not_ok "$title" "wanted in the kernel log: $regex" "$why" "$(<"$said")"
+		not_ok "$title" "wanted in the kernel log: $regex" "$why" "$(cat "$said")"
 	fi
 	shopt -u nocasematch
 }
@@ -101,8 +131,12 @@ wait_for() {
 
 modprobe emudisk || die "no emudisk"
 
-# A static program with dmsetup's command lines, which starts several times faster.
-dmsetup() { dmt "$@"; }
+# dmt has dmsetup's command lines, and leaves to it what it does not know.
+dmsetup() {
+	local status=0
+	dmt "$@" || status=$?
+	if [ $status = 125 ]; then command dmsetup "$@"; else return $status; fi
+}
 
 # disk NAME SIZE [MODEL [KEY=VALUE]...]
 disk() {
@@ -120,7 +154,7 @@ remove_disk() {
 	disks=("${keep[@]}")
 }
 
-sectors() { blockdev --getsz "$1"; }
+sectors() { blkio size "$1"; }
 
 # Writes and discards that each disk has seen, into $written.
 count_written() {
@@ -133,28 +167,31 @@ count_written() {
 }
 
 # Reads of one disk so far.
-reads() { awk '{ print $1 }' "/sys/block/emudisk!$1/stat"; }
+reads() { local f; read -ra f <"/sys/block/emudisk!$1/stat"; echo "${f[0]}"; }
 
 # --- pools -------------------------------------------------------------------------------------------------------
 
 # table LENGTH EXTENT "META..." "MEMBER..." [FEATURES [POLICY...]]: a table line; a device is NAME[:START]
 table() {
-	local length=$1 extent=$2 meta=$3 members=$4 features=${5:-0} policy=${6:-wardrop 0} words="" d
-	words="0 $length hybrid $(wc -w <<<"$meta")"
-	for d in $meta; do words+=" $(device "$d")"; done
-	words+=" $extent $(wc -w <<<"$members")"
-	for d in $members; do words+=" $(device "$d")"; done
-	echo "$words $features $policy"
+	local length=$1 extent=$2 features=${5:-0} policy=${6:-wardrop 0} line d areas devices
+	read -ra areas <<<"$3"
+	read -ra devices <<<"$4"
+	line="0 $length hybrid ${#areas[@]}"
+	for d in "${areas[@]}"; do add_device "$d"; done
+	line+=" $extent ${#devices[@]}"
+	for d in "${devices[@]}"; do add_device "$d"; done
+	echo "$line $features $policy"
 }
 
-device() {
+# one more device in $line
+add_device() {
 	local name=${1%%:*} start=0
 	[[ $1 != *:* ]] || start=${1#*:}
 	case $name in
 	-|/*) ;;
 	*) name=/dev/emudisk/$name ;;
 	esac
-	echo "$name $start"
+	line+=" $name $start"
 }
 
 # pool NAME TABLE-LINE: make it and take it down on exit
@@ -172,15 +209,39 @@ remove_pool() {
 
 # wipe DISK...: as if new
 wipe() {
-	local d
-	for d in "$@"; do blkio zero "/dev/emudisk/$d" 0 "$(sectors "/dev/emudisk/$d")" || die "wipe $d"; done
+	local d size
+	for d in "$@"; do
+		into size blkio size "/dev/emudisk/$d"
+		blkio zero "/dev/emudisk/$d" 0 "$size" || die "wipe $d"
+	done
 }
 
 # status NAME KEY: one field of the status line; tests/dm/dm.h has the keys
 status() { dmt field "$1" "$2"; }
 
-# status_is NAME KEY VALUE: for wait_for
-status_is() { [ "$(status "$1" "$2")" = "$3" ]; }
+# get NAME KEY...: the same, into the array $got, without a process
+get() {
+	local key value
+	got=()
+	for key in "${@:2}"; do
+		into value dmt field "$1" "$key"
+		got+=("$value")
+	done
+}
+
+# status_is NAME KEY VALUE, status_above NAME KEY NUMBER: for wait_for
+status_is() { local got; get "$1" "$2"; [ "$got" = "$3" ]; }
+status_above() { local got; get "$1" "$2"; [ "$got" -gt "$3" ]; }
+
+# in_grammar NAME: the status line, by a parser that stays
+in_grammar() {
+	local line answer
+	[ "${grammar_PID:-}" ] || coproc grammar { exec python3 tests/vm/hybrid_status.py --answer; }
+	line=$(dmsetup status "$1")
+	echo "$line" >&"${grammar[1]}" && read -r answer <&"${grammar[0]}" && [ "$answer" = right ] && return
+	echo "${answer:-no parser}: $line"
+	return 1
+}
 
 message() { dmsetup message "$1" 0 "${@:2}"; }
 
