@@ -7,82 +7,96 @@
 #
 # All devices are emulated disks, which count what is written to them.
 
-set -u
-export LC_ALL=C
-tests=0 failures=0
-out=$(mktemp)
-dir=$(mktemp -d)
-echo "KTAP version 1"
+. tests/vm/lib.sh
+out=$said dir=$(mktemp -d) sums='' uuids='' used='' mapped=''
 
-ok() { echo "ok $((++tests)) - $*"; }
-not_ok() {
-	failures=$((failures + 1))
-	echo "not ok $((++tests)) - $1"
-	shift
-	printf '%s\n' "$@" | sed 's/^/# /'
-}
-die() { echo "Bail out! $*"; exit 2; }
+# What is fastest to start: a copy of busybox in the machine's memory.
+for c in mount umount; do
+	eval "$c() { /run/evenkeel/busybox $c \"\$@\"; }"
+done
 
-# runs TITLE STATUS REGEX COMMAND...: exit status and something it says. Programs are slow to start in an emulated
-# machine, so this and what follows starts none of its own.
+# runs TITLE STATUS REGEX COMMAND...: exit status and something it says, into $text, too. Starts no process of its own.
 runs() {
-	local title=$1 want=$2 regex=${3/#^/(^|$'\n')} got=0
+	local title=$1 want=$2 regex=${3/#^/(^|$'\n')} got=0 err
 	shift 3
 	"$@" >"$out" 2>"$out.err" || got=$?
-	printf '%s\n' "$(<"$out.err")" >>"$out"
-	if [ "$got" = "$want" ] && [[ $(<"$out") =~ $regex ]]; then
+	IFS= read -rd '' text <"$out"
+	IFS= read -rd '' err <"$out.err"
+	text+=$err
+	if [ "$got" = "$want" ] && [[ $text =~ $regex ]]; then
 		ok "$title"
 	else
-		not_ok "$title" "\$ $*" "status $got, wanted $want; wanted /$regex/" "$(tail -20 "$out")"
+		not_ok "$title" "\$ $*" "status $got, wanted $want; wanted /$regex/" "$(tail -20 <<<"$text")"
 	fi
 }
 
-# is TITLE GOT WANTED
-is() { if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; fi; }
-
-# Everything that create may touch lies in the first 8 and the last 2 MiB.
-sums() {
-	local d
+# Into $sums. Everything that create may touch lies in the first 8 and the last 2 MiB.
+sum_up() {
+	local d size words=()
 	for d in a b c m; do
-		dd if="/dev/emudisk/$d" bs=1M count=8 iflag=direct status=none
-		dd if="/dev/emudisk/$d" bs=1M skip=$(($(blockdev --getsz "/dev/emudisk/$d") / 2048 - 2)) iflag=direct status=none
-	done | md5sum
-}
-
-# Requests the disks have seen that change them: writes and discards.
-written() {
-	local d f
-	for d in a b c m; do
-		read -ra f <"/sys/block/emudisk!$d/stat"
-		printf '%s %s;' "${f[4]}" "${f[11]}"
+		into size blkio size "/dev/emudisk/$d"
+		words+=(-- digest "/dev/emudisk/$d" 0 16384 -- digest "/dev/emudisk/$d" $((size - 4096)) 4096)
 	done
+	into sums blkio "${words[@]:1}"
 }
 
 # refuses TITLE REGEX COMMAND...: status 1, the reason, one line, nothing written
 refuses() {
 	local title=$1 regex=$2 before
 	shift 2
-	before=$(written)
+	count_written
+	before=$written
 	runs "$title" 1 "$regex" "$@"
 	mapfile -t lines <"$out.err"
 	is "$title: one line" ${#lines[@]} 1
-	is "$title: nothing written" "$(written)" "$before"
+	count_written
+	is "$title: nothing written" "$written" "$before"
 }
 
-# json FILE PYTHON-EXPRESSION over d
-json() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
+# json_is TITLE WANTED PATH...: lines of what is at these places in $out
+json_is() {
+	local got
+	into got json "$out" "${@:3}"
+	is "$1" "$got" "$2"
+}
 
-cleanup() {
+# A sum of the numbers at PATH, into $sum
+add_up() {
+	local words word
+	into words json "$out" "$1"
+	sum=0
+	for word in ${words//[\[\],]/ }; do sum=$((sum + word)); done
+}
+
+uuid_of_t() {
+	local d name
+	uuid=
+	for d in /sys/block/dm-*; do
+		read -r name <"$d/dm/name"
+		[ "$name" != t ] || read -r uuid <"$d/dm/uuid"
+	done
+}
+
+size_is() {
+	local size
+	into size blkio size /dev/mapper/t
+	is "$1" $((size * 512)) "$2"
+}
+
+take_down() {
 	umount "$dir" 2>/dev/null
 	for p in t t2 other; do dmsetup remove --retry "$p" 2>/dev/null; done
-	rm -f "$out" "$out.err"
+	rm -f "$out.err"
 	rmdir "$dir"
+	cleanup
 }
-trap cleanup EXIT
+trap take_down EXIT
 
-modprobe emudisk || die "no emudisk"
 modprobe brd rd_nr=1 rd_size=32768 || die "no brd"
-emuctl add a mem 32M && emuctl add b mem 48M && emuctl add c mem 32M && emuctl add m mem 8M || die "emuctl"
+disk a 32M
+disk b 48M
+disk c 32M
+disk m 8M
 A=/dev/emudisk/a B=/dev/emudisk/b C=/dev/emudisk/c M=/dev/emudisk/m
 
 # --- the command line
@@ -111,60 +125,75 @@ refuses "create: too large a volume" 'more than the members hold' hybridctl crea
 refuses "create: metadata device twice" 'same device' hybridctl create t "$A" "$B" --metadata "$A"
 mkfs.ext4 -q -F "$C" || die "mkfs"
 refuses "create: a file system" '/dev/emudisk/c: has an ext4 signature \(use --force\)' hybridctl create t "$A" "$C"
-before=$(sums)
+sum_up
+before=$sums
 runs "create: policy, with --force" 1 'policy' hybridctl create t "$A" "$C" --force --policy nonesuch
-is "create: what was wiped is put back" "$(sums)" "$before"
-mount -o ro "$C" "$dir" || die "mount"
+sum_up
+is "create: what was wiped is put back" "$sums" "$before"
+mount -t ext4 -o ro "$C" "$dir" || die "mount"
 refuses "create: mounted" "in use: mounted on $dir" hybridctl create t "$A" "$C" --force
 umount "$dir"
 dmsetup create other --table "0 1000 linear $A 0" || die "linear"
 refuses "create: held" 'in use: held by /dev/mapper/other' hybridctl create t "$A" "$B"
 refuses "create: name taken" 'other: .*already' hybridctl create other "$B" "$C" --force
 dmsetup remove --retry other
-python3 -c 'import struct, sys
-sys.stdout.buffer.write(bytes(446) + struct.pack("<8B2I48xH", 0, 0, 2, 0, 131, 0, 2, 0, 2048, 8192, 0xaa55))' |
-	dd of="$B" bs=512 count=1 conv=notrunc,fsync status=none || die "partition table"
+# one partition, of type 131, from sector 2048 on
+{ printf '\0%.0s' {1..446}; printf '\0\0\2\0\203\0\2\0\0\10\0\0\0\40\0\0'; printf '\0%.0s' {1..48}; printf '\125\252'; } 1<>"$B"
+blkio flush "$B" || die "partition table"
 refuses "create: a partition table" 'dos partition table' hybridctl create t "$A" "$B"
 emuctl del b && emuctl add b mem 48M || die "emuctl"
 
 # --- create, status, data
 runs "create" 0 '/dev/mapper/t: ' hybridctl create t "$A" "$B" --set alpha=10
-[ -b /dev/mapper/t ] || die "no volume: $(cat "$out")"
-is "uuid" "$(dmsetup info -c --noheadings -o uuid t | cut -c1-16)" "EVENKEEL-hybrid-"
+[ -b /dev/mapper/t ] || die "no volume: $text"
+uuid_of_t
+is "uuid" "${uuid:0:16}" "EVENKEEL-hybrid-"
 runs "create: members in use" 1 'in use: held by /dev/mapper/t' hybridctl create t2 "$A" "$C"
 runs "status" 0 'policy wardrop' hybridctl status t
 hybridctl status t --json >"$out" || die "status --json"
-is "status --json: keys" "$(json "$out" '" ".join(sorted(d))')" \
-	"allocations commits devices direction errors extent_bytes extents flushes migrations mode name needs_check not_migrated policy tokens"
-is "status --json: a device's keys" "$(json "$out" '" ".join(sorted(d["devices"][0]))')" \
-	"extents index inflight path read_p99_us read_us share state target uuid write_p99_us write_us"
-is "status --json: values" "$(json "$out" '(d["name"], d["mode"], d["needs_check"], d["policy"], d["extent_bytes"], [x["path"] for x in d["devices"]], len({x["uuid"] for x in d["devices"]} - {None}))')" \
-	"('t', 'rw', False, 'wardrop', 131072, ['$A', '$B'], 2)"
+json_is "status --json: keys" "allocations commits devices direction errors extent_bytes extents flushes migrations mode name \
+needs_check not_migrated policy tokens" '?'
+json_is "status --json: a device's keys" "extents index inflight path read_p99_us read_us share state target uuid write_p99_us \
+write_us" 'devices.0.?'
+into uuids json "$out" 'devices.*.uuid'
+[[ $uuids =~ ^(\"[^\" ]+\")\ (\"[^\" ]+\")$ && ${BASH_REMATCH[1]} != "${BASH_REMATCH[2]}" ]] && two=yes || two="no: $uuids"
+json_is "status --json: values" "\"t\"
+\"rw\"
+false
+\"wardrop\"
+131072
+\"$A\" \"$B\"${two#yes}" name mode needs_check policy extent_bytes 'devices.*.path'
 runs "status of nothing" 1 'none: no active volume' hybridctl status none
 dmsetup create other --table "0 1000 linear $C 0"
 runs "status of another target" 1 'other: not a hybrid volume' hybridctl status other
 runs "stop of another target" 1 'other: not a hybrid volume' hybridctl stop other
 dmsetup remove --retry other
 
-mkfs.ext4 -q /dev/mapper/t && mount /dev/mapper/t "$dir" || die "mount"
-dd if=/dev/urandom of="$dir/file" bs=1M count=20 status=none
-sum=$(md5sum <"$dir/file")
-sync
+mkfs.ext4 -q /dev/mapper/t && mount -t ext4 /dev/mapper/t "$dir" || die "mount"
+: >"$dir/file"
+blkio write "$dir/file" 0 40960 "$seed" -- flush "$dir/file" || die "write"
 hybridctl status t --json >"$out"
-is "extents are used" "$(json "$out" 'd["extents"]["used"] > 150 and sum(x["extents"]["used"] for x in d["devices"]) >= d["extents"]["used"] and sum(d["allocations"]) > 150')" True
+into used json "$out" extents.used
+add_up 'devices.*.extents.used'
+by_devices=$sum
+add_up allocations
+is "extents are used" $((used > 150 && by_devices >= used && sum > 150)) 1
 runs "monitor" 0 'per second' hybridctl monitor t --interval 0.1 --count 3 --plain
-is "monitor: blocks" "$(grep -c '^t: ' "$out")" 3
+mapfile -t lines <"$out"
+blocks=0
+for line in "${lines[@]}"; do [[ $line != "t: "* ]] || blocks=$((blocks + 1)); done
+is "monitor: blocks" $blocks 3
 runs "monitor: bad interval" 2 'interval' hybridctl monitor t --interval x
 runs "monitor of nothing" 1 'no active volume' hybridctl monitor none --plain --count 1
 
 # --- set and policy
 runs "set" 0 '' hybridctl set t alpha=20 period_ms=1000
-is "set: done" "$(dmsetup table t | grep -o 'alpha 20')" "alpha 20"
+table_matches "set: done" t "alpha 20"
 runs "set: unknown key" 1 '^hybridctl: set: t: nonesuch=1: [a-z]' hybridctl set t nonesuch=1
 runs "set: bad value" 1 '^hybridctl: set: t: alpha=x: [a-z]' hybridctl set t alpha=x
 runs "set: no value" 2 'must be KEY=VALUE' hybridctl set t alpha
 runs "policy" 0 '' hybridctl policy t static shares=70,30
-is "policy: done" "$(dmsetup table t | grep -o 'static .*shares 70,30' | cut -c1-6)" "static"
+table_matches "policy: done" t "static .*shares 70,30"
 runs "policy: unknown" 1 'policy: t: nonesuch: ' hybridctl policy t nonesuch
 
 # --- stop, list, check, dump, assemble
@@ -179,26 +208,34 @@ runs "stop" 0 '' hybridctl stop t
 runs "stop again" 1 'no active volume' hybridctl stop t
 runs "list: inactive" 0 "^t +inactive .*$A $B" hybridctl list
 hybridctl list --json >"$out"
-is "list --json" "$(json "$out" '[(x["name"], x["state"], x["active"], x["devices"]) for x in d]')" \
-	"[('t', 'inactive', False, ['$A', '$B'])]"
-uuid=$(json "$out" 'd[0]["uuid"]')
-before=$(sums)
+json_is "list --json" "\"t\"
+\"inactive\"
+false
+[\"$A\",\"$B\"]" '*.name' '*.state' '*.active' '*.devices'
+into uuid json "$out" 0.uuid
+uuid=${uuid//\"/}
+sum_up
+before=$sums
 runs "check" 0 't: clean, 0 errors, 0 warnings' hybridctl check "$A" "$B"
 hybridctl check --json "$A" "$B" >"$out"
-is "check --json" "$(json "$out" '(d[0]["clean"], d[0]["complete"], d[0]["leaked"], d[0]["logical_extents"]["mapped"] > 150)')" \
-	"(True, True, 0, True)"
+into mapped json "$out" 0.logical_extents.mapped
+json_is "check --json" "true
+true
+0$([ "$mapped" -gt 150 ] || echo " mapped: $mapped")" 0.clean 0.complete 0.leaked
 runs "check: one device" 0 'not given' hybridctl check "$A"
 runs "check: no label" 2 'no hybrid label' hybridctl check "$M"
 runs "dump" 0 '^policy ' hybridctl dump "$A" "$B"
 runs "dump --map" 0 '^extent 0 member [01] ' hybridctl dump --map "$A" "$B"
-is "check and dump write nothing" "$(sums)" "$before"
+sum_up
+is "check and dump write nothing" "$sums" "$before"
 refuses "create: others' pool" 'belongs to the hybrid volume t' hybridctl create t2 "$A" "$M"
 runs "assemble: unknown" 1 'none: no pool' hybridctl assemble none
 runs "assemble" 0 '/dev/mapper/t' hybridctl assemble t
 runs "assemble again" 0 'active already' hybridctl assemble t
-mount /dev/mapper/t "$dir" || die "mount"
-is "data after assembly" "$(md5sum <"$dir/file")" "$sum"
-is "policy after assembly" "$(dmsetup table t | grep -o 'static .*shares 70,30' | cut -c1-6)" "static"
+mount -t ext4 /dev/mapper/t "$dir" || die "mount"
+blkio verify "$dir/file" 0 40960 "$seed"
+is "data after assembly" $? 0
+table_matches "policy after assembly" t "static .*shares 70,30"
 umount "$dir"
 hybridctl stop t
 runs "assemble by uuid" 0 '/dev/mapper/t' hybridctl assemble "$uuid"
@@ -208,7 +245,7 @@ hybridctl stop t
 
 # --- damage and absence
 dd if="$B" of="$dir/../saved.$$" bs=4k count=1 status=none
-dd if=/dev/zero of="$B" bs=4k count=1 conv=notrunc oflag=direct status=none
+blkio zero "$B" 0 8
 runs "check: a label is gone" 1 'label of .* is missing .*; its copy is good' hybridctl check "$A" "$B"
 runs "assemble: a label is gone" 1 'label of .* is missing' hybridctl assemble t
 dd if="$dir/../saved.$$" of="$B" bs=4k count=1 conv=notrunc oflag=direct status=none
@@ -223,12 +260,12 @@ emuctl add b mem 48M
 # --- with a metadata device, --size, --force, --discard, RAM disks
 runs "create: --metadata --size --force" 0 '8M in extents of 64K' \
 	hybridctl create t "$A" "$C" --metadata "$M" --extent 64K --size 8M --force --policy stripe
-is "create: size" "$(blockdev --getsize64 /dev/mapper/t)" 8388608
-is "create: one metadata area" "$(dmsetup table t | cut -d' ' -f4)" 1
+size_is "create: size" 8388608
+table_matches "create: one metadata area" t "^[0-9]+ [0-9]+ hybrid 1 "
 runs "stop" 0 '' hybridctl stop t
 runs "check" 0 'clean' hybridctl check "$A" "$C" "$M"
 runs "assemble: metadata device" 0 '/dev/mapper/t' hybridctl assemble t
-is "assemble: size" "$(blockdev --getsize64 /dev/mapper/t)" 8388608
+size_is "assemble: size" 8388608
 hybridctl stop t
 runs "create: --discard" 0 '/dev/mapper/t: ' hybridctl create t "$A" "$C" --force --discard
 hybridctl stop t
@@ -237,5 +274,4 @@ hybridctl stop t
 runs "create: one device" 0 '/dev/mapper/t: .* on 1 device;' hybridctl create t "$C" --force
 hybridctl stop t
 
-echo "1..$tests"
-[ $failures = 0 ]
+done_testing
