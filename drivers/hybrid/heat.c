@@ -16,7 +16,11 @@
  */
 void hy_heat_init(struct hy_heat *heat, u32 max)
 {
+	unsigned int i;
+
 	INIT_LIST_HEAD(&heat->lru);
+	for (i = 0; i < EK_MAX_MEMBERS; i++)
+		INIT_LIST_HEAD(&heat->member[i]);
 	xa_init(&heat->by_extent);
 	heat->nr = 0;
 	heat->accesses = 0;
@@ -38,6 +42,7 @@ static void unlink_node(struct hy_heat *heat, struct hy_heat_node *node)
 {
 	xa_erase(&heat->by_extent, node->le);
 	list_del(&node->lru);
+	list_del(&node->mine);
 	heat->accesses -= node->accesses;
 	heat->nr--;
 }
@@ -86,20 +91,27 @@ static struct hy_heat_node *get_node(struct hy_heat *heat, gfp_t gfp)
 	return node;
 }
 
-static struct hy_heat_node *insert(struct hy_heat *heat, u64 le, gfp_t gfp)
+static struct hy_heat_node *insert(struct hy_heat *heat, u64 le, unsigned int member, gfp_t gfp)
 {
 	struct hy_heat_node *node = get_node(heat, gfp);
 
 	if (!node)
 		return NULL;
-	*node = (struct hy_heat_node){ .le = le };
+	*node = (struct hy_heat_node){ .le = le, .member = member };
 	if (xa_is_err(xa_store(&heat->by_extent, le, node, gfp))) {
 		kfree(node);
 		return NULL;
 	}
 	list_add(&node->lru, &heat->lru);
+	list_add(&node->mine, &heat->member[member]);
 	heat->nr++;
 	return node;
+}
+
+static void note_member(struct hy_heat *heat, struct hy_heat_node *node, unsigned int member)
+{
+	node->member = member;
+	list_move(&node->mine, &heat->member[member]);
 }
 
 /**
@@ -116,17 +128,18 @@ void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, gfp_t gfp)
 {
 	struct hy_heat_node *node = find(heat, le);
 
-	if (node)
+	if (node) {
 		list_move(&node->lru, &heat->lru);
-	else
-		node = insert(heat, le, gfp);
+		note_member(heat, node, member);
+	} else {
+		node = insert(heat, le, member, gfp);
+	}
 	if (!node)
 		return;
 	if (node->accesses < U32_MAX) {
 		node->accesses++;
 		heat->accesses++;
 	}
-	node->member = member;
 }
 
 /**
@@ -142,11 +155,13 @@ bool hy_heat_is_hot(struct hy_heat *heat, u64 le)
 }
 
 /**
- * hy_heat_moved - an extent has migrated
+ * hy_heat_moved - an extent has migrated, or begins to
  * @heat: the list; an extent that is not on it is none of its business
  * @le: the logical extent
  * @member: where it is now
  * @now: the caller's clock
+ *
+ * While it is on its way, this keeps it from being picked again.
  */
 void hy_heat_moved(struct hy_heat *heat, u64 le, unsigned int member, u64 now)
 {
@@ -154,7 +169,7 @@ void hy_heat_moved(struct hy_heat *heat, u64 le, unsigned int member, u64 now)
 
 	if (!node)
 		return;
-	node->member = member;
+	note_member(heat, node, member);
 	node->moved_at = now ? now : 1;
 }
 
@@ -220,7 +235,7 @@ static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)
  * @now: the caller's clock
  * @cooldown: an extent that moved less than this ago stays
  * @most: ppm; what has a larger part of the accesses stays
- * @le: filled, most recently accessed first
+ * @le: filled, the order of the member's list
  * @max: how many at most
  *
  * Looks at no more than 256 + 4 * @max nodes.
@@ -234,11 +249,10 @@ unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u6
 	struct hy_heat_node *node;
 	unsigned int n = 0;
 
-	list_for_each_entry(node, &heat->lru, lru) {
+	list_for_each_entry(node, &heat->member[member], mine) {
 		if (n == max || !budget--)
 			break;
-		if (node->member == member && !cooling(node, now, cooldown) &&
-		    share_of(heat, node) <= most)
+		if (!cooling(node, now, cooldown) && share_of(heat, node) <= most)
 			le[n++] = node->le;
 	}
 	return n;

@@ -12,9 +12,11 @@
 #include <linux/types.h>
 #include <linux/list.h>
 #include <linux/xarray.h>
+#include <evenkeel/hybrid_format.h>
 
 struct hy_heat_node {
 	struct list_head lru;
+	struct list_head mine;	/* on its member's list */
 	u64 le;
 	u32 accesses;		/* aged: halved by hy_heat_age() */
 	u8 member;		/* where the last access went */
@@ -23,6 +25,7 @@ struct hy_heat_node {
 
 struct hy_heat {
 	struct list_head lru;	/* most recently accessed first */
+	struct list_head member[EK_MAX_MEMBERS];	/* likewise, or moved there */
 	struct xarray by_extent;
 	u32 nr;
 	u32 max;
@@ -54,7 +57,8 @@ u32 hy_heat_share(struct hy_heat *heat, u64 le);
  * @le: filled
  * @max: how many at most
  *
- * Most recently accessed first, at most a bounded number of nodes looked at.
+ * Those most recently accessed there or moved there come first, at most a bounded number
+ * of nodes is looked at.
  * Return: how many.
  */
 unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown,

@@ -5,9 +5,10 @@
 
 #define MODEL_MAX 64
 
-struct model_node { u64 le, moved_at; unsigned int member; u32 accesses; };
+struct model_node { u64 le, moved_at, came; unsigned int member; u32 accesses; };
 static struct model_node model[MODEL_MAX + 1];	/* most recent first */
 static unsigned int model_nr, model_bound;
+static u64 model_clock;		/* for when a node came to the front of its member's list */
 
 static int model_find(u64 le)
 {
@@ -38,23 +39,32 @@ static void model_touch(u64 le, unsigned int member)
 		model_nr--;
 	}
 	n.member = member;
+	n.came = ++model_clock;
 	n.accesses++;
 	memmove(&model[1], &model[0], model_nr++ * sizeof(model[0]));
 	model[0] = n;
 }
 
+/* The one that came last, before @before. */
+static struct model_node *model_next(unsigned int member, u64 before)
+{
+	struct model_node *next = NULL, *m;
+
+	for (m = model; m < model + model_nr; m++)
+		if (m->member == member && m->came < before && (!next || m->came > next->came))
+			next = m;
+	return next;
+}
+
 static unsigned int model_pick(unsigned int member, u64 now, u64 cooldown, u64 *le,
 			       unsigned int max)
 {
-	unsigned int i, n = 0;
+	struct model_node *m = model_next(member, U64_MAX);
+	unsigned int n = 0;
 
-	for (i = 0; i < model_nr && n < max; i++) {
-		struct model_node *m = &model[i];
-		bool cool = m->moved_at && (now < m->moved_at || now - m->moved_at < cooldown);
-
-		if (m->member == member && !cool)
+	for (; m && n < max; m = model_next(member, m->came))
+		if (!m->moved_at || (now >= m->moved_at && now - m->moved_at >= cooldown))
 			le[n++] = m->le;
-	}
 	return n;
 }
 
@@ -95,6 +105,7 @@ static void random_step(struct hy_heat *heat, u64 now)
 		if (at >= 0) {
 			model[at].member = member;
 			model[at].moved_at = now;
+			model[at].came = ++model_clock;
 		}
 		break;
 	case 2:
@@ -184,7 +195,7 @@ static void counts_saturate(void)
 	hy_heat_destroy(&heat);
 }
 
-/* With 256 + 4 * 2 nodes of another member in front, the next is not looked at. */
+/* With 256 + 4 * 2 nodes in front that may not go, the next is not looked at. */
 static void pick_is_bounded(void)
 {
 	struct hy_heat heat;
@@ -192,13 +203,34 @@ static void pick_is_bounded(void)
 
 	hy_heat_init(&heat, 1000);
 	hy_heat_touch(&heat, 999, 1, 0);
-	for (i = 0; i < 263; i++)
+	for (i = 0; i < 263; i++) {
+		hy_heat_touch(&heat, i, 1, 0);
+		hy_heat_moved(&heat, i, 1, 1);
+	}
+	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 10, U32_MAX, le, 2), 1);
+	CHECK_EQ(le[0], 999);
+	hy_heat_touch(&heat, i, 1, 0);
+	hy_heat_moved(&heat, i, 1, 1);
+	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 10, U32_MAX, le, 2), 0);
+	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, U32_MAX, le, 0), 0);
+	hy_heat_destroy(&heat);
+}
+
+/* What others were accessed since is no hindrance. */
+static void pick_sees_only_its_member(void)
+{
+	struct hy_heat heat;
+	u64 le[2], i;
+
+	hy_heat_init(&heat, 1000);
+	hy_heat_touch(&heat, 999, 1, 0);
+	for (i = 0; i < 900; i++)
 		hy_heat_touch(&heat, i, 0, 0);
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, U32_MAX, le, 2), 1);
 	CHECK_EQ(le[0], 999);
-	hy_heat_touch(&heat, i, 0, 0);
+	hy_heat_moved(&heat, 999, 2, 1);
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, U32_MAX, le, 2), 0);
-	CHECK_EQ(hy_heat_pick(&heat, 0, 1, 0, U32_MAX, le, 0), 0);
+	CHECK_EQ(hy_heat_pick(&heat, 2, 1, 0, U32_MAX, le, 2), 1);
 	hy_heat_destroy(&heat);
 }
 
@@ -255,6 +287,7 @@ int main(void)
 		TEST(failing_allocations),
 		TEST(counts_saturate),
 		TEST(pick_is_bounded),
+		TEST(pick_sees_only_its_member),
 		TEST(shares),
 		TEST(empty_and_zero),
 	};
