@@ -249,6 +249,19 @@ s64 ek_rtmon_inflight(struct ek_rtmon *mon)
 EXPORT_SYMBOL_GPL(ek_rtmon_inflight);
 
 /**
+ * ek_rtmon_is_idle - is nobody's I/O at the device?
+ * @mon: the device's monitor
+ *
+ * Context: any; reads a word of every CPU.
+ * Return: if neither users' requests are in flight nor background I/O is under way.
+ */
+bool ek_rtmon_is_idle(struct ek_rtmon *mon)
+{
+	return !READ_ONCE(mon->nr_background) && !ek_rtmon_inflight(mon);
+}
+EXPORT_SYMBOL_GPL(ek_rtmon_is_idle);
+
+/**
  * ek_rtmon_occupancy - time that requests have spent in flight
  * @mon: the device's monitor
  *

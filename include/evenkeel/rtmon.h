@@ -144,6 +144,7 @@ void ek_rtmon_sample(struct ek_rtmon *mon, struct ek_rt_sample *sample);
 
 /* Requests in flight now.  Any context. */
 s64 ek_rtmon_inflight(struct ek_rtmon *mon);
+bool ek_rtmon_is_idle(struct ek_rtmon *mon);
 u64 ek_rtmon_occupancy(struct ek_rtmon *mon);
 
 /* Mean of a window in ns, 0 without requests. */
