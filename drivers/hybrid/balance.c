@@ -138,6 +138,7 @@ static void fill_snapshot(struct hy_pool *pool)
 		d->occupancy_ns = m->sample.occupancy_ns;
 		d->background_ns = m->sample.background_ns;
 		d->quiet = m->sample.quiet;
+		hy_probe_sample(m, d);
 	}
 	snap_space(pool, EK_MEMBER_ACTIVE);
 }
@@ -185,6 +186,7 @@ static void tick(struct work_struct *work)
 	mutex_unlock(&pool->heat_lock);
 	if (now - pool->period_start >= (u64)period_ms * NSEC_PER_MSEC)
 		end_period(pool, now);
+	hy_probe_tick(pool, now);
 	wait_ms = hy_mover_tick(pool, now) ? HY_WAITING_MS : HY_TICK_MS;
 	if (READ_ONCE(pool->running))
 		queue_delayed_work(pool->wq, &pool->tick,
@@ -204,6 +206,7 @@ void hy_balance_init(struct hy_pool *pool)
 	mutex_init(&pool->heat_lock);
 	mutex_init(&pool->message_lock);
 	INIT_DELAYED_WORK(&pool->tick, tick);
+	hy_probe_init(pool);
 }
 
 /* The pool runs: begin a period. */
@@ -213,7 +216,7 @@ void hy_balance_start(struct hy_pool *pool)
 	queue_delayed_work(pool->wq, &pool->tick, msecs_to_jiffies(HY_TICK_MS));
 }
 
-/* pool->running is false: no tick and no migration is under way when this returns. */
+/* pool->running is false: no tick, probe or migration is under way when this returns. */
 void hy_balance_stop(struct hy_pool *pool)
 {
 	smp_mb();	/* running is false; pairs with hy_mig_start() */
@@ -221,4 +224,5 @@ void hy_balance_stop(struct hy_pool *pool)
 	wait_event(pool->mig_wait, !atomic_read(&pool->nr_migrating));
 	/* The last of them may have kicked it before it saw that the pool stops. */
 	cancel_delayed_work_sync(&pool->tick);
+	hy_probe_stop(pool);
 }

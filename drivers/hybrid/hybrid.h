@@ -104,6 +104,28 @@ struct hy_table {
 #define HY_NEVER_FLUSHED	U64_MAX
 
 /**
+ * struct hy_probe - small reads that show how fast a member is with nothing to do
+ * @pool: the member's
+ * @due: the next one not before, ns
+ * @start_ns: when the one under way began
+ * @busy: there is one; probe_lock
+ * @nr: how many were of use
+ * @ns: what they took, summed
+ * @seen_nr: of @nr at the end of the last period
+ * @seen_ns: of @ns then
+ */
+struct hy_probe {
+	struct hy_pool *pool;
+	u64 due;
+	u64 start_ns;
+	bool busy;
+	atomic64_t nr;
+	atomic64_t ns;
+	u64 seen_nr;
+	u64 seen_ns;
+};
+
+/**
  * struct hy_member - a member of a pool
  * @bdev: its device, of the bound table; NULL: lost
  * @data: sector of physical extent 0
@@ -122,6 +144,7 @@ struct hy_table {
  * @share: of the requests of the last period, in ppm
  * @copy_debt: ns that copies took and that are not paid for yet: mover.c
  * @seen_occupancy: of users' requests, at the mover's last tick
+ * @probe: idle probes
  */
 struct hy_member {
 	struct block_device *bdev;
@@ -141,6 +164,7 @@ struct hy_member {
 	u32 share;
 	atomic64_t copy_debt;
 	u64 seen_occupancy;
+	struct hy_probe probe;
 };
 
 /* Stages of a migration that are traced. */
@@ -360,6 +384,8 @@ struct hy_pool {
 	u64 last_tick;		/* ns: the mover's */
 	u64 cold_cursor;	/* logical extent */
 	u32 moved_ppm;		/* less than a token: policy_lock */
+	spinlock_t probe_lock;	/* nr_probing, probe.busy of members */
+	unsigned int nr_probing;
 
 	/* counters */
 	atomic64_t mig_started;
@@ -496,6 +522,12 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 bool hy_mover_tick(struct hy_pool *pool, u64 now);
 void hy_not_migrated(struct hy_pool *pool, enum hy_reason why);
 const char *hy_reason_name(enum hy_reason why);
+
+/* probe.c */
+void hy_probe_init(struct hy_pool *pool);
+void hy_probe_tick(struct hy_pool *pool, u64 now);
+void hy_probe_sample(struct hy_member *m, struct hy_dev_snap *d);
+void hy_probe_stop(struct hy_pool *pool);
 
 /* balance.c */
 void hy_balance_init(struct hy_pool *pool);

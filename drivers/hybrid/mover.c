@@ -47,9 +47,11 @@ void hy_not_migrated(struct hy_pool *pool, enum hy_reason why)
 	atomic64_inc(&pool->not_migrated[why]);
 }
 
-static bool mover_free(struct hy_pool *pool)
+static bool mover_free(struct hy_pool *pool, unsigned int from)
 {
-	return atomic_read(&pool->nr_migrating) < READ_ONCE(pool->set.movers);
+	s64 inflight = ek_rtmon_inflight(pool->member[from].mon);
+
+	return atomic_read(&pool->nr_migrating) < hy_movers(&pool->set, inflight);
 }
 
 /* The rate limit: is it time for another copy?  If so, the next one's time is set. */
@@ -111,13 +113,13 @@ static u64 sum_tokens(const u32 *tokens, unsigned int nr)
 /* How many tokens migration may take now, and between which members. */
 static u64 tokens_due(struct hy_pool *pool, u64 now, int *from, int *to)
 {
-	u64 period = (u64)READ_ONCE(pool->set.period_ms) * NSEC_PER_MSEC;
-	u64 all, left, due;
+	u64 since = now - pool->period_start, all, left, due, spend;
 	unsigned int i;
 
 	*from = 0;
 	*to = 0;
 	spin_lock_irq(&pool->policy_lock);
+	spend = (u64)READ_ONCE(pool->set.period_ms) * (HY_PPM - pool->decision.rest);
 	all = sum_tokens(pool->decision.receive, pool->nr_members);
 	left = sum_tokens(pool->tokens.receive, pool->nr_members);
 	for (i = 1; i < pool->nr_members; i++) {
@@ -127,7 +129,10 @@ static u64 tokens_due(struct hy_pool *pool, u64 now, int *from, int *to)
 			*to = i;
 	}
 	spin_unlock_irq(&pool->policy_lock);
-	due = DIV64_U64_ROUND_UP(all * min(now - pool->period_start, period), period);
+	/* @spend is in ns, as a ms is HY_PPM of them. */
+	if (pool->decision.rest && since >= spend)
+		return 0;
+	due = DIV64_U64_ROUND_UP(all * min(since, spend), spend);
 	due = min(due, all);
 	return due > all - left ? due - (all - left) : 0;
 }
@@ -148,16 +153,20 @@ static void take_tokens(struct hy_pool *pool, unsigned int from, unsigned int to
 	spin_unlock_irq(&pool->policy_lock);
 }
 
-/* The largest share that an extent may have: half as much again as there are tokens for. */
+/*
+ * The largest share that an extent may have: half as much again as there are tokens for, or what
+ * its member has owed for some time.
+ */
 static u32 most_share(struct hy_pool *pool, unsigned int from, unsigned int to)
 {
-	u64 tokens, each;
+	u64 tokens, each, most;
 
 	spin_lock_irq(&pool->policy_lock);
 	tokens = min(pool->tokens.give[from], pool->tokens.receive[to]);
 	each = pool->tokens.token_ppm;
+	most = max_t(u64, tokens * each * 3 / 2 + each, pool->tokens.largest[from]);
 	spin_unlock_irq(&pool->policy_lock);
-	return each ? min_t(u64, tokens * each * 3 / 2 + each, U32_MAX) : U32_MAX;
+	return each ? min_t(u64, most, U32_MAX) : U32_MAX;
 }
 
 /*
@@ -179,6 +188,8 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 	for (i = 0; i < n; i++) {
 		mutex_lock(&pool->heat_lock);
 		*share = hy_heat_share(&pool->heat, le[i]);
+		/* Not picked again on its way, and not soon if it can't go. */
+		hy_heat_moved(&pool->heat, le[i], from, now);
 		mutex_unlock(&pool->heat_lock);
 		if (!hy_mig_start(pool, le[i], from, to, &why))
 			return 0;
@@ -201,7 +212,7 @@ static bool spend_tokens(struct hy_pool *pool, u64 now)
 	u32 share;
 
 	while (tokens_due(pool, now, &from, &to)) {
-		if (!mover_free(pool)) {
+		if (!mover_free(pool, from)) {
 			hy_not_migrated(pool, HY_NOT_BUSY);
 			return true;
 		}
@@ -308,7 +319,7 @@ static void shed_cold(struct hy_pool *pool, u64 now)
 			hy_not_migrated(pool, HY_NOT_FOREGROUND);
 			continue;
 		}
-		while (mover_free(pool) && rate_allows(pool, now) && find_cold(pool, i, &le)) {
+		while (mover_free(pool, i) && rate_allows(pool, now) && find_cold(pool, i, &le)) {
 			if (hy_mig_start(pool, le, i, to, &why)) {
 				hy_not_migrated(pool, why);
 				break;

@@ -30,6 +30,8 @@
  * @ewma_ns: exponential average over both directions, 0: none yet
  * @occupancy_ns: integral of requests in flight
  * @background_ns: device time taken by migration
+ * @probes: small reads while it had nothing to do, made to see how long they take
+ * @probe_ns: mean of that
  * @quiet: what users saw while no migration was at the member
  * @extents: physical extents
  * @free: of them free
@@ -45,6 +47,8 @@ struct hy_dev_snap {
 	u64 ewma_ns;
 	u64 occupancy_ns;
 	u64 background_ns;
+	u32 probes;
+	u64 probe_ns;
 	struct ek_rt_quiet quiet;
 	u32 extents;
 	u32 free;
@@ -63,6 +67,11 @@ struct hy_snapshot {
  * @give: tokens: extents that should leave it; sums to what @receive sums to
  * @token_ppm: 0: an extent is a token; otherwise a token is this share of the requests and
  *	a migrated extent uses as many as its own share amounts to
+ * @largest: with @token_ppm: a giver's extent with up to so large a share may go even if there are
+ *	fewer tokens, ppm
+ * @probe: a bit for each member whose idle response time is wanted
+ * @rest: part of the period, at its end, in which no copy begins, so that what users see without
+ *	copies can be measured; ppm
  *
  * Consumed by allocation first (hy_policy_place()), the rest by migration from
  * givers to receivers; nothing rolls over.  Allocation consumes none that are shares.
@@ -72,6 +81,9 @@ struct hy_decision {
 	u32 receive[EK_MAX_MEMBERS];
 	u32 give[EK_MAX_MEMBERS];
 	u32 token_ppm;
+	u32 largest[EK_MAX_MEMBERS];
+	u32 probe;
+	u32 rest;
 };
 
 struct hy_policy;

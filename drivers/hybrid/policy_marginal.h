@@ -4,50 +4,60 @@
 #define _HYBRID_POLICY_MARGINAL_H
 
 #include <linux/types.h>
-#include "policy.h"
+#include "policy_estimate.h"
+
+#define HY_PAIRS	(EK_MAX_MEMBERS * (EK_MAX_MEMBERS - 1) / 2)
 
 /**
  * struct hy_marginal_dev - what is remembered of a member
- * @idle_ns: per direction, response time when it has little to do; 0: not known
- * @marginal_ns: the last estimate, 0: none
+ * @e: its idle and marginal response times
  * @r: mean response time of the last period
  * @q: its share, ppm
- * @noise: mean relative change of @marginal_ns from one period to the next, ppm
- * @sign: 1: it took load at the last decision, -1: it gave some
+ * @decided_q: the same at the last decision
+ * @owed: what it was to give since it was first told to, and has not, ppm
  * @opened: periods since it was opened, 0: it was not
  * @wait: periods before it may be opened again
  * @backoff: @wait after the next opening that fails
  */
 struct hy_marginal_dev {
-	u64 idle_ns[EK_DIRS];
-	u64 marginal_ns;
+	struct hy_estimate e;
 	u64 r;
 	u32 q;
-	u32 noise;
-	s8 sign;
+	u32 decided_q;
+	u32 owed;
 	u8 opened;
 	u8 wait;
 	u8 backoff;
 };
 
 /**
- * struct hy_marginal - the controller's state
- * @dev: of each member
- * @target: P, in ppm
+ * struct hy_marginal_pair - what is remembered of load that went between two members
  * @gain: part of the relative difference that is moved in a step, ppm
  * @limit: of @gain, lowered where the direction turns and rising slowly
+ * @sign: 1: to the second of the two, -1: to the first, 0: there was none
  * @flips: how often the direction has turned, at most 8
  * @same: periods for which the direction now wanted has been wanted
+ */
+struct hy_marginal_pair {
+	u32 gain;
+	u32 limit;
+	s8 sign;
+	u8 flips;
+	u8 same;
+};
+
+/**
+ * struct hy_marginal - the controller's state
+ * @dev: of each member
+ * @pair: of members i < j at j (j - 1) / 2 + i
+ * @target: P, in ppm
  * @held: periods since the last decision
  * @inflight: requests in flight when the load last changed, in 1/1024
  */
 struct hy_marginal {
 	struct hy_marginal_dev dev[EK_MAX_MEMBERS];
+	struct hy_marginal_pair pair[HY_PAIRS];
 	u32 target[EK_MAX_MEMBERS];
-	u32 gain;
-	u32 limit;
-	u32 flips;
-	u32 same;
 	u32 held;
 	u64 inflight;
 };
@@ -61,9 +71,12 @@ void hy_marginal_init(struct hy_marginal *m);
  * @q: the shares, sum to HY_PPM; 0 where a member is not usable
  * @p: filled: the targets, likewise
  *
- * Return: are they to be brought about by migration, or is it to rest?
+ * Return: for which part of the next period migration is to rest, ppm; HY_PPM: for all of it.
  */
-bool hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, const u32 *q,
-			u32 *p);
+u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, const u32 *q,
+		       u32 *p);
+
+/* How large a share an extent may have that leaves a giver, whatever the step. */
+u32 hy_marginal_largest(const struct hy_marginal *m, unsigned int i);
 
 #endif

@@ -395,12 +395,18 @@ static void make_tokens(const struct wardrop *w, const struct balance *b,
 static void marginal_period(struct wardrop *w, struct balance *b, const struct hy_snapshot *snap,
 			    struct hy_decision *decision)
 {
-	bool move = hy_marginal_period(&w->marginal, snap, b->q, b->p);
+	unsigned int i;
 
+	for (i = 0; i < snap->nr; i++)
+		if (hy_estimate_wants_probe(&snap->dev[i]))
+			decision->probe |= BIT(i);
+	decision->rest = hy_marginal_period(&w->marginal, snap, b->q, b->p);
 	normalise(b->p, snap, 0);
-	if (!move || !w->param[BETA])
+	if (decision->rest == HY_PPM || !w->param[BETA])
 		return;
 	decision->token_ppm = max_t(u64, div64_u64(TOKEN, w->param[BETA]), 1);
+	for (i = 0; i < snap->nr; i++)
+		decision->largest[i] = hy_marginal_largest(&w->marginal, i);
 	make_tokens(w, b, snap, decision);
 }
 

@@ -7,6 +7,8 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/limits.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "settings.h"
@@ -25,7 +27,7 @@ static const struct hy_setting {
 	S(cooldown_ms, 10000, 0, 3600000),
 	S(migrate_kbps, 65536, 0, U32_MAX),
 	S(migrate_share, 50, 0, 100),
-	S(movers, 2, 1, 64),
+	S(movers, 2, 1, HY_MAX_MOVERS),
 	S(low_free, 5, 0, 50),
 	S(commit_ms, 1000, 1, 60000),
 #undef S
@@ -73,6 +75,24 @@ int hy_settings_set(struct hy_settings *set, const char *key, const char *value,
 	}
 	*reason = "unknown policy argument";
 	return -ENOENT;
+}
+
+/**
+ * hy_movers - how many copies may be under way
+ * @set: the settings
+ * @inflight: requests of users in flight at the member that gives
+ *
+ * As many as movers says, or as make up migrate_share of what waits there: in a long queue each
+ * copy waits behind all the users, and a few copies would be a small part of what is served.
+ *
+ * Return: at most HY_MAX_MOVERS.
+ */
+unsigned int hy_movers(const struct hy_settings *set, s64 inflight)
+{
+	u32 share = min(READ_ONCE(set->migrate_share), 99u);
+	u64 n = clamp_t(s64, inflight, 0, HY_MAX_MOVERS * 100) * share;
+
+	return clamp_t(u64, div_u64(n, 100 - share), READ_ONCE(set->movers), HY_MAX_MOVERS);
 }
 
 /* What differs from the defaults, as snprintf(). */

@@ -9,6 +9,8 @@
 #include <linux/types.h>
 #include "policy.h"
 
+#define HY_MAX_MOVERS	64
+
 /*
  * struct hy_settings - what the mover and the committer can be told
  * See settings.c for names, defaults and ranges.
@@ -28,6 +30,9 @@ void hy_settings_init(struct hy_settings *set);
 int hy_settings_set(struct hy_settings *set, const char *key, const char *value,
 		    const char **reason);
 int hy_settings_emit(const struct hy_settings *set, char *buf, size_t len);
+
+/* How many copies may be under way off a member with so many requests of users in flight. */
+unsigned int hy_movers(const struct hy_settings *set, s64 inflight);
 
 /* As hy_settings_set(), the policy's own keys first. */
 int hy_policy_set_any(struct hy_policy *policy, struct hy_settings *set, const char *key,

@@ -290,11 +290,13 @@ static int message_samples(struct hy_pool *pool, char *result, unsigned int maxl
 		struct ek_rt_sample *s = &pool->member[i].sample;
 		struct ek_rt_window *r = &s->dir[EK_READ], *w = &s->dir[EK_WRITE];
 
-		DMEMIT("%s%u %llu %llu %llu %llu %llu %llu %llu", i ? "\n" : "", i,
+		DMEMIT("%s%u %llu %llu %llu %llu %llu %llu %llu %lld %lld", i ? "\n" : "", i,
 		       r->count + w->count, r->count, w->count,
 		       r->count + w->count ?
 				div64_u64(r->sum_ns + w->sum_ns, r->count + w->count) : 0,
-		       s->ewma_all_ns, s->occupancy_ns, s->background_ns);
+		       s->ewma_all_ns, s->occupancy_ns, s->background_ns,
+		       (s64)atomic64_read(&pool->member[i].probe.nr),
+		       (s64)atomic64_read(&pool->member[i].probe.ns));
 	}
 	mutex_unlock(&pool->heat_lock);
 	return 1;

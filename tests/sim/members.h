@@ -5,18 +5,23 @@
 
 #include "sim.h"
 
-#define DEV_A		{ .name = "A", .servers = 16, .us = 500, .cv = .3, .move_us = 1000 }
-#define DEV_B		{ .name = "B", .servers = 16, .us = 1500, .cv = .3, .move_us = 3000 }
-#define DEV_NVME	{ .name = "NVMe", .servers = 16, .us = 80, .cv = .3, .move_us = 300 }
-#define DEV_SATA	{ .name = "SATA", .servers = 8, .us = 250, .cv = .3, .move_us = 800 }
-#define DEV_SSD		{ .name = "SSD", .servers = 10, .us = 200, .cv = .3, .move_us = 500 }
-#define DEV_HDD		{ .name = "HDD", .servers = 1, .us = 5000, .cv = .4, .move_us = 6000 }
-#define DEV_XS		{ .name = "XS", .servers = 4, .us = 1000, .cv = .3, .move_us = 2000 }
+#define DEV(n, s, r, w, v, m) \
+	.name = n, .servers = s, .us = r, .write_us = w, .cv = v, .move_us = m
+#define DEV_A		{ DEV("A", 16, 500, 700, .3, 1000) }
+#define DEV_B		{ DEV("B", 16, 1500, 1000, .3, 3000) }
+#define DEV_NVME	{ DEV("NVMe", 16, 80, 40, .3, 300) }
+#define DEV_SATA	{ DEV("SATA", 8, 250, 350, .3, 800) }
+#define DEV_SSD		{ DEV("SSD", 10, 200, 300, .3, 500) }
+#define DEV_XS		{ DEV("XS", 4, 1000, 1500, .3, 2000) }
+#define DEV_MEM		{ DEV("MEM", 1, 10, 10, .3, 50) }
+#define DEV_NVME4	{ DEV("NVMe", 4, 80, 40, .3, 300) }
+/* Requests of 16K: fewer at once make them as fast as they get. */
+#define DEV_NVME_16K	{ DEV("NVMe", 8, 120, 90, .3, 300) }
+#define DEV_SATA_16K	{ DEV("SATA", 2, 120, 150, .3, 800) }
+#define DEV_HDD		{ DEV("HDD", 1, 5000, 5000, .4, 6000) }
 /* A disk that sorts its queue, and a device whose rate grows as n^.4. */
-#define DEV_HDDQ	{ .name = "HDDq", .servers = 1, .us = 5000, .cv = .4, .move_us = 6000, \
-			  .grow = .25 }
-#define DEV_G		{ .name = "G", .servers = 1, .us = 300, .cv = .3, .move_us = 1000, \
-			  .grow = .4 }
+#define DEV_HDDQ	{ DEV("HDDq", 1, 5000, 5000, .4, 6000), .grow = .25 }
+#define DEV_G		{ DEV("G", 1, 300, 400, .3, 1000), .grow = .4 }
 
 /**
  * struct sim_members - a set
@@ -25,7 +30,6 @@
  * @nr: how many
  * @first: the static splits that are tried give the first so many members one share
  *	and the others the rest, equally
- * @movers: copies at a time: the mover's setting
  * @longer: so many times as long a run, for what a disk can copy
  */
 struct sim_members {
@@ -33,18 +37,21 @@ struct sim_members {
 	struct sim_dev dev[SIM_DEVS];
 	unsigned int nr;
 	unsigned int first;
-	const char *movers;
 	unsigned int longer;
 };
 
 static const struct sim_members members[] = {
-	{ "A+B", { DEV_A, DEV_B }, 2, 1, "2", 1 },
-	{ "NVMe+SATA", { DEV_NVME, DEV_SATA }, 2, 1, "2", 1 },
-	{ "A+A", { DEV_A, DEV_A }, 2, 1, "2", 1 },
-	{ "SSD+HDD", { DEV_SSD, DEV_HDD }, 2, 1, "8", 4 },
-	{ "XS+HDDq", { DEV_XS, DEV_HDDQ }, 2, 1, "8", 4 },
-	{ "G+B", { DEV_G, DEV_B }, 2, 1, "2", 1 },
-	{ "A+A+B+B", { DEV_A, DEV_A, DEV_B, DEV_B }, 4, 2, "2", 1 },
+	{ "A+B", { DEV_A, DEV_B }, 2, 1, 1 },
+	{ "NVMe+SATA", { DEV_NVME, DEV_SATA }, 2, 1, 1 },
+	{ "A+A", { DEV_A, DEV_A }, 2, 1, 1 },
+	{ "SSD+HDD", { DEV_SSD, DEV_HDD }, 2, 1, 4 },
+	{ "XS+HDDq", { DEV_XS, DEV_HDDQ }, 2, 1, 4 },
+	{ "G+B", { DEV_G, DEV_B }, 2, 1, 1 },
+	{ "MEM+NVMe", { DEV_MEM, DEV_NVME4 }, 2, 1, 1 },
+	{ "16K", { DEV_NVME_16K, DEV_SATA_16K }, 2, 1, 1 },
+	{ "SSD+2HDD", { DEV_SSD, DEV_HDD, DEV_HDD }, 3, 1, 4 },
+	{ "SSD+4HDD", { DEV_SSD, DEV_HDD, DEV_HDD, DEV_HDD, DEV_HDD }, 5, 1, 4 },
+	{ "A+A+B+B", { DEV_A, DEV_A, DEV_B, DEV_B }, 4, 2, 1 },
 };
 
 static inline const struct sim_members *find_members(const char *name)

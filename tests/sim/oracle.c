@@ -7,8 +7,10 @@ static struct sim_config settled(struct sim_config c)
 {
 	if (c.step.period && c.step.processes)
 		c.processes = c.step.processes;
-	if (c.step.period && c.step.slower)
+	if (c.step.period && c.step.slower) {
 		c.dev[c.step.dev].us *= c.step.slower;
+		c.dev[c.step.dev].write_us *= c.step.slower;
+	}
 	memset(&c.step, 0, sizeof(c.step));
 	c.start = -1;
 	return c;
@@ -19,7 +21,7 @@ static double split(struct sim_config c, unsigned int first, unsigned int permil
 		    unsigned int periods)
 {
 	unsigned int i, n = 0, left = 1000000;
-	char shares[64];
+	char shares[16 * SIM_DEVS];
 	const char *params[3] = { "shares", shares };
 
 	for (i = 0; i < c.nr; i++) {

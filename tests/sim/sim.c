@@ -36,6 +36,7 @@ static void issue(struct sim *s, struct request *r)
 	if (c->load == SIM_NEW_WRITES || (c->fresh && sim_uniform(s) < c->fresh))
 		allocate(s, r->le);
 	sim_note_access(s, r);
+	r->dir = c->writes && sim_uniform(s) < c->writes ? EK_WRITE : EK_READ;
 	r->start = ek_rtmon_start(s->dev[s->map[r->le]].mon);
 	sim_submit(s, r, s->map[r->le]);
 }
@@ -47,7 +48,11 @@ static void complete(struct sim *s, struct request *r)
 		sim_copy_done(s, r);
 		return;
 	}
-	ek_rtmon_end(s->dev[r->dev].mon, EK_READ, 4096, r->start);
+	if (r->probe) {
+		sim_probe_done(s, r);
+		return;
+	}
+	ek_rtmon_end(s->dev[r->dev].mon, r->dir, 4096, r->start);
 	issue(s, r);
 }
 
@@ -68,7 +73,8 @@ static u64 measure(struct sim *s)
 
 	for (i = 0; i < nr; i++) {
 		ek_rtmon_sample(s->dev[i].mon, &s->dev[i].sample);
-		weight[i] = s->dev[i].sample.dir[EK_READ].count;
+		weight[i] = s->dev[i].sample.dir[EK_READ].count +
+			    s->dev[i].sample.dir[EK_WRITE].count;
 		total += weight[i];
 	}
 	hy_apportion(share, weight, nr, HY_PPM);
@@ -77,14 +83,17 @@ static u64 measure(struct sim *s)
 		struct hy_dev_snap *snap = &s->snap.dev[i];
 
 		snap->requests = weight[i];
-		snap->reads = weight[i];
+		snap->reads = sample->dir[EK_READ].count;
 		snap->share = share[i];
-		snap->mean_ns = ek_rt_mean(&sample->dir[EK_READ]);
-		snap->read_ns = snap->mean_ns;
+		snap->mean_ns = weight[i] ? (sample->dir[EK_READ].sum_ns +
+					     sample->dir[EK_WRITE].sum_ns) / weight[i] : 0;
+		snap->read_ns = ek_rt_mean(&sample->dir[EK_READ]);
+		snap->write_ns = ek_rt_mean(&sample->dir[EK_WRITE]);
 		snap->ewma_ns = sample->ewma_all_ns;
 		snap->occupancy_ns = sample->occupancy_ns;
 		snap->background_ns = sample->background_ns;
 		snap->quiet = sample->quiet;
+		sim_probe_sample(&s->dev[i], snap);
 	}
 	return total;
 }
@@ -145,7 +154,11 @@ static void init(struct sim *s, const struct sim_config *c)
 	}
 	sim_load_init(s);
 	for (i = 0; i < MAX_REQUESTS; i++)
-		s->request[i] = (struct request){ .id = i, .copy = i >= MAX_PROCESSES };
+		s->request[i] = (struct request){
+			.id = i,
+			.copy = i >= MAX_PROCESSES && i < MAX_PROCESSES + MAX_MOVERS,
+			.probe = i >= MAX_PROCESSES + MAX_MOVERS,
+		};
 	for (i = 0; i < c->processes; i++)
 		issue(s, &s->request[i]);
 }
@@ -165,8 +178,10 @@ static void change(struct sim *s, const struct sim_step *step)
 {
 	unsigned int i, old = s->processes;
 
-	if (step->slower)
+	if (step->slower) {
 		s->dev[step->dev].model.us *= step->slower;
+		s->dev[step->dev].model.write_us *= step->slower;
+	}
 	if (step->processes)
 		s->processes = step->processes;
 	for (i = old; i < s->processes; i++)
@@ -181,7 +196,7 @@ static u64 hash(u64 h, u64 v)
 
 /* What is kept of every period. */
 struct record {
-	u64 requests;
+	u64 requests, moves;
 	u64 count[SIM_DEVS];
 	double us[SIM_DEVS];
 	double share[SIM_DEVS];
@@ -192,6 +207,7 @@ static void note(struct record *r, const struct sim *s, u64 requests)
 	unsigned int i;
 
 	r->requests = requests;
+	r->moves = s->moves;
 	for (i = 0; i < s->config->nr; i++) {
 		r->count[i] = s->snap.dev[i].requests;
 		r->us[i] = s->snap.dev[i].mean_ns / 1e3;
@@ -216,6 +232,17 @@ static void summarise_dev(struct sim_result *r, const struct record *rec, unsign
 	r->share_sd = fmax(r->share_sd, sqrt(fmax(sum2 / n - sum / n * sum / n, 0)));
 }
 
+/* What a member needs for an extent at most, if it does nothing else. */
+static double copy_us(const struct sim_config *c)
+{
+	double us = 0;
+	unsigned int i;
+
+	for (i = 0; i < c->nr; i++)
+		us = fmax(us, c->dev[i].move_us / c->dev[i].servers);
+	return us;
+}
+
 static void summarise(struct sim_result *r, const struct record *rec,
 		      const struct sim_config *c)
 {
@@ -231,6 +258,11 @@ static void summarise(struct sim_result *r, const struct record *rec,
 		for (i = 0; i < c->nr; i++)
 			if (fabs(rec[p].share[i] - r->share[i]) > 5)
 				r->converged = p - begin + 1;
+	if (r->converged) {
+		u64 moves = rec[begin + r->converged - 1].moves - (begin ? rec[begin - 1].moves : 0);
+
+		r->copying = moves * copy_us(c) * 1000 / SIM_PERIOD_NS;
+	}
 }
 
 static void run_period(struct sim *s, unsigned int p)
@@ -239,8 +271,10 @@ static void run_period(struct sim *s, unsigned int p)
 
 	for (tick = s->now + MOVER_TICK_NS; tick <= end; tick += MOVER_TICK_NS) {
 		run_until(s, tick);
-		if (!(tick % TICK_NS))
+		if (!(tick % TICK_NS)) {
 			sim_take_accesses(s);
+			sim_probe_tick(s);
+		}
 		if (tick < end)
 			sim_mover_tick(s);
 	}

@@ -11,7 +11,7 @@
 #include "heat.h"
 
 #define SIM_EXTENTS	20000
-#define SIM_DEVS	4
+#define SIM_DEVS	5
 #define SIM_PERIOD_NS	2000000000ULL
 #define SIM_MAX_PERIODS	256
 
@@ -20,6 +20,7 @@
  * @name: what the table says
  * @servers: requests served at once
  * @us: mean service time of a request
+ * @write_us: of a write; 0: @us
  * @cv: its coefficient of variation
  * @move_us: service time of an extent that is copied
  * @grow: with n requests at the device a service takes @us / n^@grow
@@ -28,6 +29,7 @@ struct sim_dev {
 	const char *name;
 	unsigned int servers;
 	double us;
+	double write_us;
 	double cv;
 	double move_us;
 	double grow;
@@ -57,6 +59,7 @@ struct sim_step {
  * @periods: of SIM_PERIOD_NS
  * @load: what they access; SIM_NEW_WRITES allocates an extent for each request
  * @zipf: exponent of SIM_ZIPF
+ * @writes: part of the requests that write
  * @fresh: part of the requests that allocate their extent anew
  * @start: all extents lie on this member at first; -1: where the policy places them
  * @step: what changes
@@ -71,6 +74,7 @@ struct sim_config {
 	unsigned int periods;
 	enum sim_load load;
 	double zipf;
+	double writes;
 	double fresh;
 	int start;
 	struct sim_step step;
@@ -87,6 +91,7 @@ struct sim_config {
  * @share_sd: its standard deviation over periods, points, of the member with the largest
  * @mean_us: mean response time
  * @converged: periods, of a step from there, until all shares stay within 5 points of @share
+ * @copying: periods that the extents migrated until then take at the slowest member's own pace
  * @moves: extents migrated, in all periods
  * @hash: of everything measured in every period
  */
@@ -96,6 +101,7 @@ struct sim_result {
 	double share_sd;
 	double mean_us[SIM_DEVS];
 	unsigned int converged;
+	double copying;
 	u64 moves;
 	u64 hash;
 };

@@ -46,6 +46,8 @@ static void serve(struct sim *s, struct device *d, struct request *r)
 {
 	double us = r->copy ? d->model.move_us : d->model.us;
 
+	if (!r->copy && r->dir == EK_WRITE && d->model.write_us)
+		us = d->model.write_us;
 	if (d->model.grow)
 		us /= pow(d->busy + d->queued, d->model.grow);
 	r->end = s->now + llround(us * 1000 * variation(s, d->model.cv));

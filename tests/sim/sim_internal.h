@@ -9,7 +9,7 @@
 
 #define MAX_PROCESSES	256
 #define MAX_MOVERS	64
-#define MAX_REQUESTS	(MAX_PROCESSES + MAX_MOVERS)
+#define MAX_REQUESTS	(MAX_PROCESSES + MAX_MOVERS + SIM_DEVS)	/* and a probe each */
 #define RING		1024		/* HY_RING */
 #define NOWHERE		0xff
 
@@ -19,7 +19,8 @@ struct request {
 	unsigned int dev;
 	u64 start, end;
 	u64 le;
-	bool copy, writing, active;
+	bool copy, probe, writing, active;
+	enum ek_dir dir;
 	unsigned int from, to;
 };
 
@@ -32,6 +33,8 @@ struct device {
 	unsigned int head, queued;
 	s64 debt;
 	u64 seen_occupancy;
+	u64 probe_due, probe_ns;
+	u32 probes, new_probes;
 };
 
 struct ring {
@@ -83,6 +86,11 @@ void sim_note_access(struct sim *s, const struct request *r);
 void sim_take_accesses(struct sim *s);
 void sim_mover_tick(struct sim *s);
 void sim_copy_done(struct sim *s, struct request *r);
+
+/* sim_probe.c */
+void sim_probe_tick(struct sim *s);
+void sim_probe_done(struct sim *s, struct request *r);
+void sim_probe_sample(struct device *d, struct hy_dev_snap *snap);
 
 /* sim.c */
 void sim_put(struct sim *s, u64 le, unsigned int member);

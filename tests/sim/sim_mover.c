@@ -50,7 +50,8 @@ static void pay_debts(struct sim *s)
 
 static u64 tokens_due(struct sim *s, int *from, int *to)
 {
-	u64 all = 0, left = 0, due, since = min(s->now - s->period_start, (u64)SIM_PERIOD_NS);
+	u64 spend = SIM_PERIOD_NS / HY_PPM * (HY_PPM - s->decision.rest);
+	u64 all = 0, left = 0, due, since = s->now - s->period_start;
 	unsigned int i;
 
 	*from = 0;
@@ -63,18 +64,26 @@ static u64 tokens_due(struct sim *s, int *from, int *to)
 		if (s->tokens.receive[i] > s->tokens.receive[*to])
 			*to = i;
 	}
-	due = min((all * since + SIM_PERIOD_NS - 1) / SIM_PERIOD_NS, all);
+	if (since >= spend && s->decision.rest)
+		return 0;
+	due = min((all * since + spend - 1) / spend, all);
 	return due > all - left ? due - (all - left) : 0;
 }
 
-static struct request *free_mover(struct sim *s)
+/* One of those allowed, if not all are at work. */
+static struct request *free_mover(struct sim *s, unsigned int from)
 {
-	unsigned int i;
+	unsigned int allowed = hy_movers(&s->set, ek_rtmon_inflight(s->dev[from].mon));
+	struct request *r = NULL;
+	unsigned int i, busy = 0;
 
-	for (i = 0; i < s->set.movers && i < MAX_MOVERS; i++)
-		if (!s->request[MAX_PROCESSES + i].active)
-			return &s->request[MAX_PROCESSES + i];
-	return NULL;
+	for (i = 0; i < MAX_MOVERS; i++) {
+		if (s->request[MAX_PROCESSES + i].active)
+			busy++;
+		else
+			r = &s->request[MAX_PROCESSES + i];
+	}
+	return busy < allowed ? r : NULL;
 }
 
 /* How hot an extent may be for what is left of the tokens; drivers/hybrid/mover.c. */
@@ -84,7 +93,8 @@ static u32 hottest(const struct sim *s, unsigned int from, unsigned int to)
 
 	if (!s->decision.token_ppm)
 		return U32_MAX;
-	return min_t(u64, tokens * s->decision.token_ppm * 3 / 2 + s->decision.token_ppm, U32_MAX);
+	tokens = min_t(u64, tokens * s->decision.token_ppm * 3 / 2 + s->decision.token_ppm, U32_MAX);
+	return max_t(u64, tokens, s->decision.largest[from]);
 }
 
 static u32 tokens_of(struct sim *s, u64 le)
@@ -130,7 +140,7 @@ void sim_mover_tick(struct sim *s)
 
 	pay_debts(s);
 	while (tokens_due(s, &from, &to)) {
-		r = free_mover(s);
+		r = free_mover(s, from);
 		if (!r || s->now + gap < s->next_copy)
 			return;
 		if (s->dev[from].debt > 0 || s->dev[to].debt > 0)

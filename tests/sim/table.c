@@ -6,14 +6,14 @@
  * Throughput of the policy's objectives, with the given parameters on top, over that
  * of the best static split, of the best member alone, of stripe and of the sum of what
  * the members do alone; the first member's share, how much the shares vary, after how many
- * periods they stay, and copies made.  Variants: average, marginal; 2: preset paper, only if asked.
+ * periods they stay, the same less what the copies take at the members' own pace, and copies made.  Variants: average, marginal; 2: preset paper, only if asked.
  */
 #include "oracle.h"
 
-enum kind { UNIFORM, ZIPF, NEW, FRESH, CLOSED, LOAD_STEP, SPEED_STEP, NR_KINDS };
+enum kind { UNIFORM, ZIPF, NEW, FRESH, SKEW, MIXED, CLOSED, LOAD_STEP, SPEED_STEP, NR_KINDS };
 
 static const char * const kind_name[NR_KINDS] = {
-	"uniform", "zipf", "new", "fresh", "closed", "load", "speed"
+	"uniform", "zipf", "new", "fresh", "skew", "mixed", "closed", "load", "speed"
 };
 
 static const char * const variant[][2] = {
@@ -33,10 +33,11 @@ struct options {
 
 static void set_kind(struct sim_config *c, enum kind kind)
 {
-	c->load = kind == ZIPF || kind == FRESH ? SIM_ZIPF :
+	c->load = kind == ZIPF || kind == FRESH || kind == SKEW ? SIM_ZIPF :
 		  kind == NEW ? SIM_NEW_WRITES : SIM_UNIFORM;
 	c->zipf = .95;
-	c->fresh = kind == FRESH ? .02 : 0;
+	c->fresh = kind == FRESH ? .02 : kind == SKEW ? .3 : 0;
+	c->writes = kind == MIXED || kind == SKEW ? .3 : 0;
 	c->start = kind == CLOSED ? 0 : -1;
 	memset(&c->step, 0, sizeof(c->step));
 	if (kind == LOAD_STEP)
@@ -61,8 +62,8 @@ static void json(const struct options *o, const struct sim_config *c, const char
 		r->iops, or->split, or->share, or->single, or->sum, or->stripe);
 	for (i = 0; i < c->nr; i++)
 		fprintf(o->json, "%s%.2f", i ? "," : "", r->share[i]);
-	fprintf(o->json, "],\"share_sd\":%.2f,\"periods\":%u,\"copies\":%llu}\n", r->share_sd,
-		r->converged, (unsigned long long)r->moves);
+	fprintf(o->json, "],\"share_sd\":%.2f,\"periods\":%u,\"copying\":%.1f,\"copies\":%llu}\n", r->share_sd,
+		r->converged, r->copying, (unsigned long long)r->moves);
 	fflush(o->json);
 }
 
@@ -87,32 +88,33 @@ static void row(const struct options *o, struct sim_config c, const struct sim_m
 			continue;
 		params[0] = variant[i][0];
 		params[1] = variant[i][1];
-		params[2] = "movers";
-		params[3] = m->movers;
-		memcpy(&params[4], o->extra, o->nr_extra * sizeof(*params));
-		params[4 + o->nr_extra] = NULL;
+		memcpy(&params[2], o->extra, o->nr_extra * sizeof(*params));
+		params[2 + o->nr_extra] = NULL;
 		c.params = params;
 		r = sim_run(&c);
-		printf(" | %5.3f %5.3f %5.3f %5.1f %4.1f %3u %5llu", r.iops / or.split,
+		printf(" | %5.3f %5.3f %5.3f %5.1f %4.1f %3u %3.0f %5llu", r.iops / or.split,
 		       r.iops / or.single, r.iops / or.sum, r.share[0], r.share_sd, r.converged,
-		       (unsigned long long)r.moves);
+		       r.converged - r.copying, (unsigned long long)r.moves);
 		json(o, &c, m->name, kind, &or, variant[i][1], &r);
 	}
 	printf("\n");
 	fflush(stdout);
 }
 
+static const unsigned int depths[NR_KINDS][9] = {
+	[UNIFORM] = { 1, 8, 32, 64, 128 },
+	[ZIPF] = { 4, 32 },
+	[NEW] = { 8, 32 },
+	[FRESH] = { 32 },
+	[SKEW] = { 32 },
+	[MIXED] = { 8, 32 },
+	[CLOSED] = { 1, 32 },
+	[LOAD_STEP] = { 8 },
+	[SPEED_STEP] = { 48 },
+};
+
 static void rows(const struct options *o, const struct sim_config *base)
 {
-	static const unsigned int depths[NR_KINDS][9] = {
-		[UNIFORM] = { 1, 8, 32, 64, 128 },
-		[ZIPF] = { 4, 32 },
-		[NEW] = { 8, 32 },
-		[FRESH] = { 32 },
-		[CLOSED] = { 1, 32 },
-		[LOAD_STEP] = { 8 },
-		[SPEED_STEP] = { 48 },
-	};
 	struct sim_config c = *base;
 	unsigned int i, kind, d;
 
@@ -161,7 +163,7 @@ int main(int argc, char **argv)
 	printf("seed %llu, %u periods of 2 s, the second half counts\n",
 	       (unsigned long long)c.seed, c.periods);
 	printf("%-9s %-7s %3s %7s %4s | %s\n", "", "", "", "split", "at",
-	       "average, marginal: X/split X/single X/sum share sd periods copies");
+	       "average, marginal: X/split X/single X/sum share sd periods (less copying) copies");
 	rows(&o, &c);
 	if (o.json)
 		fclose(o.json);

@@ -63,7 +63,7 @@ field_is "the journal is empty" p journal "0/$(status p journal | cut -d / -f 2)
 matches "entry of a mapped extent" "$(message p entry 0)" "^0 [0-9]+ 0*ffff$"
 is "of one that is not" "$(message p entry 300)" -
 matches "samples: a line a member" "$(message p samples | wc -l)" "^2$"
-matches "of eight numbers" "$(message p samples | head -1)" "^0( [0-9]+){7}$"
+matches "of ten numbers" "$(message p samples | head -1)" "^0( [0-9]+){9}$"
 check "move" message p move 0 1
 check "arrives" wait_for 20 eval '[ "$(message p entry 0 | cut -d " " -f 1)" = 1 ]'
 check "data" blkio verify $dev 0 1024 "$seed"

@@ -628,10 +628,10 @@ static struct hy_policy *marginal(unsigned int nr)
 }
 
 /*
- * 0: 20 in flight for 1 ms at 20000/s, its rate does not depend on them (m = n): M is 16 R = 16 ms.
+ * 0: 20 in flight for 1 ms at 20000/s, its rate does not depend on them (m = n): M is 32 R = 32 ms.
  * 1: 12 for 1.5 ms at 8000/s, m - n = v / n: M = R (v + w) / (v + w) = 1.5 ms.
- * Q = .714286, .285714; Rbar = 1.142857; the gain is .05 at first:
- * .05 (16 - 1.5) / 16 * 1.142857 / 1.5 = .034524.  beta = 5000: 173 tokens of 200 ppm each.
+ * Q = .714286, .285714; Rbar = 1.142857; the gain is .1 at first:
+ * .1 (32 - 1.5) / 32 * 1.142857 / 1.5 = .072619.  beta = 5000: 363 tokens of 200 ppm each.
  */
 static void equal_marginals(void)
 {
@@ -644,13 +644,14 @@ static void equal_marginals(void)
 	saw(&s, 1, 8000, 1500, 12 + 8. / 12, 8);
 	share_out(&s);
 	d = period(p, &s);
-	CHECK_NEAR(d.target[1], 285714 + 34524, 300);
-	CHECK_NEAR(d.receive[1], 173, 1);
+	CHECK_NEAR(d.target[1], 285714 + 72619, 500);
+	CHECK_NEAR(d.receive[1], 363, 3);
 	CHECK_EQ(d.token_ppm, 200);
+	CHECK_EQ(d.rest, HY_PPM / 4);
 	/* Allocation goes by the targets and leaves the tokens alone. */
 	for (i = 0; i < 100; i++)
 		hy_policy_place(p, &s, &d, i);
-	CHECK_NEAR(d.receive[1], 173, 1);
+	CHECK_NEAR(d.receive[1], 363, 3);
 	hy_policy_destroy(p);
 	/* Alike: nothing happens, although the averages differ. */
 	p = marginal(2);
@@ -661,7 +662,7 @@ static void equal_marginals(void)
 	hy_policy_destroy(p);
 }
 
-/* While copies are at work: the same target for two periods, then a rest. */
+/* Copies left less than a tenth of the period: the same target for two periods, then a rest. */
 static void rests_to_measure(void)
 {
 	struct hy_snapshot s = { .period_ns = 2000 * MS, .nr = 2 };
@@ -674,7 +675,7 @@ static void rests_to_measure(void)
 	first = period(p, &s);
 	/* Slower than its idle 1 ms, so that there is something to measure. */
 	saw(&s, 0, 20000, 1500, 30, 8);
-	s.dev[1].background_ns = 500 * MS;
+	s.dev[1].quiet.ns = 190 * MS;
 	d = period(p, &s);
 	CHECK_EQ(d.target[1], first.target[1]);
 	CHECK(d.receive[1]);
@@ -683,6 +684,64 @@ static void rests_to_measure(void)
 	d = period(p, &s);
 	CHECK_EQ(d.target[1], first.target[1]);
 	CHECK_EQ(d.receive[1], 0);
+	CHECK_EQ(d.rest, HY_PPM);
+	saw(&s, 1, 8000, 1500, 12 + 8. / 12, 8);
+	d = period(p, &s);
+	CHECK(d.receive[1] && d.target[1] != first.target[1]);
+	hy_policy_destroy(p);
+}
+
+/*
+ * 0: .3 ms with little to do, and 2.2 ms with 27 in flight: its rate has grown by 28 * .3 / 2.2 =
+ * 3.8 for 28 times as many, as n^.40, so M is 2.2 / .4 = 5.5 ms, although what completions saw
+ * says 2.2 (m - n = v / n).  1 has 3 ms either way.
+ */
+static void power_of_the_number(void)
+{
+	struct hy_snapshot s = { .period_ns = 2000 * MS, .nr = 2 };
+	struct hy_policy *p = marginal(2);
+	struct hy_decision d;
+
+	saw(&s, 0, 300, 300, 1.09, .08);
+	saw(&s, 1, 1000, 3000, 4, 3);
+	share_out(&s);
+	period(p, &s);
+	saw(&s, 0, 27000 / 2.2, 2200, 27 + 6. / 27, 6);
+	saw(&s, 1, 2000, 3000, 7, 6);
+	share_out(&s);
+	d = period(p, &s);
+	CHECK(d.give[0] && d.receive[1]);
+	hy_policy_destroy(p);
+	/* Without having seen 0 idle: no. */
+	p = marginal(2);
+	d = period(p, &s);
+	CHECK(!d.give[0]);
+	hy_policy_destroy(p);
+}
+
+/* What is to go and does not adds up, and is paid off by what goes. */
+static void owes_what_it_did_not_give(void)
+{
+	struct hy_snapshot s = { .period_ns = 2000 * MS, .nr = 2 };
+	struct hy_policy *p = marginal(2);
+	u32 first, third;
+	struct hy_decision d;
+
+	saw(&s, 0, 20000, 500, 10.8, 8);
+	saw(&s, 1, 1000, 1500, 2.5, 1.5);
+	share_out(&s);
+	d = period(p, &s);
+	first = d.largest[1];
+	CHECK(first && d.give[1]);
+	CHECK_EQ(d.largest[0], 0);
+	period(p, &s);
+	d = period(p, &s);
+	third = d.largest[1];
+	CHECK(third > 2 * first);
+	saw(&s, 1, 300, 1500, 1.4, .4);
+	share_out(&s);
+	d = period(p, &s);
+	CHECK(d.largest[1] < third);
 	hy_policy_destroy(p);
 }
 
@@ -1046,6 +1105,7 @@ int main(void)
 		TEST(unusable_member), TEST(full_members), TEST(random_snapshots),
 		TEST(random_against_float), TEST(extremes), TEST(gain_does_not_wrap),
 		TEST(equal_marginals), TEST(rests_to_measure),
+		TEST(power_of_the_number), TEST(owes_what_it_did_not_give),
 		TEST(opens_what_is_worth_it), TEST(marginal_for_long),
 		TEST(presets), TEST(values),
 		TEST(round_trips), TEST(short_buffers), TEST(place_proportions),

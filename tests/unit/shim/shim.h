@@ -121,6 +121,17 @@ typedef struct { s64 counter; } atomic64_t;
 #define IS_ALIGNED(x, a)	(((x) & ((__typeof__(x))(a) - 1)) == 0)
 #define is_power_of_2(n)	((n) && !((n) & ((n) - 1)))
 #define ilog2(n)		(63 - __builtin_clzll(n))
+
+static inline u32 int_sqrt64(u64 x)
+{
+	u64 root = 0, bit;
+
+	for (bit = 1ULL << 31; bit; bit >>= 1)
+		if ((root | bit) * (root | bit) <= x)
+			root |= bit;
+	return root;
+}
+
 #define __ffs(x)		((unsigned long)__builtin_ctzl(x))
 #define hweight32(x)		((unsigned int)__builtin_popcount(x))
 #define hweight64(x)		((unsigned int)__builtin_popcountll(x))

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The marginal response time of a member: what one more request in flight adds to its
+ * throughput, as a time.
+ *
+ * A member's rate of completion, as a function of the number n in flight, has the slope
+ * b = cov(n, rate) / var(n) over the period.  By what is seen at completions the covariance is
+ * X (m - n), with the throughput X, the mean n over time and the mean m over completions;
+ * the marginal response time is M = 1 / b.  As X = n / R,
+ *
+ *	R / M = (n (m - n) + w / k) / (v + w),
+ *
+ * where w / k stands for what is expected without a measurement (v near 0).  The variance v is
+ * taken over completions too: in a closed loop what a completion leaves behind is distributed
+ * as the number in flight with one process less.
+ *
+ * This relative slope is averaged over periods.  It is at most 1, as more requests do not
+ * make a member answer faster, and at most what a power of n that goes through the idle latency S
+ * and R has: a device's rate grows by a smaller power the more is in flight already.
+ *
+ * Units: times in ns, numbers in flight in 2^-16, slopes in 1/1024.
+ */
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include "policy_estimate.h"
+
+#define ONE		65536u		/* a number in flight */
+#define PRIOR		3277u		/* w: .05, in ONE */
+#define SLOPE_ONE	1024
+#define SLOPE_MIN	(SLOPE_ONE / 32)
+#define SLOPE_POWER	(SLOPE_ONE / 4)	/* least that the power of n may say */
+#define MAX_FLIGHT	(4096ULL * ONE)
+#define MAX_VARIANCE	(4096 * MAX_FLIGHT)
+#define MAX_SMOOTH	4u	/* periods */
+#define ERRORS		6	/* standard errors of the covariance that the variance is to be */
+#define MANY		(8ULL * ONE)	/* in flight: a device may be busy then */
+#define NEAR		(ONE / 2)	/* log of a ratio that says nothing yet */
+#define FEW		(ONE / 4)	/* in flight: then R is S */
+
+u64 hy_ppm_of(u64 part, u64 whole)
+{
+	return whole ? div64_u64(part * HY_PPM, whole) : 0;
+}
+
+/* Mean number in flight while no copy was at the member. */
+static u64 in_flight(const struct ek_rt_quiet *quiet)
+{
+	u64 occupancy = min(quiet->occupancy_ns >> 8, BIT_ULL(47));
+
+	return min_t(u64, div64_u64(occupancy << 16, (quiet->ns >> 8) + 1), MAX_FLIGHT);
+}
+
+/*
+ * The least seen.  It rises towards what is seen now: slowly, or fast when there is nothing that
+ * would make it slower.
+ */
+static void note_idle(struct hy_estimate *e, enum ek_dir dir, u64 ns, u64 requests, u64 n)
+{
+	u64 *idle = &e->idle_ns[dir], queued;
+
+	ns = min_t(u64, ns, HY_MAX_NS);
+	if (requests < HY_MIN_REQUESTS || !ns)
+		return;
+	/* A little less may be by chance. */
+	if (!*idle || n < e->idle_n || ns < *idle - *idle / 16)
+		e->idle_n = n;
+	if (!*idle || ns < *idle)
+		*idle = ns;
+	else
+		*idle += (ns - *idle) >> (n < FEW ? 2 : 11);
+	/* Behind n others nobody waits for more than them. */
+	queued = div64_u64(ns * ONE, ONE + n + n / 4);
+	*idle = max(*idle, queued);
+}
+
+static void note_probes(struct hy_estimate *e, const struct hy_dev_snap *d)
+{
+	u64 *idle = &e->idle_ns[EK_READ], ns = min_t(u64, d->probe_ns, HY_MAX_NS);
+	u32 weight = min(d->probes, 16u);
+
+	if (!weight)
+		return;
+	e->idle_n = 0;
+	if (!*idle)
+		*idle = ns;
+	else
+		*idle = (*idle * (32 - weight) + ns * weight) / 32;
+}
+
+static void measure_idle(struct hy_estimate *e, const struct hy_dev_snap *d)
+{
+	u64 reads = min(d->reads, d->requests), n = MAX_FLIGHT;
+
+	/* What copies slow down is not idle. */
+	if (d->quiet.ns > d->background_ns)
+		n = in_flight(&d->quiet);
+	note_probes(e, d);
+	note_idle(e, EK_READ, d->read_ns, reads, n);
+	note_idle(e, EK_WRITE, d->write_ns, d->requests - reads, n);
+	if (d->requests >= HY_MIN_REQUESTS || d->probes)
+		return;
+	/* Not in use: what is known of it grows old, and one day it is tried again. */
+	e->idle_ns[EK_READ] -= e->idle_ns[EK_READ] >> 10;
+	e->idle_ns[EK_WRITE] -= e->idle_ns[EK_WRITE] >> 10;
+}
+
+bool hy_estimate_wants_probe(const struct hy_dev_snap *d)
+{
+	return d->usable && (d->requests < HY_MIN_REQUESTS || in_flight(&d->quiet) >= FEW);
+}
+
+u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d)
+{
+	u64 r = e->idle_ns[EK_READ], w = e->idle_ns[EK_WRITE];
+	u64 part = d->requests ? div64_u64(min(d->reads, d->requests) * 1024, d->requests) : 1024;
+
+	if (!r || !w)
+		return r ? r : w;
+	return (r * part + w * (1024 - part)) >> 10;
+}
+
+/*
+ * (S/R)^7, at least 1/32: how much flatter than X/n the curve is expected to be.  An S that was seen
+ * with many in flight may be the response time of a device that was busy then.
+ */
+static u32 expected_slope(u64 r, u64 idle, u64 idle_n)
+{
+	u64 x = r > idle && idle ? div64_u64(idle * SLOPE_ONE, r) : SLOPE_ONE;
+	u64 k = div64_u64(SLOPE_ONE * MANY, MANY + idle_n);
+	int i;
+
+	for (i = 0; i < 7; i++)
+		k = k * x / SLOPE_ONE;
+	return max_t(u64, k, SLOPE_MIN);
+}
+
+/* Logarithm to base 2 of @x / 2^16, in 2^-16; @x from 2^16 to 2^48.  Error below .01. */
+static u32 log_of(u64 x)
+{
+	unsigned int whole = ilog2(x) - 16;
+	u32 rest = (x >> whole) - ONE;
+
+	return whole * ONE + rest + (u32)((u64)rest * (ONE - rest) / ONE * 344 / 1000);
+}
+
+/*
+ * A request that comes finds n and is one more.  Since S was seen, at so many, the rate has grown
+ * by S/R as much as that: what power of it is this?  A single server with random arrivals has S/R.
+ */
+static u32 power_slope(u64 n, u64 r, u64 idle, u64 idle_n)
+{
+	u64 more, wait, least;
+
+	if (!idle || r <= idle || n <= idle_n)
+		return SLOPE_ONE;
+	more = log_of(div64_u64((n + ONE) * ONE, idle_n + ONE));
+	if (more < NEAR)
+		return SLOPE_ONE;
+	wait = log_of(min_t(u64, div64_u64(r * ONE, idle), BIT_ULL(47)));
+	least = max_t(u64, div64_u64(idle * SLOPE_ONE, r), SLOPE_POWER);
+	if (wait >= more)
+		return least;
+	return max(div64_u64((more - wait) * SLOPE_ONE, more), least);
+}
+
+/* Variance of the number in flight, as completions see it. */
+static u64 variance(const struct ek_rt_looks *look, u64 mean)
+{
+	u64 sq = div64_u64(min(look->sq, BIT_ULL(47)) << 16, look->nr);
+	u64 square = (mean >> 4) * (mean >> 4) >> 8;
+
+	return sq > square ? sq - square : 0;
+}
+
+/* An integer whose mean is @n varies at least so much. */
+static u64 least_variance(u64 n)
+{
+	u64 rest = n & (ONE - 1);
+
+	return rest * (ONE - rest) / ONE;
+}
+
+/* What a period without migration says of a member; numbers in flight in 2^-16. */
+struct seen {
+	u64 r;		/* mean response time, ns */
+	u64 n;		/* mean in flight, over time */
+	u64 m;		/* the same over completions */
+	u64 v;		/* variance */
+	u32 looks;	/* at so many completions */
+};
+
+static void look_at(struct seen *seen, const struct ek_rt_quiet *quiet)
+{
+	seen->r = clamp_t(u64, div64_u64(quiet->occupancy_ns, quiet->requests), 1, HY_MAX_NS);
+	seen->n = in_flight(quiet);
+	seen->m = min_t(u64, div64_u64(min(quiet->look.sum, BIT_ULL(47)) << 16, quiet->look.nr),
+			MAX_FLIGHT);
+	seen->looks = min_t(u64, quiet->look.nr, U32_MAX);
+	seen->v = max(variance(&quiet->look, seen->m), least_variance(seen->n));
+	seen->v = min(seen->v, MAX_VARIANCE);
+}
+
+/*
+ * How much what is expected weighs: little, unless the number in flight varies less
+ * than requests that choose at random would make it, as when new extents are placed in turn.
+ * Then the order of events within a turn would pass for a slope.  Or unless it varies
+ * so little that the error of the mean over completions counts.
+ */
+static u64 prior_weight(const struct seen *seen, u64 all)
+{
+	u64 error = (seen->n >> 8) * int_sqrt64(div_u64(seen->v << 16, seen->looks)) >> 8;
+	u64 random = 0, wanted;
+
+	if (seen->n < all)
+		random = div64_u64((seen->n >> 4) * ((all - seen->n) >> 4), all) << 8;
+	wanted = max(random, ERRORS * error);
+	return max_t(s64, wanted - seen->v, PRIOR);
+}
+
+/* As measured: chance may make it anything.  @all are in flight at all members. */
+static s32 slope_of(const struct seen *seen, u32 expected, u64 all)
+{
+	s64 cov = (s64)(seen->n >> 4) * ((s64)seen->m - (s64)seen->n) >> 12;
+	u64 w = prior_weight(seen, all);
+	s64 slope = div64_s64((cov + div_u64(w * expected, SLOPE_ONE)) * SLOPE_ONE, seen->v + w);
+
+	return clamp_t(s64, slope, -SLOPE_ONE, 2 * SLOPE_ONE);
+}
+
+/* The more alike the last periods were, the more of them count. */
+static void note_slope(struct hy_estimate *e, s32 slope, u64 r)
+{
+	u64 change = r > e->slope_r ? r - e->slope_r : e->slope_r - r;
+
+	if (!e->slope_r)
+		e->slope = slope;
+	if (change * 10 > e->slope_r) {
+		e->slope_r = r;
+		e->periods = 1;
+	}
+	e->periods = min(e->periods + 1, MAX_SMOOTH);
+	e->slope += (slope - e->slope) / (s32)e->periods;
+}
+
+static void note_marginal(struct hy_estimate *e, u64 ns)
+{
+	u64 old = e->marginal_ns;
+	u64 change = old ? hy_ppm_of(ns > old ? ns - old : old - ns, max(ns, old)) : 0;
+
+	e->noise += ((s64)change - (s64)e->noise) / 4;
+	e->marginal_ns = ns;
+}
+
+void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 all)
+{
+	const struct ek_rt_quiet *quiet = &d->quiet;
+	struct seen seen;
+	u32 slope;
+	u64 idle;
+
+	measure_idle(e, d);
+	idle = hy_estimate_idle(e, d);
+	if (d->requests < HY_MIN_REQUESTS) {
+		e->marginal_ns = idle;
+		e->slope_r = 0;
+		return;
+	}
+	if (quiet->requests < HY_MIN_REQUESTS || quiet->look.nr < HY_MIN_REQUESTS)
+		return;
+	look_at(&seen, quiet);
+	note_slope(e, slope_of(&seen, expected_slope(seen.r, idle, e->idle_n), all), seen.r);
+	slope = clamp_t(s32, e->slope, SLOPE_MIN, power_slope(seen.n, seen.r, idle, e->idle_n));
+	note_marginal(e, div_u64(seen.r * SLOPE_ONE, slope));
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What one more request in flight does at a member; see policy_estimate.c.  Pure. */
+#ifndef _HYBRID_POLICY_ESTIMATE_H
+#define _HYBRID_POLICY_ESTIMATE_H
+
+#include <linux/types.h>
+#include "policy.h"
+
+#define HY_MIN_REQUESTS	20		/* fewer measure nothing */
+#define HY_MAX_NS	BIT_ULL(38)	/* a mean that counts: 4 minutes */
+
+/**
+ * struct hy_estimate - what is known of a member
+ * @idle_ns: per direction, response time when it has little to do; 0: not known
+ * @idle_n: requests that were in flight when the shorter of these was seen, in 2^-16
+ * @marginal_ns: time by which one more request in flight brings one more completion, 0: not known
+ * @slope: of its rate over the number in flight, relative to rate/number, in 1/1024; smoothed
+ * @slope_r: mean response time when it began to be smoothed, 0: there is no slope
+ * @periods: in which it has been since
+ * @noise: mean relative change of @marginal_ns from one period to the next, ppm
+ */
+struct hy_estimate {
+	u64 idle_ns[EK_DIRS];
+	u64 idle_n;
+	u64 marginal_ns;
+	s32 slope;
+	u64 slope_r;
+	u32 periods;
+	u32 noise;
+};
+
+/**
+ * hy_estimate_period - take in what a period measured
+ * @e: the member's estimate
+ * @d: the measurements
+ * @all: in flight at all members, mean, in 2^-16
+ */
+void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 all);
+
+/* Can what it answers when idle not be seen from what users ask of it? */
+bool hy_estimate_wants_probe(const struct hy_dev_snap *d);
+
+/* For the period's mix of reads and writes; 0: not known. */
+u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d);
+
+/* @part of @whole in ppm, both below 2^44. */
+u64 hy_ppm_of(u64 part, u64 whole);
+
+#endif
