@@ -89,9 +89,11 @@ int hy_settings_set(struct hy_settings *set, const char *key, const char *value,
  */
 unsigned int hy_movers(const struct hy_settings *set, s64 inflight)
 {
-	u32 share = min(READ_ONCE(set->migrate_share), 99u);
-	u64 n = clamp_t(s64, inflight, 0, HY_MAX_MOVERS * 100) * share;
+	u32 share = READ_ONCE(set->migrate_share);
+	u64 n;
 
+	share = share ? min(share, 99u) : 99;
+	n = clamp_t(s64, inflight, 0, HY_MAX_MOVERS * 100) * share;
 	return clamp_t(u64, div_u64(n, 100 - share), READ_ONCE(set->movers), HY_MAX_MOVERS);
 }
 

@@ -52,7 +52,6 @@ static void to_the_faster_by_allocation(void)
 	r = run(&c);
 	CHECK(r.share[0] > 70 && r.share[0] < 80);
 	CHECK(r.share_sd < 3);
-	CHECK(r.moves < 100);
 }
 
 /* The members' order must not matter. */
@@ -68,14 +67,14 @@ static void other_way_round(void)
 	CHECK(r.share[1] > 65 && r.share[1] < 85);
 }
 
-/* A disk keeps the floor of what is new, and what it has leaves it, slowly. */
+/* What is new goes to the SSD.  What a disk has leaves it, at a third of the disk's pace or more. */
 static void off_the_disk(void)
 {
 	struct sim_config c = config_of("SSD+HDD", 16), equal = c;
 	static const char * const shares[] = { "shares", "50,50", NULL };
 	struct sim_result r = run(&c), s;
 
-	CHECK(r.share[0] > 52);
+	CHECK(r.moves > 50 * 2 * c.periods);
 	c.load = SIM_NEW_WRITES;
 	equal.load = SIM_NEW_WRITES;
 	equal.policy = "static";
@@ -83,7 +82,6 @@ static void off_the_disk(void)
 	r = run(&c);
 	s = run(&equal);
 	CHECK(r.share[1] < 2);
-	CHECK(r.share[1] > 0);
 	CHECK(r.iops > 10 * s.iops);
 }
 
@@ -110,7 +108,7 @@ static void deterministic(void)
 	CHECK(first != again);
 }
 
-/* A cell in which objective "marginal" is to reach a static split. */
+/* A cell in which a static split is to be reached. */
 struct cell {
 	const char *members;
 	unsigned int processes;
@@ -119,8 +117,6 @@ struct cell {
 	const char *shares;
 	double reach;
 };
-
-static const char * const marginal_params[] = { "objective", "marginal", NULL };
 
 static void reaches(const struct cell *cell)
 {
@@ -137,31 +133,27 @@ static void reaches(const struct cell *cell)
 	best = sim_run(&split);
 	c.start = cell->start;
 	c.periods = 50;
-	c.params = marginal_params;
 	r = run(&c);
 	CHECK_MSG(r.iops > cell->reach * best.iops, "%s %u: %.3f", cell->members,
 		  cell->processes, r.iops / best.iops);
 	CHECK_MSG(r.share_sd < 3, "%s: %.1f", cell->members, r.share_sd);
 }
 
-/*
- * The splits are the best ones by the table.  A+A+B+B is to reach .97 as well and with most random
- * numbers does, but not with all: it can come to rest early, at .84 with the default seed.  Its
- * bound only keeps that from getting worse.
- */
-static void marginal_reaches_the_best_split(void)
+/* The splits are the best ones by the table. */
+static void reaches_the_best_split(void)
 {
 	static const struct cell cells[] = {
-		{ "A+B", 8, SIM_UNIFORM, -1, "100,0", .97 },
-		{ "A+B", 32, SIM_UNIFORM, -1, "78,22", .97 },
-		{ "A+B", 32, SIM_ZIPF, -1, "78,22", .97 },
-		{ "A+B", 32, SIM_NEW_WRITES, -1, "76,24", .95 },
+		{ "A+B", 8, SIM_UNIFORM, -1, "100,0", .98 },
+		{ "A+B", 32, SIM_UNIFORM, -1, "78,22", .98 },
+		{ "A+B", 32, SIM_UNIFORM, 0, "78,22", .98 },
+		{ "A+B", 32, SIM_ZIPF, -1, "78,22", .98 },
+		{ "A+B", 32, SIM_NEW_WRITES, -1, "76,24", .96 },
 		{ "A+B", 1, SIM_UNIFORM, 0, "100,0", .98 },
-		{ "A+A", 64, SIM_UNIFORM, -1, "50,50", .97 },
-		{ "G+B", 32, SIM_UNIFORM, -1, "49,51", .97 },
-		{ "A+A+B+B", 64, SIM_UNIFORM, -1, "38.5,38.5,11.5,11.5", .80 },
+		{ "A+A", 64, SIM_UNIFORM, -1, "50,50", .98 },
+		{ "G+B", 32, SIM_UNIFORM, -1, "49,51", .98 },
+		{ "A+A+B+B", 64, SIM_UNIFORM, -1, "38.5,38.5,11.5,11.5", .97 },
 		{ "SSD+HDD", 1, SIM_UNIFORM, 0, "100,0", .98 },
-		{ "XS+HDDq", 16, SIM_NEW_WRITES, -1, "94,6", .95 },
+		{ "XS+HDDq", 16, SIM_NEW_WRITES, -1, "94,6", .96 },
 	};
 	unsigned int i;
 
@@ -169,14 +161,47 @@ static void marginal_reaches_the_best_split(void)
 		reaches(&cells[i]);
 }
 
-/* At depth 32 A alone has the same response time as B idle, and half its servers to spare. */
-static void marginal_beats_average(void)
+/* One extent with a fourteenth of all accesses is no reason to leave it where it is slowest. */
+static void moves_what_is_very_hot(void)
 {
-	struct sim_config c = config_of("A+B", 32);
-	struct sim_result average = run(&c);
+	struct sim_config c = config_of("A+A+B+B", 32);
+	struct sim_result r;
 
-	c.params = marginal_params;
-	CHECK(run(&c).iops > 1.1 * average.iops);
+	c.load = SIM_ZIPF;
+	c.zipf = .95;
+	c.periods = 50;
+	r = run(&c);
+	CHECK_MSG(r.share[0] + r.share[1] > 97, "%.1f", r.share[0] + r.share[1]);
+}
+
+/* A device becomes three times slower, or there are four times the processes. */
+static void follows_a_step(void)
+{
+	struct sim_config c = config_of("A+A", 48);
+	struct sim_result r;
+
+	c.periods = 50;
+	c.step = (struct sim_step){ .period = 15, .slower = 3 };
+	r = run(&c);
+	CHECK_MSG(r.converged <= 15 && r.share_sd < 3, "%u, %.1f", r.converged, r.share_sd);
+	CHECK(r.share[0] > 18 && r.share[0] < 30);
+	c = config_of("A+B", 8);
+	c.periods = 60;
+	c.step = (struct sim_step){ .period = 25, .processes = 32 };
+	r = run(&c);
+	CHECK_MSG(r.converged <= 20 && r.share_sd < 3, "%u, %.1f", r.converged, r.share_sd);
+	CHECK(r.share[0] > 73 && r.share[0] < 83);
+}
+
+/* At depth 32 A alone has the same response time as B idle, and half its servers to spare. */
+static void beats_equal_averages(void)
+{
+	static const char * const average[] = { "objective", "average", NULL };
+	struct sim_config c = config_of("A+B", 32);
+	struct sim_result marginal = run(&c);
+
+	c.params = average;
+	CHECK(marginal.iops > 1.1 * run(&c).iops);
 }
 
 int main(void)
@@ -188,8 +213,10 @@ int main(void)
 		TEST(other_way_round),
 		TEST(off_the_disk),
 		TEST(equals_stay_equal),
-		TEST(marginal_reaches_the_best_split),
-		TEST(marginal_beats_average),
+		TEST(reaches_the_best_split),
+		TEST(moves_what_is_very_hot),
+		TEST(follows_a_step),
+		TEST(beats_equal_averages),
 	};
 
 	return run_tests(tests, ARRAY_SIZE(tests));

@@ -36,6 +36,15 @@ static void set_fails(struct hy_policy *p, const char *key, const char *value, i
 	CHECK(!strcmp(before, after));
 }
 
+/* wardrop as in the paper, but for what is set next. */
+static struct hy_policy *average(unsigned int nr)
+{
+	struct hy_policy *p = make("wardrop", nr);
+
+	set(p, "objective", "average");
+	return p;
+}
+
 static void emits(struct hy_policy *p, const char *text)
 {
 	char buf[512];
@@ -91,7 +100,7 @@ static struct hy_decision period(struct hy_policy *p, const struct hy_snapshot *
 /* Equation (1) and nothing else. */
 static struct hy_policy *bare(unsigned int nr, const char *alpha, const char *beta)
 {
-	struct hy_policy *p = make("wardrop", nr);
+	struct hy_policy *p = average(nr);
 
 	set(p, "alpha", alpha);
 	set(p, "beta", beta);
@@ -219,7 +228,7 @@ static void many_members(void)
 static void one_member(void)
 {
 	struct hy_snapshot s = snap_of(1, (double[]){ 100 }, (double[]){ 700 });
-	struct hy_policy *p = make("wardrop", 1);
+	struct hy_policy *p = average(1);
 	struct hy_decision d = period(p, &s);
 
 	CHECK_EQ(d.target[0], HY_PPM);
@@ -239,7 +248,7 @@ static void one_member(void)
 static void paper_clips(void)
 {
 	struct hy_snapshot s = snap_of(2, (double[]){ 50, 50 }, (double[]){ 1000, 3000 });
-	struct hy_policy *p = make("wardrop", 2);
+	struct hy_policy *p = average(2);
 	struct hy_decision d;
 
 	set(p, "preset", "paper");
@@ -307,7 +316,7 @@ static void deadband(void)
 static void idle_member(void)
 {
 	struct hy_snapshot s = snap_of(3, (double[]){ 60, 40, 0 }, (double[]){ 1000, 1000, 0 });
-	struct hy_policy *p = make("wardrop", 3);
+	struct hy_policy *p = average(3);
 	struct hy_decision d = period(p, &s);
 
 	/*
@@ -344,7 +353,7 @@ static void unusable_member(void)
 {
 	struct hy_snapshot s = snap_of(3, (double[]){ 40, 40, 20 },
 				       (double[]){ 1000, 1000, 100 });
-	struct hy_policy *p = make("wardrop", 3);
+	struct hy_policy *p = average(3);
 	struct hy_decision d;
 	int i;
 
@@ -482,7 +491,7 @@ static void random_snapshots(void)
 
 	for (n = 0; n < 20000 && !check_failed; n++) {
 		unsigned int nr = 1 + rnd() % EK_MAX_MEMBERS, i;
-		struct hy_policy *p = make("wardrop", nr);
+		struct hy_policy *p = average(nr);
 		struct hy_snapshot s = random_snap(nr);
 		struct hy_decision d;
 		u64 requests = 0;
@@ -621,10 +630,7 @@ static void share_out(struct hy_snapshot *s)
 
 static struct hy_policy *marginal(unsigned int nr)
 {
-	struct hy_policy *p = make("wardrop", nr);
-
-	set(p, "objective", "marginal");
-	return p;
+	return make("wardrop", nr);
 }
 
 /*
@@ -797,9 +803,9 @@ static void presets(void)
 	emits(p, "");
 	CHECK_EQ(hy_policy_nr_args(p), 0);
 	set(p, "preset", "paper");
-	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate");
-	CHECK_EQ(hy_policy_nr_args(p), 14);
-	set(p, "objective", "marginal");
+	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate "
+	      "objective average");
+	CHECK_EQ(hy_policy_nr_args(p), 16);
 	set(p, "preset", "default");
 	emits(p, "");
 	hy_policy_destroy(p);
@@ -936,7 +942,7 @@ static void place_tokens(void)
 {
 	struct hy_snapshot s = snap_of(4, (double[]){ 25, 25, 25, 25 },
 				       (double[]){ 1, 1, 1, 1 });
-	struct hy_policy *p = make("wardrop", 4);
+	struct hy_policy *p = average(4);
 	struct hy_decision d = { .receive = { 2, 3, 0, 0 }, .give = { 0, 0, 1, 4 } };
 
 	CHECK_EQ(hy_policy_place(p, &s, &d, 0), 1);	/* the most; from 3 */
