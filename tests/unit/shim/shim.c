@@ -36,6 +36,18 @@ void shim_free(const void *p)
 	free((void *)p);
 }
 
+const void *shim_bad_memory;
+
+unsigned long copy_mc_to_kernel(void *dst, const void *src, size_t len)
+{
+	size_t good = len;
+
+	if (shim_bad_memory >= src && shim_bad_memory < src + len)
+		good = shim_bad_memory - src;
+	memcpy(dst, src, good);
+	return len - good;
+}
+
 void *shim_alloc_percpu(size_t n)
 {
 	void *p;

@@ -26,6 +26,7 @@
 #define __rcu
 #define noinline	__attribute__((noinline))
 #define __maybe_unused	__attribute__((unused))
+#define __aligned(n)	__attribute__((aligned(n)))
 #define __must_check	__attribute__((warn_unused_result))
 #define __printf(a, b)	__attribute__((format(printf, a, b)))
 #define ____cacheline_aligned	__attribute__((aligned(64)))
@@ -34,6 +35,7 @@
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 #define static_assert	_Static_assert
+#define IS_ENABLED(option)	0
 #define BUILD_BUG_ON(x)	_Static_assert(!(x), #x)
 #define EXPORT_SYMBOL_GPL(x)	extern typeof(x) x
 #define MODULE_LICENSE(x)	extern int shim_module
@@ -57,6 +59,7 @@
 #define cond_resched()		do { } while (0)
 #define rcu_read_lock()		barrier()
 #define rcu_read_unlock()	barrier()
+#define synchronize_rcu()	smp_mb()
 #define WARN_ON_ONCE(x)		(!!(x))
 
 /*
@@ -192,6 +195,10 @@ void shim_free(const void *p);
 #define kvfree(p)		shim_free(p)
 #define vfree(p)		shim_free(p)
 
+/* Bytes not copied: as if memory were bad where a test says so. */
+extern const void *shim_bad_memory;
+unsigned long copy_mc_to_kernel(void *dst, const void *src, size_t len);
+
 /* strings */
 static inline void *memchr_inv(const void *p, int c, size_t n)
 {
@@ -257,6 +264,7 @@ u64 get_random_u64(void);
 
 /* locks */
 typedef struct { pthread_mutex_t m; } spinlock_t;
+#define DEFINE_SPINLOCK(l)		spinlock_t l = { PTHREAD_MUTEX_INITIALIZER }
 #define spin_lock_init(l)		pthread_mutex_init(&(l)->m, NULL)
 #define spin_lock(l)			pthread_mutex_lock(&(l)->m)
 #define spin_unlock(l)			pthread_mutex_unlock(&(l)->m)

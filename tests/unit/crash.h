@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a power cut may leave of persistent memory, out of a recording (evenkeel/scm.h).
+ *
+ * At each point of it, what was stored and is not durable yet may have got there or not: words of 8 bytes
+ * of non-temporal stores each by itself; those through the cache line by line, in their order within
+ * a line. A flush followed by a fence makes stores before the flush durable, a fence non-temporal ones.
+ */
+#ifndef EVENKEEL_CRASH_H
+#define EVENKEEL_CRASH_H
+
+#include <evenkeel/scm.h>
+
+typedef void (*crash_look)(const u8 *now, u32 point, void *arg);
+
+/*
+ * Call @look with contents after each of the events 0 .. @log->nr_events: all there can be where they
+ * are few, otherwise nothing, everything, each single piece, all but it, and @samples random ones.
+ * Return: how many.
+ */
+u64 crash_each(const struct scm_log *log, const u8 *before, unsigned int samples, crash_look look,
+	       void *arg);
+
+/* Room for so much. */
+void crash_log_init(struct scm_log *log, const void *base, size_t len, u32 events, size_t bytes);
+void crash_log_free(struct scm_log *log);
+
+#endif
