@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Direct mode: mem2m.h in include/evenkeel has how to use it. */
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/slab.h>
+#include <evenkeel/mem2m.h>
+
+#include "mem2m.h"
+
+/**
+ * struct mem2m - a handle
+ * @dev: the device, which is used as long as there is the handle
+ * @start: first sector of it that the handle is for
+ * @sectors: how many
+ */
+struct mem2m {
+	struct m2_dev *dev;
+	sector_t start;
+	sector_t sectors;
+};
+
+/**
+ * mem2m_get - get a device by its name
+ * @name: as in /dev/mem2m/NAME
+ *
+ * Context: process context; sleeps.
+ * Return: a handle for mem2m_put(), or an ERR_PTR: -ENODEV when there is none of that name or it is
+ * being changed, -ENOMEM.
+ */
+struct mem2m *mem2m_get(const char *name)
+{
+	struct mem2m *mem = kzalloc(sizeof(*mem), GFP_KERNEL);
+
+	if (!mem)
+		return ERR_PTR(-ENOMEM);
+	mem->dev = m2_dev_find(name);
+	if (!mem->dev) {
+		kfree(mem);
+		return ERR_PTR(-ENODEV);
+	}
+	mem->sectors = get_capacity(mem->dev->disk);
+	return mem;
+}
+EXPORT_SYMBOL_GPL(mem2m_get);
+
+/**
+ * mem2m_get_by_bdev - get the device behind a block device
+ * @bdev: that the caller has opened; a partition makes a handle for that part
+ *
+ * Context: process context; sleeps.
+ * Return: a handle for mem2m_put(), or an ERR_PTR: -ENODEV when it is no memory device, -ENOMEM.
+ */
+struct mem2m *mem2m_get_by_bdev(struct block_device *bdev)
+{
+	struct mem2m *mem;
+
+	if (bdev->bd_disk->fops != &m2_fops)
+		return ERR_PTR(-ENODEV);
+	mem = kzalloc(sizeof(*mem), GFP_KERNEL);
+	if (!mem)
+		return ERR_PTR(-ENOMEM);
+	mem->dev = bdev->bd_disk->private_data;
+	if (!m2_dev_use(mem->dev, true)) {
+		kfree(mem);
+		return ERR_PTR(-ENODEV);
+	}
+	mem->start = get_start_sect(bdev);
+	mem->sectors = bdev_nr_sectors(bdev);
+	return mem;
+}
+EXPORT_SYMBOL_GPL(mem2m_get_by_bdev);
+
+/**
+ * mem2m_put - give a handle back
+ * @mem: the handle, of which no bio is under way
+ *
+ * Context: process context.
+ */
+void mem2m_put(struct mem2m *mem)
+{
+	m2_dev_unuse(mem->dev, true);
+	kfree(mem);
+}
+EXPORT_SYMBOL_GPL(mem2m_put);
+
+/**
+ * mem2m_submit_bio - do a bio (section 3.2 of the paper)
+ * @mem: the handle
+ * @bio: read, write, discard, write-zeroes or flush; its sector counts from the handle's first, its
+ *	block device does not matter
+ *
+ * The bio is done and has been ended on return. One exception: with PREFLUSH or FUA on memory of
+ * a pmem device it may end later, as that device's driver flushes as well. Context: process
+ * context; may sleep for a discard or write-zeroes.
+ */
+void mem2m_submit_bio(struct mem2m *mem, struct bio *bio)
+{
+	sector_t sector = bio->bi_iter.bi_sector, sectors = bio_sectors(bio);
+
+	if (unlikely(sectors && (sector >= mem->sectors || sectors > mem->sectors - sector))) {
+		bio_io_error(bio);
+		return;
+	}
+	bio->bi_iter.bi_sector = sector + mem->start;
+	m2_run(mem->dev, bio);
+}
+EXPORT_SYMBOL_GPL(mem2m_submit_bio);
+
+/**
+ * mem2m_sectors - the size
+ * @mem: the handle
+ *
+ * Context: any.
+ * Return: sectors of 512 bytes; it does not change as long as the handle is held.
+ */
+u64 mem2m_sectors(const struct mem2m *mem)
+{
+	return mem->sectors;
+}
+EXPORT_SYMBOL_GPL(mem2m_sectors);
+
+/**
+ * mem2m_volatile - is the content gone with the power?
+ * @mem: the handle
+ *
+ * Context: any.
+ * Return: whether it is.
+ */
+bool mem2m_volatile(const struct mem2m *mem)
+{
+	return !mem->dev->store.persistent;
+}
+EXPORT_SYMBOL_GPL(mem2m_volatile);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The two-mode memory driver: a block device, a dm target and one call for other drivers. */
+#include <linux/module.h>
+
+#include "mem2m.h"
+
+struct workqueue_struct *m2_wq;
+
+static int __init mem2m_init(void)
+{
+	int err;
+
+	m2_wq = alloc_workqueue("mem2m", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	if (!m2_wq)
+		return -ENOMEM;
+	err = m2_target_init();
+	if (err)
+		goto no_target;
+	err = m2_config_init();
+	if (err)
+		goto no_config;
+	return 0;
+
+no_config:
+	m2_target_exit();
+no_target:
+	destroy_workqueue(m2_wq);
+	return err;
+}
+
+static void __exit mem2m_exit(void)
+{
+	m2_config_exit();
+	m2_target_exit();
+	destroy_workqueue(m2_wq);
+}
+
+module_init(mem2m_init);
+module_exit(mem2m_exit);
+
+MODULE_DESCRIPTION("Two-mode memory driver: a block device, a dm target and one call, on memory");
+MODULE_AUTHOR("The Evenkeel project");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * DOC: memory devices
+ *
+ * Lock order: m2_dev.lock, m2_devs_lock.
+ *
+ * m2_dev.lock	configuration: creating, resizing, deleting. Not held by I/O or an open.
+ * m2_devs_lock	the list of devices, and who uses them. One for all, so that it is still there when
+ *		the last user of a device has let go of it
+ *
+ * What keeps a device as it is while it is used: m2_dev.users counts whoever has it open and every
+ * handle of direct mode. Who wants to change the device takes it from 0 to M2_CHANGING, at which
+ * nobody can begin to use it; so I/O reads the store without a lock.
+ */
+#ifndef MEM2M_H
+#define MEM2M_H
+
+#include <linux/badblocks.h>
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/configfs.h>
+#include <linux/list.h>
+#include <linux/memremap.h>
+#include <linux/mutex.h>
+#include <linux/sizes.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include <compat/blkdev.h>
+
+#include "label.h"
+#include "store.h"
+
+#define M2_PREFIX	"mem2m!"
+#define M2_NAME_LEN	(DISK_NAME_LEN - sizeof(M2_PREFIX))	/* without the NUL */
+#define M2_ERROR_LEN	192
+#define M2_CHANGING	(-1)
+#define M2_UNIT_ALIGN	((u64)SZ_2M)
+#define M2_UNIT_DEFAULT	((u64)SZ_1G)
+#define M2_BLOCK	4096u
+#define M2_MAX_BYTES	BIT_ULL(50)
+
+struct m2_dev;
+
+/* What `create` was told. */
+struct m2_settings {
+	u64 bytes;
+	u64 unit;
+	u64 phys;
+	const char *dax;
+	bool has_phys;
+	bool force;
+};
+
+/**
+ * struct m2_backing - where a device's memory comes from
+ * @name: for users
+ * @attach: get it and fill m2_dev.store; on failure nothing is left and the device's error says why
+ * @detach: give it back; contents that can survive do
+ * @resize: to another size, with the content kept as far as it fits; all or nothing
+ * @direct_access: for DAX, as dax_operations has it, with the range checked; NULL: no DAX
+ * @enter: before I/O: false when the memory has gone away; NULL: it can't
+ * @leave: after I/O
+ */
+struct m2_backing {
+	const char *name;
+	int (*attach)(struct m2_dev *dev, const struct m2_settings *s);
+	void (*detach)(struct m2_dev *dev);
+	int (*resize)(struct m2_dev *dev, u64 bytes);
+	long (*direct_access)(struct m2_dev *dev, u64 offset, long nr_pages, void **kaddr,
+			      pfn_t *pfn);
+	bool (*enter)(struct m2_dev *dev, int *cookie);
+	void (*leave)(struct m2_dev *dev, int cookie);
+};
+
+/**
+ * struct m2_dev - a device
+ * @group: its directory in configfs
+ * @node: in the list of devices
+ * @preset: in the list of those that the module's parameter asked for
+ * @name: of the directory and the disk
+ * @error: why the last command failed
+ * @lock: see DOC
+ * @live: there is a disk
+ * @orphan: its directory is gone: it goes with its last user
+ * @users: see DOC
+ * @handles: those of @users that are of direct mode
+ * @orphan_work: deletes it then
+ * @store: its memory
+ * @backing: where that comes from
+ * @disk: the block device
+ * @dax: for file systems that map the memory; NULL: none
+ * @bb: ranges known to be bad; EIO
+ * @done: bytes got or zeroed so far, for those who wait
+ * @total: of so many
+ * @huge: bytes of it in huge pages
+ * @label: what is in the memory, where it survives
+ * @range: start of the memory with its label
+ * @range_bytes: its size
+ * @found: the content is what was there before
+ * @phys: reserved memory: address
+ * @region: reserved memory: what /proc/iomem calls it
+ * @pgmap: reserved memory: its struct pages
+ * @opened: pmem: the block device beneath, for this device alone
+ * @bdev: pmem: it
+ * @below: pmem: its DAX device
+ * @below_offset: pmem: where the block device begins in it, bytes
+ * @path: pmem: what it was called
+ * @flush_lock: protects @flush_list
+ * @flush_list: pmem: bios that the device beneath has to flush for
+ * @flush_work: does them
+ */
+struct m2_dev {
+	struct config_group group;
+	struct list_head node;
+	struct list_head preset;
+	char name[M2_NAME_SIZE];
+	char error[M2_ERROR_LEN];
+	struct mutex lock;	/* see DOC */
+	bool live;
+	bool orphan;
+	int users;
+	int handles;
+	struct work_struct orphan_work;
+
+	struct m2_store store;
+	const struct m2_backing *backing;
+	struct gendisk *disk;
+	struct dax_device *dax;
+	struct badblocks bb;
+	u64 done, total;
+	u64 huge;
+
+	struct m2_label_info label;
+	void *range;
+	u64 range_bytes;
+	bool found;
+
+	u64 phys;
+	char region[M2_NAME_SIZE + 8];
+	struct dev_pagemap pgmap;
+
+	struct compat_bdev opened;
+	struct block_device *bdev;
+	struct dax_device *below;
+	u64 below_offset;
+	char *path;
+	spinlock_t flush_lock;	/* protects flush_list */
+	struct bio_list flush_list;
+	struct work_struct flush_work;
+};
+
+extern const struct m2_backing m2_ram, m2_phys, m2_pmem;
+extern const struct block_device_operations m2_fops;
+extern struct workqueue_struct *m2_wq;
+
+/* dev.c */
+struct m2_dev *m2_dev_alloc(const char *name);
+void m2_dev_free(struct m2_dev *dev);
+int m2_dev_create(struct m2_dev *dev, char *args);
+int m2_dev_resize(struct m2_dev *dev, char *args);
+int m2_dev_release(struct m2_dev *dev, char *args);
+void m2_dev_forget(struct m2_dev *dev);
+bool m2_name_taken(const char *name);
+struct m2_dev *m2_dev_find(const char *name);
+bool m2_dev_use(struct m2_dev *dev, bool handle);
+void m2_dev_unuse(struct m2_dev *dev, bool handle);
+ssize_t m2_dev_show(struct m2_dev *dev, char *page);
+__printf(3, 4) int m2_fail(struct m2_dev *dev, int err, const char *fmt, ...);
+
+/* disk.c */
+int m2_disk_add(struct m2_dev *dev);
+void m2_disk_remove(struct m2_dev *dev);
+
+/* io.c */
+void m2_run(struct m2_dev *dev, struct bio *bio);
+void m2_submit_bio(struct bio *bio);
+void m2_flush_work(struct work_struct *work);
+
+/* range.c: what reserved memory and pmem have in common */
+int m2_range_judge(struct m2_dev *dev, const void *range, bool force);
+void m2_range_label(struct m2_dev *dev, void *range, u64 data_offset);
+int m2_range_attach(struct m2_dev *dev);
+int m2_range_resize(struct m2_dev *dev, u64 bytes);
+void m2_range_detach(struct m2_dev *dev);
+
+/* dax.c */
+int m2_dax_add(struct m2_dev *dev);
+void m2_dax_remove(struct m2_dev *dev);
+
+/* target.c, config.c */
+int m2_target_init(void);
+void m2_target_exit(void);
+int m2_config_init(void);
+void m2_config_exit(void);
+
+#endif

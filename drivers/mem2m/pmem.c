@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A block device with DAX (pmem): its memory is used without its driver in between. That driver
+ * stays in charge of what only it can do: struct pages, known bad ranges, the flush behind the
+ * last fence.
+ */
+#include <linux/dax.h>
+#include <linux/mm.h>
+#include <linux/pfn_t.h>
+#include <linux/slab.h>
+
+#include "mem2m.h"
+
+static bool m2_pmem_enter(struct m2_dev *dev, int *cookie)
+{
+	*cookie = dax_read_lock();
+	if (likely(dax_alive(dev->below)))
+		return true;
+	dax_read_unlock(*cookie);
+	return false;
+}
+
+static void m2_pmem_leave(struct m2_dev *dev, int cookie)
+{
+	dax_read_unlock(cookie);
+}
+
+static int m2_pmem_open(struct m2_dev *dev, const char *path)
+{
+	dev->path = kstrdup(path, GFP_KERNEL);
+	if (!dev->path)
+		return m2_fail(dev, -ENOMEM, "out of memory");
+	dev->bdev = compat_bdev_open(&dev->opened, path, dev);
+	if (IS_ERR(dev->bdev)) {
+		int err = PTR_ERR(dev->bdev);
+
+		dev->bdev = NULL;
+		kfree(dev->path);
+		dev->path = NULL;
+		if (err == -EBUSY)
+			return m2_fail(dev, err, "%s: in use", path);
+		return m2_fail(dev, err, "%s can't be opened: error %d", path, -err);
+	}
+	return 0;
+}
+
+static void m2_pmem_close(struct m2_dev *dev)
+{
+	compat_bdev_close(&dev->opened);
+	kfree(dev->path);
+	dev->path = NULL;
+	dev->bdev = NULL;
+}
+
+/* All of the range has to be one piece of addresses. */
+static int m2_pmem_map(struct m2_dev *dev)
+{
+	long pages = PHYS_PFN(dev->range_bytes), n;
+	pgoff_t first = PHYS_PFN(dev->below_offset), at;
+	void *kaddr;
+	int cookie = dax_read_lock();
+
+	for (at = 0; at < pages; at += n) {
+		n = dax_direct_access(dev->below, first + at, pages - at, DAX_ACCESS, &kaddr, NULL);
+		if (n <= 0 || (at && kaddr != dev->range + PFN_PHYS(at)))
+			break;
+		if (!at)
+			dev->range = kaddr;
+	}
+	dax_read_unlock(cookie);
+	if (at >= pages)
+		return 0;
+	if (n < 0)
+		return m2_fail(dev, n, "%s: bad memory, or none, at byte %llu", dev->path,
+			       (u64)PFN_PHYS(at));
+	return m2_fail(dev, -EOPNOTSUPP, "%s: not one piece of memory", dev->path);
+}
+
+static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
+{
+	u64 most = bdev_nr_bytes(dev->bdev);
+
+	if (bytes % M2_UNIT_ALIGN || bytes < 2 * M2_UNIT_ALIGN)
+		return m2_fail(dev, -EINVAL, "the size has to be a multiple of 2M, 4M at least");
+	if (bytes > most)
+		return m2_fail(dev, -ENOSPC, "%s has %llu bytes", dev->path, most);
+	dev->range_bytes = bytes;
+	dev->below = fs_dax_get_by_bdev(dev->bdev, &dev->below_offset, dev, NULL);
+	if (!dev->below)
+		return m2_fail(dev, -EOPNOTSUPP, "%s has no DAX (ndctl's mode fsdax has)",
+			       dev->path);
+	return 0;
+}
+
+static int m2_pmem_prepare(struct m2_dev *dev, bool force)
+{
+	int cookie, err;
+
+	if (!m2_pmem_enter(dev, &cookie))
+		return m2_fail(dev, -ENXIO, "%s has gone", dev->path);
+	err = m2_range_judge(dev, dev->range, force);
+	if (!err)
+		m2_range_label(dev, dev->range, M2_UNIT_ALIGN);
+	if (!err)
+		err = m2_range_attach(dev);
+	m2_pmem_leave(dev, cookie);
+	return err;
+}
+
+static int m2_pmem_attach(struct m2_dev *dev, const struct m2_settings *s)
+{
+	int err = m2_pmem_open(dev, s->dax);
+
+	if (err)
+		return err;
+	err = m2_pmem_find(dev, s->bytes);
+	if (err)
+		goto no_dax;
+	err = m2_pmem_map(dev);
+	if (!err)
+		err = m2_pmem_prepare(dev, s->force);
+	if (err)
+		goto no_store;
+	return 0;
+
+no_store:
+	fs_put_dax(dev->below, dev);
+no_dax:
+	m2_pmem_close(dev);
+	return err;
+}
+
+static void m2_pmem_detach(struct m2_dev *dev)
+{
+	flush_work(&dev->flush_work);
+	m2_range_detach(dev);
+	fs_put_dax(dev->below, dev);
+	m2_pmem_close(dev);
+}
+
+static int m2_pmem_resize(struct m2_dev *dev, u64 bytes)
+{
+	int cookie, err;
+
+	if (!m2_pmem_enter(dev, &cookie))
+		return m2_fail(dev, -ENXIO, "%s has gone", dev->path);
+	err = m2_range_resize(dev, bytes);
+	m2_pmem_leave(dev, cookie);
+	return err;
+}
+
+static long m2_pmem_direct_access(struct m2_dev *dev, u64 offset, long nr_pages, void **kaddr,
+				  pfn_t *pfn)
+{
+	u64 at = dev->below_offset + dev->label.data_offset + offset;
+	long n = dax_direct_access(dev->below, PHYS_PFN(at), nr_pages, DAX_ACCESS, kaddr, pfn);
+
+	return min_t(long, n, PHYS_PFN(dev->store.bytes - offset));
+}
+
+const struct m2_backing m2_pmem = {
+	.name = "pmem",
+	.attach = m2_pmem_attach,
+	.detach = m2_pmem_detach,
+	.resize = m2_pmem_resize,
+	.direct_access = m2_pmem_direct_access,
+	.enter = m2_pmem_enter,
+	.leave = m2_pmem_leave,
+};

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Ordinary RAM, in units that are contiguous in the kernel's addresses, of huge pages where the
+ * kernel has them. Its content is gone with the device.
+ */
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "mem2m.h"
+
+#ifdef CONFIG_X86_64
+#include <asm/pgtable_types.h>
+#endif
+
+/* Left for everybody else. */
+#define M2_RESERVE_SHIFT	5	/* a 32nd of the RAM */
+
+static u64 m2_huge_bytes(const void *unit, u64 bytes)
+{
+	u64 at, huge = 0;
+#ifdef CONFIG_X86_64
+	unsigned int level;
+
+	for (at = 0; at < bytes; at += PMD_SIZE) {
+		if (lookup_address((unsigned long)unit + at, &level) && level > PG_LEVEL_4K)
+			huge += min_t(u64, PMD_SIZE, bytes - at);
+	}
+#endif
+	return huge;
+}
+
+static u64 m2_unit_size(const struct m2_store *store, unsigned int i)
+{
+	return min(store->unit_bytes, store->bytes - i * store->unit_bytes);
+}
+
+static void *m2_unit_alloc(u64 bytes)
+{
+	/* no last resort: a device is not worth somebody's life */
+	return vmalloc_huge(bytes, GFP_KERNEL | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+}
+
+static void m2_units_free(struct m2_store *store, unsigned int from)
+{
+	for (; from < store->nr_units; from++) {
+		vfree(store->unit[from]);
+		cond_resched();
+	}
+}
+
+/* Units from @from on; a failure leaves none of them. */
+static int m2_units_alloc(struct m2_dev *dev, struct m2_store *store, unsigned int from)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = from; !err && i < store->nr_units; i++) {
+		if (signal_pending(current)) {
+			err = m2_fail(dev, -EINTR, "interrupted");
+			break;
+		}
+		store->unit[i] = m2_unit_alloc(m2_unit_size(store, i));
+		if (!store->unit[i])
+			err = fatal_signal_pending(current) ?
+				m2_fail(dev, -EINTR, "interrupted") :
+				m2_fail(dev, -ENOMEM, "out of memory after %llu of %llu MiB",
+					READ_ONCE(dev->done) >> 20, dev->total >> 20);
+		else
+			WRITE_ONCE(dev->done, dev->done + m2_unit_size(store, i));
+		cond_resched();
+	}
+	if (!err)
+		return 0;
+	while (i-- > from)
+		vfree(store->unit[i]);
+	return err;
+}
+
+/* Ask before taking: what can't be had is refused at once, and nobody loses memory for it. */
+static int m2_enough(struct m2_dev *dev, u64 bytes)
+{
+	u64 there = (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
+	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> M2_RESERVE_SHIFT;
+
+	if (bytes <= there && there - bytes >= reserve)
+		return 0;
+	return m2_fail(dev, -ENOMEM, "%llu MiB are wanted, %llu MiB of RAM are there to be had",
+		       (bytes + (1 << 20) - 1) >> 20, (there - min(there, reserve)) >> 20);
+}
+
+static void m2_count_huge(struct m2_dev *dev)
+{
+	unsigned int i;
+
+	dev->huge = 0;
+	for (i = 0; i < dev->store.nr_units; i++)
+		dev->huge += m2_huge_bytes(dev->store.unit[i], m2_unit_size(&dev->store, i));
+}
+
+static int m2_unit_table(struct m2_dev *dev, struct m2_store *store)
+{
+	store->unit = kvcalloc(store->nr_units, sizeof(*store->unit), GFP_KERNEL | __GFP_NOWARN);
+	return store->unit ? 0 : m2_fail(dev, -ENOMEM, "out of memory");
+}
+
+static int m2_ram_attach(struct m2_dev *dev, const struct m2_settings *s)
+{
+	struct m2_store *store = &dev->store;
+	int err;
+
+	memset(store, 0, sizeof(*store));
+	m2_store_init(store, s->bytes, s->unit);
+	err = m2_enough(dev, s->bytes);
+	if (!err)
+		err = m2_unit_table(dev, store);
+	if (err)
+		return err;
+	err = m2_units_alloc(dev, store, 0);
+	if (err) {
+		kvfree(store->unit);
+		return err;
+	}
+	m2_count_huge(dev);
+	return 0;
+}
+
+static void m2_ram_detach(struct m2_dev *dev)
+{
+	m2_units_free(&dev->store, 0);
+	kvfree(dev->store.unit);
+}
+
+/*
+ * Whole units that are in both are kept. The one after them is made anew and copied where both
+ * have a part of it; so a device that fails to grow is what it was.
+ */
+static int m2_ram_resize(struct m2_dev *dev, u64 bytes)
+{
+	struct m2_store *old = &dev->store, new = *old;
+	unsigned int keep;
+	u64 common = min(bytes, old->bytes);
+	int err;
+
+	m2_store_init(&new, bytes, old->unit_bytes);
+	keep = div64_u64(common, old->unit_bytes);
+	dev->done = keep * old->unit_bytes;
+	dev->total = bytes;
+	err = m2_enough(dev, bytes - dev->done);
+	if (!err)
+		err = m2_unit_table(dev, &new);
+	if (err)
+		return err;
+	memcpy(new.unit, old->unit, keep * sizeof(*new.unit));
+	err = m2_units_alloc(dev, &new, keep);
+	if (err) {
+		kvfree(new.unit);
+		return err;
+	}
+	if (common > keep * old->unit_bytes)
+		m2_copy(new.unit[keep], old->unit[keep], common - keep * old->unit_bytes);
+	m2_units_free(old, keep);
+	kvfree(old->unit);
+	*old = new;
+	m2_count_huge(dev);
+	return 0;
+}
+
+const struct m2_backing m2_ram = {
+	.name = "ram",
+	.attach = m2_ram_attach,
+	.detach = m2_ram_detach,
+	.resize = m2_ram_resize,
+};

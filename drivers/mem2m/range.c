@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory whose content survives: what is in a range, its label, its first zeroing. The range is one
+ * piece of addresses, so the store has one unit.
+ */
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+#include <linux/uuid.h>
+#include <evenkeel/scm.h>
+
+#include "mem2m.h"
+
+#define M2_LOOK_HEAD	SZ_1M	/* what has to be blank: file systems begin and end here */
+#define M2_LOOK_TAIL	SZ_64K
+#define M2_LOOK_CHUNK	M2_HEAD_BYTES
+#define M2_ZERO_STEP	((u64)SZ_64M)	/* between two looks for a signal */
+
+/* Read by what survives bad memory. */
+static int m2_look(struct m2_dev *dev, void *buf, const void *from, size_t len)
+{
+	if (copy_mc_to_kernel(buf, from, len))
+		return m2_fail(dev, -EIO, "bad memory where the label would be");
+	return 0;
+}
+
+static int m2_blank(struct m2_dev *dev, u8 *buf, const void *from, size_t len)
+{
+	int err;
+
+	for (; len; from += M2_LOOK_CHUNK, len -= M2_LOOK_CHUNK) {
+		err = m2_look(dev, buf, from, M2_LOOK_CHUNK);
+		if (err)
+			return err;
+		if (memchr_inv(buf, 0, M2_LOOK_CHUNK))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int m2_refuse(struct m2_dev *dev, int err)
+{
+	switch (err) {
+	case -EUCLEAN:
+		return m2_fail(dev, err, "a damaged mem2m label is there; --force overwrites it");
+	case -EPROTONOSUPPORT:
+		return m2_fail(dev, err, "a newer mem2m made what is there; --force overwrites it");
+	default:
+		return m2_fail(dev, err, "it isn't blank and has no label; --force overwrites it");
+	}
+}
+
+static int m2_same(struct m2_dev *dev)
+{
+	const struct m2_label_info *label = &dev->label;
+
+	if (strcmp(label->name, dev->name))
+		return m2_fail(dev, -EEXIST, "%s is there; --force overwrites it", label->name);
+	if (label->range_bytes != dev->range_bytes)
+		return m2_fail(dev, -EEXIST, "%s is there in %llu bytes; --force overwrites it",
+			       label->name, label->range_bytes);
+	return 0;
+}
+
+/* A new label over whatever is there; a valid one of before has to lose against it. */
+static void m2_label_anew(struct m2_dev *dev)
+{
+	struct m2_label_info *label = &dev->label;
+	u64 generation = label->generation;
+	unsigned int newest = label->newest;
+
+	memset(label, 0, sizeof(*label));
+	label->generation = generation;
+	label->newest = newest;
+	generate_random_uuid(label->uuid);
+	strscpy(label->name, dev->name, sizeof(label->name));
+	label->ctime = ktime_get_real_seconds();
+	label->flags = M2_LABEL_FRESH;
+	dev->found = false;
+}
+
+/**
+ * m2_range_judge - may the device be made here?
+ * @dev: with range_bytes; its label is filled, and @found set when the content is to be kept
+ * @range: the range's start, mapped as far as it is looked at: all of it
+ * @force: whatever is there, it may go
+ *
+ * Nothing is written.
+ * Return: 0 or a negative error number with the device's error set.
+ */
+int m2_range_judge(struct m2_dev *dev, const void *range, bool force)
+{
+	u8 *buf = kvmalloc(M2_LOOK_CHUNK, GFP_KERNEL);
+	int err;
+
+	if (!buf)
+		return m2_fail(dev, -ENOMEM, "out of memory");
+	memset(&dev->label, 0, sizeof(dev->label));
+	err = m2_look(dev, buf, range, M2_HEAD_BYTES);
+	if (err)
+		goto out;
+	err = m2_label_read(buf, &dev->label);
+	dev->found = !err && !(dev->label.flags & M2_LABEL_FRESH);
+	if (dev->found && !force)
+		err = m2_same(dev);
+	if (err == -ENODATA)
+		err = m2_blank(dev, buf, range, M2_LOOK_HEAD) ?:
+		      m2_blank(dev, buf, range + dev->range_bytes - M2_LOOK_TAIL, M2_LOOK_TAIL);
+	if (err && !dev->found && err != -EIO)
+		err = force ? 0 : m2_refuse(dev, err);
+	if (!err && (force || !dev->found))
+		m2_label_anew(dev);
+out:
+	kvfree(buf);
+	return err;
+}
+
+/**
+ * m2_range_label - write the label of a new device, or make both copies of a found one whole
+ * @dev: judged
+ * @range: the range's start
+ * @data_offset: where its data begins, for a new one
+ */
+void m2_range_label(struct m2_dev *dev, void *range, u64 data_offset)
+{
+	struct m2_label_info *label = &dev->label;
+
+	if (!dev->found) {
+		label->range_bytes = dev->range_bytes;
+		label->data_offset = data_offset;
+		label->data_bytes = dev->range_bytes - data_offset;
+	}
+	m2_label_write(range, label);
+}
+
+static int m2_zero_all(struct m2_dev *dev)
+{
+	u64 at, bytes = dev->store.bytes;
+
+	WRITE_ONCE(dev->total, bytes);
+	for (at = 0; at < bytes; at += M2_ZERO_STEP) {
+		if (signal_pending(current))
+			return m2_fail(dev, -EINTR, "interrupted");
+		m2_store_zero(&dev->store, at, min(bytes - at, M2_ZERO_STEP));
+		WRITE_ONCE(dev->done, at);
+	}
+	m2_store_sync(&dev->store);
+	return 0;
+}
+
+static void m2_range_size(struct m2_dev *dev)
+{
+	m2_store_init(&dev->store, dev->label.data_bytes, dev->label.range_bytes);
+}
+
+/**
+ * m2_range_attach - make the store out of a labelled range, zeroed when it is new
+ * @dev: with the range mapped
+ *
+ * Return: 0 or a negative error number with the device's error set.
+ */
+int m2_range_attach(struct m2_dev *dev)
+{
+	struct m2_store *store = &dev->store;
+	int err = 0;
+
+	memset(store, 0, sizeof(*store));
+	store->persistent = true;
+	store->unit = kmalloc(sizeof(*store->unit), GFP_KERNEL);
+	if (!store->unit)
+		return m2_fail(dev, -ENOMEM, "out of memory");
+	store->unit[0] = dev->range + dev->label.data_offset;
+	m2_range_size(dev);
+	if (dev->label.flags & M2_LABEL_FRESH) {
+		err = m2_zero_all(dev);
+		if (!err) {
+			dev->label.flags &= ~M2_LABEL_FRESH;
+			m2_label_write(dev->range, &dev->label);
+		}
+	}
+	if (err)
+		kfree(store->unit);
+	return err;
+}
+
+/**
+ * m2_range_resize - show more or less of the range
+ * @dev: the device
+ * @bytes: its size from now on
+ *
+ * What is new is zero before the label says that it is there.
+ * Return: 0 or a negative error number with the device's error set.
+ */
+int m2_range_resize(struct m2_dev *dev, u64 bytes)
+{
+	struct m2_label_info *label = &dev->label;
+	u64 most = label->range_bytes - label->data_offset, old = label->data_bytes;
+	struct m2_store all = dev->store;
+
+	if (bytes > most)
+		return m2_fail(dev, -ENOSPC, "its memory has room for %llu bytes", most);
+	all.bytes = most;
+	if (bytes > old) {
+		m2_store_zero(&all, old, bytes - old);
+		m2_store_sync(&all);
+	}
+	label->data_bytes = bytes;
+	m2_label_write(dev->range, label);
+	m2_range_size(dev);
+	return 0;
+}
+
+void m2_range_detach(struct m2_dev *dev)
+{
+	m2_store_sync(&dev->store);
+	kfree(dev->store.unit);
+}

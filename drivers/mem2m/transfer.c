@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/build_bug.h>
+
+#include "transfer.h"
+
+/* Vectors of several pages are copied at once: without highmem all of it has addresses in a row. */
+static_assert(!IS_ENABLED(CONFIG_HIGHMEM));
+
+static blk_status_t m2_read(const struct m2_store *store, struct bio *bio, u64 *offset)
+{
+	struct bvec_iter iter;
+	struct bio_vec bvec;
+
+	bio_for_each_bvec(bvec, bio, iter) {
+		if (unlikely(m2_store_read(store, *offset, bvec_virt(&bvec), bvec.bv_len)))
+			return BLK_STS_IOERR;
+		flush_dcache_page(bvec.bv_page);
+		*offset += bvec.bv_len;
+	}
+	return BLK_STS_OK;
+}
+
+static void m2_write(const struct m2_store *store, struct bio *bio, u64 offset)
+{
+	struct bvec_iter iter;
+	struct bio_vec bvec;
+
+	bio_for_each_bvec(bvec, bio, iter) {
+		m2_store_write(store, offset, bvec_virt(&bvec), bvec.bv_len);
+		offset += bvec.bv_len;
+	}
+}
+
+/**
+ * m2_transfer - do what a bio asks for
+ * @store: the memory
+ * @bio: its sector is the device's; not ended here
+ * @bad: of a read that hit bad memory, the offset of the vector that did; changed by reads alone
+ *
+ * What completed before a PREFLUSH lasts before anything of the bio may; with FUA its data lasts on
+ * return. Where the memory isn't persistent nothing lasts, and flushes are nothing to do.
+ * Context: process context.
+ * Return: the bio's status.
+ */
+blk_status_t m2_transfer(const struct m2_store *store, struct bio *bio, u64 *bad)
+{
+	u64 offset = (u64)bio->bi_iter.bi_sector << SECTOR_SHIFT;
+	u64 len = bio->bi_iter.bi_size;
+
+	if (unlikely(len && (offset >= store->bytes || len > store->bytes - offset)))
+		return BLK_STS_IOERR;
+	if (bio->bi_opf & REQ_PREFLUSH)
+		m2_store_sync(store);
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		*bad = offset;
+		return m2_read(store, bio, bad);
+	case REQ_OP_WRITE:
+		m2_write(store, bio, offset);
+		break;
+	case REQ_OP_DISCARD:
+	case REQ_OP_WRITE_ZEROES:
+		m2_store_zero(store, offset, len);
+		break;
+	case REQ_OP_FLUSH:
+		m2_store_sync(store);
+		break;
+	default:
+		return BLK_STS_NOTSUPP;
+	}
+	if (bio->bi_opf & REQ_FUA)
+		m2_store_sync(store);
+	return BLK_STS_OK;
+}

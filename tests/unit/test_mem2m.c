@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/bio.h>
+#include <evenkeel/label.h>
+#include "crash.h"
+#include "ktap.h"
+#include "label.h"
+#include "store.h"
+#include "transfer.h"
+
+/* --- labels ------------------------------------------------------------------------------------ */
+
+static u8 range[M2_HEAD_BYTES] __aligned(64), before[M2_HEAD_BYTES];
+
+static struct m2_label_info sample(void)
+{
+	struct m2_label_info info = {
+		.name = "log", .range_bytes = 512 << 20, .data_offset = 10 << 20,
+		.data_bytes = 502 << 20, .ctime = 1700000000,
+	};
+
+	memset(info.uuid, 0x17, sizeof(info.uuid));
+	return info;
+}
+
+static bool same(const struct m2_label_info *a, const struct m2_label_info *b)
+{
+	return !memcmp(a->uuid, b->uuid, M2_UUID_SIZE) && !strcmp(a->name, b->name) &&
+	       a->generation == b->generation && a->range_bytes == b->range_bytes &&
+	       a->data_offset == b->data_offset && a->data_bytes == b->data_bytes &&
+	       a->ctime == b->ctime && a->flags == b->flags;
+}
+
+static void round_trip(void)
+{
+	struct m2_label_info a = sample(), b;
+
+	memset(range, 0, sizeof(range));
+	CHECK(m2_label_read(range, &b) == -ENODATA);
+	m2_label_write(range, &a);
+	CHECK(a.generation == 1 && !m2_label_read(range, &b) && same(&a, &b));
+	a.flags = M2_LABEL_FRESH;
+	m2_label_write(range, &a);
+	CHECK(!m2_label_read(range, &b) && same(&a, &b) && b.generation == 2);
+}
+
+static void bit_flips(void)
+{
+	struct m2_label_info a = sample(), b;
+	unsigned int i;
+
+	memset(range, 0, sizeof(range));
+	m2_label_write(range, &a);
+	for (i = 0; i < sizeof(struct m2_label) * 8; i++) {
+		range[i / 8] ^= 1 << i % 8;
+		CHECK(!m2_label_read(range, &b) && same(&a, &b) && b.newest == 1, "bit %u", i);
+		range[M2_LABEL_STRIDE + i / 8] ^= 1 << i % 8;
+		CHECK(m2_label_read(range, &b) == (i < 64 ? -EINVAL : -EUCLEAN), "bit %u of both", i);
+		range[i / 8] ^= 1 << i % 8;
+		CHECK(!m2_label_read(range, &b) && b.newest == 0, "bit %u of the second", i);
+		range[M2_LABEL_STRIDE + i / 8] ^= 1 << i % 8;
+	}
+}
+
+static void foreign(void)
+{
+	struct m2_label_info info;
+	unsigned int i;
+
+	memset(range, 0, sizeof(range));
+	range[M2_HEAD_BYTES - 1] = 1;
+	CHECK(m2_label_read(range, &info) == -EINVAL);
+	memset(range, 0, sizeof(range));
+	range[1024 + 0x38] = 0x53;	/* ext4 */
+	CHECK(m2_label_read(range, &info) == -EINVAL);
+	for (i = 0; i < sizeof(range); i++)
+		range[i] = get_random_u32();
+	CHECK(m2_label_read(range, &info) == -EINVAL);
+}
+
+static int with(void (*change)(struct m2_label *))
+{
+	struct m2_label_info info = sample();
+	struct m2_label *label = (struct m2_label *)range;
+
+	memset(range, 0, sizeof(range));
+	m2_label_write(range, &info);
+	memset(range + M2_LABEL_STRIDE, 0, sizeof(*label));
+	change(label);
+	label->csum = cpu_to_le32(ek_checksum(label, sizeof(*label), &label->csum));
+	return m2_label_read(range, &info);
+}
+
+static void nothing(struct m2_label *l) { }
+static void version(struct m2_label *l) { l->version = cpu_to_le32(2); }
+static void incompat(struct m2_label *l) { l->incompat = cpu_to_le64(1); }
+static void endless(struct m2_label *l) { memset(l->name, 'x', M2_NAME_SIZE); }
+static void nameless(struct m2_label *l) { l->name[0] = 0; }
+static void offset(struct m2_label *l) { l->data_offset = l->range_bytes; }
+static void early(struct m2_label *l) { l->data_offset = cpu_to_le64(4096); }
+static void too_long(struct m2_label *l) { l->data_bytes = cpu_to_le64(503 << 20); }
+static void wraps(struct m2_label *l) { l->data_bytes = cpu_to_le64(-4096ULL); }
+static void odd(struct m2_label *l) { l->data_bytes = cpu_to_le64(4095); }
+
+static void fields(void)
+{
+	CHECK(with(nothing) == 0);
+	CHECK(with(version) == -EPROTONOSUPPORT);
+	CHECK(with(incompat) == -EPROTONOSUPPORT);
+	CHECK(with(endless) == -EUCLEAN);
+	CHECK(with(nameless) == -EUCLEAN);
+	CHECK(with(offset) == -EUCLEAN);
+	CHECK(with(early) == -EUCLEAN);
+	CHECK(with(too_long) == -EUCLEAN);
+	CHECK(with(wraps) == -EUCLEAN);
+	CHECK(with(odd) == -EUCLEAN);
+}
+
+struct change {
+	struct m2_label_info old, new;
+	bool blank;		/* there was none before */
+	bool seen_old, seen_new;
+	u32 last;
+};
+
+static void look_label(const u8 *now, u32 point, void *arg)
+{
+	struct change *change = arg;
+	struct m2_label_info info;
+	int r = m2_label_read(now, &info);
+
+	if (r) {
+		CHECK(change->blank && point < change->last, "point %u: error %d", point, r);
+		return;
+	}
+	CHECK(same(&info, &change->new) || (!change->blank && same(&info, &change->old)),
+	      "point %u: generation %llu", point, info.generation);
+	CHECK(point < change->last || same(&info, &change->new));
+	change->seen_old |= same(&info, &change->old);
+	change->seen_new |= same(&info, &change->new);
+}
+
+/* What @change->old is on @before becomes another; the power may go at any time. */
+static u64 change_label(struct change *change)
+{
+	struct scm_log log;
+	u64 states;
+
+	memcpy(range, before, sizeof(range));
+	change->new = change->old;
+	change->new.data_bytes -= 4096;
+	crash_log_init(&log, range, sizeof(range), 64, 65536);
+	scm_record_start(&log);
+	m2_label_write(range, &change->new);
+	scm_record_stop();
+	CHECK(!log.full);
+	change->last = log.nr_events;
+	states = crash_each(&log, before, 300, look_label, change);
+	CHECK(change->seen_new && (change->blank || change->seen_old));
+	crash_log_free(&log);
+	return states;
+}
+
+static void crash_label(void)
+{
+	struct change change = { .old = sample() };
+	unsigned int bad;
+	u64 states = 0;
+
+	/* both copies whole, then one of them bad, as the last power cut left it */
+	for (bad = 0; bad < 3; bad++) {
+		struct m2_label_info info = sample();
+
+		memset(range, 0, sizeof(range));
+		m2_label_write(range, &info);
+		if (bad)
+			range[(bad - 1) * M2_LABEL_STRIDE + 100] ^= 1;
+		memcpy(before, range, sizeof(range));
+		change = (struct change){ .blank = false };
+		CHECK(!m2_label_read(before, &change.old));
+		states += change_label(&change);
+	}
+	ktap_note("%llu states", states);
+}
+
+static void crash_first(void)
+{
+	struct change change = { .old = sample(), .blank = true };
+
+	memset(before, 0, sizeof(before));
+	change_label(&change);
+}
+
+/* --- the store --------------------------------------------------------------------------------- */
+
+static struct m2_store make_store(u64 bytes, u64 unit, bool persistent)
+{
+	struct m2_store store = { .persistent = persistent };
+	unsigned int i;
+
+	m2_store_init(&store, bytes, unit);
+	store.unit = calloc(store.nr_units, sizeof(*store.unit));
+	for (i = 0; i < store.nr_units; i++)
+		store.unit[i] = calloc(1, min(unit, bytes - i * unit));
+	return store;
+}
+
+static void free_store(struct m2_store *store)
+{
+	while (store->nr_units)
+		free(store->unit[--store->nr_units]);
+	free(store->unit);
+}
+
+static void one_store(u64 bytes, u64 unit, bool persistent)
+{
+	struct m2_store store = make_store(bytes, unit, persistent);
+	u8 *flat = calloc(1, bytes), *buf = malloc(bytes);
+	unsigned int i;
+
+	CHECK(store.nr_units == DIV_ROUND_UP(bytes, unit));
+	for (i = 0; i < 500; i++) {
+		u64 at = get_random_u32() % bytes, len = get_random_u32() % (bytes - at) + 1, j;
+
+		for (j = 0; j < len; j++)
+			buf[j] = get_random_u32();
+		if (i % 5 == 4) {
+			m2_store_zero(&store, at, len);
+			memset(flat + at, 0, len);
+		} else {
+			m2_store_write(&store, at, buf, len);
+			memcpy(flat + at, buf, len);
+		}
+		CHECK(!m2_store_read(&store, 0, buf, bytes));
+		if (!CHECK(!memcmp(buf, flat, bytes), "unit %llu", unit))
+			break;
+	}
+	free(flat);
+	free(buf);
+	free_store(&store);
+}
+
+static void stores(void)
+{
+	one_store(10000, 4096, false);		/* a last unit that is smaller */
+	one_store(12288, 4096, false);
+	one_store(30000, 6000, false);		/* no power of two */
+	one_store(3000, 4096, false);		/* smaller than a unit */
+	one_store(10000, 16384, true);
+}
+
+static void bad_memory(void)
+{
+	struct m2_store store = make_store(8192, 8192, true);
+	struct bio_vec vec[2];
+	struct bio bio = { .bi_opf = REQ_OP_READ, .bi_io_vec = vec, .bi_vcnt = 2 };
+	u8 buf[1024];
+	u64 bad = 0;
+
+	shim_bad_memory = store.unit[0] + 1600;
+	vec[0] = (struct bio_vec){ buf, 512 };
+	vec[1] = (struct bio_vec){ buf + 512, 512 };
+	bio.bi_iter.bi_size = 1024;
+	CHECK(m2_transfer(&store, &bio, &bad) == BLK_STS_OK);
+	bio.bi_iter.bi_sector = 2;
+	CHECK(m2_transfer(&store, &bio, &bad) == BLK_STS_IOERR && bad == 1536);
+	shim_bad_memory = NULL;
+	CHECK(m2_transfer(&store, &bio, &bad) == BLK_STS_OK);
+	free_store(&store);
+}
+
+static blk_status_t at(struct m2_store *store, unsigned int op, u64 sector, unsigned int bytes)
+{
+	static u8 buf[65536];
+	struct bio_vec vec = { buf, bytes };
+	struct bio bio = { .bi_opf = op, .bi_io_vec = &vec, .bi_vcnt = bytes && op < 2 };
+	u64 bad;
+
+	bio.bi_iter.bi_sector = sector;
+	bio.bi_iter.bi_size = bytes;
+	return m2_transfer(store, &bio, &bad);
+}
+
+static void ranges(void)
+{
+	struct m2_store store = make_store(8192, 8192, false);
+	static const unsigned int ops[] = { REQ_OP_READ, REQ_OP_WRITE, REQ_OP_DISCARD,
+					    REQ_OP_WRITE_ZEROES };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		CHECK(at(&store, ops[i], 15, 512) == BLK_STS_OK);
+		CHECK(at(&store, ops[i], 0, 8192) == BLK_STS_OK);
+		CHECK(at(&store, ops[i], 15, 1024) == BLK_STS_IOERR);
+		CHECK(at(&store, ops[i], 16, 512) == BLK_STS_IOERR);
+		CHECK(at(&store, ops[i], 1ULL << 54, 512) == BLK_STS_IOERR);
+		CHECK(at(&store, ops[i], (1ULL << 55) - 1, 512) == BLK_STS_IOERR);
+	}
+	CHECK(at(&store, REQ_OP_WRITE | REQ_PREFLUSH, 0, 0) == BLK_STS_OK);
+	CHECK(at(&store, REQ_OP_FLUSH, 0, 0) == BLK_STS_OK);
+	CHECK(at(&store, REQ_OP_SECURE_ERASE, 0, 512) == BLK_STS_NOTSUPP);
+	free_store(&store);
+}
+
+/* --- what lasts -------------------------------------------------------------------------------- */
+
+#define SECTORS	8
+#define BIOS	24
+
+static struct {
+	unsigned int op;
+	unsigned int sector, sectors;
+	u32 begin, end;			/* events */
+} done[BIOS];
+static unsigned int nr_done;
+
+static void submit(struct m2_store *store, struct scm_log *log, unsigned int op, unsigned int sector,
+		   unsigned int sectors)
+{
+	static u64 words[SECTORS * 64];
+	struct bio_vec vec = { words, sectors * 512 };
+	struct bio bio = { .bi_opf = op, .bi_io_vec = &vec, .bi_vcnt = !!sectors };
+	unsigned int i;
+	u64 bad;
+
+	/* a word says which bio it is of, from 1 */
+	for (i = 0; i < sectors * 64; i++)
+		words[i] = nr_done + 1;
+	bio.bi_iter.bi_sector = sector;
+	bio.bi_iter.bi_size = sectors * 512;
+	done[nr_done].op = op;
+	done[nr_done].sector = sector;
+	done[nr_done].sectors = sectors;
+	done[nr_done].begin = log->nr_events;
+	CHECK(m2_transfer(store, &bio, &bad) == BLK_STS_OK);
+	done[nr_done++].end = log->nr_events;
+}
+
+/* Is bio @w durable because of something that is over at @point? */
+static bool must_last(unsigned int w, u32 point)
+{
+	unsigned int f;
+
+	if (done[w].end > point)
+		return false;
+	if (done[w].op & REQ_FUA)
+		return true;
+	for (f = w + 1; f < nr_done; f++)
+		if (done[f].op & REQ_PREFLUSH && done[f].end <= point)
+			return true;
+	return false;
+}
+
+/* Of which bio at least the words of a sector have to be, when all before @barrier last. */
+static u64 least_of(unsigned int sector, u32 point, unsigned int barrier)
+{
+	unsigned int w;
+
+	for (w = nr_done; w; w--)
+		if (sector >= done[w - 1].sector && sector < done[w - 1].sector + done[w - 1].sectors &&
+		    (w - 1 < barrier || must_last(w - 1, point)))
+			return w;
+	return 0;
+}
+
+static void look_words(const u8 *now, u32 point, void *arg)
+{
+	const u64 *word = (const u64 *)now;
+	u64 newest = 0, least = 0;
+	unsigned int i, barrier;
+
+	for (i = 0; i < SECTORS * 64; i++)
+		newest = max(newest, word[i]);
+	/* what is there of a write with PREFLUSH, or after one, stands for all before it */
+	for (barrier = newest; barrier; barrier--)
+		if (done[barrier - 1].op & REQ_PREFLUSH)
+			break;
+	for (i = 0; i < SECTORS * 64; i++) {
+		if (i % 64 == 0)
+			least = least_of(i / 64, point, barrier ? barrier - 1 : 0);
+		if (word[i] < least || word[i] > nr_done) {
+			CHECK(false, "point %u, word %u: of bio %llu, at least %llu has to be there",
+			      point, i, word[i], least);
+			return;
+		}
+	}
+}
+
+static void crash_writes(void)
+{
+	static u8 zeroes[SECTORS * 512];
+	static const unsigned int ops[] = { REQ_OP_WRITE, REQ_OP_WRITE, REQ_OP_WRITE | REQ_FUA,
+		REQ_OP_WRITE | REQ_PREFLUSH, REQ_OP_WRITE | REQ_PREFLUSH | REQ_FUA };
+	unsigned int round, i;
+	u64 states = 0;
+
+	for (round = 0; round < 8 && !ktap_failing(); round++) {
+		struct m2_store store = make_store(SECTORS * 512, SECTORS * 512, true);
+		struct scm_log log;
+
+		free(store.unit[0]);
+		store.unit[0] = aligned_alloc(64, SECTORS * 512);
+		memset(store.unit[0], 0, SECTORS * 512);
+		nr_done = 0;
+		crash_log_init(&log, store.unit[0], SECTORS * 512, 1024, 1 << 20);
+		scm_record_start(&log);
+		for (i = 0; i < BIOS; i++) {
+			unsigned int sector = get_random_u32() % SECTORS;
+
+			if (get_random_u32() % 6 == 0)
+				submit(&store, &log, REQ_OP_WRITE | REQ_PREFLUSH, 0, 0);
+			else
+				submit(&store, &log, ops[get_random_u32() % ARRAY_SIZE(ops)], sector,
+				       1 + get_random_u32() % min(2u, SECTORS - sector));
+		}
+		scm_record_stop();
+		CHECK(!log.full);
+		states += crash_each(&log, zeroes, 20, look_words, NULL);
+		crash_log_free(&log);
+		free_store(&store);
+	}
+	ktap_note("%llu states", states);
+}
+
+int main(int argc, char **argv)
+{
+	ktap_init(argc, argv);
+	shim_seed(ktap_seed);
+	ktap_run("mem2m: a label that is written is read", round_trip);
+	ktap_run("mem2m: a bit flip in one label leaves the other, in both none", bit_flips);
+	ktap_run("mem2m: foreign content is told from a label", foreign);
+	ktap_run("mem2m: unknown versions and impossible fields are refused", fields);
+	ktap_run("mem2m: whenever the power goes, the old label is there or the new one", crash_label);
+	ktap_run("mem2m: whenever the power goes, a first label is there or none", crash_first);
+	ktap_run("mem2m: units of any size hold what was written", stores);
+	ktap_run("mem2m: bad memory is an error of what reads it", bad_memory);
+	ktap_run("mem2m: what is beyond the end is an error", ranges);
+	ktap_run("mem2m: what was flushed or FUA is there whenever the power goes", crash_writes);
+	return ktap_done();
+}
