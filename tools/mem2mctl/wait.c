@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Getting gigabytes takes its time. A child waits in the kernel; this process shows how far it
+ * is, hands signals on to it, and is there to clean up.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mem2mctl.h"
+
+#define LOOK_MS	100
+
+static volatile sig_atomic_t child;
+
+static void hand_on(int sig)
+{
+	if (child > 0)
+		kill(child, sig);
+}
+
+static void handle(void (*handler)(int))
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = handler };
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+static void show(const char *dev)
+{
+	char *info = attr_read(dev, "info");
+	uint64_t total = info ? info_number(info, "total") : 0;
+
+	if (total)
+		fprintf(stderr, "\r%s: %llu of %llu MiB ", dev,
+			(unsigned long long)(info_number(info, "done") >> 20),
+			(unsigned long long)(total >> 20));
+	free(info);
+}
+
+/* Exit status of the child, which is the errno; -1: it was killed. */
+static int wait_for_child(const char *dev, bool progress)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+	bool shown = false;
+	int status;
+	pid_t pid;
+
+	while (!(pid = waitpid(child, &status, progress ? WNOHANG : 0)) ||
+	       (pid < 0 && errno == EINTR)) {
+		if (pid)
+			continue;
+		show(dev);
+		shown = true;
+		nanosleep(&pause, NULL);
+	}
+	if (shown)
+		fputs("\r\033[K", stderr);
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int attr_write_waiting(const char *dev, const char *attr, const char *text, bool patient,
+		       bool progress)
+{
+	int err;
+
+	handle(hand_on);
+	child = fork();
+	if (child < 0)
+		return errno;
+	if (!child) {
+		handle(SIG_DFL);
+		_exit((patient ? attr_write_patiently : attr_write)(dev, attr, text));
+	}
+	err = wait_for_child(dev, progress);
+	child = 0;
+	handle(SIG_DFL);
+	return err < 0 ? EINTR : err;
+}
