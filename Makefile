@@ -19,8 +19,8 @@ B       := $(TOP)/build/$(KVER)
 PREFIX  ?= /usr/local
 DESTDIR ?=
 MODULES := $(addsuffix .ko,$(basename $(shell sed -n 's/^obj-m += *//p' $(TOP)/drivers/*/Kbuild)))
-# faults on purpose: built for the tests, never installed
-NEVER   := evenkeel_gate
+# faults on purpose, and an example: built for the tests, never installed
+NEVER   := evenkeel_gate\|mem2m_example
 MODDIR  := $(DESTDIR)/lib/modules/$(KVER)/updates
 
 all: modules tools
@@ -35,7 +35,7 @@ install: modules_install tools_install
 
 modules_install: modules
 	install -d $(MODDIR)
-	sed 's/\.k\?o$$/.ko/; /\/$(NEVER)\.ko$$/d' $(B)/modules.order | xargs -r install -m 644 -t $(MODDIR)
+	sed 's/\.k\?o$$/.ko/; /\/\($(NEVER)\)\.ko$$/d' $(B)/modules.order | xargs -r install -m 644 -t $(MODDIR)
 	$(if $(DESTDIR),,depmod $(KVER))
 
 tools_install: tools
