@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * usage: failnth modules|pool|commands [PATTERN]	the operations whose name has PATTERN in it
+ * usage: failnth modules|memory|pool|commands [PATTERN]	the operations whose name has PATTERN in it
  *	  failnth background MILLISECONDS PERCENT
  *
  * The suite hybrid_failnth.sh has the disks ready.  Prints KTAP.
@@ -226,6 +226,8 @@ int main(int argc, char **argv)
 	configure();
 	if (!strcmp(group, "modules")) {
 		each(module_ops, only);
+	} else if (!strcmp(group, "memory")) {
+		each(memory_ops, only);
 	} else if (!strcmp(group, "pool")) {
 		pool_begin();
 		each(pool_ops, only);
@@ -240,7 +242,7 @@ int main(int argc, char **argv)
 		background(atoi(argv[2]), atoi(argv[3]));
 		pool_end();
 	} else {
-		fprintf(stderr, "usage: failnth modules|pool|commands [PATTERN] |\n"
+		fprintf(stderr, "usage: failnth modules|memory|pool|commands [PATTERN] |\n"
 			"       failnth background MILLISECONDS PERCENT\n");
 		return 2;
 	}

@@ -32,6 +32,7 @@ struct op {
 extern const struct op pool_ops[];
 extern const struct op module_ops[];
 extern const struct op command_ops[];
+extern const struct op memory_ops[];
 
 /* Set up and take down what a group needs. */
 void pool_begin(void);

@@ -15,6 +15,7 @@
 
 static char *image;
 static size_t image_len;
+static const char *parameters = "";
 
 static bool loaded(const char *name)
 {
@@ -29,7 +30,7 @@ static bool loaded(const char *name)
 
 static int load(void)
 {
-	return syscall(SYS_init_module, image, image_len, "");
+	return syscall(SYS_init_module, image, image_len, parameters);
 }
 
 static int unload(const char *name)
@@ -65,7 +66,7 @@ static void read_image(const char *name)
 
 static void need(const char *name)
 {
-	if (!strcmp(name, "dm-hybrid") && !loaded("evenkeel")) {
+	if ((!strcmp(name, "dm-hybrid") || !strcmp(name, "mem2m")) && !loaded("evenkeel")) {
 		read_image("evenkeel");
 		if (load())
 			die("cannot load evenkeel");
@@ -76,6 +77,7 @@ static void unloaded(const struct op *op)
 {
 	static const char *have;
 
+	parameters = !strcmp(op->arg, "mem2m") ? "create=a:1M,b:1M" : "";
 	if (have != op->arg) {
 		need(op->arg);
 		read_image(op->arg);
@@ -124,5 +126,7 @@ const struct op module_ops[] = {
 	{ "unload emudisk", is_loaded, try_unload, NULL, after_unload, "emudisk" },
 	{ "load dm-hybrid", unloaded, try_load, NULL, after_load, "dm-hybrid" },
 	{ "unload dm-hybrid", is_loaded, try_unload, NULL, after_unload, "dm-hybrid" },
+	{ "load mem2m", unloaded, try_load, NULL, after_load, "mem2m" },
+	{ "unload mem2m", is_loaded, try_unload, NULL, after_unload, "mem2m" },
 	{ }
 };

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: dm-hybrid: allocations fail, one at a time, on every path that has any
+# title: dm-hybrid and mem2m: allocations fail, one at a time, on every path that has any
 # kernels: debug
 # timeout: 600
+# append: memmap=32M$512M
 #
 # tests/failnth has the operations. EVENKEEL_FAILNTH=GROUP runs one group of them, EVENKEEL_PATTERN those whose name has
 # it. Of the later allocations of operations that make many a sample fails; EVENKEEL_DENSE=1: each.
@@ -22,6 +23,8 @@ disk n 8M
 disk a 4M
 disk b 4M
 modprobe dm-hybrid || die "no dm-hybrid"
+modprobe mem2m || die "no mem2m"
+run memory ${pattern:+"$pattern"}
 run pool ${pattern:+"$pattern"}
 run commands ${pattern:+"$pattern"}
 run background 10000 5

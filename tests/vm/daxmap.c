@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A file that is mapped from persistent memory itself.
+ *
+ *   daxmap write FILE MIB SEED	 make it, map it with MAP_SYNC, fill it through the mapping, msync
+ *   daxmap verify FILE MIB SEED	 it holds that, read and mapped
+ *   daxmap out FILE MIB DEVICE	 write its mapping to a device by direct I/O: the pages have to be real
+ *
+ * MAP_SYNC is refused for what is not mapped from memory that persists.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mman.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE	4096u
+
+static int fail(const char *what)
+{
+	printf("# %s: %s\n", what, strerrorname_np(errno));
+	return 1;
+}
+
+static void fill(uint64_t *page, uint64_t nr, uint64_t seed)
+{
+	unsigned int i;
+
+	for (i = 0; i < PAGE / 8; i++)
+		page[i] = (nr * (PAGE / 8) + i + seed * 0x100000001ULL) * 0x9e3779b97f4a7c15ULL;
+}
+
+static int verify(int fd, const uint8_t *map, uint64_t pages, uint64_t seed)
+{
+	static uint64_t want[PAGE / 8], got[PAGE / 8];
+	uint64_t i;
+
+	for (i = 0; i < pages; i++) {
+		fill(want, i, seed);
+		if (pread(fd, got, PAGE, i * PAGE) != PAGE)
+			return fail("read");
+		if (memcmp(got, want, PAGE) || memcmp(map + i * PAGE, want, PAGE)) {
+			printf("# page %llu differs\n", (unsigned long long)i);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int out(const char *device, const uint8_t *map, size_t len)
+{
+	int fd = open(device, O_WRONLY | O_DIRECT);
+	ssize_t n;
+
+	if (fd < 0)
+		return fail(device);
+	n = write(fd, map, len);
+	if (n != (ssize_t)len)
+		return fail("direct write from the mapping");
+	return fsync(fd) ? fail("fsync") : 0;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t pages, i, seed;
+	size_t len;
+	void *map;
+	int fd;
+
+	if (argc != 5)
+		return 2;
+	len = strtoull(argv[3], NULL, 0) << 20;
+	pages = len / PAGE;
+	seed = strtoull(argv[4], NULL, 0);
+	fd = open(argv[2], O_RDWR | O_CREAT, 0600);
+	if (fd < 0)
+		return fail(argv[2]);
+	if (!strcmp(argv[1], "write") && posix_fallocate(fd, 0, len))
+		return fail("fallocate");
+	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+	if (map == MAP_FAILED)
+		return fail("mmap");
+	if (!strcmp(argv[1], "verify"))
+		return verify(fd, map, pages, seed);
+	if (!strcmp(argv[1], "out"))
+		return out(argv[4], map, len);
+	for (i = 0; i < pages; i++)
+		fill(map + i * PAGE, i, seed);
+	return msync(map, len, MS_SYNC) ? fail("msync") : verify(fd, map, pages, seed);
+}

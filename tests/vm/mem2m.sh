@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: mem2m: ordinary RAM as a block device, a dm target and for another driver
+# kernels: 6.1 6.12 debug
+# quick: yes
+# timeout: 60
+. tests/vm/lib.sh
+
+conf=/sys/kernel/config/mem2m
+modprobe mem2m || die "no mem2m"
+d=/dev/mem2m
+
+# info NAME KEY: without starting a program
+info() {
+	local key value
+	while read -r key value; do [ "$key" != "$2" ] || { echo "$value"; return; }; done <"$conf/$1/info"
+	return 1
+}
+
+# make NAME SIZE...: and wait for its node
+make() { mem2mctl create "$@" && wait_for 10 test -b "$d/$1"; }
+
+# holds NAME SECTOR COUNT SEED
+holds() { blkio verify "$d/$1" "$2" "$3" "$4"; }
+
+# same DEVICE DEVICE MIB: the first MIB of one are on the other from there on
+same() { cmp <(dd if="$1" bs=1M count="$3" iflag=direct status=none) <(dd if="$2" bs=1M skip=1 count="$3" iflag=direct status=none); }
+
+# --- creating and listing ---------------------------------------------------------------------------
+
+check "a device is created" make a 20M --unit 6M
+is "its size is what was asked for" "$(blockdev --getsz $d/a)" 40960
+is "in units of the size that was asked for" "$(info a units) $(info a unit)" "4 $((6 << 20))"
+matches "it says how much of it is in huge pages" "$(info a huge)" '^[0-9]+$'
+mem2mctl list --json >/tmp/list.json
+check "list --json is JSON and says the same" python3 -c '
+import json
+d, = json.load(open("/tmp/list.json"))["devices"]
+assert d["name"] == "a" and d["size"] == 20 << 20 and d["units"] == 4 and d["backing"] == "ram"
+assert d["survives"] is False and d["dax"] is False and d["open"] == 0 and d["drivers"] == 0, d'
+matches "list has a line for it" "$(mem2mctl list)" $'\na +ram +20M +4 '
+check_fails "a name twice is refused" "a exists" mem2mctl create a 1M
+check_fails "a bad name is refused" "bad name" mem2mctl create a:b 1M
+check_fails "a bad size is refused" "12q: not a size" mem2mctl create b 12q
+check_fails "a size that is no multiple of 4K is refused" "not a multiple of 4K" mem2mctl create b 5000
+check_fails "a unit that is no multiple of 2M is refused" "not a multiple of 2M" mem2mctl create b 8M --unit 3M
+check_fails "what was refused is not there" "no device b" mem2mctl list b
+
+# --- content ----------------------------------------------------------------------------------------
+
+check "it begins as zeroes" holds a 0 40960 0
+check "what is written is read, across units" blkio write $d/a 0 40960 "$seed" -- verify $d/a 0 40960 "$seed"
+check "single sectors at a unit's end" blkio write $d/a 12287 2 7 -- verify $d/a 12287 2 7 -- \
+	verify $d/a 12200 87 "$seed" -- verify $d/a 12289 100 "$seed"
+check "discard reads as zeroes, and nothing else does" blkio discard $d/a 12280 16 -- verify $d/a 12280 16 0 -- \
+	verify $d/a 12200 80 "$seed" -- verify $d/a 12296 100 "$seed"
+check "write-zeroes over the whole device" blkio zero $d/a 0 40960 -- verify $d/a 0 40960 0
+check "reads and writes that must not block" blkio nowait-write $d/a 8 8 3 -- nowait $d/a 8 8 -- verify $d/a 8 8 3
+check "flush and FUA" blkio fua $d/a 64 8 4 -- flush $d/a -- verify $d/a 64 8 4
+check "sizes from a page up" eval '
+	for s in 4K 1M 2052K; do
+		make s$s $s && n=$(blockdev --getsz $d/s$s) && blkio write $d/s$s 0 $n 9 -- verify $d/s$s 0 $n 9 &&
+			mem2mctl delete s$s || break
+	done'
+check "a partition is at its place" eval '
+	addpart $d/a 1 2048 2048 && wait_for 10 test -b $d/a1 && blkio write $d/a1 0 2048 5 && same $d/a1 $d/a 1 &&
+		holds a 4096 8 0'
+# --- resizing and deleting --------------------------------------------------------------------------
+
+blkio write $d/a 0 40960 "$seed"
+exec {open}<$d/a
+check_fails "a device that is open is not resized" "a is open" mem2mctl resize a 40M
+check_fails "nor deleted" "a is open" mem2mctl delete a
+check_fails "nor can the module be unloaded" "in use" rmmod mem2m
+exec {open}<&-
+check "it grows" mem2mctl resize a 40M
+check "with its content, and zeroes behind it" eval '[ "$(blockdev --getsz $d/a)" = 81920 ] &&
+	holds a 0 40960 "$seed" && holds a 40960 40960 0'
+check "it shrinks" mem2mctl resize a 9M
+check "with its content" eval '[ "$(blockdev --getsz $d/a)" = 18432 ] && holds a 0 18432 "$seed"'
+check "a partition beyond the end" eval 'mem2mctl resize a 1M && ! blkio verify $d/a1 0 8 0 && mem2mctl resize a 9M'
+check_fails "what there is no memory for is refused at once" "MiB of RAM are there to be had" mem2mctl create big 100G
+check_fails "so is growing to it" "MiB of RAM are there to be had" mem2mctl resize a 100G
+check "and the device is what it was" holds a 0 2048 "$seed"
+
+# A signal in the middle ends it and leaves nothing.
+there=$(mem2mctl create big 100G 2>&1 | grep -o '[0-9]* MiB of RAM' | grep -o '^[0-9]*')
+mem2mctl create big $((there * 3 / 4))M --unit 2M 2>/tmp/interrupted &
+creator=$!
+until [ -e $conf/big/info ] && [ "$(info big state)" = busy ]; do kill -0 $creator 2>/dev/null || break; done
+kill -TERM $creator
+wait $creator
+is "a creation can be interrupted" "$? $(</tmp/interrupted)" "1 mem2mctl: interrupted"
+check_fails "and leaves nothing" "no device big" mem2mctl list big
+
+# --- the dm target ----------------------------------------------------------------------------------
+
+make b 8M
+check "dm: a range of the device" pool t "0 8192 mem2m b 2048"
+check "dm: what is written is at its place" eval 'blkio write /dev/mapper/t 0 8192 6 && same /dev/mapper/t $d/b 4 &&
+	blkio verify $d/b 0 2048 0 -- verify $d/b 10240 1024 0'
+check "dm: discard, write-zeroes, flush, no waiting" blkio discard /dev/mapper/t 0 8 -- zero /dev/mapper/t 8 8 -- \
+	flush /dev/mapper/t -- nowait-write /dev/mapper/t 16 8 3 -- nowait /dev/mapper/t 16 8 -- \
+	verify $d/b 2048 16 0 -- verify /dev/mapper/t 16 8 3
+is "dm: its table is what was given" "$(dmsetup table t)" "0 8192 mem2m b 2048"
+check_fails "dm: its device is not deleted" "b is in use by 1 other driver" mem2mctl delete b
+is "dm: list counts it" "$(info b drivers)" 1
+expect_refused "dm: no such device" "no such memory device" dmsetup create u --table "0 8 mem2m nope 0"
+expect_refused "dm: beyond the end" "memory device is too small" dmsetup create u --table "0 16384 mem2m b 1"
+expect_refused "dm: an offset that is none" "OFFSET is not a number" dmsetup create u --table "0 8 mem2m b x"
+expect_refused "dm: too few words" "NAME and OFFSET are wanted" dmsetup create u --table "0 8 mem2m b"
+
+# kcopyd copies a mirror's first leg to the second, both of them memory
+make c 8M
+blkio write /dev/mapper/t 0 8192 "$seed"
+modprobe -q dm-mirror
+synced() { [[ $(dmsetup status m) == *" 64/64 "* ]]; }
+check "dm: kcopyd copies from one to the other" eval 'pool t2 "0 8192 mem2m c 0" &&
+	pool m "0 8192 mirror core 2 128 sync 2 /dev/mapper/t 0 /dev/mapper/t2 0"'
+check "dm: and is done" wait_for 20 synced
+check "dm: what it copied is there" holds c 0 8192 "$seed"
+remove_pool m
+remove_pool t2
+remove_pool t
+check "dm: its device can be deleted afterwards" mem2mctl delete b c
+
+# --- direct mode ------------------------------------------------------------------------------------
+
+log_mark
+check "direct mode: the example" modprobe mem2m_example device=a text=hello
+matches "direct mode: it wrote, read, and was refused what is beyond the end" "$(log_since)" \
+	'a holds "hello", is volatile and has 18432 sectors'
+is "direct mode: what it wrote is on the block device" "$(head -c 5 $d/a)" hello
+check_fails "direct mode: the device is not deleted" "a is in use by 1 other driver" mem2mctl delete a
+check_fails "direct mode: nor resized" "a is in use by 1 other driver" mem2mctl resize a 1M
+check_fails "direct mode: nor can the module be unloaded" "in use" rmmod mem2m
+rmmod mem2m_example
+check_fails "direct mode: a device there is not" "No such device" modprobe mem2m_example device=nope
+
+# --- what goes behind mem2mctl's back ---------------------------------------------------------------
+
+exec {open}<$d/a
+rmdir $conf/a
+check_fails "a device whose directory is removed goes with its last user" "a exists" mem2mctl create a 1M
+check "until then it works" holds a 8 8 "$seed"
+exec {open}<&-
+check "then there can be another" wait_for 10 mem2mctl create a 1M
+check "and it is deleted" mem2mctl delete a
+check "the module is unloaded" rmmod mem2m
+check "mem2mctl loads it" make a 1M
+mem2mctl delete a
+rmmod mem2m
+log_mark
+check "the module's parameter makes devices" modprobe mem2m create=p:4M:unit=2M,odd:3k,:,q:1M
+is "as they were asked for" "$(info p units) $(info q size)" "2 1048576"
+matches "what can't be made is reported" "$(log_since)" "create=odd: 3k: not a multiple of 4K"
+check "they are used, deleted and made again like others" eval 'wait_for 10 test -b $d/p && holds p 0 8192 0 &&
+	mem2mctl delete p && ! mem2mctl list p && make p 8M && mem2mctl resize q 2M'
+check "and go with the module" eval 'rmmod mem2m && [ ! -e /sys/block/mem2m!q ]'
+done_testing

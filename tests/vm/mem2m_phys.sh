@@ -1,0 +1,178 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: mem2m: reserved memory and pmem, whose content survives
+# kernels: 6.1 6.12 debug
+# timeout: 90
+# memory: 2G
+# append: memmap=384M$1G memmap=64M!1408M
+#
+# 384 MiB of reserved memory at 1 GiB, and 64 MiB behind it that nd_pmem takes; of which little
+# is used but for xfs, as machines are slow.
+. tests/vm/lib.sh
+
+conf=/sys/kernel/config/mem2m
+modprobe mem2m || die "no mem2m"
+modprobe -q nd_e820
+modprobe -q nd_pmem
+wait_for 20 test -b /dev/pmem0 || die "no /dev/pmem0"
+d=/dev/mem2m
+here="--phys 0x40000000"
+mkdir -p /tmp/mnt
+
+info() {
+	local key value
+	while read -r key value; do [ "$key" != "$2" ] || { echo "$value"; return; }; done <"$conf/$1/info"
+	return 1
+}
+
+# make NAME SIZE...: and wait for its node
+make() { mem2mctl create "$@" && wait_for 10 test -b "$d/$1"; }
+again() { mem2mctl delete "$1" && make "$@"; }
+trace=/sys/kernel/tracing
+beneath=$(tr : , </sys/block/pmem0/dev)
+
+# survives NAME SIZE WHERE...: what both kinds have in common
+survives() {
+	local name=$1 kind=$2 size=$3 sectors
+	shift 3
+	check "$kind: a device" make "$name" "$size" "$@"
+	is "$kind: list says that its content survives, and that it was not there before" \
+		"$(info "$name" survives) $(info "$name" found)" "1 0"
+	sectors=$(blockdev --getsz "$d/$name")
+	check "$kind: it begins as zeroes" blkio verify "$d/$name" 0 "$sectors" 0
+	check "$kind: what is written is read" blkio write "$d/$name" 0 "$sectors" "$seed" -- \
+		verify "$d/$name" 0 "$sectors" "$seed"
+	check "$kind: FUA, flush, discard, write-zeroes" blkio fua "$d/$name" 8 8 2 -- flush "$d/$name" -- \
+		discard "$d/$name" 16 8 -- zero "$d/$name" 24 8 -- verify "$d/$name" 8 8 2 -- verify "$d/$name" 16 16 0
+	check "$kind: reads and writes that must not block" blkio nowait-write "$d/$name" 40 8 3 -- \
+		nowait "$d/$name" 40 8 -- verify "$d/$name" 40 8 3
+	blkio write "$d/$name" 0 64 "$seed"
+	is "$kind: it asks for flushes" "$(<"/sys/block/mem2m!$name/queue/write_cache") $(
+		<"/sys/block/mem2m!$name/queue/fua")" "write back 1"
+
+	check "$kind: deleted, and created anew" again "$name" "$size" "$@"
+	is "$kind: it was found" "$(info "$name" found)" 1
+	check "$kind: with its content" blkio verify "$d/$name" 0 "$sectors" "$seed"
+	mem2mctl delete "$name"
+	rmmod mem2m
+	check "$kind: the module unloaded and loaded again" make "$name" "$size" "$@"
+	check "$kind: the content is still there" blkio verify "$d/$name" 0 "$sectors" "$seed"
+
+	check "$kind: it shrinks" mem2mctl resize "$name" 1M
+	check "$kind: and is found so" eval "again $name $size $* && [ \$(blockdev --getsz $d/$name) = 2048 ]"
+	check "$kind: it grows, with zeroes behind its content" eval "mem2mctl resize $name $((sectors / 2))K &&
+		blkio verify $d/$name 0 2048 $seed -- verify $d/$name 2048 $((sectors - 2048)) 0"
+	check_fails "$kind: but not beyond its memory" "has room for $((sectors * 512)) bytes" \
+		mem2mctl resize "$name" $((sectors / 2 + 4))K
+	mem2mctl delete "$name"
+
+	check_fails "$kind: by another name it is refused" "$name is there; --force" mem2mctl create other "$size" "$@"
+	check "$kind: unless --force says so" make other "$size" "$@" --force
+	check "$kind: then it is new" eval "[ \$(info other found) = 0 ] && blkio verify $d/other 0 2048 0"
+	mem2mctl delete other
+}
+
+# bad NAME KIND: ranges that are known to be bad
+bad() {
+	echo "1024 8" >"/sys/block/mem2m!$1/badblocks"
+	check_fails "$2: reading bad memory is an error" EIO blkio verify "$d/$1" 1024 8 0
+	check "$2: what is beside it can be read" blkio verify "$d/$1" 1016 8 0 -- verify "$d/$1" 1032 8 0
+}
+
+# on_dax NAME KIND FS MKFS...: a file system whose files are mapped from the memory
+on_dax() {
+	local name=$1 kind=$2 fs=$3
+	shift 3
+	check "$kind: $fs -o dax" eval "$* $d/$name >/dev/null && mount -t $fs -o dax $d/$name /tmp/mnt"
+	check "$kind: $fs: a file is mapped with MAP_SYNC" daxmap write /tmp/mnt/f 4 "$seed"
+	check "$kind: $fs: direct I/O out of the mapping" eval "daxmap out /tmp/mnt/f 4 /dev/emudisk/sink &&
+		dd if=/tmp/mnt/f bs=1M status=none | cmp -n 4194304 - /dev/emudisk/sink"
+	check_fails "$kind: $fs: mounted it is not deleted" "is open" mem2mctl delete "$name"
+	umount /tmp/mnt
+}
+
+disk sink 4M
+
+# --- reserved memory --------------------------------------------------------------------------------
+
+survives log reserved 32M $here
+check_fails "reserved: the kernel's own RAM is refused" "kernel's own RAM" mem2mctl create x 64M --phys 512M
+check_fails "reserved: and what is no memory" "not memory that was set aside" mem2mctl create x 64M --phys 64G
+check_fails "reserved: and half of both" "kernel's own RAM" mem2mctl create x 64M --phys $((1024 - 32))M
+check_fails "reserved: odd addresses are refused" "multiples of 2M" mem2mctl create x 64M --phys 0x40001000
+make log 32M $here --force
+check_fails "reserved: a range in use is refused, with its owner's name" "in use by mem2m log" mem2mctl create x 64M $here
+check_fails "reserved: also when that is another driver" "in use by .*namespace0.0" mem2mctl create x 64M --phys 1408M
+bad log reserved
+again log 32M $here
+on_dax log reserved ext4 mkfs.ext4 -q -F -b 4096
+again log 32M $here
+check "reserved: a mapped file is there after the device was gone" eval "mount -o dax $d/log /tmp/mnt &&
+	daxmap verify /tmp/mnt/f 4 $seed; umount /tmp/mnt"
+check "reserved: a dm target on it passes DAX on" eval "n=\$(blockdev --getsz $d/log) &&
+	pool t \"0 \$n mem2m log 0\" && mount -o dax /dev/mapper/t /tmp/mnt && daxmap verify /tmp/mnt/f 4 $seed;
+	umount /tmp/mnt"
+remove_pool t
+mem2mctl delete log
+if modprobe -q xfs; then
+	make big 320M --phys 1088M		# xfs wants 300M
+	on_dax big reserved xfs mkfs.xfs -q -f -m reflink=0
+	mem2mctl delete big
+else
+	skip "reserved: xfs -o dax" "this kernel has no xfs"
+fi
+
+# One copy of the label damaged, then both, then something else in its place: /dev/mem is for reserved memory.
+poke() { dd if="$1" of=/dev/mem bs=1 count="$2" seek=$((0x40000000 + $3)) conv=notrunc status=none; }
+check "reserved: with one label damaged it is found" eval "poke /dev/urandom 64 16 && make log 32M $here &&
+	[ \$(info log found) = 1 ]"
+mem2mctl delete log
+check "reserved: and with the other one" eval "poke /dev/urandom 64 $((32768 + 16)) && make log 32M $here &&
+	[ \$(info log found) = 1 ]"
+mem2mctl delete log
+poke /dev/urandom 64 16
+poke /dev/urandom 64 $((32768 + 16))
+check_fails "reserved: with both it is refused" "damaged mem2m label is there; --force" mem2mctl create log 32M $here
+poke /dev/urandom 8 0
+poke /dev/urandom 8 32768
+check_fails "reserved: what is foreign is refused" "isn't blank and has no label; --force" mem2mctl create log 32M $here
+check "reserved: --force takes it" make log 32M $here --force
+check "reserved: as zeroes" blkio verify $d/log 0 2048 0
+check_fails "reserved: its size has to be given again" "log is there in 33554432 bytes" eval "mem2mctl delete log &&
+	mem2mctl create log 30M $here"
+
+# --- pmem -------------------------------------------------------------------------------------------
+
+survives log2 pmem 16M --dax /dev/pmem0
+make log2 16M --dax /dev/pmem0 --force
+if [ -d $trace/events/block/block_bio_queue ]; then
+	echo 1 >$trace/events/block/block_bio_queue/enable
+	blkio flush $d/log2 -- fua $d/log2 0 8 "$seed"
+	echo 0 >$trace/events/block/block_bio_queue/enable
+	is "pmem: a flush, and a synchronous write (FUA and a flush), have the device beneath flush" \
+		"$(grep -c " $beneath F" $trace/trace)" 3
+else
+	skip "pmem: a flush, and a synchronous write (FUA and a flush), have the device beneath flush" "this kernel has no tracepoints"
+fi
+bad log2 pmem
+check_fails "pmem: a device in use is refused, with its owner's name" "in use by mem2m log2" \
+	mem2mctl create x 64M --dax /dev/pmem0
+again log2 16M --dax /dev/pmem0
+on_dax log2 pmem ext4 mkfs.ext4 -q -F -b 4096
+again log2 16M --dax /dev/pmem0
+check "pmem: a mapped file is there after the device was gone" eval "mount -o dax $d/log2 /tmp/mnt &&
+	daxmap verify /tmp/mnt/f 4 $seed; umount /tmp/mnt"
+echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind
+check_fails "pmem: a device whose memory is taken away fails" EIO blkio verify $d/log2 0 8 0
+check "pmem: and is deleted" mem2mctl delete log2
+echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind
+wait_for 10 test -b /dev/pmem0
+check_fails "pmem: more than there is" "/dev/pmem0 has" mem2mctl create x 1G --dax /dev/pmem0
+check_fails "pmem: what has no DAX" "has no DAX" mem2mctl create x 8M --dax /dev/emudisk/sink
+check_fails "pmem: what is no device" "can't be opened" mem2mctl create x 8M --dax /dev/null
+check "pmem: a mounted one is refused, with the place" eval "mkfs.ext4 -q -F /dev/pmem0 && mount /dev/pmem0 /tmp/mnt"
+check_fails "pmem: that is where" "in use mounted at /tmp/mnt" mem2mctl create x 64M --dax /dev/pmem0
+umount /tmp/mnt
+check_fails "pmem: a file system is not overwritten" "isn't blank" mem2mctl create x 64M --dax /dev/pmem0
+check "the module is unloaded" rmmod mem2m
+done_testing
