@@ -453,6 +453,7 @@ static void bind(struct hy_pool *pool, struct hy_table *t)
 		struct hy_member *m = &pool->member[i];
 
 		m->bdev = t->member[i].dev ? t->member[i].dev->bdev : NULL;
+		m->direct = t->member[i].direct.ops ? &t->member[i].direct : NULL;
 		m->area_start = t->member[i].start;
 		m->area_sectors = t->member[i].sectors;
 		m->data = m->area_start + ek_member_sector(0, t->extent_sectors);

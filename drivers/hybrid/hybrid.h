@@ -30,6 +30,7 @@
 #include <linux/rwsem.h>
 #include <linux/workqueue.h>
 #include <compat/srcu.h>
+#include <evenkeel/direct.h>
 #include <evenkeel/extent_map.h>
 #include <evenkeel/label.h>
 #include <evenkeel/rtmon.h>
@@ -62,6 +63,7 @@ struct hy_mig;
  */
 struct hy_area {
 	struct dm_dev *dev;
+	struct ek_direct direct;
 	sector_t start;
 	sector_t sectors;
 };
@@ -148,6 +150,7 @@ struct hy_probe {
  */
 struct hy_member {
 	struct block_device *bdev;
+	const struct ek_direct *direct;
 	sector_t data;
 	sector_t area_start;
 	sector_t area_sectors;

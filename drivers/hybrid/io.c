@@ -328,6 +328,21 @@ static void mark_settled(struct hy_pool *pool, struct hy_io *io)
 		ek_map_mark_changed(&pool->map, io->le);
 }
 
+/* A member that is memory takes its bio at once; bio and io may be gone on return then. */
+static __always_inline int dispatch(struct hy_pool *pool, struct bio *bio, int r)
+{
+	struct hy_io *io = hy_io(bio);
+	const struct ek_direct *direct;
+
+	if (r != DM_MAPIO_REMAPPED || unlikely(!(io->flags & HY_IO_SENT)))
+		return r;
+	direct = pool->member[io->member].direct;
+	if (likely(!direct))
+		return r;
+	direct->ops->submit(direct->handle, bio);
+	return DM_MAPIO_SUBMITTED;
+}
+
 /**
  * hy_map_deferred - find the place of a bio that was deferred
  * @pool: the pool
@@ -338,7 +353,7 @@ static void mark_settled(struct hy_pool *pool, struct hy_io *io)
  */
 int hy_map_deferred(struct hy_pool *pool, struct bio *bio)
 {
-	return map_bio(pool, bio, true);
+	return dispatch(pool, bio, map_bio(pool, bio, true));
 }
 
 /* dm's map: as above, but what would sleep is deferred. */
@@ -347,7 +362,7 @@ int hy_map(struct dm_target *ti, struct bio *bio)
 	struct hy_table *t = ti->private;
 
 	bio->bi_iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
-	return map_bio(t->pool, bio, false);
+	return dispatch(t->pool, bio, map_bio(t->pool, bio, false));
 }
 
 static void sent_done(struct hy_pool *pool, struct hy_io *io, blk_status_t error)

@@ -21,9 +21,12 @@ static void put_devices(struct hy_table *t)
 {
 	unsigned int i;
 
-	for (i = 0; i < t->nr_members; i++)
-		if (t->member[i].dev)
-			dm_put_device(t->ti, t->member[i].dev);
+	for (i = 0; i < t->nr_members; i++) {
+		if (!t->member[i].dev)
+			continue;
+		ek_direct_put(&t->member[i].direct);
+		dm_put_device(t->ti, t->member[i].dev);
+	}
 	for (i = 0; i < t->nr_meta; i++)
 		if (t->meta[i].dev)
 			dm_put_device(t->ti, t->meta[i].dev);
@@ -57,6 +60,8 @@ static int get_devices(struct hy_table *t, const struct hy_args *args, char **er
 		t->nr_members = i + 1;
 		r = open_area(t, &t->member[i], args->member_path[i], args->member_start[i],
 			      "cannot open a member", error);
+		if (!r && t->member[i].dev)
+			ek_direct_get(&t->member[i].direct, t->member[i].dev->bdev);
 	}
 	return r;
 }

@@ -5,6 +5,8 @@
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/slab.h>
+#include <linux/module.h>
+#include <evenkeel/direct.h>
 #include <evenkeel/mem2m.h>
 
 #include "mem2m.h"
@@ -133,3 +135,37 @@ bool mem2m_volatile(const struct mem2m *mem)
 	return !mem->dev->store.persistent;
 }
 EXPORT_SYMBOL_GPL(mem2m_volatile);
+
+/* --- for those who use it without depending on this module ------------------------------------ */
+
+static void *m2_direct_get(struct block_device *bdev)
+{
+	return mem2m_get_by_bdev(bdev);
+}
+
+static void m2_direct_put(void *mem)
+{
+	mem2m_put(mem);
+}
+
+static void m2_direct_submit(void *mem, struct bio *bio)
+{
+	mem2m_submit_bio(mem, bio);
+}
+
+static const struct ek_direct_ops m2_direct_ops = {
+	.owner = THIS_MODULE,
+	.get = m2_direct_get,
+	.put = m2_direct_put,
+	.submit = m2_direct_submit,
+};
+
+int m2_direct_init(void)
+{
+	return ek_direct_register(&m2_direct_ops);
+}
+
+void m2_direct_exit(void)
+{
+	ek_direct_unregister(&m2_direct_ops);
+}

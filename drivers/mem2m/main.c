@@ -13,6 +13,9 @@ static int __init mem2m_init(void)
 	m2_wq = alloc_workqueue("mem2m", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!m2_wq)
 		return -ENOMEM;
+	err = m2_direct_init();
+	if (err)
+		goto no_direct;
 	err = m2_target_init();
 	if (err)
 		goto no_target;
@@ -24,6 +27,8 @@ static int __init mem2m_init(void)
 no_config:
 	m2_target_exit();
 no_target:
+	m2_direct_exit();
+no_direct:
 	destroy_workqueue(m2_wq);
 	return err;
 }
@@ -32,6 +37,7 @@ static void __exit mem2m_exit(void)
 {
 	m2_config_exit();
 	m2_target_exit();
+	m2_direct_exit();
 	destroy_workqueue(m2_wq);
 }
 

@@ -188,7 +188,9 @@ void m2_range_detach(struct m2_dev *dev);
 int m2_dax_add(struct m2_dev *dev);
 void m2_dax_remove(struct m2_dev *dev);
 
-/* target.c, config.c */
+/* direct.c, target.c, config.c */
+int m2_direct_init(void);
+void m2_direct_exit(void);
 int m2_target_init(void);
 void m2_target_exit(void);
 int m2_config_init(void);

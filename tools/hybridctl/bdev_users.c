@@ -111,11 +111,38 @@ static bool volatile_below(void *ctx, const char *name, dev_t rdev)
 	return *found;
 }
 
+/* A mem2m device of ordinary RAM, or a partition of one: its disk is on the way there in sysfs. */
+static bool mem2m_volatile(dev_t rdev)
+{
+	char *link = sysfs_dir(rdev, ""), target[LINE], path[LINE], line[LINE], *name = NULL;
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+	bool survives = true;
+	FILE *info;
+
+	free(link);
+	if (n > 0) {
+		target[n] = 0;
+		name = strstr(target, "/mem2m!");
+	}
+	if (!name)
+		return false;
+	name += strlen("/mem2m!");
+	name[strcspn(name, "/")] = 0;
+	snprintf(path, sizeof(path), "/sys/kernel/config/mem2m/%s/info", name);
+	info = fopen(path, "re");
+	while (info && fgets(line, sizeof(line), info))
+		if (!strcmp(line, "survives 0\n"))
+			survives = false;
+	if (info)
+		fclose(info);
+	return !survives;
+}
+
 char *bdev_volatile(dev_t rdev)
 {
 	char *name = kernel_name(rdev), *dir, *found = NULL;
 
-	if (major(rdev) == RAM_MAJOR || !strncmp(name, "zram", 4)) {
+	if (major(rdev) == RAM_MAJOR || !strncmp(name, "zram", 4) || mem2m_volatile(rdev)) {
 		free(name);
 		return bdev_path(rdev);
 	}
