@@ -5,23 +5,20 @@ For each volume of the plan: fresh emulated disks, a file system, a source tree 
 process counts. Says what it does, line by line, and leaves records (JSON lines) beside the plan.
 """
 
-import ctypes
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../tests/bench"))
-import lab  # noqa: E402  (after the path)
+import files  # noqa: E402  (after the path)
+import lab  # noqa: E402
 
-MNT = "/run/mnt"
-CGROUP = "/sys/fs/cgroup/load"
+MNT = files.MNT
 META = 32768        # sectors at the head of the SSD for the pool's metadata
 BAR = 20
-LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Volume:
@@ -120,59 +117,26 @@ class Watch(threading.Thread):
         self.join()
 
 
-def limited(argv, **keys):
-    """Start a program whose page cache is limited, as the paper's machine had less memory than data."""
-    def enter():
-        with open(CGROUP + "/cgroup.procs", "w", encoding="ascii") as f:
-            f.write(str(os.getpid()))
-    return subprocess.Popen(argv, preexec_fn=enter, text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, **keys)
-
-
-def finish(process, what):
-    text, _ = process.communicate()
-    if process.returncode:
-        raise SystemExit(f"{what}: status {process.returncode}\n{text[-2000:]}")
-    return text
-
-
-def sync_volume():
-    fd = os.open(MNT, os.O_RDONLY)
-    if LIBC.syncfs(fd):
-        raise SystemExit(f"syncfs: {os.strerror(ctypes.get_errno())}")
-    os.close(fd)
-
-
 def unpack(tree, out, volume):
     """
     By a static tar that asks for nobody's name. A page of a library or of /etc that the memory limit threw out would
     come back over 9p, and while the machine waits for its host nothing holds virtual time.
     """
     begin = time.monotonic()
-    finish(limited([os.path.join(lab.RAM, "busybox"), "tar", "-x", "-o", "-f", tree, "-C", MNT]), "tar")
-    sync_volume()
+    files.finish(files.limited([os.path.join(lab.RAM, "busybox"), "tar", "-x", "-o", "-f", tree, "-C", MNT]), "tar")
+    files.sync_volume()
     seconds = time.monotonic() - begin
     out.add(kind="result", volume=volume.name, load="unpack", seconds=seconds,
             mbps=os.path.getsize(tree) / 1e6 / seconds)
     lab.say(f"{volume.name:6} unpacked {os.path.getsize(tree) / 1e6:.0f} MB in {seconds:.1f} s")
 
 
-def parse_dbench(text):
-    end = re.search(r"^Throughput\s+(\S+)\s+MB/sec", text, re.M)
-    ops = re.findall(r"^\s+(\w+)\s+(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)\s*$", text, re.M)
-    if not end or not ops:
-        raise SystemExit("dbench printed no result:\n" + text[-2000:])
-    count = sum(int(n) for _, n, _, _ in ops)
-    return {"mbps": float(end[1]), "ops": count,
-            "mean_ms": sum(int(n) * float(avg) for _, n, avg, _ in ops) / count}
-
-
 def dbench(program, script, clients, seconds, out, volume):
     before = {d: disk_stat(d) for d in volume.disks}
     cpu = lab.Cpu()
-    text = finish(limited([program, "-D", MNT, "-c", script, "-t", str(seconds), str(clients)],
+    text = files.finish(files.limited([program, "-D", MNT, "-c", script, "-t", str(seconds), str(clients)],
                           env={**os.environ, "LD_LIBRARY_PATH": lab.LIBS}), "dbench")
-    result = parse_dbench(text)
+    result = files.parse_dbench(text)
     disks = {d: {k: v - before[d][k] for k, v in disk_stat(d).items()} for d in volume.disks}
     out.add(kind="result", volume=volume.name, load="dbench", clients=clients, seconds=seconds,
             cpu=cpu.used(), disks=disks, **result)
@@ -182,20 +146,14 @@ def dbench(program, script, clients, seconds, out, volume):
 
 def prepare(plan):
     lab.say("machine: copying programs to memory")
-    files = lab.stage("dbench", plan["tree"], plan["script"], "dmsetup", "busybox")
-    lab.stage_libraries(files[0])
-    if not os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
-        lab.run("mount", "-t", "cgroup2", "cgroup2", "/sys/fs/cgroup")
-    with open("/sys/fs/cgroup/cgroup.subtree_control", "w", encoding="ascii") as f:
-        f.write("+memory")
-    os.mkdir(CGROUP)
-    with open(CGROUP + "/memory.max", "w", encoding="ascii") as f:
-        f.write(str(lab.size(plan["memory"])))
+    staged = lab.stage("dbench", plan["tree"], plan["script"], "dmsetup", "busybox")
+    lab.stage_libraries(staged[0])
+    files.limit_memory(plan["memory"])
     lab.say("machine: warming up")
     os.mkdir("/run/warm")
-    subprocess.run([files[0], "-D", "/run/warm", "-c", files[2], "-t", "1", "1"], check=True,
+    subprocess.run([staged[0], "-D", "/run/warm", "-c", staged[2], "-t", "1", "1"], check=True,
                    stdout=subprocess.DEVNULL, env={**os.environ, "LD_LIBRARY_PATH": lab.LIBS})
-    return files[:3]
+    return staged[:3]
 
 
 def main():

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The cells of the balance's measurement, which of them are measured already, and what they say. Host side."""
+"""The cells of the balance's measurement, which of them are measured already, and what they say. Both sides."""
 
 import json
 import math
 import os
+import statistics
 
 # pair: models, the fast one first; how many times slower they are made so that the processor isn't the bottleneck
 PAIRS = {
@@ -15,36 +16,83 @@ PAIRS = {
     "sata+4hdd": (["sata-ssd", "mba3073", "mba3073", "mba3073", "mba3073"], 4),
     "mem+nvme": (["mem", "nvme"], 40),
 }
+# The paper's, for loads of files; not slowed down.
+FILE_PAIRS = {
+    "x25m+mba3073": ["x25m", "mba3073"],
+    "memoright32+mba3073": ["memoright32", "mba3073"],
+    "transcend16+mba3073": ["transcend16", "mba3073"],
+    "x25m+2hdd": ["x25m", "mba3073", "mba3073"],
+    "x25m+4hdd": ["x25m", "mba3073", "mba3073", "mba3073", "mba3073"],
+}
 LOADS = ("read4k", "mixed4k", "mixed16k", "read16k", "zipf4k", "stream128k")
 DEPTHS = (1, 4, 16, 32, 64)
+PROCESSES = {"dbench": (1, 2, 4, 8, 16), "netmix": (1, 2, 4, 6, 8, 10), "transition": (10,)}
+STEP_PAIRS = ("nvme+sata", "x25m+mba3073")
+# name, depth, what steps
+STEPS = (("step-up", 32, dict(depths=(4, 32))), ("step-down", 4, dict(depths=(32, 4))),
+         ("step-speed", 16, dict(slower=4)))
+GAIN = (("nvme+sata", "read4k", 64), ("x25m+mba3073", "mixed4k", 16))
 SEEDS = (1, 2, 3)
-QUICK = [("nvme+sata", "read4k", 64), ("x25m+mba3073", "mixed4k", 16)]
-RIVALS = ("stripe", "cache:", "writecache", "bcache:")
+QUICK = ("nvme+sata/read4k/64/1", "x25m+mba3073/netmix/10/1", "x25m+mba3073/step-speed/16/1")
+RIVALS = ("stripe", "cache:", "writecache", "bcache:", "writeboost")
+OURS = ("hybrid", "hybrid:marginal", "hybrid:paper")
 # of the best split, of the best member, of the best rival
 REACH = {"split": 0.97, "member": 0.98, "rival": 0.98}
+REACH_MEAN = 1.2        # of the best rival, geometric mean
+REACH_SUM = 0.9         # of the sum of comparable members, from this depth
+REACH_SUM_DEPTH, COMPARABLE = 32, 2
+# of the NetApp-like mix with 10 processes, wu-reddy section III: throughput and time of an operation over the SSD's and the stripe's
+REACH_NETMIX = {"alone": (1.38, 0.72), "stripe": (1.16, 0.83)}
+REACH_STEP, NEAR, FINAL = 10, 5, 20     # periods; points; periods that the final value is the mean of
+KINDS = {"dbench": "dbench", "netmix": "netmix", "transition": "transition", "gain": "gain"}
+
+
+def cell(pair, load, depth, seed, **more):
+    models, dilate = (FILE_PAIRS[pair], 1) if load in PROCESSES else PAIRS[pair]
+    base = dict(name=f"{pair}/{load}/{depth}/{seed}", kind=KINDS.get(load, "fio"), pair=pair, models=models, dilate=dilate,
+                load=load, depth=depth, seed=seed)
+    return {**base, **more}
+
+
+def every_cell():
+    for seed in SEEDS:
+        for pair in PAIRS:
+            for load in LOADS:
+                for depth in DEPTHS:
+                    yield cell(pair, load, depth, seed)
+        for load, numbers in PROCESSES.items():
+            for pair in FILE_PAIRS:
+                for n in numbers:
+                    yield cell(pair, load, n, seed)
+        for pair in STEP_PAIRS:
+            for name, depth, step in STEPS:
+                base = cell(pair, name, depth, seed)
+                yield {**base, "kind": "step", "load": "read4k", "title": name, "step": step}
+    for pair, load, depth in GAIN:
+        yield {**cell(pair, "gain", depth, 1), "load": load, "title": f"gain {load}"}
 
 
 def cells(quick):
-    picked = QUICK if quick else [(p, l, d) for p in PAIRS for l in LOADS for d in DEPTHS]
-    for seed in SEEDS[:1] if quick else SEEDS:
-        for pair, load, depth in picked:
-            models, dilate = PAIRS[pair]
-            yield dict(name=f"{pair}/{load}/{depth}/{seed}", pair=pair, models=models, dilate=dilate, load=load,
-                       depth=depth, seed=seed)
+    return [c for c in every_cell() if not quick or c["name"] in QUICK]
 
 
-def on_devices(devices, data):
+def on_devices(devices, data, period_ms):
     """Of real devices, the fast one first."""
     names = [os.path.basename(d) for d in devices]
+    pair = "+".join(names)
     for seed in SEEDS:
-        for load in LOADS:
-            for depth in DEPTHS:
-                yield dict(name=f"{'+'.join(names)}/{load}/{depth}/{seed}", pair="+".join(names), models=names,
-                           devices=devices, data=data, dilate=1, load=load, depth=depth, seed=seed)
+        for load in (*LOADS, "dbench", "netmix"):
+            for depth in PROCESSES.get(load, DEPTHS):
+                yield dict(name=f"{pair}/{load}/{depth}/{seed}", kind=KINDS.get(load, "fio"), pair=pair, models=names,
+                           devices=devices, data=data, period_ms=period_ms, dilate=1, load=load, depth=depth, seed=seed)
 
 
-def file_of(folder, cell):
-    return os.path.join(folder, cell["name"].replace("/", "_") + ".jsonl")
+def title(c):
+    return c["pair"], c.get("title", c["load"]), c["depth"]
+
+
+def file_of(folder, c):
+    return os.path.join(folder, c["name"].replace("/", "_") + ".jsonl")
 
 
 def read(path):
@@ -55,23 +103,67 @@ def read(path):
         return [json.loads(line) for line in f]
 
 
+def rate(record):
+    """What a volume is judged by: operations a second; dbench says MB/s."""
+    return record["iops"] if "iops" in record else record["mbps"]
+
+
+def best(records, *prefixes):
+    return max((rate(r) for r in records if r["device"].startswith(prefixes)), default=math.nan)
+
+
+def find(records, device):
+    return next((r for r in records if r["device"] == device), None)
+
+
 def judge(records, device="hybrid"):
     """What the pool reaches in a cell, over each of what it is held against."""
-    iops = {r["device"]: r["iops"] for r in records}
-
-    def best(*prefixes):
-        return max((v for k, v in iops.items() if k.startswith(prefixes)), default=math.nan)
-
-    x = iops[device]
-    return dict(iops=x, split=x / best("split:"), member=x / best("alone:"), rival=x / best(*RIVALS),
-                sum=x / sum(r["iops"] * r["members"] for r in records if r["device"].startswith("alone:")),
-                sd=next(r.get("share_sd", math.nan) for r in records if r["device"] == device),
-                moved=next(r.get("moved", 0) for r in records if r["device"] == device),
+    mine = find(records, device)
+    x = rate(mine)
+    members = [r for r in records if r["device"].startswith("alone:") and r.get("members")]
+    return dict(rate=x, split=x / best(records, "split:"), member=x / best(records, "alone:"),
+                rival=x / best(records, *RIVALS), sum=x / sum(rate(r) * r["members"] for r in members),
+                comparable=max(map(rate, members)) <= COMPARABLE * min(map(rate, members)),
+                sd=mine.get("share_sd", math.nan), moved=mine.get("moved_kb", math.nan),
                 cpu=max(r["cpu"] for r in records))
 
 
+def missed(key, said):
+    """The targets that a cell's means don't reach."""
+    out = [f"{what} {said[what]:.2f}" for what, bound in REACH.items() if said[what] < bound]
+    if key[2] >= REACH_SUM_DEPTH and said["comparable"] and said["sum"] < REACH_SUM:
+        out.append(f"sum {said['sum']:.2f}")
+    return out
+
+
+def over_netmix(records, device):
+    """Throughput and time of an operation over the first member's and the stripe's."""
+    mine = find(records, device)
+    return {what: (rate(mine) / rate(r), mine["mean_ms"] / r["mean_ms"])
+            for what in REACH_NETMIX for r in records if r["device"].startswith(what)
+            and (what != "alone" or r is next(x for x in records if x["device"].startswith("alone")))}
+
+
+def settling(record):
+    """Of a record with a series and the time of a step: the share before, finally, and periods until it stayed near that."""
+    share = [p["share"][0] for p in record["series"]]
+    old = [x for x, p in zip(share, record["series"]) if p["t"] <= record["step_at"]]
+    new = share[len(old):]
+    before, after = statistics.mean(old[-FINAL:]), statistics.mean(new[-FINAL:])
+    # means of three, for the noise that remains when it has settled
+    smooth = [statistics.mean(new[max(0, i - 2):i + 1]) for i in range(len(new))]
+    n = max((i + 1 for i, x in enumerate(smooth) if abs(x - after) > NEAR), default=0)
+    out = dict(before=before, after=after, periods=n + 1, own=math.nan, sd=statistics.pstdev(new[-FINAL:]))
+    if "copy" in record:
+        giver, taker = record["copy"] if after < before else record["copy"][::-1]
+        speed = min(giver["randread"], taker["randwrite"])
+        out["copies"] = abs(after - before) / 100 * record["mapped_bytes"] / speed / (record["period_ms"] / 1e3)
+        out["own"] = max(0, out["periods"] - out["copies"])
+    return out
+
+
 def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
 def mean_and_interval(values):

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Cells whose load is one of files: dbench, a NetApp-like mix (netmix), and that mix going from 1 to 10 processes. All on
+an ext2 of the same size, with little page cache. The depth of a cell is the number of processes."""
+
+import contextlib
+import statistics
+
+import files
+import lab
+import periods
+import volumes
+
+DATA = 576 << 20        # the file system; 16 processes of dbench have 400 MB
+MEMBER = "704M"
+MEMORY = "64M"
+PERIOD_MS = 500
+WARM, MEASURED = {"hybrid": 20, "alone": 4, "stripe": 4, "split": 4, "other": 10}, 10    # seconds
+BEFORE, AFTER = 20, 30  # of the transition
+SPLITS = (90, 80, 70, 50, 20)
+
+
+def every_volume(cell):
+    yield from volumes.single(cell)
+    if len(cell.models) > 2:
+        yield "alone:slow-stripe", volumes.slow_stripe(cell)
+    yield "stripe", volumes.stripe(cell)
+    yield from volumes.pools(cell)
+    if cell.kind == "transition":
+        return
+    if len(cell.models) == 2:
+        yield "cache:writeback", volumes.dm_cache(cell, "writeback")
+        yield "bcache:writeback", volumes.bcache(cell, "writeback")
+        if volumes.boost_loaded():
+            yield "writeboost", volumes.writeboost(cell)
+    for percent in SPLITS:
+        yield f"split:{percent}", volumes.split(cell, percent)
+
+
+@contextlib.contextmanager
+def watched(name, record):
+    """The periods of a pool into the record."""
+    if not name.startswith("hybrid"):
+        yield
+        return
+    periods.start()
+    before = periods.moved()
+    yield
+    record.update(series=periods.stop(), moved=(periods.moved() - before) >> 16)
+
+
+def dbench(cell, program, name, warm):
+    program(cell.depth, warm, "--skip-cleanup")
+    record, cpu = {}, lab.Cpu()
+    with watched(name, record):
+        record.update(program(cell.depth, MEASURED))
+    return dict(record, cpu=cpu.used())
+
+
+def netmix(cell, program, name, warm):
+    program("--setup", cell.depth, "--seed", cell.seed)
+    files.sync_volume()
+    record, cpu = {}, lab.Cpu()
+    with watched(name, record):
+        said = program("--phases", f"{cell.depth}:{warm},{cell.depth}:{MEASURED}", "--seed", cell.seed)
+    return dict(record, cpu=cpu.used(), **said["phases"][1])
+
+
+def transition(cell, program, name, warm):
+    del warm
+    program("--setup", cell.depth, "--seed", cell.seed)
+    files.sync_volume()
+    record, cpu = {}, lab.Cpu()
+    begin = lab.uptime()
+    with watched(name, record):
+        said = program("--phases", f"1:{BEFORE},{cell.depth}:{AFTER}", "--interval", PERIOD_MS / 1e3, "--seed", cell.seed)
+    return dict(record, cpu=cpu.used(), step_at=begin + BEFORE, period_ms=PERIOD_MS, netmix=said["series"],
+                phases=said["phases"], iops=said["phases"][1]["iops"], mbps=said["phases"][1]["mbps"],
+                mean_ms=said["phases"][1]["mean_ms"])
+
+
+def settled_share(record):
+    """Of the last second half of what was watched: mean and deviation of the first member's share."""
+    steady = [p["share"][0] for p in record["series"]]
+    steady = steady[len(steady) // 2:]
+    return (statistics.mean(steady), statistics.pstdev(steady)) if steady else (0, 0)
+
+
+def run(out, cell):
+    if not cell.devices:
+        cell.data, cell.member, cell.extent = DATA, MEMBER, "128K"
+    cell.period_ms = cell.period_ms or PERIOD_MS
+    files.limit_memory(MEMORY)
+    lab.stage("mount", "umount", "mkfs.ext2")
+    program = files.stage_dbench() if cell.kind == "dbench" else files.stage_netmix()
+    load = {"dbench": dbench, "netmix": netmix, "transition": transition}[cell.kind]
+    for name, volume in every_volume(cell):
+        warm = WARM.get(name.split(":")[0], WARM["other"])
+        with volume as dev, files.mounted(dev, cell.data):
+            record = load(cell, program, name, warm)
+        share = ""
+        if "series" in record:
+            record["share"], record["share_sd"] = settled_share(record)
+            share = f", share {record['share']:.1f}%, sd {record['share_sd']:.1f}"
+        if name.startswith("alone:"):
+            record["members"] = cell.models.count(name.split(":")[1])
+        out.add(bench="balance", cell=cell.name, device=name, **record)
+        lab.say(f"# {name}: {record['mbps']:.2f} MB/s, {record['mean_ms']:.3f} ms, CPU {100 * record['cpu']:.0f}%{share}")

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a user could make of the devices of a cell: each volume is a context that gives a block device."""
+
+import contextlib
+import os
+import re
+
+import lab
+
+META = "16M"
+
+
+class Cell:
+    """What balance_cells.py says of it, and what is chosen for all of its kind."""
+
+    def __init__(self, cell):
+        self.models, self.dilate = cell["models"], cell["dilate"]
+        self.kind, self.load, self.depth, self.seed = cell["kind"], cell["load"], cell["depth"], cell["seed"]
+        self.name, self.devices = cell["name"], cell.get("devices")
+        self.data = cell.get("data")     # how much of the volume is used
+        self.member = None               # size of each emulated member
+        self.extent = "64K" if not self.devices else "128K"
+        self.period_ms = cell.get("period_ms")
+        self.step = cell.get("step")
+        self.boost = cell.get("boost")   # dm-writeboost: a file, or "modprobe"
+
+
+@contextlib.contextmanager
+def disks(cell):
+    if cell.devices:
+        for d in cell.devices:
+            lab.blank(d)
+        yield cell.devices
+        return
+    names = []
+    for i, model in enumerate(cell.models):
+        lab.emudisk(f"d{i}", model, cell.member, dilate=cell.dilate, seed=cell.seed)
+        names.append(f"d{i}")
+    try:
+        yield [f"/dev/emudisk/{n}" for n in names]
+    finally:
+        for n in names:
+            lab.emudisk_del(n)
+
+
+@contextlib.contextmanager
+def mapped(name, table):
+    dev = lab.dm(name, table)
+    try:
+        yield dev
+    finally:
+        lab.dm_del(name)
+
+
+@contextlib.contextmanager
+def alone(cell, which):
+    picked = Cell.__new__(Cell)
+    picked.__dict__.update(cell.__dict__, models=[cell.models[which]],
+                           devices=cell.devices and [cell.devices[which]])
+    with disks(picked) as (dev,):
+        yield dev
+
+
+def striped(name, devs):
+    n = min(map(lab.sectors, devs)) // 256 * 256
+    legs = " ".join(f"{d} 0" for d in devs)
+    return mapped(name, f"0 {len(devs) * n} striped {len(devs)} 256 {legs}")
+
+
+@contextlib.contextmanager
+def stripe(cell):
+    with disks(cell) as devs, striped("stripe", devs) as dev:
+        yield dev
+
+
+@contextlib.contextmanager
+def slow_stripe(cell):
+    """Of all members but the fast one."""
+    with disks(cell) as devs, striped("stripe", devs[1:]) as dev:
+        yield dev
+
+
+@contextlib.contextmanager
+def meta_disk(cell):
+    """Metadata of the pool and of dm-cache: in memory for both, so that no member pays for it."""
+    if cell.devices:
+        path = os.path.join(lab.RAM, "meta")
+        with open(path, "wb") as f:
+            f.truncate(lab.size(META) + (cell.data >> 10))
+        dev = lab.run("losetup", "--find", "--show", path).strip()
+    else:
+        dev = lab.emudisk("meta", "null", META)
+    try:
+        yield dev
+    finally:
+        if cell.devices:
+            lab.run("losetup", "-d", dev)
+        else:
+            lab.emudisk_del("meta")
+
+
+@contextlib.contextmanager
+def hybrid(cell, policy):
+    with meta_disk(cell) as meta, disks(cell) as devs:
+        words = policy.split()
+        words += ["period_ms", str(cell.period_ms), "cooldown_ms", str(5 * cell.period_ms)]
+        table = lab.hybrid_table((meta, 0), [(d, 0) for d in devs], extent=cell.extent,
+                                 policy=f"{words[0]} {len(words) - 1} {' '.join(words[1:])}",
+                                 length=cell.data // lab.SECTOR)
+        with mapped("pool", table) as dev:
+            yield dev
+
+
+@contextlib.contextmanager
+def dm_cache(cell, mode):
+    with meta_disk(cell) as meta, disks(cell) as (fast, slow):
+        lab.run("dd", "if=/dev/zero", f"of={meta}", "bs=4K", "count=1", "oflag=direct")
+        n = lab.sectors(slow) // 128 * 128
+        with mapped("cache", f"0 {n} cache {meta} {fast} {slow} 128 1 {mode} smq 0") as dev:
+            yield dev
+
+
+@contextlib.contextmanager
+def writecache(cell):
+    with disks(cell) as (fast, slow):
+        with mapped("wc", f"0 {lab.sectors(slow)} writecache s {slow} {fast} 4096 0") as dev:
+            yield dev
+
+
+@contextlib.contextmanager
+def writeboost(cell):
+    with disks(cell) as (fast, slow):
+        lab.run("dd", "if=/dev/zero", f"of={fast}", "bs=4K", "count=1", "oflag=direct")
+        with mapped("wb", f"0 {lab.sectors(slow)} writeboost {slow} {fast} 4 writeback_threshold 70 "
+                    "read_cache_threshold 127") as dev:
+            yield dev
+
+
+def put(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+@contextlib.contextmanager
+def bcache(cell, mode):
+    with disks(cell) as (fast, slow):
+        said = lab.run("make-bcache", "--writeback", "--block", "4k", "--bucket", "128k", "-C", fast, "-B", slow)
+        uuid = re.search(r"Set UUID:\s*(\S+)", said).group(1)
+        for d in (fast, slow):
+            put("/sys/fs/bcache/register", d)
+        lab.wait_for("/dev/bcache0")
+        put("/sys/block/bcache0/bcache/cache_mode", mode)
+        put("/sys/block/bcache0/bcache/sequential_cutoff", "0")
+        try:
+            yield "/dev/bcache0"
+        finally:
+            put("/sys/block/bcache0/bcache/stop", "1")
+            lab.wait_for("/dev/bcache0", there=False)
+            put(f"/sys/fs/bcache/{uuid}/stop", "1")
+            lab.wait_for(f"/sys/fs/bcache/{uuid}", there=False)
+
+
+def paper(cell):
+    """The published gain is per ms: with devices so many times slower it is as many times less."""
+    return f"wardrop preset paper alpha {10 / cell.dilate:.6f}"
+
+
+def average(cell):
+    return f"wardrop alpha {1 / cell.dilate:.6f}"
+
+
+def pools(cell):
+    """The pool as its policies make it."""
+    yield "hybrid", hybrid(cell, average(cell))
+    yield "hybrid:marginal", hybrid(cell, "wardrop objective marginal")
+    yield "hybrid:paper", hybrid(cell, paper(cell))
+
+
+def split(cell, percent):
+    """So much on the first member, the rest on the others in equal parts."""
+    others = len(cell.models) - 1
+    rest = [(100 - percent) // others + (i < (100 - percent) % others) for i in range(others)]
+    return hybrid(cell, "static shares " + ",".join(map(str, [percent, *rest])))
+
+
+def single(cell):
+    """The members alone, one of each model."""
+    for i, model in enumerate(cell.models):
+        if model not in cell.models[:i]:
+            yield f"alone:{model}", alone(cell, i)
+
+
+def boost_loaded():
+    return os.path.isdir("/sys/module/dm_writeboost")
