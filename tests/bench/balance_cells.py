@@ -43,6 +43,7 @@ REACH_SUM = 0.9         # of the sum of comparable members, from this depth
 REACH_SUM_DEPTH, COMPARABLE = 32, 2
 # of the NetApp-like mix with 10 processes, wu-reddy section III: throughput and time of an operation over the SSD's and the stripe's
 REACH_NETMIX = {"alone": (1.38, 0.72), "stripe": (1.16, 0.83)}
+CPU = 0.6               # of the processor, at most, or it is not the devices that are measured
 REACH_STEP, NEAR, FINAL = 10, 5, 20     # periods; points; periods that the final value is the mean of
 KINDS = {"dbench": "dbench", "netmix": "netmix", "transition": "transition", "gain": "gain"}
 
@@ -133,7 +134,7 @@ def missed(key, said):
     out = [f"{what} {said[what]:.2f}" for what, bound in REACH.items() if said[what] < bound]
     if key[2] >= REACH_SUM_DEPTH and said["comparable"] and said["sum"] < REACH_SUM:
         out.append(f"sum {said['sum']:.2f}")
-    return out
+    return out + ([f"CPU {100 * said['cpu']:.0f}%"] if said["cpu"] > CPU else [])
 
 
 def over_netmix(records, device):

@@ -43,7 +43,7 @@ def balance_rows(measured):
             said["comparable"] = all(balance_cells.judge(r, device)["comparable"] for r in runs)
             bad = balance_cells.missed(balance_cells.title(cell), said)
             yield [name_of(cell), device, said["rate"], means(runs, device, "rate")[1], said["split"], said["member"],
-                   said["rival"], said["sum"], said["sd"], said["moved"], 100 * said["cpu"], len(runs),
+                   said["rival"], said["sum"], said["sd"], said["moved"], round(100 * said["cpu"]), len(runs),
                    "missed: " + ", ".join(bad) if bad else "reached"]
 
 
@@ -60,7 +60,8 @@ def balance_part(measured):
     text += f"{balance_cells.REACH_MEAN}): "
     ok = True
     for device in balance_cells.OURS:
-        mean = balance_cells.geometric_mean([means(runs, device, "rival")[0] for _, runs in cells])
+        over = [means(runs, device, "rival")[0] for _, runs in cells]
+        mean = balance_cells.geometric_mean([x for x in over if not math.isnan(x)])
         text += f"{device} {mean:.3f}{', ' if device != balance_cells.OURS[-1] else '.'}"
         if device == "hybrid":
             ok = mean >= balance_cells.REACH_MEAN
@@ -76,7 +77,7 @@ def volumes_part(measured):
             some = [balance_cells.find(r, device) for r in runs]
             mean, interval = mean_and_interval([balance_cells.rate(r) for r in some])
             ms = mean_and_interval([r["mean_ms"] if "mean_ms" in r else r["us"] / 1e3 for r in some])[0]
-            rows.append([device, mean, interval, ms, 100 * max(r["cpu"] for r in some)])
+            rows.append([device, mean, interval, ms, round(100 * max(r["cpu"] for r in some))])
         text += f"\n### {name_of(cell)}\n\n" + table(["volume", "rate", "+-", "mean ms", "CPU"], rows)
     return text if cells else ""
 
