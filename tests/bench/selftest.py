@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What tests/bench.sh runs: usage: selftest.py NETMIX. Prints KTAP."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+
+import balance_cells
+import balance_report
+
+# wu-reddy, tables I and II, once more: netmix has its own
+TABLE = dict(NTCreateX=46614, Close=46610, Rename=145, Unlink=29, Qpathinfo=99896, Qfileinfo=22506, Qfsinfo=37255,
+             Sfileinfo=50527, Find=34393, WriteX=47626, ReadX=43044, Flush=118)
+READ, WRITE = 18105, 6204
+
+
+def near(x, y, part):
+    assert abs(x - y) <= part * y, f"{x} is not within {100 * part:.0f}% of {y}"
+
+
+def netmix_proportions():
+    """netmix's operations have the proportions of table I, its requests the sizes of table II"""
+    shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=shm) as folder:
+        subprocess.run([sys.argv[1], "--directory", folder, "--setup", "2", "--seed", "5"], check=True)
+        said = json.loads(subprocess.run([sys.argv[1], "--directory", folder, "--phases", "1:0.5,2:2.5", "--interval", "0.5",
+                                          "--seed", "5"], check=True, stdout=subprocess.PIPE, text=True).stdout)
+    one, two = said["phases"]
+    assert (one["processes"], two["processes"]) == (1, 2)
+    assert len(said["series"]) == 6 and all(p["iops"] > 0 for p in said["series"]), said["series"]
+    count = {kind: sum(p["kinds"][kind][0] for p in (one, two)) for kind in TABLE}
+    assert sum(count.values()) == one["ops"] + two["ops"] > 10000, count
+    for kind, n in TABLE.items():
+        expected = n / sum(TABLE.values()) * sum(count.values())
+        near(count[kind], expected, 0.02 + 4 / expected ** 0.5)
+    near(two["read_bytes"], READ, 0.06)
+    near(two["write_bytes"], WRITE, 0.06)
+
+
+def record(device, iops, **more):
+    return dict(device=device, iops=iops, cpu=0.3, us=1.0, **more)
+
+
+def cell_of(hybrid, cpu=0.3):
+    pools = [record(d, hybrid, share_sd=1.0, moved_kb=0.0) for d in balance_cells.OURS]
+    pools[0]["cpu"] = cpu
+    return [record("alone:a", 100, members=1), record("alone:b", 60, members=1), record("stripe", 110), record("split:80", 100),
+            record("split:50", 140), record("cache:writeback", 90), *pools]
+
+
+def verdicts():
+    """a cell's verdict names the targets that are missed, and only those"""
+    key = ("a+b", "read4k", 32)
+    assert balance_cells.missed(key, balance_cells.judge(cell_of(144))) == []
+    assert balance_cells.missed(key, balance_cells.judge(cell_of(137))) == ["sum 0.86"]
+    assert balance_cells.missed(("a+b", "read4k", 16), balance_cells.judge(cell_of(137))) == []
+    assert [m.split()[0] for m in balance_cells.missed(key, balance_cells.judge(cell_of(90)))] == \
+        ["split", "member", "rival", "sum"]
+    assert balance_cells.missed(key, balance_cells.judge(cell_of(144, cpu=0.7))) == ["CPU 70%"]
+
+
+def whole_report():
+    """the report says that all is reached only where it is"""
+    cell = next(c for c in balance_cells.every_cell() if c["name"] == "nvme+sata/read4k/32/1")
+    assert balance_report.report([(cell, [cell_of(150)])])[1]
+    assert not balance_report.report([(cell, [cell_of(130)])])[1]       # 1.2 times the best rival it is not
+
+
+def stepped(shares, step=20):
+    return dict(step_at=10.0 + step, period_ms=1000, mapped_bytes=100 << 20,
+                copy=[dict(randread=200 << 20, randwrite=50 << 20), dict(randread=20 << 20, randwrite=10 << 20)],
+                series=[dict(t=10.0 + i + 1, share=[x, 100 - x]) for i, x in enumerate(shares)])
+
+
+def settles():
+    """settling counts periods until a share stays near its final value, and what the copies take"""
+    said = balance_cells.settling(stepped([80] * 20 + [70, 60, 50, 40, 30] + [30] * 30))
+    assert (said["before"], said["after"]) == (80, 30)
+    assert said["periods"] == 6, said           # means of three: 70 65 60 50 40 33
+    near(said["copies"], 5, 0.01)               # 50 MiB at the slower one's 10 MiB/s of writes
+    near(said["own"], 1, 0.01)
+    back = balance_cells.settling(stepped([30] * 20 + [80] * 30))
+    assert back["periods"] == 1 and back["own"] == 0, back
+    near(back["copies"], 2.5, 0.01)             # read there at 20 MiB/s
+    assert balance_cells.settling(stepped([80] * 20 + [30] * 10 + [60] * 3 + [30] * 30))["periods"] > 13
+
+
+def whole_matrix():
+    """cells have names of their own, and the quick ones are among them"""
+    names = [c["name"] for c in balance_cells.every_cell()]
+    assert len(set(names)) == len(names)
+    assert sorted(c["name"] for c in balance_cells.cells(True)) == sorted(balance_cells.QUICK)
+
+
+def main():
+    tests = (netmix_proportions, verdicts, whole_report, settles, whole_matrix)
+    failed = 0
+    print("KTAP version 1")
+    for n, test in enumerate(tests, 1):
+        try:
+            test()
+            print(f"ok {n} - {test.__doc__}")
+        except Exception:      # whatever it is, it is this test's
+            print("# " + traceback.format_exc().replace("\n", "\n# "))
+            print(f"not ok {n} - {test.__doc__}")
+            failed = 1
+    print(f"1..{len(tests)}")
+    return failed
+
+
+sys.exit(main())
