@@ -72,14 +72,14 @@ def transition(cell, program, name, warm):
     record, cpu = {}, lab.Cpu()
     begin = lab.uptime()
     with watched(name, record):
-        said = program("--phases", f"1:{BEFORE},{cell.depth}:{AFTER}", "--interval", PERIOD_MS / 1e3, "--seed", cell.seed)
-    return dict(record, cpu=cpu.used(), step_at=begin + BEFORE, period_ms=PERIOD_MS, netmix=said["series"],
-                phases=said["phases"], iops=said["phases"][1]["iops"], mbps=said["phases"][1]["mbps"],
+        said = program("--phases", f"1:{BEFORE},{cell.depth}:{AFTER}", "--interval", cell.period_ms / 1e3, "--seed", cell.seed)
+    return dict(record, cpu=cpu.used(), step_at=begin + BEFORE, netmix_step=BEFORE, period_ms=cell.period_ms,
+                netmix=said["series"], phases=said["phases"], iops=said["phases"][1]["iops"], mbps=said["phases"][1]["mbps"],
                 mean_ms=said["phases"][1]["mean_ms"])
 
 
 def settled_share(record):
-    """Of the last second half of what was watched: mean and deviation of the first member's share."""
+    """Of the second half of what was watched: mean and deviation of the first member's share."""
     steady = [p["share"][0] for p in record["series"]]
     steady = steady[len(steady) // 2:]
     return (statistics.mean(steady), statistics.pstdev(steady)) if steady else (0, 0)

@@ -41,34 +41,68 @@ def bars(axis, cells):
     axis.legend(loc="lower right", fontsize="small")
 
 
-def series(axis, cell, records):
-    """The first member's share, period by period from the step."""
+def dress(axis, cell, ylabel):
+    axis.axvline(0, color="black", linewidth=0.8)
+    axis.set_title("%s %s %d" % balance_cells.title(cell), fontsize="small")
+    axis.set_xlabel("periods from the step")
+    axis.set_ylabel(ylabel)
+    axis.legend(loc="upper left", fontsize="x-small")
+
+
+def since_step(record, times):
+    return [(t - record["step_at"]) / (record["period_ms"] / 1e3) for t in times]
+
+
+def share_series(axis, cell, records):
+    """The first member's share, period by period."""
     for device, colour in zip(SHOWN, COLOURS):
         record = balance_cells.find(records, device)
         if record and "series" in record:
-            axis.plot([(p["t"] - record["step_at"]) / (record["period_ms"] / 1e3) for p in record["series"]],
-                      [p["share"][0] for p in record["series"]], color=colour, label=device, linewidth=1)
-    axis.axvline(0, color="black", linewidth=0.8)
+            axis.plot(since_step(record, [p["t"] for p in record["series"]]), [p["share"][0] for p in record["series"]],
+                      color=colour, label=device, linewidth=1)
     axis.set_ylim(0, 100)
-    axis.set_title("%s %s %d" % balance_cells.title(cell), fontsize="small")
-    axis.set_xlabel("periods from the step")
-    axis.set_ylabel("% on " + cell["models"][0])
-    axis.legend(loc="lower left", fontsize="x-small")
+    dress(axis, cell, "% on " + cell["models"][0])
+
+
+def rate_series(axis, cell, records):
+    """MB/s of netmix on each volume."""
+    for record in records:
+        width = 1.5 if record["device"].startswith("hybrid") else 0.7
+        axis.plot([(p["t"] - record["netmix_step"]) / (record["period_ms"] / 1e3) for p in record["netmix"]],
+                  [p["mbps"] for p in record["netmix"]], label=record["device"], linewidth=width)
+    dress(axis, cell, "MB/s")
+
+
+def latency_series(axis, cell, records):
+    """Mean time of a request at each member of the pool as it comes."""
+    record = balance_cells.find(records, "hybrid")
+    for i, model in enumerate(cell["models"]):
+        axis.plot(since_step(record, [p["t"] for p in record["series"]]), [p["us"][i] / 1e3 for p in record["series"]],
+                  label=f"{model} {i}", linewidth=1)
+    dress(axis, cell, "hybrid: ms at member")
+
+
+def panels(measured):
+    """What is drawn: height, function, its arguments."""
+    cells = [(c, runs) for c, runs in measured if c["kind"] in ("fio", "dbench", "netmix")]
+    if cells:
+        yield 1.2 + 0.75 * len(cells), bars, (cells,)
+    for cell, runs in measured:
+        if cell["kind"] in ("step", "transition"):
+            yield 2.5, share_series, (cell, runs[0])
+        if cell["kind"] == "transition":
+            yield 2.5, rate_series, (cell, runs[0])
+            yield 2.5, latency_series, (cell, runs[0])
 
 
 def summary(measured, path):
-    cells = [(c, runs) for c, runs in measured if c["kind"] in ("fio", "dbench", "netmix")]
-    steps = [(c, runs) for c, runs in measured if c["kind"] in ("step", "transition")]
-    heights = ([1.2 + 0.75 * len(cells)] if cells else []) + [2.5] * len(steps)
-    if not heights:
+    drawn = list(panels(measured))
+    if not drawn:
         return
-    fig, axes = plt.subplots(len(heights), figsize=(9, sum(heights)), squeeze=False,
-                             gridspec_kw=dict(height_ratios=heights))
-    axes = [a[0] for a in axes]
-    if cells:
-        bars(axes.pop(0), cells)
-    for axis, (cell, runs) in zip(axes, steps):
-        series(axis, cell, runs[0])
+    heights = [height for height, _, _ in drawn]
+    fig, axes = plt.subplots(len(drawn), figsize=(9, sum(heights)), squeeze=False, gridspec_kw=dict(height_ratios=heights))
+    for (_, draw, args), axis in zip(drawn, axes):
+        draw(axis[0], *args)
     fig.tight_layout()
     fig.savefig(path, dpi=100)
     plt.close(fig)
