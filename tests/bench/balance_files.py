@@ -15,8 +15,8 @@ MEMBER = "704M"
 MEMORY = "64M"
 PERIOD_MS = 500
 WARM, MEASURED = {"hybrid": 20, "alone": 4, "stripe": 4, "split": 4, "other": 10}, 10    # seconds
-BEFORE, AFTER = 20, 30  # of the transition
-SPLITS = (90, 80, 70, 50, 20)
+BEFORE, AFTER = 12, 30  # of the transition
+SPLITS = (90, 75, 50, 25)
 
 
 def every_volume(cell):
@@ -37,15 +37,18 @@ def every_volume(cell):
 
 
 @contextlib.contextmanager
-def watched(name, record):
-    """The periods of a pool into the record."""
-    if not name.startswith("hybrid"):
+def watched(name, record, after=0):
+    """The periods of a pool into the record, and what it migrates in one from so many seconds on."""
+    if not name.startswith(("hybrid", "split")):     # a fixed split shows what of the deviation is the load's own
         yield
         return
     periods.start()
-    before = periods.moved()
+    begin, early = lab.uptime(), periods.Later(after, periods.moved)
     yield
-    record.update(series=periods.stop(), moved=(periods.moved() - before) >> 16)
+    moved = periods.moved() - early.result()
+    series = periods.stop()
+    n = len([p for p in series if p["t"] > begin + after])
+    record.update(series=series, moved_kb=moved / 1024 / n if n else 0)
 
 
 def dbench(cell, program, name, warm):
@@ -60,7 +63,7 @@ def netmix(cell, program, name, warm):
     program("--setup", cell.depth, "--seed", cell.seed)
     files.sync_volume()
     record, cpu = {}, lab.Cpu()
-    with watched(name, record):
+    with watched(name, record, warm):
         said = program("--phases", f"{cell.depth}:{warm},{cell.depth}:{MEASURED}", "--seed", cell.seed)
     return dict(record, cpu=cpu.used(), **said["phases"][1])
 
