@@ -13,9 +13,10 @@ import volumes
 DATA = 576 << 20        # the file system; 16 processes of dbench have 400 MB
 MEMBER = "704M"
 MEMORY = "64M"
-PERIOD_MS = 500
-WARM, MEASURED = {"hybrid": 20, "alone": 4, "stripe": 4, "split": 4, "other": 10}, 10    # seconds
-BEFORE, AFTER = 12, 30  # of the transition
+PERIOD_MS = 2000        # as it comes
+# Seconds. netmix writes little at a time, and dirty pages are written back in bursts some seconds apart: no less of it.
+WARM, MEASURED = {"hybrid": 30, "other": 10}, {"dbench": 10, "netmix": 30}
+BEFORE, AFTER = 24, 80  # of the transition
 SPLITS = (90, 75, 50, 25)
 
 
@@ -55,7 +56,7 @@ def dbench(cell, program, name, warm):
     program(cell.depth, warm, "--skip-cleanup")
     record, cpu = {}, lab.Cpu()
     with watched(name, record):
-        record.update(program(cell.depth, MEASURED))
+        record.update(program(cell.depth, MEASURED[cell.kind]))
     return dict(record, cpu=cpu.used())
 
 
@@ -64,7 +65,7 @@ def netmix(cell, program, name, warm):
     files.sync_volume()
     record, cpu = {}, lab.Cpu()
     with watched(name, record, warm):
-        said = program("--phases", f"{cell.depth}:{warm},{cell.depth}:{MEASURED}", "--seed", cell.seed)
+        said = program("--phases", f"{cell.depth}:{warm},{cell.depth}:{MEASURED[cell.kind]}", "--seed", cell.seed)
     return dict(record, cpu=cpu.used(), **said["phases"][1])
 
 
@@ -75,7 +76,7 @@ def transition(cell, program, name, warm):
     record, cpu = {}, lab.Cpu()
     begin = lab.uptime()
     with watched(name, record):
-        said = program("--phases", f"1:{BEFORE},{cell.depth}:{AFTER}", "--interval", cell.period_ms / 1e3, "--seed", cell.seed)
+        said = program("--phases", f"1:{BEFORE},{cell.depth}:{AFTER}", "--interval", cell.period_ms / 4e3, "--seed", cell.seed)
     return dict(record, cpu=cpu.used(), step_at=begin + BEFORE, netmix_step=BEFORE, period_ms=cell.period_ms,
                 netmix=said["series"], phases=said["phases"], iops=said["phases"][1]["iops"], mbps=said["phases"][1]["mbps"],
                 mean_ms=said["phases"][1]["mean_ms"])
