@@ -36,11 +36,11 @@ def modprobe(name, *args):
 def stage(*names):
     """Copy programs or files to RAM; the new paths. A program runs once so that its libraries are in memory."""
     os.makedirs(RAM, exist_ok=True)
-    if RAM not in os.environ["PATH"].split(":"):
-        os.environ["PATH"] = RAM + ":" + os.environ["PATH"]
+    installed = ":".join(d for d in os.environ["PATH"].split(":") if d != RAM)
+    os.environ["PATH"] = RAM + ":" + installed
     out = []
     for name in names:
-        path = name if "/" in name else shutil.which(name)
+        path = name if "/" in name else shutil.which(name, path=installed)
         if not path:
             raise SystemExit(f"{name}: not installed")
         new = os.path.join(RAM, os.path.basename(path))
