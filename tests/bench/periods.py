@@ -36,6 +36,8 @@ def stop():
             for key, value in (("requests", int(m[3])), ("us", int(m[4]) / 1e3), ("share", int(m[5]) / 1e4),
                                ("target", int(m[6]) / 1e4)):
                 out[-1][key].append(value)
+    while out and not any(out[-1]["requests"]):     # the load had ended
+        out.pop()
     return out
 
 
