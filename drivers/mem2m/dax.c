@@ -27,10 +27,15 @@ static int m2_dax_zero_page_range(struct dax_device *dax, pgoff_t pgoff, size_t 
 {
 	struct m2_dev *dev = dax_get_private(dax);
 	u64 offset = PFN_PHYS(pgoff), len = PFN_PHYS(nr_pages);
+	int cookie;
 
 	if (offset >= dev->store.bytes || len > dev->store.bytes - offset)
 		return -ERANGE;
+	if (dev->backing->enter && !dev->backing->enter(dev, &cookie))
+		return -ENXIO;
 	m2_store_zero(&dev->store, offset, len);
+	if (dev->backing->enter)
+		dev->backing->leave(dev, cookie);
 	return 0;
 }
 
