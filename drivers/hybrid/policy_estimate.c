@@ -14,9 +14,9 @@
  * taken over completions too: in a closed loop what a completion leaves behind is distributed
  * as the number in flight with one process less.
  *
- * This relative slope is averaged over periods.  It is at most 1, as more requests do not
- * make a member answer faster, and at most what a power of n that goes through the idle latency S
- * and R has: a device's rate grows by a smaller power the more is in flight already.
+ * This relative slope is averaged over periods that are alike.  It is at most 1, as more requests
+ * do not make a member answer faster, and at most the power of n by which the rate has grown since
+ * the least response time S was seen: the more is in flight, the smaller is the power.
  *
  * Units: times in ns, numbers in flight in 2^-16, slopes in 1/1024.
  */
@@ -33,10 +33,10 @@
 #define SLOPE_POWER	(SLOPE_ONE / 4)	/* least that the power of n may say */
 #define MAX_FLIGHT	(4096ULL * ONE)
 #define MAX_VARIANCE	(4096 * MAX_FLIGHT)
-#define MAX_SMOOTH	4u	/* periods */
-#define ERRORS		6	/* standard errors of the covariance that the variance is to be */
+#define MAX_SMOOTH	4u		/* periods */
+#define ERRORS		6		/* of the covariance, that the variance is to be */
 #define MANY		(8ULL * ONE)	/* in flight: a device may be busy then */
-#define NEAR		(ONE / 2)	/* log of a ratio that says nothing yet */
+#define NEAR		(ONE / 2)	/* logarithm of a ratio that says nothing yet */
 #define FEW		(ONE / 4)	/* in flight: then R is S */
 
 u64 hy_ppm_of(u64 part, u64 whole)
@@ -122,8 +122,8 @@ u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d)
 }
 
 /*
- * (S/R)^7, at least 1/32: how much flatter than X/n the curve is expected to be.  An S that was seen
- * with many in flight may be the response time of a device that was busy then.
+ * (S/R)^7, at least 1/32: how much flatter than X/n the curve is expected to be.  An S that was
+ * seen with many in flight may be the response time of a device that was busy then.
  */
 static u32 expected_slope(u64 r, u64 idle, u64 idle_n)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Idle probes: how long does a member take that has nothing to do?  The policy can't see that of one
- * that is not in use, and hardly of one that always is; see policy_estimate.c.
+ * Idle probes: how long does a member take that has nothing to do?  The policy can't see that of
+ * one that is not in use, and hardly of one that always is; see policy_estimate.c.
  *
  * A probe is a read of the mean size of the users' reads, at a place that is drawn, so that
  * it is in no cache, while neither users nor copies are at the member.  There are at most ten a

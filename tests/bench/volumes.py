@@ -166,13 +166,13 @@ def paper(cell):
 
 
 def average(cell):
-    return f"wardrop alpha {1 / cell.dilate:.6f}"
+    return f"wardrop objective average alpha {1 / cell.dilate:.6f}"
 
 
 def pools(cell):
     """The pool as its policies make it."""
-    yield "hybrid", hybrid(cell, average(cell))
-    yield "hybrid:marginal", hybrid(cell, "wardrop objective marginal")
+    yield "hybrid", hybrid(cell, "wardrop")
+    yield "hybrid:average", hybrid(cell, average(cell))
     yield "hybrid:paper", hybrid(cell, paper(cell))
 
 

@@ -6,7 +6,8 @@
  * Throughput of the policy's objectives, with the given parameters on top, over that
  * of the best static split, of the best member alone, of stripe and of the sum of what
  * the members do alone; the first member's share, how much the shares vary, after how many
- * periods they stay, the same less what the copies take at the members' own pace, and copies made.  Variants: average, marginal; 2: preset paper, only if asked.
+ * periods they stay, the same less what the copies take at the members' own pace, copies.
+ * Variants: average, marginal; 2: preset paper, only if asked.
  */
 #include "oracle.h"
 
@@ -62,8 +63,8 @@ static void json(const struct options *o, const struct sim_config *c, const char
 		r->iops, or->split, or->share, or->single, or->sum, or->stripe);
 	for (i = 0; i < c->nr; i++)
 		fprintf(o->json, "%s%.2f", i ? "," : "", r->share[i]);
-	fprintf(o->json, "],\"share_sd\":%.2f,\"periods\":%u,\"copying\":%.1f,\"copies\":%llu}\n", r->share_sd,
-		r->converged, r->copying, (unsigned long long)r->moves);
+	fprintf(o->json, "],\"share_sd\":%.2f,\"periods\":%u,\"copying\":%.1f,\"copies\":%llu}\n",
+		r->share_sd, r->converged, r->copying, (unsigned long long)r->moves);
 	fflush(o->json);
 }
 

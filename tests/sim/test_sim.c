@@ -67,7 +67,7 @@ static void other_way_round(void)
 	CHECK(r.share[1] > 65 && r.share[1] < 85);
 }
 
-/* What is new goes to the SSD.  What a disk has leaves it, at a third of the disk's pace or more. */
+/* What is new goes to the SSD.  What a disk has leaves it at a third of the disk's pace or more. */
 static void off_the_disk(void)
 {
 	struct sim_config c = config_of("SSD+HDD", 16), equal = c;
