@@ -40,9 +40,9 @@
 struct step {
 	const struct hy_snapshot *snap;
 	const u32 *q;
-	u64 r[EK_MAX_MEMBERS];		/* mean, ns; 0: too few requests */
-	u64 idle[EK_MAX_MEMBERS];
-	u64 m[EK_MAX_MEMBERS];
+	u64 *r;				/* by member: mean, ns; 0: too few requests */
+	u64 *idle;
+	u64 *m;
 	u64 rbar, mbar;
 	u64 requests;
 	int best;			/* the receiver with the least M */
@@ -427,9 +427,10 @@ static bool is_clear(const struct step *s)
 u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, const u32 *q,
 		       u32 *p)
 {
-	struct step s = { .snap = snap, .q = q };
+	struct step s = { .snap = snap, .q = q, .r = m->room[0], .idle = m->room[1], .m = m->room[2] };
 	bool clear, move;
 
+	memset(m->room, 0, sizeof(m->room));
 	measure(m, &s);
 	watch_load(m, &s);
 	find_best(m, &s);

@@ -53,6 +53,7 @@ struct hy_marginal_pair {
  * @target: P, in ppm
  * @held: periods since the last decision
  * @inflight: requests in flight when the load last changed, in 1/1024
+ * @room: for a period's computation, too large for the stack
  */
 struct hy_marginal {
 	struct hy_marginal_dev dev[EK_MAX_MEMBERS];
@@ -60,6 +61,7 @@ struct hy_marginal {
 	u32 target[EK_MAX_MEMBERS];
 	u32 held;
 	u64 inflight;
+	u64 room[3][EK_MAX_MEMBERS];
 };
 
 void hy_marginal_init(struct hy_marginal *m);
