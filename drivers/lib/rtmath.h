@@ -72,10 +72,9 @@ static inline u32 ek_rt_look_below(u32 old, u64 requests, u32 looks)
 	return min_t(u64, new, 4ULL * old + 1);
 }
 
-/* Never 0, which an average takes for "none yet": a nanosecond may be added. */
 static inline u64 ek_rt_clamp(u64 ns)
 {
-	return min_t(u64, ns | 1, EK_RT_MAX_NS);
+	return clamp_t(u64, ns, 1, EK_RT_MAX_NS);
 }
 
 /* @ns clamped, so it is in range without a look. */
