@@ -328,13 +328,16 @@ static void mark_settled(struct hy_pool *pool, struct hy_io *io)
 		ek_map_mark_changed(&pool->map, io->le);
 }
 
-/* A member that is memory takes its bio at once; bio and io may be gone on return then. */
+/* A member that is memory takes its bio at once; unless REMAPPED, the bio may be gone already. */
 static __always_inline int dispatch(struct hy_pool *pool, struct bio *bio, int r)
 {
-	struct hy_io *io = hy_io(bio);
 	const struct ek_direct *direct;
+	struct hy_io *io;
 
-	if (r != DM_MAPIO_REMAPPED || unlikely(!(io->flags & HY_IO_SENT)))
+	if (r != DM_MAPIO_REMAPPED)
+		return r;
+	io = hy_io(bio);
+	if (unlikely(!(io->flags & HY_IO_SENT)))
 		return r;
 	direct = pool->member[io->member].direct;
 	if (likely(!direct))
