@@ -30,6 +30,7 @@ static inline void scm_arch_fence(void)
 
 #else
 #include <cpuid.h>
+#include <linux/minmax.h>
 
 enum scm_arch_flush_kind { SCM_CLFLUSH, SCM_CLFLUSHOPT, SCM_CLWB };
 
@@ -66,7 +67,7 @@ static inline void scm_arch_copy_nt(void *dst, const void *src, size_t len)
 	size_t head = -(uintptr_t)dst & 7;
 	u64 word;
 
-	head = head < len ? head : len;
+	head = min(head, len);
 	if (head) {
 		memcpy(dst, src, head);
 		scm_arch_flush(dst, head);

@@ -114,7 +114,7 @@ struct m2_dev {
 	struct config_group group;
 	struct list_head node;
 	struct list_head preset;
-	char name[M2_NAME_SIZE];
+	char name[M2_NAME_LEN + 1];
 	char error[M2_ERROR_LEN];
 	struct mutex lock;	/* see DOC */
 	bool live;

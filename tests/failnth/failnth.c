@@ -228,6 +228,7 @@ int main(int argc, char **argv)
 		each(module_ops, only);
 	} else if (!strcmp(group, "memory")) {
 		each(memory_ops, only);
+		memory_end();
 	} else if (!strcmp(group, "pool")) {
 		pool_begin();
 		each(pool_ops, only);

@@ -37,6 +37,7 @@ extern const struct op memory_ops[];
 /* Set up and take down what a group needs. */
 void pool_begin(void);
 void pool_end(void);
+void memory_end(void);
 
 /* Background work under random failures; milliseconds, percent. */
 void background(unsigned int ms, unsigned int percent);
