@@ -49,7 +49,7 @@
 #define HY_IMAGES	512	/* pages that a checkpoint takes at once */
 #define HY_MAX_DISCARD	BIT(30)		/* bytes of one discard */
 #define HY_RING		1024	/* accesses remembered per CPU between two ticks */
-/* A page or less: an error for want of it would be the user's, as of a lost disk, or a status would be untrue. */
+/* A page or less: for want of it users would see an error as of a lost disk, or a false status. */
 #define HY_MUST		(GFP_NOIO | __GFP_NOFAIL)
 
 struct hy_pool;
@@ -58,6 +58,7 @@ struct hy_mig;
 /**
  * struct hy_area - a range of a device
  * @dev: dm's reference, the table's; NULL: lost
+ * @direct: the way around the block layer, of a member that has one
  * @start: first sector on the device
  * @sectors: length
  */
@@ -130,6 +131,7 @@ struct hy_probe {
 /**
  * struct hy_member - a member of a pool
  * @bdev: its device, of the bound table; NULL: lost
+ * @direct: the way around the block layer, the bound table's; NULL: there is none
  * @data: sector of physical extent 0
  * @area_start: first sector of its area
  * @area_sectors: its length

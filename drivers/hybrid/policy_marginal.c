@@ -427,7 +427,9 @@ static bool is_clear(const struct step *s)
 u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, const u32 *q,
 		       u32 *p)
 {
-	struct step s = { .snap = snap, .q = q, .r = m->room[0], .idle = m->room[1], .m = m->room[2] };
+	struct step s = {
+		.snap = snap, .q = q, .r = m->room[0], .idle = m->room[1], .m = m->room[2]
+	};
 	bool clear, move;
 
 	memset(m->room, 0, sizeof(m->room));

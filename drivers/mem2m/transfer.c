@@ -39,10 +39,11 @@ static void m2_write(const struct m2_store *store, struct bio *bio, u64 offset)
  * @bio: its sector is the device's; not ended here
  * @bad: of a read that hit bad memory, the offset of the vector that did; changed by reads alone
  *
- * What is written lasts on return where the memory is persistent: a fence drains what its own CPU wrote
- * past the cache and nobody else's, so a FLUSH that comes on another CPU could not do it, and what is
- * read there could be older than what was told as written. What a FLUSH or PREFLUSH is for are lines
- * that file systems wrote back beneath -o dax. Where the memory isn't persistent nothing lasts.
+ * What is written lasts on return where the memory is persistent: a fence drains what its own
+ * CPU wrote past the cache and nobody else's, so a FLUSH that comes on another CPU could not do
+ * it, and what is read there could be older than what was told as written. What a FLUSH or
+ * PREFLUSH is for are lines that file systems wrote back beneath -o dax. Where the memory isn't
+ * persistent nothing lasts.
  * Context: process context.
  * Return: the bio's status.
  */

@@ -2,8 +2,8 @@
 /*
  * DOC: block devices that can do without the block layer
  *
- * A driver whose devices do a bio within a call registers that call here. Others ask whether a block
- * device is of that kind and use the call, without depending on the driver's module.
+ * A driver whose devices do a bio within a call registers that call here. Others ask whether a
+ * block device is of that kind and use the call, without depending on the driver's module.
  */
 #ifndef _EVENKEEL_DIRECT_H
 #define _EVENKEEL_DIRECT_H
