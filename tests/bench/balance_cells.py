@@ -27,7 +27,8 @@ FILE_PAIRS = {
 LOADS = ("read4k", "mixed4k", "mixed16k", "read16k", "zipf4k", "stream128k")
 DEPTHS = (1, 4, 16, 32, 64)
 PROCESSES = {"dbench": (1, 2, 4, 8, 16), "netmix": (1, 2, 4, 6, 8, 10), "transition": (10,)}
-STEP_PAIRS = ("nvme+sata", "x25m+mba3073")
+# pair, load: one that both members can carry, or there is no share to find
+STEP_PAIRS = {"nvme+sata": "read4k", "x25m+mba3073": "mixed4k"}
 # name, depth, what steps
 STEPS = (("step-up", 32, dict(depths=(4, 32))), ("step-down", 4, dict(depths=(32, 4))),
          ("step-speed", 16, dict(slower=4)))
@@ -65,10 +66,10 @@ def every_cell():
             for pair in FILE_PAIRS:
                 for n in numbers:
                     yield cell(pair, load, n, seed)
-        for pair in STEP_PAIRS:
+        for pair, load in STEP_PAIRS.items():
             for name, depth, step in STEPS:
                 base = cell(pair, name, depth, seed)
-                yield {**base, "kind": "step", "load": "read4k", "title": name, "step": step}
+                yield {**base, "kind": "step", "load": load, "title": name, "step": step}
     for pair, load, depth in GAIN:
         yield {**cell(pair, "gain", depth, 1), "load": load, "title": f"gain {load}"}
 
