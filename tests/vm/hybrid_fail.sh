@@ -114,7 +114,7 @@ log_mark
 check_fails "its part of the map is not believed" EIO blkio verify $dev 0 8 "$seed"
 matches "the log names the extent" "$(log_since)" "extent 1 lies where member 0 says that nothing is"
 check_fails "nothing is written there" EIO blkio write $dev 128 8 1
-check "in the grammar" strict
+check "in the grammar" in_grammar p
 remove_pool p
 
 # a member is lost, marked by "-"
