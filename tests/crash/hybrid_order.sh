@@ -222,7 +222,7 @@ while_copied() {
 }
 scenario "what is written while it is copied" while_copied
 while_switched() {
-	fresh && write 0 128 1 && slow a write_lat=900ms && slow b write_lat=200ms && message p move 0 1 &&
+	fresh && write 0 128 1 && slow a write_lat=1400ms && slow b write_lat=500ms && message p move 0 1 &&
 		{ write 8 16 2 & } && wait &&
 		wait_for 20 arrived && holds 8 16 2
 }
