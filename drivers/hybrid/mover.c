@@ -114,12 +114,14 @@ static u64 sum_tokens(const u32 *tokens, unsigned int nr)
 static u64 tokens_due(struct hy_pool *pool, u64 now, int *from, int *to)
 {
 	u64 since = now - pool->period_start, all, left, due, spend;
+	u32 rest;
 	unsigned int i;
 
 	*from = 0;
 	*to = 0;
 	spin_lock_irq(&pool->policy_lock);
-	spend = (u64)READ_ONCE(pool->set.period_ms) * (HY_PPM - pool->decision.rest);
+	rest = pool->decision.rest;
+	spend = (u64)READ_ONCE(pool->set.period_ms) * (HY_PPM - rest);
 	all = sum_tokens(pool->decision.receive, pool->nr_members);
 	left = sum_tokens(pool->tokens.receive, pool->nr_members);
 	for (i = 1; i < pool->nr_members; i++) {
@@ -130,7 +132,7 @@ static u64 tokens_due(struct hy_pool *pool, u64 now, int *from, int *to)
 	}
 	spin_unlock_irq(&pool->policy_lock);
 	/* @spend is in ns, as a ms is HY_PPM of them. */
-	if (pool->decision.rest && since >= spend)
+	if (!spend || (rest && since >= spend))
 		return 0;
 	due = DIV64_U64_ROUND_UP(all * min(since, spend), spend);
 	due = min(due, all);

@@ -31,7 +31,7 @@ static void probe_end(struct bio *bio)
 		atomic64_add(ns, &m->probe.ns);
 		atomic64_inc(&m->probe.nr);
 	}
-	__free_page(bio_first_page_all(bio));
+	bio_free_pages(bio);
 	bio_put(bio);
 	spin_lock_irqsave(&pool->probe_lock, flags);
 	WRITE_ONCE(m->probe.busy, false);
@@ -70,19 +70,21 @@ static sector_t probe_sector(struct hy_pool *pool, struct hy_member *m)
 
 static struct bio *probe_bio(struct hy_pool *pool, struct hy_member *m, unsigned int pages)
 {
-	struct page *page = alloc_page(GFP_NOWAIT | __GFP_NOWARN);
-	struct bio *bio;
+	struct bio *bio = bio_alloc(m->bdev, pages, REQ_OP_READ, GFP_NOWAIT);
+	struct page *page;
 
-	if (!page)
+	if (!bio)
 		return NULL;
-	bio = bio_alloc(m->bdev, pages, REQ_OP_READ, GFP_NOWAIT);
-	if (!bio) {
-		__free_page(page);
-		return NULL;
-	}
-	/* All of it into one page: nobody looks. */
-	while (pages--)
+	/* Nobody looks at them, but for devices that verify what they read. */
+	while (pages--) {
+		page = alloc_page(GFP_NOWAIT | __GFP_NOWARN);
+		if (!page) {
+			bio_free_pages(bio);
+			bio_put(bio);
+			return NULL;
+		}
 		__bio_add_page(bio, page, HY_PROBE_BYTES, 0);
+	}
 	bio->bi_iter.bi_sector = probe_sector(pool, m);
 	bio->bi_private = m;
 	bio->bi_end_io = probe_end;

@@ -136,6 +136,8 @@ static void m2_orphan_work(struct work_struct *work)
 
 	mutex_lock(&dev->lock);
 	if (m2_dev_claim(dev)) {
+		/* Somebody may have opened and closed it meanwhile; from now on nobody does. */
+		cancel_work(&dev->orphan_work);
 		config_item_get(&dev->group.cg_item);
 		m2_dev_destroy(dev);
 		mutex_unlock(&dev->lock);

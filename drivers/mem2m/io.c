@@ -28,19 +28,28 @@ static blk_status_t m2_transfer_known_good(struct m2_dev *dev, struct bio *bio)
 	return status;
 }
 
-static void m2_do(struct m2_dev *dev, struct bio *bio)
+static blk_status_t m2_transfer_entered(struct m2_dev *dev, struct bio *bio)
 {
 	const struct m2_backing *backing = dev->backing;
+	blk_status_t status;
 	int cookie;
 
-	if (!backing->enter) {
-		bio->bi_status = m2_transfer_known_good(dev, bio);
-	} else if (backing->enter(dev, &cookie)) {
-		bio->bi_status = m2_transfer_known_good(dev, bio);
-		backing->leave(dev, cookie);
-	} else {
-		bio->bi_status = BLK_STS_IOERR;
-	}
+	if (!backing->enter)
+		return m2_transfer_known_good(dev, bio);
+	if (!backing->enter(dev, &cookie))
+		return BLK_STS_IOERR;
+	status = m2_transfer_known_good(dev, bio);
+	backing->leave(dev, cookie);
+	return status;
+}
+
+/* An error that is there already stays: of a bio that is chained to this one, and has ended. */
+static void m2_do(struct m2_dev *dev, struct bio *bio)
+{
+	blk_status_t status = m2_transfer_entered(dev, bio);
+
+	if (unlikely(status))
+		bio->bi_status = status;
 }
 
 static struct bio *m2_next_flush(struct m2_dev *dev)

@@ -89,18 +89,24 @@ int m2_label_read(const void *head, struct m2_label_info *info)
  * m2_label_write - change both copies such that one is whole at any time
  * @range: start of the range
  * @info: what to write, the next generation of which is; @info->newest is the copy that counts now
+ * @settle: what it takes beyond a fence to make a copy durable, an error otherwise; NULL: nothing
+ * @ctx: for @settle
  *
- * Durable on return.
+ * Return: 0 when durable, or the error of @settle: the copy after the one that failed is as it was.
  */
-void m2_label_write(void *range, struct m2_label_info *info)
+int m2_label_write(void *range, struct m2_label_info *info, int (*settle)(void *ctx), void *ctx)
 {
 	struct m2_label label;
 	unsigned int i, copy = !info->newest;
+	int err = 0;
 
 	info->generation++;
 	m2_label_encode(info, &label);
-	for (i = 0; i < 2; i++, copy = !copy) {
+	for (i = 0; i < 2 && !err; i++, copy = !copy) {
 		scm_copy_nt(range + copy * M2_LABEL_STRIDE, &label, sizeof(label));
 		scm_fence();
+		if (settle)
+			err = settle(ctx);
 	}
+	return err;
 }

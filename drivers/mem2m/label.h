@@ -20,6 +20,6 @@ struct m2_label_info {
 };
 
 int m2_label_read(const void *head, struct m2_label_info *info);
-void m2_label_write(void *range, struct m2_label_info *info);
+int m2_label_write(void *range, struct m2_label_info *info, int (*settle)(void *ctx), void *ctx);
 
 #endif

@@ -179,7 +179,7 @@ void m2_flush_work(struct work_struct *work);
 
 /* range.c: what reserved memory and pmem have in common */
 int m2_range_judge(struct m2_dev *dev, const void *range, bool force);
-void m2_range_label(struct m2_dev *dev, void *range, u64 data_offset);
+int m2_range_label(struct m2_dev *dev, void *range, u64 data_offset);
 int m2_range_attach(struct m2_dev *dev);
 int m2_range_resize(struct m2_dev *dev, u64 bytes);
 void m2_range_detach(struct m2_dev *dev);

@@ -67,7 +67,7 @@ static int m2_phys_prepare(struct m2_dev *dev, bool force)
 	if (!err && dev->found && dev->label.data_offset < offset)
 		err = m2_fail(dev, -EUCLEAN, "no room for struct pages before its data");
 	if (!err)
-		m2_range_label(dev, range, offset);
+		err = m2_range_label(dev, range, offset);
 	memunmap(range);
 	return err;
 }

@@ -84,6 +84,9 @@ static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
 		return m2_fail(dev, -EINVAL, "the size has to be a multiple of 2M, 4M at least");
 	if (bytes > most)
 		return m2_fail(dev, -ENOSPC, "%s has %llu bytes", dev->path, most);
+	/* What is mapped stays where it is. A table of device-mapper's may be changed beneath. */
+	if (strncmp(dev->bdev->bd_disk->disk_name, "pmem", 4))
+		return m2_fail(dev, -EOPNOTSUPP, "%s is not a pmem device", dev->path);
 	dev->range_bytes = bytes;
 	dev->below = fs_dax_get_by_bdev(dev->bdev, &dev->below_offset, dev, NULL);
 	if (!dev->below)
@@ -99,12 +102,17 @@ static int m2_pmem_prepare(struct m2_dev *dev, bool force)
 	if (!m2_pmem_enter(dev, &cookie))
 		return m2_fail(dev, -ENXIO, "%s has gone", dev->path);
 	err = m2_range_judge(dev, dev->range, force);
-	if (!err)
-		m2_range_label(dev, dev->range, M2_UNIT_ALIGN);
-	if (!err)
-		err = m2_range_attach(dev);
 	m2_pmem_leave(dev, cookie);
-	return err;
+	if (!err)
+		err = m2_range_label(dev, dev->range, M2_UNIT_ALIGN);
+	return err ?: m2_range_attach(dev);
+}
+
+/* The device is its owner's again. */
+static void m2_pmem_let_go(struct m2_dev *dev)
+{
+	fs_put_dax(dev->below, dev);
+	dev->below = NULL;
 }
 
 static int m2_pmem_attach(struct m2_dev *dev, const struct m2_settings *s)
@@ -124,7 +132,7 @@ static int m2_pmem_attach(struct m2_dev *dev, const struct m2_settings *s)
 	return 0;
 
 no_store:
-	fs_put_dax(dev->below, dev);
+	m2_pmem_let_go(dev);
 no_dax:
 	m2_pmem_close(dev);
 	return err;
@@ -134,19 +142,8 @@ static void m2_pmem_detach(struct m2_dev *dev)
 {
 	flush_work(&dev->flush_work);
 	m2_range_detach(dev);
-	fs_put_dax(dev->below, dev);
+	m2_pmem_let_go(dev);
 	m2_pmem_close(dev);
-}
-
-static int m2_pmem_resize(struct m2_dev *dev, u64 bytes)
-{
-	int cookie, err;
-
-	if (!m2_pmem_enter(dev, &cookie))
-		return m2_fail(dev, -ENXIO, "%s has gone", dev->path);
-	err = m2_range_resize(dev, bytes);
-	m2_pmem_leave(dev, cookie);
-	return err;
 }
 
 static long m2_pmem_direct_access(struct m2_dev *dev, u64 offset, long nr_pages, void **kaddr,
@@ -162,7 +159,7 @@ const struct m2_backing m2_pmem = {
 	.name = "pmem",
 	.attach = m2_pmem_attach,
 	.detach = m2_pmem_detach,
-	.resize = m2_pmem_resize,
+	.resize = m2_range_resize,
 	.direct_access = m2_pmem_direct_access,
 	.enter = m2_pmem_enter,
 	.leave = m2_pmem_leave,

@@ -18,6 +18,40 @@
 #define M2_LOOK_CHUNK	M2_HEAD_BYTES
 #define M2_ZERO_STEP	((u64)SZ_64M)	/* between two looks for a signal */
 
+/* The memory may go away, and nobody else's may while it is entered: not for long. */
+static int m2_enter(struct m2_dev *dev, int *cookie)
+{
+	if (!dev->backing->enter || dev->backing->enter(dev, cookie))
+		return 0;
+	return m2_fail(dev, -ENXIO, "its memory has gone");
+}
+
+static void m2_leave(struct m2_dev *dev, int cookie)
+{
+	if (dev->backing->leave)
+		dev->backing->leave(dev, cookie);
+}
+
+/* What is fenced may still be in a host's page cache: the device beneath knows. */
+static int m2_settle(void *ctx)
+{
+	struct m2_dev *dev = ctx;
+	int err = dev->bdev ? blkdev_issue_flush(dev->bdev) : 0;
+
+	return err ? m2_fail(dev, err, "the device beneath can't flush") : 0;
+}
+
+static int m2_write_label(struct m2_dev *dev, void *range)
+{
+	int cookie, err = m2_enter(dev, &cookie);
+
+	if (err)
+		return err;
+	err = m2_label_write(range, &dev->label, m2_settle, dev);
+	m2_leave(dev, cookie);
+	return err;
+}
+
 /* Read by what survives bad memory. */
 static int m2_look(struct m2_dev *dev, void *buf, const void *from, size_t len)
 {
@@ -122,8 +156,10 @@ out:
  * @dev: judged
  * @range: the range's start
  * @data_offset: where its data begins, for a new one
+ *
+ * Return: 0 or a negative error number with the device's error set.
  */
-void m2_range_label(struct m2_dev *dev, void *range, u64 data_offset)
+int m2_range_label(struct m2_dev *dev, void *range, u64 data_offset)
 {
 	struct m2_label_info *label = &dev->label;
 
@@ -132,22 +168,30 @@ void m2_range_label(struct m2_dev *dev, void *range, u64 data_offset)
 		label->data_offset = data_offset;
 		label->data_bytes = dev->range_bytes - data_offset;
 	}
-	m2_label_write(range, label);
+	return m2_write_label(dev, range);
 }
 
-static int m2_zero_all(struct m2_dev *dev)
+/* Zero a part of the range's data, whatever the size of the device is. */
+static int m2_zero_part(struct m2_dev *dev, u64 from, u64 to)
 {
-	u64 at, bytes = dev->store.bytes;
+	struct m2_store all = dev->store;
+	int cookie, err;
+	u64 at;
 
-	WRITE_ONCE(dev->total, bytes);
-	for (at = 0; at < bytes; at += M2_ZERO_STEP) {
+	all.bytes = dev->label.range_bytes - dev->label.data_offset;
+	WRITE_ONCE(dev->total, to - from);
+	for (at = from; at < to; at += M2_ZERO_STEP) {
 		if (signal_pending(current))
 			return m2_fail(dev, -EINTR, "interrupted");
-		m2_store_zero(&dev->store, at, min(bytes - at, M2_ZERO_STEP));
-		WRITE_ONCE(dev->done, at);
+		err = m2_enter(dev, &cookie);
+		if (err)
+			return err;
+		m2_store_zero(&all, at, min(to - at, M2_ZERO_STEP));
+		m2_store_sync(&all);
+		m2_leave(dev, cookie);
+		WRITE_ONCE(dev->done, at - from);
 	}
-	m2_store_sync(&dev->store);
-	return 0;
+	return m2_settle(dev);
 }
 
 static void m2_range_size(struct m2_dev *dev)
@@ -174,10 +218,10 @@ int m2_range_attach(struct m2_dev *dev)
 	store->unit[0] = dev->range + dev->label.data_offset;
 	m2_range_size(dev);
 	if (dev->label.flags & M2_LABEL_FRESH) {
-		err = m2_zero_all(dev);
+		err = m2_zero_part(dev, 0, store->bytes);
 		if (!err) {
 			dev->label.flags &= ~M2_LABEL_FRESH;
-			m2_label_write(dev->range, &dev->label);
+			err = m2_write_label(dev, dev->range);
 		}
 	}
 	if (err)
@@ -197,17 +241,20 @@ int m2_range_resize(struct m2_dev *dev, u64 bytes)
 {
 	struct m2_label_info *label = &dev->label;
 	u64 most = label->range_bytes - label->data_offset, old = label->data_bytes;
-	struct m2_store all = dev->store;
+	int err = 0;
 
 	if (bytes > most)
 		return m2_fail(dev, -ENOSPC, "its memory has room for %llu bytes", most);
-	all.bytes = most;
-	if (bytes > old) {
-		m2_store_zero(&all, old, bytes - old);
-		m2_store_sync(&all);
-	}
+	if (bytes > old)
+		err = m2_zero_part(dev, old, bytes);
+	if (err)
+		return err;
 	label->data_bytes = bytes;
-	m2_label_write(dev->range, label);
+	err = m2_write_label(dev, dev->range);
+	if (err) {
+		label->data_bytes = old;
+		return err;
+	}
 	m2_range_size(dev);
 	return 0;
 }

@@ -99,7 +99,12 @@ static int m2_target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	if (t->start > mem2m_sectors(t->mem) || ti->len > mem2m_sectors(t->mem) - t->start) {
 		ti->error = "the memory device is too small";
 		err = -EINVAL;
-		goto too_small;
+		goto refused;
+	}
+	if (t->disk->dax_dev && (t->start % PAGE_SECTORS || ti->begin % PAGE_SECTORS)) {
+		ti->error = "with DAX, OFFSET and the target's start have to be multiples of a page";
+		err = -EINVAL;
+		goto refused;
 	}
 	ti->num_flush_bios = 1;
 	ti->num_discard_bios = 1;
@@ -107,7 +112,7 @@ static int m2_target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	ti->private = t;
 	return 0;
 
-too_small:
+refused:
 	m2_target_close(ti, t);
 no_device:
 	kfree(t);

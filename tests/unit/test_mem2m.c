@@ -36,10 +36,10 @@ static void round_trip(void)
 
 	memset(range, 0, sizeof(range));
 	CHECK(m2_label_read(range, &b) == -ENODATA);
-	m2_label_write(range, &a);
+	m2_label_write(range, &a, NULL, NULL);
 	CHECK(a.generation == 1 && !m2_label_read(range, &b) && same(&a, &b));
 	a.flags = M2_LABEL_FRESH;
-	m2_label_write(range, &a);
+	m2_label_write(range, &a, NULL, NULL);
 	CHECK(!m2_label_read(range, &b) && same(&a, &b) && b.generation == 2);
 }
 
@@ -49,7 +49,7 @@ static void bit_flips(void)
 	unsigned int i;
 
 	memset(range, 0, sizeof(range));
-	m2_label_write(range, &a);
+	m2_label_write(range, &a, NULL, NULL);
 	for (i = 0; i < sizeof(struct m2_label) * 8; i++) {
 		range[i / 8] ^= 1 << i % 8;
 		CHECK(!m2_label_read(range, &b) && same(&a, &b) && b.newest == 1, "bit %u", i);
@@ -83,7 +83,7 @@ static int with(void (*change)(struct m2_label *))
 	struct m2_label *label = (struct m2_label *)range;
 
 	memset(range, 0, sizeof(range));
-	m2_label_write(range, &info);
+	m2_label_write(range, &info, NULL, NULL);
 	memset(range + M2_LABEL_STRIDE, 0, sizeof(*label));
 	change(label);
 	label->csum = cpu_to_le32(ek_checksum(label, sizeof(*label), &label->csum));
@@ -150,7 +150,7 @@ static u64 change_label(struct change *change)
 	change->new.data_bytes -= 4096;
 	crash_log_init(&log, range, sizeof(range), 64, 65536);
 	scm_record_start(&log);
-	m2_label_write(range, &change->new);
+	m2_label_write(range, &change->new, NULL, NULL);
 	scm_record_stop();
 	CHECK(!log.full);
 	change->last = log.nr_events;
@@ -171,7 +171,7 @@ static void crash_label(void)
 		struct m2_label_info info = sample();
 
 		memset(range, 0, sizeof(range));
-		m2_label_write(range, &info);
+		m2_label_write(range, &info, NULL, NULL);
 		if (bad)
 			range[(bad - 1) * M2_LABEL_STRIDE + 100] ^= 1;
 		memcpy(before, range, sizeof(range));

@@ -116,7 +116,7 @@ static bool mem2m_volatile(dev_t rdev)
 {
 	char *link = sysfs_dir(rdev, ""), target[LINE], path[LINE], line[LINE], *name = NULL;
 	ssize_t n = readlink(link, target, sizeof(target) - 1);
-	bool survives = true;
+	bool survives = false;	/* as long as nobody says so */
 	FILE *info;
 
 	free(link);
@@ -131,8 +131,8 @@ static bool mem2m_volatile(dev_t rdev)
 	snprintf(path, sizeof(path), "/sys/kernel/config/mem2m/%s/info", name);
 	info = fopen(path, "re");
 	while (info && fgets(line, sizeof(line), info))
-		if (!strcmp(line, "survives 0\n"))
-			survives = false;
+		if (!strcmp(line, "survives 1\n"))
+			survives = true;
 	if (info)
 		fclose(info);
 	return !survives;

@@ -49,14 +49,16 @@ static bool is_empty(const char *name)
 	return !strcmp(state, "empty");
 }
 
-static int make_dir(const char *name)
+/* *@made: it was not there */
+static int make_dir(const char *name, bool *made)
 {
 	char path[512];
 
 	if (!*name || strchr(name, '/') || strlen(name) > 200)
 		return complain("%s: bad name", *name ? name : "''");
 	attr_path(path, sizeof(path), name, NULL);
-	if (!mkdir(path, 0755))
+	*made = !mkdir(path, 0755);
+	if (*made)
 		return EXIT_OK;
 	if (errno == EEXIST)
 		return is_empty(name) ? EXIT_OK : complain("%s exists", name);
@@ -150,6 +152,7 @@ static int cmd_create(int argc, char **argv)
 	const char *word[2];
 	struct create c = { .progress = isatty(STDERR_FILENO) };
 	char *text = NULL;
+	bool made = false;
 	int err;
 
 	if (parse(&c, argc, argv, word, 2) != 2)
@@ -158,7 +161,7 @@ static int cmd_create(int argc, char **argv)
 	c.size = word[1];
 	if (c.phys && c.dax)
 		return complain("--phys and --dax exclude each other"), EXIT_USAGE;
-	if (make_dir(c.name))
+	if (make_dir(c.name, &made))
 		return EXIT_FAILED;
 	if (asprintf(&text, "%s%s%s%s%s%s%s%s", c.size, c.unit ? " unit=" : "", c.unit ?: "",
 		     c.phys ? " phys=" : "", c.phys ?: "", c.dax ? " dax=" : "", c.dax ?: "",
@@ -169,7 +172,9 @@ static int cmd_create(int argc, char **argv)
 	if (!err)
 		return EXIT_OK;
 	explain_create(&c, err);
-	remove_dir(c.name);
+	/* Another one may have made the device meanwhile. */
+	if (made && is_empty(c.name))
+		remove_dir(c.name);
 	return EXIT_FAILED;
 }
 
