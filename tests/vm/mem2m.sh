@@ -3,7 +3,7 @@
 # title: mem2m: ordinary RAM as a block device, a dm target and for another driver
 # kernels: 6.1 6.12 debug
 # quick: yes
-# timeout: 60
+# timeout: 120
 . tests/vm/lib.sh
 
 conf=/sys/kernel/config/mem2m

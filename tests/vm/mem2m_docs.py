@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: what the administrator's guide to mem2m tells people to type works as it stands
 # kernels: 6.1 6.12
-# timeout: 30
+# timeout: 60
 # memory: 2G
 # append: memmap=384M$1G memmap=64M!1408M
 """In the machine of mem2m_phys.sh, which has reserved memory and a pmem device; as blank as a new one."""

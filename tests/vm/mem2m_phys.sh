@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: mem2m: reserved memory and pmem, whose content survives
 # kernels: 6.1 6.12 debug
-# timeout: 90
+# timeout: 120
 # memory: 2G
 # append: memmap=384M$1G memmap=64M!1408M
 #

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: mem2m: fio, file systems and all the memory there is
 # kernels: 6.1 6.12
-# timeout: 30
+# timeout: 60
 . tests/vm/lib.sh
 
 modprobe mem2m || die "no mem2m"
