@@ -91,7 +91,7 @@ static const struct param params[NR_PARAMS] = {
 	},
 	[OBJECTIVE] = {
 		.key = "objective", .words = objective_words,
-		.preset = { MARGINAL, AVERAGE },
+		.preset = { AVERAGE, AVERAGE },
 		.reason = "objective: average or marginal",
 	},
 };

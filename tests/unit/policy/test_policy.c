@@ -630,7 +630,10 @@ static void share_out(struct hy_snapshot *s)
 
 static struct hy_policy *marginal(unsigned int nr)
 {
-	return make("wardrop", nr);
+	struct hy_policy *p = make("wardrop", nr);
+
+	set(p, "objective", "marginal");
+	return p;
 }
 
 /*
@@ -803,9 +806,9 @@ static void presets(void)
 	emits(p, "");
 	CHECK_EQ(hy_policy_nr_args(p), 0);
 	set(p, "preset", "paper");
-	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate "
-	      "objective average");
-	CHECK_EQ(hy_policy_nr_args(p), 16);
+	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate");
+	CHECK_EQ(hy_policy_nr_args(p), 14);
+	set(p, "objective", "marginal");
 	set(p, "preset", "default");
 	emits(p, "");
 	hy_policy_destroy(p);
