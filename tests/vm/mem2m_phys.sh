@@ -168,7 +168,7 @@ check "pmem: and is deleted" mem2mctl delete log2
 echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind
 wait_for 10 test -b /dev/pmem0
 check_fails "pmem: more than there is" "/dev/pmem0 has" mem2mctl create x 1G --dax /dev/pmem0
-check_fails "pmem: what has no DAX" "has no DAX" mem2mctl create x 4M --dax /dev/emudisk/sink
+check_fails "pmem: what is no pmem" "is not a pmem device" mem2mctl create x 4M --dax /dev/emudisk/sink
 check_fails "pmem: what is no device" "can't be opened" mem2mctl create x 8M --dax /dev/null
 check "pmem: a mounted one is refused, with the place" eval "mkfs.ext4 -q -F /dev/pmem0 && mount /dev/pmem0 /tmp/mnt"
 check_fails "pmem: that is where" "in use mounted at /tmp/mnt" mem2mctl create x 64M --dax /dev/pmem0
