@@ -102,7 +102,7 @@ static int m2_target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto refused;
 	}
 	if (t->disk->dax_dev && (t->start % PAGE_SECTORS || ti->begin % PAGE_SECTORS)) {
-		ti->error = "with DAX, OFFSET and the target's start have to be multiples of a page";
+		ti->error = "with DAX, OFFSET and start have to be multiples of a page";
 		err = -EINVAL;
 		goto refused;
 	}
