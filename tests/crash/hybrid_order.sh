@@ -221,9 +221,10 @@ while_copied() {
 		slow a read_lat=10us && holds 8 16 2 -- verify $dev 24 104 1
 }
 scenario "what is written while it is copied" while_copied
+# What begins at once would be waited for before the copy: the grace period has not begun yet.
 while_switched() {
-	fresh && write 0 128 1 && slow a write_lat=1400ms && slow b write_lat=500ms && message p move 0 1 &&
-		{ write 8 16 2 & } && wait &&
+	fresh && write 0 128 1 && slow a write_lat=1400ms && slow b write_lat=600ms && message p move 0 1 &&
+		pause 0.2 && { write 8 16 2 & } && wait &&
 		wait_for 20 arrived && holds 8 16 2
 }
 scenario "a write that is under way when the copy is done" while_switched
