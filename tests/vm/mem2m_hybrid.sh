@@ -57,6 +57,21 @@ check_fails "the memory is not deleted" "mem is in use by 1 other driver" mem2mc
 check "the pool is stopped" hybridctl stop vol
 is "then nobody uses the memory" "$(info mem drivers)" 0
 check "assembled it has its data" eval 'hybridctl assemble vol && blkio verify $dev 0 "$sectors" "$seed"'
+
+# A read over granules of which some were never written goes in pieces: an error of the first is not forgotten by the last.
+used=$(status vol dev.0.used)
+blkio discard $dev 0 8192 -- flush $dev
+wait_for 10 eval '[ "$(status vol dev.0.used)" -lt "$used" ]' || die "no place in memory becomes free"
+blkio write $dev 0 8 5 -- write $dev 16 8 6 -- flush $dev
+message vol move 0 0 && wait_for 30 finished
+check "a hole between what was written" blkio verify $dev 0 8 5 -- verify $dev 8 8 0 -- verify $dev 16 8 6
+read -r member pe mask < <(message vol entry 0)
+read -ra words < <(dmsetup table vol)
+is "the extent is in memory, in parts" "$member $mask" "0 00000005"
+sector=$((words[9] + 2048 + pe * 128))
+echo "$sector 8" >"/sys/block/mem2m!mem/badblocks"
+check_fails "what is bad there is an error of the whole read" EIO blkio verify $dev 0 24 0
+check "and of no other" blkio verify $dev 16 8 6
 hybridctl stop vol
 pools=()
 mem2mctl delete mem
