@@ -48,7 +48,7 @@
 #define HY_BUCKETS	256	/* hash of extents with first writes in flight */
 #define HY_IMAGES	512	/* pages that a checkpoint takes at once */
 #define HY_MAX_DISCARD	BIT(30)		/* bytes of one discard */
-#define HY_RING		1024	/* accesses remembered per CPU between two ticks */
+#define HY_RING		512	/* accesses remembered per CPU between two ticks */
 /* A page or less: for want of it users would see an error as of a lost disk, or a false status. */
 #define HY_MUST		(GFP_NOIO | __GFP_NOFAIL)
 

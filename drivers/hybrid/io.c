@@ -40,7 +40,7 @@ u32 hy_bio_bits(struct hy_pool *pool, struct bio *bio)
 }
 
 /* Point a bio to where its extent is. */
-static void remap(struct hy_pool *pool, struct bio *bio, u64 entry)
+static __always_inline void remap(struct hy_pool *pool, struct bio *bio, u64 entry)
 {
 	struct hy_member *m = &pool->member[ek_entry_member(entry)];
 

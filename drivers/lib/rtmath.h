@@ -69,7 +69,7 @@ static inline u32 ek_rt_look_below(u32 old, u64 requests, u32 looks)
 {
 	u64 new = requests > looks ? div64_u64((u64)looks * U32_MAX, requests) : U32_MAX;
 
-	return min_t(u64, new, 4ULL * old + 1);
+	return min_t(u64, new, 2ULL * old + 1);
 }
 
 static inline u64 ek_rt_clamp(u64 ns)

@@ -31,7 +31,7 @@
 #define EK_RT_ALL	EK_DIRS		/* index of the average over both */
 #define EK_RT_EWMAS	(EK_DIRS + 1)
 
-#define EK_RT_LOOKS	4096		/* wanted in a period */
+#define EK_RT_LOOKS	2048		/* wanted in a period */
 #define EK_RT_LOOK_1_IN_32	(U32_MAX / 32)	/* at first */
 #define EK_RT_LOOK_MAX	4095		/* in flight; more counts as this */
 

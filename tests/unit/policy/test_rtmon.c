@@ -302,7 +302,7 @@ static void look_always(struct ek_rtmon *mon)
 	struct ek_rt_sample s;
 	int i;
 
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 8; i++)
 		ek_rtmon_sample(mon, &s);
 }
 
@@ -337,7 +337,7 @@ static void looks(void)
 	ek_rtmon_destroy(mon);
 }
 
-/* However many requests: some 4096 looks, after a period to learn. */
+/* However many requests: some 2048 looks, after a period to learn. */
 static void looks_are_bounded(void)
 {
 	static const u32 step[] = { 1, 1000, 4096, 1 << 20 };
@@ -352,7 +352,7 @@ static void looks_are_bounded(void)
 			if (n % 100000 == 99999)
 				ek_rtmon_sample(mon, &s);
 		}
-		CHECK_NEAR(s.quiet.look.nr, 4096, 300);
+		CHECK_NEAR(s.quiet.look.nr, 2048, 200);
 		CHECK_EQ(s.quiet.look.sum, s.quiet.look.nr);
 		ek_rtmon_destroy(mon);
 	}
