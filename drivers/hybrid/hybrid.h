@@ -429,7 +429,12 @@ void hy_pool_put(struct hy_pool *pool);
 bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error);
 void hy_pool_set_mode(struct hy_pool *pool, enum hy_mode mode, const char *why);
 void hy_pool_needs_check(struct hy_pool *pool, const char *why);
-bool hy_pool_writable(struct hy_pool *pool);
+
+/* May data and metadata be written?  Any context. */
+static inline bool hy_pool_writable(struct hy_pool *pool)
+{
+	return READ_ONCE(pool->mode) == HY_RW;
+}
 
 /* activate.c */
 int hy_pool_activate(struct hy_pool *pool, struct hy_table *t);
@@ -500,7 +505,13 @@ int hy_free_init(void);
 void hy_free_exit(void);
 
 /* member.c */
-void hy_member_wrote(struct hy_member *m);
+
+/* A write to it has completed: before validity bits are set or the bio is ended.  Any context. */
+static inline void hy_member_wrote(struct hy_member *m)
+{
+	this_cpu_inc(*m->writes);
+}
+
 int hy_members_flush(struct hy_pool *pool);
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);
 

@@ -285,10 +285,9 @@ static __always_inline int map_write(struct hy_pool *pool, struct bio *bio, stru
 	return DM_MAPIO_REMAPPED;
 }
 
-static __always_inline int map_bio(struct hy_pool *pool, struct bio *bio, bool worker)
+static __always_inline int map_bio(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				   bool worker)
 {
-	struct hy_io *io = hy_io(bio);
-
 	io->pool = pool;
 	io->mig = NULL;
 	io->bits = 0;
@@ -329,15 +328,13 @@ static void mark_settled(struct hy_pool *pool, struct hy_io *io)
 }
 
 /* A member that is memory takes its bio at once; unless REMAPPED, the bio may be gone already. */
-static __always_inline int dispatch(struct hy_pool *pool, struct bio *bio, int r)
+static __always_inline int dispatch(struct hy_pool *pool, struct bio *bio, bool worker)
 {
+	struct hy_io *io = hy_io(bio);
+	int r = map_bio(pool, bio, io, worker);
 	const struct ek_direct *direct;
-	struct hy_io *io;
 
-	if (r != DM_MAPIO_REMAPPED)
-		return r;
-	io = hy_io(bio);
-	if (unlikely(!(io->flags & HY_IO_SENT)))
+	if (r != DM_MAPIO_REMAPPED || unlikely(!(io->flags & HY_IO_SENT)))
 		return r;
 	direct = pool->member[io->member].direct;
 	if (likely(!direct))
@@ -356,7 +353,7 @@ static __always_inline int dispatch(struct hy_pool *pool, struct bio *bio, int r
  */
 int hy_map_deferred(struct hy_pool *pool, struct bio *bio)
 {
-	return dispatch(pool, bio, map_bio(pool, bio, true));
+	return dispatch(pool, bio, true);
 }
 
 /* dm's map: as above, but what would sleep is deferred. */
@@ -365,22 +362,37 @@ int hy_map(struct dm_target *ti, struct bio *bio)
 	struct hy_table *t = ti->private;
 
 	bio->bi_iter.bi_sector = dm_target_offset(ti, bio->bi_iter.bi_sector);
-	return dispatch(t->pool, bio, map_bio(t->pool, bio, false));
+	return dispatch(t->pool, bio, false);
 }
 
-static void sent_done(struct hy_pool *pool, struct hy_io *io, blk_status_t error)
+static __always_inline void request_done(struct hy_member *m, struct hy_io *io, bool write)
 {
-	struct hy_member *m = &pool->member[io->member];
-	bool write = io->flags & HY_IO_WRITE;
-
 	ek_rtmon_end(m->mon, write ? EK_WRITE : EK_READ, io->bytes, io->start_ns);
 	/* Before validity bits and before anybody is told: see member.c. */
 	if (write)
 		hy_member_wrote(m);
+}
+
+static noinline void sent_done(struct hy_pool *pool, struct hy_io *io, blk_status_t error)
+{
+	struct hy_member *m = &pool->member[io->member];
+	bool write = io->flags & HY_IO_WRITE;
+
+	request_done(m, io, write);
 	if (unlikely(error))
 		hy_member_error(pool, m, error);
 	else if (write && !(io->flags & HY_IO_FIRST))
 		mark_settled(pool, io);
+}
+
+/* What most requests are: sent to a place that was valid, without an error. */
+static __always_inline void plain_done(struct hy_pool *pool, struct hy_io *io, bool write)
+{
+	request_done(&pool->member[io->member], io, write);
+	if (write)
+		mark_settled(pool, io);
+	hy_io_unpin(io);
+	io->flags = 0;
 }
 
 /**
@@ -398,13 +410,17 @@ int hy_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 	struct hy_io *io = hy_io(bio);
 	struct hy_mig *mig;
 
-	if (likely(io->flags == (HY_IO_SENT | HY_IO_PINNED) && !*error)) {
-		ek_rtmon_end(pool->member[io->member].mon, EK_READ, io->bytes, io->start_ns);
-		hy_io_unpin(io);
-		io->flags = 0;
-		return DM_ENDIO_DONE;
-	}
 	mig = io->mig;
+	if (likely(!*error && !mig)) {
+		if (io->flags == (HY_IO_SENT | HY_IO_PINNED)) {
+			plain_done(pool, io, false);
+			return DM_ENDIO_DONE;
+		}
+		if (io->flags == (HY_IO_SENT | HY_IO_PINNED | HY_IO_WRITE)) {
+			plain_done(pool, io, true);
+			return DM_ENDIO_DONE;
+		}
+	}
 	if (io->flags & HY_IO_SENT)
 		sent_done(pool, io, *error);
 	if (unlikely(io->flags & HY_IO_FIRST))

@@ -9,17 +9,6 @@
  */
 #include "hybrid.h"
 
-/**
- * hy_member_wrote - a write to this member has completed
- * @m: the member
- *
- * Context: any; before validity bits are set or the bio is ended.
- */
-void hy_member_wrote(struct hy_member *m)
-{
-	this_cpu_inc(*m->writes);
-}
-
 static u64 writes_completed(struct hy_member *m)
 {
 	u64 sum = 0;

@@ -9,18 +9,6 @@ static DEFINE_MUTEX(hy_pools_lock);
 
 /* --- modes --- */
 
-/**
- * hy_pool_writable - may data and metadata be written?
- * @pool: the pool
- *
- * Context: any.
- * Return: true while the pool is read-write.
- */
-bool hy_pool_writable(struct hy_pool *pool)
-{
-	return READ_ONCE(pool->mode) == HY_RW;
-}
-
 static void raise_event(struct work_struct *work)
 {
 	struct hy_pool *pool = container_of(work, struct hy_pool, event_work);
