@@ -483,6 +483,7 @@ static int adopt_policy(struct hy_pool *pool, struct hy_table *t)
 	pool->policy = policy;
 	pool->set = set;
 	memset(&pool->tokens, 0, sizeof(pool->tokens));
+	hy_gather_drop(pool);
 	memset(&pool->decision, 0, sizeof(pool->decision));
 	spin_unlock_irq(&pool->policy_lock);
 	if (old)

@@ -10,6 +10,22 @@
 #define HY_TICK_MS	100
 #define HY_WAITING_MS	10	/* while copies wait for their turn */
 
+/* What was accessed on a CPU up to @head, for a policy that asks for it; heat_lock held. */
+static void tell_policy(struct hy_pool *pool, const struct hy_ring *ring, u32 head)
+{
+	struct hy_policy *policy;
+	u32 at;
+
+	spin_lock_irq(&pool->policy_lock);
+	policy = pool->policy;
+	for (at = ring->tail; policy->ops->accessed && at != head; at++) {
+		u64 slot = READ_ONCE(ring->slot[at & (HY_RING - 1)]);
+
+		policy->ops->accessed(policy, slot >> 5, slot & 31);
+	}
+	spin_unlock_irq(&pool->policy_lock);
+}
+
 /* heat_lock held. */
 static void take_accesses(struct hy_pool *pool)
 {
@@ -21,6 +37,7 @@ static void take_accesses(struct hy_pool *pool)
 
 		if (head - ring->tail > HY_RING)
 			ring->tail = head - HY_RING;
+		tell_policy(pool, ring, head);
 		for (; ring->tail != head; ring->tail++) {
 			u64 slot = READ_ONCE(ring->slot[ring->tail & (HY_RING - 1)]);
 
@@ -42,6 +59,12 @@ static void snap_space(struct hy_pool *pool, u32 worst)
 		d->extents = m->nr_extents;
 		d->free = ek_space_nr_free(&m->space);
 	}
+}
+
+/* Who has room, now; policy_lock held. */
+void hy_snap_space(struct hy_pool *pool)
+{
+	snap_space(pool, EK_MEMBER_ACTIVE);
 }
 
 /**
@@ -123,11 +146,14 @@ static void fill_snapshot(struct hy_pool *pool)
 	unsigned int i;
 
 	pool->snap.nr = pool->nr_members;
+	pool->snap.logical_extents = pool->nr_extents;
+	pool->snap.extent_sectors = pool->extent_sectors;
 	pool->snap.period_ns = pool->member[0].sample.ns;
 	for (i = 0; i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 		struct hy_dev_snap *d = &pool->snap.dev[i];
 
+		d->memory = m->direct;
 		d->requests = window_count(&m->sample);
 		d->reads = m->sample.dir[EK_READ].count;
 		d->share = m->share;
@@ -140,7 +166,7 @@ static void fill_snapshot(struct hy_pool *pool)
 		d->quiet = m->sample.quiet;
 		hy_probe_sample(m, d);
 	}
-	snap_space(pool, EK_MEMBER_ACTIVE);
+	hy_snap_space(pool);
 }
 
 static void trace_period(struct hy_pool *pool)

@@ -266,6 +266,18 @@ struct hy_replayed {
 	u64 entry;
 };
 
+/*
+ * struct hy_gather - the range that a policy has moved; see gather.c
+ * The balancer's own but for @active, and changed under policy_lock.
+ */
+struct hy_gather {
+	bool active;
+	struct hy_range range;
+	u64 at;			/* the next extent */
+	u64 start;		/* ns */
+	struct hy_moved moved;
+};
+
 /* Writes of a metadata area in flight; see meta_io.c. */
 struct hy_meta_io {
 	atomic_t pending;
@@ -373,6 +385,7 @@ struct hy_pool {
 	struct hy_decision decision;
 	struct hy_decision tokens;
 	struct hy_settings set;
+	struct hy_gather gather;
 
 	/* migration */
 	struct xarray migs;
@@ -410,6 +423,7 @@ int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const 
 int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc, char **argv,
 		       const char **reason);
 int hy_policy_text(struct hy_pool *pool, char *buf, size_t len);
+void hy_policy_show_any(struct hy_pool *pool, char *buf, size_t len);
 
 /* area.c */
 int hy_areas_check(struct hy_table *t, char **error);
@@ -536,8 +550,17 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 
 /* mover.c */
 bool hy_mover_tick(struct hy_pool *pool, u64 now);
+bool hy_mover_free(struct hy_pool *pool, unsigned int from);
+bool hy_mover_rate_allows(struct hy_pool *pool, u64 now);
+void hy_mover_rate_charge(struct hy_pool *pool, u64 now);
+bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i);
 void hy_not_migrated(struct hy_pool *pool, enum hy_reason why);
 const char *hy_reason_name(enum hy_reason why);
+
+/* gather.c */
+bool hy_gathers(struct hy_pool *pool);
+bool hy_gather_tick(struct hy_pool *pool, u64 now);
+void hy_gather_drop(struct hy_pool *pool);
 
 /* probe.c */
 void hy_probe_init(struct hy_pool *pool);
@@ -551,6 +574,7 @@ void hy_balance_start(struct hy_pool *pool);
 void hy_balance_stop(struct hy_pool *pool);
 void hy_balance_kick(struct hy_pool *pool);
 int hy_place(struct hy_pool *pool, u64 le, u32 *pe);
+void hy_snap_space(struct hy_pool *pool);
 
 /*
  * Remember that an extent was accessed: per CPU, overwriting what the balancer did

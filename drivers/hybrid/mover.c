@@ -47,15 +47,16 @@ void hy_not_migrated(struct hy_pool *pool, enum hy_reason why)
 	atomic64_inc(&pool->not_migrated[why]);
 }
 
-static bool mover_free(struct hy_pool *pool, unsigned int from)
+/* May another copy off this member begin, by how many there are? */
+bool hy_mover_free(struct hy_pool *pool, unsigned int from)
 {
 	s64 inflight = ek_rtmon_inflight(pool->member[from].mon);
 
 	return atomic_read(&pool->nr_migrating) < hy_movers(&pool->set, inflight);
 }
 
-/* The rate limit: is it time for another copy?  If so, the next one's time is set. */
-static bool rate_allows(struct hy_pool *pool, u64 now)
+/* The rate limit: is it time for another copy? */
+bool hy_mover_rate_allows(struct hy_pool *pool, u64 now)
 {
 	u32 kbps = READ_ONCE(pool->set.migrate_kbps);
 	u64 bytes = (u64)pool->extent_sectors << SECTOR_SHIFT;
@@ -63,7 +64,8 @@ static bool rate_allows(struct hy_pool *pool, u64 now)
 	return !kbps || now + div_u64(bytes * NSEC_PER_SEC / 1024, kbps) >= pool->next_copy;
 }
 
-static void rate_charge(struct hy_pool *pool, u64 now)
+/* One has begun: when is it time for the next? */
+void hy_mover_rate_charge(struct hy_pool *pool, u64 now)
 {
 	u32 kbps = READ_ONCE(pool->set.migrate_kbps);
 	u64 bytes = (u64)pool->extent_sectors << SECTOR_SHIFT;
@@ -96,7 +98,8 @@ static void pay_debts(struct hy_pool *pool, u64 now)
 		pay_debt(&pool->member[i], ns, READ_ONCE(pool->set.migrate_share));
 }
 
-static bool in_debt(struct hy_pool *pool, unsigned int i)
+/* Does the member still owe its users the time that copies took? */
+bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i)
 {
 	return atomic64_read(&pool->member[i].copy_debt) > 0;
 }
@@ -214,22 +217,22 @@ static bool spend_tokens(struct hy_pool *pool, u64 now)
 	u32 share;
 
 	while (tokens_due(pool, now, &from, &to)) {
-		if (!mover_free(pool, from)) {
+		if (!hy_mover_free(pool, from)) {
 			hy_not_migrated(pool, HY_NOT_BUSY);
 			return true;
 		}
-		if (!rate_allows(pool, now)) {
+		if (!hy_mover_rate_allows(pool, now)) {
 			hy_not_migrated(pool, HY_NOT_RATE);
 			return true;
 		}
-		if (in_debt(pool, from) || in_debt(pool, to)) {
+		if (hy_mover_in_debt(pool, from) || hy_mover_in_debt(pool, to)) {
 			hy_not_migrated(pool, HY_NOT_FOREGROUND);
 			return true;
 		}
 		if (move_hot(pool, from, to, now, &share))
 			return false;
 		take_tokens(pool, from, to, share);
-		rate_charge(pool, now);
+		hy_mover_rate_charge(pool, now);
 	}
 	return false;
 }
@@ -321,12 +324,13 @@ static void shed_cold(struct hy_pool *pool, u64 now)
 			hy_not_migrated(pool, HY_NOT_FOREGROUND);
 			continue;
 		}
-		while (mover_free(pool, i) && rate_allows(pool, now) && find_cold(pool, i, &le)) {
+		while (hy_mover_free(pool, i) && hy_mover_rate_allows(pool, now) &&
+		       find_cold(pool, i, &le)) {
 			if (hy_mig_start(pool, le, i, to, &why)) {
 				hy_not_migrated(pool, why);
 				break;
 			}
-			rate_charge(pool, now);
+			hy_mover_rate_charge(pool, now);
 		}
 	}
 }
@@ -346,6 +350,8 @@ bool hy_mover_tick(struct hy_pool *pool, u64 now)
 	if (!hy_pool_writable(pool))
 		return false;
 	pay_debts(pool, now);
+	if (hy_gathers(pool))
+		return hy_gather_tick(pool, now);
 	waits = spend_tokens(pool, now);
 	shed_cold(pool, now);
 	return waits;

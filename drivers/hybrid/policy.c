@@ -11,6 +11,7 @@ static const struct hy_policy_ops * const policies[] = {
 	&hy_policy_static,
 	&hy_policy_stripe,
 	&hy_policy_fill,
+	&hy_policy_concentrate,
 };
 
 static const struct hy_policy_ops *find(const char *name)
@@ -25,7 +26,7 @@ static const struct hy_policy_ops *find(const char *name)
 
 /**
  * hy_policy_create - make a policy
- * @name: wardrop, static, stripe or fill
+ * @name: wardrop, static, stripe, fill or concentrate
  * @nr: members, 1 to EK_MAX_MEMBERS
  * @policy: set on success
  *
@@ -41,7 +42,7 @@ int hy_policy_create(const char *name, unsigned int nr, struct hy_policy **polic
 		return -ENOENT;
 	if (!nr || nr > EK_MAX_MEMBERS)
 		return -EINVAL;
-	p = kzalloc(sizeof(*p) + ops->size, GFP_KERNEL);
+	p = kvzalloc(sizeof(*p) + ops->size, GFP_KERNEL);
 	if (!p)
 		return -ENOMEM;
 	p->ops = ops;
@@ -59,7 +60,7 @@ int hy_policy_create(const char *name, unsigned int nr, struct hy_policy **polic
  */
 void hy_policy_destroy(struct hy_policy *policy)
 {
-	kfree(policy);
+	kvfree(policy);
 }
 
 /**

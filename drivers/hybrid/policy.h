@@ -35,9 +35,11 @@
  * @quiet: what users saw while no migration was at the member
  * @extents: physical extents
  * @free: of them free
+ * @memory: is it used directly, around the block layer?
  */
 struct hy_dev_snap {
 	bool usable;
+	bool memory;
 	u64 requests;
 	u64 reads;
 	u32 share;
@@ -54,8 +56,18 @@ struct hy_dev_snap {
 	u32 free;
 };
 
+/**
+ * struct hy_snapshot - what a policy sees
+ * @period_ns: the period's length
+ * @logical_extents: of the volume
+ * @extent_sectors: an extent's size
+ * @nr: members
+ * @dev: they
+ */
 struct hy_snapshot {
 	u64 period_ns;
+	u64 logical_extents;
+	u32 extent_sectors;
 	unsigned int nr;
 	struct hy_dev_snap dev[EK_MAX_MEMBERS];
 };
@@ -86,6 +98,34 @@ struct hy_decision {
 	u32 rest;
 };
 
+/**
+ * struct hy_range - logical extents that are to move together
+ * @first: the first of them
+ * @nr: how many
+ * @from: those at this member; -1: at any
+ * @to: where they go; -1: where a new extent would
+ */
+struct hy_range {
+	u64 first;
+	u64 nr;
+	int from;
+	int to;
+};
+
+/**
+ * struct hy_moved - what became of a range
+ * @there: extents that had nowhere to go or are on their way: at @to, or not at @from
+ * @moved: of them on their way
+ * @left: those that could not be moved
+ * @ns: how long it took
+ */
+struct hy_moved {
+	u64 there;
+	u64 moved;
+	u64 left;
+	u64 ns;
+};
+
 struct hy_policy;
 
 /**
@@ -100,6 +140,12 @@ struct hy_policy;
  * @place: member for logical extent @le among those with @snap->dev[].usable and
  *	free space; -1 when there is none.  @tokens are what is left of the decision
  *	and are taken from here
+ * @accessed: an extent was accessed at a member, one of those that were sampled; NULL: no need
+ *	to know
+ * @next: the last range has been gone through: which is next?  false: none.  NULL: this policy
+ *	moves by tokens, and what is cold may leave a member that fills up
+ * @moved: a range has been gone through
+ * @show: what it has in hand, lines, snprintf-like; NULL: nothing to show
  */
 struct hy_policy_ops {
 	const char *name;
@@ -112,6 +158,12 @@ struct hy_policy_ops {
 		       struct hy_decision *decision);
 	int (*place)(struct hy_policy *policy, const struct hy_snapshot *snap,
 		     struct hy_decision *tokens, u64 le);
+	void (*accessed)(struct hy_policy *policy, u64 le, unsigned int member);
+	bool (*next)(struct hy_policy *policy, const struct hy_snapshot *snap,
+		     struct hy_range *range);
+	void (*moved)(struct hy_policy *policy, const struct hy_range *range,
+		      const struct hy_moved *moved);
+	int (*show)(const struct hy_policy *policy, char *buf, size_t len);
 };
 
 struct hy_policy {
@@ -122,7 +174,7 @@ struct hy_policy {
 
 /**
  * hy_policy_create - make a policy
- * @name: wardrop, static, stripe or fill
+ * @name: wardrop, static, stripe, fill or concentrate
  * @nr: members, 1 to EK_MAX_MEMBERS
  * @policy: set on success
  *

@@ -28,6 +28,33 @@ int hy_policy_text(struct hy_pool *pool, char *buf, size_t len)
 }
 
 /**
+ * hy_policy_show_any - what the running policy has in hand
+ * @pool: the pool
+ * @buf: gets lines, NUL terminated; empty if the policy has nothing to show
+ * @len: its size; lines that don't fit are left out
+ *
+ * Context: takes policy_lock.
+ */
+void hy_policy_show_any(struct hy_pool *pool, char *buf, size_t len)
+{
+	const struct hy_policy_ops *ops;
+	int n = 0;
+	char *end;
+
+	*buf = '\0';
+	spin_lock_irq(&pool->policy_lock);
+	ops = pool->policy->ops;
+	if (ops->show)
+		n = ops->show(pool->policy, buf, len);
+	spin_unlock_irq(&pool->policy_lock);
+	if (n < len)
+		return;
+	end = strrchr(buf, '\n');
+	if (end)
+		*end = '\0';
+}
+
+/**
  * hy_pool_set - change one parameter of a running pool
  * @pool: the pool
  * @key: the parameter's name
@@ -88,6 +115,7 @@ int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc
 	pool->set = set;
 	hy_policy_period(policy, &pool->snap, &pool->decision);
 	memset(&pool->tokens, 0, sizeof(pool->tokens));
+	hy_gather_drop(pool);
 	spin_unlock_irq(&pool->policy_lock);
 	hy_policy_destroy(old);
 	mutex_lock(&pool->heat_lock);

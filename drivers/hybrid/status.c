@@ -302,6 +302,13 @@ static int message_samples(struct hy_pool *pool, char *result, unsigned int maxl
 	return 1;
 }
 
+/* Returns 1: there is a result to be shown. */
+static int message_concentrations(struct hy_pool *pool, char *result, unsigned int maxlen)
+{
+	hy_policy_show_any(pool, result, maxlen);
+	return *result ? 1 : refuse("concentrations: policy concentrate only");
+}
+
 static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc, char **argv,
 		   char *result, unsigned int maxlen)
 {
@@ -321,6 +328,8 @@ static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc
 		return message_entry(pool, argv, result, maxlen);
 	if (argc == 1 && !strcasecmp(argv[0], "samples"))
 		return message_samples(pool, result, maxlen);
+	if (argc == 1 && !strcasecmp(argv[0], "concentrations"))
+		return message_concentrations(pool, result, maxlen);
 	return refuse("unknown message or wrong number of words");
 }
 

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A policy that moves regions rather than hot extents (hy_policy_ops.next) names one range at a
+ * time; this goes through it, extent by extent, and sends off those that are not where they
+ * should be.  What has to wait, by the mover's rules, is gone on with at the next tick.
+ *
+ * What is gone through is no transaction: each extent's migration stands for itself, and a range that
+ * is given up halfway, as the policy is another now or the pool stops, leaves extents here and
+ * there, all of them good.
+ */
+#include "hybrid.h"
+
+#define HY_GATHER_SCAN	4096	/* map entries looked at per tick */
+
+enum step { STEP_ON, STEP_WAIT, STEP_END };
+
+/* Is there a range in hand, or another one?  Ends the present one if it has been gone through. */
+static bool have_range(struct hy_pool *pool, u64 now)
+{
+	struct hy_gather *g = &pool->gather;
+	const struct hy_policy_ops *ops;
+	bool have;
+
+	spin_lock_irq(&pool->policy_lock);
+	ops = pool->policy->ops;
+	if (g->active && g->at >= g->range.first + g->range.nr) {
+		g->moved.ns = now - g->start;
+		ops->moved(pool->policy, &g->range, &g->moved);
+		g->active = false;
+	}
+	if (!g->active && ops->next) {
+		memset(g, 0, sizeof(*g));
+		hy_snap_space(pool);
+		g->active = ops->next(pool->policy, &pool->snap, &g->range);
+		g->at = g->range.first;
+		g->start = now;
+	}
+	have = g->active;
+	spin_unlock_irq(&pool->policy_lock);
+	return have;
+}
+
+/* Where an extent of the range is to go; -1: nowhere. */
+static int destination(struct hy_pool *pool, u64 le)
+{
+	struct hy_gather *g = &pool->gather;
+	int to = g->range.to;
+
+	if (to < 0) {
+		spin_lock_irq(&pool->policy_lock);
+		hy_snap_space(pool);
+		to = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
+		spin_unlock_irq(&pool->policy_lock);
+	}
+	return to;
+}
+
+static enum step wait_for(struct hy_pool *pool, enum hy_reason why)
+{
+	hy_not_migrated(pool, why);
+	return STEP_WAIT;
+}
+
+/* No room there: will there be some?  Otherwise the range ends here. */
+static enum step no_room(struct hy_pool *pool)
+{
+	struct hy_gather *g = &pool->gather;
+
+	if (atomic64_read(&pool->nr_quarantined) > 0) {
+		hy_commit_kick(pool);
+		return wait_for(pool, HY_NOT_NOSPACE);
+	}
+	hy_not_migrated(pool, HY_NOT_NOSPACE);
+	g->moved.left++;
+	if (g->range.to < 0)
+		return STEP_ON;
+	g->at = g->range.first + g->range.nr;
+	return STEP_END;
+}
+
+/* Send off the extent at the cursor, which is at @from. */
+static enum step send_off(struct hy_pool *pool, unsigned int from, u64 now)
+{
+	struct hy_gather *g = &pool->gather;
+	enum hy_reason why;
+	int to;
+
+	if (!hy_mover_free(pool, from))
+		return wait_for(pool, HY_NOT_BUSY);
+	if (!hy_mover_rate_allows(pool, now))
+		return wait_for(pool, HY_NOT_RATE);
+	to = destination(pool, g->at);
+	if (to < 0 || to == from)
+		return no_room(pool);
+	if (hy_mover_in_debt(pool, from) || hy_mover_in_debt(pool, to))
+		return wait_for(pool, HY_NOT_FOREGROUND);
+	if (!hy_mig_start(pool, g->at, from, to, &why)) {
+		hy_mover_rate_charge(pool, now);
+		g->moved.moved++;
+		g->moved.there += g->range.to >= 0;
+		return STEP_ON;
+	}
+	if (why == HY_NOT_NOSPACE)
+		return no_room(pool);
+	hy_not_migrated(pool, why);
+	g->moved.left += why != HY_NOT_UNMAPPED;
+	return STEP_ON;
+}
+
+/* The extent at the cursor; @loaded: a page of the map was read in this tick, another has to wait. */
+static enum step look_at(struct hy_pool *pool, u64 now, bool *loaded)
+{
+	struct hy_gather *g = &pool->gather;
+	u64 entry;
+	int r;
+
+	r = ek_map_lookup(&pool->map, g->at, &entry);
+	if (r == -EAGAIN && *loaded)
+		return STEP_WAIT;
+	if (r == -EAGAIN) {
+		*loaded = true;
+		r = hy_pool_load_page(pool, g->at / EK_PAGE_ENTRIES);
+		if (!r)
+			r = ek_map_lookup(&pool->map, g->at, &entry);
+	}
+	if (r || !ek_entry_mapped(entry))
+		return STEP_ON;
+	if (g->range.to >= 0 && ek_entry_member(entry) == g->range.to) {
+		g->moved.there++;
+		return STEP_ON;
+	}
+	if (g->range.from >= 0 && ek_entry_member(entry) != g->range.from)
+		return STEP_ON;
+	return send_off(pool, ek_entry_member(entry), now);
+}
+
+/* Does the policy move regions? */
+bool hy_gathers(struct hy_pool *pool)
+{
+	bool gathers;
+
+	spin_lock_irq(&pool->policy_lock);
+	gathers = pool->policy->ops->next;
+	spin_unlock_irq(&pool->policy_lock);
+	return gathers;
+}
+
+/**
+ * hy_gather_tick - go on with the policy's ranges
+ * @pool: the pool, running and writable
+ * @now: ns
+ *
+ * Context: the balancer's work; sleeps; reads one page of the map at most.
+ * Return: had something to wait, so that it is worth to come back soon?
+ */
+bool hy_gather_tick(struct hy_pool *pool, u64 now)
+{
+	unsigned int n = HY_GATHER_SCAN;
+	bool loaded = false;
+
+	while (have_range(pool, now)) {
+		struct hy_gather *g = &pool->gather;
+		enum step step = STEP_ON;
+
+		while (step == STEP_ON && g->at < g->range.first + g->range.nr) {
+			if (!n--)
+				return true;
+			step = look_at(pool, now, &loaded);
+			g->at += step == STEP_ON;
+		}
+		if (step == STEP_WAIT)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * hy_gather_drop - the range in hand is of a policy that goes
+ * @pool: the pool
+ *
+ * Context: policy_lock held.
+ */
+void hy_gather_drop(struct hy_pool *pool)
+{
+	pool->gather.active = false;
+}

@@ -1,0 +1,744 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A tier of memory for what accesses concentrate on: ATSMF, oe-nanri sections 2.1 and 2.2.
+ *
+ * The volume is seen as sub-LUNs, groups of extents.  Once a window it is known which few of them
+ * had most of the accesses; those that are worth it are gathered on the fast member, and go back
+ * when their concentration is over.  Documentation/design/policies.rst has the rules, policy_predict.c
+ * what is expected.
+ *
+ * What lies where is the map's business: @here is what was seen there, by accesses and by
+ * ranges gone through.  It is lost with the policy, so when the fast member holds more than is
+ * known of, all of the volume is gone through to find it.
+ */
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/limits.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
+#include <linux/string.h>
+#include "policy_predict.h"
+#include "policy_util.h"
+
+#define GROUPS		8192u	/* sub-LUNs at most: on a larger volume they are larger */
+#define LEAST		100u	/* fewer accesses in a window are no concentration */
+#define GRACE		1u	/* windows that a concentration may pause */
+#define MIB_SECTORS	2048u
+#define NS_PER_MS	1000000ULL
+
+enum { SUBLUN, WINDOW_MS, SHARE, SIZE, EVICT, NR_PARAMS };
+
+/**
+ * struct param - a parameter that is a number
+ * @key: its name
+ * @places: decimal places
+ * @min: its bounds, in units of the last place
+ * @max: likewise
+ * @initial: likewise
+ * @reason: what is said about a bad value
+ */
+struct param {
+	const char *key;
+	unsigned int places;
+	u32 min;
+	u32 max;
+	u32 initial;
+	const char *reason;
+};
+
+static const struct param params[NR_PARAMS] = {
+	[SUBLUN] = { "sublun", 0, 1, 1048576, 1024,
+		     "sublun: MiB, a power of two, 1 to 1048576" },
+	[WINDOW_MS] = { "window_ms", 0, 10, 3600000, 24000,
+			"window_ms: 10 to 3600000" },
+	[SHARE] = { "share", 4, 10000, HY_PPM, 500000,
+		    "share: percent, 1 to 100, at most 4 decimals" },
+	[SIZE] = { "size", 4, 100, HY_PPM, 50000,
+		   "size: percent, 0.01 to 100, at most 4 decimals" },
+	[EVICT] = { "evict", 0, 0, GROUPS, 10,
+		    "evict: sub-LUNs, 0 to 8192" },
+};
+
+#define AUTO	(-1)
+
+#define HOT	BIT(0)	/* in this window's concentration */
+#define WAS	BIT(1)	/* in that of the window before */
+#define WANTED	BIT(2)	/* belongs on the fast member */
+#define RAISED	BIT(3)	/* has been gathered in this window */
+#define LOWERED	BIT(4)	/* has been sent away in this window */
+
+/**
+ * struct group - a sub-LUN
+ * @now: accesses in this window
+ * @last: in the last one
+ * @here: extents known to be on the fast member
+ * @age: windows that its concentration has gone on, 0: none
+ * @pause: of them since it was last HOT
+ * @flags: these
+ */
+struct group {
+	u32 now;
+	u32 last;
+	u32 here;
+	u16 age;
+	u8 pause;
+	u8 flags;
+};
+
+/**
+ * struct concentrate - the policy
+ * @param: parameters
+ * @fast: the one that was set, or AUTO
+ * @member: the fast member; -1: not known yet
+ * @credit: of the slow members, for placement
+ * @target: likewise
+ * @shift: log2 of a group's extents
+ * @extent_sectors: an extent's size
+ * @extents: of the volume
+ * @nr: groups; 0: not known yet
+ * @accesses: of all groups in the last window
+ * @window: what was measured in this one
+ * @rate: requests in the last one, of all and of slow members, and its length
+ * @evict: so many groups still have to leave
+ * @unknown: on the fast member, not known in which group, at the end of the last window
+ * @searched: as many were not found by a search
+ * @search: the group that is searched next; == @nr: none
+ * @lives: how long concentrations last
+ * @shifts: where they go
+ * @times: what moves bring and cost
+ * @up: extents moved up
+ * @down: extents moved down
+ * @group: they
+ */
+struct concentrate {
+	u32 param[NR_PARAMS];
+	int fast;
+	int member;
+	struct hy_credit credit;
+	u32 target[EK_MAX_MEMBERS];
+	unsigned int shift;
+	u32 extent_sectors;
+	u64 extents;
+	u32 nr;
+	u64 accesses;
+	struct hy_window window;
+	struct { u64 requests, slow, ns; } rate;
+	u32 evict;
+	u32 unknown;
+	u32 searched;
+	u32 search;
+	struct hy_lives lives;
+	struct hy_shifts shifts;
+	struct hy_times times;
+	u64 up;
+	u64 down;
+	struct group group[GROUPS];
+};
+
+static void concentrate_init(struct hy_policy *policy)
+{
+	struct concentrate *c = policy->priv;
+	unsigned int i;
+
+	for (i = 0; i < NR_PARAMS; i++)
+		c->param[i] = params[i].initial;
+	c->fast = AUTO;
+	c->member = -1;
+}
+
+static int set_fast(struct hy_policy *policy, const char *value, const char **reason)
+{
+	struct concentrate *c = policy->priv;
+	u64 v;
+
+	if (!strcmp(value, "auto")) {
+		c->fast = AUTO;
+		return 0;
+	}
+	if (hy_parse_decimal(value, NULL, 0, policy->nr - 1, &v)) {
+		*reason = "fast: auto or a member's index";
+		return -EINVAL;
+	}
+	c->fast = v;
+	return 0;
+}
+
+static int concentrate_set(struct hy_policy *policy, const char *key, const char *value,
+			   const char **reason)
+{
+	struct concentrate *c = policy->priv;
+	const struct param *p;
+	unsigned int i;
+	u64 v;
+
+	if (!strcmp(key, "fast"))
+		return set_fast(policy, value, reason);
+	for (i = 0; i < NR_PARAMS; i++)
+		if (!strcmp(params[i].key, key))
+			break;
+	if (i == NR_PARAMS) {
+		*reason = "not one of: sublun window_ms share size evict fast";
+		return -ENOENT;
+	}
+	p = &params[i];
+	if (hy_parse_decimal(value, NULL, p->places, p->max, &v) || v < p->min ||
+	    (i == SUBLUN && !is_power_of_2(v))) {
+		*reason = p->reason;
+		return -EINVAL;
+	}
+	if (i == WINDOW_MS && v != c->param[i])
+		memset(&c->lives, 0, sizeof(c->lives));		/* they are counted in windows */
+	c->param[i] = v;
+	return 0;
+}
+
+static int concentrate_emit(const struct hy_policy *policy, char *buf, size_t len)
+{
+	const struct concentrate *c = policy->priv;
+	struct hy_text text = { .buf = buf, .size = len };
+	unsigned int i;
+
+	for (i = 0; i < NR_PARAMS; i++) {
+		if (c->param[i] == params[i].initial)
+			continue;
+		hy_text_add_key(&text, params[i].key);
+		hy_text_add_decimal(&text, c->param[i], params[i].places);
+	}
+	if (c->fast != AUTO) {
+		hy_text_add_key(&text, "fast");
+		hy_text_add_decimal(&text, c->fast, 0);
+	}
+	return text.len;
+}
+
+/* The one that was named; else the first that is memory; else the first. */
+static int choose_fast(const struct concentrate *c, const struct hy_snapshot *snap)
+{
+	unsigned int i;
+
+	if (c->fast != AUTO)
+		return c->fast;
+	for (i = 0; i < snap->nr; i++)
+		if (snap->dev[i].memory)
+			return i;
+	return 0;
+}
+
+/* A sub-LUN is as large as asked for, or as it takes for no more than GROUPS of them. */
+static void divide(struct concentrate *c, const struct hy_snapshot *snap)
+{
+	unsigned int shift = 0;
+	int member = choose_fast(c, snap);
+	u64 sublun = (u64)c->param[SUBLUN] * MIB_SECTORS;
+
+	if (!snap->extent_sectors || !snap->logical_extents)
+		return;
+	while ((u64)snap->extent_sectors << shift < sublun ||
+	       (snap->logical_extents - 1) >> shift >= GROUPS)
+		shift++;
+	if (c->nr && shift == c->shift && member == c->member &&
+	    c->extents == snap->logical_extents && c->extent_sectors == snap->extent_sectors)
+		return;
+	memset(c->group, 0, sizeof(c->group));
+	c->shift = shift;
+	c->member = member;
+	c->extents = snap->logical_extents;
+	c->extent_sectors = snap->extent_sectors;
+	c->nr = ((c->extents - 1) >> shift) + 1;
+	c->accesses = 0;
+	c->evict = 0;
+	c->unknown = 0;
+	c->searched = 0;
+	c->search = c->nr;
+}
+
+static u64 extents_of(const struct concentrate *c)
+{
+	return 1ULL << c->shift;
+}
+
+static void concentrate_accessed(struct hy_policy *policy, u64 le, unsigned int member)
+{
+	struct concentrate *c = policy->priv;
+	struct group *g;
+
+	if (le >> c->shift >= c->nr)
+		return;
+	g = &c->group[le >> c->shift];
+	if (g->now < U32_MAX)
+		g->now++;
+	if (member == c->member && !g->here)
+		g->here = 1;
+}
+
+static void measure(struct concentrate *c, const struct hy_snapshot *snap)
+{
+	struct hy_window *w = &c->window;
+	unsigned int i;
+
+	w->ns += snap->period_ns;
+	for (i = 0; i < snap->nr; i++) {
+		const struct hy_dev_snap *d = &snap->dev[i];
+
+		w->requests += d->requests;
+		if (i == c->member) {
+			w->fast += d->requests;
+			w->fast_ns += d->requests * min_t(u64, d->mean_ns, BIT_ULL(38));
+		} else {
+			w->slow += d->requests;
+			w->slow_ns += d->occupancy_ns;
+			w->quiet += d->quiet.requests;
+			w->quiet_ns += d->quiet.occupancy_ns;
+		}
+	}
+}
+
+/* --- which are concentrated --- */
+
+/* Accesses to the groups that have at least @least of them, and how many those are. */
+static u64 sum_from(const struct concentrate *c, u32 least, u32 *nr)
+{
+	u64 sum = 0;
+	u32 i;
+
+	*nr = 0;
+	for (i = 0; i < c->nr; i++) {
+		if (c->group[i].last < least)
+			continue;
+		sum += c->group[i].last;
+		(*nr)++;
+	}
+	return sum;
+}
+
+/*
+ * The count from which on groups make up more than the share asked for; 0: they are too many,
+ * or there was too little to see.
+ */
+static u32 threshold(const struct concentrate *c)
+{
+	u64 most = max(div_u64((u64)c->nr * c->param[SIZE], HY_PPM), 1ULL);
+	u64 share = div_u64(c->accesses, HY_PPM) * c->param[SHARE] +
+		    div_u64((c->accesses - div_u64(c->accesses, HY_PPM) * HY_PPM) * c->param[SHARE],
+			    HY_PPM);
+	u32 low = 1, high = U32_MAX, nr;
+
+	/* All of the accesses can't be exceeded. */
+	share = min(share, c->accesses - !!c->accesses);
+	if (c->accesses < LEAST)
+		return 0;
+	while (low < high) {
+		u32 mid = low + (high - low) / 2 + 1;
+
+		if (sum_from(c, mid, &nr) > share)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	sum_from(c, low, &nr);
+	return nr <= most ? low : 0;
+}
+
+static bool has(const struct concentrate *c, u32 i, u8 flag)
+{
+	return i < c->nr && c->group[i].flags & flag;
+}
+
+/* A concentration has come to a group: from beside it? */
+static void note_shift(struct concentrate *c, u32 i)
+{
+	bool below = i && has(c, i - 1, WAS), above = has(c, i + 1, WAS);
+
+	if (below && !above)
+		hy_shifts_to(&c->shifts, HY_ABOVE);
+	if (above && !below)
+		hy_shifts_to(&c->shifts, HY_BELOW);
+}
+
+static void note_end(struct concentrate *c, struct group *g)
+{
+	hy_lives_add(&c->lives, g->age);
+	hy_shifts_end(&c->shifts);
+	g->age = 0;
+}
+
+static void grow_older(struct concentrate *c, u32 i)
+{
+	struct group *g = &c->group[i];
+
+	if (g->flags & HOT) {
+		if (!g->age)
+			note_shift(c, i);
+		g->age = min_t(u32, g->age + g->pause + 1, U16_MAX);
+		g->pause = 0;
+	} else if (g->age && g->pause++ >= GRACE) {
+		note_end(c, g);
+	}
+}
+
+static void take_counts(struct concentrate *c)
+{
+	u32 i;
+
+	c->accesses = 0;
+	for (i = 0; i < c->nr; i++) {
+		struct group *g = &c->group[i];
+
+		g->last = g->now;
+		g->now = 0;
+		g->flags = g->flags & HOT ? WAS : 0;
+		c->accesses += g->last;
+	}
+}
+
+static void detect(struct concentrate *c)
+{
+	u32 least, i;
+
+	take_counts(c);
+	least = threshold(c);
+	for (i = 0; least && i < c->nr; i++)
+		if (c->group[i].last >= least)
+			c->group[i].flags |= HOT;
+	for (i = 0; i < c->nr; i++)
+		grow_older(c, i);
+}
+
+/* --- which are worth it --- */
+
+/* @i would be accessed as @as is, for what is left at @age, @ppm likely. */
+static bool worth_moving(const struct concentrate *c, const struct group *as, u32 age, u32 ppm)
+{
+	u64 of_all = as->last;
+	struct hy_move move = {
+		.slow = c->rate.slow,
+		.window_ns = c->rate.ns,
+		.left = hy_lives_left(&c->lives, age),
+		.ppm = ppm,
+		.extents = extents_of(c),
+		.extent_bytes = c->extent_sectors << 9,
+	};
+
+	if (!c->accesses)
+		return false;
+	/* Accesses are sampled, requests are counted. */
+	move.requests = div64_u64(min(c->rate.requests, BIT_ULL(32)) * of_all, c->accesses);
+	return hy_move_gain(&c->times, &move) > hy_move_cost(&c->times, &move);
+}
+
+/* What lies beside a group that is wanted, if it is likely next. */
+static void want_beside(struct concentrate *c, u32 from, u32 beside, enum hy_side side)
+{
+	u32 ppm = hy_shifts_ppm(&c->shifts, side);
+
+	if (beside >= c->nr || c->group[beside].age || !ppm)
+		return;
+	if (c->group[beside].here || worth_moving(c, &c->group[from], 1, ppm))
+		c->group[beside].flags |= WANTED;
+}
+
+static void choose_wanted(struct concentrate *c)
+{
+	u32 i;
+
+	for (i = 0; i < c->nr; i++) {
+		struct group *g = &c->group[i];
+
+		if (!g->age)
+			continue;
+		if (!g->here && !worth_moving(c, g, g->age, HY_PPM))
+			continue;
+		g->flags |= WANTED;
+		want_beside(c, i, i + 1, HY_ABOVE);
+		if (i)
+			want_beside(c, i, i - 1, HY_BELOW);
+	}
+}
+
+/* Does what is wanted fit?  If not, room is made first. */
+static void plan_room(struct concentrate *c, const struct hy_snapshot *snap)
+{
+	u64 need = 0;
+	u32 i;
+
+	for (i = 0; i < c->nr; i++)
+		if (has(c, i, WANTED) && !c->group[i].here)
+			need += extents_of(c);
+	c->evict = need > snap->dev[c->member].free ? c->param[EVICT] : 0;
+}
+
+/* Is there something on the fast member that nobody knows of, for a second window? */
+static void plan_search(struct concentrate *c, const struct hy_snapshot *snap)
+{
+	const struct hy_dev_snap *d = &snap->dev[c->member];
+	u64 known = 0, used = d->extents - min(d->free, d->extents);
+	u32 unknown, i;
+
+	for (i = 0; i < c->nr; i++)
+		known += c->group[i].here;
+	unknown = used - min(known, used);
+	if (unknown > c->searched && c->unknown > c->searched && c->search >= c->nr)
+		c->search = 0;
+	c->unknown = unknown;
+}
+
+static void end_window(struct concentrate *c, const struct hy_snapshot *snap)
+{
+	hy_times_window(&c->times, &c->window);
+	c->rate.requests = c->window.requests;
+	c->rate.slow = c->window.slow;
+	c->rate.ns = c->window.ns;
+	memset(&c->window, 0, sizeof(c->window));
+	detect(c);
+	choose_wanted(c);
+	plan_room(c, snap);
+	plan_search(c, snap);
+}
+
+static void aim(struct concentrate *c, const struct hy_snapshot *snap, struct hy_decision *decision)
+{
+	u32 extents[EK_MAX_MEMBERS] = {};
+	unsigned int i;
+	u64 slow = 0;
+
+	for (i = 0; i < snap->nr; i++) {
+		extents[i] = i != c->member && snap->dev[i].usable ? snap->dev[i].extents : 0;
+		slow += extents[i];
+	}
+	hy_spread_targets(c->target, extents, snap);
+	memcpy(decision->target, c->target, sizeof(c->target));
+	if (slow && !c->times.fast_ns && snap->dev[c->member].usable)
+		decision->probe = BIT(c->member);
+}
+
+static void take_probes(struct concentrate *c, const struct hy_dev_snap *fast)
+{
+	if (!c->times.fast_ns && fast->probes)
+		c->times.fast_ns = fast->probe_ns;
+}
+
+static void concentrate_period(struct hy_policy *policy, const struct hy_snapshot *snap,
+			       struct hy_decision *decision)
+{
+	struct concentrate *c = policy->priv;
+
+	divide(c, snap);
+	if (c->member < 0)
+		c->member = choose_fast(c, snap);
+	measure(c, snap);
+	take_probes(c, &snap->dev[c->member]);
+	if (c->window.ns >= c->param[WINDOW_MS] * NS_PER_MS)
+		end_window(c, snap);
+	aim(c, snap, decision);
+}
+
+static int concentrate_place(struct hy_policy *policy, const struct hy_snapshot *snap,
+			     struct hy_decision *tokens, u64 le)
+{
+	struct concentrate *c = policy->priv;
+
+	return hy_credit_place(&c->credit, c->target, snap);
+}
+
+/* --- what moves next --- */
+
+static bool range_of(const struct concentrate *c, u32 i, bool up, struct hy_range *range)
+{
+	range->first = (u64)i << c->shift;
+	range->nr = min(extents_of(c), c->extents - range->first);
+	range->from = up ? -1 : c->member;
+	range->to = up ? c->member : -1;
+	return true;
+}
+
+/* The least accessed of the groups that wait to come up, of those that are accessed. */
+static u32 least_waiting(const struct concentrate *c)
+{
+	u32 least = 0, i;
+
+	for (i = 0; i < c->nr; i++) {
+		const struct group *g = &c->group[i];
+
+		if (!(g->flags & WANTED) || g->here || !g->last)
+			continue;
+		if (!least || g->last < least)
+			least = g->last;
+	}
+	return least;
+}
+
+/*
+ * The least accessed of those in memory; one that is concentrated only if what waits is
+ * accessed more than twice as much, so that two don't take turns.
+ */
+static bool next_evicted(struct concentrate *c, struct hy_range *range)
+{
+	u32 least = least_waiting(c), best = c->nr, i;
+
+	for (i = 0; i < c->nr; i++) {
+		const struct group *g = &c->group[i];
+
+		if (!g->here || g->flags & LOWERED)
+			continue;
+		if (g->flags & WANTED && least / 2 <= g->last)
+			continue;
+		if (best == c->nr || g->last < c->group[best].last)
+			best = i;
+	}
+	if (best == c->nr)
+		return false;
+	c->group[best].flags &= ~WANTED;
+	c->group[best].flags |= LOWERED;
+	return range_of(c, best, false, range);
+}
+
+/* The most accessed of those that are to be gathered and were not in this window. */
+static bool next_raised(struct concentrate *c, struct hy_range *range)
+{
+	u32 best = c->nr, i;
+
+	for (i = 0; i < c->nr; i++) {
+		const struct group *g = &c->group[i];
+
+		if (!(g->flags & WANTED) || g->flags & RAISED)
+			continue;
+		if (best == c->nr || g->last > c->group[best].last)
+			best = i;
+	}
+	if (best == c->nr)
+		return false;
+	c->group[best].flags |= RAISED;
+	return range_of(c, best, true, range);
+}
+
+/* One whose concentration is over. */
+static bool next_lowered(struct concentrate *c, struct hy_range *range)
+{
+	u32 i;
+
+	for (i = 0; i < c->nr; i++) {
+		struct group *g = &c->group[i];
+
+		if (g->here && !(g->flags & (WANTED | LOWERED)) && !g->age) {
+			g->flags |= LOWERED;
+			return range_of(c, i, false, range);
+		}
+	}
+	return false;
+}
+
+/* What is on the fast member and not known of is brought down group by group. */
+static bool next_searched(struct concentrate *c, struct hy_range *range)
+{
+	while (c->search < c->nr) {
+		u32 i = c->search++;
+
+		if (c->search == c->nr)
+			c->searched = c->unknown;
+		if (!c->group[i].here && !(c->group[i].flags & WANTED))
+			return range_of(c, i, false, range);
+	}
+	return false;
+}
+
+static bool room_on_slow(const struct concentrate *c, const struct hy_snapshot *snap)
+{
+	unsigned int i;
+
+	for (i = 0; i < snap->nr; i++)
+		if (i != c->member && hy_has_room(&snap->dev[i]))
+			return true;
+	return false;
+}
+
+static bool concentrate_next(struct hy_policy *policy, const struct hy_snapshot *snap,
+			     struct hy_range *range)
+{
+	struct concentrate *c = policy->priv;
+	bool down = room_on_slow(c, snap);
+
+	if (c->evict && down) {
+		c->evict--;
+		if (next_evicted(c, range))
+			return true;
+		c->evict = 0;
+	}
+	if (snap->nr > 1 && hy_has_room(&snap->dev[c->member]) && next_raised(c, range))
+		return true;
+	return down && (next_lowered(c, range) || next_searched(c, range));
+}
+
+static void concentrate_moved(struct hy_policy *policy, const struct hy_range *range,
+			      const struct hy_moved *moved)
+{
+	struct concentrate *c = policy->priv;
+	u64 i = range->first >> c->shift;
+
+	hy_times_moved(&c->times, moved->moved, moved->ns);
+	if (range->to >= 0)
+		c->up += moved->moved;
+	else
+		c->down += moved->moved;
+	/* Cut another way meanwhile? */
+	if (i >= c->nr || range->first != i << c->shift ||
+	    range->nr != min(extents_of(c), c->extents - range->first))
+		return;
+	c->group[i].here = min_t(u64, range->to >= 0 ? moved->there : moved->left, U32_MAX);
+}
+
+/* --- what is shown --- */
+
+static void show_run(const struct concentrate *c, struct hy_text *text, u32 from, u32 to)
+{
+	u64 accesses = 0, here = 0, first = (u64)from << c->shift;
+	u64 last = min((u64)to << c->shift, c->extents);
+	u32 age = 0, i;
+
+	for (i = from; i < to; i++) {
+		accesses += c->group[i].last;
+		here += c->group[i].here;
+		age = max_t(u32, age, c->group[i].age);
+	}
+	hy_text_add(text, "\n%llu %llu %llu %u %llu %llu", (unsigned long long)first,
+		    (unsigned long long)(last - first),
+		    (unsigned long long)(c->accesses ?
+					 div64_u64(accesses * HY_PPM, c->accesses) : 0),
+		    age, (unsigned long long)here,
+		    (unsigned long long)div_u64((u64)hy_lives_left(&c->lives, age) *
+						c->param[WINDOW_MS], HY_LEFT_ONE));
+}
+
+static int concentrate_show(const struct hy_policy *policy, char *buf, size_t len)
+{
+	const struct concentrate *c = policy->priv;
+	struct hy_text text = { .buf = buf, .size = len };
+	u64 here = 0;
+	u32 i, from;
+
+	for (i = 0; i < c->nr; i++)
+		here += c->group[i].here;
+	hy_text_add(&text, "%d %llu %llu %llu %llu", c->member,
+		    (unsigned long long)(c->nr ? extents_of(c) : 0), (unsigned long long)here,
+		    (unsigned long long)c->up, (unsigned long long)c->down);
+	for (i = 0; i < c->nr; i++) {
+		for (from = i; i < c->nr && c->group[i].age; i++)
+			;
+		if (i > from)
+			show_run(c, &text, from, i);
+	}
+	return text.len;
+}
+
+const struct hy_policy_ops hy_policy_concentrate = {
+	.name = "concentrate",
+	.size = sizeof(struct concentrate),
+	.init = concentrate_init,
+	.set = concentrate_set,
+	.emit = concentrate_emit,
+	.period = concentrate_period,
+	.place = concentrate_place,
+	.accessed = concentrate_accessed,
+	.next = concentrate_next,
+	.moved = concentrate_moved,
+	.show = concentrate_show,
+};
