@@ -23,6 +23,7 @@
 #define GROUPS		8192u	/* sub-LUNs at most: on a larger volume they are larger */
 #define LEAST		100u	/* fewer accesses in a window are no concentration */
 #define GRACE		1u	/* windows that a concentration may pause */
+#define MAX_AGE		65535u	/* windows */
 #define MIB_SECTORS	2048u
 #define NS_PER_MS	1000000ULL
 
@@ -311,13 +312,17 @@ static u64 sum_from(const struct concentrate *c, u32 least, u32 *nr)
 	return sum;
 }
 
+static u64 most_groups(const struct concentrate *c)
+{
+	return max(div_u64((u64)c->nr * c->param[SIZE], HY_PPM), 1ULL);
+}
+
 /*
  * The count from which on groups make up more than the share asked for; 0: they are too many,
  * or there was too little to see.
  */
 static u32 threshold(const struct concentrate *c)
 {
-	u64 most = max(div_u64((u64)c->nr * c->param[SIZE], HY_PPM), 1ULL);
 	u64 share = div_u64(c->accesses, HY_PPM) * c->param[SHARE] +
 		    div_u64((c->accesses - div_u64(c->accesses, HY_PPM) * HY_PPM) * c->param[SHARE],
 			    HY_PPM);
@@ -336,7 +341,7 @@ static u32 threshold(const struct concentrate *c)
 			high = mid - 1;
 	}
 	sum_from(c, low, &nr);
-	return nr <= most ? low : 0;
+	return nr <= most_groups(c) ? low : 0;
 }
 
 static bool has(const struct concentrate *c, u32 i, u8 flag)
@@ -360,6 +365,7 @@ static void note_end(struct concentrate *c, struct group *g)
 	hy_lives_add(&c->lives, g->age);
 	hy_shifts_end(&c->shifts);
 	g->age = 0;
+	g->pause = 0;
 }
 
 static void grow_older(struct concentrate *c, u32 i)
@@ -369,7 +375,7 @@ static void grow_older(struct concentrate *c, u32 i)
 	if (g->flags & HOT) {
 		if (!g->age)
 			note_shift(c, i);
-		g->age = min_t(u32, g->age + g->pause + 1, U16_MAX);
+		g->age = min_t(u32, g->age + g->pause + 1, MAX_AGE);
 		g->pause = 0;
 	} else if (g->age && g->pause++ >= GRACE) {
 		note_end(c, g);
@@ -391,15 +397,33 @@ static void take_counts(struct concentrate *c)
 	}
 }
 
+/*
+ * What has half as many accesses belongs to the whole of a concentration, unless it gets too large
+ * by that: then only what belonged to it before.
+ */
+static void mark_hot(struct concentrate *c, u32 least)
+{
+	u32 half = least - least / 2, nr, i;
+	bool whole;
+
+	sum_from(c, half, &nr);
+	whole = nr <= most_groups(c);
+	for (i = 0; i < c->nr; i++) {
+		struct group *g = &c->group[i];
+
+		if (g->last >= least || (g->last >= half && (whole || g->age)))
+			g->flags |= HOT;
+	}
+}
+
 static void detect(struct concentrate *c)
 {
 	u32 least, i;
 
 	take_counts(c);
 	least = threshold(c);
-	for (i = 0; least && i < c->nr; i++)
-		if (c->group[i].last >= least)
-			c->group[i].flags |= HOT;
+	if (least)
+		mark_hot(c, least);
 	for (i = 0; i < c->nr; i++)
 		grow_older(c, i);
 }
@@ -477,7 +501,8 @@ static void plan_search(struct concentrate *c, const struct hy_snapshot *snap)
 	for (i = 0; i < c->nr; i++)
 		known += c->group[i].here;
 	unknown = used - min(known, used);
-	if (unknown > c->searched && c->unknown > c->searched && c->search >= c->nr)
+	c->searched = min(c->searched, unknown);
+	if (unknown > c->searched && c->unknown && c->search >= c->nr)
 		c->search = 0;
 	c->unknown = unknown;
 }
@@ -635,8 +660,10 @@ static bool next_searched(struct concentrate *c, struct hy_range *range)
 
 		if (c->search == c->nr)
 			c->searched = c->unknown;
-		if (!c->group[i].here && !(c->group[i].flags & WANTED))
-			return range_of(c, i, false, range);
+		if (c->group[i].here || c->group[i].flags & WANTED)
+			continue;
+		c->group[i].flags |= LOWERED;
+		return range_of(c, i, false, range);
 	}
 	return false;
 }
