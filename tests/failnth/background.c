@@ -112,6 +112,7 @@ static void ask(unsigned int *state)
 	static const char *const text[] = {
 		"commit", "checkpoint", "policy stripe", "policy static shares 70,30",
 		"set period_ms 100", "policy wardrop", "samples",
+		"policy concentrate sublun 1 window_ms 100 size 50", "concentrations",
 	};
 	char move[32];
 

@@ -341,6 +341,8 @@ const struct op pool_ops[] = {
 	{ "message set candidates", live, do_message, NULL, sound, "set candidates 64" },
 	{ "message policy static", live, do_message, NULL, sound, "policy static shares 70,30" },
 	{ "message policy wardrop", live, do_message, NULL, sound, "policy wardrop alpha 3" },
+	{ "message policy concentrate", live, do_message, NULL, sound,
+	  "policy concentrate sublun 64 evict 3" },
 	{ "message policy stripe", live, do_message, NULL, sound, "policy stripe" },
 	{ "message policy fill", live, do_message, NULL, sound, "policy fill" },
 	{ "message commit", dirty, do_message, NULL, sound, "commit" },

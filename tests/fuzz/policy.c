@@ -18,6 +18,7 @@ struct run {
 	struct hy_settings set;
 	struct hy_snapshot snap;
 	struct hy_decision decision;
+	unsigned int shape;
 };
 
 static void measure(struct run *r, unsigned int seed)
@@ -27,10 +28,13 @@ static void measure(struct run *r, unsigned int seed)
 	memset(&r->snap, 0, sizeof(r->snap));
 	r->snap.nr = r->nr;
 	r->snap.period_ns = 1 + fuzz_odd(&seed) % 3600000000000ULL;
+	r->snap.extent_sectors = EK_MIN_EXTENT_SECTORS << r->shape % 7;
+	r->snap.logical_extents = 1 + (r->shape * 0x9e3779b97f4a7c15ULL >> r->shape % 64) % (1ULL << 40);
 	for (i = 0; i < r->nr; i++) {
 		struct hy_dev_snap *d = &r->snap.dev[i];
 
 		d->usable = fuzz_random(&seed, 8);
+		d->memory = !fuzz_random(&seed, 4);
 		/* What a monitor can measure: times of at most days, counts of at most a period's. */
 		d->requests = fuzz_odd(&seed) % (1ULL << 40);
 		d->share = fuzz_random(&seed, HY_PPM + 1);
@@ -70,13 +74,47 @@ static void check_decision(const struct run *r)
 	MUST(receive == give);
 }
 
+/* Accesses, mostly to few places, before; ranges after it. */
+static void access_any(struct run *r, unsigned int seed)
+{
+	u64 extents = r->snap.logical_extents;
+	unsigned int i;
+
+	for (i = 0; extents && i < 300; i++)
+		r->policy->ops->accessed(r->policy, (i % 4 ? fuzz_random(&seed, 4) : fuzz_odd(&seed)) % extents,
+					 fuzz_random(&seed, r->nr));
+}
+
+static void move_ranges(struct run *r, unsigned int seed)
+{
+	struct hy_range range;
+	struct hy_moved moved;
+	unsigned int i;
+
+	for (i = 0; i < 64 && r->policy->ops->next(r->policy, &r->snap, &range); i++) {
+		MUST(range.nr && range.first < r->snap.logical_extents &&
+		     range.nr <= r->snap.logical_extents - range.first);
+		MUST(range.to >= -1 && range.to < (int)r->nr && range.from >= -1 && range.from < (int)r->nr);
+		MUST(range.to != range.from);
+		moved.moved = fuzz_odd(&seed) % (range.nr + 1);
+		moved.there = fuzz_odd(&seed) % (range.nr + 1);
+		moved.left = fuzz_odd(&seed) % (range.nr + 1);
+		moved.ns = fuzz_odd(&seed) % (1ULL << 56);
+		r->policy->ops->moved(r->policy, &range, &moved);
+	}
+}
+
 static void period(struct run *r, unsigned int seed)
 {
 	unsigned int i;
 
+	if (r->policy->ops->accessed)
+		access_any(r, seed);
 	measure(r, seed);
 	hy_policy_period(r->policy, &r->snap, &r->decision);
 	check_decision(r);
+	if (r->policy->ops->next)
+		move_ranges(r, seed);
 	for (i = 0; i < 8; i++) {
 		int m = hy_policy_place(r->policy, &r->snap, &r->decision, fuzz_odd(&seed));
 
@@ -121,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char args[EK_POLICY_TEXT_SIZE], text[EK_POLICY_TEXT_SIZE];
 	char *whole = fuzz_string(data, size), *rest = whole;
-	struct run r = { .nr = size ? 1 + data[0] % EK_MAX_MEMBERS : 1 };
+	struct run r = { .nr = size ? 1 + data[0] % EK_MAX_MEMBERS : 1, .shape = size };
 	unsigned int i;
 
 	MUST(!hy_policy_create("wardrop", r.nr, &r.policy));
@@ -143,6 +181,8 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 		"#\nobjective marginal\n! 1\n! 2\n! 3\n! 4\n! 5\n! 6",
 		"\"\n= static\nshares 20,30,50\n! 3\nmovers 4\n! 5",
 		" \n= static\nshares 100\n! 3\n= fill\n! 4\n= stripe\n! 6",
+		"!\n= concentrate\nwindow_ms 10\n! 1\n! 2\nsublun 1\n! 3\n! 4\nsize 100\n! 5\nfast 1\n! 6",
+		"\"\n= concentrate\nsize 100\nsublun 64\n! 9\n! 8\n! 7\nshare 1\n! 6\nevict 0\n! 5\nfast auto\n! 4",
 		"?\n= stripe\n! 3\nlow_free 50\n= wardrop\n! 5\n! 6\n! 7", NULL,
 	};
 

@@ -128,9 +128,10 @@ uint64_t written(char *const *disk, int nr)
 /* ---- words ---- */
 
 static const char *const names[] = {
-	"-", "0", "wardrop", "static", "stripe", "fill", "nosuch", "shares", "50,50", "100", "alpha", "preset",
+	"-", "0", "wardrop", "static", "stripe", "fill", "concentrate", "nosuch", "shares", "50,50", "100", "alpha", "preset",
 	"period_ms", "candidates", "cooldown_ms", "movers", "low_free", "commit_ms", "read_only",
-	"no_discard_passdown", "set", "policy", "move", "entry", "commit", "checkpoint", "samples", "@x", "+1", "-1",
+	"no_discard_passdown", "set", "policy", "move", "entry", "commit", "checkpoint", "samples", "concentrations", "sublun", "fast",
+	"auto", "@x", "+1", "-1",
 	"0x10", "1\\ 2", "\\", "%s%n", "/dev/null", "/dev", "/", "253:0", "8:0", "99999:0", "0:0",
 };
 
@@ -331,7 +332,8 @@ static int messages(time_t deadline, const char *pool)
 	static const char *const base[] = {
 		"set period_ms 500", "set alpha 10", "set movers 3", "set candidates 100", "set low_free 7",
 		"policy stripe", "policy fill cooldown_ms 100", "policy static shares 70,30 commit_ms 100",
-		"policy wardrop alpha 1 beta 100", "move 0 1", "move 3 0", "entry 0", "entry 63", "commit",
+		"policy wardrop alpha 1 beta 100", "policy concentrate sublun 1 fast 1", "concentrations",
+		"move 0 1", "move 3 0", "entry 0", "entry 63", "commit",
 		"checkpoint", "samples", "set commit_ms 1000", "set migrate_kbps 0", "set shares 40,60",
 	};
 	static const int expected[] = { EINVAL, ENOENT, EBUSY, EAGAIN, ENOSPC, ENODATA, EALREADY, 0 };

@@ -11,7 +11,7 @@ import sys
 
 NUMBER = re.compile(r"0|[1-9][0-9]*")
 REASON = re.compile(r"[a-z][a-z_]*")
-POLICIES = {"wardrop", "static", "stripe", "fill"}
+POLICIES = {"wardrop", "static", "stripe", "fill", "concentrate"}
 REASONS = {"cooldown", "busy", "nospace", "rate", "foreground", "candidate", "unmapped", "raced", "member", "error"}
 
 

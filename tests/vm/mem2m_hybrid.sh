@@ -24,6 +24,9 @@ check_fails "so is a partition of it" "is a RAM disk.*--volatile-ok" ${create/me
 check "--volatile-ok takes it" $create --volatile-ok --set cooldown_ms=0
 pools+=(vol)
 dev=/dev/mapper/vol
+hybridctl status vol >"$said"
+read_said
+matches "the status says what is lost with the power" "$text" 'volatile: device 0 \(/dev/mem2m/mem\): content does not survive'
 is "the pool uses the memory directly" "$(info mem drivers)" 1
 sectors=$(blockdev --getsz $dev)
 check "what is written is read" blkio write $dev 0 "$sectors" "$seed" -- verify $dev 0 "$sectors" "$seed"

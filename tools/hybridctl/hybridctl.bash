@@ -23,7 +23,7 @@ _hybridctl() {
 		return
 	fi
 	case $command:$prev in
-	create:--policy) words="wardrop static stripe fill" ;;
+	create:--policy) words="wardrop static stripe fill concentrate" ;;
 	create:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
 	create:--metadata) words=$(_hybridctl_devices) ;;
 	create:--size|create:--set|monitor:--interval|monitor:--count) return ;;
@@ -39,11 +39,12 @@ _hybridctl() {
 	monitor:*) words="--interval --count --plain --help $(_hybridctl_volumes)" ;;
 	policy:*)
 		words=$(_hybridctl_volumes)
-		[ "$COMP_CWORD" = 2 ] || words="wardrop static stripe fill" ;;
+		[ "$COMP_CWORD" = 2 ] || words="wardrop static stripe fill concentrate" ;;
 	set:*)
 		words=$(_hybridctl_volumes)
 		if [ "$COMP_CWORD" != 2 ]; then
-			words="period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms="
+			words="period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms=
+				sublun= window_ms= share= size= evict= fast="
 			compopt -o nospace
 		fi ;;
 	check:*) words="--json --help $(_hybridctl_devices)" ;;

@@ -44,6 +44,34 @@ static void read_uuids(struct volume *v)
 	free(params);
 }
 
+static void look_at_member(struct volume *v, unsigned int i)
+{
+	const struct status_dev *d = &v->st.dev[i];
+	dev_t rdev = makedev(d->major, d->minor);
+	char *below;
+
+	if (!d->present)
+		return;
+	v->path[i] = bdev_path(rdev);
+	below = bdev_volatile(rdev);
+	v->forgets[i] = below;
+	free(below);
+}
+
+/* The policy may be another by now: then there is nothing to tell. */
+static void read_tier(struct volume *v)
+{
+	char *reply = NULL, *why = NULL;
+
+	if (strcmp(v->st.policy, "concentrate"))
+		return;
+	if (dm_message(v->name, "concentrations", &reply, &why))
+		free(why);
+	else if (reply)
+		v->has_tier = tier_parse(reply, &v->tier);
+	free(reply);
+}
+
 int volume_look(struct volume *v, const char *name, bool uuids)
 {
 	char *params, why[128];
@@ -64,8 +92,8 @@ int volume_look(struct volume *v, const char *name, bool uuids)
 	}
 	free(params);
 	for (i = 0; i < v->st.nr_devs; i++)
-		if (v->st.dev[i].present)
-			v->path[i] = bdev_path(makedev(v->st.dev[i].major, v->st.dev[i].minor));
+		look_at_member(v, i);
+	read_tier(v);
 	if (uuids)
 		read_uuids(v);
 	return EXIT_OK;
@@ -78,5 +106,6 @@ void volume_free(struct volume *v)
 	for (i = 0; i < STATUS_MAX_DEVS; i++)
 		free(v->path[i]);
 	status_free(&v->st);
+	tier_free(&v->tier);
 	memset(v, 0, sizeof(*v));
 }

@@ -10,6 +10,7 @@
 
 #include "area.h"
 #include "status.h"
+#include "tier.h"
 
 struct volume {
 	const char *name;
@@ -17,6 +18,9 @@ struct volume {
 	struct status st;
 	char *path[STATUS_MAX_DEVS];	/* NULL: lost */
 	char uuid[STATUS_MAX_DEVS][UUID_TEXT];	/* "" if the label can't be read */
+	bool forgets[STATUS_MAX_DEVS];	/* its content is lost with the power */
+	bool has_tier;
+	struct tier tier;		/* policy concentrate's, if @has_tier */
 };
 
 /* Prints what is wrong; 0 or EXIT_FAILED. */

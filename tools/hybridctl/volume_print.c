@@ -14,10 +14,11 @@ static json_t *device_json(const struct volume *v, unsigned int i)
 {
 	const struct status_dev *d = &v->st.dev[i];
 
-	return json_pack("{s:i, s:o, s:o, s:s, s:{s:I, s:I}, s:f, s:f, s:f, s:f, s:f, s:f, s:I}",
+	return json_pack("{s:i, s:o, s:o, s:b, s:s, s:{s:I, s:I}, s:f, s:f, s:f, s:f, s:f, s:f, s:I}",
 			 "index", (int)i,
 			 "path", v->path[i] ? json_string(v->path[i]) : json_null(),
 			 "uuid", v->uuid[i][0] ? json_string(v->uuid[i]) : json_null(),
+			 "volatile", v->forgets[i],
 			 "state", status_dev_state_name(d->state),
 			 "extents", "total", (json_int_t)d->total, "used", (json_int_t)d->used,
 			 "share", (double)d->share_ppm / 1e6, "target", (double)d->target_ppm / 1e6,
@@ -30,6 +31,28 @@ static json_t *device_json(const struct volume *v, unsigned int i)
 static json_t *direction_json(const struct status *st)
 {
 	return st->from < 0 ? json_null() : json_sprintf("%d>%d", st->from, st->to);
+}
+
+static json_t *tier_json(const struct volume *v)
+{
+	const struct tier *t = &v->tier;
+	json_t *runs = json_array();
+	unsigned int i;
+
+	for (i = 0; i < t->nr_runs; i++)
+		json_array_append_new(runs,
+			json_pack("{s:I, s:I, s:f, s:I, s:I, s:f}",
+				  "first_extent", (json_int_t)t->run[i].first,
+				  "extents", (json_int_t)t->run[i].extents,
+				  "share", (double)t->run[i].share_ppm / 1e6,
+				  "windows", (json_int_t)t->run[i].windows,
+				  "moved", (json_int_t)t->run[i].fast,
+				  "left_s", (double)t->run[i].left_ms / 1e3));
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}",
+			 "device", t->member < 0 ? json_null() : json_integer(t->member),
+			 "sublun_extents", (json_int_t)t->sublun, "extents", (json_int_t)t->fast,
+			 "moved_up", (json_int_t)t->up, "moved_down", (json_int_t)t->down,
+			 "concentrations", runs);
 }
 
 void volume_print_json(FILE *out, const struct volume *v)
@@ -45,7 +68,7 @@ void volume_print_json(FILE *out, const struct volume *v)
 	for (i = 0; i < st->nr_reasons; i++)
 		json_object_set_new(reasons, st->reason[i].name, json_integer(st->reason[i].count));
 	all = json_pack("{s:s, s:s, s:b, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
-			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I}",
+			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:o}",
 			"name", v->name, "mode", status_mode_name(st->mode),
 			"needs_check", st->needs_check, "policy", st->policy,
 			"extent_bytes", (json_int_t)(st->extent_sectors * SECTOR_SIZE),
@@ -57,7 +80,8 @@ void volume_print_json(FILE *out, const struct volume *v)
 			"bytes", (json_int_t)st->bytes, "queued", (json_int_t)st->queued,
 			"not_migrated", reasons, "allocations", allocations,
 			"flushes", (json_int_t)st->flushes, "commits", (json_int_t)st->commits,
-			"errors", (json_int_t)st->errors);
+			"errors", (json_int_t)st->errors,
+			"tier", v->has_tier ? tier_json(v) : json_null());
 	json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 	fputc('\n', out);
 	json_decref(all);
@@ -127,6 +151,44 @@ static void print_moves(FILE *out, const struct status *st)
 		(unsigned long long)st->checkpoints, (unsigned long long)st->errors);
 }
 
+static void print_tier(FILE *out, const struct volume *v)
+{
+	uint64_t extent = v->st.extent_sectors * SECTOR_SIZE;
+	const struct tier *t = &v->tier;
+	char a[UNIT_TEXT], b[UNIT_TEXT], c[UNIT_TEXT];
+	unsigned int i;
+
+	fprintf(out, "tier: device %d, sub-LUNs of %s, holds %s, moved up %llu, down %llu extents\n",
+		t->member, human_bytes(a, t->sublun * extent), human_bytes(b, t->fast * extent),
+		(unsigned long long)t->up, (unsigned long long)t->down);
+	for (i = 0; i < t->nr_runs; i++) {
+		const struct tier_run *r = &t->run[i];
+
+		fprintf(out, "  concentration at %s, %s: %.1f%% of the accesses for %llu windows, "
+			"%s of it there, %llu s to go\n", human_bytes(a, r->first * extent),
+			human_bytes(b, r->extents * extent), (double)r->share_ppm / 1e4,
+			(unsigned long long)r->windows, human_bytes(c, r->fast * extent),
+			(unsigned long long)r->left_ms / 1000);
+	}
+}
+
+/* What becomes of the volume when the power goes. */
+static void print_survival(FILE *out, const struct volume *v)
+{
+	unsigned int i, lost = 0;
+
+	for (i = 0; i < v->st.nr_devs; i++) {
+		if (!v->forgets[i])
+			continue;
+		if (!lost++)
+			fputs("volatile:", out);
+		fprintf(out, " device %u (%s)", i, v->path[i]);
+	}
+	if (lost)
+		fputs(": content does not survive a power cut or reboot, and without it the volume is"
+		      " not assembled\n", out);
+}
+
 void volume_print(FILE *out, const struct volume *v, unsigned int width)
 {
 	unsigned int i;
@@ -138,5 +200,8 @@ void volume_print(FILE *out, const struct volume *v, unsigned int width)
 	for (i = 0; i < v->st.nr_devs; i++)
 		print_dev(out, v, i, width);
 	fputc('\n', out);
+	if (v->has_tier)
+		print_tier(out, v);
+	print_survival(out, v);
 	print_moves(out, &v->st);
 }
