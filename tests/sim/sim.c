@@ -121,8 +121,8 @@ static void init_devices(struct sim *s)
 		if (!s->dev[i].mon)
 			abort();
 		s->snap.dev[i].usable = true;
-		s->snap.dev[i].extents = CAPACITY;
-		s->snap.dev[i].free = CAPACITY;
+		s->snap.dev[i].extents = s->dev[i].model.extents ?: CAPACITY;
+		s->snap.dev[i].free = s->snap.dev[i].extents;
 	}
 }
 
@@ -139,6 +139,8 @@ static void init(struct sim *s, const struct sim_config *c)
 	s->processes = c->processes;
 	s->snap.nr = c->nr;
 	s->snap.period_ns = SIM_PERIOD_NS;
+	s->snap.logical_extents = SIM_EXTENTS;
+	s->snap.extent_sectors = EXTENT_KB * 2;
 	init_devices(s);
 	if (hy_policy_create(c->policy, c->nr, &s->policy))
 		abort();

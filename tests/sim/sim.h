@@ -23,6 +23,7 @@
  * @write_us: of a write; 0: @us
  * @cv: its coefficient of variation
  * @move_us: service time of an extent that is copied
+ * @extents: it has; 0: as many as may be wanted
  * @grow: with n requests at the device a service takes @us / n^@grow
  */
 struct sim_dev {
@@ -33,9 +34,28 @@ struct sim_dev {
 	double cv;
 	double move_us;
 	double grow;
+	u32 extents;
 };
 
-enum sim_load { SIM_UNIFORM, SIM_ZIPF, SIM_NEW_WRITES };
+enum sim_load { SIM_UNIFORM, SIM_ZIPF, SIM_NEW_WRITES, SIM_CONCENTRATED };
+
+/**
+ * struct sim_hot - concentrations as in oe-nanri section 2.1
+ * @share: part of the requests that go to the concentration, while there is one
+ * @extents: its size, and what its place is a multiple of
+ * @least_s: a concentration lasts from so long
+ * @most_s: to so long
+ * @pause_s: then there is none
+ * @shift: so often the next is beside it, above; otherwise anywhere
+ */
+struct sim_hot {
+	double share;
+	u32 extents;
+	double least_s;
+	double most_s;
+	double pause_s;
+	double shift;
+};
 
 /**
  * struct sim_step - something changes at the start of a period
@@ -59,6 +79,7 @@ struct sim_step {
  * @periods: of SIM_PERIOD_NS
  * @load: what they access; SIM_NEW_WRITES allocates an extent for each request
  * @zipf: exponent of SIM_ZIPF
+ * @hot: of SIM_CONCENTRATED
  * @writes: part of the requests that write
  * @fresh: part of the requests that allocate their extent anew
  * @start: all extents lie on this member at first; -1: where the policy places them
@@ -74,6 +95,7 @@ struct sim_config {
 	unsigned int periods;
 	enum sim_load load;
 	double zipf;
+	struct sim_hot hot;
 	double writes;
 	double fresh;
 	int start;

@@ -12,6 +12,7 @@
 #define MAX_REQUESTS	(MAX_PROCESSES + MAX_MOVERS + SIM_DEVS)	/* and a probe each */
 #define RING		1024		/* HY_RING */
 #define NOWHERE		0xff
+#define EXTENT_KB	128
 
 /* A process's request or a copy: read at @from, then written at @to. */
 struct request {
@@ -48,6 +49,19 @@ struct zipf {
 	u32 *extent;		/* by rank */
 };
 
+/* struct hy_gather */
+struct sim_gather {
+	bool active;
+	struct hy_range range;
+	u64 at, start;
+	struct hy_moved moved;
+};
+
+/* Where accesses concentrate, from when to when. */
+struct hot {
+	u64 first, from, until;
+};
+
 struct sim {
 	const struct sim_config *config;
 	u64 now, random;
@@ -69,6 +83,8 @@ struct sim {
 	unsigned int moving;
 	u64 moves;
 	u32 moved_ppm;
+	struct sim_gather gather;
+	struct hot hot;
 };
 
 /* sim_load.c */
@@ -85,7 +101,13 @@ struct request *sim_next_done(struct sim *s, u64 until);
 void sim_note_access(struct sim *s, const struct request *r);
 void sim_take_accesses(struct sim *s);
 void sim_mover_tick(struct sim *s);
+void sim_pay_debts(struct sim *s);
+struct request *sim_free_mover(struct sim *s, unsigned int from);
+void sim_copy(struct sim *s, struct request *r, unsigned int from, unsigned int to);
 void sim_copy_done(struct sim *s, struct request *r);
+
+/* sim_gather.c */
+void sim_gather_tick(struct sim *s);
 
 /* sim_probe.c */
 void sim_probe_tick(struct sim *s);

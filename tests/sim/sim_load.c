@@ -58,6 +58,30 @@ void sim_load_destroy(struct sim *s)
 	free(s->zipf.extent);
 }
 
+/* The next concentration begins where and when the last one or its pause ends. */
+static void next_hot(struct sim *s)
+{
+	const struct sim_hot *c = &s->config->hot;
+	struct hot *h = &s->hot;
+
+	if (h->until && sim_uniform(s) < c->shift)
+		h->first = (h->first + c->extents) % SIM_EXTENTS;
+	else
+		h->first = (u64)(sim_uniform(s) * SIM_EXTENTS / c->extents) * c->extents;
+	h->first = min(h->first, (u64)SIM_EXTENTS - c->extents);
+	h->from = h->until + llround(c->pause_s * 1e9);
+	h->until = h->from + llround((c->least_s + sim_uniform(s) * (c->most_s - c->least_s)) * 1e9);
+}
+
+static u64 concentrated(struct sim *s)
+{
+	while (s->now >= s->hot.until)
+		next_hot(s);
+	if (s->now >= s->hot.from && sim_uniform(s) < s->config->hot.share)
+		return s->hot.first + (u64)(sim_uniform(s) * s->config->hot.extents);
+	return sim_uniform(s) * SIM_EXTENTS;
+}
+
 u64 sim_next_extent(struct sim *s)
 {
 	double u;
@@ -65,6 +89,8 @@ u64 sim_next_extent(struct sim *s)
 
 	if (s->config->load == SIM_NEW_WRITES)
 		return s->next_new++ % SIM_EXTENTS;
+	if (s->config->load == SIM_CONCENTRATED)
+		return concentrated(s);
 	u = sim_uniform(s);
 	if (s->config->load == SIM_UNIFORM)
 		return u * SIM_EXTENTS;

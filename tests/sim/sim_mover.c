@@ -6,7 +6,6 @@
  */
 #include "sim_internal.h"
 
-#define EXTENT_KB	128
 
 void sim_note_access(struct sim *s, const struct request *r)
 {
@@ -26,11 +25,13 @@ void sim_take_accesses(struct sim *s)
 			u64 slot = ring->slot[ring->tail % RING];
 
 			hy_heat_touch(&s->heat, slot >> 5, slot & 31, GFP_KERNEL);
+			if (s->policy->ops->accessed)
+				s->policy->ops->accessed(s->policy, slot >> 5, slot & 31);
 		}
 	}
 }
 
-static void pay_debts(struct sim *s)
+void sim_pay_debts(struct sim *s)
 {
 	s64 ns = s->now - s->last_tick;
 	struct device *d;
@@ -71,7 +72,7 @@ static u64 tokens_due(struct sim *s, int *from, int *to)
 }
 
 /* One of those allowed, if not all are at work. */
-static struct request *free_mover(struct sim *s, unsigned int from)
+struct request *sim_free_mover(struct sim *s, unsigned int from)
 {
 	unsigned int allowed = hy_movers(&s->set, ek_rtmon_inflight(s->dev[from].mon));
 	struct request *r = NULL;
@@ -109,6 +110,18 @@ static u32 tokens_of(struct sim *s, u64 le)
 	return tokens;
 }
 
+void sim_copy(struct sim *s, struct request *r, unsigned int from, unsigned int to)
+{
+	r->active = true;
+	r->from = from;
+	r->to = to;
+	r->writing = false;
+	r->start = s->now;
+	ek_rtmon_background_begin(s->dev[from].mon);
+	ek_rtmon_background_begin(s->dev[to].mon);
+	sim_submit(s, r, from);
+}
+
 static bool start_copy(struct sim *s, struct request *r, unsigned int from, unsigned int to)
 {
 	u64 cooldown = (u64)s->set.cooldown_ms * 1000000;
@@ -119,14 +132,7 @@ static bool start_copy(struct sim *s, struct request *r, unsigned int from, unsi
 	hy_heat_moved(&s->heat, r->le, from, s->now);
 	if (s->map[r->le] != from)
 		return false;
-	r->active = true;
-	r->from = from;
-	r->to = to;
-	r->writing = false;
-	r->start = s->now;
-	ek_rtmon_background_begin(s->dev[from].mon);
-	ek_rtmon_background_begin(s->dev[to].mon);
-	sim_submit(s, r, from);
+	sim_copy(s, r, from, to);
 	return true;
 }
 
@@ -138,9 +144,13 @@ void sim_mover_tick(struct sim *s)
 	int from, to;
 	u32 n;
 
-	pay_debts(s);
+	if (s->policy->ops->next) {
+		sim_gather_tick(s);
+		return;
+	}
+	sim_pay_debts(s);
 	while (tokens_due(s, &from, &to)) {
-		r = free_mover(s, from);
+		r = sim_free_mover(s, from);
 		if (!r || s->now + gap < s->next_copy)
 			return;
 		if (s->dev[from].debt > 0 || s->dev[to].debt > 0)
