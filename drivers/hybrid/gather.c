@@ -4,9 +4,9 @@
  * time; this goes through it, extent by extent, and sends off those that are not where they
  * should be.  What has to wait, by the mover's rules, is gone on with at the next tick.
  *
- * What is gone through is no transaction: each extent's migration stands for itself, and a range that
- * is given up halfway, as the policy is another now or the pool stops, leaves extents here and
- * there, all of them good.
+ * What is gone through is no transaction: each extent's migration stands for itself, and a range
+ * that is given up halfway, as the policy is another now or the pool stops, leaves extents here
+ * and there, all of them good.
  */
 #include "hybrid.h"
 
@@ -107,7 +107,7 @@ static enum step send_off(struct hy_pool *pool, unsigned int from, u64 now)
 	return STEP_ON;
 }
 
-/* The extent at the cursor; @loaded: a page of the map was read in this tick, another has to wait. */
+/* The extent at the cursor; @loaded: a page of the map was read in this tick, the next waits. */
 static enum step look_at(struct hy_pool *pool, u64 now, bool *loaded)
 {
 	struct hy_gather *g = &pool->gather;

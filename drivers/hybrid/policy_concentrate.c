@@ -4,8 +4,8 @@
  *
  * The volume is seen as sub-LUNs, groups of extents.  Once a window it is known which few of them
  * had most of the accesses; those that are worth it are gathered on the fast member, and go back
- * when their concentration is over.  Documentation/design/policies.rst has the rules, policy_predict.c
- * what is expected.
+ * when their concentration is over.  Documentation/design/policies.rst has the rules,
+ * policy_predict.c what is expected.
  *
  * What lies where is the map's business: @here is what was seen there, by accesses and by
  * ranges gone through.  It is lost with the policy, so when the fast member holds more than is

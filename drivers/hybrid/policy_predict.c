@@ -16,7 +16,7 @@
 #define PRIOR_WEIGHT	2u	/* "as long again" counts as so many concentrations seen */
 #define PRIOR_NS_BYTE	16u	/* a move, before one was measured: 64 MB a second */
 #define MANY_ENDS	64u
-#define MAX_LIFE	(1u << 20)
+#define MAX_LIFE	1000000u	/* windows */
 
 /**
  * hy_lives_add - a concentration has ended

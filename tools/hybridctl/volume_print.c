@@ -33,6 +33,14 @@ static json_t *direction_json(const struct status *st)
 	return st->from < 0 ? json_null() : json_sprintf("%d>%d", st->from, st->to);
 }
 
+static json_t *run_json(const struct tier_run *r)
+{
+	return json_pack("{s:I, s:I, s:f, s:I, s:I, s:f}",
+			 "first_extent", (json_int_t)r->first, "extents", (json_int_t)r->extents,
+			 "share", (double)r->share_ppm / 1e6, "windows", (json_int_t)r->windows,
+			 "moved", (json_int_t)r->fast, "left_s", (double)r->left_ms / 1e3);
+}
+
 static json_t *tier_json(const struct volume *v)
 {
 	const struct tier *t = &v->tier;
@@ -40,14 +48,7 @@ static json_t *tier_json(const struct volume *v)
 	unsigned int i;
 
 	for (i = 0; i < t->nr_runs; i++)
-		json_array_append_new(runs,
-			json_pack("{s:I, s:I, s:f, s:I, s:I, s:f}",
-				  "first_extent", (json_int_t)t->run[i].first,
-				  "extents", (json_int_t)t->run[i].extents,
-				  "share", (double)t->run[i].share_ppm / 1e6,
-				  "windows", (json_int_t)t->run[i].windows,
-				  "moved", (json_int_t)t->run[i].fast,
-				  "left_s", (double)t->run[i].left_ms / 1e3));
+		json_array_append_new(runs, run_json(&t->run[i]));
 	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}",
 			 "device", t->member < 0 ? json_null() : json_integer(t->member),
 			 "sublun_extents", (json_int_t)t->sublun, "extents", (json_int_t)t->fast,
