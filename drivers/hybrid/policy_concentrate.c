@@ -67,6 +67,7 @@ static const struct param params[NR_PARAMS] = {
 #define WANTED	BIT(2)	/* belongs on the fast member */
 #define RAISED	BIT(3)	/* has been gathered in this window */
 #define LOWERED	BIT(4)	/* has been sent away in this window */
+#define SHORT	BIT(5)	/* when it was gathered last, some of it had to stay */
 
 /**
  * struct group - a sub-LUN
@@ -392,7 +393,7 @@ static void take_counts(struct concentrate *c)
 
 		g->last = g->now;
 		g->now = 0;
-		g->flags = g->flags & HOT ? WAS : 0;
+		g->flags = (g->flags & HOT ? WAS : 0) | (g->flags & SHORT);
 		c->accesses += g->last;
 	}
 }
@@ -479,6 +480,12 @@ static void choose_wanted(struct concentrate *c)
 	}
 }
 
+/* Is it wanted, and not there or not all of it? */
+static bool waits(const struct group *g)
+{
+	return g->flags & WANTED && (!g->here || g->flags & SHORT);
+}
+
 /* Does what is wanted fit?  If not, room is made first. */
 static void plan_room(struct concentrate *c, const struct hy_snapshot *snap)
 {
@@ -486,7 +493,7 @@ static void plan_room(struct concentrate *c, const struct hy_snapshot *snap)
 	u32 i;
 
 	for (i = 0; i < c->nr; i++)
-		if (has(c, i, WANTED) && !c->group[i].here)
+		if (waits(&c->group[i]))
 			need += extents_of(c);
 	c->evict = need > snap->dev[c->member].free ? c->param[EVICT] : 0;
 }
@@ -584,7 +591,7 @@ static u32 least_waiting(const struct concentrate *c)
 	for (i = 0; i < c->nr; i++) {
 		const struct group *g = &c->group[i];
 
-		if (!(g->flags & WANTED) || g->here || !g->last)
+		if (!waits(g) || !g->last)
 			continue;
 		if (!least || g->last < least)
 			least = g->last;
@@ -711,6 +718,10 @@ static void concentrate_moved(struct hy_policy *policy, const struct hy_range *r
 	    range->nr != min(extents_of(c), c->extents - range->first))
 		return;
 	c->group[i].here = min_t(u64, range->to >= 0 ? moved->there : moved->left, U32_MAX);
+	if (range->to >= 0 && moved->left)
+		c->group[i].flags |= SHORT;
+	else
+		c->group[i].flags &= ~SHORT;
 }
 
 /* --- what is shown --- */

@@ -433,6 +433,27 @@ static void full_memory_makes_room(void)
 	hy_policy_destroy(b.p);
 }
 
+/* Half of 30 found no place, and what lies there for nothing leaves before the rest comes up. */
+static void room_for_the_rest(void)
+{
+	struct hy_moved half = { .there = GROUP / 2, .moved = GROUP / 2, .left = 1, .ns = SECOND };
+	struct bed b = bed(100, 2);
+	struct hy_range r;
+
+	make_cheap(&b);
+	touch(&b, 30, 1000, SSD);
+	window(&b, 1000);
+	CHECK(b.p->ops->next(b.p, &b.s, &r));
+	b.p->ops->moved(b.p, &r, &half);
+	b.s.dev[MEM].free = 10;
+	touch(&b, 5, 1, MEM);
+	touch(&b, 30, 1000, SSD);
+	window(&b, 1000);
+	moves(&b, 5, false);
+	moves(&b, 30, true);
+	hy_policy_destroy(b.p);
+}
+
 /* A milder concentration gives way, one that is nearly as strong does not: they would take turns. */
 static void no_turns(void)
 {
@@ -655,6 +676,7 @@ int main(void)
 		TEST(short_ones_stay),
 		TEST(neighbours_go_along),
 		TEST(full_memory_makes_room),
+		TEST(room_for_the_rest),
 		TEST(no_turns),
 		TEST(finds_what_is_there),
 		TEST(which_is_fast),
