@@ -327,12 +327,14 @@ static u32 threshold(const struct concentrate *c)
 	u64 share = div_u64(c->accesses, HY_PPM) * c->param[SHARE] +
 		    div_u64((c->accesses - div_u64(c->accesses, HY_PPM) * HY_PPM) * c->param[SHARE],
 			    HY_PPM);
-	u32 low = 1, high = U32_MAX, nr;
+	u32 low = 1, high = 1, nr, i;
 
 	/* All of the accesses can't be exceeded. */
 	share = min(share, c->accesses - !!c->accesses);
 	if (c->accesses < LEAST)
 		return 0;
+	for (i = 0; i < c->nr; i++)
+		high = max(high, c->group[i].last);
 	while (low < high) {
 		u32 mid = low + (high - low) / 2 + 1;
 

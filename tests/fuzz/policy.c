@@ -29,7 +29,8 @@ static void measure(struct run *r, unsigned int seed)
 	r->snap.nr = r->nr;
 	r->snap.period_ns = 1 + fuzz_odd(&seed) % 3600000000000ULL;
 	r->snap.extent_sectors = EK_MIN_EXTENT_SECTORS << r->shape % 7;
-	r->snap.logical_extents = 1 + (r->shape * 0x9e3779b97f4a7c15ULL >> r->shape % 64) % (1ULL << 40);
+	r->snap.logical_extents = 1 + (r->shape * 0x9e3779b97f4a7c15ULL >> r->shape % 64) %
+					(1ULL << (r->shape % 16 ? 12 : 40));
 	for (i = 0; i < r->nr; i++) {
 		struct hy_dev_snap *d = &r->snap.dev[i];
 
