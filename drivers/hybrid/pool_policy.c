@@ -31,27 +31,20 @@ int hy_policy_text(struct hy_pool *pool, char *buf, size_t len)
  * hy_policy_show_any - what the running policy has in hand
  * @pool: the pool
  * @buf: gets lines, NUL terminated; empty if the policy has nothing to show
- * @len: its size; lines that don't fit are left out
+ * @len: its size; full if it is too small, which device-mapper takes for a wish for a larger one
  *
  * Context: takes policy_lock.
  */
 void hy_policy_show_any(struct hy_pool *pool, char *buf, size_t len)
 {
 	const struct hy_policy_ops *ops;
-	int n = 0;
-	char *end;
 
 	*buf = '\0';
 	spin_lock_irq(&pool->policy_lock);
 	ops = pool->policy->ops;
 	if (ops->show)
-		n = ops->show(pool->policy, buf, len);
+		ops->show(pool->policy, buf, len);
 	spin_unlock_irq(&pool->policy_lock);
-	if (n < len)
-		return;
-	end = strrchr(buf, '\n');
-	if (end)
-		*end = '\0';
 }
 
 /**
