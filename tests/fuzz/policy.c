@@ -78,12 +78,13 @@ static void check_decision(const struct run *r)
 /* Accesses, mostly to few places, before; ranges after it. */
 static void access_any(struct run *r, unsigned int seed)
 {
-	u64 extents = r->snap.logical_extents;
+	u64 extents = r->snap.logical_extents, le;
 	unsigned int i;
 
-	for (i = 0; extents && i < 300; i++)
-		r->policy->ops->accessed(r->policy, (i % 4 ? fuzz_random(&seed, 4) : fuzz_odd(&seed)) % extents,
-					 fuzz_random(&seed, r->nr));
+	for (i = 0; extents && i < 300; i++) {
+		le = i % 4 ? fuzz_random(&seed, 4) : fuzz_odd(&seed);
+		r->policy->ops->accessed(r->policy, le % extents, fuzz_random(&seed, r->nr));
+	}
 }
 
 static void move_ranges(struct run *r, unsigned int seed)
@@ -95,7 +96,8 @@ static void move_ranges(struct run *r, unsigned int seed)
 	for (i = 0; i < 64 && r->policy->ops->next(r->policy, &r->snap, &range); i++) {
 		MUST(range.nr && range.first < r->snap.logical_extents &&
 		     range.nr <= r->snap.logical_extents - range.first);
-		MUST(range.to >= -1 && range.to < (int)r->nr && range.from >= -1 && range.from < (int)r->nr);
+		MUST(range.to >= -1 && range.to < (int)r->nr);
+		MUST(range.from >= -1 && range.from < (int)r->nr);
 		MUST(range.to != range.from);
 		moved.moved = fuzz_odd(&seed) % (range.nr + 1);
 		moved.there = fuzz_odd(&seed) % (range.nr + 1);
@@ -182,8 +184,10 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 		"#\nobjective marginal\n! 1\n! 2\n! 3\n! 4\n! 5\n! 6",
 		"\"\n= static\nshares 20,30,50\n! 3\nmovers 4\n! 5",
 		" \n= static\nshares 100\n! 3\n= fill\n! 4\n= stripe\n! 6",
-		"!\n= concentrate\nwindow_ms 10\n! 1\n! 2\nsublun 1\n! 3\n! 4\nsize 100\n! 5\nfast 1\n! 6",
-		"\"\n= concentrate\nsize 100\nsublun 64\n! 9\n! 8\n! 7\nshare 1\n! 6\nevict 0\n! 5\nfast auto\n! 4",
+		"!\n= concentrate\nwindow_ms 10\n! 1\n! 2\nsublun 1\n! 3\n! 4\nsize 100\n! 5\n"
+		"fast 1\n! 6",
+		"\"\n= concentrate\nsize 100\nsublun 64\n! 9\n! 8\n! 7\nshare 1\n! 6\nevict 0\n! 5\n"
+		"fast auto\n! 4",
 		"?\n= stripe\n! 3\nlow_free 50\n= wardrop\n! 5\n! 6\n! 7", NULL,
 	};
 

@@ -63,6 +63,7 @@ static void next_hot(struct sim *s)
 {
 	const struct sim_hot *c = &s->config->hot;
 	struct hot *h = &s->hot;
+	double seconds = c->least_s + sim_uniform(s) * (c->most_s - c->least_s);
 
 	if (h->until && sim_uniform(s) < c->shift)
 		h->first = (h->first + c->extents) % SIM_EXTENTS;
@@ -70,7 +71,7 @@ static void next_hot(struct sim *s)
 		h->first = (u64)(sim_uniform(s) * SIM_EXTENTS / c->extents) * c->extents;
 	h->first = min(h->first, (u64)SIM_EXTENTS - c->extents);
 	h->from = h->until + llround(c->pause_s * 1e9);
-	h->until = h->from + llround((c->least_s + sim_uniform(s) * (c->most_s - c->least_s)) * 1e9);
+	h->until = h->from + llround(seconds * 1e9);
 }
 
 static u64 concentrated(struct sim *s)

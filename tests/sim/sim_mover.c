@@ -6,7 +6,6 @@
  */
 #include "sim_internal.h"
 
-
 void sim_note_access(struct sim *s, const struct request *r)
 {
 	struct ring *ring = &s->ring[shim_cpu];

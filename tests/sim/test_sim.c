@@ -231,7 +231,7 @@ static struct sim_config tier_of(struct sim_hot hot)
 	return c;
 }
 
-/* Throughput over that of the SSD alone; so many processes are in flight, so response times are its inverse. */
+/* Throughput over that of the SSD alone; for so many processes the inverse of response times. */
 static double over_ssd(const struct sim_config *c)
 {
 	static const char * const shares[] = { "shares", "0,100", NULL };
@@ -277,7 +277,8 @@ static void short_ones_cost_little(void)
 
 static void nothing_concentrated_nothing_moves(void)
 {
-	struct sim_config c = tier_of((struct sim_hot){ .extents = 512, .least_s = 60, .most_s = 60 });
+	struct sim_config c = tier_of((struct sim_hot){ .extents = 512, .least_s = 60,
+							.most_s = 60 });
 	struct sim_result r = run(&c);
 
 	CHECK_EQ(r.moves, 0);

@@ -79,8 +79,8 @@ static void response_times(void)
 {
 	struct hy_times t = {};
 	struct hy_window w = {
-		.requests = 1000, .slow = 1000, .slow_ns = 200 * MS, .quiet = 800, .quiet_ns = 80 * MS,
-		.fast = 10, .fast_ns = 10 * MS,
+		.requests = 1000, .slow = 1000, .slow_ns = 200 * MS,
+		.quiet = 800, .quiet_ns = 80 * MS, .fast = 10, .fast_ns = 10 * MS,
 	};
 
 	hy_times_window(&t, &w);
@@ -112,7 +112,8 @@ static void response_times(void)
 /*
  * 24 s windows; 24000 requests in one to the region, 40000 to the SSD; 100 us on SSD, 2 us in
  * memory; 1024 extents at 11.71875 ms: 12 s.  Left 2 windows, 48 s: 36 s of 1000 requests a
- * second, 98 us shorter: 3528000 us.  24 s of copying, up and down: 40000 requests, 50 us longer: 2000000.
+ * second, 98 us shorter: 3528000 us.  24 s of copying, up and down: 40000 requests, 50 us longer:
+ * 2000000.
  */
 static void gain_and_cost(void)
 {
@@ -151,7 +152,8 @@ static void gain_and_cost(void)
 static void nothing_overflows(void)
 {
 	struct hy_times t = {
-		.slow_ns = BIT_ULL(38), .extra_ns = BIT_ULL(38), .extra_known = true, .extent_ns = U64_MAX,
+		.slow_ns = BIT_ULL(38), .extra_ns = BIT_ULL(38), .extra_known = true,
+		.extent_ns = U64_MAX,
 	};
 	struct hy_move m = {
 		.requests = U64_MAX, .slow = U64_MAX, .window_ns = U64_MAX, .left = U32_MAX,
@@ -186,14 +188,11 @@ static struct bed bed(unsigned int groups, unsigned int mem)
 	return b;
 }
 
-/* A moment at which group @i is accessed @n times, at @member. */
+/* Group @i is accessed @n times, at @member. */
 static void touch(struct bed *b, unsigned int i, unsigned int n, unsigned int member)
 {
-	struct hy_dev_snap *d = &b->s.dev[member];
-
 	while (n--)
 		b->p->ops->accessed(b->p, (u64)i * GROUP + n % GROUP, member);
-	(void)d;
 }
 
 /* The window ends; @requests at the SSD, of 1 ms each: so slow that all is worth it. */
@@ -373,8 +372,8 @@ static void short_ones_stay(void)
 }
 
 /*
- * The concentration goes from group to group upwards, three windows each.  Each end makes it likelier
- * that the next one above is next: it goes along, and accesses find it in memory.
+ * The concentration goes from group to group upwards, three windows each.  Each end makes it
+ * likelier that the one above is next: it goes along, and accesses find it in memory.
  */
 static void neighbours_go_along(void)
 {
@@ -392,8 +391,8 @@ static void neighbours_go_along(void)
 
 				if (r.to >= 0 && r.first == (g + 1) * GROUP && !w)
 					along++;
-				CHECK_MSG(r.to < 0 || r.first != (g - 1) * GROUP || g == 20 || w < 2,
-					  "%u goes along with %u", g - 1, g);
+				CHECK_MSG(r.to < 0 || r.first != (g - 1) * GROUP || g == 20 ||
+					  w < 2, "%u goes along with %u", g - 1, g);
 				b.p->ops->moved(b.p, &r, &m);
 			}
 		}
@@ -454,7 +453,7 @@ static void room_for_the_rest(void)
 	hy_policy_destroy(b.p);
 }
 
-/* A milder concentration gives way, one that is nearly as strong does not: they would take turns. */
+/* A milder concentration gives way; one nearly as strong does not: they would take turns. */
 static void no_turns(void)
 {
 	struct bed b = bed(100, 1);
@@ -481,8 +480,9 @@ static void no_turns(void)
 }
 
 /*
- * What was moved before the policy was made: 1500 extents lie in memory, nobody knows where.  After two
- * windows they are looked for, a group at a time, in none but once; an access tells of one at once.
+ * What was moved before the policy was made: 1500 extents lie in memory, nobody knows where.  After
+ * two windows they are looked for, a group at a time, in none but once; an access tells of one at
+ * once.
  */
 static void finds_what_is_there(void)
 {
@@ -579,7 +579,7 @@ static void one_member(void)
 	hy_policy_destroy(p);
 }
 
-/* 16 TiB are 8192 groups of 2 GiB, though 1 GiB was asked for; a sub-LUN is no less than an extent. */
+/* 16 TiB are 8192 groups of 2 GiB, though 1 GiB was asked for; and none is less than an extent. */
 static void size_of_groups(void)
 {
 	struct bed b = bed(16384, 4);
@@ -653,8 +653,8 @@ static void parameters(void)
 	CHECK_EQ(hy_policy_set(b.p, "evict", "0", &reason), 0);
 	CHECK_EQ(hy_policy_set(b.p, "fast", "1", &reason), 0);
 	hy_policy_emit(b.p, text, sizeof(text));
-	CHECK_MSG(!strcmp(text, "sublun 64 window_ms 500 share 62.5 size 0.01 evict 0 fast 1"), "%s",
-		  text);
+	CHECK_MSG(!strcmp(text, "sublun 64 window_ms 500 share 62.5 size 0.01 evict 0 fast 1"),
+		  "%s", text);
 	CHECK_EQ(hy_policy_nr_args(b.p), 12);
 	CHECK_EQ(hy_policy_set(b.p, "fast", "auto", &reason), 0);
 	hy_policy_destroy(b.p);
