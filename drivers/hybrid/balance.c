@@ -9,6 +9,7 @@
 
 #define HY_TICK_MS	100
 #define HY_WAITING_MS	10	/* while copies wait for their turn */
+#define HY_PROBING_MS	250	/* users wait for probes at most */
 
 /* What was accessed on a CPU up to @head, for a policy that asks for it; heat_lock held. */
 static void tell_policy(struct hy_pool *pool, const struct hy_ring *ring, u32 head)
@@ -190,6 +191,7 @@ static void decide(struct hy_pool *pool, u64 now)
 	pool->period_start = now;
 	spin_unlock_irq(&pool->policy_lock);
 	trace_period(pool);
+	wake_up_all(&pool->mig_wait);
 }
 
 static void end_period(struct hy_pool *pool, u64 now)
@@ -210,7 +212,8 @@ static void tick(struct work_struct *work)
 	mutex_lock(&pool->heat_lock);
 	take_accesses(pool);
 	mutex_unlock(&pool->heat_lock);
-	if (now - pool->period_start >= (u64)period_ms * NSEC_PER_MSEC)
+	if (now - pool->period_start >= (u64)period_ms * NSEC_PER_MSEC ||
+	    hy_probes_are_known(pool))
 		end_period(pool, now);
 	hy_probe_tick(pool, now);
 	wait_ms = hy_mover_tick(pool, now) ? HY_WAITING_MS : HY_TICK_MS;
@@ -219,7 +222,10 @@ static void tick(struct work_struct *work)
 				   msecs_to_jiffies(max(min(wait_ms, period_ms / 4), 1U)));
 }
 
-/* A copy is done: the next need not wait for the tick.  Counted in nr_migrating meanwhile. */
+/*
+ * A copy or a probe is done: the next need not wait for the tick.  Counted in nr_migrating or
+ * nr_probing meanwhile.
+ */
 void hy_balance_kick(struct hy_pool *pool)
 {
 	if (READ_ONCE(pool->running))
@@ -235,11 +241,27 @@ void hy_balance_init(struct hy_pool *pool)
 	hy_probe_init(pool);
 }
 
-/* The pool runs: begin a period. */
+static bool is_probing(struct hy_pool *pool)
+{
+	bool probing;
+
+	spin_lock_irq(&pool->policy_lock);
+	probing = pool->decision.probe_now;
+	spin_unlock_irq(&pool->policy_lock);
+	return probing;
+}
+
+/*
+ * The pool runs: begin a period.  A policy that wants probes before anything is placed gets them
+ * before users come, if the members answer soon.
+ *
+ * Context: sleeps.
+ */
 void hy_balance_start(struct hy_pool *pool)
 {
 	end_period(pool, ktime_get_ns());
-	queue_delayed_work(pool->wq, &pool->tick, msecs_to_jiffies(HY_TICK_MS));
+	queue_delayed_work(pool->wq, &pool->tick, 0);
+	wait_event_timeout(pool->mig_wait, !is_probing(pool), msecs_to_jiffies(HY_PROBING_MS));
 }
 
 /* pool->running is false: no tick, probe or migration is under way when this returns. */
@@ -248,7 +270,7 @@ void hy_balance_stop(struct hy_pool *pool)
 	smp_mb();	/* running is false; pairs with hy_mig_start() */
 	cancel_delayed_work_sync(&pool->tick);
 	wait_event(pool->mig_wait, !atomic_read(&pool->nr_migrating));
+	hy_probe_stop(pool);
 	/* The last of them may have kicked it before it saw that the pool stops. */
 	cancel_delayed_work_sync(&pool->tick);
-	hy_probe_stop(pool);
 }

@@ -112,6 +112,9 @@ struct hy_table {
  * @due: the next one not before, ns
  * @start_ns: when the one under way began
  * @busy: there is one; probe_lock
+ * @hurry: the next one is to follow it at once
+ * @tries: begun since the end of the last period
+ * @last: what the last of @nr took, in turn
  * @nr: how many were of use
  * @ns: what they took, summed
  * @seen_nr: of @nr at the end of the last period
@@ -122,6 +125,9 @@ struct hy_probe {
 	u64 due;
 	u64 start_ns;
 	bool busy;
+	bool hurry;
+	u32 tries;
+	u64 last[HY_FIRST_PROBES];
 	atomic64_t nr;
 	atomic64_t ns;
 	u64 seen_nr;
@@ -566,6 +572,7 @@ void hy_gather_drop(struct hy_pool *pool);
 void hy_probe_init(struct hy_pool *pool);
 void hy_probe_tick(struct hy_pool *pool, u64 now);
 void hy_probe_sample(struct hy_member *m, struct hy_dev_snap *d);
+bool hy_probes_are_known(struct hy_pool *pool);
 void hy_probe_stop(struct hy_pool *pool);
 
 /* balance.c */

@@ -16,7 +16,8 @@
 #include <evenkeel/hybrid_format.h>
 #include <evenkeel/rtmon.h>
 
-#define HY_PPM	1000000u
+#define HY_PPM		1000000u
+#define HY_FIRST_PROBES	7	/* of a member, to know what it takes when idle */
 
 /**
  * struct hy_dev_snap - what a policy sees of a member
@@ -32,6 +33,7 @@
  * @background_ns: device time taken by migration
  * @probes: small reads while it had nothing to do, made to see how long they take
  * @probe_ns: mean of that
+ * @probe_mid_ns: median of the last HY_FIRST_PROBES, once there were so many
  * @quiet: what users saw while no migration was at the member
  * @extents: physical extents
  * @free: of them free
@@ -51,6 +53,7 @@ struct hy_dev_snap {
 	u64 background_ns;
 	u32 probes;
 	u64 probe_ns;
+	u64 probe_mid_ns;
 	struct ek_rt_quiet quiet;
 	u32 extents;
 	u32 free;
@@ -82,11 +85,14 @@ struct hy_snapshot {
  * @largest: with @token_ppm: a giver's extent with up to so large a share may go even if there are
  *	fewer tokens, ppm
  * @probe: a bit for each member whose idle response time is wanted
+ * @probe_now: at once, whether there is a load or not, and the period ends when there are
+ *	HY_FIRST_PROBES of each
  * @rest: part of the period, at its end, in which no copy begins, so that what users see without
  *	copies can be measured; ppm
  *
  * Consumed by allocation first (hy_policy_place()), the rest by migration from
- * givers to receivers; nothing rolls over.  Allocation consumes none that are shares.
+ * givers to receivers; nothing rolls over.  A policy may place by its targets and leave them all
+ * to migration.
  */
 struct hy_decision {
 	u32 target[EK_MAX_MEMBERS];
@@ -95,6 +101,7 @@ struct hy_decision {
 	u32 token_ppm;
 	u32 largest[EK_MAX_MEMBERS];
 	u32 probe;
+	bool probe_now;
 	u32 rest;
 };
 

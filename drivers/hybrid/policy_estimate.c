@@ -18,6 +18,10 @@
  * do not make a member answer faster, and at most the power of n by which the rate has grown since
  * the least response time S was seen: the more is in flight, the smaller is the power.
  *
+ * Requests that come in a burst wait for each other, while whoever sent them waits for the last
+ * one only, and the member has time to spare between bursts.  So of what M is above S, the idle
+ * response time, a request of a burst of b has to answer for one part in b.
+ *
  * Units: times in ns, numbers in flight in 2^-16, slopes in 1/1024.
  */
 #include <linux/kernel.h>
@@ -37,6 +41,9 @@
 #define ERRORS		6		/* of the covariance, that the variance is to be */
 #define MANY		(8ULL * ONE)	/* in flight: a device may be busy then */
 #define NEAR		(ONE / 2)	/* logarithm of a ratio that says nothing yet */
+#define BURST		6		/* served in turn, its variance over mean is b / 6 */
+#define BURST_ONE	16		/* a request at a time */
+#define MANY_AT_ONCE	(2 * BURST_ONE)
 #define FEW		(ONE / 4)	/* in flight: then R is S */
 
 u64 hy_ppm_of(u64 part, u64 whole)
@@ -87,23 +94,6 @@ static void note_probes(struct hy_estimate *e, const struct hy_dev_snap *d)
 		*idle = ns;
 	else
 		*idle = (*idle * (32 - weight) + ns * weight) / 32;
-}
-
-static void measure_idle(struct hy_estimate *e, const struct hy_dev_snap *d)
-{
-	u64 reads = min(d->reads, d->requests), n = MAX_FLIGHT;
-
-	/* What copies slow down is not idle. */
-	if (d->quiet.ns > d->background_ns)
-		n = in_flight(&d->quiet);
-	note_probes(e, d);
-	note_idle(e, EK_READ, d->read_ns, reads, n);
-	note_idle(e, EK_WRITE, d->write_ns, d->requests - reads, n);
-	if (d->requests >= HY_MIN_REQUESTS || d->probes)
-		return;
-	/* Not in use: what is known of it grows old, and one day it is tried again. */
-	e->idle_ns[EK_READ] -= e->idle_ns[EK_READ] >> 10;
-	e->idle_ns[EK_WRITE] -= e->idle_ns[EK_WRITE] >> 10;
 }
 
 bool hy_estimate_wants_probe(const struct hy_dev_snap *d)
@@ -219,6 +209,51 @@ static u64 prior_weight(const struct seen *seen, u64 all)
 	return max_t(s64, wanted - seen->v, PRIOR);
 }
 
+/*
+ * How many requests come at a time, in 1/16.  A burst of b that is served in turn shows b/2 to its
+ * completions, with the variance b^2/12: six times the variance over the mean.  Requests that come
+ * by themselves vary by their mean or two at most.  Or they wander between members that all have
+ * more than they can do: by much, but then completions see what there is on average.  After a burst
+ * there is a gap, and they see more; or fewer, of a device that answers all of it late.
+ */
+static u64 burst_of(const struct seen *seen)
+{
+	u64 m = max_t(u64, seen->m, ONE), n = seen->n;
+	u64 over = seen->v > 2 * m ? div64_u64((seen->v - 2 * m) * BURST_ONE * BURST, m) : 0;
+	u64 apart = div64_u64((m > n ? m - n : n - m) << 10, max(m, n));
+
+	return BURST_ONE + (over * apart >> 10);
+}
+
+/*
+ * Writes that came in a burst had to wait for each other.  Alone they would take what reads take,
+ * as far as is known.
+ */
+static u64 without_burst(const struct hy_estimate *e, u64 ns, u64 burst)
+{
+	u64 reads = e->idle_ns[EK_READ];
+
+	return burst < MANY_AT_ONCE || !reads ? ns : min(ns, reads);
+}
+
+static void measure_idle(struct hy_estimate *e, const struct hy_dev_snap *d, u64 burst)
+{
+	u64 reads = min(d->reads, d->requests), n = MAX_FLIGHT;
+
+	/* What copies slow down is not idle. */
+	if (d->quiet.ns > d->background_ns)
+		n = in_flight(&d->quiet);
+	note_probes(e, d);
+	note_idle(e, EK_READ, d->read_ns, reads, n);
+	note_idle(e, EK_WRITE, without_burst(e, min_t(u64, d->write_ns, HY_MAX_NS), burst),
+		  d->requests - reads, n);
+	if (d->requests >= HY_MIN_REQUESTS || d->probes)
+		return;
+	/* Not in use: what is known of it grows old, and one day it is tried again. */
+	e->idle_ns[EK_READ] -= e->idle_ns[EK_READ] >> 10;
+	e->idle_ns[EK_WRITE] -= e->idle_ns[EK_WRITE] >> 10;
+}
+
 /* As measured: chance may make it anything.  @all are in flight at all members. */
 static s32 slope_of(const struct seen *seen, u32 expected, u64 all)
 {
@@ -253,24 +288,48 @@ static void note_marginal(struct hy_estimate *e, u64 ns)
 	e->marginal_ns = ns;
 }
 
-void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 all)
+/*
+ * M without what the others of its burst add.  But a burst that is not done when the period ends
+ * is no burst: the member has no time to spare.  It takes about 2 R; @done is 4 R over the period.
+ */
+static u64 alone(u64 ns, u64 idle, u64 burst, u64 done)
+{
+	u64 all, part;
+
+	if (ns <= idle)
+		return ns;
+	all = min_t(u64, done, 1024);
+	all = all * all >> 10;
+	part = all + div64_u64((1024 - all) * BURST_ONE, burst);
+	return idle + ((ns - idle) * part >> 10);
+}
+
+void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 period_ns, u64 all)
 {
 	const struct ek_rt_quiet *quiet = &d->quiet;
+	bool known = d->requests >= HY_MIN_REQUESTS && quiet->requests >= HY_MIN_REQUESTS &&
+		     quiet->look.nr >= HY_MIN_REQUESTS;
 	struct seen seen;
+	u64 idle, burst = BURST_ONE;
 	u32 slope;
-	u64 idle;
 
-	measure_idle(e, d);
+	if (known) {
+		look_at(&seen, quiet);
+		burst = burst_of(&seen);
+	}
+	measure_idle(e, d, burst);
 	idle = hy_estimate_idle(e, d);
 	if (d->requests < HY_MIN_REQUESTS) {
 		e->marginal_ns = idle;
 		e->slope_r = 0;
 		return;
 	}
-	if (quiet->requests < HY_MIN_REQUESTS || quiet->look.nr < HY_MIN_REQUESTS)
+	if (!known)
 		return;
-	look_at(&seen, quiet);
 	note_slope(e, slope_of(&seen, expected_slope(seen.r, idle, e->idle_n), all), seen.r);
-	slope = clamp_t(s32, e->slope, SLOPE_MIN, power_slope(seen.n, seen.r, idle, e->idle_n));
-	note_marginal(e, div_u64(seen.r * SLOPE_ONE, slope));
+	/* In a burst the number in flight says little about the rate. */
+	slope = clamp_t(s32, e->slope, burst < MANY_AT_ONCE ? SLOPE_MIN : SLOPE_POWER,
+			power_slope(seen.n, seen.r, idle, e->idle_n));
+	note_marginal(e, alone(div_u64(seen.r * SLOPE_ONE, slope), idle, burst,
+			       div64_u64(seen.r << 12, max(period_ns, 1ULL))));
 }

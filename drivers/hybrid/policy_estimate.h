@@ -33,9 +33,11 @@ struct hy_estimate {
  * hy_estimate_period - take in what a period measured
  * @e: the member's estimate
  * @d: the measurements
+ * @period_ns: how long it was
  * @all: in flight at all members, mean, in 2^-16
  */
-void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 all);
+void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 period_ns,
+			u64 all);
 
 /* Can what it answers when idle not be seen from what users ask of it? */
 bool hy_estimate_wants_probe(const struct hy_dev_snap *d);

@@ -8,6 +8,10 @@
  * how long a direction has to be wanted before there is one, is learned for each pair of
  * members: two that are alike and change places by chance do not hold up the others.
  *
+ * A member that is slower when idle than another one is under its load is to have none: that takes
+ * no learning, and all goes at once, before anything else.  The other way round one period says
+ * nothing: it may have had a burst, and what is put on a disk then is slow for long.
+ *
  * Units: shares in ppm, times in ns.
  */
 #include <linux/kernel.h>
@@ -30,6 +34,9 @@
 #define MAX_SAME	100
 #define MAX_OWED	8		/* steps */
 #define MAX_HELD	3
+#define GROSS		2		/* times the other's M */
+#define SLOWER		2		/* times as slow when idle */
+#define PATIENCE	3		/* periods */
 #define REST		250000		/* of a period, ppm */
 #define CLOSED		1000		/* ppm: a share that is as good as none */
 #define BACKOFF_MIN	8
@@ -91,7 +98,7 @@ static void measure(struct hy_marginal *m, struct step *s)
 
 		if (!d->usable)
 			continue;
-		hy_estimate_period(&m->dev[i].e, d, all);
+		hy_estimate_period(&m->dev[i].e, d, s->snap->period_ns, all);
 		s->idle[i] = hy_estimate_idle(&m->dev[i].e, d);
 		s->m[i] = m->dev[i].e.marginal_ns;
 		s->r[i] = min_t(u64, d->mean_ns, HY_MAX_NS);
@@ -168,6 +175,25 @@ static bool is_wanted(const struct hy_marginal *m, const struct step *s, unsigne
 {
 	return s->q[from] && may_receive(m, s, to) && !above(m, s, s->best, to, 5) &&
 	       above(m, s, to, from, 10);
+}
+
+/* Is one slower when idle than the other is under its load?  Then it is to have none. */
+static bool is_gross(const struct step *s, unsigned int slow, unsigned int fast)
+{
+	return s->r[fast] && s->idle[slow] > GROSS * s->m[fast];
+}
+
+/* Is a member in use that is to have none? */
+static bool has_gross(const struct hy_marginal *m, const struct step *s)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < s->snap->nr; i++)
+		for (j = 0; j < s->snap->nr; j++)
+			if (i != j && !is_closed(s, i) && is_gross(s, i, j) &&
+			    is_wanted(m, s, i, j))
+				return true;
+	return false;
 }
 
 static bool differs_by(u64 a, u64 b, unsigned int percent)
@@ -249,6 +275,12 @@ static void learn_all(struct hy_marginal *m, const struct step *s)
 		}
 }
 
+/* One period, that may have had a burst, is no reason to use a member that is slower when idle. */
+static u8 patience(const struct step *s, unsigned int from, unsigned int to)
+{
+	return s->idle[to] > SLOWER * s->idle[from] ? PATIENCE : 0;
+}
+
 /*
  * What would go from one to the other, ppm: less the slower the receiver is, as its curve
  * is the shorter then, and less when the giver has little left, unless it has had to give for long.
@@ -260,7 +292,13 @@ static u64 wish(struct hy_marginal *m, const struct step *s, unsigned int from, 
 	u64 part = min_t(u64, hy_ppm_of(s->rbar, s->m[to]), HY_PPM);
 	u64 left = min_t(u64, s->q[from] * (DONOR_SPEED + pair->same), HY_PPM);
 
-	if (!is_wanted(m, s, from, to) || pair->same < pair->flips)
+	if (!is_wanted(m, s, from, to))
+		return 0;
+	if (is_gross(s, from, to))
+		return s->q[from];
+	if (m->gross)
+		return 0;
+	if (pair->same < max(pair->flips, patience(s, from, to)))
 		return 0;
 	d = div_u64(pair->gain * d, HY_PPM);
 	return div_u64(div_u64(d * part, HY_PPM) * left, HY_PPM);
@@ -381,9 +419,11 @@ static bool decide(struct hy_marginal *m, struct step *s, u32 *p)
 	bool move;
 
 	memcpy(p, s->q, s->snap->nr * sizeof(*p));
+	m->gross = false;
 	if (s->best < 0)
 		return false;
 	learn_all(m, s);
+	m->gross = has_gross(m, s);
 	move = share_out(m, s, p);
 	watch_openings(m, s, p);
 	note_owed(m, s, p);
@@ -424,6 +464,15 @@ static bool is_clear(const struct step *s)
 	return false;
 }
 
+void hy_marginal_idle(struct hy_marginal *m, const struct hy_snapshot *snap)
+{
+	unsigned int i;
+
+	for (i = 0; i < snap->nr; i++)
+		if (snap->dev[i].usable && snap->dev[i].requests < HY_MIN_REQUESTS)
+			hy_estimate_period(&m->dev[i].e, &snap->dev[i], snap->period_ns, 0);
+}
+
 u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, const u32 *q,
 		       u32 *p)
 {
@@ -436,7 +485,7 @@ u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, co
 	measure(m, &s);
 	watch_load(m, &s);
 	find_best(m, &s);
-	clear = is_clear(&s);
+	clear = is_clear(&s) || (s.best >= 0 && has_gross(m, &s));
 	if (!is_quiet(snap) && !clear && m->held < MAX_HELD) {
 		m->held++;
 		memcpy(p, m->target, snap->nr * sizeof(*p));

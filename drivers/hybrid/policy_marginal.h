@@ -52,6 +52,7 @@ struct hy_marginal_pair {
  * @pair: of members i < j at j (j - 1) / 2 + i
  * @target: P, in ppm
  * @held: periods since the last decision
+ * @gross: members are to have none, which does not depend on how hot an extent is
  * @inflight: requests in flight when the load last changed, in 1/1024
  * @room: for a period's computation, too large for the stack
  */
@@ -60,11 +61,15 @@ struct hy_marginal {
 	struct hy_marginal_pair pair[HY_PAIRS];
 	u32 target[EK_MAX_MEMBERS];
 	u32 held;
+	bool gross;
 	u64 inflight;
 	u64 room[3][EK_MAX_MEMBERS];
 };
 
 void hy_marginal_init(struct hy_marginal *m);
+
+/* Take in what probes showed of members that have no load. */
+void hy_marginal_idle(struct hy_marginal *m, const struct hy_snapshot *snap);
 
 /**
  * hy_marginal_period - new shares from what a period measured

@@ -15,6 +15,7 @@
 #include <linux/kernel.h>
 #include <linux/math64.h>
 #include <linux/string.h>
+#include "policy_first.h"
 #include "policy_marginal.h"
 #include "policy_util.h"
 
@@ -23,10 +24,11 @@
 #define MAX_GAIN	1000000000000ULL	/* ppm; takes a share of 1 ppm to all */
 #define TOKEN		1000000000000ULL	/* ppm of share times 10^-6 tokens */
 
-enum { ALPHA, BETA, FLOOR, DEADBAND, STEP, ESTIMATOR, ROUNDING, OBJECTIVE, NR_PARAMS };
+enum { ALPHA, BETA, FLOOR, DEADBAND, STEP, ESTIMATOR, ROUNDING, OBJECTIVE, FIRST, NR_PARAMS };
 enum { BY_MEAN, BY_EWMA };
 enum { NEAREST, TRUNCATE };
 enum { AVERAGE, MARGINAL };
+enum { PROBED, EQUAL };
 enum { PRESET_DEFAULT, PRESET_PAPER, NR_PRESETS };
 
 static const char * const preset_words[] = { "default", "paper", NULL };
@@ -34,6 +36,7 @@ static const char * const estimator_words[] = { "mean", "ewma", NULL };
 static const char * const rounding_words[] = { "nearest", "truncate", NULL };
 
 static const char * const objective_words[] = { "average", "marginal", NULL };
+static const char * const first_words[] = { "probed", "equal", NULL };
 
 /**
  * struct param - a parameter
@@ -94,15 +97,21 @@ static const struct param params[NR_PARAMS] = {
 		.preset = { AVERAGE, AVERAGE },
 		.reason = "objective: average or marginal",
 	},
+	[FIRST] = {
+		.key = "first", .words = first_words,
+		.preset = { PROBED, EQUAL },
+		.reason = "first: probed or equal",
+	},
 };
 
 static const char not_a_key[] =
-	"not one of: alpha beta floor deadband step estimator rounding objective preset";
+	"not one of: alpha beta floor deadband step estimator rounding objective first preset";
 
 struct wardrop {
 	u64 param[NR_PARAMS];
 	u32 target[EK_MAX_MEMBERS];
 	struct hy_credit credit;
+	struct hy_first first;
 	struct hy_marginal marginal;
 };
 
@@ -332,6 +341,9 @@ static u64 tokens_wanted(const struct wardrop *w, const u64 *rise, unsigned int 
 		tokens += div64_u64(rise[i] * beta, TOKEN);
 		sum += rise[i];
 	}
+	/* However little share is left on a member that is to have none, it may be many extents. */
+	if (w->marginal.gross && w->param[OBJECTIVE] == MARGINAL && sum)
+		sum = HY_PPM;
 	/* The rises sum to at most 1 as a share: no overflow. */
 	return w->param[ROUNDING] == TRUNCATE ? tokens : div64_u64(sum * beta + TOKEN / 2, TOKEN);
 }
@@ -390,7 +402,7 @@ static void make_tokens(const struct wardrop *w, const struct balance *b,
 
 /*
  * The shares that objective "marginal" wants.  Tokens stand for shares there, not for
- * extents: those that are accessed more use up more of them.
+ * extents: those that are accessed more use up more of them.  Unless a member is to have none.
  */
 static void marginal_period(struct wardrop *w, struct balance *b, const struct hy_snapshot *snap,
 			    struct hy_decision *decision)
@@ -404,7 +416,8 @@ static void marginal_period(struct wardrop *w, struct balance *b, const struct h
 	normalise(b->p, snap, 0);
 	if (decision->rest == HY_PPM || !w->param[BETA])
 		return;
-	decision->token_ppm = max_t(u64, div64_u64(TOKEN, w->param[BETA]), 1);
+	if (!w->marginal.gross)
+		decision->token_ppm = max_t(u64, div64_u64(TOKEN, w->param[BETA]), 1);
 	for (i = 0; i < snap->nr; i++)
 		decision->largest[i] = hy_marginal_largest(&w->marginal, i);
 	make_tokens(w, b, snap, decision);
@@ -432,6 +445,12 @@ static void wardrop_period(struct hy_policy *policy, const struct hy_snapshot *s
 	struct balance b = {};
 
 	if (!nr_usable(snap)) {
+		memcpy(decision->target, w->target, sizeof(w->target));
+		return;
+	}
+	if (w->param[FIRST] == PROBED &&
+	    hy_first_period(&w->first, snap, w->target, decision)) {
+		hy_marginal_idle(&w->marginal, snap);
 		memcpy(decision->target, w->target, sizeof(w->target));
 		return;
 	}
@@ -477,7 +496,7 @@ static int wardrop_place(struct hy_policy *policy, const struct hy_snapshot *sna
 			 struct hy_decision *tokens, u64 le)
 {
 	struct wardrop *w = policy->priv;
-	int i = tokens->token_ppm ? -1 : best_receiver(snap, tokens);
+	int i = w->param[OBJECTIVE] == MARGINAL ? -1 : best_receiver(snap, tokens);
 
 	if (i < 0)
 		return hy_credit_place(&w->credit, w->target, snap);

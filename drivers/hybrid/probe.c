@@ -8,16 +8,21 @@
  * second of a member until enough are known, then one; none unless the policy wants them, and none
  * while the pool is not in use.  What was read is thrown away, and an error is
  * none of the users'.
+ *
+ * A policy that has to place extents before there is a load may want some at once: then one
+ * follows the other, of all members at a time, and the period ends when there are enough.
  */
 #include <linux/bio.h>
 #include <linux/random.h>
 #include "hybrid.h"
+#include "policy_first.h"
 
 #define HY_PROBE_BYTES	4096
 #define HY_PROBE_MAX	32		/* of them in a read */
 #define HY_PROBES_KNOWN	32
 #define HY_PROBE_GAP	(100 * NSEC_PER_MSEC)
 #define HY_PROBE_LATER	NSEC_PER_SEC
+#define HY_PROBE_TRIES	(2 * HY_FIRST_PROBES)	/* at once, in a period */
 
 static void probe_end(struct bio *bio)
 {
@@ -28,6 +33,9 @@ static void probe_end(struct bio *bio)
 
 	/* Not of use when users or copies came meanwhile: they may have been in its way. */
 	if (!bio->bi_status && ek_rtmon_is_idle(m->mon)) {
+		u64 nr = atomic64_read(&m->probe.nr);
+
+		WRITE_ONCE(m->probe.last[do_div(nr, HY_FIRST_PROBES)], ns);
 		atomic64_add(ns, &m->probe.ns);
 		atomic64_inc(&m->probe.nr);
 	}
@@ -35,6 +43,8 @@ static void probe_end(struct bio *bio)
 	bio_put(bio);
 	spin_lock_irqsave(&pool->probe_lock, flags);
 	WRITE_ONCE(m->probe.busy, false);
+	if (m->probe.hurry)
+		hy_balance_kick(pool);
 	/* Under the lock: the pool may go as soon as hy_probe_stop() has it. */
 	if (!--pool->nr_probing)
 		wake_up_all(&pool->mig_wait);
@@ -91,7 +101,8 @@ static struct bio *probe_bio(struct hy_pool *pool, struct hy_member *m, unsigned
 	return bio;
 }
 
-static void probe(struct hy_pool *pool, struct hy_member *m, unsigned int pages, u64 now)
+static void probe(struct hy_pool *pool, struct hy_member *m, unsigned int pages, u64 now,
+		  bool hurry)
 {
 	bool known = atomic64_read(&m->probe.nr) >= HY_PROBES_KNOWN;
 	struct bio *bio = probe_bio(pool, m, pages);
@@ -101,6 +112,8 @@ static void probe(struct hy_pool *pool, struct hy_member *m, unsigned int pages,
 		return;
 	spin_lock_irq(&pool->probe_lock);
 	m->probe.busy = true;
+	m->probe.hurry = hurry;
+	m->probe.tries++;
 	pool->nr_probing++;
 	spin_unlock_irq(&pool->probe_lock);
 	m->probe.start_ns = ktime_get_ns();
@@ -118,24 +131,58 @@ void hy_probe_tick(struct hy_pool *pool, u64 now)
 {
 	unsigned int i, pages = probe_pages(pool);
 	u32 wanted;
+	bool now_wanted;
 
 	spin_lock_irq(&pool->policy_lock);
 	wanted = pool->decision.probe;
+	now_wanted = pool->decision.probe_now;
 	spin_unlock_irq(&pool->policy_lock);
+	if (now_wanted)
+		pages = max(pages, 1U);
+	/* Not after hy_probe_stop(). */
+	if (!READ_ONCE(pool->running))
+		return;
 	for (i = 0; pages && i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
+		bool hurry = now_wanted && m->probe.tries < HY_PROBE_TRIES;
 
-		if (!(wanted & BIT(i)) || now < m->probe.due || READ_ONCE(m->probe.busy))
+		if (!(wanted & BIT(i)) || READ_ONCE(m->probe.busy) ||
+		    (now < m->probe.due && !hurry))
 			continue;
 		if (m->bdev && m->state == EK_MEMBER_ACTIVE && ek_rtmon_is_idle(m->mon))
-			probe(pool, m, pages, now);
+			probe(pool, m, pages, now, hurry);
 	}
+}
+
+/**
+ * hy_probes_are_known - were all made that the policy wanted at once?
+ * @pool: the pool
+ *
+ * Context: the balancer's work.
+ * Return: if it wanted some.
+ */
+bool hy_probes_are_known(struct hy_pool *pool)
+{
+	unsigned int i;
+	u32 wanted;
+
+	spin_lock_irq(&pool->policy_lock);
+	wanted = pool->decision.probe_now ? pool->decision.probe : 0;
+	spin_unlock_irq(&pool->policy_lock);
+	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_probe *p = &pool->member[i].probe;
+
+		if ((wanted & BIT(i)) &&
+		    atomic64_read(&p->nr) - p->seen_nr < HY_FIRST_PROBES)
+			return false;
+	}
+	return wanted;
 }
 
 /**
  * hy_probe_sample - what probes have shown since the last call
  * @m: the member
- * @d: its @probes and @probe_ns are set
+ * @d: its @probes, @probe_ns and @probe_mid_ns are set
  *
  * Context: the balancer's work.
  */
@@ -145,6 +192,8 @@ void hy_probe_sample(struct hy_member *m, struct hy_dev_snap *d)
 
 	d->probes = nr - m->probe.seen_nr;
 	d->probe_ns = d->probes ? div_u64(ns - m->probe.seen_ns, d->probes) : 0;
+	d->probe_mid_ns = nr >= HY_FIRST_PROBES ? hy_first_median(m->probe.last) : 0;
+	m->probe.tries = 0;
 	m->probe.seen_nr = nr;
 	m->probe.seen_ns = ns;
 }

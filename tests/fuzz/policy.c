@@ -54,6 +54,9 @@ static void measure(struct run *r, unsigned int seed)
 			.look.sum = fuzz_odd(&seed) % (1ULL << 52),
 			.look.sq = fuzz_odd(&seed),
 		};
+		d->probes = fuzz_random(&seed, 32);
+		d->probe_ns = fuzz_odd(&seed) % (1ULL << 48);
+		d->probe_mid_ns = fuzz_odd(&seed) % (1ULL << 48);
 		d->extents = 1 + fuzz_odd(&seed) % EK_MAX_MEMBER_EXTENTS;
 		d->free = fuzz_odd(&seed) % (d->extents + 1);
 	}

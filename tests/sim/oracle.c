@@ -13,6 +13,7 @@ static struct sim_config settled(struct sim_config c)
 	}
 	memset(&c.step, 0, sizeof(c.step));
 	c.start = -1;
+	c.whole = false;
 	return c;
 }
 

@@ -25,24 +25,55 @@ static void allocate(struct sim *s, u64 le)
 	sim_put(s, le, member);
 }
 
-static void issue(struct sim *s, struct request *r)
+static void issue(struct sim *s, struct request *r, bool burst)
 {
 	const struct sim_config *c = s->config;
+	double fresh = burst == !!c->cycle.burst ? c->fresh : 0;
 
-	r->active = r->id < s->processes;
-	if (!r->active)
-		return;
+	r->active = true;
 	r->le = sim_next_extent(s);
-	if (c->load == SIM_NEW_WRITES || (c->fresh && sim_uniform(s) < c->fresh))
+	if (c->load == SIM_NEW_WRITES || (fresh && sim_uniform(s) < fresh))
 		allocate(s, r->le);
 	sim_note_access(s, r);
-	r->dir = c->writes && sim_uniform(s) < c->writes ? EK_WRITE : EK_READ;
+	r->dir = burst || (c->writes && sim_uniform(s) < c->writes) ? EK_WRITE : EK_READ;
 	r->start = ek_rtmon_start(s->dev[s->map[r->le]].mon);
 	sim_submit(s, r, s->map[r->le]);
 }
 
+/* A process's first request; those that are in a burst follow. */
+static struct request *requests_of(struct sim *s, unsigned int process)
+{
+	return &s->request[process * max(s->config->cycle.burst, 1u)];
+}
+
+static void go_on(struct sim *s, unsigned int process)
+{
+	const struct sim_cycle *c = &s->config->cycle;
+	unsigned int i, singles = c->burst ? c->singles : max(c->singles, 1u);
+	struct request *r = requests_of(s, process);
+	struct process *p = &s->process[process];
+
+	p->started = process < s->processes;
+	if (!p->started)
+		return;
+	if (p->at > singles || (p->at == singles && !c->burst)) {
+		p->at = 0;
+		if (c->think_us) {
+			p->pending = 1;
+			sim_pause(s, r, c->think_us);
+			return;
+		}
+	}
+	p->pending = p->at == singles ? c->burst : 1;
+	for (i = 0; i < p->pending; i++)
+		issue(s, r + i, p->at == singles);
+	p->at++;
+}
+
 static void complete(struct sim *s, struct request *r)
 {
+	unsigned int process;
+
 	shim_cpu = r->id % SHIM_CPUS;
 	if (r->copy) {
 		sim_copy_done(s, r);
@@ -52,8 +83,12 @@ static void complete(struct sim *s, struct request *r)
 		sim_probe_done(s, r);
 		return;
 	}
-	ek_rtmon_end(s->dev[r->dev].mon, r->dir, 4096, r->start);
-	issue(s, r);
+	if (!r->pause)
+		ek_rtmon_end(s->dev[r->dev].mon, r->dir, 4096, r->start);
+	r->pause = false;
+	process = r->id / max(s->config->cycle.burst, 1u);
+	if (!--s->process[process].pending)
+		go_on(s, process);
 }
 
 static void run_until(struct sim *s, u64 end)
@@ -126,6 +161,19 @@ static void init_devices(struct sim *s)
 	}
 }
 
+/* A new pool, before anything is written. */
+static void probe_first(struct sim *s)
+{
+	hy_policy_period(s->policy, &s->snap, &s->decision);
+	while (s->decision.probe_now && !sim_probes_are_known(s)) {
+		run_until(s, s->now + MOVER_TICK_NS);
+		sim_probe_tick(s);
+	}
+	measure(s);
+	hy_policy_period(s->policy, &s->snap, &s->decision);
+	s->tokens = s->decision;
+}
+
 static void init(struct sim *s, const struct sim_config *c)
 {
 	unsigned int i;
@@ -148,12 +196,6 @@ static void init(struct sim *s, const struct sim_config *c)
 	set_params(s);
 	hy_heat_init(&s->heat, s->set.candidates);
 	memset(s->map, NOWHERE, sizeof(s->map));
-	for (le = 0; le < SIM_EXTENTS; le++) {
-		if (c->start < 0)
-			allocate(s, le);
-		else
-			sim_put(s, le, c->start);
-	}
 	sim_load_init(s);
 	for (i = 0; i < MAX_REQUESTS; i++)
 		s->request[i] = (struct request){
@@ -161,8 +203,16 @@ static void init(struct sim *s, const struct sim_config *c)
 			.copy = i >= MAX_PROCESSES && i < MAX_PROCESSES + MAX_MOVERS,
 			.probe = i >= MAX_PROCESSES + MAX_MOVERS,
 		};
+	if (c->start == SIM_PROBED)
+		probe_first(s);
+	for (le = 0; le < SIM_EXTENTS; le++) {
+		if (c->start < 0)
+			allocate(s, le);
+		else
+			sim_put(s, le, c->start);
+	}
 	for (i = 0; i < c->processes; i++)
-		issue(s, &s->request[i]);
+		go_on(s, i);
 }
 
 static void destroy(struct sim *s)
@@ -187,8 +237,8 @@ static void change(struct sim *s, const struct sim_step *step)
 	if (step->processes)
 		s->processes = step->processes;
 	for (i = old; i < s->processes; i++)
-		if (!s->request[i].active)
-			issue(s, &s->request[i]);
+		if (!s->process[i].started)
+			go_on(s, i);
 }
 
 static u64 hash(u64 h, u64 v)
@@ -248,9 +298,10 @@ static double copy_us(const struct sim_config *c)
 static void summarise(struct sim_result *r, const struct record *rec,
 		      const struct sim_config *c)
 {
-	unsigned int begin = c->step.period, from = begin + (c->periods - begin) / 2, p, i;
+	unsigned int begin = c->step.period, from, p, i;
 	u64 requests = 0;
 
+	from = c->whole ? 0 : begin + (c->periods - begin) / 2;
 	for (p = from; p < c->periods; p++)
 		requests += rec[p].requests;
 	r->iops = requests / ((c->periods - from) * (SIM_PERIOD_NS / 1e9));

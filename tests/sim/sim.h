@@ -12,6 +12,7 @@
 
 #define SIM_EXTENTS	20000
 #define SIM_DEVS	5
+#define SIM_PROBED	(-2)
 #define SIM_PERIOD_NS	2000000000ULL
 #define SIM_MAX_PERIODS	256
 
@@ -72,18 +73,35 @@ struct sim_step {
 };
 
 /**
+ * struct sim_cycle - what a process does over and over, as programs do that work on files
+ * @singles: requests one after the other
+ * @burst: then so many writes at once, until all are done
+ * @think_us: then a pause, on average; half to one and a half times as long
+ *
+ * All 0: one request after the other.
+ */
+struct sim_cycle {
+	unsigned int singles;
+	unsigned int burst;
+	double think_us;
+};
+
+/**
  * struct sim_config - what is simulated
  * @dev: the members
  * @nr: how many
- * @processes: each has one request in flight
+ * @processes: each has one request in flight, or what its cycle says
+ * @cycle: that
  * @periods: of SIM_PERIOD_NS
  * @load: what they access; SIM_NEW_WRITES allocates an extent for each request
  * @zipf: exponent of SIM_ZIPF
  * @hot: of SIM_CONCENTRATED
  * @writes: part of the requests that write
- * @fresh: part of the requests that allocate their extent anew
- * @start: all extents lie on this member at first; -1: where the policy places them
+ * @fresh: part of the requests that allocate their extent anew, of those in bursts if there are any
+ * @start: all extents lie on this member at first; -1: where the policy places them; SIM_PROBED:
+ *	the same after it has had the probes that it wants
  * @step: what changes
+ * @whole: all periods count
  * @seed: of the random numbers
  * @policy: its name
  * @params: key, value, ..., NULL: the policy's and the mover's
@@ -92,6 +110,7 @@ struct sim_config {
 	struct sim_dev dev[SIM_DEVS];
 	unsigned int nr;
 	unsigned int processes;
+	struct sim_cycle cycle;
 	unsigned int periods;
 	enum sim_load load;
 	double zipf;
@@ -100,6 +119,7 @@ struct sim_config {
 	double fresh;
 	int start;
 	struct sim_step step;
+	bool whole;
 	u64 seed;
 	const char *policy;
 	const char *const *params;
@@ -107,7 +127,7 @@ struct sim_config {
 
 /**
  * struct sim_result - over the last half of the periods, after a step over the last half
- *	of those that follow it
+ *	of those that follow it; or over all
  * @iops: requests a second
  * @share: mean share of requests, percent
  * @share_sd: its standard deviation over periods, points, of the member with the largest

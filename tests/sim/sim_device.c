@@ -81,6 +81,13 @@ static void next_in_queue(struct sim *s, struct device *d)
 	serve(s, d, r);
 }
 
+void sim_pause(struct sim *s, struct request *r, double us)
+{
+	r->pause = true;
+	r->end = s->now + llround(us * 1000 * (.5 + sim_uniform(s)));
+	heap_push(s, r);
+}
+
 /* Time goes on to what is done next, or to @until (then NULL). */
 struct request *sim_next_done(struct sim *s, u64 until)
 {
@@ -92,7 +99,7 @@ struct request *sim_next_done(struct sim *s, u64 until)
 	}
 	s->now = until;
 	shim_now = until;
-	if (r)
+	if (r && !r->pause)
 		next_in_queue(s, &s->dev[r->dev]);
 	return r;
 }

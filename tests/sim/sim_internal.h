@@ -7,20 +7,26 @@
 #include "settings.h"
 #include "sim.h"
 
-#define MAX_PROCESSES	256
+#define MAX_PROCESSES	256		/* times the requests that each has in flight */
 #define MAX_MOVERS	64
 #define MAX_REQUESTS	(MAX_PROCESSES + MAX_MOVERS + SIM_DEVS)	/* and a probe each */
 #define RING		1024		/* HY_RING */
 #define NOWHERE		0xff
 #define EXTENT_KB	128
 
-/* A process's request or a copy: read at @from, then written at @to. */
+/* Where a process is in its cycle, and how many requests it waits for. */
+struct process {
+	unsigned int at, pending;
+	bool started;
+};
+
+/* A process's request, or its pause, or a copy: read at @from, then written at @to. */
 struct request {
 	unsigned int id;
 	unsigned int dev;
 	u64 start, end;
 	u64 le;
-	bool copy, probe, writing, active;
+	bool copy, probe, writing, active, pause;
 	enum ek_dir dir;
 	unsigned int from, to;
 };
@@ -36,6 +42,7 @@ struct device {
 	u64 seen_occupancy;
 	u64 probe_due, probe_ns;
 	u32 probes, new_probes;
+	u64 last_probe[HY_FIRST_PROBES];
 };
 
 struct ring {
@@ -66,6 +73,7 @@ struct sim {
 	const struct sim_config *config;
 	u64 now, random;
 	unsigned int processes;
+	struct process process[MAX_PROCESSES];
 	struct device dev[SIM_DEVS];
 	struct request request[MAX_REQUESTS];
 	struct request *heap[MAX_REQUESTS];
@@ -95,6 +103,7 @@ u64 sim_next_extent(struct sim *s);
 
 /* sim_device.c */
 void sim_submit(struct sim *s, struct request *r, unsigned int dev);
+void sim_pause(struct sim *s, struct request *r, double us);
 struct request *sim_next_done(struct sim *s, u64 until);
 
 /* sim_mover.c */
@@ -113,6 +122,7 @@ void sim_gather_tick(struct sim *s);
 void sim_probe_tick(struct sim *s);
 void sim_probe_done(struct sim *s, struct request *r);
 void sim_probe_sample(struct device *d, struct hy_dev_snap *snap);
+bool sim_probes_are_known(const struct sim *s);
 
 /* sim.c */
 void sim_put(struct sim *s, u64 le, unsigned int member);

@@ -11,10 +11,20 @@
  */
 #include "oracle.h"
 
-enum kind { UNIFORM, ZIPF, NEW, FRESH, SKEW, MIXED, CLOSED, LOAD_STEP, SPEED_STEP, NR_KINDS };
+enum kind { UNIFORM, ZIPF, NEW, FRESH, SKEW, MIXED, CLOSED, LOAD_STEP, SPEED_STEP, FILES, BURSTS,
+	ALLOC, FSYNC, FIRST, NR_KINDS };
 
 static const char * const kind_name[NR_KINDS] = {
-	"uniform", "zipf", "new", "fresh", "skew", "mixed", "closed", "load", "speed"
+	"uniform", "zipf", "new", "fresh", "skew", "mixed", "closed", "load", "speed", "files", "bursts",
+	"alloc", "fsync", "first"
+};
+
+static const struct sim_cycle cycle[NR_KINDS] = {
+	[FILES] = { .singles = 8, .burst = 64, .think_us = 5000 },
+	[BURSTS] = { .burst = 128, .think_us = 50000 },
+	[ALLOC] = { .singles = 8, .burst = 32, .think_us = 5000 },
+	[FSYNC] = { .singles = 1, .think_us = 500 },
+	[FIRST] = { .singles = 8, .burst = 64, .think_us = 5000 },
 };
 
 static const char * const variant[][2] = {
@@ -34,12 +44,14 @@ struct options {
 
 static void set_kind(struct sim_config *c, enum kind kind)
 {
-	c->load = kind == ZIPF || kind == FRESH || kind == SKEW ? SIM_ZIPF :
+	c->load = kind == ZIPF || kind == FRESH || kind == SKEW || kind >= FILES ? SIM_ZIPF :
 		  kind == NEW ? SIM_NEW_WRITES : SIM_UNIFORM;
 	c->zipf = .95;
-	c->fresh = kind == FRESH ? .02 : kind == SKEW ? .3 : 0;
-	c->writes = kind == MIXED || kind == SKEW ? .3 : 0;
-	c->start = kind == CLOSED ? 0 : -1;
+	c->fresh = kind == FRESH ? .02 : kind == SKEW ? .3 : kind == ALLOC ? .5 : 0;
+	c->writes = kind == FSYNC ? 1 : kind == MIXED || kind == SKEW || kind >= FILES ? .3 : 0;
+	c->cycle = cycle[kind];
+	c->start = kind == CLOSED ? 0 : kind == FIRST ? SIM_PROBED : -1;
+	c->whole = kind == FIRST;
 	memset(&c->step, 0, sizeof(c->step));
 	if (kind == LOAD_STEP)
 		c->step = (struct sim_step){ .period = c->periods / 2,
@@ -112,6 +124,11 @@ static const unsigned int depths[NR_KINDS][9] = {
 	[CLOSED] = { 1, 32 },
 	[LOAD_STEP] = { 8 },
 	[SPEED_STEP] = { 48 },
+	[FILES] = { 1, 4 },
+	[BURSTS] = { 1 },
+	[ALLOC] = { 2 },
+	[FSYNC] = { 4 },
+	[FIRST] = { 1 },
 };
 
 static void rows(const struct options *o, const struct sim_config *base)

@@ -718,6 +718,10 @@ static void power_of_the_number(void)
 	saw(&s, 0, 27000 / 2.2, 2200, 27 + 6. / 27, 6);
 	saw(&s, 1, 2000, 3000, 7, 6);
 	share_out(&s);
+	period(p, &s);
+	d = period(p, &s);
+	/* 1 is slower when idle: not by what one period says, or two. */
+	CHECK(!d.give[0]);
 	d = period(p, &s);
 	CHECK(d.give[0] && d.receive[1]);
 	hy_policy_destroy(p);
@@ -780,6 +784,138 @@ static void opens_what_is_worth_it(void)
 	hy_policy_destroy(p);
 }
 
+/* A pool without a load, whose members were probed as often as is needed: median @us. */
+static struct hy_snapshot probed(unsigned int nr, const double *us)
+{
+	struct hy_snapshot s = { .period_ns = 100 * MS, .nr = nr };
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		s.dev[i] = (struct hy_dev_snap){
+			.usable = true,
+			.probes = us ? HY_FIRST_PROBES : 0,
+			.probe_ns = us ? llround(us[i] * US) : 0,
+			.probe_mid_ns = us ? llround(us[i] * US) : 0,
+			.extents = 1000,
+			.free = 1000,
+		};
+	return s;
+}
+
+static struct hy_decision first_shares(struct hy_policy *p, unsigned int nr, const double *us)
+{
+	struct hy_snapshot none = probed(nr, NULL), s = probed(nr, us);
+	struct hy_decision d = period(p, &none);
+
+	CHECK(d.probe_now);
+	CHECK_EQ(d.probe, (1u << nr) - 1);
+	d = period(p, &s);
+	CHECK(!d.probe_now);
+	CHECK_EQ(d.receive[0] + d.give[0], 0);
+	return d;
+}
+
+/* In proportion to 1/S; alike below 2 times the fastest, nothing from 4 times. */
+static void first_shares_by_probes(void)
+{
+	static const char * const objectives[] = { "average", "marginal" };
+	unsigned int i, n;
+
+	for (i = 0; i < 2; i++) {
+		struct hy_policy *p = make("wardrop", 3);
+		struct hy_snapshot none = probed(3, NULL);
+		struct hy_decision d;
+
+		set(p, "objective", objectives[i]);
+		d = first_shares(p, 3, (double[]){ 5000, 60, 100 });
+		CHECK_EQ(d.target[0], 0);
+		CHECK_EQ(d.target[1], 500000);
+		for (n = 0; n < 100; n++)
+			CHECK(hy_policy_place(p, &none, &d, n) != 0);
+		/* They stand while there is no load. */
+		d = period(p, &none);
+		CHECK(!d.probe_now);
+		CHECK_EQ(d.target[1], 500000);
+		hy_policy_destroy(p);
+		p = make("wardrop", 3);
+		set(p, "objective", objectives[i]);
+		/* 1/100 : 1/100 : 1/300 */
+		d = first_shares(p, 3, (double[]){ 199, 100, 300 });
+		CHECK_EQ(d.target[0], 428572);
+		CHECK_EQ(d.target[2], 142857);
+		hy_policy_destroy(p);
+	}
+}
+
+/* One that does not answer, a load that came first, the published policy: equal shares. */
+static void first_shares_without_probes(void)
+{
+	struct hy_snapshot none = probed(2, NULL), s = probed(2, (double[]){ 60, 5000 });
+	struct hy_policy *p = make("wardrop", 2);
+	struct hy_decision d;
+	int i;
+
+	s.dev[1].probes = HY_FIRST_PROBES - 1;
+	for (i = 0; i < 3; i++) {
+		d = period(p, &s);
+		CHECK(d.probe_now);
+		CHECK_EQ(d.target[0], 500000);
+	}
+	d = period(p, &s);
+	CHECK(!d.probe_now);
+	CHECK_EQ(d.target[0], 500000);
+	hy_policy_destroy(p);
+
+	p = make("wardrop", 2);
+	period(p, &none);
+	s = snap_of(2, (double[]){ 50, 50 }, (double[]){ 1000, 1000 });
+	d = period(p, &s);
+	CHECK(!d.probe_now);
+	CHECK_EQ(d.target[0], 500000);
+	hy_policy_destroy(p);
+
+	p = make("wardrop", 2);
+	set(p, "preset", "paper");
+	d = period(p, &none);
+	CHECK(!d.probe_now && !d.probe);
+	s = probed(2, (double[]){ 60, 5000 });
+	CHECK_EQ(period(p, &s).target[0], 500000);
+	hy_policy_destroy(p);
+}
+
+/*
+ * 0 takes 1.1 ms, as its writes come 64 at a time and it is idle for most of the period; alone each
+ * would take .1 ms, as a read does.  So a disk of 5 ms is of no use, and all that it has goes.
+ */
+static void bursts_are_no_load(void)
+{
+	struct hy_snapshot s = probed(2, (double[]){ 100, 5000 });
+	struct hy_policy *p = marginal(2);
+	struct hy_decision d;
+	int i;
+
+	period(p, &s);
+	s.period_ns = 2000 * MS;
+	saw(&s, 0, 6000, 1100, 32, 341);
+	saw(&s, 1, 20, 20000, 1.2, .16);
+	s.dev[0].reads = 100;
+	share_out(&s);
+	d = period(p, &s);
+	CHECK_EQ(d.target[1], 0);
+	saw(&s, 1, 6000, 20000, 120, .16);
+	s.dev[0].reads = 100;
+	share_out(&s);
+	d = period(p, &s);
+	CHECK_EQ(d.target[1], 0);
+	saw(&s, 1, 0, 0, 0, 0);
+	share_out(&s);
+	for (i = 0; i < 8; i++) {
+		d = period(p, &s);
+		CHECK_EQ(d.target[1], 0);
+	}
+	hy_policy_destroy(p);
+}
+
 /* Any sequence of periods on one policy: all sums and bounds hold. */
 static void marginal_for_long(void)
 {
@@ -806,8 +942,9 @@ static void presets(void)
 	emits(p, "");
 	CHECK_EQ(hy_policy_nr_args(p), 0);
 	set(p, "preset", "paper");
-	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate");
-	CHECK_EQ(hy_policy_nr_args(p), 14);
+	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate "
+	      "first equal");
+	CHECK_EQ(hy_policy_nr_args(p), 16);
 	set(p, "objective", "marginal");
 	set(p, "preset", "default");
 	emits(p, "");
@@ -1115,7 +1252,8 @@ int main(void)
 		TEST(random_against_float), TEST(extremes), TEST(gain_does_not_wrap),
 		TEST(equal_marginals), TEST(rests_to_measure),
 		TEST(power_of_the_number), TEST(owes_what_it_did_not_give),
-		TEST(opens_what_is_worth_it), TEST(marginal_for_long),
+		TEST(opens_what_is_worth_it), TEST(first_shares_by_probes),
+		TEST(first_shares_without_probes), TEST(bursts_are_no_load), TEST(marginal_for_long),
 		TEST(presets), TEST(values),
 		TEST(round_trips), TEST(short_buffers), TEST(place_proportions),
 		TEST(place_tokens), TEST(place_fallback), TEST(static_shares),
