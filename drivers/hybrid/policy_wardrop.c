@@ -94,7 +94,7 @@ static const struct param params[NR_PARAMS] = {
 	},
 	[OBJECTIVE] = {
 		.key = "objective", .words = objective_words,
-		.preset = { AVERAGE, AVERAGE },
+		.preset = { MARGINAL, AVERAGE },
 		.reason = "objective: average or marginal",
 	},
 	[FIRST] = {

@@ -131,7 +131,7 @@ def gain(out, cell, fio):
     """Sensitivity to alpha and beta: the default's other parameters, and the published ones."""
     for alpha in (0.1, 1, 10):
         for beta in (100, 1000, 5000):
-            words = f"alpha {alpha / cell.dilate:.6f} beta {beta}"
+            words = f"objective average alpha {alpha / cell.dilate:.6f} beta {beta}"
             measure(out, fio, f"hybrid:gain:{alpha:g}:{beta}", volumes.hybrid(cell, f"wardrop {words}"))
     for percent in (80, 90, 95):
         measure(out, fio, f"split:{percent}", volumes.split(cell, percent))

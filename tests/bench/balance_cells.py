@@ -36,7 +36,7 @@ GAIN = (("nvme+sata", "read4k", 64), ("x25m+mba3073", "mixed4k", 16))
 SEEDS = (1, 2, 3)
 QUICK = ("nvme+sata/read4k/64/1", "x25m+mba3073/netmix/10/1", "x25m+mba3073/step-speed/16/1")
 RIVALS = ("stripe", "cache:", "writecache", "bcache:", "writeboost")
-OURS = ("hybrid", "hybrid:marginal", "hybrid:paper")
+OURS = ("hybrid", "hybrid:average", "hybrid:paper")
 # of the best split, of the best member, of the best rival
 REACH = {"split": 0.97, "member": 0.98, "rival": 0.98}
 REACH_MEAN = 1.2        # of the best rival, geometric mean

@@ -7,7 +7,7 @@ import balance_cells
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt   # noqa: E402  pylint: disable=wrong-import-position
 
-SHOWN = ("hybrid", "hybrid:marginal", "hybrid:paper", "stripe", "cache:writeback", "cache:writethrough", "writecache",
+SHOWN = ("hybrid", "hybrid:average", "hybrid:paper", "stripe", "cache:writeback", "cache:writethrough", "writecache",
          "bcache:writeback", "writeboost")
 COLOURS = ("#1b6ca8", "#e7298a", "#7fb3d5", "#999999", "#d95f02", "#f1a340", "#7570b3", "#1b9e77", "#66a61e")
 

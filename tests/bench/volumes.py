@@ -171,8 +171,8 @@ def average(cell):
 
 def pools(cell):
     """The pool as its policies make it."""
-    yield "hybrid", hybrid(cell, average(cell))
-    yield "hybrid:marginal", hybrid(cell, "wardrop objective marginal")
+    yield "hybrid", hybrid(cell, "wardrop")
+    yield "hybrid:average", hybrid(cell, average(cell))
     yield "hybrid:paper", hybrid(cell, paper(cell))
 
 

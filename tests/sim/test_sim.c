@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Does wardrop, equalling marginal response times, go the right way and stay there? */
+/* Does wardrop, with its default parameters, go the right way and stay there? */
 #include "check.h"
 #include "members.h"
 
 static struct sim_config config_of(const char *name, unsigned int processes)
 {
-	static const char * const marginal[] = { "objective", "marginal", NULL };
 	const struct sim_members *m = find_members(name);
 	struct sim_config c = {
 		.nr = m->nr,
 		.policy = "wardrop",
-		.params = marginal,
 		.processes = processes,
 		.periods = 30,
 		.start = -1,

@@ -630,10 +630,7 @@ static void share_out(struct hy_snapshot *s)
 
 static struct hy_policy *marginal(unsigned int nr)
 {
-	struct hy_policy *p = make("wardrop", nr);
-
-	set(p, "objective", "marginal");
-	return p;
+	return make("wardrop", nr);
 }
 
 /*
@@ -943,9 +940,8 @@ static void presets(void)
 	CHECK_EQ(hy_policy_nr_args(p), 0);
 	set(p, "preset", "paper");
 	emits(p, "alpha 10 beta 100 floor 1 deadband 0 step 100 estimator ewma rounding truncate "
-	      "first equal");
-	CHECK_EQ(hy_policy_nr_args(p), 16);
-	set(p, "objective", "marginal");
+	      "objective average first equal");
+	CHECK_EQ(hy_policy_nr_args(p), 18);
 	set(p, "preset", "default");
 	emits(p, "");
 	hy_policy_destroy(p);
