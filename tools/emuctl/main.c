@@ -9,6 +9,10 @@
 
 #include "emuctl.h"
 
+#define PATIENCE_MS 3000
+
+struct configfs configfs = { .tool = "emuctl", .module = "emudisk", .patience_ms = PATIENCE_MS };
+
 static int print_usage(FILE *to, int status)
 {
 	fputs("usage: emuctl add NAME MODEL SIZE [key=value]...\n"
@@ -35,7 +39,7 @@ static int make_dir(const char *name)
 
 	if (!*name || strchr(name, '/'))
 		return complain("%s: bad name", name);
-	attr_path(path, sizeof(path), NULL, name);
+	attr_path(path, sizeof(path), name, NULL);
 	if (!mkdir(path, 0755))
 		return 0;
 	if (errno == EEXIST)
@@ -49,7 +53,7 @@ static int remove_dir(const char *name)
 {
 	char path[512];
 
-	attr_path(path, sizeof(path), NULL, name);
+	attr_path(path, sizeof(path), name, NULL);
 	return rmdir(path) ? complain("%s: %s", name, strerror(errno)) : 0;
 }
 
@@ -63,7 +67,7 @@ static int cmd_add(int argc, char **argv)
 	if (make_dir(argv[0]))
 		return 1;
 	text = join(argv + 1, argc - 1);
-	err = attr_write(argv[0], "create", text);
+	err = attr_explain(argv[0], attr_write(argv[0], "create", text));
 	free(text);
 	if (err)
 		remove_dir(argv[0]);
@@ -78,15 +82,17 @@ static int cmd_set(int argc, char **argv)
 	if (argc < 2)
 		return usage();
 	text = join(argv + 1, argc - 1);
-	err = attr_write(argv[0], "set", text);
+	err = attr_explain(argv[0], attr_write(argv[0], "set", text));
 	free(text);
 	return err;
 }
 
 static int delete_one(const char *name, bool force)
 {
-	if (attr_write_patiently(name, "release", force ? "force" : "1"))
-		return 1;
+	int err = attr_write_patiently(name, "release", force ? "force" : "1");
+
+	if (err)
+		return attr_explain(name, err);
 	return remove_dir(name);
 }
 
@@ -110,6 +116,7 @@ static int cmd_del(int argc, char **argv)
 static int cmd_cut(int argc, char **argv)
 {
 	struct survival s = { 0 };
+	const char *name;
 	char *text;
 	int err;
 
@@ -118,7 +125,8 @@ static int cmd_cut(int argc, char **argv)
 	if (argc != !s.all)
 		return usage();
 	text = survival_text(&s);
-	err = attr_write(s.all ? NULL : argv[0], "cut", text);
+	name = s.all ? NULL : argv[0];
+	err = attr_explain(name, attr_write(name, "cut", text));
 	free(text);
 	return err;
 }
@@ -126,7 +134,8 @@ static int cmd_cut(int argc, char **argv)
 static int cmd_power(int argc, char **argv)
 {
 	bool all = take_flag(&argc, argv, "--all"), on;
-	const char *word;
+	const char *name, *word;
+	int err;
 
 	if (argc != (all ? 1 : 2))
 		return usage();
@@ -134,9 +143,12 @@ static int cmd_power(int argc, char **argv)
 	on = !strcmp(word, "on");
 	if (!on && strcmp(word, "off"))
 		return complain("%s: on or off", word);
+	name = all ? NULL : argv[0];
 	if (all)
-		return attr_write(NULL, on ? "power" : "cut", on ? "on" : "keep=none");
-	return attr_write(argv[0], "set", on ? "power=on" : "power=off");
+		err = attr_write(NULL, on ? "power" : "cut", on ? "on" : "keep=none");
+	else
+		err = attr_write(name, "set", on ? "power=on" : "power=off");
+	return attr_explain(name, err);
 }
 
 static const struct {
@@ -150,8 +162,10 @@ static const struct {
 
 int main(int argc, char **argv)
 {
+	const char *patience = getenv("EMUCTL_PATIENCE_MS");
 	size_t i;
 
+	configfs.patience_ms = patience ? strtol(patience, NULL, 10) : PATIENCE_MS;
 	if (argc < 2)
 		return usage();
 	if (!strcmp(argv[1], "--version")) {
@@ -163,7 +177,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(argv[1], commands[i].name))
 			continue;
-		return setup(true) ? 1 : commands[i].run(argc - 2, argv + 2);
+		return setup() ? 1 : commands[i].run(argc - 2, argv + 2);
 	}
 	complain("no command %s", argv[1]);
 	return usage();

@@ -138,7 +138,7 @@ static int replay(int argc, char **argv)
 	text = survival_text(&s);
 	if (asprintf(&command, "replay %s", text) < 0)
 		abort();
-	err = attr_write_patiently(NULL, "record", command);
+	err = attr_explain(NULL, attr_write_patiently(NULL, "record", command));
 	free(command);
 	free(text);
 	return err;
@@ -151,7 +151,7 @@ static int mark(int argc, char **argv)
 
 	if (asprintf(&command, "mark %s", text) < 0)
 		abort();
-	err = attr_write(NULL, "record", command);
+	err = attr_explain(NULL, attr_write(NULL, "record", command));
 	if (!err)
 		printf("%lld\n", status_number("last_mark"));
 	free(command);
@@ -161,7 +161,7 @@ static int mark(int argc, char **argv)
 
 static int plain(const char *verb, const char *number)
 {
-	int err = attr_write(NULL, "record", verb);
+	int err = attr_explain(NULL, attr_write(NULL, "record", verb));
 
 	if (!err && number)
 		printf("%lld\n", status_number(number));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* mem2mctl: memory devices from the command line. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,17 +19,21 @@ struct command {
 
 static const struct command *current;
 
-int complain(const char *fmt, ...)
+static bool held_by_drivers(const char *dev)
 {
-	va_list args;
+	char *info = attr_read(dev, "info");
+	bool held = info && info_number(info, "drivers");
 
-	fputs("mem2mctl: ", stderr);
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fputc('\n', stderr);
-	return EXIT_FAILED;
+	free(info);
+	return held;
 }
+
+struct configfs configfs = {
+	.tool = "mem2mctl",
+	.module = "mem2m",
+	.patience_ms = 1000,
+	.hopeless = held_by_drivers,
+};
 
 static int usage(void)
 {
@@ -178,15 +181,6 @@ static int cmd_create(int argc, char **argv)
 	return EXIT_FAILED;
 }
 
-static int explain(const char *name, int err)
-{
-	char *why = attr_error(name, err);
-
-	complain("%s", why ? why : strerror(err));
-	free(why);
-	return EXIT_FAILED;
-}
-
 static int cmd_resize(int argc, char **argv)
 {
 	struct create c = { .progress = isatty(STDERR_FILENO) };
@@ -196,14 +190,14 @@ static int cmd_resize(int argc, char **argv)
 	if (parse(&c, argc, argv, word, 2) != 2 || c.phys || c.dax || c.unit || c.force)
 		return usage();
 	err = attr_write_waiting(word[0], "resize", word[1], true, c.progress);
-	return err ? explain(word[0], err) : EXIT_OK;
+	return attr_explain(word[0], err);
 }
 
 static int delete_one(const char *name)
 {
 	int err = attr_write_patiently(name, "release", "1");
 
-	return err && err != ENODEV ? explain(name, err) : remove_dir(name);
+	return err && err != ENODEV ? attr_explain(name, err) : remove_dir(name);
 }
 
 static int cmd_delete(int argc, char **argv)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "mem2mctl.h"
+#include "configfs.h"
 
 const char *info_get(const char *info, const char *key, char *value, size_t size)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module's configfs files. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -10,15 +11,34 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mem2mctl.h"
+#include "configfs.h"
 
-#define PATIENCE_MS	1000
 #define PAUSE_MS	10
-#define MOST		8192u
+#define MOST		65536u
+
+int complain(const char *fmt, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s: ", configfs.tool);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return 1;
+}
 
 static bool exists(const char *path)
 {
 	return access(path, F_OK) == 0;
+}
+
+static bool is_loaded(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/module/%s", configfs.module);
+	return exists(path);
 }
 
 static int load_module(void)
@@ -27,35 +47,36 @@ static int load_module(void)
 	int status;
 
 	if (pid == 0) {
-		execlp("modprobe", "modprobe", "mem2m", (char *)NULL);
+		execlp("modprobe", "modprobe", configfs.module, (char *)NULL);
 		_exit(127);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)
 		return complain("modprobe: %s", strerror(errno));
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return complain("cannot load the mem2m module");
-	return EXIT_OK;
+		return complain("cannot load the %s module", configfs.module);
+	return 0;
 }
 
 int setup(void)
 {
-	if (exists(ROOT))
-		return EXIT_OK;
+	char root[128];
+
+	snprintf(root, sizeof(root), CONFIGFS_MOUNT "/%s", configfs.module);
+	if (exists(root))
+		return 0;
 	if (geteuid())
 		return complain("must be root");
-	if (!exists("/sys/module/mem2m") && load_module())
-		return EXIT_FAILED;
-	if (exists("/sys/kernel/config") && !exists(ROOT))
-		mount("none", "/sys/kernel/config", "configfs", 0, NULL);
-	return exists(ROOT) ? EXIT_OK : complain("no " ROOT " although the module is loaded");
+	if (!is_loaded() && load_module())
+		return 1;
+	if (exists(CONFIGFS_MOUNT) && !exists(root))
+		mount("none", CONFIGFS_MOUNT, "configfs", 0, NULL);
+	return exists(root) ? 0 : complain("no %s although the module is loaded", root);
 }
 
 void attr_path(char *path, size_t size, const char *dev, const char *attr)
 {
-	if (attr)
-		snprintf(path, size, ROOT "/%s/%s", dev, attr);
-	else
-		snprintf(path, size, ROOT "/%s", dev);
+	snprintf(path, size, CONFIGFS_MOUNT "/%s%s%s%s%s", configfs.module, dev ? "/" : "",
+		 dev ?: "", attr ? "/" : "", attr ?: "");
 }
 
 char *attr_read(const char *dev, const char *attr)
@@ -79,7 +100,6 @@ char *attr_read(const char *dev, const char *attr)
 	return text;
 }
 
-/* 0 or an errno, without a word */
 int attr_write(const char *dev, const char *attr, const char *text)
 {
 	char path[512];
@@ -95,7 +115,21 @@ int attr_write(const char *dev, const char *attr, const char *text)
 	return err;
 }
 
-/* Why the last write failed, to be freed: in the module's words if it has any. */
+int attr_write_patiently(const char *dev, const char *attr, const char *text)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
+	long left = configfs.patience_ms;
+	int err;
+
+	while ((err = attr_write(dev, attr, text)) == EBUSY && left > 0) {
+		if (configfs.hopeless && configfs.hopeless(dev))
+			break;
+		nanosleep(&pause, NULL);
+		left -= PAUSE_MS;
+	}
+	return err;
+}
+
 char *attr_error(const char *dev, int err)
 {
 	char *why = attr_read(dev, "error");
@@ -105,33 +139,19 @@ char *attr_error(const char *dev, int err)
 		return why;
 	}
 	free(why);
-	if (err == ENOENT && asprintf(&why, "no device %s", dev) >= 0)
+	if (dev && err == ENOENT && asprintf(&why, "no device %s", dev) >= 0)
 		return why;
 	return strdup(strerror(err));
 }
 
-static bool held_by_drivers(const char *dev)
+int attr_explain(const char *dev, int err)
 {
-	char *info = attr_read(dev, "info");
-	bool held = info && info_number(info, "drivers");
+	char *why = err ? attr_error(dev, err) : NULL;
 
-	free(info);
-	return held;
-}
-
-/* For what must wait until nobody has the device open: udev looks at every disk for a moment. */
-int attr_write_patiently(const char *dev, const char *attr, const char *text)
-{
-	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
-	int waited, err = 0;
-
-	for (waited = 0; waited <= PATIENCE_MS; waited += PAUSE_MS) {
-		err = attr_write(dev, attr, text);
-		if (err != EBUSY || held_by_drivers(dev))
-			break;
-		nanosleep(&pause, NULL);
-	}
-	return err;
+	if (err)
+		complain("%s", why ? why : strerror(err));
+	free(why);
+	return !!err;
 }
 
 static int by_name(const void *a, const void *b)
@@ -141,11 +161,13 @@ static int by_name(const void *a, const void *b)
 
 char **device_names(size_t *count)
 {
-	char **names = NULL, **more;
+	char path[512], **names = NULL, **more;
 	struct dirent *e;
-	DIR *dir = opendir(ROOT);
+	DIR *dir;
 
 	*count = 0;
+	attr_path(path, sizeof(path), NULL, NULL);
+	dir = opendir(path);
 	if (!dir)
 		return NULL;
 	while ((e = readdir(dir))) {
