@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef BIOGEN_H
+#define BIOGEN_H
+
+#include <linux/bio.h>
+#include <evenkeel/direct.h>
+
+#define GEN_MOST_DEPTH		128u
+#define GEN_MOST_BYTES		(BIO_MAX_VECS << PAGE_SHIFT)
+#define GEN_MOST_THREADS	8u
+
+struct gen_job;
+
+/**
+ * struct gen_way - a way that a bio can go
+ * @name: how the user calls it
+ * @submit: go it; in the end gen_done() is called
+ */
+struct gen_way {
+	const char *name;
+	void (*submit)(struct gen_job *job, struct bio *bio);
+};
+
+/**
+ * struct gen_job - what is to be measured
+ * @way: that bios go
+ * @path: of the device
+ * @op: REQ_OP_READ or REQ_OP_WRITE
+ * @bytes: of a bio
+ * @depth: bios that are submitted before any of them is waited for
+ * @count: bios of each thread
+ * @threads: each on a CPU of its own, in a part of the device of its own
+ * @area: bytes of the device that are used, from its beginning
+ * @bdev: the device
+ * @direct: it, without the block layer
+ * @memory: a copy's other side, @area long; of other ways NULL
+ */
+struct gen_job {
+	const struct gen_way *way;
+	char path[64];
+	unsigned int op;
+	unsigned int bytes;
+	unsigned int depth;
+	unsigned int count;
+	unsigned int threads;
+	u64 area;
+	struct block_device *bdev;
+	struct ek_direct direct;
+	void *memory;
+};
+
+extern const struct gen_way gen_copies[];
+
+void gen_done(struct bio *bio);
+int gen_measure(struct gen_job *job, u64 *ns);
+int gen_null_init(void);
+void gen_null_exit(void);
+
+#endif
