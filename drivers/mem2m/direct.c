@@ -12,18 +12,6 @@
 #include "mem2m.h"
 
 /**
- * struct mem2m - a handle
- * @dev: the device, which is used as long as there is the handle
- * @start: first sector of it that the handle is for
- * @sectors: how many
- */
-struct mem2m {
-	struct m2_dev *dev;
-	sector_t start;
-	sector_t sectors;
-};
-
-/**
  * mem2m_get - get a device by its name
  * @name: as in /dev/mem2m/NAME
  *
@@ -88,29 +76,6 @@ void mem2m_put(struct mem2m *mem)
 EXPORT_SYMBOL_GPL(mem2m_put);
 
 /**
- * mem2m_submit_bio - do a bio (section 3.2 of the paper)
- * @mem: the handle
- * @bio: read, write, discard, write-zeroes or flush; its sector counts from the handle's first, its
- *	block device does not matter
- *
- * The bio is done and has been ended on return. One exception: with PREFLUSH or FUA on memory of
- * a pmem device it may end later, as that device's driver flushes as well. Context: process
- * context; may sleep for a discard or write-zeroes.
- */
-void mem2m_submit_bio(struct mem2m *mem, struct bio *bio)
-{
-	sector_t sector = bio->bi_iter.bi_sector, sectors = bio_sectors(bio);
-
-	if (unlikely(sectors && (sector >= mem->sectors || sectors > mem->sectors - sector))) {
-		bio_io_error(bio);
-		return;
-	}
-	bio->bi_iter.bi_sector = sector + mem->start;
-	m2_run(mem->dev, bio);
-}
-EXPORT_SYMBOL_GPL(mem2m_submit_bio);
-
-/**
  * mem2m_sectors - the size
  * @mem: the handle
  *
@@ -146,11 +111,6 @@ static void *m2_direct_get(struct block_device *bdev)
 static void m2_direct_put(void *mem)
 {
 	mem2m_put(mem);
-}
-
-static void m2_direct_submit(void *mem, struct bio *bio)
-{
-	mem2m_submit_bio(mem, bio);
 }
 
 static const struct ek_direct_ops m2_direct_ops = {

@@ -6,18 +6,20 @@
  */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
+#include <linux/export.h>
+#include <evenkeel/mem2m.h>
 
 #include "mem2m.h"
 #include "transfer.h"
 
-static blk_status_t m2_transfer_known_good(struct m2_dev *dev, struct bio *bio)
+static noinline blk_status_t m2_transfer_carefully(struct m2_dev *dev, struct bio *bio)
 {
 	u64 bad = U64_MAX;
 	sector_t bad_sector;
 	blk_status_t status;
 	int nr_bad;
 
-	if (unlikely(dev->bb.count) && bio_sectors(bio) &&
+	if (dev->bb.count && bio_sectors(bio) &&
 	    badblocks_check(&dev->bb, bio->bi_iter.bi_sector, bio_sectors(bio), &bad_sector,
 			    &nr_bad))
 		return BLK_STS_IOERR;
@@ -28,26 +30,35 @@ static blk_status_t m2_transfer_known_good(struct m2_dev *dev, struct bio *bio)
 	return status;
 }
 
-static blk_status_t m2_transfer_entered(struct m2_dev *dev, struct bio *bio)
+static __always_inline blk_status_t m2_transfer_entered(struct m2_dev *dev, struct bio *bio)
 {
-	const struct m2_backing *backing = dev->backing;
+	if (likely(!dev->bb.count && m2_transfer_plain(&dev->store, bio)))
+		return BLK_STS_OK;
+	return m2_transfer_carefully(dev, bio);
+}
+
+/* Memory that may be taken away: not while this is at it. */
+static noinline blk_status_t m2_transfer_entering(struct m2_dev *dev, struct bio *bio)
+{
 	blk_status_t status;
 	int cookie;
 
-	if (!backing->enter)
-		return m2_transfer_known_good(dev, bio);
-	if (!backing->enter(dev, &cookie))
+	if (!dev->backing->enter(dev, &cookie))
 		return BLK_STS_IOERR;
-	status = m2_transfer_known_good(dev, bio);
-	backing->leave(dev, cookie);
+	status = m2_transfer_entered(dev, bio);
+	dev->backing->leave(dev, cookie);
 	return status;
 }
 
 /* An error that is there already stays: of a bio that is chained to this one, and has ended. */
-static void m2_do(struct m2_dev *dev, struct bio *bio)
+static __always_inline void m2_do(struct m2_dev *dev, struct bio *bio)
 {
-	blk_status_t status = m2_transfer_entered(dev, bio);
+	blk_status_t status;
 
+	if (dev->backing->enter)
+		status = m2_transfer_entering(dev, bio);
+	else
+		status = m2_transfer_entered(dev, bio);
 	if (unlikely(status))
 		bio->bi_status = status;
 }
@@ -65,12 +76,15 @@ static struct bio *m2_next_flush(struct m2_dev *dev)
 /* Flushes the device beneath in the places where the bio says so. */
 static void m2_do_flushing(struct m2_dev *dev, struct bio *bio)
 {
+	blk_status_t status;
 	int err = 0;
 
 	if (bio->bi_opf & REQ_PREFLUSH || bio_op(bio) == REQ_OP_FLUSH)
 		err = blkdev_issue_flush(dev->bdev);
 	if (!err) {
-		m2_do(dev, bio);
+		status = m2_transfer_entering(dev, bio);
+		if (status)
+			bio->bi_status = status;
 		if (!bio->bi_status && bio->bi_opf & REQ_FUA)
 			err = blkdev_issue_flush(dev->bdev);
 	}
@@ -102,14 +116,8 @@ static void m2_defer(struct m2_dev *dev, struct bio *bio)
 	queue_work(m2_wq, &dev->flush_work);
 }
 
-/**
- * m2_run - do a bio and end it
- * @dev: the device
- * @bio: its sector is the device's
- *
- * Context: process context.
- */
-void m2_run(struct m2_dev *dev, struct bio *bio)
+/* Its sector is the device's. */
+static __always_inline void m2_run(struct m2_dev *dev, struct bio *bio)
 {
 	if (unlikely(dev->bdev && (bio->bi_opf & (REQ_PREFLUSH | REQ_FUA) ||
 				   bio_op(bio) == REQ_OP_FLUSH))) {
@@ -131,4 +139,33 @@ void m2_submit_bio(struct bio *bio)
 	struct m2_dev *dev = bio->bi_bdev->bd_disk->private_data;
 
 	m2_run(dev, bio);
+}
+
+/**
+ * mem2m_submit_bio - do a bio (section 3.2 of the paper)
+ * @mem: the handle
+ * @bio: read, write, discard, write-zeroes or flush; its sector counts from the handle's first, its
+ *	block device does not matter
+ *
+ * The bio is done and has been ended on return. One exception: with PREFLUSH or FUA on memory of
+ * a pmem device it may end later, as that device's driver flushes as well. Context: process
+ * context; may sleep for a discard or write-zeroes.
+ */
+void mem2m_submit_bio(struct mem2m *mem, struct bio *bio)
+{
+	sector_t sector = bio->bi_iter.bi_sector, sectors = bio_sectors(bio);
+
+	if (unlikely(sectors && (sector >= mem->sectors || sectors > mem->sectors - sector))) {
+		bio_io_error(bio);
+		return;
+	}
+	bio->bi_iter.bi_sector = sector + mem->start;
+	m2_run(mem->dev, bio);
+}
+EXPORT_SYMBOL_GPL(mem2m_submit_bio);
+
+/* The same for those who don't depend on this module. */
+void m2_direct_submit(void *mem, struct bio *bio)
+{
+	mem2m_submit_bio(mem, bio);
 }

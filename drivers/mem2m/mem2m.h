@@ -150,6 +150,18 @@ struct m2_dev {
 	struct work_struct flush_work;
 };
 
+/**
+ * struct mem2m - a handle
+ * @dev: the device, which is used as long as there is the handle
+ * @start: first sector of it that the handle is for
+ * @sectors: how many
+ */
+struct mem2m {
+	struct m2_dev *dev;
+	sector_t start;
+	sector_t sectors;
+};
+
 extern const struct m2_backing m2_ram, m2_phys, m2_pmem;
 extern const struct block_device_operations m2_fops;
 extern struct workqueue_struct *m2_wq;
@@ -173,8 +185,8 @@ int m2_disk_add(struct m2_dev *dev);
 void m2_disk_remove(struct m2_dev *dev);
 
 /* io.c */
-void m2_run(struct m2_dev *dev, struct bio *bio);
 void m2_submit_bio(struct bio *bio);
+void m2_direct_submit(void *mem, struct bio *bio);
 void m2_flush_work(struct work_struct *work);
 
 /* range.c: what reserved memory and pmem have in common */

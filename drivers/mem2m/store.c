@@ -10,24 +10,8 @@
 
 #define M2_ZERO_CHUNK	(2u << 20)	/* between two offers to reschedule */
 
-/*
- * Out of line on purpose: where gcc sees a copy of variable length it may turn it into a byte-wise
- * string instruction. Bio vectors are of whole words but for odd ones.
- */
-noinline void m2_copy(void *dst, const void *src, size_t len)
-{
-#ifdef CONFIG_X86_64
-	size_t words = len / 8;
-
-	asm volatile("rep movsq" : "+D" (dst), "+S" (src), "+c" (words) : : "memory");
-	len &= 7;
-	if (likely(!len))
-		return;
-#endif
-	memcpy(dst, src, len);
-}
-
-noinline void m2_zero(void *dst, size_t len)
+/* Written out like m2_copy(). */
+void m2_zero(void *dst, size_t len)
 {
 #ifdef CONFIG_X86_64
 	size_t words = len / 8;

@@ -10,6 +10,7 @@
 
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 /**
@@ -30,7 +31,23 @@ struct m2_store {
 	u64 bytes;
 };
 
-void m2_copy(void *dst, const void *src, size_t len);
+/*
+ * Written out, as where gcc sees a copy of variable length it may turn it into a byte-wise string
+ * instruction. Bio vectors are of whole words but for odd ones.
+ */
+static __always_inline void m2_copy(void *dst, const void *src, size_t len)
+{
+#ifdef CONFIG_X86_64
+	size_t words = len / 8;
+
+	asm volatile("rep movsq" : "+D" (dst), "+S" (src), "+c" (words) : : "memory");
+	len &= 7;
+	if (likely(!len))
+		return;
+#endif
+	memcpy(dst, src, len);
+}
+
 void m2_zero(void *dst, size_t len);
 
 void m2_store_init(struct m2_store *store, u64 bytes, u64 unit_bytes);

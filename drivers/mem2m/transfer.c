@@ -2,11 +2,41 @@
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/build_bug.h>
+#include <linux/uaccess.h>
+#include <evenkeel/scm.h>
 
 #include "transfer.h"
 
 /* Vectors of several pages are copied at once: without highmem all of it has addresses in a row. */
 static_assert(!IS_ENABLED(CONFIG_HIGHMEM));
+
+static __always_inline bool m2_read_lasting(void *buf, void *at, size_t len)
+{
+	return !copy_mc_to_kernel(buf, at, len);
+}
+
+static __always_inline bool m2_write_lasting(void *buf, void *at, size_t len)
+{
+	scm_copy_nt(at, buf, len);
+	return true;
+}
+
+/**
+ * m2_transfer_lasting - a plain read or write of persistent memory
+ * @bio: REQ_OP_READ or REQ_OP_WRITE, without PREFLUSH
+ * @at: the memory, all of which is there in one piece
+ *
+ * Context: process context.
+ * Return: false: the memory is bad.
+ */
+bool m2_transfer_lasting(struct bio *bio, void *at)
+{
+	if (bio_op(bio) == REQ_OP_READ)
+		return m2_each(bio, at, m2_read_lasting);
+	m2_each(bio, at, m2_write_lasting);
+	scm_fence();
+	return true;
+}
 
 static blk_status_t m2_read(const struct m2_store *store, struct bio *bio, u64 *offset)
 {
@@ -34,7 +64,7 @@ static void m2_write(const struct m2_store *store, struct bio *bio, u64 offset)
 }
 
 /**
- * m2_transfer - do what a bio asks for
+ * m2_transfer - do what a bio asks for, whatever it is
  * @store: the memory
  * @bio: its sector is the device's; not ended here
  * @bad: of a read that hit bad memory, the offset of the vector that did; changed by reads alone
