@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The FTLs, behind one table of operations.
+ *
+ * An FTL decides at once, on the thread that calls it: when a call returns, the flash and the map
+ * are as they will be, and only time is still to pass. Every call has @io: `now` in, `done` out,
+ * the time at which the request may be told complete. The kernel side sleeps until then by a
+ * timer; requests may complete in another order than they were decided on, as with any disk.
+ *
+ * Addresses are logical pages of page_bytes. Who takes smaller requests reads, merges and writes.
+ *
+ * Locks: the caller serialises all calls on one FTL, and on its flash, with one lock that may be
+ * slept under (opening a flash block allocates). Data is copied outside of it: fill a buffer,
+ * lock, nl_ftl_write(), unlock; or lock, nl_ftl_read(), unlock, copy, nl_buf_put(). GC runs
+ * inside of the writes that need it and in nl_ftl_gc(), which the caller may call when idle.
+ *
+ * What lasts: a write that returned and whose power is cut before a flush is there or not, whole
+ * pages each, never another page's content and never older than the last flush. A flush that
+ * returned 0 makes all earlier writes and trims last; so does NL_FUA for its own write. Without a
+ * write buffer (NL_P_BUFFER 0) writes last when they return.
+ *
+ * Errors: -ESHUTDOWN after a power cut (only destroy is left to do); -EROFS when so many blocks
+ * went bad that the next write might not find room: reads go on; -EIO for a read that the flash
+ * can't correct; -ENOMEM: nothing was done, the caller may try again; -ERANGE for an address
+ * beyond the end.
+ *
+ * Pure: also builds in userspace.
+ */
+#ifndef NAMELESS_FTL_H
+#define NAMELESS_FTL_H
+
+#include "flash.h"
+
+#define NL_FUA		0x1
+
+/**
+ * struct nl_io - time of a request
+ * @now: when it came, ns; for recovery and background work: when it begins
+ * @done: result: when it is complete, ns; at least @now
+ */
+struct nl_io {
+	u64 now;
+	u64 done;
+};
+
+enum nl_ftl_state { NL_FTL_RW, NL_FTL_RO };
+enum nl_merge { NL_MERGE_SWITCH, NL_MERGE_PARTIAL, NL_MERGE_FULL, NL_NR_MERGES };
+enum nl_map { NL_MAP_PAGE, NL_MAP_BLOCK, NL_MAP_LOG, NL_NR_MAPS };
+extern const char * const nl_merge_names[NL_NR_MERGES];
+extern const char * const nl_map_names[NL_NR_MAPS];
+
+/**
+ * struct nl_ftl_stat - what there is to see; operations are counted in struct nl_flash
+ * @reads: pages that users asked for
+ * @writes: pages that users wrote
+ * @trims: pages that users trimmed
+ * @flushes: of them
+ * @buffered: pages in the write buffer
+ * @mapped: logical pages that are mapped to flash
+ * @free_blocks: erased, or to be erased at once
+ * @bad_blocks: from the factory, and those that went bad
+ * @min_blocks: good blocks without which it is read-only
+ * @victims: blocks that GC emptied
+ * @wear_swaps: blocks that wear leveling emptied
+ * @merges: switch, partial and full (hybrid)
+ * @map_bytes: mapping tables as they are in memory, by kind: what table 4.3 counts
+ * @other_bytes: the rest of the FTL's memory
+ * @recovered_by_scan: the last open read all OOB; otherwise it had a checkpoint
+ * @recovery_ns: and took so long
+ * @state: enum nl_ftl_state
+ */
+struct nl_ftl_stat {
+	u64 reads, writes, trims, flushes;
+	u32 buffered;
+	u32 mapped;
+	u32 free_blocks;
+	u32 bad_blocks;
+	u32 min_blocks;
+	u64 victims;
+	u64 wear_swaps;
+	u64 merges[NL_NR_MERGES];
+	u64 map_bytes[NL_NR_MAPS];
+	u64 other_bytes;
+	bool recovered_by_scan;
+	u64 recovery_ns;
+	enum nl_ftl_state state;
+};
+
+struct nl_ftl;
+
+/* Told of what check finds, in words, one call each. */
+typedef void (*nl_report)(void *ctx, const char *text);
+
+/*
+ * What an FTL is. Use the nl_ftl_*() below: they check addresses, count, and keep the write
+ * buffer.
+ *
+ * @open: make or recover; @ftl is zeroed but for its head
+ * @read: *buf is NULL for zeros; otherwise with a reference
+ * @write: program it; when it returns 0 it lasts
+ * @trim: forget; lasts after @sync
+ * @sync: make trims last
+ * @gc: one step of background work; 1 if there was something to do, 0 if not
+ * @checkpoint: write down what spares the next open the scan; may do nothing
+ * @check: every invariant of map, OOB, validity and free lists; findings go to @report
+ * @stat: fill in what the FTL knows
+ * @close: free its memory, nothing else
+ */
+struct nl_ftl_ops {
+	const char *name;
+	size_t size;
+	int (*open)(struct nl_ftl *ftl, struct nl_io *io);
+	int (*read)(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io);
+	int (*write)(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io);
+	int (*trim)(struct nl_ftl *ftl, u32 lpn, u32 count, struct nl_io *io);
+	int (*sync)(struct nl_ftl *ftl, struct nl_io *io);
+	int (*gc)(struct nl_ftl *ftl, struct nl_io *io);
+	int (*checkpoint)(struct nl_ftl *ftl, struct nl_io *io);
+	u32 (*check)(struct nl_ftl *ftl, nl_report report, void *ctx);
+	void (*stat)(const struct nl_ftl *ftl, struct nl_ftl_stat *stat);
+	void (*close)(struct nl_ftl *ftl);
+};
+
+extern const struct nl_ftl_ops nl_ftl_page, nl_ftl_hybrid;
+
+/**
+ * nl_ftl_open - start an FTL on flash
+ * @result: the FTL
+ * @flash: erased, or written by the same FTL with as many logical pages
+ * @config: NL_P_FTL and what follows it
+ * @logical_pages: what users see
+ * @io: `done` says when recovery is complete
+ *
+ * Erased flash needs no formatting. Anything else is recovered: from a checkpoint if there is a
+ * complete one, from all OOB if not. A cut in recovery does no harm; opening again recovers the
+ * same.
+ *
+ * Context: may sleep, long.
+ * Return: 0; -EMEDIUMTYPE if another FTL, or one of another size, wrote the flash; -ENOSPC if the
+ * flash is too small for @logical_pages and the reserve; -EINVAL for parameters that can't be;
+ * -ENOMEM; -ESHUTDOWN.
+ */
+int nl_ftl_open(struct nl_ftl **result, struct nl_flash *flash, const struct nl_config *config,
+		u32 logical_pages, struct nl_io *io);
+
+/* Read a page: *@buf with a reference, or NULL for zeros. 0, -ERANGE, -EIO, -ESHUTDOWN. */
+int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io);
+
+/* Write a page. @buf isn't changed any more; the caller keeps its reference. @flags: NL_FUA. */
+int nl_ftl_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, struct nl_io *io);
+
+/* Forget @count pages: they read as zeros. */
+int nl_ftl_trim(struct nl_ftl *ftl, u32 lpn, u32 count, struct nl_io *io);
+
+/* All earlier writes and trims last. */
+int nl_ftl_flush(struct nl_ftl *ftl, struct nl_io *io);
+
+/* Background work, when there is nothing else to do: 1 if it did something, 0 if not, an error. */
+int nl_ftl_gc(struct nl_ftl *ftl, struct nl_io *io);
+
+/* Every invariant; returns how many are broken. Reads flash without taking its time. */
+u32 nl_ftl_check(struct nl_ftl *ftl, nl_report report, void *ctx);
+
+void nl_ftl_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat);
+
+/* Flush and write a checkpoint, if there is room: before nl_ftl_destroy() at a clean stop. */
+int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io);
+
+/* Free the memory. What was not flushed is lost, as by a power cut. */
+void nl_ftl_destroy(struct nl_ftl *ftl);
+
+/*
+ * Good blocks that an FTL needs beyond those that hold @logical_pages, whatever was configured;
+ * less is -ENOSPC at open, and read-only when it comes to that later.
+ */
+u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *config,
+		      u32 logical_pages);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-3-Clause */
+/*
+ * What nameless writes: into the OOB of flash pages, into pages of its own, and into image files.
+ *
+ * All integers are little-endian. Checksums are CRC-32C (seed ~0, final inversion), with the
+ * checksum field zero.
+ *
+ * OOB is programmed once, with its page, so nothing in it can be changed later: which of two
+ * copies counts is told by numbers. @seq is the host write's, copied along by whoever moves the
+ * page; the higher one counts, and two pages with one logical page and one @seq hold the same.
+ * @program numbers programs: of pages that hold the same the lower one is the source, and counts
+ * while it is there.
+ *
+ * A trim record is a page whose data is a bitmap of NL_TRIM_BITS(page size) logical pages,
+ * beginning at
+ * @lpn: a bit that is set says that no version of that logical page with a lower @seq counts. One
+ * 	that covers the same pages with a higher @seq replaces it.
+ *
+ * A checkpoint is @aux pages with one @seq, @lpn counts them from 0; their data in order is
+ * struct nl_checkpoint and what it announces. It is complete or it does not count; the block of
+ * page 0 is erased before anything else changes the flash.
+ */
+#ifndef _UAPI_EVENKEEL_NAMELESS_FORMAT_H
+#define _UAPI_EVENKEEL_NAMELESS_FORMAT_H
+
+#include <linux/types.h>
+
+#define NL_OOB_MAGIC		0x426f4c4eu		/* "NLoB" */
+#define NL_CHECKPOINT_MAGIC	0x504b43454c4d414eULL	/* "NAMLECKP" */
+#define NL_IMAGE_MAGIC		0x31474d49454c4d4eULL	/* "NMLEIMG1" */
+#define NL_FORMAT_VERSION	1
+
+enum nl_oob_type {
+	NL_OOB_DATA = 1,	/* a logical page */
+	NL_OOB_TRIM = 2,	/* a trim record */
+	NL_OOB_CHECKPOINT = 3,
+	NL_OOB_PAD = 4,		/* fills a hole in a block that is ordered by address */
+};
+
+enum nl_oob_role {
+	NL_ROLE_LOG = 0,	/* in the order of writing: page map, random log blocks */
+	NL_ROLE_SEQUENTIAL = 1,	/* hybrid: the sequential log block; page n holds offset n */
+	NL_ROLE_DATA = 2,	/* hybrid: a data block; page n holds offset n */
+};
+
+struct nl_oob {
+	__le32	magic;
+	__le32	csum;			/* of this struct */
+	__u8	version;
+	__u8	ftl;			/* 0 page map, 1 hybrid */
+	__u8	type;			/* enum nl_oob_type */
+	__u8	role;			/* enum nl_oob_role */
+	__le32	logical_pages;		/* of the device */
+	__le64	lpn;
+	__le64	seq;
+	__le64	program;
+	__le32	aux;			/* checkpoint, data block: pages of a complete one */
+	__le32	data_csum;		/* of the data of trim records and checkpoints */
+	__u8	reserved[16];
+};
+
+#define NL_OOB_BYTES		64u	/* of what the geometry offers */
+#define NL_TRIM_BITS(page_bytes) ((page_bytes) * 8u)
+
+/*
+ * Followed by struct nl_ckpt_block of each block, then the FTL's tables, each entry a __le32, and the
+ * places of @nr_trim trim records.
+ */
+struct nl_checkpoint {
+	__le64	magic;
+	__le32	version;
+	__le32	nr_blocks;
+	__le32	logical_pages;
+	__le32	nr_trim;
+	__le64	seq;
+	__le64	program;
+	__u8	reserved[24];
+};
+
+struct nl_ckpt_block {
+	__le64	newest;			/* seq of its newest data */
+	__le32	next;			/* page to be programmed next */
+	__u8	state;
+	__u8	reserved[3];
+};
+
+/*
+ * An image of the flash, whatever FTL wrote it:
+ *
+ *	header | for each block in order: struct nl_image_block, OOB of the pages up to @next, one
+ *	enum nl_image_kind in a byte for each, and the data of those of NL_IMAGE_BYTES
+ *
+ * The header's checksum covers the header, a block's all that is the block's.
+ */
+struct nl_image_header {
+	__le64	magic;
+	__le32	csum;
+	__le32	version;
+	__le64	incompat;		/* unknown bits: refuse */
+	__le32	nr_planes;
+	__le32	blocks;			/* per plane */
+	__le32	pages;			/* per block */
+	__le32	page_bytes;
+	__le32	oob_bytes;
+	__le32	endurance;
+	__u8	reserved[208];
+};
+
+struct nl_image_block {
+	__le32	csum;
+	__le32	erases;
+	__le32	next;
+	__u8	state;
+	__u8	reserved[19];
+};
+
+enum nl_image_kind {
+	NL_IMAGE_ZEROS = 0,
+	NL_IMAGE_BYTES = 1,
+	NL_IMAGE_ERROR = 2,		/* torn or failed: can't be read */
+	NL_IMAGE_BLANK = 3,		/* torn: looks erased */
+};
+
+#ifndef __cplusplus
+_Static_assert(sizeof(struct nl_oob) == NL_OOB_BYTES, "OOB");
+_Static_assert(sizeof(struct nl_checkpoint) == 64, "checkpoint");
+_Static_assert(sizeof(struct nl_ckpt_block) == 16, "checkpoint's block");
+_Static_assert(sizeof(struct nl_image_header) == 256, "image");
+_Static_assert(sizeof(struct nl_image_block) == 32, "image's block");
+#endif
+
+#endif
