@@ -62,6 +62,7 @@ struct nl_bus {
  * @plane_busy: ns per plane
  * @idle_in_merge: ns that planes did nothing for while a merge was under way, summed over planes
  * @merge_until: end of the last merge booked
+ * @now: nothing is booked before it any more
  */
 struct nl_timing {
 	const struct nl_geometry *geo;
@@ -72,6 +73,7 @@ struct nl_timing {
 	u64 *plane_busy;
 	u64 idle_in_merge;
 	u64 merge_until;
+	u64 now;
 };
 
 /* May sleep. 0 or -ENOMEM. */
@@ -84,6 +86,12 @@ void nl_timing_retune(struct nl_timing *timing, const struct nl_config *config);
 
 /* Power is off and on again: nothing is booked any more. The sums stay. */
 void nl_timing_reset(struct nl_timing *timing);
+
+/* Time goes on: nothing will be booked before @now any more. */
+static inline void nl_timing_begin(struct nl_timing *timing, u64 now)
+{
+	timing->now = max(timing->now, now);
+}
 
 /**
  * nl_timing_op - book a flash operation

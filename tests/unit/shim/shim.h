@@ -189,6 +189,7 @@ void shim_free(const void *p);
 #define kvmalloc(n, g)		((void)(g), shim_alloc(n, false))
 #define kvzalloc(n, g)		((void)(g), shim_alloc(n, true))
 #define kvcalloc(n, s, g)	kcalloc(n, s, g)
+#define kvmalloc_array(n, s, g)	kmalloc_array(n, s, g)
 #define vmalloc(n)		shim_alloc(n, false)
 #define vzalloc(n)		shim_alloc(n, true)
 #define kfree(p)		shim_free(p)
@@ -225,6 +226,7 @@ static inline ssize_t shim_strscpy(char *dst, const char *src, size_t n)
 #define strscpy(d, s, n)	shim_strscpy((char *)(d), (const char *)(s), n)
 #define strnlen(s, n)		(strnlen)((const char *)(s), n)
 #define scnprintf		shim_scnprintf
+#define vscnprintf		vsnprintf
 static inline __attribute__((format(printf, 3, 4)))
 int shim_scnprintf(char *buf, size_t n, const char *fmt, ...)
 {

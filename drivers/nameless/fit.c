@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How much flash there has to be. */
+#include "ftl_internal.h"
+
+/*
+ * Page map: DOC in ftl_page.c says why this is enough. One record per chunk of logical pages may be live
+ * beside them.
+ */
+u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *config,
+		      u32 logical_pages)
+{
+	u64 chunks = DIV_ROUND_UP(logical_pages, NL_TRIM_BITS(geo->page_bytes));
+
+	return div_u64(logical_pages + chunks, geo->pages) + 1 + NL_FLOOR;
+}
+
+int nl_config_fit(struct nl_config *config, u64 logical_pages)
+{
+	struct nl_geometry geo;
+	u64 blocks, least;
+	bool given = config->p[NL_P_BLOCKS];
+	int r;
+
+	if (!given)
+		config->p[NL_P_BLOCKS] = 1;
+	r = nl_geometry_init(&geo, config);
+	if (r)
+		return r;
+	if (!logical_pages || logical_pages >= 1ULL << 31)
+		return -EFBIG;
+	least = nl_ftl_min_blocks(&geo, config, logical_pages) + config->p[NL_P_FACTORY_BAD];
+	if (given)
+		return geo.nr_blocks < least ? -ENOSPC : 0;
+	blocks = div_u64(logical_pages * (1000 + config->p[NL_P_OVERPROVISION]),
+			 geo.pages * 1000) + 1;
+	blocks = max(blocks + config->p[NL_P_FACTORY_BAD], least);
+	config->p[NL_P_BLOCKS] = div_u64(blocks + geo.nr_planes - 1, geo.nr_planes);
+	return nl_geometry_init(&geo, config);
+}

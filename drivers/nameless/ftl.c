@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What all FTLs have in common towards their users. */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "ftl_internal.h"
+
+const char * const nl_merge_names[NL_NR_MERGES] = {
+	[NL_MERGE_SWITCH] = "switch", [NL_MERGE_PARTIAL] = "partial", [NL_MERGE_FULL] = "full",
+};
+
+const char * const nl_map_names[NL_NR_MAPS] = {
+	[NL_MAP_PAGE] = "page", [NL_MAP_BLOCK] = "block", [NL_MAP_LOG] = "log",
+};
+
+static const struct nl_ftl_ops *nl_ftl_kinds[NL_NR_FTLS] = {
+	[NL_FTL_PAGE] = &nl_ftl_page,
+};
+
+/*
+ * Free blocks below which GC begins. It must not want more than there is: half of what is left
+ * when all logical pages are in use.
+ */
+static u32 nl_ftl_reserve(const struct nl_ftl *ftl)
+{
+	u32 want = ftl->config.p[NL_P_RESERVE];
+	u32 spare = ftl->blocks.good + NL_FLOOR + 1 - ftl->min_blocks;
+
+	if (!want)
+		want = ftl->geo->nr_planes + NL_FLOOR;
+	return max(NL_FLOOR, min(want, spare / 2));
+}
+
+static int nl_ftl_init(struct nl_ftl *ftl)
+{
+	int r;
+
+	ftl->oob = kvmalloc(ftl->geo->oob_bytes, GFP_KERNEL);
+	if (!ftl->oob)
+		return -ENOMEM;
+	r = nl_blocks_init(ftl);
+	if (!r)
+		r = nl_trims_init(ftl);
+	if (!r)
+		r = nl_wbuf_init(ftl);
+	if (r)
+		return r;
+	ftl->min_blocks = nl_ftl_min_blocks(ftl->geo, &ftl->config, ftl->logical_pages);
+	if (ftl->blocks.good < ftl->min_blocks)
+		return -ENOSPC;
+	ftl->reserve = nl_ftl_reserve(ftl);
+	return 0;
+}
+
+int nl_ftl_open(struct nl_ftl **result, struct nl_flash *flash, const struct nl_config *config,
+		u32 logical_pages, struct nl_io *io)
+{
+	const struct nl_ftl_ops *ops;
+	struct nl_ftl *ftl;
+	int r;
+
+	if (config->p[NL_P_FTL] >= NL_NR_FTLS || !logical_pages)
+		return -EINVAL;
+	ops = nl_ftl_kinds[config->p[NL_P_FTL]];
+	ftl = kvzalloc(ops->size, GFP_KERNEL);
+	if (!ftl)
+		return -ENOMEM;
+	ftl->ops = ops;
+	ftl->flash = flash;
+	ftl->geo = &flash->geo;
+	ftl->config = *config;
+	ftl->logical_pages = logical_pages;
+	ftl->checkpoint = NL_NONE;
+	io->done = io->now;
+	r = nl_ftl_init(ftl);
+	if (!r)
+		r = ops->open(ftl, io);
+	if (r) {
+		nl_ftl_destroy(ftl);
+		return r;
+	}
+	ftl->recovery_ns = io->done - io->now;
+	*result = ftl;
+	return 0;
+}
+
+void nl_ftl_destroy(struct nl_ftl *ftl)
+{
+	ftl->ops->close(ftl);
+	nl_wbuf_destroy(ftl);
+	nl_trims_destroy(ftl);
+	nl_blocks_destroy(ftl);
+	kvfree(ftl->oob);
+	kvfree(ftl);
+}
+
+static void nl_ftl_begin(struct nl_ftl *ftl, struct nl_io *io)
+{
+	nl_timing_begin(&ftl->flash->timing, io->now);
+	io->done = io->now;
+}
+
+static u64 nl_ram(const struct nl_ftl *ftl, const struct nl_io *io)
+{
+	return io->now + nl_latency(&ftl->flash->timing, NL_P_RAM);
+}
+
+int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
+{
+	if (lpn >= ftl->logical_pages)
+		return -ERANGE;
+	nl_ftl_begin(ftl, io);
+	if (ftl->flash->off)
+		return -ESHUTDOWN;
+	ftl->reads++;
+	nl_io_wait(io, nl_ram(ftl, io));
+	*buf = NULL;
+	if (nl_wbuf_read(ftl, lpn, buf) || nl_is_trimmed(ftl, lpn))
+		return 0;
+	return ftl->ops->read(ftl, lpn, buf, io);
+}
+
+static int nl_ftl_may_write(const struct nl_ftl *ftl)
+{
+	if (ftl->flash->off)
+		return -ESHUTDOWN;
+	return ftl->state == NL_FTL_RO ? -EROFS : 0;
+}
+
+int nl_ftl_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, struct nl_io *io)
+{
+	int r;
+
+	if (lpn >= ftl->logical_pages)
+		return -ERANGE;
+	nl_ftl_begin(ftl, io);
+	r = nl_ftl_may_write(ftl);
+	if (r)
+		return r;
+	ftl->writes++;
+	if (ftl->wbuf.max && !(flags & NL_FUA))
+		return nl_wbuf_write(ftl, lpn, buf, io);
+	r = ftl->ops->write(ftl, lpn, buf, io);
+	if (!r)
+		nl_wbuf_drop(ftl, lpn);
+	return r;
+}
+
+int nl_ftl_trim(struct nl_ftl *ftl, u32 lpn, u32 count, struct nl_io *io)
+{
+	u32 i;
+	int r;
+
+	if (lpn >= ftl->logical_pages || count > ftl->logical_pages - lpn)
+		return -ERANGE;
+	nl_ftl_begin(ftl, io);
+	r = nl_ftl_may_write(ftl);
+	if (r)
+		return r;
+	ftl->nr_trims += count;
+	for (i = 0; i < count && ftl->wbuf.nr; i++)
+		nl_wbuf_drop(ftl, lpn + i);
+	nl_trims_mark(ftl, lpn, count);
+	nl_io_wait(io, nl_ram(ftl, io));
+	return 0;
+}
+
+static int nl_ftl_sync(struct nl_ftl *ftl, struct nl_io *io)
+{
+	int r;
+
+	if (!ftl->wbuf.nr && !ftl->trims.nr_pending)
+		return 0;
+	r = nl_ftl_may_write(ftl);
+	if (!r)
+		r = nl_wbuf_flush(ftl, io);
+	return r ? r : nl_trims_sync(ftl, io);
+}
+
+int nl_ftl_flush(struct nl_ftl *ftl, struct nl_io *io)
+{
+	nl_ftl_begin(ftl, io);
+	if (ftl->flash->off)
+		return -ESHUTDOWN;
+	ftl->flushes++;
+	return nl_ftl_sync(ftl, io);
+}
+
+int nl_ftl_gc(struct nl_ftl *ftl, struct nl_io *io)
+{
+	int r;
+
+	nl_ftl_begin(ftl, io);
+	r = nl_ftl_may_write(ftl);
+	return r ? r : ftl->ops->gc(ftl, io);
+}
+
+u32 nl_ftl_check(struct nl_ftl *ftl, nl_report report, void *ctx)
+{
+	return ftl->ops->check(ftl, report, ctx);
+}
+
+int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io)
+{
+	int r;
+
+	nl_ftl_begin(ftl, io);
+	if (ftl->flash->off)
+		return -ESHUTDOWN;
+	r = nl_ftl_sync(ftl, io);
+	if (r || ftl->state == NL_FTL_RO || ftl->checkpoint != NL_NONE)
+		return r;
+	return ftl->ops->checkpoint(ftl, io);
+}
+
+void nl_ftl_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
+{
+	memset(stat, 0, sizeof(*stat));
+	stat->reads = ftl->reads;
+	stat->writes = ftl->writes;
+	stat->trims = ftl->nr_trims;
+	stat->flushes = ftl->flushes;
+	stat->buffered = ftl->wbuf.nr;
+	stat->free_blocks = ftl->blocks.nr_free;
+	stat->bad_blocks = ftl->geo->nr_blocks - ftl->blocks.good;
+	stat->min_blocks = ftl->min_blocks;
+	stat->victims = ftl->victims;
+	stat->wear_swaps = ftl->wear_swaps;
+	memcpy(stat->merges, ftl->merges, sizeof(stat->merges));
+	stat->recovered_by_scan = ftl->scanned;
+	stat->recovery_ns = ftl->recovery_ns;
+	stat->state = ftl->state;
+	stat->other_bytes = nl_blocks_memory(ftl) + nl_trims_memory(ftl) +
+			    (u64)ftl->wbuf.max * sizeof(struct nl_wslot) +
+			    (u64)ftl->wbuf.size * sizeof(u32);
+	ftl->ops->stat(ftl, stat);
+}

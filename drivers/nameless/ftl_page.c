@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: the page map
+ *
+ * Every logical page has an entry of 4 bytes; writes go to the next page of a plane's active block, planes
+ * in turn (3.1.2). GC takes the block with the fewest live pages, moves them to active blocks as writes do,
+ * and erases it.
+ *
+ * It never wedges. Let ppb be the pages of a block, V the live pages: at most one per logical page and one
+ * per chunk's trim record. nl_ftl_min_blocks() demands floor(V / ppb) + 1 + NL_FLOOR good blocks.
+ * - Writes open a free block only while more than NL_FLOOR are free. So there comes a write that finds no
+ *   blank page in an active block and at most NL_FLOOR free blocks; then at least floor(V / ppb) + 1 good
+ *   blocks are closed, and one of them has a page that is not live.
+ * - To empty that one takes at most ppb - 1 blank pages: those of active blocks and of one free block suffice,
+ *   and no second one is opened (nl_page_alloc()). The erase gives a free block back, and the opened one keeps at
+ *   least one blank page: for the write.
+ * - A cut in between leaves the victim as it is, not erased, and a block that was opened meanwhile holds nothing but
+ *   copies of its pages. Of equal pages the scan takes the one that was programmed first, so
+ *   that block has no live page and is free again: however often the power goes, nothing adds up. What active
+ *   blocks had blank is lost, but they are closed then and counted above.
+ * - A program or an erase that fails takes the block with it; the second free block is for that. When good
+ *   blocks become fewer than the minimum, the device is read-only.
+ */
+#include <linux/bitops.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "ftl_page.h"
+
+static bool nl_page_has_room(const struct nl_page_ftl *f)
+{
+	return f->blank || f->ftl.blocks.nr_free > NL_FLOOR;
+}
+
+/* Open a block in @plane; -EAGAIN if that did not succeed, but might with another. */
+static int nl_page_open_block(struct nl_page_ftl *f, u32 plane, enum nl_cause cause, u64 *when)
+{
+	u32 block = nl_block_take(&f->ftl, plane);
+	int r = nl_media_ready(&f->ftl, block, cause, when);
+
+	if (r == -EIO)
+		return -EAGAIN;
+	if (r)
+		return r;
+	f->ftl.blocks.bk[block].use = NL_USE_ACTIVE;
+	f->active[plane] = block;
+	f->blank += f->ftl.geo->pages;
+	return 0;
+}
+
+/* The next plane in turn with a blank page in its active block, or for which one may be opened. */
+static int nl_page_choose(struct nl_page_ftl *f, enum nl_cause cause, u64 *when, u32 floor,
+			  u32 *plane)
+{
+	const struct nl_blocks *b = &f->ftl.blocks;
+	u32 i, n;
+	int r;
+
+	for (i = 0; i < f->ftl.geo->nr_planes; i++) {
+		n = (f->cursor + i) % f->ftl.geo->nr_planes;
+		if (f->active[n] == NL_NONE) {
+			if (b->nr_free <= floor || !b->nr_free_in[n])
+				continue;
+			r = nl_page_open_block(f, n, cause, when);
+			if (r == -EAGAIN)
+				continue;
+			if (r)
+				return r;
+		}
+		*plane = n;
+		f->cursor = n + 1;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+/*
+ * A page to be programmed next. Below the floor only who moves pages gets a block, and only when no active one
+ * has room.
+ */
+static int nl_page_alloc(struct nl_page_ftl *f, enum nl_cause cause, u64 *when, u32 *ppn)
+{
+	u32 plane, block;
+	int r = nl_page_choose(f, cause, when, NL_FLOOR, &plane);
+
+	if (r == -ENOSPC && f->collecting)
+		r = nl_page_choose(f, cause, when, 0, &plane);
+	if (r)
+		return r;
+	block = f->active[plane];
+	*ppn = nl_ppn(f->ftl.geo, block, f->ftl.blocks.bk[block].fill);
+	return 0;
+}
+
+/* A page of an active block was spent. */
+static void nl_page_spent(struct nl_page_ftl *f, u32 block)
+{
+	f->blank--;
+	if (f->ftl.blocks.bk[block].fill < f->ftl.geo->pages)
+		return;
+	f->active[nl_plane_of(f->ftl.geo, block)] = NL_NONE;
+	nl_block_close(&f->ftl, block);
+}
+
+/* A program in an active block failed. */
+static int nl_page_retire(struct nl_page_ftl *f, u32 block)
+{
+	f->blank -= f->ftl.geo->pages - f->ftl.blocks.bk[block].fill + 1;
+	f->active[nl_plane_of(f->ftl.geo, block)] = NL_NONE;
+	f->ftl.blocks.bk[block].use = NL_USE_HELD;
+	return nl_media_retire(&f->ftl, block);
+}
+
+/* Program somewhere; the page is live then. */
+static int nl_page_program(struct nl_page_ftl *f, enum nl_cause cause, u64 *when,
+			   struct nl_buf *buf, struct nl_rec *rec, u32 *ppn)
+{
+	int r;
+
+	for (;;) {
+		r = nl_page_alloc(f, cause, when, ppn);
+		if (r)
+			return r;
+		r = nl_media_program(&f->ftl, *ppn, cause, when, buf, rec);
+		if (r != -EIO)
+			break;
+		r = nl_page_retire(f, nl_block_of(f->ftl.geo, *ppn));
+		if (r)
+			return r;
+	}
+	if (r)
+		return r;
+	nl_page_live(&f->ftl, *ppn);
+	nl_page_spent(f, nl_block_of(f->ftl.geo, *ppn));
+	return 0;
+}
+
+static void nl_page_map(struct nl_page_ftl *f, u32 lpn, u32 ppn)
+{
+	if (f->map[lpn] == NL_UNMAPPED)
+		f->mapped++;
+	else
+		nl_page_dead(&f->ftl, f->map[lpn]);
+	f->map[lpn] = ppn;
+}
+
+/* A live page is elsewhere now. */
+static void nl_page_moved(struct nl_page_ftl *f, const struct nl_rec *rec, u32 from, u32 to)
+{
+	if (rec->type == NL_OOB_TRIM)
+		nl_trims_moved(&f->ftl, rec->lpn, to);
+	else
+		f->map[rec->lpn] = to;
+	nl_page_dead(&f->ftl, from);
+}
+
+static int nl_page_move(struct nl_page_ftl *f, u32 from, enum nl_cause cause, u64 *when)
+{
+	struct nl_rec rec;
+	struct nl_buf *buf;
+	u32 to;
+	int r;
+
+	r = nl_media_read(&f->ftl, from, cause, when, &buf, &rec);
+	if (r)
+		return r;
+	r = nl_page_program(f, cause, when, buf, &rec, &to);
+	nl_buf_put(buf);
+	if (!r)
+		nl_page_moved(f, &rec, from, to);
+	return r;
+}
+
+/* Move all that is live in a block that is held. *@when: when the last one is done. */
+static int nl_page_empty(struct nl_page_ftl *f, u32 block, enum nl_cause cause, u64 *when)
+{
+	u32 page, ppn = nl_ppn(f->ftl.geo, block, 0);
+	u64 start = *when, one;
+	int r = 0;
+
+	f->collecting = true;
+	for (page = 0; page < f->ftl.blocks.bk[block].fill && !r; page++) {
+		if (!nl_page_is_live(&f->ftl, ppn + page))
+			continue;
+		one = start;
+		r = nl_page_move(f, ppn + page, cause, &one);
+		*when = max(*when, one);
+	}
+	f->collecting = false;
+	return r;
+}
+
+/* Blank pages that moving may use without opening more than one block below the floor. */
+static bool nl_page_fits(const struct nl_page_ftl *f, u32 live)
+{
+	u64 room = f->blank, free = f->ftl.blocks.nr_free;
+
+	if (free)
+		room += max_t(u64, free - min_t(u64, free, NL_FLOOR), 1) * f->ftl.geo->pages;
+	return live <= room;
+}
+
+/* Move what is live in @from into the erased block @to, both held; then only @to holds it. */
+static int nl_page_refill(struct nl_page_ftl *f, u32 from, u32 to, u64 *when)
+{
+	u32 page, ppn, at;
+	struct nl_rec rec;
+	struct nl_buf *buf;
+	u64 one;
+	int r;
+
+	for (page = 0; page < f->ftl.blocks.bk[from].fill; page++) {
+		ppn = nl_ppn(f->ftl.geo, from, page);
+		if (!nl_page_is_live(&f->ftl, ppn))
+			continue;
+		one = *when;
+		r = nl_media_read(&f->ftl, ppn, NL_FOR_WEAR, &one, &buf, &rec);
+		if (r)
+			return r;
+		at = nl_ppn(f->ftl.geo, to, f->ftl.blocks.bk[to].fill);
+		r = nl_media_program(&f->ftl, at, NL_FOR_WEAR, &one, buf, &rec);
+		nl_buf_put(buf);
+		if (r)
+			return r;
+		nl_page_live(&f->ftl, at);
+		nl_page_moved(f, &rec, ppn, at);
+		*when = one;
+	}
+	return 0;
+}
+
+/* A leveling that failed: both blocks are as any closed block. */
+static int nl_page_level_undo(struct nl_page_ftl *f, u32 cold, u32 worn, int why)
+{
+	nl_block_close(&f->ftl, cold);
+	if (why == -EIO)
+		return nl_media_retire(&f->ftl, worn);
+	nl_block_close(&f->ftl, worn);
+	return why;
+}
+
+/*
+ * 3.1.2: the erased block is worn: the coldest data moves into it, and the block that held it, which
+ * is younger, takes its place among the free ones. A cut meanwhile is as in GC: the worn block holds
+ * copies only, until the other one is erased.
+ */
+static int nl_page_level(struct nl_page_ftl *f, u32 worn, u64 *when)
+{
+	struct nl_ftl *ftl = &f->ftl;
+	u32 cold;
+	int r;
+
+	if (ftl->blocks.bk[worn].use != NL_USE_FREE || ftl->blocks.nr_free <= NL_FLOOR ||
+	    !nl_block_is_worn(ftl, worn))
+		return 0;
+	cold = nl_block_coldest(ftl, worn);
+	if (cold == NL_NONE)
+		return 0;
+	nl_block_unclose(ftl, cold);
+	nl_block_take_this(ftl, worn);
+	r = nl_page_refill(f, cold, worn, when);
+	if (r)
+		return nl_page_level_undo(f, cold, worn, r);
+	nl_block_close(ftl, worn);
+	ftl->wear_swaps++;
+	return nl_media_erase(ftl, cold, NL_FOR_WEAR, when);
+}
+
+static u32 nl_page_retired(const struct nl_ftl *ftl)
+{
+	u32 i;
+
+	for (i = 0; i < ftl->geo->nr_blocks; i++)
+		if (ftl->blocks.bk[i].flags & NL_RETIRED)
+			return i;
+	return NL_NONE;
+}
+
+/* Empty a block: 1 if that was done, 0 if none would gain anything or there is no room for it. */
+static int nl_page_collect(struct nl_page_ftl *f, u64 when)
+{
+	struct nl_ftl *ftl = &f->ftl;
+	bool retired = ftl->blocks.retired;
+	u32 victim = retired ? nl_page_retired(ftl) : nl_block_victim(ftl);
+	int r;
+
+	if (victim == NL_NONE || !nl_page_fits(f, ftl->blocks.bk[victim].live))
+		return 0;
+	if (!retired)
+		nl_block_unclose(ftl, victim);
+	r = nl_page_empty(f, victim, NL_FOR_GC, &when);
+	if (r) {
+		if (!retired)
+			nl_block_close(ftl, victim);
+		return r == -ENOSPC ? 0 : r;
+	}
+	ftl->victims++;
+	r = retired ? nl_media_retire(ftl, victim) :
+		      nl_media_erase(ftl, victim, NL_FOR_GC, &when);
+	if (!r)
+		r = nl_page_level(f, victim, &when);
+	return r ? r : 1;
+}
+
+static bool nl_page_is_low(const struct nl_page_ftl *f)
+{
+	return f->ftl.blocks.nr_free < f->ftl.reserve || !nl_page_has_room(f);
+}
+
+/* Before a page is programmed for a user. */
+static int nl_page_make_room(struct nl_page_ftl *f, const struct nl_io *io)
+{
+	struct nl_io record = { .now = io->now };
+	int r = 1;
+
+	if (nl_page_is_low(f) && f->ftl.trims.nr_pending && !f->ftl.trims.syncing) {
+		/* GC gains more when records are there; it can do without. */
+		r = nl_trims_sync(&f->ftl, &record);
+		if (r == -ESHUTDOWN)
+			return r;
+		r = 1;
+	}
+	while (r > 0 && nl_page_is_low(f))
+		r = nl_page_collect(f, io->now);
+	if (r < 0 && !(r == -ENOMEM && nl_page_has_room(f)))
+		return r;
+	if (nl_page_has_room(f))
+		return 0;
+	f->ftl.state = NL_FTL_RO;
+	return -EROFS;
+}
+
+/*
+ * Make room, then program. The seq is taken in between: making room may write records, and what they
+ * say is older than this.
+ */
+static int nl_page_append(struct nl_page_ftl *f, enum nl_cause cause, u64 *when,
+			  struct nl_buf *buf, struct nl_rec *rec, u32 *ppn)
+{
+	struct nl_io io = { .now = *when };
+	int r = nl_page_make_room(f, &io);
+
+	if (r)
+		return r;
+	rec->seq = ++f->ftl.seq;
+	r = nl_page_program(f, cause, when, buf, rec, ppn);
+	if (r != -ENOSPC)
+		return r;
+	f->ftl.state = NL_FTL_RO;
+	return -EROFS;
+}
+
+static int nl_page_append_record(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_rec *rec,
+				 u64 *when, u32 *ppn)
+{
+	return nl_page_append(nl_page_ftl(ftl), NL_FOR_META, when, buf, rec, ppn);
+}
+
+static int nl_page_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io)
+{
+	struct nl_page_ftl *f = nl_page_ftl(ftl);
+	struct nl_rec rec = { .type = NL_OOB_DATA, .lpn = lpn };
+	u64 when = io->now;
+	u32 ppn;
+	int r;
+
+	r = nl_page_append(f, NL_FOR_HOST, &when, buf, &rec, &ppn);
+	if (r)
+		return r;
+	nl_page_map(f, lpn, ppn);
+	nl_trims_unmark(ftl, lpn);
+	nl_io_wait(io, when);
+	return 0;
+}
+
+static int nl_page_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
+{
+	u32 ppn = nl_page_ftl(ftl)->map[lpn];
+	u64 when = io->now;
+	int r;
+
+	if (ppn == NL_UNMAPPED)
+		return 0;
+	r = nl_media_read(ftl, ppn, NL_FOR_HOST, &when, buf, NULL);
+	nl_io_wait(io, when);
+	return r;
+}
+
+static u32 nl_page_lookup(struct nl_ftl *ftl, u32 lpn)
+{
+	return nl_page_ftl(ftl)->map[lpn];
+}
+
+static void nl_page_forget(struct nl_ftl *ftl, u32 lpn)
+{
+	struct nl_page_ftl *f = nl_page_ftl(ftl);
+
+	nl_page_dead(ftl, f->map[lpn]);
+	f->map[lpn] = NL_UNMAPPED;
+	f->mapped--;
+}
+
+/* When nobody waits: what is cheap, up to twice the reserve. */
+static int nl_page_gc(struct nl_ftl *ftl, struct nl_io *io)
+{
+	struct nl_page_ftl *f = nl_page_ftl(ftl);
+	u32 victim = nl_block_victim(ftl);
+
+	if (ftl->blocks.retired)
+		return nl_page_collect(f, io->now);
+	if (victim == NL_NONE || ftl->blocks.bk[victim].live > ftl->geo->pages / 2 ||
+	    (ftl->blocks.bk[victim].live && ftl->blocks.nr_free >= 2 * ftl->reserve))
+		return 0;
+	return nl_page_collect(f, io->now);
+}
+
+static void nl_page_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
+{
+	const struct nl_page_ftl *f = container_of(ftl, struct nl_page_ftl, ftl);
+
+	stat->mapped = f->mapped;
+	stat->map_bytes[NL_MAP_PAGE] = (u64)ftl->logical_pages * sizeof(*f->map);
+	stat->other_bytes += sizeof(*f) + (u64)ftl->geo->nr_planes * sizeof(*f->active);
+}
+
+static int nl_page_open(struct nl_ftl *ftl, struct nl_io *io)
+{
+	struct nl_page_ftl *f = nl_page_ftl(ftl);
+	u32 i;
+	int r;
+
+	ftl->trims.lookup = nl_page_lookup;
+	ftl->trims.forget = nl_page_forget;
+	ftl->trims.append = nl_page_append_record;
+	f->map = kvmalloc_array(ftl->logical_pages, sizeof(*f->map), GFP_KERNEL);
+	f->active = kvmalloc_array(ftl->geo->nr_planes, sizeof(*f->active), GFP_KERNEL);
+	if (!f->map || !f->active)
+		return -ENOMEM;
+	for (i = 0; i < ftl->logical_pages; i++)
+		f->map[i] = NL_UNMAPPED;
+	for (i = 0; i < ftl->geo->nr_planes; i++)
+		f->active[i] = NL_NONE;
+	r = nl_page_load(f, io);
+	if (r)
+		return r < 0 ? r : 0;
+	ftl->scanned = true;
+	return nl_page_scan(f, io);
+}
+
+static void nl_page_close(struct nl_ftl *ftl)
+{
+	kvfree(nl_page_ftl(ftl)->map);
+	kvfree(nl_page_ftl(ftl)->active);
+}
+
+const struct nl_ftl_ops nl_ftl_page = {
+	.name = "page",
+	.size = sizeof(struct nl_page_ftl),
+	.open = nl_page_open,
+	.read = nl_page_read,
+	.write = nl_page_write,
+	.sync = nl_trims_sync,
+	.gc = nl_page_gc,
+	.checkpoint = nl_page_checkpoint,
+	.check = nl_page_check,
+	.stat = nl_page_stat,
+	.close = nl_page_close,
+};

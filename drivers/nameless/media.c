@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The flash as FTLs use it: records, bad blocks, and a checkpoint that goes before anything changes. */
+#include "ftl_internal.h"
+
+static int nl_media_change(struct nl_ftl *ftl, u64 *when)
+{
+	u32 block = ftl->checkpoint;
+
+	if (block == NL_NONE)
+		return 0;
+	ftl->checkpoint = NL_NONE;
+	nl_block_unclose(ftl, block);
+	return nl_media_erase(ftl, block, NL_FOR_META, when);
+}
+
+/* The erase failed or a program did, and nothing in the block is live: it is no more. */
+static void nl_media_lost(struct nl_ftl *ftl, u32 block)
+{
+	struct nl_bk *bk = &ftl->blocks.bk[block];
+
+	if (!(bk->flags & NL_RETIRED)) {
+		ftl->blocks.good--;
+		ftl->blocks.erases -= nl_flash_erases(ftl->flash, block);
+	}
+	bk->use = NL_USE_BAD;
+	bk->flags = 0;
+	if (ftl->blocks.good < ftl->min_blocks)
+		ftl->state = NL_FTL_RO;
+}
+
+/*
+ * Erase a block that is held, and put it among the free ones. A block that went bad by that is only
+ * lost: 0, too.
+ */
+int nl_media_erase(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when)
+{
+	int r = nl_media_change(ftl, when);
+
+	if (r)
+		return r;
+	ftl->blocks.erases++;
+	r = nl_flash_erase(ftl->flash, block, cause, when);
+	if (r == -EIO) {
+		nl_media_lost(ftl, block);
+		return 0;
+	}
+	if (r)
+		return r;
+	ftl->blocks.bk[block].flags &= ~NL_DIRTY;
+	nl_block_free(ftl, block);
+	return 0;
+}
+
+/* A free block that was taken is about to be used: -EIO if it went bad by being erased for that. */
+int nl_media_ready(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when)
+{
+	int r;
+
+	if (!(ftl->blocks.bk[block].flags & NL_DIRTY))
+		return 0;
+	r = nl_media_erase(ftl, block, cause, when);
+	if (r)
+		return r;
+	if (ftl->blocks.bk[block].use == NL_USE_BAD)
+		return -EIO;
+	nl_block_take_this(ftl, block);
+	return 0;
+}
+
+/*
+ * Program a page of a block that is being filled. @rec gets its number here. On -EIO the page is spent
+ * and the block has to be retired.
+ */
+int nl_media_program(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when,
+		     struct nl_buf *buf, struct nl_rec *rec)
+{
+	struct nl_bk *bk = &ftl->blocks.bk[nl_block_of(ftl->geo, ppn)];
+	int r = nl_media_change(ftl, when);
+
+	if (r)
+		return r;
+	rec->program = ++ftl->program;
+	nl_oob_encode(ftl, ftl->oob, rec);
+	r = nl_flash_program(ftl->flash, ppn, cause, when, buf, ftl->oob);
+	if (!r || r == -EIO)
+		bk->fill++;
+	if (!r && rec->type == NL_OOB_DATA)
+		bk->newest = max(bk->newest, rec->seq);
+	return r;
+}
+
+int nl_media_read(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when,
+		  struct nl_buf **buf, struct nl_rec *rec)
+{
+	int r = nl_flash_read(ftl->flash, ppn, cause, when, buf, rec ? ftl->oob : NULL);
+
+	if (r == -ENODATA || r == -EBADMSG)
+		return -EIO;
+	if (r || !rec)
+		return r;
+	r = nl_oob_decode(ftl, ftl->oob, rec);
+	if (r && buf)
+		nl_buf_put(*buf);
+	return r ? -EIO : 0;
+}
+
+/*
+ * A program in a held block failed. What is live in it can still be read and has to be moved;
+ * then, or at once, it is marked.
+ */
+int nl_media_retire(struct nl_ftl *ftl, u32 block)
+{
+	struct nl_bk *bk = &ftl->blocks.bk[block];
+	int r;
+
+	if (!(bk->flags & NL_RETIRED)) {
+		bk->flags |= NL_RETIRED;
+		ftl->blocks.good--;
+		ftl->blocks.erases -= nl_flash_erases(ftl->flash, block);
+		ftl->blocks.retired++;
+		if (ftl->blocks.good < ftl->min_blocks)
+			ftl->state = NL_FTL_RO;
+	}
+	if (bk->live)
+		return 0;
+	r = nl_flash_mark_bad(ftl->flash, block);
+	if (r)
+		return r;
+	ftl->blocks.retired--;
+	nl_media_lost(ftl, block);
+	return 0;
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* FTLs on flash that refuses what flash refuses: requests, full devices, cuts at every operation. */
+#include <linux/slab.h>
+#include "ktap.h"
+#include "nameless/rig.h"
+
+static enum nl_ftl_kind kind;
+
+static void steps(struct rig *rig, u32 nr)
+{
+	int r = 0;
+	u32 i;
+
+	for (i = 0; i < nr && !r && !ktap_failing(); i++)
+		r = rig_step(rig);
+	CHECK(!r, "step %u: %d", i, r);
+}
+
+static void plain(const struct nl_config *config, u32 pages, u64 seed, u32 nr)
+{
+	struct rig rig;
+	u32 i;
+
+	rig_init(&rig, config, pages, seed);
+	if (CHECK(!rig_open(&rig))) {
+		for (i = 0; i < nr && !ktap_failing(); i += 50) {
+			steps(&rig, 50);
+			rig_verify(&rig);
+		}
+		rig_flush(&rig);
+		rig_crash(&rig);
+	}
+	rig_destroy(&rig);
+}
+
+static void test_requests(void)
+{
+	struct nl_config config;
+	u32 spare;
+
+	for (spare = 0; spare < 6; spare++) {
+		config = rig_tiny(kind, 1 + spare % 3, 8, 150, spare);
+		plain(&config, 150, ktap_seed + spare, 2000);
+		config.p[NL_P_BUFFER] = 1 + 5 * spare;
+		plain(&config, 150, ktap_seed + spare, 2000);
+	}
+}
+
+static void test_full(void)
+{
+	struct nl_config config = rig_tiny(kind, 3, 4, 101, 0);
+	struct rig rig;
+	u32 i, round;
+
+	rig_init(&rig, &config, 101, ktap_seed);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 101; i++)
+		CHECK(!rig_write(&rig, i, 0));
+	for (round = 0; round < 3000 && !ktap_failing(); round++)
+		CHECK(!rig_write(&rig, rig_random(&rig, 101), 0));
+	rig_verify(&rig);
+	rig_destroy(&rig);
+}
+
+/* A run of @nr requests, cut at operation @cut: -1 if it was over before that. */
+static int run_to(struct rig *rig, u32 nr, u64 cut, enum nl_tear tear)
+{
+	u32 i;
+	int r = 0;
+
+	nl_flash_cut(&rig->flash, cut, tear);
+	for (i = 0; i < nr && !r; i++)
+		r = rig_step(rig);
+	if (r == -ESHUTDOWN)
+		return 0;
+	CHECK(!r, "step %u: %d", i, r);
+	return -1;
+}
+
+/* Cuts at every operation, each left in every way; then on, and cut again at one of the next. */
+static void every_cut(const struct nl_config *config, u32 pages, u64 seed, u32 nr, u32 again)
+{
+	u64 cut = 0, cuts = 0;
+	int over = 0, tear;
+	struct rig rig;
+
+	for (; !over && !ktap_failing(); cut++) {
+		for (tear = 0; tear < NL_NR_TEARS && !ktap_failing(); tear++) {
+			u32 second = cut % (again + 1);
+
+			rig_init(&rig, config, pages, seed);
+			CHECK(!rig_open(&rig));
+			over = run_to(&rig, nr, cut, tear);
+			rig_crash(&rig);
+			if (!ktap_failing() && !run_to(&rig, nr, second, (tear + cut) % NL_NR_TEARS))
+				rig_crash(&rig);
+			if (!ktap_failing())
+				steps(&rig, 15);
+			if (!ktap_failing())
+				rig_verify(&rig);
+			if (ktap_failing())
+				ktap_note("cut %llu, torn %d, again at %u, seed %llu", cut, tear, second,
+					  (unsigned long long)seed);
+			rig_destroy(&rig);
+			cuts++;
+		}
+	}
+	ktap_note("%llu cuts", cuts);
+}
+
+static void test_every_cut(void)
+{
+	struct nl_config config = rig_tiny(kind, 2, 4, 26, 0);
+
+	every_cut(&config, 26, ktap_seed, 150, 9);
+	config.p[NL_P_BUFFER] = 5;
+	every_cut(&config, 26, ktap_seed + 1, 150, 17);
+	config = rig_tiny(kind, 1, 3, 17, 2);
+	every_cut(&config, 17, ktap_seed + 2, 150, 31);
+}
+
+/* However often the power goes, and wherever: no room is lost for good. */
+static void test_cut_forever(void)
+{
+	struct nl_config config = rig_tiny(kind, 2, 4, 26, 0);
+	struct rig rig;
+	u32 i;
+
+	rig_init(&rig, &config, 26, ktap_seed);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 26; i++)
+		CHECK(!rig_write(&rig, i, 0));
+	for (i = 0; i < 3000 && !ktap_failing(); i++) {
+		nl_flash_cut(&rig.flash, rig_random(&rig, 1 + i % 7), i % NL_NR_TEARS);
+		while (!rig_write(&rig, rig_random(&rig, 26), 0))
+			;
+		rig_crash(&rig);
+	}
+	for (i = 0; i < 100 && !ktap_failing(); i++)
+		CHECK(!rig_write(&rig, rig_random(&rig, 26), 0));
+	rig_destroy(&rig);
+}
+
+static void test_random_cuts(void)
+{
+	u32 round, i;
+
+	for (round = 0; round < 6 && !ktap_failing(); round++) {
+		struct nl_config config = rig_tiny(kind, 1 + round, 16, 9000, 20 * round);
+		struct rig rig;
+
+		config.p[NL_P_BUFFER] = round % 2 * 64;
+		rig_init(&rig, &config, 9000, ktap_seed + round);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 9000 && !ktap_failing(); i++)
+			rig_write(&rig, i, 0);
+		for (i = 0; i < 8 && !ktap_failing(); i++) {
+			run_to(&rig, 4000, rig_random(&rig, 8000), i % NL_NR_TEARS);
+			rig_crash(&rig);
+		}
+		rig_destroy(&rig);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	ktap_init(argc, argv);
+	for (kind = 0; kind < 1; kind++) {
+		char title[160];
+#define RUN(what, test) \
+		(snprintf(title, sizeof(title), "%s: %s", nl_ftl_names[kind], what), ktap_run(title, test))
+		RUN("reads give what was written last, and all invariants hold", test_requests);
+		RUN("a full device at minimum over-provisioning takes writes for ever", test_full);
+		RUN("after a cut at every operation each page is as old as a flush at most", test_every_cut);
+		RUN("however often the power goes, no room is lost", test_cut_forever);
+		RUN("large devices survive cuts anywhere", test_random_cuts);
+	}
+	return ktap_done();
+}
