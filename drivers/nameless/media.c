@@ -34,8 +34,11 @@ static void nl_media_lost(struct nl_ftl *ftl, u32 block)
  */
 int nl_media_erase(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when)
 {
-	int r = nl_media_change(ftl, when);
+	int r;
 
+	if (block == ftl->checkpoint)
+		ftl->checkpoint = NL_NONE;
+	r = nl_media_change(ftl, when);
 	if (r)
 		return r;
 	ftl->blocks.erases++;

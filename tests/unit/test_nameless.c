@@ -162,6 +162,29 @@ static void test_random_cuts(void)
 	}
 }
 
+static void test_clean_stop(void)
+{
+	struct nl_config config = rig_tiny(kind, 2, 16, 600, 12);
+	struct nl_ftl_stat stat;
+	struct rig rig;
+	u32 i;
+
+	rig_init(&rig, &config, 600, ktap_seed);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 20 && !ktap_failing(); i++) {
+		steps(&rig, 300);
+		rig_restart(&rig);
+		rig_restart(&rig);
+		nl_ftl_stat(rig.ftl, &stat);
+		CHECK(!stat.recovered_by_scan);
+		CHECK(!rig_write(&rig, 5, 0));
+		rig_crash(&rig);	/* the checkpoint must not count any more */
+		nl_ftl_stat(rig.ftl, &stat);
+		CHECK(stat.recovered_by_scan);
+	}
+	rig_destroy(&rig);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -172,6 +195,7 @@ int main(int argc, char **argv)
 		RUN("reads give what was written last, and all invariants hold", test_requests);
 		RUN("a full device at minimum over-provisioning takes writes for ever", test_full);
 		RUN("after a cut at every operation each page is as old as a flush at most", test_every_cut);
+		RUN("a clean stop spares the scan, and a write after it is not lost", test_clean_stop);
 		RUN("however often the power goes, no room is lost", test_cut_forever);
 		RUN("large devices survive cuts anywhere", test_random_cuts);
 	}

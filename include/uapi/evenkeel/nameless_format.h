@@ -80,8 +80,9 @@ struct nl_checkpoint {
 struct nl_ckpt_block {
 	__le64	newest;			/* seq of its newest data */
 	__le32	next;			/* page to be programmed next */
-	__u8	state;
-	__u8	reserved[3];
+	__u8	state;			/* as FTLs have it */
+	__u8	flags;
+	__u8	reserved[2];
 };
 
 /*

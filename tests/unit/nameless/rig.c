@@ -242,6 +242,11 @@ int rig_step(struct rig *rig)
 	int r;
 
 	switch (rig_random(rig, 20)) {
+	case 11:
+		if (rig_random(rig, 3 + rig->pages / 100))
+			return rig_write(rig, lpn, 0);
+		rig_restart(rig);
+		return rig->flash.off ? -ESHUTDOWN : 0;
 	case 0:
 		return rig_trim(rig, lpn, 1 + rig_random(rig, left));
 	case 1:
