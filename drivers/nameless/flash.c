@@ -3,11 +3,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include "flash.h"
-
-/* Of a page that was cut or failed, in the place of its buffer. */
-#define NL_PAGE_ERROR	((struct nl_buf *)1)
-#define NL_PAGE_BLANK	((struct nl_buf *)2)
+#include "flash_internal.h"
 
 static bool nl_page_is_mark(const struct nl_buf *data)
 {

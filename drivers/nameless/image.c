@@ -1,2 +1,202 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "flash.h"
+/* The flash to and from a file: all that survives a power cut, and nothing else. */
+#include <linux/crc32c.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <evenkeel/nameless_format.h>
+#include "flash_internal.h"
+
+static void nl_image_fill(const struct nl_flash *flash, struct nl_image_header *head)
+{
+	memset(head, 0, sizeof(*head));
+	head->magic = cpu_to_le64(NL_IMAGE_MAGIC);
+	head->version = cpu_to_le32(NL_FORMAT_VERSION);
+	head->nr_planes = cpu_to_le32(flash->geo.nr_planes);
+	head->blocks = cpu_to_le32(flash->geo.blocks);
+	head->pages = cpu_to_le32(flash->geo.pages);
+	head->page_bytes = cpu_to_le32(flash->geo.page_bytes);
+	head->oob_bytes = cpu_to_le32(flash->geo.oob_bytes);
+	head->endurance = cpu_to_le32(flash->endurance);
+	head->csum = cpu_to_le32(~crc32c(~0, head, sizeof(*head)));
+}
+
+static u8 nl_image_kind(const struct nl_buf *data)
+{
+	if (data == NL_PAGE_ERROR)
+		return NL_IMAGE_ERROR;
+	if (data == NL_PAGE_BLANK)
+		return NL_IMAGE_BLANK;
+	return data ? NL_IMAGE_BYTES : NL_IMAGE_ZEROS;
+}
+
+/* Has the block OOB to be kept?  A torn erase left none. */
+static size_t nl_image_oob(const struct nl_flash *flash, const struct nl_block *block)
+{
+	return block->oob ? (size_t)block->next * flash->geo.oob_bytes : 0;
+}
+
+static u32 nl_image_sum(struct nl_flash *flash, struct nl_image_block *head, const u8 *oob,
+			size_t len, const u8 *kinds, u32 nr)
+{
+	u32 sum;
+
+	head->csum = 0;
+	sum = crc32c(~0, head, sizeof(*head));
+	sum = crc32c(sum, oob, len);
+	return ~crc32c(sum, kinds, nr);
+}
+
+static int nl_image_put_block(struct nl_flash *flash, u32 number, u8 *kinds, nl_image_put put,
+			      void *ctx)
+{
+	const struct nl_block *block = &flash->block[number];
+	struct nl_buf **data = &flash->data[nl_ppn(&flash->geo, number, 0)];
+	struct nl_image_block head = {
+		.erases = cpu_to_le32(block->erases), .next = cpu_to_le32(block->next),
+		.state = block->state, .has_oob = !!block->oob,
+	};
+	size_t len = nl_image_oob(flash, block);
+	u32 i;
+	int r;
+
+	for (i = 0; i < block->next; i++)
+		kinds[i] = nl_image_kind(data[i]);
+	head.csum = cpu_to_le32(nl_image_sum(flash, &head, block->oob, len, kinds, block->next));
+	r = put(ctx, &head, sizeof(head));
+	if (!r && len)
+		r = put(ctx, block->oob, len);
+	if (!r && block->next)
+		r = put(ctx, kinds, block->next);
+	for (i = 0; i < block->next && !r; i++)
+		if (kinds[i] == NL_IMAGE_BYTES)
+			r = put(ctx, nl_buf_data(data[i]), flash->geo.page_bytes);
+	return r;
+}
+
+int nl_flash_save(struct nl_flash *flash, nl_image_put put, void *ctx)
+{
+	u8 *kinds = kvmalloc(flash->geo.pages, GFP_KERNEL);
+	struct nl_image_header head;
+	u32 i;
+	int r;
+
+	if (!kinds)
+		return -ENOMEM;
+	nl_image_fill(flash, &head);
+	r = put(ctx, &head, sizeof(head));
+	for (i = 0; i < flash->geo.nr_blocks && !r; i++)
+		r = nl_image_put_block(flash, i, kinds, put, ctx);
+	kvfree(kinds);
+	return r;
+}
+
+static int nl_image_get_page(struct nl_flash *flash, u32 ppn, u8 kind, nl_image_get get, void *ctx)
+{
+	switch (kind) {
+	case NL_IMAGE_ERROR:
+		flash->data[ppn] = NL_PAGE_ERROR;
+		return 0;
+	case NL_IMAGE_BLANK:
+		flash->data[ppn] = NL_PAGE_BLANK;
+		return 0;
+	case NL_IMAGE_ZEROS:
+		return 0;
+	case NL_IMAGE_BYTES:
+		flash->data[ppn] = nl_buf_alloc(flash->geo.page_bytes);
+		return flash->data[ppn] ?
+		       get(ctx, nl_buf_data(flash->data[ppn]), flash->geo.page_bytes) : -ENOMEM;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Take in what a block's head says, if it can be. */
+static int nl_image_get_head(struct nl_flash *flash, struct nl_block *block,
+			     struct nl_image_block *head, nl_image_get get, void *ctx)
+{
+	int r = get(ctx, head, sizeof(*head));
+
+	if (r)
+		return r;
+	if (le32_to_cpu(head->next) > flash->geo.pages || head->state > NL_BLOCK_BAD)
+		return -EINVAL;
+	if (!head->has_oob || !head->next)
+		return 0;
+	block->oob = kvmalloc((size_t)flash->geo.pages * flash->geo.oob_bytes, GFP_KERNEL);
+	if (!block->oob)
+		return -ENOMEM;
+	return get(ctx, block->oob, (size_t)le32_to_cpu(head->next) * flash->geo.oob_bytes);
+}
+
+/* A page that can be read has OOB. */
+static bool nl_image_kinds_fit(const struct nl_block *block, const u8 *kinds, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (kinds[i] > NL_IMAGE_BLANK || (kinds[i] <= NL_IMAGE_BYTES && !block->oob))
+			return false;
+	return true;
+}
+
+static int nl_image_get_block(struct nl_flash *flash, u32 number, u8 *kinds, nl_image_get get,
+			      void *ctx)
+{
+	struct nl_block *block = &flash->block[number];
+	struct nl_image_block head;
+	u32 next, csum;
+	int r = nl_image_get_head(flash, block, &head, get, ctx);
+
+	if (r)
+		return r;
+	next = le32_to_cpu(head.next);
+	csum = le32_to_cpu(head.csum);
+	r = next ? get(ctx, kinds, next) : 0;
+	if (r)
+		return r;
+	if (csum != nl_image_sum(flash, &head, block->oob,
+				 block->oob ? (size_t)next * flash->geo.oob_bytes : 0, kinds, next) ||
+	    !nl_image_kinds_fit(block, kinds, next))
+		return -EINVAL;
+	block->erases = le32_to_cpu(head.erases);
+	block->state = head.state;
+	for (; block->next < next && !r; block->next++)
+		r = nl_image_get_page(flash, nl_ppn(&flash->geo, number, block->next),
+				      kinds[block->next], get, ctx);
+	return r;
+}
+
+static int nl_image_check(const struct nl_flash *flash, const struct nl_image_header *head)
+{
+	struct nl_image_header copy = *head;
+
+	copy.csum = 0;
+	if (head->magic != cpu_to_le64(NL_IMAGE_MAGIC) ||
+	    le32_to_cpu(head->csum) != (u32)~crc32c(~0, &copy, sizeof(copy)))
+		return -EINVAL;
+	if (head->version != cpu_to_le32(NL_FORMAT_VERSION) || head->incompat)
+		return -EOPNOTSUPP;
+	nl_image_fill(flash, &copy);
+	return memcmp(head, &copy, sizeof(copy)) ? -ERANGE : 0;
+}
+
+int nl_flash_load(struct nl_flash *flash, nl_image_get get, void *ctx)
+{
+	struct nl_image_header head;
+	u8 *kinds;
+	u32 i;
+	int r;
+
+	r = get(ctx, &head, sizeof(head));
+	if (!r)
+		r = nl_image_check(flash, &head);
+	if (r)
+		return r;
+	kinds = kvmalloc(flash->geo.pages, GFP_KERNEL);
+	if (!kinds)
+		return -ENOMEM;
+	for (i = 0; i < flash->geo.nr_blocks && !r; i++)
+		r = nl_image_get_block(flash, i, kinds, get, ctx);
+	kvfree(kinds);
+	return r;
+}

@@ -88,10 +88,10 @@ struct nl_ckpt_block {
 /*
  * An image of the flash, whatever FTL wrote it:
  *
- *	header | for each block in order: struct nl_image_block, OOB of the pages up to @next, one
- *	enum nl_image_kind in a byte for each, and the data of those of NL_IMAGE_BYTES
+ *	header | for each block in order: struct nl_image_block, OOB of the pages up to @next (if
+ *	@has_oob), one enum nl_image_kind in a byte for each, and the data of those of NL_IMAGE_BYTES
  *
- * The header's checksum covers the header, a block's all that is the block's.
+ * The header's checksum covers the header, a block's all that is the block's but data.
  */
 struct nl_image_header {
 	__le64	magic;
@@ -111,8 +111,9 @@ struct nl_image_block {
 	__le32	csum;
 	__le32	erases;
 	__le32	next;
-	__u8	state;
-	__u8	reserved[19];
+	__u8	state;			/* 0 good, 1 bad */
+	__u8	has_oob;		/* a torn erase left none */
+	__u8	reserved[18];
 };
 
 enum nl_image_kind {
