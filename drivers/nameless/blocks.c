@@ -240,14 +240,18 @@ u32 nl_block_victim(struct nl_ftl *ftl)
 	return nl_gc_is_fifo(ftl) ? nl_victim_fifo(ftl) : nl_victim_greedy(ftl);
 }
 
-u32 nl_block_coldest(struct nl_ftl *ftl, u32 worn)
+/*
+ * A block that is worn itself holds cold data because leveling put it there; to take that would only
+ * swap worn blocks with each other.
+ */
+u32 nl_block_coldest(struct nl_ftl *ftl)
 {
-	u32 i, best = NL_NONE, erases = nl_flash_erases(ftl->flash, worn);
 	const struct nl_bk *bk = ftl->blocks.bk;
+	u32 i, best = NL_NONE;
 
 	for (i = 0; i < ftl->geo->nr_blocks; i++)
 		if (bk[i].use == NL_USE_CLOSED && bk[i].live &&
-		    nl_flash_erases(ftl->flash, i) < erases &&
+		    (u64)nl_flash_erases(ftl->flash, i) * ftl->blocks.good <= ftl->blocks.erases &&
 		    (best == NL_NONE || bk[i].newest < bk[best].newest))
 			best = i;
 	return best;

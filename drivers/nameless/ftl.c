@@ -23,7 +23,7 @@ static const struct nl_ftl_ops *nl_ftl_kinds[NL_NR_FTLS] = {
 static u32 nl_ftl_reserve(const struct nl_ftl *ftl)
 {
 	u32 want = ftl->config.p[NL_P_RESERVE];
-	u32 spare = ftl->blocks.good + NL_FLOOR + 1 - ftl->min_blocks;
+	u32 spare = ftl->blocks.good + NL_FLOOR + 1 - min(ftl->min_blocks, ftl->blocks.good);
 
 	if (!want)
 		want = ftl->geo->nr_planes + NL_FLOOR;
@@ -45,8 +45,10 @@ static int nl_ftl_init(struct nl_ftl *ftl)
 	if (r)
 		return r;
 	ftl->min_blocks = nl_ftl_min_blocks(ftl->geo, &ftl->config, ftl->logical_pages);
-	if (ftl->blocks.good < ftl->min_blocks)
+	if (ftl->geo->nr_blocks < ftl->min_blocks + ftl->config.p[NL_P_FACTORY_BAD])
 		return -ENOSPC;
+	if (ftl->blocks.good < ftl->min_blocks)
+		ftl->state = NL_FTL_RO;
 	ftl->reserve = nl_ftl_reserve(ftl);
 	return 0;
 }
@@ -61,6 +63,8 @@ int nl_ftl_open(struct nl_ftl **result, struct nl_flash *flash, const struct nl_
 	if (config->p[NL_P_FTL] >= NL_NR_FTLS || !logical_pages)
 		return -EINVAL;
 	ops = nl_ftl_kinds[config->p[NL_P_FTL]];
+	if (!ops)
+		return -EINVAL;
 	ftl = kvzalloc(ops->size, GFP_KERNEL);
 	if (!ftl)
 		return -ENOMEM;

@@ -170,8 +170,9 @@ int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io);
 void nl_ftl_destroy(struct nl_ftl *ftl);
 
 /*
- * Good blocks that an FTL needs beyond those that hold @logical_pages, whatever was configured;
- * less is -ENOSPC at open, and read-only when it comes to that later.
+ * Good blocks that an FTL needs for @logical_pages, whatever was configured. Flash that has not as
+ * many, those apart that are bad from the factory, is -ENOSPC; when they become fewer the
+ * device is read-only.
  */
 u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *config,
 		      u32 logical_pages);

@@ -178,8 +178,8 @@ static inline bool nl_page_is_live(const struct nl_ftl *ftl, u32 ppn)
 }
 /* Closed block to be emptied, NL_NONE when none would gain anything. */
 u32 nl_block_victim(struct nl_ftl *ftl);
-/* Closed block with the oldest data that was erased less often than @worn, NL_NONE. */
-u32 nl_block_coldest(struct nl_ftl *ftl, u32 worn);
+/* Closed block with the oldest data of those not erased more often than the average, NL_NONE. */
+u32 nl_block_coldest(struct nl_ftl *ftl);
 bool nl_block_is_worn(const struct nl_ftl *ftl, u32 block);
 
 /* media.c: the flash as FTLs use it. */

@@ -252,7 +252,7 @@ static int nl_page_level(struct nl_page_ftl *f, u32 worn, u64 *when)
 	if (ftl->blocks.bk[worn].use != NL_USE_FREE || ftl->blocks.nr_free <= NL_FLOOR ||
 	    !nl_block_is_worn(ftl, worn))
 		return 0;
-	cold = nl_block_coldest(ftl, worn);
+	cold = nl_block_coldest(ftl);
 	if (cold == NL_NONE)
 		return 0;
 	nl_block_unclose(ftl, cold);

@@ -117,6 +117,10 @@ static void test_every_cut(void)
 	every_cut(&config, 26, ktap_seed + 1, 150, 17);
 	config = rig_tiny(kind, 1, 3, 17, 2);
 	every_cut(&config, 17, ktap_seed + 2, 150, 31);
+	config = rig_tiny(kind, 1, 4, 17, 8);	/* room for checkpoints; wear leveling */
+	config.p[NL_P_ENDURANCE] = 100;
+	config.p[NL_P_WEAR] = 1000;
+	every_cut(&config, 17, ktap_seed + 3, 150, 11);
 }
 
 /* However often the power goes, and wherever: no room is lost for good. */
@@ -185,6 +189,141 @@ static void test_clean_stop(void)
 	rig_destroy(&rig);
 }
 
+/* Programs and erases fail now and then, cuts come, until too few good blocks are left. */
+static void test_failures(void)
+{
+	u32 round, i, left = 0;
+
+	for (round = 0; round < 40 && !ktap_failing(); round++) {
+		struct nl_config config = rig_tiny(kind, 1 + round % 3, 4, 60, 4 + round % 9);
+		struct nl_ftl_stat stat;
+		struct rig rig;
+		int r = 0;
+
+		config.p[NL_P_BUFFER] = round % 4 == 3 ? 7 : 0;
+		rig_init(&rig, &config, 60, ktap_seed + round);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 20000 && !r && !ktap_failing(); i++) {
+			if (!rig.flash.fail_program)
+				rig.flash.fail_program = 1 + rig_random(&rig, 600);
+			if (!rig.flash.fail_erase)
+				rig.flash.fail_erase = 1 + rig_random(&rig, 200);
+			r = rig_step(&rig);
+			if (i % 97 == 0 && !r)
+				rig_verify(&rig);
+			if (i % 301 == 0 && !r)
+				rig_crash(&rig);
+		}
+		CHECK(r == -EROFS, "step %u: %d", i, r);
+		nl_ftl_stat(rig.ftl, &stat);
+		CHECK(stat.state == NL_FTL_RO);
+		left += rig.flash.geo.nr_blocks - stat.bad_blocks - stat.min_blocks + 1;
+		rig_verify(&rig);
+		rig_destroy(&rig);
+	}
+	ktap_note("%u.%02u good blocks above the minimum were left on average", left / 40, left % 40 * 100 / 40);
+}
+
+/* 90% of the pages are written once, 1% nearly always: how far erases are apart. */
+static u32 spread(u32 permille, u32 *most)
+{
+	struct nl_config config = rig_tiny(kind, 2, 16, 1200, 20);
+	u32 i, least = ~0u;
+	struct rig rig;
+
+	*most = 0;
+	config.p[NL_P_ENDURANCE] = 2000;
+	config.p[NL_P_WEAR] = permille;
+	rig_init(&rig, &config, 1200, ktap_seed);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 1200; i++)
+		CHECK(!rig_write(&rig, i, 0));
+	for (i = 0; i < 400000 && !ktap_failing(); i++)
+		CHECK(!rig_write(&rig, rig_random(&rig, rig_random(&rig, 20) ? 12 : 120), 0));
+	for (i = 0; i < rig.flash.geo.nr_blocks; i++) {
+		least = min(least, rig.flash.block[i].erases);
+		*most = max(*most, rig.flash.block[i].erases);
+	}
+	rig_verify(&rig);
+	rig_crash(&rig);
+	rig_destroy(&rig);
+	return *most - least;
+}
+
+static void test_wear(void)
+{
+	u32 most, level_most, without = spread(0, &most), with = spread(990, &level_most);
+
+	ktap_note("erases are %u apart, %u at most, without leveling %u and %u", with, level_most, without,
+		  most);
+	CHECK(with < 200 && level_most < 300 && most > 550 && without > 400);
+}
+
+/* Whatever allocation fails: it is told, and the next try succeeds. */
+static void test_memory(void)
+{
+	struct nl_config config = rig_tiny(kind, 2, 4, 60, 6);
+	struct rig rig;
+	u32 n, i;
+	int r;
+
+	rig_init(&rig, &config, 60, ktap_seed);
+	for (n = 1; n < 60 && !rig.ftl; n++) {
+		shim_fail_alloc = n;
+		r = rig_open(&rig);
+		shim_fail_alloc = 0;
+		CHECK(!r || r == -ENOMEM);
+		if (r)
+			rig.ftl = NULL;
+	}
+	CHECK(rig.ftl);
+	for (i = 0; i < 3000 && !ktap_failing(); i++) {
+		u32 lpn = rig_random(&rig, 60);
+		struct nl_io io = { .now = ++rig.now };
+
+		shim_fail_alloc = 2 + i % 3;	/* the first is the rig's own buffer */
+		r = rig_write(&rig, lpn, 0);
+		shim_fail_alloc = i % 2;
+		if (!(i % 5))
+			CHECK(!nl_ftl_flush(rig.ftl, &io) || shim_alloc_failed);
+		shim_fail_alloc = 0;
+		CHECK(!r || r == -ENOMEM);
+		if (i % 7 == 0)
+			CHECK(!rig_trim(&rig, lpn, 1));
+		if (i % 50 == 0)
+			rig_verify(&rig);
+		if (i % 211 == 0)
+			rig_crash(&rig);
+	}
+	rig_destroy(&rig);
+	CHECK(!shim_allocated, "%ld left", shim_allocated);
+}
+
+static void test_refused(void)
+{
+	struct nl_config config = rig_tiny(kind, 2, 4, 60, 1), other;
+	struct nl_io io = { .now = 0 };
+	struct nl_ftl *ftl;
+	struct nl_buf *buf;
+	struct rig rig;
+
+	rig_init(&rig, &config, 60, 1);
+	CHECK(nl_ftl_open(&ftl, &rig.flash, &config, 600, &io) == -ENOSPC);
+	CHECK(nl_ftl_open(&ftl, &rig.flash, &config, 0, &io) == -EINVAL);
+	CHECK(!rig_open(&rig));
+	CHECK(nl_ftl_write(rig.ftl, 60, NULL, 0, &io) == -ERANGE);
+	CHECK(nl_ftl_read(rig.ftl, 60, &buf, &io) == -ERANGE);
+	CHECK(nl_ftl_trim(rig.ftl, 50, 11, &io) == -ERANGE);
+	CHECK(nl_ftl_trim(rig.ftl, ~0u, 2, &io) == -ERANGE);
+	CHECK(!rig_write(&rig, 3, 0));
+	CHECK(nl_ftl_open(&ftl, &rig.flash, &config, 59, &io) == -EMEDIUMTYPE);
+	other = config;
+	other.p[NL_P_FTL] = !kind;
+	CHECK(nl_ftl_open(&ftl, &rig.flash, &other, 60, &io) < 0);
+	rig_verify(&rig);
+	rig_destroy(&rig);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -196,6 +335,10 @@ int main(int argc, char **argv)
 		RUN("a full device at minimum over-provisioning takes writes for ever", test_full);
 		RUN("after a cut at every operation each page is as old as a flush at most", test_every_cut);
 		RUN("a clean stop spares the scan, and a write after it is not lost", test_clean_stop);
+		RUN("blocks go bad, data stays, and in the end it is read-only", test_failures);
+		RUN("erases are spread when one percent of the pages is hot", test_wear);
+		RUN("when memory fails nothing is lost", test_memory);
+		RUN("what can't be is refused", test_refused);
 		RUN("however often the power goes, no room is lost", test_cut_forever);
 		RUN("large devices survive cuts anywhere", test_random_cuts);
 	}
