@@ -199,8 +199,9 @@ static u32 nl_plane_least(struct nl_ftl *ftl, u32 plane)
 }
 
 /*
- * Greedy: the least live block of all, but one that is nearly as good in the plane that is shortest
- * of free blocks, so that all planes have some to write to (3.1.2: collection is triggered by plane).
+ * Greedy: the least live block of all, but one that is nearly as good in the plane that is
+ * shortest of free blocks, so that all planes have some to write to (3.1.2: collection is
+ * triggered by plane).
  */
 static u32 nl_victim_greedy(struct nl_ftl *ftl)
 {
@@ -241,8 +242,8 @@ u32 nl_block_victim(struct nl_ftl *ftl)
 }
 
 /*
- * A block that is worn itself holds cold data because leveling put it there; to take that would only
- * swap worn blocks with each other.
+ * A block that is worn itself holds cold data because leveling put it there; to take that would
+ * only swap worn blocks with each other.
  */
 u32 nl_block_coldest(struct nl_ftl *ftl)
 {

@@ -1,17 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How much flash there has to be. */
-#include "ftl_internal.h"
+#include "ftl_hybrid.h"
 
-/*
- * Page map: DOC in ftl_page.c says why this is enough. One record per chunk of logical pages may be live
- * beside them.
- */
+static u32 nl_fit_chunks(const struct nl_geometry *geo, u32 logical_pages)
+{
+	return DIV_ROUND_UP(logical_pages, NL_TRIM_BITS(geo->page_bytes));
+}
+
+/* Of all blocks of the device, so that the area is what was asked for; two at least. */
+u32 nl_hybrid_log_blocks(const struct nl_geometry *geo, const struct nl_config *config,
+			 u32 logical_pages)
+{
+	u64 permille = config->p[NL_P_LOG];
+	u64 data = DIV_ROUND_UP(logical_pages, geo->pages);
+
+	return max_t(u64, 2, div_u64(data * permille + 999 - permille, 1000 - permille));
+}
+
+u32 nl_hybrid_meta_blocks(const struct nl_geometry *geo, u32 logical_pages)
+{
+	return DIV_ROUND_UP(nl_fit_chunks(geo, logical_pages), geo->pages) + 1;
+}
+
+/* DOC in ftl_page.c and ftl_hybrid.c says why this is enough. */
 u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *config,
 		      u32 logical_pages)
 {
-	u64 chunks = DIV_ROUND_UP(logical_pages, NL_TRIM_BITS(geo->page_bytes));
-
-	return div_u64(logical_pages + chunks, geo->pages) + 1 + NL_FLOOR;
+	if (config->p[NL_P_FTL] == NL_FTL_HYBRID)
+		return DIV_ROUND_UP(logical_pages, geo->pages) +
+		       nl_hybrid_log_blocks(geo, config, logical_pages) + 1 +
+		       nl_hybrid_meta_blocks(geo, logical_pages) + NL_FLOOR;
+	return div_u64((u64)logical_pages + nl_fit_chunks(geo, logical_pages), geo->pages) + 1 +
+	       NL_FLOOR;
 }
 
 int nl_config_fit(struct nl_config *config, u64 logical_pages)

@@ -88,7 +88,8 @@ struct nl_event {
  * @timing: its clockwork
  * @endurance: erases that a block stands, 0: any number
  * @block: all erase blocks
- * @data: buffer of each physical page; NULL: not programmed, or with zeros; a mark: torn or failed
+ * @data: buffer of each physical page; NULL: not programmed, or with zeros; a mark: torn or
+ * 	failed
  * @ops: programs, erases and marks since creation: what a cut counts
  * @cut_at: value of @ops at which the power goes, NL_NO_CUT: not at all
  * @cut_tear: how that operation is left

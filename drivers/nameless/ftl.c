@@ -13,7 +13,7 @@ const char * const nl_map_names[NL_NR_MAPS] = {
 };
 
 static const struct nl_ftl_ops *nl_ftl_kinds[NL_NR_FTLS] = {
-	[NL_FTL_PAGE] = &nl_ftl_page,
+	[NL_FTL_PAGE] = &nl_ftl_page, [NL_FTL_HYBRID] = &nl_ftl_hybrid,
 };
 
 /*
@@ -63,8 +63,6 @@ int nl_ftl_open(struct nl_ftl **result, struct nl_flash *flash, const struct nl_
 	if (config->p[NL_P_FTL] >= NL_NR_FTLS || !logical_pages)
 		return -EINVAL;
 	ops = nl_ftl_kinds[config->p[NL_P_FTL]];
-	if (!ops)
-		return -EINVAL;
 	ftl = kvzalloc(ops->size, GFP_KERNEL);
 	if (!ftl)
 		return -ENOMEM;

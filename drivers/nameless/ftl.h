@@ -98,8 +98,6 @@ typedef void (*nl_report)(void *ctx, const char *text);
  * @open: make or recover; @ftl is zeroed but for its head
  * @read: *buf is NULL for zeros; otherwise with a reference
  * @write: program it; when it returns 0 it lasts
- * @trim: forget; lasts after @sync
- * @sync: make trims last
  * @gc: one step of background work; 1 if there was something to do, 0 if not
  * @checkpoint: write down what spares the next open the scan; may do nothing
  * @check: every invariant of map, OOB, validity and free lists; findings go to @report
@@ -112,8 +110,6 @@ struct nl_ftl_ops {
 	int (*open)(struct nl_ftl *ftl, struct nl_io *io);
 	int (*read)(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io);
 	int (*write)(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io);
-	int (*trim)(struct nl_ftl *ftl, u32 lpn, u32 count, struct nl_io *io);
-	int (*sync)(struct nl_ftl *ftl, struct nl_io *io);
 	int (*gc)(struct nl_ftl *ftl, struct nl_io *io);
 	int (*checkpoint)(struct nl_ftl *ftl, struct nl_io *io);
 	u32 (*check)(struct nl_ftl *ftl, nl_report report, void *ctx);
@@ -170,8 +166,8 @@ int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io);
 void nl_ftl_destroy(struct nl_ftl *ftl);
 
 /*
- * Good blocks that an FTL needs for @logical_pages, whatever was configured. Flash that has not as
- * many, those apart that are bad from the factory, is -ENOSPC; when they become fewer the
+ * Good blocks that an FTL needs for @logical_pages, whatever was configured. Flash that has not
+ * as many, those apart that are bad from the factory, is -ENOSPC; when they become fewer the
  * device is read-only.
  */
 u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *config,

@@ -31,6 +31,9 @@ enum nl_use {
 	NL_USE_ACTIVE,		/* being filled */
 	NL_USE_CLOSED,		/* full, or not to be gone on with; in a list by what is live */
 	NL_USE_HELD,		/* neither: the FTL knows what for */
+	NL_USE_DATA,		/* hybrid: ordered by address, the sequential log block too */
+	NL_USE_LOG,		/* hybrid: a random log block */
+	NL_USE_META,		/* hybrid: trim records */
 	NL_USE_BAD,
 };
 
@@ -66,7 +69,8 @@ struct nl_list {
  * @live: bit per physical page
  * @free: per plane, erased ones first to be erased first
  * @nr_free_in: per plane
- * @closed: per plane and number of live pages; with NL_GC_FIFO only @closed[0], in order of closing
+ * @closed: per plane and number of live pages; with NL_GC_FIFO only @closed[0], in order of
+ * 	closing
  * @least: per plane: no list below this one is populated
  * @lists: of @closed per plane
  * @nr_free: blocks
@@ -92,7 +96,8 @@ struct nl_blocks {
  * struct nl_trims - trim records and what waits for one
  * @nr: chunks of @bits logical pages
  * @bits: bits of a record
- * @nr_pending: logical pages that are trimmed without a record; their flash pages stay live until then
+ * @nr_pending: logical pages that are trimmed without a record; their flash pages stay live until
+ * 	then
  * @pending: bit per logical page
  * @pending_in: of each chunk
  * @ppn: of each chunk's record, NL_UNMAPPED: none
@@ -212,8 +217,19 @@ static inline void nl_trims_moved(struct nl_ftl *ftl, u32 chunk, u32 ppn)
 {
 	ftl->trims.ppn[chunk] = ppn;
 }
-/* Unmap what records say, @seq: of each logical page's newest version. */
-int nl_trims_apply(struct nl_ftl *ftl, const u64 *seq, u64 *when);
+/* Unmap what records say; @seq: of each logical page's newest version. */
+int nl_trims_apply(struct nl_ftl *ftl, u32 *map, const u64 *seq, u64 *when);
+
+/*
+ * scan.c: read all OOB. @map: the flash page of each logical page's newest version, or
+ * NL_UNMAPPED; all NL_UNMAPPED before. Each block that is not bad gets its fill and newest, and
+ * says in prev and next, which are in no list yet, whose it is: the lpn and the role of its first
+ * page that can be read, NL_SCAN_TRIM if that is a trim record's, NL_NONE if there is none.
+ */
+#define NL_SCAN_TRIM	0x100u
+int nl_scan(struct nl_ftl *ftl, u32 *map, struct nl_io *io);
+/* After a scan, for each block in which nothing is live. */
+int nl_scan_free(struct nl_ftl *ftl, u32 block, struct nl_io *io);
 
 /* wbuf.c */
 int nl_wbuf_init(struct nl_ftl *ftl);

@@ -2,23 +2,27 @@
 /*
  * DOC: the page map
  *
- * Every logical page has an entry of 4 bytes; writes go to the next page of a plane's active block, planes
- * in turn (3.1.2). GC takes the block with the fewest live pages, moves them to active blocks as writes do,
- * and erases it.
+ * Every logical page has an entry of 4 bytes; writes go to the next page of a plane's active
+ * block, planes in turn (3.1.2). GC takes the block with the fewest live pages, moves them to
+ * active blocks as writes do, and erases it.
  *
- * It never wedges. Let ppb be the pages of a block, V the live pages: at most one per logical page and one
- * per chunk's trim record. nl_ftl_min_blocks() demands floor(V / ppb) + 1 + NL_FLOOR good blocks.
- * - Writes open a free block only while more than NL_FLOOR are free. So there comes a write that finds no
+ * It never wedges. Let ppb be the pages of a block, V the live pages: at most one per logical
+ * page and one per chunk's trim record. nl_ftl_min_blocks() demands floor(V / ppb) + 1 + NL_FLOOR
+ * good blocks. - Writes open a free block only while more than NL_FLOOR are free. So there comes
+ * a write that finds no
  *   blank page in an active block and at most NL_FLOOR free blocks; then at least floor(V / ppb) + 1 good
  *   blocks are closed, and one of them has a page that is not live.
- * - To empty that one takes at most ppb - 1 blank pages: those of active blocks and of one free block suffice,
+ * - To empty that one takes at most ppb - 1 blank pages: those of active blocks and of one free
+ * block suffice,
  *   and no second one is opened (nl_page_alloc()). The erase gives a free block back, and the opened one keeps at
  *   least one blank page: for the write.
- * - A cut in between leaves the victim as it is, not erased, and a block that was opened meanwhile holds nothing but
+ * - A cut in between leaves the victim as it is, not erased, and a block that was opened
+ * meanwhile holds nothing but
  *   copies of its pages. Of equal pages the scan takes the one that was programmed first, so
  *   that block has no live page and is free again: however often the power goes, nothing adds up. What active
  *   blocks had blank is lost, but they are closed then and counted above.
- * - A program or an erase that fails takes the block with it; the second free block is for that. When good
+ * - A program or an erase that fails takes the block with it; the second free block is for that.
+ * When good
  *   blocks become fewer than the minimum, the device is read-only.
  */
 #include <linux/bitops.h>
@@ -74,8 +78,8 @@ static int nl_page_choose(struct nl_page_ftl *f, enum nl_cause cause, u64 *when,
 }
 
 /*
- * A page to be programmed next. Below the floor only who moves pages gets a block, and only when no active one
- * has room.
+ * A page to be programmed next. Below the floor only who moves pages gets a block, and only when
+ * no active one has room.
  */
 static int nl_page_alloc(struct nl_page_ftl *f, enum nl_cause cause, u64 *when, u32 *ppn)
 {
@@ -239,9 +243,9 @@ static int nl_page_level_undo(struct nl_page_ftl *f, u32 cold, u32 worn, int why
 }
 
 /*
- * 3.1.2: the erased block is worn: the coldest data moves into it, and the block that held it, which
- * is younger, takes its place among the free ones. A cut meanwhile is as in GC: the worn block holds
- * copies only, until the other one is erased.
+ * 3.1.2: the erased block is worn: the coldest data moves into it, and the block that held it,
+ * which is younger, takes its place among the free ones. A cut meanwhile is as in GC: the worn
+ * block holds copies only, until the other one is erased.
  */
 static int nl_page_level(struct nl_page_ftl *f, u32 worn, u64 *when)
 {
@@ -330,8 +334,8 @@ static int nl_page_make_room(struct nl_page_ftl *f, const struct nl_io *io)
 }
 
 /*
- * Make room, then program. The seq is taken in between: making room may write records, and what they
- * say is older than this.
+ * Make room, then program. The seq is taken in between: making room may write records, and what
+ * they say is older than this.
  */
 static int nl_page_append(struct nl_page_ftl *f, enum nl_cause cause, u64 *when,
 			  struct nl_buf *buf, struct nl_rec *rec, u32 *ppn)
@@ -443,7 +447,7 @@ static int nl_page_open(struct nl_ftl *ftl, struct nl_io *io)
 	if (r)
 		return r < 0 ? r : 0;
 	ftl->scanned = true;
-	return nl_page_scan(f, io);
+	return nl_page_recover(f, io);
 }
 
 static void nl_page_close(struct nl_ftl *ftl)
@@ -458,7 +462,6 @@ const struct nl_ftl_ops nl_ftl_page = {
 	.open = nl_page_open,
 	.read = nl_page_read,
 	.write = nl_page_write,
-	.sync = nl_trims_sync,
 	.gc = nl_page_gc,
 	.checkpoint = nl_page_checkpoint,
 	.check = nl_page_check,

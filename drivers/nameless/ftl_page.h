@@ -30,7 +30,7 @@ static inline struct nl_page_ftl *nl_page_ftl(struct nl_ftl *ftl)
 }
 
 /* page_recover.c: fill in map and blocks from all OOB. */
-int nl_page_scan(struct nl_page_ftl *f, struct nl_io *io);
+int nl_page_recover(struct nl_page_ftl *f, struct nl_io *io);
 
 /* page_checkpoint.c */
 int nl_page_checkpoint(struct nl_ftl *ftl, struct nl_io *io);

@@ -29,8 +29,8 @@ static void nl_media_lost(struct nl_ftl *ftl, u32 block)
 }
 
 /*
- * Erase a block that is held, and put it among the free ones. A block that went bad by that is only
- * lost: 0, too.
+ * Erase a block that is held, and put it among the free ones. A block that went bad by that is
+ * only lost: 0, too.
  */
 int nl_media_erase(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when)
 {
@@ -71,8 +71,8 @@ int nl_media_ready(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when
 }
 
 /*
- * Program a page of a block that is being filled. @rec gets its number here. On -EIO the page is spent
- * and the block has to be retired.
+ * Program a page of a block that is being filled. @rec gets its number here. On -EIO the page is
+ * spent and the block has to be retired.
  */
 int nl_media_program(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when,
 		     struct nl_buf *buf, struct nl_rec *rec)

@@ -2,9 +2,10 @@
 /*
  * What spares the next start the scan: map and blocks, in free blocks of their own.
  *
- * A checkpoint holds as long as nothing changes after it; so the first change is to erase the block of
- * its page 0 (nl_media_change()), and one that is found complete is true. It is found by the
- * first pages of all blocks. One that can't be written, for want of room or of luck, is done without.
+ * A checkpoint holds as long as nothing changes after it; so the first change is to erase the
+ * block of its page 0 (nl_media_change()), and one that is found complete is true. It is found by
+ * the first pages of all blocks. One that can't be written, for want of room or of luck, is done
+ * without.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>

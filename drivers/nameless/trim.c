@@ -2,11 +2,12 @@
 /*
  * Trims that last.
  *
- * To drop a page from the map is not enough: its OOB still says whose it is, and a scan would bring
- * it back; and were its block erased first, the scan would bring back an older version, which nobody
- * may see again after a newer one was flushed. So a trimmed page stays live, as GC sees it, until a record
- * in flash says that it is trimmed; reads give zeros from the start. There is one record per chunk
- * of logical pages, a bitmap of all in it that is not mapped, so they don't add up.
+ * To drop a page from the map is not enough: its OOB still says whose it is, and a scan would
+ * bring it back; and were its block erased first, the scan would bring back an older version,
+ * which nobody may see again after a newer one was flushed. So a trimmed page stays live, as GC
+ * sees it, until a record in flash says that it is trimmed; reads give zeros from the start.
+ * There is one record per chunk of logical pages, a bitmap of all in it that is not mapped, so
+ * they don't add up.
  */
 #include <linux/bitops.h>
 #include <linux/mm.h>
@@ -147,7 +148,7 @@ void nl_trims_found(struct nl_ftl *ftl, u32 ppn, const struct nl_rec *rec)
 	t->seq[rec->lpn] = rec->seq;
 }
 
-static int nl_chunk_apply(struct nl_ftl *ftl, u32 chunk, const u64 *seq, u64 *when)
+static int nl_chunk_apply(struct nl_ftl *ftl, u32 chunk, u32 *map, const u64 *seq, u64 *when)
 {
 	struct nl_trims *t = &ftl->trims;
 	u32 first = chunk * t->bits, lpn;
@@ -166,19 +167,19 @@ static int nl_chunk_apply(struct nl_ftl *ftl, u32 chunk, const u64 *seq, u64 *wh
 	bitmap = nl_buf_data(buf);
 	for (lpn = first; lpn < nl_chunk_end(ftl, chunk); lpn++)
 		if (bitmap[(lpn - first) / 8] & 1 << (lpn - first) % 8 &&
-		    seq[lpn] < t->seq[chunk] && t->lookup(ftl, lpn) != NL_UNMAPPED)
-			t->forget(ftl, lpn);
+		    seq[lpn] < t->seq[chunk])
+			map[lpn] = NL_UNMAPPED;
 	nl_buf_put(buf);
 	return 0;
 }
 
-int nl_trims_apply(struct nl_ftl *ftl, const u64 *seq, u64 *when)
+int nl_trims_apply(struct nl_ftl *ftl, u32 *map, const u64 *seq, u64 *when)
 {
 	int r = 0;
 	u32 i;
 
 	for (i = 0; i < ftl->trims.nr && !r; i++)
 		if (ftl->trims.ppn[i] != NL_UNMAPPED)
-			r = nl_chunk_apply(ftl, i, seq, when);
+			r = nl_chunk_apply(ftl, i, map, seq, when);
 	return r;
 }

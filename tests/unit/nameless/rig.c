@@ -56,8 +56,11 @@ u64 rig_random(struct rig *rig, u64 below)
 int rig_open(struct rig *rig)
 {
 	struct nl_io io = { .now = rig->now };
+	int r = nl_ftl_open(&rig->ftl, &rig->flash, &rig->config, rig->pages, &io);
 
-	return nl_ftl_open(&rig->ftl, &rig->flash, &rig->config, rig->pages, &io);
+	if (r)
+		rig->ftl = NULL;
+	return r;
 }
 
 static u32 rig_latest(const struct rig_page *page)
@@ -208,7 +211,15 @@ bool rig_crash(struct rig *rig)
 		nl_ftl_destroy(rig->ftl);
 	rig->ftl = NULL;
 	nl_flash_power_on(&rig->flash);
+	/* the start is cut, too, at each of its first operations in turn */
+	rig->cut_start++;
+	nl_flash_cut(&rig->flash, rig->cut_start % 5, rig->cut_start % NL_NR_TEARS);
 	r = rig_open(rig);
+	if (r == -ESHUTDOWN) {
+		nl_flash_power_on(&rig->flash);
+		r = rig_open(rig);
+	}
+	nl_flash_power_on(&rig->flash);
 	if (!CHECK(!r, "open after a cut: %d", r))
 		return false;
 	ok = rig_check(rig);
@@ -232,6 +243,8 @@ bool rig_restart(struct rig *rig)
 	nl_ftl_destroy(rig->ftl);
 	rig->ftl = NULL;
 	r = rig_open(rig);
+	if (r == -ESHUTDOWN)
+		return true;
 	return CHECK(!r, "open after a stop: %d", r) && rig_verify(rig);
 }
 

@@ -2,8 +2,8 @@
 /*
  * A device without a kernel around it, and what its content may be.
  *
- * Each write of a logical page is a version; version 0 is zeros. After a cut a page may be what it was at the last
- * flush, or any version since: nothing else, and what is read then lasts.
+ * Each write of a logical page is a version; version 0 is zeros. After a cut a page may be what
+ * it was at the last flush, or any version since: nothing else, and what is read then lasts.
  */
 #ifndef NAMELESS_RIG_H
 #define NAMELESS_RIG_H
@@ -27,6 +27,7 @@ struct rig {
 	u32 version;
 	u64 now;
 	u64 random;
+	u32 cut_start;			/* of the next start after a cut */
 };
 
 /* What a tiny device is made of; blocks of a plane by the minimum if @spare is 0, and so many more. */

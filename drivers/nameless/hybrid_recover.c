@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The hybrid map after a scan. A block in which nothing is live is free, whatever it was. A
+ * logical block may have two blocks that are ordered by address: its data block, and the
+ * sequential log block or what a merge left; that one is not gone on with. Nor are log blocks:
+ * their next page may be torn.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "ftl_hybrid.h"
+
+static int nl_recover_data(struct nl_hybrid *h, u32 block)
+{
+	u32 lbn = nl_lbn_of(h, h->ftl.blocks.bk[block].prev);
+
+	h->ftl.blocks.bk[block].use = NL_USE_DATA;
+	if (h->block[lbn] == NL_NONE) {
+		h->block[lbn] = block;
+		return 0;
+	}
+	if (h->seq_block != NL_NONE)
+		return -EUCLEAN;
+	h->seq_block = block;
+	h->seq_lbn = lbn;
+	h->seq_closed = true;
+	return 0;
+}
+
+static int nl_recover_log(struct nl_hybrid *h, u32 block)
+{
+	u32 i;
+
+	for (i = 0; i < h->nr_log && h->slot[i].block != NL_NONE; i++)
+		;
+	if (i == h->nr_log)
+		return -EUCLEAN;
+	h->ftl.blocks.bk[block].use = NL_USE_LOG;
+	h->ftl.blocks.bk[block].prev = i;
+	h->slot[i].block = block;
+	h->slot[i].age = h->age++;
+	return 0;
+}
+
+static int nl_recover_block(struct nl_hybrid *h, u32 block, struct nl_io *io)
+{
+	struct nl_bk *bk = &h->ftl.blocks.bk[block];
+
+	if (bk->use == NL_USE_BAD)
+		return 0;
+	if (!bk->live)
+		return nl_scan_free(&h->ftl, block, io);
+	if (bk->next == NL_SCAN_TRIM) {
+		bk->use = NL_USE_META;
+		h->meta[h->meta_used++] = block;
+		h->meta_closed = true;
+		return 0;
+	}
+	return bk->next == NL_ROLE_LOG ? nl_recover_log(h, block) : nl_recover_data(h, block);
+}
+
+static int nl_recover_all(struct nl_hybrid *h, const u32 *map, struct nl_io *io)
+{
+	struct nl_ftl *ftl = &h->ftl;
+	u32 i;
+	int r = 0;
+
+	for (i = 0; i < ftl->logical_pages; i++) {
+		if (map[i] == NL_UNMAPPED)
+			continue;
+		nl_page_live(ftl, map[i]);
+		h->mapped++;
+	}
+	for (i = 0; i < ftl->trims.nr; i++)
+		if (ftl->trims.ppn[i] != NL_UNMAPPED)
+			nl_page_live(ftl, ftl->trims.ppn[i]);
+	for (i = 0; i < ftl->geo->nr_blocks && !r; i++)
+		r = nl_recover_block(h, i, io);
+	for (i = 0; i < ftl->logical_pages && !r; i++)
+		if (map[i] != NL_UNMAPPED &&
+		    ftl->blocks.bk[nl_block_of(ftl->geo, map[i])].use == NL_USE_LOG)
+			nl_hybrid_log_add(h, i, map[i]);
+	return r;
+}
+
+int nl_hybrid_scan(struct nl_hybrid *h, struct nl_io *io)
+{
+	u32 *map = kvmalloc_array(h->ftl.logical_pages, sizeof(*map), GFP_KERNEL), i;
+	int r;
+
+	if (!map)
+		return -ENOMEM;
+	for (i = 0; i < h->ftl.logical_pages; i++)
+		map[i] = NL_UNMAPPED;
+	r = nl_scan(&h->ftl, map, io);
+	if (!r)
+		r = nl_recover_all(h, map, io);
+	kvfree(map);
+	return r;
+}

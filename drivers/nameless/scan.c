@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The map out of all OOB. Nothing is written but erases of what is dead, so a cut meanwhile
+ * changes nothing that counts.
+ *
+ * The version with the highest seq counts; of pages that hold the same version, the one that was
+ * programmed first (ftl_page.c and ftl_hybrid.c say why). Then trim records take away what they
+ * are newer than.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "ftl_internal.h"
+
+struct nl_scan {
+	struct nl_ftl *ftl;
+	u32 *map;
+	u64 *seq;
+};
+
+/* Is the page to be taken for the one that is known, which has the same seq? */
+static int nl_scan_is_source(struct nl_ftl *ftl, u32 known, const struct nl_rec *rec, u64 *when)
+{
+	struct nl_rec other;
+	int r = nl_media_read(ftl, known, NL_FOR_RECOVERY, when, NULL, &other);
+
+	return r ? r : rec->program < other.program;
+}
+
+static int nl_scan_data(struct nl_scan *scan, u32 ppn, const struct nl_rec *rec, u64 *when)
+{
+	struct nl_bk *bk = &scan->ftl->blocks.bk[nl_block_of(scan->ftl->geo, ppn)];
+	u32 *known = &scan->map[rec->lpn];
+	int r = 1;
+
+	bk->newest = max(bk->newest, rec->seq);
+	if (*known != NL_UNMAPPED) {
+		r = rec->seq > scan->seq[rec->lpn];
+		if (rec->seq == scan->seq[rec->lpn])
+			r = nl_scan_is_source(scan->ftl, *known, rec, when);
+	}
+	if (r <= 0)
+		return r;
+	*known = ppn;
+	scan->seq[rec->lpn] = rec->seq;
+	return 0;
+}
+
+static int nl_scan_page(struct nl_scan *scan, u32 ppn, u64 *when)
+{
+	struct nl_ftl *ftl = scan->ftl;
+	struct nl_bk *bk = &ftl->blocks.bk[nl_block_of(ftl->geo, ppn)];
+	struct nl_rec rec;
+	int r = nl_flash_read(ftl->flash, ppn, NL_FOR_RECOVERY, when, NULL, ftl->oob);
+
+	if (r == -EBADMSG)
+		return 0;
+	if (!r)
+		r = nl_oob_decode(ftl, ftl->oob, &rec);
+	if (r)
+		return r;
+	ftl->seq = max(ftl->seq, rec.seq);
+	ftl->program = max(ftl->program, rec.program);
+	if (bk->prev == NL_NONE) {
+		bk->prev = rec.lpn;
+		bk->next = rec.type == NL_OOB_TRIM ? NL_SCAN_TRIM : rec.role;
+	}
+	if (rec.type == NL_OOB_DATA)
+		return nl_scan_data(scan, ppn, &rec, when);
+	if (rec.type == NL_OOB_TRIM)
+		nl_trims_found(ftl, ppn, &rec);
+	return 0;
+}
+
+static int nl_scan_block(struct nl_scan *scan, u32 block, struct nl_io *io)
+{
+	struct nl_bk *bk = &scan->ftl->blocks.bk[block];
+	u64 when = io->now;
+	int r = 0;
+
+	bk->prev = NL_NONE;
+	bk->next = NL_NONE;
+	while (bk->fill < scan->ftl->geo->pages && !r) {
+		r = nl_scan_page(scan, nl_ppn(scan->ftl->geo, block, bk->fill), &when);
+		bk->fill += !r;
+	}
+	nl_io_wait(io, when);
+	return r == -ENODATA ? 0 : r;
+}
+
+int nl_scan(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
+{
+	struct nl_scan scan = { .ftl = ftl, .map = map };
+	u64 when;
+	u32 i;
+	int r = 0;
+
+	scan.seq = kvcalloc(ftl->logical_pages, sizeof(*scan.seq), GFP_KERNEL);
+	if (!scan.seq)
+		return -ENOMEM;
+	for (i = 0; i < ftl->geo->nr_blocks && !r; i++)
+		if (ftl->blocks.bk[i].use != NL_USE_BAD)
+			r = nl_scan_block(&scan, i, io);
+	when = io->done;
+	if (!r)
+		r = nl_trims_apply(ftl, map, scan.seq, &when);
+	nl_io_wait(io, when);
+	kvfree(scan.seq);
+	return r;
+}
+
+/*
+ * Nothing in it is live. If there is something dead it is erased here and now: it may hold copies
+ * of what is live elsewhere, and when those are moved and erased, the next scan would take these
+ * for the source, in a block that is free. One that looks erased may be torn, and is erased
+ * before it is used.
+ */
+int nl_scan_free(struct nl_ftl *ftl, u32 block, struct nl_io *io)
+{
+	u64 when = io->now;
+	int r;
+
+	ftl->blocks.bk[block].flags |= NL_DIRTY;
+	if (!ftl->blocks.bk[block].fill) {
+		nl_block_free(ftl, block);
+		return 0;
+	}
+	r = nl_media_erase(ftl, block, NL_FOR_RECOVERY, &when);
+	nl_io_wait(io, when);
+	return r;
+}
