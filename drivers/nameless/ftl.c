@@ -10,6 +10,7 @@ const char * const nl_merge_names[NL_NR_MERGES] = {
 
 const char * const nl_map_names[NL_NR_MAPS] = {
 	[NL_MAP_PAGE] = "page", [NL_MAP_BLOCK] = "block", [NL_MAP_LOG] = "log",
+	[NL_MAP_CHAIN] = "chain",
 };
 
 static const struct nl_ftl_ops *nl_ftl_kinds[NL_NR_FTLS] = {

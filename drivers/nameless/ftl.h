@@ -45,7 +45,7 @@ struct nl_io {
 
 enum nl_ftl_state { NL_FTL_RW, NL_FTL_RO };
 enum nl_merge { NL_MERGE_SWITCH, NL_MERGE_PARTIAL, NL_MERGE_FULL, NL_NR_MERGES };
-enum nl_map { NL_MAP_PAGE, NL_MAP_BLOCK, NL_MAP_LOG, NL_NR_MAPS };
+enum nl_map { NL_MAP_PAGE, NL_MAP_BLOCK, NL_MAP_LOG, NL_MAP_CHAIN, NL_NR_MAPS };
 extern const char * const nl_merge_names[NL_NR_MERGES];
 extern const char * const nl_map_names[NL_NR_MAPS];
 

@@ -214,8 +214,8 @@ static void nl_hybrid_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
 	stat->mapped = h->mapped;
 	stat->map_bytes[NL_MAP_BLOCK] = (u64)h->nr_lbn * sizeof(*h->block);
 	stat->map_bytes[NL_MAP_LOG] = (u64)h->nr_log * ftl->geo->pages * sizeof(*h->entry);
-	stat->other_bytes += sizeof(*h) + (u64)h->nr_lbn * sizeof(*h->head) +
-			     (u64)h->nr_log * sizeof(*h->slot) +
+	stat->map_bytes[NL_MAP_CHAIN] = (u64)h->nr_lbn * sizeof(*h->head);
+	stat->other_bytes += sizeof(*h) + (u64)h->nr_log * sizeof(*h->slot) +
 			     ((u64)h->nr_open + h->nr_meta + 2 + ftl->geo->pages) * sizeof(u32);
 }
 
