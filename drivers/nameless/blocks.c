@@ -241,6 +241,11 @@ u32 nl_block_victim(struct nl_ftl *ftl)
 	return nl_gc_is_fifo(ftl) ? nl_victim_fifo(ftl) : nl_victim_greedy(ftl);
 }
 
+bool nl_block_is_old(const struct nl_ftl *ftl, u32 block)
+{
+	return (u64)nl_flash_erases(ftl->flash, block) * ftl->blocks.good > ftl->blocks.erases;
+}
+
 /*
  * A block that is worn itself holds cold data because leveling put it there; to take that would
  * only swap worn blocks with each other.
@@ -252,7 +257,7 @@ u32 nl_block_coldest(struct nl_ftl *ftl)
 
 	for (i = 0; i < ftl->geo->nr_blocks; i++)
 		if (bk[i].use == NL_USE_CLOSED && bk[i].live &&
-		    (u64)nl_flash_erases(ftl->flash, i) * ftl->blocks.good <= ftl->blocks.erases &&
+		    !nl_block_is_old(ftl, i) &&
 		    (best == NL_NONE || bk[i].newest < bk[best].newest))
 			best = i;
 	return best;

@@ -68,7 +68,8 @@ static void nl_check_flash(struct nl_checking *c, u32 block)
 		nl_finding(c, "block %u: is%s bad in flash", block,
 			   bk->use == NL_USE_BAD ? " not" : "");
 	if (bk->use == NL_USE_FREE && (bk->fill || bk->live))
-		nl_finding(c, "block %u: is free with %u pages, %u live", block, bk->fill, bk->live);
+		nl_finding(c, "block %u: is free with %u pages, %u live", block, bk->fill,
+			   bk->live);
 	if (bk->use == NL_USE_FREE && !(bk->flags & NL_DIRTY) && next)
 		nl_finding(c, "block %u: is free and not erased", block);
 	if (bk->use == NL_USE_ACTIVE && bk->fill != next)

@@ -185,7 +185,7 @@ static int nl_hybrid_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, stru
 	return r;
 }
 
-/* When nobody waits: a log block whose pages are all dead, or the oldest when the log area is nearly full. */
+/* When nobody waits: the oldest log block, when the log area is nearly full. */
 static int nl_hybrid_gc(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_hybrid *h = nl_hybrid(ftl);

@@ -29,7 +29,7 @@ struct nl_rec {
 enum nl_use {
 	NL_USE_FREE,		/* in its plane's list */
 	NL_USE_ACTIVE,		/* being filled */
-	NL_USE_CLOSED,		/* full, or not to be gone on with; in a list by what is live */
+	NL_USE_CLOSED,		/* not to be gone on with; in a list by what is live */
 	NL_USE_HELD,		/* neither: the FTL knows what for */
 	NL_USE_DATA,		/* hybrid: ordered by address, the sequential log block too */
 	NL_USE_LOG,		/* hybrid: a random log block */
@@ -149,7 +149,7 @@ struct nl_ftl {
 	enum nl_ftl_state state;
 	u64 seq;		/* of the last write */
 	u64 program;		/* of the last program */
-	u32 checkpoint;		/* block that must be erased before anything changes, NL_NONE */
+	u32 checkpoint;		/* block to be erased before anything changes, NL_NONE */
 	struct nl_blocks blocks;
 	struct nl_trims trims;
 	struct nl_wbuf wbuf;
@@ -185,6 +185,8 @@ static inline bool nl_page_is_live(const struct nl_ftl *ftl, u32 ppn)
 u32 nl_block_victim(struct nl_ftl *ftl);
 /* Closed block with the oldest data of those not erased more often than the average, NL_NONE. */
 u32 nl_block_coldest(struct nl_ftl *ftl);
+/* Erased more often than the average. */
+bool nl_block_is_old(const struct nl_ftl *ftl, u32 block);
 bool nl_block_is_worn(const struct nl_ftl *ftl, u32 block);
 
 /* media.c: the flash as FTLs use it. */

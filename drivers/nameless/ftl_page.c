@@ -8,22 +8,25 @@
  *
  * It never wedges. Let ppb be the pages of a block, V the live pages: at most one per logical
  * page and one per chunk's trim record. nl_ftl_min_blocks() demands floor(V / ppb) + 1 + NL_FLOOR
- * good blocks. - Writes open a free block only while more than NL_FLOOR are free. So there comes
- * a write that finds no
- *   blank page in an active block and at most NL_FLOOR free blocks; then at least floor(V / ppb) + 1 good
- *   blocks are closed, and one of them has a page that is not live.
- * - To empty that one takes at most ppb - 1 blank pages: those of active blocks and of one free
- * block suffice,
- *   and no second one is opened (nl_page_alloc()). The erase gives a free block back, and the opened one keeps at
- *   least one blank page: for the write.
- * - A cut in between leaves the victim as it is, not erased, and a block that was opened
- * meanwhile holds nothing but
- *   copies of its pages. Of equal pages the scan takes the one that was programmed first, so
- *   that block has no live page and is free again: however often the power goes, nothing adds up. What active
- *   blocks had blank is lost, but they are closed then and counted above.
- * - A program or an erase that fails takes the block with it; the second free block is for that.
- * When good
- *   blocks become fewer than the minimum, the device is read-only.
+ * good blocks.
+ *
+ * Writes open a free block only while more than NL_FLOOR are free. So there comes a write that
+ * finds no blank page in an active block and at most NL_FLOOR free blocks; then at least floor(V
+ * / ppb) + 1 good blocks are closed, and one of them has a page that is not live.
+ *
+ * To empty that one takes at most ppb - 1 blank pages: those of active blocks and of one free
+ * block suffice, and no second one is opened (nl_page_alloc()). The erase gives a free block
+ * back, and the opened one keeps at least one blank page: for the write.
+ *
+ * A cut in between leaves the victim as it is, not erased, and a block that was opened meanwhile
+ * holds nothing but copies of its pages. Of equal pages the scan takes the one that was
+ * programmed first, so that block has no live page, and is erased at the start and free again:
+ * however often the power goes, nothing adds up. What active blocks had blank is lost, but they
+ * are closed then and counted above.
+ *
+ * A program or an erase that fails takes the block with it; the second free block is for that.
+ * When good blocks become fewer than the minimum, or no room can be made, the device is
+ * read-only.
  */
 #include <linux/bitops.h>
 #include <linux/mm.h>

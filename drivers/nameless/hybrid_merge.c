@@ -50,7 +50,7 @@ static u32 nl_merge_sources(struct nl_hybrid *h, u32 lbn)
 	return nr;
 }
 
-/* Offset @off of a logical block to the same page of @to: a copy, or a pad where there is nothing. */
+/* Offset @off of a logical block to that page of @to: a copy, or a pad where there is nothing. */
 static int nl_merge_page(struct nl_hybrid *h, u32 lbn, u32 off, u32 to, enum nl_cause cause,
 			 u64 *when)
 {
@@ -159,7 +159,7 @@ static int nl_hybrid_level(struct nl_hybrid *h, u32 worn, u64 *when)
 	for (lbn = 0; lbn < h->nr_lbn; lbn++) {
 		block = h->block[lbn];
 		if (block != NL_NONE && bk[block].live &&
-		    (u64)nl_flash_erases(ftl->flash, block) * ftl->blocks.good <= ftl->blocks.erases &&
+		    !nl_block_is_old(ftl, block) &&
 		    (best == NL_NONE || bk[block].newest < bk[h->block[best]].newest))
 			best = lbn;
 	}

@@ -144,6 +144,7 @@ static int nl_image_get_block(struct nl_flash *flash, u32 number, u8 *kinds, nl_
 {
 	struct nl_block *block = &flash->block[number];
 	struct nl_image_block head;
+	size_t oob_len;
 	u32 next, csum;
 	int r = nl_image_get_head(flash, block, &head, get, ctx);
 
@@ -154,8 +155,8 @@ static int nl_image_get_block(struct nl_flash *flash, u32 number, u8 *kinds, nl_
 	r = next ? get(ctx, kinds, next) : 0;
 	if (r)
 		return r;
-	if (csum != nl_image_sum(flash, &head, block->oob,
-				 block->oob ? (size_t)next * flash->geo.oob_bytes : 0, kinds, next) ||
+	oob_len = block->oob ? (size_t)next * flash->geo.oob_bytes : 0;
+	if (csum != nl_image_sum(flash, &head, block->oob, oob_len, kinds, next) ||
 	    !nl_image_kinds_fit(block, kinds, next))
 		return -EINVAL;
 	block->erases = le32_to_cpu(head.erases);

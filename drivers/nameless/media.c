@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The flash as FTLs use it: records, bad blocks, and a checkpoint that goes before anything changes. */
+/* The flash as FTLs use it: records, bad blocks, and a checkpoint that goes before all changes. */
 #include "ftl_internal.h"
 
 static int nl_media_change(struct nl_ftl *ftl, u64 *when)

@@ -129,7 +129,7 @@ static int nl_ckpt_write(struct nl_page_ftl *f, const u8 *image, u32 pages, u32 
 	return nl_ckpt_end(f, block, nr, r);
 }
 
-/* The image is made before blocks are taken for it: they are free in it, and who loads it knows better. */
+/* The image is made before blocks are taken for it: they are free in it, as loading knows. */
 int nl_page_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_page_ftl *f = nl_page_ftl(ftl);
@@ -151,14 +151,16 @@ int nl_page_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
 	return r;
 }
 
+/* What the first page of a block is. */
+enum nl_first { NL_FIRST_BLANK, NL_FIRST_TORN, NL_FIRST_PAGE, NL_FIRST_CHECKPOINT };
+
 /**
  * struct nl_ckpt_find - the first pages of all blocks
  * @seq: of the newest checkpoint's page 0
  * @pages: it has
- * @kind: per block: nothing readable, something, or a checkpoint's page
+ * @kind: per block: enum nl_first
  * @rec: per block, of a checkpoint's page
  */
-enum nl_first { NL_FIRST_BLANK, NL_FIRST_TORN, NL_FIRST_PAGE, NL_FIRST_CHECKPOINT };
 struct nl_ckpt_find {
 	u64 seq;
 	u32 pages;

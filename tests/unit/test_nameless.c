@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* FTLs on flash that refuses what flash refuses: requests, full devices, cuts at every operation. */
+/* FTLs on flash that refuses what flash refuses: requests, full devices, cuts everywhere. */
 #include <linux/slab.h>
 #include "ktap.h"
 #include "nameless/rig.h"
@@ -92,15 +92,16 @@ static void every_cut(const struct nl_config *config, u32 pages, u64 seed, u32 n
 			CHECK(!rig_open(&rig));
 			over = run_to(&rig, nr, cut, tear);
 			rig_crash(&rig);
-			if (!ktap_failing() && !run_to(&rig, nr, second, (tear + cut) % NL_NR_TEARS))
+			if (!ktap_failing() &&
+			    !run_to(&rig, nr, second, (tear + cut) % NL_NR_TEARS))
 				rig_crash(&rig);
 			if (!ktap_failing())
 				steps(&rig, 15);
 			if (!ktap_failing())
 				rig_verify(&rig);
 			if (ktap_failing())
-				ktap_note("cut %llu, torn %d, again at %u, seed %llu", cut, tear, second,
-					  (unsigned long long)seed);
+				ktap_note("cut %llu, torn %d, again at %u, seed %llu", cut, tear,
+					  second, (unsigned long long)seed);
 			rig_destroy(&rig);
 			cuts++;
 		}
@@ -221,7 +222,8 @@ static void test_failures(void)
 		rig_verify(&rig);
 		rig_destroy(&rig);
 	}
-	ktap_note("%u.%02u good blocks above the minimum were left on average", left / 40, left % 40 * 100 / 40);
+	ktap_note("%u.%02u good blocks above the minimum were left on average", left / 40,
+		  left % 40 * 100 / 40);
 }
 
 /* 90% of the pages are written once, 1% nearly always: how far erases are apart. */
@@ -254,8 +256,8 @@ static void test_wear(void)
 {
 	u32 most, level_most, without = spread(0, &most), with = spread(990, &level_most);
 
-	ktap_note("erases are %u apart, %u at most, without leveling %u and %u", with, level_most, without,
-		  most);
+	ktap_note("erases are %u apart, %u at most, without leveling %u and %u", with, level_most,
+		  without, most);
 	CHECK(with * 3 < without && level_most * 2 < most);
 }
 
@@ -325,23 +327,34 @@ static void test_refused(void)
 	rig_destroy(&rig);
 }
 
+static const struct {
+	const char *title;
+	void (*test)(void);
+} tests[] = {
+	{ "reads give what was written last, and all invariants hold", test_requests },
+	{ "a full device at minimum over-provisioning takes writes for ever", test_full },
+	{ "after a cut at every operation each page is as old as a flush at most", test_every_cut },
+	{ "a clean stop spares the scan, and a write after it is not lost", test_clean_stop },
+	{ "blocks go bad, data stays, and in the end it is read-only", test_failures },
+	{ "erases are spread when one percent of the pages is hot", test_wear },
+	{ "when memory fails nothing is lost", test_memory },
+	{ "what can't be is refused", test_refused },
+	{ "however often the power goes, no room is lost", test_cut_forever },
+	{ "large devices survive cuts anywhere", test_random_cuts },
+};
+
 int main(int argc, char **argv)
 {
+	char title[160];
+	u32 i;
+
 	ktap_init(argc, argv);
 	for (kind = 0; kind < NL_NR_FTLS; kind++) {
-		char title[160];
-#define RUN(what, test) \
-		(snprintf(title, sizeof(title), "%s: %s", nl_ftl_names[kind], what), ktap_run(title, test))
-		RUN("reads give what was written last, and all invariants hold", test_requests);
-		RUN("a full device at minimum over-provisioning takes writes for ever", test_full);
-		RUN("after a cut at every operation each page is as old as a flush at most", test_every_cut);
-		RUN("a clean stop spares the scan, and a write after it is not lost", test_clean_stop);
-		RUN("blocks go bad, data stays, and in the end it is read-only", test_failures);
-		RUN("erases are spread when one percent of the pages is hot", test_wear);
-		RUN("when memory fails nothing is lost", test_memory);
-		RUN("what can't be is refused", test_refused);
-		RUN("however often the power goes, no room is lost", test_cut_forever);
-		RUN("large devices survive cuts anywhere", test_random_cuts);
+		for (i = 0; i < ARRAY_SIZE(tests); i++) {
+			snprintf(title, sizeof(title), "%s: %s", nl_ftl_names[kind],
+				 tests[i].title);
+			ktap_run(title, tests[i].test);
+		}
 	}
 	return ktap_done();
 }

@@ -191,7 +191,7 @@ static void test_times(void)
 	nl_flash_destroy(&flash);
 }
 
-/* Whatever is booked: transfers of one bus never overlap, planes go on in order, nothing is early. */
+/* Whatever is booked: transfers of a bus never overlap, planes go on in order, nothing is early. */
 static void test_contention(void)
 {
 	struct nl_config config = small();

@@ -54,7 +54,7 @@ struct nl_oob {
 	__le64	lpn;
 	__le64	seq;
 	__le64	program;
-	__le32	aux;			/* checkpoint, data block: pages of a complete one */
+	__le32	aux;			/* pages of the checkpoint */
 	__le32	data_csum;		/* of the data of trim records and checkpoints */
 	__u8	reserved[16];
 };
@@ -63,8 +63,8 @@ struct nl_oob {
 #define NL_TRIM_BITS(page_bytes) ((page_bytes) * 8u)
 
 /*
- * Followed by struct nl_ckpt_block of each block, then the FTL's tables, each entry a __le32, and the
- * places of @nr_trim trim records.
+ * Followed by struct nl_ckpt_block of each block, then the FTL's tables, each entry a __le32, and
+ * the places of @nr_trim trim records.
  */
 struct nl_checkpoint {
 	__le64	magic;
@@ -89,7 +89,7 @@ struct nl_ckpt_block {
  * An image of the flash, whatever FTL wrote it:
  *
  *	header | for each block in order: struct nl_image_block, OOB of the pages up to @next (if
- *	@has_oob), one enum nl_image_kind in a byte for each, and the data of those of NL_IMAGE_BYTES
+ *	@has_oob), one enum nl_image_kind in a byte for each, the data of those of NL_IMAGE_BYTES
  *
  * The header's checksum covers the header, a block's all that is the block's but data.
  */

@@ -2,11 +2,11 @@
 /*
  * nameless-amplify [--json]
  *
- * Write amplification of uniform random writes against what theory and others' simulation say, and the
- * mapping tables' bytes against zhang-2013 table 4.3.
+ * Write amplification of uniform random writes against what theory and others' simulation say,
+ * and the mapping tables' bytes against zhang-2013 table 4.3.
  *
- * FIFO: a / (a + W(-a e^-a)) with a = raw / logical, both net of the reserve. Greedy: figures of a simulation with
- * the same 256 blocks of 64 pages, 3 of them reserve.
+ * FIFO: a / (a + W(-a e^-a)) with a = raw / logical, net of the reserve. Greedy: figures of a
+ * simulation with the same 256 blocks of 64 pages, 3 of them reserve.
  */
 #include <math.h>
 #include <linux/kernel.h>
@@ -105,8 +105,9 @@ static void report(const char *gc, u32 permille, double got, double want)
 	double off = got / want - 1;
 
 	if (json)
-		printf("{\"measure\": \"amplification\", \"gc\": \"%s\", \"overprovisioning\": %.2f, "
-		       "\"got\": %.4f, \"expected\": %.4f, \"off\": %.4f}\n",
+		printf("{\"measure\": \"amplification\", \"gc\": \"%s\", "
+		       "\"overprovisioning\": %.2f, \"got\": %.4f, \"expected\": %.4f, "
+		       "\"off\": %.4f}\n",
 		       gc, permille / 1000., got, want, off);
 	else
 		ktap_note("%s at %u%%: %.3f, expected %.3f, %+.2f%%", gc, permille / 10, got, want,
@@ -174,8 +175,9 @@ static void table_row(const char *name, enum nl_ftl_kind kind, const struct nl_f
 	double got = map[NL_MAP_PAGE] + map[NL_MAP_BLOCK] + map[NL_MAP_LOG];
 
 	if (json)
-		printf("{\"measure\": \"table\", \"image\": \"%s\", \"ftl\": \"%s\", \"page\": %llu, "
-		       "\"block\": %llu, \"log\": %llu, \"chain\": %llu, \"table_4_3\": %.0f}\n",
+		printf("{\"measure\": \"table\", \"image\": \"%s\", \"ftl\": \"%s\", "
+		       "\"page\": %llu, \"block\": %llu, \"log\": %llu, \"chain\": %llu, "
+		       "\"table_4_3\": %.0f}\n",
 		       name, nl_ftl_names[kind], (unsigned long long)map[NL_MAP_PAGE],
 		       (unsigned long long)map[NL_MAP_BLOCK], (unsigned long long)map[NL_MAP_LOG],
 		       (unsigned long long)map[NL_MAP_CHAIN], want);

@@ -193,8 +193,8 @@ static bool rig_settle(struct rig *rig, u32 lpn)
 
 	for (i = 0; i < page->nr && !r; i++)
 		allowed |= version == page->since[i];
-	if (!CHECK(allowed, "page %u: %d, version %u; flushed %u, %u since, last %u", lpn, r, version,
-		   page->flushed, page->nr, rig_latest(page)))
+	if (!CHECK(allowed, "page %u: %d, version %u; flushed %u, %u since, last %u", lpn, r,
+		   version, page->flushed, page->nr, rig_latest(page)))
 		return false;
 	rig_lasts(page, version);
 	return true;

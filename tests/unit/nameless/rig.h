@@ -30,14 +30,16 @@ struct rig {
 	u32 cut_start;			/* of the next start after a cut */
 };
 
-/* What a tiny device is made of; blocks of a plane by the minimum if @spare is 0, and so many more. */
+/* What a tiny device is made of: the minimum of blocks, and @spare more in each plane. */
 struct nl_config rig_tiny(enum nl_ftl_kind kind, u32 planes, u32 pages_per_block, u32 pages,
 			  u32 spare);
 
 void rig_init(struct rig *rig, const struct nl_config *config, u32 pages, u64 seed);
 void rig_destroy(struct rig *rig);
 int rig_open(struct rig *rig);
-/* Power off and on and open again; what is there has to be allowed, and is what lasts from then on. */
+/*
+ * Power off and on and open again; what is there has to be allowed, and is what lasts from then on.
+ */
 bool rig_crash(struct rig *rig);
 /* A clean stop and a start. */
 bool rig_restart(struct rig *rig);
