@@ -29,11 +29,11 @@ const struct nl_preset nl_presets[] = {
 		[NL_P_READ] = 50 * US, [NL_P_PROGRAM] = 390 * US, [NL_P_ERASE] = 3500 * US,
 		[NL_P_BUS_CONTROL] = 200, [NL_P_BUS_DATA] = 10240,
 		[NL_P_RAM] = 1 * US, [NL_P_REGISTER] = 500 } } },
-	{ "qlc", "144-layer QLC, 4 planes a die, 1.2 GT/s", { {
+	{ "qlc", "96-layer QLC, 30 MB/s a die, 1.2 GT/s", { {
 		[NL_P_PACKAGES] = 4, [NL_P_DIES] = 2, [NL_P_PLANES] = 4,
 		[NL_P_PAGES] = 512, [NL_P_PAGE_SIZE] = 16 * KIB, [NL_P_OOB_SIZE] = 128,
 		FTL_DEFAULTS, [NL_P_ENDURANCE] = 1000,
-		[NL_P_READ] = 85 * US, [NL_P_PROGRAM] = 1640 * US, [NL_P_ERASE] = 10000 * US,
+		[NL_P_READ] = 85 * US, [NL_P_PROGRAM] = 2180 * US, [NL_P_ERASE] = 10000 * US,
 		[NL_P_BUS_CONTROL] = 200, [NL_P_BUS_DATA] = 13650,
 		[NL_P_RAM] = 1 * US, [NL_P_REGISTER] = 500 } } },
 };

@@ -10,7 +10,7 @@
 
 #include "ftl.h"
 
-#define RIG_SINCE	64u
+#define RIG_SINCE	512u
 
 struct rig_page {
 	u32 flushed;			/* version that lasts */
