@@ -63,10 +63,10 @@ static void nl_check_flash(struct nl_checking *c, u32 block)
 {
 	const struct nl_bk *bk = &c->ftl->blocks.bk[block];
 	u32 next = c->ftl->flash->block[block].next;
+	bool bad = bk->use == NL_USE_BAD;
 
-	if ((bk->use == NL_USE_BAD) != nl_flash_is_bad(c->ftl->flash, block))
-		nl_finding(c, "block %u: is%s bad in flash", block,
-			   bk->use == NL_USE_BAD ? " not" : "");
+	if (bad != nl_flash_is_bad(c->ftl->flash, block))
+		nl_finding(c, "block %u: is%s bad in flash", block, bad ? " not" : "");
 	if (bk->use == NL_USE_FREE && (bk->fill || bk->live))
 		nl_finding(c, "block %u: is free with %u pages, %u live", block, bk->fill,
 			   bk->live);

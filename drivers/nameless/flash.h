@@ -89,7 +89,7 @@ struct nl_event {
  * @endurance: erases that a block stands, 0: any number
  * @block: all erase blocks
  * @data: buffer of each physical page; NULL: not programmed, or with zeros; a mark: torn or
- * 	failed
+ *	failed
  * @ops: programs, erases and marks since creation: what a cut counts
  * @cut_at: value of @ops at which the power goes, NL_NO_CUT: not at all
  * @cut_tear: how that operation is left
@@ -215,8 +215,8 @@ u64 nl_flash_pages_stored(const struct nl_flash *flash);
  * The image: struct nl_image_header and what follows it (evenkeel/nameless_format.h).
  *
  * @put and @get move exactly @len bytes, in order, and return 0 or a negative errno that is
- * 	passed on. Both may sleep. Load wants flash that was created with the same geometry and
- * 	nothing done to it.
+ *	passed on. Both may sleep. Load wants flash that was created with the same geometry and
+ *	nothing done to it.
  * Return: 0; -EINVAL if it is no image or damaged, -EOPNOTSUPP if it is a newer one, -ERANGE if
  * its geometry is another; -ENOMEM. After a load that failed the flash can only be destroyed.
  */

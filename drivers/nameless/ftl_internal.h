@@ -70,7 +70,7 @@ struct nl_list {
  * @free: per plane, erased ones first to be erased first
  * @nr_free_in: per plane
  * @closed: per plane and number of live pages; with NL_GC_FIFO only @closed[0], in order of
- * 	closing
+ *	closing
  * @least: per plane: no list below this one is populated
  * @lists: of @closed per plane
  * @nr_free: blocks
@@ -97,7 +97,7 @@ struct nl_blocks {
  * @nr: chunks of @bits logical pages
  * @bits: bits of a record
  * @nr_pending: logical pages that are trimmed without a record; their flash pages stay live until
- * 	then
+ *	then
  * @pending: bit per logical page
  * @pending_in: of each chunk
  * @ppn: of each chunk's record, NL_UNMAPPED: none
@@ -177,10 +177,12 @@ void nl_block_close(struct nl_ftl *ftl, u32 block);
 void nl_block_unclose(struct nl_ftl *ftl, u32 block);
 void nl_page_live(struct nl_ftl *ftl, u32 ppn);
 void nl_page_dead(struct nl_ftl *ftl, u32 ppn);
+
 static inline bool nl_page_is_live(const struct nl_ftl *ftl, u32 ppn)
 {
 	return test_bit(ppn, ftl->blocks.live);
 }
+
 /* Closed block to be emptied, NL_NONE when none would gain anything. */
 u32 nl_block_victim(struct nl_ftl *ftl);
 /* Closed block with the oldest data of those not erased more often than the average, NL_NONE. */
@@ -206,10 +208,12 @@ u64 nl_trims_memory(const struct nl_ftl *ftl);
 void nl_trims_mark(struct nl_ftl *ftl, u32 lpn, u32 count);
 /* It was written again. */
 void nl_trims_unmark(struct nl_ftl *ftl, u32 lpn);
+
 static inline bool nl_is_trimmed(const struct nl_ftl *ftl, u32 lpn)
 {
 	return test_bit(lpn, ftl->trims.pending);
 }
+
 /* Write records of all that waits for one. */
 int nl_trims_sync(struct nl_ftl *ftl, struct nl_io *io);
 /* A record was found: does it replace the one known? */
@@ -219,6 +223,7 @@ static inline void nl_trims_moved(struct nl_ftl *ftl, u32 chunk, u32 ppn)
 {
 	ftl->trims.ppn[chunk] = ppn;
 }
+
 /* Unmap what records say; @seq: of each logical page's newest version. */
 int nl_trims_apply(struct nl_ftl *ftl, u32 *map, const u64 *seq, u64 *when);
 
