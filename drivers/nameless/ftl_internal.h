@@ -122,19 +122,22 @@ struct nl_trims {
 		      u32 *ppn);
 };
 
-/* Pages that were written and not yet programmed. Slots in the order of writing. */
+/* A page that was written and not yet programmed. */
+struct nl_wslot {
+	struct nl_buf *buf;
+	u32 lpn;
+	u32 chain;		/* slot, NL_NONE: last */
+	bool used;
+};
+
+/* All of them, in the order of writing. */
 struct nl_wbuf {
 	u32 size;		/* of @hash, a power of two */
 	u32 max;		/* slots, 0: no buffer */
 	u32 nr;			/* pages in it */
 	u32 head;		/* oldest slot of the ring */
 	u32 ring;		/* slots of it in use, with or without a page */
-	struct nl_wslot {
-		struct nl_buf *buf;
-		u32 lpn;
-		u32 chain;	/* slot, NL_NONE: last */
-		bool used;
-	} *slot;
+	struct nl_wslot *slot;
 	u32 *hash;
 };
 

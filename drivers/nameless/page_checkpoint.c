@@ -154,6 +154,11 @@ int nl_page_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
 /* What the first page of a block is. */
 enum nl_first { NL_FIRST_BLANK, NL_FIRST_TORN, NL_FIRST_PAGE, NL_FIRST_CHECKPOINT };
 
+struct nl_ckpt_first {
+	u64 seq;
+	u32 lpn;
+};
+
 /**
  * struct nl_ckpt_find - the first pages of all blocks
  * @seq: of the newest checkpoint's page 0
@@ -165,10 +170,7 @@ struct nl_ckpt_find {
 	u64 seq;
 	u32 pages;
 	u8 *kind;
-	struct nl_ckpt_first {
-		u64 seq;
-		u32 lpn;
-	} *rec;
+	struct nl_ckpt_first *rec;
 };
 
 static int nl_find_first(struct nl_ftl *ftl, struct nl_ckpt_find *find, u32 block, struct nl_io *io)

@@ -59,7 +59,7 @@ struct nl_oob {
 };
 
 #define NL_OOB_BYTES		64u	/* of what the geometry offers */
-#define NL_TRIM_BITS(page_bytes) ((page_bytes) * 8u)
+#define NL_TRIM_BITS(bytes)	(8u * (bytes))
 
 /*
  * Followed by struct nl_ckpt_block of each block, then the FTL's tables, each entry a __le32, and
