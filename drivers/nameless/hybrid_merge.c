@@ -202,8 +202,13 @@ int nl_hybrid_end_seq(struct nl_hybrid *h, u64 *when)
 		return nl_hybrid_full(h, lbn, when);
 	nr = max(nl_merge_sources(h, lbn), fill);
 	r = nl_merge_copy(h, lbn, fill, nr, block, NL_FOR_MERGE, when);
-	if (r == -EIO)
+	if (r == -EIO) {
 		r = nl_media_retire(&h->ftl, block);
+		if (h->ftl.blocks.bk[block].use == NL_USE_BAD) {
+			h->seq_block = NL_NONE;		/* nothing in it was live */
+			return r;
+		}
+	}
 	if (r || h->ftl.blocks.bk[block].flags & NL_RETIRED ||
 	    h->ftl.blocks.bk[block].fill != nr) {
 		h->seq_closed = true;
