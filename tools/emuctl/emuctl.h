@@ -6,11 +6,7 @@
 #include <stddef.h>
 
 #include "../common/configfs.h"
-
-/* words.c */
-char *join(char **words, int count);
-bool take_flag(int *argc, char **argv, const char *flag);
-int take_option(int *argc, char **argv, const char *opt, const char **value);
+#include "../common/words.h"
 
 /* survival.c: --keep, --seed and --tear, as cut and replay share them */
 struct survival {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The command line's words. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "emuctl.h"
+#include "configfs.h"
+#include "words.h"
 
 bool take_flag(int *argc, char **argv, const char *flag)
 {
@@ -19,7 +19,6 @@ bool take_flag(int *argc, char **argv, const char *flag)
 	return false;
 }
 
-/* --opt VALUE or --opt=VALUE, removed from argv; -1 when the value is missing */
 int take_option(int *argc, char **argv, const char *opt, const char **value)
 {
 	size_t len = strlen(opt);
