@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * DOC: the data of a flash page
+ *
+ * A compound page with a reference count. The host's bytes are copied into a fresh one before the
+ * device's lock is taken; copies within the flash share it; who reads takes a reference under the
+ * lock and copies without it, whatever is erased meanwhile.
+ */
+#ifndef NAMELESS_BUF_H
+#define NAMELESS_BUF_H
+
+#include <linux/gfp.h>
+
+#include "flash.h"
+
+/* A machine short of memory gets an I/O error, not its processes killed. */
+#define NL_GFP_IO	(GFP_NOIO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+#define NL_GFP_NOWAIT	(GFP_NOWAIT | __GFP_NOWARN)
+
+struct nl_buf *nl_buf_alloc_gfp(u32 bytes, gfp_t gfp);
+
+#endif /* NAMELESS_BUF_H */

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Making, changing and deleting devices; who uses them. */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "dev.h"
+
+#define NL_RESERVE_SHIFT	5	/* of the RAM, that is left alone */
+#define NL_TABLE_BYTES		24	/* a flash page: its data's place, maps, recovery */
+
+/**
+ * nl_fail - put an error into words
+ * @dev: its device
+ * @err: negative error number
+ * @fmt: what the user gets to read
+ *
+ * Return: @err.
+ */
+int nl_fail(struct nl_dev *dev, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vscnprintf(dev->error, NL_ERROR_LEN, fmt, args);
+	va_end(args);
+	return err;
+}
+
+/* --- who uses it ------------------------------------------------------------------------------ */
+
+/* One more has it open; false while it is being changed. */
+bool nl_dev_use(struct nl_dev *dev)
+{
+	bool ok;
+
+	spin_lock(&dev->users_lock);
+	ok = dev->users >= 0;
+	dev->users += ok;
+	spin_unlock(&dev->users_lock);
+	return ok;
+}
+
+void nl_dev_unuse(struct nl_dev *dev)
+{
+	spin_lock(&dev->users_lock);
+	dev->users--;
+	spin_unlock(&dev->users_lock);
+}
+
+/**
+ * nl_dev_claim - from now on nobody can open it
+ * @dev: the device
+ *
+ * Context: lock held.
+ * Return: 0, or a negative error number with the device's error set when it is not there or open.
+ */
+int nl_dev_claim(struct nl_dev *dev)
+{
+	int err = 0;
+
+	if (!dev->live)
+		return nl_fail(dev, -ENODEV, "%s is not there", dev->name);
+	spin_lock(&dev->users_lock);
+	if (dev->users)
+		err = -EBUSY;
+	else
+		dev->users = NL_CHANGING;
+	spin_unlock(&dev->users_lock);
+	return err ? nl_fail(dev, err, "%s is open", dev->name) : 0;
+}
+
+void nl_dev_unclaim(struct nl_dev *dev)
+{
+	spin_lock(&dev->users_lock);
+	dev->users = 0;
+	spin_unlock(&dev->users_lock);
+}
+
+/* --- parameters ------------------------------------------------------------------------------- */
+
+static int nl_set_param(struct nl_dev *dev, struct nl_config *config, const char *key,
+			const char *value)
+{
+	int i = nl_param_find(key), err;
+
+	if (i < 0)
+		return nl_fail(dev, -EINVAL, "%s: no such parameter", key);
+	if (dev->live && nl_params[i].fixed)
+		return nl_fail(dev, -EINVAL, "%s can be given at create only", key);
+	err = nl_parse(nl_params[i].unit, value, &config->p[i]);
+	if (err)
+		return nl_fail(dev, err, "%s=%s: bad value", key, value);
+	err = nl_param_check(i, config->p[i]);
+	if (err)
+		return nl_fail(dev, err, "%s=%s: out of range", key, value);
+	return 0;
+}
+
+/* The preset comes first, wherever it stands. @args is left as it was. */
+static int nl_find_preset(struct nl_dev *dev, const char *args)
+{
+	char *copy = kstrdup(args, GFP_KERNEL), *rest = copy, *key, *value;
+	int err = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	dev->preset = &nl_presets[0];
+	while (!err && nl_word(&rest, &key, &value)) {
+		if (strcmp(key, "preset") || !value)
+			continue;
+		dev->preset = nl_preset_find(value);
+		if (!dev->preset)
+			err = nl_fail(dev, -EINVAL, "no preset %s", value);
+	}
+	kfree(copy);
+	return err;
+}
+
+static int nl_parse_params(struct nl_dev *dev, struct nl_config *config, char *args)
+{
+	char *key, *value;
+	int err = 0;
+
+	while (!err && nl_word(&args, &key, &value)) {
+		if (!value)
+			err = nl_fail(dev, -EINVAL, "%s: not key=value", key);
+		else if (dev->live || strcmp(key, "preset"))
+			err = nl_set_param(dev, config, key, value);
+	}
+	return err;
+}
+
+/* --- creating --------------------------------------------------------------------------------- */
+
+static int nl_fit(struct nl_dev *dev, u64 bytes)
+{
+	u64 page_bytes = dev->config.p[NL_P_PAGE_SIZE], pages = bytes / page_bytes;
+	int err;
+
+	if (page_bytes < PAGE_SIZE || !is_power_of_2(page_bytes))
+		return nl_fail(dev, -EINVAL, "page_size %llu: not a power of two from %lu up",
+			       page_bytes, PAGE_SIZE);
+	if (!bytes || bytes % page_bytes)
+		return nl_fail(dev, -EINVAL, "size %llu: not a multiple of the flash page of %llu",
+			       bytes, page_bytes);
+	err = nl_config_fit(&dev->config, pages);
+	if (err == -EFBIG)
+		return nl_fail(dev, err, "size %llu: more flash pages than can be numbered",
+			       bytes);
+	if (err == -ENOSPC)
+		return nl_fail(dev, err, "blocks=%llu: too little flash for this size",
+			       dev->config.p[NL_P_BLOCKS]);
+	if (err)
+		return nl_fail(dev, err, "a parameter is out of range");
+	dev->logical_pages = pages;
+	dev->page_bytes = page_bytes;
+	dev->page_shift = ilog2(page_bytes);
+	return 0;
+}
+
+/**
+ * nl_dev_parse - what a device is to be
+ * @dev: whose config, preset and size are set
+ * @args: SIZE [preset=NAME] [key=value]...
+ *
+ * Context: lock held.
+ * Return: 0 or a negative error number with the device's error set.
+ */
+int nl_dev_parse(struct nl_dev *dev, char *args)
+{
+	char *size = strsep(&args, " ");
+	u64 bytes;
+	int err;
+
+	if (nl_parse(NL_SIZE, size, &bytes))
+		return nl_fail(dev, -EINVAL, "%s: not a size", size);
+	err = nl_find_preset(dev, args ?: "");
+	if (err)
+		return err;
+	dev->config = dev->preset->config;
+	err = nl_parse_params(dev, &dev->config, args);
+	return err ?: nl_fit(dev, bytes);
+}
+
+static void nl_dev_cut_off(struct nl_dev *dev)
+{
+	mutex_lock(&dev->io);
+	nl_power_off(dev);
+	mutex_unlock(&dev->io);
+	dev->cuts = 0;
+}
+
+/**
+ * nl_dev_start - power on for the first time, and make the disk
+ * @dev: with its flash
+ *
+ * Context: lock held; sleeps.
+ * Return: 0 or a negative error number with the device's error set and nothing changed.
+ */
+int nl_dev_start(struct nl_dev *dev)
+{
+	int err;
+
+	mutex_lock(&dev->io);
+	err = nl_power_on(dev);
+	mutex_unlock(&dev->io);
+	if (err)
+		return err;
+	dev->made = ktime_get_ns();
+	dev->ready = dev->made;		/* it was plugged in before there was anybody to wait */
+	dev->users = 0;
+	err = nl_disk_add(dev);
+	if (err) {
+		nl_dev_cut_off(dev);
+		return nl_fail(dev, err, "the block layer refuses the disk");
+	}
+	dev->live = true;
+	return 0;
+}
+
+/* Ask before taking: what can't be had is refused at once, and nobody loses memory for it. */
+static int nl_enough(struct nl_dev *dev)
+{
+	u64 there = (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
+	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> NL_RESERVE_SHIFT, bytes;
+	struct nl_geometry geo;
+
+	if (nl_geometry_init(&geo, &dev->config))
+		return nl_fail(dev, -EINVAL, "no flash can have this shape");
+	if (geo.nr_pages > INT_MAX / sizeof(*dev->flash.data))
+		return nl_fail(dev, -EFBIG, "%u flash pages: more than a table can have",
+			       geo.nr_pages);
+	bytes = (u64)geo.nr_pages * NL_TABLE_BYTES;
+	if (bytes <= there && there - bytes >= reserve)
+		return 0;
+	return nl_fail(dev, -ENOMEM, "tables take %llu MiB, %llu MiB of RAM are there to be had",
+		       (bytes >> 20) + 1, (there - min(there, reserve)) >> 20);
+}
+
+/**
+ * nl_dev_make_flash - get the memory of a device
+ * @dev: with its config
+ *
+ * Context: lock held; sleeps.
+ * Return: 0 or a negative error number with the device's error set.
+ */
+int nl_dev_make_flash(struct nl_dev *dev)
+{
+	int err = nl_enough(dev);
+
+	if (err)
+		return err;
+	memset(&dev->flash, 0, sizeof(dev->flash));
+	err = nl_flash_create(&dev->flash, &dev->config);
+	if (err == -ENOMEM)
+		return nl_fail(dev, err, "no memory for the flash's tables");
+	if (err)
+		return nl_fail(dev, err, "no flash can have this shape");
+	dev->flash.observe = nl_trace;
+	dev->flash.observer = dev;
+	return 0;
+}
+
+/**
+ * nl_dev_create - make the flash and the disk of a new device
+ * @dev: fresh from nl_dev_alloc(), or deleted
+ * @args: SIZE [preset=NAME] [key=value]...
+ *
+ * Context: lock held; sleeps.
+ * Return: 0 or a negative error number with the device's error set and nothing made.
+ */
+int nl_dev_create(struct nl_dev *dev, char *args)
+{
+	int err;
+
+	if (dev->live)
+		return nl_fail(dev, -EBUSY, "%s exists", dev->name);
+	err = nl_dev_parse(dev, args);
+	if (err)
+		return err;
+	err = nl_dev_make_flash(dev);
+	if (err)
+		return err;
+	err = nl_dev_start(dev);
+	if (err)
+		nl_flash_destroy(&dev->flash);
+	return err;
+}
+
+/**
+ * nl_dev_set - change parameters of a live device, all of them or none
+ * @dev: the device
+ * @args: key=value words
+ *
+ * Context: lock held.
+ * Return: 0 or a negative error number with the device's error set.
+ */
+int nl_dev_set(struct nl_dev *dev, char *args)
+{
+	struct nl_config config = dev->config;
+	int err;
+
+	if (!dev->live)
+		return nl_fail(dev, -ENODEV, "%s is not there", dev->name);
+	err = nl_parse_params(dev, &config, args);
+	if (err)
+		return err;
+	mutex_lock(&dev->io);
+	dev->config = config;
+	nl_timing_retune(&dev->flash.timing, &dev->config);
+	mutex_unlock(&dev->io);
+	return 0;
+}
+
+/* --- deleting --------------------------------------------------------------------------------- */
+
+/**
+ * nl_dev_destroy - remove the disk with its content, whoever has it open
+ * @dev: the device
+ *
+ * Context: lock held; sleeps.
+ */
+void nl_dev_destroy(struct nl_dev *dev)
+{
+	if (!dev->live)
+		return;
+	dev->live = false;
+	nl_dev_cut_off(dev);
+	nl_disk_remove(dev);
+	nl_due_drain(&dev->due);
+	nl_flash_destroy(&dev->flash);
+	kfree(dev->findings);
+	dev->findings = NULL;
+	atomic64_set(&dev->errors, 0);
+}
+
+/**
+ * nl_dev_release - delete the disk of a device that nobody has open
+ * @dev: the device
+ * @args: nothing but a 1
+ *
+ * Context: lock held; sleeps.
+ * Return: 0 or a negative error number with the device's error set.
+ */
+int nl_dev_release(struct nl_dev *dev, char *args)
+{
+	int err;
+
+	if (strcmp(args, "1"))
+		return nl_fail(dev, -EINVAL, "%s: 1", args);
+	err = nl_dev_claim(dev);
+	if (!err)
+		nl_dev_destroy(dev);
+	return err;
+}
+
+struct nl_dev *nl_dev_alloc(const char *name)
+{
+	struct nl_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+
+	if (!dev)
+		return NULL;
+	strscpy(dev->name, name, sizeof(dev->name));
+	mutex_init(&dev->lock);
+	mutex_init(&dev->io);
+	spin_lock_init(&dev->users_lock);
+	dev->off = true;
+	nl_due_init(&dev->due);
+	return dev;
+}
+
+void nl_dev_free(struct nl_dev *dev)
+{
+	mutex_destroy(&dev->io);
+	mutex_destroy(&dev->lock);
+	kfree(dev);
+}

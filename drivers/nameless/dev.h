@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * DOC: emulated SSDs
+ *
+ * Lock order: nl_dev.lock, nl_dev.io, nl_due.lock.
+ *
+ * lock		configuration: create, set, cut, power, save, load, release
+ * io		FTL and flash, which are called with it alone. Nothing allocated under it may wait
+ *		for I/O: it could be this device's.
+ * due.lock	what waits for its time; taken from the timer's hard interrupt
+ * users_lock	who has it open
+ */
+#ifndef NAMELESS_DEV_H
+#define NAMELESS_DEV_H
+
+#include <linux/blkdev.h>
+#include <linux/configfs.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+
+#include "due.h"
+#include "ftl.h"
+
+#define NL_PREFIX "nameless!"
+#define NL_NAME_MAX (DISK_NAME_LEN - sizeof(NL_PREFIX))
+#define NL_ERROR_LEN 200
+#define NL_CHANGING	(-1)	/* nl_dev.users: nobody may open it */
+
+/**
+ * struct nl_dev - an emulated SSD
+ * @item: its directory
+ * @lock: see above
+ * @name: of the directory
+ * @error: why the last write to one of its files failed
+ * @live: has a disk
+ * @users_lock: see above
+ * @users: how many have it open, or NL_CHANGING
+ * @disk: the block device
+ * @config: its parameters
+ * @preset: where they are from; NULL: an image
+ * @logical_pages: visible capacity
+ * @page_bytes: of a flash page
+ * @page_shift: its logarithm
+ * @io: see above
+ * @flash: what survives power cuts
+ * @ftl: NULL while power is off
+ * @off: power is off
+ * @made: when the device was, ns
+ * @ready: when the FTL has recovered, ns
+ * @cuts: how often the power went
+ * @errors: bios that failed
+ * @due: bios under way
+ * @findings: what the last check found
+ */
+struct nl_dev {
+	struct config_item item;
+	struct mutex lock;		/* see above */
+	char name[NL_NAME_MAX + 1];
+	char error[NL_ERROR_LEN];
+	bool live;
+	spinlock_t users_lock;		/* see above */
+	int users;
+	struct gendisk *disk;
+	struct nl_config config;
+	const struct nl_preset *preset;
+	u32 logical_pages;
+	u32 page_bytes;
+	u32 page_shift;
+	struct mutex io;		/* see above */
+	struct nl_flash flash;
+	struct nl_ftl *ftl;
+	bool off;
+	u64 made;
+	u64 ready;
+	u64 cuts;
+	atomic64_t errors;
+	struct nl_due due;
+	char *findings;
+};
+
+/* dev.c */
+struct nl_dev *nl_dev_alloc(const char *name);
+void nl_dev_free(struct nl_dev *dev);
+int nl_dev_parse(struct nl_dev *dev, char *args);
+int nl_dev_make_flash(struct nl_dev *dev);
+int nl_dev_start(struct nl_dev *dev);
+int nl_dev_claim(struct nl_dev *dev);
+void nl_dev_unclaim(struct nl_dev *dev);
+int nl_dev_create(struct nl_dev *dev, char *args);
+int nl_dev_set(struct nl_dev *dev, char *args);
+int nl_dev_release(struct nl_dev *dev, char *args);
+void nl_dev_destroy(struct nl_dev *dev);
+bool nl_dev_use(struct nl_dev *dev);
+void nl_dev_unuse(struct nl_dev *dev);
+__printf(3, 4) int nl_fail(struct nl_dev *dev, int err, const char *fmt, ...);
+
+/* power.c */
+int nl_power_on(struct nl_dev *dev);
+void nl_power_off(struct nl_dev *dev);
+void nl_power_look(struct nl_dev *dev);
+int nl_dev_cut(struct nl_dev *dev, char *args);
+int nl_dev_power(struct nl_dev *dev, char *args);
+
+/* disk.c, io.c */
+int nl_disk_add(struct nl_dev *dev);
+void nl_disk_remove(struct nl_dev *dev);
+void nl_submit_bio(struct bio *bio);
+
+/* trace.c */
+void nl_trace(void *observer, const struct nl_event *event);
+
+/* words.c */
+int nl_word(char **args, char **key, char **value);
+int nl_parse(enum nl_unit unit, const char *text, u64 *value);
+ssize_t nl_emit(char *page, ssize_t at, enum nl_unit unit, u64 value);
+
+/* show.c */
+ssize_t nl_dev_show(struct nl_dev *dev, char *page);
+ssize_t nl_dev_show_params(struct nl_dev *dev, char *page);
+ssize_t nl_dev_show_stat(struct nl_dev *dev, char *page);
+ssize_t nl_dev_show_erases(struct nl_dev *dev, char *page);
+ssize_t nl_dev_show_findings(struct nl_dev *dev, char *page);
+int nl_dev_check(struct nl_dev *dev, char *args);
+
+/* file.c */
+int nl_dev_save(struct nl_dev *dev, char *args);
+int nl_dev_load(struct nl_dev *dev, char *args);
+
+/* config.c */
+int nl_config_start_up(void);
+void nl_config_shut_down(void);
+
+#endif /* NAMELESS_DEV_H */

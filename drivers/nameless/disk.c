@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The block device. */
+#include <linux/module.h>
+
+#include <compat/blkdev.h>
+
+#include "dev.h"
+
+static int nl_open(struct gendisk *disk)
+{
+	return nl_dev_use(disk->private_data) ? 0 : -EBUSY;
+}
+
+static void nl_release(struct gendisk *disk)
+{
+	nl_dev_unuse(disk->private_data);
+}
+
+COMPAT_DISK_OPEN(nl_open)
+COMPAT_DISK_RELEASE(nl_release)
+
+/* The last who had it open is gone, which may be long after the device's directory. */
+static void nl_free_disk(struct gendisk *disk)
+{
+	struct nl_dev *dev = disk->private_data;
+
+	config_item_put(&dev->item);
+}
+
+static const struct block_device_operations nl_fops = {
+	.owner = THIS_MODULE,
+	.open = compat_nl_open,
+	.release = compat_nl_release,
+	.submit_bio = nl_submit_bio,
+	.free_disk = nl_free_disk,
+};
+
+static struct gendisk *nl_disk_alloc(struct nl_dev *dev)
+{
+	struct queue_limits lim = {
+		.logical_block_size = SECTOR_SIZE,
+		.physical_block_size = dev->page_bytes,
+		.max_hw_discard_sectors = UINT_MAX >> SECTOR_SHIFT,
+		.max_write_zeroes_sectors = UINT_MAX >> SECTOR_SHIFT,
+		.discard_granularity = dev->page_bytes,
+	};
+
+	return compat_alloc_disk(&lim, COMPAT_DISK_NOWAIT | COMPAT_DISK_WRITE_CACHE);
+}
+
+/**
+ * nl_disk_add - make the block device
+ * @dev: with its power on
+ *
+ * Context: process context; sleeps.
+ * Return: 0 or a negative error number.
+ */
+int nl_disk_add(struct nl_dev *dev)
+{
+	struct gendisk *disk = nl_disk_alloc(dev);
+	int err;
+
+	if (IS_ERR(disk))
+		return PTR_ERR(disk);
+	dev->disk = disk;
+	snprintf(disk->disk_name, DISK_NAME_LEN, NL_PREFIX "%s", dev->name);
+	disk->fops = &nl_fops;
+	disk->private_data = dev;
+	set_capacity(disk, (u64)dev->logical_pages << (dev->page_shift - SECTOR_SHIFT));
+	err = add_disk(disk);
+	if (err) {
+		put_disk(disk);
+		dev->disk = NULL;
+		return err;
+	}
+	config_item_get(&dev->item);
+	return 0;
+}
+
+void nl_disk_remove(struct nl_dev *dev)
+{
+	del_gendisk(dev->disk);
+	put_disk(dev->disk);
+	dev->disk = NULL;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Completions; see due.h. */
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/slab.h>
+
+#include "due.h"
+#include "buf.h"
+
+static struct kmem_cache *nl_req_cache;
+
+/**
+ * nl_req_alloc - begin a bio
+ * @bio: it
+ *
+ * Context: may sleep, unless the bio must not.
+ * Return: NULL without memory.
+ */
+struct nl_req *nl_req_alloc(struct bio *bio)
+{
+	gfp_t gfp = bio->bi_opf & REQ_NOWAIT ? NL_GFP_NOWAIT : NL_GFP_IO;
+	struct nl_req *req = kmem_cache_alloc(nl_req_cache, gfp);
+
+	if (!req)
+		return NULL;
+	req->bio = bio;
+	req->due = 0;
+	req->accounted = blk_queue_io_stat(bdev_get_queue(bio->bi_bdev)) && bio_sectors(bio);
+	if (req->accounted)
+		req->start = bio_start_io_acct(bio);
+	return req;
+}
+
+/**
+ * nl_req_end - end a bio now
+ * @req: of the bio; freed
+ * @status: its result
+ *
+ * Context: any.
+ */
+void nl_req_end(struct nl_req *req, blk_status_t status)
+{
+	struct bio *bio = req->bio;
+
+	if (req->accounted)
+		bio_end_io_acct(bio, req->start);
+	kmem_cache_free(nl_req_cache, req);
+	if (status)
+		bio->bi_status = status;
+	bio_endio(bio);
+}
+
+static bool nl_due_before(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct nl_req, node)->due < rb_entry(b, struct nl_req, node)->due;
+}
+
+static void nl_count_late(struct nl_due *due, u64 ns)
+{
+	due->late[min_t(unsigned int, fls64(ns / 1000), NL_LATE_BUCKETS - 1)]++;
+	due->late_max = max(due->late_max, ns);
+}
+
+static struct nl_req *nl_due_first(struct nl_due *due)
+{
+	return rb_entry_safe(rb_first_cached(&due->pending), struct nl_req, node);
+}
+
+static void nl_due_arm(struct nl_due *due)
+{
+	struct nl_req *first = nl_due_first(due);
+
+	if (!first || first->due >= due->armed)
+		return;
+	due->armed = first->due;
+	hrtimer_start(&due->timer, ns_to_ktime(due->armed), HRTIMER_MODE_ABS_PINNED);
+}
+
+/* Those due by @now, on a list in order of time. */
+static void nl_due_take(struct nl_due *due, u64 now, struct list_head *out)
+{
+	struct nl_req *req;
+
+	while ((req = nl_due_first(due)) && req->due <= now) {
+		rb_erase_cached(&req->node, &due->pending);
+		nl_count_late(due, now - req->due);
+		list_add_tail(&req->list, out);
+	}
+}
+
+static unsigned int nl_end_all(struct list_head *list, blk_status_t status)
+{
+	struct nl_req *req, *next;
+	unsigned int n = 0;
+
+	list_for_each_entry_safe(req, next, list, list) {
+		nl_req_end(req, status);
+		n++;
+	}
+	return n;
+}
+
+static void nl_due_ended(struct nl_due *due, unsigned int n)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&due->lock, flags);
+	due->inflight -= n;
+	if (!due->inflight)
+		wake_up_all(&due->idle);
+	spin_unlock_irqrestore(&due->lock, flags);
+}
+
+static enum hrtimer_restart nl_due_timer(struct hrtimer *timer)
+{
+	struct nl_due *due = container_of(timer, struct nl_due, timer);
+	unsigned long flags;
+	LIST_HEAD(done);
+
+	spin_lock_irqsave(&due->lock, flags);
+	due->armed = U64_MAX;
+	nl_due_take(due, ktime_get_ns(), &done);
+	nl_due_arm(due);
+	spin_unlock_irqrestore(&due->lock, flags);
+	nl_due_ended(due, nl_end_all(&done, BLK_STS_OK));
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * nl_due_at - end a bio with success at its time, at once if that has passed
+ * @due: the device's
+ * @req: of the bio, with req->due set
+ *
+ * One whose power is cut before that ends with an error.
+ * Context: any.
+ */
+void nl_due_at(struct nl_due *due, struct nl_req *req)
+{
+	blk_status_t status = BLK_STS_OK;
+	unsigned long flags;
+	u64 now;
+
+	spin_lock_irqsave(&due->lock, flags);
+	now = ktime_get_ns();
+	if (due->closed) {
+		status = BLK_STS_IOERR;
+	} else if (req->due > now) {
+		rb_add_cached(&req->node, &due->pending, nl_due_before);
+		due->inflight++;
+		nl_due_arm(due);
+		req = NULL;
+	} else {
+		nl_count_late(due, now - req->due);
+	}
+	spin_unlock_irqrestore(&due->lock, flags);
+	if (req)
+		nl_req_end(req, status);
+}
+
+/**
+ * nl_due_close - from now on every bio ends with an error, those that wait at once
+ * @due: the device's
+ *
+ * Context: process context.
+ */
+void nl_due_close(struct nl_due *due)
+{
+	LIST_HEAD(taken);
+	struct nl_req *req;
+
+	spin_lock_irq(&due->lock);
+	due->closed = true;
+	while ((req = nl_due_first(due))) {
+		rb_erase_cached(&req->node, &due->pending);
+		list_add_tail(&req->list, &taken);
+	}
+	spin_unlock_irq(&due->lock);
+	nl_due_ended(due, nl_end_all(&taken, BLK_STS_IOERR));
+}
+
+/**
+ * nl_due_open - take bios in again
+ * @due: the device's
+ *
+ * Context: process context.
+ */
+void nl_due_open(struct nl_due *due)
+{
+	spin_lock_irq(&due->lock);
+	due->closed = false;
+	spin_unlock_irq(&due->lock);
+}
+
+/**
+ * nl_due_drain - wait until every bio has ended and the timer is at rest
+ * @due: the device's; nobody begins bios any more
+ *
+ * Context: process context; sleeps.
+ */
+void nl_due_drain(struct nl_due *due)
+{
+	wait_event(due->idle, !READ_ONCE(due->inflight));
+	/* who woke this may still hold the lock */
+	spin_lock_irq(&due->lock);
+	spin_unlock_irq(&due->lock);
+	hrtimer_cancel(&due->timer);
+}
+
+void nl_due_init(struct nl_due *due)
+{
+	spin_lock_init(&due->lock);
+	due->pending = RB_ROOT_CACHED;
+	hrtimer_init(&due->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED);
+	due->timer.function = nl_due_timer;
+	due->armed = U64_MAX;
+	init_waitqueue_head(&due->idle);
+}
+
+int nl_due_start_up(void)
+{
+	nl_req_cache = KMEM_CACHE(nl_req, 0);
+	return nl_req_cache ? 0 : -ENOMEM;
+}
+
+void nl_due_shut_down(void)
+{
+	kmem_cache_destroy(nl_req_cache);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * DOC: completions at absolute deadlines
+ *
+ * What the flash has been told to do is done in memory at once; its bio ends at the time that the
+ * timing model says. One high-resolution timer a device, at the earliest of these times; none when
+ * nothing is under way.
+ */
+#ifndef NAMELESS_DUE_H
+#define NAMELESS_DUE_H
+
+#include <linux/blk_types.h>
+#include <linux/hrtimer.h>
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#define NL_LATE_BUCKETS 16
+
+/**
+ * struct nl_req - a bio under way
+ * @node: in nl_due.pending
+ * @list: when taken out of there
+ * @bio: it
+ * @due: when it ends, ns of CLOCK_MONOTONIC
+ * @start: jiffies at its start, for the disk's accounting
+ * @accounted: counted there
+ */
+struct nl_req {
+	union {
+		struct rb_node node;
+		struct list_head list;
+	};
+	struct bio *bio;
+	u64 due;
+	unsigned long start;
+	bool accounted;
+};
+
+/**
+ * struct nl_due - bios and when they end
+ * @lock: taken from the timer's hard interrupt
+ * @pending: by time
+ * @timer: at the first of them
+ * @armed: when that is; U64_MAX: off
+ * @inflight: bios in @pending, and those that are being ended
+ * @closed: power is off: nothing is taken in
+ * @idle: woken when none is left
+ * @late: how many ended how late: [0] under 1 us, [n] under 2^n us, the last: all others
+ * @late_max: ns
+ */
+struct nl_due {
+	spinlock_t lock;	/* see above */
+	struct rb_root_cached pending;
+	struct hrtimer timer;
+	u64 armed;
+	unsigned int inflight;
+	bool closed;
+	wait_queue_head_t idle;
+	u64 late[NL_LATE_BUCKETS];
+	u64 late_max;
+};
+
+void nl_due_init(struct nl_due *due);
+struct nl_req *nl_req_alloc(struct bio *bio);
+void nl_req_end(struct nl_req *req, blk_status_t status);
+void nl_due_at(struct nl_due *due, struct nl_req *req);
+void nl_due_close(struct nl_due *due);
+void nl_due_open(struct nl_due *due);
+void nl_due_drain(struct nl_due *due);
+int nl_due_start_up(void);
+void nl_due_shut_down(void);
+
+#endif /* NAMELESS_DUE_H */

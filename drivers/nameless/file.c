@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Devices in files: a head with the line that creates the device, and the image of its flash. Only
+ * what nobody has open is saved, so the file is on no file system that waits for the device.
+ */
+#include <linux/fs.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <evenkeel/label.h>
+#include <evenkeel/nameless_device_format.h>
+
+#include "dev.h"
+
+#define NL_IMAGE_CHUNK	(256u << 10)
+
+/**
+ * struct nl_stream - a file, read or written in order through a buffer
+ * @file: it
+ * @pos: of the file
+ * @used: bytes of @buffer that are to be written, or were handed out
+ * @filled: bytes of @buffer that were read
+ * @buffer: NL_IMAGE_CHUNK bytes
+ */
+struct nl_stream {
+	struct file *file;
+	loff_t pos;
+	size_t used;
+	size_t filled;
+	u8 *buffer;
+};
+
+static int nl_stream_open(struct nl_dev *dev, struct nl_stream *stream, const char *path, int flags)
+{
+	memset(stream, 0, sizeof(*stream));
+	if (*path != '/')
+		return nl_fail(dev, -EINVAL, "%s: not an absolute path", path);
+	stream->buffer = kvmalloc(NL_IMAGE_CHUNK, GFP_KERNEL);
+	if (!stream->buffer)
+		return -ENOMEM;
+	stream->file = filp_open(path, flags | O_LARGEFILE, 0600);
+	if (IS_ERR(stream->file)) {
+		kvfree(stream->buffer);
+		return nl_fail(dev, PTR_ERR(stream->file), "%s: can't be opened (error %ld)", path,
+			       -PTR_ERR(stream->file));
+	}
+	return 0;
+}
+
+static void nl_stream_close(struct nl_stream *stream)
+{
+	filp_close(stream->file, NULL);
+	kvfree(stream->buffer);
+}
+
+static int nl_stream_drain(struct nl_stream *stream)
+{
+	size_t at = 0;
+	ssize_t n;
+
+	while (at < stream->used) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		n = kernel_write(stream->file, stream->buffer + at, stream->used - at,
+				 &stream->pos);
+		if (n <= 0)
+			return n ?: -EIO;
+		at += n;
+	}
+	stream->used = 0;
+	return 0;
+}
+
+static int nl_put_bytes(void *ctx, const void *data, size_t len)
+{
+	struct nl_stream *stream = ctx;
+	int err;
+
+	while (len) {
+		size_t n = min(len, NL_IMAGE_CHUNK - stream->used);
+
+		memcpy(stream->buffer + stream->used, data, n);
+		stream->used += n;
+		data += n;
+		len -= n;
+		if (stream->used < NL_IMAGE_CHUNK)
+			continue;
+		err = nl_stream_drain(stream);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int nl_stream_fill(struct nl_stream *stream)
+{
+	ssize_t n;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	n = kernel_read(stream->file, stream->buffer, NL_IMAGE_CHUNK, &stream->pos);
+	if (n <= 0)
+		return n ?: -EINVAL;
+	stream->filled = n;
+	stream->used = 0;
+	return 0;
+}
+
+static int nl_get_bytes(void *ctx, void *data, size_t len)
+{
+	struct nl_stream *stream = ctx;
+	int err;
+
+	while (len) {
+		size_t n = min(len, stream->filled - stream->used);
+
+		if (!n) {
+			err = nl_stream_fill(stream);
+			if (err)
+				return err;
+			continue;
+		}
+		memcpy(data, stream->buffer + stream->used, n);
+		stream->used += n;
+		data += n;
+		len -= n;
+	}
+	return 0;
+}
+
+/* --- saving ----------------------------------------------------------------------------------- */
+
+/* The line that creates the device, in the form of nl_dev_show_params(). */
+static int nl_head_fill(struct nl_dev *dev, struct nl_device_head *head)
+{
+	size_t at;
+	char *params = (char *)get_zeroed_page(GFP_KERNEL), *c;
+
+	if (!params)
+		return -ENOMEM;
+	nl_dev_show_params(dev, params);
+	for (c = params; *c; c++)
+		*c = *c == ' ' ? '=' : *c == '\n' ? ' ' : *c;
+	head->magic = cpu_to_le64(NL_DEVICE_MAGIC);
+	head->version = cpu_to_le32(NL_DEVICE_VERSION);
+	at = scnprintf(head->text, NL_DEVICE_TEXT, "%llu preset=%s %s",
+		       (u64)dev->logical_pages << dev->page_shift, dev->preset->name, params);
+	free_page((unsigned long)params);
+	if (at == NL_DEVICE_TEXT - 1)
+		return -E2BIG;
+	head->csum = cpu_to_le32(ek_checksum(head, sizeof(*head), &head->csum));
+	return 0;
+}
+
+static int nl_save_head(struct nl_dev *dev, struct nl_stream *stream)
+{
+	struct nl_device_head *head = kzalloc(sizeof(*head), GFP_KERNEL);
+	int err;
+
+	if (!head)
+		return -ENOMEM;
+	err = nl_head_fill(dev, head);
+	if (!err)
+		err = nl_put_bytes(stream, head, sizeof(*head));
+	kfree(head);
+	return err;
+}
+
+/* With power it is stopped cleanly, saved, and started again. */
+static int nl_save_flash(struct nl_dev *dev, struct nl_stream *stream)
+{
+	struct nl_io io = { .now = ktime_get_ns() };
+	bool on;
+	int err = 0;
+
+	mutex_lock(&dev->io);
+	on = dev->ftl;
+	if (on) {
+		err = nl_ftl_stop(dev->ftl, &io);
+		nl_power_off(dev);
+		dev->cuts--;
+	}
+	if (!err)
+		err = nl_flash_save(&dev->flash, nl_put_bytes, stream);
+	if (on)
+		err = nl_power_on(dev) ?: err;
+	mutex_unlock(&dev->io);
+	return err;
+}
+
+static int nl_save_to(struct nl_dev *dev, char *path)
+{
+	struct nl_stream stream;
+	int err;
+
+	err = nl_stream_open(dev, &stream, path, O_WRONLY | O_CREAT | O_TRUNC);
+	if (err)
+		return err;
+	err = nl_save_head(dev, &stream);
+	if (!err)
+		err = nl_save_flash(dev, &stream);
+	if (!err)
+		err = nl_stream_drain(&stream);
+	if (!err)
+		err = vfs_fsync(stream.file, 0);
+	nl_stream_close(&stream);
+	return err ? nl_fail(dev, err, "%s: can't be written (error %d)", path, -err) : 0;
+}
+
+/**
+ * nl_dev_save - write a device that nobody has open into a file
+ * @dev: the device, with its power on or off
+ * @args: absolute path, made or overwritten
+ *
+ * What is on the flash is saved.
+ * Context: lock held; sleeps.
+ * Return: 0 or a negative error number with the device's error set.
+ */
+int nl_dev_save(struct nl_dev *dev, char *args)
+{
+	int err;
+
+	err = nl_dev_claim(dev);
+	if (err)
+		return err;
+	err = nl_save_to(dev, args);
+	nl_dev_unclaim(dev);
+	return err;
+}
+
+/* --- loading ---------------------------------------------------------------------------------- */
+
+static int nl_head_check(struct nl_dev *dev, struct nl_device_head *head, const char *path)
+{
+	if (head->magic != cpu_to_le64(NL_DEVICE_MAGIC))
+		return nl_fail(dev, -EINVAL, "%s: holds no device", path);
+	if (le32_to_cpu(head->csum) != ek_checksum(head, sizeof(*head), &head->csum) ||
+	    strnlen(head->text, NL_DEVICE_TEXT) == NL_DEVICE_TEXT)
+		return nl_fail(dev, -EUCLEAN, "%s: its head is damaged", path);
+	if (le32_to_cpu(head->version) != NL_DEVICE_VERSION || head->incompat)
+		return nl_fail(dev, -EOPNOTSUPP, "%s: of a newer version", path);
+	return 0;
+}
+
+static int nl_load_head(struct nl_dev *dev, struct nl_stream *stream, const char *path)
+{
+	struct nl_device_head *head = kmalloc(sizeof(*head), GFP_KERNEL);
+	int err;
+
+	if (!head)
+		return -ENOMEM;
+	err = nl_get_bytes(stream, head, sizeof(*head));
+	if (err)
+		err = nl_fail(dev, err, "%s: holds no device", path);
+	if (!err)
+		err = nl_head_check(dev, head, path);
+	if (!err)
+		err = nl_dev_parse(dev, head->text);
+	kfree(head);
+	return err;
+}
+
+static const char *nl_why_not_loaded(int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return "its flash is damaged or cut short";
+	case -EOPNOTSUPP:
+		return "its flash is of a newer version";
+	case -ERANGE:
+		return "its flash is not what its head says";
+	case -ENOMEM:
+		return "no memory for its data";
+	default:
+		return "can't be read";
+	}
+}
+
+static int nl_load_flash(struct nl_dev *dev, struct nl_stream *stream, const char *path)
+{
+	int err;
+
+	err = nl_dev_make_flash(dev);
+	if (err)
+		return err;
+	err = nl_flash_load(&dev->flash, nl_get_bytes, stream);
+	if (err)
+		err = nl_fail(dev, err, "%s: %s", path, nl_why_not_loaded(err));
+	else
+		err = nl_dev_start(dev);
+	if (err)
+		nl_flash_destroy(&dev->flash);
+	return err;
+}
+
+/**
+ * nl_dev_load - make a device out of a file
+ * @dev: fresh from nl_dev_alloc(), or deleted
+ * @args: absolute path
+ *
+ * Context: lock held; sleeps.
+ * Return: 0 or a negative error number with the device's error set and nothing made.
+ */
+int nl_dev_load(struct nl_dev *dev, char *args)
+{
+	struct nl_stream stream;
+	int err;
+
+	if (dev->live)
+		return nl_fail(dev, -EBUSY, "%s exists", dev->name);
+	err = nl_stream_open(dev, &stream, args, O_RDONLY);
+	if (err)
+		return err;
+	err = nl_load_head(dev, &stream, args);
+	if (!err)
+		err = nl_load_flash(dev, &stream, args);
+	nl_stream_close(&stream);
+	return err;
+}

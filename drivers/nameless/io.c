@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bios. What one asks for is done in memory while it is submitted, flash page by flash page under
+ * the device's lock; it ends when the timing model says that the flash is done. Bytes are copied
+ * outside of the lock, but for parts of a flash page, which are read, changed and written as one.
+ *
+ * There is no thread: handing requests over would cost more than what is done for them.
+ */
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/highmem.h>
+#include <linux/sched/mm.h>
+#include <evenkeel/copy.h>
+
+#include "buf.h"
+#include "dev.h"
+
+/* Flash pages that are handled at one go. */
+#define NL_BATCH	32
+/* Logical pages trimmed while others wait. */
+#define NL_TRIM_BATCH	65536
+
+/**
+ * struct nl_walk - how far a bio is
+ * @dev: the device
+ * @bio: it
+ * @iter: in its data
+ * @at: byte of the device that comes next
+ * @start: when the flash may begin, ns
+ * @due: when the last of what was done so far is done, ns
+ * @noio: what memory could be got from before the lock was taken
+ */
+struct nl_walk {
+	struct nl_dev *dev;
+	struct bio *bio;
+	struct bvec_iter iter;
+	u64 at;
+	u64 start;
+	u64 due;
+	unsigned int noio;
+};
+
+static int nl_enter(struct nl_walk *walk)
+{
+	struct nl_dev *dev = walk->dev;
+
+	if (!(walk->bio->bi_opf & REQ_NOWAIT))
+		mutex_lock(&dev->io);
+	else if (!mutex_trylock(&dev->io))
+		return -EAGAIN;
+	if (unlikely(dev->off)) {
+		mutex_unlock(&dev->io);
+		return -EIO;
+	}
+	walk->noio = memalloc_noio_save();
+	walk->start = max(walk->start, dev->ready);
+	return 0;
+}
+
+static void nl_leave(struct nl_walk *walk)
+{
+	memalloc_noio_restore(walk->noio);
+	nl_power_look(walk->dev);
+	mutex_unlock(&walk->dev->io);
+}
+
+static u64 nl_lpn_at(const struct nl_walk *walk, u64 at)
+{
+	return at >> walk->dev->page_shift;
+}
+
+static u64 nl_lpn(const struct nl_walk *walk)
+{
+	return nl_lpn_at(walk, walk->at);
+}
+
+static u32 nl_offset(const struct nl_walk *walk)
+{
+	return walk->at & (walk->dev->page_bytes - 1);
+}
+
+/* The result of an FTL's call: what took until io->done was done for this bio. */
+static int nl_done(struct nl_walk *walk, const struct nl_io *io, int err)
+{
+	if (!err)
+		walk->due = max(walk->due, io->done);
+	return err;
+}
+
+static struct nl_buf *nl_alloc(const struct nl_walk *walk)
+{
+	return nl_buf_alloc_gfp(walk->dev->page_bytes,
+				walk->bio->bi_opf & REQ_NOWAIT ? NL_GFP_NOWAIT : NL_GFP_IO);
+}
+
+/* Move bytes between those of a flash page, NULL for zeroes, and the bio; and on in the bio. */
+static void nl_move(struct nl_walk *walk, void *bytes, u32 len)
+{
+	bool write = bio_op(walk->bio) == REQ_OP_WRITE;
+
+	walk->at += len;
+	while (len) {
+		struct bio_vec bvec = bio_iter_iovec(walk->bio, walk->iter);
+		u32 n = min(bvec.bv_len, len);
+		void *data = bvec_kmap_local(&bvec);
+
+		if (write)
+			ek_copy(bytes, data, n);
+		else if (bytes)
+			ek_copy(data, bytes, n);
+		else
+			memset(data, 0, n);
+		if (!write)
+			flush_dcache_page(bvec.bv_page);
+		kunmap_local(data);
+		if (bytes)
+			bytes += n;
+		len -= n;
+		bio_advance_iter_single(walk->bio, &walk->iter, n);
+	}
+}
+
+/* Bytes from walk->at on in its flash page, not beyond the bio. */
+static u32 nl_rest(const struct nl_walk *walk)
+{
+	return min(walk->dev->page_bytes - nl_offset(walk), walk->iter.bi_size);
+}
+
+static void nl_put(struct nl_buf **buf, u32 count)
+{
+	while (count)
+		nl_buf_put(buf[--count]);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static int nl_read_batch(struct nl_walk *walk, struct nl_buf **buf)
+{
+	u32 first = nl_lpn(walk), last = nl_lpn_at(walk, walk->at + walk->iter.bi_size - 1);
+	u32 count = min_t(u32, last - first + 1, NL_BATCH), i;
+	int err;
+
+	err = nl_enter(walk);
+	if (err)
+		return err;
+	for (i = 0; i < count; i++) {
+		struct nl_io io = { .now = walk->start };
+
+		err = nl_ftl_read(walk->dev->ftl, first + i, &buf[i], &io);
+		if (nl_done(walk, &io, err))
+			break;
+	}
+	nl_leave(walk);
+	if (!err)
+		return count;
+	nl_put(buf, i);
+	return err;
+}
+
+static int nl_read(struct nl_walk *walk)
+{
+	struct nl_buf *buf[NL_BATCH];
+	int count, i;
+
+	while (walk->iter.bi_size) {
+		count = nl_read_batch(walk, buf);
+		if (count < 0)
+			return count;
+		for (i = 0; i < count; i++)
+			nl_move(walk, buf[i] ? nl_buf_data(buf[i]) + nl_offset(walk) : NULL,
+				nl_rest(walk));
+		nl_put(buf, count);
+	}
+	return 0;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static u32 nl_fua(const struct nl_walk *walk)
+{
+	return walk->bio->bi_opf & REQ_FUA ? NL_FUA : 0;
+}
+
+static int nl_write_batch(struct nl_walk *walk, u32 lpn, struct nl_buf **buf, u32 count)
+{
+	u32 i;
+	int err;
+
+	err = nl_enter(walk);
+	if (err)
+		return err;
+	for (i = 0; i < count && !err; i++) {
+		struct nl_io io = { .now = walk->start };
+
+		err = nl_ftl_write(walk->dev->ftl, lpn + i, buf[i], nl_fua(walk), &io);
+		nl_done(walk, &io, err);
+	}
+	nl_leave(walk);
+	return err;
+}
+
+static int nl_write_whole(struct nl_walk *walk)
+{
+	u32 page_bytes = walk->dev->page_bytes, nr;
+	u32 count = min_t(u32, walk->iter.bi_size / page_bytes, NL_BATCH);
+	struct nl_buf *buf[NL_BATCH];
+	u32 lpn = nl_lpn(walk);
+	int err = 0;
+
+	for (nr = 0; nr < count; nr++) {
+		buf[nr] = nl_alloc(walk);
+		if (!buf[nr]) {
+			err = -ENOMEM;
+			break;
+		}
+		nl_move(walk, nl_buf_data(buf[nr]), page_bytes);
+	}
+	if (!err)
+		err = nl_write_batch(walk, lpn, buf, count);
+	nl_put(buf, nr);
+	return err;
+}
+
+/* What a flash page is to hold after a part of it is replaced by what the bio has, or by zeroes. */
+static void nl_patch(struct nl_walk *walk, void *bytes, struct nl_buf *old, u32 len)
+{
+	u32 offset = nl_offset(walk);
+
+	if (old)
+		ek_copy(bytes, nl_buf_data(old), walk->dev->page_bytes);
+	else
+		memset(bytes, 0, walk->dev->page_bytes);
+	if (bio_op(walk->bio) == REQ_OP_WRITE) {
+		nl_move(walk, bytes + offset, len);
+	} else {
+		memset(bytes + offset, 0, len);
+		walk->at += len;
+	}
+}
+
+/* Read, change and write a flash page, with the lock held. */
+static int nl_write_part_locked(struct nl_walk *walk, struct nl_buf *buf, u32 len)
+{
+	struct nl_io io = { .now = walk->start };
+	struct nl_ftl *ftl = walk->dev->ftl;
+	u32 lpn = nl_lpn(walk);
+	struct nl_buf *old;
+	int err;
+
+	err = nl_ftl_read(ftl, lpn, &old, &io);
+	if (err)
+		return err;
+	nl_patch(walk, nl_buf_data(buf), old, len);
+	nl_buf_put(old);
+	io.now = io.done;
+	return nl_done(walk, &io, nl_ftl_write(ftl, lpn, buf, nl_fua(walk), &io));
+}
+
+static int nl_write_part(struct nl_walk *walk, u32 len)
+{
+	struct nl_buf *buf = nl_alloc(walk);
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	err = nl_enter(walk);
+	if (!err) {
+		err = nl_write_part_locked(walk, buf, len);
+		nl_leave(walk);
+	}
+	nl_buf_put(buf);
+	return err;
+}
+
+static int nl_write(struct nl_walk *walk)
+{
+	int err = 0;
+
+	while (walk->iter.bi_size && !err) {
+		u32 len = nl_rest(walk);
+
+		err = len == walk->dev->page_bytes ? nl_write_whole(walk) :
+						     nl_write_part(walk, len);
+	}
+	return err;
+}
+
+/* --- discarding, zeroing, flushing ------------------------------------------------------------ */
+
+static int nl_trim(struct nl_walk *walk, u32 lpn, u32 end)
+{
+	int err = 0;
+
+	while (lpn < end && !err) {
+		u32 n = min_t(u32, end - lpn, NL_TRIM_BATCH);
+		struct nl_io io;
+
+		err = nl_enter(walk);
+		if (err)
+			return err;
+		io.now = walk->start;
+		err = nl_done(walk, &io, nl_ftl_trim(walk->dev->ftl, lpn, n, &io));
+		nl_leave(walk);
+		lpn += n;
+		cond_resched();
+	}
+	return err;
+}
+
+/* Whole flash pages alone: nobody relies on what a discard leaves. */
+static int nl_discard(struct nl_walk *walk)
+{
+	u32 page_bytes = walk->dev->page_bytes;
+
+	return nl_trim(walk, nl_lpn_at(walk, walk->at + page_bytes - 1),
+		       nl_lpn_at(walk, walk->at + walk->iter.bi_size));
+}
+
+static int nl_write_zeroes(struct nl_walk *walk)
+{
+	u64 end = walk->at + walk->iter.bi_size, whole;
+	u32 page_bytes = walk->dev->page_bytes, offset = nl_offset(walk);
+	int err = 0;
+
+	if (offset)
+		err = nl_write_part(walk, min_t(u64, page_bytes - offset, end - walk->at));
+	whole = round_down(end, page_bytes);
+	if (!err && walk->at < whole) {
+		err = nl_trim(walk, nl_lpn(walk), nl_lpn_at(walk, whole));
+		walk->at = whole;
+	}
+	if (!err && walk->at < end)
+		err = nl_write_part(walk, end - walk->at);
+	return err;
+}
+
+/* What follows in the same bio begins when it is done. */
+static int nl_flush(struct nl_walk *walk)
+{
+	struct nl_io io;
+	int err = nl_enter(walk);
+
+	if (err)
+		return err;
+	io.now = walk->start;
+	err = nl_done(walk, &io, nl_ftl_flush(walk->dev->ftl, &io));
+	if (!err)
+		walk->start = walk->due;
+	nl_leave(walk);
+	return err;
+}
+
+static int nl_transfer(struct nl_walk *walk)
+{
+	switch (bio_op(walk->bio)) {
+	case REQ_OP_READ:
+		return nl_read(walk);
+	case REQ_OP_WRITE:
+		return nl_write(walk);
+	case REQ_OP_DISCARD:
+		return nl_discard(walk);
+	case REQ_OP_WRITE_ZEROES:
+		return nl_write_zeroes(walk);
+	case REQ_OP_FLUSH:
+		return nl_flush(walk);
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static int nl_run(struct nl_walk *walk)
+{
+	int err = 0;
+
+	if (walk->bio->bi_opf & REQ_PREFLUSH)
+		err = nl_flush(walk);
+	if (!err && (walk->iter.bi_size || bio_op(walk->bio) == REQ_OP_FLUSH))
+		err = nl_transfer(walk);
+	return err;
+}
+
+/**
+ * nl_submit_bio - the block device's entry
+ * @bio: anything
+ *
+ * Context: process context; sleeps unless the bio says otherwise.
+ */
+void nl_submit_bio(struct bio *bio)
+{
+	struct nl_dev *dev = bio->bi_bdev->bd_disk->private_data;
+	struct nl_walk walk = {
+		.dev = dev,
+		.bio = bio,
+		.iter = bio->bi_iter,
+		.at = (u64)bio->bi_iter.bi_sector << SECTOR_SHIFT,
+		.start = ktime_get_ns(),
+	};
+	struct nl_req *req = nl_req_alloc(bio);
+	int err;
+
+	if (!req) {
+		bio->bi_status = BLK_STS_RESOURCE;
+		bio_endio(bio);
+		return;
+	}
+	err = nl_run(&walk);
+	if (err) {
+		atomic64_inc(&dev->errors);
+		nl_req_end(req, errno_to_blk_status(err));
+		return;
+	}
+	req->due = max(walk.due, walk.start);
+	nl_due_at(&dev->due, req);
+}

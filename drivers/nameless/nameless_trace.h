@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM nameless
+
+#if !defined(_NAMELESS_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _NAMELESS_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#define show_cause(cause)				\
+	__print_symbolic(cause,				\
+			 { NL_FOR_HOST, "host" },	\
+			 { NL_FOR_GC, "gc" },		\
+			 { NL_FOR_MERGE, "merge" },	\
+			 { NL_FOR_WEAR, "wear" },	\
+			 { NL_FOR_META, "meta" },	\
+			 { NL_FOR_RECOVERY, "recovery" })
+
+DECLARE_EVENT_CLASS(nameless_op,
+	TP_PROTO(dev_t dev, const struct nl_event *event),
+	TP_ARGS(dev, event),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(int, cause)
+		__field(u32, plane)
+		__field(u32, block)
+		__field(u32, page)
+		__field(u64, ready)
+		__field(u64, done)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->cause = event->cause;
+		__entry->plane = event->plane;
+		__entry->block = event->block;
+		__entry->page = event->page;
+		__entry->ready = event->ready;
+		__entry->done = event->done;
+	),
+	TP_printk("%d,%d for=%s plane=%u block=%u page=%d ready=%llu done=%llu",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), show_cause(__entry->cause),
+		  __entry->plane, __entry->block, (int)__entry->page, __entry->ready,
+		  __entry->done)
+);
+
+DEFINE_EVENT(nameless_op, nameless_read,
+	TP_PROTO(dev_t dev, const struct nl_event *event),
+	TP_ARGS(dev, event)
+);
+
+DEFINE_EVENT(nameless_op, nameless_program,
+	TP_PROTO(dev_t dev, const struct nl_event *event),
+	TP_ARGS(dev, event)
+);
+
+DEFINE_EVENT(nameless_op, nameless_erase,
+	TP_PROTO(dev_t dev, const struct nl_event *event),
+	TP_ARGS(dev, event)
+);
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE nameless_trace
+#include <trace/define_trace.h>

@@ -1,0 +1,245 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: nameless: both FTLs under load, when full, cut off, saved and loaded; every refusal
+# kernels: 6.1 6.12 debug
+# quick: yes
+# timeout: 90
+. tests/vm/lib.sh
+
+modprobe nameless || die "no nameless"
+d=/dev/nameless
+conf=/sys/kernel/config/nameless
+ftls="page"
+# Flash that takes no time: what is tested here is where data goes.
+quick="t_read=0 t_program=0 t_erase=0 t_bus_control=0 t_bus_data=0 t_ram=0 t_register=0"
+
+# make NAME SIZE...: and wait for its node
+make() { nlctl create "$@" && wait_for 10 test -b "$d/$1"; }
+
+# fast NAME SIZE...: one that takes no time, with few small blocks
+# shellcheck disable=SC2086
+fast() { make "$@" packages=4 pages=16 $quick; }
+
+# stat_of NAME KEY: a line of its counters, without starting a program
+stat_of() {
+	local key value
+	while read -r key value; do [ "$key" != "$2" ] || { echo "$value"; return; }; done <"$conf/$1/stat"
+	return 1
+}
+
+# erased NAME KEY
+erased() {
+	local key value
+	while read -r key value; do [ "$key" != "$2" ] || { echo "$value"; return; }; done <"$conf/$1/erases"
+	return 1
+}
+
+# scattered: writes of a flash page each, all over device a of 8M
+scattered() {
+	local i words=()
+	for ((i = 0; i < 160; i++)); do words+=(-- write "$d/a" "$((RANDOM % 2048 * 8))" 8 "$((i + 2))"); done
+	blkio "${words[@]:1}"
+}
+
+# storm: discards there, with writes into what was discarded
+storm() {
+	local i at words=()
+	for ((i = 1; i < 56; i++)); do
+		at=$((RANDOM % 2000 * 8))
+		words+=(-- discard "$d/a" "$at" "$((RANDOM % 48 * 8 + 8))" -- write "$d/a" "$at" 8 "$i" -- verify "$d/a" "$at" 8 "$i")
+	done
+	blkio "${words[@]:1}"
+}
+
+clean() { check "$1: every invariant holds" nlctl check "$2"; }
+
+# --- creating and listing ---------------------------------------------------------------------------
+
+check "a device is created" fast a 16M
+is "its size is what was asked for" "$(blockdev --getsz $d/a)" 32768
+nlctl list --json >/tmp/list.json
+check "list --json is JSON and says the same" python3 -c '
+import json
+d, = json.load(open("/tmp/list.json"))["devices"]
+assert d == {"name": "a", "size": 16 << 20, "ftl": "page", "preset": "ssd1", "power": "on", "open": 0}, d'
+matches "list has a line for it" "$(nlctl list)" $'\na +16M page +ssd1 +on +0'
+check_fails "a name twice is refused" "a exists" nlctl create a 1M
+check_fails "a bad name is refused" "bad name" nlctl create a:b 1M
+check_fails "no size is refused" "usage: nlctl create" nlctl create b
+check_fails "a bad size is refused" "12q: not a size" nlctl create b 12q
+check_fails "a size that is no multiple of the flash page is refused" "not a multiple of the flash page of 4096" \
+	nlctl create b 5000
+check_fails "size 0 is refused" "size 0" nlctl create b 0
+check_fails "an FTL there is not is refused" "ftl=none: bad value" nlctl create b 1M --ftl none
+check_fails "a preset there is not is refused" "no preset none" nlctl create b 1M --preset none
+check_fails "a parameter there is not is refused" "speed: no such parameter" nlctl create b 1M speed=1
+check_fails "a value that is none is refused" "t_read=soon: bad value" nlctl create b 1M t_read=soon
+check_fails "a value beyond its limits is refused" "packages=0: out of range" nlctl create b 1M packages=0
+check_fails "flash pages smaller than memory's are refused" "page_size 2048: not a power of two from 4096" \
+	nlctl create b 1M page_size=2K
+check_fails "flash that is too small for the size is refused" "too little flash" nlctl create b 16M blocks=2
+check_fails "more flash pages than can be numbered are refused" "more flash pages" nlctl create b 100T
+check_fails "or than fit a table" "more than a table can have" nlctl create b 7T
+check_fails "what there is no memory for is refused" "MiB of RAM are there to be had" nlctl create b 900G
+check_fails "what was refused is not there" "no device b" nlctl list b
+check_fails "a command there is not" "no command" nlctl erase a
+
+# --- content ----------------------------------------------------------------------------------------
+
+check "it begins as zeroes" blkio verify $d/a 0 32768 0
+check "what is written is read" blkio write $d/a 0 32768 "$seed" -- verify $d/a 0 32768 "$seed"
+check "sectors within a flash page" blkio write $d/a 13 2 7 -- verify $d/a 13 2 7 -- verify $d/a 0 13 "$seed" -- \
+	verify $d/a 15 100 "$seed"
+check "discard reads as zeroes, and nothing else does" blkio discard $d/a 800 80 -- verify $d/a 800 80 0 -- \
+	verify $d/a 700 100 "$seed" -- verify $d/a 880 100 "$seed"
+check "write-zeroes from within a flash page into another" blkio zero $d/a 1003 50 -- verify $d/a 1003 50 0 -- \
+	verify $d/a 900 103 "$seed" -- verify $d/a 1053 100 "$seed"
+check "flush and FUA" blkio fua $d/a 64 8 4 -- flush $d/a -- verify $d/a 64 8 4
+check "reads and writes that must not block" blkio nowait-write $d/a 8 8 3 -- nowait $d/a 8 8 -- verify $d/a 8 8 3
+check "a partition is at its place" eval 'addpart $d/a 1 2048 2048 && wait_for 10 test -b $d/a1 &&
+	blkio write $d/a1 0 2048 5 && blkio verify $d/a1 0 2048 5 -- verify $d/a 4096 8 "$seed" && delpart $d/a 1'
+check "flash pages larger than memory's" eval 'fast t 16M --preset tlc && blkio write $d/t 0 32768 9 -- \
+	write $d/t 37 3 8 -- verify $d/t 37 3 8 -- verify $d/t 40 4000 9 -- discard $d/t 64 64 -- verify $d/t 64 64 0 -- \
+	verify $d/t 128 64 9 && nlctl check t && nlctl delete t'
+clean "after all that" a
+
+# --- stat, set ----------------------------------------------------------------------------------------
+
+nlctl stat a --json >/tmp/stat.json
+check "stat --json counts what was done" python3 -c '
+import json
+s = json.load(open("/tmp/stat.json"))
+assert s["name"] == "a" and s["size"] == 16 << 20 and s["mode"] == "rw" and s["power"] == "on", s
+assert s["writes"] >= 4096 and s["flash"]["program"]["host"] >= 4096 and s["flushes"] >= 1, s
+assert s["write_amplification"] >= 1 and s["violations"] == 0 and s["errors"] == 0, s
+assert s["map_bytes_page"] > 0 and len(s["late_us"]) == 16 and sum(s["late_us"]) > 0, s
+assert sum(n for _, n in s["erases"]["erased"]) == s["erases"]["good"], s'
+matches "stat says it in words" "$(nlctl stat a)" "writes +amplified [0-9]"
+matches "top has a line" "$(nlctl top a --interval 0.1 --count 1)" $'WRITE/S.*\n +[0-9]+ '
+check "a latency is changed" nlctl set a t_read=40us
+matches "and shown" "$(<$conf/a/params)" $'\nt_read 40000\n'
+check_fails "what is fixed is not changed" "pages can be given at create only" nlctl set a t_read=1 pages=3
+matches "and nothing of the line is" "$(<$conf/a/params)" $'\nt_read 40000\n'
+nlctl set a t_read=0
+
+# --- deleting -----------------------------------------------------------------------------------------
+
+exec {open}<$d/a
+check_fails "a device that is open is not deleted" "a is open" nlctl delete a
+check_fails "nor saved" "a is open" nlctl save a /tmp/a.img
+check_fails "nor can the module be unloaded" "in use" rmmod nameless
+rmdir $conf/a
+check_fails "one whose directory is removed is gone for who has it open" "error|device" \
+	dd iflag=direct bs=4096 count=1 of=/dev/null status=none <&$open
+exec {open}<&-
+check_fails "and for all others" "no device a" nlctl stat a
+
+# --- both FTLs ------------------------------------------------------------------------------------------
+
+for ftl in $ftls; do
+	check "$ftl: a small device" fast a 8M --ftl $ftl
+	fio --name=v --filename=$d/a --rw=randwrite --bsrange=512-64k --bs_unaligned=0 --size=8M --io_size=24M --direct=1 \
+		--ioengine=psync --verify=crc32c --verify_fatal=1 --norandommap=0 --randseed="$seed" --output=/tmp/fio
+	is "$ftl: fio finds what it wrote while blocks are collected" "$? $(grep -c 'err= 0' /tmp/fio)" "0 1"
+	clean "$ftl: fio" a
+	read -ra erases <<<"$(stat_of a count_erase)"
+	[ "${erases[1]}$([ $ftl = page ] || echo "${erases[2]}")" -gt 0 ]
+	is "$ftl: and they were" $? 0
+	nlctl delete a
+
+	# full, with nothing but the reserve
+	check "$ftl: no over-provisioning at all" fast a 8M --ftl $ftl op=0
+	check "$ftl: a full device takes writes anywhere" eval 'blkio write $d/a 0 16384 1 && scattered && scattered && scattered'
+	check "$ftl: and once more all over" blkio write $d/a 0 16384 "$seed" -- verify $d/a 0 16384 "$seed"
+	clean "$ftl: full" a
+
+	check "$ftl: a storm of discards and writes" eval 'for ((i = 0; i < 6; i++)); do storm || break; done'
+	clean "$ftl: storm" a
+	check "$ftl: all of it discarded" blkio discard $d/a 0 16384 -- verify $d/a 0 16384 0
+	is "$ftl: nothing is mapped then" "$(stat_of a mapped)" 0
+	nlctl delete a
+done
+
+# --- power ----------------------------------------------------------------------------------------------
+
+mkdir -p /tmp/mnt
+before=0 after=0
+for ftl in $ftls; do
+	check "$ftl: a device to be cut off" fast a 24M --ftl $ftl
+	check "$ftl: with a file system" eval 'mkfs.ext4 -q $d/a && mount $d/a /tmp/mnt && cp tests/vm/*.sh /tmp/mnt && sync -f /tmp/mnt'
+	dd if=/dev/urandom of=/tmp/mnt/more bs=64K count=64 status=none 2>/dev/null &
+	check "$ftl: the power goes under it" nlctl cut a
+	wait $!
+	umount /tmp/mnt
+	check "$ftl: the file system is whole" eval 'e2fsck -fp $d/a >/tmp/fsck 2>&1 || [ $? = 1 ]; e2fsck -fn $d/a'
+	check "$ftl: with what was synced" eval 'mount $d/a /tmp/mnt && cmp tests/vm/nameless.sh /tmp/mnt/nameless.sh && umount /tmp/mnt'
+	clean "$ftl: cut" a
+
+	blkio write $d/a 0 8192 "$seed" -- flush $d/a
+	for tear in not error blank; do
+		check "$ftl: the power goes in an operation to come ($tear)" nlctl cut a --after $((RANDOM % 50)) --tear $tear
+		check_fails "$ftl: which fails" "EIO" blkio write $d/a 8192 8192 3
+		check_fails "$ftl: as does all that follows" "EIO" blkio verify $d/a 0 8 "$seed"
+		check "$ftl: power on" nlctl power a on
+		check "$ftl: what was flushed is there" blkio verify $d/a 0 8192 "$seed"
+		clean "$ftl: torn" a
+	done
+
+	check "$ftl: off and on" eval 'nlctl power a off && ! nlctl check a && ! nlctl cut a && nlctl power a on && nlctl check a'
+	into before blkio digest $d/a 0 49152
+	check "$ftl: saved" nlctl save a /tmp/a.img
+	into after blkio digest $d/a 0 49152
+	is "$ftl: which leaves it as it is" "$after" "$before"
+	check "$ftl: deleted and loaded" eval 'nlctl delete a && nlctl load a /tmp/a.img && wait_for 10 test -b $d/a'
+	into after blkio digest $d/a 0 49152
+	is "$ftl: it has its content, bit by bit" "$after" "$before"
+	is "$ftl: and its FTL" "$(nlctl list a | tail -1 | tr -s ' ' | cut -d ' ' -f 3)" $ftl
+	clean "$ftl: loaded" a
+	blkio write $d/a 0 49152 2
+	clean "$ftl: written after that" a
+	nlctl delete a
+done
+
+check_fails "a file that holds no device is refused" "holds no device" nlctl load b tests/vm/nameless.sh
+check_fails "a damaged one too" "damaged" eval 'printf x | dd of=/tmp/a.img bs=1 seek=100 conv=notrunc status=none; nlctl load b /tmp/a.img'
+check_fails "one that is not there" "can't be opened" nlctl load b /tmp/nope
+check_fails "nothing is left of that" "no device b" nlctl list b
+
+# --- wear -----------------------------------------------------------------------------------------------
+
+# 90% never written again, 1% all the time
+check "a device that wears out" fast a 4M endurance=200 wear=90% op=10%
+words=()
+for ((i = 0; i < 60; i++)); do words+=(-- write "$d/a" "$((8 * (i % 10)))" 80 "$i"); done
+blkio write $d/a 0 8192 1
+for ((i = 0; i < 20; i++)); do blkio "${words[@]:1}"; done
+spread=$(($(erased a most) - $(erased a least)))
+note "erased $(erased a least) to $(erased a most) times"
+[ $spread -le 60 ]
+is "the cold blocks are worn like the hot ones" $? 0
+check "and keep what they hold" blkio verify $d/a 512 7680 1
+clean "wear leveling" a
+nlctl delete a
+
+# --- a member of a pool -----------------------------------------------------------------------------------
+
+modprobe dm-hybrid || die "no dm-hybrid"
+disk slow 24M
+disk meta 16M
+fast ssd 24M
+check "a pool of it and a disk" hybridctl create vol $d/ssd /dev/emudisk/slow --metadata /dev/emudisk/meta --policy stripe --extent 64K
+pools+=(vol)
+sectors=$(blockdev --getsz /dev/mapper/vol)
+check "what is written to the pool is read" blkio write /dev/mapper/vol 0 "$sectors" "$seed" -- flush /dev/mapper/vol -- \
+	verify /dev/mapper/vol 0 "$sectors" "$seed"
+[ "$(stat_of ssd writes)" -gt 1000 ]
+is "and a part of it went to the flash" $? 0
+clean "a pool's member" ssd
+check "the pool is stopped" hybridctl stop vol
+pools=()
+nlctl delete ssd
+
+check "the module is unloaded" rmmod nameless
+check "nlctl loads it" nlctl create a 1M
+nlctl delete a
+done_testing
