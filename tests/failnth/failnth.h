@@ -33,11 +33,14 @@ extern const struct op pool_ops[];
 extern const struct op module_ops[];
 extern const struct op command_ops[];
 extern const struct op memory_ops[];
+extern const struct op nameless_ops[];
 
 /* Set up and take down what a group needs. */
 void pool_begin(void);
 void pool_end(void);
 void memory_end(void);
+void nameless_begin(void);
+void nameless_end(void);
 
 /* Background work under random failures; milliseconds, percent. */
 void background(unsigned int ms, unsigned int percent);
@@ -51,6 +54,8 @@ __attribute__((format(printf, 1, 2))) void wrong(const char *fmt, ...);
 __attribute__((format(printf, 1, 2), noreturn)) void die(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void result(const char *fmt, ...);
 void put(const char *path, const char *text);
+/* 0, or -1 with errno. */
+int say(const char *attr, const char *text);
 extern uint64_t seed;
 
 #endif

@@ -66,7 +66,7 @@ static void read_image(const char *name)
 
 static void need(const char *name)
 {
-	if ((!strcmp(name, "dm-hybrid") || !strcmp(name, "mem2m")) && !loaded("evenkeel")) {
+	if (strcmp(name, "evenkeel") && strcmp(name, "emudisk") && !loaded("evenkeel")) {
 		read_image("evenkeel");
 		if (load())
 			die("cannot load evenkeel");
@@ -128,5 +128,7 @@ const struct op module_ops[] = {
 	{ "unload dm-hybrid", is_loaded, try_unload, NULL, after_unload, "dm-hybrid" },
 	{ "load mem2m", unloaded, try_load, NULL, after_load, "mem2m" },
 	{ "unload mem2m", is_loaded, try_unload, NULL, after_unload, "mem2m" },
+	{ "load nameless", unloaded, try_load, NULL, after_load, "nameless" },
+	{ "unload nameless", is_loaded, try_unload, NULL, after_unload, "nameless" },
 	{ }
 };

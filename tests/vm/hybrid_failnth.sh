@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: dm-hybrid and mem2m: allocations fail, one at a time, on every path that has any
+# title: dm-hybrid, mem2m and nameless: allocations fail, one at a time, on every path that has any
 # kernels: debug
 # timeout: 600
 # append: memmap=32M$512M
@@ -24,7 +24,9 @@ disk a 4M
 disk b 4M
 modprobe dm-hybrid || die "no dm-hybrid"
 modprobe mem2m || die "no mem2m"
+modprobe nameless || die "no nameless"
 run memory ${pattern:+"$pattern"}
+run nameless ${pattern:+"$pattern"}
 run pool ${pattern:+"$pattern"}
 run commands ${pattern:+"$pattern"}
 run background 10000 5
