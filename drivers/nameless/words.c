@@ -31,7 +31,8 @@ int nl_word(char **args, char **key, char **value)
 	return 1;
 }
 
-static int nl_parse_name(const char * const *names, unsigned int count, const char *text, u64 *value)
+static int nl_parse_name(const char * const *names, unsigned int count, const char *text,
+			 u64 *value)
 {
 	int i = match_string(names, count, text);
 
