@@ -165,26 +165,37 @@ static int nl_save_head(struct nl_dev *dev, struct nl_stream *stream)
 	return err;
 }
 
-/* With power it is stopped cleanly, saved, and started again. */
-static int nl_save_flash(struct nl_dev *dev, struct nl_stream *stream)
+/* Stop the FTL cleanly and take the power away; false if it was off. */
+static bool nl_stop(struct nl_dev *dev, int *err)
 {
 	struct nl_io io = { .now = ktime_get_ns() };
 	bool on;
-	int err = 0;
 
 	mutex_lock(&dev->io);
 	on = dev->ftl;
 	if (on) {
-		err = nl_ftl_stop(dev->ftl, &io);
+		*err = nl_ftl_stop(dev->ftl, &io);
 		nl_power_off(dev);
 		dev->cuts--;
 	}
+	mutex_unlock(&dev->io);
+	return on;
+}
+
+/* Nobody has the device open: io would keep nobody out, but be held over a file system's locks. */
+static int nl_save_flash(struct nl_dev *dev, struct nl_stream *stream)
+{
+	int err = 0, failed;
+	bool on = nl_stop(dev, &err);
+
 	if (!err)
 		err = nl_flash_save(&dev->flash, nl_put_bytes, stream);
-	if (on)
-		err = nl_power_on(dev) ?: err;
+	if (!on)
+		return err;
+	mutex_lock(&dev->io);
+	failed = nl_power_on(dev);
 	mutex_unlock(&dev->io);
-	return err;
+	return failed ?: err;
 }
 
 static int nl_save_to(struct nl_dev *dev, char *path)
@@ -203,7 +214,9 @@ static int nl_save_to(struct nl_dev *dev, char *path)
 	if (!err)
 		err = vfs_fsync(stream.file, 0);
 	nl_stream_close(&stream);
-	return err ? nl_fail(dev, err, "%s: can't be written (error %d)", path, -err) : 0;
+	if (err && !dev->error[0])
+		nl_fail(dev, err, "%s: can't be written (error %d)", path, -err);
+	return err;
 }
 
 /**

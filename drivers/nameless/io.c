@@ -379,6 +379,14 @@ static int nl_run(struct nl_walk *walk)
 	return err;
 }
 
+/* One that must not wait is tried again by who may. */
+static blk_status_t nl_status(const struct bio *bio, int err)
+{
+	if (err == -ENOMEM && bio->bi_opf & REQ_NOWAIT)
+		err = -EAGAIN;
+	return errno_to_blk_status(err);
+}
+
 /**
  * nl_submit_bio - the block device's entry
  * @bio: anything
@@ -399,14 +407,15 @@ void nl_submit_bio(struct bio *bio)
 	int err;
 
 	if (!req) {
-		bio->bi_status = BLK_STS_RESOURCE;
+		bio->bi_status = nl_status(bio, -ENOMEM);
 		bio_endio(bio);
 		return;
 	}
 	err = nl_run(&walk);
 	if (err) {
-		atomic64_inc(&dev->errors);
-		nl_req_end(req, errno_to_blk_status(err));
+		if (err != -EAGAIN)
+			atomic64_inc(&dev->errors);
+		nl_req_end(req, nl_status(bio, err));
 		return;
 	}
 	req->due = max(walk.due, walk.start);
