@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Making, changing and deleting devices; who uses them. */
+#include <linux/ctype.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -98,6 +99,15 @@ static int nl_set_param(struct nl_dev *dev, struct nl_config *config, const char
 	return 0;
 }
 
+static const struct nl_preset *nl_preset_by_name(char *name)
+{
+	char *c;
+
+	for (c = name; *c; c++)
+		*c = tolower(*c);
+	return nl_preset_find(name);
+}
+
 /* The preset comes first, wherever it stands. @args is left as it was. */
 static int nl_find_preset(struct nl_dev *dev, const char *args)
 {
@@ -110,7 +120,7 @@ static int nl_find_preset(struct nl_dev *dev, const char *args)
 	while (!err && nl_word(&rest, &key, &value)) {
 		if (strcmp(key, "preset") || !value)
 			continue;
-		dev->preset = nl_preset_find(value);
+		dev->preset = nl_preset_by_name(value);
 		if (!dev->preset)
 			err = nl_fail(dev, -EINVAL, "no preset %s", value);
 	}

@@ -97,7 +97,7 @@ check "flush and FUA" blkio fua $d/a 64 8 4 -- flush $d/a -- verify $d/a 64 8 4
 check "reads and writes that must not block" blkio nowait-write $d/a 8 8 3 -- nowait $d/a 8 8 -- verify $d/a 8 8 3
 check "a partition is at its place" eval 'addpart $d/a 1 2048 2048 && wait_for 10 test -b $d/a1 &&
 	blkio write $d/a1 0 2048 5 && blkio verify $d/a1 0 2048 5 -- verify $d/a 4096 8 "$seed" && delpart $d/a 1'
-check "flash pages larger than memory's" eval 'fast t 16M --preset tlc && blkio write $d/t 0 32768 9 -- \
+check "flash pages larger than memory's" eval 'fast t 16M --preset TLC && blkio write $d/t 0 32768 9 -- \
 	write $d/t 37 3 8 -- verify $d/t 37 3 8 -- verify $d/t 40 4000 9 -- discard $d/t 64 64 -- verify $d/t 64 64 0 -- \
 	verify $d/t 128 64 9 && nlctl check t && nlctl delete t'
 clean "after all that" a
@@ -144,6 +144,13 @@ for ftl in page hybrid; do
 	read -ra erases <<<"$(stat_of a count_erase)"
 	[ "${erases[1]}$([ $ftl = page ] || echo "${erases[2]}")" -gt 0 ]
 	is "$ftl: and they were" $? 0
+	blkio write $d/a 0 8192 1 -- discard $d/a 64 4096 -- write $d/a 0 8192 4 -- verify $d/a 0 8192 4 >/tmp/one 2>&1 &
+	one=$!
+	blkio write $d/a 8192 8192 2 -- discard $d/a 9000 4096 -- write $d/a 8192 8192 5 -- verify $d/a 8192 8192 5 >/tmp/two 2>&1 &
+	two=$!
+	check "$ftl: checks while two write" eval 'nlctl check a && nlctl check a && nlctl check a'
+	wait $one && wait $two
+	is "$ftl: who find what they wrote" "$? $(cat /tmp/one /tmp/two)" "0 "
 	nlctl delete a
 
 	# full, with nothing but the reserve
