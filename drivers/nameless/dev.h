@@ -108,6 +108,8 @@ void nl_submit_bio(struct bio *bio);
 
 /* trace.c */
 void nl_trace(void *observer, const struct nl_event *event);
+void nl_trace_merges_begin(struct nl_dev *dev, u64 merges[NL_NR_MERGES]);
+void nl_trace_merges_end(struct nl_dev *dev, const u64 merges[NL_NR_MERGES]);
 
 /* words.c */
 int nl_word(char **args, char **key, char **value);

@@ -183,18 +183,21 @@ static u32 nl_fua(const struct nl_walk *walk)
 
 static int nl_write_batch(struct nl_walk *walk, u32 lpn, struct nl_buf **buf, u32 count)
 {
+	u64 merges[NL_NR_MERGES];
 	u32 i;
 	int err;
 
 	err = nl_enter(walk);
 	if (err)
 		return err;
+	nl_trace_merges_begin(walk->dev, merges);
 	for (i = 0; i < count && !err; i++) {
 		struct nl_io io = { .now = walk->start };
 
 		err = nl_ftl_write(walk->dev->ftl, lpn + i, buf[i], nl_fua(walk), &io);
 		nl_done(walk, &io, err);
 	}
+	nl_trace_merges_end(walk->dev, merges);
 	nl_leave(walk);
 	return err;
 }
@@ -259,13 +262,16 @@ static int nl_write_part_locked(struct nl_walk *walk, struct nl_buf *buf, u32 le
 static int nl_write_part(struct nl_walk *walk, u32 len)
 {
 	struct nl_buf *buf = nl_alloc(walk);
+	u64 merges[NL_NR_MERGES];
 	int err;
 
 	if (!buf)
 		return -ENOMEM;
 	err = nl_enter(walk);
 	if (!err) {
+		nl_trace_merges_begin(walk->dev, merges);
 		err = nl_write_part_locked(walk, buf, len);
+		nl_trace_merges_end(walk->dev, merges);
 		nl_leave(walk);
 	}
 	nl_buf_put(buf);

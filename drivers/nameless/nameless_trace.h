@@ -7,6 +7,12 @@
 
 #include <linux/tracepoint.h>
 
+#define show_merge(kind)				\
+	__print_symbolic(kind,				\
+			 { NL_MERGE_SWITCH, "switch" },	\
+			 { NL_MERGE_PARTIAL, "partial" },	\
+			 { NL_MERGE_FULL, "full" })
+
 #define show_cause(cause)				\
 	__print_symbolic(cause,				\
 			 { NL_FOR_HOST, "host" },	\
@@ -53,9 +59,31 @@ DEFINE_EVENT(nameless_op, nameless_program,
 	TP_ARGS(dev, event)
 );
 
+DEFINE_EVENT(nameless_op, nameless_migrate,
+	TP_PROTO(dev_t dev, const struct nl_event *event),
+	TP_ARGS(dev, event)
+);
+
 DEFINE_EVENT(nameless_op, nameless_erase,
 	TP_PROTO(dev_t dev, const struct nl_event *event),
 	TP_ARGS(dev, event)
+);
+
+TRACE_EVENT(nameless_merge,
+	TP_PROTO(dev_t dev, int kind, u64 count),
+	TP_ARGS(dev, kind, count),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(int, kind)
+		__field(u64, count)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->kind = kind;
+		__entry->count = count;
+	),
+	TP_printk("%d,%d kind=%s count=%llu", MAJOR(__entry->dev), MINOR(__entry->dev),
+		  show_merge(__entry->kind), __entry->count)
 );
 
 #endif

@@ -9,6 +9,7 @@
 modprobe nameless || die "no nameless"
 d=/dev/nameless
 conf=/sys/kernel/config/nameless
+trace=/sys/kernel/tracing
 # Flash that takes no time: what is tested here is where data goes.
 quick="t_read=0 t_program=0 t_erase=0 t_bus_control=0 t_bus_data=0 t_ram=0 t_register=0"
 
@@ -144,6 +145,17 @@ for ftl in page hybrid; do
 	read -ra erases <<<"$(stat_of a count_erase)"
 	[ "${erases[1]}$([ $ftl = page ] || echo "${erases[2]}")" -gt 0 ]
 	is "$ftl: and they were" $? 0
+	if [ -d $trace/events/nameless ]; then
+		echo 1 >$trace/events/nameless/enable
+		scattered
+		echo 0 >$trace/events/nameless/enable
+		for event in program erase migrate $([ $ftl = page ] || echo merge); do
+			matches "$ftl: nameless_$event is traced" "$(grep -m 1 "nameless_$event: " $trace/trace)" ": [0-9]+,[0-9]+ "
+		done
+		echo >$trace/trace
+	else
+		skip "$ftl: operations are traced" "this kernel has no tracepoints"
+	fi
 	blkio write $d/a 0 8192 1 -- discard $d/a 64 4096 -- write $d/a 0 8192 4 -- verify $d/a 0 8192 4 >/tmp/one 2>&1 &
 	one=$!
 	blkio write $d/a 8192 8192 2 -- discard $d/a 9000 4096 -- write $d/a 8192 8192 5 -- verify $d/a 8192 8192 5 >/tmp/two 2>&1 &
