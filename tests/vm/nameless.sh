@@ -113,7 +113,9 @@ assert s["name"] == "a" and s["size"] == 16 << 20 and s["mode"] == "rw" and s["p
 assert s["writes"] >= 4096 and s["flash"]["program"]["host"] >= 4096 and s["flushes"] >= 1, s
 assert s["write_amplification"] >= 1 and s["violations"] == 0 and s["errors"] == 0, s
 assert s["map_bytes_page"] > 0 and len(s["late_us"]) == 16 and sum(s["late_us"]) > 0, s
-assert sum(n for _, n in s["erases"]["erased"]) == s["erases"]["good"], s'
+assert sum(n for _, n in s["erases"]["erased"]) == s["erases"]["good"], s
+tables = s["flash_bytes"] + s["ftl_bytes"] + s["map_bytes_page"] + s["map_bytes_block"] + s["map_bytes_log"]
+assert tables <= 0.016 * s["flash_pages"] * s["page_bytes"], tables'
 matches "stat says it in words" "$(nlctl stat a)" "writes +amplified [0-9]"
 matches "top has a line" "$(nlctl top a --interval 0.1 --count 1)" $'WRITE/S.*\n +[0-9]+ '
 check "a latency is changed" nlctl set a t_read=40us
