@@ -288,7 +288,7 @@ static const struct command commands[] = {
 	{ "save", cmd_save, false, "NAME FILE", "write a device that nobody has open into a file",
 	  "" },
 	{ "load", cmd_load, true, "NAME FILE", "make a device out of such a file", "" },
-	{ "delete", cmd_delete, true, "NAME...", "delete devices that nobody has open",
+	{ "delete", cmd_delete, false, "NAME...", "delete devices that nobody has open",
 	  "Their content is gone.\n" },
 	{ "list", cmd_list, false, "[NAME] [--json]", "devices", "  --json           as JSON\n" },
 	{ "presets", cmd_presets, true, "", "presets for create", "" },
