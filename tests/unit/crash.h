@@ -11,7 +11,7 @@
 
 #include <evenkeel/scm.h>
 
-typedef void (*crash_look)(const u8 *now, u32 point, void *arg);
+typedef void (*crash_look)(u8 *now, u32 point, void *arg);
 
 /*
  * Call @look with contents after each of the events 0 .. @log->nr_events: all there can be where they
@@ -20,6 +20,17 @@ typedef void (*crash_look)(const u8 *now, u32 point, void *arg);
  */
 u64 crash_each(const struct scm_log *log, const u8 *before, unsigned int samples, crash_look look,
 	       void *arg);
+
+/*
+ * The same with less assumed: before each fence and at the end, any subset of the words stored since
+ * that are not durable, whatever line they are in; where there are more than 2^12, nothing,
+ * everything, each single one, all but it, and @samples random ones. The content may be changed by @look.
+ */
+u64 crash_cuts(const struct scm_log *log, const u8 *before, unsigned int samples, crash_look look,
+	       void *arg);
+
+/* Fences of a recording. */
+u32 crash_fences(const struct scm_log *log);
 
 /* Room for so much. */
 void crash_log_init(struct scm_log *log, const void *base, size_t len, u32 events, size_t bytes);

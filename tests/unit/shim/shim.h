@@ -24,6 +24,7 @@
 #define __iomem
 #define __percpu
 #define __rcu
+#define __force
 #define noinline	__attribute__((noinline))
 #define __maybe_unused	__attribute__((unused))
 #define __aligned(n)	__attribute__((aligned(n)))
@@ -271,6 +272,18 @@ typedef struct { pthread_mutex_t m; } spinlock_t;
 #define spin_lock_irqsave(l, f)		((f) = 0, spin_lock(l))
 #define spin_unlock_irqrestore(l, f)	((void)(f), spin_unlock(l))
 #define lockdep_assert_held(l)		((void)(l))
+
+struct mutex {
+	pthread_mutex_t m;
+};
+#define mutex_init(l)			pthread_mutex_init(&(l)->m, NULL)
+#define mutex_destroy(l)		pthread_mutex_destroy(&(l)->m)
+#define mutex_lock(l)			pthread_mutex_lock(&(l)->m)
+#define mutex_lock_nested(l, class)	((void)(class), mutex_lock(l))
+#define mutex_trylock(l)		(!pthread_mutex_trylock(&(l)->m))
+#define mutex_unlock(l)			pthread_mutex_unlock(&(l)->m)
+
+#define current				pthread_self()
 
 /* bits */
 #define DECLARE_BITMAP(n, b)	unsigned long n[BITS_TO_LONGS(b)]
