@@ -386,6 +386,7 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
  * @nr: parts
  * @seg: where to store; never a hole
  * @fresh: bit per part: new blocks, which nothing refers to yet
+ * @ahead: blocks allocated behind the last part
  */
 struct scmfs_write {
 	u64 ino;
@@ -395,6 +396,7 @@ struct scmfs_write {
 	unsigned int nr;
 	struct scmfs_seg seg[SCMFS_WRITE_SEGS];
 	u32 fresh;
+	u32 ahead;
 };
 
 /*

@@ -45,7 +45,7 @@
 #define SCMFS_NAME_MAX		255
 #define SCMFS_LINK_MAX		0x7fffffffu
 #define SCMFS_MIN_BLOCKS	32u		/* of a region */
-#define SCMFS_MAX_BLOCKS	(1ULL << 40)
+#define SCMFS_MAX_BLOCKS	0xffffffffULL
 #define SCMFS_MAX_FILE_BLOCKS	0xffffffffULL	/* 16 TiB - 4 KiB */
 #define SCMFS_MAX_INODES	0xffffffffULL
 #define SCMFS_STATE_OFFSET	2048u		/* of struct scmfs_state in the first block */

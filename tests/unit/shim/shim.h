@@ -187,6 +187,7 @@ void shim_free(const void *p);
 #define kzalloc(n, g)		((void)(g), shim_alloc(n, true))
 #define kcalloc(n, s, g)	((void)(g), shim_alloc((size_t)(n) * (s), true))
 #define kmalloc_array(n, s, g)	((void)(g), shim_alloc((size_t)(n) * (s), false))
+#define kvmalloc_array(n, s, g)	kmalloc_array(n, s, g)
 #define kvmalloc(n, g)		((void)(g), shim_alloc(n, false))
 #define kvzalloc(n, g)		((void)(g), shim_alloc(n, true))
 #define kvcalloc(n, s, g)	kcalloc(n, s, g)
