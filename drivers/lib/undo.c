@@ -475,6 +475,26 @@ static void fence_records(struct ek_undo *log)
 			WRITE_ONCE(log->lane[i].durable, seen[i]);
 }
 
+/**
+ * ek_undo_settle - what was committed no longer depends on its words
+ * @log: open
+ *
+ * Before words that a transaction has named are stored to in any other way than by a transaction:
+ * one fence, none if nothing was committed since the last.
+ * Context: any that ek_undo_begin() was called in, or none.
+ */
+void ek_undo_settle(struct ek_undo *log)
+{
+	u32 i;
+
+	for (i = 0; i < log->nr_lanes; i++)
+		if (READ_ONCE(log->lane[i].retired) != READ_ONCE(log->lane[i].durable)) {
+			fence_records(log);
+			return;
+		}
+}
+EXPORT_SYMBOL_GPL(ek_undo_settle);
+
 static void store_words(const struct ek_undo *log, struct ek_undo_lane *lane)
 {
 	__le64 id = cpu_to_le64(lane->transaction);

@@ -113,8 +113,10 @@ void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 atime)
 {
 	struct scmfs_inode *inode;
 
-	if (!scmfs_live(fs, ino, &inode))
-		scmfs_write_word(&inode->atime, atime);
+	if (scmfs_live(fs, ino, &inode))
+		return;
+	ek_undo_settle(fs->log);
+	scmfs_write_word(&inode->atime, atime);
 }
 
 int scmfs_set_virtual_size(struct scmfs *fs, u64 ino, u64 size)
@@ -208,6 +210,7 @@ static int give_back(struct scmfs *fs, u64 block, u64 count)
 }
 
 /*
+ * Settled first: a cut between the unlinking's last fence and "retired" must find its words as it left them.
  * The orphan's first word and those who use its blocks next need no order: without links its extents mean nothing.
  * Extents that can't be read keep what they refer to used until fsck.
  */
@@ -217,6 +220,7 @@ void scmfs_release(struct scmfs *fs, u64 ino)
 
 	if (scmfs_live(fs, ino, &inode) || scmfs_links(scmfs_read(&inode->mode_links)))
 		return;
+	ek_undo_settle(fs->log);
 	scmfs_each_run(fs, inode, give_back);
 	scmfs_write_word(&inode->mode_links, 0);
 	scmfs_free_inode(fs, ino);

@@ -28,13 +28,18 @@ static void op_unlock(struct scmfs_op *op)
 			mutex_unlock(&op->fs->inode_lock[i]);
 }
 
-/* What was dropped is free only now, when nothing durable refers to it any more. */
+/*
+ * What was dropped is free only now, when nothing durable refers to it any more, and settled: it may hold words that a
+ * transaction named, and be stored to by its next user.
+ */
 void scmfs_op_commit(struct scmfs_op *op)
 {
 	u32 i;
 
 	ek_undo_commit(&op->tx);
 	op_unlock(op);
+	if (op->nr_drops)
+		ek_undo_settle(op->fs->log);
 	for (i = 0; i < op->nr_drops; i++)
 		scmfs_free(op->fs, op->drop[i].block, op->drop[i].count);
 }

@@ -396,8 +396,8 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 
 /* ---- size ----------------------------------------------------------------------------------- */
 
-/* Take blocks out of a file, operation by operation. */
-static int cut_range(struct scmfs *fs, u64 ino, u64 file, u64 count)
+/* Take blocks out of a file, operation by operation; the first one sets the times, if @now is there. */
+static int cut_range(struct scmfs *fs, u64 ino, u64 file, u64 count, const s64 *now)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, ino);
 	struct scmfs_op op;
@@ -405,7 +405,10 @@ static int cut_range(struct scmfs *fs, u64 ino, u64 file, u64 count)
 
 	do {
 		scmfs_op_begin(fs, &op, &ino, 1);
-		r = scmfs_ext_remove(&op, inode, file, count);
+		r = now ? scmfs_op_times(&op, inode, *now) : 0;
+		if (!r)
+			r = scmfs_ext_remove(&op, inode, file, count);
+		now = NULL;
 		if (r && r != -EAGAIN)
 			scmfs_op_abort(&op);
 		else
@@ -436,6 +439,7 @@ static int drop_maps(struct scmfs *fs, u64 ino)
 		return r;
 	}
 	scmfs_op_commit(&op);
+	ek_undo_settle(fs->log);
 	for (; map; map = next) {
 		next = le64_to_cpu(((struct scmfs_map *)scmfs_block(fs, map))->next);
 		scmfs_free(fs, map, 1);
@@ -468,7 +472,7 @@ int scmfs_trim(struct scmfs *fs, u64 ino)
 	if (r)
 		return r;
 	first = blocks_to(scmfs_read(&inode->size));
-	r = cut_range(fs, ino, first, SCMFS_MAX_FILE_BLOCKS - first);
+	r = cut_range(fs, ino, first, SCMFS_MAX_FILE_BLOCKS - first, NULL);
 	return r ? r : drop_maps(fs, ino);
 }
 
@@ -556,10 +560,8 @@ int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
 	if (end == scmfs_read(&inode->size))
 		to = round_up(end, SCMFS_BLOCK_SIZE);
 	scmfs_zero_mapped(fs, inode, offset, min(from, end));
-	if (from <= to)
-		scmfs_zero_mapped(fs, inode, max(to, offset), end);
-	r = set_size(fs, inode, ino, scmfs_read(&inode->size), now);
-	if (!r && from < to)
-		r = cut_range(fs, ino, block_of(from), block_of(to - from));
-	return r;
+	if (from <= to && to < end)
+		scmfs_zero_mapped(fs, inode, to, end);
+	to = max(from, to);
+	return cut_range(fs, ino, block_of(from), block_of(to - from), &now);
 }

@@ -29,6 +29,9 @@
  * are locked here, as the innermost sleeping lock: between begin and commit a task may take
  * spinlocks, but no lock that is held by others while they call ek_undo_begin().
  *
+ * A store to such a word by any other way than a transaction, for instance when its memory is freed and
+ * used for something else, comes after ek_undo_settle().
+ *
  * Memory that nothing refers to yet needs no log: store and flush it before ek_undo_commit(), whose
  * first fence makes it durable before the words that refer to it change.
  *
@@ -78,6 +81,7 @@ int ek_undo_set(struct ek_undo_tx *tx, __le64 *word, u64 value);
 u64 ek_undo_get(const struct ek_undo_tx *tx, const __le64 *word);
 void ek_undo_commit(struct ek_undo_tx *tx);
 void ek_undo_abort(struct ek_undo_tx *tx);
+void ek_undo_settle(struct ek_undo *log);
 
 /**
  * ek_undo_bytes - room that a log takes on the media

@@ -23,6 +23,7 @@ struct crash {
 	u32 nr_queues;
 	u32 *length;		/* of each queue */
 	u32 *take;		/* how much of it got there */
+	u32 from;
 	bool by_word;		/* no order but that of stores to the same word */
 	crash_look look;
 	void *arg;
@@ -219,7 +220,8 @@ static u64 walk(struct crash *c, const u8 *before, unsigned int samples)
 	for (point = 0; point <= log->nr_events; point++) {
 		bool last = point == log->nr_events;
 
-		if (!c->by_word || last || log->event[point].type == SCM_FENCE)
+		if (point >= c->from &&
+		    (!c->by_word || last || log->event[point].type == SCM_FENCE))
 			show_point(c, point, samples);
 		if (!last)
 			do_event(c, &log->event[point]);
@@ -240,10 +242,10 @@ u64 crash_each(const struct scm_log *log, const u8 *before, unsigned int samples
 	return walk(&c, before, samples);
 }
 
-u64 crash_cuts(const struct scm_log *log, const u8 *before, unsigned int samples, crash_look look,
-	       void *arg)
+u64 crash_cuts(const struct scm_log *log, const u8 *before, u32 from, unsigned int samples,
+	       crash_look look, void *arg)
 {
-	struct crash c = { .log = log, .look = look, .arg = arg, .by_word = true };
+	struct crash c = { .log = log, .look = look, .arg = arg, .from = from, .by_word = true };
 
 	return walk(&c, before, samples);
 }

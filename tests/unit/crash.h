@@ -24,10 +24,11 @@ u64 crash_each(const struct scm_log *log, const u8 *before, unsigned int samples
 /*
  * The same with less assumed: before each fence and at the end, any subset of the words stored since
  * that are not durable, whatever line they are in; where there are more than 2^12, nothing,
- * everything, each single one, all but it, and @samples random ones. The content may be changed by @look.
+ * everything, each single one, all but it, and @samples random ones. Only where at least @from events have
+ * happened. The content may be changed by @look.
  */
-u64 crash_cuts(const struct scm_log *log, const u8 *before, unsigned int samples, crash_look look,
-	       void *arg);
+u64 crash_cuts(const struct scm_log *log, const u8 *before, u32 from, unsigned int samples,
+	       crash_look look, void *arg);
 
 /* Fences of a recording. */
 u32 crash_fences(const struct scm_log *log);

@@ -25,9 +25,10 @@ static void clear(struct tfs *t)
 	memset(t->open, 0, sizeof(t->open));
 }
 
-void tfs_make(struct tfs *t, u64 size, u64 inodes)
+void tfs_make(struct tfs *t, u64 size, u64 inodes, u32 lanes)
 {
-	struct scmfs_format_params p = { .nr_inodes = inodes, .lanes = 1, .now = 1, .uuid = { 1 } };
+	struct scmfs_format_params p = { .nr_inodes = inodes,
+		.lanes = lanes, .now = 1, .uuid = { 1 } };
 
 	memset(t, 0, sizeof(*t));
 	t->mem = aligned_alloc(4096, size);

@@ -5,7 +5,9 @@
 
 #include "engine.h"
 
+#ifndef TFS_INODES
 #define TFS_INODES	4096u
+#endif
 
 struct tfs {
 	u8 *mem;
@@ -16,7 +18,7 @@ struct tfs {
 	u8 open[TFS_INODES];	/* somebody has it open: not released */
 };
 
-void tfs_make(struct tfs *t, u64 size, u64 inodes);	/* allocate, format, mount; CHECKs */
+void tfs_make(struct tfs *t, u64 size, u64 inodes, u32 lanes);	/* allocate, format, mount; CHECKs */
 void tfs_free(struct tfs *t);
 int tfs_mount(struct tfs *t, struct scmfs_recovery *rec);
 void tfs_unmount(struct tfs *t);

@@ -498,7 +498,7 @@ static void model_run(u64 size, u32 ops)
 	u32 i;
 
 	m_reset();
-	tfs_make(&t, size, 400);
+	tfs_make(&t, size, 400, 1);
 	for (i = 0; i < ops && !ktap_failing(); i++) {
 		if (rnd(3))
 			change_names();
@@ -584,7 +584,7 @@ static void fences(void)
 {
 	u32 i, n, max_create = 0, max_rename = 0, max_unlink = 0, max_append = 0;
 
-	tfs_make(&t, 16 << 20, 1000);
+	tfs_make(&t, 16 << 20, 1000, 1);
 	strcpy(path_a, "d");
 	max_create = fences_of(do_mkdir);
 	for (i = 0; i < 300; i++) {
@@ -615,7 +615,7 @@ static void memory(void)
 	u32 i;
 
 	before = shim_allocated;
-	tfs_make(&t, 64 << 20, 4000);
+	tfs_make(&t, 64 << 20, 4000, 1);
 	CHECK(shim_allocated - before == 6, "%ld allocations", shim_allocated - before);
 	for (i = 0; i < 2000; i++) {
 		sprintf(path_a, "f%u", i);
@@ -657,7 +657,7 @@ static void cookies(void)
 	u64 cookie = 0;
 	u32 i, round;
 
-	tfs_make(&t, 16 << 20, 3000);
+	tfs_make(&t, 16 << 20, 3000, 1);
 	memset(&s, 0, sizeof(s));
 	for (i = 0; i < 2000; i++) {
 		sprintf(path_a, "%.*s%u", i % 90, "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn", i);
@@ -690,7 +690,7 @@ static void million(void)
 	u64 ino, found;
 	u32 i, nr = 200000;
 
-	tfs_make(&t, 256 << 20, nr + 100);
+	tfs_make(&t, 256 << 20, nr + 100, 1);
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	for (i = 0; i < nr; i++) {
 		sprintf(name, "file-%u", i);
@@ -765,7 +765,7 @@ static void no_memory(void)
 	u64 ino;
 	u32 i;
 
-	tfs_make(&t, 4 << 20, 100);
+	tfs_make(&t, 4 << 20, 100, 1);
 	tfs_unmount(&t);
 	for (i = 1; ; i++) {
 		shim_alloc_failed = false;

@@ -112,7 +112,7 @@ static void cut_replay(const u8 *now, struct expected *e)
 	CHECK(!scm_record_start(&log));
 	CHECK(!ek_undo_replay(copy, SIZE, AT, LANES, SALT, false, &stats));
 	scm_record_stop();
-	crash_cuts(&log, second_before, 4, look_again, e);
+	crash_cuts(&log, second_before, 0, 4, look_again, e);
 	crash_log_free(&log);
 }
 
@@ -154,7 +154,7 @@ static void every_cut(void)
 			transact(round % 2 ? get_random_u32() % LANES : 0,
 				 1 + get_random_u32() % (round < 8 ? 5 : 9), round % 3 ? 12 : 40);
 		done();
-		states += crash_cuts(&scm_log, before, 60, look, NULL);
+		states += crash_cuts(&scm_log, before, 0, 60, look, NULL);
 		crash_log_free(&scm_log);
 	}
 	CHECK(undone && committed && cuts_in_replay);
@@ -203,7 +203,7 @@ static void after_recovery(void)
 		transact(0, 2, 40);
 		transact(0, 2, 40);
 		done();
-		crash_cuts(&scm_log, before, 40, look, NULL);
+		crash_cuts(&scm_log, before, 0, 40, look, NULL);
 		crash_log_free(&scm_log);
 	}
 }
