@@ -12,7 +12,7 @@
 #include "ktap.h"
 #include "scmfs_lib.h"
 
-#define SIZE	(256u << 10)
+#define SIZE	(192u << 10)
 #define INODES	60u
 #define LANES	2u
 #define SAMPLES	12u
@@ -340,10 +340,10 @@ static void look(u8 *now, u32 point, void *arg)
 		return;
 	states++;
 	memcpy(after.mem, now, SIZE);
-	if (recovered(point))
+	if (recovered(point) && (long_run || states % 3 == 0))
 		use_it();
 	tfs_crash(&after);
-	if (states % 97 == 0)
+	if (states % (long_run ? 97 : 401) == 0)
 		cut_recovery(now, point);
 }
 
@@ -451,7 +451,7 @@ static void three(void)
 
 	begin();
 	samples = SAMPLES;
-	for (i = 0; i < (long_run ? all * all * all : 400) && !ktap_failing(); i++) {
+	for (i = 0; i < (long_run ? all * all * all : 100) && !ktap_failing(); i++) {
 		u32 which = long_run ? i : get_random_u32() % (all * all * all);
 
 		seq[0] = &ops[which / all / all];
