@@ -161,7 +161,7 @@ static void ring(void)
 
 static void random_damage(void)
 {
-	u32 round, i, nr, rounds = 1500;
+	u32 round, i, nr, rounds = 600;
 	u64 total = 0;
 
 	make();

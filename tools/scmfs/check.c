@@ -155,6 +155,8 @@ static void check_inode(struct run *run, u64 ino)
 		clear_inode(run, ino, "a symbolic link without a target");
 		return;
 	}
+	if (S_ISDIR(scmfs_mode(mode_links)))
+		blocks -= check_dir_blocks(run, ino);
 	if (scmfs_read(&inode->size) > SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT) {
 		found(run, "inode %llu: can't have %llu bytes", ino, scmfs_read(&inode->size));
 		scmfs_write_word(&inode->size, SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);
@@ -164,8 +166,6 @@ static void check_inode(struct run *run, u64 ino)
 		      scmfs_read(&inode->blocks));
 		scmfs_write_word(&inode->blocks, blocks);
 	}
-	if (S_ISDIR(scmfs_mode(mode_links)))
-		check_dir_blocks(run, ino);
 	run->check->inodes++;
 }
 

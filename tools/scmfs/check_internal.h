@@ -28,7 +28,7 @@ bool is_live(const struct run *run, u64 ino);
 u32 mode_of(const struct run *run, u64 ino);
 
 /* check_names.c */
-void check_dir_blocks(struct run *run, u64 ino);
+u64 check_dir_blocks(struct run *run, u64 ino);
 void check_tree(struct run *run);
 void check_links(struct run *run);
 

@@ -4,8 +4,34 @@
 
 #include "check_internal.h"
 
-/* All blocks up to the size are there. */
-void check_dir_blocks(struct run *run, u64 ino)
+/* Blocks behind the last name's would be there twice once the directory grows. Return: how many they were. */
+static u64 cut_behind(struct run *run, u64 ino, u64 nr)
+{
+	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+	u64 cut = 0, keep;
+
+	scmfs_slots(run->fs, inode, &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
+						  scmfs_read(&place->second));
+
+		if (e.file + e.count <= nr)
+			continue;
+		keep = e.file < nr ? nr - e.file : 0;
+		bitmap_clear(run->used, e.block + keep, e.count - keep);
+		scmfs_write_word(&place->second, scmfs_second(e.file, keep));
+		cut += e.count - keep;
+	}
+	if (cut)
+		found(run, "directory %llu: %llu blocks behind its end", ino, cut);
+	run->check->blocks -= cut;
+	return cut;
+}
+
+/* All blocks up to the size are there, and none behind it. Return: as cut_behind(). */
+u64 check_dir_blocks(struct run *run, u64 ino)
 {
 	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
 	u64 size = scmfs_read(&inode->size), have = 0;
@@ -13,12 +39,12 @@ void check_dir_blocks(struct run *run, u64 ino)
 
 	while (have * SCMFS_BLOCK_SIZE < size && !scmfs_ext_at(run->fs, inode, have, &e) && e.block)
 		have += e.count;
-	have *= SCMFS_BLOCK_SIZE;
-	if (size % SCMFS_BLOCK_SIZE == 0 && size <= have)
-		return;
-	have = min(have, round_down(size, (u64)SCMFS_BLOCK_SIZE));
-	found(run, "directory %llu: %llu bytes are there, not %llu", ino, have, size);
-	scmfs_write_word(&inode->size, have);
+	have = min(have * SCMFS_BLOCK_SIZE, round_down(size, (u64)SCMFS_BLOCK_SIZE));
+	if (size != have) {
+		found(run, "directory %llu: %llu bytes are there, not %llu", ino, have, size);
+		scmfs_write_word(&inode->size, have);
+	}
+	return cut_behind(run, ino, have / SCMFS_BLOCK_SIZE);
 }
 
 static bool text_ok(const struct scmfs_dirent *ent)
