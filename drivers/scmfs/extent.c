@@ -85,31 +85,36 @@ int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 	return s.error;
 }
 
+static int count_blocks(struct scmfs_op *op, struct scmfs_inode *inode, s64 more)
+{
+	return ek_undo_set(&op->tx, &inode->blocks, ek_undo_get(&op->tx, &inode->blocks) + more);
+}
+
+/* The words that a block of extents begins with: its head, and the first extent. */
+static void start_map(struct scmfs_map *map, u64 ino, u64 next, struct scmfs_ext ext)
+{
+	__le64 start[] = {
+		cpu_to_le64(SCMFS_MAP_MAGIC), cpu_to_le64(ino), cpu_to_le64(next), 0, 0, 0, 0, 0,
+		cpu_to_le64(ext.block), cpu_to_le64(scmfs_second(ext.file, ext.count)),
+	};
+
+	static_assert(sizeof(start) == offsetof(struct scmfs_map, extent[1]));
+	scm_copy_nt(map, start, sizeof(start));
+	scm_zero_nt(map->extent + 1, sizeof(*map) - sizeof(start));
+}
+
 /* A block for more extents, put at the head of the chain by the transaction. */
 static int add_map(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
 {
-	u64 block, ino = inode - scmfs_inode(op->fs, 0);
-	struct scmfs_map *map, head = {
-		.magic = cpu_to_le32(SCMFS_MAP_MAGIC),
-		.ino = cpu_to_le64(ino),
-		.next = cpu_to_le64(ek_undo_get(&op->tx, &inode->map)),
-	};
+	u64 block;
 	int r;
 
 	if (!scmfs_op_alloc(op, 1, 0, &block))
 		return -ENOSPC;
-	head.extent[0].block = cpu_to_le64(ext.block);
-	head.extent[0].second = cpu_to_le64(scmfs_second(ext.file, ext.count));
-	map = scmfs_block(op->fs, block);
-	scm_copy_nt(map, &head, sizeof(head));
-	r = ek_undo_set(&op->tx, &inode->blocks,
-			ek_undo_get(&op->tx, &inode->blocks) + ext.count + 1);
+	start_map(scmfs_block(op->fs, block), inode - scmfs_inode(op->fs, 0),
+		  ek_undo_get(&op->tx, &inode->map), ext);
+	r = count_blocks(op, inode, ext.count + 1);
 	return r ? r : ek_undo_set(&op->tx, &inode->map, block);
-}
-
-static int count_blocks(struct scmfs_op *op, struct scmfs_inode *inode, s64 more)
-{
-	return ek_undo_set(&op->tx, &inode->blocks, ek_undo_get(&op->tx, &inode->blocks) + more);
 }
 
 /*

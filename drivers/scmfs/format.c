@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is where in a region: made, and checked before it is believed. */
+#include <linux/math64.h>
 #include <linux/random.h>
 #include <evenkeel/label.h>
 

@@ -4,7 +4,7 @@
 
 void scmfs_op_begin(struct scmfs *fs, struct scmfs_op *op, const u64 *ino, u32 nr)
 {
-	u32 i, class = 0;
+	u32 i;
 
 	op->fs = fs;
 	op->locks = 0;
@@ -15,7 +15,8 @@ void scmfs_op_begin(struct scmfs *fs, struct scmfs_op *op, const u64 *ino, u32 n
 			op->locks |= 1u << (ino[i] % INODE_LOCKS);
 	for (i = 0; i < INODE_LOCKS; i++)
 		if (op->locks & 1u << i)
-			mutex_lock_nested(&fs->inode_lock[i], class++);
+			mutex_lock_nested(&fs->inode_lock[i],
+					  hweight_long(op->locks & ((1u << i) - 1)));
 	ek_undo_begin(fs->log, &op->tx);
 }
 
