@@ -3,8 +3,8 @@
  * The undo log; evenkeel/undo.h has the contract and the order of durability.
  *
  * Pairing: a lane's @retired is set before its user lets go of the locks for its words, and read by
- * who took those locks since; @durable only ever says what a fence after the flush has proven, and one
- * that is set back by a slower CPU costs a flush and nothing else.
+ * who took those locks since; @durable only ever says what a fence after the flush has proven,
+ * and one that is set back by a slower CPU costs a flush and nothing else.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -35,7 +35,7 @@ struct ek_undo_change {
  * @change: what to store
  */
 struct ek_undo_lane {
-	struct mutex lock;
+	struct mutex lock;	/* held from begin to commit or abort */
 	struct eku_lane *media;
 	u64 transaction;
 	u64 retired;
@@ -377,10 +377,10 @@ static bool fits_last_record(const struct ek_undo_lane *lane, const __le64 *word
  * @word: in the region, aligned to 8 bytes, not in the log; the caller has a lock for it
  * @value: what it will be, in host order
  *
- * Nothing is stored yet. Setting it again replaces @value. Words next to each other, set one after the
- * other from the first, share a record.
- * Context: any that ek_undo_begin() was called in.
- * Return: 0; -ENOSPC: the transaction is too large (it can be aborted, or committed as far as it came).
+ * Nothing is stored yet. Setting it again replaces @value. Words next to each other, set one
+ * after the other from the first, share a record. Context: any that ek_undo_begin() was called
+ * in. Return: 0; -ENOSPC: the transaction is too large (it can be aborted, or committed as far as
+ * it came).
  */
 int ek_undo_set(struct ek_undo_tx *tx, __le64 *word, u64 value)
 {
@@ -455,9 +455,9 @@ static void write_records(const struct ek_undo *log, struct ek_undo_lane *lane)
 }
 
 /*
- * Fence 1. Timeline that the flushes are for: CPU 1 commits A, stores "retired", lets go of the locks; CPU 2
- * commits B, which changes a word of A; power goes. Without "retired" on the media A's mark would not
- * match any more, and A be taken back.
+ * Fence 1. Timeline that the flushes are for: CPU 1 commits A, stores "retired", lets go of the
+ * locks; CPU 2 commits B, which changes a word of A; power goes. Without "retired" on the media
+ * A's mark would not match any more, and A be taken back.
  */
 static void fence_records(struct ek_undo *log)
 {

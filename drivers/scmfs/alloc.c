@@ -2,8 +2,8 @@
 /*
  * Which blocks and inodes are free: bits in RAM, saved when the file system is closed.
  *
- * A block may be given out again as soon as what referred to it has durably ceased to; what refers to
- * it next is durable later than that. So the maps need no transactions.
+ * A block may be given out again as soon as what referred to it has durably ceased to; what
+ * refers to it next is durable later than that. So the maps need no transactions.
  */
 #include "engine_internal.h"
 
@@ -18,8 +18,8 @@ int scmfs_maps_init(struct scmfs *fs)
 {
 	fs->block_map = kvzalloc(map_words(fs->nr_blocks) * 8, GFP_KERNEL);
 	fs->inode_map = kvzalloc(map_words(fs->nr_inodes) * 8, GFP_KERNEL);
-	fs->unit_free = kvzalloc(fs->nr_units * sizeof(*fs->unit_free), GFP_KERNEL);
-	fs->wear = kvzalloc(fs->nr_units * sizeof(*fs->wear), GFP_KERNEL);
+	fs->unit_free = kvcalloc(fs->nr_units, sizeof(*fs->unit_free), GFP_KERNEL);
+	fs->wear = kvcalloc(fs->nr_units, sizeof(*fs->wear), GFP_KERNEL);
 	if (!fs->block_map || !fs->inode_map || !fs->unit_free || !fs->wear)
 		return -ENOMEM;
 	memcpy(fs->wear, fs->base + le64_to_cpu(fs->super->wear_offset), fs->nr_units * 8);
@@ -194,7 +194,9 @@ static u64 find_run(struct scmfs *fs, u64 want, u64 goal, u64 *block)
 	return run_in_unit(fs, fs->unit, want, block);
 }
 
-/* Up to @want blocks in one piece, preferably from @goal on; returns how many, 0 if none is free. */
+/*
+ * Up to @want blocks in one piece, preferably from @goal on; returns how many, 0 if none is free.
+ */
 u64 scmfs_alloc(struct scmfs *fs, u64 want, u64 goal, u64 *block)
 {
 	u64 got = 0;
@@ -224,8 +226,9 @@ void scmfs_free(struct scmfs *fs, u64 block, u64 count)
 }
 
 /*
- * A free inode's number, or 0. `inode_high` is flushed here and durable with the first fence of the transaction that
- * gives life to the inode; as any of the last step may be given to another CPU before, each of them flushes it.
+ * A free inode's number, or 0. `inode_high` is flushed here and durable with the first fence of
+ * the transaction that gives life to the inode; as any of the last step may be given to another
+ * CPU before, each of them flushes it.
  */
 u64 scmfs_alloc_inode(struct scmfs *fs)
 {

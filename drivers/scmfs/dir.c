@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Directories. On the media only names in slots; in RAM, from the first use on, where the blocks are, which slots are
- * taken, and a hash table from names to slots (open addressing, linear probing, at most 2/3 full).
+ * Directories. On the media only names in slots; in RAM, from the first use on, where the blocks
+ * are, which slots are taken, and a hash table from names to slots (open addressing, linear
+ * probing, at most 2/3 full).
  */
 #include "engine_internal.h"
 
-#define MAX_BLOCKS	(1u << 25)	/* slots are counted in 32 bits */
+#define MAX_BLOCKS	33554432u	/* slots are counted in 32 bits */
 #define GROW_BLOCKS	64u		/* at most at a time */
 #define TAKEN_BACK	0xffffffffu	/* in the table, instead of slot + 1 */
 #define NO_BLOCK	(~0ULL)
@@ -67,8 +68,9 @@ static u64 slots_for(u32 len)
 
 static struct scmfs_dirent *dirent_at(const struct scmfs *fs, const struct scmfs_dir *dir, u64 slot)
 {
-	return (struct scmfs_dirent *)scmfs_block(fs,
-		dir->block[slot / SCMFS_SLOTS_PER_BLOCK].block) + slot % SCMFS_SLOTS_PER_BLOCK;
+	u64 block = dir->block[slot / SCMFS_SLOTS_PER_BLOCK].block;
+
+	return (struct scmfs_dirent *)scmfs_block(fs, block) + slot % SCMFS_SLOTS_PER_BLOCK;
 }
 
 static u64 slot_bits(u64 slot, u64 slots)
@@ -118,7 +120,7 @@ static int resize_table(struct scmfs_dir *dir)
 
 	while (size < dir->count * 3)
 		size *= 2;
-	table = kvzalloc(size * sizeof(*table), GFP_KERNEL);
+	table = kvcalloc(size, sizeof(*table), GFP_KERNEL);
 	if (!table)
 		return -ENOMEM;
 	for (i = 0; dir->table && i <= dir->mask; i++)
@@ -307,6 +309,7 @@ int scmfs_dir_get(struct scmfs *fs, struct scmfs_node *node, struct scmfs_dir **
 {
 	int r = 0;
 
+	/* pairs with the release in make_index() */
 	*dir = smp_load_acquire(&node->dir);
 	if (*dir)
 		return 0;
@@ -386,8 +389,8 @@ static u64 find_free(struct scmfs_dir *dir, u64 from, u64 slots)
 }
 
 /*
- * Behind the last one; from the start only when a quarter is free, so that a directory that is emptied and filled
- * does not grow, and one that only grows is not searched.
+ * Behind the last one; from the start only when a quarter is free, so that a directory that is
+ * emptied and filled does not grow, and one that only grows is not searched.
  */
 static u64 find_place(struct scmfs_dir *dir, u64 slots)
 {
@@ -437,12 +440,14 @@ static int find_or_grow(struct scmfs_op *op, struct scmfs_node *node, u64 slots,
 }
 
 /*
- * Store a name at free slots. Their first words are left to the transaction: whoever reads the directory takes each
- * free slot by its first word.
+ * Store a name at free slots. Their first words are left to the transaction: whoever reads the
+ * directory takes each free slot by its first word.
  */
 static int store_name(struct scmfs_op *op, const struct scmfs_name *n, u64 slots)
 {
-	struct scmfs_dirent ent[SCMFS_MAX_SLOTS] = { { .hash = cpu_to_le32(n->hash), .len = n->len } };
+	struct scmfs_dirent ent[SCMFS_MAX_SLOTS] = {
+		{ .hash = cpu_to_le32(n->hash), .len = n->len },
+	};
 	u64 i;
 	int r = 0;
 
@@ -457,8 +462,8 @@ static int store_name(struct scmfs_op *op, const struct scmfs_name *n, u64 slots
 }
 
 /*
- * A place for a name, its text stored; the transaction is to set the first head to n->head and an inode. When the
- * operation fails the index is not right any more: scmfs_node_clear().
+ * A place for a name, its text stored; the transaction is to set the first head to n->head and an
+ * inode. When the operation fails the index is not right any more: scmfs_node_clear().
  */
 int scmfs_dir_place(struct scmfs_op *op, struct scmfs_node *node, struct scmfs_name *n)
 {

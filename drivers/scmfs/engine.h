@@ -339,7 +339,10 @@ int scmfs_readdir(struct scmfs *fs, struct scmfs_node *dir, u64 *cookie,
 		  bool (*emit)(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie),
 		  void *ctx);
 
-/* scmfs_target - a symbolic link's target; @target is not NUL terminated. Return: bytes; -EINVAL; -EUCLEAN. */
+/*
+ * scmfs_target - a symbolic link's target; @target is not NUL terminated. Return: bytes; -EINVAL;
+ * -EUCLEAN.
+ */
 int scmfs_target(struct scmfs *fs, u64 ino, const char **target);
 
 /* ---- content --------------------------------------------------------------------------------- */

@@ -53,7 +53,7 @@ struct scmfs {
 	struct scmfs_state *state;
 	struct ek_undo *log;
 	bool read_only;
-	spinlock_t lock;
+	spinlock_t lock;		/* for what follows up to dir_lock */
 	unsigned long *block_map;
 	u16 *unit_free;
 	u64 *wear;
@@ -67,8 +67,8 @@ struct scmfs {
 	u64 free_inodes;
 	u64 inode_hint;
 	u64 inode_high;
-	struct mutex dir_lock;
-	struct mutex inode_lock[INODE_LOCKS];
+	struct mutex dir_lock;		/* for making indexes */
+	struct mutex inode_lock[INODE_LOCKS];	/* for words of inodes, by their numbers */
 };
 
 struct scmfs_run {

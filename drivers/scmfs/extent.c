@@ -55,8 +55,8 @@ static int checked(const struct scmfs *fs, const struct scmfs_ext *e)
 }
 
 /*
- * The extent from file block @file on, cut off at the front. Where there is none @found->block is 0 and count the
- * length of the hole.
+ * The extent from file block @file on, cut off at the front. Where there is none @found->block is
+ * 0 and count the length of the hole.
  */
 int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 		 struct scmfs_ext *found)
@@ -118,8 +118,8 @@ static int add_map(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_
 }
 
 /*
- * Add blocks that nothing refers to to a file that has none there. A place that is free has its `block` stored
- * outside the transaction: nobody looks at it before `second` changes.
+ * Give a file that has none there blocks that nothing refers to. A place that is free has its
+ * `block` stored outside the transaction: nobody looks at it before `second` changes.
  */
 int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
 {
@@ -183,8 +183,8 @@ static int cut_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmf
 }
 
 /*
- * Take file blocks [@file, @file + @count) out of a file and drop them. -EAGAIN: one operation is not
- * enough; what was done so far can be committed, and the rest taken out by another one.
+ * Take file blocks [@file, @file + @count) out of a file and drop them. -EAGAIN: one operation is
+ * not enough; what was done so far can be committed, and the rest taken out by another one.
  */
 int scmfs_ext_remove(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count)
 {

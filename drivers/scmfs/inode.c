@@ -150,8 +150,9 @@ static int store_target(struct scmfs_op *op, struct scmfs_inode *body, const str
 }
 
 /*
- * Fill a free inode but for its first word, which the transaction sets. That word may still tell of an orphan that
- * was freed without a fence: it has no links, so nobody looks at what is stored here.
+ * Fill a free inode but for its first word, which the transaction sets. That word may still tell
+ * of an orphan that was freed without a fence: it has no links, so nobody looks at what is stored
+ * here.
  */
 int scmfs_new_inode(struct scmfs_op *op, u64 ino, const struct scmfs_new *new, u64 parent)
 {
@@ -210,9 +211,10 @@ static int give_back(struct scmfs *fs, u64 block, u64 count)
 }
 
 /*
- * Settled first: a cut between the unlinking's last fence and "retired" must find its words as it left them.
- * The orphan's first word and those who use its blocks next need no order: without links its extents mean nothing.
- * Extents that can't be read keep what they refer to used until fsck.
+ * Settled first: a cut between the unlinking's last fence and "retired" must find its words as it
+ * left them. The orphan's first word and those who use its blocks next need no order: without
+ * links its extents mean nothing. Extents that can't be read keep what they refer to used until
+ * fsck.
  */
 void scmfs_release(struct scmfs *fs, u64 ino)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Operations on names. Each collects the words that it changes and commits them as one transaction. */
+/*
+ * Operations on names. Each collects the words that it changes and commits them as one
+ * transaction.
+ */
 #include "engine_internal.h"
 
 /*

@@ -30,8 +30,8 @@ static void op_unlock(struct scmfs_op *op)
 }
 
 /*
- * What was dropped is free only now, when nothing durable refers to it any more, and settled: it may hold words that a
- * transaction named, and be stored to by its next user.
+ * What was dropped is free only now, when nothing durable refers to it any more, and settled: it
+ * may hold words that a transaction named, and be stored to by its next user.
  */
 void scmfs_op_commit(struct scmfs_op *op)
 {

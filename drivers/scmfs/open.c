@@ -2,9 +2,10 @@
 /*
  * Opening, which is recovery if need be, and closing.
  *
- * Timeline: `clean` is zeroed durably before anything else is stored; so maps that it vouches for are
- * those of what is there. After a cut the log is replayed first: only then do the inodes tell the truth. Then one
- * pass over them marks what is used and frees orphans. Cut at any moment, all of it can be begun again.
+ * Timeline: `clean` is zeroed durably before anything else is stored; so maps that it vouches for
+ * are those of what is there. After a cut the log is replayed first: only then do the inodes tell
+ * the truth. Then one pass over them marks what is used and frees orphans. Cut at any moment, all
+ * of it can be begun again.
  */
 #include "engine_internal.h"
 

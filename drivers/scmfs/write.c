@@ -2,8 +2,9 @@
 /*
  * The content of files: where it is, room for more, less of it.
  *
- * Timeline of an append: the bytes are stored into blocks that nothing refers to, or beyond the size; the
- * first fence of the transaction makes them durable; then extents and size change. A cut before shows the old size.
+ * Timeline of an append: the bytes are stored into blocks that nothing refers to, or beyond the
+ * size; the first fence of the transaction makes them durable; then extents and size change. A
+ * cut before shows the old size.
  */
 #include "engine_internal.h"
 
@@ -142,8 +143,8 @@ static void give_up(struct scmfs *fs, struct scmfs_write *w)
 }
 
 /* Bytes [@from, @to) of a new block that the write does not cover: what the file has there. */
-static void fill_edge(const struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w,
-		      u64 block, u64 from, u64 to)
+static void fill_edge(const struct scmfs *fs, struct scmfs_inode *inode,
+		      const struct scmfs_write *w, u64 block, u64 from, u64 to)
 {
 	u8 *at = (u8 *)scmfs_block(fs, block) + in_block(from);
 	u64 size = scmfs_read(&inode->size), keep = 0;
@@ -174,7 +175,10 @@ static void fill_edges(const struct scmfs *fs, struct scmfs_inode *inode,
 			  round_up(end, SCMFS_BLOCK_SIZE));
 }
 
-/* How many blocks to have in store behind a write that ends the file: as many as it has, within bounds. */
+/*
+ * How many blocks to have in store behind a write that ends the file: as many as it has, within
+ * bounds.
+ */
 static u64 ahead_of(struct scmfs_inode *inode, const struct scmfs_write *w, u64 end, u64 hole)
 {
 	u64 need = blocks_to(end) - block_of(w->offset);
@@ -263,7 +267,10 @@ static int limit_atomic(struct scmfs *fs, struct scmfs_inode *inode, struct scmf
 	return 0;
 }
 
-/* Nothing of former use may show up between the old size and the new one, nor in the last block behind it. */
+/*
+ * Nothing of former use may show up between the old size and the new one, nor in the last block
+ * behind it.
+ */
 static void zero_gap(struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w)
 {
 	u64 size = scmfs_read(&inode->size), end = w->offset + w->len;
@@ -396,7 +403,10 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 
 /* ---- size ----------------------------------------------------------------------------------- */
 
-/* Take blocks out of a file, operation by operation; the first one sets the times, if @now is there. */
+/*
+ * Take blocks out of a file, operation by operation; the first one sets the times, if @now is
+ * there.
+ */
 static int cut_range(struct scmfs *fs, u64 ino, u64 file, u64 count, const s64 *now)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, ino);

@@ -29,8 +29,8 @@
  * are locked here, as the innermost sleeping lock: between begin and commit a task may take
  * spinlocks, but no lock that is held by others while they call ek_undo_begin().
  *
- * A store to such a word by any other way than a transaction, for instance when its memory is freed and
- * used for something else, comes after ek_undo_settle().
+ * A store to such a word by any other way than a transaction, for instance when its memory is
+ * freed and used for something else, comes after ek_undo_settle().
  *
  * Memory that nothing refers to yet needs no log: store and flush it before ek_undo_commit(), whose
  * first fence makes it durable before the words that refer to it change.

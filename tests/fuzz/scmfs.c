@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Images of scmfs: a sample in which the input changes some words (position, value, repeated), opened, read whole, written
- * to; then what fsck makes of the same image, which has to be openable. Nothing may go wrong but by an error.
+ * Images of scmfs: a sample in which the input changes some words (position, value, repeated),
+ * opened, read whole, written to; then what fsck makes of the same image, which has to be
+ * openable. Nothing may go wrong but by an error.
  */
 #include <linux/errno.h>
 #include <linux/string.h>

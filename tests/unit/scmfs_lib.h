@@ -38,8 +38,8 @@ int tfs_read(struct tfs *t, u64 ino, u64 offset, u64 len, u8 *to);
 void tfs_drop(struct tfs *t, u64 ino);	/* release it, unless it is open */
 
 /*
- * All that can be seen, in a text that is the same for the same content: a line for each name with attributes and a
- * hash of the content, sorted; free() it. NULL after a CHECK that failed.
+ * All that can be seen, in a text that is the same for the same content: a line for each name
+ * with attributes and a hash of the content, sorted; free() it. NULL after a CHECK that failed.
  */
 char *tfs_show(struct tfs *t);
 

@@ -8,7 +8,9 @@
 
 static struct tfs t;
 
-/* ---- a model: what a file system is, as simply as it can be said ------------------------------ */
+/*
+ * ---- a model: what a file system is, as simply as it can be said ------------------------------
+ */
 
 #define NODES	512
 #define NAMES	1024

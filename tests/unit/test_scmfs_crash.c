@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Power cuts of scmfs' engine: sequences of operations on a few names are recorded; for the last operation of each, at
- * every fence, what any subset of the words that are not durable leaves is recovered, checked, and
- * compared with what could be seen before and after that operation.
+ * Power cuts of scmfs' engine: sequences of operations on a few names are recorded; for the last
+ * operation of each, at every fence, what any subset of the words that are not durable leaves is
+ * recovered, checked, and compared with what could be seen before and after that operation.
  *
  *	test_scmfs_crash [--long] [--seed N] [TITLE]
  */
@@ -176,7 +176,9 @@ static const struct op ops[] = {
 #undef X
 };
 
-/* ---- the base, from which each sequence begins ------------------------------------------------ */
+/*
+ * ---- the base, from which each sequence begins ------------------------------------------------
+ */
 
 static void make_base(void)
 {
@@ -349,7 +351,10 @@ static void look(u8 *now, u32 point, void *arg)
 
 /* ---- sequences ------------------------------------------------------------------------------ */
 
-/* Run them in turn, as tasks with different lanes; cuts in the last one. False if one of them fails, as it should. */
+/*
+ * Run them in turn, as tasks with different lanes; cuts in the last one. False if one of them
+ * fails, as it should.
+ */
 static bool run(const struct op *const *op, u32 nr)
 {
 	u32 i, from = 0;

@@ -176,7 +176,10 @@ static void after_recovery(void)
 		transact(0, 9, 40);
 		transact(0, 9, 40);
 		done();
-		/* All records of the second arrived but the first of them, and nothing else of it. */
+		/*
+		 * All records of the second arrived but the first of them, and nothing else of
+		 * it.
+		 */
 		keep = fence_done[1];
 		first = scm_log;
 		memcpy(image, before, SIZE);

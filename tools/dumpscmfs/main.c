@@ -37,10 +37,11 @@ static void show_super(const struct scmfs *fs, bool damaged)
 	       le32_to_cpu(s->version));
 	printf("blocks: %llu\nfirst data block: %llu\ninodes: %llu\nhighest inode: %llu\n",
 	       fs->nr_blocks, fs->first_data, fs->nr_inodes - 1, fs->inode_high - 1);
-	printf("log: %u lanes at %llu\nmaps: at %llu and %llu\nwear: at %llu\ninode table: at %llu\n",
+	printf("log: %u lanes at %llu\nmaps: at %llu and %llu\n",
 	       le32_to_cpu(s->log_lanes), le64_to_cpu(s->log_offset),
-	       le64_to_cpu(s->block_map_offset), le64_to_cpu(s->inode_map_offset),
-	       le64_to_cpu(s->wear_offset), le64_to_cpu(s->inode_offset));
+	       le64_to_cpu(s->block_map_offset), le64_to_cpu(s->inode_map_offset));
+	printf("wear: at %llu\ninode table: at %llu\n", le64_to_cpu(s->wear_offset),
+	       le64_to_cpu(s->inode_offset));
 	printf("clean: %s\nmounts: %llu\n%s", scmfs_read(&fs->state->clean) ? "yes" : "no",
 	       scmfs_read(&fs->state->mounts), damaged ? "super block: damaged\n" : "");
 }
@@ -100,8 +101,8 @@ static bool show_inode(struct scmfs *fs, u64 ino, bool names)
 
 	if (scmfs_getattr(fs, ino, &a))
 		return false;
-	printf("inode %llu: mode %o links %u owner %u:%u size %llu blocks %llu generation %u\n", ino,
-	       a.mode, a.links, a.uid, a.gid, a.size, a.blocks, a.generation);
+	printf("inode %llu: mode %o links %u owner %u:%u ", ino, a.mode, a.links, a.uid, a.gid);
+	printf("size %llu blocks %llu generation %u\n", a.size, a.blocks, a.generation);
 	printf("  times: atime %lld mtime %lld ctime %lld btime %lld\n", a.atime, a.mtime, a.ctime,
 	       a.btime);
 	show_extents(fs, scmfs_inode(fs, ino));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In order: super blocks, undo log, inodes with their extents, names, links, what no name leads to, maps.
- * Each step may rely on those before it. The engine's own opening comes last: it makes the maps.
+ * In order: super blocks, undo log, inodes with their extents, names, links, what no name leads
+ * to, maps. Each step may rely on those before it. The engine's own opening comes last: it makes
+ * the maps.
  */
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -110,7 +111,7 @@ static u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode)
 			blocks += e.count;
 			continue;
 		}
-		found(run, "inode %llu: extent at block %llu of the file (%llu + %llu) can't be", ino,
+		found(run, "inode %llu: extent at file block %llu (%llu + %llu) can't be", ino,
 		      e.file, e.block, e.count);
 		scmfs_write_word(&place->second, 0);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Check a file system, and repair what is wrong. It works on memory: to check only, give it a private copy of the image
- * and forget that afterwards.
+ * Check a file system, and repair what is wrong. It works on memory: to check only, give it a
+ * private copy of the image and forget that afterwards.
  */
 #ifndef EVENKEEL_SCMFS_CHECK_H
 #define EVENKEEL_SCMFS_CHECK_H
@@ -24,7 +24,10 @@ struct scmfs_check {
 	void (*say)(const char *text);
 };
 
-/* Return: 0; -EMEDIUMTYPE and others of scmfs_probe(): not to be repaired, @reason says why; -ENOMEM. */
+/*
+ * Return: 0; -EMEDIUMTYPE and others of scmfs_probe(): not to be repaired, @reason says why;
+ * -ENOMEM.
+ */
 int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reason);
 
 #endif

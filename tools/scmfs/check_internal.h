@@ -32,7 +32,10 @@ u64 check_dir_blocks(struct run *run, u64 ino);
 void check_tree(struct run *run);
 void check_links(struct run *run);
 
-/* Inodes that no name leads to, from @from on; 0 when there is none. Directories come before files. */
+/*
+ * Inodes that no name leads to, from @from on; 0 when there is none. Directories come before
+ * files.
+ */
 u64 next_lost(const struct run *run, u64 from);
 
 #endif

@@ -4,7 +4,10 @@
 
 #include "check_internal.h"
 
-/* Blocks behind the last name's would be there twice once the directory grows. Return: how many they were. */
+/*
+ * Blocks behind the last name's would be there twice once the directory grows. Return: how many
+ * they were.
+ */
 static u64 cut_behind(struct run *run, u64 ino, u64 nr)
 {
 	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
@@ -184,12 +187,17 @@ static void check_dir(struct run *run, u64 dir)
 	for (block = 0; block < nr; block++) {
 		if (scmfs_ext_at(run->fs, inode, block, &e) || !e.block)
 			return;
-		/* looking for doubles takes the square of the names: where there are not too many */
+		/*
+		 * looking for doubles takes the square of the names: where there are not too many
+		 */
 		check_block(run, dir, scmfs_block(run->fs, e.block), nr <= 64);
 	}
 }
 
-/* From the root on, then from each directory that was not reached: one of a ring is as good as another. */
+/*
+ * From the root on, then from each directory that was not reached: one of a ring is as good as
+ * another.
+ */
 void check_tree(struct run *run)
 {
 	u64 ino;
@@ -245,6 +253,7 @@ void check_links(struct run *run)
 		if (run->refs[ino] || ino == SCMFS_ROOT_INO)
 			found(run, "inode %llu: has %u links, not %u", ino, links,
 			      scmfs_links(mode_links));
-		scmfs_write_word(&inode->mode_links, scmfs_mode_links(scmfs_mode(mode_links), links));
+		scmfs_write_word(&inode->mode_links,
+				 scmfs_mode_links(scmfs_mode(mode_links), links));
 	}
 }

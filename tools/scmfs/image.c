@@ -66,7 +66,8 @@ bool image_open(struct image *im, const char *path, enum image_use use)
 	}
 	if (!find_size(im))
 		goto close;
-	im->base = mmap(NULL, im->size, prot, use == IMAGE_COPY ? MAP_PRIVATE : MAP_SHARED, im->fd, 0);
+	im->base = mmap(NULL, im->size, prot, use == IMAGE_COPY ? MAP_PRIVATE : MAP_SHARED,
+			im->fd, 0);
 	if (im->base != MAP_FAILED)
 		return true;
 	fail(path, "map");
