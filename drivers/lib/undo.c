@@ -378,9 +378,10 @@ static bool fits_last_record(const struct ek_undo_lane *lane, const __le64 *word
  * @value: what it will be, in host order
  *
  * Nothing is stored yet. Setting it again replaces @value. Words next to each other, set one
- * after the other from the first, share a record. Context: any that ek_undo_begin() was called
- * in. Return: 0; -ENOSPC: the transaction is too large (it can be aborted, or committed as far as
- * it came).
+ * after the other from the first, share a record.
+ * Context: any that ek_undo_begin() was called in.
+ * Return: 0; -ENOSPC: the transaction is too large (it can be aborted, or committed as far as it
+ * came).
  */
 int ek_undo_set(struct ek_undo_tx *tx, __le64 *word, u64 value)
 {

@@ -4,16 +4,14 @@
  *
  * Inodes, names, extents, allocation and recovery of a file system in a region of memory
  * (scmfs_format.h). It knows no VFS: the module, mkfs, fsck and the tests build the same source.
- * It stores to the
- * region only through evenkeel/scm.h and evenkeel/undo.h. It never reads or writes the content of
- * files, except to
- * zero what must not be seen and to copy the edges of blocks.
+ * It stores to the region only through evenkeel/scm.h and evenkeel/undo.h. It never reads or
+ * writes the content of files, except to zero what must not be seen and to copy the edges of
+ * blocks.
  *
  * Every function that changes something is atomic whenever power goes, and what it did lasts when
- * it
- * returns, unless it says otherwise. When it returns an error nothing was changed, with the
- * exception
- * of scmfs_write_end(), scmfs_reserve() and scmfs_punch(), whose work is in steps: each is atomic.
+ * it returns, unless it says otherwise. When it returns an error nothing was changed, with the
+ * exception of scmfs_write_end(), scmfs_reserve() and scmfs_punch(), whose work is in steps: each
+ * is atomic.
  *
  * Who locks what
  *
@@ -34,8 +32,7 @@
  * bytes a name) until scmfs_node_clear().
  *
  * Times are s64 nanoseconds since 1970, sizes and offsets bytes, `region offset` bytes from the
- * region's start.
- * All functions may sleep, but those that say so.
+ * region's start. All functions may sleep, but those that say so.
  */
 #ifndef EVENKEEL_SCMFS_ENGINE_H
 #define EVENKEEL_SCMFS_ENGINE_H
@@ -83,8 +80,7 @@ struct scmfs_format_params {
  * scmfs_format - make an empty file system with a root directory (mode 0755)
  *
  * @base is aligned to 4 KiB, to 2 MiB if files are to be mapped by huge pages. What was there is
- * gone. A
- * cut leaves either no file system (the magic is written last) or the new one.
+ *	gone. A cut leaves either no file system (the magic is written last) or the new one.
  * Return: 0; -ENOSPC: too small; -EINVAL: params.
  */
 int scmfs_format(void *base, u64 size, const struct scmfs_format_params *p);
@@ -93,10 +89,9 @@ int scmfs_format(void *base, u64 size, const struct scmfs_format_params *p);
  * scmfs_probe - is there a file system?
  *
  * Reads the super block (or its copy: @damaged is set then), checks every field of it.
- * @reason is set to a static text on failure. Return: 0; -ENODATA: only zeroes where it should be;
- * -EMEDIUMTYPE: something else is there; -EPROTONOSUPPORT: version or incompat bits not known;
- * -EUCLEAN: damaged; -ENOSPC: the region is
- * smaller than the file system.
+ * @reason is set to a static text on failure. Return: 0; -ENODATA: only zeroes where it should
+ *	be; -EMEDIUMTYPE: something else is there; -EPROTONOSUPPORT: version or incompat bits not
+ *	known; -EUCLEAN: damaged; -ENOSPC: the region is smaller than the file system.
  */
 int scmfs_probe(const void *base, u64 size, struct scmfs_super *super, bool *damaged,
 		const char **reason);
@@ -121,8 +116,9 @@ struct scmfs_recovery {
 /*
  * scmfs_open - open, and recover what a cut left
  *
- * Time does not depend on the size when it was closed, but for copying the maps (a bit per block).
- * After a crash: the log, and one pass over the inodes that were ever used. May be cut itself.
+ * Time does not depend on the size when it was closed, but for copying the maps (a bit per
+ * block). After a crash: the log, and one pass over the inodes that were ever used. May be cut
+ * itself.
  * @recovery may be NULL. @reason as scmfs_probe() has it.
  * Return: 0; errors of scmfs_probe(); -EUCLEAN: an inode refers to blocks that it can't have;
  * -EROFS; -ENOMEM.
@@ -226,8 +222,7 @@ void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 atime);
  * scmfs_release - nobody uses this inode any more [X]
  *
  * Release frees the inode and its blocks if it has no links left. It is not fenced: a cut may
- * bring the orphan back,
- * which the next opening frees.
+ * bring the orphan back, which the next opening frees.
  */
 void scmfs_node_clear(struct scmfs_node *node);
 void scmfs_release(struct scmfs *fs, u64 ino);
@@ -258,8 +253,7 @@ struct scmfs_new {
 
 /*
  * In all of these @len is 1 to SCMFS_NAME_MAX (-ENAMETOOLONG, -EINVAL for 0), and "." and ".."
- * are not names that
- * are kept: they are the caller's business, by scmfs_attr.parent.
+ * are not names that are kept: they are the caller's business, by scmfs_attr.parent.
  */
 
 /* scmfs_lookup - [S]. Return: 0; -ENOENT; -ENOMEM (index); -EUCLEAN. */
@@ -315,11 +309,9 @@ struct scmfs_rename {
  * scmfs_rename - give @from's name up for @to's, in place of what had that, or exchange both [X]
  *
  * At most three fences. What was replaced stays until scmfs_release(). That a directory doesn't
- * get below itself is for the caller to
- * see to. Two names of one inode: nothing happens.
+ * get below itself is for the caller to see to. Two names of one inode: nothing happens.
  * Return: 0; -EINVAL: flags not known, RENAME_WHITEOUT among them; -EEXIST (NOREPLACE); -ENOENT;
- * -ENOTEMPTY; -EISDIR;
- * -ENOTDIR; -EMLINK; -ENOSPC; -ENOMEM; -EUCLEAN.
+ * -ENOTEMPTY; -EISDIR; -ENOTDIR; -EMLINK; -ENOSPC; -ENOMEM; -EUCLEAN.
  */
 int scmfs_rename(struct scmfs *fs, const struct scmfs_rename *from, const struct scmfs_rename *to,
 		 unsigned int flags, s64 now);
@@ -327,10 +319,10 @@ int scmfs_rename(struct scmfs *fs, const struct scmfs_rename *from, const struct
 /*
  * scmfs_readdir - hand out names [S]
  * @cookie: 0 at first; afterwards where to go on. A name keeps its cookie as long as it exists,
- * whatever is
+ *	whatever is
  *	created or removed beside it.
  * @emit: false ends the walk; the name it was called with is then handed out again. @name is not
- * NUL terminated.
+ *	NUL terminated.
  *
  * "." and ".." are not among them.
  * Return: 0; -EUCLEAN.
@@ -365,8 +357,7 @@ struct scmfs_seg {
  * scmfs_map - where a file's bytes are [S]
  *
  * Fills @seg with up to @max parts from @offset on, at most @len bytes, whole; parts beyond the
- * size are
- * told, too (what is there means nothing). Neighbours in file and region are one part.
+ * size are told, too (what is there means nothing). Neighbours in file and region are one part.
  * Return: parts, less than @max when all of it was told; -EUCLEAN.
  */
 int scmfs_map(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
@@ -407,20 +398,16 @@ struct scmfs_write {
  * scmfs_write_end - and take it into the file [X]
  *
  * Between them the caller stores up to @len bytes into the parts, by scm_copy_nt(), or
- * scm_store() and
- * scm_flush(); it need not fence. The end links new blocks, raises the size and sets the times,
- * at once,
- * after what was stored is durable. With SCMFS_WRITE_ATOMIC the content changes in the same
- * instant; without, a cut
- * may leave some of the bytes stored over old ones. A write larger than what begin covers is
- * several of them.
+ * scm_store() and scm_flush(); it need not fence. The end links new blocks, raises the size and
+ * sets the times, at once, after what was stored is durable. With SCMFS_WRITE_ATOMIC the content
+ * changes in the same instant; without, a cut may leave some of the bytes stored over old ones. A
+ * write larger than what begin covers is several of them.
  *
  * Begin zeroes what a reader could otherwise see of former use: from the size to @offset, and the
- * edges of new
- * blocks. Whoever appends gets room ahead (up to 2 MiB), which scmfs_trim() gives back.
+ * edges of new blocks. Whoever appends gets room ahead (up to 2 MiB), which scmfs_trim() gives
+ * back.
  * @done: bytes really stored, from the front; 0 gives up. The rest of new blocks is given back or
- * zeroed.
- * Each begin that returned 0 is followed by its end.
+ *	zeroed. Each begin that returned 0 is followed by its end.
  * Return: 0; -ENOSPC; -EFBIG; -ENOMEM; -EUCLEAN. End: 0; -ENOSPC (a block for extents): the write
  * did not happen.
  */
@@ -432,8 +419,7 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now);
  * scmfs_truncate - set the size [X]
  *
  * At once; blocks beyond are given back in further steps (a cut between them leaves them as room
- * ahead). Growing
- * allocates nothing, and zeroes what there is already between the sizes.
+ * ahead). Growing allocates nothing, and zeroes what there is already between the sizes.
  */
 int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now);
 
@@ -450,7 +436,8 @@ int scmfs_set_virtual_size(struct scmfs *fs, u64 ino, u64 size);
 
 /*
  * scmfs_name_hash - of a name, as dirents have it. Context: any.
- * scmfs_inode - an inode's place in the region; NULL when the number is out of range. Context: any.
+ * scmfs_inode - an inode's place in the region; NULL when the number is out of range. Context:
+ * any.
  */
 u32 scmfs_name_hash(const char *name, u32 len);
 struct scmfs_inode *scmfs_inode(const struct scmfs *fs, u64 ino);

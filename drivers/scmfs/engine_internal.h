@@ -36,6 +36,10 @@
  * @read_only: stores nothing
  * @lock: for all that follows up to @dir_lock
  * @block_map: bit per block: used
+ * @nr_blocks: of the region
+ * @first_data: first block that is not metadata
+ * @nr_units: of 2 MiB, the last one may be shorter
+ * @nr_inodes: numbers end below it
  * @unit_free: free blocks of each 2 MiB
  * @wear: blocks allocated in each 2 MiB so far
  * @free_blocks: all of @unit_free

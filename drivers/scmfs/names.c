@@ -84,7 +84,7 @@ static int finish(struct scmfs_op *op, int r)
 static int do_create(struct scmfs_op *op, struct scmfs_node *node, struct scmfs_name *n, u64 ino,
 		     const struct scmfs_new *new)
 {
-	bool is_dir = (new->mode & SCMFS_IFMT) == SCMFS_IFDIR;
+	bool is_dir = scmfs_is_dir(scmfs_mode_links(new->mode, 0));
 	int r = change_dir(op, node->ino, is_dir, new->now);
 
 	if (!r)

@@ -17,23 +17,21 @@
  *	"retired"	not fenced: by the next fence 1 of anybody
  *
  * A third fence is not needed because the mark vouches for the words: after a cut between the
- * fences
- * either all words got there and match it, or the transaction is undone. The match fails as soon as
- * somebody changes one of the words again, so "retired" must be durable before that. It is: every
- * transaction flushes, before its own fence 1, the heads of lanes that retired something since they
- * were last known to be durable.
+ * fences either all words got there and match it, or the transaction is undone. The match fails
+ * as soon as somebody changes one of the words again, so "retired" must be durable before that.
+ * It is: every transaction flushes, before its own fence 1, the heads of lanes that retired
+ * something since they were last known to be durable.
  *
  * Who locks what: two transactions that are not finished must not name the same word; the caller
- * has
- * a lock for each word from ek_undo_set() to the end of ek_undo_commit() or ek_undo_abort(). Lanes
- * are locked here, as the innermost sleeping lock: between begin and commit a task may take
+ * has a lock for each word from ek_undo_set() to the end of ek_undo_commit() or ek_undo_abort().
+ * Lanes are locked here, as the innermost sleeping lock: between begin and commit a task may take
  * spinlocks, but no lock that is held by others while they call ek_undo_begin().
  *
  * A store to such a word by any other way than a transaction, for instance when its memory is
  * freed and used for something else, comes after ek_undo_settle().
  *
- * Memory that nothing refers to yet needs no log: store and flush it before ek_undo_commit(), whose
- * first fence makes it durable before the words that refer to it change.
+ * Memory that nothing refers to yet needs no log: store and flush it before ek_undo_commit(),
+ * whose first fence makes it durable before the words that refer to it change.
  *
  * Pure: also builds in userspace.
  */

@@ -24,7 +24,7 @@ static const struct option options[] = {
 	{ "wear", no_argument, NULL, 'w' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
-	{ }
+	{ NULL, 0, NULL, 0 },
 };
 
 static void show_super(const struct scmfs *fs, bool damaged)

@@ -35,7 +35,7 @@ static const struct option options[] = {
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
-	{ }
+	{ NULL, 0, NULL, 0 },
 };
 
 struct args {

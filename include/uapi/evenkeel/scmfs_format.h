@@ -9,20 +9,17 @@
  *	the region
  *
  * Every place is given relative to the region's start, in bytes or in blocks of 4 KiB, so that an
- * image
- * moves between machines (IV.B.2). Everything that changes while mounted changes in aligned words
- * of
- * 8 bytes, several of them at once only through the undo log.
+ * image moves between machines (IV.B.2). Everything that changes while mounted changes in aligned
+ * words of 8 bytes, several of them at once only through the undo log.
  *
- * What is free is not stored while mounted: a block is used when a live inode with links refers to
- * it, an inode is live when its mode is not 0. The maps are saved when the file system is
+ * What is free is not stored while mounted: a block is used when a live inode with links refers
+ * to it, an inode is live when its mode is not 0. The maps are saved when the file system is
  * closed, and `clean` vouches for them; after a crash they are built from the inode table, up to
  * inode number `inode_high`. An inode with a mode and no links was unlinked while open: it is
  * freed then.
  *
  * All integers are little-endian. Checksums are CRC-32C (seed ~0, final inversion) over the
- * structure
- * with the checksum field zero.
+ * structure with the checksum field zero.
  */
 #ifndef _UAPI_EVENKEEL_SCMFS_FORMAT_H
 #define _UAPI_EVENKEEL_SCMFS_FORMAT_H
@@ -100,10 +97,9 @@ struct scmfs_extent {
 
 /*
  * Bytes of a block beyond `size` mean nothing; who raises `size` over them zeroes them first.
- * There may be
- * more blocks than `size` needs (pre-allocation, IV.B.3): `size` is the dissertation's file_size,
- * its
- * mapped_size is the end of the last extent. Times are nanoseconds since 1970, signed.
+ * There may be more blocks than `size` needs (pre-allocation, IV.B.3): `size` is the
+ * dissertation's file_size, its mapped_size is the end of the last extent. Times are nanoseconds
+ * since 1970, signed.
  *
  * A transaction mostly names the first five words, which are one record of the undo log.
  */
@@ -147,9 +143,8 @@ struct scmfs_map {
 
 /*
  * A directory's blocks are cut into slots of 64 bytes; a name takes 1 to 5 of them, all in one
- * block. A slot
- * whose first word is 0 is free. Slots do not move: a name's slot number is its readdir cookie.
- * All blocks of a directory up to its size hold slots; it has no holes there.
+ * block. A slot whose first word is 0 is free. Slots do not move: a name's slot number is its
+ * readdir cookie. All blocks of a directory up to its size hold slots; it has no holes there.
  */
 #define SCMFS_SLOT_SIZE		64u
 #define SCMFS_SLOTS_PER_BLOCK	64u
@@ -164,7 +159,7 @@ struct scmfs_dirent {
 	__u8	name[48];		/* goes on in the slots that follow */
 };
 
-#define SCMFS_HEAD_INO(h)	((h) & 0xffffffffffffULL)
+#define SCMFS_HEAD_INO(h)	((h) << 16 >> 16)
 #define SCMFS_HEAD_TYPE(h)	((h) >> 48 & 0xff)	/* the DT_ of readdir */
 #define SCMFS_HEAD_SLOTS(h)	((h) >> 56)
 

@@ -6,19 +6,17 @@
  *	lane: | head, 64 | spare, 64 | 63 records of even transactions | 63 of odd ones |
  *
  * A record holds what up to five words next to each other were before a transaction; a
- * transaction's
- * records begin with the first of its half. Its number says which half: the one before it
- * stays as it was until this one's records are durable.
+ * transaction's records begin with the first of its half. Its number says which half: the one
+ * before it stays as it was until this one's records are durable.
  *
- * A transaction counts as done when its number is at most the head's `retired`, or when the hash of
- * what the words that it names hold *now* is the head's `commit`. Otherwise the words get their old
- * values back. Nothing is stored to those words before all records are durable, so a
+ * A transaction counts as done when its number is at most the head's `retired`, or when the hash
+ * of what the words that it names hold *now* is the head's `commit`. Otherwise the words get
+ * their old values back. Nothing is stored to those words before all records are durable, so a
  * transaction of which only some records are whole changed nothing, and giving back what they say
  * changes nothing either.
  *
  * All integers are little-endian. Hashes are ek_undo_hash(); a record's begins with the log's
- * salt, so
- * that what another log left in the same memory means nothing.
+ * salt, so that what another log left in the same memory means nothing.
  */
 #ifndef _UAPI_EVENKEEL_UNDO_FORMAT_H
 #define _UAPI_EVENKEEL_UNDO_FORMAT_H
