@@ -98,7 +98,7 @@ static void start_map(struct scmfs_map *map, u64 ino, u64 next, struct scmfs_ext
 		cpu_to_le64(ext.block), cpu_to_le64(scmfs_second(ext.file, ext.count)),
 	};
 
-	static_assert(sizeof(start) == offsetof(struct scmfs_map, extent[1]));
+	static_assert(sizeof(start) == offsetof(struct scmfs_map, extent[1]), "start of a map");
 	scm_copy_nt(map, start, sizeof(start));
 	scm_zero_nt(map->extent + 1, sizeof(*map) - sizeof(start));
 }
