@@ -2,6 +2,7 @@
 #include "crash.h"
 
 #define EXHAUSTIVE	2048
+#define EXHAUSTIVE_CUTS	4096
 
 /* A word of 8 bytes, or the part of it that was stored. */
 struct piece {
@@ -22,6 +23,8 @@ struct crash {
 	u32 nr_queues;
 	u32 *length;		/* of each queue */
 	u32 *take;		/* how much of it got there */
+	u32 from;
+	bool by_word;		/* no order but that of stores to the same word */
 	crash_look look;
 	void *arg;
 	u64 states;
@@ -96,6 +99,14 @@ static void do_event(struct crash *c, const struct scm_event *e)
 	}
 }
 
+static bool same_queue(const struct crash *c, const struct piece *p, const struct piece *q)
+{
+	if (c->by_word)
+		return p->word == q->word;
+	return p->nt == q->nt && (p->nt ? p->word == q->word :
+				  p->word * 8 / SCM_LINE == q->word * 8 / SCM_LINE);
+}
+
 /* Pieces that get there in their order are a queue. */
 static void make_queues(struct crash *c)
 {
@@ -110,8 +121,7 @@ static void make_queues(struct crash *c)
 		for (j = 0; j < i; j++) {
 			struct piece *q = &c->piece[j];
 
-			if (p->nt == q->nt && (p->nt ? p->word == q->word :
-					       p->word * 8 / SCM_LINE == q->word * 8 / SCM_LINE))
+			if (same_queue(c, p, q))
 				break;
 		}
 		p->queue = j < i ? c->piece[j].queue : c->nr_queues++;
@@ -183,13 +193,13 @@ static void some(struct crash *c, u32 point, unsigned int samples)
 
 static void show_point(struct crash *c, u32 point, unsigned int samples)
 {
-	u64 total = 1;
+	u64 total = 1, limit = c->by_word ? EXHAUSTIVE_CUTS : EXHAUSTIVE;
 	u32 q;
 
 	make_queues(c);
-	for (q = 0; q < c->nr_queues && total <= EXHAUSTIVE; q++)
+	for (q = 0; q < c->nr_queues && total <= limit; q++)
 		total *= c->length[q] + 1;
-	if (total > EXHAUSTIVE) {
+	if (total > limit) {
 		some(c, point, samples);
 		return;
 	}
@@ -199,26 +209,54 @@ static void show_point(struct crash *c, u32 point, unsigned int samples)
 	while (next(c));
 }
 
+static u64 walk(struct crash *c, const u8 *before, unsigned int samples)
+{
+	const struct scm_log *log = c->log;
+	u32 point;
+
+	c->durable = malloc(log->len);
+	c->now = malloc(log->len);
+	memcpy(c->durable, before, log->len);
+	for (point = 0; point <= log->nr_events; point++) {
+		bool last = point == log->nr_events;
+
+		if (point >= c->from &&
+		    (!c->by_word || last || log->event[point].type == SCM_FENCE))
+			show_point(c, point, samples);
+		if (!last)
+			do_event(c, &log->event[point]);
+	}
+	free(c->durable);
+	free(c->now);
+	free(c->piece);
+	free(c->length);
+	free(c->take);
+	return c->states;
+}
+
 u64 crash_each(const struct scm_log *log, const u8 *before, unsigned int samples, crash_look look,
 	       void *arg)
 {
 	struct crash c = { .log = log, .look = look, .arg = arg };
-	u32 point;
 
-	c.durable = malloc(log->len);
-	c.now = malloc(log->len);
-	memcpy(c.durable, before, log->len);
-	for (point = 0; point <= log->nr_events; point++) {
-		show_point(&c, point, samples);
-		if (point < log->nr_events)
-			do_event(&c, &log->event[point]);
-	}
-	free(c.durable);
-	free(c.now);
-	free(c.piece);
-	free(c.length);
-	free(c.take);
-	return c.states;
+	return walk(&c, before, samples);
+}
+
+u64 crash_cuts(const struct scm_log *log, const u8 *before, u32 from, unsigned int samples,
+	       crash_look look, void *arg)
+{
+	struct crash c = { .log = log, .look = look, .arg = arg, .from = from, .by_word = true };
+
+	return walk(&c, before, samples);
+}
+
+u32 crash_fences(const struct scm_log *log)
+{
+	u32 i, fences = 0;
+
+	for (i = 0; i < log->nr_events; i++)
+		fences += log->event[i].type == SCM_FENCE;
+	return fences;
 }
 
 void crash_log_init(struct scm_log *log, const void *base, size_t len, u32 events, size_t bytes)

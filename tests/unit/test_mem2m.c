@@ -122,7 +122,7 @@ struct change {
 	u32 last;
 };
 
-static void look_label(const u8 *now, u32 point, void *arg)
+static void look_label(u8 *now, u32 point, void *arg)
 {
 	struct change *change = arg;
 	struct m2_label_info info;
@@ -364,7 +364,7 @@ static u64 least_of(unsigned int sector, u32 point, unsigned int barrier)
 	return 0;
 }
 
-static void look_words(const u8 *now, u32 point, void *arg)
+static void look_words(u8 *now, u32 point, void *arg)
 {
 	const u64 *word = (const u64 *)now;
 	u64 newest = 0, least = 0;

@@ -106,7 +106,7 @@ struct seen {
 	bool torn, old, new;
 };
 
-static void look(const u8 *now, u32 point, void *arg)
+static void look(u8 *now, u32 point, void *arg)
 {
 	struct seen *seen = arg;
 	bool none = !memcmp(now, before, 16), all = !memcmp(now, data, 16);

@@ -5,6 +5,7 @@ unsigned long shim_fail_alloc;
 bool shim_alloc_failed;
 long shim_allocated;
 int shim_cpu;
+unsigned long shim_task;
 u64 shim_now;
 
 static bool fails(void)

@@ -24,6 +24,7 @@
 #define __iomem
 #define __percpu
 #define __rcu
+#define __force
 #define noinline	__attribute__((noinline))
 #define __maybe_unused	__attribute__((unused))
 #define __aligned(n)	__attribute__((aligned(n)))
@@ -186,6 +187,7 @@ void shim_free(const void *p);
 #define kzalloc(n, g)		((void)(g), shim_alloc(n, true))
 #define kcalloc(n, s, g)	((void)(g), shim_alloc((size_t)(n) * (s), true))
 #define kmalloc_array(n, s, g)	((void)(g), shim_alloc((size_t)(n) * (s), false))
+#define kvmalloc_array(n, s, g)	kmalloc_array(n, s, g)
 #define kvmalloc(n, g)		((void)(g), shim_alloc(n, false))
 #define kvzalloc(n, g)		((void)(g), shim_alloc(n, true))
 #define kvcalloc(n, s, g)	kcalloc(n, s, g)
@@ -273,6 +275,20 @@ typedef struct { pthread_mutex_t m; } spinlock_t;
 #define spin_lock_irqsave(l, f)		((f) = 0, spin_lock(l))
 #define spin_unlock_irqrestore(l, f)	((void)(f), spin_unlock(l))
 #define lockdep_assert_held(l)		((void)(l))
+
+struct mutex {
+	pthread_mutex_t m;
+};
+#define mutex_init(l)			pthread_mutex_init(&(l)->m, NULL)
+#define mutex_destroy(l)		pthread_mutex_destroy(&(l)->m)
+#define mutex_lock(l)			pthread_mutex_lock(&(l)->m)
+#define mutex_lock_nested(l, class)	((void)(class), mutex_lock(l))
+#define mutex_trylock(l)		(!pthread_mutex_trylock(&(l)->m))
+#define mutex_unlock(l)			pthread_mutex_unlock(&(l)->m)
+
+/* Tests may say which task runs. */
+extern unsigned long shim_task;
+#define current				(shim_task ? shim_task : pthread_self())
 
 /* bits */
 #define DECLARE_BITMAP(n, b)	unsigned long n[BITS_TO_LONGS(b)]

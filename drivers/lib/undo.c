@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The undo log; evenkeel/undo.h has the contract and the order of durability.
+ *
+ * Pairing: a lane's @retired is set before its user lets go of the locks for its words, and read by
+ * who took those locks since; @durable only ever says what a fence after the flush has proven,
+ * and one that is set back by a slower CPU costs a flush and nothing else.
+ */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <evenkeel/scm.h>
+#include <evenkeel/undo.h>
+
+#define UNDO_CHANGES	128u	/* words of one transaction */
+
+struct ek_undo_change {
+	__le64 *word;
+	u64 value;
+};
+
+/**
+ * struct ek_undo_lane - a lane in use
+ * @lock: held from begin to commit or abort
+ * @media: its part of the region
+ * @transaction: the last one's number
+ * @retired: the last one that was retired
+ * @durable: up to where that is known to be durable
+ * @nr_changes: of the transaction under way
+ * @nr_records: that they take
+ * @in_record: words in the last of them
+ * @change: what to store
+ */
+struct ek_undo_lane {
+	struct mutex lock;	/* held from begin to commit or abort */
+	struct eku_lane *media;
+	u64 transaction;
+	u64 retired;
+	u64 durable;
+	u32 nr_changes;
+	u32 nr_records;
+	u32 in_record;
+	struct ek_undo_change change[UNDO_CHANGES];
+};
+
+struct ek_undo {
+	void *region;
+	u64 size;
+	u64 salt;
+	u32 nr_lanes;
+	struct ek_undo_lane lane[];
+};
+
+/**
+ * ek_undo_hash - what marks and records are checked by
+ * @seed: to begin with
+ * @words: little-endian, aligned to 8 bytes
+ * @nr: how many
+ *
+ * Context: any.
+ * Return: 64 bits in host order.
+ */
+u64 ek_undo_hash(u64 seed, const void *words, unsigned int nr)
+{
+	const __le64 *word = words;
+	u64 h = seed;
+
+	while (nr--) {
+		h = (h ^ le64_to_cpu(*word++)) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 32;
+	}
+	return h;
+}
+EXPORT_SYMBOL_GPL(ek_undo_hash);
+
+static u64 record_check(u64 salt, const struct eku_record *r)
+{
+	return ek_undo_hash(salt, &r->transaction, sizeof(*r) / 8 - 1);
+}
+
+/**
+ * ek_undo_format - begin an empty log
+ * @log: where, aligned to 64 bytes
+ * @nr_lanes: of how many lanes
+ *
+ * It lasts after the caller's next scm_fence(). Old records may stay: the salt makes them void.
+ * Context: any.
+ */
+void ek_undo_format(void *log, u32 nr_lanes)
+{
+	struct eku_lane *lane = log;
+	u32 i;
+
+	for (i = 0; i < nr_lanes; i++)
+		scm_zero_nt(&lane[i].head, sizeof(lane->head));
+}
+EXPORT_SYMBOL_GPL(ek_undo_format);
+
+/* What replaying one lane needs. */
+struct undo_replay {
+	void *region;
+	u64 size;
+	u64 at;
+	u64 log_bytes;
+	u64 salt;
+	bool dry;
+	struct ek_undo_stats *stats;
+};
+
+static bool record_whole(const struct undo_replay *p, const struct eku_record *r)
+{
+	return le64_to_cpu(r->check) == record_check(p->salt, r);
+}
+
+/* The words that a record names; NULL when there can't be such. */
+static __le64 *record_words(const struct undo_replay *p, const struct eku_record *r, u32 *nr)
+{
+	u64 where = le64_to_cpu(r->where);
+	u64 offset = where & ((1ULL << EKU_WHERE_BITS) - 1);
+
+	*nr = where >> EKU_WHERE_BITS;
+	if (!*nr || *nr > EKU_RECORD_WORDS || offset % 8 || offset > p->size ||
+	    p->size - offset < *nr * 8)
+		return NULL;
+	if (offset < p->at + p->log_bytes && offset + *nr * 8 > p->at)
+		return NULL;
+	return (void *)((u8 *)p->region + offset);
+}
+
+/* Records of the transaction that its half begins with; *@mark is the hash of what is there now. */
+static int count_records(const struct undo_replay *p, const struct eku_record *r, u64 id, u64 *mark)
+{
+	__le64 *words;
+	u32 i, nr;
+
+	*mark = ek_undo_hash(p->salt, &r->transaction, 1);
+	for (i = 0; i < EKU_RECORDS; i++) {
+		if (le64_to_cpu(r[i].transaction) != id || !record_whole(p, &r[i]))
+			break;
+		words = record_words(p, &r[i], &nr);
+		if (!words)
+			return -EUCLEAN;
+		*mark = ek_undo_hash(*mark, words, nr);
+	}
+	return i;
+}
+
+static void give_back(const struct undo_replay *p, const struct eku_record *r, u32 count)
+{
+	u32 i, j, nr;
+
+	for (i = 0; i < count; i++) {
+		__le64 *words = record_words(p, &r[i], &nr);
+
+		for (j = 0; j < nr; j++) {
+			if (words[j] == r[i].old[j])
+				continue;
+			p->stats->words++;
+			if (!p->dry)
+				scm_store64((u64 *)&words[j], (__force u64)r[i].old[j]);
+		}
+		if (!p->dry)
+			scm_flush(words, nr * 8);
+	}
+}
+
+static int replay_half(const struct undo_replay *p, const struct eku_lane *lane, unsigned int half)
+{
+	const struct eku_record *r = lane->record[half];
+	u64 id = le64_to_cpu(r->transaction), mark;
+	int count;
+
+	if (id <= le64_to_cpu(lane->head.retired) || (id & 1) != half || !record_whole(p, r))
+		return 0;
+	count = count_records(p, r, id, &mark);
+	if (count < 0)
+		return count;
+	if (mark == le64_to_cpu(lane->head.commit)) {
+		p->stats->committed++;
+		return 0;
+	}
+	p->stats->undone++;
+	give_back(p, r, count);
+	return 0;
+}
+
+/*
+ * The highest number in a lane, torn transactions' too: another one of the same number would take
+ * what is left of their records for its own.
+ */
+static u64 highest(const struct undo_replay *p, const struct eku_lane *lane)
+{
+	u64 max = le64_to_cpu(lane->head.retired);
+	u32 half, i;
+
+	for (half = 0; half < 2; half++)
+		for (i = 0; i < EKU_RECORDS; i++) {
+			const struct eku_record *r = &lane->record[half][i];
+
+			if (le64_to_cpu(r->transaction) > max && record_whole(p, r))
+				max = le64_to_cpu(r->transaction);
+		}
+	return max;
+}
+
+static void retire_all(const struct undo_replay *p, struct eku_lane *lane, u32 nr_lanes)
+{
+	u32 i;
+
+	scm_fence();
+	for (i = 0; i < nr_lanes; i++) {
+		u64 max = highest(p, &lane[i]);
+
+		if (max == le64_to_cpu(lane[i].head.retired))
+			continue;
+		scm_store64((u64 *)&lane[i].head.retired, (__force u64)cpu_to_le64(max));
+		scm_flush(&lane[i].head, sizeof(lane[i].head));
+	}
+	scm_fence();
+}
+
+/**
+ * ek_undo_replay - take back what was not done when power went
+ * @region: memory that offsets are relative to
+ * @size: of it, in bytes
+ * @at: region offset of the log
+ * @nr_lanes: of the log
+ * @salt: of the log
+ * @dry: only look
+ * @stats: filled
+ *
+ * Looks at nothing but the media. May be cut and begun again: nothing is retired before all that
+ * had to be given back is durable.
+ * Context: nobody else uses the region.
+ * Return: 0; -EUCLEAN: a whole record names words that are not in the region, nothing was retired.
+ */
+int ek_undo_replay(void *region, u64 size, u64 at, u32 nr_lanes, u64 salt, bool dry,
+		   struct ek_undo_stats *stats)
+{
+	struct undo_replay p = { region, size, at, ek_undo_bytes(nr_lanes), salt, dry, stats };
+	struct eku_lane *lane = (void *)((u8 *)region + at);
+	unsigned int half;
+	int r = 0;
+	u32 i;
+
+	memset(stats, 0, sizeof(*stats));
+	for (i = 0; i < nr_lanes && !r; i++)
+		for (half = 0; half < 2 && !r; half++)
+			r = replay_half(&p, &lane[i], half);
+	if (!r && !dry)
+		retire_all(&p, lane, nr_lanes);
+	return r;
+}
+EXPORT_SYMBOL_GPL(ek_undo_replay);
+
+/**
+ * ek_undo_open - make ready for transactions
+ * @region: memory that offsets are relative to
+ * @size: of it, in bytes
+ * @at: region offset of the log, which was formatted or replayed
+ * @nr_lanes: of the log
+ * @salt: of the log, the same each time
+ * @log: set
+ *
+ * Context: may sleep.
+ * Return: 0, -ENOMEM.
+ */
+int ek_undo_open(void *region, u64 size, u64 at, u32 nr_lanes, u64 salt, struct ek_undo **log)
+{
+	struct eku_lane *media = (void *)((u8 *)region + at);
+	struct ek_undo *l;
+	u32 i;
+
+	l = kvzalloc(sizeof(*l) + nr_lanes * sizeof(l->lane[0]), GFP_KERNEL);
+	if (!l)
+		return -ENOMEM;
+	l->region = region;
+	l->size = size;
+	l->salt = salt;
+	l->nr_lanes = nr_lanes;
+	for (i = 0; i < nr_lanes; i++) {
+		struct ek_undo_lane *lane = &l->lane[i];
+
+		mutex_init(&lane->lock);
+		lane->media = &media[i];
+		lane->transaction = le64_to_cpu(media[i].head.retired);
+		lane->retired = lane->transaction;
+		lane->durable = lane->transaction;
+	}
+	*log = l;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(ek_undo_open);
+
+/**
+ * ek_undo_close - end it; no transaction is under way
+ * @log: may be NULL
+ *
+ * Context: may sleep.
+ */
+void ek_undo_close(struct ek_undo *log)
+{
+	u32 i;
+
+	for (i = 0; log && i < log->nr_lanes; i++)
+		mutex_destroy(&log->lane[i].lock);
+	kvfree(log);
+}
+EXPORT_SYMBOL_GPL(ek_undo_close);
+
+/**
+ * ek_undo_memory - what transactions take
+ * @log: open
+ *
+ * Context: any.
+ * Return: bytes of RAM (hsiao-2008 table 4.3 has 24 to 122 KB).
+ */
+u64 ek_undo_memory(const struct ek_undo *log)
+{
+	return sizeof(*log) + log->nr_lanes * sizeof(log->lane[0]);
+}
+EXPORT_SYMBOL_GPL(ek_undo_memory);
+
+static u32 lane_of_task(const struct ek_undo *log)
+{
+	u64 task = (unsigned long)current / SCM_LINE;
+
+	return ek_undo_hash(0, &task, 1) % log->nr_lanes;
+}
+
+/**
+ * ek_undo_begin - begin a transaction: transaction_start() of hsiao-2008 3.1.3
+ * @log: open
+ * @tx: filled
+ *
+ * The task's own lane, or another one that is free, or else its own when that becomes free.
+ * Context: sleeps. The task is in no other transaction.
+ */
+void ek_undo_begin(struct ek_undo *log, struct ek_undo_tx *tx)
+{
+	u32 i, first = lane_of_task(log);
+
+	tx->log = log;
+	for (i = 0; i < log->nr_lanes; i++) {
+		tx->lane = &log->lane[(first + i) % log->nr_lanes];
+		if (mutex_trylock(&tx->lane->lock))
+			return;
+	}
+	tx->lane = &log->lane[first];
+	mutex_lock(&tx->lane->lock);
+}
+EXPORT_SYMBOL_GPL(ek_undo_begin);
+
+static struct ek_undo_change *find_change(const struct ek_undo_tx *tx, const __le64 *word)
+{
+	struct ek_undo_lane *lane = tx->lane;
+	u32 i;
+
+	for (i = 0; i < lane->nr_changes; i++)
+		if (lane->change[i].word == word)
+			return &lane->change[i];
+	return NULL;
+}
+
+static bool fits_last_record(const struct ek_undo_lane *lane, const __le64 *word)
+{
+	return lane->nr_changes && lane->in_record < EKU_RECORD_WORDS &&
+		lane->change[lane->nr_changes - 1].word + 1 == word;
+}
+
+/**
+ * ek_undo_set - a word is to change: duplicate() of hsiao-2008 3.1.3
+ * @tx: begun
+ * @word: in the region, aligned to 8 bytes, not in the log; the caller has a lock for it
+ * @value: what it will be, in host order
+ *
+ * Nothing is stored yet. Setting it again replaces @value. Words next to each other, set one
+ * after the other from the first, share a record.
+ * Context: any that ek_undo_begin() was called in.
+ * Return: 0; -ENOSPC: the transaction is too large (it can be aborted, or committed as far as it
+ * came).
+ */
+int ek_undo_set(struct ek_undo_tx *tx, __le64 *word, u64 value)
+{
+	struct ek_undo_change *change = find_change(tx, word);
+	struct ek_undo_lane *lane = tx->lane;
+
+	if (change) {
+		change->value = value;
+		return 0;
+	}
+	if (lane->nr_changes == UNDO_CHANGES)
+		return -ENOSPC;
+	if (fits_last_record(lane, word)) {
+		lane->in_record++;
+	} else {
+		if (lane->nr_records == EKU_RECORDS)
+			return -ENOSPC;
+		lane->nr_records++;
+		lane->in_record = 1;
+	}
+	lane->change[lane->nr_changes++] = (struct ek_undo_change){ word, value };
+	return 0;
+}
+EXPORT_SYMBOL_GPL(ek_undo_set);
+
+/**
+ * ek_undo_get - a word as this transaction will leave it
+ * @tx: begun
+ * @word: in the region
+ *
+ * Context: as ek_undo_set().
+ * Return: its value in host order.
+ */
+u64 ek_undo_get(const struct ek_undo_tx *tx, const __le64 *word)
+{
+	const struct ek_undo_change *change = find_change(tx, word);
+
+	return change ? change->value : le64_to_cpu(READ_ONCE(*word));
+}
+EXPORT_SYMBOL_GPL(ek_undo_get);
+
+/* Words from @first on that share a record, which is filled with what they are now. */
+static u32 fill_record(const struct ek_undo *log, const struct ek_undo_lane *lane, u32 first,
+		       struct eku_record *r)
+{
+	const struct ek_undo_change *change = &lane->change[first];
+	u64 offset = (u8 *)change->word - (u8 *)log->region;
+	u32 nr = 0;
+
+	memset(r, 0, sizeof(*r));
+	do {
+		r->old[nr] = *change[nr].word;
+		nr++;
+	} while (nr < EKU_RECORD_WORDS && first + nr < lane->nr_changes &&
+		 change[nr].word == change[nr - 1].word + 1);
+	r->transaction = cpu_to_le64(lane->transaction);
+	r->where = cpu_to_le64((u64)nr << EKU_WHERE_BITS | offset);
+	r->check = cpu_to_le64(record_check(log->salt, r));
+	return nr;
+}
+
+static void write_records(const struct ek_undo *log, struct ek_undo_lane *lane)
+{
+	struct eku_record *to = lane->media->record[lane->transaction & 1];
+	struct eku_record r;
+	u32 i = 0;
+
+	while (i < lane->nr_changes) {
+		i += fill_record(log, lane, i, &r);
+		scm_copy_nt(to++, &r, sizeof(r));
+	}
+}
+
+/*
+ * Fence 1. Timeline that the flushes are for: CPU 1 commits A, stores "retired", lets go of the
+ * locks; CPU 2 commits B, which changes a word of A; power goes. Without "retired" on the media
+ * A's mark would not match any more, and A be taken back.
+ */
+static void fence_records(struct ek_undo *log)
+{
+	u64 seen[EKU_MAX_LANES];
+	u32 i;
+
+	for (i = 0; i < log->nr_lanes; i++) {
+		seen[i] = READ_ONCE(log->lane[i].retired);
+		if (seen[i] != READ_ONCE(log->lane[i].durable))
+			scm_flush(&log->lane[i].media->head, sizeof(struct eku_head));
+	}
+	scm_fence();
+	for (i = 0; i < log->nr_lanes; i++)
+		if (seen[i] != READ_ONCE(log->lane[i].durable))
+			WRITE_ONCE(log->lane[i].durable, seen[i]);
+}
+
+/**
+ * ek_undo_settle - what was committed no longer depends on its words
+ * @log: open
+ *
+ * Before words that a transaction has named are stored to in any other way than by a transaction:
+ * one fence, none if nothing was committed since the last.
+ * Context: any that ek_undo_begin() was called in, or none.
+ */
+void ek_undo_settle(struct ek_undo *log)
+{
+	u32 i;
+
+	for (i = 0; i < log->nr_lanes; i++)
+		if (READ_ONCE(log->lane[i].retired) != READ_ONCE(log->lane[i].durable)) {
+			fence_records(log);
+			return;
+		}
+}
+EXPORT_SYMBOL_GPL(ek_undo_settle);
+
+static void store_words(const struct ek_undo *log, struct ek_undo_lane *lane)
+{
+	__le64 id = cpu_to_le64(lane->transaction);
+	u64 mark = ek_undo_hash(log->salt, &id, 1);
+	u32 i;
+
+	for (i = 0; i < lane->nr_changes; i++) {
+		__le64 *word = lane->change[i].word, value = cpu_to_le64(lane->change[i].value);
+
+		mark = ek_undo_hash(mark, &value, 1);
+		scm_store64((u64 *)word, (__force u64)value);
+		scm_flush(word, sizeof(*word));
+	}
+	scm_store64((u64 *)&lane->media->head.commit, (__force u64)cpu_to_le64(mark));
+	scm_flush(&lane->media->head, sizeof(struct eku_head));
+}
+
+static void end(struct ek_undo_tx *tx)
+{
+	struct ek_undo_lane *lane = tx->lane;
+
+	lane->nr_changes = 0;
+	lane->nr_records = 0;
+	tx->lane = NULL;
+	mutex_unlock(&lane->lock);
+}
+
+/**
+ * ek_undo_commit - change all words: transaction_stop() of hsiao-2008 3.1.3
+ * @tx: begun; ended by this
+ *
+ * Two fences; none when no word was set.
+ * Context: sleeps not, but for what ek_undo_begin() holds.
+ */
+void ek_undo_commit(struct ek_undo_tx *tx)
+{
+	struct ek_undo_lane *lane = tx->lane;
+	struct ek_undo *log = tx->log;
+
+	if (lane->nr_changes) {
+		lane->transaction++;
+		write_records(log, lane);
+		fence_records(log);
+		store_words(log, lane);
+		scm_fence();
+		scm_store64((u64 *)&lane->media->head.retired,
+			    (__force u64)cpu_to_le64(lane->transaction));
+		scm_flush(&lane->media->head, sizeof(struct eku_head));
+		WRITE_ONCE(lane->retired, lane->transaction);
+	}
+	end(tx);
+}
+EXPORT_SYMBOL_GPL(ek_undo_commit);
+
+/**
+ * ek_undo_abort - end a transaction; nothing changes
+ * @tx: begun
+ *
+ * Context: as ek_undo_commit().
+ */
+void ek_undo_abort(struct ek_undo_tx *tx)
+{
+	end(tx);
+}
+EXPORT_SYMBOL_GPL(ek_undo_abort);

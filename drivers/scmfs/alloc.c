@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which blocks and inodes are free: bits in RAM, saved when the file system is closed.
+ *
+ * A block may be given out again as soon as what referred to it has durably ceased to; what
+ * refers to it next is durable later than that. So the maps need no transactions.
+ */
+#include "engine_internal.h"
+
+#define UNITS_LOOKED_AT	16u	/* for the one with least wear */
+
+static u64 map_words(u64 bits)
+{
+	return DIV_ROUND_UP(bits, 64);
+}
+
+int scmfs_maps_init(struct scmfs *fs)
+{
+	fs->block_map = kvzalloc(map_words(fs->nr_blocks) * 8, GFP_KERNEL);
+	fs->inode_map = kvzalloc(map_words(fs->nr_inodes) * 8, GFP_KERNEL);
+	fs->unit_free = kvcalloc(fs->nr_units, sizeof(*fs->unit_free), GFP_KERNEL);
+	fs->wear = kvcalloc(fs->nr_units, sizeof(*fs->wear), GFP_KERNEL);
+	if (!fs->block_map || !fs->inode_map || !fs->unit_free || !fs->wear)
+		return -ENOMEM;
+	memcpy(fs->wear, fs->base + le64_to_cpu(fs->super->wear_offset), fs->nr_units * 8);
+	bitmap_set(fs->block_map, 0, fs->first_data);
+	__set_bit(fs->nr_blocks - 1, fs->block_map);
+	__set_bit(0, fs->inode_map);
+	return 0;
+}
+
+void scmfs_maps_free(struct scmfs *fs)
+{
+	kvfree(fs->block_map);
+	kvfree(fs->inode_map);
+	kvfree(fs->unit_free);
+	kvfree(fs->wear);
+}
+
+static u64 maps_hash(const struct scmfs *fs, const void *blocks, const void *inodes)
+{
+	u64 h = ek_undo_hash(le64_to_cpu(fs->super->salt), blocks, map_words(fs->nr_blocks));
+
+	return ek_undo_hash(h, inodes, map_words(fs->nr_inodes)) | 1;
+}
+
+/* -EUCLEAN when what was saved is not what `clean` vouches for. */
+int scmfs_maps_load(struct scmfs *fs)
+{
+	memcpy(fs->block_map, fs->base + le64_to_cpu(fs->super->block_map_offset),
+	       map_words(fs->nr_blocks) * 8);
+	memcpy(fs->inode_map, fs->base + le64_to_cpu(fs->super->inode_map_offset),
+	       map_words(fs->nr_inodes) * 8);
+	if (maps_hash(fs, fs->block_map, fs->inode_map) != scmfs_read(&fs->state->clean))
+		return -EUCLEAN;
+	scmfs_maps_count(fs);
+	return 0;
+}
+
+/* With this the file system is clean. */
+void scmfs_maps_save(struct scmfs *fs)
+{
+	scmfs_save_wear(fs);
+	scm_copy_nt(fs->base + le64_to_cpu(fs->super->block_map_offset), fs->block_map,
+		    map_words(fs->nr_blocks) * 8);
+	scm_copy_nt(fs->base + le64_to_cpu(fs->super->inode_map_offset), fs->inode_map,
+		    map_words(fs->nr_inodes) * 8);
+	scm_fence();
+	scmfs_write_word(&fs->state->clean, maps_hash(fs, fs->block_map, fs->inode_map));
+	scm_fence();
+}
+
+void scmfs_save_wear(struct scmfs *fs)
+{
+	scm_copy_nt(fs->base + le64_to_cpu(fs->super->wear_offset), fs->wear, fs->nr_units * 8);
+}
+
+/* Sums, from the bits. */
+void scmfs_maps_count(struct scmfs *fs)
+{
+	u64 unit, i;
+
+	fs->free_blocks = 0;
+	for (unit = 0; unit < fs->nr_units; unit++) {
+		u64 end = min_t(u64, fs->nr_blocks, (unit + 1) * SCMFS_UNIT_BLOCKS);
+		u32 used = 0;
+
+		for (i = unit * SCMFS_UNIT_BLOCKS; i < end; i += 64)
+			used += hweight_long(fs->block_map[i / 64]);
+		fs->unit_free[unit] = end - unit * SCMFS_UNIT_BLOCKS - used;
+		fs->free_blocks += fs->unit_free[unit];
+	}
+	fs->free_inodes = fs->nr_inodes;
+	for (i = 0; i < map_words(fs->nr_inodes); i++)
+		fs->free_inodes -= hweight_long(fs->inode_map[i]);
+	fs->inode_hint = 1;
+}
+
+static void take(struct scmfs *fs, u64 block, u64 count)
+{
+	u64 unit, n;
+
+	bitmap_set(fs->block_map, block, count);
+	fs->free_blocks -= count;
+	for (; count; block += n, count -= n) {
+		unit = block / SCMFS_UNIT_BLOCKS;
+		n = min(count, (unit + 1) * SCMFS_UNIT_BLOCKS - block);
+		fs->unit_free[unit] -= n;
+		fs->wear[unit] += n;
+	}
+}
+
+/* While the maps are made: not twice. */
+int scmfs_mark_used(struct scmfs *fs, u64 block, u64 count)
+{
+	if (!scmfs_run_ok(fs, block, count) ||
+	    find_next_bit(fs->block_map, block + count, block) < block + count)
+		return -EUCLEAN;
+	bitmap_set(fs->block_map, block, count);
+	return 0;
+}
+
+/* Free blocks from @block on, at most @want. */
+static u64 free_from(const struct scmfs *fs, u64 block, u64 want)
+{
+	u64 end = min(block + want, fs->nr_blocks - 1);
+
+	return block < end ? find_next_bit(fs->block_map, end, block) - block : 0;
+}
+
+/* The one with least wear among the next that have @free blocks; nr_units if there is none. */
+static u64 find_unit(const struct scmfs *fs, u64 from, u32 free)
+{
+	u64 i, unit, best = fs->nr_units;
+	u32 seen = 0;
+
+	for (i = 0; i < fs->nr_units && seen < UNITS_LOOKED_AT; i++) {
+		unit = (from + i) % fs->nr_units;
+		if (fs->unit_free[unit] < free)
+			continue;
+		seen++;
+		if (best == fs->nr_units || fs->wear[unit] < fs->wear[best])
+			best = unit;
+	}
+	return best;
+}
+
+/* The first run of a unit that is long enough, or its longest. */
+static u64 run_in_unit(const struct scmfs *fs, u64 unit, u64 want, u64 *block)
+{
+	u64 at = unit * SCMFS_UNIT_BLOCKS, n, best = 0;
+	u64 end = min(at + SCMFS_UNIT_BLOCKS, fs->nr_blocks - 1);
+
+	for (;;) {
+		at = find_next_zero_bit(fs->block_map, end, at);
+		if (at >= end)
+			return best;
+		n = free_from(fs, at, min(want, end - at));
+		if (n > best) {
+			best = n;
+			*block = at;
+		}
+		if (n == want)
+			return best;
+		at += n;
+	}
+}
+
+static u64 find_run(struct scmfs *fs, u64 want, u64 goal, u64 *block)
+{
+	u64 unit = fs->nr_units, got;
+
+	if (goal && goal < fs->nr_blocks) {
+		got = free_from(fs, goal, want);
+		if (got) {
+			*block = goal;
+			return got;
+		}
+	}
+	if (want >= SCMFS_UNIT_BLOCKS)
+		unit = find_unit(fs, fs->unit + 1, SCMFS_UNIT_BLOCKS);
+	if (unit < fs->nr_units) {	/* whole units, aligned: mapped by huge pages */
+		*block = unit * SCMFS_UNIT_BLOCKS;
+		return free_from(fs, *block, want);
+	}
+	if (fs->unit_free[fs->unit] < want) {
+		unit = find_unit(fs, fs->unit, min_t(u64, want, SCMFS_UNIT_BLOCKS / 2));
+		if (unit == fs->nr_units)
+			unit = find_unit(fs, fs->unit, 1);
+		if (unit == fs->nr_units)
+			return 0;
+		fs->unit = unit;
+	}
+	return run_in_unit(fs, fs->unit, want, block);
+}
+
+/*
+ * Up to @want blocks in one piece, preferably from @goal on; returns how many, 0 if none is free.
+ */
+u64 scmfs_alloc(struct scmfs *fs, u64 want, u64 goal, u64 *block)
+{
+	u64 got = 0;
+
+	spin_lock(&fs->lock);
+	if (fs->free_blocks)
+		got = find_run(fs, want, goal, block);
+	if (got)
+		take(fs, *block, got);
+	spin_unlock(&fs->lock);
+	return got;
+}
+
+void scmfs_free(struct scmfs *fs, u64 block, u64 count)
+{
+	u64 unit, n;
+
+	spin_lock(&fs->lock);
+	bitmap_clear(fs->block_map, block, count);
+	fs->free_blocks += count;
+	for (; count; block += n, count -= n) {
+		unit = block / SCMFS_UNIT_BLOCKS;
+		n = min(count, (unit + 1) * SCMFS_UNIT_BLOCKS - block);
+		fs->unit_free[unit] += n;
+	}
+	spin_unlock(&fs->lock);
+}
+
+/*
+ * A free inode's number, or 0. `inode_high` is flushed here and durable with the first fence of
+ * the transaction that gives life to the inode; as any of the last step may be given to another
+ * CPU before, each of them flushes it.
+ */
+u64 scmfs_alloc_inode(struct scmfs *fs)
+{
+	u64 ino;
+
+	spin_lock(&fs->lock);
+	ino = find_next_zero_bit(fs->inode_map, fs->nr_inodes, fs->inode_hint);
+	if (ino >= fs->nr_inodes) {
+		spin_unlock(&fs->lock);
+		return 0;
+	}
+	__set_bit(ino, fs->inode_map);
+	fs->inode_hint = ino + 1;
+	fs->free_inodes--;
+	if (ino >= fs->inode_high) {
+		fs->inode_high = min(fs->nr_inodes, ino + 64);
+		scmfs_write_word(&fs->state->inode_high, fs->inode_high);
+	} else if (ino + 64 >= fs->inode_high) {
+		scm_flush(&fs->state->inode_high, sizeof(fs->state->inode_high));
+	}
+	spin_unlock(&fs->lock);
+	return ino;
+}
+
+void scmfs_free_inode(struct scmfs *fs, u64 ino)
+{
+	spin_lock(&fs->lock);
+	__clear_bit(ino, fs->inode_map);
+	fs->inode_hint = min(fs->inode_hint, ino);
+	fs->free_inodes++;
+	spin_unlock(&fs->lock);
+}
+
+void scmfs_statfs(struct scmfs *fs, struct scmfs_statfs *st)
+{
+	spin_lock(&fs->lock);
+	st->blocks = fs->nr_blocks - 1 - fs->first_data;
+	st->free = fs->free_blocks;
+	st->inodes = fs->nr_inodes - 1;
+	st->free_inodes = fs->free_inodes;
+	spin_unlock(&fs->lock);
+}
+
+u64 scmfs_wear(struct scmfs *fs, u64 unit)
+{
+	u64 wear;
+
+	spin_lock(&fs->lock);
+	wear = unit < fs->nr_units ? fs->wear[unit] : 0;
+	spin_unlock(&fs->lock);
+	return wear;
+}

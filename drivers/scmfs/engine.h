@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * DOC: scmfs' metadata engine
+ *
+ * Inodes, names, extents, allocation and recovery of a file system in a region of memory
+ * (scmfs_format.h). It knows no VFS: the module, mkfs, fsck and the tests build the same source.
+ * It stores to the region only through evenkeel/scm.h and evenkeel/undo.h. It never reads or
+ * writes the content of files, except to zero what must not be seen and to copy the edges of
+ * blocks.
+ *
+ * Every function that changes something is atomic whenever power goes, and what it did lasts when
+ * it returns, unless it says otherwise. When it returns an error nothing was changed, with the
+ * exception of scmfs_write_end(), scmfs_reserve() and scmfs_punch(), whose work is in steps: each
+ * is atomic.
+ *
+ * Who locks what
+ *
+ *   The caller (VFS: i_rwsem) serializes the operations on one object: those marked [X] have the
+ *   exclusive lock of every node and ino among their arguments, those marked [S] the shared or
+ *   the exclusive one. What
+ *   is read without it (scmfs_getattr()) is right word by word. For a name that is replaced or
+ *   removed the victim counts as an argument. Where VFS does not lock an inode whose ctime
+ *   changes (a directory that is renamed in place), nothing is lost: the engine has locks of its
+ *   own
+ *   for words of inodes.
+ *   The engine: hashed mutexes for the words of inodes, up to five at once, in order of their
+ *   index; within them the lane of the undo log (a mutex); within that the spinlock of the maps
+ *   of free blocks and inodes. Beside them a mutex for making a directory's index. None
+ *   is held when a function returns. The lanes are chosen by task.
+ *
+ * Memory: an idle file takes one bit. A directory that was used has an index (about 12 to 24
+ * bytes a name) until scmfs_node_clear().
+ *
+ * Times are s64 nanoseconds since 1970, sizes and offsets bytes, `region offset` bytes from the
+ * region's start. All functions may sleep, but those that say so.
+ */
+#ifndef EVENKEEL_SCMFS_ENGINE_H
+#define EVENKEEL_SCMFS_ENGINE_H
+
+#include <linux/types.h>
+#include <evenkeel/scmfs_format.h>
+#include <evenkeel/undo.h>
+
+struct scmfs;			/* an open file system */
+struct scmfs_dir;		/* a directory's index */
+
+/**
+ * struct scmfs_node - an inode in use; part of the caller's own
+ * @ino: its number
+ * @dir: of a directory: its index, made when it is first needed; NULL for all others
+ */
+struct scmfs_node {
+	u64 ino;
+	struct scmfs_dir *dir;
+};
+
+/* ---- format, open, close ------------------------------------------------------------------- */
+
+/**
+ * struct scmfs_format_params - what a new file system is to be
+ * @uuid: its name for good; all zero: a random one
+ * @label: NUL terminated, may be NULL
+ * @nr_inodes: 0: one for 16 KiB
+ * @lanes: of the undo log; 0: 16, fewer in a region below 16 MiB
+ * @now: time
+ * @uid: owner of the root directory
+ * @gid: its group
+ */
+struct scmfs_format_params {
+	u8 uuid[SCMFS_UUID_SIZE];
+	const char *label;
+	u64 nr_inodes;
+	u32 lanes;
+	s64 now;
+	u32 uid;
+	u32 gid;
+};
+
+/*
+ * scmfs_format - make an empty file system with a root directory (mode 0755)
+ *
+ * @base is aligned to 4 KiB, to 2 MiB if files are to be mapped by huge pages. What was there is
+ *	gone. A cut leaves either no file system (the magic is written last) or the new one.
+ * Return: 0; -ENOSPC: too small; -EINVAL: params.
+ */
+int scmfs_format(void *base, u64 size, const struct scmfs_format_params *p);
+
+/*
+ * scmfs_probe - is there a file system?
+ *
+ * Reads the super block (or its copy: @damaged is set then), checks every field of it.
+ * @reason is set to a static text on failure. Return: 0; -ENODATA: only zeroes where it should
+ *	be; -EMEDIUMTYPE: something else is there; -EPROTONOSUPPORT: version or incompat bits not
+ *	known; -EUCLEAN: damaged; -ENOSPC: the region is smaller than the file system.
+ */
+int scmfs_probe(const void *base, u64 size, struct scmfs_super *super, bool *damaged,
+		const char **reason);
+
+#define SCMFS_OPEN_READ_ONLY	0x1	/* stores nothing; -EROFS when it was not closed cleanly */
+#define SCMFS_OPEN_NO_SCAN	0x2	/* only to look: replays and loads nothing, as fsck does */
+
+/**
+ * struct scmfs_recovery - what opening had to do
+ * @clean: it had been closed
+ * @undo: of the log
+ * @inodes: live ones seen; only when not @clean
+ * @orphans: of them freed: unlinked, but in use when power went
+ */
+struct scmfs_recovery {
+	bool clean;
+	struct ek_undo_stats undo;
+	u64 inodes;
+	u64 orphans;
+};
+
+/*
+ * scmfs_open - open, and recover what a cut left
+ *
+ * Time does not depend on the size when it was closed, but for copying the maps (a bit per
+ * block). After a crash: the log, and one pass over the inodes that were ever used. May be cut
+ * itself.
+ * @recovery may be NULL. @reason as scmfs_probe() has it.
+ * Return: 0; errors of scmfs_probe(); -EUCLEAN: an inode refers to blocks that it can't have;
+ * -EROFS; -ENOMEM.
+ */
+int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
+	       struct scmfs_recovery *recovery, const char **reason);
+
+/*
+ * scmfs_close - save the maps and mark it clean
+ *
+ * All nodes are cleared and released before. NULL is fine.
+ */
+void scmfs_close(struct scmfs *fs);
+/* scmfs_abandon - forget it in RAM, touch nothing in the region: after an error, and in tests. */
+void scmfs_abandon(struct scmfs *fs);
+/* scmfs_save_wear - store the counts of wear; a crash loses what was counted since then. */
+void scmfs_save_wear(struct scmfs *fs);
+
+void *scmfs_base(const struct scmfs *fs);
+const struct scmfs_super *scmfs_super(const struct scmfs *fs);
+u64 scmfs_memory(const struct scmfs *fs);	/* bytes of RAM, without directories' indexes */
+u64 scmfs_log_memory(const struct scmfs *fs);	/* RAM of the log: hsiao-2008 table 4.3 */
+u64 scmfs_wear(struct scmfs *fs, u64 unit);	/* blocks allocated in these 2 MiB so far */
+
+/**
+ * struct scmfs_statfs - how full it is
+ * @blocks: that files can have, of 4 KiB
+ * @free: of them
+ * @inodes: that there can be
+ * @free_inodes: of them
+ */
+struct scmfs_statfs {
+	u64 blocks;
+	u64 free;
+	u64 inodes;
+	u64 free_inodes;
+};
+
+/* scmfs_statfs - Context: any. */
+void scmfs_statfs(struct scmfs *fs, struct scmfs_statfs *st);
+
+/* ---- inodes ---------------------------------------------------------------------------------- */
+
+/**
+ * struct scmfs_attr - what an inode says
+ * @ino: number
+ * @size: bytes
+ * @blocks: of 4 KiB, that it takes
+ * @virtual_size: as scmfs_set_virtual_size() was told, or 0
+ * @parent: of a directory
+ * @atime: time
+ * @mtime: time
+ * @ctime: time
+ * @btime: time
+ * @mode: as in stat
+ * @links: as in stat
+ * @uid: as in stat
+ * @gid: as in stat
+ * @rdev: new_encode_dev() of the device
+ * @generation: for file handles
+ * @flags: FS_*_FL, kept for the caller
+ */
+struct scmfs_attr {
+	u64 ino;
+	u64 size;
+	u64 blocks;
+	u64 virtual_size;
+	u64 parent;
+	s64 atime;
+	s64 mtime;
+	s64 ctime;
+	s64 btime;
+	u32 mode;
+	u32 links;
+	u32 uid;
+	u32 gid;
+	u32 rdev;
+	u32 generation;
+	u32 flags;
+};
+
+/* scmfs_getattr - Context: any. Return: 0; -ESTALE: no live inode has this number; -EUCLEAN. */
+int scmfs_getattr(struct scmfs *fs, u64 ino, struct scmfs_attr *attr);
+
+#define SCMFS_SET_MODE		0x01	/* permission bits only; the type stays */
+#define SCMFS_SET_UID		0x02
+#define SCMFS_SET_GID		0x04
+#define SCMFS_SET_ATIME		0x08
+#define SCMFS_SET_MTIME		0x10
+#define SCMFS_SET_CTIME		0x20
+#define SCMFS_SET_FLAGS		0x40
+
+/* scmfs_setattr - change the fields of @attr that @mask names, all at once [X] */
+int scmfs_setattr(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr, unsigned int mask);
+
+/* scmfs_touch_atime - flushed, not fenced: lasts by the next fence of this CPU. Context: any. */
+void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 atime);
+
+/*
+ * scmfs_node_clear - drop what a node has in RAM [X]
+ * scmfs_release - nobody uses this inode any more [X]
+ *
+ * Release frees the inode and its blocks if it has no links left. It is not fenced: a cut may
+ * bring the orphan back, which the next opening frees.
+ */
+void scmfs_node_clear(struct scmfs_node *node);
+void scmfs_release(struct scmfs *fs, u64 ino);
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/**
+ * struct scmfs_new - what a new inode is to be
+ * @mode: type and permissions
+ * @uid: owner
+ * @gid: group
+ * @rdev: new_encode_dev(), of a device
+ * @flags: FS_*_FL
+ * @now: its four times, and the directory's mtime and ctime
+ * @target: of a symbolic link
+ * @target_len: bytes, without a NUL; up to 4095
+ */
+struct scmfs_new {
+	u32 mode;
+	u32 uid;
+	u32 gid;
+	u32 rdev;
+	u32 flags;
+	s64 now;
+	const char *target;
+	u32 target_len;
+};
+
+/*
+ * In all of these @len is 1 to SCMFS_NAME_MAX (-ENAMETOOLONG, -EINVAL for 0), and "." and ".."
+ * are not names that are kept: they are the caller's business, by scmfs_attr.parent.
+ */
+
+/* scmfs_lookup - [S]. Return: 0; -ENOENT; -ENOMEM (index); -EUCLEAN. */
+int scmfs_lookup(struct scmfs *fs, struct scmfs_node *dir, const char *name, u32 len, u64 *ino);
+
+/*
+ * scmfs_create - a new inode of any type, with a name: create, mkdir, mknod, symlink [X]
+ *
+ * At most two fences. A directory adds to the links of @dir.
+ * Return: 0; -EEXIST; -ENOSPC (blocks, inodes); -EMLINK; -ENOENT: @dir was removed; -ENOMEM;
+ * -EUCLEAN.
+ */
+int scmfs_create(struct scmfs *fs, struct scmfs_node *dir, const char *name, u32 len,
+		 const struct scmfs_new *new, u64 *ino);
+
+/* scmfs_tmpfile - a new inode with no name and no links, for O_TMPFILE; a cut frees it. */
+int scmfs_tmpfile(struct scmfs *fs, const struct scmfs_new *new, u64 *ino);
+
+/* scmfs_link - one more name for an inode, also for its first after scmfs_tmpfile() [X] */
+int scmfs_link(struct scmfs *fs, struct scmfs_node *dir, const char *name, u32 len, u64 ino,
+	       s64 now);
+
+/*
+ * scmfs_unlink - remove a name that is no directory's [X]
+ * scmfs_rmdir - remove an empty directory's name [X]
+ *
+ * The inode stays until scmfs_release(). @ino is set to what had the name. @victim is its node.
+ * Return: 0; -ENOENT; -EISDIR, -ENOTDIR; -ENOTEMPTY; -ENOMEM (index); -EUCLEAN.
+ */
+int scmfs_unlink(struct scmfs *fs, struct scmfs_node *dir, const char *name, u32 len, s64 now,
+		 u64 *ino);
+int scmfs_rmdir(struct scmfs *fs, struct scmfs_node *dir, const char *name, u32 len,
+		struct scmfs_node *victim, s64 now);
+
+#define SCMFS_RENAME_NOREPLACE	0x1	/* RENAME_*, the same values */
+#define SCMFS_RENAME_EXCHANGE	0x2
+
+/**
+ * struct scmfs_rename - one end of a renaming
+ * @dir: directory
+ * @name: in it
+ * @len: bytes of it
+ * @node: what has the name; NULL if nothing has (only at the new end)
+ */
+struct scmfs_rename {
+	struct scmfs_node *dir;
+	const char *name;
+	u32 len;
+	struct scmfs_node *node;
+};
+
+/*
+ * scmfs_rename - give @from's name up for @to's, in place of what had that, or exchange both [X]
+ *
+ * At most three fences. What was replaced stays until scmfs_release(). That a directory doesn't
+ * get below itself is for the caller to see to. Two names of one inode: nothing happens.
+ * Return: 0; -EINVAL: flags not known, RENAME_WHITEOUT among them; -EEXIST (NOREPLACE); -ENOENT;
+ * -ENOTEMPTY; -EISDIR; -ENOTDIR; -EMLINK; -ENOSPC; -ENOMEM; -EUCLEAN.
+ */
+int scmfs_rename(struct scmfs *fs, const struct scmfs_rename *from, const struct scmfs_rename *to,
+		 unsigned int flags, s64 now);
+
+/*
+ * scmfs_readdir - hand out names [S]
+ * @cookie: 0 at first; afterwards where to go on. A name keeps its cookie as long as it exists,
+ *	whatever is
+ *	created or removed beside it.
+ * @emit: false ends the walk; the name it was called with is then handed out again. @name is not
+ *	NUL terminated.
+ *
+ * "." and ".." are not among them.
+ * Return: 0; -EUCLEAN.
+ */
+int scmfs_readdir(struct scmfs *fs, struct scmfs_node *dir, u64 *cookie,
+		  bool (*emit)(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie),
+		  void *ctx);
+
+/*
+ * scmfs_target - a symbolic link's target; @target is not NUL terminated. Return: bytes; -EINVAL;
+ * -EUCLEAN.
+ */
+int scmfs_target(struct scmfs *fs, u64 ino, const char **target);
+
+/* ---- content --------------------------------------------------------------------------------- */
+
+#define SCMFS_HOLE	(~0ULL)
+
+/**
+ * struct scmfs_seg - a part of a file that is in one piece
+ * @file: offset in the file
+ * @at: region offset, or SCMFS_HOLE
+ * @len: bytes
+ */
+struct scmfs_seg {
+	u64 file;
+	u64 at;
+	u64 len;
+};
+
+/*
+ * scmfs_map - where a file's bytes are [S]
+ *
+ * Fills @seg with up to @max parts from @offset on, at most @len bytes, whole; parts beyond the
+ * size are told, too (what is there means nothing). Neighbours in file and region are one part.
+ * Return: parts, less than @max when all of it was told; -EUCLEAN.
+ */
+int scmfs_map(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
+	      unsigned int max);
+
+/* scmfs_mapped_size - bytes up to the end of the last extent (wu-2011's mapped_size) [S] */
+u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
+
+#define SCMFS_WRITE_ATOMIC	0x1	/* data=atomic: into new blocks, which replace the old */
+#define SCMFS_WRITE_NO_TIME	0x2	/* mtime and ctime stay */
+#define SCMFS_WRITE_KEEP_SIZE	0x4	/* of a page fault: the size stays */
+#define SCMFS_WRITE_SEGS	8u
+
+/**
+ * struct scmfs_write - a write under way; the caller's, read-only for it
+ * @ino: file
+ * @offset: of the first byte
+ * @len: bytes that this covers: up to what was asked for
+ * @flags: SCMFS_WRITE_*
+ * @nr: parts
+ * @seg: where to store; never a hole
+ * @fresh: bit per part: new blocks, which nothing refers to yet
+ * @ahead: blocks allocated behind the last part
+ */
+struct scmfs_write {
+	u64 ino;
+	u64 offset;
+	u64 len;
+	unsigned int flags;
+	unsigned int nr;
+	struct scmfs_seg seg[SCMFS_WRITE_SEGS];
+	u32 fresh;
+	u32 ahead;
+};
+
+/*
+ * scmfs_write_begin - find or allocate room for a write [X]
+ * scmfs_write_end - and take it into the file [X]
+ *
+ * Between them the caller stores up to @len bytes into the parts, by scm_copy_nt(), or
+ * scm_store() and scm_flush(); it need not fence. The end links new blocks, raises the size and
+ * sets the times, at once, after what was stored is durable. With SCMFS_WRITE_ATOMIC the content
+ * changes in the same instant; without, a cut may leave some of the bytes stored over old ones. A
+ * write larger than what begin covers is several of them.
+ *
+ * Begin zeroes what a reader could otherwise see of former use: from the size to @offset, and the
+ * edges of new blocks. Whoever appends gets room ahead (up to 2 MiB), which scmfs_trim() gives
+ * back.
+ * @done: bytes really stored, from the front; 0 gives up. The rest of new blocks is given back or
+ *	zeroed. Each begin that returned 0 is followed by its end.
+ * Return: 0; -ENOSPC; -EFBIG; -ENOMEM; -EUCLEAN. End: 0; -ENOSPC (a block for extents): the write
+ * did not happen.
+ */
+int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int flags,
+		      struct scmfs_write *w);
+int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now);
+
+/*
+ * scmfs_truncate - set the size [X]
+ *
+ * At once; blocks beyond are given back in further steps (a cut between them leaves them as room
+ * ahead). Growing allocates nothing, and zeroes what there is already between the sizes.
+ */
+int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now);
+
+/* scmfs_reserve - zeroed blocks for a range's holes; raises the size to its end if it may [X] */
+int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size, s64 now);
+/* scmfs_punch - make a range zeroes, give its whole blocks back [X] */
+int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
+/* scmfs_trim - give back blocks beyond the size [X] */
+int scmfs_trim(struct scmfs *fs, u64 ino);
+/* scmfs_set_virtual_size - remember how large a window nvmalloc() was asked for [X] */
+int scmfs_set_virtual_size(struct scmfs *fs, u64 ino, u64 size);
+
+/* ---- for fsck, dump and the tests ------------------------------------------------------------ */
+
+/*
+ * scmfs_name_hash - of a name, as dirents have it. Context: any.
+ * scmfs_inode - an inode's place in the region; NULL when the number is out of range. Context:
+ * any.
+ */
+u32 scmfs_name_hash(const char *name, u32 len);
+struct scmfs_inode *scmfs_inode(const struct scmfs *fs, u64 ino);
+
+#endif

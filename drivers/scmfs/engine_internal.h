@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the engine share; engine.h has the contract and the order of locks. */
+#ifndef EVENKEEL_SCMFS_ENGINE_INTERNAL_H
+#define EVENKEEL_SCMFS_ENGINE_INTERNAL_H
+
+#include <linux/bitmap.h>
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <evenkeel/scm.h>
+
+#include "engine.h"
+
+#define INODE_LOCKS	32u
+#define MAX_ALLOCS	12u	/* runs of blocks that one operation allocates */
+#define MAX_DROPS	32u	/* and frees */
+
+/* Not from a system header, which kernel and userspace have in different places. */
+#define SCMFS_IFMT	0170000u
+#define SCMFS_IFDIR	0040000u
+#define SCMFS_IFREG	0100000u
+#define SCMFS_IFLNK	0120000u
+
+/**
+ * struct scmfs - an open file system
+ * @base: the region
+ * @super: in it
+ * @state: in it
+ * @log: undo log
+ * @read_only: stores nothing
+ * @lock: for all that follows up to @dir_lock
+ * @block_map: bit per block: used
+ * @nr_blocks: of the region
+ * @first_data: first block that is not metadata
+ * @nr_units: of 2 MiB, the last one may be shorter
+ * @nr_inodes: numbers end below it
+ * @unit_free: free blocks of each 2 MiB
+ * @wear: blocks allocated in each 2 MiB so far
+ * @free_blocks: all of @unit_free
+ * @unit: where small files are put
+ * @inode_map: bit per inode: used
+ * @free_inodes: how many are not
+ * @inode_hint: below it none is free
+ * @inode_high: as in the state
+ * @dir_lock: for making indexes
+ * @inode_lock: for words of inodes, by their numbers
+ */
+struct scmfs {
+	u8 *base;
+	const struct scmfs_super *super;
+	struct scmfs_state *state;
+	struct ek_undo *log;
+	bool read_only;
+	spinlock_t lock;		/* for what follows up to dir_lock */
+	unsigned long *block_map;
+	u16 *unit_free;
+	u64 *wear;
+	u64 nr_blocks;
+	u64 first_data;
+	u64 nr_units;
+	u64 free_blocks;
+	u64 unit;
+	unsigned long *inode_map;
+	u64 nr_inodes;
+	u64 free_inodes;
+	u64 inode_hint;
+	u64 inode_high;
+	struct mutex dir_lock;		/* for making indexes */
+	struct mutex inode_lock[INODE_LOCKS];	/* for words of inodes, by their numbers */
+};
+
+struct scmfs_run {
+	u64 block;
+	u64 count;
+};
+
+/**
+ * struct scmfs_op - an operation under way
+ * @fs: of which
+ * @tx: its transaction
+ * @locks: bit per inode lock that is held
+ * @nr_allocs: runs in @alloc
+ * @nr_drops: runs in @drop
+ * @alloc: allocated for it: free again if it fails
+ * @drop: free once it is done
+ */
+struct scmfs_op {
+	struct scmfs *fs;
+	struct ek_undo_tx tx;
+	u32 locks;
+	u32 nr_allocs;
+	u32 nr_drops;
+	struct scmfs_run alloc[MAX_ALLOCS];
+	struct scmfs_run drop[MAX_DROPS];
+};
+
+/* An extent in host order. */
+struct scmfs_ext {
+	u64 block;
+	u64 file;
+	u64 count;
+};
+
+/**
+ * struct scmfs_slots - a walk over all extents' places of an inode
+ * @fs: of which
+ * @inode: whose
+ * @map: block of extents that comes next
+ * @place: places of the current block
+ * @left: of them
+ * @maps: blocks of extents seen, to end a loop
+ * @error: -EUCLEAN
+ */
+struct scmfs_slots {
+	const struct scmfs *fs;
+	struct scmfs_inode *inode;
+	u64 map;
+	struct scmfs_extent *place;
+	u32 left;
+	u64 maps;
+	int error;
+};
+
+static inline void *scmfs_block(const struct scmfs *fs, u64 block)
+{
+	return fs->base + (block << SCMFS_BLOCK_SHIFT);
+}
+
+static inline bool scmfs_run_ok(const struct scmfs *fs, u64 block, u64 count)
+{
+	return count && block >= fs->first_data && block < fs->nr_blocks - 1 &&
+		count <= fs->nr_blocks - 1 - block;
+}
+
+static inline u32 scmfs_mode(u64 mode_links)
+{
+	return mode_links >> 32;
+}
+
+static inline u32 scmfs_links(u64 mode_links)
+{
+	return mode_links;
+}
+
+static inline u64 scmfs_mode_links(u32 mode, u32 links)
+{
+	return (u64)mode << 32 | links;
+}
+
+static inline bool scmfs_is_dir(u64 mode_links)
+{
+	return (scmfs_mode(mode_links) & SCMFS_IFMT) == SCMFS_IFDIR;
+}
+
+static inline bool scmfs_has_extents(u32 mode)
+{
+	u32 type = mode & SCMFS_IFMT;
+
+	return type == SCMFS_IFREG || type == SCMFS_IFDIR || type == SCMFS_IFLNK;
+}
+
+/* A short target lies where extents would; one of a block has an extent. */
+static inline bool scmfs_inline_target(const struct scmfs_inode *inode)
+{
+	return (scmfs_mode(le64_to_cpu(inode->mode_links)) & SCMFS_IFMT) == SCMFS_IFLNK &&
+		le64_to_cpu(inode->size) <= SCMFS_INLINE_TARGET;
+}
+
+static inline u64 scmfs_read(const __le64 *word)
+{
+	return le64_to_cpu(READ_ONCE(*word));
+}
+
+static inline void scmfs_write_word(__le64 *word, u64 value)
+{
+	scm_store64((u64 *)word, (__force u64)cpu_to_le64(value));
+	scm_flush(word, sizeof(*word));
+}
+
+static inline u64 scmfs_second(u64 file, u64 count)
+{
+	return count << 32 | file;
+}
+
+static inline struct scmfs_ext scmfs_ext_of(u64 block, u64 second)
+{
+	return (struct scmfs_ext){ block, (u32)second, second >> 32 };
+}
+
+/* alloc.c */
+int scmfs_maps_init(struct scmfs *fs);
+void scmfs_maps_free(struct scmfs *fs);
+int scmfs_maps_load(struct scmfs *fs);
+void scmfs_maps_save(struct scmfs *fs);
+void scmfs_maps_count(struct scmfs *fs);
+int scmfs_mark_used(struct scmfs *fs, u64 block, u64 count);
+u64 scmfs_alloc(struct scmfs *fs, u64 want, u64 goal, u64 *block);
+void scmfs_free(struct scmfs *fs, u64 block, u64 count);
+u64 scmfs_alloc_inode(struct scmfs *fs);
+void scmfs_free_inode(struct scmfs *fs, u64 ino);
+
+/* op.c */
+void scmfs_op_begin(struct scmfs *fs, struct scmfs_op *op, const u64 *ino, u32 nr);
+void scmfs_op_commit(struct scmfs_op *op);
+void scmfs_op_abort(struct scmfs_op *op);
+u64 scmfs_op_alloc(struct scmfs_op *op, u64 want, u64 goal, u64 *block);
+int scmfs_op_times(struct scmfs_op *op, struct scmfs_inode *inode, s64 now);
+
+/* extent.c */
+void scmfs_slots(const struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_slots *s);
+struct scmfs_extent *scmfs_slots_next(struct scmfs_slots *s);
+int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
+		 struct scmfs_ext *found);
+int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext);
+int scmfs_ext_remove(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count);
+int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
+		   int (*fn)(struct scmfs *fs, u64 block, u64 count));
+
+/* inode.c */
+int scmfs_live(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode);
+int scmfs_new_inode(struct scmfs_op *op, u64 ino, const struct scmfs_new *new, u64 parent);
+
+/* dir.c */
+/**
+ * struct scmfs_name - a name and where it is
+ * @name: text
+ * @len: bytes
+ * @hash: of it
+ * @slot: number in the directory
+ * @ent: in the region
+ * @head: its first word
+ */
+struct scmfs_name {
+	const char *name;
+	u32 len;
+	u32 hash;
+	u64 slot;
+	struct scmfs_dirent *ent;
+	u64 head;
+};
+
+int scmfs_dir_get(struct scmfs *fs, struct scmfs_node *node, struct scmfs_dir **dir);
+u64 scmfs_dir_count(const struct scmfs_dir *dir);
+int scmfs_name_init(struct scmfs_name *n, const char *name, u32 len);
+int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct scmfs_name *n);
+int scmfs_dir_room(struct scmfs_dir *dir);
+int scmfs_dir_place(struct scmfs_op *op, struct scmfs_node *node, struct scmfs_name *n);
+int scmfs_dir_clear(struct scmfs_op *op, const struct scmfs_name *n);
+void scmfs_dir_added(struct scmfs_dir *dir, const struct scmfs_name *n);
+void scmfs_dir_removed(struct scmfs_dir *dir, const struct scmfs_name *n);
+u64 scmfs_head(u64 ino, u32 mode, u64 slots);
+
+/* write.c */
+void scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to);
+
+#endif

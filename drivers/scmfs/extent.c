@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Extents of an inode: places in it, then in a chain of blocks. They are in no order; a place whose
+ * extent has no blocks is free, so that adding one changes a single word.
+ */
+#include "engine_internal.h"
+
+void scmfs_slots(const struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_slots *s)
+{
+	bool none = !scmfs_has_extents(scmfs_mode(scmfs_read(&inode->mode_links))) ||
+		    scmfs_inline_target(inode);
+
+	*s = (struct scmfs_slots){ .fs = fs, .inode = inode };
+	if (none)
+		return;
+	s->map = scmfs_read(&inode->map);
+	s->place = inode->extent;
+	s->left = SCMFS_INLINE_EXTENTS;
+}
+
+static bool next_map(struct scmfs_slots *s)
+{
+	u64 ino = s->inode - scmfs_inode(s->fs, 0);
+	struct scmfs_map *map;
+
+	if (!s->map)
+		return false;
+	s->error = -EUCLEAN;
+	if (!scmfs_run_ok(s->fs, s->map, 1) || ++s->maps > s->fs->nr_blocks)
+		return false;
+	map = scmfs_block(s->fs, s->map);
+	if (le32_to_cpu(map->magic) != SCMFS_MAP_MAGIC || le64_to_cpu(map->ino) != ino)
+		return false;
+	s->error = 0;
+	s->map = scmfs_read(&map->next);
+	s->place = map->extent;
+	s->left = SCMFS_MAP_EXTENTS;
+	return true;
+}
+
+/* Free places, too; NULL at the end, or with s->error. */
+struct scmfs_extent *scmfs_slots_next(struct scmfs_slots *s)
+{
+	if (!s->left && !next_map(s))
+		return NULL;
+	s->left--;
+	return s->place++;
+}
+
+static int checked(const struct scmfs *fs, const struct scmfs_ext *e)
+{
+	if (!scmfs_run_ok(fs, e->block, e->count) || e->file + e->count > SCMFS_MAX_FILE_BLOCKS)
+		return -EUCLEAN;
+	return 0;
+}
+
+/*
+ * The extent from file block @file on, cut off at the front. Where there is none @found->block is
+ * 0 and count the length of the hole.
+ */
+int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
+		 struct scmfs_ext *found)
+{
+	u64 next = SCMFS_MAX_FILE_BLOCKS;
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+
+	scmfs_slots(fs, inode, &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(le64_to_cpu(place->block),
+						  scmfs_read(&place->second));
+
+		if (!e.count || e.file + e.count <= file)
+			continue;
+		if (checked(fs, &e))
+			return -EUCLEAN;
+		if (e.file <= file) {
+			*found = (struct scmfs_ext){ e.block + (file - e.file), file,
+						     e.count - (file - e.file) };
+			return 0;
+		}
+		next = min(next, e.file);
+	}
+	*found = (struct scmfs_ext){ 0, file, next > file ? next - file : 0 };
+	return s.error;
+}
+
+static int count_blocks(struct scmfs_op *op, struct scmfs_inode *inode, s64 more)
+{
+	return ek_undo_set(&op->tx, &inode->blocks, ek_undo_get(&op->tx, &inode->blocks) + more);
+}
+
+/* The words that a block of extents begins with: its head, and the first extent. */
+static void start_map(struct scmfs_map *map, u64 ino, u64 next, struct scmfs_ext ext)
+{
+	__le64 start[] = {
+		cpu_to_le64(SCMFS_MAP_MAGIC), cpu_to_le64(ino), cpu_to_le64(next), 0, 0, 0, 0, 0,
+		cpu_to_le64(ext.block), cpu_to_le64(scmfs_second(ext.file, ext.count)),
+	};
+
+	static_assert(sizeof(start) == offsetof(struct scmfs_map, extent[1]), "start of a map");
+	scm_copy_nt(map, start, sizeof(start));
+	scm_zero_nt(map->extent + 1, sizeof(*map) - sizeof(start));
+}
+
+/* A block for more extents, put at the head of the chain by the transaction. */
+static int add_map(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
+{
+	u64 block;
+	int r;
+
+	if (!scmfs_op_alloc(op, 1, 0, &block))
+		return -ENOSPC;
+	start_map(scmfs_block(op->fs, block), inode - scmfs_inode(op->fs, 0),
+		  ek_undo_get(&op->tx, &inode->map), ext);
+	r = count_blocks(op, inode, ext.count + 1);
+	return r ? r : ek_undo_set(&op->tx, &inode->map, block);
+}
+
+/*
+ * Give a file that has none there blocks that nothing refers to. A place that is free has its
+ * `block` stored outside the transaction: nobody looks at it before `second` changes.
+ */
+int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
+{
+	struct scmfs_extent *place, *empty = NULL;
+	struct scmfs_slots s;
+	int r;
+
+	scmfs_slots(op->fs, inode, &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
+						  ek_undo_get(&op->tx, &place->second));
+
+		if (!e.count) {
+			/* not one that this transaction empties: it may be taken back */
+			if (!empty && !(scmfs_read(&place->second) >> 32))
+				empty = place;
+			continue;
+		}
+		if (e.file + e.count != ext.file || e.block + e.count != ext.block)
+			continue;
+		r = ek_undo_set(&op->tx, &place->second, scmfs_second(e.file, e.count + ext.count));
+		return r ? r : count_blocks(op, inode, ext.count);
+	}
+	if (s.error)
+		return s.error;
+	if (!empty)
+		return add_map(op, inode, ext);
+	scmfs_write_word(&empty->block, ext.block);
+	r = ek_undo_set(&op->tx, &empty->second, scmfs_second(ext.file, ext.count));
+	return r ? r : count_blocks(op, inode, ext.count);
+}
+
+static int set_place(struct scmfs_op *op, struct scmfs_extent *place, struct scmfs_ext e)
+{
+	int r = 0;
+
+	if (ek_undo_get(&op->tx, &place->block) != e.block)
+		r = ek_undo_set(&op->tx, &place->block, e.block);
+	return r ? r : ek_undo_set(&op->tx, &place->second, scmfs_second(e.file, e.count));
+}
+
+/* Take [@file, @end) out of the extent @e of a place. */
+static int cut_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
+		     struct scmfs_ext e, u64 file, u64 end)
+{
+	u64 from = max(file, e.file), to = min(end, e.file + e.count);
+	struct scmfs_ext front = { e.block, e.file, from - e.file };
+	struct scmfs_ext back = { e.block + (to - e.file), to, e.file + e.count - to };
+	int r;
+
+	op->drop[op->nr_drops++] = (struct scmfs_run){ e.block + (from - e.file), to - from };
+	r = set_place(op, place, front.count || !back.count ? front : back);
+	if (!r)
+		r = count_blocks(op, inode, -(s64)(to - from));
+	if (!r && front.count && back.count) {
+		r = count_blocks(op, inode, -(s64)back.count);	/* which adding adds again */
+		if (!r)
+			r = scmfs_ext_add(op, inode, back);
+	}
+	return r;
+}
+
+/*
+ * Take file blocks [@file, @file + @count) out of a file and drop them. -EAGAIN: one operation is
+ * not enough; what was done so far can be committed, and the rest taken out by another one.
+ */
+int scmfs_ext_remove(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count)
+{
+	u64 end = file + count;
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+	int r;
+
+	scmfs_slots(op->fs, inode, &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
+						  ek_undo_get(&op->tx, &place->second));
+
+		if (!e.count || e.file >= end || e.file + e.count <= file)
+			continue;
+		if (checked(op->fs, &e))
+			return -EUCLEAN;
+		if (op->nr_drops == MAX_DROPS)
+			return -EAGAIN;
+		r = cut_place(op, inode, place, e, file, end);
+		if (r)
+			return r;
+	}
+	return s.error;
+}
+
+/* All blocks that an inode refers to, those of extents, too. */
+int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
+		   int (*fn)(struct scmfs *fs, u64 block, u64 count))
+{
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+	u64 map;
+	int r;
+
+	scmfs_slots(fs, inode, &s);
+	for (;;) {
+		map = s.left ? 0 : s.map;
+		place = scmfs_slots_next(&s);
+		if (!place)
+			return s.error;
+		if (map) {
+			r = fn((struct scmfs *)fs, map, 1);
+			if (r)
+				return r;
+		}
+		if (!(scmfs_read(&place->second) >> 32))
+			continue;
+		r = fn((struct scmfs *)fs, le64_to_cpu(place->block),
+		       scmfs_read(&place->second) >> 32);
+		if (r)
+			return r;
+	}
+}

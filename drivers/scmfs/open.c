@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Opening, which is recovery if need be, and closing.
+ *
+ * Timeline: `clean` is zeroed durably before anything else is stored; so maps that it vouches for
+ * are those of what is there. After a cut the log is replayed first: only then do the inodes tell
+ * the truth. Then one pass over them marks what is used and frees orphans. Cut at any moment, all
+ * of it can be begun again.
+ */
+#include "engine_internal.h"
+
+static int say(const char **reason, const char *text, int r)
+{
+	*reason = text;
+	return r;
+}
+
+static struct scmfs *new_fs(void *base)
+{
+	struct scmfs *fs = kzalloc(sizeof(*fs), GFP_KERNEL);
+	unsigned int i;
+
+	if (!fs)
+		return NULL;
+	fs->base = base;
+	fs->super = base;
+	fs->state = (struct scmfs_state *)(fs->base + SCMFS_STATE_OFFSET);
+	fs->nr_blocks = le64_to_cpu(fs->super->nr_blocks);
+	fs->first_data = le64_to_cpu(fs->super->first_data_block);
+	fs->nr_units = DIV_ROUND_UP(fs->nr_blocks, SCMFS_UNIT_BLOCKS);
+	fs->nr_inodes = le64_to_cpu(fs->super->nr_inodes);
+	fs->inode_high = min(scmfs_read(&fs->state->inode_high), fs->nr_inodes);
+	spin_lock_init(&fs->lock);
+	mutex_init(&fs->dir_lock);
+	for (i = 0; i < INODE_LOCKS; i++)
+		mutex_init(&fs->inode_lock[i]);
+	return fs;
+}
+
+void scmfs_abandon(struct scmfs *fs)
+{
+	unsigned int i;
+
+	if (!fs)
+		return;
+	ek_undo_close(fs->log);
+	scmfs_maps_free(fs);
+	for (i = 0; i < INODE_LOCKS; i++)
+		mutex_destroy(&fs->inode_lock[i]);
+	mutex_destroy(&fs->dir_lock);
+	kfree(fs);
+}
+
+void scmfs_close(struct scmfs *fs)
+{
+	if (fs && !fs->read_only) {
+		scm_fence();	/* what was stored without one */
+		scmfs_maps_save(fs);
+	}
+	scmfs_abandon(fs);
+}
+
+/* One inode of the pass; an orphan's first word is not fenced, it has no links either way. */
+static int take_inode(struct scmfs *fs, u64 ino, struct scmfs_recovery *rec)
+{
+	struct scmfs_inode *inode = scmfs_inode(fs, ino);
+	u64 mode_links = scmfs_read(&inode->mode_links);
+
+	if (!scmfs_mode(mode_links))
+		return mode_links ? -EUCLEAN : 0;
+	if (!scmfs_links(mode_links)) {
+		rec->orphans++;
+		scmfs_write_word(&inode->mode_links, 0);
+		return 0;
+	}
+	if (le16_to_cpu(inode->magic) != SCMFS_INODE_MAGIC)
+		return -EUCLEAN;
+	rec->inodes++;
+	__set_bit(ino, fs->inode_map);
+	return scmfs_each_run(fs, inode, scmfs_mark_used);
+}
+
+static int scan(struct scmfs *fs, struct scmfs_recovery *rec)
+{
+	u64 ino;
+	int r;
+
+	for (ino = 1; ino < fs->inode_high; ino++) {
+		r = take_inode(fs, ino, rec);
+		if (r)
+			return r;
+		if (!(ino % 4096))
+			cond_resched();
+	}
+	scmfs_maps_count(fs);
+	return 0;
+}
+
+static int replay(struct scmfs *fs, bool dry, struct scmfs_recovery *rec)
+{
+	return ek_undo_replay(fs->base, fs->nr_blocks << SCMFS_BLOCK_SHIFT,
+			      le64_to_cpu(fs->super->log_offset),
+			      le32_to_cpu(fs->super->log_lanes), le64_to_cpu(fs->super->salt),
+			      dry, &rec->undo);
+}
+
+static bool root_ok(const struct scmfs *fs)
+{
+	struct scmfs_inode *root;
+
+	return !scmfs_live(fs, SCMFS_ROOT_INO, &root) &&
+		scmfs_is_dir(scmfs_read(&root->mode_links)) &&
+		scmfs_links(scmfs_read(&root->mode_links)) >= 2;
+}
+
+static int recover(struct scmfs *fs, struct scmfs_recovery *rec, const char **reason)
+{
+	int r;
+
+	rec->clean = scmfs_read(&fs->state->clean);
+	r = replay(fs, fs->read_only, rec);
+	if (r)
+		return say(reason, "the undo log is damaged", r);
+	if (fs->read_only && (!rec->clean || rec->undo.undone))
+		return say(reason, "it was not closed, and must be recovered first", -EROFS);
+	if (!root_ok(fs))
+		return say(reason, "the root directory is damaged", -EUCLEAN);
+	r = rec->clean ? scmfs_maps_load(fs) : scan(fs, rec);
+	if (r)
+		return say(reason, rec->clean ? "the maps of free space are damaged" :
+			   "an inode is damaged", r);
+	return 0;
+}
+
+/* From here on the maps on the media are out of date. */
+static void begin_writing(struct scmfs *fs)
+{
+	scmfs_write_word(&fs->state->clean, 0);
+	scmfs_write_word(&fs->state->mounts, scmfs_read(&fs->state->mounts) + 1);
+	scm_fence();
+}
+
+static int start(struct scmfs *fs, unsigned int flags, struct scmfs_recovery *rec,
+		 const char **reason)
+{
+	const struct scmfs_super *s = fs->super;
+	int r;
+
+	*reason = "no memory";
+	fs->read_only = flags & (SCMFS_OPEN_READ_ONLY | SCMFS_OPEN_NO_SCAN);
+	r = scmfs_maps_init(fs);
+	if (r || flags & SCMFS_OPEN_NO_SCAN)
+		return r;
+	r = recover(fs, rec, reason);
+	if (r)
+		return r;
+	*reason = "no memory";
+	r = ek_undo_open(fs->base, fs->nr_blocks << SCMFS_BLOCK_SHIFT,
+			 le64_to_cpu(s->log_offset), le32_to_cpu(s->log_lanes),
+			 le64_to_cpu(s->salt), &fs->log);
+	if (!r && !fs->read_only)
+		begin_writing(fs);
+	return r;
+}
+
+int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
+	       struct scmfs_recovery *recovery, const char **reason)
+{
+	struct scmfs_recovery ignored;
+	struct scmfs_super super;
+	bool damaged;
+	int r = scmfs_probe(base, size, &super, &damaged, reason);
+
+	if (r)
+		return r;
+	*reason = "no memory";
+	*fs = new_fs(base);
+	if (!*fs)
+		return -ENOMEM;
+	if (!recovery)
+		recovery = &ignored;
+	memset(recovery, 0, sizeof(*recovery));
+	r = start(*fs, flags, recovery, reason);
+	if (r) {
+		scmfs_abandon(*fs);
+		*fs = NULL;
+		return r;
+	}
+	*reason = "";
+	return 0;
+}
+
+void *scmfs_base(const struct scmfs *fs)
+{
+	return fs->base;
+}
+
+const struct scmfs_super *scmfs_super(const struct scmfs *fs)
+{
+	return fs->super;
+}
+
+u64 scmfs_log_memory(const struct scmfs *fs)
+{
+	return fs->log ? ek_undo_memory(fs->log) : 0;
+}
+
+u64 scmfs_memory(const struct scmfs *fs)
+{
+	return sizeof(*fs) + scmfs_log_memory(fs) + DIV_ROUND_UP(fs->nr_blocks, 64) * 8 +
+		DIV_ROUND_UP(fs->nr_inodes, 64) * 8 + fs->nr_units * (sizeof(u64) + sizeof(u16));
+}

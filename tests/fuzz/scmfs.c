@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Images of scmfs: a sample in which the input changes some words (position, value, repeated),
+ * opened, read whole, written to; then what fsck makes of the same image, which has to be
+ * openable. Nothing may go wrong but by an error.
+ */
+#include <linux/errno.h>
+#include <linux/string.h>
+
+#include "fuzz.h"
+#include "check.h"
+#include "engine_internal.h"
+
+#define SIZE		(512u << 10)
+#define INODES		40u
+#define STATE_CLEAN	0x80	/* of the first byte: the maps are believed */
+
+static u8 *sample, *image;
+
+struct edit {
+	u32 at;
+	u8 bytes[6];
+} __attribute__((packed));
+
+static const struct scmfs_new file = { .mode = SCMFS_IFREG | 0644 };
+static const struct scmfs_new directory = { .mode = SCMFS_IFDIR | 0755 };
+
+static void make_sample(void)
+{
+	struct scmfs_format_params p = { .uuid = { 1 }, .nr_inodes = INODES, .lanes = 1 };
+	struct scmfs_new link = { .mode = SCMFS_IFLNK | 0777, .target = "there", .target_len = 5 };
+	struct scmfs_node root = { .ino = 1 }, dir = { 0 };
+	const char *reason;
+	struct scmfs *fs;
+	char name[200];
+	u64 ino;
+	u32 i;
+
+	sample = aligned_alloc(4096, SIZE);
+	image = aligned_alloc(4096, SIZE);
+	memset(sample, 0, SIZE);
+	MUST(!scmfs_format(sample, SIZE, &p) && !scmfs_open(sample, SIZE, 0, &fs, NULL, &reason));
+	MUST(!scmfs_create(fs, &root, "dir", 3, &directory, &dir.ino));
+	MUST(!scmfs_create(fs, &root, "link", 4, &link, &ino));
+	for (i = 0; i < 8; i++) {
+		memset(name, 'a' + i, sizeof(name));
+		MUST(!scmfs_create(fs, &dir, name, 1 + i * 25, &file, &ino));
+		MUST(!scmfs_reserve(fs, ino, i * 5000, 3000, false, 0));
+	}
+	for (i = 0; i < 12; i++)	/* more extents than are in the inode */
+		MUST(!scmfs_reserve(fs, ino, 400000 - i * 8192, 10, false, 0));
+	scmfs_node_clear(&dir);
+	scmfs_node_clear(&root);
+	scmfs_close(fs);
+}
+
+static bool emit(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie)
+{
+	MUST(len >= 1 && len <= SCMFS_NAME_MAX && ino);
+	*(u64 *)ctx = ino;
+	return true;
+}
+
+static void read_inode(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_node node = { .ino = ino };
+	struct scmfs_seg seg[4];
+	struct scmfs_attr a;
+	const char *target;
+	u64 cookie = 0, last = 0;
+	int i, n;
+
+	if (scmfs_getattr(fs, ino, &a))
+		return;
+	n = scmfs_target(fs, ino, &target);
+	MUST(n <= 0 || (target >= (char *)image && target + n <= (char *)image + SIZE));
+	n = scmfs_map(fs, ino, 0, 1 << 20, seg, 4);
+	for (i = 0; i < n; i++)
+		MUST(seg[i].at == SCMFS_HOLE || (seg[i].at < SIZE && seg[i].len <= SIZE - seg[i].at));
+	if (!scmfs_readdir(fs, &node, &cookie, emit, &last))
+		scmfs_lookup(fs, &node, "aaa", 3, &last);
+	scmfs_node_clear(&node);
+}
+
+static void write_inode(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_node node = { .ino = ino };
+	struct scmfs_write w;
+	u64 new;
+
+	if (!scmfs_create(fs, &node, "new", 3, &file, &new))
+		scmfs_unlink(fs, &node, "new", 3, 0, &new);
+	scmfs_unlink(fs, &node, "a", 1, 0, &new);
+	scmfs_node_clear(&node);
+	if (!scmfs_write_begin(fs, ino, 1000, 9000, 0, &w))
+		scmfs_write_end(fs, &w, 5000, 0);
+	if (!scmfs_write_begin(fs, ino, 1000, 9000, SCMFS_WRITE_ATOMIC, &w))
+		scmfs_write_end(fs, &w, 9000, 0);
+	scmfs_punch(fs, ino, 0, 4096, 0);
+	scmfs_truncate(fs, ino, 10, 0);
+}
+
+static void use_all(struct scmfs *fs)
+{
+	u64 ino;
+
+	for (ino = 0; ino < INODES + 2; ino++)
+		read_inode(fs, ino);
+	for (ino = 0; ino < INODES; ino++)
+		write_inode(fs, ino);
+}
+
+static void say(const char *text)
+{
+	MUST(*text);
+}
+
+static void apply(const uint8_t *data, size_t size)
+{
+	struct edit e;
+
+	memcpy(image, sample, SIZE);
+	if (!size)
+		return;
+	if (!(*data & STATE_CLEAN))
+		memset(image + SCMFS_STATE_OFFSET, 0, 8);
+	for (data++, size--; size >= sizeof(e); data += sizeof(e), size -= sizeof(e)) {
+		memcpy(&e, data, sizeof(e));
+		e.at %= SIZE - sizeof(e.bytes);
+		memcpy(image + e.at, e.bytes, sizeof(e.bytes));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct scmfs_check check = { .say = say };
+	const char *reason = "";
+	struct scmfs *fs;
+	int r;
+
+	if (!sample)
+		make_sample();
+	apply(data, size);
+	r = scmfs_open(image, SIZE, 0, &fs, NULL, &reason);
+	MUST(!r || *reason);
+	if (!r) {
+		use_all(fs);
+		scmfs_close(fs);
+	}
+	apply(data, size);
+	check.found = 0;
+	r = scmfs_check(image, SIZE, &check, &reason);
+	MUST(!r || *reason);
+	if (r)
+		return 0;
+	MUST(!scmfs_open(image, SIZE, 0, &fs, NULL, &reason), "%s", reason);
+	use_all(fs);
+	scmfs_close(fs);
+	return 0;
+}
+
+/* Most edits where something is: inodes, the directory, the map of extents. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned int seed)
+{
+	unsigned int rnd = seed;
+	struct edit e;
+	uint64_t v;
+
+	if (!fuzz_random(&rnd, 4) || size < 1)
+		return LLVMFuzzerMutate(data, size, max);
+	if (max < size + sizeof(e))
+		size = 1;
+	if (!sample)
+		make_sample();
+	e.at = le64_to_cpu(((struct scmfs_super *)sample)->inode_offset) + 8 * fuzz_random(&rnd, 16 * 32);
+	if (!fuzz_random(&rnd, 3))
+		e.at = (((struct scmfs_super *)sample)->first_data_block << 12) +
+			8 * fuzz_random(&rnd, 20 * 512);
+	if (!fuzz_random(&rnd, 12))
+		e.at = 8 * fuzz_random(&rnd, 4096);
+	v = fuzz_odd(&rnd);
+	memcpy(e.bytes, &v, sizeof(e.bytes));
+	memcpy(data + size, &e, sizeof(e));
+	return size + sizeof(e);
+}
+
+size_t fuzz_corpus(unsigned int nr, uint8_t *data)
+{
+	static const struct edit edits[] = {
+		{ 0, { 0 } }, { 2048, { 1 } }, { 24576 + 256 + 136, { 255, 255, 255, 255, 9 } },
+	};
+
+	if (nr >= 6)
+		return 0;
+	data[0] = nr & 1 ? STATE_CLEAN : 0;
+	memcpy(data + 1, &edits[nr / 2], sizeof(edits[0]));
+	return 1 + (nr < 2 ? 0 : sizeof(edits[0]));
+}

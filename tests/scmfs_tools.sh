@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: mkfs.scmfs, fsck.scmfs and dumpscmfs on image files
+# quick: yes
+# timeout: 60
+set -u
+cd "$(dirname "$(readlink -f "$0")")/.." || exit
+make -s -C tools/mkfs.scmfs && make -s -C tools/fsck.scmfs && make -s -C tools/dumpscmfs || exit
+PATH=$PWD/build/tools:$PATH
+dir=$(mktemp -d) || exit
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit
+n=0 failed=0
+
+# ok TITLE COMMAND...: it succeeds
+ok() {
+	local title=$1
+	shift
+	n=$((n + 1))
+	if "$@" >out 2>&1; then
+		echo "ok $n $title"
+	else
+		sed 's/^/# /' out
+		echo "not ok $n $title"
+		failed=1
+	fi
+}
+
+# status STATUS TEXT COMMAND...: that exit status, and the text in what it says
+status() {
+	local want=$1 text=$2 got=0
+	shift 2
+	"$@" >out2 2>&1 || got=$?
+	[ "$got" = "$want" ] && grep -q -e "$text" out2 && return
+	echo "status $got: $(<out2)"
+	return 1
+}
+
+# damage FILE OFFSET TEXT
+damage() {
+	printf %s "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+echo "KTAP version 1"
+ok "mkfs.scmfs makes an image of a size" mkfs.scmfs -s 8M -L box -U 00112233-4455-4677-8899-aabbccddeeff -N 500 img
+ok "it has that size" [ "$(stat -c %s img)" = $((8 << 20)) ]
+ok "dumpscmfs shows label and UUID" status 0 "uuid: 00112233-4455-4677-8899-aabbccddeeff" dumpscmfs img
+ok "it is clean" status 0 "clean: yes" dumpscmfs img
+ok "dumpscmfs shows the root directory" status 0 "mode 40755 links 2" dumpscmfs -i 1 img
+ok "dumpscmfs says when there is no such inode" status 1 "no such inode" dumpscmfs -i 7 img
+ok "fsck.scmfs finds nothing" status 0 "0 faults" fsck.scmfs -n img
+ok "mkfs.scmfs keeps its hands off what is there" status 1 "force" mkfs.scmfs img
+ok "unless it is forced" mkfs.scmfs -f -q img
+ok "too small is told" status 1 "too small" mkfs.scmfs -s 64K small
+ok "wrong numbers are told" status 1 "not 1 to 64" mkfs.scmfs -l 65 img
+ok "wrong UUIDs are told" status 1 "not a UUID" mkfs.scmfs -f -U 0011 img
+cp img damaged
+damage damaged 16 XXXX
+cp damaged before
+ok "a damaged super block is found" status 4 "super block" fsck.scmfs -n damaged
+ok "only telling changes nothing" cmp damaged before
+ok "it is repaired from its copy" status 1 "1 faults repaired" fsck.scmfs damaged
+ok "after which nothing is wrong" status 0 "0 faults" fsck.scmfs damaged
+dd if=/dev/zero of=blank bs=1M count=1 status=none
+ok "what is not formatted is told, no fault" status 8 "not formatted" fsck.scmfs blank
+ok "by dumpscmfs, too" status 1 "not formatted" dumpscmfs blank
+truncate -s 4M img
+ok "an image that was cut off is told" status 8 "smaller than the file system" fsck.scmfs img
+for tool in mkfs.scmfs fsck.scmfs dumpscmfs; do
+	ok "$tool shows its version" status 0 "$tool $(<"$OLDPWD/VERSION")" $tool --version
+done
+echo "1..$n"
+exit $failed

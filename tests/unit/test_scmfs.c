@@ -1,0 +1,810 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* scmfs' engine against a model, and what is counted. */
+#include <sys/stat.h>
+#include <evenkeel/scm.h>
+#include "crash.h"
+#include "ktap.h"
+#include "scmfs_lib.h"
+
+static struct tfs t;
+
+/*
+ * ---- a model: what a file system is, as simply as it can be said ------------------------------
+ */
+
+#define NODES	512
+#define NAMES	1024
+#define MAX_SIZE	400000u
+
+struct m_inode {
+	bool used;
+	u64 ino;
+	u32 mode, links, uid, gid, rdev;
+	u64 size;
+	s64 mtime, ctime, btime;
+	u8 *data;
+	char target[600];
+};
+
+struct m_name {
+	bool used;
+	u32 dir, inode;
+	char name[256];
+};
+
+static struct m_inode inode[NODES];
+static struct m_name names[NAMES];
+
+static void m_reset(void)
+{
+	u32 i;
+
+	for (i = 0; i < NODES; i++)
+		free(inode[i].data);
+	memset(inode, 0, sizeof(inode));
+	memset(names, 0, sizeof(names));
+	inode[0] = (struct m_inode){ .used = true, .ino = 1, .mode = S_IFDIR | 0755, .links = 2,
+				     .mtime = 1, .ctime = 1, .btime = 1 };
+}
+
+static struct m_name *m_child(u32 dir, const char *name, size_t len)
+{
+	u32 i;
+
+	for (i = 0; i < NAMES; i++)
+		if (names[i].used && names[i].dir == dir && strlen(names[i].name) == len &&
+		    !memcmp(names[i].name, name, len))
+			return &names[i];
+	return NULL;
+}
+
+/* The directory of a path and the name's entry, if there is one. */
+static int m_walk(const char *path, u32 *dir, const char **last, struct m_name **n)
+{
+	const char *slash;
+
+	*dir = 0;
+	while ((slash = strchr(path, '/'))) {
+		struct m_name *up = m_child(*dir, path, slash - path);
+
+		if (!up)
+			return -ENOENT;
+		if (!S_ISDIR(inode[up->inode].mode))
+			return -ENOTDIR;
+		*dir = up->inode;
+		path = slash + 1;
+	}
+	*last = path;
+	*n = m_child(*dir, path, strlen(path));
+	return 0;
+}
+
+static void m_touch(u32 dir)
+{
+	inode[dir].mtime = inode[dir].ctime = t.now;
+}
+
+static void m_add(u32 dir, const char *name, u32 to)
+{
+	u32 i;
+
+	for (i = 0; names[i].used; i++)
+		;
+	names[i] = (struct m_name){ .used = true, .dir = dir, .inode = to };
+	strcpy(names[i].name, name);
+	m_touch(dir);
+}
+
+static void m_put(u32 i)
+{
+	if (!inode[i].links) {
+		free(inode[i].data);
+		inode[i] = (struct m_inode){ 0 };
+	}
+}
+
+static u32 m_count(u32 dir)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < NAMES; i++)
+		n += names[i].used && names[i].dir == dir;
+	return n;
+}
+
+static int m_make(const char *path, u32 mode, const char *target, u64 ino)
+{
+	struct m_name *n;
+	const char *last;
+	u32 dir, i;
+	int r = m_walk(path, &dir, &last, &n);
+
+	if (r || n)
+		return r ? r : -EEXIST;
+	for (i = 0; inode[i].used; i++)
+		;
+	inode[i] = (struct m_inode){ .used = true, .ino = ino, .mode = mode, .links = 1, .uid = 3,
+		.gid = 4, .mtime = t.now, .ctime = t.now, .btime = t.now };
+	if (S_ISCHR(mode))
+		inode[i].rdev = 0x501;
+	if (S_ISDIR(mode)) {
+		inode[i].links = 2;
+		inode[dir].links++;
+	}
+	if (S_ISREG(mode))
+		inode[i].data = calloc(1, MAX_SIZE);
+	if (target) {
+		strcpy(inode[i].target, target);
+		inode[i].size = strlen(target);
+	}
+	m_add(dir, last, i);
+	return 0;
+}
+
+static int m_remove(const char *path, bool is_dir)
+{
+	struct m_name *n;
+	const char *last;
+	u32 dir, i;
+	int r = m_walk(path, &dir, &last, &n);
+
+	if (r || !n)
+		return r ? r : -ENOENT;
+	i = n->inode;
+	if (!S_ISDIR(inode[i].mode) != !is_dir)
+		return is_dir ? -ENOTDIR : -EISDIR;
+	if (is_dir && m_count(i))
+		return -ENOTEMPTY;
+	n->used = false;
+	m_touch(dir);
+	inode[i].ctime = t.now;
+	inode[i].links -= is_dir ? 2 : 1;
+	if (is_dir)
+		inode[dir].links--;
+	m_put(i);
+	return 0;
+}
+
+static int m_link(const char *old, const char *path)
+{
+	struct m_name *n, *new;
+	const char *last;
+	u32 dir;
+	int r = m_walk(old, &dir, &last, &n);
+
+	if (r || !n)
+		return r ? r : -ENOENT;
+	r = m_walk(path, &dir, &last, &new);
+	if (r)
+		return r;
+	if (S_ISDIR(inode[n->inode].mode))
+		return -EPERM;
+	if (new)
+		return -EEXIST;
+	inode[n->inode].links++;
+	inode[n->inode].ctime = t.now;
+	m_add(dir, last, n->inode);
+	return 0;
+}
+
+static bool m_below(u32 dir, u32 top)
+{
+	u32 i;
+
+	if (dir == top)
+		return true;
+	for (i = 0; i < NAMES; i++)
+		if (names[i].used && names[i].inode == dir)
+			return m_below(names[i].dir, top);
+	return false;
+}
+
+static void m_move_dir(u32 i, u32 from, u32 to)
+{
+	if (S_ISDIR(inode[i].mode)) {
+		inode[from].links--;
+		inode[to].links++;
+	}
+	inode[i].ctime = t.now;
+}
+
+static int m_rename(const char *from, const char *to, unsigned int flags)
+{
+	u32 fd, td, a, b;
+	struct m_name *fn, *tn;
+	const char *fl, *tl;
+	int r = m_walk(from, &fd, &fl, &fn);
+
+	if (r || !fn)
+		return r ? r : -ENOENT;
+	r = m_walk(to, &td, &tl, &tn);
+	if (r)
+		return r;
+	if (!tn && flags & SCMFS_RENAME_EXCHANGE)
+		return -ENOENT;
+	if (tn && flags & SCMFS_RENAME_NOREPLACE)
+		return -EEXIST;
+	a = fn->inode;
+	if (tn && tn->inode == a)
+		return 0;
+	if (tn) {
+		b = tn->inode;
+		if (flags & SCMFS_RENAME_EXCHANGE) {
+			m_move_dir(a, fd, td);
+			m_move_dir(b, td, fd);
+			fn->inode = b;
+			tn->inode = a;
+			m_touch(fd);
+			m_touch(td);
+			return 0;
+		}
+		if (S_ISDIR(inode[a].mode) != S_ISDIR(inode[b].mode))
+			return S_ISDIR(inode[a].mode) ? -ENOTDIR : -EISDIR;
+		if (S_ISDIR(inode[b].mode) && m_count(b))
+			return -ENOTEMPTY;
+		inode[b].links -= S_ISDIR(inode[b].mode) ? 2 : 1;
+		if (S_ISDIR(inode[b].mode))
+			inode[td].links--;
+		inode[b].ctime = t.now;
+		m_put(b);
+		tn->used = false;
+	}
+	fn->used = false;
+	m_move_dir(a, fd, td);
+	m_add(td, tl, a);
+	m_touch(fd);
+	return 0;
+}
+
+static u64 m_content(const struct m_inode *i)
+{
+	u64 h = 14695981039346656037ULL, at;
+	const u8 *bytes = S_ISLNK(i->mode) ? (const u8 *)i->target : i->data;
+
+	for (at = 0; (S_ISREG(i->mode) || S_ISLNK(i->mode)) && at < i->size; at++)
+		h = (h ^ bytes[at]) * 1099511628211ULL;
+	return h;
+}
+
+static char *m_line[NAMES + 1];
+static u32 m_lines;
+
+static void m_show_dir(u32 dir, const char *path)
+{
+	char full[4096];
+	u32 i;
+
+	for (i = 0; i < NAMES; i++) {
+		const struct m_inode *m = &inode[names[i].inode];
+
+		if (!names[i].used || names[i].dir != dir)
+			continue;
+		snprintf(full, sizeof(full), "%s/%s", path, names[i].name);
+		if (asprintf(&m_line[m_lines++],
+			     "%s %llu mode %o links %u own %u %u dev %x size %llu times %lld %lld %lld content %llx\n",
+			     full, m->ino, m->mode, m->links, m->uid, m->gid, m->rdev, m->size,
+			     m->mtime, m->ctime, m->btime, m_content(m)) < 0)
+			abort();
+		if (S_ISDIR(m->mode))
+			m_show_dir(names[i].inode, full);
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char **)a, *(char **)b);
+}
+
+static char *m_show(void)
+{
+	size_t len = 0;
+	char *text;
+	u32 i;
+
+	m_lines = 0;
+	if (asprintf(&m_line[m_lines++], "/ mode %o links %u times %lld %lld\n", inode[0].mode,
+		     inode[0].links, inode[0].mtime, inode[0].ctime) < 0)
+		abort();
+	m_show_dir(0, "");
+	qsort(m_line, m_lines, sizeof(char *), compare);
+	for (i = 0; i < m_lines; i++)
+		len += strlen(m_line[i]);
+	text = malloc(len + 1);
+	for (i = 0, len = 0; i < m_lines; i++) {
+		len += sprintf(text + len, "%s", m_line[i]);
+		free(m_line[i]);
+	}
+	return text;
+}
+
+/* ---- random operations ---------------------------------------------------------------------- */
+
+static u32 rnd(u32 n)
+{
+	return get_random_u32() % n;
+}
+
+static char *random_path(char *path)
+{
+	static const u32 lengths[] = { 1, 1, 1, 48, 49, 112, 113, 176, 240, 255 };
+	u32 depth = rnd(3), len, at = 0;
+
+	while (depth--)
+		at += sprintf(path + at, "%c/", 'a' + rnd(3));
+	len = lengths[rnd(ARRAY_SIZE(lengths))];
+	memset(path + at, 'a' + rnd(4), len);
+	path[at + len] = 0;
+	return path;
+}
+
+/* A regular file's inode, or -1. */
+static int random_file(void)
+{
+	u32 i, tries;
+
+	for (tries = 0; tries < 50; tries++) {
+		i = rnd(NODES);
+		if (inode[i].used && S_ISREG(inode[i].mode))
+			return i;
+	}
+	return -1;
+}
+
+static void change_content(void)
+{
+	u32 offset = rnd(5) ? rnd(40000) : rnd(MAX_SIZE / 2), len = 1 + (rnd(5) ? rnd(6000) : rnd(150000));
+	int i = random_file(), r, fill = 1 + rnd(255);
+	struct m_inode *m;
+
+	if (i < 0)
+		return;
+	m = &inode[i];
+	switch (rnd(6)) {
+	case 0:
+		len = rnd(3) ? offset : rnd(3) * 4096;
+		r = scmfs_truncate(t.fs, m->ino, len, ++t.now);
+		if (len < m->size)
+			memset(m->data + len, 0, m->size - len);
+		m->size = len;
+		break;
+	case 1:
+		r = scmfs_punch(t.fs, m->ino, offset, len, ++t.now);
+		if (offset >= m->size)
+			return;
+		memset(m->data + offset, 0, min_t(u64, len, m->size - offset));
+		break;
+	case 2:
+		fill = rnd(2);
+		r = scmfs_reserve(t.fs, m->ino, offset, len, fill, ++t.now);
+		if (r == -ENOSPC || fill || offset + len <= m->size) {
+			CHECK(!r || r == -ENOSPC);
+			return;
+		}
+		m->size = offset + len;
+		break;
+	case 3:
+		CHECK(!scmfs_trim(t.fs, m->ino));
+		return;
+	default:
+		if (rnd(3) == 0)
+			offset = min_t(u64, m->size, MAX_SIZE - len);
+		r = tfs_write(&t, m->ino, offset, len, fill, rnd(3) ? 0 : SCMFS_WRITE_ATOMIC);
+		if (r == -ENOSPC) {	/* some parts of it may have been written */
+			struct scmfs_attr a;
+
+			CHECK(!scmfs_getattr(t.fs, m->ino, &a) && a.size <= MAX_SIZE);
+			CHECK(!tfs_read(&t, m->ino, 0, a.size, m->data));
+			m->size = a.size;
+			m->mtime = a.mtime;
+			m->ctime = a.ctime;
+			return;
+		}
+		memset(m->data + offset, fill, len);
+		m->size = max_t(u64, m->size, offset + len);
+		break;
+	}
+	CHECK(!r, "error %d", r);
+	m->mtime = m->ctime = t.now;
+}
+
+static void change_names(void)
+{
+	char path[1024], other[1024], target[600];
+	static const unsigned int flags[] = { 0, 0, SCMFS_RENAME_NOREPLACE, SCMFS_RENAME_EXCHANGE };
+	static const u32 modes[] = { S_IFREG | 0644, S_IFREG | 0644, S_IFDIR | 0755, S_IFDIR | 0755,
+				     S_IFLNK | 0777, S_IFCHR | 0600 };
+	u32 kind = rnd(10), mode = modes[rnd(ARRAY_SIZE(modes))], flag = flags[rnd(ARRAY_SIZE(flags))];
+	struct m_name *a, *b;
+	const char *last;
+	int r, want;
+	u64 ino = 0;
+	u32 da, db;
+
+	random_path(path);
+	random_path(other);
+	memset(target, 'x', sizeof(target));
+	target[1 + rnd(rnd(2) ? 500 : 130)] = 0;
+	switch (kind) {
+	case 0 ... 3:
+		r = tfs_make_node(&t, path, mode, S_ISLNK(mode) ? target : NULL, &ino);
+		if (r == -ENOSPC)
+			return;
+		want = m_make(path, mode, S_ISLNK(mode) ? target : NULL, ino);
+		break;
+	case 4:
+		r = tfs_unlink(&t, path);
+		want = m_remove(path, false);
+		break;
+	case 5:
+		r = tfs_rmdir(&t, path);
+		want = m_remove(path, true);
+		break;
+	case 6:
+		r = tfs_link(&t, other, path);
+		if (r == -ENOSPC)
+			return;
+		want = m_link(other, path);
+		break;
+	case 7:
+		mode = rnd(0777);
+		r = tfs_chmod(&t, path, mode);
+		want = m_walk(path, &da, &last, &a);
+		if (!want && !a)
+			want = -ENOENT;
+		if (!want) {
+			struct m_inode *m = &inode[a->inode];
+
+			m->mode = (m->mode & S_IFMT) | mode;
+			m->uid = mode;
+			m->gid = mode + 1;
+			m->ctime = t.now;
+		}
+		break;
+	default:
+		/* VFS sees to it that no directory gets below itself. */
+		if (!m_walk(path, &da, &last, &a) && !m_walk(other, &db, &last, &b) &&
+		    ((a && m_below(db, a->inode)) || (b && m_below(da, b->inode))))
+			return;
+		r = tfs_rename(&t, path, other, flag);
+		if (r == -ENOSPC)
+			return;
+		want = m_rename(path, other, flag);
+	}
+	/* Which of several reasons one with two paths fails for is not laid down. */
+	CHECK(r == want || ((kind > 7 || kind == 6) && r < 0 && want < 0), "operation %u on %.20s: %d instead of %d", kind, path, r, want);
+}
+
+static void same(void)
+{
+	char *is, *should;
+	size_t i;
+
+	if (tfs_check(&t))
+		return;
+	is = tfs_show(&t);
+	should = m_show();
+	if (is && strcmp(is, should)) {
+		for (i = 0; is[i] == should[i]; i++)
+			;
+		while (i && is[i - 1] != '\n')
+			i--;
+		CHECK(false, "\n# is     %.200s\n# should %.200s", is + i, should + i);
+	}
+	free(is);
+	free(should);
+}
+
+static void model_run(u64 size, u32 ops)
+{
+	struct scmfs_recovery rec;
+	u32 i;
+
+	m_reset();
+	tfs_make(&t, size, 400, 1);
+	for (i = 0; i < ops && !ktap_failing(); i++) {
+		if (rnd(3))
+			change_names();
+		else
+			change_content();
+		if (i % 97 == 0)
+			same();
+		if (rnd(400) == 0) {
+			same();
+			tfs_unmount(&t);
+			CHECK(!tfs_mount(&t, &rec) && rec.clean);
+			same();
+		} else if (rnd(400) == 0) {
+			tfs_crash(&t);
+			CHECK(!tfs_mount(&t, &rec) && !rec.clean && !rec.undo.undone);
+			same();
+		}
+	}
+	same();
+	tfs_free(&t);
+	m_reset();
+}
+
+static void model(void)
+{
+	model_run(32 << 20, 6000);
+}
+
+static void model_full(void)
+{
+	model_run(3 << 20, 6000);
+}
+
+/* ---- what is counted ------------------------------------------------------------------------ */
+
+static struct scm_log scm_log;
+
+static u32 fences_of(int (*op)(void))
+{
+	u32 n;
+
+	crash_log_init(&scm_log, t.mem, t.size, 65536, 4 << 20);
+	CHECK(!scm_record_start(&scm_log));
+	CHECK(!op());
+	scm_record_stop();
+	n = crash_fences(&scm_log);
+	crash_log_free(&scm_log);
+	return n;
+}
+
+static char path_a[300], path_b[300];
+
+static int do_create(void)
+{
+	return tfs_make_node(&t, path_a, S_IFREG | 0644, NULL, NULL);
+}
+
+static int do_mkdir(void)
+{
+	return tfs_make_node(&t, path_a, S_IFDIR | 0755, NULL, NULL);
+}
+
+static int do_rename(void)
+{
+	return tfs_rename(&t, path_a, path_b, 0);
+}
+
+static int do_unlink(void)
+{
+	return tfs_unlink(&t, path_a);
+}
+
+static int do_append(void)
+{
+	struct scmfs_attr a;
+	u64 ino;
+
+	return tfs_find(&t, path_a, &ino) || scmfs_getattr(t.fs, ino, &a) ||
+		tfs_write(&t, ino, a.size, 4096, 7, 0);
+}
+
+static void fences(void)
+{
+	u32 i, n, max_create = 0, max_rename = 0, max_unlink = 0, max_append = 0;
+
+	tfs_make(&t, 16 << 20, 1000, 1);
+	strcpy(path_a, "d");
+	max_create = fences_of(do_mkdir);
+	for (i = 0; i < 300; i++) {
+		sprintf(path_a, "d/%0*u", i % 200 + 1, i);
+		n = fences_of(do_create);
+		max_create = max(max_create, n);
+		n = fences_of(do_append);
+		max_append = max(max_append, n);
+		sprintf(path_b, "%s%u", i % 2 ? "" : "d/x", i / 3);
+		n = fences_of(do_rename);
+		max_rename = max(max_rename, n);
+		if (i % 4)
+			continue;
+		strcpy(path_a, path_b);
+		n = fences_of(do_unlink);
+		max_unlink = max(max_unlink, n);
+	}
+	ktap_note("fences: create %u, rename %u, unlink %u, append %u", max_create, max_rename,
+		  max_unlink, max_append);
+	CHECK(max_create <= 2 && max_rename <= 3 && max_unlink <= 3 && max_append <= 2);
+	tfs_free(&t);
+}
+
+static void memory(void)
+{
+	struct scmfs_statfs st;
+	long before;
+	u32 i;
+
+	before = shim_allocated;
+	tfs_make(&t, 64 << 20, 4000, 1);
+	CHECK(shim_allocated - before == 6, "%ld allocations", shim_allocated - before);
+	for (i = 0; i < 2000; i++) {
+		sprintf(path_a, "f%u", i);
+		CHECK(!do_create());
+	}
+	scmfs_node_clear(&t.node[1]);
+	CHECK(shim_allocated - before == 6, "%ld allocations", shim_allocated - before);
+	scmfs_statfs(t.fs, &st);
+	ktap_note("%llu bytes of RAM for %llu blocks and %llu inodes, of that %llu for transactions",
+		  scmfs_memory(t.fs), st.blocks, st.inodes, scmfs_log_memory(t.fs));
+	CHECK((scmfs_memory(t.fs) - scmfs_log_memory(t.fs)) / 2000 < 64);
+	tfs_free(&t);
+	CHECK(shim_allocated == before);
+}
+
+/* ---- directories ---------------------------------------------------------------------------- */
+
+struct seen {
+	u32 times[3000];
+	u32 stop;
+};
+
+static bool see(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie)
+{
+	struct seen *s = ctx;
+	char text[300];
+
+	if (s->stop && !--s->stop)
+		return false;
+	memcpy(text, name, len);
+	text[len] = 0;
+	s->times[atoi(text + strspn(text, "nx"))]++;
+	return true;
+}
+
+static void cookies(void)
+{
+	static struct seen s;
+	u64 cookie = 0;
+	u32 i, round;
+
+	tfs_make(&t, 16 << 20, 3000, 1);
+	memset(&s, 0, sizeof(s));
+	for (i = 0; i < 2000; i++) {
+		sprintf(path_a, "%.*s%u", i % 90, "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn", i);
+		CHECK(!do_create());
+	}
+	for (round = 0; round < 200; round++) {
+		s.stop = 12;
+		CHECK(!scmfs_readdir(t.fs, &t.node[1], &cookie, see, &s));
+		/* beside: others come and go, and the index with its table is made again */
+		sprintf(path_a, "x%u", 2000 + round);
+		CHECK(!do_create());
+		if (round % 3 == 0)
+			CHECK(!do_unlink());
+		if (round % 50 == 0)
+			scmfs_node_clear(&t.node[1]);
+	}
+	CHECK(!scmfs_readdir(t.fs, &t.node[1], &cookie, see, &s));
+	for (i = 0; i < 2000 && !ktap_failing(); i++)
+		CHECK(s.times[i] == 1, "name %u seen %u times", i, s.times[i]);
+	tfs_free(&t);
+}
+
+static void million(void)
+{
+	static char name[32];
+	struct scmfs_new new = { .mode = S_IFREG | 0644 };
+	struct timespec a, b, c;
+	double first, last;
+	struct scmfs_recovery rec;
+	u64 ino, found;
+	u32 i, nr = 200000;
+
+	tfs_make(&t, 256 << 20, nr + 100, 1);
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (i = 0; i < nr; i++) {
+		sprintf(name, "file-%u", i);
+		if (!CHECK(!scmfs_create(t.fs, &t.node[1], name, strlen(name), &new, &ino)))
+			break;
+		if (i == nr / 10)
+			clock_gettime(CLOCK_MONOTONIC, &b);
+	}
+	clock_gettime(CLOCK_MONOTONIC, &c);
+	first = (b.tv_sec - a.tv_sec) * 1e9 + b.tv_nsec - a.tv_nsec;
+	last = (c.tv_sec - a.tv_sec) * 1e9 + c.tv_nsec - a.tv_nsec;
+	ktap_note("create: %.0f ns over the first tenth, %.0f ns over all of %u", first * 10 / nr,
+		  last / nr, nr);
+	CHECK(last < 30 * first, "creating gets slower");
+	scmfs_abandon(t.fs);
+	scmfs_node_clear(&t.node[1]);
+	CHECK(!tfs_mount(&t, &rec) && rec.inodes == nr + 1);
+	for (i = 0; i < nr && !ktap_failing(); i += 7) {
+		sprintf(name, "file-%u", i);
+		CHECK(!scmfs_lookup(t.fs, &t.node[1], name, strlen(name), &found));
+	}
+	tfs_free(&t);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------- */
+
+static void refused(void)
+{
+	struct scmfs_format_params p = { .uuid = { 7 } };
+	struct scmfs_super s, *on;
+	const char *reason;
+	struct scmfs *fs;
+	bool damaged;
+	u64 size = 4 << 20;
+	u8 *mem = aligned_alloc(4096, size);
+
+	memset(mem, 0, size);
+	CHECK(scmfs_open(mem, size, 0, &fs, NULL, &reason) == -ENODATA && *reason);
+	CHECK(scmfs_open(mem, 4096, 0, &fs, NULL, &reason) == -ENOSPC && *reason);
+	mem[1080] = 0x53;
+	CHECK(scmfs_open(mem, size, 0, &fs, NULL, &reason) == -EMEDIUMTYPE && *reason);
+	CHECK(scmfs_format(mem, 65536, &p) == -ENOSPC);
+	p.nr_inodes = 1;
+	CHECK(scmfs_format(mem, size, &p) == -EINVAL);
+	p.nr_inodes = 1ULL << 33;
+	CHECK(scmfs_format(mem, size, &p) == -EINVAL);
+	p.nr_inodes = 20000;
+	CHECK(scmfs_format(mem, size, &p) == -ENOSPC);
+	p.nr_inodes = 100;
+	CHECK(!scmfs_format(mem, size, &p));
+	CHECK(scmfs_open(mem, size, SCMFS_OPEN_READ_ONLY, &fs, NULL, &reason) == -EROFS);
+	CHECK(!scmfs_open(mem, size, 0, &fs, NULL, &reason));
+	scmfs_close(fs);
+	CHECK(!scmfs_open(mem, size, SCMFS_OPEN_READ_ONLY, &fs, NULL, &reason));
+	scmfs_close(fs);
+	CHECK(scmfs_open(mem, size / 2, 0, &fs, NULL, &reason) == -ENOSPC && *reason);
+	on = (void *)mem;
+	on->incompat = cpu_to_le64(1);
+	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EUCLEAN && damaged);
+	CHECK(!(s.incompat));
+	CHECK(scmfs_open(mem, size, 0, &fs, NULL, &reason) == -EUCLEAN && *reason);
+	memset(mem, 0, 4096);
+	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EUCLEAN && damaged);
+	free(mem);
+}
+
+static void no_memory(void)
+{
+	struct scmfs_new new = { .mode = S_IFREG | 0644 };
+	const char *reason;
+	struct scmfs *fs;
+	u64 ino;
+	u32 i;
+
+	tfs_make(&t, 4 << 20, 100, 1);
+	tfs_unmount(&t);
+	for (i = 1; ; i++) {
+		shim_alloc_failed = false;
+		shim_fail_alloc = i;
+		if (!scmfs_open(t.mem, t.size, 0, &fs, NULL, &reason))
+			break;
+		CHECK(shim_alloc_failed && *reason);
+	}
+	CHECK(i > 5);
+	shim_fail_alloc = 0;
+	t.fs = fs;
+	for (i = 1; i < 50; i++) {
+		shim_alloc_failed = false;
+		shim_fail_alloc = i;
+		if (!scmfs_create(t.fs, &t.node[1], "a", 1, &new, &ino) && !shim_alloc_failed)
+			break;
+		CHECK(shim_alloc_failed);
+		shim_fail_alloc = 0;
+		tfs_check(&t);
+		CHECK(scmfs_lookup(t.fs, &t.node[1], "a", 1, &ino) == -ENOENT);
+		scmfs_node_clear(&t.node[1]);
+	}
+	CHECK(i > 3 && i < 50);
+	shim_fail_alloc = 0;
+	tfs_free(&t);
+}
+
+int main(int argc, char **argv)
+{
+	ktap_init(argc, argv);
+	ktap_run("scmfs: random operations do what a model says", model);
+	ktap_run("scmfs: the same where space runs out", model_full);
+	ktap_run("scmfs: at most 2 fences for create, 3 for rename", fences);
+	ktap_run("scmfs: idle files take no memory but bits", memory);
+	ktap_run("scmfs: readdir tells of each name once, whatever happens beside", cookies);
+	ktap_run("scmfs: a large directory costs as little as a small one", million);
+	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
+	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
+	return ktap_done();
+}

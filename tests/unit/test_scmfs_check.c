@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* fsck's check and repair, on file systems that were damaged in one or several places. */
+#include <sys/stat.h>
+#include "check.h"
+#include "engine_internal.h"
+#include "ktap.h"
+#include "scmfs_lib.h"
+
+#define SIZE	(2u << 20)
+#define INODES	200u
+
+static struct tfs t;
+static u8 *image;
+static u64 said;
+
+static void say(const char *text)
+{
+	said++;
+}
+
+static u64 check(const char *what)
+{
+	struct scmfs_check c = { .say = say };
+	const char *reason = "";
+	int r;
+
+	said = 0;
+	r = scmfs_check(t.mem, SIZE, &c, &reason);
+	CHECK(!r, "%s: %d %s", what, r, reason);
+	CHECK(c.found == said);
+	return c.found;
+}
+
+static void make(void)
+{
+	char path[400];
+	u32 i, j;
+	u64 ino;
+
+	tfs_make(&t, SIZE, INODES, 2);
+	for (i = 0; i < 6; i++) {
+		sprintf(path, "dir%u", i);
+		CHECK(!tfs_make_node(&t, path, S_IFDIR | 0755, NULL, NULL));
+		for (j = 0; j < 12; j++) {
+			sprintf(path, "dir%u/%0*u", i, j * 20 + 1, j);
+			CHECK(!tfs_make_node(&t, path, S_IFREG | 0644, NULL, &ino));
+			CHECK(!tfs_write(&t, ino, j * 3000, 5000, i + 1, 0));
+		}
+	}
+	memset(path, 'l', 399);
+	path[399] = 0;
+	CHECK(!tfs_make_node(&t, "long", S_IFLNK | 0777, path, NULL));
+	CHECK(!tfs_make_node(&t, "dir0/sub", S_IFDIR | 0755, NULL, NULL));
+	CHECK(!tfs_make_node(&t, "dir0/sub/sub", S_IFDIR | 0755, NULL, NULL));
+	CHECK(!tfs_link(&t, "dir1/0", "dir0/link"));
+	/* one with a block of extents */
+	CHECK(!tfs_make_node(&t, "holes", S_IFREG | 0644, NULL, &ino));
+	for (i = 0; i < 20; i++)
+		CHECK(!tfs_write(&t, ino, (39 - i) * 8192, 100, 3, 0));
+	tfs_unmount(&t);
+	image = malloc(SIZE);
+	memcpy(image, t.mem, SIZE);
+}
+
+static void undamaged(void)
+{
+	make();
+	CHECK(!check("what was closed") && !memcmp(image + 4096, t.mem + 4096, 4));
+	CHECK(!tfs_mount(&t, NULL));
+	tfs_check(&t);
+	tfs_crash(&t);
+	CHECK(!check("after a crash"));
+	free(image);
+	free(t.mem);
+}
+
+static void inode_word(u64 ino, size_t offset, u64 value)
+{
+	memcpy(t.mem + le64_to_cpu(((struct scmfs_super *)t.mem)->inode_offset) + ino * 256 + offset,
+	       &value, 8);
+}
+
+/* Repaired at once, then nothing is found, and everything can be used. */
+static void repaired(const char *what, u64 least)
+{
+	char *text;
+	u64 n = check(what);
+
+	CHECK(n >= least, "%s: %llu found", what, n);
+	n = check(what);
+	CHECK(!n, "%s: %llu left", what, n);
+	if (ktap_failing() || !CHECK(!tfs_mount(&t, NULL)))
+		return;
+	tfs_check(&t);
+	text = tfs_show(&t);
+	CHECK(text && !tfs_make_node(&t, "new", S_IFREG | 0644, NULL, NULL), "%s", what);
+	free(text);
+	tfs_crash(&t);
+}
+
+static void one_damage(void)
+{
+	static const struct {
+		const char *what;
+		u64 ino;
+		size_t offset;
+		u64 value;
+	} damage[] = {
+		{ "links", 3, 0, (u64)(S_IFREG | 0644) << 32 | 7 },
+		{ "no links", 3, 0, (u64)(S_IFREG | 0644) << 32 },
+		{ "type", 3, 0, (u64)0170000 << 32 | 1 },
+		{ "a directory's links", 2, 0, (u64)(S_IFDIR | 0755) << 32 | 9 },
+		{ "a directory's size", 2, 8, 1 << 20 },
+		{ "a directory is a file", 2, 0, (u64)(S_IFREG | 0755) << 32 | 1 },
+		{ "a file is a directory", 3, 0, (u64)(S_IFDIR | 0755) << 32 | 2 },
+		{ "blocks", 3, 32, 99 },
+		{ "map block", 3, 40, 5 },
+		{ "map block beyond", 3, 40, 1ULL << 40 },
+		{ "parent", 2, 48, 17 },
+		{ "extent", 3, 128, 1 },
+		{ "extent beyond", 3, 128, 1ULL << 50 },
+		{ "extent too long", 3, 136, 0xffffffff00000000ULL },
+		{ "root", 1, 0, 0 },
+		{ "magic", 3, 88, 0 },
+	};
+	u32 i;
+
+	make();
+	for (i = 0; i < ARRAY_SIZE(damage) && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		inode_word(damage[i].ino, damage[i].offset, damage[i].value);
+		repaired(damage[i].what, 1);
+	}
+	memcpy(t.mem, image, SIZE);
+	memset(t.mem, 0, 512);
+	repaired("super block", 1);
+	memcpy(t.mem, image, SIZE);
+	t.mem[le64_to_cpu(((struct scmfs_super *)image)->block_map_offset) + 20] ^= 0xff;
+	repaired("maps", 1);
+	free(image);
+	free(t.mem);
+}
+
+static void ring(void)
+{
+	u64 a, b;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(!tfs_find(&t, "dir0/sub", &a) && !tfs_find(&t, "dir0/sub/sub", &b));
+	/* VFS would not let it happen */
+	CHECK(!tfs_rename(&t, "dir0/sub", "dir0/sub/sub/ring", 0));
+	tfs_unmount(&t);
+	repaired("a ring of directories", 1);
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(!tfs_find(&t, "lost+found", &a));
+	tfs_crash(&t);
+	free(image);
+	free(t.mem);
+}
+
+static void random_damage(void)
+{
+	u32 round, i, nr, rounds = 600;
+	u64 total = 0;
+
+	make();
+	for (round = 0; round < rounds && !ktap_failing(); round++) {
+		u64 tables = le64_to_cpu(((struct scmfs_super *)image)->inode_offset);
+
+		memcpy(t.mem, image, SIZE);
+		if (round % 2)
+			memset(t.mem + SCMFS_STATE_OFFSET, 0, 8);
+		nr = 1 + get_random_u32() % 8;
+		for (i = 0; i < nr; i++) {
+			u64 at = get_random_u32() % 3 ? tables + get_random_u32() % (100 * 256) :
+				4096 + get_random_u32() % (SIZE - 8192);
+			u64 value = get_random_u64() >> get_random_u32() % 64;
+
+			memcpy(t.mem + at, &value, 1 + get_random_u32() % 8);
+		}
+		repaired("random damage", 0);
+		total += said;
+	}
+	ktap_note("%u images", round);
+	free(image);
+	free(t.mem);
+}
+
+int main(int argc, char **argv)
+{
+	ktap_init(argc, argv);
+	ktap_run("fsck.scmfs: finds nothing where nothing is wrong", undamaged);
+	ktap_run("fsck.scmfs: repairs each kind of damage", one_damage);
+	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
+	ktap_run("fsck.scmfs: whatever is damaged can be used afterwards", random_damage);
+	return ktap_done();
+}

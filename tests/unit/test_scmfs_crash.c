@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Power cuts of scmfs' engine: sequences of operations on a few names are recorded; for the last
+ * operation of each, at every fence, what any subset of the words that are not durable leaves is
+ * recovered, checked, and compared with what could be seen before and after that operation.
+ *
+ *	test_scmfs_crash [--long] [--seed N] [TITLE]
+ */
+#include <sys/stat.h>
+#include <evenkeel/scm.h>
+#include "crash.h"
+#include "ktap.h"
+#include "scmfs_lib.h"
+
+#define SIZE	(192u << 10)
+#define INODES	60u
+#define LANES	2u
+#define SAMPLES	12u
+
+static struct tfs t, after;
+static u8 *base, *again;
+static struct scm_log scm_log, second_log;
+static bool long_run;
+static unsigned int samples = SAMPLES;
+
+/* ---- operations ----------------------------------------------------------------------------- */
+
+static const char long_name[] =
+	"d/a-name-that-takes-three-slots-of-a-directory-because-it-is-longer-than-one-hundred-and-twelve-bytes-which-is-what-two-hold-";
+
+static int create(const char *path)
+{
+	return tfs_make_node(&t, path, S_IFREG | 0644, NULL, NULL);
+}
+
+static int open_and_unlink(const char *path)
+{
+	u64 ino;
+	int r = tfs_find(&t, path, &ino);
+
+	if (r)
+		return r;
+	t.open[ino] = 1;
+	return tfs_unlink(&t, path);
+}
+
+static int close_all(void)
+{
+	u64 ino;
+
+	for (ino = 1; ino < INODES; ino++)
+		if (t.open[ino]) {
+			t.open[ino] = 0;
+			tfs_drop(&t, ino);
+		}
+	return 0;
+}
+
+static int tmpfile_and_link(void)
+{
+	struct scmfs_new new = { .mode = S_IFREG | 0600, .now = ++t.now };
+	u64 ino;
+	int r = scmfs_tmpfile(t.fs, &new, &ino);
+
+	if (!r)
+		r = tfs_write(&t, ino, 0, 100, 9, 0);
+	return r ? r : scmfs_link(t.fs, &t.node[1], "t", 1, ino, t.now);
+}
+
+static int on_file(const char *path, int (*fn)(u64 ino, u64 size))
+{
+	struct scmfs_attr a;
+	u64 ino;
+	int r = tfs_find(&t, path, &ino);
+
+	if (!r)
+		r = scmfs_getattr(t.fs, ino, &a);
+	return r ? r : S_ISREG(a.mode) ? fn(ino, a.size) : -EINVAL;
+}
+
+static int append(u64 ino, u64 size)
+{
+	return tfs_write(&t, ino, size, 5003, 0x11, 0);
+}
+
+static int write_far(u64 ino, u64 size)
+{
+	return tfs_write(&t, ino, size + 20001, 300, 0x22, 0);
+}
+
+static int write_atomic(u64 ino, u64 size)
+{
+	return tfs_write(&t, ino, 1001, 6000, 0x33, SCMFS_WRITE_ATOMIC);
+}
+
+static int shrink(u64 ino, u64 size)
+{
+	return scmfs_truncate(t.fs, ino, size / 2 + 1, ++t.now);
+}
+
+static int grow(u64 ino, u64 size)
+{
+	return scmfs_truncate(t.fs, ino, size + 3000, ++t.now);
+}
+
+static int empty(u64 ino, u64 size)
+{
+	return scmfs_truncate(t.fs, ino, 0, ++t.now);
+}
+
+static int punch(u64 ino, u64 size)
+{
+	return scmfs_punch(t.fs, ino, 4096, 4096, ++t.now);
+}
+
+static int reserve(u64 ino, u64 size)
+{
+	return scmfs_reserve(t.fs, ino, size + 9000, 9000, true, ++t.now);
+}
+
+static int setattr(void)
+{
+	return tfs_chmod(&t, "a", t.now & 0777);
+}
+
+/* X(name, expression) */
+#define OPS								\
+	X(create_n, create("n"))					\
+	X(create_dn, create("d/n"))					\
+	X(create_long, create(long_name))				\
+	X(mkdir_m, tfs_make_node(&t, "m", S_IFDIR | 0755, NULL, NULL))	\
+	X(mkdir_dm, tfs_make_node(&t, "d/m", S_IFDIR | 0755, NULL, NULL)) \
+	X(symlink, tfs_make_node(&t, "s", S_IFLNK | 0777, "short", NULL)) \
+	X(symlink_long, tfs_make_node(&t, "d/s", S_IFLNK | 0777, base_target, NULL)) \
+	X(link, tfs_link(&t, "a", "d/l"))				\
+	X(tmpfile, tmpfile_and_link())					\
+	X(unlink_a, tfs_unlink(&t, "a"))				\
+	X(unlink_db, tfs_unlink(&t, "d/b"))				\
+	X(unlink_long, tfs_unlink(&t, long_name))			\
+	X(unlink_open, open_and_unlink("a"))				\
+	X(close, close_all())						\
+	X(rmdir_de, tfs_rmdir(&t, "d/e"))				\
+	X(rmdir_m, tfs_rmdir(&t, "m"))					\
+	X(rename_an, tfs_rename(&t, "a", "n", 0))			\
+	X(rename_adb, tfs_rename(&t, "a", "d/b", 0))			\
+	X(rename_long, tfs_rename(&t, "d/b", long_name, 0))		\
+	X(rename_dir, tfs_rename(&t, "d/e", "m", 0))			\
+	X(rename_d, tfs_rename(&t, "d", "c", 0))			\
+	X(noreplace, tfs_rename(&t, "d/b", "n", SCMFS_RENAME_NOREPLACE)) \
+	X(exchange, tfs_rename(&t, "a", "d/b", SCMFS_RENAME_EXCHANGE))	\
+	X(exchange_dir, tfs_rename(&t, "a", "d/e", SCMFS_RENAME_EXCHANGE)) \
+	X(append, on_file("a", append))					\
+	X(write_far, on_file("d/b", write_far))				\
+	X(write_atomic, on_file("a", write_atomic))			\
+	X(shrink, on_file("a", shrink))					\
+	X(grow, on_file("d/b", grow))					\
+	X(empty, on_file("a", empty))					\
+	X(punch, on_file("a", punch))					\
+	X(reserve, on_file("d/b", reserve))				\
+	X(setattr, setattr())
+
+static char base_target[301];
+
+#define X(name, expression) static int op_##name(void) { return expression; }
+OPS
+#undef X
+
+struct op {
+	const char *name;
+	int (*fn)(void);
+};
+
+static const struct op ops[] = {
+#define X(name, expression) { #name, op_##name },
+	OPS
+#undef X
+};
+
+/*
+ * ---- the base, from which each sequence begins ------------------------------------------------
+ */
+
+static void make_base(void)
+{
+	tfs_make(&t, SIZE, INODES, LANES);
+	CHECK(!create("a") && !tfs_make_node(&t, "d", S_IFDIR | 0755, NULL, NULL));
+	CHECK(!create("d/b") && !tfs_make_node(&t, "d/e", S_IFDIR | 0700, NULL, NULL));
+	CHECK(!on_file("a", append) && !on_file("a", append) && !on_file("d/b", write_far));
+	memset(base_target, 'y', sizeof(base_target) - 1);
+	tfs_unmount(&t);
+	base = malloc(SIZE);
+	again = malloc(SIZE);
+	memcpy(base, t.mem, SIZE);
+}
+
+static void rewind_base(void)
+{
+	memcpy(t.mem, base, SIZE);
+	t.now = 2000;
+	CHECK(!tfs_mount(&t, NULL));
+}
+
+/* ---- what a cut leaves ---------------------------------------------------------------------- */
+
+static u64 states, nested;
+static char *text_before, *text_after;
+static u32 op_done;		/* events when the last operation had returned */
+static char sequence[200];
+
+static bool as_expected(const char *text, u32 point)
+{
+	if (!strcmp(text, text_after))
+		return true;
+	return point < op_done && !strcmp(text, text_before);
+}
+
+static void explain(const char *text)
+{
+	ktap_note("%s", sequence);
+	ktap_note("before:\n%s# after:\n%s# is:\n%s", text_before, text_after, text ? text : "?");
+}
+
+/* Mount, check, compare; leaves it mounted. */
+static bool recovered(u32 point)
+{
+	const char *reason = "";
+	char *text;
+	bool ok;
+	int r;
+
+	r = scmfs_open(after.mem, SIZE, 0, &after.fs, NULL, &reason);
+	if (!CHECK(!r, "%s: event %u of %u: %d %s", sequence, point, op_done, r, reason))
+		return false;
+	text = tfs_show(&after);
+	ok = CHECK(text && as_expected(text, point), "%s: event %u of %u: neither before nor after",
+		   sequence, point, op_done) && !tfs_check(&after);
+	if (!ok)
+		explain(text);
+	free(text);
+	return ok;
+}
+
+struct names {
+	char name[40][300];
+	u64 ino[40];
+	u32 nr;
+};
+
+static bool collect(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie)
+{
+	struct names *n = ctx;
+
+	memcpy(n->name[n->nr], name, len);
+	n->name[n->nr][len] = 0;
+	n->ino[n->nr++] = ino;
+	return n->nr < ARRAY_SIZE(n->name);
+}
+
+static bool remove_below(u64 dir)
+{
+	struct names n = { .nr = 0 };
+	struct scmfs_attr a;
+	u64 cookie = 0, ino;
+	u32 i;
+	int r;
+
+	if (scmfs_readdir(after.fs, &after.node[dir], &cookie, collect, &n))
+		return false;
+	for (i = 0; i < n.nr; i++) {
+		if (scmfs_getattr(after.fs, n.ino[i], &a))
+			return false;
+		if (S_ISDIR(a.mode)) {
+			if (!remove_below(n.ino[i]))
+				return false;
+			r = scmfs_rmdir(after.fs, &after.node[dir], n.name[i], strlen(n.name[i]),
+					&after.node[n.ino[i]], 1);
+			ino = n.ino[i];
+		} else {
+			r = scmfs_unlink(after.fs, &after.node[dir], n.name[i], strlen(n.name[i]), 1,
+					 &ino);
+		}
+		if (r)
+			return false;
+		tfs_drop(&after, ino);
+	}
+	return true;
+}
+
+/* It must be of use afterwards: create, write to everything, remove everything, nothing is left. */
+static void use_it(void)
+{
+	struct scmfs_statfs st;
+	struct scmfs_attr a;
+	u64 ino;
+
+	CHECK(!tfs_make_node(&after, "new", S_IFREG | 0644, NULL, &ino), "%s", sequence);
+	CHECK(!tfs_make_node(&after, "newdir", S_IFDIR | 0755, NULL, NULL), "%s", sequence);
+	for (ino = 1; ino < INODES; ino++)
+		if (!scmfs_getattr(after.fs, ino, &a) && S_ISREG(a.mode))
+			CHECK(!tfs_write(&after, ino, a.size, 100, 1, 0), "%s", sequence);
+	CHECK(remove_below(SCMFS_ROOT_INO), "%s: not all can be removed", sequence);
+	scmfs_node_clear(&after.node[1]);
+	scmfs_statfs(after.fs, &st);
+	CHECK(st.inodes - st.free_inodes == 1, "%s: %llu inodes left", sequence,
+	      st.inodes - st.free_inodes);
+	scmfs_getattr(after.fs, SCMFS_ROOT_INO, &a);
+	CHECK(st.blocks - st.free == a.blocks, "%s: %llu blocks left, the root has %llu", sequence,
+	      st.blocks - st.free, a.blocks);
+}
+
+static void look_again(u8 *now, u32 point, void *arg)
+{
+	u32 outer = *(u32 *)arg;
+
+	if (ktap_failing())
+		return;
+	nested++;
+	memcpy(after.mem, now, SIZE);
+	recovered(outer);
+	tfs_crash(&after);
+}
+
+/* Recover while recording, and cut that. */
+static void cut_recovery(const u8 *now, u32 point)
+{
+	u8 *copy = again;
+
+	memcpy(after.mem, now, SIZE);
+	memcpy(copy, now, SIZE);
+	second_log.base = after.mem;
+	CHECK(!scm_record_start(&second_log));
+	recovered(point);
+	scm_record_stop();
+	tfs_crash(&after);
+	CHECK(!second_log.full);
+	crash_cuts(&second_log, copy, 0, 3, look_again, &point);
+}
+
+static void look(u8 *now, u32 point, void *arg)
+{
+	if (ktap_failing())
+		return;
+	states++;
+	memcpy(after.mem, now, SIZE);
+	if (recovered(point) && (long_run || states % 3 == 0))
+		use_it();
+	tfs_crash(&after);
+	if (states % (long_run ? 97 : 401) == 0)
+		cut_recovery(now, point);
+}
+
+/* ---- sequences ------------------------------------------------------------------------------ */
+
+/*
+ * Run them in turn, as tasks with different lanes; cuts in the last one. False if one of them
+ * fails, as it should.
+ */
+static bool run(const struct op *const *op, u32 nr)
+{
+	u32 i, from = 0;
+	int r = 0;
+
+	rewind_base();
+	sequence[0] = 0;
+	scm_log.base = t.mem;
+	memcpy(after.mem, t.mem, SIZE);
+	memcpy(again, t.mem, SIZE);
+	CHECK(!scm_record_start(&scm_log));
+	for (i = 0; !r && i < nr; i++) {
+		sprintf(sequence + strlen(sequence), "%s%s", i ? ", " : "", op[i]->name);
+		from = scm_log.nr_events;
+		if (i == nr - 1)
+			text_before = tfs_show(&t);
+		shim_task = 1 + 64 * (i + 1);
+		r = op[i]->fn();
+		shim_task = 0;
+	}
+	op_done = scm_log.nr_events;
+	scm_record_stop();
+	CHECK(!scm_log.full);
+	if (i == nr && !r) {
+		u8 *start = malloc(SIZE);
+
+		memcpy(start, again, SIZE);
+		text_after = tfs_show(&t);
+		tfs_check(&t);
+		crash_cuts(&scm_log, start, from + 1, samples, look, NULL);
+		free(start);
+		free(text_after);
+	}
+	if (i == nr)
+		free(text_before);
+	close_all();
+	tfs_crash(&t);
+	return !r;
+}
+
+static void begin(void)
+{
+	memset(&after, 0, sizeof(after));
+	make_base();
+	after.mem = aligned_alloc(4096, SIZE);
+	after.size = SIZE;
+	for (u32 i = 0; i < TFS_INODES; i++)
+		after.node[i].ino = i;
+	crash_log_init(&scm_log, t.mem, SIZE, 16384, 2 << 20);
+	crash_log_init(&second_log, after.mem, SIZE, 16384, 2 << 20);
+	states = nested = 0;
+}
+
+static void end(u32 nr)
+{
+	ktap_note("%u sequences, %llu states, %llu cuts in recoveries", nr, states, nested);
+	crash_log_free(&scm_log);
+	crash_log_free(&second_log);
+	free(t.mem);
+	free(after.mem);
+	free(base);
+	free(again);
+}
+
+static void one(void)
+{
+	const struct op *seq[1];
+	u32 i, nr = 0;
+
+	begin();
+	samples = long_run ? 2000 : 300;
+	for (i = 0; i < ARRAY_SIZE(ops) && !ktap_failing(); i++) {
+		seq[0] = &ops[i];
+		nr += run(seq, 1);
+	}
+	CHECK(nr > ARRAY_SIZE(ops) * 3 / 4, "only %u operations can be done", nr);
+	end(nr);
+}
+
+static void two(void)
+{
+	const struct op *seq[2];
+	u32 i, nr = 0, all = ARRAY_SIZE(ops);
+
+	begin();
+	samples = long_run ? 100 : SAMPLES;
+	for (i = 0; i < all * all && !ktap_failing(); i++) {
+		seq[0] = &ops[i / all];
+		seq[1] = &ops[i % all];
+		nr += run(seq, 2);
+	}
+	end(nr);
+}
+
+static void three(void)
+{
+	const struct op *seq[3];
+	u32 i, nr = 0, all = ARRAY_SIZE(ops);
+
+	begin();
+	samples = SAMPLES;
+	for (i = 0; i < (long_run ? all * all * all : 100) && !ktap_failing(); i++) {
+		u32 which = long_run ? i : get_random_u32() % (all * all * all);
+
+		seq[0] = &ops[which / all / all];
+		seq[1] = &ops[which / all % all];
+		seq[2] = &ops[which % all];
+		nr += run(seq, 3);
+	}
+	end(nr);
+}
+
+/* Formatting over another file system: none, or the new one. */
+static u32 none, new_one;
+
+static void look_format(u8 *now, u32 point, void *arg)
+{
+	struct scmfs_super s;
+	const char *reason;
+	struct scmfs *fs;
+	bool damaged;
+
+	states++;
+	if (scmfs_probe(now, SIZE, &s, &damaged, &reason)) {
+		none++;
+		return;
+	}
+	new_one++;
+	CHECK(s.uuid[0] == 2, "event %u: the old one", point);
+	CHECK(!scmfs_open(now, SIZE, 0, &fs, NULL, &reason), "%s", reason);
+	scmfs_close(fs);
+}
+
+static void format(void)
+{
+	struct scmfs_format_params p = { .uuid = { 2 }, .nr_inodes = INODES, .lanes = LANES };
+
+	begin();
+	memcpy(t.mem, base, SIZE);
+	none = new_one = 0;
+	CHECK(!scm_record_start(&scm_log));
+	CHECK(!scmfs_format(t.mem, SIZE, &p));
+	scm_record_stop();
+	/* From its first fence on: until then the old one may be there. */
+	crash_cuts(&scm_log, base, 3, 200, look_format, NULL);
+	CHECK(none && new_one);
+	end(1);
+}
+
+/* Closing: what was saved is believed only when all of it is there. */
+static void look_close(u8 *now, u32 point, void *arg)
+{
+	look(now, point, arg);
+}
+
+static void closing(void)
+{
+	begin();
+	rewind_base();
+	scm_log.base = t.mem;
+	CHECK(!create("n") && !tfs_unlink(&t, "a"));
+	memcpy(again, t.mem, SIZE);
+	text_before = tfs_show(&t);
+	text_after = text_before;
+	strcpy(sequence, "close");
+	CHECK(!scm_record_start(&scm_log));
+	tfs_unmount(&t);
+	scm_record_stop();
+	op_done = scm_log.nr_events;
+	{
+		u8 *start = malloc(SIZE);
+
+		memcpy(start, again, SIZE);
+		crash_cuts(&scm_log, start, 0, 300, look_close, NULL);
+		free(start);
+	}
+	free(text_before);
+	end(1);
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (!strcmp(argv[i], "--long")) {
+			long_run = true;
+			memmove(argv + i, argv + i + 1, (argc - i) * sizeof(*argv));
+			argc--;
+		}
+	ktap_init(argc, argv);
+	ktap_run("scmfs: a cut in any operation leaves it done or not begun", one);
+	ktap_run("scmfs: the same after any other operation", two);
+	ktap_run("scmfs: the same after two others", three);
+	ktap_run("scmfs: a cut format is no file system or the new one", format);
+	ktap_run("scmfs: a cut while closing loses nothing", closing);
+	return ktap_done();
+}

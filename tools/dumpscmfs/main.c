@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* dumpscmfs: show what a file system is made of. */
+#include <getopt.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "engine_internal.h"
+#include "image.h"
+
+static const char usage[] =
+	"usage: dumpscmfs [OPTION]... DEVICE|FILE\n"
+	"\n"
+	"Show what an scmfs file system is made of; nothing is changed.\n"
+	"\n"
+	"  -i, --inode NUMBER   this inode, with its extents and names\n"
+	"  -a, --all            every inode\n"
+	"  -w, --wear           how often the blocks of each 2 MiB were allocated\n"
+	"  -h, --help           show this\n"
+	"  -V, --version        show the version\n";
+
+static const struct option options[] = {
+	{ "inode", required_argument, NULL, 'i' },
+	{ "all", no_argument, NULL, 'a' },
+	{ "wear", no_argument, NULL, 'w' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static void show_super(const struct scmfs *fs, bool damaged)
+{
+	const struct scmfs_super *s = fs->super;
+	char uuid[37];
+
+	print_uuid(s->uuid, uuid);
+	printf("uuid: %s\nlabel: %.*s\nversion: %u\n", uuid, SCMFS_LABEL_SIZE, s->label,
+	       le32_to_cpu(s->version));
+	printf("blocks: %llu\nfirst data block: %llu\ninodes: %llu\nhighest inode: %llu\n",
+	       fs->nr_blocks, fs->first_data, fs->nr_inodes - 1, fs->inode_high - 1);
+	printf("log: %u lanes at %llu\nmaps: at %llu and %llu\n",
+	       le32_to_cpu(s->log_lanes), le64_to_cpu(s->log_offset),
+	       le64_to_cpu(s->block_map_offset), le64_to_cpu(s->inode_map_offset));
+	printf("wear: at %llu\ninode table: at %llu\n", le64_to_cpu(s->wear_offset),
+	       le64_to_cpu(s->inode_offset));
+	printf("clean: %s\nmounts: %llu\n%s", scmfs_read(&fs->state->clean) ? "yes" : "no",
+	       scmfs_read(&fs->state->mounts), damaged ? "super block: damaged\n" : "");
+}
+
+static void show_log(const struct scmfs *fs)
+{
+	const struct scmfs_super *s = fs->super;
+	struct ek_undo_stats stats;
+
+	if (ek_undo_replay(fs->base, fs->nr_blocks << SCMFS_BLOCK_SHIFT,
+			   le64_to_cpu(s->log_offset), le32_to_cpu(s->log_lanes),
+			   le64_to_cpu(s->salt), true, &stats))
+		printf("log: damaged\n");
+	else
+		printf("log: %u transactions to undo (%u words), %u done\n", stats.undone,
+		       stats.words, stats.committed);
+}
+
+static void show_extents(const struct scmfs *fs, struct scmfs_inode *inode)
+{
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+
+	scmfs_slots(fs, inode, &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
+						  scmfs_read(&place->second));
+
+		if (e.count)
+			printf("  extent: %llu + %llu at %llu\n", e.file, e.count, e.block);
+	}
+	if (s.error)
+		printf("  extents: damaged\n");
+}
+
+static bool show_name(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie)
+{
+	printf("  name: %llu inode %llu type %u %.*s\n", cookie, ino, type, len, name);
+	return true;
+}
+
+static void show_names(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_node node = { .ino = ino };
+	u64 cookie = 0;
+
+	if (scmfs_readdir(fs, &node, &cookie, show_name, NULL))
+		printf("  names: damaged\n");
+	scmfs_node_clear(&node);
+}
+
+static bool show_inode(struct scmfs *fs, u64 ino, bool names)
+{
+	struct scmfs_attr a;
+	const char *target;
+	int len;
+
+	if (scmfs_getattr(fs, ino, &a))
+		return false;
+	printf("inode %llu: mode %o links %u owner %u:%u ", ino, a.mode, a.links, a.uid, a.gid);
+	printf("size %llu blocks %llu generation %u\n", a.size, a.blocks, a.generation);
+	printf("  times: atime %lld mtime %lld ctime %lld btime %lld\n", a.atime, a.mtime, a.ctime,
+	       a.btime);
+	show_extents(fs, scmfs_inode(fs, ino));
+	if (S_ISDIR(a.mode) && names)
+		show_names(fs, ino);
+	len = scmfs_target(fs, ino, &target);
+	if (len > 0)
+		printf("  target: %.*s\n", len, target);
+	return true;
+}
+
+static void show_wear(const struct scmfs *fs)
+{
+	u64 unit;
+
+	for (unit = 0; unit < fs->nr_units; unit++)
+		if (fs->wear[unit])
+			printf("wear: %llu %llu\n", unit * SCMFS_UNIT_SIZE, fs->wear[unit]);
+}
+
+static int dump(const char *path, uint64_t ino, bool all, bool wear)
+{
+	struct scmfs_super super;
+	const char *reason;
+	struct image im;
+	struct scmfs *fs;
+	bool damaged, ok = true;
+
+	if (!image_open(&im, path, IMAGE_COPY))
+		return 1;
+	if (scmfs_probe(im.base, im.size, &super, &damaged, &reason) && damaged)
+		memcpy(im.base, &super, sizeof(super));
+	if (scmfs_open(im.base, im.size, SCMFS_OPEN_NO_SCAN, &fs, NULL, &reason)) {
+		fprintf(stderr, "%s: %s\n", path, reason);
+		image_close(&im);
+		return 1;
+	}
+	if (ino) {
+		ok = show_inode(fs, ino, true);
+	} else {
+		show_super(fs, damaged);
+		show_log(fs);
+	}
+	for (ino = 1; all && ino < fs->nr_inodes; ino++)
+		show_inode(fs, ino, true);
+	if (wear)
+		show_wear(fs);
+	if (!ok)
+		fprintf(stderr, "%s: no such inode\n", path);
+	scmfs_abandon(fs);
+	image_close(&im);
+	return !ok;
+}
+
+int main(int argc, char **argv)
+{
+	bool all = false, wear = false;
+	uint64_t ino = 0;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "i:awhV", options, NULL)) != -1) {
+		switch (c) {
+		case 'i':
+			if (parse_size(optarg, &ino) && ino)
+				break;
+			fprintf(stderr, "dumpscmfs: no inode number: %s\n", optarg);
+			return 1;
+		case 'a':
+			all = true;
+			break;
+		case 'w':
+			wear = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		case 'V':
+			puts("dumpscmfs " EVENKEEL_VERSION);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 1;
+		}
+	}
+	if (optind != argc - 1) {
+		fputs(usage, stderr);
+		return 1;
+	}
+	return dump(argv[optind], ino, all, wear);
+}

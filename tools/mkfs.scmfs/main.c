@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* mkfs.scmfs: make a file system in persistent memory, or in an image of it. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine_internal.h"
+#include "image.h"
+
+static const char usage[] =
+	"usage: mkfs.scmfs [OPTION]... DEVICE|FILE\n"
+	"\n"
+	"Make an scmfs file system. Sizes take the suffixes K, M, G and T.\n"
+	"\n"
+	"  -f, --force          also over something else\n"
+	"  -L, --label TEXT     name it, 32 bytes at most\n"
+	"  -U, --uuid UUID      its UUID; a random one by default\n"
+	"  -N, --inodes NUMBER  files that it can have; one for 16 KiB by default\n"
+	"  -l, --lanes NUMBER   tasks that can change it at once, 1 to 64; 16 by default\n"
+	"  -s, --size SIZE      make a FILE so large first\n"
+	"  -q, --quiet          say nothing\n"
+	"  -h, --help           show this\n"
+	"  -V, --version        show the version\n";
+
+static const struct option options[] = {
+	{ "force", no_argument, NULL, 'f' },
+	{ "label", required_argument, NULL, 'L' },
+	{ "uuid", required_argument, NULL, 'U' },
+	{ "inodes", required_argument, NULL, 'N' },
+	{ "lanes", required_argument, NULL, 'l' },
+	{ "size", required_argument, NULL, 's' },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+struct args {
+	struct scmfs_format_params p;
+	uint64_t size;
+	bool force, quiet;
+};
+
+static int wrong(const char *what, const char *arg)
+{
+	fprintf(stderr, "mkfs.scmfs: %s: %s\n", what, arg);
+	return 1;
+}
+
+static int parse(int c, const char *arg, struct args *a)
+{
+	uint64_t n;
+
+	switch (c) {
+	case 'f':
+		a->force = true;
+		return 0;
+	case 'L':
+		a->p.label = arg;
+		return strlen(arg) > SCMFS_LABEL_SIZE ? wrong("label too long", arg) : 0;
+	case 'U':
+		return parse_uuid(arg, a->p.uuid) ? 0 : wrong("not a UUID", arg);
+	case 'N':
+		return parse_size(arg, &n) && (a->p.nr_inodes = n) ? 0 : wrong("not a number", arg);
+	case 'l':
+		if (!parse_size(arg, &n) || !n || n > EKU_MAX_LANES)
+			return wrong("not 1 to 64", arg);
+		a->p.lanes = n;
+		return 0;
+	case 's':
+		return parse_size(arg, &a->size) ? 0 : wrong("not a size", arg);
+	case 'q':
+		a->quiet = true;
+		return 0;
+	}
+	fputs(usage, stderr);
+	return 1;
+}
+
+/* Whatever it is: only zeroes are free for the taking. */
+static bool may_overwrite(const struct image *im, const struct args *a)
+{
+	uint64_t look = min_t(uint64_t, im->size, 1 << 20);
+
+	if (a->force || !memchr_inv(im->base, 0, look))
+		return true;
+	fprintf(stderr, "%s: there is something on it; --force overwrites that\n", im->path);
+	return false;
+}
+
+static void report(const struct image *im)
+{
+	const struct scmfs_super *s = (const void *)im->base;
+	char uuid[37];
+
+	print_uuid(s->uuid, uuid);
+	printf("%s: %llu blocks of 4 KiB, %llu for files; %llu inodes; UUID %s\n", im->path,
+	       le64_to_cpu(s->nr_blocks),
+	       le64_to_cpu(s->nr_blocks) - 1 - le64_to_cpu(s->first_data_block),
+	       le64_to_cpu(s->nr_inodes) - 1, uuid);
+}
+
+static void random_uuid(uint8_t *uuid)
+{
+	if (getrandom(uuid, SCMFS_UUID_SIZE, 0) != SCMFS_UUID_SIZE)
+		return;		/* formatting makes up one */
+	uuid[6] = (uuid[6] & 0x0f) | 0x40;
+	uuid[8] = (uuid[8] & 0x3f) | 0x80;
+}
+
+static int make(const char *path, struct args *a)
+{
+	struct timespec now;
+	const char *reason;
+	struct image im;
+	struct scmfs *fs;
+	int r;
+
+	if (a->size && !image_create(path, a->size))
+		return 1;
+	if (!image_open(&im, path, IMAGE_WRITE))
+		return 1;
+	if (!may_overwrite(&im, a)) {
+		image_close(&im);
+		return 1;
+	}
+	if (!memchr_inv(a->p.uuid, 0, sizeof(a->p.uuid)))
+		random_uuid(a->p.uuid);
+	clock_gettime(CLOCK_REALTIME, &now);
+	a->p.now = now.tv_sec * 1000000000LL + now.tv_nsec;
+	a->p.uid = getuid();
+	a->p.gid = getgid();
+	r = scmfs_format(im.base, im.size, &a->p);
+	if (!r)		/* opened and closed once it has valid maps, and can be mounted read-only */
+		r = scmfs_open(im.base, im.size, 0, &fs, NULL, &reason);
+	if (!r)
+		scmfs_close(fs);
+	if (r)
+		wrong(r == -ENOSPC ? "too small" : "can't be made so", path);
+	else if (!a->quiet)
+		report(&im);
+	return !image_close(&im) || r;
+}
+
+int main(int argc, char **argv)
+{
+	struct args a = { 0 };
+	int c;
+
+	while ((c = getopt_long(argc, argv, "fL:U:N:l:s:qhV", options, NULL)) != -1) {
+		if (c == 'h') {
+			fputs(usage, stdout);
+			return 0;
+		}
+		if (c == 'V') {
+			puts("mkfs.scmfs " EVENKEEL_VERSION);
+			return 0;
+		}
+		if (parse(c, optarg, &a))
+			return 1;
+	}
+	if (optind != argc - 1) {
+		fputs(usage, stderr);
+		return 1;
+	}
+	return make(argv[optind], &a);
+}

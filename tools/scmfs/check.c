@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * In order: super blocks, undo log, inodes with their extents, names, links, what no name leads
+ * to, maps. Each step may rely on those before it. The engine's own opening comes last: it makes
+ * the maps.
+ */
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "check_internal.h"
+
+void found(struct run *run, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	run->check->found++;
+	run->check->say(text);
+}
+
+u32 mode_of(const struct run *run, u64 ino)
+{
+	return scmfs_mode(scmfs_read(&scmfs_inode(run->fs, ino)->mode_links));
+}
+
+bool is_live(const struct run *run, u64 ino)
+{
+	return ino && ino < run->fs->nr_inodes && mode_of(run, ino);
+}
+
+/* ---- inodes --------------------------------------------------------------------------------- */
+
+static bool known_type(u32 mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG: case S_IFDIR: case S_IFLNK: case S_IFCHR: case S_IFBLK: case S_IFIFO:
+	case S_IFSOCK:
+		return true;
+	}
+	return false;
+}
+
+static bool take_blocks(struct run *run, u64 block, u64 count)
+{
+	if (!scmfs_run_ok(run->fs, block, count) ||
+	    find_next_bit(run->used, block + count, block) < block + count)
+		return false;
+	bitmap_set(run->used, block, count);
+	run->check->blocks += count;
+	return true;
+}
+
+/* Cut the chain of blocks with extents where it goes wrong. */
+static u64 check_maps(struct run *run, u64 ino, struct scmfs_inode *inode)
+{
+	__le64 *link = &inode->map;
+	u64 maps = 0;
+
+	while (scmfs_read(link)) {
+		u64 block = scmfs_read(link);
+		struct scmfs_map *map = NULL;
+
+		if (scmfs_run_ok(run->fs, block, 1))
+			map = scmfs_block(run->fs, block);
+		if (!map || le32_to_cpu(map->magic) != SCMFS_MAP_MAGIC ||
+		    le64_to_cpu(map->ino) != ino || !take_blocks(run, block, 1)) {
+			found(run, "inode %llu: block of extents %llu is none of its", ino, block);
+			scmfs_write_word(link, 0);
+			break;
+		}
+		maps++;
+		link = &map->next;
+	}
+	return maps;
+}
+
+static bool overlaps(const struct scmfs *fs, struct scmfs_inode *inode,
+		     const struct scmfs_extent *self, const struct scmfs_ext *e)
+{
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+
+	scmfs_slots(fs, inode, &s);
+	while ((place = scmfs_slots_next(&s)) && place != self) {
+		struct scmfs_ext o = scmfs_ext_of(0, scmfs_read(&place->second));
+
+		if (o.count && o.file < e->file + e->count && e->file < o.file + o.count)
+			return true;
+	}
+	return false;
+}
+
+static u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode)
+{
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+	u64 blocks = 0;
+
+	scmfs_slots(run->fs, inode, &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
+						  scmfs_read(&place->second));
+
+		if (!e.count)
+			continue;
+		if (e.file + e.count <= SCMFS_MAX_FILE_BLOCKS &&
+		    !overlaps(run->fs, inode, place, &e) && take_blocks(run, e.block, e.count)) {
+			blocks += e.count;
+			continue;
+		}
+		found(run, "inode %llu: extent at file block %llu (%llu + %llu) can't be", ino,
+		      e.file, e.block, e.count);
+		scmfs_write_word(&place->second, 0);
+	}
+	return blocks;
+}
+
+static bool target_ok(const struct run *run, struct scmfs_inode *inode)
+{
+	u64 len = scmfs_read(&inode->size);
+	struct scmfs_ext e;
+
+	if (!len || len >= SCMFS_BLOCK_SIZE)
+		return false;
+	return len <= SCMFS_INLINE_TARGET || (!scmfs_ext_at(run->fs, inode, 0, &e) && e.block);
+}
+
+static void clear_inode(struct run *run, u64 ino, const char *why)
+{
+	found(run, "inode %llu: %s; removed", ino, why);
+	scmfs_write_word(&scmfs_inode(run->fs, ino)->mode_links, 0);
+}
+
+static void check_inode(struct run *run, u64 ino)
+{
+	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
+	u64 mode_links = scmfs_read(&inode->mode_links), blocks;
+
+	if (!mode_links)
+		return;
+	if (!known_type(scmfs_mode(mode_links)) || le16_to_cpu(inode->magic) != SCMFS_INODE_MAGIC) {
+		clear_inode(run, ino, "is damaged");
+		return;
+	}
+	if (!scmfs_links(mode_links)) {		/* an orphan, if it is not wrong links */
+		found(run, "inode %llu: has no links", ino);
+		scmfs_write_word(&inode->mode_links, mode_links | 1);
+	}
+	blocks = scmfs_has_extents(scmfs_mode(mode_links)) && !scmfs_inline_target(inode) ?
+		check_maps(run, ino, inode) : 0;
+	blocks += check_extents(run, ino, inode);
+	if (S_ISLNK(scmfs_mode(mode_links)) && !target_ok(run, inode)) {
+		clear_inode(run, ino, "a symbolic link without a target");
+		return;
+	}
+	if (S_ISDIR(scmfs_mode(mode_links)))
+		blocks -= check_dir_blocks(run, ino);
+	if (scmfs_read(&inode->size) > SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT) {
+		found(run, "inode %llu: can't have %llu bytes", ino, scmfs_read(&inode->size));
+		scmfs_write_word(&inode->size, SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);
+	}
+	if (blocks != scmfs_read(&inode->blocks)) {
+		found(run, "inode %llu: has %llu blocks, not %llu", ino, blocks,
+		      scmfs_read(&inode->blocks));
+		scmfs_write_word(&inode->blocks, blocks);
+	}
+	run->check->inodes++;
+}
+
+static void check_root(struct run *run)
+{
+	struct scmfs_inode *root = scmfs_inode(run->fs, SCMFS_ROOT_INO);
+	struct scmfs_inode empty = { .magic = cpu_to_le16(SCMFS_INODE_MAGIC) };
+
+	if (S_ISDIR(mode_of(run, SCMFS_ROOT_INO)) &&
+	    le16_to_cpu(root->magic) == SCMFS_INODE_MAGIC) {
+		if (scmfs_read(&root->parent) != SCMFS_ROOT_INO) {
+			found(run, "the root directory is not its own parent");
+			scmfs_write_word(&root->parent, SCMFS_ROOT_INO);
+		}
+		return;
+	}
+	found(run, "the root directory is damaged; made anew");
+	empty.mode_links = cpu_to_le64(scmfs_mode_links(S_IFDIR | 0755, 2));
+	empty.parent = cpu_to_le64(SCMFS_ROOT_INO);
+	scm_copy_nt(root, &empty, sizeof(empty));
+}
+
+static void check_inodes(struct run *run)
+{
+	struct scmfs *fs = run->fs;
+	u64 ino, high = fs->inode_high;
+
+	for (ino = fs->nr_inodes - 1; ino > high && !is_live(run, ino); ino--)
+		;
+	if (ino >= high) {
+		if (is_live(run, ino) || scmfs_read(&fs->state->inode_high) > fs->nr_inodes) {
+			found(run, "the highest inode ever used is not %llu",
+			      scmfs_read(&fs->state->inode_high));
+			scmfs_write_word(&fs->state->inode_high, min(ino + 1, fs->nr_inodes));
+		}
+		fs->inode_high = min(ino + 1, fs->nr_inodes);
+	}
+	for (ino = 1; ino < fs->nr_inodes; ino++)
+		check_inode(run, ino);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+static void free_run(struct run *run)
+{
+	free(run->used);
+	free(run->refs);
+	free(run->subdirs);
+	free(run->seen);
+	scmfs_abandon(run->fs);
+}
+
+static int begin(struct run *run, u8 *base, u64 size, const char **reason)
+{
+	int r = scmfs_open(base, size, SCMFS_OPEN_NO_SCAN, &run->fs, NULL, reason);
+
+	if (r)
+		return r;
+	run->used = calloc(run->fs->nr_blocks / 64 + 1, 8);
+	run->refs = calloc(run->fs->nr_inodes, sizeof(u32));
+	run->subdirs = calloc(run->fs->nr_inodes, sizeof(u32));
+	run->seen = calloc(run->fs->nr_inodes / 64 + 1, 8);
+	if (run->used && run->refs && run->subdirs && run->seen)
+		return 0;
+	free_run(run);
+	*reason = "no memory";
+	return -ENOMEM;
+}
+
+static int check_super(u8 *base, u64 size, struct scmfs_check *check, const char **reason)
+{
+	struct scmfs_super super;
+	bool damaged;
+	int r = scmfs_probe(base, size, &super, &damaged, reason);
+
+	if (!damaged)
+		return r;
+	check->found++;
+	check->say("the super block is damaged; restored from its copy");
+	scm_copy_nt(base, &super, sizeof(super));
+	scm_fence();
+	return scmfs_probe(base, size, &super, &damaged, reason);
+}
+
+/* A cut is no fault: recover as opening does. What that can't is for the steps that follow. */
+static void recover(u8 *base, u64 size, struct scmfs_check *check)
+{
+	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
+	struct scmfs_recovery rec;
+	const char *reason;
+	struct scmfs *fs;
+	int r;
+
+	if (state->clean)
+		return;
+	check->recovered = true;
+	r = scmfs_open(base, size, 0, &fs, &rec, &reason);
+	if (!r)
+		scmfs_close(fs);
+}
+
+/* Free a log that can't be replayed, and have the maps made anew. */
+static int reopen(u8 *base, u64 size, struct scmfs_check *check, const char **reason)
+{
+	const struct scmfs_super *s = (const void *)base;
+	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
+	struct scmfs *fs;
+	int r = scmfs_open(base, size, 0, &fs, NULL, reason);
+
+	if (r && state->clean) {
+		check->found++;
+		check->say("the maps of free space are damaged; made anew");
+		scmfs_write_word(&state->clean, 0);
+		r = scmfs_open(base, size, 0, &fs, NULL, reason);
+	}
+	if (r) {
+		check->found++;
+		check->say("the undo log is damaged; emptied");
+		ek_undo_format(base + le64_to_cpu(s->log_offset), le32_to_cpu(s->log_lanes));
+		r = scmfs_open(base, size, 0, &fs, NULL, reason);
+	}
+	if (!r)
+		scmfs_close(fs);
+	return r;
+}
+
+/* A name for an inode whose links count it already. */
+static int adopt(struct scmfs *fs, struct scmfs_node *node, const char *name, u64 ino)
+{
+	struct scmfs_inode *inode = scmfs_inode(fs, ino), *dir_inode = scmfs_inode(fs, node->ino);
+	u32 mode = scmfs_mode(scmfs_read(&inode->mode_links));
+	struct scmfs_dir *dir;
+	struct scmfs_name n;
+	struct scmfs_op op;
+	int r = scmfs_name_init(&n, name, strlen(name));
+
+	if (!r)
+		r = scmfs_dir_get(fs, node, &dir);
+	if (!r)
+		r = scmfs_dir_room(dir);
+	if (r)
+		return r;
+	scmfs_op_begin(fs, &op, (u64[]){ node->ino, ino }, 2);
+	r = scmfs_dir_place(&op, node, &n);
+	n.head |= scmfs_head(ino, mode, 0);
+	if (!r)
+		r = ek_undo_set(&op.tx, &n.ent->head, n.head);
+	if (!r && S_ISDIR(mode)) {
+		ek_undo_set(&op.tx, &inode->parent, node->ino);
+		r = ek_undo_set(&op.tx, &dir_inode->mode_links,
+				scmfs_read(&dir_inode->mode_links) + 1);
+	}
+	if (r) {
+		scmfs_op_abort(&op);
+		return r;
+	}
+	scmfs_op_commit(&op);
+	scmfs_dir_added(dir, &n);
+	return 0;
+}
+
+/* Names for what has none, in /lost+found; with the engine, as everything else is right by now. */
+static int rescue(u8 *base, u64 size, const u64 *lost, u64 nr, const char **reason)
+{
+	struct scmfs_new new = { .mode = S_IFDIR | 0700 };
+	struct scmfs_node root = { .ino = SCMFS_ROOT_INO }, dir = { 0 };
+	struct scmfs *fs;
+	char name[32];
+	int r;
+	u64 i;
+
+	r = scmfs_open(base, size, 0, &fs, NULL, reason);
+	if (r)
+		return r;
+	r = scmfs_lookup(fs, &root, "lost+found", 10, &dir.ino);
+	if (r == -ENOENT)
+		r = scmfs_create(fs, &root, "lost+found", 10, &new, &dir.ino);
+	for (i = 0; !r && i < nr; i++) {
+		snprintf(name, sizeof(name), "#%llu", lost[i]);
+		r = adopt(fs, &dir, name, lost[i]);
+	}
+	scmfs_node_clear(&dir);
+	scmfs_node_clear(&root);
+	scmfs_close(fs);
+	*reason = "what was lost can't be given names";
+	return r;
+}
+
+static bool maps_match(const struct run *run, const u8 *base)
+{
+	const struct scmfs *fs = run->fs;
+	const unsigned long *map = (const void *)(base + le64_to_cpu(fs->super->block_map_offset));
+	u64 i;
+
+	if (!scmfs_read(&fs->state->clean))
+		return true;
+	for (i = fs->first_data; i < fs->nr_blocks - 1; i++)
+		if (test_bit(i, map) != test_bit(i, run->used))
+			return false;
+	map = (const void *)(base + le64_to_cpu(fs->super->inode_map_offset));
+	for (i = 1; i < fs->nr_inodes; i++)
+		if (test_bit(i, map) != is_live(run, i))
+			return false;
+	return true;
+}
+
+static u64 *collect_lost(const struct run *run, u64 *nr)
+{
+	u64 ino, *lost = NULL;
+
+	*nr = 0;
+	for (ino = next_lost(run, 1); ino; ino = next_lost(run, ino + 1)) {
+		lost = realloc(lost, (*nr + 1) * sizeof(*lost));
+		lost[(*nr)++] = ino;
+	}
+	return lost;
+}
+
+int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reason)
+{
+	struct run run = { .check = check };
+	u64 *lost, nr, before;
+	int r = check_super(base, size, check, reason);
+
+	if (r)
+		return r;
+	recover(base, size, check);
+	r = begin(&run, base, size, reason);
+	if (r)
+		return r;
+	before = check->found;
+	check_root(&run);
+	check_inodes(&run);
+	check_tree(&run);
+	check_links(&run);
+	if (check->found == before && !maps_match(&run, base))
+		found(&run, "the maps of free space do not tell what is free; made anew");
+	lost = collect_lost(&run, &nr);
+	if (check->found != before)
+		scmfs_write_word(&run.fs->state->clean, 0);
+	scm_fence();
+	free_run(&run);
+	r = reopen(base, size, check, reason);
+	if (!r && nr)
+		r = rescue(base, size, lost, nr, reason);
+	free(lost);
+	return r;
+}

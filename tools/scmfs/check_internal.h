@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef EVENKEEL_SCMFS_CHECK_INTERNAL_H
+#define EVENKEEL_SCMFS_CHECK_INTERNAL_H
+
+#include "check.h"
+#include "engine_internal.h"
+
+/**
+ * struct run - a check under way
+ * @check: what is told
+ * @fs: opened without recovery
+ * @used: bit per block that belongs to something
+ * @refs: names of each inode, by number
+ * @subdirs: directories in each directory
+ * @seen: directories whose names were looked at
+ */
+struct run {
+	struct scmfs_check *check;
+	struct scmfs *fs;
+	unsigned long *used;
+	u32 *refs;
+	u32 *subdirs;
+	unsigned long *seen;
+};
+
+void found(struct run *run, const char *fmt, ...) __printf(2, 3);
+bool is_live(const struct run *run, u64 ino);
+u32 mode_of(const struct run *run, u64 ino);
+
+/* check_names.c */
+u64 check_dir_blocks(struct run *run, u64 ino);
+void check_tree(struct run *run);
+void check_links(struct run *run);
+
+/*
+ * Inodes that no name leads to, from @from on; 0 when there is none. Directories come before
+ * files.
+ */
+u64 next_lost(const struct run *run, u64 from);
+
+#endif

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Directories: what they are made of, where their names lead, how many lead to each inode. */
+#include <sys/stat.h>
+
+#include "check_internal.h"
+
+/*
+ * Blocks behind the last name's would be there twice once the directory grows. Return: how many
+ * they were.
+ */
+static u64 cut_behind(struct run *run, u64 ino, u64 nr)
+{
+	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+	u64 cut = 0, keep;
+
+	scmfs_slots(run->fs, inode, &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
+						  scmfs_read(&place->second));
+
+		if (e.file + e.count <= nr)
+			continue;
+		keep = e.file < nr ? nr - e.file : 0;
+		bitmap_clear(run->used, e.block + keep, e.count - keep);
+		scmfs_write_word(&place->second, scmfs_second(e.file, keep));
+		cut += e.count - keep;
+	}
+	if (cut)
+		found(run, "directory %llu: %llu blocks behind its end", ino, cut);
+	run->check->blocks -= cut;
+	return cut;
+}
+
+/* All blocks up to the size are there, and none behind it. Return: as cut_behind(). */
+u64 check_dir_blocks(struct run *run, u64 ino)
+{
+	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
+	u64 size = scmfs_read(&inode->size), have = 0;
+	struct scmfs_ext e;
+
+	while (have * SCMFS_BLOCK_SIZE < size && !scmfs_ext_at(run->fs, inode, have, &e) && e.block)
+		have += e.count;
+	have = min(have * SCMFS_BLOCK_SIZE, round_down(size, (u64)SCMFS_BLOCK_SIZE));
+	if (size != have) {
+		found(run, "directory %llu: %llu bytes are there, not %llu", ino, have, size);
+		scmfs_write_word(&inode->size, have);
+	}
+	return cut_behind(run, ino, have / SCMFS_BLOCK_SIZE);
+}
+
+static bool text_ok(const struct scmfs_dirent *ent)
+{
+	return ent->len && !memchr(ent->name, 0, ent->len) && !memchr(ent->name, '/', ent->len) &&
+		!(ent->len == 1 && ent->name[0] == '.') &&
+		!(ent->len == 2 && ent->name[0] == '.' && ent->name[1] == '.');
+}
+
+/* Is @ino the directory @dir, or above it? By parents that names have confirmed. */
+static bool is_above(const struct run *run, u64 ino, u64 dir)
+{
+	u64 i;
+
+	for (i = 0; i < run->fs->nr_inodes; i++) {
+		if (dir == ino)
+			return true;
+		if (!run->refs[dir])
+			return false;
+		dir = scmfs_read(&scmfs_inode(run->fs, dir)->parent);
+	}
+	return true;
+}
+
+/* What is wrong with a name in @dir; NULL: nothing. */
+static const char *wrong_name(const struct run *run, u64 dir, const struct scmfs_dirent *ent,
+			      u64 head, u64 slot)
+{
+	u64 slots = SCMFS_HEAD_SLOTS(head), ino = SCMFS_HEAD_INO(head);
+
+	if (!slots || slot + slots > SCMFS_SLOTS_PER_BLOCK ||
+	    slots != DIV_ROUND_UP(SCMFS_SLOT_NAME + ent->len, SCMFS_SLOT_SIZE) || !text_ok(ent) ||
+	    le32_to_cpu(ent->hash) != scmfs_name_hash((const char *)ent->name, ent->len))
+		return "is damaged";
+	if (!is_live(run, ino))
+		return "leads to no inode";
+	if (S_ISDIR(mode_of(run, ino)) && (run->refs[ino] || ino == SCMFS_ROOT_INO))
+		return "is another one of a directory";
+	if (S_ISDIR(mode_of(run, ino)) && is_above(run, ino, dir))
+		return "leads to a directory above";
+	return NULL;
+}
+
+static void clear_name(struct scmfs_dirent *ent, u64 slot, u64 slots)
+{
+	u64 i;
+
+	if (!slots || slot + slots > SCMFS_SLOTS_PER_BLOCK || slots > SCMFS_MAX_SLOTS)
+		slots = 1;
+	for (i = 0; i < slots; i++)
+		scmfs_write_word(&ent[i].head, 0);
+}
+
+/* Of names that are twice in a directory the second goes. */
+static bool is_double(struct run *run, u64 dir, const struct scmfs_dirent *ent)
+{
+	struct scmfs_inode *inode = scmfs_inode(run->fs, dir);
+	u64 block, slot;
+	struct scmfs_ext e;
+
+	for (block = 0; block < scmfs_read(&inode->size) / SCMFS_BLOCK_SIZE; block++) {
+		const struct scmfs_dirent *other;
+
+		if (scmfs_ext_at(run->fs, inode, block, &e) || !e.block)
+			return false;
+		other = scmfs_block(run->fs, e.block);
+		for (slot = 0; slot < SCMFS_SLOTS_PER_BLOCK;) {
+			const struct scmfs_dirent *o = other + slot;
+
+			if (o == ent)
+				return false;
+			slot += max_t(u64, SCMFS_HEAD_SLOTS(scmfs_read(&o->head)), 1);
+			if (scmfs_read(&o->head) && o->hash == ent->hash && o->len == ent->len &&
+			    !memcmp(o->name, ent->name, ent->len))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void follow(struct run *run, u64 dir, struct scmfs_dirent *ent, u64 head)
+{
+	u64 ino = SCMFS_HEAD_INO(head);
+	u32 mode = mode_of(run, ino);
+	u64 right = scmfs_head(ino, mode, SCMFS_HEAD_SLOTS(head));
+
+	run->refs[ino]++;
+	if (head != right) {
+		found(run, "directory %llu: \"%.*s\" has a wrong type", dir, ent->len, ent->name);
+		scmfs_write_word(&ent->head, right);
+	}
+	if (!S_ISDIR(mode))
+		return;
+	run->subdirs[dir]++;
+	if (scmfs_read(&scmfs_inode(run->fs, ino)->parent) == dir)
+		return;
+	found(run, "directory %llu: is in %llu, not %llu", ino, dir,
+	      scmfs_read(&scmfs_inode(run->fs, ino)->parent));
+	scmfs_write_word(&scmfs_inode(run->fs, ino)->parent, dir);
+}
+
+/* Names of a block; those that are longer than they look can't run into the next one. */
+static void check_block(struct run *run, u64 dir, struct scmfs_dirent *ents, bool doubles)
+{
+	const char *wrong;
+	u64 slot, head;
+
+	for (slot = 0; slot < SCMFS_SLOTS_PER_BLOCK;) {
+		struct scmfs_dirent *ent = ents + slot;
+
+		head = scmfs_read(&ent->head);
+		if (!head) {
+			slot++;
+			continue;
+		}
+		wrong = wrong_name(run, dir, ent, head, slot);
+		if (!wrong && doubles && is_double(run, dir, ent))
+			wrong = "is there twice";
+		if (wrong) {
+			found(run, "directory %llu: a name %s; removed", dir, wrong);
+			clear_name(ent, slot, SCMFS_HEAD_SLOTS(head));
+			slot++;
+			continue;
+		}
+		follow(run, dir, ent, head);
+		slot += SCMFS_HEAD_SLOTS(head);
+	}
+}
+
+static void check_dir(struct run *run, u64 dir)
+{
+	struct scmfs_inode *inode = scmfs_inode(run->fs, dir);
+	u64 block, nr = scmfs_read(&inode->size) / SCMFS_BLOCK_SIZE;
+	struct scmfs_ext e;
+
+	__set_bit(dir, run->seen);
+	for (block = 0; block < nr; block++) {
+		if (scmfs_ext_at(run->fs, inode, block, &e) || !e.block)
+			return;
+		/*
+		 * looking for doubles takes the square of the names: where there are not too many
+		 */
+		check_block(run, dir, scmfs_block(run->fs, e.block), nr <= 64);
+	}
+}
+
+/*
+ * From the root on, then from each directory that was not reached: one of a ring is as good as
+ * another.
+ */
+void check_tree(struct run *run)
+{
+	u64 ino;
+	bool more;
+
+	check_dir(run, SCMFS_ROOT_INO);
+	do {
+		more = false;
+		for (ino = 1; ino < run->fs->nr_inodes; ino++)
+			if (is_live(run, ino) && S_ISDIR(mode_of(run, ino)) && run->refs[ino] &&
+			    !test_bit(ino, run->seen)) {
+				check_dir(run, ino);
+				more = true;
+			}
+		for (ino = 1; !more && ino < run->fs->nr_inodes; ino++)
+			if (is_live(run, ino) && S_ISDIR(mode_of(run, ino)) &&
+			    !test_bit(ino, run->seen)) {
+				check_dir(run, ino);
+				more = true;
+			}
+	} while (more);
+}
+
+u64 next_lost(const struct run *run, u64 from)
+{
+	u64 ino;
+
+	for (ino = from; ino < run->fs->nr_inodes; ino++)
+		if (ino != SCMFS_ROOT_INO && is_live(run, ino) && !run->refs[ino])
+			return ino;
+	return 0;
+}
+
+/* A lost one has the links that lost+found will give it. */
+void check_links(struct run *run)
+{
+	u64 ino, mode_links;
+	u32 links;
+
+	for (ino = 1; ino < run->fs->nr_inodes; ino++) {
+		struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
+
+		mode_links = scmfs_read(&inode->mode_links);
+		if (!mode_links)
+			continue;
+		links = scmfs_is_dir(mode_links) ? 2 + run->subdirs[ino] : run->refs[ino];
+		if (ino != SCMFS_ROOT_INO && !run->refs[ino]) {
+			found(run, "inode %llu: no name leads to it; put into lost+found", ino);
+			links = max_t(u32, links, 1);
+		}
+		if (scmfs_links(mode_links) == links)
+			continue;
+		if (run->refs[ino] || ino == SCMFS_ROOT_INO)
+			found(run, "inode %llu: has %u links, not %u", ino, links,
+			      scmfs_links(mode_links));
+		scmfs_write_word(&inode->mode_links,
+				 scmfs_mode_links(scmfs_mode(mode_links), links));
+	}
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "image.h"
+
+#ifndef BLKGETSIZE64
+#define BLKGETSIZE64	_IOR(0x12, 114, size_t)
+#endif
+
+static bool fail(const char *path, const char *what)
+{
+	fprintf(stderr, "%s: %s: %s\n", path, what, strerror(errno));
+	return false;
+}
+
+static bool find_size(struct image *im)
+{
+	struct stat st;
+
+	if (fstat(im->fd, &st))
+		return fail(im->path, "stat");
+	im->size = st.st_size;
+	if (S_ISBLK(st.st_mode) && ioctl(im->fd, BLKGETSIZE64, &im->size))
+		return fail(im->path, "size");
+	if (!S_ISBLK(st.st_mode) && !S_ISREG(st.st_mode)) {
+		fprintf(stderr, "%s: neither a file nor a block device\n", im->path);
+		return false;
+	}
+	im->size &= ~4095ULL;
+	if (!im->size)
+		fprintf(stderr, "%s: empty\n", im->path);
+	return im->size;
+}
+
+/* A device that is mounted can't be opened exclusively. */
+static int open_flags(const char *path, enum image_use use)
+{
+	struct stat st;
+	int flags = use == IMAGE_WRITE ? O_RDWR : O_RDONLY;
+
+	if (use == IMAGE_WRITE && !stat(path, &st) && S_ISBLK(st.st_mode))
+		flags |= O_EXCL;
+	return flags | O_CLOEXEC;
+}
+
+bool image_open(struct image *im, const char *path, enum image_use use)
+{
+	int prot = use == IMAGE_READ ? PROT_READ : PROT_READ | PROT_WRITE;
+
+	im->path = path;
+	im->fd = open(path, open_flags(path, use));
+	if (im->fd < 0)
+		return fail(path, "open");
+	if (flock(im->fd, (use == IMAGE_WRITE ? LOCK_EX : LOCK_SH) | LOCK_NB)) {
+		fail(path, "in use");
+		goto close;
+	}
+	if (!find_size(im))
+		goto close;
+	im->base = mmap(NULL, im->size, prot, use == IMAGE_COPY ? MAP_PRIVATE : MAP_SHARED,
+			im->fd, 0);
+	if (im->base != MAP_FAILED)
+		return true;
+	fail(path, "map");
+close:
+	close(im->fd);
+	return false;
+}
+
+bool image_create(const char *path, uint64_t size)
+{
+	struct stat st;
+	bool ok;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return fail(path, "open");
+	ok = !fstat(fd, &st) &&
+		(!S_ISREG(st.st_mode) || (uint64_t)st.st_size >= size || !ftruncate(fd, size));
+	if (!ok)
+		fail(path, "make it larger");
+	close(fd);
+	return ok;
+}
+
+bool image_close(struct image *im)
+{
+	bool ok = true;
+
+	if (fcntl(im->fd, F_GETFL) & O_RDWR)
+		ok = !msync(im->base, im->size, MS_SYNC) && !fsync(im->fd);
+	if (!ok)
+		fail(im->path, "write");
+	munmap(im->base, im->size);
+	close(im->fd);
+	return ok;
+}
+
+bool parse_size(const char *text, uint64_t *size)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	char *end;
+
+	errno = 0;
+	*size = strtoull(text, &end, 0);
+	if (end == text || errno || *text == '-')
+		return false;
+	if (!*end)
+		return true;
+	unit = strchr(units, *end);
+	if (!unit || end[1] || *size > UINT64_MAX >> 10 * (unit - units + 1))
+		return false;
+	*size <<= 10 * (unit - units + 1);
+	return true;
+}
+
+bool parse_uuid(const char *text, uint8_t *uuid)
+{
+	unsigned int i, byte;
+
+	for (i = 0; i < 16; i++) {
+		if ((i == 4 || i == 6 || i == 8 || i == 10) && *text++ != '-')
+			return false;
+		if (!strspn(text, "0123456789abcdefABCDEF") || sscanf(text, "%2x", &byte) != 1)
+			return false;
+		uuid[i] = byte;
+		text += 2;
+	}
+	return !*text;
+}
+
+void print_uuid(const uint8_t *uuid, char *text)
+{
+	unsigned int i;
+
+	for (i = 0; i < 16; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			*text++ = '-';
+		text += sprintf(text, "%02x", uuid[i]);
+	}
+}

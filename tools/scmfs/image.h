@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The memory of a file system, out of a file or a device. */
+#ifndef EVENKEEL_SCMFS_IMAGE_H
+#define EVENKEEL_SCMFS_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum image_use {
+	IMAGE_READ,		/* not changed */
+	IMAGE_COPY,		/* may be changed in memory, which the file does not see */
+	IMAGE_WRITE,
+};
+
+struct image {
+	const char *path;
+	int fd;
+	uint8_t *base;
+	uint64_t size;
+};
+
+/* Each says what is wrong on standard error and returns false. */
+bool image_open(struct image *im, const char *path, enum image_use use);
+bool image_create(const char *path, uint64_t size);	/* a file, made larger if need be */
+bool image_close(struct image *im);	/* what was changed is on the media */
+
+bool parse_size(const char *text, uint64_t *size);	/* K, M, G, T suffixes */
+bool parse_uuid(const char *text, uint8_t *uuid);
+void print_uuid(const uint8_t *uuid, char *text);	/* 37 bytes */
+
+#endif
