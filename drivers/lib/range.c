@@ -27,6 +27,7 @@ __printf(3, 4) static int scm_range_fail(struct scm_range *range, int err, const
  * @bytes: size of the range
  * @reserve: bytes at its start that are kept as they are: labels
  *
+ * Context: any.
  * Return: bytes of labels and struct pages, such that what follows can have huge mappings.
  */
 u64 scm_range_head(u64 bytes, u64 reserve)
@@ -100,6 +101,7 @@ EXPORT_SYMBOL_GPL(scm_range_claim);
  * scm_range_peek - address reserved memory as it is, without struct pages
  * @range: claimed, not mapped
  *
+ * Context: process context.
  * Return: its first byte until scm_range_unpeek(), or NULL with the range's error set.
  */
 void *scm_range_peek(struct scm_range *range)
@@ -112,6 +114,12 @@ void *scm_range_peek(struct scm_range *range)
 }
 EXPORT_SYMBOL_GPL(scm_range_peek);
 
+/**
+ * scm_range_unpeek - the end of scm_range_peek()
+ * @addr: what that returned
+ *
+ * Context: process context.
+ */
 void scm_range_unpeek(void *addr)
 {
 	memunmap(addr);
@@ -171,6 +179,8 @@ EXPORT_SYMBOL_GPL(scm_range_unmap);
 /**
  * scm_range_unclaim - let go of reserved memory
  * @range: claimed, not mapped
+ *
+ * Context: process context.
  */
 void scm_range_unclaim(struct scm_range *range)
 {
@@ -239,6 +249,8 @@ EXPORT_SYMBOL_GPL(scm_range_get_dax);
 /**
  * scm_range_put_dax - the device is its owner's again
  * @range: from scm_range_get_dax()
+ *
+ * Context: process context.
  */
 void scm_range_put_dax(struct scm_range *range)
 {

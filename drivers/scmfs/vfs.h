@@ -162,5 +162,6 @@ const void *sfs_window_enter(struct inode *inode, u64 pos, u64 len, int *cookie)
 void sfs_window_leave(struct inode *inode, int cookie);
 void sfs_window_walked(struct inode *inode);
 void sfs_window_drop(struct inode *inode);
+unsigned long sfs_collect(struct inode *inode, struct page **pages, unsigned long max);
 
 #endif

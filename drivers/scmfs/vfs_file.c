@@ -168,6 +168,8 @@ static ssize_t sfs_write_locked(struct kiocb *iocb, struct iov_iter *from)
 
 	if (done <= 0)
 		return done;
+	if (IS_IMMUTABLE(inode))	/* an area of nvmalloc(); opened before it became one */
+		return -EPERM;
 	done = file_remove_privs(iocb->ki_filp);
 	if (!done)
 		done = sfs_write(inode, iocb->ki_pos, from);

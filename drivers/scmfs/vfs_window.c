@@ -125,8 +125,15 @@ void sfs_window_leave(struct inode *inode, int cookie)
 
 /* --- making one ------------------------------------------------------------------------------- */
 
-/* Pages of a file from its start to its first hole, at most @max. */
-static unsigned long sfs_collect(struct inode *inode, struct page **pages, unsigned long max)
+/**
+ * sfs_collect - a file's pages, from its start to its first hole
+ * @inode: locked, or such that its blocks stay
+ * @pages: filled
+ * @max: with so many at most
+ *
+ * Return: how many.
+ */
+unsigned long sfs_collect(struct inode *inode, struct page **pages, unsigned long max)
 {
 	const struct sfs_sb *s = sfs_sb(inode->i_sb);
 	struct scmfs_seg seg[SFS_WINDOW_SEGS];
