@@ -240,10 +240,21 @@ static loff_t sfs_llseek(struct file *file, loff_t offset, int whence)
 	return at < 0 ? at : vfs_setpos(file, at, inode->i_sb->s_maxbytes);
 }
 
+static int sfs_reserve(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+{
+	struct scmfs *fs = sfs_fs(inode);
+	int err = keep ? 0 : inode_newsize_ok(inode, offset + len);
+
+	if (!err)
+		err = scmfs_reserve(fs, inode->i_ino, offset, len, keep, now);
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+		err = scmfs_reserve(fs, inode->i_ino, offset, len, keep, now);
+	return err;
+}
+
 static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len)
 {
 	struct inode *inode = file_inode(file);
-	bool keep = mode & FALLOC_FL_KEEP_SIZE;
 	s64 now = sfs_now(inode);
 	int err = file_remove_privs(file);
 
@@ -253,9 +264,7 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 		sfs_window_drop(inode);
 		err = scmfs_punch(sfs_fs(inode), inode->i_ino, offset, len, now);
 	} else {
-		err = keep ? 0 : inode_newsize_ok(inode, offset + len);
-		if (!err)
-			err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len, keep, now);
+		err = sfs_reserve(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
 	}
 	sfs_refresh(inode);	/* both work in steps */
 	return err;

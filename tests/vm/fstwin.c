@@ -5,6 +5,8 @@
  *
  *	fstwin run DIR DIR SEED OPERATIONS	both empty
  *	fstwin same DIR DIR			both hold the same
+ *	fstwin pieces FILE FILE			write both in turns: they lie in many pieces
+ *	fstwin again FILE FILE			read both, again and again: they are the same
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -246,7 +248,7 @@ static void do_mknod(void)
 	mode_t mode = (const mode_t[]){ S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK }[rnd(4)];
 
 	snprintf(what, sizeof(what), "mknod %u, mode %o", which, mode);
-	BOTH(mknod(name(side, which), mode | 0640, makedev(which, 100000)));
+	BOTH(mknod(name(side, which), mode | 0640, makedev(60 + which % 4, which)));
 }
 
 static void do_chmod(void)
@@ -396,6 +398,21 @@ static void run(unsigned int steps)
 	same_dir(top[0], top[1]);
 }
 
+static void pieces(void)
+{
+	unsigned int i, j;
+
+	for (j = 0; j < 2; j++)
+		fd[0][j] = open(top[j], O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	for (i = 0; i < 300; i++) {
+		for (j = 0; j < PIECE; j += 8)
+			*(uint64_t *)(buf[0] + j) = i * 0x9e3779b97f4a7c15ull + j;
+		/* Each fills a hole of the other's room ahead: from the end to the start. */
+		BOTH(pwrite(fd[0][side], buf[0], 5000, (300 - i) * 5000));
+	}
+	BOTH(pwrite(fd[0][side], buf[0], 5000, 0));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 4)
@@ -405,6 +422,11 @@ int main(int argc, char **argv)
 	umask(022);
 	if (!strcmp(argv[1], "same")) {
 		same_dir(top[0], top[1]);
+	} else if (!strcmp(argv[1], "pieces")) {
+		pieces();
+	} else if (!strcmp(argv[1], "again")) {
+		for (step = 1; step <= 20; step++)
+			same_file(top[0], top[1]);
 	} else {
 		state = strtoull(argv[4], NULL, 0);
 		run(strtoul(argv[5], NULL, 0));
