@@ -19,8 +19,8 @@ B       := $(TOP)/build/$(KVER)
 PREFIX  ?= /usr/local
 DESTDIR ?=
 MODULES := $(addsuffix .ko,$(basename $(shell sed -n 's/^obj-m += *//p' $(TOP)/drivers/*/Kbuild)))
-# faults on purpose, a measuring device and an example: built for the tests, never installed
-NEVER   := evenkeel_gate\|evenkeel_biogen\|mem2m_example
+# faults on purpose, a measuring device and examples: built for the tests, never installed
+NEVER   := evenkeel_gate\|evenkeel_biogen\|mem2m_example\|nvmalloc_example
 MODDIR  := $(DESTDIR)/lib/modules/$(KVER)/updates
 
 all: modules tools

@@ -2,37 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: mem2m: what is in reserved memory and pmem is there in the next machine
 # timeout: 120
-#
-# Two machines one after the other with the same memory: a file behind the RAM, another behind a DIMM.
-set -uo pipefail
-cd "$(dirname "$(dirname "$(readlink -f "$0")")")" || exit
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 143' TERM
-seed=${EVENKEEL_SEED:-$RANDOM} tests=0 failed=0
-echo "KTAP version 1"
-echo "# seed $seed (EVENKEEL_SEED)"
+. "$(dirname "$(readlink -f "$0")")/vm/reboot.sh"
 
-# machine TITLE COMMANDS
-machine() {
-	tests=$((tests + 1))
-	scripts/vm --memory 1G --ram "$tmp/ram" --pmem "$tmp/dimm:68M" --append 'memmap=128M$512M' -- bash -euc "
-		PATH=$PWD/build/tests/bin:\$PATH
-		modprobe mem2m
-		where='--phys 512M'
-		log=/dev/mem2m/log pm=/dev/mem2m/pm
-		is_new() { ! grep -q '^found 1' /sys/kernel/config/mem2m/*/info; }
-		$2" >"$tmp/out" 2>&1
-	local status=$?
-	if [ $status = 0 ]; then
-		echo "ok $tests - $1"
-	else
-		echo "not ok $tests - $1"
-		echo "# status $status"
-		tail -n 60 "$tmp/out" | sed 's/^/# /'
-		failed=1
-	fi
-}
+setup="modprobe mem2m
+	where='--phys 512M'
+	log=/dev/mem2m/log pm=/dev/mem2m/pm
+	is_new() { ! grep -q '^found 1' /sys/kernel/config/mem2m/*/info; }"
 
 machine "devices are made, written and flushed, and the power goes" "
 	mem2mctl create log 128M \$where
@@ -50,5 +25,4 @@ machine "in the next machine every byte of both is there" "
 		n=\$(blockdev --getsz \$d)
 		blkio verify \$d 0 8 $seed -- verify \$d 8 8 3 -- verify \$d 16 \$((n - 16)) $seed
 	done"
-echo "1..$tests"
-exit $failed
+done_rebooting

@@ -9,6 +9,7 @@
 #include <evenkeel/scm.h>
 
 #include "scm_arch.h"
+#include "scm_record.h"
 
 #define SCM_ZEROES	4096u
 
@@ -39,7 +40,7 @@ static void scm_log_add(struct scm_log *log, enum scm_event_type type, u64 offse
 }
 
 /* Of what lies partly in the region, that part. */
-static void scm_record(enum scm_event_type type, const void *dst, const void *src, size_t len)
+void scm_record(enum scm_event_type type, const void *dst, const void *src, size_t len)
 {
 	unsigned long flags;
 	struct scm_log *log;
@@ -65,7 +66,7 @@ unlock:
 	rcu_read_unlock();
 }
 
-static bool scm_recording(void)
+bool scm_recording(void)
 {
 	return unlikely(READ_ONCE(scm_log));
 }

@@ -63,7 +63,7 @@ int m2_dax_add(struct m2_dev *dev)
 		return PTR_ERR(dax);
 	set_dax_nocache(dax);
 	set_dax_nomc(dax);
-	if (!dev->below || dax_synchronous(dev->below))
+	if (!dev->mem.dax || dax_synchronous(dev->mem.dax))
 		set_dax_synchronous(dax);
 	dax_write_cache(dax, true);
 	err = dax_add_host(dax, dev->disk);

@@ -359,10 +359,10 @@ void m2_dev_free(struct m2_dev *dev)
 static ssize_t m2_show_survivor(struct m2_dev *dev, char *page, ssize_t at)
 {
 	at += sysfs_emit_at(page, at, "uuid %pUb\ngeneration %llu\nfound %d\nrange %llu\n",
-			    dev->label.uuid, dev->label.generation, dev->found, dev->range_bytes);
+			    dev->label.uuid, dev->label.generation, dev->found, dev->mem.bytes);
 	if (dev->path)
 		return at + sysfs_emit_at(page, at, "beneath %s\n", dev->path);
-	return at + sysfs_emit_at(page, at, "phys 0x%llx\n", dev->phys);
+	return at + sysfs_emit_at(page, at, "phys 0x%llx\n", dev->mem.phys);
 }
 
 /**

@@ -20,11 +20,11 @@
 #include <linux/blkdev.h>
 #include <linux/configfs.h>
 #include <linux/list.h>
-#include <linux/memremap.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <evenkeel/range.h>
 
 #include <compat/blkdev.h>
 
@@ -35,7 +35,7 @@
 #define M2_NAME_LEN	(DISK_NAME_LEN - sizeof(M2_PREFIX))	/* without the NUL */
 #define M2_ERROR_LEN	192
 #define M2_CHANGING	(-1)
-#define M2_UNIT_ALIGN	((u64)SZ_2M)
+#define M2_UNIT_ALIGN	SCM_RANGE_ALIGN
 #define M2_UNIT_DEFAULT	((u64)SZ_1G)
 #define M2_BLOCK	4096u
 #define M2_MAX_BYTES	BIT_ULL(50)
@@ -95,16 +95,10 @@ struct m2_backing {
  * @total: of so many
  * @huge: bytes of it in huge pages
  * @label: what is in the memory, where it survives
- * @range: start of the memory with its label
- * @range_bytes: its size
+ * @mem: the memory with its label, where it survives
  * @found: the content is what was there before
- * @phys: reserved memory: address
- * @region: reserved memory: what /proc/iomem calls it
- * @pgmap: reserved memory: its struct pages
  * @opened: pmem: the block device beneath, for this device alone
  * @bdev: pmem: it
- * @below: pmem: its DAX device
- * @below_offset: pmem: where the block device begins in it, bytes
  * @path: pmem: what it was called
  * @flush_lock: protects @flush_list
  * @flush_list: pmem: bios that the device beneath has to flush for
@@ -132,18 +126,11 @@ struct m2_dev {
 	u64 huge;
 
 	struct m2_label_info label;
-	void *range;
-	u64 range_bytes;
+	struct scm_range mem;
 	bool found;
-
-	u64 phys;
-	char region[M2_NAME_SIZE + 8];
-	struct dev_pagemap pgmap;
 
 	struct compat_bdev opened;
 	struct block_device *bdev;
-	struct dax_device *below;
-	u64 below_offset;
 	char *path;
 	spinlock_t flush_lock;	/* protects flush_list */
 	struct bio_list flush_list;
@@ -179,6 +166,12 @@ bool m2_dev_use(struct m2_dev *dev, bool handle);
 void m2_dev_unuse(struct m2_dev *dev, bool handle);
 ssize_t m2_dev_show(struct m2_dev *dev, char *page);
 __printf(3, 4) int m2_fail(struct m2_dev *dev, int err, const char *fmt, ...);
+
+/* What the memory's own error says. */
+static inline int m2_mem_fail(struct m2_dev *dev, int err)
+{
+	return m2_fail(dev, err, "%s", dev->mem.error);
+}
 
 /* disk.c */
 int m2_disk_add(struct m2_dev *dev);

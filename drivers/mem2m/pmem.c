@@ -14,7 +14,7 @@
 static bool m2_pmem_enter(struct m2_dev *dev, int *cookie)
 {
 	*cookie = dax_read_lock();
-	if (likely(dax_alive(dev->below)))
+	if (likely(dax_alive(dev->mem.dax)))
 		return true;
 	dax_read_unlock(*cookie);
 	return false;
@@ -52,33 +52,10 @@ static void m2_pmem_close(struct m2_dev *dev)
 	dev->bdev = NULL;
 }
 
-/* All of the range has to be one piece of addresses. */
-static int m2_pmem_map(struct m2_dev *dev)
-{
-	long pages = PHYS_PFN(dev->range_bytes), n;
-	pgoff_t first = PHYS_PFN(dev->below_offset), at;
-	void *kaddr;
-	int cookie = dax_read_lock();
-
-	for (at = 0; at < pages; at += n) {
-		n = dax_direct_access(dev->below, first + at, pages - at, DAX_ACCESS, &kaddr, NULL);
-		if (n <= 0 || (at && kaddr != dev->range + PFN_PHYS(at)))
-			break;
-		if (!at)
-			dev->range = kaddr;
-	}
-	dax_read_unlock(cookie);
-	if (at >= pages)
-		return 0;
-	if (n < 0)
-		return m2_fail(dev, n, "%s: bad memory, or none, at byte %llu", dev->path,
-			       (u64)PFN_PHYS(at));
-	return m2_fail(dev, -EOPNOTSUPP, "%s: not one piece of memory", dev->path);
-}
-
 static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
 {
 	u64 most = bdev_nr_bytes(dev->bdev);
+	int err;
 
 	if (bytes % M2_UNIT_ALIGN || bytes < 2 * M2_UNIT_ALIGN)
 		return m2_fail(dev, -EINVAL, "the size has to be a multiple of 2M, 4M at least");
@@ -87,12 +64,9 @@ static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
 	/* What is mapped stays where it is. A table of device-mapper's may be changed beneath. */
 	if (strncmp(dev->bdev->bd_disk->disk_name, "pmem", 4))
 		return m2_fail(dev, -EOPNOTSUPP, "%s is not a pmem device", dev->path);
-	dev->range_bytes = bytes;
-	dev->below = fs_dax_get_by_bdev(dev->bdev, &dev->below_offset, dev, NULL);
-	if (!dev->below)
-		return m2_fail(dev, -EOPNOTSUPP, "%s has no DAX (ndctl's mode fsdax has)",
-			       dev->path);
-	return 0;
+	memset(&dev->mem, 0, sizeof(dev->mem));
+	err = scm_range_get_dax(&dev->mem, dev->bdev, bytes, dev);
+	return err ? m2_mem_fail(dev, err) : 0;
 }
 
 static int m2_pmem_prepare(struct m2_dev *dev, bool force)
@@ -101,18 +75,11 @@ static int m2_pmem_prepare(struct m2_dev *dev, bool force)
 
 	if (!m2_pmem_enter(dev, &cookie))
 		return m2_fail(dev, -ENXIO, "%s has gone", dev->path);
-	err = m2_range_judge(dev, dev->range, force);
+	err = m2_range_judge(dev, dev->mem.addr, force);
 	m2_pmem_leave(dev, cookie);
 	if (!err)
-		err = m2_range_label(dev, dev->range, M2_UNIT_ALIGN);
+		err = m2_range_label(dev, dev->mem.addr, M2_UNIT_ALIGN);
 	return err ?: m2_range_attach(dev);
-}
-
-/* The device is its owner's again. */
-static void m2_pmem_let_go(struct m2_dev *dev)
-{
-	fs_put_dax(dev->below, dev);
-	dev->below = NULL;
 }
 
 static int m2_pmem_attach(struct m2_dev *dev, const struct m2_settings *s)
@@ -124,15 +91,13 @@ static int m2_pmem_attach(struct m2_dev *dev, const struct m2_settings *s)
 	err = m2_pmem_find(dev, s->bytes);
 	if (err)
 		goto no_dax;
-	err = m2_pmem_map(dev);
-	if (!err)
-		err = m2_pmem_prepare(dev, s->force);
+	err = m2_pmem_prepare(dev, s->force);
 	if (err)
 		goto no_store;
 	return 0;
 
 no_store:
-	m2_pmem_let_go(dev);
+	scm_range_put_dax(&dev->mem);
 no_dax:
 	m2_pmem_close(dev);
 	return err;
@@ -142,15 +107,15 @@ static void m2_pmem_detach(struct m2_dev *dev)
 {
 	flush_work(&dev->flush_work);
 	m2_range_detach(dev);
-	m2_pmem_let_go(dev);
+	scm_range_put_dax(&dev->mem);
 	m2_pmem_close(dev);
 }
 
 static long m2_pmem_direct_access(struct m2_dev *dev, u64 offset, long nr_pages, void **kaddr,
 				  pfn_t *pfn)
 {
-	u64 at = dev->below_offset + dev->label.data_offset + offset;
-	long n = dax_direct_access(dev->below, PHYS_PFN(at), nr_pages, DAX_ACCESS, kaddr, pfn);
+	u64 at = dev->mem.dax_offset + dev->label.data_offset + offset;
+	long n = dax_direct_access(dev->mem.dax, PHYS_PFN(at), nr_pages, DAX_ACCESS, kaddr, pfn);
 
 	return min_t(long, n, PHYS_PFN(dev->store.bytes - offset));
 }

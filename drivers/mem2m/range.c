@@ -92,7 +92,7 @@ static int m2_same(struct m2_dev *dev)
 
 	if (strcmp(label->name, dev->name))
 		return m2_fail(dev, -EEXIST, "%s is there; --force overwrites it", label->name);
-	if (label->range_bytes != dev->range_bytes)
+	if (label->range_bytes != dev->mem.bytes)
 		return m2_fail(dev, -EEXIST, "%s is there in %llu bytes; --force overwrites it",
 			       label->name, label->range_bytes);
 	return 0;
@@ -117,7 +117,7 @@ static void m2_label_anew(struct m2_dev *dev)
 
 /**
  * m2_range_judge - may the device be made here?
- * @dev: with range_bytes; its label is filled, and @found set when the content is to be kept
+ * @dev: with the size of its memory; its label is filled, and @found set when the content is to be kept
  * @range: the range's start, mapped as far as it is looked at: all of it
  * @force: whatever is there, it may go
  *
@@ -141,7 +141,7 @@ int m2_range_judge(struct m2_dev *dev, const void *range, bool force)
 		err = m2_same(dev);
 	if (err == -ENODATA)
 		err = m2_blank(dev, buf, range, M2_LOOK_HEAD) ?:
-		      m2_blank(dev, buf, range + dev->range_bytes - M2_LOOK_TAIL, M2_LOOK_TAIL);
+		      m2_blank(dev, buf, range + dev->mem.bytes - M2_LOOK_TAIL, M2_LOOK_TAIL);
 	if (err && !dev->found && err != -EIO)
 		err = force ? 0 : m2_refuse(dev, err);
 	if (!err && (force || !dev->found))
@@ -164,9 +164,9 @@ int m2_range_label(struct m2_dev *dev, void *range, u64 data_offset)
 	struct m2_label_info *label = &dev->label;
 
 	if (!dev->found) {
-		label->range_bytes = dev->range_bytes;
+		label->range_bytes = dev->mem.bytes;
 		label->data_offset = data_offset;
-		label->data_bytes = dev->range_bytes - data_offset;
+		label->data_bytes = dev->mem.bytes - data_offset;
 	}
 	return m2_write_label(dev, range);
 }
@@ -215,13 +215,13 @@ int m2_range_attach(struct m2_dev *dev)
 	store->unit = kmalloc(sizeof(*store->unit), GFP_KERNEL);
 	if (!store->unit)
 		return m2_fail(dev, -ENOMEM, "out of memory");
-	store->unit[0] = dev->range + dev->label.data_offset;
+	store->unit[0] = dev->mem.addr + dev->label.data_offset;
 	m2_range_size(dev);
 	if (dev->label.flags & M2_LABEL_FRESH) {
 		err = m2_zero_part(dev, 0, store->bytes);
 		if (!err) {
 			dev->label.flags &= ~M2_LABEL_FRESH;
-			err = m2_write_label(dev, dev->range);
+			err = m2_write_label(dev, dev->mem.addr);
 		}
 	}
 	if (err)
@@ -250,7 +250,7 @@ int m2_range_resize(struct m2_dev *dev, u64 bytes)
 	if (err)
 		return err;
 	label->data_bytes = bytes;
-	err = m2_write_label(dev, dev->range);
+	err = m2_write_label(dev, dev->mem.addr);
 	if (err) {
 		label->data_bytes = old;
 		return err;

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reserved memory and DAX devices as one piece of addresses; range.h has the contract. */
+#include <linux/blkdev.h>
+#include <linux/dax.h>
+#include <linux/export.h>
+#include <linux/io.h>
+#include <linux/ioport.h>
+#include <linux/mm.h>
+#include <evenkeel/range.h>
+
+#define SCM_PAGE_BYTES	64	/* of RAM for a struct page: what is left room for */
+
+__printf(3, 4) static int scm_range_fail(struct scm_range *range, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vscnprintf(range->error, sizeof(range->error), fmt, args);
+	va_end(args);
+	return err;
+}
+
+/* --- reserved memory -------------------------------------------------------------------------- */
+
+/**
+ * scm_range_head - where data can begin in reserved memory
+ * @bytes: size of the range
+ * @reserve: bytes at its start that are kept as they are: labels
+ *
+ * Context: any.
+ * Return: bytes of labels and struct pages, such that what follows can have huge mappings.
+ */
+u64 scm_range_head(u64 bytes, u64 reserve)
+{
+	BUILD_BUG_ON(sizeof(struct page) > SCM_PAGE_BYTES);
+	return ALIGN(reserve + PHYS_PFN(bytes) * SCM_PAGE_BYTES, SCM_RANGE_ALIGN);
+}
+EXPORT_SYMBOL_GPL(scm_range_head);
+
+/* Is the whole range of a kind that nobody allocates from? */
+static bool scm_range_set_aside(u64 start, u64 bytes)
+{
+	static const unsigned long kinds[] = {
+		IORES_DESC_RESERVED, IORES_DESC_SOFT_RESERVED, IORES_DESC_PERSISTENT_MEMORY,
+		IORES_DESC_PERSISTENT_MEMORY_LEGACY,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (region_intersects(start, bytes, IORESOURCE_MEM, kinds[i]) == REGION_INTERSECTS)
+			return true;
+	return false;
+}
+
+static int scm_range_check(struct scm_range *range, u64 start, u64 bytes)
+{
+	if ((start | bytes) % SCM_RANGE_ALIGN || !bytes || start + bytes < start)
+		return scm_range_fail(range, -EINVAL,
+				      "address and size have to be multiples of 2M");
+	if (region_intersects(start, bytes, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) !=
+	    REGION_DISJOINT)
+		return scm_range_fail(range, -EBUSY,
+				      "0x%llx+0x%llx: the kernel's own RAM (memmap=SIZE$START sets aside)",
+				      start, bytes);
+	if (!scm_range_set_aside(start, bytes))
+		return scm_range_fail(range, -ENXIO, "0x%llx+0x%llx: not memory that was set aside",
+				      start, bytes);
+	return 0;
+}
+
+/**
+ * scm_range_claim - take reserved memory
+ * @range: zeroed
+ * @phys: its address, a multiple of SCM_RANGE_ALIGN
+ * @bytes: its size, too
+ * @fmt: who takes it, for /proc/iomem
+ *
+ * Context: process context.
+ * Return: 0 or a negative error number with the range's error set: not aligned, not set aside, or
+ * in use.
+ */
+int scm_range_claim(struct scm_range *range, u64 phys, u64 bytes, const char *fmt, ...)
+{
+	int err = scm_range_check(range, phys, bytes);
+	va_list args;
+
+	if (err)
+		return err;
+	range->phys = phys;
+	range->bytes = bytes;
+	va_start(args, fmt);
+	vscnprintf(range->region, sizeof(range->region), fmt, args);
+	va_end(args);
+	if (!request_mem_region(phys, bytes, range->region))
+		return scm_range_fail(range, -EBUSY, "0x%llx+0x%llx: in use", phys, bytes);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(scm_range_claim);
+
+/**
+ * scm_range_peek - address reserved memory as it is, without struct pages
+ * @range: claimed, not mapped
+ *
+ * Context: process context.
+ * Return: its first byte until scm_range_unpeek(), or NULL with the range's error set.
+ */
+void *scm_range_peek(struct scm_range *range)
+{
+	void *addr = memremap(range->phys, range->bytes, MEMREMAP_WB);
+
+	if (!addr)
+		scm_range_fail(range, -ENOMEM, "can't be mapped");
+	return addr;
+}
+EXPORT_SYMBOL_GPL(scm_range_peek);
+
+/**
+ * scm_range_unpeek - the end of scm_range_peek()
+ * @addr: what that returned
+ *
+ * Context: process context.
+ */
+void scm_range_unpeek(void *addr)
+{
+	memunmap(addr);
+}
+EXPORT_SYMBOL_GPL(scm_range_unpeek);
+
+/**
+ * scm_range_map - give reserved memory addresses and struct pages
+ * @range: claimed
+ * @reserve: bytes at its start that are kept, a multiple of the page size
+ * @head: struct pages are put between @reserve and this, of which scm_range_head() is the least
+ * @owner: of the pages, as in struct dev_pagemap
+ *
+ * Context: process context; takes a while where the range is large.
+ * Return: 0 or a negative error number with the range's error set.
+ */
+int scm_range_map(struct scm_range *range, u64 reserve, u64 head, void *owner)
+{
+	const struct vmem_altmap altmap = {
+		.base_pfn = PHYS_PFN(range->phys),
+		.end_pfn = PHYS_PFN(range->phys + range->bytes - 1),
+		.reserve = PHYS_PFN(reserve),
+		.free = PHYS_PFN(head - reserve),
+	};
+	struct dev_pagemap *map = &range->pgmap;
+	void *addr;
+
+	memset(map, 0, sizeof(*map));
+	memcpy(&map->altmap, &altmap, sizeof(altmap));	/* some of it is const */
+	map->type = MEMORY_DEVICE_FS_DAX;
+	map->range.start = range->phys;
+	map->range.end = range->phys + range->bytes - 1;
+	map->nr_range = 1;
+	map->flags = PGMAP_ALTMAP_VALID;
+	map->owner = owner;
+	addr = memremap_pages(map, NUMA_NO_NODE);
+	if (IS_ERR(addr))
+		return scm_range_fail(range, PTR_ERR(addr), "the kernel can't map it");
+	range->addr = addr;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(scm_range_map);
+
+/**
+ * scm_range_unmap - the reverse of scm_range_map()
+ * @range: mapped
+ *
+ * Context: process context; waits for whoever holds one of its pages.
+ */
+void scm_range_unmap(struct scm_range *range)
+{
+	memunmap_pages(&range->pgmap);
+	range->addr = NULL;
+}
+EXPORT_SYMBOL_GPL(scm_range_unmap);
+
+/**
+ * scm_range_unclaim - let go of reserved memory
+ * @range: claimed, not mapped
+ *
+ * Context: process context.
+ */
+void scm_range_unclaim(struct scm_range *range)
+{
+	release_mem_region(range->phys, range->bytes);
+}
+EXPORT_SYMBOL_GPL(scm_range_unclaim);
+
+/* --- DAX -------------------------------------------------------------------------------------- */
+
+/* All of the range has to be one piece of addresses. */
+static int scm_range_map_dax(struct scm_range *range, const struct block_device *bdev)
+{
+	long pages = PHYS_PFN(range->bytes), n = 0;
+	pgoff_t first = PHYS_PFN(range->dax_offset), at;
+	void *kaddr;
+	int cookie = dax_read_lock();
+
+	for (at = 0; at < pages; at += n) {
+		n = dax_direct_access(range->dax, first + at, pages - at, DAX_ACCESS, &kaddr, NULL);
+		if (n <= 0 || (at && kaddr != range->addr + PFN_PHYS(at)))
+			break;
+		if (!at)
+			range->addr = kaddr;
+	}
+	dax_read_unlock(cookie);
+	if (at >= pages)
+		return 0;
+	if (n < 0)
+		return scm_range_fail(range, n, "/dev/%pg: bad memory, or none, at byte %llu", bdev,
+				      (u64)PFN_PHYS(at));
+	return scm_range_fail(range, -EOPNOTSUPP, "/dev/%pg: not one piece of memory", bdev);
+}
+
+/**
+ * scm_range_get_dax - take the memory beneath a block device
+ * @range: zeroed
+ * @bdev: the device, opened for @holder alone
+ * @bytes: how much of it, from its start; a multiple of the page size
+ * @holder: whose it becomes
+ *
+ * What is mapped has to stay where it is, so device-mapper's devices don't do: their table may be
+ * changed beneath.
+ * Context: process context.
+ * Return: 0 or a negative error number with the range's error set.
+ */
+int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 bytes, void *holder)
+{
+	u64 most = bdev_nr_bytes(bdev);
+	int err;
+
+	if (bytes > most)
+		return scm_range_fail(range, -ENOSPC, "/dev/%pg has %llu bytes", bdev, most);
+	range->bytes = bytes;
+	range->holder = holder;
+	range->dax = fs_dax_get_by_bdev(bdev, &range->dax_offset, holder, NULL);
+	if (!range->dax)
+		return scm_range_fail(range, -EOPNOTSUPP, "/dev/%pg has no DAX (ndctl's mode fsdax has)",
+				      bdev);
+	err = scm_range_map_dax(range, bdev);
+	if (err)
+		scm_range_put_dax(range);
+	return err;
+}
+EXPORT_SYMBOL_GPL(scm_range_get_dax);
+
+/**
+ * scm_range_put_dax - the device is its owner's again
+ * @range: from scm_range_get_dax()
+ *
+ * Context: process context.
+ */
+void scm_range_put_dax(struct scm_range *range)
+{
+	fs_put_dax(range->dax, range->holder);
+	range->dax = NULL;
+	range->addr = NULL;
+}
+EXPORT_SYMBOL_GPL(scm_range_put_dax);

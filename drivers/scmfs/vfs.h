@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * DOC: the kernel's side of scmfs
+ *
+ * What begins with scmfs_ is the metadata engine (engine.h), which knows no VFS; what begins with
+ * sfs_ is what lies between it and VFS. The engine's inode is the one that counts. VFS' copy of it
+ * follows each operation, under the lock under which the operation was done.
+ *
+ * Lock order: i_rwsem as VFS has it; within it the engine's own, none of which is held when the
+ * engine returns. A user's memory is touched under i_rwsem alone, so that a fault may take
+ * mmap_lock.
+ */
+#ifndef SCMFS_VFS_H
+#define SCMFS_VFS_H
+
+#include <linux/blkdev.h>
+#include <linux/fs.h>
+#include <linux/list.h>
+#include <linux/memremap.h>
+#include <linux/shrinker.h>
+#include <linux/spinlock.h>
+#include <linux/srcu.h>
+#include <linux/time64.h>
+#include <evenkeel/range.h>
+
+#include <compat/fs.h>
+#include <compat/shrinker.h>
+
+#include "engine.h"
+
+struct fs_context;
+struct sfs_window;
+struct workqueue_struct;
+
+/**
+ * struct sfs_options - what mount was told
+ * @phys: address of reserved memory
+ * @bytes: its size; 0: the source is a block device
+ * @has_phys: there is an address
+ * @init: make a new file system
+ * @force: whatever is there, it may go
+ * @atomic: data=atomic
+ */
+struct sfs_options {
+	u64 phys;
+	u64 bytes;
+	bool has_phys;
+	bool init;
+	bool force;
+	bool atomic;
+};
+
+/**
+ * struct sfs_sb - a mounted file system
+ * @fs: the engine's
+ * @mem: the memory set aside for it
+ * @base: where the file system begins in that
+ * @bytes: what is left from there on
+ * @pages: DAX: holds the struct pages of its driver
+ * @options: what mount was told
+ * @writable: the engine may store
+ * @windows_lock: for the list of windows
+ * @windows: those in use, the one that was made or used last first
+ * @nr_windows: how many
+ * @windows_srcu: readers of windows
+ * @shrinker: drops windows when memory is short
+ */
+struct sfs_sb {
+	struct scmfs *fs;
+	struct scm_range mem;
+	void *base;
+	u64 bytes;
+	struct dev_pagemap *pages;
+	struct sfs_options options;
+	bool writable;
+	spinlock_t windows_lock;	/* protects windows, nr_windows */
+	struct list_head windows;
+	unsigned long nr_windows;
+	struct srcu_struct windows_srcu;
+	struct compat_shrinker shrinker;
+};
+
+/**
+ * struct sfs_inode - an inode in RAM
+ * @node: the engine's part
+ * @window: of a file in pieces: all of it in one; NULL: none yet
+ * @walks: reads that had to go from piece to piece since the last try to make one
+ * @vfs: VFS' part
+ */
+struct sfs_inode {
+	struct scmfs_node node;
+	struct sfs_window __rcu *window;
+	unsigned int walks;
+	struct inode vfs;
+};
+
+static inline struct sfs_sb *sfs_sb(const struct super_block *sb)
+{
+	return sb->s_fs_info;
+}
+
+static inline struct scmfs *sfs_fs(const struct inode *inode)
+{
+	return sfs_sb(inode->i_sb)->fs;
+}
+
+static inline struct sfs_inode *sfs_inode(const struct inode *inode)
+{
+	return container_of(inode, struct sfs_inode, vfs);
+}
+
+static inline struct scmfs_node *sfs_node(const struct inode *inode)
+{
+	return &sfs_inode(inode)->node;
+}
+
+/* The present as the engine wants it. */
+static inline s64 sfs_now(struct inode *inode)
+{
+	struct timespec64 now = current_time(inode);
+
+	return timespec64_to_ns(&now);
+}
+
+/* vfs_main.c */
+extern struct workqueue_struct *sfs_wq;
+
+/* vfs_region.c */
+int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_context *fc);
+void sfs_region_detach(struct sfs_sb *s);
+int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only);
+
+/* vfs_super.c */
+extern struct file_system_type sfs_type;
+int sfs_inode_cache_init(void);
+void sfs_inode_cache_exit(void);
+
+/* vfs_inode.c */
+extern const struct inode_operations sfs_file_iops;
+struct inode *sfs_iget(struct super_block *sb, u64 ino);
+int sfs_adopt(struct inode *inode, u64 ino);
+void sfs_refresh(struct inode *inode);
+int sfs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat, u32 mask,
+		unsigned int flags);
+int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr);
+void sfs_store_atime(struct inode *inode);
+
+/* vfs_namei.c, vfs_dir.c, vfs_file.c */
+extern const struct inode_operations sfs_dir_iops, sfs_symlink_iops, sfs_special_iops;
+extern const struct file_operations sfs_dir_fops, sfs_file_fops;
+int sfs_fsync(struct file *file, loff_t start, loff_t end, int datasync);
+int sfs_settle(struct super_block *sb);
+
+/* vfs_room.c */
+int sfs_trim(struct inode *inode);
+bool sfs_make_room(struct super_block *sb, const struct inode *busy);
+
+/* vfs_window.c */
+int sfs_windows_init(struct sfs_sb *s);
+void sfs_windows_exit(struct sfs_sb *s);
+const void *sfs_window_enter(struct inode *inode, u64 pos, u64 len, int *cookie);
+void sfs_window_leave(struct inode *inode, int cookie);
+void sfs_window_walked(struct inode *inode);
+void sfs_window_drop(struct inode *inode);
+unsigned long sfs_collect(struct inode *inode, struct page **pages, unsigned long max);
+
+#endif

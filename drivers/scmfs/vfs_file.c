@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Files' content: straight between the user's buffer and the memory, no page cache in between.
+ *
+ * Readers have i_rwsem shared: what they read is not given to another file meanwhile, and a write
+ * is seen whole or not at all. A write is durable when it returns.
+ */
+#include <linux/fs.h>
+#include <linux/falloc.h>
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+#include <evenkeel/scm_iter.h>
+
+#include "vfs.h"
+
+#define SFS_READ_SEGS	8u
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* A part of a file; less than its length: the user's memory ends, or the file's is bad. */
+static size_t sfs_read_seg(struct inode *inode, const struct scmfs_seg *seg, struct iov_iter *to)
+{
+	if (seg->at == SCMFS_HOLE)
+		return iov_iter_zero(seg->len, to);
+	return scm_copy_to_iter(sfs_sb(inode->i_sb)->base + seg->at, seg->len, to);
+}
+
+/* Why a copy stopped short; a pipe that is full is no bad memory. */
+static int sfs_read_error(const struct iov_iter *to)
+{
+	return user_backed_iter(to) && !fault_in_iov_iter_writeable(to, 1) ? -EIO : -EFAULT;
+}
+
+/* Up to @len bytes, all of which lie before the file's end, from piece to piece. */
+static ssize_t sfs_read_pieces(struct inode *inode, u64 pos, size_t len, struct iov_iter *to)
+{
+	struct scmfs_seg seg[SFS_READ_SEGS];
+	size_t done = 0, n;
+	int nr = scmfs_map(sfs_fs(inode), inode->i_ino, pos, len, seg, SFS_READ_SEGS), i;
+
+	if (nr < 0)
+		return nr;
+	for (i = 0; i < nr; i++) {
+		n = sfs_read_seg(inode, seg + i, to);
+		done += n;
+		if (n < seg[i].len)
+			return done ?: sfs_read_error(to);
+	}
+	if (nr > 1)
+		sfs_window_walked(inode);
+	return done ?: -EUCLEAN;
+}
+
+static ssize_t sfs_read_some(struct inode *inode, u64 pos, size_t len, struct iov_iter *to)
+{
+	const void *src;
+	size_t done;
+	int cookie;
+
+	src = sfs_window_enter(inode, pos, len, &cookie);
+	if (!src)
+		return sfs_read_pieces(inode, pos, len, to);
+	done = scm_copy_to_iter(src, len, to);
+	sfs_window_leave(inode, cookie);
+	return done ?: sfs_read_error(to);
+}
+
+static ssize_t sfs_read(struct inode *inode, u64 pos, struct iov_iter *to)
+{
+	u64 size = i_size_read(inode);
+	ssize_t done = 0, n;
+
+	if (pos >= size)
+		return 0;
+	iov_iter_truncate(to, size - pos);
+	while (iov_iter_count(to)) {
+		n = sfs_read_some(inode, pos + done, iov_iter_count(to), to);
+		if (n < 0)
+			return done ?: n;
+		done += n;
+	}
+	return done;
+}
+
+static ssize_t sfs_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	size_t wanted = iov_iter_count(to);
+	ssize_t done;
+
+	if (!wanted)
+		return 0;
+	inode_lock_shared(inode);
+	done = sfs_read(inode, iocb->ki_pos, to);
+	inode_unlock_shared(inode);
+	if (done > 0)
+		iocb->ki_pos += done;
+	file_accessed(iocb->ki_filp);
+	return done;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* Store into the parts that were begun; less than all of them: the user's memory ends. */
+static size_t sfs_store(struct inode *inode, const struct scmfs_write *w, struct iov_iter *from)
+{
+	void *base = sfs_sb(inode->i_sb)->base;
+	size_t done = 0, n;
+	unsigned int i;
+
+	for (i = 0; i < w->nr; i++) {
+		n = scm_copy_from_iter(base + w->seg[i].at, w->seg[i].len, from);
+		done += n;
+		if (n < w->seg[i].len)
+			break;
+	}
+	return done;
+}
+
+static ssize_t sfs_write_some(struct inode *inode, u64 pos, struct iov_iter *from)
+{
+	const struct sfs_sb *s = sfs_sb(inode->i_sb);
+	unsigned int flags = READ_ONCE(s->options.atomic) ? SCMFS_WRITE_ATOMIC : 0;
+	struct scmfs_write w;
+	s64 now = sfs_now(inode);
+	size_t done;
+	int err = scmfs_write_begin(s->fs, inode->i_ino, pos, iov_iter_count(from), flags, &w);
+
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+		err = scmfs_write_begin(s->fs, inode->i_ino, pos, iov_iter_count(from), flags, &w);
+	if (err)
+		return err;
+	if (flags & SCMFS_WRITE_ATOMIC)
+		sfs_window_drop(inode);
+	done = sfs_store(inode, &w, from);
+	err = scmfs_write_end(s->fs, &w, done, now);
+	if (err)
+		return err;
+	if (!done)
+		return -EFAULT;
+	if (pos + done > i_size_read(inode))
+		i_size_write(inode, pos + done);
+	inode_set_mtime_to_ts(inode, ns_to_timespec64(now));
+	inode_set_ctime_to_ts(inode, ns_to_timespec64(now));
+	return done;
+}
+
+static ssize_t sfs_write(struct inode *inode, u64 pos, struct iov_iter *from)
+{
+	ssize_t done = 0, n;
+
+	while (iov_iter_count(from)) {
+		if (done && fatal_signal_pending(current))
+			break;
+		n = sfs_write_some(inode, pos + done, from);
+		if (n < 0)
+			return done ?: n;
+		done += n;
+		cond_resched();
+	}
+	return done;
+}
+
+static ssize_t sfs_write_locked(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	ssize_t done = generic_write_checks(iocb, from);
+
+	if (done <= 0)
+		return done;
+	if (IS_IMMUTABLE(inode))	/* an area of nvmalloc(); opened before it became one */
+		return -EPERM;
+	done = file_remove_privs(iocb->ki_filp);
+	if (!done)
+		done = sfs_write(inode, iocb->ki_pos, from);
+	if (done > 0)
+		iocb->ki_pos += done;
+	return done;
+}
+
+static ssize_t sfs_write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	ssize_t done;
+
+	inode_lock(inode);
+	done = sfs_write_locked(iocb, from);
+	inode_unlock(inode);
+	return done > 0 ? generic_write_sync(iocb, done) : done;
+}
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+static int sfs_open(struct inode *inode, struct file *file)
+{
+	file->f_mode |= FMODE_CAN_ODIRECT;	/* there is no other way */
+	return generic_file_open(inode, file);
+}
+
+/* What was written has been fenced already. */
+int sfs_fsync(struct file *file, loff_t start, loff_t end, int datasync)
+{
+	return sfs_settle(file_inode(file)->i_sb);
+}
+
+/* The first byte from @pos on that is data, or a hole, which is also what follows the end. */
+static loff_t sfs_seek(struct inode *inode, u64 pos, bool data)
+{
+	u64 size = i_size_read(inode);
+	struct scmfs_seg seg[SFS_READ_SEGS];
+	int nr, i;
+
+	if (pos >= size)
+		return -ENXIO;
+	while (pos < size) {
+		nr = scmfs_map(sfs_fs(inode), inode->i_ino, pos, size - pos, seg, SFS_READ_SEGS);
+		if (nr <= 0)
+			return nr ?: -EUCLEAN;
+		for (i = 0; i < nr; i++) {
+			if ((seg[i].at != SCMFS_HOLE) == data)
+				return seg[i].file;
+			pos = seg[i].file + seg[i].len;
+		}
+	}
+	return data ? -ENXIO : size;
+}
+
+static loff_t sfs_llseek(struct file *file, loff_t offset, int whence)
+{
+	struct inode *inode = file_inode(file);
+	loff_t at;
+
+	if (whence != SEEK_DATA && whence != SEEK_HOLE)
+		return generic_file_llseek(file, offset, whence);
+	if (offset < 0)
+		return -ENXIO;
+	inode_lock_shared(inode);
+	at = sfs_seek(inode, offset, whence == SEEK_DATA);
+	inode_unlock_shared(inode);
+	return at < 0 ? at : vfs_setpos(file, at, inode->i_sb->s_maxbytes);
+}
+
+static int sfs_reserve(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+{
+	struct scmfs *fs = sfs_fs(inode);
+	int err = keep ? 0 : inode_newsize_ok(inode, offset + len);
+
+	if (!err)
+		err = scmfs_reserve(fs, inode->i_ino, offset, len, keep, now);
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+		err = scmfs_reserve(fs, inode->i_ino, offset, len, keep, now);
+	return err;
+}
+
+static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len)
+{
+	struct inode *inode = file_inode(file);
+	s64 now = sfs_now(inode);
+	int err = file_remove_privs(file);
+
+	if (err)
+		return err;
+	if (mode & FALLOC_FL_PUNCH_HOLE) {
+		sfs_window_drop(inode);
+		err = scmfs_punch(sfs_fs(inode), inode->i_ino, offset, len, now);
+	} else {
+		err = sfs_reserve(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
+	}
+	sfs_refresh(inode);	/* both work in steps */
+	return err;
+}
+
+static long sfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)
+{
+	struct inode *inode = file_inode(file);
+	int err;
+
+	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE))
+		return -EOPNOTSUPP;
+	inode_lock(inode);
+	err = sfs_fallocate_locked(file, mode, offset, len);
+	inode_unlock(inode);
+	return err;
+}
+
+const struct file_operations sfs_file_fops = {
+	.open = sfs_open,
+	.llseek = sfs_llseek,
+	.read_iter = sfs_read_iter,
+	.write_iter = sfs_write_iter,
+	.splice_read = copy_splice_read,
+	.splice_write = iter_file_splice_write,
+	.fsync = sfs_fsync,
+	.fallocate = sfs_fallocate,
+};

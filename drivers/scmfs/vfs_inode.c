@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* VFS' copies of inodes, and their attributes. */
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+
+#include "vfs.h"
+
+static void sfs_set_ops(struct inode *inode, dev_t rdev)
+{
+	switch (inode->i_mode & S_IFMT) {
+	case S_IFREG:
+		inode->i_op = &sfs_file_iops;
+		inode->i_fop = &sfs_file_fops;
+		break;
+	case S_IFDIR:
+		inode->i_op = &sfs_dir_iops;
+		inode->i_fop = &sfs_dir_fops;
+		break;
+	case S_IFLNK:
+		inode->i_op = &sfs_symlink_iops;
+		break;
+	default:
+		inode->i_op = &sfs_special_iops;
+		init_special_inode(inode, inode->i_mode, rdev);
+	}
+}
+
+static void sfs_fill(struct inode *inode, const struct scmfs_attr *attr)
+{
+	inode->i_mode = attr->mode;
+	i_uid_write(inode, attr->uid);
+	i_gid_write(inode, attr->gid);
+	set_nlink(inode, attr->links);
+	i_size_write(inode, attr->size);
+	inode->i_generation = attr->generation;
+	inode->i_blocks = attr->blocks << (SCMFS_BLOCK_SHIFT - SECTOR_SHIFT);
+	inode_set_mtime_to_ts(inode, ns_to_timespec64(attr->mtime));
+	inode_set_ctime_to_ts(inode, ns_to_timespec64(attr->ctime));
+}
+
+static void sfs_fill_new(struct inode *inode, const struct scmfs_attr *attr)
+{
+	sfs_fill(inode, attr);
+	inode_set_atime_to_ts(inode, ns_to_timespec64(attr->atime));
+	sfs_set_ops(inode, new_decode_dev(attr->rdev));
+	sfs_node(inode)->ino = attr->ino;
+}
+
+/**
+ * sfs_refresh - take what the engine says after an operation on an inode
+ * @inode: locked
+ *
+ * But for the access time, which may be newer in RAM. What can't be had stays as it is.
+ */
+void sfs_refresh(struct inode *inode)
+{
+	struct scmfs_attr attr;
+
+	if (!scmfs_getattr(sfs_fs(inode), inode->i_ino, &attr))
+		sfs_fill(inode, &attr);
+}
+
+/**
+ * sfs_iget - an inode in RAM by its number
+ * @sb: the file system
+ * @ino: number
+ *
+ * Return: the inode, or an ERR_PTR: -ESTALE: no live one has this number; -ENOMEM; -EUCLEAN.
+ */
+struct inode *sfs_iget(struct super_block *sb, u64 ino)
+{
+	struct inode *inode = iget_locked(sb, ino);
+	struct scmfs_attr attr;
+	int err;
+
+	if (!inode)
+		return ERR_PTR(-ENOMEM);
+	if (!(inode->i_state & I_NEW))
+		return inode;
+	err = scmfs_getattr(sfs_sb(sb)->fs, ino, &attr);
+	if (err) {
+		iget_failed(inode);
+		return ERR_PTR(err);
+	}
+	sfs_fill_new(inode, &attr);
+	unlock_new_inode(inode);
+	return inode;
+}
+
+/**
+ * sfs_adopt - make a blank inode the copy of one that was just created
+ * @inode: from new_inode()
+ * @ino: its number from now on
+ *
+ * On return it can be found, and is locked until unlock_new_inode() or d_instantiate_new().
+ * Return: 0 or a negative error number.
+ */
+int sfs_adopt(struct inode *inode, u64 ino)
+{
+	struct scmfs_attr attr;
+	int err = scmfs_getattr(sfs_fs(inode), ino, &attr);
+
+	if (err)
+		return err;
+	inode->i_ino = ino;
+	if (insert_inode_locked(inode))
+		return -EUCLEAN;	/* two files have one number */
+	sfs_fill_new(inode, &attr);
+	return 0;
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+int sfs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat, u32 mask,
+		unsigned int flags)
+{
+	struct inode *inode = d_inode(path->dentry);
+	struct scmfs_attr attr;
+	int err = scmfs_getattr(sfs_fs(inode), inode->i_ino, &attr);
+
+	if (err)
+		return err;
+	compat_fillattr(idmap, mask, inode, stat);
+	stat->blocks = attr.blocks << (SCMFS_BLOCK_SHIFT - SECTOR_SHIFT);
+	if (S_ISDIR(inode->i_mode))
+		stat->size = attr.size;
+	stat->result_mask |= STATX_BTIME;
+	stat->btime = ns_to_timespec64(attr.btime);
+	return 0;
+}
+
+static s64 sfs_ns(struct timespec64 ts)
+{
+	return timespec64_to_ns(&ts);
+}
+
+static void sfs_attr_of(const struct inode *inode, struct scmfs_attr *attr)
+{
+	attr->mode = inode->i_mode;
+	attr->uid = i_uid_read(inode);
+	attr->gid = i_gid_read(inode);
+	attr->atime = sfs_ns(inode_get_atime(inode));
+	attr->mtime = sfs_ns(inode_get_mtime(inode));
+	attr->ctime = sfs_ns(inode_get_ctime(inode));
+}
+
+static unsigned int sfs_attr_mask(unsigned int valid)
+{
+	static const struct {
+		unsigned int vfs, engine;
+	} bits[] = {
+		{ ATTR_MODE, SCMFS_SET_MODE },
+		{ ATTR_UID, SCMFS_SET_UID },
+		{ ATTR_GID, SCMFS_SET_GID },
+		{ ATTR_ATIME, SCMFS_SET_ATIME },
+		{ ATTR_MTIME, SCMFS_SET_MTIME },
+		{ ATTR_CTIME, SCMFS_SET_CTIME },
+	};
+	unsigned int i, mask = 0;
+
+	for (i = 0; i < ARRAY_SIZE(bits); i++)
+		if (valid & bits[i].vfs)
+			mask |= bits[i].engine;
+	return mask;
+}
+
+int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *iattr)
+{
+	struct inode *inode = d_inode(dentry);
+	struct scmfs_attr attr;
+	unsigned int mask;
+	int err = setattr_prepare(idmap, dentry, iattr);
+
+	if (!err && (iattr->ia_valid & ATTR_SIZE)) {
+		sfs_window_drop(inode);
+		err = scmfs_truncate(sfs_fs(inode), inode->i_ino, iattr->ia_size, sfs_now(inode));
+		if (!err)
+			sfs_refresh(inode);
+	}
+	if (err)
+		return err;
+	setattr_copy(idmap, inode, iattr);
+	mask = sfs_attr_mask(iattr->ia_valid);
+	if (!mask)
+		return 0;
+	sfs_attr_of(inode, &attr);
+	err = scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, mask);
+	if (err)
+		sfs_refresh(inode);
+	return err;
+}
+
+void sfs_store_atime(struct inode *inode)
+{
+	scmfs_touch_atime(sfs_fs(inode), inode->i_ino, sfs_ns(inode_get_atime(inode)));
+}
+
+const struct inode_operations sfs_file_iops = {
+	.getattr = sfs_getattr,
+	.setattr = sfs_setattr,
+};
+
+const struct inode_operations sfs_special_iops = {
+	.getattr = sfs_getattr,
+	.setattr = sfs_setattr,
+};
+
+/* --- symbolic links --------------------------------------------------------------------------- */
+
+static const char *sfs_get_link(struct dentry *dentry, struct inode *inode,
+				struct delayed_call *done)
+{
+	const char *target;
+	char *copy;
+	int len;
+
+	if (!dentry)
+		return ERR_PTR(-ECHILD);
+	len = scmfs_target(sfs_fs(inode), inode->i_ino, &target);
+	if (len < 0)
+		return ERR_PTR(len);
+	copy = kmemdup_nul(target, len, GFP_KERNEL);
+	if (!copy)
+		return ERR_PTR(-ENOMEM);
+	set_delayed_call(done, kfree_link, copy);
+	return copy;
+}
+
+const struct inode_operations sfs_symlink_iops = {
+	.get_link = sfs_get_link,
+	.getattr = sfs_getattr,
+	.setattr = sfs_setattr,
+};

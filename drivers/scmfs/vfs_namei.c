@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names. VFS holds i_rwsem of every directory and inode concerned, exclusively where it changes. */
+#include <linux/dcache.h>
+#include <linux/fs.h>
+
+#include "vfs.h"
+
+static void sfs_touch_ctime(struct inode *inode, s64 now)
+{
+	inode_set_ctime_to_ts(inode, ns_to_timespec64(now));
+}
+
+/* A name came or went. */
+static void sfs_dir_changed(struct inode *dir, s64 now)
+{
+	inode_set_mtime_to_ts(dir, ns_to_timespec64(now));
+	sfs_touch_ctime(dir, now);
+}
+
+static struct dentry *sfs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags)
+{
+	const struct qstr *name = &dentry->d_name;
+	struct inode *inode = NULL;
+	u64 ino;
+	int err;
+
+	if (name->len > SCMFS_NAME_MAX)
+		return ERR_PTR(-ENAMETOOLONG);
+	err = scmfs_lookup(sfs_fs(dir), sfs_node(dir), name->name, name->len, &ino);
+	if (!err)
+		inode = sfs_iget(dir->i_sb, ino);
+	else if (err != -ENOENT)
+		inode = ERR_PTR(err);
+	return d_splice_alias(inode, dentry);
+}
+
+/* A blank inode, and what the engine has to make of it. */
+static struct inode *sfs_blank(struct mnt_idmap *idmap, struct inode *dir, umode_t mode,
+			       struct scmfs_new *new)
+{
+	struct inode *inode = new_inode(dir->i_sb);
+
+	if (!inode)
+		return NULL;
+	inode_init_owner(idmap, inode, dir, mode);
+	new->mode = inode->i_mode;
+	new->uid = i_uid_read(inode);
+	new->gid = i_gid_read(inode);
+	new->now = sfs_now(inode);
+	return inode;
+}
+
+/* RAM comes first, so that nothing is left of what fails. */
+static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+		    umode_t mode, struct scmfs_new *new)
+{
+	struct inode *inode = sfs_blank(idmap, dir, mode, new);
+	const struct qstr *name = &dentry->d_name;
+	u64 ino;
+	int err;
+
+	if (!inode)
+		return -ENOMEM;
+	err = scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
+	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
+		err = scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
+	if (!err)
+		err = sfs_adopt(inode, ino);
+	if (err) {
+		iput(inode);
+		return err;
+	}
+	if (S_ISDIR(mode))
+		inc_nlink(dir);
+	sfs_dir_changed(dir, new->now);
+	d_instantiate_new(dentry, inode);
+	return 0;
+}
+
+static int sfs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+		      umode_t mode, bool excl)
+{
+	struct scmfs_new new = {};
+
+	return sfs_make(idmap, dir, dentry, mode, &new);
+}
+
+static int sfs_mkdir(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+		     umode_t mode)
+{
+	struct scmfs_new new = {};
+
+	return sfs_make(idmap, dir, dentry, mode | S_IFDIR, &new);
+}
+
+static int sfs_mknod(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+		     umode_t mode, dev_t rdev)
+{
+	struct scmfs_new new = { .rdev = new_encode_dev(rdev) };
+
+	return sfs_make(idmap, dir, dentry, mode, &new);
+}
+
+static int sfs_symlink(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+		       const char *target)
+{
+	struct scmfs_new new = { .target = target, .target_len = strlen(target) };
+
+	return sfs_make(idmap, dir, dentry, S_IFLNK | 0777, &new);
+}
+
+static int sfs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file, umode_t mode)
+{
+	struct scmfs_new new = {};
+	struct inode *inode = sfs_blank(idmap, dir, mode, &new);
+	u64 ino;
+	int err;
+
+	if (!inode)
+		return -ENOMEM;
+	err = scmfs_tmpfile(sfs_fs(dir), &new, &ino);
+	if (!err)
+		err = sfs_adopt(inode, ino);
+	if (err) {
+		iput(inode);
+		return err;
+	}
+	set_nlink(inode, 1);	/* which d_tmpfile() takes away */
+	d_tmpfile(file, inode);
+	unlock_new_inode(inode);
+	return finish_open_simple(file, 0);
+}
+
+static int sfs_link(struct dentry *old, struct inode *dir, struct dentry *dentry)
+{
+	const struct qstr *name = &dentry->d_name;
+	struct inode *inode = d_inode(old);
+	s64 now = sfs_now(inode);
+	int err = scmfs_link(sfs_fs(dir), sfs_node(dir), name->name, name->len, inode->i_ino, now);
+
+	if (err)
+		return err;
+	inc_nlink(inode);
+	sfs_touch_ctime(inode, now);
+	sfs_dir_changed(dir, now);
+	ihold(inode);
+	d_instantiate(dentry, inode);
+	return 0;
+}
+
+static int sfs_unlink(struct inode *dir, struct dentry *dentry)
+{
+	const struct qstr *name = &dentry->d_name;
+	struct inode *inode = d_inode(dentry);
+	s64 now = sfs_now(inode);
+	u64 ino;
+	int err = scmfs_unlink(sfs_fs(dir), sfs_node(dir), name->name, name->len, now, &ino);
+
+	if (err)
+		return err;
+	drop_nlink(inode);
+	sfs_touch_ctime(inode, now);
+	sfs_dir_changed(dir, now);
+	return 0;
+}
+
+static int sfs_rmdir(struct inode *dir, struct dentry *dentry)
+{
+	const struct qstr *name = &dentry->d_name;
+	struct inode *inode = d_inode(dentry);
+	s64 now = sfs_now(inode);
+	int err = scmfs_rmdir(sfs_fs(dir), sfs_node(dir), name->name, name->len, sfs_node(inode),
+			      now);
+
+	if (err)
+		return err;
+	clear_nlink(inode);
+	drop_nlink(dir);
+	sfs_touch_ctime(inode, now);
+	sfs_dir_changed(dir, now);
+	return 0;
+}
+
+/* The link that a directory is to the one it is in. */
+static void sfs_move_parent_link(const struct inode *moved, struct inode *from, struct inode *to)
+{
+	if (moved && S_ISDIR(moved->i_mode) && from != to) {
+		drop_nlink(from);
+		inc_nlink(to);
+	}
+}
+
+static void sfs_replaced(struct inode *dir, struct inode *victim)
+{
+	if (S_ISDIR(victim->i_mode)) {
+		clear_nlink(victim);
+		drop_nlink(dir);
+	} else {
+		drop_nlink(victim);
+	}
+}
+
+static void sfs_renamed(struct inode *from, struct inode *inode, struct inode *to,
+			struct inode *other, bool exchange, s64 now)
+{
+	sfs_move_parent_link(inode, from, to);
+	if (exchange)
+		sfs_move_parent_link(other, to, from);
+	else if (other)
+		sfs_replaced(to, other);
+	if (other)
+		sfs_touch_ctime(other, now);
+	sfs_touch_ctime(inode, now);
+	sfs_dir_changed(from, now);
+	sfs_dir_changed(to, now);
+}
+
+static int sfs_rename(struct mnt_idmap *idmap, struct inode *old_dir, struct dentry *old_dentry,
+		      struct inode *new_dir, struct dentry *new_dentry, unsigned int flags)
+{
+	struct inode *inode = d_inode(old_dentry), *other = d_inode(new_dentry);
+	const struct scmfs_rename from = {
+		.dir = sfs_node(old_dir),
+		.name = old_dentry->d_name.name,
+		.len = old_dentry->d_name.len,
+		.node = sfs_node(inode),
+	};
+	const struct scmfs_rename to = {
+		.dir = sfs_node(new_dir),
+		.name = new_dentry->d_name.name,
+		.len = new_dentry->d_name.len,
+		.node = other ? sfs_node(other) : NULL,
+	};
+	s64 now = sfs_now(inode);
+	int err;
+
+	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE))
+		return -EINVAL;
+	err = scmfs_rename(sfs_fs(inode), &from, &to, flags, now);
+	if (!err)
+		sfs_renamed(old_dir, inode, new_dir, other, flags & RENAME_EXCHANGE, now);
+	return err;
+}
+
+const struct inode_operations sfs_dir_iops = {
+	.lookup = sfs_lookup,
+	.create = sfs_create,
+	.mkdir = sfs_mkdir,
+	.mknod = sfs_mknod,
+	.symlink = sfs_symlink,
+	.link = sfs_link,
+	.unlink = sfs_unlink,
+	.rmdir = sfs_rmdir,
+	.rename = sfs_rename,
+	.tmpfile = sfs_tmpfile,
+	.getattr = sfs_getattr,
+	.setattr = sfs_setattr,
+};

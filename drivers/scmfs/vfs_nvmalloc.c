@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Areas for the kernel; nvmalloc.h has the contract.
+ *
+ * Lock order: nvm_area.lock, i_rwsem. The mapping is replaced under nvm_area.lock; who is between
+ * nvm_enter() and nvm_leave() keeps the old one, which goes when all of them have left (SRCU).
+ */
+#include <linux/export.h>
+#include <linux/fs.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/srcu.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+#include <evenkeel/nvmalloc.h>
+#include <evenkeel/scm.h>
+
+#include "vfs.h"
+
+#define NVM_FLUSH_PERIOD	(5 * HZ)
+
+/**
+ * struct nvm_mapping - an area's addresses
+ * @addr: first byte
+ * @bytes: mapped
+ * @window: @addr is of vmap(), and not of the direct map
+ */
+struct nvm_mapping {
+	void *addr;
+	u64 bytes;
+	bool window;
+};
+
+/**
+ * struct nvm_area - an open area
+ * @file: in the file system
+ * @size: that was asked for: mapped_size gets no larger
+ * @write_through: what is written lasts at once; otherwise within NVM_FLUSH_PERIOD
+ * @lock: for changes of the mapping
+ * @mapping: the present one
+ * @srcu: those who use it
+ * @dirty_lock: protects the two that follow
+ * @dirty_from: written but not flushed: first byte
+ * @dirty_to: and the one behind the last
+ * @flush: does it
+ */
+struct nvm_area {
+	struct file *file;
+	u64 size;
+	bool write_through;
+	struct mutex lock;	/* for changes of mapping */
+	struct nvm_mapping __rcu *mapping;
+	struct srcu_struct srcu;
+	spinlock_t dirty_lock;	/* protects dirty_from, dirty_to */
+	u64 dirty_from;
+	u64 dirty_to;
+	struct delayed_work flush;
+};
+
+/* --- mapping ---------------------------------------------------------------------------------- */
+
+static void nvm_mapping_free(struct nvm_mapping *map)
+{
+	if (!map)
+		return;
+	if (map->window)
+		vunmap(map->addr);
+	kfree(map);
+}
+
+/* In several pieces: pages next to each other. */
+static void *nvm_window(struct inode *inode, u64 bytes)
+{
+	unsigned long nr = PFN_DOWN(bytes);
+	struct page **pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL);
+	void *addr = NULL;
+
+	if (pages && sfs_collect(inode, pages, nr) == nr)
+		addr = vmap(pages, nr, VM_MAP, PAGE_KERNEL);
+	kvfree(pages);
+	return addr;
+}
+
+/* All that the area has now, which has no holes. */
+static struct nvm_mapping *nvm_map(struct inode *inode, u64 bytes)
+{
+	struct nvm_mapping *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	struct scmfs_seg seg[2];
+	int nr;
+
+	if (!map)
+		return NULL;
+	map->bytes = bytes;
+	nr = bytes ? scmfs_map(sfs_fs(inode), inode->i_ino, 0, bytes, seg, 2) : 0;
+	if (nr == 1 && seg[0].at != SCMFS_HOLE)
+		map->addr = sfs_sb(inode->i_sb)->base + seg[0].at;
+	else if (bytes)
+		map->addr = nvm_window(inode, bytes);
+	map->window = nr > 1;
+	if (!bytes || map->addr)
+		return map;
+	kfree(map);
+	return NULL;
+}
+
+static struct nvm_mapping *nvm_mapping(const struct nvm_area *area)
+{
+	return rcu_dereference_protected(area->mapping, lockdep_is_held(&area->lock));
+}
+
+static void nvm_replace(struct nvm_area *area, struct nvm_mapping *map)
+{
+	struct nvm_mapping *old = nvm_mapping(area);
+
+	rcu_assign_pointer(area->mapping, map);
+	synchronize_srcu(&area->srcu);
+	nvm_mapping_free(old);
+}
+
+/**
+ * nvm_enter - an area's address
+ * @area: the area
+ * @cookie: for nvm_leave()
+ *
+ * Context: any that may sleep. Nobody expands or shrinks it from in between.
+ * Return: its first byte; valid, for nvm_mapped_size() bytes, until nvm_leave().
+ */
+void *nvm_enter(struct nvm_area *area, int *cookie)
+{
+	*cookie = srcu_read_lock(&area->srcu);
+	return srcu_dereference(area->mapping, &area->srcu)->addr;
+}
+EXPORT_SYMBOL_GPL(nvm_enter);
+
+/**
+ * nvm_leave - the address is not used any more
+ * @area: the area
+ * @cookie: from nvm_enter()
+ *
+ * Context: the task that entered.
+ */
+void nvm_leave(struct nvm_area *area, int cookie)
+{
+	srcu_read_unlock(&area->srcu, cookie);
+}
+EXPORT_SYMBOL_GPL(nvm_leave);
+
+/**
+ * nvm_mapped_size - how much of an area there is
+ * @area: the area
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+u64 nvm_mapped_size(const struct nvm_area *area)
+{
+	return i_size_read(file_inode(area->file));
+}
+EXPORT_SYMBOL_GPL(nvm_mapped_size);
+
+/**
+ * nvm_size - how large an area can become
+ * @area: the area
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+u64 nvm_size(const struct nvm_area *area)
+{
+	return area->size;
+}
+EXPORT_SYMBOL_GPL(nvm_size);
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/**
+ * nvm_flush - make what was written last
+ * @area: the area
+ *
+ * Also what was stored without nvm_write(), where scm_flush() was called on it.
+ * Context: process context; sleeps.
+ */
+void nvm_flush(struct nvm_area *area)
+{
+	u64 from, to;
+	int cookie;
+	void *p;
+
+	spin_lock(&area->dirty_lock);
+	from = area->dirty_from;
+	to = area->dirty_to;
+	area->dirty_from = U64_MAX;
+	area->dirty_to = 0;
+	spin_unlock(&area->dirty_lock);
+	p = nvm_enter(area, &cookie);
+	/* What was cut off meanwhile is nobody's. */
+	to = min(to, srcu_dereference(area->mapping, &area->srcu)->bytes);
+	if (from < to)
+		scm_flush(p + from, to - from);
+	scm_fence();
+	nvm_leave(area, cookie);
+}
+EXPORT_SYMBOL_GPL(nvm_flush);
+
+static void nvm_flush_work(struct work_struct *work)
+{
+	nvm_flush(container_of(to_delayed_work(work), struct nvm_area, flush));
+}
+
+static void nvm_dirty(struct nvm_area *area, u64 from, u64 to)
+{
+	spin_lock(&area->dirty_lock);
+	area->dirty_from = min(area->dirty_from, from);
+	area->dirty_to = max(area->dirty_to, to);
+	spin_unlock(&area->dirty_lock);
+	queue_delayed_work(sfs_wq, &area->flush, NVM_FLUSH_PERIOD);
+}
+
+/**
+ * nvm_write - store bytes
+ * @area: the area
+ * @offset: of the first
+ * @src: what to store
+ * @len: how many
+ *
+ * They last on return with write_through, otherwise after nvm_flush() or some seconds.
+ * Context: process context.
+ * Return: 0 or -ERANGE: beyond what is mapped.
+ */
+int nvm_write(struct nvm_area *area, u64 offset, const void *src, size_t len)
+{
+	int cookie, err = 0;
+	void *p = nvm_enter(area, &cookie);
+	u64 bytes = srcu_dereference(area->mapping, &area->srcu)->bytes;
+
+	if (offset > bytes || len > bytes - offset) {
+		err = -ERANGE;
+	} else if (area->write_through) {
+		scm_copy_nt(p + offset, src, len);
+		scm_fence();
+	} else {
+		scm_store(p + offset, src, len);
+		nvm_dirty(area, offset, offset + len);
+	}
+	nvm_leave(area, cookie);
+	return err;
+}
+EXPORT_SYMBOL_GPL(nvm_write);
+
+/* --- size ------------------------------------------------------------------------------------- */
+
+static int nvm_remap(struct nvm_area *area, u64 bytes)
+{
+	struct nvm_mapping *map = nvm_map(file_inode(area->file), bytes);
+
+	if (!map)
+		return -ENOMEM;
+	nvm_replace(area, map);
+	return 0;
+}
+
+static int nvm_reserve(struct inode *inode, u64 from, u64 to)
+{
+	int err;
+
+	inode_lock(inode);
+	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from, false, sfs_now(inode));
+	sfs_refresh(inode);
+	inode_unlock(inode);
+	return err;
+}
+
+static int nvm_cut(struct inode *inode, u64 to)
+{
+	int err;
+
+	inode_lock(inode);
+	sfs_window_drop(inode);
+	err = scmfs_truncate(sfs_fs(inode), inode->i_ino, to, sfs_now(inode));
+	sfs_refresh(inode);
+	inode_unlock(inode);
+	return err;
+}
+
+/**
+ * nvmalloc_expand - map more of an area
+ * @area: the area
+ * @mapped_size: bytes from now on; rounded up to pages, and at most nvm_size()
+ *
+ * What is new is zero. The address may be another one afterwards.
+ * Context: process context, outside of nvm_enter(); waits for those who are inside.
+ * Return: 0; -EINVAL: less than before, or too much; -ENOSPC; -ENOMEM. Then it is as it was.
+ */
+int nvmalloc_expand(struct nvm_area *area, u64 mapped_size)
+{
+	struct inode *inode = file_inode(area->file);
+	u64 before, bytes = round_up(mapped_size, PAGE_SIZE);
+	int err = -EINVAL;
+
+	mutex_lock(&area->lock);
+	before = nvm_mapped_size(area);
+	if (bytes < before || bytes > area->size)
+		goto out;
+	err = bytes == before ? 0 : nvm_reserve(inode, before, bytes);
+	if (!err)
+		err = nvm_remap(area, bytes);
+	if (err)
+		nvm_cut(inode, before);
+out:
+	mutex_unlock(&area->lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(nvmalloc_expand);
+
+/**
+ * nvmalloc_shrink - give the end of an area back
+ * @area: the area
+ * @mapped_size: bytes that stay; rounded up to pages
+ *
+ * Context: process context, outside of nvm_enter(); waits for those who are inside.
+ * Return: 0; -EINVAL: more than before; -ENOMEM.
+ */
+int nvmalloc_shrink(struct nvm_area *area, u64 mapped_size)
+{
+	u64 bytes = round_up(mapped_size, PAGE_SIZE);
+	int err = -EINVAL;
+
+	mutex_lock(&area->lock);
+	if (bytes <= nvm_mapped_size(area))
+		err = nvm_remap(area, bytes);	/* nobody sees what goes next */
+	if (!err)
+		err = nvm_cut(file_inode(area->file), bytes);
+	mutex_unlock(&area->lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(nvmalloc_shrink);
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* A file of scmfs, all of it there, from now on for this area alone. */
+static int nvm_take(struct file *file)
+{
+	struct inode *inode = file_inode(file);
+	struct scmfs_seg seg;
+	u64 at = 0, size;
+	int err = 0;
+
+	if (file->f_op != &sfs_file_fops)
+		return -EMEDIUMTYPE;
+	inode_lock(inode);
+	size = i_size_read(inode);
+	if (IS_IMMUTABLE(inode))
+		err = -EBUSY;
+	else if (!PAGE_ALIGNED(size))
+		err = -EINVAL;
+	while (!err && at < size) {
+		if (scmfs_map(sfs_fs(inode), inode->i_ino, at, size - at, &seg, 1) != 1 ||
+		    seg.at == SCMFS_HOLE)
+			err = -EINVAL;
+		else
+			at += seg.len;
+	}
+	if (!err)
+		inode_set_flags(inode, S_IMMUTABLE, S_IMMUTABLE);
+	inode_unlock(inode);
+	return err;
+}
+
+static void nvm_let_go(struct file *file)
+{
+	struct inode *inode = file_inode(file);
+
+	inode_lock(inode);
+	inode_set_flags(inode, 0, S_IMMUTABLE);
+	inode_unlock(inode);
+	filp_close(file, NULL);
+}
+
+static struct nvm_area *nvm_area_alloc(struct file *file, bool write_through)
+{
+	struct nvm_area *area = kzalloc(sizeof(*area), GFP_KERNEL);
+
+	if (!area)
+		return NULL;
+	if (init_srcu_struct(&area->srcu)) {
+		kfree(area);
+		return NULL;
+	}
+	area->file = file;
+	area->write_through = write_through;
+	mutex_init(&area->lock);
+	spin_lock_init(&area->dirty_lock);
+	area->dirty_from = U64_MAX;
+	INIT_DELAYED_WORK(&area->flush, nvm_flush_work);
+	return area;
+}
+
+static void nvm_area_free(struct nvm_area *area)
+{
+	cancel_delayed_work_sync(&area->flush);
+	nvm_mapping_free(rcu_dereference_protected(area->mapping, true));
+	cleanup_srcu_struct(&area->srcu);
+	kfree(area);
+}
+
+static struct nvm_area *nvm_open(const char *path, int flags, bool write_through)
+{
+	struct file *file = filp_open(path, O_RDWR | O_LARGEFILE | flags, 0600);
+	struct nvm_area *area;
+	struct scmfs_attr attr;
+	int err;
+
+	if (IS_ERR(file))
+		return ERR_CAST(file);
+	err = nvm_take(file);
+	if (err) {
+		filp_close(file, NULL);
+		return ERR_PTR(err);
+	}
+	area = nvm_area_alloc(file, write_through);
+	if (!area) {
+		nvm_let_go(file);
+		return ERR_PTR(-ENOMEM);
+	}
+	if (!scmfs_getattr(sfs_fs(file_inode(file)), file_inode(file)->i_ino, &attr))
+		area->size = max(attr.virtual_size, attr.size);
+	mutex_lock(&area->lock);
+	err = nvm_remap(area, nvm_mapped_size(area));
+	mutex_unlock(&area->lock);
+	if (!err)
+		return area;
+	nvm_let_go(file);
+	nvm_area_free(area);
+	return ERR_PTR(err);
+}
+
+/**
+ * nvmopen - find an area that was made before
+ * @path: its name
+ * @write_through: what is written lasts at once
+ *
+ * Any file of scmfs does that is a multiple of a page long and has no holes.
+ * Context: process context.
+ * Return: the area or an ERR_PTR: -EMEDIUMTYPE: on another file system; -EBUSY: it is open;
+ * -EINVAL: it has holes; errors of opening a file.
+ */
+struct nvm_area *nvmopen(const char *path, bool write_through)
+{
+	return nvm_open(path, 0, write_through);
+}
+EXPORT_SYMBOL_GPL(nvmopen);
+
+/**
+ * nvmalloc - make an area
+ * @path: its name, in a mounted scmfs; nothing may have it
+ * @size: bytes that it can be expanded to
+ * @mapped_size: bytes that it has now; rounded up to pages, all zero
+ * @write_through: what is written lasts at once
+ *
+ * Context: process context.
+ * Return: the area or an ERR_PTR: -EEXIST; -EINVAL: @mapped_size is above @size; -ENOSPC, with an
+ * empty file left; errors of nvmopen().
+ */
+struct nvm_area *nvmalloc(const char *path, u64 size, u64 mapped_size, bool write_through)
+{
+	struct nvm_area *area;
+	struct inode *inode;
+	int err;
+
+	size = round_up(size, PAGE_SIZE);
+	if (mapped_size > size || !size)
+		return ERR_PTR(-EINVAL);
+	area = nvm_open(path, O_CREAT | O_EXCL, write_through);
+	if (IS_ERR(area))
+		return area;
+	inode = file_inode(area->file);
+	area->size = size;
+	inode_lock(inode);
+	err = scmfs_set_virtual_size(sfs_fs(inode), inode->i_ino, size);
+	inode_unlock(inode);
+	if (!err)
+		err = nvmalloc_expand(area, mapped_size);
+	if (!err)
+		return area;
+	nvclose(area);
+	return ERR_PTR(err);
+}
+EXPORT_SYMBOL_GPL(nvmalloc);
+
+/**
+ * nvclose - an area stays, and nobody uses it
+ * @area: the area
+ *
+ * Context: process context.
+ */
+void nvclose(struct nvm_area *area)
+{
+	nvm_flush(area);
+	nvm_let_go(area->file);
+	nvm_area_free(area);
+}
+EXPORT_SYMBOL_GPL(nvclose);
+
+/**
+ * nvfree - give all of an area's memory back
+ * @area: the area; gone on return
+ *
+ * An empty file stays under its name, the dissertation's null file.
+ * Context: process context.
+ * Return: 0 or a negative error number: some of the memory is still the file's.
+ */
+int nvfree(struct nvm_area *area)
+{
+	int err = nvmalloc_shrink(area, 0);
+
+	nvclose(area);
+	return err;
+}
+EXPORT_SYMBOL_GPL(nvfree);

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where the file system's memory comes from, and what is in it.
+ *
+ * Reserved memory needs room for its struct pages, which can only be at its start: the file system
+ * begins behind them, at an address that follows from the size. On a device with DAX its driver
+ * has made them, and the file system begins where the device does.
+ */
+#include <linux/fs_context.h>
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <evenkeel/mem2m_format.h>
+
+#include "vfs.h"
+
+#define SFS_LOOK_BYTES	((u64)SZ_64K)	/* from the start, where other formats begin */
+
+static int sfs_told(struct fs_context *fc, const char *what, int err)
+{
+	return errorf(fc, "%s", what), err;
+}
+
+static const char *sfs_hint(int err)
+{
+	switch (err) {
+	case -ENODATA:
+		return "; -o init makes a file system";
+	case -EMEDIUMTYPE:
+		return "; was it made with another address or size? -o init=force overwrites it";
+	case -EUCLEAN:
+		return "; fsck.scmfs may repair it";
+	default:
+		return "";
+	}
+}
+
+/* Probing and opening tell in words what they found. */
+static int sfs_refuse(struct fs_context *fc, int err, const char *reason)
+{
+	errorf(fc, "%s%s", reason ?: "can't be opened", sfs_hint(err));
+	return err;
+}
+
+/* May a new file system be made over what is there? */
+static int sfs_judge_blank(struct sfs_sb *s, struct fs_context *fc, const void *start)
+{
+	struct scmfs_super super;
+	const char *reason = NULL;
+	bool damaged;
+	int err = scmfs_probe(s->base, s->bytes, &super, &damaged, &reason);
+
+	if (s->options.force || (err != -EMEDIUMTYPE && err != -ENODATA))
+		return 0;
+	if (start != s->base && *(const __le64 *)start == cpu_to_le64(M2_LABEL_MAGIC))
+		return sfs_told(fc, "a mem2m device is there; init=force overwrites it", -EEXIST);
+	if (err == -ENODATA && !memchr_inv(s->base, 0, min(SFS_LOOK_BYTES, s->bytes)))
+		return 0;
+	return sfs_told(fc, "it isn't blank and no scmfs; init=force overwrites it", -EEXIST);
+}
+
+static int sfs_judge(struct sfs_sb *s, struct fs_context *fc, const void *start)
+{
+	struct scmfs_super super;
+	const char *reason = NULL;
+	bool damaged;
+	int err;
+
+	if (s->options.init)
+		return sfs_judge_blank(s, fc, start);
+	err = scmfs_probe(s->base, s->bytes, &super, &damaged, &reason);
+	return err ? sfs_refuse(fc, err, reason) : 0;
+}
+
+/* What is there is looked at before struct pages overwrite any of it. */
+static int sfs_peek(struct sfs_sb *s, struct fs_context *fc, u64 head)
+{
+	void *start = scm_range_peek(&s->mem);
+	int err;
+
+	if (!start)
+		return sfs_told(fc, s->mem.error, -ENOMEM);
+	s->base = start + head;
+	err = sfs_judge(s, fc, start);
+	scm_range_unpeek(start);
+	return err;
+}
+
+static int sfs_attach_phys(struct sfs_sb *s, struct fs_context *fc)
+{
+	u64 head = scm_range_head(s->options.bytes, 0);
+	int err = scm_range_claim(&s->mem, s->options.phys, s->options.bytes, "scmfs");
+
+	if (err)
+		return sfs_told(fc, s->mem.error, err);
+	if (s->options.bytes <= head) {
+		errorf(fc, "too small: struct pages take %llu bytes", head);
+		err = -ENOSPC;
+		goto no_map;
+	}
+	s->bytes = s->options.bytes - head;
+	err = sfs_peek(s, fc, head);
+	if (err)
+		goto no_map;
+	err = scm_range_map(&s->mem, 0, head, s);
+	if (err) {
+		sfs_told(fc, s->mem.error, err);
+		goto no_map;
+	}
+	s->base = s->mem.addr + head;
+	return 0;
+
+no_map:
+	scm_range_unclaim(&s->mem);
+	return err;
+}
+
+/* Of device-mapper's devices the table may be changed beneath. */
+static bool sfs_bdev_stays(const struct block_device *bdev)
+{
+	const char *name = bdev->bd_disk->disk_name;
+
+	return !strncmp(name, "pmem", 4) || !strncmp(name, "mem2m!", 6);
+}
+
+static int sfs_attach_bdev(struct sfs_sb *s, struct super_block *sb, struct fs_context *fc)
+{
+	struct block_device *bdev = sb->s_bdev;
+	int err;
+
+	if (!sfs_bdev_stays(bdev)) {
+		errorf(fc, "%pg: neither pmem nor a mem2m device", bdev);
+		return -EOPNOTSUPP;
+	}
+	err = scm_range_get_dax(&s->mem, bdev, round_down(bdev_nr_bytes(bdev), SZ_4K), sb);
+	if (err)
+		return sfs_told(fc, s->mem.error, err);
+	/* Its driver can't take the pages away as long as they are held: an unbind waits. */
+	s->pages = get_dev_pagemap(PHYS_PFN(virt_to_phys(s->mem.addr)), NULL);
+	if (!s->pages) {
+		err = -ENXIO;
+		errorf(fc, "%pg: its memory has gone", bdev);
+		goto put_dax;
+	}
+	s->base = s->mem.addr;
+	s->bytes = s->mem.bytes;
+	err = sfs_judge(s, fc, s->base);
+	if (err)
+		goto put_pages;
+	return 0;
+
+put_pages:
+	put_dev_pagemap(s->pages);
+put_dax:
+	scm_range_put_dax(&s->mem);
+	return err;
+}
+
+/**
+ * sfs_region_attach - get the memory that was asked for, and judge what is in it
+ * @s: with its options
+ * @sb: whose it becomes
+ * @fc: for what there is to tell
+ *
+ * Nothing of a file system that is there has changed yet.
+ * Context: process context.
+ * Return: 0 or a negative error number with nothing left behind.
+ */
+int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_context *fc)
+{
+	int err = s->options.has_phys ? sfs_attach_phys(s, fc) : sfs_attach_bdev(s, sb, fc);
+
+	if (err)
+		s->base = NULL;
+	return err;
+}
+
+void sfs_region_detach(struct sfs_sb *s)
+{
+	if (!s->base)
+		return;
+	if (s->options.has_phys) {
+		scm_range_unmap(&s->mem);
+		scm_range_unclaim(&s->mem);
+	} else {
+		put_dev_pagemap(s->pages);
+		scm_range_put_dax(&s->mem);
+	}
+}
+
+static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
+{
+	const struct scmfs_format_params params = { .now = ktime_get_real_ns() };
+	int err = scmfs_format(s->base, s->bytes, &params);
+
+	if (err)
+		errorf(fc, "too small for a file system: %llu bytes", s->bytes);
+	return err;
+}
+
+/**
+ * sfs_region_open - open, or make and open, the file system in the memory
+ * @s: attached
+ * @fc: for what there is to tell
+ * @read_only: store nothing
+ *
+ * Return: 0 or a negative error number.
+ */
+int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only)
+{
+	unsigned int flags = read_only ? SCMFS_OPEN_READ_ONLY : 0;
+	struct scmfs_recovery recovery;
+	const char *reason = NULL;
+	int err = 0;
+
+	if (s->options.init)
+		err = sfs_format(s, fc);
+	if (!err) {
+		err = scmfs_open(s->base, s->bytes, flags, &s->fs, &recovery, &reason);
+		if (err)
+			sfs_refuse(fc, err, reason);
+	}
+	if (err)
+		return err;
+	if (!recovery.clean)
+		infof(fc, "recovered: %u transactions undone, %llu of %llu inodes were orphans",
+		      recovery.undo.undone, recovery.orphans, recovery.inodes);
+	s->writable = !read_only;
+	return 0;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Room that files have beyond their end (wu-2011 IV.B.3, IV.B.5): who appends finds it without an
+ * allocation. It is given back when the inode leaves RAM, and all of it when the memory is full.
+ */
+#include <linux/fs.h>
+
+#include "vfs.h"
+
+/**
+ * sfs_trim - give back what a file has beyond its end
+ * @inode: locked, or nobody else's any more
+ *
+ * Return: 1: there was some; 0: none; or a negative error number.
+ */
+int sfs_trim(struct inode *inode)
+{
+	u64 used = round_up((u64)i_size_read(inode), SCMFS_BLOCK_SIZE);
+	int err;
+
+	if (!S_ISREG(inode->i_mode) || scmfs_mapped_size(sfs_fs(inode), inode->i_ino) <= used)
+		return 0;
+	err = scmfs_trim(sfs_fs(inode), inode->i_ino);
+	return err ?: 1;
+}
+
+/* Those that somebody is at work on keep it. */
+static bool sfs_trim_idle(struct inode *inode)
+{
+	bool some;
+
+	if (!inode_trylock(inode))
+		return false;
+	some = sfs_trim(inode) > 0;
+	inode_unlock(inode);
+	return some;
+}
+
+/**
+ * sfs_make_room - have all files give back what they have beyond their ends
+ * @sb: the file system
+ * @busy: which the caller has locked
+ *
+ * Context: process context; no spinlock held.
+ * Return: there is something free that was not before.
+ */
+bool sfs_make_room(struct super_block *sb, const struct inode *busy)
+{
+	struct inode *inode, *last = NULL;
+	bool some = false;
+
+	spin_lock(&sb->s_inode_list_lock);
+	list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
+		if (inode == busy || !S_ISREG(inode->i_mode) || !igrab(inode))
+			continue;
+		spin_unlock(&sb->s_inode_list_lock);
+		iput(last);	/* which kept the place in the list */
+		last = inode;
+		some |= sfs_trim_idle(inode);
+		cond_resched();
+		spin_lock(&sb->s_inode_list_lock);
+	}
+	spin_unlock(&sb->s_inode_list_lock);
+	iput(last);
+	return some;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Mounting, its options, and what VFS asks of a file system as a whole. */
+#include <linux/fs_context.h>
+#include <linux/fs_parser.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/statfs.h>
+#include <linux/string_helpers.h>
+#include <evenkeel/scm.h>
+
+#include "vfs.h"
+
+static struct kmem_cache *sfs_inode_cache;
+
+/* --- inodes in RAM ---------------------------------------------------------------------------- */
+
+static void sfs_inode_once(void *p)
+{
+	struct sfs_inode *si = p;
+
+	inode_init_once(&si->vfs);
+}
+
+int sfs_inode_cache_init(void)
+{
+	sfs_inode_cache = kmem_cache_create("scmfs_inode", sizeof(struct sfs_inode), 0,
+					    SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT, sfs_inode_once);
+	return sfs_inode_cache ? 0 : -ENOMEM;
+}
+
+void sfs_inode_cache_exit(void)
+{
+	rcu_barrier();	/* inodes are freed by RCU */
+	kmem_cache_destroy(sfs_inode_cache);
+}
+
+static struct inode *sfs_alloc_inode(struct super_block *sb)
+{
+	struct sfs_inode *si = alloc_inode_sb(sb, sfs_inode_cache, GFP_KERNEL);
+
+	if (!si)
+		return NULL;
+	memset(&si->node, 0, sizeof(si->node));
+	RCU_INIT_POINTER(si->window, NULL);
+	si->walks = 0;
+	return &si->vfs;
+}
+
+static void sfs_free_inode(struct inode *inode)
+{
+	kmem_cache_free(sfs_inode_cache, container_of(inode, struct sfs_inode, vfs));
+}
+
+/* With its last name gone nobody but this inode refers to the blocks. */
+static void sfs_evict_inode(struct inode *inode)
+{
+	struct scmfs_node *node = sfs_node(inode);
+	bool used = node->ino && !is_bad_inode(inode) && sfs_sb(inode->i_sb)->writable;
+
+	truncate_inode_pages_final(&inode->i_data);
+	clear_inode(inode);
+	sfs_window_drop(inode);
+	scmfs_node_clear(node);
+	if (used && !inode->i_nlink)
+		scmfs_release(sfs_fs(inode), node->ino);
+	else if (used)
+		sfs_trim(inode);
+}
+
+/* Nothing but the access time can be newer in RAM: with lazytime. */
+static int sfs_write_inode(struct inode *inode, struct writeback_control *wbc)
+{
+	if (sfs_sb(inode->i_sb)->writable)
+		sfs_store_atime(inode);
+	return 0;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/**
+ * sfs_settle - make what was fenced last, too, where a fence isn't enough
+ * @sb: the file system
+ *
+ * The memory of a virtual machine may be a file of its host's: the device beneath knows.
+ * Return: 0 or a negative error number.
+ */
+int sfs_settle(struct super_block *sb)
+{
+	scm_fence();
+	return sb->s_bdev ? blkdev_issue_flush(sb->s_bdev) : 0;
+}
+
+static int sfs_sync_fs(struct super_block *sb, int wait)
+{
+	if (!wait || !sfs_sb(sb)->writable)
+		return 0;
+	scmfs_save_wear(sfs_sb(sb)->fs);
+	return sfs_settle(sb);
+}
+
+static int sfs_statfs(struct dentry *dentry, struct kstatfs *buf)
+{
+	struct super_block *sb = dentry->d_sb;
+	struct scmfs_statfs st;
+
+	scmfs_statfs(sfs_sb(sb)->fs, &st);
+	buf->f_type = SCMFS_STATFS_MAGIC;
+	buf->f_bsize = SCMFS_BLOCK_SIZE;
+	buf->f_blocks = st.blocks;
+	buf->f_bfree = st.free;
+	buf->f_bavail = st.free;
+	buf->f_files = st.inodes;
+	buf->f_ffree = st.free_inodes;
+	buf->f_namelen = SCMFS_NAME_MAX;
+	buf->f_fsid = uuid_to_fsid(sb->s_uuid.b);
+	return 0;
+}
+
+static int sfs_show_options(struct seq_file *m, struct dentry *root)
+{
+	const struct sfs_options *o = &sfs_sb(root->d_sb)->options;
+
+	if (o->has_phys)
+		seq_printf(m, ",phys=0x%llx,size=%llu", o->phys, o->bytes);
+	if (o->atomic)
+		seq_puts(m, ",data=atomic");
+	return 0;
+}
+
+/* All inodes are gone. */
+static void sfs_put_super(struct super_block *sb)
+{
+	struct sfs_sb *s = sfs_sb(sb);
+
+	if (s->writable)
+		scmfs_close(s->fs);
+	else
+		scmfs_abandon(s->fs);
+	if (s->writable && sb->s_bdev)
+		blkdev_issue_flush(sb->s_bdev);
+	sfs_windows_exit(s);
+	sfs_region_detach(s);
+}
+
+static const struct super_operations sfs_super_ops = {
+	.alloc_inode = sfs_alloc_inode,
+	.free_inode = sfs_free_inode,
+	.evict_inode = sfs_evict_inode,
+	.write_inode = sfs_write_inode,
+	.sync_fs = sfs_sync_fs,
+	.statfs = sfs_statfs,
+	.show_options = sfs_show_options,
+	.put_super = sfs_put_super,
+};
+
+/* --- mounting --------------------------------------------------------------------------------- */
+
+static int sfs_make_root(struct super_block *sb, struct fs_context *fc)
+{
+	struct inode *root = sfs_iget(sb, SCMFS_ROOT_INO);
+
+	if (IS_ERR(root)) {
+		errorf(fc, "its root directory can't be read");
+		return PTR_ERR(root);
+	}
+	if (!S_ISDIR(root->i_mode)) {
+		iput(root);
+		errorf(fc, "its root is no directory; fsck.scmfs may repair it");
+		return -EUCLEAN;
+	}
+	sb->s_root = d_make_root(root);
+	return sb->s_root ? 0 : -ENOMEM;
+}
+
+static void sfs_set_limits(struct super_block *sb)
+{
+	sb->s_magic = SCMFS_STATFS_MAGIC;
+	sb->s_op = &sfs_super_ops;
+	sb->s_blocksize = SCMFS_BLOCK_SIZE;
+	sb->s_blocksize_bits = SCMFS_BLOCK_SHIFT;
+	sb->s_maxbytes = min_t(u64, MAX_LFS_FILESIZE, SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);
+	sb->s_max_links = SCMFS_LINK_MAX;
+	sb->s_time_gran = 1;
+	sb->s_time_min = div_s64(S64_MIN, NSEC_PER_SEC);
+	sb->s_time_max = div_s64(S64_MAX, NSEC_PER_SEC) - 1;
+}
+
+static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
+{
+	struct sfs_sb *s = sfs_sb(sb);
+	int err;
+
+	sfs_set_limits(sb);
+	err = sfs_region_attach(s, sb, fc);
+	if (err)
+		return err;
+	err = sfs_windows_init(s);
+	if (err)
+		goto no_windows;
+	err = sfs_region_open(s, fc, sb_rdonly(sb));
+	if (err)
+		goto no_fs;
+	memcpy(sb->s_uuid.b, scmfs_super(s->fs)->uuid, sizeof(sb->s_uuid.b));
+	err = s->options.has_phys ? super_setup_bdi(sb) : 0;
+	if (!err)
+		err = sfs_make_root(sb, fc);
+	if (err)
+		goto no_root;
+	return 0;
+
+no_root:
+	/* Nothing was done to it since it was opened. */
+	if (s->writable)
+		scmfs_close(s->fs);
+	else
+		scmfs_abandon(s->fs);
+no_fs:
+	sfs_windows_exit(s);
+no_windows:
+	sfs_region_detach(s);
+	return err;
+}
+
+enum { SFS_OPT_PHYS, SFS_OPT_SIZE, SFS_OPT_INIT, SFS_OPT_INIT_HOW, SFS_OPT_DATA };
+
+static const struct constant_table sfs_data_kinds[] = {
+	{ "inplace", false },
+	{ "atomic", true },
+	{}
+};
+
+static const struct fs_parameter_spec sfs_parameters[] = {
+	fsparam_string("phys", SFS_OPT_PHYS),
+	fsparam_string("size", SFS_OPT_SIZE),
+	fsparam_flag("init", SFS_OPT_INIT),
+	fsparam_string("init", SFS_OPT_INIT_HOW),
+	fsparam_enum("data", SFS_OPT_DATA, sfs_data_kinds),
+	{}
+};
+
+/* A number with K, M, G, T behind it, as memparse() has it, and nothing else. */
+static int sfs_parse_bytes(struct fs_context *fc, const struct fs_parameter *param, u64 *bytes)
+{
+	char *end;
+
+	*bytes = memparse(param->string, &end);
+	if (end == param->string || *end)
+		return invalf(fc, "%s=%s: not a number of bytes", param->key, param->string);
+	return 0;
+}
+
+static int sfs_parse_param(struct fs_context *fc, struct fs_parameter *param)
+{
+	struct sfs_sb *s = fc->s_fs_info;
+	struct sfs_options *o = &s->options;
+	struct fs_parse_result result;
+	int opt = fs_parse(fc, sfs_parameters, param, &result);
+
+	switch (opt) {
+	case SFS_OPT_PHYS:
+		o->has_phys = true;
+		return sfs_parse_bytes(fc, param, &o->phys);
+	case SFS_OPT_SIZE:
+		return sfs_parse_bytes(fc, param, &o->bytes);
+	case SFS_OPT_INIT_HOW:
+		if (strcmp(param->string, "force"))
+			return invalf(fc, "init=%s: init or init=force", param->string);
+		o->force = true;
+		fallthrough;
+	case SFS_OPT_INIT:
+		o->init = true;
+		return 0;
+	case SFS_OPT_DATA:
+		o->atomic = result.uint_32;
+		return 0;
+	default:
+		return opt;
+	}
+}
+
+/* A device that is mounted already is mounted once more as it is, which init must not pass off. */
+static int sfs_get_tree_bdev(struct fs_context *fc, bool init)
+{
+	const struct sfs_sb *s = fc->s_fs_info;
+	int err = get_tree_bdev(fc, sfs_fill_super);
+	struct super_block *sb;
+
+	if (err || !init || fc->root->d_sb->s_fs_info == s)
+		return err;
+	sb = fc->root->d_sb;
+	dput(fc->root);
+	fc->root = NULL;
+	deactivate_locked_super(sb);
+	errorf(fc, "it is mounted: no init");
+	return -EBUSY;
+}
+
+static int sfs_get_tree(struct fs_context *fc)
+{
+	const struct sfs_sb *s = fc->s_fs_info;
+	const struct sfs_options *o = &s->options;
+
+	if (o->has_phys != !!o->bytes)
+		return invalf(fc, "phys= and size= go together");
+	if (o->init && (fc->sb_flags & SB_RDONLY))
+		return invalf(fc, "init needs to write, and ro forbids it");
+	return o->has_phys ? get_tree_nodev(fc, sfs_fill_super) : sfs_get_tree_bdev(fc, o->init);
+}
+
+/* Where it is doesn't change, and nothing is made anew: of the options only data= counts. */
+static int sfs_reconfigure(struct fs_context *fc)
+{
+	struct sfs_sb *s = sfs_sb(fc->root->d_sb);
+	const struct sfs_sb *new = fc->s_fs_info;
+
+	if (!(fc->sb_flags & SB_RDONLY) && !s->writable)
+		return invalf(fc, "it was mounted read-only: unmount it and mount it again");
+	sync_filesystem(fc->root->d_sb);
+	WRITE_ONCE(s->options.atomic, new->options.atomic);
+	return 0;
+}
+
+static void sfs_free_fc(struct fs_context *fc)
+{
+	kfree(fc->s_fs_info);
+}
+
+static const struct fs_context_operations sfs_context_ops = {
+	.parse_param = sfs_parse_param,
+	.get_tree = sfs_get_tree,
+	.reconfigure = sfs_reconfigure,
+	.free = sfs_free_fc,
+};
+
+static int sfs_init_fs_context(struct fs_context *fc)
+{
+	fc->s_fs_info = kzalloc(sizeof(struct sfs_sb), GFP_KERNEL);
+	if (!fc->s_fs_info)
+		return -ENOMEM;
+	fc->ops = &sfs_context_ops;
+	return 0;
+}
+
+static void sfs_kill_sb(struct super_block *sb)
+{
+	struct sfs_sb *s = sfs_sb(sb);
+
+	if (s->options.has_phys)
+		kill_anon_super(sb);
+	else
+		kill_block_super(sb);
+	kfree(s);
+}
+
+struct file_system_type sfs_type = {
+	.owner = THIS_MODULE,
+	.name = "scmfs",
+	.init_fs_context = sfs_init_fs_context,
+	.parameters = sfs_parameters,
+	.kill_sb = sfs_kill_sb,
+};

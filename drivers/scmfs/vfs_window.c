@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: windows
+ *
+ * A file in many pieces, in one: pages mapped next to each other in kernel addresses (wu-2011
+ * IV.B.1), so that where a byte is takes an addition. A file in one piece needs none: the direct
+ * map has it, by huge pages. Windows are read through, never written, so that every store is at
+ * the region's own address.
+ *
+ * Made lazily, by the reader that has gone from piece to piece often enough (VI.B), of what there
+ * is without a hole from the start. A file that has grown to twice its window gets a new one, so
+ * all that were ever made are at most twice the file. Whoever takes blocks out of a file, or puts
+ * others in their place, drops its window first, with i_rwsem exclusively; readers have it
+ * shared. Only the shrinker comes without: what it unmaps waits for readers by SRCU, as they may
+ * sleep on the user's memory.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <linux/workqueue.h>
+
+#include "vfs.h"
+
+#define SFS_WALKS	8u		/* before a window is worth its making */
+#define SFS_WINDOW_SEGS	16u
+
+/**
+ * struct sfs_window - a file's content from its start on, in one piece
+ * @addr: where
+ * @bytes: how much
+ * @inode: whose; under windows_lock
+ * @link: in the list of windows
+ * @rcu: for its end
+ * @work: for its end, which may sleep
+ */
+struct sfs_window {
+	void *addr;
+	u64 bytes;
+	struct sfs_inode *inode;
+	struct list_head link;
+	struct rcu_head rcu;
+	struct work_struct work;
+};
+
+static void sfs_window_free(struct sfs_window *w)
+{
+	vunmap(w->addr);
+	kfree(w);
+}
+
+static void sfs_window_work(struct work_struct *work)
+{
+	sfs_window_free(container_of(work, struct sfs_window, work));
+}
+
+static void sfs_window_unread(struct rcu_head *rcu)
+{
+	struct sfs_window *w = container_of(rcu, struct sfs_window, rcu);
+
+	INIT_WORK(&w->work, sfs_window_work);
+	queue_work(sfs_wq, &w->work);
+}
+
+/* Take it from its inode; windows_lock held. */
+static struct sfs_window *sfs_window_take(struct sfs_sb *s, struct sfs_inode *si)
+{
+	struct sfs_window *w = rcu_dereference_protected(si->window,
+							 lockdep_is_held(&s->windows_lock));
+
+	if (!w)
+		return NULL;
+	rcu_assign_pointer(si->window, NULL);
+	list_del(&w->link);
+	s->nr_windows--;
+	return w;
+}
+
+/**
+ * sfs_window_drop - forget a file's window
+ * @inode: locked, or nobody else's any more
+ */
+void sfs_window_drop(struct inode *inode)
+{
+	struct sfs_sb *s = sfs_sb(inode->i_sb);
+	struct sfs_inode *si = sfs_inode(inode);
+	struct sfs_window *w;
+
+	if (!rcu_access_pointer(si->window))
+		return;
+	spin_lock(&s->windows_lock);
+	w = sfs_window_take(s, si);
+	spin_unlock(&s->windows_lock);
+	if (w)
+		call_srcu(&s->windows_srcu, &w->rcu, sfs_window_unread);
+}
+
+/**
+ * sfs_window_enter - begin to read through a window
+ * @inode: locked
+ * @pos: first byte
+ * @len: how many
+ * @cookie: for sfs_window_leave()
+ *
+ * Return: the first byte's address until then, or NULL: there is none for that.
+ */
+const void *sfs_window_enter(struct inode *inode, u64 pos, u64 len, int *cookie)
+{
+	struct sfs_sb *s = sfs_sb(inode->i_sb);
+	const struct sfs_window *w;
+
+	if (!rcu_access_pointer(sfs_inode(inode)->window))
+		return NULL;
+	*cookie = srcu_read_lock(&s->windows_srcu);
+	w = srcu_dereference(sfs_inode(inode)->window, &s->windows_srcu);
+	if (w && pos <= w->bytes && len <= w->bytes - pos)
+		return w->addr + pos;
+	srcu_read_unlock(&s->windows_srcu, *cookie);
+	return NULL;
+}
+
+void sfs_window_leave(struct inode *inode, int cookie)
+{
+	srcu_read_unlock(&sfs_sb(inode->i_sb)->windows_srcu, cookie);
+}
+
+/* --- making one ------------------------------------------------------------------------------- */
+
+/**
+ * sfs_collect - a file's pages, from its start to its first hole
+ * @inode: locked, or such that its blocks stay
+ * @pages: filled
+ * @max: with so many at most
+ *
+ * Return: how many.
+ */
+unsigned long sfs_collect(struct inode *inode, struct page **pages, unsigned long max)
+{
+	const struct sfs_sb *s = sfs_sb(inode->i_sb);
+	struct scmfs_seg seg[SFS_WINDOW_SEGS];
+	unsigned long nr = 0;
+	int i, segs;
+	u64 at;
+
+	while (nr < max) {
+		segs = scmfs_map(s->fs, inode->i_ino, PFN_PHYS(nr), PFN_PHYS(max - nr), seg,
+				 SFS_WINDOW_SEGS);
+		for (i = 0; i < segs; i++) {
+			if (seg[i].at == SCMFS_HOLE)
+				return nr;
+			for (at = 0; at < seg[i].len; at += PAGE_SIZE)
+				pages[nr++] = virt_to_page(s->base + seg[i].at + at);
+		}
+		if (segs <= 0)
+			break;
+	}
+	return nr;
+}
+
+static struct sfs_window *sfs_window_make(struct inode *inode)
+{
+	unsigned long max = DIV_ROUND_UP(i_size_read(inode), PAGE_SIZE), nr;
+	struct page **pages = kvmalloc_array(max, sizeof(*pages), GFP_KERNEL | __GFP_NOWARN);
+	struct sfs_window *w = kzalloc(sizeof(*w), GFP_KERNEL);
+
+	if (!pages || !w)
+		goto no_window;
+	nr = sfs_collect(inode, pages, max);
+	w->bytes = PFN_PHYS(nr);
+	w->inode = sfs_inode(inode);
+	w->addr = nr ? vmap(pages, nr, VM_MAP, PAGE_KERNEL_RO) : NULL;
+	if (!w->addr)
+		goto no_window;
+	kvfree(pages);
+	return w;
+
+no_window:
+	kvfree(pages);
+	kfree(w);
+	return NULL;
+}
+
+/* In place of a smaller one; of two readers that made one the second one's counts. */
+static void sfs_window_set(struct inode *inode, struct sfs_window *w)
+{
+	struct sfs_sb *s = sfs_sb(inode->i_sb);
+	struct sfs_window *old;
+
+	spin_lock(&s->windows_lock);
+	old = sfs_window_take(s, w->inode);
+	rcu_assign_pointer(w->inode->window, w);
+	list_add(&w->link, &s->windows);
+	s->nr_windows++;
+	spin_unlock(&s->windows_lock);
+	if (old)
+		call_srcu(&s->windows_srcu, &old->rcu, sfs_window_unread);
+}
+
+static u64 sfs_window_bytes(struct inode *inode)
+{
+	struct sfs_sb *s = sfs_sb(inode->i_sb);
+	int cookie = srcu_read_lock(&s->windows_srcu);
+	const struct sfs_window *w = srcu_dereference(sfs_inode(inode)->window, &s->windows_srcu);
+	u64 bytes = w ? w->bytes : 0;
+
+	srcu_read_unlock(&s->windows_srcu, cookie);
+	return bytes;
+}
+
+/**
+ * sfs_window_walked - a read went from piece to piece
+ * @inode: locked, shared
+ *
+ * That there is no memory for a window is no error: the next one is tried later.
+ */
+void sfs_window_walked(struct inode *inode)
+{
+	struct sfs_inode *si = sfs_inode(inode);
+	struct sfs_window *w;
+
+	/* Counted without a lock: a count that is lost delays it by one read. */
+	WRITE_ONCE(si->walks, READ_ONCE(si->walks) + 1);
+	if (READ_ONCE(si->walks) < SFS_WALKS)
+		return;
+	WRITE_ONCE(si->walks, 0);
+	if (i_size_read(inode) < 2 * sfs_window_bytes(inode))
+		return;
+	w = sfs_window_make(inode);
+	if (w)
+		sfs_window_set(inode, w);
+}
+
+/* --- when memory is short --------------------------------------------------------------------- */
+
+static unsigned long sfs_windows_count(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	const struct sfs_sb *s = compat_shrinker_of(shrinker);
+
+	return READ_ONCE(s->nr_windows);
+}
+
+static unsigned long sfs_windows_scan(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct sfs_sb *s = compat_shrinker_of(shrinker);
+	unsigned long done = 0;
+	struct sfs_window *w;
+
+	while (done < sc->nr_to_scan) {
+		spin_lock(&s->windows_lock);
+		w = list_empty(&s->windows) ? NULL :
+		    sfs_window_take(s, list_last_entry(&s->windows, struct sfs_window,
+						       link)->inode);
+		spin_unlock(&s->windows_lock);
+		if (!w)
+			break;
+		call_srcu(&s->windows_srcu, &w->rcu, sfs_window_unread);
+		done++;
+	}
+	return done ?: SHRINK_STOP;
+}
+
+int sfs_windows_init(struct sfs_sb *s)
+{
+	int err;
+
+	spin_lock_init(&s->windows_lock);
+	INIT_LIST_HEAD(&s->windows);
+	err = init_srcu_struct(&s->windows_srcu);
+	if (err)
+		return err;
+	err = compat_shrinker_add(&s->shrinker, s, "scmfs-windows", sfs_windows_count,
+				  sfs_windows_scan);
+	if (err)
+		cleanup_srcu_struct(&s->windows_srcu);
+	return err;
+}
+
+/* All inodes are gone, and their windows with them, but for what waits for its end. */
+void sfs_windows_exit(struct sfs_sb *s)
+{
+	compat_shrinker_remove(&s->shrinker);
+	srcu_barrier(&s->windows_srcu);
+	flush_workqueue(sfs_wq);
+	cleanup_srcu_struct(&s->windows_srcu);
+}

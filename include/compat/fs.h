@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a file system meets: id-mapped mounts under another name, times as plain members. */
+#ifndef EVENKEEL_COMPAT_FS_H
+#define EVENKEEL_COMPAT_FS_H
+
+#include <linux/fs.h>
+
+#include "compat.h"
+
+#ifndef HAVE_MNT_IDMAP
+#define mnt_idmap	user_namespace
+#define nop_mnt_idmap	init_user_ns
+#endif
+
+#ifdef HAVE_FILLATTR_MASK
+#define compat_fillattr(idmap, mask, inode, stat)	generic_fillattr(idmap, mask, inode, stat)
+#else
+#define compat_fillattr(idmap, mask, inode, stat)	generic_fillattr(idmap, inode, stat)
+#endif
+
+#ifndef HAVE_INODE_MTIME
+static inline struct timespec64 inode_get_atime(const struct inode *inode)
+{
+	return inode->i_atime;
+}
+
+static inline struct timespec64 inode_get_mtime(const struct inode *inode)
+{
+	return inode->i_mtime;
+}
+
+static inline struct timespec64 inode_set_atime_to_ts(struct inode *inode, struct timespec64 ts)
+{
+	return inode->i_atime = ts;
+}
+
+static inline struct timespec64 inode_set_mtime_to_ts(struct inode *inode, struct timespec64 ts)
+{
+	return inode->i_mtime = ts;
+}
+#endif
+
+/* Pages handed to a pipe are copies, as there is no page cache. */
+#ifndef HAVE_COPY_SPLICE_READ
+#define copy_splice_read	generic_file_splice_read
+#endif
+
+#endif

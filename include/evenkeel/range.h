@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * DOC: memory set aside as storage
+ *
+ * A range is one piece of kernel addresses with struct pages behind them, and nobody else's until
+ * it is let go of. It comes from one of two places:
+ *
+ * reserved memory, by physical address, as `memmap=SIZE$START` leaves it:
+ *
+ *	scm_range_claim()	is it set aside and free?
+ *	scm_range_peek()	what is in it, before struct pages overwrite any of it
+ *	scm_range_map()		struct pages into its head, addresses for all of it
+ *
+ * or a block device with DAX, whose driver has made struct pages already: scm_range_get_dax().
+ */
+#ifndef _EVENKEEL_RANGE_H
+#define _EVENKEEL_RANGE_H
+
+#include <linux/memremap.h>
+#include <linux/sizes.h>
+#include <linux/types.h>
+
+struct block_device;
+struct dax_device;
+
+#define SCM_RANGE_ALIGN		((u64)SZ_2M)
+#define SCM_RANGE_ERROR_LEN	160
+
+/**
+ * struct scm_range - memory set aside as storage
+ * @addr: its first byte; NULL until it is mapped
+ * @bytes: its size
+ * @phys: reserved memory: its address
+ * @region: reserved memory: what /proc/iomem calls it
+ * @pgmap: reserved memory: its struct pages
+ * @dax: DAX: the device
+ * @dax_offset: DAX: where the block device begins in it, bytes
+ * @holder: DAX: whose it is
+ * @error: why the last call failed
+ */
+struct scm_range {
+	void *addr;
+	u64 bytes;
+	u64 phys;
+	char region[48];
+	struct dev_pagemap pgmap;
+	struct dax_device *dax;
+	u64 dax_offset;
+	void *holder;
+	char error[SCM_RANGE_ERROR_LEN];
+};
+
+u64 scm_range_head(u64 bytes, u64 reserve);
+__printf(4, 5) int scm_range_claim(struct scm_range *range, u64 phys, u64 bytes, const char *fmt,
+				   ...);
+void *scm_range_peek(struct scm_range *range);
+void scm_range_unpeek(void *addr);
+int scm_range_map(struct scm_range *range, u64 reserve, u64 head, void *owner);
+void scm_range_unmap(struct scm_range *range);
+void scm_range_unclaim(struct scm_range *range);
+
+int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 bytes, void *holder);
+void scm_range_put_dax(struct scm_range *range);
+
+#endif

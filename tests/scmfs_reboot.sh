@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: scmfs: what is in reserved memory and pmem is there in the next machine
+# timeout: 120
+. "$(dirname "$(readlink -f "$0")")/vm/reboot.sh"
+
+setup="modprobe scmfs
+	a=/tmp/a b=/tmp/b
+	mkdir \$a \$b"
+
+machine "file systems are made and written, and the power goes without unmounting" "
+	mount -t scmfs -o phys=512M,size=128M,init none \$a
+	mount -t scmfs -o init /dev/pmem0 \$b
+	cp -a drivers \$a
+	cp -a include \$b
+	exec 9>\$a/unlinked
+	rm \$a/unlinked"
+machine "in the next machine all that was written is there" "
+	mount -t scmfs -o phys=512M,size=128M none \$a
+	mount -t scmfs /dev/pmem0 \$b
+	dmesg | grep -q 'scmfs: recovered:.* 1 of .* orphans'
+	diff -r drivers \$a/drivers
+	diff -r include \$b/include
+	[ ! -e \$a/unlinked ]
+	umount \$a \$b"
+machine "and nothing is left to recover" "
+	mount -t scmfs -o phys=512M,size=128M none \$a
+	mount -t scmfs /dev/pmem0 \$b
+	! dmesg | grep -q 'scmfs: recovered'
+	diff -r drivers \$a/drivers
+	rm -r \$a/drivers \$b/include
+	umount \$a \$b"
+done_rebooting

@@ -1,0 +1,163 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: scmfs: a file system in reserved memory and on pmem
+# kernels: 6.1 6.12 debug
+# timeout: 60
+# memory: 2G
+# append: memmap=64M$1G memmap=32M!1088M
+. tests/vm/lib.sh
+
+modprobe scmfs || die "no scmfs"
+modprobe -q nd_e820
+modprobe -q nd_pmem
+modprobe -q mem2m
+wait_for 20 test -b /dev/pmem0 || die "no /dev/pmem0"
+m=/tmp/mnt twin=/tmp/twin here=phys=1G,size=64M
+mkdir -p $m $twin
+
+# at OPTIONS [SOURCE]: mount it; again: once more
+at() { mount -t scmfs -o "$1" "${2:-none}" $m; }
+again() { umount $m && at "${1:-$here}" "${2:-none}"; }
+cleanup_mount() { umount $m 2>/dev/null; mem2mctl delete there 2>/dev/null; cleanup; }
+trap cleanup_mount EXIT
+holds() { [ "$(<"$1")" = "$2" ]; }
+free_blocks() { stat -f -c %f $m; }
+
+# --- what is no file system ----------------------------------------------------------------------
+
+# refused TITLE REGEX OPTIONS [SOURCE]
+refused() { expect_refused "$1" "scmfs: .*$2" at "$3" "${4:-none}"; }
+
+# poke FILE BYTES AT: into the reserved memory, the file system of which begins at 2 MiB
+poke() { dd if="$1" of=/dev/mem bs=1 count="$2" seek=$((0x40000000 + $3)) conv=notrunc status=none; }
+begin=$((2 << 20))
+
+refused "reserved memory that is blank is refused, with the way out" "init makes a file system" $here
+refused "so is a blank device" "init makes a file system" ro /dev/pmem0
+refused "an address without a size" "phys= and size= go together" phys=1G
+refused "a size without an address" "phys= and size= go together" size=64M
+refused "a size that is none" "size=64Q: not a number" phys=1G,size=64Q
+refused "an option there is not" "Unknown parameter" $here,frobnicate
+refused "init of what must not be written" "ro forbids" ro,$here,init
+refused "the kernel's own RAM" "kernel's own RAM" phys=512M,size=64M,init
+refused "what is no memory" "not memory that was set aside" phys=64G,size=64M,init
+refused "odd addresses" "multiples of 2M" phys=0x40001000,size=2M,init
+refused "what is too small for its struct pages" "too small" phys=1G,size=2M,init
+disk sink 4M
+refused "a disk" "neither pmem nor a mem2m device" init /dev/emudisk/sink
+poke /dev/urandom 64 $begin
+refused "what is foreign is refused" "init=force overwrites it" $here
+refused "also to init" "init=force overwrites it" $here,init
+
+# --- a file system ---------------------------------------------------------------------------------
+
+check "init=force makes one over it" at $here,init=force
+check "a file is written and read" eval "echo hello >$m/f && holds $m/f hello"
+refused "memory in use is refused" "in use" $here
+check "mounted again, the file is there" eval "again && holds $m/f hello"
+check "the options show where it is, and not init" grep -q " scmfs .*phys=0x40000000,size=67108864" /proc/mounts
+check_fails "init is not among them" "" grep -q " scmfs .*init" /proc/mounts
+check "read-only it is read" eval "again ro,$here && holds $m/f hello"
+check_fails "and not written" "Read-only" touch $m/g
+check_fails "nor made writable on the way" "" mount -o remount,rw $m
+check "read-only on the way" eval "again && mount -o remount,ro $m && ! touch $m/g 2>/dev/null &&
+	mount -o remount,rw $m && touch $m/g"
+
+check "two names of one file" eval "ln $m/f $m/f2 && [ \$(stat -c %h $m/f) = 2 ] && rm $m/f && holds $m/f2 hello"
+exec {open}<>$m/f2
+rm $m/f2
+check "an unlinked file is there while it is open" eval "echo more >&$open && holds /proc/self/fd/$open more"
+exec {open}>&-
+check_fails "afterwards its name is not" "" ls $m/f2
+
+fill() {
+	local i
+	for ((i = 0; i < 2000; i++)); do echo x >$m/small$i || return; done
+}
+
+# full: of data and of inodes; nothing is left of what did not fit
+sync
+free=$(free_blocks)
+check_fails "a full file system says so" "No space left" dd if=/dev/zero of=$m/big bs=1M count=64
+check "what fitted is there" eval "[ \$(stat -c %s $m/big) -gt $((40 << 20)) ]"
+check_fails "it stays full" "No space left" fill
+check "and the rest stays readable" cmp -n $((40 << 20)) $m/big /dev/zero
+rm -f $m/big $m/small*
+check "removed, its room is there again" eval "again && [ \$(free_blocks) -ge $((free - 16)) ]"
+
+# --- beside tmpfs ----------------------------------------------------------------------------------
+
+mkdir -p $m/twin
+steps=6000
+[[ $(uname -v) != *KASAN* && ! -e /sys/kernel/debug/kmemleak ]] || steps=1500
+check "random operations say what they say on tmpfs" fstwin run $m/twin $twin "$seed" $steps
+check "mounted again all of it is there" eval "again && fstwin same $m/twin $twin"
+rm -rf ${m:?}/* ${twin:?}/*
+check "a source tree is as it was copied" eval "cp -a drivers include $m && cp -a drivers include $twin && again &&
+	fstwin same $m $twin"
+rm -rf ${m:?}/* ${twin:?}/*
+check "data=atomic as well" eval "again $here,data=atomic && mkdir $m/twin &&
+	fstwin run $m/twin $twin $((seed + 1)) $((steps / 3))"
+rm -rf $m/twin ${twin:?}/*
+
+# --- windows and nvmalloc --------------------------------------------------------------------------
+
+check "files in many pieces" fstwin pieces $m/x $m/y
+cp $m/y $twin/y
+check "read again and again, such a file is what it was" fstwin again $m/y $twin/y
+check "also when it grew, or lost its end" eval "cat $twin/y >>$m/y && cat $twin/y $twin/y | cmp - $m/y &&
+	truncate -s 300K $m/y && cmp -n 307200 $m/y $twin/y && cat $twin/y >>$m/y && tail -c +307201 $m/y | cmp - $twin/y"
+cp $m/y $twin/y
+check "once more" fstwin again $m/y $twin/y
+echo 2 >/proc/sys/vm/drop_caches
+check "and when memory was short" fstwin again $m/y $twin/y
+
+example() { modprobe nvmalloc_example path=$m/area "$@" && rmmod nvmalloc_example; }
+says() { into why klog since; matches "$1" "$why" "nvmalloc_example: $2"; }
+log_mark
+check "nvmalloc: an area" example
+says "nvmalloc: it has what was asked for" "1 loads, 65536 of 16777216 bytes"
+log_mark
+check "nvmalloc: found again, its content with it" eval "again && example"
+says "nvmalloc: larger than before" "2 loads, 131072 of 16777216 bytes"
+log_mark
+check "nvmalloc: and in pieces" eval "cp $twin/y $m/z && again && example"
+modprobe nvmalloc_example path=$m/area drop=1
+check_fails "nvmalloc: nobody else changes it meanwhile" "" eval "echo x >>$m/area"
+check_fails "nvmalloc: nor removes it" "" rm -f $m/area
+check_fails "nvmalloc: nor unmounts it" "busy" umount $m
+rmmod nvmalloc_example
+is "nvmalloc: given back" "$(stat -c '%s %b' $m/area)" "0 0"
+rm -rf ${m:?}/* ${twin:?}/*
+
+# --- damage ----------------------------------------------------------------------------------------
+
+umount $m
+poke /dev/urandom 64 $((begin + 16))
+refused "a damaged super block is refused, with the way out" "damaged, its copy is not; fsck.scmfs" $here
+poke /dev/urandom 64 $(((64 << 20) - 4096 + 16))
+refused "with its copy damaged as well it is refused" "super block is damaged" $here
+check "init makes a new one" at $here,init
+umount $m
+inodes=$(od -An -t u8 -j $((0x40000000 + begin + 144)) -N 8 /dev/mem)
+poke /dev/urandom 2 $((begin + inodes + 256 + 92))
+refused "a damaged root directory is refused" "root directory is damaged; fsck.scmfs" $here
+check "init makes a new one once more" at $here,init
+umount $m
+
+# --- pmem ------------------------------------------------------------------------------------------
+
+check "a pmem device" at init /dev/pmem0
+check "a file on it" eval "cp -a drivers/lib $m && sync && again defaults /dev/pmem0 && diff -r drivers/lib $m/lib"
+check_fails "init is refused as long as it is mounted" "" mount -t scmfs -o init /dev/pmem0 $twin
+check "the module stays as long as it is used" eval "! rmmod scmfs 2>/dev/null"
+umount $m
+check "a mem2m device" eval "mem2mctl create there 16M --phys 1G --force &&
+	wait_for 10 test -b /dev/mem2m/there && at init /dev/mem2m/there && echo hello >$m/f &&
+	again defaults /dev/mem2m/there && holds $m/f hello"
+umount $m
+mem2mctl delete there
+refused "reserved memory with a mem2m device in it is refused" "mem2m device is there" $here,init
+rmmod mem2m
+check "the module is unloaded" rmmod scmfs
+done_testing
