@@ -19,7 +19,8 @@
 
 static int sfs_told(struct fs_context *fc, const char *what, int err)
 {
-	return errorf(fc, "%s", what), err;
+	errorf(fc, "scmfs: %s", what);
+	return err;
 }
 
 static const char *sfs_hint(int err)
@@ -39,12 +40,21 @@ static const char *sfs_hint(int err)
 /* Probing and opening tell in words what they found. */
 static int sfs_refuse(struct fs_context *fc, int err, const char *reason)
 {
-	errorf(fc, "%s%s", reason ?: "can't be opened", sfs_hint(err));
+	errorf(fc, "scmfs: %s%s", reason ?: "can't be opened", sfs_hint(err));
 	return err;
 }
 
+/* The labels of a mem2m device, which can have a file system where ours would be. */
+static bool sfs_is_mem2m(const void *start)
+{
+	const __le64 magic = cpu_to_le64(M2_LABEL_MAGIC);
+
+	return *(const __le64 *)start == magic ||
+	       *(const __le64 *)(start + M2_LABEL_STRIDE) == magic;
+}
+
 /* May a new file system be made over what is there? */
-static int sfs_judge_blank(struct sfs_sb *s, struct fs_context *fc, const void *start)
+static int sfs_judge_blank(struct sfs_sb *s, struct fs_context *fc)
 {
 	struct scmfs_super super;
 	const char *reason = NULL;
@@ -53,8 +63,6 @@ static int sfs_judge_blank(struct sfs_sb *s, struct fs_context *fc, const void *
 
 	if (s->options.force || (err != -EMEDIUMTYPE && err != -ENODATA))
 		return 0;
-	if (start != s->base && *(const __le64 *)start == cpu_to_le64(M2_LABEL_MAGIC))
-		return sfs_told(fc, "a mem2m device is there; init=force overwrites it", -EEXIST);
 	if (err == -ENODATA && !memchr_inv(s->base, 0, min(SFS_LOOK_BYTES, s->bytes)))
 		return 0;
 	return sfs_told(fc, "it isn't blank and no scmfs; init=force overwrites it", -EEXIST);
@@ -67,8 +75,10 @@ static int sfs_judge(struct sfs_sb *s, struct fs_context *fc, const void *start)
 	bool damaged;
 	int err;
 
+	if (start != s->base && !s->options.force && sfs_is_mem2m(start))
+		return sfs_told(fc, "a mem2m device is there; init=force overwrites it", -EEXIST);
 	if (s->options.init)
-		return sfs_judge_blank(s, fc, start);
+		return sfs_judge_blank(s, fc);
 	err = scmfs_probe(s->base, s->bytes, &super, &damaged, &reason);
 	return err ? sfs_refuse(fc, err, reason) : 0;
 }
@@ -95,7 +105,7 @@ static int sfs_attach_phys(struct sfs_sb *s, struct fs_context *fc)
 	if (err)
 		return sfs_told(fc, s->mem.error, err);
 	if (s->options.bytes <= head) {
-		errorf(fc, "too small: struct pages take %llu bytes", head);
+		errorf(fc, "scmfs: too small: struct pages take %llu bytes", head);
 		err = -ENOSPC;
 		goto no_map;
 	}
@@ -130,7 +140,7 @@ static int sfs_attach_bdev(struct sfs_sb *s, struct super_block *sb, struct fs_c
 	int err;
 
 	if (!sfs_bdev_stays(bdev)) {
-		errorf(fc, "%pg: neither pmem nor a mem2m device", bdev);
+		errorf(fc, "scmfs: %pg: neither pmem nor a mem2m device", bdev);
 		return -EOPNOTSUPP;
 	}
 	err = scm_range_get_dax(&s->mem, bdev, round_down(bdev_nr_bytes(bdev), SZ_4K), sb);
@@ -140,7 +150,7 @@ static int sfs_attach_bdev(struct sfs_sb *s, struct super_block *sb, struct fs_c
 	s->pages = get_dev_pagemap(PHYS_PFN(virt_to_phys(s->mem.addr)), NULL);
 	if (!s->pages) {
 		err = -ENXIO;
-		errorf(fc, "%pg: its memory has gone", bdev);
+		errorf(fc, "scmfs: %pg: its memory has gone", bdev);
 		goto put_dax;
 	}
 	s->base = s->mem.addr;
@@ -195,7 +205,7 @@ static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 	int err = scmfs_format(s->base, s->bytes, &params);
 
 	if (err)
-		errorf(fc, "too small for a file system: %llu bytes", s->bytes);
+		errorf(fc, "scmfs: too small for a file system: %llu bytes", s->bytes);
 	return err;
 }
 
@@ -223,8 +233,8 @@ int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only)
 	}
 	if (err)
 		return err;
-	if (!recovery.clean)
-		infof(fc, "recovered: %u transactions undone, %llu of %llu inodes were orphans",
+	if (!recovery.clean && !s->options.init)
+		infof(fc, "scmfs: recovered: %u transactions undone, %llu of %llu inodes were orphans",
 		      recovery.undo.undone, recovery.orphans, recovery.inodes);
 	s->writable = !read_only;
 	return 0;

@@ -161,12 +161,12 @@ static int sfs_make_root(struct super_block *sb, struct fs_context *fc)
 	struct inode *root = sfs_iget(sb, SCMFS_ROOT_INO);
 
 	if (IS_ERR(root)) {
-		errorf(fc, "its root directory can't be read");
+		errorf(fc, "scmfs: its root directory can't be read");
 		return PTR_ERR(root);
 	}
 	if (!S_ISDIR(root->i_mode)) {
 		iput(root);
-		errorf(fc, "its root is no directory; fsck.scmfs may repair it");
+		errorf(fc, "scmfs: its root is no directory; fsck.scmfs may repair it");
 		return -EUCLEAN;
 	}
 	sb->s_root = d_make_root(root);
@@ -246,7 +246,7 @@ static int sfs_parse_bytes(struct fs_context *fc, const struct fs_parameter *par
 
 	*bytes = memparse(param->string, &end);
 	if (end == param->string || *end)
-		return invalf(fc, "%s=%s: not a number of bytes", param->key, param->string);
+		return invalf(fc, "scmfs: %s=%s: not a number of bytes", param->key, param->string);
 	return 0;
 }
 
@@ -265,7 +265,7 @@ static int sfs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 		return sfs_parse_bytes(fc, param, &o->bytes);
 	case SFS_OPT_INIT_HOW:
 		if (strcmp(param->string, "force"))
-			return invalf(fc, "init=%s: init or init=force", param->string);
+			return invalf(fc, "scmfs: init=%s: init or init=force", param->string);
 		o->force = true;
 		fallthrough;
 	case SFS_OPT_INIT:
@@ -292,7 +292,7 @@ static int sfs_get_tree_bdev(struct fs_context *fc, bool init)
 	dput(fc->root);
 	fc->root = NULL;
 	deactivate_locked_super(sb);
-	errorf(fc, "it is mounted: no init");
+	errorf(fc, "scmfs: it is mounted: no init");
 	return -EBUSY;
 }
 
@@ -302,9 +302,9 @@ static int sfs_get_tree(struct fs_context *fc)
 	const struct sfs_options *o = &s->options;
 
 	if (o->has_phys != !!o->bytes)
-		return invalf(fc, "phys= and size= go together");
+		return invalf(fc, "scmfs: phys= and size= go together");
 	if (o->init && (fc->sb_flags & SB_RDONLY))
-		return invalf(fc, "init needs to write, and ro forbids it");
+		return invalf(fc, "scmfs: init needs to write, and ro forbids it");
 	return o->has_phys ? get_tree_nodev(fc, sfs_fill_super) : sfs_get_tree_bdev(fc, o->init);
 }
 
@@ -315,7 +315,7 @@ static int sfs_reconfigure(struct fs_context *fc)
 	const struct sfs_sb *new = fc->s_fs_info;
 
 	if (!(fc->sb_flags & SB_RDONLY) && !s->writable)
-		return invalf(fc, "it was mounted read-only: unmount it and mount it again");
+		return invalf(fc, "scmfs: it was mounted read-only: unmount it and mount it again");
 	sync_filesystem(fc->root->d_sb);
 	WRITE_ONCE(s->options.atomic, new->options.atomic);
 	return 0;
