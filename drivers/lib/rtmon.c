@@ -32,7 +32,7 @@
 #define EK_RT_EWMAS	(EK_DIRS + 1)
 
 #define EK_RT_LOOKS	2048		/* wanted in a period */
-#define EK_RT_LOOK_1_IN_32	(U32_MAX / 32)	/* at first */
+#define EK_RT_LOOK_FIRST	(U32_MAX / 8)	/* below this, in the first period */
 #define EK_RT_LOOK_MAX	4095		/* in flight; more counts as this */
 
 struct ek_rt_sums {
@@ -125,7 +125,7 @@ struct ek_rtmon *ek_rtmon_create(void)
 		return NULL;
 	}
 	spin_lock_init(&mon->background_lock);
-	mon->look_below = EK_RT_LOOK_1_IN_32;
+	mon->look_below = EK_RT_LOOK_FIRST;
 	mon->since = ktime_get_ns();
 	return mon;
 }

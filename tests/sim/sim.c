@@ -102,7 +102,7 @@ static void run_until(struct sim *s, u64 end)
 /* The period's measurements into the snapshot; returns the requests. */
 static u64 measure(struct sim *s)
 {
-	u64 weight[SIM_DEVS], total = 0;
+	u64 weight[SIM_DEVS] = { }, total = 0;
 	u32 share[SIM_DEVS];
 	unsigned int i, nr = s->config->nr;
 
