@@ -57,11 +57,19 @@ check "discard reads as zeroes, and nothing else does" blkio discard $d/a 12280 
 check "write-zeroes over the whole device" blkio zero $d/a 0 40960 -- verify $d/a 0 40960 0
 check "reads and writes that must not block" blkio nowait-write $d/a 8 8 3 -- nowait $d/a 8 8 -- verify $d/a 8 8 3
 check "flush and FUA" blkio fua $d/a 64 8 4 -- flush $d/a -- verify $d/a 64 8 4
-check "sizes from a page up" eval '
+sizes() {
+	local s n
 	for s in 4K 1M 2052K; do
-		make s$s $s && n=$(blockdev --getsz $d/s$s) && blkio write $d/s$s 0 $n 9 -- verify $d/s$s 0 $n 9 &&
-			mem2mctl delete s$s || break
-	done'
+		make s$s $s && n=$(blockdev --getsz $d/s$s) && blkio write $d/s$s 0 "$n" 9 -- verify $d/s$s 0 "$n" 9 &&
+			mem2mctl delete s$s || return
+	done
+}
+check "sizes from a page up" sizes
+make bad 1M
+echo "1024 8" >"/sys/block/mem2m!bad/badblocks"
+check_fails "reading what is known to be bad is an error" EIO blkio verify $d/bad 1024 8 0
+check "what is beside it can be read" blkio verify $d/bad 1016 8 0 -- verify $d/bad 1032 8 0
+mem2mctl delete bad
 check "a partition is at its place" eval '
 	addpart $d/a 1 2048 2048 && wait_for 10 test -b $d/a1 && blkio write $d/a1 0 2048 5 && same $d/a1 $d/a 1 &&
 		holds a 4096 8 0'
@@ -136,6 +144,27 @@ check_fails "direct mode: nor resized" "a is in use by 1 other driver" mem2mctl 
 check_fails "direct mode: nor can the module be unloaded" "in use" rmmod mem2m
 rmmod mem2m_example
 check_fails "direct mode: a device there is not" "No such device" modprobe mem2m_example device=nope
+
+# --- the measurements' generator --------------------------------------------------------------------
+
+make g 2M
+modprobe evenkeel_biogen area_mib=2 || die "no evenkeel_biogen"
+run=/sys/module/evenkeel_biogen/parameters/run
+generate() { echo "$*" >$run && [ "$(<$run)" -gt 0 ]; }
+each_way() {
+	local way
+	for way in block direct words memcpy nt mc nothing; do
+		generate $way $d/g write 4096 1 50 && generate $way $d/g read 65536 32 50 || return
+	done
+}
+check "biogen: one by one and many, by the block layer and directly" each_way
+check "biogen: two threads" generate direct $d/g write 512 4 100 2
+check "biogen: they wrote" holds g 0 4096 0
+check_fails "biogen: there is no direct way to a disk that has none" "not supported" generate direct /dev/biogen-null read 512 1 1
+check_fails "biogen: nonsense is refused" "Invalid argument" generate block $d/g read 100 1 1
+check_fails "biogen: so is what is not there" "No such file" generate block $d/nope read 512 1 1
+rmmod evenkeel_biogen
+mem2mctl delete g
 
 # --- what goes behind mem2mctl's back ---------------------------------------------------------------
 
