@@ -122,6 +122,26 @@ else
 	skip "reserved: xfs -o dax" "this kernel has no xfs"
 fi
 
+# A creation over what was there that is interrupted: none of that is a new device's content.
+busy() {
+	local key value
+	read -r key value 2>/dev/null <$conf/whole/info && [ "$value" = busy ]
+}
+make whole 384M $here --force
+blkio write $d/whole 400000 1024 "$seed"
+mem2mctl delete whole
+mem2mctl create whole 384M $here --force 2>/tmp/interrupted &
+creator=$!
+until busy; do kill -0 $creator 2>/dev/null || break; done
+kill -TERM $creator
+wait $creator
+is "reserved: a creation can be interrupted while it zeroes" "$? $(</tmp/interrupted)" "1 mem2mctl: interrupted"
+check "reserved: the next one begins anew" make whole 384M $here
+check "reserved: with nothing of what was there" eval "[ \$(info whole found) = 0 ] && blkio verify $d/whole 400000 1024 0"
+mem2mctl delete whole
+make log 32M $here --force
+mem2mctl delete log
+
 # One copy of the label damaged, then both, then something else in its place: /dev/mem is for reserved memory.
 poke() { dd if="$1" of=/dev/mem bs=1 count="$2" seek=$((0x40000000 + $3)) conv=notrunc status=none; }
 check "reserved: with one label damaged it is found" eval "poke /dev/urandom 64 16 && make log 32M $here &&

@@ -31,6 +31,38 @@ check_fails "its memory can't be mapped" "" mount -o dax $d/fs /tmp/mnt
 matches "which the kernel log says clearly" "$(log_since)" "DAX unsupported by block device"
 check "it is deleted" mem2mctl delete fs
 
+# --- under others -----------------------------------------------------------------------------------
+
+# As LVM does it: a volume of pieces of two physical ones, which are targets here.
+make pv0 160M
+make pv1 160M
+n=$((158 << 11))
+lv() {
+	pool p0 "0 $((160 << 11)) mem2m pv0 0" && pool p1 "0 $((160 << 11)) mem2m pv1 0" &&
+		pool lv "0 $((n * 2)) striped 2 256 /dev/mapper/p0 2048 /dev/mapper/p1 2048"
+}
+check "a volume over two dm targets" lv
+check "what is written across both is at its place" eval 'blkio write /dev/mapper/lv 192 128 "$seed" -- \
+	verify /dev/mapper/lv 192 128 "$seed" && cmp <(dd if=/dev/mapper/lv skip=256 count=64 iflag=direct status=none) \
+	<(dd if=$d/pv1 skip=2048 count=64 iflag=direct status=none)'
+fs=ext4
+! modprobe -q xfs || fs=xfs
+check "$fs on it" eval 'mkfs -t $fs -q /dev/mapper/lv && mount /dev/mapper/lv /tmp/mnt && cp tests/vm/*.sh /tmp/mnt &&
+	umount /tmp/mnt && mount /dev/mapper/lv /tmp/mnt && cmp tests/vm/mem2m.sh /tmp/mnt/mem2m.sh'
+check_fails "its memory is not deleted" "pv1 is in use by 1 other driver" mem2mctl delete pv1
+umount /tmp/mnt
+remove_pool lv
+remove_pool p0
+remove_pool p1
+check "partitions come from a partition table" eval 'blkio zero $d/pv0 0 2048 &&
+	{ head -c 446 /dev/zero; printf "\0\0\0\0\x83\0\0\0\0\x08\0\0\0\x10\0\0"; head -c 48 /dev/zero; printf "\x55\xaa"; } >$d/pv0 &&
+	blockdev --rereadpt $d/pv0 && wait_for 10 test -b $d/pv0p1 -o -b $d/pv01'
+part=$(compgen -G "$d/pv0?*")
+is "of the size in it" "$(blockdev --getsz "$part")" 4096
+check "at the place in it" eval 'blkio write "$part" 0 64 5 && cmp <(dd if="$part" count=64 iflag=direct status=none) \
+	<(dd if=$d/pv0 skip=2048 count=64 iflag=direct status=none)'
+check "and go with their device" eval 'mem2mctl delete pv0 pv1 && [ ! -e "/sys/class/block/mem2m!${part##*/}" ]'
+
 # As much as it says there is, and then the same once more.
 there=$(mem2mctl create big 100G 2>&1 | grep -o '[0-9]* MiB of RAM' | grep -o '^[0-9]*')
 check "nearly all memory can be had" mem2mctl create big $((there * 15 / 16))M --unit 32M
