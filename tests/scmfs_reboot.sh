@@ -13,7 +13,8 @@ machine "file systems are made and written, and the power goes without unmountin
 	mount -t scmfs -o init /dev/pmem0 \$b
 	cp -a drivers \$a
 	cp -a include \$b
-	exec 9>\$a/unlinked
+	sleep 1000 9>\$a/unlinked &
+	until [ -e \$a/unlinked ]; do :; done
 	rm \$a/unlinked"
 machine "in the next machine all that was written is there" "
 	mount -t scmfs -o phys=512M,size=128M none \$a

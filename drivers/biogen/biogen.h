@@ -38,7 +38,7 @@ struct gen_way {
 struct gen_job {
 	const struct gen_way *way;
 	char path[64];
-	unsigned int op;
+	blk_opf_t op;
 	unsigned int bytes;
 	unsigned int depth;
 	unsigned int count;

@@ -237,7 +237,7 @@ int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 by
 	range->holder = holder;
 	range->dax = fs_dax_get_by_bdev(bdev, &range->dax_offset, holder, NULL);
 	if (!range->dax)
-		return scm_range_fail(range, -EOPNOTSUPP, "/dev/%pg has no DAX (ndctl's mode fsdax has)",
+		return scm_range_fail(range, -EOPNOTSUPP, "/dev/%pg has no DAX (mode fsdax has)",
 				      bdev);
 	err = scm_range_map_dax(range, bdev);
 	if (err)

@@ -117,7 +117,8 @@ static void m2_label_anew(struct m2_dev *dev)
 
 /**
  * m2_range_judge - may the device be made here?
- * @dev: with the size of its memory; its label is filled, and @found set when the content is to be kept
+ * @dev: with the size of its memory; its label is filled, and @found set when the content is to
+ *	be kept
  * @range: the range's start, mapped as far as it is looked at: all of it
  * @force: whatever is there, it may go
  *

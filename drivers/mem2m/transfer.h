@@ -61,7 +61,7 @@ static __always_inline bool m2_transfer_plain(const struct m2_store *store, stru
 	at = m2_store_addr(store, offset, &whole);
 	if (unlikely(whole != len))
 		return false;
-	if (unlikely(bio_op(bio) > REQ_OP_WRITE))
+	if (unlikely(bio_op(bio) != REQ_OP_READ && bio_op(bio) != REQ_OP_WRITE))
 		return false;
 	if (store->persistent)
 		return m2_transfer_lasting(bio, at);

@@ -448,7 +448,7 @@ static int nl_page_open(struct nl_ftl *ftl, struct nl_io *io)
 		f->active[i] = NL_NONE;
 	r = nl_page_load(f, io);
 	if (r)
-		return r < 0 ? r : 0;
+		return min(r, 0);
 	ftl->scanned = true;
 	return nl_page_recover(f, io);
 }

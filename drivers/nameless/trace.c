@@ -46,7 +46,8 @@ void nl_trace_merges_begin(struct nl_dev *dev, u64 merges[NL_NR_MERGES])
 {
 	struct nl_ftl_stat stat = { 0 };
 
-	memset(merges, 0xff, sizeof(stat.merges));	/* none, should it be switched on meanwhile */
+	/* none, should it be switched on meanwhile */
+	memset(merges, 0xff, sizeof(stat.merges));
 	if (!trace_nameless_merge_enabled())
 		return;
 	nl_ftl_stat(dev->ftl, &stat);

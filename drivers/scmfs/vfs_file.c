@@ -217,7 +217,9 @@ static loff_t sfs_seek(struct inode *inode, u64 pos, bool data)
 		if (nr <= 0)
 			return nr ?: -EUCLEAN;
 		for (i = 0; i < nr; i++) {
-			if ((seg[i].at != SCMFS_HOLE) == data)
+			bool has_data = seg[i].at != SCMFS_HOLE;
+
+			if (has_data == data)
 				return seg[i].file;
 			pos = seg[i].file + seg[i].len;
 		}

@@ -129,8 +129,12 @@ static void nvm_replace(struct nvm_area *area, struct nvm_mapping *map)
  */
 void *nvm_enter(struct nvm_area *area, int *cookie)
 {
+	void *addr;
+
 	*cookie = srcu_read_lock(&area->srcu);
-	return srcu_dereference(area->mapping, &area->srcu)->addr;
+	addr = srcu_dereference(area->mapping, &area->srcu)->addr;
+	__release(&area->srcu);		/* sparse: held until nvm_leave() */
+	return addr;
 }
 EXPORT_SYMBOL_GPL(nvm_enter);
 
@@ -143,6 +147,7 @@ EXPORT_SYMBOL_GPL(nvm_enter);
  */
 void nvm_leave(struct nvm_area *area, int cookie)
 {
+	__acquire(&area->srcu);
 	srcu_read_unlock(&area->srcu, cookie);
 }
 EXPORT_SYMBOL_GPL(nvm_leave);

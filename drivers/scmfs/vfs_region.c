@@ -234,7 +234,7 @@ int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only)
 	if (err)
 		return err;
 	if (!recovery.clean && !s->options.init)
-		infof(fc, "scmfs: recovered: %u transactions undone, %llu of %llu inodes were orphans",
+		infof(fc, "scmfs: recovered: %u transactions undone, %llu of %llu inodes orphans",
 		      recovery.undo.undone, recovery.orphans, recovery.inodes);
 	s->writable = !read_only;
 	return 0;

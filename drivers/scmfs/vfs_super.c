@@ -227,7 +227,7 @@ enum { SFS_OPT_PHYS, SFS_OPT_SIZE, SFS_OPT_INIT, SFS_OPT_INIT_HOW, SFS_OPT_DATA 
 static const struct constant_table sfs_data_kinds[] = {
 	{ "inplace", false },
 	{ "atomic", true },
-	{}
+	{ }
 };
 
 static const struct fs_parameter_spec sfs_parameters[] = {
@@ -236,7 +236,7 @@ static const struct fs_parameter_spec sfs_parameters[] = {
 	fsparam_flag("init", SFS_OPT_INIT),
 	fsparam_string("init", SFS_OPT_INIT_HOW),
 	fsparam_enum("data", SFS_OPT_DATA, sfs_data_kinds),
-	{}
+	{ }
 };
 
 /* A number with K, M, G, T behind it, as memparse() has it, and nothing else. */
@@ -335,9 +335,13 @@ static const struct fs_context_operations sfs_context_ops = {
 
 static int sfs_init_fs_context(struct fs_context *fc)
 {
-	fc->s_fs_info = kzalloc(sizeof(struct sfs_sb), GFP_KERNEL);
-	if (!fc->s_fs_info)
+	struct sfs_sb *s = kzalloc(sizeof(*s), GFP_KERNEL);
+
+	if (!s)
 		return -ENOMEM;
+	if (fc->purpose == FS_CONTEXT_FOR_RECONFIGURE)
+		s->options = sfs_sb(fc->root->d_sb)->options;
+	fc->s_fs_info = s;
 	fc->ops = &sfs_context_ops;
 	return 0;
 }

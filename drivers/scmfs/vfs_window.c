@@ -112,15 +112,20 @@ const void *sfs_window_enter(struct inode *inode, u64 pos, u64 len, int *cookie)
 		return NULL;
 	*cookie = srcu_read_lock(&s->windows_srcu);
 	w = srcu_dereference(sfs_inode(inode)->window, &s->windows_srcu);
-	if (w && pos <= w->bytes && len <= w->bytes - pos)
+	if (w && pos <= w->bytes && len <= w->bytes - pos) {
+		__release(&s->windows_srcu);	/* sparse: held until sfs_window_leave() */
 		return w->addr + pos;
+	}
 	srcu_read_unlock(&s->windows_srcu, *cookie);
 	return NULL;
 }
 
 void sfs_window_leave(struct inode *inode, int cookie)
 {
-	srcu_read_unlock(&sfs_sb(inode->i_sb)->windows_srcu, cookie);
+	struct sfs_sb *s = sfs_sb(inode->i_sb);
+
+	__acquire(&s->windows_srcu);
+	srcu_read_unlock(&s->windows_srcu, cookie);
 }
 
 /* --- making one ------------------------------------------------------------------------------- */

@@ -19,6 +19,8 @@ struct compat_shrinker {
 };
 #endif
 
+typedef unsigned long compat_shrinker_fn(struct shrinker *shrinker, struct shrink_control *sc);
+
 /**
  * compat_shrinker_add - have the kernel ask for memory
  * @s: zeroed
@@ -30,8 +32,7 @@ struct compat_shrinker {
  * Return: 0 or -ENOMEM.
  */
 static inline int compat_shrinker_add(struct compat_shrinker *s, void *of, const char *name,
-	unsigned long (*count)(struct shrinker *shrinker, struct shrink_control *sc),
-	unsigned long (*scan)(struct shrinker *shrinker, struct shrink_control *sc))
+				      compat_shrinker_fn *count, compat_shrinker_fn *scan)
 {
 	s->of = of;
 #ifdef HAVE_SHRINKER_ALLOC

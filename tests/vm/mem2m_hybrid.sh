@@ -64,7 +64,8 @@ check "assembled it has its data" eval 'hybridctl assemble vol && blkio verify $
 # A read over granules of which some were never written goes in pieces: an error of the first is not forgotten by the last.
 used=$(status vol dev.0.used)
 blkio discard $dev 0 8192 -- flush $dev
-wait_for 10 eval '[ "$(status vol dev.0.used)" -lt "$used" ]' || die "no place in memory becomes free"
+less_used() { [ "$(status vol dev.0.used)" -lt "$used" ]; }
+wait_for 10 less_used || die "no place in memory becomes free"
 blkio write $dev 0 8 5 -- write $dev 16 8 6 -- flush $dev
 message vol move 0 0 && wait_for 30 finished
 check "a hole between what was written" blkio verify $dev 0 8 5 -- verify $dev 8 8 0 -- verify $dev 16 8 6

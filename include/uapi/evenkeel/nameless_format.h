@@ -12,8 +12,8 @@
  * while it is there.
  *
  * A trim record is a page whose data is a bitmap of NL_TRIM_BITS(page size) logical pages; @lpn is
- * the number of that chunk. A bit that is set says that no version of that logical page with a lower
- * @seq counts. A record of the same chunk with a higher @seq replaces it.
+ * the number of that chunk. A bit that is set says that no version of that logical page with a
+ * lower @seq counts. A record of the same chunk with a higher @seq replaces it.
  *
  * A checkpoint is @aux pages with one @seq, @lpn counts them from 0; their data in order is
  * struct nl_checkpoint and what it announces. It is complete or it does not count; the block of
