@@ -462,7 +462,7 @@ static void bind(struct hy_pool *pool, struct hy_table *t)
 	WRITE_ONCE(pool->bound, t);
 }
 
-/* The table's policy takes over; what runs already with the same words stays. */
+/* The table's policy takes over, once; with it what the one before had learned is gone. */
 static int adopt_policy(struct hy_pool *pool, struct hy_table *t)
 {
 	struct hy_policy *policy, *old;

@@ -259,6 +259,10 @@ static bool is_probing(struct hy_pool *pool)
  */
 void hy_balance_start(struct hy_pool *pool)
 {
+	/* A range in hand would be told that the suspension was the time that it took. */
+	spin_lock_irq(&pool->policy_lock);
+	hy_gather_drop(pool);
+	spin_unlock_irq(&pool->policy_lock);
 	end_period(pool, ktime_get_ns());
 	queue_delayed_work(pool->wq, &pool->tick, 0);
 	wait_event_timeout(pool->mig_wait, !is_probing(pool), msecs_to_jiffies(HY_PROBING_MS));

@@ -5,12 +5,14 @@
  * should be.  What has to wait, by the mover's rules, is gone on with at the next tick.
  *
  * What is gone through is no transaction: each extent's migration stands for itself, and a range
- * that is given up halfway, as the policy is another now or the pool stops, leaves extents here
+ * that is given up halfway, as the policy is another now or the pool was suspended, leaves extents here
  * and there, all of them good.
  */
 #include "hybrid.h"
 
-#define HY_GATHER_SCAN	4096	/* map entries looked at per tick */
+#define HY_GATHER_SCAN		4096	/* map entries looked at per tick */
+#define HY_GATHER_RANGES	64	/* and ranges: each is asked for under policy_lock */
+#define HY_GATHER_WAIT_NS	(2 * NSEC_PER_SEC)	/* for places to become free */
 
 enum step { STEP_ON, STEP_WAIT, STEP_END };
 
@@ -61,15 +63,20 @@ static enum step wait_for(struct hy_pool *pool, enum hy_reason why)
 	return STEP_WAIT;
 }
 
-/* No room there: will there be some?  Otherwise the range ends here. */
-static enum step no_room(struct hy_pool *pool)
+/*
+ * No room there: will there be some?  Otherwise the range ends here.  What waits to be free is
+ * anybody's, and a member that doesn't flush never frees it, so the wait has an end.
+ */
+static enum step no_room(struct hy_pool *pool, u64 now)
 {
 	struct hy_gather *g = &pool->gather;
 
-	if (atomic64_read(&pool->nr_quarantined) > 0) {
+	if (!g->full_since) {
+		g->full_since = now;
 		hy_commit_kick(pool);
-		return wait_for(pool, HY_NOT_NOSPACE);
 	}
+	if (atomic64_read(&pool->nr_quarantined) > 0 && now - g->full_since < HY_GATHER_WAIT_NS)
+		return wait_for(pool, HY_NOT_NOSPACE);
 	hy_not_migrated(pool, HY_NOT_NOSPACE);
 	g->moved.left++;
 	if (g->range.to < 0)
@@ -91,17 +98,18 @@ static enum step send_off(struct hy_pool *pool, unsigned int from, u64 now)
 		return wait_for(pool, HY_NOT_RATE);
 	to = destination(pool, g->at);
 	if (to < 0 || to == from)
-		return no_room(pool);
+		return no_room(pool, now);
 	if (hy_mover_in_debt(pool, from) || hy_mover_in_debt(pool, to))
 		return wait_for(pool, HY_NOT_FOREGROUND);
 	if (!hy_mig_start(pool, g->at, from, to, &why)) {
 		hy_mover_rate_charge(pool, now);
+		g->full_since = 0;
 		g->moved.moved++;
 		g->moved.there += g->range.to >= 0;
 		return STEP_ON;
 	}
 	if (why == HY_NOT_NOSPACE)
-		return no_room(pool);
+		return no_room(pool, now);
 	hy_not_migrated(pool, why);
 	g->moved.left += why != HY_NOT_UNMAPPED;
 	return STEP_ON;
@@ -155,13 +163,15 @@ bool hy_gathers(struct hy_pool *pool)
  */
 bool hy_gather_tick(struct hy_pool *pool, u64 now)
 {
-	unsigned int n = HY_GATHER_SCAN;
+	unsigned int n = HY_GATHER_SCAN, ranges = HY_GATHER_RANGES;
 	bool loaded = false;
 
 	while (have_range(pool, now)) {
 		struct hy_gather *g = &pool->gather;
 		enum step step = STEP_ON;
 
+		if (!ranges--)
+			return true;
 		while (step == STEP_ON && g->at < g->range.first + g->range.nr) {
 			if (!n--)
 				return true;

@@ -281,6 +281,7 @@ struct hy_gather {
 	struct hy_range range;
 	u64 at;			/* the next extent */
 	u64 start;		/* ns */
+	u64 full_since;		/* ns; 0: the last extent found room */
 	struct hy_moved moved;
 };
 

@@ -453,6 +453,12 @@ static bool worth_moving(const struct concentrate *c, const struct group *as, u3
 	return hy_move_gain(&c->times, &move) > hy_move_cost(&c->times, &move);
 }
 
+/* Half of it or more: a few stray extents are no reason to fetch the rest. */
+static bool is_here(const struct concentrate *c, const struct group *g)
+{
+	return g->here >= max(extents_of(c) / 2, 1ULL);
+}
+
 /* What lies beside a group that is wanted, if it is likely next. */
 static void want_beside(struct concentrate *c, u32 from, u32 beside, enum hy_side side)
 {
@@ -460,7 +466,7 @@ static void want_beside(struct concentrate *c, u32 from, u32 beside, enum hy_sid
 
 	if (beside >= c->nr || c->group[beside].age || !ppm)
 		return;
-	if (c->group[beside].here || worth_moving(c, &c->group[from], 1, ppm))
+	if (is_here(c, &c->group[beside]) || worth_moving(c, &c->group[from], 1, ppm))
 		c->group[beside].flags |= WANTED;
 }
 
@@ -473,7 +479,7 @@ static void choose_wanted(struct concentrate *c)
 
 		if (!g->age)
 			continue;
-		if (!g->here && !worth_moving(c, g, g->age, HY_PPM))
+		if (!is_here(c, g) && !worth_moving(c, g, g->age, HY_PPM))
 			continue;
 		g->flags |= WANTED;
 		want_beside(c, i, i + 1, HY_ABOVE);
@@ -523,6 +529,7 @@ static void end_window(struct concentrate *c, const struct hy_snapshot *snap)
 	c->rate.slow = c->window.slow;
 	c->rate.ns = c->window.ns;
 	memset(&c->window, 0, sizeof(c->window));
+	hy_times_fade(&c->times);
 	detect(c);
 	choose_wanted(c);
 	plan_room(c, snap);
@@ -710,7 +717,9 @@ static void concentrate_moved(struct hy_policy *policy, const struct hy_range *r
 	struct concentrate *c = policy->priv;
 	u64 i = range->first >> c->shift;
 
-	hy_times_moved(&c->times, moved->moved, moved->ns);
+	/* Few of many: that is the time it takes to look at them, not to move them. */
+	if (moved->moved >= range->nr / 4)
+		hy_times_moved(&c->times, moved->moved, moved->ns);
 	if (range->to >= 0)
 		c->up += moved->moved;
 	else
@@ -760,7 +769,7 @@ static int concentrate_show(const struct hy_policy *policy, char *buf, size_t le
 	hy_text_add(&text, "%d %llu %llu %llu %llu", c->member,
 		    (unsigned long long)(c->nr ? extents_of(c) : 0), (unsigned long long)here,
 		    (unsigned long long)c->up, (unsigned long long)c->down);
-	for (i = 0; i < c->nr; i++) {
+	for (i = 0; i < c->nr && text.len < len; i++) {
 		for (from = i; i < c->nr && c->group[i].age; i++)
 			;
 		if (i > from)

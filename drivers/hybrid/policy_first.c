@@ -78,12 +78,20 @@ bool hy_first_period(struct hy_first *first, const struct hy_snapshot *snap, u32
 		else if (!first->over)
 			decision->probe |= BIT(i);
 	}
+	first->stand = least;
 	if (least)
 		hy_spread_targets(target, weight, snap);
 	else if (!first->over)
 		first->asked++;
 	decision->probe_now = decision->probe;
 	return least;
+}
+
+bool hy_first_stands(struct hy_first *first, const struct hy_snapshot *snap)
+{
+	if (is_loaded(snap))
+		first->stand = false;
+	return first->stand;
 }
 
 u64 hy_first_median(const u64 *ns)

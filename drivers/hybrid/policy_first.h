@@ -8,10 +8,12 @@
 /**
  * struct hy_first - how far a policy is in finding its first shares
  * @over: they were found, or there is a load to go by
+ * @stand: they were found by probes, and no load has been seen since
  * @asked: periods in which probes were asked for
  */
 struct hy_first {
 	bool over;
+	bool stand;
 	u8 asked;
 };
 
@@ -26,6 +28,15 @@ struct hy_first {
  */
 bool hy_first_period(struct hy_first *first, const struct hy_snapshot *snap, u32 *target,
 		     struct hy_decision *decision);
+
+/**
+ * hy_first_stands - a request or two are no load to go by
+ * @first: how far it is
+ * @snap: the period
+ *
+ * Return: are the shares that the probes gave still to be kept, whatever was requested?
+ */
+bool hy_first_stands(struct hy_first *first, const struct hy_snapshot *snap);
 
 /* Of HY_FIRST_PROBES times: one that had to wait for something does not count. */
 u64 hy_first_median(const u64 *ns);

@@ -488,6 +488,7 @@ u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, co
 	clear = is_clear(&s) || (s.best >= 0 && has_gross(m, &s));
 	if (!is_quiet(snap) && !clear && m->held < MAX_HELD) {
 		m->held++;
+		m->gross = false;
 		memcpy(p, m->target, snap->nr * sizeof(*p));
 		return m->held < MAX_HELD ? REST : HY_PPM;
 	}

@@ -16,6 +16,7 @@
 #define PRIOR_WEIGHT	2u	/* "as long again" counts as so many concentrations seen */
 #define PRIOR_NS_BYTE	16u	/* a move, before one was measured: 64 MB a second */
 #define MANY_ENDS	64u
+#define FADE		32u	/* a window takes one in so many of a cost */
 #define MAX_LIFE	1000000u	/* windows */
 
 /**
@@ -128,6 +129,18 @@ void hy_times_moved(struct hy_times *times, u64 extents, u64 ns)
 {
 	if (extents)
 		times->extent_ns = max(smooth(times->extent_ns, div64_u64(ns, extents)), 1ULL);
+}
+
+/**
+ * hy_times_fade - a window without a move says nothing of what moves cost
+ * @times: what is known
+ *
+ * A cost that is thought too high keeps everything where it is and would never be measured again.
+ */
+void hy_times_fade(struct hy_times *times)
+{
+	times->extent_ns -= times->extent_ns / FADE;
+	times->extra_ns -= times->extra_ns / FADE;
 }
 
 static u64 times_of(u64 a, u64 b)

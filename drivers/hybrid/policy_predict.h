@@ -81,6 +81,7 @@ struct hy_times {
 };
 
 void hy_times_window(struct hy_times *times, const struct hy_window *w);
+void hy_times_fade(struct hy_times *times);
 void hy_times_moved(struct hy_times *times, u64 extents, u64 ns);
 
 /**

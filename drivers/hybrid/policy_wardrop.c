@@ -454,7 +454,7 @@ static void wardrop_period(struct hy_policy *policy, const struct hy_snapshot *s
 		memcpy(decision->target, w->target, sizeof(w->target));
 		return;
 	}
-	if (!measure_shares(&b, snap)) {
+	if (hy_first_stands(&w->first, snap) || !measure_shares(&b, snap)) {
 		hy_spread_targets(decision->target, w->target, snap);
 		return;
 	}

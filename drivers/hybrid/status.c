@@ -3,6 +3,7 @@
  * What dmsetup shows and sends.  The grammar of the status line is in
  * Documentation/admin-guide/dm-hybrid.rst; a test pins it.
  */
+#include <linux/sched/mm.h>
 #include "hybrid.h"
 
 static void emit_area(struct hy_area *a, char *result, unsigned int maxlen, unsigned int *pos)
@@ -337,10 +338,12 @@ int hy_message(struct dm_target *ti, unsigned int argc, char **argv,
 	       char *result, unsigned int maxlen)
 {
 	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
+	unsigned int noio = memalloc_noio_save();	/* a resume waits for the lock */
 	int r;
 
 	down_read(&pool->state_sem);
 	r = message(ti, pool, argc, argv, result, maxlen);
 	up_read(&pool->state_sem);
+	memalloc_noio_restore(noio);
 	return r;
 }

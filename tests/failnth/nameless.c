@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "failnth.h"
 
 #define DIR	"/sys/kernel/config/nameless/f"
 #define NODE	"/sys/block/nameless!f"
-#define DISK	"/dev/nameless/f"
+#define DISK	"/tmp/failnth.nameless"	/* devtmpfs may have failed to remove the last one's node */
 #define IMAGE	"/tmp/failnth.img"
 #define SHAPE	"1M packages=2 pages=16 t_program=0 t_read=0 t_erase=0"
 #define PAGE	4096
@@ -41,12 +42,28 @@ static void empty(const struct op *op)
 		die(DIR);
 }
 
+static void make_node(void)
+{
+	unsigned int major, minor;
+	FILE *f = fopen(NODE "/dev", "re");
+
+	if (!f || fscanf(f, "%u:%u", &major, &minor) != 2)
+		die(NODE "/dev");
+	fclose(f);
+	unlink(DISK);
+	if (mknod(DISK, S_IFBLK | 0600, makedev(major, minor)))
+		die(DISK);
+}
+
 /* A page of the disk, directly: its first byte, or -1. */
 static int look(void)
 {
-	int fd = open(DISK, O_RDONLY | O_DIRECT | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : pread(fd, page, PAGE, 0);
+	ssize_t n;
+	int fd;
 
+	make_node();
+	fd = open(DISK, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	n = fd < 0 ? -1 : pread(fd, page, PAGE, 0);
 	close(fd);
 	return n == PAGE ? (unsigned char)*page : -1;
 }
@@ -70,6 +87,7 @@ static void made(const struct op *op)
 	empty(op);
 	if (say(DIR "/create", op->arg))
 		die("creating a device");
+	make_node();
 	if (fill(1))
 		die("writing to it");
 }
@@ -192,6 +210,7 @@ void nameless_end(void)
 {
 	absent(NULL);
 	unlink(IMAGE);
+	unlink(DISK);
 }
 
 const struct op nameless_ops[] = {
