@@ -10,6 +10,9 @@
 
 #define NL_RESERVE_SHIFT	5	/* of the RAM, that is left alone */
 #define NL_TABLE_BYTES		24	/* a flash page: its data's place, maps, recovery */
+#define NL_BLOCK_BYTES		64	/* an erase block, in the flash and in the FTL */
+#define NL_LIST_BYTES		8	/* of blocks with as many live pages, in a plane */
+#define NL_SLOT_BYTES		32	/* a page of the write buffer, but its data */
 
 /**
  * nl_fail - put an error into words
@@ -230,19 +233,37 @@ int nl_dev_start(struct nl_dev *dev)
 	return 0;
 }
 
+/* No table may be larger than the kernel can allocate. */
+static int nl_countable(struct nl_dev *dev, const struct nl_geometry *geo, u64 lists)
+{
+	if (geo->nr_pages > INT_MAX / sizeof(*dev->flash.data))
+		return nl_fail(dev, -EFBIG, "%u flash pages: more than a table can have",
+			       geo->nr_pages);
+	if (geo->nr_blocks > INT_MAX / NL_BLOCK_BYTES)
+		return nl_fail(dev, -EFBIG, "%u erase blocks: more than a table can have",
+			       geo->nr_blocks);
+	if (lists > INT_MAX / NL_LIST_BYTES)
+		return nl_fail(dev, -EFBIG, "%u planes with blocks of %u pages: more than a table can have",
+			       geo->nr_planes, geo->pages);
+	return 0;
+}
+
 /* Ask before taking: what can't be had is refused at once, and nobody loses memory for it. */
 static int nl_enough(struct nl_dev *dev)
 {
 	u64 there = (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
-	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> NL_RESERVE_SHIFT, bytes;
+	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> NL_RESERVE_SHIFT, bytes, lists;
 	struct nl_geometry geo;
+	int err;
 
 	if (nl_geometry_init(&geo, &dev->config))
 		return nl_fail(dev, -EINVAL, "no flash can have this shape");
-	if (geo.nr_pages > INT_MAX / sizeof(*dev->flash.data))
-		return nl_fail(dev, -EFBIG, "%u flash pages: more than a table can have",
-			       geo.nr_pages);
-	bytes = (u64)geo.nr_pages * NL_TABLE_BYTES;
+	lists = (u64)geo.nr_planes * (geo.pages + 1);
+	err = nl_countable(dev, &geo, lists);
+	if (err)
+		return err;
+	bytes = (u64)geo.nr_pages * NL_TABLE_BYTES + (u64)geo.nr_blocks * NL_BLOCK_BYTES +
+		lists * NL_LIST_BYTES + dev->config.p[NL_P_BUFFER] * NL_SLOT_BYTES;
 	if (bytes <= there && there - bytes >= reserve)
 		return 0;
 	return nl_fail(dev, -ENOMEM, "tables take %llu MiB, %llu MiB of RAM are there to be had",
