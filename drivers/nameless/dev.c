@@ -221,6 +221,7 @@ int nl_dev_start(struct nl_dev *dev)
 	mutex_unlock(&dev->io);
 	if (err)
 		return err;
+	nl_timing_reset(&dev->flash.timing);	/* or the first bios wait for recovery's */
 	dev->made = ktime_get_ns();
 	dev->ready = dev->made;		/* it was plugged in before there was anybody to wait */
 	dev->users = 0;
