@@ -9,6 +9,7 @@
 #include "dev.h"
 
 #define NL_RESERVE_SHIFT	5	/* of the RAM, that is left alone */
+#define NL_HYBRID_PAGES		4096	/* a block: merges take time by their square */
 #define NL_TABLE_BYTES		24	/* a flash page: its data's place, maps, recovery */
 #define NL_BLOCK_BYTES		64	/* an erase block, in the flash and in the FTL */
 #define NL_LIST_BYTES		8	/* of blocks with as many live pages, in a plane */
@@ -158,6 +159,10 @@ static int nl_fit(struct nl_dev *dev, u64 bytes)
 	if (!bytes || bytes % page_bytes)
 		return nl_fail(dev, -EINVAL, "size %llu: not a multiple of the flash page of %llu",
 			       bytes, page_bytes);
+	if (dev->config.p[NL_P_FTL] == NL_FTL_HYBRID &&
+	    dev->config.p[NL_P_PAGES] > NL_HYBRID_PAGES)
+		return nl_fail(dev, -EINVAL, "pages=%llu: the hybrid FTL merges blocks of up to %u",
+			       dev->config.p[NL_P_PAGES], NL_HYBRID_PAGES);
 	err = nl_config_fit(&dev->config, pages);
 	if (err == -EFBIG)
 		return nl_fail(dev, err, "size %llu: more flash pages than can be numbered",

@@ -8,6 +8,7 @@
  * are newer than.
  */
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include "ftl_internal.h"
 
@@ -96,6 +97,7 @@ static int nl_scan_block(struct nl_scan *scan, u32 block, struct nl_io *io)
 		bk->fill += !r;
 	}
 	nl_io_wait(io, when);
+	cond_resched();
 	return r == -ENODATA ? 0 : r;
 }
 
