@@ -393,6 +393,10 @@ int nl_dev_release(struct nl_dev *dev, char *args)
 	return err;
 }
 
+/* Devices that are not freed: who had the disk of one open may give it back without the module. */
+static atomic_t nl_devices = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(nl_devices_gone);
+
 struct nl_dev *nl_dev_alloc(const char *name)
 {
 	struct nl_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
@@ -405,6 +409,7 @@ struct nl_dev *nl_dev_alloc(const char *name)
 	spin_lock_init(&dev->users_lock);
 	dev->off = true;
 	nl_due_init(&dev->due);
+	atomic_inc(&nl_devices);
 	return dev;
 }
 
@@ -413,4 +418,19 @@ void nl_dev_free(struct nl_dev *dev)
 	mutex_destroy(&dev->io);
 	mutex_destroy(&dev->lock);
 	kfree(dev);
+	rcu_read_lock();
+	if (atomic_dec_and_test(&nl_devices))
+		wake_up_all(&nl_devices_gone);
+	rcu_read_unlock();
+}
+
+/**
+ * nl_dev_wait_all - wait until every device has been freed
+ *
+ * Context: module exit, when none can be made any more; sleeps.
+ */
+void nl_dev_wait_all(void)
+{
+	wait_event(nl_devices_gone, !atomic_read(&nl_devices));
+	synchronize_rcu();	/* who woke this is out of the module's data */
 }
