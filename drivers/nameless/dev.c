@@ -249,7 +249,8 @@ static int nl_countable(struct nl_dev *dev, const struct nl_geometry *geo, u64 l
 		return nl_fail(dev, -EFBIG, "%u erase blocks: more than a table can have",
 			       geo->nr_blocks);
 	if (lists > INT_MAX / NL_LIST_BYTES)
-		return nl_fail(dev, -EFBIG, "%u planes with blocks of %u pages: more than a table can have",
+		return nl_fail(dev, -EFBIG,
+			       "%u planes with blocks of %u pages: more than a table can have",
 			       geo->nr_planes, geo->pages);
 	return 0;
 }

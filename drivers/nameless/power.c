@@ -68,7 +68,7 @@ int nl_power_on(struct nl_dev *dev)
 	int err;
 
 	nl_flash_power_on(&dev->flash);
-	noio = memalloc_noio_save();	/* reclaim could write to this device, and wait for its lock */
+	noio = memalloc_noio_save();	/* reclaim could write to this device, and wait for io */
 	err = nl_ftl_open(&dev->ftl, &dev->flash, &dev->config, dev->logical_pages, &io);
 	memalloc_noio_restore(noio);
 	if (err) {
