@@ -39,9 +39,10 @@ static ssize_t nl_act(struct config_item *item, const char *page, size_t len, nl
 static ssize_t nl_tell(struct config_item *item, char *page, nl_shower shower)
 {
 	struct nl_dev *dev = to_nl_dev(item);
-	ssize_t len;
+	ssize_t len = mutex_lock_interruptible(&dev->lock);
 
-	mutex_lock(&dev->lock);
+	if (len)
+		return len;
 	len = dev->live ? shower(dev, page) : -ENODEV;
 	mutex_unlock(&dev->lock);
 	return len;

@@ -9,7 +9,11 @@
 #include "dev.h"
 
 #define NL_RESERVE_SHIFT	5	/* of the RAM, that is left alone */
+#define NL_HYBRID_PAGES		4096	/* a block: merges take time by their square */
 #define NL_TABLE_BYTES		24	/* a flash page: its data's place, maps, recovery */
+#define NL_BLOCK_BYTES		64	/* an erase block, in the flash and in the FTL */
+#define NL_LIST_BYTES		8	/* of blocks with as many live pages, in a plane */
+#define NL_SLOT_BYTES		32	/* a page of the write buffer, but its data */
 
 /**
  * nl_fail - put an error into words
@@ -155,6 +159,10 @@ static int nl_fit(struct nl_dev *dev, u64 bytes)
 	if (!bytes || bytes % page_bytes)
 		return nl_fail(dev, -EINVAL, "size %llu: not a multiple of the flash page of %llu",
 			       bytes, page_bytes);
+	if (dev->config.p[NL_P_FTL] == NL_FTL_HYBRID &&
+	    dev->config.p[NL_P_PAGES] > NL_HYBRID_PAGES)
+		return nl_fail(dev, -EINVAL, "pages=%llu: the hybrid FTL merges blocks of up to %u",
+			       dev->config.p[NL_P_PAGES], NL_HYBRID_PAGES);
 	err = nl_config_fit(&dev->config, pages);
 	if (err == -EFBIG)
 		return nl_fail(dev, err, "size %llu: more flash pages than can be numbered",
@@ -218,6 +226,7 @@ int nl_dev_start(struct nl_dev *dev)
 	mutex_unlock(&dev->io);
 	if (err)
 		return err;
+	nl_timing_reset(&dev->flash.timing);	/* or the first bios wait for recovery's */
 	dev->made = ktime_get_ns();
 	dev->ready = dev->made;		/* it was plugged in before there was anybody to wait */
 	dev->users = 0;
@@ -230,19 +239,38 @@ int nl_dev_start(struct nl_dev *dev)
 	return 0;
 }
 
+/* No table may be larger than the kernel can allocate. */
+static int nl_countable(struct nl_dev *dev, const struct nl_geometry *geo, u64 lists)
+{
+	if (geo->nr_pages > INT_MAX / sizeof(*dev->flash.data))
+		return nl_fail(dev, -EFBIG, "%u flash pages: more than a table can have",
+			       geo->nr_pages);
+	if (geo->nr_blocks > INT_MAX / NL_BLOCK_BYTES)
+		return nl_fail(dev, -EFBIG, "%u erase blocks: more than a table can have",
+			       geo->nr_blocks);
+	if (lists > INT_MAX / NL_LIST_BYTES)
+		return nl_fail(dev, -EFBIG,
+			       "%u planes with blocks of %u pages: more than a table can have",
+			       geo->nr_planes, geo->pages);
+	return 0;
+}
+
 /* Ask before taking: what can't be had is refused at once, and nobody loses memory for it. */
 static int nl_enough(struct nl_dev *dev)
 {
 	u64 there = (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
-	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> NL_RESERVE_SHIFT, bytes;
+	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> NL_RESERVE_SHIFT, bytes, lists;
 	struct nl_geometry geo;
+	int err;
 
 	if (nl_geometry_init(&geo, &dev->config))
 		return nl_fail(dev, -EINVAL, "no flash can have this shape");
-	if (geo.nr_pages > INT_MAX / sizeof(*dev->flash.data))
-		return nl_fail(dev, -EFBIG, "%u flash pages: more than a table can have",
-			       geo.nr_pages);
-	bytes = (u64)geo.nr_pages * NL_TABLE_BYTES;
+	lists = (u64)geo.nr_planes * (geo.pages + 1);
+	err = nl_countable(dev, &geo, lists);
+	if (err)
+		return err;
+	bytes = (u64)geo.nr_pages * NL_TABLE_BYTES + (u64)geo.nr_blocks * NL_BLOCK_BYTES +
+		lists * NL_LIST_BYTES + dev->config.p[NL_P_BUFFER] * NL_SLOT_BYTES;
 	if (bytes <= there && there - bytes >= reserve)
 		return 0;
 	return nl_fail(dev, -ENOMEM, "tables take %llu MiB, %llu MiB of RAM are there to be had",
@@ -366,6 +394,10 @@ int nl_dev_release(struct nl_dev *dev, char *args)
 	return err;
 }
 
+/* Devices that are not freed: who had the disk of one open may give it back without the module. */
+static atomic_t nl_devices = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(nl_devices_gone);
+
 struct nl_dev *nl_dev_alloc(const char *name)
 {
 	struct nl_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
@@ -378,6 +410,7 @@ struct nl_dev *nl_dev_alloc(const char *name)
 	spin_lock_init(&dev->users_lock);
 	dev->off = true;
 	nl_due_init(&dev->due);
+	atomic_inc(&nl_devices);
 	return dev;
 }
 
@@ -386,4 +419,19 @@ void nl_dev_free(struct nl_dev *dev)
 	mutex_destroy(&dev->io);
 	mutex_destroy(&dev->lock);
 	kfree(dev);
+	rcu_read_lock();
+	if (atomic_dec_and_test(&nl_devices))
+		wake_up_all(&nl_devices_gone);
+	rcu_read_unlock();
+}
+
+/**
+ * nl_dev_wait_all - wait until every device has been freed
+ *
+ * Context: module exit, when none can be made any more; sleeps.
+ */
+void nl_dev_wait_all(void)
+{
+	wait_event(nl_devices_gone, !atomic_read(&nl_devices));
+	synchronize_rcu();	/* who woke this is out of the module's data */
 }

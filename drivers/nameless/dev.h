@@ -81,6 +81,7 @@ struct nl_dev {
 /* dev.c */
 struct nl_dev *nl_dev_alloc(const char *name);
 void nl_dev_free(struct nl_dev *dev);
+void nl_dev_wait_all(void);
 int nl_dev_parse(struct nl_dev *dev, char *args);
 int nl_dev_make_flash(struct nl_dev *dev);
 int nl_dev_start(struct nl_dev *dev);

@@ -203,7 +203,9 @@ void nl_due_drain(struct nl_due *due)
 	/* who woke this may still hold the lock */
 	spin_lock_irq(&due->lock);
 	spin_unlock_irq(&due->lock);
+	/* a cut ends its bios and leaves it armed: it would not be armed again */
 	hrtimer_cancel(&due->timer);
+	due->armed = U64_MAX;
 }
 
 void nl_due_init(struct nl_due *due)

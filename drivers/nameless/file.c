@@ -165,32 +165,47 @@ static int nl_save_head(struct nl_dev *dev, struct nl_stream *stream)
 	return err;
 }
 
-/* Stop the FTL cleanly and take the power away; false if it was off. */
-static bool nl_stop(struct nl_dev *dev, int *err)
+/* Of a read-only device what is in the flash is all that there will ever be. */
+static int nl_stop_ftl(struct nl_dev *dev)
 {
 	struct nl_io io = { .now = ktime_get_ns() };
-	bool on;
+	int err = nl_ftl_stop(dev->ftl, &io);
+
+	if (err && err != -EROFS) {
+		nl_power_look(dev);
+		return nl_fail(dev, err, "what is buffered can't be written (error %d)", -err);
+	}
+	nl_power_off(dev);
+	dev->cuts--;
+	return 0;
+}
+
+/*
+ * Stop the FTL cleanly and take the power away. *@stopped: it was on. What could not be stopped
+ * goes on: it still has what it could not write.
+ */
+static int nl_stop(struct nl_dev *dev, bool *stopped)
+{
+	int err = 0;
 
 	mutex_lock(&dev->io);
-	on = dev->ftl;
-	if (on) {
-		*err = nl_ftl_stop(dev->ftl, &io);
-		nl_power_off(dev);
-		dev->cuts--;
-	}
+	*stopped = dev->ftl;
+	if (dev->ftl)
+		err = nl_stop_ftl(dev);
 	mutex_unlock(&dev->io);
-	return on;
+	return err;
 }
 
 /* Nobody has the device open: io would keep nobody out, but be held over a file system's locks. */
 static int nl_save_flash(struct nl_dev *dev, struct nl_stream *stream)
 {
-	int err = 0, failed;
-	bool on = nl_stop(dev, &err);
+	bool stopped;
+	int err = nl_stop(dev, &stopped), failed;
 
-	if (!err)
-		err = nl_flash_save(&dev->flash, nl_put_bytes, stream);
-	if (!on)
+	if (err)
+		return err;
+	err = nl_flash_save(&dev->flash, nl_put_bytes, stream);
+	if (!stopped)
 		return err;
 	mutex_lock(&dev->io);
 	failed = nl_power_on(dev);

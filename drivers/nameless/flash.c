@@ -3,6 +3,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include "buf.h"
 #include "flash_internal.h"
 
 static bool nl_page_is_mark(const struct nl_buf *data)
@@ -185,7 +186,7 @@ static int nl_program_allowed(struct nl_flash *flash, u32 ppn)
 static int nl_block_oob(struct nl_flash *flash, struct nl_block *block)
 {
 	if (!block->oob)
-		block->oob = kvmalloc((size_t)flash->geo.pages * flash->geo.oob_bytes, GFP_NOIO);
+		block->oob = kvzalloc((size_t)flash->geo.pages * flash->geo.oob_bytes, NL_GFP_IO);
 	return block->oob ? 0 : -ENOMEM;
 }
 

@@ -160,6 +160,21 @@ static void nl_page_moved(struct nl_page_ftl *f, const struct nl_rec *rec, u32 f
 	nl_page_dead(&f->ftl, from);
 }
 
+/* Read a live page. -EUCLEAN if it says that it is another's: a checkpoint that lied. */
+static int nl_page_fetch(struct nl_page_ftl *f, u32 ppn, enum nl_cause cause, u64 *when,
+			 struct nl_buf **buf, struct nl_rec *rec)
+{
+	int r = nl_media_read(&f->ftl, ppn, cause, when, buf, rec);
+
+	if (r)
+		return r;
+	if (rec->type == NL_OOB_TRIM ? f->ftl.trims.ppn[rec->lpn] == ppn :
+				       rec->type == NL_OOB_DATA && f->map[rec->lpn] == ppn)
+		return 0;
+	nl_buf_put(*buf);
+	return -EUCLEAN;
+}
+
 static int nl_page_move(struct nl_page_ftl *f, u32 from, enum nl_cause cause, u64 *when)
 {
 	struct nl_rec rec;
@@ -167,7 +182,7 @@ static int nl_page_move(struct nl_page_ftl *f, u32 from, enum nl_cause cause, u6
 	u32 to;
 	int r;
 
-	r = nl_media_read(&f->ftl, from, cause, when, &buf, &rec);
+	r = nl_page_fetch(f, from, cause, when, &buf, &rec);
 	if (r)
 		return r;
 	r = nl_page_program(f, cause, when, buf, &rec, &to);
@@ -220,7 +235,7 @@ static int nl_page_refill(struct nl_page_ftl *f, u32 from, u32 to, u64 *when)
 		if (!nl_page_is_live(&f->ftl, ppn))
 			continue;
 		one = *when;
-		r = nl_media_read(&f->ftl, ppn, NL_FOR_WEAR, &one, &buf, &rec);
+		r = nl_page_fetch(f, ppn, NL_FOR_WEAR, &one, &buf, &rec);
 		if (r)
 			return r;
 		at = nl_ppn(f->ftl.geo, to, f->ftl.blocks.bk[to].fill);

@@ -6,6 +6,7 @@
  * only then are the sources erased; of equal pages the scan takes the source, so a merge that is
  * cut has not been, and its block is free again.
  */
+#include <linux/sched.h>
 #include "ftl_hybrid.h"
 
 int nl_hybrid_take(struct nl_hybrid *h, u32 plane, enum nl_cause cause, u64 *when, u32 *block)
@@ -80,6 +81,7 @@ static int nl_merge_copy(struct nl_hybrid *h, u32 lbn, u32 from, u32 nr, u32 to,
 		one = start;
 		r = nl_merge_page(h, lbn, off, to, cause, &one);
 		*when = max(*when, one);
+		cond_resched();
 	}
 	return r;
 }

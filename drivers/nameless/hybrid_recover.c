@@ -13,6 +13,8 @@ static int nl_recover_data(struct nl_hybrid *h, u32 block)
 {
 	u32 lbn = nl_lbn_of(h, h->ftl.blocks.bk[block].prev);
 
+	if (lbn >= h->nr_lbn)
+		return -EUCLEAN;
 	h->ftl.blocks.bk[block].use = NL_USE_DATA;
 	if (h->block[lbn] == NL_NONE) {
 		h->block[lbn] = block;
@@ -58,6 +60,15 @@ static int nl_recover_block(struct nl_hybrid *h, u32 block, struct nl_io *io)
 	return bk->next == NL_ROLE_LOG ? nl_recover_log(h, block) : nl_recover_data(h, block);
 }
 
+/* A page that is in no log block has one place in its logical block's. */
+static int nl_recover_page(struct nl_hybrid *h, u32 lpn, u32 ppn)
+{
+	if (h->ftl.blocks.bk[nl_block_of(h->ftl.geo, ppn)].use != NL_USE_LOG)
+		return nl_hybrid_lookup(&h->ftl, lpn) == ppn ? 0 : -EUCLEAN;
+	nl_hybrid_log_add(h, lpn, ppn);
+	return 0;
+}
+
 static int nl_recover_all(struct nl_hybrid *h, const u32 *map, struct nl_io *io)
 {
 	struct nl_ftl *ftl = &h->ftl;
@@ -76,9 +87,12 @@ static int nl_recover_all(struct nl_hybrid *h, const u32 *map, struct nl_io *io)
 	for (i = 0; i < ftl->geo->nr_blocks && !r; i++)
 		r = nl_recover_block(h, i, io);
 	for (i = 0; i < ftl->logical_pages && !r; i++)
-		if (map[i] != NL_UNMAPPED &&
-		    ftl->blocks.bk[nl_block_of(ftl->geo, map[i])].use == NL_USE_LOG)
-			nl_hybrid_log_add(h, i, map[i]);
+		if (map[i] != NL_UNMAPPED)
+			r = nl_recover_page(h, i, map[i]);
+	for (i = 0; i < ftl->trims.nr && !r; i++)
+		if (ftl->trims.ppn[i] != NL_UNMAPPED &&
+		    ftl->blocks.bk[nl_block_of(ftl->geo, ftl->trims.ppn[i])].use != NL_USE_META)
+			r = -EUCLEAN;
 	return r;
 }
 

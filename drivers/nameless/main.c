@@ -20,6 +20,7 @@ static int __init nameless_init(void)
 static void __exit nameless_exit(void)
 {
 	nl_config_shut_down();
+	nl_dev_wait_all();
 	nl_due_shut_down();
 }
 

@@ -7,6 +7,7 @@
  * the first pages of all blocks. One that can't be written, for want of room or of luck, is done
  * without.
  */
+#include <linux/bitops.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include "ftl_page.h"
@@ -259,18 +260,41 @@ static bool nl_load_fits(const struct nl_ftl *ftl, const struct nl_ckpt_find *fi
 	case NL_USE_FREE:
 		return ours || find->kind[i] == NL_FIRST_BLANK || block->flags & NL_DIRTY;
 	case NL_USE_ACTIVE:
-		return !block->next == (find->kind[i] == NL_FIRST_BLANK);
+		return !ours && le32_to_cpu(block->next) < ftl->geo->pages &&
+		       !block->next == (find->kind[i] == NL_FIRST_BLANK);
 	case NL_USE_CLOSED:
-		return true;
+		return !ours;
 	default:
 		return false;
 	}
 }
 
+/* Are all pages that are mapped programmed, each for one? @seen: a bit per page, none set. */
+static bool nl_load_maps(const struct nl_ftl *ftl, void *image, unsigned long *seen)
+{
+	const struct nl_ckpt_block *block;
+	u32 i, ppn;
+
+	for (i = 0; i < ftl->logical_pages + ftl->trims.nr; i++) {
+		ppn = le32_to_cpu(nl_ckpt_map(ftl, image)[i]);
+		if (ppn == NL_UNMAPPED)
+			continue;
+		if (ppn >= ftl->geo->nr_pages || test_bit(ppn, seen))
+			return false;
+		block = &nl_ckpt_blocks(image)[nl_block_of(ftl->geo, ppn)];
+		if ((block->state != NL_USE_CLOSED && block->state != NL_USE_ACTIVE) ||
+		    nl_page_of(ftl->geo, ppn) >= le32_to_cpu(block->next))
+			return false;
+		__set_bit(ppn, seen);
+	}
+	return true;
+}
+
 static bool nl_load_is_sane(const struct nl_ftl *ftl, const struct nl_ckpt_find *find, void *image)
 {
 	const struct nl_checkpoint *head = image;
-	const __le32 *map = nl_ckpt_map(ftl, image);
+	unsigned long *seen = ftl->blocks.live;		/* nothing is, so far */
+	bool sane;
 	u32 i;
 
 	if (head->magic != cpu_to_le64(NL_CHECKPOINT_MAGIC) ||
@@ -282,10 +306,9 @@ static bool nl_load_is_sane(const struct nl_ftl *ftl, const struct nl_ckpt_find 
 	for (i = 0; i < ftl->geo->nr_blocks; i++)
 		if (!nl_load_fits(ftl, find, i, &nl_ckpt_blocks(image)[i]))
 			return false;
-	for (i = 0; i < ftl->logical_pages + ftl->trims.nr; i++)
-		if (le32_to_cpu(map[i]) != NL_UNMAPPED && le32_to_cpu(map[i]) >= ftl->geo->nr_pages)
-			return false;
-	return true;
+	sane = nl_load_maps(ftl, image, seen);
+	memset(seen, 0, BITS_TO_LONGS(ftl->geo->nr_pages) * sizeof(long));
+	return sane;
 }
 
 static void nl_load_block(struct nl_page_ftl *f, const struct nl_ckpt_find *find, u32 i,

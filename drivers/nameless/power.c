@@ -4,6 +4,8 @@
  * the bios that wait for their time, which end with an error. They may have been done or not, as
  * with any device whose power goes before it answers.
  */
+#include <linux/sched/mm.h>
+
 #include "dev.h"
 
 /**
@@ -62,10 +64,13 @@ static const char *nl_why_not_open(int err)
 int nl_power_on(struct nl_dev *dev)
 {
 	struct nl_io io = { .now = ktime_get_ns() };
+	unsigned int noio;
 	int err;
 
 	nl_flash_power_on(&dev->flash);
+	noio = memalloc_noio_save();	/* reclaim could write to this device, and wait for io */
 	err = nl_ftl_open(&dev->ftl, &dev->flash, &dev->config, dev->logical_pages, &io);
+	memalloc_noio_restore(noio);
 	if (err) {
 		dev->ftl = NULL;
 		nl_flash_power_off(&dev->flash);

@@ -8,6 +8,7 @@
  * are newer than.
  */
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include "ftl_internal.h"
 
@@ -45,6 +46,20 @@ static int nl_scan_data(struct nl_scan *scan, u32 ppn, const struct nl_rec *rec,
 	return 0;
 }
 
+/* A record that was moved counts where it was, as data does. */
+static int nl_scan_trim(struct nl_scan *scan, u32 ppn, const struct nl_rec *rec, u64 *when)
+{
+	const struct nl_trims *t = &scan->ftl->trims;
+	u32 known = t->ppn[rec->lpn];
+	int r = 1;
+
+	if (known != NL_UNMAPPED && t->seq[rec->lpn] == rec->seq)
+		r = nl_scan_is_source(scan->ftl, known, rec, when);
+	if (r > 0)
+		nl_trims_found(scan->ftl, ppn, rec);
+	return min(r, 0);
+}
+
 static int nl_scan_page(struct nl_scan *scan, u32 ppn, u64 *when)
 {
 	struct nl_ftl *ftl = scan->ftl;
@@ -66,9 +81,7 @@ static int nl_scan_page(struct nl_scan *scan, u32 ppn, u64 *when)
 	}
 	if (rec.type == NL_OOB_DATA)
 		return nl_scan_data(scan, ppn, &rec, when);
-	if (rec.type == NL_OOB_TRIM)
-		nl_trims_found(ftl, ppn, &rec);
-	return 0;
+	return rec.type == NL_OOB_TRIM ? nl_scan_trim(scan, ppn, &rec, when) : 0;
 }
 
 static int nl_scan_block(struct nl_scan *scan, u32 block, struct nl_io *io)
@@ -84,6 +97,7 @@ static int nl_scan_block(struct nl_scan *scan, u32 block, struct nl_io *io)
 		bk->fill += !r;
 	}
 	nl_io_wait(io, when);
+	cond_resched();
 	return r == -ENODATA ? 0 : r;
 }
 

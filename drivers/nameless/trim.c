@@ -142,7 +142,7 @@ void nl_trims_found(struct nl_ftl *ftl, u32 ppn, const struct nl_rec *rec)
 {
 	struct nl_trims *t = &ftl->trims;
 
-	if (t->ppn[rec->lpn] != NL_UNMAPPED && t->seq[rec->lpn] >= rec->seq)
+	if (t->ppn[rec->lpn] != NL_UNMAPPED && t->seq[rec->lpn] > rec->seq)
 		return;
 	t->ppn[rec->lpn] = ppn;
 	t->seq[rec->lpn] = rec->seq;

@@ -73,6 +73,12 @@ int setup(void)
 	return exists(root) ? 0 : complain("no %s although the module is loaded", root);
 }
 
+/* No device has another one: it would lead out of the folder. */
+static bool is_name(const char *dev)
+{
+	return !dev || !strchr(dev, '/');
+}
+
 void attr_path(char *path, size_t size, const char *dev, const char *attr)
 {
 	snprintf(path, size, CONFIGFS_MOUNT "/%s%s%s%s%s", configfs.module, dev ? "/" : "",
@@ -88,6 +94,10 @@ char *attr_read(const char *dev, const char *attr)
 
 	if (!text)
 		return NULL;
+	if (!is_name(dev)) {
+		free(text);
+		return NULL;
+	}
 	attr_path(path, sizeof(path), dev, attr);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
@@ -102,15 +112,25 @@ char *attr_read(const char *dev, const char *attr)
 
 int attr_write(const char *dev, const char *attr, const char *text)
 {
+	size_t len = strlen(text);
 	char path[512];
 	int fd, err = 0;
+	ssize_t n;
 
+	if (!is_name(dev))
+		return ENOENT;
+	/* the kernel takes less than a page, and would do what it has got of more */
+	if (len >= (size_t)sysconf(_SC_PAGESIZE))
+		return EINVAL;
 	attr_path(path, sizeof(path), dev, attr);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno;
-	if (write(fd, text, strlen(text)) < 0)
+	n = write(fd, text, len);
+	if (n < 0)
 		err = errno;
+	else if ((size_t)n != len)
+		err = EINVAL;
 	close(fd);
 	return err;
 }

@@ -180,6 +180,26 @@ static char *absolute(const char *file)
 	return path;
 }
 
+/* A file that is there is replaced when the new one is complete; what is no file is written to. */
+static int save(const char *name, const char *path)
+{
+	struct stat there;
+	char *temp;
+	int err;
+
+	if (!lstat(path, &there) && !S_ISREG(there.st_mode))
+		return attr_explain(name, attr_write_patiently(name, "save", path));
+	if (asprintf(&temp, "%s.tmp", path) < 0)
+		abort();
+	err = attr_explain(name, attr_write_patiently(name, "save", temp));
+	if (!err && rename(temp, path))
+		err = complain("%s: %s", path, strerror(errno));
+	if (err)
+		unlink(temp);
+	free(temp);
+	return err;
+}
+
 static int cmd_save(int argc, char **argv)
 {
 	char *path;
@@ -190,7 +210,7 @@ static int cmd_save(int argc, char **argv)
 	path = absolute(argv[1]);
 	if (!path)
 		return complain("%s: %s", argv[1], strerror(errno));
-	err = attr_explain(argv[0], attr_write_patiently(argv[0], "save", path));
+	err = save(argv[0], path);
 	free(path);
 	return err;
 }

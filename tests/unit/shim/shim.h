@@ -174,6 +174,7 @@ typedef unsigned int gfp_t;
 #define GFP_ATOMIC	8u
 #define __GFP_NOWARN	16u
 #define __GFP_ZERO	32u
+#define __GFP_RETRY_MAYFAIL 64u
 #define gfpflags_allow_blocking(g)	((g) & (GFP_KERNEL | GFP_NOIO))
 
 /* The n-th allocation from now fails, once; 0: none. */
