@@ -171,6 +171,9 @@ int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *ia
 	unsigned int mask;
 	int err = setattr_prepare(idmap, dentry, iattr);
 
+	/* Through a file that was opened before nvmalloc() took it: its addresses must stay. */
+	if (!err && (iattr->ia_valid & ATTR_SIZE) && IS_IMMUTABLE(inode))
+		err = -EPERM;
 	if (!err && (iattr->ia_valid & ATTR_SIZE)) {
 		sfs_window_drop(inode);
 		err = scmfs_truncate(sfs_fs(inode), inode->i_ino, iattr->ia_size, sfs_now(inode));
