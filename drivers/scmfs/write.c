@@ -311,7 +311,10 @@ int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned i
 	return 0;
 }
 
-/* Parts behind @done bytes are given back, what is left of the last block zeroed. */
+/*
+ * Parts behind @done bytes are given back; what is left of the last block is as if the write had
+ * been begun with that length.
+ */
 static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 {
 	u64 end = w->offset + done;
@@ -334,8 +337,10 @@ static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 		seg->len = end - seg->file;
 		w->ahead = 0;
 		if (w->fresh & 1u << (w->nr - 1)) {
-			scm_zero_nt(fs->base + seg->at + seg->len,
-				    round_up(end, SCMFS_BLOCK_SIZE) - end);
+			if (in_block(end))
+				fill_edge(fs, scmfs_inode(fs, w->ino), w,
+					  block_of(seg->at + seg->len), end,
+					  round_up(end, SCMFS_BLOCK_SIZE));
 			if (run.count > keep)
 				scmfs_free(fs, run.block + keep, run.count - keep);
 		}

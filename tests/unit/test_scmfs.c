@@ -759,6 +759,54 @@ static void refused(void)
 	free(mem);
 }
 
+/* The user's memory ends after @done of @len bytes. */
+static void write_short(u64 ino, u64 offset, u64 len, u64 done)
+{
+	struct scmfs_write w;
+	u8 bytes[SCMFS_BLOCK_SIZE];
+	u64 at, n;
+
+	memset(bytes, 2, sizeof(bytes));
+	CHECK(!scmfs_write_begin(t.fs, ino, offset, len, SCMFS_WRITE_ATOMIC, &w));
+	CHECK(w.nr == 1 && w.len == len, "%u parts of %llu bytes", w.nr, w.len);
+	for (at = 0; at < done; at += n) {
+		n = min_t(u64, sizeof(bytes), done - at);
+		scm_copy_nt(t.mem + w.seg[0].at + at, bytes, n);
+	}
+	CHECK(!scmfs_write_end(t.fs, &w, done, 5000));
+}
+
+static void atomic_short(void)
+{
+	static const struct {
+		u32 offset, len, done;
+	} cases[] = {
+		{ 0, 12288, 5000 }, { 0, 12288, 4096 }, { 100, 12000, 1 }, { 4096, 8192, 8191 },
+		{ 8000, 4288, 200 }, { 10000, 9000, 1000 }, { 10000, 9000, 6000 },
+	};
+	u8 is[24576], was[24576];
+	u64 ino, size;
+	u32 i, c;
+
+	for (c = 0; c < ARRAY_SIZE(cases); c++) {
+		u32 end = cases[c].offset + cases[c].done;
+
+		tfs_make(&t, 16 << 20, 100, 1);
+		CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+		CHECK(!tfs_write(&t, ino, 0, 12288, 1, 0));
+		write_short(ino, cases[c].offset, cases[c].len, cases[c].done);
+		size = max(end, 12288u);
+		memset(was, 1, sizeof(was));
+		memset(was + cases[c].offset, 2, cases[c].done);
+		CHECK(!tfs_read(&t, ino, 0, size, is));
+		for (i = 0; i < size; i++)
+			if (!CHECK(is[i] == was[i], "case %u, byte %u is %u", c, i, is[i]))
+				break;
+		tfs_check(&t);
+		tfs_free(&t);
+	}
+}
+
 static void no_memory(void)
 {
 	struct scmfs_new new = { .mode = S_IFREG | 0644 };
@@ -805,6 +853,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: readdir tells of each name once, whatever happens beside", cookies);
 	ktap_run("scmfs: a large directory costs as little as a small one", million);
 	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
+	ktap_run("scmfs: data=atomic: of a write cut short the rest is as it was", atomic_short);
 	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
 	return ktap_done();
 }
