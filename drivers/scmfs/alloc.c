@@ -44,14 +44,31 @@ static u64 maps_hash(const struct scmfs *fs, const void *blocks, const void *ino
 	return ek_undo_hash(h, inodes, map_words(fs->nr_inodes)) | 1;
 }
 
-/* -EUCLEAN when what was saved is not what `clean` vouches for. */
+static bool bits_end(const unsigned long *map, u64 bits)
+{
+	u64 end = map_words(bits) * 64;
+
+	return find_next_bit(map, end, bits) >= end;
+}
+
+/* Whatever is free in them may be given out: never what the file system itself is in. */
+static bool maps_ok(const struct scmfs *fs)
+{
+	return find_next_zero_bit(fs->block_map, fs->first_data, 0) >= fs->first_data &&
+		test_bit(fs->nr_blocks - 1, fs->block_map) &&
+		test_bit(0, fs->inode_map) && test_bit(SCMFS_ROOT_INO, fs->inode_map) &&
+		bits_end(fs->block_map, fs->nr_blocks) && bits_end(fs->inode_map, fs->nr_inodes);
+}
+
+/* -EUCLEAN when what was saved is not what `clean` vouches for, or can't be. */
 int scmfs_maps_load(struct scmfs *fs)
 {
 	memcpy(fs->block_map, fs->base + le64_to_cpu(fs->super->block_map_offset),
 	       map_words(fs->nr_blocks) * 8);
 	memcpy(fs->inode_map, fs->base + le64_to_cpu(fs->super->inode_map_offset),
 	       map_words(fs->nr_inodes) * 8);
-	if (maps_hash(fs, fs->block_map, fs->inode_map) != scmfs_read(&fs->state->clean))
+	if (maps_hash(fs, fs->block_map, fs->inode_map) != scmfs_read(&fs->state->clean) ||
+	    !maps_ok(fs))
 		return -EUCLEAN;
 	scmfs_maps_count(fs);
 	return 0;
