@@ -30,7 +30,7 @@
 /**
  * struct scmfs - an open file system
  * @base: the region
- * @super: in it
+ * @super: as it was checked: replaying a log may change the one in the region
  * @state: in it
  * @log: undo log
  * @read_only: stores nothing
@@ -53,7 +53,7 @@
  */
 struct scmfs {
 	u8 *base;
-	const struct scmfs_super *super;
+	struct scmfs_super super;
 	struct scmfs_state *state;
 	struct ek_undo *log;
 	bool read_only;

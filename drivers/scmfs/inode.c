@@ -6,7 +6,7 @@ struct scmfs_inode *scmfs_inode(const struct scmfs *fs, u64 ino)
 {
 	if (ino >= fs->nr_inodes)
 		return NULL;
-	return (struct scmfs_inode *)(fs->base + le64_to_cpu(fs->super->inode_offset)) + ino;
+	return (struct scmfs_inode *)(fs->base + le64_to_cpu(fs->super.inode_offset)) + ino;
 }
 
 /* The inode of a number that is in use. */
