@@ -189,6 +189,11 @@ static void check_root(struct run *run)
 	scm_copy_nt(root, &empty, sizeof(empty));
 }
 
+static bool has_links(const struct run *run, u64 ino)
+{
+	return scmfs_links(scmfs_read(&scmfs_inode(run->fs, ino)->mode_links));
+}
+
 static void check_inodes(struct run *run)
 {
 	struct scmfs *fs = run->fs;
@@ -204,8 +209,14 @@ static void check_inodes(struct run *run)
 		}
 		fs->inode_high = min(ino + 1, fs->nr_inodes);
 	}
+	/* Of two that refer to a block the one keeps it that somebody may have a name for. */
 	for (ino = 1; ino < fs->nr_inodes; ino++)
-		check_inode(run, ino);
+		if (has_links(run, ino))
+			check_inode(run, ino);
+	/* Each gets a link by its check; those that were checked have some, or are removed. */
+	for (ino = 1; ino < fs->nr_inodes; ino++)
+		if (!has_links(run, ino))
+			check_inode(run, ino);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
