@@ -190,6 +190,8 @@ int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *ia
 	err = scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, mask);
 	if (err)
 		sfs_refresh(inode);
+	else if (iattr->ia_valid & ATTR_ATIME)
+		mark_inode_dirty_sync(inode);	/* writeback may just have stored the former one */
 	return err;
 }
 
