@@ -84,13 +84,15 @@ struct sfs_sb {
  * struct sfs_inode - an inode in RAM
  * @node: the engine's part
  * @window: of a file in pieces: all of it in one; NULL: none yet
- * @walks: reads that had to go from piece to piece since the last try to make one
+ * @walks: reads that had to go from piece to piece since the last look at whether to make one
+ * @tried: pages that the last try was for; 0: none since the window was dropped
  * @vfs: VFS' part
  */
 struct sfs_inode {
 	struct scmfs_node node;
 	struct sfs_window __rcu *window;
 	unsigned int walks;
+	unsigned long tried;
 	struct inode vfs;
 };
 

@@ -44,6 +44,7 @@ static struct inode *sfs_alloc_inode(struct super_block *sb)
 	memset(&si->node, 0, sizeof(si->node));
 	RCU_INIT_POINTER(si->window, NULL);
 	si->walks = 0;
+	si->tried = 0;
 	return &si->vfs;
 }
 
