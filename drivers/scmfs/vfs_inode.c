@@ -177,8 +177,7 @@ int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *ia
 	if (!err && (iattr->ia_valid & ATTR_SIZE)) {
 		sfs_window_drop(inode);
 		err = scmfs_truncate(sfs_fs(inode), inode->i_ino, iattr->ia_size, sfs_now(inode));
-		if (!err)
-			sfs_refresh(inode);
+		sfs_refresh(inode);	/* the size may have changed, and blocks not gone */
 	}
 	if (err)
 		return err;
