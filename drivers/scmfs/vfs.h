@@ -129,7 +129,7 @@ extern struct workqueue_struct *sfs_wq;
 
 /* vfs_region.c */
 int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_context *fc);
-void sfs_region_detach(struct sfs_sb *s);
+void sfs_region_detach(struct sfs_sb *s, struct super_block *sb);
 int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only);
 
 /* vfs_super.c */

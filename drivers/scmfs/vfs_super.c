@@ -141,7 +141,7 @@ static void sfs_put_super(struct super_block *sb)
 	if (s->writable && sb->s_bdev)
 		blkdev_issue_flush(sb->s_bdev);
 	sfs_windows_exit(s);
-	sfs_region_detach(s);
+	sfs_region_detach(s, sb);
 }
 
 static const struct super_operations sfs_super_ops = {
@@ -219,7 +219,7 @@ no_root:
 no_fs:
 	sfs_windows_exit(s);
 no_windows:
-	sfs_region_detach(s);
+	sfs_region_detach(s, sb);
 	return err;
 }
 
