@@ -86,7 +86,8 @@ static u64 record_check(u64 salt, const struct eku_record *r)
  * @log: where, aligned to 64 bytes
  * @nr_lanes: of how many lanes
  *
- * It lasts after the caller's next scm_fence(). Old records may stay: the salt makes them void.
+ * It lasts after the caller's next scm_fence(). Records go before the heads: a head that says that
+ * nothing is retired would bring those of the same salt to life again, were power to go between.
  * Context: any.
  */
 void ek_undo_format(void *log, u32 nr_lanes)
@@ -95,7 +96,10 @@ void ek_undo_format(void *log, u32 nr_lanes)
 	u32 i;
 
 	for (i = 0; i < nr_lanes; i++)
-		scm_zero_nt(&lane[i].head, sizeof(lane->head));
+		scm_zero_nt(lane[i].record, sizeof(lane->record));
+	scm_fence();
+	for (i = 0; i < nr_lanes; i++)
+		scm_zero_nt(&lane[i], offsetof(struct eku_lane, record));
 }
 EXPORT_SYMBOL_GPL(ek_undo_format);
 

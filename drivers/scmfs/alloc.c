@@ -22,7 +22,7 @@ int scmfs_maps_init(struct scmfs *fs)
 	fs->wear = kvcalloc(fs->nr_units, sizeof(*fs->wear), GFP_KERNEL);
 	if (!fs->block_map || !fs->inode_map || !fs->unit_free || !fs->wear)
 		return -ENOMEM;
-	memcpy(fs->wear, fs->base + le64_to_cpu(fs->super->wear_offset), fs->nr_units * 8);
+	memcpy(fs->wear, fs->base + le64_to_cpu(fs->super.wear_offset), fs->nr_units * 8);
 	bitmap_set(fs->block_map, 0, fs->first_data);
 	__set_bit(fs->nr_blocks - 1, fs->block_map);
 	__set_bit(0, fs->inode_map);
@@ -39,19 +39,36 @@ void scmfs_maps_free(struct scmfs *fs)
 
 static u64 maps_hash(const struct scmfs *fs, const void *blocks, const void *inodes)
 {
-	u64 h = ek_undo_hash(le64_to_cpu(fs->super->salt), blocks, map_words(fs->nr_blocks));
+	u64 h = ek_undo_hash(le64_to_cpu(fs->super.salt), blocks, map_words(fs->nr_blocks));
 
 	return ek_undo_hash(h, inodes, map_words(fs->nr_inodes)) | 1;
 }
 
-/* -EUCLEAN when what was saved is not what `clean` vouches for. */
+static bool bits_end(const unsigned long *map, u64 bits)
+{
+	u64 end = map_words(bits) * 64;
+
+	return find_next_bit(map, end, bits) >= end;
+}
+
+/* Whatever is free in them may be given out: never what the file system itself is in. */
+static bool maps_ok(const struct scmfs *fs)
+{
+	return find_next_zero_bit(fs->block_map, fs->first_data, 0) >= fs->first_data &&
+		test_bit(fs->nr_blocks - 1, fs->block_map) &&
+		test_bit(0, fs->inode_map) && test_bit(SCMFS_ROOT_INO, fs->inode_map) &&
+		bits_end(fs->block_map, fs->nr_blocks) && bits_end(fs->inode_map, fs->nr_inodes);
+}
+
+/* -EUCLEAN when what was saved is not what `clean` vouches for, or can't be. */
 int scmfs_maps_load(struct scmfs *fs)
 {
-	memcpy(fs->block_map, fs->base + le64_to_cpu(fs->super->block_map_offset),
+	memcpy(fs->block_map, fs->base + le64_to_cpu(fs->super.block_map_offset),
 	       map_words(fs->nr_blocks) * 8);
-	memcpy(fs->inode_map, fs->base + le64_to_cpu(fs->super->inode_map_offset),
+	memcpy(fs->inode_map, fs->base + le64_to_cpu(fs->super.inode_map_offset),
 	       map_words(fs->nr_inodes) * 8);
-	if (maps_hash(fs, fs->block_map, fs->inode_map) != scmfs_read(&fs->state->clean))
+	if (maps_hash(fs, fs->block_map, fs->inode_map) != scmfs_read(&fs->state->clean) ||
+	    !maps_ok(fs))
 		return -EUCLEAN;
 	scmfs_maps_count(fs);
 	return 0;
@@ -61,9 +78,9 @@ int scmfs_maps_load(struct scmfs *fs)
 void scmfs_maps_save(struct scmfs *fs)
 {
 	scmfs_save_wear(fs);
-	scm_copy_nt(fs->base + le64_to_cpu(fs->super->block_map_offset), fs->block_map,
+	scm_copy_nt(fs->base + le64_to_cpu(fs->super.block_map_offset), fs->block_map,
 		    map_words(fs->nr_blocks) * 8);
-	scm_copy_nt(fs->base + le64_to_cpu(fs->super->inode_map_offset), fs->inode_map,
+	scm_copy_nt(fs->base + le64_to_cpu(fs->super.inode_map_offset), fs->inode_map,
 		    map_words(fs->nr_inodes) * 8);
 	scm_fence();
 	scmfs_write_word(&fs->state->clean, maps_hash(fs, fs->block_map, fs->inode_map));
@@ -72,7 +89,7 @@ void scmfs_maps_save(struct scmfs *fs)
 
 void scmfs_save_wear(struct scmfs *fs)
 {
-	scm_copy_nt(fs->base + le64_to_cpu(fs->super->wear_offset), fs->wear, fs->nr_units * 8);
+	scm_copy_nt(fs->base + le64_to_cpu(fs->super.wear_offset), fs->wear, fs->nr_units * 8);
 }
 
 /* Sums, from the bits. */

@@ -204,11 +204,15 @@ int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct s
 
 /* ---- reading a directory -------------------------------------------------------------------- */
 
+/*
+ * Also called within an operation: reclaim must not evict inodes meanwhile, which begins another
+ * one and waits for the locks of this one.
+ */
 static int add_block(struct scmfs_dir *dir, u64 block)
 {
 	if (dir->nr_blocks == dir->room) {
 		u64 room = dir->room * 2 + 4;
-		struct scmfs_dir_block *more = kvmalloc_array(room, sizeof(*more), GFP_KERNEL);
+		struct scmfs_dir_block *more = kvmalloc_array(room, sizeof(*more), GFP_NOIO);
 
 		if (!more)
 			return -ENOMEM;

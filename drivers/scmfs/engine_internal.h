@@ -7,6 +7,7 @@
 #include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -30,7 +31,7 @@
 /**
  * struct scmfs - an open file system
  * @base: the region
- * @super: in it
+ * @super: as it was checked: replaying a log may change the one in the region
  * @state: in it
  * @log: undo log
  * @read_only: stores nothing
@@ -53,7 +54,7 @@
  */
 struct scmfs {
 	u8 *base;
-	const struct scmfs_super *super;
+	struct scmfs_super super;
 	struct scmfs_state *state;
 	struct ek_undo *log;
 	bool read_only;
@@ -114,7 +115,8 @@ struct scmfs_ext {
  * @map: block of extents that comes next
  * @place: places of the current block
  * @left: of them
- * @maps: blocks of extents seen, to end a loop
+ * @maps: blocks of extents seen
+ * @mark: one of them, to end a loop
  * @error: -EUCLEAN
  */
 struct scmfs_slots {
@@ -124,6 +126,7 @@ struct scmfs_slots {
 	struct scmfs_extent *place;
 	u32 left;
 	u64 maps;
+	u64 mark;
 	int error;
 };
 

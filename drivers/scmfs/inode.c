@@ -6,7 +6,7 @@ struct scmfs_inode *scmfs_inode(const struct scmfs *fs, u64 ino)
 {
 	if (ino >= fs->nr_inodes)
 		return NULL;
-	return (struct scmfs_inode *)(fs->base + le64_to_cpu(fs->super->inode_offset)) + ino;
+	return (struct scmfs_inode *)(fs->base + le64_to_cpu(fs->super.inode_offset)) + ino;
 }
 
 /* The inode of a number that is in use. */
@@ -109,14 +109,18 @@ int scmfs_setattr(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr, unsi
 	return r;
 }
 
+/* Under the lock no operation names the word between what is settled and the store. */
 void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 atime)
 {
+	struct mutex *lock = &fs->inode_lock[ino % INODE_LOCKS];
 	struct scmfs_inode *inode;
 
 	if (scmfs_live(fs, ino, &inode))
 		return;
+	mutex_lock(lock);
 	ek_undo_settle(fs->log);
 	scmfs_write_word(&inode->atime, atime);
+	mutex_unlock(lock);
 }
 
 int scmfs_set_virtual_size(struct scmfs *fs, u64 ino, u64 size)

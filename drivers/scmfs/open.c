@@ -15,7 +15,7 @@ static int say(const char **reason, const char *text, int r)
 	return r;
 }
 
-static struct scmfs *new_fs(void *base)
+static struct scmfs *new_fs(void *base, const struct scmfs_super *super)
 {
 	struct scmfs *fs = kzalloc(sizeof(*fs), GFP_KERNEL);
 	unsigned int i;
@@ -23,12 +23,12 @@ static struct scmfs *new_fs(void *base)
 	if (!fs)
 		return NULL;
 	fs->base = base;
-	fs->super = base;
+	fs->super = *super;
 	fs->state = (struct scmfs_state *)(fs->base + SCMFS_STATE_OFFSET);
-	fs->nr_blocks = le64_to_cpu(fs->super->nr_blocks);
-	fs->first_data = le64_to_cpu(fs->super->first_data_block);
+	fs->nr_blocks = le64_to_cpu(fs->super.nr_blocks);
+	fs->first_data = le64_to_cpu(fs->super.first_data_block);
 	fs->nr_units = DIV_ROUND_UP(fs->nr_blocks, SCMFS_UNIT_BLOCKS);
-	fs->nr_inodes = le64_to_cpu(fs->super->nr_inodes);
+	fs->nr_inodes = le64_to_cpu(fs->super.nr_inodes);
 	fs->inode_high = min(scmfs_read(&fs->state->inode_high), fs->nr_inodes);
 	spin_lock_init(&fs->lock);
 	mutex_init(&fs->dir_lock);
@@ -99,8 +99,8 @@ static int scan(struct scmfs *fs, struct scmfs_recovery *rec)
 static int replay(struct scmfs *fs, bool dry, struct scmfs_recovery *rec)
 {
 	return ek_undo_replay(fs->base, fs->nr_blocks << SCMFS_BLOCK_SHIFT,
-			      le64_to_cpu(fs->super->log_offset),
-			      le32_to_cpu(fs->super->log_lanes), le64_to_cpu(fs->super->salt),
+			      le64_to_cpu(fs->super.log_offset),
+			      le32_to_cpu(fs->super.log_lanes), le64_to_cpu(fs->super.salt),
 			      dry, &rec->undo);
 }
 
@@ -143,7 +143,7 @@ static void begin_writing(struct scmfs *fs)
 static int start(struct scmfs *fs, unsigned int flags, struct scmfs_recovery *rec,
 		 const char **reason)
 {
-	const struct scmfs_super *s = fs->super;
+	const struct scmfs_super *s = &fs->super;
 	int r;
 
 	*reason = "no memory";
@@ -174,7 +174,7 @@ int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 	if (r)
 		return r;
 	*reason = "no memory";
-	*fs = new_fs(base);
+	*fs = new_fs(base, &super);
 	if (!*fs)
 		return -ENOMEM;
 	if (!recovery)
@@ -197,7 +197,7 @@ void *scmfs_base(const struct scmfs *fs)
 
 const struct scmfs_super *scmfs_super(const struct scmfs *fs)
 {
-	return fs->super;
+	return &fs->super;
 }
 
 u64 scmfs_log_memory(const struct scmfs *fs)

@@ -84,13 +84,15 @@ struct sfs_sb {
  * struct sfs_inode - an inode in RAM
  * @node: the engine's part
  * @window: of a file in pieces: all of it in one; NULL: none yet
- * @walks: reads that had to go from piece to piece since the last try to make one
+ * @walks: reads that had to go from piece to piece since the last look at whether to make one
+ * @tried: pages that the last try was for; 0: none since the window was dropped
  * @vfs: VFS' part
  */
 struct sfs_inode {
 	struct scmfs_node node;
 	struct sfs_window __rcu *window;
 	unsigned int walks;
+	unsigned long tried;
 	struct inode vfs;
 };
 
@@ -127,7 +129,7 @@ extern struct workqueue_struct *sfs_wq;
 
 /* vfs_region.c */
 int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_context *fc);
-void sfs_region_detach(struct sfs_sb *s);
+void sfs_region_detach(struct sfs_sb *s, struct super_block *sb);
 int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only);
 
 /* vfs_super.c */

@@ -258,8 +258,11 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 {
 	struct inode *inode = file_inode(file);
 	s64 now = sfs_now(inode);
-	int err = file_remove_privs(file);
+	int err;
 
+	if (IS_IMMUTABLE(inode))	/* VFS has looked without the lock */
+		return -EPERM;
+	err = file_remove_privs(file);
 	if (err)
 		return err;
 	if (mode & FALLOC_FL_PUNCH_HOLE) {

@@ -171,11 +171,13 @@ int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *ia
 	unsigned int mask;
 	int err = setattr_prepare(idmap, dentry, iattr);
 
+	/* Through a file that was opened before nvmalloc() took it: its addresses must stay. */
+	if (!err && (iattr->ia_valid & ATTR_SIZE) && IS_IMMUTABLE(inode))
+		err = -EPERM;
 	if (!err && (iattr->ia_valid & ATTR_SIZE)) {
 		sfs_window_drop(inode);
 		err = scmfs_truncate(sfs_fs(inode), inode->i_ino, iattr->ia_size, sfs_now(inode));
-		if (!err)
-			sfs_refresh(inode);
+		sfs_refresh(inode);	/* the size may have changed, and blocks not gone */
 	}
 	if (err)
 		return err;
@@ -187,6 +189,8 @@ int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *ia
 	err = scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, mask);
 	if (err)
 		sfs_refresh(inode);
+	else if (iattr->ia_valid & ATTR_ATIME)
+		mark_inode_dirty_sync(inode);	/* writeback may just have stored the former one */
 	return err;
 }
 

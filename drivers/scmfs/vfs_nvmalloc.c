@@ -402,12 +402,16 @@ static struct nvm_area *nvm_area_alloc(struct file *file, bool write_through)
 	return area;
 }
 
+/* The file last: once others may change it, its blocks may be another one's. */
 static void nvm_area_free(struct nvm_area *area)
 {
+	struct file *file = area->file;
+
 	cancel_delayed_work_sync(&area->flush);
 	nvm_mapping_free(rcu_dereference_protected(area->mapping, true));
 	cleanup_srcu_struct(&area->srcu);
 	kfree(area);
+	nvm_let_go(file);
 }
 
 static struct nvm_area *nvm_open(const char *path, int flags, bool write_through)
@@ -436,7 +440,6 @@ static struct nvm_area *nvm_open(const char *path, int flags, bool write_through
 	mutex_unlock(&area->lock);
 	if (!err)
 		return area;
-	nvm_let_go(file);
 	nvm_area_free(area);
 	return ERR_PTR(err);
 }
@@ -503,7 +506,6 @@ EXPORT_SYMBOL_GPL(nvmalloc);
 void nvclose(struct nvm_area *area)
 {
 	nvm_flush(area);
-	nvm_let_go(area->file);
 	nvm_area_free(area);
 }
 EXPORT_SYMBOL_GPL(nvclose);

@@ -143,6 +143,11 @@ static int sfs_attach_bdev(struct sfs_sb *s, struct super_block *sb, struct fs_c
 		errorf(fc, "scmfs: %pg: neither pmem nor a mem2m device", bdev);
 		return -EOPNOTSUPP;
 	}
+	/* What was written to the device is to be seen in the memory, and never written again. */
+	err = sync_blockdev(bdev);
+	if (err)
+		return sfs_told(fc, "what was written to the device can't be stored", err);
+	invalidate_bdev(bdev);
 	err = scm_range_get_dax(&s->mem, bdev, round_down(bdev_nr_bytes(bdev), SZ_4K), sb);
 	if (err)
 		return sfs_told(fc, s->mem.error, err);
@@ -186,7 +191,7 @@ int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_contex
 	return err;
 }
 
-void sfs_region_detach(struct sfs_sb *s)
+void sfs_region_detach(struct sfs_sb *s, struct super_block *sb)
 {
 	if (!s->base)
 		return;
@@ -196,6 +201,7 @@ void sfs_region_detach(struct sfs_sb *s)
 	} else {
 		put_dev_pagemap(s->pages);
 		scm_range_put_dax(&s->mem);
+		invalidate_bdev(sb->s_bdev);	/* what was read of it is out of date */
 	}
 }
 

@@ -44,6 +44,7 @@ static struct inode *sfs_alloc_inode(struct super_block *sb)
 	memset(&si->node, 0, sizeof(si->node));
 	RCU_INIT_POINTER(si->window, NULL);
 	si->walks = 0;
+	si->tried = 0;
 	return &si->vfs;
 }
 
@@ -140,7 +141,7 @@ static void sfs_put_super(struct super_block *sb)
 	if (s->writable && sb->s_bdev)
 		blkdev_issue_flush(sb->s_bdev);
 	sfs_windows_exit(s);
-	sfs_region_detach(s);
+	sfs_region_detach(s, sb);
 }
 
 static const struct super_operations sfs_super_ops = {
@@ -218,7 +219,7 @@ no_root:
 no_fs:
 	sfs_windows_exit(s);
 no_windows:
-	sfs_region_detach(s);
+	sfs_region_detach(s, sb);
 	return err;
 }
 

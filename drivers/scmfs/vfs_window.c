@@ -69,7 +69,8 @@ static struct sfs_window *sfs_window_take(struct sfs_sb *s, struct sfs_inode *si
 
 	if (!w)
 		return NULL;
-	rcu_assign_pointer(si->window, NULL);
+	WRITE_ONCE(si->tried, 0);
+	rcu_assign_pointer(si->window, NULL);	/* from here on the inode may go */
 	list_del(&w->link);
 	s->nr_windows--;
 	return w;
@@ -85,6 +86,7 @@ void sfs_window_drop(struct inode *inode)
 	struct sfs_inode *si = sfs_inode(inode);
 	struct sfs_window *w;
 
+	WRITE_ONCE(si->tried, 0);
 	if (!rcu_access_pointer(si->window))
 		return;
 	spin_lock(&s->windows_lock);
@@ -161,11 +163,22 @@ unsigned long sfs_collect(struct inode *inode, struct page **pages, unsigned lon
 	return nr;
 }
 
-static struct sfs_window *sfs_window_make(struct inode *inode)
+/* Pages that a window may have: a sparse file's size says nothing. */
+static unsigned long sfs_window_most(struct inode *inode)
 {
-	unsigned long max = DIV_ROUND_UP(i_size_read(inode), PAGE_SIZE), nr;
-	struct page **pages = kvmalloc_array(max, sizeof(*pages), GFP_KERNEL | __GFP_NOWARN);
+	struct scmfs_attr attr;
+
+	if (scmfs_getattr(sfs_fs(inode), inode->i_ino, &attr))
+		return 0;
+	return min_t(u64, DIV_ROUND_UP(i_size_read(inode), PAGE_SIZE), attr.blocks);
+}
+
+static struct sfs_window *sfs_window_make(struct inode *inode, unsigned long max)
+{
+	struct page **pages = kvmalloc_array(max, sizeof(*pages),
+					     GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	struct sfs_window *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	unsigned long nr;
 
 	if (!pages || !w)
 		goto no_window;
@@ -185,7 +198,7 @@ no_window:
 }
 
 /* In place of a smaller one; of two readers that made one the second one's counts. */
-static void sfs_window_set(struct inode *inode, struct sfs_window *w)
+static void sfs_window_set(struct inode *inode, struct sfs_window *w, unsigned long tried)
 {
 	struct sfs_sb *s = sfs_sb(inode->i_sb);
 	struct sfs_window *old;
@@ -193,6 +206,7 @@ static void sfs_window_set(struct inode *inode, struct sfs_window *w)
 	spin_lock(&s->windows_lock);
 	old = sfs_window_take(s, w->inode);
 	rcu_assign_pointer(w->inode->window, w);
+	WRITE_ONCE(w->inode->tried, tried);
 	list_add(&w->link, &s->windows);
 	s->nr_windows++;
 	spin_unlock(&s->windows_lock);
@@ -200,38 +214,32 @@ static void sfs_window_set(struct inode *inode, struct sfs_window *w)
 		call_srcu(&s->windows_srcu, &old->rcu, sfs_window_unread);
 }
 
-static u64 sfs_window_bytes(struct inode *inode)
-{
-	struct sfs_sb *s = sfs_sb(inode->i_sb);
-	int cookie = srcu_read_lock(&s->windows_srcu);
-	const struct sfs_window *w = srcu_dereference(sfs_inode(inode)->window, &s->windows_srcu);
-	u64 bytes = w ? w->bytes : 0;
-
-	srcu_read_unlock(&s->windows_srcu, cookie);
-	return bytes;
-}
-
 /**
  * sfs_window_walked - a read went from piece to piece
  * @inode: locked, shared
  *
- * That there is no memory for a window is no error: the next one is tried later.
+ * That there is no memory for a window is no error: the next one is tried when the file has grown
+ * to twice the size, or has lost the window that it had.
  */
 void sfs_window_walked(struct inode *inode)
 {
 	struct sfs_inode *si = sfs_inode(inode);
 	struct sfs_window *w;
+	unsigned long most;
 
 	/* Counted without a lock: a count that is lost delays it by one read. */
 	WRITE_ONCE(si->walks, READ_ONCE(si->walks) + 1);
 	if (READ_ONCE(si->walks) < SFS_WALKS)
 		return;
 	WRITE_ONCE(si->walks, 0);
-	if (i_size_read(inode) < 2 * sfs_window_bytes(inode))
+	most = sfs_window_most(inode);
+	if (!most || most / 2 < READ_ONCE(si->tried))
 		return;
-	w = sfs_window_make(inode);
+	w = sfs_window_make(inode, most);
 	if (w)
-		sfs_window_set(inode, w);
+		sfs_window_set(inode, w, most);
+	else
+		WRITE_ONCE(si->tried, most);
 }
 
 /* --- when memory is short --------------------------------------------------------------------- */

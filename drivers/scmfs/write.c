@@ -9,6 +9,7 @@
 #include "engine_internal.h"
 
 #define AHEAD_BLOCKS	SCMFS_UNIT_BLOCKS
+#define RESERVE_BLOCKS	(16ULL * SCMFS_UNIT_BLOCKS)	/* zeroed under locks of inodes */
 #define ATOMIC_EXTENTS	16u	/* that one atomic write replaces at most */
 
 static u64 block_of(u64 offset)
@@ -106,7 +107,7 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino)
 	return end << SCMFS_BLOCK_SHIFT;
 }
 
-/* Zero what there is of a range; not fenced. */
+/* Zero what there is of a range; not fenced. May sleep. */
 void scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to)
 {
 	struct scmfs_seg part;
@@ -114,8 +115,11 @@ void scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 fr
 	for (; from < to; from += part.len) {
 		if (part_at(fs, inode, from, to, &part))
 			return;
-		if (part.at != SCMFS_HOLE)
-			scm_zero_nt(fs->base + part.at, part.len);
+		if (part.at == SCMFS_HOLE)
+			continue;
+		part.len = min_t(u64, part.len, SCMFS_UNIT_SIZE);
+		scm_zero_nt(fs->base + part.at, part.len);
+		cond_resched();
 	}
 }
 
@@ -311,7 +315,10 @@ int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned i
 	return 0;
 }
 
-/* Parts behind @done bytes are given back, what is left of the last block zeroed. */
+/*
+ * Parts behind @done bytes are given back; what is left of the last block is as if the write had
+ * been begun with that length.
+ */
 static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 {
 	u64 end = w->offset + done;
@@ -334,8 +341,10 @@ static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 		seg->len = end - seg->file;
 		w->ahead = 0;
 		if (w->fresh & 1u << (w->nr - 1)) {
-			scm_zero_nt(fs->base + seg->at + seg->len,
-				    round_up(end, SCMFS_BLOCK_SIZE) - end);
+			if (in_block(end))
+				fill_edge(fs, scmfs_inode(fs, w->ino), w,
+					  block_of(seg->at + seg->len), end,
+					  round_up(end, SCMFS_BLOCK_SIZE));
 			if (run.count > keep)
 				scmfs_free(fs, run.block + keep, run.count - keep);
 		}
@@ -423,6 +432,7 @@ static int cut_range(struct scmfs *fs, u64 ino, u64 file, u64 count, const s64 *
 			scmfs_op_abort(&op);
 		else
 			scmfs_op_commit(&op);
+		cond_resched();
 	} while (r == -EAGAIN);
 	return r;
 }
@@ -543,11 +553,13 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size
 	if (!r && end > SCMFS_MAX_FILE_BLOCKS)
 		r = -EFBIG;
 	while (!r && file < end) {
+		cond_resched();
 		r = scmfs_ext_at(fs, inode, file, &e);
 		if (r || e.block)
 			file += e.count;
 		else
-			r = reserve_part(fs, inode, ino, file, min(e.count, end - file));
+			r = reserve_part(fs, inode, ino, file,
+					 min3(e.count, end - file, RESERVE_BLOCKS));
 	}
 	if (r || keep_size || offset + len <= scmfs_read(&inode->size))
 		return r;

@@ -759,6 +759,106 @@ static void refused(void)
 	free(mem);
 }
 
+/* The user's memory ends after @done of @len bytes. */
+static void write_short(u64 ino, u64 offset, u64 len, u64 done)
+{
+	struct scmfs_write w;
+	u8 bytes[SCMFS_BLOCK_SIZE];
+	u64 at, n;
+
+	memset(bytes, 2, sizeof(bytes));
+	CHECK(!scmfs_write_begin(t.fs, ino, offset, len, SCMFS_WRITE_ATOMIC, &w));
+	CHECK(w.nr == 1 && w.len == len, "%u parts of %llu bytes", w.nr, w.len);
+	for (at = 0; at < done; at += n) {
+		n = min_t(u64, sizeof(bytes), done - at);
+		scm_copy_nt(t.mem + w.seg[0].at + at, bytes, n);
+	}
+	CHECK(!scmfs_write_end(t.fs, &w, done, 5000));
+}
+
+static void atomic_short(void)
+{
+	static const struct {
+		u32 offset, len, done;
+	} cases[] = {
+		{ 0, 12288, 5000 }, { 0, 12288, 4096 }, { 100, 12000, 1 }, { 4096, 8192, 8191 },
+		{ 8000, 4288, 200 }, { 10000, 9000, 1000 }, { 10000, 9000, 6000 },
+	};
+	u8 is[24576], was[24576];
+	u64 ino, size;
+	u32 i, c;
+
+	for (c = 0; c < ARRAY_SIZE(cases); c++) {
+		u32 end = cases[c].offset + cases[c].done;
+
+		tfs_make(&t, 16 << 20, 100, 1);
+		CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+		CHECK(!tfs_write(&t, ino, 0, 12288, 1, 0));
+		write_short(ino, cases[c].offset, cases[c].len, cases[c].done);
+		size = max(end, 12288u);
+		memset(was, 1, sizeof(was));
+		memset(was + cases[c].offset, 2, cases[c].done);
+		CHECK(!tfs_read(&t, ino, 0, size, is));
+		for (i = 0; i < size; i++)
+			if (!CHECK(is[i] == was[i], "case %u, byte %u is %u", c, i, is[i]))
+				break;
+		tfs_check(&t);
+		tfs_free(&t);
+	}
+}
+
+/* Saved maps with one bit turned over, and a hash that vouches for them. */
+static int mount_with_bit(const u8 *image, u64 offset, u64 bit)
+{
+	struct scmfs_super *s = (struct scmfs_super *)t.mem;
+	struct scmfs_state *state = (struct scmfs_state *)(t.mem + SCMFS_STATE_OFFSET);
+	const char *reason;
+	u64 h;
+	int r;
+
+	memcpy(t.mem, image, t.size);
+	t.mem[offset + bit / 8] ^= 1u << bit % 8;
+	h = ek_undo_hash(le64_to_cpu(s->salt), t.mem + le64_to_cpu(s->block_map_offset),
+			 DIV_ROUND_UP(le64_to_cpu(s->nr_blocks), 64));
+	h = ek_undo_hash(h, t.mem + le64_to_cpu(s->inode_map_offset),
+			 DIV_ROUND_UP(le64_to_cpu(s->nr_inodes), 64)) | 1;
+	state->clean = cpu_to_le64(h);
+	r = scmfs_open(t.mem, t.size, 0, &t.fs, NULL, &reason);
+	if (!r)
+		scmfs_abandon(t.fs);
+	t.fs = NULL;
+	return r;
+}
+
+static void maps_of_its_own(void)
+{
+	u64 blocks, inodes, first, nr, nr_inodes;
+	struct scmfs_super *s;
+	u8 *image;
+
+	tfs_make(&t, (16 << 20) - 4096, 1000, 1);
+	tfs_unmount(&t);
+	s = (struct scmfs_super *)t.mem;
+	blocks = le64_to_cpu(s->block_map_offset);
+	inodes = le64_to_cpu(s->inode_map_offset);
+	first = le64_to_cpu(s->first_data_block);
+	nr = le64_to_cpu(s->nr_blocks);
+	nr_inodes = le64_to_cpu(s->nr_inodes);
+	image = malloc(t.size);
+	memcpy(image, t.mem, t.size);
+	CHECK(!mount_with_bit(image, blocks, nr - 2), "this bit is any block's");
+	CHECK(mount_with_bit(image, blocks, 0) == -EUCLEAN);
+	CHECK(mount_with_bit(image, blocks, first - 1) == -EUCLEAN);
+	CHECK(mount_with_bit(image, blocks, nr - 1) == -EUCLEAN);
+	CHECK(mount_with_bit(image, inodes, 0) == -EUCLEAN);
+	CHECK(mount_with_bit(image, inodes, SCMFS_ROOT_INO) == -EUCLEAN);
+	CHECK(!(nr % 64) || mount_with_bit(image, blocks, nr) == -EUCLEAN);
+	CHECK(!(nr_inodes % 64) || mount_with_bit(image, inodes, nr_inodes) == -EUCLEAN);
+	ktap_note("%llu blocks, %llu inodes", nr, nr_inodes);
+	free(image);
+	free(t.mem);
+}
+
 static void no_memory(void)
 {
 	struct scmfs_new new = { .mode = S_IFREG | 0644 };
@@ -805,6 +905,9 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: readdir tells of each name once, whatever happens beside", cookies);
 	ktap_run("scmfs: a large directory costs as little as a small one", million);
 	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
+	ktap_run("scmfs: data=atomic: of a write cut short the rest is as it was", atomic_short);
+	ktap_run("scmfs: maps that would give the file system's own blocks out are refused",
+		 maps_of_its_own);
 	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
 	return ktap_done();
 }

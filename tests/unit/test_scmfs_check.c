@@ -159,6 +159,33 @@ static void ring(void)
 	free(t.mem);
 }
 
+/* What was unlinked and still in use refers to blocks that another file has meanwhile. */
+static void orphan_first(void)
+{
+	u8 *mem, is[5000], was[5000];
+	struct scmfs_inode *inodes;
+	u64 orphan, live;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(!tfs_find(&t, "dir0/0", &orphan) && !tfs_find(&t, "dir2/000000000000000000001", &live));
+	tfs_unmount(&t);
+	mem = t.mem;
+	inodes = (void *)(mem + le64_to_cpu(((struct scmfs_super *)mem)->inode_offset));
+	if (!CHECK(orphan < live))
+		return;
+	inodes[orphan].mode_links = cpu_to_le64((u64)(S_IFREG | 0644) << 32);
+	memcpy(inodes[orphan].extent, inodes[live].extent, sizeof(inodes[live].extent));
+	repaired("an orphan's blocks are another file's", 1);
+	CHECK(!tfs_mount(&t, NULL));
+	memset(was, 3, sizeof(was));
+	CHECK(!tfs_find(&t, "dir2/000000000000000000001", &live));
+	CHECK(!tfs_read(&t, live, 3000, sizeof(is), is) && !memcmp(is, was, sizeof(is)));
+	tfs_crash(&t);
+	free(image);
+	free(t.mem);
+}
+
 static void random_damage(void)
 {
 	u32 round, i, nr, rounds = 600;
@@ -193,6 +220,7 @@ int main(int argc, char **argv)
 	ktap_run("fsck.scmfs: finds nothing where nothing is wrong", undamaged);
 	ktap_run("fsck.scmfs: repairs each kind of damage", one_damage);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
+	ktap_run("fsck.scmfs: takes no file's blocks for one without names", orphan_first);
 	ktap_run("fsck.scmfs: whatever is damaged can be used afterwards", random_damage);
 	return ktap_done();
 }

@@ -331,6 +331,25 @@ static void threads(void)
 	CHECK(!ek_undo_replay(mem, SIZE, AT, LANES, SALT, false, &stats) && !stats.undone);
 }
 
+static void formatted_again(void)
+{
+	struct ek_undo_stats stats;
+	u32 i;
+
+	fresh();
+	for (i = 0; i < 6; i++)
+		transact(i % LANES, 5, WORDS);
+	done();
+	crash_log_free(&scm_log);
+	ek_undo_format(mem + AT, LANES);
+	scm_fence();
+	memcpy(before, mem, SIZE);
+	CHECK(!ek_undo_replay(mem, SIZE, AT, LANES, SALT, false, &stats));
+	CHECK(!stats.undone && !stats.committed, "%u undone, %u committed", stats.undone,
+	      stats.committed);
+	CHECK(!memcmp(before, mem, SIZE));
+}
+
 static void no_memory(void)
 {
 	shim_fail_alloc = 1;
@@ -346,6 +365,7 @@ int main(int argc, char **argv)
 	ktap_run("undo: what is too large is refused and changes nothing", too_large);
 	ktap_run("undo: damaged and foreign records are refused or none", damaged);
 	ktap_run("undo: more tasks than lanes, words in common", threads);
+	ktap_run("undo: a log formatted again with its salt has forgotten all", formatted_again);
 	ktap_run("undo: no memory is an error", no_memory);
 	return ktap_done();
 }

@@ -29,7 +29,7 @@ static const struct option options[] = {
 
 static void show_super(const struct scmfs *fs, bool damaged)
 {
-	const struct scmfs_super *s = fs->super;
+	const struct scmfs_super *s = &fs->super;
 	char uuid[37];
 
 	print_uuid(s->uuid, uuid);
@@ -48,7 +48,7 @@ static void show_super(const struct scmfs *fs, bool damaged)
 
 static void show_log(const struct scmfs *fs)
 {
-	const struct scmfs_super *s = fs->super;
+	const struct scmfs_super *s = &fs->super;
 	struct ek_undo_stats stats;
 
 	if (ek_undo_replay(fs->base, fs->nr_blocks << SCMFS_BLOCK_SHIFT,

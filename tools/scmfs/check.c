@@ -189,6 +189,11 @@ static void check_root(struct run *run)
 	scm_copy_nt(root, &empty, sizeof(empty));
 }
 
+static bool has_links(const struct run *run, u64 ino)
+{
+	return scmfs_links(scmfs_read(&scmfs_inode(run->fs, ino)->mode_links));
+}
+
 static void check_inodes(struct run *run)
 {
 	struct scmfs *fs = run->fs;
@@ -204,8 +209,14 @@ static void check_inodes(struct run *run)
 		}
 		fs->inode_high = min(ino + 1, fs->nr_inodes);
 	}
+	/* Of two that refer to a block the one keeps it that somebody may have a name for. */
 	for (ino = 1; ino < fs->nr_inodes; ino++)
-		check_inode(run, ino);
+		if (has_links(run, ino))
+			check_inode(run, ino);
+	/* Each gets a link by its check; those that were checked have some, or are removed. */
+	for (ino = 1; ino < fs->nr_inodes; ino++)
+		if (!has_links(run, ino))
+			check_inode(run, ino);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */
@@ -271,11 +282,15 @@ static void recover(u8 *base, u64 size, struct scmfs_check *check)
 /* Free a log that can't be replayed, and have the maps made anew. */
 static int reopen(u8 *base, u64 size, struct scmfs_check *check, const char **reason)
 {
-	const struct scmfs_super *s = (const void *)base;
 	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
+	struct scmfs_super s;	/* from before the log is replayed, which may change it */
 	struct scmfs *fs;
-	int r = scmfs_open(base, size, 0, &fs, NULL, reason);
+	bool damaged;
+	int r = scmfs_probe(base, size, &s, &damaged, reason);
 
+	if (r)
+		return r;
+	r = scmfs_open(base, size, 0, &fs, NULL, reason);
 	if (r && state->clean) {
 		check->found++;
 		check->say("the maps of free space are damaged; made anew");
@@ -285,7 +300,7 @@ static int reopen(u8 *base, u64 size, struct scmfs_check *check, const char **re
 	if (r) {
 		check->found++;
 		check->say("the undo log is damaged; emptied");
-		ek_undo_format(base + le64_to_cpu(s->log_offset), le32_to_cpu(s->log_lanes));
+		ek_undo_format(base + le64_to_cpu(s.log_offset), le32_to_cpu(s.log_lanes));
 		r = scmfs_open(base, size, 0, &fs, NULL, reason);
 	}
 	if (!r)
@@ -358,7 +373,7 @@ static int rescue(u8 *base, u64 size, const u64 *lost, u64 nr, const char **reas
 static bool maps_match(const struct run *run, const u8 *base)
 {
 	const struct scmfs *fs = run->fs;
-	const unsigned long *map = (const void *)(base + le64_to_cpu(fs->super->block_map_offset));
+	const unsigned long *map = (const void *)(base + le64_to_cpu(fs->super.block_map_offset));
 	u64 i;
 
 	if (!scmfs_read(&fs->state->clean))
@@ -366,7 +381,7 @@ static bool maps_match(const struct run *run, const u8 *base)
 	for (i = fs->first_data; i < fs->nr_blocks - 1; i++)
 		if (test_bit(i, map) != test_bit(i, run->used))
 			return false;
-	map = (const void *)(base + le64_to_cpu(fs->super->inode_map_offset));
+	map = (const void *)(base + le64_to_cpu(fs->super.inode_map_offset));
 	for (i = 1; i < fs->nr_inodes; i++)
 		if (test_bit(i, map) != is_live(run, i))
 			return false;
