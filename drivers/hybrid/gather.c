@@ -5,8 +5,8 @@
  * should be.  What has to wait, by the mover's rules, is gone on with at the next tick.
  *
  * What is gone through is no transaction: each extent's migration stands for itself, and a range
- * that is given up halfway, as the policy is another now or the pool was suspended, leaves extents here
- * and there, all of them good.
+ * that is given up halfway, as the policy is another now or the pool was suspended, leaves
+ * extents here and there, all of them good.
  */
 #include "hybrid.h"
 

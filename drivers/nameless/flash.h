@@ -215,8 +215,8 @@ u64 nl_flash_pages_stored(const struct nl_flash *flash);
  * The image: struct nl_image_header and what follows it (evenkeel/nameless_format.h).
  *
  * What is given as put and get moves exactly as many bytes as it is told, in order, and returns 0
- * or a negative errno that is passed on; it may sleep. Load wants flash that was created with the same
- * geometry and nothing done to it.
+ * or a negative errno that is passed on; it may sleep. Load wants flash that was created with
+ * the same geometry and nothing done to it.
  * Return: 0; -EINVAL if it is no image or damaged, -EOPNOTSUPP if it is a newer one, -ERANGE if
  * its geometry is another; -ENOMEM. After a load that failed the flash can only be destroyed.
  */

@@ -228,7 +228,7 @@ enum { SFS_OPT_PHYS, SFS_OPT_SIZE, SFS_OPT_INIT, SFS_OPT_INIT_HOW, SFS_OPT_DATA 
 static const struct constant_table sfs_data_kinds[] = {
 	{ "inplace", false },
 	{ "atomic", true },
-	{ }
+	{ .name = NULL },
 };
 
 static const struct fs_parameter_spec sfs_parameters[] = {
@@ -237,7 +237,7 @@ static const struct fs_parameter_spec sfs_parameters[] = {
 	fsparam_flag("init", SFS_OPT_INIT),
 	fsparam_string("init", SFS_OPT_INIT_HOW),
 	fsparam_enum("data", SFS_OPT_DATA, sfs_data_kinds),
-	{ }
+	{ .name = NULL },
 };
 
 /* A number with K, M, G, T behind it, as memparse() has it, and nothing else. */

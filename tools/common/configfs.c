@@ -118,10 +118,12 @@ int attr_write(const char *dev, const char *attr, const char *text)
 	ssize_t n;
 
 	if (!is_name(dev))
-		return ENOENT;
+		err = ENOENT;
 	/* the kernel takes less than a page, and would do what it has got of more */
-	if (len >= (size_t)sysconf(_SC_PAGESIZE))
-		return EINVAL;
+	else if (len >= (size_t)sysconf(_SC_PAGESIZE))
+		err = EINVAL;
+	if (err)
+		return err;
 	attr_path(path, sizeof(path), dev, attr);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
