@@ -182,6 +182,20 @@ static void trace_period(struct hy_pool *pool)
 				    pool->decision.receive[i], pool->decision.give[i]);
 }
 
+/* What takes the policy longer, with policy_lock let go of in between: new extents wait for it. */
+static void go_on(struct hy_pool *pool)
+{
+	bool more;
+
+	do {
+		spin_lock_irq(&pool->policy_lock);
+		hy_snap_space(pool);
+		more = hy_policy_go_on(pool->policy, &pool->snap);
+		spin_unlock_irq(&pool->policy_lock);
+		cond_resched();
+	} while (more);
+}
+
 static void decide(struct hy_pool *pool, u64 now)
 {
 	spin_lock_irq(&pool->policy_lock);
@@ -190,6 +204,7 @@ static void decide(struct hy_pool *pool, u64 now)
 	pool->tokens = pool->decision;	/* what was left does not roll over */
 	pool->period_start = now;
 	spin_unlock_irq(&pool->policy_lock);
+	go_on(pool);
 	trace_period(pool);
 	wake_up_all(&pool->mig_wait);
 }

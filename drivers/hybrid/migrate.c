@@ -275,11 +275,19 @@ static void mig_step(struct work_struct *work)
 	}
 }
 
-static void charge_copy(struct hy_mig *mig, struct hy_member *m, u64 ns)
+/* @ns: that the copy took */
+static void charge_copy(struct hy_mig *mig, unsigned int member, unsigned int other, u64 ns)
 {
+	struct hy_pool *pool = mig->pool;
+	struct hy_member *m = &pool->member[member];
+	u64 part;
+
+	spin_lock_irq(&pool->policy_lock);
+	part = hy_copy_part(ns, pool->snap.dev[member].mean_ns, pool->snap.dev[other].mean_ns);
+	spin_unlock_irq(&pool->policy_lock);
 	ek_rtmon_background_end(m->mon);
-	ek_rtmon_note_background(m->mon, ns, mig->round_bytes);
-	atomic64_add(ns, &m->copy_debt);
+	ek_rtmon_note_background(m->mon, ns / 2, mig->round_bytes);
+	atomic64_add(part, &m->copy_debt);
 }
 
 /* kcopyd's thread. */
@@ -289,8 +297,8 @@ static void copied(int read_err, unsigned long write_err, void *context)
 	struct hy_pool *pool = mig->pool;
 	u64 ns = ktime_get_ns() - mig->copy_start;
 
-	charge_copy(mig, &pool->member[mig->from], ns / 2);
-	charge_copy(mig, &pool->member[mig->to], ns / 2);
+	charge_copy(mig, mig->from, mig->to, ns);
+	charge_copy(mig, mig->to, mig->from, ns);
 	/* Before the map can point to it: see member.c. */
 	hy_member_wrote(&pool->member[mig->to]);
 	spin_lock_irq(&mig->lock);

@@ -7,8 +7,8 @@
  * Tokens are released evenly over the period, less what allocation took, so that
  * allocation comes first and migration never comes in a burst.
  *
- * Copies yield to users.  Each charges both its members with the time it took.  A
- * member pays off with the time in which no user kept it busy and a part
+ * Copies yield to users.  Each charges both its members with their part of the time it
+ * took (hy_copy_part()).  A member pays off with the time in which no user kept it busy and a part
  * (migrate_share) of the time that users' requests spent in flight there, and takes
  * part in no further copy before it has.  So a single reader of a disk sees it
  * taken for that part of the time at most, while a disk with a long queue, where

@@ -134,6 +134,21 @@ void hy_policy_period(struct hy_policy *policy, const struct hy_snapshot *snap,
 }
 
 /**
+ * hy_policy_go_on - a part of what the end of a period began
+ * @policy: who decides
+ * @snap: the members as they are
+ *
+ * To be called until it returns false, before ranges are asked for.  Each call is short: others may
+ * have the lock in between, and @policy may be another one then.
+ *
+ * Return: is there more to do?
+ */
+bool hy_policy_go_on(struct hy_policy *policy, const struct hy_snapshot *snap)
+{
+	return policy->ops->go_on && policy->ops->go_on(policy, snap);
+}
+
+/**
  * hy_policy_place - where to put a new extent
  * @policy: who decides
  * @snap: who is usable and has room, kept current by the caller

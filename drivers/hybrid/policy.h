@@ -144,6 +144,8 @@ struct hy_policy;
  *	-ENOENT: not a key of this policy; -EINVAL: bad value
  * @emit: "key value ..." of what differs from the defaults, snprintf-like
  * @period: a period has ended; NULL: nothing to decide
+ * @go_on: a part of what the end of a period began, a short one; true: there is more.  The lock is
+ *	let go of between parts.  NULL: periods end at once
  * @place: member for logical extent @le among those with @snap->dev[].usable and
  *	free space; -1 when there is none.  @tokens are what is left of the decision
  *	and are taken from here
@@ -163,6 +165,7 @@ struct hy_policy_ops {
 	int (*emit)(const struct hy_policy *policy, char *buf, size_t len);
 	void (*period)(struct hy_policy *policy, const struct hy_snapshot *snap,
 		       struct hy_decision *decision);
+	bool (*go_on)(struct hy_policy *policy, const struct hy_snapshot *snap);
 	int (*place)(struct hy_policy *policy, const struct hy_snapshot *snap,
 		     struct hy_decision *tokens, u64 le);
 	void (*accessed)(struct hy_policy *policy, u64 le, unsigned int member);
@@ -201,6 +204,7 @@ unsigned int hy_policy_nr_args(const struct hy_policy *policy);
 /* @decision gets the targets and tokens; a policy without a period gives its fixed targets. */
 void hy_policy_period(struct hy_policy *policy, const struct hy_snapshot *snap,
 		      struct hy_decision *decision);
+bool hy_policy_go_on(struct hy_policy *policy, const struct hy_snapshot *snap);
 int hy_policy_place(struct hy_policy *policy, const struct hy_snapshot *snap,
 		    struct hy_decision *tokens, u64 le);
 

@@ -5,7 +5,7 @@
  * The volume is seen as sub-LUNs, groups of extents.  Once a window it is known which few of them
  * had most of the accesses; those that are worth it are gathered on the fast member, and go back
  * when their concentration is over.  Documentation/design/policies.rst has the rules,
- * policy_predict.c what is expected.
+ * policy_window.c is the end of a window, policy_predict.c what is expected.
  *
  * What lies where is the map's business: @here is what was seen there, by accesses and by
  * ranges gone through.  It is lost with the policy, so when the fast member holds more than is
@@ -17,17 +17,10 @@
 #include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/string.h>
-#include "policy_predict.h"
-#include "policy_util.h"
+#include "policy_concentrate.h"
 
-#define GROUPS		8192u	/* sub-LUNs at most: on a larger volume they are larger */
-#define LEAST		100u	/* fewer accesses in a window are no concentration */
-#define GRACE		1u	/* windows that a concentration may pause */
-#define MAX_AGE		65535u	/* windows */
 #define MIB_SECTORS	2048u
 #define NS_PER_MS	1000000ULL
-
-enum { SUBLUN, WINDOW_MS, SHARE, SIZE, EVICT, NR_PARAMS };
 
 /**
  * struct param - a parameter that is a number
@@ -61,81 +54,6 @@ static const struct param params[NR_PARAMS] = {
 };
 
 #define AUTO	(-1)
-
-#define HOT	BIT(0)	/* in this window's concentration */
-#define WAS	BIT(1)	/* in that of the window before */
-#define WANTED	BIT(2)	/* belongs on the fast member */
-#define RAISED	BIT(3)	/* has been gathered in this window */
-#define LOWERED	BIT(4)	/* has been sent away in this window */
-#define SHORT	BIT(5)	/* when it was gathered last, some of it had to stay */
-
-/**
- * struct group - a sub-LUN
- * @now: accesses in this window
- * @last: in the last one
- * @here: extents known to be on the fast member
- * @age: windows that its concentration has gone on, 0: none
- * @pause: of them since it was last HOT
- * @flags: these
- */
-struct group {
-	u32 now;
-	u32 last;
-	u32 here;
-	u16 age;
-	u8 pause;
-	u8 flags;
-};
-
-/**
- * struct concentrate - the policy
- * @param: parameters
- * @fast: the one that was set, or AUTO
- * @member: the fast member; -1: not known yet
- * @credit: of the slow members, for placement
- * @target: likewise
- * @shift: log2 of a group's extents
- * @extent_sectors: an extent's size
- * @extents: of the volume
- * @nr: groups; 0: not known yet
- * @accesses: of all groups in the last window
- * @window: what was measured in this one
- * @rate: requests in the last one, of all and of slow members, and its length
- * @evict: so many groups still have to leave
- * @unknown: on the fast member, not known in which group, at the end of the last window
- * @searched: as many were not found by a search
- * @search: the group that is searched next; == @nr: none
- * @lives: how long concentrations last
- * @shifts: where they go
- * @times: what moves bring and cost
- * @up: extents moved up
- * @down: extents moved down
- * @group: they
- */
-struct concentrate {
-	u32 param[NR_PARAMS];
-	int fast;
-	int member;
-	struct hy_credit credit;
-	u32 target[EK_MAX_MEMBERS];
-	unsigned int shift;
-	u32 extent_sectors;
-	u64 extents;
-	u32 nr;
-	u64 accesses;
-	struct hy_window window;
-	struct { u64 requests, slow, ns; } rate;
-	u32 evict;
-	u32 unknown;
-	u32 searched;
-	u32 search;
-	struct hy_lives lives;
-	struct hy_shifts shifts;
-	struct hy_times times;
-	u64 up;
-	u64 down;
-	struct group group[GROUPS];
-};
 
 static void concentrate_init(struct hy_policy *policy)
 {
@@ -252,11 +170,7 @@ static void divide(struct concentrate *c, const struct hy_snapshot *snap)
 	c->unknown = 0;
 	c->searched = 0;
 	c->search = c->nr;
-}
-
-static u64 extents_of(const struct concentrate *c)
-{
-	return 1ULL << c->shift;
+	c->end.stage = AT_REST;
 }
 
 static void concentrate_accessed(struct hy_policy *policy, u64 le, unsigned int member)
@@ -295,247 +209,6 @@ static void measure(struct concentrate *c, const struct hy_snapshot *snap)
 	}
 }
 
-/* --- which are concentrated --- */
-
-/* Accesses to the groups that have at least @least of them, and how many those are. */
-static u64 sum_from(const struct concentrate *c, u32 least, u32 *nr)
-{
-	u64 sum = 0;
-	u32 i;
-
-	*nr = 0;
-	for (i = 0; i < c->nr; i++) {
-		if (c->group[i].last < least)
-			continue;
-		sum += c->group[i].last;
-		(*nr)++;
-	}
-	return sum;
-}
-
-static u64 most_groups(const struct concentrate *c)
-{
-	return max(div_u64((u64)c->nr * c->param[SIZE], HY_PPM), 1ULL);
-}
-
-/*
- * The count from which on groups make up more than the share asked for; 0: they are too many,
- * or there was too little to see.
- */
-static u32 threshold(const struct concentrate *c)
-{
-	u64 share = div_u64(c->accesses, HY_PPM) * c->param[SHARE] +
-		    div_u64((c->accesses - div_u64(c->accesses, HY_PPM) * HY_PPM) * c->param[SHARE],
-			    HY_PPM);
-	u32 low = 1, high = 1, nr, i;
-
-	/* All of the accesses can't be exceeded. */
-	share = min(share, c->accesses - !!c->accesses);
-	if (c->accesses < LEAST)
-		return 0;
-	for (i = 0; i < c->nr; i++)
-		high = max(high, c->group[i].last);
-	while (low < high) {
-		u32 mid = low + (high - low) / 2 + 1;
-
-		if (sum_from(c, mid, &nr) > share)
-			low = mid;
-		else
-			high = mid - 1;
-	}
-	sum_from(c, low, &nr);
-	return nr <= most_groups(c) ? low : 0;
-}
-
-static bool has(const struct concentrate *c, u32 i, u8 flag)
-{
-	return i < c->nr && c->group[i].flags & flag;
-}
-
-/* A concentration has come to a group: from beside it? */
-static void note_shift(struct concentrate *c, u32 i)
-{
-	bool below = i && has(c, i - 1, WAS), above = has(c, i + 1, WAS);
-
-	if (below && !above)
-		hy_shifts_to(&c->shifts, HY_ABOVE);
-	if (above && !below)
-		hy_shifts_to(&c->shifts, HY_BELOW);
-}
-
-static void note_end(struct concentrate *c, struct group *g)
-{
-	hy_lives_add(&c->lives, g->age);
-	hy_shifts_end(&c->shifts);
-	g->age = 0;
-	g->pause = 0;
-}
-
-static void grow_older(struct concentrate *c, u32 i)
-{
-	struct group *g = &c->group[i];
-
-	if (g->flags & HOT) {
-		if (!g->age)
-			note_shift(c, i);
-		g->age = min_t(u32, g->age + g->pause + 1, MAX_AGE);
-		g->pause = 0;
-	} else if (g->age && g->pause++ >= GRACE) {
-		note_end(c, g);
-	}
-}
-
-static void take_counts(struct concentrate *c)
-{
-	u32 i;
-
-	c->accesses = 0;
-	for (i = 0; i < c->nr; i++) {
-		struct group *g = &c->group[i];
-
-		g->last = g->now;
-		g->now = 0;
-		g->flags = (g->flags & HOT ? WAS : 0) | (g->flags & SHORT);
-		c->accesses += g->last;
-	}
-}
-
-/*
- * What has half as many accesses belongs to the whole of a concentration, unless it gets too large
- * by that: then only what belonged to it before.
- */
-static void mark_hot(struct concentrate *c, u32 least)
-{
-	u32 half = least - least / 2, nr, i;
-	bool whole;
-
-	sum_from(c, half, &nr);
-	whole = nr <= most_groups(c);
-	for (i = 0; i < c->nr; i++) {
-		struct group *g = &c->group[i];
-
-		if (g->last >= least || (g->last >= half && (whole || g->age)))
-			g->flags |= HOT;
-	}
-}
-
-static void detect(struct concentrate *c)
-{
-	u32 least, i;
-
-	take_counts(c);
-	least = threshold(c);
-	if (least)
-		mark_hot(c, least);
-	for (i = 0; i < c->nr; i++)
-		grow_older(c, i);
-}
-
-/* --- which are worth it --- */
-
-/* @i would be accessed as @as is, for what is left at @age, @ppm likely. */
-static bool worth_moving(const struct concentrate *c, const struct group *as, u32 age, u32 ppm)
-{
-	u64 of_all = as->last;
-	struct hy_move move = {
-		.slow = c->rate.slow,
-		.window_ns = c->rate.ns,
-		.left = hy_lives_left(&c->lives, age),
-		.ppm = ppm,
-		.extents = extents_of(c),
-		.extent_bytes = c->extent_sectors << 9,
-	};
-
-	if (!c->accesses)
-		return false;
-	/* Accesses are sampled, requests are counted. */
-	move.requests = div64_u64(min(c->rate.requests, BIT_ULL(32)) * of_all, c->accesses);
-	return hy_move_gain(&c->times, &move) > hy_move_cost(&c->times, &move);
-}
-
-/* Half of it or more: a few stray extents are no reason to fetch the rest. */
-static bool is_here(const struct concentrate *c, const struct group *g)
-{
-	return g->here >= max(extents_of(c) / 2, 1ULL);
-}
-
-/* What lies beside a group that is wanted, if it is likely next. */
-static void want_beside(struct concentrate *c, u32 from, u32 beside, enum hy_side side)
-{
-	u32 ppm = hy_shifts_ppm(&c->shifts, side);
-
-	if (beside >= c->nr || c->group[beside].age || !ppm)
-		return;
-	if (is_here(c, &c->group[beside]) || worth_moving(c, &c->group[from], 1, ppm))
-		c->group[beside].flags |= WANTED;
-}
-
-static void choose_wanted(struct concentrate *c)
-{
-	u32 i;
-
-	for (i = 0; i < c->nr; i++) {
-		struct group *g = &c->group[i];
-
-		if (!g->age)
-			continue;
-		if (!is_here(c, g) && !worth_moving(c, g, g->age, HY_PPM))
-			continue;
-		g->flags |= WANTED;
-		want_beside(c, i, i + 1, HY_ABOVE);
-		if (i)
-			want_beside(c, i, i - 1, HY_BELOW);
-	}
-}
-
-/* Is it wanted, and not there or not all of it? */
-static bool waits(const struct group *g)
-{
-	return g->flags & WANTED && (!g->here || g->flags & SHORT);
-}
-
-/* Does what is wanted fit?  If not, room is made first. */
-static void plan_room(struct concentrate *c, const struct hy_snapshot *snap)
-{
-	u64 need = 0;
-	u32 i;
-
-	for (i = 0; i < c->nr; i++)
-		if (waits(&c->group[i]))
-			need += extents_of(c);
-	c->evict = need > snap->dev[c->member].free ? c->param[EVICT] : 0;
-}
-
-/* Is there something on the fast member that nobody knows of, for a second window? */
-static void plan_search(struct concentrate *c, const struct hy_snapshot *snap)
-{
-	const struct hy_dev_snap *d = &snap->dev[c->member];
-	u64 known = 0, used = d->extents - min(d->free, d->extents);
-	u32 unknown, i;
-
-	for (i = 0; i < c->nr; i++)
-		known += c->group[i].here;
-	unknown = used - min(known, used);
-	c->searched = min(c->searched, unknown);
-	if (unknown > c->searched && c->unknown && c->search >= c->nr)
-		c->search = 0;
-	c->unknown = unknown;
-}
-
-static void end_window(struct concentrate *c, const struct hy_snapshot *snap)
-{
-	hy_times_window(&c->times, &c->window);
-	c->rate.requests = c->window.requests;
-	c->rate.slow = c->window.slow;
-	c->rate.ns = c->window.ns;
-	memset(&c->window, 0, sizeof(c->window));
-	hy_times_fade(&c->times);
-	detect(c);
-	choose_wanted(c);
-	plan_room(c, snap);
-	plan_search(c, snap);
-}
-
 static void aim(struct concentrate *c, const struct hy_snapshot *snap, struct hy_decision *decision)
 {
 	u32 extents[EK_MAX_MEMBERS] = {};
@@ -568,9 +241,14 @@ static void concentrate_period(struct hy_policy *policy, const struct hy_snapsho
 		c->member = choose_fast(c, snap);
 	measure(c, snap);
 	take_probes(c, &snap->dev[c->member]);
-	if (c->window.ns >= c->param[WINDOW_MS] * NS_PER_MS)
-		end_window(c, snap);
+	if (c->end.stage == AT_REST && c->window.ns >= c->param[WINDOW_MS] * NS_PER_MS)
+		hy_window_end(c);
 	aim(c, snap, decision);
+}
+
+static bool concentrate_go_on(struct hy_policy *policy, const struct hy_snapshot *snap)
+{
+	return hy_window_go_on(policy->priv, snap);
 }
 
 static int concentrate_place(struct hy_policy *policy, const struct hy_snapshot *snap,
@@ -785,6 +463,7 @@ const struct hy_policy_ops hy_policy_concentrate = {
 	.set = concentrate_set,
 	.emit = concentrate_emit,
 	.period = concentrate_period,
+	.go_on = concentrate_go_on,
 	.place = concentrate_place,
 	.accessed = concentrate_accessed,
 	.next = concentrate_next,

@@ -67,7 +67,11 @@ static void forget_directions(struct hy_marginal *m)
 	unsigned int i;
 
 	for (i = 0; i < HY_PAIRS; i++)
-		m->pair[i] = (struct hy_marginal_pair){ .gain = GAIN_START, .limit = GAIN_MAX };
+		m->pair[i] = (struct hy_marginal_pair){
+			.gain = GAIN_START, .limit = GAIN_MAX, .wanted = m->pair[i].wanted
+		};
+	for (i = 0; i < EK_MAX_MEMBERS; i++)
+		m->dev[i].enough = U32_MAX;
 }
 
 void hy_marginal_init(struct hy_marginal *m)
@@ -177,10 +181,34 @@ static bool is_wanted(const struct hy_marginal *m, const struct step *s, unsigne
 	       above(m, s, to, from, 10);
 }
 
-/* Is one slower when idle than the other is under its load?  Then it is to have none. */
-static bool is_gross(const struct step *s, unsigned int slow, unsigned int fast)
+/*
+ * Is one slower when idle than the other is under its load?  Then it is to have none.  Unless the
+ * other was slower itself when it had as much as it would have then: what has no time to spare
+ * changes places with what has, at shares that are near each other.
+ */
+static bool is_gross(const struct hy_marginal *m, const struct step *s, unsigned int slow,
+		     unsigned int fast)
 {
-	return s->r[fast] && s->idle[slow] > GROSS * s->m[fast];
+	return s->r[fast] && s->idle[slow] > GROSS * s->m[fast] &&
+	       s->q[slow] + s->q[fast] < m->dev[fast].enough;
+}
+
+/* Was M measured at the share that it has? */
+static bool is_measured(const struct hy_dev_snap *d)
+{
+	return d->quiet.requests >= HY_MIN_REQUESTS && d->quiet.look.nr >= HY_MIN_REQUESTS;
+}
+
+/* The least share at which a member was slower than another one in use is when idle. */
+static void note_enough(struct hy_marginal *m, const struct step *s)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < s->snap->nr; i++)
+		for (j = 0; j < s->snap->nr; j++)
+			if (i != j && s->r[i] && s->r[j] && !is_closed(s, j) &&
+			    s->m[i] > GROSS * s->idle[j] && is_measured(&s->snap->dev[i]))
+				m->dev[i].enough = min(m->dev[i].enough, s->q[i]);
 }
 
 /* Is a member in use that is to have none? */
@@ -190,7 +218,7 @@ static bool has_gross(const struct hy_marginal *m, const struct step *s)
 
 	for (i = 0; i < s->snap->nr; i++)
 		for (j = 0; j < s->snap->nr; j++)
-			if (i != j && !is_closed(s, i) && is_gross(s, i, j) &&
+			if (i != j && !is_closed(s, i) && is_gross(m, s, i, j) &&
 			    is_wanted(m, s, i, j))
 				return true;
 	return false;
@@ -258,6 +286,15 @@ static void learn(struct hy_marginal *m, const struct step *s, unsigned int from
 	pair->gain = min3(pair->gain, pair->limit, gain_limit(s, from, to));
 	pair->sign = sign;
 	pair->same = min(pair->same + 1, MAX_SAME);
+	if (pair->wanted * sign <= 0)
+		pair->wanted = 0;
+	pair->wanted = clamp(pair->wanted + sign, -MAX_SAME, MAX_SAME);
+}
+
+static void forget_wanted(struct hy_marginal_pair *pair)
+{
+	pair->same = 0;
+	pair->wanted = 0;
 }
 
 static void learn_all(struct hy_marginal *m, const struct step *s)
@@ -271,7 +308,7 @@ static void learn_all(struct hy_marginal *m, const struct step *s)
 			else if (is_wanted(m, s, j, i))
 				learn(m, s, j, i);
 			else
-				pair_of(m, i, j)->same = 0;
+				forget_wanted(pair_of(m, i, j));
 		}
 }
 
@@ -294,11 +331,11 @@ static u64 wish(struct hy_marginal *m, const struct step *s, unsigned int from, 
 
 	if (!is_wanted(m, s, from, to))
 		return 0;
-	if (is_gross(s, from, to))
+	if (is_gross(m, s, from, to))
 		return s->q[from];
 	if (m->gross)
 		return 0;
-	if (pair->same < max(pair->flips, patience(s, from, to)))
+	if (pair->same < pair->flips || abs(pair->wanted) < patience(s, from, to))
 		return 0;
 	d = div_u64(pair->gain * d, HY_PPM);
 	return div_u64(div_u64(d * part, HY_PPM) * left, HY_PPM);
@@ -484,6 +521,7 @@ u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, co
 	memset(m->room, 0, sizeof(m->room));
 	measure(m, &s);
 	watch_load(m, &s);
+	note_enough(m, &s);
 	find_best(m, &s);
 	clear = is_clear(&s) || (s.best >= 0 && has_gross(m, &s));
 	if (!is_quiet(snap) && !clear && m->held < MAX_HELD) {

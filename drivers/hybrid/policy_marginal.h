@@ -15,6 +15,7 @@
  * @q: its share, ppm
  * @decided_q: the same at the last decision
  * @owed: what it was to give since it was first told to, and has not, ppm
+ * @enough: the least share at which it was slower than another one when idle, ppm
  * @opened: periods since it was opened, 0: it was not
  * @wait: periods before it may be opened again
  * @backoff: @wait after the next opening that fails
@@ -25,6 +26,7 @@ struct hy_marginal_dev {
 	u32 q;
 	u32 decided_q;
 	u32 owed;
+	u32 enough;
 	u8 opened;
 	u8 wait;
 	u8 backoff;
@@ -37,6 +39,8 @@ struct hy_marginal_dev {
  * @sign: 1: to the second of the two, -1: to the first, 0: there was none
  * @flips: how often the direction has turned, at most 8
  * @same: periods for which the direction now wanted has been wanted
+ * @wanted: the same whatever the load was, negative towards the first: a load that comes in
+ *          bursts is another one in most periods, and would never be believed
  */
 struct hy_marginal_pair {
 	u32 gain;
@@ -44,6 +48,7 @@ struct hy_marginal_pair {
 	s8 sign;
 	u8 flips;
 	u8 same;
+	s8 wanted;
 };
 
 /**

@@ -97,6 +97,28 @@ unsigned int hy_movers(const struct hy_settings *set, s64 inflight)
 	return clamp_t(u64, div_u64(n, 100 - share), READ_ONCE(set->movers), HY_MAX_MOVERS);
 }
 
+/**
+ * hy_copy_part - how much of the time of a copy is charged to one of its members
+ * @ns: that the copy took, reading and writing
+ * @mine: the member's mean response time; 0: not known
+ * @other: the other member's
+ *
+ * A copy waits in both queues as users' requests do.  Charged half, a fast member would have to pay
+ * for the time that copies spend in the queue of a slow one, and the slow one would get rid of
+ * nothing.  The slow one pays half all the same: it is to get rid of them.
+ *
+ * Return: ns, half at most.
+ */
+u64 hy_copy_part(u64 ns, u64 mine, u64 other)
+{
+	mine = min_t(u64, mine, BIT_ULL(30));
+	other = min_t(u64, other, BIT_ULL(30));
+	ns = min_t(u64, ns, BIT_ULL(33));
+	if (!mine || mine >= other)
+		return ns / 2;
+	return div64_u64(ns * mine, mine + other);
+}
+
 /* What differs from the defaults, as snprintf(). */
 int hy_settings_emit(const struct hy_settings *set, char *buf, size_t len)
 {

@@ -31,6 +31,9 @@ int hy_settings_set(struct hy_settings *set, const char *key, const char *value,
 		    const char **reason);
 int hy_settings_emit(const struct hy_settings *set, char *buf, size_t len);
 
+/* How much of the time of a copy a member is charged with, by mean response times. */
+u64 hy_copy_part(u64 ns, u64 mine, u64 other);
+
 /* How many copies may be under way off a member with so many requests of users in flight. */
 unsigned int hy_movers(const struct hy_settings *set, s64 inflight);
 

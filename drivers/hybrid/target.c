@@ -275,11 +275,30 @@ static int hybrid_iterate_devices(struct dm_target *ti, iterate_devices_callout_
 	return r;
 }
 
+/*
+ * dm splits a bio where an extent ends, and after max_sectors as well.  Many a member has 255: the
+ * sector that is then left of an extent would share its granule with what went before, and the
+ * first write of each such granule would be two that wait for each other, and zeroes besides.
+ * Newer kernels derive max_sectors from max_hw_sectors.
+ */
+static void split_between_granules(struct hy_table *t, struct queue_limits *limits)
+{
+	u32 granule = max(t->extent_sectors / EK_GRANULES, EK_BLOCK_SIZE >> SECTOR_SHIFT);
+
+	if (limits->max_hw_sectors > granule)	/* newer kernels derive the other one from it */
+		limits->max_hw_sectors -= limits->max_hw_sectors % granule;
+	if (limits->max_sectors <= granule || !(limits->max_sectors % granule))
+		return;
+	limits->max_sectors -= limits->max_sectors % granule;
+	limits->max_hw_sectors = limits->max_sectors;
+}
+
 static void hybrid_io_hints(struct dm_target *ti, struct queue_limits *limits)
 {
 	struct hy_table *t = ti->private;
 	u32 bytes = t->extent_sectors << SECTOR_SHIFT;
 
+	split_between_granules(t, limits);
 	limits->chunk_sectors = t->extent_sectors;
 	limits->discard_granularity = bytes;
 	limits->discard_alignment = 0;

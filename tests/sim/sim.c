@@ -161,16 +161,23 @@ static void init_devices(struct sim *s)
 	}
 }
 
+static void end_period(struct sim *s)
+{
+	hy_policy_period(s->policy, &s->snap, &s->decision);
+	while (hy_policy_go_on(s->policy, &s->snap))
+		;
+}
+
 /* A new pool, before anything is written. */
 static void probe_first(struct sim *s)
 {
-	hy_policy_period(s->policy, &s->snap, &s->decision);
+	end_period(s);
 	while (s->decision.probe_now && !sim_probes_are_known(s)) {
 		run_until(s, s->now + MOVER_TICK_NS);
 		sim_probe_tick(s);
 	}
 	measure(s);
-	hy_policy_period(s->policy, &s->snap, &s->decision);
+	end_period(s);
 	s->tokens = s->decision;
 }
 
@@ -336,7 +343,7 @@ static void run_period(struct sim *s, unsigned int p)
 static void decide(struct sim *s)
 {
 	hy_heat_age(&s->heat);
-	hy_policy_period(s->policy, &s->snap, &s->decision);
+	end_period(s);
 	s->tokens = s->decision;
 	s->period_start = s->now;
 	sim_mover_tick(s);

@@ -174,11 +174,13 @@ void sim_copy_done(struct sim *s, struct request *r)
 		return;
 	}
 	for (i = 0; i < 2; i++) {
-		struct device *d = &s->dev[i ? r->to : r->from];
+		unsigned int dev = i ? r->to : r->from, other = i ? r->from : r->to;
+		u64 part = hy_copy_part(ns, s->snap.dev[dev].mean_ns, s->snap.dev[other].mean_ns);
+		struct device *d = &s->dev[dev];
 
 		ek_rtmon_background_end(d->mon);
 		ek_rtmon_note_background(d->mon, ns / 2, EXTENT_KB << 10);
-		d->debt += ns / 2;
+		d->debt += part;
 	}
 	if (s->map[r->le] == r->from) {
 		sim_put(s, r->le, r->to);

@@ -160,6 +160,8 @@ static void reaches_the_best_split(void)
 		{ "A+A+B+B", 64, SIM_UNIFORM, -1, "38.5,38.5,11.5,11.5", .97 },
 		{ "SSD+HDD", 1, SIM_UNIFORM, 0, "100,0", .98 },
 		{ "XS+HDDq", 16, SIM_NEW_WRITES, -1, "94,6", .96 },
+		/* A little beyond the best share the one has no time to spare, the other all. */
+		{ "MEM+NVMe", 32, SIM_NEW_WRITES, -1, "67,33", .94 },
 	};
 	unsigned int i;
 
@@ -187,6 +189,28 @@ static void bursts_do_not_mislead(void)
 
 	for (i = 0; i < ARRAY_SIZE(cells); i++)
 		reaches(&cells[i]);
+}
+
+/*
+ * The SSD has nearly all of the load long before the disks have lost nearly all of their extents,
+ * and who asks for one of the rest waits long.  So the SSD must go on to take them in.
+ */
+static void the_rest_leaves_the_disks(void)
+{
+	static const char * const shares[] = { "shares", "100,0,0", NULL };
+	struct sim_config c = config_of("SSD+2HDD", 32), alone;
+	struct sim_result r, best;
+
+	c.load = SIM_ZIPF;
+	c.zipf = .95;
+	alone = c;
+	alone.policy = "static";
+	alone.params = shares;
+	alone.periods = 4;
+	best = run(&alone);
+	c.periods = 180;
+	r = run(&c);
+	CHECK_MSG(r.iops > .97 * best.iops, "%.3f", r.iops / best.iops);
 }
 
 /* By probes alone: all on the SSD, equal shares of equals. */
@@ -340,6 +364,7 @@ int main(void)
 		TEST(equals_stay_equal),
 		TEST(reaches_the_best_split),
 		TEST(bursts_do_not_mislead),
+		TEST(the_rest_leaves_the_disks),
 		TEST(first_shares),
 		TEST(moves_what_is_very_hot),
 		TEST(follows_a_step),

@@ -167,6 +167,14 @@ static void nothing_overflows(void)
 
 /* --- the policy --- */
 
+/* A period ends, to the end of what that takes. */
+static void end_period(struct hy_policy *p, const struct hy_snapshot *s, struct hy_decision *d)
+{
+	hy_policy_period(p, s, d);
+	while (hy_policy_go_on(p, s))
+		;
+}
+
 struct bed {
 	struct hy_policy *p;
 	struct hy_snapshot s;
@@ -184,7 +192,7 @@ static struct bed bed(unsigned int groups, unsigned int mem)
 		.extents = mem * GROUP, .free = mem * GROUP };
 	b.s.dev[SSD] = (struct hy_dev_snap){ .usable = true,
 		.extents = 2 * groups * GROUP, .free = groups * GROUP };
-	hy_policy_period(b.p, &b.s, &b.d);
+	end_period(b.p, &b.s, &b.d);
 	return b;
 }
 
@@ -204,7 +212,7 @@ static void window(struct bed *b, u64 requests)
 	ssd->mean_ns = MS;
 	ssd->occupancy_ns = requests * MS;
 	ssd->quiet = (struct ek_rt_quiet){ .requests = requests, .occupancy_ns = requests * MS };
-	hy_policy_period(b->p, &b->s, &b->d);
+	end_period(b->p, &b->s, &b->d);
 	CHECK_EQ(b->d.target[MEM], 0);
 	CHECK_EQ(b->d.target[SSD], HY_PPM);
 	CHECK_EQ(b->d.receive[MEM] + b->d.give[SSD], 0);
@@ -221,7 +229,7 @@ static void make_cheap(struct bed *b)
 	ssd->requests = 2000;
 	ssd->occupancy_ns = 2000 * MS;
 	ssd->quiet = (struct ek_rt_quiet){ .requests = 1000, .occupancy_ns = 1000 * MS };
-	hy_policy_period(b->p, &b->s, &b->d);
+	end_period(b->p, &b->s, &b->d);
 }
 
 /* Next is @group, up or down; all of it goes and finds place. */
@@ -287,6 +295,35 @@ static void goes_up_and_comes_down(void)
 	moves(&b, 31, false);
 	rests(&b);
 	CHECK_EQ(b.s.dev[MEM].free, 10 * GROUP);
+	hy_policy_destroy(b.p);
+}
+
+/*
+ * The end of a window comes in parts of 512 groups at most: with 8192 of them 16 for each of the
+ * ten passes or more.  New extents find their place in between; what lies across two parts is one.
+ */
+static void ends_in_parts(void)
+{
+	struct bed b = bed(8192, 10);
+	unsigned int parts = 1;
+
+	make_cheap(&b);
+	touch(&b, 511, 300, SSD);
+	touch(&b, 512, 300, SSD);
+	touch(&b, 8191, 10, SSD);
+	hy_policy_period(b.p, &b.s, &b.d);
+	while (hy_policy_go_on(b.p, &b.s)) {
+		parts++;
+		CHECK_EQ(hy_policy_place(b.p, &b.s, &b.d, parts), SSD);
+		/* another period: this end comes first */
+		if (parts == 100)
+			hy_policy_period(b.p, &b.s, &b.d);
+	}
+	CHECK_MSG(parts >= 160, "%u parts", parts);
+	shows(&b, "0 1024 0 1024 0\n523264 2048 983606 1 0 24000");
+	moves(&b, 511, true);
+	moves(&b, 512, true);
+	rests(&b);
 	hy_policy_destroy(b.p);
 }
 
@@ -532,7 +569,7 @@ static void which_is_fast(void)
 		s.dev[i] = (struct hy_dev_snap){ .usable = true, .extents = (i + 1) * 1000,
 						 .free = (i + 1) * 1000 };
 	CHECK_EQ(hy_policy_create("concentrate", 3, &p), 0);
-	hy_policy_period(p, &s, &d);
+	end_period(p, &s, &d);
 	CHECK_EQ(d.target[0], 0);
 	CHECK_EQ(d.target[1], 400000);
 	CHECK_EQ(d.target[2], 600000);
@@ -542,17 +579,17 @@ static void which_is_fast(void)
 	CHECK_EQ(n[1], 40);
 	CHECK_EQ(n[2], 60);
 	s.dev[2].memory = true;
-	hy_policy_period(p, &s, &d);
+	end_period(p, &s, &d);
 	CHECK_EQ(d.target[2], 0);
 	CHECK_EQ(d.probe, BIT(2));
 	CHECK_EQ(hy_policy_set(p, "fast", "1", &reason), 0);
-	hy_policy_period(p, &s, &d);
+	end_period(p, &s, &d);
 	CHECK_EQ(d.target[1], 0);
 	CHECK_EQ(d.target[0], 250000);
 	/* only the fast one has room: then new extents go there after all */
 	s.dev[0].free = 0;
 	s.dev[2].usable = false;
-	hy_policy_period(p, &s, &d);
+	end_period(p, &s, &d);
 	CHECK_EQ(hy_policy_place(p, &s, &d, 0), 1);
 	hy_policy_destroy(p);
 }
@@ -568,10 +605,10 @@ static void one_member(void)
 
 	s.dev[0] = (struct hy_dev_snap){ .usable = true, .extents = 1000, .free = 10 };
 	CHECK_EQ(hy_policy_create("concentrate", 1, &p), 0);
-	hy_policy_period(p, &s, &d);
+	end_period(p, &s, &d);
 	for (i = 0; i < 1000; i++)
 		p->ops->accessed(p, 5, 0);
-	hy_policy_period(p, &s, &d);
+	end_period(p, &s, &d);
 	CHECK_EQ(d.target[0], HY_PPM);
 	CHECK_EQ(d.probe, 0);
 	CHECK(!p->ops->next(p, &s, &r));
@@ -590,13 +627,13 @@ static void size_of_groups(void)
 	b = bed(8192, 4);
 	shows(&b, "0 1024 0 0 0");
 	CHECK_EQ(hy_policy_set(b.p, "sublun", "4096", &reason), 0);
-	hy_policy_period(b.p, &b.s, &b.d);
+	end_period(b.p, &b.s, &b.d);
 	shows(&b, "0 4096 0 0 0");
 	hy_policy_destroy(b.p);
 	b = bed(4, 4);
 	b.s.extent_sectors = 8192;
 	CHECK_EQ(hy_policy_set(b.p, "sublun", "1", &reason), 0);
-	hy_policy_period(b.p, &b.s, &b.d);
+	end_period(b.p, &b.s, &b.d);
 	shows(&b, "0 1 0 0 0");
 	/* extents that the volume does not have */
 	b.p->ops->accessed(b.p, 4 * GROUP, SSD);
@@ -617,7 +654,7 @@ static void cut_another_way(void)
 	window(&b, 1000);
 	CHECK(b.p->ops->next(b.p, &b.s, &r));
 	CHECK_EQ(hy_policy_set(b.p, "sublun", "512", &reason), 0);
-	hy_policy_period(b.p, &b.s, &b.d);
+	end_period(b.p, &b.s, &b.d);
 	b.p->ops->moved(b.p, &r, &m);
 	shows(&b, "0 512 0 2048 0");
 	hy_policy_destroy(b.p);
@@ -671,6 +708,7 @@ int main(void)
 		TEST(gain_and_cost),
 		TEST(nothing_overflows),
 		TEST(goes_up_and_comes_down),
+		TEST(ends_in_parts),
 		TEST(what_is_a_concentration),
 		TEST(waits_until_it_pays),
 		TEST(short_ones_stay),

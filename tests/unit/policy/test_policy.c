@@ -93,6 +93,8 @@ static struct hy_decision period(struct hy_policy *p, const struct hy_snapshot *
 
 	memset(&d, 0xee, sizeof(d));
 	hy_policy_period(p, s, &d);
+	while (hy_policy_go_on(p, s))
+		;
 	sums_hold(s, &d);
 	return d;
 }
@@ -913,6 +915,31 @@ static void bursts_are_no_load(void)
 	hy_policy_destroy(p);
 }
 
+/*
+ * All is on 0, where requests wait 20 ms in one period and 60 in the next; a disk takes 5 ms.  Each period's load
+ * is another one, what was learned of directions is void each time, and the disk is used nevertheless.
+ */
+static void bursts_lead_to_the_disk(void)
+{
+	struct hy_snapshot s = probed(2, (double[]){ 100, 5000 });
+	struct hy_policy *p = marginal(2);
+	struct hy_decision d;
+	int i;
+
+	d = period(p, &s);
+	CHECK_EQ(d.target[1], 0);
+	s.period_ns = 2000 * MS;
+	saw(&s, 1, 0, 0, 0, 0);
+	for (i = 0; i < 8 && !d.target[1]; i++) {
+		saw(&s, 0, 1000, i % 2 ? 60000 : 20000, i % 2 ? 60 : 20, 8);
+		share_out(&s);
+		d = period(p, &s);
+		CHECK_EQ(i < 2 && d.target[1], false);	/* one burst is no reason */
+	}
+	CHECK_EQ(d.target[1] > 0, true);
+	hy_policy_destroy(p);
+}
+
 /* Any sequence of periods on one policy: all sums and bounds hold. */
 static void marginal_for_long(void)
 {
@@ -1249,7 +1276,7 @@ int main(void)
 		TEST(equal_marginals), TEST(rests_to_measure),
 		TEST(power_of_the_number), TEST(owes_what_it_did_not_give),
 		TEST(opens_what_is_worth_it), TEST(first_shares_by_probes),
-		TEST(first_shares_without_probes), TEST(bursts_are_no_load), TEST(marginal_for_long),
+		TEST(first_shares_without_probes), TEST(bursts_are_no_load), TEST(bursts_lead_to_the_disk), TEST(marginal_for_long),
 		TEST(presets), TEST(values),
 		TEST(round_trips), TEST(short_buffers), TEST(place_proportions),
 		TEST(place_tokens), TEST(place_fallback), TEST(static_shares),
