@@ -123,6 +123,22 @@ void scm_copy_nt(void *dst, const void *src, size_t len)
 EXPORT_SYMBOL_GPL(scm_copy_nt);
 
 /**
+ * scm_copy_line_nt - copy a line past the cache
+ * @dst: persistent memory, aligned to SCM_LINE
+ * @src: what to copy, aligned to 8 bytes
+ *
+ * It lasts once scm_fence() was called.
+ * Context: any.
+ */
+void scm_copy_line_nt(void *dst, const void *src)
+{
+	if (scm_recording())
+		scm_record(SCM_STORE_NT, dst, src, SCM_LINE);
+	scm_arch_copy_line_nt(dst, src);
+}
+EXPORT_SYMBOL_GPL(scm_copy_line_nt);
+
+/**
  * scm_zero_nt - zero past the cache
  * @dst: persistent memory
  * @len: bytes

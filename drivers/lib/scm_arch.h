@@ -6,10 +6,23 @@
 #ifndef EVENKEEL_SCM_ARCH_H
 #define EVENKEEL_SCM_ARCH_H
 
+#include <linux/types.h>
+#include <evenkeel/scm.h>
+
+/* Eight words, none of which stays in the cache. */
+static inline void scm_arch_copy_line_nt(u64 *dst, const u64 *src)
+{
+	unsigned int i;
+
+#pragma GCC unroll 8
+	for (i = 0; i < SCM_LINE / sizeof(*dst); i++)
+		asm volatile("movnti %1, %0" : "=m" (dst[i]) : "r" (src[i]));
+}
+
 #ifdef __KERNEL__
-#include <linux/libnvdimm.h>
 #include <linux/string.h>
 #include <asm/barrier.h>
+#include <asm/special_insns.h>
 
 /* Durable at the next fence at any alignment: odd ends go through the cache and are flushed. */
 static inline void scm_arch_copy_nt(void *dst, const void *src, size_t len)
@@ -17,10 +30,13 @@ static inline void scm_arch_copy_nt(void *dst, const void *src, size_t len)
 	memcpy_flushcache(dst, src, len);
 }
 
-/* clwb, or clflushopt, or clflush. */
+/* clwb() is also clflushopt, or clflush, by what the CPU has. */
 static inline void scm_arch_flush(const void *addr, size_t len)
 {
-	arch_wb_cache_pmem((void *)addr, len);
+	const char *line = PTR_ALIGN_DOWN((const char *)addr, SCM_LINE);
+
+	for (; line < (const char *)addr + len; line += SCM_LINE)
+		clwb((void *)line);
 }
 
 static inline void scm_arch_fence(void)

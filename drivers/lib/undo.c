@@ -2,10 +2,13 @@
 /*
  * The undo log; evenkeel/undo.h has the contract and the order of durability.
  *
- * Pairing: a lane's @retired is set before its user lets go of the locks for its words, and read by
- * who took those locks since; @durable only ever says what a fence after the flush has proven,
- * and one that is set back by a slower CPU costs a flush and nothing else.
+ * Pairing: a lane's @retired and its bit in @unsettled are set before its user lets go of the locks
+ * for its words, and read by who took those locks since; @durable only ever says what a fence
+ * after the flush has proven, and one that is set back by a slower CPU costs a flush and nothing
+ * else. The bit is set and cleared under the lane's lock, and cleared only when there is nothing to
+ * flush: a lane without it needs no look.
  */
+#include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/mutex.h>
@@ -16,6 +19,8 @@
 #include <evenkeel/undo.h>
 
 #define UNDO_CHANGES	128u	/* words of one transaction */
+
+static_assert(EKU_MAX_LANES <= BITS_PER_LONG, "a bit for each lane");
 
 struct ek_undo_change {
 	__le64 *word;
@@ -31,7 +36,8 @@ struct ek_undo_change {
  * @durable: up to where that is known to be durable
  * @nr_changes: of the transaction under way
  * @nr_records: that they take
- * @in_record: words in the last of them
+ * @words: bit per word of @change, by its address: which of them surely are not there
+ * @in_record: words of each of them
  * @change: what to store
  */
 struct ek_undo_lane {
@@ -42,17 +48,34 @@ struct ek_undo_lane {
 	u64 durable;
 	u32 nr_changes;
 	u32 nr_records;
-	u32 in_record;
+	u64 words;
+	u8 in_record[EKU_RECORDS];
 	struct ek_undo_change change[UNDO_CHANGES];
 };
 
+/**
+ * struct ek_undo - an open log
+ * @region: memory that offsets are relative to
+ * @size: of it
+ * @salt: of the log
+ * @nr_lanes: of the log
+ * @unsettled: bit per lane: it may have retired something that is not durable
+ * @lane: all of them
+ */
 struct ek_undo {
 	void *region;
 	u64 size;
 	u64 salt;
 	u32 nr_lanes;
+	unsigned long unsettled;
 	struct ek_undo_lane lane[];
 };
+
+static __always_inline u64 hash_word(u64 h, __le64 word)
+{
+	h = (h ^ le64_to_cpu(word)) * 0x9e3779b97f4a7c15ULL;
+	return h ^ h >> 32;
+}
 
 /**
  * ek_undo_hash - what marks and records are checked by
@@ -68,17 +91,22 @@ u64 ek_undo_hash(u64 seed, const void *words, unsigned int nr)
 	const __le64 *word = words;
 	u64 h = seed;
 
-	while (nr--) {
-		h = (h ^ le64_to_cpu(*word++)) * 0x9e3779b97f4a7c15ULL;
-		h ^= h >> 32;
-	}
+	while (nr--)
+		h = hash_word(h, *word++);
 	return h;
 }
 EXPORT_SYMBOL_GPL(ek_undo_hash);
 
+/* As ek_undo_hash() of all but the first word. */
 static u64 record_check(u64 salt, const struct eku_record *r)
 {
-	return ek_undo_hash(salt, &r->transaction, sizeof(*r) / 8 - 1);
+	const __le64 *word = &r->check;
+	u32 i;
+
+#pragma GCC unroll 8
+	for (i = 1; i < sizeof(*r) / sizeof(*word); i++)
+		salt = hash_word(salt, word[i]);
+	return salt;
 }
 
 /**
@@ -358,11 +386,18 @@ void ek_undo_begin(struct ek_undo *log, struct ek_undo_tx *tx)
 }
 EXPORT_SYMBOL_GPL(ek_undo_begin);
 
+static u64 word_bit(const __le64 *word)
+{
+	return 1ULL << ((unsigned long)word / sizeof(*word) % 64);
+}
+
 static struct ek_undo_change *find_change(const struct ek_undo_tx *tx, const __le64 *word)
 {
 	struct ek_undo_lane *lane = tx->lane;
 	u32 i;
 
+	if (!(lane->words & word_bit(word)))
+		return NULL;
 	for (i = 0; i < lane->nr_changes; i++)
 		if (lane->change[i].word == word)
 			return &lane->change[i];
@@ -371,7 +406,7 @@ static struct ek_undo_change *find_change(const struct ek_undo_tx *tx, const __l
 
 static bool fits_last_record(const struct ek_undo_lane *lane, const __le64 *word)
 {
-	return lane->nr_changes && lane->in_record < EKU_RECORD_WORDS &&
+	return lane->nr_changes && lane->in_record[lane->nr_records - 1] < EKU_RECORD_WORDS &&
 		lane->change[lane->nr_changes - 1].word + 1 == word;
 }
 
@@ -399,13 +434,13 @@ int ek_undo_set(struct ek_undo_tx *tx, __le64 *word, u64 value)
 	if (lane->nr_changes == UNDO_CHANGES)
 		return -ENOSPC;
 	if (fits_last_record(lane, word)) {
-		lane->in_record++;
+		lane->in_record[lane->nr_records - 1]++;
 	} else {
 		if (lane->nr_records == EKU_RECORDS)
 			return -ENOSPC;
-		lane->nr_records++;
-		lane->in_record = 1;
+		lane->in_record[lane->nr_records++] = 1;
 	}
+	lane->words |= word_bit(word);
 	lane->change[lane->nr_changes++] = (struct ek_undo_change){ word, value };
 	return 0;
 }
@@ -427,57 +462,69 @@ u64 ek_undo_get(const struct ek_undo_tx *tx, const __le64 *word)
 }
 EXPORT_SYMBOL_GPL(ek_undo_get);
 
-/* Words from @first on that share a record, which is filled with what they are now. */
-static u32 fill_record(const struct ek_undo *log, const struct ek_undo_lane *lane, u32 first,
-		       struct eku_record *r)
+/* What @nr words next to each other are now. */
+static void write_record(const struct ek_undo *log, const struct ek_undo_lane *lane,
+			 const __le64 *word, u32 nr, struct eku_record *to)
 {
-	const struct ek_undo_change *change = &lane->change[first];
-	u64 offset = (u8 *)change->word - (u8 *)log->region;
-	u32 nr = 0;
+	struct eku_record r EK_UNINITIALIZED;
+	u64 offset = (u8 *)word - (u8 *)log->region;
+	u32 i;
 
-	memset(r, 0, sizeof(*r));
-	do {
-		r->old[nr] = *change[nr].word;
-		nr++;
-	} while (nr < EKU_RECORD_WORDS && first + nr < lane->nr_changes &&
-		 change[nr].word == change[nr - 1].word + 1);
-	r->transaction = cpu_to_le64(lane->transaction);
-	r->where = cpu_to_le64((u64)nr << EKU_WHERE_BITS | offset);
-	r->check = cpu_to_le64(record_check(log->salt, r));
-	return nr;
+	r.transaction = cpu_to_le64(lane->transaction);
+	r.where = cpu_to_le64((u64)nr << EKU_WHERE_BITS | offset);
+#pragma GCC unroll 8
+	for (i = 0; i < EKU_RECORD_WORDS; i++)
+		r.old[i] = i < nr ? word[i] : 0;
+	r.check = cpu_to_le64(record_check(log->salt, &r));
+	scm_copy_line_nt(to, &r);
 }
 
-static void write_records(const struct ek_undo *log, struct ek_undo_lane *lane)
+static void write_records(const struct ek_undo *log, const struct ek_undo_lane *lane)
 {
 	struct eku_record *to = lane->media->record[lane->transaction & 1];
-	struct eku_record r;
-	u32 i = 0;
+	const struct ek_undo_change *change = lane->change;
+	u32 i;
 
-	while (i < lane->nr_changes) {
-		i += fill_record(log, lane, i, &r);
-		scm_copy_nt(to++, &r, sizeof(r));
-	}
+	for (i = 0; i < lane->nr_records; change += lane->in_record[i++])
+		write_record(log, lane, change->word, lane->in_record[i], to++);
+}
+
+/* Nothing of this lane is to be flushed, until its next transaction: it needs no look. */
+static void set_aside(struct ek_undo *log, struct ek_undo_lane *lane)
+{
+	if (!mutex_trylock(&lane->lock))
+		return;
+	if (lane->retired == READ_ONCE(lane->durable))
+		clear_bit(lane - log->lane, &log->unsettled);
+	mutex_unlock(&lane->lock);
 }
 
 /*
- * Fence 1. Timeline that the flushes are for: CPU 1 commits A, stores "retired", lets go of the
- * locks; CPU 2 commits B, which changes a word of A; power goes. Without "retired" on the media
- * A's mark would not match any more, and A be taken back.
+ * Fence 1; @own is the lane that the caller has, if any. Timeline that the flushes are for: CPU 1
+ * commits A, stores "retired", lets go of the locks; CPU 2 commits B, which changes a word of A;
+ * power goes. Without "retired" on the media A's mark would not match any more, and A be taken
+ * back.
  */
-static void fence_records(struct ek_undo *log)
+static void fence_records(struct ek_undo *log, const struct ek_undo_lane *own)
 {
-	u64 seen[EKU_MAX_LANES];
-	u32 i;
+	unsigned long some = READ_ONCE(log->unsettled), left;
+	u64 seen[EKU_MAX_LANES] EK_UNINITIALIZED;
+	struct ek_undo_lane *lane;
 
-	for (i = 0; i < log->nr_lanes; i++) {
-		seen[i] = READ_ONCE(log->lane[i].retired);
-		if (seen[i] != READ_ONCE(log->lane[i].durable))
-			scm_flush(&log->lane[i].media->head, sizeof(struct eku_head));
+	for (left = some; left; left &= left - 1) {
+		lane = &log->lane[__ffs(left)];
+		seen[lane - log->lane] = READ_ONCE(lane->retired);
+		if (seen[lane - log->lane] != READ_ONCE(lane->durable))
+			scm_flush(&lane->media->head, sizeof(struct eku_head));
+		else if (lane != own)
+			set_aside(log, lane);
 	}
 	scm_fence();
-	for (i = 0; i < log->nr_lanes; i++)
-		if (seen[i] != READ_ONCE(log->lane[i].durable))
-			WRITE_ONCE(log->lane[i].durable, seen[i]);
+	for (left = some; left; left &= left - 1) {
+		lane = &log->lane[__ffs(left)];
+		if (seen[lane - log->lane] != READ_ONCE(lane->durable))
+			WRITE_ONCE(lane->durable, seen[lane - log->lane]);
+	}
 }
 
 /**
@@ -490,31 +537,48 @@ static void fence_records(struct ek_undo *log)
  */
 void ek_undo_settle(struct ek_undo *log)
 {
-	u32 i;
+	unsigned long left;
 
-	for (i = 0; i < log->nr_lanes; i++)
-		if (READ_ONCE(log->lane[i].retired) != READ_ONCE(log->lane[i].durable)) {
-			fence_records(log);
+	for (left = READ_ONCE(log->unsettled); left; left &= left - 1) {
+		const struct ek_undo_lane *lane = &log->lane[__ffs(left)];
+
+		if (READ_ONCE(lane->retired) != READ_ONCE(lane->durable)) {
+			fence_records(log, NULL);
 			return;
 		}
+	}
 }
 EXPORT_SYMBOL_GPL(ek_undo_settle);
 
 static void store_words(const struct ek_undo *log, struct ek_undo_lane *lane)
 {
-	__le64 id = cpu_to_le64(lane->transaction);
-	u64 mark = ek_undo_hash(log->salt, &id, 1);
-	u32 i;
+	const struct ek_undo_change *change = lane->change;
+	u64 mark = hash_word(log->salt, cpu_to_le64(lane->transaction));
+	u32 i, j, nr;
 
-	for (i = 0; i < lane->nr_changes; i++) {
-		__le64 *word = lane->change[i].word, value = cpu_to_le64(lane->change[i].value);
+	for (i = 0; i < lane->nr_records; i++, change += nr) {
+		nr = lane->in_record[i];
+		for (j = 0; j < nr; j++) {
+			__le64 value = cpu_to_le64(change[j].value);
 
-		mark = ek_undo_hash(mark, &value, 1);
-		scm_store64((u64 *)word, (__force u64)value);
-		scm_flush(word, sizeof(*word));
+			mark = hash_word(mark, value);
+			scm_store64((u64 *)change[j].word, (__force u64)value);
+		}
+		scm_flush(change->word, nr * sizeof(*change->word));
 	}
 	scm_store64((u64 *)&lane->media->head.commit, (__force u64)cpu_to_le64(mark));
 	scm_flush(&lane->media->head, sizeof(struct eku_head));
+}
+
+/* Not fenced: the next fence 1 of anybody makes it durable. */
+static void retire(struct ek_undo *log, struct ek_undo_lane *lane)
+{
+	scm_store64((u64 *)&lane->media->head.retired,
+		    (__force u64)cpu_to_le64(lane->transaction));
+	scm_flush(&lane->media->head, sizeof(struct eku_head));
+	WRITE_ONCE(lane->retired, lane->transaction);
+	if (!test_bit(lane - log->lane, &log->unsettled))
+		set_bit(lane - log->lane, &log->unsettled);
 }
 
 static void end(struct ek_undo_tx *tx)
@@ -523,6 +587,7 @@ static void end(struct ek_undo_tx *tx)
 
 	lane->nr_changes = 0;
 	lane->nr_records = 0;
+	lane->words = 0;
 	tx->lane = NULL;
 	mutex_unlock(&lane->lock);
 }
@@ -542,13 +607,10 @@ void ek_undo_commit(struct ek_undo_tx *tx)
 	if (lane->nr_changes) {
 		lane->transaction++;
 		write_records(log, lane);
-		fence_records(log);
+		fence_records(log, lane);
 		store_words(log, lane);
 		scm_fence();
-		scm_store64((u64 *)&lane->media->head.retired,
-			    (__force u64)cpu_to_le64(lane->transaction));
-		scm_flush(&lane->media->head, sizeof(struct eku_head));
-		WRITE_ONCE(lane->retired, lane->transaction);
+		retire(log, lane);
 	}
 	end(tx);
 }
