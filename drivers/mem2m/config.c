@@ -3,9 +3,9 @@
  * /sys/kernel/config/mem2m: a directory is a device. Writing `SIZE [key=value]...` to its `create`
  * makes the disk. A failed write leaves its reason in `error`.
  */
-#include <linux/ctype.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <evenkeel/name.h>
 
 #include "mem2m.h"
 
@@ -90,23 +90,11 @@ static const struct config_item_type m2_dev_type = {
 	.ct_owner = THIS_MODULE,
 };
 
-static bool m2_name_ok(const char *name)
-{
-	const char *c;
-
-	if (*name == '.' || *name == '-' || strlen(name) > M2_NAME_LEN)
-		return false;
-	for (c = name; *c; c++)
-		if (!isalnum(*c) && *c != '-' && *c != '_' && *c != '.')
-			return false;
-	return true;
-}
-
 static struct config_group *m2_make_group(struct config_group *parent, const char *name)
 {
 	struct m2_dev *dev;
 
-	if (!m2_name_ok(name))
+	if (!ek_name_ok(name, M2_NAME_LEN))
 		return ERR_PTR(-EINVAL);
 	if (m2_name_taken(name))
 		return ERR_PTR(-EEXIST);

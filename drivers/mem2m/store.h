@@ -8,6 +8,7 @@
 #ifndef MEM2M_STORE_H
 #define MEM2M_STORE_H
 
+#include <linux/compiler.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -42,10 +43,11 @@ static __always_inline void m2_copy(void *dst, const void *src, size_t len)
 
 	asm volatile("rep movsq" : "+D" (dst), "+S" (src), "+c" (words) : : "memory");
 	len &= 7;
-	if (likely(!len))
-		return;
-#endif
+	if (unlikely(len))
+		asm volatile("rep movsb" : "+D" (dst), "+S" (src), "+c" (len) : : "memory");
+#else
 	memcpy(dst, src, len);
+#endif
 }
 
 void m2_zero(void *dst, size_t len);
@@ -61,7 +63,7 @@ static inline void *m2_store_addr(const struct m2_store *store, u64 offset, size
 {
 	u64 unit, rest;
 
-	if (store->unit_shift) {
+	if (likely(store->unit_shift)) {
 		unit = offset >> store->unit_shift;
 		rest = offset & (store->unit_bytes - 1);
 	} else {

@@ -10,6 +10,18 @@
 /* Vectors of several pages are copied at once: without highmem all of it has addresses in a row. */
 static_assert(!IS_ENABLED(CONFIG_HIGHMEM));
 
+static __always_inline bool m2_read_ram(void *buf, void *at, size_t len)
+{
+	m2_copy(buf, at, len);
+	return true;
+}
+
+static __always_inline bool m2_write_ram(void *buf, void *at, size_t len)
+{
+	m2_copy(at, buf, len);
+	return true;
+}
+
 static __always_inline bool m2_read_lasting(void *buf, void *at, size_t len)
 {
 	return !copy_mc_to_kernel(buf, at, len);
@@ -19,6 +31,40 @@ static __always_inline bool m2_write_lasting(void *buf, void *at, size_t len)
 {
 	scm_copy_nt(at, buf, len);
 	return true;
+}
+
+/* Most bios are of one vector: that there is no other is asked before anything is done about it. */
+static __always_inline bool m2_each(struct bio *bio, void *at,
+				    bool (*copy)(void *buf, void *at, size_t len))
+{
+	struct bvec_iter iter = bio->bi_iter;
+
+	for (;;) {
+		struct bio_vec bvec = mp_bvec_iter_bvec(bio->bi_io_vec, iter);
+
+		if (unlikely(!copy(bvec_virt(&bvec), at, bvec.bv_len)))
+			return false;
+		flush_dcache_page(bvec.bv_page);
+		if (likely(bvec.bv_len == iter.bi_size))
+			return true;
+		at += bvec.bv_len;
+		bvec_iter_advance_single(bio->bi_io_vec, &iter, bvec.bv_len);
+	}
+}
+
+/**
+ * m2_transfer_vectors - a plain read or write of memory that does not last, of several vectors
+ * @bio: REQ_OP_READ or REQ_OP_WRITE, without PREFLUSH
+ * @at: the memory, all of which is there in one piece
+ *
+ * Context: process context.
+ */
+void m2_transfer_vectors(struct bio *bio, void *at)
+{
+	if (bio_op(bio) == REQ_OP_READ)
+		m2_each(bio, at, m2_read_ram);
+	else
+		m2_each(bio, at, m2_write_ram);
 }
 
 /**

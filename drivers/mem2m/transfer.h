@@ -7,35 +7,28 @@
 
 #include "store.h"
 
+void m2_transfer_vectors(struct bio *bio, void *at);
 bool m2_transfer_lasting(struct bio *bio, void *at);
 blk_status_t m2_transfer(const struct m2_store *store, struct bio *bio, u64 *bad);
 
 /* --- the common case: inline, as calls would cost as much as all of it ----------------------- */
 
-static __always_inline bool m2_read_ram(void *buf, void *at, size_t len)
+/* A bio of one vector, as most are: without a loop, and the registers that a loop needs. */
+static __always_inline bool m2_transfer_ram(struct bio *bio, void *at, size_t len)
 {
-	m2_copy(buf, at, len);
-	return true;
-}
+	struct bio_vec *vec = bio->bi_io_vec + bio->bi_iter.bi_idx;
+	unsigned int done = bio->bi_iter.bi_bvec_done;
 
-static __always_inline bool m2_write_ram(void *buf, void *at, size_t len)
-{
-	m2_copy(at, buf, len);
-	return true;
-}
-
-static __always_inline bool m2_each(struct bio *bio, void *at,
-				    bool (*copy)(void *buf, void *at, size_t len))
-{
-	struct bvec_iter iter;
-	struct bio_vec bvec;
-
-	bio_for_each_bvec(bvec, bio, iter) {
-		if (unlikely(!copy(bvec_virt(&bvec), at, bvec.bv_len)))
-			return false;
-		flush_dcache_page(bvec.bv_page);
-		at += bvec.bv_len;
+	if (unlikely(vec->bv_len - done < len)) {
+		m2_transfer_vectors(bio, at);
+		return true;
 	}
+	if (bio_op(bio) == REQ_OP_WRITE) {
+		m2_copy(at, bvec_virt(vec) + done, len);
+		return true;
+	}
+	m2_copy(bvec_virt(vec) + done, at, len);
+	flush_dcache_page(vec->bv_page);
 	return true;
 }
 
@@ -65,8 +58,7 @@ static __always_inline bool m2_transfer_plain(const struct m2_store *store, stru
 		return false;
 	if (store->persistent)
 		return m2_transfer_lasting(bio, at);
-	return bio_op(bio) == REQ_OP_READ ? m2_each(bio, at, m2_read_ram) :
-					    m2_each(bio, at, m2_write_ram);
+	return m2_transfer_ram(bio, at, len);
 }
 
 #endif
