@@ -120,7 +120,7 @@ static int resize_table(struct scmfs_dir *dir)
 
 	while (size < dir->count * 3)
 		size *= 2;
-	table = kvcalloc(size, sizeof(*table), GFP_KERNEL);
+	table = kvcalloc(size, sizeof(*table), GFP_NOIO);
 	if (!table)
 		return -ENOMEM;
 	for (i = 0; dir->table && i <= dir->mask; i++)
@@ -293,7 +293,7 @@ static int make_index(struct scmfs *fs, struct scmfs_node *node)
 		return r;
 	if (!scmfs_is_dir(scmfs_read(&inode->mode_links)))
 		return -ENOTDIR;
-	dir = kzalloc(sizeof(*dir), GFP_KERNEL);
+	dir = kzalloc(sizeof(*dir), GFP_NOIO);
 	if (!dir)
 		return -ENOMEM;
 	r = read_blocks(fs, inode, dir);
@@ -449,12 +449,13 @@ static int find_or_grow(struct scmfs_op *op, struct scmfs_node *node, u64 slots,
  */
 static int store_name(struct scmfs_op *op, const struct scmfs_name *n, u64 slots)
 {
-	struct scmfs_dirent ent[SCMFS_MAX_SLOTS] = {
-		{ .hash = cpu_to_le32(n->hash), .len = n->len },
-	};
+	struct scmfs_dirent ent[SCMFS_MAX_SLOTS] EK_UNINITIALIZED;
 	u64 i;
 	int r = 0;
 
+	memset(ent, 0, slots * SCMFS_SLOT_SIZE);
+	ent->hash = cpu_to_le32(n->hash);
+	ent->len = n->len;
 	memcpy((u8 *)ent + SCMFS_SLOT_NAME, n->name, n->len);
 	for (i = 0; !r && i < slots; i++) {
 		scm_store(&n->ent[i].hash, &ent[i].hash, SCMFS_SLOT_SIZE - sizeof(ent->head));

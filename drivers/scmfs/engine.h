@@ -29,7 +29,8 @@
  *   is held when a function returns. The lanes are chosen by task.
  *
  * Memory: an idle file takes one bit. A directory that was used has an index (about 12 to 24
- * bytes a name) until scmfs_node_clear().
+ * bytes a name) until scmfs_node_clear(), a file in more than eight extents one (about 16 to 32
+ * bytes an extent) until scmfs_forget().
  *
  * Times are s64 nanoseconds since 1970, sizes and offsets bytes, `region offset` bytes from the
  * region's start. All functions may sleep, but those that say so.
@@ -219,12 +220,14 @@ void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 atime);
 
 /*
  * scmfs_node_clear - drop what a node has in RAM [X]
+ * scmfs_forget - drop what a file has in RAM beside its node [X]
  * scmfs_release - nobody uses this inode any more [X]
  *
  * Release frees the inode and its blocks if it has no links left. It is not fenced: a cut may
  * bring the orphan back, which the next opening frees.
  */
 void scmfs_node_clear(struct scmfs_node *node);
+void scmfs_forget(struct scmfs *fs, u64 ino);
 void scmfs_release(struct scmfs *fs, u64 ino);
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -423,12 +426,20 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now);
  */
 int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now);
 
-/* scmfs_reserve - zeroed blocks for a range's holes; raises the size to its end if it may [X] */
+/*
+ * scmfs_reserve - zeroed blocks for a range's holes [X]
+ *
+ * Raises the size to the range's end, or with @keep_size remembers that what is reserved stays:
+ * until scmfs_truncate() to the size or below. In steps.
+ * Return: 0; -EINVAL; -ENOSPC; -EFBIG; -EINTR: the task is being killed; -EUCLEAN.
+ */
 int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size, s64 now);
-/* scmfs_punch - make a range zeroes, give its whole blocks back [X] */
+/* scmfs_punch - make a range zeroes, give its whole blocks back; not beyond the size [X] */
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
-/* scmfs_trim - give back blocks beyond the size [X] */
+/* scmfs_trim - give back blocks beyond the size that nobody reserved [X] */
 int scmfs_trim(struct scmfs *fs, u64 ino);
+/* scmfs_has_room_ahead - are there such? [S] */
+bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino);
 /* scmfs_set_virtual_size - remember how large a window nvmalloc() was asked for [X] */
 int scmfs_set_virtual_size(struct scmfs *fs, u64 ino, u64 size);
 

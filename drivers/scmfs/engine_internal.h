@@ -11,6 +11,7 @@
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -19,6 +20,7 @@
 #include "engine.h"
 
 #define INODE_LOCKS	32u
+#define INDEX_BUCKETS	64u
 #define MAX_ALLOCS	12u	/* runs of blocks that one operation allocates */
 #define MAX_DROPS	32u	/* and frees */
 
@@ -27,6 +29,13 @@
 #define SCMFS_IFDIR	0040000u
 #define SCMFS_IFREG	0100000u
 #define SCMFS_IFLNK	0120000u
+
+struct scmfs_index;
+
+struct scmfs_index_bucket {
+	spinlock_t lock;		/* for the list */
+	struct scmfs_index *first;
+};
 
 /**
  * struct scmfs - an open file system
@@ -51,6 +60,7 @@
  * @inode_high: as in the state
  * @dir_lock: for making indexes
  * @inode_lock: for words of inodes, by their numbers
+ * @index: of files in many extents, by their numbers
  */
 struct scmfs {
 	u8 *base;
@@ -74,6 +84,7 @@ struct scmfs {
 	u64 inode_high;
 	struct mutex dir_lock;		/* for making indexes */
 	struct mutex inode_lock[INODE_LOCKS];	/* for words of inodes, by their numbers */
+	struct scmfs_index_bucket index[INDEX_BUCKETS];
 };
 
 struct scmfs_run {
@@ -88,6 +99,7 @@ struct scmfs_run {
  * @locks: bit per inode lock that is held
  * @nr_allocs: runs in @alloc
  * @nr_drops: runs in @drop
+ * @indexed: number of the file whose index has changed with it, or 0
  * @alloc: allocated for it: free again if it fails
  * @drop: free once it is done
  */
@@ -97,6 +109,7 @@ struct scmfs_op {
 	u32 locks;
 	u32 nr_allocs;
 	u32 nr_drops;
+	u64 indexed;
 	struct scmfs_run alloc[MAX_ALLOCS];
 	struct scmfs_run drop[MAX_DROPS];
 };
@@ -224,6 +237,18 @@ int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_e
 int scmfs_ext_remove(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count);
 int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
 		   int (*fn)(struct scmfs *fs, u64 block, u64 count));
+
+/* index.c */
+void scmfs_index_init(struct scmfs *fs);
+void scmfs_index_exit(struct scmfs *fs);
+void scmfs_index_make(struct scmfs *fs, struct scmfs_inode *inode);
+struct scmfs_index *scmfs_index_get(const struct scmfs *fs, const struct scmfs_inode *inode);
+struct scmfs_extent *scmfs_index_from(const struct scmfs_index *x, u64 file, struct scmfs_ext *e);
+u64 scmfs_index_end(const struct scmfs_index *x);
+struct scmfs_extent *scmfs_index_free_place(struct scmfs_index *x);
+int scmfs_index_insert(struct scmfs_index *x, struct scmfs_extent *place, u64 file, u64 count);
+int scmfs_index_change(struct scmfs_index *x, u64 old, u64 file, u64 count);
+int scmfs_index_add_free(struct scmfs_index *x, struct scmfs_extent *place, u32 nr);
 
 /* inode.c */
 int scmfs_live(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode);

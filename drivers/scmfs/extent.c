@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Extents of an inode: places in it, then in a chain of blocks. They are in no order; a place whose
- * extent has no blocks is free, so that adding one changes a single word.
+ * extent has no blocks is free, so that adding one changes a single word. Of a file with such a
+ * chain there is an index in RAM, mostly (index.c).
  */
 #include "engine_internal.h"
 
@@ -58,17 +59,27 @@ static int checked(const struct scmfs *fs, const struct scmfs_ext *e)
 	return 0;
 }
 
-/*
- * The extent from file block @file on, cut off at the front. Where there is none @found->block is
- * 0 and count the length of the hole.
- */
-int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
-		 struct scmfs_ext *found)
+/* From the place of an extent that ends behind @file; NULL: there is none. */
+static void cut_front(const struct scmfs_extent *place, struct scmfs_ext e, u64 file,
+		      struct scmfs_ext *found)
 {
-	u64 next = SCMFS_MAX_FILE_BLOCKS;
+	u64 next = place ? e.file : SCMFS_MAX_FILE_BLOCKS;
+
+	if (place && e.file <= file)
+		*found = (struct scmfs_ext){ le64_to_cpu(place->block) + (file - e.file), file,
+					     e.count - (file - e.file) };
+	else
+		*found = (struct scmfs_ext){ 0, file, next > file ? next - file : 0 };
+}
+
+/* The extent that ends behind @file, the first one if there are several, searched one by one. */
+static int search(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
+		  struct scmfs_extent **first, struct scmfs_ext *found)
+{
 	struct scmfs_extent *place;
 	struct scmfs_slots s;
 
+	*first = NULL;
 	scmfs_slots(fs, inode, &s);
 	while ((place = scmfs_slots_next(&s))) {
 		struct scmfs_ext e = scmfs_ext_of(le64_to_cpu(place->block),
@@ -78,15 +89,34 @@ int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 			continue;
 		if (checked(fs, &e))
 			return -EUCLEAN;
-		if (e.file <= file) {
-			*found = (struct scmfs_ext){ e.block + (file - e.file), file,
-						     e.count - (file - e.file) };
+		if (*first && e.file >= found->file)
+			continue;
+		*first = place;
+		*found = e;
+		if (e.file <= file)
 			return 0;
-		}
-		next = min(next, e.file);
 	}
-	*found = (struct scmfs_ext){ 0, file, next > file ? next - file : 0 };
 	return s.error;
+}
+
+/*
+ * The extent from file block @file on, cut off at the front. Where there is none @found->block is
+ * 0 and count the length of the hole. Outside of operations on the file.
+ */
+int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
+		 struct scmfs_ext *found)
+{
+	struct scmfs_index *x = scmfs_index_get(fs, inode);
+	struct scmfs_ext e = { 0 };
+	struct scmfs_extent *place;
+	int r = 0;
+
+	if (x)
+		place = scmfs_index_from(x, file, &e);
+	else
+		r = search(fs, inode, file, &place, &e);
+	cut_front(place, e, file, found);
+	return r;
 }
 
 static int count_blocks(struct scmfs_op *op, struct scmfs_inode *inode, s64 more)
@@ -108,28 +138,47 @@ static void start_map(struct scmfs_map *map, u64 ino, u64 next, struct scmfs_ext
 }
 
 /* A block for more extents, put at the head of the chain by the transaction. */
-static int add_map(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
+static int add_map(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext,
+		   struct scmfs_map **map)
 {
 	u64 block;
 	int r;
 
 	if (!scmfs_op_alloc(op, 1, 0, &block))
 		return -ENOSPC;
-	start_map(scmfs_block(op->fs, block), inode - scmfs_inode(op->fs, 0),
-		  ek_undo_get(&op->tx, &inode->map), ext);
+	*map = scmfs_block(op->fs, block);
+	start_map(*map, inode - scmfs_inode(op->fs, 0), ek_undo_get(&op->tx, &inode->map), ext);
 	r = count_blocks(op, inode, ext.count + 1);
 	return r ? r : ek_undo_set(&op->tx, &inode->map, block);
 }
 
 /*
- * Give a file that has none there blocks that nothing refers to. A place that is free has its
- * `block` stored outside the transaction: nobody looks at it before `second` changes.
+ * A place that is free has its `block` stored outside the transaction: nobody looks at it before
+ * `second` changes.
  */
-int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
+static int fill_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
+		      struct scmfs_ext ext)
+{
+	int r;
+
+	scmfs_write_word(&place->block, ext.block);
+	r = ek_undo_set(&op->tx, &place->second, scmfs_second(ext.file, ext.count));
+	return r ? r : count_blocks(op, inode, ext.count);
+}
+
+static int lengthen(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
+		    struct scmfs_ext e, u64 more)
+{
+	int r = ek_undo_set(&op->tx, &place->second, scmfs_second(e.file, e.count + more));
+
+	return r ? r : count_blocks(op, inode, more);
+}
+
+static int add_searched(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
 {
 	struct scmfs_extent *place, *empty = NULL;
 	struct scmfs_slots s;
-	int r;
+	struct scmfs_map *map;
 
 	scmfs_slots(op->fs, inode, &s);
 	while ((place = scmfs_slots_next(&s))) {
@@ -142,25 +191,69 @@ int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_e
 				empty = place;
 			continue;
 		}
-		if (e.file + e.count != ext.file || e.block + e.count != ext.block)
-			continue;
-		r = ek_undo_set(&op->tx, &place->second, scmfs_second(e.file, e.count + ext.count));
-		return r ? r : count_blocks(op, inode, ext.count);
+		if (e.file + e.count == ext.file && e.block + e.count == ext.block)
+			return lengthen(op, inode, place, e, ext.count);
 	}
 	if (s.error)
 		return s.error;
-	if (!empty)
-		return add_map(op, inode, ext);
-	scmfs_write_word(&empty->block, ext.block);
-	r = ek_undo_set(&op->tx, &empty->second, scmfs_second(ext.file, ext.count));
-	return r ? r : count_blocks(op, inode, ext.count);
+	return empty ? fill_place(op, inode, empty, ext) : add_map(op, inode, ext, &map);
 }
 
-static int set_place(struct scmfs_op *op, struct scmfs_extent *place, struct scmfs_ext e)
+/* An index that can't follow, for want of memory, is forgotten. */
+static void follow(struct scmfs_op *op, struct scmfs_inode *inode, int r)
 {
+	if (r)
+		scmfs_forget(op->fs, inode - scmfs_inode(op->fs, 0));
+}
+
+static int add_indexed(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_index *x,
+		       struct scmfs_ext ext)
+{
+	struct scmfs_extent *place = NULL;
+	struct scmfs_map *map = NULL;
+	struct scmfs_ext e;
+	int r;
+
+	if (ext.file)
+		place = scmfs_index_from(x, ext.file - 1, &e);
+	if (place && e.file + e.count == ext.file &&
+	    ek_undo_get(&op->tx, &place->block) + e.count == ext.block) {
+		follow(op, inode, scmfs_index_change(x, e.file, e.file, e.count + ext.count));
+		return lengthen(op, inode, place, e, ext.count);
+	}
+	place = scmfs_index_free_place(x);
+	r = place ? fill_place(op, inode, place, ext) : add_map(op, inode, ext, &map);
+	if (r)
+		return r;
+	r = scmfs_index_insert(x, place ? place : map->extent, ext.file, ext.count);
+	if (!r && map)
+		r = scmfs_index_add_free(x, map->extent + 1, SCMFS_MAP_EXTENTS - 1);
+	follow(op, inode, r);
+	return 0;
+}
+
+/* Give a file that has none there blocks that nothing refers to. */
+int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
+{
+	struct scmfs_index *x = scmfs_index_get(op->fs, inode);
+
+	if (!x)
+		return add_searched(op, inode, ext);
+	op->indexed = inode - scmfs_inode(op->fs, 0);
+	return add_indexed(op, inode, x, ext);
+}
+
+static int set_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
+		     struct scmfs_ext old, struct scmfs_ext e)
+{
+	struct scmfs_index *x = scmfs_index_get(op->fs, inode);
 	int r = 0;
 
-	if (ek_undo_get(&op->tx, &place->block) != e.block)
+	if (x) {
+		op->indexed = inode - scmfs_inode(op->fs, 0);
+		follow(op, inode, scmfs_index_change(x, old.file, e.file, e.count));
+	}
+	if (old.block != e.block)
 		r = ek_undo_set(&op->tx, &place->block, e.block);
 	return r ? r : ek_undo_set(&op->tx, &place->second, scmfs_second(e.file, e.count));
 }
@@ -175,7 +268,7 @@ static int cut_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmf
 	int r;
 
 	op->drop[op->nr_drops++] = (struct scmfs_run){ e.block + (from - e.file), to - from };
-	r = set_place(op, place, front.count || !back.count ? front : back);
+	r = set_place(op, inode, place, e, front.count || !back.count ? front : back);
 	if (!r)
 		r = count_blocks(op, inode, -(s64)(to - from));
 	if (!r && front.count && back.count) {
@@ -186,29 +279,50 @@ static int cut_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmf
 	return r;
 }
 
+/* The next place that has some of [@file, @end), as this transaction will leave it. */
+static struct scmfs_extent *next_overlap(struct scmfs_op *op, struct scmfs_inode *inode,
+					 struct scmfs_slots *s, u64 file, u64 end,
+					 struct scmfs_ext *e)
+{
+	struct scmfs_index *x = scmfs_index_get(op->fs, inode);
+	struct scmfs_extent *place;
+
+	if (x) {
+		place = scmfs_index_from(x, file, e);
+		if (!place || e->file >= end)
+			return NULL;
+		e->block = ek_undo_get(&op->tx, &place->block);
+		return place;
+	}
+	while ((place = scmfs_slots_next(s))) {
+		*e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
+				  ek_undo_get(&op->tx, &place->second));
+		if (e->count && e->file < end && e->file + e->count > file)
+			return place;
+	}
+	return NULL;
+}
+
 /*
  * Take file blocks [@file, @file + @count) out of a file and drop them. -EAGAIN: one operation is
  * not enough; what was done so far can be committed, and the rest taken out by another one.
  */
 int scmfs_ext_remove(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count)
 {
-	u64 end = file + count;
 	struct scmfs_extent *place;
 	struct scmfs_slots s;
+	struct scmfs_ext e;
 	int r;
 
+	if (!count)
+		return 0;
 	scmfs_slots(op->fs, inode, &s);
-	while ((place = scmfs_slots_next(&s))) {
-		struct scmfs_ext e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
-						  ek_undo_get(&op->tx, &place->second));
-
-		if (!e.count || e.file >= end || e.file + e.count <= file)
-			continue;
+	while ((place = next_overlap(op, inode, &s, file, file + count, &e))) {
 		if (checked(op->fs, &e))
 			return -EUCLEAN;
 		if (op->nr_drops == MAX_DROPS)
 			return -EAGAIN;
-		r = cut_place(op, inode, place, e, file, end);
+		r = cut_place(op, inode, place, e, file, file + count);
 		if (r)
 			return r;
 	}

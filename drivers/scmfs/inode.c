@@ -95,7 +95,7 @@ static int set_fields(struct scmfs_op *op, struct scmfs_inode *inode, const stru
 int scmfs_setattr(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr, unsigned int mask)
 {
 	struct scmfs_inode *inode;
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 	int r = scmfs_live(fs, ino, &inode);
 
 	if (r)
@@ -156,11 +156,12 @@ static int store_target(struct scmfs_op *op, struct scmfs_inode *body, const str
 /*
  * Fill a free inode but for its first word, which the transaction sets. That word may still tell
  * of an orphan that was freed without a fence: it has no links, so nobody looks at what is stored
- * here.
+ * here. One with links is used, and the map of inodes damaged.
  */
 int scmfs_new_inode(struct scmfs_op *op, u64 ino, const struct scmfs_new *new, u64 parent)
 {
 	struct scmfs_inode *inode = scmfs_inode(op->fs, ino);
+	bool used = scmfs_links(scmfs_read(&inode->mode_links));
 	struct scmfs_inode body = {
 		.size = cpu_to_le64(new->target_len),
 		.mtime = cpu_to_le64(new->now),
@@ -175,8 +176,10 @@ int scmfs_new_inode(struct scmfs_op *op, u64 ino, const struct scmfs_new *new, u
 		.rdev = cpu_to_le32(new->rdev),
 		.magic = cpu_to_le16(SCMFS_INODE_MAGIC),
 	};
-	int r = new->target_len ? store_target(op, &body, new) : 0;
+	int r = used ? -EUCLEAN : 0;
 
+	if (!r && new->target_len)
+		r = store_target(op, &body, new);
 	if (r)
 		return r;
 	scm_store(&inode->size, &body.size, sizeof(body) - sizeof(body.mode_links));
@@ -186,7 +189,7 @@ int scmfs_new_inode(struct scmfs_op *op, u64 ino, const struct scmfs_new *new, u
 
 int scmfs_tmpfile(struct scmfs *fs, const struct scmfs_new *new, u64 *ino)
 {
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 	int r;
 
 	*ino = scmfs_alloc_inode(fs);
@@ -217,8 +220,8 @@ static int give_back(struct scmfs *fs, u64 block, u64 count)
 /*
  * Settled first: a cut between the unlinking's last fence and "retired" must find its words as it
  * left them. The orphan's first word and those who use its blocks next need no order: without
- * links its extents mean nothing. Extents that can't be read keep what they refer to used until
- * fsck.
+ * links its extents mean nothing. Extents that can't be read, or are there although it has no
+ * blocks, keep what they refer to used until fsck.
  */
 void scmfs_release(struct scmfs *fs, u64 ino)
 {
@@ -226,8 +229,10 @@ void scmfs_release(struct scmfs *fs, u64 ino)
 
 	if (scmfs_live(fs, ino, &inode) || scmfs_links(scmfs_read(&inode->mode_links)))
 		return;
+	scmfs_forget(fs, ino);
 	ek_undo_settle(fs->log);
-	scmfs_each_run(fs, inode, give_back);
+	if (scmfs_read(&inode->blocks))
+		scmfs_each_run(fs, inode, give_back);
 	scmfs_write_word(&inode->mode_links, 0);
 	scmfs_free_inode(fs, ino);
 }

@@ -104,7 +104,7 @@ int scmfs_create(struct scmfs *fs, struct scmfs_node *node, const char *name, u3
 {
 	struct scmfs_dir *dir;
 	struct scmfs_name n;
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 	int r = scmfs_name_init(&n, name, len);
 
 	if (!r && new->target_len >= SCMFS_BLOCK_SIZE)
@@ -151,7 +151,7 @@ int scmfs_link(struct scmfs *fs, struct scmfs_node *node, const char *name, u32 
 	struct scmfs_inode *inode;
 	struct scmfs_dir *dir;
 	struct scmfs_name n;
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 	int r = scmfs_name_init(&n, name, len);
 
 	if (!r)
@@ -194,7 +194,7 @@ static int do_unlink(struct scmfs_op *op, struct scmfs_node *node, const struct 
 static int remove_name(struct scmfs *fs, struct scmfs_node *node, struct scmfs_dir *dir,
 		       const struct scmfs_name *n, struct scmfs_inode *victim, s64 now)
 {
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 	int r;
 
 	scmfs_op_begin(fs, &op, (u64[]){ node->ino, SCMFS_HEAD_INO(n->head) }, 2);
@@ -222,12 +222,18 @@ int scmfs_unlink(struct scmfs *fs, struct scmfs_node *node, const char *name, u3
 	return remove_name(fs, node, dir, &n, victim, now);
 }
 
-/* Is this the node of an empty directory? */
+/* Is this the node of an empty directory? One that never had a name needs no index to tell. */
 static int check_empty(struct scmfs *fs, struct scmfs_node *node)
 {
+	struct scmfs_inode *inode;
 	struct scmfs_dir *dir;
-	int r = scmfs_dir_get(fs, node, &dir);
+	int r = scmfs_live(fs, node->ino, &inode);
 
+	if (!r && !scmfs_is_dir(scmfs_read(&inode->mode_links)))
+		r = -ENOTDIR;
+	if (r || !scmfs_read(&inode->size))
+		return r;
+	r = scmfs_dir_get(fs, node, &dir);
 	if (!r && scmfs_dir_count(dir))
 		r = -ENOTEMPTY;
 	return r;
@@ -355,7 +361,7 @@ static int do_rename(struct scmfs_op *op, struct end *from, struct end *to, s64 
 static int rename_replace(struct scmfs *fs, struct end *from, struct end *to, s64 now)
 {
 	u64 ino[] = { from->node->ino, to->node->ino, from->ino, to->ino };
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 	int r = 0;
 
 	if (!to->inode)
@@ -377,7 +383,7 @@ static int rename_replace(struct scmfs *fs, struct end *from, struct end *to, s6
 static int rename_exchange(struct scmfs *fs, struct end *from, struct end *to, s64 now)
 {
 	u64 ino[] = { from->node->ino, to->node->ino, from->ino, to->ino };
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 
 	scmfs_op_begin(fs, &op, ino, ARRAY_SIZE(ino));
 	return finish(&op, do_exchange(&op, from, to, now));

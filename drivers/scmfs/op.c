@@ -4,29 +4,27 @@
 
 void scmfs_op_begin(struct scmfs *fs, struct scmfs_op *op, const u64 *ino, u32 nr)
 {
-	u32 i;
+	u32 i, left;
 
 	op->fs = fs;
 	op->locks = 0;
 	op->nr_allocs = 0;
 	op->nr_drops = 0;
+	op->indexed = 0;
 	for (i = 0; i < nr; i++)
 		if (ino[i])
 			op->locks |= 1u << (ino[i] % INODE_LOCKS);
-	for (i = 0; i < INODE_LOCKS; i++)
-		if (op->locks & 1u << i)
-			mutex_lock_nested(&fs->inode_lock[i],
-					  hweight_long(op->locks & ((1u << i) - 1)));
+	for (left = op->locks, i = 0; left; left &= left - 1, i++)
+		mutex_lock_nested(&fs->inode_lock[__ffs(left)], i);
 	ek_undo_begin(fs->log, &op->tx);
 }
 
 static void op_unlock(struct scmfs_op *op)
 {
-	u32 i;
+	u32 left;
 
-	for (i = 0; i < INODE_LOCKS; i++)
-		if (op->locks & 1u << i)
-			mutex_unlock(&op->fs->inode_lock[i]);
+	for (left = op->locks; left; left &= left - 1)
+		mutex_unlock(&op->fs->inode_lock[__ffs(left)]);
 }
 
 /*
@@ -51,6 +49,8 @@ void scmfs_op_abort(struct scmfs_op *op)
 
 	ek_undo_abort(&op->tx);
 	op_unlock(op);
+	if (op->indexed)
+		scmfs_forget(op->fs, op->indexed);
 	for (i = 0; i < op->nr_allocs; i++)
 		scmfs_free(op->fs, op->alloc[i].block, op->alloc[i].count);
 }

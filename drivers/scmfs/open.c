@@ -31,6 +31,7 @@ static struct scmfs *new_fs(void *base, const struct scmfs_super *super)
 	fs->nr_inodes = le64_to_cpu(fs->super.nr_inodes);
 	fs->inode_high = min(scmfs_read(&fs->state->inode_high), fs->nr_inodes);
 	spin_lock_init(&fs->lock);
+	scmfs_index_init(fs);
 	mutex_init(&fs->dir_lock);
 	for (i = 0; i < INODE_LOCKS; i++)
 		mutex_init(&fs->inode_lock[i]);
@@ -45,6 +46,7 @@ void scmfs_abandon(struct scmfs *fs)
 		return;
 	ek_undo_close(fs->log);
 	scmfs_maps_free(fs);
+	scmfs_index_exit(fs);
 	for (i = 0; i < INODE_LOCKS; i++)
 		mutex_destroy(&fs->inode_lock[i]);
 	mutex_destroy(&fs->dir_lock);

@@ -6,9 +6,21 @@
  * sfs_ is what lies between it and VFS. The engine's inode is the one that counts. VFS' copy of it
  * follows each operation, under the lock under which the operation was done.
  *
- * Lock order: i_rwsem as VFS has it; within it the engine's own, none of which is held when the
- * engine returns. A user's memory is touched under i_rwsem alone, so that a fault may take
- * mmap_lock.
+ * Lock order:
+ *
+ *   i_rwsem, as VFS has it
+ *     mmap_lock
+ *       the mapping's invalidate_lock: faults have it shared, who takes blocks out exclusively
+ *         the kernel's locks of DAX entries
+ *           sfs_inode.extents
+ *             the engine's own, none of which is held when the engine returns
+ *
+ * A fault can't have i_rwsem, so to the engine ([X] and [S] in engine.h) a file's lock is
+ * i_rwsem and extents: operations that change extents, size or times have both, or a fault that
+ * fills a hole extents alone; who looks for blocks has it shared. A user's memory is touched
+ * under i_rwsem alone, so that a fault may take the rest; a write holds extents while it copies,
+ * and may not fault then. Extents of two inodes are never locked at once, nor in eviction, which
+ * may be the kernel's that looks for memory.
  */
 #ifndef SCMFS_VFS_H
 #define SCMFS_VFS_H
@@ -17,18 +29,22 @@
 #include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/memremap.h>
+#include <linux/rwsem.h>
 #include <linux/shrinker.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/time64.h>
 #include <evenkeel/range.h>
+#include <evenkeel/scm.h>
 
 #include <compat/fs.h>
 #include <compat/shrinker.h>
 
 #include "engine.h"
 
+struct dax_device;
 struct fs_context;
+struct iomap_ops;
 struct sfs_window;
 struct workqueue_struct;
 
@@ -57,6 +73,11 @@ struct sfs_options {
  * @base: where the file system begins in that
  * @bytes: what is left from there on
  * @pages: DAX: holds the struct pages of its driver
+ * @dax: the device that the kernel maps the memory by
+ * @dax_offset: where @base is in it, bytes
+ * @pins_escaped: an inode has left RAM while somebody had pages of it pinned
+ * @nr_remains: files that were removed and are not free yet, as pages of them are pinned
+ * @synchronous: what was fenced lasts, there is nothing for a device to flush
  * @options: what mount was told
  * @writable: the engine may store
  * @windows_lock: for the list of windows
@@ -71,6 +92,11 @@ struct sfs_sb {
 	void *base;
 	u64 bytes;
 	struct dev_pagemap *pages;
+	struct dax_device *dax;
+	u64 dax_offset;
+	bool pins_escaped;
+	atomic_t nr_remains;
+	bool synchronous;
 	struct sfs_options options;
 	bool writable;
 	spinlock_t windows_lock;	/* protects windows, nr_windows */
@@ -83,6 +109,7 @@ struct sfs_sb {
 /**
  * struct sfs_inode - an inode in RAM
  * @node: the engine's part
+ * @extents: of a file: where its blocks are
  * @window: of a file in pieces: all of it in one; NULL: none yet
  * @walks: reads that had to go from piece to piece since the last look at whether to make one
  * @tried: pages that the last try was for; 0: none since the window was dropped
@@ -90,6 +117,7 @@ struct sfs_sb {
  */
 struct sfs_inode {
 	struct scmfs_node node;
+	struct rw_semaphore extents;
 	struct sfs_window __rcu *window;
 	unsigned int walks;
 	unsigned long tried;
@@ -124,8 +152,15 @@ static inline s64 sfs_now(struct inode *inode)
 	return timespec64_to_ns(&now);
 }
 
+/* What the engine was told about a change of the content. */
+static inline void sfs_set_times(struct inode *inode, s64 now)
+{
+	inode_set_mtime_to_ts(inode, ns_to_timespec64(now));
+	inode_set_ctime_to_ts(inode, ns_to_timespec64(now));
+}
+
 /* vfs_main.c */
-extern struct workqueue_struct *sfs_wq;
+extern struct workqueue_struct *sfs_wq, *sfs_remains_wq;
 
 /* vfs_region.c */
 int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_context *fc);
@@ -140,10 +175,11 @@ void sfs_inode_cache_exit(void);
 /* vfs_inode.c */
 extern const struct inode_operations sfs_file_iops;
 struct inode *sfs_iget(struct super_block *sb, u64 ino);
-int sfs_adopt(struct inode *inode, u64 ino);
+int sfs_adopt(struct inode *inode, u64 ino, dev_t rdev);
 void sfs_refresh(struct inode *inode);
 int sfs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat, u32 mask,
 		unsigned int flags);
+int sfs_resize(struct inode *inode, u64 size);
 int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr);
 void sfs_store_atime(struct inode *inode);
 
@@ -152,6 +188,24 @@ extern const struct inode_operations sfs_dir_iops, sfs_symlink_iops, sfs_special
 extern const struct file_operations sfs_dir_fops, sfs_file_fops;
 int sfs_fsync(struct file *file, loff_t start, loff_t end, int datasync);
 int sfs_settle(struct super_block *sb);
+int sfs_settle_file(struct super_block *sb);
+
+/* vfs_dax.c */
+extern const struct address_space_operations sfs_aops;
+extern const struct iomap_ops sfs_iomap_ops;
+int sfs_dax_init(struct sfs_sb *s);
+void sfs_dax_exit(struct sfs_sb *s);
+
+/* vfs_mmap.c */
+int sfs_mmap(struct file *file, struct vm_area_struct *vma);
+int sfs_layout_lock(struct inode *inode, u64 start, u64 end);
+void sfs_layout_unlock(struct inode *inode);
+void sfs_filled(struct inode *inode, u64 start, u64 end);
+bool sfs_is_free(struct inode *inode, u64 start, u64 end);
+void sfs_unmapped(struct inode *inode);
+bool sfs_evict_pages(struct inode *inode);
+void sfs_release_later(struct inode *inode);
+void sfs_release_all(struct sfs_sb *s);
 
 /* vfs_room.c */
 int sfs_trim(struct inode *inode);

@@ -11,9 +11,22 @@
 #include <linux/uio.h>
 #include <evenkeel/scm_iter.h>
 
+#include <compat/dax.h>
+
 #include "vfs.h"
 
 #define SFS_READ_SEGS	8u
+
+/* Where a file's bytes are, while faults may fill its holes. */
+static int sfs_map(struct inode *inode, u64 pos, u64 len, struct scmfs_seg *seg)
+{
+	int nr;
+
+	down_read(&sfs_inode(inode)->extents);
+	nr = scmfs_map(sfs_fs(inode), inode->i_ino, pos, len, seg, SFS_READ_SEGS);
+	up_read(&sfs_inode(inode)->extents);
+	return nr;
+}
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -34,9 +47,9 @@ static int sfs_read_error(const struct iov_iter *to)
 /* Up to @len bytes, all of which lie before the file's end, from piece to piece. */
 static ssize_t sfs_read_pieces(struct inode *inode, u64 pos, size_t len, struct iov_iter *to)
 {
-	struct scmfs_seg seg[SFS_READ_SEGS];
+	struct scmfs_seg seg[SFS_READ_SEGS] EK_UNINITIALIZED;
 	size_t done = 0, n;
-	int nr = scmfs_map(sfs_fs(inode), inode->i_ino, pos, len, seg, SFS_READ_SEGS), i;
+	int nr = sfs_map(inode, pos, len, seg), i;
 
 	if (nr < 0)
 		return nr;
@@ -117,45 +130,121 @@ static size_t sfs_store(struct inode *inode, const struct scmfs_write *w, struct
 	return done;
 }
 
-static ssize_t sfs_write_some(struct inode *inode, u64 pos, struct iov_iter *from)
+/* Take @done bytes of what was begun into the file. */
+static ssize_t sfs_write_done(struct inode *inode, struct scmfs_write *w, size_t done,
+			      struct timespec64 now)
 {
-	const struct sfs_sb *s = sfs_sb(inode->i_sb);
-	unsigned int flags = READ_ONCE(s->options.atomic) ? SCMFS_WRITE_ATOMIC : 0;
-	struct scmfs_write w;
-	s64 now = sfs_now(inode);
-	size_t done;
-	int err = scmfs_write_begin(s->fs, inode->i_ino, pos, iov_iter_count(from), flags, &w);
+	int err = scmfs_write_end(sfs_fs(inode), w, done, timespec64_to_ns(&now));
 
-	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
-		err = scmfs_write_begin(s->fs, inode->i_ino, pos, iov_iter_count(from), flags, &w);
-	if (err)
-		return err;
-	if (flags & SCMFS_WRITE_ATOMIC)
-		sfs_window_drop(inode);
-	done = sfs_store(inode, &w, from);
-	err = scmfs_write_end(s->fs, &w, done, now);
 	if (err)
 		return err;
 	if (!done)
 		return -EFAULT;
-	if (pos + done > i_size_read(inode))
-		i_size_write(inode, pos + done);
-	inode_set_mtime_to_ts(inode, ns_to_timespec64(now));
-	inode_set_ctime_to_ts(inode, ns_to_timespec64(now));
+	if (w->offset + done > i_size_read(inode))
+		i_size_write(inode, w->offset + done);
+	inode_set_mtime_to_ts(inode, now);
+	inode_set_ctime_to_ts(inode, now);
 	return done;
+}
+
+/*
+ * One step of a write. The user's memory is not faulted in: that could need these very extents, or
+ * the locks of somebody who waits for them. What is to be atomic is stored as a whole or not at
+ * all.
+ */
+static ssize_t sfs_write_step(struct inode *inode, struct scmfs_write *w, u64 pos, size_t len,
+			      struct iov_iter *from, unsigned int flags)
+{
+	struct timespec64 now = current_time(inode);
+	struct iov_iter start = *from;
+	size_t done;
+	int err = scmfs_write_begin(sfs_fs(inode), inode->i_ino, pos, len, flags, w);
+
+	if (err)
+		return err;
+	if (flags & SCMFS_WRITE_ATOMIC)
+		sfs_window_drop(inode);
+	pagefault_disable();
+	done = sfs_store(inode, w, from);
+	pagefault_enable();
+	if (done < w->len && flags & SCMFS_WRITE_ATOMIC) {
+		*from = start;
+		done = 0;
+	}
+	return sfs_write_done(inode, w, done, now);
+}
+
+/*
+ * data=atomic puts other blocks in the old ones' place, which nobody may have mapped or pinned. A
+ * file that is mapped is written in place: stores through mappings aren't atomic either.
+ */
+static unsigned int sfs_write_flags(struct inode *inode, u64 pos, size_t len, bool atomic)
+{
+	return atomic && sfs_is_free(inode, pos, pos + len) ? SCMFS_WRITE_ATOMIC : 0;
+}
+
+static ssize_t sfs_write_some(struct inode *inode, u64 pos, size_t len, struct iov_iter *from)
+{
+	bool atomic = READ_ONCE(sfs_sb(inode->i_sb)->options.atomic);
+	struct scmfs_write w EK_UNINITIALIZED;
+	unsigned int flags;
+	ssize_t done;
+
+	if (atomic)
+		sfs_unmapped(inode);	/* it may have been until now */
+	down_write(&sfs_inode(inode)->extents);
+	flags = sfs_write_flags(inode, pos, len, atomic);
+	done = sfs_write_step(inode, &w, pos, len, from, flags);
+	up_write(&sfs_inode(inode)->extents);
+	if (done > 0 && w.fresh && !flags)
+		sfs_filled(inode, pos, pos + done);
+	return done;
+}
+
+/* Bytes of the user's that are there, and may be gone again. */
+static size_t sfs_fault_in(const struct iov_iter *from)
+{
+	size_t len = min_t(size_t, iov_iter_count(from), SCMFS_UNIT_SIZE);
+
+	return len - fault_in_iov_iter_readable(from, len);
+}
+
+/*
+ * Can what failed be tried again? With memory that was faulted in, as much as there is: what is to
+ * be atomic would never be done with less than it asked for. With room, once.
+ */
+static bool sfs_write_again(struct inode *inode, const struct iov_iter *from, int err, size_t *most,
+			    bool *made_room)
+{
+	if (fatal_signal_pending(current))
+		return false;
+	if (err == -EFAULT) {
+		*most = sfs_fault_in(from);
+		return *most;
+	}
+	if (err != -ENOSPC || *made_room)
+		return false;
+	*made_room = true;
+	return sfs_make_room(inode->i_sb, inode);
 }
 
 static ssize_t sfs_write(struct inode *inode, u64 pos, struct iov_iter *from)
 {
+	size_t most = SIZE_MAX;
+	bool made_room = false;
 	ssize_t done = 0, n;
 
 	while (iov_iter_count(from)) {
 		if (done && fatal_signal_pending(current))
 			break;
-		n = sfs_write_some(inode, pos + done, from);
-		if (n < 0)
+		n = sfs_write_some(inode, pos + done, min(most, iov_iter_count(from)), from);
+		if (n < 0 && !sfs_write_again(inode, from, n, &most, &made_room))
 			return done ?: n;
+		if (n < 0)
+			continue;
 		done += n;
+		most = SIZE_MAX;
+		made_room = false;
 		cond_resched();
 	}
 	return done;
@@ -197,10 +286,18 @@ static int sfs_open(struct inode *inode, struct file *file)
 	return generic_file_open(inode, file);
 }
 
-/* What was written has been fenced already. */
+/* What was written has been fenced already; what was stored through mappings is flushed. */
 int sfs_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
-	return sfs_settle(file_inode(file)->i_sb);
+	int err = file_write_and_wait_range(file, start, end);
+
+	return err ?: sfs_settle_file(file_inode(file)->i_sb);
+}
+
+static int sfs_release(struct inode *inode, struct file *file)
+{
+	sfs_unmapped(inode);
+	return 0;
 }
 
 /* The first byte from @pos on that is data, or a hole, which is also what follows the end. */
@@ -213,7 +310,7 @@ static loff_t sfs_seek(struct inode *inode, u64 pos, bool data)
 	if (pos >= size)
 		return -ENXIO;
 	while (pos < size) {
-		nr = scmfs_map(sfs_fs(inode), inode->i_ino, pos, size - pos, seg, SFS_READ_SEGS);
+		nr = sfs_map(inode, pos, size - pos, seg);
 		if (nr <= 0)
 			return nr ?: -EUCLEAN;
 		for (i = 0; i < nr; i++) {
@@ -242,15 +339,50 @@ static loff_t sfs_llseek(struct file *file, loff_t offset, int whence)
 	return at < 0 ? at : vfs_setpos(file, at, inode->i_sb->s_maxbytes);
 }
 
+static int sfs_reserve_locked(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+{
+	int err;
+
+	down_write(&sfs_inode(inode)->extents);
+	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len, keep, now);
+	sfs_refresh(inode);	/* it works in steps */
+	up_write(&sfs_inode(inode)->extents);
+	sfs_filled(inode, offset, offset + len);
+	return err;
+}
+
 static int sfs_reserve(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
 {
-	struct scmfs *fs = sfs_fs(inode);
 	int err = keep ? 0 : inode_newsize_ok(inode, offset + len);
 
 	if (!err)
-		err = scmfs_reserve(fs, inode->i_ino, offset, len, keep, now);
+		err = sfs_reserve_locked(inode, offset, len, keep, now);
 	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
-		err = scmfs_reserve(fs, inode->i_ino, offset, len, keep, now);
+		err = sfs_reserve_locked(inode, offset, len, keep, now);
+	return err;
+}
+
+static int sfs_punch_locked(struct inode *inode, u64 offset, u64 len, s64 now)
+{
+	u64 end = min(offset + len, round_up((u64)i_size_read(inode), PAGE_SIZE));
+	int err = sfs_layout_lock(inode, round_down(offset, PAGE_SIZE), round_up(end, PAGE_SIZE));
+
+	if (err)
+		return err;
+	sfs_window_drop(inode);
+	err = scmfs_punch(sfs_fs(inode), inode->i_ino, offset, len, now);
+	sfs_refresh(inode);	/* it works in steps */
+	sfs_layout_unlock(inode);
+	return err;
+}
+
+/* A hole in the middle of an extent makes two of it, which may take a block. */
+static int sfs_punch(struct inode *inode, u64 offset, u64 len, s64 now)
+{
+	int err = sfs_punch_locked(inode, offset, len, now);
+
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+		err = sfs_punch_locked(inode, offset, len, now);
 	return err;
 }
 
@@ -265,14 +397,9 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 	err = file_remove_privs(file);
 	if (err)
 		return err;
-	if (mode & FALLOC_FL_PUNCH_HOLE) {
-		sfs_window_drop(inode);
-		err = scmfs_punch(sfs_fs(inode), inode->i_ino, offset, len, now);
-	} else {
-		err = sfs_reserve(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
-	}
-	sfs_refresh(inode);	/* both work in steps */
-	return err;
+	if (mode & FALLOC_FL_PUNCH_HOLE)
+		return sfs_punch(inode, offset, len, now);
+	return sfs_reserve(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
 }
 
 static long sfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)
@@ -289,7 +416,11 @@ static long sfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len
 }
 
 const struct file_operations sfs_file_fops = {
+	COMPAT_FOP_MMAP_SYNC,
 	.open = sfs_open,
+	.release = sfs_release,
+	.mmap = sfs_mmap,
+	.get_unmapped_area = thp_get_unmapped_area,
 	.llseek = sfs_llseek,
 	.read_iter = sfs_read_iter,
 	.write_iter = sfs_write_iter,

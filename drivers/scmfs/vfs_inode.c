@@ -11,6 +11,8 @@ static void sfs_set_ops(struct inode *inode, dev_t rdev)
 	case S_IFREG:
 		inode->i_op = &sfs_file_iops;
 		inode->i_fop = &sfs_file_fops;
+		inode->i_mapping->a_ops = &sfs_aops;
+		inode->i_flags |= S_DAX;
 		break;
 	case S_IFDIR:
 		inode->i_op = &sfs_dir_iops;
@@ -88,24 +90,22 @@ struct inode *sfs_iget(struct super_block *sb, u64 ino)
 }
 
 /**
- * sfs_adopt - make a blank inode the copy of one that was just created
- * @inode: from new_inode()
+ * sfs_adopt - give a blank inode the number that the engine chose for it
+ * @inode: from new_inode(), filled but for that
  * @ino: its number from now on
+ * @rdev: of a device
  *
  * On return it can be found, and is locked until unlock_new_inode() or d_instantiate_new().
  * Return: 0 or a negative error number.
  */
-int sfs_adopt(struct inode *inode, u64 ino)
+int sfs_adopt(struct inode *inode, u64 ino, dev_t rdev)
 {
-	struct scmfs_attr attr;
-	int err = scmfs_getattr(sfs_fs(inode), ino, &attr);
-
-	if (err)
-		return err;
 	inode->i_ino = ino;
 	if (insert_inode_locked(inode))
 		return -EUCLEAN;	/* two files have one number */
-	sfs_fill_new(inode, &attr);
+	inode->i_generation = le32_to_cpu(scmfs_inode(sfs_fs(inode), ino)->generation);
+	sfs_set_ops(inode, rdev);
+	sfs_node(inode)->ino = ino;
 	return 0;
 }
 
@@ -164,32 +164,58 @@ static unsigned int sfs_attr_mask(unsigned int valid)
 	return mask;
 }
 
+/**
+ * sfs_resize - set a file's size
+ * @inode: locked
+ * @size: bytes
+ *
+ * Return: 0 or a negative error number; the size may have changed, and blocks not gone.
+ */
+int sfs_resize(struct inode *inode, u64 size)
+{
+	u64 start = round_up(size, PAGE_SIZE);
+	int err = sfs_layout_lock(inode, start, round_up(i_size_read(inode), PAGE_SIZE));
+
+	if (err)
+		return err;
+	unmap_mapping_range(&inode->i_data, start, 0, 1);	/* private copies, too */
+	sfs_window_drop(inode);
+	err = scmfs_truncate(sfs_fs(inode), inode->i_ino, size, sfs_now(inode));
+	sfs_refresh(inode);
+	sfs_layout_unlock(inode);
+	return err;
+}
+
+/* Both, as a fault may set the times meanwhile. */
+static int sfs_copy_attr(struct mnt_idmap *idmap, struct inode *inode, const struct iattr *iattr,
+			 unsigned int mask)
+{
+	struct scmfs_attr attr;
+	int err;
+
+	down_write(&sfs_inode(inode)->extents);
+	setattr_copy(idmap, inode, iattr);
+	sfs_attr_of(inode, &attr);
+	err = mask ? scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, mask) : 0;
+	if (err)
+		sfs_refresh(inode);
+	up_write(&sfs_inode(inode)->extents);
+	return err;
+}
+
 int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *iattr)
 {
 	struct inode *inode = d_inode(dentry);
-	struct scmfs_attr attr;
-	unsigned int mask;
 	int err = setattr_prepare(idmap, dentry, iattr);
 
 	/* Through a file that was opened before nvmalloc() took it: its addresses must stay. */
 	if (!err && (iattr->ia_valid & ATTR_SIZE) && IS_IMMUTABLE(inode))
 		err = -EPERM;
-	if (!err && (iattr->ia_valid & ATTR_SIZE)) {
-		sfs_window_drop(inode);
-		err = scmfs_truncate(sfs_fs(inode), inode->i_ino, iattr->ia_size, sfs_now(inode));
-		sfs_refresh(inode);	/* the size may have changed, and blocks not gone */
-	}
-	if (err)
-		return err;
-	setattr_copy(idmap, inode, iattr);
-	mask = sfs_attr_mask(iattr->ia_valid);
-	if (!mask)
-		return 0;
-	sfs_attr_of(inode, &attr);
-	err = scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, mask);
-	if (err)
-		sfs_refresh(inode);
-	else if (iattr->ia_valid & ATTR_ATIME)
+	if (!err && (iattr->ia_valid & ATTR_SIZE))
+		err = sfs_resize(inode, iattr->ia_size);
+	if (!err)
+		err = sfs_copy_attr(idmap, inode, iattr, sfs_attr_mask(iattr->ia_valid));
+	if (!err && iattr->ia_valid & ATTR_ATIME)
 		mark_inode_dirty_sync(inode);	/* writeback may just have stored the former one */
 	return err;
 }

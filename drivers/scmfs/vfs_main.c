@@ -6,6 +6,7 @@
 #include "vfs.h"
 
 struct workqueue_struct *sfs_wq;	/* ends of windows */
+struct workqueue_struct *sfs_remains_wq;	/* waits for whoever has pages pinned */
 
 static int __init sfs_init(void)
 {
@@ -13,15 +14,23 @@ static int __init sfs_init(void)
 
 	if (err)
 		return err;
+	err = -ENOMEM;
 	sfs_wq = alloc_workqueue("scmfs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	err = sfs_wq ? register_filesystem(&sfs_type) : -ENOMEM;
+	if (!sfs_wq)
+		goto no_wq;
+	sfs_remains_wq = alloc_workqueue("scmfs-remains", WQ_UNBOUND, 0);
+	if (!sfs_remains_wq)
+		goto no_remains;
+	err = register_filesystem(&sfs_type);
 	if (err)
 		goto no_type;
 	return 0;
 
 no_type:
-	if (sfs_wq)
-		destroy_workqueue(sfs_wq);
+	destroy_workqueue(sfs_remains_wq);
+no_remains:
+	destroy_workqueue(sfs_wq);
+no_wq:
 	sfs_inode_cache_exit();
 	return err;
 }
@@ -29,6 +38,7 @@ no_type:
 static void __exit sfs_exit(void)
 {
 	unregister_filesystem(&sfs_type);
+	destroy_workqueue(sfs_remains_wq);
 	destroy_workqueue(sfs_wq);
 	sfs_inode_cache_exit();
 }

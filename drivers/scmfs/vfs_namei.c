@@ -5,16 +5,11 @@
 
 #include "vfs.h"
 
-static void sfs_touch_ctime(struct inode *inode, s64 now)
-{
-	inode_set_ctime_to_ts(inode, ns_to_timespec64(now));
-}
-
 /* A name came or went. */
-static void sfs_dir_changed(struct inode *dir, s64 now)
+static void sfs_dir_changed(struct inode *dir, struct timespec64 now)
 {
-	inode_set_mtime_to_ts(dir, ns_to_timespec64(now));
-	sfs_touch_ctime(dir, now);
+	inode_set_mtime_to_ts(dir, now);
+	inode_set_ctime_to_ts(dir, now);
 }
 
 static struct dentry *sfs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags)
@@ -39,14 +34,22 @@ static struct inode *sfs_blank(struct mnt_idmap *idmap, struct inode *dir, umode
 			       struct scmfs_new *new)
 {
 	struct inode *inode = new_inode(dir->i_sb);
+	struct timespec64 now;
 
 	if (!inode)
 		return NULL;
+	now = current_time(inode);
 	inode_init_owner(idmap, inode, dir, mode);
+	inode_set_atime_to_ts(inode, now);
+	inode_set_mtime_to_ts(inode, now);
+	inode_set_ctime_to_ts(inode, now);
+	i_size_write(inode, new->target_len);
+	if (S_ISDIR(mode))
+		set_nlink(inode, 2);
 	new->mode = inode->i_mode;
 	new->uid = i_uid_read(inode);
 	new->gid = i_gid_read(inode);
-	new->now = sfs_now(inode);
+	new->now = timespec64_to_ns(&now);
 	return inode;
 }
 
@@ -65,14 +68,14 @@ static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *d
 	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
 		err = scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
 	if (!err)
-		err = sfs_adopt(inode, ino);
+		err = sfs_adopt(inode, ino, new_decode_dev(new->rdev));
 	if (err) {
 		iput(inode);
 		return err;
 	}
 	if (S_ISDIR(mode))
 		inc_nlink(dir);
-	sfs_dir_changed(dir, new->now);
+	sfs_dir_changed(dir, inode_get_ctime(inode));
 	d_instantiate_new(dentry, inode);
 	return 0;
 }
@@ -120,13 +123,12 @@ static int sfs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *
 		return -ENOMEM;
 	err = scmfs_tmpfile(sfs_fs(dir), &new, &ino);
 	if (!err)
-		err = sfs_adopt(inode, ino);
+		err = sfs_adopt(inode, ino, 0);
 	if (err) {
 		iput(inode);
 		return err;
 	}
-	set_nlink(inode, 1);	/* which d_tmpfile() takes away */
-	d_tmpfile(file, inode);
+	d_tmpfile(file, inode);		/* takes the link away that a new inode has */
 	unlock_new_inode(inode);
 	return finish_open_simple(file, 0);
 }
@@ -135,13 +137,17 @@ static int sfs_link(struct dentry *old, struct inode *dir, struct dentry *dentry
 {
 	const struct qstr *name = &dentry->d_name;
 	struct inode *inode = d_inode(old);
-	s64 now = sfs_now(inode);
-	int err = scmfs_link(sfs_fs(dir), sfs_node(dir), name->name, name->len, inode->i_ino, now);
+	struct timespec64 now = current_time(inode);
+	int err = scmfs_link(sfs_fs(dir), sfs_node(dir), name->name, name->len, inode->i_ino,
+			     timespec64_to_ns(&now));
 
+	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
+		err = scmfs_link(sfs_fs(dir), sfs_node(dir), name->name, name->len, inode->i_ino,
+				 timespec64_to_ns(&now));
 	if (err)
 		return err;
 	inc_nlink(inode);
-	sfs_touch_ctime(inode, now);
+	inode_set_ctime_to_ts(inode, now);
 	sfs_dir_changed(dir, now);
 	ihold(inode);
 	d_instantiate(dentry, inode);
@@ -152,14 +158,15 @@ static int sfs_unlink(struct inode *dir, struct dentry *dentry)
 {
 	const struct qstr *name = &dentry->d_name;
 	struct inode *inode = d_inode(dentry);
-	s64 now = sfs_now(inode);
+	struct timespec64 now = current_time(inode);
 	u64 ino;
-	int err = scmfs_unlink(sfs_fs(dir), sfs_node(dir), name->name, name->len, now, &ino);
+	int err = scmfs_unlink(sfs_fs(dir), sfs_node(dir), name->name, name->len,
+			       timespec64_to_ns(&now), &ino);
 
 	if (err)
 		return err;
 	drop_nlink(inode);
-	sfs_touch_ctime(inode, now);
+	inode_set_ctime_to_ts(inode, now);
 	sfs_dir_changed(dir, now);
 	return 0;
 }
@@ -168,15 +175,15 @@ static int sfs_rmdir(struct inode *dir, struct dentry *dentry)
 {
 	const struct qstr *name = &dentry->d_name;
 	struct inode *inode = d_inode(dentry);
-	s64 now = sfs_now(inode);
+	struct timespec64 now = current_time(inode);
 	int err = scmfs_rmdir(sfs_fs(dir), sfs_node(dir), name->name, name->len, sfs_node(inode),
-			      now);
+			      timespec64_to_ns(&now));
 
 	if (err)
 		return err;
 	clear_nlink(inode);
 	drop_nlink(dir);
-	sfs_touch_ctime(inode, now);
+	inode_set_ctime_to_ts(inode, now);
 	sfs_dir_changed(dir, now);
 	return 0;
 }
@@ -201,7 +208,7 @@ static void sfs_replaced(struct inode *dir, struct inode *victim)
 }
 
 static void sfs_renamed(struct inode *from, struct inode *inode, struct inode *to,
-			struct inode *other, bool exchange, s64 now)
+			struct inode *other, bool exchange, struct timespec64 now)
 {
 	sfs_move_parent_link(inode, from, to);
 	if (exchange)
@@ -209,8 +216,8 @@ static void sfs_renamed(struct inode *from, struct inode *inode, struct inode *t
 	else if (other)
 		sfs_replaced(to, other);
 	if (other)
-		sfs_touch_ctime(other, now);
-	sfs_touch_ctime(inode, now);
+		inode_set_ctime_to_ts(other, now);
+	inode_set_ctime_to_ts(inode, now);
 	sfs_dir_changed(from, now);
 	sfs_dir_changed(to, now);
 }
@@ -231,12 +238,14 @@ static int sfs_rename(struct mnt_idmap *idmap, struct inode *old_dir, struct den
 		.len = new_dentry->d_name.len,
 		.node = other ? sfs_node(other) : NULL,
 	};
-	s64 now = sfs_now(inode);
+	struct timespec64 now = current_time(inode);
 	int err;
 
 	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE))
 		return -EINVAL;
-	err = scmfs_rename(sfs_fs(inode), &from, &to, flags, now);
+	err = scmfs_rename(sfs_fs(inode), &from, &to, flags, timespec64_to_ns(&now));
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, new_dir))
+		err = scmfs_rename(sfs_fs(inode), &from, &to, flags, timespec64_to_ns(&now));
 	if (!err)
 		sfs_renamed(old_dir, inode, new_dir, other, flags & RENAME_EXCHANGE, now);
 	return err;

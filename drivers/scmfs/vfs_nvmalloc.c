@@ -93,7 +93,9 @@ static struct nvm_mapping *nvm_map(struct inode *inode, u64 bytes)
 	if (!map)
 		return NULL;
 	map->bytes = bytes;
+	down_read(&sfs_inode(inode)->extents);
 	nr = bytes ? scmfs_map(sfs_fs(inode), inode->i_ino, 0, bytes, seg, 2) : 0;
+	up_read(&sfs_inode(inode)->extents);
 	if (nr == 1 && seg[0].at != SCMFS_HOLE)
 		map->addr = sfs_sb(inode->i_sb)->base + seg[0].at;
 	else if (bytes)
@@ -271,8 +273,10 @@ static int nvm_reserve(struct inode *inode, u64 from, u64 to)
 	int err;
 
 	inode_lock(inode);
+	down_write(&sfs_inode(inode)->extents);
 	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from, false, sfs_now(inode));
 	sfs_refresh(inode);
+	up_write(&sfs_inode(inode)->extents);
 	inode_unlock(inode);
 	return err;
 }
@@ -282,9 +286,7 @@ static int nvm_cut(struct inode *inode, u64 to)
 	int err;
 
 	inode_lock(inode);
-	sfs_window_drop(inode);
-	err = scmfs_truncate(sfs_fs(inode), inode->i_ino, to, sfs_now(inode));
-	sfs_refresh(inode);
+	err = sfs_resize(inode, to);
 	inode_unlock(inode);
 	return err;
 }
@@ -350,6 +352,7 @@ static int nvm_take(struct file *file)
 	struct inode *inode = file_inode(file);
 	struct scmfs_seg seg;
 	u64 at = 0, size;
+	bool denied;
 	int err = 0;
 
 	if (file->f_op != &sfs_file_fops)
@@ -360,6 +363,10 @@ static int nvm_take(struct file *file)
 		err = -EBUSY;
 	else if (!PAGE_ALIGNED(size))
 		err = -EINVAL;
+	if (!err)	/* nor by mappings that are made writable later */
+		err = mapping_deny_writable(&inode->i_data);
+	denied = !err;
+	down_read(&sfs_inode(inode)->extents);
 	while (!err && at < size) {
 		if (scmfs_map(sfs_fs(inode), inode->i_ino, at, size - at, &seg, 1) != 1 ||
 		    seg.at == SCMFS_HOLE)
@@ -367,8 +374,11 @@ static int nvm_take(struct file *file)
 		else
 			at += seg.len;
 	}
+	up_read(&sfs_inode(inode)->extents);
 	if (!err)
 		inode_set_flags(inode, S_IMMUTABLE, S_IMMUTABLE);
+	else if (denied)
+		mapping_allow_writable(&inode->i_data);
 	inode_unlock(inode);
 	return err;
 }
@@ -379,6 +389,7 @@ static void nvm_let_go(struct file *file)
 
 	inode_lock(inode);
 	inode_set_flags(inode, 0, S_IMMUTABLE);
+	mapping_allow_writable(&inode->i_data);
 	inode_unlock(inode);
 	filp_close(file, NULL);
 }

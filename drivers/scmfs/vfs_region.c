@@ -6,6 +6,7 @@
  * begins behind them, at an address that follows from the size. On a device with DAX its driver
  * has made them, and the file system begins where the device does.
  */
+#include <linux/dax.h>
 #include <linux/fs_context.h>
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -53,8 +54,16 @@ static bool sfs_is_mem2m(const void *start)
 	       *(const __le64 *)(start + M2_LABEL_STRIDE) == magic;
 }
 
-/* May a new file system be made over what is there? */
-static int sfs_judge_blank(struct sfs_sb *s, struct fs_context *fc)
+static bool sfs_is_blank(const void *at, u64 bytes)
+{
+	return !memchr_inv(at, 0, min(SFS_LOOK_BYTES, bytes));
+}
+
+/*
+ * May a new file system be made over what is there? The struct pages overwrite what begins at
+ * @start as surely as the file system does what begins at its own place.
+ */
+static int sfs_judge_blank(struct sfs_sb *s, struct fs_context *fc, const void *start)
 {
 	struct scmfs_super super;
 	const char *reason = NULL;
@@ -63,7 +72,8 @@ static int sfs_judge_blank(struct sfs_sb *s, struct fs_context *fc)
 
 	if (s->options.force || (err != -EMEDIUMTYPE && err != -ENODATA))
 		return 0;
-	if (err == -ENODATA && !memchr_inv(s->base, 0, min(SFS_LOOK_BYTES, s->bytes)))
+	if (err == -ENODATA && sfs_is_blank(s->base, s->bytes) &&
+	    (start == s->base || sfs_is_blank(start, s->base - start)))
 		return 0;
 	return sfs_told(fc, "it isn't blank and no scmfs; init=force overwrites it", -EEXIST);
 }
@@ -78,7 +88,7 @@ static int sfs_judge(struct sfs_sb *s, struct fs_context *fc, const void *start)
 	if (start != s->base && !s->options.force && sfs_is_mem2m(start))
 		return sfs_told(fc, "a mem2m device is there; init=force overwrites it", -EEXIST);
 	if (s->options.init)
-		return sfs_judge_blank(s, fc);
+		return sfs_judge_blank(s, fc, start);
 	err = scmfs_probe(s->base, s->bytes, &super, &damaged, &reason);
 	return err ? sfs_refuse(fc, err, reason) : 0;
 }
@@ -160,6 +170,7 @@ static int sfs_attach_bdev(struct sfs_sb *s, struct super_block *sb, struct fs_c
 	}
 	s->base = s->mem.addr;
 	s->bytes = s->mem.bytes;
+	s->synchronous = dax_synchronous(s->mem.dax);
 	err = sfs_judge(s, fc, s->base);
 	if (err)
 		goto put_pages;
@@ -170,6 +181,18 @@ put_pages:
 put_dax:
 	scm_range_put_dax(&s->mem);
 	return err;
+}
+
+static void sfs_let_go(struct sfs_sb *s, struct super_block *sb)
+{
+	if (s->options.has_phys) {
+		scm_range_unmap(&s->mem);
+		scm_range_unclaim(&s->mem);
+	} else {
+		put_dev_pagemap(s->pages);
+		scm_range_put_dax(&s->mem);
+		invalidate_bdev(sb->s_bdev);	/* what was read of it is out of date */
+	}
 }
 
 /**
@@ -186,8 +209,14 @@ int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_contex
 {
 	int err = s->options.has_phys ? sfs_attach_phys(s, fc) : sfs_attach_bdev(s, sb, fc);
 
-	if (err)
-		s->base = NULL;
+	if (!err) {
+		err = sfs_dax_init(s);
+		if (!err)
+			return 0;
+		errorf(fc, "scmfs: no DAX device for its memory");
+		sfs_let_go(s, sb);
+	}
+	s->base = NULL;
 	return err;
 }
 
@@ -195,14 +224,27 @@ void sfs_region_detach(struct sfs_sb *s, struct super_block *sb)
 {
 	if (!s->base)
 		return;
-	if (s->options.has_phys) {
-		scm_range_unmap(&s->mem);
-		scm_range_unclaim(&s->mem);
-	} else {
-		put_dev_pagemap(s->pages);
-		scm_range_put_dax(&s->mem);
-		invalidate_bdev(sb->s_bdev);	/* what was read of it is out of date */
+	sfs_dax_exit(s);
+	sfs_let_go(s, sb);
+}
+
+/*
+ * A label that init=force has overruled would refuse the next mount: the struct pages of the pages
+ * that hold struct pages are never written, and the label is where they are.
+ */
+static void sfs_forget_mem2m(struct sfs_sb *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		__le64 *magic = s->mem.addr + i * M2_LABEL_STRIDE;
+
+		if ((void *)magic >= s->base || *magic != cpu_to_le64(M2_LABEL_MAGIC))
+			continue;
+		scm_store64((u64 *)magic, 0);
+		scm_flush(magic, sizeof(*magic));
 	}
+	scm_fence();
 }
 
 static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
@@ -210,9 +252,12 @@ static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 	const struct scmfs_format_params params = { .now = ktime_get_real_ns() };
 	int err = scmfs_format(s->base, s->bytes, &params);
 
-	if (err)
+	if (err) {
 		errorf(fc, "scmfs: too small for a file system: %llu bytes", s->bytes);
-	return err;
+		return err;
+	}
+	sfs_forget_mem2m(s);
+	return 0;
 }
 
 /**

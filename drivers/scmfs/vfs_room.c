@@ -8,17 +8,16 @@
 #include "vfs.h"
 
 /**
- * sfs_trim - give back what a file has beyond its end
- * @inode: locked, or nobody else's any more
+ * sfs_trim - give back what a file has beyond its end, but for what was reserved
+ * @inode: locked, its extents, too, or nobody else's any more
  *
  * Return: 1: there was some; 0: none; or a negative error number.
  */
 int sfs_trim(struct inode *inode)
 {
-	u64 used = round_up((u64)i_size_read(inode), SCMFS_BLOCK_SIZE);
 	int err;
 
-	if (!S_ISREG(inode->i_mode) || scmfs_mapped_size(sfs_fs(inode), inode->i_ino) <= used)
+	if (!S_ISREG(inode->i_mode) || !scmfs_has_room_ahead(sfs_fs(inode), inode->i_ino))
 		return 0;
 	err = scmfs_trim(sfs_fs(inode), inode->i_ino);
 	return err ?: 1;
@@ -31,7 +30,9 @@ static bool sfs_trim_idle(struct inode *inode)
 
 	if (!inode_trylock(inode))
 		return false;
+	down_write(&sfs_inode(inode)->extents);
 	some = sfs_trim(inode) > 0;
+	up_write(&sfs_inode(inode)->extents);
 	inode_unlock(inode);
 	return some;
 }
@@ -41,7 +42,7 @@ static bool sfs_trim_idle(struct inode *inode)
  * @sb: the file system
  * @busy: which the caller has locked
  *
- * Context: process context; no spinlock held.
+ * Context: process context; no spinlock held, nor any inode's extents.
  * Return: there is something free that was not before.
  */
 bool sfs_make_room(struct super_block *sb, const struct inode *busy)

@@ -20,6 +20,7 @@ static void sfs_inode_once(void *p)
 	struct sfs_inode *si = p;
 
 	inode_init_once(&si->vfs);
+	init_rwsem(&si->extents);
 }
 
 int sfs_inode_cache_init(void)
@@ -58,15 +59,24 @@ static void sfs_evict_inode(struct inode *inode)
 {
 	struct scmfs_node *node = sfs_node(inode);
 	bool used = node->ino && !is_bad_inode(inode) && sfs_sb(inode->i_sb)->writable;
+	bool pinned = sfs_evict_pages(inode);
 
-	truncate_inode_pages_final(&inode->i_data);
 	clear_inode(inode);
 	sfs_window_drop(inode);
 	scmfs_node_clear(node);
-	if (used && !inode->i_nlink)
-		scmfs_release(sfs_fs(inode), node->ino);
-	else if (used)
+	if (pinned && inode->i_nlink)
+		WRITE_ONCE(sfs_sb(inode->i_sb)->pins_escaped, true);
+	if (used && !inode->i_nlink) {
+		if (pinned)
+			sfs_release_later(inode);
+		else
+			scmfs_release(sfs_fs(inode), node->ino);
+		return;		/* the number may be another one's by now */
+	}
+	if (used)
 		sfs_trim(inode);
+	if (node->ino)
+		scmfs_forget(sfs_fs(inode), node->ino);
 }
 
 /* Nothing but the access time can be newer in RAM: with lazytime. */
@@ -90,6 +100,23 @@ int sfs_settle(struct super_block *sb)
 {
 	scm_fence();
 	return sb->s_bdev ? blkdev_issue_flush(sb->s_bdev) : 0;
+}
+
+/**
+ * sfs_settle_file - the same for one file
+ * @sb: the file system
+ *
+ * Where the device is synchronous, which is what MAP_SYNC of other file systems rests on, a fence
+ * is all; the platform's own flush is for sync and unmount.
+ *
+ * Return: 0 or a negative error number.
+ */
+int sfs_settle_file(struct super_block *sb)
+{
+	if (!sfs_sb(sb)->synchronous)
+		return sfs_settle(sb);
+	scm_fence();
+	return 0;
 }
 
 static int sfs_sync_fs(struct super_block *sb, int wait)
@@ -134,12 +161,13 @@ static void sfs_put_super(struct super_block *sb)
 {
 	struct sfs_sb *s = sfs_sb(sb);
 
+	sfs_release_all(s);
 	if (s->writable)
 		scmfs_close(s->fs);
 	else
 		scmfs_abandon(s->fs);
-	if (s->writable && sb->s_bdev)
-		blkdev_issue_flush(sb->s_bdev);
+	if (s->writable)
+		sfs_settle(sb);
 	sfs_windows_exit(s);
 	sfs_region_detach(s, sb);
 }

@@ -132,15 +132,8 @@ void sfs_window_leave(struct inode *inode, int cookie)
 
 /* --- making one ------------------------------------------------------------------------------- */
 
-/**
- * sfs_collect - a file's pages, from its start to its first hole
- * @inode: locked, or such that its blocks stay
- * @pages: filled
- * @max: with so many at most
- *
- * Return: how many.
- */
-unsigned long sfs_collect(struct inode *inode, struct page **pages, unsigned long max)
+static unsigned long sfs_collect_locked(struct inode *inode, struct page **pages,
+					unsigned long max)
 {
 	const struct sfs_sb *s = sfs_sb(inode->i_sb);
 	struct scmfs_seg seg[SFS_WINDOW_SEGS];
@@ -160,6 +153,24 @@ unsigned long sfs_collect(struct inode *inode, struct page **pages, unsigned lon
 		if (segs <= 0)
 			break;
 	}
+	return nr;
+}
+
+/**
+ * sfs_collect - a file's pages, from its start to its first hole
+ * @inode: locked, or such that its blocks stay; its extents not
+ * @pages: filled
+ * @max: with so many at most
+ *
+ * Return: how many.
+ */
+unsigned long sfs_collect(struct inode *inode, struct page **pages, unsigned long max)
+{
+	unsigned long nr;
+
+	down_read(&sfs_inode(inode)->extents);
+	nr = sfs_collect_locked(inode, pages, max);
+	up_read(&sfs_inode(inode)->extents);
 	return nr;
 }
 

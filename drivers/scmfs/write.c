@@ -27,12 +27,21 @@ static u64 in_block(u64 offset)
 	return offset & (SCMFS_BLOCK_SIZE - 1);
 }
 
-static int open_file(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode)
+static int find_file(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode)
 {
 	int r = scmfs_live(fs, ino, inode);
 
 	if (!r && (scmfs_mode(scmfs_read(&(*inode)->mode_links)) & SCMFS_IFMT) != SCMFS_IFREG)
 		r = -EINVAL;
+	return r;
+}
+
+static int open_file(struct scmfs *fs, u64 ino, struct scmfs_inode **inode)
+{
+	int r = find_file(fs, ino, inode);
+
+	if (!r)
+		scmfs_index_make(fs, *inode);
 	return r;
 }
 
@@ -70,6 +79,8 @@ int scmfs_map(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *
 
 	if (!r && end < offset)
 		r = -EINVAL;
+	if (!r)
+		scmfs_index_make(fs, inode);
 	while (!r && offset < end) {
 		struct scmfs_seg part;
 
@@ -92,11 +103,15 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_extent *place;
 	struct scmfs_inode *inode;
+	struct scmfs_index *x;
 	struct scmfs_slots s;
 	u64 end = 0;
 
 	if (scmfs_live(fs, ino, &inode))
 		return 0;
+	x = scmfs_index_get(fs, inode);
+	if (x)
+		return scmfs_index_end(x) << SCMFS_BLOCK_SHIFT;
 	scmfs_slots(fs, inode, &s);
 	while ((place = scmfs_slots_next(&s))) {
 		struct scmfs_ext e = scmfs_ext_of(0, scmfs_read(&place->second));
@@ -297,7 +312,13 @@ int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned i
 		r = -EINVAL;
 	if (!r && blocks_to(offset + len) > SCMFS_MAX_FILE_BLOCKS)
 		r = -EFBIG;
-	*w = (struct scmfs_write){ .ino = ino, .offset = offset, .len = len, .flags = flags };
+	w->ino = ino;
+	w->offset = offset;
+	w->len = len;
+	w->flags = flags;
+	w->nr = 0;
+	w->fresh = 0;
+	w->ahead = 0;
 	if (!r && flags & SCMFS_WRITE_ATOMIC)
 		r = limit_atomic(fs, inode, w);
 	if (r)
@@ -321,6 +342,7 @@ int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned i
  */
 static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 {
+	struct scmfs_inode *inode = scmfs_inode(fs, w->ino);
 	u64 end = w->offset + done;
 
 	if (done == w->len)
@@ -342,11 +364,14 @@ static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 		w->ahead = 0;
 		if (w->fresh & 1u << (w->nr - 1)) {
 			if (in_block(end))
-				fill_edge(fs, scmfs_inode(fs, w->ino), w,
+				fill_edge(fs, inode, w,
 					  block_of(seg->at + seg->len), end,
 					  round_up(end, SCMFS_BLOCK_SIZE));
 			if (run.count > keep)
 				scmfs_free(fs, run.block + keep, run.count - keep);
+		} else if (end > scmfs_read(&inode->size)) {
+			/* Room ahead has what was there before: the size shows it to mappings. */
+			scmfs_zero_mapped(fs, inode, end, round_up(end, SCMFS_BLOCK_SIZE));
 		}
 	}
 	w->len = done;
@@ -386,7 +411,7 @@ static int do_write(struct scmfs_op *op, struct scmfs_inode *inode, const struct
 int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, w->ino);
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 	int r;
 
 	if (!done) {
@@ -419,7 +444,7 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 static int cut_range(struct scmfs *fs, u64 ino, u64 file, u64 count, const s64 *now)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, ino);
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 	int r;
 
 	do {
@@ -442,7 +467,7 @@ static int drop_maps(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, ino);
 	u64 map = scmfs_read(&inode->map), next, blocks = scmfs_read(&inode->blocks);
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 	u64 maps = 0;
 	int r;
 
@@ -459,6 +484,7 @@ static int drop_maps(struct scmfs *fs, u64 ino)
 		return r;
 	}
 	scmfs_op_commit(&op);
+	scmfs_forget(fs, ino);
 	ek_undo_settle(fs->log);
 	for (; map; map = next) {
 		next = le64_to_cpu(((struct scmfs_map *)scmfs_block(fs, map))->next);
@@ -467,15 +493,19 @@ static int drop_maps(struct scmfs *fs, u64 ino)
 	return 0;
 }
 
+/* What was reserved goes with what is cut off. */
 static int set_size(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now)
 {
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
+	bool cuts = size <= scmfs_read(&inode->size);
 	int r;
 
 	scmfs_op_begin(fs, &op, &ino, 1);
 	r = ek_undo_set(&op.tx, &inode->size, size);
 	if (!r)
 		r = scmfs_op_times(&op, inode, now);
+	if (!r && cuts && scmfs_read(&inode->kept))
+		r = ek_undo_set(&op.tx, &inode->kept, 0);
 	if (r)
 		scmfs_op_abort(&op);
 	else
@@ -483,15 +513,30 @@ static int set_size(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 si
 	return r;
 }
 
+/* Up to where a file's blocks are no room ahead. */
+static u64 blocks_kept(const struct scmfs_inode *inode)
+{
+	return min(blocks_to(max(scmfs_read(&inode->size), scmfs_read(&inode->kept))),
+		   SCMFS_MAX_FILE_BLOCKS);
+}
+
+bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_inode *inode;
+
+	return !scmfs_live(fs, ino, &inode) &&
+		block_of(scmfs_mapped_size(fs, ino)) > blocks_kept(inode);
+}
+
 int scmfs_trim(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_inode *inode;
-	int r = open_file(fs, ino, &inode);
+	int r = find_file(fs, ino, &inode);	/* memory may be being reclaimed */
 	u64 first;
 
 	if (r)
 		return r;
-	first = blocks_to(scmfs_read(&inode->size));
+	first = blocks_kept(inode);
 	r = cut_range(fs, ino, first, SCMFS_MAX_FILE_BLOCKS - first, NULL);
 	return r ? r : drop_maps(fs, ino);
 }
@@ -512,7 +557,10 @@ int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)
 	r = set_size(fs, inode, ino, size, now);
 	if (r || size > old)
 		return r;
-	scmfs_zero_mapped(fs, inode, size, round_up(size, SCMFS_BLOCK_SIZE));
+	if (in_block(size)) {
+		scmfs_zero_mapped(fs, inode, size, round_up(size, SCMFS_BLOCK_SIZE));
+		scm_fence();	/* there may be nothing to trim */
+	}
 	return scmfs_trim(fs, ino);
 }
 
@@ -522,7 +570,7 @@ static int reserve_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u6
 {
 	u64 block, got, goal = 0;
 	struct scmfs_ext e;
-	struct scmfs_op op;
+	struct scmfs_op op EK_UNINITIALIZED;
 	int r;
 
 	if (file && !scmfs_ext_at(fs, inode, file - 1, &e) && e.block)
@@ -534,6 +582,23 @@ static int reserve_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u6
 		scm_zero_nt(scmfs_block(fs, block), got << SCMFS_BLOCK_SHIFT);
 		r = scmfs_ext_add(&op, inode, (struct scmfs_ext){ block, file, got });
 	}
+	if (r)
+		scmfs_op_abort(&op);
+	else
+		scmfs_op_commit(&op);
+	return r;
+}
+
+/* Last, so that what is there of a reservation that failed is room ahead. */
+static int keep(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 end)
+{
+	struct scmfs_op op EK_UNINITIALIZED;
+	int r;
+
+	if (end <= scmfs_read(&inode->size) || end <= scmfs_read(&inode->kept))
+		return 0;
+	scmfs_op_begin(fs, &op, &ino, 1);
+	r = ek_undo_set(&op.tx, &inode->kept, end);
 	if (r)
 		scmfs_op_abort(&op);
 	else
@@ -554,6 +619,8 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size
 		r = -EFBIG;
 	while (!r && file < end) {
 		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		r = scmfs_ext_at(fs, inode, file, &e);
 		if (r || e.block)
 			file += e.count;
@@ -561,8 +628,10 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size
 			r = reserve_part(fs, inode, ino, file,
 					 min3(e.count, end - file, RESERVE_BLOCKS));
 	}
-	if (r || keep_size || offset + len <= scmfs_read(&inode->size))
-		return r;
+	if (r || keep_size)
+		return r ? r : keep(fs, inode, ino, offset + len);
+	if (offset + len <= scmfs_read(&inode->size))
+		return 0;
 	return scmfs_truncate(fs, ino, offset + len, now);
 }
 

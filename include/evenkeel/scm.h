@@ -22,9 +22,17 @@
 
 #define SCM_LINE	64u	/* bytes that a flush writes back at least */
 
+/* For large variables on the stack that are filled before they are read. */
+#if __has_attribute(uninitialized)
+#define EK_UNINITIALIZED	__attribute__((uninitialized))
+#else
+#define EK_UNINITIALIZED
+#endif
+
 void scm_store(void *dst, const void *src, size_t len);
 void scm_store64(u64 *dst, u64 value);
 void scm_copy_nt(void *dst, const void *src, size_t len);
+void scm_copy_line_nt(void *dst, const void *src);
 void scm_zero_nt(void *dst, size_t len);
 void scm_flush(const void *addr, size_t len);
 void scm_fence(void);

@@ -27,7 +27,8 @@
 #define NL_OOB_MAGIC		0x426f4c4eu		/* "NLoB" */
 #define NL_CHECKPOINT_MAGIC	0x504b43454c4d414eULL	/* "NAMLECKP" */
 #define NL_IMAGE_MAGIC		0x31474d49454c4d4eULL	/* "NMLEIMG1" */
-#define NL_FORMAT_VERSION	1
+#define NL_FORMAT_VERSION	1			/* of OOB and checkpoints */
+#define NL_IMAGE_VERSION	2			/* 1 had no sums of data */
 
 enum nl_oob_type {
 	NL_OOB_DATA = 1,	/* a logical page */
@@ -90,7 +91,8 @@ struct nl_ckpt_block {
  *	header | for each block in order: struct nl_image_block, OOB of the pages up to @next (if
  *	@has_oob), one enum nl_image_kind in a byte for each, the data of those of NL_IMAGE_BYTES
  *
- * The header's checksum covers the header, a block's all that is the block's but data.
+ * The header's checksum covers the header, a block's all that is the block's but data, of which
+ * there is a sum of its own.
  */
 struct nl_image_header {
 	__le64	magic;
@@ -112,7 +114,9 @@ struct nl_image_block {
 	__le32	next;
 	__u8	state;			/* 0 good, 1 bad */
 	__u8	has_oob;		/* a torn erase left none */
-	__u8	reserved[18];
+	__u8	reserved[2];
+	__le32	data_csum;		/* of the data that follows */
+	__u8	reserved2[12];
 };
 
 enum nl_image_kind {

@@ -98,7 +98,8 @@ struct scmfs_extent {
 /*
  * Bytes of a block beyond `size` mean nothing; who raises `size` over them zeroes them first.
  * There may be more blocks than `size` needs (pre-allocation, IV.B.3): `size` is the
- * dissertation's file_size, its mapped_size is the end of the last extent. Times are nanoseconds
+ * dissertation's file_size, its mapped_size is the end of the last extent. What lies behind both
+ * `size` and `kept` is given back when nobody uses the file. Times are nanoseconds
  * since 1970, signed.
  *
  * A transaction mostly names the first five words, which are one record of the undo log.
@@ -122,7 +123,8 @@ struct scmfs_inode {
 	__le16	pad;
 	__le64	virtual_size;		/* of its window in kernel memory; 0: by default */
 	__le64	xattr;			/* 0 */
-	__u8	reserved[16];
+	__le64	kept;			/* bytes up to here stay reserved; 0: none beyond size */
+	__u8	reserved[8];
 	union {
 		struct scmfs_extent extent[SCMFS_INLINE_EXTENTS];	/* in no order, with gaps */
 		__u8	target[SCMFS_INLINE_TARGET];

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the kernel's DAX code asks of a file system: the device that the memory is, where a file's
+ * blocks are in it, and when to flush what was stored through mappings.
+ *
+ * pmem and mem2m have a device of their own. Reserved memory gets one here, which nobody else
+ * finds.
+ */
+#include <linux/dax.h>
+#include <linux/fs.h>
+#include <linux/io.h>
+#include <linux/iomap.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/pfn_t.h>
+#include <evenkeel/scm.h>
+
+#include "vfs.h"
+
+/* --- reserved memory's device ----------------------------------------------------------------- */
+
+static long sfs_dax_direct_access(struct dax_device *dax, pgoff_t pgoff, long nr_pages,
+				  enum dax_access_mode mode, void **kaddr, pfn_t *pfn)
+{
+	const struct sfs_sb *s = dax_get_private(dax);
+	u64 at = PFN_PHYS(pgoff);
+
+	if (at >= s->bytes)
+		return -ERANGE;
+	if (kaddr)
+		*kaddr = s->base + at;
+	if (pfn)
+		*pfn = phys_to_pfn_t(virt_to_phys(s->base) + at, PFN_DEV | PFN_MAP);
+	return PHYS_PFN(s->bytes - at);
+}
+
+static int sfs_dax_zero_page_range(struct dax_device *dax, pgoff_t pgoff, size_t nr_pages)
+{
+	const struct sfs_sb *s = dax_get_private(dax);
+	u64 at = PFN_PHYS(pgoff), len = PFN_PHYS(nr_pages);
+
+	if (at >= s->bytes || len > s->bytes - at)
+		return -ERANGE;
+	scm_zero_nt(s->base + at, len);
+	scm_fence();
+	return 0;
+}
+
+static const struct dax_operations sfs_dax_ops = {
+	.direct_access = sfs_dax_direct_access,
+	.zero_page_range = sfs_dax_zero_page_range,
+};
+
+/**
+ * sfs_dax_init - find, or make, the device that the memory is
+ * @s: attached
+ *
+ * Return: 0 or a negative error number.
+ */
+int sfs_dax_init(struct sfs_sb *s)
+{
+	struct dax_device *dax;
+
+	if (!s->options.has_phys) {
+		s->dax = s->mem.dax;
+		s->dax_offset = s->mem.dax_offset;
+		return 0;
+	}
+	dax = alloc_dax(s, &sfs_dax_ops);
+	if (IS_ERR_OR_NULL(dax))
+		return dax ? PTR_ERR(dax) : -EOPNOTSUPP;
+	set_dax_synchronous(dax);
+	dax_write_cache(dax, true);
+	s->dax = dax;
+	s->dax_offset = 0;
+	return 0;
+}
+
+void sfs_dax_exit(struct sfs_sb *s)
+{
+	if (!s->options.has_phys)
+		return;
+	kill_dax(s->dax);
+	put_dax(s->dax);
+}
+
+/* --- where a file's blocks are ---------------------------------------------------------------- */
+
+/* The piece at @seg, or as much of a hole. */
+static void sfs_tell(const struct sfs_sb *s, struct iomap *iomap, const struct scmfs_seg *seg)
+{
+	bool hole = seg->at == SCMFS_HOLE;
+
+	iomap->type = hole ? IOMAP_HOLE : IOMAP_MAPPED;
+	iomap->addr = hole ? IOMAP_NULL_ADDR : s->dax_offset + seg->at;
+	iomap->offset = seg->file;
+	iomap->length = seg->len;
+	iomap->flags = 0;
+	iomap->bdev = NULL;
+	iomap->dax_dev = s->dax;
+}
+
+/*
+ * Blocks for a write to where the file has a hole, zeroed, and the times: one operation, durable
+ * when it returns. So the file has a block before anybody can store to it, and MAP_SYNC comes for
+ * nothing.
+ *
+ *	allocate, zero past the cache		nothing refers to the block
+ *	--- fence ---
+ *	extent, times				a cut: the hole, or the zeroed block
+ *	--- fence ---
+ *	the page table				the program's store is the first one
+ *
+ * For a huge page all of it has to be one piece, or nothing is done: pages of 4 KiB come next.
+ */
+static int sfs_fill(struct inode *inode, struct scmfs_seg *seg, s64 now)
+{
+	struct scmfs *fs = sfs_fs(inode);
+	struct scmfs_write w;
+	bool whole;
+	int err = scmfs_write_begin(fs, inode->i_ino, seg->file, seg->len, SCMFS_WRITE_KEEP_SIZE,
+				    &w);
+
+	if (err)
+		return err;
+	whole = w.nr == 1 && w.len == seg->len && IS_ALIGNED(w.seg[0].at, seg->len);
+	if (whole)
+		*seg = w.seg[0];
+	else
+		seg->len = PAGE_SIZE;
+	return scmfs_write_end(fs, &w, whole ? seg->len : 0, now);
+}
+
+static int sfs_stamp(struct inode *inode, s64 now)
+{
+	const struct scmfs_attr attr = { .mtime = now, .ctime = now };
+
+	return scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
+}
+
+/* As coarse as the clock that sfs_now() reads: a time of this tick does. */
+static bool sfs_stamped(struct inode *inode)
+{
+	struct timespec64 now = current_time(inode), mtime = inode_get_mtime(inode);
+	struct timespec64 ctime = inode_get_ctime(inode);
+
+	return timespec64_equal(&now, &mtime) && timespec64_equal(&now, &ctime);
+}
+
+static int sfs_find(struct inode *inode, u64 pos, u64 len, struct scmfs_seg *seg)
+{
+	int nr = scmfs_map(sfs_fs(inode), inode->i_ino, pos, len, seg, 1);
+
+	return nr < 0 ? nr : nr ? 0 : -EUCLEAN;
+}
+
+/* Nobody who is about to store needs more than what there is. */
+static bool sfs_is_ready(struct inode *inode, const struct scmfs_seg *seg, u64 len)
+{
+	return seg->len < len || (seg->at != SCMFS_HOLE && sfs_stamped(inode));
+}
+
+/* All of @len for stores, or less of it where that isn't one piece. */
+static int sfs_find_for_write(struct inode *inode, u64 pos, u64 len, struct scmfs_seg *seg)
+{
+	s64 now = sfs_now(inode);
+	int err = sfs_find(inode, pos, len, seg);
+
+	if (err || sfs_is_ready(inode, seg, len))
+		return err;
+	if (seg->at == SCMFS_HOLE)
+		err = sfs_fill(inode, seg, now);
+	else
+		err = sfs_stamp(inode, now);
+	if (!err && seg->at != SCMFS_HOLE)
+		sfs_set_times(inode, now);
+	return err;
+}
+
+static int sfs_iomap_begin(struct inode *inode, loff_t pos, loff_t len, unsigned int flags,
+			   struct iomap *iomap, struct iomap *srcmap)
+{
+	struct sfs_inode *si = sfs_inode(inode);
+	struct scmfs_seg seg;
+	int err;
+
+	down_read(&si->extents);
+	err = sfs_find(inode, pos, len, &seg);
+	up_read(&si->extents);
+	if (!err && flags & IOMAP_WRITE && !sfs_is_ready(inode, &seg, len)) {
+		down_write(&si->extents);
+		err = sfs_find_for_write(inode, pos, len, &seg);
+		up_write(&si->extents);
+	}
+	if (!err)
+		sfs_tell(sfs_sb(inode->i_sb), iomap, &seg);
+	return err;
+}
+
+const struct iomap_ops sfs_iomap_ops = {
+	.iomap_begin = sfs_iomap_begin,
+};
+
+/* --- what was stored through mappings --------------------------------------------------------- */
+
+static int sfs_writepages(struct address_space *mapping, struct writeback_control *wbc)
+{
+	return dax_writeback_mapping_range(mapping, sfs_sb(mapping->host->i_sb)->dax, wbc);
+}
+
+const struct address_space_operations sfs_aops = {
+	.writepages = sfs_writepages,
+	.dirty_folio = noop_dirty_folio,
+};
