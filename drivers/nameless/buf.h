@@ -17,6 +17,8 @@
 #define NL_GFP_IO	(GFP_NOIO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define NL_GFP_NOWAIT	(GFP_NOWAIT | __GFP_NOWARN)
 
-struct nl_buf *nl_buf_alloc_gfp(u32 bytes, gfp_t gfp);
+int nl_buf_start_up(void);
+void nl_buf_drain(void);
+void nl_buf_shut_down(void);
 
 #endif /* NAMELESS_BUF_H */

@@ -3,9 +3,9 @@
  * /sys/kernel/config/nameless: a directory is a device. Writing `SIZE [key=value]...` to its
  * `create` makes the disk. A failed write leaves its reason in `error`.
  */
-#include <linux/ctype.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <evenkeel/name.h>
 
 #include "dev.h"
 
@@ -115,23 +115,11 @@ static const struct config_item_type nl_dev_type = {
 	.ct_owner = THIS_MODULE,
 };
 
-static bool nl_name_ok(const char *name)
-{
-	const char *c;
-
-	if (*name == '.' || *name == '-' || strlen(name) > NL_NAME_MAX)
-		return false;
-	for (c = name; *c; c++)
-		if (!isalnum(*c) && *c != '-' && *c != '_' && *c != '.')
-			return false;
-	return true;
-}
-
 static struct config_item *nl_make_item(struct config_group *group, const char *name)
 {
 	struct nl_dev *dev;
 
-	if (!nl_name_ok(name))
+	if (!ek_name_ok(name, NL_NAME_MAX))
 		return ERR_PTR(-EINVAL);
 	dev = nl_dev_alloc(name);
 	if (!dev)

@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "buf.h"
 #include "dev.h"
 
 #define NL_RESERVE_SHIFT	5	/* of the RAM, that is left alone */
@@ -348,6 +349,8 @@ int nl_dev_set(struct nl_dev *dev, char *args)
 	mutex_lock(&dev->io);
 	dev->config = config;
 	nl_timing_retune(&dev->flash.timing, &dev->config);
+	if (!dev->off)
+		nl_idle_set(dev, ktime_get_ns());
 	mutex_unlock(&dev->io);
 	return 0;
 }
@@ -368,10 +371,13 @@ void nl_dev_destroy(struct nl_dev *dev)
 	nl_dev_cut_off(dev);
 	nl_disk_remove(dev);
 	nl_due_drain(&dev->due);
+	cancel_delayed_work_sync(&dev->idle_work);
 	nl_flash_destroy(&dev->flash);
+	nl_buf_drain();
 	kfree(dev->findings);
 	dev->findings = NULL;
 	atomic64_set(&dev->errors, 0);
+	dev->idle_steps = 0;
 }
 
 /**
@@ -410,6 +416,7 @@ struct nl_dev *nl_dev_alloc(const char *name)
 	spin_lock_init(&dev->users_lock);
 	dev->off = true;
 	nl_due_init(&dev->due);
+	nl_idle_init(dev);
 	atomic_inc(&nl_devices);
 	return dev;
 }

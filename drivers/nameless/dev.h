@@ -17,6 +17,7 @@
 #include <linux/configfs.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "due.h"
 #include "ftl.h"
@@ -51,6 +52,9 @@
  * @errors: bios that failed
  * @due: bios under way
  * @findings: what the last check found
+ * @idle_work: GC when nobody wants anything
+ * @seen: when the last bio came, ns
+ * @idle_steps: blocks that were emptied then
  */
 struct nl_dev {
 	struct config_item item;
@@ -76,6 +80,23 @@ struct nl_dev {
 	atomic64_t errors;
 	struct nl_due due;
 	char *findings;
+	struct delayed_work idle_work;
+	u64 seen;
+	u64 idle_steps;
+};
+
+/**
+ * struct nl_cost - what a bio took
+ * @model: ns in the FTL and the flash, and waiting for them
+ * @store: ns for memory and copying outside of them
+ * @end: ns to have it end, or wait for its time
+ * @flash: ns that the flash takes
+ */
+struct nl_cost {
+	u64 model;
+	u64 store;
+	u64 end;
+	u64 flash;
 };
 
 /* dev.c */
@@ -101,6 +122,12 @@ void nl_power_off(struct nl_dev *dev);
 void nl_power_look(struct nl_dev *dev);
 int nl_dev_cut(struct nl_dev *dev, char *args);
 int nl_dev_power(struct nl_dev *dev, char *args);
+
+/* idle.c */
+void nl_idle_init(struct nl_dev *dev);
+void nl_idle_seen(struct nl_dev *dev, u64 now, bool changes);
+void nl_idle_set(struct nl_dev *dev, u64 now);
+const char *nl_idle_state(struct nl_dev *dev);
 
 /* disk.c, io.c */
 int nl_disk_add(struct nl_dev *dev);

@@ -4,11 +4,13 @@
  * what nobody has open is saved, so the file is on no file system that waits for the device.
  */
 #include <linux/fs.h>
+#include <linux/ktime.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <evenkeel/label.h>
 #include <evenkeel/nameless_device_format.h>
 
+#include "buf.h"
 #include "dev.h"
 
 #define NL_IMAGE_CHUNK	(256u << 10)
@@ -209,6 +211,8 @@ static int nl_save_flash(struct nl_dev *dev, struct nl_stream *stream)
 		return err;
 	mutex_lock(&dev->io);
 	failed = nl_power_on(dev);
+	if (!failed)
+		nl_idle_seen(dev, ktime_get_ns(), true);
 	mutex_unlock(&dev->io);
 	return failed ?: err;
 }
@@ -315,8 +319,10 @@ static int nl_load_flash(struct nl_dev *dev, struct nl_stream *stream, const cha
 		err = nl_fail(dev, err, "%s: %s", path, nl_why_not_loaded(err));
 	else
 		err = nl_dev_start(dev);
-	if (err)
+	if (err) {
 		nl_flash_destroy(&dev->flash);
+		nl_buf_drain();
+	}
 	return err;
 }
 

@@ -72,10 +72,14 @@ static void nl_block_empty(struct nl_flash *flash, u32 block, struct nl_buf *mar
 	struct nl_buf **data = &flash->data[nl_ppn(&flash->geo, block, 0)];
 	u32 i;
 
-	for (i = 0; i < flash->block[block].next; i++)
-		if (!nl_page_is_mark(data[i]))
+	for (i = 0; i < flash->block[block].next; i++) {
+		if (data[i] && !nl_page_is_mark(data[i])) {
 			nl_buf_put(data[i]);
-	for (i = 0; i < flash->geo.pages; i++)
+			flash->stored--;
+		}
+		data[i] = NULL;
+	}
+	for (i = 0; mark && i < flash->geo.pages; i++)
 		data[i] = mark;
 	kvfree(flash->block[block].oob);
 	flash->block[block].oob = NULL;
@@ -186,7 +190,8 @@ static int nl_program_allowed(struct nl_flash *flash, u32 ppn)
 static int nl_block_oob(struct nl_flash *flash, struct nl_block *block)
 {
 	if (!block->oob)
-		block->oob = kvzalloc((size_t)flash->geo.pages * flash->geo.oob_bytes, NL_GFP_IO);
+		block->oob = kvzalloc((size_t)flash->geo.pages * flash->geo.oob_bytes,
+				      flash->nowait ? NL_GFP_NOWAIT : NL_GFP_IO);
 	return block->oob ? 0 : -ENOMEM;
 }
 
@@ -228,8 +233,10 @@ int nl_flash_program(struct nl_flash *flash, u32 ppn, enum nl_cause cause, u64 *
 		nl_page_spend(flash, ppn, NL_PAGE_ERROR);
 		return -EIO;
 	}
-	if (buf)
+	if (buf) {
 		nl_buf_get(buf);
+		flash->stored++;
+	}
 	nl_page_spend(flash, ppn, buf);
 	memcpy(block->oob + (size_t)page * flash->geo.oob_bytes, oob, flash->geo.oob_bytes);
 	return 0;
@@ -296,14 +303,4 @@ u64 nl_flash_memory(const struct nl_flash *flash)
 	       (u64)geo->nr_pages * sizeof(*flash->data) +
 	       (u64)geo->nr_planes * 2 * sizeof(u64) +
 	       (u64)geo->nr_channels * sizeof(struct nl_bus);
-}
-
-u64 nl_flash_pages_stored(const struct nl_flash *flash)
-{
-	u64 n = 0;
-	u32 i;
-
-	for (i = 0; i < flash->geo.nr_pages; i++)
-		n += flash->data[i] && !nl_page_is_mark(flash->data[i]);
-	return n;
 }

@@ -22,8 +22,8 @@
  * kind; the block must be erased again.
  *
  * The caller serialises all calls on one struct nl_flash. nl_flash_program() may sleep for
- * memory; the caller has memalloc_noio where it matters. Nothing else here but create, destroy,
- * save and load sleeps or allocates.
+ * memory, unless nl_flash.nowait is set; the caller has memalloc_noio where it matters. Nothing
+ * else here but create, destroy, save and load sleeps or allocates.
  *
  * Pure: also builds in userspace.
  */
@@ -39,7 +39,7 @@
  * everywhere.
  */
 struct nl_buf;
-struct nl_buf *nl_buf_alloc(u32 bytes);		/* NULL: no memory. May sleep. */
+struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait);	/* NULL: no memory. Sleeps if it may. */
 void nl_buf_get(struct nl_buf *buf);		/* any context, no lock */
 void nl_buf_put(struct nl_buf *buf);		/* any context, no lock; NULL is fine */
 void *nl_buf_data(struct nl_buf *buf);		/* linear; not written once programmed */
@@ -90,6 +90,8 @@ struct nl_event {
  * @block: all erase blocks
  * @data: buffer of each physical page; NULL: not programmed, or with zeros; a mark: torn or
  *	failed
+ * @stored: pages that hold a buffer of their own or share one
+ * @nowait: who calls must not wait for memory
  * @ops: programs, erases and marks since creation: what a cut counts
  * @cut_at: value of @ops at which the power goes, NL_NO_CUT: not at all
  * @cut_tear: how that operation is left
@@ -108,6 +110,8 @@ struct nl_flash {
 	u32 endurance;
 	struct nl_block *block;
 	struct nl_buf **data;
+	u64 stored;
+	bool nowait;
 	u64 ops;
 	u64 cut_at;
 	enum nl_tear cut_tear;
@@ -208,8 +212,6 @@ void nl_flash_power_on(struct nl_flash *flash);
 
 /* Bytes beyond data and OOB: proportional to the flash, not to what is in it. */
 u64 nl_flash_memory(const struct nl_flash *flash);
-/* Pages that hold a buffer of their own or share one. */
-u64 nl_flash_pages_stored(const struct nl_flash *flash);
 
 /*
  * The image: struct nl_image_header and what follows it (evenkeel/nameless_format.h).

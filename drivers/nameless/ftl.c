@@ -98,13 +98,27 @@ void nl_ftl_destroy(struct nl_ftl *ftl)
 
 static void nl_ftl_begin(struct nl_ftl *ftl, struct nl_io *io)
 {
-	nl_timing_begin(&ftl->flash->timing, io->now);
+	nl_timing_begin(&ftl->flash->timing, io->came ? io->came : io->now);
 	io->done = io->now;
 }
 
 static u64 nl_ram(const struct nl_ftl *ftl, const struct nl_io *io)
 {
 	return io->now + nl_latency(&ftl->flash->timing, NL_P_RAM);
+}
+
+/* Out of the flash. */
+static int nl_ftl_fetch(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
+{
+	u32 ppn = ftl->ops->lookup(ftl, lpn);
+	u64 when = io->now;
+	int r;
+
+	if (ppn == NL_UNMAPPED)
+		return 0;
+	r = nl_media_read(ftl, ppn, NL_FOR_HOST, &when, buf, NULL);
+	nl_io_wait(io, when);
+	return r;
 }
 
 int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
@@ -119,7 +133,7 @@ int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *
 	*buf = NULL;
 	if (nl_wbuf_read(ftl, lpn, buf) || nl_is_trimmed(ftl, lpn))
 		return 0;
-	return ftl->ops->read(ftl, lpn, buf, io);
+	return nl_ftl_fetch(ftl, lpn, buf, io);
 }
 
 static int nl_ftl_may_write(const struct nl_ftl *ftl)
@@ -212,7 +226,7 @@ int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io)
 	r = nl_ftl_sync(ftl, io);
 	if (r || ftl->state == NL_FTL_RO || ftl->checkpoint != NL_NONE)
 		return r;
-	return ftl->ops->checkpoint(ftl, io);
+	return nl_checkpoint(ftl, io);
 }
 
 void nl_ftl_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)

@@ -35,11 +35,13 @@
 
 /**
  * struct nl_io - time of a request
- * @now: when it came, ns; for recovery and background work: when it begins
+ * @now: not to begin before, ns
+ * @came: what time it is, ns, if that is earlier: nothing is booked before it any more; 0: @now
  * @done: result: when it is complete, ns; at least @now
  */
 struct nl_io {
 	u64 now;
+	u64 came;
 	u64 done;
 };
 
@@ -87,6 +89,7 @@ struct nl_ftl_stat {
 };
 
 struct nl_ftl;
+struct nl_rec;
 
 /* Told of what check finds, in words, one call each. */
 typedef void (*nl_report)(void *ctx, const char *text);
@@ -96,10 +99,11 @@ typedef void (*nl_report)(void *ctx, const char *text);
  * buffer.
  *
  * @open: make or recover; @ftl is zeroed but for its head
- * @read: *buf is NULL for zeros; otherwise with a reference
+ * @lookup: flash page of a logical page, NL_UNMAPPED: none
+ * @forget: a trim record says so: unmap a page that is mapped
+ * @append: find room for a trim record, give it a seq and program it; its page is live then
  * @write: program it; when it returns 0 it lasts
  * @gc: one step of background work; 1 if there was something to do, 0 if not
- * @checkpoint: write down what spares the next open the scan; may do nothing
  * @check: every invariant of map, OOB, validity and free lists; findings go to @report
  * @stat: fill in what the FTL knows
  * @close: free its memory, nothing else
@@ -108,10 +112,12 @@ struct nl_ftl_ops {
 	const char *name;
 	size_t size;
 	int (*open)(struct nl_ftl *ftl, struct nl_io *io);
-	int (*read)(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io);
+	u32 (*lookup)(struct nl_ftl *ftl, u32 lpn);
+	void (*forget)(struct nl_ftl *ftl, u32 lpn);
+	int (*append)(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_rec *rec, u64 *when,
+		      u32 *ppn);
 	int (*write)(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io);
 	int (*gc)(struct nl_ftl *ftl, struct nl_io *io);
-	int (*checkpoint)(struct nl_ftl *ftl, struct nl_io *io);
 	u32 (*check)(struct nl_ftl *ftl, nl_report report, void *ctx);
 	void (*stat)(const struct nl_ftl *ftl, struct nl_ftl_stat *stat);
 	void (*close)(struct nl_ftl *ftl);

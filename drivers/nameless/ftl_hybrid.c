@@ -172,19 +172,6 @@ static int nl_hybrid_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, stru
 	return 0;
 }
 
-static int nl_hybrid_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
-{
-	u32 ppn = nl_hybrid_lookup(ftl, lpn);
-	u64 when = io->now;
-	int r;
-
-	if (ppn == NL_UNMAPPED)
-		return 0;
-	r = nl_media_read(ftl, ppn, NL_FOR_HOST, &when, buf, NULL);
-	nl_io_wait(io, when);
-	return r;
-}
-
 /* When nobody waits: the oldest log block, when the log area is nearly full. */
 static int nl_hybrid_gc(struct nl_ftl *ftl, struct nl_io *io)
 {
@@ -199,12 +186,6 @@ static int nl_hybrid_gc(struct nl_ftl *ftl, struct nl_io *io)
 		return 0;
 	r = nl_hybrid_reclaim(h, &when);
 	return r == -ENOSPC ? 0 : r ? r : 1;
-}
-
-/* Every start scans. */
-static int nl_hybrid_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
-{
-	return 0;
 }
 
 static void nl_hybrid_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
@@ -248,9 +229,6 @@ static int nl_hybrid_open(struct nl_ftl *ftl, struct nl_io *io)
 	struct nl_hybrid *h = nl_hybrid(ftl);
 	int r;
 
-	ftl->trims.lookup = nl_hybrid_lookup;
-	ftl->trims.forget = nl_hybrid_forget;
-	ftl->trims.append = nl_hybrid_append_record;
 	h->nr_lbn = DIV_ROUND_UP(ftl->logical_pages, ftl->geo->pages);
 	h->nr_log = nl_hybrid_log_blocks(ftl->geo, &ftl->config, ftl->logical_pages);
 	h->nr_meta = nl_hybrid_meta_blocks(ftl->geo, ftl->logical_pages);
@@ -259,8 +237,7 @@ static int nl_hybrid_open(struct nl_ftl *ftl, struct nl_io *io)
 	r = nl_hybrid_alloc(h);
 	if (r)
 		return r;
-	ftl->scanned = true;
-	return nl_hybrid_scan(h, io);
+	return nl_hybrid_recover(h, io);
 }
 
 static void nl_hybrid_close(struct nl_ftl *ftl)
@@ -280,10 +257,11 @@ const struct nl_ftl_ops nl_ftl_hybrid = {
 	.name = "hybrid",
 	.size = sizeof(struct nl_hybrid),
 	.open = nl_hybrid_open,
-	.read = nl_hybrid_read,
+	.lookup = nl_hybrid_lookup,
+	.forget = nl_hybrid_forget,
+	.append = nl_hybrid_append_record,
 	.write = nl_hybrid_write,
 	.gc = nl_hybrid_gc,
-	.checkpoint = nl_hybrid_checkpoint,
 	.check = nl_hybrid_check,
 	.stat = nl_hybrid_stat,
 	.close = nl_hybrid_close,

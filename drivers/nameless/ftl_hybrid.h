@@ -102,7 +102,7 @@ int nl_hybrid_append_record(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_re
 			    u32 *ppn);
 
 /* hybrid_recover.c */
-int nl_hybrid_scan(struct nl_hybrid *h, struct nl_io *io);
+int nl_hybrid_recover(struct nl_hybrid *h, struct nl_io *io);
 
 /* hybrid_check.c */
 u32 nl_hybrid_check(struct nl_ftl *ftl, nl_report report, void *ctx);

@@ -103,9 +103,6 @@ struct nl_blocks {
  * @ppn: of each chunk's record, NL_UNMAPPED: none
  * @seq: of each chunk's record
  * @syncing: records are being written
- * @lookup: flash page of a logical page, NL_UNMAPPED: none
- * @forget: a record says so: unmap it
- * @append: find room for a record, give it a seq and program it; its page is live then
  */
 struct nl_trims {
 	u32 nr;
@@ -116,10 +113,6 @@ struct nl_trims {
 	u32 *ppn;
 	u64 *seq;
 	bool syncing;
-	u32 (*lookup)(struct nl_ftl *ftl, u32 lpn);
-	void (*forget)(struct nl_ftl *ftl, u32 lpn);
-	int (*append)(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_rec *rec, u64 *when,
-		      u32 *ppn);
 };
 
 /* A page that was written and not yet programmed. */
@@ -231,15 +224,26 @@ static inline void nl_trims_moved(struct nl_ftl *ftl, u32 chunk, u32 ppn)
 int nl_trims_apply(struct nl_ftl *ftl, u32 *map, const u64 *seq, u64 *when);
 
 /*
- * scan.c: read all OOB. @map: the flash page of each logical page's newest version, or
- * NL_UNMAPPED; all NL_UNMAPPED before. Each block that is not bad gets its fill and newest, and
- * says in prev and next, which are in no list yet, whose it is: the lpn and the role of its first
- * page that can be read, NL_SCAN_TRIM if that is a trim record's, NL_NONE if there is none.
+ * scan.c: the map out of a checkpoint or, which ftl->scanned says, of all OOB. @map: the flash
+ * page of each logical page's newest version, or NL_UNMAPPED; all NL_UNMAPPED before. What is live
+ * is marked so. Each block that is not bad gets its fill and newest; out of OOB it says in prev
+ * and next, which are in no list yet, whose it is: the lpn and the role of its first page that can
+ * be read, NL_SCAN_TRIM if that is a trim record's, NL_NONE if there is none. For what it says
+ * out of a checkpoint see nl_checkpoint_load().
  */
 #define NL_SCAN_TRIM	0x100u
-int nl_scan(struct nl_ftl *ftl, u32 *map, struct nl_io *io);
-/* After a scan, for each block in which nothing is live. */
+int nl_recover_map(struct nl_ftl *ftl, u32 *map, struct nl_io *io);
+/* For each block in which nothing is live, but for what a checkpoint says is free. */
 int nl_scan_free(struct nl_ftl *ftl, u32 block, struct nl_io *io);
+
+/* checkpoint.c */
+int nl_checkpoint(struct nl_ftl *ftl, struct nl_io *io);
+/*
+ * 1 if there is one, 0 if not. Then @map and the places of trim records are as after a scan, and
+ * each block that was not free is NL_USE_HELD, with its fill and newest, and its enum nl_use in
+ * next; those of the checkpoint are dealt with.
+ */
+int nl_checkpoint_load(struct nl_ftl *ftl, u32 *map, struct nl_io *io);
 
 /* wbuf.c */
 int nl_wbuf_init(struct nl_ftl *ftl);

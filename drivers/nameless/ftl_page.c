@@ -394,19 +394,6 @@ static int nl_page_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct
 	return 0;
 }
 
-static int nl_page_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
-{
-	u32 ppn = nl_page_ftl(ftl)->map[lpn];
-	u64 when = io->now;
-	int r;
-
-	if (ppn == NL_UNMAPPED)
-		return 0;
-	r = nl_media_read(ftl, ppn, NL_FOR_HOST, &when, buf, NULL);
-	nl_io_wait(io, when);
-	return r;
-}
-
 static u32 nl_page_lookup(struct nl_ftl *ftl, u32 lpn)
 {
 	return nl_page_ftl(ftl)->map[lpn];
@@ -427,6 +414,9 @@ static int nl_page_gc(struct nl_ftl *ftl, struct nl_io *io)
 	struct nl_page_ftl *f = nl_page_ftl(ftl);
 	u32 victim = nl_block_victim(ftl);
 
+	/* Nothing has changed since: there is nothing to gain, and the checkpoint to lose. */
+	if (ftl->checkpoint != NL_NONE)
+		return 0;
 	if (ftl->blocks.retired)
 		return nl_page_collect(f, io->now);
 	if (victim == NL_NONE || ftl->blocks.bk[victim].live > ftl->geo->pages / 2 ||
@@ -448,11 +438,7 @@ static int nl_page_open(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_page_ftl *f = nl_page_ftl(ftl);
 	u32 i;
-	int r;
 
-	ftl->trims.lookup = nl_page_lookup;
-	ftl->trims.forget = nl_page_forget;
-	ftl->trims.append = nl_page_append_record;
 	f->map = kvmalloc_array(ftl->logical_pages, sizeof(*f->map), GFP_KERNEL);
 	f->active = kvmalloc_array(ftl->geo->nr_planes, sizeof(*f->active), GFP_KERNEL);
 	if (!f->map || !f->active)
@@ -461,10 +447,6 @@ static int nl_page_open(struct nl_ftl *ftl, struct nl_io *io)
 		f->map[i] = NL_UNMAPPED;
 	for (i = 0; i < ftl->geo->nr_planes; i++)
 		f->active[i] = NL_NONE;
-	r = nl_page_load(f, io);
-	if (r)
-		return min(r, 0);
-	ftl->scanned = true;
 	return nl_page_recover(f, io);
 }
 
@@ -478,10 +460,11 @@ const struct nl_ftl_ops nl_ftl_page = {
 	.name = "page",
 	.size = sizeof(struct nl_page_ftl),
 	.open = nl_page_open,
-	.read = nl_page_read,
+	.lookup = nl_page_lookup,
+	.forget = nl_page_forget,
+	.append = nl_page_append_record,
 	.write = nl_page_write,
 	.gc = nl_page_gc,
-	.checkpoint = nl_page_checkpoint,
 	.check = nl_page_check,
 	.stat = nl_page_stat,
 	.close = nl_page_close,

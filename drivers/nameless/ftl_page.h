@@ -29,13 +29,8 @@ static inline struct nl_page_ftl *nl_page_ftl(struct nl_ftl *ftl)
 	return container_of(ftl, struct nl_page_ftl, ftl);
 }
 
-/* page_recover.c: fill in map and blocks from all OOB. */
+/* page_recover.c: fill in map and blocks from a checkpoint or all OOB. */
 int nl_page_recover(struct nl_page_ftl *f, struct nl_io *io);
-
-/* page_checkpoint.c */
-int nl_page_checkpoint(struct nl_ftl *ftl, struct nl_io *io);
-/* 1 if it was loaded, 0 if there is none. */
-int nl_page_load(struct nl_page_ftl *f, struct nl_io *io);
 
 /* page_check.c */
 u32 nl_page_check(struct nl_ftl *ftl, nl_report report, void *ctx);

@@ -40,6 +40,8 @@ const struct nl_param_info nl_params[NL_NR_PARAMS] = {
 			    "of the average of erases left, less is worn; 0: no leveling" },
 	[NL_P_BUFFER]	= { "buffer", NL_COUNT, true, 0, 1 << 20,
 			    "pages of volatile write buffer" },
+	[NL_P_GC_IDLE]	= { "gc_idle", NL_TIME, false, 0, 1000 * SECOND,
+			    "without requests, after which GC begins; 0: never" },
 };
 
 const char * const nl_ftl_names[NL_NR_FTLS] = {

@@ -33,6 +33,8 @@ enum nl_param {
 	NL_P_REGISTER,
 	/* the FTL */
 	NL_P_FTL, NL_P_OVERPROVISION, NL_P_RESERVE, NL_P_LOG, NL_P_GC, NL_P_WEAR, NL_P_BUFFER,
+	/* the device */
+	NL_P_GC_IDLE,
 	NL_NR_PARAMS
 };
 

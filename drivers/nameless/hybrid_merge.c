@@ -55,7 +55,8 @@ static u32 nl_merge_sources(struct nl_hybrid *h, u32 lbn)
 static int nl_merge_page(struct nl_hybrid *h, u32 lbn, u32 off, u32 to, enum nl_cause cause,
 			 u64 *when)
 {
-	struct nl_rec rec = { .type = NL_OOB_PAD, .lpn = (u64)lbn * h->ftl.geo->pages + off };
+	const u64 lpn = (u64)lbn * h->ftl.geo->pages + off;
+	struct nl_rec rec = { .type = NL_OOB_PAD, .lpn = lpn };
 	struct nl_buf *buf = NULL;
 	int r = 0;
 
@@ -63,6 +64,11 @@ static int nl_merge_page(struct nl_hybrid *h, u32 lbn, u32 off, u32 to, enum nl_
 		r = nl_media_read(&h->ftl, h->source[off], cause, when, &buf, &rec);
 	if (r)
 		return r == -EIO ? -EUCLEAN : r;
+	/* Of a checkpoint that lied: what is not this page's doesn't become it. */
+	if (buf && (rec.type != NL_OOB_DATA || rec.lpn != lpn)) {
+		nl_buf_put(buf);
+		return -EUCLEAN;
+	}
 	rec.role = NL_ROLE_DATA;
 	r = nl_media_program(&h->ftl, nl_ppn(h->ftl.geo, to, off), cause, when, buf, &rec);
 	nl_buf_put(buf);

@@ -60,6 +60,11 @@ static int nl_meta_move(struct nl_hybrid *h, u32 from, u64 *when)
 
 	if (r)
 		return r == -EIO ? -EUCLEAN : r;
+	/* Of a checkpoint that lied: only of a trim record is lpn the number of a chunk. */
+	if (rec.type != NL_OOB_TRIM || h->ftl.trims.ppn[rec.lpn] != from) {
+		nl_buf_put(buf);
+		return -EUCLEAN;
+	}
 	r = nl_meta_program(h, buf, &rec, when, &to);
 	nl_buf_put(buf);
 	if (r)

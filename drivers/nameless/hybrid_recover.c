@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hybrid map after a scan. A block in which nothing is live is free, whatever it was. A
- * logical block may have two blocks that are ordered by address: its data block, and the
- * sequential log block or what a merge left; that one is not gone on with. Nor are log blocks:
- * their next page may be torn.
+ * The hybrid map out of a checkpoint or a scan. A block in which nothing is live is free,
+ * whatever it was. A logical block may have two blocks that are ordered by address: its data
+ * block, and the sequential log block or what a merge left; that one is not gone on with. Nor are
+ * log blocks: their next page may be torn.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -47,7 +47,7 @@ static int nl_recover_block(struct nl_hybrid *h, u32 block, struct nl_io *io)
 {
 	struct nl_bk *bk = &h->ftl.blocks.bk[block];
 
-	if (bk->use == NL_USE_BAD)
+	if (bk->use != NL_USE_HELD)
 		return 0;
 	if (!bk->live)
 		return nl_scan_free(&h->ftl, block, io);
@@ -75,15 +75,8 @@ static int nl_recover_all(struct nl_hybrid *h, const u32 *map, struct nl_io *io)
 	u32 i;
 	int r = 0;
 
-	for (i = 0; i < ftl->logical_pages; i++) {
-		if (map[i] == NL_UNMAPPED)
-			continue;
-		nl_page_live(ftl, map[i]);
-		h->mapped++;
-	}
-	for (i = 0; i < ftl->trims.nr; i++)
-		if (ftl->trims.ppn[i] != NL_UNMAPPED)
-			nl_page_live(ftl, ftl->trims.ppn[i]);
+	for (i = 0; i < ftl->logical_pages; i++)
+		h->mapped += map[i] != NL_UNMAPPED;
 	for (i = 0; i < ftl->geo->nr_blocks && !r; i++)
 		r = nl_recover_block(h, i, io);
 	for (i = 0; i < ftl->logical_pages && !r; i++)
@@ -96,7 +89,24 @@ static int nl_recover_all(struct nl_hybrid *h, const u32 *map, struct nl_io *io)
 	return r;
 }
 
-int nl_hybrid_scan(struct nl_hybrid *h, struct nl_io *io)
+/* What a scan says of blocks, out of what a checkpoint does: in which role, and whose. */
+static void nl_recover_roles(struct nl_hybrid *h, const u32 *map)
+{
+	struct nl_bk *bk = h->ftl.blocks.bk;
+	u32 i;
+
+	for (i = 0; i < h->ftl.geo->nr_blocks; i++) {
+		if (bk[i].use != NL_USE_HELD)
+			continue;
+		bk[i].next = bk[i].next == NL_USE_META ? NL_SCAN_TRIM :
+			     bk[i].next == NL_USE_LOG ? NL_ROLE_LOG : NL_ROLE_DATA;
+	}
+	for (i = 0; i < h->ftl.logical_pages; i++)
+		if (map[i] != NL_UNMAPPED)
+			bk[nl_block_of(h->ftl.geo, map[i])].prev = i;
+}
+
+int nl_hybrid_recover(struct nl_hybrid *h, struct nl_io *io)
 {
 	u32 *map = kvmalloc_array(h->ftl.logical_pages, sizeof(*map), GFP_KERNEL), i;
 	int r;
@@ -105,7 +115,9 @@ int nl_hybrid_scan(struct nl_hybrid *h, struct nl_io *io)
 		return -ENOMEM;
 	for (i = 0; i < h->ftl.logical_pages; i++)
 		map[i] = NL_UNMAPPED;
-	r = nl_scan(&h->ftl, map, io);
+	r = nl_recover_map(&h->ftl, map, io);
+	if (!r && !h->ftl.scanned)
+		nl_recover_roles(h, map);
 	if (!r)
 		r = nl_recover_all(h, map, io);
 	kvfree(map);

@@ -6,11 +6,11 @@
 #include <evenkeel/nameless_format.h>
 #include "flash_internal.h"
 
-static void nl_image_fill(const struct nl_flash *flash, struct nl_image_header *head)
+static void nl_image_fill(const struct nl_flash *flash, struct nl_image_header *head, u32 version)
 {
 	memset(head, 0, sizeof(*head));
 	head->magic = cpu_to_le64(NL_IMAGE_MAGIC);
-	head->version = cpu_to_le32(NL_FORMAT_VERSION);
+	head->version = cpu_to_le32(version);
 	head->nr_planes = cpu_to_le32(flash->geo.nr_planes);
 	head->blocks = cpu_to_le32(flash->geo.blocks);
 	head->pages = cpu_to_le32(flash->geo.pages);
@@ -35,8 +35,8 @@ static size_t nl_image_oob(const struct nl_flash *flash, const struct nl_block *
 	return block->oob ? (size_t)block->next * flash->geo.oob_bytes : 0;
 }
 
-static u32 nl_image_sum(struct nl_flash *flash, struct nl_image_block *head, const u8 *oob,
-			size_t len, const u8 *kinds, u32 nr)
+static u32 nl_image_sum(struct nl_image_block *head, const u8 *oob, size_t len, const u8 *kinds,
+			u32 nr)
 {
 	u32 sum;
 
@@ -44,6 +44,18 @@ static u32 nl_image_sum(struct nl_flash *flash, struct nl_image_block *head, con
 	sum = crc32c(~0, head, sizeof(*head));
 	sum = crc32c(sum, oob, len);
 	return ~crc32c(sum, kinds, nr);
+}
+
+/* Of all data of a block, in order. */
+static u32 nl_image_data_sum(const struct nl_flash *flash, struct nl_buf **data, const u8 *kinds,
+			     u32 nr)
+{
+	u32 sum = ~0, i;
+
+	for (i = 0; i < nr; i++)
+		if (kinds[i] == NL_IMAGE_BYTES)
+			sum = crc32c(sum, nl_buf_data(data[i]), flash->geo.page_bytes);
+	return ~sum;
 }
 
 static int nl_image_put_block(struct nl_flash *flash, u32 number, u8 *kinds, nl_image_put put,
@@ -61,7 +73,8 @@ static int nl_image_put_block(struct nl_flash *flash, u32 number, u8 *kinds, nl_
 
 	for (i = 0; i < block->next; i++)
 		kinds[i] = nl_image_kind(data[i]);
-	head.csum = cpu_to_le32(nl_image_sum(flash, &head, block->oob, len, kinds, block->next));
+	head.data_csum = cpu_to_le32(nl_image_data_sum(flash, data, kinds, block->next));
+	head.csum = cpu_to_le32(nl_image_sum(&head, block->oob, len, kinds, block->next));
 	r = put(ctx, &head, sizeof(head));
 	if (!r && len)
 		r = put(ctx, block->oob, len);
@@ -82,13 +95,27 @@ int nl_flash_save(struct nl_flash *flash, nl_image_put put, void *ctx)
 
 	if (!kinds)
 		return -ENOMEM;
-	nl_image_fill(flash, &head);
+	nl_image_fill(flash, &head, NL_IMAGE_VERSION);
 	r = put(ctx, &head, sizeof(head));
 	for (i = 0; i < flash->geo.nr_blocks && !r; i++)
 		r = nl_image_put_block(flash, i, kinds, put, ctx);
 	kvfree(kinds);
 	return r;
 }
+
+/**
+ * struct nl_image_in - an image that is loaded
+ * @get: its bytes in order
+ * @ctx: passed to @get
+ * @data_sums: its version has them
+ * @head: of the block that is being loaded
+ */
+struct nl_image_in {
+	nl_image_get get;
+	void *ctx;
+	bool data_sums;
+	struct nl_image_block head;
+};
 
 static int nl_image_get_page(struct nl_flash *flash, u32 ppn, u8 kind, nl_image_get get, void *ctx)
 {
@@ -102,9 +129,11 @@ static int nl_image_get_page(struct nl_flash *flash, u32 ppn, u8 kind, nl_image_
 	case NL_IMAGE_ZEROS:
 		return 0;
 	case NL_IMAGE_BYTES:
-		flash->data[ppn] = nl_buf_alloc(flash->geo.page_bytes);
-		return flash->data[ppn] ?
-		       get(ctx, nl_buf_data(flash->data[ppn]), flash->geo.page_bytes) : -ENOMEM;
+		flash->data[ppn] = nl_buf_alloc(flash->geo.page_bytes, false);
+		if (!flash->data[ppn])
+			return -ENOMEM;
+		flash->stored++;
+		return get(ctx, nl_buf_data(flash->data[ppn]), flash->geo.page_bytes);
 	default:
 		return -EINVAL;
 	}
@@ -139,50 +168,65 @@ static bool nl_image_kinds_fit(const struct nl_block *block, const u8 *kinds, u3
 	return true;
 }
 
-static int nl_image_get_block(struct nl_flash *flash, u32 number, u8 *kinds, nl_image_get get,
-			      void *ctx)
+static int nl_image_get_data(struct nl_flash *flash, u32 number, const u8 *kinds,
+			     const struct nl_image_in *in)
+{
+	u32 first = nl_ppn(&flash->geo, number, 0), next = le32_to_cpu(in->head.next);
+	struct nl_block *block = &flash->block[number];
+	int r = 0;
+
+	for (; block->next < next && !r; block->next++)
+		r = nl_image_get_page(flash, first + block->next, kinds[block->next], in->get,
+				      in->ctx);
+	if (!r && in->data_sums &&
+	    le32_to_cpu(in->head.data_csum) != nl_image_data_sum(flash, &flash->data[first], kinds,
+								 next))
+		r = -EINVAL;
+	return r;
+}
+
+static int nl_image_get_block(struct nl_flash *flash, u32 number, u8 *kinds,
+			      struct nl_image_in *in)
 {
 	struct nl_block *block = &flash->block[number];
-	struct nl_image_block head;
 	size_t oob_len;
 	u32 next, csum;
-	int r = nl_image_get_head(flash, block, &head, get, ctx);
+	int r = nl_image_get_head(flash, block, &in->head, in->get, in->ctx);
 
 	if (r)
 		return r;
-	next = le32_to_cpu(head.next);
-	csum = le32_to_cpu(head.csum);
-	r = next ? get(ctx, kinds, next) : 0;
+	next = le32_to_cpu(in->head.next);
+	csum = le32_to_cpu(in->head.csum);
+	r = next ? in->get(in->ctx, kinds, next) : 0;
 	if (r)
 		return r;
 	oob_len = block->oob ? (size_t)next * flash->geo.oob_bytes : 0;
-	if (csum != nl_image_sum(flash, &head, block->oob, oob_len, kinds, next) ||
+	if (csum != nl_image_sum(&in->head, block->oob, oob_len, kinds, next) ||
 	    !nl_image_kinds_fit(block, kinds, next))
 		return -EINVAL;
-	block->erases = le32_to_cpu(head.erases);
-	block->state = head.state;
-	for (; block->next < next && !r; block->next++)
-		r = nl_image_get_page(flash, nl_ppn(&flash->geo, number, block->next),
-				      kinds[block->next], get, ctx);
-	return r;
+	block->erases = le32_to_cpu(in->head.erases);
+	block->state = in->head.state;
+	return nl_image_get_data(flash, number, kinds, in);
 }
 
 static int nl_image_check(const struct nl_flash *flash, const struct nl_image_header *head)
 {
 	struct nl_image_header copy = *head;
+	u32 version = le32_to_cpu(head->version);
 
 	copy.csum = 0;
 	if (head->magic != cpu_to_le64(NL_IMAGE_MAGIC) ||
 	    le32_to_cpu(head->csum) != (u32)~crc32c(~0, &copy, sizeof(copy)))
 		return -EINVAL;
-	if (head->version != cpu_to_le32(NL_FORMAT_VERSION) || head->incompat)
+	if (!version || version > NL_IMAGE_VERSION || head->incompat)
 		return -EOPNOTSUPP;
-	nl_image_fill(flash, &copy);
+	nl_image_fill(flash, &copy, version);
 	return memcmp(head, &copy, sizeof(copy)) ? -ERANGE : 0;
 }
 
 int nl_flash_load(struct nl_flash *flash, nl_image_get get, void *ctx)
 {
+	struct nl_image_in in = { .get = get, .ctx = ctx };
 	struct nl_image_header head;
 	u8 *kinds;
 	u32 i;
@@ -193,11 +237,12 @@ int nl_flash_load(struct nl_flash *flash, nl_image_get get, void *ctx)
 		r = nl_image_check(flash, &head);
 	if (r)
 		return r;
+	in.data_sums = le32_to_cpu(head.version) > 1;
 	kinds = kvmalloc(flash->geo.pages, GFP_KERNEL);
 	if (!kinds)
 		return -ENOMEM;
 	for (i = 0; i < flash->geo.nr_blocks && !r; i++)
-		r = nl_image_get_block(flash, i, kinds, get, ctx);
+		r = nl_image_get_block(flash, i, kinds, &in);
 	kvfree(kinds);
 	return r;
 }

@@ -14,6 +14,7 @@
 
 #include "buf.h"
 #include "dev.h"
+#include "nameless_trace.h"
 
 /* Flash pages that are handled at one go. */
 #define NL_BATCH	32
@@ -26,25 +27,44 @@
  * @bio: it
  * @iter: in its data
  * @at: byte of the device that comes next
+ * @came: when the bio did, ns
  * @start: when the flash may begin, ns
  * @due: when the last of what was done so far is done, ns
  * @noio: what memory could be got from before the lock was taken
+ * @traced: somebody wants to know what it costs
+ * @model: of that: ns in the FTL, and waiting for it
  */
 struct nl_walk {
 	struct nl_dev *dev;
 	struct bio *bio;
 	struct bvec_iter iter;
 	u64 at;
+	u64 came;
 	u64 start;
 	u64 due;
 	unsigned int noio;
+	bool traced;
+	u64 model;
 };
+
+static u64 nl_clock(const struct nl_walk *walk)
+{
+	return unlikely(walk->traced) ? ktime_get_ns() : 0;
+}
+
+/* A call of the FTL for this bio, which has to wait for what it did before. */
+static struct nl_io nl_io(const struct nl_walk *walk)
+{
+	return (struct nl_io){ .now = walk->start, .came = walk->came };
+}
 
 static int nl_enter(struct nl_walk *walk)
 {
+	bool nowait = walk->bio->bi_opf & REQ_NOWAIT;
 	struct nl_dev *dev = walk->dev;
 
-	if (!(walk->bio->bi_opf & REQ_NOWAIT))
+	walk->model -= nl_clock(walk);
+	if (!nowait)
 		mutex_lock(&dev->io);
 	else if (!mutex_trylock(&dev->io))
 		return -EAGAIN;
@@ -52,6 +72,8 @@ static int nl_enter(struct nl_walk *walk)
 		mutex_unlock(&dev->io);
 		return -EIO;
 	}
+	nl_idle_seen(dev, walk->came, bio_op(walk->bio) != REQ_OP_READ);
+	dev->flash.nowait = nowait;
 	walk->noio = memalloc_noio_save();
 	walk->start = max(walk->start, dev->ready);
 	return 0;
@@ -60,8 +82,10 @@ static int nl_enter(struct nl_walk *walk)
 static void nl_leave(struct nl_walk *walk)
 {
 	memalloc_noio_restore(walk->noio);
+	walk->dev->flash.nowait = false;
 	nl_power_look(walk->dev);
 	mutex_unlock(&walk->dev->io);
+	walk->model += nl_clock(walk);
 }
 
 static u64 nl_lpn_at(const struct nl_walk *walk, u64 at)
@@ -89,8 +113,7 @@ static int nl_done(struct nl_walk *walk, const struct nl_io *io, int err)
 
 static struct nl_buf *nl_alloc(const struct nl_walk *walk)
 {
-	return nl_buf_alloc_gfp(walk->dev->page_bytes,
-				walk->bio->bi_opf & REQ_NOWAIT ? NL_GFP_NOWAIT : NL_GFP_IO);
+	return nl_buf_alloc(walk->dev->page_bytes, walk->bio->bi_opf & REQ_NOWAIT);
 }
 
 /* Move bytes between those of a flash page, NULL for zeroes, and the bio; and on in the bio. */
@@ -144,7 +167,7 @@ static int nl_read_batch(struct nl_walk *walk, struct nl_buf **buf)
 	if (err)
 		return err;
 	for (i = 0; i < count; i++) {
-		struct nl_io io = { .now = walk->start };
+		struct nl_io io = nl_io(walk);
 
 		err = nl_ftl_read(walk->dev->ftl, first + i, &buf[i], &io);
 		if (nl_done(walk, &io, err))
@@ -192,7 +215,7 @@ static int nl_write_batch(struct nl_walk *walk, u32 lpn, struct nl_buf **buf, u3
 		return err;
 	nl_trace_merges_begin(walk->dev, merges);
 	for (i = 0; i < count && !err; i++) {
-		struct nl_io io = { .now = walk->start };
+		struct nl_io io = nl_io(walk);
 
 		err = nl_ftl_write(walk->dev->ftl, lpn + i, buf[i], nl_fua(walk), &io);
 		nl_done(walk, &io, err);
@@ -244,7 +267,7 @@ static void nl_patch(struct nl_walk *walk, void *bytes, struct nl_buf *old, u32 
 /* Read, change and write a flash page, with the lock held. */
 static int nl_write_part_locked(struct nl_walk *walk, struct nl_buf *buf, u32 len)
 {
-	struct nl_io io = { .now = walk->start };
+	struct nl_io io = nl_io(walk);
 	struct nl_ftl *ftl = walk->dev->ftl;
 	u32 lpn = nl_lpn(walk);
 	struct nl_buf *old;
@@ -304,7 +327,7 @@ static int nl_trim(struct nl_walk *walk, u32 lpn, u32 end)
 		err = nl_enter(walk);
 		if (err)
 			return err;
-		io.now = walk->start;
+		io = nl_io(walk);
 		err = nl_done(walk, &io, nl_ftl_trim(walk->dev->ftl, lpn, n, &io));
 		nl_leave(walk);
 		lpn += n;
@@ -348,7 +371,7 @@ static int nl_flush(struct nl_walk *walk)
 
 	if (err)
 		return err;
-	io.now = walk->start;
+	io = nl_io(walk);
 	err = nl_done(walk, &io, nl_ftl_flush(walk->dev->ftl, &io));
 	if (!err)
 		walk->start = walk->due;
@@ -393,6 +416,37 @@ static blk_status_t nl_status(const struct bio *bio, int err)
 	return errno_to_blk_status(err);
 }
 
+static char nl_trace_op(const struct bio *bio)
+{
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+		return 'R';
+	case REQ_OP_WRITE:
+		return 'W';
+	case REQ_OP_FLUSH:
+		return 'F';
+	default:
+		return 'D';
+	}
+}
+
+/* Have the bio end at its time. It, and who has the device open, may be gone after that. */
+static void nl_end(struct nl_walk *walk, struct nl_req *req)
+{
+	u64 sector = walk->bio->bi_iter.bi_sector, done = nl_clock(walk);
+	u32 bytes = walk->bio->bi_iter.bi_size;
+	char op = nl_trace_op(walk->bio);
+	dev_t devt = bio_dev(walk->bio);
+	struct nl_cost cost = { .model = walk->model, .flash = req->due - walk->came };
+
+	nl_due_at(&walk->dev->due, req);
+	if (likely(!walk->traced))
+		return;
+	cost.store = done - walk->came - walk->model;
+	cost.end = ktime_get_ns() - done;
+	trace_nameless_request(devt, op, sector, bytes, &cost);
+}
+
 /**
  * nl_submit_bio - the block device's entry
  * @bio: anything
@@ -407,11 +461,14 @@ void nl_submit_bio(struct bio *bio)
 		.bio = bio,
 		.iter = bio->bi_iter,
 		.at = (u64)bio->bi_iter.bi_sector << SECTOR_SHIFT,
-		.start = ktime_get_ns(),
+		.came = ktime_get_ns(),
+		.traced = trace_nameless_request_enabled(),
 	};
 	struct nl_req *req = nl_req_alloc(bio);
+	blk_status_t status;
 	int err;
 
+	walk.start = walk.came;
 	if (!req) {
 		bio->bi_status = nl_status(bio, -ENOMEM);
 		bio_endio(bio);
@@ -419,11 +476,12 @@ void nl_submit_bio(struct bio *bio)
 	}
 	err = nl_run(&walk);
 	if (err) {
-		if (err != -EAGAIN)
+		status = nl_status(bio, err);
+		if (status != BLK_STS_AGAIN)
 			atomic64_inc(&dev->errors);
-		nl_req_end(req, nl_status(bio, err));
+		nl_req_end(req, status);
 		return;
 	}
 	req->due = max(walk.due, walk.start);
-	nl_due_at(&dev->due, req);
+	nl_end(&walk, req);
 }

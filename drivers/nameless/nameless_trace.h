@@ -86,6 +86,35 @@ TRACE_EVENT(nameless_merge,
 		  show_merge(__entry->kind), __entry->count)
 );
 
+/* What a bio cost this machine beside what it took: ns. */
+TRACE_EVENT(nameless_request,
+	TP_PROTO(dev_t dev, char op, u64 sector, u32 bytes, const struct nl_cost *cost),
+	TP_ARGS(dev, op, sector, bytes, cost),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(char, op)
+		__field(u64, sector)
+		__field(u32, bytes)
+		__field(u64, model)
+		__field(u64, store)
+		__field(u64, end)
+		__field(u64, flash)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->op = op;
+		__entry->sector = sector;
+		__entry->bytes = bytes;
+		__entry->model = cost->model;
+		__entry->store = cost->store;
+		__entry->end = cost->end;
+		__entry->flash = cost->flash;
+	),
+	TP_printk("%d,%d %c %llu + %u model=%llu store=%llu end=%llu flash=%llu",
+		  MAJOR(__entry->dev), MINOR(__entry->dev), __entry->op, __entry->sector,
+		  __entry->bytes, __entry->model, __entry->store, __entry->end, __entry->flash)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

@@ -4,6 +4,7 @@
  * the bios that wait for their time, which end with an error. They may have been done or not, as
  * with any device whose power goes before it answers.
  */
+#include <linux/ktime.h>
 #include <linux/sched/mm.h>
 
 #include "dev.h"
@@ -130,6 +131,16 @@ static int nl_cut_parse(struct nl_dev *dev, struct nl_cut *cut, char *args)
 	return err;
 }
 
+/* GC may have been waiting when it went. */
+static int nl_power_back(struct nl_dev *dev)
+{
+	int err = nl_power_on(dev);
+
+	if (!err)
+		nl_idle_seen(dev, ktime_get_ns(), true);
+	return err;
+}
+
 /**
  * nl_dev_cut - cut the power
  * @dev: the device
@@ -157,7 +168,7 @@ int nl_dev_cut(struct nl_dev *dev, char *args)
 	} else {
 		nl_power_off(dev);
 		if (!cut.stay_off)
-			err = nl_power_on(dev);
+			err = nl_power_back(dev);
 	}
 	mutex_unlock(&dev->io);
 	return err;
@@ -184,7 +195,7 @@ int nl_dev_power(struct nl_dev *dev, char *args)
 	if (!on)
 		nl_power_off(dev);
 	else if (dev->off)
-		err = nl_power_on(dev);
+		err = nl_power_back(dev);
 	mutex_unlock(&dev->io);
 	return err;
 }

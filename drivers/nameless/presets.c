@@ -3,6 +3,7 @@
 #include "geometry.h"
 
 #define US 1000ULL
+#define MS 1000000ULL
 #define KIB 1024ULL
 
 /* Table 3.1: 10 planes that work in parallel, each behind a bus of its own. */
@@ -13,7 +14,8 @@
 	[NL_P_RAM] = 1 * US, [NL_P_REGISTER] = 1 * US
 
 #define FTL_DEFAULTS							\
-	[NL_P_OVERPROVISION] = 70, [NL_P_LOG] = 50, [NL_P_WEAR] = 900
+	[NL_P_OVERPROVISION] = 70, [NL_P_LOG] = 50, [NL_P_WEAR] = 900,	\
+	[NL_P_GC_IDLE] = 100 * MS
 
 const struct nl_preset nl_presets[] = {
 	{ "ssd1", "older flash, zhang-2013 table 3.1; SLC", { {

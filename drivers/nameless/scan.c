@@ -101,7 +101,7 @@ static int nl_scan_block(struct nl_scan *scan, u32 block, struct nl_io *io)
 	return r == -ENODATA ? 0 : r;
 }
 
-int nl_scan(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
+static int nl_scan(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
 {
 	struct nl_scan scan = { .ftl = ftl, .map = map };
 	u64 when;
@@ -120,6 +120,29 @@ int nl_scan(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
 	nl_io_wait(io, when);
 	kvfree(scan.seq);
 	return r;
+}
+
+static void nl_recover_live(struct nl_ftl *ftl, const u32 *ppn, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		if (ppn[i] != NL_UNMAPPED)
+			nl_page_live(ftl, ppn[i]);
+}
+
+int nl_recover_map(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
+{
+	int r = nl_checkpoint_load(ftl, map, io);
+
+	ftl->scanned = !r;
+	if (!r)
+		r = nl_scan(ftl, map, io);
+	if (r < 0)
+		return r;
+	nl_recover_live(ftl, map, ftl->logical_pages);
+	nl_recover_live(ftl, ftl->trims.ppn, ftl->trims.nr);
+	return 0;
 }
 
 /*

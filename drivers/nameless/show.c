@@ -137,7 +137,9 @@ ssize_t nl_dev_show_stat(struct nl_dev *dev, char *page)
 			    "idle_in_merge_ns %llu\nflash_ops %llu\nviolations %llu\n"
 			    "pages_stored %llu\nflash_bytes %llu\n",
 			    flash->timing.idle_in_merge, flash->ops, flash->violations,
-			    nl_flash_pages_stored(flash), nl_flash_memory(flash));
+			    flash->stored, nl_flash_memory(flash));
+	at += sysfs_emit_at(page, at, "gc_idle %s\nidle_steps %llu\n", nl_idle_state(dev),
+			    dev->idle_steps);
 	if (dev->ftl)
 		at = nl_show_ftl(dev, page, at);
 	mutex_unlock(&dev->io);

@@ -51,7 +51,7 @@ void nl_trims_mark(struct nl_ftl *ftl, u32 lpn, u32 count)
 	struct nl_trims *t = &ftl->trims;
 
 	for (; count; lpn++, count--) {
-		if (t->lookup(ftl, lpn) == NL_UNMAPPED || nl_is_trimmed(ftl, lpn))
+		if (ftl->ops->lookup(ftl, lpn) == NL_UNMAPPED || nl_is_trimmed(ftl, lpn))
 			continue;
 		__set_bit(lpn, t->pending);
 		t->pending_in[lpn / t->bits]++;
@@ -81,7 +81,7 @@ static void nl_chunk_fill(struct nl_ftl *ftl, u32 chunk, u8 *bitmap)
 
 	memset(bitmap, 0, ftl->geo->page_bytes);
 	for (lpn = first; lpn < nl_chunk_end(ftl, chunk); lpn++)
-		if (nl_is_trimmed(ftl, lpn) || ftl->trims.lookup(ftl, lpn) == NL_UNMAPPED)
+		if (nl_is_trimmed(ftl, lpn) || ftl->ops->lookup(ftl, lpn) == NL_UNMAPPED)
 			bitmap[(lpn - first) / 8] |= 1 << (lpn - first) % 8;
 }
 
@@ -98,7 +98,7 @@ static void nl_chunk_recorded(struct nl_ftl *ftl, u32 chunk, u32 ppn, u64 seq)
 	for (lpn = chunk * t->bits; lpn < nl_chunk_end(ftl, chunk); lpn++) {
 		if (!nl_is_trimmed(ftl, lpn))
 			continue;
-		t->forget(ftl, lpn);
+		ftl->ops->forget(ftl, lpn);
 		nl_trims_unmark(ftl, lpn);
 	}
 }
@@ -106,7 +106,7 @@ static void nl_chunk_recorded(struct nl_ftl *ftl, u32 chunk, u32 ppn, u64 seq)
 static int nl_chunk_record(struct nl_ftl *ftl, u32 chunk, struct nl_io *io)
 {
 	struct nl_rec rec = { .type = NL_OOB_TRIM, .lpn = chunk };
-	struct nl_buf *buf = nl_buf_alloc(ftl->geo->page_bytes);
+	struct nl_buf *buf = nl_buf_alloc(ftl->geo->page_bytes, ftl->flash->nowait);
 	u64 when = io->now;
 	u32 ppn;
 	int r;
@@ -115,7 +115,7 @@ static int nl_chunk_record(struct nl_ftl *ftl, u32 chunk, struct nl_io *io)
 		return -ENOMEM;
 	nl_chunk_fill(ftl, chunk, nl_buf_data(buf));
 	rec.data_csum = nl_data_csum(ftl, buf);
-	r = ftl->trims.append(ftl, buf, &rec, &when, &ppn);
+	r = ftl->ops->append(ftl, buf, &rec, &when, &ppn);
 	nl_buf_put(buf);
 	if (r)
 		return r;

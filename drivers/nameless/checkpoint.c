@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What spares the next start the scan: map and blocks, in free blocks of their own.
+ * What spares the next start the scan: where each logical page is, and the blocks, in free blocks
+ * of their own. It says what a scan would find, so all FTLs have the same.
  *
  * A checkpoint holds as long as nothing changes after it; so the first change is to erase the
  * block of its page 0 (nl_media_change()), and one that is found complete is true. It is found by
@@ -10,7 +11,7 @@
 #include <linux/bitops.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include "ftl_page.h"
+#include "ftl_internal.h"
 
 static u64 nl_ckpt_bytes(const struct nl_ftl *ftl)
 {
@@ -34,9 +35,8 @@ static __le32 *nl_ckpt_map(const struct nl_ftl *ftl, void *image)
 	return (void *)(nl_ckpt_blocks(image) + ftl->geo->nr_blocks);
 }
 
-static void nl_ckpt_fill(struct nl_page_ftl *f, void *image, u32 pages)
+static void nl_ckpt_fill(struct nl_ftl *ftl, void *image, u32 pages)
 {
-	struct nl_ftl *ftl = &f->ftl;
 	struct nl_checkpoint *head = image;
 	struct nl_ckpt_block *block = nl_ckpt_blocks(image);
 	__le32 *map = nl_ckpt_map(ftl, image);
@@ -56,18 +56,17 @@ static void nl_ckpt_fill(struct nl_page_ftl *f, void *image, u32 pages)
 		block[i].flags = ftl->blocks.bk[i].flags;
 	}
 	for (i = 0; i < ftl->logical_pages; i++)
-		map[i] = cpu_to_le32(f->map[i]);
+		map[i] = cpu_to_le32(ftl->ops->lookup(ftl, i));
 	for (i = 0; i < ftl->trims.nr; i++)
 		map[ftl->logical_pages + i] = cpu_to_le32(ftl->trims.ppn[i]);
 }
 
 /* Page @n of the image into a block that is held. */
-static int nl_ckpt_program(struct nl_page_ftl *f, const u8 *image, u32 n, u32 pages, u32 block,
+static int nl_ckpt_program(struct nl_ftl *ftl, const u8 *image, u32 n, u32 pages, u32 block,
 			   u64 *when)
 {
-	struct nl_ftl *ftl = &f->ftl;
 	struct nl_rec rec = { .type = NL_OOB_CHECKPOINT, .lpn = n, .seq = ftl->seq, .aux = pages };
-	struct nl_buf *buf = nl_buf_alloc(ftl->geo->page_bytes);
+	struct nl_buf *buf = nl_buf_alloc(ftl->geo->page_bytes, false);
 	int r;
 
 	if (!buf)
@@ -81,59 +80,68 @@ static int nl_ckpt_program(struct nl_page_ftl *f, const u8 *image, u32 n, u32 pa
 }
 
 /* The plane with most free blocks gives one, erased and held. -EIO if it went bad by that. */
-static int nl_ckpt_take(struct nl_page_ftl *f, u32 *block, u64 *when)
+static int nl_ckpt_take(struct nl_ftl *ftl, u32 *block, u64 *when)
 {
 	u32 plane, best = 0;
 
-	for (plane = 1; plane < f->ftl.geo->nr_planes; plane++)
-		if (f->ftl.blocks.nr_free_in[plane] > f->ftl.blocks.nr_free_in[best])
+	for (plane = 1; plane < ftl->geo->nr_planes; plane++)
+		if (ftl->blocks.nr_free_in[plane] > ftl->blocks.nr_free_in[best])
 			best = plane;
-	*block = nl_block_take(&f->ftl, best);
+	*block = nl_block_take(ftl, best);
 	if (*block == NL_NONE)
 		return -ENOMEM;
-	return nl_media_ready(&f->ftl, *block, NL_FOR_META, when);
+	return nl_media_ready(ftl, *block, NL_FOR_META, when);
 }
 
-/* Give taken blocks back to what they are: full of nothing that is live. */
-static int nl_ckpt_end(struct nl_page_ftl *f, const u32 *block, u32 nr, int r)
+/* Nothing in it counts by itself: it is as free as any block that is to be erased first. */
+static void nl_ckpt_give(struct nl_ftl *ftl, u32 block)
+{
+	ftl->blocks.bk[block].flags |= NL_DIRTY;
+	nl_block_free(ftl, block);
+}
+
+/* Taken blocks are free again, but for the one that makes the checkpoint count. */
+static int nl_ckpt_end(struct nl_ftl *ftl, const u32 *block, u32 nr, int r)
 {
 	u32 i;
 
 	for (i = 0; i < nr; i++) {
-		if (r == -EIO && i == nr - 1 && f->ftl.blocks.bk[block[i]].fill)
-			return nl_media_retire(&f->ftl, block[i]);
-		nl_block_close(&f->ftl, block[i]);
+		if (r == -EIO && i == nr - 1 && ftl->blocks.bk[block[i]].fill)
+			return nl_media_retire(ftl, block[i]);
+		if (block[i] == ftl->checkpoint)
+			nl_block_close(ftl, block[i]);
+		else
+			nl_ckpt_give(ftl, block[i]);
 	}
 	return r == -EIO || r == -ENOMEM ? 0 : r;
 }
 
-static int nl_ckpt_write(struct nl_page_ftl *f, const u8 *image, u32 pages, u32 *block,
+static int nl_ckpt_write(struct nl_ftl *ftl, const u8 *image, u32 pages, u32 *block,
 			 struct nl_io *io)
 {
 	u32 n, nr = 0;
 	u64 when = io->now;
 	int r = 0;
 
-	f->ftl.seq++;
+	ftl->seq++;
 	for (n = 0; n < pages && !r; n++) {
-		if (n % f->ftl.geo->pages == 0) {
-			r = nl_ckpt_take(f, &block[nr], &when);
+		if (n % ftl->geo->pages == 0) {
+			r = nl_ckpt_take(ftl, &block[nr], &when);
 			if (r)
-				return nl_ckpt_end(f, block, nr, r == -EIO ? -ENOMEM : r);
+				return nl_ckpt_end(ftl, block, nr, r == -EIO ? -ENOMEM : r);
 			nr++;
 		}
-		r = nl_ckpt_program(f, image, n, pages, block[nr - 1], &when);
+		r = nl_ckpt_program(ftl, image, n, pages, block[nr - 1], &when);
 	}
 	nl_io_wait(io, when);
 	if (!r)
-		f->ftl.checkpoint = block[0];
-	return nl_ckpt_end(f, block, nr, r);
+		ftl->checkpoint = block[0];
+	return nl_ckpt_end(ftl, block, nr, r);
 }
 
 /* The image is made before blocks are taken for it: they are free in it, as loading knows. */
-int nl_page_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
+int nl_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
 {
-	struct nl_page_ftl *f = nl_page_ftl(ftl);
 	u32 pages = nl_ckpt_pages(ftl), blocks = DIV_ROUND_UP(pages, ftl->geo->pages);
 	void *image;
 	u32 *block;
@@ -144,8 +152,8 @@ int nl_page_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
 	image = kvcalloc(pages, ftl->geo->page_bytes, GFP_KERNEL);
 	block = kvcalloc(blocks, sizeof(*block), GFP_KERNEL);
 	if (image && block) {
-		nl_ckpt_fill(f, image, pages);
-		r = nl_ckpt_write(f, image, pages, block, io);
+		nl_ckpt_fill(ftl, image, pages);
+		r = nl_ckpt_write(ftl, image, pages, block, io);
 	}
 	kvfree(image);
 	kvfree(block);
@@ -263,6 +271,9 @@ static bool nl_load_fits(const struct nl_ftl *ftl, const struct nl_ckpt_find *fi
 		return !ours && le32_to_cpu(block->next) < ftl->geo->pages &&
 		       !block->next == (find->kind[i] == NL_FIRST_BLANK);
 	case NL_USE_CLOSED:
+	case NL_USE_DATA:
+	case NL_USE_LOG:
+	case NL_USE_META:
 		return !ours;
 	default:
 		return false;
@@ -282,7 +293,7 @@ static bool nl_load_maps(const struct nl_ftl *ftl, void *image, unsigned long *s
 		if (ppn >= ftl->geo->nr_pages || test_bit(ppn, seen))
 			return false;
 		block = &nl_ckpt_blocks(image)[nl_block_of(ftl->geo, ppn)];
-		if ((block->state != NL_USE_CLOSED && block->state != NL_USE_ACTIVE) ||
+		if (block->state == NL_USE_FREE || block->state == NL_USE_BAD ||
 		    nl_page_of(ftl->geo, ppn) >= le32_to_cpu(block->next))
 			return false;
 		__set_bit(ppn, seen);
@@ -311,63 +322,51 @@ static bool nl_load_is_sane(const struct nl_ftl *ftl, const struct nl_ckpt_find 
 	return sane;
 }
 
-static void nl_load_block(struct nl_page_ftl *f, const struct nl_ckpt_find *find, u32 i,
+static void nl_load_block(struct nl_ftl *ftl, const struct nl_ckpt_find *find, u32 i,
 			  const struct nl_ckpt_block *block)
 {
-	struct nl_ftl *ftl = &f->ftl;
 	struct nl_bk *bk = &ftl->blocks.bk[i];
-	u32 plane = nl_plane_of(ftl->geo, i);
 
 	if (bk->use == NL_USE_BAD)
 		return;
 	bk->newest = le64_to_cpu(block->newest);
 	bk->fill = le32_to_cpu(block->next);
 	bk->flags = block->flags & NL_DIRTY;
-	if (find->kind[i] == NL_FIRST_CHECKPOINT && find->rec[i].seq == find->seq) {
+	bk->prev = NL_NONE;
+	bk->next = block->state;
+	if (block->state != NL_USE_FREE)
+		return;
+	if (find->kind[i] != NL_FIRST_CHECKPOINT || find->rec[i].seq != find->seq) {
+		nl_block_free(ftl, i);
+	} else if (find->rec[i].lpn) {
+		nl_ckpt_give(ftl, i);
+	} else {
 		bk->fill = ftl->geo->pages;
 		bk->flags = 0;
 		nl_block_close(ftl, i);
-		if (!find->rec[i].lpn)
-			ftl->checkpoint = i;
-	} else if (block->state == NL_USE_FREE) {
-		nl_block_free(ftl, i);
-	} else if (block->state == NL_USE_ACTIVE && f->active[plane] == NL_NONE) {
-		bk->use = NL_USE_ACTIVE;
-		f->active[plane] = i;
-		f->blank += ftl->geo->pages - bk->fill;
-	} else {
-		nl_block_close(ftl, i);
+		ftl->checkpoint = i;
 	}
 }
 
-static void nl_load_apply(struct nl_page_ftl *f, const struct nl_ckpt_find *find, void *image)
+static void nl_load_apply(struct nl_ftl *ftl, u32 *map, const struct nl_ckpt_find *find,
+			  void *image)
 {
 	const struct nl_checkpoint *head = image;
-	const __le32 *map = nl_ckpt_map(&f->ftl, image);
-	struct nl_ftl *ftl = &f->ftl;
+	const __le32 *from = nl_ckpt_map(ftl, image);
 	u32 i;
 
 	ftl->seq = max(le64_to_cpu(head->seq), find->seq);
 	ftl->program = le64_to_cpu(head->program);
-	for (i = 0; i < ftl->logical_pages; i++) {
-		f->map[i] = le32_to_cpu(map[i]);
-		if (f->map[i] == NL_UNMAPPED)
-			continue;
-		nl_page_live(ftl, f->map[i]);
-		f->mapped++;
-	}
-	for (i = 0; i < ftl->trims.nr; i++) {
-		ftl->trims.ppn[i] = le32_to_cpu(map[ftl->logical_pages + i]);
-		if (ftl->trims.ppn[i] != NL_UNMAPPED)
-			nl_page_live(ftl, ftl->trims.ppn[i]);
-	}
+	for (i = 0; i < ftl->logical_pages; i++)
+		map[i] = le32_to_cpu(from[i]);
+	for (i = 0; i < ftl->trims.nr; i++)
+		ftl->trims.ppn[i] = le32_to_cpu(from[ftl->logical_pages + i]);
 	for (i = 0; i < ftl->geo->nr_blocks; i++)
-		nl_load_block(f, find, i, &nl_ckpt_blocks(image)[i]);
+		nl_load_block(ftl, find, i, &nl_ckpt_blocks(image)[i]);
 }
 
-static int nl_load_find(struct nl_page_ftl *f, struct nl_ckpt_find *find, struct nl_io *io)
+static int nl_load_find(struct nl_ftl *ftl, u32 *map, struct nl_ckpt_find *find, struct nl_io *io)
 {
-	struct nl_ftl *ftl = &f->ftl;
 	void *image;
 	u32 i;
 	int r = 0;
@@ -384,20 +383,20 @@ static int nl_load_find(struct nl_page_ftl *f, struct nl_ckpt_find *find, struct
 	if (r > 0)
 		r = nl_load_is_sane(ftl, find, image);
 	if (r > 0)
-		nl_load_apply(f, find, image);
+		nl_load_apply(ftl, map, find, image);
 	kvfree(image);
 	return r;
 }
 
-int nl_page_load(struct nl_page_ftl *f, struct nl_io *io)
+int nl_checkpoint_load(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
 {
 	struct nl_ckpt_find find = { .seq = 0 };
 	int r = -ENOMEM;
 
-	find.kind = kvcalloc(f->ftl.geo->nr_blocks, sizeof(*find.kind), GFP_KERNEL);
-	find.rec = kvcalloc(f->ftl.geo->nr_blocks, sizeof(*find.rec), GFP_KERNEL);
+	find.kind = kvcalloc(ftl->geo->nr_blocks, sizeof(*find.kind), GFP_KERNEL);
+	find.rec = kvcalloc(ftl->geo->nr_blocks, sizeof(*find.rec), GFP_KERNEL);
 	if (find.kind && find.rec)
-		r = nl_load_find(f, &find, io);
+		r = nl_load_find(ftl, map, &find, io);
 	kvfree(find.kind);
 	kvfree(find.rec);
 	return r;
