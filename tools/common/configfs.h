@@ -17,6 +17,10 @@ struct configfs {
 	const char *tool;	/* its name in messages */
 	const char *module;	/* to be loaded, and the folder's name */
 	long patience_ms;	/* how long what is busy is tried again */
+	unsigned int name_max;	/* of a device */
+	bool keeps_folders;	/* some can't be removed, only emptied */
+	/* Has the folder no device? NULL: it always has. */
+	bool (*is_empty)(const char *dev);
 	/* No use trying again, although it is busy; NULL: there always is. */
 	bool (*hopeless)(const char *dev);
 };

@@ -8,15 +8,7 @@
 
 #include <stdbool.h>
 
-struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *synopsis;	/* after the name */
-	const char *summary;
-	const char *help;	/* options, a line each; may be "" */
-};
-
-extern const struct command commands[];	/* ends with a NULL name */
+#include "../common/command.h"
 
 int cmd_create(int argc, char **argv);
 int cmd_assemble(int argc, char **argv);
@@ -28,9 +20,6 @@ int cmd_set(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
-
-/* Prints the running command's help; for the commands' --help. */
-int command_help(void);
 
 /* After getopt_long() gave '?'; returns EXIT_USAGE. */
 int bad_option(char **argv);

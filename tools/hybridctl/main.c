@@ -13,8 +13,8 @@
 
 #define NAME_MAX_LEN	127
 
-const struct command commands[] = {
-	{ "create", cmd_create, "NAME DEV DEV... [OPTION]...",
+static const struct command commands[] = {
+	{ "create", cmd_create, false, "NAME DEV DEV... [OPTION]...",
 	  "make a volume out of devices",
 	  "  --policy P       placement policy (wardrop)\n"
 	  "  --set KEY=VALUE  policy or mover parameter; can be repeated\n"
@@ -25,52 +25,36 @@ const struct command commands[] = {
 	  "  --discard        discard the devices first\n"
 	  "  --force          overwrite what libblkid recognises on the devices\n"
 	  "  --volatile-ok    take RAM disks, whose content is lost with the power\n" },
-	{ "assemble", cmd_assemble, "NAME | UUID | --all", "activate volumes from their labels",
+	{ "assemble", cmd_assemble, false, "NAME | UUID | --all", "activate volumes from their labels",
 	  "  --all            every complete pool; the others are reported\n" },
-	{ "stop", cmd_stop, "NAME", "deactivate a volume", "" },
-	{ "list", cmd_list, "[--json]", "active and inactive volumes",
+	{ "stop", cmd_stop, false, "NAME", "deactivate a volume", "" },
+	{ "list", cmd_list, false, "[--json]", "active and inactive volumes",
 	  "  --json           as JSON\n" },
-	{ "status", cmd_status, "NAME [--json]", "a volume's state, loads and response times",
+	{ "status", cmd_status, false, "NAME [--json]", "a volume's state, loads and response times",
 	  "  --json           as JSON\n" },
-	{ "monitor", cmd_monitor, "NAME [--interval S] [--count N] [--plain]",
+	{ "monitor", cmd_monitor, false, "NAME [--interval S] [--count N] [--plain]",
 	  "a volume's state, live; q quits",
 	  "  --interval S     seconds between looks (2)\n"
 	  "  --count N        end after so many\n"
 	  "  --plain          one block of lines per look, no cursor control\n" },
-	{ "set", cmd_set, "NAME KEY=VALUE...", "change parameters while it runs", "" },
-	{ "policy", cmd_policy, "NAME POLICY [KEY=VALUE]...",
+	{ "set", cmd_set, false, "NAME KEY=VALUE...", "change parameters while it runs", "" },
+	{ "policy", cmd_policy, false, "NAME POLICY [KEY=VALUE]...",
 	  "change the policy while it runs", "" },
-	{ "check", cmd_check, "DEV... [--json]",
+	{ "check", cmd_check, false, "DEV... [--json]",
 	  "check the metadata of an inactive volume (reads only)",
 	  "  --json           as JSON\n" },
-	{ "dump", cmd_dump, "DEV... [--map]", "print labels and superblock of an inactive volume",
+	{ "dump", cmd_dump, false, "DEV... [--map]", "print labels and superblock of an inactive volume",
 	  "  --map            also every mapped extent\n" },
-	{ NULL, NULL, NULL, NULL, NULL },
+	{ NULL, NULL, false, NULL, NULL, NULL },
 };
 
-static const struct command *current;
-
-int command_help(void)
-{
-	printf("Usage: hybridctl %s %s\n%c%s.\n", current->name, current->synopsis,
-	       current->summary[0] - 'a' + 'A', current->summary + 1);
-	if (current->help[0])
-		printf("\n%s", current->help);
-	return EXIT_OK;
-}
-
-static int help(void)
-{
-	const struct command *c;
-
-	puts("Usage: hybridctl COMMAND [ARGUMENT]...\n"
-	     "Volumes out of unlike devices, each carrying the load at which all answer equally fast.\n");
-	for (c = commands; c->name; c++)
-		printf("  %-9s %s\n", c->name, c->summary);
-	puts("\n'hybridctl COMMAND --help' tells more.  Exit status: 0 done, 1 refused or failed\n"
-	     "(check: errors found), 2 wrong command line (check: could not run).");
-	return EXIT_OK;
-}
+const struct tool tool = {
+	.name = "hybridctl",
+	.about = "Volumes out of unlike devices, each carrying the load at which all answer equally fast.",
+	.notes = "Exit status: 0 done, 1 refused or failed\n"
+		 "(check: errors found), 2 wrong command line (check: could not run).",
+	.commands = commands,
+};
 
 int bad_option(char **argv)
 {
@@ -135,22 +119,19 @@ static int finish(int status)
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
-	const struct command *c;
 
 	if (!name)
 		return usage_error("no command given");
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
-		return finish(help());
+		return finish(tool_help());
 	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
 		printf("hybridctl %s\n", EVENKEEL_VERSION);
 		return finish(EXIT_OK);
 	}
-	for (c = commands; c->name && strcmp(c->name, name); c++)
-		;
-	if (!c->name)
+	command_current = command_find(name);
+	if (!command_current)
 		return usage_error("unknown command '%s'", name);
-	msg_command = c->name;
+	msg_command = command_current->name;
 	opterr = 0;
-	current = c;
-	return finish(c->run(argc - 1, argv + 1));
+	return finish(command_current->run(argc - 1, argv + 1));
 }

@@ -5,9 +5,7 @@
 #ifndef HYBRIDCTL_MSG_H
 #define HYBRIDCTL_MSG_H
 
-#define EXIT_OK		0
-#define EXIT_FAILED	1	/* refused or failed; check: errors found */
-#define EXIT_USAGE	2	/* wrong command line; check: could not run */
+#include "../common/command.h"
 
 /* The command named in messages; NULL before it is known. */
 extern const char *msg_command;

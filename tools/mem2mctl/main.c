@@ -8,17 +8,6 @@
 
 #include "mem2mctl.h"
 
-struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	bool needs_module;
-	const char *synopsis;
-	const char *summary;
-	const char *help;
-};
-
-static const struct command *current;
-
 static bool held_by_drivers(const char *dev)
 {
 	char *info = attr_read(dev, "info");
@@ -26,19 +15,6 @@ static bool held_by_drivers(const char *dev)
 
 	free(info);
 	return held;
-}
-
-struct configfs configfs = {
-	.tool = "mem2mctl",
-	.module = "mem2m",
-	.patience_ms = 1000,
-	.hopeless = held_by_drivers,
-};
-
-static int usage(void)
-{
-	fprintf(stderr, "usage: mem2mctl %s %s\n", current->name, current->synopsis);
-	return EXIT_USAGE;
 }
 
 /* Those that the module's parameter asked for have a directory as long as there is the module. */
@@ -52,31 +28,15 @@ static bool is_empty(const char *name)
 	return !strcmp(state, "empty");
 }
 
-/* *@made: it was not there */
-static int make_dir(const char *name, bool *made)
-{
-	char path[512];
-
-	if (!*name || strchr(name, '/') || strlen(name) > 200)
-		return complain("%s: bad name", *name ? name : "''");
-	attr_path(path, sizeof(path), name, NULL);
-	*made = !mkdir(path, 0755);
-	if (*made)
-		return EXIT_OK;
-	if (errno == EEXIST)
-		return is_empty(name) ? EXIT_OK : complain("%s exists", name);
-	if (errno == EINVAL)
-		return complain("%s: bad name (up to 25 letters, digits, '-', '_' and '.')", name);
-	return complain("%s: %s", name, strerror(errno));
-}
-
-static int remove_dir(const char *name)
-{
-	char path[512];
-
-	attr_path(path, sizeof(path), name, NULL);
-	return rmdir(path) && errno != EPERM ? complain("%s: %s", name, strerror(errno)) : EXIT_OK;
-}
+struct configfs configfs = {
+	.tool = "mem2mctl",
+	.module = "mem2m",
+	.patience_ms = 1000,
+	.name_max = 25,
+	.keeps_folders = true,
+	.is_empty = is_empty,
+	.hopeless = held_by_drivers,
+};
 
 struct create {
 	const char *name, *size, *phys, *dax, *unit;
@@ -164,7 +124,7 @@ static int cmd_create(int argc, char **argv)
 	c.size = word[1];
 	if (c.phys && c.dax)
 		return complain("--phys and --dax exclude each other"), EXIT_USAGE;
-	if (make_dir(c.name, &made))
+	if (device_dir_make(c.name, &made))
 		return EXIT_FAILED;
 	if (asprintf(&text, "%s%s%s%s%s%s%s%s", c.size, c.unit ? " unit=" : "", c.unit ?: "",
 		     c.phys ? " phys=" : "", c.phys ?: "", c.dax ? " dax=" : "", c.dax ?: "",
@@ -177,7 +137,7 @@ static int cmd_create(int argc, char **argv)
 	explain_create(&c, err);
 	/* Another one may have made the device meanwhile. */
 	if (made && is_empty(c.name))
-		remove_dir(c.name);
+		device_dir_remove(c.name);
 	return EXIT_FAILED;
 }
 
@@ -191,27 +151,6 @@ static int cmd_resize(int argc, char **argv)
 		return usage();
 	err = attr_write_waiting(word[0], "resize", word[1], true, c.progress);
 	return attr_explain(word[0], err);
-}
-
-static int delete_one(const char *name)
-{
-	int err = attr_write_patiently(name, "release", "1");
-
-	return err && err != ENODEV ? attr_explain(name, err) : remove_dir(name);
-}
-
-static int cmd_delete(int argc, char **argv)
-{
-	int i, err = EXIT_OK;
-
-	if (!argc)
-		return usage();
-	for (i = 0; i < argc; i++)
-		if (argv[i][0] == '-')
-			return usage();
-	for (i = 0; i < argc; i++)
-		err |= delete_one(argv[i]);
-	return err;
 }
 
 static const struct command commands[] = {
@@ -233,47 +172,15 @@ static const struct command commands[] = {
 	{ NULL, NULL, false, NULL, NULL, NULL },
 };
 
-static int help(void)
-{
-	const struct command *c;
-
-	puts("Usage: mem2mctl COMMAND [ARGUMENT]...\n"
-	     "Block devices at /dev/mem2m/NAME out of RAM, reserved memory or pmem.\n");
-	for (c = commands; c->name; c++)
-		printf("  %-9s %s\n", c->name, c->summary);
-	puts("\n'mem2mctl COMMAND --help' tells more.  Sizes take K, M, G, T (binary).\n"
-	     "Exit status: 0 done, 1 refused or failed, 2 wrong command line.");
-	return EXIT_OK;
-}
-
-static int command_help(const struct command *c)
-{
-	printf("Usage: mem2mctl %s %s\n%c%s.\n\n%s", c->name, c->synopsis,
-	       c->summary[0] - 'a' + 'A', c->summary + 1, c->help);
-	return EXIT_OK;
-}
+const struct tool tool = {
+	.name = "mem2mctl",
+	.about = "Block devices at /dev/mem2m/NAME out of RAM, reserved memory or pmem.",
+	.notes = "Sizes take K, M, G, T (binary).\n"
+		 "Exit status: 0 done, 1 refused or failed, 2 wrong command line.",
+	.commands = commands,
+};
 
 int main(int argc, char **argv)
 {
-	int i;
-
-	if (argc < 2)
-		return help(), EXIT_USAGE;
-	if (!strcmp(argv[1], "--version"))
-		return puts("mem2mctl " EVENKEEL_VERSION), EXIT_OK;
-	if (!strcmp(argv[1], "--help"))
-		return help();
-	for (current = commands; current->name; current++)
-		if (!strcmp(argv[1], current->name))
-			break;
-	if (!current->name) {
-		complain("no command %s ('mem2mctl --help' tells)", argv[1]);
-		return EXIT_USAGE;
-	}
-	for (i = 2; i < argc; i++)
-		if (!strcmp(argv[i], "--help"))
-			return command_help(current);
-	if (current->needs_module && setup())
-		return EXIT_FAILED;
-	return current->run(argc - 2, argv + 2);
+	return devices_main(argc, argv);
 }

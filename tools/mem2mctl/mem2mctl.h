@@ -7,9 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../common/configfs.h"
-
-enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
+#include "../common/devices.h"
 
 /* wait.c: a command that may take long, with progress and an end on a signal */
 int attr_write_waiting(const char *dev, const char *attr, const char *text, bool patient,

@@ -9,29 +9,6 @@
 
 #include "nlctl.h"
 
-struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	bool needs_module;
-	const char *synopsis;
-	const char *summary;
-	const char *help;
-};
-
-static const struct command *current;
-
-struct configfs configfs = {
-	.tool = "nlctl",
-	.module = "nameless",
-	.patience_ms = 1000,
-};
-
-int usage(void)
-{
-	fprintf(stderr, "usage: nlctl %s %s\n", current->name, current->synopsis);
-	return EXIT_USAGE;
-}
-
 static bool is_empty(const char *name)
 {
 	char *info = attr_read(name, "info");
@@ -41,45 +18,13 @@ static bool is_empty(const char *name)
 	return empty;
 }
 
-/* *@made: it was not there */
-static int make_dir(const char *name, bool *made)
-{
-	char path[512];
-
-	if (!*name || strchr(name, '/') || strlen(name) > 200)
-		return complain("%s: bad name", *name ? name : "''");
-	attr_path(path, sizeof(path), name, NULL);
-	*made = !mkdir(path, 0755);
-	if (*made)
-		return EXIT_OK;
-	if (errno == EEXIST)
-		return is_empty(name) ? EXIT_OK : complain("%s exists", name);
-	if (errno == EINVAL)
-		return complain("%s: bad name (up to 22 letters, digits, '-', '_' and '.')", name);
-	return complain("%s: %s", name, strerror(errno));
-}
-
-static int remove_dir(const char *name)
-{
-	char path[512];
-
-	attr_path(path, sizeof(path), name, NULL);
-	return rmdir(path) ? complain("%s: %s", name, strerror(errno)) : EXIT_OK;
-}
-
-/* Make a device by writing @text to its file @attr: it is there afterwards, or nothing is. */
-static int make_device(const char *name, const char *attr, const char *text)
-{
-	bool made = false;
-	int err;
-
-	if (make_dir(name, &made))
-		return EXIT_FAILED;
-	err = attr_explain(name, attr_write(name, attr, text));
-	if (err && made && is_empty(name))
-		remove_dir(name);
-	return err;
-}
+struct configfs configfs = {
+	.tool = "nlctl",
+	.module = "nameless",
+	.patience_ms = 1000,
+	.name_max = 22,
+	.is_empty = is_empty,
+};
 
 /* NAME SIZE [key=value]..., of which nothing begins like an option */
 static bool are_words(int argc, char **argv, int least)
@@ -107,7 +52,7 @@ static int cmd_create(int argc, char **argv)
 	if (asprintf(&text, "%s%s%s%s%s", words, preset ? " preset=" : "", preset ?: "",
 		     ftl ? " ftl=" : "", ftl ?: "") < 0)
 		abort();
-	err = make_device(argv[0], "create", text);
+	err = device_make(argv[0], "create", text);
 	free(text);
 	free(words);
 	return err;
@@ -200,7 +145,8 @@ static int save(const char *name, const char *path)
 	return err;
 }
 
-static int cmd_save(int argc, char **argv)
+/* NAME FILE: @act gets the file as an absolute path. */
+static int with_file(int argc, char **argv, int (*act)(const char *name, const char *path))
 {
 	char *path;
 	int err;
@@ -210,45 +156,24 @@ static int cmd_save(int argc, char **argv)
 	path = absolute(argv[1]);
 	if (!path)
 		return complain("%s: %s", argv[1], strerror(errno));
-	err = save(argv[0], path);
+	err = act(argv[0], path);
 	free(path);
 	return err;
+}
+
+static int cmd_save(int argc, char **argv)
+{
+	return with_file(argc, argv, save);
+}
+
+static int load(const char *name, const char *path)
+{
+	return device_make(name, "load", path);
 }
 
 static int cmd_load(int argc, char **argv)
 {
-	char *path;
-	int err;
-
-	if (argc != 2 || argv[0][0] == '-')
-		return usage();
-	path = absolute(argv[1]);
-	if (!path)
-		return complain("%s: %s", argv[1], strerror(errno));
-	err = make_device(argv[0], "load", path);
-	free(path);
-	return err;
-}
-
-static int delete_one(const char *name)
-{
-	int err = attr_write_patiently(name, "release", "1");
-
-	return err && err != ENODEV ? attr_explain(name, err) : remove_dir(name);
-}
-
-static int cmd_delete(int argc, char **argv)
-{
-	int i, err = EXIT_OK;
-
-	if (!argc)
-		return usage();
-	for (i = 0; i < argc; i++)
-		if (argv[i][0] == '-')
-			return usage();
-	for (i = 0; i < argc; i++)
-		err |= delete_one(argv[i]);
-	return err;
+	return with_file(argc, argv, load);
 }
 
 static int print_lines(const char *attr)
@@ -303,7 +228,7 @@ static const struct command commands[] = {
 	  "  --after N        it goes, and stays off, when N more programs and erases are done\n"
 	  "  --tear HOW       how the next one is left: not (done), error, blank\n" },
 	{ "power", cmd_power, false, "NAME on|off", "switch the power", "" },
-	{ "set", cmd_set, false, "NAME key=value...", "change latencies of a device",
+	{ "set", cmd_set, false, "NAME key=value...", "change latencies and gc_idle of a device",
 	  "Other parameters can be given to create only.\n" },
 	{ "save", cmd_save, false, "NAME FILE", "write a device that nobody has open into a file",
 	  "" },
@@ -316,47 +241,15 @@ static const struct command commands[] = {
 	{ NULL, NULL, false, NULL, NULL, NULL },
 };
 
-static int help(void)
-{
-	const struct command *c;
-
-	puts("Usage: nlctl COMMAND [ARGUMENT]...\n"
-	     "Emulated flash SSDs at /dev/nameless/NAME.\n");
-	for (c = commands; c->name; c++)
-		printf("  %-9s %s\n", c->name, c->summary);
-	puts("\n'nlctl COMMAND --help' tells more.  Sizes take K, M, G, T (binary).\n"
-	     "Exit status: 0 done, 1 refused or failed, 2 wrong command line.");
-	return EXIT_OK;
-}
-
-static int command_help(const struct command *c)
-{
-	printf("Usage: nlctl %s %s\n%c%s.\n%s%s", c->name, c->synopsis, c->summary[0] - 'a' + 'A',
-	       c->summary + 1, *c->help ? "\n" : "", c->help);
-	return EXIT_OK;
-}
+const struct tool tool = {
+	.name = "nlctl",
+	.about = "Emulated flash SSDs at /dev/nameless/NAME.",
+	.notes = "Sizes take K, M, G, T (binary).\n"
+		 "Exit status: 0 done, 1 refused or failed, 2 wrong command line.",
+	.commands = commands,
+};
 
 int main(int argc, char **argv)
 {
-	int i;
-
-	if (argc < 2)
-		return help(), EXIT_USAGE;
-	if (!strcmp(argv[1], "--version"))
-		return puts("nlctl " EVENKEEL_VERSION), EXIT_OK;
-	if (!strcmp(argv[1], "--help"))
-		return help();
-	for (current = commands; current->name; current++)
-		if (!strcmp(argv[1], current->name))
-			break;
-	if (!current->name) {
-		complain("no command %s ('nlctl --help' tells)", argv[1]);
-		return EXIT_USAGE;
-	}
-	for (i = 2; i < argc; i++)
-		if (!strcmp(argv[i], "--help"))
-			return command_help(current);
-	if (current->needs_module && setup())
-		return EXIT_FAILED;
-	return current->run(argc - 2, argv + 2);
+	return devices_main(argc, argv);
 }

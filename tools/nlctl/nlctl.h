@@ -7,10 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../common/configfs.h"
+#include "../common/devices.h"
 #include "../common/words.h"
-
-enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 
 /* stat.c: what there is to see of a device; NULL: it is not there */
 json_t *stat_object(const char *name);
@@ -21,7 +19,6 @@ uint64_t stat_number(json_t *stat, const char *group, const char *key);
 int cmd_stat(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_top(int argc, char **argv);
-int usage(void);
 int print_json(json_t *object);
 void human(char *text, size_t size, uint64_t bytes);
 
