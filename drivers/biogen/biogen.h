@@ -30,6 +30,8 @@ struct gen_way {
  * @depth: bios that are submitted before any of them is waited for
  * @count: bios of each thread
  * @threads: each on a CPU of its own, in a part of the device of its own
+ * @random: bios go anywhere in a thread's part, not one behind the other
+ * @seed: of where they go
  * @area: bytes of the device that are used, from its beginning
  * @bdev: the device
  * @direct: it, without the block layer
@@ -43,6 +45,8 @@ struct gen_job {
 	unsigned int depth;
 	unsigned int count;
 	unsigned int threads;
+	bool random;
+	u64 seed;
 	u64 area;
 	struct block_device *bdev;
 	struct ek_direct direct;

@@ -4,7 +4,7 @@
  *
  * Submits bios and says how long they took. What is written to its parameter `run`,
  *
- *	WAY DEVICE read|write BYTES DEPTH COUNT [THREADS]
+ *	WAY DEVICE [rand]read|[rand]write BYTES DEPTH COUNT [THREADS]
  *
  * is done at once; reading it gives the nanoseconds that it took. WAY is `block`
  * for submit_bio(), `direct` for the call of a driver that has one (evenkeel/direct.h),
@@ -24,8 +24,9 @@ static unsigned int area_mib = 16;
 module_param(area_mib, uint, 0644);
 MODULE_PARM_DESC(area_mib, "MiB of the device that are used (16)");
 
-static DEFINE_MUTEX(gen_lock);	/* protects gen_ns; one job at a time */
+static DEFINE_MUTEX(gen_lock);	/* protects gen_ns, gen_runs; one job at a time */
 static u64 gen_ns;
+static u64 gen_runs;
 
 static void gen_submit_block(struct gen_job *job, struct bio *bio)
 {
@@ -51,18 +52,27 @@ static const struct gen_way *gen_find(const struct gen_way *way, const char *nam
 	return NULL;
 }
 
+static int gen_parse_op(struct gen_job *job, const char *rw)
+{
+	job->random = !strncmp(rw, "rand", 4);
+	if (job->random)
+		rw += 4;
+	job->op = strcmp(rw, "write") ? REQ_OP_READ : REQ_OP_WRITE;
+	return strcmp(rw, "write") && strcmp(rw, "read") ? -EINVAL : 0;
+}
+
 static int gen_parse(struct gen_job *job, const char *text)
 {
-	char way[16], rw[8];
+	char way[16], rw[16];
 
 	job->threads = 1;
-	if (sscanf(text, "%15s %63s %7s %u %u %u %u", way, job->path, rw, &job->bytes, &job->depth,
+	if (sscanf(text, "%15s %63s %15s %u %u %u %u", way, job->path, rw, &job->bytes, &job->depth,
 		   &job->count, &job->threads) < 6)
 		return -EINVAL;
 	job->way = gen_find(gen_ways, way) ?: gen_find(gen_copies, way);
-	job->op = strcmp(rw, "write") ? REQ_OP_READ : REQ_OP_WRITE;
 	job->area = (u64)area_mib << 20;
-	if (!job->way || (strcmp(rw, "write") && strcmp(rw, "read")) ||
+	job->seed = gen_runs++ * GEN_MOST_THREADS;
+	if (!job->way || gen_parse_op(job, rw) ||
 	    !job->bytes || job->bytes % SECTOR_SIZE || job->bytes > GEN_MOST_BYTES ||
 	    !job->depth || job->depth > GEN_MOST_DEPTH || !job->count ||
 	    !job->threads || job->threads > GEN_MOST_THREADS ||
@@ -129,7 +139,7 @@ static int gen_get(char *text, const struct kernel_param *param)
 
 static const struct kernel_param_ops gen_ops = { .set = gen_set, .get = gen_get };
 module_param_cb(run, &gen_ops, NULL, 0600);
-MODULE_PARM_DESC(run, "WAY DEVICE read|write BYTES DEPTH COUNT [THREADS]; read: nanoseconds");
+MODULE_PARM_DESC(run, "WAY DEVICE [rand]read|[rand]write BYTES DEPTH COUNT [THREADS]; read: nanoseconds");
 
 static int __init gen_init(void)
 {

@@ -19,6 +19,9 @@
  * @page: that bios are of; the same for each of them
  * @nr_pages: of a bio
  * @first: sector
+ * @places: that bios may begin at
+ * @place: of the next one that follows another
+ * @random: state of what is random
  * @left: bios that are under way, and one while more are submitted
  * @idle: none is left
  * @failed: how many did
@@ -34,6 +37,9 @@ struct gen_thread {
 	struct page **page;
 	unsigned int nr_pages;
 	sector_t first;
+	u32 places;
+	u32 place;
+	u64 random;
 	atomic_t left;
 	struct completion idle;
 	atomic_t failed;
@@ -69,11 +75,25 @@ static void gen_make(struct gen_thread *t, struct bio *bio, struct bio_vec *vec,
 		__bio_add_page(bio, t->page[i], min_t(unsigned int, left, PAGE_SIZE), 0);
 }
 
+/* Where the thread's next bio goes. The same places when the machine is the same. */
+static sector_t gen_next(struct gen_thread *t)
+{
+	struct gen_job *job = t->job;
+	u32 place = t->place;
+
+	if (job->random) {
+		t->random = t->random * 6364136223846793005ULL + 1442695040888963407ULL;
+		place = (t->random >> 32) * t->places >> 32;
+	} else if (++t->place == t->places) {
+		t->place = 0;
+	}
+	return t->first + (sector_t)place * (job->bytes >> SECTOR_SHIFT);
+}
+
 static void gen_loop(struct gen_thread *t)
 {
 	struct gen_job *job = t->job;
-	sector_t sector = t->first, last = t->first + (job->area / job->threads >> SECTOR_SHIFT);
-	unsigned int sectors = job->bytes >> SECTOR_SHIFT, done, i, n;
+	unsigned int done, i, n;
 	struct blk_plug plug;
 
 	for (done = 0; done < job->count; done += n) {
@@ -81,10 +101,8 @@ static void gen_loop(struct gen_thread *t)
 		atomic_set(&t->left, n + 1);
 		if (n > 1)
 			blk_start_plug(&plug);
-		for (i = 0; i < n; i++, sector += sectors) {
-			if (sector + sectors > last)
-				sector = t->first;
-			gen_make(t, t->bio + i, t->vec + i * t->nr_pages, sector);
+		for (i = 0; i < n; i++) {
+			gen_make(t, t->bio + i, t->vec + i * t->nr_pages, gen_next(t));
 			job->way->submit(job, t->bio + i);
 		}
 		if (n > 1)
@@ -136,6 +154,8 @@ static int gen_thread_init(struct gen_thread *t, struct gen_job *job, unsigned i
 	t->job = job;
 	t->nr_pages = DIV_ROUND_UP(job->bytes, PAGE_SIZE);
 	t->first = (job->area >> SECTOR_SHIFT) / job->threads * nr;
+	t->places = div_u64(div_u64(job->area, job->threads), job->bytes);
+	t->random = job->seed + nr;
 	init_completion(&t->idle);
 	init_completion(&t->end);
 	t->bio = kcalloc(job->depth, sizeof(*t->bio), GFP_KERNEL);

@@ -3,9 +3,9 @@
  * /sys/kernel/config/emudisk: a directory is a device. Writing `MODEL SIZE [key=value]...` to its
  * `create` makes the disk. A failed write leaves its reason in `error`.
  */
-#include <linux/ctype.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <evenkeel/name.h>
 
 #include "emudisk.h"
 
@@ -156,23 +156,11 @@ static const struct config_item_type emu_dev_type = {
 	.ct_owner = THIS_MODULE,
 };
 
-static bool emu_name_ok(const char *name)
-{
-	const char *c;
-
-	if (*name == '.' || *name == '-' || strlen(name) > EMU_NAME_MAX)
-		return false;
-	for (c = name; *c; c++)
-		if (!isalnum(*c) && *c != '-' && *c != '_' && *c != '.')
-			return false;
-	return true;
-}
-
 static struct config_item *emu_make_item(struct config_group *group, const char *name)
 {
 	struct emu_dev *dev;
 
-	if (!emu_name_ok(name))
+	if (!ek_name_ok(name, EMU_NAME_MAX))
 		return ERR_PTR(-EINVAL);
 	dev = emu_dev_alloc(name);
 	if (!dev)

@@ -342,11 +342,18 @@ static void emu_init_settings(struct emu_dev *dev, struct emu_settings *s)
 	s->on = true;
 }
 
+/*
+ * As a SATA drive has it.  Without, it would be 255, and device-mapper would make requests of them
+ * that no real drive gets.
+ */
+#define EMU_MAX_SECTORS	65535
+
 static int emu_add_disk(struct emu_dev *dev)
 {
 	struct queue_limits lim = {
 		.logical_block_size = dev->lbs,
 		.physical_block_size = 4096,
+		.max_hw_sectors = EMU_MAX_SECTORS,
 		.max_hw_discard_sectors = UINT_MAX >> SECTOR_SHIFT,
 		.max_write_zeroes_sectors = UINT_MAX >> SECTOR_SHIFT,
 		.discard_granularity = dev->lbs,
