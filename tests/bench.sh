@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: what measures the balance: netmix keeps to the tables, and verdicts follow from records
+# title: what measures: netmix and loads of atsmf keep to the tables, verdicts follow from records
 # quick: yes
 # timeout: 60
 set -uo pipefail

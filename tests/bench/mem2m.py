@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a bio costs on a memory device, on others like it, and as nothing but a copy."""
 
-import time
-
 import lab
 
 AREA = 16               # MiB of each device that requests go to
@@ -101,26 +99,15 @@ def fio_sweep(out, fio, devs, quick):
                 ns=j[rw]["lat_ns"]["mean"] if depth == "1" else j[rw]["runtime"] * 1e6 / ios)
 
 
-def free_kib():
-    """Free memory, and what could be: files that were read meanwhile do not matter."""
-    lab.run("udevadm", "settle", check=False)
-    with open("/proc/sys/vm/compact_memory", "w") as f:     # empties the processor's own lists, too
-        f.write("1")
-    time.sleep(0.5)
-    with open("/proc/meminfo") as f:
-        info = {line.split(":")[0]: int(line.split()[1]) for line in f}
-    return sum(info[key] for key in ("MemFree", "Buffers", "Cached", "SReclaimable"))
-
-
 def ram_overhead(out):
     """What a device of 1 GiB takes away, and gives back."""
     size, taken = 1024, []
     for _ in range(3):
-        before = free_kib()
+        before = lab.free_kib()
         mem2m("whole", size)
-        during = free_kib()
+        during = lab.free_kib()
         lab.run("mem2mctl", "delete", "whole")
-        taken += [before - during, free_kib() - during]
+        taken += [before - during, lab.free_kib() - during]
     out.add(bench="mem2m", tool="meminfo", mib=size, taken_kib=taken)
 
 

@@ -8,8 +8,10 @@ import sys
 import tempfile
 import traceback
 
+import atsmf_loads
 import balance_cells
 import balance_report
+import blktrace
 
 # wu-reddy, tables I and II, once more: netmix has its own
 TABLE = dict(NTCreateX=46614, Close=46610, Rename=145, Unlink=29, Qpathinfo=99896, Qfileinfo=22506, Qfsinfo=37255,
@@ -95,8 +97,34 @@ def whole_matrix():
     assert sorted(c["name"] for c in balance_cells.cells(True)) == sorted(balance_cells.QUICK)
 
 
+def concentrated():
+    """loads of atsmf have most of their accesses on a few sub-LUNs, and writes in the proportions of table 1"""
+    for name, spec in atsmf_loads.LOADS.items():
+        requests = list(atsmf_loads.requests(name, 3))
+        assert atsmf_loads.part_of_few(name, 3) > 0.5, name
+        near(sum(r[1] for r in requests), spec["writes"] * len(requests), 0.03 + 4 / (len(requests) * spec["writes"]) ** 0.5)
+        assert all(a[0] <= b[0] for a, b in zip(requests, requests[1:])), name
+        assert all(o // atsmf_loads.UNIT == (o + n - 1) // atsmf_loads.UNIT and o + n <= spec["volume"]
+                   for _, _, o, n in requests), name
+    assert list(atsmf_loads.requests("VDI", 1)) != list(atsmf_loads.requests("VDI", 2))
+
+
+def event(action, t, sector, length=4096):
+    return blktrace.EVENT.pack(blktrace.MAGIC | 7, 0, t, sector, length, action | 1 << 16, 1, 0, 0, 0, 3) + b"pdu"
+
+
+def traced_times():
+    """response times come out of a trace by sector, also of requests that overtake each other"""
+    queued, completed = blktrace.QUEUED, blktrace.COMPLETED
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(event(queued, 5, 0, 0) + event(queued, 10, 8) + event(queued, 20, 16) + event(completed, 25, 16)
+                + event(queued, 30, 8) + event(completed, 40, 8) + event(completed, 70, 8) + event(queued, 80, 24))
+        f.flush()
+        assert blktrace.response_times(f.name) == ([(20, 5), (10, 30), (30, 40)], 1)
+
+
 def main():
-    tests = (netmix_proportions, verdicts, whole_report, settles, whole_matrix)
+    tests = (netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated, traced_times)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):

@@ -142,22 +142,27 @@ def put(path, text):
 
 
 @contextlib.contextmanager
+def bcache_on(fast, slow, mode, bucket="128k"):
+    said = lab.run("make-bcache", "--writeback", "--block", "4k", "--bucket", bucket, "-C", fast, "-B", slow)
+    uuid = re.search(r"Set UUID:\s*(\S+)", said).group(1)
+    for d in (fast, slow):
+        put("/sys/fs/bcache/register", d)
+    lab.wait_for("/dev/bcache0")
+    put("/sys/block/bcache0/bcache/cache_mode", mode)
+    put("/sys/block/bcache0/bcache/sequential_cutoff", "0")
+    try:
+        yield "/dev/bcache0"
+    finally:
+        put("/sys/block/bcache0/bcache/stop", "1")
+        lab.wait_for("/dev/bcache0", there=False)
+        put(f"/sys/fs/bcache/{uuid}/stop", "1")
+        lab.wait_for(f"/sys/fs/bcache/{uuid}", there=False)
+
+
+@contextlib.contextmanager
 def bcache(cell, mode):
-    with disks(cell) as (fast, slow):
-        said = lab.run("make-bcache", "--writeback", "--block", "4k", "--bucket", "128k", "-C", fast, "-B", slow)
-        uuid = re.search(r"Set UUID:\s*(\S+)", said).group(1)
-        for d in (fast, slow):
-            put("/sys/fs/bcache/register", d)
-        lab.wait_for("/dev/bcache0")
-        put("/sys/block/bcache0/bcache/cache_mode", mode)
-        put("/sys/block/bcache0/bcache/sequential_cutoff", "0")
-        try:
-            yield "/dev/bcache0"
-        finally:
-            put("/sys/block/bcache0/bcache/stop", "1")
-            lab.wait_for("/dev/bcache0", there=False)
-            put(f"/sys/fs/bcache/{uuid}/stop", "1")
-            lab.wait_for(f"/sys/fs/bcache/{uuid}", there=False)
+    with disks(cell) as (fast, slow), bcache_on(fast, slow, mode) as dev:
+        yield dev
 
 
 def paper(cell):

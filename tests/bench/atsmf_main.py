@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tests/bench/run atsmf: loads, each measured once."""
+
+import argparse
+import json
+import os
+import shutil
+
+import atsmf_loads
+import atsmf_report
+import balance_cells
+import machine
+from machine import OUT
+from tables import table, target
+
+
+def measure_load(name, path, kernel):
+    """A load of atsmf; what is at path counts, so it gets there last."""
+    record = "atsmf-" + name.replace(" ", "-")
+    requests = os.path.join(OUT, record + ".requests")
+    atsmf_loads.write_requests(requests, name, 1)
+    measured = machine.run("atsmf", kernel, "3G", json.dumps(dict(load=name, requests=os.path.basename(requests))),
+                           record=record)
+    os.remove(requests)
+    atsmf_report.reduce_all(measured, name, 1)
+    os.rename(measured, path)
+
+
+def atsmf(args, kernel):
+    folder = os.path.join(OUT, "atsmf-" + kernel)
+    if args.again:
+        shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder, exist_ok=True)
+    chosen = args.only or (atsmf_loads.QUICK if args.quick else list(atsmf_loads.LOADS))
+    paths = {n: os.path.join(folder, n.replace(" ", "-") + ".jsonl") for n in chosen}
+    missing = [n for n in chosen if not os.path.exists(paths[n]) and not args.report]
+    if missing:
+        machine.build("issue")
+    machine.side_by_side([(measure_load, n, paths[n], kernel) for n in missing], args.jobs)
+    records = [r for p in paths.values() for r in balance_cells.read(p) or []]
+    if not records:
+        print("nothing was measured")
+        return False
+    return atsmf_report.show(records, table, target, os.path.join(folder, "summary.png"))
+
+
+def main(args, kernel):
+    parser = argparse.ArgumentParser(prog="tests/bench/run atsmf", usage="see tests/bench/run --help")
+    for switch in ("--quick", "--again", "--report"):
+        parser.add_argument(switch, action="store_true")
+    parser.add_argument("--only", action="append", choices=list(atsmf_loads.LOADS))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    return 0 if atsmf(parser.parse_args(args), kernel) else 1

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What tests/bench/atsmf.py traced: response times, what came from memory, tables, pictures."""
+
+import json
+import os
+
+import matplotlib
+import atsmf_loads
+import blktrace
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt   # noqa: E402  pylint: disable=wrong-import-position
+
+TENTH = ", a tenth"
+SHOWN = ("ssd", "tier", "tier on brd", "tier of 500 ns", "dm-cache", "bcache")
+COLOURS = dict(zip(SHOWN, ("#999999", "#1b6ca8", "#7fb3d5", "#7570b3", "#d95f02", "#1b9e77")))
+
+
+def reduce(record, folder, expected, fastest_ssd):
+    """
+    The record with what its trace says. What took less than half of the SSD's shortest time has been answered by
+    memory: caches don't count alike, and some don't count writes at all.
+    """
+    path = os.path.join(folder, record["trace"])
+    times, lost = blktrace.response_times(path)
+    if not times:
+        raise SystemExit(f"{path}: no request that ended")
+    ns = sorted(t for _, t in times)
+    if record["device"] == "ssd":
+        fastest_ssd = ns[0]
+    memory = [t for t in ns if t < fastest_ssd / 2]
+    begin, windows = times[0][0], {}
+    for t, took in times:
+        windows.setdefault(int((t - begin) / 1e9 / atsmf_loads.WINDOW), []).append(took)
+    record.update(requests_seen=len(ns), requests_missing=expected - len(ns) + lost,
+                  mean_us=sum(ns) / len(ns) / 1e3, p99_us=ns[len(ns) * 99 // 100] / 1e3,
+                  least_us=ns[0] / 1e3, memory_part=len(memory) / len(ns),
+                  memory_us=sum(memory) / len(memory) / 1e3 if memory else None,
+                  windows_us=[sum(w) / len(w) / 1e3 if (w := windows.get(i)) else None for i in range(max(windows) + 1)])
+    return fastest_ssd
+
+
+def reduce_all(path, name, seed):
+    """Records of a machine, their traces beside them, to records without."""
+    with open(path, encoding="utf-8") as f:
+        records = [json.loads(line) for line in f]
+    expected, fastest = sum(1 for _ in atsmf_loads.requests(name, seed)), None
+    for r in records:
+        fastest = reduce(r, os.path.dirname(path), expected, fastest)
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(r) + "\n" for r in records)
+    for r in records:
+        os.remove(os.path.join(os.path.dirname(path), r["trace"]))
+
+
+def per_cent(x):
+    return f"{100 * x:.1f}"
+
+
+class Results:
+    def __init__(self, records):
+        self.by = {(r["load"], r["device"]): r for r in records}
+
+    def loads(self, among, device="tier"):
+        return [n for n in among if (n, device) in self.by]
+
+    def us(self, name, device):
+        r = self.by.get((name, device))
+        return r["mean_us"] if r else None
+
+    def over(self, name, device, other="ssd"):
+        return self.us(name, device) / self.us(name, other)
+
+
+def cell(value, digits=1):
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def show_loads(results, table):
+    table(["load", "requests", "writes %", "to 5% of sub-LUNs %", "s"],
+          [[n, str(results.by[n, "ssd"]["requests_seen"]), f"{100 * atsmf_loads.LOADS[n]['writes']:.2f}",
+            per_cent(atsmf_loads.part_of_few(n, 1)), str(atsmf_loads.LOADS[n]["seconds"])]
+           for n in results.loads(atsmf_loads.LOADS, "ssd")])
+
+
+def show_times(results, table, names, suffix=""):
+    """Figures 6, 9 and 11, and 8: mean response times, and what came from memory."""
+    devices = ["ssd"] + [d + suffix for d in SHOWN[1:] if any((n, d + suffix) in results.by for n in names)]
+    table([f"mean us{suffix}"] + devices, [[n] + [cell(results.us(n, d)) for d in devices] for n in names])
+    table(["% from memory"] + devices[1:] + ["memory used, % of the volume", "moved up, down MiB"],
+          [[n] + [per_cent(results.by[n, d]["memory_part"]) if (n, d) in results.by else "" for d in devices[1:]]
+           + [per_cent(results.by[n, "tier" + suffix]["most_bytes"] / atsmf_loads.LOADS[n]["volume"]),
+              " ".join(str(results.by[n, "tier" + suffix][k] >> 20) for k in ("up_bytes", "down_bytes"))] for n in names])
+
+
+def show_memory(results, table, names):
+    """Figures 7 and 10: the memory's own response time."""
+    devices = [d for d in SHOWN[1:] if any((n, d) in results.by for n in names)]
+    table(["us from memory"] + devices,
+          [[n] + [cell(results.by[n, d]["memory_us"], 2) if (n, d) in results.by else "" for d in devices] for n in names])
+
+
+def show_estimate(results, table, names):
+    """Table 2: 500 ns added to what memory answers, and memory that takes them."""
+    rows = []
+    for n in names:
+        r = results.by[n, "tier"]
+        rows.append([n, cell(r["mean_us"]), per_cent(r["memory_part"]), cell(r["mean_us"] + 0.5 * r["memory_part"]),
+                     cell(results.us(n, "tier of 500 ns"))])
+    table(["500 ns memory", "tier us (A)", "from memory % (B)", "A + 0.5 B / 100", "measured"], rows)
+
+
+def bars(axis, results, names, suffix=""):
+    devices = [d for d in SHOWN if any((n, d + (suffix if d != "ssd" else "")) in results.by for n in names)]
+    for i, d in enumerate(devices):
+        key = d + (suffix if d != "ssd" else "")
+        axis.bar([x + 0.8 / len(devices) * i for x in range(len(names))],
+                 [results.over(n, key) if (n, key) in results.by else 0 for n in names], 0.8 / len(devices),
+                 color=COLOURS[d], label=key)
+    axis.set_xticks([x + 0.4 for x in range(len(names))], names, rotation=30)
+    axis.set_ylabel("mean response time over the SSD's")
+    axis.legend(fontsize="x-small")
+
+
+def picture(results, path):
+    figure, axes = plt.subplots(2, 2, figsize=(14, 9))
+    calm, busy = (results.loads(x) for x in (atsmf_loads.CALM, atsmf_loads.OVERLOADED))
+    bars(axes[0][0], results, calm)
+    bars(axes[0][1], results, busy + results.loads(atsmf_loads.DIVIDED))
+    tenth = results.loads(atsmf_loads.LOADS, "tier" + TENTH)
+    if tenth:
+        bars(axes[1][0], results, tenth, TENTH)
+    for n in results.loads(("src1_0", "proj1", "usr1")):
+        axes[1][1].plot([x or float("nan") for x in results.by[n, "tier"]["windows_us"]], label=n)
+    axes[1][1].set_xlabel("windows")
+    axes[1][1].set_ylabel("mean us, tier")
+    axes[1][1].legend(fontsize="x-small")
+    figure.tight_layout()
+    figure.savefig(path, dpi=90)
+    plt.close(figure)
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def judge(results, target):
+    """What was to be reached."""
+    ok = [target(f"{n}, {d}: requests that the trace lacks", r["requests_missing"], 0)
+          for (n, d), r in results.by.items() if r["requests_missing"]]
+    for n in results.loads(atsmf_loads.CALM + atsmf_loads.OVERLOADED):
+        ok.append(target(f"{n}: the tier over the SSD alone", results.over(n, "tier"), 1))
+        for other in ("dm-cache", "bcache"):
+            ok.append(target(f"{n}: the tier over {other} with as much memory", results.over(n, "tier", other), 1))
+    for n in results.loads(atsmf_loads.LOADS, "tier" + TENTH):
+        ok.append(target(f"{n}, memory of a tenth: the tier over the SSD alone", results.over(n, "tier" + TENTH), 1))
+        for other in ("dm-cache", "bcache"):
+            ok.append(target(f"{n}, memory of a tenth: the tier over {other}", results.over(n, "tier" + TENTH, other + TENTH), 1))
+    if results.loads(atsmf_loads.CALM, "tier on brd"):
+        ok.append(target("the tier on mem2m over that on brd, mean of the calm loads (paper: 0.73)",
+                         mean(results.over(n, "tier", "tier on brd") for n in results.loads(atsmf_loads.CALM, "tier on brd")), 1))
+    return all(ok)
+
+
+def show(records, table, target, path):
+    results = Results(records)
+    show_loads(results, table)
+    for names in (atsmf_loads.CALM, atsmf_loads.OVERLOADED):
+        names = results.loads(names)
+        if names:
+            print()
+            show_times(results, table, names)
+            show_memory(results, table, names)
+    tenth = results.loads(atsmf_loads.LOADS, "tier" + TENTH)
+    if tenth:
+        print()
+        show_times(results, table, tenth, TENTH)
+    divided = results.loads(atsmf_loads.DIVIDED)
+    if divided:
+        print()
+        show_times(results, table, divided)
+    calm = results.loads(atsmf_loads.CALM, "tier of 500 ns")
+    if calm:
+        print()
+        show_estimate(results, table, calm)
+    picture(results, path)
+    print(f"\npicture: {path}; most CPU used {100 * max(r['cpu'] for r in records):.0f}%")
+    return judge(results, target)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tests/bench/run balance: cells, each measured once."""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+
+import balance_cells
+import balance_plot
+import balance_report
+import lab
+import machine
+import writeboost
+from machine import HERE, OUT, TOP
+
+
+def on_devices(cell, path):
+    """Here, not in a machine."""
+    command = ["python3", os.path.join(HERE, "balance.py"), "balance", path + ".new", json.dumps(cell)]
+    if subprocess.run(command, check=False).returncode:
+        raise SystemExit(f"{cell['name']}: failed")
+    os.rename(path + ".new", path)
+
+
+def measure_cell(cell, path, kernel, boost):
+    if cell.get("devices"):
+        on_devices(dict(cell, boost=boost), path)
+        return
+    record = cell["name"].replace("/", "_")
+    os.rename(machine.run("balance", kernel, "3G", json.dumps(dict(cell, boost=boost)), record=record), path)
+
+
+def balance(args, kernel):
+    folder = os.path.join(OUT, "balance-" + ("devices" if args.devices else kernel))
+    if args.again:
+        shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder, exist_ok=True)
+    cells = balance_cells.on_devices(args.devices, args.data, args.period) if args.devices else balance_cells.cells(args.quick)
+    chosen = [c for c in cells if not args.only or any(o in c["name"] for o in args.only)]
+    missing = [c for c in chosen if not os.path.exists(balance_cells.file_of(folder, c))]
+    if missing and not args.report:
+        machine.build("netmix")
+        boost = writeboost.module(kernel, OUT, args.devices)
+        print(f"# {len(missing)} cells to measure", flush=True)
+        machine.side_by_side([(measure_cell, c, balance_cells.file_of(folder, c), kernel, boost) for c in missing],
+                             1 if args.devices else args.jobs)
+    return show_balance(chosen, folder)
+
+
+def show_balance(cells, folder):
+    measured = {}
+    for cell in cells:
+        records = balance_cells.read(balance_cells.file_of(folder, cell))
+        if records:
+            measured.setdefault(balance_cells.title(cell), (cell, []))[1].append(records)
+    if not measured:
+        print("nothing was measured")
+        return False
+    text, ok = balance_report.report(list(measured.values()))
+    report, picture = (os.path.join(folder, name) for name in ("report.md", "summary.png"))
+    with open(report, "w", encoding="utf-8") as f:
+        f.write(text)
+    balance_plot.summary(list(measured.values()), picture)
+    print(text)
+    print(f"report: {os.path.relpath(report, TOP)}, picture: {os.path.relpath(picture, TOP)}")
+    return ok
+
+
+def main(args, kernel):
+    parser = argparse.ArgumentParser(prog="tests/bench/run balance", usage="see tests/bench/run --help")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", action="append")
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--devices", type=lambda text: text.split(","))
+    parser.add_argument("--destroy", action="store_true")
+    parser.add_argument("--data", type=lab.size, default=4 << 30)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--period", type=int, default=2000)
+    args = parser.parse_args(args)
+    if args.devices and (not args.destroy or len(args.devices) < 2):
+        parser.error("--devices takes two or more, and --destroy: what is on them is lost")
+    return 0 if balance(args, kernel) else 1
