@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * usage: failnth modules|memory|nameless|pool|commands [PATTERN]	the operations whose name has PATTERN in it
+ * usage: failnth modules|memory|nameless|scmfs|pool|commands [PATTERN]	the operations whose name has PATTERN in it
  *	  failnth background MILLISECONDS PERCENT
  *
  * The suite hybrid_failnth.sh has the disks ready.  Prints KTAP.
@@ -233,6 +233,10 @@ int main(int argc, char **argv)
 		nameless_begin();
 		each(nameless_ops, only);
 		nameless_end();
+	} else if (!strcmp(group, "scmfs")) {
+		scmfs_begin();
+		each(scmfs_ops, only);
+		scmfs_end();
 	} else if (!strcmp(group, "pool")) {
 		pool_begin();
 		each(pool_ops, only);
@@ -247,7 +251,7 @@ int main(int argc, char **argv)
 		background(atoi(argv[2]), atoi(argv[3]));
 		pool_end();
 	} else {
-		fprintf(stderr, "usage: failnth modules|memory|nameless|pool|commands [PATTERN] |\n"
+		fprintf(stderr, "usage: failnth modules|memory|nameless|scmfs|pool|commands [PATTERN] |\n"
 			"       failnth background MILLISECONDS PERCENT\n");
 		return 2;
 	}

@@ -26,6 +26,7 @@ struct op {
 	const char *const *argv;
 	unsigned int shape;		/* of the pool: enum pool_shape */
 	bool allocates_nothing;		/* in the calling task */
+	const struct device *device;	/* device.h */
 };
 
 /* Each group of operations has one array, ended by one without a name. */
@@ -34,6 +35,7 @@ extern const struct op module_ops[];
 extern const struct op command_ops[];
 extern const struct op memory_ops[];
 extern const struct op nameless_ops[];
+extern const struct op scmfs_ops[];
 
 /* Set up and take down what a group needs. */
 void pool_begin(void);
@@ -41,6 +43,8 @@ void pool_end(void);
 void memory_end(void);
 void nameless_begin(void);
 void nameless_end(void);
+void scmfs_begin(void);
+void scmfs_end(void);
 
 /* Background work under random failures; milliseconds, percent. */
 void background(unsigned int ms, unsigned int percent);

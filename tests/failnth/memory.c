@@ -8,30 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "failnth.h"
+#include "device.h"
 
 #define DIR	"/sys/kernel/config/mem2m/f"
 #define NODE	"/sys/block/mem2m!f"
 #define SIZE	"4M"
 
-int say(const char *attr, const char *text)
-{
-	int fd = open(attr, O_WRONLY | O_CLOEXEC), err;
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = write(fd, text, strlen(text));
-	err = errno;
-	close(fd);
-	errno = err;
-	return n < 0 ? -1 : 0;
-}
-
-static bool there(void)
-{
-	return !access(NODE, F_OK);
-}
+static const struct device memory = { .dir = DIR, .node = NODE };
 
 static unsigned long long sectors(void)
 {
@@ -45,29 +28,6 @@ static unsigned long long sectors(void)
 	return n;
 }
 
-static void absent(const struct op *op)
-{
-	(void)op;
-	if (there() && say(DIR "/release", "1"))
-		die("deleting the device");
-	if (!access(DIR, F_OK) && rmdir(DIR))
-		die(DIR);
-}
-
-static void empty(const struct op *op)
-{
-	absent(op);
-	if (mkdir(DIR, 0755))
-		die(DIR);
-}
-
-static void made(const struct op *op)
-{
-	empty(op);
-	if (say(DIR "/create", op->arg))
-		die("creating a device");
-}
-
 static int try_dir(const struct op *op)
 {
 	(void)op;
@@ -79,20 +39,6 @@ static void after_dir(const struct op *op, int error)
 	(void)op;
 	if (!access(DIR, F_OK) == !!error)
 		wrong("%s, but it is %sthere", strerror(error), error ? "" : "not ");
-}
-
-static int try_create(const struct op *op)
-{
-	return say(DIR "/create", op->arg);
-}
-
-/* What did not succeed holds nothing: it succeeds the next time. */
-static void after_create(const struct op *op, int error)
-{
-	if (there() != !error)
-		wrong("%s, but it is %sthere", strerror(error), error ? "" : "not ");
-	if (error && say(DIR "/create", op->arg))
-		wrong("and not the next time either: %s", strerror(errno));
 }
 
 static int try_resize(const struct op *op)
@@ -112,32 +58,21 @@ static void after_resize(const struct op *op, int error)
 		wrong("and not the next time either: %s", strerror(errno));
 }
 
-static int try_delete(const struct op *op)
-{
-	(void)op;
-	return say(DIR "/release", "1");
-}
-
-static void after_delete(const struct op *op, int error)
-{
-	(void)op;
-	if (there() != !!error)
-		wrong("%s, but it is %sthere", strerror(error), error ? "not " : "");
-}
-
 void memory_end(void)
 {
-	absent(NULL);
+	device_remove(&memory);
 }
 
 #define RESERVED "4M phys=512M force"
 
 const struct op memory_ops[] = {
-	{ "mem2m: a directory", absent, try_dir, NULL, after_dir },
-	{ "mem2m: create", empty, try_create, NULL, after_create, SIZE },
-	{ "mem2m: resize", made, try_resize, NULL, after_resize, SIZE },
-	{ "mem2m: delete", made, try_delete, NULL, after_delete, SIZE },
-	{ "mem2m: create of reserved memory", empty, try_create, NULL, after_create, RESERVED },
-	{ "mem2m: delete of reserved memory", made, try_delete, NULL, after_delete, RESERVED },
+	{ "mem2m: a directory", device_absent, try_dir, NULL, after_dir, .device = &memory },
+	{ "mem2m: create", device_empty, device_create, NULL, device_created, SIZE, .device = &memory },
+	{ "mem2m: resize", device_made, try_resize, NULL, after_resize, SIZE, .device = &memory },
+	{ "mem2m: delete", device_made, device_delete, NULL, device_deleted, SIZE, .device = &memory },
+	{ "mem2m: create of reserved memory", device_empty, device_create, NULL, device_created,
+	  RESERVED, .device = &memory },
+	{ "mem2m: delete of reserved memory", device_made, device_delete, NULL, device_deleted,
+	  RESERVED, .device = &memory },
 	{ }
 };

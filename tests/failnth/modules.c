@@ -130,5 +130,7 @@ const struct op module_ops[] = {
 	{ "unload mem2m", is_loaded, try_unload, NULL, after_unload, "mem2m" },
 	{ "load nameless", unloaded, try_load, NULL, after_load, "nameless" },
 	{ "unload nameless", is_loaded, try_unload, NULL, after_unload, "nameless" },
+	{ "load scmfs", unloaded, try_load, NULL, after_load, "scmfs" },
+	{ "unload scmfs", is_loaded, try_unload, NULL, after_unload, "scmfs" },
 	{ }
 };

@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "failnth.h"
+#include "device.h"
 
 #define DIR	"/sys/kernel/config/nameless/f"
 #define NODE	"/sys/block/nameless!f"
@@ -20,27 +20,6 @@
 #define PAGE	4096
 
 static char *page;
-
-static bool there(void)
-{
-	return !access(NODE, F_OK);
-}
-
-static void absent(const struct op *op)
-{
-	(void)op;
-	if (there() && say(DIR "/release", "1"))
-		die("deleting the device");
-	if (!access(DIR, F_OK) && rmdir(DIR))
-		die(DIR);
-}
-
-static void empty(const struct op *op)
-{
-	absent(op);
-	if (mkdir(DIR, 0755))
-		die(DIR);
-}
 
 static void make_node(void)
 {
@@ -84,9 +63,7 @@ static int fill(int byte)
 
 static void made(const struct op *op)
 {
-	empty(op);
-	if (say(DIR "/create", op->arg))
-		die("creating a device");
+	device_made(op);
 	make_node();
 	if (fill(1))
 		die("writing to it");
@@ -97,7 +74,7 @@ static void saved(const struct op *op)
 	made(op);
 	if (say(DIR "/save", IMAGE))
 		die("saving it");
-	empty(op);
+	device_empty(op);
 }
 
 static void sound(void)
@@ -106,20 +83,7 @@ static void sound(void)
 		wrong("its check fails: %s", strerror(errno));
 }
 
-static int try_create(const struct op *op)
-{
-	return say(DIR "/create", op->arg);
-}
-
-/* What did not succeed holds nothing: it succeeds the next time. */
-static void after_create(const struct op *op, int error)
-{
-	if (there() != !error)
-		wrong("%s, but it is %sthere", strerror(error), error ? "" : "not ");
-	if (error && say(DIR "/create", op->arg))
-		wrong("and not the next time either: %s", strerror(errno));
-	sound();
-}
+static const struct device nameless = { .dir = DIR, .node = NODE, .sound = sound };
 
 static int try_write(const struct op *op)
 {
@@ -176,27 +140,10 @@ static int try_load(const struct op *op)
 
 static void after_load(const struct op *op, int error)
 {
-	(void)op;
-	if (there() != !error)
-		wrong("%s, but it is %sthere", strerror(error), error ? "" : "not ");
-	if (error && say(DIR "/load", IMAGE))
-		wrong("and not the next time either: %s", strerror(errno));
+	device_retried(op->device, "load", IMAGE, error);
 	if (look() != 1)
 		wrong("it lost what it had");
 	sound();
-}
-
-static int try_delete(const struct op *op)
-{
-	(void)op;
-	return say(DIR "/release", "1");
-}
-
-static void after_delete(const struct op *op, int error)
-{
-	(void)op;
-	if (there() != !!error)
-		wrong("%s, but it is %sthere", strerror(error), error ? "not " : "");
 }
 
 void nameless_begin(void)
@@ -208,17 +155,18 @@ void nameless_begin(void)
 
 void nameless_end(void)
 {
-	absent(NULL);
+	device_remove(&nameless);
 	unlink(IMAGE);
 	unlink(DISK);
 }
 
 const struct op nameless_ops[] = {
-	{ "nameless: create", empty, try_create, NULL, after_create, SHAPE },
-	{ "nameless: write", made, try_write, NULL, after_write, SHAPE },
-	{ "nameless: power comes back", made, try_cut, NULL, after_cut, SHAPE },
-	{ "nameless: save", made, try_save, NULL, after_save, SHAPE },
-	{ "nameless: load", saved, try_load, NULL, after_load, SHAPE },
-	{ "nameless: delete", made, try_delete, NULL, after_delete, SHAPE },
+	{ "nameless: create", device_empty, device_create, NULL, device_created, SHAPE,
+	  .device = &nameless },
+	{ "nameless: write", made, try_write, NULL, after_write, SHAPE, .device = &nameless },
+	{ "nameless: power comes back", made, try_cut, NULL, after_cut, SHAPE, .device = &nameless },
+	{ "nameless: save", made, try_save, NULL, after_save, SHAPE, .device = &nameless },
+	{ "nameless: load", saved, try_load, NULL, after_load, SHAPE, .device = &nameless },
+	{ "nameless: delete", made, device_delete, NULL, device_deleted, SHAPE, .device = &nameless },
 	{ }
 };

@@ -119,6 +119,10 @@ static void period(struct run *r, unsigned int seed)
 	measure(r, seed);
 	hy_policy_period(r->policy, &r->snap, &r->decision);
 	check_decision(r);
+	/* Not always to the end: it may be set, and asked, in between. */
+	i = fuzz_odd(&seed) % 256;
+	while (i-- && hy_policy_go_on(r->policy, &r->snap))
+		;
 	if (r->policy->ops->next)
 		move_ranges(r, seed);
 	for (i = 0; i < 8; i++) {

@@ -226,6 +226,14 @@ int tfs_write(struct tfs *t, u64 ino, u64 offset, u64 len, int fill, unsigned in
 	return 0;
 }
 
+int tfs_fault(struct tfs *t, u64 ino, u64 offset, u64 len)
+{
+	struct scmfs_write w;
+	int r = scmfs_write_begin(t->fs, ino, offset, len, SCMFS_WRITE_KEEP_SIZE, &w);
+
+	return r ? r : scmfs_write_end(t->fs, &w, w.nr == 1 ? w.len : 0, ++t->now);
+}
+
 int tfs_read(struct tfs *t, u64 ino, u64 offset, u64 len, u8 *to)
 {
 	struct scmfs_seg seg[4];

@@ -34,6 +34,8 @@ int tfs_rename(struct tfs *t, const char *from, const char *to, unsigned int fla
 int tfs_chmod(struct tfs *t, const char *path, u32 mode);
 /* Bytes of the value @fill. */
 int tfs_write(struct tfs *t, u64 ino, u64 offset, u64 len, int fill, unsigned int flags);
+/* What a fault does that is about to let a program store there: as much as is in one piece. */
+int tfs_fault(struct tfs *t, u64 ino, u64 offset, u64 len);
 int tfs_read(struct tfs *t, u64 ino, u64 offset, u64 len, u8 *to);
 void tfs_drop(struct tfs *t, u64 ino);	/* release it, unless it is open */
 

@@ -181,7 +181,7 @@ static void test_clean_stop(void)
 		rig_restart(&rig);
 		rig_restart(&rig);
 		nl_ftl_stat(rig.ftl, &stat);
-		CHECK(stat.recovered_by_scan == (kind == NL_FTL_HYBRID));
+		CHECK(!stat.recovered_by_scan);
 		CHECK(!rig_write(&rig, 5, 0));
 		rig_crash(&rig);	/* the checkpoint must not count any more */
 		nl_ftl_stat(rig.ftl, &stat);
@@ -301,6 +301,59 @@ static void test_memory(void)
 	CHECK(!shim_allocated, "%ld left", shim_allocated);
 }
 
+/* Who must not wait gets -ENOMEM rather than memory that is waited for. */
+static void test_nowait(void)
+{
+	struct nl_config config = rig_tiny(kind, 2, 4, 60, 1);
+	struct rig rig;
+	u32 i;
+	int r;
+
+	rig_init(&rig, &config, 60, ktap_seed);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 2000 && !ktap_failing(); i++) {
+		rig.flash.nowait = true;
+		shim_nowait = true;
+		r = rig_write(&rig, rig_random(&rig, 60), 0);
+		CHECK(!r || r == -ENOMEM);
+		if (i % 3 == 0)
+			CHECK(!rig_trim(&rig, rig_random(&rig, 60), 1));
+		if (i % 9 == 0)
+			CHECK(!rig_flush(&rig));
+		rig.flash.nowait = false;
+		shim_nowait = false;
+	}
+	CHECK(!shim_waited, "%lu times", shim_waited);
+	rig_verify(&rig);
+	rig_destroy(&rig);
+}
+
+/* One that begins later leaves the bus to who came meanwhile, but not what was booked before. */
+static void test_came(void)
+{
+	struct nl_config config = nl_preset_find("ssd1")->config;
+	const u64 t = 100000000;
+	struct nl_io first = { .now = t }, later = { .now = 2 * t, .came = t + 1 };
+	struct nl_io io = { .now = t + 2000 };
+	struct rig rig;
+	u32 i;
+
+	config.p[NL_P_FTL] = kind;
+	config.p[NL_P_CHANNELS] = 1;
+	config.p[NL_P_PACKAGES] = 4;
+	config.p[NL_P_LOG] = 500;
+	CHECK(!nl_config_fit(&config, 1000));
+	rig_init(&rig, &config, 1000, 1);
+	CHECK(!rig_open(&rig));
+	for (i = 1; i < 9; i++)			/* a block is open in each plane */
+		CHECK(!rig_write(&rig, i, 0));
+	CHECK(!nl_ftl_write(rig.ftl, 11, NULL, 0, &first) && first.done == t + 214000);
+	CHECK(!nl_ftl_write(rig.ftl, 13, NULL, 0, &later) && later.done == 2 * t + 214000);
+	CHECK(!nl_ftl_write(rig.ftl, 15, NULL, 0, &io));
+	CHECK(io.done == t + 226000, "%llu", (unsigned long long)io.done);
+	rig_destroy(&rig);
+}
+
 static void test_refused(void)
 {
 	struct nl_config config = rig_tiny(NL_FTL_HYBRID, 2, 4, 60, 1), other;
@@ -338,6 +391,8 @@ static const struct {
 	{ "blocks go bad, data stays, and in the end it is read-only", test_failures },
 	{ "erases are spread when one percent of the pages is hot", test_wear },
 	{ "when memory fails nothing is lost", test_memory },
+	{ "who must not wait does not", test_nowait },
+	{ "what begins later takes nothing from what comes before", test_came },
 	{ "what can't be is refused", test_refused },
 	{ "however often the power goes, no room is lost", test_cut_forever },
 	{ "large devices survive cuts anywhere", test_random_cuts },

@@ -359,7 +359,7 @@ static void change_content(void)
 	if (i < 0)
 		return;
 	m = &inode[i];
-	switch (rnd(6)) {
+	switch (rnd(7)) {
 	case 0:
 		len = rnd(3) ? offset : rnd(3) * 4096;
 		r = scmfs_truncate(t.fs, m->ino, len, ++t.now);
@@ -385,6 +385,14 @@ static void change_content(void)
 	case 3:
 		CHECK(!scmfs_trim(t.fs, m->ino));
 		return;
+	case 4:		/* a page that is about to be stored to: still what it was */
+		offset &= ~(SCMFS_BLOCK_SIZE - 1);
+		if (offset >= m->size)
+			return;
+		r = tfs_fault(&t, m->ino, offset, SCMFS_BLOCK_SIZE);
+		if (r == -ENOSPC)
+			return;
+		break;
 	default:
 		if (rnd(3) == 0)
 			offset = min_t(u64, m->size, MAX_SIZE - len);
@@ -760,14 +768,14 @@ static void refused(void)
 }
 
 /* The user's memory ends after @done of @len bytes. */
-static void write_short(u64 ino, u64 offset, u64 len, u64 done)
+static void write_short(u64 ino, u64 offset, u64 len, u64 done, unsigned int flags)
 {
 	struct scmfs_write w;
 	u8 bytes[SCMFS_BLOCK_SIZE];
 	u64 at, n;
 
 	memset(bytes, 2, sizeof(bytes));
-	CHECK(!scmfs_write_begin(t.fs, ino, offset, len, SCMFS_WRITE_ATOMIC, &w));
+	CHECK(!scmfs_write_begin(t.fs, ino, offset, len, flags, &w));
 	CHECK(w.nr == 1 && w.len == len, "%u parts of %llu bytes", w.nr, w.len);
 	for (at = 0; at < done; at += n) {
 		n = min_t(u64, sizeof(bytes), done - at);
@@ -794,7 +802,7 @@ static void atomic_short(void)
 		tfs_make(&t, 16 << 20, 100, 1);
 		CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
 		CHECK(!tfs_write(&t, ino, 0, 12288, 1, 0));
-		write_short(ino, cases[c].offset, cases[c].len, cases[c].done);
+		write_short(ino, cases[c].offset, cases[c].len, cases[c].done, SCMFS_WRITE_ATOMIC);
 		size = max(end, 12288u);
 		memset(was, 1, sizeof(was));
 		memset(was + cases[c].offset, 2, cases[c].done);
@@ -805,6 +813,30 @@ static void atomic_short(void)
 		tfs_check(&t);
 		tfs_free(&t);
 	}
+}
+
+/* Behind the end of a file that is mapped there are zeroes, not what its room ahead had before. */
+static void short_append(void)
+{
+	struct scmfs_seg seg;
+	u64 ino;
+	u32 i;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "old", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_write(&t, ino, 0, 12 << 20, 7, 0));
+	CHECK(!tfs_unlink(&t, "old"));
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_write(&t, ino, 0, 8192, 1, 0));
+	CHECK(!tfs_write(&t, ino, 8192, 8192, 1, 0));
+	CHECK(scmfs_mapped_size(t.fs, ino) >= 24576, "no room ahead: this shows nothing");
+	write_short(ino, 16384, 8192, 100, 0);
+	CHECK(scmfs_map(t.fs, ino, 16384, 4096, &seg, 1) == 1);
+	for (i = 0; i < 4096; i++)
+		if (!CHECK(t.mem[seg.at + i] == (i < 100 ? 2 : 0), "byte %u is %u", i, t.mem[seg.at + i]))
+			break;
+	tfs_check(&t);
+	tfs_free(&t);
 }
 
 /* Saved maps with one bit turned over, and a hash that vouches for them. */
@@ -895,6 +927,38 @@ static void no_memory(void)
 	tfs_free(&t);
 }
 
+static u64 mapped(u64 ino)
+{
+	return scmfs_mapped_size(t.fs, ino);
+}
+
+/* Room ahead is given back, what was reserved stays, until the file is cut. */
+static void reserved(void)
+{
+	struct scmfs_recovery rec;
+	u64 ino;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_write(&t, ino, 0, 20000, 1, 0) && !tfs_write(&t, ino, 20000, 20000, 1, 0));
+	CHECK(scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 40960);
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, true, 5) && mapped(ino) >= 100000);
+	CHECK(!scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
+	tfs_crash(&t);
+	CHECK(!tfs_mount(&t, &rec) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
+	CHECK(!scmfs_truncate(t.fs, ino, 60000, 7) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
+	CHECK(!scmfs_truncate(t.fs, ino, 60000, 8) && mapped(ino) == 61440, "%llu", mapped(ino));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, false, 9) && !scmfs_trim(t.fs, ino));
+	CHECK(mapped(ino) == 102400);
+	shim_killed = true;
+	CHECK(scmfs_reserve(t.fs, ino, 0, 300000, true, 10) == -EINTR && mapped(ino) == 102400);
+	shim_killed = false;
+	CHECK(scmfs_reserve(t.fs, ino, 0, 64 << 20, true, 11) == -ENOSPC);
+	CHECK(scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -906,8 +970,10 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: a large directory costs as little as a small one", million);
 	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
 	ktap_run("scmfs: data=atomic: of a write cut short the rest is as it was", atomic_short);
+	ktap_run("scmfs: an append cut short shows nothing of what was there before", short_append);
 	ktap_run("scmfs: maps that would give the file system's own blocks out are refused",
 		 maps_of_its_own);
+	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
 	return ktap_done();
 }

@@ -118,6 +118,17 @@ static int reserve(u64 ino, u64 size)
 	return scmfs_reserve(t.fs, ino, size + 9000, 9000, true, ++t.now);
 }
 
+/* A store to a mapped hole: the fault's part of it, once with blocks beside it, once in a huge hole. */
+static int fault(u64 ino, u64 size)
+{
+	return tfs_fault(&t, ino, 4096, 4096);
+}
+
+static int fault_four(u64 ino, u64 size)
+{
+	return tfs_fault(&t, ino, 0, 4 * 4096);
+}
+
 static int setattr(void)
 {
 	return tfs_chmod(&t, "a", t.now & 0777);
@@ -157,6 +168,8 @@ static int setattr(void)
 	X(empty, on_file("a", empty))					\
 	X(punch, on_file("a", punch))					\
 	X(reserve, on_file("d/b", reserve))				\
+	X(fault, on_file("d/b", fault))					\
+	X(fault_four, on_file("d/b", fault_four))			\
 	X(setattr, setattr())
 
 static char base_target[301];

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@
 
 static const char *top[2];
 static int fd[FDS][2];
+static unsigned char *map[FDS][2];	/* kept while all else goes on; NULL: none */
 static uint64_t state;
 static unsigned int step;
 static char what[PATH_MAX];
@@ -105,22 +107,14 @@ static void compare_stat(const struct stat *a, const struct stat *b)
 		differ("device %lx here, %lx there", (long)a->st_rdev, (long)b->st_rdev);
 }
 
-static void do_open(unsigned int slot)
+static void unmap(unsigned int slot)
 {
-	static const int flags[] = { O_CREAT, O_CREAT | O_EXCL, O_CREAT | O_TRUNC, O_APPEND, 0,
-				     O_NOFOLLOW, O_TMPFILE };
-	unsigned int which = any(), f = flags[rnd(sizeof(flags) / sizeof(*flags))];
-	int mode = f == O_TMPFILE ? O_RDWR : O_RDWR | O_CLOEXEC | O_NONBLOCK;
 	int side;
 
-	snprintf(what, sizeof(what), "open %u, flags %x", which, f);
-	for (side = 0; side < 2; side++) {
-		if (fd[slot][side] >= 0)
-			close(fd[slot][side]);
-		fd[slot][side] = open(name(side, which), mode | f, 0600 | which);
-		buf[0][side] = errno;
+	for (side = 0; side < 2 && map[slot][side]; side++) {
+		munmap(map[slot][side], FAR);
+		map[slot][side] = NULL;
 	}
-	agree(fd[slot][0] < 0 ? -1 : 0, buf[0][0], fd[slot][1] < 0 ? -1 : 0, buf[0][1]);
 }
 
 static uint32_t place(void)
@@ -153,6 +147,85 @@ static void do_read(unsigned int slot)
 	n = pread(fd[slot][0], buf[0], len, at);
 	if (n > 0 && memcmp(buf[0], buf[1], n))
 		differ("other bytes");
+}
+
+static void do_open(unsigned int slot)
+{
+	static const int flags[] = { O_CREAT, O_CREAT | O_EXCL, O_CREAT | O_TRUNC, O_APPEND, 0,
+				     O_NOFOLLOW, O_TMPFILE };
+	unsigned int which = any(), f = flags[rnd(sizeof(flags) / sizeof(*flags))];
+	int mode = f == O_TMPFILE ? O_RDWR : O_RDWR | O_CLOEXEC | O_NONBLOCK;
+	int side;
+
+	snprintf(what, sizeof(what), "open %u, flags %x", which, f);
+	for (side = 0; side < 2; side++) {
+		if (fd[slot][side] >= 0)
+			close(fd[slot][side]);
+		if (!side)
+			unmap(slot);
+		fd[slot][side] = open(name(side, which), mode | f, 0600 | which);
+		buf[0][side] = errno;
+	}
+	agree(fd[slot][0] < 0 ? -1 : 0, buf[0][0], fd[slot][1] < 0 ? -1 : 0, buf[0][1]);
+}
+
+/* Up to @len bytes at @at that can be mapped, and are; 0: none. */
+static uint32_t mapped(unsigned int slot, uint32_t at, uint32_t len)
+{
+	struct stat st;
+	int side;
+
+	if (fstat(fd[slot][0], &st) || !S_ISREG(st.st_mode) || st.st_size <= at)
+		return 0;
+	for (side = 0; side < 2; side++) {
+		if (!map[slot][side])
+			map[slot][side] = mmap(NULL, FAR, PROT_READ | PROT_WRITE, MAP_SHARED,
+					       fd[slot][side], 0);
+		if (map[slot][side] == MAP_FAILED)
+			differ("side %d: %s", side, strerror(errno));
+	}
+	if (st.st_size < at + len)
+		len = st.st_size - at;
+	return at + len > FAR ? 0 : len;
+}
+
+static void do_load(unsigned int slot)
+{
+	uint32_t at = place(), len = mapped(slot, at, rnd(PIECE));
+
+	snprintf(what, sizeof(what), "load %u at %u", len, at);
+	if (len && memcmp(map[slot][0] + at, map[slot][1] + at, len))
+		differ("other bytes");
+}
+
+static void do_store(unsigned int slot)
+{
+	uint32_t at = place(), len = mapped(slot, at, rnd(PIECE));
+
+	snprintf(what, sizeof(what), "store %u at %u", len, at);
+	if (!len)
+		return;
+	memset(map[slot][0] + at, state >> 40, len);
+	memset(map[slot][1] + at, state >> 40, len);
+}
+
+/* From the file into itself: who writes may have to fault in what he writes to. */
+static void do_write_map(unsigned int slot)
+{
+	uint32_t from = place(), at = place(), len = mapped(slot, from, rnd(PIECE));
+
+	snprintf(what, sizeof(what), "write %u of %u to %u", len, from, at);
+	if (len && (at + len <= from || from + len <= at))
+		BOTH(pwrite(fd[slot][side], map[slot][side] + from, len, at));
+}
+
+static void do_read_map(unsigned int slot)
+{
+	uint32_t from = place(), at = place(), len = mapped(slot, at, rnd(PIECE));
+
+	snprintf(what, sizeof(what), "read %u at %u to %u", len, from, at);
+	if (len && (at + len <= from || from + len <= at))
+		BOTH(pread(fd[slot][side], map[slot][side] + at, len, from));
 }
 
 static void do_truncate(unsigned int slot)
@@ -366,7 +439,7 @@ static void same(const char *a, const char *b)
 
 static void (*const on_file[])(unsigned int slot) = {
 	do_write, do_write, do_write, do_read, do_read, do_truncate, do_allocate, do_fstat,
-	do_publish,
+	do_publish, do_load, do_store, do_store, do_write_map, do_read_map,
 };
 
 static void (*const on_name[])(void) = {
@@ -394,6 +467,7 @@ static void run(unsigned int steps)
 	for (slot = 0; slot < FDS; slot++) {
 		close(fd[slot][0]);
 		close(fd[slot][1]);
+		unmap(slot);
 	}
 	same_dir(top[0], top[1]);
 }

@@ -5,6 +5,7 @@
  *   fuzz lines SECONDS SEED DISK...		the first disks carry the pool, the rest is blank
  *   fuzz messages SECONDS SEED POOL
  *   fuzz media SECONDS SEED META... -- MEMBER...
+ *   fuzz image SECONDS SEED START SIZE HEAD	scmfs in reserved memory, behind HEAD bytes of struct pages
  *
  * Whatever is refused is refused with an errno that is expected of it, a line in the
  * kernel log, and nothing written; whatever is taken works.  Exits with 1 at the
@@ -56,6 +57,25 @@ uint64_t odd_number(void)
 	}
 }
 
+/* What a word of a structure may be instead: nearly what it was, or some odd number. */
+uint64_t hurt_word(uint64_t w)
+{
+	uint64_t v = odd_number();
+
+	switch (rnd(6)) {
+	case 0:
+		return w ^ 1ULL << rnd(64);
+	case 1:
+		return w + rnd(9) - 4;
+	case 2:
+		return (w & ~0xffffffffULL) | (v & 0xffffffff);
+	case 3:
+		return (w & 0xffffffffULL) | v << 32;
+	default:
+		return v;
+	}
+}
+
 void wrong(const char *fmt, ...)
 {
 	va_list ap;
@@ -87,8 +107,8 @@ static bool is_generic(const char *record)
 	       strstr(record, "preresume failed");
 }
 
-/* Has anybody said why since the mark? */
-bool log_says_why(void)
+/* Has anybody whose lines begin with @who said why since the mark? */
+bool log_says_why(const char *who)
 {
 	char record[8193];
 	bool said = false;
@@ -98,7 +118,7 @@ bool log_says_why(void)
 		if (n < 0)
 			continue;
 		record[n] = 0;
-		said |= strstr(record, "device-mapper: ") && !is_generic(record);
+		said |= strstr(record, who) && !is_generic(record);
 	}
 	return said;
 }
@@ -296,7 +316,7 @@ static int lines(time_t deadline, char **disk, int nr)
 		tried++;
 		if (err && !among(err, expected))
 			wrong("length %llu: refused with %s", (unsigned long long)length, strerror(err));
-		if (err && !log_says_why())
+		if (err && !log_says_why("device-mapper: "))
 			wrong("length %llu: %s, and not a word why", (unsigned long long)length, strerror(err));
 		if (written(disk, nr) != before)
 			wrong("length %llu: a load wrote to the disks", (unsigned long long)length);
@@ -381,5 +401,7 @@ int main(int argc, char **argv)
 		return messages(deadline, argv[4]);
 	if (!strcmp(argv[1], "media"))
 		return media(deadline, argv + 4, argc - 4);
+	if (!strcmp(argv[1], "image") && argc == 7)
+		return image(deadline, argv[4], argv[5], argv[6]);
 	return 2;
 }

@@ -183,26 +183,13 @@ static u8 *pick(struct disk *d, const char **what, unsigned int *span)
 static void hurt(u8 *block, unsigned int span)
 {
 	unsigned int at = rnd(span - 8) & (rnd(4) ? ~3u : ~0u), i;
-	u64 v = odd_number(), w;
+	u64 w;
 
-	memcpy(&w, block + at, 8);
-	switch (rnd(6)) {
-	case 0:
-		w ^= 1ULL << rnd(64);
-		break;
-	case 1:
-		w += rnd(9) - 4;
-		break;
-	case 2:
+	if (!rnd(6))
 		for (i = rnd(64); i && at + i < span; i--)
 			block[at + i] = rnd(0);
-		break;
-	case 3:
-		w = (w & ~0xffffffffULL) | (v & 0xffffffff);
-		break;
-	default:
-		w = v;
-	}
+	memcpy(&w, block + at, 8);
+	w = hurt_word(w);
 	memcpy(block + at, &w, 8);
 }
 
@@ -306,7 +293,7 @@ static enum outcome try(const char *table, char **path)
 	} else {
 		o = use(node);
 	}
-	if (o <= UNRESUMED && !log_says_why())
+	if (o <= UNRESUMED && !log_says_why("device-mapper: "))
 		wrong("refused without a word why");
 	if (dm_unmake("p", 1))
 		wrong("can't be removed: %s", strerror(errno));

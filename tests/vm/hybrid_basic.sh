@@ -10,6 +10,8 @@ dmsetup() { command dmsetup "$@"; }	# what people have
 disk m 16M
 disk ssd 24M
 disk hdd 24M
+disk n 16M
+disk big 24M
 dev=/dev/mapper/p
 line=$(table 65536 128 m "ssd hdd" 0 "wardrop 0")
 
@@ -75,6 +77,15 @@ random_io() {
 		--offset=0 --randrepeat=0 --output-format=terse
 }
 check "fio: random, unaligned, verified" random_io
+
+# What dm splits a bio into, where a member takes less than an extent at once and no whole number of granules.
+echo 127 >"/sys/block/emudisk!big/queue/max_sectors_kb"
+echo 1 >"/sys/block/emudisk!big/queue/iostats"
+check "a pool whose member takes 254 sectors" pool q "$(table 16384 256 n "big" 0 "wardrop 0")"
+before=$(writes big)
+check "a first write of two extents" blkio write /dev/mapper/q 0 512 "$seed" -- verify /dev/mapper/q 0 512 "$seed"
+is "is split between granules, four writes" $(($(writes big) - before)) 4
+check "remove it" remove_pool q
 
 check_fails "the module stays while a pool is there" "in use|busy" rmmod dm-hybrid
 check "remove for good" remove_pool p

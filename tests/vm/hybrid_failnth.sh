@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: dm-hybrid, mem2m and nameless: allocations fail, one at a time, on every path that has any
+# title: dm-hybrid, mem2m, nameless and scmfs: allocations fail, one at a time, on every path that has any
 # kernels: debug
 # timeout: 600
 # append: memmap=32M$512M
@@ -25,8 +25,15 @@ disk b 4M
 modprobe dm-hybrid || die "no dm-hybrid"
 modprobe mem2m || die "no mem2m"
 modprobe nameless || die "no nameless"
+modprobe scmfs || die "no scmfs"
 run memory ${pattern:+"$pattern"}
 run nameless ${pattern:+"$pattern"}
+
+# KASAN ignores that the page table of its shadow, one for 16 MiB, could not be allocated (zero_pud_populate()), and the
+# first access is a fault: so there is one already.
+mem2mctl create keep 4M --phys 512M --force || die "no memory device"
+run scmfs ${pattern:+"$pattern"}
+mem2mctl delete keep || die "the memory device stays"
 run pool ${pattern:+"$pattern"}
 run commands ${pattern:+"$pattern"}
 run background 10000 5

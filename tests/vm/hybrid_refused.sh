@@ -11,6 +11,8 @@ disk m2 16M
 disk a 16M
 disk b 16M
 disk tiny 1M
+disk large 1T
+disk huge 128T
 modprobe dm-hybrid || die "no dm-hybrid"
 M=/dev/emudisk/m A=/dev/emudisk/a B=/dev/emudisk/b
 
@@ -45,6 +47,10 @@ refuse "members no number" "members must be 1 to 32" "1 $M 0 128 two $A 0 $B 0 0
 refuse "fewer members than announced" "too few words|multiple of 8|features|device" "1 $M 0 128 3 $A 0 $B 0 0 fill 0"
 refuse "member start unaligned" "multiple of 8" "1 $M 0 128 2 $A 1 $B 0 0 fill 0"
 refuse "member device missing" "member|device|open" "1 $M 0 128 2 $A 0 /dev/emudisk/none 0 0 fill 0"
+refuse "new pool with a lost metadata area" "needs all its metadata areas" "2 $M 0 - 0 128 2 $A 0 $B 0 0 fill 0"
+refuse "new pool that is read-only" "can't be read-only" "1 $M 0 128 2 $A 0 $B 0 1 read_only fill 0"
+refuse "member with more extents than an entry can name" "too large for the extent" "1 $M 0 128 2 $A 0 /dev/emudisk/huge 0 0 fill 0"
+refuse "metadata area too small for so much" "metadata area too small" "1 $M 0 128 2 $A 0 /dev/emudisk/large 0 0 fill 0" $((1 << 31))
 refuse "new pool with a lost member" "needs all its members" "1 $M 0 128 2 $A 0 - 0 0 fill 0"
 refuse "member too small" "member too small" "1 $M 0 128 2 $A 0 /dev/emudisk/tiny 0 0 fill 0"
 refuse "the same area twice" "same sector" "1 $M 0 128 2 $A 0 $A 0 0 fill 0"
@@ -67,6 +73,7 @@ refuse "value no number" "value|number|range" "1 $M 0 128 2 $A 0 $B 0 0 fill 2 p
 refuse "value out of range" "value|range" "1 $M 0 128 2 $A 0 $B 0 0 fill 2 low_free 99"
 refuse "shares that are no 100 percent" "share" "1 $M 0 128 2 $A 0 $B 0 0 static 2 shares 80,30"
 refuse "shares of three for two" "share" "1 $M 0 128 2 $A 0 $B 0 0 static 2 shares 50,30,20"
+refuse "shares of two thousand digits" "policy arguments too long" "1 $M 0 128 2 $A 0 $B 0 0 static 2 shares $(printf '1%.0s' {1..2000})"
 refuse "shares that are none" "share" "1 $M 0 128 2 $A 0 $B 0 0 static 2 shares a,b"
 refuse "longer than its members" "length|long" "1 $M 0 128 2 $A 0 $B 0 0 fill 0" 131072
 refuse "length unaligned" "length|multiple" "1 $M 0 128 2 $A 0 $B 0 0 fill 0" 8191
@@ -94,6 +101,7 @@ refuse "a member less" "number of members" "1 $M 0 128 1 $A 0 0 fill 0"
 refuse "another extent size" "extent size is not" "1 $M 0 256 2 $A 0 $B 0 0 fill 0"
 refuse "another start" "holds something else|elsewhere" "1 $M 0 128 2 $A 0 $B 2048 0 fill 0"
 refuse "metadata and member exchanged" "metadata area where|reverse" "1 $A 0 128 2 $M 0 $B 0 0 fill 0"
+refuse "longer than it was made" "longer than the pool was made for" "1 $M 0 128 2 $A 0 $B 0 0 fill 0" 16384
 refuse "a second, blank metadata area" "blank|number of" "2 $M 0 /dev/emudisk/m2 0 128 2 $A 0 $B 0 0 fill 0"
 save a label
 blkio zero $A 0 8
@@ -114,6 +122,17 @@ restore m copy 4095
 blkio write $M 0 8 3
 check_fails "metadata overwritten from the start" "." try "$(table 8192 128 m "a b" 0 "fill 0")"
 restore m label
+
+# one of two metadata areas that has lost what it had
+wipe m m2 a b
+check "a pool with two metadata areas" pool p "$(table 8192 128 "m m2" "a b" 0 "fill 0")"
+remove_pool p
+wipe m2
+refuse "one of two metadata areas blank" "one metadata area is blank" "2 $M 0 /dev/emudisk/m2 0 128 2 $A 0 $B 0 0 fill 0"
+wipe m a b
+check "a pool with data" pool p "$(table 8192 128 m "a b" 0 "fill 0")"
+blkio write /dev/mapper/p 0 1024 "$seed"
+remove_pool p
 
 # blank when the table is loaded, a pool with data when it is resumed
 for d in m a b; do save $d whole 4096; done

@@ -167,6 +167,7 @@ count_written() {
 }
 
 # Reads of one disk so far.
+writes() { local f; read -ra f <"/sys/block/emudisk!$1/stat"; echo "${f[4]}"; }
 reads() { local f; read -ra f <"/sys/block/emudisk!$1/stat"; echo "${f[0]}"; }
 
 # --- pools -------------------------------------------------------------------------------------------------------

@@ -241,6 +241,28 @@ check "and keep what they hold" blkio verify $d/a 512 7680 1
 clean "wear leveling" a
 nlctl delete a
 
+# --- GC when nobody wants anything --------------------------------------------------------------------------
+
+collected() { [ "$(stat_of a gc_idle)" = asleep ] && [ "$(stat_of a idle_steps)" -gt 0 ]; }
+
+for ftl in page hybrid; do
+	check "$ftl: a device that collects nothing while it is idle" fast a 8M --ftl $ftl gc_idle=0
+	blkio write $d/a 0 16384 1 -- discard $d/a 0 8192 -- flush $d/a
+	scattered
+	blkio digest $d/a 0 16384 >/tmp/before
+	victims=$(stat_of a victims)
+	is "$ftl: says so" "$(stat_of a gc_idle) $(stat_of a idle_steps)" "off 0"
+	check "$ftl: is told to" nlctl set a gc_idle=5ms
+	check "$ftl: which ends when there is nothing to be gained" wait_for 10 collected
+	[ "$(stat_of a victims)" -gt "$victims" ]
+	is "$ftl: and has emptied blocks" $? 0
+	blkio digest $d/a 0 16384 >/tmp/after
+	check "$ftl: and left what they held" cmp /tmp/before /tmp/after
+	clean "$ftl: idle" a
+	scattered
+	check "$ftl: deleted while it waits for that" nlctl delete a
+done
+
 # --- a member of a pool -----------------------------------------------------------------------------------
 
 modprobe dm-hybrid || die "no dm-hybrid"

@@ -90,6 +90,37 @@ def measure(preset):
     run("nlctl", "delete", preset)
 
 
+def wait(seconds):
+    time.sleep(seconds)     # of virtual time: nothing is waited for that could be told
+
+
+def idle():
+    """GC begins when no request has come for so long, and ends."""
+    def seen():
+        stat = json.loads(subprocess.run(["nlctl", "stat", "idle", "--json"], check=True, stdout=subprocess.PIPE).stdout)
+        return stat["idle_steps"], stat["gc_idle"]
+    dev = "/dev/nameless/idle"
+    run("nlctl", "create", "idle", "8M", "pages=16", "gc_idle=1s")
+    while not os.path.exists(dev):
+        time.sleep(0.01)
+    run("udevadm", "settle")
+    run("blkio", "write", dev, "0", "16384", "1", "--", "discard", dev, "0", "8192", "--", "flush", dev)
+    during = []
+    for i in range(4):
+        wait(0.7)
+        run("blkio", "write", dev, str(8 * i), "8", "2")
+        during.append(seen())
+    test(all(s == (0, "waiting") for s in during), "idle: requests put GC off", f"{during}")
+    wait(1.5)
+    steps, state = seen()
+    test(steps > 0, "idle: it begins a second after the last one", f"{steps} {state}")
+    wait(2)
+    done = seen()
+    wait(2)
+    test(done[1] == "asleep" and seen() == done, "idle: and is asleep after that", f"{done} {seen()}")
+    run("nlctl", "delete", "idle")
+
+
 print("KTAP version 1")
 run("modprobe", "nameless")
 setting("trace_clock", "mono")
@@ -97,5 +128,6 @@ for event in ("block_bio_queue", "block_bio_complete"):
     setting(f"events/block/{event}/enable", "1")
 for name in READ:
     measure(name)
+idle()
 print(f"1..{tests}")
 sys.exit(1 if failures else 0)

@@ -45,6 +45,12 @@ refused "odd addresses" "multiples of 2M" phys=0x40001000,size=2M,init
 refused "what is too small for its struct pages" "too small" phys=1G,size=2M,init
 disk sink 4M
 refused "a disk" "neither pmem nor a mem2m device" init /dev/emudisk/sink
+at_start() { dd if=/dev/mem bs=4096 count=1 skip=$((0x40000000 / 4096)) status=none | cksum; }
+poke /dev/urandom 64 0
+before=$(at_start)
+refused "what begins where the struct pages would be is foreign, too" "init=force overwrites it" $here,init
+is "and as it was" "$(at_start)" "$before"
+poke /dev/zero 64 0
 poke /dev/urandom 64 $begin
 refused "what is foreign is refused" "init=force overwrites it" $here
 refused "also to init" "init=force overwrites it" $here,init
@@ -158,6 +164,8 @@ check "a mem2m device" eval "mem2mctl create there 16M --phys 1G --force &&
 umount $m
 mem2mctl delete there
 refused "reserved memory with a mem2m device in it is refused" "mem2m device is there" $here,init
+check "init=force takes it, for good" eval "at $here,init=force && echo hello >$m/f && again && holds $m/f hello"
+umount $m
 rmmod mem2m
 check "the module is unloaded" rmmod scmfs
 done_testing

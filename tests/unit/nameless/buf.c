@@ -8,9 +8,9 @@ struct nl_buf {
 	u8 data[] __aligned(8);
 };
 
-struct nl_buf *nl_buf_alloc(u32 bytes)
+struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
 {
-	struct nl_buf *buf = kmalloc(sizeof(*buf) + bytes, GFP_NOIO);
+	struct nl_buf *buf = kmalloc(sizeof(*buf) + bytes, nowait ? GFP_NOWAIT : GFP_NOIO);
 
 	if (buf)
 		buf->users = 1;

@@ -84,7 +84,7 @@ static void rig_lasts(struct rig_page *page, u32 version)
 
 static struct nl_buf *rig_buf(struct rig *rig, u32 lpn, u32 version)
 {
-	struct nl_buf *buf = nl_buf_alloc(rig->config.p[NL_P_PAGE_SIZE]);
+	struct nl_buf *buf = nl_buf_alloc(rig->config.p[NL_P_PAGE_SIZE], rig->flash.nowait);
 	struct stamp *stamp = nl_buf_data(buf);
 
 	memset(stamp, version, rig->config.p[NL_P_PAGE_SIZE]);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "shim.h"
 
+bool shim_killed;
 unsigned long shim_fail_alloc;
 bool shim_alloc_failed;
+bool shim_nowait;
+unsigned long shim_waited;
 long shim_allocated;
 int shim_cpu;
 unsigned long shim_task;

@@ -58,6 +58,8 @@
 #define preempt_enable()	barrier()
 #define might_sleep()		do { } while (0)
 #define cond_resched()		do { } while (0)
+extern bool shim_killed;	/* the task has a fatal signal */
+#define fatal_signal_pending(task)	((void)(task), shim_killed)
 #define rcu_read_lock()		barrier()
 #define rcu_read_unlock()	barrier()
 #define synchronize_rcu()	smp_mb()
@@ -180,17 +182,26 @@ typedef unsigned int gfp_t;
 /* The n-th allocation from now fails, once; 0: none. */
 extern unsigned long shim_fail_alloc;
 extern bool shim_alloc_failed;
+/* Allocations that may wait, while who asks must not. */
+extern bool shim_nowait;
+extern unsigned long shim_waited;
+
+static inline void shim_gfp(gfp_t gfp)
+{
+	shim_waited += shim_nowait && gfpflags_allow_blocking(gfp);
+}
+
 extern long shim_allocated;	/* and not yet freed */
 void *shim_alloc(size_t n, bool zero);
 void shim_free(const void *p);
 
-#define kmalloc(n, g)		shim_alloc(n, (g) & __GFP_ZERO)
+#define kmalloc(n, g)		(shim_gfp(g), shim_alloc(n, (g) & __GFP_ZERO))
 #define kzalloc(n, g)		((void)(g), shim_alloc(n, true))
 #define kcalloc(n, s, g)	((void)(g), shim_alloc((size_t)(n) * (s), true))
 #define kmalloc_array(n, s, g)	((void)(g), shim_alloc((size_t)(n) * (s), false))
 #define kvmalloc_array(n, s, g)	kmalloc_array(n, s, g)
 #define kvmalloc(n, g)		((void)(g), shim_alloc(n, false))
-#define kvzalloc(n, g)		((void)(g), shim_alloc(n, true))
+#define kvzalloc(n, g)		(shim_gfp(g), shim_alloc(n, true))
 #define kvcalloc(n, s, g)	kcalloc(n, s, g)
 #define kvmalloc_array(n, s, g)	kmalloc_array(n, s, g)
 #define vmalloc(n)		shim_alloc(n, false)

@@ -20,12 +20,14 @@ typedef u64 sector_t;
 struct bio_vec {
 	void *bv_page;
 	unsigned int bv_len;
+	unsigned int bv_offset;
 };
 
 struct bvec_iter {
 	sector_t bi_sector;
 	unsigned int bi_size;
 	unsigned int bi_idx;
+	unsigned int bi_bvec_done;
 };
 
 struct bio {
@@ -36,10 +38,35 @@ struct bio {
 };
 
 #define bio_op(b)		((b)->bi_opf & 0xff)
-#define bvec_virt(v)		((v)->bv_page)
+#define bvec_virt(v)		((char *)(v)->bv_page + (v)->bv_offset)
 #define flush_dcache_page(p)	((void)(p))
 #define bio_for_each_bvec(v, b, i)						\
-	for ((i).bi_idx = 0; (i).bi_idx < (b)->bi_vcnt &&			\
-	     ((v) = (b)->bi_io_vec[(i).bi_idx], true); (i).bi_idx++)
+	for ((i) = (b)->bi_iter; (i).bi_size &&					\
+	     ((v) = mp_bvec_iter_bvec((b)->bi_io_vec, (i)), true);		\
+	     bvec_iter_advance_single((b)->bi_io_vec, &(i), (v).bv_len))
+
+/* The rest of the vector at the iterator. */
+static inline struct bio_vec mp_bvec_iter_bvec(const struct bio_vec *vec, struct bvec_iter iter)
+{
+	unsigned int left = vec[iter.bi_idx].bv_len - iter.bi_bvec_done;
+
+	return (struct bio_vec){
+		.bv_page = vec[iter.bi_idx].bv_page,
+		.bv_len = left < iter.bi_size ? left : iter.bi_size,
+		.bv_offset = vec[iter.bi_idx].bv_offset + iter.bi_bvec_done,
+	};
+}
+
+/* Within one vector, or to its end. */
+static inline void bvec_iter_advance_single(const struct bio_vec *vec, struct bvec_iter *iter,
+					    unsigned int bytes)
+{
+	iter->bi_size -= bytes;
+	iter->bi_bvec_done += bytes;
+	if (iter->bi_bvec_done == vec[iter->bi_idx].bv_len) {
+		iter->bi_bvec_done = 0;
+		iter->bi_idx++;
+	}
+}
 
 #endif

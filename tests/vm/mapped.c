@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Files that are mapped while all else happens to them. Each case makes a file of its own.
+ *
+ *	mapped DIR CASE		one of those at the end of this file; exits with 0: as it has to be
+ *	mapped DIR list		their names
+ *	mapped DIR after	what `last` left, after the file system was mounted once more
+ *	mapped DIR race SEED N	stores, writes, holes, truncations by four processes at once
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef MAP_SYNC
+#define MAP_SYNC 0x80000
+#endif
+
+#define PAGE	4096u
+#define HUGE	(2u << 20)
+#define FILE_BYTES	(16u * PAGE)
+
+static const char *dir;
+static char path[PATH_MAX];
+static unsigned char buf[FILE_BYTES];
+
+__attribute__((noreturn)) static void fail(int line, const char *what)
+{
+	printf("# line %d: %s (%s)\n", line, what, strerrorname_np(errno));
+	exit(1);
+}
+
+#define NEED(condition) do { if (!(condition)) fail(__LINE__, #condition); } while (0)
+
+static int file(const char *name, off_t size)
+{
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	unlink(path);
+	fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	NEED(fd >= 0 && !ftruncate(fd, size));
+	return fd;
+}
+
+static unsigned char *map(int fd, size_t len, int flags)
+{
+	unsigned char *p = mmap(NULL, len, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	NEED(p != MAP_FAILED);
+	return p;
+}
+
+static bool all(const unsigned char *p, int byte, size_t len)
+{
+	while (len && *p == byte)
+		p++, len--;
+	return !len;
+}
+
+static long blocks(int fd)
+{
+	struct stat st;
+
+	NEED(!fstat(fd, &st));
+	return st.st_blocks / 8;
+}
+
+/* --- signals of stores that can't be done ----------------------------------------------------- */
+
+static sigjmp_buf back;
+
+static void on_bus(int sig)
+{
+	(void)sig;
+	siglongjmp(back, 1);
+}
+
+static bool is_bus(volatile unsigned char *p, bool store)
+{
+	const struct sigaction sa = { .sa_handler = on_bus };
+
+	sigaction(SIGBUS, &sa, NULL);
+	if (sigsetjmp(back, 1))
+		return true;
+	if (store)
+		*p = 1;
+	else
+		(void)*p;
+	return false;
+}
+
+/* --- holes ------------------------------------------------------------------------------------ */
+
+static void hole_read(void)
+{
+	int fd = file("f", FILE_BYTES);
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
+
+	NEED(all(p, 0, FILE_BYTES) && !blocks(fd));
+	memset(buf, 7, PAGE);
+	NEED(pwrite(fd, buf, PAGE, 3 * PAGE) == PAGE);
+	NEED(all(p + 3 * PAGE, 7, PAGE) && all(p, 0, 3 * PAGE) && all(p + 4 * PAGE, 0, PAGE));
+	NEED(!posix_fallocate(fd, 0, FILE_BYTES));
+	p[5 * PAGE] = 9;
+	NEED(pread(fd, buf, 1, 5 * PAGE) == 1 && buf[0] == 9 && all(p + 3 * PAGE, 7, PAGE));
+}
+
+static void hole_store(void)
+{
+	int fd = file("f", FILE_BYTES);
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED), *q = map(fd, FILE_BYTES, MAP_SHARED);
+
+	NEED(!q[4 * PAGE]);
+	p[4 * PAGE + 1] = 5;
+	NEED(blocks(fd) == 1 && q[4 * PAGE + 1] == 5 && all(p + 4 * PAGE + 2, 0, PAGE - 2));
+	NEED(lseek(fd, 0, SEEK_DATA) == 4 * PAGE && lseek(fd, 4 * PAGE, SEEK_HOLE) == 5 * PAGE);
+	NEED(pread(fd, buf, 2, 4 * PAGE) == 2 && buf[0] == 0 && buf[1] == 5);
+}
+
+static void private_map(void)
+{
+	int fd = file("f", FILE_BYTES);
+	unsigned char *p = map(fd, FILE_BYTES, MAP_PRIVATE);
+
+	p[0] = 1;
+	NEED(!blocks(fd) && p[0] == 1);
+	memset(buf, 7, FILE_BYTES);
+	NEED(pwrite(fd, buf, FILE_BYTES, 0) == FILE_BYTES);
+	NEED(p[0] == 1 && p[1] == 0 && p[PAGE] == 7);
+	p[2 * PAGE] = 3;
+	NEED(p[2 * PAGE + 1] == 7 && pread(fd, buf, 1, 2 * PAGE) == 1 && buf[0] == 7);
+	NEED(!ftruncate(fd, 0) && is_bus(p, false) && is_bus(p + 2 * PAGE, true));
+}
+
+/* --- less of a file --------------------------------------------------------------------------- */
+
+static void truncated(void)
+{
+	int fd = file("f", FILE_BYTES);
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
+
+	memset(p, 6, FILE_BYTES);
+	NEED(!ftruncate(fd, 2 * PAGE + 100));
+	NEED(is_bus(p + 3 * PAGE, false) && is_bus(p + 5 * PAGE, true));
+	NEED(all(p, 6, 2 * PAGE + 100) && all(p + 2 * PAGE + 100, 0, PAGE - 100));
+	p[2 * PAGE + 200] = 8;		/* behind the end: nobody may see it */
+	NEED(!ftruncate(fd, FILE_BYTES));
+	NEED(all(p + 2 * PAGE + 100, 0, FILE_BYTES - 2 * PAGE - 100) && blocks(fd) == 3);
+	p[9 * PAGE] = 4;
+	NEED(blocks(fd) == 4 && pread(fd, buf, 1, 9 * PAGE) == 1 && buf[0] == 4);
+}
+
+static void punched(void)
+{
+	int fd = file("f", FILE_BYTES);
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
+
+	memset(p, 6, FILE_BYTES);
+	NEED(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, PAGE + 10, 3 * PAGE));
+	NEED(blocks(fd) == 14 && all(p, 6, PAGE + 10) && all(p + PAGE + 10, 0, 3 * PAGE) &&
+	     all(p + 4 * PAGE + 10, 6, FILE_BYTES - 4 * PAGE - 10));
+	p[2 * PAGE] = 1;
+	NEED(blocks(fd) == 15 && all(p + 2 * PAGE + 1, 0, PAGE - 1));
+}
+
+/* What was freed under a mapping must not be seen through it when it is another file's. */
+static void reused(void)
+{
+	int fd = file("f", FILE_BYTES), other, i;
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED), *q;
+
+	memset(p, 6, FILE_BYTES);
+	NEED(!ftruncate(fd, 0) && !ftruncate(fd, FILE_BYTES));
+	for (i = 0; i < 8; i++) {
+		other = file((const char *[]){ "g0", "g1", "g2", "g3" }[i % 4], FILE_BYTES);
+		q = map(other, FILE_BYTES, MAP_SHARED);
+		memset(q, 0x11 + i, FILE_BYTES);
+		NEED(all(p, 0, FILE_BYTES));
+		close(other);
+	}
+	memset(p, 9, FILE_BYTES);
+	NEED(all(q, 0x18, FILE_BYTES));
+}
+
+/* --- the file's own bytes as a buffer --------------------------------------------------------- */
+
+static void own_buffer(void)
+{
+	int fd = file("f", FILE_BYTES);
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
+
+	NEED(pwrite(fd, p + 4 * PAGE, 4 * PAGE, 0) == 4 * PAGE && all(p, 0, FILE_BYTES));
+	p[0] = 3;
+	NEED(pwrite(fd, p, PAGE, 9 * PAGE + 1) == PAGE && p[9 * PAGE + 1] == 3);
+	NEED(pread(fd, p + 12 * PAGE, 2 * PAGE, 9 * PAGE) == 2 * PAGE && p[12 * PAGE + 1] == 3);
+	NEED(pwrite(fd, p, 2 * PAGE, FILE_BYTES) == 2 * PAGE);
+}
+
+/* A buffer that ends in what can't be read: what is before it is written. */
+static void bad_buffer(void)
+{
+	int fd = file("f", 0);
+	unsigned char *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct stat st;
+	ssize_t n;
+
+	NEED(p != MAP_FAILED && !munmap(p + PAGE, PAGE));
+	memset(p, 3, PAGE);
+	n = pwrite(fd, p + PAGE - 100, 200, 0);
+	NEED(n == 100 && !fstat(fd, &st) && st.st_size == 100);
+	NEED(pread(fd, buf, 200, 0) == 100 && all(buf, 3, 100));
+	NEED(pwrite(fd, p + PAGE, 10, 0) == -1 && errno == EFAULT);
+}
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+static void stamped(void)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	int fd = file("f", FILE_BYTES);
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
+	struct stat st;
+
+	p[0] = 1;
+	NEED(!futimens(fd, old) && !fstat(fd, &st) && st.st_mtim.tv_sec == 1000);
+	p[PAGE] = 1;		/* a block that isn't there yet */
+	NEED(!fstat(fd, &st) && st.st_mtim.tv_sec > 1000 && st.st_ctim.tv_sec > 1000);
+	NEED(!futimens(fd, old) && !msync(p, FILE_BYTES, MS_SYNC));
+	p[0] = 2;		/* one that is, write-protected by the flush */
+	NEED(!fstat(fd, &st) && st.st_mtim.tv_sec > 1000);
+}
+
+/* --- pinned pages ----------------------------------------------------------------------------- */
+
+/* Has it gone to sleep, or ended? Then it has got as far as it gets. */
+static bool rests(pid_t pid)
+{
+	char name[64], line[256] = "", *state;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	f = fopen(name, "re");
+	if (!f)
+		return true;
+	state = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	fclose(f);
+	return state && strchr("SDZ", state[2]);
+}
+
+static bool has_ended(pid_t pid)
+{
+	return waitpid(pid, NULL, WNOHANG) == pid;
+}
+
+static void pin(int out, unsigned char *p)
+{
+	struct iovec v = { p, PAGE };
+
+	NEED(vmsplice(out, &v, 1, 0) == PAGE);
+}
+
+/* Whoever takes pinned blocks out of a file waits, although nothing is mapped any more. */
+static void pinned_truncate(void)
+{
+	int fd = file("f", FILE_BYTES), end[2], status;
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
+	pid_t pid;
+
+	NEED(!pipe2(end, O_CLOEXEC));
+	memset(p, 6, FILE_BYTES);
+	pin(end[1], p + 3 * PAGE);
+	NEED(!munmap(p, FILE_BYTES));
+	NEED(!ftruncate(fd, 8 * PAGE));		/* others aren't waited for */
+	pid = fork();
+	if (!pid)
+		_exit(ftruncate(fd, PAGE));
+	while (!rests(pid))
+		sched_yield();
+	NEED(!has_ended(pid));
+	NEED(read(end[0], buf, PAGE) == PAGE && all(buf, 6, PAGE));
+	NEED(waitpid(pid, &status, 0) == pid && !status && blocks(fd) == 1);
+}
+
+/* A file that goes while its pages are pinned: nobody waits, and nobody gets its blocks. */
+static void pinned_unlink(void)
+{
+	int fd = file("f", FILE_BYTES), other = file("g", 0), end[2], i;
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
+
+	NEED(!pipe2(end, O_CLOEXEC));
+	memset(p, 6, FILE_BYTES);
+	pin(end[1], p + 3 * PAGE);
+	NEED(!munmap(p, FILE_BYTES));
+	close(fd);
+	snprintf(path, sizeof(path), "%s/f", dir);
+	NEED(!unlink(path));
+	memset(buf, 9, sizeof(buf));
+	for (i = 0; write(other, buf, sizeof(buf)) > 0; i++)
+		;
+	NEED(errno == ENOSPC && i > 10);
+	NEED(read(end[0], buf, PAGE) == PAGE && all(buf, 6, PAGE));
+	NEED(!ftruncate(other, 0));
+}
+
+/* --- no room ---------------------------------------------------------------------------------- */
+
+static void full(void)
+{
+	int fd = file("f", FILE_BYTES), other = file("g", 0);
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
+	size_t len = sizeof(buf);
+	ssize_t n;
+
+	while (len) {
+		n = write(other, buf, len);
+		if (n < 0)
+			len /= 2;
+	}
+	NEED(errno == ENOSPC && !p[PAGE] && is_bus(p + PAGE, true) && !p[PAGE]);
+	NEED(!ftruncate(other, 0));
+	p[PAGE] = 2;
+	NEED(pread(fd, buf, 1, PAGE) == 1 && buf[0] == 2);
+}
+
+/* --- huge pages ------------------------------------------------------------------------------- */
+
+static long faults(void)
+{
+	struct rusage u;
+
+	NEED(!getrusage(RUSAGE_SELF, &u));
+	return u.ru_minflt + u.ru_majflt;
+}
+
+static void huge(void)
+{
+	int fd = file("f", 2 * HUGE);
+	unsigned char *p = map(fd, 2 * HUGE, MAP_SHARED), *q;
+	long before;
+	size_t i;
+
+	NEED(!((uintptr_t)p % HUGE));
+	before = faults();
+	for (i = 0; i < 2 * HUGE; i += PAGE)
+		p[i] = i / PAGE;
+	NEED(faults() - before < 16 && blocks(fd) == 1024);
+	q = map(fd, 2 * HUGE, MAP_SHARED);
+	NEED(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 5 * PAGE, PAGE));
+	NEED(p[4 * PAGE] == 4 && !p[5 * PAGE] && q[6 * PAGE] == 6 && blocks(fd) == 1023);
+	NEED(!ftruncate(fd, HUGE + 9 * PAGE) && is_bus(p + HUGE + 9 * PAGE, true));
+	NEED(q[HUGE + 8 * PAGE] == 8 && !fsync(fd));
+	p[5 * PAGE] = 1;
+	NEED(q[5 * PAGE] == 1 && !msync(p, HUGE, MS_SYNC));
+}
+
+/* --- across mounts ---------------------------------------------------------------------------- */
+
+static void last(void)
+{
+	int fd = file("last", FILE_BYTES);
+	unsigned char *p = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE,
+				MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+	int i;
+
+	NEED(p != MAP_FAILED);
+	for (i = 0; i < 16; i += 3)
+		memset(p + i * PAGE, i + 1, PAGE);
+}
+
+static void after(void)
+{
+	int i, fd;
+
+	snprintf(path, sizeof(path), "%s/last", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	NEED(fd >= 0 && read(fd, buf, FILE_BYTES) == FILE_BYTES && blocks(fd) == 6);
+	for (i = 0; i < 16; i++)
+		NEED(all(buf + i * PAGE, i % 3 ? 0 : i + 1, PAGE));
+}
+
+/* --- at once ---------------------------------------------------------------------------------- */
+
+static uint64_t state;
+
+static uint32_t rnd(uint32_t below)
+{
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (state >> 33) % below;
+}
+
+/*
+ * Each process has every fourth page for itself, knows what is in it, and stores or writes or
+ * punches it. Behind them lies what all of them grow and cut.
+ */
+static void race_one(int fd, unsigned int me, unsigned int steps)
+{
+	static unsigned char want[64];
+	unsigned char *p = map(fd, 512 * PAGE, MAP_SHARED);
+	unsigned int i, nr;
+	off_t at;
+
+	for (i = 0; i < steps; i++) {
+		nr = rnd(64);
+		at = (nr * 4 + me) * PAGE;
+		NEED(p[at] == want[nr] && p[at + PAGE - 1] == want[nr]);
+		NEED(pread(fd, buf, PAGE, at) == PAGE && all(buf, want[nr], PAGE));
+		want[nr] = rnd(4) ? i : 0;
+		if (!want[nr]) {
+			NEED(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, PAGE));
+		} else if (rnd(2)) {
+			memset(p + at, want[nr], PAGE);
+		} else {
+			memset(buf, want[nr], PAGE);
+			NEED(pwrite(fd, buf, PAGE, at) == PAGE);
+		}
+		if (!rnd(4))
+			NEED(!ftruncate(fd, (256 + rnd(256)) * PAGE));
+		else if (!is_bus(p + (256 + rnd(256)) * PAGE, true) && !rnd(8))
+			NEED(!msync(p, 512 * PAGE, MS_SYNC));
+	}
+}
+
+static void race(uint64_t seed, unsigned int steps)
+{
+	int fd = file("race", 512 * PAGE), status, bad = 0;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		if (fork())
+			continue;
+		state = seed + i;
+		race_one(fd, i, steps);
+		exit(0);
+	}
+	while (wait(&status) > 0)
+		bad |= status;
+	NEED(!bad && !ftruncate(fd, 0) && !blocks(fd));
+}
+
+static const struct {
+	const char *name;
+	void (*fn)(void);
+} cases[] = {
+	{ "hole_read", hole_read }, { "hole_store", hole_store }, { "private", private_map },
+	{ "truncated", truncated }, { "punched", punched }, { "reused", reused },
+	{ "own_buffer", own_buffer }, { "bad_buffer", bad_buffer }, { "stamped", stamped },
+	{ "pinned_truncate", pinned_truncate }, { "pinned_unlink", pinned_unlink },
+	{ "full", full }, { "huge", huge }, { "last", last },
+};
+
+int main(int argc, char **argv)
+{
+	size_t i, nr = sizeof(cases) / sizeof(*cases);
+
+	if (argc < 3)
+		return 2;
+	dir = argv[1];
+	if (!strcmp(argv[2], "after"))
+		return after(), 0;
+	if (!strcmp(argv[2], "race") && argc == 5)
+		return race(strtoull(argv[3], NULL, 0), atoi(argv[4])), 0;
+	for (i = 0; i < nr; i++) {
+		if (!strcmp(argv[2], "list"))
+			puts(cases[i].name);
+		else if (!strcmp(argv[2], cases[i].name))
+			return cases[i].fn(), 0;
+	}
+	return strcmp(argv[2], "list") ? 2 : 0;
+}
