@@ -117,6 +117,23 @@ expect_refused() {
 exec {nothing}<> <(:)
 nap() { read -rt "$1" -u $nothing || :; }
 
+# interrupt_once CONDITION COMMAND...: runs COMMAND, ends it by SIGTERM once CONDITION holds, puts its status and what it
+# complained of into $interrupted. Both take turns on one processor: however fast COMMAND is, CONDITION (builtins only)
+# is looked at between two of its time slices.
+interrupt_once() {
+	local condition=$1 process
+	shift
+	taskset -cp 0 $$ >/dev/null
+	"$@" 2>"$said" &
+	process=$!
+	until $condition; do kill -0 $process 2>/dev/null || break; done
+	kill -TERM $process
+	wait $process
+	interrupted=$?
+	taskset -cp 0-$(($(nproc --all) - 1)) $$ >/dev/null
+	interrupted+=" $(<"$said")"
+}
+
 # wait_for SECONDS COMMAND...: until it succeeds; polls
 wait_for() {
 	local deadline=$((SECONDS + $1))

@@ -93,12 +93,12 @@ check "and the device is what it was" holds a 0 2048 "$seed"
 
 # A signal in the middle ends it and leaves nothing.
 there=$(mem2mctl create big 100G 2>&1 | grep -o '[0-9]* MiB of RAM' | grep -o '^[0-9]*')
-mem2mctl create big $((there * 3 / 4))M --unit 2M 2>/tmp/interrupted &
-creator=$!
-until [ -e $conf/big/info ] && [ "$(info big state)" = busy ]; do kill -0 $creator 2>/dev/null || break; done
-kill -TERM $creator
-wait $creator
-is "a creation can be interrupted" "$? $(</tmp/interrupted)" "1 mem2mctl: interrupted"
+big_is_made() {
+	local key value
+	{ read -r key value <$conf/big/info; } 2>/dev/null && [ "$value" = busy ]
+}
+interrupt_once big_is_made mem2mctl create big $((there * 3 / 4))M --unit 2M
+is "a creation can be interrupted" "$interrupted" "1 mem2mctl: interrupted"
 check_fails "and leaves nothing" "no device big" mem2mctl list big
 
 # --- the dm target ----------------------------------------------------------------------------------

@@ -125,17 +125,13 @@ fi
 # A creation over what was there that is interrupted: none of that is a new device's content.
 busy() {
 	local key value
-	read -r key value 2>/dev/null <$conf/whole/info && [ "$value" = busy ]
+	{ read -r key value <$conf/whole/info; } 2>/dev/null && [ "$value" = busy ]
 }
 make whole 384M $here --force
 blkio write $d/whole 400000 1024 "$seed"
 mem2mctl delete whole
-mem2mctl create whole 384M $here --force 2>/tmp/interrupted &
-creator=$!
-until busy; do kill -0 $creator 2>/dev/null || break; done
-kill -TERM $creator
-wait $creator
-is "reserved: a creation can be interrupted while it zeroes" "$? $(</tmp/interrupted)" "1 mem2mctl: interrupted"
+interrupt_once busy mem2mctl create whole 384M $here --force
+is "reserved: a creation can be interrupted while it zeroes" "$interrupted" "1 mem2mctl: interrupted"
 check "reserved: the next one begins anew" make whole 384M $here
 check "reserved: with nothing of what was there" eval "[ \$(info whole found) = 0 ] && blkio verify $d/whole 400000 1024 0"
 mem2mctl delete whole
