@@ -23,14 +23,28 @@ static void hand_on(int sig)
 		kill(child, sig);
 }
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+#define NR_SIGNALS	(sizeof(signals) / sizeof(*signals))
+
 static void handle(void (*handler)(int))
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action = { .sa_handler = handler };
 	size_t i;
 
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+	for (i = 0; i < NR_SIGNALS; i++)
 		sigaction(signals[i], &action, NULL);
+}
+
+static void hold(sigset_t *before)
+{
+	sigset_t ours;
+	size_t i;
+
+	sigemptyset(&ours);
+	for (i = 0; i < NR_SIGNALS; i++)
+		sigaddset(&ours, signals[i]);
+	sigprocmask(SIG_BLOCK, &ours, before);
 }
 
 static void show(const char *dev)
@@ -69,16 +83,23 @@ static int wait_for_child(const char *dev, bool progress)
 int attr_write_waiting(const char *dev, const char *attr, const char *text, bool patient,
 		       bool progress)
 {
+	sigset_t before;
 	int err;
 
+	/* Held until the child is known: it may be at work before fork() returns here. */
+	hold(&before);
 	handle(hand_on);
 	child = fork();
-	if (child < 0)
-		return errno;
-	if (!child) {
+	err = errno;
+	if (!child)
 		handle(SIG_DFL);
-		_exit((patient ? attr_write_patiently : attr_write)(dev, attr, text));
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (child < 0) {
+		handle(SIG_DFL);
+		return err;
 	}
+	if (!child)
+		_exit((patient ? attr_write_patiently : attr_write)(dev, attr, text));
 	err = wait_for_child(dev, progress);
 	child = 0;
 	handle(SIG_DFL);
