@@ -48,6 +48,7 @@
 #define HY_BUCKETS	256	/* hash of extents with first writes in flight */
 #define HY_IMAGES	512	/* pages that a checkpoint takes at once */
 #define HY_MAX_DISCARD	BIT(30)		/* bytes of one discard */
+#define HY_RUN		16	/* extents that a bio may go through */
 #define HY_RING		512	/* accesses remembered per CPU between two ticks */
 /* A page or less: for want of it users would see an error as of a lost disk, or a false status. */
 #define HY_MUST		(GFP_NOIO | __GFP_NOFAIL)
@@ -219,6 +220,7 @@ struct hy_drain {
  * @member: member it went to
  * @flags: HY_IO_*
  * @epoch: of SRCU, while HY_IO_PINNED
+ * @more: extents beyond @le, on the fast path only
  * @hash: in its bucket while @bits are being written
  * @waiters: bios that want one of @bits
  */
@@ -234,6 +236,7 @@ struct hy_io {
 	u8 member;
 	u8 flags;
 	u8 epoch;
+	u8 more;
 	struct hlist_node hash;
 	struct bio_list waiters;
 };

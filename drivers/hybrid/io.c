@@ -9,6 +9,10 @@
  *
  * Order for writes: epoch, then migration, then map entry.  A migration that is
  * not seen began later, and its copy waits for this epoch to drain.
+ *
+ * dm hands over up to HY_RUN extents in one bio.  What of them lies one behind the
+ * other on a member and takes the fast path goes out in one piece; all else is cut to
+ * one extent first, so nothing but the fast path knows of more.
  */
 #include "hybrid.h"
 
@@ -22,6 +26,18 @@ static inline u32 granule_mask(u32 first, u32 last)
 	return GENMASK(last, first);
 }
 
+/* Granules that @len sectors from @sector of an extent on touch. */
+static inline u32 bits_of(struct hy_pool *pool, u32 sector, u32 len)
+{
+	return granule_mask(sector >> pool->granule_shift,
+			    (sector + len - 1) >> pool->granule_shift);
+}
+
+static inline u32 sector_in_extent(struct hy_pool *pool, struct bio *bio)
+{
+	return bio->bi_iter.bi_sector & (pool->extent_sectors - 1);
+}
+
 /**
  * hy_bio_bits - granules that a bio touches
  * @pool: the pool
@@ -33,10 +49,7 @@ static inline u32 granule_mask(u32 first, u32 last)
  */
 u32 hy_bio_bits(struct hy_pool *pool, struct bio *bio)
 {
-	u32 sector = bio->bi_iter.bi_sector & (pool->extent_sectors - 1);
-
-	return granule_mask(sector >> pool->granule_shift,
-			    (sector + bio_sectors(bio) - 1) >> pool->granule_shift);
+	return bits_of(pool, sector_in_extent(pool, bio), bio_sectors(bio));
 }
 
 /* Point a bio to where its extent is. */
@@ -207,6 +220,66 @@ static __always_inline u64 entry_at_hand(struct hy_pool *pool, u64 le, u32 bits)
 	return entry;
 }
 
+/* Sectors of a bio up to the end of its first extent. */
+static inline u32 in_first_extent(struct hy_pool *pool, struct bio *bio)
+{
+	return min(bio_sectors(bio), pool->extent_sectors - sector_in_extent(pool, bio));
+}
+
+/* Does one entry's extent lie behind the other's, on the same member? */
+static inline bool is_behind(u64 entry, u64 next)
+{
+	return ek_entry_member(next) == ek_entry_member(entry) &&
+	       ek_entry_pe(next) == ek_entry_pe(entry) + 1;
+}
+
+/* Sectors from a bio's start on that lie behind each other, at hand.  @first: their first entry. */
+static u32 run_length(struct hy_pool *pool, struct bio *bio, u64 le, u64 *first)
+{
+	u32 len = in_first_extent(pool, bio), end = bio_sectors(bio), n;
+	u64 next, entry = entry_at_hand(pool, le, bits_of(pool, sector_in_extent(pool, bio), len));
+
+	*first = entry;
+	for (; entry && len < end; len += n, entry = next) {
+		n = min(end - len, pool->extent_sectors);
+		next = entry_at_hand(pool, ++le, bits_of(pool, 0, n));
+		if (!next || !is_behind(entry, next))
+			break;
+	}
+	return len;
+}
+
+/*
+ * A bio of several extents, not deferred before.  It is shortened to what goes out in one piece,
+ * or, when that is less than two extents, to the first; dm hands over the rest as another bio.
+ */
+static noinline bool map_run(struct hy_pool *pool, struct bio *bio, struct hy_io *io)
+{
+	u32 one = in_first_extent(pool, bio), len = 0;
+	u64 entry = 0, le;
+
+	hy_io_pin(pool, io);
+	/* acquire: as in map_write() */
+	if (!(io->flags & HY_IO_WRITE) ||
+	    !(atomic_read_acquire(&pool->nr_migrating) || bio->bi_opf & REQ_FUA))
+		len = run_length(pool, bio, io->le, &entry);
+	if (len <= one) {
+		hy_io_unpin(io);
+		dm_accept_partial_bio(bio, one);
+		return false;
+	}
+	if (len < bio_sectors(bio))
+		dm_accept_partial_bio(bio, len);
+	io->more = ((bio_end_sector(bio) - 1) >> pool->extent_shift) - io->le;
+	for (le = io->le + 1; le <= io->le + io->more; le++)
+		hy_note_access(pool, le, ek_entry_member(entry));
+	send(pool, bio, io, entry, io->flags & HY_IO_WRITE);
+	/* To the policy a request is one to an extent, else long runs would look slow. */
+	for (le = io->le + 1; le <= io->le + io->more; le++)
+		ek_rtmon_started(pool->member[io->member].mon, io->start_ns);
+	return true;
+}
+
 static __always_inline int map_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
 				    bool worker)
 {
@@ -285,6 +358,11 @@ static __always_inline int map_write(struct hy_pool *pool, struct bio *bio, stru
 	return DM_MAPIO_REMAPPED;
 }
 
+static inline bool is_long(struct hy_pool *pool, struct bio *bio)
+{
+	return sector_in_extent(pool, bio) + bio_sectors(bio) > pool->extent_sectors;
+}
+
 static __always_inline int map_bio(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
 				   bool worker)
 {
@@ -298,15 +376,20 @@ static __always_inline int map_bio(struct hy_pool *pool, struct bio *bio, struct
 		return DM_MAPIO_SUBMITTED;
 	}
 	io->le = bio_le(pool, bio);
+	io->more = 0;
 	switch (bio_op(bio)) {
 	case REQ_OP_READ:
 		if (unlikely(READ_ONCE(pool->mode) == HY_FAIL))
 			return finish(bio, BLK_STS_IOERR);
+		if (unlikely(is_long(pool, bio)) && map_run(pool, bio, io))
+			return DM_MAPIO_REMAPPED;
 		return map_read(pool, bio, io, worker);
 	case REQ_OP_WRITE:
 		if (unlikely(!hy_pool_writable(pool)))
 			return finish(bio, BLK_STS_IOERR);
 		io->flags = HY_IO_WRITE;
+		if (unlikely(is_long(pool, bio)) && map_run(pool, bio, io))
+			return DM_MAPIO_REMAPPED;
 		return map_write(pool, bio, io, worker);
 	case REQ_OP_DISCARD:
 		if (unlikely(!hy_pool_writable(pool)))
@@ -323,8 +406,12 @@ static __always_inline int map_bio(struct hy_pool *pool, struct bio *bio, struct
  */
 static void mark_settled(struct hy_pool *pool, struct hy_io *io)
 {
-	if (unlikely(atomic_read_acquire(&pool->map.marking)))
-		ek_map_mark_changed(&pool->map, io->le);
+	u64 le;
+
+	if (likely(!atomic_read_acquire(&pool->map.marking)))
+		return;
+	for (le = io->le; le <= io->le + io->more; le++)
+		ek_map_mark_changed(&pool->map, le);
 }
 
 /* A member that is memory takes its bio at once; unless REMAPPED, the bio may be gone already. */
@@ -365,9 +452,20 @@ int hy_map(struct dm_target *ti, struct bio *bio)
 	return dispatch(t->pool, bio, false);
 }
 
+static noinline void run_done(struct hy_member *m, struct hy_io *io, bool write)
+{
+	u64 now = ktime_get_ns();
+	unsigned int i;
+
+	for (i = 0; i < io->more; i++)
+		ek_rtmon_ended(m->mon, write ? EK_WRITE : EK_READ, 0, io->start_ns, now);
+}
+
 static __always_inline void request_done(struct hy_member *m, struct hy_io *io, bool write)
 {
 	ek_rtmon_end(m->mon, write ? EK_WRITE : EK_READ, io->bytes, io->start_ns);
+	if (unlikely(io->more))
+		run_done(m, io, write);
 	/* Before validity bits and before anybody is told: see member.c. */
 	if (write)
 		hy_member_wrote(m);

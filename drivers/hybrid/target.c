@@ -173,7 +173,7 @@ static int hybrid_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	if (!r)
 		r = table_init(t, args, &ti->error);
 	if (!r)
-		r = dm_set_target_max_io_len(ti, t->extent_sectors);
+		r = dm_set_target_max_io_len(ti, t->extent_sectors * HY_RUN);
 	if (r)
 		goto bad_devices;
 	t->pool = hy_pool_get(t, &ti->error);

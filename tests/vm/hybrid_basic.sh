@@ -87,6 +87,28 @@ check "a first write of two extents" blkio write /dev/mapper/q 0 512 "$seed" -- 
 is "is split between granules, four writes" $(($(writes big) - before)) 4
 check "remove it" remove_pool q
 
+# Extents that lie one behind the other on a member are one request to it.
+echo 4096 >"/sys/block/emudisk!big/queue/max_sectors_kb"
+q=/dev/mapper/q
+check "the pool again, and a member that takes what it gets" pool q "$(table 16384 256 n "big" 0 "wardrop 0")"
+check "four extents" blkio write $q 0 1024 1
+before=$(writes big)/$(reads big)
+requests() { echo "$(($(writes big) - ${before%/*})) $(($(reads big) - ${before#*/}))"; }
+check "written again and read" blkio write $q 0 1024 "$seed" -- verify $q 0 1024 "$seed"
+is "are one write and one read" "$(requests)" "1 1"
+check "from within one to within another" blkio write $q 200 500 5 -- verify $q 200 500 5
+is "are one of each as well" "$(requests)" "2 2"
+check "a hole" blkio discard $q 256 256
+check "reads as zeroes, with what is around it" blkio verify $q 0 200 "$seed" -- verify $q 256 256 0 \
+	-- verify $q 512 188 5 -- verify $q 700 324 "$seed"
+before=$(writes big)/$(reads big)
+check "a read over the hole" blkio digest $q 0 1024
+is "takes two" "$(requests)" "0 2"
+check "a write over it, then FUA" blkio write $q 0 1024 8 -- fua $q 100 900 9 -- verify $q 0 100 8 -- verify $q 100 900 9 \
+	-- verify $q 1000 24 8
+check "without waiting" blkio nowait $q 0 1024
+check "remove it too" remove_pool q
+
 check_fails "the module stays while a pool is there" "in use|busy" rmmod dm-hybrid
 check "remove for good" remove_pool p
 check "the module goes" rmmod dm-hybrid
