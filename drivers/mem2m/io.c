@@ -13,6 +13,8 @@
 #include "mem2m.h"
 #include "transfer.h"
 
+#define M2_SHORT	(64u << 10)	/* bytes that are copied without being preempted */
+
 static noinline blk_status_t m2_transfer_carefully(struct m2_dev *dev, struct bio *bio)
 {
 	u64 bad = U64_MAX;
@@ -45,15 +47,17 @@ static noinline blk_status_t m2_transfer_entering(struct m2_dev *dev, struct bio
 	int cookie;
 	bool done;
 
-	rcu_read_lock();
-	done = likely(!READ_ONCE(dev->gone) && !dev->bb.count) &&
-	       m2_transfer_plain(&dev->store, bio);
-	rcu_read_unlock();
-	if (likely(done))
-		return BLK_STS_OK;
+	if (likely(bio->bi_iter.bi_size <= M2_SHORT)) {
+		rcu_read_lock_sched();
+		done = likely(!READ_ONCE(dev->gone) && !dev->bb.count) &&
+		       m2_transfer_plain(&dev->store, bio);
+		rcu_read_unlock_sched();
+		if (likely(done))
+			return BLK_STS_OK;
+	}
 	if (!dev->backing->enter(dev, &cookie))
 		return BLK_STS_IOERR;
-	status = m2_transfer_carefully(dev, bio);
+	status = m2_transfer_entered(dev, bio);
 	dev->backing->leave(dev, cookie);
 	return status;
 }

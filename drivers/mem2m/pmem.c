@@ -5,9 +5,9 @@
  * last fence.
  *
  * It may be unbound, and unmaps the memory then.  Before, its kill_dax() tells us, waits until we
- * are done with that, and then for all who are within dax_read_lock().  Plain reads and writes,
- * to which that lock and its barriers would be most of what they cost besides the copy, are under
- * RCU instead, see that the memory is not gone yet, and are waited for here.
+ * are done with that, and then for all who are within dax_read_lock().  Short plain reads and
+ * writes, to which that lock and its barriers would be most of what they cost besides the copy, are
+ * under RCU instead, see that the memory is not gone yet, and are waited for here.
  */
 #include <linux/dax.h>
 #include <linux/mm.h>
@@ -32,7 +32,7 @@ static int m2_pmem_notify(struct dax_device *dax, u64 offset, u64 len, int flags
 	list_for_each_entry(dev, &m2_pmem_devs, on_pmem)
 		if (dev->mem.dax == dax)
 			WRITE_ONCE(dev->gone, true);
-	/* pairs with rcu_read_lock() in m2_transfer_entering() */
+	/* pairs with rcu_read_lock_sched() in m2_transfer_entering() */
 	synchronize_rcu();
 	mutex_unlock(&m2_pmem_lock);
 	return 0;

@@ -132,7 +132,8 @@ def bars(axis, results, names, title, value, suffix="", devices=SHOWN):
     axis.set_xticks([x + 0.4 for x in range(len(names))], names, rotation=30)
     axis.set_title(title, fontsize="medium")
     if keys:
-        axis.legend(fontsize="x-small")
+        axis.legend(fontsize="x-small", ncols=len(keys), loc="upper center")
+        axis.set_ylim(top=1.12 * axis.get_ylim()[1])
 
 
 def picture(results, path):
