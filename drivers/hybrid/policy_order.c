@@ -4,7 +4,7 @@
  *
  * That is asked for with a lock held that the I/O path waits for, so nobody looks through all of
  * them then: they are put into heaps at the end of a window, in parts as everything else there.
- * What the orders go by does not change until the next end, but for groups that are in none any more.
+ * What the orders go by does not change until the next end, but for groups that have left them.
  */
 #include <linux/kernel.h>
 #include <linux/minmax.h>

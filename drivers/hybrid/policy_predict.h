@@ -32,8 +32,8 @@ u32 hy_lives_mean(const struct hy_lives *lives);
 
 /**
  * struct hy_returns - do concentrations come back to where they were?
- * @ends: how many have ended, and it is known whether another one came, of those that were the first
- *	at their place and of those that were not; halved from time to time, as is @back
+ * @ends: how many have ended, and it is known whether another one came, of those that were the
+ *	first at their place and of those that were not; halved from time to time, as is @back
  * @back: of them, so many were followed by another one there
  * @gaps: how many windows later
  * @wait: for so many windows it may be expected; then there is none to come

@@ -224,7 +224,7 @@ static enum stage grown(struct concentrate *c, const struct hy_snapshot *snap)
 
 /* --- which are worth it --- */
 
-/* A group that gets @requests in a window, for what is left in windows: it is as if it lay anywhere. */
+/* A group that gets @requests in a window, for so many windows. */
 static struct hy_move move_of(const struct concentrate *c, u64 requests, u32 left, u32 ppm)
 {
 	return (struct hy_move){

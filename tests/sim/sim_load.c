@@ -67,7 +67,8 @@ static void next_hot(struct sim *s)
 
 	/* places of their own, far from each other */
 	if (c->among)
-		h->first = (u64)(sim_uniform(s) * c->among) * (SIM_EXTENTS / c->among / c->extents) * c->extents;
+		h->first = (u64)(sim_uniform(s) * c->among) * (SIM_EXTENTS / c->among / c->extents) *
+			   c->extents;
 	else if (h->until && sim_uniform(s) < c->shift)
 		h->first = (h->first + c->extents) % SIM_EXTENTS;
 	else
