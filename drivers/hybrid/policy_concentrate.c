@@ -4,8 +4,9 @@
  *
  * The volume is seen as sub-LUNs, groups of extents.  Once a window it is known which few of them
  * had most of the accesses; those that are worth it are gathered on the fast member, and go back
- * when their concentration is over.  Documentation/design/policies.rst has the rules,
- * policy_window.c is the end of a window, policy_predict.c what is expected.
+ * when their concentration is over and no other one is expected there, or when room gets short.
+ * Documentation/design/policies.rst has the rules, policy_window.c is the end of a window,
+ * policy_predict.c what is expected, policy_order.c which is next.
  *
  * What lies where is the map's business: @here is what was seen there, by accesses and by
  * ranges gone through.  It is lost with the policy, so when the fast member holds more than is
@@ -106,8 +107,10 @@ static int concentrate_set(struct hy_policy *policy, const char *key, const char
 		*reason = p->reason;
 		return -EINVAL;
 	}
-	if (i == WINDOW_MS && v != c->param[i])
-		memset(&c->lives, 0, sizeof(c->lives));		/* they are counted in windows */
+	if (i == WINDOW_MS && v != c->param[i]) {	/* what is counted in windows */
+		memset(&c->lives, 0, sizeof(c->lives));
+		memset(&c->returns, 0, sizeof(c->returns));
+	}
 	c->param[i] = v;
 	return 0;
 }
@@ -171,6 +174,8 @@ static void divide(struct concentrate *c, const struct hy_snapshot *snap)
 	c->searched = 0;
 	c->search = c->nr;
 	c->end.stage = AT_REST;
+	c->rise.nr = 0;
+	c->leave.nr = 0;
 }
 
 static void concentrate_accessed(struct hy_policy *policy, u64 le, unsigned int member)
@@ -270,86 +275,75 @@ static bool range_of(const struct concentrate *c, u32 i, bool up, struct hy_rang
 	return true;
 }
 
-/* The least accessed of the groups that wait to come up, of those that are accessed. */
-static u32 least_waiting(const struct concentrate *c)
+/* Of the fast member so much is free for what comes next, as far as what is kept is concerned. */
+static u64 headroom(const struct concentrate *c, const struct hy_dev_snap *fast)
 {
-	u32 least = 0, i;
+	return min(c->param[EVICT] * extents_of(c), fast->extents / 2ULL);
+}
 
-	for (i = 0; i < c->nr; i++) {
-		const struct group *g = &c->group[i];
-
-		if (!waits(g) || !g->last)
-			continue;
-		if (!least || g->last < least)
-			least = g->last;
-	}
-	return least;
+static bool lower(struct concentrate *c, u32 i, struct hy_range *range)
+{
+	hy_order_drop(c, &c->leave, hy_leaves_before);
+	c->group[i].flags &= ~WANTED;
+	c->group[i].flags |= LOWERED;
+	return range_of(c, i, false, range);
 }
 
 /*
- * The least accessed of those in memory; one that is concentrated only if what waits is
+ * The one that is missed least of those in memory; one that is concentrated only if what waits is
  * accessed more than twice as much, so that two don't take turns.
  */
 static bool next_evicted(struct concentrate *c, struct hy_range *range)
 {
-	u32 least = least_waiting(c), best = c->nr, i;
+	u32 i = c->leave.at[0];
 
-	for (i = 0; i < c->nr; i++) {
-		const struct group *g = &c->group[i];
-
-		if (!g->here || g->flags & LOWERED)
-			continue;
-		if (g->flags & WANTED && least / 2 <= g->last)
-			continue;
-		if (best == c->nr || g->last < c->group[best].last)
-			best = i;
-	}
-	if (best == c->nr)
+	if (!c->leave.nr)
 		return false;
-	c->group[best].flags &= ~WANTED;
-	c->group[best].flags |= LOWERED;
-	return range_of(c, best, false, range);
+	if ((c->group[i].flags & (WANTED | KEPT)) == WANTED &&
+	    c->end.waiting / 2 <= c->group[i].last)
+		return false;
+	return lower(c, i, range);
 }
 
 /* The most accessed of those that are to be gathered and were not in this window. */
-static bool next_raised(struct concentrate *c, struct hy_range *range)
+static bool next_raised(struct concentrate *c, const struct hy_dev_snap *fast,
+			struct hy_range *range)
 {
-	u32 best = c->nr, i;
-
-	for (i = 0; i < c->nr; i++) {
-		const struct group *g = &c->group[i];
-
-		if (!(g->flags & WANTED) || g->flags & RAISED)
-			continue;
-		if (best == c->nr || g->last > c->group[best].last)
-			best = i;
-	}
-	if (best == c->nr)
-		return false;
-	c->group[best].flags |= RAISED;
-	return range_of(c, best, true, range);
-}
-
-/* One whose concentration is over. */
-static bool next_lowered(struct concentrate *c, struct hy_range *range)
-{
-	u32 i;
-
-	for (i = 0; i < c->nr; i++) {
+	while (c->rise.nr) {
+		u32 i = c->rise.at[0];
 		struct group *g = &c->group[i];
 
-		if (g->here && !(g->flags & (WANTED | LOWERED)) && !g->age) {
-			g->flags |= LOWERED;
-			return range_of(c, i, false, range);
-		}
+		if (g->flags & KEPT && !g->here && fast->free < headroom(c, fast) + extents_of(c))
+			return false;
+		hy_order_drop(c, &c->rise, hy_rises_before);
+		if (!(g->flags & WANTED))
+			continue;		/* it had to leave */
+		g->flags |= RAISED;
+		return range_of(c, i, true, range);
 	}
 	return false;
 }
 
-/* What is on the fast member and not known of is brought down group by group. */
+/* One whose concentration is over; one that is kept if there is too little room. */
+static bool next_lowered(struct concentrate *c, const struct hy_dev_snap *fast,
+			 struct hy_range *range)
+{
+	u32 i = c->leave.at[0];
+
+	if (!c->leave.nr || c->group[i].age)
+		return false;
+	if (c->group[i].flags & WANTED &&
+	    !(c->group[i].flags & KEPT && fast->free < headroom(c, fast)))
+		return false;
+	return lower(c, i, range);
+}
+
+/* What is on the fast member and not known of is brought down group by group, a few each time. */
 static bool next_searched(struct concentrate *c, struct hy_range *range)
 {
-	while (c->search < c->nr) {
+	u32 end = min(c->search + STEP, c->nr);
+
+	while (c->search < end) {
 		u32 i = c->search++;
 
 		if (c->search == c->nr)
@@ -376,6 +370,7 @@ static bool concentrate_next(struct hy_policy *policy, const struct hy_snapshot 
 			     struct hy_range *range)
 {
 	struct concentrate *c = policy->priv;
+	const struct hy_dev_snap *fast = &snap->dev[c->member];
 	bool down = room_on_slow(c, snap);
 
 	if (c->evict && down) {
@@ -384,9 +379,9 @@ static bool concentrate_next(struct hy_policy *policy, const struct hy_snapshot 
 			return true;
 		c->evict = 0;
 	}
-	if (snap->nr > 1 && hy_has_room(&snap->dev[c->member]) && next_raised(c, range))
+	if (snap->nr > 1 && hy_has_room(fast) && next_raised(c, fast, range))
 		return true;
-	return down && (next_lowered(c, range) || next_searched(c, range));
+	return down && (next_lowered(c, fast, range) || next_searched(c, range));
 }
 
 static void concentrate_moved(struct hy_policy *policy, const struct hy_range *range,

@@ -18,6 +18,9 @@
 #define MANY_ENDS	64u
 #define FADE		32u	/* a window takes one in so many of a cost */
 #define MAX_LIFE	1000000u	/* windows */
+#define SELDOM_PPM	250000u	/* what comes back less often is not waited for */
+#define OFTEN_PPM	875000u	/* no place is thought to go on for ever */
+#define GAPS_WAITED	3u	/* nineteen of twenty come in so many mean gaps, if at random */
 
 /**
  * hy_lives_add - a concentration has ended
@@ -26,7 +29,10 @@
  */
 void hy_lives_add(struct hy_lives *lives, u32 life)
 {
-	lives->life[lives->next] = min(life, MAX_LIFE);
+	life = min(life, MAX_LIFE);
+	lives->sum += life;
+	lives->sum -= lives->life[lives->next];
+	lives->life[lives->next] = life;
 	lives->next = (lives->next + 1) % HY_LIVES;
 	lives->nr = min(lives->nr + 1, (unsigned int)HY_LIVES);
 }
@@ -55,6 +61,69 @@ u32 hy_lives_left(const struct hy_lives *lives, u32 age)
 		nr++;
 	}
 	return div64_u64(sum * HY_LEFT_ONE, nr);
+}
+
+/* The mean of those that are known; 0: none is.  In 1 / HY_LEFT_ONE windows. */
+u32 hy_lives_mean(const struct hy_lives *lives)
+{
+	return lives->nr ? div_u64(lives->sum * HY_LEFT_ONE, lives->nr) : 0;
+}
+
+static void count_end(struct hy_returns *returns, bool again)
+{
+	if (++returns->ends[again] < MANY_ENDS)
+		return;
+	returns->ends[again] /= 2;
+	returns->back[again] /= 2;
+}
+
+/**
+ * hy_returns_back - there is a concentration again where one was
+ * @returns: what is known
+ * @again: had that one come back?
+ * @gap: windows from its end to now
+ * @late: hy_returns_none() has been told of it
+ */
+void hy_returns_back(struct hy_returns *returns, bool again, u32 gap, bool late)
+{
+	returns->back[again]++;
+	if (!late)
+		count_end(returns, again);
+	returns->back[again] = min(returns->back[again], returns->ends[again]);
+	hy_lives_add(&returns->gaps, gap);
+	returns->wait = div_u64((u64)hy_lives_mean(&returns->gaps) * GAPS_WAITED, HY_LEFT_ONE);
+}
+
+/**
+ * hy_returns_none - a concentration has been over for longer than it is waited for
+ * @returns: what is known
+ * @again: had it come back?
+ */
+void hy_returns_none(struct hy_returns *returns, bool again)
+{
+	count_end(returns, again);
+}
+
+/**
+ * hy_returns_more - how many more concentrations is a place to have?
+ * @returns: what is known
+ * @again: has it had more than one?
+ *
+ * After each there is another one with the same probability, but for the first, which has its own.
+ * It is as if one more had not come back; and, before anything is known of second ones, as if a
+ * third were as likely as a second.
+ *
+ * Return: in 1 / HY_LEFT_ONE; 0 if it is so unlikely that it is not waited for.
+ */
+u32 hy_returns_more(const struct hy_returns *returns, bool again)
+{
+	u32 first = div_u64((u64)returns->back[0] * HY_PPM, returns->ends[0] + 1);
+	u32 next = div_u64((u64)returns->back[1] * HY_PPM + first, returns->ends[1] + 1);
+	u32 ppm = again ? next : first;
+
+	if (ppm < SELDOM_PPM)
+		return 0;
+	return div_u64((u64)ppm * HY_LEFT_ONE, HY_PPM - min(next, OFTEN_PPM));
 }
 
 /* A concentration has ended, wherever it went. */

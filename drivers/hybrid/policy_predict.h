@@ -14,17 +14,40 @@
 /**
  * struct hy_lives - how long the last concentrations lasted
  * @life: in windows
+ * @sum: of these
  * @nr: how many are known
  * @next: the next one is put here
  */
 struct hy_lives {
 	u32 life[HY_LIVES];
+	u64 sum;
 	unsigned int nr;
 	unsigned int next;
 };
 
 void hy_lives_add(struct hy_lives *lives, u32 life);
 u32 hy_lives_left(const struct hy_lives *lives, u32 age);
+
+u32 hy_lives_mean(const struct hy_lives *lives);
+
+/**
+ * struct hy_returns - do concentrations come back to where they were?
+ * @ends: how many have ended, and it is known whether another one came, of those that were the
+ *	first at their place and of those that were not; halved from time to time, as is @back
+ * @back: of them, so many were followed by another one there
+ * @gaps: how many windows later
+ * @wait: for so many windows it may be expected; then there is none to come
+ */
+struct hy_returns {
+	u32 ends[2];
+	u32 back[2];
+	struct hy_lives gaps;
+	u32 wait;
+};
+
+void hy_returns_back(struct hy_returns *returns, bool again, u32 gap, bool late);
+void hy_returns_none(struct hy_returns *returns, bool again);
+u32 hy_returns_more(const struct hy_returns *returns, bool again);
 
 enum hy_side { HY_BELOW, HY_ABOVE, HY_SIDES };
 

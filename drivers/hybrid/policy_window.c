@@ -14,7 +14,6 @@
 #include <linux/string.h>
 #include "policy_concentrate.h"
 
-#define STEP	512u	/* groups */
 #define LEAST	100u	/* fewer accesses in a window are no concentration */
 #define GRACE	1u	/* windows that a concentration may pause */
 #define MAX_AGE	65535u	/* windows */
@@ -45,7 +44,7 @@ static void take_counts(struct concentrate *c, u32 from, u32 to)
 
 		g->last = g->now;
 		g->now = 0;
-		g->flags = (g->flags & HOT ? WAS : 0) | (g->flags & SHORT);
+		g->flags = (g->flags & HOT ? WAS : 0) | (g->flags & (SHORT | AGAIN | NONE));
 		c->accesses += g->last;
 		c->end.high = max(c->end.high, g->last);
 	}
@@ -135,9 +134,17 @@ static enum stage marked(struct concentrate *c, const struct hy_snapshot *snap)
 	return AGE;
 }
 
-static bool has(const struct concentrate *c, u32 i, u8 flag)
+static bool has(const struct concentrate *c, u32 i, u16 flag)
 {
 	return i < c->nr && c->group[i].flags & flag;
+}
+
+/* Requests of the last window that went to a group: they are counted, accesses are sampled. */
+static u64 requests_of(const struct concentrate *c, const struct group *g)
+{
+	if (!c->accesses)
+		return 0;
+	return div64_u64(min(c->rate.requests, BIT_ULL(32)) * g->last, c->accesses);
 }
 
 /* A concentration has come to a group: from beside it? */
@@ -151,12 +158,38 @@ static void note_shift(struct concentrate *c, u32 i)
 		hy_shifts_to(&c->shifts, HY_BELOW);
 }
 
+/* Or has it come back? */
+static void note_return(struct concentrate *c, struct group *g)
+{
+	if (!g->since)
+		return;
+	hy_returns_back(&c->returns, g->flags & AGAIN, g->since, g->flags & NONE);
+	g->flags |= AGAIN;
+	g->flags &= ~NONE;
+	g->since = 0;
+}
+
 static void note_end(struct concentrate *c, struct group *g)
 {
 	hy_lives_add(&c->lives, g->age);
 	hy_shifts_end(&c->shifts);
 	g->age = 0;
 	g->pause = 0;
+	g->since = 1;
+}
+
+static void note_quiet(struct concentrate *c, struct group *g)
+{
+	if (!g->since)
+		return;
+	if (++g->since > min(c->returns.wait, FORGOTTEN - 1) && !(g->flags & NONE)) {
+		hy_returns_none(&c->returns, g->flags & AGAIN);
+		g->flags |= NONE;
+	}
+	if (g->since == FORGOTTEN) {
+		g->since = 0;
+		g->flags &= ~(AGAIN | NONE);
+	}
 }
 
 static void grow_older(struct concentrate *c, u32 i)
@@ -164,11 +197,16 @@ static void grow_older(struct concentrate *c, u32 i)
 	struct group *g = &c->group[i];
 
 	if (g->flags & HOT) {
-		if (!g->age)
+		if (!g->age) {
 			note_shift(c, i);
+			note_return(c, g);
+		}
+		g->rate = min_t(u64, requests_of(c, g), U32_MAX);
 		g->age = min_t(u32, g->age + g->pause + 1, MAX_AGE);
 		g->pause = 0;
-	} else if (g->age && g->pause++ >= GRACE) {
+	} else if (!g->age) {
+		note_quiet(c, g);
+	} else if (g->pause++ >= GRACE) {
 		note_end(c, g);
 	}
 }
@@ -186,24 +224,50 @@ static enum stage grown(struct concentrate *c, const struct hy_snapshot *snap)
 
 /* --- which are worth it --- */
 
-/* @i would be accessed as @as is, for what is left at @age, @ppm likely. */
-static bool worth_moving(const struct concentrate *c, const struct group *as, u32 age, u32 ppm)
+/* A group that gets @requests in a window, for so many windows. */
+static struct hy_move move_of(const struct concentrate *c, u64 requests, u32 left, u32 ppm)
 {
-	u64 of_all = as->last;
-	struct hy_move move = {
+	return (struct hy_move){
+		.requests = requests,
 		.slow = c->rate.slow,
 		.window_ns = c->rate.ns,
-		.left = hy_lives_left(&c->lives, age),
+		.left = left,
 		.ppm = ppm,
 		.extents = extents_of(c),
 		.extent_bytes = c->extent_sectors << 9,
 	};
+}
 
-	if (!c->accesses)
-		return false;
-	/* Accesses are sampled, requests are counted. */
-	move.requests = div64_u64(min(c->rate.requests, BIT_ULL(32)) * of_all, c->accesses);
-	return hy_move_gain(&c->times, &move) > hy_move_cost(&c->times, &move);
+/* What a group gains while its concentration goes on, or one that would be accessed as it is. */
+static u64 gain_now(const struct concentrate *c, const struct group *g, u32 age, u32 ppm)
+{
+	struct hy_move move = move_of(c, requests_of(c, g), hy_lives_left(&c->lives, age), ppm);
+
+	return hy_move_gain(&c->times, &move);
+}
+
+/* And in those that are to come. */
+static u64 gain_later(const struct concentrate *c, const struct group *g)
+{
+	u64 more = hy_returns_more(&c->returns, g->flags & AGAIN);
+	u64 left = more * hy_lives_mean(&c->lives) / HY_LEFT_ONE;
+	struct hy_move move = move_of(c, g->rate, min_t(u64, left, U32_MAX), HY_PPM);
+
+	return hy_move_gain(&c->times, &move);
+}
+
+static bool worth_moving(const struct concentrate *c, u64 gain)
+{
+	struct hy_move move = move_of(c, 0, 0, 0);
+
+	return gain > hy_move_cost(&c->times, &move);
+}
+
+/* Is another concentration likely where one was? */
+static bool may_return(const struct concentrate *c, const struct group *g)
+{
+	return g->since && g->since <= c->returns.wait &&
+	       hy_returns_more(&c->returns, g->flags & AGAIN);
 }
 
 /* Half of it or more: a few stray extents are no reason to fetch the rest. */
@@ -219,8 +283,28 @@ static void want_beside(struct concentrate *c, u32 from, u32 beside, enum hy_sid
 
 	if (beside >= c->nr || c->group[beside].age || !ppm)
 		return;
-	if (is_here(c, &c->group[beside]) || worth_moving(c, &c->group[from], 1, ppm))
-		c->group[beside].flags |= WANTED;
+	if (is_here(c, &c->group[beside]) ||
+	    worth_moving(c, gain_now(c, &c->group[from], 1, ppm)))
+		c->group[beside].flags = (c->group[beside].flags & ~KEPT) | WANTED;
+}
+
+static void choose(struct concentrate *c, u32 i)
+{
+	struct group *g = &c->group[i];
+	u64 now = gain_now(c, g, g->age, HY_PPM), later = gain_later(c, g);
+
+	if (!is_here(c, g) && !worth_moving(c, now + min(later, U64_MAX - now)))
+		return;
+	g->flags |= WANTED;
+	want_beside(c, i, i + 1, HY_ABOVE);
+	if (i)
+		want_beside(c, i, i - 1, HY_BELOW);
+}
+
+static void choose_kept(struct concentrate *c, struct group *g)
+{
+	if (may_return(c, g) && (is_here(c, g) || worth_moving(c, gain_later(c, g))))
+		g->flags |= WANTED | KEPT;
 }
 
 static void choose_wanted(struct concentrate *c, u32 from, u32 to)
@@ -230,14 +314,10 @@ static void choose_wanted(struct concentrate *c, u32 from, u32 to)
 	for (i = from; i < to; i++) {
 		struct group *g = &c->group[i];
 
-		if (!g->age)
-			continue;
-		if (!is_here(c, g) && !worth_moving(c, g, g->age, HY_PPM))
-			continue;
-		g->flags |= WANTED;
-		want_beside(c, i, i + 1, HY_ABOVE);
-		if (i)
-			want_beside(c, i, i - 1, HY_BELOW);
+		if (g->age)
+			choose(c, i);
+		else if (g->since && !(g->flags & WANTED))
+			choose_kept(c, g);
 	}
 }
 
@@ -251,9 +331,14 @@ static void sum_up(struct concentrate *c, u32 from, u32 to)
 	u32 i;
 
 	for (i = from; i < to; i++) {
-		if (waits(&c->group[i]))
-			c->end.need += extents_of(c);
-		c->end.known += c->group[i].here;
+		const struct group *g = &c->group[i];
+
+		c->end.known += g->here;
+		if (!waits(g) || g->flags & KEPT)
+			continue;
+		c->end.need += extents_of(c);
+		if (g->last && (!c->end.waiting || g->last < c->end.waiting))
+			c->end.waiting = g->last;
 	}
 }
 
@@ -272,6 +357,23 @@ static enum stage plan(struct concentrate *c, const struct hy_snapshot *snap)
 	if (unknown > c->searched && c->unknown && c->search >= c->nr)
 		c->search = 0;
 	c->unknown = unknown;
+	return QUEUE;
+}
+
+static void put_in_order(struct concentrate *c, u32 from, u32 to)
+{
+	u32 i;
+
+	for (i = from; i < to; i++) {
+		if (c->group[i].flags & WANTED)
+			hy_order_add(c, &c->rise, i, hy_rises_before);
+		if (c->group[i].here)
+			hy_order_add(c, &c->leave, i, hy_leaves_before);
+	}
+}
+
+static enum stage in_order(struct concentrate *c, const struct hy_snapshot *snap)
+{
 	return AT_REST;
 }
 
@@ -287,6 +389,7 @@ static const struct {
 	[AGE] = { grow_all_older, grown },
 	[WANT] = { choose_wanted, chosen },
 	[PLAN] = { sum_up, plan },
+	[QUEUE] = { put_in_order, in_order },
 };
 
 /**
@@ -304,6 +407,8 @@ void hy_window_end(struct concentrate *c)
 	memset(&c->window, 0, sizeof(c->window));
 	hy_times_fade(&c->times);
 	c->accesses = 0;
+	c->rise.nr = 0;
+	c->leave.nr = 0;
 	c->end = (struct window_end){ .stage = COUNT, .high = 1 };
 }
 

@@ -216,7 +216,7 @@ static int scm_range_map_dax(struct scm_range *range, const struct block_device 
 
 /**
  * scm_range_get_dax - take the memory beneath a block device
- * @range: zeroed
+ * @range: zeroed, but for dax_ops
  * @bdev: the device, opened for @holder alone
  * @bytes: how much of it, from its start; a multiple of the page size
  * @holder: whose it becomes
@@ -235,7 +235,7 @@ int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 by
 		return scm_range_fail(range, -ENOSPC, "/dev/%pg has %llu bytes", bdev, most);
 	range->bytes = bytes;
 	range->holder = holder;
-	range->dax = fs_dax_get_by_bdev(bdev, &range->dax_offset, holder, NULL);
+	range->dax = fs_dax_get_by_bdev(bdev, &range->dax_offset, holder, range->dax_ops);
 	if (!range->dax)
 		return scm_range_fail(range, -EOPNOTSUPP, "/dev/%pg has no DAX (mode fsdax has)",
 				      bdev);

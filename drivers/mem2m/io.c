@@ -7,10 +7,13 @@
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/export.h>
+#include <linux/rcupdate.h>
 #include <evenkeel/mem2m.h>
 
 #include "mem2m.h"
 #include "transfer.h"
+
+#define M2_SHORT	(64u << 10)	/* bytes that are copied without being preempted */
 
 static noinline blk_status_t m2_transfer_carefully(struct m2_dev *dev, struct bio *bio)
 {
@@ -37,12 +40,21 @@ static __always_inline blk_status_t m2_transfer_entered(struct m2_dev *dev, stru
 	return m2_transfer_carefully(dev, bio);
 }
 
-/* Memory that may be taken away: not while this is at it. */
+/* Memory that may be taken away: not while this is at it; pmem.c says how. */
 static noinline blk_status_t m2_transfer_entering(struct m2_dev *dev, struct bio *bio)
 {
 	blk_status_t status;
 	int cookie;
+	bool done;
 
+	if (likely(bio->bi_iter.bi_size <= M2_SHORT)) {
+		rcu_read_lock_sched();
+		done = likely(!READ_ONCE(dev->gone) && !dev->bb.count) &&
+		       m2_transfer_plain(&dev->store, bio);
+		rcu_read_unlock_sched();
+		if (likely(done))
+			return BLK_STS_OK;
+	}
 	if (!dev->backing->enter(dev, &cookie))
 		return BLK_STS_IOERR;
 	status = m2_transfer_entered(dev, bio);

@@ -100,6 +100,8 @@ struct m2_backing {
  * @opened: pmem: the block device beneath, for this device alone
  * @bdev: pmem: it
  * @path: pmem: what it was called
+ * @on_pmem: pmem: in the list of those devices
+ * @gone: pmem: its driver takes the memory away
  * @flush_lock: protects @flush_list
  * @flush_list: pmem: bios that the device beneath has to flush for
  * @flush_work: does them
@@ -132,6 +134,8 @@ struct m2_dev {
 	struct compat_bdev opened;
 	struct block_device *bdev;
 	char *path;
+	struct list_head on_pmem;
+	bool gone;
 	spinlock_t flush_lock;	/* protects flush_list */
 	struct bio_list flush_list;
 	struct work_struct flush_work;

@@ -3,13 +3,68 @@
  * A block device with DAX (pmem): its memory is used without its driver in between. That driver
  * stays in charge of what only it can do: struct pages, known bad ranges, the flush behind the
  * last fence.
+ *
+ * It may be unbound, and unmaps the memory then.  Before, its kill_dax() tells us, waits until we
+ * are done with that, and then for all who are within dax_read_lock().  Short plain reads and
+ * writes, to which that lock and its barriers would be most of what they cost besides the copy, are
+ * under RCU instead, see that the memory is not gone yet, and are waited for here.
  */
 #include <linux/dax.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/pfn_t.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 
 #include "mem2m.h"
+
+static LIST_HEAD(m2_pmem_devs);
+static DEFINE_MUTEX(m2_pmem_lock);	/* protects it and sets m2_dev.gone; no lock within */
+
+/* All of it goes away; of a part that is bad a read finds out by itself. */
+static int m2_pmem_notify(struct dax_device *dax, u64 offset, u64 len, int flags)
+{
+	struct m2_dev *dev;
+
+	if (len != U64_MAX)
+		return -EOPNOTSUPP;
+	mutex_lock(&m2_pmem_lock);
+	list_for_each_entry(dev, &m2_pmem_devs, on_pmem)
+		if (dev->mem.dax == dax)
+			WRITE_ONCE(dev->gone, true);
+	/* pairs with rcu_read_lock_sched() in m2_transfer_entering() */
+	synchronize_rcu();
+	mutex_unlock(&m2_pmem_lock);
+	return 0;
+}
+
+static const struct dax_holder_operations m2_pmem_holder = {
+	.notify_failure = m2_pmem_notify,
+};
+
+/* Nobody who is told that it goes away finds it half taken. */
+static int m2_pmem_take(struct m2_dev *dev, u64 bytes)
+{
+	int err;
+
+	memset(&dev->mem, 0, sizeof(dev->mem));
+	dev->mem.dax_ops = &m2_pmem_holder;
+	dev->gone = false;
+	mutex_lock(&m2_pmem_lock);
+	err = scm_range_get_dax(&dev->mem, dev->bdev, bytes, dev);
+	if (!err)
+		list_add(&dev->on_pmem, &m2_pmem_devs);
+	mutex_unlock(&m2_pmem_lock);
+	return err ? m2_mem_fail(dev, err) : 0;
+}
+
+static void m2_pmem_put(struct m2_dev *dev)
+{
+	mutex_lock(&m2_pmem_lock);
+	list_del(&dev->on_pmem);
+	scm_range_put_dax(&dev->mem);
+	mutex_unlock(&m2_pmem_lock);
+}
 
 static bool m2_pmem_enter(struct m2_dev *dev, int *cookie)
 {
@@ -55,7 +110,6 @@ static void m2_pmem_close(struct m2_dev *dev)
 static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
 {
 	u64 most = bdev_nr_bytes(dev->bdev);
-	int err;
 
 	if (bytes % M2_UNIT_ALIGN || bytes < 2 * M2_UNIT_ALIGN)
 		return m2_fail(dev, -EINVAL, "the size has to be a multiple of 2M, 4M at least");
@@ -64,9 +118,7 @@ static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
 	/* What is mapped stays where it is. A table of device-mapper's may be changed beneath. */
 	if (strncmp(dev->bdev->bd_disk->disk_name, "pmem", 4))
 		return m2_fail(dev, -EOPNOTSUPP, "%s is not a pmem device", dev->path);
-	memset(&dev->mem, 0, sizeof(dev->mem));
-	err = scm_range_get_dax(&dev->mem, dev->bdev, bytes, dev);
-	return err ? m2_mem_fail(dev, err) : 0;
+	return m2_pmem_take(dev, bytes);
 }
 
 static int m2_pmem_prepare(struct m2_dev *dev, bool force)
@@ -97,7 +149,7 @@ static int m2_pmem_attach(struct m2_dev *dev, const struct m2_settings *s)
 	return 0;
 
 no_store:
-	scm_range_put_dax(&dev->mem);
+	m2_pmem_put(dev);
 no_dax:
 	m2_pmem_close(dev);
 	return err;
@@ -107,7 +159,7 @@ static void m2_pmem_detach(struct m2_dev *dev)
 {
 	flush_work(&dev->flush_work);
 	m2_range_detach(dev);
-	scm_range_put_dax(&dev->mem);
+	m2_pmem_put(dev);
 	m2_pmem_close(dev);
 }
 

@@ -22,6 +22,7 @@
 
 struct block_device;
 struct dax_device;
+struct dax_holder_operations;
 
 #define SCM_RANGE_ALIGN		((u64)SZ_2M)
 #define SCM_RANGE_ERROR_LEN	160
@@ -36,6 +37,7 @@ struct dax_device;
  * @dax: DAX: the device
  * @dax_offset: DAX: where the block device begins in it, bytes
  * @holder: DAX: whose it is
+ * @dax_ops: DAX: what that wants to be told, set before it is taken; NULL: nothing
  * @error: why the last call failed
  */
 struct scm_range {
@@ -47,6 +49,7 @@ struct scm_range {
 	struct dax_device *dax;
 	u64 dax_offset;
 	void *holder;
+	const struct dax_holder_operations *dax_ops;
 	char error[SCM_RANGE_ERROR_LEN];
 };
 

@@ -24,6 +24,7 @@ LABELS = 64             # MiB of the SSD that are not the volume's
 TRACE = "/sys/kernel/tracing"
 NAME = "vol"            # btreplay opens /dev/NAME
 BUCKET = "16k"          # bcache wants a thousand of them
+MIN_TIER = 4            # MiB: two sub-LUNs
 
 
 def put(path, text):
@@ -254,9 +255,10 @@ def measure(out, _quick):
         on(kind, whole // 2)
     for kind in ("dm-cache", "bcache"):
         on(kind, equal)
-    if took * 10 > spec["volume"] or cell.get("tenth"):
+    if name in atsmf_loads.LIMITED:
         for kind in ("tier", "dm-cache", "bcache"):
             on(kind, whole // 10, f"{kind}, a tenth")
+        on("tier", max(MIN_TIER, took >> 21), "tier, half of it")
 
 
 if __name__ == "__main__":

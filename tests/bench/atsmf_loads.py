@@ -45,6 +45,8 @@ LOADS = {
 DIVIDED = ("VDI quarter", "VDI half", "VDI all")
 CALM = ("src1_0", "src1_1", "proj1", "proj2", "proj4", "usr1", "usr2", "web2")
 OVERLOADED = ("DBT2", "VDI")
+# Those of figure 11: also with memory of a tenth of the volume for all, and with half of what the tier would use.
+LIMITED = ("src1_0", "src1_1", "proj1", "proj4", "usr2", "web2", "VDI")
 QUICK = ("src1_0", "proj1", "usr1")
 
 

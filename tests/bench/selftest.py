@@ -12,6 +12,7 @@ import atsmf_loads
 import balance_cells
 import balance_report
 import blktrace
+import report
 
 # wu-reddy, tables I and II, once more: netmix has its own
 TABLE = dict(NTCreateX=46614, Close=46610, Rename=145, Unlink=29, Qpathinfo=99896, Qfileinfo=22506, Qfsinfo=37255,
@@ -123,8 +124,23 @@ def traced_times():
         assert blktrace.response_times(f.name) == ([(20, 5), (10, 30), (30, 40)], 1)
 
 
+def merged():
+    """requests that were merged end together, and with no other one that lies there"""
+    queued, completed = blktrace.QUEUED, blktrace.COMPLETED
+    with tempfile.NamedTemporaryFile() as f:
+        f.write(event(queued, 1, 0) + event(queued, 2, 16, 8192) + event(queued, 3, 8) + event(queued, 4, 8, 65536)
+                + event(completed, 10, 0, 16384) + event(completed, 20, 8, 65536))
+        f.flush()
+        assert blktrace.response_times(f.name) == ([(1, 9), (3, 7), (2, 8), (4, 16)], 0)
+
+
+def undisturbed():
+    """of rounds that others make longer what a tenth stay below is near what they took alone, with its interval"""
+    assert report.low(range(1, 101)) == (10, 4, 16) and report.low([3, 1, 2]) == (1, 1, 1)
+
+
 def main():
-    tests = (netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated, traced_times)
+    tests = (netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated, traced_times, merged, undisturbed)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):

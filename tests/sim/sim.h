@@ -48,6 +48,7 @@ enum sim_load { SIM_UNIFORM, SIM_ZIPF, SIM_NEW_WRITES, SIM_CONCENTRATED };
  * @most_s: to so long
  * @pause_s: then there is none
  * @shift: so often the next is beside it, above; otherwise anywhere
+ * @among: anywhere is one of so many places, 0: all
  */
 struct sim_hot {
 	double share;
@@ -56,6 +57,7 @@ struct sim_hot {
 	double most_s;
 	double pause_s;
 	double shift;
+	unsigned int among;
 };
 
 /**

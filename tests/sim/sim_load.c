@@ -65,7 +65,11 @@ static void next_hot(struct sim *s)
 	struct hot *h = &s->hot;
 	double seconds = c->least_s + sim_uniform(s) * (c->most_s - c->least_s);
 
-	if (h->until && sim_uniform(s) < c->shift)
+	/* places of their own, far from each other */
+	if (c->among)
+		h->first = (u64)(sim_uniform(s) * c->among) * (SIM_EXTENTS / c->among / c->extents) *
+			   c->extents;
+	else if (h->until && sim_uniform(s) < c->shift)
 		h->first = (h->first + c->extents) % SIM_EXTENTS;
 	else
 		h->first = (u64)(sim_uniform(s) * SIM_EXTENTS / c->extents) * c->extents;

@@ -344,6 +344,20 @@ static void short_ones_cost_little(void)
 	CHECK_MSG(gain > .98, "%.2f", gain);
 }
 
+/*
+ * The same in two places, so that each has one again after half a minute: 4.6 s of 14.6 with .8 of
+ * the requests at 10 us in place of 500 would be 1.33 times as fast if time were what is given
+ * away; it is requests, so more.
+ */
+static void those_that_return_are_found(void)
+{
+	struct sim_config c = tier_of((struct sim_hot){ .share = .8, .extents = 512, .least_s = 3,
+							.most_s = 6, .pause_s = 10, .among = 2 });
+	double gain = over_ssd(&c);
+
+	CHECK_MSG(gain > 1.5, "%.2f", gain);
+}
+
 static void nothing_concentrated_nothing_moves(void)
 {
 	struct sim_config c = tier_of((struct sim_hot){ .extents = 512, .least_s = 60,
@@ -372,6 +386,7 @@ int main(void)
 		TEST(concentrations_go_to_memory),
 		TEST(they_are_followed),
 		TEST(short_ones_cost_little),
+		TEST(those_that_return_are_found),
 		TEST(nothing_concentrated_nothing_moves),
 	};
 

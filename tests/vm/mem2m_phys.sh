@@ -178,7 +178,13 @@ on_dax log2 pmem ext4 mkfs.ext4 -q -F -b 4096
 again log2 16M --dax /dev/pmem0
 check "pmem: a mapped file is there after the device was gone" eval "mount -o dax $d/log2 /tmp/mnt &&
 	daxmap verify /tmp/mnt/f 4 $seed; umount /tmp/mnt"
+# Somebody who reads all the time finds it gone, and not half way through a copy.
+while dd if=$d/log2 of=/dev/null bs=1M iflag=direct; do echo; done >/tmp/dd 2>&1 &
+reading=$!
+check "pmem: a reader" wait_for 10 grep -q copied /tmp/dd
 echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind
+check "pmem: whose memory is taken away ends" wait_for 20 eval "! kill -0 $reading 2>/dev/null"
+matches "pmem: with an error" "$(</tmp/dd)" "Input/output error"
 check_fails "pmem: a device whose memory is taken away fails" EIO blkio verify $d/log2 0 8 0
 check "pmem: and is deleted" mem2mctl delete log2
 echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind

@@ -70,6 +70,71 @@ static void where_it_goes(void)
 }
 
 /*
+ * 3 came back, 2, 4 and 6 windows later, and 2 did not: 3/6.  Nothing is known of those that came
+ * back: a third is as likely as a second, 1/2, so after a first there are .5 / (1 - .5) more, and
+ * after a second as many.  They are waited for thrice the mean of 4 windows.  One of them is
+ * followed by another and two are not: (1 + 1/2) / 4 = .375; .5 / .625 and .375 / .625 more.  Then
+ * one comes after all: (2 + 1/2) / 4 = .625, so .625 / .375, after a gap that makes the mean 8.
+ */
+static void how_often_it_comes_back(void)
+{
+	struct hy_returns r = {};
+	int i;
+
+	CHECK_EQ(hy_returns_more(&r, false), 0);
+	CHECK_EQ(r.wait, 0);
+	for (i = 0; i < 3; i++)
+		hy_returns_back(&r, false, 2 + 2 * i, false);
+	for (i = 0; i < 2; i++)
+		hy_returns_none(&r, false);
+	CHECK_EQ(hy_returns_more(&r, false), HY_LEFT_ONE);
+	CHECK_EQ(hy_returns_more(&r, true), HY_LEFT_ONE);
+	CHECK_EQ(r.wait, 12);
+	hy_returns_back(&r, true, 4, false);
+	for (i = 0; i < 2; i++)
+		hy_returns_none(&r, true);
+	CHECK_EQ(hy_returns_more(&r, false), HY_LEFT_ONE * 500 / 625);
+	CHECK_EQ(hy_returns_more(&r, true), HY_LEFT_ONE * 375 / 625);
+	CHECK_EQ(r.wait, 12);
+	hy_returns_back(&r, true, 24, true);
+	CHECK_EQ(hy_returns_more(&r, true), HY_LEFT_ONE * 625 / 375);
+	CHECK_EQ(r.wait, 24);
+}
+
+/*
+ * 1 of 4 is 1/5: too seldom to wait for.  All of 50: 50/51, and the next ones no likelier than
+ * 7/8: 7.84 more.  At 64 known ones 32 are 16 of 32; no more came back than ended.
+ */
+static void seldom_and_always(void)
+{
+	struct hy_returns r = {};
+	int i;
+
+	hy_returns_back(&r, false, 1, false);
+	for (i = 0; i < 3; i++)
+		hy_returns_none(&r, false);
+	CHECK_EQ(hy_returns_more(&r, false), 0);
+	memset(&r, 0, sizeof(r));
+	for (i = 0; i < 50; i++)
+		hy_returns_back(&r, false, 1, false);
+	CHECK_EQ(hy_returns_more(&r, false), 980392ULL * HY_LEFT_ONE / 125000);
+	memset(&r, 0, sizeof(r));
+	for (i = 0; i < 64; i++) {
+		if (i % 2)
+			hy_returns_back(&r, true, 1, false);
+		else
+			hy_returns_none(&r, true);
+	}
+	CHECK_EQ(r.ends[1], 32);
+	CHECK_EQ(r.back[1], 16);
+	for (i = 0; i < 100; i++)
+		hy_returns_back(&r, true, U32_MAX, true);
+	CHECK_EQ(r.back[1], 32);
+	CHECK_EQ(hy_lives_mean(&r.gaps), 1000000 * HY_LEFT_ONE);
+	CHECK_EQ(r.wait, 3000000);
+}
+
+/*
  * 1000 requests with 200 ms in flight, 800 of them with 80 ms while nothing was copied: 100 us,
  * and 120 ms / 200 = 600 us while something was, 500 more.  Again with 800 at 160 ms: 200 us, a
  * quarter of which counts: 125; 200 at 40 ms: 200 us, nothing more: 375.  10 at memory are too few,
@@ -383,7 +448,7 @@ static void waits_until_it_pays(void)
 	hy_policy_destroy(b.p);
 }
 
-/* Every concentration lasts for one window: after a few of them nothing moves up any more. */
+/* Each lasts for one window and never comes back: after a few of them nothing moves up any more. */
 static void short_ones_stay(void)
 {
 	struct bed b = bed(100, 10);
@@ -393,7 +458,7 @@ static void short_ones_stay(void)
 
 	make_cheap(&b);
 	for (i = 0; i < 60; i++) {
-		touch(&b, 10 + 7 * (i % 9), i % 3 ? 0 : 1000, SSD);
+		touch(&b, 10 + 4 * (i / 3), i % 3 ? 0 : 1000, SSD);
 		window(&b, 1000);
 		while (b.p->ops->next(b.p, &b.s, &r)) {
 			struct hy_moved m = { .there = r.to >= 0 ? GROUP : 0, .moved = GROUP,
@@ -405,6 +470,197 @@ static void short_ones_stay(void)
 		}
 	}
 	CHECK_MSG(moved >= 1 && moved <= 7, "%u of 20 moved", moved);
+	hy_policy_destroy(b.p);
+}
+
+/* What next() gives is carried out; counts the groups that come up from elsewhere. */
+static unsigned int settle(struct bed *b, bool *there)
+{
+	unsigned int up = 0, was;
+	struct hy_range r;
+
+	while (b->p->ops->next(b->p, &b->s, &r)) {
+		struct hy_moved m = { .ns = 8 * SECOND };
+
+		was = there[r.first / GROUP];
+		m.there = r.to >= 0 ? GROUP : 0;
+		m.moved = (r.to >= 0) != was ? GROUP : 0;
+		b->s.dev[MEM].free += r.to >= 0 ? -m.moved : m.moved;
+		there[r.first / GROUP] = r.to >= 0;
+		b->p->ops->moved(b->p, &r, &m);
+		up += r.to >= 0 && !was;
+	}
+	return up;
+}
+
+/*
+ * Bursts of one window, four windows apart, in three places that take turns, @n of them; how many
+ * find their place in memory?
+ */
+static unsigned int found_there(struct bed *b, bool *there, unsigned int n, unsigned int *up)
+{
+	unsigned int i, w, found = 0;
+
+	for (i = 0; i < n; i++) {
+		unsigned int group = 20 + 10 * (i % 3);
+
+		found += there[group];
+		for (w = 0; w < 4; w++) {
+			touch(b, group, w ? 0 : 1000, there[group] ? MEM : SSD);
+			window(b, w ? 10 : 1000);
+			*up += settle(b, there);
+		}
+	}
+	return found;
+}
+
+/*
+ * The first three are new to their places.  When the first one comes again it is seen that they come
+ * back, and how soon, so that all their places are gathered and kept; nothing moves any more.
+ */
+static void those_that_return_are_kept(void)
+{
+	struct bed b = bed(100, 20);
+	bool there[100] = {};
+	unsigned int up = 0, found;
+
+	make_cheap(&b);
+	found = found_there(&b, there, 6, &up);
+	CHECK_EQ(found, 2);
+	up = 0;
+	CHECK_EQ(found_there(&b, there, 15, &up), 15);
+	CHECK_EQ(up, 0);
+	CHECK_EQ(b.s.dev[MEM].free, 17 * GROUP);
+	hy_policy_destroy(b.p);
+}
+
+/* Of what comes up what is concentrated now is first, though another one was accessed more then. */
+static void what_is_kept_comes_last(void)
+{
+	struct bed b = bed(100, 20);
+	bool there[100] = {};
+	unsigned int up = 0;
+
+	make_cheap(&b);
+	found_there(&b, there, 3, &up);
+	touch(&b, 50, 3000, SSD);
+	window(&b, 3000);
+	settle(&b, there);
+	window(&b, 10);
+	window(&b, 10);
+	settle(&b, there);
+	CHECK_EQ(b.s.dev[MEM].free, 20 * GROUP);
+	touch(&b, 40, 1000, SSD);
+	touch(&b, 20, 200, SSD);
+	touch(&b, 30, 201, SSD);
+	window(&b, 1401);
+	moves(&b, 40, true);
+	moves(&b, 30, true);
+	moves(&b, 20, true);
+	moves(&b, 50, true);
+	rests(&b);
+	hy_policy_destroy(b.p);
+}
+
+/* 40 of them, some alike: up by their accesses, and down the other way round. */
+static void all_in_order(void)
+{
+	unsigned int n[40], i, last = U32_MAX, up = 0, down = 0;
+	struct bed b = bed(1000, 100);
+	const char *reason;
+	struct hy_range r;
+
+	CHECK_EQ(hy_policy_set(b.p, "share", "100", &reason), 0);
+	make_cheap(&b);
+	for (i = 0; i < ARRAY_SIZE(n); i++) {
+		n[i] = 50 + rnd() % 100;
+		touch(&b, 3 * i, n[i], SSD);
+	}
+	window(&b, 4000);
+	while (b.p->ops->next(b.p, &b.s, &r)) {
+		struct hy_moved m = { .there = GROUP, .moved = GROUP, .ns = SECOND };
+		unsigned int group = r.first / GROUP;
+
+		CHECK(r.to == MEM && !(group % 3));
+		CHECK_MSG(n[group / 3] <= last, "%u after %u", n[group / 3], last);
+		last = n[group / 3];
+		b.p->ops->moved(b.p, &r, &m);
+		up++;
+	}
+	CHECK_EQ(up, ARRAY_SIZE(n));
+	b.s.dev[MEM].free -= up * GROUP;
+	window(&b, 10);
+	for (i = 0; i < ARRAY_SIZE(n); i++) {
+		n[i] = rnd() % 10;
+		touch(&b, 3 * i, n[i], MEM);
+	}
+	touch(&b, 500, 1000, SSD);
+	CHECK_EQ(hy_policy_set(b.p, "share", "50", &reason), 0);
+	window(&b, 1200);
+	CHECK(b.p->ops->next(b.p, &b.s, &r));
+	CHECK_EQ(r.first, 500 * GROUP);
+	for (last = 0; b.p->ops->next(b.p, &b.s, &r); down++) {
+		struct hy_moved m = { .moved = GROUP, .ns = SECOND };
+		unsigned int group = r.first / GROUP;
+
+		CHECK(r.to < 0 && !(group % 3));
+		CHECK_MSG(n[group / 3] >= last, "%u after %u", n[group / 3], last);
+		last = n[group / 3];
+		b.p->ops->moved(b.p, &r, &m);
+	}
+	CHECK_EQ(down, ARRAY_SIZE(n));
+	hy_policy_destroy(b.p);
+}
+
+/* They stop: after thrice the mean gap nothing is expected any more, and all goes down. */
+static void until_they_stay_away(void)
+{
+	struct bed b = bed(100, 20);
+	bool there[100] = {};
+	unsigned int up = 0, w;
+
+	make_cheap(&b);
+	found_there(&b, there, 12, &up);
+	CHECK_EQ(b.s.dev[MEM].free, 17 * GROUP);
+	for (w = 0; w < 40; w++) {
+		window(&b, 10);
+		settle(&b, there);
+		if (w == 15)
+			CHECK_EQ(b.s.dev[MEM].free, 17 * GROUP);
+	}
+	CHECK_EQ(b.s.dev[MEM].free, 20 * GROUP);
+	hy_policy_destroy(b.p);
+}
+
+/*
+ * Memory for six, evict 2: two stay free whatever is kept, and what is concentrated now does not
+ * wait.  With three kept and two more come there is one too many: the one that has been over for
+ * longest leaves.
+ */
+static void what_is_kept_gives_way(void)
+{
+	struct bed b = bed(100, 6);
+	bool there[100] = {};
+	unsigned int up = 0;
+	const char *reason;
+
+	CHECK_EQ(hy_policy_set(b.p, "evict", "2", &reason), 0);
+	make_cheap(&b);
+	found_there(&b, there, 12, &up);
+	CHECK(there[20] && there[30] && there[40]);
+	touch(&b, 60, 1000, SSD);
+	touch(&b, 61, 1000, SSD);
+	window(&b, 2000);
+	settle(&b, there);
+	CHECK(there[60] && there[61]);
+	CHECK(!there[20] && there[30] && there[40]);
+	CHECK_EQ(b.s.dev[MEM].free, 2 * GROUP);
+	/* and what has left for that does not come up again while there is no room for it */
+	touch(&b, 60, 1000, MEM);
+	touch(&b, 61, 1000, MEM);
+	window(&b, 2000);
+	CHECK_EQ(settle(&b, there), 0);
+	CHECK_EQ(b.s.dev[MEM].free, 2 * GROUP);
 	hy_policy_destroy(b.p);
 }
 
@@ -704,6 +960,8 @@ int main(void)
 		TEST(how_long_it_goes_on),
 		TEST(old_lives_are_forgotten),
 		TEST(where_it_goes),
+		TEST(how_often_it_comes_back),
+		TEST(seldom_and_always),
 		TEST(response_times),
 		TEST(gain_and_cost),
 		TEST(nothing_overflows),
@@ -712,6 +970,11 @@ int main(void)
 		TEST(what_is_a_concentration),
 		TEST(waits_until_it_pays),
 		TEST(short_ones_stay),
+		TEST(those_that_return_are_kept),
+		TEST(what_is_kept_comes_last),
+		TEST(all_in_order),
+		TEST(until_they_stay_away),
+		TEST(what_is_kept_gives_way),
 		TEST(neighbours_go_along),
 		TEST(full_memory_makes_room),
 		TEST(room_for_the_rest),
