@@ -192,9 +192,12 @@ int sfs_settle_file(struct super_block *sb);
 
 /* vfs_dax.c */
 extern const struct address_space_operations sfs_aops;
-extern const struct iomap_ops sfs_iomap_ops;
+extern const struct iomap_ops sfs_iomap_ops, sfs_report_ops;
 int sfs_dax_init(struct sfs_sb *s);
 void sfs_dax_exit(struct sfs_sb *s);
+
+/* vfs_export.c */
+extern const struct export_operations sfs_export_ops;
 
 /* vfs_mmap.c */
 int sfs_mmap(struct file *file, struct vm_area_struct *vma);

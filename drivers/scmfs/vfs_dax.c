@@ -201,6 +201,26 @@ const struct iomap_ops sfs_iomap_ops = {
 	.iomap_begin = sfs_iomap_begin,
 };
 
+/* Blocks behind the size are reserved or room ahead: what is in them isn't the file's. */
+static int sfs_report_begin(struct inode *inode, loff_t pos, loff_t len, unsigned int flags,
+			    struct iomap *iomap, struct iomap *srcmap)
+{
+	u64 size = round_up((u64)i_size_read(inode), SCMFS_BLOCK_SIZE);
+	int err = sfs_iomap_begin(inode, pos, len, flags & ~IOMAP_WRITE, iomap, srcmap);
+
+	if (err || iomap->type != IOMAP_MAPPED || iomap->offset + iomap->length <= size)
+		return err;
+	if (iomap->offset < size)
+		iomap->length = size - iomap->offset;
+	else
+		iomap->type = IOMAP_UNWRITTEN;
+	return 0;
+}
+
+const struct iomap_ops sfs_report_ops = {
+	.iomap_begin = sfs_report_begin,
+};
+
 /* --- what was stored through mappings --------------------------------------------------------- */
 
 static int sfs_writepages(struct address_space *mapping, struct writeback_control *wbc)

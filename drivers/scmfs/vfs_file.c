@@ -386,6 +386,20 @@ static int sfs_punch(struct inode *inode, u64 offset, u64 len, s64 now)
 	return err;
 }
 
+/* In place: also what is mapped. Room comes first, so that what fails for want of it changes nothing. */
+static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+{
+	int err = sfs_reserve(inode, offset, len, keep, now);
+
+	if (err)
+		return err;
+	down_write(&sfs_inode(inode)->extents);
+	err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, len, now);
+	sfs_refresh(inode);
+	up_write(&sfs_inode(inode)->extents);
+	return err;
+}
+
 static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len)
 {
 	struct inode *inode = file_inode(file);
@@ -399,6 +413,8 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 		return err;
 	if (mode & FALLOC_FL_PUNCH_HOLE)
 		return sfs_punch(inode, offset, len, now);
+	if (mode & FALLOC_FL_ZERO_RANGE)
+		return sfs_zero(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
 	return sfs_reserve(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
 }
 
@@ -407,7 +423,7 @@ static long sfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len
 	struct inode *inode = file_inode(file);
 	int err;
 
-	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE))
+	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
 		return -EOPNOTSUPP;
 	inode_lock(inode);
 	err = sfs_fallocate_locked(file, mode, offset, len);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* VFS' copies of inodes, and their attributes. */
+#include <linux/iomap.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 
@@ -80,6 +81,8 @@ struct inode *sfs_iget(struct super_block *sb, u64 ino)
 	if (!(inode->i_state & I_NEW))
 		return inode;
 	err = scmfs_getattr(sfs_sb(sb)->fs, ino, &attr);
+	if (!err && !attr.links)	/* a removed one that waits for its pages, see vfs_mmap.c */
+		err = -ESTALE;
 	if (err) {
 		iget_failed(inode);
 		return ERR_PTR(err);
@@ -225,9 +228,21 @@ void sfs_store_atime(struct inode *inode)
 	scmfs_touch_atime(sfs_fs(inode), inode->i_ino, sfs_ns(inode_get_atime(inode)));
 }
 
+/* Where its blocks are, in the device; in reserved memory from the file system's first byte on. */
+static int sfs_fiemap(struct inode *inode, struct fiemap_extent_info *info, u64 start, u64 len)
+{
+	int err;
+
+	inode_lock_shared(inode);
+	err = iomap_fiemap(inode, info, start, len, &sfs_report_ops);
+	inode_unlock_shared(inode);
+	return err;
+}
+
 const struct inode_operations sfs_file_iops = {
 	.getattr = sfs_getattr,
 	.setattr = sfs_setattr,
+	.fiemap = sfs_fiemap,
 };
 
 const struct inode_operations sfs_special_iops = {

@@ -206,6 +206,7 @@ static void sfs_set_limits(struct super_block *sb)
 {
 	sb->s_magic = SCMFS_STATFS_MAGIC;
 	sb->s_op = &sfs_super_ops;
+	sb->s_export_op = &sfs_export_ops;
 	sb->s_blocksize = SCMFS_BLOCK_SIZE;
 	sb->s_blocksize_bits = SCMFS_BLOCK_SHIFT;
 	sb->s_maxbytes = min_t(u64, MAX_LFS_FILESIZE, SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);

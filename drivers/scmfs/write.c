@@ -635,6 +635,20 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size
 	return scmfs_truncate(fs, ino, offset + len, now);
 }
 
+int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
+{
+	const struct scmfs_attr times = { .mtime = now, .ctime = now };
+	struct scmfs_inode *inode;
+	int r = open_file(fs, ino, &inode);
+
+	if (!r && (!len || offset + len < offset))
+		r = -EINVAL;
+	if (r)
+		return r;
+	scmfs_zero_mapped(fs, inode, offset, min(offset + len, scmfs_read(&inode->size)));
+	return scmfs_setattr(fs, ino, &times, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
+}
+
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
 {
 	struct scmfs_inode *inode;

@@ -106,6 +106,10 @@ check "data=atomic as well" eval "again $here,data=atomic && mkdir $m/twin &&
 	fstwin run $m/twin $twin $((seed + 1)) $((steps / 3))"
 rm -rf $m/twin ${twin:?}/*
 
+mkdir $m/calls
+check "ranges of zeroes, where blocks are, files by handles" calls $m/calls
+rm -rf $m/calls
+
 # --- windows and nvmalloc --------------------------------------------------------------------------
 
 check "files in many pieces" fstwin pieces $m/x $m/y
