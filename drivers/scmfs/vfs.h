@@ -199,6 +199,13 @@ void sfs_dax_exit(struct sfs_sb *s);
 /* vfs_export.c */
 extern const struct export_operations sfs_export_ops;
 
+/* vfs_flags.c */
+struct fileattr;
+void sfs_apply_flags(struct inode *inode, u32 flags);
+void sfs_tell_flags(struct inode *inode, u32 flags, struct kstat *stat);
+int sfs_fileattr_get(struct dentry *dentry, struct fileattr *fa);
+int sfs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct fileattr *fa);
+
 /* vfs_mmap.c */
 int sfs_mmap(struct file *file, struct vm_area_struct *vma);
 int sfs_layout_lock(struct inode *inode, u64 start, u64 end);

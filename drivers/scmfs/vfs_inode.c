@@ -46,6 +46,7 @@ static void sfs_fill_new(struct inode *inode, const struct scmfs_attr *attr)
 	sfs_fill(inode, attr);
 	inode_set_atime_to_ts(inode, ns_to_timespec64(attr->atime));
 	sfs_set_ops(inode, new_decode_dev(attr->rdev));
+	sfs_apply_flags(inode, attr->flags);
 	sfs_node(inode)->ino = attr->ino;
 }
 
@@ -124,6 +125,7 @@ int sfs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *
 	if (err)
 		return err;
 	compat_fillattr(idmap, mask, inode, stat);
+	sfs_tell_flags(inode, attr.flags, stat);
 	stat->blocks = attr.blocks << (SCMFS_BLOCK_SHIFT - SECTOR_SHIFT);
 	if (S_ISDIR(inode->i_mode))
 		stat->size = attr.size;
@@ -243,6 +245,8 @@ const struct inode_operations sfs_file_iops = {
 	.getattr = sfs_getattr,
 	.setattr = sfs_setattr,
 	.fiemap = sfs_fiemap,
+	.fileattr_get = sfs_fileattr_get,
+	.fileattr_set = sfs_fileattr_set,
 };
 
 const struct inode_operations sfs_special_iops = {

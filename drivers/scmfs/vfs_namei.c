@@ -264,4 +264,6 @@ const struct inode_operations sfs_dir_iops = {
 	.tmpfile = sfs_tmpfile,
 	.getattr = sfs_getattr,
 	.setattr = sfs_setattr,
+	.fileattr_get = sfs_fileattr_get,
+	.fileattr_set = sfs_fileattr_set,
 };

@@ -393,4 +393,5 @@ struct file_system_type sfs_type = {
 	.init_fs_context = sfs_init_fs_context,
 	.parameters = sfs_parameters,
 	.kill_sb = sfs_kill_sb,
+	.fs_flags = FS_ALLOW_IDMAP,
 };

@@ -3,6 +3,7 @@
  * Calls that scmfs answers and tmpfs doesn't, so that posix.table can't have them.
  *
  *	calls DIR	an empty directory on scmfs; exits with 0: as it has to be
+ *	calls DIR again	once more, after mounting again
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -184,14 +185,66 @@ static void handles(void)
 	close(dir);
 }
 
+/* --- flags ------------------------------------------------------------------------------------ */
+
+static int flags_of(int fd)
+{
+	int flags;
+
+	NEED(!ioctl(fd, FS_IOC_GETFLAGS, &flags));
+	return flags;
+}
+
+static int set_flags(int fd, int flags)
+{
+	return ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+static void flags(void)
+{
+	int fd = file("flags", 10), other;
+	struct statx sx;
+
+	NEED(!flags_of(fd) && !set_flags(fd, FS_APPEND_FL | FS_NODUMP_FL));
+	NEED(flags_of(fd) == (FS_APPEND_FL | FS_NODUMP_FL));
+	NEED(open("flags", O_WRONLY | O_CLOEXEC) < 0 && errno == EPERM);
+	NEED((other = open("flags", O_WRONLY | O_APPEND | O_CLOEXEC)) >= 0);
+	NEED(!set_flags(fd, FS_IMMUTABLE_FL));
+	NEED(write(other, "x", 1) < 0 && errno == EPERM);
+	NEED(unlink("flags") && errno == EPERM);
+	NEED(!statx(fd, "", AT_EMPTY_PATH, 0, &sx));
+	NEED(sx.stx_attributes_mask & STATX_ATTR_NODUMP);
+	NEED((sx.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND | STATX_ATTR_NODUMP)) ==
+	     STATX_ATTR_IMMUTABLE);
+	NEED(set_flags(fd, FS_COMPR_FL) && errno == EOPNOTSUPP && flags_of(fd) == FS_IMMUTABLE_FL);
+	close(other);
+	close(fd);
+}
+
+/* After mounting again: what flags() left. */
+static void flags_again(void)
+{
+	int fd = open("flags", O_RDONLY | O_CLOEXEC);
+
+	NEED(fd >= 0 && flags_of(fd) == FS_IMMUTABLE_FL);
+	NEED(open("flags", O_WRONLY | O_CLOEXEC) < 0 && errno == EPERM);
+	NEED(!set_flags(fd, 0) && !unlink("flags"));
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 2 || chdir(argv[1])) {
-		fprintf(stderr, "usage: calls DIR\n");
+	if (argc < 2 || argc > 3 || chdir(argv[1])) {
+		fprintf(stderr, "usage: calls DIR [again]\n");
 		return 2;
+	}
+	if (argc == 3) {
+		flags_again();
+		return 0;
 	}
 	zero_range();
 	fiemap();
 	handles();
+	flags();
 	return 0;
 }
