@@ -75,7 +75,7 @@ int sfs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct file
 	struct inode *inode = d_inode(dentry);
 	struct timespec64 now = current_time(inode);
 	struct scmfs_attr attr;
-	int err = scmfs_getattr(sfs_fs(inode), inode->i_ino, &attr);
+	int err = sfs_alive(inode) ?: scmfs_getattr(sfs_fs(inode), inode->i_ino, &attr);
 
 	if (err)
 		return err;

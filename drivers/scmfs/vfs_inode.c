@@ -211,7 +211,7 @@ static int sfs_copy_attr(struct mnt_idmap *idmap, struct inode *inode, const str
 int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *iattr)
 {
 	struct inode *inode = d_inode(dentry);
-	int err = setattr_prepare(idmap, dentry, iattr);
+	int err = sfs_alive(inode) ?: setattr_prepare(idmap, dentry, iattr);
 
 	/* Through a file that was opened before nvmalloc() took it: its addresses must stay. */
 	if (!err && (iattr->ia_valid & ATTR_SIZE) && IS_IMMUTABLE(inode))

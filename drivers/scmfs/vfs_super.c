@@ -121,6 +121,8 @@ int sfs_settle_file(struct super_block *sb)
 
 static int sfs_sync_fs(struct super_block *sb, int wait)
 {
+	if (READ_ONCE(sfs_sb(sb)->shut))
+		return -EIO;
 	if (!wait || !sfs_sb(sb)->writable)
 		return 0;
 	scmfs_save_wear(sfs_sb(sb)->fs);
@@ -345,7 +347,7 @@ static int sfs_reconfigure(struct fs_context *fc)
 	const struct sfs_sb *new = fc->s_fs_info;
 
 	if (!(fc->sb_flags & SB_RDONLY) && !s->writable)
-		return invalf(fc, "scmfs: it was mounted read-only: unmount it and mount it again");
+		return invalf(fc, "scmfs: it was mounted read-only, or shut down: unmount it and mount it again");
 	sync_filesystem(fc->root->d_sb);
 	WRITE_ONCE(s->options.atomic, new->options.atomic);
 	return 0;

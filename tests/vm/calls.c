@@ -4,6 +4,7 @@
  *
  *	calls DIR	an empty directory on scmfs; exits with 0: as it has to be
  *	calls DIR again	once more, after mounting again
+ *	calls DIR shutdown
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -232,14 +233,51 @@ static void flags_again(void)
 	close(fd);
 }
 
+/* --- FS_IOC_SHUTDOWN -------------------------------------------------------------------------- */
+
+#ifndef FS_IOC_SHUTDOWN
+#define FS_IOC_SHUTDOWN	_IOR('X', 125, __u32)
+#endif
+
+/* Leaves "stays", and a file without a name. */
+static void shutdown_now(void)
+{
+	__u32 how = 2;
+	int fd = file("stays", 100), orphan = file("orphan", 100);
+	int dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char byte;
+
+	NEED(dir >= 0 && !unlink("orphan"));
+	NEED(!ioctl(dir, FS_IOC_SHUTDOWN, &how));
+	NEED(pread(fd, &byte, 1, 0) < 0 && errno == EIO);
+	NEED(pwrite(fd, "y", 1, 0) < 0 && errno == EIO);
+	NEED(ftruncate(fd, 0) && errno == EIO);
+	NEED(fallocate(fd, 0, 0, BLOCK) && errno == EIO);
+	NEED(fsync(fd) && errno == EIO);
+	NEED(syncfs(fd) && errno == EIO);
+	NEED(mkdir("new", 0755) && errno == EIO);
+	NEED(rename("stays", "gone") && errno == EIO);
+	NEED(unlink("stays") && errno == EIO);
+	NEED(link("stays", "more") && errno == EIO);
+	NEED(fchmod(fd, 0) && errno == EIO);
+	NEED(open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) < 0 && errno == EIO);
+	NEED(!ioctl(dir, FS_IOC_SHUTDOWN, &how));
+	close(orphan);
+	close(fd);
+	close(dir);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2 || argc > 3 || chdir(argv[1])) {
-		fprintf(stderr, "usage: calls DIR [again]\n");
+		fprintf(stderr, "usage: calls DIR [again|shutdown]\n");
 		return 2;
 	}
 	if (argc == 3) {
-		flags_again();
+		if (!strcmp(argv[2], "shutdown"))
+			shutdown_now();
+		else
+			flags_again();
 		return 0;
 	}
 	zero_range();

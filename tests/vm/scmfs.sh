@@ -110,6 +110,13 @@ mkdir $m/calls
 check "ranges of zeroes, where blocks are, files by handles, flags" calls $m/calls
 check "flags are there after mounting again" eval "again && calls $m/calls again"
 rm -rf $m/calls
+check "shut down, it does nothing any more" calls $m shutdown
+log_mark
+check_fails "nor is it made writable on the way" "" mount -o remount,rw $m
+check "and is there again after mounting again" eval "again && [ \$(stat -c %s $m/stays) = 100 ]"
+into why klog since
+matches "by way of recovery" "$why" "recovered:.* 1 of .* orphans"
+rm $m/stays
 
 # --- windows and nvmalloc --------------------------------------------------------------------------
 
