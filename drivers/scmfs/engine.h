@@ -440,6 +440,8 @@ int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /* scmfs_trim - give back blocks beyond the size that nobody reserved [X] */
 int scmfs_trim(struct scmfs *fs, u64 ino);
+/* scmfs_kept_size - bytes up to the end of the last block that isn't such, were there no holes [S] */
+u64 scmfs_kept_size(struct scmfs *fs, u64 ino);
 /* scmfs_has_room_ahead - are there such? [S] */
 bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino);
 /* scmfs_set_virtual_size - remember how large a window nvmalloc() was asked for [X] */

@@ -201,19 +201,27 @@ const struct iomap_ops sfs_iomap_ops = {
 	.iomap_begin = sfs_iomap_begin,
 };
 
-/* Blocks behind the size are reserved or room ahead: what is in them isn't the file's. */
+/*
+ * Blocks behind the size are reserved, what is in them isn't the file's; or room ahead, which nobody
+ * asked for.
+ */
 static int sfs_report_begin(struct inode *inode, loff_t pos, loff_t len, unsigned int flags,
 			    struct iomap *iomap, struct iomap *srcmap)
 {
 	u64 size = round_up((u64)i_size_read(inode), SCMFS_BLOCK_SIZE);
+	u64 kept = scmfs_kept_size(sfs_fs(inode), inode->i_ino), start = pos, end;
 	int err = sfs_iomap_begin(inode, pos, len, flags & ~IOMAP_WRITE, iomap, srcmap);
 
-	if (err || iomap->type != IOMAP_MAPPED || iomap->offset + iomap->length <= size)
+	if (err || iomap->type != IOMAP_MAPPED)
 		return err;
-	if (iomap->offset < size)
-		iomap->length = size - iomap->offset;
-	else
+	end = start < size ? size : start < kept ? kept : U64_MAX;
+	iomap->length = min(iomap->length, end - start);
+	if (start >= kept) {
+		iomap->type = IOMAP_HOLE;
+		iomap->addr = IOMAP_NULL_ADDR;
+	} else if (start >= size) {
 		iomap->type = IOMAP_UNWRITTEN;
+	}
 	return 0;
 }
 

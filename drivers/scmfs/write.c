@@ -520,6 +520,13 @@ static u64 blocks_kept(const struct scmfs_inode *inode)
 		   SCMFS_MAX_FILE_BLOCKS);
 }
 
+u64 scmfs_kept_size(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_inode *inode;
+
+	return scmfs_live(fs, ino, &inode) ? 0 : blocks_kept(inode) << SCMFS_BLOCK_SHIFT;
+}
+
 bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_inode *inode;
