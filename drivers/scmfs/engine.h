@@ -440,7 +440,7 @@ int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /* scmfs_trim - give back blocks beyond the size that nobody reserved [X] */
 int scmfs_trim(struct scmfs *fs, u64 ino);
-/* scmfs_kept_size - bytes up to the end of the last block that isn't such, were there no holes [S] */
+/* scmfs_kept_size - the byte from which on blocks are such [S] */
 u64 scmfs_kept_size(struct scmfs *fs, u64 ino);
 /* scmfs_has_room_ahead - are there such? [S] */
 bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino);

@@ -202,8 +202,8 @@ const struct iomap_ops sfs_iomap_ops = {
 };
 
 /*
- * Blocks behind the size are reserved, what is in them isn't the file's; or room ahead, which nobody
- * asked for.
+ * Blocks behind the size are reserved, what is in them isn't the file's; or room ahead, which
+ * nobody asked for.
  */
 static int sfs_report_begin(struct inode *inode, loff_t pos, loff_t len, unsigned int flags,
 			    struct iomap *iomap, struct iomap *srcmap)

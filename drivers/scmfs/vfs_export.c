@@ -5,7 +5,7 @@
 
 #include "vfs.h"
 
-/* In words of 32 bits, which inode numbers fit into; a number's generation tells its users apart. */
+/* Words of 32 bits, which inode numbers fit into; a number's generation tells its users apart. */
 #define SFS_HANDLE	2
 #define SFS_HANDLE_PARENT	4
 

@@ -386,7 +386,7 @@ static int sfs_punch(struct inode *inode, u64 offset, u64 len, s64 now)
 	return err;
 }
 
-/* In place: also what is mapped. Room comes first, so that what fails for want of it changes nothing. */
+/* In place: also what is mapped. Room comes first: what fails for want of it changes nothing. */
 static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
 {
 	int err = sfs_reserve(inode, offset, len, keep, now);

@@ -21,7 +21,9 @@ static struct dentry *sfs_lookup(struct inode *dir, struct dentry *dentry, unsig
 
 	if (name->len > SCMFS_NAME_MAX)
 		return ERR_PTR(-ENAMETOOLONG);
-	err = sfs_alive(dir) ?: scmfs_lookup(sfs_fs(dir), sfs_node(dir), name->name, name->len, &ino);
+	err = sfs_alive(dir);
+	if (!err)
+		err = scmfs_lookup(sfs_fs(dir), sfs_node(dir), name->name, name->len, &ino);
 	if (!err)
 		inode = sfs_iget(dir->i_sb, ino);
 	else if (err != -ENOENT)
@@ -64,7 +66,9 @@ static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *d
 
 	if (!inode)
 		return -ENOMEM;
-	err = sfs_alive(dir) ?: scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
+	err = sfs_alive(dir);
+	if (!err)
+		err = scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
 	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
 		err = scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
 	if (!err)

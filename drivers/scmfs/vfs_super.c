@@ -347,7 +347,8 @@ static int sfs_reconfigure(struct fs_context *fc)
 	const struct sfs_sb *new = fc->s_fs_info;
 
 	if (!(fc->sb_flags & SB_RDONLY) && !s->writable)
-		return invalf(fc, "scmfs: it was mounted read-only, or shut down: unmount it and mount it again");
+		return invalf(fc, "scmfs: it was %s: unmount it and mount it again",
+			      s->shut ? "shut down" : "mounted read-only");
 	sync_filesystem(fc->root->d_sb);
 	WRITE_ONCE(s->options.atomic, new->options.atomic);
 	return 0;

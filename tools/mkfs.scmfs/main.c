@@ -92,8 +92,8 @@ static bool may_overwrite(const struct image *im, const struct args *a)
 }
 
 /*
- * How much of the image to use, 0: it is smaller than that. Who looks for a copy of the super block at
- * the end of all of it must not find a former one.
+ * How much of the image to use, 0: it is smaller than that. Who looks for a copy of the super block
+ * at the end of all of it must not find a former one.
  */
 static uint64_t use_of(const struct image *im, uint64_t wanted)
 {
