@@ -12,12 +12,17 @@
 #include <linux/falloc.h>
 #include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define BLOCK	4096u
@@ -233,6 +238,73 @@ static void flags_again(void)
 	close(fd);
 }
 
+/* --- ids that a mount maps -------------------------------------------------------------------- */
+
+static void put(pid_t child, const char *name, const char *what)
+{
+	char proc[64];
+	int fd;
+
+	snprintf(proc, sizeof(proc), "/proc/%d/%s", child, name);
+	fd = open(proc, O_WRONLY | O_CLOEXEC);
+	NEED(fd >= 0 && write(fd, what, strlen(what)) == (ssize_t)strlen(what));
+	close(fd);
+}
+
+/* A user namespace in which what is 0 to 9 on disk is 1000 to 1009. */
+static int mapping(void)
+{
+	int ready[2], fd;
+	char proc[64], byte;
+	pid_t child;
+
+	NEED(!pipe2(ready, O_CLOEXEC) && (child = fork()) >= 0);
+	if (!child) {
+		if (unshare(CLONE_NEWUSER) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	close(ready[1]);
+	NEED(read(ready[0], &byte, 1) == 1);
+	close(ready[0]);
+	put(child, "uid_map", "0 1000 10");
+	put(child, "gid_map", "0 1000 10");
+	snprintf(proc, sizeof(proc), "/proc/%d/ns/user", child);
+	NEED((fd = open(proc, O_RDONLY | O_CLOEXEC)) >= 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return fd;
+}
+
+static uid_t owner(int dir, const char *name)
+{
+	struct stat st;
+
+	NEED(!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && st.st_uid == st.st_gid);
+	return st.st_uid;
+}
+
+static void mapped_ids(void)
+{
+	struct mount_attr how = { .attr_set = MOUNT_ATTR_IDMAP };
+	int tree;
+
+	NEED(!mkdir("ids", 0777) && !mkdir("ids/old", 0755) && !chown("ids/old", 3, 3));
+	NEED((tree = syscall(SYS_open_tree, AT_FDCWD, "ids",
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)) >= 0);
+	how.userns_fd = mapping();
+	NEED(!syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &how, sizeof(how)));
+	NEED(owner(tree, "old") == 1003);
+	NEED(!fchownat(tree, "old", 1005, 1005, 0) && owner(AT_FDCWD, "ids/old") == 5);
+	NEED(mkdirat(tree, "new", 0755) && errno == EOVERFLOW);	/* root is nobody there */
+	NEED(!setresgid(-1, 1002, -1) && !setresuid(-1, 1002, -1));
+	NEED(!mkdirat(tree, "new", 0755));
+	NEED(!setresuid(-1, 0, -1) && !setresgid(-1, 0, -1));
+	NEED(owner(AT_FDCWD, "ids/new") == 2 && owner(tree, "new") == 1002);
+	close(how.userns_fd);
+	close(tree);
+}
+
 /* --- FS_IOC_SHUTDOWN -------------------------------------------------------------------------- */
 
 #ifndef FS_IOC_SHUTDOWN
@@ -283,6 +355,7 @@ int main(int argc, char **argv)
 	zero_range();
 	fiemap();
 	handles();
+	mapped_ids();
 	flags();
 	return 0;
 }

@@ -107,7 +107,7 @@ check "data=atomic as well" eval "again $here,data=atomic && mkdir $m/twin &&
 rm -rf $m/twin ${twin:?}/*
 
 mkdir $m/calls
-check "ranges of zeroes, where blocks are, files by handles, flags" calls $m/calls
+check "ranges of zeroes, where blocks are, files by handles, flags, ids that a mount maps" calls $m/calls
 check "flags are there after mounting again" eval "again && calls $m/calls again"
 rm -rf $m/calls
 check "shut down, it does nothing any more" calls $m shutdown
