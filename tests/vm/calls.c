@@ -289,7 +289,8 @@ static void mapped_ids(void)
 	struct mount_attr how = { .attr_set = MOUNT_ATTR_IDMAP };
 	int tree;
 
-	NEED(!mkdir("ids", 0777) && !mkdir("ids/old", 0755) && !chown("ids/old", 3, 3));
+	NEED(!mkdir("ids", 0) && !chmod("ids", 0777));
+	NEED(!mkdir("ids/old", 0755) && !chown("ids/old", 3, 3));
 	NEED((tree = syscall(SYS_open_tree, AT_FDCWD, "ids",
 			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)) >= 0);
 	how.userns_fd = mapping();
