@@ -26,10 +26,26 @@ static int sfs_encode_fh(struct inode *inode, __u32 *fh, int *max_len, struct in
 	return FILEID_INO32_GEN_PARENT;
 }
 
+/*
+ * The generation is looked at first: who makes a file under the number of one that is gone must not
+ * find that number taken in the cache of inodes.
+ *
+ *	create				a handle of the number's former file
+ *	the engine takes the number
+ *	...				finds the new file's inode, and caches it
+ *	-EUCLEAN: two files have one number
+ */
 static struct inode *sfs_by_handle(struct super_block *sb, u64 ino, u32 generation)
 {
-	struct inode *inode = sfs_iget(sb, ino);
+	struct scmfs_attr attr;
+	struct inode *inode;
+	int err = scmfs_getattr(sfs_sb(sb)->fs, ino, &attr);
 
+	if (err)
+		return ERR_PTR(err);
+	if (attr.generation != generation)
+		return ERR_PTR(-ESTALE);
+	inode = sfs_iget(sb, ino);
 	if (IS_ERR(inode) || inode->i_generation == generation)
 		return inode;
 	iput(inode);
