@@ -52,6 +52,12 @@ ok "fsck.scmfs finds nothing" status 0 "0 faults" fsck.scmfs -n img
 ok "mkfs.scmfs keeps its hands off what is there" status 1 "force" mkfs.scmfs img
 ok "unless it is forced" mkfs.scmfs -f -q img
 ok "too small is told" status 1 "too small" mkfs.scmfs -s 64K small
+cp img part
+ok "of what is larger it takes as much as it was told to" status 0 "1024 blocks of 4 KiB" mkfs.scmfs -f -s 4M part
+ok "which is in order" status 0 "0 faults" fsck.scmfs -n part
+ok "and keeps its size" [ "$(stat -c %s part)" = $((8 << 20)) ]
+damage part 16 XXXX
+ok "behind it is nothing left of what was there before" status 4 "super block is damaged$" fsck.scmfs -n part
 ok "wrong numbers are told" status 1 "not 1 to 64" mkfs.scmfs -l 65 img
 ok "wrong UUIDs are told" status 1 "not a UUID" mkfs.scmfs -f -U 0011 img
 cp img damaged

@@ -434,10 +434,14 @@ int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now);
  * Return: 0; -EINVAL; -ENOSPC; -EFBIG; -EINTR: the task is being killed; -EUCLEAN.
  */
 int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size, s64 now);
+/* scmfs_zero - make what a range has within the size zeroes, in place [X] */
+int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /* scmfs_punch - make a range zeroes, give its whole blocks back; not beyond the size [X] */
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /* scmfs_trim - give back blocks beyond the size that nobody reserved [X] */
 int scmfs_trim(struct scmfs *fs, u64 ino);
+/* scmfs_kept_size - the byte from which on blocks are such [S] */
+u64 scmfs_kept_size(struct scmfs *fs, u64 ino);
 /* scmfs_has_room_ahead - are there such? [S] */
 bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino);
 /* scmfs_set_virtual_size - remember how large a window nvmalloc() was asked for [X] */

@@ -80,6 +80,7 @@ struct sfs_options {
  * @synchronous: what was fenced lasts, there is nothing for a device to flush
  * @options: what mount was told
  * @writable: the engine may store
+ * @shut: nothing is done any more (vfs_shutdown.c)
  * @windows_lock: for the list of windows
  * @windows: those in use, the one that was made or used last first
  * @nr_windows: how many
@@ -99,6 +100,7 @@ struct sfs_sb {
 	bool synchronous;
 	struct sfs_options options;
 	bool writable;
+	bool shut;
 	spinlock_t windows_lock;	/* protects windows, nr_windows */
 	struct list_head windows;
 	unsigned long nr_windows;
@@ -142,6 +144,12 @@ static inline struct sfs_inode *sfs_inode(const struct inode *inode)
 static inline struct scmfs_node *sfs_node(const struct inode *inode)
 {
 	return &sfs_inode(inode)->node;
+}
+
+/* Is it over? -EIO then. */
+static inline int sfs_alive(const struct inode *inode)
+{
+	return READ_ONCE(sfs_sb(inode->i_sb)->shut) ? -EIO : 0;
 }
 
 /* The present as the engine wants it. */
@@ -192,9 +200,22 @@ int sfs_settle_file(struct super_block *sb);
 
 /* vfs_dax.c */
 extern const struct address_space_operations sfs_aops;
-extern const struct iomap_ops sfs_iomap_ops;
+extern const struct iomap_ops sfs_iomap_ops, sfs_report_ops;
 int sfs_dax_init(struct sfs_sb *s);
 void sfs_dax_exit(struct sfs_sb *s);
+
+/* vfs_export.c */
+extern const struct export_operations sfs_export_ops;
+
+/* vfs_flags.c */
+struct fileattr;
+void sfs_apply_flags(struct inode *inode, u32 flags);
+void sfs_tell_flags(struct inode *inode, u32 flags, struct kstat *stat);
+int sfs_fileattr_get(struct dentry *dentry, struct fileattr *fa);
+int sfs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct fileattr *fa);
+
+/* vfs_shutdown.c */
+long sfs_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* vfs_mmap.c */
 int sfs_mmap(struct file *file, struct vm_area_struct *vma);

@@ -201,6 +201,34 @@ const struct iomap_ops sfs_iomap_ops = {
 	.iomap_begin = sfs_iomap_begin,
 };
 
+/*
+ * Blocks behind the size are reserved, what is in them isn't the file's; or room ahead, which
+ * nobody asked for.
+ */
+static int sfs_report_begin(struct inode *inode, loff_t pos, loff_t len, unsigned int flags,
+			    struct iomap *iomap, struct iomap *srcmap)
+{
+	u64 size = round_up((u64)i_size_read(inode), SCMFS_BLOCK_SIZE);
+	u64 kept = scmfs_kept_size(sfs_fs(inode), inode->i_ino), start = pos, end;
+	int err = sfs_iomap_begin(inode, pos, len, flags & ~IOMAP_WRITE, iomap, srcmap);
+
+	if (err || iomap->type != IOMAP_MAPPED)
+		return err;
+	end = start < size ? size : start < kept ? kept : U64_MAX;
+	iomap->length = min(iomap->length, end - start);
+	if (start >= kept) {
+		iomap->type = IOMAP_HOLE;
+		iomap->addr = IOMAP_NULL_ADDR;
+	} else if (start >= size) {
+		iomap->type = IOMAP_UNWRITTEN;
+	}
+	return 0;
+}
+
+const struct iomap_ops sfs_report_ops = {
+	.iomap_begin = sfs_report_begin,
+};
+
 /* --- what was stored through mappings --------------------------------------------------------- */
 
 static int sfs_writepages(struct address_space *mapping, struct writeback_control *wbc)

@@ -20,6 +20,9 @@ static int sfs_iterate(struct file *file, struct dir_context *ctx)
 	u64 cookie;
 	int err;
 
+	err = sfs_alive(dir);
+	if (err)
+		return err;
 	if (!dir_emit_dots(file, ctx))
 		return 0;
 	cookie = ctx->pos - SFS_DOTS;
@@ -33,4 +36,6 @@ const struct file_operations sfs_dir_fops = {
 	.iterate_shared = sfs_iterate,
 	.llseek = generic_file_llseek,
 	.fsync = sfs_fsync,
+	.unlocked_ioctl = sfs_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
 };

@@ -104,7 +104,7 @@ static ssize_t sfs_read_iter(struct kiocb *iocb, struct iov_iter *to)
 	if (!wanted)
 		return 0;
 	inode_lock_shared(inode);
-	done = sfs_read(inode, iocb->ki_pos, to);
+	done = sfs_alive(inode) ?: sfs_read(inode, iocb->ki_pos, to);
 	inode_unlock_shared(inode);
 	if (done > 0)
 		iocb->ki_pos += done;
@@ -253,7 +253,7 @@ static ssize_t sfs_write(struct inode *inode, u64 pos, struct iov_iter *from)
 static ssize_t sfs_write_locked(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct inode *inode = file_inode(iocb->ki_filp);
-	ssize_t done = generic_write_checks(iocb, from);
+	ssize_t done = sfs_alive(inode) ?: generic_write_checks(iocb, from);
 
 	if (done <= 0)
 		return done;
@@ -283,7 +283,7 @@ static ssize_t sfs_write_iter(struct kiocb *iocb, struct iov_iter *from)
 static int sfs_open(struct inode *inode, struct file *file)
 {
 	file->f_mode |= FMODE_CAN_ODIRECT;	/* there is no other way */
-	return generic_file_open(inode, file);
+	return sfs_alive(inode) ?: generic_file_open(inode, file);
 }
 
 /* What was written has been fenced already; what was stored through mappings is flushed. */
@@ -291,7 +291,7 @@ int sfs_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
 	int err = file_write_and_wait_range(file, start, end);
 
-	return err ?: sfs_settle_file(file_inode(file)->i_sb);
+	return err ?: sfs_alive(file_inode(file)) ?: sfs_settle_file(file_inode(file)->i_sb);
 }
 
 static int sfs_release(struct inode *inode, struct file *file)
@@ -386,6 +386,20 @@ static int sfs_punch(struct inode *inode, u64 offset, u64 len, s64 now)
 	return err;
 }
 
+/* In place: also what is mapped. Room comes first: what fails for want of it changes nothing. */
+static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+{
+	int err = sfs_reserve(inode, offset, len, keep, now);
+
+	if (err)
+		return err;
+	down_write(&sfs_inode(inode)->extents);
+	err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, len, now);
+	sfs_refresh(inode);
+	up_write(&sfs_inode(inode)->extents);
+	return err;
+}
+
 static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len)
 {
 	struct inode *inode = file_inode(file);
@@ -394,11 +408,13 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 
 	if (IS_IMMUTABLE(inode))	/* VFS has looked without the lock */
 		return -EPERM;
-	err = file_remove_privs(file);
+	err = sfs_alive(inode) ?: file_remove_privs(file);
 	if (err)
 		return err;
 	if (mode & FALLOC_FL_PUNCH_HOLE)
 		return sfs_punch(inode, offset, len, now);
+	if (mode & FALLOC_FL_ZERO_RANGE)
+		return sfs_zero(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
 	return sfs_reserve(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
 }
 
@@ -407,7 +423,7 @@ static long sfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len
 	struct inode *inode = file_inode(file);
 	int err;
 
-	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE))
+	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
 		return -EOPNOTSUPP;
 	inode_lock(inode);
 	err = sfs_fallocate_locked(file, mode, offset, len);
@@ -428,4 +444,6 @@ const struct file_operations sfs_file_fops = {
 	.splice_write = iter_file_splice_write,
 	.fsync = sfs_fsync,
 	.fallocate = sfs_fallocate,
+	.unlocked_ioctl = sfs_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
 };

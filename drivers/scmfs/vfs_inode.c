@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* VFS' copies of inodes, and their attributes. */
+#include <linux/iomap.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 
@@ -45,6 +46,7 @@ static void sfs_fill_new(struct inode *inode, const struct scmfs_attr *attr)
 	sfs_fill(inode, attr);
 	inode_set_atime_to_ts(inode, ns_to_timespec64(attr->atime));
 	sfs_set_ops(inode, new_decode_dev(attr->rdev));
+	sfs_apply_flags(inode, attr->flags);
 	sfs_node(inode)->ino = attr->ino;
 }
 
@@ -80,6 +82,8 @@ struct inode *sfs_iget(struct super_block *sb, u64 ino)
 	if (!(inode->i_state & I_NEW))
 		return inode;
 	err = scmfs_getattr(sfs_sb(sb)->fs, ino, &attr);
+	if (!err && !attr.links)	/* a removed one that waits for its pages, see vfs_mmap.c */
+		err = -ESTALE;
 	if (err) {
 		iget_failed(inode);
 		return ERR_PTR(err);
@@ -121,6 +125,7 @@ int sfs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *
 	if (err)
 		return err;
 	compat_fillattr(idmap, mask, inode, stat);
+	sfs_tell_flags(inode, attr.flags, stat);
 	stat->blocks = attr.blocks << (SCMFS_BLOCK_SHIFT - SECTOR_SHIFT);
 	if (S_ISDIR(inode->i_mode))
 		stat->size = attr.size;
@@ -206,7 +211,7 @@ static int sfs_copy_attr(struct mnt_idmap *idmap, struct inode *inode, const str
 int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *iattr)
 {
 	struct inode *inode = d_inode(dentry);
-	int err = setattr_prepare(idmap, dentry, iattr);
+	int err = sfs_alive(inode) ?: setattr_prepare(idmap, dentry, iattr);
 
 	/* Through a file that was opened before nvmalloc() took it: its addresses must stay. */
 	if (!err && (iattr->ia_valid & ATTR_SIZE) && IS_IMMUTABLE(inode))
@@ -225,9 +230,23 @@ void sfs_store_atime(struct inode *inode)
 	scmfs_touch_atime(sfs_fs(inode), inode->i_ino, sfs_ns(inode_get_atime(inode)));
 }
 
+/* Where its blocks are, in the device; in reserved memory from the file system's first byte on. */
+static int sfs_fiemap(struct inode *inode, struct fiemap_extent_info *info, u64 start, u64 len)
+{
+	int err;
+
+	inode_lock_shared(inode);
+	err = iomap_fiemap(inode, info, start, len, &sfs_report_ops);
+	inode_unlock_shared(inode);
+	return err;
+}
+
 const struct inode_operations sfs_file_iops = {
 	.getattr = sfs_getattr,
 	.setattr = sfs_setattr,
+	.fiemap = sfs_fiemap,
+	.fileattr_get = sfs_fileattr_get,
+	.fileattr_set = sfs_fileattr_set,
 };
 
 const struct inode_operations sfs_special_iops = {

@@ -48,6 +48,8 @@ static vm_fault_t sfs_huge_fault(struct vm_fault *vmf, compat_fault_size size)
 	vm_fault_t ret;
 	int err = 0;
 
+	if (READ_ONCE(sfs_sb(sb)->shut))
+		return VM_FAULT_SIGBUS;
 	if (write)
 		sb_start_pagefault(sb);
 	ret = sfs_fault_locked(vmf, size, &err);

@@ -21,7 +21,9 @@ static struct dentry *sfs_lookup(struct inode *dir, struct dentry *dentry, unsig
 
 	if (name->len > SCMFS_NAME_MAX)
 		return ERR_PTR(-ENAMETOOLONG);
-	err = scmfs_lookup(sfs_fs(dir), sfs_node(dir), name->name, name->len, &ino);
+	err = sfs_alive(dir);
+	if (!err)
+		err = scmfs_lookup(sfs_fs(dir), sfs_node(dir), name->name, name->len, &ino);
 	if (!err)
 		inode = sfs_iget(dir->i_sb, ino);
 	else if (err != -ENOENT)
@@ -64,7 +66,9 @@ static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *d
 
 	if (!inode)
 		return -ENOMEM;
-	err = scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
+	err = sfs_alive(dir);
+	if (!err)
+		err = scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
 	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
 		err = scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
 	if (!err)
@@ -121,7 +125,7 @@ static int sfs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *
 
 	if (!inode)
 		return -ENOMEM;
-	err = scmfs_tmpfile(sfs_fs(dir), &new, &ino);
+	err = sfs_alive(dir) ?: scmfs_tmpfile(sfs_fs(dir), &new, &ino);
 	if (!err)
 		err = sfs_adopt(inode, ino, 0);
 	if (err) {
@@ -138,8 +142,8 @@ static int sfs_link(struct dentry *old, struct inode *dir, struct dentry *dentry
 	const struct qstr *name = &dentry->d_name;
 	struct inode *inode = d_inode(old);
 	struct timespec64 now = current_time(inode);
-	int err = scmfs_link(sfs_fs(dir), sfs_node(dir), name->name, name->len, inode->i_ino,
-			     timespec64_to_ns(&now));
+	int err = sfs_alive(dir) ?: scmfs_link(sfs_fs(dir), sfs_node(dir), name->name, name->len,
+					       inode->i_ino, timespec64_to_ns(&now));
 
 	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
 		err = scmfs_link(sfs_fs(dir), sfs_node(dir), name->name, name->len, inode->i_ino,
@@ -160,8 +164,8 @@ static int sfs_unlink(struct inode *dir, struct dentry *dentry)
 	struct inode *inode = d_inode(dentry);
 	struct timespec64 now = current_time(inode);
 	u64 ino;
-	int err = scmfs_unlink(sfs_fs(dir), sfs_node(dir), name->name, name->len,
-			       timespec64_to_ns(&now), &ino);
+	int err = sfs_alive(dir) ?: scmfs_unlink(sfs_fs(dir), sfs_node(dir), name->name, name->len,
+						 timespec64_to_ns(&now), &ino);
 
 	if (err)
 		return err;
@@ -176,8 +180,8 @@ static int sfs_rmdir(struct inode *dir, struct dentry *dentry)
 	const struct qstr *name = &dentry->d_name;
 	struct inode *inode = d_inode(dentry);
 	struct timespec64 now = current_time(inode);
-	int err = scmfs_rmdir(sfs_fs(dir), sfs_node(dir), name->name, name->len, sfs_node(inode),
-			      timespec64_to_ns(&now));
+	int err = sfs_alive(dir) ?: scmfs_rmdir(sfs_fs(dir), sfs_node(dir), name->name, name->len,
+						sfs_node(inode), timespec64_to_ns(&now));
 
 	if (err)
 		return err;
@@ -243,7 +247,8 @@ static int sfs_rename(struct mnt_idmap *idmap, struct inode *old_dir, struct den
 
 	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE))
 		return -EINVAL;
-	err = scmfs_rename(sfs_fs(inode), &from, &to, flags, timespec64_to_ns(&now));
+	err = sfs_alive(inode) ?:
+	      scmfs_rename(sfs_fs(inode), &from, &to, flags, timespec64_to_ns(&now));
 	if (err == -ENOSPC && sfs_make_room(inode->i_sb, new_dir))
 		err = scmfs_rename(sfs_fs(inode), &from, &to, flags, timespec64_to_ns(&now));
 	if (!err)
@@ -264,4 +269,6 @@ const struct inode_operations sfs_dir_iops = {
 	.tmpfile = sfs_tmpfile,
 	.getattr = sfs_getattr,
 	.setattr = sfs_setattr,
+	.fileattr_get = sfs_fileattr_get,
+	.fileattr_set = sfs_fileattr_set,
 };

@@ -121,6 +121,8 @@ int sfs_settle_file(struct super_block *sb)
 
 static int sfs_sync_fs(struct super_block *sb, int wait)
 {
+	if (READ_ONCE(sfs_sb(sb)->shut))
+		return -EIO;
 	if (!wait || !sfs_sb(sb)->writable)
 		return 0;
 	scmfs_save_wear(sfs_sb(sb)->fs);
@@ -206,6 +208,7 @@ static void sfs_set_limits(struct super_block *sb)
 {
 	sb->s_magic = SCMFS_STATFS_MAGIC;
 	sb->s_op = &sfs_super_ops;
+	sb->s_export_op = &sfs_export_ops;
 	sb->s_blocksize = SCMFS_BLOCK_SIZE;
 	sb->s_blocksize_bits = SCMFS_BLOCK_SHIFT;
 	sb->s_maxbytes = min_t(u64, MAX_LFS_FILESIZE, SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);
@@ -344,7 +347,8 @@ static int sfs_reconfigure(struct fs_context *fc)
 	const struct sfs_sb *new = fc->s_fs_info;
 
 	if (!(fc->sb_flags & SB_RDONLY) && !s->writable)
-		return invalf(fc, "scmfs: it was mounted read-only: unmount it and mount it again");
+		return invalf(fc, "scmfs: it was %s: unmount it and mount it again",
+			      s->shut ? "shut down" : "mounted read-only");
 	sync_filesystem(fc->root->d_sb);
 	WRITE_ONCE(s->options.atomic, new->options.atomic);
 	return 0;
@@ -392,4 +396,5 @@ struct file_system_type sfs_type = {
 	.init_fs_context = sfs_init_fs_context,
 	.parameters = sfs_parameters,
 	.kill_sb = sfs_kill_sb,
+	.fs_flags = FS_ALLOW_IDMAP,
 };

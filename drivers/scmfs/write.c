@@ -520,6 +520,13 @@ static u64 blocks_kept(const struct scmfs_inode *inode)
 		   SCMFS_MAX_FILE_BLOCKS);
 }
 
+u64 scmfs_kept_size(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_inode *inode;
+
+	return scmfs_live(fs, ino, &inode) ? 0 : blocks_kept(inode) << SCMFS_BLOCK_SHIFT;
+}
+
 bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_inode *inode;
@@ -633,6 +640,20 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size
 	if (offset + len <= scmfs_read(&inode->size))
 		return 0;
 	return scmfs_truncate(fs, ino, offset + len, now);
+}
+
+int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
+{
+	const struct scmfs_attr times = { .mtime = now, .ctime = now };
+	struct scmfs_inode *inode;
+	int r = open_file(fs, ino, &inode);
+
+	if (!r && (!len || offset + len < offset))
+		r = -EINVAL;
+	if (r)
+		return r;
+	scmfs_zero_mapped(fs, inode, offset, min(offset + len, scmfs_read(&inode->size)));
+	return scmfs_setattr(fs, ino, &times, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
 }
 
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)

@@ -359,7 +359,7 @@ static void change_content(void)
 	if (i < 0)
 		return;
 	m = &inode[i];
-	switch (rnd(7)) {
+	switch (rnd(8)) {
 	case 0:
 		len = rnd(3) ? offset : rnd(3) * 4096;
 		r = scmfs_truncate(t.fs, m->ino, len, ++t.now);
@@ -385,6 +385,11 @@ static void change_content(void)
 	case 3:
 		CHECK(!scmfs_trim(t.fs, m->ino));
 		return;
+	case 7:
+		r = scmfs_zero(t.fs, m->ino, offset, len, ++t.now);
+		if (offset < m->size)
+			memset(m->data + offset, 0, min_t(u64, len, m->size - offset));
+		break;
 	case 4:		/* a page that is about to be stored to: still what it was */
 		offset &= ~(SCMFS_BLOCK_SIZE - 1);
 		if (offset >= m->size)

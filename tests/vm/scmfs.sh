@@ -106,6 +106,18 @@ check "data=atomic as well" eval "again $here,data=atomic && mkdir $m/twin &&
 	fstwin run $m/twin $twin $((seed + 1)) $((steps / 3))"
 rm -rf $m/twin ${twin:?}/*
 
+mkdir $m/calls
+check "ranges of zeroes, where blocks are, files by handles, flags, ids that a mount maps" calls $m/calls
+check "flags are there after mounting again" eval "again && calls $m/calls again"
+rm -rf $m/calls
+check "shut down, it does nothing any more" calls $m shutdown
+log_mark
+check_fails "nor is it made writable on the way" "" mount -o remount,rw $m
+check "and is there again after mounting again" eval "again && [ \$(stat -c %s $m/stays) = 100 ]"
+into why klog since
+matches "by way of recovery" "$why" "recovered:.* 1 of .* orphans"
+rm $m/stays
+
 # --- windows and nvmalloc --------------------------------------------------------------------------
 
 check "files in many pieces" fstwin pieces $m/x $m/y

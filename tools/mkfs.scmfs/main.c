@@ -20,7 +20,7 @@ static const char usage[] =
 	"  -U, --uuid UUID      its UUID; a random one by default\n"
 	"  -N, --inodes NUMBER  files that it can have; one for 16 KiB by default\n"
 	"  -l, --lanes NUMBER   tasks that can change it at once, 1 to 64; 16 by default\n"
-	"  -s, --size SIZE      make a FILE so large first\n"
+	"  -s, --size SIZE      make a FILE so large first; use so much of the DEVICE\n"
 	"  -q, --quiet          say nothing\n"
 	"  -h, --help           show this\n"
 	"  -V, --version        show the version\n";
@@ -91,6 +91,41 @@ static bool may_overwrite(const struct image *im, const struct args *a)
 	return false;
 }
 
+/*
+ * How much of the image to use, 0: it is smaller than that. Who looks for a copy of the super block
+ * at the end of all of it must not find a former one.
+ */
+static uint64_t use_of(const struct image *im, uint64_t wanted)
+{
+	wanted &= ~(SCMFS_BLOCK_SIZE - 1ULL);
+	if (!wanted || wanted == im->size)
+		return im->size;
+	if (wanted > im->size) {
+		wrong("smaller than that", im->path);
+		return 0;
+	}
+	memset(im->base + im->size - SCMFS_BLOCK_SIZE, 0, SCMFS_BLOCK_SIZE);
+	return wanted;
+}
+
+static int format(const struct image *im, struct args *a)
+{
+	uint64_t size = use_of(im, a->size);
+	const char *reason;
+	struct scmfs *fs;
+	int r;
+
+	if (!size)
+		return 1;
+	r = scmfs_format(im->base, size, &a->p);
+	if (!r)		/* opened and closed once it has valid maps, and can be mounted read-only */
+		r = scmfs_open(im->base, size, 0, &fs, NULL, &reason);
+	if (r)
+		return wrong(r == -ENOSPC ? "too small" : "can't be made so", im->path);
+	scmfs_close(fs);
+	return 0;
+}
+
 static void report(const struct image *im)
 {
 	const struct scmfs_super *s = (const void *)im->base;
@@ -114,9 +149,7 @@ static void random_uuid(uint8_t *uuid)
 static int make(const char *path, struct args *a)
 {
 	struct timespec now;
-	const char *reason;
 	struct image im;
-	struct scmfs *fs;
 	int r;
 
 	if (a->size && !image_create(path, a->size))
@@ -133,14 +166,8 @@ static int make(const char *path, struct args *a)
 	a->p.now = now.tv_sec * 1000000000LL + now.tv_nsec;
 	a->p.uid = getuid();
 	a->p.gid = getgid();
-	r = scmfs_format(im.base, im.size, &a->p);
-	if (!r)		/* opened and closed once it has valid maps, and can be mounted read-only */
-		r = scmfs_open(im.base, im.size, 0, &fs, NULL, &reason);
-	if (!r)
-		scmfs_close(fs);
-	if (r)
-		wrong(r == -ENOSPC ? "too small" : "can't be made so", path);
-	else if (!a->quiet)
+	r = format(&im, a);
+	if (!r && !a->quiet)
 		report(&im);
 	return !image_close(&im) || r;
 }

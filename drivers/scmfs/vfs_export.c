@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Files by handles instead of names: for NFS servers and open_by_handle_at(). */
+#include <linux/exportfs.h>
+#include <linux/fs.h>
+
+#include "vfs.h"
+
+/* Words of 32 bits, which inode numbers fit into; a number's generation tells its users apart. */
+#define SFS_HANDLE	2
+#define SFS_HANDLE_PARENT	4
+
+static int sfs_encode_fh(struct inode *inode, __u32 *fh, int *max_len, struct inode *parent)
+{
+	int len = parent ? SFS_HANDLE_PARENT : SFS_HANDLE;
+	bool fits = *max_len >= len;
+
+	*max_len = len;
+	if (!fits)
+		return FILEID_INVALID;
+	fh[0] = inode->i_ino;
+	fh[1] = inode->i_generation;
+	if (!parent)
+		return FILEID_INO32_GEN;
+	fh[2] = parent->i_ino;
+	fh[3] = parent->i_generation;
+	return FILEID_INO32_GEN_PARENT;
+}
+
+/*
+ * The generation is looked at first: who makes a file under the number of one that is gone must not
+ * find that number taken in the cache of inodes.
+ *
+ *	create				a handle of the number's former file
+ *	the engine takes the number
+ *	...				finds the new file's inode, and caches it
+ *	-EUCLEAN: two files have one number
+ */
+static struct inode *sfs_by_handle(struct super_block *sb, u64 ino, u32 generation)
+{
+	struct scmfs_attr attr;
+	struct inode *inode;
+	int err = scmfs_getattr(sfs_sb(sb)->fs, ino, &attr);
+
+	if (err)
+		return ERR_PTR(err);
+	if (attr.generation != generation)
+		return ERR_PTR(-ESTALE);
+	inode = sfs_iget(sb, ino);
+	if (IS_ERR(inode) || inode->i_generation == generation)
+		return inode;
+	iput(inode);
+	return ERR_PTR(-ESTALE);
+}
+
+static struct dentry *sfs_fh_to_dentry(struct super_block *sb, struct fid *fid, int len, int type)
+{
+	return generic_fh_to_dentry(sb, fid, len, type, sfs_by_handle);
+}
+
+static struct dentry *sfs_fh_to_parent(struct super_block *sb, struct fid *fid, int len, int type)
+{
+	return generic_fh_to_parent(sb, fid, len, type, sfs_by_handle);
+}
+
+static struct dentry *sfs_get_parent(struct dentry *child)
+{
+	struct inode *inode = d_inode(child);
+	struct scmfs_attr attr;
+	int err = scmfs_getattr(sfs_fs(inode), inode->i_ino, &attr);
+
+	return err ? ERR_PTR(err) : d_obtain_alias(sfs_iget(inode->i_sb, attr.parent));
+}
+
+const struct export_operations sfs_export_ops = {
+	.encode_fh = sfs_encode_fh,
+	.fh_to_dentry = sfs_fh_to_dentry,
+	.fh_to_parent = sfs_fh_to_parent,
+	.get_parent = sfs_get_parent,
+};

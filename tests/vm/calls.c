@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls that scmfs answers and tmpfs doesn't, so that posix.table can't have them.
+ *
+ *	calls DIR	an empty directory on scmfs; exits with 0: as it has to be
+ *	calls DIR again	once more, after mounting again
+ *	calls DIR shutdown
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BLOCK	4096u
+#define FILE_BYTES	(8 * BLOCK)
+#define EXTENTS	16
+
+static unsigned char buf[FILE_BYTES], want[FILE_BYTES];
+static char text[1024];
+
+__attribute__((noreturn)) static void fail(int line, const char *what)
+{
+	printf("# line %d: %s (%s)\n", line, what, strerrorname_np(errno));
+	exit(1);
+}
+
+#define NEED(condition) do { if (!(condition)) fail(__LINE__, #condition); } while (0)
+
+static int file(const char *name, size_t size)
+{
+	int fd = open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+
+	memset(want, 'x', sizeof(want));
+	NEED(fd >= 0 && write(fd, want, size) == (ssize_t)size);
+	return fd;
+}
+
+static void is_as_wanted(int fd, size_t size)
+{
+	NEED(pread(fd, buf, sizeof(buf), 0) == (ssize_t)size && !memcmp(buf, want, size));
+}
+
+static off_t size_of(int fd)
+{
+	struct stat st;
+
+	NEED(!fstat(fd, &st));
+	return st.st_size;
+}
+
+/* --- FALLOC_FL_ZERO_RANGE --------------------------------------------------------------------- */
+
+static void zero_range(void)
+{
+	int fd = file("zero", FILE_BYTES);
+	unsigned char *map = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct stat st;
+	blkcnt_t blocks;
+
+	NEED(map != MAP_FAILED && !fstat(fd, &st));
+	blocks = st.st_blocks;
+	map[BLOCK] = 'y';
+	want[BLOCK] = 'y';
+	NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE, BLOCK + 5, 2 * BLOCK));
+	memset(want + BLOCK + 5, 0, 2 * BLOCK);
+	is_as_wanted(fd, FILE_BYTES);
+	NEED(!memcmp(map, want, FILE_BYTES));
+	NEED(!fstat(fd, &st) && st.st_blocks == blocks);
+
+	/* a hole gets blocks */
+	NEED(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4 * BLOCK, 2 * BLOCK));
+	memset(want + 4 * BLOCK, 0, 2 * BLOCK);
+	NEED(!map[4 * BLOCK]);		/* the zero page is mapped now */
+	NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE, 4 * BLOCK, 2 * BLOCK));
+	NEED(lseek(fd, 0, SEEK_HOLE) == FILE_BYTES);
+	NEED(pwrite(fd, "z", 1, 4 * BLOCK) == 1 && map[4 * BLOCK] == 'z');
+	want[4 * BLOCK] = 'z';
+	is_as_wanted(fd, FILE_BYTES);
+
+	/* behind the end: the size stays, or grows */
+	NEED(!ftruncate(fd, FILE_BYTES - 100));
+	NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, FILE_BYTES - 200, BLOCK));
+	NEED(size_of(fd) == FILE_BYTES - 100);
+	memset(want + FILE_BYTES - 200, 0, 200);
+	is_as_wanted(fd, FILE_BYTES - 100);
+	NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE, FILE_BYTES - 300, 300));
+	NEED(size_of(fd) == FILE_BYTES);
+	memset(want + FILE_BYTES - 300, 0, 300);
+	is_as_wanted(fd, FILE_BYTES);
+	NEED(fallocate(fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1));
+	munmap(map, FILE_BYTES);
+	close(fd);
+}
+
+/* --- FIEMAP ----------------------------------------------------------------------------------- */
+
+/* "FIRST+COUNT" in blocks for each extent, with what its flags say: u unwritten, l last */
+static const char *extents(int fd, __u64 start, __u64 len)
+{
+	struct fiemap *map = calloc(1, sizeof(*map) + EXTENTS * sizeof(map->fm_extents[0]));
+	char *at = text;
+	unsigned int i;
+
+	map->fm_start = start;
+	map->fm_length = len;
+	map->fm_extent_count = EXTENTS;
+	NEED(!ioctl(fd, FS_IOC_FIEMAP, map));
+	*at = 0;
+	for (i = 0; i < map->fm_mapped_extents; i++) {
+		const struct fiemap_extent *e = &map->fm_extents[i];
+
+		at += sprintf(at, " %llu+%llu%s%s", e->fe_logical / BLOCK, e->fe_length / BLOCK,
+			      e->fe_flags & FIEMAP_EXTENT_UNWRITTEN ? "u" : "",
+			      e->fe_flags & FIEMAP_EXTENT_LAST ? "l" : "");
+		NEED(e->fe_physical && !(e->fe_physical % BLOCK));
+	}
+	free(map);
+	return text;
+}
+
+static void fiemap(void)
+{
+	int fd = file("extents", 0);
+
+	NEED(!strcmp(extents(fd, 0, ~0ULL), ""));
+	NEED(pwrite(fd, want, 2 * BLOCK, 0) == 2 * BLOCK);
+	NEED(!strcmp(extents(fd, 0, ~0ULL), " 0+2l"));	/* without the room ahead */
+	NEED(pwrite(fd, want, 100, 5 * BLOCK) == 100);
+	NEED(!strcmp(extents(fd, 0, ~0ULL), " 0+2 5+1l"));
+	NEED(!strcmp(extents(fd, 2 * BLOCK, 3 * BLOCK), ""));
+	NEED(!fallocate(fd, FALLOC_FL_KEEP_SIZE, 5 * BLOCK, 3 * BLOCK));
+	NEED(!strcmp(extents(fd, 0, ~0ULL), " 0+2 5+1 6+2ul"));
+	close(fd);
+}
+
+/* --- handles ---------------------------------------------------------------------------------- */
+
+static struct file_handle *handle_of(const char *name, int *mount)
+{
+	struct file_handle *h = calloc(1, sizeof(*h) + MAX_HANDLE_SZ);
+
+	h->handle_bytes = MAX_HANDLE_SZ;
+	NEED(!name_to_handle_at(AT_FDCWD, name, h, mount, 0));
+	return h;
+}
+
+static void handles(void)
+{
+	int id, fd, dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct file_handle *h, *sub;
+
+	NEED(!mkdir("d", 0755) && !mkdir("d/e", 0755));
+	fd = file("d/e/f", 10);
+	h = handle_of("d/e/f", &id);
+	sub = handle_of("d/e", &id);
+	close(fd);
+	/* out of RAM, so that the number has to do */
+	fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+	NEED(fd >= 0 && write(fd, "2", 1) == 1);
+	close(fd);
+	fd = open_by_handle_at(dir, sub, O_RDONLY);
+	NEED(fd >= 0 && !faccessat(fd, "../e/f", R_OK, 0));
+	close(fd);
+	fd = open_by_handle_at(dir, h, O_RDWR);
+	NEED(fd >= 0);
+	is_as_wanted(fd, 10);
+
+	/* without a name: as long as it is open, not behind that, and not who has its number next */
+	NEED(!unlink("d/e/f"));
+	close(open_by_handle_at(dir, h, O_RDONLY));
+	close(fd);
+	NEED(open_by_handle_at(dir, h, O_RDONLY) < 0 && errno == ESTALE);
+	close(file("d/e/f", 10));
+	NEED(open_by_handle_at(dir, h, O_RDONLY) < 0 && errno == ESTALE);
+	free(h);
+	free(sub);
+	close(dir);
+}
+
+/* --- flags ------------------------------------------------------------------------------------ */
+
+static int flags_of(int fd)
+{
+	int flags;
+
+	NEED(!ioctl(fd, FS_IOC_GETFLAGS, &flags));
+	return flags;
+}
+
+static int set_flags(int fd, int flags)
+{
+	return ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+static void flags(void)
+{
+	int fd = file("flags", 10), other;
+	struct statx sx;
+
+	NEED(!flags_of(fd) && !set_flags(fd, FS_APPEND_FL | FS_NODUMP_FL));
+	NEED(flags_of(fd) == (FS_APPEND_FL | FS_NODUMP_FL));
+	NEED(open("flags", O_WRONLY | O_CLOEXEC) < 0 && errno == EPERM);
+	NEED((other = open("flags", O_WRONLY | O_APPEND | O_CLOEXEC)) >= 0);
+	NEED(!set_flags(fd, FS_IMMUTABLE_FL));
+	NEED(write(other, "x", 1) < 0 && errno == EPERM);
+	NEED(unlink("flags") && errno == EPERM);
+	NEED(!statx(fd, "", AT_EMPTY_PATH, 0, &sx));
+	NEED(sx.stx_attributes_mask & STATX_ATTR_NODUMP);
+	NEED((sx.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND | STATX_ATTR_NODUMP)) ==
+	     STATX_ATTR_IMMUTABLE);
+	NEED(set_flags(fd, FS_COMPR_FL) && errno == EOPNOTSUPP && flags_of(fd) == FS_IMMUTABLE_FL);
+	close(other);
+	close(fd);
+}
+
+/* After mounting again: what flags() left. */
+static void flags_again(void)
+{
+	int fd = open("flags", O_RDONLY | O_CLOEXEC);
+
+	NEED(fd >= 0 && flags_of(fd) == FS_IMMUTABLE_FL);
+	NEED(open("flags", O_WRONLY | O_CLOEXEC) < 0 && errno == EPERM);
+	NEED(!set_flags(fd, 0) && !unlink("flags"));
+	close(fd);
+}
+
+/* --- ids that a mount maps -------------------------------------------------------------------- */
+
+static void put(pid_t child, const char *name, const char *what)
+{
+	char proc[64];
+	int fd;
+
+	snprintf(proc, sizeof(proc), "/proc/%d/%s", child, name);
+	fd = open(proc, O_WRONLY | O_CLOEXEC);
+	NEED(fd >= 0 && write(fd, what, strlen(what)) == (ssize_t)strlen(what));
+	close(fd);
+}
+
+/* A user namespace in which what is 0 to 9 on disk is 1000 to 1009. */
+static int mapping(void)
+{
+	int ready[2], fd;
+	char proc[64], byte;
+	pid_t child;
+
+	NEED(!pipe2(ready, O_CLOEXEC) && (child = fork()) >= 0);
+	if (!child) {
+		if (unshare(CLONE_NEWUSER) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	close(ready[1]);
+	NEED(read(ready[0], &byte, 1) == 1);
+	close(ready[0]);
+	put(child, "uid_map", "0 1000 10");
+	put(child, "gid_map", "0 1000 10");
+	snprintf(proc, sizeof(proc), "/proc/%d/ns/user", child);
+	NEED((fd = open(proc, O_RDONLY | O_CLOEXEC)) >= 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return fd;
+}
+
+static uid_t owner(int dir, const char *name)
+{
+	struct stat st;
+
+	NEED(!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && st.st_uid == st.st_gid);
+	return st.st_uid;
+}
+
+static void mapped_ids(void)
+{
+	struct mount_attr how = { .attr_set = MOUNT_ATTR_IDMAP };
+	int tree;
+
+	NEED(!mkdir("ids", 0) && !chmod("ids", 0777));
+	NEED(!mkdir("ids/old", 0755) && !chown("ids/old", 3, 3));
+	NEED((tree = syscall(SYS_open_tree, AT_FDCWD, "ids",
+			     OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)) >= 0);
+	how.userns_fd = mapping();
+	NEED(!syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &how, sizeof(how)));
+	NEED(owner(tree, "old") == 1003);
+	NEED(!fchownat(tree, "old", 1005, 1005, 0) && owner(AT_FDCWD, "ids/old") == 5);
+	NEED(mkdirat(tree, "new", 0755) && errno == EOVERFLOW);	/* root is nobody there */
+	NEED(!setresgid(-1, 1002, -1) && !setresuid(-1, 1002, -1));
+	NEED(!mkdirat(tree, "new", 0755));
+	NEED(!setresuid(-1, 0, -1) && !setresgid(-1, 0, -1));
+	NEED(owner(AT_FDCWD, "ids/new") == 2 && owner(tree, "new") == 1002);
+	close(how.userns_fd);
+	close(tree);
+}
+
+/* --- FS_IOC_SHUTDOWN -------------------------------------------------------------------------- */
+
+#ifndef FS_IOC_SHUTDOWN
+#define FS_IOC_SHUTDOWN	_IOR('X', 125, __u32)
+#endif
+
+/* Leaves "stays", and a file without a name. */
+static void shutdown_now(void)
+{
+	__u32 how = 2;
+	int fd = file("stays", 100), orphan = file("orphan", 100);
+	int dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char byte;
+
+	NEED(dir >= 0 && !unlink("orphan"));
+	NEED(!ioctl(dir, FS_IOC_SHUTDOWN, &how));
+	NEED(pread(fd, &byte, 1, 0) < 0 && errno == EIO);
+	NEED(pwrite(fd, "y", 1, 0) < 0 && errno == EIO);
+	NEED(ftruncate(fd, 0) && errno == EIO);
+	NEED(fallocate(fd, 0, 0, BLOCK) && errno == EIO);
+	NEED(fsync(fd) && errno == EIO);
+	NEED(syncfs(fd) && errno == EIO);
+	NEED(mkdir("new", 0755) && errno == EIO);
+	NEED(rename("stays", "gone") && errno == EIO);
+	NEED(unlink("stays") && errno == EIO);
+	NEED(link("stays", "more") && errno == EIO);
+	NEED(fchmod(fd, 0) && errno == EIO);
+	NEED(open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) < 0 && errno == EIO);
+	NEED(!ioctl(dir, FS_IOC_SHUTDOWN, &how));
+	close(orphan);
+	close(fd);
+	close(dir);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2 || argc > 3 || chdir(argv[1])) {
+		fprintf(stderr, "usage: calls DIR [again|shutdown]\n");
+		return 2;
+	}
+	if (argc == 3) {
+		if (!strcmp(argv[2], "shutdown"))
+			shutdown_now();
+		else
+			flags_again();
+		return 0;
+	}
+	zero_range();
+	fiemap();
+	handles();
+	mapped_ids();
+	flags();
+	return 0;
+}
