@@ -5,6 +5,7 @@
  */
 #include <linux/fs.h>
 #include <linux/ktime.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <evenkeel/label.h>
@@ -171,8 +172,10 @@ static int nl_save_head(struct nl_dev *dev, struct nl_stream *stream)
 static int nl_stop_ftl(struct nl_dev *dev)
 {
 	struct nl_io io = { .now = ktime_get_ns() };
+	unsigned int noio = memalloc_noio_save();	/* who has io must not wait for I/O */
 	int err = nl_ftl_stop(dev->ftl, &io);
 
+	memalloc_noio_restore(noio);
 	if (err && err != -EROFS) {
 		nl_power_look(dev);
 		return nl_fail(dev, err, "what is buffered can't be written (error %d)", -err);
