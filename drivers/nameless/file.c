@@ -11,7 +11,6 @@
 #include <evenkeel/label.h>
 #include <evenkeel/nameless_device_format.h>
 
-#include "buf.h"
 #include "dev.h"
 
 #define NL_IMAGE_CHUNK	(256u << 10)
@@ -322,10 +321,8 @@ static int nl_load_flash(struct nl_dev *dev, struct nl_stream *stream, const cha
 		err = nl_fail(dev, err, "%s: %s", path, nl_why_not_loaded(err));
 	else
 		err = nl_dev_start(dev);
-	if (err) {
-		nl_flash_destroy(&dev->flash);
-		nl_buf_drain();
-	}
+	if (err)
+		nl_dev_drop_flash(dev);
 	return err;
 }
 

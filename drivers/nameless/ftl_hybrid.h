@@ -81,6 +81,10 @@ u32 nl_hybrid_meta_blocks(const struct nl_geometry *geo, u32 logical_pages);
 
 /* hybrid_map.c */
 u32 nl_hybrid_lookup(struct nl_ftl *ftl, u32 lpn);
+/* Where each page of a logical block is, NL_UNMAPPED: nowhere. @ppn: as many as a block has. */
+void nl_hybrid_lookup_all(struct nl_hybrid *h, u32 lbn, u32 *ppn);
+/* A live page was copied from @from to @to, which is ordered by address. */
+void nl_hybrid_moved(struct nl_hybrid *h, u32 lpn, u32 from, u32 to);
 /* The page is where @lpn is now; what held it before is dead. */
 void nl_hybrid_place(struct nl_hybrid *h, u32 lpn, u32 ppn);
 void nl_hybrid_forget(struct nl_ftl *ftl, u32 lpn);

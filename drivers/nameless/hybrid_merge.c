@@ -39,15 +39,12 @@ int nl_hybrid_release(struct nl_hybrid *h, u32 block, enum nl_cause cause, u64 *
 /* Fill in where the pages of a logical block are. Return: one more than the last offset in use. */
 static u32 nl_merge_sources(struct nl_hybrid *h, u32 lbn)
 {
-	u32 off, lpn = lbn * h->ftl.geo->pages, nr = 0;
+	u32 off, nr = 0;
 
-	for (off = 0; off < h->ftl.geo->pages; off++) {
-		h->source[off] = NL_UNMAPPED;
-		if (lpn + off < h->ftl.logical_pages)
-			h->source[off] = nl_hybrid_lookup(&h->ftl, lpn + off);
+	nl_hybrid_lookup_all(h, lbn, h->source);
+	for (off = 0; off < h->ftl.geo->pages; off++)
 		if (h->source[off] != NL_UNMAPPED)
 			nr = off + 1;
-	}
 	return nr;
 }
 
@@ -101,7 +98,7 @@ static int nl_merge_switch(struct nl_hybrid *h, u32 lbn, u32 from, u32 nr, u32 t
 
 	for (off = from; off < nr; off++)
 		if (h->source[off] != NL_UNMAPPED)
-			nl_hybrid_place(h, lbn * h->ftl.geo->pages + off,
+			nl_hybrid_moved(h, lbn * h->ftl.geo->pages + off, h->source[off],
 					nl_ppn(h->ftl.geo, to, off));
 	h->block[lbn] = to;
 	if (to != NL_NONE)
