@@ -112,6 +112,7 @@ static int nl_log_open(struct nl_hybrid *h, u32 n, u64 *when)
 	h->ftl.blocks.bk[block].use = NL_USE_LOG;
 	h->ftl.blocks.bk[block].prev = slot;
 	h->slot[slot].block = block;
+	h->nr_free_slots--;
 	h->slot[slot].age = h->age++;
 	h->open[n] = slot;
 	return 0;
@@ -126,16 +127,30 @@ static int nl_log_close(struct nl_hybrid *h, u32 n, bool failed)
 	h->open[n] = NL_NONE;
 	if (failed)
 		r = nl_media_retire(&h->ftl, block);
-	if (h->ftl.blocks.bk[block].use == NL_USE_BAD)
+	if (h->ftl.blocks.bk[block].use == NL_USE_BAD) {
 		h->slot[slot].block = NL_NONE;
+		h->nr_free_slots++;
+	}
 	return r;
+}
+
+/*
+ * A merge for a write: so many log blocks are free when those that are being filled are full, and
+ * no write has to wait for more merges than its own. A log block has no more merges than pages.
+ * The write is done, so what goes wrong here is for the next one to say.
+ */
+static void nl_log_prepare(struct nl_hybrid *h, u32 fill, u64 when)
+{
+	if (h->nr_free_slots * h->ftl.geo->pages < h->nr_open * fill)
+		nl_hybrid_reclaim_step(h, &when);
 }
 
 /* -EIO: a program failed: once more, elsewhere. */
 static int nl_log_write(struct nl_hybrid *h, u32 lpn, struct nl_buf *buf, u64 *when)
 {
 	struct nl_rec rec = { .type = NL_OOB_DATA, .role = NL_ROLE_LOG, .lpn = lpn };
-	u32 n = h->cursor, block, ppn;
+	u32 n = h->cursor, block, ppn, fill;
+	u64 start = *when;
 	int r = h->open[n] == NL_NONE ? nl_log_open(h, n, when) : 0;
 
 	if (r)
@@ -152,7 +167,11 @@ static int nl_log_write(struct nl_hybrid *h, u32 lpn, struct nl_buf *buf, u64 *w
 		return r;
 	nl_hybrid_place(h, lpn, ppn);
 	h->cursor = (n + 1) % h->nr_open;
-	return h->ftl.blocks.bk[block].fill < h->ftl.geo->pages ? 0 : nl_log_close(h, n, false);
+	fill = h->ftl.blocks.bk[block].fill;
+	r = fill < h->ftl.geo->pages ? 0 : nl_log_close(h, n, false);
+	if (!r)
+		nl_log_prepare(h, fill, start);
+	return r;
 }
 
 static int nl_hybrid_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io)
@@ -177,12 +196,9 @@ static int nl_hybrid_gc(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_hybrid *h = nl_hybrid(ftl);
 	u64 when = io->now;
-	u32 i, nr_free = 0;
 	int r;
 
-	for (i = 0; i < h->nr_log; i++)
-		nr_free += h->slot[i].block == NL_NONE;
-	if (nr_free > h->nr_open)
+	if (h->nr_free_slots > h->nr_open)
 		return 0;
 	r = nl_hybrid_reclaim(h, &when);
 	return r == -ENOSPC ? 0 : r ? r : 1;
@@ -232,7 +248,9 @@ static int nl_hybrid_open(struct nl_ftl *ftl, struct nl_io *io)
 	h->nr_lbn = DIV_ROUND_UP(ftl->logical_pages, ftl->geo->pages);
 	h->nr_log = nl_hybrid_log_blocks(ftl->geo, &ftl->config, ftl->logical_pages);
 	h->nr_meta = nl_hybrid_meta_blocks(ftl->geo, ftl->logical_pages);
-	h->nr_open = max(1u, min(ftl->geo->nr_planes, h->nr_log / 2));
+	h->nr_open = max(1u, min(ftl->geo->nr_planes, h->nr_log / 4));
+	h->nr_free_slots = h->nr_log;
+	h->victim = NL_NONE;
 	h->seq_block = NL_NONE;
 	r = nl_hybrid_alloc(h);
 	if (r)

@@ -27,6 +27,8 @@ struct nl_log_slot {
  * @head: per logical block: entry of its first page in the log area, NL_NONE
  * @entry: per slot and page
  * @slot: of the log area
+ * @nr_free_slots: of them
+ * @victim: slot that is being reclaimed, NL_NONE
  * @open: slots that are being filled, NL_NONE
  * @cursor: open one whose turn it is
  * @age: of the next log block
@@ -50,6 +52,8 @@ struct nl_hybrid {
 	u32 *head;
 	struct nl_log_entry *entry;
 	struct nl_log_slot *slot;
+	u32 nr_free_slots;
+	u32 victim;
 	u32 *open;
 	u32 cursor;
 	u32 age;
@@ -99,8 +103,9 @@ int nl_hybrid_release(struct nl_hybrid *h, u32 block, enum nl_cause cause, u64 *
 int nl_hybrid_full(struct nl_hybrid *h, u32 lbn, u64 *when);
 /* The sequential log block becomes a data block. */
 int nl_hybrid_end_seq(struct nl_hybrid *h, u64 *when);
-/* Free a slot of the log area. */
+/* Free a slot of the log area, or come a merge closer to that. -ENOSPC. */
 int nl_hybrid_reclaim(struct nl_hybrid *h, u64 *when);
+int nl_hybrid_reclaim_step(struct nl_hybrid *h, u64 *when);
 /* Program a trim record. */
 int nl_hybrid_append_record(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_rec *rec, u64 *when,
 			    u32 *ppn);
