@@ -135,24 +135,30 @@ static int nl_log_close(struct nl_hybrid *h, u32 n, bool failed)
 }
 
 /*
- * A merge for a write: so many log blocks are free when those that are being filled are full, and
- * no write has to wait for more merges than its own. A log block has no more merges than pages.
- * The write is done, so what goes wrong here is for the next one to say.
+ * A merge before a write: so there are enough free log blocks when those that are being filled are
+ * full, and no write has to wait for more merges than its own. A log block has no more merges than
+ * pages.
  */
-static void nl_log_prepare(struct nl_hybrid *h, u32 fill, u64 when)
+static int nl_log_prepare(struct nl_hybrid *h, u32 slot, u64 *when)
 {
-	if (h->nr_free_slots * h->ftl.geo->pages < h->nr_open * fill)
-		nl_hybrid_reclaim_step(h, &when);
+	u32 fill = slot == NL_NONE ? 0 : h->ftl.blocks.bk[h->slot[slot].block].fill;
+	int r;
+
+	if (h->nr_free_slots * h->ftl.geo->pages > h->nr_open * fill)
+		return 0;
+	r = nl_hybrid_reclaim_step(h, when);
+	return r == -ENOSPC ? 0 : r;
 }
 
 /* -EIO: a program failed: once more, elsewhere. */
 static int nl_log_write(struct nl_hybrid *h, u32 lpn, struct nl_buf *buf, u64 *when)
 {
 	struct nl_rec rec = { .type = NL_OOB_DATA, .role = NL_ROLE_LOG, .lpn = lpn };
-	u32 n = h->cursor, block, ppn, fill;
-	u64 start = *when;
-	int r = h->open[n] == NL_NONE ? nl_log_open(h, n, when) : 0;
+	u32 n = h->cursor, block, ppn;
+	int r = nl_log_prepare(h, h->open[n], when);
 
+	if (!r && h->open[n] == NL_NONE)
+		r = nl_log_open(h, n, when);
 	if (r)
 		return r;
 	block = h->slot[h->open[n]].block;
@@ -167,11 +173,7 @@ static int nl_log_write(struct nl_hybrid *h, u32 lpn, struct nl_buf *buf, u64 *w
 		return r;
 	nl_hybrid_place(h, lpn, ppn);
 	h->cursor = (n + 1) % h->nr_open;
-	fill = h->ftl.blocks.bk[block].fill;
-	r = fill < h->ftl.geo->pages ? 0 : nl_log_close(h, n, false);
-	if (!r)
-		nl_log_prepare(h, fill, start);
-	return r;
+	return h->ftl.blocks.bk[block].fill < h->ftl.geo->pages ? 0 : nl_log_close(h, n, false);
 }
 
 static int nl_hybrid_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io)
