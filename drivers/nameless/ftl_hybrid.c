@@ -179,7 +179,7 @@ static int nl_log_write(struct nl_hybrid *h, u32 lpn, struct nl_buf *buf, u64 *w
 static int nl_hybrid_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io)
 {
 	struct nl_hybrid *h = nl_hybrid(ftl);
-	u64 when = max(io->now, h->busy_until);
+	u64 when = io->now;
 	int r = -EIO;
 
 	if (nl_is_seq(h, lpn))

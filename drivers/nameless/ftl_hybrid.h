@@ -40,7 +40,6 @@ struct nl_log_slot {
  * @meta_used: of @meta
  * @source: of a merge: where each page of the logical block is
  * @mapped: logical pages with a flash page
- * @busy_until: writes wait for merges, ns
  */
 struct nl_hybrid {
 	struct nl_ftl ftl;
@@ -65,7 +64,6 @@ struct nl_hybrid {
 	bool meta_closed;
 	u32 *source;
 	u32 mapped;
-	u64 busy_until;
 };
 
 static inline struct nl_hybrid *nl_hybrid(struct nl_ftl *ftl)

@@ -123,14 +123,10 @@ static u64 nl_merge_busy(const struct nl_hybrid *h)
 	return sum;
 }
 
-/* A merge that copies is waited for; of a switch there is but an erase, in a plane of its own. */
 static void nl_merge_done(struct nl_hybrid *h, enum nl_merge kind, u64 from, u64 to, u64 busy)
 {
 	h->ftl.merges[kind]++;
-	if (kind == NL_MERGE_SWITCH)
-		return;
 	nl_timing_merge(&h->ftl.flash->timing, from, to, nl_merge_busy(h) - busy);
-	h->busy_until = max(h->busy_until, to);
 }
 
 /* All of a logical block into @to, erased and held; NL_NONE if there is nothing to be moved. */
@@ -226,6 +222,7 @@ int nl_hybrid_end_seq(struct nl_hybrid *h, u64 *when)
 	if (r)
 		return r;
 	nl_merge_done(h, nr == fill ? NL_MERGE_SWITCH : NL_MERGE_PARTIAL, from, *when, busy);
+	/* of a switch there is but an erase, and nothing that the next run needs */
 	if (nr == fill)
 		*when = from;
 	return 0;
@@ -263,7 +260,6 @@ static int nl_slot_clear(struct nl_hybrid *h, u32 slot, u64 *when)
 	h->victim = NL_NONE;
 	h->ftl.victims++;
 	r = nl_hybrid_release(h, block, NL_FOR_MERGE, when);
-	h->busy_until = max(h->busy_until, *when);
 	return r ? r : nl_hybrid_level(h, block, when);
 }
 

@@ -167,9 +167,9 @@ def busy(stat, op=None, cause=None):
                if o == (op or o) and c == (cause or c))
 
 
-def shares(old, new):
-    """Of the planes' time between two looks (figures 3.14 and 3.15)."""
-    whole = (new["age_ns"] - old["age_ns"]) * new["nr_planes"]
+def shares(old, new, ns):
+    """Of the planes' time while all of it was done (figures 3.14 and 3.15)."""
+    whole = ns * new["nr_planes"]
     part = {name: (busy(new, *which) - busy(old, *which)) / whole for name, which in {
         "write": ("program", "host"), "merge_read": ("read", "merge"), "merge_write": ("program", "merge"),
         "erase": ("erase",), "all": ()}.items()}
@@ -198,7 +198,7 @@ class Load:
         used, new = cpu.used(), ssd.stat()
         took = [flash for _, _, _, flash in self.tracer.costs("block", ssd.path, rw, PAGE, 32, 2048)]
         self.out.add(bench="nameless", what=what, rw=rw, iops=1e9 / ns, us=sum(took) / len(took) / 1000, cpu=used,
-                     amplification=amplified(old, new), shares=shares(old, new), **key)
+                     amplification=amplified(old, new), shares=shares(old, new, ns * count), **key)
 
 
 def parallelism(out, quick):
@@ -232,17 +232,17 @@ def logs(out, quick):
     for percent in (10, 50) if quick else (10, 20, 30, 40, 50):
         with Ssd("log", f"{4 * mib * (100 - percent) // 100 * 1024}K", ftl="hybrid", log=f"{percent}%") as ssd:
             settle(ssd, mib, 4)
-            load.run("log", ssd, "randwrite", 4 * Load.DEPTH, percent=percent)
+            load.run("log", ssd, "randwrite", 2 * 256 * mib // Load.DEPTH * Load.DEPTH, percent=percent)
 
 
 def rates(out, quick):
     """Completions at the rate that the dissertation's emulator ended at, and what fio sees of that."""
     program = lab.stage("fio")
-    for ftl in FTLS:
-        with Ssd("rate", "64M", ftl=ftl, **dict(NOTHING, t_program="125us")) as ssd:
+    for ftl, depth, time in (("page", 10, "110us"), ("hybrid", Load.DEPTH, "145us")):    # a run is in few planes at a time
+        with Ssd("rate", "64M", ftl=ftl, **dict(NOTHING, t_program=time)) as ssd:
             settle(ssd, 32, 0)
             before, cpu = ssd.late(), lab.Cpu()
-            ns = lab.generate("block", ssd.path, "write" if ftl == "page" else "randwrite", PAGE, 10, 6500)
+            ns = lab.generate("block", ssd.path, "write", PAGE, depth, 6400)
             out.add(bench="nameless", what="rate", by="the kernel", ftl=ftl, iops=1e9 / ns, cpu=cpu.used(),
                     late=[b - a for a, b in zip(before, ssd.late())], late_max_ns=ssd.stat()["late_max_ns"])
     with Ssd("rate", "64M", preset="ssd2", packages=20) as ssd:
