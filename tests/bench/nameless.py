@@ -173,7 +173,7 @@ def shares(old, new, ns):
     part = {name: (busy(new, *which) - busy(old, *which)) / whole for name, which in {
         "write": ("program", "host"), "merge_read": ("read", "merge"), "merge_write": ("program", "merge"),
         "erase": ("erase",), "all": ()}.items()}
-    part["idle_in_merge"] = (new["idle_in_merge_ns"] - old["idle_in_merge_ns"]) / whole
+    part["idle_in_merge"] = min((new["idle_in_merge_ns"] - old["idle_in_merge_ns"]) / whole, 1 - part["all"])
     part["idle"] = 1 - part.pop("all") - part["idle_in_merge"]
     return part
 
