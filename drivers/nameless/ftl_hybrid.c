@@ -7,8 +7,8 @@
  * writes that begins at a logical block's start. Writes that are no such run go to the log
  * blocks, planes in turn.
  *
- * When the log area is full, its oldest block is reclaimed: each logical block with a live page
- * in it is merged (full merge). When another run begins, the sequential log block becomes the
+ * When the log area is nearly full, its oldest block is reclaimed: each logical block with a live
+ * page in it is merged (full merge), one before each write to the log area. When another run begins, the sequential log block becomes the
  * data block: as it is if it is full (switch merge), else after the rest was appended (partial
  * merge).
  *
