@@ -8,9 +8,9 @@
  * blocks, planes in turn.
  *
  * When the log area is nearly full, its oldest block is reclaimed: each logical block with a live
- * page in it is merged (full merge), one before each write to the log area. When another run begins, the sequential log block becomes the
- * data block: as it is if it is full (switch merge), else after the rest was appended (partial
- * merge).
+ * page in it is merged (full merge), one before each write to the log area. When another run
+ * begins, the sequential log block becomes the data block: as it is if it is full (switch merge),
+ * else after the rest was appended (partial merge).
  *
  * It never wedges. There are at most a data block per logical block, the log area, the sequential
  * log block, and the blocks of trim records; each kind is freed before it takes one more. A merge
