@@ -5,7 +5,7 @@
 #include <linux/bio.h>
 #include <evenkeel/direct.h>
 
-#define GEN_MOST_DEPTH		128u
+#define GEN_MOST_DEPTH		2048u
 #define GEN_MOST_BYTES		(BIO_MAX_VECS << PAGE_SHIFT)
 #define GEN_MOST_THREADS	8u
 

@@ -4,9 +4,15 @@
  *
  * Each CPU keeps some that were given back, for the next writes: getting pages from the kernel
  * and giving them back would take as long as the rest of a write, and most kernels clear them,
- * although a buffer is filled from end to end. An erase gives back a block's at once, so about
- * two blocks' are kept, and given to the kernel when a device goes.
+ * although a buffer is filled from end to end.
+ *
+ * They come back in bursts: planes that are filled in turn close their blocks together, and GC
+ * empties as many soon after. So NL_STASH_MOST are kept, but never so many that there are more
+ * buffers than the flash of all devices has pages: what is kept stands for flash that is erased,
+ * and was in memory when that was full. The kernel gets it back when a device goes.
  */
+#include <linux/atomic.h>
+#include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
@@ -14,18 +20,18 @@
 #include "buf.h"
 
 #define NL_STASH_ORDERS	5	/* 4 KiB to 64 KiB with pages of 4 KiB */
-#define NL_STASH_BYTES	(128 << PAGE_SHIFT)	/* of a size, at most */
+#define NL_STASH_MOST	1024	/* of a size, for each CPU: 10 planes with blocks of 64, and some */
 
 /**
  * struct nl_stash - buffers of one size
  * @lock: protects all of it; a leaf
- * @nr: of @page
- * @page: who is here has one reference
+ * @nr: on @pages
+ * @pages: who is here has one reference
  */
 struct nl_stash {
 	spinlock_t lock;	/* see above */
 	unsigned int nr;
-	struct page *page[NL_STASH_BYTES >> PAGE_SHIFT];
+	struct list_head pages;
 };
 
 struct nl_stashes {
@@ -34,6 +40,10 @@ struct nl_stashes {
 
 static struct nl_stashes __percpu *nl_stashes;
 
+/* Of each size: buffers there are, in use or kept, and flash pages that devices have for them. */
+static atomic_long_t nl_bufs[NL_STASH_ORDERS];
+static atomic_long_t nl_room[NL_STASH_ORDERS];
+
 static struct page *nl_buf_page(struct nl_buf *buf)
 {
 	return (struct page *)buf;
@@ -41,42 +51,54 @@ static struct page *nl_buf_page(struct nl_buf *buf)
 
 static struct page *nl_stash_get(unsigned int order)
 {
-	struct page *page = NULL;
-	struct nl_stash *stash;
+	struct nl_stash *stash = &raw_cpu_ptr(nl_stashes)->of[order];
+	struct page *page;
 
-	if (order >= NL_STASH_ORDERS)
-		return NULL;
-	stash = &raw_cpu_ptr(nl_stashes)->of[order];
 	spin_lock(&stash->lock);
-	if (stash->nr)
-		page = stash->page[--stash->nr];
+	page = list_first_entry_or_null(&stash->pages, struct page, lru);
+	if (page) {
+		list_del(&page->lru);
+		stash->nr--;
+	}
 	spin_unlock(&stash->lock);
 	return page;
 }
 
-static bool nl_stash_put(struct page *page)
+static bool nl_stash_put(struct page *page, unsigned int order)
 {
-	unsigned int order = compound_order(page);
-	struct nl_stash *stash;
+	struct nl_stash *stash = &raw_cpu_ptr(nl_stashes)->of[order];
 	bool room;
 
-	if (order >= NL_STASH_ORDERS)
+	if (atomic_long_read(&nl_bufs[order]) > atomic_long_read(&nl_room[order]))
 		return false;
-	stash = &raw_cpu_ptr(nl_stashes)->of[order];
 	spin_lock(&stash->lock);
-	room = stash->nr < (NL_STASH_BYTES >> PAGE_SHIFT) >> order;
-	if (room)
-		stash->page[stash->nr++] = page;
+	room = stash->nr < NL_STASH_MOST;
+	if (room) {
+		list_add(&page->lru, &stash->pages);
+		stash->nr++;
+	}
 	spin_unlock(&stash->lock);
 	return room;
 }
 
-static void nl_stash_drain(struct nl_stash *stash)
+/* To the kernel, from who has the only reference. */
+static void nl_page_free(struct page *page, unsigned int order)
 {
+	atomic_long_dec(&nl_bufs[order]);
+	__free_pages(page, order);
+}
+
+static void nl_stash_drain(struct nl_stash *stash, unsigned int order)
+{
+	struct page *page, *next;
+	LIST_HEAD(pages);
+
 	spin_lock(&stash->lock);
-	while (stash->nr)
-		put_page(stash->page[--stash->nr]);
+	list_splice_init(&stash->pages, &pages);
+	stash->nr = 0;
 	spin_unlock(&stash->lock);
+	list_for_each_entry_safe(page, next, &pages, lru)
+		nl_page_free(page, order);
 }
 
 /* Give what is kept to the kernel. Context: process context. */
@@ -87,7 +109,13 @@ void nl_buf_drain(void)
 
 	for_each_possible_cpu(cpu)
 		for (order = 0; order < NL_STASH_ORDERS; order++)
-			nl_stash_drain(&per_cpu_ptr(nl_stashes, cpu)->of[order]);
+			nl_stash_drain(&per_cpu_ptr(nl_stashes, cpu)->of[order], order);
+}
+
+/* Devices have @pages more flash pages of @bytes, or fewer. Context: any. */
+void nl_buf_room(u32 bytes, long pages)
+{
+	atomic_long_add(pages, &nl_room[get_order(bytes)]);
 }
 
 int nl_buf_start_up(void)
@@ -98,9 +126,14 @@ int nl_buf_start_up(void)
 	nl_stashes = alloc_percpu(struct nl_stashes);
 	if (!nl_stashes)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-		for (order = 0; order < NL_STASH_ORDERS; order++)
-			spin_lock_init(&per_cpu_ptr(nl_stashes, cpu)->of[order].lock);
+	for_each_possible_cpu(cpu) {
+		for (order = 0; order < NL_STASH_ORDERS; order++) {
+			struct nl_stash *stash = &per_cpu_ptr(nl_stashes, cpu)->of[order];
+
+			spin_lock_init(&stash->lock);
+			INIT_LIST_HEAD(&stash->pages);
+		}
+	}
 	return 0;
 }
 
@@ -110,13 +143,19 @@ void nl_buf_shut_down(void)
 	free_percpu(nl_stashes);
 }
 
-/* @bytes: a power of two of at least PAGE_SIZE. NULL without memory. */
+/* @bytes: a power of two, PAGE_SIZE to 16 times that. NULL without memory. */
 struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
 {
 	gfp_t gfp = nowait ? NL_GFP_NOWAIT : NL_GFP_IO;
-	struct page *page = nl_stash_get(get_order(bytes));
+	unsigned int order = get_order(bytes);
+	struct page *page = nl_stash_get(order);
 
-	return (struct nl_buf *)(page ?: alloc_pages(gfp | __GFP_COMP, get_order(bytes)));
+	if (!page) {
+		page = alloc_pages(gfp | __GFP_COMP, order);
+		if (page)
+			atomic_long_inc(&nl_bufs[order]);
+	}
+	return (struct nl_buf *)page;
 }
 
 void nl_buf_get(struct nl_buf *buf)
@@ -124,11 +163,17 @@ void nl_buf_get(struct nl_buf *buf)
 	get_page(nl_buf_page(buf));
 }
 
-/* Who has the only reference is the only one who could give another. */
 void nl_buf_put(struct nl_buf *buf)
 {
-	if (buf && (page_count(nl_buf_page(buf)) != 1 || !nl_stash_put(nl_buf_page(buf))))
-		put_page(nl_buf_page(buf));
+	struct page *page = nl_buf_page(buf);
+	unsigned int order;
+
+	if (!buf || !put_page_testzero(page))
+		return;
+	set_page_count(page, 1);	/* nobody else has it any more */
+	order = compound_order(page);
+	if (!nl_stash_put(page, order))
+		nl_page_free(page, order);
 }
 
 void *nl_buf_data(struct nl_buf *buf)

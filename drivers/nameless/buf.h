@@ -19,6 +19,7 @@
 
 int nl_buf_start_up(void);
 void nl_buf_drain(void);
+void nl_buf_room(u32 bytes, long pages);
 void nl_buf_shut_down(void);
 
 #endif /* NAMELESS_BUF_H */

@@ -234,9 +234,11 @@ static int nl_find_read(struct nl_ftl *ftl, struct nl_ckpt_find *find, u32 block
 	return 1;
 }
 
-static int nl_find_all(struct nl_ftl *ftl, struct nl_ckpt_find *find, u8 *image, struct nl_io *io)
+/* 1 if each block's worth was there once. @seen: a bit for each, none set. */
+static int nl_find_parts(struct nl_ftl *ftl, struct nl_ckpt_find *find, u8 *image,
+			 unsigned long *seen, struct nl_io *io)
 {
-	u32 i, read = 0, want = DIV_ROUND_UP(find->pages, ftl->geo->pages);
+	u32 i, part, read = 0, want = DIV_ROUND_UP(find->pages, ftl->geo->pages);
 	u64 when;
 	int r;
 
@@ -244,6 +246,10 @@ static int nl_find_all(struct nl_ftl *ftl, struct nl_ckpt_find *find, u8 *image,
 		if (find->kind[i] != NL_FIRST_CHECKPOINT || find->rec[i].seq != find->seq ||
 		    find->rec[i].lpn >= find->pages || find->rec[i].lpn % ftl->geo->pages)
 			continue;
+		part = find->rec[i].lpn / ftl->geo->pages;
+		if (test_bit(part, seen))
+			return 0;
+		__set_bit(part, seen);
 		when = io->now;
 		r = nl_find_read(ftl, find, i, image, &when);
 		nl_io_wait(io, when);
@@ -252,6 +258,15 @@ static int nl_find_all(struct nl_ftl *ftl, struct nl_ckpt_find *find, u8 *image,
 		read++;
 	}
 	return read == want;
+}
+
+static int nl_find_all(struct nl_ftl *ftl, struct nl_ckpt_find *find, u8 *image, struct nl_io *io)
+{
+	unsigned long *seen = ftl->blocks.live;		/* nothing is, so far */
+	int r = nl_find_parts(ftl, find, image, seen, io);
+
+	memset(seen, 0, BITS_TO_LONGS(ftl->geo->nr_pages) * sizeof(long));
+	return r;
 }
 
 /* Could a block be what the image says, seen by its first page? */

@@ -299,7 +299,21 @@ int nl_dev_make_flash(struct nl_dev *dev)
 		return nl_fail(dev, err, "no flash can have this shape");
 	dev->flash.observe = nl_trace;
 	dev->flash.observer = dev;
+	nl_buf_room(dev->page_bytes, dev->flash.geo.nr_pages);
 	return 0;
+}
+
+/**
+ * nl_dev_drop_flash - give back the memory of a device, and what was kept for it
+ * @dev: the device, without a disk
+ *
+ * Context: lock held; sleeps.
+ */
+void nl_dev_drop_flash(struct nl_dev *dev)
+{
+	nl_buf_room(dev->page_bytes, -(long)dev->flash.geo.nr_pages);
+	nl_flash_destroy(&dev->flash);
+	nl_buf_drain();
 }
 
 /**
@@ -324,7 +338,7 @@ int nl_dev_create(struct nl_dev *dev, char *args)
 		return err;
 	err = nl_dev_start(dev);
 	if (err)
-		nl_flash_destroy(&dev->flash);
+		nl_dev_drop_flash(dev);
 	return err;
 }
 
@@ -372,8 +386,7 @@ void nl_dev_destroy(struct nl_dev *dev)
 	nl_disk_remove(dev);
 	nl_due_drain(&dev->due);
 	cancel_delayed_work_sync(&dev->idle_work);
-	nl_flash_destroy(&dev->flash);
-	nl_buf_drain();
+	nl_dev_drop_flash(dev);
 	kfree(dev->findings);
 	dev->findings = NULL;
 	atomic64_set(&dev->errors, 0);

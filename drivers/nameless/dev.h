@@ -105,6 +105,7 @@ void nl_dev_free(struct nl_dev *dev);
 void nl_dev_wait_all(void);
 int nl_dev_parse(struct nl_dev *dev, char *args);
 int nl_dev_make_flash(struct nl_dev *dev);
+void nl_dev_drop_flash(struct nl_dev *dev);
 int nl_dev_start(struct nl_dev *dev);
 int nl_dev_claim(struct nl_dev *dev);
 void nl_dev_unclaim(struct nl_dev *dev);

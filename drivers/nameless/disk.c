@@ -35,11 +35,18 @@ static const struct block_device_operations nl_fops = {
 	.free_disk = nl_free_disk,
 };
 
+/*
+ * As a SATA drive has it; any size would do. Without, it would be 255, and device-mapper would cut
+ * requests in the middle of a flash page.
+ */
+#define NL_MAX_SECTORS	65535
+
 static struct gendisk *nl_disk_alloc(struct nl_dev *dev)
 {
 	struct queue_limits lim = {
 		.logical_block_size = SECTOR_SIZE,
 		.physical_block_size = dev->page_bytes,
+		.max_hw_sectors = NL_MAX_SECTORS,
 		.max_hw_discard_sectors = UINT_MAX >> SECTOR_SHIFT,
 		.max_write_zeroes_sectors = UINT_MAX >> SECTOR_SHIFT,
 		.discard_granularity = dev->page_bytes,

@@ -11,12 +11,13 @@ static struct kmem_cache *nl_req_cache;
 
 /**
  * nl_req_alloc - begin a bio
+ * @due: the device's
  * @bio: it
  *
  * Context: may sleep, unless the bio must not.
  * Return: NULL without memory.
  */
-struct nl_req *nl_req_alloc(struct bio *bio)
+struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio)
 {
 	gfp_t gfp = bio->bi_opf & REQ_NOWAIT ? NL_GFP_NOWAIT : NL_GFP_IO;
 	struct nl_req *req = kmem_cache_alloc(nl_req_cache, gfp);
@@ -25,6 +26,7 @@ struct nl_req *nl_req_alloc(struct bio *bio)
 		return NULL;
 	req->bio = bio;
 	req->due = 0;
+	req->cuts = READ_ONCE(due->cuts);
 	req->accounted = blk_queue_io_stat(bdev_get_queue(bio->bi_bdev)) && bio_sectors(bio);
 	if (req->accounted)
 		req->start = bio_start_io_acct(bio);
@@ -131,7 +133,8 @@ static enum hrtimer_restart nl_due_timer(struct hrtimer *timer)
  * @due: the device's
  * @req: of the bio, with req->due set
  *
- * One whose power is cut before that ends with an error.
+ * One whose power is cut before that ends with an error, even if it is back meanwhile: what the bio
+ * left in the write buffer is gone, and no flush to come would know of it.
  * Context: any.
  */
 void nl_due_at(struct nl_due *due, struct nl_req *req)
@@ -142,7 +145,7 @@ void nl_due_at(struct nl_due *due, struct nl_req *req)
 
 	spin_lock_irqsave(&due->lock, flags);
 	now = ktime_get_ns();
-	if (due->closed) {
+	if (due->closed || due->cuts != req->cuts) {
 		status = BLK_STS_IOERR;
 	} else if (req->due > now) {
 		rb_add_cached(&req->node, &due->pending, nl_due_before);
@@ -170,6 +173,7 @@ void nl_due_close(struct nl_due *due)
 
 	spin_lock_irq(&due->lock);
 	due->closed = true;
+	WRITE_ONCE(due->cuts, due->cuts + 1);
 	while ((req = nl_due_first(due))) {
 		rb_erase_cached(&req->node, &due->pending);
 		list_add_tail(&req->list, &taken);

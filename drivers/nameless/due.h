@@ -25,6 +25,7 @@
  * @bio: it
  * @due: when it ends, ns of CLOCK_MONOTONIC
  * @start: jiffies at its start, for the disk's accounting
+ * @cuts: nl_due.cuts when it came
  * @accounted: counted there
  */
 struct nl_req {
@@ -35,6 +36,7 @@ struct nl_req {
 	struct bio *bio;
 	u64 due;
 	unsigned long start;
+	unsigned int cuts;
 	bool accounted;
 };
 
@@ -45,6 +47,7 @@ struct nl_req {
  * @timer: at the first of them
  * @armed: when that is; U64_MAX: off
  * @inflight: bios in @pending, and those that are being ended
+ * @cuts: how often it was closed
  * @closed: power is off: nothing is taken in
  * @idle: woken when none is left
  * @late: how many ended how late: [0] under 1 us, [n] under 2^n us, the last: all others
@@ -56,6 +59,7 @@ struct nl_due {
 	struct hrtimer timer;
 	u64 armed;
 	unsigned int inflight;
+	unsigned int cuts;
 	bool closed;
 	wait_queue_head_t idle;
 	u64 late[NL_LATE_BUCKETS];
@@ -63,7 +67,7 @@ struct nl_due {
 };
 
 void nl_due_init(struct nl_due *due);
-struct nl_req *nl_req_alloc(struct bio *bio);
+struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio);
 void nl_req_end(struct nl_req *req, blk_status_t status);
 void nl_due_at(struct nl_due *due, struct nl_req *req);
 void nl_due_close(struct nl_due *due);

@@ -5,12 +5,12 @@
  */
 #include <linux/fs.h>
 #include <linux/ktime.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <evenkeel/label.h>
 #include <evenkeel/nameless_device_format.h>
 
-#include "buf.h"
 #include "dev.h"
 
 #define NL_IMAGE_CHUNK	(256u << 10)
@@ -171,8 +171,10 @@ static int nl_save_head(struct nl_dev *dev, struct nl_stream *stream)
 static int nl_stop_ftl(struct nl_dev *dev)
 {
 	struct nl_io io = { .now = ktime_get_ns() };
+	unsigned int noio = memalloc_noio_save();	/* who has io must not wait for I/O */
 	int err = nl_ftl_stop(dev->ftl, &io);
 
+	memalloc_noio_restore(noio);
 	if (err && err != -EROFS) {
 		nl_power_look(dev);
 		return nl_fail(dev, err, "what is buffered can't be written (error %d)", -err);
@@ -319,10 +321,8 @@ static int nl_load_flash(struct nl_dev *dev, struct nl_stream *stream, const cha
 		err = nl_fail(dev, err, "%s: %s", path, nl_why_not_loaded(err));
 	else
 		err = nl_dev_start(dev);
-	if (err) {
-		nl_flash_destroy(&dev->flash);
-		nl_buf_drain();
-	}
+	if (err)
+		nl_dev_drop_flash(dev);
 	return err;
 }
 

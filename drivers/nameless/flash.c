@@ -3,6 +3,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <evenkeel/copy.h>
 #include "buf.h"
 #include "flash_internal.h"
 
@@ -152,8 +153,8 @@ int nl_flash_read(struct nl_flash *flash, u32 ppn, enum nl_cause cause, u64 *whe
 			nl_buf_get(*buf);
 	}
 	if (oob)
-		memcpy(oob, block->oob + (size_t)page * flash->geo.oob_bytes,
-		       flash->geo.oob_bytes);
+		ek_copy(oob, block->oob + (size_t)page * flash->geo.oob_bytes,
+			flash->geo.oob_bytes);
 	return 0;
 }
 
@@ -238,7 +239,7 @@ int nl_flash_program(struct nl_flash *flash, u32 ppn, enum nl_cause cause, u64 *
 		flash->stored++;
 	}
 	nl_page_spend(flash, ppn, buf);
-	memcpy(block->oob + (size_t)page * flash->geo.oob_bytes, oob, flash->geo.oob_bytes);
+	ek_copy(block->oob + (size_t)page * flash->geo.oob_bytes, oob, flash->geo.oob_bytes);
 	return 0;
 }
 

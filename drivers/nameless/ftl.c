@@ -36,7 +36,8 @@ static int nl_ftl_init(struct nl_ftl *ftl)
 	int r;
 
 	ftl->oob = kvmalloc(ftl->geo->oob_bytes, GFP_KERNEL);
-	if (!ftl->oob)
+	ftl->record = kvzalloc(ftl->geo->oob_bytes, GFP_KERNEL);
+	if (!ftl->oob || !ftl->record)
 		return -ENOMEM;
 	r = nl_blocks_init(ftl);
 	if (!r)
@@ -93,6 +94,7 @@ void nl_ftl_destroy(struct nl_ftl *ftl)
 	nl_trims_destroy(ftl);
 	nl_blocks_destroy(ftl);
 	kvfree(ftl->oob);
+	kvfree(ftl->record);
 	kvfree(ftl);
 }
 

@@ -7,10 +7,10 @@
  * writes that begins at a logical block's start. Writes that are no such run go to the log
  * blocks, planes in turn.
  *
- * When the log area is full, its oldest block is reclaimed: each logical block with a live page
- * in it is merged (full merge). When another run begins, the sequential log block becomes the
- * data block: as it is if it is full (switch merge), else after the rest was appended (partial
- * merge).
+ * When the log area is nearly full, its oldest block is reclaimed: each logical block with a live
+ * page in it is merged (full merge), one before each write to the log area. When another run
+ * begins, the sequential log block becomes the data block: as it is if it is full (switch merge),
+ * else after the rest was appended (partial merge).
  *
  * It never wedges. There are at most a data block per logical block, the log area, the sequential
  * log block, and the blocks of trim records; each kind is freed before it takes one more. A merge
@@ -112,6 +112,7 @@ static int nl_log_open(struct nl_hybrid *h, u32 n, u64 *when)
 	h->ftl.blocks.bk[block].use = NL_USE_LOG;
 	h->ftl.blocks.bk[block].prev = slot;
 	h->slot[slot].block = block;
+	h->nr_free_slots--;
 	h->slot[slot].age = h->age++;
 	h->open[n] = slot;
 	return 0;
@@ -126,9 +127,27 @@ static int nl_log_close(struct nl_hybrid *h, u32 n, bool failed)
 	h->open[n] = NL_NONE;
 	if (failed)
 		r = nl_media_retire(&h->ftl, block);
-	if (h->ftl.blocks.bk[block].use == NL_USE_BAD)
+	if (h->ftl.blocks.bk[block].use == NL_USE_BAD) {
 		h->slot[slot].block = NL_NONE;
+		h->nr_free_slots++;
+	}
 	return r;
+}
+
+/*
+ * A merge before a write: so there are enough free log blocks when those that are being filled are
+ * full, and no write has to wait for more merges than its own. A log block has no more merges than
+ * pages.
+ */
+static int nl_log_prepare(struct nl_hybrid *h, u32 slot, u64 *when)
+{
+	u32 fill = slot == NL_NONE ? 0 : h->ftl.blocks.bk[h->slot[slot].block].fill;
+	int r;
+
+	if (h->nr_free_slots * h->ftl.geo->pages > h->nr_open * fill)
+		return 0;
+	r = nl_hybrid_reclaim_step(h, when);
+	return r == -ENOSPC ? 0 : r;
 }
 
 /* -EIO: a program failed: once more, elsewhere. */
@@ -136,8 +155,10 @@ static int nl_log_write(struct nl_hybrid *h, u32 lpn, struct nl_buf *buf, u64 *w
 {
 	struct nl_rec rec = { .type = NL_OOB_DATA, .role = NL_ROLE_LOG, .lpn = lpn };
 	u32 n = h->cursor, block, ppn;
-	int r = h->open[n] == NL_NONE ? nl_log_open(h, n, when) : 0;
+	int r = nl_log_prepare(h, h->open[n], when);
 
+	if (!r && h->open[n] == NL_NONE)
+		r = nl_log_open(h, n, when);
 	if (r)
 		return r;
 	block = h->slot[h->open[n]].block;
@@ -158,7 +179,7 @@ static int nl_log_write(struct nl_hybrid *h, u32 lpn, struct nl_buf *buf, u64 *w
 static int nl_hybrid_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io)
 {
 	struct nl_hybrid *h = nl_hybrid(ftl);
-	u64 when = max(io->now, h->busy_until);
+	u64 when = io->now;
 	int r = -EIO;
 
 	if (nl_is_seq(h, lpn))
@@ -177,12 +198,9 @@ static int nl_hybrid_gc(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_hybrid *h = nl_hybrid(ftl);
 	u64 when = io->now;
-	u32 i, nr_free = 0;
 	int r;
 
-	for (i = 0; i < h->nr_log; i++)
-		nr_free += h->slot[i].block == NL_NONE;
-	if (nr_free > h->nr_open)
+	if (h->nr_free_slots > h->nr_open)
 		return 0;
 	r = nl_hybrid_reclaim(h, &when);
 	return r == -ENOSPC ? 0 : r ? r : 1;
@@ -232,7 +250,9 @@ static int nl_hybrid_open(struct nl_ftl *ftl, struct nl_io *io)
 	h->nr_lbn = DIV_ROUND_UP(ftl->logical_pages, ftl->geo->pages);
 	h->nr_log = nl_hybrid_log_blocks(ftl->geo, &ftl->config, ftl->logical_pages);
 	h->nr_meta = nl_hybrid_meta_blocks(ftl->geo, ftl->logical_pages);
-	h->nr_open = max(1u, min(ftl->geo->nr_planes, h->nr_log / 2));
+	h->nr_open = max(1u, min(ftl->geo->nr_planes, h->nr_log / 4));
+	h->nr_free_slots = h->nr_log;
+	h->victim = NL_NONE;
 	h->seq_block = NL_NONE;
 	r = nl_hybrid_alloc(h);
 	if (r)

@@ -27,6 +27,8 @@ struct nl_log_slot {
  * @head: per logical block: entry of its first page in the log area, NL_NONE
  * @entry: per slot and page
  * @slot: of the log area
+ * @nr_free_slots: of them
+ * @victim: slot that is being reclaimed, NL_NONE
  * @open: slots that are being filled, NL_NONE
  * @cursor: open one whose turn it is
  * @age: of the next log block
@@ -38,7 +40,6 @@ struct nl_log_slot {
  * @meta_used: of @meta
  * @source: of a merge: where each page of the logical block is
  * @mapped: logical pages with a flash page
- * @busy_until: writes wait for merges, ns
  */
 struct nl_hybrid {
 	struct nl_ftl ftl;
@@ -50,6 +51,8 @@ struct nl_hybrid {
 	u32 *head;
 	struct nl_log_entry *entry;
 	struct nl_log_slot *slot;
+	u32 nr_free_slots;
+	u32 victim;
 	u32 *open;
 	u32 cursor;
 	u32 age;
@@ -61,7 +64,6 @@ struct nl_hybrid {
 	bool meta_closed;
 	u32 *source;
 	u32 mapped;
-	u64 busy_until;
 };
 
 static inline struct nl_hybrid *nl_hybrid(struct nl_ftl *ftl)
@@ -81,6 +83,10 @@ u32 nl_hybrid_meta_blocks(const struct nl_geometry *geo, u32 logical_pages);
 
 /* hybrid_map.c */
 u32 nl_hybrid_lookup(struct nl_ftl *ftl, u32 lpn);
+/* Where each page of a logical block is, NL_UNMAPPED: nowhere. @ppn: as many as a block has. */
+void nl_hybrid_lookup_all(struct nl_hybrid *h, u32 lbn, u32 *ppn);
+/* A live page was copied from @from to @to, which is ordered by address. */
+void nl_hybrid_moved(struct nl_hybrid *h, u32 lpn, u32 from, u32 to);
 /* The page is where @lpn is now; what held it before is dead. */
 void nl_hybrid_place(struct nl_hybrid *h, u32 lpn, u32 ppn);
 void nl_hybrid_forget(struct nl_ftl *ftl, u32 lpn);
@@ -95,8 +101,9 @@ int nl_hybrid_release(struct nl_hybrid *h, u32 block, enum nl_cause cause, u64 *
 int nl_hybrid_full(struct nl_hybrid *h, u32 lbn, u64 *when);
 /* The sequential log block becomes a data block. */
 int nl_hybrid_end_seq(struct nl_hybrid *h, u64 *when);
-/* Free a slot of the log area. */
+/* Free a slot of the log area, or come a merge closer to that. -ENOSPC. */
 int nl_hybrid_reclaim(struct nl_hybrid *h, u64 *when);
+int nl_hybrid_reclaim_step(struct nl_hybrid *h, u64 *when);
 /* Program a trim record. */
 int nl_hybrid_append_record(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_rec *rec, u64 *when,
 			    u32 *ppn);

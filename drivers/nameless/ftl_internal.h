@@ -150,6 +150,7 @@ struct nl_ftl {
 	struct nl_trims trims;
 	struct nl_wbuf wbuf;
 	u8 *oob;		/* one OOB, for reads */
+	u8 *record;		/* one for programs: zeroes behind struct nl_oob */
 	u64 reads, writes, nr_trims, flushes, victims, wear_swaps;
 	u64 merges[NL_NR_MERGES];
 	bool scanned;
@@ -157,6 +158,7 @@ struct nl_ftl {
 };
 
 /* oob.c */
+/* @oob: NL_OOB_BYTES; what there is beyond stays. */
 void nl_oob_encode(const struct nl_ftl *ftl, void *oob, const struct nl_rec *rec);
 /* 0, -EMEDIUMTYPE if it is not this FTL's. */
 int nl_oob_decode(const struct nl_ftl *ftl, const void *oob, struct nl_rec *rec);

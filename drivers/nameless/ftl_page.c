@@ -54,16 +54,21 @@ static int nl_page_open_block(struct nl_page_ftl *f, u32 plane, enum nl_cause ca
 	return 0;
 }
 
-/* The next plane in turn with a blank page in its active block, or for which one may be opened. */
+/*
+ * The next plane with a blank page in its active block, or for which one may be opened: in turn,
+ * but what GC moves stays in its plane if it can. In another one it would keep all that is asked
+ * of that waiting, until it has been read behind all that was asked of its own; and an erase in
+ * one plane would hold up all of them.
+ */
 static int nl_page_choose(struct nl_page_ftl *f, enum nl_cause cause, u64 *when, u32 floor,
 			  u32 *plane)
 {
+	u32 i, n, first = f->collecting ? f->home : f->cursor;
 	const struct nl_blocks *b = &f->ftl.blocks;
-	u32 i, n;
 	int r;
 
 	for (i = 0; i < f->ftl.geo->nr_planes; i++) {
-		n = (f->cursor + i) % f->ftl.geo->nr_planes;
+		n = (first + i) % f->ftl.geo->nr_planes;
 		if (f->active[n] == NL_NONE) {
 			if (b->nr_free <= floor || !b->nr_free_in[n])
 				continue;
@@ -74,7 +79,8 @@ static int nl_page_choose(struct nl_page_ftl *f, enum nl_cause cause, u64 *when,
 				return r;
 		}
 		*plane = n;
-		f->cursor = n + 1;
+		if (!f->collecting)
+			f->cursor = n + 1;
 		return 0;
 	}
 	return -ENOSPC;
@@ -200,6 +206,7 @@ static int nl_page_empty(struct nl_page_ftl *f, u32 block, enum nl_cause cause, 
 	int r = 0;
 
 	f->collecting = true;
+	f->home = nl_plane_of(f->ftl.geo, block);
 	for (page = 0; page < f->ftl.blocks.bk[block].fill && !r; page++) {
 		if (!nl_page_is_live(&f->ftl, ppn + page))
 			continue;

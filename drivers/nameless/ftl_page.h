@@ -13,6 +13,7 @@
  * @blank: pages of active blocks that are not spent
  * @mapped: logical pages with a flash page
  * @collecting: live pages are being moved: they may use the floor
+ * @home: plane that they are in
  */
 struct nl_page_ftl {
 	struct nl_ftl ftl;
@@ -22,6 +23,7 @@ struct nl_page_ftl {
 	u32 blank;
 	u32 mapped;
 	bool collecting;
+	u32 home;
 };
 
 static inline struct nl_page_ftl *nl_page_ftl(struct nl_ftl *ftl)

@@ -52,6 +52,9 @@ static u32 nl_check_log(struct nl_checking *c, const struct nl_hybrid *h)
 	for (i = 0; i < h->nr_open; i++)
 		if (h->open[i] != NL_NONE && h->slot[h->open[i]].block == NL_NONE)
 			nl_finding(c, "log block %u: is filled and is not there", h->open[i]);
+	if (used + h->nr_free_slots != h->nr_log)
+		nl_finding(c, "%u of %u slots are in use, %u are said to be free", used, h->nr_log,
+			   h->nr_free_slots);
 	if (used != c->use[NL_USE_LOG])
 		nl_finding(c, "%u log blocks are in slots, %u are there", used,
 			   c->use[NL_USE_LOG]);

@@ -39,6 +39,23 @@ u32 nl_hybrid_lookup(struct nl_ftl *ftl, u32 lpn)
 	return ppn == NL_UNMAPPED ? nl_in_block(h, h->block[lbn], lpn) : ppn;
 }
 
+/*
+ * What is live in a block that is ordered by address is nowhere else, so the order in which the
+ * three are looked at makes no difference.
+ */
+void nl_hybrid_lookup_all(struct nl_hybrid *h, u32 lbn, u32 *ppn)
+{
+	u32 seq = h->seq_lbn == lbn ? h->seq_block : NL_NONE, off, e;
+
+	for (off = 0; off < h->ftl.geo->pages; off++) {
+		ppn[off] = nl_in_block(h, h->block[lbn], off);
+		if (ppn[off] == NL_UNMAPPED)
+			ppn[off] = nl_in_block(h, seq, off);
+	}
+	for (e = h->head[lbn]; e != NL_NONE; e = h->entry[e].next)
+		ppn[h->entry[e].lpn % h->ftl.geo->pages] = nl_entry_ppn(h, e);
+}
+
 void nl_hybrid_log_add(struct nl_hybrid *h, u32 lpn, u32 ppn)
 {
 	u32 e = nl_entry_of(h, ppn), lbn = nl_lbn_of(h, lpn);
@@ -62,6 +79,12 @@ static void nl_hybrid_dead(struct nl_hybrid *h, u32 lpn, u32 ppn)
 	if (h->ftl.blocks.bk[nl_block_of(h->ftl.geo, ppn)].use == NL_USE_LOG)
 		nl_hybrid_log_del(h, lpn, ppn);
 	nl_page_dead(&h->ftl, ppn);
+}
+
+void nl_hybrid_moved(struct nl_hybrid *h, u32 lpn, u32 from, u32 to)
+{
+	nl_hybrid_dead(h, lpn, from);
+	nl_page_live(&h->ftl, to);
 }
 
 void nl_hybrid_place(struct nl_hybrid *h, u32 lpn, u32 ppn)

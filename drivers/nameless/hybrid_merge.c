@@ -39,15 +39,12 @@ int nl_hybrid_release(struct nl_hybrid *h, u32 block, enum nl_cause cause, u64 *
 /* Fill in where the pages of a logical block are. Return: one more than the last offset in use. */
 static u32 nl_merge_sources(struct nl_hybrid *h, u32 lbn)
 {
-	u32 off, lpn = lbn * h->ftl.geo->pages, nr = 0;
+	u32 off, nr = 0;
 
-	for (off = 0; off < h->ftl.geo->pages; off++) {
-		h->source[off] = NL_UNMAPPED;
-		if (lpn + off < h->ftl.logical_pages)
-			h->source[off] = nl_hybrid_lookup(&h->ftl, lpn + off);
+	nl_hybrid_lookup_all(h, lbn, h->source);
+	for (off = 0; off < h->ftl.geo->pages; off++)
 		if (h->source[off] != NL_UNMAPPED)
 			nr = off + 1;
-	}
 	return nr;
 }
 
@@ -101,7 +98,7 @@ static int nl_merge_switch(struct nl_hybrid *h, u32 lbn, u32 from, u32 nr, u32 t
 
 	for (off = from; off < nr; off++)
 		if (h->source[off] != NL_UNMAPPED)
-			nl_hybrid_place(h, lbn * h->ftl.geo->pages + off,
+			nl_hybrid_moved(h, lbn * h->ftl.geo->pages + off, h->source[off],
 					nl_ppn(h->ftl.geo, to, off));
 	h->block[lbn] = to;
 	if (to != NL_NONE)
@@ -130,7 +127,6 @@ static void nl_merge_done(struct nl_hybrid *h, enum nl_merge kind, u64 from, u64
 {
 	h->ftl.merges[kind]++;
 	nl_timing_merge(&h->ftl.flash->timing, from, to, nl_merge_busy(h) - busy);
-	h->busy_until = max(h->busy_until, to);
 }
 
 /* All of a logical block into @to, erased and held; NL_NONE if there is nothing to be moved. */
@@ -223,10 +219,13 @@ int nl_hybrid_end_seq(struct nl_hybrid *h, u64 *when)
 		return r ? r : nl_hybrid_full(h, lbn, when);
 	}
 	r = nl_merge_switch(h, lbn, fill, nr, block, NL_FOR_MERGE, when);
-	if (!r)
-		nl_merge_done(h, nr == fill ? NL_MERGE_SWITCH : NL_MERGE_PARTIAL, from, *when,
-			      busy);
-	return r;
+	if (r)
+		return r;
+	nl_merge_done(h, nr == fill ? NL_MERGE_SWITCH : NL_MERGE_PARTIAL, from, *when, busy);
+	/* of a switch there is but an erase, and nothing that the next run needs */
+	if (nr == fill)
+		*when = from;
+	return 0;
 }
 
 static bool nl_slot_is_open(const struct nl_hybrid *h, u32 slot)
@@ -250,26 +249,52 @@ static u32 nl_slot_oldest(const struct nl_hybrid *h)
 	return best;
 }
 
-/* The oldest log block: every logical block that has a page in it is merged, then it is erased. */
-int nl_hybrid_reclaim(struct nl_hybrid *h, u64 *when)
+/* Nothing in the log block of a slot is live any more. */
+static int nl_slot_clear(struct nl_hybrid *h, u32 slot, u64 *when)
 {
-	u32 slot = nl_slot_oldest(h), block, page, ppn;
-	int r = 0;
+	u32 block = h->slot[slot].block;
+	int r;
 
-	if (slot == NL_NONE)
-		return -ENOSPC;
-	block = h->slot[slot].block;
-	for (page = 0; page < h->ftl.geo->pages && !r; page++) {
-		ppn = nl_ppn(h->ftl.geo, block, page);
-		if (nl_page_is_live(&h->ftl, ppn))
-			r = nl_hybrid_full(h, nl_lbn_of(h, h->entry[slot * h->ftl.geo->pages +
-								    page].lpn), when);
-	}
-	if (r)
-		return r;
 	h->slot[slot].block = NL_NONE;
+	h->nr_free_slots++;
+	h->victim = NL_NONE;
 	h->ftl.victims++;
 	r = nl_hybrid_release(h, block, NL_FOR_MERGE, when);
-	h->busy_until = max(h->busy_until, *when);
 	return r ? r : nl_hybrid_level(h, block, when);
+}
+
+/* First page of a slot's log block that is live, as many as it has if none is. */
+static u32 nl_slot_live(const struct nl_hybrid *h, u32 slot)
+{
+	u32 first = nl_ppn(h->ftl.geo, h->slot[slot].block, 0);
+
+	return find_next_bit(h->ftl.blocks.live, first + h->ftl.geo->pages, first) - first;
+}
+
+/* A logical block that has a page in the oldest log block is merged, if any has. */
+int nl_hybrid_reclaim_step(struct nl_hybrid *h, u64 *when)
+{
+	u32 pages = h->ftl.geo->pages, page;
+	int r = 0;
+
+	if (h->victim == NL_NONE)
+		h->victim = nl_slot_oldest(h);
+	if (h->victim == NL_NONE)
+		return -ENOSPC;
+	page = nl_slot_live(h, h->victim);
+	if (page < pages)
+		r = nl_hybrid_full(h, nl_lbn_of(h, h->entry[h->victim * pages + page].lpn), when);
+	if (r || nl_slot_live(h, h->victim) < pages)
+		return r;
+	return nl_slot_clear(h, h->victim, when);
+}
+
+int nl_hybrid_reclaim(struct nl_hybrid *h, u64 *when)
+{
+	u32 had = h->nr_free_slots;
+	int r = 0;
+
+	while (!r && h->nr_free_slots == had)
+		r = nl_hybrid_reclaim_step(h, when);
+	return r;
 }

@@ -39,6 +39,7 @@ static int nl_recover_log(struct nl_hybrid *h, u32 block)
 	h->ftl.blocks.bk[block].use = NL_USE_LOG;
 	h->ftl.blocks.bk[block].prev = i;
 	h->slot[i].block = block;
+	h->nr_free_slots--;
 	h->slot[i].age = h->age++;
 	return 0;
 }

@@ -464,7 +464,7 @@ void nl_submit_bio(struct bio *bio)
 		.came = ktime_get_ns(),
 		.traced = trace_nameless_request_enabled(),
 	};
-	struct nl_req *req = nl_req_alloc(bio);
+	struct nl_req *req = nl_req_alloc(&dev->due, bio);
 	blk_status_t status;
 	int err;
 

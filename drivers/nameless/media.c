@@ -83,8 +83,8 @@ int nl_media_program(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when
 	if (r)
 		return r;
 	rec->program = ++ftl->program;
-	nl_oob_encode(ftl, ftl->oob, rec);
-	r = nl_flash_program(ftl->flash, ppn, cause, when, buf, ftl->oob);
+	nl_oob_encode(ftl, ftl->record, rec);
+	r = nl_flash_program(ftl->flash, ppn, cause, when, buf, ftl->record);
 	if (!r || r == -EIO)
 		bk->fill++;
 	if (!r && rec->type == NL_OOB_DATA)

@@ -103,7 +103,9 @@ static u64 nl_bus_take(struct nl_bus *bus, u64 ready, u64 len)
 		return ready;
 	if (bus->nr == NL_BUS_SPANS)
 		nl_bus_make_room(bus);
-	for (i = 0; i < bus->nr; i++) {
+	/* most begin behind all that is booked */
+	i = bus->nr && bus->span[bus->nr - 1].to <= from ? bus->nr : 0;
+	for (; i < bus->nr; i++) {
 		if (bus->span[i].to <= from)
 			continue;
 		if (bus->span[i].from >= from + len)

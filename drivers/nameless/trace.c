@@ -44,7 +44,7 @@ void nl_trace(void *observer, const struct nl_event *event)
  */
 void nl_trace_merges_begin(struct nl_dev *dev, u64 merges[NL_NR_MERGES])
 {
-	struct nl_ftl_stat stat = { 0 };
+	struct nl_ftl_stat stat;
 
 	/* none, should it be switched on meanwhile */
 	memset(merges, 0xff, sizeof(stat.merges));
@@ -63,7 +63,7 @@ void nl_trace_merges_begin(struct nl_dev *dev, u64 merges[NL_NR_MERGES])
  */
 void nl_trace_merges_end(struct nl_dev *dev, const u64 merges[NL_NR_MERGES])
 {
-	struct nl_ftl_stat stat = { 0 };
+	struct nl_ftl_stat stat;
 	int i;
 
 	if (!trace_nameless_merge_enabled() || !dev->ftl)

@@ -167,13 +167,13 @@ def busy(stat, op=None, cause=None):
                if o == (op or o) and c == (cause or c))
 
 
-def shares(old, new):
-    """Of the planes' time between two looks (figures 3.14 and 3.15)."""
-    whole = (new["age_ns"] - old["age_ns"]) * new["nr_planes"]
+def shares(old, new, ns):
+    """Of the planes' time while all of it was done (figures 3.14 and 3.15)."""
+    whole = ns * new["nr_planes"]
     part = {name: (busy(new, *which) - busy(old, *which)) / whole for name, which in {
         "write": ("program", "host"), "merge_read": ("read", "merge"), "merge_write": ("program", "merge"),
         "erase": ("erase",), "all": ()}.items()}
-    part["idle_in_merge"] = (new["idle_in_merge_ns"] - old["idle_in_merge_ns"]) / whole
+    part["idle_in_merge"] = min((new["idle_in_merge_ns"] - old["idle_in_merge_ns"]) / whole, 1 - part["all"])
     part["idle"] = 1 - part.pop("all") - part["idle_in_merge"]
     return part
 
@@ -185,69 +185,74 @@ def amplified(old, new):
 
 
 class Load:
-    """4K writes by fio, after which the device says what they made it do."""
+    """4K writes, after which the device says what they made it do. From within the kernel: no program waits for anything."""
+
+    DEPTH = 1280        # two erase blocks for each of 10 planes, of a run, too
 
     def __init__(self, out):
-        self.out, self.program = out, lab.stage("fio")
+        self.out, self.tracer = out, Tracer()
 
-    def run(self, what, ssd, rw, mib, count, **key):
-        old = ssd.stat()
-        cpu = lab.Cpu()
-        job = lab.fio(self.program, {"load": dict(filename=ssd.path, rw=rw, bs=PAGE, size=f"{mib}M",
-                                                  io_size=PAGE * count, ioengine="libaio", iodepth=128)})["load"]["write"]
+    def run(self, what, ssd, rw, count, **key):
+        old, cpu = ssd.stat(), lab.Cpu()
+        ns = lab.generate("block", ssd.path, rw, PAGE, self.DEPTH, count)
         used, new = cpu.used(), ssd.stat()
-        self.out.add(bench="nameless", what=what, rw=rw, iops=job["iops"], us=job["lat_ns"]["mean"] / 1000,
-                     cpu=used, amplification=amplified(old, new), shares=shares(old, new), **key)
+        took = [flash for _, _, _, flash in self.tracer.costs("block", ssd.path, rw, PAGE, 32, 2048)]
+        self.out.add(bench="nameless", what=what, rw=rw, iops=1e9 / ns, us=sum(took) / len(took) / 1000, cpu=used,
+                     amplification=amplified(old, new), shares=shares(old, new, ns * count), **key)
 
 
 def parallelism(out, quick):
     """Figures 3.11 and 3.12: random writes of a half of the device."""
     load = Load(out)
-    mib = 16 if quick else 32
+    mib = 16 if quick else 64
     for preset in ("ssd1", "ssd2"):
         for ftl in FTLS:
             for planes in (1, 10) if quick else (1, 2, 5, 10, 15, 20):
                 with Ssd("planes", f"{2 * mib}M", preset=preset, ftl=ftl, packages=planes) as ssd:
                     settle(ssd, mib, 2)
-                    load.run("planes", ssd, "randwrite", mib, 1000 if quick else 4000, preset=preset, ftl=ftl,
-                             planes=planes)
+                    load.run("planes", ssd, "randwrite", 4 * Load.DEPTH, preset=preset, ftl=ftl, planes=planes)
 
 
 def comparison(out, quick):
-    """Figure 3.13: writes all over the device."""
+    """Figure 3.13: writes all over the device. Both FTLs have as much flash: what is the log area's in one is spare in the other."""
     load = Load(out)
-    mib = 16 if quick else 32
+    mib = 32 if quick else 128
     for preset in ("ssd1", "ssd2"):
-        for ftl in FTLS:
+        for ftl, spare in (("page", dict(op="25%")), ("hybrid", dict(log="20%"))):
             for rw in WAYS:
-                with Ssd("both", f"{mib}M", preset=preset, ftl=ftl, log="20%") as ssd:
+                with Ssd("both", f"{mib}M", preset=preset, ftl=ftl, **spare) as ssd:
                     settle(ssd, mib, 2 if rw == "randwrite" else 0)
-                    load.run("comparison", ssd, rw, mib, 1000 if quick else 4000, preset=preset, ftl=ftl)
+                    load.run("comparison", ssd, rw, 4 * Load.DEPTH, preset=preset, ftl=ftl)
 
 
 def logs(out, quick):
-    """Figures 3.14 to 3.16: random writes of a quarter of the device, with a larger and larger log area."""
+    """Figures 3.14 to 3.16: random writes of a quarter of the device, more and more of which is the log area."""
     load = Load(out)
-    mib = 8 if quick else 16
+    mib = 16 if quick else 64
     for percent in (10, 50) if quick else (10, 20, 30, 40, 50):
-        with Ssd("log", f"{4 * mib}M", ftl="hybrid", log=f"{percent}%") as ssd:
+        with Ssd("log", f"{4 * mib * (100 - percent) // 100 * 1024}K", ftl="hybrid", log=f"{percent}%") as ssd:
             settle(ssd, mib, 4)
-            load.run("log", ssd, "randwrite", mib, 2000 if quick else 4000, percent=percent)
+            load.run("log", ssd, "randwrite", 2 * 256 * mib // Load.DEPTH * Load.DEPTH, percent=percent)
 
 
 def rates(out, quick):
-    """Completions at the rate that the dissertation's emulator ended at."""
+    """Completions at the rate that the dissertation's emulator ended at, and what fio sees of that."""
     program = lab.stage("fio")
-    for ftl in FTLS:
-        with Ssd("rate", "64M", preset="ssd2", packages=20, ftl=ftl) as ssd:
+    for ftl, depth, time in (("page", 10, "110us"), ("hybrid", Load.DEPTH, "145us")):    # a run is in few planes at a time
+        with Ssd("rate", "64M", ftl=ftl, **dict(NOTHING, t_program=time)) as ssd:
             settle(ssd, 32, 0)
-            before = ssd.late()
-            cpu = lab.Cpu()
-            job = lab.fio(program, {"load": dict(filename=ssd.path, rw="write", bs=PAGE, size="32M", rate_iops=65000,
-                                                 io_size=PAGE * (6500 if quick else 65000), ioengine="libaio",
-                                                 iodepth=32)})["load"]["write"]
-            out.add(bench="nameless", what="rate", ftl=ftl, iops=job["iops"], cpu=cpu.used(),
+            before, cpu = ssd.late(), lab.Cpu()
+            ns = lab.generate("block", ssd.path, "write", PAGE, depth, 6400)
+            out.add(bench="nameless", what="rate", by="the kernel", ftl=ftl, iops=1e9 / ns, cpu=cpu.used(),
                     late=[b - a for a, b in zip(before, ssd.late())], late_max_ns=ssd.stat()["late_max_ns"])
+    with Ssd("rate", "64M", preset="ssd2", packages=20) as ssd:
+        settle(ssd, 32, 0)
+        before, cpu = ssd.late(), lab.Cpu()
+        job = lab.fio(program, {"load": dict(filename=ssd.path, rw="write", bs=PAGE, size="32M", rate_iops=65000,
+                                             io_size=PAGE * (6500 if quick else 65000), ioengine="libaio",
+                                             iodepth=32)})["load"]["write"]
+        out.add(bench="nameless", what="rate", by="fio", ftl="page", iops=job["iops"], cpu=cpu.used(),
+                late=[b - a for a, b in zip(before, ssd.late())], late_max_ns=ssd.stat()["late_max_ns"])
 
 
 # --- how fast, how large -----------------------------------------------------------------------------
@@ -299,7 +304,7 @@ def tables(out, quick):
             out.add(bench="nameless", what="table", where="kernel", image=image, bytes=length, ftl=ftl,
                     **{kind: stat[f"map_bytes_{kind}"] for kind in ("page", "block", "log", "chain")})
     for percent in (20, 50):
-        with Ssd("table", "4G", ftl="hybrid", log=f"{percent}%") as ssd:
+        with Ssd("table", (4 << 30) // PAGE * (100 - percent) // 100 * PAGE, ftl="hybrid", log=f"{percent}%") as ssd:
             stat = ssd.stat()
         out.add(bench="nameless", what="log table", percent=percent,
                 **{kind: stat[f"map_bytes_{kind}"] for kind in ("page", "block", "log", "chain")})

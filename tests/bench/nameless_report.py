@@ -118,8 +118,9 @@ def show_capability(records, table, target, figures):
 def show_rates(records, table, target):
     rows = of(records, "rate")
     table(["65 KIOPS", "IOPS", "CPU %", "late", "of", "latest, us"],
-          [[r["ftl"], f"{r['iops']:.0f}", 100 * r["cpu"], late(r["late"]), sum(r["late"]), r["late_max_ns"] / 1000] for r in rows])
-    return [target(f"{r['ftl']}: late at 65 KIOPS, percent", 100 * late(r["late"]) / sum(r["late"]), 0) for r in rows]
+          [[f"{r['ftl']}, by {r['by']}", f"{r['iops']:.0f}", 100 * r["cpu"], late(r["late"]), sum(r["late"]), r["late_max_ns"] / 1000] for r in rows])
+    return [target(f"{r['ftl']}: late at that rate, percent", 100 * late(r["late"]) / sum(r["late"]), 0) for r in rows
+            if r["by"] != "fio"]
 
 
 # --- the flash -----------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ check_fails "and for all others" "no device a" nlctl stat a
 
 for ftl in page hybrid; do
 	check "$ftl: a small device" fast a 8M --ftl $ftl
-	fio --name=v --filename=$d/a --rw=randwrite --bsrange=512-64k --bs_unaligned=0 --size=8M --io_size=24M --direct=1 \
+	fio --thread --clocksource=clock_gettime --name=v --filename=$d/a --rw=randwrite --bsrange=512-64k --bs_unaligned=0 --size=8M --io_size=24M --direct=1 \
 		--ioengine=psync --verify=crc32c --verify_fatal=1 --norandommap=0 --randseed="$seed" --output=/tmp/fio
 	is "$ftl: fio finds what it wrote while blocks are collected" "$? $(grep -c 'err= 0' /tmp/fio)" "0 1"
 	clean "$ftl: fio" a
