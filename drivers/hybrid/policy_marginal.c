@@ -67,9 +67,7 @@ static void forget_directions(struct hy_marginal *m)
 	unsigned int i;
 
 	for (i = 0; i < HY_PAIRS; i++)
-		m->pair[i] = (struct hy_marginal_pair){
-			.gain = GAIN_START, .limit = GAIN_MAX, .wanted = m->pair[i].wanted
-		};
+		m->pair[i] = (struct hy_marginal_pair){ .gain = GAIN_START, .limit = GAIN_MAX };
 	for (i = 0; i < EK_MAX_MEMBERS; i++)
 		m->dev[i].enough = U32_MAX;
 }
@@ -184,12 +182,13 @@ static bool is_wanted(const struct hy_marginal *m, const struct step *s, unsigne
 /*
  * Is one slower when idle than the other is under its load?  Then it is to have none.  Unless the
  * other was slower itself when it had as much as it would have then: what has no time to spare
- * changes places with what has, at shares that are near each other.
+ * changes places with what has, at shares that are near each other.  While it takes in what comes
+ * its M is of before; its mean is of now.
  */
 static bool is_gross(const struct hy_marginal *m, const struct step *s, unsigned int slow,
 		     unsigned int fast)
 {
-	return s->r[fast] && s->idle[slow] > GROSS * s->m[fast] &&
+	return s->r[fast] && s->idle[slow] > GROSS * max(s->m[fast], s->r[fast]) &&
 	       s->q[slow] + s->q[fast] < m->dev[fast].enough;
 }
 
@@ -266,7 +265,7 @@ static u32 gain_limit(const struct step *s, unsigned int a, unsigned int b)
 	return max(s->idle[a], s->idle[b]) > SLOW_NS ? GAIN_MAX_SLOW : GAIN_MAX;
 }
 
-/* The direction is wanted: gain and patience. */
+/* The direction is wanted: its gain. */
 static void learn(struct hy_marginal *m, const struct step *s, unsigned int from, unsigned int to)
 {
 	struct hy_marginal_pair *pair = pair_of(m, from, to);
@@ -286,15 +285,20 @@ static void learn(struct hy_marginal *m, const struct step *s, unsigned int from
 	pair->gain = min3(pair->gain, pair->limit, gain_limit(s, from, to));
 	pair->sign = sign;
 	pair->same = min(pair->same + 1, MAX_SAME);
-	if (pair->wanted * sign <= 0)
-		pair->wanted = 0;
-	pair->wanted = clamp(pair->wanted + sign, -MAX_SAME, MAX_SAME);
 }
 
-static void forget_wanted(struct hy_marginal_pair *pair)
+/* For patience(): by whom does not matter, as members that are alike take turns in being the busiest. */
+static void note_wanted(struct hy_marginal *m, const struct step *s)
 {
-	pair->same = 0;
-	pair->wanted = 0;
+	unsigned int i, j;
+
+	for (j = 0; j < s->snap->nr; j++) {
+		bool wanted = false;
+
+		for (i = 0; i < s->snap->nr; i++)
+			wanted |= i != j && is_wanted(m, s, i, j);
+		m->dev[j].wanted = wanted ? min(m->dev[j].wanted + 1, MAX_SAME) : 0;
+	}
 }
 
 static void learn_all(struct hy_marginal *m, const struct step *s)
@@ -308,8 +312,9 @@ static void learn_all(struct hy_marginal *m, const struct step *s)
 			else if (is_wanted(m, s, j, i))
 				learn(m, s, j, i);
 			else
-				forget_wanted(pair_of(m, i, j));
+				pair_of(m, i, j)->same = 0;
 		}
+	note_wanted(m, s);
 }
 
 /* One period, that may have had a burst, is no reason to use a member that is slower when idle. */
@@ -335,7 +340,7 @@ static u64 wish(struct hy_marginal *m, const struct step *s, unsigned int from, 
 		return s->q[from];
 	if (m->gross)
 		return 0;
-	if (pair->same < pair->flips || abs(pair->wanted) < patience(s, from, to))
+	if (pair->same < pair->flips || m->dev[to].wanted < patience(s, from, to))
 		return 0;
 	d = div_u64(pair->gain * d, HY_PPM);
 	return div_u64(div_u64(d * part, HY_PPM) * left, HY_PPM);

@@ -16,6 +16,8 @@
  * @decided_q: the same at the last decision
  * @owed: what it was to give since it was first told to, and has not, ppm
  * @enough: the least share at which it was slower than another one when idle, ppm
+ * @wanted: periods in which somebody wanted to give to it, whatever the load was: a load that comes in
+ *          bursts is another one in most periods, and would never be believed
  * @opened: periods since it was opened, 0: it was not
  * @wait: periods before it may be opened again
  * @backoff: @wait after the next opening that fails
@@ -27,6 +29,7 @@ struct hy_marginal_dev {
 	u32 decided_q;
 	u32 owed;
 	u32 enough;
+	u8 wanted;
 	u8 opened;
 	u8 wait;
 	u8 backoff;
@@ -39,8 +42,6 @@ struct hy_marginal_dev {
  * @sign: 1: to the second of the two, -1: to the first, 0: there was none
  * @flips: how often the direction has turned, at most 8
  * @same: periods for which the direction now wanted has been wanted
- * @wanted: the same whatever the load was, negative towards the first: a load that comes in
- *          bursts is another one in most periods, and would never be believed
  */
 struct hy_marginal_pair {
 	u32 gain;
@@ -48,7 +49,6 @@ struct hy_marginal_pair {
 	s8 sign;
 	u8 flips;
 	u8 same;
-	s8 wanted;
 };
 
 /**

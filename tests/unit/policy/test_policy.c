@@ -916,6 +916,30 @@ static void bursts_are_no_load(void)
 }
 
 /*
+ * 1 is slower when idle than 0 under its load, so all that 1 has goes.  Before it is gone 0 has more than it can do
+ * with, and copies leave no time to measure its M: then it goes by steps, if at all.
+ */
+static void not_all_to_the_saturated(void)
+{
+	struct hy_snapshot s = probed(2, (double[]){ 500, 1500 });
+	struct hy_policy *p = marginal(2);
+	struct hy_decision d;
+
+	period(p, &s);
+	s.period_ns = 2000 * MS;
+	saw(&s, 0, 6000, 500, 4, 3);
+	saw(&s, 1, 2000, 1500, 4, 3);
+	share_out(&s);
+	d = period(p, &s);
+	CHECK_EQ(d.target[1], 0);
+	saw(&s, 0, 40000, 3300, 66, 3);
+	s.dev[0].quiet = (struct ek_rt_quiet){};
+	d = period(p, &s);
+	CHECK(d.target[1] > 0);
+	hy_policy_destroy(p);
+}
+
+/*
  * All is on 0, where requests wait 20 ms in one period and 60 in the next; a disk takes 5 ms.  Each period's load
  * is another one, what was learned of directions is void each time, and the disk is used nevertheless.
  */
@@ -1276,7 +1300,8 @@ int main(void)
 		TEST(equal_marginals), TEST(rests_to_measure),
 		TEST(power_of_the_number), TEST(owes_what_it_did_not_give),
 		TEST(opens_what_is_worth_it), TEST(first_shares_by_probes),
-		TEST(first_shares_without_probes), TEST(bursts_are_no_load), TEST(bursts_lead_to_the_disk), TEST(marginal_for_long),
+		TEST(first_shares_without_probes), TEST(bursts_are_no_load), TEST(bursts_lead_to_the_disk),
+		TEST(not_all_to_the_saturated), TEST(marginal_for_long),
 		TEST(presets), TEST(values),
 		TEST(round_trips), TEST(short_buffers), TEST(place_proportions),
 		TEST(place_tokens), TEST(place_fallback), TEST(static_shares),
