@@ -154,6 +154,7 @@ struct hy_probe {
  * @sample: the last period
  * @share: of the requests of the last period, in ppm
  * @copy_debt: ns that copies took and that are not paid for yet: mover.c
+ * @more_inflight: what the monitor has in flight beyond bios: extents of runs but the first
  * @seen_occupancy: of users' requests, at the mover's last tick
  * @probe: idle probes
  */
@@ -175,6 +176,7 @@ struct hy_member {
 	struct ek_rt_sample sample;
 	u32 share;
 	atomic64_t copy_debt;
+	atomic_t more_inflight;
 	u64 seen_occupancy;
 	struct hy_probe probe;
 };

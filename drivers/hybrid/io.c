@@ -256,6 +256,7 @@ static u32 run_length(struct hy_pool *pool, struct bio *bio, u64 le, u64 *first)
 static noinline bool map_run(struct hy_pool *pool, struct bio *bio, struct hy_io *io)
 {
 	u32 one = in_first_extent(pool, bio), len = 0;
+	struct hy_member *m;
 	u64 entry = 0, le;
 
 	hy_io_pin(pool, io);
@@ -275,8 +276,10 @@ static noinline bool map_run(struct hy_pool *pool, struct bio *bio, struct hy_io
 		hy_note_access(pool, le, ek_entry_member(entry));
 	send(pool, bio, io, entry, io->flags & HY_IO_WRITE);
 	/* To the policy a request is one to an extent, else long runs would look slow. */
+	m = &pool->member[io->member];
+	atomic_add(io->more, &m->more_inflight);
 	for (le = io->le + 1; le <= io->le + io->more; le++)
-		ek_rtmon_started(pool->member[io->member].mon, io->start_ns);
+		ek_rtmon_started(m->mon, io->start_ns);
 	return true;
 }
 
@@ -457,8 +460,10 @@ static noinline void run_done(struct hy_member *m, struct hy_io *io, bool write)
 	u64 now = ktime_get_ns();
 	unsigned int i;
 
+	/* Not all at the same time, which decides whether it is one that looks around. */
 	for (i = 0; i < io->more; i++)
-		ek_rtmon_ended(m->mon, write ? EK_WRITE : EK_READ, 0, io->start_ns, now);
+		ek_rtmon_ended(m->mon, write ? EK_WRITE : EK_READ, 0, io->start_ns, now + i);
+	atomic_sub(io->more, &m->more_inflight);
 }
 
 static __always_inline void request_done(struct hy_member *m, struct hy_io *io, bool write)

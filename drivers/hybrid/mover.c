@@ -47,10 +47,16 @@ void hy_not_migrated(struct hy_pool *pool, enum hy_reason why)
 	atomic64_inc(&pool->not_migrated[why]);
 }
 
+/* Requests in flight as the device has them: a run of extents is one. */
+static s64 bios_in_flight(struct hy_member *m)
+{
+	return max_t(s64, ek_rtmon_inflight(m->mon) - atomic_read(&m->more_inflight), 0);
+}
+
 /* May another copy off this member begin, by how many there are? */
 bool hy_mover_free(struct hy_pool *pool, unsigned int from)
 {
-	s64 inflight = ek_rtmon_inflight(pool->member[from].mon);
+	s64 inflight = bios_in_flight(&pool->member[from]);
 
 	return atomic_read(&pool->nr_migrating) < hy_movers(&pool->set, inflight);
 }
@@ -79,9 +85,11 @@ static void pay_debt(struct hy_member *m, u64 ns, u32 percent)
 {
 	u64 occupancy = ek_rtmon_occupancy(m->mon);
 	s64 users = max_t(s64, occupancy - m->seen_occupancy, 0);
-	s64 debt = atomic64_read(&m->copy_debt);
-	s64 paid = div_s64(users * percent, 100) + max_t(s64, ns - users, 0);
+	s64 debt = atomic64_read(&m->copy_debt), inflight = ek_rtmon_inflight(m->mon), paid;
 
+	if (inflight > 0 && atomic_read(&m->more_inflight))
+		users = div64_s64(users * bios_in_flight(m), inflight);
+	paid = div_s64(users * percent, 100) + max_t(s64, ns - users, 0);
 	m->seen_occupancy = occupancy;
 	if (!users || !percent || paid > debt)
 		paid = debt;

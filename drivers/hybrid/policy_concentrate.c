@@ -84,6 +84,21 @@ static int set_fast(struct hy_policy *policy, const char *value, const char **re
 	return 0;
 }
 
+/* What groups have counted in windows. */
+static void forget_windows(struct concentrate *c)
+{
+	u32 i;
+
+	c->rise.nr = 0;		/* their order was by these */
+	c->leave.nr = 0;
+	for (i = 0; i < c->nr; i++) {
+		c->group[i].since = 0;
+		c->group[i].pause = 0;
+		c->group[i].age = !!c->group[i].age;
+		c->group[i].flags &= ~(AGAIN | NONE);
+	}
+}
+
 static int concentrate_set(struct hy_policy *policy, const char *key, const char *value,
 			   const char **reason)
 {
@@ -110,6 +125,7 @@ static int concentrate_set(struct hy_policy *policy, const char *key, const char
 	if (i == WINDOW_MS && v != c->param[i]) {	/* what is counted in windows */
 		memset(&c->lives, 0, sizeof(c->lives));
 		memset(&c->returns, 0, sizeof(c->returns));
+		forget_windows(c);
 	}
 	c->param[i] = v;
 	return 0;
@@ -309,12 +325,18 @@ static bool next_evicted(struct concentrate *c, struct hy_range *range)
 static bool next_raised(struct concentrate *c, const struct hy_dev_snap *fast,
 			struct hy_range *range)
 {
+	unsigned int popped = STEP;
+
 	while (c->rise.nr) {
 		u32 i = c->rise.at[0];
 		struct group *g = &c->group[i];
 
-		if (g->flags & KEPT && !g->here && fast->free < headroom(c, fast) + extents_of(c))
+		/* Of those kept only what has room anyway: what is on its way up leaves again for want of it. */
+		if (g->flags & KEPT &&
+		    fast->free < headroom(c, fast) + extents_of(c) - min_t(u64, g->here, extents_of(c)))
 			return false;
+		if (!popped--)
+			return false;		/* policy_lock is held: the next tick goes on */
 		hy_order_drop(c, &c->rise, hy_rises_before);
 		if (!(g->flags & WANTED))
 			continue;		/* it had to leave */

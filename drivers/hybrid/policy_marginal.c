@@ -287,6 +287,12 @@ static void learn(struct hy_marginal *m, const struct step *s, unsigned int from
 	pair->same = min(pair->same + 1, MAX_SAME);
 }
 
+/* One period, that may have had a burst, is no reason to use a member that is slower when idle. */
+static u8 patience(const struct step *s, unsigned int from, unsigned int to)
+{
+	return s->idle[to] > SLOWER * s->idle[from] ? PATIENCE : 0;
+}
+
 /* For patience(): by whom does not matter, as members that are alike take turns in being the busiest. */
 static void note_wanted(struct hy_marginal *m, const struct step *s)
 {
@@ -296,7 +302,7 @@ static void note_wanted(struct hy_marginal *m, const struct step *s)
 		bool wanted = false;
 
 		for (i = 0; i < s->snap->nr; i++)
-			wanted |= i != j && is_wanted(m, s, i, j);
+			wanted |= i != j && patience(s, i, j) && is_wanted(m, s, i, j);
 		m->dev[j].wanted = wanted ? min(m->dev[j].wanted + 1, MAX_SAME) : 0;
 	}
 }
@@ -315,12 +321,6 @@ static void learn_all(struct hy_marginal *m, const struct step *s)
 				pair_of(m, i, j)->same = 0;
 		}
 	note_wanted(m, s);
-}
-
-/* One period, that may have had a burst, is no reason to use a member that is slower when idle. */
-static u8 patience(const struct step *s, unsigned int from, unsigned int to)
-{
-	return s->idle[to] > SLOWER * s->idle[from] ? PATIENCE : 0;
 }
 
 /*

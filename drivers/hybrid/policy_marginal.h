@@ -16,7 +16,7 @@
  * @decided_q: the same at the last decision
  * @owed: what it was to give since it was first told to, and has not, ppm
  * @enough: the least share at which it was slower than another one when idle, ppm
- * @wanted: periods in which somebody wanted to give to it, whatever the load was: a load that comes in
+ * @wanted: periods in which one that is faster when idle wanted to give to it, whatever the load was: a load that comes in
  *          bursts is another one in most periods, and would never be believed
  * @opened: periods since it was opened, 0: it was not
  * @wait: periods before it may be opened again
