@@ -25,15 +25,22 @@ static DEFINE_MUTEX(m2_pmem_lock);	/* protects it and sets m2_dev.gone; no lock 
 static int m2_pmem_notify(struct dax_device *dax, u64 offset, u64 len, int flags)
 {
 	struct m2_dev *dev;
+	bool found = false;
 
 	if (len != U64_MAX)
 		return -EOPNOTSUPP;
 	mutex_lock(&m2_pmem_lock);
 	list_for_each_entry(dev, &m2_pmem_devs, on_pmem)
-		if (dev->mem.dax == dax)
+		if (dev->mem.dax == dax) {
 			WRITE_ONCE(dev->gone, true);
-	/* pairs with rcu_read_lock_sched() in m2_transfer_entering() */
-	synchronize_rcu();
+			found = true;
+		}
+	/*
+	 * Pairs with rcu_read_lock_sched() in m2_transfer_entering(). With a device on the list the
+	 * module stays while this waits, without one there is nothing to wait for.
+	 */
+	if (found)
+		synchronize_rcu();
 	mutex_unlock(&m2_pmem_lock);
 	return 0;
 }
@@ -41,6 +48,16 @@ static int m2_pmem_notify(struct dax_device *dax, u64 offset, u64 len, int flags
 static const struct dax_holder_operations m2_pmem_holder = {
 	.notify_failure = m2_pmem_notify,
 };
+
+/* It may have been on its way out already, and told nobody. */
+static void m2_pmem_look(struct m2_dev *dev)
+{
+	int cookie = dax_read_lock();
+
+	if (!dax_alive(dev->mem.dax))
+		WRITE_ONCE(dev->gone, true);
+	dax_read_unlock(cookie);
+}
 
 /* Nobody who is told that it goes away finds it half taken. */
 static int m2_pmem_take(struct m2_dev *dev, u64 bytes)
@@ -54,6 +71,8 @@ static int m2_pmem_take(struct m2_dev *dev, u64 bytes)
 	err = scm_range_get_dax(&dev->mem, dev->bdev, bytes, dev);
 	if (!err)
 		list_add(&dev->on_pmem, &m2_pmem_devs);
+	if (!err)
+		m2_pmem_look(dev);
 	mutex_unlock(&m2_pmem_lock);
 	return err ? m2_mem_fail(dev, err) : 0;
 }

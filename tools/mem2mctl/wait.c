@@ -27,13 +27,15 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
 #define NR_SIGNALS	(sizeof(signals) / sizeof(*signals))
 
+/* Who ignores one (nohup) goes on to. */
 static void handle(void (*handler)(int))
 {
-	struct sigaction action = { .sa_handler = handler };
+	struct sigaction action = { .sa_handler = handler }, is;
 	size_t i;
 
 	for (i = 0; i < NR_SIGNALS; i++)
-		sigaction(signals[i], &action, NULL);
+		if (!sigaction(signals[i], NULL, &is) && is.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
 }
 
 static void hold(sigset_t *before)
