@@ -49,9 +49,8 @@ static struct page *nl_buf_page(struct nl_buf *buf)
 	return (struct page *)buf;
 }
 
-static struct page *nl_stash_get(unsigned int order)
+static struct page *nl_stash_get(struct nl_stash *stash)
 {
-	struct nl_stash *stash = &raw_cpu_ptr(nl_stashes)->of[order];
 	struct page *page;
 
 	spin_lock(&stash->lock);
@@ -61,6 +60,20 @@ static struct page *nl_stash_get(unsigned int order)
 		stash->nr--;
 	}
 	spin_unlock(&stash->lock);
+	return page;
+}
+
+/* What other CPUs have kept, for want of anything else. */
+static struct page *nl_stash_get_any(unsigned int order)
+{
+	struct page *page = NULL;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		page = nl_stash_get(&per_cpu_ptr(nl_stashes, cpu)->of[order]);
+		if (page)
+			break;
+	}
 	return page;
 }
 
@@ -148,12 +161,14 @@ struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
 {
 	gfp_t gfp = nowait ? NL_GFP_NOWAIT : NL_GFP_IO;
 	unsigned int order = get_order(bytes);
-	struct page *page = nl_stash_get(order);
+	struct page *page = nl_stash_get(&raw_cpu_ptr(nl_stashes)->of[order]);
 
 	if (!page) {
 		page = alloc_pages(gfp | __GFP_COMP, order);
 		if (page)
 			atomic_long_inc(&nl_bufs[order]);
+		else
+			page = nl_stash_get_any(order);
 	}
 	return (struct nl_buf *)page;
 }

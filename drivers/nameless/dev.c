@@ -257,9 +257,16 @@ static int nl_countable(struct nl_dev *dev, const struct nl_geometry *geo, u64 l
 }
 
 /* Ask before taking: what can't be had is refused at once, and nobody loses memory for it. */
+/* Bytes that there are, with those that are kept for what is gone. */
+static u64 nl_available(void)
+{
+	nl_buf_drain();
+	return (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
+}
+
 static int nl_enough(struct nl_dev *dev)
 {
-	u64 there = (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
+	u64 there = nl_available();
 	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> NL_RESERVE_SHIFT, bytes, lists;
 	struct nl_geometry geo;
 	int err;

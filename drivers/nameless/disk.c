@@ -36,10 +36,10 @@ static const struct block_device_operations nl_fops = {
 };
 
 /*
- * As a SATA drive has it; any size would do. Without, it would be 255, and device-mapper would cut
- * requests in the middle of a flash page.
+ * About what a SATA drive has; any size would do that is a multiple of all flash pages, 64 KiB at
+ * most. Without, it would be 255, and device-mapper would cut requests in the middle of one.
  */
-#define NL_MAX_SECTORS	65535
+#define NL_MAX_SECTORS	(65535 / 128 * 128)
 
 static struct gendisk *nl_disk_alloc(struct nl_dev *dev)
 {

@@ -136,8 +136,9 @@ static int nl_log_close(struct nl_hybrid *h, u32 n, bool failed)
 
 /*
  * A merge before a write: so there are enough free log blocks when those that are being filled are
- * full, and no write has to wait for more merges than its own. A log block has no more merges than
- * pages.
+ * full, and in the long run no write has to wait for more merges than its own. A log block has no more
+ * merges than pages. After a start none is being filled: the first writes may have to wait for a
+ * whole log block's.
  */
 static int nl_log_prepare(struct nl_hybrid *h, u32 slot, u64 *when)
 {
@@ -147,7 +148,8 @@ static int nl_log_prepare(struct nl_hybrid *h, u32 slot, u64 *when)
 	if (h->nr_free_slots * h->ftl.geo->pages > h->nr_open * fill)
 		return 0;
 	r = nl_hybrid_reclaim_step(h, when);
-	return r == -ENOSPC ? 0 : r;
+	/* A write that has its place doesn't fail for one that comes later. */
+	return r == -ENOSPC || r == -ENOMEM ? 0 : r;
 }
 
 /* -EIO: a program failed: once more, elsewhere. */
