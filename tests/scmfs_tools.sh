@@ -57,7 +57,11 @@ ok "of what is larger it takes as much as it was told to" status 0 "1024 blocks 
 ok "which is in order" status 0 "0 faults" fsck.scmfs -n part
 ok "and keeps its size" [ "$(stat -c %s part)" = $((8 << 20)) ]
 damage part 16 XXXX
-ok "behind it is nothing left of what was there before" status 4 "super block is damaged$" fsck.scmfs -n part
+ok "its super block is repaired from a copy at the very end" status 1 "1 faults repaired" fsck.scmfs part
+ok "its own, not that of what was there before" status 0 "blocks: 1024" dumpscmfs part
+cp part again
+ok "a size of less than a block is too small" status 1 "too small" mkfs.scmfs -f -s 100 part
+ok "and changes nothing" cmp part again
 ok "wrong numbers are told" status 1 "not 1 to 64" mkfs.scmfs -l 65 img
 ok "wrong UUIDs are told" status 1 "not a UUID" mkfs.scmfs -f -U 0011 img
 cp img damaged

@@ -285,6 +285,6 @@ void scmfs_dir_removed(struct scmfs_dir *dir, const struct scmfs_name *n);
 u64 scmfs_head(u64 ino, u32 mode, u64 slots);
 
 /* write.c */
-void scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to);
+int scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to);
 
 #endif

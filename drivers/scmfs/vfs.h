@@ -101,6 +101,7 @@ struct sfs_sb {
 	struct sfs_options options;
 	bool writable;
 	bool shut;
+	struct rw_semaphore numbers;	/* see vfs_export.c */
 	spinlock_t windows_lock;	/* protects windows, nr_windows */
 	struct list_head windows;
 	unsigned long nr_windows;

@@ -209,11 +209,14 @@ static int sfs_report_begin(struct inode *inode, loff_t pos, loff_t len, unsigne
 			    struct iomap *iomap, struct iomap *srcmap)
 {
 	u64 size = round_up((u64)i_size_read(inode), SCMFS_BLOCK_SIZE);
-	u64 kept = scmfs_kept_size(sfs_fs(inode), inode->i_ino), start = pos, end;
-	int err = sfs_iomap_begin(inode, pos, len, flags & ~IOMAP_WRITE, iomap, srcmap);
+	u64 kept = scmfs_kept_size(sfs_fs(inode), inode->i_ino);
+	u64 start = round_down(pos, SCMFS_BLOCK_SIZE), end = round_up(pos + len, SCMFS_BLOCK_SIZE);
+	int err = sfs_iomap_begin(inode, start, end - start, flags & ~IOMAP_WRITE, iomap, srcmap);
 
 	if (err || iomap->type != IOMAP_MAPPED)
 		return err;
+	/* of the block device, which may be a partition of the memory */
+	iomap->addr -= sfs_sb(inode->i_sb)->dax_offset;
 	end = start < size ? size : start < kept ? kept : U64_MAX;
 	iomap->length = min(iomap->length, end - start);
 	if (start >= kept) {

@@ -27,14 +27,28 @@ static int sfs_encode_fh(struct inode *inode, __u32 *fh, int *max_len, struct in
 }
 
 /*
- * The generation is looked at first: who makes a file under the number of one that is gone must not
- * find that number taken in the cache of inodes.
+ * The inode of a number that no name led to. Who makes a file must not find its number taken in the
+ * cache of inodes, so none gets there between the engine's choice of it and the new file's inode:
  *
- *	create				a handle of the number's former file
+ *	create					a handle of the number's former file, or a guess
  *	the engine takes the number
- *	...				finds the new file's inode, and caches it
+ *						finds the new file, makes an inode of it
  *	-EUCLEAN: two files have one number
+ *
+ * Context: sleeps; takes numbers, under which eviction, and so reclaim, needs no lock of VFS.
  */
+static struct inode *sfs_iget_unnamed(struct super_block *sb, u64 ino)
+{
+	struct inode *inode = ilookup(sb, ino);
+
+	if (inode)
+		return inode;
+	down_write(&sfs_sb(sb)->numbers);
+	inode = sfs_iget(sb, ino);
+	up_write(&sfs_sb(sb)->numbers);
+	return inode;
+}
+
 static struct inode *sfs_by_handle(struct super_block *sb, u64 ino, u32 generation)
 {
 	struct scmfs_attr attr;
@@ -45,8 +59,8 @@ static struct inode *sfs_by_handle(struct super_block *sb, u64 ino, u32 generati
 		return ERR_PTR(err);
 	if (attr.generation != generation)
 		return ERR_PTR(-ESTALE);
-	inode = sfs_iget(sb, ino);
-	if (IS_ERR(inode) || inode->i_generation == generation)
+	inode = sfs_iget_unnamed(sb, ino);
+	if (IS_ERR(inode) || (inode->i_generation == generation && !is_bad_inode(inode)))
 		return inode;
 	iput(inode);
 	return ERR_PTR(-ESTALE);
@@ -68,7 +82,13 @@ static struct dentry *sfs_get_parent(struct dentry *child)
 	struct scmfs_attr attr;
 	int err = scmfs_getattr(sfs_fs(inode), inode->i_ino, &attr);
 
-	return err ? ERR_PTR(err) : d_obtain_alias(sfs_iget(inode->i_sb, attr.parent));
+	return err ? ERR_PTR(err) : d_obtain_alias(sfs_iget_unnamed(inode->i_sb, attr.parent));
+}
+
+/* A name is durable once it is made, but on memory whose host has to flush. */
+static int sfs_commit_metadata(struct inode *inode)
+{
+	return sfs_settle_file(inode->i_sb);
 }
 
 const struct export_operations sfs_export_ops = {
@@ -76,4 +96,5 @@ const struct export_operations sfs_export_ops = {
 	.fh_to_dentry = sfs_fh_to_dentry,
 	.fh_to_parent = sfs_fh_to_parent,
 	.get_parent = sfs_get_parent,
+	.commit_metadata = sfs_commit_metadata,
 };

@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/falloc.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/uio.h>
 #include <evenkeel/scm_iter.h>
 
@@ -16,6 +17,7 @@
 #include "vfs.h"
 
 #define SFS_READ_SEGS	8u
+#define SFS_ZERO_PART	((u64)SZ_32M)	/* at a time */
 
 /* Where a file's bytes are, while faults may fill its holes. */
 static int sfs_map(struct inode *inode, u64 pos, u64 len, struct scmfs_seg *seg)
@@ -386,17 +388,31 @@ static int sfs_punch(struct inode *inode, u64 offset, u64 len, s64 now)
 	return err;
 }
 
-/* In place: also what is mapped. Room comes first: what fails for want of it changes nothing. */
-static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+static int sfs_zero_part(struct inode *inode, u64 offset, u64 len, s64 now)
 {
-	int err = sfs_reserve(inode, offset, len, keep, now);
+	int err;
 
-	if (err)
-		return err;
 	down_write(&sfs_inode(inode)->extents);
 	err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, len, now);
 	sfs_refresh(inode);
 	up_write(&sfs_inode(inode)->extents);
+	return err;
+}
+
+/*
+ * In place: also what is mapped. Room comes first: what fails for want of it changes nothing. In
+ * parts, as faults wait meanwhile.
+ */
+static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+{
+	u64 at, end = offset + len;
+	int err = sfs_reserve(inode, offset, len, keep, now);
+
+	for (at = offset; !err && at < end; at += SFS_ZERO_PART) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		err = sfs_zero_part(inode, at, min(end - at, SFS_ZERO_PART), now);
+	}
 	return err;
 }
 
@@ -406,7 +422,8 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 	s64 now = sfs_now(inode);
 	int err;
 
-	if (IS_IMMUTABLE(inode))	/* VFS has looked without the lock */
+	/* VFS has looked without the lock. */
+	if (IS_IMMUTABLE(inode) || (IS_APPEND(inode) && mode & ~FALLOC_FL_KEEP_SIZE))
 		return -EPERM;
 	err = sfs_alive(inode) ?: file_remove_privs(file);
 	if (err)

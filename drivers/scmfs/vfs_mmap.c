@@ -48,7 +48,7 @@ static vm_fault_t sfs_huge_fault(struct vm_fault *vmf, compat_fault_size size)
 	vm_fault_t ret;
 	int err = 0;
 
-	if (READ_ONCE(sfs_sb(sb)->shut))
+	if (READ_ONCE(sfs_sb(sb)->shut) || (write && IS_IMMUTABLE(file_inode(vmf->vma->vm_file))))
 		return VM_FAULT_SIGBUS;
 	if (write)
 		sb_start_pagefault(sb);
@@ -322,7 +322,8 @@ static void sfs_remains_work(struct work_struct *work)
 	while ((page = sfs_busy_page(s, r->ino, 0, r->bytes)))
 		___wait_var_event(&page->_refcount, sfs_page_idle(page), TASK_IDLE, 0, 0,
 				  schedule());
-	scmfs_release(s->fs, r->ino);
+	if (READ_ONCE(s->writable))	/* else the next mount frees it */
+		scmfs_release(s->fs, r->ino);
 	kfree(r);
 	if (atomic_dec_and_test(&s->nr_remains))
 		wake_up_var(&s->nr_remains);

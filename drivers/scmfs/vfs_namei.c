@@ -55,24 +55,36 @@ static struct inode *sfs_blank(struct mnt_idmap *idmap, struct inode *dir, umode
 	return inode;
 }
 
+static int sfs_make_named(struct inode *dir, const struct qstr *name, struct inode *inode,
+			  struct scmfs_new *new)
+{
+	struct sfs_sb *s = sfs_sb(dir->i_sb);
+	u64 ino;
+	int err;
+
+	down_read(&s->numbers);
+	err = scmfs_create(s->fs, sfs_node(dir), name->name, name->len, new, &ino);
+	if (!err)
+		err = sfs_adopt(inode, ino, new_decode_dev(new->rdev));
+	up_read(&s->numbers);
+	return err;
+}
+
 /* RAM comes first, so that nothing is left of what fails. */
 static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
 		    umode_t mode, struct scmfs_new *new)
 {
 	struct inode *inode = sfs_blank(idmap, dir, mode, new);
 	const struct qstr *name = &dentry->d_name;
-	u64 ino;
 	int err;
 
 	if (!inode)
 		return -ENOMEM;
 	err = sfs_alive(dir);
 	if (!err)
-		err = scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
+		err = sfs_make_named(dir, name, inode, new);
 	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
-		err = scmfs_create(sfs_fs(dir), sfs_node(dir), name->name, name->len, new, &ino);
-	if (!err)
-		err = sfs_adopt(inode, ino, new_decode_dev(new->rdev));
+		err = sfs_make_named(dir, name, inode, new);
 	if (err) {
 		iput(inode);
 		return err;
@@ -125,9 +137,11 @@ static int sfs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *
 
 	if (!inode)
 		return -ENOMEM;
+	down_read(&sfs_sb(dir->i_sb)->numbers);
 	err = sfs_alive(dir) ?: scmfs_tmpfile(sfs_fs(dir), &new, &ino);
 	if (!err)
 		err = sfs_adopt(inode, ino, 0);
+	up_read(&sfs_sb(dir->i_sb)->numbers);
 	if (err) {
 		iput(inode);
 		return err;

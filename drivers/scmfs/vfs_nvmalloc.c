@@ -274,7 +274,8 @@ static int nvm_reserve(struct inode *inode, u64 from, u64 to)
 
 	inode_lock(inode);
 	down_write(&sfs_inode(inode)->extents);
-	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from, false, sfs_now(inode));
+	err = sfs_alive(inode) ?: scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from, false,
+						sfs_now(inode));
 	sfs_refresh(inode);
 	up_write(&sfs_inode(inode)->extents);
 	inode_unlock(inode);
@@ -286,7 +287,7 @@ static int nvm_cut(struct inode *inode, u64 to)
 	int err;
 
 	inode_lock(inode);
-	err = sfs_resize(inode, to);
+	err = sfs_alive(inode) ?: sfs_resize(inode, to);
 	inode_unlock(inode);
 	return err;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * FS_IOC_SHUTDOWN: from now on everything is EIO, and the memory is left as a crash would leave it.
+ * FS_IOC_SHUTDOWN: from now on what changes, reads or opens a file is EIO, and the memory is left as a
+ * crash would leave it.
  *
- * What had returned is durable, whatever the caller asks to be flushed; what is under way ends as
- * it would have. Nothing is saved at the unmount, orphans stay, and the next mount recovers.
+ * What had returned is durable, where the memory's host has to flush if the caller asks for it; what
+ * is under way ends as it would have. Pages that are mapped already stay so, others are SIGBUS.
+ * Nothing is saved at the unmount, orphans stay, and the next mount recovers.
  */
 #include <linux/capability.h>
 #include <linux/fs.h>
@@ -11,7 +13,7 @@
 
 #include "vfs.h"
 
-/* Of 6.12's linux/fs.h; in 6.1 each file system has its own name for it. */
+/* Each file system has its own name for it, in later kernels linux/fs.h has one. */
 #define SFS_IOC_SHUTDOWN	_IOR('X', 125, __u32)
 #define SFS_SHUTDOWN_MOST	2	/* with a freeze, with a flush of the log, without one */
 
@@ -28,6 +30,8 @@ static int sfs_shutdown(struct super_block *sb, u32 __user *arg)
 		return -EINVAL;
 	if (READ_ONCE(s->shut))
 		return 0;
+	if (how < SFS_SHUTDOWN_MOST)
+		sfs_settle(sb);
 	WRITE_ONCE(s->shut, true);
 	WRITE_ONCE(s->writable, false);
 	pr_notice("scmfs: %s: shut down\n", sb->s_id);

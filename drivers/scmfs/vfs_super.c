@@ -58,7 +58,8 @@ static void sfs_free_inode(struct inode *inode)
 static void sfs_evict_inode(struct inode *inode)
 {
 	struct scmfs_node *node = sfs_node(inode);
-	bool used = node->ino && !is_bad_inode(inode) && sfs_sb(inode->i_sb)->writable;
+	bool ours = node->ino && !is_bad_inode(inode);
+	bool used = ours && sfs_sb(inode->i_sb)->writable;
 	bool pinned = sfs_evict_pages(inode);
 
 	clear_inode(inode);
@@ -66,11 +67,12 @@ static void sfs_evict_inode(struct inode *inode)
 	scmfs_node_clear(node);
 	if (pinned && inode->i_nlink)
 		WRITE_ONCE(sfs_sb(inode->i_sb)->pins_escaped, true);
+	if (ours && pinned && !inode->i_nlink) {
+		sfs_release_later(inode);
+		return;
+	}
 	if (used && !inode->i_nlink) {
-		if (pinned)
-			sfs_release_later(inode);
-		else
-			scmfs_release(sfs_fs(inode), node->ino);
+		scmfs_release(sfs_fs(inode), node->ino);
 		return;		/* the number may be another one's by now */
 	}
 	if (used)
@@ -372,6 +374,7 @@ static int sfs_init_fs_context(struct fs_context *fc)
 
 	if (!s)
 		return -ENOMEM;
+	init_rwsem(&s->numbers);
 	if (fc->purpose == FS_CONTEXT_FOR_RECONFIGURE)
 		s->options = sfs_sb(fc->root->d_sb)->options;
 	fc->s_fs_info = s;

@@ -122,20 +122,23 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino)
 	return end << SCMFS_BLOCK_SHIFT;
 }
 
-/* Zero what there is of a range; not fenced. May sleep. */
-void scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to)
+/* Zero what there is of a range; not fenced. May sleep. 0, or what is wrong with its extents. */
+int scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to)
 {
 	struct scmfs_seg part;
 
 	for (; from < to; from += part.len) {
-		if (part_at(fs, inode, from, to, &part))
-			return;
+		int r = part_at(fs, inode, from, to, &part);
+
+		if (r)
+			return r;
 		if (part.at == SCMFS_HOLE)
 			continue;
 		part.len = min_t(u64, part.len, SCMFS_UNIT_SIZE);
 		scm_zero_nt(fs->base + part.at, part.len);
 		cond_resched();
 	}
+	return 0;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -650,9 +653,10 @@ int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
 
 	if (!r && (!len || offset + len < offset))
 		r = -EINVAL;
+	if (!r)
+		r = scmfs_zero_mapped(fs, inode, offset, min(offset + len, scmfs_read(&inode->size)));
 	if (r)
 		return r;
-	scmfs_zero_mapped(fs, inode, offset, min(offset + len, scmfs_read(&inode->size)));
 	return scmfs_setattr(fs, ino, &times, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
 }
 

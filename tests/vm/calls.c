@@ -160,7 +160,7 @@ static struct file_handle *handle_of(const char *name, int *mount)
 
 static void handles(void)
 {
-	int id, fd, dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int id, fd, again, dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct file_handle *h, *sub;
 
 	NEED(!mkdir("d", 0755) && !mkdir("d/e", 0755));
@@ -181,7 +181,9 @@ static void handles(void)
 
 	/* without a name: as long as it is open, not behind that, and not who has its number next */
 	NEED(!unlink("d/e/f"));
-	close(open_by_handle_at(dir, h, O_RDONLY));
+	again = open_by_handle_at(dir, h, O_RDONLY);
+	NEED(again >= 0);
+	close(again);
 	close(fd);
 	NEED(open_by_handle_at(dir, h, O_RDONLY) < 0 && errno == ESTALE);
 	close(file("d/e/f", 10));
@@ -206,6 +208,36 @@ static int set_flags(int fd, int flags)
 	return ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
+/* Who stores to a page that he had stored to before the file became immutable is killed. */
+static void no_more_stores(int fd)
+{
+	int ready[2], go[2], status;
+	char byte = 0, *p;
+	pid_t child;
+
+	NEED(!pipe(ready) && !pipe(go));
+	child = fork();
+	NEED(child >= 0);
+	close(child ? ready[1] : ready[0]);
+	close(child ? go[0] : go[1]);
+	if (!child) {
+		p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (p == MAP_FAILED)
+			_exit(1);
+		*p = 1;
+		if (write(ready[1], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
+			_exit(1);
+		*p = 2;
+		_exit(0);
+	}
+	NEED(read(ready[0], &byte, 1) == 1);
+	NEED(!set_flags(fd, FS_IMMUTABLE_FL));
+	NEED(write(go[1], &byte, 1) == 1);
+	NEED(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+	close(ready[0]);
+	close(go[1]);
+}
+
 static void flags(void)
 {
 	int fd = file("flags", 10), other;
@@ -215,7 +247,8 @@ static void flags(void)
 	NEED(flags_of(fd) == (FS_APPEND_FL | FS_NODUMP_FL));
 	NEED(open("flags", O_WRONLY | O_CLOEXEC) < 0 && errno == EPERM);
 	NEED((other = open("flags", O_WRONLY | O_APPEND | O_CLOEXEC)) >= 0);
-	NEED(!set_flags(fd, FS_IMMUTABLE_FL));
+	NEED(!set_flags(fd, 0));	/* of append-only files there are no such mappings */
+	no_more_stores(fd);
 	NEED(write(other, "x", 1) < 0 && errno == EPERM);
 	NEED(unlink("flags") && errno == EPERM);
 	NEED(!statx(fd, "", AT_EMPTY_PATH, 0, &sx));

@@ -91,21 +91,28 @@ static bool may_overwrite(const struct image *im, const struct args *a)
 	return false;
 }
 
-/*
- * How much of the image to use, 0: it is smaller than that. Who looks for a copy of the super block
- * at the end of all of it must not find a former one.
- */
+/* How much of the image to use, 0: it is smaller than that. */
 static uint64_t use_of(const struct image *im, uint64_t wanted)
 {
-	wanted &= ~(SCMFS_BLOCK_SIZE - 1ULL);
-	if (!wanted || wanted == im->size)
+	if (!wanted)
 		return im->size;
 	if (wanted > im->size) {
 		wrong("smaller than that", im->path);
 		return 0;
 	}
-	memset(im->base + im->size - SCMFS_BLOCK_SIZE, 0, SCMFS_BLOCK_SIZE);
-	return wanted;
+	return wanted < SCMFS_BLOCK_SIZE ? SCMFS_BLOCK_SIZE : wanted & ~(SCMFS_BLOCK_SIZE - 1ULL);
+}
+
+/*
+ * A copy of the super block is looked for at the end of all of the memory, where a former file
+ * system may have had one.
+ */
+static void copy_to_end(const struct image *im, uint64_t size)
+{
+	uint64_t last = (im->size & ~(SCMFS_BLOCK_SIZE - 1ULL)) - SCMFS_BLOCK_SIZE;
+
+	if (last >= size)
+		memcpy(im->base + last, im->base, SCMFS_BLOCK_SIZE);
 }
 
 static int format(const struct image *im, struct args *a)
@@ -123,6 +130,7 @@ static int format(const struct image *im, struct args *a)
 	if (r)
 		return wrong(r == -ENOSPC ? "too small" : "can't be made so", im->path);
 	scmfs_close(fs);
+	copy_to_end(im, size);
 	return 0;
 }
 
