@@ -321,6 +321,11 @@ static bool next_evicted(struct concentrate *c, struct hy_range *range)
 	return lower(c, i, range);
 }
 
+static u64 missing_of(const struct concentrate *c, const struct group *g)
+{
+	return extents_of(c) - min_t(u64, g->here, extents_of(c));
+}
+
 /* The most accessed of those that are to be gathered and were not in this window. */
 static bool next_raised(struct concentrate *c, const struct hy_dev_snap *fast,
 			struct hy_range *range)
@@ -331,9 +336,8 @@ static bool next_raised(struct concentrate *c, const struct hy_dev_snap *fast,
 		u32 i = c->rise.at[0];
 		struct group *g = &c->group[i];
 
-		/* Of those kept only what has room anyway: what is on its way up leaves again for want of it. */
-		if (g->flags & KEPT &&
-		    fast->free < headroom(c, fast) + extents_of(c) - min_t(u64, g->here, extents_of(c)))
+		/* Of those kept only what has room anyway: else it would leave again at once. */
+		if (g->flags & KEPT && fast->free < headroom(c, fast) + missing_of(c, g))
 			return false;
 		if (!popped--)
 			return false;		/* policy_lock is held: the next tick goes on */

@@ -293,7 +293,7 @@ static u8 patience(const struct step *s, unsigned int from, unsigned int to)
 	return s->idle[to] > SLOWER * s->idle[from] ? PATIENCE : 0;
 }
 
-/* For patience(): by whom does not matter, as members that are alike take turns in being the busiest. */
+/* By whom does not matter: members that are alike take turns in being the busiest. */
 static void note_wanted(struct hy_marginal *m, const struct step *s)
 {
 	unsigned int i, j;

@@ -16,8 +16,8 @@
  * @decided_q: the same at the last decision
  * @owed: what it was to give since it was first told to, and has not, ppm
  * @enough: the least share at which it was slower than another one when idle, ppm
- * @wanted: periods in which one that is faster when idle wanted to give to it, whatever the load was: a load that comes in
- *          bursts is another one in most periods, and would never be believed
+ * @wanted: periods in which one that is faster when idle wanted to give to it, whatever the load
+ *          was: one that comes in bursts is another one in most periods
  * @opened: periods since it was opened, 0: it was not
  * @wait: periods before it may be opened again
  * @backoff: @wait after the next opening that fails

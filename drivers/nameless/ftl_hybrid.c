@@ -136,9 +136,9 @@ static int nl_log_close(struct nl_hybrid *h, u32 n, bool failed)
 
 /*
  * A merge before a write: so there are enough free log blocks when those that are being filled are
- * full, and in the long run no write has to wait for more merges than its own. A log block has no more
- * merges than pages. After a start none is being filled: the first writes may have to wait for a
- * whole log block's.
+ * full, and in the long run no write has to wait for more merges than its own. A log block has no
+ * more merges than pages. After a start none is being filled: the first writes may have to wait
+ * for a whole log block's.
  */
 static int nl_log_prepare(struct nl_hybrid *h, u32 slot, u64 *when)
 {

@@ -81,6 +81,7 @@ struct sfs_options {
  * @options: what mount was told
  * @writable: the engine may store
  * @shut: nothing is done any more (vfs_shutdown.c)
+ * @numbers: of files: who makes one has it shared until the file has an inode in RAM
  * @windows_lock: for the list of windows
  * @windows: those in use, the one that was made or used last first
  * @nr_windows: how many

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * FS_IOC_SHUTDOWN: from now on what changes, reads or opens a file is EIO, and the memory is left as a
- * crash would leave it.
+ * FS_IOC_SHUTDOWN: from now on what changes, reads or opens a file is EIO, and the memory is left
+ * as a crash would leave it.
  *
- * What had returned is durable, where the memory's host has to flush if the caller asks for it; what
- * is under way ends as it would have. Pages that are mapped already stay so, others are SIGBUS.
- * Nothing is saved at the unmount, orphans stay, and the next mount recovers.
+ * What had returned is durable, where the memory's host has to flush if the caller asks for it;
+ * what is under way ends as it would have. Pages that are mapped already stay so, others are
+ * SIGBUS. Nothing is saved at the unmount, orphans stay, and the next mount recovers.
  */
 #include <linux/capability.h>
 #include <linux/fs.h>

@@ -649,12 +649,15 @@ int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
 {
 	const struct scmfs_attr times = { .mtime = now, .ctime = now };
 	struct scmfs_inode *inode;
+	u64 end;
 	int r = open_file(fs, ino, &inode);
 
 	if (!r && (!len || offset + len < offset))
 		r = -EINVAL;
-	if (!r)
-		r = scmfs_zero_mapped(fs, inode, offset, min(offset + len, scmfs_read(&inode->size)));
+	if (!r) {
+		end = min(offset + len, scmfs_read(&inode->size));
+		r = scmfs_zero_mapped(fs, inode, offset, end);
+	}
 	if (r)
 		return r;
 	return scmfs_setattr(fs, ino, &times, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
