@@ -249,6 +249,19 @@ static u32 run_length(struct hy_pool *pool, struct bio *bio, u64 le, u64 *first)
 	return len;
 }
 
+/* To the policy a request is one to an extent, else long runs would look slow: the others. */
+static void run_started(struct hy_pool *pool, struct hy_io *io)
+{
+	struct hy_member *m = &pool->member[io->member];
+	unsigned int i;
+
+	atomic_add(io->more, &m->more_inflight);
+	for (i = 1; i <= io->more; i++) {
+		hy_note_access(pool, io->le + i, io->member);
+		ek_rtmon_started(m->mon, io->start_ns);
+	}
+}
+
 /*
  * A bio of several extents, not deferred before.  It is shortened to what goes out in one piece,
  * or, when that is less than two extents, to the first; dm hands over the rest as another bio.
@@ -256,8 +269,7 @@ static u32 run_length(struct hy_pool *pool, struct bio *bio, u64 le, u64 *first)
 static noinline bool map_run(struct hy_pool *pool, struct bio *bio, struct hy_io *io)
 {
 	u32 one = in_first_extent(pool, bio), len = 0;
-	struct hy_member *m;
-	u64 entry = 0, le;
+	u64 entry = 0;
 
 	hy_io_pin(pool, io);
 	/* acquire: as in map_write() */
@@ -272,14 +284,8 @@ static noinline bool map_run(struct hy_pool *pool, struct bio *bio, struct hy_io
 	if (len < bio_sectors(bio))
 		dm_accept_partial_bio(bio, len);
 	io->more = ((bio_end_sector(bio) - 1) >> pool->extent_shift) - io->le;
-	for (le = io->le + 1; le <= io->le + io->more; le++)
-		hy_note_access(pool, le, ek_entry_member(entry));
 	send(pool, bio, io, entry, io->flags & HY_IO_WRITE);
-	/* To the policy a request is one to an extent, else long runs would look slow. */
-	m = &pool->member[io->member];
-	atomic_add(io->more, &m->more_inflight);
-	for (le = io->le + 1; le <= io->le + io->more; le++)
-		ek_rtmon_started(m->mon, io->start_ns);
+	run_started(pool, io);
 	return true;
 }
 
