@@ -19,7 +19,7 @@
 #include "mem2m.h"
 
 static LIST_HEAD(m2_pmem_devs);
-static DEFINE_MUTEX(m2_pmem_lock);	/* protects it and sets m2_dev.gone; no lock within */
+static DEFINE_MUTEX(m2_pmem_lock);	/* it and m2_dev.gone; dax_read_lock() within */
 
 /* All of it goes away; of a part that is bad a read finds out by itself. */
 static int m2_pmem_notify(struct dax_device *dax, u64 offset, u64 len, int flags)
@@ -69,10 +69,10 @@ static int m2_pmem_take(struct m2_dev *dev, u64 bytes)
 	dev->gone = false;
 	mutex_lock(&m2_pmem_lock);
 	err = scm_range_get_dax(&dev->mem, dev->bdev, bytes, dev);
-	if (!err)
+	if (!err) {
 		list_add(&dev->on_pmem, &m2_pmem_devs);
-	if (!err)
 		m2_pmem_look(dev);
+	}
 	mutex_unlock(&m2_pmem_lock);
 	return err ? m2_mem_fail(dev, err) : 0;
 }
