@@ -5,6 +5,7 @@
  *	calls DIR	an empty directory on scmfs; exits with 0: as it has to be
  *	calls DIR again	once more, after mounting again
  *	calls DIR handles, calls DIR ids	exits with 3 if this kernel knows none
+ *	calls DIR DEVICE	what FIEMAP says is where it says, on the mounted device
  *	calls DIR shutdown
  */
 #define _GNU_SOURCE
@@ -146,6 +147,25 @@ static void fiemap(void)
 	NEED(!strcmp(extents(fd, 2 * BLOCK, 3 * BLOCK), ""));
 	NEED(!fallocate(fd, FALLOC_FL_KEEP_SIZE, 5 * BLOCK, 3 * BLOCK));
 	NEED(!strcmp(extents(fd, 0, ~0ULL), " 0+2 5+1 6+2ul"));
+	close(fd);
+}
+
+static void where(const char *device)
+{
+	struct fiemap *map = calloc(1, sizeof(*map) + sizeof(map->fm_extents[0]));
+	int fd = file("where", BLOCK), raw = open(device, O_RDONLY | O_DIRECT | O_CLOEXEC);
+	char *mine = aligned_alloc(BLOCK, BLOCK), *there = aligned_alloc(BLOCK, BLOCK);
+
+	map->fm_length = ~0ULL;
+	map->fm_extent_count = 1;
+	NEED(raw >= 0 && pread(fd, mine, BLOCK, 0) == BLOCK);
+	NEED(!ioctl(fd, FS_IOC_FIEMAP, map) && map->fm_mapped_extents == 1);
+	NEED(pread(raw, there, BLOCK, map->fm_extents[0].fe_physical) == BLOCK);
+	NEED(!memcmp(mine, there, BLOCK));
+	free(map);
+	free(mine);
+	free(there);
+	close(raw);
 	close(fd);
 }
 
@@ -382,7 +402,7 @@ static void shutdown_now(void)
 int main(int argc, char **argv)
 {
 	if (argc < 2 || argc > 3 || chdir(argv[1])) {
-		fprintf(stderr, "usage: calls DIR [again|handles|ids|shutdown]\n");
+		fprintf(stderr, "usage: calls DIR [again|handles|ids|shutdown|DEVICE]\n");
 		return 2;
 	}
 	if (argc == 3) {
@@ -392,6 +412,8 @@ int main(int argc, char **argv)
 			handles();
 		else if (!strcmp(argv[2], "ids"))
 			mapped_ids();
+		else if (*argv[2] == '/')
+			where(argv[2]);
 		else
 			flags_again();
 		return 0;

@@ -182,6 +182,11 @@ check "a file on it" eval "cp -a drivers/lib $m && sync && again defaults /dev/p
 check_fails "init is refused as long as it is mounted" "" mount -t scmfs -o init /dev/pmem0 $twin
 check "the module stays as long as it is used" eval "! rmmod scmfs 2>/dev/null"
 umount $m
+check "a partition of it" eval "addpart /dev/pmem0 1 8192 49152 && wait_for 10 test -b /dev/pmem0p1 &&
+	at init=force /dev/pmem0p1"
+check "where blocks are is told from its start" calls $m /dev/pmem0p1
+umount $m
+check "it goes" delpart /dev/pmem0 1
 check "a mem2m device" eval "mem2mctl create there 16M --phys 1G --force &&
 	wait_for 10 test -b /dev/mem2m/there && at init /dev/mem2m/there && echo hello >$m/f &&
 	again defaults /dev/mem2m/there && holds $m/f hello"
