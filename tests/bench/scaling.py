@@ -31,25 +31,23 @@ def devices():
 
 
 class Contention:
-    """How often a lock had to be waited for since the last question."""
+    """How often a lock had to be waited for since the last question. The tracepoint is switched on once: to patch the
+    kernel's text while another processor runs it, hundreds of times, is what an emulated machine may hang at."""
 
     def __init__(self):
         self.there = os.path.isdir(LOCK)
-        self.arm("")
-
-    def arm(self, prefix):
+        self.hits = 0
         if self.there:
             with open(LOCK + "/trigger", "w", encoding="ascii") as f:
-                f.write(prefix + HIST)
+                f.write(HIST)
 
     def taken(self):
         if not self.there:
             return None
         with open(LOCK + "/hist", encoding="ascii") as f:
             hits = int(re.search(r"Hits: (\d+)", f.read()).group(1))
-        self.arm("!")
-        self.arm("")
-        return hits
+        new, self.hits = hits - self.hits, hits
+        return new
 
 
 def measure(out, quick):
