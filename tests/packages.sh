@@ -72,10 +72,9 @@ modules_there() {
 }
 
 none_left() {
-	! find "$root/lib/modules" "$root/usr/src" "$root/var/lib/dkms" -path '*evenkeel*' -print -quit | grep . &&
-		! find "$root/lib/modules" -name 'dm-hybrid.ko*' | grep . &&
-		! [ -e "$root/usr/sbin/hybridctl" ] && ! [ -e "$root/usr/lib/udev/rules.d/64-evenkeel.rules" ] &&
-		! [ -e "$root/usr/share/initramfs-tools/hooks/evenkeel" ]
+	cd "$root" || return
+	! find lib/modules usr/src var/lib/dkms \( -name '*evenkeel*' -o -name 'dm-hybrid.ko*' \) | grep . &&
+		! find usr/sbin/hybridctl usr/lib/udev/rules.d usr/share/initramfs-tools/hooks -name '*evenkeel*' -o -name hybridctl | grep .
 }
 
 # The root file system's image, and an initial file system that says what it takes to mount it.
@@ -180,6 +179,6 @@ step "they are upgraded" get install "/packages/evenkeel-dkms_${version}.1_all.d
 step "every module is there again" modules_there
 step "of the version before nothing is left" sh -c "! [ -e '$root/usr/src/evenkeel-$version' ] && ! [ -e '$root/var/lib/dkms/evenkeel/$version' ]"
 step "they are removed" get purge evenkeel-dkms evenkeel-tools
-step "nothing is left" none_left
+step "nothing is left" eval '(none_left)'
 echo "1..$n"
 exit 0

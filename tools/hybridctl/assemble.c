@@ -178,8 +178,8 @@ static int assemble_one(const struct pools *pools, const char *name)
 }
 
 /*
- * Devices appear one by one, and in no order: each of them asks, the last one finds the pool complete. Two that appear
- * at a time are kept apart by the lock.
+ * Devices appear one by one, and in no order: each of them asks, the last one finds the pool
+ * complete. Two that appear at a time are kept apart by the lock.
  */
 static int assemble_with(const struct pools *pools, const char *path)
 {
@@ -198,7 +198,7 @@ static int assemble_with(const struct pools *pools, const char *path)
 		char uuid[UUID_TEXT], *missing;
 		struct pool *p;
 
-		/* Not among them: a device on top of this one carries the label as well, and is meant. */
+		/* Gone meanwhile. */
 		if (!pools_find(pools, uuid_text(uuid, here.pool[i].uuid), &p))
 			continue;
 		missing = p->active ? NULL : pool_missing(p);
