@@ -21,6 +21,8 @@ DESTDIR ?=
 MODULES := $(addsuffix .ko,$(basename $(shell sed -n 's/^obj-m += *//p' $(TOP)/drivers/*/Kbuild)))
 # faults on purpose, a measuring device and examples: built for the tests, never installed
 NEVER   := evenkeel_gate\|evenkeel_biogen\|mem2m_example\|nvmalloc_example
+# what DKMS builds the modules from; it has no use for the tests' own
+SOURCES := $(DESTDIR)/usr/src/evenkeel-$(VERSION)
 MODDIR  := $(DESTDIR)/lib/modules/$(KVER)/updates
 
 all: modules tools
@@ -41,6 +43,13 @@ modules_install: modules
 tools_install: tools
 	$(MAKE) -C $(TOP)/tools install
 
+dkms_source:
+	install -d $(SOURCES)/scripts
+	rsync -a --delete --exclude=/drivers/gate --exclude=/drivers/biogen $(addprefix $(TOP)/,Kbuild Makefile VERSION \
+		COPYING drivers include) $(SOURCES)
+	install -t $(SOURCES)/scripts $(addprefix $(TOP)/scripts/,build-modules compat-config)
+	$(TOP)/scripts/dkms-conf $(SOURCES) >$(SOURCES)/dkms.conf
+
 uninstall:
 	rm -f $(addprefix $(MODDIR)/,$(MODULES))
 	-$(if $(DESTDIR),,depmod $(KVER))
@@ -55,9 +64,11 @@ help:
 	@echo 'make tools        the userspace tools, into build/tools'
 	@echo 'make install      modules to /lib/modules/KVER/updates, tools and manual pages to PREFIX'
 	@echo '                  (PREFIX=/usr/local; with DESTDIR= depmod is left to the package)'
+	@echo 'make dkms_source  what DKMS needs to /usr/src/evenkeel-VERSION; then: dkms install evenkeel/VERSION'
+	@echo '                  (scripts/package makes Debian packages of all this)'
 	@echo 'make uninstall    the reverse, with the same variables'
 	@echo 'make clean        remove build/'
 	@echo 'scripts/vm --help, scripts/lint --help: run a command in a VM, check the sources'
 
 export PREFIX DESTDIR
-.PHONY: all modules tools install modules_install tools_install uninstall clean help
+.PHONY: all modules tools install modules_install tools_install dkms_source uninstall clean help

@@ -102,7 +102,7 @@ A=/dev/emudisk/a B=/dev/emudisk/b C=/dev/emudisk/c M=/dev/emudisk/m
 # --- the command line
 runs "--version" 0 '^hybridctl [0-9]' hybridctl --version
 runs "--help" 0 'assemble' hybridctl --help
-for c in create assemble stop list status monitor set policy check dump; do
+for c in create assemble stop identify list status monitor set policy check dump; do
 	runs "$c --help" 0 "^Usage: hybridctl $c" hybridctl $c --help
 	runs "$c with a wrong option" 2 "hybridctl: $c: --frob" hybridctl $c --frob
 done
@@ -243,6 +243,25 @@ hybridctl stop t
 runs "assemble --all" 0 '/dev/mapper/t' hybridctl assemble --all
 hybridctl stop t
 
+runs "identify" 0 "$B: member 1 of 2, volume t, uuid $uuid, sectors [0-9]+ to [0-9]+$" hybridctl identify "$B"
+runs "identify: no label" 1 'no label of a hybrid volume' hybridctl identify "$M"
+hybridctl identify --udev "$A" >"$out"
+is "identify --udev" "$(<"$out")" "EVENKEEL_UUID=$uuid
+EVENKEEL_NAME=t
+ID_FS_USAGE=raid
+ID_FS_TYPE=evenkeel_member"
+runs "identify --udev: no label, no word" 1 '^$' hybridctl identify --udev "$M"
+runs "assemble --with" 0 '/dev/mapper/t' hybridctl assemble --with "$B"
+runs "assemble --with: active" 0 'active already' hybridctl assemble --with "$A"
+runs "assemble --with: no label" 1 'no label' hybridctl assemble --with "$M"
+hybridctl stop t
+hybridctl assemble --with "$A" >"$out" & first=$!
+hybridctl assemble --with "$B" >"$out.err"
+is "assemble --with, both at a time: one" $? 0
+wait $first
+is "and the other" $? 0
+hybridctl stop t
+
 # --- damage and absence
 dd if="$B" of="$dir/../saved.$$" bs=4k count=1 status=none
 blkio zero "$B" 0 8
@@ -254,6 +273,7 @@ runs "check: label is back" 0 'clean' hybridctl check "$A" "$B"
 emuctl del b
 runs "assemble: a member is missing" 1 't: incomplete: .*member 1.* not found' hybridctl assemble t
 runs "assemble --all: a member is missing" 1 't: incomplete' hybridctl assemble --all
+runs "assemble --with: a member is missing" 0 't: .*member 1 not there yet' hybridctl assemble --with "$A"
 runs "list: incomplete" 0 '^t +incomplete .*not found: .*member 1' hybridctl list
 emuctl add b mem 48M
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hybridctl assemble: activate pools from what their labels and superblocks say. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/sysmacros.h>
 
 #include "commands.h"
@@ -175,30 +177,81 @@ static int assemble_one(const struct pools *pools, const char *name)
 	return activate(p);
 }
 
+/*
+ * Devices appear one by one, and in no order: each of them asks, the last one finds the pool
+ * complete. Two that appear at a time are kept apart by the lock.
+ */
+static int assemble_with(const struct pools *pools, const char *path)
+{
+	struct pools here = { 0 };
+	int head_err, err, ret = EXIT_OK;
+	struct bdev dev;
+	unsigned int i;
+
+	err = bdev_open(&dev, path, 0);
+	if (err)
+		return fail("%s: %s", path, strerror(-err));
+	if (pools_add(&here, &dev, &head_err) <= 0)
+		ret = fail("%s: no label of a hybrid volume", path);
+	bdev_close(&dev);
+	for (i = 0; i < here.nr; i++) {
+		char uuid[UUID_TEXT], *missing;
+		struct pool *p;
+
+		/* Gone meanwhile. */
+		if (!pools_find(pools, uuid_text(uuid, here.pool[i].uuid), &p))
+			continue;
+		missing = p->active ? NULL : pool_missing(p);
+		if (missing)
+			note("%s: %s not there yet", p->name, missing);
+		else if (activate(p))
+			ret = EXIT_FAILED;
+		free(missing);
+	}
+	pools_free(&here);
+	return ret;
+}
+
+/* Looking for a pool and activating it is one step for others who do the same. Ends with the program. */
+static void take_lock(void)
+{
+	int fd = open("/run/hybridctl.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0 || flock(fd, LOCK_EX))
+		warn("/run/hybridctl.lock: %s", strerror(errno));
+}
+
 int cmd_assemble(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "all", no_argument, NULL, 'a' }, OPT_HELP, { NULL, 0, NULL, 0 },
+		{ "all", no_argument, NULL, 'a' }, { "with", required_argument, NULL, 'w' },
+		OPT_HELP, { NULL, 0, NULL, 0 },
 	};
+	const char *with = NULL;
 	struct pools pools;
 	bool all = false;
 	int opt, err;
 
-	while ((opt = getopt_long(argc, argv, "ah", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "aw:h", options, NULL)) != -1) {
 		if (opt == 'h')
 			return command_help();
-		if (opt != 'a')
+		if (opt == 'a')
+			all = true;
+		else if (opt == 'w')
+			with = optarg;
+		else
 			return bad_option(argv);
-		all = true;
 	}
-	if (argc - optind != !all)
-		return usage_error("a name or --all is needed");
+	if (argc - optind + all + !!with != 1)
+		return usage_error("a name, --all or --with DEV is needed");
 	if (need_dm())
 		return EXIT_FAILED;
+	take_lock();
 	err = pools_scan(&pools);
 	if (err)
 		return fail("can't list volumes: %s", strerror(-err));
-	err = all ? assemble_all(&pools) : assemble_one(&pools, argv[optind]);
+	err = all ? assemble_all(&pools) : with ? assemble_with(&pools, with) :
+	      assemble_one(&pools, argv[optind]);
 	pools_free(&pools);
 	return err;
 }

@@ -13,6 +13,7 @@
 int cmd_create(int argc, char **argv);
 int cmd_assemble(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
+int cmd_identify(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
@@ -26,6 +27,10 @@ int bad_option(char **argv);
 
 /* Options every command takes; getopt_long() values above any character. */
 #define OPT_HELP	{ "help", no_argument, NULL, 'h' }
+
+/* What a volume's name is made of. */
+#define NAME_CHARACTERS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" \
+			"#+-.:=@_"
 
 /* A device name that device-mapper takes as it is; prints why not. */
 bool good_name(const char *name);

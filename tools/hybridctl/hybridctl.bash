@@ -18,7 +18,7 @@ _hybridctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create assemble stop list status monitor set policy check dump --help --version"
+		words="create assemble stop identify list status monitor set policy check dump --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
@@ -32,7 +32,9 @@ _hybridctl() {
 		-*) words="--policy --set --extent --size --metadata --discard --force --volatile-ok --help" ;;
 		*) [ "$COMP_CWORD" = 2 ] || words=$(_hybridctl_devices) ;;
 		esac ;;
-	assemble:*) words="--all --help $(hybridctl list --json 2>/dev/null | jq -r '.[].name' 2>/dev/null)" ;;
+	assemble:--with) words=$(_hybridctl_devices) ;;
+	assemble:*) words="--all --with --help $(hybridctl list --json 2>/dev/null | jq -r '.[].name' 2>/dev/null)" ;;
+	identify:*) words="--udev --help $(_hybridctl_devices)" ;;
 	list:*) words="--json --help" ;;
 	stop:*) words="--help $(_hybridctl_volumes)" ;;
 	status:*) words="--json --help $(_hybridctl_volumes)" ;;

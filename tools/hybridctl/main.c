@@ -25,9 +25,13 @@ static const struct command commands[] = {
 	  "  --discard        discard the devices first\n"
 	  "  --force          overwrite what libblkid recognises on the devices\n"
 	  "  --volatile-ok    take RAM disks, whose content is lost with the power\n" },
-	{ "assemble", cmd_assemble, false, "NAME | UUID | --all", "activate volumes from their labels",
-	  "  --all            every complete pool; the others are reported\n" },
+	{ "assemble", cmd_assemble, false, "NAME | UUID | --all | --with DEV",
+	  "activate volumes from their labels",
+	  "  --all            every complete pool; the others are reported\n"
+	  "  --with DEV       the pool that DEV belongs to, if DEV was the last that was missing\n" },
 	{ "stop", cmd_stop, false, "NAME", "deactivate a volume", "" },
+	{ "identify", cmd_identify, false, "DEV [--udev]", "what a device is to which volume",
+	  "  --udev           as properties for udev's rules\n" },
 	{ "list", cmd_list, false, "[--json]", "active and inactive volumes",
 	  "  --json           as JSON\n" },
 	{ "status", cmd_status, false, "NAME [--json]", "a volume's state, loads and response times",
@@ -63,11 +67,9 @@ int bad_option(char **argv)
 
 bool good_name(const char *name)
 {
-	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				   "#+-.:=@_";
 	size_t len = strlen(name);
 
-	if (!len || len > NAME_MAX_LEN || strspn(name, good) != len || !strcmp(name, ".") ||
+	if (!len || len > NAME_MAX_LEN || strspn(name, NAME_CHARACTERS) != len || !strcmp(name, ".") ||
 	    !strcmp(name, "..") || !strcmp(name, "control")) {
 		fail("%s: not a name for a volume (letters, digits and #+-.:=@_, up to %d)",
 		     *name ? name : "''", NAME_MAX_LEN);

@@ -1,0 +1,184 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: Debian packages: built, installed, modules for both kernels by DKMS, root on a volume, upgraded, removed
+# timeout: 1500
+# by-hand: yes
+# A bare Debian in a directory (debootstrap, kept in the cache) is where the packages are installed. Nothing of this
+# machine is changed: no initial file system is made but inside. It takes root, the archive and some 3 GiB.
+set -u
+cd "$(dirname "$(dirname "$(readlink -f "$0")")")" || exit 1
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/evenkeel/debian
+root=$cache/root
+work=$(mktemp -d)
+mounted=()
+leave() {
+	for m in "${mounted[@]}"; do
+		umount "$m"
+	done
+	rm -rf "$work"
+}
+trap leave EXIT
+version=$(cat VERSION)
+
+inside() {
+	DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$root" "$@" >>"$work/log" 2>&1 </dev/null
+}
+
+# Without fsync: what is lost with the power is made again.
+get() {
+	inside apt-get -o Dpkg::Options::=--force-unsafe-io -qq -y --no-install-recommends "$@"
+}
+
+# No daemon is started in there, and no initial file system made before all is installed.
+bare() {
+	[ -f "$root/.complete" ] && return
+	scripts/install-packages
+	command -v debootstrap >/dev/null ||
+		apt-get install -qq -y --no-install-recommends debootstrap >>"$work/log" 2>&1 || return
+	rm -rf "$root"
+	mkdir -p "$root"
+	debootstrap --variant=minbase bookworm "$root" \
+		"$(sed -n 's/^URIs: //p; s/^deb [^ ]* *\(http[^ ]*\).*/\1/p' /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null | head -n 1)" \
+		>>"$work/log" 2>&1 || return
+	rm -f "$root/etc/apt/sources.list"
+	cp -a /etc/apt/sources.list* "$root/etc/apt/"
+	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+	chmod +x "$root/usr/sbin/policy-rc.d"
+}
+
+kernels() {
+	[ -f "$root/.complete" ] && return
+	inside apt-get update -qq &&
+		get install systemd-sysv udev dmsetup initramfs-tools e2fsprogs dkms rsync linux-image-amd64 \
+			linux-headers-amd64 linux-headers-6.12-amd64 && touch "$root/.complete"
+}
+
+mount_inside() {
+	mount -t proc proc "$root/proc" && mounted=("$root/proc") &&
+		mount -t tmpfs tmpfs "$root/run" && mounted=("$root/run" "${mounted[@]}") &&
+		mount --bind /dev "$root/dev" && mounted=("$root/dev" "${mounted[@]}")
+}
+
+# Every module that is no test's own, for each kernel
+modules_there() {
+	local kernel module
+	for kernel in "$root"/lib/modules/*/; do
+		for module in evenkeel dm-hybrid mem2m scmfs nameless emudisk; do
+			compgen -G "${kernel}updates/dkms/$module.ko*" >/dev/null ||
+				{ echo "# ${kernel#"$root"} has no $module"; return 1; }
+		done
+	done
+	[ "$(find "$root"/lib/modules -maxdepth 1 -name '6.*' | wc -l)" = 2 ]
+}
+
+none_left() {
+	cd "$root" || return
+	! find lib/modules usr/src var/lib/dkms \( -name '*evenkeel*' -o -name 'dm-hybrid.ko*' \) | grep . &&
+		! find usr/sbin/hybridctl usr/lib/udev/rules.d usr/share/initramfs-tools/hooks -name '*evenkeel*' -o -name hybridctl | grep .
+}
+
+# The root file system's image, and an initial file system that says what it takes to mount it.
+make_image() {
+	kernel=$(basename "$(ls -d "$root"/lib/modules/6.1.*)")
+	inside update-initramfs -c -k "$kernel" || inside update-initramfs -u -k "$kernel" || return
+	inside lsinitramfs "/boot/initrd.img-$kernel" || return
+	grep -q 'dm-hybrid.ko' "$work/log" && grep -q '64-evenkeel.rules' "$work/log" || return
+	cp "$root/boot/vmlinuz-$kernel" "$root/boot/initrd.img-$kernel" "$work/"
+	mkdir "$work/tree"
+	rsync -aHx --exclude=/boot/* --exclude=/usr/src/* --exclude=/usr/lib/gcc --exclude=/usr/share/{doc,man,locale,perl}/* \
+		--exclude=/usr/include --exclude=/usr/libexec/gcc --exclude=/usr/bin/*-linux-gnu-* \
+		--exclude=/var/cache/apt/* --exclude=/var/lib/{apt,dkms}/* --exclude='/usr/lib/modules/6.1[0-9]*' \
+		--exclude=/usr/lib/modules/*/kernel/drivers/{gpu,net,media,infiniband,staging,usb,scsi} \
+		--exclude=/usr/lib/modules/*/kernel/{sound,net} --exclude=/var/lib/dpkg/info --exclude=/packages \
+		"$root/" "$work/tree/" || return
+	echo '/dev/mapper/root / ext4 defaults 0 1' >"$work/tree/etc/fstab"
+	cat >"$work/tree/etc/systemd/system/told.service" <<-'EOF'
+		[Unit]
+		After=multi-user.target
+		[Service]
+		Type=oneshot
+		StandardOutput=tty
+		TTYPath=/dev/ttyS0
+		ExecStart=/bin/sh -c 'findmnt -no SOURCE,FSTYPE /; hybridctl list; echo told $(hybridctl status root --json | tr -d "\\n ")'
+		ExecStart=/bin/systemctl poweroff --no-block
+		[Install]
+		WantedBy=multi-user.target
+	EOF
+	mkdir -p "$work/tree/etc/systemd/system/multi-user.target.wants"
+	ln -s ../told.service "$work/tree/etc/systemd/system/multi-user.target.wants/told.service"
+	truncate -s 700M "$work/image"
+	mke2fs -q -t ext4 -d "$work/tree" "$work/image" || return
+	rm -rf "$work/tree"
+	truncate -s 600M "$work/fast" "$work/slow"
+}
+
+install_root() {
+	EVENKEEL_NO_BUILD='' scripts/vm --disk "$work/fast" --disk "$work/slow" --disk "$work/image" -- sh -ec '
+		hybridctl create root /dev/vda /dev/vdb --policy stripe
+		dd if=/dev/vdc of=/dev/mapper/root bs=1M conv=sparse,fsync status=none
+		hybridctl identify /dev/vdb
+		hybridctl stop root' >>"$work/log" 2>&1
+}
+
+boot_root() {
+	timeout -k 5 400 qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -M q35 -accel tcg,thread=multi \
+		-cpu max,-la57,-erms,-fsrm -smp 2 -m 1G -serial stdio -kernel "$work/vmlinuz-$kernel" \
+		-initrd "$work/initrd.img-$kernel" -append "root=/dev/mapper/root rw console=ttyS0 panic=-1 $*" \
+		-drive "file=$work/slow,if=virtio,format=raw" -drive "file=$work/fast,if=virtio,format=raw" \
+		</dev/null >"$work/boot" 2>"$work/boot.err"
+}
+
+# The console's lines end in CR LF.
+root_is_on_a_pool() {
+	boot_root && grep -aq '^/dev/mapper/root *ext4' "$work/boot" && grep -aq 'told.*"mode":"rw"' "$work/boot"
+}
+
+# A member is missing: nothing to mount, and the log says what is not there.
+waits_for_member() {
+	mv "$work/slow" "$work/kept"
+	truncate -s 600M "$work/slow"
+	boot_root panic=1 rootdelay=5
+	mv "$work/kept" "$work/slow"
+	! grep -aq 'told' "$work/boot" && grep -aqi 'root does not exist' "$work/boot"
+}
+
+n=0 n=0
+echo "KTAP version 1"
+# step TITLE COMMAND...: the others build on it
+step() {
+	local title=$1 began=$SECONDS
+	shift
+	n=$((n + 1))
+	: >"$work/log"
+	if "$@" >>"$work/log" 2>&1; then
+		echo "ok $n - $title # $((SECONDS - began)) s"
+		return
+	fi
+	echo "not ok $n - $title"
+	tail -n 40 "$work/log" "$work/boot" 2>/dev/null | tr -d '\r' | sed 's/^/# /'
+	echo "1..$n"
+	exit 1
+}
+
+step "the packages are made" scripts/package "$work/new"
+step "those of a later version" scripts/package --release "$version.1" "$work/newer"
+step "there is a bare Debian" bare
+mkdir -p "$root/packages"
+cp "$work"/new*/*.deb "$root/packages/"
+step "nothing else is mounted there" mount_inside
+step "with two kernels" kernels
+step "the packages are installed" get install "/packages/evenkeel-dkms_${version}_all.deb" \
+	"/packages/evenkeel-tools_${version}_$(dpkg --print-architecture).deb"
+step "DKMS has built every module for both kernels" modules_there
+step "an initial file system has what a root on a volume takes" make_image
+step "a root file system is put on a volume" install_root
+step "a machine boots from it" root_is_on_a_pool
+step "and does not without one of its members" waits_for_member
+step "they are upgraded" get install "/packages/evenkeel-dkms_${version}.1_all.deb" \
+	"/packages/evenkeel-tools_${version}.1_$(dpkg --print-architecture).deb"
+step "every module is there again" modules_there
+step "of the version before nothing is left" sh -c "! [ -e '$root/usr/src/evenkeel-$version' ] && ! [ -e '$root/var/lib/dkms/evenkeel/$version' ]"
+step "they are removed" get purge evenkeel-dkms evenkeel-tools
+step "nothing is left" eval '(none_left)'
+echo "1..$n"
+exit 0

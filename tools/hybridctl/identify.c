@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hybridctl identify: what a device is to which volume, for people and for udev. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "area.h"
+#include "commands.h"
+#include "msg.h"
+
+static const char *name_of(const struct ek_label_info *info, char name[EK_NAME_SIZE])
+{
+	memcpy(name, info->name, EK_NAME_SIZE);
+	name[EK_NAME_SIZE - 1] = 0;
+	return name;
+}
+
+/* Anybody can write a label: what it says must not end the line and begin a property of its own. */
+static void print_property(const char *key, const char *value)
+{
+	printf("%s=", key);
+	for (; *value; value++)
+		putchar(strchr(NAME_CHARACTERS, *value) ? *value : '_');
+	putchar('\n');
+}
+
+static void print_udev(const struct ek_label_info *info)
+{
+	char name[EK_NAME_SIZE], uuid[UUID_TEXT];
+
+	print_property("EVENKEEL_UUID", uuid_text(uuid, info->pool_uuid));
+	print_property("EVENKEEL_NAME", name_of(info, name));
+	/* As for members of md and LVM: what libblkid may have seen in their data is not there. */
+	puts("ID_FS_USAGE=raid\nID_FS_TYPE=evenkeel_member");
+}
+
+static void print_area(const struct bdev *dev, const struct area *a)
+{
+	char name[EK_NAME_SIZE], uuid[UUID_TEXT], text[AREA_TEXT];
+	bool meta = a->info.role == EK_ROLE_META;
+
+	printf("%s: %s of %u, volume %s, uuid %s, sectors %llu to %llu%s\n", dev->path,
+	       area_text(text, a->info.role, a->info.index),
+	       meta ? a->info.nr_meta : a->info.nr_members, name_of(&a->info, name),
+	       uuid_text(uuid, a->info.pool_uuid), (unsigned long long)a->info.area_start,
+	       (unsigned long long)(a->info.area_start + a->info.area_sectors - 1),
+	       a->head_err ? ", label damaged" : a->copy_err ? ", label's copy damaged" : "");
+}
+
+static int identify(const struct bdev *dev, bool udev)
+{
+	struct area area[AREA_MAX];
+	int head_err, i, nr = area_find(dev, area, &head_err);
+
+	if (nr < 0)
+		return fail("%s: %s", dev->path, strerror(-nr));
+	if (!nr && udev)
+		return EXIT_FAILED;	/* nearly all devices are none of ours */
+	if (!nr)
+		return fail("%s: no label of a hybrid volume", dev->path);
+	if (udev)
+		print_udev(&area[0].info);
+	else
+		for (i = 0; i < nr; i++)
+			print_area(dev, &area[i]);
+	return EXIT_OK;
+}
+
+int cmd_identify(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "udev", no_argument, NULL, 'u' }, OPT_HELP, { NULL, 0, NULL, 0 },
+	};
+	struct bdev dev;
+	bool udev = false;
+	int opt, err;
+
+	while ((opt = getopt_long(argc, argv, "uh", options, NULL)) != -1) {
+		if (opt == 'h')
+			return command_help();
+		if (opt != 'u')
+			return bad_option(argv);
+		udev = true;
+	}
+	if (argc - optind != 1)
+		return usage_error("one device is needed");
+	err = bdev_open(&dev, argv[optind], BDEV_FILES);
+	if (err)
+		return fail("%s: %s", argv[optind], strerror(-err));
+	err = identify(&dev, udev);
+	bdev_close(&dev);
+	return err;
+}
