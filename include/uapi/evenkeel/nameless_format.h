@@ -34,7 +34,8 @@ enum nl_oob_type {
 	NL_OOB_DATA = 1,	/* a logical page */
 	NL_OOB_TRIM = 2,	/* a trim record */
 	NL_OOB_CHECKPOINT = 3,
-	NL_OOB_PAD = 4,		/* fills a hole in a block that is ordered by address */
+	NL_OOB_PAD = 4,		/* fills a hole that nothing else was there for */
+	NL_OOB_NAMELESS = 5,	/* a block of the physical segment */
 };
 
 enum nl_oob_role {
@@ -47,16 +48,16 @@ struct nl_oob {
 	__le32	magic;
 	__le32	csum;			/* of this struct */
 	__u8	version;
-	__u8	ftl;			/* 0 page map, 1 hybrid */
+	__u8	ftl;			/* 0 page map, 1 hybrid, 2 nameless */
 	__u8	type;			/* enum nl_oob_type */
 	__u8	role;			/* enum nl_oob_role */
 	__le32	logical_pages;		/* of the device */
-	__le64	lpn;
+	__le64	lpn;			/* nameless: first word of its metadata */
 	__le64	seq;
 	__le64	program;
 	__le32	aux;			/* pages of the checkpoint */
 	__le32	data_csum;		/* of the data of trim records and checkpoints */
-	__u8	reserved[16];
+	__le64	meta[2];		/* nameless: the other words; 0 for all others */
 };
 
 #define NL_OOB_BYTES		64u	/* of what the geometry offers */
