@@ -97,6 +97,12 @@ void nl_battery_destroy(struct nl_flash *flash);
 /* Forget one page, and all of them. */
 void nl_held_drop(struct nl_held *held);
 void nl_slot_drop(struct nl_battery *battery, struct nl_slot *slot);
+/*
+ * To and from an image, as nl_flash_save() and nl_flash_load(), which call them: its own sum is
+ * behind it.
+ */
+int nl_battery_save(const struct nl_flash *flash, nl_image_put put, void *ctx);
+int nl_battery_load(struct nl_flash *flash, nl_image_get get, void *ctx);
 /* Bytes of it, data apart. */
 u64 nl_battery_memory(const struct nl_flash *flash);
 

@@ -120,7 +120,7 @@ static void nl_nw_add_move(struct nl_nw *f, u32 from, u32 to, const struct nl_me
 static int nl_nw_room_for_moves(struct nl_nw *f)
 {
 	struct nl_battery *battery = f->battery;
-	u32 max = battery->max_moved + battery->pages * 4;
+	u32 max = max_t(u32, battery->max_moved, f->ftl.config.p[NL_P_MOVES]) + battery->pages * 4;
 	gfp_t gfp = f->ftl.flash->nowait ? NL_GFP_NOWAIT : NL_GFP_IO;
 	struct nl_moved *moved;
 	u32 *chain;
@@ -212,7 +212,7 @@ static int nl_nw_move(struct nl_nw *f, u32 from, u32 plane, u32 limit, u64 start
 
 	if (r)
 		return r;
-	if (rec.type == NL_OOB_NAMELESS && f->battery->nr_moved >= limit)
+	if (rec.type == NL_OOB_NAMELESS && f->battery->nr_moved >= min(limit, f->battery->max_moved))
 		r = -EBUSY;
 	else if (!nl_nw_is_known(f, from, &rec))
 		r = -EUCLEAN;
@@ -308,6 +308,9 @@ int nl_nw_level(struct nl_nw *f, u32 plane, u64 *when)
 	f->leveled = true;
 	cold = nl_block_coldest(ftl);
 	if (cold == NL_NONE)
+		return 0;
+	r = nl_nw_room_for_moves(f);
+	if (r)
 		return 0;
 	f->moving = true;
 	nl_block_unclose(ftl, cold);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The physical segment: names in, names out. */
-#include <linux/bitops.h>
+#include <linux/bitmap.h>
 #include "ftl_nameless.h"
 
 static int nl_name_begin(struct nl_ftl *ftl, struct nl_io *io)

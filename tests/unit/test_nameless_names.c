@@ -568,6 +568,71 @@ static void test_stop(void)
 	client_destroy(&c);
 }
 
+static u8 image[1 << 20];
+static size_t image_len, image_at;
+
+static int save(void *ctx, const void *data, size_t len)
+{
+	memcpy(image + image_len, data, len);
+	image_len += len;
+	return 0;
+}
+
+static int load(void *ctx, void *data, size_t len)
+{
+	if (image_at + len > image_len)
+		return -EINVAL;
+	memcpy(data, image + image_at, len);
+	image_at += len;
+	return 0;
+}
+
+static int reload(struct client *c)
+{
+	nl_flash_destroy(&c->rig.flash);
+	CHECK(!nl_flash_create(&c->rig.flash, &c->rig.config));
+	image_at = 0;
+	return nl_flash_load(&c->rig.flash, load, NULL);
+}
+
+/* A device whose power went, in the middle of GC or not, into an image and out of it. */
+static void test_image(void)
+{
+	u32 round, slots = 0, i, damaged = 0;
+
+	for (round = 0; round < 60 && !ktap_failing(); round++) {
+		struct nl_config config = worn(2, 36, 2, 1 + round);
+		struct client c;
+
+		client_init(&c, &config, BLOCKS, 12, 9 * round + 2);
+		if (round % 3 == 0)
+			c.rig.flash.fail_erase = 30 + round;
+		run_to(&c, 400, 60 + 5 * round, round % NL_NR_TEARS);
+		nl_flash_power_off(&c.rig.flash);
+		nl_ftl_destroy(c.rig.ftl);
+		c.rig.ftl = NULL;
+		image_len = 0;
+		for (i = 0; i < 2; i++)
+			slots += c.rig.flash.battery->slot[i].block != NL_NO_SLOT;
+		CHECK(!nl_flash_save(&c.rig.flash, save, NULL));
+		for (i = 0; i < 20 && round == 7; i++) {	/* one bit is another */
+			size_t at = image_len - 1 - i * 97;
+
+			image[at] ^= 4;
+			damaged += reload(&c) == -EINVAL;
+			image[at] ^= 4;
+		}
+		CHECK(!reload(&c));
+		crash(&c);
+		run_to(&c, 100, NL_NO_CUT, 0);
+		if (!ktap_failing())
+			verify(&c);
+		client_destroy(&c);
+	}
+	ktap_note("%u blocks were being rewritten", slots);
+	CHECK(slots > 10 && damaged == 20);
+}
+
 static void test_others(void)
 {
 	struct nl_config config = rig_tiny(NL_FTL_PAGE, 2, 4, 36, 0);
@@ -594,6 +659,7 @@ int main(int argc, char **argv)
 	ktap_run("a client that never acknowledges stops leveling and nothing else", test_deaf);
 	ktap_run("both segments share the space", test_space);
 	ktap_run("a clean stop keeps names and migrations", test_stop);
+	ktap_run("an image has what the battery kept", test_image);
 	ktap_run("other FTLs have no names", test_others);
 	return ktap_done();
 }

@@ -109,6 +109,38 @@ struct nl_image_header {
 	__u8	reserved[208];
 };
 
+#define NL_IMAGE_BATTERY	0x1ULL	/* incompat: battery-backed memory follows the blocks */
+
+/*
+ * Battery-backed memory: this; a bit for each flash page, whether it is a valid block of the
+ * physical segment, in bytes; @moves struct nl_image_move; for each of @slots a struct
+ * nl_image_slot with @pages struct nl_image_held, each followed by its OOB and, with @data, its
+ * data; and a __le32, the sum of all that.
+ */
+struct nl_image_battery {
+	__le32	slots;
+	__le32	moves;
+};
+
+struct nl_image_move {
+	__le32	from;
+	__le32	to;
+	__le64	meta[3];
+};
+
+struct nl_image_slot {
+	__le32	block;
+	__le32	pages;
+	__u8	lost;
+	__u8	reserved[7];
+};
+
+struct nl_image_held {
+	__le32	page;
+	__u8	data;
+	__u8	reserved[3];
+};
+
 struct nl_image_block {
 	__le32	csum;
 	__le32	erases;
@@ -133,6 +165,10 @@ _Static_assert(sizeof(struct nl_checkpoint) == 64, "checkpoint");
 _Static_assert(sizeof(struct nl_ckpt_block) == 16, "checkpoint's block");
 _Static_assert(sizeof(struct nl_image_header) == 256, "image");
 _Static_assert(sizeof(struct nl_image_block) == 32, "image's block");
+_Static_assert(sizeof(struct nl_image_battery) == 8, "image's battery");
+_Static_assert(sizeof(struct nl_image_move) == 32, "image's migration");
+_Static_assert(sizeof(struct nl_image_slot) == 16, "image's slot");
+_Static_assert(sizeof(struct nl_image_held) == 8, "image's page");
 #endif
 
 #endif
