@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Battery-backed memory: made, emptied, given back. */
-#include <linux/bitops.h>
+#include <linux/bitmap.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include "battery.h"

@@ -14,15 +14,11 @@
 #ifndef NAMELESS_BATTERY_H
 #define NAMELESS_BATTERY_H
 
+#include <evenkeel/nameless.h>
 #include <evenkeel/nameless_format.h>
 #include "flash.h"
 
 #define NL_NO_SLOT	(~0u)
-
-/* What a client says of a nameless block: recorded with it, and part of its name. */
-struct nl_meta {
-	u64 word[3];
-};
 
 static inline bool nl_meta_same(const struct nl_meta *a, const struct nl_meta *b)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Battery-backed memory to and from an image. What comes from there is checked before it counts. */
-#include <linux/bitops.h>
+#include <linux/bitmap.h>
 #include <linux/crc32c.h>
 #include "battery.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Every invariant of both segments, their blocks, and what is held and moved. */
-#include <linux/bitops.h>
+#include <linux/bitmap.h>
 #include "check.h"
 #include "ftl_nameless.h"
 

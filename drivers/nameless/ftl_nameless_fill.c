@@ -20,7 +20,7 @@
  * all blocks closed, and nl_ftl_min_blocks() has one with a page that is not live among them. The
  * free blocks of the floor are for what is left without a block by one that failed.
  */
-#include <linux/bitops.h>
+#include <linux/bitmap.h>
 #include <evenkeel/copy.h>
 #include "ftl_nameless.h"
 

@@ -16,7 +16,7 @@
  * (nl_nw_is_ambiguous()). When a block that moved moves again, the old migration leads to the new
  * place, and there is a second one from the place between: the client may know it by either.
  */
-#include <linux/bitops.h>
+#include <linux/bitmap.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include "buf.h"

@@ -37,7 +37,7 @@ static int nl_name_find(struct nl_nw *f, const struct nl_name *name, struct nl_b
 	int r;
 
 	*at = nl_name_at(f, name);
-	if (*at >= f->ftl.geo->nr_pages || !nl_nw_is_valid(f, *at))
+	if (name->ppn >= f->ftl.geo->nr_pages || *at >= f->ftl.geo->nr_pages || !nl_nw_is_valid(f, *at))
 		return nl_name_stale(f);
 	if (!buf && nl_nw_moved(f, name->ppn, &name->meta))
 		return 0;
@@ -179,6 +179,19 @@ void nl_name_replay(struct nl_ftl *ftl)
 		nl_nw_index_moves(nl_nw(ftl));
 }
 
+void nl_name_untell(struct nl_ftl *ftl, const struct nl_move *move)
+{
+	struct nl_moved *moved;
+
+	if (ftl->ops != &nl_ftl_nameless)
+		return;
+	moved = nl_nw_moved(nl_nw(ftl), move->from, &move->meta);
+	if (!moved || !moved->told)
+		return;
+	moved->told = false;
+	nl_nw(ftl)->untold++;
+}
+
 int nl_name_acknowledge(struct nl_ftl *ftl, u32 from, const struct nl_meta *meta)
 {
 	struct nl_moved *moved;
@@ -211,7 +224,7 @@ int nl_name_list(struct nl_ftl *ftl, u32 *from, struct nl_name *names, u32 max,
 		r = nl_nw_fetch(f, *from, NL_FOR_RECOVERY, &when, NULL, &rec);
 		if (r)
 			break;
-		names[n++] = (struct nl_name){ *from, nl_rec_meta(&rec) };
+		names[n++] = (struct nl_name){ .ppn = *from, .meta = nl_rec_meta(&rec) };
 		nl_io_wait(io, when);
 	}
 	return r ? r : n;

@@ -6,7 +6,7 @@
  *
  * A cut meanwhile does no harm: a slot is emptied when the last of it is in the flash.
  */
-#include <linux/bitops.h>
+#include <linux/bitmap.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include "ftl_nameless.h"

@@ -27,16 +27,6 @@
 #include "battery.h"
 #include "ftl.h"
 
-struct nl_name {
-	u32 ppn;
-	struct nl_meta meta;
-};
-
-struct nl_move {
-	u32 from, to;
-	struct nl_meta meta;
-};
-
 /*
  * Write a block, with @meta, instead of the one named @old if that is not NULL. *@ppn: its
  * address.
@@ -52,6 +42,8 @@ int nl_name_free(struct nl_ftl *ftl, const struct nl_name *name, struct nl_io *i
 int nl_name_moves(struct nl_ftl *ftl, struct nl_move *moves, u32 max);
 /* Hand all out again, to another client. */
 void nl_name_replay(struct nl_ftl *ftl);
+/* One that was handed out could not be taken: it will be again. */
+void nl_name_untell(struct nl_ftl *ftl, const struct nl_move *move);
 /* The client uses @from no more for this block. -ENOENT if no such migration waits. */
 int nl_name_acknowledge(struct nl_ftl *ftl, u32 from, const struct nl_meta *meta);
 

@@ -129,7 +129,7 @@ static int put(struct client *c, u32 at)
 		return r;
 	if (b->there)
 		bury(c, &b->name);
-	*b = (struct block){ true, { ppn, meta }, c->version };
+	*b = (struct block){ true, { .ppn = ppn, .meta = meta }, c->version };
 	c->doing = NOTHING;
 	return 0;
 }
@@ -206,6 +206,8 @@ static void listen(struct client *c)
 	struct block *b;
 	int i, n = nl_name_moves(c->rig.ftl, moves, 1 + rig_random(&c->rig, 5));
 
+	if (n > 0 && !rig_random(&c->rig, 4))	/* no room for the last */
+		nl_name_untell(c->rig.ftl, &moves[--n]);
 	for (i = 0; i < n; i++) {
 		c->moved++;
 		b = &c->block[moves[i].meta.word[0]];
