@@ -447,7 +447,7 @@ static void test_every_cut(void)
 	config = worn(2, 26, 4, 40);
 	every_cut(&config, 18, 8, 9 * 1000 + 5, 120, 19);
 	every_cut(&config, 18, 8, 9 * 1000 + 7, 120, 34);
-	CHECK(moved - before > 100 && adopted > 20);
+	CHECK(moved - before > 100 && adopted > 5);
 }
 
 static void test_random_cuts(void)
