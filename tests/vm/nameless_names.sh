@@ -64,10 +64,10 @@ for tear in not error blank; do
 	done
 	clean "$tear" a
 done
-(sleep 0.05; nlctl cut a) &
+(while [ "$(stat_of valid)" -gt 0 ] && [ "$(stat_of writes)" -lt 2000 ]; do :; done; nlctl cut a --off) &
 names churn 100000 "$seed" >/tmp/cut 2>&1
 is "a cut from elsewhere" "$?" 3
-wait
+wait; nlctl power a on
 check "and what is there after it" names recover
 check "the virtual segment is what it was" blkio verify $d/a 0 8192 "$seed"
 
