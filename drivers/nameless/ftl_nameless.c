@@ -231,7 +231,8 @@ static int nl_nw_open(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_nw *f = nl_nw(ftl);
 	const struct nl_geometry *geo = ftl->geo;
-	u32 moves = min_t(u64, ftl->config.p[NL_P_MOVES] + (u64)geo->nr_planes * geo->pages, 1 << 22);
+	u64 forced = (u64)geo->nr_planes * geo->pages;
+	u32 moves = min_t(u64, ftl->config.p[NL_P_MOVES] + forced, 1 << 22);
 	u32 i;
 
 	if (nl_battery_create(ftl->flash, moves))

@@ -384,7 +384,7 @@ static int nl_nw_somewhere(struct nl_nw *f, u32 wanted, u64 start, u32 *plane)
 	}
 	r = nl_nw_place_low(f, start, plane);
 	if (r == -ENOSPC && f->nr_lost && !f->moving) {
-		/* A block failed just now: its plane can't collect until what it had is elsewhere. */
+		/* A block failed just now: its plane waits until what it had is elsewhere. */
 		when = start;
 		r = nl_nw_rehome(f, &when);
 		if (!r)

@@ -29,7 +29,7 @@ static u32 *nl_nw_bucket(const struct nl_nw *f, u32 from)
 	return &f->bucket[from & (f->buckets - 1)];
 }
 
-/* What waits for an acknowledgement: where the block went that had this name. NULL: nothing. */
+/* What waits to be acknowledged: where the block went that had this name. NULL: nothing. */
 struct nl_moved *nl_nw_moved(const struct nl_nw *f, u32 from, const struct nl_meta *meta)
 {
 	struct nl_moved *moved = f->battery->moved;
@@ -212,7 +212,8 @@ static int nl_nw_move(struct nl_nw *f, u32 from, u32 plane, u32 limit, u64 start
 
 	if (r)
 		return r;
-	if (rec.type == NL_OOB_NAMELESS && f->battery->nr_moved >= min(limit, f->battery->max_moved))
+	if (rec.type == NL_OOB_NAMELESS &&
+	    f->battery->nr_moved >= min(limit, f->battery->max_moved))
 		r = -EBUSY;
 	else if (!nl_nw_is_known(f, from, &rec))
 		r = -EUCLEAN;

@@ -29,15 +29,15 @@ static int nl_name_stale(struct nl_nw *f)
  * Where a name's block is. That it is the one meant says its record, or the table of migrations;
  * with @buf its data is read, too.
  */
-static int nl_name_find(struct nl_nw *f, const struct nl_name *name, struct nl_buf **buf, u64 *when,
-			u32 *at)
+static int nl_name_find(struct nl_nw *f, const struct nl_name *name, struct nl_buf **buf,
+			u64 *when, u32 *at)
 {
 	struct nl_meta meta;
 	struct nl_rec rec;
 	int r;
 
 	*at = nl_name_at(f, name);
-	if (name->ppn >= f->ftl.geo->nr_pages || *at >= f->ftl.geo->nr_pages || !nl_nw_is_valid(f, *at))
+	if (*at >= f->ftl.geo->nr_pages || !nl_nw_is_valid(f, *at))
 		return nl_name_stale(f);
 	if (!buf && nl_nw_moved(f, name->ppn, &name->meta))
 		return 0;

@@ -341,7 +341,8 @@ int main(int argc, char **argv)
 	state(argv[2], false);
 	r = run(argc, argv);
 	poll_fd.fd = fd;
-	while (poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLIN && !r && strcmp(argv[3], "deaf"))
+	while (!r && strcmp(argv[3], "deaf") && poll(&poll_fd, 1, 0) > 0 &&
+	       poll_fd.revents & POLLIN)
 		listen(false);
 	state(argv[2], true);
 	printf("%llu moved, %llu acknowledged\n", moved, acked);
