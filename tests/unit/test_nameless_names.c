@@ -518,6 +518,34 @@ static void test_deaf(void)
 	client_destroy(&c);
 }
 
+/* Blocks that say the same of themselves, and old names that are never given up. */
+static void test_same(void)
+{
+	struct nl_config config = worn(2, 36, 2, 6);
+	struct nl_meta meta = { { 7, 7, 7 } };
+	struct nl_name name[BLOCKS];
+	u32 version[BLOCKS] = { 0 }, i, at, ppn, found;
+	struct nl_buf *buf;
+	struct nl_io io;
+	struct client c;
+
+	client_init(&c, &config, BLOCKS, 12, ktap_seed);
+	for (i = 0; i < 20000 && !ktap_failing(); i++) {
+		at = i < BLOCKS ? i : rig_random(&c.rig, i % 4 ? 4 : BLOCKS);
+		io = now(&c);
+		buf = content(&c, 7, i + 1);
+		CHECK(!nl_name_write(c.rig.ftl, i < BLOCKS ? NULL : &name[at], &meta, buf, &ppn,
+				     &io));
+		nl_buf_put(buf);
+		name[at] = (struct nl_name){ .ppn = ppn, .meta = meta };
+		version[at] = i + 1;
+		at = rig_random(&c.rig, min(i + 1, BLOCKS));
+		CHECK(!look(&c, &name[at], &found) && found == version[at],
+		      "block %u: version %u, not %u", at, found, version[at]);
+	}
+	client_destroy(&c);
+}
+
 /* Both segments out of one space. */
 static void test_space(void)
 {
@@ -711,6 +739,7 @@ int main(int argc, char **argv)
 	ktap_run("names: after a cut at every operation all or nothing was done", test_every_cut);
 	ktap_run("names: cuts anywhere, with blocks that fail", test_random_cuts);
 	ktap_run("a client that never acknowledges stops leveling and nothing else", test_deaf);
+	ktap_run("blocks that say the same of themselves are told apart", test_same);
 	ktap_run("both segments share the space", test_space);
 	ktap_run("a clean stop keeps names and migrations", test_stop);
 	ktap_run("an image has what the battery kept", test_image);
