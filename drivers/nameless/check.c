@@ -28,7 +28,8 @@ void nl_check_live(struct nl_checking *c, u32 ppn, u8 type, u32 lpn)
 	}
 	if (!nl_page_is_live(c->ftl, ppn))
 		nl_finding(c, "logical page %u: flash page %u is not live", lpn, ppn);
-	oob = nl_flash_peek(c->ftl->flash, ppn);
+	oob = c->ftl->ops->peek ? c->ftl->ops->peek(c->ftl, ppn) :
+				  nl_flash_peek(c->ftl->flash, ppn);
 	if (!oob || nl_oob_decode(c->ftl, oob, &rec))
 		nl_finding(c, "logical page %u: flash page %u has no record", lpn, ppn);
 	else if (rec.type != type || rec.lpn != lpn)
@@ -130,4 +131,24 @@ void nl_check_blocks(struct nl_checking *c, u32 wanted)
 		nl_finding(c, "%llu violations, first: %s",
 			   (unsigned long long)c->ftl->flash->violations,
 			   c->ftl->flash->violation);
+}
+
+void nl_check_closed(struct nl_checking *c)
+{
+	const struct nl_blocks *b = &c->ftl->blocks;
+	bool fifo = c->ftl->config.p[NL_P_GC] == NL_GC_FIFO;
+	u32 n = 0, block;
+	u64 i;
+
+	for (i = 0; i < (u64)c->ftl->geo->nr_planes * b->lists; i++)
+		for (block = b->closed[i].first; block != NL_NONE && n <= c->ftl->geo->nr_blocks;
+		     block = b->bk[block].next) {
+			n++;
+			if (b->bk[block].use != NL_USE_CLOSED ||
+			    (!fifo && (u64)nl_plane_of(c->ftl->geo, block) * b->lists +
+				      b->bk[block].live != i))
+				nl_finding(c, "block %u: is in the wrong list", block);
+		}
+	if (n != c->use[NL_USE_CLOSED])
+		nl_finding(c, "%u blocks are closed, %u in lists", c->use[NL_USE_CLOSED], n);
 }

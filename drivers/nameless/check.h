@@ -20,5 +20,7 @@ void nl_check_live(struct nl_checking *c, u32 ppn, u8 type, u32 lpn);
 u32 nl_check_trims(struct nl_checking *c);
 /* Blocks: live pages, which have to be @wanted, states, the free lists. */
 void nl_check_blocks(struct nl_checking *c, u32 wanted);
+/* The lists of closed blocks. */
+void nl_check_closed(struct nl_checking *c);
 
 #endif

@@ -185,6 +185,23 @@ static struct configfs_subsystem nameless_subsys = {
 	},
 };
 
+/**
+ * nl_config_find - a device by its name
+ * @name: of the directory
+ *
+ * Context: process context; sleeps.
+ * Return: the device, with a reference of its item; NULL.
+ */
+struct nl_dev *nl_config_find(const char *name)
+{
+	struct config_item *item;
+
+	mutex_lock(&nameless_subsys.su_mutex);
+	item = config_group_find_item(&nameless_subsys.su_group, name);
+	mutex_unlock(&nameless_subsys.su_mutex);
+	return item ? to_nl_dev(item) : NULL;
+}
+
 int nl_config_start_up(void)
 {
 	config_group_init(&nameless_subsys.su_group);

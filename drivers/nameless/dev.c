@@ -231,8 +231,14 @@ int nl_dev_start(struct nl_dev *dev)
 	dev->made = ktime_get_ns();
 	dev->ready = dev->made;		/* it was plugged in before there was anybody to wait */
 	dev->users = 0;
+	err = nl_names_add(dev);
+	if (err) {
+		nl_dev_cut_off(dev);
+		return nl_fail(dev, err, "no character device for its names");
+	}
 	err = nl_disk_add(dev);
 	if (err) {
+		nl_names_remove(dev);
 		nl_dev_cut_off(dev);
 		return nl_fail(dev, err, "the block layer refuses the disk");
 	}
@@ -390,6 +396,7 @@ void nl_dev_destroy(struct nl_dev *dev)
 		return;
 	dev->live = false;
 	nl_dev_cut_off(dev);
+	nl_names_remove(dev);
 	nl_disk_remove(dev);
 	nl_due_drain(&dev->due);
 	cancel_delayed_work_sync(&dev->idle_work);

@@ -15,12 +15,16 @@
 
 #include <linux/blkdev.h>
 #include <linux/configfs.h>
+#include <linux/miscdevice.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "due.h"
 #include "ftl.h"
+
+struct nl_client;
+struct nl_client_ops;
 
 #define NL_PREFIX "nameless!"
 #define NL_NAME_MAX (DISK_NAME_LEN - sizeof(NL_PREFIX))
@@ -55,6 +59,9 @@
  * @idle_work: GC when nobody wants anything
  * @seen: when the last bio came, ns
  * @idle_steps: blocks that were emptied then
+ * @client: of the physical segment (io)
+ * @names: its character device
+ * @names_node: the name of that; NULL: there is none
  */
 struct nl_dev {
 	struct config_item item;
@@ -83,6 +90,9 @@ struct nl_dev {
 	struct delayed_work idle_work;
 	u64 seen;
 	u64 idle_steps;
+	struct nl_client *client;
+	struct miscdevice names;
+	char *names_node;
 };
 
 /**
@@ -124,6 +134,12 @@ void nl_power_look(struct nl_dev *dev);
 int nl_dev_cut(struct nl_dev *dev, char *args);
 int nl_dev_power(struct nl_dev *dev, char *args);
 
+/* client.c, names_dev.c */
+struct nl_client *nl_client_attach(struct nl_dev *dev, const struct nl_client_ops *ops, void *ctx);
+void nl_client_look(struct nl_dev *dev);
+int nl_names_add(struct nl_dev *dev);
+void nl_names_remove(struct nl_dev *dev);
+
 /* idle.c */
 void nl_idle_init(struct nl_dev *dev);
 void nl_idle_seen(struct nl_dev *dev, u64 now, bool changes);
@@ -158,6 +174,7 @@ int nl_dev_save(struct nl_dev *dev, char *args);
 int nl_dev_load(struct nl_dev *dev, char *args);
 
 /* config.c */
+struct nl_dev *nl_config_find(const char *name);
 int nl_config_start_up(void);
 void nl_config_shut_down(void);
 

@@ -34,6 +34,37 @@ struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio)
 }
 
 /**
+ * nl_req_alloc_other - begin a request that is no bio
+ * @due: the device's
+ * @end: told when it ends, in any context
+ * @ctx: passed to it
+ *
+ * Context: may sleep.
+ * Return: NULL without memory.
+ */
+struct nl_req *nl_req_alloc_other(struct nl_due *due, void (*end)(void *ctx, blk_status_t status),
+				  void *ctx)
+{
+	struct nl_req *req = kmem_cache_zalloc(nl_req_cache, NL_GFP_IO);
+
+	if (!req)
+		return NULL;
+	req->end = end;
+	req->ctx = ctx;
+	req->cuts = READ_ONCE(due->cuts);
+	return req;
+}
+
+static void nl_req_end_other(struct nl_req *req, blk_status_t status)
+{
+	void (*end)(void *ctx, blk_status_t status) = req->end;
+	void *ctx = req->ctx;
+
+	kmem_cache_free(nl_req_cache, req);
+	end(ctx, status);
+}
+
+/**
  * nl_req_end - end a bio now
  * @req: of the bio; freed
  * @status: its result
@@ -44,6 +75,10 @@ void nl_req_end(struct nl_req *req, blk_status_t status)
 {
 	struct bio *bio = req->bio;
 
+	if (!bio) {
+		nl_req_end_other(req, status);
+		return;
+	}
 	if (req->accounted)
 		bio_end_io_acct(bio, req->start);
 	kmem_cache_free(nl_req_cache, req);

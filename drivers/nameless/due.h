@@ -22,7 +22,9 @@
  * struct nl_req - a bio under way
  * @node: in nl_due.pending
  * @list: when taken out of there
- * @bio: it
+ * @bio: it; NULL: another request
+ * @end: of that, called from the timer's hard interrupt
+ * @ctx: passed to it
  * @due: when it ends, ns of CLOCK_MONOTONIC
  * @start: jiffies at its start, for the disk's accounting
  * @cuts: nl_due.cuts when it came
@@ -34,6 +36,8 @@ struct nl_req {
 		struct list_head list;
 	};
 	struct bio *bio;
+	void (*end)(void *ctx, blk_status_t status);
+	void *ctx;
 	u64 due;
 	unsigned long start;
 	unsigned int cuts;
@@ -68,6 +72,8 @@ struct nl_due {
 
 void nl_due_init(struct nl_due *due);
 struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio);
+struct nl_req *nl_req_alloc_other(struct nl_due *due, void (*end)(void *ctx, blk_status_t status),
+				  void *ctx);
 void nl_req_end(struct nl_req *req, blk_status_t status);
 void nl_due_at(struct nl_due *due, struct nl_req *req);
 void nl_due_close(struct nl_due *due);

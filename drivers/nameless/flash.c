@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <evenkeel/copy.h>
+#include "battery.h"
 #include "buf.h"
 #include "flash_internal.h"
 
@@ -91,6 +92,7 @@ void nl_flash_destroy(struct nl_flash *flash)
 {
 	u32 i;
 
+	nl_battery_destroy(flash);
 	for (i = 0; i < flash->geo.nr_blocks; i++)
 		nl_block_empty(flash, i, NULL);
 	kvfree(flash->block);

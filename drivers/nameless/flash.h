@@ -88,6 +88,7 @@ struct nl_event {
  * @timing: its clockwork
  * @endurance: erases that a block stands, 0: any number
  * @block: all erase blocks
+ * @battery: memory that lasts as the flash does, for FTLs that need it; NULL: none
  * @data: buffer of each physical page; NULL: not programmed, or with zeros; a mark: torn or
  *	failed
  * @stored: pages that hold a buffer of their own or share one
@@ -109,6 +110,7 @@ struct nl_flash {
 	struct nl_timing timing;
 	u32 endurance;
 	struct nl_block *block;
+	struct nl_battery *battery;
 	struct nl_buf **data;
 	u64 stored;
 	bool nowait;

@@ -10,11 +10,12 @@ const char * const nl_merge_names[NL_NR_MERGES] = {
 
 const char * const nl_map_names[NL_NR_MAPS] = {
 	[NL_MAP_PAGE] = "page", [NL_MAP_BLOCK] = "block", [NL_MAP_LOG] = "log",
-	[NL_MAP_CHAIN] = "chain",
+	[NL_MAP_CHAIN] = "chain", [NL_MAP_MOVED] = "moved",
 };
 
 static const struct nl_ftl_ops *nl_ftl_kinds[NL_NR_FTLS] = {
 	[NL_FTL_PAGE] = &nl_ftl_page, [NL_FTL_HYBRID] = &nl_ftl_hybrid,
+	[NL_FTL_NAMELESS] = &nl_ftl_nameless,
 };
 
 /*
@@ -98,7 +99,7 @@ void nl_ftl_destroy(struct nl_ftl *ftl)
 	kvfree(ftl);
 }
 
-static void nl_ftl_begin(struct nl_ftl *ftl, struct nl_io *io)
+void nl_ftl_begin(struct nl_ftl *ftl, struct nl_io *io)
 {
 	nl_timing_begin(&ftl->flash->timing, io->came ? io->came : io->now);
 	io->done = io->now;
@@ -118,7 +119,8 @@ static int nl_ftl_fetch(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct
 
 	if (ppn == NL_UNMAPPED)
 		return 0;
-	r = nl_media_read(ftl, ppn, NL_FOR_HOST, &when, buf, NULL);
+	r = ftl->ops->read ? ftl->ops->read(ftl, ppn, buf, &when) :
+			     nl_media_read(ftl, ppn, NL_FOR_HOST, &when, buf, NULL);
 	nl_io_wait(io, when);
 	return r;
 }
@@ -138,11 +140,36 @@ int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *
 	return nl_ftl_fetch(ftl, lpn, buf, io);
 }
 
-static int nl_ftl_may_write(const struct nl_ftl *ftl)
+int nl_ftl_may_write(const struct nl_ftl *ftl)
 {
 	if (ftl->flash->off)
 		return -ESHUTDOWN;
 	return ftl->state == NL_FTL_RO ? -EROFS : 0;
+}
+
+static int nl_ftl_sync(struct nl_ftl *ftl, struct nl_io *io)
+{
+	int r;
+
+	if (!ftl->wbuf.nr && !ftl->trims.nr_pending)
+		return 0;
+	r = nl_ftl_may_write(ftl);
+	if (!r)
+		r = nl_wbuf_flush(ftl, io);
+	return r ? r : nl_trims_sync(ftl, io);
+}
+
+/* Is there space for a page that has none? What waits in the buffer or for a record may have it. */
+int nl_ftl_admit(struct nl_ftl *ftl, u32 lpn, struct nl_io *io)
+{
+	int r;
+
+	if (!ftl->ops->full || !ftl->ops->full(ftl, lpn))
+		return 0;
+	r = nl_ftl_sync(ftl, io);
+	if (r)
+		return r;
+	return ftl->ops->full(ftl, lpn) ? -ENOSPC : 0;
 }
 
 int nl_ftl_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, struct nl_io *io)
@@ -153,6 +180,8 @@ int nl_ftl_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, str
 		return -ERANGE;
 	nl_ftl_begin(ftl, io);
 	r = nl_ftl_may_write(ftl);
+	if (!r)
+		r = nl_ftl_admit(ftl, lpn, io);
 	if (r)
 		return r;
 	ftl->writes++;
@@ -181,18 +210,6 @@ int nl_ftl_trim(struct nl_ftl *ftl, u32 lpn, u32 count, struct nl_io *io)
 	nl_trims_mark(ftl, lpn, count);
 	nl_io_wait(io, nl_ram(ftl, io));
 	return 0;
-}
-
-static int nl_ftl_sync(struct nl_ftl *ftl, struct nl_io *io)
-{
-	int r;
-
-	if (!ftl->wbuf.nr && !ftl->trims.nr_pending)
-		return 0;
-	r = nl_ftl_may_write(ftl);
-	if (!r)
-		r = nl_wbuf_flush(ftl, io);
-	return r ? r : nl_trims_sync(ftl, io);
 }
 
 int nl_ftl_flush(struct nl_ftl *ftl, struct nl_io *io)
@@ -226,6 +243,8 @@ int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io)
 	if (ftl->flash->off)
 		return -ESHUTDOWN;
 	r = nl_ftl_sync(ftl, io);
+	if (!r && ftl->ops->settle && ftl->state != NL_FTL_RO)
+		r = ftl->ops->settle(ftl, io);
 	if (r || ftl->state == NL_FTL_RO || ftl->checkpoint != NL_NONE)
 		return r;
 	return nl_checkpoint(ftl, io);

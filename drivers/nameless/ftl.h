@@ -22,7 +22,8 @@
  * Errors: -ESHUTDOWN after a power cut (only destroy is left to do); -EROFS when so many blocks
  * went bad that the next write might not find room: reads go on; -EIO for a read that the flash
  * can't correct; -ENOMEM: nothing was done, the caller may try again; -ERANGE for an address
- * beyond the end.
+ * beyond the end; -ENOSPC when a page that holds nothing is to be written and the physical segment
+ * (names.h) has taken the space.
  *
  * Pure: also builds in userspace.
  */
@@ -47,7 +48,7 @@ struct nl_io {
 
 enum nl_ftl_state { NL_FTL_RW, NL_FTL_RO };
 enum nl_merge { NL_MERGE_SWITCH, NL_MERGE_PARTIAL, NL_MERGE_FULL, NL_NR_MERGES };
-enum nl_map { NL_MAP_PAGE, NL_MAP_BLOCK, NL_MAP_LOG, NL_MAP_CHAIN, NL_NR_MAPS };
+enum nl_map { NL_MAP_PAGE, NL_MAP_BLOCK, NL_MAP_LOG, NL_MAP_CHAIN, NL_MAP_MOVED, NL_NR_MAPS };
 extern const char * const nl_merge_names[NL_NR_MERGES];
 extern const char * const nl_map_names[NL_NR_MAPS];
 
@@ -64,6 +65,12 @@ extern const char * const nl_map_names[NL_NR_MAPS];
  * @min_blocks: good blocks without which it is read-only
  * @victims: blocks that GC emptied
  * @wear_swaps: blocks that wear leveling emptied
+ * @valid: blocks of the physical segment (nameless, as all that follow here)
+ * @wasted: pages that were filled with nothing, for want of a write
+ * @migrated: blocks that got another address
+ * @waiting: migrations that are not acknowledged
+ * @stalled: levelings that ended because too many are not
+ * @stale: requests that were refused because no block has the name
  * @merges: switch, partial and full (hybrid)
  * @map_bytes: mapping tables as they are in memory, by kind: what table 4.3 counts
  * @other_bytes: the rest of the FTL's memory
@@ -80,6 +87,10 @@ struct nl_ftl_stat {
 	u32 min_blocks;
 	u64 victims;
 	u64 wear_swaps;
+	u32 valid;
+	u64 wasted, migrated;
+	u32 waiting;
+	u64 stalled, stale;
 	u64 merges[NL_NR_MERGES];
 	u64 map_bytes[NL_NR_MAPS];
 	u64 other_bytes;
@@ -103,6 +114,10 @@ typedef void (*nl_report)(void *ctx, const char *text);
  * @forget: a trim record says so: unmap a page that is mapped
  * @append: find room for a trim record, give it a seq and program it; its page is live then
  * @write: program it; when it returns 0 it lasts
+ * @read: a live page, which may be elsewhere than in the flash; NULL: it never is
+ * @peek: OOB of a live page likewise, as nl_flash_peek()
+ * @full: would a write of this page need space that there is not? NULL: never
+ * @settle: have all that can be in the flash; NULL: it is
  * @gc: one step of background work; 1 if there was something to do, 0 if not
  * @check: every invariant of map, OOB, validity and free lists; findings go to @report
  * @stat: fill in what the FTL knows
@@ -117,13 +132,17 @@ struct nl_ftl_ops {
 	int (*append)(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_rec *rec, u64 *when,
 		      u32 *ppn);
 	int (*write)(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io);
+	int (*read)(struct nl_ftl *ftl, u32 ppn, struct nl_buf **buf, u64 *when);
+	const void *(*peek)(const struct nl_ftl *ftl, u32 ppn);
+	bool (*full)(struct nl_ftl *ftl, u32 lpn);
+	int (*settle)(struct nl_ftl *ftl, struct nl_io *io);
 	int (*gc)(struct nl_ftl *ftl, struct nl_io *io);
 	u32 (*check)(struct nl_ftl *ftl, nl_report report, void *ctx);
 	void (*stat)(const struct nl_ftl *ftl, struct nl_ftl_stat *stat);
 	void (*close)(struct nl_ftl *ftl);
 };
 
-extern const struct nl_ftl_ops nl_ftl_page, nl_ftl_hybrid;
+extern const struct nl_ftl_ops nl_ftl_page, nl_ftl_hybrid, nl_ftl_nameless;
 
 /**
  * nl_ftl_open - start an FTL on flash

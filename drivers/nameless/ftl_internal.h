@@ -24,6 +24,7 @@ struct nl_rec {
 	u64 lpn;
 	u64 seq;
 	u64 program;
+	u64 meta[2];
 };
 
 enum nl_use {
@@ -189,10 +190,21 @@ u32 nl_block_coldest(struct nl_ftl *ftl);
 bool nl_block_is_old(const struct nl_ftl *ftl, u32 block);
 bool nl_block_is_worn(const struct nl_ftl *ftl, u32 block);
 
+/* ftl.c */
+void nl_ftl_begin(struct nl_ftl *ftl, struct nl_io *io);
+int nl_ftl_may_write(const struct nl_ftl *ftl);
+int nl_ftl_admit(struct nl_ftl *ftl, u32 lpn, struct nl_io *io);
+
 /* media.c: the flash as FTLs use it. */
 int nl_media_program(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when,
 		     struct nl_buf *buf, struct nl_rec *rec);
+/* Before anything changes: a checkpoint that there is does not count any more. */
+int nl_media_change(struct nl_ftl *ftl, u64 *when);
+/* Erase a block that is held, and keep it so. -EIO: it went bad. */
+int nl_media_erase_held(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when);
 int nl_media_erase(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when);
+int nl_media_restore(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when,
+		     struct nl_buf *buf, const void *oob);
 int nl_media_read(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when,
 		  struct nl_buf **buf, struct nl_rec *rec);
 int nl_media_retire(struct nl_ftl *ftl, u32 block);

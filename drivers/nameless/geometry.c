@@ -38,6 +38,10 @@ const struct nl_param_info nl_params[NL_NR_PARAMS] = {
 	[NL_P_GC]	= { "gc", NL_GC_KIND, true, 0, NL_NR_GCS - 1, "choice of GC's victims" },
 	[NL_P_WEAR]	= { "wear", NL_PERMILLE, true, 0, 1000,
 			    "of the average of erases left, less is worn; 0: no leveling" },
+	[NL_P_WEAR_AT]	= { "wear_at", NL_PERMILLE, true, 0, 1000,
+			    "of its endurance a block has used up before leveling (nameless)" },
+	[NL_P_MOVES]	= { "moves", NL_COUNT, true, 0, 1 << 20,
+			    "migrations not acknowledged before leveling stops (nameless)" },
 	[NL_P_BUFFER]	= { "buffer", NL_COUNT, true, 0, 1 << 20,
 			    "pages of volatile write buffer" },
 	[NL_P_GC_IDLE]	= { "gc_idle", NL_TIME, false, 0, 1000 * SECOND,
@@ -46,6 +50,7 @@ const struct nl_param_info nl_params[NL_NR_PARAMS] = {
 
 const char * const nl_ftl_names[NL_NR_FTLS] = {
 	[NL_FTL_PAGE] = "page", [NL_FTL_HYBRID] = "hybrid",
+	[NL_FTL_NAMELESS] = "nameless",
 };
 
 const char * const nl_gc_names[NL_NR_GCS] = {

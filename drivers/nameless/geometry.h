@@ -32,7 +32,8 @@ enum nl_param {
 	NL_P_READ, NL_P_PROGRAM, NL_P_ERASE, NL_P_BUS_CONTROL, NL_P_BUS_DATA, NL_P_RAM,
 	NL_P_REGISTER,
 	/* the FTL */
-	NL_P_FTL, NL_P_OVERPROVISION, NL_P_RESERVE, NL_P_LOG, NL_P_GC, NL_P_WEAR, NL_P_BUFFER,
+	NL_P_FTL, NL_P_OVERPROVISION, NL_P_RESERVE, NL_P_LOG, NL_P_GC, NL_P_WEAR, NL_P_WEAR_AT, NL_P_MOVES,
+	NL_P_BUFFER,
 	/* the device */
 	NL_P_GC_IDLE,
 	NL_NR_PARAMS
@@ -47,7 +48,7 @@ enum nl_unit {
 	NL_GC_KIND,		/* enum nl_gc_kind, by name */
 };
 
-enum nl_ftl_kind { NL_FTL_PAGE, NL_FTL_HYBRID, NL_NR_FTLS };
+enum nl_ftl_kind { NL_FTL_PAGE, NL_FTL_HYBRID, NL_FTL_NAMELESS, NL_NR_FTLS };
 enum nl_gc_kind { NL_GC_GREEDY, NL_GC_FIFO, NL_NR_GCS };
 
 /**

@@ -4,9 +4,11 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <evenkeel/nameless_format.h>
+#include "battery.h"
 #include "flash_internal.h"
 
-static void nl_image_fill(const struct nl_flash *flash, struct nl_image_header *head, u32 version)
+static void nl_image_fill(const struct nl_flash *flash, struct nl_image_header *head, u32 version,
+			  u64 incompat)
 {
 	memset(head, 0, sizeof(*head));
 	head->magic = cpu_to_le64(NL_IMAGE_MAGIC);
@@ -17,6 +19,7 @@ static void nl_image_fill(const struct nl_flash *flash, struct nl_image_header *
 	head->page_bytes = cpu_to_le32(flash->geo.page_bytes);
 	head->oob_bytes = cpu_to_le32(flash->geo.oob_bytes);
 	head->endurance = cpu_to_le32(flash->endurance);
+	head->incompat = cpu_to_le64(incompat);
 	head->csum = cpu_to_le32(~crc32c(~0, head, sizeof(*head)));
 }
 
@@ -95,10 +98,12 @@ int nl_flash_save(struct nl_flash *flash, nl_image_put put, void *ctx)
 
 	if (!kinds)
 		return -ENOMEM;
-	nl_image_fill(flash, &head, NL_IMAGE_VERSION);
+	nl_image_fill(flash, &head, NL_IMAGE_VERSION, flash->battery ? NL_IMAGE_BATTERY : 0);
 	r = put(ctx, &head, sizeof(head));
 	for (i = 0; i < flash->geo.nr_blocks && !r; i++)
 		r = nl_image_put_block(flash, i, kinds, put, ctx);
+	if (!r && flash->battery)
+		r = nl_battery_save(flash, put, ctx);
 	kvfree(kinds);
 	return r;
 }
@@ -218,9 +223,10 @@ static int nl_image_check(const struct nl_flash *flash, const struct nl_image_he
 	if (head->magic != cpu_to_le64(NL_IMAGE_MAGIC) ||
 	    le32_to_cpu(head->csum) != (u32)~crc32c(~0, &copy, sizeof(copy)))
 		return -EINVAL;
-	if (!version || version > NL_IMAGE_VERSION || head->incompat)
+	if (!version || version > NL_IMAGE_VERSION ||
+	    le64_to_cpu(head->incompat) & ~NL_IMAGE_BATTERY)
 		return -EOPNOTSUPP;
-	nl_image_fill(flash, &copy, version);
+	nl_image_fill(flash, &copy, version, le64_to_cpu(head->incompat));
 	return memcmp(head, &copy, sizeof(copy)) ? -ERANGE : 0;
 }
 
@@ -243,6 +249,8 @@ int nl_flash_load(struct nl_flash *flash, nl_image_get get, void *ctx)
 		return -ENOMEM;
 	for (i = 0; i < flash->geo.nr_blocks && !r; i++)
 		r = nl_image_get_block(flash, i, kinds, &in);
+	if (!r && le64_to_cpu(head.incompat) & NL_IMAGE_BATTERY)
+		r = nl_battery_load(flash, get, ctx);
 	kvfree(kinds);
 	return r;
 }

@@ -2,7 +2,7 @@
 /* The flash as FTLs use it: records, bad blocks, and a checkpoint that goes before all changes. */
 #include "ftl_internal.h"
 
-static int nl_media_change(struct nl_ftl *ftl, u64 *when)
+int nl_media_change(struct nl_ftl *ftl, u64 *when)
 {
 	u32 block = ftl->checkpoint;
 
@@ -28,11 +28,7 @@ static void nl_media_lost(struct nl_ftl *ftl, u32 block)
 		ftl->state = NL_FTL_RO;
 }
 
-/*
- * Erase a block that is held, and put it among the free ones. A block that went bad by that is
- * only lost: 0, too.
- */
-int nl_media_erase(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when)
+int nl_media_erase_held(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when)
 {
 	int r;
 
@@ -43,13 +39,23 @@ int nl_media_erase(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when
 		return r;
 	ftl->blocks.erases++;
 	r = nl_flash_erase(ftl->flash, block, cause, when);
-	if (r == -EIO) {
+	if (r == -EIO)
 		nl_media_lost(ftl, block);
-		return 0;
-	}
+	if (!r)
+		ftl->blocks.bk[block].flags &= ~NL_DIRTY;
+	return r;
+}
+
+/*
+ * Erase a block that is held, and put it among the free ones. A block that went bad by that is
+ * only lost: 0, too.
+ */
+int nl_media_erase(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when)
+{
+	int r = nl_media_erase_held(ftl, block, cause, when);
+
 	if (r)
-		return r;
-	ftl->blocks.bk[block].flags &= ~NL_DIRTY;
+		return r == -EIO ? 0 : r;
 	nl_block_free(ftl, block);
 	return 0;
 }
@@ -87,8 +93,30 @@ int nl_media_program(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when
 	r = nl_flash_program(ftl->flash, ppn, cause, when, buf, ftl->record);
 	if (!r || r == -EIO)
 		bk->fill++;
-	if (!r && rec->type == NL_OOB_DATA)
+	if (!r && (rec->type == NL_OOB_DATA || rec->type == NL_OOB_NAMELESS))
 		bk->newest = max(bk->newest, rec->seq);
+	return r;
+}
+
+/* Put a page back where it was, with the record that it had. As nl_media_program(). */
+int nl_media_restore(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when,
+		     struct nl_buf *buf, const void *oob)
+{
+	struct nl_bk *bk = &ftl->blocks.bk[nl_block_of(ftl->geo, ppn)];
+	struct nl_rec rec;
+	int r = nl_oob_decode(ftl, oob, &rec);
+
+	if (r)
+		return r;
+	r = nl_media_change(ftl, when);
+	if (r)
+		return r;
+	memcpy(ftl->record, oob, NL_OOB_BYTES);
+	r = nl_flash_program(ftl->flash, ppn, cause, when, buf, ftl->record);
+	if (!r || r == -EIO)
+		bk->fill++;
+	if (!r && (rec.type == NL_OOB_DATA || rec.type == NL_OOB_NAMELESS))
+		bk->newest = max(bk->newest, rec.seq);
 	return r;
 }
 

@@ -42,6 +42,8 @@ void nl_oob_encode(const struct nl_ftl *ftl, void *oob, const struct nl_rec *rec
 	to->program = cpu_to_le64(rec->program);
 	to->aux = cpu_to_le32(rec->aux);
 	to->data_csum = cpu_to_le32(rec->data_csum);
+	to->meta[0] = cpu_to_le64(rec->meta[0]);
+	to->meta[1] = cpu_to_le64(rec->meta[1]);
 	to->csum = cpu_to_le32(nl_oob_csum(to));
 }
 
@@ -67,6 +69,8 @@ static bool nl_rec_is_sane(const struct nl_ftl *ftl, const struct nl_rec *rec)
 			rec->lpn < round_up((u64)ftl->logical_pages, ftl->geo->pages));
 	case NL_OOB_TRIM:
 		return rec->lpn < ftl->trims.nr;
+	case NL_OOB_NAMELESS:
+		return ftl->config.p[NL_P_FTL] == NL_FTL_NAMELESS;
 	case NL_OOB_CHECKPOINT:
 		return rec->aux && rec->lpn < rec->aux && rec->aux < ftl->geo->nr_pages;
 	default:
@@ -87,6 +91,8 @@ int nl_oob_decode(const struct nl_ftl *ftl, const void *oob, struct nl_rec *rec)
 	rec->program = le64_to_cpu(from->program);
 	rec->aux = le32_to_cpu(from->aux);
 	rec->data_csum = le32_to_cpu(from->data_csum);
+	rec->meta[0] = le64_to_cpu(from->meta[0]);
+	rec->meta[1] = le64_to_cpu(from->meta[1]);
 	return nl_rec_is_sane(ftl, rec) ? 0 : -EMEDIUMTYPE;
 }
 

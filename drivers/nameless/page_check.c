@@ -18,26 +18,6 @@ static u32 nl_check_map(struct nl_checking *c, const struct nl_page_ftl *f)
 	return live;
 }
 
-static void nl_check_closed(struct nl_checking *c)
-{
-	const struct nl_blocks *b = &c->ftl->blocks;
-	bool fifo = c->ftl->config.p[NL_P_GC] == NL_GC_FIFO;
-	u32 n = 0, block;
-	u64 i;
-
-	for (i = 0; i < (u64)c->ftl->geo->nr_planes * b->lists; i++)
-		for (block = b->closed[i].first; block != NL_NONE && n <= c->ftl->geo->nr_blocks;
-		     block = b->bk[block].next) {
-			n++;
-			if (b->bk[block].use != NL_USE_CLOSED ||
-			    (!fifo && (u64)nl_plane_of(c->ftl->geo, block) * b->lists +
-				      b->bk[block].live != i))
-				nl_finding(c, "block %u: is in the wrong list", block);
-		}
-	if (n != c->use[NL_USE_CLOSED])
-		nl_finding(c, "%u blocks are closed, %u in lists", c->use[NL_USE_CLOSED], n);
-}
-
 static void nl_check_active(struct nl_checking *c, const struct nl_page_ftl *f)
 {
 	u32 plane, active = 0, blank = 0;

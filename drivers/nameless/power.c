@@ -37,6 +37,8 @@ void nl_power_look(struct nl_dev *dev)
 {
 	if (unlikely(dev->flash.off))
 		nl_power_off(dev);
+	else if (unlikely(dev->client))
+		nl_client_look(dev);
 }
 
 static const char *nl_why_not_open(int err)
@@ -80,6 +82,7 @@ int nl_power_on(struct nl_dev *dev)
 	dev->ready = io.done;
 	dev->off = false;
 	nl_due_open(&dev->due);
+	nl_client_look(dev);
 	return 0;
 }
 

@@ -80,6 +80,10 @@ static ssize_t nl_show_ftl(struct nl_dev *dev, char *page, ssize_t at)
 			    stat.state == NL_FTL_RW ? "rw" : "ro", stat.reads, stat.writes,
 			    stat.trims, stat.flushes, stat.buffered, stat.mapped, stat.free_blocks,
 			    stat.bad_blocks, stat.min_blocks, stat.victims, stat.wear_swaps);
+	at += sysfs_emit_at(page, at,
+			    "valid %u\nwasted %llu\nmigrated %llu\nwaiting %u\nstalled %llu\n"
+			    "stale %llu\n", stat.valid, stat.wasted, stat.migrated, stat.waiting,
+			    stat.stalled, stat.stale);
 	for (i = 0; i < NL_NR_MERGES; i++)
 		at += sysfs_emit_at(page, at, "merges_%s %llu\n", nl_merge_names[i],
 				    stat.merges[i]);

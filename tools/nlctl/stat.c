@@ -241,6 +241,10 @@ static void print_rest(json_t *stat)
 	       number(stat, "map_bytes_log"), number(stat, "map_bytes_page"),
 	       number(stat, "map_bytes_block"), number(stat, "map_bytes_log"),
 	       number(stat, "mapped"));
+	if (number(stat, "valid") || number(stat, "migrated"))
+		printf("names     %llu blocks, %llu migrated, %llu waiting; %llu pages wasted\n",
+		       number(stat, "valid"), number(stat, "migrated"), number(stat, "waiting"),
+		       number(stat, "wasted"));
 	printf("merges    switch %llu, partial %llu, full %llu\n", number(stat, "merges_switch"),
 	       number(stat, "merges_partial"), number(stat, "merges_full"));
 	late = json_object_get(stat, "late_us");

@@ -34,7 +34,8 @@ enum nl_oob_type {
 	NL_OOB_DATA = 1,	/* a logical page */
 	NL_OOB_TRIM = 2,	/* a trim record */
 	NL_OOB_CHECKPOINT = 3,
-	NL_OOB_PAD = 4,		/* fills a hole in a block that is ordered by address */
+	NL_OOB_PAD = 4,		/* fills a hole that nothing else was there for */
+	NL_OOB_NAMELESS = 5,	/* a block of the physical segment */
 };
 
 enum nl_oob_role {
@@ -47,16 +48,16 @@ struct nl_oob {
 	__le32	magic;
 	__le32	csum;			/* of this struct */
 	__u8	version;
-	__u8	ftl;			/* 0 page map, 1 hybrid */
+	__u8	ftl;			/* 0 page map, 1 hybrid, 2 nameless */
 	__u8	type;			/* enum nl_oob_type */
 	__u8	role;			/* enum nl_oob_role */
 	__le32	logical_pages;		/* of the device */
-	__le64	lpn;
+	__le64	lpn;			/* nameless: first word of its metadata */
 	__le64	seq;
 	__le64	program;
 	__le32	aux;			/* pages of the checkpoint */
 	__le32	data_csum;		/* of the data of trim records and checkpoints */
-	__u8	reserved[16];
+	__le64	meta[2];		/* nameless: the other words; 0 for all others */
 };
 
 #define NL_OOB_BYTES		64u	/* of what the geometry offers */
@@ -108,6 +109,38 @@ struct nl_image_header {
 	__u8	reserved[208];
 };
 
+#define NL_IMAGE_BATTERY	0x1ULL	/* incompat: battery-backed memory follows the blocks */
+
+/*
+ * Battery-backed memory: this; a bit for each flash page, whether it is a valid block of the
+ * physical segment, in bytes; @moves struct nl_image_move; for each of @slots a struct
+ * nl_image_slot with @pages struct nl_image_held, each followed by its OOB and, with @data, its
+ * data; and a __le32, the sum of all that.
+ */
+struct nl_image_battery {
+	__le32	slots;
+	__le32	moves;
+};
+
+struct nl_image_move {
+	__le32	from;
+	__le32	to;
+	__le64	meta[3];
+};
+
+struct nl_image_slot {
+	__le32	block;
+	__le32	pages;
+	__u8	lost;
+	__u8	reserved[7];
+};
+
+struct nl_image_held {
+	__le32	page;
+	__u8	data;
+	__u8	reserved[3];
+};
+
 struct nl_image_block {
 	__le32	csum;
 	__le32	erases;
@@ -132,6 +165,10 @@ _Static_assert(sizeof(struct nl_checkpoint) == 64, "checkpoint");
 _Static_assert(sizeof(struct nl_ckpt_block) == 16, "checkpoint's block");
 _Static_assert(sizeof(struct nl_image_header) == 256, "image");
 _Static_assert(sizeof(struct nl_image_block) == 32, "image's block");
+_Static_assert(sizeof(struct nl_image_battery) == 8, "image's battery");
+_Static_assert(sizeof(struct nl_image_move) == 32, "image's migration");
+_Static_assert(sizeof(struct nl_image_slot) == 16, "image's slot");
+_Static_assert(sizeof(struct nl_image_held) == 8, "image's page");
 #endif
 
 #endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Battery-backed memory to and from an image. What comes from there is checked before it counts. */
+#include <linux/bitmap.h>
+#include <linux/crc32c.h>
+#include "battery.h"
+
+/* What goes by, and its sum. */
+struct nl_summed {
+	nl_image_put put;
+	nl_image_get get;
+	void *ctx;
+	u32 sum;
+};
+
+static int nl_sum_put(struct nl_summed *s, const void *data, size_t len)
+{
+	s->sum = crc32c(s->sum, data, len);
+	return s->put(s->ctx, data, len);
+}
+
+static int nl_sum_get(struct nl_summed *s, void *data, size_t len)
+{
+	int r = s->get(s->ctx, data, len);
+
+	if (!r)
+		s->sum = crc32c(s->sum, data, len);
+	return r;
+}
+
+/* --- saving ----------------------------------------------------------------------------------- */
+
+static int nl_save_valid(const struct nl_flash *flash, struct nl_summed *s)
+{
+	u32 ppn, i;
+	u8 byte;
+	int r = 0;
+
+	for (ppn = 0; ppn < flash->geo.nr_pages && !r; ppn += 8) {
+		byte = 0;
+		for (i = 0; i < 8 && ppn + i < flash->geo.nr_pages; i++)
+			byte |= test_bit(ppn + i, flash->battery->valid) << i;
+		r = nl_sum_put(s, &byte, 1);
+	}
+	return r;
+}
+
+static int nl_save_moves(const struct nl_battery *battery, struct nl_summed *s)
+{
+	struct nl_image_move move;
+	u32 i, w;
+	int r = 0;
+
+	for (i = 0; i < battery->max_moved && !r; i++) {
+		if (!battery->moved[i].used)
+			continue;
+		move.from = cpu_to_le32(battery->moved[i].from);
+		move.to = cpu_to_le32(battery->moved[i].to);
+		for (w = 0; w < 3; w++)
+			move.meta[w] = cpu_to_le64(battery->moved[i].meta.word[w]);
+		r = nl_sum_put(s, &move, sizeof(move));
+	}
+	return r;
+}
+
+static int nl_save_held(const struct nl_flash *flash, const struct nl_held *held, u32 page,
+			struct nl_summed *s)
+{
+	struct nl_image_held head = { .page = cpu_to_le32(page), .data = !!held->buf };
+	int r = nl_sum_put(s, &head, sizeof(head));
+
+	if (!r)
+		r = nl_sum_put(s, held->oob, sizeof(held->oob));
+	if (!r && held->buf)
+		r = nl_sum_put(s, nl_buf_data(held->buf), flash->geo.page_bytes);
+	return r;
+}
+
+static int nl_save_slot(const struct nl_flash *flash, const struct nl_slot *slot,
+			struct nl_summed *s)
+{
+	struct nl_image_slot head = { .block = cpu_to_le32(slot->block), .lost = slot->lost };
+	u32 page, nr = 0;
+	int r;
+
+	for (page = 0; page < flash->battery->pages; page++)
+		nr += slot->page[page].used;
+	head.pages = cpu_to_le32(nr);
+	r = nl_sum_put(s, &head, sizeof(head));
+	for (page = 0; page < flash->battery->pages && !r; page++)
+		if (slot->page[page].used)
+			r = nl_save_held(flash, &slot->page[page], page, s);
+	return r;
+}
+
+int nl_battery_save(const struct nl_flash *flash, nl_image_put put, void *ctx)
+{
+	const struct nl_battery *battery = flash->battery;
+	struct nl_summed s = { .put = put, .ctx = ctx, .sum = ~0 };
+	struct nl_image_battery head = { .moves = cpu_to_le32(battery->nr_moved) };
+	u32 i, nr = 0;
+	__le32 sum;
+	int r;
+
+	for (i = 0; i < battery->nr_slots; i++)
+		nr += battery->slot[i].block != NL_NO_SLOT;
+	head.slots = cpu_to_le32(nr);
+	r = nl_sum_put(&s, &head, sizeof(head));
+	if (!r)
+		r = nl_save_valid(flash, &s);
+	if (!r)
+		r = nl_save_moves(battery, &s);
+	for (i = 0; i < battery->nr_slots && !r; i++)
+		if (battery->slot[i].block != NL_NO_SLOT)
+			r = nl_save_slot(flash, &battery->slot[i], &s);
+	sum = cpu_to_le32(~s.sum);
+	return r ? r : put(ctx, &sum, sizeof(sum));
+}
+
+/* --- loading ---------------------------------------------------------------------------------- */
+
+static int nl_load_valid(struct nl_flash *flash, struct nl_summed *s)
+{
+	u32 ppn, i;
+	u8 byte;
+	int r = 0;
+
+	for (ppn = 0; ppn < flash->geo.nr_pages && !r; ppn += 8) {
+		r = nl_sum_get(s, &byte, 1);
+		for (i = 0; i < 8 && ppn + i < flash->geo.nr_pages && !r; i++)
+			if (byte & 1 << i)
+				__set_bit(ppn + i, flash->battery->valid);
+	}
+	return r;
+}
+
+static int nl_load_moves(struct nl_flash *flash, u32 nr, struct nl_summed *s)
+{
+	struct nl_battery *battery = flash->battery;
+	struct nl_image_move move;
+	u32 i, w;
+	int r = 0;
+
+	for (i = 0; i < nr && !r; i++) {
+		r = nl_sum_get(s, &move, sizeof(move));
+		if (r)
+			break;
+		if (le32_to_cpu(move.from) >= flash->geo.nr_pages ||
+		    le32_to_cpu(move.to) >= flash->geo.nr_pages)
+			return -EINVAL;
+		battery->moved[i] = (struct nl_moved){
+			.used = true, .from = le32_to_cpu(move.from), .to = le32_to_cpu(move.to),
+		};
+		for (w = 0; w < 3; w++)
+			battery->moved[i].meta.word[w] = le64_to_cpu(move.meta[w]);
+		battery->nr_moved++;
+	}
+	return r;
+}
+
+static int nl_load_held(struct nl_flash *flash, struct nl_slot *slot, struct nl_summed *s)
+{
+	struct nl_image_held head;
+	struct nl_held *held;
+	int r = nl_sum_get(s, &head, sizeof(head));
+
+	if (r)
+		return r;
+	if (le32_to_cpu(head.page) >= flash->geo.pages || slot->page[le32_to_cpu(head.page)].used)
+		return -EINVAL;
+	held = &slot->page[le32_to_cpu(head.page)];
+	r = nl_sum_get(s, held->oob, sizeof(held->oob));
+	if (!r && head.data) {
+		held->buf = nl_buf_alloc(flash->geo.page_bytes, false);
+		if (!held->buf)
+			return -ENOMEM;
+	}
+	held->used = true;
+	return r || !head.data ? r : nl_sum_get(s, nl_buf_data(held->buf), flash->geo.page_bytes);
+}
+
+static int nl_load_slot(struct nl_flash *flash, struct nl_summed *s)
+{
+	struct nl_image_slot head;
+	struct nl_slot *slot;
+	u32 i, block;
+	int r = nl_sum_get(s, &head, sizeof(head));
+
+	if (r)
+		return r;
+	block = le32_to_cpu(head.block);
+	if (block >= flash->geo.nr_blocks || head.lost > 1 ||
+	    (!head.lost && nl_flash_is_bad(flash, block)))
+		return -EINVAL;
+	slot = &flash->battery->slot[nl_plane_of(&flash->geo, block)];
+	if (slot->block != NL_NO_SLOT || le32_to_cpu(head.pages) > flash->geo.pages)
+		return -EINVAL;
+	slot->block = block;
+	slot->lost = head.lost;
+	for (i = 0; i < le32_to_cpu(head.pages) && !r; i++)
+		r = nl_load_held(flash, slot, s);
+	return r;
+}
+
+/* What is valid has to be somewhere, and a migration has to lead to what is valid. */
+static bool nl_battery_is_sane(const struct nl_flash *flash)
+{
+	const struct nl_battery *battery = flash->battery;
+	const struct nl_slot *slot;
+	u32 ppn, block, i;
+
+	for_each_set_bit(ppn, battery->valid, flash->geo.nr_pages) {
+		block = nl_block_of(&flash->geo, ppn);
+		slot = &battery->slot[nl_plane_of(&flash->geo, block)];
+		if (slot->block == block ? !slot->page[nl_page_of(&flash->geo, ppn)].used :
+					   !nl_flash_peek(flash, ppn))
+			return false;
+	}
+	for (i = 0; i < battery->nr_moved; i++)
+		if (!test_bit(battery->moved[i].to, battery->valid))
+			return false;
+	return true;
+}
+
+int nl_battery_load(struct nl_flash *flash, nl_image_get get, void *ctx)
+{
+	struct nl_summed s = { .get = get, .ctx = ctx, .sum = ~0 };
+	struct nl_image_battery head;
+	u32 i, moves;
+	__le32 sum;
+	int r = nl_sum_get(&s, &head, sizeof(head));
+
+	if (r)
+		return r;
+	moves = le32_to_cpu(head.moves);
+	if (moves > flash->geo.nr_pages || le32_to_cpu(head.slots) > flash->geo.nr_planes)
+		return -EINVAL;
+	r = nl_battery_create(flash, moves + flash->geo.pages);
+	if (!r)
+		r = nl_load_valid(flash, &s);
+	if (!r)
+		r = nl_load_moves(flash, moves, &s);
+	for (i = 0; i < le32_to_cpu(head.slots) && !r; i++)
+		r = nl_load_slot(flash, &s);
+	if (!r)
+		r = get(ctx, &sum, sizeof(sum));
+	if (!r && (le32_to_cpu(sum) != (u32)~s.sum || !nl_battery_is_sane(flash)))
+		r = -EINVAL;
+	return r;
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The physical segment for other drivers. A request is done as bios are (io.c): in memory when it
+ * is submitted, under the device's lock; it ends when the flash would be done. Clients are told of
+ * migrations by a work, which holds nothing while it does: they may write to the device, and have
+ * locks of their own.
+ */
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <evenkeel/copy.h>
+#include <evenkeel/nameless_client.h>
+
+#include "buf.h"
+#include "dev.h"
+#include "names.h"
+
+#define NL_TELL	32	/* migrations at one go */
+
+/**
+ * struct nl_client - who has a device's physical segment
+ * @dev: the device
+ * @ops: what to tell
+ * @ctx: passed to them
+ * @work: tells
+ * @cuts: of the device's that it knows of (io)
+ * @full: it took less than there was (io)
+ */
+struct nl_client {
+	struct nl_dev *dev;
+	const struct nl_client_ops *ops;
+	void *ctx;
+	struct work_struct work;
+	u64 cuts;
+	bool full;
+};
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+/* Is there something to tell? Context: io held. */
+void nl_client_look(struct nl_dev *dev)
+{
+	struct nl_client *client = dev->client;
+
+	if (!client || !dev->ftl)
+		return;
+	if (client->cuts != dev->cuts || (nl_name_untold(dev->ftl) && !client->full))
+		queue_work(system_unbound_wq, &client->work);
+}
+
+static int nl_client_take(struct nl_client *client, struct nl_move *moves, bool *restarted)
+{
+	struct nl_dev *dev = client->dev;
+	int n = 0;
+
+	mutex_lock(&dev->io);
+	*restarted = dev->ftl && client->cuts != dev->cuts;
+	if (*restarted)
+		client->cuts = dev->cuts;
+	if (dev->ftl && !client->full)
+		n = nl_name_moves(dev->ftl, moves, NL_TELL);
+	mutex_unlock(&dev->io);
+	return max(n, 0);
+}
+
+static void nl_client_return(struct nl_client *client, const struct nl_move *moves, unsigned int nr)
+{
+	struct nl_dev *dev = client->dev;
+
+	mutex_lock(&dev->io);
+	client->full = true;
+	for (; nr && dev->ftl; nr--)
+		nl_name_untell(dev->ftl, moves++);
+	mutex_unlock(&dev->io);
+}
+
+static void nl_client_work(struct work_struct *work)
+{
+	struct nl_client *client = container_of(work, struct nl_client, work);
+	struct nl_move moves[NL_TELL];
+	unsigned int n, taken;
+	bool restarted;
+
+	do {
+		n = nl_client_take(client, moves, &restarted);
+		if (restarted && client->ops->restarted)
+			client->ops->restarted(client->ctx);
+		taken = n ? client->ops->moved(client->ctx, moves, n) : 0;
+		if (taken < n)
+			nl_client_return(client, moves + taken, n - taken);
+		cond_resched();
+	} while (n && taken == n);
+}
+
+/**
+ * nl_client_kick - tell of what was not taken
+ * @client: has room again
+ *
+ * Context: process context; sleeps.
+ */
+void nl_client_kick(struct nl_client *client)
+{
+	mutex_lock(&client->dev->io);
+	client->full = false;
+	nl_client_look(client->dev);
+	mutex_unlock(&client->dev->io);
+}
+EXPORT_SYMBOL_GPL(nl_client_kick);
+
+/* --- coming and going ------------------------------------------------------------------------- */
+
+static int nl_client_enter(struct nl_dev *dev, struct nl_client *client)
+{
+	int err = 0;
+
+	mutex_lock(&dev->io);
+	if (dev->config.p[NL_P_FTL] != NL_FTL_NAMELESS)
+		err = -EOPNOTSUPP;
+	else if (dev->client)
+		err = -EBUSY;
+	if (!err) {
+		dev->client = client;
+		client->cuts = dev->cuts;
+		if (dev->ftl)
+			nl_name_replay(dev->ftl);
+		nl_client_look(dev);
+	}
+	mutex_unlock(&dev->io);
+	return err;
+}
+
+/* As nl_client_register(), of a device that can't go. The client has it open. */
+struct nl_client *nl_client_attach(struct nl_dev *dev, const struct nl_client_ops *ops, void *ctx)
+{
+	struct nl_client *client = kzalloc(sizeof(*client), GFP_KERNEL);
+	int err;
+
+	if (!client)
+		return ERR_PTR(-ENOMEM);
+	client->dev = dev;
+	client->ops = ops;
+	client->ctx = ctx;
+	INIT_WORK(&client->work, nl_client_work);
+	err = nl_dev_use(dev) ? 0 : -EBUSY;
+	if (!err) {
+		config_item_get(&dev->item);
+		err = nl_client_enter(dev, client);
+		if (!err)
+			return client;
+		nl_dev_unuse(dev);
+		config_item_put(&dev->item);
+	}
+	kfree(client);
+	return ERR_PTR(err);
+}
+
+/**
+ * nl_client_register - become the client of a device
+ * @device: its name
+ * @ops: what to tell; may be called before this returns
+ * @ctx: passed to them
+ *
+ * All migrations that are not acknowledged are told. The device can't be deleted, but its directory
+ * may be removed: then all requests fail with -EIO.
+ * Context: process context; sleeps.
+ * Return: the client; -ENODEV; -EOPNOTSUPP if its FTL is another; -EBUSY if there is a client, or
+ * the device is being changed; -ENOMEM.
+ */
+struct nl_client *nl_client_register(const char *device, const struct nl_client_ops *ops, void *ctx)
+{
+	struct nl_dev *dev = nl_config_find(device);
+	struct nl_client *client = ERR_PTR(-ENODEV);
+
+	if (!dev)
+		return client;
+	mutex_lock(&dev->lock);
+	if (dev->live)
+		client = nl_client_attach(dev, ops, ctx);
+	mutex_unlock(&dev->lock);
+	config_item_put(&dev->item);
+	return client;
+}
+EXPORT_SYMBOL_GPL(nl_client_register);
+
+/**
+ * nl_client_unregister - be it no more
+ * @client: without requests under way; it is told of nothing after this
+ *
+ * Context: process context, not from its own ops; sleeps.
+ */
+void nl_client_unregister(struct nl_client *client)
+{
+	struct nl_dev *dev = client->dev;
+
+	mutex_lock(&dev->io);
+	dev->client = NULL;
+	mutex_unlock(&dev->io);
+	cancel_work_sync(&client->work);
+	nl_dev_unuse(dev);
+	config_item_put(&dev->item);
+	kfree(client);
+}
+EXPORT_SYMBOL_GPL(nl_client_unregister);
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static int nl_client_call(struct nl_dev *dev, struct nl_client_io *io, unsigned int i,
+			  struct nl_buf **buf, struct nl_io *when)
+{
+	struct nl_ftl *ftl = dev->ftl;
+
+	switch (io->op) {
+	case NL_CLIENT_READ:
+		return nl_name_read(ftl, &io->name[i], buf, when);
+	case NL_CLIENT_WRITE:
+		return nl_name_write(ftl, io->old ? &io->old[i] : NULL, &io->name[i].meta, *buf,
+				     &io->name[i].ppn, when);
+	case NL_CLIENT_FREE:
+		return nl_name_free(ftl, &io->name[i], when);
+	}
+	return -EINVAL;
+}
+
+/* One block, with the device's lock. *@due: when all so far is done. */
+static int nl_client_locked(struct nl_dev *dev, struct nl_client_io *io, unsigned int i,
+			    struct nl_buf **buf, u64 came, u64 *due)
+{
+	struct nl_io when = { .came = came };
+	unsigned int noio;
+	int err;
+
+	mutex_lock(&dev->io);
+	if (dev->off) {
+		mutex_unlock(&dev->io);
+		return -EIO;
+	}
+	nl_idle_seen(dev, came, io->op != NL_CLIENT_READ);
+	noio = memalloc_noio_save();
+	when.now = max(came, dev->ready);
+	err = nl_client_call(dev, io, i, buf, &when);
+	memalloc_noio_restore(noio);
+	if (!err)
+		*due = max(*due, when.done);
+	nl_power_look(dev);
+	mutex_unlock(&dev->io);
+	return err == -ESHUTDOWN ? -EIO : err;
+}
+
+static int nl_client_block(struct nl_dev *dev, struct nl_client_io *io, unsigned int i, u64 came,
+			   u64 *due)
+{
+	void *data = io->data + (size_t)i * dev->page_bytes;
+	struct nl_buf *buf = NULL;
+	int err;
+
+	if (io->op == NL_CLIENT_WRITE) {
+		buf = nl_buf_alloc(dev->page_bytes, false);
+		if (!buf)
+			return -ENOMEM;
+		ek_copy(nl_buf_data(buf), data, dev->page_bytes);
+	}
+	err = nl_client_locked(dev, io, i, &buf, came, due);
+	if (!err && io->op == NL_CLIENT_READ && buf)
+		ek_copy(data, nl_buf_data(buf), dev->page_bytes);
+	else if (!err && io->op == NL_CLIENT_READ)
+		memset(data, 0, dev->page_bytes);
+	if (!err || io->op == NL_CLIENT_WRITE)
+		nl_buf_put(buf);
+	return err;
+}
+
+static void nl_client_end(void *ctx, blk_status_t status)
+{
+	struct nl_client_io *io = ctx;
+
+	io->end(io, status ? blk_status_to_errno(status) : io->error);
+}
+
+/**
+ * nl_client_submit - begin a request
+ * @client: who
+ * @io: the request; the client's again when io->end() is called, which may be before this returns
+ *
+ * Blocks are done in order. One that fails ends it; those before it are done, and io->done says how
+ * many. When the power goes before the request's time it ends with -EIO, and any of it may be done.
+ * Context: process context; sleeps, not for the flash.
+ * Return: 0, and io->end() is called; -ENOMEM or -EINVAL, and it is not.
+ */
+int nl_client_submit(struct nl_client *client, struct nl_client_io *io)
+{
+	struct nl_dev *dev = client->dev;
+	u64 came = ktime_get_ns(), due = came;
+	struct nl_req *req;
+	int err = 0;
+
+	if (!io->nr || !io->name || (!io->data && io->op != NL_CLIENT_FREE))
+		return -EINVAL;
+	io->error = 0;
+	req = nl_req_alloc_other(&dev->due, nl_client_end, io);
+	if (!req)
+		return -ENOMEM;
+	for (io->done = 0; io->done < io->nr; io->done++) {
+		err = nl_client_block(dev, io, io->done, came, &due);
+		if (err)
+			break;
+	}
+	io->error = err;
+	req->due = due;
+	nl_due_at(&dev->due, req);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(nl_client_submit);
+
+/**
+ * nl_client_acknowledge - the client uses these old names no more
+ * @client: who
+ * @moves: what it was told; those that don't wait any more are passed over
+ * @nr: of them
+ *
+ * Context: process context; sleeps.
+ * Return: 0, -EIO while the power is off.
+ */
+int nl_client_acknowledge(struct nl_client *client, const struct nl_move *moves, unsigned int nr)
+{
+	struct nl_dev *dev = client->dev;
+	int err = 0;
+
+	mutex_lock(&dev->io);
+	if (dev->off)
+		err = -EIO;
+	for (; nr && !err; nr--, moves++)
+		nl_name_acknowledge(dev->ftl, moves->from, &moves->meta);
+	mutex_unlock(&dev->io);
+	return err;
+}
+EXPORT_SYMBOL_GPL(nl_client_acknowledge);
+
+/**
+ * nl_client_list - what valid blocks there are
+ * @client: who
+ * @from: address to begin at; then, where to go on
+ * @names: result
+ * @max: of them
+ *
+ * Context: process context; sleeps.
+ * Return: how many, 0 at the end; -EIO.
+ */
+int nl_client_list(struct nl_client *client, u32 *from, struct nl_name *names, unsigned int max)
+{
+	struct nl_dev *dev = client->dev;
+	struct nl_io io = { .now = ktime_get_ns() };
+	int n = -EIO;
+
+	mutex_lock(&dev->io);
+	if (!dev->off)
+		n = nl_name_list(dev->ftl, from, names, max, &io);
+	mutex_unlock(&dev->io);
+	return n;
+}
+EXPORT_SYMBOL_GPL(nl_client_list);
+
+/**
+ * nl_client_info - what the device is
+ * @client: who
+ * @info: result
+ *
+ * Context: process context; sleeps.
+ * Return: 0, -EIO while the power is off.
+ */
+int nl_client_info(struct nl_client *client, struct nl_names_info *info)
+{
+	struct nl_dev *dev = client->dev;
+	struct nl_ftl_stat stat;
+	int err = -EIO;
+
+	memset(info, 0, sizeof(*info));
+	mutex_lock(&dev->io);
+	if (!dev->off) {
+		nl_ftl_stat(dev->ftl, &stat);
+		info->block_bytes = dev->page_bytes;
+		info->addresses = dev->flash.geo.nr_pages;
+		info->space = dev->logical_pages;
+		info->used = stat.mapped + stat.valid;
+		info->valid = stat.valid;
+		info->waiting = stat.waiting;
+		info->cuts = dev->cuts;
+		err = 0;
+	}
+	mutex_unlock(&dev->io);
+	return err;
+}
+EXPORT_SYMBOL_GPL(nl_client_info);

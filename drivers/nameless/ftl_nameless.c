@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: the nameless FTL
+ *
+ * Two segments in one space (zhang-2013 4.1.2, 4.2.1). The virtual one is what the block device
+ * shows: a page map, in pieces that are there when something was written. The physical one has no
+ * map: a block's name is where it is (names.h). Pages of both lie in the same blocks.
+ *
+ *	ftl_nameless_fill.c	where the next page goes; in-place GC; why it never wedges
+ *	ftl_nameless_move.c	migrations, for wear and for failed blocks
+ *	ftl_nameless_names.c	the physical segment's operations
+ *	battery.h		what lasts without being in the flash
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "buf.h"
+#include "ftl_nameless.h"
+
+/* --- the virtual segment's map ---------------------------------------------------------------- */
+
+u32 nl_nw_lookup(struct nl_ftl *ftl, u32 lpn)
+{
+	const u32 *piece = nl_nw(ftl)->map[lpn / NL_PIECE];
+
+	return piece ? piece[lpn % NL_PIECE] : NL_UNMAPPED;
+}
+
+static int nl_nw_piece(struct nl_nw *f, u32 lpn)
+{
+	u32 **piece = &f->map[lpn / NL_PIECE], i;
+
+	if (*piece)
+		return 0;
+	*piece = kmalloc_array(NL_PIECE, sizeof(**piece),
+			       f->ftl.flash->nowait ? NL_GFP_NOWAIT : NL_GFP_IO);
+	if (!*piece)
+		return -ENOMEM;
+	for (i = 0; i < NL_PIECE; i++)
+		(*piece)[i] = NL_UNMAPPED;
+	f->nr_pieces++;
+	return 0;
+}
+
+int nl_nw_map(struct nl_nw *f, u32 lpn, u32 ppn)
+{
+	int r = nl_nw_piece(f, lpn);
+
+	if (!r)
+		f->map[lpn / NL_PIECE][lpn % NL_PIECE] = ppn;
+	return r;
+}
+
+/* Is all space in use, so that what has no page gets none? NL_NONE: a block without a name. */
+static bool nl_nw_is_full(struct nl_ftl *ftl, u32 lpn)
+{
+	const struct nl_nw *f = nl_nw(ftl);
+
+	if (lpn != NL_NONE && nl_nw_lookup(ftl, lpn) != NL_UNMAPPED)
+		return false;
+	return (u64)f->mapped + f->battery->nr_valid + ftl->wbuf.nr >= ftl->logical_pages;
+}
+
+static void nl_nw_forget(struct nl_ftl *ftl, u32 lpn)
+{
+	struct nl_nw *f = nl_nw(ftl);
+
+	nl_nw_dead(f, nl_nw_lookup(ftl, lpn));
+	f->map[lpn / NL_PIECE][lpn % NL_PIECE] = NL_UNMAPPED;
+	f->mapped--;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+/* Room is made before the seq is taken: that may write records, and they are older than this. */
+static int nl_nw_append(struct nl_nw *f, enum nl_cause cause, u64 *when, struct nl_buf *buf,
+			struct nl_rec *rec, u32 *ppn)
+{
+	struct nl_io io = { .now = *when };
+	int r = nl_nw_make_room(f, &io);
+
+	if (r)
+		return r;
+	rec->seq = ++f->ftl.seq;
+	r = nl_nw_program(f, NL_NONE, cause, when, buf, rec, ppn);
+	if (!r)
+		nl_page_live(&f->ftl, *ppn);
+	if (r != -ENOSPC)
+		return r;
+	f->ftl.state = NL_FTL_RO;
+	return -EROFS;
+}
+
+/* What is put back behind a write that is done can fail by a cut only. */
+static int nl_nw_behind(struct nl_nw *f, u32 ppn, u64 start)
+{
+	int r = nl_nw_spent(f, nl_plane_of(f->ftl.geo, nl_block_of(f->ftl.geo, ppn)), start);
+
+	return r == -ESHUTDOWN ? r : 0;
+}
+
+static int nl_nw_append_record(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_rec *rec,
+			       u64 *when, u32 *ppn)
+{
+	u64 start = *when;
+	int r = nl_nw_append(nl_nw(ftl), NL_FOR_META, when, buf, rec, ppn);
+
+	return r ? r : nl_nw_behind(nl_nw(ftl), *ppn, start);
+}
+
+static int nl_nw_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io)
+{
+	struct nl_nw *f = nl_nw(ftl);
+	struct nl_rec rec = { .type = NL_OOB_DATA, .lpn = lpn };
+	u64 when = io->now;
+	u32 ppn, old;
+	int r = nl_nw_piece(f, lpn);
+
+	if (!r)
+		r = nl_nw_append(f, NL_FOR_HOST, &when, buf, &rec, &ppn);
+	if (r)
+		return r;
+	old = nl_nw_lookup(ftl, lpn);
+	if (old == NL_UNMAPPED)
+		f->mapped++;
+	else
+		nl_nw_dead(f, old);
+	nl_nw_map(f, lpn, ppn);
+	f->rate_pages++;
+	nl_trims_unmark(ftl, lpn);
+	nl_io_wait(io, when);
+	return nl_nw_behind(f, ppn, io->now);
+}
+
+static int nl_nw_read(struct nl_ftl *ftl, u32 ppn, struct nl_buf **buf, u64 *when)
+{
+	return nl_nw_fetch(nl_nw(ftl), ppn, NL_FOR_HOST, when, buf, NULL);
+}
+
+/* What a page's record is, for checks. */
+static const void *nl_nw_peek(const struct nl_ftl *ftl, u32 ppn)
+{
+	const struct nl_nw *f = container_of(ftl, struct nl_nw, ftl);
+	const struct nl_held *held = nl_nw_held(f, ppn);
+
+	return held ? held->oob : nl_flash_peek(ftl->flash, ppn);
+}
+
+/* --- in the background ------------------------------------------------------------------------ */
+
+/* Blocks that failed and have been emptied by their users. */
+static u32 nl_nw_retired(const struct nl_ftl *ftl)
+{
+	u32 i;
+
+	for (i = 0; i < ftl->geo->nr_blocks && ftl->blocks.retired; i++)
+		if (ftl->blocks.bk[i].flags & NL_RETIRED && !ftl->blocks.bk[i].live)
+			return i;
+	return NL_NONE;
+}
+
+static int nl_nw_settle(struct nl_ftl *ftl, struct nl_io *io)
+{
+	struct nl_nw *f = nl_nw(ftl);
+	u64 when = io->now;
+	u32 plane;
+	int r = 0;
+
+	for (plane = 0; plane < ftl->geo->nr_planes && !r; plane++)
+		r = nl_nw_finish(f, plane, &when);
+	if (!r && f->nr_lost)
+		r = nl_nw_rehome(f, &when);
+	nl_io_wait(io, when);
+	return r == -ESHUTDOWN ? r : 0;
+}
+
+static int nl_nw_gc(struct nl_ftl *ftl, struct nl_io *io)
+{
+	struct nl_nw *f = nl_nw(ftl);
+	u32 plane, block = nl_nw_retired(ftl), lost = f->nr_lost;
+	u64 when = io->now;
+	int r;
+
+	/* Nothing has changed since: there is nothing to gain, and the checkpoint to lose. */
+	if (ftl->checkpoint != NL_NONE)
+		return 0;
+	if (block != NL_NONE) {
+		if (nl_nw_slot(f, block)) {
+			nl_slot_drop(f->battery, nl_nw_slot(f, block));
+			f->nr_lost--;
+		}
+		r = nl_media_retire(ftl, block);
+		return r ? r : 1;
+	}
+	if (lost) {
+		r = nl_nw_rehome(f, &when);
+		if (r == -ESHUTDOWN || f->nr_lost < lost)
+			return r < 0 ? r : 1;
+	}
+	for (plane = 0; plane < ftl->geo->nr_planes; plane++) {
+		if (!f->pins[plane])
+			continue;
+		r = nl_nw_finish(f, plane, &when);
+		return r ? r : 1;
+	}
+	return 0;
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+static void nl_nw_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
+{
+	const struct nl_nw *f = container_of(ftl, struct nl_nw, ftl);
+	u32 pieces = DIV_ROUND_UP(ftl->logical_pages, NL_PIECE);
+
+	stat->mapped = f->mapped;
+	stat->valid = f->battery->nr_valid;
+	stat->wasted = f->wasted;
+	stat->migrated = f->migrated;
+	stat->waiting = f->battery->nr_moved;
+	stat->stalled = f->stalled;
+	stat->stale = f->stale;
+	stat->map_bytes[NL_MAP_PAGE] = (u64)f->nr_pieces * NL_PIECE * sizeof(u32) +
+				       (u64)pieces * sizeof(u32 *);
+	stat->map_bytes[NL_MAP_MOVED] = (u64)f->battery->nr_moved * sizeof(struct nl_moved);
+	stat->other_bytes += sizeof(*f) + (u64)ftl->geo->nr_planes * 2 * sizeof(u32) +
+			     ((u64)f->buckets + f->battery->max_moved) * sizeof(u32) +
+			     nl_battery_memory(ftl->flash);
+}
+
+static int nl_nw_open(struct nl_ftl *ftl, struct nl_io *io)
+{
+	struct nl_nw *f = nl_nw(ftl);
+	const struct nl_geometry *geo = ftl->geo;
+	u64 forced = (u64)geo->nr_planes * geo->pages;
+	u32 moves = min_t(u64, ftl->config.p[NL_P_MOVES] + forced, 1 << 22);
+	u32 i;
+
+	if (nl_battery_create(ftl->flash, moves))
+		return -ENOMEM;
+	f->battery = ftl->flash->battery;
+	f->buckets = 1;
+	while (f->buckets < f->battery->max_moved)
+		f->buckets *= 2;
+	f->map = kvcalloc(DIV_ROUND_UP(ftl->logical_pages, NL_PIECE), sizeof(*f->map), GFP_KERNEL);
+	f->active = kvmalloc_array(geo->nr_planes, sizeof(*f->active), GFP_KERNEL);
+	f->pins = kvcalloc(geo->nr_planes, sizeof(*f->pins), GFP_KERNEL);
+	f->bucket = kvmalloc_array(f->buckets, sizeof(*f->bucket), GFP_KERNEL);
+	f->chain = kvcalloc(f->battery->max_moved, sizeof(*f->chain), GFP_KERNEL);
+	if (!f->map || !f->active || !f->pins || !f->bucket || !f->chain)
+		return -ENOMEM;
+	for (i = 0; i < geo->nr_planes; i++)
+		f->active[i] = NL_NONE;
+	nl_nw_index_moves(f);
+	return nl_nw_recover(f, io);
+}
+
+static void nl_nw_close(struct nl_ftl *ftl)
+{
+	struct nl_nw *f = nl_nw(ftl);
+	u32 i;
+
+	for (i = 0; f->map && i < DIV_ROUND_UP(ftl->logical_pages, NL_PIECE); i++)
+		kfree(f->map[i]);
+	kvfree(f->map);
+	kvfree(f->active);
+	kvfree(f->pins);
+	kvfree(f->bucket);
+	kvfree(f->chain);
+}
+
+const struct nl_ftl_ops nl_ftl_nameless = {
+	.name = "nameless",
+	.size = sizeof(struct nl_nw),
+	.open = nl_nw_open,
+	.lookup = nl_nw_lookup,
+	.forget = nl_nw_forget,
+	.append = nl_nw_append_record,
+	.write = nl_nw_write,
+	.read = nl_nw_read,
+	.peek = nl_nw_peek,
+	.full = nl_nw_is_full,
+	.settle = nl_nw_settle,
+	.gc = nl_nw_gc,
+	.check = nl_nw_check,
+	.stat = nl_nw_stat,
+	.close = nl_nw_close,
+};

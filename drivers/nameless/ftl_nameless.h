@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef NAMELESS_FTL_NAMELESS_H
+#define NAMELESS_FTL_NAMELESS_H
+
+#include "battery.h"
+#include "ftl_internal.h"
+#include "names.h"
+
+#define NL_PIECE	1024u	/* entries of a piece of the virtual segment's map */
+
+/**
+ * struct nl_nw - the nameless FTL
+ * @ftl: what all FTLs have
+ * @battery: the flash's
+ * @map: of the virtual segment, in pieces that are made when first written
+ * @nr_pieces: that are there
+ * @active: per plane: the block being filled, NL_NONE
+ * @pins: per plane: held pages of the active block that are to be put back yet
+ * @cursor: plane whose turn it is
+ * @mapped: pages of the virtual segment with a flash page
+ * @nr_lost: slots of blocks that failed
+ * @moving: pages are being moved: the floor may be used, and no leveling begins
+ * @leveled: one leveling a write
+ * @bucket: first migration of each hash value
+ * @chain: next one, by entry
+ * @buckets: a power of two
+ * @untold: migrations not handed out
+ * @wasted: pages that were filled with nothing
+ * @migrated: pages of the physical segment that got another name
+ * @stalled: levelings that ended because too many migrations wait
+ * @stale: names that were refused
+ * @rate: writes a second, lately
+ * @rate_from: since when they are counted, ns
+ * @rate_pages: so many
+ */
+struct nl_nw {
+	struct nl_ftl ftl;
+	struct nl_battery *battery;
+	u32 **map;
+	u32 nr_pieces;
+	u32 *active;
+	u32 *pins;
+	u32 cursor;
+	u32 mapped;
+	u32 nr_lost;
+	bool moving;
+	bool leveled;
+	u32 *bucket;
+	u32 *chain;
+	u32 buckets;
+	u32 untold;
+	u64 wasted, migrated, stalled, stale;
+	u64 rate;
+	u64 rate_from;
+	u32 rate_pages;
+};
+
+static inline struct nl_nw *nl_nw(struct nl_ftl *ftl)
+{
+	return container_of(ftl, struct nl_nw, ftl);
+}
+
+static inline struct nl_slot *nl_nw_slot(const struct nl_nw *f, u32 block)
+{
+	struct nl_slot *slot = &f->battery->slot[nl_plane_of(f->ftl.geo, block)];
+
+	return slot->block == block ? slot : NULL;
+}
+
+/* What the battery-backed memory has of a flash page, NULL: nothing. */
+static inline struct nl_held *nl_nw_held(const struct nl_nw *f, u32 ppn)
+{
+	struct nl_slot *slot = nl_nw_slot(f, nl_block_of(f->ftl.geo, ppn));
+	struct nl_held *held = slot ? &slot->page[nl_page_of(f->ftl.geo, ppn)] : NULL;
+
+	return held && held->used ? held : NULL;
+}
+
+static inline bool nl_nw_is_valid(const struct nl_nw *f, u32 ppn)
+{
+	return test_bit(ppn, f->battery->valid);
+}
+
+/* ftl_nameless_fill.c: where the next page goes, and in-place GC. */
+/* Program a page in @plane, NL_NONE: in turn; @rec->seq is set. It is not live yet. */
+int nl_nw_program(struct nl_nw *f, u32 plane, enum nl_cause cause, u64 *when, struct nl_buf *buf,
+		  struct nl_rec *rec, u32 *ppn);
+/* A page was programmed and is accounted for: put back what follows if nothing else fits. */
+int nl_nw_spent(struct nl_nw *f, u32 plane, u64 start);
+int nl_nw_make_room(struct nl_nw *f, const struct nl_io *io);
+/* Put back all that is held of the plane's block, with nothing in its holes. */
+int nl_nw_finish(struct nl_nw *f, u32 plane, u64 *when);
+/* A page to be put back, or nothing, is the next one of a block. */
+int nl_nw_restore(struct nl_nw *f, u32 ppn, const struct nl_held *held, u64 *when);
+u32 nl_nw_holes(const struct nl_nw *f, u32 plane);
+/* It counts no more. */
+void nl_nw_dead(struct nl_nw *f, u32 ppn);
+
+/* ftl_nameless_move.c: migrations. */
+int nl_nw_level(struct nl_nw *f, u32 plane, u64 *when);
+int nl_nw_rehome(struct nl_nw *f, u64 *when);
+int nl_nw_fetch(struct nl_nw *f, u32 ppn, enum nl_cause cause, u64 *when, struct nl_buf **buf,
+		struct nl_rec *rec);
+struct nl_moved *nl_nw_moved(const struct nl_nw *f, u32 from, const struct nl_meta *meta);
+void nl_nw_unmove(struct nl_nw *f, struct nl_moved *moved);
+/* No migration leads to @to any more. */
+void nl_nw_forget_moves(struct nl_nw *f, u32 to);
+void nl_nw_index_moves(struct nl_nw *f);
+
+/* ftl_nameless.c */
+int nl_nw_map(struct nl_nw *f, u32 lpn, u32 ppn);
+u32 nl_nw_lookup(struct nl_ftl *ftl, u32 lpn);
+
+/* ftl_nameless_recover.c */
+int nl_nw_recover(struct nl_nw *f, struct nl_io *io);
+
+/* ftl_nameless_check.c */
+u32 nl_nw_check(struct nl_ftl *ftl, nl_report report, void *ctx);
+
+static inline struct nl_meta nl_rec_meta(const struct nl_rec *rec)
+{
+	return (struct nl_meta){ { rec->lpn, rec->meta[0], rec->meta[1] } };
+}
+
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Every invariant of both segments, their blocks, and what is held and moved. */
+#include <linux/bitmap.h>
+#include "check.h"
+#include "ftl_nameless.h"
+
+static u32 nl_check_virtual(struct nl_checking *c, struct nl_nw *f)
+{
+	u32 i, ppn, live = 0;
+
+	for (i = 0; i < f->ftl.logical_pages; i++) {
+		ppn = nl_nw_lookup(&f->ftl, i);
+		if (ppn == NL_UNMAPPED)
+			continue;
+		live++;
+		nl_check_live(c, ppn, NL_OOB_DATA, i);
+		if (nl_nw_is_valid(f, ppn))
+			nl_finding(c, "flash page %u: is in both segments", ppn);
+	}
+	if (live != f->mapped)
+		nl_finding(c, "%u pages are mapped, %u are counted", live, f->mapped);
+	return live;
+}
+
+static u32 nl_check_physical(struct nl_checking *c, struct nl_nw *f)
+{
+	struct nl_rec rec;
+	const void *oob;
+	u32 ppn, live = 0;
+
+	for_each_set_bit(ppn, f->battery->valid, f->ftl.geo->nr_pages) {
+		live++;
+		oob = f->ftl.ops->peek(&f->ftl, ppn);
+		if (!nl_page_is_live(&f->ftl, ppn))
+			nl_finding(c, "flash page %u: is valid and not live", ppn);
+		if (!oob || nl_oob_decode(&f->ftl, oob, &rec) || rec.type != NL_OOB_NAMELESS)
+			nl_finding(c, "flash page %u: is valid and no block", ppn);
+	}
+	if (live != f->battery->nr_valid)
+		nl_finding(c, "%u blocks are valid, %u are counted", live, f->battery->nr_valid);
+	if (live + f->mapped > f->ftl.logical_pages)
+		nl_finding(c, "%u pages and %u blocks are more than %u", f->mapped, live,
+			   f->ftl.logical_pages);
+	return live;
+}
+
+static void nl_check_planes(struct nl_checking *c, struct nl_nw *f)
+{
+	u32 plane, page, pins, active = 0, block;
+	const struct nl_slot *slot;
+
+	for (plane = 0; plane < f->ftl.geo->nr_planes; plane++) {
+		block = f->active[plane];
+		slot = &f->battery->slot[plane];
+		pins = 0;
+		if (block != NL_NONE) {
+			active++;
+			if (f->ftl.blocks.bk[block].use != NL_USE_ACTIVE)
+				nl_finding(c, "plane %u: its active block is not", plane);
+			for (page = f->ftl.blocks.bk[block].fill; page < f->battery->pages; page++)
+				pins += slot->block == block && slot->page[page].used;
+		}
+		if (pins != f->pins[plane])
+			nl_finding(c, "plane %u: %u pages are to be put back, %u are counted",
+				   plane, pins, f->pins[plane]);
+		if (slot->block != NL_NO_SLOT && slot->block != block && !slot->lost)
+			nl_finding(c, "plane %u: block %u is held for nothing", plane, slot->block);
+	}
+	if (active != c->use[NL_USE_ACTIVE])
+		nl_finding(c, "%u blocks are active, %u in planes", c->use[NL_USE_ACTIVE], active);
+}
+
+static void nl_check_moves(struct nl_checking *c, struct nl_nw *f)
+{
+	const struct nl_battery *battery = f->battery;
+	const struct nl_moved *moved;
+	u32 i, n = 0, untold = 0;
+
+	for (i = 0; i < battery->max_moved; i++) {
+		moved = &battery->moved[i];
+		if (!moved->used)
+			continue;
+		n++;
+		untold += !moved->told;
+		if (!nl_nw_is_valid(f, moved->to))
+			nl_finding(c, "migration %u: leads to flash page %u, which is not valid",
+				   i, moved->to);
+		if (nl_nw_moved(f, moved->from, &moved->meta) != moved)
+			nl_finding(c, "migration %u: is not found", i);
+	}
+	if (n != battery->nr_moved || untold != f->untold)
+		nl_finding(c, "%u migrations wait, %u untold; %u and %u are counted", n, untold,
+			   battery->nr_moved, f->untold);
+}
+
+u32 nl_nw_check(struct nl_ftl *ftl, nl_report report, void *ctx)
+{
+	struct nl_checking c = { .ftl = ftl, .report = report, .ctx = ctx };
+	struct nl_nw *f = nl_nw(ftl);
+	u32 live = nl_check_virtual(&c, f) + nl_check_physical(&c, f);
+
+	live += nl_check_trims(&c);
+	nl_check_blocks(&c, live);
+	nl_check_closed(&c);
+	nl_check_planes(&c, f);
+	nl_check_moves(&c, f);
+	return c.found;
+}

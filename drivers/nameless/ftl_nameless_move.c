@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: migrations
+ *
+ * Pages move for two reasons only: to level wear (zhang-2013 4.3.6), and because the block that
+ * they were to be put back into failed. A page of the virtual segment gets another entry in the
+ * map. One of the physical segment gets another name, and its client is told; until it
+ * acknowledges that, a migration leads from the old name to the new place.
+ *
+ * A move is decided in battery-backed memory, at once: the copy is programmed; then, without a
+ * flash operation in between, the copy is valid, the old page is not, and the migration is there.
+ * A cut before that leaves a copy that is not valid, and nobody has heard of.
+ *
+ * Old names are looked up by address and metadata together, as the page at the old address may
+ * hold another block. No block with the same metadata gets that page meanwhile
+ * (nl_nw_is_ambiguous()). When a block that moved moves again, the old migration leads to the new
+ * place, and there is a second one from the place between: the client may know it by either.
+ */
+#include <linux/bitmap.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "buf.h"
+#include "ftl_nameless.h"
+
+/* --- the table of migrations ------------------------------------------------------------------ */
+
+static u32 *nl_nw_bucket(const struct nl_nw *f, u32 from)
+{
+	return &f->bucket[from & (f->buckets - 1)];
+}
+
+/* What waits to be acknowledged: where the block went that had this name. NULL: nothing. */
+struct nl_moved *nl_nw_moved(const struct nl_nw *f, u32 from, const struct nl_meta *meta)
+{
+	struct nl_moved *moved = f->battery->moved;
+	u32 i;
+
+	if (!f->battery->nr_moved)
+		return NULL;
+	for (i = *nl_nw_bucket(f, from); i != NL_NONE; i = f->chain[i])
+		if (moved[i].from == from && nl_meta_same(&moved[i].meta, meta))
+			return &moved[i];
+	return NULL;
+}
+
+static void nl_nw_chain(struct nl_nw *f, u32 i)
+{
+	u32 *bucket = nl_nw_bucket(f, f->battery->moved[i].from);
+
+	f->chain[i] = *bucket;
+	*bucket = i;
+}
+
+void nl_nw_unmove(struct nl_nw *f, struct nl_moved *moved)
+{
+	u32 i = moved - f->battery->moved, *at = nl_nw_bucket(f, moved->from);
+
+	while (*at != i)
+		at = &f->chain[*at];
+	*at = f->chain[i];
+	f->untold -= !moved->told;
+	moved->used = false;
+	f->battery->nr_moved--;
+}
+
+void nl_nw_forget_moves(struct nl_nw *f, u32 to)
+{
+	struct nl_moved *moved = f->battery->moved;
+	u32 i;
+
+	for (i = 0; i < f->battery->max_moved && f->battery->nr_moved; i++)
+		if (moved[i].used && moved[i].to == to)
+			nl_nw_unmove(f, &moved[i]);
+}
+
+/* After the start: all of them wait to be handed out. */
+void nl_nw_index_moves(struct nl_nw *f)
+{
+	struct nl_battery *battery = f->battery;
+	u32 i;
+
+	for (i = 0; i < f->buckets; i++)
+		f->bucket[i] = NL_NONE;
+	f->untold = 0;
+	for (i = 0; i < battery->max_moved; i++) {
+		if (!battery->moved[i].used)
+			continue;
+		battery->moved[i].told = false;
+		f->untold++;
+		nl_nw_chain(f, i);
+	}
+}
+
+static u32 nl_nw_free_move(const struct nl_nw *f)
+{
+	u32 i = 0;
+
+	while (f->battery->moved[i].used)
+		i++;
+	return i;
+}
+
+static void nl_nw_add_move(struct nl_nw *f, u32 from, u32 to, const struct nl_meta *meta)
+{
+	struct nl_moved *moved = f->battery->moved;
+	u32 i;
+
+	for (i = 0; i < f->battery->max_moved && f->battery->nr_moved; i++)
+		if (moved[i].used && moved[i].to == from)
+			moved[i].to = to;
+	i = nl_nw_free_move(f);
+	moved[i] = (struct nl_moved){ .used = true, .from = from, .to = to, .meta = *meta };
+	nl_nw_chain(f, i);
+	f->battery->nr_moved++;
+	f->untold++;
+	f->migrated++;
+}
+
+/* Blocks that failed have to be told of, however many wait: leveling's bound isn't theirs. */
+static int nl_nw_room_for_moves(struct nl_nw *f)
+{
+	struct nl_battery *battery = f->battery;
+	u32 max = max_t(u32, battery->max_moved, f->ftl.config.p[NL_P_MOVES]) + battery->pages * 4;
+	gfp_t gfp = f->ftl.flash->nowait ? NL_GFP_NOWAIT : NL_GFP_IO;
+	struct nl_moved *moved;
+	u32 *chain;
+
+	if (battery->nr_moved + battery->pages <= battery->max_moved)
+		return 0;
+	moved = kvcalloc(max, sizeof(*moved), gfp);
+	chain = kvcalloc(max, sizeof(*chain), gfp);
+	if (!moved || !chain) {
+		kvfree(moved);
+		kvfree(chain);
+		return -ENOMEM;
+	}
+	memcpy(moved, battery->moved, battery->max_moved * sizeof(*moved));
+	memcpy(chain, f->chain, battery->max_moved * sizeof(*chain));
+	kvfree(battery->moved);
+	kvfree(f->chain);
+	battery->moved = moved;
+	battery->max_moved = max;
+	f->chain = chain;
+	return 0;
+}
+
+/* --- moving a page ---------------------------------------------------------------------------- */
+
+int nl_nw_fetch(struct nl_nw *f, u32 ppn, enum nl_cause cause, u64 *when, struct nl_buf **buf,
+		struct nl_rec *rec)
+{
+	struct nl_held *held = nl_nw_held(f, ppn);
+	struct nl_rec own;
+	int r;
+
+	if (!held)
+		return nl_media_read(&f->ftl, ppn, cause, when, buf, rec);
+	r = nl_oob_decode(&f->ftl, held->oob, rec ? rec : &own);
+	if (r)
+		return -EIO;
+	*when += nl_latency(&f->ftl.flash->timing, NL_P_RAM);
+	if (!buf)
+		return 0;
+	*buf = held->buf;
+	if (held->buf)
+		nl_buf_get(held->buf);
+	return 0;
+}
+
+/* Is a live page what its record says?  A checkpoint or a memory that lied. */
+static bool nl_nw_is_known(struct nl_nw *f, u32 ppn, const struct nl_rec *rec)
+{
+	switch (rec->type) {
+	case NL_OOB_DATA:
+		return nl_nw_lookup(&f->ftl, rec->lpn) == ppn;
+	case NL_OOB_TRIM:
+		return f->ftl.trims.ppn[rec->lpn] == ppn;
+	default:
+		return rec->type == NL_OOB_NAMELESS && nl_nw_is_valid(f, ppn);
+	}
+}
+
+/* Nothing below is a flash operation, so no cut comes in between. */
+static void nl_nw_moved_to(struct nl_nw *f, const struct nl_rec *rec, u32 from, u32 to)
+{
+	struct nl_meta meta = nl_rec_meta(rec);
+
+	nl_page_live(&f->ftl, to);
+	nl_nw_dead(f, from);
+	switch (rec->type) {
+	case NL_OOB_DATA:
+		nl_nw_map(f, rec->lpn, to);
+		break;
+	case NL_OOB_TRIM:
+		nl_trims_moved(&f->ftl, rec->lpn, to);
+		break;
+	default:
+		__set_bit(to, f->battery->valid);
+		__clear_bit(from, f->battery->valid);
+		nl_nw_add_move(f, from, to, &meta);
+	}
+}
+
+/* -EBUSY: too many migrations wait. */
+static int nl_nw_move(struct nl_nw *f, u32 from, u32 plane, u32 limit, u64 start)
+{
+	u64 when = start;
+	struct nl_rec rec;
+	struct nl_buf *buf;
+	u32 to;
+	int r = nl_nw_fetch(f, from, NL_FOR_WEAR, &when, &buf, &rec);
+
+	if (r)
+		return r;
+	if (rec.type == NL_OOB_NAMELESS &&
+	    f->battery->nr_moved >= min(limit, f->battery->max_moved))
+		r = -EBUSY;
+	else if (!nl_nw_is_known(f, from, &rec))
+		r = -EUCLEAN;
+	else
+		r = nl_nw_program(f, plane, NL_FOR_WEAR, &when, buf, &rec, &to);
+	nl_buf_put(buf);
+	if (r)
+		return r;
+	nl_nw_moved_to(f, &rec, from, to);
+	return nl_nw_spent(f, nl_plane_of(f->ftl.geo, nl_block_of(f->ftl.geo, to)), start);
+}
+
+/* --- a block that failed ---------------------------------------------------------------------- */
+
+static int nl_nw_rehome_slot(struct nl_nw *f, struct nl_slot *slot, u64 start)
+{
+	u32 page, ppn, block = slot->block;
+	int r = nl_nw_room_for_moves(f);
+
+	if (r)
+		return r;
+	for (page = 0; page < f->battery->pages; page++) {
+		ppn = nl_ppn(f->ftl.geo, block, page);
+		if (!slot->page[page].used)
+			continue;
+		if (!nl_page_is_live(&f->ftl, ppn)) {
+			nl_held_drop(&slot->page[page]);
+			continue;
+		}
+		r = nl_nw_move(f, ppn, NL_NONE, f->battery->max_moved, start);
+		if (r)
+			return r;
+	}
+	nl_slot_drop(f->battery, slot);
+	f->nr_lost--;
+	return f->ftl.blocks.bk[block].flags & NL_RETIRED ? nl_media_retire(&f->ftl, block) : 0;
+}
+
+/* Find a place for what is left without one. What finds none stays, and can be read. */
+int nl_nw_rehome(struct nl_nw *f, u64 *when)
+{
+	u32 i;
+	int r = 0;
+
+	f->moving = true;
+	for (i = 0; i < f->battery->nr_slots && !r; i++)
+		if (f->battery->slot[i].lost)
+			r = nl_nw_rehome_slot(f, &f->battery->slot[i], *when);
+	f->moving = false;
+	return r;
+}
+
+/* --- leveling --------------------------------------------------------------------------------- */
+
+/* 4.4.6: old enough for leveling to begin at all, and worn more than others. */
+static bool nl_nw_is_worn(const struct nl_nw *f, u32 block)
+{
+	return (u64)nl_flash_erases(f->ftl.flash, block) * 1000 >=
+		       f->ftl.config.p[NL_P_WEAR_AT] * f->ftl.flash->endurance &&
+	       nl_block_is_worn(&f->ftl, block);
+}
+
+static int nl_nw_fill_cold(struct nl_nw *f, u32 plane, u32 cold, u64 start)
+{
+	u32 page, ppn;
+	int r = 0;
+
+	for (page = 0; page < f->ftl.blocks.bk[cold].fill && !r; page++) {
+		ppn = nl_ppn(f->ftl.geo, cold, page);
+		if (!nl_nw_holes(f, plane))
+			break;
+		if (nl_page_is_live(&f->ftl, ppn))
+			r = nl_nw_move(f, ppn, plane, f->ftl.config.p[NL_P_MOVES], start);
+	}
+	if (r == -EBUSY)
+		f->stalled++;
+	return r == -EBUSY || r == -EAGAIN || r == -EIO ? 0 : r;
+}
+
+/*
+ * The plane's active block, just erased, is worn: the coldest data goes into its holes, and the
+ * younger block that had it gets holes instead, or is free. What is put back into the worn block
+ * stays there, so clients are told of the cold pages only.
+ */
+int nl_nw_level(struct nl_nw *f, u32 plane, u64 *when)
+{
+	struct nl_ftl *ftl = &f->ftl;
+	u32 cold;
+	int r;
+
+	if (f->moving || f->leveled || !nl_nw_is_worn(f, f->active[plane]))
+		return 0;
+	f->leveled = true;
+	cold = nl_block_coldest(ftl);
+	if (cold == NL_NONE)
+		return 0;
+	r = nl_nw_room_for_moves(f);
+	if (r)
+		return 0;
+	f->moving = true;
+	nl_block_unclose(ftl, cold);
+	r = nl_nw_fill_cold(f, plane, cold, *when);
+	f->moving = false;
+	if (r || ftl->blocks.bk[cold].live) {
+		nl_block_close(ftl, cold);
+		return r;
+	}
+	ftl->wear_swaps++;
+	return nl_media_erase(ftl, cold, NL_FOR_WEAR, when);
+}

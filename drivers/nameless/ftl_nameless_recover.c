@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The start. First what in-place GC left under way is put back into its blocks, so that all is in
+ * the flash that can be; then the virtual segment's map comes out of a checkpoint or all OOB, as
+ * it does for the other FTLs. What the physical segment holds the battery-backed memory knows.
+ *
+ * A cut meanwhile does no harm: a slot is emptied when the last of it is in the flash.
+ */
+#include <linux/bitmap.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "ftl_nameless.h"
+
+static u32 nl_slot_end(const struct nl_nw *f, const struct nl_slot *slot)
+{
+	u32 n = f->battery->pages;
+
+	while (n && !slot->page[n - 1].used)
+		n--;
+	return n;
+}
+
+/* -EIO: the block failed, the slot goes on having it all. */
+static int nl_slot_restore(struct nl_nw *f, struct nl_slot *slot, u64 *when)
+{
+	u32 page, end = nl_slot_end(f, slot), block = slot->block;
+	int r = nl_media_erase_held(&f->ftl, block, NL_FOR_RECOVERY, when);
+
+	for (page = 0; page < end && !r; page++)
+		r = nl_nw_restore(f, nl_ppn(f->ftl.geo, block, page),
+				  slot->page[page].used ? &slot->page[page] : NULL, when);
+	f->ftl.blocks.bk[block].fill = 0;	/* the scan counts */
+	f->ftl.blocks.bk[block].newest = 0;
+	if (!r)
+		nl_slot_drop(f->battery, slot);
+	return r;
+}
+
+static int nl_slots_restore(struct nl_nw *f, struct nl_io *io)
+{
+	struct nl_slot *slot;
+	u64 when = io->now;
+	u32 i;
+	int r = 0;
+
+	for (i = 0; i < f->battery->nr_slots && !r; i++) {
+		slot = &f->battery->slot[i];
+		if (slot->block != NL_NO_SLOT && !slot->lost)
+			r = nl_slot_restore(f, slot, &when);
+		if (r == -EIO) {
+			slot->lost = true;
+			r = 0;
+		}
+		f->nr_lost += slot->lost;
+	}
+	nl_io_wait(io, when);
+	return r;
+}
+
+/* --- what has no block ------------------------------------------------------------------------ */
+
+static void nl_lost_data(struct nl_nw *f, u32 *map, u32 ppn, const struct nl_rec *rec)
+{
+	if (map[rec->lpn] != NL_UNMAPPED)
+		nl_page_dead(&f->ftl, map[rec->lpn]);
+	map[rec->lpn] = ppn;
+	nl_page_live(&f->ftl, ppn);
+}
+
+/* What a trim record that the scan did not see takes away. */
+static int nl_lost_trim(struct nl_nw *f, u32 *map, u32 ppn, const struct nl_rec *rec,
+			struct nl_buf *buf, u64 *when)
+{
+	struct nl_trims *t = &f->ftl.trims;
+	u32 lpn = rec->lpn * t->bits, i;
+	const u8 *bitmap = nl_buf_data(buf);
+	struct nl_rec other;
+	int r;
+
+	if (t->ppn[rec->lpn] != NL_UNMAPPED) {
+		if (t->seq[rec->lpn] > rec->seq)
+			return 0;
+		nl_page_dead(&f->ftl, t->ppn[rec->lpn]);
+	}
+	nl_trims_found(&f->ftl, ppn, rec);
+	nl_page_live(&f->ftl, ppn);
+	for (i = 0; i < t->bits && lpn + i < f->ftl.logical_pages; i++) {
+		if (!(bitmap[i / 8] & 1 << i % 8) || map[lpn + i] == NL_UNMAPPED)
+			continue;
+		r = nl_nw_fetch(f, map[lpn + i], NL_FOR_RECOVERY, when, NULL, &other);
+		if (r)
+			return r;
+		if (other.seq > rec->seq)
+			continue;
+		nl_page_dead(&f->ftl, map[lpn + i]);
+		map[lpn + i] = NL_UNMAPPED;
+	}
+	return 0;
+}
+
+static int nl_lost_page(struct nl_nw *f, u32 *map, u32 ppn, u8 type, u64 *when)
+{
+	const struct nl_held *held = nl_nw_held(f, ppn);
+	struct nl_rec rec;
+	int r = held ? nl_oob_decode(&f->ftl, held->oob, &rec) : 0;
+
+	if (!held || r || rec.type != type)
+		return r;
+	if (rec.type == NL_OOB_DATA)
+		nl_lost_data(f, map, ppn, &rec);
+	else if (rec.type == NL_OOB_TRIM && held->buf)
+		r = nl_lost_trim(f, map, ppn, &rec, held->buf, when);
+	return r;
+}
+
+static int nl_lost_pages(struct nl_nw *f, u32 *map, u8 type, struct nl_io *io)
+{
+	u32 i, page;
+	u64 when = io->now;
+	int r = 0;
+
+	for (i = 0; i < f->battery->nr_slots && f->nr_lost; i++)
+		for (page = 0; f->battery->slot[i].lost && page < f->battery->pages && !r; page++)
+			r = nl_lost_page(f, map,
+					 nl_ppn(f->ftl.geo, f->battery->slot[i].block, page),
+					 type, &when);
+	nl_io_wait(io, when);
+	return r;
+}
+
+static int nl_lost_retire(struct nl_nw *f)
+{
+	struct nl_slot *slot;
+	u32 i, block;
+	int r = 0;
+
+	for (i = 0; i < f->battery->nr_slots && !r; i++) {
+		slot = &f->battery->slot[i];
+		block = slot->block;
+		if (!slot->lost)
+			continue;
+		if (!f->ftl.blocks.bk[block].live) {
+			nl_slot_drop(f->battery, slot);
+			f->nr_lost--;
+		}
+		if (f->ftl.blocks.bk[block].use != NL_USE_BAD)
+			r = nl_media_retire(&f->ftl, block);
+	}
+	return r;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static int nl_recover_block(struct nl_nw *f, u32 block, struct nl_io *io)
+{
+	struct nl_ftl *ftl = &f->ftl;
+	struct nl_bk *bk = &ftl->blocks.bk[block];
+	u32 plane = nl_plane_of(ftl->geo, block);
+
+	if (bk->use != NL_USE_HELD || bk->flags & NL_RETIRED)
+		return 0;
+	if (ftl->scanned && !bk->live)
+		return nl_scan_free(ftl, block, io);
+	if (ftl->scanned || bk->next != NL_USE_ACTIVE || f->active[plane] != NL_NONE) {
+		nl_block_close(ftl, block);
+		return 0;
+	}
+	bk->use = NL_USE_ACTIVE;
+	f->active[plane] = block;
+	return 0;
+}
+
+static int nl_recover_virtual(struct nl_nw *f, const u32 *map)
+{
+	u32 lpn;
+	int r = 0;
+
+	for (lpn = 0; lpn < f->ftl.logical_pages && !r; lpn++) {
+		if (map[lpn] == NL_UNMAPPED)
+			continue;
+		r = nl_nw_map(f, lpn, map[lpn]);
+		f->mapped++;
+	}
+	return r;
+}
+
+static void nl_recover_physical(struct nl_nw *f)
+{
+	u32 ppn;
+
+	f->battery->nr_valid = 0;
+	for_each_set_bit(ppn, f->battery->valid, f->ftl.geo->nr_pages) {
+		nl_page_live(&f->ftl, ppn);
+		f->battery->nr_valid++;
+	}
+}
+
+static int nl_recover_maps(struct nl_nw *f, u32 *map, struct nl_io *io)
+{
+	u32 i;
+	int r;
+
+	for (i = 0; i < f->ftl.logical_pages; i++)
+		map[i] = NL_UNMAPPED;
+	r = nl_slots_restore(f, io);
+	if (!r)
+		r = nl_recover_map(&f->ftl, map, io);
+	if (!r)
+		r = nl_lost_pages(f, map, NL_OOB_DATA, io);
+	if (!r)
+		r = nl_lost_pages(f, map, NL_OOB_TRIM, io);
+	return r ? r : nl_recover_virtual(f, map);
+}
+
+int nl_nw_recover(struct nl_nw *f, struct nl_io *io)
+{
+	u32 i, *map = kvmalloc_array(f->ftl.logical_pages, sizeof(*map), GFP_KERNEL);
+	int r;
+
+	if (!map)
+		return -ENOMEM;
+	r = nl_recover_maps(f, map, io);
+	kvfree(map);
+	if (r)
+		return r;
+	nl_recover_physical(f);
+	r = nl_lost_retire(f);
+	for (i = 0; i < f->ftl.geo->nr_blocks && !r; i++)
+		r = nl_recover_block(f, i, io);
+	return r;
+}

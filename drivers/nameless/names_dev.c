@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The physical segment for programs: a character device, which is a client (client.c). */
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <evenkeel/nameless_client.h>
+
+#include "dev.h"
+
+#define NL_RING	256u	/* migrations that a program has not read */
+
+/**
+ * struct nl_names - an open character device
+ * @client: of the device
+ * @lock: of what follows
+ * @wait: for migrations
+ * @ring: that came
+ * @first: the oldest one's number
+ * @nr: of them
+ * @restarted: the power was cut since the last NL_IOC_INFO
+ */
+struct nl_names {
+	struct nl_client *client;
+	spinlock_t lock;	/* see above */
+	wait_queue_head_t wait;
+	struct nl_move ring[NL_RING];
+	unsigned int first, nr;
+	bool restarted;
+};
+
+static unsigned int nl_names_moved(void *ctx, const struct nl_move *moves, unsigned int nr)
+{
+	struct nl_names *names = ctx;
+	unsigned int taken = 0;
+
+	spin_lock(&names->lock);
+	while (taken < nr && names->nr < NL_RING)
+		names->ring[(names->first + names->nr++) % NL_RING] = moves[taken++];
+	spin_unlock(&names->lock);
+	wake_up_interruptible(&names->wait);
+	return taken;
+}
+
+/* What was not read is told again: all that is not acknowledged is. */
+static void nl_names_restarted(void *ctx)
+{
+	struct nl_names *names = ctx;
+
+	spin_lock(&names->lock);
+	names->restarted = true;
+	names->nr = 0;
+	spin_unlock(&names->lock);
+	wake_up_interruptible(&names->wait);
+}
+
+static const struct nl_client_ops nl_names_ops = {
+	.moved = nl_names_moved,
+	.restarted = nl_names_restarted,
+};
+
+static int nl_names_open(struct inode *inode, struct file *file)
+{
+	struct nl_dev *dev = container_of(file->private_data, struct nl_dev, names);
+	struct nl_names *names = kzalloc(sizeof(*names), GFP_KERNEL);
+	int err;
+
+	if (!names)
+		return -ENOMEM;
+	spin_lock_init(&names->lock);
+	init_waitqueue_head(&names->wait);
+	names->client = nl_client_attach(dev, &nl_names_ops, names);
+	if (IS_ERR(names->client)) {
+		err = PTR_ERR(names->client);
+		kfree(names);
+		return err;
+	}
+	file->private_data = names;
+	return 0;
+}
+
+static int nl_names_release(struct inode *inode, struct file *file)
+{
+	struct nl_names *names = file->private_data;
+
+	nl_client_unregister(names->client);
+	kfree(names);
+	return 0;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void nl_names_done(struct nl_client_io *io, int err)
+{
+	io->error = err;
+	complete(io->ctx);
+}
+
+static int nl_names_run(struct nl_names *names, struct nl_client_io *io)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	int err;
+
+	io->end = nl_names_done;
+	io->ctx = &done;
+	err = nl_client_submit(names->client, io);
+	if (err)
+		return err;
+	wait_for_completion(&done);
+	return io->error;
+}
+
+/* Get what a program has in memory for a request of @nr names. */
+static int nl_names_get(struct nl_client_io *io, const struct nl_names_io *arg, size_t data)
+{
+	size_t len = arg->nr * sizeof(struct nl_name);
+	void *old;
+
+	io->name = memdup_user(u64_to_user_ptr(arg->names), len);
+	if (IS_ERR(io->name))
+		return PTR_ERR(io->name);
+	if (arg->old) {
+		old = memdup_user(u64_to_user_ptr(arg->old), len);
+		if (IS_ERR(old))
+			return PTR_ERR(old);
+		io->old = old;
+	}
+	if (io->op == NL_CLIENT_FREE)
+		return 0;
+	io->data = kvmalloc(data, GFP_KERNEL);
+	if (!io->data)
+		return -ENOMEM;
+	if (io->op == NL_CLIENT_WRITE && copy_from_user(io->data, u64_to_user_ptr(arg->data), data))
+		return -EFAULT;
+	return 0;
+}
+
+static void nl_names_drop(struct nl_client_io *io)
+{
+	if (!IS_ERR(io->name))
+		kfree(io->name);
+	kfree(io->old);
+	kvfree(io->data);
+}
+
+static int nl_names_give(const struct nl_client_io *io, const struct nl_names_io *arg, size_t block)
+{
+	if (io->op == NL_CLIENT_WRITE &&
+	    copy_to_user(u64_to_user_ptr(arg->names), io->name, io->done * sizeof(*io->name)))
+		return -EFAULT;
+	if (io->op == NL_CLIENT_READ &&
+	    copy_to_user(u64_to_user_ptr(arg->data), io->data, io->done * block))
+		return -EFAULT;
+	return 0;
+}
+
+static long nl_names_io(struct nl_names *names, enum nl_client_op op, void __user *user)
+{
+	struct nl_client_io io = { .op = op };
+	struct nl_names_info info;
+	struct nl_names_io arg;
+	int err, failed;
+
+	if (copy_from_user(&arg, user, sizeof(arg)))
+		return -EFAULT;
+	if (!arg.nr || arg.nr > NL_IO_MAX || (arg.old && op != NL_CLIENT_WRITE))
+		return -EINVAL;
+	err = nl_client_info(names->client, &info);
+	if (err)
+		return err;
+	io.nr = arg.nr;
+	err = nl_names_get(&io, &arg, (size_t)arg.nr * info.block_bytes);
+	if (!err) {
+		err = nl_names_run(names, &io);
+		arg.done = io.done;
+		failed = nl_names_give(&io, &arg, info.block_bytes);
+		if (failed || copy_to_user(user, &arg, sizeof(arg)))
+			err = -EFAULT;
+	}
+	nl_names_drop(&io);
+	return err;
+}
+
+static long nl_names_list(struct nl_names *names, void __user *user)
+{
+	struct nl_names_list arg;
+	struct nl_name *list;
+	int n;
+
+	if (copy_from_user(&arg, user, sizeof(arg)))
+		return -EFAULT;
+	if (!arg.nr || arg.nr > NL_IO_MAX)
+		return -EINVAL;
+	list = kcalloc(arg.nr, sizeof(*list), GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+	n = nl_client_list(names->client, &arg.from, list, arg.nr);
+	arg.nr = max(n, 0);
+	if (n >= 0 && (copy_to_user(u64_to_user_ptr(arg.names), list, n * sizeof(*list)) ||
+		       copy_to_user(user, &arg, sizeof(arg))))
+		n = -EFAULT;
+	kfree(list);
+	return min(n, 0);
+}
+
+static long nl_names_ack(struct nl_names *names, void __user *user)
+{
+	struct nl_names_acks arg;
+	struct nl_move *moves;
+	long err;
+
+	if (copy_from_user(&arg, user, sizeof(arg)))
+		return -EFAULT;
+	if (!arg.nr || arg.nr > NL_IO_MAX || arg.reserved)
+		return -EINVAL;
+	moves = memdup_user(u64_to_user_ptr(arg.moves), arg.nr * sizeof(*moves));
+	if (IS_ERR(moves))
+		return PTR_ERR(moves);
+	err = nl_client_acknowledge(names->client, moves, arg.nr);
+	kfree(moves);
+	return err;
+}
+
+static long nl_names_info(struct nl_names *names, void __user *user)
+{
+	struct nl_names_info info;
+	int err = nl_client_info(names->client, &info);
+
+	if (err)
+		return err;
+	spin_lock(&names->lock);
+	names->restarted = false;
+	spin_unlock(&names->lock);
+	return copy_to_user(user, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+static long nl_names_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct nl_names *names = file->private_data;
+	void __user *user = (void __user *)arg;
+
+	switch (cmd) {
+	case NL_IOC_INFO:
+		return nl_names_info(names, user);
+	case NL_IOC_WRITE:
+		return nl_names_io(names, NL_CLIENT_WRITE, user);
+	case NL_IOC_READ:
+		return nl_names_io(names, NL_CLIENT_READ, user);
+	case NL_IOC_FREE:
+		return nl_names_io(names, NL_CLIENT_FREE, user);
+	case NL_IOC_LIST:
+		return nl_names_list(names, user);
+	case NL_IOC_ACK:
+		return nl_names_ack(names, user);
+	default:
+		return -ENOTTY;
+	}
+}
+
+/* --- migrations ------------------------------------------------------------------------------- */
+
+static bool nl_names_next(struct nl_names *names, struct nl_move *move)
+{
+	bool is;
+
+	spin_lock(&names->lock);
+	is = names->nr;
+	if (is) {
+		*move = names->ring[names->first];
+		names->first = (names->first + 1) % NL_RING;
+		names->nr--;
+	}
+	spin_unlock(&names->lock);
+	return is;
+}
+
+static ssize_t nl_names_read(struct file *file, char __user *user, size_t len, loff_t *pos)
+{
+	struct nl_names *names = file->private_data;
+	struct nl_move move;
+	size_t at = 0;
+
+	if (len < sizeof(move))
+		return -EINVAL;
+	while (at + sizeof(move) <= len) {
+		if (!nl_names_next(names, &move)) {
+			if (at || file->f_flags & O_NONBLOCK)
+				break;
+			if (wait_event_interruptible(names->wait, READ_ONCE(names->nr) ||
+						     READ_ONCE(names->restarted)))
+				return -ERESTARTSYS;
+			if (!READ_ONCE(names->nr))
+				return 0;
+			continue;
+		}
+		if (copy_to_user(user + at, &move, sizeof(move)))
+			return -EFAULT;	/* that one is told to the next client */
+		at += sizeof(move);
+	}
+	nl_client_kick(names->client);
+	return at ? at : -EAGAIN;
+}
+
+static __poll_t nl_names_poll(struct file *file, poll_table *table)
+{
+	struct nl_names *names = file->private_data;
+
+	poll_wait(file, &names->wait, table);
+	return (READ_ONCE(names->nr) ? EPOLLIN | EPOLLRDNORM : 0) |
+	       (READ_ONCE(names->restarted) ? EPOLLPRI : 0);
+}
+
+static const struct file_operations nl_names_fops = {
+	.owner = THIS_MODULE,
+	.open = nl_names_open,
+	.release = nl_names_release,
+	.read = nl_names_read,
+	.poll = nl_names_poll,
+	.unlocked_ioctl = nl_names_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+/**
+ * nl_names_add - make the character device
+ * @dev: the device
+ *
+ * Nothing if its FTL has no physical segment.
+ * Context: lock held; sleeps.
+ * Return: 0 or a negative error number.
+ */
+int nl_names_add(struct nl_dev *dev)
+{
+	int err;
+
+	if (dev->config.p[NL_P_FTL] != NL_FTL_NAMELESS)
+		return 0;
+	dev->names_node = kasprintf(GFP_KERNEL, NL_PREFIX "%s:names", dev->name);
+	if (!dev->names_node)
+		return -ENOMEM;
+	dev->names = (struct miscdevice){
+		.minor = MISC_DYNAMIC_MINOR,
+		.name = dev->names_node,
+		.fops = &nl_names_fops,
+		.mode = 0600,
+	};
+	err = misc_register(&dev->names);
+	if (!err)
+		return 0;
+	kfree(dev->names_node);
+	dev->names_node = NULL;
+	return err;
+}
+
+/* Who has it open keeps it, without a device behind it. Context: lock held; sleeps. */
+void nl_names_remove(struct nl_dev *dev)
+{
+	if (!dev->names_node)
+		return;
+	misc_deregister(&dev->names);
+	kfree(dev->names_node);
+	dev->names_node = NULL;
+}

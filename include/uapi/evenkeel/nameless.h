@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-3-Clause */
+/*
+ * Blocks without names: /dev/nameless/NAME:names of a device with the nameless FTL (zhang-2013
+ * table 4.1). The virtual segment is the block device /dev/nameless/NAME.
+ *
+ * One client at a time: a second open fails with EBUSY. read() gives struct nl_move, as many as
+ * fit; poll() says POLLIN when there are some, and POLLPRI after a power cut until the next
+ * NL_IOC_INFO. Then all names are to be listed, as a write that was interrupted may have been
+ * done. A file that is opened gets all migrations again that were not acknowledged.
+ *
+ * Errors: ESTALE, no valid block has this name; ENOSPC, all space is in use; EIO, the power is
+ * off, or went before the request was done; EROFS, too many blocks went bad.
+ */
+#ifndef _UAPI_EVENKEEL_NAMELESS_H
+#define _UAPI_EVENKEEL_NAMELESS_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* What a client says of a block: recorded with it, and part of its name. */
+struct nl_meta {
+	__u64	word[3];
+};
+
+/* Where a block is, and what it is. */
+struct nl_name {
+	__u32	ppn;
+	__u32	reserved;		/* 0 */
+	struct nl_meta meta;
+};
+
+/* A block that had the address @from is at @to; the old name is good until that is acknowledged. */
+struct nl_move {
+	__u32	from;
+	__u32	to;
+	struct nl_meta meta;
+};
+
+#define NL_IO_MAX	64u		/* blocks of a request */
+
+/**
+ * struct nl_names_io - a request
+ * @names: struct nl_name[@nr]; of a write, the metadata goes in, the addresses come out
+ * @old: of a write: struct nl_name[@nr] that are overwritten; 0: new blocks
+ * @data: @nr blocks
+ * @nr: 1 to NL_IO_MAX
+ * @done: out: so many of them were done; the one after these is what the error is about
+ */
+struct nl_names_io {
+	__u64	names;
+	__u64	old;
+	__u64	data;
+	__u32	nr;
+	__u32	done;
+};
+
+/**
+ * struct nl_names_list - valid blocks by their addresses
+ * @names: struct nl_name[@nr], filled in
+ * @nr: in: room, out: how many; 0: that is all
+ * @from: in: address to begin at, out: where to go on
+ */
+struct nl_names_list {
+	__u64	names;
+	__u32	nr;
+	__u32	from;
+};
+
+/**
+ * struct nl_names_acks - migrations that the client has made its own
+ * @moves: struct nl_move[@nr]; those that wait no more are passed over
+ * @nr: 1 to NL_IO_MAX
+ * @reserved: 0
+ */
+struct nl_names_acks {
+	__u64	moves;
+	__u32	nr;
+	__u32	reserved;
+};
+
+/**
+ * struct nl_names_info - the device
+ * @block_bytes: of a block
+ * @addresses: all are below this
+ * @space: blocks and pages of the virtual segment that there may be
+ * @used: that there are
+ * @valid: blocks of these
+ * @waiting: migrations that are not acknowledged
+ * @cuts: how often the power went
+ */
+struct nl_names_info {
+	__u32	block_bytes;
+	__u32	addresses;
+	__u32	space;
+	__u32	used;
+	__u32	valid;
+	__u32	waiting;
+	__u64	cuts;
+};
+
+#define NL_IOC		0xeb
+#define NL_IOC_INFO	_IOR(NL_IOC, 0, struct nl_names_info)
+#define NL_IOC_WRITE	_IOWR(NL_IOC, 1, struct nl_names_io)
+#define NL_IOC_READ	_IOWR(NL_IOC, 2, struct nl_names_io)
+#define NL_IOC_FREE	_IOWR(NL_IOC, 3, struct nl_names_io)
+#define NL_IOC_LIST	_IOWR(NL_IOC, 4, struct nl_names_list)
+#define NL_IOC_ACK	_IOW(NL_IOC, 5, struct nl_names_acks)
+
+#ifndef __cplusplus
+_Static_assert(sizeof(struct nl_name) == 32, "name");
+_Static_assert(sizeof(struct nl_move) == 32, "migration");
+_Static_assert(sizeof(struct nl_names_io) == 32, "request");
+_Static_assert(sizeof(struct nl_names_list) == 16, "list");
+_Static_assert(sizeof(struct nl_names_acks) == 16, "acknowledgements");
+_Static_assert(sizeof(struct nl_names_info) == 32, "info");
+#endif
+
+#endif

@@ -1,0 +1,749 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The nameless FTL's physical segment against a client that knows what it wrote: names, stale and
+ * forged ones, migrations that are acknowledged late or never, cuts at every operation.
+ */
+#include <linux/slab.h>
+#include "ktap.h"
+#include "nameless/rig.h"
+#include "names.h"
+
+#define BLOCKS	24u		/* that the client may have */
+#define DEAD	32u		/* names that it remembers and has no more */
+#define FORGED	99u		/* in a word of metadata: never written */
+
+struct block {
+	bool there;
+	struct nl_name name;
+	u32 version;
+};
+
+enum doing { NOTHING, WRITING, OVERWRITING, FREEING };
+
+/**
+ * struct client - what should be on the device
+ * @rig: the device, and a model of some pages of its virtual segment
+ * @blocks: of the physical one
+ * @virtual: pages of the virtual one that are used
+ * @dead: names that are no more
+ * @doing: what a cut may have interrupted, to @block, which would have become @version
+ * @acks: of 8 migrations that are handed out, so many are acknowledged
+ */
+struct client {
+	struct rig rig;
+	struct block block[BLOCKS];
+	u32 blocks;
+	u32 virtual;
+	struct nl_name dead[DEAD];
+	u32 nr_dead;
+	enum doing doing;
+	u32 at;
+	u32 version;
+	u32 acks;
+	u64 moved, acked, refused, adopted;
+};
+
+static u64 moved, acked, refused, adopted, crashes;
+
+static void client_init(struct client *c, const struct nl_config *config, u32 blocks, u32 virtual,
+			u64 seed)
+{
+	memset(c, 0, sizeof(*c));
+	rig_init(&c->rig, config, blocks + virtual, seed);
+	c->blocks = blocks;
+	c->virtual = virtual;
+	c->acks = seed % 9;
+	CHECK(!rig_open(&c->rig));
+}
+
+static void client_destroy(struct client *c)
+{
+	moved += c->moved;
+	acked += c->acked;
+	refused += c->refused;
+	adopted += c->adopted;
+	rig_destroy(&c->rig);
+}
+
+static struct nl_meta meta_of(u32 block)
+{
+	return (struct nl_meta){ { block, 0x1234567890abcdefULL, 0 } };
+}
+
+static struct nl_io now(struct client *c)
+{
+	return (struct nl_io){ .now = c->rig.now += 100000 };
+}
+
+static struct nl_buf *content(struct client *c, u32 block, u32 version)
+{
+	struct nl_buf *buf = nl_buf_alloc(c->rig.config.p[NL_P_PAGE_SIZE], false);
+	u32 *word = nl_buf_data(buf);
+
+	memset(word, version, c->rig.config.p[NL_P_PAGE_SIZE]);
+	word[0] = block;
+	word[1] = version;
+	word[2] = ~version;
+	return buf;
+}
+
+/* The version that a name reads as: an error, or ~0 for what nobody wrote. */
+static int look(struct client *c, const struct nl_name *name, u32 *version)
+{
+	struct nl_io io = now(c);
+	struct nl_buf *buf;
+	const u32 *word;
+	int r = nl_name_read(c->rig.ftl, name, &buf, &io);
+
+	*version = ~0u;
+	if (r)
+		return r;
+	word = nl_buf_data(buf);
+	if (word[0] == name->meta.word[0] && word[2] == ~word[1])
+		*version = word[1];
+	nl_buf_put(buf);
+	return 0;
+}
+
+static void bury(struct client *c, const struct nl_name *name)
+{
+	c->dead[c->nr_dead++ % DEAD] = *name;
+}
+
+static int put(struct client *c, u32 at)
+{
+	struct block *b = &c->block[at];
+	struct nl_meta meta = meta_of(at);
+	struct nl_io io = now(c);
+	struct nl_buf *buf;
+	u32 ppn;
+	int r;
+
+	c->doing = b->there ? OVERWRITING : WRITING;
+	c->at = at;
+	c->version = ++c->rig.version;
+	buf = content(c, at, c->version);
+	r = nl_name_write(c->rig.ftl, b->there ? &b->name : NULL, &meta, buf, &ppn, &io);
+	nl_buf_put(buf);
+	if (r)
+		return r;
+	if (b->there)
+		bury(c, &b->name);
+	*b = (struct block){ true, { .ppn = ppn, .meta = meta }, c->version };
+	c->doing = NOTHING;
+	return 0;
+}
+
+static int drop(struct client *c, u32 at)
+{
+	struct nl_io io = now(c);
+	int r;
+
+	if (!c->block[at].there)
+		return 0;
+	c->doing = FREEING;
+	c->at = at;
+	r = nl_name_free(c->rig.ftl, &c->block[at].name, &io);
+	if (r)
+		return r;
+	bury(c, &c->block[at].name);
+	c->block[at].there = false;
+	c->doing = NOTHING;
+	return 0;
+}
+
+static bool right(struct client *c, u32 at)
+{
+	const struct block *b = &c->block[at];
+	u32 version;
+	int r = look(c, &b->name, &version);
+
+	if (r == -ESHUTDOWN)
+		return true;
+	return CHECK(!r && version == b->version, "block %u at %u: %d, version %u, not %u", at,
+		     b->name.ppn, r, version, b->version);
+}
+
+/* A name that is no more is refused, or it happens to be the block's new one. */
+static void refuse_dead(struct client *c)
+{
+	u32 i = rig_random(&c->rig, DEAD), version;
+	const struct block *b;
+	int r;
+
+	if (i >= c->nr_dead)
+		return;
+	r = look(c, &c->dead[i], &version);
+	b = &c->block[c->dead[i].meta.word[0]];
+	c->refused += r == -ESTALE;
+	CHECK(r == -ESTALE || r == -ESHUTDOWN || (!r && b->there && version == b->version),
+	      "a dead name of block %llu at %u: %d, version %u",
+	      (unsigned long long)c->dead[i].meta.word[0], c->dead[i].ppn, r, version);
+}
+
+static void refuse_forged(struct client *c, u32 at)
+{
+	struct nl_name name = c->block[at].there ? c->block[at].name :
+						   (struct nl_name){ .ppn = at };
+	struct nl_meta meta = meta_of(at);
+	struct nl_io io = now(c);
+	u32 version, ppn;
+
+	if (c->rig.flash.off)
+		return;
+	name.meta.word[2] = FORGED;
+	CHECK(look(c, &name, &version) == -ESTALE);
+	CHECK(nl_name_free(c->rig.ftl, &name, &io) == -ESTALE);
+	CHECK(nl_name_write(c->rig.ftl, &name, &meta, NULL, &ppn, &io) == -ESTALE);
+	name.ppn = c->rig.flash.geo.nr_pages + at;
+	CHECK(look(c, &name, &version) == -ESTALE);
+}
+
+/* The client takes what is handed out, and acknowledges some of it. */
+static void listen(struct client *c)
+{
+	struct nl_move moves[5];
+	struct block *b;
+	int i, n = nl_name_moves(c->rig.ftl, moves, 1 + rig_random(&c->rig, 5));
+
+	if (n > 0 && !rig_random(&c->rig, 4))	/* no room for the last */
+		nl_name_untell(c->rig.ftl, &moves[--n]);
+	for (i = 0; i < n; i++) {
+		c->moved++;
+		b = &c->block[moves[i].meta.word[0]];
+		CHECK(moves[i].meta.word[0] < c->blocks);
+		if (rig_random(&c->rig, 8) >= c->acks)
+			continue;
+		if (b->there && b->name.ppn == moves[i].from)
+			b->name.ppn = moves[i].to;
+		CHECK(!nl_name_acknowledge(c->rig.ftl, moves[i].from, &moves[i].meta));
+		c->acked++;
+	}
+}
+
+static bool verify(struct client *c)
+{
+	bool ok = rig_verify(&c->rig);
+	u32 i;
+
+	for (i = 0; i < c->blocks && ok; i++)
+		if (c->block[i].there)
+			ok = right(c, i);
+	return ok;
+}
+
+/* What a cut interrupted was done or not, never half. */
+static void settle(struct client *c, const struct nl_name *name, u32 version)
+{
+	struct block *b = &c->block[name->meta.word[0]];
+	bool new = c->doing != NOTHING && c->at == name->meta.word[0] && c->doing != FREEING &&
+		   version == c->version;
+
+	if (!CHECK(new || (b->there && version == b->version), "block %llu at %u: version %u",
+		   (unsigned long long)name->meta.word[0], name->ppn, version))
+		return;
+	if (new) {
+		*b = (struct block){ true, *name, version };
+		c->adopted++;
+	} else if (c->acks > 4) {
+		b->name = *name;	/* repaired; or the old one goes on to be used */
+	}
+}
+
+/* 4.3.7: every valid block with its metadata, once. */
+static void enumerate(struct client *c)
+{
+	u32 seen[BLOCKS] = { 0 }, from = 0, i, version;
+	struct nl_name names[7];
+	struct nl_io io;
+	int n;
+
+	do {
+		io = now(c);
+		n = nl_name_list(c->rig.ftl, &from, names, ARRAY_SIZE(names), &io);
+		CHECK(n >= 0, "%d", n);
+		for (i = 0; (int)i < n && !ktap_failing(); i++) {
+			CHECK(names[i].meta.word[0] < c->blocks &&
+			      !seen[names[i].meta.word[0]]++);
+			CHECK(!look(c, &names[i], &version));
+			settle(c, &names[i], version);
+		}
+	} while (n > 0 && !ktap_failing());
+	for (i = 0; i < c->blocks && !ktap_failing(); i++) {
+		bool may_be_gone = c->doing == FREEING && c->at == i;
+
+		if (!seen[i] && may_be_gone)
+			c->block[i].there = false;
+		CHECK(seen[i] == c->block[i].there, "block %u: %u times", i, seen[i]);
+	}
+	c->doing = NOTHING;
+}
+
+static void crash(struct client *c)
+{
+	u32 i;
+
+	crashes++;
+	if (!rig_crash(&c->rig))
+		return;
+	for (i = 0; i < c->blocks && !ktap_failing(); i++)	/* by the names it had */
+		if (c->block[i].there && (c->doing == NOTHING || c->at != i))
+			right(c, i);
+	if (!ktap_failing())
+		enumerate(c);
+	if (!ktap_failing())
+		verify(c);
+}
+
+static int step(struct client *c)
+{
+	u32 at = rig_random(&c->rig, c->blocks), lpn = rig_random(&c->rig, c->virtual);
+	struct nl_io io = now(c);
+	int r;
+
+	switch (rig_random(&c->rig, 16)) {
+	case 0:
+		return drop(c, at);
+	case 1:
+		if (c->block[at].there)
+			right(c, at);
+		return 0;
+	case 2:
+		refuse_dead(c);
+		return 0;
+	case 3:
+		refuse_forged(c, at);
+		return 0;
+	case 4:
+		listen(c);
+		return 0;
+	case 5:
+		r = nl_ftl_gc(c->rig.ftl, &io);
+		return r < 0 ? r : 0;
+	case 6:
+		return rig_trim(&c->rig, lpn, 1);
+	case 7:
+		return rig_flush(&c->rig);
+	case 8: case 9: case 10:
+		return rig_write(&c->rig, lpn, 0);
+	case 11:	/* hot */
+		return put(c, at % 3);
+	default:
+		return put(c, at);
+	}
+}
+
+/* It may only be read any more: because so many blocks are bad. */
+static void check_few(struct client *c)
+{
+	struct nl_ftl_stat stat;
+
+	nl_ftl_stat(c->rig.ftl, &stat);
+	CHECK(stat.state == NL_FTL_RO);
+	CHECK(c->rig.flash.geo.nr_blocks - stat.bad_blocks < stat.min_blocks, "%u of %u bad, %u",
+	      stat.bad_blocks, c->rig.flash.geo.nr_blocks, stat.min_blocks);
+	c->doing = NOTHING;
+}
+
+/* -1 if it was over before the cut. */
+static int run_to(struct client *c, u32 nr, u64 cut, enum nl_tear tear)
+{
+	int r = 0;
+	u32 i;
+
+	c->rig.flash.cut_at = NL_NO_CUT;
+	if (cut != NL_NO_CUT)
+		nl_flash_cut(&c->rig.flash, cut, tear);
+	for (i = 0; i < nr && !r && !ktap_failing(); i++)
+		r = step(c);
+	if (r == -ESHUTDOWN || c->rig.flash.off)
+		return 0;
+	if (r == -EROFS)
+		check_few(c);
+	else
+		CHECK(!r, "step %u: %d", i, r);
+	return -1;
+}
+
+/* One in which leveling begins early. */
+static struct nl_config worn(u32 planes, u32 pages, u32 spare, u32 moves)
+{
+	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, planes, 4, pages, spare);
+
+	config.p[NL_P_ENDURANCE] = 10000;
+	config.p[NL_P_WEAR] = 1000;
+	config.p[NL_P_MOVES] = moves;
+	return config;
+}
+
+static void test_requests(void)
+{
+	u32 round, i;
+
+	for (round = 0; round < 24 && !ktap_failing(); round++) {
+		struct nl_config config = worn(1 + round % 3, 36, round % 5, 1 + round * 3);
+		struct client c;
+
+		config.p[NL_P_BUFFER] = round % 4 == 3 ? 5 : 0;
+		client_init(&c, &config, BLOCKS, 12, ktap_seed + round);
+		for (i = 0; i < 40 && !ktap_failing(); i++) {
+			run_to(&c, 60, NL_NO_CUT, 0);
+			if (!ktap_failing())
+				verify(&c);
+		}
+		if (!ktap_failing())
+			crash(&c);
+		client_destroy(&c);
+	}
+	ktap_note("%llu migrations, %llu acknowledged, %llu dead names refused", moved, acked,
+		  refused);
+	CHECK(moved > 100 && acked > 50 && acked < moved && refused > 100);
+}
+
+static void every_cut(const struct nl_config *config, u32 blocks, u32 virtual, u64 seed, u32 nr,
+		      u32 fail)
+{
+	u64 cut = 0, cuts = 0;
+	int over = 0, tear;
+
+	for (; !over && !ktap_failing(); cut++) {
+		for (tear = 0; tear < NL_NR_TEARS && !ktap_failing(); tear++) {
+			struct client c;
+
+			client_init(&c, config, blocks, virtual, seed);
+			run_to(&c, 120, NL_NO_CUT, 0);	/* until there is no free block */
+			c.rig.flash.fail_program = fail;
+			c.rig.flash.fail_erase = fail / 3;
+			over = run_to(&c, nr, cut, tear);
+			crash(&c);
+			if (!ktap_failing() &&
+			    !run_to(&c, 20, cut % 7, (tear + cut) % NL_NR_TEARS))
+				crash(&c);
+			if (!ktap_failing())
+				run_to(&c, 15, NL_NO_CUT, 0);
+			if (!ktap_failing())
+				verify(&c);
+			if (ktap_failing())
+				ktap_note("cut %llu, torn %d, seed %llu, fail %u",
+					  (unsigned long long)cut, tear,
+					  (unsigned long long)seed, fail);
+			client_destroy(&c);
+			cuts++;
+		}
+	}
+	ktap_note("%llu cuts, %llu migrations so far, %llu interrupted writes found", cuts, moved,
+		  adopted);
+}
+
+static void test_every_cut(void)
+{
+	struct nl_config config = worn(2, 26, 1, 40);
+	u64 before = moved;
+
+	every_cut(&config, 18, 8, 9 * 1000 + 3, 150, 0);
+	every_cut(&config, 18, 8, 9 * 1000 + 8, 150, 0);
+	config = worn(1, 17, 2, 6);
+	every_cut(&config, 12, 5, 9 * 1000 + 4, 150, 0);
+	config = worn(2, 26, 4, 40);
+	every_cut(&config, 18, 8, 9 * 1000 + 5, 120, 19);
+	every_cut(&config, 18, 8, 9 * 1000 + 7, 120, 34);
+	CHECK(moved - before > 100 && adopted > 5);
+}
+
+static void test_random_cuts(void)
+{
+	u32 round, i;
+
+	for (round = 0; round < 200 && !ktap_failing(); round++) {
+		struct nl_config config = worn(1 + round % 3, 36, 2 + round % 4, round % 50);
+		struct client c;
+
+		config.p[NL_P_BUFFER] = round % 2 * 4;
+		client_init(&c, &config, BLOCKS, 12, ktap_seed * 9 + round);
+		for (i = 0; i < 10 && !ktap_failing(); i++) {
+			if (round % 3 == 0 && i == 3)
+				c.rig.flash.fail_erase = 1 + rig_random(&c.rig, 20);
+			if (round % 3 == 1 && i == 4)
+				c.rig.flash.fail_program = 1 + rig_random(&c.rig, 60);
+			run_to(&c, 300, rig_random(&c.rig, 300), i % NL_NR_TEARS);
+			if (!ktap_failing())
+				crash(&c);
+		}
+		if (ktap_failing())
+			ktap_note("round %u", round);
+		client_destroy(&c);
+	}
+	ktap_note("%llu crashes", crashes);
+}
+
+/* A client that never acknowledges: leveling stops, nothing else does; and goes on afterwards. */
+static void test_deaf(void)
+{
+	struct nl_config config = worn(2, 36, 6, 8);
+	struct nl_ftl_stat stat;
+	struct nl_move moves[8];
+	struct client c;
+	u64 before;
+	int i, n;
+
+	client_init(&c, &config, BLOCKS, 12, 9 * 100);
+	CHECK(!c.acks);
+	run_to(&c, 6000, NL_NO_CUT, 0);
+	nl_ftl_stat(c.rig.ftl, &stat);
+	CHECK(stat.waiting <= 8 && stat.stalled && stat.migrated);
+	crash(&c);
+	nl_ftl_stat(c.rig.ftl, &stat);
+	CHECK(stat.waiting <= 8 && stat.waiting && nl_name_untold(c.rig.ftl) == stat.waiting);
+	run_to(&c, 2000, NL_NO_CUT, 0);
+	verify(&c);
+	before = c.moved;
+	nl_name_replay(c.rig.ftl);
+	c.acks = 8;
+	for (n = 1; n > 0;) {
+		n = nl_name_moves(c.rig.ftl, moves, 8);
+		for (i = 0; i < n; i++) {
+			struct block *b = &c.block[moves[i].meta.word[0]];
+
+			if (b->there && b->name.ppn == moves[i].from)
+				b->name.ppn = moves[i].to;
+			CHECK(!nl_name_acknowledge(c.rig.ftl, moves[i].from, &moves[i].meta));
+		}
+	}
+	CHECK(nl_name_acknowledge(c.rig.ftl, 1, &(struct nl_meta){ { 1, 2, 3 } }) == -ENOENT);
+	nl_ftl_stat(c.rig.ftl, &stat);
+	CHECK(!stat.waiting);
+	run_to(&c, 4000, NL_NO_CUT, 0);
+	CHECK(c.moved > before);
+	verify(&c);
+	client_destroy(&c);
+}
+
+/* Blocks that say the same of themselves, and old names that are never given up. */
+static void test_same(void)
+{
+	struct nl_config config = worn(2, 36, 2, 6);
+	struct nl_meta meta = { { 7, 7, 7 } };
+	struct nl_name name[BLOCKS];
+	u32 version[BLOCKS] = { 0 }, i, at, ppn, found;
+	struct nl_buf *buf;
+	struct nl_io io;
+	struct client c;
+
+	client_init(&c, &config, BLOCKS, 12, ktap_seed);
+	for (i = 0; i < 20000 && !ktap_failing(); i++) {
+		at = i < BLOCKS ? i : rig_random(&c.rig, i % 4 ? 4 : BLOCKS);
+		io = now(&c);
+		buf = content(&c, 7, i + 1);
+		CHECK(!nl_name_write(c.rig.ftl, i < BLOCKS ? NULL : &name[at], &meta, buf, &ppn,
+				     &io));
+		nl_buf_put(buf);
+		name[at] = (struct nl_name){ .ppn = ppn, .meta = meta };
+		version[at] = i + 1;
+		at = rig_random(&c.rig, min(i + 1, BLOCKS));
+		CHECK(!look(&c, &name[at], &found) && found == version[at],
+		      "block %u: version %u, not %u", at, found, version[at]);
+	}
+	client_destroy(&c);
+}
+
+/* Both segments out of one space. */
+static void test_space(void)
+{
+	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 2, 4, 36, 0);
+	struct nl_meta meta = meta_of(1);
+	struct nl_io io = { .now = 1 };
+	struct client c;
+	u32 i, ppn, round;
+
+	for (round = 0; round < 2 && !ktap_failing(); round++) {
+		config.p[NL_P_BUFFER] = round * 6;
+		client_init(&c, &config, BLOCKS, 12, ktap_seed);
+		for (i = 0; i < BLOCKS; i++)
+			CHECK(!put(&c, i));
+		for (i = 0; i < 12; i++)
+			CHECK(!rig_write(&c.rig, i, 0));
+		CHECK(nl_name_write(c.rig.ftl, NULL, &meta, NULL, &ppn, &io) == -ENOSPC);
+		CHECK(nl_ftl_write(c.rig.ftl, 20, NULL, 0, &io) == -ENOSPC);
+		for (i = 0; i < 500 && !ktap_failing(); i++) {
+			CHECK(!put(&c, rig_random(&c.rig, BLOCKS)));
+			CHECK(!rig_write(&c.rig, rig_random(&c.rig, 12), 0));
+		}
+		CHECK(!drop(&c, 3));
+		CHECK(!rig_write(&c.rig, 20, 0));
+		CHECK(nl_name_write(c.rig.ftl, NULL, &meta, NULL, &ppn, &io) == -ENOSPC);
+		CHECK(!rig_trim(&c.rig, 20, 1));
+		CHECK(!put(&c, 3));
+		verify(&c);
+		crash(&c);
+		client_destroy(&c);
+	}
+}
+
+/* A clean stop spares the scan, and keeps names and migrations. */
+static void test_stop(void)
+{
+	struct nl_config config = worn(2, 36, 16, 20);
+	struct nl_ftl_stat stat;
+	struct client c;
+	u32 i;
+
+	client_init(&c, &config, BLOCKS, 12, 9 * 50 + 3);
+	for (i = 0; i < 30 && !ktap_failing(); i++) {
+		run_to(&c, 200, NL_NO_CUT, 0);
+		rig_restart(&c.rig);
+		nl_ftl_stat(c.rig.ftl, &stat);
+		CHECK(!stat.recovered_by_scan);
+		verify(&c);
+	}
+	client_destroy(&c);
+}
+
+static u8 image[1 << 20];
+static size_t image_len, image_at;
+
+static int save(void *ctx, const void *data, size_t len)
+{
+	memcpy(image + image_len, data, len);
+	image_len += len;
+	return 0;
+}
+
+static int load(void *ctx, void *data, size_t len)
+{
+	if (image_at + len > image_len)
+		return -EINVAL;
+	memcpy(data, image + image_at, len);
+	image_at += len;
+	return 0;
+}
+
+static int reload(struct client *c)
+{
+	nl_flash_destroy(&c->rig.flash);
+	CHECK(!nl_flash_create(&c->rig.flash, &c->rig.config));
+	image_at = 0;
+	return nl_flash_load(&c->rig.flash, load, NULL);
+}
+
+/* A device whose power went, in the middle of GC or not, into an image and out of it. */
+static void test_image(void)
+{
+	u32 round, slots = 0, i, damaged = 0;
+
+	for (round = 0; round < 60 && !ktap_failing(); round++) {
+		struct nl_config config = worn(2, 36, 2, 1 + round);
+		struct client c;
+
+		client_init(&c, &config, BLOCKS, 12, 9 * round + 2);
+		if (round % 3 == 0)
+			c.rig.flash.fail_erase = 30 + round;
+		run_to(&c, 400, 60 + 5 * round, round % NL_NR_TEARS);
+		nl_flash_power_off(&c.rig.flash);
+		nl_ftl_destroy(c.rig.ftl);
+		c.rig.ftl = NULL;
+		image_len = 0;
+		for (i = 0; i < 2; i++)
+			slots += c.rig.flash.battery->slot[i].block != NL_NO_SLOT;
+		CHECK(!nl_flash_save(&c.rig.flash, save, NULL));
+		for (i = 0; i < 20 && round == 7; i++) {	/* one bit is another */
+			size_t at = image_len - 1 - i * 97;
+
+			image[at] ^= 4;
+			damaged += reload(&c) == -EINVAL;
+			image[at] ^= 4;
+		}
+		CHECK(!reload(&c));
+		crash(&c);
+		run_to(&c, 100, NL_NO_CUT, 0);
+		if (!ktap_failing())
+			verify(&c);
+		client_destroy(&c);
+	}
+	ktap_note("%u blocks were being rewritten", slots);
+	CHECK(slots > 10 && damaged == 20);
+}
+
+/* ns of the last of random writes of a full device of 128 MiB, at depth 32, by its own clock. */
+static u64 random_writes(enum nl_ftl_kind kind)
+{
+	u32 pages = 32768, *at = calloc(pages, sizeof(*at)), i, lpn, ppn = 0, n, least;
+	struct nl_config config = nl_preset_find("ssd1")->config;
+	u64 depth[32] = { 0 }, half = 0;
+	struct nl_meta meta;
+	struct nl_name old;
+	struct nl_io io;
+	struct rig rig;
+	int r = 0;
+
+	config.p[NL_P_FTL] = kind;
+	CHECK(!nl_config_fit(&config, pages));
+	rig_init(&rig, &config, 1, 3);
+	rig.pages = pages;
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 3 * pages && !r; i++) {
+		lpn = i < pages ? i : rig_random(&rig, pages);
+		for (least = 0, n = 1; n < ARRAY_SIZE(depth); n++)
+			if (depth[n] < depth[least])
+				least = n;
+		io = (struct nl_io){ .now = depth[least] + 1 };
+		meta = (struct nl_meta){ { lpn, 1, 2 } };
+		old = (struct nl_name){ .ppn = i < pages ? 0 : at[lpn], .meta = meta };
+		half = i == 2 * pages ? io.now : half;
+		if (kind == NL_FTL_NAMELESS)
+			r = nl_name_write(rig.ftl, i < pages ? NULL : &old, &meta, NULL, &ppn, &io);
+		else
+			r = nl_ftl_write(rig.ftl, lpn, NULL, 0, &io);
+		at[lpn] = ppn;
+		depth[least] = io.done;
+	}
+	CHECK(!r, "write %u: %d", i, r);
+	for (least = 0, n = 1; n < ARRAY_SIZE(depth); n++)
+		least = depth[n] > depth[least] ? n : least;
+	half = depth[least] - half;
+	rig_destroy(&rig);
+	free(at);
+	return half;
+}
+
+/* Many planes for little flash: GC has less to choose from in one of them than in all. */
+static void test_speed(void)
+{
+	u64 page = random_writes(NL_FTL_PAGE), names = random_writes(NL_FTL_NAMELESS);
+
+	ktap_note("random writes without names take %.3f of the page map's time",
+		  (double)names / page);
+	CHECK(names * 90 < page * 100);
+}
+
+static void test_others(void)
+{
+	struct nl_config config = rig_tiny(NL_FTL_PAGE, 2, 4, 36, 0);
+	struct nl_meta meta = meta_of(1);
+	struct nl_io io = { .now = 1 };
+	struct rig rig;
+	u32 ppn = 0;
+
+	rig_init(&rig, &config, 36, 1);
+	CHECK(!rig_open(&rig));
+	CHECK(nl_name_write(rig.ftl, NULL, &meta, NULL, &ppn, &io) == -EOPNOTSUPP);
+	CHECK(nl_name_moves(rig.ftl, NULL, 0) == -EOPNOTSUPP);
+	CHECK(nl_name_list(rig.ftl, &ppn, NULL, 0, &io) == -EOPNOTSUPP);
+	CHECK(nl_name_acknowledge(rig.ftl, 0, &meta) == -EOPNOTSUPP);
+	rig_destroy(&rig);
+}
+
+int main(int argc, char **argv)
+{
+	ktap_init(argc, argv);
+	ktap_run("names lead to what was written, through GC and migrations", test_requests);
+	ktap_run("names: after a cut at every operation all or nothing was done", test_every_cut);
+	ktap_run("names: cuts anywhere, with blocks that fail", test_random_cuts);
+	ktap_run("a client that never acknowledges stops leveling and nothing else", test_deaf);
+	ktap_run("blocks that say the same of themselves are told apart", test_same);
+	ktap_run("both segments share the space", test_space);
+	ktap_run("a clean stop keeps names and migrations", test_stop);
+	ktap_run("an image has what the battery kept", test_image);
+	ktap_run("random overwrites are about as fast as the page map's", test_speed);
+	ktap_run("other FTLs have no names", test_others);
+	return ktap_done();
+}

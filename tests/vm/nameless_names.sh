@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: nameless writes: a client of both segments through GC, migrations, power cuts and images; every refusal
+# kernels: 6.1 6.12 debug
+# quick: yes
+# timeout: 60
+. tests/vm/lib.sh
+
+modprobe nameless || die "no nameless"
+d=/dev/nameless
+conf=/sys/kernel/config/nameless
+quick="t_read=0 t_program=0 t_erase=0 t_bus_control=0 t_bus_data=0 t_ram=0 t_register=0"
+names() { build/tests/bin/names "$d/a:names" /tmp/names.state "$@"; }
+
+# stat_of KEY
+stat_of() {
+	local key value
+	while read -r key value; do [ "$key" != "$1" ] || { echo "$value"; return; }; done <"$conf/a/stat"
+	return 1
+}
+
+# more TITLE KEY LEAST
+more() {
+	local value
+	value=$(stat_of "$2")
+	if [ "$value" -gt "$3" ]; then ok "$1"; else not_ok "$1" "$2 is $value"; fi
+}
+
+clean() { check "$1: every invariant holds" nlctl check a; }
+
+# shellcheck disable=SC2086
+make() { nlctl create a 8M --ftl nameless packages=4 pages=16 $quick "$@" && wait_for 10 test -c "$d/a:names"; }
+
+check "a nameless device" make wear=100% wear_at=0 endurance=10000 moves=64
+check "512 blocks without names" names fill 512
+check "they are what was written" names verify
+check "stale and forged names and a second client are refused" names refused
+exec {open}<"$d/a:names"
+check_fails "so is a deletion under a client" "a is open" nlctl delete a
+check_fails "and another client" "busy" names verify
+exec {open}<&-
+check "the block device is the virtual segment" eval 'blkio write $d/a 0 8192 "$seed" -- verify $d/a 0 8192 "$seed"'
+check "writes, overwrites and frees, with migrations" names churn 2500 "$seed"
+matches "there were some" "$(<"$said")" "[1-9][0-9]* moved, [1-9][0-9]* acknowledged"
+check "all is what was written" names verify
+check "in the virtual segment, too" blkio verify $d/a 0 8192 "$seed"
+clean "after that" a
+more "blocks were collected in place" victims 10
+more "names were refused" stale 2
+check "a client that hears nothing" names deaf 2500 "$((seed + 1))"
+more "levelling waits for it" stalled 0
+is "migrations are no more than they may be" "$(($(stat_of waiting) <= 64))" 1
+check "and finds its blocks by the names it knows" names verify
+is "who opens it next is told of all, and acknowledges" "$(stat_of waiting)" 0
+check "both segments are one space" eval 'blkio write $d/a 8192 4096 2 && ! blkio write $d/a 12288 4096 3 && blkio discard $d/a 8192 8192 -- flush $d/a'
+
+for tear in not error blank; do
+	for after in 3 40 111; do
+		nlctl cut a --after $after --tear $tear
+		names churn 400 "$((seed + after))" >/tmp/cut 2>&1
+		is "the power goes at operation $after, left $tear" "$?" 3
+		nlctl power a on
+		check "what was written is there, all or nothing of the last request" names recover
+	done
+	clean "$tear" a
+done
+(while [ "$(stat_of valid)" -gt 0 ] && [ "$(stat_of writes)" -lt 2000 ]; do :; done; nlctl cut a --off) &
+names churn 100000 "$seed" >/tmp/cut 2>&1
+is "a cut from elsewhere" "$?" 3
+wait; nlctl power a on
+check "and what is there after it" names recover
+check "the virtual segment is what it was" blkio verify $d/a 0 8192 "$seed"
+
+nlctl cut a --after 33 --tear blank
+names churn 400 "$seed" >/tmp/cut 2>&1
+check "saved without power" nlctl save a /tmp/a.img
+check "deleted and loaded" eval 'nlctl delete a && nlctl load a /tmp/a.img && wait_for 10 test -c $d/a:names'
+check "with all its blocks" names recover
+clean "loaded" a
+check "all freed" names free
+is "nothing is valid then" "$(stat_of valid)" 0
+exec {open}<"$d/a:names"
+rmdir $conf/a
+check "the directory goes under a client" eval '! dd if=/dev/stdin bs=32 count=1 iflag=nonblock <&$open'
+exec {open}<&-
+check "other FTLs have no names" eval 'nlctl create a 8M && ! test -e $d/a:names && nlctl delete a'
+check "and the module goes" rmmod nameless
+done_testing

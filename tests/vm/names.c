@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A client of a nameless device's physical segment, which knows what it wrote.
+ *
+ *	names NODE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
+ *
+ * STATE is a file with the names and versions of all blocks. Exit status 3: the power went; then
+ * `recover` holds what the device lists against what may have been done.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <evenkeel/nameless.h>
+
+#define BLOCKS	4096
+#define BATCH	8
+#define POWER	3
+
+/* @maybe: the version that a cut may have left, 0: it may be gone; @open: one of these */
+struct block {
+	uint32_t there, open, version, maybe;
+	struct nl_name name;
+};
+
+static struct block blocks[BLOCKS];
+static uint32_t nr, versions;
+static struct nl_names_info info;
+static unsigned char data[NL_IO_MAX * 65536];
+static int fd;
+static unsigned long long moved, acked, random_state;
+
+static void die(const char *what, uint32_t block)
+{
+	fprintf(stderr, "%s, block %u: %s\n", what, block, strerror(errno));
+	exit(1);
+}
+
+static uint32_t any(uint32_t below)
+{
+	random_state = random_state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (random_state >> 33) % below;
+}
+
+static void state(const char *path, bool save)
+{
+	FILE *f = fopen(path, save ? "w" : "r");
+	size_t n;
+
+	if (!f && !save)
+		return;
+	n = f && save ? fwrite(&nr, 4, 1, f) + fwrite(&versions, 4, 1, f) +
+			fwrite(blocks, sizeof(blocks), 1, f) :
+	    f ? fread(&nr, 4, 1, f) + fread(&versions, 4, 1, f) +
+			fread(blocks, sizeof(blocks), 1, f) : 0;
+	if (n != 3 || fclose(f))
+		die("state", 0);
+}
+
+static struct nl_meta meta_of(uint32_t i)
+{
+	return (struct nl_meta){ { i, 0x6e616d656c657373ULL, i * 7 } };
+}
+
+static void put_content(unsigned char *to, uint32_t i, uint32_t version)
+{
+	uint32_t *word = (void *)to, w;
+
+	for (w = 0; w < info.block_bytes / 4; w++)
+		word[w] = w % 2 ? version : i;
+}
+
+/* The version, 0 if it is none. */
+static uint32_t content(const unsigned char *from, uint32_t i)
+{
+	const uint32_t *word = (const void *)from;
+	uint32_t w;
+
+	for (w = 0; w < info.block_bytes / 4; w++)
+		if (word[w] != (w % 2 ? word[1] : i))
+			return 0;
+	return word[1];
+}
+
+static int request(unsigned long cmd, struct nl_name *names, struct nl_name *old, uint32_t n)
+{
+	struct nl_names_io io = {
+		.names = (uintptr_t)names, .old = (uintptr_t)old, .data = (uintptr_t)data, .nr = n,
+	};
+
+	return ioctl(fd, cmd, &io);
+}
+
+/* Any @n blocks from @first on, all there or none: written or overwritten. */
+static int put(uint32_t first, uint32_t n)
+{
+	struct nl_name names[BATCH] = { 0 }, old[BATCH];
+	bool there = blocks[first].there;
+	uint32_t i;
+	int r;
+
+	for (i = 0; i < n; i++) {
+		struct block *b = &blocks[first + i];
+
+		b->open = 1;
+		b->maybe = ++versions;
+		names[i].meta = meta_of(first + i);
+		old[i] = b->name;
+		put_content(data + i * info.block_bytes, first + i, b->maybe);
+	}
+	r = request(NL_IOC_WRITE, names, there ? old : NULL, n);
+	if (r)
+		return r;
+	for (i = 0; i < n; i++)
+		blocks[first + i] = (struct block){ 1, 0, blocks[first + i].maybe, 0, names[i] };
+	return 0;
+}
+
+static int drop(uint32_t i)
+{
+	struct block *b = &blocks[i];
+
+	if (!b->there)
+		return 0;
+	b->open = 1;
+	b->maybe = 0;
+	if (request(NL_IOC_FREE, &b->name, NULL, 1))
+		return -1;
+	memset(b, 0, sizeof(*b));
+	return 0;
+}
+
+static int check_one(uint32_t i)
+{
+	if (!blocks[i].there)
+		return 0;
+	if (request(NL_IOC_READ, &blocks[i].name, NULL, 1))
+		return -1;
+	if (content(data, i) == blocks[i].version)
+		return 0;
+	errno = EUCLEAN;
+	die("content", i);
+	return -1;
+}
+
+/* Take what moved, and acknowledge all of it but for some when @lazy. */
+static void listen(bool lazy)
+{
+	struct nl_move moves[16];
+	struct nl_names_acks acks = { .moves = (uintptr_t)moves };
+	ssize_t len = read(fd, moves, sizeof(moves));
+	uint32_t i, keep = 0;
+
+	if (len < 0 && errno != EAGAIN)
+		die("read", 0);
+	for (i = 0; len > 0 && i < len / sizeof(*moves); i++) {
+		struct block *b = &blocks[moves[i].meta.word[0] % BLOCKS];
+
+		moved++;
+		if (lazy && any(4) == 0)
+			continue;
+		if (b->there && b->name.ppn == moves[i].from)
+			b->name.ppn = moves[i].to;
+		moves[keep++] = moves[i];
+	}
+	acks.nr = keep;
+	acked += keep;
+	if (keep && ioctl(fd, NL_IOC_ACK, &acks) && errno != EIO)
+		die("acknowledge", 0);
+}
+
+static int churn(uint32_t rounds, bool hears)
+{
+	while (rounds--) {
+		uint32_t i = any(nr), n = 1;
+		int r;
+
+		if (any(4))
+			i = any(nr / 8);	/* hot */
+		while (n < BATCH && i + n < nr && blocks[i + n].there == blocks[i].there && any(4))
+			n++;
+		r = any(16) == 0 ? drop(i) : any(8) == 0 ? check_one(i) : put(i, n);
+		if (r && errno == EIO)
+			return POWER;
+		if (r)
+			die("request", i);
+		if (hears && any(8) == 0)
+			listen(true);
+	}
+	return 0;
+}
+
+static int verify(void)
+{
+	uint32_t i, there = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (check_one(i))
+			die("read", i);
+		there += blocks[i].there;
+	}
+	if (ioctl(fd, NL_IOC_INFO, &info) || info.valid != there)
+		die("there are not as many blocks as were written", info.valid);
+	return 0;
+}
+
+static void found(const struct nl_name *name, unsigned char *seen)
+{
+	uint32_t i = name->meta.word[0], version;
+	struct block *b = &blocks[i % BLOCKS];
+	struct nl_name copy = *name;
+
+	errno = EUCLEAN;
+	if (i >= nr || seen[i]++)
+		die("listed twice", i);
+	if (request(NL_IOC_READ, &copy, NULL, 1))
+		die("listed and not there", i);
+	version = content(data, i);
+	if (!version || (!(b->there && version == b->version) &&
+			 !(b->open && version == b->maybe)))
+		die("content after a cut", i);
+	*b = (struct block){ 1, 0, version, 0, *name };
+}
+
+/* Every valid block is one that may be; every one that has to be is there, by its old name, too. */
+static int recover(void)
+{
+	static unsigned char seen[BLOCKS];
+	struct nl_name names[16];
+	struct nl_names_list list = { .from = 0 };
+	uint32_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!blocks[i].open && check_one(i))
+			die("its old name", i);
+	do {
+		list.names = (uintptr_t)names;
+		list.nr = 16;
+		if (ioctl(fd, NL_IOC_LIST, &list))
+			die("list", 0);
+		for (i = 0; i < list.nr; i++)
+			found(&names[i], seen);
+	} while (list.nr);
+	for (i = 0; i < nr; i++) {
+		errno = ENOENT;
+		if (!seen[i] && blocks[i].there && !(blocks[i].open && !blocks[i].maybe))
+			die("lost", i);
+		if (!seen[i])
+			memset(&blocks[i], 0, sizeof(blocks[i]));
+	}
+	return verify();
+}
+
+static void fails(const char *what, int r, int why)
+{
+	if (r != -1 || errno != why) {
+		fprintf(stderr, "%s: %d, %s\n", what, r, strerror(errno));
+		exit(1);
+	}
+}
+
+static int refused(const char *node)
+{
+	struct nl_name name = blocks[0].name, old = name;
+	struct nl_names_io io = { .names = (uintptr_t)&name, .data = (uintptr_t)data, .nr = 1 };
+
+	fails("a second client", open(node, O_RDWR), EBUSY);
+	name.meta.word[2]++;
+	fails("forged metadata", ioctl(fd, NL_IOC_READ, &io), ESTALE);
+	fails("a forged free", ioctl(fd, NL_IOC_FREE, &io), ESTALE);
+	io.old = (uintptr_t)&name;
+	fails("a forged overwrite", ioctl(fd, NL_IOC_WRITE, &io), ESTALE);
+	fails("a read over something", ioctl(fd, NL_IOC_READ, &io), EINVAL);
+	io.old = 0;
+	name = old;
+	name.ppn = ~0u;
+	fails("an address beyond the end", ioctl(fd, NL_IOC_READ, &io), ESTALE);
+	name = old;
+	if (put(0, 1))
+		die("overwrite", 0);
+	fails("a stale name", name.ppn == blocks[0].name.ppn ? (errno = ESTALE, -1) :
+	      ioctl(fd, NL_IOC_READ, &io), ESTALE);
+	io.nr = 0;
+	fails("nothing", ioctl(fd, NL_IOC_READ, &io), EINVAL);
+	io.nr = NL_IO_MAX + 1;
+	fails("too much", ioctl(fd, NL_IOC_READ, &io), EINVAL);
+	io.nr = 1;
+	io.data = 8;
+	fails("a bad pointer", ioctl(fd, NL_IOC_WRITE, &io), EFAULT);
+	fails("another ioctl", ioctl(fd, _IO(NL_IOC, 99), &io), ENOTTY);
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	const char *what = argv[3];
+	uint32_t n = argc > 4 ? atoi(argv[4]) : 0, i;
+	int r = 0;
+
+	random_state = argc > 5 ? atoll(argv[5]) : 1;
+	if (!strcmp(what, "fill")) {
+		for (nr = n, i = 0; i < n && !r; i += BATCH)
+			r = put(i, BATCH);
+		if (r)
+			die("fill", i);
+		return 0;
+	}
+	if (!strcmp(what, "churn"))
+		return churn(n, true);
+	if (!strcmp(what, "deaf"))
+		return churn(n, false);
+	if (!strcmp(what, "verify"))
+		return verify();
+	if (!strcmp(what, "recover"))
+		return recover();
+	if (!strcmp(what, "refused"))
+		return refused(argv[1]);
+	for (i = 0; !strcmp(what, "free") && i < nr && !r; i++)
+		r = drop(i);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct pollfd poll_fd = { .events = POLLIN | POLLPRI };
+	int r;
+
+	if (argc < 4)
+		return 2;
+	fd = open(argv[1], O_RDWR | O_NONBLOCK);
+	if (fd < 0 || ioctl(fd, NL_IOC_INFO, &info)) {
+		perror(argv[1]);
+		return 1;
+	}
+	state(argv[2], false);
+	r = run(argc, argv);
+	poll_fd.fd = fd;
+	while (!r && strcmp(argv[3], "deaf") && poll(&poll_fd, 1, 0) > 0 &&
+	       poll_fd.revents & POLLIN)
+		listen(false);
+	state(argv[2], true);
+	printf("%llu moved, %llu acknowledged\n", moved, acked);
+	return r;
+}
