@@ -10,8 +10,8 @@
  *
  * Every function that changes something is atomic whenever power goes, and what it did lasts when
  * it returns, unless it says otherwise. When it returns an error nothing was changed, with the
- * exception of scmfs_write_end(), scmfs_reserve() and scmfs_punch(), whose work is in steps: each
- * is atomic.
+ * exception of scmfs_write_end(), scmfs_reserve(), scmfs_zero() and scmfs_punch(), whose work is in
+ * steps: each is atomic.
  *
  * Who locks what
  *
@@ -66,6 +66,7 @@ struct scmfs_node {
  * @now: time
  * @uid: owner of the root directory
  * @gid: its group
+ * @without: SCMFS_INCOMPAT_* that it is not to have, for older readers
  */
 struct scmfs_format_params {
 	u8 uuid[SCMFS_UUID_SIZE];
@@ -75,6 +76,7 @@ struct scmfs_format_params {
 	s64 now;
 	u32 uid;
 	u32 gid;
+	u64 without;
 };
 
 /*
@@ -365,6 +367,14 @@ struct scmfs_seg {
  */
 int scmfs_map(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
 	      unsigned int max);
+/*
+ * scmfs_report - the part of a file at @offset, up to @len bytes, with unwritten blocks told [S]
+ *
+ * To scmfs_map() those are holes: that is what is read there.
+ * Return: 0; -EUCLEAN.
+ */
+int scmfs_report(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
+		 bool *unwritten);
 
 /* scmfs_mapped_size - bytes up to the end of the last extent (wu-2011's mapped_size) [S] */
 u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
@@ -383,6 +393,7 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
  * @nr: parts
  * @seg: where to store; never a hole
  * @fresh: bit per part: new blocks, which nothing refers to yet
+ * @unwritten: bit per part: blocks that were reserved, and read as zeroes until now
  * @ahead: blocks allocated behind the last part
  */
 struct scmfs_write {
@@ -393,6 +404,7 @@ struct scmfs_write {
 	unsigned int nr;
 	struct scmfs_seg seg[SCMFS_WRITE_SEGS];
 	u32 fresh;
+	u32 unwritten;
 	u32 ahead;
 };
 
@@ -426,15 +438,26 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now);
  */
 int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now);
 
+#define SCMFS_RESERVE_KEEP_SIZE	0x1
+#define SCMFS_RESERVE_ZEROED	0x2	/* blocks that can be stored to at once */
+
 /*
- * scmfs_reserve - zeroed blocks for a range's holes [X]
+ * scmfs_reserve - blocks for a range's holes, which are read as zeroes [X]
  *
- * Raises the size to the range's end, or with @keep_size remembers that what is reserved stays:
- * until scmfs_truncate() to the size or below. In steps.
+ * They are unwritten, or zeroed where the file system has no such. Raises the size to the range's
+ * end, or with KEEP_SIZE remembers that what is reserved stays: until scmfs_truncate() to the
+ * size or below. In steps.
  * Return: 0; -EINVAL; -ENOSPC; -EFBIG; -EINTR: the task is being killed; -EUCLEAN.
  */
-int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size, s64 now);
-/* scmfs_zero - make what a range has within the size zeroes, in place [X] */
+int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int flags, s64 now);
+/* scmfs_has_unwritten - can blocks be unwritten? Context: any. */
+bool scmfs_has_unwritten(const struct scmfs *fs);
+/*
+ * scmfs_zero - make what a range has zeroes [X]
+ *
+ * Whole blocks become unwritten, where there are such, so nobody may store to them meanwhile; the
+ * rest is zeroed in place, also all of it where there is no room for more extents. In steps.
+ */
 int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /* scmfs_punch - make a range zeroes, give its whole blocks back; not beyond the size [X] */
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);

@@ -198,7 +198,7 @@ static ssize_t sfs_write_some(struct inode *inode, u64 pos, size_t len, struct i
 	flags = sfs_write_flags(inode, pos, len, atomic);
 	done = sfs_write_step(inode, &w, pos, len, from, flags);
 	up_write(&sfs_inode(inode)->extents);
-	if (done > 0 && w.fresh && !flags)
+	if (done > 0 && (w.fresh | w.unwritten) && !flags)
 		sfs_filled(inode, pos, pos + done);
 	return done;
 }
@@ -346,10 +346,12 @@ static int sfs_reserve_locked(struct inode *inode, u64 offset, u64 len, bool kee
 	int err;
 
 	down_write(&sfs_inode(inode)->extents);
-	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len, keep, now);
+	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len,
+			    keep ? SCMFS_RESERVE_KEEP_SIZE : 0, now);
 	sfs_refresh(inode);	/* it works in steps */
 	up_write(&sfs_inode(inode)->extents);
-	sfs_filled(inode, offset, offset + len);
+	if (!scmfs_has_unwritten(sfs_fs(inode)))
+		sfs_filled(inode, offset, offset + len);
 	return err;
 }
 
@@ -399,21 +401,43 @@ static int sfs_zero_part(struct inode *inode, u64 offset, u64 len, s64 now)
 	return err;
 }
 
-/*
- * In place: also what is mapped. Room comes first: what fails for want of it changes nothing. In
- * parts, as faults wait meanwhile.
- */
-static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+/* In place: also what is mapped. In parts, as faults wait meanwhile. */
+static int sfs_zero_in_place(struct inode *inode, u64 offset, u64 end, s64 now)
 {
-	u64 at, end = offset + len;
-	int err = sfs_reserve(inode, offset, len, keep, now);
+	int err = 0;
 
-	for (at = offset; !err && at < end; at += SFS_ZERO_PART) {
+	for (; !err && offset < end; offset += SFS_ZERO_PART) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		err = sfs_zero_part(inode, at, min(end - at, SFS_ZERO_PART), now);
+		err = sfs_zero_part(inode, offset, min(end - offset, SFS_ZERO_PART), now);
 	}
 	return err;
+}
+
+/* What becomes unwritten must not be stored to by mappings, or be read through a window. */
+static int sfs_unwrite(struct inode *inode, u64 offset, u64 end, s64 now)
+{
+	int err = sfs_layout_lock(inode, round_down(offset, PAGE_SIZE), round_up(end, PAGE_SIZE));
+
+	if (err)
+		return err;
+	sfs_window_drop(inode);
+	err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, end - offset, now);
+	sfs_refresh(inode);
+	sfs_layout_unlock(inode);
+	return err;
+}
+
+/* Room comes first: what fails for want of it changes nothing. */
+static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+{
+	u64 end = offset + len;
+	int err = sfs_reserve(inode, offset, len, keep, now);
+
+	if (err)
+		return err;
+	return scmfs_has_unwritten(sfs_fs(inode)) ? sfs_unwrite(inode, offset, end, now) :
+		sfs_zero_in_place(inode, offset, end, now);
 }
 
 static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len)

@@ -274,8 +274,8 @@ static int nvm_reserve(struct inode *inode, u64 from, u64 to)
 
 	inode_lock(inode);
 	down_write(&sfs_inode(inode)->extents);
-	err = sfs_alive(inode) ?: scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from, false,
-						sfs_now(inode));
+	err = sfs_alive(inode) ?: scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from,
+						SCMFS_RESERVE_ZEROED, sfs_now(inode));
 	sfs_refresh(inode);
 	up_write(&sfs_inode(inode)->extents);
 	inode_unlock(inode);
@@ -347,13 +347,33 @@ EXPORT_SYMBOL_GPL(nvmalloc_shrink);
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+/* All of a file has to be there. What fallocate() reserved becomes so, once: the rest is a hole. */
+static int nvm_complete(struct inode *inode, u64 size)
+{
+	struct scmfs_seg seg;
+	bool unwritten;
+	u64 at;
+	int err;
+
+	for (at = 0; at < size; at += seg.len) {
+		err = scmfs_report(sfs_fs(inode), inode->i_ino, at, size - at, &seg, &unwritten);
+		if (!err && seg.at == SCMFS_HOLE)
+			err = -EINVAL;
+		if (!err && unwritten)
+			err = scmfs_reserve(sfs_fs(inode), inode->i_ino, at, seg.len,
+					    SCMFS_RESERVE_ZEROED, sfs_now(inode));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* A file of scmfs, all of it there, from now on for this area alone. */
 static int nvm_take(struct file *file)
 {
 	struct inode *inode = file_inode(file);
-	struct scmfs_seg seg;
-	u64 at = 0, size;
 	bool denied;
+	u64 size;
 	int err = 0;
 
 	if (file->f_op != &sfs_file_fops)
@@ -367,15 +387,12 @@ static int nvm_take(struct file *file)
 	if (!err)	/* nor by mappings that are made writable later */
 		err = mapping_deny_writable(&inode->i_data);
 	denied = !err;
-	down_read(&sfs_inode(inode)->extents);
-	while (!err && at < size) {
-		if (scmfs_map(sfs_fs(inode), inode->i_ino, at, size - at, &seg, 1) != 1 ||
-		    seg.at == SCMFS_HOLE)
-			err = -EINVAL;
-		else
-			at += seg.len;
+	if (!err) {
+		down_write(&sfs_inode(inode)->extents);
+		err = nvm_complete(inode, size);
+		up_write(&sfs_inode(inode)->extents);
+		sfs_filled(inode, 0, size);	/* zero pages that are mapped to be read */
 	}
-	up_read(&sfs_inode(inode)->extents);
 	if (!err)
 		inode_set_flags(inode, S_IMMUTABLE, S_IMMUTABLE);
 	else if (denied)

@@ -45,10 +45,10 @@ static void make_sample(void)
 	for (i = 0; i < 8; i++) {
 		memset(name, 'a' + i, sizeof(name));
 		MUST(!scmfs_create(fs, &dir, name, 1 + i * 25, &file, &ino));
-		MUST(!scmfs_reserve(fs, ino, i * 5000, 3000, false, 0));
+		MUST(!scmfs_reserve(fs, ino, i * 5000, 3000, 0, 0));
 	}
 	for (i = 0; i < 12; i++)	/* more extents than are in the inode */
-		MUST(!scmfs_reserve(fs, ino, 400000 - i * 8192, 10, false, 0));
+		MUST(!scmfs_reserve(fs, ino, 400000 - i * 8192, 10, 0, 0));
 	scmfs_node_clear(&dir);
 	scmfs_node_clear(&root);
 	scmfs_close(fs);

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <evenkeel/scm.h>
 #include "crash.h"
+#include "engine_internal.h"
 #include "ktap.h"
 #include "scmfs_lib.h"
 
@@ -375,7 +376,7 @@ static void change_content(void)
 		break;
 	case 2:
 		fill = rnd(2);
-		r = scmfs_reserve(t.fs, m->ino, offset, len, fill, ++t.now);
+		r = scmfs_reserve(t.fs, m->ino, offset, len, fill ? SCMFS_RESERVE_KEEP_SIZE : 0, ++t.now);
 		if (r == -ENOSPC || fill || offset + len <= m->size) {
 			CHECK(!r || r == -ENOSPC);
 			return;
@@ -763,9 +764,9 @@ static void refused(void)
 	scmfs_close(fs);
 	CHECK(scmfs_open(mem, size / 2, 0, &fs, NULL, &reason) == -ENOSPC && *reason);
 	on = (void *)mem;
-	on->incompat = cpu_to_le64(1);
+	on->incompat = cpu_to_le64(SCMFS_INCOMPAT_KNOWN ^ 1ULL << 40);
 	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EUCLEAN && damaged);
-	CHECK(!(s.incompat));
+	CHECK(le64_to_cpu(s.incompat) == SCMFS_INCOMPAT_KNOWN);
 	CHECK(scmfs_open(mem, size, 0, &fs, NULL, &reason) == -EUCLEAN && *reason);
 	memset(mem, 0, 4096);
 	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EUCLEAN && damaged);
@@ -947,19 +948,100 @@ static void reserved(void)
 	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
 	CHECK(!tfs_write(&t, ino, 0, 20000, 1, 0) && !tfs_write(&t, ino, 20000, 20000, 1, 0));
 	CHECK(scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 40960);
-	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, true, 5) && mapped(ino) >= 100000);
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, SCMFS_RESERVE_KEEP_SIZE, 5) && mapped(ino) >= 100000);
 	CHECK(!scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
 	tfs_crash(&t);
 	CHECK(!tfs_mount(&t, &rec) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
 	CHECK(!scmfs_truncate(t.fs, ino, 60000, 7) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
 	CHECK(!scmfs_truncate(t.fs, ino, 60000, 8) && mapped(ino) == 61440, "%llu", mapped(ino));
-	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, false, 9) && !scmfs_trim(t.fs, ino));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, 0, 9) && !scmfs_trim(t.fs, ino));
 	CHECK(mapped(ino) == 102400);
 	shim_killed = true;
-	CHECK(scmfs_reserve(t.fs, ino, 0, 300000, true, 10) == -EINTR && mapped(ino) == 102400);
+	CHECK(scmfs_reserve(t.fs, ino, 0, 300000, SCMFS_RESERVE_KEEP_SIZE, 10) == -EINTR && mapped(ino) == 102400);
 	shim_killed = false;
-	CHECK(scmfs_reserve(t.fs, ino, 0, 64 << 20, true, 11) == -ENOSPC);
+	CHECK(scmfs_reserve(t.fs, ino, 0, 64 << 20, SCMFS_RESERVE_KEEP_SIZE, 11) == -ENOSPC);
 	CHECK(scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+static u64 extents_of(u64 ino, u64 *unwritten)
+{
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+	u64 nr = 0;
+
+	*unwritten = 0;
+	scmfs_slots(t.fs, scmfs_inode(t.fs, ino), &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
+						  scmfs_read(&place->second));
+
+		nr += !!e.count;
+		*unwritten += e.unwritten ? e.count : 0;
+	}
+	return nr;
+}
+
+static bool all_are(u64 ino, u64 from, u64 to, u8 fill)
+{
+	static u8 bytes[400000];
+	u64 i;
+
+	if (tfs_read(&t, ino, from, to - from, bytes))
+		return false;
+	for (i = 0; i < to - from && bytes[i] == fill; i++)
+		;
+	return i == to - from;
+}
+
+/* Room that was reserved is not touched, reads as zeroes, and is told of; what is written isn't. */
+static void unwritten(void)
+{
+	struct scmfs_seg seg;
+	bool unwritten;
+	u64 ino, blocks, i;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, 0, 5) && all_are(ino, 0, 400000, 0));
+	CHECK(!scmfs_report(t.fs, ino, 5000, 400000, &seg, &unwritten) && unwritten);
+	CHECK(t.mem[seg.at] == 0x5a && t.mem[seg.at + 100000] == 0x5a, "it was touched");
+	CHECK(extents_of(ino, &blocks) == 1 && blocks == 98);
+	/* in the middle: three extents, and zeroes beside it */
+	CHECK(!tfs_write(&t, ino, 201000, 1000, 7, 0) && all_are(ino, 201000, 202000, 7));
+	CHECK(all_are(ino, 0, 201000, 0) && all_are(ino, 202000, 400000, 0));
+	CHECK(extents_of(ino, &blocks) == 3 && blocks == 97);
+	CHECK(!scmfs_report(t.fs, ino, 201000, 1000, &seg, &unwritten) && !unwritten);
+	/* from the start on: it grows, up to what was written there */
+	for (i = 0; i < 400000; i += 1000)
+		CHECK(!tfs_write(&t, ino, i, 1000, 8, i % 3 ? 0 : SCMFS_WRITE_ATOMIC));
+	CHECK(all_are(ino, 0, 400000, 8) && extents_of(ino, &blocks) < 120 && !blocks);
+	CHECK(!scmfs_zero(t.fs, ino, 100, 300000, 9) && all_are(ino, 100, 300100, 0));
+	CHECK(all_are(ino, 0, 100, 8) && all_are(ino, 300100, 400000, 8));
+	extents_of(ino, &blocks);
+	CHECK(blocks == 72, "%llu", blocks);
+	/* who is to store without asking gets zeroed ones */
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, SCMFS_RESERVE_ZEROED, 10));
+	extents_of(ino, &blocks);
+	CHECK(!blocks && all_are(ino, 100, 300100, 0) && all_are(ino, 0, 100, 8));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* A file system from before there were unwritten extents gets none. */
+static void without_unwritten(void)
+{
+	struct scmfs_format_params p = { .uuid = { 1 }, .without = SCMFS_INCOMPAT_UNWRITTEN };
+	u64 ino, blocks;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	tfs_crash(&t);
+	CHECK(!scmfs_format(t.mem, t.size, &p) && !tfs_mount(&t, NULL));
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, 0, 5) && all_are(ino, 0, 400000, 0));
+	CHECK(!tfs_write(&t, ino, 0, 400000, 7, 0) && !scmfs_zero(t.fs, ino, 0, 400000, 5));
+	CHECK(all_are(ino, 0, 400000, 0) && extents_of(ino, &blocks) == 1 && !blocks);
 	tfs_check(&t);
 	tfs_free(&t);
 }
@@ -979,6 +1061,8 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: maps that would give the file system's own blocks out are refused",
 		 maps_of_its_own);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
+	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
+	ktap_run("scmfs: one that was made without unwritten extents stays so", without_unwritten);
 	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
 	return ktap_done();
 }

@@ -115,7 +115,29 @@ static int punch(u64 ino, u64 size)
 
 static int reserve(u64 ino, u64 size)
 {
-	return scmfs_reserve(t.fs, ino, size + 9000, 9000, true, ++t.now);
+	return scmfs_reserve(t.fs, ino, size + 9000, 9000, SCMFS_RESERVE_KEEP_SIZE, ++t.now);
+}
+
+/* Room that reads as zeroes: in holes, and in place of what was written. */
+static int reserve_hole(u64 ino, u64 size)
+{
+	return scmfs_reserve(t.fs, ino, 0, 12000, 0, ++t.now);
+}
+
+static int zero(u64 ino, u64 size)
+{
+	return scmfs_zero(t.fs, ino, 0, 8192, ++t.now);
+}
+
+/* Always the same bytes: what is written already is written in place. */
+static int write_room(u64 ino, u64 size)
+{
+	return tfs_write(&t, ino, 8192 + 50, 100, 0x44, 0);
+}
+
+static int write_room_atomic(u64 ino, u64 size)
+{
+	return tfs_write(&t, ino, 2000, 4000, 0x55, SCMFS_WRITE_ATOMIC);
 }
 
 /* A store to a mapped hole: the fault's part of it, once with blocks beside it, once in a huge hole. */
@@ -168,6 +190,10 @@ static int setattr(void)
 	X(empty, on_file("a", empty))					\
 	X(punch, on_file("a", punch))					\
 	X(reserve, on_file("d/b", reserve))				\
+	X(reserve_hole, on_file("d/b", reserve_hole))			\
+	X(zero, on_file("a", zero))					\
+	X(write_room, on_file("u", write_room))				\
+	X(write_room_atomic, on_file("u", write_room_atomic))		\
 	X(fault, on_file("d/b", fault))					\
 	X(fault_four, on_file("d/b", fault_four))			\
 	X(setattr, setattr())
@@ -198,6 +224,7 @@ static void make_base(void)
 	tfs_make(&t, SIZE, INODES, LANES);
 	CHECK(!create("a") && !tfs_make_node(&t, "d", S_IFDIR | 0755, NULL, NULL));
 	CHECK(!create("d/b") && !tfs_make_node(&t, "d/e", S_IFDIR | 0700, NULL, NULL));
+	CHECK(!create("u") && !on_file("u", reserve_hole));
 	CHECK(!on_file("a", append) && !on_file("a", append) && !on_file("d/b", write_far));
 	memset(base_target, 'y', sizeof(base_target) - 1);
 	tfs_unmount(&t);

@@ -89,9 +89,13 @@ static void zero_range(void)
 	memset(want + 4 * BLOCK, 0, 2 * BLOCK);
 	NEED(!map[4 * BLOCK]);		/* the zero page is mapped now */
 	NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE, 4 * BLOCK, 2 * BLOCK));
-	NEED(lseek(fd, 0, SEEK_HOLE) == FILE_BYTES);
+	NEED(!fstat(fd, &st) && st.st_blocks == blocks);
+	NEED(lseek(fd, 0, SEEK_HOLE) == 2 * BLOCK && lseek(fd, 2 * BLOCK, SEEK_DATA) == 3 * BLOCK);
+	NEED(!map[4 * BLOCK] && !map[5 * BLOCK]);
 	NEED(pwrite(fd, "z", 1, 4 * BLOCK) == 1 && map[4 * BLOCK] == 'z');
+	map[5 * BLOCK + 1] = 'm';
 	want[4 * BLOCK] = 'z';
+	want[5 * BLOCK + 1] = 'm';
 	is_as_wanted(fd, FILE_BYTES);
 
 	/* behind the end: the size stays, or grows */
@@ -147,6 +151,13 @@ static void fiemap(void)
 	NEED(!strcmp(extents(fd, 2 * BLOCK, 3 * BLOCK), ""));
 	NEED(!fallocate(fd, FALLOC_FL_KEEP_SIZE, 5 * BLOCK, 3 * BLOCK));
 	NEED(!strcmp(extents(fd, 0, ~0ULL), " 0+2 5+1 6+2ul"));
+	/* within the size, too, until it is written */
+	NEED(!fallocate(fd, 0, 2 * BLOCK, 3 * BLOCK));
+	NEED(!strcmp(extents(fd, 0, ~0ULL), " 0+2 2+3u 5+1 6+2ul"));
+	NEED(pwrite(fd, want, 100, 3 * BLOCK + 50) == 100);
+	NEED(!strcmp(extents(fd, 0, ~0ULL), " 0+2 2+1u 3+1 4+1u 5+1 6+2ul"));
+	NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, 0, 2 * BLOCK));
+	NEED(extents(fd, 0, BLOCK) && strstr(text, "u") && lseek(fd, 0, SEEK_DATA) == 3 * BLOCK);
 	close(fd);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "engine_internal.h"
+#include "feature_names.h"
 #include "image.h"
 
 static const char usage[] =
@@ -35,6 +36,7 @@ static void show_super(const struct scmfs *fs, bool damaged)
 	print_uuid(s->uuid, uuid);
 	printf("uuid: %s\nlabel: %.*s\nversion: %u\n", uuid, SCMFS_LABEL_SIZE, s->label,
 	       le32_to_cpu(s->version));
+	print_features(le64_to_cpu(s->incompat));
 	printf("blocks: %llu\nfirst data block: %llu\ninodes: %llu\nhighest inode: %llu\n",
 	       fs->nr_blocks, fs->first_data, fs->nr_inodes - 1, fs->inode_high - 1);
 	printf("log: %u lanes at %llu\nmaps: at %llu and %llu\n",
@@ -71,7 +73,8 @@ static void show_extents(const struct scmfs *fs, struct scmfs_inode *inode)
 						  scmfs_read(&place->second));
 
 		if (e.count)
-			printf("  extent: %llu + %llu at %llu\n", e.file, e.count, e.block);
+			printf("  extent: %llu + %llu at %llu%s\n", e.file, e.count, e.block,
+			       e.unwritten ? " unwritten" : "");
 	}
 	if (s.error)
 		printf("  extents: damaged\n");

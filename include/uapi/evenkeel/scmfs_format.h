@@ -31,7 +31,8 @@
 #define SCMFS_INODE_MAGIC	0x4e49u
 #define SCMFS_MAP_MAGIC		0x50414d53u
 #define SCMFS_VERSION		1
-#define SCMFS_INCOMPAT_KNOWN	0ULL
+#define SCMFS_INCOMPAT_UNWRITTEN	0x1ULL	/* there may be SCMFS_UNWRITTEN extents */
+#define SCMFS_INCOMPAT_KNOWN	(SCMFS_INCOMPAT_UNWRITTEN)
 #define SCMFS_BLOCK_SIZE	4096u
 #define SCMFS_BLOCK_SHIFT	12
 #define SCMFS_UNIT_SIZE		(2u << 20)	/* of wear and huge pages */
@@ -86,12 +87,17 @@ struct scmfs_state {
 	__u8	reserved[32];
 };
 
-/* `second` changes at once; an extent of no blocks is none, and its `block` means nothing. */
+/*
+ * `second` changes at once; an extent of no blocks is none, and its `block` means nothing. What is
+ * in the blocks of an unwritten one means nothing either: the file has zeroes there. Only files
+ * have such extents.
+ */
 struct scmfs_extent {
-	__le64	block;			/* first block in the region */
+	__le64	block;			/* first block in the region | SCMFS_UNWRITTEN */
 	__le64	second;			/* file block | number of blocks << 32 */
 };
 
+#define SCMFS_UNWRITTEN		(1ULL << 63)
 #define SCMFS_INLINE_EXTENTS	8u
 #define SCMFS_INLINE_TARGET	128u	/* bytes of a target kept where extents would be */
 
