@@ -232,6 +232,52 @@ void scmfs_node_clear(struct scmfs_node *node);
 void scmfs_forget(struct scmfs *fs, u64 ino);
 void scmfs_release(struct scmfs *fs, u64 ino);
 
+/* ---- extended attributes --------------------------------------------------------------------- */
+
+/**
+ * struct scmfs_xattr - one of them
+ * @index: what its name begins with: SCMFS_XATTR_USER and so on
+ * @name: the rest of it
+ * @name_len: bytes of that; 0 for SCMFS_XATTR_ACL_*
+ * @value: NULL: it is to go
+ * @value_len: bytes, up to SCMFS_MAX_XATTR_VALUE
+ */
+struct scmfs_xattr {
+	u32 index;
+	const char *name;
+	u32 name_len;
+	const void *value;
+	u32 value_len;
+};
+
+/*
+ * scmfs_xattr_get - copy a value [S]
+ *
+ * Return: its bytes, @size 0 asks for no more; -ENODATA; -ERANGE: more than @size; -EUCLEAN.
+ */
+int scmfs_xattr_get(struct scmfs *fs, u64 ino, u32 index, const char *name, u32 len, void *value,
+		    size_t size);
+
+typedef int (*scmfs_xattr_fn)(void *ctx, u32 index, const char *name, u32 len, u32 value_len);
+
+/* scmfs_xattr_list - hand out names, as long as @fn returns 0 [S]. Return: 0, @fn's, -EUCLEAN. */
+int scmfs_xattr_list(struct scmfs *fs, u64 ino, scmfs_xattr_fn fn, void *ctx);
+
+#define SCMFS_XATTR_CREATE	0x1	/* XATTR_*, the same values */
+#define SCMFS_XATTR_REPLACE	0x2
+
+/*
+ * scmfs_xattr_set - set or remove one, and the fields of @attr that @mask names, all at once [X]
+ *
+ * All of an inode's together take 126 KiB at most.
+ * Return: 0; -EEXIST (CREATE); -ENODATA (REPLACE, removing); -ENOSPC; -EOPNOTSUPP: the file system
+ * is too old; -EINVAL; -ENOMEM; -EUCLEAN.
+ */
+int scmfs_xattr_set(struct scmfs *fs, u64 ino, const struct scmfs_xattr *x, unsigned int flags,
+		    const struct scmfs_attr *attr, unsigned int mask);
+/* scmfs_has_xattrs - can there be any? Context: any. */
+bool scmfs_has_xattrs(const struct scmfs *fs);
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /**
@@ -244,6 +290,8 @@ void scmfs_release(struct scmfs *fs, u64 ino);
  * @now: its four times, and the directory's mtime and ctime
  * @target: of a symbolic link
  * @target_len: bytes, without a NUL; up to 4095
+ * @xattr: that it has from the beginning, of different names
+ * @nr_xattrs: how many
  */
 struct scmfs_new {
 	u32 mode;
@@ -254,6 +302,8 @@ struct scmfs_new {
 	s64 now;
 	const char *target;
 	u32 target_len;
+	const struct scmfs_xattr *xattr;
+	u32 nr_xattrs;
 };
 
 /*

@@ -279,7 +279,16 @@ int scmfs_index_add_free(struct scmfs_index *x, struct scmfs_extent *place, u32 
 
 /* inode.c */
 int scmfs_live(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode);
+int scmfs_set_fields(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_attr *attr,
+		     unsigned int mask);
 int scmfs_new_inode(struct scmfs_op *op, u64 ino, const struct scmfs_new *new, u64 parent);
+
+/* xattr.c */
+int scmfs_xattr_each(const struct scmfs *fs, struct scmfs_inode *inode,
+		     int (*fn)(struct scmfs *fs, u64 block, u64 count));
+u32 scmfs_xattr_blocks(const struct scmfs *fs, const struct scmfs_inode *inode);
+int scmfs_xattr_new(struct scmfs_op *op, u64 ino, const struct scmfs_xattr *x, u32 nr,
+		    struct scmfs_inode *body);
 
 /* dir.c */
 /**

@@ -426,7 +426,7 @@ int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
 		map = s.left ? 0 : s.map;
 		place = scmfs_slots_next(&s);
 		if (!place)
-			return s.error;
+			return s.error ? s.error : scmfs_xattr_each(fs, inode, fn);
 		if (map) {
 			r = fn((struct scmfs *)fs, map, 1);
 			if (r)

@@ -157,6 +157,8 @@ static int sfs_show_options(struct seq_file *m, struct dentry *root)
 		seq_printf(m, ",phys=0x%llx,size=%llu", o->phys, o->bytes);
 	if (o->atomic)
 		seq_puts(m, ",data=atomic");
+	if (!o->acl)
+		seq_puts(m, ",noacl");
 	return 0;
 }
 
@@ -211,6 +213,8 @@ static void sfs_set_limits(struct super_block *sb)
 	sb->s_magic = SCMFS_STATFS_MAGIC;
 	sb->s_op = &sfs_super_ops;
 	sb->s_export_op = &sfs_export_ops;
+	sb->s_xattr = sfs_xattr_handlers;
+	sb->s_flags |= SB_NOSEC;
 	sb->s_blocksize = SCMFS_BLOCK_SIZE;
 	sb->s_blocksize_bits = SCMFS_BLOCK_SHIFT;
 	sb->s_maxbytes = min_t(u64, MAX_LFS_FILESIZE, SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);
@@ -218,6 +222,16 @@ static void sfs_set_limits(struct super_block *sb)
 	sb->s_time_gran = 1;
 	sb->s_time_min = div_s64(S64_MIN, NSEC_PER_SEC);
 	sb->s_time_max = div_s64(S64_MAX, NSEC_PER_SEC) - 1;
+}
+
+/* In file systems from before there were attributes there are no ACLs either. */
+static void sfs_set_acl_flag(struct super_block *sb)
+{
+	const struct sfs_sb *s = sfs_sb(sb);
+
+	sb->s_flags &= ~SB_POSIXACL;
+	if (s->options.acl && scmfs_has_xattrs(s->fs))
+		sb->s_flags |= SFS_ACL_FLAG;
 }
 
 static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
@@ -235,6 +249,7 @@ static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
 	err = sfs_region_open(s, fc, sb_rdonly(sb));
 	if (err)
 		goto no_fs;
+	sfs_set_acl_flag(sb);
 	memcpy(sb->s_uuid.b, scmfs_super(s->fs)->uuid, sizeof(sb->s_uuid.b));
 	err = s->options.has_phys ? super_setup_bdi(sb) : 0;
 	if (!err)
@@ -256,7 +271,7 @@ no_windows:
 	return err;
 }
 
-enum { SFS_OPT_PHYS, SFS_OPT_SIZE, SFS_OPT_INIT, SFS_OPT_INIT_HOW, SFS_OPT_DATA };
+enum { SFS_OPT_PHYS, SFS_OPT_SIZE, SFS_OPT_INIT, SFS_OPT_INIT_HOW, SFS_OPT_DATA, SFS_OPT_ACL };
 
 static const struct constant_table sfs_data_kinds[] = {
 	{ "inplace", false },
@@ -269,6 +284,7 @@ static const struct fs_parameter_spec sfs_parameters[] = {
 	fsparam_string("size", SFS_OPT_SIZE),
 	fsparam_flag("init", SFS_OPT_INIT),
 	fsparam_string("init", SFS_OPT_INIT_HOW),
+	fsparam_flag_no("acl", SFS_OPT_ACL),
 	fsparam_enum("data", SFS_OPT_DATA, sfs_data_kinds),
 	{ .name = NULL },
 };
@@ -304,6 +320,9 @@ static int sfs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 		fallthrough;
 	case SFS_OPT_INIT:
 		o->init = true;
+		return 0;
+	case SFS_OPT_ACL:
+		o->acl = !result.negated;
 		return 0;
 	case SFS_OPT_DATA:
 		o->atomic = result.uint_32;
@@ -342,7 +361,7 @@ static int sfs_get_tree(struct fs_context *fc)
 	return o->has_phys ? get_tree_nodev(fc, sfs_fill_super) : sfs_get_tree_bdev(fc, o->init);
 }
 
-/* Where it is doesn't change, and nothing is made anew: of the options only data= counts. */
+/* Where it is doesn't change, and nothing is made anew: of the options data= and acl count. */
 static int sfs_reconfigure(struct fs_context *fc)
 {
 	struct sfs_sb *s = sfs_sb(fc->root->d_sb);
@@ -353,6 +372,8 @@ static int sfs_reconfigure(struct fs_context *fc)
 			      s->shut ? "shut down" : "mounted read-only");
 	sync_filesystem(fc->root->d_sb);
 	WRITE_ONCE(s->options.atomic, new->options.atomic);
+	s->options.acl = new->options.acl;
+	sfs_set_acl_flag(fc->root->d_sb);
 	return 0;
 }
 
@@ -375,6 +396,7 @@ static int sfs_init_fs_context(struct fs_context *fc)
 	if (!s)
 		return -ENOMEM;
 	init_rwsem(&s->numbers);
+	s->options.acl = true;
 	if (fc->purpose == FS_CONTEXT_FOR_RECONFIGURE)
 		s->options = sfs_sb(fc->root->d_sb)->options;
 	fc->s_fs_info = s;

@@ -58,7 +58,9 @@ static int part_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 offset
 	seg->len = min(end, (e.file + e.count) << SCMFS_BLOCK_SHIFT) - offset;
 	if (!e.count)	/* past all that a file can have */
 		seg->len = end - offset;
-	seg->at = e.block && !e.unwritten ? (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset) : SCMFS_HOLE;
+	seg->at = SCMFS_HOLE;
+	if (e.block && !e.unwritten)
+		seg->at = (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset);
 	return 0;
 }
 
@@ -520,16 +522,16 @@ static int drop_maps(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, ino);
 	u64 map = scmfs_read(&inode->map), next, blocks = scmfs_read(&inode->blocks);
+	u64 maps = 0, attrs = scmfs_xattr_blocks(fs, inode);
 	struct scmfs_op op EK_UNINITIALIZED;
-	u64 maps = 0;
 	int r;
 
 	for (next = map; next && scmfs_run_ok(fs, next, 1) && maps <= blocks; maps++)
 		next = le64_to_cpu(((struct scmfs_map *)scmfs_block(fs, next))->next);
-	if (!maps || maps != blocks)
+	if (!maps || maps + attrs != blocks)
 		return 0;
 	scmfs_op_begin(fs, &op, &ino, 1);
-	r = ek_undo_set(&op.tx, &inode->blocks, 0);
+	r = ek_undo_set(&op.tx, &inode->blocks, attrs);
 	if (!r)
 		r = ek_undo_set(&op.tx, &inode->map, 0);
 	if (r) {
@@ -734,9 +736,9 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int f
  * The blocks of a range become unwritten, operation by operation; the first one sets the times.
  *
  *	edges zeroed, past the cache
- *	--- fence 1 ---			a cut: some of the edges, as with any write in place
+ *	--- fence 1 ---			a cut: some of the edges, as in any write in place
  *	extents unwritten, times
- *	--- fence 2 ---			the next step; a cut leaves a range of which the front is zeroes
+ *	--- fence 2 ---			a cut: the front of the range, as far as it got
  */
 static int unwrite_range(struct scmfs *fs, u64 ino, u64 file, u64 count, s64 now)
 {

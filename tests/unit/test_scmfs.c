@@ -1046,6 +1046,166 @@ static void without_unwritten(void)
 	tfs_free(&t);
 }
 
+/* ---- extended attributes -------------------------------------------------------------------- */
+
+#define ATTRS	6u
+#define HOLDERS	3u
+
+struct m_attr {
+	bool there;
+	u32 len;
+	u8 fill;
+};
+
+static struct m_attr attr[HOLDERS][ATTRS];
+static u64 holder[HOLDERS];
+static u32 attrs_full;
+
+static const struct {
+	u32 index;
+	const char *name;
+} attr_name[ATTRS] = {
+	{ SCMFS_XATTR_USER, "a" }, { SCMFS_XATTR_USER, "b" }, { SCMFS_XATTR_TRUSTED, "a" },
+	{ SCMFS_XATTR_SECURITY, "selinux" }, { SCMFS_XATTR_ACL_ACCESS, "" },
+	{ SCMFS_XATTR_USER, "a-name-that-is-as-long-as-most-people-would-never-think-of-to-type" },
+};
+
+static int count_attr(void *ctx, u32 index, const char *name, u32 len, u32 value_len)
+{
+	++*(u32 *)ctx;
+	return 0;
+}
+
+static void attrs_same(u32 h)
+{
+	static u8 value[SCMFS_MAX_XATTR_VALUE];
+	u32 i, j, nr = 0, want = 0;
+
+	for (i = 0; i < ATTRS; i++) {
+		const struct m_attr *m = &attr[h][i];
+		int r = scmfs_xattr_get(t.fs, holder[h], attr_name[i].index, attr_name[i].name,
+					strlen(attr_name[i].name), value, sizeof(value));
+
+		want += m->there;
+		if (!CHECK(r == (m->there ? (int)m->len : -ENODATA), "%d, not %u", r, m->len))
+			return;
+		for (j = 0; m->there && j < m->len; j++)
+			if (!CHECK(value[j] == m->fill))
+				return;
+	}
+	CHECK(!scmfs_xattr_list(t.fs, holder[h], count_attr, &nr) && nr == want);
+}
+
+static void change_attr(void)
+{
+	static const u32 lengths[] = { 0, 1, 7, 8, 100, 4000, 4056, 5000, 30000, 65536 };
+	static u8 value[SCMFS_MAX_XATTR_VALUE];
+	u32 h = rnd(HOLDERS), i = rnd(ATTRS), len = lengths[rnd(ARRAY_SIZE(lengths))], flags = rnd(3);
+	struct m_attr *m = &attr[h][i];
+	const struct scmfs_attr a = { .ctime = ++t.now, .mode = len & 0777 };
+	struct scmfs_xattr x = { .index = attr_name[i].index, .name = attr_name[i].name,
+		.name_len = strlen(attr_name[i].name), .value_len = len };
+	struct scmfs_attr now;
+	u8 fill = 1 + rnd(255);
+	int r, want = 0;
+
+	memset(value, fill, len);
+	if (rnd(3))
+		x.value = value;
+	if (!x.value || flags == SCMFS_XATTR_REPLACE)
+		want = m->there ? 0 : -ENODATA;
+	else if (flags == SCMFS_XATTR_CREATE && m->there)
+		want = -EEXIST;
+	r = scmfs_xattr_set(t.fs, holder[h], &x, flags, &a, SCMFS_SET_CTIME | SCMFS_SET_MODE);
+	CHECK(!scmfs_getattr(t.fs, holder[h], &now));
+	CHECK((now.ctime == t.now) == !r);
+	if (r == -ENOSPC) {
+		attrs_full++;
+		return;
+	}
+	CHECK(r == want, "%d, not %d", r, want);
+	if (!r) {
+		*m = (struct m_attr){ x.value, len, fill };
+		CHECK((now.mode & 0777) == (len & 0777));
+	}
+}
+
+static void attributes_in(u64 size)
+{
+	const struct scmfs_xattr first[] = {
+		{ .index = SCMFS_XATTR_USER, .name = "a", .name_len = 1, .value = "xxx", .value_len = 3 },
+		{ .index = SCMFS_XATTR_ACL_ACCESS, .value = "yyyy", .value_len = 4 },
+	};
+	struct scmfs_new new = { .mode = S_IFREG | 0644, .xattr = first, .nr_xattrs = 2 };
+	struct scmfs_statfs st;
+	u64 free_before;
+	u32 i, h;
+
+	tfs_make(&t, size, 100, 1);
+	memset(attr, 0, sizeof(attr));
+	CHECK(!tfs_make_node(&t, "d", S_IFDIR | 0755, NULL, &holder[1]));
+	CHECK(!tfs_make_node(&t, "s", S_IFLNK | 0777, "there", &holder[2]));
+	scmfs_statfs(t.fs, &st);
+	free_before = st.free;
+	CHECK(!scmfs_create(t.fs, &t.node[1], "f", 1, &new, &holder[0]));
+	attr[0][0] = (struct m_attr){ true, 3, 'x' };
+	attr[0][4] = (struct m_attr){ true, 4, 'y' };
+	attrs_same(0);
+	for (i = 0; i < 1500 && !ktap_failing(); i++) {
+		change_attr();
+		attrs_same(rnd(HOLDERS));
+		if (rnd(100))
+			continue;
+		tfs_check(&t);
+		tfs_crash(&t);
+		CHECK(!tfs_mount(&t, NULL));
+		for (h = 0; h < HOLDERS; h++)
+			attrs_same(h);
+	}
+	tfs_check(&t);
+	CHECK(!tfs_unlink(&t, "f") && !tfs_rmdir(&t, "d") && !tfs_unlink(&t, "s"));
+	scmfs_statfs(t.fs, &st);
+	CHECK(st.free >= free_before, "%llu of %llu", st.free, free_before);
+	tfs_free(&t);
+}
+
+static void attributes(void)
+{
+	attributes_in(4 << 20);
+}
+
+static void attributes_full(void)
+{
+	attrs_full = 0;
+	attributes_in(320 << 10);
+	CHECK(attrs_full > 20 && attrs_full < 1000, "%u times", attrs_full);
+}
+
+/* A file that loses its last block of extents keeps its attributes, and one that is too old gets none. */
+static void attributes_beside(void)
+{
+	struct scmfs_format_params p = { .uuid = { 1 }, .without = SCMFS_INCOMPAT_XATTR };
+	struct scmfs_attr a;
+	u64 ino, i;
+	u8 byte[2];
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_set_attr(&t, ino, "x", 7, 2));
+	for (i = 40; i; i--)
+		CHECK(!tfs_write(&t, ino, i * 8192, 100, 1, 0));
+	CHECK(!scmfs_truncate(t.fs, ino, 0, 9) && !scmfs_getattr(t.fs, ino, &a) && a.blocks == 1);
+	CHECK(scmfs_xattr_get(t.fs, ino, SCMFS_XATTR_USER, "x", 1, byte, 1) == -ERANGE);
+	CHECK(scmfs_xattr_get(t.fs, ino, SCMFS_XATTR_USER, "x", 1, NULL, 0) == 2);
+	CHECK(tfs_set_attr(&t, ino, "", 7, 2) == -EINVAL);
+	tfs_check(&t);
+	tfs_crash(&t);
+	CHECK(!scmfs_format(t.mem, t.size, &p) && !tfs_mount(&t, NULL));
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(tfs_set_attr(&t, ino, "x", 7, 2) == -EOPNOTSUPP && !scmfs_has_xattrs(t.fs));
+	tfs_free(&t);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -1063,6 +1223,9 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
 	ktap_run("scmfs: one that was made without unwritten extents stays so", without_unwritten);
+	ktap_run("scmfs: attributes are what was set last", attributes);
+	ktap_run("scmfs: the same where there is no room for them", attributes_full);
+	ktap_run("scmfs: attributes beside what else an inode has", attributes_beside);
 	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
 	return ktap_done();
 }

@@ -6,6 +6,7 @@
  *	calls DIR again	once more, after mounting again
  *	calls DIR handles, calls DIR ids	exits with 3 if this kernel knows none
  *	calls DIR DEVICE	what FIEMAP says is where it says, on the mounted device
+ *	calls DIR xattrs
  *	calls DIR shutdown
  */
 #define _GNU_SOURCE
@@ -25,6 +26,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define BLOCK	4096u
@@ -376,6 +378,43 @@ static void mapped_ids(void)
 	close(tree);
 }
 
+/* --- extended attributes ---------------------------------------------------------------------- */
+
+/* Leaves "kept". */
+static void xattrs(void)
+{
+	static char large[65536], got[65536];
+	int fd = file("kept", 100), dir;
+	char list[256];
+
+	memset(large, 'l', sizeof(large));
+	NEED(fgetxattr(fd, "user.one", got, 10) < 0 && errno == ENODATA);
+	NEED(fsetxattr(fd, "user.one", "12", 2, XATTR_REPLACE) && errno == ENODATA);
+	NEED(!fsetxattr(fd, "user.one", "12", 2, XATTR_CREATE));
+	NEED(fsetxattr(fd, "user.one", "3", 1, XATTR_CREATE) && errno == EEXIST);
+	NEED(fgetxattr(fd, "user.one", NULL, 0) == 2 && fgetxattr(fd, "user.one", got, 2) == 2);
+	NEED(!memcmp(got, "12", 2));
+	NEED(fgetxattr(fd, "user.one", got, 1) < 0 && errno == ERANGE);
+	NEED(!fsetxattr(fd, "user.one", "1", 1, XATTR_REPLACE));
+	NEED(!fsetxattr(fd, "user.empty", "", 0, 0) && fgetxattr(fd, "user.empty", got, 5) == 0);
+	NEED(!fsetxattr(fd, "user.large", large, sizeof(large), 0));
+	NEED(fgetxattr(fd, "user.large", got, sizeof(got)) == sizeof(got));
+	NEED(!memcmp(got, large, sizeof(got)));
+	/* together with that one it is too much */
+	NEED(fsetxattr(fd, "user.larger", large, sizeof(large), 0) && errno == ENOSPC);
+	NEED(!fsetxattr(fd, "trusted.one", "t", 1, 0) && !fsetxattr(fd, "security.evil", "s", 1, 0));
+	NEED(fsetxattr(fd, "nonsense.one", "t", 1, 0) && errno == EOPNOTSUPP);
+	NEED(flistxattr(fd, NULL, 0) == 9 + 11 + 11 + 12 + 14);
+	NEED(flistxattr(fd, list, 20) < 0 && errno == ERANGE);
+	NEED(!fremovexattr(fd, "user.empty") && flistxattr(fd, list, sizeof(list)) == 9 + 11 + 12 + 14);
+	NEED(fremovexattr(fd, "user.empty") && errno == ENODATA);
+	is_as_wanted(fd, 100);
+	close(fd);
+	NEED((dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
+	NEED(!fsetxattr(dir, "user.d", "d", 1, 0) && fgetxattr(dir, "user.d", got, 1) == 1);
+	close(dir);
+}
+
 /* --- FS_IOC_SHUTDOWN -------------------------------------------------------------------------- */
 
 #ifndef FS_IOC_SHUTDOWN
@@ -413,7 +452,7 @@ static void shutdown_now(void)
 int main(int argc, char **argv)
 {
 	if (argc < 2 || argc > 3 || chdir(argv[1])) {
-		fprintf(stderr, "usage: calls DIR [again|handles|ids|shutdown|DEVICE]\n");
+		fprintf(stderr, "usage: calls DIR [again|handles|ids|xattrs|shutdown|DEVICE]\n");
 		return 2;
 	}
 	if (argc == 3) {
@@ -423,6 +462,8 @@ int main(int argc, char **argv)
 			handles();
 		else if (!strcmp(argv[2], "ids"))
 			mapped_ids();
+		else if (!strcmp(argv[2], "xattrs"))
+			xattrs();
 		else if (*argv[2] == '/')
 			where(argv[2]);
 		else

@@ -96,6 +96,20 @@ static void show_names(struct scmfs *fs, u64 ino)
 	scmfs_node_clear(&node);
 }
 
+static int show_attribute(void *ctx, u32 index, const char *name, u32 len, u32 value_len)
+{
+	static const char * const prefix[] = {
+		[SCMFS_XATTR_USER] = "user.",
+		[SCMFS_XATTR_TRUSTED] = "trusted.",
+		[SCMFS_XATTR_SECURITY] = "security.",
+		[SCMFS_XATTR_ACL_ACCESS] = "system.posix_acl_access",
+		[SCMFS_XATTR_ACL_DEFAULT] = "system.posix_acl_default",
+	};
+
+	printf("  attribute: %u bytes %s%.*s\n", value_len, prefix[index], len, name);
+	return 0;
+}
+
 static bool show_inode(struct scmfs *fs, u64 ino, bool names)
 {
 	struct scmfs_attr a;
@@ -109,6 +123,8 @@ static bool show_inode(struct scmfs *fs, u64 ino, bool names)
 	printf("  times: atime %lld mtime %lld ctime %lld btime %lld\n", a.atime, a.mtime, a.ctime,
 	       a.btime);
 	show_extents(fs, scmfs_inode(fs, ino));
+	if (scmfs_xattr_list(fs, ino, show_attribute, NULL))
+		printf("  attributes: damaged\n");
 	if (S_ISDIR(a.mode) && names)
 		show_names(fs, ino);
 	len = scmfs_target(fs, ino, &target);

@@ -21,7 +21,7 @@ static const char usage[] =
 	"  -U, --uuid UUID      its UUID; a random one by default\n"
 	"  -N, --inodes NUMBER  files that it can have; one for 16 KiB by default\n"
 	"  -l, --lanes NUMBER   tasks that can change it at once, 1 to 64; 16 by default\n"
-	"  -O, --features LIST  ^unwritten: without it, for what does not know that\n"
+	"  -O, --features LIST  ^unwritten,^xattr: without these, for what does not know them\n"
 	"  -s, --size SIZE      make a FILE so large first; use so much of the DEVICE\n"
 	"  -q, --quiet          say nothing\n"
 	"  -h, --help           show this\n"
@@ -74,7 +74,11 @@ static int parse(int c, const char *arg, struct args *a)
 		a->p.lanes = n;
 		return 0;
 	case 'O':
-		return parse_without(arg, &a->p.without) ? 0 : wrong("not known", arg);
+		n = 0;
+		if (!parse_without(arg, &n))
+			return wrong("not known", arg);
+		a->p.without |= n;
+		return 0;
 	case 's':
 		return parse_size(arg, &a->size) ? 0 : wrong("not a size", arg);
 	case 'q':

@@ -10,6 +10,7 @@ static const struct {
 	uint64_t bit;
 } features[] = {
 	{ "unwritten", SCMFS_INCOMPAT_UNWRITTEN },
+	{ "xattr", SCMFS_INCOMPAT_XATTR },
 };
 
 void print_features(uint64_t incompat)
