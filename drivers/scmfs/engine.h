@@ -511,6 +511,16 @@ bool scmfs_has_unwritten(const struct scmfs *fs);
 int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /* scmfs_punch - make a range zeroes, give its whole blocks back; not beyond the size [X] */
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
+/*
+ * scmfs_collapse - take a range of whole blocks out of a file: what follows moves up to it [X]
+ * scmfs_insert - put a hole of whole blocks into a file: what follows moves behind it [X]
+ *
+ * At once. Nobody may have anything from @offset on mapped. Room ahead goes before.
+ * Return: 0; -EINVAL: no whole blocks, or the range reaches the end of the file; -EFBIG; -ENOSPC
+ * (blocks for extents); -ENOMEM; -EUCLEAN.
+ */
+int scmfs_collapse(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
+int scmfs_insert(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /* scmfs_trim - give back blocks beyond the size that nobody reserved [X] */
 int scmfs_trim(struct scmfs *fs, u64 ino);
 /* scmfs_kept_size - the byte from which on blocks are such [S] */

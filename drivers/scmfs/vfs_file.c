@@ -440,6 +440,42 @@ static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now
 		sfs_zero_in_place(inode, offset, end, now);
 }
 
+/*
+ * All from the range on moves: nobody may have it mapped, also copies of it, by its place in the
+ * file.
+ */
+static int sfs_shift_locked(struct inode *inode, u64 offset, u64 len, bool insert, s64 now)
+{
+	int err = sfs_layout_lock(inode, offset, round_up(i_size_read(inode), PAGE_SIZE));
+
+	if (err)
+		return err;
+	unmap_mapping_range(&inode->i_data, offset, 0, 1);
+	sfs_window_drop(inode);
+	if (insert)
+		err = scmfs_insert(sfs_fs(inode), inode->i_ino, offset, len, now);
+	else
+		err = scmfs_collapse(sfs_fs(inode), inode->i_ino, offset, len, now);
+	sfs_refresh(inode);
+	sfs_layout_unlock(inode);
+	return err;
+}
+
+static int sfs_shift(struct inode *inode, u64 offset, u64 len, bool insert, s64 now)
+{
+	int err = 0;
+
+	if (!PAGE_ALIGNED(offset | len))
+		return -EINVAL;
+	if (insert)
+		err = inode_newsize_ok(inode, i_size_read(inode) + len);
+	if (!err)
+		err = sfs_shift_locked(inode, offset, len, insert, now);
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+		err = sfs_shift_locked(inode, offset, len, insert, now);
+	return err;
+}
+
 static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len)
 {
 	struct inode *inode = file_inode(file);
@@ -454,6 +490,8 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 		return err;
 	if (mode & FALLOC_FL_PUNCH_HOLE)
 		return sfs_punch(inode, offset, len, now);
+	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
+		return sfs_shift(inode, offset, len, mode & FALLOC_FL_INSERT_RANGE, now);
 	if (mode & FALLOC_FL_ZERO_RANGE)
 		return sfs_zero(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
 	return sfs_reserve(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
@@ -464,7 +502,8 @@ static long sfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len
 	struct inode *inode = file_inode(file);
 	int err;
 
-	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE |
+		     FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
 		return -EOPNOTSUPP;
 	inode_lock(inode);
 	err = sfs_fallocate_locked(file, mode, offset, len);

@@ -120,6 +120,8 @@ static void write_inode(struct scmfs *fs, u64 ino)
 	if (!scmfs_write_begin(fs, ino, 1000, 9000, SCMFS_WRITE_ATOMIC, &w))
 		scmfs_write_end(fs, &w, 9000, 0);
 	scmfs_zero(fs, ino, 5000, 90000, 0);
+	scmfs_insert(fs, ino, 4096, 8192, 0);
+	scmfs_collapse(fs, ino, 0, 4096, 0);
 	scmfs_xattr_set(fs, ino, &acl, 0, NULL, 0);
 	scmfs_punch(fs, ino, 0, 4096, 0);
 	scmfs_truncate(fs, ino, 10, 0);

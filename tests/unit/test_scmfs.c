@@ -360,7 +360,37 @@ static void change_content(void)
 	if (i < 0)
 		return;
 	m = &inode[i];
-	switch (rnd(8)) {
+	switch (rnd(10)) {
+	case 8:		/* a range that goes */
+		offset = round_down(offset, SCMFS_BLOCK_SIZE);
+		len = round_up(len, SCMFS_BLOCK_SIZE);
+		r = scmfs_collapse(t.fs, m->ino, offset, len, ++t.now);
+		if (offset + len >= m->size) {
+			CHECK(r == -EINVAL);
+			return;
+		}
+		if (r == -ENOSPC)
+			return;
+		memmove(m->data + offset, m->data + offset + len, m->size - offset - len);
+		memset(m->data + m->size - len, 0, len);
+		m->size -= len;
+		break;
+	case 9:		/* one that comes */
+		offset = round_down(offset, SCMFS_BLOCK_SIZE);
+		len = round_up(len, SCMFS_BLOCK_SIZE);
+		if (m->size + len > MAX_SIZE)
+			return;
+		r = scmfs_insert(t.fs, m->ino, offset, len, ++t.now);
+		if (offset >= m->size) {
+			CHECK(r == -EINVAL);
+			return;
+		}
+		if (r == -ENOSPC)
+			return;
+		memmove(m->data + offset + len, m->data + offset, m->size - offset);
+		memset(m->data + offset, 0, len);
+		m->size += len;
+		break;
 	case 0:
 		len = rnd(3) ? offset : rnd(3) * 4096;
 		r = scmfs_truncate(t.fs, m->ino, len, ++t.now);

@@ -131,6 +131,16 @@ static int zero(u64 ino, u64 size)
 	return scmfs_zero(t.fs, ino, 0, 8192, ++t.now);
 }
 
+static int collapse(u64 ino, u64 size)
+{
+	return scmfs_collapse(t.fs, ino, 4096, 4096, ++t.now);
+}
+
+static int insert(u64 ino, u64 size)
+{
+	return scmfs_insert(t.fs, ino, 4096, 8192, ++t.now);
+}
+
 /* Always the same bytes: what is written already is written in place. */
 static int write_room(u64 ino, u64 size)
 {
@@ -233,6 +243,8 @@ static int setattr(void)
 	X(reserve, on_file("d/b", reserve))				\
 	X(reserve_hole, on_file("d/b", reserve_hole))			\
 	X(zero, on_file("a", zero))					\
+	X(collapse, on_file("a", collapse))				\
+	X(insert, on_file("a", insert))					\
 	X(write_room, on_file("u", write_room))				\
 	X(write_room_atomic, on_file("u", write_room_atomic))		\
 	X(fault, on_file("d/b", fault))					\

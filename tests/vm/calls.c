@@ -115,6 +115,38 @@ static void zero_range(void)
 	close(fd);
 }
 
+/* --- FALLOC_FL_COLLAPSE_RANGE, FALLOC_FL_INSERT_RANGE ------------------------------------------ */
+
+static void ranges(void)
+{
+	int fd = file("ranges", FILE_BYTES - 100), i;
+	unsigned char *map = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	NEED(map != MAP_FAILED);
+	for (i = 0; i < 8; i++)
+		memset(map + i * BLOCK, 'a' + i, BLOCK);
+	NEED(fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, 100, BLOCK) && errno == EINVAL);
+	NEED(fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, BLOCK, 7 * BLOCK) && errno == EINVAL);
+	NEED(fallocate(fd, FALLOC_FL_INSERT_RANGE, 8 * BLOCK, BLOCK) && errno == EINVAL);
+	NEED(!fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, 2 * BLOCK, 3 * BLOCK));
+	NEED(size_of(fd) == 5 * BLOCK - 100);
+	for (i = 0; i < 5; i++)
+		memset(want + i * BLOCK, i < 2 ? 'a' + i : 'a' + i + 3, BLOCK);
+	is_as_wanted(fd, 5 * BLOCK - 100);
+	NEED(!memcmp(map, want, 5 * BLOCK - 100));
+	NEED(!fallocate(fd, FALLOC_FL_INSERT_RANGE, BLOCK, 2 * BLOCK));
+	NEED(size_of(fd) == 7 * BLOCK - 100);
+	memmove(want + 3 * BLOCK, want + BLOCK, 4 * BLOCK);
+	memset(want + BLOCK, 0, 2 * BLOCK);
+	is_as_wanted(fd, 7 * BLOCK - 100);
+	NEED(!memcmp(map, want, 7 * BLOCK - 100));
+	NEED(lseek(fd, 0, SEEK_HOLE) == BLOCK && lseek(fd, BLOCK, SEEK_DATA) == 3 * BLOCK);
+	map[BLOCK] = want[BLOCK] = 'n';
+	is_as_wanted(fd, 7 * BLOCK - 100);
+	munmap(map, FILE_BYTES);
+	close(fd);
+}
+
 /* --- FIEMAP ----------------------------------------------------------------------------------- */
 
 /* "FIRST+COUNT" in blocks for each extent, with what its flags say: u unwritten, l last */
@@ -471,6 +503,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	zero_range();
+	ranges();
 	fiemap();
 	flags();
 	return 0;
