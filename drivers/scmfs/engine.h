@@ -137,6 +137,14 @@ int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 void scmfs_close(struct scmfs *fs);
 /* scmfs_abandon - forget it in RAM, touch nothing in the region: after an error, and in tests. */
 void scmfs_abandon(struct scmfs *fs);
+/*
+ * scmfs_freeze - save the maps and mark it clean, as if it was closed, but keep it open
+ * scmfs_thaw - it is going to be changed again
+ *
+ * Nothing at all is stored in between, so that a copy of the region can be opened at once.
+ */
+void scmfs_freeze(struct scmfs *fs);
+void scmfs_thaw(struct scmfs *fs);
 /* scmfs_save_wear - store the counts of wear; a crash loses what was counted since then. */
 void scmfs_save_wear(struct scmfs *fs);
 

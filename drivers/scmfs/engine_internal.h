@@ -87,9 +87,10 @@ struct scmfs {
 	struct scmfs_index_bucket index[INDEX_BUCKETS];
 };
 
+/* Small, as operations have many on the stack. */
 struct scmfs_run {
-	u64 block;
-	u64 count;
+	u32 block;
+	u32 count;
 };
 
 /**

@@ -295,6 +295,7 @@ void sfs_release_later(struct inode *inode);
 void sfs_release_all(struct sfs_sb *s);
 
 /* vfs_room.c */
+bool sfs_has_room_ahead(struct inode *inode);
 int sfs_trim(struct inode *inode);
 bool sfs_make_room(struct super_block *sb, const struct inode *busy);
 

@@ -272,6 +272,7 @@ static int nvm_reserve(struct inode *inode, u64 from, u64 to)
 {
 	int err;
 
+	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	down_write(&sfs_inode(inode)->extents);
 	err = sfs_alive(inode) ?: scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from,
@@ -279,6 +280,7 @@ static int nvm_reserve(struct inode *inode, u64 from, u64 to)
 	sfs_refresh(inode);
 	up_write(&sfs_inode(inode)->extents);
 	inode_unlock(inode);
+	sb_end_write(inode->i_sb);
 	return err;
 }
 
@@ -286,9 +288,11 @@ static int nvm_cut(struct inode *inode, u64 to)
 {
 	int err;
 
+	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	err = sfs_alive(inode) ?: sfs_resize(inode, to);
 	inode_unlock(inode);
+	sb_end_write(inode->i_sb);
 	return err;
 }
 
@@ -378,6 +382,7 @@ static int nvm_take(struct file *file)
 
 	if (file->f_op != &sfs_file_fops)
 		return -EMEDIUMTYPE;
+	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	size = i_size_read(inode);
 	if (IS_IMMUTABLE(inode))
@@ -398,6 +403,7 @@ static int nvm_take(struct file *file)
 	else if (denied)
 		mapping_allow_writable(&inode->i_data);
 	inode_unlock(inode);
+	sb_end_write(inode->i_sb);
 	return err;
 }
 
@@ -514,9 +520,11 @@ struct nvm_area *nvmalloc(const char *path, u64 size, u64 mapped_size, bool writ
 		return area;
 	inode = file_inode(area->file);
 	area->size = size;
+	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	err = scmfs_set_virtual_size(sfs_fs(inode), inode->i_ino, size);
 	inode_unlock(inode);
+	sb_end_write(inode->i_sb);
 	if (!err)
 		err = nvmalloc_expand(area, mapped_size);
 	if (!err)

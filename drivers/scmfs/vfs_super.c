@@ -54,6 +54,21 @@ static void sfs_free_inode(struct inode *inode)
 	kmem_cache_free(sfs_inode_cache, container_of(inode, struct sfs_inode, vfs));
 }
 
+/* What is stored for an inode that leaves RAM waits while the file system is frozen. */
+static void sfs_put_blocks(struct inode *inode)
+{
+	struct super_block *sb = inode->i_sb;
+
+	if (inode->i_nlink && !sfs_has_room_ahead(inode))
+		return;
+	sb_start_intwrite(sb);
+	if (inode->i_nlink)
+		sfs_trim(inode);
+	else
+		scmfs_release(sfs_fs(inode), sfs_node(inode)->ino);
+	sb_end_intwrite(sb);
+}
+
 /* With its last name gone nobody but this inode refers to the blocks. */
 static void sfs_evict_inode(struct inode *inode)
 {
@@ -71,12 +86,10 @@ static void sfs_evict_inode(struct inode *inode)
 		sfs_release_later(inode);
 		return;
 	}
-	if (used && !inode->i_nlink) {
-		scmfs_release(sfs_fs(inode), node->ino);
-		return;		/* the number may be another one's by now */
-	}
 	if (used)
-		sfs_trim(inode);
+		sfs_put_blocks(inode);
+	if (used && !inode->i_nlink)
+		return;		/* the number may be another one's by now */
 	if (node->ino)
 		scmfs_forget(sfs_fs(inode), node->ino);
 }
@@ -129,6 +142,35 @@ static int sfs_sync_fs(struct super_block *sb, int wait)
 		return 0;
 	scmfs_save_wear(sfs_sb(sb)->fs);
 	return sfs_settle(sb);
+}
+
+/* Are there files without names? Only a recovery would free those. */
+static bool sfs_has_orphans(struct super_block *sb)
+{
+	return atomic_long_read(&sb->s_remove_count) || atomic_read(&sfs_sb(sb)->nr_remains);
+}
+
+/* A copy of the memory that is made now can be mounted at once, also read-only. */
+static int sfs_freeze(struct super_block *sb)
+{
+	struct sfs_sb *s = sfs_sb(sb);
+
+	if (READ_ONCE(s->shut))
+		return -EIO;
+	if (!s->writable)
+		return 0;
+	scmfs_save_wear(s->fs);
+	if (!sfs_has_orphans(sb))
+		scmfs_freeze(s->fs);
+	return sfs_settle(sb);
+}
+
+/* Shut down meanwhile, it stays as it is. */
+static int sfs_thaw(struct super_block *sb)
+{
+	if (sfs_sb(sb)->writable)
+		scmfs_thaw(sfs_sb(sb)->fs);
+	return 0;
 }
 
 static int sfs_statfs(struct dentry *dentry, struct kstatfs *buf)
@@ -184,6 +226,8 @@ static const struct super_operations sfs_super_ops = {
 	.evict_inode = sfs_evict_inode,
 	.write_inode = sfs_write_inode,
 	.sync_fs = sfs_sync_fs,
+	.freeze_fs = sfs_freeze,
+	.unfreeze_fs = sfs_thaw,
 	.statfs = sfs_statfs,
 	.show_options = sfs_show_options,
 	.put_super = sfs_put_super,
