@@ -276,6 +276,7 @@ u32 scmfs_xattr_blocks(const struct scmfs *fs, const struct scmfs_inode *inode)
  * @nr: how many there are to be
  * @at: which is being filled
  * @used: of its data
+ * @entry: of the one that it replaces, for whoever looks through that
  */
 struct chain {
 	struct scmfs_op *op;
@@ -285,6 +286,7 @@ struct chain {
 	u32 nr;
 	u32 at;
 	u32 used;
+	struct entry entry;
 };
 
 static void put_block(struct chain *c)
@@ -368,12 +370,12 @@ static int put_old(struct chain *c, struct stream *s, const struct entry *e)
 static int put_others(struct chain *c, const struct scmfs_inode *old,
 		      const struct scmfs_xattr *without)
 {
-	struct entry e EK_UNINITIALIZED;
 	struct stream s = stream_of(c->op->fs, old);
+	struct entry *e = &c->entry;
 	int r;
 
-	while ((r = next_entry(&s, &e)) > 0) {
-		r = is_one(&e, without) ? skip_value(&s, &e) : put_old(c, &s, &e);
+	while ((r = next_entry(&s, e)) > 0) {
+		r = is_one(e, without) ? skip_value(&s, e) : put_old(c, &s, e);
 		if (r)
 			break;
 	}
@@ -399,17 +401,16 @@ static int alloc_chain(struct chain *c, u64 bytes)
 
 /* Bytes of all but @without. */
 static int bytes_of_others(const struct scmfs *fs, const struct scmfs_inode *inode,
-			   const struct scmfs_xattr *without, u64 *bytes)
+			   const struct scmfs_xattr *without, struct entry *e, u64 *bytes)
 {
-	struct entry e EK_UNINITIALIZED;
 	struct stream s = stream_of(fs, inode);
 	int r;
 
 	*bytes = 0;
-	while ((r = next_entry(&s, &e)) > 0) {
-		if (!is_one(&e, without))
-			*bytes += entry_bytes(e.name_len, e.value_len);
-		r = skip_value(&s, &e);
+	while ((r = next_entry(&s, e)) > 0) {
+		if (!is_one(e, without))
+			*bytes += entry_bytes(e->name_len, e->value_len);
+		r = skip_value(&s, e);
 		if (r)
 			break;
 	}
@@ -511,22 +512,29 @@ static int change(struct chain *c, struct scmfs_inode *inode, const struct scmfs
 
 /* May it be set so? */
 static int allowed(const struct scmfs *fs, const struct scmfs_inode *inode,
-		   const struct scmfs_xattr *x, unsigned int flags)
+		   const struct scmfs_xattr *x, unsigned int flags, struct entry *e)
 {
 	struct stream s = stream_of(fs, inode);
-	struct entry e EK_UNINITIALIZED;
 	int r;
 
 	if (!scmfs_has(fs, SCMFS_INCOMPAT_XATTR))
 		return -EOPNOTSUPP;
 	if (!name_ok(x->index, x->name_len) || x->value_len > SCMFS_MAX_XATTR_VALUE)
 		return -EINVAL;
-	r = find(&s, x, &e);
+	r = find(&s, x, e);
 	if (r && r != -ENODATA)
 		return r;
 	if (!r)
 		return x->value && flags & SCMFS_XATTR_CREATE ? -EEXIST : 0;
 	return x->value && !(flags & SCMFS_XATTR_REPLACE) ? 0 : -ENODATA;
+}
+
+static int set(struct chain *c, struct scmfs_inode *inode, const struct scmfs_xattr *x, u64 bytes,
+	       const struct scmfs_attr *attr, unsigned int mask)
+{
+	int r = scmfs_set_fields(c->op, inode, attr, mask);
+
+	return r ? r : change(c, inode, x, bytes);
 }
 
 int scmfs_xattr_set(struct scmfs *fs, u64 ino, const struct scmfs_xattr *x, unsigned int flags,
@@ -538,25 +546,24 @@ int scmfs_xattr_set(struct scmfs *fs, u64 ino, const struct scmfs_xattr *x, unsi
 	u64 bytes;
 	int r = scmfs_live(fs, ino, &inode);
 
-	if (!r)
-		r = allowed(fs, inode, x, flags);
-	if (!r)
-		r = bytes_of_others(fs, inode, x, &bytes);
 	if (r)
 		return r;
-	if (x->value)
-		bytes += entry_bytes(x->name_len, x->value_len);
 	c = new_chain(&op, ino);
 	if (!c)
 		return -ENOMEM;
-	scmfs_op_begin(fs, &op, &ino, 1);
-	r = scmfs_set_fields(&op, inode, attr, mask);
+	r = allowed(fs, inode, x, flags, &c->entry);
 	if (!r)
-		r = change(c, inode, x, bytes);
-	if (r)
-		scmfs_op_abort(&op);
-	else
-		scmfs_op_commit(&op);
+		r = bytes_of_others(fs, inode, x, &c->entry, &bytes);
+	if (!r) {
+		if (x->value)
+			bytes += entry_bytes(x->name_len, x->value_len);
+		scmfs_op_begin(fs, &op, &ino, 1);
+		r = set(c, inode, x, bytes, attr, mask);
+		if (r)
+			scmfs_op_abort(&op);
+		else
+			scmfs_op_commit(&op);
+	}
 	free_chain(c);
 	return r;
 }
