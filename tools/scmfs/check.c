@@ -109,8 +109,8 @@ static u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode)
 		if (e.unwritten && !scmfs_ext_ok(run->fs, inode, &e)) {
 			e.unwritten = false;	/* else it is dealt with below */
 			if (scmfs_ext_ok(run->fs, inode, &e)) {
-				found(run, "inode %llu: extent at file block %llu can't be unwritten",
-				      ino, e.file);
+				found(run, "inode %llu: extent at %llu can't be unwritten", ino,
+				      e.file);
 				scmfs_write_word(&place->block, e.block);
 			}
 		}
