@@ -417,7 +417,7 @@ static int grow(struct scmfs_op *op, struct scmfs_node *node, u64 block, u64 got
 	scm_zero_nt(scmfs_block(op->fs, block), got << SCMFS_BLOCK_SHIFT);
 	r = ek_undo_set(&op->tx, &inode->size, (nr + got) * SCMFS_BLOCK_SIZE);
 	if (!r)
-		r = scmfs_ext_add(op, inode, (struct scmfs_ext){ block, nr, got });
+		r = scmfs_ext_add(op, inode, (struct scmfs_ext){ block, nr, got, false });
 	for (i = 0; !r && i < got; i++)
 		r = add_block(dir, block + i);
 	dir->hint = nr;

@@ -10,8 +10,8 @@
  *
  * Every function that changes something is atomic whenever power goes, and what it did lasts when
  * it returns, unless it says otherwise. When it returns an error nothing was changed, with the
- * exception of scmfs_write_end(), scmfs_reserve() and scmfs_punch(), whose work is in steps: each
- * is atomic.
+ * exception of scmfs_write_end(), scmfs_reserve(), scmfs_zero() and scmfs_punch(), whose work is in
+ * steps: each is atomic.
  *
  * Who locks what
  *
@@ -66,6 +66,7 @@ struct scmfs_node {
  * @now: time
  * @uid: owner of the root directory
  * @gid: its group
+ * @without: SCMFS_INCOMPAT_* that it is not to have, for older readers
  */
 struct scmfs_format_params {
 	u8 uuid[SCMFS_UUID_SIZE];
@@ -75,6 +76,7 @@ struct scmfs_format_params {
 	s64 now;
 	u32 uid;
 	u32 gid;
+	u64 without;
 };
 
 /*
@@ -135,6 +137,14 @@ int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 void scmfs_close(struct scmfs *fs);
 /* scmfs_abandon - forget it in RAM, touch nothing in the region: after an error, and in tests. */
 void scmfs_abandon(struct scmfs *fs);
+/*
+ * scmfs_freeze - save the maps and mark it clean, as if it was closed, but keep it open
+ * scmfs_thaw - it is going to be changed again
+ *
+ * Nothing at all is stored in between, so that a copy of the region can be opened at once.
+ */
+void scmfs_freeze(struct scmfs *fs);
+void scmfs_thaw(struct scmfs *fs);
 /* scmfs_save_wear - store the counts of wear; a crash loses what was counted since then. */
 void scmfs_save_wear(struct scmfs *fs);
 
@@ -230,6 +240,52 @@ void scmfs_node_clear(struct scmfs_node *node);
 void scmfs_forget(struct scmfs *fs, u64 ino);
 void scmfs_release(struct scmfs *fs, u64 ino);
 
+/* ---- extended attributes --------------------------------------------------------------------- */
+
+/**
+ * struct scmfs_xattr - one of them
+ * @index: what its name begins with: SCMFS_XATTR_USER and so on
+ * @name: the rest of it
+ * @name_len: bytes of that; 0 for SCMFS_XATTR_ACL_*
+ * @value: NULL: it is to go
+ * @value_len: bytes, up to SCMFS_MAX_XATTR_VALUE
+ */
+struct scmfs_xattr {
+	u32 index;
+	const char *name;
+	u32 name_len;
+	const void *value;
+	u32 value_len;
+};
+
+/*
+ * scmfs_xattr_get - copy a value [S]
+ *
+ * Return: its bytes, @size 0 asks for no more; -ENODATA; -ERANGE: more than @size; -EUCLEAN.
+ */
+int scmfs_xattr_get(struct scmfs *fs, u64 ino, u32 index, const char *name, u32 len, void *value,
+		    size_t size);
+
+typedef int (*scmfs_xattr_fn)(void *ctx, u32 index, const char *name, u32 len, u32 value_len);
+
+/* scmfs_xattr_list - hand out names, as long as @fn returns 0 [S]. Return: 0, @fn's, -EUCLEAN. */
+int scmfs_xattr_list(struct scmfs *fs, u64 ino, scmfs_xattr_fn fn, void *ctx);
+
+#define SCMFS_XATTR_CREATE	0x1	/* XATTR_*, the same values */
+#define SCMFS_XATTR_REPLACE	0x2
+
+/*
+ * scmfs_xattr_set - set or remove one, and the fields of @attr that @mask names, all at once [X]
+ *
+ * All of an inode's together take 126 KiB at most.
+ * Return: 0; -EEXIST (CREATE); -ENODATA (REPLACE, removing); -ENOSPC; -EOPNOTSUPP: the file system
+ * is too old; -EINVAL; -ENOMEM; -EUCLEAN.
+ */
+int scmfs_xattr_set(struct scmfs *fs, u64 ino, const struct scmfs_xattr *x, unsigned int flags,
+		    const struct scmfs_attr *attr, unsigned int mask);
+/* scmfs_has_xattrs - can there be any? Context: any. */
+bool scmfs_has_xattrs(const struct scmfs *fs);
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /**
@@ -242,6 +298,8 @@ void scmfs_release(struct scmfs *fs, u64 ino);
  * @now: its four times, and the directory's mtime and ctime
  * @target: of a symbolic link
  * @target_len: bytes, without a NUL; up to 4095
+ * @xattr: that it has from the beginning, of different names
+ * @nr_xattrs: how many
  */
 struct scmfs_new {
 	u32 mode;
@@ -252,6 +310,8 @@ struct scmfs_new {
 	s64 now;
 	const char *target;
 	u32 target_len;
+	const struct scmfs_xattr *xattr;
+	u32 nr_xattrs;
 };
 
 /*
@@ -365,6 +425,14 @@ struct scmfs_seg {
  */
 int scmfs_map(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
 	      unsigned int max);
+/*
+ * scmfs_report - the part of a file at @offset, up to @len bytes, with unwritten blocks told [S]
+ *
+ * To scmfs_map() those are holes: that is what is read there.
+ * Return: 0; -EUCLEAN.
+ */
+int scmfs_report(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
+		 bool *unwritten);
 
 /* scmfs_mapped_size - bytes up to the end of the last extent (wu-2011's mapped_size) [S] */
 u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
@@ -383,6 +451,7 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
  * @nr: parts
  * @seg: where to store; never a hole
  * @fresh: bit per part: new blocks, which nothing refers to yet
+ * @unwritten: bit per part: blocks that were reserved, and read as zeroes until now
  * @ahead: blocks allocated behind the last part
  */
 struct scmfs_write {
@@ -393,6 +462,7 @@ struct scmfs_write {
 	unsigned int nr;
 	struct scmfs_seg seg[SCMFS_WRITE_SEGS];
 	u32 fresh;
+	u32 unwritten;
 	u32 ahead;
 };
 
@@ -426,18 +496,39 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now);
  */
 int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now);
 
+#define SCMFS_RESERVE_KEEP_SIZE	0x1
+#define SCMFS_RESERVE_ZEROED	0x2	/* blocks that can be stored to at once */
+
 /*
- * scmfs_reserve - zeroed blocks for a range's holes [X]
+ * scmfs_reserve - blocks for a range's holes, which are read as zeroes [X]
  *
- * Raises the size to the range's end, or with @keep_size remembers that what is reserved stays:
- * until scmfs_truncate() to the size or below. In steps.
+ * They are unwritten, or zeroed where the file system has no such. Raises the size to the range's
+ * end, or with KEEP_SIZE remembers that what is reserved stays: until scmfs_truncate() to the
+ * size or below. In steps.
  * Return: 0; -EINVAL; -ENOSPC; -EFBIG; -EINTR: the task is being killed; -EUCLEAN.
  */
-int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size, s64 now);
-/* scmfs_zero - make what a range has within the size zeroes, in place [X] */
+int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int flags, s64 now);
+/* scmfs_has_unwritten - can blocks be unwritten? Context: any. */
+bool scmfs_has_unwritten(const struct scmfs *fs);
+/*
+ * scmfs_zero - make what a range has zeroes [X]
+ *
+ * Whole blocks become unwritten, where there are such, so nobody may store to them meanwhile; the
+ * rest is zeroed in place, also all of it where there is no room for more extents. In steps.
+ */
 int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /* scmfs_punch - make a range zeroes, give its whole blocks back; not beyond the size [X] */
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
+/*
+ * scmfs_collapse - take a range of whole blocks out of a file: what follows moves up to it [X]
+ * scmfs_insert - put a hole of whole blocks into a file: what follows moves behind it [X]
+ *
+ * At once. Nobody may have anything from @offset on mapped. Room ahead goes before.
+ * Return: 0; -EINVAL: no whole blocks, or the range reaches the end of the file; -EFBIG; -ENOSPC
+ * (blocks for extents); -ENOMEM; -EUCLEAN.
+ */
+int scmfs_collapse(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
+int scmfs_insert(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /* scmfs_trim - give back blocks beyond the size that nobody reserved [X] */
 int scmfs_trim(struct scmfs *fs, u64 ino);
 /* scmfs_kept_size - the byte from which on blocks are such [S] */

@@ -21,7 +21,7 @@
 
 #define INODE_LOCKS	32u
 #define INDEX_BUCKETS	64u
-#define MAX_ALLOCS	12u	/* runs of blocks that one operation allocates */
+#define MAX_ALLOCS	24u	/* runs of blocks that one operation allocates */
 #define MAX_DROPS	32u	/* and frees */
 
 /* Not from a system header, which kernel and userspace have in different places. */
@@ -87,9 +87,10 @@ struct scmfs {
 	struct scmfs_index_bucket index[INDEX_BUCKETS];
 };
 
+/* Small, as operations have many on the stack. */
 struct scmfs_run {
-	u64 block;
-	u64 count;
+	u32 block;
+	u32 count;
 };
 
 /**
@@ -119,6 +120,7 @@ struct scmfs_ext {
 	u64 block;
 	u64 file;
 	u64 count;
+	bool unwritten;
 };
 
 /**
@@ -152,6 +154,12 @@ static inline bool scmfs_run_ok(const struct scmfs *fs, u64 block, u64 count)
 {
 	return count && block >= fs->first_data && block < fs->nr_blocks - 1 &&
 		count <= fs->nr_blocks - 1 - block;
+}
+
+/* Was it made with this? */
+static inline bool scmfs_has(const struct scmfs *fs, u64 incompat)
+{
+	return le64_to_cpu(fs->super.incompat) & incompat;
 }
 
 static inline u32 scmfs_mode(u64 mode_links)
@@ -206,7 +214,25 @@ static inline u64 scmfs_second(u64 file, u64 count)
 
 static inline struct scmfs_ext scmfs_ext_of(u64 block, u64 second)
 {
-	return (struct scmfs_ext){ block, (u32)second, second >> 32 };
+	return (struct scmfs_ext){ block & ~SCMFS_UNWRITTEN, (u32)second, second >> 32,
+				   block & SCMFS_UNWRITTEN };
+}
+
+static inline u64 scmfs_ext_block(const struct scmfs_ext *e)
+{
+	return e->block | (e->unwritten ? SCMFS_UNWRITTEN : 0);
+}
+
+/* What can be an extent of such an inode. */
+static inline bool scmfs_ext_ok(const struct scmfs *fs, const struct scmfs_inode *inode,
+				const struct scmfs_ext *e)
+{
+	if (e->unwritten &&
+	    ((scmfs_mode(scmfs_read(&inode->mode_links)) & SCMFS_IFMT) != SCMFS_IFREG ||
+	     !scmfs_has(fs, SCMFS_INCOMPAT_UNWRITTEN)))
+		return false;
+	return scmfs_run_ok(fs, e->block, e->count) &&
+		e->file + e->count <= SCMFS_MAX_FILE_BLOCKS;
 }
 
 /* alloc.c */
@@ -234,6 +260,8 @@ struct scmfs_extent *scmfs_slots_next(struct scmfs_slots *s);
 int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 		 struct scmfs_ext *found);
 int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext);
+int scmfs_ext_mark(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count,
+		   bool unwritten);
 int scmfs_ext_remove(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count);
 int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
 		   int (*fn)(struct scmfs *fs, u64 block, u64 count));
@@ -252,7 +280,16 @@ int scmfs_index_add_free(struct scmfs_index *x, struct scmfs_extent *place, u32 
 
 /* inode.c */
 int scmfs_live(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode);
+int scmfs_set_fields(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_attr *attr,
+		     unsigned int mask);
 int scmfs_new_inode(struct scmfs_op *op, u64 ino, const struct scmfs_new *new, u64 parent);
+
+/* xattr.c */
+int scmfs_xattr_each(const struct scmfs *fs, struct scmfs_inode *inode,
+		     int (*fn)(struct scmfs *fs, u64 block, u64 count));
+u32 scmfs_xattr_blocks(const struct scmfs *fs, const struct scmfs_inode *inode);
+int scmfs_xattr_new(struct scmfs_op *op, u64 ino, const struct scmfs_xattr *x, u32 nr,
+		    struct scmfs_inode *body);
 
 /* dir.c */
 /**

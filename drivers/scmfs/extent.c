@@ -6,6 +6,8 @@
  */
 #include "engine_internal.h"
 
+#define MAX_MARKS	8u	/* extents that one operation marks: records of the log */
+
 void scmfs_slots(const struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_slots *s)
 {
 	bool none = !scmfs_has_extents(scmfs_mode(scmfs_read(&inode->mode_links))) ||
@@ -52,11 +54,10 @@ struct scmfs_extent *scmfs_slots_next(struct scmfs_slots *s)
 	return s->place++;
 }
 
-static int checked(const struct scmfs *fs, const struct scmfs_ext *e)
+static int checked(const struct scmfs *fs, const struct scmfs_inode *inode,
+		   const struct scmfs_ext *e)
 {
-	if (!scmfs_run_ok(fs, e->block, e->count) || e->file + e->count > SCMFS_MAX_FILE_BLOCKS)
-		return -EUCLEAN;
-	return 0;
+	return scmfs_ext_ok(fs, inode, e) ? 0 : -EUCLEAN;
 }
 
 /* From the place of an extent that ends behind @file; NULL: there is none. */
@@ -65,11 +66,13 @@ static void cut_front(const struct scmfs_extent *place, struct scmfs_ext e, u64 
 {
 	u64 next = place ? e.file : SCMFS_MAX_FILE_BLOCKS;
 
-	if (place && e.file <= file)
-		*found = (struct scmfs_ext){ le64_to_cpu(place->block) + (file - e.file), file,
-					     e.count - (file - e.file) };
-	else
-		*found = (struct scmfs_ext){ 0, file, next > file ? next - file : 0 };
+	if (place && e.file <= file) {
+		e = scmfs_ext_of(le64_to_cpu(place->block), scmfs_second(e.file, e.count));
+		*found = (struct scmfs_ext){ e.block + (file - e.file), file,
+					     e.count - (file - e.file), e.unwritten };
+	} else {
+		*found = (struct scmfs_ext){ 0, file, next > file ? next - file : 0, false };
+	}
 }
 
 /* The extent that ends behind @file, the first one if there are several, searched one by one. */
@@ -87,7 +90,7 @@ static int search(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 
 		if (!e.count || e.file + e.count <= file)
 			continue;
-		if (checked(fs, &e))
+		if (checked(fs, inode, &e))
 			return -EUCLEAN;
 		if (*first && e.file >= found->file)
 			continue;
@@ -129,7 +132,7 @@ static void start_map(struct scmfs_map *map, u64 ino, u64 next, struct scmfs_ext
 {
 	__le64 start[] = {
 		cpu_to_le64(SCMFS_MAP_MAGIC), cpu_to_le64(ino), cpu_to_le64(next), 0, 0, 0, 0, 0,
-		cpu_to_le64(ext.block), cpu_to_le64(scmfs_second(ext.file, ext.count)),
+		cpu_to_le64(scmfs_ext_block(&ext)), cpu_to_le64(scmfs_second(ext.file, ext.count)),
 	};
 
 	static_assert(sizeof(start) == offsetof(struct scmfs_map, extent[1]), "start of a map");
@@ -161,7 +164,7 @@ static int fill_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scm
 {
 	int r;
 
-	scmfs_write_word(&place->block, ext.block);
+	scmfs_write_word(&place->block, scmfs_ext_block(&ext));
 	r = ek_undo_set(&op->tx, &place->second, scmfs_second(ext.file, ext.count));
 	return r ? r : count_blocks(op, inode, ext.count);
 }
@@ -172,6 +175,13 @@ static int lengthen(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs
 	int r = ek_undo_set(&op->tx, &place->second, scmfs_second(e.file, e.count + more));
 
 	return r ? r : count_blocks(op, inode, more);
+}
+
+/* Does @ext go on where @e ends, in the file and in the region? */
+static bool continues(const struct scmfs_ext *e, const struct scmfs_ext *ext)
+{
+	return e->file + e->count == ext->file && e->block + e->count == ext->block &&
+		e->unwritten == ext->unwritten;
 }
 
 static int add_searched(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
@@ -191,7 +201,7 @@ static int add_searched(struct scmfs_op *op, struct scmfs_inode *inode, struct s
 				empty = place;
 			continue;
 		}
-		if (e.file + e.count == ext.file && e.block + e.count == ext.block)
+		if (continues(&e, &ext))
 			return lengthen(op, inode, place, e, ext.count);
 	}
 	if (s.error)
@@ -216,8 +226,10 @@ static int add_indexed(struct scmfs_op *op, struct scmfs_inode *inode, struct sc
 
 	if (ext.file)
 		place = scmfs_index_from(x, ext.file - 1, &e);
-	if (place && e.file + e.count == ext.file &&
-	    ek_undo_get(&op->tx, &place->block) + e.count == ext.block) {
+	if (place)
+		e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
+				 scmfs_second(e.file, e.count));
+	if (place && continues(&e, &ext)) {
 		follow(op, inode, scmfs_index_change(x, e.file, e.file, e.count + ext.count));
 		return lengthen(op, inode, place, e, ext.count);
 	}
@@ -253,22 +265,19 @@ static int set_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmf
 		op->indexed = inode - scmfs_inode(op->fs, 0);
 		follow(op, inode, scmfs_index_change(x, old.file, e.file, e.count));
 	}
-	if (old.block != e.block)
-		r = ek_undo_set(&op->tx, &place->block, e.block);
+	if (scmfs_ext_block(&old) != scmfs_ext_block(&e))
+		r = ek_undo_set(&op->tx, &place->block, scmfs_ext_block(&e));
 	return r ? r : ek_undo_set(&op->tx, &place->second, scmfs_second(e.file, e.count));
 }
 
-/* Take [@file, @end) out of the extent @e of a place. */
-static int cut_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
-		     struct scmfs_ext e, u64 file, u64 end)
+/* Leave of the extent @e of a place what is not in [@from, @to), which is within it. */
+static int open_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
+		      struct scmfs_ext e, u64 from, u64 to)
 {
-	u64 from = max(file, e.file), to = min(end, e.file + e.count);
-	struct scmfs_ext front = { e.block, e.file, from - e.file };
-	struct scmfs_ext back = { e.block + (to - e.file), to, e.file + e.count - to };
-	int r;
+	struct scmfs_ext front = { e.block, e.file, from - e.file, e.unwritten };
+	struct scmfs_ext back = { e.block + (to - e.file), to, e.file + e.count - to, e.unwritten };
+	int r = set_place(op, inode, place, e, front.count || !back.count ? front : back);
 
-	op->drop[op->nr_drops++] = (struct scmfs_run){ e.block + (from - e.file), to - from };
-	r = set_place(op, inode, place, e, front.count || !back.count ? front : back);
 	if (!r)
 		r = count_blocks(op, inode, -(s64)(to - from));
 	if (!r && front.count && back.count) {
@@ -277,6 +286,16 @@ static int cut_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmf
 			r = scmfs_ext_add(op, inode, back);
 	}
 	return r;
+}
+
+/* Take [@file, @end) out of the extent @e of a place. */
+static int cut_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
+		     struct scmfs_ext e, u64 file, u64 end)
+{
+	u64 from = max(file, e.file), to = min(end, e.file + e.count);
+
+	op->drop[op->nr_drops++] = (struct scmfs_run){ e.block + (from - e.file), to - from };
+	return open_place(op, inode, place, e, from, to);
 }
 
 /* The next place that has some of [@file, @end), as this transaction will leave it. */
@@ -291,7 +310,8 @@ static struct scmfs_extent *next_overlap(struct scmfs_op *op, struct scmfs_inode
 		place = scmfs_index_from(x, file, e);
 		if (!place || e->file >= end)
 			return NULL;
-		e->block = ek_undo_get(&op->tx, &place->block);
+		*e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
+				  scmfs_second(e->file, e->count));
 		return place;
 	}
 	while ((place = scmfs_slots_next(s))) {
@@ -318,7 +338,7 @@ int scmfs_ext_remove(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u
 		return 0;
 	scmfs_slots(op->fs, inode, &s);
 	while ((place = next_overlap(op, inode, &s, file, file + count, &e))) {
-		if (checked(op->fs, &e))
+		if (checked(op->fs, inode, &e))
 			return -EUCLEAN;
 		if (op->nr_drops == MAX_DROPS)
 			return -EAGAIN;
@@ -329,12 +349,75 @@ int scmfs_ext_remove(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u
 	return s.error;
 }
 
+/* Is there an extent that @ext goes on behind, in this transaction? */
+static bool has_former(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_ext *ext)
+{
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+	struct scmfs_ext e;
+
+	if (!ext->file)
+		return false;
+	scmfs_slots(op->fs, inode, &s);
+	place = next_overlap(op, inode, &s, ext->file - 1, ext->file, &e);
+	return place && continues(&e, ext);
+}
+
+/*
+ * [@from, @to) of the extent @e of a place becomes written, or unwritten. All of it needs no other
+ * place: it joins the extent before it, or changes where it is.
+ */
+static int mark_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
+		      struct scmfs_ext e, u64 from, u64 to)
+{
+	struct scmfs_ext now = { e.block + (from - e.file), from, to - from, !e.unwritten };
+	int r;
+
+	if (now.count == e.count && !has_former(op, inode, &now))
+		return set_place(op, inode, place, e, now);
+	r = open_place(op, inode, place, e, from, to);
+	return r ? r : scmfs_ext_add(op, inode, now);
+}
+
+/*
+ * What a file has of [@file, @file + @count) becomes written, or unwritten. -EAGAIN: as with
+ * scmfs_ext_remove().
+ */
+int scmfs_ext_mark(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count,
+		   bool unwritten)
+{
+	struct scmfs_extent *place;
+	u64 end = file + count;
+	struct scmfs_slots s;
+	struct scmfs_ext e;
+	u32 marks = 0;
+	int r;
+
+	scmfs_slots(op->fs, inode, &s);
+	while (file < end && (place = next_overlap(op, inode, &s, file, end, &e))) {
+		if (checked(op->fs, inode, &e))
+			return -EUCLEAN;
+		if (e.unwritten != unwritten) {
+			if (marks++ == MAX_MARKS)
+				return -EAGAIN;
+			r = mark_place(op, inode, place, e, max(file, e.file),
+				       min(end, e.file + e.count));
+			if (r)
+				return r;
+		}
+		if (scmfs_index_get(op->fs, inode))	/* in order */
+			file = e.file + e.count;
+	}
+	return s.error;
+}
+
 /* All blocks that an inode refers to, those of extents, too. */
 int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
 		   int (*fn)(struct scmfs *fs, u64 block, u64 count))
 {
 	struct scmfs_extent *place;
 	struct scmfs_slots s;
+	struct scmfs_ext e;
 	u64 map;
 	int r;
 
@@ -343,16 +426,18 @@ int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
 		map = s.left ? 0 : s.map;
 		place = scmfs_slots_next(&s);
 		if (!place)
-			return s.error;
+			return s.error ? s.error : scmfs_xattr_each(fs, inode, fn);
 		if (map) {
 			r = fn((struct scmfs *)fs, map, 1);
 			if (r)
 				return r;
 		}
-		if (!(scmfs_read(&place->second) >> 32))
+		e = scmfs_ext_of(le64_to_cpu(place->block), scmfs_read(&place->second));
+		if (!e.count)
 			continue;
-		r = fn((struct scmfs *)fs, le64_to_cpu(place->block),
-		       scmfs_read(&place->second) >> 32);
+		r = checked(fs, inode, &e);
+		if (!r)
+			r = fn((struct scmfs *)fs, e.block, e.count);
 		if (r)
 			return r;
 	}

@@ -69,6 +69,7 @@ static int plan(struct scmfs_super *s, u64 size, const struct scmfs_format_param
 	memset(s, 0, sizeof(*s));
 	s->magic = cpu_to_le64(SCMFS_SUPER_MAGIC);
 	s->version = cpu_to_le32(SCMFS_VERSION);
+	s->incompat = cpu_to_le64(SCMFS_INCOMPAT_KNOWN & ~p->without);
 	s->region_bytes = cpu_to_le64(size);
 	s->nr_blocks = cpu_to_le64(blocks);
 	s->nr_inodes = cpu_to_le64(inodes);

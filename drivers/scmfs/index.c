@@ -151,7 +151,7 @@ struct scmfs_extent *scmfs_index_from(const struct scmfs_index *x, u64 file, str
 	if (!seek_end(x, file, &p))
 		return NULL;
 	entry = entry_at(x, p);
-	*e = (struct scmfs_ext){ 0, entry->file, entry->count };
+	*e = (struct scmfs_ext){ 0, entry->file, entry->count, false };
 	return entry->place;
 }
 
@@ -336,8 +336,7 @@ static int fill_index(const struct scmfs *fs, struct scmfs_inode *inode, struct 
 
 		if (!e.count)
 			r = scmfs_index_add_free(x, place, 1);
-		else if (!scmfs_run_ok(fs, e.block, e.count) ||
-			 e.file + e.count > SCMFS_MAX_FILE_BLOCKS)
+		else if (!scmfs_ext_ok(fs, inode, &e))
 			r = -EUCLEAN;
 		else
 			r = scmfs_index_insert(x, place, e.file, e.count);

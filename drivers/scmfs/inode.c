@@ -72,8 +72,8 @@ static int set_mode(struct scmfs_op *op, struct scmfs_inode *inode, u32 mode)
 	return ek_undo_set(&op->tx, &inode->mode_links, scmfs_mode_links(mode, scmfs_links(now)));
 }
 
-static int set_fields(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_attr *attr,
-		      unsigned int mask)
+int scmfs_set_fields(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_attr *attr,
+		     unsigned int mask)
 {
 	int r = 0;
 
@@ -101,7 +101,7 @@ int scmfs_setattr(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr, unsi
 	if (r)
 		return r;
 	scmfs_op_begin(fs, &op, &ino, 1);
-	r = set_fields(&op, inode, attr, mask);
+	r = scmfs_set_fields(&op, inode, attr, mask);
 	if (r)
 		scmfs_op_abort(&op);
 	else
@@ -180,6 +180,8 @@ int scmfs_new_inode(struct scmfs_op *op, u64 ino, const struct scmfs_new *new, u
 
 	if (!r && new->target_len)
 		r = store_target(op, &body, new);
+	if (!r && new->nr_xattrs)
+		r = scmfs_xattr_new(op, ino, new->xattr, new->nr_xattrs, &body);
 	if (r)
 		return r;
 	scm_store(&inode->size, &body.size, sizeof(body) - sizeof(body.mode_links));

@@ -55,11 +55,25 @@ void scmfs_abandon(struct scmfs *fs)
 
 void scmfs_close(struct scmfs *fs)
 {
-	if (fs && !fs->read_only) {
-		scm_fence();	/* what was stored without one */
-		scmfs_maps_save(fs);
-	}
+	if (fs && !fs->read_only)
+		scmfs_freeze(fs);
 	scmfs_abandon(fs);
+}
+
+/*
+ * What the log has not retired yet counts as done by the words that it names: they stay as they
+ * are as long as nothing is stored.
+ */
+void scmfs_freeze(struct scmfs *fs)
+{
+	scm_fence();	/* what was stored without one */
+	scmfs_maps_save(fs);
+}
+
+void scmfs_thaw(struct scmfs *fs)
+{
+	scmfs_write_word(&fs->state->clean, 0);
+	scm_fence();
 }
 
 /* One inode of the pass; an orphan's first word is not fenced, it has no links either way. */

@@ -37,6 +37,7 @@
 #include <evenkeel/range.h>
 #include <evenkeel/scm.h>
 
+#include <compat/acl.h>
 #include <compat/fs.h>
 #include <compat/shrinker.h>
 
@@ -56,6 +57,7 @@ struct workqueue_struct;
  * @init: make a new file system
  * @force: whatever is there, it may go
  * @atomic: data=atomic
+ * @acl: ACLs count
  */
 struct sfs_options {
 	u64 phys;
@@ -64,6 +66,7 @@ struct sfs_options {
 	bool init;
 	bool force;
 	bool atomic;
+	bool acl;
 };
 
 /**
@@ -216,6 +219,67 @@ void sfs_tell_flags(struct inode *inode, u32 flags, struct kstat *stat);
 int sfs_fileattr_get(struct dentry *dentry, struct fileattr *fa);
 int sfs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct fileattr *fa);
 
+/* vfs_xattr.c */
+#define SFS_BIRTH_XATTRS	8u
+
+/**
+ * struct sfs_birth - attributes that an inode has from the beginning
+ * @xattr: those
+ * @nr: how many
+ * @acl: one of them, as the kernel has it; or NULL
+ * @default_acl: likewise
+ */
+struct sfs_birth {
+	struct scmfs_xattr xattr[SFS_BIRTH_XATTRS];
+	u32 nr;
+	struct posix_acl *acl;
+	struct posix_acl *default_acl;
+};
+
+extern compat_handler sfs_xattr_handlers[];
+int sfs_get_xattr(struct inode *inode, u32 index, const char *name, void *value, size_t size);
+int sfs_set_xattr(struct inode *inode, const struct scmfs_xattr *x, unsigned int flags,
+		  const struct scmfs_attr *attr, unsigned int mask);
+ssize_t sfs_listxattr(struct dentry *dentry, char *list, size_t size);
+int sfs_birth_begin(struct sfs_birth *birth, struct inode *inode, struct inode *dir,
+		    const struct qstr *name);
+int sfs_birth_add(struct sfs_birth *birth, u32 index, const char *name, const void *value,
+		  size_t len);
+void sfs_birth_end(struct sfs_birth *birth);
+
+/* vfs_acl.c */
+#ifdef CONFIG_FS_POSIX_ACL
+#define SFS_ACL_IOPS	.get_inode_acl = sfs_get_inode_acl, .set_acl = sfs_set_acl
+#define SFS_ACL_FLAG	SB_POSIXACL
+
+struct posix_acl *sfs_get_inode_acl(struct inode *inode, int type, bool rcu);
+int sfs_set_acl(struct mnt_idmap *idmap, struct compat_acl_target *target, struct posix_acl *acl,
+		int type);
+struct posix_acl *sfs_chmod_begin(struct inode *inode, unsigned int valid);
+int sfs_chmod(struct inode *inode, struct posix_acl **acl, const struct scmfs_attr *attr,
+	      unsigned int mask);
+int sfs_birth_acls(struct sfs_birth *birth, struct inode *inode, struct inode *dir);
+#else
+#define SFS_ACL_IOPS	.get_inode_acl = NULL
+#define SFS_ACL_FLAG	0
+
+static inline struct posix_acl *sfs_chmod_begin(struct inode *inode, unsigned int valid)
+{
+	return NULL;
+}
+
+static inline int sfs_chmod(struct inode *inode, struct posix_acl **acl,
+			    const struct scmfs_attr *attr, unsigned int mask)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline int sfs_birth_acls(struct sfs_birth *birth, struct inode *inode, struct inode *dir)
+{
+	return 0;
+}
+#endif
+
 /* vfs_shutdown.c */
 long sfs_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
@@ -231,6 +295,7 @@ void sfs_release_later(struct inode *inode);
 void sfs_release_all(struct sfs_sb *s);
 
 /* vfs_room.c */
+bool sfs_has_room_ahead(struct inode *inode);
 int sfs_trim(struct inode *inode);
 bool sfs_make_room(struct super_block *sb, const struct inode *busy);
 

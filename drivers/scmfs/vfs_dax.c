@@ -211,10 +211,18 @@ static int sfs_report_begin(struct inode *inode, loff_t pos, loff_t len, unsigne
 	u64 size = round_up((u64)i_size_read(inode), SCMFS_BLOCK_SIZE);
 	u64 kept = scmfs_kept_size(sfs_fs(inode), inode->i_ino);
 	u64 start = round_down(pos, SCMFS_BLOCK_SIZE), end = round_up(pos + len, SCMFS_BLOCK_SIZE);
-	int err = sfs_iomap_begin(inode, start, end - start, flags & ~IOMAP_WRITE, iomap, srcmap);
+	struct scmfs_seg seg;
+	bool unwritten;
+	int err;
 
-	if (err || iomap->type != IOMAP_MAPPED)
+	down_read(&sfs_inode(inode)->extents);
+	err = scmfs_report(sfs_fs(inode), inode->i_ino, start, end - start, &seg, &unwritten);
+	up_read(&sfs_inode(inode)->extents);
+	if (err)
 		return err;
+	sfs_tell(sfs_sb(inode->i_sb), iomap, &seg);
+	if (iomap->type != IOMAP_MAPPED)
+		return 0;
 	/* of the block device, which may be a partition of the memory */
 	iomap->addr -= sfs_sb(inode->i_sb)->dax_offset;
 	end = start < size ? size : start < kept ? kept : U64_MAX;
@@ -222,7 +230,7 @@ static int sfs_report_begin(struct inode *inode, loff_t pos, loff_t len, unsigne
 	if (start >= kept) {
 		iomap->type = IOMAP_HOLE;
 		iomap->addr = IOMAP_NULL_ADDR;
-	} else if (start >= size) {
+	} else if (unwritten || start >= size) {
 		iomap->type = IOMAP_UNWRITTEN;
 	}
 	return 0;

@@ -198,7 +198,7 @@ static ssize_t sfs_write_some(struct inode *inode, u64 pos, size_t len, struct i
 	flags = sfs_write_flags(inode, pos, len, atomic);
 	done = sfs_write_step(inode, &w, pos, len, from, flags);
 	up_write(&sfs_inode(inode)->extents);
-	if (done > 0 && w.fresh && !flags)
+	if (done > 0 && (w.fresh | w.unwritten) && !flags)
 		sfs_filled(inode, pos, pos + done);
 	return done;
 }
@@ -346,10 +346,12 @@ static int sfs_reserve_locked(struct inode *inode, u64 offset, u64 len, bool kee
 	int err;
 
 	down_write(&sfs_inode(inode)->extents);
-	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len, keep, now);
+	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len,
+			    keep ? SCMFS_RESERVE_KEEP_SIZE : 0, now);
 	sfs_refresh(inode);	/* it works in steps */
 	up_write(&sfs_inode(inode)->extents);
-	sfs_filled(inode, offset, offset + len);
+	if (!scmfs_has_unwritten(sfs_fs(inode)))
+		sfs_filled(inode, offset, offset + len);
 	return err;
 }
 
@@ -399,20 +401,78 @@ static int sfs_zero_part(struct inode *inode, u64 offset, u64 len, s64 now)
 	return err;
 }
 
-/*
- * In place: also what is mapped. Room comes first: what fails for want of it changes nothing. In
- * parts, as faults wait meanwhile.
- */
-static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+/* In place: also what is mapped. In parts, as faults wait meanwhile. */
+static int sfs_zero_in_place(struct inode *inode, u64 offset, u64 end, s64 now)
 {
-	u64 at, end = offset + len;
-	int err = sfs_reserve(inode, offset, len, keep, now);
+	int err = 0;
 
-	for (at = offset; !err && at < end; at += SFS_ZERO_PART) {
+	for (; !err && offset < end; offset += SFS_ZERO_PART) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		err = sfs_zero_part(inode, at, min(end - at, SFS_ZERO_PART), now);
+		err = sfs_zero_part(inode, offset, min(end - offset, SFS_ZERO_PART), now);
 	}
+	return err;
+}
+
+/* What becomes unwritten must not be stored to by mappings, or be read through a window. */
+static int sfs_unwrite(struct inode *inode, u64 offset, u64 end, s64 now)
+{
+	int err = sfs_layout_lock(inode, round_down(offset, PAGE_SIZE), round_up(end, PAGE_SIZE));
+
+	if (err)
+		return err;
+	sfs_window_drop(inode);
+	err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, end - offset, now);
+	sfs_refresh(inode);
+	sfs_layout_unlock(inode);
+	return err;
+}
+
+/* Room comes first: what fails for want of it changes nothing. */
+static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+{
+	u64 end = offset + len;
+	int err = sfs_reserve(inode, offset, len, keep, now);
+
+	if (err)
+		return err;
+	return scmfs_has_unwritten(sfs_fs(inode)) ? sfs_unwrite(inode, offset, end, now) :
+		sfs_zero_in_place(inode, offset, end, now);
+}
+
+/*
+ * All from the range on moves: nobody may have it mapped, also copies of it, by its place in the
+ * file.
+ */
+static int sfs_shift_locked(struct inode *inode, u64 offset, u64 len, bool insert, s64 now)
+{
+	int err = sfs_layout_lock(inode, offset, round_up(i_size_read(inode), PAGE_SIZE));
+
+	if (err)
+		return err;
+	unmap_mapping_range(&inode->i_data, offset, 0, 1);
+	sfs_window_drop(inode);
+	if (insert)
+		err = scmfs_insert(sfs_fs(inode), inode->i_ino, offset, len, now);
+	else
+		err = scmfs_collapse(sfs_fs(inode), inode->i_ino, offset, len, now);
+	sfs_refresh(inode);
+	sfs_layout_unlock(inode);
+	return err;
+}
+
+static int sfs_shift(struct inode *inode, u64 offset, u64 len, bool insert, s64 now)
+{
+	int err = 0;
+
+	if (!PAGE_ALIGNED(offset | len))
+		return -EINVAL;
+	if (insert)
+		err = inode_newsize_ok(inode, i_size_read(inode) + len);
+	if (!err)
+		err = sfs_shift_locked(inode, offset, len, insert, now);
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+		err = sfs_shift_locked(inode, offset, len, insert, now);
 	return err;
 }
 
@@ -430,6 +490,8 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 		return err;
 	if (mode & FALLOC_FL_PUNCH_HOLE)
 		return sfs_punch(inode, offset, len, now);
+	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
+		return sfs_shift(inode, offset, len, mode & FALLOC_FL_INSERT_RANGE, now);
 	if (mode & FALLOC_FL_ZERO_RANGE)
 		return sfs_zero(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
 	return sfs_reserve(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
@@ -440,7 +502,8 @@ static long sfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len
 	struct inode *inode = file_inode(file);
 	int err;
 
-	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+	if (mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE |
+		     FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
 		return -EOPNOTSUPP;
 	inode_lock(inode);
 	err = sfs_fallocate_locked(file, mode, offset, len);

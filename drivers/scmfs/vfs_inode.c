@@ -195,16 +195,23 @@ int sfs_resize(struct inode *inode, u64 size)
 static int sfs_copy_attr(struct mnt_idmap *idmap, struct inode *inode, const struct iattr *iattr,
 			 unsigned int mask)
 {
+	struct posix_acl *acl = sfs_chmod_begin(inode, iattr->ia_valid);
 	struct scmfs_attr attr;
-	int err;
+	int err = 0;
 
+	if (IS_ERR(acl))
+		return PTR_ERR(acl);
 	down_write(&sfs_inode(inode)->extents);
 	setattr_copy(idmap, inode, iattr);
 	sfs_attr_of(inode, &attr);
-	err = mask ? scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, mask) : 0;
+	if (acl)
+		err = sfs_chmod(inode, &acl, &attr, mask);
+	else if (mask)
+		err = scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, mask);
 	if (err)
 		sfs_refresh(inode);
 	up_write(&sfs_inode(inode)->extents);
+	posix_acl_release(acl);
 	return err;
 }
 
@@ -247,11 +254,15 @@ const struct inode_operations sfs_file_iops = {
 	.fiemap = sfs_fiemap,
 	.fileattr_get = sfs_fileattr_get,
 	.fileattr_set = sfs_fileattr_set,
+	.listxattr = sfs_listxattr,
+	SFS_ACL_IOPS,
 };
 
 const struct inode_operations sfs_special_iops = {
 	.getattr = sfs_getattr,
 	.setattr = sfs_setattr,
+	.listxattr = sfs_listxattr,
+	SFS_ACL_IOPS,
 };
 
 /* --- symbolic links --------------------------------------------------------------------------- */
@@ -277,6 +288,7 @@ static const char *sfs_get_link(struct dentry *dentry, struct inode *inode,
 
 const struct inode_operations sfs_symlink_iops = {
 	.get_link = sfs_get_link,
+	.listxattr = sfs_listxattr,
 	.getattr = sfs_getattr,
 	.setattr = sfs_setattr,
 };

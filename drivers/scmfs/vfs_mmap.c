@@ -301,13 +301,13 @@ bool sfs_evict_pages(struct inode *inode)
 
 /**
  * struct sfs_remains - a file without a name, in nobody's use, but for pages of it that are pinned
- * @s: the file system
+ * @sb: the file system
  * @ino: the file
  * @bytes: its size
  * @work: frees it when nobody has them any more
  */
 struct sfs_remains {
-	struct sfs_sb *s;
+	struct super_block *sb;
 	u64 ino;
 	u64 bytes;
 	struct work_struct work;
@@ -316,14 +316,16 @@ struct sfs_remains {
 static void sfs_remains_work(struct work_struct *work)
 {
 	struct sfs_remains *r = container_of(work, struct sfs_remains, work);
-	struct sfs_sb *s = r->s;
+	struct sfs_sb *s = sfs_sb(r->sb);
 	struct page *page;
 
 	while ((page = sfs_busy_page(s, r->ino, 0, r->bytes)))
 		___wait_var_event(&page->_refcount, sfs_page_idle(page), TASK_IDLE, 0, 0,
 				  schedule());
+	sb_start_intwrite(r->sb);
 	if (READ_ONCE(s->writable))	/* else the next mount frees it */
 		scmfs_release(s->fs, r->ino);
+	sb_end_intwrite(r->sb);
 	kfree(r);
 	if (atomic_dec_and_test(&s->nr_remains))
 		wake_up_var(&s->nr_remains);
@@ -340,11 +342,11 @@ void sfs_release_later(struct inode *inode)
 {
 	struct sfs_remains *r = kmalloc(sizeof(*r), GFP_KERNEL | __GFP_NOFAIL);
 
-	r->s = sfs_sb(inode->i_sb);
+	r->sb = inode->i_sb;
 	r->ino = inode->i_ino;
 	r->bytes = round_up(i_size_read(inode), PAGE_SIZE);
 	INIT_WORK(&r->work, sfs_remains_work);
-	atomic_inc(&r->s->nr_remains);
+	atomic_inc(&sfs_sb(r->sb)->nr_remains);
 	queue_work(sfs_remains_wq, &r->work);
 }
 

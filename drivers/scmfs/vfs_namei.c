@@ -31,15 +31,19 @@ static struct dentry *sfs_lookup(struct inode *dir, struct dentry *dentry, unsig
 	return d_splice_alias(inode, dentry);
 }
 
-/* A blank inode, and what the engine has to make of it. */
-static struct inode *sfs_blank(struct mnt_idmap *idmap, struct inode *dir, umode_t mode,
-			       struct scmfs_new *new)
+/* A blank inode, and what the engine has to make of it, or an ERR_PTR; sfs_birth_end() follows. */
+static struct inode *sfs_blank(struct mnt_idmap *idmap, struct inode *dir, const struct qstr *name,
+			       umode_t mode, struct scmfs_new *new, struct sfs_birth *birth)
 {
 	struct inode *inode = new_inode(dir->i_sb);
 	struct timespec64 now;
+	int err;
 
+	birth->nr = 0;
+	birth->acl = NULL;
+	birth->default_acl = NULL;
 	if (!inode)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	now = current_time(inode);
 	inode_init_owner(idmap, inode, dir, mode);
 	inode_set_atime_to_ts(inode, now);
@@ -48,6 +52,13 @@ static struct inode *sfs_blank(struct mnt_idmap *idmap, struct inode *dir, umode
 	i_size_write(inode, new->target_len);
 	if (S_ISDIR(mode))
 		set_nlink(inode, 2);
+	err = sfs_birth_begin(birth, inode, dir, name);
+	if (err) {
+		iput(inode);
+		return ERR_PTR(err);
+	}
+	new->xattr = birth->xattr;
+	new->nr_xattrs = birth->nr;
 	new->mode = inode->i_mode;
 	new->uid = i_uid_read(inode);
 	new->gid = i_gid_read(inode);
@@ -71,16 +82,12 @@ static int sfs_make_named(struct inode *dir, const struct qstr *name, struct ino
 }
 
 /* RAM comes first, so that nothing is left of what fails. */
-static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
-		    umode_t mode, struct scmfs_new *new)
+static int sfs_make_blank(struct inode *dir, struct dentry *dentry, struct inode *inode,
+			  struct scmfs_new *new)
 {
-	struct inode *inode = sfs_blank(idmap, dir, mode, new);
 	const struct qstr *name = &dentry->d_name;
-	int err;
+	int err = sfs_alive(dir);
 
-	if (!inode)
-		return -ENOMEM;
-	err = sfs_alive(dir);
 	if (!err)
 		err = sfs_make_named(dir, name, inode, new);
 	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
@@ -89,11 +96,24 @@ static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *d
 		iput(inode);
 		return err;
 	}
-	if (S_ISDIR(mode))
+	if (S_ISDIR(inode->i_mode))
 		inc_nlink(dir);
 	sfs_dir_changed(dir, inode_get_ctime(inode));
 	d_instantiate_new(dentry, inode);
 	return 0;
+}
+
+static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+		    umode_t mode, struct scmfs_new *new)
+{
+	struct sfs_birth birth EK_UNINITIALIZED;
+	struct inode *inode = sfs_blank(idmap, dir, &dentry->d_name, mode, new, &birth);
+	int err = PTR_ERR_OR_ZERO(inode);
+
+	if (!err)
+		err = sfs_make_blank(dir, dentry, inode, new);
+	sfs_birth_end(&birth);
+	return err;
 }
 
 static int sfs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
@@ -128,24 +148,35 @@ static int sfs_symlink(struct mnt_idmap *idmap, struct inode *dir, struct dentry
 	return sfs_make(idmap, dir, dentry, S_IFLNK | 0777, &new);
 }
 
-static int sfs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file, umode_t mode)
+static int sfs_make_nameless(struct inode *dir, struct inode *inode, struct scmfs_new *new)
 {
-	struct scmfs_new new = {};
-	struct inode *inode = sfs_blank(idmap, dir, mode, &new);
+	struct sfs_sb *s = sfs_sb(dir->i_sb);
 	u64 ino;
 	int err;
 
-	if (!inode)
-		return -ENOMEM;
-	down_read(&sfs_sb(dir->i_sb)->numbers);
-	err = sfs_alive(dir) ?: scmfs_tmpfile(sfs_fs(dir), &new, &ino);
+	down_read(&s->numbers);
+	err = sfs_alive(dir) ?: scmfs_tmpfile(s->fs, new, &ino);
 	if (!err)
 		err = sfs_adopt(inode, ino, 0);
-	up_read(&sfs_sb(dir->i_sb)->numbers);
-	if (err) {
-		iput(inode);
-		return err;
+	up_read(&s->numbers);
+	return err;
+}
+
+static int sfs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file, umode_t mode)
+{
+	struct sfs_birth birth EK_UNINITIALIZED;
+	struct scmfs_new new = {};
+	struct inode *inode = sfs_blank(idmap, dir, NULL, mode, &new, &birth);
+	int err = PTR_ERR_OR_ZERO(inode);
+
+	if (!err) {
+		err = sfs_make_nameless(dir, inode, &new);
+		if (err)
+			iput(inode);
 	}
+	sfs_birth_end(&birth);
+	if (err)
+		return err;
 	d_tmpfile(file, inode);		/* takes the link away that a new inode has */
 	unlock_new_inode(inode);
 	return finish_open_simple(file, 0);
@@ -285,4 +316,6 @@ const struct inode_operations sfs_dir_iops = {
 	.setattr = sfs_setattr,
 	.fileattr_get = sfs_fileattr_get,
 	.fileattr_set = sfs_fileattr_set,
+	.listxattr = sfs_listxattr,
+	SFS_ACL_IOPS,
 };

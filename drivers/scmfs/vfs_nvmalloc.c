@@ -272,13 +272,15 @@ static int nvm_reserve(struct inode *inode, u64 from, u64 to)
 {
 	int err;
 
+	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	down_write(&sfs_inode(inode)->extents);
-	err = sfs_alive(inode) ?: scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from, false,
-						sfs_now(inode));
+	err = sfs_alive(inode) ?: scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from,
+						SCMFS_RESERVE_ZEROED, sfs_now(inode));
 	sfs_refresh(inode);
 	up_write(&sfs_inode(inode)->extents);
 	inode_unlock(inode);
+	sb_end_write(inode->i_sb);
 	return err;
 }
 
@@ -286,9 +288,11 @@ static int nvm_cut(struct inode *inode, u64 to)
 {
 	int err;
 
+	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	err = sfs_alive(inode) ?: sfs_resize(inode, to);
 	inode_unlock(inode);
+	sb_end_write(inode->i_sb);
 	return err;
 }
 
@@ -347,17 +351,38 @@ EXPORT_SYMBOL_GPL(nvmalloc_shrink);
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+/* All of a file has to be there. What fallocate() reserved becomes so, once: the rest is a hole. */
+static int nvm_complete(struct inode *inode, u64 size)
+{
+	struct scmfs_seg seg;
+	bool unwritten;
+	u64 at;
+	int err;
+
+	for (at = 0; at < size; at += seg.len) {
+		err = scmfs_report(sfs_fs(inode), inode->i_ino, at, size - at, &seg, &unwritten);
+		if (!err && seg.at == SCMFS_HOLE)
+			err = -EINVAL;
+		if (!err && unwritten)
+			err = scmfs_reserve(sfs_fs(inode), inode->i_ino, at, seg.len,
+					    SCMFS_RESERVE_ZEROED, sfs_now(inode));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* A file of scmfs, all of it there, from now on for this area alone. */
 static int nvm_take(struct file *file)
 {
 	struct inode *inode = file_inode(file);
-	struct scmfs_seg seg;
-	u64 at = 0, size;
 	bool denied;
+	u64 size;
 	int err = 0;
 
 	if (file->f_op != &sfs_file_fops)
 		return -EMEDIUMTYPE;
+	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	size = i_size_read(inode);
 	if (IS_IMMUTABLE(inode))
@@ -367,20 +392,18 @@ static int nvm_take(struct file *file)
 	if (!err)	/* nor by mappings that are made writable later */
 		err = mapping_deny_writable(&inode->i_data);
 	denied = !err;
-	down_read(&sfs_inode(inode)->extents);
-	while (!err && at < size) {
-		if (scmfs_map(sfs_fs(inode), inode->i_ino, at, size - at, &seg, 1) != 1 ||
-		    seg.at == SCMFS_HOLE)
-			err = -EINVAL;
-		else
-			at += seg.len;
+	if (!err) {
+		down_write(&sfs_inode(inode)->extents);
+		err = nvm_complete(inode, size);
+		up_write(&sfs_inode(inode)->extents);
+		sfs_filled(inode, 0, size);	/* zero pages that are mapped to be read */
 	}
-	up_read(&sfs_inode(inode)->extents);
 	if (!err)
 		inode_set_flags(inode, S_IMMUTABLE, S_IMMUTABLE);
 	else if (denied)
 		mapping_allow_writable(&inode->i_data);
 	inode_unlock(inode);
+	sb_end_write(inode->i_sb);
 	return err;
 }
 
@@ -497,9 +520,11 @@ struct nvm_area *nvmalloc(const char *path, u64 size, u64 mapped_size, bool writ
 		return area;
 	inode = file_inode(area->file);
 	area->size = size;
+	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	err = scmfs_set_virtual_size(sfs_fs(inode), inode->i_ino, size);
 	inode_unlock(inode);
+	sb_end_write(inode->i_sb);
 	if (!err)
 		err = nvmalloc_expand(area, mapped_size);
 	if (!err)

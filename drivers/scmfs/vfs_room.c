@@ -8,6 +8,17 @@
 #include "vfs.h"
 
 /**
+ * sfs_has_room_ahead - has it blocks beyond its end that nobody reserved?
+ * @inode: locked, its extents, too, or nobody else's any more
+ *
+ * Return: it has.
+ */
+bool sfs_has_room_ahead(struct inode *inode)
+{
+	return S_ISREG(inode->i_mode) && scmfs_has_room_ahead(sfs_fs(inode), inode->i_ino);
+}
+
+/**
  * sfs_trim - give back what a file has beyond its end, but for what was reserved
  * @inode: locked, its extents, too, or nobody else's any more
  *
@@ -17,7 +28,7 @@ int sfs_trim(struct inode *inode)
 {
 	int err;
 
-	if (!S_ISREG(inode->i_mode) || !scmfs_has_room_ahead(sfs_fs(inode), inode->i_ino))
+	if (!sfs_has_room_ahead(inode))
 		return 0;
 	err = scmfs_trim(sfs_fs(inode), inode->i_ino);
 	return err ?: 1;

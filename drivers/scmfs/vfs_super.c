@@ -54,6 +54,21 @@ static void sfs_free_inode(struct inode *inode)
 	kmem_cache_free(sfs_inode_cache, container_of(inode, struct sfs_inode, vfs));
 }
 
+/* What is stored for an inode that leaves RAM waits while the file system is frozen. */
+static void sfs_put_blocks(struct inode *inode)
+{
+	struct super_block *sb = inode->i_sb;
+
+	if (inode->i_nlink && !sfs_has_room_ahead(inode))
+		return;
+	sb_start_intwrite(sb);
+	if (inode->i_nlink)
+		sfs_trim(inode);
+	else
+		scmfs_release(sfs_fs(inode), sfs_node(inode)->ino);
+	sb_end_intwrite(sb);
+}
+
 /* With its last name gone nobody but this inode refers to the blocks. */
 static void sfs_evict_inode(struct inode *inode)
 {
@@ -71,12 +86,10 @@ static void sfs_evict_inode(struct inode *inode)
 		sfs_release_later(inode);
 		return;
 	}
-	if (used && !inode->i_nlink) {
-		scmfs_release(sfs_fs(inode), node->ino);
-		return;		/* the number may be another one's by now */
-	}
 	if (used)
-		sfs_trim(inode);
+		sfs_put_blocks(inode);
+	if (used && !inode->i_nlink)
+		return;		/* the number may be another one's by now */
 	if (node->ino)
 		scmfs_forget(sfs_fs(inode), node->ino);
 }
@@ -131,6 +144,35 @@ static int sfs_sync_fs(struct super_block *sb, int wait)
 	return sfs_settle(sb);
 }
 
+/* Are there files without names? Only a recovery would free those. */
+static bool sfs_has_orphans(struct super_block *sb)
+{
+	return atomic_long_read(&sb->s_remove_count) || atomic_read(&sfs_sb(sb)->nr_remains);
+}
+
+/* A copy of the memory that is made now can be mounted at once, also read-only. */
+static int sfs_freeze(struct super_block *sb)
+{
+	struct sfs_sb *s = sfs_sb(sb);
+
+	if (READ_ONCE(s->shut))
+		return -EIO;
+	if (!s->writable)
+		return 0;
+	scmfs_save_wear(s->fs);
+	if (!sfs_has_orphans(sb))
+		scmfs_freeze(s->fs);
+	return sfs_settle(sb);
+}
+
+/* Shut down meanwhile, it stays as it is. */
+static int sfs_thaw(struct super_block *sb)
+{
+	if (sfs_sb(sb)->writable)
+		scmfs_thaw(sfs_sb(sb)->fs);
+	return 0;
+}
+
 static int sfs_statfs(struct dentry *dentry, struct kstatfs *buf)
 {
 	struct super_block *sb = dentry->d_sb;
@@ -157,6 +199,8 @@ static int sfs_show_options(struct seq_file *m, struct dentry *root)
 		seq_printf(m, ",phys=0x%llx,size=%llu", o->phys, o->bytes);
 	if (o->atomic)
 		seq_puts(m, ",data=atomic");
+	if (!o->acl)
+		seq_puts(m, ",noacl");
 	return 0;
 }
 
@@ -182,6 +226,8 @@ static const struct super_operations sfs_super_ops = {
 	.evict_inode = sfs_evict_inode,
 	.write_inode = sfs_write_inode,
 	.sync_fs = sfs_sync_fs,
+	.freeze_fs = sfs_freeze,
+	.unfreeze_fs = sfs_thaw,
 	.statfs = sfs_statfs,
 	.show_options = sfs_show_options,
 	.put_super = sfs_put_super,
@@ -211,6 +257,8 @@ static void sfs_set_limits(struct super_block *sb)
 	sb->s_magic = SCMFS_STATFS_MAGIC;
 	sb->s_op = &sfs_super_ops;
 	sb->s_export_op = &sfs_export_ops;
+	sb->s_xattr = sfs_xattr_handlers;
+	sb->s_flags |= SB_NOSEC;
 	sb->s_blocksize = SCMFS_BLOCK_SIZE;
 	sb->s_blocksize_bits = SCMFS_BLOCK_SHIFT;
 	sb->s_maxbytes = min_t(u64, MAX_LFS_FILESIZE, SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);
@@ -218,6 +266,16 @@ static void sfs_set_limits(struct super_block *sb)
 	sb->s_time_gran = 1;
 	sb->s_time_min = div_s64(S64_MIN, NSEC_PER_SEC);
 	sb->s_time_max = div_s64(S64_MAX, NSEC_PER_SEC) - 1;
+}
+
+/* In file systems from before there were attributes there are no ACLs either. */
+static void sfs_set_acl_flag(struct super_block *sb)
+{
+	const struct sfs_sb *s = sfs_sb(sb);
+
+	sb->s_flags &= ~SB_POSIXACL;
+	if (s->options.acl && scmfs_has_xattrs(s->fs))
+		sb->s_flags |= SFS_ACL_FLAG;
 }
 
 static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
@@ -235,6 +293,7 @@ static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
 	err = sfs_region_open(s, fc, sb_rdonly(sb));
 	if (err)
 		goto no_fs;
+	sfs_set_acl_flag(sb);
 	memcpy(sb->s_uuid.b, scmfs_super(s->fs)->uuid, sizeof(sb->s_uuid.b));
 	err = s->options.has_phys ? super_setup_bdi(sb) : 0;
 	if (!err)
@@ -256,7 +315,7 @@ no_windows:
 	return err;
 }
 
-enum { SFS_OPT_PHYS, SFS_OPT_SIZE, SFS_OPT_INIT, SFS_OPT_INIT_HOW, SFS_OPT_DATA };
+enum { SFS_OPT_PHYS, SFS_OPT_SIZE, SFS_OPT_INIT, SFS_OPT_INIT_HOW, SFS_OPT_DATA, SFS_OPT_ACL };
 
 static const struct constant_table sfs_data_kinds[] = {
 	{ "inplace", false },
@@ -269,6 +328,7 @@ static const struct fs_parameter_spec sfs_parameters[] = {
 	fsparam_string("size", SFS_OPT_SIZE),
 	fsparam_flag("init", SFS_OPT_INIT),
 	fsparam_string("init", SFS_OPT_INIT_HOW),
+	fsparam_flag_no("acl", SFS_OPT_ACL),
 	fsparam_enum("data", SFS_OPT_DATA, sfs_data_kinds),
 	{ .name = NULL },
 };
@@ -304,6 +364,9 @@ static int sfs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 		fallthrough;
 	case SFS_OPT_INIT:
 		o->init = true;
+		return 0;
+	case SFS_OPT_ACL:
+		o->acl = !result.negated;
 		return 0;
 	case SFS_OPT_DATA:
 		o->atomic = result.uint_32;
@@ -342,7 +405,7 @@ static int sfs_get_tree(struct fs_context *fc)
 	return o->has_phys ? get_tree_nodev(fc, sfs_fill_super) : sfs_get_tree_bdev(fc, o->init);
 }
 
-/* Where it is doesn't change, and nothing is made anew: of the options only data= counts. */
+/* Where it is doesn't change, and nothing is made anew: of the options data= and acl count. */
 static int sfs_reconfigure(struct fs_context *fc)
 {
 	struct sfs_sb *s = sfs_sb(fc->root->d_sb);
@@ -353,6 +416,8 @@ static int sfs_reconfigure(struct fs_context *fc)
 			      s->shut ? "shut down" : "mounted read-only");
 	sync_filesystem(fc->root->d_sb);
 	WRITE_ONCE(s->options.atomic, new->options.atomic);
+	s->options.acl = new->options.acl;
+	sfs_set_acl_flag(fc->root->d_sb);
 	return 0;
 }
 
@@ -375,6 +440,7 @@ static int sfs_init_fs_context(struct fs_context *fc)
 	if (!s)
 		return -ENOMEM;
 	init_rwsem(&s->numbers);
+	s->options.acl = true;
 	if (fc->purpose == FS_CONTEXT_FOR_RECONFIGURE)
 		s->options = sfs_sb(fc->root->d_sb)->options;
 	fc->s_fs_info = s;

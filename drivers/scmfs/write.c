@@ -58,7 +58,9 @@ static int part_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 offset
 	seg->len = min(end, (e.file + e.count) << SCMFS_BLOCK_SHIFT) - offset;
 	if (!e.count)	/* past all that a file can have */
 		seg->len = end - offset;
-	seg->at = e.block ? (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset) : SCMFS_HOLE;
+	seg->at = SCMFS_HOLE;
+	if (e.block && !e.unwritten)
+		seg->at = (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset);
 	return 0;
 }
 
@@ -97,6 +99,34 @@ int scmfs_map(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *
 		seg[nr++] = part;
 	}
 	return r ? r : nr;
+}
+
+bool scmfs_has_unwritten(const struct scmfs *fs)
+{
+	return scmfs_has(fs, SCMFS_INCOMPAT_UNWRITTEN);
+}
+
+int scmfs_report(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
+		 bool *unwritten)
+{
+	struct scmfs_inode *inode;
+	int r = scmfs_live(fs, ino, &inode);
+	struct scmfs_ext e;
+
+	if (!r && offset + len < offset)
+		r = -EINVAL;
+	if (r)
+		return r;
+	scmfs_index_make(fs, inode);
+	r = part_at(fs, inode, offset, offset + len, seg);
+	if (!r)
+		r = scmfs_ext_at(fs, inode, block_of(offset), &e);
+	if (r)
+		return r;
+	*unwritten = e.unwritten;
+	if (e.unwritten)
+		seg->at = (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset);
+	return 0;
 }
 
 u64 scmfs_mapped_size(struct scmfs *fs, u64 ino)
@@ -260,7 +290,10 @@ static int next_part(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_w
 		min(end, (e.file + e.count) << SCMFS_BLOCK_SHIFT) - offset;
 	if (e.block && !atomic) {
 		part->at = (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset);
+		w->unwritten |= (u32)e.unwritten << w->nr;
 		w->nr++;
+		if (e.unwritten)
+			fill_edges(fs, inode, w, w->nr - 1);
 		return 0;
 	}
 	r = add_fresh(fs, inode, w, part, e.block ? 0 : e.count, goal_of(fs, inode, w, offset));
@@ -271,14 +304,25 @@ static int next_part(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_w
 	return 0;
 }
 
-/* An atomic write takes out what was there in one operation: shorten it to as much as fits. */
+/*
+ * An atomic write takes out what was there in one operation: shorten it to as much as fits. One to
+ * unwritten blocks needs no others: they become written when all of it is there.
+ */
 static int limit_atomic(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_write *w)
 {
 	u64 at = w->offset, end = w->offset + w->len;
 	struct scmfs_seg part;
+	struct scmfs_ext e;
 	unsigned int i;
 	int r;
 
+	r = scmfs_ext_at(fs, inode, block_of(at), &e);
+	if (r)
+		return r;
+	if (e.unwritten && e.count << SCMFS_BLOCK_SHIFT >= in_block(at) + w->len) {
+		w->flags &= ~SCMFS_WRITE_ATOMIC;
+		return 0;
+	}
 	end = min(end, at + SCMFS_UNIT_SIZE - in_block(at));
 	for (i = 0; at < end && i < ATOMIC_EXTENTS; i++, at += part.len) {
 		r = part_at(fs, inode, at, end, &part);
@@ -321,6 +365,7 @@ int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned i
 	w->flags = flags;
 	w->nr = 0;
 	w->fresh = 0;
+	w->unwritten = 0;
 	w->ahead = 0;
 	if (!r && flags & SCMFS_WRITE_ATOMIC)
 		r = limit_atomic(fs, inode, w);
@@ -356,6 +401,7 @@ static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 		w->nr--;
 		if (w->fresh & 1u << w->nr)
 			scmfs_free(fs, run.block, run.count);
+		w->unwritten &= ~(1u << w->nr);
 		w->ahead = 0;
 	}
 	if (w->nr && w->seg[w->nr - 1].file + w->seg[w->nr - 1].len > end) {
@@ -372,6 +418,10 @@ static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 					  round_up(end, SCMFS_BLOCK_SIZE));
 			if (run.count > keep)
 				scmfs_free(fs, run.block + keep, run.count - keep);
+		} else if (w->unwritten & 1u << (w->nr - 1)) {
+			if (in_block(end))
+				fill_edge(fs, inode, w, block_of(seg->at + seg->len), end,
+					  round_up(end, SCMFS_BLOCK_SIZE));
 		} else if (end > scmfs_read(&inode->size)) {
 			/* Room ahead has what was there before: the size shows it to mappings. */
 			scmfs_zero_mapped(fs, inode, end, round_up(end, SCMFS_BLOCK_SIZE));
@@ -393,7 +443,9 @@ static int link_parts(struct scmfs_op *op, struct scmfs_inode *inode, const stru
 
 		if (w->fresh & 1u << i)
 			r = scmfs_ext_add(op, inode, (struct scmfs_ext){
-				run.block, block_of(w->seg[i].file), run.count });
+				run.block, block_of(w->seg[i].file), run.count, false });
+		else if (w->unwritten & 1u << i)
+			r = scmfs_ext_mark(op, inode, block_of(w->seg[i].file), run.count, false);
 	}
 	return r == -EAGAIN ? -ENOSPC : r;
 }
@@ -422,7 +474,7 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 		return 0;
 	}
 	shorten(fs, w, min(done, w->len));
-	if (!w->fresh && w->flags & SCMFS_WRITE_NO_TIME &&
+	if (!w->fresh && !w->unwritten && w->flags & SCMFS_WRITE_NO_TIME &&
 	    w->offset + w->len <= scmfs_read(&inode->size)) {
 		scm_fence();
 		return 0;
@@ -470,16 +522,16 @@ static int drop_maps(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, ino);
 	u64 map = scmfs_read(&inode->map), next, blocks = scmfs_read(&inode->blocks);
+	u64 maps = 0, attrs = scmfs_xattr_blocks(fs, inode);
 	struct scmfs_op op EK_UNINITIALIZED;
-	u64 maps = 0;
 	int r;
 
 	for (next = map; next && scmfs_run_ok(fs, next, 1) && maps <= blocks; maps++)
 		next = le64_to_cpu(((struct scmfs_map *)scmfs_block(fs, next))->next);
-	if (!maps || maps != blocks)
+	if (!maps || maps + attrs != blocks)
 		return 0;
 	scmfs_op_begin(fs, &op, &ino, 1);
-	r = ek_undo_set(&op.tx, &inode->blocks, 0);
+	r = ek_undo_set(&op.tx, &inode->blocks, attrs);
 	if (!r)
 		r = ek_undo_set(&op.tx, &inode->map, 0);
 	if (r) {
@@ -576,7 +628,9 @@ int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)
 
 /* ---- room and holes ------------------------------------------------------------------------- */
 
-static int reserve_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 file, u64 count)
+/* Blocks for a hole of @count at most. */
+static int reserve_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 file, u64 count,
+			bool unwritten)
 {
 	u64 block, got, goal = 0;
 	struct scmfs_ext e;
@@ -588,14 +642,52 @@ static int reserve_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u6
 	scmfs_op_begin(fs, &op, &ino, 1);
 	got = scmfs_op_alloc(&op, count, goal, &block);
 	r = got ? 0 : -ENOSPC;
-	if (!r) {
+	if (!r && !unwritten)
 		scm_zero_nt(scmfs_block(fs, block), got << SCMFS_BLOCK_SHIFT);
-		r = scmfs_ext_add(&op, inode, (struct scmfs_ext){ block, file, got });
-	}
+	if (!r)
+		r = scmfs_ext_add(&op, inode, (struct scmfs_ext){ block, file, got, unwritten });
 	if (r)
 		scmfs_op_abort(&op);
 	else
 		scmfs_op_commit(&op);
+	return r;
+}
+
+/* Unwritten blocks are to be stored to. */
+static int write_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino,
+		      const struct scmfs_ext *e, u64 count)
+{
+	struct scmfs_op op EK_UNINITIALIZED;
+	int r;
+
+	scm_zero_nt(scmfs_block(fs, e->block), count << SCMFS_BLOCK_SHIFT);
+	scmfs_op_begin(fs, &op, &ino, 1);
+	r = scmfs_ext_mark(&op, inode, e->file, count, false);
+	if (r)
+		scmfs_op_abort(&op);
+	else
+		scmfs_op_commit(&op);
+	return r;
+}
+
+/* The next step of a reservation; @file is set to what comes next. */
+static int reserve_step(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 *file, u64 end,
+			bool unwritten)
+{
+	struct scmfs_ext e;
+	int r = scmfs_ext_at(fs, inode, *file, &e);
+	u64 count;
+
+	if (r)
+		return r;
+	count = min3(e.count, end - *file, RESERVE_BLOCKS);
+	if (!e.block)		/* it may be less: look again */
+		return reserve_part(fs, inode, ino, *file, count, unwritten);
+	if (e.unwritten && !unwritten)
+		r = write_part(fs, inode, ino, &e, count);
+	else
+		count = e.count;
+	*file += count;
 	return r;
 }
 
@@ -616,11 +708,11 @@ static int keep(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 end)
 	return r;
 }
 
-int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size, s64 now)
+int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int flags, s64 now)
 {
 	u64 file = block_of(offset), end = blocks_to(offset + len);
+	bool unwritten = scmfs_has_unwritten(fs) && !(flags & SCMFS_RESERVE_ZEROED);
 	struct scmfs_inode *inode;
-	struct scmfs_ext e;
 	int r = open_file(fs, ino, &inode);
 
 	if (!r && (!len || offset + len < offset))
@@ -631,36 +723,76 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, bool keep_size
 		cond_resched();
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		r = scmfs_ext_at(fs, inode, file, &e);
-		if (r || e.block)
-			file += e.count;
-		else
-			r = reserve_part(fs, inode, ino, file,
-					 min3(e.count, end - file, RESERVE_BLOCKS));
+		r = reserve_step(fs, inode, ino, &file, end, unwritten);
 	}
-	if (r || keep_size)
+	if (r || flags & SCMFS_RESERVE_KEEP_SIZE)
 		return r ? r : keep(fs, inode, ino, offset + len);
 	if (offset + len <= scmfs_read(&inode->size))
 		return 0;
 	return scmfs_truncate(fs, ino, offset + len, now);
 }
 
+/*
+ * The blocks of a range become unwritten, operation by operation; the first one sets the times.
+ *
+ *	edges zeroed, past the cache
+ *	--- fence 1 ---			a cut: some of the edges, as in any write in place
+ *	extents unwritten, times
+ *	--- fence 2 ---			a cut: the front of the range, as far as it got
+ */
+static int unwrite_range(struct scmfs *fs, u64 ino, u64 file, u64 count, s64 now)
+{
+	struct scmfs_inode *inode = scmfs_inode(fs, ino);
+	struct scmfs_op op EK_UNINITIALIZED;
+	int r;
+
+	do {
+		scmfs_op_begin(fs, &op, &ino, 1);
+		r = scmfs_op_times(&op, inode, now);
+		if (!r)
+			r = scmfs_ext_mark(&op, inode, file, count, true);
+		if (r && r != -EAGAIN)
+			scmfs_op_abort(&op);
+		else
+			scmfs_op_commit(&op);
+		cond_resched();
+	} while (r == -EAGAIN);
+	return r;
+}
+
+/* The whole blocks of a range, which what lies behind the size makes whole, too. */
+static void whole_blocks(const struct scmfs_inode *inode, u64 offset, u64 end, u64 *from, u64 *to)
+{
+	*from = round_up(offset, SCMFS_BLOCK_SIZE);
+	*to = end == scmfs_read(&inode->size) ? round_up(end, SCMFS_BLOCK_SIZE) :
+		round_down(end, SCMFS_BLOCK_SIZE);
+	*to = max(*from, *to);
+}
+
 int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
 {
 	const struct scmfs_attr times = { .mtime = now, .ctime = now };
 	struct scmfs_inode *inode;
-	u64 end;
+	u64 end, from, to;
 	int r = open_file(fs, ino, &inode);
 
 	if (!r && (!len || offset + len < offset))
 		r = -EINVAL;
-	if (!r) {
-		end = min(offset + len, scmfs_read(&inode->size));
-		r = scmfs_zero_mapped(fs, inode, offset, end);
-	}
 	if (r)
 		return r;
-	return scmfs_setattr(fs, ino, &times, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
+	end = min(offset + len, scmfs_read(&inode->size));
+	if (scmfs_has_unwritten(fs) && offset < end) {
+		whole_blocks(inode, offset, end, &from, &to);
+		r = scmfs_zero_mapped(fs, inode, offset, min(from, end));
+		if (!r && to < end)
+			r = scmfs_zero_mapped(fs, inode, to, end);
+		if (!r)
+			r = unwrite_range(fs, ino, block_of(from), block_of(to - from), now);
+		if (r != -ENOSPC)
+			return r;
+	}
+	r = scmfs_zero_mapped(fs, inode, offset, end);
+	return r ? r : scmfs_setattr(fs, ino, &times, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
 }
 
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
@@ -674,13 +806,9 @@ int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
 	end = min(offset + len, scmfs_read(&inode->size));
 	if (offset >= end || offset + len < offset)
 		return 0;
-	from = round_up(offset, SCMFS_BLOCK_SIZE);
-	to = round_down(end, SCMFS_BLOCK_SIZE);
-	if (end == scmfs_read(&inode->size))
-		to = round_up(end, SCMFS_BLOCK_SIZE);
+	whole_blocks(inode, offset, end, &from, &to);
 	scmfs_zero_mapped(fs, inode, offset, min(from, end));
-	if (from <= to && to < end)
+	if (to < end)
 		scmfs_zero_mapped(fs, inode, to, end);
-	to = max(from, to);
 	return cut_range(fs, ino, block_of(from), block_of(to - from), &now);
 }

@@ -16,6 +16,7 @@
 #define STATE_CLEAN	0x80	/* of the first byte: the maps are believed */
 
 static u8 *sample, *image;
+static struct scmfs *fs_now;
 
 struct edit {
 	u32 at;
@@ -24,6 +25,14 @@ struct edit {
 
 static const struct scmfs_new file = { .mode = SCMFS_IFREG | 0644 };
 static const struct scmfs_new directory = { .mode = SCMFS_IFDIR | 0755 };
+
+static const u8 bytes[5000];
+static const struct scmfs_xattr attribute = {
+	.index = SCMFS_XATTR_USER, .name = "name", .name_len = 4, .value = bytes, .value_len = 5000,
+};
+static const struct scmfs_xattr acl = {
+	.index = SCMFS_XATTR_ACL_DEFAULT, .value = bytes, .value_len = 28,
+};
 
 static void make_sample(void)
 {
@@ -45,10 +54,12 @@ static void make_sample(void)
 	for (i = 0; i < 8; i++) {
 		memset(name, 'a' + i, sizeof(name));
 		MUST(!scmfs_create(fs, &dir, name, 1 + i * 25, &file, &ino));
-		MUST(!scmfs_reserve(fs, ino, i * 5000, 3000, false, 0));
+		MUST(!scmfs_reserve(fs, ino, i * 5000, 3000, 0, 0));
 	}
+	MUST(!scmfs_xattr_set(fs, ino, &attribute, 0, NULL, 0));
+	MUST(!scmfs_xattr_set(fs, dir.ino, &acl, 0, NULL, 0));
 	for (i = 0; i < 12; i++)	/* more extents than are in the inode */
-		MUST(!scmfs_reserve(fs, ino, 400000 - i * 8192, 10, false, 0));
+		MUST(!scmfs_reserve(fs, ino, 400000 - i * 8192, 10, 0, 0));
 	scmfs_node_clear(&dir);
 	scmfs_node_clear(&root);
 	scmfs_close(fs);
@@ -59,6 +70,16 @@ static bool emit(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 co
 	MUST(len >= 1 && len <= SCMFS_NAME_MAX && ino);
 	*(u64 *)ctx = ino;
 	return true;
+}
+
+static int attribute_of(void *ctx, u32 index, const char *name, u32 len, u32 value_len)
+{
+	static u8 value[SCMFS_MAX_XATTR_VALUE];
+	const u64 *ino = ctx;
+	int n = scmfs_xattr_get(fs_now, *ino, index, name, len, value, sizeof(value));
+
+	MUST(n < 0 || n <= SCMFS_MAX_XATTR_VALUE);
+	return 0;
 }
 
 static void read_inode(struct scmfs *fs, u64 ino)
@@ -77,6 +98,8 @@ static void read_inode(struct scmfs *fs, u64 ino)
 	n = scmfs_map(fs, ino, 0, 1 << 20, seg, 4);
 	for (i = 0; i < n; i++)
 		MUST(seg[i].at == SCMFS_HOLE || (seg[i].at < SIZE && seg[i].len <= SIZE - seg[i].at));
+	fs_now = fs;
+	scmfs_xattr_list(fs, ino, attribute_of, &ino);
 	if (!scmfs_readdir(fs, &node, &cookie, emit, &last))
 		scmfs_lookup(fs, &node, "aaa", 3, &last);
 	scmfs_node_clear(&node);
@@ -96,6 +119,10 @@ static void write_inode(struct scmfs *fs, u64 ino)
 		scmfs_write_end(fs, &w, 5000, 0);
 	if (!scmfs_write_begin(fs, ino, 1000, 9000, SCMFS_WRITE_ATOMIC, &w))
 		scmfs_write_end(fs, &w, 9000, 0);
+	scmfs_zero(fs, ino, 5000, 90000, 0);
+	scmfs_insert(fs, ino, 4096, 8192, 0);
+	scmfs_collapse(fs, ino, 0, 4096, 0);
+	scmfs_xattr_set(fs, ino, &acl, 0, NULL, 0);
 	scmfs_punch(fs, ino, 0, 4096, 0);
 	scmfs_truncate(fs, ino, 10, 0);
 }

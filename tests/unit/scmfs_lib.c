@@ -202,6 +202,22 @@ int tfs_chmod(struct tfs *t, const char *path, u32 mode)
 				     SCMFS_SET_GID | SCMFS_SET_CTIME);
 }
 
+int tfs_set_attr(struct tfs *t, u64 ino, const char *name, int fill, u32 len)
+{
+	const struct scmfs_attr a = { .ctime = ++t->now };
+	struct scmfs_xattr x = { .index = SCMFS_XATTR_USER, .name = name, .name_len = strlen(name),
+		.value_len = len };
+	u8 *value = malloc(len + 1);
+	int r;
+
+	memset(value, fill, len + 1);
+	if (fill)
+		x.value = value;
+	r = scmfs_xattr_set(t->fs, ino, &x, 0, &a, SCMFS_SET_CTIME);
+	free(value);
+	return r;
+}
+
 int tfs_write(struct tfs *t, u64 ino, u64 offset, u64 len, int fill, unsigned int flags)
 {
 	struct scmfs_write w;
@@ -323,23 +339,58 @@ static u64 content(struct tfs *t, u64 ino, const struct scmfs_attr *a)
 	return h;
 }
 
+struct attrs {
+	struct tfs *t;
+	u64 ino;
+	u64 sum;	/* in any order */
+	u32 nr;
+};
+
+static int sum_attr(void *ctx, u32 index, const char *name, u32 len, u32 value_len)
+{
+	static u8 value[SCMFS_MAX_XATTR_VALUE];
+	struct attrs *a = ctx;
+	u64 h = index, i;
+
+	a->nr++;
+	CHECK(scmfs_xattr_get(a->t->fs, a->ino, index, name, len, value, sizeof(value)) ==
+	      value_len);
+	for (i = 0; i < len; i++)
+		h = (h ^ (u8)name[i]) * 1099511628211ULL;
+	for (i = 0; i < value_len; i++)
+		h = (h ^ value[i]) * 1099511628211ULL;
+	a->sum += h;
+	return 0;
+}
+
+static void show_attrs(struct tfs *t, u64 ino, char *text)
+{
+	struct attrs a = { .t = t, .ino = ino };
+
+	CHECK(!scmfs_xattr_list(t->fs, ino, sum_attr, &a));
+	*text = 0;
+	if (a.nr)
+		sprintf(text, " attributes %u %llx", a.nr, a.sum);
+}
+
 static bool show_dir(struct tfs *t, struct list *l, const char *path, u64 ino, u64 up, int depth);
 
 static bool show_entry(struct tfs *t, struct list *l, const char *path, const struct entry *e,
 		       u64 dir, int depth)
 {
 	struct scmfs_attr a;
-	char *line, *full;
+	char *line, *full, attrs[64];
 
 	if (!CHECK(!scmfs_getattr(t->fs, e->ino, &a), "%s/%s has no inode", path, e->name))
 		return false;
 	if (!CHECK(IFTODT(a.mode) == e->type, "%s/%s", path, e->name))
 		return false;
+	show_attrs(t, e->ino, attrs);
 	if (asprintf(&full, "%s/%s", path, e->name) < 0 ||
-	    asprintf(&line, "%s %llu mode %o links %u own %u %u dev %x size %llu times %lld %lld %lld content %llx\n",
+	    asprintf(&line, "%s %llu mode %o links %u own %u %u dev %x size %llu times %lld %lld %lld content %llx%s\n",
 		     full, e->ino, a.mode, a.links, a.uid, a.gid, a.rdev,
 		     S_ISDIR(a.mode) ? 0 : a.size, a.mtime, a.ctime, a.btime,
-		     content(t, e->ino, &a)) < 0)
+		     content(t, e->ino, &a), attrs) < 0)
 		abort();
 	add_line(l, line);
 	if (S_ISDIR(a.mode) && !show_dir(t, l, full, e->ino, dir, depth + 1)) {

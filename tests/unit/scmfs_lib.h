@@ -32,6 +32,8 @@ int tfs_unlink(struct tfs *t, const char *path);
 int tfs_rmdir(struct tfs *t, const char *path);
 int tfs_rename(struct tfs *t, const char *from, const char *to, unsigned int flags);
 int tfs_chmod(struct tfs *t, const char *path, u32 mode);
+/* A user attribute of @len bytes of the value @fill; 0 removes it. */
+int tfs_set_attr(struct tfs *t, u64 ino, const char *name, int fill, u32 len);
 /* Bytes of the value @fill. */
 int tfs_write(struct tfs *t, u64 ino, u64 offset, u64 len, int fill, unsigned int flags);
 /* What a fault does that is about to let a program store there: as much as is in one piece. */

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <evenkeel/scm.h>
 #include "crash.h"
+#include "engine_internal.h"
 #include "ktap.h"
 #include "scmfs_lib.h"
 
@@ -359,7 +360,37 @@ static void change_content(void)
 	if (i < 0)
 		return;
 	m = &inode[i];
-	switch (rnd(8)) {
+	switch (rnd(10)) {
+	case 8:		/* a range that goes */
+		offset = round_down(offset, SCMFS_BLOCK_SIZE);
+		len = round_up(len, SCMFS_BLOCK_SIZE);
+		r = scmfs_collapse(t.fs, m->ino, offset, len, ++t.now);
+		if (offset + len >= m->size) {
+			CHECK(r == -EINVAL);
+			return;
+		}
+		if (r == -ENOSPC)
+			return;
+		memmove(m->data + offset, m->data + offset + len, m->size - offset - len);
+		memset(m->data + m->size - len, 0, len);
+		m->size -= len;
+		break;
+	case 9:		/* one that comes */
+		offset = round_down(offset, SCMFS_BLOCK_SIZE);
+		len = round_up(len, SCMFS_BLOCK_SIZE);
+		if (m->size + len > MAX_SIZE)
+			return;
+		r = scmfs_insert(t.fs, m->ino, offset, len, ++t.now);
+		if (offset >= m->size) {
+			CHECK(r == -EINVAL);
+			return;
+		}
+		if (r == -ENOSPC)
+			return;
+		memmove(m->data + offset + len, m->data + offset, m->size - offset);
+		memset(m->data + offset, 0, len);
+		m->size += len;
+		break;
 	case 0:
 		len = rnd(3) ? offset : rnd(3) * 4096;
 		r = scmfs_truncate(t.fs, m->ino, len, ++t.now);
@@ -375,7 +406,7 @@ static void change_content(void)
 		break;
 	case 2:
 		fill = rnd(2);
-		r = scmfs_reserve(t.fs, m->ino, offset, len, fill, ++t.now);
+		r = scmfs_reserve(t.fs, m->ino, offset, len, fill ? SCMFS_RESERVE_KEEP_SIZE : 0, ++t.now);
 		if (r == -ENOSPC || fill || offset + len <= m->size) {
 			CHECK(!r || r == -ENOSPC);
 			return;
@@ -763,9 +794,9 @@ static void refused(void)
 	scmfs_close(fs);
 	CHECK(scmfs_open(mem, size / 2, 0, &fs, NULL, &reason) == -ENOSPC && *reason);
 	on = (void *)mem;
-	on->incompat = cpu_to_le64(1);
+	on->incompat = cpu_to_le64(SCMFS_INCOMPAT_KNOWN ^ 1ULL << 40);
 	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EUCLEAN && damaged);
-	CHECK(!(s.incompat));
+	CHECK(le64_to_cpu(s.incompat) == SCMFS_INCOMPAT_KNOWN);
 	CHECK(scmfs_open(mem, size, 0, &fs, NULL, &reason) == -EUCLEAN && *reason);
 	memset(mem, 0, 4096);
 	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EUCLEAN && damaged);
@@ -947,20 +978,261 @@ static void reserved(void)
 	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
 	CHECK(!tfs_write(&t, ino, 0, 20000, 1, 0) && !tfs_write(&t, ino, 20000, 20000, 1, 0));
 	CHECK(scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 40960);
-	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, true, 5) && mapped(ino) >= 100000);
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, SCMFS_RESERVE_KEEP_SIZE, 5) && mapped(ino) >= 100000);
 	CHECK(!scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
 	tfs_crash(&t);
 	CHECK(!tfs_mount(&t, &rec) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
 	CHECK(!scmfs_truncate(t.fs, ino, 60000, 7) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
 	CHECK(!scmfs_truncate(t.fs, ino, 60000, 8) && mapped(ino) == 61440, "%llu", mapped(ino));
-	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, false, 9) && !scmfs_trim(t.fs, ino));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, 0, 9) && !scmfs_trim(t.fs, ino));
 	CHECK(mapped(ino) == 102400);
 	shim_killed = true;
-	CHECK(scmfs_reserve(t.fs, ino, 0, 300000, true, 10) == -EINTR && mapped(ino) == 102400);
+	CHECK(scmfs_reserve(t.fs, ino, 0, 300000, SCMFS_RESERVE_KEEP_SIZE, 10) == -EINTR && mapped(ino) == 102400);
 	shim_killed = false;
-	CHECK(scmfs_reserve(t.fs, ino, 0, 64 << 20, true, 11) == -ENOSPC);
+	CHECK(scmfs_reserve(t.fs, ino, 0, 64 << 20, SCMFS_RESERVE_KEEP_SIZE, 11) == -ENOSPC);
 	CHECK(scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
 	tfs_check(&t);
+	tfs_free(&t);
+}
+
+static u64 extents_of(u64 ino, u64 *unwritten)
+{
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+	u64 nr = 0;
+
+	*unwritten = 0;
+	scmfs_slots(t.fs, scmfs_inode(t.fs, ino), &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
+						  scmfs_read(&place->second));
+
+		nr += !!e.count;
+		*unwritten += e.unwritten ? e.count : 0;
+	}
+	return nr;
+}
+
+static bool all_are(u64 ino, u64 from, u64 to, u8 fill)
+{
+	static u8 bytes[400000];
+	u64 i;
+
+	if (tfs_read(&t, ino, from, to - from, bytes))
+		return false;
+	for (i = 0; i < to - from && bytes[i] == fill; i++)
+		;
+	return i == to - from;
+}
+
+/* Room that was reserved is not touched, reads as zeroes, and is told of; what is written isn't. */
+static void unwritten(void)
+{
+	struct scmfs_seg seg;
+	bool unwritten;
+	u64 ino, blocks, i;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, 0, 5) && all_are(ino, 0, 400000, 0));
+	CHECK(!scmfs_report(t.fs, ino, 5000, 400000, &seg, &unwritten) && unwritten);
+	CHECK(t.mem[seg.at] == 0x5a && t.mem[seg.at + 100000] == 0x5a, "it was touched");
+	CHECK(extents_of(ino, &blocks) == 1 && blocks == 98);
+	/* in the middle: three extents, and zeroes beside it */
+	CHECK(!tfs_write(&t, ino, 201000, 1000, 7, 0) && all_are(ino, 201000, 202000, 7));
+	CHECK(all_are(ino, 0, 201000, 0) && all_are(ino, 202000, 400000, 0));
+	CHECK(extents_of(ino, &blocks) == 3 && blocks == 97);
+	CHECK(!scmfs_report(t.fs, ino, 201000, 1000, &seg, &unwritten) && !unwritten);
+	/* from the start on: it grows, up to what was written there */
+	for (i = 0; i < 400000; i += 1000)
+		CHECK(!tfs_write(&t, ino, i, 1000, 8, i % 3 ? 0 : SCMFS_WRITE_ATOMIC));
+	CHECK(all_are(ino, 0, 400000, 8) && extents_of(ino, &blocks) < 120 && !blocks);
+	CHECK(!scmfs_zero(t.fs, ino, 100, 300000, 9) && all_are(ino, 100, 300100, 0));
+	CHECK(all_are(ino, 0, 100, 8) && all_are(ino, 300100, 400000, 8));
+	extents_of(ino, &blocks);
+	CHECK(blocks == 72, "%llu", blocks);
+	/* who is to store without asking gets zeroed ones */
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, SCMFS_RESERVE_ZEROED, 10));
+	extents_of(ino, &blocks);
+	CHECK(!blocks && all_are(ino, 100, 300100, 0) && all_are(ino, 0, 100, 8));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* A file system from before there were unwritten extents gets none. */
+static void without_unwritten(void)
+{
+	struct scmfs_format_params p = { .uuid = { 1 }, .without = SCMFS_INCOMPAT_UNWRITTEN };
+	u64 ino, blocks;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	tfs_crash(&t);
+	CHECK(!scmfs_format(t.mem, t.size, &p) && !tfs_mount(&t, NULL));
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, 0, 5) && all_are(ino, 0, 400000, 0));
+	CHECK(!tfs_write(&t, ino, 0, 400000, 7, 0) && !scmfs_zero(t.fs, ino, 0, 400000, 5));
+	CHECK(all_are(ino, 0, 400000, 0) && extents_of(ino, &blocks) == 1 && !blocks);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* ---- extended attributes -------------------------------------------------------------------- */
+
+#define ATTRS	6u
+#define HOLDERS	3u
+
+struct m_attr {
+	bool there;
+	u32 len;
+	u8 fill;
+};
+
+static struct m_attr attr[HOLDERS][ATTRS];
+static u64 holder[HOLDERS];
+static u32 attrs_full;
+
+static const struct {
+	u32 index;
+	const char *name;
+} attr_name[ATTRS] = {
+	{ SCMFS_XATTR_USER, "a" }, { SCMFS_XATTR_USER, "b" }, { SCMFS_XATTR_TRUSTED, "a" },
+	{ SCMFS_XATTR_SECURITY, "selinux" }, { SCMFS_XATTR_ACL_ACCESS, "" },
+	{ SCMFS_XATTR_USER, "a-name-that-is-as-long-as-most-people-would-never-think-of-to-type" },
+};
+
+static int count_attr(void *ctx, u32 index, const char *name, u32 len, u32 value_len)
+{
+	++*(u32 *)ctx;
+	return 0;
+}
+
+static void attrs_same(u32 h)
+{
+	static u8 value[SCMFS_MAX_XATTR_VALUE];
+	u32 i, j, nr = 0, want = 0;
+
+	for (i = 0; i < ATTRS; i++) {
+		const struct m_attr *m = &attr[h][i];
+		int r = scmfs_xattr_get(t.fs, holder[h], attr_name[i].index, attr_name[i].name,
+					strlen(attr_name[i].name), value, sizeof(value));
+
+		want += m->there;
+		if (!CHECK(r == (m->there ? (int)m->len : -ENODATA), "%d, not %u", r, m->len))
+			return;
+		for (j = 0; m->there && j < m->len; j++)
+			if (!CHECK(value[j] == m->fill))
+				return;
+	}
+	CHECK(!scmfs_xattr_list(t.fs, holder[h], count_attr, &nr) && nr == want);
+}
+
+static void change_attr(void)
+{
+	static const u32 lengths[] = { 0, 1, 7, 8, 100, 4000, 4056, 5000, 30000, 65536 };
+	static u8 value[SCMFS_MAX_XATTR_VALUE];
+	u32 h = rnd(HOLDERS), i = rnd(ATTRS), len = lengths[rnd(ARRAY_SIZE(lengths))], flags = rnd(3);
+	struct m_attr *m = &attr[h][i];
+	const struct scmfs_attr a = { .ctime = ++t.now, .mode = len & 0777 };
+	struct scmfs_xattr x = { .index = attr_name[i].index, .name = attr_name[i].name,
+		.name_len = strlen(attr_name[i].name), .value_len = len };
+	struct scmfs_attr now;
+	u8 fill = 1 + rnd(255);
+	int r, want = 0;
+
+	memset(value, fill, len);
+	if (rnd(3))
+		x.value = value;
+	if (!x.value || flags == SCMFS_XATTR_REPLACE)
+		want = m->there ? 0 : -ENODATA;
+	else if (flags == SCMFS_XATTR_CREATE && m->there)
+		want = -EEXIST;
+	r = scmfs_xattr_set(t.fs, holder[h], &x, flags, &a, SCMFS_SET_CTIME | SCMFS_SET_MODE);
+	CHECK(!scmfs_getattr(t.fs, holder[h], &now));
+	CHECK((now.ctime == t.now) == !r);
+	if (r == -ENOSPC) {
+		attrs_full++;
+		return;
+	}
+	CHECK(r == want, "%d, not %d", r, want);
+	if (!r) {
+		*m = (struct m_attr){ x.value, len, fill };
+		CHECK((now.mode & 0777) == (len & 0777));
+	}
+}
+
+static void attributes_in(u64 size)
+{
+	const struct scmfs_xattr first[] = {
+		{ .index = SCMFS_XATTR_USER, .name = "a", .name_len = 1, .value = "xxx", .value_len = 3 },
+		{ .index = SCMFS_XATTR_ACL_ACCESS, .value = "yyyy", .value_len = 4 },
+	};
+	struct scmfs_new new = { .mode = S_IFREG | 0644, .xattr = first, .nr_xattrs = 2 };
+	struct scmfs_statfs st;
+	u64 free_before;
+	u32 i, h;
+
+	tfs_make(&t, size, 100, 1);
+	memset(attr, 0, sizeof(attr));
+	CHECK(!tfs_make_node(&t, "d", S_IFDIR | 0755, NULL, &holder[1]));
+	CHECK(!tfs_make_node(&t, "s", S_IFLNK | 0777, "there", &holder[2]));
+	scmfs_statfs(t.fs, &st);
+	free_before = st.free;
+	CHECK(!scmfs_create(t.fs, &t.node[1], "f", 1, &new, &holder[0]));
+	attr[0][0] = (struct m_attr){ true, 3, 'x' };
+	attr[0][4] = (struct m_attr){ true, 4, 'y' };
+	attrs_same(0);
+	for (i = 0; i < 1500 && !ktap_failing(); i++) {
+		change_attr();
+		attrs_same(rnd(HOLDERS));
+		if (rnd(100))
+			continue;
+		tfs_check(&t);
+		tfs_crash(&t);
+		CHECK(!tfs_mount(&t, NULL));
+		for (h = 0; h < HOLDERS; h++)
+			attrs_same(h);
+	}
+	tfs_check(&t);
+	CHECK(!tfs_unlink(&t, "f") && !tfs_rmdir(&t, "d") && !tfs_unlink(&t, "s"));
+	scmfs_statfs(t.fs, &st);
+	CHECK(st.free >= free_before, "%llu of %llu", st.free, free_before);
+	tfs_free(&t);
+}
+
+static void attributes(void)
+{
+	attributes_in(4 << 20);
+}
+
+static void attributes_full(void)
+{
+	attrs_full = 0;
+	attributes_in(320 << 10);
+	CHECK(attrs_full > 20 && attrs_full < 1000, "%u times", attrs_full);
+}
+
+/* A file that loses its last block of extents keeps its attributes, and one that is too old gets none. */
+static void attributes_beside(void)
+{
+	struct scmfs_format_params p = { .uuid = { 1 }, .without = SCMFS_INCOMPAT_XATTR };
+	struct scmfs_attr a;
+	u64 ino, i;
+	u8 byte[2];
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_set_attr(&t, ino, "x", 7, 2));
+	for (i = 40; i; i--)
+		CHECK(!tfs_write(&t, ino, i * 8192, 100, 1, 0));
+	CHECK(!scmfs_truncate(t.fs, ino, 0, 9) && !scmfs_getattr(t.fs, ino, &a) && a.blocks == 1);
+	CHECK(scmfs_xattr_get(t.fs, ino, SCMFS_XATTR_USER, "x", 1, byte, 1) == -ERANGE);
+	CHECK(scmfs_xattr_get(t.fs, ino, SCMFS_XATTR_USER, "x", 1, NULL, 0) == 2);
+	CHECK(tfs_set_attr(&t, ino, "", 7, 2) == -EINVAL);
+	tfs_check(&t);
+	tfs_crash(&t);
+	CHECK(!scmfs_format(t.mem, t.size, &p) && !tfs_mount(&t, NULL));
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(tfs_set_attr(&t, ino, "x", 7, 2) == -EOPNOTSUPP && !scmfs_has_xattrs(t.fs));
 	tfs_free(&t);
 }
 
@@ -979,6 +1251,11 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: maps that would give the file system's own blocks out are refused",
 		 maps_of_its_own);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
+	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
+	ktap_run("scmfs: one that was made without unwritten extents stays so", without_unwritten);
+	ktap_run("scmfs: attributes are what was set last", attributes);
+	ktap_run("scmfs: the same where there is no room for them", attributes_full);
+	ktap_run("scmfs: attributes beside what else an inode has", attributes_beside);
 	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
 	return ktap_done();
 }

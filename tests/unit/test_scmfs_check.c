@@ -53,6 +53,8 @@ static void make(void)
 	CHECK(!tfs_make_node(&t, "dir0/sub", S_IFDIR | 0755, NULL, NULL));
 	CHECK(!tfs_make_node(&t, "dir0/sub/sub", S_IFDIR | 0755, NULL, NULL));
 	CHECK(!tfs_link(&t, "dir1/0", "dir0/link"));
+	CHECK(!tfs_set_attr(&t, 3, "a", 1, 100) && !tfs_set_attr(&t, 4, "b", 1, 6000));
+	CHECK(!scmfs_reserve(t.fs, 4, 0, 200000, 0, 1));
 	/* one with a block of extents */
 	CHECK(!tfs_make_node(&t, "holes", S_IFREG | 0644, NULL, &ino));
 	for (i = 0; i < 20; i++)
@@ -78,6 +80,15 @@ static void inode_word(u64 ino, size_t offset, u64 value)
 {
 	memcpy(t.mem + le64_to_cpu(((struct scmfs_super *)t.mem)->inode_offset) + ino * 256 + offset,
 	       &value, 8);
+}
+
+static u64 word_of(u64 ino, size_t offset)
+{
+	u64 value;
+
+	memcpy(&value, t.mem + le64_to_cpu(((struct scmfs_super *)t.mem)->inode_offset) + ino * 256 +
+	       offset, 8);
+	return value;
 }
 
 /* Repaired at once, then nothing is found, and everything can be used. */
@@ -120,9 +131,13 @@ static void one_damage(void)
 		{ "extent", 3, 128, 1 },
 		{ "extent beyond", 3, 128, 1ULL << 50 },
 		{ "extent too long", 3, 136, 0xffffffff00000000ULL },
+		{ "attributes", 3, 104, 5 },
+		{ "attributes beyond", 3, 104, 1ULL << 40 },
+		{ "attributes in a file", 3, 104, 100 },
 		{ "root", 1, 0, 0 },
 		{ "magic", 3, 88, 0 },
 	};
+	u64 ino;
 	u32 i;
 
 	make();
@@ -131,6 +146,14 @@ static void one_damage(void)
 		inode_word(damage[i].ino, damage[i].offset, damage[i].value);
 		repaired(damage[i].what, 1);
 	}
+	memcpy(t.mem, image, SIZE);
+	inode_word(2, 128, word_of(2, 128) | SCMFS_UNWRITTEN);
+	repaired("a directory that is unwritten", 1);
+	CHECK(!tfs_mount(&t, NULL) && !tfs_find(&t, "dir0/0", &ino));
+	tfs_crash(&t);
+	memcpy(t.mem, image, SIZE);
+	t.mem[word_of(3, 104) * SCMFS_BLOCK_SIZE + 60] ^= 1;
+	repaired("an attribute", 1);
 	memcpy(t.mem, image, SIZE);
 	memset(t.mem, 0, 512);
 	repaired("super block", 1);

@@ -23,6 +23,8 @@ static struct scm_log scm_log, second_log;
 static bool long_run;
 static unsigned int samples = SAMPLES;
 
+static char base_target[301];
+
 /* ---- operations ----------------------------------------------------------------------------- */
 
 static const char long_name[] =
@@ -115,7 +117,39 @@ static int punch(u64 ino, u64 size)
 
 static int reserve(u64 ino, u64 size)
 {
-	return scmfs_reserve(t.fs, ino, size + 9000, 9000, true, ++t.now);
+	return scmfs_reserve(t.fs, ino, size + 9000, 9000, SCMFS_RESERVE_KEEP_SIZE, ++t.now);
+}
+
+/* Room that reads as zeroes: in holes, and in place of what was written. */
+static int reserve_hole(u64 ino, u64 size)
+{
+	return scmfs_reserve(t.fs, ino, 0, 12000, 0, ++t.now);
+}
+
+static int zero(u64 ino, u64 size)
+{
+	return scmfs_zero(t.fs, ino, 0, 8192, ++t.now);
+}
+
+static int collapse(u64 ino, u64 size)
+{
+	return scmfs_collapse(t.fs, ino, 4096, 4096, ++t.now);
+}
+
+static int insert(u64 ino, u64 size)
+{
+	return scmfs_insert(t.fs, ino, 4096, 8192, ++t.now);
+}
+
+/* Always the same bytes: what is written already is written in place. */
+static int write_room(u64 ino, u64 size)
+{
+	return tfs_write(&t, ino, 8192 + 50, 100, 0x44, 0);
+}
+
+static int write_room_atomic(u64 ino, u64 size)
+{
+	return tfs_write(&t, ino, 2000, 4000, 0x55, SCMFS_WRITE_ATOMIC);
 }
 
 /* A store to a mapped hole: the fault's part of it, once with blocks beside it, once in a huge hole. */
@@ -129,10 +163,49 @@ static int fault_four(u64 ino, u64 size)
 	return tfs_fault(&t, ino, 0, 4 * 4096);
 }
 
+static const char *const attr_names[] = { "one", "two" };
+
+static int set_attr(u64 ino, int which, int fill, u32 len)
+{
+	return tfs_set_attr(&t, ino, attr_names[which], fill, len);
+}
+
+static int attr_new(u64 ino, u64 size)
+{
+	return set_attr(ino, 1, 0x66, 30);
+}
+
+static int attr_large(u64 ino, u64 size)
+{
+	return set_attr(ino, 0, 0x77, 4200);
+}
+
+static int attr_gone(u64 ino, u64 size)
+{
+	return set_attr(ino, 0, 0, 0);
+}
+
+/* With attributes, as a directory with a default ACL gives them. */
+static int create_with_attrs(void)
+{
+	const struct scmfs_xattr x[] = {
+		{ .index = SCMFS_XATTR_ACL_ACCESS, .value = base_target, .value_len = 28 },
+		{ .index = SCMFS_XATTR_SECURITY, .name = "s", .name_len = 1, .value = base_target,
+		  .value_len = 50 },
+	};
+	const struct scmfs_new new = { .mode = S_IFREG | 0644, .now = ++t.now, .xattr = x,
+				       .nr_xattrs = 2 };
+	u64 ino;
+
+	return scmfs_create(t.fs, &t.node[1], "w", 1, &new, &ino);
+}
+
 static int setattr(void)
 {
 	return tfs_chmod(&t, "a", t.now & 0777);
 }
+
+#define ALONE	1u	/* the last ones: too many words for sequences */
 
 /* X(name, expression) */
 #define OPS								\
@@ -168,11 +241,19 @@ static int setattr(void)
 	X(empty, on_file("a", empty))					\
 	X(punch, on_file("a", punch))					\
 	X(reserve, on_file("d/b", reserve))				\
+	X(reserve_hole, on_file("d/b", reserve_hole))			\
+	X(zero, on_file("a", zero))					\
+	X(collapse, on_file("a", collapse))				\
+	X(insert, on_file("a", insert))					\
+	X(write_room, on_file("u", write_room))				\
+	X(write_room_atomic, on_file("u", write_room_atomic))		\
 	X(fault, on_file("d/b", fault))					\
 	X(fault_four, on_file("d/b", fault_four))			\
-	X(setattr, setattr())
-
-static char base_target[301];
+	X(attr_new, on_file("u", attr_new))				\
+	X(attr_gone, on_file("u", attr_gone))				\
+	X(create_with_attrs, create_with_attrs())			\
+	X(setattr, setattr())						\
+	X(attr_large, on_file("u", attr_large))
 
 #define X(name, expression) static int op_##name(void) { return expression; }
 OPS
@@ -195,11 +276,13 @@ static const struct op ops[] = {
 
 static void make_base(void)
 {
+	memset(base_target, 'y', sizeof(base_target) - 1);
 	tfs_make(&t, SIZE, INODES, LANES);
 	CHECK(!create("a") && !tfs_make_node(&t, "d", S_IFDIR | 0755, NULL, NULL));
 	CHECK(!create("d/b") && !tfs_make_node(&t, "d/e", S_IFDIR | 0700, NULL, NULL));
+	CHECK(!create("u") && !on_file("u", reserve_hole));
+	CHECK(!tfs_set_attr(&t, 6, "one", 1, 100));
 	CHECK(!on_file("a", append) && !on_file("a", append) && !on_file("d/b", write_far));
-	memset(base_target, 'y', sizeof(base_target) - 1);
 	tfs_unmount(&t);
 	base = malloc(SIZE);
 	again = malloc(SIZE);
@@ -450,7 +533,7 @@ static void one(void)
 static void two(void)
 {
 	const struct op *seq[2];
-	u32 i, nr = 0, all = ARRAY_SIZE(ops);
+	u32 i, nr = 0, all = ARRAY_SIZE(ops) - ALONE;
 
 	begin();
 	samples = long_run ? 100 : SAMPLES;
@@ -465,7 +548,7 @@ static void two(void)
 static void three(void)
 {
 	const struct op *seq[3];
-	u32 i, nr = 0, all = ARRAY_SIZE(ops);
+	u32 i, nr = 0, all = ARRAY_SIZE(ops) - ALONE;
 
 	begin();
 	samples = SAMPLES;

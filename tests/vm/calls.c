@@ -6,6 +6,7 @@
  *	calls DIR again	once more, after mounting again
  *	calls DIR handles, calls DIR ids	exits with 3 if this kernel knows none
  *	calls DIR DEVICE	what FIEMAP says is where it says, on the mounted device
+ *	calls DIR xattrs
  *	calls DIR shutdown
  */
 #define _GNU_SOURCE
@@ -25,6 +26,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define BLOCK	4096u
@@ -89,9 +91,13 @@ static void zero_range(void)
 	memset(want + 4 * BLOCK, 0, 2 * BLOCK);
 	NEED(!map[4 * BLOCK]);		/* the zero page is mapped now */
 	NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE, 4 * BLOCK, 2 * BLOCK));
-	NEED(lseek(fd, 0, SEEK_HOLE) == FILE_BYTES);
+	NEED(!fstat(fd, &st) && st.st_blocks == blocks);
+	NEED(lseek(fd, 0, SEEK_HOLE) == 2 * BLOCK && lseek(fd, 2 * BLOCK, SEEK_DATA) == 3 * BLOCK);
+	NEED(!map[4 * BLOCK] && !map[5 * BLOCK]);
 	NEED(pwrite(fd, "z", 1, 4 * BLOCK) == 1 && map[4 * BLOCK] == 'z');
+	map[5 * BLOCK + 1] = 'm';
 	want[4 * BLOCK] = 'z';
+	want[5 * BLOCK + 1] = 'm';
 	is_as_wanted(fd, FILE_BYTES);
 
 	/* behind the end: the size stays, or grows */
@@ -105,6 +111,38 @@ static void zero_range(void)
 	memset(want + FILE_BYTES - 300, 0, 300);
 	is_as_wanted(fd, FILE_BYTES);
 	NEED(fallocate(fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1));
+	munmap(map, FILE_BYTES);
+	close(fd);
+}
+
+/* --- FALLOC_FL_COLLAPSE_RANGE, FALLOC_FL_INSERT_RANGE ------------------------------------------ */
+
+static void ranges(void)
+{
+	int fd = file("ranges", FILE_BYTES - 100), i;
+	unsigned char *map = mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	NEED(map != MAP_FAILED);
+	for (i = 0; i < 8; i++)
+		memset(map + i * BLOCK, 'a' + i, BLOCK);
+	NEED(fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, 100, BLOCK) && errno == EINVAL);
+	NEED(fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, BLOCK, 7 * BLOCK) && errno == EINVAL);
+	NEED(fallocate(fd, FALLOC_FL_INSERT_RANGE, 8 * BLOCK, BLOCK) && errno == EINVAL);
+	NEED(!fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, 2 * BLOCK, 3 * BLOCK));
+	NEED(size_of(fd) == 5 * BLOCK - 100);
+	for (i = 0; i < 5; i++)
+		memset(want + i * BLOCK, i < 2 ? 'a' + i : 'a' + i + 3, BLOCK);
+	is_as_wanted(fd, 5 * BLOCK - 100);
+	NEED(!memcmp(map, want, 5 * BLOCK - 100));
+	NEED(!fallocate(fd, FALLOC_FL_INSERT_RANGE, BLOCK, 2 * BLOCK));
+	NEED(size_of(fd) == 7 * BLOCK - 100);
+	memmove(want + 3 * BLOCK, want + BLOCK, 4 * BLOCK);
+	memset(want + BLOCK, 0, 2 * BLOCK);
+	is_as_wanted(fd, 7 * BLOCK - 100);
+	NEED(!memcmp(map, want, 7 * BLOCK - 100));
+	NEED(lseek(fd, 0, SEEK_HOLE) == BLOCK && lseek(fd, BLOCK, SEEK_DATA) == 3 * BLOCK);
+	map[BLOCK] = want[BLOCK] = 'n';
+	is_as_wanted(fd, 7 * BLOCK - 100);
 	munmap(map, FILE_BYTES);
 	close(fd);
 }
@@ -147,6 +185,13 @@ static void fiemap(void)
 	NEED(!strcmp(extents(fd, 2 * BLOCK, 3 * BLOCK), ""));
 	NEED(!fallocate(fd, FALLOC_FL_KEEP_SIZE, 5 * BLOCK, 3 * BLOCK));
 	NEED(!strcmp(extents(fd, 0, ~0ULL), " 0+2 5+1 6+2ul"));
+	/* within the size, too, until it is written */
+	NEED(!fallocate(fd, 0, 2 * BLOCK, 3 * BLOCK));
+	NEED(!strcmp(extents(fd, 0, ~0ULL), " 0+2 2+3u 5+1 6+2ul"));
+	NEED(pwrite(fd, want, 100, 3 * BLOCK + 50) == 100);
+	NEED(!strcmp(extents(fd, 0, ~0ULL), " 0+2 2+1u 3+1 4+1u 5+1 6+2ul"));
+	NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, 0, 2 * BLOCK));
+	NEED(extents(fd, 0, BLOCK) && strstr(text, "u") && lseek(fd, 0, SEEK_DATA) == 3 * BLOCK);
 	close(fd);
 }
 
@@ -365,6 +410,43 @@ static void mapped_ids(void)
 	close(tree);
 }
 
+/* --- extended attributes ---------------------------------------------------------------------- */
+
+/* Leaves "kept". */
+static void xattrs(void)
+{
+	static char large[65536], got[65536];
+	int fd = file("kept", 100), dir;
+	char list[256];
+
+	memset(large, 'l', sizeof(large));
+	NEED(fgetxattr(fd, "user.one", got, 10) < 0 && errno == ENODATA);
+	NEED(fsetxattr(fd, "user.one", "12", 2, XATTR_REPLACE) && errno == ENODATA);
+	NEED(!fsetxattr(fd, "user.one", "12", 2, XATTR_CREATE));
+	NEED(fsetxattr(fd, "user.one", "3", 1, XATTR_CREATE) && errno == EEXIST);
+	NEED(fgetxattr(fd, "user.one", NULL, 0) == 2 && fgetxattr(fd, "user.one", got, 2) == 2);
+	NEED(!memcmp(got, "12", 2));
+	NEED(fgetxattr(fd, "user.one", got, 1) < 0 && errno == ERANGE);
+	NEED(!fsetxattr(fd, "user.one", "1", 1, XATTR_REPLACE));
+	NEED(!fsetxattr(fd, "user.empty", "", 0, 0) && fgetxattr(fd, "user.empty", got, 5) == 0);
+	NEED(!fsetxattr(fd, "user.large", large, sizeof(large), 0));
+	NEED(fgetxattr(fd, "user.large", got, sizeof(got)) == sizeof(got));
+	NEED(!memcmp(got, large, sizeof(got)));
+	/* together with that one it is too much */
+	NEED(fsetxattr(fd, "user.larger", large, sizeof(large), 0) && errno == ENOSPC);
+	NEED(!fsetxattr(fd, "trusted.one", "t", 1, 0) && !fsetxattr(fd, "security.evil", "s", 1, 0));
+	NEED(fsetxattr(fd, "nonsense.one", "t", 1, 0) && errno == EOPNOTSUPP);
+	NEED(flistxattr(fd, NULL, 0) == 9 + 11 + 11 + 12 + 14);
+	NEED(flistxattr(fd, list, 20) < 0 && errno == ERANGE);
+	NEED(!fremovexattr(fd, "user.empty") && flistxattr(fd, list, sizeof(list)) == 9 + 11 + 12 + 14);
+	NEED(fremovexattr(fd, "user.empty") && errno == ENODATA);
+	is_as_wanted(fd, 100);
+	close(fd);
+	NEED((dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) >= 0);
+	NEED(!fsetxattr(dir, "user.d", "d", 1, 0) && fgetxattr(dir, "user.d", got, 1) == 1);
+	close(dir);
+}
+
 /* --- FS_IOC_SHUTDOWN -------------------------------------------------------------------------- */
 
 #ifndef FS_IOC_SHUTDOWN
@@ -402,7 +484,7 @@ static void shutdown_now(void)
 int main(int argc, char **argv)
 {
 	if (argc < 2 || argc > 3 || chdir(argv[1])) {
-		fprintf(stderr, "usage: calls DIR [again|handles|ids|shutdown|DEVICE]\n");
+		fprintf(stderr, "usage: calls DIR [again|handles|ids|xattrs|shutdown|DEVICE]\n");
 		return 2;
 	}
 	if (argc == 3) {
@@ -412,6 +494,8 @@ int main(int argc, char **argv)
 			handles();
 		else if (!strcmp(argv[2], "ids"))
 			mapped_ids();
+		else if (!strcmp(argv[2], "xattrs"))
+			xattrs();
 		else if (*argv[2] == '/')
 			where(argv[2]);
 		else
@@ -419,6 +503,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	zero_range();
+	ranges();
 	fiemap();
 	flags();
 	return 0;

@@ -180,6 +180,28 @@ umount $m
 check "a pmem device" at init /dev/pmem0
 check "a file on it" eval "cp -a drivers/lib $m && sync && again defaults /dev/pmem0 && diff -r drivers/lib $m/lib"
 check_fails "init is refused as long as it is mounted" "" mount -t scmfs -o init /dev/pmem0 $twin
+# copy_of: what the memory holds, as fsck.scmfs and dumpscmfs take it
+copy_of() { dd if=/dev/pmem0 of=/tmp/frozen bs=1M iflag=direct status=none; }
+is_waiting() { [ "$(cut -d' ' -f3 /proc/$writer/stat)" = D ]; }
+head -c 300000 /dev/urandom >$m/cold
+check "frozen" fsfreeze -f $m
+copy_of
+is "a copy of it says that it was closed" "$(dumpscmfs /tmp/frozen | grep ^clean)" "clean: yes"
+check "and is in order" fsck.scmfs -n /tmp/frozen
+touch $m/late &
+writer=$!
+check "who writes waits" wait_for 10 is_waiting
+check "until it is thawed" eval "fsfreeze -u $m && wait $writer && [ -e $m/late ]"
+copy_of
+is "from then on a copy is one of a crash" "$(dumpscmfs /tmp/frozen | grep ^clean)" "clean: no"
+exec {open}<>$m/late
+rm $m/late
+fsfreeze -f $m
+copy_of
+is "so is one with a file that has no name any more" "$(dumpscmfs /tmp/frozen | grep ^clean)" "clean: no"
+fsfreeze -u $m
+exec {open}>&-
+rm $m/cold /tmp/frozen
 check "the module stays as long as it is used" eval "! rmmod scmfs 2>/dev/null"
 umount $m
 check "a partition of it" eval "addpart /dev/pmem0 1 8192 49152 && wait_for 10 test -b /dev/pmem0p1 &&

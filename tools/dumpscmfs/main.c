@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "engine_internal.h"
+#include "feature_names.h"
 #include "image.h"
 
 static const char usage[] =
@@ -35,6 +36,7 @@ static void show_super(const struct scmfs *fs, bool damaged)
 	print_uuid(s->uuid, uuid);
 	printf("uuid: %s\nlabel: %.*s\nversion: %u\n", uuid, SCMFS_LABEL_SIZE, s->label,
 	       le32_to_cpu(s->version));
+	print_features(le64_to_cpu(s->incompat));
 	printf("blocks: %llu\nfirst data block: %llu\ninodes: %llu\nhighest inode: %llu\n",
 	       fs->nr_blocks, fs->first_data, fs->nr_inodes - 1, fs->inode_high - 1);
 	printf("log: %u lanes at %llu\nmaps: at %llu and %llu\n",
@@ -71,7 +73,8 @@ static void show_extents(const struct scmfs *fs, struct scmfs_inode *inode)
 						  scmfs_read(&place->second));
 
 		if (e.count)
-			printf("  extent: %llu + %llu at %llu\n", e.file, e.count, e.block);
+			printf("  extent: %llu + %llu at %llu%s\n", e.file, e.count, e.block,
+			       e.unwritten ? " unwritten" : "");
 	}
 	if (s.error)
 		printf("  extents: damaged\n");
@@ -93,6 +96,20 @@ static void show_names(struct scmfs *fs, u64 ino)
 	scmfs_node_clear(&node);
 }
 
+static int show_attribute(void *ctx, u32 index, const char *name, u32 len, u32 value_len)
+{
+	static const char * const prefix[] = {
+		[SCMFS_XATTR_USER] = "user.",
+		[SCMFS_XATTR_TRUSTED] = "trusted.",
+		[SCMFS_XATTR_SECURITY] = "security.",
+		[SCMFS_XATTR_ACL_ACCESS] = "system.posix_acl_access",
+		[SCMFS_XATTR_ACL_DEFAULT] = "system.posix_acl_default",
+	};
+
+	printf("  attribute: %u bytes %s%.*s\n", value_len, prefix[index], len, name);
+	return 0;
+}
+
 static bool show_inode(struct scmfs *fs, u64 ino, bool names)
 {
 	struct scmfs_attr a;
@@ -106,6 +123,8 @@ static bool show_inode(struct scmfs *fs, u64 ino, bool names)
 	printf("  times: atime %lld mtime %lld ctime %lld btime %lld\n", a.atime, a.mtime, a.ctime,
 	       a.btime);
 	show_extents(fs, scmfs_inode(fs, ino));
+	if (scmfs_xattr_list(fs, ino, show_attribute, NULL))
+		printf("  attributes: damaged\n");
 	if (S_ISDIR(a.mode) && names)
 		show_names(fs, ino);
 	len = scmfs_target(fs, ino, &target);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine_internal.h"
+#include "feature_names.h"
 #include "image.h"
 
 static const char usage[] =
@@ -20,6 +21,7 @@ static const char usage[] =
 	"  -U, --uuid UUID      its UUID; a random one by default\n"
 	"  -N, --inodes NUMBER  files that it can have; one for 16 KiB by default\n"
 	"  -l, --lanes NUMBER   tasks that can change it at once, 1 to 64; 16 by default\n"
+	"  -O, --features LIST  ^unwritten,^xattr: without these, for what does not know them\n"
 	"  -s, --size SIZE      make a FILE so large first; use so much of the DEVICE\n"
 	"  -q, --quiet          say nothing\n"
 	"  -h, --help           show this\n"
@@ -31,6 +33,7 @@ static const struct option options[] = {
 	{ "uuid", required_argument, NULL, 'U' },
 	{ "inodes", required_argument, NULL, 'N' },
 	{ "lanes", required_argument, NULL, 'l' },
+	{ "features", required_argument, NULL, 'O' },
 	{ "size", required_argument, NULL, 's' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
@@ -69,6 +72,12 @@ static int parse(int c, const char *arg, struct args *a)
 		if (!parse_size(arg, &n) || !n || n > EKU_MAX_LANES)
 			return wrong("not 1 to 64", arg);
 		a->p.lanes = n;
+		return 0;
+	case 'O':
+		n = 0;
+		if (!parse_without(arg, &n))
+			return wrong("not known", arg);
+		a->p.without |= n;
 		return 0;
 	case 's':
 		return parse_size(arg, &a->size) ? 0 : wrong("not a size", arg);
@@ -185,7 +194,7 @@ int main(int argc, char **argv)
 	struct args a = { 0 };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "fL:U:N:l:s:qhV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "fL:U:N:l:O:s:qhV", options, NULL)) != -1) {
 		if (c == 'h') {
 			fputs(usage, stdout);
 			return 0;

@@ -43,7 +43,7 @@ static bool known_type(u32 mode)
 	return false;
 }
 
-static bool take_blocks(struct run *run, u64 block, u64 count)
+bool take_blocks(struct run *run, u64 block, u64 count)
 {
 	if (!scmfs_run_ok(run->fs, block, count) ||
 	    find_next_bit(run->used, block + count, block) < block + count)
@@ -106,7 +106,15 @@ static u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode)
 
 		if (!e.count)
 			continue;
-		if (e.file + e.count <= SCMFS_MAX_FILE_BLOCKS &&
+		if (e.unwritten && !scmfs_ext_ok(run->fs, inode, &e)) {
+			e.unwritten = false;	/* else it is dealt with below */
+			if (scmfs_ext_ok(run->fs, inode, &e)) {
+				found(run, "inode %llu: extent at %llu can't be unwritten", ino,
+				      e.file);
+				scmfs_write_word(&place->block, e.block);
+			}
+		}
+		if (scmfs_ext_ok(run->fs, inode, &e) &&
 		    !overlaps(run->fs, inode, place, &e) && take_blocks(run, e.block, e.count)) {
 			blocks += e.count;
 			continue;
@@ -152,6 +160,7 @@ static void check_inode(struct run *run, u64 ino)
 	blocks = scmfs_has_extents(scmfs_mode(mode_links)) && !scmfs_inline_target(inode) ?
 		check_maps(run, ino, inode) : 0;
 	blocks += check_extents(run, ino, inode);
+	blocks += check_xattrs(run, ino, inode);
 	if (S_ISLNK(scmfs_mode(mode_links)) && !target_ok(run, inode)) {
 		clear_inode(run, ino, "a symbolic link without a target");
 		return;

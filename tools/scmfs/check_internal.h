@@ -25,12 +25,16 @@ struct run {
 
 void found(struct run *run, const char *fmt, ...) __printf(2, 3);
 bool is_live(const struct run *run, u64 ino);
+bool take_blocks(struct run *run, u64 block, u64 count);	/* false: they can't be its */
 u32 mode_of(const struct run *run, u64 ino);
 
 /* check_names.c */
 u64 check_dir_blocks(struct run *run, u64 ino);
 void check_tree(struct run *run);
 void check_links(struct run *run);
+
+/* check_xattrs.c */
+u64 check_xattrs(struct run *run, u64 ino, struct scmfs_inode *inode);	/* their blocks */
 
 /*
  * Inodes that no name leads to, from @from on; 0 when there is none. Directories come before

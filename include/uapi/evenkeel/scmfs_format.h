@@ -31,7 +31,9 @@
 #define SCMFS_INODE_MAGIC	0x4e49u
 #define SCMFS_MAP_MAGIC		0x50414d53u
 #define SCMFS_VERSION		1
-#define SCMFS_INCOMPAT_KNOWN	0ULL
+#define SCMFS_INCOMPAT_UNWRITTEN	0x1ULL	/* there may be SCMFS_UNWRITTEN extents */
+#define SCMFS_INCOMPAT_XATTR	0x2ULL	/* inodes may have extended attributes */
+#define SCMFS_INCOMPAT_KNOWN	(SCMFS_INCOMPAT_UNWRITTEN | SCMFS_INCOMPAT_XATTR)
 #define SCMFS_BLOCK_SIZE	4096u
 #define SCMFS_BLOCK_SHIFT	12
 #define SCMFS_UNIT_SIZE		(2u << 20)	/* of wear and huge pages */
@@ -86,12 +88,17 @@ struct scmfs_state {
 	__u8	reserved[32];
 };
 
-/* `second` changes at once; an extent of no blocks is none, and its `block` means nothing. */
+/*
+ * `second` changes at once; an extent of no blocks is none, and its `block` means nothing. What is
+ * in the blocks of an unwritten one means nothing either: the file has zeroes there. Only files
+ * have such extents.
+ */
 struct scmfs_extent {
-	__le64	block;			/* first block in the region */
+	__le64	block;			/* first block in the region | SCMFS_UNWRITTEN */
 	__le64	second;			/* file block | number of blocks << 32 */
 };
 
+#define SCMFS_UNWRITTEN		(1ULL << 63)
 #define SCMFS_INLINE_EXTENTS	8u
 #define SCMFS_INLINE_TARGET	128u	/* bytes of a target kept where extents would be */
 
@@ -109,7 +116,7 @@ struct scmfs_inode {
 	__le64	size;
 	__le64	mtime;
 	__le64	ctime;
-	__le64	blocks;			/* that it has, map blocks included */
+	__le64	blocks;			/* that it has, of all kinds */
 	__le64	map;			/* block of its first scmfs_map, or 0 */
 	__le64	parent;			/* of a directory */
 	__le64	atime;
@@ -122,7 +129,7 @@ struct scmfs_inode {
 	__le16	magic;
 	__le16	pad;
 	__le64	virtual_size;		/* of its window in kernel memory; 0: by default */
-	__le64	xattr;			/* 0 */
+	__le64	xattr;			/* block of its first scmfs_xattr_block, or 0 */
 	__le64	kept;			/* bytes up to here stay reserved; 0: none beyond size */
 	__u8	reserved[8];
 	union {
@@ -141,6 +148,41 @@ struct scmfs_map {
 	__le64	next;			/* block of the next one, or 0 */
 	__u8	reserved[40];
 	struct scmfs_extent extent[SCMFS_MAP_EXTENTS];
+};
+
+/*
+ * Extended attributes: entries, one after the other, in the data of a chain of blocks; they go on
+ * from one block to the next. A chain is never changed, only replaced: SCMFS_MAX_XATTR_BLOCKS at
+ * most, each as full as can be but for the last one.
+ */
+#define SCMFS_XATTR_MAGIC	0x52544158u
+#define SCMFS_XATTR_DATA	4056u
+#define SCMFS_MAX_XATTR_BLOCKS	32u
+#define SCMFS_MAX_XATTR_VALUE	65536u
+
+struct scmfs_xattr_block {
+	__le32	magic;
+	__le32	csum;			/* up to the end of what is used */
+	__le64	ino;
+	__le64	next;			/* block of the next one, or 0 */
+	__le32	used;			/* bytes of data; what follows means nothing */
+	__u8	reserved[12];
+	__u8	data[SCMFS_XATTR_DATA];
+};
+
+/* What a name begins with on the outside, and what is left of it on the media. */
+#define SCMFS_XATTR_USER	1u	/* "user." */
+#define SCMFS_XATTR_TRUSTED	2u	/* "trusted." */
+#define SCMFS_XATTR_SECURITY	3u	/* "security." */
+#define SCMFS_XATTR_ACL_ACCESS	4u	/* "system.posix_acl_access": nothing is left */
+#define SCMFS_XATTR_ACL_DEFAULT	5u	/* "system.posix_acl_default": neither; of a directory */
+
+/* The name and the value follow, then zeroes up to a multiple of 8 bytes. */
+struct scmfs_xattr_entry {
+	__le32	value_len;
+	__u8	index;
+	__u8	name_len;
+	__le16	reserved;
 };
 
 /*
@@ -171,6 +213,8 @@ _Static_assert(sizeof(struct scmfs_state) == 64, "state");
 _Static_assert(sizeof(struct scmfs_extent) == 16, "extent");
 _Static_assert(sizeof(struct scmfs_inode) == 256, "inode");
 _Static_assert(sizeof(struct scmfs_map) == SCMFS_BLOCK_SIZE, "map");
+_Static_assert(sizeof(struct scmfs_xattr_block) == SCMFS_BLOCK_SIZE, "xattr block");
+_Static_assert(sizeof(struct scmfs_xattr_entry) == 8, "xattr entry");
 _Static_assert(sizeof(struct scmfs_dirent) == SCMFS_SLOT_SIZE, "dirent");
 #endif
 

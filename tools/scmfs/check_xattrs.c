@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "check_internal.h"
+
+static int ignore(void *ctx, u32 index, const char *name, u32 len, u32 value_len)
+{
+	return 0;
+}
+
+static u64 next_of(const struct run *run, u64 block)
+{
+	return le64_to_cpu(((struct scmfs_xattr_block *)scmfs_block(run->fs, block))->next);
+}
+
+/* Give back what was taken of a chain up to @end, which is somebody else's. */
+static void untake(struct run *run, u64 block, u64 end)
+{
+	for (; block != end; block = next_of(run, block)) {
+		bitmap_clear(run->used, block, 1);
+		run->check->blocks--;
+	}
+}
+
+/*
+ * A chain is believed as a whole or not at all: it was written as a whole, under checksums. The
+ * permission bits stay; of a lost ACL they are what all together could do.
+ */
+u64 check_xattrs(struct run *run, u64 ino, struct scmfs_inode *inode)
+{
+	u64 first = scmfs_read(&inode->xattr), block = first, nr = 0;
+	bool ok;
+
+	if (!first)
+		return 0;
+	ok = scmfs_has(run->fs, SCMFS_INCOMPAT_XATTR) &&
+		!scmfs_xattr_list(run->fs, ino, ignore, NULL);
+	for (; ok && block; block = next_of(run, block), nr++)
+		if (!take_blocks(run, block, 1)) {
+			untake(run, first, block);
+			ok = false;
+			break;
+		}
+	if (ok)
+		return nr;
+	found(run, "inode %llu: extended attributes are damaged; removed", ino);
+	scmfs_write_word(&inode->xattr, 0);
+	return 0;
+}
