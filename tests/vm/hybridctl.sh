@@ -102,13 +102,12 @@ A=/dev/emudisk/a B=/dev/emudisk/b C=/dev/emudisk/c M=/dev/emudisk/m
 # --- the command line
 runs "--version" 0 '^hybridctl [0-9]' hybridctl --version
 runs "--help" 0 'assemble' hybridctl --help
-for c in create assemble stop list status monitor set policy check dump; do
+for c in create assemble stop list status monitor set policy check dump add grow evacuate remove replace; do
 	runs "$c --help" 0 "^Usage: hybridctl $c" hybridctl $c --help
 	runs "$c with a wrong option" 2 "hybridctl: $c: --frob" hybridctl $c --frob
 done
 runs "no command" 2 'no command' hybridctl
 runs "unknown command" 2 "unknown command 'frob'" hybridctl frob
-runs "later work is unknown" 2 "unknown command 'evacuate'" hybridctl evacuate t "$A"
 
 # --- create: what it refuses
 runs "create without devices" 2 'at least one device' hybridctl create t
