@@ -245,7 +245,7 @@ int ek_store_reshape_check(const struct ek_store *store, const struct ek_reshape
  */
 int ek_store_reshape(struct ek_store *store, const struct ek_reshape *r);
 
-/* An area that was left out becomes a mirror again.  The committer; all of the metadata is copied. */
+/* An area that was left out becomes a mirror again: all is copied.  The committer. */
 int ek_store_resync(struct ek_store *store, unsigned int area);
 /* Pages that are damaged on one area are written anew from the other; @mended: how many. */
 int ek_store_mend_pages(struct ek_store *store, u64 *mended);

@@ -226,7 +226,7 @@ static int wipe_all(const struct create *c, struct wipe *w)
 		err = fresh_wipe(w, l->meta_path[i], 0, l->meta_sectors[i], FRESH_META_HEAD);
 	for (i = 0; i < l->nr_members && !err; i++)
 		err = fresh_wipe(w, l->path[i], l->start[i], l->dev_sectors[i] - l->start[i],
-				FRESH_MEMBER_HEAD);
+				 FRESH_MEMBER_HEAD);
 	return err;
 }
 

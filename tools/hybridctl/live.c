@@ -125,7 +125,8 @@ int live_member(const struct live *l, const char *word, bool quiet)
 	int i = isdigit((unsigned char)*word) ? by_index(l, word) : by_path(l, word);
 
 	if (i < 0 && !quiet)
-		fail("%s: no member of %s (a path, or the number that status shows)", word, l->name);
+		fail("%s: no member of %s (a path, or the number that status shows)", word,
+		     l->name);
 	return i;
 }
 

@@ -54,7 +54,8 @@ int cmd_size(int argc, char **argv)
 		if (!parse_size(optarg, &extent) || extent & (extent - 1) ||
 		    extent < EK_MIN_EXTENT_SECTORS * SECTOR_SIZE ||
 		    extent > EK_MAX_EXTENT_SECTORS * SECTOR_SIZE)
-			return usage_error("--extent %s: must be a power of two from 64K to 4M", optarg);
+			return usage_error("--extent %s: must be a power of two from 64K to 4M",
+					   optarg);
 	}
 	if (argc == optind || argc - optind > EK_MAX_MEMBERS)
 		return usage_error("the members' sizes are needed, 1 to %d", EK_MAX_MEMBERS);

@@ -87,7 +87,7 @@ enum ek_member_state {
 	EK_MEMBER_DEGRADED	= 1,
 	EK_MEMBER_FAILED	= 2,
 	EK_MEMBER_DRAINING	= 3,	/* being emptied; takes nothing new */
-	EK_MEMBER_REMOVED	= 4,	/* nobody: the place of one that left, nothing refers to it */
+	EK_MEMBER_REMOVED	= 4,	/* the place of one that left: nobody */
 };
 
 struct ek_super_member {

@@ -23,7 +23,7 @@
 
 #define SECTOR		512u
 #define LABEL		0u
-#define SUPER(n)	((1u << 20) + (n) * 65536u)
+#define SUPER(n)	(EK_AREA_HEAD_BYTES + 65536u * (n))
 #define META_BYTES	((u64)IMAGE_META * SECTOR)
 #define MAP(l, m, p)	{ .le = (l), .member = (m), .pe = (p), .valid = 1 }
 #define FREE(m, p)	{ .free = true, .member = (m), .pe = (p) }
