@@ -37,10 +37,18 @@ check "stop" hybridctl stop p
 pools=()
 rec stop
 
+# Into $devices: those with a label: one has none yet, or no more.
+labelled() {
+	local d
+	devices=()
+	for d in "${all[@]}"; do hybridctl dump "$d" 2>&1 | grep -q "no hybrid label" || devices+=("$d"); done
+}
+
 # cut_at MOMENT WAY: one judgement
 cut_at() {
 	rec replay to="$1" "${@:2}"
-	is_sound_offline "${all[@]}" || { hybridctl check "${all[@]}"; return 1; }
+	labelled
+	is_sound_offline "${devices[@]}" || { hybridctl check "${devices[@]}"; return 1; }
 	hybridctl assemble p || return
 	pools+=(p)
 	holds && work && holds || return
@@ -60,7 +68,8 @@ metadata_points() {
 note "$(wc -l </tmp/moments) moments"
 n=0
 while read -r moment <&9; do
-	read -ra way <<<"$(keep_of $((n++)))"
+	read -ra way <<<"$(keep_of "$n")"
+	n=$((n + 1))
 	if cut_at "$moment" "${way[@]}" >/tmp/cut.out 2>&1; then
 		good=$((${good:-0} + 1))
 	else

@@ -3,6 +3,7 @@
 # title: dm-hybrid: encrypted, partitioned and LVM members; LVM, ext4 and xfs with discards on top
 # kernels: 6.1 6.12
 # timeout: 120
+# by-hand: yes
 . tests/vm/lib.sh
 used=""
 modprobe dm-hybrid && modprobe dm-crypt && modprobe xfs || die "modules are missing"
@@ -44,12 +45,12 @@ is_used() { into used dmt field p mapped; }
 # on_it TITLE DEVICE: files with discards on the way, fstrim, and what is left is as it was
 on_it() {
 	local full
-	head -c 40M /dev/urandom >/tmp/file
-	/run/evenkeel/busybox mount -o discard "$2" /tmp/mnt || return
+	dd if=/dev/urandom of=/tmp/file bs=1M count=40 status=none || return
+	/run/evenkeel/busybox mount -t "$1" -o discard "$2" /tmp/mnt || return
 	cp /tmp/file /tmp/mnt/a && cp /tmp/file /tmp/mnt/b && sync && is_used && full=$used || return
 	rm /tmp/mnt/a && sync && fstrim /tmp/mnt && message p commit || return
 	wait_for 20 less_than "$full" 250 || { echo "# used $used of $full"; return 1; }
-	/run/evenkeel/busybox umount /tmp/mnt && /run/evenkeel/busybox mount "$2" /tmp/mnt && cmp /tmp/file /tmp/mnt/b &&
+	/run/evenkeel/busybox umount /tmp/mnt && /run/evenkeel/busybox mount -t "$1" "$2" /tmp/mnt && cmp /tmp/file /tmp/mnt/b &&
 		/run/evenkeel/busybox umount /tmp/mnt
 }
 less_than() { is_used && [ "$used" -lt $(($1 - $2)) ]; }
