@@ -75,8 +75,10 @@ static int format(struct hy_pool *pool, struct hy_table *t)
 	if (r)
 		goto out;
 	memcpy(t->uuid, pool->uuid, EK_UUID_SIZE);	/* another try goes on with it */
-	for (i = 0; i < t->nr_members; i++)
+	for (i = 0; i < t->nr_members; i++) {
 		generate_random_uuid(member_uuid[i]);
+		memcpy(t->member[i].uuid, member_uuid[i], EK_UUID_SIZE);
+	}
 	dm_copy_name_and_uuid(dm_table_get_md(t->ti->table), name, NULL);
 	r = hy_labels_write(pool, t, name, true, NULL);
 	if (!r)
@@ -110,6 +112,12 @@ static int check_super(struct hy_pool *pool, struct hy_table *t)
 	for (i = 0; i < t->nr_members; i++) {
 		u32 extents = le32_to_cpu(s->member[i].nr_extents);
 
+		/* One that left, or whose joining was cut, still has a label. */
+		if (t->member[i].dev &&
+		    memcmp(t->member[i].uuid, s->member[i].uuid, EK_UUID_SIZE)) {
+			DMERR("member %u is not the one that the superblock names", i);
+			return -EUCLEAN;
+		}
 		if (t->member[i].dev &&
 		    extents > ek_member_extents(t->member[i].sectors, t->extent_sectors)) {
 			DMERR("member %u is smaller than it was", i);
@@ -462,21 +470,28 @@ static void bind(struct hy_pool *pool, struct hy_table *t)
 	WRITE_ONCE(pool->bound, t);
 }
 
-/* The table's policy takes over, once; with it what the one before had learned is gone. */
-static int adopt_policy(struct hy_pool *pool, struct hy_table *t)
+/* The table's policy; NULL: it has taken over already. */
+static int make_policy(struct hy_pool *pool, struct hy_table *t, struct hy_policy **policy,
+		       struct hy_settings *set)
 {
-	struct hy_policy *policy, *old;
-	struct hy_settings set;
 	const char *reason;
 	int r;
 
+	*policy = NULL;
 	if (pool->policy && t->adopted)
 		return 0;
-	r = hy_policy_parse(t->policy, t->nr_members, &policy, &set, &reason);
-	if (r) {
+	r = hy_policy_parse(t->policy, t->nr_members, policy, set, &reason);
+	if (r)
 		DMERR("policy: %s", reason);
-		return r;
-	}
+	return r;
+}
+
+/* It takes over; with the one before, what that had learned is gone. */
+static void adopt_policy(struct hy_pool *pool, struct hy_table *t, struct hy_policy *policy,
+			 struct hy_settings set)
+{
+	struct hy_policy *old;
+
 	t->adopted = true;
 	spin_lock_irq(&pool->policy_lock);
 	old = pool->policy;
@@ -491,7 +506,6 @@ static int adopt_policy(struct hy_pool *pool, struct hy_table *t)
 	mutex_lock(&pool->heat_lock);
 	hy_heat_resize(&pool->heat, set.candidates);
 	mutex_unlock(&pool->heat_lock);
-	return 0;
 }
 
 static void set_mode(struct hy_pool *pool, struct hy_table *t)
@@ -524,6 +538,34 @@ static int make(struct hy_pool *pool, struct hy_table *t)
 	return r ? r : load(pool, t);
 }
 
+/* A pool that is there already takes the table's shape, or the table is refused. */
+static int adopt_pool(struct hy_pool *pool, struct hy_table *t)
+{
+	struct hy_policy *policy;
+	struct hy_settings set;
+	int r = make_policy(pool, t, &policy, &set);
+
+	if (!r && pool->loaded)
+		r = hy_reshape(pool, t);
+	if (r && policy)
+		hy_policy_destroy(policy);
+	if (!r && policy)
+		adopt_policy(pool, t, policy, set);
+	return r;
+}
+
+/* A table may still name what was removed: nothing is done to that. */
+static void unbind_removed(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++)
+		if (pool->member[i].state == EK_MEMBER_REMOVED) {
+			pool->member[i].bdev = NULL;
+			pool->member[i].direct = NULL;
+		}
+}
+
 static int activate(struct hy_pool *pool, struct hy_table *t)
 {
 	int r;
@@ -532,9 +574,7 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 	/* What was opened for reading has nothing in memory that the media do not. */
 	if (pool->loaded && pool->store_ro && !t->read_only)
 		hy_pool_deactivate(pool);
-	if (pool->loaded && t->ti->len > pool->nr_extents << pool->extent_shift)
-		return -EINVAL;
-	r = adopt_policy(pool, t);
+	r = adopt_pool(pool, t);
 	if (r)
 		return r;
 	if (!pool->loaded) {
@@ -548,6 +588,7 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 		}
 		pool->loaded = true;
 	}
+	unbind_removed(pool);
 	set_mode(pool, t);
 	return 0;
 }

@@ -176,6 +176,10 @@ static int label_error(int r, bool meta, char **error)
 	return -EINVAL;
 }
 
+/*
+ * Members that joined later are not in the labels of those before: what a label says of
+ * how many there are is a lower bound, the superblock knows.
+ */
 static int label_matches(struct hy_table *t, struct hy_area *a, struct ek_label_info *info,
 			 u32 role, u32 index, const u8 *uuid, char **error)
 {
@@ -186,7 +190,7 @@ static int label_matches(struct hy_table *t, struct hy_area *a, struct ek_label_
 		*error = "a metadata area where a member is expected, or the reverse";
 	else if (info->index != index)
 		*error = "areas are not in the order they were made in";
-	else if (info->nr_members != t->nr_members || info->nr_meta != t->nr_meta)
+	else if (info->nr_members > t->nr_members || info->nr_meta != t->nr_meta)
 		*error = "number of members or metadata areas is not the pool's";
 	else if (info->extent_sectors != t->extent_sectors)
 		*error = "extent size is not the pool's";
@@ -254,8 +258,10 @@ static int member_label(struct hy_table *t, unsigned int i, struct page *page, c
 
 	if (!blank && !r) {
 		r = label_matches(t, a, &info, EK_ROLE_MEMBER, i, uuid, error);
-		if (!r)
+		if (!r) {
 			a->sectors = info.area_sectors;
+			memcpy(a->uuid, info.area_uuid, EK_UUID_SIZE);
+		}
 		return r;
 	}
 	if (!r) {

@@ -104,6 +104,11 @@ int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
 		if (ek_entry_mapped(before) && ek_entry_member(before) == member)
 			goal = ek_entry_pe(before) + 1;
 		*pe = ek_space_alloc(&pool->member[member].space, goal);
+		/* State after place: see hy_remove_member(). */
+		if (*pe != EK_SPACE_NONE && !hy_member_takes(&pool->member[member])) {
+			ek_space_free(&pool->member[member].space, *pe, 1);
+			continue;
+		}
 		if (*pe != EK_SPACE_NONE) {
 			trace_hybrid_place(pool, le, member, *pe);
 			return member;
@@ -137,6 +142,7 @@ static void measure(struct hy_pool *pool)
 	for (i = 0; i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 
+		hy_member_judge(pool, m, window_count(&m->sample));
 		m->share = total ? div64_u64(window_count(&m->sample) * HY_PPM, total) : 0;
 	}
 }

@@ -141,6 +141,33 @@ static void note_needs_check(struct hy_pool *pool)
 		DMERR("the superblock can't be told that a check is needed");
 }
 
+/* Whatever superblock is written next is to have them.  Errors are known anew at each start. */
+static void note_states(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		u32 state = READ_ONCE(pool->member[i].state);
+
+		if (state == EK_MEMBER_DEGRADED || state == EK_MEMBER_FAILED)
+			state = EK_MEMBER_ACTIVE;
+		ek_store_set_member_state(pool->store, i, state);
+	}
+}
+
+/* A superblock of its own, and with it the shape that a table wants. */
+static int write_super(struct hy_pool *pool)
+{
+	int r;
+
+	note_states(pool);
+	r = pool->reshape ? ek_store_reshape(pool->store, pool->reshape) :
+			    ek_store_sync_super(pool->store);
+	if (r)
+		hy_pool_needs_check(pool, "the superblock can't be written");
+	return r;
+}
+
 /* Parameters set by message are the pool's: they are there after the next start. */
 static int note_policy(struct hy_pool *pool)
 {
@@ -171,6 +198,7 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	u64 began = ktime_get_ns();
 	int r;
 
+	note_states(pool);
 	note_needs_check(pool);
 	pool->nr_committed = 0;
 	WRITE_ONCE(pool->committing, true);
@@ -242,7 +270,7 @@ static void commit_work(struct work_struct *work)
 	struct hy_pool *pool = container_of(work, struct hy_pool, commit_work);
 	unsigned int noio = memalloc_noio_save();
 	struct bio_list bios;
-	bool checkpoint, policy;
+	bool checkpoint, policy, super;
 	u64 requested;
 	int r;
 
@@ -255,6 +283,8 @@ static void commit_work(struct work_struct *work)
 	pool->want_checkpoint = false;
 	policy = pool->want_policy;
 	pool->want_policy = false;
+	super = pool->want_super;
+	pool->want_super = false;
 	spin_unlock_irq(&pool->commit_lock);
 
 	r = commit(pool, checkpoint);
@@ -264,6 +294,8 @@ static void commit_work(struct work_struct *work)
 	/* Now rather than when somebody waits for it. */
 	if (!r && checkpoint_is_due(pool))
 		commit(pool, true);
+	if (super && !r)
+		r = hy_pool_writable(pool) ? write_super(pool) : -EROFS;
 	/* Data does not depend on it, whoever sent a message does. */
 	if (policy && !r && hy_pool_writable(pool))
 		r = note_policy(pool);
@@ -321,6 +353,18 @@ int hy_commit_policy(struct hy_pool *pool)
 	pool->want_policy = true;
 	spin_unlock_irq(&pool->commit_lock);
 	return hy_pool_writable(pool) ? hy_commit_wait(pool, false) : 0;
+}
+
+/*
+ * Commit and write a superblock with the members' states as they are, and the shape that
+ * pool->reshape wants.  Context: sleeps.  Return: 0 or an error.
+ */
+int hy_commit_super(struct hy_pool *pool)
+{
+	spin_lock_irq(&pool->commit_lock);
+	pool->want_super = true;
+	spin_unlock_irq(&pool->commit_lock);
+	return hy_commit_wait(pool, false);
 }
 
 /**

@@ -186,7 +186,7 @@ static bool has_room(struct hy_pool *pool)
 	for (i = 0; i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 
-		if (m->bdev && m->state != EK_MEMBER_FAILED && ek_space_nr_free(&m->space))
+		if (hy_member_takes(m) && ek_space_nr_free(&m->space))
 			return true;
 	}
 	return false;

@@ -9,7 +9,7 @@
  * Locks, in the order in which they nest:
  *   hy_pools_lock (mutex)	the list of pools and their reference counts
  *   pool->state_sem (rwsem)	what is loaded stays, for status and messages
- *   pool->message_lock (mutex)	set and policy messages
+ *   pool->message_lock (mutex)	messages that change something
  *   pool->load_lock (mutex)	loading map pages, the replayed entries
  *   pool->heat_lock (mutex)	the LRU list, samples
  *   pool->free_sem (rwsem)	entries changed together with frees
@@ -62,12 +62,14 @@ struct hy_mig;
  * @direct: the way around the block layer, of a member that has one
  * @start: first sector on the device
  * @sectors: length
+ * @uuid: a member's, from its label; zero: lost, or not labelled yet
  */
 struct hy_area {
 	struct dm_dev *dev;
 	struct ek_direct direct;
 	sector_t start;
 	sector_t sectors;
+	u8 uuid[EK_UUID_SIZE];
 };
 
 enum hy_label_state { HY_LABELS_NEW, HY_LABELS_OURS };
@@ -149,7 +151,12 @@ struct hy_probe {
  * @flushed: of them durable; the committer's own
  * @flush_bio: the committer's
  * @state: enum ek_member_state
+ * @drain_at: the next logical extent to be looked at while it is draining
+ * @drained: said to be empty
+ * @drain_next: ns: not to be looked through again before
  * @errors: I/O errors
+ * @failed_requests: of users, that ended with an error
+ * @seen_failed: of them at the end of the last period
  * @allocations: extents placed here
  * @sample: the last period
  * @share: of the requests of the last period, in ppm
@@ -171,7 +178,12 @@ struct hy_member {
 	u64 flushed;
 	struct bio flush_bio;
 	u32 state;
+	u64 drain_at;
+	bool drained;
+	u64 drain_next;
 	atomic64_t errors;
+	atomic64_t failed_requests;
+	u64 seen_failed;
 	atomic64_t allocations;
 	struct ek_rt_sample sample;
 	u32 share;
@@ -361,6 +373,8 @@ struct hy_pool {
 	struct bio_list flush_bios;
 	bool want_checkpoint;
 	bool want_policy;
+	bool want_super;
+	struct ek_reshape *reshape;	/* the committer is to do it; see reshape.c */
 	bool needs_check_noted;
 	bool committing;	/* see hy_commit_needed() */
 	u64 requested;		/* numbered requests, for hy_commit_wait() */
@@ -452,6 +466,7 @@ extern const struct ek_store_io hy_meta_io_ro;
 /* pool.c */
 struct hy_pool *hy_pool_get(struct hy_table *t, char **error);
 void hy_pool_put(struct hy_pool *pool);
+int hy_member_init(struct hy_member *m);
 bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error);
 void hy_pool_set_mode(struct hy_pool *pool, enum hy_mode mode, const char *why);
 void hy_pool_needs_check(struct hy_pool *pool, const char *why);
@@ -460,6 +475,12 @@ void hy_pool_needs_check(struct hy_pool *pool, const char *why);
 static inline bool hy_pool_writable(struct hy_pool *pool)
 {
 	return READ_ONCE(pool->mode) == HY_RW;
+}
+
+/* Do new extents go there, if need be?  Any context. */
+static inline bool hy_member_takes(struct hy_member *m)
+{
+	return m->bdev && READ_ONCE(m->state) <= EK_MEMBER_DEGRADED;
 }
 
 /* activate.c */
@@ -540,6 +561,7 @@ static inline void hy_member_wrote(struct hy_member *m)
 
 int hy_members_flush(struct hy_pool *pool);
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);
+void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests);
 
 /* commit.c */
 void hy_commit_init(struct hy_pool *pool);
@@ -547,6 +569,7 @@ void hy_commit_bio(struct hy_pool *pool, struct bio *bio);
 void hy_commit_kick(struct hy_pool *pool);
 void hy_commit_soon(struct hy_pool *pool);
 int hy_commit_policy(struct hy_pool *pool);
+int hy_commit_super(struct hy_pool *pool);
 int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
 bool hy_commit_needed(struct hy_pool *pool, u64 le);
 
@@ -559,6 +582,19 @@ struct hy_mig *hy_mig_enter(struct hy_pool *pool, u64 le, struct bio *bio, bool 
 void hy_mig_write_done(struct hy_mig *mig, u32 touched);
 int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int to,
 		 enum hy_reason *why);
+
+/* evacuate.c */
+bool hy_evacuate_tick(struct hy_pool *pool, u64 now);
+int hy_evacuate(struct hy_pool *pool, unsigned int i, const char **reason);
+int hy_stay(struct hy_pool *pool, unsigned int i, const char **reason);
+int hy_remove_member(struct hy_pool *pool, unsigned int i, const char **reason);
+
+/* lost.c */
+int hy_lost_show(struct hy_pool *pool, u64 from, char *result, unsigned int maxlen);
+
+/* reshape.c */
+bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error);
+int hy_reshape(struct hy_pool *pool, struct hy_table *t);
 
 /* mover.c */
 bool hy_mover_tick(struct hy_pool *pool, u64 now);

@@ -488,10 +488,12 @@ static noinline void sent_done(struct hy_pool *pool, struct hy_io *io, blk_statu
 	bool write = io->flags & HY_IO_WRITE;
 
 	request_done(m, io, write);
-	if (unlikely(error))
+	if (unlikely(error)) {
+		atomic64_inc(&m->failed_requests);
 		hy_member_error(pool, m, error);
-	else if (write && !(io->flags & HY_IO_FIRST))
+	} else if (write && !(io->flags & HY_IO_FIRST)) {
 		mark_settled(pool, io);
+	}
 }
 
 /* What most requests are: sent to a place that was valid, without an error. */

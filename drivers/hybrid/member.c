@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Members: which of their writes are durable.
+ * Members: which of their writes are durable, and how they fare.
+ *
+ *	active		as it should be
+ *	degraded	it answered with an error: nothing new goes there while another has
+ *			room, and it is time to evacuate it
+ *	failed		for a whole period it answered with nothing else: nothing new goes
+ *			there at all.  What is there is still asked for, as nobody knows
+ *			better which of it can be had
+ *
+ * Neither outlives the pool's next start, unlike what somebody asked for (evacuate.c).
  *
  * writes is counted up when a write completes, before anything that depends on it
  * is told; flushed follows it only after a flush that began later succeeded.  The
@@ -8,6 +17,8 @@
  * it and needs another only if writes completed since.
  */
 #include "hybrid.h"
+
+#define HY_FAILED_REQUESTS	16	/* in a period: fewer prove nothing */
 
 static u64 writes_completed(struct hy_member *m)
 {
@@ -116,4 +127,25 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 		      (unsigned int)(m - pool->member), blk_status_to_errno(status));
 		queue_work(pool->wq, &pool->event_work);
 	}
+}
+
+/**
+ * hy_member_judge - a period has ended: has the member failed?
+ * @pool: the pool
+ * @m: the member
+ * @requests: of users, that ended in the period
+ *
+ * Context: the balancer.
+ */
+void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
+{
+	u64 now = atomic64_read(&m->failed_requests), failed = now - m->seen_failed;
+
+	m->seen_failed = now;
+	if (failed < HY_FAILED_REQUESTS || failed < requests || m->state != EK_MEMBER_DEGRADED)
+		return;
+	WRITE_ONCE(m->state, EK_MEMBER_FAILED);
+	DMERR("member %u has failed: %llu requests, %llu errors",
+	      (unsigned int)(m - pool->member), requests, failed);
+	queue_work(pool->wq, &pool->event_work);
 }

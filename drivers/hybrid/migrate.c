@@ -415,6 +415,11 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 		undo_start(mig);
 		return refuse(why, HY_NOT_NOSPACE, -ENOSPC);
 	}
+	/* State after place: see hy_remove_member(). */
+	if (!hy_member_takes(&pool->member[to])) {
+		undo_start(mig);
+		return refuse(why, HY_NOT_MEMBER, -EIO);
+	}
 	r = READ_ONCE(pool->running) ? xa_insert(&pool->migs, le, mig, GFP_NOIO) : -EBUSY;
 	if (r) {
 		undo_start(mig);

@@ -358,9 +358,10 @@ bool hy_mover_tick(struct hy_pool *pool, u64 now)
 	if (!hy_pool_writable(pool))
 		return false;
 	pay_debts(pool, now);
+	waits = hy_evacuate_tick(pool, now);
 	if (hy_gathers(pool))
-		return hy_gather_tick(pool, now);
-	waits = spend_tokens(pool, now);
+		return hy_gather_tick(pool, now) || waits;
+	waits |= spend_tokens(pool, now);
 	shed_cold(pool, now);
 	return waits;
 }

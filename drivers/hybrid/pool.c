@@ -57,27 +57,34 @@ static void members_exit(struct hy_pool *pool)
 {
 	unsigned int i;
 
-	for (i = 0; i < pool->nr_members; i++) {
+	/* All: one may have failed to join. */
+	for (i = 0; i < EK_MAX_MEMBERS; i++) {
 		if (pool->member[i].mon)
 			ek_rtmon_destroy(pool->member[i].mon);
 		free_percpu(pool->member[i].writes);
 	}
 }
 
+/* What a member needs before anything is known of it; once.  Context: sleeps. */
+int hy_member_init(struct hy_member *m)
+{
+	if (!m->writes)
+		m->writes = alloc_percpu(u64);
+	if (!m->mon)
+		m->mon = ek_rtmon_create();
+	return m->writes && m->mon ? 0 : -ENOMEM;
+}
+
 static int members_init(struct hy_pool *pool, struct hy_table *t)
 {
 	unsigned int i;
+	int r = 0;
 
-	for (i = 0; i < t->nr_members; i++) {
-		struct hy_member *m = &pool->member[i];
-
+	for (i = 0; !r && i < t->nr_members; i++) {
 		pool->nr_members = i + 1;
-		m->writes = alloc_percpu(u64);
-		m->mon = ek_rtmon_create();
-		if (!m->writes || !m->mon)
-			return -ENOMEM;
+		r = hy_member_init(&pool->member[i]);
 	}
-	return 0;
+	return r;
 }
 
 static void pool_free(struct hy_pool *pool)
@@ -216,28 +223,18 @@ static void remember_keys(struct hy_pool *pool, struct hy_table *t)
  * @t: the table
  * @error: set to why not; NULL when it can
  *
- * Context: hy_pools_lock held.
+ * Context: hy_pools_lock and state_sem held.
  * Return: true when it can.
  */
 bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error)
 {
-	unsigned int i;
-
 	*error = NULL;
-	if (pool->nr_members != t->nr_members)
-		*error = "number of members is not the live pool's";
-	else if (pool->extent_sectors != t->extent_sectors)
+	if (pool->extent_sectors != t->extent_sectors)
 		*error = "extent size is not the live pool's";
-	else if (pool->loaded && t->ti->len > pool->nr_extents << pool->extent_shift)
-		*error = "device longer than the live pool's";
-	for (i = 0; !*error && pool->loaded && i < t->nr_members; i++) {
-		struct hy_member *m = &pool->member[i];
-
-		if (t->member[i].dev && m->bdev &&
-		    (t->member[i].dev->bdev->bd_dev != m->bdev->bd_dev ||
-		     t->member[i].start != m->area_start))
-			*error = "a member is not the live pool's";
-	}
+	else if (!pool->loaded && pool->nr_members != t->nr_members)
+		*error = "number of members is not the live pool's";
+	else if (pool->loaded)
+		hy_reshape_allowed(pool, t, error);
 	return !*error;
 }
 
@@ -260,10 +257,14 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 		if (pool->md != dm_table_get_md(t->ti->table)) {
 			*error = "the pool is in use by another device";
 			r = -EBUSY;
-		} else if (hy_pool_matches(pool, t, error)) {
+			goto out;
+		}
+		down_read(&pool->state_sem);
+		if (hy_pool_matches(pool, t, error)) {
 			pool->refs++;
 			r = 0;
 		}
+		up_read(&pool->state_sem);
 		goto out;
 	}
 	*error = "out of memory";

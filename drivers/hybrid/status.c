@@ -59,9 +59,12 @@ static char meta_state(struct hy_pool *pool, unsigned int i)
 
 static const char *member_state(struct hy_member *m)
 {
-	if (!m->bdev || m->state == EK_MEMBER_FAILED)
-		return "failed";
-	return m->state == EK_MEMBER_DEGRADED ? "degraded" : "active";
+	static const char * const name[] = {
+		"active", "degraded", "failed", "draining", "removed"
+	};
+	u32 state = READ_ONCE(m->state);
+
+	return name[m->bdev || state == EK_MEMBER_REMOVED ? state : EK_MEMBER_FAILED];
 }
 
 /* heat_lock held, for the sample. */
@@ -70,14 +73,15 @@ static void emit_member(struct hy_pool *pool, unsigned int i, char *result, unsi
 {
 	struct hy_member *m = &pool->member[i];
 	struct ek_rt_window *r = &m->sample.dir[EK_READ], *w = &m->sample.dir[EK_WRITE];
+	u32 total = m->state == EK_MEMBER_REMOVED ? 0 : m->nr_extents;
 	unsigned int sz = *pos;
 
-	if (m->bdev)
+	if (m->bdev && total)
 		DMEMIT(" %u:%u", MAJOR(m->bdev->bd_dev), MINOR(m->bdev->bd_dev));
 	else
 		DMEMIT(" -");
 	DMEMIT(" %s %u/%u %u %u %llu %llu %llu %llu %lld %lld", member_state(m),
-	       m->nr_extents - ek_space_nr_free(&m->space), m->nr_extents,
+	       total ? total - ek_space_nr_free(&m->space) : 0, total,
 	       m->share, READ_ONCE(pool->decision.target[i]),
 	       ek_rt_mean(r), ek_rt_mean(w), ek_rt_percentile(r, 990), ek_rt_percentile(w, 990),
 	       ek_rtmon_inflight(m->mon), (s64)atomic64_read(&m->allocations));
@@ -262,6 +266,33 @@ static int message_move(struct hy_pool *pool, char **argv)
 	return r;
 }
 
+static int message_member(struct hy_pool *pool, char **argv)
+{
+	const char *reason = "no such member";
+	unsigned int i;
+	int r = -EINVAL;
+
+	if (kstrtouint(argv[1], 10, &i) || i >= pool->nr_members)
+		return refuse(reason);
+	mutex_lock(&pool->message_lock);
+	if (!strcasecmp(argv[0], "evacuate"))
+		r = hy_evacuate(pool, i, &reason);
+	else if (!strcasecmp(argv[0], "stay"))
+		r = hy_stay(pool, i, &reason);
+	else
+		r = hy_remove_member(pool, i, &reason);
+	mutex_unlock(&pool->message_lock);
+	if (r)
+		DMERR("message: member %u: %s", i, reason);
+	return r;
+}
+
+static bool is_member_message(const char *word)
+{
+	return !strcasecmp(word, "evacuate") || !strcasecmp(word, "stay") ||
+	       !strcasecmp(word, "remove");
+}
+
 /* Returns 1: there is a result to be shown. */
 static int message_entry(struct hy_pool *pool, char **argv, char *result, unsigned int maxlen)
 {
@@ -280,6 +311,15 @@ static int message_entry(struct hy_pool *pool, char **argv, char *result, unsign
 		DMEMIT("%u %u %08x", ek_entry_member(entry), ek_entry_pe(entry),
 		       ek_entry_valid(entry));
 	return 1;
+}
+
+static int message_lost(struct hy_pool *pool, char **argv, char *result, unsigned int maxlen)
+{
+	u64 from;
+
+	if (kstrtou64(argv[1], 10, &from))
+		return refuse("lost: an extent expected");
+	return hy_lost_show(pool, from, result, maxlen);
 }
 
 static int message_samples(struct hy_pool *pool, char *result, unsigned int maxlen)
@@ -325,8 +365,12 @@ static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc
 		return hy_commit_wait(pool, true);
 	if (argc == 3 && !strcasecmp(argv[0], "move"))
 		return message_move(pool, argv);
+	if (argc == 2 && is_member_message(argv[0]))
+		return message_member(pool, argv);
 	if (argc == 2 && !strcasecmp(argv[0], "entry"))
 		return message_entry(pool, argv, result, maxlen);
+	if (argc == 2 && !strcasecmp(argv[0], "lost"))
+		return message_lost(pool, argv, result, maxlen);
 	if (argc == 1 && !strcasecmp(argv[0], "samples"))
 		return message_samples(pool, result, maxlen);
 	if (argc == 1 && !strcasecmp(argv[0], "concentrations"))

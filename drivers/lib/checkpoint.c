@@ -45,6 +45,7 @@ static void ek_super_adopt(struct ek_store *store, u64 generation, u64 journal_g
 			   const u8 *table)
 {
 	memcpy(store->super, store->pending, sizeof(*store->super));
+	store->geo.nr_extents = le64_to_cpu(store->super->nr_extents);
 	store->journal_generation = journal_generation;
 	WRITE_ONCE(store->generation, generation);
 	/* Pairs with smp_rmb() in ek_page_verify(): a page's generation is checked. */

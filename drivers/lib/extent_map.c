@@ -61,6 +61,40 @@ int ek_map_init(struct ek_map *map, u64 nr_extents,
 }
 EXPORT_SYMBOL_GPL(ek_map_init);
 
+/**
+ * ek_map_grow - get ready for more extents
+ * @map: the map
+ * @nr_extents: logical extents, not fewer than it has
+ * @pages: set to what ek_map_grow_finish() takes over, or kvfree() ends
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int ek_map_grow(struct ek_map *map, u64 nr_extents, struct ek_map_page ***pages)
+{
+	*pages = kvcalloc(DIV_ROUND_UP(nr_extents, EK_PAGE_ENTRIES), sizeof(**pages), GFP_KERNEL);
+	return *pages ? 0 : -ENOMEM;
+}
+EXPORT_SYMBOL_GPL(ek_map_grow);
+
+/**
+ * ek_map_grow_finish - have more extents
+ * @map: the map; nobody uses it meanwhile
+ * @nr_extents: as ek_map_grow() was told
+ * @pages: from there
+ *
+ * Context: any.
+ */
+void ek_map_grow_finish(struct ek_map *map, u64 nr_extents, struct ek_map_page **pages)
+{
+	memcpy(pages, map->pages, map->nr_pages * sizeof(*pages));
+	kvfree(map->pages);
+	map->pages = pages;
+	map->nr_extents = nr_extents;
+	map->nr_pages = DIV_ROUND_UP(nr_extents, EK_PAGE_ENTRIES);
+}
+EXPORT_SYMBOL_GPL(ek_map_grow_finish);
+
 static void ek_map_page_free(struct ek_map_page *page)
 {
 	kfree(page->entry);

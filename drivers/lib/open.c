@@ -173,11 +173,23 @@ static void ek_scan_area(struct ek_opening *o, unsigned int area, u64 area_bytes
 	ek_scan_journal(o, area);
 }
 
+/* Laid out alike; the later of the two may have more members and a longer map. */
 static bool ek_same_pool(const struct ek_scan *a, const struct ek_scan *b)
 {
+	struct ek_geometry geo = b->geo;
+	s64 members = le32_to_cpu(a->sb->nr_members) - (s64)le32_to_cpu(b->sb->nr_members);
+	s64 extents = a->geo.nr_extents - b->geo.nr_extents;
+	s64 ahead = le64_to_cpu(a->sb->generation) - le64_to_cpu(b->sb->generation);
+
+	if (ahead < 0) {
+		members = -members;
+		extents = -extents;
+	}
+	if (ahead ? members < 0 || extents < 0 : members || extents)
+		return false;
+	geo.nr_extents = a->geo.nr_extents;
 	return !memcmp(a->sb->pool_uuid, b->sb->pool_uuid, EK_UUID_SIZE) &&
-	       !memcmp(&a->geo, &b->geo, sizeof(a->geo)) &&
-	       a->sb->nr_meta == b->sb->nr_meta && a->sb->nr_members == b->sb->nr_members;
+	       !memcmp(&a->geo, &geo, sizeof(geo)) && a->sb->nr_meta == b->sb->nr_meta;
 }
 
 /* Newer first, then longer. */

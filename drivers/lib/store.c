@@ -293,7 +293,7 @@ EXPORT_SYMBOL_GPL(ek_store_set_policy);
  */
 int ek_store_set_member_state(struct ek_store *store, unsigned int member, u32 state)
 {
-	if (member >= le32_to_cpu(store->super->nr_members) || state > EK_MEMBER_FAILED)
+	if (member >= le32_to_cpu(store->super->nr_members) || state > EK_MEMBER_REMOVED)
 		return -EINVAL;
 	store->pending->member[member].state = cpu_to_le32(state);
 	return 0;

@@ -141,6 +141,7 @@ bool ek_entry_in_range(const struct ek_store *store, u64 entry);
 /* super.c */
 int ek_super_check(const struct ek_super *sb, unsigned int slot, u64 area_bytes,
 		   const char **reason);
+bool ek_super_shape_valid(const struct ek_super *sb);
 void ek_super_geometry(const struct ek_super *sb, struct ek_geometry *geo);
 u32 ek_table_checksum(const u8 *table, u64 bytes);
 

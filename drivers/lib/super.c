@@ -351,7 +351,7 @@ static bool ek_member_valid(const struct ek_super *sb, u32 i)
 	u32 j, nr = le32_to_cpu(m->nr_extents);
 
 	if (!nr || nr > EK_MAX_MEMBER_EXTENTS || pages != ek_space_pages(nr) ||
-	    le32_to_cpu(m->state) > EK_MEMBER_FAILED ||
+	    le32_to_cpu(m->state) > EK_MEMBER_REMOVED ||
 	    last >= le64_to_cpu(sb->nr_pages) || last + 1 < map_pages + pages)
 		return false;
 	for (j = 0; j < i; j++) {
@@ -384,6 +384,17 @@ static bool ek_fields_valid(const struct ek_super *sb, unsigned int slot)
 	       strnlen(sb->policy, EK_POLICY_TEXT_SIZE) < EK_POLICY_TEXT_SIZE;
 }
 
+/* The superblock's parts that a change of shape could break. */
+bool ek_super_shape_valid(const struct ek_super *sb)
+{
+	u32 i;
+
+	for (i = 0; i < le32_to_cpu(sb->nr_members); i++)
+		if (!ek_member_valid(sb, i))
+			return false;
+	return true;
+}
+
 /**
  * ek_super_check - may this superblock be believed?
  * @sb: 4 KiB as read
@@ -397,7 +408,7 @@ static bool ek_fields_valid(const struct ek_super *sb, unsigned int slot)
 int ek_super_check(const struct ek_super *sb, unsigned int slot, u64 area_bytes,
 		   const char **reason)
 {
-	u32 i, nr = le32_to_cpu(sb->nr_members);
+	u32 nr = le32_to_cpu(sb->nr_members);
 
 	*reason = "no valid superblock";
 	if (sb->magic != cpu_to_le64(EK_SUPER_MAGIC) ||
@@ -412,8 +423,5 @@ int ek_super_check(const struct ek_super *sb, unsigned int slot, u64 area_bytes,
 	*reason = "superblock with an impossible layout";
 	if (!ek_layout_valid(sb, area_bytes))
 		return -EUCLEAN;
-	for (i = 0; i < nr; i++)
-		if (!ek_member_valid(sb, i))
-			return -EUCLEAN;
-	return 0;
+	return ek_super_shape_valid(sb) ? 0 : -EUCLEAN;
 }

@@ -220,6 +220,36 @@ static inline int ek_store_sync_super(struct ek_store *store)
 	return ek_store_update_super(store, 0, 0);
 }
 
+/**
+ * struct ek_reshape - members that join, a map that grows
+ * @nr_extents: logical extents to make room for, not fewer than there are
+ * @nr_members: members afterwards, those removed included; not fewer than there are
+ * @joining: a bit per member that is new: behind the others, or in a removed one's place
+ * @member_uuid: of those
+ * @member_extents: of those
+ */
+struct ek_reshape {
+	u64 nr_extents;
+	u32 nr_members;
+	unsigned long joining;
+	u8 member_uuid[EK_MAX_MEMBERS][EK_UUID_SIZE];
+	u32 member_extents[EK_MAX_MEMBERS];
+};
+
+/* Could it be done?  0; -ENOSPC: the metadata area is too small; -EINVAL.  Changes nothing. */
+int ek_store_reshape_check(const struct ek_store *store, const struct ek_reshape *r);
+/*
+ * Do it: one superblock, so a crash leaves the old shape or the new one.  The committer.
+ * Return: as the check; an error as ek_store_update_super(), after which the old shape
+ * is in force in memory.
+ */
+int ek_store_reshape(struct ek_store *store, const struct ek_reshape *r);
+
+/* An area that was left out becomes a mirror again: all is copied.  The committer. */
+int ek_store_resync(struct ek_store *store, unsigned int area);
+/* Pages that are damaged on one area are written anew from the other; @mended: how many. */
+int ek_store_mend_pages(struct ek_store *store, u64 *mended);
+
 /* Written with the next superblock: a checkpoint or ek_store_sync_super(). */
 int ek_store_set_policy(struct ek_store *store, const char *policy);
 int ek_store_set_member_state(struct ek_store *store, unsigned int member, u32 state);

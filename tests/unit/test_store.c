@@ -1177,7 +1177,7 @@ static void misuse(void)
 	ek_store_ckpt_abort(p->store);
 	CHECK(ek_store_page_absent(p->store, 0));
 	CHECK(ek_store_set_member_state(p->store, 2, 0) == -EINVAL);
-	CHECK(ek_store_set_member_state(p->store, 0, 3) == -EINVAL);
+	CHECK(ek_store_set_member_state(p->store, 0, EK_MEMBER_REMOVED + 1) == -EINVAL);
 	CHECK(!ek_store_set_member_state(p->store, 1, EK_MEMBER_DEGRADED));
 	CHECK(!ek_store_update_super(p->store, EK_SUPER_NEEDS_CHECK, 0));
 	change(p);

@@ -54,7 +54,7 @@ class Words:
 
 def parse_member(w):
     m = {"dev": w.word("device", pattern=re.compile(r"[0-9]+:[0-9]+|-")),
-         "state": w.word("member state", "active", "degraded", "failed")}
+         "state": w.word("member state", "active", "degraded", "failed", "draining", "removed")}
     m["used"], m["total"] = w.ratio("extents")
     m["share"] = w.number("share", high=1000000)
     m["target"] = w.number("target", high=1000000)

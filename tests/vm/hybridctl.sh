@@ -102,13 +102,12 @@ A=/dev/emudisk/a B=/dev/emudisk/b C=/dev/emudisk/c M=/dev/emudisk/m
 # --- the command line
 runs "--version" 0 '^hybridctl [0-9]' hybridctl --version
 runs "--help" 0 'assemble' hybridctl --help
-for c in create assemble stop identify list status monitor set policy check dump; do
+for c in create assemble stop identify list status monitor set policy check dump add grow evacuate remove replace; do
 	runs "$c --help" 0 "^Usage: hybridctl $c" hybridctl $c --help
 	runs "$c with a wrong option" 2 "hybridctl: $c: --frob" hybridctl $c --frob
 done
 runs "no command" 2 'no command' hybridctl
 runs "unknown command" 2 "unknown command 'frob'" hybridctl frob
-runs "later work is unknown" 2 "unknown command 'evacuate'" hybridctl evacuate t "$A"
 
 # --- create: what it refuses
 runs "create without devices" 2 'at least one device' hybridctl create t
@@ -151,8 +150,8 @@ is "uuid" "${uuid:0:16}" "EVENKEEL-hybrid-"
 runs "create: members in use" 1 'in use: held by /dev/mapper/t' hybridctl create t2 "$A" "$C"
 runs "status" 0 'policy wardrop' hybridctl status t
 hybridctl status t --json >"$out" || die "status --json"
-json_is "status --json: keys" "allocations commits devices direction errors extent_bytes extents flushes migrations mode name \
-needs_check not_migrated policy tier tokens" '?'
+json_is "status --json: keys" "allocations commits devices direction errors extent_bytes extents flushes lost migrations mode \
+name needs_check not_migrated policy tier tokens" '?'
 json_is "status --json: a device's keys" "extents index inflight path read_p99_us read_us share state target uuid volatile \
 write_p99_us write_us" 'devices.0.?'
 into uuids json "$out" 'devices.*.uuid'

@@ -37,7 +37,7 @@ static int judge_super(const struct pool *p, const struct ek_super *sb)
 		return fail("%s: superblock and labels do not agree (see hybridctl check)",
 			    p->name);
 	for (i = 0; i < p->nr_members; i++)
-		if (!member_matches(p, sb, i))
+		if (p->member[i].there && !member_matches(p, sb, i))
 			return fail("%s: %s is not the pool's member %u", p->name,
 				    p->member[i].path, i);
 	return EXIT_OK;
@@ -62,6 +62,11 @@ static int read_facts(const struct pool *p, struct facts *facts)
 
 static void fill(struct table_area *t, char **number, const struct pool_area *a)
 {
+	if (!a->there) {
+		*number = xstrdup("-");
+		t->dev = *number;
+		return;
+	}
 	*number = xasprintf("%u:%u", major(a->rdev), minor(a->rdev));
 	t->dev = *number;
 	t->start = a->area.info.area_start;
@@ -93,7 +98,7 @@ static int damaged_label(const struct pool *p)
 
 	for (i = 0; i < nr; i++) {
 		a = i < p->nr_meta ? &p->meta[i] : &p->member[i - p->nr_meta];
-		if (a->area.head_err)
+		if (a->there && a->area.head_err)
 			return fail("%s: %s: label of %s is %s", p->name, a->path,
 				    area_text(text, a->area.info.role, a->area.info.index),
 				    area_label_error(a->area.head_err));
@@ -101,16 +106,34 @@ static int damaged_label(const struct pool *p)
 	return EXIT_OK;
 }
 
+static bool degraded;	/* --degraded: without what is missing */
+
+/* What can be done without: any member, and one of two metadata areas. */
+static bool can_do_without(const struct pool *p)
+{
+	unsigned int i, metas = 0, members = 0;
+
+	for (i = 0; i < p->nr_meta; i++)
+		metas += p->meta[i].there;
+	for (i = 0; i < p->nr_members; i++)
+		members += p->member[i].there;
+	return metas && members;
+}
+
 static int judge(const struct pool *p)
 {
 	char *missing = pool_missing(p);
 	int there;
 
-	if (missing) {
-		fail("%s: incomplete: %s not found", p->name, missing);
+	if (missing && degraded && can_do_without(p)) {
+		warn("%s: without %s: what is there can't be read or written", p->name, missing);
+	} else if (missing) {
+		fail("%s: incomplete: %s not found%s", p->name, missing,
+		     can_do_without(p) ? " (--degraded activates it without)" : "");
 		free(missing);
 		return EXIT_FAILED;
 	}
+	free(missing);
 	if (p->conflict)
 		return fail("%s: %s", p->name, p->conflict);
 	if (damaged_label(p))
@@ -212,7 +235,7 @@ static int assemble_with(const struct pools *pools, const char *path)
 	return ret;
 }
 
-/* Looking for a pool and activating it is one step for others who do the same. Ends with the program. */
+/* Looking for a pool and activating it is one step for others. Ends with the program. */
 static void take_lock(void)
 {
 	int fd = open("/run/hybridctl.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -225,7 +248,7 @@ int cmd_assemble(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "all", no_argument, NULL, 'a' }, { "with", required_argument, NULL, 'w' },
-		OPT_HELP, { NULL, 0, NULL, 0 },
+		{ "degraded", no_argument, NULL, 'd' }, OPT_HELP, { NULL, 0, NULL, 0 },
 	};
 	const char *with = NULL;
 	struct pools pools;
@@ -235,7 +258,9 @@ int cmd_assemble(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "aw:h", options, NULL)) != -1) {
 		if (opt == 'h')
 			return command_help();
-		if (opt == 'a')
+		if (opt == 'd')
+			degraded = true;
+		else if (opt == 'a')
 			all = true;
 		else if (opt == 'w')
 			with = optarg;

@@ -3,11 +3,14 @@
 #include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "commands.h"
 #include "msg.h"
 #include "offline.h"
+#include "store_io.h"
 
 static void print_findings(const char *kind, const struct findings *f)
 {
@@ -65,9 +68,22 @@ static json_t *check_json(const struct check *c)
 			 "warnings", findings_json(&c->warnings));
 }
 
-static int check_all(const struct pools *pools, bool json)
+/* Tell what was found; takes the findings. */
+static int tell(struct check *c, json_t *list)
 {
-	json_t *list = json_array();
+	int ret = c->errors.nr ? EXIT_FAILED : EXIT_OK;
+
+	if (list)
+		json_array_append_new(list, check_json(c));
+	else
+		print_text(c);
+	findings_free(&c->errors);
+	findings_free(&c->warnings);
+	return ret;
+}
+
+static int check_each(const struct pools *pools, json_t *list)
+{
 	int err, ret = EXIT_OK;
 	unsigned int i;
 
@@ -75,25 +91,89 @@ static int check_all(const struct pools *pools, bool json)
 		struct check c;
 
 		err = check_pool(&c, &pools->pool[i]);
-		if (err) {
+		if (!err)
+			err = tell(&c, list);
+		if (err)
 			ret = err;
-		} else {
-			if (c.errors.nr)
-				ret = EXIT_FAILED;
-			if (json)
-				json_array_append_new(list, check_json(&c));
-			else
-				print_text(&c);
-		}
+	}
+	return ret;
+}
+
+#define LIVE_TRIES	20
+
+static uint64_t generation_of(const struct pool *p)
+{
+	struct ek_store *store;
+	struct store_io io;
+	uint64_t generation = 0;
+
+	if (!store_open(&io, p, &store)) {
+		generation = ek_store_generation(store);
+		store_close(&io, store);
+	}
+	return generation;
+}
+
+/*
+ * A volume that is active writes what is being read: pages of a generation stay where they are
+ * until the one after the next is written, so what was read while the generation did not change is
+ * what a power cut would have left.
+ */
+static int check_live(struct pool *p, json_t *list)
+{
+	struct check c;
+	int tries, err;
+
+	for (tries = 0; tries < LIVE_TRIES; tries++) {
+		pool_settle(p);
+		err = check_pool(&c, p);
+		if (err)
+			return err;
+		if (generation_of(p) == c.generation)
+			return tell(&c, list);
 		findings_free(&c.errors);
 		findings_free(&c.warnings);
 	}
-	if (json) {
-		json_dumpf(list, stdout, JSON_INDENT(2));
-		putchar('\n');
+	fail("%s: its metadata change too fast to be checked while it is active", p->name);
+	return EXIT_USAGE;
+}
+
+static int check_name(const char *name, json_t *list)
+{
+	struct pools pools;
+	unsigned int i;
+	int err;
+
+	if (need_volume(name))
+		return EXIT_USAGE;
+	err = pools_scan(&pools);
+	if (err) {
+		fail("can't list volumes: %s", strerror(-err));
+		return EXIT_USAGE;
 	}
-	json_decref(list);
-	return ret;
+	for (i = 0; i < pools.nr; i++)
+		if (pools.pool[i].active && !strcmp(pools.pool[i].active, name))
+			break;
+	if (i < pools.nr) {
+		err = check_live(&pools.pool[i], list);
+	} else {
+		fail("%s: its devices are not found", name);
+		err = EXIT_USAGE;
+	}
+	pools_free(&pools);
+	return err;
+}
+
+static int check_devices(char * const *paths, int nr, json_t *list)
+{
+	struct pools pools;
+	int err = offline_pools(&pools, paths, nr);
+
+	if (err)
+		return err;
+	err = check_each(&pools, list);
+	pools_free(&pools);
+	return err;
 }
 
 int cmd_check(int argc, char **argv)
@@ -101,8 +181,8 @@ int cmd_check(int argc, char **argv)
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' }, OPT_HELP, { NULL, 0, NULL, 0 },
 	};
-	struct pools pools;
 	bool json = false;
+	json_t *list;
 	int opt, err;
 
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -113,11 +193,16 @@ int cmd_check(int argc, char **argv)
 		json = true;
 	}
 	if (argc == optind)
-		return usage_error("at least one device is needed");
-	err = offline_pools(&pools, argv + optind, argc - optind);
-	if (err)
-		return err;
-	err = check_all(&pools, json);
-	pools_free(&pools);
+		return usage_error("a name or at least one device is needed");
+	list = json ? json_array() : NULL;
+	if (argc - optind == 1 && !strchr(argv[optind], '/') && access(argv[optind], F_OK))
+		err = check_name(argv[optind], list);
+	else
+		err = check_devices(argv + optind, argc - optind, list);
+	if (json && err != EXIT_USAGE) {
+		json_dumpf(list, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(list);
 	return err;
 }

@@ -46,9 +46,8 @@ static void check_member(struct check *c, const struct ek_super *sb, unsigned in
 	uint64_t have, need = le32_to_cpu(sb->member[i].nr_extents);
 	uint32_t state = le32_to_cpu(sb->member[i].state);
 
-	if (state != EK_MEMBER_ACTIVE)
-		findings_add(&c->warnings, "member %u is %s", i,
-			     state == EK_MEMBER_DEGRADED ? "degraded" : "failed");
+	if (state == EK_MEMBER_DRAINING)
+		findings_add(&c->warnings, "member %u is being evacuated", i);
 	if (!a->there)
 		return;
 	have = ek_member_extents(a->area.info.area_sectors, c->pool->extent_sectors);

@@ -12,6 +12,11 @@
 
 int cmd_create(int argc, char **argv);
 int cmd_assemble(int argc, char **argv);
+int cmd_evacuate(int argc, char **argv);
+int cmd_remove(int argc, char **argv);
+int cmd_add(int argc, char **argv);
+int cmd_grow(int argc, char **argv);
+int cmd_replace(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 int cmd_identify(int argc, char **argv);
 int cmd_list(int argc, char **argv);
@@ -20,6 +25,9 @@ int cmd_monitor(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_repair(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
+int cmd_size(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 
 /* After getopt_long() gave '?'; returns EXIT_USAGE. */

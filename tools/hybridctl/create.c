@@ -14,20 +14,16 @@
 
 #include "commands.h"
 #include "dm.h"
+#include "fresh.h"
 #include "layout.h"
 #include "msg.h"
 #include "pool.h"
-#include "signature.h"
 #include "table.h"
 #include "units.h"
-#include "wipe.h"
 
 #define DEFAULT_POLICY	"wardrop"
 #define MAX_SETTINGS	64
 #define MAX_SET_DEVS	(EK_MAX_MEMBERS + EK_MAX_META)
-#define MEMBER_HEAD	(1u << 20)
-#define META_HEAD	(2u << 20)	/* the superblocks lie behind the label's MiB */
-#define AREA_TAIL	(1u << 20)	/* where others keep their copies */
 
 struct create {
 	const char *name;
@@ -126,63 +122,6 @@ static const char *path_of(const struct create *c, unsigned int i)
 	return i < l->nr_members ? l->path[i] : l->meta_path[i - l->nr_members];
 }
 
-static int in_use(const char *path, dev_t rdev)
-{
-	char *user = bdev_users(rdev);
-	int ret = fail("%s: in use%s%s", path, user ? ": " : "", user ? user : "");
-
-	free(user);
-	return ret;
-}
-
-static int check_volatile(const struct create *c, const char *path, dev_t rdev)
-{
-	char *found = c->volatile_ok ? NULL : bdev_volatile(rdev);
-
-	if (!found)
-		return EXIT_OK;
-	fail("%s: %s is a RAM disk, its content is lost with the power (use --volatile-ok)",
-	     path, found);
-	free(found);
-	return EXIT_FAILED;
-}
-
-static int check_ours(const struct create *c, const struct bdev *dev)
-{
-	struct area area[AREA_MAX];
-	char uuid[UUID_TEXT];
-	int head_err, nr = area_find(dev, area, &head_err);
-
-	if (nr < 0)
-		return fail("%s: can't be read: %s", dev->path, strerror(-nr));
-	if (c->force)
-		return EXIT_OK;
-	if (nr)
-		return fail("%s: belongs to the hybrid volume %s, pool %s (use --force)", dev->path,
-			    area[0].info.name, uuid_text(uuid, area[0].info.pool_uuid));
-	if (head_err == -EUCLEAN || head_err == -EPROTONOSUPPORT)
-		return fail("%s: has a hybrid label that is %s (use --force)", dev->path,
-			    area_label_error(head_err));
-	return EXIT_OK;
-}
-
-static int check_signature(const struct create *c, const char *path)
-{
-	char *what = NULL;
-	int ret;
-
-	if (c->force)
-		return EXIT_OK;
-	ret = signature_find(path, &what);
-	if (ret < 0)
-		return fail("%s: can't be probed for signatures: %s", path, strerror(-ret));
-	if (!ret)
-		return EXIT_OK;
-	fail("%s: has %s %s (use --force)", path, strchr("aeioux", *what) ? "an" : "a", what);
-	free(what);
-	return EXIT_FAILED;
-}
-
 static int check_duplicate(const struct create *c, unsigned int nr, dev_t rdev)
 {
 	unsigned int i;
@@ -195,28 +134,19 @@ static int check_duplicate(const struct create *c, unsigned int nr, dev_t rdev)
 
 static int judge_device(struct create *c, unsigned int i)
 {
+	struct fresh how = { .force = c->force, .volatile_ok = c->volatile_ok };
 	const char *path = path_of(c, i);
 	struct stat st;
-	int err;
 
 	if (stat(path, &st))
 		return fail("%s: %s", path, strerror(errno));
-	if (!S_ISBLK(st.st_mode))
-		return fail("%s: not a block device", path);
-	if (check_duplicate(c, i, st.st_rdev))
+	if (S_ISBLK(st.st_mode) && check_duplicate(c, i, st.st_rdev))
 		return EXIT_FAILED;
-	err = bdev_open(&c->dev[i], path, BDEV_WRITE | BDEV_EXCL);
-	if (err == -EBUSY)
-		return in_use(path, st.st_rdev);
-	if (err)
-		return fail("%s: %s", path, strerror(-err));
+	if (fresh_open(&c->dev[i], path, &how))
+		return EXIT_FAILED;
 	c->nr_devs = i + 1;
 	c->numbers[i] = xasprintf("%u:%u", major(st.st_rdev), minor(st.st_rdev));
-	if (check_volatile(c, path, st.st_rdev))
-		return EXIT_FAILED;
-	if (c->dev[i].sectors < MEMBER_HEAD / SECTOR_SIZE)
-		return fail("%s: too small", path);
-	return check_ours(c, &c->dev[i]) ? EXIT_FAILED : check_signature(c, path);
+	return EXIT_OK;
 }
 
 static int judge_devices(struct create *c)
@@ -286,24 +216,6 @@ static int judge(struct create *c)
 	return make_table(c);
 }
 
-static int wipe_area(struct wipe *w, const char *path, uint64_t start, uint64_t sectors,
-		     uint64_t head)
-{
-	uint64_t bytes = sectors * SECTOR_SIZE / EK_BLOCK_SIZE * EK_BLOCK_SIZE;
-	uint64_t tail = bytes < AREA_TAIL ? bytes : AREA_TAIL;
-	int err;
-
-	if (head > bytes)
-		head = bytes;
-	start *= SECTOR_SIZE;
-	err = wipe_range(w, path, start, head);
-	if (!err)
-		err = wipe_range(w, path, start + bytes - tail, tail);
-	if (err)
-		fail("%s: can't be wiped: %s", path, strerror(-err));
-	return err;
-}
-
 static int wipe_all(const struct create *c, struct wipe *w)
 {
 	const struct layout *l = &c->layout;
@@ -311,10 +223,10 @@ static int wipe_all(const struct create *c, struct wipe *w)
 	int err = 0;
 
 	for (i = 0; i < l->nr_meta && !err; i++)
-		err = wipe_area(w, l->meta_path[i], 0, l->meta_sectors[i], META_HEAD);
+		err = fresh_wipe(w, l->meta_path[i], 0, l->meta_sectors[i], FRESH_META_HEAD);
 	for (i = 0; i < l->nr_members && !err; i++)
-		err = wipe_area(w, l->path[i], l->start[i], l->dev_sectors[i] - l->start[i],
-				MEMBER_HEAD);
+		err = fresh_wipe(w, l->path[i], l->start[i], l->dev_sectors[i] - l->start[i],
+				 FRESH_MEMBER_HEAD);
 	return err;
 }
 

@@ -266,6 +266,58 @@ int dm_try(const char *name, uint64_t sectors, const char *params, char **why)
 	return err;
 }
 
+static int load(const char *name, uint64_t sectors, const char *params)
+{
+	struct dm_task *task = task_for(DM_DEVICE_RELOAD, name);
+	int err = 0;
+
+	if (!task || !dm_task_add_target(task, 0, sectors, DM_TARGET, params))
+		err = -EINVAL;
+	else if (!dm_task_run(task))
+		err = task_errno(task);
+	if (task)
+		dm_task_destroy(task);
+	return err;
+}
+
+static int resume(const char *name)
+{
+	struct dm_task *task = task_for(DM_DEVICE_RESUME, name);
+	int err = -EINVAL;
+
+	if (task && dm_task_skip_lockfs(task))
+		err = run_and_settle(task);
+	if (task)
+		dm_task_destroy(task);
+	return err;
+}
+
+int dm_reload(const char *name, uint64_t sectors, const char *params, char **why)
+{
+	uint64_t old_sectors;
+	char *old;
+	int err, mark;
+
+	err = dm_get_table(name, &old, &old_sectors);
+	if (err) {
+		*why = xstrdup(strerror(-err));
+		return err;
+	}
+	mark = klog_mark();
+	err = load(name, sectors, params);
+	if (!err) {
+		err = resume(name);
+		if (err && !load(name, old_sectors, old) && resume(name))
+			warn("%s: stays suspended", name);
+	}
+	if (err)
+		*why = explain(mark, err);
+	else
+		free(klog_reason(mark));
+	free(old);
+	return err;
+}
+
 int dm_remove(const char *name, char **why)
 {
 	int mark = klog_mark();

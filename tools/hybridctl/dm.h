@@ -42,6 +42,11 @@ int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *
 	      char **why);
 /* Let the constructor judge a table without making it live. */
 int dm_try(const char *name, uint64_t sectors, const char *params, char **why);
+/*
+ * Let a live device have another table: it is suspended, without freezing what is mounted on it,
+ * and resumed.  If the new table can't be resumed, the one before is.
+ */
+int dm_reload(const char *name, uint64_t sectors, const char *params, char **why);
 int dm_remove(const char *name, char **why);
 int dm_set_uuid(const char *name, const char *uuid, char **why);
 /* @reply: text the target answered or NULL; may be NULL itself. */

@@ -25,6 +25,7 @@ static void dump_area(const struct pool_area *a)
 
 static void dump_super(const struct ek_super *sb, unsigned int stale)
 {
+	char uuid[UUID_TEXT];
 	unsigned int i;
 
 	printf("superblock generation %llu flags %x stale %x extents %llu pages %llu journal %llu\n",
@@ -34,8 +35,9 @@ static void dump_super(const struct ek_super *sb, unsigned int stale)
 	       (unsigned long long)le64_to_cpu(sb->journal_blocks));
 	printf("policy %.*s\n", (int)sizeof(sb->policy), (const char *)sb->policy);
 	for (i = 0; i < le32_to_cpu(sb->nr_members) && i < EK_MAX_MEMBERS; i++)
-		printf("member %u extents %u state %u\n", i, le32_to_cpu(sb->member[i].nr_extents),
-		       le32_to_cpu(sb->member[i].state));
+		printf("member %u extents %u state %u uuid %s\n", i,
+		       le32_to_cpu(sb->member[i].nr_extents), le32_to_cpu(sb->member[i].state),
+		       uuid_text(uuid, sb->member[i].uuid));
 }
 
 static int dump_store(const struct pool *p)
@@ -83,7 +85,11 @@ static int dump_pool(const struct pool *p, bool map)
 		dump_area(&p->member[i]);
 	if (dump_store(p))
 		return EXIT_FAILED;
-	return map ? dump_map(p) : EXIT_OK;
+	if (map && dump_map(p))
+		return EXIT_FAILED;
+	if (map)
+		puts("end");	/* a dump that was cut short is not restored */
+	return EXIT_OK;
 }
 
 int cmd_dump(int argc, char **argv)

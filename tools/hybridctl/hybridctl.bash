@@ -18,7 +18,7 @@ _hybridctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create assemble stop identify list status monitor set policy check dump --help --version"
+		words="create assemble stop identify list status monitor set policy add grow evacuate remove replace check dump restore repair size --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
@@ -33,7 +33,7 @@ _hybridctl() {
 		*) [ "$COMP_CWORD" = 2 ] || words=$(_hybridctl_devices) ;;
 		esac ;;
 	assemble:--with) words=$(_hybridctl_devices) ;;
-	assemble:*) words="--all --with --help $(hybridctl list --json 2>/dev/null | jq -r '.[].name' 2>/dev/null)" ;;
+	assemble:*) words="--all --with --degraded --help $(hybridctl list --json 2>/dev/null | jq -r '.[].name' 2>/dev/null)" ;;
 	identify:*) words="--udev --help $(_hybridctl_devices)" ;;
 	list:*) words="--json --help" ;;
 	stop:*) words="--help $(_hybridctl_volumes)" ;;
@@ -49,7 +49,20 @@ _hybridctl() {
 				sublun= window_ms= share= size= evict= fast="
 			compopt -o nospace
 		fi ;;
-	check:*) words="--json --help $(_hybridctl_devices)" ;;
+	grow:--size|size:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
+	add:*|evacuate:*|remove:*|replace:*|grow:*)
+		words=$(_hybridctl_volumes)
+		[ "$COMP_CWORD" = 2 ] || words=$(_hybridctl_devices)
+		case $command:$cur in
+		add:-*) words="--grow --force --volatile-ok --help" ;;
+		replace:-*) words="--force --volatile-ok --help" ;;
+		evacuate:-*) words="--no-wait --cancel --help" ;;
+		grow:-*) words="--size --help" ;;
+		esac ;;
+	size:*) words="--extent --help" ;;
+	restore:*) [ "$COMP_CWORD" = 2 ] || words=$(_hybridctl_devices) ;;
+	repair:*) words="--help $(_hybridctl_devices)" ;;
+	check:*) words="--json --help $(_hybridctl_volumes) $(_hybridctl_devices)" ;;
 	dump:*) words="--map --help $(_hybridctl_devices)" ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

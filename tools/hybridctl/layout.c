@@ -8,6 +8,7 @@
 
 #define SECTOR		512u
 #define MIN_EXTENTS	2u
+#define ROOM_TIMES	4u	/* the map may become so many times as large */
 #define RESERVE_PART	100u	/* a hundredth of each member is kept free ... */
 #define RESERVE_MIN	8u	/* ... at least so many extents ... */
 #define RESERVE_MOST	4u	/* ... at most a quarter */
@@ -74,9 +75,17 @@ static char *count_extents(struct layout *l)
 	return NULL;
 }
 
+/* So that members can join and the volume can grow: 8 KiB for 508 extents. */
+static uint64_t room(const struct layout *l)
+{
+	uint64_t pages = l->total / EK_PAGE_ENTRIES + 1;
+
+	return l->carve ? (ROOM_TIMES - 1) * pages * 2 * EK_BLOCK_SIZE : 0;
+}
+
 static char *place_metadata(struct layout *l)
 {
-	uint64_t need = ek_store_area_bytes(l->total, l->nr_members, l->extents);
+	uint64_t need = ek_store_area_bytes(l->total, l->nr_members, l->extents) + room(l);
 	char have[UNIT_TEXT], want[UNIT_TEXT];
 	unsigned int i;
 
@@ -129,6 +138,16 @@ static char *size_volume(struct layout *l)
 		return xasprintf("--size %s is more than the members hold (%s)",
 				 human_bytes(want, l->size), human_bytes(have, l->total * bytes));
 	return NULL;
+}
+
+uint64_t layout_volume_extents(const struct layout *l)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < l->nr_members; i++)
+		sum += l->extents[i];
+	return sum - reserve(l);
 }
 
 char *layout_make(struct layout *l)

@@ -30,5 +30,7 @@ struct layout {
 
 /* NULL, or why not; free() it. */
 char *layout_make(struct layout *l);
+/* Extents of the volume that members with so many (@extents, @nr_members) would be made into. */
+uint64_t layout_volume_extents(const struct layout *l);
 
 #endif

@@ -25,10 +25,11 @@ static const struct command commands[] = {
 	  "  --discard        discard the devices first\n"
 	  "  --force          overwrite what libblkid recognises on the devices\n"
 	  "  --volatile-ok    take RAM disks, whose content is lost with the power\n" },
-	{ "assemble", cmd_assemble, false, "NAME | UUID | --all | --with DEV",
+	{ "assemble", cmd_assemble, false, "NAME | UUID | --all | --with DEV [--degraded]",
 	  "activate volumes from their labels",
 	  "  --all            every complete pool; the others are reported\n"
-	  "  --with DEV       the pool that DEV belongs to, if DEV was the last that was missing\n" },
+	  "  --with DEV       the pool that DEV belongs to, if DEV was the last that was missing\n"
+	  "  --degraded       without members that are missing, whose data can't be read then\n" },
 	{ "stop", cmd_stop, false, "NAME", "deactivate a volume", "" },
 	{ "identify", cmd_identify, false, "DEV [--udev]", "what a device is to which volume",
 	  "  --udev           as properties for udev's rules\n" },
@@ -44,11 +45,33 @@ static const struct command commands[] = {
 	{ "set", cmd_set, false, "NAME KEY=VALUE...", "change parameters while it runs", "" },
 	{ "policy", cmd_policy, false, "NAME POLICY [KEY=VALUE]...",
 	  "change the policy while it runs", "" },
-	{ "check", cmd_check, false, "DEV... [--json]",
-	  "check the metadata of an inactive volume (reads only)",
+	{ "add", cmd_add, false, "NAME DEV [OPTION]...", "let a device join a volume while it runs",
+	  "  --grow           and let the volume grow\n"
+	  "  --force          overwrite what libblkid recognises on the device\n"
+	  "  --volatile-ok    take a RAM disk, whose content is lost with the power\n" },
+	{ "grow", cmd_grow, false, "NAME [--size SIZE]", "let a volume grow to what its members hold",
+	  "  --size SIZE      to this size (all but a reserve for migration)\n" },
+	{ "evacuate", cmd_evacuate, false, "NAME DEV [--no-wait | --cancel]",
+	  "empty a member while the volume runs",
+	  "  --no-wait        only begin; it goes on by itself, also after a restart\n"
+	  "  --cancel         the member is to stay after all\n" },
+	{ "remove", cmd_remove, false, "NAME DEV", "let a member go that is empty", "" },
+	{ "replace", cmd_replace, false, "NAME DEV NEW [OPTION]...",
+	  "put a device in another's place while the volume runs: add, evacuate, remove",
+	  "  --force          overwrite what libblkid recognises on the new one\n"
+	  "  --volatile-ok    take a RAM disk, whose content is lost with the power\n" },
+	{ "check", cmd_check, false, "NAME | DEV... [--json]",
+	  "check a volume's metadata, by name while it is active (reads only)",
 	  "  --json           as JSON\n" },
 	{ "dump", cmd_dump, false, "DEV... [--map]", "print labels and superblock of an inactive volume",
 	  "  --map            also every mapped extent\n" },
+	{ "restore", cmd_restore, false, "FILE DEV...",
+	  "write the metadata of an inactive volume anew, from a dump --map", "" },
+	{ "size", cmd_size, false, "SIZE... [--extent SIZE]",
+	  "how much metadata members of these sizes take",
+	  "  --extent SIZE    extent size (128K)\n" },
+	{ "repair", cmd_repair, false, "DEV...",
+	  "mend the metadata of an inactive volume from what is intact of it", "" },
 	{ NULL, NULL, false, NULL, NULL, NULL },
 };
 

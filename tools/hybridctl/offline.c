@@ -57,5 +57,7 @@ int offline_pools(struct pools *pools, char * const *paths, int nr)
 		err = add(pools, paths[i]);
 	if (err)
 		pools_free(pools);
+	for (i = 0; i < (int)pools->nr; i++)
+		pool_settle(&pools->pool[i]);
 	return err;
 }

@@ -10,6 +10,7 @@
 #include "dm.h"
 #include "msg.h"
 #include "pool.h"
+#include "store_io.h"
 #include "table.h"
 
 static struct pool *pool_of(struct pools *pools, const struct ek_label_info *info)
@@ -53,31 +54,117 @@ static bool prefer(const struct bdev *dev, const struct pool_area *old, struct p
 	return false;
 }
 
+static void fill(struct pool_area *slot, const struct bdev *dev, const struct area *a)
+{
+	slot->there = true;
+	slot->path = xstrdup(dev->path);
+	slot->rdev = dev->rdev;
+	slot->area = *a;
+}
+
+/* One that left and one that came after it: the superblock tells which is which. */
+static void add_other(struct pool *p, const struct bdev *dev, const struct area *a)
+{
+	p->other = xrealloc(p->other, (p->nr_other + 1) * sizeof(*p->other));
+	fill(&p->other[p->nr_other++], dev, a);
+}
+
 static void add_area(struct pool *p, const struct bdev *dev, const struct area *a)
 {
 	bool meta = a->info.role == EK_ROLE_META;
 	struct pool_area *slot;
 	char text[AREA_TEXT];
 
+	/* Members that joined later are not in the labels of those before. */
+	if (a->info.nr_members > p->nr_members)
+		p->nr_members = a->info.nr_members;
 	if (a->info.index >= (meta ? p->nr_meta : p->nr_members)) {
 		conflict(p, xasprintf("%s: label of %s, which the pool does not have", dev->path,
 				      area_text(text, a->info.role, a->info.index)));
 		return;
 	}
 	slot = meta ? &p->meta[a->info.index] : &p->member[a->info.index];
-	if (a->info.extent_sectors != p->extent_sectors || a->info.nr_members != p->nr_members ||
-	    a->info.nr_meta != p->nr_meta)
+	if (a->info.extent_sectors != p->extent_sectors || a->info.nr_meta != p->nr_meta)
 		conflict(p, xasprintf("%s: label does not agree with the pool's others",
 				      dev->path));
+	if (slot->there && memcmp(slot->area.info.area_uuid, a->info.area_uuid, EK_UUID_SIZE)) {
+		add_other(p, dev, a);
+		return;
+	}
 	if (slot->there) {
 		if (!prefer(dev, slot, p))
 			return;
 		free(slot->path);
 	}
-	slot->there = true;
-	slot->path = xstrdup(dev->path);
-	slot->rdev = dev->rdev;
-	slot->area = *a;
+	fill(slot, dev, a);
+}
+
+static void forget(struct pool_area *a)
+{
+	free(a->path);
+	memset(a, 0, sizeof(*a));
+}
+
+static bool is_named(const struct pool_area *a, const struct ek_super_member *m)
+{
+	return a->there && !memcmp(a->area.info.area_uuid, m->uuid, EK_UUID_SIZE);
+}
+
+static void settle_member(struct pool *p, unsigned int i, const struct ek_super_member *m)
+{
+	struct pool_area swap;
+	unsigned int k;
+
+	if (le32_to_cpu(m->state) == EK_MEMBER_REMOVED) {
+		p->removed |= 1u << i;
+		forget(&p->member[i]);
+		return;
+	}
+	for (k = 0; k < p->nr_other && !is_named(&p->member[i], m); k++)
+		if (p->other[k].area.info.role == EK_ROLE_MEMBER &&
+		    p->other[k].area.info.index == i && is_named(&p->other[k], m)) {
+			swap = p->member[i];
+			p->member[i] = p->other[k];
+			p->other[k] = swap;
+		}
+}
+
+static void settle(struct pool *p, const struct ek_super *sb)
+{
+	unsigned int i, k, nr = le32_to_cpu(sb->nr_members);
+
+	if (memcmp(sb->pool_uuid, p->uuid, EK_UUID_SIZE))
+		return;
+	for (i = 0; i < nr; i++)
+		settle_member(p, i, &sb->member[i]);
+	/* A label that came before the superblock, which then did not come. */
+	for (i = nr; i < p->nr_members; i++)
+		forget(&p->member[i]);
+	p->nr_members = nr;
+	for (k = 0; k < p->nr_other; k++)
+		if (p->other[k].area.info.role == EK_ROLE_MEMBER)
+			forget(&p->other[k]);
+}
+
+void pool_settle(struct pool *p)
+{
+	const char *reason;
+	struct ek_store *store;
+	struct store_io io;
+	unsigned int k;
+
+	if (!store_io_open(&io, p)) {
+		if (io.areas && !ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store,
+					       &reason)) {
+			settle(p, ek_store_super(store));
+			ek_store_close(store);
+		}
+		store_io_close(&io);
+	}
+	for (k = 0; k < p->nr_other; k++)
+		if (p->other[k].there)
+			conflict(p, xasprintf("%s: another device has the same place in the pool",
+					      p->other[k].path));
 }
 
 int pools_add(struct pools *pools, const struct bdev *dev, int *head_err)
@@ -166,6 +253,9 @@ int pools_scan(struct pools *pools)
 	for (i = 0; i < scan.nr_live; i++)
 		mark_active(pools, scan.live[i].name);
 	dm_free_list(scan.live, scan.nr_live);
+	for (i = 0; i < pools->nr; i++)
+		if (!pools->pool[i].active)
+			pool_settle(&pools->pool[i]);
 	return 0;
 }
 
@@ -180,6 +270,9 @@ void pools_free(struct pools *pools)
 			free(p->meta[i].path);
 		for (i = 0; i < EK_MAX_MEMBERS; i++)
 			free(p->member[i].path);
+		for (i = 0; i < p->nr_other; i++)
+			free(p->other[i].path);
+		free(p->other);
 		free(p->conflict);
 		free(p->active);
 	}
@@ -223,7 +316,7 @@ char *pool_missing(const struct pool *pool)
 		if (!pool->meta[i].there)
 			list = add_missing(list, EK_ROLE_META, i);
 	for (i = 0; i < pool->nr_members; i++)
-		if (!pool->member[i].there)
+		if (!pool->member[i].there && !(pool->removed >> i & 1))
 			list = add_missing(list, EK_ROLE_MEMBER, i);
 	return list;
 }

@@ -21,6 +21,9 @@ struct pool {
 	unsigned int nr_meta, nr_members;
 	struct pool_area meta[EK_MAX_META];
 	struct pool_area member[EK_MAX_MEMBERS];
+	struct pool_area *other;	/* more areas with the label of one of these */
+	unsigned int nr_other;
+	uint32_t removed;	/* a bit per member that left; see pool_settle() */
 	char *conflict;		/* labels that contradict each other; NULL: none */
 	char *active;		/* name of its dm device; NULL: inactive */
 };
@@ -32,6 +35,11 @@ struct pools {
 
 /* All pools whose labels are on the machine's block devices; which are active. */
 int pools_scan(struct pools *pools);
+/*
+ * Take the superblock's word for which areas are members, if it can be read: areas that were
+ * removed, or never quite joined, still carry labels.
+ */
+void pool_settle(struct pool *pool);
 /* Enter the areas found on @dev; number of them or as area_find(). */
 int pools_add(struct pools *pools, const struct bdev *dev, int *head_err);
 void pools_free(struct pools *pools);

@@ -12,7 +12,9 @@
 #define PPM	1000000u
 
 static const char * const mode_names[] = { "rw", "ro", "fail", NULL };
-static const char * const state_names[] = { "active", "degraded", "failed", NULL };
+static const char * const state_names[] = {
+	"active", "degraded", "failed", "draining", "removed", NULL
+};
 
 const char *status_mode_name(enum status_mode mode)
 {

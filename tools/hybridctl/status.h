@@ -14,7 +14,7 @@
 #define STATUS_MAX_REASONS	64
 
 enum status_mode { MODE_RW, MODE_RO, MODE_FAIL };
-enum status_dev_state { DEV_ACTIVE, DEV_DEGRADED, DEV_FAILED };
+enum status_dev_state { DEV_ACTIVE, DEV_DEGRADED, DEV_FAILED, DEV_DRAINING, DEV_REMOVED };
 
 /* Times in ns, shares in millionths, the rest counts. */
 struct status_dev {

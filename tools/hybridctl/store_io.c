@@ -28,7 +28,44 @@ const struct ek_store_io store_io_ops = {
 	.read = io_read,
 };
 
-int store_io_open(struct store_io *io, const struct pool *pool)
+static int io_write(void *ctx, unsigned int area, u64 offset, const void *buf, size_t len,
+		    unsigned int flags)
+{
+	struct store_io *io = ctx;
+	uint8_t *bounce;
+	int err;
+
+	if (!(io->areas >> area & 1) || offset + len > io->bytes[area] || offset + len < offset)
+		return -EIO;
+	err = flags & EK_IO_PREFLUSH ? bdev_flush(&io->dev[area]) : 0;
+	bounce = bdev_buffer(len);
+	memcpy(bounce, buf, len);
+	if (!err)
+		err = bdev_write(&io->dev[area], io->start[area] + offset, bounce, len);
+	free(bounce);
+	if (!err && flags & EK_IO_FUA)
+		err = bdev_flush(&io->dev[area]);
+	return err;
+}
+
+/* Writes are done when they return, with their error. */
+static int io_wait(void *ctx, unsigned int area)
+{
+	(void)ctx;
+	(void)area;
+	return 0;
+}
+
+static int io_flush(void *ctx, unsigned int area)
+{
+	return bdev_flush(&((struct store_io *)ctx)->dev[area]);
+}
+
+const struct ek_store_io store_io_rw = {
+	.read = io_read, .write = io_write, .wait = io_wait, .flush = io_flush,
+};
+
+static int open_with(struct store_io *io, const struct pool *pool, unsigned int flags)
 {
 	const struct pool_area *a;
 	unsigned int i;
@@ -39,7 +76,7 @@ int store_io_open(struct store_io *io, const struct pool *pool)
 		a = &pool->meta[i];
 		if (!a->there)
 			continue;
-		err = bdev_open(&io->dev[i], a->path, BDEV_FILES);
+		err = bdev_open(&io->dev[i], a->path, BDEV_FILES | flags);
 		if (err) {
 			fail("%s: %s", a->path, strerror(-err));
 			store_io_close(io);
@@ -50,6 +87,16 @@ int store_io_open(struct store_io *io, const struct pool *pool)
 		io->areas |= 1u << i;
 	}
 	return 0;
+}
+
+int store_io_open(struct store_io *io, const struct pool *pool)
+{
+	return open_with(io, pool, 0);
+}
+
+int store_io_open_rw(struct store_io *io, const struct pool *pool)
+{
+	return open_with(io, pool, BDEV_WRITE | BDEV_EXCL);
 }
 
 void store_io_close(struct store_io *io)

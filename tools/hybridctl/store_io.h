@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The metadata store on devices or image files, read-only.
+ * The metadata store on devices or image files.
  */
 #ifndef HYBRIDCTL_STORE_IO_H
 #define HYBRIDCTL_STORE_IO_H
@@ -16,10 +16,13 @@ struct store_io {
 	unsigned int areas;		/* bit per area that is open */
 };
 
-extern const struct ek_store_io store_io_ops;
+extern const struct ek_store_io store_io_ops;	/* read-only */
+extern const struct ek_store_io store_io_rw;
 
 /* Open a pool's metadata areas that are there; 0 or -errno (message printed). */
 int store_io_open(struct store_io *io, const struct pool *pool);
+/* For writing; nobody else has them open. */
+int store_io_open_rw(struct store_io *io, const struct pool *pool);
 void store_io_close(struct store_io *io);
 
 /* The same and the store in them; an EXIT_ value (message printed). */

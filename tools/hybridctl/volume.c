@@ -72,6 +72,63 @@ static void read_tier(struct volume *v)
 	free(reply);
 }
 
+static void add_lost(struct volume *v, const struct lost *one)
+{
+	struct lost *last = v->nr_lost ? &v->lost[v->nr_lost - 1] : NULL;
+
+	/* The kernel answers in parts. */
+	if (last && last->dev == one->dev && last->first + last->nr == one->first) {
+		last->nr += one->nr;
+		return;
+	}
+	v->lost = xrealloc(v->lost, (v->nr_lost + 1) * sizeof(*v->lost));
+	v->lost[v->nr_lost++] = *one;
+}
+
+/* One answer; the extent to go on at, 0: no more. */
+static unsigned long long take_lost(struct volume *v, char *reply)
+{
+	unsigned long long first, nr, more = 0;
+	char *line, *save;
+	unsigned int dev;
+
+	for (line = strtok_r(reply, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (sscanf(line, "%llu %llu %u", &first, &nr, &dev) == 3)
+			add_lost(v, &(struct lost){ first, nr, dev });
+		else if (sscanf(line, "more %llu", &more) == 1)
+			return more;
+	}
+	return 0;
+}
+
+static void read_lost(struct volume *v)
+{
+	char *message, *reply, *why;
+	unsigned long long at = 0;
+	int err;
+
+	do {
+		message = xasprintf("lost %llu", at);
+		reply = NULL;
+		why = NULL;
+		err = dm_message(v->name, message, &reply, &why);
+		at = err || !reply ? 0 : take_lost(v, reply);
+		free(message);
+		free(reply);
+		free(why);
+	} while (at);
+}
+
+static bool may_have_lost(const struct volume *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < v->st.nr_devs; i++)
+		if (v->st.dev[i].state == DEV_FAILED && v->st.dev[i].used)
+			return true;
+	return false;
+}
+
 int volume_look(struct volume *v, const char *name, bool uuids)
 {
 	char *params, why[128];
@@ -94,6 +151,8 @@ int volume_look(struct volume *v, const char *name, bool uuids)
 	for (i = 0; i < v->st.nr_devs; i++)
 		look_at_member(v, i);
 	read_tier(v);
+	if (may_have_lost(v))
+		read_lost(v);
 	if (uuids)
 		read_uuids(v);
 	return EXIT_OK;
@@ -107,5 +166,6 @@ void volume_free(struct volume *v)
 		free(v->path[i]);
 	status_free(&v->st);
 	tier_free(&v->tier);
+	free(v->lost);
 	memset(v, 0, sizeof(*v));
 }

@@ -12,6 +12,12 @@
 #include "status.h"
 #include "tier.h"
 
+/* Part of the volume whose data went with a member. */
+struct lost {
+	uint64_t first, nr;	/* extents */
+	unsigned int dev;
+};
+
 struct volume {
 	const char *name;
 	uint64_t sectors;
@@ -19,6 +25,8 @@ struct volume {
 	char *path[STATUS_MAX_DEVS];	/* NULL: lost */
 	char uuid[STATUS_MAX_DEVS][UUID_TEXT];	/* "" if the label can't be read */
 	bool forgets[STATUS_MAX_DEVS];	/* its content is lost with the power */
+	struct lost *lost;
+	unsigned int nr_lost;
 	bool has_tier;
 	struct tier tier;		/* policy concentrate's, if @has_tier */
 };

@@ -56,6 +56,22 @@ static json_t *tier_json(const struct volume *v)
 			 "concentrations", runs);
 }
 
+static json_t *range_json(const struct lost *l, uint64_t extent)
+{
+	return json_pack("{s:I, s:I, s:i}", "first_sector", (json_int_t)(l->first * extent),
+			 "sectors", (json_int_t)(l->nr * extent), "device", (int)l->dev);
+}
+
+static json_t *lost_json(const struct volume *v)
+{
+	json_t *list = json_array();
+	unsigned int i;
+
+	for (i = 0; i < v->nr_lost; i++)
+		json_array_append_new(list, range_json(&v->lost[i], v->st.extent_sectors));
+	return list;
+}
+
 void volume_print_json(FILE *out, const struct volume *v)
 {
 	json_t *devices = json_array(), *reasons = json_object(), *allocations = json_array(), *all;
@@ -69,7 +85,7 @@ void volume_print_json(FILE *out, const struct volume *v)
 	for (i = 0; i < st->nr_reasons; i++)
 		json_object_set_new(reasons, st->reason[i].name, json_integer(st->reason[i].count));
 	all = json_pack("{s:s, s:s, s:b, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
-			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:o}",
+			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:o, s:o}",
 			"name", v->name, "mode", status_mode_name(st->mode),
 			"needs_check", st->needs_check, "policy", st->policy,
 			"extent_bytes", (json_int_t)(st->extent_sectors * SECTOR_SIZE),
@@ -81,7 +97,7 @@ void volume_print_json(FILE *out, const struct volume *v)
 			"bytes", (json_int_t)st->bytes, "queued", (json_int_t)st->queued,
 			"not_migrated", reasons, "allocations", allocations,
 			"flushes", (json_int_t)st->flushes, "commits", (json_int_t)st->commits,
-			"errors", (json_int_t)st->errors,
+			"errors", (json_int_t)st->errors, "lost", lost_json(v),
 			"tier", v->has_tier ? tier_json(v) : json_null());
 	json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 	fputc('\n', out);
@@ -117,7 +133,8 @@ static void print_dev(FILE *out, const struct volume *v, unsigned int i, unsigne
 
 	bar(cells, width < BAR_MAX ? width : BAR_MAX, d->share_ppm, d->target_ppm);
 	fprintf(out, "%2u %-20s %-8s %5.1f%% %5.1f%% [%s] %7s %7s %7s %7s %5llu %7s/%s\n",
-		i, v->path[i] ? v->path[i] : "(lost)", status_dev_state_name(d->state),
+		i, v->path[i] ? v->path[i] : d->state == DEV_REMOVED ? "(none)" : "(lost)",
+		status_dev_state_name(d->state),
 		(double)d->share_ppm / 1e4, (double)d->target_ppm / 1e4, cells,
 		human_ns(r, d->read_ns), human_ns(w, d->write_ns),
 		human_ns(r99, d->read_p99_ns), human_ns(w99, d->write_p99_ns),
@@ -190,6 +207,38 @@ static void print_survival(FILE *out, const struct volume *v)
 		      " not assembled\n", out);
 }
 
+#define LOST_SHOWN	20	/* ranges; --json has all */
+
+static void print_lost(FILE *out, const struct volume *v)
+{
+	uint64_t extent = v->st.extent_sectors, sum = 0;
+	char size[UNIT_TEXT];
+	unsigned int i;
+
+	for (i = 0; i < v->nr_lost; i++)
+		sum += v->lost[i].nr;
+	if (sum)
+		fprintf(out, "LOST: %s in %u ranges, in sectors of the volume:\n",
+			human_bytes(size, sum * extent * SECTOR_SIZE), v->nr_lost);
+	for (i = 0; i < v->nr_lost && i < LOST_SHOWN; i++)
+		fprintf(out, "  %llu to %llu, with device %u\n",
+			(unsigned long long)(v->lost[i].first * extent),
+			(unsigned long long)((v->lost[i].first + v->lost[i].nr) * extent - 1),
+			v->lost[i].dev);
+	if (v->nr_lost > LOST_SHOWN)
+		fprintf(out, "  and %u more\n", v->nr_lost - LOST_SHOWN);
+}
+
+static void print_offers(FILE *out, const struct volume *v)
+{
+	unsigned int i;
+
+	for (i = 0; i < v->st.nr_devs; i++)
+		if (v->st.dev[i].state == DEV_DEGRADED && v->st.dev[i].used)
+			fprintf(out, "Device %u had errors: hybridctl evacuate %s %u would empty it\n",
+				i, v->name, i);
+}
+
 void volume_print(FILE *out, const struct volume *v, unsigned int width)
 {
 	unsigned int i;
@@ -204,5 +253,7 @@ void volume_print(FILE *out, const struct volume *v, unsigned int width)
 	if (v->has_tier)
 		print_tier(out, v);
 	print_survival(out, v);
+	print_offers(out, v);
+	print_lost(out, v);
 	print_moves(out, &v->st);
 }

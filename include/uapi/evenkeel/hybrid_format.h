@@ -86,6 +86,8 @@ enum ek_member_state {
 	EK_MEMBER_ACTIVE	= 0,
 	EK_MEMBER_DEGRADED	= 1,
 	EK_MEMBER_FAILED	= 2,
+	EK_MEMBER_DRAINING	= 3,	/* being emptied; takes nothing new */
+	EK_MEMBER_REMOVED	= 4,	/* the place of one that left: nobody */
 };
 
 struct ek_super_member {

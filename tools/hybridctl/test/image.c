@@ -179,13 +179,15 @@ u64 image_page_offset(struct image_set *set)
 
 void image_spoil(struct image_set *set, unsigned int file, u64 offset, size_t len)
 {
-	unsigned char byte;
+	unsigned char *bytes = malloc(len + 1);
+	size_t i;
 
-	for (; len; len--, offset++) {
-		must(pread(set->fd[file], &byte, 1, offset) != 1, "spoil");
-		byte ^= 0x5a;
-		must(pwrite(set->fd[file], &byte, 1, offset) != 1, "spoil");
-	}
+	must(!bytes, "memory");
+	must(pread(set->fd[file], bytes, len, offset) != (ssize_t)len, "spoil");
+	for (i = 0; i < len; i++)
+		bytes[i] ^= 0x5a;
+	must(pwrite(set->fd[file], bytes, len, offset) != (ssize_t)len, "spoil");
+	free(bytes);
 }
 
 void image_close(struct image_set *set)

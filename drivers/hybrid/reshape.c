@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A table with more members, or longer, than the live pool: the pool becomes so.
+ *
+ *	label	a tool has written it to the new member: of this pool, with the index that
+ *		the member is to have, and a uuid of its own
+ *	table	the constructor judges it (hy_reshape_allowed()), reading that label and
+ *		what is in memory, writing nothing
+ *	resume	one superblock with the members that join and the new size
+ *	  cut before	the old shape: a label that the superblock doesn't name counts for
+ *			nothing
+ *	  cut after	the new shape
+ *
+ * A table with "-" where the live pool has a member says that the member is lost, or
+ * removed: nothing is written for that.
+ */
+#include <linux/sched/mm.h>
+#include <linux/vmalloc.h>
+#include "hybrid.h"
+
+static bool joins(struct hy_pool *pool, struct hy_table *t, unsigned int i)
+{
+	const struct ek_super *s = ek_store_super(pool->store);
+
+	if (!t->member[i].dev)
+		return false;
+	/* One that left and is still in the table stays away: it has the old uuid. */
+	return i >= pool->nr_members ||
+	       (pool->member[i].state == EK_MEMBER_REMOVED &&
+		memcmp(t->member[i].uuid, s->member[i].uuid, EK_UUID_SIZE));
+}
+
+/* What is to change?  False: nothing. */
+static bool wanted(struct hy_pool *pool, struct hy_table *t, struct ek_reshape *want)
+{
+	u64 extents = DIV_ROUND_UP_ULL(t->ti->len, t->extent_sectors);
+	unsigned int i;
+
+	memset(want, 0, sizeof(*want));
+	want->nr_members = t->nr_members;
+	want->nr_extents = max(extents, pool->nr_extents);
+	for (i = 0; i < t->nr_members; i++) {
+		if (!joins(pool, t, i))
+			continue;
+		want->joining |= BIT(i);
+		memcpy(want->member_uuid[i], t->member[i].uuid, EK_UUID_SIZE);
+		want->member_extents[i] = ek_member_extents(t->member[i].sectors,
+							    t->extent_sectors);
+	}
+	return want->joining || want->nr_extents > pool->nr_extents;
+}
+
+/* Physical extents of those that will be there. */
+static u64 capacity(struct hy_pool *pool, const struct ek_reshape *want)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < want->nr_members; i++)
+		if (want->joining & BIT(i))
+			sum += want->member_extents[i];
+		else if (pool->member[i].state <= EK_MEMBER_DEGRADED)
+			sum += pool->member[i].nr_extents;
+	return sum;
+}
+
+static char *judge(struct hy_pool *pool, struct hy_table *t, const struct ek_reshape *want)
+{
+	if (t->read_only || pool->store_ro || !hy_pool_writable(pool))
+		return "a pool that is read-only takes no member and does not grow";
+	if (want->nr_extents > pool->nr_extents && want->nr_extents > capacity(pool, want))
+		return "longer than its members together";
+	switch (ek_store_reshape_check(pool->store, want)) {
+	case 0:
+		return NULL;
+	case -ENOSPC:
+		return "metadata area too small for another member or a longer device";
+	case -ENOMEM:
+		return "out of memory";
+	}
+	return "a member can't join there";
+}
+
+static char *judge_members(struct hy_pool *pool, struct hy_table *t)
+{
+	const struct ek_super *s = ek_store_super(pool->store);
+	unsigned int i;
+
+	if (t->nr_members < pool->nr_members)
+		return "number of members is not the live pool's";
+	for (i = 0; i < t->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		if (i >= pool->nr_members) {
+			if (!t->member[i].dev)
+				return "a member that joins can't be lost";
+			continue;
+		}
+		if (!t->member[i].dev || m->state == EK_MEMBER_REMOVED)
+			continue;
+		if (memcmp(t->member[i].uuid, s->member[i].uuid, EK_UUID_SIZE) ||
+		    (m->bdev && (t->member[i].dev->bdev->bd_dev != m->bdev->bd_dev ||
+				 t->member[i].start != m->area_start)))
+			return "a member is not the live pool's";
+	}
+	return NULL;
+}
+
+/**
+ * hy_reshape_allowed - can the live pool be what this table says?
+ * @pool: the pool, loaded
+ * @t: the table, its labels read
+ * @error: set to why not; NULL when it can
+ *
+ * Context: constructor; state_sem held; writes nothing.
+ * Return: true when it can.
+ */
+bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error)
+{
+	unsigned int noio = memalloc_noio_save();	/* a resume waits for the lock */
+	struct ek_reshape *want = kmalloc(sizeof(*want), GFP_NOIO);
+
+	*error = want ? judge_members(pool, t) : "out of memory";
+	if (!*error && wanted(pool, t, want))
+		*error = judge(pool, t, want);
+	kfree(want);
+	memalloc_noio_restore(noio);
+	return !*error;
+}
+
+/* What a change of shape has got ready: nothing of the pool is touched by it. */
+struct ready {
+	struct ek_reshape want;
+	struct ek_space space[EK_MAX_MEMBERS];
+	struct ek_map_page **pages;	/* of the longer map */
+};
+
+static int prepare(struct hy_pool *pool, struct ready *ready)
+{
+	struct ek_reshape *want = &ready->want;
+	unsigned long joining = want->joining;
+	unsigned int i;
+	int r = 0;
+
+	for_each_set_bit(i, &joining, EK_MAX_MEMBERS) {
+		if (!r)
+			r = hy_member_init(&pool->member[i]);
+		if (!r)
+			r = ek_space_init(&ready->space[i], want->member_extents[i]);
+	}
+	if (!r && want->nr_extents > pool->nr_extents)
+		r = ek_map_grow(&pool->map, want->nr_extents, &ready->pages);
+	return r;
+}
+
+static void drop(struct ready *ready)
+{
+	unsigned int i;
+
+	for (i = 0; i < EK_MAX_MEMBERS; i++)
+		ek_space_destroy(&ready->space[i]);
+	kvfree(ready->pages);
+	kvfree(ready);
+}
+
+static void join(struct hy_pool *pool, unsigned int i, struct ready *ready)
+{
+	struct hy_member *m = &pool->member[i];
+
+	swap(m->space, ready->space[i]);	/* a removed one's goes with @ready */
+	m->nr_extents = ready->want.member_extents[i];
+	m->flushed = HY_NEVER_FLUSHED;
+	m->drained = false;
+	atomic64_set(&m->errors, 0);
+	atomic64_set(&m->allocations, 0);
+	WRITE_ONCE(m->state, EK_MEMBER_ACTIVE);
+	DMINFO("member %u has joined", i);
+}
+
+static void take_shape(struct hy_pool *pool, struct ready *ready)
+{
+	unsigned long joining = ready->want.joining;
+	unsigned int i;
+
+	for_each_set_bit(i, &joining, EK_MAX_MEMBERS)
+		join(pool, i, ready);
+	pool->nr_members = ready->want.nr_members;
+	if (ready->pages)
+		ek_map_grow_finish(&pool->map, ready->want.nr_extents, ready->pages);
+	ready->pages = NULL;
+	pool->nr_extents = ready->want.nr_extents;
+}
+
+static int change(struct hy_pool *pool, struct ready *ready)
+{
+	int r = prepare(pool, ready);
+
+	if (r)
+		return r;
+	pool->reshape = &ready->want;
+	r = hy_commit_super(pool);
+	pool->reshape = NULL;
+	if (!r)
+		take_shape(pool, ready);
+	return r;
+}
+
+/**
+ * hy_reshape - make the live pool what a table says
+ * @pool: the pool, loaded and suspended
+ * @t: the table
+ *
+ * Context: preresume; state_sem held for writing; sleeps.
+ * Return: 0, -EINVAL: not any more what the constructor saw; -ENOMEM or an I/O error, after
+ * which the pool is as it was.
+ */
+int hy_reshape(struct hy_pool *pool, struct hy_table *t)
+{
+	struct ready *ready;
+	char *error = judge_members(pool, t);
+	int r;
+
+	if (error) {
+		DMERR("%s", error);
+		return -EINVAL;
+	}
+	ready = kvzalloc(sizeof(*ready), GFP_KERNEL);
+	if (!ready)
+		return -ENOMEM;
+	r = 0;
+	if (wanted(pool, t, &ready->want)) {
+		error = judge(pool, t, &ready->want);
+		r = error ? -EINVAL : change(pool, ready);
+	}
+	if (error)
+		DMERR("%s", error);
+	else if (r)
+		DMERR("the pool can't be changed: error %d", r);
+	drop(ready);
+	return r;
+}

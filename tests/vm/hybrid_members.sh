@@ -1,0 +1,188 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: members come and go under load
+# kernels: 6.1 6.12 debug
+# timeout: 180
+. tests/vm/lib.sh
+there='' first=''
+
+disk m 8M
+disk a 24M
+disk b 24M
+disk c 24M
+disk d 24M
+modprobe dm-hybrid || die "no dm-hybrid"
+dev=/dev/mapper/p
+ctl() { hybridctl "$@"; }
+
+# A load that checks what it reads, until `ended`.
+load() {
+	fio --name=load --filename=$dev --size="$1" --rw=randrw --bs=4k --iodepth=8 --ioengine=libaio \
+		--direct=1 --verify=crc32c --verify_fatal=1 --time_based --runtime=600 --randseed="$seed" --verify_backlog=256 --output=/tmp/fio.log &
+	fio=$!
+}
+ended() {
+	kill -INT $fio 2>/dev/null
+	wait $fio
+	! grep -E "verify: bad|error=|err= *[1-9]" /tmp/fio.log || { cat /tmp/fio.log; return 1; }
+}
+some_failed() { [ "$(status p failed)" -gt 3 ]; }
+is_whole() {
+	if hybridctl check "$@" >/tmp/check 2>&1 && ! grep -q "nothing maps" /tmp/check; then return; fi
+	cat /tmp/check
+	return 1
+}
+
+check "a pool of two" ctl create p /dev/emudisk/a /dev/emudisk/b --metadata /dev/emudisk/m --extent 64K --size 24M \
+	--policy stripe --set commit_ms=50 --set low_free=0
+pools+=(p)
+check "data" blkio write $dev 0 49152 "$seed" -- flush $dev
+is "lies on both" "$(status p dev.0.used) $(status p dev.1.used)" "192 192"
+
+# --- a member joins
+check_fails "a device that is one already" "in use" ctl add p /dev/emudisk/b
+check_fails "no device" "No such file" ctl add p /dev/none
+mkfs.ext4 -q -F /dev/emudisk/c
+check_fails "one with a file system on it" "has an ext4 signature" ctl add p /dev/emudisk/c
+load 8M
+check "a third joins under load" ctl add p /dev/emudisk/c --force
+fields_are "it is there, empty" p "dev.2.state mode" "active rw"
+check "in the grammar" in_grammar p
+check "data as before, but for what the load writes" blkio verify $dev 16384 32768 "$seed"
+
+# --- one is emptied under load
+check "the second is emptied" ctl evacuate p /dev/emudisk/b
+note "$(<"$said")"
+fields_are "nothing is there" p "dev.1.state dev.1.used" "draining 0"
+check "new extents go elsewhere" blkio write $dev 16384 16384 "$seed" -- flush $dev
+field_is "still nothing" p dev.1.used 0
+check "the load saw nothing wrong" ended
+check "data" blkio verify $dev 16384 32768 "$seed"
+check_fails "one that is not empty can't go" "not being evacuated" ctl remove p /dev/emudisk/c
+check "the second goes" ctl remove p /dev/emudisk/b
+fields_are "it is none any more" p "dev.1.dev dev.1.state dev.1.used" "- removed 0"
+check "in the grammar" in_grammar p
+is "its label is gone" "$(blkid -p -o value -s TYPE /dev/emudisk/b)" ""
+check "data" blkio verify $dev 16384 32768 "$seed"
+check "stop" ctl stop p
+check "sound" is_whole /dev/emudisk/{m,a,c}
+check "assembled without it" ctl assemble p
+fields_are "as it was" p "dev.1.dev dev.1.state dev.2.state" "- removed active"
+check "data" blkio verify $dev 16384 32768 "$seed"
+
+# --- room
+check_fails "the rest has no room" "no room for what is on it" ctl evacuate p /dev/emudisk/c
+field_is "it stays active" p dev.2.state active
+check "the first comes back into the free place, and the volume grows" ctl add p /dev/emudisk/b --grow
+fields_are "it is the second again" p "dev.1.state dev.1.used" "active 0"
+size=$(sectors $dev)
+check "it is larger" [ "$size" -gt 98304 ]
+check "data as before" blkio verify $dev 16384 32768 "$seed"
+check "and in what is new" blkio write $dev 49152 $((size - 49152)) 7 -- flush $dev -- \
+	verify $dev 49152 $((size - 49152)) 7
+check_fails "not smaller" "would become smaller" ctl grow p --size 1M
+check_fails "not beyond its members" "longer than its members" ctl grow p --size 1G
+field_is "it goes on" p mode rw
+check "stop" ctl stop p
+check "sound" is_whole /dev/emudisk/{m,a,b,c}
+check "assembled" ctl assemble p
+is "as large" "$(sectors $dev)" "$size"
+check "all data" blkio verify $dev 16384 32768 "$seed" -- verify $dev 49152 $((size - 49152)) 7
+
+# --- what is begun goes on
+check "the volume is emptied, but for a part" blkio discard $dev 49152 $((size - 49152))
+message p set migrate_kbps 200
+check "begin to empty the first" ctl evacuate p 0 --no-wait
+field_is "it is draining" p dev.0.state draining
+check "stop" ctl stop p
+check "assembled" ctl assemble p
+field_is "it still is" p dev.0.state draining
+check "the tool waits for it" eval 'message p set migrate_kbps 0; ctl evacuate p /dev/emudisk/a'
+check "another way: it is to stay" ctl evacuate p 0 --cancel
+field_is "it stays" p dev.0.state active
+check "replace the last one" eval 'ctl replace p /dev/emudisk/c /dev/emudisk/d'
+note "$(<"$said")"
+fields_are "done" p "dev.2.state dev.3.state" "removed active"
+check "data" blkio verify $dev 16384 32768 "$seed"
+check "again: nothing to do" ctl replace p /dev/emudisk/c /dev/emudisk/d
+check "in the grammar" in_grammar p
+check "it can be checked while it runs" eval 'ctl check p | grep -i "no errors\|clean\|0 errors"'
+check "stop" ctl stop p
+check "sound" is_whole /dev/emudisk/{m,a,b,d}
+
+# --- dump, restore, repair
+check "dump" eval 'ctl dump --map /dev/emudisk/{m,a,b,d} >/tmp/dump'
+check "all of the metadata but the label is wiped" blkio zero /dev/emudisk/m 2048 6144
+check_fails "nothing to repair it from" "nothing that it could be mended from" ctl repair /dev/emudisk/{m,a,b,d}
+check "restore" ctl restore /tmp/dump /dev/emudisk/{m,a,b,d}
+check "the same dump" eval 'diff <(grep -v "^superblock" /tmp/dump) \
+	<(ctl dump --map /dev/emudisk/{m,a,b,d} | grep -v "^superblock")'
+check "sound" is_whole /dev/emudisk/{m,a,b,d}
+check "a label and a copy are wiped" \
+	blkio zero /dev/emudisk/d 0 8 -- zero /dev/emudisk/m $(($(sectors /dev/emudisk/m) - 8)) 8
+check_fails "which is seen" "its copy is good|missing" ctl check /dev/emudisk/{m,a,b,d}
+check "repair" ctl repair /dev/emudisk/{m,a,b,d}
+check "sound" is_whole /dev/emudisk/{m,a,b,d}
+check "assembled" ctl assemble p
+check "data" blkio verify $dev 16384 32768 "$seed"
+check "stop" ctl stop p
+
+# --- members that fail
+wipe m a b c d
+check "a pool of two" ctl create p /dev/emudisk/a /dev/emudisk/b --metadata /dev/emudisk/m --extent 64K --size 24M \
+	--policy stripe --set commit_ms=50 --set low_free=0 --set period_ms=200 --set cooldown_ms=0
+check "data" blkio write $dev 0 49152 "$seed" -- flush $dev
+check "a third joins" ctl add p /dev/emudisk/c --force
+events=0
+into events dmt events p
+more_events() { local n; into n dmt events p; [ "$n" -gt "$events" ]; }
+emuctl set b fail=read
+check_fails "a read error" EIO blkio verify $dev 128 8 "$seed"
+field_is "degraded" p dev.1.state degraded
+check "an event" wait_for 5 more_events
+check "evacuation is offered" eval 'ctl status p | grep "hybridctl evacuate p 1"'
+check "nothing can be read while it is emptied" eval 'ctl evacuate p 1 --no-wait; wait_for 10 some_failed'
+fields_are "so all stays there" p "dev.1.state dev.1.used mode" "draining 192 rw"
+emuctl set b fail=none
+emuctl set c fail=write
+wait_for 10 status_is p dev.2.state degraded
+field_is "nothing can be written, so all stays there" p dev.1.used 192
+emuctl set c fail=none
+check "data" blkio verify $dev 0 49152 "$seed"
+check "stop" ctl stop p
+check "sound" is_whole /dev/emudisk/{m,a,b,c}
+check "errors are known anew at each start" ctl assemble p
+fields_are "so it is emptied" p "dev.1.state dev.2.state" "draining active"
+check "to the end" ctl evacuate p 1
+check "data" blkio verify $dev 0 49152 "$seed"
+into events dmt events p
+emuctl set c fail=read
+# Where they are is the policy's: all of the volume is read, again and again.
+c_failed() {
+	dd if=$dev of=/dev/null bs=4k count=3000 iflag=direct conv=noerror status=none 2>/dev/null
+	status_is p dev.2.state failed
+}
+check "one that only fails" wait_for 20 c_failed
+check "an event" wait_for 5 more_events
+into there dmt field p dev.2.used
+lost() { ctl status p --json | jq '[.lost[].sectors] | add'; }
+check "the ranges are listed" eval 'ctl status p | grep "^LOST: "'
+is "all of them" "$(lost)" $((there * 128))
+check "others are served" blkio verify $dev 0 8 "$seed"
+emuctl set c fail=none
+check "stop" ctl stop p
+remove_disk c
+check_fails "not assembled in silence" "member 2 not found .--degraded" ctl assemble p
+check "on request" ctl assemble p --degraded
+fields_are "without it" p "dev.2.dev dev.2.state mode" "- failed rw"
+is "what is lost" "$(lost)" $((there * 128))
+check "others are served" blkio verify $dev 0 8 "$seed"
+check "what is lost can be given up" eval 'ctl status p --json | jq -r ".lost[] | \"\(.first_sector) \(.sectors)\"" >/tmp/lost
+	while read -r at nr; do
+		first=$at && blkio discard $dev "$at" "$nr" || exit; done </tmp/lost
+	message p commit'
+check "and the member, too" eval 'wait_for 10 status_is p dev.2.used 0; ctl evacuate p 2 && ctl remove p 2'
+check "nothing is lost any more" eval '[ "$(ctl status p --json | jq ".lost | length")" = 0 ]'
+check "what was given up is zeroes" blkio verify $dev "$first" 8 0
+check "in the grammar" in_grammar p
+done_testing

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: encrypted, partitioned and LVM members; LVM, ext4 and xfs with discards on top
+# kernels: 6.1 6.12
+# timeout: 120
+# by-hand: yes
+. tests/vm/lib.sh
+used=""
+modprobe dm-hybrid && modprobe dm-crypt && modprobe xfs || die "modules are missing"
+
+export LVM_SYSTEM_DIR=/tmp/lvm LVM_SUPPRESS_FD_WARNINGS=1
+mkdir -p /tmp/lvm /tmp/mnt
+cat >/tmp/lvm/lvm.conf <<'CONF'
+devices { scan=["/dev/emudisk", "/dev/mapper"] use_devicesfile=0 obtain_device_list_from_udev=0 issue_discards=1
+	external_device_info_source="none" types=["emudisk", 16] }
+activation { udev_sync=0 udev_rules=0 monitoring=0 }
+backup { backup=0 archive=0 }
+global { locking_dir="/tmp/lvm/lock" use_lvmpolld=0 }
+CONF
+
+disk m 16M
+disk a 300M
+disk b 300M
+disk c 320M
+disk d 300M
+key=$(printf '00%.0s' {1..32})
+encrypt() {
+	dmsetup create "$1" --table "0 $(sectors "$2") crypt aes-xts-plain64 $key 0 $2 0 1 allow_discards" && pools+=("$1")
+}
+
+check "an encrypted device" encrypt secret /dev/emudisk/a
+check "a partition" eval 'addpart /dev/emudisk/b 1 2048 600000 && wait_for 10 test -b /dev/emudisk/b1'
+check "a logical volume" eval 'lvm vgcreate -y lower /dev/emudisk/c && lvm lvcreate -y -W n -n lv -l 75 lower'
+members=(/dev/mapper/secret /dev/emudisk/b1 /dev/lower/lv)
+check "a pool of them" hybridctl create p "${members[@]}" --metadata /dev/emudisk/m --set commit_ms=50 --policy stripe
+pools+=(p)
+check "data" blkio write /dev/mapper/p 0 32768 "$seed" -- flush /dev/mapper/p
+fields_are "on all of them" p "dev.0.state dev.1.state dev.2.state" "active active active"
+check "stop" hybridctl stop p
+check "found again, not on what lies below" hybridctl assemble p
+check "data" blkio verify /dev/mapper/p 0 32768 "$seed"
+check "what is on the disk is encrypted" eval '! blkio verify /dev/emudisk/a 2048 64 "$seed"'
+
+is_used() { into used dmt field p mapped; }
+# on_it TITLE DEVICE: files with discards on the way, fstrim, and what is left is as it was
+on_it() {
+	local full
+	dd if=/dev/urandom of=/tmp/file bs=1M count=40 status=none || return
+	/run/evenkeel/busybox mount -t "$1" -o discard "$2" /tmp/mnt || return
+	cp /tmp/file /tmp/mnt/a && cp /tmp/file /tmp/mnt/b && sync && is_used && full=$used || return
+	rm /tmp/mnt/a && sync && fstrim /tmp/mnt && message p commit || return
+	wait_for 20 less_than "$full" 250 || { echo "# used $used of $full"; return 1; }
+	/run/evenkeel/busybox umount /tmp/mnt && /run/evenkeel/busybox mount -t "$1" "$2" /tmp/mnt && cmp /tmp/file /tmp/mnt/b &&
+		/run/evenkeel/busybox umount /tmp/mnt
+}
+less_than() { is_used && [ "$used" -lt $(($1 - $2)) ]; }
+
+check "LVM on the pool" eval 'lvm pvcreate -y /dev/mapper/p && lvm vgcreate -y upper /dev/mapper/p &&
+	lvm lvcreate -y -W n -n e -L 200M upper && lvm lvcreate -y -W n -n x -L 320M upper'
+check "ext4" mkfs.ext4 -q -F /dev/upper/e
+check "files, discards, fstrim on ext4" on_it ext4 /dev/upper/e
+check "e2fsck" e2fsck -fn /dev/upper/e
+check "xfs" mkfs.xfs -q -f /dev/upper/x
+check "files, discards, fstrim on xfs" on_it xfs /dev/upper/x
+check "another member under it" hybridctl replace p /dev/emudisk/b1 /dev/emudisk/d
+check "still whole" eval 'e2fsck -fn /dev/upper/e && xfs_repair -n /dev/upper/x'
+check "the volume grows, and the group with it" eval 'hybridctl add p /dev/emudisk/b1 --grow && lvm pvresize /dev/mapper/p &&
+	lvm lvcreate -y -W n -n more -L 200M upper'
+check "all goes" eval 'lvm vgremove -y -f upper && hybridctl stop p &&
+	hybridctl check /dev/emudisk/m /dev/mapper/secret /dev/lower/lv /dev/emudisk/d /dev/emudisk/b1'
+lvm vgremove -y -f lower >/dev/null 2>&1
+done_testing

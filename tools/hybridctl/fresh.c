@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Judges and wipes devices that are to become part of a pool. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "area.h"
+#include "fresh.h"
+#include "msg.h"
+#include "signature.h"
+
+#define AREA_TAIL	(1u << 20)	/* where others keep their copies */
+
+int fresh_in_use(const char *path, dev_t rdev)
+{
+	char *user = bdev_users(rdev);
+	int ret = fail("%s: in use%s%s", path, user ? ": " : "", user ? user : "");
+
+	free(user);
+	return ret;
+}
+
+static int check_volatile(const struct fresh *how, const char *path, dev_t rdev)
+{
+	char *found = how->volatile_ok ? NULL : bdev_volatile(rdev);
+
+	if (!found)
+		return EXIT_OK;
+	fail("%s: %s is a RAM disk, its content is lost with the power (use --volatile-ok)",
+	     path, found);
+	free(found);
+	return EXIT_FAILED;
+}
+
+static int check_ours(const struct fresh *how, const struct bdev *dev)
+{
+	struct area area[AREA_MAX];
+	char uuid[UUID_TEXT];
+	int head_err, nr = area_find(dev, area, &head_err);
+
+	if (nr < 0)
+		return fail("%s: can't be read: %s", dev->path, strerror(-nr));
+	if (how->force)
+		return EXIT_OK;
+	if (nr)
+		return fail("%s: belongs to the hybrid volume %s, pool %s (use --force)", dev->path,
+			    area[0].info.name, uuid_text(uuid, area[0].info.pool_uuid));
+	if (head_err == -EUCLEAN || head_err == -EPROTONOSUPPORT)
+		return fail("%s: has a hybrid label that is %s (use --force)", dev->path,
+			    area_label_error(head_err));
+	return EXIT_OK;
+}
+
+static int check_signature(const struct fresh *how, const char *path)
+{
+	char *what = NULL;
+	int ret;
+
+	if (how->force)
+		return EXIT_OK;
+	ret = signature_find(path, &what);
+	if (ret < 0)
+		return fail("%s: can't be probed for signatures: %s", path, strerror(-ret));
+	if (!ret)
+		return EXIT_OK;
+	fail("%s: has %s %s (use --force)", path, strchr("aeioux", *what) ? "an" : "a", what);
+	free(what);
+	return EXIT_FAILED;
+}
+
+static int judge(const struct bdev *dev, const struct fresh *how)
+{
+	if (check_volatile(how, dev->path, dev->rdev))
+		return EXIT_FAILED;
+	if (dev->sectors < FRESH_MEMBER_HEAD / SECTOR_SIZE)
+		return fail("%s: too small", dev->path);
+	return check_ours(how, dev) ? EXIT_FAILED : check_signature(how, dev->path);
+}
+
+int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
+{
+	struct stat st;
+	int err;
+
+	if (stat(path, &st))
+		return fail("%s: %s", path, strerror(errno));
+	if (!S_ISBLK(st.st_mode))
+		return fail("%s: not a block device", path);
+	err = bdev_open(dev, path, BDEV_WRITE | BDEV_EXCL);
+	if (err == -EBUSY)
+		return fresh_in_use(path, st.st_rdev);
+	if (err)
+		return fail("%s: %s", path, strerror(-err));
+	err = judge(dev, how);
+	if (err)
+		bdev_close(dev);
+	return err;
+}
+
+int fresh_wipe(struct wipe *w, const char *path, uint64_t start, uint64_t sectors, uint64_t head)
+{
+	uint64_t bytes = sectors * SECTOR_SIZE / EK_BLOCK_SIZE * EK_BLOCK_SIZE;
+	uint64_t tail = bytes < AREA_TAIL ? bytes : AREA_TAIL;
+	int err;
+
+	if (head > bytes)
+		head = bytes;
+	start *= SECTOR_SIZE;
+	err = wipe_range(w, path, start, head);
+	if (!err)
+		err = wipe_range(w, path, start + bytes - tail, tail);
+	if (err)
+		fail("%s: can't be wiped: %s", path, strerror(-err));
+	return err;
+}

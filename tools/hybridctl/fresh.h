@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Devices that are to become part of a pool: may they, and how they are wiped.
+ */
+#ifndef HYBRIDCTL_FRESH_H
+#define HYBRIDCTL_FRESH_H
+
+#include "bdev.h"
+#include "wipe.h"
+
+#define FRESH_MEMBER_HEAD	(1u << 20)
+#define FRESH_META_HEAD		(2u << 20)	/* the superblocks lie behind the label's MiB */
+
+struct fresh {
+	bool force;		/* whatever is on it */
+	bool volatile_ok;	/* RAM disks, too */
+};
+
+/* Open @path for writing, alone; prints why not.  EXIT_OK, EXIT_FAILED with @dev closed. */
+int fresh_open(struct bdev *dev, const char *path, const struct fresh *how);
+/* Print that @path is in use, and by whom; EXIT_FAILED. */
+int fresh_in_use(const char *path, dev_t rdev);
+/* Zero the first @head bytes of an area and what others keep at its end; 0 or -errno, printed. */
+int fresh_wipe(struct wipe *w, const char *path, uint64_t start, uint64_t sectors, uint64_t head);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One active volume, and how it gets another table. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "bdev.h"
+#include "commands.h"
+#include "dm.h"
+#include "live.h"
+#include "msg.h"
+#include "units.h"
+
+static char *number_of(dev_t rdev)
+{
+	return xasprintf("%u:%u", major(rdev), minor(rdev));
+}
+
+static bool read_label(struct live *l, const struct table_area *a)
+{
+	struct area area[AREA_MAX];
+	unsigned int major, minor;
+	int nr, err, i, found = -1;
+	struct bdev dev;
+	char *path;
+
+	if (sscanf(a->dev, "%u:%u", &major, &minor) != 2)
+		return false;
+	path = bdev_path(makedev(major, minor));
+	if (!bdev_open(&dev, path, 0)) {
+		nr = area_find(&dev, area, &err);
+		for (i = 0; i < nr; i++)
+			if (area[i].info.role == EK_ROLE_META &&
+			    area[i].info.area_start == a->start)
+				found = i;
+		if (found >= 0)
+			l->info = area[found].info;
+		bdev_close(&dev);
+	}
+	free(path);
+	return found >= 0;
+}
+
+int live_look(struct live *l)
+{
+	char *params, why[128];
+	uint64_t sectors;
+	int err;
+
+	status_free(&l->st);
+	err = dm_get_status(l->name, &params, &sectors);
+	if (err)
+		return fail("%s: status: %s", l->name, strerror(-err));
+	if (!status_parse(params, &l->st, why, sizeof(why)))
+		err = fail("%s: status line of the kernel not understood: %s", l->name, why);
+	free(params);
+	return err;
+}
+
+int live_open(struct live *l, const char *name)
+{
+	char *params, why[96];
+	unsigned int i;
+	int err;
+
+	memset(l, 0, sizeof(*l));
+	l->name = name;
+	if (need_volume(name))
+		return EXIT_FAILED;
+	err = dm_get_table(name, &params, &l->sectors);
+	if (err)
+		return fail("%s: table: %s", name, strerror(-err));
+	if (!table_parse(params, &l->t, why, sizeof(why)))
+		err = fail("%s: table of the kernel not understood: %s", name, why);
+	free(params);
+	if (!err)
+		err = live_look(l);
+	for (i = 0; !err && i < l->t.nr_meta; i++)
+		if (read_label(l, &l->t.meta[i]))
+			return EXIT_OK;
+	return err ? EXIT_FAILED : fail("%s: no label of its metadata can be read", name);
+}
+
+void live_close(struct live *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < TABLE_MAX_DEVS; i++)
+		free(l->number[i]);
+	table_free(&l->t);
+	status_free(&l->st);
+	memset(l, 0, sizeof(*l));
+}
+
+static int by_index(const struct live *l, const char *word)
+{
+	uint64_t i;
+
+	return parse_u64(word, &i) && i < l->t.nr_devs ? (int)i : -1;
+}
+
+static int by_path(const struct live *l, const char *path)
+{
+	unsigned int i;
+	struct stat st;
+	char *number;
+	int found = -1;
+
+	if (stat(path, &st) || !S_ISBLK(st.st_mode))
+		return -1;
+	number = number_of(st.st_rdev);
+	for (i = 0; i < l->t.nr_devs; i++)
+		if (!strcmp(l->t.dev[i].dev, number))
+			found = i;
+	free(number);
+	return found;
+}
+
+int live_member(const struct live *l, const char *word, bool quiet)
+{
+	int i = isdigit((unsigned char)*word) ? by_index(l, word) : by_path(l, word);
+
+	if (i < 0 && !quiet)
+		fail("%s: no member of %s (a path, or the number that status shows)", word,
+		     l->name);
+	return i;
+}
+
+bool live_has_metadata(const struct live *l, unsigned int i)
+{
+	unsigned int k;
+
+	for (k = 0; k < l->t.nr_meta; k++)
+		if (strcmp(l->t.dev[i].dev, "-") && !strcmp(l->t.meta[k].dev, l->t.dev[i].dev))
+			return true;
+	return false;
+}
+
+void live_put(struct live *l, unsigned int i, dev_t rdev, uint64_t start)
+{
+	free(l->number[i]);
+	l->number[i] = number_of(rdev);
+	l->t.dev[i] = (struct table_area){ l->number[i], start };
+	if (i >= l->t.nr_devs)
+		l->t.nr_devs = i + 1;
+}
+
+void live_put_none(struct live *l, unsigned int i)
+{
+	l->t.dev[i] = (struct table_area){ "-", 0 };
+}
+
+int live_reload(struct live *l, uint64_t sectors)
+{
+	char *params = table_build(&l->t), *why = NULL;
+	int err = dm_reload(l->name, sectors, params, &why);
+
+	if (err)
+		err = fail("%s: %s", l->name, why);
+	else
+		l->sectors = sectors;
+	free(why);
+	free(params);
+	return err;
+}
+
+int live_message(const struct live *l, const char *verb, unsigned int i)
+{
+	char *text = xasprintf("%s %u", verb, i), *why = NULL;
+	int err = dm_message(l->name, text, NULL, &why);
+
+	if (err)
+		err = fail("%s: %s", l->name, why);
+	free(why);
+	free(text);
+	return err;
+}

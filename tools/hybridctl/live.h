@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A volume that is active: its table, its status, its pool's label; and other tables for it.
+ */
+#ifndef HYBRIDCTL_LIVE_H
+#define HYBRIDCTL_LIVE_H
+
+#include "area.h"
+#include "status.h"
+#include "table.h"
+
+struct live {
+	const char *name;
+	uint64_t sectors;
+	struct table t;
+	struct status st;
+	struct ek_label_info info;	/* of a metadata area */
+	char *number[TABLE_MAX_DEVS];	/* owns what live_put() was given */
+};
+
+/* EXIT_OK, or EXIT_FAILED with the reason printed. */
+int live_open(struct live *l, const char *name);
+void live_close(struct live *l);
+/* The status anew. */
+int live_look(struct live *l);
+
+/* Member by path or by index, printed if there is none; -1: none.  Of a path: its label's, too. */
+int live_member(const struct live *l, const char *word, bool quiet);
+/* Does a metadata area lie on the same device as a member? */
+bool live_has_metadata(const struct live *l, unsigned int i);
+
+/* Change the table, not the volume. */
+void live_put(struct live *l, unsigned int i, dev_t rdev, uint64_t start);
+void live_put_none(struct live *l, unsigned int i);
+/* Make the volume what the table is; prints why not. */
+int live_reload(struct live *l, uint64_t sectors);
+/* "evacuate 1"; prints why not. */
+int live_message(const struct live *l, const char *verb, unsigned int i);
+
+#endif

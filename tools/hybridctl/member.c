@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Members join and leave while the volume runs.  Each step can be cut anywhere and be asked for
+ * again; what the kernel makes durable when is told in its reshape.c and evacuate.c.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+#include <uuid/uuid.h>
+
+#include "dm.h"
+#include "layout.h"
+#include "member.h"
+#include "msg.h"
+#include "units.h"
+
+#define LOOK_MS		250		/* between looks at a member that is being emptied */
+#define STUCK_LOOKS	(20000 / LOOK_MS)
+
+/* --- a device joins --- */
+
+/* The place of one that left, or behind the others; -1: there are too many. */
+static int vacant(const struct live *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->st.nr_devs; i++)
+		if (l->st.dev[i].state == DEV_REMOVED)
+			return i;
+	if (i < EK_MAX_MEMBERS)
+		return i;
+	return -fail("%s: has %u members already", l->name, EK_MAX_MEMBERS);
+}
+
+/* Of this pool, but nobody's member: a join that was cut, or one that left. */
+static bool is_leftover(const struct live *l, const struct area *a)
+{
+	const struct ek_label_info *info = &a->info;
+
+	if (info->role != EK_ROLE_MEMBER ||
+	    memcmp(info->pool_uuid, l->info.pool_uuid, EK_UUID_SIZE))
+		return false;
+	/* A lost member may come back with its data. */
+	return info->index >= l->st.nr_devs || l->st.dev[info->index].present ||
+	       l->st.dev[info->index].state == DEV_REMOVED;
+}
+
+bool member_is_leftover(const struct live *l, const char *path)
+{
+	struct area area[AREA_MAX];
+	struct bdev dev;
+	bool is;
+	int err;
+
+	if (bdev_open(&dev, path, 0))
+		return false;
+	is = area_find(&dev, area, &err) == 1 && is_leftover(l, &area[0]);
+	bdev_close(&dev);
+	return is;
+}
+
+static int write_label(struct live *l, const struct bdev *dev, unsigned int index)
+{
+	struct ek_label *label = bdev_buffer(sizeof(*label));
+	struct ek_label_info info = l->info;
+	int err;
+
+	info.role = EK_ROLE_MEMBER;
+	info.index = index;
+	info.nr_members = index < l->t.nr_devs ? l->t.nr_devs : index + 1;
+	info.area_start = 0;
+	info.area_sectors = dev->sectors / (EK_BLOCK_SIZE / SECTOR_SIZE) *
+			    (EK_BLOCK_SIZE / SECTOR_SIZE);
+	info.ctime = time(NULL);
+	uuid_generate(info.area_uuid);
+	ek_label_encode(&info, label);
+	err = bdev_write(dev, 0, label, sizeof(*label));
+	if (!err)
+		err = bdev_write(dev, ek_label_copy_offset(info.area_sectors), label,
+				 sizeof(*label));
+	if (!err)
+		err = bdev_flush(dev);
+	free(label);
+	return err ? fail("%s: can't be labelled: %s", dev->path, strerror(-err)) : EXIT_OK;
+}
+
+static int label(struct live *l, const char *path, unsigned int index)
+{
+	struct bdev dev;
+	int err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
+
+	if (err)
+		return fail("%s: %s", path, strerror(-err));
+	err = write_label(l, &dev, index);
+	bdev_close(&dev);
+	return err;
+}
+
+static int join(struct live *l, const struct bdev *dev, unsigned int index)
+{
+	struct wipe *w = wipe_new();
+	int err;
+
+	err = fresh_wipe(w, dev->path, 0, dev->sectors, FRESH_MEMBER_HEAD) ? EXIT_FAILED : EXIT_OK;
+	if (!err)
+		err = label(l, dev->path, index);
+	if (!err) {
+		live_put(l, index, dev->rdev, 0);
+		err = live_reload(l, l->sectors);
+	}
+	if (err && wipe_undo(w))
+		fail("%s: the old content can't be put back", dev->path);
+	wipe_free(w);
+	return err;
+}
+
+int member_add(struct live *l, const char *path, const struct fresh *how)
+{
+	struct fresh mine = *how;
+	struct bdev dev;
+	int index = vacant(l);
+
+	if (index < 0)
+		return -1;
+	mine.force |= member_is_leftover(l, path);
+	if (fresh_open(&dev, path, &mine))
+		return -1;
+	close(dev.fd);		/* device-mapper claims it itself */
+	dev.fd = -1;
+	if (join(l, &dev, index))
+		index = -1;
+	bdev_close(&dev);
+	if (index >= 0 && live_look(l))
+		index = -1;
+	if (index >= 0)
+		note("%s is member %d of %s", path, index, l->name);
+	return index;
+}
+
+/* --- a member is emptied --- */
+
+struct progress {
+	uint64_t begun, last;	/* extents */
+	unsigned int stuck;	/* looks without change */
+	unsigned int tenths;	/* told */
+	bool tty;
+};
+
+static void tell(const struct live *l, unsigned int i, struct progress *p, bool end)
+{
+	uint64_t used = l->st.dev[i].used, done = p->begun > used ? p->begun - used : 0;
+	unsigned int tenths = p->begun ? done * 10 / p->begun : 10;
+	char left[UNIT_TEXT];
+
+	if (!p->tty && !end && tenths == p->tenths)
+		return;
+	p->tenths = tenths;
+	printf("%s%u%%, %s left%s", p->tty ? "\r\033[K" : "",
+	       (unsigned int)(p->begun ? done * 100 / p->begun : 100),
+	       human_bytes(left, used * l->st.extent_sectors * SECTOR_SIZE),
+	       p->tty && !end ? "" : "\n");
+	fflush(stdout);
+}
+
+static uint64_t room_elsewhere(const struct live *l, unsigned int but)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < l->st.nr_devs; i++)
+		if (i != but && l->st.dev[i].state == DEV_ACTIVE)
+			sum += l->st.dev[i].total - l->st.dev[i].used;
+	return sum;
+}
+
+static int judge_progress(const struct live *l, unsigned int i, struct progress *p)
+{
+	const struct status_dev *d = &l->st.dev[i];
+
+	if (d->state != DEV_DRAINING)
+		return fail("%s: member %u is not being evacuated any more: it is %s", l->name, i,
+			    status_dev_state_name(d->state));
+	if (l->st.mode != MODE_RW)
+		return fail("%s: is not writable any more", l->name);
+	p->stuck = d->used == p->last ? p->stuck + 1 : 0;
+	p->last = d->used;
+	if (p->stuck > STUCK_LOOKS && !room_elsewhere(l, i))
+		return fail("%s: the other members are full; add one, or --cancel", l->name);
+	return EXIT_OK;
+}
+
+static int wait_empty(struct live *l, unsigned int i)
+{
+	struct timespec nap = { 0, LOOK_MS * 1000000L };
+	struct progress p = { .begun = l->st.dev[i].used, .tenths = 99,
+			      .tty = isatty(STDOUT_FILENO) };
+	int err;
+
+	while (l->st.dev[i].used) {
+		tell(l, i, &p, false);
+		nanosleep(&nap, NULL);
+		err = live_look(l);
+		if (!err)
+			err = judge_progress(l, i, &p);
+		if (err)
+			return err;
+	}
+	tell(l, i, &p, true);
+	return EXIT_OK;
+}
+
+int member_evacuate(struct live *l, unsigned int i, bool wait)
+{
+	int err = live_message(l, "evacuate", i);
+
+	if (!err)
+		err = live_look(l);
+	if (err || !wait)
+		return err;
+	return wait_empty(l, i);
+}
+
+/* --- a member leaves --- */
+
+static int wipe_label(const char *path, const struct area *area)
+{
+	struct wipe *w = wipe_new();
+	uint64_t start = area->info.area_start * SECTOR_SIZE;
+	int err;
+
+	err = wipe_range(w, path, start + ek_label_copy_offset(area->info.area_sectors),
+			 EK_BLOCK_SIZE);
+	if (!err)
+		err = wipe_range(w, path, start, EK_BLOCK_SIZE);
+	wipe_free(w);
+	return err ? fail("%s: the label can't be wiped: %s", path, strerror(-err)) : EXIT_OK;
+}
+
+int member_forget(const struct live *l, const char *path)
+{
+	struct area area[AREA_MAX];
+	struct bdev dev;
+	int err, nr, i, found = 0;
+
+	err = bdev_open(&dev, path, 0);
+	if (err)
+		return fail("%s: %s", path, strerror(-err));
+	nr = area_find(&dev, area, &err);
+	bdev_close(&dev);
+	for (i = 0, err = EXIT_OK; !err && i < nr; i++)
+		if (is_leftover(l, &area[i])) {
+			found++;
+			err = wipe_label(path, &area[i]);
+		}
+	return err || found ? err : fail("%s: no member of %s", path, l->name);
+}
+
+static char *path_of(const struct live *l, unsigned int i)
+{
+	const struct status_dev *d = &l->st.dev[i];
+	unsigned int major, minor;
+
+	if (d->present)
+		return bdev_path(makedev(d->major, d->minor));
+	if (sscanf(l->t.dev[i].dev, "%u:%u", &major, &minor) == 2)
+		return bdev_path(makedev(major, minor));
+	return NULL;
+}
+
+int member_remove(struct live *l, unsigned int i)
+{
+	char *path = path_of(l, i);
+	int err;
+
+	if (live_has_metadata(l, i)) {
+		free(path);
+		return fail("%s: a metadata area lies on member %u, which has to stay",
+			    l->name, i);
+	}
+	err = live_message(l, "remove", i);
+	if (!err && strcmp(l->t.dev[i].dev, "-")) {
+		live_put_none(l, i);
+		err = live_reload(l, l->sectors);
+	}
+	if (!err)
+		err = live_look(l);
+	if (!err && path)
+		err = member_forget(l, path);
+	free(path);
+	return err;
+}
+
+/* --- the volume grows --- */
+
+static uint64_t sectors_held(const struct live *l)
+{
+	struct layout layout = { .nr_members = 0 };
+	unsigned int i;
+
+	for (i = 0; i < l->st.nr_devs; i++)
+		if (l->st.dev[i].state <= DEV_DEGRADED)
+			layout.extents[layout.nr_members++] = l->st.dev[i].total;
+	return layout_volume_extents(&layout) * l->st.extent_sectors;
+}
+
+int member_grow(struct live *l, uint64_t sectors)
+{
+	char size[UNIT_TEXT];
+	int err;
+
+	if (!sectors)
+		sectors = sectors_held(l);
+	if (sectors == l->sectors) {
+		note("%s: is as large as that already", l->name);
+		return EXIT_OK;
+	}
+	if (sectors < l->sectors)
+		return fail("%s: would become smaller", l->name);
+	err = live_reload(l, sectors);
+	if (!err)
+		note("%s: %s", l->name, human_bytes(size, sectors * SECTOR_SIZE));
+	return err;
+}

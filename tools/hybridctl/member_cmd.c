@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hybridctl add, grow, evacuate, remove, replace: the command lines. */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "member.h"
+#include "msg.h"
+#include "units.h"
+
+struct options {
+	struct fresh fresh;
+	bool grow, no_wait, cancel;
+	uint64_t size;	/* bytes */
+};
+
+static int parse(int argc, char **argv, const char *allowed, int words, const char *what,
+		 struct options *o)
+{
+	static const struct option options[] = {
+		{ "force", no_argument, NULL, 'f' }, { "volatile-ok", no_argument, NULL, 'v' },
+		{ "grow", no_argument, NULL, 'g' }, { "no-wait", no_argument, NULL, 'n' },
+		{ "cancel", no_argument, NULL, 'c' }, { "size", required_argument, NULL, 'z' },
+		OPT_HELP, { NULL, 0, NULL, 0 },
+	};
+	int opt;
+
+	memset(o, 0, sizeof(*o));
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == 'h')
+			exit(command_help());
+		if (opt == '?' || !strchr(allowed, opt))
+			return bad_option(argv);
+		o->fresh.force |= opt == 'f';
+		o->fresh.volatile_ok |= opt == 'v';
+		o->grow |= opt == 'g';
+		o->no_wait |= opt == 'n';
+		o->cancel |= opt == 'c';
+		if (opt == 'z' && (!parse_size(optarg, &o->size) || !o->size))
+			return usage_error("--size %s: not a size", optarg);
+	}
+	return argc - optind == words ? EXIT_OK : usage_error("%s needed", what);
+}
+
+int cmd_add(int argc, char **argv)
+{
+	struct options o;
+	struct live l;
+	int err = parse(argc, argv, "fvg", 2, "a name and a device are", &o);
+
+	if (err)
+		return err;
+	err = live_open(&l, argv[optind]);
+	if (!err)
+		err = member_add(&l, argv[optind + 1], &o.fresh) < 0 ? EXIT_FAILED : EXIT_OK;
+	if (!err && o.grow)
+		err = member_grow(&l, 0);
+	live_close(&l);
+	return err;
+}
+
+int cmd_grow(int argc, char **argv)
+{
+	struct options o;
+	struct live l;
+	uint64_t extent;
+	int err = parse(argc, argv, "z", 1, "a name is", &o);
+
+	if (err)
+		return err;
+	err = live_open(&l, argv[optind]);
+	if (!err) {
+		extent = l.st.extent_sectors * SECTOR_SIZE;
+		err = member_grow(&l, (o.size + extent - 1) / extent * l.st.extent_sectors);
+	}
+	live_close(&l);
+	return err;
+}
+
+int cmd_evacuate(int argc, char **argv)
+{
+	struct options o;
+	struct live l;
+	int i, err = parse(argc, argv, "nc", 2, "a name and a member are", &o);
+
+	if (err)
+		return err;
+	err = live_open(&l, argv[optind]);
+	if (!err) {
+		i = live_member(&l, argv[optind + 1], false);
+		if (i < 0)
+			err = EXIT_FAILED;
+		else if (o.cancel)
+			err = live_message(&l, "stay", i);
+		else
+			err = member_evacuate(&l, i, !o.no_wait);
+	}
+	live_close(&l);
+	return err;
+}
+
+int cmd_remove(int argc, char **argv)
+{
+	struct options o;
+	struct live l;
+	int i, err = parse(argc, argv, "", 2, "a name and a member are", &o);
+
+	if (err)
+		return err;
+	err = live_open(&l, argv[optind]);
+	if (!err) {
+		i = live_member(&l, argv[optind + 1], true);
+		if (i >= 0)
+			err = member_remove(&l, i);
+		else
+			err = member_forget(&l, argv[optind + 1]);
+	}
+	live_close(&l);
+	return err;
+}
+
+/* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
+static int replace(struct live *l, const char *old, const char *new, const struct fresh *how)
+{
+	int i = live_member(l, old, true), err;
+
+	if (i < 0 && live_member(l, new, true) >= 0) {
+		note("%s: is a member of %s, %s is none (any more)", new, l->name, old);
+		return member_is_leftover(l, old) ? member_forget(l, old) : EXIT_OK;
+	}
+	if (i < 0)
+		return fail("%s: no member of %s", old, l->name);
+	if (live_has_metadata(l, i))
+		return fail("%s: a metadata area lies on %s, which has to stay", l->name, old);
+	if (live_member(l, new, true) < 0 && member_add(l, new, how) < 0)
+		return EXIT_FAILED;
+	err = l->st.dev[i].state == DEV_REMOVED ? EXIT_OK : member_evacuate(l, i, true);
+	return err ? err : member_remove(l, i);
+}
+
+int cmd_replace(int argc, char **argv)
+{
+	struct options o;
+	struct live l;
+	int err = parse(argc, argv, "fv", 3, "a name, a member and a device are", &o);
+
+	if (err)
+		return err;
+	err = live_open(&l, argv[optind]);
+	if (!err)
+		err = replace(&l, argv[optind + 1], argv[optind + 2], &o.fresh);
+	live_close(&l);
+	return err;
+}

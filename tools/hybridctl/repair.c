@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Mends a pool's metadata.  What is written comes from what is intact:
+ *
+ *	a label			from its copy, or the copy from it
+ *	a mirror		all of it from the other, if it is stale or can't be opened
+ *	a page of a mirror	from the other's
+ *	space maps		from the map, which says what is in use, if all of it can be read
+ *				and no two extents have the same place
+ *
+ * A page of the map that no mirror has intact stays damaged: the kernel refuses what it maps, and
+ * serves the rest.  Nobody knows where those extents are; to call them unwritten would be to show
+ * zeroes for data.  A damaged journal without a mirror stays so for the same reason: what it
+ * acknowledged would be taken back.
+ *
+ * The order is such that nothing good is touched before there is another copy of it: pages are
+ * mended one by one while both mirrors are in use; an area is written anew only if it is left out.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check_internal.h"
+#include "msg.h"
+#include "repair.h"
+
+/* --- labels --- */
+
+static int write_label(const struct pool_area *a)
+{
+	struct ek_label *label = bdev_buffer(sizeof(*label));
+	uint64_t start = a->area.info.area_start * SECTOR_SIZE;
+	uint64_t copy = start + ek_label_copy_offset(a->area.info.area_sectors);
+	struct bdev dev;
+	int err;
+
+	ek_label_encode(&a->area.info, label);
+	err = bdev_open(&dev, a->path, BDEV_WRITE | BDEV_EXCL | BDEV_FILES);
+	if (!err)
+		err = bdev_write(&dev, start, label, sizeof(*label));
+	if (!err)
+		err = bdev_flush(&dev);
+	if (!err)
+		err = bdev_write(&dev, copy, label, sizeof(*label));
+	if (!err)
+		err = bdev_flush(&dev);
+	bdev_close(&dev);
+	free(label);
+	return err;
+}
+
+static int mend_label(struct pool_area *a)
+{
+	char text[AREA_TEXT];
+	int err;
+
+	area_text(text, a->area.info.role, a->area.info.index);
+	/* Two that differ are both whole: neither is damage that the other could tell. */
+	if (!a->there || a->area.differ || (!a->area.head_err && !a->area.copy_err))
+		return 0;
+	if (a->area.head_err == -EPROTONOSUPPORT || a->area.copy_err == -EPROTONOSUPPORT)
+		return 0;
+	err = write_label(a);
+	if (err)
+		return fail("%s: label of %s: %s", a->path, text, strerror(-err));
+	note("%s: %s of %s written anew", a->path,
+	     a->area.head_err ? "label" : "the label's copy", text);
+	a->area.head_err = 0;
+	a->area.copy_err = 0;
+	return 0;
+}
+
+static int mend_labels(struct pool *p)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < p->nr_meta; i++)
+		err |= mend_label(&p->meta[i]);
+	for (i = 0; i < p->nr_members; i++)
+		err |= mend_label(&p->member[i]);
+	return err;
+}
+
+/* --- space maps --- */
+
+static void want(const struct image *im, unsigned long **used, bool *sound)
+{
+	const unsigned int bits = 8 * sizeof(unsigned long);
+	uint64_t le;
+	unsigned int m;
+	u64 *page, e;
+	u32 pe;
+
+	for (m = 0; m < im->nr_members; m++)
+		used[m] = xcalloc(im->extents[m] / bits + 1, sizeof(unsigned long));
+	for (le = 0; le < im->nr_extents; le++) {
+		page = im->page[le / EK_PAGE_ENTRIES];
+		e = page ? page[le % EK_PAGE_ENTRIES] : 0;
+		if (!ek_entry_mapped(e))
+			continue;
+		m = ek_entry_member(e);
+		pe = ek_entry_pe(e);
+		*sound &= !(used[m][pe / bits] >> pe % bits & 1);
+		used[m][pe / bits] |= 1ul << pe % bits;
+	}
+}
+
+static bool differs(const struct image *im, unsigned long **used)
+{
+	unsigned int m;
+	u32 pe;
+
+	for (m = 0; m < im->nr_members; m++)
+		for (pe = 0; pe < im->extents[m]; pe++)
+			if (!im->loaded[m] ||
+			    !!test_bit(pe, im->space[m].stored) != !!test_bit(pe, used[m]))
+				return true;
+	return false;
+}
+
+/* All of the map, as the journal leaves it, and new space maps: one checkpoint. */
+static int write_pages(struct ek_store *store, const struct image *im, unsigned long **used)
+{
+	struct ek_page *page = bdev_buffer(sizeof(*page));
+	unsigned int i, m;
+	u64 index;
+	u32 p, n;
+	int err = 0;
+
+	for (index = 0; !err && index < im->nr_pages; index++) {
+		for (i = 0; i < EK_PAGE_ENTRIES; i++)
+			page->entry[i] = cpu_to_le64(im->page[index] ? im->page[index][i] : 0);
+		err = ek_store_ckpt_page(store, index, page);
+	}
+	for (m = 0; m < im->nr_members; m++)
+		for (p = 0; !err && p < ek_space_pages(im->extents[m]); p++) {
+			memset(page, 0, sizeof(*page));
+			for (n = 0; n < EK_PAGE_BITS && p * EK_PAGE_BITS + n < im->extents[m]; n++)
+				if (test_bit(p * EK_PAGE_BITS + n, used[m]))
+					page->entry[n / 64] |= cpu_to_le64(1ull << n % 64);
+			err = ek_store_ckpt_page(store, ek_store_space_index(store, m, p), page);
+		}
+	free(page);
+	return err;
+}
+
+static int rebuild_spaces(struct ek_store *store, const struct image *im)
+{
+	unsigned long *used[EK_MAX_MEMBERS] = { NULL };
+	bool sound = true;
+	unsigned int m;
+	int err = 0;
+
+	want(im, used, &sound);
+	if (sound && differs(im, used)) {
+		err = ek_store_ckpt_begin(store);
+		if (!err)
+			err = write_pages(store, im, used);
+		if (!err)
+			err = ek_store_ckpt_commit(store, 0);
+		if (err)
+			ek_store_ckpt_abort(store);
+		else
+			note("space maps made anew from the map");
+	}
+	for (m = 0; m < im->nr_members; m++)
+		free(used[m]);
+	return err;
+}
+
+/* --- the store --- */
+
+static int resync(struct ek_store *store, const struct store_io *io)
+{
+	unsigned int i, again = io->areas & ~ek_store_areas(store);
+	int err = 0;
+
+	for (i = 0; !err && i < EK_MAX_META; i++) {
+		if (!(again >> i & 1))
+			continue;
+		err = ek_store_resync(store, i);
+		if (err == -EUCLEAN) {
+			fail("metadata area %u is left: it may have what the other lost", i);
+			return 0;
+		}
+		if (!err)
+			note("metadata area %u made equal to the other", i);
+	}
+	return err;
+}
+
+/* Every page of the map is there, and every record of the journal names what there is. */
+static bool map_is_whole(const struct check *c)
+{
+	uint64_t i;
+
+	for (i = 0; i < c->errors.nr && i < FINDINGS_KEPT; i++)
+		if (strncmp(c->errors.text[i], "space map ", 10))
+			return false;
+	return c->errors.nr <= FINDINGS_KEPT;
+}
+
+static int mend_store(struct pool *p, struct ek_store *store, const struct store_io *io)
+{
+	struct check c = { .pool = p };
+	struct image im;
+	u64 mended;
+	int err;
+
+	/* Replays the journal, which levels the mirrors: from here on it can be written. */
+	image_load(&im, &c, store);
+	err = ek_store_writable(store);
+	if (!err)
+		err = ek_store_mend_pages(store, &mended);
+	if (!err && mended)
+		note("%llu pages written anew from the other metadata area",
+		     (unsigned long long)mended);
+	if (!err)
+		err = resync(store, io);
+	if (!err && map_is_whole(&c))
+		err = rebuild_spaces(store, &im);
+	image_free(&im);
+	findings_free(&c.errors);
+	findings_free(&c.warnings);
+	return err;
+}
+
+static int open_rw(struct pool *p, struct store_io *io, struct ek_store **store)
+{
+	const char *reason = NULL;
+	int err;
+
+	if (store_io_open_rw(io, p))
+		return EXIT_USAGE;
+	err = ek_store_open(&store_io_rw, io, io->bytes, io->areas, store, &reason);
+	if (!err)
+		return EXIT_OK;
+	store_io_close(io);
+	return fail("%s: metadata: %s: nothing that it could be mended from", p->name,
+		    reason ? reason : strerror(-err));
+}
+
+static int mend(struct pool *p)
+{
+	struct ek_store *store;
+	struct store_io io;
+	int err = open_rw(p, &io, &store);
+
+	if (err)
+		return err;
+	err = mend_store(p, store, &io);
+	store_close(&io, store);
+	return err ? fail("%s: can't be mended: %s", p->name, strerror(-err)) : EXIT_OK;
+}
+
+/* --- and afterwards --- */
+
+static int none_map(void *ctx, u64 le, u64 entry)
+{
+	(void)ctx;
+	(void)le;
+	(void)entry;
+	return 0;
+}
+
+static int none_free(void *ctx, unsigned int member, u32 pe, u32 count)
+{
+	(void)ctx;
+	(void)member;
+	(void)pe;
+	(void)count;
+	return 0;
+}
+
+/* The kernel asked for a check: it has been made, and all is well. */
+static int clear_needs_check(struct pool *p)
+{
+	struct ek_store *store;
+	struct store_io io;
+	int err = open_rw(p, &io, &store);
+
+	if (err)
+		return err;
+	if (le32_to_cpu(ek_store_super(store)->flags) & EK_SUPER_NEEDS_CHECK) {
+		err = ek_store_replay(store, none_map, none_free, NULL);
+		if (!err)
+			err = ek_store_update_super(store, 0, EK_SUPER_NEEDS_CHECK);
+		if (!err)
+			note("%s: needs no check any more", p->name);
+	}
+	store_close(&io, store);
+	return err ? fail("%s: %s", p->name, strerror(-err)) : EXIT_OK;
+}
+
+static int judge(struct pool *p)
+{
+	struct check c;
+	uint64_t i;
+	int err = check_pool(&c, p);
+
+	for (i = 0; !err && i < c.errors.nr && i < FINDINGS_KEPT; i++)
+		fail("%s: not mended: %s", p->name, c.errors.text[i]);
+	if (!err && c.errors.nr)
+		err = EXIT_FAILED;
+	findings_free(&c.errors);
+	findings_free(&c.warnings);
+	return err;
+}
+
+int repair_pool(struct pool *p)
+{
+	char *missing = pool_missing(p);
+	int err;
+
+	if (missing)
+		warn("%s: without %s", p->name, missing);
+	free(missing);
+	if (p->conflict)
+		return fail("%s: %s", p->name, p->conflict);
+	err = mend_labels(p);
+	if (!err)
+		err = mend(p);
+	if (!err)
+		err = judge(p);
+	if (!err)
+		err = clear_needs_check(p);
+	if (!err)
+		note("%s: sound", p->name);
+	return err;
+}

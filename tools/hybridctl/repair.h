@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Mends a pool's metadata from what is intact of it, and from nothing else.
+ */
+#ifndef HYBRIDCTL_REPAIR_H
+#define HYBRIDCTL_REPAIR_H
+
+#include "pool.h"
+
+/*
+ * Mend what can be mended, and print what was; then check.  EXIT_OK: all is sound;
+ * EXIT_FAILED: something is left, printed; EXIT_USAGE: it could not run.
+ */
+int repair_pool(struct pool *pool);
+
+#endif

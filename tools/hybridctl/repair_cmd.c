@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hybridctl repair: the command line. */
+#include <getopt.h>
+
+#include "commands.h"
+#include "msg.h"
+#include "offline.h"
+#include "repair.h"
+
+int cmd_repair(int argc, char **argv)
+{
+	static const struct option options[] = { OPT_HELP, { NULL, 0, NULL, 0 } };
+	struct pools pools;
+	unsigned int i;
+	int opt, err;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1)
+		return opt == 'h' ? command_help() : bad_option(argv);
+	if (argc == optind)
+		return usage_error("at least one device is needed");
+	err = offline_pools(&pools, argv + optind, argc - optind);
+	if (err)
+		return err;
+	for (i = 0; i < pools.nr; i++)
+		err |= repair_pool(&pools.pool[i]);
+	pools_free(&pools);
+	return err ? EXIT_FAILED : EXIT_OK;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Writes a pool's metadata anew from a dump.
+ */
+#ifndef HYBRIDCTL_RESTORE_H
+#define HYBRIDCTL_RESTORE_H
+
+#include <stdio.h>
+
+#include "pool.h"
+
+/*
+ * All of the dump is read and judged before anything is written.  EXIT_OK, EXIT_FAILED (printed).
+ */
+int restore_pool(const struct pool *pool, FILE *dump);
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hybridctl restore and size: the command lines. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+#include "layout.h"
+#include "msg.h"
+#include "offline.h"
+#include "restore.h"
+#include "units.h"
+
+int cmd_restore(int argc, char **argv)
+{
+	static const struct option options[] = { OPT_HELP, { NULL, 0, NULL, 0 } };
+	struct pools pools;
+	FILE *dump;
+	int opt, err;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1)
+		return opt == 'h' ? command_help() : bad_option(argv);
+	if (argc - optind < 2)
+		return usage_error("a dump and the pool's devices are needed");
+	dump = fopen(argv[optind], "re");
+	if (!dump)
+		return fail("%s: %s", argv[optind], strerror(errno));
+	err = offline_pools(&pools, argv + optind + 1, argc - optind - 1);
+	if (!err) {
+		err = pools.nr == 1 ? restore_pool(&pools.pool[0], dump) :
+				      fail("the devices are of %u pools", pools.nr);
+		pools_free(&pools);
+	}
+	fclose(dump);
+	return err;
+}
+
+int cmd_size(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "extent", required_argument, NULL, 'e' }, OPT_HELP, { NULL, 0, NULL, 0 },
+	};
+	uint64_t bytes, extent = LAYOUT_DEFAULT_EXTENT * SECTOR_SIZE;
+	struct layout l = { .nr_members = 0 };
+	char *why, meta[UNIT_TEXT];
+	int opt, i;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == 'h')
+			return command_help();
+		if (opt != 'e')
+			return bad_option(argv);
+		if (!parse_size(optarg, &extent) || extent & (extent - 1) ||
+		    extent < EK_MIN_EXTENT_SECTORS * SECTOR_SIZE ||
+		    extent > EK_MAX_EXTENT_SECTORS * SECTOR_SIZE)
+			return usage_error("--extent %s: must be a power of two from 64K to 4M",
+					   optarg);
+	}
+	if (argc == optind || argc - optind > EK_MAX_MEMBERS)
+		return usage_error("the members' sizes are needed, 1 to %d", EK_MAX_MEMBERS);
+	l.extent_sectors = extent / SECTOR_SIZE;
+	for (i = optind; i < argc; i++) {
+		if (!parse_size(argv[i], &bytes))
+			return usage_error("%s: not a size", argv[i]);
+		l.path[l.nr_members] = argv[i];
+		l.dev_sectors[l.nr_members++] = bytes / SECTOR_SIZE;
+	}
+	why = layout_make(&l);
+	if (why)
+		return fail("%s", why);
+	printf("%llu bytes (%s) for each of %u metadata areas, room for the volume to grow included\n",
+	       (unsigned long long)(l.meta_sectors[0] * SECTOR_SIZE),
+	       human_bytes(meta, l.meta_sectors[0] * SECTOR_SIZE), l.nr_meta);
+	return EXIT_OK;
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Damages each structure of a pool's metadata, alone and several at once, and repairs it.  Whatever
+ * the damage: no extent is ever found where it was not, and when repair says that all is sound,
+ * every one is found where it was, by the mirrors together and by each alone.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <evenkeel/entry.h>
+#include <evenkeel/label.h>
+
+#include "../check.h"
+#include "../msg.h"
+#include "../offline.h"
+#include "../repair.h"
+#include "../restore.h"
+#include "image.h"
+#include "ktap.h"
+
+#define SECTOR		512u
+#define LABEL		0u
+#define SUPER(n)	(EK_AREA_HEAD_BYTES + 65536u * (n))
+#define META_BYTES	((u64)IMAGE_META * SECTOR)
+#define MAP(l, m, p)	{ .le = (l), .member = (m), .pe = (p), .valid = 1 }
+#define FREE(m, p)	{ .free = true, .member = (m), .pe = (p) }
+
+/* In memory: hundreds of pools are made, and flushed at each step. */
+static char dir[] = "/dev/shm/hybridctl-test-XXXXXX";
+
+/* What is mapped in the end, by extent. */
+static u64 truth[1000];
+
+static void make(struct image_set *set)
+{
+	static const struct image_change page[] = { MAP(0, 0, 0), MAP(3, 0, 1), MAP(9, 0, 2) };
+	static const struct image_change first[] = { MAP(7, 1, 3), MAP(600, 1, 5) };
+	static const struct image_change moved[] = { MAP(7, 0, 8), FREE(1, 3), MAP(8, 1, 3) };
+
+	image_make(set, dir);
+	image_checkpoint(set, page, 3, 3);
+	image_journal(set, first, 2);
+	image_journal(set, moved, 3);
+	memset(truth, 0, sizeof(truth));
+	truth[0] = ek_entry_make(0, 0, 1);
+	truth[3] = ek_entry_make(0, 1, 1);
+	truth[9] = ek_entry_make(0, 2, 1);
+	truth[7] = ek_entry_make(0, 8, 1);
+	truth[8] = ek_entry_make(1, 3, 1);
+	truth[600] = ek_entry_make(1, 5, 1);
+}
+
+/* --- what is found --- */
+
+struct found {
+	unsigned int right, wrong;
+};
+
+static void compare(void *ctx, uint64_t le, uint64_t entry)
+{
+	struct found *f = ctx;
+
+	f->right += entry == truth[le];
+	f->wrong += entry != truth[le];
+}
+
+/* Without what the repair and the check say. */
+static int quiet[2];
+
+static void silence(void)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), i;
+
+	fflush(stdout);
+	for (i = 0; i < 2; i++) {
+		quiet[i] = dup(i + 1);
+		dup2(null, i + 1);
+	}
+	close(null);
+}
+
+static void speak(void)
+{
+	int i;
+
+	fflush(stdout);
+	for (i = 0; i < 2; i++) {
+		dup2(quiet[i], i + 1);
+		close(quiet[i]);
+	}
+}
+
+/* As @files of the set have it; false: could not be opened at all. */
+static bool look(struct image_set *set, unsigned int first, unsigned int nr, struct found *f,
+		 bool *clean)
+{
+	char *paths[2] = { set->path[first], set->path[1] };
+	struct pools pools;
+	struct check c;
+	bool ok = false;
+
+	memset(f, 0, sizeof(*f));
+	*clean = false;
+	if (offline_pools(&pools, paths, nr))
+		return false;
+	if (pools.nr == 1) {
+		ok = !check_map(&c, &pools.pool[0], compare, f);
+		findings_free(&c.errors);
+		findings_free(&c.warnings);
+	}
+	if (ok) {
+		*clean = !check_pool(&c, &pools.pool[0]) && !c.errors.nr;
+		findings_free(&c.errors);
+		findings_free(&c.warnings);
+	}
+	pools_free(&pools);
+	return ok;
+}
+
+static int repair(struct image_set *set)
+{
+	char *paths[2] = { set->path[0], set->path[1] };
+	struct pools pools;
+	int err;
+
+	if (offline_pools(&pools, paths, 2))
+		return EXIT_USAGE;
+	err = pools.nr == 1 ? repair_pool(&pools.pool[0]) : EXIT_USAGE;
+	pools_free(&pools);
+	return err;
+}
+
+/* Repair, and hold the result to what was there. */
+static bool holds(struct image_set *set, int *status)
+{
+	struct found both, alone[2];
+	bool clean, clean_alone[2], there[2];
+	unsigned int i;
+
+	*status = repair(set);
+	look(set, 0, 2, &both, &clean);
+	for (i = 0; i < 2; i++)
+		there[i] = look(set, i, 1, &alone[i], &clean_alone[i]);
+	if (both.wrong || alone[0].wrong || alone[1].wrong)
+		return false;
+	if (*status)
+		return true;
+	for (i = 0; i < 2; i++)
+		/* With label and copy an area is gone, and known to be missing. */
+		if (there[i] && (alone[i].right != 6 || !clean_alone[i]))
+			return false;
+	return (there[0] || there[1]) && both.right == 6 && clean && !repair(set);
+}
+
+/* --- each structure --- */
+
+struct damage {
+	const char *what;
+	unsigned int files;	/* a bit each */
+	u64 offset;
+	size_t len;
+	int status;		/* of the repair */
+};
+
+static void one(const struct damage *d)
+{
+	struct image_set set;
+	unsigned int i;
+	int status;
+	bool ok;
+
+	make(&set);
+	for (i = 0; i < 2; i++)
+		if (d->files >> i & 1)
+			image_spoil(&set, i, d->offset, d->len);
+	silence();
+	ok = holds(&set, &status);
+	speak();
+	ktap_ok(ok && status == d->status, "repair: %s: %d", d->what, status);
+	image_close(&set);
+}
+
+static u64 offset_of(struct image_set *set, bool journal)
+{
+	struct ek_super sb;
+
+	if (pread(set->fd[0], &sb, sizeof(sb), SUPER(1)) != sizeof(sb))
+		abort();
+	return le64_to_cpu(journal ? sb.journal_offset : sb.table_offset[1]);
+}
+
+static void each(void)
+{
+	struct image_set set;
+	u64 page, journal, table, i;
+
+	make(&set);
+	page = image_page_offset(&set);
+	journal = offset_of(&set, true);
+	table = offset_of(&set, false);
+	image_close(&set);
+	{
+		const u64 copy = META_BYTES - EK_BLOCK_SIZE, member = META_BYTES;
+		const u64 end = (u64)IMAGE_SECTORS * SECTOR - EK_BLOCK_SIZE;
+		const struct damage all[] = {
+			{ "nothing", 0, 0, 0, 0 },
+			{ "a metadata label", 1, LABEL + 8, 8, 0 },
+			{ "both metadata labels", 3, LABEL + 8, 8, 0 },
+			{ "a metadata label's copy", 2, copy + 100, 8, 0 },
+			{ "a member's label", 1, member + 60, 8, 0 },
+			{ "a member's label's copy", 1, end + 60, 8, 0 },
+			{ "one superblock of one area", 1, SUPER(1), 100, 0 },
+			{ "the other superblock of it", 2, SUPER(0) + 200, 9, 0 },
+			{ "both superblocks of an area", 2, SUPER(0), 66000, 0 },
+			{ "a page table", 1, table, 4096, 0 },
+			{ "a page of the map", 2, page + 64, 8, 0 },
+			{ "a page of the map on both areas", 3, page + 64, 8, 1 },
+			{ "a journal's first block", 1, journal + 70, 8, 0 },
+			{ "a journal's last block", 2, journal + 4096 + 70, 8, 0 },
+			{ "the journals' first blocks", 3, journal + 70, 8, 1 },
+			{ "all but the labels of an area", 1, SUPER(0), META_BYTES - 8192 - SUPER(0), 0 },
+		};
+
+		for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+			one(&all[i]);
+	}
+}
+
+/* --- space maps --- */
+
+static void spaces(void)
+{
+	static const struct image_change page[] = { MAP(0, 0, 0), MAP(3, 0, 1), MAP(9, 0, 2) };
+	static const struct image_change same[] = { MAP(20, 0, 40), MAP(21, 0, 40) };
+	static const struct image_change rest[] = { MAP(7, 0, 8), MAP(8, 1, 3), MAP(600, 1, 5) };
+	struct image_set set;
+	int status;
+	bool ok;
+
+	make(&set);	/* for what is true */
+	image_close(&set);
+	image_make(&set, dir);
+	image_checkpoint(&set, page, 3, 1);
+	image_journal(&set, rest, 3);
+	silence();
+	ok = holds(&set, &status);
+	speak();
+	ktap_ok(ok && !status, "repair: places that were marked free");
+	image_close(&set);
+	image_make(&set, dir);
+	image_checkpoint(&set, page, 3, 30);
+	image_journal(&set, rest, 3);
+	silence();
+	ok = holds(&set, &status);
+	speak();
+	ktap_ok(ok && !status, "repair: places in use that nothing maps are no error");
+	image_journal(&set, same, 2);
+	silence();
+	status = repair(&set);
+	speak();
+	ktap_ok(status == EXIT_FAILED, "repair: two extents in one place: nobody knows whose");
+	image_close(&set);
+}
+
+/* --- dump and restore --- */
+
+static void write_dump(FILE *f, bool end)
+{
+	unsigned int i;
+
+	fprintf(f, "pool 11111111-1111-1111-1111-111111111111 name testpool extent_sectors %u members 2"
+		" metadata 2\nlabel x\nsuperblock generation 9 flags 0 stale 0 extents 1000 pages 9 journal 9\n"
+		"policy wardrop 2 alpha 10\n", IMAGE_EXTENT);
+	for (i = 0; i < 2; i++)
+		fprintf(f, "member %u extents %u state %u uuid 2%u2%u2%u2%u-2%u2%u-2%u2%u-2%u2%u-"
+			"2%u2%u2%u2%u2%u2%u\n", i,
+			(unsigned int)ek_member_extents(IMAGE_SECTORS - IMAGE_META, IMAGE_EXTENT), 3 * i,
+			i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i);
+	for (i = 0; i < 1000; i++)
+		if (truth[i])
+			fprintf(f, "extent %u member %u physical %u valid %08x\n", i,
+				ek_entry_member(truth[i]), ek_entry_pe(truth[i]),
+				ek_entry_valid(truth[i]));
+	if (end)
+		fputs("end\n", f);
+	rewind(f);
+}
+
+static int restore(struct image_set *set, FILE *f)
+{
+	char *paths[2] = { set->path[0], set->path[1] };
+	struct pools pools;
+	int err;
+
+	if (offline_pools(&pools, paths, 2))
+		return EXIT_USAGE;
+	err = restore_pool(&pools.pool[0], f);
+	pools_free(&pools);
+	fclose(f);
+	return err;
+}
+
+/* What else there may be in a dump, and what must be refused before anything is written. */
+static void restores(void)
+{
+	static const char * const wrong[] = {
+		"extent 1000 member 0 physical 20 valid 1\n", "extent 20 member 2 physical 0 valid 1\n",
+		"extent 20 member 0 physical 0 valid 1\n", "extent 0 member 0 physical 77 valid 1\n",
+		"extent 20 member 0 physical 99999 valid 1\n", "garbage\n",
+	};
+	struct image_set set;
+	struct found both;
+	unsigned int i;
+	int status, refused = 0;
+	bool clean, ok;
+	FILE *f;
+
+	make(&set);
+	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		f = tmpfile();
+		write_dump(f, false);
+		fseek(f, 0, SEEK_END);
+		fprintf(f, "%send\n", wrong[i]);
+		rewind(f);
+		silence();
+		refused += restore(&set, f) == EXIT_FAILED;
+		speak();
+	}
+	f = tmpfile();
+	write_dump(f, false);
+	silence();
+	refused += restore(&set, f) == EXIT_FAILED;
+	ok = holds(&set, &status);
+	speak();
+	ktap_ok(refused == 7 && ok && !status, "restore: %d wrong dumps are refused, nothing is written",
+		refused);
+	image_spoil(&set, 0, SUPER(0), 1 << 20);
+	image_spoil(&set, 1, SUPER(0), 1 << 20);
+	f = tmpfile();
+	write_dump(f, true);
+	silence();
+	status = restore(&set, f);
+	look(&set, 0, 2, &both, &clean);
+	ok = !status && clean && both.right == 6 && !both.wrong && holds(&set, &status) && !status;
+	speak();
+	ktap_ok(ok, "restore: both areas are wrecked, the dump brings all back");
+	image_close(&set);
+}
+
+/* --- any --- */
+
+static u64 state;
+
+static u64 rnd(u64 n)
+{
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (state >> 33) % n;
+}
+
+/*
+ * Where something is; most of the areas is not in use.  Not in the journal's last transaction: if
+ * the other area is lost, too, damage there is what a power cut leaves, which is no damage.
+ */
+static u64 somewhere(u64 page, u64 journal, u64 table)
+{
+	const u64 where[] = { 0, META_BYTES - 4096, SUPER(0), SUPER(1), table, table - 4096, journal,
+			      page, page + 4096, META_BYTES, (u64)IMAGE_SECTORS * SECTOR - 4096 };
+
+	return where[rnd(sizeof(where) / sizeof(*where))] + rnd(4000);
+}
+
+static void any(unsigned int rounds)
+{
+	unsigned int i, k, sound = 0, left = 0, bad = 0;
+	struct image_set set;
+	u64 page, journal, table;
+	int status;
+
+	make(&set);
+	page = image_page_offset(&set);
+	journal = offset_of(&set, true);
+	table = offset_of(&set, false);
+	image_close(&set);
+	for (i = 0; i < rounds && !bad; i++) {
+		make(&set);
+		for (k = 1 + rnd(5); k; k--)
+			image_spoil(&set, rnd(2), somewhere(page, journal, table), 1 + rnd(90));
+		silence();
+		bad = !holds(&set, &status);
+		speak();
+		sound += !status;
+		left += !!status;
+		image_close(&set);
+	}
+	ktap_ok(!bad && sound && left, "repair: any damage, round %u: %u sound, %u not", i, sound, left);
+}
+
+int main(int argc, char **argv)
+{
+	state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+	if (!mkdtemp(dir))
+		return 1;
+	ktap_begin();
+	each();
+	spaces();
+	restores();
+	any(argc > 2 ? atoi(argv[2]) : 80);
+	rmdir(dir);
+	return ktap_end();
+}
