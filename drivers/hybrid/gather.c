@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A policy that moves regions rather than hot extents (hy_policy_ops.next) names one range at a
+ * A policy that knows what is to move (hy_policy_ops.next) names one range of extents at a
  * time; this goes through it, extent by extent, and sends off those that are not where they
  * should be.  What has to wait, by the mover's rules, is gone on with at the next tick.
  *
@@ -142,15 +142,15 @@ static enum step look_at(struct hy_pool *pool, u64 now, bool *loaded)
 	return send_off(pool, ek_entry_member(entry), now);
 }
 
-/* Does the policy move regions? */
-bool hy_gathers(struct hy_pool *pool)
+/* Does nothing move but the policy's ranges? */
+bool hy_moves_ranges_only(struct hy_pool *pool)
 {
-	bool gathers;
+	bool alone;
 
 	spin_lock_irq(&pool->policy_lock);
-	gathers = pool->policy->ops->next;
+	alone = pool->policy->ops->alone;
 	spin_unlock_irq(&pool->policy_lock);
-	return gathers;
+	return alone;
 }
 
 /**

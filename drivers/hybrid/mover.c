@@ -35,6 +35,11 @@ static const char * const reason_name[HY_REASONS] = {
 	[HY_NOT_RACED] = "raced",
 	[HY_NOT_MEMBER] = "member",
 	[HY_NOT_ERROR] = "error",
+	[HY_NOT_BALANCED] = "balanced",
+	[HY_NOT_TOKEN] = "token",
+	[HY_NOT_COST] = "cost",
+	[HY_NOT_SIZE] = "size",
+	[HY_NOT_PINNED] = "pinned",
 };
 
 const char *hy_reason_name(enum hy_reason why)
@@ -353,14 +358,14 @@ static void shed_cold(struct hy_pool *pool, u64 now)
  */
 bool hy_mover_tick(struct hy_pool *pool, u64 now)
 {
-	bool waits;
+	bool waits = false;
 
 	if (!hy_pool_writable(pool))
 		return false;
 	pay_debts(pool, now);
-	if (hy_gathers(pool))
-		return hy_gather_tick(pool, now);
-	waits = spend_tokens(pool, now);
-	shed_cold(pool, now);
-	return waits;
+	if (!hy_moves_ranges_only(pool)) {
+		waits = spend_tokens(pool, now);
+		shed_cold(pool, now);
+	}
+	return hy_gather_tick(pool, now) || waits;
 }

@@ -86,7 +86,10 @@ static void access_any(struct run *r, unsigned int seed)
 
 	for (i = 0; extents && i < 300; i++) {
 		le = i % 4 ? fuzz_random(&seed, 4) : fuzz_odd(&seed);
-		r->policy->ops->accessed(r->policy, le % extents, fuzz_random(&seed, r->nr));
+		r->policy->ops->accessed(r->policy, &(struct hy_access){
+			.le = le % extents, .member = fuzz_random(&seed, r->nr),
+			.offset = fuzz_random(&seed, max(r->snap.extent_sectors, 1u)),
+			.write = i & 8, .large = !(i % 17), .ahead = !(i % 31) });
 	}
 }
 
