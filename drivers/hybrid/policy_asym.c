@@ -35,10 +35,10 @@ static const struct asym_param {
 } params[HY_ASYM_PARAMS] = {
 	[HY_ASYM_DELTA] = { "delta", DELTA_PLACES, 0, MAX_DELTA, DELTA_ONE,
 			    "delta: 0 to 100, at most 3 decimals" },
-	[HY_ASYM_ACCESSES] = { "accesses", 0, 1, 200, 8, "accesses: 1 to 200" },
+	[HY_ASYM_ACCESSES] = { "accesses", 0, 1, 200, 4, "accesses: 1 to 200" },
 	[HY_ASYM_RATE] = { "rate", 0, 0, 1000000, 100,
 			   "rate: extents a second, 0 (no limit) to 1000000" },
-	[HY_ASYM_AGE_MS] = { "age_ms", 0, 100, 86400000, 30000, "age_ms: 100 to 86400000" },
+	[HY_ASYM_AGE_MS] = { "age_ms", 0, 100, 86400000, 120000, "age_ms: 100 to 86400000" },
 	[HY_ASYM_SIZES] = { "sizes", 0, 0, 1, 1, "sizes: 0 or 1" },
 };
 

@@ -275,6 +275,47 @@ static void beats_equal_averages(void)
 	CHECK(marginal.iops > 1.1 * run(&c).iops);
 }
 
+/* --- what is read and what is written --- */
+
+/*
+ * Extents are read or written, nine times of ten.  A stripe of a flash that is slow to write and a
+ * disk does both on both; asymmetry brings the reads to the one and the writes to the other, and
+ * more is done.
+ */
+static void reads_here_writes_there(void)
+{
+	struct sim_config c = config_of("QLC+TLC", 16), stripe;
+	struct sim_result r, s;
+
+	c.load = SIM_ZIPF;
+	c.zipf = .95;
+	c.writes = .6;
+	c.apart = .1;
+	stripe = c;
+	c.policy = "asymmetry";
+	stripe.policy = "stripe";
+	r = run(&c);
+	s = run(&stripe);
+	CHECK_MSG(r.iops > 1.5 * s.iops, "%.2f", r.iops / s.iops);
+	/* All of it in requests larger than an extent: nothing moves. */
+	c.large = 1;
+	c.periods = 5;
+	CHECK_EQ(run(&c).moves, 0);
+}
+
+/* Equal members have nothing to give each other, however extents are used. */
+static void equals_exchange_nothing(void)
+{
+	struct sim_config c = config_of("A+A", 16);
+
+	c.load = SIM_ZIPF;
+	c.zipf = .95;
+	c.writes = .6;
+	c.apart = .1;
+	c.policy = "asymmetry";
+	CHECK(run(&c).moves < 20);
+}
+
 /* --- the memory tier --- */
 
 /* Memory of a tenth of the volume before an SSD; sub-LUNs of 16 MiB, windows of 4 s. */
@@ -383,6 +424,8 @@ int main(void)
 		TEST(moves_what_is_very_hot),
 		TEST(follows_a_step),
 		TEST(beats_equal_averages),
+		TEST(reads_here_writes_there),
+		TEST(equals_exchange_nothing),
 		TEST(concentrations_go_to_memory),
 		TEST(they_are_followed),
 		TEST(short_ones_cost_little),

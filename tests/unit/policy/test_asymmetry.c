@@ -48,6 +48,8 @@ static struct bed bed(void)
 				.extent_sectors = EXTENT } };
 
 	CHECK_EQ(hy_policy_create("asymmetry", 2, &b.p), 0);
+	set(&b, "accesses", "8");
+	set(&b, "age_ms", "30000");
 	member(&b, FLASH, 400 * US, 12 * MS);
 	member(&b, DISK, 5 * MS, 5 * MS);
 	end_period(&b);
@@ -400,6 +402,7 @@ static void what_is_not_known(void)
 
 	hy_policy_destroy(b.p);
 	CHECK_EQ(hy_policy_create("asymmetry", 2, &b.p), 0);
+	set(&b, "accesses", "8");
 	b.s.dev[FLASH].requests = 0;
 	b.s.dev[FLASH].reads = 0;
 	end_period(&b);
@@ -414,7 +417,7 @@ static void what_is_not_known(void)
 	hy_policy_destroy(b.p);
 }
 
-/* Four of five are new and striped; or on the first that has room. */
+/* Striped; or on the first that has room. */
 static void where_new_ones_go(void)
 {
 	struct bed b = bed();
@@ -443,6 +446,8 @@ static void parameters(void)
 	char text[256];
 	unsigned int i;
 
+	set(&b, "accesses", "4");
+	set(&b, "age_ms", "120000");
 	hy_policy_emit(b.p, text, sizeof(text));
 	CHECK_MSG(!*text, "%s", text);
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -454,13 +459,13 @@ static void parameters(void)
 	CHECK_EQ(hy_policy_set(b.p, "shares", "1", &reason), -ENOENT);
 	CHECK(reason);
 	set(&b, "delta", "0.5");
-	set(&b, "accesses", "4");
+	set(&b, "accesses", "5");
 	set(&b, "rate", "7");
 	set(&b, "age_ms", "1000");
 	set(&b, "sizes", "0");
 	set(&b, "first", "fill");
 	hy_policy_emit(b.p, text, sizeof(text));
-	CHECK_MSG(!strcmp(text, "delta 0.5 accesses 4 rate 7 age_ms 1000 sizes 0 first fill"), "%s",
+	CHECK_MSG(!strcmp(text, "delta 0.5 accesses 5 rate 7 age_ms 1000 sizes 0 first fill"), "%s",
 		  text);
 	CHECK_EQ(hy_policy_nr_args(b.p), 12);
 	hy_policy_destroy(b.p);
