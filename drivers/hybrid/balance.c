@@ -6,6 +6,7 @@
 #include <linux/math64.h>
 #include "hybrid.h"
 #include "hybrid_trace.h"
+#include "policy_util.h"
 
 #define HY_TICK_MS	100
 #define HY_WAITING_MS	10	/* while copies wait for their turn */
@@ -129,7 +130,9 @@ int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
 
 		spin_lock_irqsave(&pool->policy_lock, flags);
 		snap_space(pool, EK_MEMBER_ACTIVE);
-		member = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
+		member = hy_pins_find(&pool->set.pins, le);
+		if (member < 0 || !hy_has_room(&pool->snap.dev[member]))
+			member = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
 		if (member < 0) {
 			snap_space(pool, EK_MEMBER_DEGRADED);
 			member = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
@@ -251,6 +254,7 @@ static void end_period(struct hy_pool *pool, u64 now)
 	measure(pool);
 	hy_heat_age(&pool->heat);
 	mutex_unlock(&pool->heat_lock);
+	hy_pin_rescan(pool);
 	decide(pool, now);
 }
 

@@ -119,8 +119,8 @@ static enum step send_off(struct hy_pool *pool, unsigned int from, u64 now)
 static enum step look_at(struct hy_pool *pool, u64 now, bool *loaded)
 {
 	struct hy_gather *g = &pool->gather;
+	int pinned, r;
 	u64 entry;
-	int r;
 
 	r = ek_map_lookup(&pool->map, g->at, &entry);
 	if (r == -EAGAIN && *loaded)
@@ -139,6 +139,12 @@ static enum step look_at(struct hy_pool *pool, u64 now, bool *loaded)
 	}
 	if (g->range.from >= 0 && ek_entry_member(entry) != g->range.from)
 		return STEP_ON;
+	pinned = hy_pinned_to(pool, g->at);
+	if (pinned >= 0 && pinned != g->range.to) {
+		hy_not_migrated(pool, HY_NOT_PINNED);
+		g->moved.left++;
+		return STEP_ON;
+	}
 	return send_off(pool, ek_entry_member(entry), now);
 }
 

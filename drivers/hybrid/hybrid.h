@@ -406,6 +406,8 @@ struct hy_pool {
 	u64 next_copy;		/* ns: rate limit */
 	u64 last_tick;		/* ns: the mover's */
 	u64 cold_cursor;	/* logical extent */
+	u64 pin_at;		/* likewise; U64_MAX: all are where they are held, or were tried */
+	bool pin_rescan;
 	u32 moved_ppm;		/* less than a token: policy_lock */
 	spinlock_t probe_lock;	/* nr_probing, probe.busy of members */
 	unsigned int nr_probing;
@@ -561,6 +563,10 @@ void hy_mover_rate_charge(struct hy_pool *pool, u64 now);
 bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i);
 void hy_not_migrated(struct hy_pool *pool, enum hy_reason why);
 const char *hy_reason_name(enum hy_reason why);
+u32 hy_most_share(const struct hy_decision *left, unsigned int from, unsigned int to);
+
+/* explain.c */
+void hy_explain(struct hy_pool *pool, u64 le, char *result, unsigned int maxlen);
 
 /* gather.c */
 bool hy_moves_ranges_only(struct hy_pool *pool);
@@ -573,6 +579,12 @@ void hy_probe_tick(struct hy_pool *pool, u64 now);
 void hy_probe_sample(struct hy_member *m, struct hy_dev_snap *d);
 bool hy_probes_are_known(struct hy_pool *pool);
 void hy_probe_stop(struct hy_pool *pool);
+
+/* pin.c */
+int hy_pinned_to(struct hy_pool *pool, u64 le);
+void hy_pin_rescan(struct hy_pool *pool);
+bool hy_pin_tick(struct hy_pool *pool, u64 now);
+int hy_pin(struct hy_pool *pool, u64 first, u64 nr, int member, const char **reason);
 
 /* balance.c */
 void hy_balance_init(struct hy_pool *pool);

@@ -36,6 +36,7 @@ enum hy_reason {
 	HY_NOT_COST,		/* the copy would cost more than it gains */
 	HY_NOT_SIZE,		/* it is accessed in requests larger than an extent */
 	HY_NOT_PINNED,		/* it is held where it is */
+	HY_NOT_SHARE,		/* it has a larger part of the load than is to move */
 	HY_REASONS
 };
 
