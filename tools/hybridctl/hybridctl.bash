@@ -18,12 +18,12 @@ _hybridctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create assemble stop list status monitor set policy check dump --help --version"
+		words="create assemble stop list status monitor set policy pin explain check dump --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
 	case $command:$prev in
-	create:--policy) words="wardrop static stripe fill concentrate" ;;
+	create:--policy) words="wardrop asymmetry static stripe fill concentrate" ;;
 	create:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
 	create:--metadata) words=$(_hybridctl_devices) ;;
 	create:--size|create:--set|monitor:--interval|monitor:--count) return ;;
@@ -39,14 +39,17 @@ _hybridctl() {
 	monitor:*) words="--interval --count --plain --help $(_hybridctl_volumes)" ;;
 	policy:*)
 		words=$(_hybridctl_volumes)
-		[ "$COMP_CWORD" = 2 ] || words="wardrop static stripe fill concentrate" ;;
+		[ "$COMP_CWORD" = 2 ] || words="wardrop asymmetry static stripe fill concentrate" ;;
 	set:*)
 		words=$(_hybridctl_volumes)
 		if [ "$COMP_CWORD" != 2 ]; then
 			words="period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms=
-				sublun= window_ms= share= size= evict= fast="
+				sublun= window_ms= share= size= evict= fast= delta= accesses= rate= age_ms= sizes= first= pin="
 			compopt -o nospace
 		fi ;;
+	pin:--ext4-metadata) words=$(_hybridctl_devices) ;;
+	pin:*) words="--remove --ext4-metadata --dry-run --json --help $(_hybridctl_volumes)" ;;
+	explain:*) words="--json --help $(_hybridctl_volumes)" ;;
 	check:*) words="--json --help $(_hybridctl_devices)" ;;
 	dump:*) words="--map --help $(_hybridctl_devices)" ;;
 	esac
