@@ -13,6 +13,7 @@ static const struct hy_policy_ops * const policies[] = {
 	&hy_policy_fill,
 	&hy_policy_concentrate,
 	&hy_policy_asymmetry,
+	&hy_policy_unified,
 };
 
 static const struct hy_policy_ops *find(const char *name)

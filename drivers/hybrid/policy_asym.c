@@ -13,11 +13,11 @@
 #define DELTA_ONE	1000u
 #define NS_PER_MS	1000000ULL
 #define TOKEN		1000000000ULL	/* a token of hy_asym.bucket; ns of a second */
-#define LARGE_FOR	3		/* hy_use.large: for two epochs */
 #define SURE		400u		/* requests after which what was measured before is nothing */
 #define BLEND		100u		/* wu-2011's average: the last hundred, about */
 #define QUIET		20		/* a period's part that members were busy for at most */
 #define POPS		64u		/* candidates looked at before the lock is let go of */
+#define LOW_FREE	20		/* hy_asym.relative: a member's part that stays free */
 #define SWEEPS		128u		/* epochs in which all of the table is aged */
 
 enum { READ_NS, WRITE_NS };
@@ -42,12 +42,19 @@ static const struct asym_param {
 	[HY_ASYM_SIZES] = { "sizes", 0, 0, 1, 1, "sizes: 0 or 1" },
 };
 
-void hy_asym_init(struct hy_asym *a)
+/* What two members differ by is less when their loads are left out of it. */
+static u32 initial(const struct hy_asym *a, unsigned int i)
+{
+	return a->relative && i == HY_ASYM_DELTA ? DELTA_ONE / 4 : params[i].initial;
+}
+
+void hy_asym_init(struct hy_asym *a, bool relative)
 {
 	unsigned int i;
 
+	a->relative = relative;
 	for (i = 0; i < HY_ASYM_PARAMS; i++)
-		a->param[i] = params[i].initial;
+		a->param[i] = initial(a, i);
 }
 
 /* As hy_policy_set(); -ENOENT leaves @reason alone. */
@@ -75,7 +82,7 @@ void hy_asym_emit(const struct hy_asym *a, struct hy_text *text)
 	unsigned int i;
 
 	for (i = 0; i < HY_ASYM_PARAMS; i++) {
-		if (a->param[i] == params[i].initial)
+		if (a->param[i] == initial(a, i))
 			continue;
 		hy_text_add_key(text, params[i].key);
 		hy_text_add_decimal(text, a->param[i], params[i].places);
@@ -133,13 +140,12 @@ static struct hy_use *touch(struct hy_asym *a, u64 le, unsigned int member)
 }
 
 /* One byte each: the proportion stays. */
-static void count(struct hy_use *u, bool write)
+static void count(struct hy_use *u, u8 *n)
 {
-	u8 *n = write ? &u->writes : &u->reads;
-
 	if (*n == U8_MAX) {
 		u->reads /= 2;
 		u->writes /= 2;
+		u->large /= 2;
 	}
 	++*n;
 }
@@ -147,6 +153,12 @@ static void count(struct hy_use *u, bool write)
 static unsigned int total(const struct hy_use *u)
 {
 	return u->reads + u->writes;
+}
+
+/* More often than not: an average size, as the detector's now and then takes chance for a stream. */
+static bool is_large(const struct hy_use *u)
+{
+	return 2 * u->large > total(u);
 }
 
 /* --- what is best --- */
@@ -172,6 +184,18 @@ static bool is_less_loaded(const struct hy_snapshot *snap, unsigned int x, unsig
 	return lx < ly;
 }
 
+/* What changes places only to fit better leaves a member the room that it should have. */
+static bool has_room(const struct hy_asym *a, const struct hy_snapshot *snap, unsigned int i)
+{
+	const struct hy_dev_snap *d = &snap->dev[i];
+
+	if (a->closed & BIT(i))
+		return false;
+	if (a->relative && (u64)d->free * LOW_FREE < d->extents)
+		return false;
+	return hy_has_room(d);
+}
+
 /*
  * Where it is cheaper by enough, cheapest first; of those that are within a quarter of the cheapest
  * the one with less load and more room.  @snap: NULL: whoever has room.
@@ -185,13 +209,13 @@ static int best_of(const struct hy_asym *a, const struct hy_use *u, u64 bound,
 
 	for (i = 0; i < a->nr; i++) {
 		c = cost(a, u, i);
-		if (c && i != u->member && c < bound && (!snap || hy_has_room(&snap->dev[i])))
+		if (c && i != u->member && c < bound && (!snap || has_room(a, snap, i)))
 			least = min(least, c);
 	}
 	for (i = 0; i < a->nr && least != U64_MAX; i++) {
 		c = cost(a, u, i);
 		if (!c || i == u->member || c >= bound || c > least + least / 4 ||
-		    (snap && !hy_has_room(&snap->dev[i])))
+		    (snap && !has_room(a, snap, i)))
 			continue;
 		if (best < 0 || (snap && is_less_loaded(snap, i, best)))
 			best = i;
@@ -213,7 +237,7 @@ static struct hy_verdict judge(const struct hy_asym *a, const struct hy_use *u,
 
 	if (total(u) < a->param[HY_ASYM_ACCESSES])
 		return stays(HY_NOT_CANDIDATE);
-	if (u->large && a->param[HY_ASYM_SIZES])
+	if (a->param[HY_ASYM_SIZES] && is_large(u))
 		return stays(HY_NOT_SIZE);
 	bound = div_u64(here * DELTA_ONE, DELTA_ONE + a->param[HY_ASYM_DELTA]);
 	if (best_of(a, u, bound, NULL) < 0)
@@ -294,7 +318,7 @@ void hy_asym_accessed(struct hy_asym *a, const struct hy_access *access, u32 *st
 					   access->offset, a->extent_sectors);
 	u = touch(a, access->le, access->member);
 	if (large)
-		u->large = LARGE_FOR;
+		count(u, &u->large);
 	if (access->ahead)
 		return;
 	if (u->member != access->member) {	/* somebody else moved it, or it is new */
@@ -302,7 +326,7 @@ void hy_asym_accessed(struct hy_asym *a, const struct hy_access *access, u32 *st
 		u->reads = 0;
 		u->writes = 0;
 	}
-	count(u, access->write);
+	count(u, access->write ? &u->writes : &u->reads);
 	consider(a, u, stays);
 }
 
@@ -574,7 +598,7 @@ void hy_asym_explain(const struct hy_asym *a, const struct hy_snapshot *snap, u6
 	if (verdict->to >= 0 && cools(&u, snap))
 		*verdict = stays(HY_NOT_COOLDOWN);
 	hy_text_add(text, " reads %u writes %u size %s", u.reads, u.writes,
-		    u.large ? "large" : "small");
+		    is_large(&u) ? "large" : "small");
 	for (i = 0; i < snap->nr; i++)
 		hy_text_add(text, " cost.%u %llu", i, total(&u) ?
 			    (unsigned long long)div_u64(cost(a, &u, i), total(&u)) : 0ULL);

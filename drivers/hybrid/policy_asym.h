@@ -33,7 +33,7 @@ enum { HY_ASYM_DELTA, HY_ASYM_ACCESSES, HY_ASYM_RATE, HY_ASYM_AGE_MS, HY_ASYM_SI
  * @moved: when it was moved last, in 2^20 ns; 0: never
  * @reads: aged
  * @writes: aged
- * @large: not 0: it was accessed in requests larger than an extent, or one behind the other
+ * @large: in requests larger than an extent or one behind the other, of them; aged
  * @flags: HY_USE_*
  */
 struct hy_use {
@@ -55,6 +55,7 @@ struct hy_use {
  * @param: HY_ASYM_*
  * @relative: response times are scaled so that what all extents together do costs the same on all
  *	members: whatever balances their load is somebody else's
+ * @closed: a bit for each member that nothing is to go to now
  * @measured: response times by member and direction, ns; 0: not known
  * @ns: the same as they are used, at most HY_ASYM_MAX_NS
  * @mix: reads and writes of the pool, aged
@@ -76,6 +77,7 @@ struct hy_use {
 struct hy_asym {
 	u32 param[HY_ASYM_PARAMS];
 	bool relative;
+	u32 closed;
 	u64 measured[EK_MAX_MEMBERS][2];
 	u64 ns[EK_MAX_MEMBERS][2];
 	u64 mix[2];
@@ -99,7 +101,7 @@ struct hy_asym {
 
 #define HY_ASYM_KEYS	"delta accesses rate age_ms sizes"
 
-void hy_asym_init(struct hy_asym *a);
+void hy_asym_init(struct hy_asym *a, bool relative);
 int hy_asym_set(struct hy_asym *a, const char *key, const char *value, const char **reason);
 struct hy_text;
 void hy_asym_emit(const struct hy_asym *a, struct hy_text *text);

@@ -31,7 +31,7 @@ static void asymmetry_init(struct hy_policy *policy)
 {
 	struct asymmetry *s = policy->priv;
 
-	hy_asym_init(&s->asym);
+	hy_asym_init(&s->asym, false);
 }
 
 static int asymmetry_set(struct hy_policy *policy, const char *key, const char *value,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * sim-table [--periods N] [--seed N] [--members NAME] [--load NAME] [--depth N]
- *	[--variant 0|1|2|3|4] [--json FILE] [key value]...
+ *	[--variant 0|1|2|3|4|5] [--json FILE] [key value]...
  *
  * Throughput of the policy's objectives, with the given parameters on top, over that
  * of the best static split, of the best member alone, of stripe and of the sum of what
  * the members do alone; the first member's share, how much the shares vary, after how many
  * periods they stay, the same less what the copies take at the members' own pace, copies.
- * Variants: average, marginal; only if asked 2: preset paper, 3: asymmetry, 4: unified.
+ * Variants: average, marginal; only if asked 2: preset paper, 3: asymmetry, 4: unified, 5: 1, 3
+ * and 4.
  */
 #include "oracle.h"
 
@@ -31,7 +32,7 @@ static const char * const variant[][3] = {
 	{ "wardrop", "objective", "average" },
 	{ "wardrop", "objective", "marginal" },
 	{ "wardrop", "preset", "paper" },
-	{ "asymmetry", "delta", "1" },
+	{ "asymmetry", "first", "stripe" },
 	{ "unified", "objective", "marginal" },
 };
 
@@ -85,6 +86,13 @@ static void json(const struct options *o, const struct sim_config *c, const char
 	fflush(o->json);
 }
 
+static bool is_asked(const struct options *o, unsigned int i)
+{
+	if (o->variant < 0)
+		return i < 2;
+	return o->variant == 5 ? i == 1 || i > 2 : i == o->variant;
+}
+
 static void row(const struct options *o, struct sim_config c, const struct sim_members *m,
 		enum kind kind)
 {
@@ -102,7 +110,7 @@ static void row(const struct options *o, struct sim_config c, const struct sim_m
 	for (i = 0; i < ARRAY_SIZE(variant); i++) {
 		struct sim_result r;
 
-		if (o->variant >= 0 ? o->variant != i : i > 1)
+		if (!is_asked(o, i))
 			continue;
 		c.policy = variant[i][0];
 		params[0] = variant[i][1];

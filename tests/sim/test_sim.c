@@ -303,6 +303,35 @@ static void reads_here_writes_there(void)
 	CHECK_EQ(run(&c).moves, 0);
 }
 
+/* As good as wardrop where it is the load that matters, and better where it is what is read. */
+static void unified_is_as_good_as_both(void)
+{
+	struct sim_config c = config_of("MR+HDD", 16), w, a;
+	struct sim_result r, s;
+
+	c.load = SIM_ZIPF;
+	c.zipf = .95;
+	c.writes = .6;
+	c.apart = .1;
+	c.periods = 100;
+	w = c;
+	a = c;
+	c.policy = "unified";
+	a.policy = "asymmetry";
+	r = run(&c);
+	s = run(&w);
+	CHECK_MSG(r.iops > 1.05 * s.iops, "%.3f", r.iops / s.iops);
+	s = run(&a);
+	CHECK_MSG(r.iops > .99 * s.iops, "%.3f", r.iops / s.iops);
+	c = config_of("A+B", 32);
+	c.seed = w.seed;
+	w = c;
+	c.policy = "unified";
+	r = run(&c);
+	s = run(&w);
+	CHECK_MSG(r.iops > .99 * s.iops, "%.3f", r.iops / s.iops);
+}
+
 /* Equal members have nothing to give each other, however extents are used. */
 static void equals_exchange_nothing(void)
 {
@@ -426,6 +455,7 @@ int main(void)
 		TEST(beats_equal_averages),
 		TEST(reads_here_writes_there),
 		TEST(equals_exchange_nothing),
+		TEST(unified_is_as_good_as_both),
 		TEST(concentrations_go_to_memory),
 		TEST(they_are_followed),
 		TEST(short_ones_cost_little),

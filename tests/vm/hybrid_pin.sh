@@ -63,12 +63,38 @@ check "their data" blkio verify $dev 0 $((64 * 128)) "$seed"
 # a member that gets full: what has no room there stays where it is, and new ones go elsewhere
 message p policy fill
 check "no pins" message p set pin none
-table_matches "none are shown" p "period_ms 100 [^p]*$"
+table_matches "none are shown" p "migrate_kbps 0$"
 check "all to the second" message p set pin 0+256:1
 check "and all is written" blkio write $dev 0 32768 "$seed"
 full() { [ "$(status p dev.1.used)" = "$(status p dev.1.total)" ]; }
 check "it gets full" wait_for 30 full
 check "unpin all" message p unpin
 check "and their data" blkio verify $dev 0 32768 "$seed"
+
+# what people type
+ctl_fails() { hybridctl "$@"; }
+ctl() { hybridctl "$@" >/tmp/out 2>&1; }
+check "hybridctl explain" ctl explain p 1M
+matches "says where and why" "$(</tmp/out)" "^extent 16: on member [01] \\(.*\\), physical extent .*policy fill: it stays: nowhere"
+check "as JSON" ctl explain p 1M --json
+is "its member" "$(json /tmp/out member)" "$(message p explain 16 | cut -d ' ' -f 4)"
+check "hybridctl pin" ctl pin p 1M 128K 0
+check "shows it" ctl pin p
+matches "in bytes" "$(</tmp/out)" "^131072 bytes at 1048576 on member 0 \\(/dev/"
+check "as JSON" ctl pin p --json
+is "its stride" "$(json /tmp/out 0.stride)" 0
+check "hybridctl pin --remove" ctl pin p --remove 1M 128K
+is "leaves none" "$(hybridctl pin p)" ""
+for bad in "p 1M" "p 1M 128K" "p 1M 128K 2" "p 1M 128K /dev/null" "p 16M 64K 0" "p 1M 100 0" "p --remove 1M" "p --dry-run" \
+	"p --ext4-metadata 2" "p --ext4-metadata 0" "nobody"; do
+	# shellcheck disable=SC2086
+	check_fails "refused: hybridctl pin $bad" "hybridctl: pin: " ctl_fails pin $bad
+done
+check "a file system" mkfs.ext4 -q -b 4096 $dev
+check "its metadata" ctl pin p --ext4-metadata 0
+matches "are found" "$(</tmp/out)" "^([1-9][0-9]*) of \\1 extents with metadata in ranges that fit: 0\\+"
+first_on() { entry_on 0 0; }
+check "its superblock goes there" wait_for 20 first_on
+check "the file system is well" e2fsck -fn $dev
 remove_pool p
 done_testing

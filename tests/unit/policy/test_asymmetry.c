@@ -235,29 +235,32 @@ static void one_byte_each(void)
 	hy_policy_destroy(b.p);
 }
 
-/* Requests larger than an extent keep it where it is, for two halvings; unless told otherwise. */
+static void access_large(struct bed *b, u64 le, bool ahead, unsigned int n)
+{
+	struct hy_access a = { .le = le, .member = DISK, .large = true, .ahead = ahead };
+
+	while (n--)
+		b->p->ops->accessed(b->p, &a);
+}
+
+/* More than half of it in requests larger than an extent: it stays; unless told otherwise. */
 static void large_requests_stay(void)
 {
 	struct bed b = bed();
-	struct hy_access a = { .le = 1, .member = DISK, .large = true };
-	unsigned int i;
 
-	b.p->ops->accessed(b.p, &a);
-	access(&b, 1, DISK, false, 50);
+	access_large(&b, 1, false, 20);
+	access(&b, 1, DISK, false, 19);
 	CHECK_NEXT(&b, "-");
-	CHECK(b.p->stays[HY_NOT_SIZE] > 40);
-	/* A piece that will come by itself makes it large, and is no access. */
-	a = (struct hy_access){ .le = 2, .large = true, .ahead = true };
-	b.p->ops->accessed(b.p, &a);
-	access(&b, 2, DISK, false, 50);
-	CHECK_NEXT(&b, "-");
-	for (i = 0; i < 30; i++)
-		end_period(&b);
+	CHECK(b.p->stays[HY_NOT_SIZE] > 30);
 	access(&b, 1, DISK, false, 1);
 	CHECK_NEXT(&b, "1 1>0");
+	/* A piece that will come by itself tells how large it is, and is no access. */
+	access_large(&b, 2, true, 50);
+	CHECK_NEXT(&b, "-");
+	access(&b, 2, DISK, false, 50);
+	CHECK_NEXT(&b, "-");
 	set(&b, "sizes", "0");
-	b.p->ops->accessed(b.p, &(struct hy_access){ .le = 3, .member = DISK, .large = true });
-	access(&b, 3, DISK, false, 8);
+	access_large(&b, 3, false, 8);
 	CHECK_NEXT(&b, "3 1>0");
 	hy_policy_destroy(b.p);
 }
