@@ -9,6 +9,7 @@
  * extents here and there, all of them good.
  */
 #include "hybrid.h"
+#include "hybrid_trace.h"
 
 #define HY_GATHER_SCAN		4096	/* map entries looked at per tick */
 #define HY_GATHER_RANGES	64	/* and ranges: each is asked for under policy_lock */
@@ -36,6 +37,9 @@ static bool have_range(struct hy_pool *pool, u64 now)
 		g->active = ops->next(pool->policy, &pool->snap, &g->range);
 		g->at = g->range.first;
 		g->start = now;
+		if (g->active)
+			trace_hybrid_range(pool, g->range.first, g->range.nr, g->range.from,
+					   g->range.to);
 	}
 	have = g->active;
 	spin_unlock_irq(&pool->policy_lock);

@@ -181,6 +181,8 @@ int hy_pins_emit(const struct hy_pins *pins, char *buf, size_t len)
 	struct hy_text text = { .buf = buf, .size = len };
 	const struct hy_pin *p;
 
+	if (len)
+		buf[0] = '\0';
 	for (p = pins->pin; p < pins->pin + pins->nr; p++) {
 		hy_text_add(&text, "%s%llu+%u", p == pins->pin ? "" : ",",
 			    (unsigned long long)p->first, p->nr);

@@ -13,7 +13,7 @@
 
 #include <linux/types.h>
 
-#define HY_PINS		32	/* ranges at most */
+#define HY_PINS		20	/* ranges at most */
 #define HY_PINS_TEXT	512	/* and characters, the final NUL included: others share the superblock */
 #define HY_PIN_EXTENTS	(1ULL << 47)	/* of any volume */
 

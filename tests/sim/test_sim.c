@@ -306,14 +306,13 @@ static void reads_here_writes_there(void)
 /* As good as wardrop where it is the load that matters, and better where it is what is read. */
 static void unified_is_as_good_as_both(void)
 {
-	struct sim_config c = config_of("MR+HDD", 16), w, a;
+	struct sim_config c = config_of("QLC+TLC", 16), w, a;
 	struct sim_result r, s;
 
 	c.load = SIM_ZIPF;
 	c.zipf = .95;
 	c.writes = .6;
 	c.apart = .1;
-	c.periods = 100;
 	w = c;
 	a = c;
 	c.policy = "unified";

@@ -45,7 +45,17 @@ matches "explained" "$(message p explain 7)" "size large .*|verdict size"
 # as if they had never been: another policy, and back
 message p policy stripe
 message p policy asymmetry rate 0
+trace=/sys/kernel/tracing
+[ -d $trace/events ] || mount -t tracefs tracefs $trace 2>/dev/null
+traced=$trace/events/hybrid/hybrid_range/enable
+[ -e $traced ] && echo 1 >$traced
 check "small requests" load 3 4k
+if [ -e $traced ]; then
+	echo 0 >$traced
+	matches "moves are traced" "$(head -40 $trace/trace)" "hybrid_range: pool=[^ ]* first=[0-9]+ nr=1 from=[01] to=[01]"
+else
+	skip "moves are traced" "a kernel without tracepoints"
+fi
 read=$(on 0 0) written=$(on 64 1)
 note "of 64 read, $read on the flash; of 64 written, $written on the disk"
 [ "$read" -ge 60 ]

@@ -23,7 +23,7 @@ _hybridctl() {
 		return
 	fi
 	case $command:$prev in
-	create:--policy) words="wardrop asymmetry static stripe fill concentrate" ;;
+	create:--policy) words="wardrop asymmetry unified static stripe fill concentrate" ;;
 	create:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
 	create:--metadata) words=$(_hybridctl_devices) ;;
 	create:--size|create:--set|monitor:--interval|monitor:--count) return ;;
@@ -39,7 +39,7 @@ _hybridctl() {
 	monitor:*) words="--interval --count --plain --help $(_hybridctl_volumes)" ;;
 	policy:*)
 		words=$(_hybridctl_volumes)
-		[ "$COMP_CWORD" = 2 ] || words="wardrop asymmetry static stripe fill concentrate" ;;
+		[ "$COMP_CWORD" = 2 ] || words="wardrop asymmetry unified static stripe fill concentrate" ;;
 	set:*)
 		words=$(_hybridctl_volumes)
 		if [ "$COMP_CWORD" != 2 ]; then

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define PINS_MAX	32	/* the kernel's HY_PINS and HY_PINS_TEXT */
+#define PINS_MAX	20	/* the kernel's HY_PINS and HY_PINS_TEXT */
 #define PINS_TEXT	512
 
 struct range {

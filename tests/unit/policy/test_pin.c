@@ -64,7 +64,7 @@ static void bad_texts(void)
 	}
 }
 
-/* What doesn't fit into the superblock is refused: 32 ranges, 511 characters. */
+/* What doesn't fit into the superblock is refused: 20 ranges, 511 characters. */
 static void bounds(void)
 {
 	struct hy_pins pins = { };
