@@ -270,8 +270,10 @@ static void note_ahead(struct hy_pool *pool, sector_t sector, u32 len, unsigned 
 {
 	sector_t end = sector + len;
 
-	for (; sector < end; sector = round_down(sector, pool->extent_sectors) + pool->extent_sectors)
+	while (sector < end) {
 		hy_note_access(pool, sector, access | HY_ACCESS_AHEAD);
+		sector = round_down(sector, pool->extent_sectors) + pool->extent_sectors;
+	}
 }
 
 /*

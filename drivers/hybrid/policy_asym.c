@@ -13,7 +13,7 @@
 #define DELTA_ONE	1000u
 #define NS_PER_MS	1000000ULL
 #define TOKEN		1000000000ULL	/* a token of hy_asym.bucket; ns of a second */
-#define SURE		400u		/* requests after which what was measured before is nothing */
+#define SURE		400u		/* requests after which what was before is nothing */
 #define BLEND		100u		/* wu-2011's average: the last hundred, about */
 #define QUIET		20		/* a period's part that members were busy for at most */
 #define POPS		64u		/* candidates looked at before the lock is let go of */
@@ -122,7 +122,7 @@ static struct hy_use *find(struct hy_asym *a, u64 le)
 	return NULL;
 }
 
-/* To the front of its set; one that is new takes the place of the one not accessed for longest. */
+/* To the front of its set; a new one takes the place of the one not accessed for longest. */
 static struct hy_use *touch(struct hy_asym *a, u64 le, unsigned int member)
 {
 	struct hy_use *set = set_of(a, le), *u = find(a, le), use;
@@ -287,7 +287,7 @@ static void pop(struct hy_asym *a, struct hy_use *u)
 		u->flags &= ~HY_USE_QUEUED;
 }
 
-static void consider(struct hy_asym *a, struct hy_use *u, u32 *not)
+static void consider(struct hy_asym *a, struct hy_use *u, u32 *left)
 {
 	struct hy_verdict v;
 
@@ -297,7 +297,7 @@ static void consider(struct hy_asym *a, struct hy_use *u, u32 *not)
 	if (v.to >= 0)
 		push(a, u);
 	else
-		not[v.why]++;
+		left[v.why]++;
 }
 
 /**
@@ -345,19 +345,36 @@ static void blend(u64 *ns, u64 mean, u64 requests)
 }
 
 /*
- * What had no requests may be faster than it was under load: its idle response time tells, and
- * writes are taken to be as much faster as reads are.
+ * A direction that had no requests: what was measured of it is of another load, or of a device that
+ * was another one then.  It is taken to have changed as the other direction did.
  */
+static void go_along(u64 *ns, u64 was, u64 is)
+{
+	if (*ns && was && is)
+		*ns = max(div64_u64(min(*ns, BIT_ULL(31)) * min(is, BIT_ULL(31)), was), 1ULL);
+}
+
+/* What had no requests at all may be faster than it was under load: its idle response time tells. */
 static void take_probes(u64 *ns, const struct hy_dev_snap *d)
 {
 	u64 probe = min(d->probe_ns, HY_ASYM_MAX_NS);
 
 	if (!d->probes || !probe)
 		return;
-	if (ns[READ_NS] && ns[WRITE_NS])
-		ns[WRITE_NS] = div64_u64(min(ns[WRITE_NS], BIT_ULL(31)) * min(probe, BIT_ULL(31)),
-					 ns[READ_NS]);
+	go_along(&ns[WRITE_NS], ns[READ_NS], probe);
 	ns[READ_NS] = probe;
+}
+
+static void take_requests(u64 *ns, const struct hy_dev_snap *d, u64 writes)
+{
+	u64 was[2] = { ns[READ_NS], ns[WRITE_NS] };
+
+	blend(&ns[READ_NS], d->read_ns, d->reads);
+	blend(&ns[WRITE_NS], d->write_ns, writes);
+	if (!d->reads)
+		go_along(&ns[READ_NS], was[WRITE_NS], ns[WRITE_NS]);
+	if (!writes)
+		go_along(&ns[WRITE_NS], was[READ_NS], ns[READ_NS]);
 }
 
 static void measure(struct hy_asym *a, const struct hy_snapshot *snap, u32 *probe)
@@ -368,8 +385,7 @@ static void measure(struct hy_asym *a, const struct hy_snapshot *snap, u32 *prob
 		const struct hy_dev_snap *d = &snap->dev[i];
 		u64 writes = d->requests - min(d->reads, d->requests);
 
-		blend(&a->measured[i][READ_NS], d->read_ns, d->reads);
-		blend(&a->measured[i][WRITE_NS], d->write_ns, writes);
+		take_requests(a->measured[i], d, writes);
 		a->mix[READ_NS] += d->reads;
 		a->mix[WRITE_NS] += writes;
 		if (d->requests || !d->usable)
@@ -588,7 +604,7 @@ static bool look_up(const struct hy_asym *a, u64 le, struct hy_use *use)
 void hy_asym_explain(const struct hy_asym *a, const struct hy_snapshot *snap, u64 le,
 		     unsigned int member, struct hy_verdict *verdict, struct hy_text *text)
 {
-	struct hy_use u = { };
+	struct hy_use u = {};
 	unsigned int i;
 
 	if (!look_up(a, le, &u))

@@ -67,7 +67,7 @@ static int take(struct hy_pins *pins, const struct hy_pins *new, const char **re
  */
 int hy_pins_set(struct hy_pins *pins, const char *text, unsigned int members, const char **reason)
 {
-	struct hy_pins new = { };
+	struct hy_pins new = {};
 
 	*reason = bad_text;
 	if (!strcmp(text, "none"))
@@ -143,7 +143,7 @@ static int cut(struct hy_pins *new, const struct hy_pins *old, u64 first, u64 en
  */
 int hy_pins_remove(struct hy_pins *pins, u64 first, u64 nr, const char **reason)
 {
-	struct hy_pins new = { };
+	struct hy_pins new = {};
 	u64 end = nr > HY_PIN_EXTENTS || first > HY_PIN_EXTENTS ? U64_MAX : first + nr;
 
 	if (cut(&new, pins, first, end, reason))
@@ -164,7 +164,7 @@ int hy_pins_remove(struct hy_pins *pins, u64 first, u64 nr, const char **reason)
 int hy_pins_add(struct hy_pins *pins, u64 first, u32 nr, unsigned int member,
 		const char **reason)
 {
-	struct hy_pins new = { };
+	struct hy_pins new = {};
 
 	if (cut(&new, pins, first, first + nr, reason))
 		return -EINVAL;

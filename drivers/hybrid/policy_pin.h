@@ -11,11 +11,12 @@
 #ifndef _HYBRID_POLICY_PIN_H
 #define _HYBRID_POLICY_PIN_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 #define HY_PINS		20	/* ranges at most */
-#define HY_PINS_TEXT	512	/* and characters, the final NUL included: others share the superblock */
-#define HY_PIN_EXTENTS	(1ULL << 47)	/* of any volume */
+#define HY_PINS_TEXT	512	/* and characters, with the final NUL: not alone in the superblock */
+#define HY_PIN_EXTENTS	BIT_ULL(47)	/* of any volume */
 
 /**
  * struct hy_pin - a range

@@ -2,7 +2,6 @@
 /* hybridctl explain: where an extent is, and why. */
 #include <ctype.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +118,8 @@ static void print(const struct volume *v, json_t *o)
 		printf("extent %lld: nothing was written there\n", number_of(o, "extent"));
 	} else {
 		printf("extent %lld: on member %lld (%s), physical extent %lld\n",
-		       number_of(o, "extent"), member, path_of(v, member), number_of(o, "physical"));
+		       number_of(o, "extent"), member, path_of(v, member),
+		       number_of(o, "physical"));
 		printf("accesses: %lld of late, %.4f%% of the load\n", number_of(o, "accesses"),
 		       number_of(o, "share_ppm") / 1e4);
 	}
@@ -127,7 +127,8 @@ static void print(const struct volume *v, json_t *o)
 		printf("pinned: to member %lld (%s)\n", pinned, path_of(v, pinned));
 	print_policy(o);
 	if (member >= 0)
-		printf("policy %s: %s", string_of(o, "policy"), meaning_of(string_of(o, "verdict")));
+		printf("policy %s: %s", string_of(o, "policy"),
+		       meaning_of(string_of(o, "verdict")));
 	if (member >= 0 && number_of(o, "to") >= 0)
 		printf(", to member %lld (%s)", number_of(o, "to"), path_of(v, number_of(o, "to")));
 	if (member >= 0)
@@ -142,8 +143,8 @@ static int explain(const struct volume *v, uint64_t offset, bool json)
 	int err;
 
 	if (offset / 512 >= v->sectors)
-		return fail("%s: %" PRIu64 " is beyond its end", v->name, offset);
-	message = xasprintf("explain %" PRIu64, offset / unit);
+		return fail("%s: %llu is beyond its end", v->name, (unsigned long long)offset);
+	message = xasprintf("explain %llu", (unsigned long long)(offset / unit));
 	err = dm_message(v->name, message, &reply, &why);
 	free(message);
 	if (err || !reply) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hybridctl pin: ranges of a volume that are held on a member. */
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,11 +106,13 @@ static int pin_range(const struct volume *v, const struct asked *a)
 		return fail("%s: %s %s: not an offset and a length, multiples of 512", v->name,
 			    a->word[0], a->word[1]);
 	if (a->remove)
-		return tell(v, xasprintf("unpin %" PRIu64 " %" PRIu64, start / 512, len / 512));
+		return tell(v, xasprintf("unpin %llu %llu", (unsigned long long)start / 512,
+				    (unsigned long long)len / 512));
 	member = member_of(v, a->word[2]);
 	if (member < 0)
 		return EXIT_FAILED;
-	return tell(v, xasprintf("pin %" PRIu64 " %" PRIu64 " %d", start / 512, len / 512, member));
+	return tell(v, xasprintf("pin %llu %llu %d", (unsigned long long)start / 512,
+			    (unsigned long long)len / 512, member));
 }
 
 static int pin_ext4(const struct volume *v, const struct asked *a)
@@ -127,8 +128,8 @@ static int pin_ext4(const struct volume *v, const struct asked *a)
 		goto out;
 	all = ranges_sum(&r);
 	ranges_to_pins(&r, member, text);
-	note("%" PRIu64 " of %" PRIu64 " extents with metadata in ranges that fit: %s",
-	     all - ranges_sum(&r), all, text);
+	note("%llu of %llu extents with metadata in ranges that fit: %s",
+	     (unsigned long long)(all - ranges_sum(&r)), (unsigned long long)all, text);
 	if (!a->dry_run)
 		err = tell(v, xasprintf("set pin %s", text));
 out:
@@ -155,6 +156,7 @@ static void show_one(const struct volume *v, const char *pin, json_t *list)
 {
 	unsigned long long first, nr, stride = 0, times = 1, unit = v->st.extent_sectors * 512;
 	unsigned int member;
+	json_t *one;
 
 	if (sscanf(pin, "%llu+%llu/%llu*%llu:%u", &first, &nr, &stride, &times, &member) != 5) {
 		stride = 0;
@@ -163,10 +165,13 @@ static void show_one(const struct volume *v, const char *pin, json_t *list)
 			return;
 	}
 	if (list) {
-		json_array_append_new(list, json_pack("{s:I,s:I,s:I,s:I,s:i}", "offset",
-			(json_int_t)(first * unit), "bytes", (json_int_t)(nr * unit), "stride",
-			(json_int_t)(stride * unit), "times", (json_int_t)times, "member",
-			(int)member));
+		one = json_object();
+		json_object_set_new(one, "offset", json_integer(first * unit));
+		json_object_set_new(one, "bytes", json_integer(nr * unit));
+		json_object_set_new(one, "stride", json_integer(stride * unit));
+		json_object_set_new(one, "times", json_integer(times));
+		json_object_set_new(one, "member", json_integer(member));
+		json_array_append_new(list, one);
 		return;
 	}
 	printf("%llu bytes at %llu", nr * unit, first * unit);

@@ -108,7 +108,8 @@ static struct repeated best_of(const struct ranges *r)
 	unsigned long i, j;
 
 	for (i = 0; i < r->nr; i++) {
-		p = (struct repeated){ .first = r->range[i].first, .nr = r->range[i].nr, .times = 1 };
+		p = (struct repeated){ .first = r->range[i].first, .nr = r->range[i].nr,
+				       .times = 1 };
 		if (p.nr > UINT32_MAX)
 			p.nr = UINT32_MAX;
 		if (sum_of(&p) > sum_of(&best))

@@ -398,6 +398,21 @@ static void probes_of_an_idle_member(void)
 	hy_policy_destroy(b.p);
 }
 
+/* Only written now, in .1 ms for 5: reads of the disk are taken for as much faster, so .1. */
+static void a_direction_not_seen_goes_along(void)
+{
+	struct bed b = bed();
+
+	access(&b, 1, FLASH, false, 100);
+	CHECK_NEXT(&b, "-");
+	member(&b, DISK, 0, 100 * US);
+	b.s.dev[DISK].reads = 0;
+	end_period(&b);
+	access(&b, 1, FLASH, false, 1);
+	CHECK_NEXT(&b, "1 0>1");
+	hy_policy_destroy(b.p);
+}
+
 /* A member of which nothing is known gets and gives nothing; one direction stands for the other. */
 static void what_is_not_known(void)
 {
@@ -507,6 +522,7 @@ int main(void)
 		TEST(of_several_the_one_with_room),
 		TEST(idle_ones_move_when_it_is_quiet),
 		TEST(probes_of_an_idle_member),
+		TEST(a_direction_not_seen_goes_along),
 		TEST(what_is_not_known),
 		TEST(where_new_ones_go),
 		TEST(parameters),

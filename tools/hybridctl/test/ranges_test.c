@@ -23,7 +23,8 @@ static void read_back(const char *text)
 			   &member) != 5) {
 			stride = 0;
 			times = 1;
-			sscanf(pin, "%llu+%llu:%u", &first, &nr, &member);
+			if (sscanf(pin, "%llu+%llu:%u", &first, &nr, &member) != 3)
+				return;
 		}
 		for (k = 0; k < times; k++)
 			for (i = 0; i < nr; i++)
