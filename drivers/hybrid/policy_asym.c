@@ -45,7 +45,7 @@ static const struct asym_param {
 /* What two members differ by is less when their loads are left out of it. */
 static u32 initial(const struct hy_asym *a, unsigned int i)
 {
-	return a->relative && i == HY_ASYM_DELTA ? DELTA_ONE / 4 : params[i].initial;
+	return a->relative && i == HY_ASYM_DELTA ? DELTA_ONE * 6 / 10 : params[i].initial;
 }
 
 void hy_asym_init(struct hy_asym *a, bool relative)

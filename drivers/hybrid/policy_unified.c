@@ -16,7 +16,7 @@
 #include "policy_asym.h"
 #include "policy_util.h"
 
-#define SLACK	20000u	/* ppm: a share that is as it should be */
+#define SLACK	16u	/* a share above its target by less than this part of it is as it should be */
 
 /**
  * struct unified - the policy
@@ -75,7 +75,7 @@ static void take_stays(struct hy_policy *policy)
 }
 
 /*
- * Who has more than it should gets nothing: else what fits better there would come as fast as
+ * Who has more than it should, or should have none, gets nothing: else what fits better there would come as fast as
  * wardrop sends other extents away.
  */
 static u32 closed(const struct hy_snapshot *snap, const struct hy_decision *decision)
@@ -83,9 +83,12 @@ static u32 closed(const struct hy_snapshot *snap, const struct hy_decision *deci
 	unsigned int i;
 	u32 mask = 0;
 
-	for (i = 0; i < snap->nr; i++)
-		if (decision->give[i] || snap->dev[i].share > decision->target[i] + SLACK)
+	for (i = 0; i < snap->nr; i++) {
+		u32 target = decision->target[i];
+
+		if (decision->give[i] || snap->dev[i].share >= target + target / SLACK)
 			mask |= BIT(i);
+	}
 	return mask;
 }
 

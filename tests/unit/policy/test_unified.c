@@ -148,7 +148,7 @@ static void parameters_of_both(void)
 	hy_policy_emit(b.p, text, sizeof(text));
 	CHECK_MSG(!strcmp(text, "delta 1 alpha 0 beta 7 objective average"), "%s", text);
 	CHECK_EQ(hy_policy_nr_args(b.p), 8);
-	CHECK_EQ(hy_policy_set(b.p, "delta", "0.25", &reason), 0);
+	CHECK_EQ(hy_policy_set(b.p, "delta", "0.6", &reason), 0);
 	hy_policy_emit(b.p, text, sizeof(text));
 	CHECK_MSG(!strcmp(text, "alpha 0 beta 7 objective average"), "%s", text);
 	CHECK_EQ(hy_policy_set(b.p, "beta", "x", &reason), -EINVAL);
