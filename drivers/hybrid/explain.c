@@ -118,8 +118,9 @@ void hy_explain(struct hy_pool *pool, u64 le, char *result, unsigned int maxlen)
 	DMEMIT("extent %llu member %u physical %u valid %08x pinned %d", le, f.member,
 	       ek_entry_pe(f.entry), ek_entry_valid(f.entry), f.pinned);
 	DMEMIT(" verdict %s to %d", v.to < 0 ? hy_reason_name(v.why) : "moves", v.to);
-	DMEMIT(" accesses %u share_ppm %u cooldown_ms %llu policy %s%s",
-	       f.hot ? f.heat.accesses : 0, f.share, div_u64(f.cooldown_ns, NSEC_PER_MSEC), pool->policy->ops->name, more);
+	DMEMIT(" accesses %u share_ppm %u cooldown_ms %llu", f.hot ? f.heat.accesses : 0, f.share,
+	       div_u64(f.cooldown_ns, NSEC_PER_MSEC));
+	DMEMIT(" policy %s%s", pool->policy->ops->name, more);
 out:
 	kfree(more);
 }

@@ -122,7 +122,7 @@ static struct hy_use *find(struct hy_asym *a, u64 le)
 	return NULL;
 }
 
-/* To the front of its set; a new one takes the place of the one not accessed for longest. */
+/* To the front of its set; a new one in place of the one not accessed for longest. */
 static struct hy_use *touch(struct hy_asym *a, u64 le, unsigned int member)
 {
 	struct hy_use *set = set_of(a, le), *u = find(a, le), use;
@@ -354,7 +354,7 @@ static void go_along(u64 *ns, u64 was, u64 is)
 		*ns = max(div64_u64(min(*ns, BIT_ULL(31)) * min(is, BIT_ULL(31)), was), 1ULL);
 }
 
-/* What had no requests at all may be faster than it was under load: its idle response time tells. */
+/* What had no requests may be faster than under load: its idle response time tells. */
 static void take_probes(u64 *ns, const struct hy_dev_snap *d)
 {
 	u64 probe = min(d->probe_ns, HY_ASYM_MAX_NS);

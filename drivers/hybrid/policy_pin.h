@@ -15,7 +15,7 @@
 #include <linux/types.h>
 
 #define HY_PINS		20	/* ranges at most */
-#define HY_PINS_TEXT	512	/* and characters, with the final NUL: not alone in the superblock */
+#define HY_PINS_TEXT	512	/* and characters, NUL included: others share the room */
 #define HY_PIN_EXTENTS	BIT_ULL(47)	/* of any volume */
 
 /**

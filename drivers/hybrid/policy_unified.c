@@ -4,8 +4,8 @@
  * extents change places by what they are read and written.
  *
  * So that the two don't work against each other, response times are scaled for the second until
- * what all extents together do costs the same on every member (hy_asym.relative).  What is left is
- * who is better at reading and who at writing, as far as they differ; where they don't, this
+ * what all extents together do costs the same on every member (hy_asym.relative).  What is left
+ * is who is better at reading and who at writing, as far as they differ; where they don't, this
  * is wardrop.  What then moves changes loads a little, which wardrop sees and makes good.
  */
 #include <linux/bits.h>
@@ -16,7 +16,7 @@
 #include "policy_asym.h"
 #include "policy_util.h"
 
-#define SLACK	16u	/* a share above its target by less than this part of it is as it should be */
+#define SLACK	16u	/* part of a target that a share may be above it */
 
 /**
  * struct unified - the policy
@@ -75,8 +75,8 @@ static void take_stays(struct hy_policy *policy)
 }
 
 /*
- * Who has more than it should, or should have none, gets nothing: else what fits better there would come as fast as
- * wardrop sends other extents away.
+ * Who has more than it should, or should have none, gets nothing: else what fits better there would
+ * come as fast as wardrop sends other extents away.
  */
 static u32 closed(const struct hy_snapshot *snap, const struct hy_decision *decision)
 {

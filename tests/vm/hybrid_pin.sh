@@ -14,7 +14,7 @@ settings="cooldown_ms 0 migrate_kbps 0 period_ms 100"
 check "a pool" pool p "$(table 32768 128 m "a b" 0 "fill 6 $settings")"
 check "data on the first" blkio write $dev 0 $((64 * 128)) "$seed"
 entry_on() { local e; into e dmt message p 0 entry "$1"; [ "${e%% *}" = "$2" ]; }
-all_on() { local e; for ((e = $1; e < $2; e++)); do entry_on $e "$3" || return; done; }
+all_on() { local e; for ((e = $1; e < $2; e++)); do entry_on "$e" "$3" || return; done; }
 
 check "pin 8 of them to the second" message p pin $((16 * 128)) $((8 * 128)) 1
 table_matches "they are in the table" p "pin 16\+8:1$"
