@@ -155,7 +155,7 @@ static unsigned int total(const struct hy_use *u)
 	return u->reads + u->writes;
 }
 
-/* More often than not: an average size, as the detector's now and then takes chance for a stream. */
+/* More often than not: now and then the detector takes chance for a stream. */
 static bool is_large(const struct hy_use *u)
 {
 	return 2 * u->large > total(u);
