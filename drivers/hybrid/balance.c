@@ -6,10 +6,27 @@
 #include <linux/math64.h>
 #include "hybrid.h"
 #include "hybrid_trace.h"
+#include "policy_util.h"
 
 #define HY_TICK_MS	100
 #define HY_WAITING_MS	10	/* while copies wait for their turn */
 #define HY_PROBING_MS	250	/* users wait for probes at most */
+
+static struct hy_access access_in(struct hy_pool *pool, const struct hy_ring *ring, u32 at)
+{
+	u64 slot = READ_ONCE(ring->slot[at & (HY_RING - 1)]);
+	sector_t sector = slot >> 8;
+	struct hy_access a = {
+		.le = sector >> pool->extent_shift,
+		.offset = sector & (pool->extent_sectors - 1),
+		.member = slot & HY_ACCESS_MEMBER,
+		.write = slot & HY_ACCESS_WRITE,
+		.large = slot & HY_ACCESS_LARGE,
+		.ahead = slot & HY_ACCESS_AHEAD,
+	};
+
+	return a;
+}
 
 /* What was accessed on a CPU up to @head, for a policy that asks for it; heat_lock held. */
 static void tell_policy(struct hy_pool *pool, const struct hy_ring *ring, u32 head)
@@ -20,9 +37,9 @@ static void tell_policy(struct hy_pool *pool, const struct hy_ring *ring, u32 he
 	spin_lock_irq(&pool->policy_lock);
 	policy = pool->policy;
 	for (at = ring->tail; policy->ops->accessed && at != head; at++) {
-		u64 slot = READ_ONCE(ring->slot[at & (HY_RING - 1)]);
+		struct hy_access a = access_in(pool, ring, at);
 
-		policy->ops->accessed(policy, slot >> 5, slot & 31);
+		policy->ops->accessed(policy, &a);
 	}
 	spin_unlock_irq(&pool->policy_lock);
 }
@@ -40,11 +57,29 @@ static void take_accesses(struct hy_pool *pool)
 			ring->tail = head - HY_RING;
 		tell_policy(pool, ring, head);
 		for (; ring->tail != head; ring->tail++) {
-			u64 slot = READ_ONCE(ring->slot[ring->tail & (HY_RING - 1)]);
+			struct hy_access a = access_in(pool, ring, ring->tail);
 
-			hy_heat_touch(&pool->heat, slot >> 5, slot & 31, GFP_NOIO | __GFP_NOWARN);
+			if (!a.ahead)
+				hy_heat_touch(&pool->heat, a.le, a.member,
+					      GFP_NOIO | __GFP_NOWARN);
 		}
 	}
+}
+
+/* Why the policy let extents stay, into the pool's counters. */
+static void take_stays(struct hy_pool *pool)
+{
+	u32 *stays;
+	unsigned int why;
+
+	spin_lock_irq(&pool->policy_lock);
+	stays = pool->policy->stays;
+	for (why = 0; why < HY_REASONS; why++) {
+		if (stays[why])
+			atomic64_add(stays[why], &pool->not_migrated[why]);
+		stays[why] = 0;
+	}
+	spin_unlock_irq(&pool->policy_lock);
 }
 
 /* policy_lock held.  @worst: of the states of members that are usable. */
@@ -62,9 +97,11 @@ static void snap_space(struct hy_pool *pool, u32 worst)
 	}
 }
 
-/* Who has room, now; policy_lock held. */
+/* Who has room, and what time it is, now; policy_lock held. */
 void hy_snap_space(struct hy_pool *pool)
 {
+	pool->snap.now_ns = ktime_get_ns();
+	pool->snap.cooldown_ns = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC;
 	snap_space(pool, EK_MEMBER_ACTIVE);
 }
 
@@ -93,7 +130,9 @@ int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
 
 		spin_lock_irqsave(&pool->policy_lock, flags);
 		snap_space(pool, EK_MEMBER_ACTIVE);
-		member = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
+		member = hy_pins_find(&pool->set.pins, le);
+		if (member < 0 || !hy_has_room(&pool->snap.dev[member]))
+			member = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
 		if (member < 0) {
 			snap_space(pool, EK_MEMBER_DEGRADED);
 			member = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
@@ -221,6 +260,7 @@ static void end_period(struct hy_pool *pool, u64 now)
 	measure(pool);
 	hy_heat_age(&pool->heat);
 	mutex_unlock(&pool->heat_lock);
+	hy_pin_rescan(pool);
 	decide(pool, now);
 }
 
@@ -238,6 +278,7 @@ static void tick(struct work_struct *work)
 		end_period(pool, now);
 	hy_probe_tick(pool, now);
 	wait_ms = hy_mover_tick(pool, now) ? HY_WAITING_MS : HY_TICK_MS;
+	take_stays(pool);
 	if (READ_ONCE(pool->running))
 		queue_delayed_work(pool->wq, &pool->tick,
 				   msecs_to_jiffies(max(min(wait_ms, period_ms / 4), 1U)));

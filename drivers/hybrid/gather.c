@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A policy that moves regions rather than hot extents (hy_policy_ops.next) names one range at a
+ * A policy that knows what is to move (hy_policy_ops.next) names one range of extents at a
  * time; this goes through it, extent by extent, and sends off those that are not where they
  * should be.  What has to wait, by the mover's rules, is gone on with at the next tick.
  *
@@ -9,6 +9,7 @@
  * extents here and there, all of them good.
  */
 #include "hybrid.h"
+#include "hybrid_trace.h"
 
 #define HY_GATHER_SCAN		4096	/* map entries looked at per tick */
 #define HY_GATHER_RANGES	64	/* and ranges: each is asked for under policy_lock */
@@ -36,6 +37,9 @@ static bool have_range(struct hy_pool *pool, u64 now)
 		g->active = ops->next(pool->policy, &pool->snap, &g->range);
 		g->at = g->range.first;
 		g->start = now;
+		if (g->active)
+			trace_hybrid_range(pool, g->range.first, g->range.nr, g->range.from,
+					   g->range.to);
 	}
 	have = g->active;
 	spin_unlock_irq(&pool->policy_lock);
@@ -119,8 +123,8 @@ static enum step send_off(struct hy_pool *pool, unsigned int from, u64 now)
 static enum step look_at(struct hy_pool *pool, u64 now, bool *loaded)
 {
 	struct hy_gather *g = &pool->gather;
+	int pinned, r;
 	u64 entry;
-	int r;
 
 	r = ek_map_lookup(&pool->map, g->at, &entry);
 	if (r == -EAGAIN && *loaded)
@@ -139,18 +143,24 @@ static enum step look_at(struct hy_pool *pool, u64 now, bool *loaded)
 	}
 	if (g->range.from >= 0 && ek_entry_member(entry) != g->range.from)
 		return STEP_ON;
+	pinned = hy_pinned_to(pool, g->at);
+	if (pinned >= 0 && pinned != g->range.to) {
+		hy_not_migrated(pool, HY_NOT_PINNED);
+		g->moved.left++;
+		return STEP_ON;
+	}
 	return send_off(pool, ek_entry_member(entry), now);
 }
 
-/* Does the policy move regions? */
-bool hy_gathers(struct hy_pool *pool)
+/* Does nothing move but the policy's ranges? */
+bool hy_moves_ranges_only(struct hy_pool *pool)
 {
-	bool gathers;
+	bool alone;
 
 	spin_lock_irq(&pool->policy_lock);
-	gathers = pool->policy->ops->next;
+	alone = pool->policy->ops->alone;
 	spin_unlock_irq(&pool->policy_lock);
-	return gathers;
+	return alone;
 }
 
 /**

@@ -24,6 +24,8 @@ void hy_heat_init(struct hy_heat *heat, u32 max)
 	xa_init(&heat->by_extent);
 	heat->nr = 0;
 	heat->accesses = 0;
+	heat->cooling = 0;
+	heat->too_hot = 0;
 	heat->max = max;
 }
 
@@ -221,6 +223,23 @@ u32 hy_heat_share(struct hy_heat *heat, u64 le)
 	return node ? share_of(heat, node) : 0;
 }
 
+/**
+ * hy_heat_get - what is known of an extent
+ * @heat: the list
+ * @le: the logical extent
+ * @copy: filled; its lists are of no use
+ *
+ * Return: is it on the list?
+ */
+bool hy_heat_get(struct hy_heat *heat, u64 le, struct hy_heat_node *copy)
+{
+	struct hy_heat_node *node = find(heat, le);
+
+	if (node)
+		*copy = *node;
+	return node;
+}
+
 static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)
 {
 	if (!node->moved_at)
@@ -249,10 +268,16 @@ unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u6
 	struct hy_heat_node *node;
 	unsigned int n = 0;
 
+	heat->cooling = 0;
+	heat->too_hot = 0;
 	list_for_each_entry(node, &heat->member[member], mine) {
 		if (n == max || !budget--)
 			break;
-		if (!cooling(node, now, cooldown) && share_of(heat, node) <= most)
+		if (cooling(node, now, cooldown))
+			heat->cooling++;
+		else if (share_of(heat, node) > most)
+			heat->too_hot++;
+		else
 			le[n++] = node->le;
 	}
 	return n;

@@ -30,6 +30,8 @@ struct hy_heat {
 	u32 nr;
 	u32 max;
 	u64 accesses;		/* of all, aged */
+	u32 cooling;		/* at the last hy_heat_pick(): left as they moved lately */
+	u32 too_hot;		/* and as they have too large a part of the accesses */
 };
 
 void hy_heat_init(struct hy_heat *heat, u32 max);
@@ -43,6 +45,9 @@ bool hy_heat_is_hot(struct hy_heat *heat, u64 le);
 void hy_heat_moved(struct hy_heat *heat, u64 le, unsigned int member, u64 now);
 void hy_heat_forget(struct hy_heat *heat, u64 le);
 void hy_heat_age(struct hy_heat *heat);
+
+/* What is known of it; false: it is not on the list. */
+bool hy_heat_get(struct hy_heat *heat, u64 le, struct hy_heat_node *copy);
 
 /* Its part of the accesses to what is on the list, ppm; 0: it is not on it. */
 u32 hy_heat_share(struct hy_heat *heat, u64 le);

@@ -198,21 +198,6 @@ enum { HY_TRACE_START, HY_TRACE_SWITCH, HY_TRACE_GIVE_UP };
 
 enum hy_mode { HY_RW, HY_RO, HY_FAIL };
 
-/* Why an extent that might have migrated did not. */
-enum hy_reason {
-	HY_NOT_COOLDOWN,	/* moved a short while ago */
-	HY_NOT_BUSY,		/* all movers are at work, or it is moving already */
-	HY_NOT_NOSPACE,		/* no free extent where it should go */
-	HY_NOT_RATE,		/* the rate limit */
-	HY_NOT_FOREGROUND,	/* it would be in the users' way */
-	HY_NOT_CANDIDATE,	/* tokens, but nothing hot on the giver */
-	HY_NOT_UNMAPPED,	/* nothing there, or somewhere else by now */
-	HY_NOT_RACED,		/* discarded while it was copied */
-	HY_NOT_MEMBER,		/* source or destination can't be used */
-	HY_NOT_ERROR,		/* the copy failed */
-	HY_REASONS
-};
-
 /* Somebody who waits until all bios begun before are done. */
 struct hy_drain {
 	struct rcu_head rcu;
@@ -276,7 +261,15 @@ struct hy_lane {
 	struct hy_pool *pool;
 };
 
-/* Accesses of one CPU since the last tick; slot: extent << 5 | member. */
+/*
+ * Accesses of one CPU since the last tick; slot: sector << 8 | HY_ACCESS_* | member.  A volume is
+ * smaller than 2^56 sectors: see the map entry.
+ */
+#define HY_ACCESS_WRITE		0x20
+#define HY_ACCESS_LARGE		0x40	/* hy_access.large */
+#define HY_ACCESS_AHEAD		0x80	/* hy_access.ahead */
+#define HY_ACCESS_MEMBER	0x1f
+
 struct hy_ring {
 	u32 head;
 	u32 tail;		/* the ticker's */
@@ -427,6 +420,8 @@ struct hy_pool {
 	u64 next_copy;		/* ns: rate limit */
 	u64 last_tick;		/* ns: the mover's */
 	u64 cold_cursor;	/* logical extent */
+	u64 pin_at;		/* likewise; U64_MAX: all are where they are held, or were tried */
+	bool pin_rescan;
 	u32 moved_ppm;		/* less than a token: policy_lock */
 	spinlock_t probe_lock;	/* nr_probing, probe.busy of members */
 	unsigned int nr_probing;
@@ -604,9 +599,13 @@ void hy_mover_rate_charge(struct hy_pool *pool, u64 now);
 bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i);
 void hy_not_migrated(struct hy_pool *pool, enum hy_reason why);
 const char *hy_reason_name(enum hy_reason why);
+u32 hy_most_share(const struct hy_decision *left, unsigned int from, unsigned int to);
+
+/* explain.c */
+void hy_explain(struct hy_pool *pool, u64 le, char *result, unsigned int maxlen);
 
 /* gather.c */
-bool hy_gathers(struct hy_pool *pool);
+bool hy_moves_ranges_only(struct hy_pool *pool);
 bool hy_gather_tick(struct hy_pool *pool, u64 now);
 void hy_gather_drop(struct hy_pool *pool);
 
@@ -616,6 +615,12 @@ void hy_probe_tick(struct hy_pool *pool, u64 now);
 void hy_probe_sample(struct hy_member *m, struct hy_dev_snap *d);
 bool hy_probes_are_known(struct hy_pool *pool);
 void hy_probe_stop(struct hy_pool *pool);
+
+/* pin.c */
+int hy_pinned_to(struct hy_pool *pool, u64 le);
+void hy_pin_rescan(struct hy_pool *pool);
+bool hy_pin_tick(struct hy_pool *pool, u64 now);
+int hy_pin(struct hy_pool *pool, u64 first, u64 nr, int member, const char **reason);
 
 /* balance.c */
 void hy_balance_init(struct hy_pool *pool);
@@ -628,14 +633,15 @@ void hy_snap_space(struct hy_pool *pool);
 /*
  * Remember that an extent was accessed: per CPU, overwriting what the balancer did
  * not come to read.  A sample: two bios that meet on a CPU may lose one of them.
+ * @bits: HY_ACCESS_* and the member.
  * Context: process; the I/O path.
  */
-static inline void hy_note_access(struct hy_pool *pool, u64 le, unsigned int member)
+static inline void hy_note_access(struct hy_pool *pool, sector_t sector, unsigned int bits)
 {
 	struct hy_ring *ring = raw_cpu_ptr(pool->rings);
 	u32 head = READ_ONCE(ring->head);
 
-	WRITE_ONCE(ring->slot[head & (HY_RING - 1)], le << 5 | member);
+	WRITE_ONCE(ring->slot[head & (HY_RING - 1)], (u64)sector << 8 | bits);
 	WRITE_ONCE(ring->head, head + 1);
 }
 

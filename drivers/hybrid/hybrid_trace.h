@@ -108,6 +108,48 @@ TRACE_EVENT(hybrid_period,
 		  __entry->share, __entry->target, __entry->receive, __entry->give)
 );
 
+/* What the policy wants to move. */
+TRACE_EVENT(hybrid_range,
+	TP_PROTO(const void *pool, u64 first, u64 nr, int from, int to),
+	TP_ARGS(pool, first, nr, from, to),
+	TP_STRUCT__entry(
+		__field(const void *, pool)
+		__field(u64, first)
+		__field(u64, nr)
+		__field(int, from)
+		__field(int, to)
+	),
+	TP_fast_assign(
+		__entry->pool = pool;
+		__entry->first = first;
+		__entry->nr = nr;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("pool=%p first=%llu nr=%llu from=%d to=%d",
+		  __entry->pool, __entry->first, __entry->nr, __entry->from, __entry->to)
+);
+
+/* States as in enum ek_member_state. */
+TRACE_EVENT(hybrid_member_state,
+	TP_PROTO(const void *pool, unsigned int member, u32 from, u32 to),
+	TP_ARGS(pool, member, from, to),
+	TP_STRUCT__entry(
+		__field(const void *, pool)
+		__field(unsigned int, member)
+		__field(u32, from)
+		__field(u32, to)
+	),
+	TP_fast_assign(
+		__entry->pool = pool;
+		__entry->member = member;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("pool=%p member=%u from=%u to=%u",
+		  __entry->pool, __entry->member, __entry->from, __entry->to)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

@@ -10,9 +10,10 @@
  * Order for writes: epoch, then migration, then map entry.  A migration that is
  * not seen began later, and its copy waits for this epoch to drain.
  *
- * dm hands over up to HY_RUN extents in one bio.  What of them lies one behind the
- * other on a member and takes the fast path goes out in one piece; all else is cut to
- * one extent first, so nothing but the fast path knows of more.
+ * dm hands over bios of any length: as the users made them, so that the policy can know how large
+ * their requests are.  What of them lies one behind the other on a member and takes the fast path
+ * goes out in one piece, up to HY_RUN extents; all else is cut to one extent first, so nothing
+ * but the fast path knows of more.
  */
 #include "hybrid.h"
 
@@ -64,14 +65,14 @@ static __always_inline void remap(struct hy_pool *pool, struct bio *bio, u64 ent
 }
 
 static __always_inline void send(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
-				 u64 entry, bool write)
+				 u64 entry, unsigned int access)
 {
 	io->member = ek_entry_member(entry);
 	io->place = ek_entry_place(entry);
 	io->bytes = bio->bi_iter.bi_size;
 	io->flags |= HY_IO_SENT;
 	io->start_ns = ek_rtmon_start(pool->member[io->member].mon);
-	hy_note_access(pool, io->le, io->member);
+	hy_note_access(pool, bio->bi_iter.bi_sector, access | io->member);
 	remap(pool, bio, entry);
 }
 
@@ -86,7 +87,7 @@ static __always_inline void send(struct hy_pool *pool, struct bio *bio, struct h
  */
 void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
 {
-	send(pool, bio, io, entry, true);
+	send(pool, bio, io, entry, HY_ACCESS_WRITE);
 }
 
 static noinline int finish(struct bio *bio, blk_status_t status)
@@ -145,7 +146,7 @@ static noinline int read_mixed(struct hy_pool *pool, struct bio *bio, struct hy_
 	bool valid;
 	u32 len;
 
-	hy_note_access(pool, io->le, ek_entry_member(entry));
+	hy_note_access(pool, bio->bi_iter.bi_sector, ek_entry_member(entry));
 	bio_clear_polled(bio);	/* nobody polls for the pieces */
 	while ((len = same_validity(pool, bio, entry, &valid)) < bio_sectors(bio)) {
 		struct bio *piece = bio_split(bio, len, GFP_NOIO, &pool->bs);
@@ -190,7 +191,7 @@ static noinline int map_read_slow(struct hy_pool *pool, struct bio *bio, struct 
 	if (!pool->member[ek_entry_member(entry)].bdev)
 		return finish(bio, BLK_STS_IOERR);
 	if ((ek_entry_valid(entry) & bits) == bits) {
-		send(pool, bio, io, entry, false);
+		send(pool, bio, io, entry, 0);
 		return DM_MAPIO_REMAPPED;
 	}
 	if (worker)
@@ -236,7 +237,8 @@ static inline bool is_behind(u64 entry, u64 next)
 /* Sectors from a bio's start on that lie behind each other, at hand.  @first: their first entry. */
 static u32 run_length(struct hy_pool *pool, struct bio *bio, u64 le, u64 *first)
 {
-	u32 len = in_first_extent(pool, bio), end = bio_sectors(bio), n;
+	u32 len = in_first_extent(pool, bio), n;
+	u32 end = min(bio_sectors(bio), len + (HY_RUN - 1) * pool->extent_sectors);
 	u64 next, entry = entry_at_hand(pool, le, bits_of(pool, sector_in_extent(pool, bio), len));
 
 	*first = entry;
@@ -250,16 +252,46 @@ static u32 run_length(struct hy_pool *pool, struct bio *bio, u64 le, u64 *first)
 }
 
 /* To the policy a request is one to an extent, else long runs would look slow: the others. */
-static void run_started(struct hy_pool *pool, struct hy_io *io)
+static void run_started(struct hy_pool *pool, struct hy_io *io, unsigned int access)
 {
 	struct hy_member *m = &pool->member[io->member];
 	unsigned int i;
 
 	atomic_add(io->more, &m->more_inflight);
 	for (i = 1; i <= io->more; i++) {
-		hy_note_access(pool, io->le + i, io->member);
+		hy_note_access(pool, (sector_t)(io->le + i) << pool->extent_shift,
+			       access | io->member);
 		ek_rtmon_started(m->mon, io->start_ns);
 	}
+}
+
+/* Extents of a piece of a large request that doesn't show that it is one, when it comes. */
+static void note_ahead(struct hy_pool *pool, sector_t sector, u32 len, unsigned int access)
+{
+	sector_t end = sector + len;
+
+	while (sector < end) {
+		hy_note_access(pool, sector, access | HY_ACCESS_AHEAD);
+		sector = round_down(sector, pool->extent_sectors) + pool->extent_sectors;
+	}
+}
+
+/*
+ * How large the user's request is shows only here, before it is cut to @len sectors; so far as the
+ * rest is long, it comes here again.
+ * Return: HY_ACCESS_*.
+ */
+static unsigned int access_of(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u32 len)
+{
+	unsigned int access = io->flags & HY_IO_WRITE ? HY_ACCESS_WRITE : 0;
+	u32 rest = bio_sectors(bio) - len;
+
+	if (bio_sectors(bio) <= pool->extent_sectors)
+		return access;
+	access |= HY_ACCESS_LARGE;
+	if (rest <= pool->extent_sectors)
+		note_ahead(pool, bio->bi_iter.bi_sector + len, rest, access);
+	return access;
 }
 
 /*
@@ -269,6 +301,7 @@ static void run_started(struct hy_pool *pool, struct hy_io *io)
 static noinline bool map_run(struct hy_pool *pool, struct bio *bio, struct hy_io *io)
 {
 	u32 one = in_first_extent(pool, bio), len = 0;
+	unsigned int access;
 	u64 entry = 0;
 
 	hy_io_pin(pool, io);
@@ -278,14 +311,18 @@ static noinline bool map_run(struct hy_pool *pool, struct bio *bio, struct hy_io
 		len = run_length(pool, bio, io->le, &entry);
 	if (len <= one) {
 		hy_io_unpin(io);
+		access = access_of(pool, bio, io, one);
+		if (access & HY_ACCESS_LARGE)
+			note_ahead(pool, bio->bi_iter.bi_sector, one, access);
 		dm_accept_partial_bio(bio, one);
 		return false;
 	}
+	access = access_of(pool, bio, io, len);
 	if (len < bio_sectors(bio))
 		dm_accept_partial_bio(bio, len);
 	io->more = ((bio_end_sector(bio) - 1) >> pool->extent_shift) - io->le;
-	send(pool, bio, io, entry, io->flags & HY_IO_WRITE);
-	run_started(pool, io);
+	send(pool, bio, io, entry, access);
+	run_started(pool, io, access);
 	return true;
 }
 
@@ -298,7 +335,7 @@ static __always_inline int map_read(struct hy_pool *pool, struct bio *bio, struc
 	entry = entry_at_hand(pool, io->le, hy_bio_bits(pool, bio));
 	if (unlikely(!entry))
 		return map_read_slow(pool, bio, io, worker);
-	send(pool, bio, io, entry, false);
+	send(pool, bio, io, entry, 0);
 	return DM_MAPIO_REMAPPED;
 }
 
@@ -343,7 +380,7 @@ static noinline int map_write_slow(struct hy_pool *pool, struct bio *bio, struct
 		if (!pool->member[ek_entry_member(entry)].bdev)
 			return finish(bio, BLK_STS_IOERR);
 		note_fua(pool, bio, io, false);
-		send(pool, bio, io, entry, true);
+		send(pool, bio, io, entry, HY_ACCESS_WRITE);
 		return DM_MAPIO_REMAPPED;
 	}
 	note_fua(pool, bio, io, true);
@@ -363,7 +400,7 @@ static __always_inline int map_write(struct hy_pool *pool, struct bio *bio, stru
 	entry = entry_at_hand(pool, io->le, io->touched);
 	if (unlikely(!entry))
 		return map_write_slow(pool, bio, io, worker);
-	send(pool, bio, io, entry, true);
+	send(pool, bio, io, entry, HY_ACCESS_WRITE);
 	return DM_MAPIO_REMAPPED;
 }
 

@@ -17,6 +17,7 @@
  * it and needs another only if writes completed since.
  */
 #include "hybrid.h"
+#include "hybrid_trace.h"
 
 #define HY_FAILED_REQUESTS	16	/* in a period: fewer prove nothing */
 
@@ -121,8 +122,11 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 	atomic64_inc(&pool->errors);
 	if (atomic64_inc_return(&m->errors) == 1) {
 		/* Until the next start: new extents and migrations go elsewhere if they can. */
-		if (m->state == EK_MEMBER_ACTIVE)
+		if (m->state == EK_MEMBER_ACTIVE) {
 			WRITE_ONCE(m->state, EK_MEMBER_DEGRADED);
+			trace_hybrid_member_state(pool, m - pool->member, EK_MEMBER_ACTIVE,
+						  EK_MEMBER_DEGRADED);
+		}
 		DMERR("member %u is degraded: I/O error (status %d)",
 		      (unsigned int)(m - pool->member), blk_status_to_errno(status));
 		queue_work(pool->wq, &pool->event_work);

@@ -35,6 +35,12 @@ static const char * const reason_name[HY_REASONS] = {
 	[HY_NOT_RACED] = "raced",
 	[HY_NOT_MEMBER] = "member",
 	[HY_NOT_ERROR] = "error",
+	[HY_NOT_BALANCED] = "balanced",
+	[HY_NOT_TOKEN] = "token",
+	[HY_NOT_COST] = "cost",
+	[HY_NOT_SIZE] = "size",
+	[HY_NOT_PINNED] = "pinned",
+	[HY_NOT_SHARE] = "share",
 };
 
 const char *hy_reason_name(enum hy_reason why)
@@ -147,6 +153,8 @@ static u64 tokens_due(struct hy_pool *pool, u64 now, int *from, int *to)
 		return 0;
 	due = DIV64_U64_ROUND_UP(all * min(since, spend), spend);
 	due = min(due, all);
+	if (all && !left)
+		hy_not_migrated(pool, HY_NOT_TOKEN);
 	return due > all - left ? due - (all - left) : 0;
 }
 
@@ -168,18 +176,31 @@ static void take_tokens(struct hy_pool *pool, unsigned int from, unsigned int to
 
 /*
  * The largest share that an extent may have: half as much again as there are tokens for, or what
- * its member has owed for some time.
+ * its member has owed for some time.  @left: the tokens that are left.
  */
+u32 hy_most_share(const struct hy_decision *left, unsigned int from, unsigned int to)
+{
+	u64 tokens = min(left->give[from], left->receive[to]), each = left->token_ppm;
+	u64 most = max_t(u64, tokens * each * 3 / 2 + each, left->largest[from]);
+
+	return each ? min_t(u64, most, U32_MAX) : U32_MAX;
+}
+
 static u32 most_share(struct hy_pool *pool, unsigned int from, unsigned int to)
 {
-	u64 tokens, each, most;
+	u32 most;
 
 	spin_lock_irq(&pool->policy_lock);
-	tokens = min(pool->tokens.give[from], pool->tokens.receive[to]);
-	each = pool->tokens.token_ppm;
-	most = max_t(u64, tokens * each * 3 / 2 + each, pool->tokens.largest[from]);
+	most = hy_most_share(&pool->tokens, from, to);
 	spin_unlock_irq(&pool->policy_lock);
-	return each ? min_t(u64, most, U32_MAX) : U32_MAX;
+	return most;
+}
+
+static bool is_pinned(struct hy_pool *pool, u64 le, int to)
+{
+	int member = hy_pinned_to(pool, le);
+
+	return member >= 0 && member != to;
 }
 
 /*
@@ -197,6 +218,8 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 
 	mutex_lock(&pool->heat_lock);
 	n = hy_heat_pick(&pool->heat, from, now, cooldown, most, le, HY_TRIES);
+	atomic64_add(pool->heat.cooling, &pool->not_migrated[HY_NOT_COOLDOWN]);
+	atomic64_add(pool->heat.too_hot, &pool->not_migrated[HY_NOT_SHARE]);
 	mutex_unlock(&pool->heat_lock);
 	for (i = 0; i < n; i++) {
 		mutex_lock(&pool->heat_lock);
@@ -204,6 +227,10 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 		/* Not picked again on its way, and not soon if it can't go. */
 		hy_heat_moved(&pool->heat, le[i], from, now);
 		mutex_unlock(&pool->heat_lock);
+		if (is_pinned(pool, le[i], to)) {
+			hy_not_migrated(pool, HY_NOT_PINNED);
+			continue;
+		}
 		if (!hy_mig_start(pool, le[i], from, to, &why))
 			return 0;
 		if (why == HY_NOT_UNMAPPED) {
@@ -307,7 +334,7 @@ static bool find_cold(struct hy_pool *pool, unsigned int member, u64 *le)
 		mutex_lock(&pool->heat_lock);
 		hot = hy_heat_is_hot(&pool->heat, at);
 		mutex_unlock(&pool->heat_lock);
-		if (!hot) {
+		if (!hot && hy_pinned_to(pool, at) < 0) {
 			*le = at;
 			return true;
 		}
@@ -353,15 +380,16 @@ static void shed_cold(struct hy_pool *pool, u64 now)
  */
 bool hy_mover_tick(struct hy_pool *pool, u64 now)
 {
-	bool waits;
+	bool waits = false;
 
 	if (!hy_pool_writable(pool))
 		return false;
 	pay_debts(pool, now);
 	waits = hy_evacuate_tick(pool, now);
-	if (hy_gathers(pool))
-		return hy_gather_tick(pool, now) || waits;
-	waits |= spend_tokens(pool, now);
-	shed_cold(pool, now);
-	return waits;
+	if (!hy_moves_ranges_only(pool)) {
+		waits |= spend_tokens(pool, now);
+		shed_cold(pool, now);
+	}
+	waits |= hy_gather_tick(pool, now);
+	return hy_pin_tick(pool, now) || waits;
 }

@@ -12,6 +12,8 @@ static const struct hy_policy_ops * const policies[] = {
 	&hy_policy_stripe,
 	&hy_policy_fill,
 	&hy_policy_concentrate,
+	&hy_policy_asymmetry,
+	&hy_policy_unified,
 };
 
 static const struct hy_policy_ops *find(const char *name)
@@ -24,9 +26,30 @@ static const struct hy_policy_ops *find(const char *name)
 	return NULL;
 }
 
+static size_t size_of(const struct hy_policy_ops *ops)
+{
+	size_t size = sizeof(struct hy_policy) + round_up(ops->size, sizeof(u64));
+
+	return ops->under ? size + size_of(ops->under) : size;
+}
+
+/* All of it lies in one piece at @p, what it is made of behind it. */
+static void init(struct hy_policy *p, const struct hy_policy_ops *ops, unsigned int nr)
+{
+	p->ops = ops;
+	p->nr = nr;
+	p->priv = p + 1;
+	if (ops->under) {
+		p->under = p->priv + round_up(ops->size, sizeof(u64));
+		init(p->under, ops->under, nr);
+	}
+	if (ops->init)
+		ops->init(p);
+}
+
 /**
  * hy_policy_create - make a policy
- * @name: wardrop, static, stripe, fill or concentrate
+ * @name: one of those above
  * @nr: members, 1 to EK_MAX_MEMBERS
  * @policy: set on success
  *
@@ -42,14 +65,10 @@ int hy_policy_create(const char *name, unsigned int nr, struct hy_policy **polic
 		return -ENOENT;
 	if (!nr || nr > EK_MAX_MEMBERS)
 		return -EINVAL;
-	p = kvzalloc(sizeof(*p) + ops->size, GFP_KERNEL);
+	p = kvzalloc(size_of(ops), GFP_KERNEL);
 	if (!p)
 		return -ENOMEM;
-	p->ops = ops;
-	p->nr = nr;
-	p->priv = p + 1;
-	if (ops->init)
-		ops->init(p);
+	init(p, ops, nr);
 	*policy = p;
 	return 0;
 }

@@ -19,6 +19,46 @@
 #define HY_PPM		1000000u
 #define HY_FIRST_PROBES	7	/* of a member, to know what it takes when idle */
 
+/* Why an extent that might have migrated did not. */
+enum hy_reason {
+	HY_NOT_COOLDOWN,	/* moved a short while ago */
+	HY_NOT_BUSY,		/* all movers are at work, or it is moving already */
+	HY_NOT_NOSPACE,		/* no free extent where it should go */
+	HY_NOT_RATE,		/* the rate limit */
+	HY_NOT_FOREGROUND,	/* it would be in the users' way */
+	HY_NOT_CANDIDATE,	/* tokens, but nothing hot on the giver */
+	HY_NOT_UNMAPPED,	/* nothing there, or somewhere else by now */
+	HY_NOT_RACED,		/* discarded while it was copied */
+	HY_NOT_MEMBER,		/* source or destination can't be used */
+	HY_NOT_ERROR,		/* the copy failed */
+	HY_NOT_BALANCED,	/* nowhere is it better by enough */
+	HY_NOT_TOKEN,		/* the tokens are used up */
+	HY_NOT_COST,		/* the copy would cost more than it gains */
+	HY_NOT_SIZE,		/* it is accessed in requests larger than an extent */
+	HY_NOT_PINNED,		/* it is held where it is */
+	HY_NOT_SHARE,		/* it has a larger part of the load than is to move */
+	HY_REASONS
+};
+
+/**
+ * struct hy_access - an access to an extent
+ * @le: logical extent
+ * @offset: where in it the access begins, sectors
+ * @member: where the extent is
+ * @write: or a read
+ * @large: part of a request larger than an extent
+ * @ahead: no access yet: a piece of a large request that will come by itself and doesn't show
+ *	what it is a piece of
+ */
+struct hy_access {
+	u64 le;
+	u32 offset;
+	u8 member;
+	bool write;
+	bool large;
+	bool ahead;
+};
+
 /**
  * struct hy_dev_snap - what a policy sees of a member
  * @usable: may new extents go there (state active)
@@ -61,14 +101,18 @@ struct hy_dev_snap {
 
 /**
  * struct hy_snapshot - what a policy sees
+ * @now_ns: when it was taken
  * @period_ns: the period's length
+ * @cooldown_ns: an extent that moved less than this ago stays
  * @logical_extents: of the volume
  * @extent_sectors: an extent's size
  * @nr: members
  * @dev: they
  */
 struct hy_snapshot {
+	u64 now_ns;
 	u64 period_ns;
+	u64 cooldown_ns;
 	u64 logical_extents;
 	u32 extent_sectors;
 	unsigned int nr;
@@ -133,6 +177,16 @@ struct hy_moved {
 	u64 ns;
 };
 
+/**
+ * struct hy_verdict - what is to become of an extent
+ * @to: it would go there; -1: it stays
+ * @why: it stays
+ */
+struct hy_verdict {
+	int to;
+	enum hy_reason why;
+};
+
 struct hy_policy;
 
 /**
@@ -152,9 +206,14 @@ struct hy_policy;
  * @accessed: an extent was accessed at a member, one of those that were sampled; NULL: no need
  *	to know
  * @next: the last range has been gone through: which is next?  false: none.  NULL: this policy
- *	moves by tokens, and what is cold may leave a member that fills up
+ *	moves by tokens
+ * @alone: nothing moves but what @next names: no tokens, and what is cold may not leave a member
+ *	that fills up
  * @moved: a range has been gone through
  * @show: what it has in hand, lines, snprintf-like; NULL: nothing to show
+ * @explain: of an extent at a member, " key value ..." of what is known, snprintf-like, and why
+ *	it stays there, or where it would go; NULL: it moves by tokens
+ * @under: a policy that this one is made of; hy_policy_under() is its state
  */
 struct hy_policy_ops {
 	const char *name;
@@ -168,23 +227,37 @@ struct hy_policy_ops {
 	bool (*go_on)(struct hy_policy *policy, const struct hy_snapshot *snap);
 	int (*place)(struct hy_policy *policy, const struct hy_snapshot *snap,
 		     struct hy_decision *tokens, u64 le);
-	void (*accessed)(struct hy_policy *policy, u64 le, unsigned int member);
+	void (*accessed)(struct hy_policy *policy, const struct hy_access *access);
 	bool (*next)(struct hy_policy *policy, const struct hy_snapshot *snap,
 		     struct hy_range *range);
 	void (*moved)(struct hy_policy *policy, const struct hy_range *range,
 		      const struct hy_moved *moved);
+	bool alone;
 	int (*show)(const struct hy_policy *policy, char *buf, size_t len);
+	int (*explain)(const struct hy_policy *policy, const struct hy_snapshot *snap, u64 le,
+		       unsigned int member, struct hy_verdict *verdict, char *buf, size_t len);
+	const struct hy_policy_ops *under;
 };
 
+/**
+ * struct hy_policy - a policy at work
+ * @ops: which
+ * @nr: members
+ * @priv: its own
+ * @under: what it is made of, or NULL
+ * @stays: why it let extents stay, counted since the caller took it from here
+ */
 struct hy_policy {
 	const struct hy_policy_ops *ops;
-	unsigned int nr;		/* members */
+	unsigned int nr;
 	void *priv;
+	struct hy_policy *under;
+	u32 stays[HY_REASONS];
 };
 
 /**
  * hy_policy_create - make a policy
- * @name: wardrop, static, stripe, fill or concentrate
+ * @name: one of those in policy.c
  * @nr: members, 1 to EK_MAX_MEMBERS
  * @policy: set on success
  *

@@ -194,17 +194,17 @@ static void divide(struct concentrate *c, const struct hy_snapshot *snap)
 	c->leave.nr = 0;
 }
 
-static void concentrate_accessed(struct hy_policy *policy, u64 le, unsigned int member)
+static void concentrate_accessed(struct hy_policy *policy, const struct hy_access *access)
 {
 	struct concentrate *c = policy->priv;
 	struct group *g;
 
-	if (le >> c->shift >= c->nr)
+	if (access->ahead || access->le >> c->shift >= c->nr)
 		return;
-	g = &c->group[le >> c->shift];
+	g = &c->group[access->le >> c->shift];
 	if (g->now < U32_MAX)
 		g->now++;
-	if (member == c->member && !g->here)
+	if (access->member == c->member && !g->here)
 		g->here = 1;
 }
 
@@ -489,5 +489,6 @@ const struct hy_policy_ops hy_policy_concentrate = {
 	.accessed = concentrate_accessed,
 	.next = concentrate_next,
 	.moved = concentrate_moved,
+	.alone = true,
 	.show = concentrate_show,
 };

@@ -14,6 +14,8 @@ extern const struct hy_policy_ops hy_policy_static;
 extern const struct hy_policy_ops hy_policy_stripe;
 extern const struct hy_policy_ops hy_policy_fill;
 extern const struct hy_policy_ops hy_policy_concentrate;
+extern const struct hy_policy_ops hy_policy_asymmetry;
+extern const struct hy_policy_ops hy_policy_unified;
 
 /**
  * hy_parse_decimal - read a number such as 12 or 0.5

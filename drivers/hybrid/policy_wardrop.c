@@ -438,6 +438,14 @@ static void average_period(struct wardrop *w, struct balance *b, const struct hy
 	make_tokens(w, b, snap, decision);
 }
 
+static bool has_tokens(const struct hy_decision *decision, unsigned int nr)
+{
+	while (nr--)
+		if (decision->receive[nr])
+			return true;
+	return false;
+}
+
 static void wardrop_period(struct hy_policy *policy, const struct hy_snapshot *snap,
 			   struct hy_decision *decision)
 {
@@ -462,6 +470,8 @@ static void wardrop_period(struct hy_policy *policy, const struct hy_snapshot *s
 		marginal_period(w, &b, snap, decision);
 	else
 		average_period(w, &b, snap, decision);
+	if (!has_tokens(decision, snap->nr))
+		policy->stays[HY_NOT_BALANCED]++;
 	memcpy(w->target, b.p, sizeof(w->target));
 	memcpy(decision->target, b.p, sizeof(b.p));
 }

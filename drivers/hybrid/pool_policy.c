@@ -67,6 +67,7 @@ int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const 
 	spin_unlock_irqrestore(&pool->policy_lock, flags);
 	if (r)
 		return r;
+	hy_pin_rescan(pool);
 	mutex_lock(&pool->heat_lock);
 	hy_heat_resize(&pool->heat, pool->set.candidates);
 	mutex_unlock(&pool->heat_lock);
@@ -111,6 +112,7 @@ int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc
 	hy_gather_drop(pool);
 	spin_unlock_irq(&pool->policy_lock);
 	hy_policy_destroy(old);
+	hy_pin_rescan(pool);
 	mutex_lock(&pool->heat_lock);
 	hy_heat_resize(&pool->heat, set.candidates);
 	mutex_unlock(&pool->heat_lock);

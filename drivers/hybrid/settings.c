@@ -44,6 +44,7 @@ void hy_settings_init(struct hy_settings *set)
 
 	for (i = 0; i < ARRAY_SIZE(hy_setting); i++)
 		*setting(set, &hy_setting[i]) = hy_setting[i].initial;
+	set->pins.nr = 0;
 }
 
 /**
@@ -133,6 +134,11 @@ int hy_settings_emit(const struct hy_settings *set, char *buf, size_t len)
 			n += snprintf(n < len ? buf + n : NULL, n < len ? len - n : 0, "%s%s %u",
 				      n ? " " : "", s->key, v);
 	}
+	if (set->pins.nr) {
+		n += snprintf(n < len ? buf + n : NULL, n < len ? len - n : 0, "%spin ",
+			      n ? " " : "");
+		n += hy_pins_emit(&set->pins, n < len ? buf + n : NULL, n < len ? len - n : 0);
+	}
 	return n;
 }
 
@@ -153,6 +159,8 @@ int hy_policy_set_any(struct hy_policy *policy, struct hy_settings *set, const c
 	int r = hy_policy_set(policy, key, value, reason);
 	struct hy_settings defaults;
 
+	if (r == -ENOENT && !strcmp(key, "pin"))
+		return hy_pins_set(&set->pins, value, policy->nr, reason);
 	if (r == -ENOENT)
 		return hy_settings_set(set, key, value, reason);
 	/* Every preset's period is the paper's. */

@@ -8,6 +8,7 @@
 
 #include <linux/types.h>
 #include "policy.h"
+#include "policy_pin.h"
 
 #define HY_MAX_MOVERS	64
 
@@ -24,6 +25,7 @@ struct hy_settings {
 	u32 movers;
 	u32 low_free;
 	u32 commit_ms;
+	struct hy_pins pins;
 };
 
 void hy_settings_init(struct hy_settings *set);

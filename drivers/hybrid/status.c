@@ -239,6 +239,32 @@ static int message_policy(struct hy_pool *pool, unsigned int argc, char **argv)
 	return r;
 }
 
+/* pin <start> <length> <member>, unpin <start> <length>: sectors; extents that they touch. */
+static int message_pin(struct hy_pool *pool, unsigned int argc, char **argv)
+{
+	const char *reason = NULL;
+	u64 start = 0, len = pool->nr_extents << pool->extent_shift, end;
+	unsigned int member = 0;
+	int r;
+
+	end = len;
+	if ((argc > 1 && (kstrtou64(argv[1], 10, &start) || kstrtou64(argv[2], 10, &len))) ||
+	    !len || start >= end || len > end - start)
+		return refuse("pin: no such sectors");
+	if (argc == 4 && (kstrtouint(argv[3], 10, &member) || member >= pool->nr_members))
+		return refuse("pin: no such member");
+	end = (start + len - 1) >> pool->extent_shift;
+	start >>= pool->extent_shift;
+	len = end - start + 1;
+	if (len > U32_MAX)
+		return refuse("pin: too long");
+	mutex_lock(&pool->message_lock);
+	r = hy_pin(pool, start, len, argc == 4 ? member : -1, &reason);
+	r = r ? refuse(reason) : hy_commit_policy(pool);
+	mutex_unlock(&pool->message_lock);
+	return r;
+}
+
 static int message_move(struct hy_pool *pool, char **argv)
 {
 	enum hy_reason why;
@@ -258,7 +284,10 @@ static int message_move(struct hy_pool *pool, char **argv)
 		DMWARN_LIMIT("message: move: extent %llu is not mapped", le);
 		return -ENOENT;
 	}
-	r = hy_mig_start(pool, le, ek_entry_member(entry), to, &why);
+	r = hy_pinned_to(pool, le);
+	why = HY_NOT_PINNED;
+	r = r >= 0 && r != to ? -EBUSY :
+	    hy_mig_start(pool, le, ek_entry_member(entry), to, &why);
 	if (r) {
 		hy_not_migrated(pool, why);
 		DMWARN_LIMIT("message: move: extent %llu stays: %s", le, hy_reason_name(why));
@@ -322,6 +351,21 @@ static int message_lost(struct hy_pool *pool, char **argv, char *result, unsigne
 	return hy_lost_show(pool, from, result, maxlen);
 }
 
+/* Returns 1: there is a result to be shown. */
+static int message_explain(struct hy_pool *pool, char **argv, char *result, unsigned int maxlen)
+{
+	u64 le;
+	int r;
+
+	if (kstrtou64(argv[1], 10, &le) || le >= pool->nr_extents)
+		return refuse("explain: no such extent");
+	r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
+	if (r)
+		return r;
+	hy_explain(pool, le, result, maxlen);
+	return 1;
+}
+
 static int message_samples(struct hy_pool *pool, char *result, unsigned int maxlen)
 {
 	unsigned int sz = 0, i;
@@ -367,8 +411,14 @@ static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc
 		return message_move(pool, argv);
 	if (argc == 2 && is_member_message(argv[0]))
 		return message_member(pool, argv);
+	if (argc == 4 && !strcasecmp(argv[0], "pin"))
+		return message_pin(pool, argc, argv);
+	if ((argc == 1 || argc == 3) && !strcasecmp(argv[0], "unpin"))
+		return message_pin(pool, argc, argv);
 	if (argc == 2 && !strcasecmp(argv[0], "entry"))
 		return message_entry(pool, argv, result, maxlen);
+	if (argc == 2 && !strcasecmp(argv[0], "explain"))
+		return message_explain(pool, argv, result, maxlen);
 	if (argc == 2 && !strcasecmp(argv[0], "lost"))
 		return message_lost(pool, argv, result, maxlen);
 	if (argc == 1 && !strcasecmp(argv[0], "samples"))

@@ -172,8 +172,6 @@ static int hybrid_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	r = hy_args_parse(args, argc, argv, &ti->error);
 	if (!r)
 		r = table_init(t, args, &ti->error);
-	if (!r)
-		r = dm_set_target_max_io_len(ti, t->extent_sectors * HY_RUN);
 	if (r)
 		goto bad_devices;
 	t->pool = hy_pool_get(t, &ti->error);
@@ -276,9 +274,9 @@ static int hybrid_iterate_devices(struct dm_target *ti, iterate_devices_callout_
 }
 
 /*
- * dm splits a bio where an extent ends, and after max_sectors as well.  Many a member has 255: the
- * sector that is then left of an extent would share its granule with what went before, and the
- * first write of each such granule would be two that wait for each other, and zeroes besides.
+ * What lies above, other targets of dm for one, splits bios after max_sectors.  Many a member has
+ * 255: the sector that is then left of an extent would share its granule with what went before, and
+ * the first write of each such granule would be two that wait for each other, and zeroes besides.
  * Newer kernels derive max_sectors from max_hw_sectors.
  */
 static void split_between_granules(struct hy_table *t, struct queue_limits *limits)

@@ -27,6 +27,8 @@ static void measure(struct run *r, unsigned int seed)
 
 	memset(&r->snap, 0, sizeof(r->snap));
 	r->snap.nr = r->nr;
+	r->snap.now_ns = fuzz_odd(&seed);
+	r->snap.cooldown_ns = fuzz_odd(&seed) % 3600000000000ULL;
 	r->snap.period_ns = 1 + fuzz_odd(&seed) % 3600000000000ULL;
 	r->snap.extent_sectors = EK_MIN_EXTENT_SECTORS << r->shape % 7;
 	r->snap.logical_extents = 1 + (r->shape * 0x9e3779b97f4a7c15ULL >> r->shape % 64) %
@@ -86,7 +88,10 @@ static void access_any(struct run *r, unsigned int seed)
 
 	for (i = 0; extents && i < 300; i++) {
 		le = i % 4 ? fuzz_random(&seed, 4) : fuzz_odd(&seed);
-		r->policy->ops->accessed(r->policy, le % extents, fuzz_random(&seed, r->nr));
+		r->policy->ops->accessed(r->policy, &(struct hy_access){
+			.le = le % extents, .member = fuzz_random(&seed, r->nr),
+			.offset = fuzz_random(&seed, max(r->snap.extent_sectors, 1u)),
+			.write = i & 8, .large = !(i % 17), .ahead = !(i % 31) });
 	}
 }
 
@@ -195,6 +200,8 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 		"fast 1\n! 6",
 		"\"\n= concentrate\nsize 100\nsublun 64\n! 9\n! 8\n! 7\nshare 1\n! 6\nevict 0\n! 5\n"
 		"fast auto\n! 4",
+		"\"\n= asymmetry\naccesses 1\nrate 0\n! 1\n! 2\ndelta 0\n! 3\nsizes 0\n! 4\nfirst fill\n! 5",
+		"\"\n= unified\naccesses 1\nrate 0\n! 1\ndelta 0\n! 2\npin 1+2/3*4:0\n! 3\nalpha 2\n! 4",
 		"?\n= stripe\n! 3\nlow_free 50\n= wardrop\n! 5\n! 6\n! 7", NULL,
 	};
 

@@ -22,6 +22,12 @@
 /* A disk that sorts its queue, and a device whose rate grows as n^.4. */
 #define DEV_HDDQ	{ DEV("HDDq", 1, 5000, 5000, .4, 6000), .grow = .25 }
 #define DEV_G		{ DEV("G", 1, 300, 400, .3, 1000), .grow = .4 }
+/* As wu-2011's: flashes slow and fast to write beside a disk. */
+#define DEV_TS		{ DEV("TS", 1, 400, 12000, .3, 9000) }
+#define DEV_MR		{ DEV("MR", 2, 300, 2500, .3, 2500) }
+/* One made for reads beside one made for writes. */
+#define DEV_QLC		{ DEV("QLC", 16, 300, 3000, .3, 3000) }
+#define DEV_TLC		{ DEV("TLC", 8, 500, 400, .3, 1000) }
 
 /**
  * struct sim_members - a set
@@ -51,6 +57,9 @@ static const struct sim_members members[] = {
 	{ "16K", { DEV_NVME_16K, DEV_SATA_16K }, 2, 1, 1 },
 	{ "SSD+2HDD", { DEV_SSD, DEV_HDD, DEV_HDD }, 3, 1, 4 },
 	{ "SSD+4HDD", { DEV_SSD, DEV_HDD, DEV_HDD, DEV_HDD, DEV_HDD }, 5, 1, 4 },
+	{ "TS+HDD", { DEV_TS, DEV_HDD }, 2, 1, 4 },
+	{ "MR+HDD", { DEV_MR, DEV_HDD }, 2, 1, 4 },
+	{ "QLC+TLC", { DEV_QLC, DEV_TLC }, 2, 1, 1 },
 	{ "A+A+B+B", { DEV_A, DEV_A, DEV_B, DEV_B }, 4, 2, 1 },
 };
 

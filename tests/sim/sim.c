@@ -34,8 +34,9 @@ static void issue(struct sim *s, struct request *r, bool burst)
 	r->le = sim_next_extent(s);
 	if (c->load == SIM_NEW_WRITES || (fresh && sim_uniform(s) < fresh))
 		allocate(s, r->le);
+	r->dir = burst || sim_writes(s, r->le) ? EK_WRITE : EK_READ;
+	r->start = s->now;
 	sim_note_access(s, r);
-	r->dir = burst || (c->writes && sim_uniform(s) < c->writes) ? EK_WRITE : EK_READ;
 	r->start = ek_rtmon_start(s->dev[s->map[r->le]].mon);
 	sim_submit(s, r, s->map[r->le]);
 }
@@ -163,6 +164,7 @@ static void init_devices(struct sim *s)
 
 static void end_period(struct sim *s)
 {
+	s->snap.now_ns = s->now;
 	hy_policy_period(s->policy, &s->snap, &s->decision);
 	while (hy_policy_go_on(s->policy, &s->snap))
 		;
@@ -201,6 +203,7 @@ static void init(struct sim *s, const struct sim_config *c)
 		abort();
 	hy_settings_init(&s->set);
 	set_params(s);
+	s->snap.cooldown_ns = s->set.cooldown_ms * 1000000ULL;
 	hy_heat_init(&s->heat, s->set.candidates);
 	memset(s->map, NOWHERE, sizeof(s->map));
 	sim_load_init(s);

@@ -99,6 +99,9 @@ struct sim_cycle {
  * @zipf: exponent of SIM_ZIPF
  * @hot: of SIM_CONCENTRATED
  * @writes: part of the requests that write
+ * @apart: not 0: that part of the extents is written, but for so many of the requests there, and the
+ *	others are read, but for as many
+ * @large: part of the extents that are accessed in requests larger than an extent
  * @fresh: part of the requests that allocate their extent anew, of those in bursts if there are any
  * @start: all extents lie on this member at first; -1: where the policy places them; SIM_PROBED:
  *	the same after it has had the probes that it wants
@@ -118,6 +121,8 @@ struct sim_config {
 	double zipf;
 	struct sim_hot hot;
 	double writes;
+	double apart;
+	double large;
 	double fresh;
 	int start;
 	struct sim_step step;

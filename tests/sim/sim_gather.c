@@ -13,6 +13,7 @@ static bool have_range(struct sim *s)
 	}
 	if (!g->active) {
 		memset(g, 0, sizeof(*g));
+		s->snap.now_ns = s->now;
 		g->active = s->policy->ops->next(s->policy, &s->snap, &g->range);
 		g->at = g->range.first;
 		g->start = s->now;
@@ -64,7 +65,6 @@ void sim_gather_tick(struct sim *s)
 {
 	struct sim_gather *g = &s->gather;
 
-	sim_pay_debts(s);
 	while (have_range(s)) {
 		while (g->at < g->range.first + g->range.nr) {
 			if (!look_at(s, g->at))

@@ -47,7 +47,7 @@ struct device {
 
 struct ring {
 	u32 head, tail;
-	u64 slot[RING];
+	struct hy_access slot[RING];
 };
 
 struct zipf {
@@ -100,6 +100,8 @@ double sim_uniform(struct sim *s);
 void sim_load_init(struct sim *s);
 void sim_load_destroy(struct sim *s);
 u64 sim_next_extent(struct sim *s);
+bool sim_writes(struct sim *s, u64 le);
+bool sim_is_large(const struct sim *s, u64 le);
 
 /* sim_device.c */
 void sim_submit(struct sim *s, struct request *r, unsigned int dev);

@@ -104,3 +104,26 @@ u64 sim_next_extent(struct sim *s)
 		i++;
 	return s->zipf.extent[i];
 }
+
+/* Extents are of one kind or the other, for good. */
+static double kind_of(u64 le, u64 salt)
+{
+	return ((le + 1) * salt >> 33) / 2147483648.0;
+}
+
+/* Does a request to an extent write? */
+bool sim_writes(struct sim *s, u64 le)
+{
+	const struct sim_config *c = s->config;
+	double part = c->writes;
+
+	if (c->apart)
+		part = kind_of(le, 0x9e3779b97f4a7c15ULL) < c->writes ? 1 - c->apart : c->apart;
+	return part && sim_uniform(s) < part;
+}
+
+/* Is it accessed in requests larger than an extent? */
+bool sim_is_large(const struct sim *s, u64 le)
+{
+	return kind_of(le, 0xc2b2ae3d27d4eb4fULL) < s->config->large;
+}

@@ -6,11 +6,23 @@
  */
 #include "sim_internal.h"
 
+/* Requests begin anywhere in their extents, by a hash: no random number is spent on it. */
+static u32 offset_of(const struct request *r)
+{
+	return (r->start ^ r->le) * 0x9e3779b97f4a7c15ULL >> 61 << 3;
+}
+
 void sim_note_access(struct sim *s, const struct request *r)
 {
 	struct ring *ring = &s->ring[shim_cpu];
 
-	ring->slot[ring->head++ % RING] = r->le << 5 | s->map[r->le];
+	ring->slot[ring->head++ % RING] = (struct hy_access){
+		.le = r->le,
+		.offset = offset_of(r),
+		.member = s->map[r->le],
+		.write = r->dir == EK_WRITE,
+		.large = s->config->large && sim_is_large(s, r->le),
+	};
 }
 
 void sim_take_accesses(struct sim *s)
@@ -21,11 +33,11 @@ void sim_take_accesses(struct sim *s)
 		if (ring->head - ring->tail > RING)
 			ring->tail = ring->head - RING;
 		for (; ring->tail != ring->head; ring->tail++) {
-			u64 slot = ring->slot[ring->tail % RING];
+			struct hy_access *slot = &ring->slot[ring->tail % RING];
 
-			hy_heat_touch(&s->heat, slot >> 5, slot & 31, GFP_KERNEL);
+			hy_heat_touch(&s->heat, slot->le, slot->member, GFP_KERNEL);
 			if (s->policy->ops->accessed)
-				s->policy->ops->accessed(s->policy, slot >> 5, slot & 31);
+				s->policy->ops->accessed(s->policy, slot);
 		}
 	}
 }
@@ -143,11 +155,11 @@ void sim_mover_tick(struct sim *s)
 	int from, to;
 	u32 n;
 
-	if (s->policy->ops->next) {
-		sim_gather_tick(s);
-		return;
-	}
 	sim_pay_debts(s);
+	if (s->policy->ops->next)
+		sim_gather_tick(s);
+	if (s->policy->ops->alone)
+		return;
 	while (tokens_due(s, &from, &to)) {
 		r = sim_free_mover(s, from);
 		if (!r || s->now + gap < s->next_copy)

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * sim-table [--periods N] [--seed N] [--members NAME] [--load NAME] [--depth N]
- *	[--variant 0|1|2] [--json FILE] [key value]...
+ *	[--variant 0|1|2|3|4|5] [--json FILE] [key value]...
  *
  * Throughput of the policy's objectives, with the given parameters on top, over that
  * of the best static split, of the best member alone, of stripe and of the sum of what
  * the members do alone; the first member's share, how much the shares vary, after how many
  * periods they stay, the same less what the copies take at the members' own pace, copies.
- * Variants: average, marginal; 2: preset paper, only if asked.
+ * Variants: average, marginal; only if asked 2: preset paper, 3: asymmetry, 4: unified, 5: 3 and
+ * 4 over 1 instead, which is faster.
  */
 #include "oracle.h"
 
 enum kind { UNIFORM, ZIPF, NEW, FRESH, SKEW, MIXED, CLOSED, LOAD_STEP, SPEED_STEP, FILES, BURSTS,
-	ALLOC, FSYNC, FIRST, NR_KINDS };
+	ALLOC, FSYNC, FIRST, APART, NR_KINDS };
 
 static const char * const kind_name[NR_KINDS] = {
 	"uniform", "zipf", "new", "fresh", "skew", "mixed", "closed", "load", "speed", "files", "bursts",
-	"alloc", "fsync", "first"
+	"alloc", "fsync", "first", "apart"
 };
 
 static const struct sim_cycle cycle[NR_KINDS] = {
@@ -27,10 +28,12 @@ static const struct sim_cycle cycle[NR_KINDS] = {
 	[FIRST] = { .singles = 8, .burst = 64, .think_us = 5000 },
 };
 
-static const char * const variant[][2] = {
-	{ "objective", "average" },
-	{ "objective", "marginal" },
-	{ "preset", "paper" },
+static const char * const variant[][3] = {
+	{ "wardrop", "objective", "average" },
+	{ "wardrop", "objective", "marginal" },
+	{ "wardrop", "preset", "paper" },
+	{ "asymmetry", "first", "stripe" },
+	{ "unified", "objective", "marginal" },
 };
 
 struct options {
@@ -49,6 +52,9 @@ static void set_kind(struct sim_config *c, enum kind kind)
 	c->zipf = .95;
 	c->fresh = kind == FRESH ? .02 : kind == SKEW ? .3 : kind == ALLOC ? .5 : 0;
 	c->writes = kind == FSYNC ? 1 : kind == MIXED || kind == SKEW || kind >= FILES ? .3 : 0;
+	c->apart = kind == APART ? .1 : 0;
+	if (kind == APART)
+		c->writes = .6;
 	c->cycle = cycle[kind];
 	c->start = kind == CLOSED ? 0 : kind == FIRST ? SIM_PROBED : -1;
 	c->whole = kind == FIRST;
@@ -80,6 +86,24 @@ static void json(const struct options *o, const struct sim_config *c, const char
 	fflush(o->json);
 }
 
+static bool is_asked(const struct options *o, unsigned int i)
+{
+	if (o->variant < 0)
+		return i < 2;
+	return o->variant == 5 ? i > 2 : i == o->variant;
+}
+
+/* To compare policies it takes no search for the best split. */
+static struct oracle wardrop_as_oracle(struct sim_config c)
+{
+	double iops;
+
+	c.policy = "wardrop";
+	c.params = NULL;
+	iops = sim_run(&c).iops;
+	return (struct oracle){ .split = iops, .single = iops, .sum = iops, .stripe = iops };
+}
+
 static void row(const struct options *o, struct sim_config c, const struct sim_members *m,
 		enum kind kind)
 {
@@ -91,16 +115,17 @@ static void row(const struct options *o, struct sim_config c, const struct sim_m
 	c.periods *= m->longer;
 	c.nr = m->nr;
 	set_kind(&c, kind);
-	or = ask_oracle(&c, m);
+	or = o->variant == 5 ? wardrop_as_oracle(c) : ask_oracle(&c, m);
 	printf("%-9s %-7s %3u %7.0f %3.0f%%", m->name, kind_name[kind], c.processes, or.split,
 	       or.share);
 	for (i = 0; i < ARRAY_SIZE(variant); i++) {
 		struct sim_result r;
 
-		if (o->variant >= 0 ? o->variant != i : i > 1)
+		if (!is_asked(o, i))
 			continue;
-		params[0] = variant[i][0];
-		params[1] = variant[i][1];
+		c.policy = variant[i][0];
+		params[0] = variant[i][1];
+		params[1] = variant[i][2];
 		memcpy(&params[2], o->extra, o->nr_extra * sizeof(*params));
 		params[2 + o->nr_extra] = NULL;
 		c.params = params;
@@ -108,7 +133,7 @@ static void row(const struct options *o, struct sim_config c, const struct sim_m
 		printf(" | %5.3f %5.3f %5.3f %5.1f %4.1f %3u %3.0f %5llu", r.iops / or.split,
 		       r.iops / or.single, r.iops / or.sum, r.share[0], r.share_sd, r.converged,
 		       r.converged - r.copying, (unsigned long long)r.moves);
-		json(o, &c, m->name, kind, &or, variant[i][1], &r);
+		json(o, &c, m->name, kind, &or, i > 2 ? variant[i][0] : variant[i][2], &r);
 	}
 	printf("\n");
 	fflush(stdout);
@@ -129,6 +154,7 @@ static const unsigned int depths[NR_KINDS][9] = {
 	[ALLOC] = { 2 },
 	[FSYNC] = { 4 },
 	[FIRST] = { 1 },
+	[APART] = { 4, 16 },
 };
 
 static void rows(const struct options *o, const struct sim_config *base)

@@ -275,6 +275,75 @@ static void beats_equal_averages(void)
 	CHECK(marginal.iops > 1.1 * run(&c).iops);
 }
 
+/* --- what is read and what is written --- */
+
+/*
+ * Extents are read or written, nine times of ten.  A stripe of a flash that is slow to write and a
+ * disk does both on both; asymmetry brings the reads to the one and the writes to the other, and
+ * more is done.
+ */
+static void reads_here_writes_there(void)
+{
+	struct sim_config c = config_of("QLC+TLC", 16), stripe;
+	struct sim_result r, s;
+
+	c.load = SIM_ZIPF;
+	c.zipf = .95;
+	c.writes = .6;
+	c.apart = .1;
+	stripe = c;
+	c.policy = "asymmetry";
+	stripe.policy = "stripe";
+	r = run(&c);
+	s = run(&stripe);
+	CHECK_MSG(r.iops > 1.5 * s.iops, "%.2f", r.iops / s.iops);
+	/* All of it in requests larger than an extent: nothing moves. */
+	c.large = 1;
+	c.periods = 5;
+	CHECK_EQ(run(&c).moves, 0);
+}
+
+/* As good as wardrop where it is the load that matters, and better where it is what is read. */
+static void unified_is_as_good_as_both(void)
+{
+	struct sim_config c = config_of("QLC+TLC", 16), w, a;
+	struct sim_result r, s;
+
+	c.load = SIM_ZIPF;
+	c.zipf = .95;
+	c.writes = .6;
+	c.apart = .1;
+	w = c;
+	a = c;
+	c.policy = "unified";
+	a.policy = "asymmetry";
+	r = run(&c);
+	s = run(&w);
+	CHECK_MSG(r.iops > 1.05 * s.iops, "%.3f", r.iops / s.iops);
+	s = run(&a);
+	CHECK_MSG(r.iops > .99 * s.iops, "%.3f", r.iops / s.iops);
+	c = config_of("A+B", 32);
+	c.seed = w.seed;
+	w = c;
+	c.policy = "unified";
+	r = run(&c);
+	s = run(&w);
+	CHECK_MSG(r.iops > .99 * s.iops, "%.3f", r.iops / s.iops);
+}
+
+/* Equal members have nothing to give each other, however extents are used. */
+static void equals_exchange_nothing(void)
+{
+	struct sim_config c = config_of("A+A", 16);
+
+	c.load = SIM_ZIPF;
+	c.zipf = .95;
+	c.writes = .6;
+	c.apart = .1;
+	c.policy = "asymmetry";
+	CHECK(run(&c).moves < 20);
+}
+
 /* --- the memory tier --- */
 
 /* Memory of a tenth of the volume before an SSD; sub-LUNs of 16 MiB, windows of 4 s. */
@@ -383,6 +452,9 @@ int main(void)
 		TEST(moves_what_is_very_hot),
 		TEST(follows_a_step),
 		TEST(beats_equal_averages),
+		TEST(reads_here_writes_there),
+		TEST(equals_exchange_nothing),
+		TEST(unified_is_as_good_as_both),
 		TEST(concentrations_go_to_memory),
 		TEST(they_are_followed),
 		TEST(short_ones_cost_little),

@@ -11,8 +11,9 @@ import sys
 
 NUMBER = re.compile(r"0|[1-9][0-9]*")
 REASON = re.compile(r"[a-z][a-z_]*")
-POLICIES = {"wardrop", "static", "stripe", "fill", "concentrate"}
-REASONS = {"cooldown", "busy", "nospace", "rate", "foreground", "candidate", "unmapped", "raced", "member", "error"}
+POLICIES = {"wardrop", "static", "stripe", "fill", "concentrate", "asymmetry", "unified"}
+REASONS = {"cooldown", "busy", "nospace", "rate", "foreground", "candidate", "unmapped", "raced", "member", "error",
+           "balanced", "token", "cost", "size", "pinned", "share"}
 
 
 class Malformed(ValueError):

@@ -24,6 +24,8 @@ int cmd_status(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_policy(int argc, char **argv);
+int cmd_pin(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 int cmd_restore(int argc, char **argv);

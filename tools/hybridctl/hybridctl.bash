@@ -18,12 +18,12 @@ _hybridctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create assemble stop identify list status monitor set policy add grow evacuate remove replace check dump restore repair size --help --version"
+		words="create assemble stop identify list status monitor set policy pin explain add grow evacuate remove replace check dump restore repair size --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
 	case $command:$prev in
-	create:--policy) words="wardrop static stripe fill concentrate" ;;
+	create:--policy) words="wardrop asymmetry unified static stripe fill concentrate" ;;
 	create:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
 	create:--metadata) words=$(_hybridctl_devices) ;;
 	create:--size|create:--set|monitor:--interval|monitor:--count) return ;;
@@ -41,14 +41,17 @@ _hybridctl() {
 	monitor:*) words="--interval --count --plain --help $(_hybridctl_volumes)" ;;
 	policy:*)
 		words=$(_hybridctl_volumes)
-		[ "$COMP_CWORD" = 2 ] || words="wardrop static stripe fill concentrate" ;;
+		[ "$COMP_CWORD" = 2 ] || words="wardrop asymmetry unified static stripe fill concentrate" ;;
 	set:*)
 		words=$(_hybridctl_volumes)
 		if [ "$COMP_CWORD" != 2 ]; then
 			words="period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms=
-				sublun= window_ms= share= size= evict= fast="
+				sublun= window_ms= share= size= evict= fast= delta= accesses= rate= age_ms= sizes= first= pin="
 			compopt -o nospace
 		fi ;;
+	pin:--ext4-metadata) words=$(_hybridctl_devices) ;;
+	pin:*) words="--remove --ext4-metadata --dry-run --json --help $(_hybridctl_volumes)" ;;
+	explain:*) words="--json --help $(_hybridctl_volumes)" ;;
 	grow:--size|size:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
 	add:*|evacuate:*|remove:*|replace:*|grow:*)
 		words=$(_hybridctl_volumes)

@@ -45,6 +45,18 @@ static const struct command commands[] = {
 	{ "set", cmd_set, false, "NAME KEY=VALUE...", "change parameters while it runs", "" },
 	{ "policy", cmd_policy, false, "NAME POLICY [KEY=VALUE]...",
 	  "change the policy while it runs", "" },
+	{ "pin", cmd_pin, false,
+	  "NAME [OFFSET LENGTH MEMBER | --remove [OFFSET LENGTH] | --ext4-metadata MEMBER]",
+	  "hold ranges on a member; without more: which are held",
+	  "  --remove         hold the range no longer; all of them\n"
+	  "  --ext4-metadata MEMBER\n"
+	  "                   what an ext2, 3 or 4 on the volume has for metadata, in place of\n"
+	  "                   all that is held\n"
+	  "  --dry-run        show, and change nothing\n"
+	  "  --json           as JSON\n" },
+	{ "explain", cmd_explain, false, "NAME OFFSET [--json]",
+	  "where a byte's extent is, and why it stays or where it would go",
+	  "  --json           as JSON\n" },
 	{ "add", cmd_add, false, "NAME DEV [OPTION]...", "let a device join a volume while it runs",
 	  "  --grow           and let the volume grow\n"
 	  "  --force          overwrite what libblkid recognises on the device\n"

@@ -261,11 +261,18 @@ static struct bed bed(unsigned int groups, unsigned int mem)
 	return b;
 }
 
+static void access(struct hy_policy *p, u64 le, unsigned int member)
+{
+	struct hy_access a = { .le = le, .member = member };
+
+	p->ops->accessed(p, &a);
+}
+
 /* Group @i is accessed @n times, at @member. */
 static void touch(struct bed *b, unsigned int i, unsigned int n, unsigned int member)
 {
 	while (n--)
-		b->p->ops->accessed(b->p, (u64)i * GROUP + n % GROUP, member);
+		access(b->p, (u64)i * GROUP + n % GROUP, member);
 }
 
 /* The window ends; @requests at the SSD, of 1 ms each: so slow that all is worth it. */
@@ -863,7 +870,7 @@ static void one_member(void)
 	CHECK_EQ(hy_policy_create("concentrate", 1, &p), 0);
 	end_period(p, &s, &d);
 	for (i = 0; i < 1000; i++)
-		p->ops->accessed(p, 5, 0);
+		access(p, 5, 0);
 	end_period(p, &s, &d);
 	CHECK_EQ(d.target[0], HY_PPM);
 	CHECK_EQ(d.probe, 0);
@@ -892,8 +899,8 @@ static void size_of_groups(void)
 	end_period(b.p, &b.s, &b.d);
 	shows(&b, "0 1 0 0 0");
 	/* extents that the volume does not have */
-	b.p->ops->accessed(b.p, 4 * GROUP, SSD);
-	b.p->ops->accessed(b.p, U64_MAX >> 5, SSD);
+	access(b.p, 4 * GROUP, SSD);
+	access(b.p, U64_MAX >> 8, SSD);
 	hy_policy_destroy(b.p);
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Why is an extent where it is?  The answer of the message explain: words in pairs, a key and a
+ * value, in Documentation/admin-guide/dm-hybrid.rst.
+ *
+ * What holds for whatever the policy is comes first: pins, migrations under way.  Then a policy
+ * that looks at extents says what it makes of this one; one that has tokens does not know them, and
+ * the mover's rules are gone through as they would be if it were picked now.
+ */
+#include "hybrid.h"
+#include "policy_util.h"
+
+#define HY_EXPLAIN_TEXT	1024	/* costs by member of 32 */
+
+/* What is known of an extent. */
+struct facts {
+	u64 le;
+	u64 entry;
+	unsigned int member;
+	int pinned;
+	bool moving;
+	bool hot;
+	struct hy_heat_node heat;
+	u32 share;
+	u64 cooldown_ns;	/* left */
+};
+
+static void look_at(struct hy_pool *pool, u64 now, struct facts *f)
+{
+	u64 cooldown = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC, since;
+
+	f->member = ek_entry_member(f->entry);
+	f->pinned = hy_pinned_to(pool, f->le);
+	f->moving = xa_load(&pool->migs, f->le);	/* not looked into */
+	mutex_lock(&pool->heat_lock);
+	f->hot = hy_heat_get(&pool->heat, f->le, &f->heat);
+	f->share = hy_heat_share(&pool->heat, f->le);
+	mutex_unlock(&pool->heat_lock);
+	if (!f->hot || !f->heat.moved_at)
+		return;
+	since = now > f->heat.moved_at ? now - f->heat.moved_at : 0;
+	f->cooldown_ns = since < cooldown ? cooldown - since : 0;
+}
+
+static struct hy_verdict stays(enum hy_reason why)
+{
+	return (struct hy_verdict){ .to = -1, .why = why };
+}
+
+/* policy_lock held: the mover's rules for tokens, see mover.c. */
+static struct hy_verdict by_tokens(struct hy_pool *pool, const struct facts *f)
+{
+	struct hy_decision *all = &pool->decision, *left = &pool->tokens;
+	unsigned int i, to = 0;
+
+	for (i = 1; i < pool->nr_members; i++)
+		if (left->receive[i] > left->receive[to])
+			to = i;
+	if (!all->give[f->member])
+		return stays(HY_NOT_BALANCED);
+	if (f->cooldown_ns)
+		return stays(HY_NOT_COOLDOWN);
+	if (!left->give[f->member] || !left->receive[to] || to == f->member)
+		return stays(HY_NOT_TOKEN);
+	if (!f->hot)
+		return stays(HY_NOT_CANDIDATE);
+	if (f->share > hy_most_share(left, f->member, to))
+		return stays(HY_NOT_SHARE);
+	if (!hy_has_room(&pool->snap.dev[to]))
+		return stays(HY_NOT_NOSPACE);
+	return (struct hy_verdict){ .to = to };
+}
+
+/* @buf: what the policy has to say of it. */
+static struct hy_verdict judge(struct hy_pool *pool, const struct facts *f, char *buf, size_t len)
+{
+	struct hy_verdict v = stays(HY_NOT_BALANCED);
+	const struct hy_policy_ops *ops;
+
+	spin_lock_irq(&pool->policy_lock);
+	hy_snap_space(pool);
+	ops = pool->policy->ops;
+	*buf = '\0';
+	if (ops->explain)
+		ops->explain(pool->policy, &pool->snap, f->le, f->member, &v, buf, len);
+	if (v.to < 0 && !ops->alone && v.why == HY_NOT_BALANCED)
+		v = by_tokens(pool, f);
+	spin_unlock_irq(&pool->policy_lock);
+	if (f->pinned >= 0)
+		return f->pinned == f->member ? stays(HY_NOT_PINNED) :
+						(struct hy_verdict){ .to = f->pinned };
+	return f->moving ? stays(HY_NOT_BUSY) : v;
+}
+
+/**
+ * hy_explain - say where an extent is and why it stays there or where it would go
+ * @pool: the pool
+ * @le: logical extent; its page of the map is loaded
+ * @result: gets the answer
+ * @maxlen: its size
+ *
+ * Context: sleeps; takes heat_lock, policy_lock.
+ */
+void hy_explain(struct hy_pool *pool, u64 le, char *result, unsigned int maxlen)
+{
+	char *more = kmalloc(HY_EXPLAIN_TEXT, HY_MUST);
+	struct facts f = { .le = le };
+	struct hy_verdict v;
+	unsigned int sz = 0;
+
+	if (ek_map_lookup(&pool->map, le, &f.entry) || !ek_entry_mapped(f.entry)) {
+		DMEMIT("extent %llu member - pinned %d policy %s", le, hy_pinned_to(pool, le),
+		       pool->policy->ops->name);
+		goto out;
+	}
+	look_at(pool, ktime_get_ns(), &f);
+	v = judge(pool, &f, more, HY_EXPLAIN_TEXT);
+	DMEMIT("extent %llu member %u physical %u valid %08x pinned %d", le, f.member,
+	       ek_entry_pe(f.entry), ek_entry_valid(f.entry), f.pinned);
+	DMEMIT(" verdict %s to %d", v.to < 0 ? hy_reason_name(v.why) : "moves", v.to);
+	DMEMIT(" accesses %u share_ppm %u cooldown_ms %llu", f.hot ? f.heat.accesses : 0, f.share,
+	       div_u64(f.cooldown_ns, NSEC_PER_MSEC));
+	DMEMIT(" policy %s%s", pool->policy->ops->name, more);
+out:
+	kfree(more);
+}

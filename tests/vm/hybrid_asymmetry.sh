@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: asymmetry brings reads to what reads fast and writes to what writes fast
+# kernels: 6.1 6.12 debug
+# virtual-time: yes
+# timeout: 300
+. tests/vm/lib.sh
+
+disk m 16M
+disk flash 128M mem read_lat=200us write_lat=3ms channels=8
+disk disk 128M mem read_lat=1ms write_lat=1ms channels=8
+modprobe dm-hybrid || die "no dm-hybrid"
+dev=/dev/mapper/p
+settings="cooldown_ms 1000 migrate_kbps 0 period_ms 500"
+check "a pool" pool p "$(table 32768 128 m "flash disk" 0 "asymmetry 8 rate 0 $settings")"
+table_matches "its parameters in the table" p "asymmetry 8 rate 0 period_ms 500 cooldown_ms 1000 migrate_kbps 0$"
+check "256 extents, striped" blkio write $dev 0 32768 "$seed"
+fields_are "placed" p "dev.0.used dev.1.used" "128 128"
+
+cp "$(command -v fio)" /tmp/fio
+# load SECONDS BLOCK: the first 64 extents are read, the next 64 written
+load() {
+	local common=(--filename="$dev" --direct=1 --bs="$2" --size=4m --iodepth=4 --ioengine=libaio --thread
+		--clocksource=clock_gettime --time_based --runtime="$1" --randseed="$seed")
+	/tmp/fio --output=/tmp/fio.out --name=r --rw=randread --offset=0 "${common[@]}" \
+		--name=w --rw=randwrite --offset=4m "${common[@]}"
+}
+on() { # on FIRST MEMBER: how many of the 64 extents from FIRST are there
+	local e entry n=0
+	for ((e = $1; e < $1 + 64; e++)); do
+		into entry dmt message p 0 entry $e
+		[ "${entry%% *}" = "$2" ] && n=$((n + 1))
+	done
+	echo $n
+}
+
+check "requests larger than an extent" load 2 256k
+is "nothing moves for them" "$(status p started)" 0
+counted=$(status p reason.size)
+note "kept for the size of the requests: $counted"
+[ "$counted" -gt 100 ]
+is "and is counted" $? 0
+matches "explained" "$(message p explain 7)" "size large .*|verdict size"
+
+# as if they had never been: another policy, and back
+message p policy stripe
+message p policy asymmetry rate 0
+trace=/sys/kernel/tracing
+[ -d $trace/events ] || mount -t tracefs tracefs $trace 2>/dev/null
+traced=$trace/events/hybrid/hybrid_range/enable
+[ -e $traced ] && echo 1 >$traced
+check "small requests" load 3 4k
+if [ -e $traced ]; then
+	echo 0 >$traced
+	matches "moves are traced" "$(head -40 $trace/trace)" "hybrid_range: pool=[^ ]* first=[0-9]+ nr=1 from=[01] to=[01]"
+else
+	skip "moves are traced" "a kernel without tracepoints"
+fi
+read=$(on 0 0) written=$(on 64 1)
+note "of 64 read, $read on the flash; of 64 written, $written on the disk"
+[ "$read" -ge 60 ]
+is "what is read is on the flash" $? 0
+[ "$written" -ge 60 ]
+is "what is written is on the disk" $? 0
+[ "$(on 128 0)" = 32 ]
+is "what is not used stays" $? 0
+moves=$(status p started)
+check "the same for longer" load 1 4k
+note "moves: $moves, then $(($(status p started) - moves))"
+[ $(($(status p started) - moves)) -le 16 ]
+is "then it is at rest" $? 0
+[ "$(status p reason.balanced)" -gt 1000 ]
+is "as it is balanced" $? 0
+matches "explained" "$(message p explain 3)" "^extent 3 member 0 .* verdict balanced to -1 .* policy asymmetry reads [1-9]"
+check "what was not written is as it was" blkio verify $dev 16384 16384 "$seed"
+
+# its own rate: one a second
+message p policy stripe
+message p policy asymmetry rate 1 delta 0
+emuctl set flash read_lat=1ms write_lat=1ms
+emuctl set disk read_lat=200us write_lat=200us
+before=$(status p started)
+check "members that change places" load 3 4k
+moves=$(($(status p started) - before))
+note "moves at one a second in 3 s: $moves"
+[ "$moves" -ge 2 ] && [ "$moves" -le 5 ]
+is "as many as there were tokens" $? 0
+[ "$(status p reason.token)" -gt 0 ]
+is "which is counted" $? 0
+remove_pool p
+done_testing
