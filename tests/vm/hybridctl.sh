@@ -242,7 +242,7 @@ hybridctl stop t
 runs "assemble --all" 0 '/dev/mapper/t' hybridctl assemble --all
 hybridctl stop t
 
-runs "identify" 0 "$B: member 1 of 2, volume t, uuid $uuid, sectors [0-9]+ to [0-9]+$" hybridctl identify "$B"
+runs "identify" 0 "$B: member 1 of 2, volume t, uuid $uuid, sectors [0-9]+ to [0-9]+" hybridctl identify "$B"
 runs "identify: no label" 1 'no label of a hybrid volume' hybridctl identify "$M"
 hybridctl identify --udev "$A" >"$out"
 is "identify --udev" "$(<"$out")" "EVENKEEL_UUID=$uuid
