@@ -123,15 +123,16 @@ static struct hy_use *find(struct hy_asym *a, u64 le)
 }
 
 /* To the front of its set; a new one in place of the one not accessed for longest. */
-static struct hy_use *touch(struct hy_asym *a, u64 le, unsigned int member)
+static struct hy_use *touch(struct hy_asym *a, const struct hy_access *access)
 {
-	struct hy_use *set = set_of(a, le), *u = find(a, le), use;
+	struct hy_use *set = set_of(a, access->le), *u = find(a, access->le), use;
 
 	if (u)
 		use = *u;
 	else
-		use = (struct hy_use){ .le = le, .epoch = a->epoch, .member = member,
-				       .flags = HY_USE_VALID };
+		use = (struct hy_use){ .le = access->le, .epoch = a->epoch,
+				       .member = access->member, .flags = HY_USE_VALID |
+				       (access->ahead ? HY_USE_AHEAD : 0) };
 	if (!u)
 		u = &set[HY_USE_WAYS - 1];
 	memmove(set + 1, set, (u - set) * sizeof(*set));
@@ -300,6 +301,17 @@ static void consider(struct hy_asym *a, struct hy_use *u, u32 *left)
 		left[v.why]++;
 }
 
+/* It has moved, whoever did it: it cools, and is watched anew. */
+static void begin_anew(struct hy_use *u, u64 now_ns)
+{
+	u32 now = now_ns >> 20;
+
+	u->reads = 0;
+	u->writes = 0;
+	u->large = 0;
+	u->moved = now ? now : 1;
+}
+
 /**
  * hy_asym_accessed - an extent was accessed
  * @a: the table
@@ -316,16 +328,17 @@ void hy_asym_accessed(struct hy_asym *a, const struct hy_access *access, u32 *st
 	if (!access->ahead)
 		large |= hy_streams_access(&a->streams, access->le * a->extent_sectors +
 					   access->offset, a->extent_sectors);
-	u = touch(a, access->le, access->member);
+	u = touch(a, access);
+	if (!access->ahead) {
+		if (!(u->flags & HY_USE_AHEAD) && u->member != access->member)
+			begin_anew(u, a->now);	/* somebody else moved it */
+		u->flags &= ~HY_USE_AHEAD;
+		u->member = access->member;
+	}
 	if (large)
 		count(u, &u->large);
 	if (access->ahead)
 		return;
-	if (u->member != access->member) {	/* somebody else moved it, or it is new */
-		u->member = access->member;
-		u->reads = 0;
-		u->writes = 0;
-	}
 	count(u, access->write ? &u->writes : &u->reads);
 	consider(a, u, stays);
 }
@@ -473,6 +486,7 @@ void hy_asym_period(struct hy_asym *a, const struct hy_snapshot *snap, u32 *prob
 {
 	a->nr = snap->nr;
 	a->extent_sectors = snap->extent_sectors;
+	a->now = snap->now_ns;
 	measure(a, snap, probe);
 	use_measured(a, snap);
 	a->epoch_ns += snap->period_ns;
@@ -573,15 +587,15 @@ bool hy_asym_next(struct hy_asym *a, const struct hy_snapshot *snap, struct hy_r
 void hy_asym_moved(struct hy_asym *a, const struct hy_range *range, const struct hy_moved *moved)
 {
 	struct hy_use *u = find(a, range->first);
-	u32 now = a->now >> 20;
 
+	/* What could not go has not used its token. */
+	if (!moved->moved && a->param[HY_ASYM_RATE])
+		a->bucket += TOKEN;
 	if (!u)
 		return;
 	if (moved->moved)
 		u->member = range->to;
-	u->reads = 0;
-	u->writes = 0;
-	u->moved = now ? now : 1;
+	begin_anew(u, a->now);
 }
 
 /* --- what is said about one --- */

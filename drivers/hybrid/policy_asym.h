@@ -49,6 +49,7 @@ struct hy_use {
 
 #define HY_USE_VALID	0x01
 #define HY_USE_QUEUED	0x02	/* among the candidates */
+#define HY_USE_AHEAD	0x04	/* announced only: its member is not known yet */
 
 /**
  * struct hy_asym - what is known and wanted

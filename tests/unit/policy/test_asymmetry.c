@@ -167,6 +167,45 @@ static void counts_begin_anew(void)
 	hy_policy_destroy(b.p);
 }
 
+/* Moved by somebody else: known where it is then, and it cools as if it had been moved from here. */
+static void moved_by_others(void)
+{
+	struct bed b = bed();
+
+	access(&b, 1, DISK, true, 8);
+	CHECK_NEXT(&b, "-");
+	access(&b, 1, FLASH, true, 8);
+	CHECK_NEXT(&b, "-");
+	CHECK_EQ(b.p->stays[HY_NOT_COOLDOWN], 1);
+	b.s.now_ns += 11 * SECOND;
+	access(&b, 1, FLASH, true, 1);
+	CHECK_NEXT(&b, "1 0>1");
+	hy_policy_destroy(b.p);
+}
+
+/* What could not be moved gives its token back. */
+static void refused_ones_use_no_token(void)
+{
+	struct hy_moved refused = { .left = 1 };
+	struct bed b = bed();
+	struct hy_range r;
+	u64 le;
+
+	set(&b, "rate", "1");
+	for (le = 0; le < 4; le++)
+		access(&b, le, DISK, false, 8);
+	for (le = 3; le > 0; le--) {
+		CHECK(b.p->ops->next(b.p, &b.s, &r));
+		CHECK_EQ(r.first, le);
+		b.p->ops->moved(b.p, &r, &refused);
+	}
+	CHECK_NEXT(&b, "0 1>0");
+	access(&b, 9, DISK, false, 8);
+	CHECK_NEXT(&b, "-");
+	CHECK_EQ(b.p->stays[HY_NOT_TOKEN], 1);
+	hy_policy_destroy(b.p);
+}
+
 /* 10 a second: 2 in hand at most, one more every .1 s; the latest first. */
 static void its_own_rate(void)
 {
@@ -262,6 +301,31 @@ static void large_requests_stay(void)
 	set(&b, "sizes", "0");
 	access_large(&b, 3, false, 8);
 	CHECK_NEXT(&b, "3 1>0");
+	hy_policy_destroy(b.p);
+}
+
+/* How it was used before it was moved is forgotten, sizes too. */
+static void sizes_begin_anew(void)
+{
+	struct bed b = bed();
+
+	access_large(&b, 1, false, 100);
+	access(&b, 1, FLASH, true, 1);
+	b.s.now_ns += 11 * SECOND;
+	access(&b, 1, FLASH, true, 7);
+	CHECK_NEXT(&b, "1 0>1");
+	hy_policy_destroy(b.p);
+}
+
+/* What was announced with no member known is new where it is accessed, large, and cools not. */
+static void announced_ones_are_new(void)
+{
+	struct hy_access ahead = { .le = 1, .large = true, .ahead = true };
+	struct bed b = bed();
+
+	b.p->ops->accessed(b.p, &ahead);
+	access(&b, 1, DISK, false, 8);
+	CHECK_NEXT(&b, "1 1>0");
 	hy_policy_destroy(b.p);
 }
 
@@ -512,10 +576,14 @@ int main(void)
 		TEST(not_before_enough_accesses),
 		TEST(a_copy_must_be_worth_it),
 		TEST(counts_begin_anew),
+		TEST(moved_by_others),
+		TEST(refused_ones_use_no_token),
 		TEST(its_own_rate),
 		TEST(counts_are_aged),
 		TEST(one_byte_each),
 		TEST(large_requests_stay),
+		TEST(sizes_begin_anew),
+		TEST(announced_ones_are_new),
 		TEST(sequential_ones_stay),
 		TEST(random_ones_are_no_stream),
 		TEST(the_table_is_bounded),
