@@ -58,7 +58,8 @@ struct hy_use {
  *	members: whatever balances their load is somebody else's
  * @closed: a bit for each member that nothing is to go to now
  * @measured: response times by member and direction, ns; 0: not known
- * @ns: the same as they are used, at most HY_ASYM_MAX_NS
+ * @pair: the same when both directions were measured last
+ * @ns: as @measured, as they are used, at most HY_ASYM_MAX_NS
  * @mix: reads and writes of the pool, aged
  * @now: of the last snapshot, ns
  * @bucket: tokens, each 10^9, at most what comes in a fifth of a second
@@ -80,6 +81,7 @@ struct hy_asym {
 	bool relative;
 	u32 closed;
 	u64 measured[EK_MAX_MEMBERS][2];
+	u64 pair[EK_MAX_MEMBERS][2];
 	u64 ns[EK_MAX_MEMBERS][2];
 	u64 mix[2];
 	u64 now;
