@@ -19,7 +19,7 @@
 
 #define HY_USE_SETS	8192u	/* of the table, by a hash of the extent */
 #define HY_USE_WAYS	8u	/* extents of a set, the last accessed first */
-#define HY_USE_STEP	512u	/* sets looked at before the lock is let go of */
+#define HY_USE_STEP	8u	/* sets looked at before the lock is let go of */
 #define HY_USE_QUEUE	1024u	/* candidates that wait, the latest first */
 
 enum { HY_ASYM_DELTA, HY_ASYM_ACCESSES, HY_ASYM_RATE, HY_ASYM_AGE_MS, HY_ASYM_SIZES,
