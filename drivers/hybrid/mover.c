@@ -393,15 +393,16 @@ static void shed_cold(struct hy_pool *pool, u64 now)
  */
 bool hy_mover_tick(struct hy_pool *pool, u64 now)
 {
-	bool waits = false;
+	bool waits;
 
 	if (!hy_pool_writable(pool))
 		return false;
 	pay_debts(pool, now);
+	/* Somebody wants these there, and they come to an end: first. */
+	waits = hy_pin_tick(pool, now);
 	if (!hy_moves_ranges_only(pool)) {
-		waits = spend_tokens(pool, now);
+		waits |= spend_tokens(pool, now);
 		shed_cold(pool, now);
 	}
-	waits |= hy_gather_tick(pool, now);
-	return hy_pin_tick(pool, now) || waits;
+	return hy_gather_tick(pool, now) || waits;
 }
