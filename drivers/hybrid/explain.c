@@ -71,8 +71,20 @@ static struct hy_verdict by_tokens(struct hy_pool *pool, const struct facts *f)
 	return (struct hy_verdict){ .to = to };
 }
 
-/* @buf: what the policy has to say of it. */
-static struct hy_verdict judge(struct hy_pool *pool, const struct facts *f, char *buf, size_t len)
+/* The policy may be gone as soon as the lock is let go of; names are there as long as the module. */
+static const char *policy_name(struct hy_pool *pool)
+{
+	const char *name;
+
+	spin_lock_irq(&pool->policy_lock);
+	name = pool->policy->ops->name;
+	spin_unlock_irq(&pool->policy_lock);
+	return name;
+}
+
+/* @name: of the policy that judged; @buf: what it has to say of the extent. */
+static struct hy_verdict judge(struct hy_pool *pool, const struct facts *f, const char **name,
+			       char *buf, size_t len)
 {
 	struct hy_verdict v = stays(HY_NOT_BALANCED);
 	const struct hy_policy_ops *ops;
@@ -80,6 +92,7 @@ static struct hy_verdict judge(struct hy_pool *pool, const struct facts *f, char
 	spin_lock_irq(&pool->policy_lock);
 	hy_snap_space(pool);
 	ops = pool->policy->ops;
+	*name = ops->name;
 	*buf = '\0';
 	if (ops->explain)
 		ops->explain(pool->policy, &pool->snap, f->le, f->member, &v, buf, len);
@@ -106,21 +119,22 @@ void hy_explain(struct hy_pool *pool, u64 le, char *result, unsigned int maxlen)
 	char *more = kmalloc(HY_EXPLAIN_TEXT, HY_MUST);
 	struct facts f = { .le = le };
 	struct hy_verdict v;
+	const char *name;
 	unsigned int sz = 0;
 
 	if (ek_map_lookup(&pool->map, le, &f.entry) || !ek_entry_mapped(f.entry)) {
 		DMEMIT("extent %llu member - pinned %d policy %s", le, hy_pinned_to(pool, le),
-		       pool->policy->ops->name);
+		       policy_name(pool));
 		goto out;
 	}
 	look_at(pool, ktime_get_ns(), &f);
-	v = judge(pool, &f, more, HY_EXPLAIN_TEXT);
+	v = judge(pool, &f, &name, more, HY_EXPLAIN_TEXT);
 	DMEMIT("extent %llu member %u physical %u valid %08x pinned %d", le, f.member,
 	       ek_entry_pe(f.entry), ek_entry_valid(f.entry), f.pinned);
 	DMEMIT(" verdict %s to %d", v.to < 0 ? hy_reason_name(v.why) : "moves", v.to);
 	DMEMIT(" accesses %u share_ppm %u cooldown_ms %llu", f.hot ? f.heat.accesses : 0, f.share,
 	       div_u64(f.cooldown_ns, NSEC_PER_MSEC));
-	DMEMIT(" policy %s%s", pool->policy->ops->name, more);
+	DMEMIT(" policy %s%s", name, more);
 out:
 	kfree(more);
 }

@@ -26,6 +26,9 @@ void hy_heat_init(struct hy_heat *heat, u32 max)
 	heat->accesses = 0;
 	heat->cooling = 0;
 	heat->too_hot = 0;
+	heat->nr_held = 0;
+	heat->held = NULL;
+	heat->data = NULL;
 	heat->max = max;
 }
 
@@ -257,7 +260,8 @@ static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)
  * @le: filled, the order of the member's list
  * @max: how many at most
  *
- * Looks at no more than 256 + 4 * @max nodes.
+ * Looks at no more than 256 + 4 * @max nodes but those that are held: they may be the hottest for
+ * ever, and others are to be found behind them.
  *
  * Return: how many.
  */
@@ -270,8 +274,15 @@ unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u6
 
 	heat->cooling = 0;
 	heat->too_hot = 0;
+	heat->nr_held = 0;
 	list_for_each_entry(node, &heat->member[member], mine) {
-		if (n == max || !budget--)
+		if (n == max)
+			break;
+		if (heat->held && heat->held(heat->data, node->le)) {
+			heat->nr_held++;
+			continue;
+		}
+		if (!budget--)
 			break;
 		if (cooling(node, now, cooldown))
 			heat->cooling++;

@@ -32,6 +32,9 @@ struct hy_heat {
 	u64 accesses;		/* of all, aged */
 	u32 cooling;		/* at the last hy_heat_pick(): left as they moved lately */
 	u32 too_hot;		/* and as they have too large a part of the accesses */
+	u32 nr_held;		/* and as @held says so */
+	bool (*held)(void *data, u64 le);	/* for hy_heat_pick(): may it not go?  NULL: any may */
+	void *data;
 };
 
 void hy_heat_init(struct hy_heat *heat, u32 max);
@@ -63,7 +66,7 @@ u32 hy_heat_share(struct hy_heat *heat, u64 le);
  * @max: how many at most
  *
  * Those most recently accessed there or moved there come first, at most a bounded number
- * of nodes is looked at.
+ * of nodes is looked at.  What @heat->held says of does not count among them.
  * Return: how many.
  */
 unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown,

@@ -422,6 +422,7 @@ struct hy_pool {
 	u64 cold_cursor;	/* logical extent */
 	u64 pin_at;		/* likewise; U64_MAX: all are where they are held, or were tried */
 	bool pin_rescan;
+	bool pin_waits;	/* some were passed over, to be tried again */
 	u32 moved_ppm;		/* less than a token: policy_lock */
 	spinlock_t probe_lock;	/* nr_probing, probe.busy of members */
 	unsigned int nr_probing;

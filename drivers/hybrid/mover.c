@@ -196,11 +196,21 @@ static u32 most_share(struct hy_pool *pool, unsigned int from, unsigned int to)
 	return most;
 }
 
-static bool is_pinned(struct hy_pool *pool, u64 le, int to)
-{
-	int member = hy_pinned_to(pool, le);
+struct way {
+	struct hy_pool *pool;
+	unsigned int to;
+};
 
-	return member >= 0 && member != to;
+/* For hy_heat_pick(), under heat_lock. */
+static bool is_pinned(void *data, u64 le)
+{
+	struct way *way = data;
+	int member;
+
+	if (!READ_ONCE(way->pool->set.pins.nr))
+		return false;
+	member = hy_pinned_to(way->pool, le);
+	return member >= 0 && member != way->to;
 }
 
 /*
@@ -212,14 +222,20 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 {
 	u32 most = most_share(pool, from, to);
 	u64 cooldown = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC;
+	struct way way = { .pool = pool, .to = to };
 	enum hy_reason why = HY_NOT_CANDIDATE;
 	u64 le[HY_TRIES];
-	unsigned int n, i;
+	unsigned int n, i, pinned;
 
 	mutex_lock(&pool->heat_lock);
+	pool->heat.held = is_pinned;
+	pool->heat.data = &way;
 	n = hy_heat_pick(&pool->heat, from, now, cooldown, most, le, HY_TRIES);
 	atomic64_add(pool->heat.cooling, &pool->not_migrated[HY_NOT_COOLDOWN]);
 	atomic64_add(pool->heat.too_hot, &pool->not_migrated[HY_NOT_SHARE]);
+	pinned = pool->heat.nr_held;
+	atomic64_add(pinned, &pool->not_migrated[HY_NOT_PINNED]);
+	pool->heat.held = NULL;
 	mutex_unlock(&pool->heat_lock);
 	for (i = 0; i < n; i++) {
 		mutex_lock(&pool->heat_lock);
@@ -227,10 +243,6 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 		/* Not picked again on its way, and not soon if it can't go. */
 		hy_heat_moved(&pool->heat, le[i], from, now);
 		mutex_unlock(&pool->heat_lock);
-		if (is_pinned(pool, le[i], to)) {
-			hy_not_migrated(pool, HY_NOT_PINNED);
-			continue;
-		}
 		if (!hy_mig_start(pool, le[i], from, to, &why))
 			return 0;
 		if (why == HY_NOT_UNMAPPED) {
@@ -241,7 +253,8 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 		if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
 			break;
 	}
-	hy_not_migrated(pool, why);
+	if (n || !pinned)
+		hy_not_migrated(pool, why);
 	return -ENOENT;
 }
 
@@ -380,16 +393,17 @@ static void shed_cold(struct hy_pool *pool, u64 now)
  */
 bool hy_mover_tick(struct hy_pool *pool, u64 now)
 {
-	bool waits = false;
+	bool waits;
 
 	if (!hy_pool_writable(pool))
 		return false;
 	pay_debts(pool, now);
+	/* Somebody wants these there, and they come to an end: first. */
 	waits = hy_evacuate_tick(pool, now);
+	waits |= hy_pin_tick(pool, now);
 	if (!hy_moves_ranges_only(pool)) {
 		waits |= spend_tokens(pool, now);
 		shed_cold(pool, now);
 	}
-	waits |= hy_gather_tick(pool, now);
-	return hy_pin_tick(pool, now) || waits;
+	return hy_gather_tick(pool, now) || waits;
 }

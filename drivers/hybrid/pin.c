@@ -42,8 +42,35 @@ static u64 next_pinned(struct hy_pool *pool, u64 le)
 	return le;
 }
 
-/* Bring one where it is held, if it is elsewhere; returns false if that has to wait. */
-static bool bring(struct hy_pool *pool, u64 le, u64 now, bool *loaded)
+/* One tick's: what members can't do is found out once. */
+struct tick {
+	u64 now;
+	bool loaded;	/* a page of the map was read, the next one waits */
+	u32 shut;	/* nothing can go there: left to the next period */
+	u32 owing;	/* nothing may be copied there or from there yet */
+};
+
+static bool can_take(struct hy_pool *pool, unsigned int i)
+{
+	struct hy_member *m = &pool->member[i];
+
+	return m->bdev && m->state == EK_MEMBER_ACTIVE && ek_space_nr_free(&m->space);
+}
+
+static void begin_tick(struct hy_pool *pool, struct tick *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		if (!can_take(pool, i))
+			t->shut |= BIT(i);
+		if (hy_mover_in_debt(pool, i))
+			t->owing |= BIT(i);
+	}
+}
+
+/* Bring one where it is held, if it is elsewhere; returns false if all others have to wait, too. */
+static bool bring(struct hy_pool *pool, u64 le, struct tick *t)
 {
 	int to = hy_pinned_to(pool, le);
 	enum hy_reason why;
@@ -51,11 +78,13 @@ static bool bring(struct hy_pool *pool, u64 le, u64 now, bool *loaded)
 	u64 entry;
 	int r;
 
+	if (to < 0)
+		return true;
 	r = ek_map_lookup(&pool->map, le, &entry);
-	if (r == -EAGAIN && *loaded)
+	if (r == -EAGAIN && t->loaded)
 		return false;
 	if (r == -EAGAIN) {
-		*loaded = true;
+		t->loaded = true;
 		r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
 		if (!r)
 			r = ek_map_lookup(&pool->map, le, &entry);
@@ -63,15 +92,25 @@ static bool bring(struct hy_pool *pool, u64 le, u64 now, bool *loaded)
 	if (r || !ek_entry_mapped(entry))
 		return true;
 	from = ek_entry_member(entry);
-	if (to < 0 || to == from)
+	if (to == from)
 		return true;
-	if (!hy_mover_free(pool, from) || !hy_mover_rate_allows(pool, now) ||
-	    hy_mover_in_debt(pool, from) || hy_mover_in_debt(pool, to))
+	if (t->shut & BIT(to)) {
+		hy_not_migrated(pool, HY_NOT_NOSPACE);
+		return true;
+	}
+	if (!hy_mover_rate_allows(pool, t->now))
 		return false;
-	if (hy_mig_start(pool, le, from, to, &why))
-		hy_not_migrated(pool, why);
-	else
-		hy_mover_rate_charge(pool, now);
+	if (t->owing & (BIT(to) | BIT(from)) || !hy_mover_free(pool, from)) {
+		pool->pin_waits = true;
+		return true;
+	}
+	if (!hy_mig_start(pool, le, from, to, &why)) {
+		hy_mover_rate_charge(pool, t->now);
+		return true;
+	}
+	hy_not_migrated(pool, why);
+	if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
+		t->shut |= BIT(to);
 	return true;
 }
 
@@ -91,22 +130,26 @@ void hy_pin_rescan(struct hy_pool *pool)
  */
 bool hy_pin_tick(struct hy_pool *pool, u64 now)
 {
+	struct tick t = { .now = now };
 	unsigned int n = HY_PIN_SCAN;
-	bool loaded = false;
 
-	if (pool->pin_at == U64_MAX && xchg(&pool->pin_rescan, false))
+	if (pool->pin_at == U64_MAX && (xchg(&pool->pin_rescan, false) || pool->pin_waits)) {
 		pool->pin_at = 0;
+		pool->pin_waits = false;
+	}
+	if (pool->pin_at != U64_MAX)
+		begin_tick(pool, &t);
 	while (pool->pin_at != U64_MAX) {
 		pool->pin_at = next_pinned(pool, pool->pin_at);
 		if (pool->pin_at >= pool->nr_extents) {
 			pool->pin_at = U64_MAX;
 			break;
 		}
-		if (!n-- || !bring(pool, pool->pin_at, now, &loaded))
+		if (!n-- || !bring(pool, pool->pin_at, &t))
 			return true;
 		pool->pin_at++;
 	}
-	return false;
+	return pool->pin_waits;
 }
 
 /**

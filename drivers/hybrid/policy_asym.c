@@ -20,6 +20,9 @@
 #define LOW_FREE	20		/* hy_asym.relative: a member's part that stays free */
 #define SWEEPS		128u		/* epochs in which all of the table is aged */
 
+#define ALONG_ONE	1024u
+#define ALONG_MOST	16u		/* and at least a sixteenth */
+
 enum { READ_NS, WRITE_NS };
 
 /* A bound on what is multiplied: 2 * 255 counts, 100 times delta and 2^37 ns make 2^63 at most. */
@@ -123,15 +126,16 @@ static struct hy_use *find(struct hy_asym *a, u64 le)
 }
 
 /* To the front of its set; a new one in place of the one not accessed for longest. */
-static struct hy_use *touch(struct hy_asym *a, u64 le, unsigned int member)
+static struct hy_use *touch(struct hy_asym *a, const struct hy_access *access)
 {
-	struct hy_use *set = set_of(a, le), *u = find(a, le), use;
+	struct hy_use *set = set_of(a, access->le), *u = find(a, access->le), use;
 
 	if (u)
 		use = *u;
 	else
-		use = (struct hy_use){ .le = le, .epoch = a->epoch, .member = member,
-				       .flags = HY_USE_VALID };
+		use = (struct hy_use){ .le = access->le, .epoch = a->epoch,
+				       .member = access->member, .flags = HY_USE_VALID |
+				       (access->ahead ? HY_USE_AHEAD : 0) };
 	if (!u)
 		u = &set[HY_USE_WAYS - 1];
 	memmove(set + 1, set, (u - set) * sizeof(*set));
@@ -300,6 +304,17 @@ static void consider(struct hy_asym *a, struct hy_use *u, u32 *left)
 		left[v.why]++;
 }
 
+/* It has moved, whoever did it: it cools, and is watched anew. */
+static void begin_anew(struct hy_use *u, u64 now_ns)
+{
+	u32 now = now_ns >> 20;
+
+	u->reads = 0;
+	u->writes = 0;
+	u->large = 0;
+	u->moved = now ? now : 1;
+}
+
 /**
  * hy_asym_accessed - an extent was accessed
  * @a: the table
@@ -316,16 +331,17 @@ void hy_asym_accessed(struct hy_asym *a, const struct hy_access *access, u32 *st
 	if (!access->ahead)
 		large |= hy_streams_access(&a->streams, access->le * a->extent_sectors +
 					   access->offset, a->extent_sectors);
-	u = touch(a, access->le, access->member);
+	u = touch(a, access);
+	if (!access->ahead) {
+		if (!(u->flags & HY_USE_AHEAD) && u->member != access->member)
+			begin_anew(u, a->now);	/* somebody else moved it */
+		u->flags &= ~HY_USE_AHEAD;
+		u->member = access->member;
+	}
 	if (large)
 		count(u, &u->large);
 	if (access->ahead)
 		return;
-	if (u->member != access->member) {	/* somebody else moved it, or it is new */
-		u->member = access->member;
-		u->reads = 0;
-		u->writes = 0;
-	}
 	count(u, access->write ? &u->writes : &u->reads);
 	consider(a, u, stays);
 }
@@ -346,35 +362,44 @@ static void blend(u64 *ns, u64 mean, u64 requests)
 
 /*
  * A direction that had no requests: what was measured of it is of another load, or of a device that
- * was another one then.  It is taken to have changed as the other direction did.
+ * was another one then.  It is taken to have changed as the other direction did since both were
+ * measured, within bounds: so it comes back to what it was when the other one does.
  */
-static void go_along(u64 *ns, u64 was, u64 is)
+static void go_along(u64 *ns, const u64 *pair, unsigned int dir)
 {
-	if (*ns && was && is)
-		*ns = max(div64_u64(min(*ns, BIT_ULL(31)) * min(is, BIT_ULL(31)), was), 1ULL);
+	u64 factor;
+
+	if (!pair[READ_NS] || !pair[WRITE_NS] || !ns[!dir])
+		return;
+	factor = div64_u64(ns[!dir] * ALONG_ONE, pair[!dir]);
+	factor = clamp_t(u64, factor, ALONG_ONE / ALONG_MOST, ALONG_ONE * ALONG_MOST);
+	ns[dir] = clamp_t(u64, div_u64(pair[dir] * factor, ALONG_ONE), 1, HY_ASYM_MAX_NS);
 }
 
 /* What had no requests may be faster than under load: its idle response time tells. */
-static void take_probes(u64 *ns, const struct hy_dev_snap *d)
+static void take_probes(u64 *ns, const u64 *pair, const struct hy_dev_snap *d)
 {
 	u64 probe = min(d->probe_ns, HY_ASYM_MAX_NS);
 
 	if (!d->probes || !probe)
 		return;
-	go_along(&ns[WRITE_NS], ns[READ_NS], probe);
 	ns[READ_NS] = probe;
+	go_along(ns, pair, WRITE_NS);
 }
 
-static void take_requests(u64 *ns, const struct hy_dev_snap *d, u64 writes)
+/* @pair: of the last period in which both were seen; until there is one, of two periods. */
+static void take_requests(u64 *ns, u64 *pair, const struct hy_dev_snap *d, u64 writes)
 {
-	u64 was[2] = { ns[READ_NS], ns[WRITE_NS] };
-
 	blend(&ns[READ_NS], d->read_ns, d->reads);
 	blend(&ns[WRITE_NS], d->write_ns, writes);
-	if (!d->reads)
-		go_along(&ns[READ_NS], was[WRITE_NS], ns[WRITE_NS]);
-	if (!writes)
-		go_along(&ns[WRITE_NS], was[READ_NS], ns[READ_NS]);
+	if (d->reads && (writes || !pair[READ_NS] || !pair[WRITE_NS]))
+		pair[READ_NS] = ns[READ_NS];
+	if (writes && (d->reads || !pair[READ_NS] || !pair[WRITE_NS]))
+		pair[WRITE_NS] = ns[WRITE_NS];
+	if (!d->reads && writes)
+		go_along(ns, pair, READ_NS);
+	if (!writes && d->reads)
+		go_along(ns, pair, WRITE_NS);
 }
 
 static void measure(struct hy_asym *a, const struct hy_snapshot *snap, u32 *probe)
@@ -385,13 +410,13 @@ static void measure(struct hy_asym *a, const struct hy_snapshot *snap, u32 *prob
 		const struct hy_dev_snap *d = &snap->dev[i];
 		u64 writes = d->requests - min(d->reads, d->requests);
 
-		take_requests(a->measured[i], d, writes);
+		take_requests(a->measured[i], a->pair[i], d, writes);
 		a->mix[READ_NS] += d->reads;
 		a->mix[WRITE_NS] += writes;
 		if (d->requests || !d->usable)
 			continue;
 		*probe |= BIT(i);
-		take_probes(a->measured[i], d);
+		take_probes(a->measured[i], a->pair[i], d);
 	}
 	while (a->mix[READ_NS] + a->mix[WRITE_NS] > BIT(20)) {
 		a->mix[READ_NS] /= 2;
@@ -473,6 +498,7 @@ void hy_asym_period(struct hy_asym *a, const struct hy_snapshot *snap, u32 *prob
 {
 	a->nr = snap->nr;
 	a->extent_sectors = snap->extent_sectors;
+	a->now = snap->now_ns;
 	measure(a, snap, probe);
 	use_measured(a, snap);
 	a->epoch_ns += snap->period_ns;
@@ -573,15 +599,15 @@ bool hy_asym_next(struct hy_asym *a, const struct hy_snapshot *snap, struct hy_r
 void hy_asym_moved(struct hy_asym *a, const struct hy_range *range, const struct hy_moved *moved)
 {
 	struct hy_use *u = find(a, range->first);
-	u32 now = a->now >> 20;
 
+	/* What could not go has not used its token. */
+	if (!moved->moved && a->param[HY_ASYM_RATE])
+		a->bucket += TOKEN;
 	if (!u)
 		return;
 	if (moved->moved)
 		u->member = range->to;
-	u->reads = 0;
-	u->writes = 0;
-	u->moved = now ? now : 1;
+	begin_anew(u, a->now);
 }
 
 /* --- what is said about one --- */

@@ -19,7 +19,7 @@
 
 #define HY_USE_SETS	8192u	/* of the table, by a hash of the extent */
 #define HY_USE_WAYS	8u	/* extents of a set, the last accessed first */
-#define HY_USE_STEP	512u	/* sets looked at before the lock is let go of */
+#define HY_USE_STEP	8u	/* sets looked at before the lock is let go of */
 #define HY_USE_QUEUE	1024u	/* candidates that wait, the latest first */
 
 enum { HY_ASYM_DELTA, HY_ASYM_ACCESSES, HY_ASYM_RATE, HY_ASYM_AGE_MS, HY_ASYM_SIZES,
@@ -49,6 +49,7 @@ struct hy_use {
 
 #define HY_USE_VALID	0x01
 #define HY_USE_QUEUED	0x02	/* among the candidates */
+#define HY_USE_AHEAD	0x04	/* announced only: its member is not known yet */
 
 /**
  * struct hy_asym - what is known and wanted
@@ -57,7 +58,8 @@ struct hy_use {
  *	members: whatever balances their load is somebody else's
  * @closed: a bit for each member that nothing is to go to now
  * @measured: response times by member and direction, ns; 0: not known
- * @ns: the same as they are used, at most HY_ASYM_MAX_NS
+ * @pair: the same when both directions were measured last
+ * @ns: as @measured, as they are used, at most HY_ASYM_MAX_NS
  * @mix: reads and writes of the pool, aged
  * @now: of the last snapshot, ns
  * @bucket: tokens, each 10^9, at most what comes in a fifth of a second
@@ -79,6 +81,7 @@ struct hy_asym {
 	bool relative;
 	u32 closed;
 	u64 measured[EK_MAX_MEMBERS][2];
+	u64 pair[EK_MAX_MEMBERS][2];
 	u64 ns[EK_MAX_MEMBERS][2];
 	u64 mix[2];
 	u64 now;

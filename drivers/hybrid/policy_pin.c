@@ -92,6 +92,21 @@ static u64 end_of(const struct hy_pin *p)
 	return p->first + (u64)p->stride * (p->times - 1) + p->nr;
 }
 
+/* The first extent of the range from @le on; U64_MAX: none. */
+static u64 next_in(const struct hy_pin *p, u64 le)
+{
+	u64 turn, at;
+
+	if (le <= p->first)
+		return p->first;
+	turn = p->stride ? div64_u64(le - p->first, p->stride) : 0;
+	turn = min_t(u64, turn, p->times - 1);
+	at = p->first + turn * p->stride;
+	if (le < at + p->nr)
+		return le;
+	return turn + 1 < p->times ? at + p->stride : U64_MAX;
+}
+
 /* Part of a range stays: nothing if it is empty. */
 static int keep(struct hy_pins *new, const struct hy_pin *pin, u64 first, u64 end)
 {
@@ -113,12 +128,15 @@ static int cut(struct hy_pins *new, const struct hy_pins *old, u64 first, u64 en
 	for (p = old->pin; p < old->pin + old->nr; p++) {
 		u64 from = p->first, to = end_of(p);
 
-		if (p->times > 1 && from < end && first < to && (from < first || to > end)) {
+		bool inside = from >= first && to <= end;
+
+		/* What is between its repetitions is not its own. */
+		if (p->times > 1 && !inside && next_in(p, first) < end) {
 			*reason = "pin: part of a range that repeats; unpin all of it first";
 			return -EINVAL;
 		}
 		*reason = "pin: too many ranges";
-		if (p->times > 1 && (from >= end || first >= to)) {
+		if (p->times > 1 && !inside) {
 			if (new->nr == HY_PINS)
 				return -EINVAL;
 			new->pin[new->nr++] = *p;
@@ -193,21 +211,6 @@ int hy_pins_emit(const struct hy_pins *pins, char *buf, size_t len)
 	return text.len;
 }
 
-/* The first extent of the range from @le on; U64_MAX: none. */
-static u64 next_in(const struct hy_pin *p, u64 le)
-{
-	u64 turn, at;
-
-	if (le <= p->first)
-		return p->first;
-	turn = p->stride ? div64_u64(le - p->first, p->stride) : 0;
-	turn = min_t(u64, turn, p->times - 1);
-	at = p->first + turn * p->stride;
-	if (le < at + p->nr)
-		return le;
-	return turn + 1 < p->times ? at + p->stride : U64_MAX;
-}
-
 int hy_pins_find(const struct hy_pins *pins, u64 le)
 {
 	const struct hy_pin *p;
@@ -216,6 +219,16 @@ int hy_pins_find(const struct hy_pins *pins, u64 le)
 		if (next_in(p, le) == le)
 			return p->member;
 	return -1;
+}
+
+u64 hy_pins_end(const struct hy_pins *pins)
+{
+	const struct hy_pin *p;
+	u64 end = 0;
+
+	for (p = pins->pin; p < pins->pin + pins->nr; p++)
+		end = max(end, end_of(p));
+	return end;
 }
 
 u64 hy_pins_next(const struct hy_pins *pins, u64 le)

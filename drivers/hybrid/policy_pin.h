@@ -54,5 +54,7 @@ int hy_pins_emit(const struct hy_pins *pins, char *buf, size_t len);
 int hy_pins_find(const struct hy_pins *pins, u64 le);
 /* The first held extent from @le on; U64_MAX: none. */
 u64 hy_pins_next(const struct hy_pins *pins, u64 le);
+/* The end of the last one; 0: there are none. */
+u64 hy_pins_end(const struct hy_pins *pins);
 
 #endif

@@ -47,6 +47,16 @@ void hy_policy_show_any(struct hy_pool *pool, char *buf, size_t len)
 	spin_unlock_irq(&pool->policy_lock);
 }
 
+/* Of a table line they are not refused: it is how a volume starts, and they do no harm. */
+static int check_pins(struct hy_pool *pool, const char *key, const struct hy_settings *set,
+		      const char **reason)
+{
+	if (strcmp(key, "pin") || hy_pins_end(&set->pins) <= pool->nr_extents)
+		return 0;
+	*reason = "pin: beyond the end of the volume";
+	return -EINVAL;
+}
+
 /**
  * hy_pool_set - change one parameter of a running pool
  * @pool: the pool
@@ -59,11 +69,16 @@ void hy_policy_show_any(struct hy_pool *pool, char *buf, size_t len)
  */
 int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const char **reason)
 {
+	struct hy_pins old = pool->set.pins;	/* message_lock is held */
 	unsigned long flags;
 	int r;
 
 	spin_lock_irqsave(&pool->policy_lock, flags);
 	r = hy_policy_set_any(pool->policy, &pool->set, key, value, reason);
+	if (!r)
+		r = check_pins(pool, key, &pool->set, reason);
+	if (r)
+		pool->set.pins = old;
 	spin_unlock_irqrestore(&pool->policy_lock, flags);
 	if (r)
 		return r;
@@ -98,7 +113,8 @@ int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc
 	if (r)
 		return r;
 	for (i = 0; !r && i < argc; i += 2)
-		r = hy_policy_set_any(policy, &set, argv[i], argv[i + 1], reason);
+		r = hy_policy_set_any(policy, &set, argv[i], argv[i + 1], reason) ?:
+		    check_pins(pool, argv[i], &set, reason);
 	if (r) {
 		hy_policy_destroy(policy);
 		return r;

@@ -256,7 +256,9 @@ static int message_pin(struct hy_pool *pool, unsigned int argc, char **argv)
 	end = (start + len - 1) >> pool->extent_shift;
 	start >>= pool->extent_shift;
 	len = end - start + 1;
-	if (len > U32_MAX)
+	if (argc == 1)
+		len = U64_MAX;	/* whatever there is, beyond the volume too */
+	else if (len > U32_MAX)
 		return refuse("pin: too long");
 	mutex_lock(&pool->message_lock);
 	r = hy_pin(pool, start, len, argc == 4 ? member : -1, &reason);

@@ -42,8 +42,8 @@ table_matches "shown" p "pin 0\+2/10\*3:1$"
 check "the first" wait_for 20 all_on 0 2 1
 check "the last" wait_for 20 all_on 20 22 1
 check "not what is between" all_on 2 10 0
-for bad in "pin 0 0 1" "pin 32768 8 1" "pin 0 8 2" "pin 0 8 -1" "pin 0 8" "unpin 0" "set pin 0+1:2" "set pin x" "explain 256" "explain x" \
-	"explain"; do
+for bad in "pin 0 0 1" "pin 32768 8 1" "pin 0 8 2" "pin 0 8 -1" "pin 0 8" "unpin 0" "set pin 0+1:2" "set pin 256+1:1" "set pin 0+1/255*3:1" \
+	"set pin x" "explain 256" "explain x" "explain"; do
 	# shellcheck disable=SC2086
 	check_fails "refused: $bad" "Invalid" message p $bad
 done

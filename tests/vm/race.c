@@ -51,7 +51,7 @@
 	X(write) X(fua) X(read) X(peek) X(flush) X(nowait_write) X(nowait_read) X(would_block) \
 	X(discard) X(discard_part) X(move) X(commit) X(checkpoint) X(set) X(policy) X(refused_message) \
 	X(reload) X(round_trip) X(refused_load) X(clear) X(suspend) X(suspend_noflush) X(status) \
-	X(second_pool) X(cycle)
+	X(second_pool) X(cycle) X(explain)
 #define AS_ENUM(name) N_##name,
 #define AS_NAME(name) #name,
 enum { COUNTED(AS_ENUM) NR_COUNTED };
@@ -345,6 +345,8 @@ static void move_round(struct worker *w)
 	for (uint32_t n = 1 + rnd(w, 24); n; n--) {
 		snprintf(text, sizeof(text), "move %u %u", rnd(w, sectors / EXTENT), rnd(w, 2));
 		say(w, N_move, text);
+		snprintf(text, sizeof(text), "explain %u", rnd(w, sectors / EXTENT));
+		say(w, N_explain, text);	/* while the policy is replaced by another thread */
 	}
 	doing(w, "nap");
 	nap(w, 30);

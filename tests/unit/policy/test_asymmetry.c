@@ -167,6 +167,45 @@ static void counts_begin_anew(void)
 	hy_policy_destroy(b.p);
 }
 
+/* Moved by somebody else: known where it is then, and it cools as if it had been moved from here. */
+static void moved_by_others(void)
+{
+	struct bed b = bed();
+
+	access(&b, 1, DISK, true, 8);
+	CHECK_NEXT(&b, "-");
+	access(&b, 1, FLASH, true, 8);
+	CHECK_NEXT(&b, "-");
+	CHECK_EQ(b.p->stays[HY_NOT_COOLDOWN], 1);
+	b.s.now_ns += 11 * SECOND;
+	access(&b, 1, FLASH, true, 1);
+	CHECK_NEXT(&b, "1 0>1");
+	hy_policy_destroy(b.p);
+}
+
+/* What could not be moved gives its token back. */
+static void refused_ones_use_no_token(void)
+{
+	struct hy_moved refused = { .left = 1 };
+	struct bed b = bed();
+	struct hy_range r;
+	u64 le;
+
+	set(&b, "rate", "1");
+	for (le = 0; le < 4; le++)
+		access(&b, le, DISK, false, 8);
+	for (le = 3; le > 0; le--) {
+		CHECK(b.p->ops->next(b.p, &b.s, &r));
+		CHECK_EQ(r.first, le);
+		b.p->ops->moved(b.p, &r, &refused);
+	}
+	CHECK_NEXT(&b, "0 1>0");
+	access(&b, 9, DISK, false, 8);
+	CHECK_NEXT(&b, "-");
+	CHECK_EQ(b.p->stays[HY_NOT_TOKEN], 1);
+	hy_policy_destroy(b.p);
+}
+
 /* 10 a second: 2 in hand at most, one more every .1 s; the latest first. */
 static void its_own_rate(void)
 {
@@ -262,6 +301,31 @@ static void large_requests_stay(void)
 	set(&b, "sizes", "0");
 	access_large(&b, 3, false, 8);
 	CHECK_NEXT(&b, "3 1>0");
+	hy_policy_destroy(b.p);
+}
+
+/* How it was used before it was moved is forgotten, sizes too. */
+static void sizes_begin_anew(void)
+{
+	struct bed b = bed();
+
+	access_large(&b, 1, false, 100);
+	access(&b, 1, FLASH, true, 1);
+	b.s.now_ns += 11 * SECOND;
+	access(&b, 1, FLASH, true, 7);
+	CHECK_NEXT(&b, "1 0>1");
+	hy_policy_destroy(b.p);
+}
+
+/* What was announced with no member known is new where it is accessed, large, and cools not. */
+static void announced_ones_are_new(void)
+{
+	struct hy_access ahead = { .le = 1, .large = true, .ahead = true };
+	struct bed b = bed();
+
+	b.p->ops->accessed(b.p, &ahead);
+	access(&b, 1, DISK, false, 8);
+	CHECK_NEXT(&b, "1 1>0");
 	hy_policy_destroy(b.p);
 }
 
@@ -379,7 +443,7 @@ static void probes_of_an_idle_member(void)
 {
 	struct bed b = bed();
 
-	member(&b, FLASH, 40 * MS, 80 * MS);
+	member(&b, FLASH, 10 * MS, 20 * MS);
 	end_period(&b);
 	CHECK_EQ(b.d.probe, 0);
 	access(&b, 1, DISK, false, 100);
@@ -398,11 +462,12 @@ static void probes_of_an_idle_member(void)
 	hy_policy_destroy(b.p);
 }
 
-/* Only written now, in .1 ms for 5: reads of the disk are taken for as much faster, so .1. */
+/* Only written now, in .1 ms for 5: reads of the disk are taken for faster, a sixteenth: .3125. */
 static void a_direction_not_seen_goes_along(void)
 {
 	struct bed b = bed();
 
+	set(&b, "delta", "0.2");
 	access(&b, 1, FLASH, false, 100);
 	CHECK_NEXT(&b, "-");
 	member(&b, DISK, 0, 100 * US);
@@ -410,6 +475,42 @@ static void a_direction_not_seen_goes_along(void)
 	end_period(&b);
 	access(&b, 1, FLASH, false, 1);
 	CHECK_NEXT(&b, "1 0>1");
+	hy_policy_destroy(b.p);
+}
+
+static unsigned long long read_cost(struct bed *b, u64 le)
+{
+	struct hy_verdict v;
+	unsigned long long ns = 0;
+	const char *at;
+	char text[256];
+
+	b->p->ops->explain(b->p, &b->s, le, FLASH, &v, text, sizeof(text));
+	at = strstr(text, "cost.1 ");
+	CHECK_MSG(at && sscanf(at, "cost.1 %llu", &ns) == 1, "%s", text);
+	return ns;
+}
+
+/* Period after period of bursts of writes: what reads take comes back, and is bounded. */
+static void going_along_comes_back(void)
+{
+	struct bed b = bed();
+	unsigned int i;
+
+	access(&b, 1, FLASH, false, 100);
+	member(&b, DISK, 500 * MS, 50 * US);
+	end_period(&b);
+	CHECK_EQ(read_cost(&b, 1), 500 * MS);
+	for (i = 0; i < 20; i++) {
+		member(&b, DISK, 0, SECOND);
+		b.s.dev[DISK].reads = 0;
+		end_period(&b);
+		CHECK_EQ(read_cost(&b, 1), 16 * 500 * MS);
+		member(&b, DISK, 0, 50 * US);
+		b.s.dev[DISK].reads = 0;
+		end_period(&b);
+		CHECK_EQ(read_cost(&b, 1), 500 * MS);
+	}
 	hy_policy_destroy(b.p);
 }
 
@@ -512,10 +613,14 @@ int main(void)
 		TEST(not_before_enough_accesses),
 		TEST(a_copy_must_be_worth_it),
 		TEST(counts_begin_anew),
+		TEST(moved_by_others),
+		TEST(refused_ones_use_no_token),
 		TEST(its_own_rate),
 		TEST(counts_are_aged),
 		TEST(one_byte_each),
 		TEST(large_requests_stay),
+		TEST(sizes_begin_anew),
+		TEST(announced_ones_are_new),
 		TEST(sequential_ones_stay),
 		TEST(random_ones_are_no_stream),
 		TEST(the_table_is_bounded),
@@ -523,6 +628,7 @@ int main(void)
 		TEST(idle_ones_move_when_it_is_quiet),
 		TEST(probes_of_an_idle_member),
 		TEST(a_direction_not_seen_goes_along),
+		TEST(going_along_comes_back),
 		TEST(what_is_not_known),
 		TEST(where_new_ones_go),
 		TEST(parameters),

@@ -216,6 +216,41 @@ static void pick_is_bounded(void)
 	hy_heat_destroy(&heat);
 }
 
+static bool is_even(void *data, u64 le)
+{
+	++*(unsigned int *)data;
+	return !(le % 2);
+}
+
+/* A thousand that are held are in front: what may go is found behind them, and they stay first. */
+static void held_ones_are_passed_over(void)
+{
+	unsigned int asked = 0;
+	struct hy_heat_node node;
+	struct hy_heat heat;
+	u64 le[2], i;
+
+	hy_heat_init(&heat, 2000);
+	hy_heat_touch(&heat, 7, 1, 0);
+	hy_heat_touch(&heat, 9, 1, 0);
+	for (i = 0; i < 1000; i++)
+		hy_heat_touch(&heat, 2 * i, 1, 0);
+	heat.held = is_even;
+	heat.data = &asked;
+	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 10, U32_MAX, le, 2), 2);
+	CHECK_EQ(le[0], 9);
+	CHECK_EQ(le[1], 7);
+	CHECK_EQ(heat.nr_held, 1000);
+	CHECK_EQ(asked, 1002);
+	CHECK_EQ(heat.cooling, 0);
+	CHECK(hy_heat_get(&heat, 1998, &node) && !node.moved_at);
+	heat.held = NULL;
+	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 10, U32_MAX, le, 1), 1);
+	CHECK_EQ(le[0], 1998);
+	CHECK_EQ(heat.nr_held, 0);
+	hy_heat_destroy(&heat);
+}
+
 /* What others were accessed since is no hindrance. */
 static void pick_sees_only_its_member(void)
 {
@@ -287,6 +322,7 @@ int main(void)
 		TEST(failing_allocations),
 		TEST(counts_saturate),
 		TEST(pick_is_bounded),
+		TEST(held_ones_are_passed_over),
 		TEST(pick_sees_only_its_member),
 		TEST(shares),
 		TEST(empty_and_zero),

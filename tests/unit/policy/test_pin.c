@@ -91,10 +91,22 @@ static void a_range_that_repeats_goes_as_a_whole(void)
 
 	CHECK_EQ(hy_pins_remove(&p, 120, 3, &reason), -EINVAL);
 	emits(&p, "100+3/20*4:2");
-	CHECK_EQ(hy_pins_add(&p, 110, 5, 1, &reason), -EINVAL);
+	CHECK_EQ(hy_pins_add(&p, 98, 5, 1, &reason), -EINVAL);
+	CHECK_EQ(hy_pins_add(&p, 117, 4, 1, &reason), -EINVAL);
+	CHECK_EQ(hy_pins_add(&p, 162, 5, 1, &reason), -EINVAL);
+	emits(&p, "100+3/20*4:2");
+	CHECK_EQ(hy_pins_end(&p), 163);
+	/* what it leaves free is not part of it */
+	CHECK_EQ(hy_pins_add(&p, 103, 17, 1, &reason), 0);
+	CHECK_EQ(hy_pins_remove(&p, 110, 2, &reason), 0);
+	emits(&p, "100+3/20*4:2,103+7:1,112+8:1");
 	CHECK_EQ(hy_pins_add(&p, 163, 5, 1, &reason), 0);
+	CHECK_EQ(hy_pins_end(&p), 168);
 	CHECK_EQ(hy_pins_remove(&p, 0, 163, &reason), 0);
 	emits(&p, "163+5:1");
+	CHECK_EQ(hy_pins_remove(&p, 0, U64_MAX, &reason), 0);
+	emits(&p, "");
+	CHECK_EQ(hy_pins_end(&p), 0);
 }
 
 /* Any pins and unpins against a map. */
