@@ -54,19 +54,31 @@ static void sfs_free_inode(struct inode *inode)
 	kmem_cache_free(sfs_inode_cache, container_of(inode, struct sfs_inode, vfs));
 }
 
-/* What is stored for an inode that leaves RAM waits while the file system is frozen. */
-static void sfs_put_blocks(struct inode *inode)
+/*
+ * Nothing is stored for an inode that leaves RAM while the file system is frozen. It may be reclaim
+ * that wants it to, with s_umount held, which a thaw needs: room ahead stays for another time. What
+ * has no name leaves RAM with its last user, who can wait. It may be shut down after that.
+ *
+ * Return: it is free, and its number may be another one's by now.
+ */
+static bool sfs_put_blocks(struct inode *inode)
 {
 	struct super_block *sb = inode->i_sb;
+	bool nameless = !inode->i_nlink, free = false;
 
-	if (inode->i_nlink && !sfs_has_room_ahead(inode))
-		return;
-	sb_start_intwrite(sb);
-	if (inode->i_nlink)
-		sfs_trim(inode);
-	else
-		scmfs_release(sfs_fs(inode), sfs_node(inode)->ino);
+	if (nameless)
+		sb_start_intwrite(sb);
+	else if (!sfs_has_room_ahead(inode) || !sb_start_intwrite_trylock(sb))
+		return false;
+	if (READ_ONCE(sfs_sb(sb)->writable)) {
+		if (nameless)
+			scmfs_release(sfs_fs(inode), sfs_node(inode)->ino);
+		else
+			sfs_trim(inode);
+		free = nameless;
+	}
 	sb_end_intwrite(sb);
+	return free;
 }
 
 /* With its last name gone nobody but this inode refers to the blocks. */
@@ -86,10 +98,8 @@ static void sfs_evict_inode(struct inode *inode)
 		sfs_release_later(inode);
 		return;
 	}
-	if (used)
-		sfs_put_blocks(inode);
-	if (used && !inode->i_nlink)
-		return;		/* the number may be another one's by now */
+	if (used && sfs_put_blocks(inode))
+		return;
 	if (node->ino)
 		scmfs_forget(sfs_fs(inode), node->ino);
 }
