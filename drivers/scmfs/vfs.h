@@ -84,6 +84,7 @@ struct sfs_options {
  * @options: what mount was told
  * @writable: the engine may store
  * @shut: nothing is done any more (vfs_shutdown.c)
+ * @saved: frozen, and the media says that it was closed
  * @numbers: of files: who makes one has it shared until the file has an inode in RAM
  * @windows_lock: for the list of windows
  * @windows: those in use, the one that was made or used last first
@@ -105,6 +106,7 @@ struct sfs_sb {
 	struct sfs_options options;
 	bool writable;
 	bool shut;
+	bool saved;
 	struct rw_semaphore numbers;	/* see vfs_export.c */
 	spinlock_t windows_lock;	/* protects windows, nr_windows */
 	struct list_head windows;

@@ -160,27 +160,41 @@ static bool sfs_has_orphans(struct super_block *sb)
 	return atomic_long_read(&sb->s_remove_count) || atomic_read(&sfs_sb(sb)->nr_remains);
 }
 
-/* A copy of the memory that is made now can be mounted at once, also read-only. */
+/* What is saved is out of date from now on; also when it is shut down: who waited may go on. */
+static int sfs_thaw(struct super_block *sb)
+{
+	struct sfs_sb *s = sfs_sb(sb);
+
+	if (!s->saved)
+		return 0;
+	scmfs_thaw(s->fs);
+	s->saved = false;
+	return READ_ONCE(s->shut) ? 0 : sfs_settle(sb);
+}
+
+/*
+ * A copy of the memory that is made now can be mounted at once, also read-only. Last, as nobody
+ * thaws what could not be frozen.
+ */
 static int sfs_freeze(struct super_block *sb)
 {
 	struct sfs_sb *s = sfs_sb(sb);
+	int err;
 
 	if (READ_ONCE(s->shut))
 		return -EIO;
 	if (!s->writable)
 		return 0;
 	scmfs_save_wear(s->fs);
-	if (!sfs_has_orphans(sb))
-		scmfs_freeze(s->fs);
-	return sfs_settle(sb);
-}
-
-/* Shut down meanwhile, it stays as it is. */
-static int sfs_thaw(struct super_block *sb)
-{
-	if (sfs_sb(sb)->writable)
-		scmfs_thaw(sfs_sb(sb)->fs);
-	return 0;
+	err = sfs_settle(sb);
+	if (err || sfs_has_orphans(sb))
+		return err;
+	scmfs_freeze(s->fs);
+	s->saved = true;
+	err = sfs_settle(sb);
+	if (err)
+		sfs_thaw(sb);
+	return err;
 }
 
 static int sfs_statfs(struct dentry *dentry, struct kstatfs *buf)
