@@ -292,14 +292,19 @@ static void sfs_set_limits(struct super_block *sb)
 	sb->s_time_max = div_s64(S64_MAX, NSEC_PER_SEC) - 1;
 }
 
-/* In file systems from before there were attributes there are no ACLs either. */
+/*
+ * In file systems from before there were attributes there are no ACLs either. With one store, as
+ * files may be made meanwhile: without the flag neither a umask nor an ACL would count for them.
+ */
 static void sfs_set_acl_flag(struct super_block *sb)
 {
 	const struct sfs_sb *s = sfs_sb(sb);
+	unsigned long flags = sb->s_flags & ~SB_POSIXACL;
 
-	sb->s_flags &= ~SB_POSIXACL;
 	if (s->options.acl && scmfs_has_xattrs(s->fs))
-		sb->s_flags |= SFS_ACL_FLAG;
+		flags |= SFS_ACL_FLAG;
+	if (flags != sb->s_flags)
+		WRITE_ONCE(sb->s_flags, flags);
 }
 
 static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
