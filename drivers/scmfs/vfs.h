@@ -122,6 +122,7 @@ struct sfs_sb {
  * @window: of a file in pieces: all of it in one; NULL: none yet
  * @walks: reads that had to go from piece to piece since the last look at whether to make one
  * @tried: pages that the last try was for; 0: none since the window was dropped
+ * @around: some of what was a hole to mappings has become written without their notice
  * @vfs: VFS' part
  */
 struct sfs_inode {
@@ -130,6 +131,7 @@ struct sfs_inode {
 	struct sfs_window __rcu *window;
 	unsigned int walks;
 	unsigned long tried;
+	bool around;
 	struct inode vfs;
 };
 

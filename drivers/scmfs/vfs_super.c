@@ -46,6 +46,7 @@ static struct inode *sfs_alloc_inode(struct super_block *sb)
 	RCU_INIT_POINTER(si->window, NULL);
 	si->walks = 0;
 	si->tried = 0;
+	si->around = false;
 	return &si->vfs;
 }
 
