@@ -453,6 +453,7 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
  * @fresh: bit per part: new blocks, which nothing refers to yet
  * @unwritten: bit per part: blocks that were reserved, and read as zeroes until now
  * @ahead: blocks allocated behind the last part
+ * @around: more than was asked for is written now: zeroes around it
  */
 struct scmfs_write {
 	u64 ino;
@@ -464,6 +465,7 @@ struct scmfs_write {
 	u32 fresh;
 	u32 unwritten;
 	u32 ahead;
+	bool around;
 };
 
 /*

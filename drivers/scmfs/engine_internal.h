@@ -259,6 +259,8 @@ void scmfs_slots(const struct scmfs *fs, struct scmfs_inode *inode, struct scmfs
 struct scmfs_extent *scmfs_slots_next(struct scmfs_slots *s);
 int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 		 struct scmfs_ext *found);
+int scmfs_ext_around(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
+		     struct scmfs_ext *found);
 int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext);
 int scmfs_ext_mark(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count,
 		   bool unwritten);

@@ -122,6 +122,27 @@ int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 	return r;
 }
 
+/* The extent that file block @file is in, all of it. */
+int scmfs_ext_around(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
+		     struct scmfs_ext *found)
+{
+	struct scmfs_index *x = scmfs_index_get(fs, inode);
+	struct scmfs_extent *place;
+	struct scmfs_ext e = { 0 };
+	int r = 0;
+
+	if (x)
+		place = scmfs_index_from(x, file, &e);
+	else
+		r = search(fs, inode, file, &place, &e);
+	if (r)
+		return r;
+	if (!place || e.file > file)
+		return -EUCLEAN;
+	*found = scmfs_ext_of(le64_to_cpu(place->block), scmfs_second(e.file, e.count));
+	return 0;
+}
+
 static int count_blocks(struct scmfs_op *op, struct scmfs_inode *inode, s64 more)
 {
 	return ek_undo_set(&op->tx, &inode->blocks, ek_undo_get(&op->tx, &inode->blocks) + more);

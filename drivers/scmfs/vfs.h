@@ -84,6 +84,7 @@ struct sfs_options {
  * @options: what mount was told
  * @writable: the engine may store
  * @shut: nothing is done any more (vfs_shutdown.c)
+ * @saved: frozen, and the media says that it was closed
  * @numbers: of files: who makes one has it shared until the file has an inode in RAM
  * @windows_lock: for the list of windows
  * @windows: those in use, the one that was made or used last first
@@ -105,6 +106,7 @@ struct sfs_sb {
 	struct sfs_options options;
 	bool writable;
 	bool shut;
+	bool saved;
 	struct rw_semaphore numbers;	/* see vfs_export.c */
 	spinlock_t windows_lock;	/* protects windows, nr_windows */
 	struct list_head windows;
@@ -120,6 +122,7 @@ struct sfs_sb {
  * @window: of a file in pieces: all of it in one; NULL: none yet
  * @walks: reads that had to go from piece to piece since the last look at whether to make one
  * @tried: pages that the last try was for; 0: none since the window was dropped
+ * @around: some of what was a hole to mappings has become written without their notice
  * @vfs: VFS' part
  */
 struct sfs_inode {
@@ -128,6 +131,7 @@ struct sfs_inode {
 	struct sfs_window __rcu *window;
 	unsigned int walks;
 	unsigned long tried;
+	bool around;
 	struct inode vfs;
 };
 

@@ -128,7 +128,10 @@ static int sfs_fill(struct inode *inode, struct scmfs_seg *seg, s64 now)
 		*seg = w.seg[0];
 	else
 		seg->len = PAGE_SIZE;
-	return scmfs_write_end(fs, &w, whole ? seg->len : 0, now);
+	err = scmfs_write_end(fs, &w, whole ? seg->len : 0, now);
+	if (w.around)
+		sfs_inode(inode)->around = true;
+	return err;
 }
 
 static int sfs_stamp(struct inode *inode, s64 now)

@@ -191,14 +191,19 @@ static ssize_t sfs_write_some(struct inode *inode, u64 pos, size_t len, struct i
 	struct scmfs_write w EK_UNINITIALIZED;
 	unsigned int flags;
 	ssize_t done;
+	bool around;
 
 	if (atomic)
 		sfs_unmapped(inode);	/* it may have been until now */
 	down_write(&sfs_inode(inode)->extents);
 	flags = sfs_write_flags(inode, pos, len, atomic);
 	done = sfs_write_step(inode, &w, pos, len, from, flags);
+	/* From then on zero pages may be mapped where there are blocks. */
+	if (done > 0 && w.around)
+		sfs_inode(inode)->around = true;
+	around = sfs_inode(inode)->around;
 	up_write(&sfs_inode(inode)->extents);
-	if (done > 0 && (w.fresh | w.unwritten) && !flags)
+	if (done > 0 && (w.fresh || w.unwritten || around) && !flags)
 		sfs_filled(inode, pos, pos + done);
 	return done;
 }

@@ -192,25 +192,36 @@ int sfs_resize(struct inode *inode, u64 size)
 }
 
 /* Both, as a fault may set the times meanwhile. */
-static int sfs_copy_attr(struct mnt_idmap *idmap, struct inode *inode, const struct iattr *iattr,
-			 unsigned int mask)
+static int sfs_copy_attr_once(struct mnt_idmap *idmap, struct inode *inode,
+			      const struct iattr *iattr, unsigned int mask, struct posix_acl **acl)
 {
-	struct posix_acl *acl = sfs_chmod_begin(inode, iattr->ia_valid);
 	struct scmfs_attr attr;
 	int err = 0;
 
-	if (IS_ERR(acl))
-		return PTR_ERR(acl);
 	down_write(&sfs_inode(inode)->extents);
 	setattr_copy(idmap, inode, iattr);
 	sfs_attr_of(inode, &attr);
-	if (acl)
-		err = sfs_chmod(inode, &acl, &attr, mask);
+	if (*acl)
+		err = sfs_chmod(inode, acl, &attr, mask);
 	else if (mask)
 		err = scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, mask);
 	if (err)
 		sfs_refresh(inode);
 	up_write(&sfs_inode(inode)->extents);
+	return err;
+}
+
+static int sfs_copy_attr(struct mnt_idmap *idmap, struct inode *inode, const struct iattr *iattr,
+			 unsigned int mask)
+{
+	struct posix_acl *acl = sfs_chmod_begin(inode, iattr->ia_valid);
+	int err;
+
+	if (IS_ERR(acl))
+		return PTR_ERR(acl);
+	err = sfs_copy_attr_once(idmap, inode, iattr, mask, &acl);
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+		err = sfs_copy_attr_once(idmap, inode, iattr, mask, &acl);
 	posix_acl_release(acl);
 	return err;
 }

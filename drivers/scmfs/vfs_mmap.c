@@ -48,13 +48,18 @@ static vm_fault_t sfs_huge_fault(struct vm_fault *vmf, compat_fault_size size)
 	vm_fault_t ret;
 	int err = 0;
 
-	if (READ_ONCE(sfs_sb(sb)->shut) || (write && IS_IMMUTABLE(file_inode(vmf->vma->vm_file))))
+	if (write && IS_IMMUTABLE(file_inode(vmf->vma->vm_file)))
 		return VM_FAULT_SIGBUS;
 	if (write)
 		sb_start_pagefault(sb);
+	if (READ_ONCE(sfs_sb(sb)->shut)) {	/* perhaps while it was frozen */
+		ret = VM_FAULT_SIGBUS;
+		goto out;
+	}
 	ret = sfs_fault_locked(vmf, size, &err);
 	if (err == -ENOSPC && sfs_make_room(sb, NULL))
 		ret = sfs_fault_locked(vmf, size, &err);
+out:
 	if (write)
 		sb_end_pagefault(sb);
 	return ret;

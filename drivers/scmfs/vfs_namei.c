@@ -171,6 +171,8 @@ static int sfs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *
 
 	if (!err) {
 		err = sfs_make_nameless(dir, inode, &new);
+		if (err == -ENOSPC && sfs_make_room(dir->i_sb, NULL))
+			err = sfs_make_nameless(dir, inode, &new);
 		if (err)
 			iput(inode);
 	}

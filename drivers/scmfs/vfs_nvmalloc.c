@@ -378,16 +378,17 @@ static int nvm_take(struct file *file)
 	struct inode *inode = file_inode(file);
 	bool denied;
 	u64 size;
-	int err = 0;
+	int err;
 
 	if (file->f_op != &sfs_file_fops)
 		return -EMEDIUMTYPE;
 	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	size = i_size_read(inode);
-	if (IS_IMMUTABLE(inode))
+	err = sfs_alive(inode);
+	if (!err && IS_IMMUTABLE(inode))
 		err = -EBUSY;
-	else if (!PAGE_ALIGNED(size))
+	if (!err && !PAGE_ALIGNED(size))
 		err = -EINVAL;
 	if (!err)	/* nor by mappings that are made writable later */
 		err = mapping_deny_writable(&inode->i_data);
@@ -522,7 +523,7 @@ struct nvm_area *nvmalloc(const char *path, u64 size, u64 mapped_size, bool writ
 	area->size = size;
 	sb_start_write(inode->i_sb);
 	inode_lock(inode);
-	err = scmfs_set_virtual_size(sfs_fs(inode), inode->i_ino, size);
+	err = sfs_alive(inode) ?: scmfs_set_virtual_size(sfs_fs(inode), inode->i_ino, size);
 	inode_unlock(inode);
 	sb_end_write(inode->i_sb);
 	if (!err)

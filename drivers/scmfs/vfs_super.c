@@ -46,6 +46,7 @@ static struct inode *sfs_alloc_inode(struct super_block *sb)
 	RCU_INIT_POINTER(si->window, NULL);
 	si->walks = 0;
 	si->tried = 0;
+	si->around = false;
 	return &si->vfs;
 }
 
@@ -54,19 +55,31 @@ static void sfs_free_inode(struct inode *inode)
 	kmem_cache_free(sfs_inode_cache, container_of(inode, struct sfs_inode, vfs));
 }
 
-/* What is stored for an inode that leaves RAM waits while the file system is frozen. */
-static void sfs_put_blocks(struct inode *inode)
+/*
+ * Nothing is stored for an inode that leaves RAM while the file system is frozen. It may be reclaim
+ * that wants it to, with s_umount held, which a thaw needs: room ahead stays for another time. What
+ * has no name leaves RAM with its last user, who can wait. It may be shut down after that.
+ *
+ * Return: it is free, and its number may be another one's by now.
+ */
+static bool sfs_put_blocks(struct inode *inode)
 {
 	struct super_block *sb = inode->i_sb;
+	bool nameless = !inode->i_nlink, free = false;
 
-	if (inode->i_nlink && !sfs_has_room_ahead(inode))
-		return;
-	sb_start_intwrite(sb);
-	if (inode->i_nlink)
-		sfs_trim(inode);
-	else
-		scmfs_release(sfs_fs(inode), sfs_node(inode)->ino);
+	if (nameless)
+		sb_start_intwrite(sb);
+	else if (!sfs_has_room_ahead(inode) || !sb_start_intwrite_trylock(sb))
+		return false;
+	if (READ_ONCE(sfs_sb(sb)->writable)) {
+		if (nameless)
+			scmfs_release(sfs_fs(inode), sfs_node(inode)->ino);
+		else
+			sfs_trim(inode);
+		free = nameless;
+	}
 	sb_end_intwrite(sb);
+	return free;
 }
 
 /* With its last name gone nobody but this inode refers to the blocks. */
@@ -86,10 +99,8 @@ static void sfs_evict_inode(struct inode *inode)
 		sfs_release_later(inode);
 		return;
 	}
-	if (used)
-		sfs_put_blocks(inode);
-	if (used && !inode->i_nlink)
-		return;		/* the number may be another one's by now */
+	if (used && sfs_put_blocks(inode))
+		return;
 	if (node->ino)
 		scmfs_forget(sfs_fs(inode), node->ino);
 }
@@ -150,27 +161,41 @@ static bool sfs_has_orphans(struct super_block *sb)
 	return atomic_long_read(&sb->s_remove_count) || atomic_read(&sfs_sb(sb)->nr_remains);
 }
 
-/* A copy of the memory that is made now can be mounted at once, also read-only. */
+/* What is saved is out of date from now on; also when it is shut down: who waited may go on. */
+static int sfs_thaw(struct super_block *sb)
+{
+	struct sfs_sb *s = sfs_sb(sb);
+
+	if (!s->saved)
+		return 0;
+	scmfs_thaw(s->fs);
+	s->saved = false;
+	return READ_ONCE(s->shut) ? 0 : sfs_settle(sb);
+}
+
+/*
+ * A copy of the memory that is made now can be mounted at once, also read-only. Last, as nobody
+ * thaws what could not be frozen.
+ */
 static int sfs_freeze(struct super_block *sb)
 {
 	struct sfs_sb *s = sfs_sb(sb);
+	int err;
 
 	if (READ_ONCE(s->shut))
 		return -EIO;
 	if (!s->writable)
 		return 0;
 	scmfs_save_wear(s->fs);
-	if (!sfs_has_orphans(sb))
-		scmfs_freeze(s->fs);
-	return sfs_settle(sb);
-}
-
-/* Shut down meanwhile, it stays as it is. */
-static int sfs_thaw(struct super_block *sb)
-{
-	if (sfs_sb(sb)->writable)
-		scmfs_thaw(sfs_sb(sb)->fs);
-	return 0;
+	err = sfs_settle(sb);
+	if (err || sfs_has_orphans(sb))
+		return err;
+	scmfs_freeze(s->fs);
+	s->saved = true;
+	err = sfs_settle(sb);
+	if (err)
+		sfs_thaw(sb);
+	return err;
 }
 
 static int sfs_statfs(struct dentry *dentry, struct kstatfs *buf)
@@ -268,14 +293,19 @@ static void sfs_set_limits(struct super_block *sb)
 	sb->s_time_max = div_s64(S64_MAX, NSEC_PER_SEC) - 1;
 }
 
-/* In file systems from before there were attributes there are no ACLs either. */
+/*
+ * In file systems from before there were attributes there are no ACLs either. With one store, as
+ * files may be made meanwhile: without the flag neither a umask nor an ACL would count for them.
+ */
 static void sfs_set_acl_flag(struct super_block *sb)
 {
 	const struct sfs_sb *s = sfs_sb(sb);
+	unsigned long flags = sb->s_flags & ~SB_POSIXACL;
 
-	sb->s_flags &= ~SB_POSIXACL;
 	if (s->options.acl && scmfs_has_xattrs(s->fs))
-		sb->s_flags |= SFS_ACL_FLAG;
+		flags |= SFS_ACL_FLAG;
+	if (flags != sb->s_flags)
+		WRITE_ONCE(sb->s_flags, flags);
 }
 
 static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)

@@ -367,6 +367,7 @@ int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned i
 	w->fresh = 0;
 	w->unwritten = 0;
 	w->ahead = 0;
+	w->around = false;
 	if (!r && flags & SCMFS_WRITE_ATOMIC)
 		r = limit_atomic(fs, inode, w);
 	if (r)
@@ -430,7 +431,18 @@ static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 	w->len = done;
 }
 
-static int link_parts(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_write *w)
+/* What was unwritten of a part is written; with @whole all of the extent that it lies in. */
+static int mark_part(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_write *w,
+		     unsigned int i, bool whole)
+{
+	struct scmfs_ext e = { .file = block_of(w->seg[i].file), .count = run_of(w, i).count };
+	int r = whole ? scmfs_ext_around(op->fs, inode, e.file, &e) : 0;
+
+	return r ? r : scmfs_ext_mark(op, inode, e.file, e.count, false);
+}
+
+static int link_parts(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_write *w,
+		      bool whole)
 {
 	unsigned int i;
 	int r = 0;
@@ -445,13 +457,13 @@ static int link_parts(struct scmfs_op *op, struct scmfs_inode *inode, const stru
 			r = scmfs_ext_add(op, inode, (struct scmfs_ext){
 				run.block, block_of(w->seg[i].file), run.count, false });
 		else if (w->unwritten & 1u << i)
-			r = scmfs_ext_mark(op, inode, block_of(w->seg[i].file), run.count, false);
+			r = mark_part(op, inode, w, i, whole);
 	}
 	return r == -EAGAIN ? -ENOSPC : r;
 }
 
 static int do_write(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_write *w,
-		    s64 now)
+		    s64 now, bool whole)
 {
 	u64 end = w->offset + w->len;
 	int r = 0;
@@ -460,13 +472,65 @@ static int do_write(struct scmfs_op *op, struct scmfs_inode *inode, const struct
 		r = ek_undo_set(&op->tx, &inode->size, end);
 	if (!r && !(w->flags & SCMFS_WRITE_NO_TIME))
 		r = scmfs_op_times(op, inode, now);
-	return r ? r : link_parts(op, inode, w);
+	return r ? r : link_parts(op, inode, w, whole);
+}
+
+static int finish_write(struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w,
+			s64 now, bool whole)
+{
+	struct scmfs_op op EK_UNINITIALIZED;
+	int r;
+
+	scmfs_op_begin(fs, &op, &w->ino, 1);
+	r = do_write(&op, inode, w, now, whole);
+	if (r)
+		scmfs_op_abort(&op);
+	else
+		scmfs_op_commit(&op);
+	return r;
+}
+
+static void zero_blocks(const struct scmfs *fs, u64 block, u64 count)
+{
+	u64 n;
+
+	for (; count; block += n, count -= n) {
+		n = min_t(u64, count, SCMFS_UNIT_BLOCKS);
+		scm_zero_nt(scmfs_block(fs, block), n << SCMFS_BLOCK_SHIFT);
+		cond_resched();
+	}
+}
+
+/*
+ * What was reserved can be written to, even if there is no room to tell the part of an extent that
+ * is written from the rest: then the rest is zeroed, and all of it is written, which needs none.
+ * Nobody sees the zeroes before the transaction, whose first fence makes them durable.
+ */
+static int zero_around(struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w)
+{
+	struct scmfs_ext e;
+	unsigned int i;
+	u64 end;
+	int r;
+
+	for (i = 0; i < w->nr; i++) {
+		struct scmfs_run run = run_of(w, i);
+
+		if (!(w->unwritten & 1u << i))
+			continue;
+		r = scmfs_ext_around(fs, inode, block_of(w->seg[i].file), &e);
+		if (r)
+			return r;
+		end = run.block + run.count;
+		zero_blocks(fs, e.block, run.block - e.block);
+		zero_blocks(fs, end, e.block + e.count - end);
+	}
+	return 0;
 }
 
 int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, w->ino);
-	struct scmfs_op op EK_UNINITIALIZED;
 	int r;
 
 	if (!done) {
@@ -479,15 +543,16 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 		scm_fence();
 		return 0;
 	}
-	scmfs_op_begin(fs, &op, &w->ino, 1);
-	r = do_write(&op, inode, w, now);
-	if (r) {
-		scmfs_op_abort(&op);
-		give_up(fs, w);
-		return r;
+	r = finish_write(fs, inode, w, now, false);
+	if (r == -ENOSPC && w->unwritten) {
+		r = zero_around(fs, inode, w);
+		if (!r)
+			r = finish_write(fs, inode, w, now, true);
+		w->around = !r;
 	}
-	scmfs_op_commit(&op);
-	return 0;
+	if (r)
+		give_up(fs, w);
+	return r;
 }
 
 /* ---- size ----------------------------------------------------------------------------------- */

@@ -1059,6 +1059,32 @@ static void unwritten(void)
 	tfs_free(&t);
 }
 
+/* What was reserved can be written to although there is no block left for more extents. */
+static void reserved_when_full(void)
+{
+	u64 ino, filler, at;
+	u32 i;
+
+	tfs_make(&t, 8 << 20, 256, 4);
+	CHECK(!tfs_make_node(&t, "f", 0100644, NULL, &ino) &&
+	      !tfs_make_node(&t, "filler", 0100644, NULL, &filler));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, 0, 5));
+	for (at = 0; !tfs_write(&t, filler, at, 4096, 1, 0); at += 4096)
+		;
+	for (i = 0; i < 40; i++)
+		if (!CHECK(!tfs_write(&t, ino, 4096 + i * 8192 + 100, 3000, 7, 0), "%u", i))
+			break;
+	for (i = 0; i < 40; i++) {
+		u64 start = 4096 + i * 8192 + 100;
+
+		if (!CHECK(all_are(ino, start - 4196, start, 0) && all_are(ino, start, start + 3000, 7), "%u", i))
+			break;
+	}
+	CHECK(all_are(ino, 4096 + 39 * 8192 + 3100, 400000, 0));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* A file system from before there were unwritten extents gets none. */
 static void without_unwritten(void)
 {
@@ -1252,6 +1278,7 @@ int main(int argc, char **argv)
 		 maps_of_its_own);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
+	ktap_run("scmfs: what was reserved can be written to when all is full", reserved_when_full);
 	ktap_run("scmfs: one that was made without unwritten extents stays so", without_unwritten);
 	ktap_run("scmfs: attributes are what was set last", attributes);
 	ktap_run("scmfs: the same where there is no room for them", attributes_full);

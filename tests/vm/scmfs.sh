@@ -192,6 +192,11 @@ touch $m/late &
 writer=$!
 check "who writes waits" wait_for 10 is_waiting
 check "until it is thawed" eval "fsfreeze -u $m && wait $writer && [ -e $m/late ]"
+for ((i = 0; i < 64; i++)); do head -c 3000 /dev/zero >>$m/cold; done	# room ahead, which reclaim gives back
+fsfreeze -f $m
+for ((i = 0; i < 3; i++)); do echo 2; done >/proc/sys/vm/drop_caches && : >/tmp/dropped &
+check "inodes leave RAM while it is frozen" wait_for 10 test -e /tmp/dropped
+check "and nobody stops the thaw" timeout 20 fsfreeze -u $m
 copy_of
 is "from then on a copy is one of a crash" "$(dumpscmfs /tmp/frozen | grep ^clean)" "clean: no"
 exec {open}<>$m/late
@@ -201,7 +206,7 @@ copy_of
 is "so is one with a file that has no name any more" "$(dumpscmfs /tmp/frozen | grep ^clean)" "clean: no"
 fsfreeze -u $m
 exec {open}>&-
-rm $m/cold /tmp/frozen
+rm $m/cold /tmp/frozen /tmp/dropped
 check "the module stays as long as it is used" eval "! rmmod scmfs 2>/dev/null"
 umount $m
 check "a partition of it" eval "addpart /dev/pmem0 1 8192 49152 && wait_for 10 test -b /dev/pmem0p1 &&

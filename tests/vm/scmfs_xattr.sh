@@ -76,7 +76,8 @@ default:user::rwx default:user:1000:rwx default:group::r-x default:mask::rwx def
 	is "all of that is on the media" "$(acl $m/d/f) $(names $m/d/d)" \
 		"user::rw- user:1000:rwx group::r-x mask::rw- other::--- \
 system.posix_acl_access system.posix_acl_default"
-	check_fails "a file has no default one" "" setfacl -d -m u:1000:r $m/f
+	check_fails "a file has no default one" "denied" setfattr -n system.posix_acl_default \
+		-v 0x0200000001000600ffffffff04000400ffffffff20000400ffffffff $m/f
 	again $here,noacl
 	check "noacl is shown" grep -q " scmfs .*noacl" /proc/mounts
 	check_fails "and there are none" "not supported" setfacl -m u:1000:rw $m/f

@@ -21,12 +21,14 @@ static void untake(struct run *run, u64 block, u64 end)
 }
 
 /*
- * A chain is believed as a whole or not at all: it was written as a whole, under checksums. The
- * permission bits stay; of a lost ACL they are what all together could do.
+ * A chain is believed as a whole or not at all: it was written as a whole, under checksums. Of an
+ * ACL that is lost the group's permission bits were the mask, and would let the group do what only
+ * others named in it could.
  */
 u64 check_xattrs(struct run *run, u64 ino, struct scmfs_inode *inode)
 {
 	u64 first = scmfs_read(&inode->xattr), block = first, nr = 0;
+	u64 mode_links;
 	bool ok;
 
 	if (!first)
@@ -43,5 +45,12 @@ u64 check_xattrs(struct run *run, u64 ino, struct scmfs_inode *inode)
 		return nr;
 	found(run, "inode %llu: extended attributes are damaged; removed", ino);
 	scmfs_write_word(&inode->xattr, 0);
+	mode_links = scmfs_read(&inode->mode_links);
+	if (scmfs_has(run->fs, SCMFS_INCOMPAT_XATTR) &&
+	    (scmfs_mode(mode_links) & SCMFS_IFMT) != SCMFS_IFLNK &&
+	    scmfs_mode(mode_links) & 070) {
+		found(run, "inode %llu: its group may do nothing, as there may have been an ACL", ino);
+		scmfs_write_word(&inode->mode_links, mode_links & ~(070ULL << 32));
+	}
 	return 0;
 }
