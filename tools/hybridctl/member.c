@@ -15,6 +15,7 @@
 
 #include "dm.h"
 #include "layout.h"
+#include "leftover.h"
 #include "member.h"
 #include "msg.h"
 #include "units.h"
@@ -37,31 +38,30 @@ static int vacant(const struct live *l)
 	return -fail("%s: has %u members already", l->name, EK_MAX_MEMBERS);
 }
 
-/* Of this pool, but nobody's member: a join that was cut, or one that left. */
-static bool is_leftover(const struct live *l, const struct area *a)
-{
-	const struct ek_label_info *info = &a->info;
-
-	if (info->role != EK_ROLE_MEMBER ||
-	    memcmp(info->pool_uuid, l->info.pool_uuid, EK_UUID_SIZE))
-		return false;
-	/* A lost member may come back with its data. */
-	return info->index >= l->st.nr_devs || l->st.dev[info->index].present ||
-	       l->st.dev[info->index].state == DEV_REMOVED;
-}
-
-bool member_is_leftover(const struct live *l, const char *path)
+/* Of a device with one area and a start that nothing else has overwritten. */
+static bool find_leftover(const struct live *l, const char *path, struct area *found)
 {
 	struct area area[AREA_MAX];
+	struct ek_super sb;
 	struct bdev dev;
 	bool is;
 	int err;
 
 	if (bdev_open(&dev, path, 0))
 		return false;
-	is = area_find(&dev, area, &err) == 1 && is_leftover(l, &area[0]);
+	is = area_find(&dev, area, &err) == 1 &&
+	     (!area[0].head_err || area[0].head_err == -ENODATA) &&
+	     !live_uses(l, dev.rdev) && !live_super(l, &sb) && leftover_is(&sb, &area[0]);
 	bdev_close(&dev);
+	*found = area[0];
 	return is;
+}
+
+bool member_is_leftover(const struct live *l, const char *path)
+{
+	struct area area;
+
+	return find_leftover(l, path, &area);
 }
 
 static int write_label(struct live *l, const struct bdev *dev, unsigned int index)
@@ -127,7 +127,7 @@ int member_add(struct live *l, const char *path, const struct fresh *how)
 
 	if (index < 0)
 		return -1;
-	mine.force |= member_is_leftover(l, path);
+	mine.leftover = member_is_leftover(l, path);
 	if (fresh_open(&dev, path, &mine))
 		return -1;
 	close(dev.fd);		/* device-mapper claims it itself */
@@ -227,37 +227,44 @@ int member_evacuate(struct live *l, unsigned int i, bool wait)
 
 /* --- a member leaves --- */
 
-static int wipe_label(const char *path, const struct area *area)
+static int forget_areas(const struct live *l, const struct bdev *dev)
 {
-	struct wipe *w = wipe_new();
-	uint64_t start = area->info.area_start * SECTOR_SIZE;
-	int err;
+	struct area area[AREA_MAX];
+	struct ek_super sb;
+	int err, nr, i, found = 0;
 
-	err = wipe_range(w, path, start + ek_label_copy_offset(area->info.area_sectors),
-			 EK_BLOCK_SIZE);
-	if (!err)
-		err = wipe_range(w, path, start, EK_BLOCK_SIZE);
-	wipe_free(w);
-	return err ? fail("%s: the label can't be wiped: %s", path, strerror(-err)) : EXIT_OK;
+	if (live_uses(l, dev->rdev))
+		return fail("%s: is in use by %s, or below what is", dev->path, l->name);
+	if (live_super(l, &sb))
+		return EXIT_FAILED;
+	nr = area_find(dev, area, &err);
+	for (i = 0, err = 0; !err && i < nr; i++)
+		if (leftover_is(&sb, &area[i])) {
+			found++;
+			err = leftover_wipe(dev, &area[i]);
+		}
+	if (err == -EINVAL)
+		return fail("%s: something else has overwritten the label: left alone", dev->path);
+	if (err)
+		return fail("%s: the label can't be wiped: %s", dev->path, strerror(-err));
+	return found ? EXIT_OK : fail("%s: nothing that a member of %s has left", dev->path,
+				      l->name);
 }
 
 int member_forget(const struct live *l, const char *path)
 {
-	struct area area[AREA_MAX];
 	struct bdev dev;
-	int err, nr, i, found = 0;
+	int err;
 
-	err = bdev_open(&dev, path, 0);
+	/* Alone: what has a user, a mount or another device, is nobody's leftover. */
+	err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
+	if (err == -EBUSY)
+		return fail("%s: no member of %s, and in use", path, l->name);
 	if (err)
-		return fail("%s: %s", path, strerror(-err));
-	nr = area_find(&dev, area, &err);
+		return fail("%s: no member of %s: %s", path, l->name, strerror(-err));
+	err = forget_areas(l, &dev);
 	bdev_close(&dev);
-	for (i = 0, err = EXIT_OK; !err && i < nr; i++)
-		if (is_leftover(l, &area[i])) {
-			found++;
-			err = wipe_label(path, &area[i]);
-		}
-	return err || found ? err : fail("%s: no member of %s", path, l->name);
+	return err;
 }
 
 static char *path_of(const struct live *l, unsigned int i)

@@ -4,6 +4,7 @@
  * the damage: no extent is ever found where it was not, and when repair says that all is sound,
  * every one is found where it was, by the mirrors together and by each alone.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <evenkeel/label.h>
 
 #include "../check.h"
+#include "../leftover.h"
 #include "../msg.h"
 #include "../offline.h"
 #include "../repair.h"
@@ -350,6 +352,52 @@ static void restores(void)
 	image_close(&set);
 }
 
+/* --- labels that name nobody --- */
+
+static bool first_leftover(struct image_set *set, struct bdev *dev, struct area *area)
+{
+	struct area all[AREA_MAX];
+	int err;
+
+	return !bdev_open(dev, set->path[0], BDEV_WRITE | BDEV_FILES) &&
+	       area_find(dev, all, &err) == 2 && (*area = all[1], true);
+}
+
+static void leftovers(void)
+{
+	struct ek_super sb;
+	struct image_set set;
+	struct area area;
+	struct bdev dev;
+	char byte;
+
+	make(&set);
+	if (pread(set.fd[0], &sb, sizeof(sb), SUPER(1)) != sizeof(sb) ||
+	    !first_leftover(&set, &dev, &area))
+		abort();
+	ktap_ok(!leftover_is(&sb, &area), "leftover: a member's label is none");
+	sb.member[0].state = cpu_to_le32(EK_MEMBER_FAILED);
+	ktap_ok(!leftover_is(&sb, &area), "leftover: nor that of one that failed");
+	area.info.index = 1;
+	ktap_ok(!leftover_is(&sb, &area), "leftover: nor one with another's index");
+	area.info.index = 0;
+	sb.member[0].state = cpu_to_le32(EK_MEMBER_REMOVED);
+	ktap_ok(leftover_is(&sb, &area), "leftover: of one that left");
+	sb.member[0].state = cpu_to_le32(EK_MEMBER_ACTIVE);
+	area.info.area_uuid[3] ^= 1;
+	ktap_ok(leftover_is(&sb, &area), "leftover: of a place that another has by now");
+	area.info.pool_uuid[3] ^= 1;
+	ktap_ok(!leftover_is(&sb, &area), "leftover: not of another pool");
+	area.head_err = -EINVAL;
+	ktap_ok(leftover_wipe(&dev, &area) == -EINVAL &&
+		pread(set.fd[0], &byte, 1, META_BYTES) == 1 && byte, "leftover: what is overwritten is left");
+	area.head_err = 0;
+	ktap_ok(!leftover_wipe(&dev, &area) &&
+		pread(set.fd[0], &byte, 1, META_BYTES) == 1 && !byte, "leftover: wiped");
+	bdev_close(&dev);
+	image_close(&set);
+}
+
 /* --- any --- */
 
 static u64 state;
@@ -407,6 +455,7 @@ int main(int argc, char **argv)
 	each();
 	spaces();
 	restores();
+	leftovers();
 	any(argc > 2 ? atoi(argv[2]) : 80);
 	rmdir(dir);
 	return ktap_end();
