@@ -122,6 +122,8 @@ static bool look(struct image_set *set, unsigned int first, unsigned int nr, str
 	return ok;
 }
 
+static bool forced = true;
+
 static int repair(struct image_set *set)
 {
 	char *paths[2] = { set->path[0], set->path[1] };
@@ -130,7 +132,7 @@ static int repair(struct image_set *set)
 
 	if (offline_pools(&pools, paths, 2))
 		return EXIT_USAGE;
-	err = pools.nr == 1 ? repair_pool(&pools.pool[0]) : EXIT_USAGE;
+	err = pools.nr == 1 ? repair_pool(&pools.pool[0], &(struct repair_how){ .force = forced }) : EXIT_USAGE;
 	pools_free(&pools);
 	return err;
 }
@@ -299,7 +301,7 @@ static int restore(struct image_set *set, FILE *f)
 
 	if (offline_pools(&pools, paths, 2))
 		return EXIT_USAGE;
-	err = restore_pool(&pools.pool[0], f);
+	err = restore_pool(&pools.pool[0], f, forced);
 	pools_free(&pools);
 	fclose(f);
 	return err;
@@ -339,6 +341,20 @@ static void restores(void)
 	speak();
 	ktap_ok(refused == 7 && ok && !status, "restore: %d wrong dumps are refused, nothing is written",
 		refused);
+	forced = false;
+	f = tmpfile();
+	write_dump(f, true);
+	silence();
+	ok = restore(&set, f) == EXIT_FAILED;
+	speak();
+	ktap_ok(ok, "restore: not over a pool that is sound");
+	image_spoil(&set, 0, META_BYTES, 8);
+	silence();
+	ok = repair(&set) == EXIT_FAILED;
+	forced = true;
+	ok &= repair(&set) == EXIT_OK;
+	speak();
+	ktap_ok(ok, "repair: a head that something else has overwritten, only with --force");
 	image_spoil(&set, 0, SUPER(0), 1 << 20);
 	image_spoil(&set, 1, SUPER(0), 1 << 20);
 	f = tmpfile();
