@@ -308,7 +308,7 @@ static int judge(struct pool *p)
 	return err;
 }
 
-/* A head that is neither ours nor zero is somebody's; the copy at the end may be all that is left. */
+/* A head that is neither ours nor zero is somebody's; our copy may be all that is left. */
 static int judge_head(const struct pool_area *a)
 {
 	char text[AREA_TEXT];

@@ -414,6 +414,54 @@ static void leftovers(void)
 	image_close(&set);
 }
 
+/* --- what is not there --- */
+
+static void missing(void)
+{
+	struct repair_how careful = { .force = false }, degraded = { .degraded = true };
+	struct image_set set;
+	struct pools pools;
+	struct ek_label label;
+	struct ek_label_info info;
+	char *paths[1], *both[2];
+	int first, then;
+	u64 copy;
+	bool ok;
+
+	make(&set);
+	paths[0] = set.path[0];
+	silence();
+	ok = !offline_pools(&pools, paths, 1);
+	first = repair_pool(&pools.pool[0], &careful);
+	then = repair_pool(&pools.pool[0], &degraded);
+	pools_free(&pools);
+	speak();
+	ktap_ok(ok && first == EXIT_FAILED && then == EXIT_OK,
+		"repair: without a metadata area only if told to: %d, %d", first, then);
+	image_close(&set);
+
+	/* Another area's label, the member's own device being gone. */
+	make(&set);
+	both[0] = set.path[0];
+	both[1] = set.path[1];
+	if (pread(set.fd[1], &label, sizeof(label), META_BYTES) != sizeof(label) ||
+	    ek_label_decode(&label, &info))
+		abort();
+	info.area_uuid[5] ^= 1;
+	ek_label_encode(&info, &label);
+	copy = info.area_start * SECTOR + ek_label_copy_offset(info.area_sectors);
+	if (pwrite(set.fd[1], &label, sizeof(label), META_BYTES) != sizeof(label) ||
+	    pwrite(set.fd[1], &label, sizeof(label), copy) != sizeof(label))
+		abort();
+	silence();
+	ok = !offline_pools(&pools, both, 2) && pools.pool[0].member[0].there &&
+	     !pools.pool[0].member[1].there;
+	pools_free(&pools);
+	speak();
+	ktap_ok(ok, "pool: a stale label is not taken for the member that is missing");
+	image_close(&set);
+}
+
 /* --- any --- */
 
 static u64 state;
@@ -472,6 +520,7 @@ int main(int argc, char **argv)
 	spaces();
 	restores();
 	leftovers();
+	missing();
 	any(argc > 2 ? atoi(argv[2]) : 80);
 	rmdir(dir);
 	return ktap_end();
