@@ -146,6 +146,29 @@ static int judge(const struct pool *p)
 	return there ? fail("%s: %s", p->name, strerror(-there)) : EXIT_OK;
 }
 
+/* Values of a list "shares 60,30,10" in a policy's text; 0: there is none. */
+static unsigned int policy_shares(const char *policy)
+{
+	const char *at = strstr(policy, " shares ");
+	unsigned int nr = 1;
+
+	if (!at)
+		return 0;
+	for (at += strlen(" shares "); *at && *at != ' '; at++)
+		nr += *at == ',';
+	return nr;
+}
+
+static int refused(const struct pool *p, const char *policy, const char *why)
+{
+	unsigned int nr = policy_shares(policy);
+
+	if (nr && nr != p->nr_members)
+		return fail("%s: %s: the policy in the superblock, '%s', has shares for %u members, the pool has %u",
+			    p->name, why, policy, nr, p->nr_members);
+	return fail("%s: %s", p->name, why);
+}
+
 static int activate(const struct pool *p)
 {
 	char text[UUID_TEXT], *uuid, *params, *why = NULL;
@@ -163,7 +186,7 @@ static int activate(const struct pool *p)
 		uuid = xasprintf(DM_UUID_PREFIX "%s", uuid_text(text, p->uuid));
 		params = make_params(p, facts.policy);
 		if (dm_create(p->name, uuid, facts.sectors, params, &why))
-			err = fail("%s: %s", p->name, why);
+			err = refused(p, facts.policy, why);
 		else
 			note("/dev/mapper/%s", p->name);
 		free(why);

@@ -46,6 +46,8 @@ char *bdev_users(dev_t rdev);
 char *bdev_path(dev_t rdev);
 bool bdev_has_holders(dev_t rdev);
 bool bdev_is_holder_of(dev_t upper, dev_t lower);
+/* The same through any number of layers. */
+bool bdev_is_above(dev_t upper, dev_t lower);
 
 /* Call @fn for the device number of every block device there is, by name. */
 void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx);

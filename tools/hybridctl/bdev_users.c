@@ -329,6 +329,21 @@ bool bdev_is_holder_of(dev_t upper, dev_t lower)
 	return is;
 }
 
+static bool leads_to(void *ctx, const char *name, dev_t rdev)
+{
+	(void)name;
+	return rdev == *(dev_t *)ctx || bdev_is_above(*(dev_t *)ctx, rdev);
+}
+
+bool bdev_is_above(dev_t upper, dev_t lower)
+{
+	char *dir = sysfs_dir(lower, "/holders");
+	bool is = each_in(dir, leads_to, &upper);
+
+	free(dir);
+	return is;
+}
+
 void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx)
 {
 	struct dirent **list;

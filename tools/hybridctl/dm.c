@@ -292,6 +292,24 @@ static int resume(const char *name)
 	return err;
 }
 
+int dm_clear(const char *name)
+{
+	return simple(DM_DEVICE_CLEAR, name);
+}
+
+/* After a resume that failed: what was there goes on, or it is said that it does not. */
+static void go_back(const char *name, uint64_t sectors, const char *params)
+{
+	struct dm_dev dev;
+	int err = load(name, sectors, params);
+
+	if (!err)
+		err = resume(name);
+	if (err || dm_lookup(name, &dev) <= 0 || dev.suspended)
+		warn("%s: STAYS SUSPENDED, I/O to it waits: the table before can't be had back (see dmsetup resume)",
+		     name);
+}
+
 int dm_reload(const char *name, uint64_t sectors, const char *params, char **why)
 {
 	uint64_t old_sectors;
@@ -303,17 +321,21 @@ int dm_reload(const char *name, uint64_t sectors, const char *params, char **why
 		*why = xstrdup(strerror(-err));
 		return err;
 	}
+	dm_clear(name);
 	mark = klog_mark();
 	err = load(name, sectors, params);
-	if (!err) {
-		err = resume(name);
-		if (err && !load(name, old_sectors, old) && resume(name))
-			warn("%s: stays suspended", name);
-	}
-	if (err)
+	if (err) {
 		*why = explain(mark, err);
-	else
-		free(klog_reason(mark));
+		dm_clear(name);
+	} else {
+		err = resume(name);
+		if (err) {
+			*why = explain(mark, err);
+			go_back(name, old_sectors, old);
+		} else {
+			free(klog_reason(mark));
+		}
+	}
 	free(old);
 	return err;
 }

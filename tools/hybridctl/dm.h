@@ -42,6 +42,8 @@ int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *
 	      char **why);
 /* Let the constructor judge a table without making it live. */
 int dm_try(const char *name, uint64_t sectors, const char *params, char **why);
+/* Drop a table that was loaded and never resumed: it holds its devices. */
+int dm_clear(const char *name);
 /*
  * Let a live device have another table: it is suspended, without freezing what is mounted on it,
  * and resumed.  If the new table can't be resumed, the one before is.

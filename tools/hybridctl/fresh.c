@@ -43,7 +43,7 @@ static int check_ours(const struct fresh *how, const struct bdev *dev)
 		return fail("%s: can't be read: %s", dev->path, strerror(-nr));
 	if (how->force)
 		return EXIT_OK;
-	if (nr)
+	if (nr && !how->leftover)
 		return fail("%s: belongs to the hybrid volume %s, pool %s (use --force)", dev->path,
 			    area[0].info.name, uuid_text(uuid, area[0].info.pool_uuid));
 	if (head_err == -EUCLEAN || head_err == -EPROTONOSUPPORT)

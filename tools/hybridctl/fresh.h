@@ -14,6 +14,7 @@
 struct fresh {
 	bool force;		/* whatever is on it */
 	bool volatile_ok;	/* RAM disks, too */
+	bool leftover;		/* a label of ours on it is nobody's member */
 };
 
 /* Open @path for writing, alone; prints why not.  EXIT_OK, EXIT_FAILED with @dev closed. */

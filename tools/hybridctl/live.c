@@ -13,6 +13,7 @@
 #include "dm.h"
 #include "live.h"
 #include "msg.h"
+#include "store_io.h"
 #include "units.h"
 
 static char *number_of(dev_t rdev)
@@ -20,29 +21,113 @@ static char *number_of(dev_t rdev)
 	return xasprintf("%u:%u", major(rdev), minor(rdev));
 }
 
-static bool read_label(struct live *l, const struct table_area *a)
+static bool number_is(const char *number, dev_t *rdev)
+{
+	unsigned int major, minor;
+
+	if (sscanf(number, "%u:%u", &major, &minor) != 2)
+		return false;
+	*rdev = makedev(major, minor);
+	return true;
+}
+
+static bool find_meta(const struct table_area *a, struct area *meta, char **path)
 {
 	struct area area[AREA_MAX];
-	unsigned int major, minor;
 	int nr, err, i, found = -1;
 	struct bdev dev;
-	char *path;
+	dev_t rdev;
 
-	if (sscanf(a->dev, "%u:%u", &major, &minor) != 2)
+	if (!number_is(a->dev, &rdev))
 		return false;
-	path = bdev_path(makedev(major, minor));
-	if (!bdev_open(&dev, path, 0)) {
+	*path = bdev_path(rdev);
+	if (!bdev_open(&dev, *path, 0)) {
 		nr = area_find(&dev, area, &err);
 		for (i = 0; i < nr; i++)
 			if (area[i].info.role == EK_ROLE_META &&
 			    area[i].info.area_start == a->start)
 				found = i;
 		if (found >= 0)
-			l->info = area[found].info;
+			*meta = area[found];
 		bdev_close(&dev);
 	}
-	free(path);
+	if (found < 0)
+		free(*path);
 	return found >= 0;
+}
+
+static bool read_label(struct live *l, const struct table_area *a)
+{
+	struct area area;
+	char *path;
+
+	if (!find_meta(a, &area, &path))
+		return false;
+	l->info = area.info;
+	free(path);
+	return true;
+}
+
+#define SUPER_TRIES	5	/* the kernel may be writing it */
+
+static int read_super(const struct pool *p, struct ek_super *sb)
+{
+	const char *reason = NULL;
+	struct ek_store *store;
+	struct store_io io;
+	int err = -EIO, tries;
+
+	for (tries = 0; err && tries < SUPER_TRIES; tries++) {
+		if (store_io_open(&io, p))
+			return EXIT_FAILED;
+		err = ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store, &reason);
+		if (!err) {
+			*sb = *ek_store_super(store);
+			ek_store_close(store);
+		}
+		store_io_close(&io);
+	}
+	return err ? fail("%s: superblock: %s", p->name, reason ? reason : strerror(-err)) :
+		     EXIT_OK;
+}
+
+int live_super(const struct live *l, struct ek_super *sb)
+{
+	struct pool p = { .nr_meta = l->t.nr_meta };
+	unsigned int i;
+	int err;
+
+	snprintf(p.name, sizeof(p.name), "%s", l->name);
+	/* A stale one tells of members that were. */
+	for (i = 0; i < p.nr_meta; i++)
+		p.meta[i].there = i < l->st.nr_meta && l->st.meta[i] == 'A' &&
+				  find_meta(&l->t.meta[i], &p.meta[i].area, &p.meta[i].path);
+	err = read_super(&p, sb);
+	for (i = 0; i < p.nr_meta; i++)
+		if (p.meta[i].there)
+			free(p.meta[i].path);
+	if (!err && memcmp(sb->pool_uuid, l->info.pool_uuid, EK_UUID_SIZE))
+		err = fail("%s: the superblock is of another pool", l->name);
+	return err;
+}
+
+static bool is_on(const struct table_area *a, dev_t rdev)
+{
+	dev_t used;
+
+	return number_is(a->dev, &used) && (used == rdev || bdev_is_above(used, rdev));
+}
+
+bool live_uses(const struct live *l, dev_t rdev)
+{
+	bool uses = false;
+	unsigned int i;
+
+	for (i = 0; i < l->t.nr_meta; i++)
+		uses |= is_on(&l->t.meta[i], rdev);
+	for (i = 0; i < l->t.nr_devs; i++)
+		uses |= is_on(&l->t.dev[i], rdev);
+	return uses;
 }
 
 int live_look(struct live *l)

@@ -29,6 +29,11 @@ int live_member(const struct live *l, const char *word, bool quiet);
 /* Does a metadata area lie on the same device as a member? */
 bool live_has_metadata(const struct live *l, unsigned int i);
 
+/* The superblock as it is on the media; prints why it can't be had. */
+int live_super(const struct live *l, struct ek_super *sb);
+/* Is the device, or one that lies on it, in the volume's table? */
+bool live_uses(const struct live *l, dev_t rdev);
+
 /* Change the table, not the volume. */
 void live_put(struct live *l, unsigned int i, dev_t rdev, uint64_t start);
 void live_put_none(struct live *l, unsigned int i);

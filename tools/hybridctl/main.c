@@ -77,13 +77,16 @@ static const struct command commands[] = {
 	  "  --json           as JSON\n" },
 	{ "dump", cmd_dump, false, "DEV... [--map]", "print labels and superblock of an inactive volume",
 	  "  --map            also every mapped extent\n" },
-	{ "restore", cmd_restore, false, "FILE DEV...",
-	  "write the metadata of an inactive volume anew, from a dump --map", "" },
+	{ "restore", cmd_restore, false, "FILE DEV... [--force]",
+	  "write the metadata of an inactive volume anew, from a dump --map",
+	  "  --force          though it is sound, or newer than the dump\n" },
 	{ "size", cmd_size, false, "SIZE... [--extent SIZE]",
 	  "how much metadata members of these sizes take",
 	  "  --extent SIZE    extent size (128K)\n" },
-	{ "repair", cmd_repair, false, "DEV...",
-	  "mend the metadata of an inactive volume from what is intact of it", "" },
+	{ "repair", cmd_repair, false, "DEV... [--degraded] [--force]",
+	  "mend the metadata of an inactive volume from what is intact of it",
+	  "  --degraded       without a metadata area, which may be the newer one\n"
+	  "  --force          also where something else has overwritten a label\n" },
 	{ NULL, NULL, false, NULL, NULL, NULL },
 };
 

@@ -4,9 +4,12 @@
  * again; what the kernel makes durable when is told in its reshape.c and evacuate.c.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -15,11 +18,13 @@
 
 #include "dm.h"
 #include "layout.h"
+#include "leftover.h"
 #include "member.h"
 #include "msg.h"
 #include "units.h"
 
 #define LOOK_MS		250		/* between looks at a member that is being emptied */
+#define YOUNG		86400		/* seconds: a replace that is gone on with */
 #define STUCK_LOOKS	(20000 / LOOK_MS)
 
 /* --- a device joins --- */
@@ -37,31 +42,30 @@ static int vacant(const struct live *l)
 	return -fail("%s: has %u members already", l->name, EK_MAX_MEMBERS);
 }
 
-/* Of this pool, but nobody's member: a join that was cut, or one that left. */
-static bool is_leftover(const struct live *l, const struct area *a)
-{
-	const struct ek_label_info *info = &a->info;
-
-	if (info->role != EK_ROLE_MEMBER ||
-	    memcmp(info->pool_uuid, l->info.pool_uuid, EK_UUID_SIZE))
-		return false;
-	/* A lost member may come back with its data. */
-	return info->index >= l->st.nr_devs || l->st.dev[info->index].present ||
-	       l->st.dev[info->index].state == DEV_REMOVED;
-}
-
-bool member_is_leftover(const struct live *l, const char *path)
+/* Of a device with one area and a start that nothing else has overwritten. */
+static bool find_leftover(const struct live *l, const char *path, struct area *found)
 {
 	struct area area[AREA_MAX];
+	struct ek_super sb;
 	struct bdev dev;
 	bool is;
 	int err;
 
 	if (bdev_open(&dev, path, 0))
 		return false;
-	is = area_find(&dev, area, &err) == 1 && is_leftover(l, &area[0]);
+	is = area_find(&dev, area, &err) == 1 &&
+	     (!area[0].head_err || area[0].head_err == -ENODATA) &&
+	     !live_uses(l, dev.rdev) && !live_super(l, &sb) && leftover_is(&sb, &area[0]);
 	bdev_close(&dev);
+	*found = area[0];
 	return is;
+}
+
+bool member_is_leftover(const struct live *l, const char *path)
+{
+	struct area area;
+
+	return find_leftover(l, path, &area);
 }
 
 static int write_label(struct live *l, const struct bdev *dev, unsigned int index)
@@ -119,6 +123,32 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 	return err;
 }
 
+static int block_size(const char *path, int fd)
+{
+	int own = fd < 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1, size = 0;
+
+	if (ioctl(fd < 0 ? own : fd, BLKSSZGET, &size))
+		size = 0;
+	if (own >= 0)
+		close(own);
+	return size;
+}
+
+/* What is on the volume relies on its block size: a file system would not mount again. */
+static int blocks_too_large(const struct live *l, const struct bdev *dev)
+{
+	char *path = xasprintf("/dev/mapper/%s", l->name);
+	int own = block_size(path, -1), new = block_size(dev->path, dev->fd);
+
+	free(path);
+	if (!own || !new)
+		return fail("%s: the logical block size can't be had", own ? dev->path : l->name);
+	if (new > own)
+		return fail("%s: has logical blocks of %d bytes, %s of %d: what is on it could not go on",
+			    dev->path, new, l->name, own);
+	return EXIT_OK;
+}
+
 int member_add(struct live *l, const char *path, const struct fresh *how)
 {
 	struct fresh mine = *how;
@@ -127,9 +157,15 @@ int member_add(struct live *l, const char *path, const struct fresh *how)
 
 	if (index < 0)
 		return -1;
-	mine.force |= member_is_leftover(l, path);
+	/* One that was killed between load and resume would hold the device. */
+	dm_clear(l->name);
+	mine.leftover = member_is_leftover(l, path);
 	if (fresh_open(&dev, path, &mine))
 		return -1;
+	if (blocks_too_large(l, &dev)) {
+		bdev_close(&dev);
+		return -1;
+	}
 	close(dev.fd);		/* device-mapper claims it itself */
 	dev.fd = -1;
 	if (join(l, &dev, index))
@@ -214,10 +250,28 @@ static int wait_empty(struct live *l, unsigned int i)
 	return EXIT_OK;
 }
 
+/* It may be emptied and go, and the volume be longer than what is left: writes fail in the end. */
+static void warn_too_long(const struct live *l, unsigned int but)
+{
+	char left[UNIT_TEXT], size[UNIT_TEXT];
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < l->st.nr_devs; i++)
+		if (i != but && l->st.dev[i].state <= DEV_DEGRADED)
+			sum += l->st.dev[i].total;
+	if (sum * l->st.extent_sectors < l->sectors)
+		warn("%s: is %s long, the other members hold %s: writes will fail when they are full",
+		     l->name, human_bytes(size, l->sectors * SECTOR_SIZE),
+		     human_bytes(left, sum * l->st.extent_sectors * SECTOR_SIZE));
+}
+
 int member_evacuate(struct live *l, unsigned int i, bool wait)
 {
-	int err = live_message(l, "evacuate", i);
+	int err;
 
+	warn_too_long(l, i);
+	err = live_message(l, "evacuate", i);
 	if (!err)
 		err = live_look(l);
 	if (err || !wait)
@@ -227,37 +281,69 @@ int member_evacuate(struct live *l, unsigned int i, bool wait)
 
 /* --- a member leaves --- */
 
-static int wipe_label(const char *path, const struct area *area)
+static int forget_areas(const struct live *l, const struct bdev *dev)
 {
-	struct wipe *w = wipe_new();
-	uint64_t start = area->info.area_start * SECTOR_SIZE;
-	int err;
+	struct area area[AREA_MAX];
+	struct ek_super sb;
+	int err, nr, i, found = 0;
 
-	err = wipe_range(w, path, start + ek_label_copy_offset(area->info.area_sectors),
-			 EK_BLOCK_SIZE);
-	if (!err)
-		err = wipe_range(w, path, start, EK_BLOCK_SIZE);
-	wipe_free(w);
-	return err ? fail("%s: the label can't be wiped: %s", path, strerror(-err)) : EXIT_OK;
+	if (live_uses(l, dev->rdev))
+		return fail("%s: is in use by %s, or below what is", dev->path, l->name);
+	if (live_super(l, &sb))
+		return EXIT_FAILED;
+	nr = area_find(dev, area, &err);
+	for (i = 0, err = 0; !err && i < nr; i++)
+		if (leftover_is(&sb, &area[i])) {
+			found++;
+			err = leftover_wipe(dev, &area[i]);
+		}
+	if (err == -EINVAL)
+		return fail("%s: something else has overwritten the label: left alone", dev->path);
+	if (err)
+		return fail("%s: the label can't be wiped: %s", dev->path, strerror(-err));
+	return found ? EXIT_OK : fail("%s: nothing that a member of %s has left", dev->path,
+				      l->name);
+}
+
+bool member_is_young(const struct live *l, unsigned int i)
+{
+	uint64_t now = time(NULL);
+	struct area area[AREA_MAX];
+	struct bdev dev;
+	bool is = false;
+	char *path;
+	int nr, err;
+
+	if (!l->st.dev[i].present || l->st.dev[i].state != DEV_ACTIVE)
+		return false;
+	if (!l->st.dev[i].used)
+		return true;
+	path = bdev_path(makedev(l->st.dev[i].major, l->st.dev[i].minor));
+	if (!bdev_open(&dev, path, 0)) {
+		for (nr = area_find(&dev, area, &err); nr > 0; nr--)
+			is |= area[nr - 1].info.role == EK_ROLE_MEMBER &&
+			      area[nr - 1].info.index == i &&
+			      area[nr - 1].info.ctime + YOUNG >= now;
+		bdev_close(&dev);
+	}
+	free(path);
+	return is;
 }
 
 int member_forget(const struct live *l, const char *path)
 {
-	struct area area[AREA_MAX];
 	struct bdev dev;
-	int err, nr, i, found = 0;
+	int err;
 
-	err = bdev_open(&dev, path, 0);
+	/* Alone: what has a user, a mount or another device, is nobody's leftover. */
+	err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
+	if (err == -EBUSY)
+		return fail("%s: no member of %s, and in use", path, l->name);
 	if (err)
-		return fail("%s: %s", path, strerror(-err));
-	nr = area_find(&dev, area, &err);
+		return fail("%s: no member of %s: %s", path, l->name, strerror(-err));
+	err = forget_areas(l, &dev);
 	bdev_close(&dev);
-	for (i = 0, err = EXIT_OK; !err && i < nr; i++)
-		if (is_leftover(l, &area[i])) {
-			found++;
-			err = wipe_label(path, &area[i]);
-		}
-	return err || found ? err : fail("%s: no member of %s", path, l->name);
+	return err;
 }
 
 static char *path_of(const struct live *l, unsigned int i)
@@ -282,6 +368,8 @@ int member_remove(struct live *l, unsigned int i)
 		return fail("%s: a metadata area lies on member %u, which has to stay",
 			    l->name, i);
 	}
+	if (l->st.dev[i].state != DEV_REMOVED)
+		warn_too_long(l, i);
 	err = live_message(l, "remove", i);
 	if (!err && strcmp(l->t.dev[i].dev, "-")) {
 		live_put_none(l, i);

@@ -17,6 +17,8 @@ int member_evacuate(struct live *l, unsigned int i, bool wait);
 int member_remove(struct live *l, unsigned int i);
 /* Wipe the label of one that left, or never quite joined, when that was cut short. */
 bool member_is_leftover(const struct live *l, const char *path);
+/* Joined in the last day, or nothing is on it yet. */
+bool member_is_young(const struct live *l, unsigned int i);
 int member_forget(const struct live *l, const char *path);
 /* The volume grows to @sectors; 0: to all but the reserve. */
 int member_grow(struct live *l, uint64_t sectors);

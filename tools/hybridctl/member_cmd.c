@@ -123,9 +123,15 @@ int cmd_remove(int argc, char **argv)
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
 static int replace(struct live *l, const char *old, const char *new, const struct fresh *how)
 {
-	int i = live_member(l, old, true), err;
+	int i = live_member(l, old, true), k = live_member(l, new, true), err;
 
-	if (i < 0 && live_member(l, new, true) >= 0) {
+	if ((i >= 0 && i == k) || !strcmp(old, new))
+		return fail("%s: can't take its own place", new);
+	if (k >= 0 && !member_is_young(l, k) &&
+	    (i < 0 || (l->st.dev[i].state != DEV_DRAINING && l->st.dev[i].state != DEV_REMOVED)))
+		return fail("%s: is a member of %s, and not for a replace that was cut short (evacuate and remove %s instead)",
+			    new, l->name, old);
+	if (i < 0 && k >= 0) {
 		note("%s: is a member of %s, %s is none (any more)", new, l->name, old);
 		return member_is_leftover(l, old) ? member_forget(l, old) : EXIT_OK;
 	}
@@ -133,7 +139,7 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 		return fail("%s: no member of %s", old, l->name);
 	if (live_has_metadata(l, i))
 		return fail("%s: a metadata area lies on %s, which has to stay", l->name, old);
-	if (live_member(l, new, true) < 0 && member_add(l, new, how) < 0)
+	if (k < 0 && member_add(l, new, how) < 0)
 		return EXIT_FAILED;
 	err = l->st.dev[i].state == DEV_REMOVED ? EXIT_OK : member_evacuate(l, i, true);
 	return err ? err : member_remove(l, i);

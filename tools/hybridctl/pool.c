@@ -127,6 +127,9 @@ static void settle_member(struct pool *p, unsigned int i, const struct ek_super_
 			p->member[i] = p->other[k];
 			p->other[k] = swap;
 		}
+	/* A stale label alone: the member is missing, not another one in its place. */
+	if (p->member[i].there && !is_named(&p->member[i], m))
+		forget(&p->member[i]);
 }
 
 static void settle(struct pool *p, const struct ek_super *sb)

@@ -308,7 +308,40 @@ static int judge(struct pool *p)
 	return err;
 }
 
-int repair_pool(struct pool *p)
+/* A head that is neither ours nor zero is somebody's; our copy may be all that is left. */
+static int judge_head(const struct pool_area *a)
+{
+	char text[AREA_TEXT];
+
+	if (!a->there || a->area.head_err != -EINVAL)
+		return EXIT_OK;
+	return fail("%s: label of %s is %s: is the device another's by now? (--force writes it anew)",
+		    a->path, area_text(text, a->area.info.role, a->area.info.index),
+		    area_label_error(-EINVAL));
+}
+
+/*
+ * Nothing is written before.  Of two metadata areas the one that is not there may have gone on
+ * without this one: to write this one would make two pools of one.
+ */
+static int judge_areas(const struct pool *p, const struct repair_how *how)
+{
+	unsigned int i;
+	int err = EXIT_OK;
+
+	for (i = 0; i < p->nr_meta; i++) {
+		if (!how->force)
+			err |= judge_head(&p->meta[i]);
+		if (!p->meta[i].there && !how->degraded && !how->force)
+			err |= fail("%s: metadata area %u is not there, and may be newer (--degraded does without)",
+				    p->name, i);
+	}
+	for (i = 0; i < p->nr_members && !how->force; i++)
+		err |= judge_head(&p->member[i]);
+	return err ? EXIT_FAILED : EXIT_OK;
+}
+
+int repair_pool(struct pool *p, const struct repair_how *how)
 {
 	char *missing = pool_missing(p);
 	int err;
@@ -318,7 +351,9 @@ int repair_pool(struct pool *p)
 	free(missing);
 	if (p->conflict)
 		return fail("%s: %s", p->name, p->conflict);
-	err = mend_labels(p);
+	err = judge_areas(p, how);
+	if (!err)
+		err = mend_labels(p);
 	if (!err)
 		err = mend(p);
 	if (!err)

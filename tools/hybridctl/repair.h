@@ -11,6 +11,11 @@
  * Mend what can be mended, and print what was; then check.  EXIT_OK: all is sound;
  * EXIT_FAILED: something is left, printed; EXIT_USAGE: it could not run.
  */
-int repair_pool(struct pool *pool);
+struct repair_how {
+	bool force;	/* write labels over what something else has written in their place */
+	bool degraded;	/* with a metadata area missing: it may be the newer one */
+};
+
+int repair_pool(struct pool *pool, const struct repair_how *how);
 
 #endif

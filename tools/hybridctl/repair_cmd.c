@@ -9,20 +9,33 @@
 
 int cmd_repair(int argc, char **argv)
 {
-	static const struct option options[] = { OPT_HELP, { NULL, 0, NULL, 0 } };
+	static const struct option options[] = {
+		{ "force", no_argument, NULL, 'f' }, { "degraded", no_argument, NULL, 'd' },
+		OPT_HELP, { NULL, 0, NULL, 0 },
+	};
+	struct repair_how how = { .force = false };
 	struct pools pools;
 	unsigned int i;
 	int opt, err;
 
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1)
-		return opt == 'h' ? command_help() : bad_option(argv);
+		switch (opt) {
+		case 'f':
+			how.force = true;
+			break;
+		case 'd':
+			how.degraded = true;
+			break;
+		default:
+			return opt == 'h' ? command_help() : bad_option(argv);
+		}
 	if (argc == optind)
 		return usage_error("at least one device is needed");
 	err = offline_pools(&pools, argv + optind, argc - optind);
 	if (err)
 		return err;
 	for (i = 0; i < pools.nr; i++)
-		err |= repair_pool(&pools.pool[i]);
+		err |= repair_pool(&pools.pool[i], &how);
 	pools_free(&pools);
 	return err ? EXIT_FAILED : EXIT_OK;
 }

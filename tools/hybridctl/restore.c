@@ -3,8 +3,11 @@
  * Writes a pool's metadata anew from what dump --map printed: superblock, map and, made from the
  * map, space maps.  Labels are not written: they must be there, and say which pool it is.
  *
- *	the power goes before the new superblock	no pool, or the empty one: restore again
- *	after the checkpoint that follows		what the dump said
+ *	the old superblocks are zeroed			from here on no pool: restore again
+ *	tables, map and space maps are written,
+ *	the superblock that names them is kept back	no pool: an empty one must never be
+ *							found, somebody would write to it
+ *	all is flushed, the superblock is written	what the dump said
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +17,7 @@
 #include <evenkeel/entry.h>
 #include <evenkeel/label.h>
 
+#include "check.h"
 #include "msg.h"
 #include "restore.h"
 #include "store_io.h"
@@ -24,6 +28,7 @@ struct plan {
 	uint32_t state[EK_MAX_MEMBERS];
 	char policy[EK_POLICY_TEXT_SIZE];
 	uint32_t flags;
+	uint64_t generation;
 	bool super, ended;
 	u64 *map;
 	unsigned long *used[EK_MAX_MEMBERS];
@@ -66,6 +71,7 @@ static int take_super(struct plan *plan, const char *text, unsigned long line)
 		return bad(line, "not a superblock");
 	plan->super = true;
 	plan->flags = flags;
+	plan->generation = generation;
 	plan->p.nr_extents = extents;
 	plan->map = xcalloc(extents, sizeof(*plan->map));
 	return EXIT_OK;
@@ -170,6 +176,10 @@ static int judge(struct plan *plan)
 	for (i = 0; i < pool->nr_meta; i++) {
 		if (!pool->meta[i].there)
 			return fail("%s: metadata area %u is not on the devices", pool->name, i);
+		if (pool->meta[i].area.head_err)
+			return fail("%s: label of metadata area %u is %s (see repair)",
+				    pool->meta[i].path, i,
+				    area_label_error(pool->meta[i].area.head_err));
 		plan->p.area_bytes[i] = pool->meta[i].area.info.area_sectors * SECTOR_SIZE;
 	}
 	for (i = 0; i < plan->p.nr_members && i < pool->nr_members; i++)
@@ -178,6 +188,124 @@ static int judge(struct plan *plan)
 			   EK_UUID_SIZE))
 			return fail("%s: is not the dump's member %u", pool->member[i].path, i);
 	return EXIT_OK;
+}
+
+/* What is there and better than the dump, which is true only until the volume was active again. */
+static int judge_present(const struct plan *plan, struct pool *pool)
+{
+	struct ek_store *store;
+	uint64_t generation;
+	struct store_io io;
+	struct check c;
+	int err;
+
+	if (store_io_open(&io, pool))
+		return EXIT_FAILED;
+	err = ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store, &(const char *){ NULL });
+	if (err) {
+		store_io_close(&io);
+		return EXIT_OK;
+	}
+	generation = ek_store_generation(store);
+	store_close(&io, store);
+	if (generation > plan->generation)
+		return fail("%s: its metadata is newer (generation %llu) than the dump (%llu); see check and repair, or use --force",
+			    pool->name, (unsigned long long)generation,
+			    (unsigned long long)plan->generation);
+	err = check_pool(&c, pool);
+	if (err)
+		return EXIT_OK;
+	err = c.errors.nr ? EXIT_OK : fail("%s: its metadata is sound, nothing has to be restored (use --force)",
+					   pool->name);
+	findings_free(&c.errors);
+	findings_free(&c.warnings);
+	return err;
+}
+
+/* --- the superblocks, kept back until all that they name is written --- */
+
+struct kept {
+	struct store_io io;
+	struct ek_super super[EK_MAX_META];	/* of the highest generation */
+	u64 offset[EK_MAX_META];
+	bool there[EK_MAX_META];
+};
+
+#define SUPERS_END	(EK_AREA_HEAD_BYTES + (128u << 10))
+
+/* Both slots are zero on the media by then: whole areas of zeroes are written in larger pieces. */
+static bool is_super(u64 offset, size_t len)
+{
+	return offset >= EK_AREA_HEAD_BYTES && offset < SUPERS_END &&
+	       len == sizeof(struct ek_super);
+}
+
+static int kept_read(void *ctx, unsigned int area, u64 offset, void *buf, size_t len)
+{
+	struct kept *k = ctx;
+
+	if (k->there[area] && offset == k->offset[area] && len == sizeof(struct ek_super)) {
+		memcpy(buf, &k->super[area], len);
+		return 0;
+	}
+	return store_io_rw.read(&k->io, area, offset, buf, len);
+}
+
+static int kept_write(void *ctx, unsigned int area, u64 offset, const void *buf, size_t len,
+		      unsigned int flags)
+{
+	struct kept *k = ctx;
+
+	if (!is_super(offset, len))
+		return store_io_rw.write(&k->io, area, offset, buf, len, flags);
+	/* Without its head: a step on the way to one. */
+	if (le64_to_cpu(((const struct ek_super *)buf)->magic) != EK_SUPER_MAGIC)
+		return 0;
+	memcpy(&k->super[area], buf, len);
+	k->offset[area] = offset;
+	k->there[area] = true;
+	return 0;
+}
+
+static int kept_wait(void *ctx, unsigned int area)
+{
+	return store_io_rw.wait(&((struct kept *)ctx)->io, area);
+}
+
+static int kept_flush(void *ctx, unsigned int area)
+{
+	return store_io_rw.flush(&((struct kept *)ctx)->io, area);
+}
+
+static const struct ek_store_io kept_io = {
+	.read = kept_read, .write = kept_write, .wait = kept_wait, .flush = kept_flush,
+};
+
+/* The first sector last, as when a pool is made: a torn write is no pool. */
+static int write_super(struct kept *k, unsigned int area)
+{
+	struct ek_super headless = k->super[area];
+	int err;
+
+	memset(&headless, 0, SECTOR_SIZE);
+	err = store_io_rw.write(&k->io, area, k->offset[area], &headless, sizeof(headless),
+				EK_IO_PREFLUSH | EK_IO_FUA);
+	if (!err)
+		err = store_io_rw.write(&k->io, area, k->offset[area], &k->super[area],
+					sizeof(headless), EK_IO_PREFLUSH | EK_IO_FUA);
+	return err;
+}
+
+static int write_supers(struct kept *k, unsigned int nr_meta)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < nr_meta; i++)
+		err = k->there[i] ? store_io_rw.flush(&k->io, i) : -EIO;
+	for (i = 0; !err && i < nr_meta; i++)
+		err = write_super(k, i);
+	return err;
 }
 
 static int no_map(void *ctx, u64 le, u64 entry)
@@ -259,23 +387,28 @@ static int write_all(const struct plan *plan)
 {
 	const char *reason = NULL;
 	struct ek_store *store;
-	struct store_io io;
+	struct kept *k = xcalloc(1, sizeof(*k));
 	int err;
 
-	if (store_io_open_rw(&io, plan->pool))
+	if (store_io_open_rw(&k->io, plan->pool)) {
+		free(k);
 		return EXIT_FAILED;
-	err = ek_store_format(&store_io_rw, &io, &plan->p);
+	}
+	err = ek_store_format(&kept_io, k, &plan->p);
 	if (!err)
-		err = ek_store_open(&store_io_rw, &io, io.bytes, io.areas, &store, &reason);
+		err = ek_store_open(&kept_io, k, k->io.bytes, k->io.areas, &store, &reason);
 	if (!err) {
 		err = fill(plan, store);
 		ek_store_close(store);
 	}
-	store_io_close(&io);
+	if (!err)
+		err = write_supers(k, plan->p.nr_meta);
+	store_io_close(&k->io);
+	free(k);
 	return err ? fail("%s: can't be written: %s", plan->pool->name, strerror(-err)) : EXIT_OK;
 }
 
-int restore_pool(const struct pool *pool, FILE *dump)
+int restore_pool(struct pool *pool, FILE *dump, bool force)
 {
 	struct plan plan = { .pool = pool };
 	unsigned int i;
@@ -284,6 +417,8 @@ int restore_pool(const struct pool *pool, FILE *dump)
 	err = read_dump(&plan, dump);
 	if (!err)
 		err = judge(&plan);
+	if (!err && !force)
+		err = judge_present(&plan, pool);
 	if (!err)
 		err = write_all(&plan);
 	free(plan.map);

@@ -12,6 +12,6 @@
 /*
  * All of the dump is read and judged before anything is written.  EXIT_OK, EXIT_FAILED (printed).
  */
-int restore_pool(const struct pool *pool, FILE *dump);
+int restore_pool(struct pool *pool, FILE *dump, bool force);
 
 #endif

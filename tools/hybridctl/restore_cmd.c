@@ -14,13 +14,19 @@
 
 int cmd_restore(int argc, char **argv)
 {
-	static const struct option options[] = { OPT_HELP, { NULL, 0, NULL, 0 } };
+	static const struct option options[] = {
+		{ "force", no_argument, NULL, 'f' }, OPT_HELP, { NULL, 0, NULL, 0 },
+	};
 	struct pools pools;
+	bool force = false;
 	FILE *dump;
 	int opt, err;
 
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1)
-		return opt == 'h' ? command_help() : bad_option(argv);
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt != 'f')
+			return opt == 'h' ? command_help() : bad_option(argv);
+		force = true;
+	}
 	if (argc - optind < 2)
 		return usage_error("a dump and the pool's devices are needed");
 	dump = fopen(argv[optind], "re");
@@ -28,7 +34,7 @@ int cmd_restore(int argc, char **argv)
 		return fail("%s: %s", argv[optind], strerror(errno));
 	err = offline_pools(&pools, argv + optind + 1, argc - optind - 1);
 	if (!err) {
-		err = pools.nr == 1 ? restore_pool(&pools.pool[0], dump) :
+		err = pools.nr == 1 ? restore_pool(&pools.pool[0], dump, force) :
 				      fail("the devices are of %u pools", pools.nr);
 		pools_free(&pools);
 	}

@@ -85,7 +85,7 @@ static void add_lost(struct volume *v, const struct lost *one)
 	v->lost[v->nr_lost++] = *one;
 }
 
-/* One answer; the extent to go on at, 0: no more. */
+/* One answer, every line of which has to be understood; the extent to go on at, 0: no more. */
 static unsigned long long take_lost(struct volume *v, char *reply)
 {
 	unsigned long long first, nr, more = 0;
@@ -97,6 +97,8 @@ static unsigned long long take_lost(struct volume *v, char *reply)
 			add_lost(v, &(struct lost){ first, nr, dev });
 		else if (sscanf(line, "more %llu", &more) == 1)
 			return more;
+		else
+			v->lost_partly = true;
 	}
 	return 0;
 }
@@ -104,7 +106,7 @@ static unsigned long long take_lost(struct volume *v, char *reply)
 static void read_lost(struct volume *v)
 {
 	char *message, *reply, *why;
-	unsigned long long at = 0;
+	unsigned long long at = 0, next;
 	int err;
 
 	do {
@@ -112,7 +114,13 @@ static void read_lost(struct volume *v)
 		reply = NULL;
 		why = NULL;
 		err = dm_message(v->name, message, &reply, &why);
-		at = err || !reply ? 0 : take_lost(v, reply);
+		next = err ? 0 : reply ? take_lost(v, reply) : 0;
+		if (err)
+			fail("%s: what is lost can't be found out: %s", v->name, why);
+		/* It has to get on, or there would be no end. */
+		if (err || (next && next <= at))
+			v->lost_partly = true;
+		at = next > at ? next : 0;
 		free(message);
 		free(reply);
 		free(why);

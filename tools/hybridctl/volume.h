@@ -27,6 +27,7 @@ struct volume {
 	bool forgets[STATUS_MAX_DEVS];	/* its content is lost with the power */
 	struct lost *lost;
 	unsigned int nr_lost;
+	bool lost_partly;		/* not all that is lost could be found out */
 	bool has_tier;
 	struct tier tier;		/* policy concentrate's, if @has_tier */
 };

@@ -85,7 +85,7 @@ void volume_print_json(FILE *out, const struct volume *v)
 	for (i = 0; i < st->nr_reasons; i++)
 		json_object_set_new(reasons, st->reason[i].name, json_integer(st->reason[i].count));
 	all = json_pack("{s:s, s:s, s:b, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
-			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:o, s:o}",
+			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:o, s:b, s:o}",
 			"name", v->name, "mode", status_mode_name(st->mode),
 			"needs_check", st->needs_check, "policy", st->policy,
 			"extent_bytes", (json_int_t)(st->extent_sectors * SECTOR_SIZE),
@@ -98,6 +98,7 @@ void volume_print_json(FILE *out, const struct volume *v)
 			"not_migrated", reasons, "allocations", allocations,
 			"flushes", (json_int_t)st->flushes, "commits", (json_int_t)st->commits,
 			"errors", (json_int_t)st->errors, "lost", lost_json(v),
+			"lost_complete", !v->lost_partly,
 			"tier", v->has_tier ? tier_json(v) : json_null());
 	json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 	fputc('\n', out);
@@ -217,6 +218,8 @@ static void print_lost(FILE *out, const struct volume *v)
 
 	for (i = 0; i < v->nr_lost; i++)
 		sum += v->lost[i].nr;
+	if (v->lost_partly)
+		fputs("LOST: not all that is lost could be found out; there may be more\n", out);
 	if (sum)
 		fprintf(out, "LOST: %s in %u ranges, in sectors of the volume:\n",
 			human_bytes(size, sum * extent * SECTOR_SIZE), v->nr_lost);

@@ -4,6 +4,7 @@
  * the damage: no extent is ever found where it was not, and when repair says that all is sound,
  * every one is found where it was, by the mirrors together and by each alone.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <evenkeel/label.h>
 
 #include "../check.h"
+#include "../leftover.h"
 #include "../msg.h"
 #include "../offline.h"
 #include "../repair.h"
@@ -120,6 +122,8 @@ static bool look(struct image_set *set, unsigned int first, unsigned int nr, str
 	return ok;
 }
 
+static bool forced = true;
+
 static int repair(struct image_set *set)
 {
 	char *paths[2] = { set->path[0], set->path[1] };
@@ -128,7 +132,7 @@ static int repair(struct image_set *set)
 
 	if (offline_pools(&pools, paths, 2))
 		return EXIT_USAGE;
-	err = pools.nr == 1 ? repair_pool(&pools.pool[0]) : EXIT_USAGE;
+	err = pools.nr == 1 ? repair_pool(&pools.pool[0], &(struct repair_how){ .force = forced }) : EXIT_USAGE;
 	pools_free(&pools);
 	return err;
 }
@@ -297,7 +301,7 @@ static int restore(struct image_set *set, FILE *f)
 
 	if (offline_pools(&pools, paths, 2))
 		return EXIT_USAGE;
-	err = restore_pool(&pools.pool[0], f);
+	err = restore_pool(&pools.pool[0], f, forced);
 	pools_free(&pools);
 	fclose(f);
 	return err;
@@ -337,6 +341,20 @@ static void restores(void)
 	speak();
 	ktap_ok(refused == 7 && ok && !status, "restore: %d wrong dumps are refused, nothing is written",
 		refused);
+	forced = false;
+	f = tmpfile();
+	write_dump(f, true);
+	silence();
+	ok = restore(&set, f) == EXIT_FAILED;
+	speak();
+	ktap_ok(ok, "restore: not over a pool that is sound");
+	image_spoil(&set, 0, META_BYTES, 8);
+	silence();
+	ok = repair(&set) == EXIT_FAILED;
+	forced = true;
+	ok &= repair(&set) == EXIT_OK;
+	speak();
+	ktap_ok(ok, "repair: a head that something else has overwritten, only with --force");
 	image_spoil(&set, 0, SUPER(0), 1 << 20);
 	image_spoil(&set, 1, SUPER(0), 1 << 20);
 	f = tmpfile();
@@ -347,6 +365,100 @@ static void restores(void)
 	ok = !status && clean && both.right == 6 && !both.wrong && holds(&set, &status) && !status;
 	speak();
 	ktap_ok(ok, "restore: both areas are wrecked, the dump brings all back");
+	image_close(&set);
+}
+
+/* --- labels that name nobody --- */
+
+static bool first_leftover(struct image_set *set, struct bdev *dev, struct area *area)
+{
+	struct area all[AREA_MAX];
+	int err;
+
+	return !bdev_open(dev, set->path[0], BDEV_WRITE | BDEV_FILES) &&
+	       area_find(dev, all, &err) == 2 && (*area = all[1], true);
+}
+
+static void leftovers(void)
+{
+	struct ek_super sb;
+	struct image_set set;
+	struct area area;
+	struct bdev dev;
+	char byte;
+
+	make(&set);
+	if (pread(set.fd[0], &sb, sizeof(sb), SUPER(1)) != sizeof(sb) ||
+	    !first_leftover(&set, &dev, &area))
+		abort();
+	ktap_ok(!leftover_is(&sb, &area), "leftover: a member's label is none");
+	sb.member[0].state = cpu_to_le32(EK_MEMBER_FAILED);
+	ktap_ok(!leftover_is(&sb, &area), "leftover: nor that of one that failed");
+	area.info.index = 1;
+	ktap_ok(!leftover_is(&sb, &area), "leftover: nor one with another's index");
+	area.info.index = 0;
+	sb.member[0].state = cpu_to_le32(EK_MEMBER_REMOVED);
+	ktap_ok(leftover_is(&sb, &area), "leftover: of one that left");
+	sb.member[0].state = cpu_to_le32(EK_MEMBER_ACTIVE);
+	area.info.area_uuid[3] ^= 1;
+	ktap_ok(leftover_is(&sb, &area), "leftover: of a place that another has by now");
+	area.info.pool_uuid[3] ^= 1;
+	ktap_ok(!leftover_is(&sb, &area), "leftover: not of another pool");
+	area.head_err = -EINVAL;
+	ktap_ok(leftover_wipe(&dev, &area) == -EINVAL &&
+		pread(set.fd[0], &byte, 1, META_BYTES) == 1 && byte, "leftover: what is overwritten is left");
+	area.head_err = 0;
+	ktap_ok(!leftover_wipe(&dev, &area) &&
+		pread(set.fd[0], &byte, 1, META_BYTES) == 1 && !byte, "leftover: wiped");
+	bdev_close(&dev);
+	image_close(&set);
+}
+
+/* --- what is not there --- */
+
+static void missing(void)
+{
+	struct repair_how careful = { .force = false }, degraded = { .degraded = true };
+	struct image_set set;
+	struct pools pools;
+	struct ek_label label;
+	struct ek_label_info info;
+	char *paths[1], *both[2];
+	int first, then;
+	u64 copy;
+	bool ok;
+
+	make(&set);
+	paths[0] = set.path[0];
+	silence();
+	ok = !offline_pools(&pools, paths, 1);
+	first = repair_pool(&pools.pool[0], &careful);
+	then = repair_pool(&pools.pool[0], &degraded);
+	pools_free(&pools);
+	speak();
+	ktap_ok(ok && first == EXIT_FAILED && then == EXIT_OK,
+		"repair: without a metadata area only if told to: %d, %d", first, then);
+	image_close(&set);
+
+	/* Another area's label, the member's own device being gone. */
+	make(&set);
+	both[0] = set.path[0];
+	both[1] = set.path[1];
+	if (pread(set.fd[1], &label, sizeof(label), META_BYTES) != sizeof(label) ||
+	    ek_label_decode(&label, &info))
+		abort();
+	info.area_uuid[5] ^= 1;
+	ek_label_encode(&info, &label);
+	copy = info.area_start * SECTOR + ek_label_copy_offset(info.area_sectors);
+	if (pwrite(set.fd[1], &label, sizeof(label), META_BYTES) != sizeof(label) ||
+	    pwrite(set.fd[1], &label, sizeof(label), copy) != sizeof(label))
+		abort();
+	silence();
+	ok = !offline_pools(&pools, both, 2) && pools.pool[0].member[0].there &&
+	     !pools.pool[0].member[1].there;
+	pools_free(&pools);
+	speak();
+	ktap_ok(ok, "pool: a stale label is not taken for the member that is missing");
 	image_close(&set);
 }
 
@@ -407,6 +519,8 @@ int main(int argc, char **argv)
 	each();
 	spaces();
 	restores();
+	leftovers();
+	missing();
 	any(argc > 2 ? atoi(argv[2]) : 80);
 	rmdir(dir);
 	return ktap_end();

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Labels that name members which are none. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "leftover.h"
+
+bool leftover_is(const struct ek_super *sb, const struct area *a)
+{
+	const struct ek_label_info *info = &a->info;
+	const struct ek_super_member *m;
+
+	if (info->role != EK_ROLE_MEMBER || a->differ ||
+	    memcmp(info->pool_uuid, sb->pool_uuid, EK_UUID_SIZE))
+		return false;
+	/* What is named anywhere, whatever the index, may hold data. */
+	for (m = sb->member; m < sb->member + le32_to_cpu(sb->nr_members); m++)
+		if (le32_to_cpu(m->state) != EK_MEMBER_REMOVED &&
+		    !memcmp(info->area_uuid, m->uuid, EK_UUID_SIZE))
+			return false;
+	return true;
+}
+
+int leftover_wipe(const struct bdev *dev, const struct area *a)
+{
+	uint64_t start = a->info.area_start * SECTOR_SIZE;
+	void *zero;
+	int err = 0;
+
+	if (a->head_err == -EINVAL || a->head_err == -EPROTONOSUPPORT)
+		return -EINVAL;
+	zero = bdev_buffer(EK_BLOCK_SIZE);
+
+	/* Either alone is found still, and wiped the next time. */
+	if (a->copy_err != -EINVAL)
+		err = bdev_write(dev, start + ek_label_copy_offset(a->info.area_sectors), zero,
+				 EK_BLOCK_SIZE);
+	if (!err)
+		err = bdev_write(dev, start, zero, EK_BLOCK_SIZE);
+	if (!err)
+		err = bdev_flush(dev);
+	free(zero);
+	return err;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Labels of a pool whose areas are nobody's member: of one that left, or of a join that was cut.
+ */
+#ifndef HYBRIDCTL_LEFTOVER_H
+#define HYBRIDCTL_LEFTOVER_H
+
+#include <evenkeel/store.h>
+
+#include "area.h"
+
+/*
+ * Is @a such an area of @sb's pool?  The superblock alone says who is a member: a device below a
+ * member, a path of a multipath device, a member that is lost for now all carry a label that it
+ * names.
+ */
+bool leftover_is(const struct ek_super *sb, const struct area *a);
+
+/*
+ * Zero @a's label and its copy on @dev, which is open for writing and held by nobody else.  A label
+ * that something else has overwritten is left, and its copy: what is there may be somebody's.
+ * 0; -EINVAL: that; -errno.
+ */
+int leftover_wipe(const struct bdev *dev, const struct area *a);
+
+#endif
