@@ -169,7 +169,8 @@ static void join(struct hy_pool *pool, unsigned int i, struct ready *ready)
 
 	swap(m->space, ready->space[i]);	/* a removed one's goes with @ready */
 	m->nr_extents = ready->want.member_extents[i];
-	m->flushed = HY_NEVER_FLUSHED;
+	hy_member_forget_writes(m);
+	m->leaving = false;
 	m->drained = false;
 	atomic64_set(&m->errors, 0);
 	atomic64_set(&m->allocations, 0);
@@ -197,9 +198,7 @@ static int change(struct hy_pool *pool, struct ready *ready)
 
 	if (r)
 		return r;
-	pool->reshape = &ready->want;
-	r = hy_commit_super(pool);
-	pool->reshape = NULL;
+	r = hy_commit_super(pool, &ready->want);
 	if (!r)
 		take_shape(pool, ready);
 	return r;
