@@ -547,7 +547,7 @@ static int adopt_pool(struct hy_pool *pool, struct hy_table *t)
 	int r = make_policy(pool, t, &policy, &set);
 
 	if (!r && pool->loaded)
-		r = hy_reshape(pool, t);
+		r = hy_reshape(pool, t, policy ? t->policy : NULL);
 	if (r && policy)
 		hy_policy_destroy(policy);
 	if (!r && policy)

@@ -150,6 +150,7 @@ struct hy_probe {
  * @writes: per CPU: writes that completed
  * @flushed: of them durable; the committer's own
  * @flush_bio: the committer's
+ * @lost: of @writes those that a flush which failed may have lost, and somebody is to be told
  * @failed_flushes: in a row; the committer's own
  * @state: enum ek_member_state
  * @leaving: it is to be emptied, whatever @state says of its health; so it is saved
@@ -179,6 +180,7 @@ struct hy_member {
 	u64 __percpu *writes;
 	u64 flushed;
 	struct bio flush_bio;
+	u64 lost;
 	unsigned int failed_flushes;
 	u32 state;
 	bool leaving;
@@ -601,7 +603,7 @@ int hy_lost_show(struct hy_pool *pool, u64 from, char *result, unsigned int maxl
 
 /* reshape.c */
 bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error);
-int hy_reshape(struct hy_pool *pool, struct hy_table *t);
+int hy_reshape(struct hy_pool *pool, struct hy_table *t, const char *policy);
 
 /* mover.c */
 bool hy_mover_tick(struct hy_pool *pool, u64 now);

@@ -69,6 +69,7 @@ void hy_member_forget_writes(struct hy_member *m)
 	for_each_possible_cpu(cpu)
 		*per_cpu_ptr(m->writes, cpu) = 0;
 	m->flushed = HY_NEVER_FLUSHED;
+	m->lost = 0;
 	m->failed_flushes = 0;
 }
 
@@ -99,7 +100,10 @@ static void flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
  */
 static int flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk_status_t status)
 {
-	pool->lost_unflushed = true;
+	/* Once for the same writes, however often that is tried. */
+	if (seen != m->lost)
+		pool->lost_unflushed = true;
+	m->lost = seen;
 	hy_member_error(pool, m, status);
 	degrade(m);	/* whatever the error is called */
 	if (m->failed_flushes < HY_FAILED_FLUSHES)
@@ -111,7 +115,9 @@ static int flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk
 	}
 	if (READ_ONCE(m->state) != EK_MEMBER_FAILED)
 		return -EIO;
-	m->flushed = seen;	/* until something is written there again */
+	/* Given up, until something is written there again. */
+	pool->lost_unflushed = true;
+	m->flushed = seen;
 	return 0;
 }
 
