@@ -161,7 +161,7 @@ wipe m1 a b
 check "a pool of two again" pool p "$both"
 check "ten extents" blkio write $dev 0 1280 "$seed" -- flush $dev
 emuctl set b fail=flush
-check "a write that needs a commit" blkio write $dev 1408 8 4
+check "writes that need a commit, one to each" blkio write $dev 1280 256 4
 check "the timer's fails" wait_for 10 status_is p dev.1.state degraded
 emuctl set b fail=none
 check_fails "the next flush says so" EIO blkio flush $dev
