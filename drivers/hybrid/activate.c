@@ -125,6 +125,7 @@ static int check_super(struct hy_pool *pool, struct hy_table *t)
 		}
 		pool->member[i].nr_extents = extents;
 		pool->member[i].state = le32_to_cpu(s->member[i].state);
+		pool->member[i].leaving = pool->member[i].state == EK_MEMBER_DRAINING;
 	}
 	pool->nr_extents = le64_to_cpu(s->nr_extents);
 	if (DIV_ROUND_UP_ULL(t->ti->len, t->extent_sectors) > pool->nr_extents) {
@@ -409,7 +410,7 @@ static int load(struct hy_pool *pool, struct hy_table *t)
 		return r;
 	}
 	for (i = 0; i < t->nr_members; i++)
-		pool->member[i].flushed = HY_NEVER_FLUSHED;
+		hy_member_forget_writes(&pool->member[i]);
 	r = check_super(pool, t);
 	if (r)
 		return r;
@@ -546,7 +547,7 @@ static int adopt_pool(struct hy_pool *pool, struct hy_table *t)
 	int r = make_policy(pool, t, &policy, &set);
 
 	if (!r && pool->loaded)
-		r = hy_reshape(pool, t);
+		r = hy_reshape(pool, t, policy ? t->policy : NULL);
 	if (r && policy)
 		hy_policy_destroy(policy);
 	if (!r && policy)

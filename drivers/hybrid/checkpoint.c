@@ -155,6 +155,19 @@ static void mark_again(struct hy_pool *pool)
 		}
 }
 
+/*
+ * Members that leave are removed by the very superblock that empties the journal: not by an
+ * earlier one, as the journal might name places of theirs that another is given by then.
+ */
+static void note_removed(struct hy_pool *pool, u32 state)
+{
+	unsigned long removing = pool->removing;
+	unsigned int i;
+
+	for_each_set_bit(i, &removing, EK_MAX_MEMBERS)
+		ek_store_set_member_state(pool->store, i, state);
+}
+
 static int write_all(struct hy_pool *pool, struct list_head *frees, u32 flags)
 {
 	struct hy_free *f;
@@ -166,14 +179,29 @@ static int write_all(struct hy_pool *pool, struct list_head *frees, u32 flags)
 		ek_space_store(&pool->member[f->member].space, f->pe, f->count, false);
 	for (i = 0; !r && i < pool->nr_members; i++)
 		r = write_space(pool, i);
-	if (!r)
+	if (!r) {
+		note_removed(pool, EK_MEMBER_REMOVED);
 		r = ek_store_ckpt_commit(pool->store, flags);
+	}
 	if (!r)
 		return 0;
+	note_removed(pool, EK_MEMBER_DRAINING);
 	ek_store_ckpt_abort(pool->store);
 	if (ek_store_writable(pool->store))
 		hy_pool_needs_check(pool, "a checkpoint failed");
 	return r;
+}
+
+static void take_removed(struct hy_pool *pool)
+{
+	unsigned long removing = pool->removing;
+	unsigned int i;
+
+	for_each_set_bit(i, &removing, EK_MAX_MEMBERS) {
+		WRITE_ONCE(pool->member[i].leaving, false);
+		WRITE_ONCE(pool->member[i].state, EK_MEMBER_REMOVED);
+	}
+	pool->removing = 0;
 }
 
 static void forget_replayed(struct hy_pool *pool)
@@ -215,6 +243,7 @@ int hy_checkpoint(struct hy_pool *pool, struct list_head *frees, u32 flags)
 		mark_again(pool);
 		return r;
 	}
+	take_removed(pool);
 	for (i = 0; i < pool->nr_members; i++)
 		space_is_clean(&pool->member[i].space);
 	list_for_each_entry_safe(page, tmp, &pool->writing_pages, dirty_node)

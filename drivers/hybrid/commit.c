@@ -8,6 +8,9 @@
  *	write the journal			the commit
  *	complete FLUSH and FUA bios, pass frees on
  *
+ * A member whose flush fails stops all that, until it has failed for good (member.c): then
+ * the others' changes are not to wait for it, and those who ask are told of the loss.
+ *
  * Cut before the journal is written: the old map, and all it points to is
  * untouched, since nothing freed was reused.  Cut after: the new map, and its data
  * is on the members.  A journal that is full makes the commit a checkpoint, with
@@ -141,7 +144,10 @@ static void note_needs_check(struct hy_pool *pool)
 		DMERR("the superblock can't be told that a check is needed");
 }
 
-/* Whatever superblock is written next is to have them.  Errors are known anew at each start. */
+/*
+ * Whatever superblock is written next is to have them.  Errors are known anew at each start, what
+ * somebody asked for stays.  "Removed" is in memory only after the checkpoint that made it so.
+ */
 static void note_states(struct hy_pool *pool)
 {
 	unsigned int i;
@@ -150,19 +156,21 @@ static void note_states(struct hy_pool *pool)
 		u32 state = READ_ONCE(pool->member[i].state);
 
 		if (state == EK_MEMBER_DEGRADED || state == EK_MEMBER_FAILED)
-			state = EK_MEMBER_ACTIVE;
+			state = READ_ONCE(pool->member[i].leaving) ? EK_MEMBER_DRAINING :
+								     EK_MEMBER_ACTIVE;
 		ek_store_set_member_state(pool->store, i, state);
 	}
 }
 
-/* A superblock of its own, and with it the shape that a table wants. */
-static int write_super(struct hy_pool *pool)
+/* A superblock of its own, and with it the shape that a table wants.  Members are not asked. */
+static int write_super(struct hy_pool *pool, const struct ek_reshape *reshape)
 {
 	int r;
 
+	if (!hy_pool_writable(pool))
+		return -EROFS;
 	note_states(pool);
-	r = pool->reshape ? ek_store_reshape(pool->store, pool->reshape) :
-			    ek_store_sync_super(pool->store);
+	r = reshape ? ek_store_reshape(pool->store, reshape) : ek_store_sync_super(pool->store);
 	if (r)
 		hy_pool_needs_check(pool, "the superblock can't be written");
 	return r;
@@ -265,46 +273,103 @@ static bool checkpoint_is_due(struct hy_pool *pool)
 		ek_store_journal_used(pool->store) * 2 > ek_store_journal_blocks(pool->store));
 }
 
+/*
+ * struct hy_commit_wait - somebody who waits for a commit
+ * What was wanted, and an error of its own: that of the commit, or if it wants a superblock, of
+ * that alone, which does not depend on what members can flush.
+ */
+struct hy_commit_wait {
+	struct list_head list;
+	bool checkpoint;
+	bool message;	/* to be told of writes that were lost */
+	bool policy;
+	bool super;
+	unsigned int remove;
+	const struct ek_reshape *reshape;
+	int error;
+	struct completion done;
+};
+
+/* What a batch of waiters wants together. */
+struct wants {
+	struct list_head waits;
+	struct bio_list bios;
+	bool checkpoint;
+	bool message;
+	bool policy;
+};
+
+static void take_wants(struct hy_pool *pool, struct wants *wants)
+{
+	struct hy_commit_wait *w;
+
+	memset(wants, 0, sizeof(*wants));
+	INIT_LIST_HEAD(&wants->waits);
+	bio_list_init(&wants->bios);
+	spin_lock_irq(&pool->commit_lock);
+	bio_list_merge(&wants->bios, &pool->flush_bios);
+	bio_list_init(&pool->flush_bios);
+	list_splice_init(&pool->commit_waits, &wants->waits);
+	wants->policy = pool->want_policy;
+	pool->want_policy = false;
+	spin_unlock_irq(&pool->commit_lock);
+	pool->removing = 0;
+	list_for_each_entry(w, &wants->waits, list) {
+		wants->checkpoint |= w->checkpoint;
+		wants->message |= w->message;
+		wants->policy |= w->policy;
+		pool->removing |= w->remove;
+	}
+}
+
+/*
+ * Acknowledged writes that no flush made durable: whoever asks next is told, whichever commit it
+ * was that lost them, be it a timer's.  Known until then.
+ */
+static int tell_lost(struct hy_pool *pool, const struct wants *wants)
+{
+	bool lost = pool->lost_unflushed;
+
+	if (wants->message || !bio_list_empty(&wants->bios))
+		pool->lost_unflushed = false;
+	return lost ? -EIO : 0;
+}
+
+static void end_waits(struct hy_pool *pool, struct wants *wants, int error, int lost, int policy)
+{
+	struct hy_commit_wait *w, *tmp;
+
+	list_for_each_entry_safe(w, tmp, &wants->waits, list) {
+		list_del(&w->list);
+		if (w->super)
+			w->error = write_super(pool, w->reshape);
+		else
+			w->error = error ?: w->message ? lost : w->policy ? policy : 0;
+		complete(&w->done);	/* it is gone */
+	}
+}
+
 static void commit_work(struct work_struct *work)
 {
 	struct hy_pool *pool = container_of(work, struct hy_pool, commit_work);
 	unsigned int noio = memalloc_noio_save();
-	struct bio_list bios;
-	bool checkpoint, policy, super;
-	u64 requested;
-	int r;
+	struct wants wants;
+	int r, lost, policy = 0;
 
-	bio_list_init(&bios);
-	spin_lock_irq(&pool->commit_lock);
-	bio_list_merge(&bios, &pool->flush_bios);
-	bio_list_init(&pool->flush_bios);
-	requested = pool->requested;
-	checkpoint = pool->want_checkpoint;
-	pool->want_checkpoint = false;
-	policy = pool->want_policy;
-	pool->want_policy = false;
-	super = pool->want_super;
-	pool->want_super = false;
-	spin_unlock_irq(&pool->commit_lock);
-
-	r = commit(pool, checkpoint);
-	end_bios(&bios, r);
+	take_wants(pool, &wants);
+	r = commit(pool, wants.checkpoint);
+	pool->removing = 0;
+	lost = tell_lost(pool, &wants);
+	end_bios(&wants.bios, r ?: lost);
 	if (r)
 		fail_waiting(pool);
 	/* Now rather than when somebody waits for it. */
 	if (!r && checkpoint_is_due(pool))
 		commit(pool, true);
-	if (super && !r)
-		r = hy_pool_writable(pool) ? write_super(pool) : -EROFS;
 	/* Data does not depend on it, whoever sent a message does. */
-	if (policy && !r && hy_pool_writable(pool))
-		r = note_policy(pool);
-
-	spin_lock_irq(&pool->commit_lock);
-	pool->completed = requested;
-	pool->commit_error = r;
-	spin_unlock_irq(&pool->commit_lock);
-	wake_up_all(&pool->commit_wait);
+	if (wants.policy && hy_pool_writable(pool))
+		policy = note_policy(pool);
+	end_waits(pool, &wants, r, lost, policy);
 	memalloc_noio_restore(noio);
 }
 
@@ -346,50 +411,74 @@ void hy_commit_soon(struct hy_pool *pool)
 				   msecs_to_jiffies(READ_ONCE(pool->set.commit_ms)));
 }
 
+static int wait_for_commit(struct hy_pool *pool, struct hy_commit_wait *w)
+{
+	init_completion(&w->done);
+	spin_lock_irq(&pool->commit_lock);
+	list_add_tail(&w->list, &pool->commit_waits);
+	spin_unlock_irq(&pool->commit_lock);
+	hy_commit_kick(pool);
+	wait_for_completion(&w->done);
+	return w->error;
+}
+
 /* Keep the policy's text in the superblock.  Context: sleeps. */
 int hy_commit_policy(struct hy_pool *pool)
 {
+	struct hy_commit_wait w = { .policy = true };
+
+	if (hy_pool_writable(pool))
+		return wait_for_commit(pool, &w);
 	spin_lock_irq(&pool->commit_lock);
 	pool->want_policy = true;
 	spin_unlock_irq(&pool->commit_lock);
-	return hy_pool_writable(pool) ? hy_commit_wait(pool, false) : 0;
+	return 0;
 }
 
 /*
- * Commit and write a superblock with the members' states as they are, and the shape that
- * pool->reshape wants.  Context: sleeps.  Return: 0 or an error.
+ * Write a superblock with the members' states as they are, and the shape wanted, if any.  It does
+ * not depend on members that can't flush.  Context: sleeps.  Return: 0 or its own error.
  */
-int hy_commit_super(struct hy_pool *pool)
+int hy_commit_super(struct hy_pool *pool, const struct ek_reshape *reshape)
 {
-	spin_lock_irq(&pool->commit_lock);
-	pool->want_super = true;
-	spin_unlock_irq(&pool->commit_lock);
-	return hy_commit_wait(pool, false);
+	struct hy_commit_wait w = { .super = true, .reshape = reshape };
+
+	return wait_for_commit(pool, &w);
+}
+
+/*
+ * A checkpoint that empties the journal, and in whose superblock an empty member is removed.
+ * Context: sleeps.  Return: 0: it is, on the media and in memory; an error.
+ */
+int hy_commit_removal(struct hy_pool *pool, unsigned int member)
+{
+	struct hy_commit_wait w = { .checkpoint = true, .remove = BIT(member) };
+	int r = wait_for_commit(pool, &w);
+
+	return r ?: READ_ONCE(pool->member[member].state) == EK_MEMBER_REMOVED ? 0 : -EROFS;
 }
 
 /**
  * hy_commit_wait - commit and wait for it
  * @pool: the pool
- * @checkpoint: and empty the journal
+ * @checkpoint: empty the journal, too
  *
  * Context: sleeps.
- * Return: 0 or the commit's error.
+ * Return: 0 or the error of the commit that was made for it.
  */
 int hy_commit_wait(struct hy_pool *pool, bool checkpoint)
 {
-	u64 mine;
-	int r;
+	struct hy_commit_wait w = { .checkpoint = checkpoint };
 
-	spin_lock_irq(&pool->commit_lock);
-	mine = ++pool->requested;
-	pool->want_checkpoint |= checkpoint;
-	spin_unlock_irq(&pool->commit_lock);
-	hy_commit_kick(pool);
-	wait_event(pool->commit_wait, READ_ONCE(pool->completed) >= mine);
-	spin_lock_irq(&pool->commit_lock);
-	r = pool->commit_error;
-	spin_unlock_irq(&pool->commit_lock);
-	return r;
+	return wait_for_commit(pool, &w);
+}
+
+/* Likewise; who asked is told, as whoever sends a FLUSH, of writes that were lost before. */
+int hy_commit_message(struct hy_pool *pool, bool checkpoint)
+{
+	struct hy_commit_wait w = { .checkpoint = checkpoint, .message = true };
+
+	return wait_for_commit(pool, &w);
 }
 
 void hy_commit_init(struct hy_pool *pool)
@@ -398,7 +487,7 @@ void hy_commit_init(struct hy_pool *pool)
 	INIT_DELAYED_WORK(&pool->commit_timer, commit_timer);
 	spin_lock_init(&pool->commit_lock);
 	bio_list_init(&pool->flush_bios);
-	init_waitqueue_head(&pool->commit_wait);
+	INIT_LIST_HEAD(&pool->commit_waits);
 	INIT_LIST_HEAD(&pool->dirty_pages);
 	INIT_LIST_HEAD(&pool->writing_pages);
 }

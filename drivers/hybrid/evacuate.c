@@ -29,7 +29,11 @@ enum step { STEP_ON, STEP_WAIT };
 
 static bool is_draining(struct hy_member *m)
 {
-	return m->bdev && READ_ONCE(m->state) == EK_MEMBER_DRAINING;
+	u32 state = READ_ONCE(m->state);
+
+	/* What a failed one still gives is moved, too. */
+	return m->bdev && m->leaving &&
+	       (state == EK_MEMBER_DRAINING || state == EK_MEMBER_FAILED);
 }
 
 static u32 nr_used(struct hy_member *m)
@@ -167,16 +171,27 @@ static u64 room_elsewhere(struct hy_pool *pool, unsigned int but)
 	return sum;
 }
 
-/* The new state counts when it is durable. */
-static int set_state(struct hy_pool *pool, struct hy_member *m, u32 state, const char **reason)
+/*
+ * What is asked for counts when it is durable.  Errors may change the state at any time: one that
+ * fails meanwhile is failed, and whether it is to leave is kept beside that.
+ */
+static void set_leaving(struct hy_member *m, bool leaving)
 {
-	u32 old = m->state;
+	WRITE_ONCE(m->leaving, leaving);
+	if (leaving)
+		xchg(&m->state, EK_MEMBER_DRAINING);	/* a failed one shows anew that it is */
+	else
+		hy_member_stays(m);
+}
+
+static int change(struct hy_pool *pool, struct hy_member *m, bool leaving, const char **reason)
+{
 	int r;
 
-	WRITE_ONCE(m->state, state);
-	r = hy_commit_super(pool);
+	set_leaving(m, leaving);
+	r = hy_commit_super(pool, NULL);
 	if (r) {
-		WRITE_ONCE(m->state, old);
+		set_leaving(m, !leaving);
 		*reason = "the metadata can't be written";
 		return r;
 	}
@@ -221,7 +236,7 @@ int hy_evacuate(struct hy_pool *pool, unsigned int i, const char **reason)
 	m->drain_at = 0;
 	m->drain_next = 0;
 	m->drained = false;
-	return set_state(pool, m, EK_MEMBER_DRAINING, reason);
+	return change(pool, m, true, reason);
 }
 
 /**
@@ -240,9 +255,9 @@ int hy_stay(struct hy_pool *pool, unsigned int i, const char **reason)
 
 	if (!hy_pool_writable(pool))
 		return refuse(reason, "the pool is read-only", -EROFS);
-	if (m->state != EK_MEMBER_DRAINING)
+	if (!m->leaving)
 		return refuse(reason, "it is not being evacuated", -EINVAL);
-	return set_state(pool, m, EK_MEMBER_ACTIVE, reason);
+	return change(pool, m, false, reason);
 }
 
 static unsigned int others(struct hy_pool *pool, unsigned int but)
@@ -273,7 +288,7 @@ int hy_remove_member(struct hy_pool *pool, unsigned int i, const char **reason)
 		return refuse(reason, "the pool is read-only", -EROFS);
 	if (m->state == EK_MEMBER_REMOVED)
 		return 0;
-	if (m->state != EK_MEMBER_DRAINING)
+	if (!m->leaving)
 		return refuse(reason, "it is not being evacuated", -EINVAL);
 	if (!others(pool, i))
 		return refuse(reason, "it is the last one", -EINVAL);
@@ -284,12 +299,9 @@ int hy_remove_member(struct hy_pool *pool, unsigned int i, const char **reason)
 	hy_drain_wait(pool);
 	if (nr_used(m))
 		return refuse(reason, "it is not empty", -EBUSY);
-	WRITE_ONCE(m->state, EK_MEMBER_REMOVED);
-	r = hy_commit_wait(pool, true);
-	if (r) {
-		WRITE_ONCE(m->state, EK_MEMBER_DRAINING);
+	r = hy_commit_removal(pool, i);
+	if (r)
 		return refuse(reason, "the metadata can't be written", r);
-	}
 	queue_work(pool->wq, &pool->event_work);
 	return 0;
 }

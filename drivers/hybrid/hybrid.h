@@ -150,7 +150,10 @@ struct hy_probe {
  * @writes: per CPU: writes that completed
  * @flushed: of them durable; the committer's own
  * @flush_bio: the committer's
+ * @lost: of @writes those that a flush which failed may have lost, and somebody is to be told
+ * @failed_flushes: in a row; the committer's own
  * @state: enum ek_member_state
+ * @leaving: it is to be emptied, whatever @state says of its health; so it is saved
  * @drain_at: the next logical extent to be looked at while it is draining
  * @drained: said to be empty
  * @drain_next: ns: not to be looked through again before
@@ -177,7 +180,10 @@ struct hy_member {
 	u64 __percpu *writes;
 	u64 flushed;
 	struct bio flush_bio;
+	u64 lost;
+	unsigned int failed_flushes;
 	u32 state;
+	bool leaving;
 	u64 drain_at;
 	bool drained;
 	u64 drain_next;
@@ -364,16 +370,12 @@ struct hy_pool {
 	struct delayed_work commit_timer;
 	spinlock_t commit_lock;		/* requests and their completion */
 	struct bio_list flush_bios;
-	bool want_checkpoint;
-	bool want_policy;
-	bool want_super;
-	struct ek_reshape *reshape;	/* the committer is to do it; see reshape.c */
+	bool want_policy;		/* nobody waits: the last try failed */
+	struct list_head commit_waits;	/* struct hy_commit_wait */
+	bool lost_unflushed;		/* the committer's: see hy_members_flush() */
+	unsigned int removing;		/* the committer's: members; see checkpoint.c */
 	bool needs_check_noted;
 	bool committing;	/* see hy_commit_needed() */
-	u64 requested;		/* numbered requests, for hy_commit_wait() */
-	u64 completed;
-	int commit_error;
-	wait_queue_head_t commit_wait;
 	u64 *taken;		/* extents in the commit under way */
 	size_t nr_taken;
 	size_t max_taken;
@@ -549,13 +551,18 @@ void hy_free_exit(void);
 
 /* member.c */
 
-/* A write to it has completed: before validity bits are set or the bio is ended.  Any context. */
+/*
+ * A write to it has succeeded: before validity bits are set or the bio is ended.  One that failed
+ * is nobody's to rely on, and would have a dead member flushed again and again.  Any context.
+ */
 static inline void hy_member_wrote(struct hy_member *m)
 {
 	this_cpu_inc(*m->writes);
 }
 
 int hy_members_flush(struct hy_pool *pool);
+void hy_member_forget_writes(struct hy_member *m);
+void hy_member_stays(struct hy_member *m);
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);
 void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests);
 
@@ -565,8 +572,10 @@ void hy_commit_bio(struct hy_pool *pool, struct bio *bio);
 void hy_commit_kick(struct hy_pool *pool);
 void hy_commit_soon(struct hy_pool *pool);
 int hy_commit_policy(struct hy_pool *pool);
-int hy_commit_super(struct hy_pool *pool);
+int hy_commit_super(struct hy_pool *pool, const struct ek_reshape *reshape);
+int hy_commit_removal(struct hy_pool *pool, unsigned int member);
 int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
+int hy_commit_message(struct hy_pool *pool, bool checkpoint);
 bool hy_commit_needed(struct hy_pool *pool, u64 le);
 
 /* checkpoint.c */
@@ -590,7 +599,7 @@ int hy_lost_show(struct hy_pool *pool, u64 from, char *result, unsigned int maxl
 
 /* reshape.c */
 bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error);
-int hy_reshape(struct hy_pool *pool, struct hy_table *t);
+int hy_reshape(struct hy_pool *pool, struct hy_table *t, const char *policy);
 
 /* mover.c */
 bool hy_mover_tick(struct hy_pool *pool, u64 now);

@@ -509,13 +509,13 @@ static noinline void run_done(struct hy_member *m, struct hy_io *io, bool write)
 	atomic_sub(io->more, &m->more_inflight);
 }
 
-static __always_inline void request_done(struct hy_member *m, struct hy_io *io, bool write)
+static __always_inline void request_done(struct hy_member *m, struct hy_io *io, bool write, bool ok)
 {
 	ek_rtmon_end(m->mon, write ? EK_WRITE : EK_READ, io->bytes, io->start_ns);
 	if (unlikely(io->more))
 		run_done(m, io, write);
 	/* Before validity bits and before anybody is told: see member.c. */
-	if (write)
+	if (write && ok)
 		hy_member_wrote(m);
 }
 
@@ -524,9 +524,9 @@ static noinline void sent_done(struct hy_pool *pool, struct hy_io *io, blk_statu
 	struct hy_member *m = &pool->member[io->member];
 	bool write = io->flags & HY_IO_WRITE;
 
-	request_done(m, io, write);
+	request_done(m, io, write, !error);
 	if (unlikely(error)) {
-		atomic64_inc(&m->failed_requests);
+		atomic64_add(1 + io->more, &m->failed_requests);	/* as the monitor counts */
 		hy_member_error(pool, m, error);
 	} else if (write && !(io->flags & HY_IO_FIRST)) {
 		mark_settled(pool, io);
@@ -536,7 +536,7 @@ static noinline void sent_done(struct hy_pool *pool, struct hy_io *io, blk_statu
 /* What most requests are: sent to a place that was valid, without an error. */
 static __always_inline void plain_done(struct hy_pool *pool, struct hy_io *io, bool write)
 {
-	request_done(&pool->member[io->member], io, write);
+	request_done(&pool->member[io->member], io, write, true);
 	if (write)
 		mark_settled(pool, io);
 	hy_io_unpin(io);

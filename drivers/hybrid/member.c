@@ -7,11 +7,15 @@
  *			room, and it is time to evacuate it
  *	failed		for a whole period it answered with nothing else: nothing new goes
  *			there at all.  What is there is still asked for, as nobody knows
- *			better which of it can be had
+ *			better which of it can be had.  Or it could not flush, time and again:
+ *			commits do not wait for it any more
  *
  * Neither outlives the pool's next start, unlike what somebody asked for (evacuate.c).
  *
- * writes is counted up when a write completes, before anything that depends on it
+ * One that is to leave (evacuate.c) and fails is failed, too, and still to leave.  Whoever changes
+ * a state does it from the one it knows, as errors come on any CPU.
+ *
+ * writes is counted up when a write succeeds, before anything that depends on it
  * is told; flushed follows it only after a flush that began later succeeded.  The
  * committer is alone in flushing, so a FLUSH that comes while one runs waits for
  * it and needs another only if writes completed since.
@@ -20,6 +24,7 @@
 #include "hybrid_trace.h"
 
 #define HY_FAILED_REQUESTS	16	/* in a period: fewer prove nothing */
+#define HY_FAILED_FLUSHES	8	/* in a row */
 
 static u64 writes_completed(struct hy_member *m)
 {
@@ -57,12 +62,85 @@ static void member_flush_begin(struct hy_member *m, struct flush_wait *wait)
 	submit_bio(&m->flush_bio);
 }
 
+/* Nobody relies on what was written to it so far: nothing has been.  Context: no write to it. */
+void hy_member_forget_writes(struct hy_member *m)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		*per_cpu_ptr(m->writes, cpu) = 0;
+	m->flushed = HY_NEVER_FLUSHED;
+	m->lost = 0;
+	m->failed_flushes = 0;
+}
+
+/* Others may change it at the same time, so that only who finds what it expects does. */
+static bool change_state(struct hy_pool *pool, struct hy_member *m, u32 from, u32 to)
+{
+	if (cmpxchg(&m->state, from, to) != from)
+		return false;
+	trace_hybrid_member_state(pool, m - pool->member, from, to);
+	return true;
+}
+
+/* Until the next start: new extents and migrations go elsewhere if they can. */
+static void degrade(struct hy_pool *pool, struct hy_member *m)
+{
+	change_state(pool, m, EK_MEMBER_ACTIVE, EK_MEMBER_DEGRADED);
+}
+
+/* From one that answered with an error to one of which nothing is expected. */
+static bool has_failed(struct hy_pool *pool, struct hy_member *m)
+{
+	return change_state(pool, m, EK_MEMBER_DEGRADED, EK_MEMBER_FAILED) ||
+	       change_state(pool, m, EK_MEMBER_DRAINING, EK_MEMBER_FAILED);
+}
+
+/* It is lost: with what was not flushed, if anything was written since then, or at all. */
+static void flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
+{
+	if (m->state != EK_MEMBER_REMOVED && (m->flushed != HY_NEVER_FLUSHED || seen))
+		pool->lost_unflushed = true;
+	m->flushed = seen;
+}
+
+/*
+ * What it acknowledged may be gone, even if the next flush succeeds: that is told.  Return: 0 if
+ * nobody is to wait for it any more.
+ */
+static int flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk_status_t status)
+{
+	/* Once for the same writes, however often that is tried. */
+	if (seen != m->lost)
+		pool->lost_unflushed = true;
+	m->lost = seen;
+	hy_member_error(pool, m, status);
+	degrade(pool, m);	/* whatever the error is called */
+	if (m->failed_flushes < HY_FAILED_FLUSHES)
+		m->failed_flushes++;
+	if (m->failed_flushes == HY_FAILED_FLUSHES && has_failed(pool, m)) {
+		DMERR("member %u has failed: %u flushes in a row",
+		      (unsigned int)(m - pool->member), m->failed_flushes);
+		queue_work(pool->wq, &pool->event_work);
+	}
+	if (READ_ONCE(m->state) != EK_MEMBER_FAILED)
+		return -EIO;
+	/* Given up, until something is written there again. */
+	pool->lost_unflushed = true;
+	m->flushed = seen;
+	return 0;
+}
+
 /**
  * hy_members_flush - make all completed writes durable
  * @pool: the pool
  *
  * Only members that completed writes since their last flush are flushed, all at
- * once.  Context: the committer; sleeps.
+ * once.  What a lost or a failed one had not flushed is lost: pool->lost_unflushed says so to the
+ * next FLUSH, and what the others have can be committed.  The map then names places on it
+ * that may hold what was there before: it has failed, and whoever wrote there is told.
+ *
+ * Context: the committer; sleeps.
  * Return: 0, -EIO when a flush failed (that member's stay unflushed).
  */
 int hy_members_flush(struct hy_pool *pool)
@@ -81,10 +159,7 @@ int hy_members_flush(struct hy_pool *pool)
 		if (seen[i] == m->flushed)
 			continue;
 		if (!m->bdev) {
-			/* Lost with what was not flushed: told to those who wait now. */
-			if (m->flushed != HY_NEVER_FLUSHED)
-				r = -EIO;
-			m->flushed = seen[i];
+			flush_lost(pool, m, seen[i]);
 			continue;
 		}
 		member_flush_begin(m, &wait);
@@ -98,13 +173,28 @@ int hy_members_flush(struct hy_pool *pool)
 
 		bio_uninit(&m->flush_bio);
 		if (status) {
-			hy_member_error(pool, m, status);
-			r = -EIO;
+			r = flush_failed(pool, m, seen[i], status) ?: r;
 		} else {
 			m->flushed = seen[i];
+			m->failed_flushes = 0;
 		}
 	}
 	return r;
+}
+
+/**
+ * hy_member_stays - one that was to leave is a member as it was
+ * @m: the member
+ *
+ * Context: any.
+ */
+void hy_member_stays(struct hy_member *m)
+{
+	cmpxchg(&m->state, EK_MEMBER_DRAINING, EK_MEMBER_ACTIVE);
+	/* An error that found it draining counted and changed nothing; one from now on does. */
+	smp_mb();
+	if (atomic64_read(&m->errors))
+		degrade(pool, m);
 }
 
 /**
@@ -121,12 +211,7 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 		return;
 	atomic64_inc(&pool->errors);
 	if (atomic64_inc_return(&m->errors) == 1) {
-		/* Until the next start: new extents and migrations go elsewhere if they can. */
-		if (m->state == EK_MEMBER_ACTIVE) {
-			WRITE_ONCE(m->state, EK_MEMBER_DEGRADED);
-			trace_hybrid_member_state(pool, m - pool->member, EK_MEMBER_ACTIVE,
-						  EK_MEMBER_DEGRADED);
-		}
+		degrade(pool, m);
 		DMERR("member %u is degraded: I/O error (status %d)",
 		      (unsigned int)(m - pool->member), blk_status_to_errno(status));
 		queue_work(pool->wq, &pool->event_work);
@@ -146,9 +231,8 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 	u64 now = atomic64_read(&m->failed_requests), failed = now - m->seen_failed;
 
 	m->seen_failed = now;
-	if (failed < HY_FAILED_REQUESTS || failed < requests || m->state != EK_MEMBER_DEGRADED)
+	if (failed < HY_FAILED_REQUESTS || failed < requests || !has_failed(pool, m))
 		return;
-	WRITE_ONCE(m->state, EK_MEMBER_FAILED);
 	DMERR("member %u has failed: %llu requests, %llu errors",
 	      (unsigned int)(m - pool->member), requests, failed);
 	queue_work(pool->wq, &pool->event_work);

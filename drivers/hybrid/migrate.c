@@ -300,7 +300,8 @@ static void copied(int read_err, unsigned long write_err, void *context)
 	charge_copy(mig, mig->from, mig->to, ns);
 	charge_copy(mig, mig->to, mig->from, ns);
 	/* Before the map can point to it: see member.c. */
-	hy_member_wrote(&pool->member[mig->to]);
+	if (!write_err)
+		hy_member_wrote(&pool->member[mig->to]);
 	spin_lock_irq(&mig->lock);
 	mig->copying = false;
 	mig->failed |= read_err || write_err;

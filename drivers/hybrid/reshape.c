@@ -6,7 +6,7 @@
  *		the member is to have, and a uuid of its own
  *	table	the constructor judges it (hy_reshape_allowed()), reading that label and
  *		what is in memory, writing nothing
- *	resume	one superblock with the members that join and the new size
+ *	resume	one superblock with the members that join, the new size and the policy's text
  *	  cut before	the old shape: a label that the superblock doesn't name counts for
  *			nothing
  *	  cut after	the new shape
@@ -81,6 +81,22 @@ static char *judge(struct hy_pool *pool, struct hy_table *t, const struct ek_res
 	return "a member can't join there";
 }
 
+static unsigned int blocks_of(struct hy_area *a)
+{
+	return bdev_logical_block_size(a->dev->bdev);
+}
+
+/* What is on the live device may be written in smaller blocks than such a member takes. */
+static bool has_larger_blocks(struct hy_pool *pool, struct hy_table *t, unsigned int i)
+{
+	unsigned int j, size = 0;
+
+	for (j = 0; j < pool->nr_members; j++)
+		if (t->member[j].dev && !joins(pool, t, j))
+			size = max(size, blocks_of(&t->member[j]));
+	return size && blocks_of(&t->member[i]) > size;
+}
+
 static char *judge_members(struct hy_pool *pool, struct hy_table *t)
 {
 	const struct ek_super *s = ek_store_super(pool->store);
@@ -91,6 +107,8 @@ static char *judge_members(struct hy_pool *pool, struct hy_table *t)
 	for (i = 0; i < t->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 
+		if (joins(pool, t, i) && has_larger_blocks(pool, t, i))
+			return "a member that joins has larger logical blocks than the live pool";
 		if (i >= pool->nr_members) {
 			if (!t->member[i].dev)
 				return "a member that joins can't be lost";
@@ -169,7 +187,8 @@ static void join(struct hy_pool *pool, unsigned int i, struct ready *ready)
 
 	swap(m->space, ready->space[i]);	/* a removed one's goes with @ready */
 	m->nr_extents = ready->want.member_extents[i];
-	m->flushed = HY_NEVER_FLUSHED;
+	hy_member_forget_writes(m);
+	m->leaving = false;
 	m->drained = false;
 	atomic64_set(&m->errors, 0);
 	atomic64_set(&m->allocations, 0);
@@ -197,9 +216,7 @@ static int change(struct hy_pool *pool, struct ready *ready)
 
 	if (r)
 		return r;
-	pool->reshape = &ready->want;
-	r = hy_commit_super(pool);
-	pool->reshape = NULL;
+	r = hy_commit_super(pool, &ready->want);
 	if (!r)
 		take_shape(pool, ready);
 	return r;
@@ -209,12 +226,13 @@ static int change(struct hy_pool *pool, struct ready *ready)
  * hy_reshape - make the live pool what a table says
  * @pool: the pool, loaded and suspended
  * @t: the table
+ * @policy: the text of the policy that takes over with it; NULL: none does
  *
  * Context: preresume; state_sem held for writing; sleeps.
  * Return: 0, -EINVAL: not any more what the constructor saw; -ENOMEM or an I/O error, after
  * which the pool is as it was.
  */
-int hy_reshape(struct hy_pool *pool, struct hy_table *t)
+int hy_reshape(struct hy_pool *pool, struct hy_table *t, const char *policy)
 {
 	struct ready *ready;
 	char *error = judge_members(pool, t);
@@ -229,6 +247,7 @@ int hy_reshape(struct hy_pool *pool, struct hy_table *t)
 		return -ENOMEM;
 	r = 0;
 	if (wanted(pool, t, &ready->want)) {
+		ready->want.policy = policy;
 		error = judge(pool, t, &ready->want);
 		r = error ? -EINVAL : change(pool, ready);
 	}

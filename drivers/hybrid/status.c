@@ -406,9 +406,9 @@ static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc
 	if (argc >= 2 && !strcasecmp(argv[0], "policy"))
 		return message_policy(pool, argc, argv);
 	if (argc == 1 && !strcasecmp(argv[0], "commit"))
-		return hy_commit_wait(pool, false);
+		return hy_commit_message(pool, false);
 	if (argc == 1 && !strcasecmp(argv[0], "checkpoint"))
-		return hy_commit_wait(pool, true);
+		return hy_commit_message(pool, true);
 	if (argc == 3 && !strcasecmp(argv[0], "move"))
 		return message_move(pool, argv);
 	if (argc == 2 && is_member_message(argv[0]))

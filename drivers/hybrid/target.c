@@ -136,8 +136,6 @@ static int table_init(struct hy_table *t, const struct hy_args *args, char **err
 	if (!r)
 		r = hy_areas_check(t, error);
 	if (!r)
-		r = check_length(t, error);
-	if (!r)
 		r = check_policy(t, error);
 	if (!r)
 		r = hy_labels_check(t, t->uuid, &t->labels, error);
@@ -145,6 +143,9 @@ static int table_init(struct hy_table *t, const struct hy_args *args, char **err
 		*error = "a new pool can't be read-only";
 		r = -EROFS;
 	}
+	/* One that exists is as long as it is; one that grows is judged with it (reshape.c). */
+	if (!r && t->labels == HY_LABELS_NEW)
+		r = check_length(t, error);
 	if (!r)
 		r = check_meta_size(t, error);
 	return r;

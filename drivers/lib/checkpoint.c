@@ -26,6 +26,17 @@
 #include <evenkeel/label.h>
 #include "store_internal.h"
 
+/* What those who don't know the state of some member would take for damage. */
+static u64 ek_super_incompat(const struct ek_super *sb)
+{
+	u32 i;
+
+	for (i = 0; i < le32_to_cpu(sb->nr_members); i++)
+		if (le32_to_cpu(sb->member[i].state) >= EK_MEMBER_DRAINING)
+			return EK_INCOMPAT_LEAVING;
+	return 0;
+}
+
 /* Fill in @pending as the superblock of @generation. */
 static void ek_super_seal(struct ek_store *store, u64 generation, u64 journal_generation,
 			  const u8 *table, unsigned int stale, u32 flags)
@@ -36,6 +47,7 @@ static void ek_super_seal(struct ek_store *store, u64 generation, u64 journal_ge
 	sb->journal_generation = cpu_to_le64(journal_generation);
 	sb->flags = cpu_to_le32(flags);
 	sb->meta_stale = cpu_to_le32(stale);
+	sb->incompat = cpu_to_le64(ek_super_incompat(sb));
 	sb->table_csum = cpu_to_le32(ek_table_checksum(table, store->geo.table_bytes));
 	sb->csum = cpu_to_le32(ek_checksum(sb, sizeof(*sb), &sb->csum));
 }

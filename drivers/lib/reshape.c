@@ -9,7 +9,8 @@
  *	before the superblock is durable	the old shape; the pages that would have
  *						been the new member's or the map's are
  *						absent in its table, as in the new one's
- *	after it				the new shape, its new parts all zero
+ *	after it				the new shape, its new parts all zero, and a
+ *						policy whose text goes with that
  *
  * Nothing in the journal can name a member that joins: the place of a removed one was
  * given up by a checkpoint, which emptied the journal, after its last extent was free.
@@ -80,13 +81,17 @@ static int ek_may_join(const struct ek_super *sb, u32 i, const struct ek_reshape
 	return 0;
 }
 
+/* @sb becomes what is wanted; @old: as it was, may be @sb. */
 static int ek_reshape_plan(const struct ek_super *old, const struct ek_reshape *r,
 			   struct ek_super *sb)
 {
 	u32 i;
 	int err;
 
-	memcpy(sb, old, sizeof(*sb));
+	if (sb != old)
+		memcpy(sb, old, sizeof(*sb));
+	if (r->policy && strlen(r->policy) >= EK_POLICY_TEXT_SIZE)
+		return -EINVAL;
 	if (r->nr_members < le32_to_cpu(old->nr_members) || r->nr_members > EK_MAX_MEMBERS ||
 	    r->nr_extents < le64_to_cpu(old->nr_extents))
 		return -EINVAL;
@@ -98,6 +103,10 @@ static int ek_reshape_plan(const struct ek_super *old, const struct ek_reshape *
 			err = ek_join(sb, i, r);
 		if (err)
 			return err;
+	}
+	if (r->policy) {
+		memset(sb->policy, 0, sizeof(sb->policy));
+		memcpy(sb->policy, r->policy, strlen(r->policy));
 	}
 	sb->nr_members = cpu_to_le32(r->nr_members);
 	sb->nr_extents = cpu_to_le64(r->nr_extents);
@@ -142,7 +151,7 @@ int ek_store_reshape(struct ek_store *store, const struct ek_reshape *r)
 	if (!err && store->ckpt)
 		err = -EBUSY;
 	if (!err)
-		err = ek_reshape_plan(store->super, r, store->pending);
+		err = ek_reshape_plan(store->pending, r, store->pending);	/* states set are kept */
 	if (!err)
 		err = ek_store_sync_super(store);
 	if (err)

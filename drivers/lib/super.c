@@ -415,7 +415,8 @@ int ek_super_check(const struct ek_super *sb, unsigned int slot, u64 area_bytes,
 	    le32_to_cpu(sb->csum) != ek_checksum(sb, sizeof(*sb), &sb->csum))
 		return -ENODATA;
 	*reason = "superblock of an unknown version";
-	if (sb->version != cpu_to_le32(EK_FORMAT_VERSION) || sb->incompat)
+	if (sb->version != cpu_to_le32(EK_FORMAT_VERSION) ||
+	    le64_to_cpu(sb->incompat) & ~(u64)EK_INCOMPAT_KNOWN)
 		return -EPROTONOSUPPORT;
 	*reason = "superblock with an impossible field";
 	if (!ek_fields_valid(sb, slot) || nr < 1 || nr > EK_MAX_MEMBERS)

@@ -227,6 +227,7 @@ static inline int ek_store_sync_super(struct ek_store *store)
  * @joining: a bit per member that is new: behind the others, or in a removed one's place
  * @member_uuid: of those
  * @member_extents: of those
+ * @policy: its text from then on, as the old one may not go with so many members; NULL: as it is
  */
 struct ek_reshape {
 	u64 nr_extents;
@@ -234,6 +235,7 @@ struct ek_reshape {
 	unsigned long joining;
 	u8 member_uuid[EK_MAX_MEMBERS][EK_UUID_SIZE];
 	u32 member_extents[EK_MAX_MEMBERS];
+	const char *policy;
 };
 
 /* Could it be done?  0; -ENOSPC: the metadata area is too small; -EINVAL.  Changes nothing. */

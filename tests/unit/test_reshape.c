@@ -77,20 +77,22 @@ static struct ek_reshape wanted(void)
 	return (struct ek_reshape){
 		.nr_extents = NR_NEW, .nr_members = 3, .joining = 6,
 		.member_uuid = { "a", "c", "d" },
-		.member_extents = { 0, new_extents[1], new_extents[2] },
+		.member_extents = { 0, new_extents[1], new_extents[2] }, .policy = "static 3 1 2 3",
 	};
 }
 
 static bool is_old(const struct ek_super *sb)
 {
 	return le32_to_cpu(sb->nr_members) == 2 && le64_to_cpu(sb->nr_extents) == NR &&
-	       !memcmp(sb->member[1].uuid, "b", 2) &&
+	       !memcmp(sb->member[1].uuid, "b", 2) && !strcmp(sb->policy, "wardrop 0") &&
+	       le64_to_cpu(sb->incompat) == EK_INCOMPAT_LEAVING &&
 	       le32_to_cpu(sb->member[1].nr_extents) == old_extents[1];
 }
 
 static bool is_new(const struct ek_super *sb)
 {
 	return le32_to_cpu(sb->nr_members) == 3 && le64_to_cpu(sb->nr_extents) == NR_NEW &&
+	       !strcmp(sb->policy, "static 3 1 2 3") && !sb->incompat &&
 	       !memcmp(sb->member[1].uuid, "c", 2) && !memcmp(sb->member[2].uuid, "d", 2) &&
 	       le32_to_cpu(sb->member[1].nr_extents) == new_extents[1] &&
 	       le32_to_cpu(sb->member[1].state) == EK_MEMBER_ACTIVE &&

@@ -156,6 +156,32 @@ check "reload with it" eval 'dmsetup load p --table "$both" && dmsetup suspend p
 check "the second's are there" blkio verify $dev 136 120 "$seed" -- flush $dev
 check "remove" remove_pool p
 
+# a timer's commit fails: the flush that follows is told, though it could be done
+wipe m1 a b
+check "a pool of two again" pool p "$both"
+check "ten extents" blkio write $dev 0 1280 "$seed" -- flush $dev
+emuctl set b fail=flush
+check "writes that need a commit, one to each" blkio write $dev 1280 256 4
+check "the timer's fails" wait_for 10 status_is p dev.1.state degraded
+emuctl set b fail=none
+check_fails "the next flush says so" EIO blkio flush $dev
+check "once" blkio flush $dev
+
+# one that never flushes again: the others' commits go on without it
+emuctl set b fail=flush
+check_fails "a flush fails" EIO blkio write $dev 128 8 5 -- flush $dev
+check "not for ever" wait_for 20 blkio flush $dev
+field_is "the member has failed" p dev.1.state failed
+check "a write to the other, flushed" blkio write $dev 0 8 6 -- flush $dev
+check_fails "one to it is not said to be durable" EIO blkio write $dev 128 8 7 -- flush $dev
+check "it can be evacuated nevertheless" message p evacuate 1
+check "which empties it, as it can be read" wait_for 30 status_is p dev.1.used 0
+check "and removed" message p remove 1
+field_is "it is gone" p dev.1.state removed
+check "all data" blkio verify $dev 0 8 6 -- verify $dev 8 120 "$seed" -- verify $dev 128 8 7 -- verify $dev 256 1024 "$seed" -- flush $dev
+emuctl set b fail=none
+remove_pool p
+
 # fault on the first resume: nothing half made stays
 wipe m1 a b
 emuctl set m1 fail=write

@@ -82,6 +82,10 @@ struct ek_label {
 #define EK_SUPER_CLEAN		0x1	/* the journal is empty, nothing was lost */
 #define EK_SUPER_NEEDS_CHECK	0x2
 
+/* ek_super.incompat: refused by who does not know them */
+#define EK_INCOMPAT_LEAVING	0x1	/* set while a member is draining or removed */
+#define EK_INCOMPAT_KNOWN	EK_INCOMPAT_LEAVING
+
 enum ek_member_state {
 	EK_MEMBER_ACTIVE	= 0,
 	EK_MEMBER_DEGRADED	= 1,
