@@ -98,14 +98,19 @@ static int nl_lost_trim(struct nl_nw *f, u32 *map, u32 ppn, const struct nl_rec 
 	return 0;
 }
 
+/* The scan leaves bad blocks out: the numbers of what is lost may be the highest there are. */
 static int nl_lost_page(struct nl_nw *f, u32 *map, u32 ppn, u8 type, u64 *when)
 {
 	const struct nl_held *held = nl_nw_held(f, ppn);
 	struct nl_rec rec;
 	int r = held ? nl_oob_decode(&f->ftl, held->oob, &rec) : 0;
 
-	if (!held || r || rec.type != type)
+	if (!held || r)
 		return r;
+	f->ftl.seq = max(f->ftl.seq, rec.seq);
+	f->ftl.program = max(f->ftl.program, rec.program);
+	if (rec.type != type)
+		return 0;
 	if (rec.type == NL_OOB_DATA)
 		nl_lost_data(f, map, ppn, &rec);
 	else if (rec.type == NL_OOB_TRIM && held->buf)

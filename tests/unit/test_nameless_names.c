@@ -625,6 +625,45 @@ static int reload(struct client *c)
 	return nl_flash_load(&c->rig.flash, load, NULL);
 }
 
+/*
+ * One plane, and the newest page of all is in a block that fails when it is erased. Then the power
+ * goes; the page is only in the slot, and what is written next has to be newer than that.
+ */
+static void test_lost(void)
+{
+	u32 round, lost = 0, i, lpn;
+
+	for (round = 0; round < 300 && !ktap_failing(); round++) {
+		struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 1, 4, 12, 1 + round % 3);
+		struct rig rig;
+		int r = 0;
+
+		rig_init(&rig, &config, 12, round);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 12; i++)
+			CHECK(!rig_write(&rig, i, 0));
+		for (i = 0; i < 20; i++)
+			CHECK(!rig_write(&rig, rig_random(&rig, 12), 0));
+		rig.flash.fail_erase = 1 + rig_random(&rig, 9);
+		for (i = 0; i < 80 && !r; i++) {
+			lpn = rig_random(&rig, 2 + round % 8) ? 3 : rig_random(&rig, 12);
+			if (rig.flash.fail_erase == 1)
+				nl_flash_cut(&rig.flash, 1, NL_TEAR_NOT);
+			r = rig_write(&rig, lpn, 0);
+		}
+		lost += rig.flash.battery->slot[0].lost;
+		rig_crash(&rig);
+		for (i = 0; i < 3; i++)
+			CHECK(!rig_write(&rig, i ? rig_random(&rig, 12) : 3, 0));
+		if (!ktap_failing())
+			rig_crash(&rig);
+		if (ktap_failing())
+			ktap_note("round %u", round);
+		rig_destroy(&rig);
+	}
+	CHECK(lost > 10, "%u", lost);
+}
+
 /* A device whose power went, in the middle of GC or not, into an image and out of it. */
 static void test_image(void)
 {
@@ -742,6 +781,7 @@ int main(int argc, char **argv)
 	ktap_run("blocks that say the same of themselves are told apart", test_same);
 	ktap_run("both segments share the space", test_space);
 	ktap_run("a clean stop keeps names and migrations", test_stop);
+	ktap_run("what is written after a block was lost is newer", test_lost);
 	ktap_run("an image has what the battery kept", test_image);
 	ktap_run("random overwrites are about as fast as the page map's", test_speed);
 	ktap_run("other FTLs have no names", test_others);
