@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include "ktap.h"
 #include "nameless/rig.h"
+#include "battery.h"
 #include "names.h"
 
 #define BLOCKS	24u		/* that the client may have */
@@ -702,6 +703,63 @@ static void test_image(void)
 	CHECK(slots > 10 && damaged == 20);
 }
 
+enum lie { NO_LIE, DATA_VALID, TRIM_VALID, FREE_VALID, MOVE_TWICE, NR_LIES };
+
+static void tell(struct client *c, enum lie lie)
+{
+	struct nl_battery *battery = c->rig.flash.battery;
+	u32 ppn, type = lie == DATA_VALID ? NL_OOB_DATA : NL_OOB_TRIM;
+	const struct nl_oob *oob;
+
+	if (lie == MOVE_TWICE) {
+		for (ppn = 0; ppn < 2; ppn++)
+			battery->moved[battery->nr_moved++] = (struct nl_moved){
+				.used = true, .from = 1, .to = c->block[0].name.ppn,
+			};
+		return;
+	}
+	for (ppn = 0; lie && ppn < c->rig.flash.geo.nr_pages; ppn++) {
+		oob = nl_flash_peek(&c->rig.flash, ppn);
+		if (lie == FREE_VALID ? !oob : oob && oob->type == type)
+			__set_bit(ppn, battery->valid);
+	}
+}
+
+/* Sums are right, and what they are of is not: no image may make a page live twice. */
+static void test_forged_image(void)
+{
+	struct nl_config config = worn(2, 36, 12, 20);
+	struct client c;
+	int lie, way, r;
+	u32 i;
+
+	for (lie = 0; lie < NR_LIES && !ktap_failing(); lie++)
+		for (way = 0; way < 4 && !ktap_failing(); way++) {
+			client_init(&c, &config, BLOCKS, 12, 4);
+			for (i = 0; i < 12; i++)
+				CHECK(!put(&c, i) && !rig_write(&c.rig, i, 0));
+			CHECK(!rig_trim(&c.rig, 5, 2) && !rig_flush(&c.rig));
+			if (way & 1) {
+				struct nl_io io = now(&c);
+
+				CHECK(!nl_ftl_stop(c.rig.ftl, &io));
+			}
+			nl_ftl_destroy(c.rig.ftl);
+			c.rig.ftl = NULL;
+			tell(&c, lie);
+			image_len = 0;
+			CHECK(!nl_flash_save(&c.rig.flash, save, NULL));
+			if (way & 2 || lie == MOVE_TWICE) {
+				r = reload(&c);
+				CHECK(r == (lie ? -EINVAL : 0), "lie %d, way %d: %d", lie, way, r);
+			} else {
+				r = rig_open(&c.rig);
+				CHECK(r == (lie ? -EUCLEAN : 0), "lie %d, way %d: %d", lie, way, r);
+			}
+			client_destroy(&c);
+		}
+}
+
 /* ns of the last of random writes of a full device of 128 MiB, at depth 32, by its own clock. */
 static u64 random_writes(enum nl_ftl_kind kind)
 {
@@ -783,6 +841,7 @@ int main(int argc, char **argv)
 	ktap_run("a clean stop keeps names and migrations", test_stop);
 	ktap_run("what is written after a block was lost is newer", test_lost);
 	ktap_run("an image has what the battery kept", test_image);
+	ktap_run("an image whose sums are right is not believed either", test_forged_image);
 	ktap_run("random overwrites are about as fast as the page map's", test_speed);
 	ktap_run("other FTLs have no names", test_others);
 	return ktap_done();
