@@ -226,6 +226,7 @@ static int nl_recover_maps(struct nl_nw *f, u32 *map, struct nl_io *io)
 
 	for (i = 0; i < f->ftl.logical_pages; i++)
 		map[i] = NL_UNMAPPED;
+	f->ftl.no_checkpoint = nl_nw_has_slots(f);
 	r = nl_slots_restore(f, io);
 	if (!r)
 		r = nl_recover_map(&f->ftl, map, io);

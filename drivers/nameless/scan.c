@@ -133,7 +133,7 @@ static void nl_recover_live(struct nl_ftl *ftl, const u32 *ppn, u32 nr)
 
 int nl_recover_map(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
 {
-	int r = nl_checkpoint_load(ftl, map, io);
+	int r = ftl->no_checkpoint ? 0 : nl_checkpoint_load(ftl, map, io);
 
 	ftl->scanned = !r;
 	if (!r)

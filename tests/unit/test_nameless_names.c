@@ -599,6 +599,48 @@ static void test_stop(void)
 	client_destroy(&c);
 }
 
+/*
+ * Blocks that fail in the stop itself: there is a checkpoint, or battery-backed memory still holds
+ * pages, never both.
+ */
+static void test_stop_fails(void)
+{
+	u32 round, stops = 0, held = 0, plane;
+
+	for (round = 0; round < 400 && !ktap_failing(); round++) {
+		struct nl_config config = worn(2 + round % 2, 36, 3 + round % 5, 20);
+		struct nl_ftl_stat stat;
+		bool slots = false;
+		struct nl_io io;
+		struct client c;
+
+		client_init(&c, &config, BLOCKS, 12, 9 * round + 3);
+		run_to(&c, 150 + round, NL_NO_CUT, 0);
+		c.rig.flash.fail_erase = 1;
+		for (plane = 0; plane < 99 && c.rig.flash.fail_erase; plane++)
+			CHECK(!rig_write(&c.rig, rig_random(&c.rig, 12), 0));
+		c.rig.flash.fail_program = round % 2 ? 1 + round % 7 : 0;
+		io = now(&c);
+		CHECK(!nl_ftl_stop(c.rig.ftl, &io));
+		for (plane = 0; plane < c.rig.flash.battery->nr_slots; plane++)
+			slots |= c.rig.flash.battery->slot[plane].block != NL_NO_SLOT;
+		nl_ftl_destroy(c.rig.ftl);
+		c.rig.ftl = NULL;
+		c.rig.flash.fail_program = 0;
+		c.rig.flash.fail_erase = 0;
+		CHECK(!rig_open(&c.rig));
+		nl_ftl_stat(c.rig.ftl, &stat);
+		CHECK(!slots || stat.recovered_by_scan, "round %u", round);
+		stops += !stat.recovered_by_scan;
+		held += slots;
+		if (!ktap_failing())
+			crash(&c);
+		client_destroy(&c);
+	}
+	ktap_note("%u checkpoints, pages held %u times", stops, held);
+	CHECK(stops > 20);
+}
+
 static u8 image[1 << 20];
 static size_t image_len, image_at;
 
@@ -839,6 +881,7 @@ int main(int argc, char **argv)
 	ktap_run("blocks that say the same of themselves are told apart", test_same);
 	ktap_run("both segments share the space", test_space);
 	ktap_run("a clean stop keeps names and migrations", test_stop);
+	ktap_run("no checkpoint contradicts what the battery keeps", test_stop_fails);
 	ktap_run("what is written after a block was lost is newer", test_lost);
 	ktap_run("an image has what the battery kept", test_image);
 	ktap_run("an image whose sums are right is not believed either", test_forged_image);
