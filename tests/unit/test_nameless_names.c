@@ -7,6 +7,7 @@
 #include "ktap.h"
 #include "nameless/rig.h"
 #include "battery.h"
+#include "ftl_internal.h"
 #include "names.h"
 
 #define BLOCKS	24u		/* that the client may have */
@@ -547,6 +548,25 @@ static void test_same(void)
 	client_destroy(&c);
 }
 
+/* What a block's newest page is, a start that scans knows, too: leveling goes by it. */
+static void test_coldest(void)
+{
+	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 2, 4, 36, 12);
+	u64 newest[64];
+	struct client c;
+	u32 i, block;
+
+	client_init(&c, &config, BLOCKS, 12, 4);
+	for (i = 0; i < BLOCKS; i++)
+		CHECK(!put(&c, i));
+	for (block = 0; block < c.rig.flash.geo.nr_blocks; block++)
+		newest[block] = c.rig.ftl->blocks.bk[block].newest;
+	rig_crash(&c.rig);
+	for (block = 0; block < c.rig.flash.geo.nr_blocks; block++)
+		CHECK(c.rig.ftl->blocks.bk[block].newest == newest[block], "block %u", block);
+	client_destroy(&c);
+}
+
 /* Both segments out of one space. */
 static void test_space(void)
 {
@@ -879,6 +899,7 @@ int main(int argc, char **argv)
 	ktap_run("names: cuts anywhere, with blocks that fail", test_random_cuts);
 	ktap_run("a client that never acknowledges stops leveling and nothing else", test_deaf);
 	ktap_run("blocks that say the same of themselves are told apart", test_same);
+	ktap_run("a start knows how warm blocks are", test_coldest);
 	ktap_run("both segments share the space", test_space);
 	ktap_run("a clean stop keeps names and migrations", test_stop);
 	ktap_run("no checkpoint contradicts what the battery keeps", test_stop_fails);
