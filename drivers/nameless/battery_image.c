@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Battery-backed memory to and from an image. What comes from there is checked before it counts. */
+/*
+ * Battery-backed memory to and from an image. What comes from there is checked before it counts:
+ * anybody can make a sum right.
+ */
 #include <linux/bitmap.h>
 #include <linux/crc32c.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
 #include "battery.h"
+
+#define NL_MOVES_MAX	(1u << 24)	/* what one table can have */
 
 /* What goes by, and its sum. */
 struct nl_summed {
@@ -129,6 +136,8 @@ static int nl_load_valid(struct nl_flash *flash, struct nl_summed *s)
 		for (i = 0; i < 8 && ppn + i < flash->geo.nr_pages && !r; i++)
 			if (byte & 1 << i)
 				__set_bit(ppn + i, flash->battery->valid);
+		if (!r && i < 8 && byte >> i)
+			r = -EINVAL;
 	}
 	return r;
 }
@@ -165,7 +174,9 @@ static int nl_load_held(struct nl_flash *flash, struct nl_slot *slot, struct nl_
 
 	if (r)
 		return r;
-	if (le32_to_cpu(head.page) >= flash->geo.pages || slot->page[le32_to_cpu(head.page)].used)
+	if (le32_to_cpu(head.page) >= flash->geo.pages ||
+	    slot->page[le32_to_cpu(head.page)].used || head.data > 1 ||
+	    memchr_inv(head.reserved, 0, sizeof(head.reserved)))
 		return -EINVAL;
 	held = &slot->page[le32_to_cpu(head.page)];
 	r = nl_sum_get(s, held->oob, sizeof(held->oob));
@@ -189,6 +200,7 @@ static int nl_load_slot(struct nl_flash *flash, struct nl_summed *s)
 		return r;
 	block = le32_to_cpu(head.block);
 	if (block >= flash->geo.nr_blocks || head.lost > 1 ||
+	    memchr_inv(head.reserved, 0, sizeof(head.reserved)) ||
 	    (!head.lost && nl_flash_is_bad(flash, block)))
 		return -EINVAL;
 	slot = &flash->battery->slot[nl_plane_of(&flash->geo, block)];
@@ -201,24 +213,68 @@ static int nl_load_slot(struct nl_flash *flash, struct nl_summed *s)
 	return r;
 }
 
-/* What is valid has to be somewhere, and a migration has to lead to what is valid. */
+/* The record of a page, wherever that is; NULL: none can be read, or the block is no more. */
+static const struct nl_oob *nl_battery_oob(const struct nl_flash *flash, u32 ppn)
+{
+	u32 block = nl_block_of(&flash->geo, ppn);
+	const struct nl_slot *slot = &flash->battery->slot[nl_plane_of(&flash->geo, block)];
+	const struct nl_held *held;
+
+	if (slot->block == block) {
+		held = &slot->page[nl_page_of(&flash->geo, ppn)];
+		return held->used ? (const void *)held->oob : NULL;
+	}
+	return nl_flash_is_bad(flash, block) ? NULL : nl_flash_peek(flash, ppn);
+}
+
+/*
+ * What is valid has to be a block of the physical segment: another page would be live twice, and a
+ * migration has to lead to what is valid.
+ */
 static bool nl_battery_is_sane(const struct nl_flash *flash)
 {
 	const struct nl_battery *battery = flash->battery;
-	const struct nl_slot *slot;
-	u32 ppn, block, i;
+	const struct nl_oob *oob;
+	u32 ppn, i;
 
 	for_each_set_bit(ppn, battery->valid, flash->geo.nr_pages) {
-		block = nl_block_of(&flash->geo, ppn);
-		slot = &battery->slot[nl_plane_of(&flash->geo, block)];
-		if (slot->block == block ? !slot->page[nl_page_of(&flash->geo, ppn)].used :
-					   !nl_flash_peek(flash, ppn))
+		oob = nl_battery_oob(flash, ppn);
+		if (!oob || oob->type != NL_OOB_NAMELESS)
 			return false;
 	}
 	for (i = 0; i < battery->nr_moved; i++)
 		if (!test_bit(battery->moved[i].to, battery->valid))
 			return false;
 	return true;
+}
+
+/* An old name leads to one place. 0, -EINVAL, -ENOMEM. */
+static int nl_battery_keys(const struct nl_battery *battery)
+{
+	const struct nl_moved *moved = battery->moved;
+	u32 *bucket, *chain, size = 1, at, i, j;
+	int r = -ENOMEM;
+
+	while (size < battery->nr_moved)
+		size *= 2;
+	bucket = kvmalloc_array(size, sizeof(*bucket), GFP_KERNEL);
+	chain = kvmalloc_array(size, sizeof(*chain), GFP_KERNEL);
+	if (bucket && chain)
+		r = 0;
+	for (i = 0; i < size && !r; i++)
+		bucket[i] = NL_NO_SLOT;
+	for (i = 0; i < battery->nr_moved && !r; i++) {
+		at = crc32c(moved[i].from, &moved[i].meta, sizeof(moved[i].meta)) & (size - 1);
+		for (j = bucket[at]; j != NL_NO_SLOT; j = chain[j])
+			if (moved[j].from == moved[i].from &&
+			    nl_meta_same(&moved[j].meta, &moved[i].meta))
+				r = -EINVAL;
+		chain[i] = bucket[at];
+		bucket[at] = i;
+	}
+	kvfree(bucket);
+	kvfree(chain);
+	return r;
 }
 
 int nl_battery_load(struct nl_flash *flash, nl_image_get get, void *ctx)
@@ -232,7 +288,8 @@ int nl_battery_load(struct nl_flash *flash, nl_image_get get, void *ctx)
 	if (r)
 		return r;
 	moves = le32_to_cpu(head.moves);
-	if (moves > flash->geo.nr_pages || le32_to_cpu(head.slots) > flash->geo.nr_planes)
+	if (moves > min(flash->geo.nr_pages, NL_MOVES_MAX) ||
+	    le32_to_cpu(head.slots) > flash->geo.nr_planes)
 		return -EINVAL;
 	r = nl_battery_create(flash, moves + flash->geo.pages);
 	if (!r)
@@ -245,5 +302,5 @@ int nl_battery_load(struct nl_flash *flash, nl_image_get get, void *ctx)
 		r = get(ctx, &sum, sizeof(sum));
 	if (!r && (le32_to_cpu(sum) != (u32)~s.sum || !nl_battery_is_sane(flash)))
 		r = -EINVAL;
-	return r;
+	return r ? r : nl_battery_keys(flash->battery);
 }

@@ -25,7 +25,8 @@
  * @ctx: passed to them
  * @work: tells
  * @cuts: of the device's that it knows of (io)
- * @full: it took less than there was (io)
+ * @full: it took less than there was, and has not kicked since (io)
+ * @kicks: of it (io)
  */
 struct nl_client {
 	struct nl_dev *dev;
@@ -34,6 +35,7 @@ struct nl_client {
 	struct work_struct work;
 	u64 cuts;
 	bool full;
+	unsigned int kicks;
 };
 
 /* --- telling ---------------------------------------------------------------------------------- */
@@ -49,29 +51,40 @@ void nl_client_look(struct nl_dev *dev)
 		queue_work(system_unbound_wq, &client->work);
 }
 
-static int nl_client_take(struct nl_client *client, struct nl_move *moves, bool *restarted)
+/* @kicks: those that came before. */
+static int nl_client_take(struct nl_client *client, struct nl_move *moves, bool *restarted,
+			  unsigned int *kicks)
 {
 	struct nl_dev *dev = client->dev;
 	int n = 0;
 
 	mutex_lock(&dev->io);
 	*restarted = dev->ftl && client->cuts != dev->cuts;
-	if (*restarted)
+	if (*restarted) {
 		client->cuts = dev->cuts;
+		client->full = false;	/* it forgets what it took */
+	}
+	*kicks = client->kicks;
 	if (dev->ftl && !client->full)
 		n = nl_name_moves(dev->ftl, moves, NL_TELL);
 	mutex_unlock(&dev->io);
 	return max(n, 0);
 }
 
-static void nl_client_return(struct nl_client *client, const struct nl_move *moves, unsigned int nr)
+/*
+ * What it did not take. It may have made room, and kicked, between its refusal and this: nobody
+ * would kick again, so what is put back here is told at once.
+ */
+static void nl_client_return(struct nl_client *client, const struct nl_move *moves,
+			     unsigned int nr, unsigned int kicks)
 {
 	struct nl_dev *dev = client->dev;
 
 	mutex_lock(&dev->io);
-	client->full = true;
+	client->full = client->kicks == kicks;
 	for (; nr && dev->ftl; nr--)
 		nl_name_untell(dev->ftl, moves++);
+	nl_client_look(dev);
 	mutex_unlock(&dev->io);
 }
 
@@ -79,16 +92,16 @@ static void nl_client_work(struct work_struct *work)
 {
 	struct nl_client *client = container_of(work, struct nl_client, work);
 	struct nl_move moves[NL_TELL];
-	unsigned int n, taken;
+	unsigned int n, taken, kicks;
 	bool restarted;
 
 	do {
-		n = nl_client_take(client, moves, &restarted);
+		n = nl_client_take(client, moves, &restarted, &kicks);
 		if (restarted && client->ops->restarted)
 			client->ops->restarted(client->ctx);
 		taken = n ? client->ops->moved(client->ctx, moves, n) : 0;
 		if (taken < n)
-			nl_client_return(client, moves + taken, n - taken);
+			nl_client_return(client, moves + taken, n - taken, kicks);
 		cond_resched();
 	} while (n && taken == n);
 }
@@ -103,6 +116,7 @@ void nl_client_kick(struct nl_client *client)
 {
 	mutex_lock(&client->dev->io);
 	client->full = false;
+	client->kicks++;
 	nl_client_look(client->dev);
 	mutex_unlock(&client->dev->io);
 }

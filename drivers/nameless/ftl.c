@@ -246,7 +246,7 @@ int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io)
 	if (!r && ftl->ops->settle && ftl->state != NL_FTL_RO)
 		r = ftl->ops->settle(ftl, io);
 	if (r || ftl->state == NL_FTL_RO || ftl->checkpoint != NL_NONE)
-		return r;
+		return min(r, 0);
 	return nl_checkpoint(ftl, io);
 }
 

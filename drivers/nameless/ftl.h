@@ -117,7 +117,7 @@ typedef void (*nl_report)(void *ctx, const char *text);
  * @read: a live page, which may be elsewhere than in the flash; NULL: it never is
  * @peek: OOB of a live page likewise, as nl_flash_peek()
  * @full: would a write of this page need space that there is not? NULL: never
- * @settle: have all that can be in the flash; NULL: it is
+ * @settle: have all in the flash, 1: not all can be, so no checkpoint; NULL: it is
  * @gc: one step of background work; 1 if there was something to do, 0 if not
  * @check: every invariant of map, OOB, validity and free lists; findings go to @report
  * @stat: fill in what the FTL knows

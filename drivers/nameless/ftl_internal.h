@@ -154,6 +154,7 @@ struct nl_ftl {
 	u8 *record;		/* one for programs: zeroes behind struct nl_oob */
 	u64 reads, writes, nr_trims, flushes, victims, wear_swaps;
 	u64 merges[NL_NR_MERGES];
+	bool no_checkpoint;	/* one that is found at the start can't be true */
 	bool scanned;
 	u64 recovery_ns;
 };

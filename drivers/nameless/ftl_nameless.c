@@ -158,6 +158,22 @@ static u32 nl_nw_retired(const struct nl_ftl *ftl)
 	return NL_NONE;
 }
 
+/* Does battery-backed memory hold pages? */
+bool nl_nw_has_slots(const struct nl_nw *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->battery->nr_slots; i++)
+		if (f->battery->slot[i].block != NL_NO_SLOT)
+			return true;
+	return false;
+}
+
+/*
+ * All into the flash. Pages without a block go first, as they may open blocks that have to be
+ * finished. Each time round a block has found its end or failed. 1: something has to stay, and
+ * there may be no checkpoint, which would say of its block what is not so.
+ */
 static int nl_nw_settle(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_nw *f = nl_nw(ftl);
@@ -165,12 +181,14 @@ static int nl_nw_settle(struct nl_ftl *ftl, struct nl_io *io)
 	u32 plane;
 	int r = 0;
 
-	for (plane = 0; plane < ftl->geo->nr_planes && !r; plane++)
-		r = nl_nw_finish(f, plane, &when);
-	if (!r && f->nr_lost)
-		r = nl_nw_rehome(f, &when);
+	while (nl_nw_has_slots(f) && !r) {
+		if (f->nr_lost)
+			r = nl_nw_rehome(f, &when);
+		for (plane = 0; plane < ftl->geo->nr_planes && !r; plane++)
+			r = nl_nw_finish(f, plane, &when);
+	}
 	nl_io_wait(io, when);
-	return r == -ESHUTDOWN ? r : 0;
+	return !r || r == -ESHUTDOWN || r == -ENOMEM ? r : 1;
 }
 
 static int nl_nw_gc(struct nl_ftl *ftl, struct nl_io *io)

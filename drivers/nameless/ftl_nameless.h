@@ -110,6 +110,7 @@ void nl_nw_index_moves(struct nl_nw *f);
 /* ftl_nameless.c */
 int nl_nw_map(struct nl_nw *f, u32 lpn, u32 ppn);
 u32 nl_nw_lookup(struct nl_ftl *ftl, u32 lpn);
+bool nl_nw_has_slots(const struct nl_nw *f);
 
 /* ftl_nameless_recover.c */
 int nl_nw_recover(struct nl_nw *f, struct nl_io *io);

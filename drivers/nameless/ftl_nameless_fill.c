@@ -151,6 +151,8 @@ int nl_nw_finish(struct nl_nw *f, u32 plane, u64 *when)
 		if (r)
 			return r == -EAGAIN ? 0 : r;
 	}
+	if (block != NL_NONE && nl_nw_slot(f, block))
+		nl_slot_drop(f->battery, nl_nw_slot(f, block));
 	return nl_nw_spent(f, plane, *when);
 }
 

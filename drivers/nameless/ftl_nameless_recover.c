@@ -98,14 +98,19 @@ static int nl_lost_trim(struct nl_nw *f, u32 *map, u32 ppn, const struct nl_rec 
 	return 0;
 }
 
+/* The scan leaves bad blocks out: the numbers of what is lost may be the highest there are. */
 static int nl_lost_page(struct nl_nw *f, u32 *map, u32 ppn, u8 type, u64 *when)
 {
 	const struct nl_held *held = nl_nw_held(f, ppn);
 	struct nl_rec rec;
 	int r = held ? nl_oob_decode(&f->ftl, held->oob, &rec) : 0;
 
-	if (!held || r || rec.type != type)
+	if (!held || r)
 		return r;
+	f->ftl.seq = max(f->ftl.seq, rec.seq);
+	f->ftl.program = max(f->ftl.program, rec.program);
+	if (rec.type != type)
+		return 0;
 	if (rec.type == NL_OOB_DATA)
 		nl_lost_data(f, map, ppn, &rec);
 	else if (rec.type == NL_OOB_TRIM && held->buf)
@@ -184,15 +189,34 @@ static int nl_recover_virtual(struct nl_nw *f, const u32 *map)
 	return r;
 }
 
-static void nl_recover_physical(struct nl_nw *f)
+/*
+ * Can a page be a valid block? Battery-backed memory out of an image says what whoever made that
+ * wanted; a page that is live twice would be counted beyond the end of all lists.
+ */
+static bool nl_recover_fits(const struct nl_nw *f, u32 ppn)
+{
+	u32 block = nl_block_of(f->ftl.geo, ppn);
+	const struct nl_bk *bk = &f->ftl.blocks.bk[block];
+
+	if (nl_page_is_live(&f->ftl, ppn))
+		return false;
+	if (nl_nw_slot(f, block))
+		return nl_nw_held(f, ppn) && (bk->use == NL_USE_HELD || bk->use == NL_USE_BAD);
+	return bk->use == NL_USE_HELD && nl_page_of(f->ftl.geo, ppn) < bk->fill;
+}
+
+static int nl_recover_physical(struct nl_nw *f)
 {
 	u32 ppn;
 
 	f->battery->nr_valid = 0;
 	for_each_set_bit(ppn, f->battery->valid, f->ftl.geo->nr_pages) {
+		if (!nl_recover_fits(f, ppn))
+			return -EUCLEAN;
 		nl_page_live(&f->ftl, ppn);
 		f->battery->nr_valid++;
 	}
+	return 0;
 }
 
 static int nl_recover_maps(struct nl_nw *f, u32 *map, struct nl_io *io)
@@ -202,6 +226,7 @@ static int nl_recover_maps(struct nl_nw *f, u32 *map, struct nl_io *io)
 
 	for (i = 0; i < f->ftl.logical_pages; i++)
 		map[i] = NL_UNMAPPED;
+	f->ftl.no_checkpoint = nl_nw_has_slots(f);
 	r = nl_slots_restore(f, io);
 	if (!r)
 		r = nl_recover_map(&f->ftl, map, io);
@@ -221,10 +246,10 @@ int nl_nw_recover(struct nl_nw *f, struct nl_io *io)
 		return -ENOMEM;
 	r = nl_recover_maps(f, map, io);
 	kvfree(map);
-	if (r)
-		return r;
-	nl_recover_physical(f);
-	r = nl_lost_retire(f);
+	if (!r)
+		r = nl_recover_physical(f);
+	if (!r)
+		r = nl_lost_retire(f);
 	for (i = 0; i < f->ftl.geo->nr_blocks && !r; i++)
 		r = nl_recover_block(f, i, io);
 	return r;

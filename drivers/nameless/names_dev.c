@@ -276,31 +276,37 @@ static bool nl_names_next(struct nl_names *names, struct nl_move *move)
 	return is;
 }
 
-static ssize_t nl_names_read(struct file *file, char __user *user, size_t len, loff_t *pos)
+static ssize_t nl_names_fill(struct nl_names *names, char __user *user, size_t len)
 {
-	struct nl_names *names = file->private_data;
 	struct nl_move move;
 	size_t at = 0;
 
-	if (len < sizeof(move))
-		return -EINVAL;
-	while (at + sizeof(move) <= len) {
-		if (!nl_names_next(names, &move)) {
-			if (at || file->f_flags & O_NONBLOCK)
-				break;
-			if (wait_event_interruptible(names->wait, READ_ONCE(names->nr) ||
-						     READ_ONCE(names->restarted)))
-				return -ERESTARTSYS;
-			if (!READ_ONCE(names->nr))
-				return 0;
-			continue;
-		}
+	while (at + sizeof(move) <= len && nl_names_next(names, &move)) {
 		if (copy_to_user(user + at, &move, sizeof(move)))
 			return -EFAULT;	/* that one is told to the next client */
 		at += sizeof(move);
 	}
-	nl_client_kick(names->client);
-	return at ? at : -EAGAIN;
+	return at;
+}
+
+static ssize_t nl_names_read(struct file *file, char __user *user, size_t len, loff_t *pos)
+{
+	struct nl_names *names = file->private_data;
+	ssize_t r;
+
+	if (len < sizeof(struct nl_move))
+		return -EINVAL;
+	do {
+		r = nl_names_fill(names, user, len);
+		nl_client_kick(names->client);
+		if (r || READ_ONCE(names->restarted))
+			return r;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		r = wait_event_interruptible(names->wait, READ_ONCE(names->nr) ||
+					     READ_ONCE(names->restarted));
+	} while (!r);
+	return r;
 }
 
 static __poll_t nl_names_poll(struct file *file, poll_table *table)

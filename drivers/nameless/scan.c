@@ -29,11 +29,9 @@ static int nl_scan_is_source(struct nl_ftl *ftl, u32 known, const struct nl_rec 
 
 static int nl_scan_data(struct nl_scan *scan, u32 ppn, const struct nl_rec *rec, u64 *when)
 {
-	struct nl_bk *bk = &scan->ftl->blocks.bk[nl_block_of(scan->ftl->geo, ppn)];
 	u32 *known = &scan->map[rec->lpn];
 	int r = 1;
 
-	bk->newest = max(bk->newest, rec->seq);
 	if (*known != NL_UNMAPPED) {
 		r = rec->seq > scan->seq[rec->lpn];
 		if (rec->seq == scan->seq[rec->lpn])
@@ -75,6 +73,8 @@ static int nl_scan_page(struct nl_scan *scan, u32 ppn, u64 *when)
 		return r;
 	ftl->seq = max(ftl->seq, rec.seq);
 	ftl->program = max(ftl->program, rec.program);
+	if (rec.type == NL_OOB_DATA || rec.type == NL_OOB_NAMELESS)
+		bk->newest = max(bk->newest, rec.seq);
 	if (bk->prev == NL_NONE) {
 		bk->prev = rec.lpn;
 		bk->next = rec.type == NL_OOB_TRIM ? NL_SCAN_TRIM : rec.role;
@@ -133,7 +133,7 @@ static void nl_recover_live(struct nl_ftl *ftl, const u32 *ppn, u32 nr)
 
 int nl_recover_map(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
 {
-	int r = nl_checkpoint_load(ftl, map, io);
+	int r = ftl->no_checkpoint ? 0 : nl_checkpoint_load(ftl, map, io);
 
 	ftl->scanned = !r;
 	if (!r)

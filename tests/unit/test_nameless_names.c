@@ -6,6 +6,8 @@
 #include <linux/slab.h>
 #include "ktap.h"
 #include "nameless/rig.h"
+#include "battery.h"
+#include "ftl_internal.h"
 #include "names.h"
 
 #define BLOCKS	24u		/* that the client may have */
@@ -546,6 +548,25 @@ static void test_same(void)
 	client_destroy(&c);
 }
 
+/* What a block's newest page is, a start that scans knows, too: leveling goes by it. */
+static void test_coldest(void)
+{
+	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 2, 4, 36, 12);
+	u64 newest[64];
+	struct client c;
+	u32 i, block;
+
+	client_init(&c, &config, BLOCKS, 12, 4);
+	for (i = 0; i < BLOCKS; i++)
+		CHECK(!put(&c, i));
+	for (block = 0; block < c.rig.flash.geo.nr_blocks; block++)
+		newest[block] = c.rig.ftl->blocks.bk[block].newest;
+	rig_crash(&c.rig);
+	for (block = 0; block < c.rig.flash.geo.nr_blocks; block++)
+		CHECK(c.rig.ftl->blocks.bk[block].newest == newest[block], "block %u", block);
+	client_destroy(&c);
+}
+
 /* Both segments out of one space. */
 static void test_space(void)
 {
@@ -598,6 +619,48 @@ static void test_stop(void)
 	client_destroy(&c);
 }
 
+/*
+ * Blocks that fail in the stop itself: there is a checkpoint, or battery-backed memory still holds
+ * pages, never both.
+ */
+static void test_stop_fails(void)
+{
+	u32 round, stops = 0, held = 0, plane;
+
+	for (round = 0; round < 400 && !ktap_failing(); round++) {
+		struct nl_config config = worn(2 + round % 2, 36, 3 + round % 5, 20);
+		struct nl_ftl_stat stat;
+		bool slots = false;
+		struct nl_io io;
+		struct client c;
+
+		client_init(&c, &config, BLOCKS, 12, 9 * round + 3);
+		run_to(&c, 150 + round, NL_NO_CUT, 0);
+		c.rig.flash.fail_erase = 1;
+		for (plane = 0; plane < 99 && c.rig.flash.fail_erase; plane++)
+			CHECK(!rig_write(&c.rig, rig_random(&c.rig, 12), 0));
+		c.rig.flash.fail_program = round % 2 ? 1 + round % 7 : 0;
+		io = now(&c);
+		CHECK(!nl_ftl_stop(c.rig.ftl, &io));
+		for (plane = 0; plane < c.rig.flash.battery->nr_slots; plane++)
+			slots |= c.rig.flash.battery->slot[plane].block != NL_NO_SLOT;
+		nl_ftl_destroy(c.rig.ftl);
+		c.rig.ftl = NULL;
+		c.rig.flash.fail_program = 0;
+		c.rig.flash.fail_erase = 0;
+		CHECK(!rig_open(&c.rig));
+		nl_ftl_stat(c.rig.ftl, &stat);
+		CHECK(!slots || stat.recovered_by_scan, "round %u", round);
+		stops += !stat.recovered_by_scan;
+		held += slots;
+		if (!ktap_failing())
+			crash(&c);
+		client_destroy(&c);
+	}
+	ktap_note("%u checkpoints, pages held %u times", stops, held);
+	CHECK(stops > 20);
+}
+
 static u8 image[1 << 20];
 static size_t image_len, image_at;
 
@@ -623,6 +686,45 @@ static int reload(struct client *c)
 	CHECK(!nl_flash_create(&c->rig.flash, &c->rig.config));
 	image_at = 0;
 	return nl_flash_load(&c->rig.flash, load, NULL);
+}
+
+/*
+ * One plane, and the newest page of all is in a block that fails when it is erased. Then the power
+ * goes; the page is only in the slot, and what is written next has to be newer than that.
+ */
+static void test_lost(void)
+{
+	u32 round, lost = 0, i, lpn;
+
+	for (round = 0; round < 300 && !ktap_failing(); round++) {
+		struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 1, 4, 12, 1 + round % 3);
+		struct rig rig;
+		int r = 0;
+
+		rig_init(&rig, &config, 12, round);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 12; i++)
+			CHECK(!rig_write(&rig, i, 0));
+		for (i = 0; i < 20; i++)
+			CHECK(!rig_write(&rig, rig_random(&rig, 12), 0));
+		rig.flash.fail_erase = 1 + rig_random(&rig, 9);
+		for (i = 0; i < 80 && !r; i++) {
+			lpn = rig_random(&rig, 2 + round % 8) ? 3 : rig_random(&rig, 12);
+			if (rig.flash.fail_erase == 1)
+				nl_flash_cut(&rig.flash, 1, NL_TEAR_NOT);
+			r = rig_write(&rig, lpn, 0);
+		}
+		lost += rig.flash.battery->slot[0].lost;
+		rig_crash(&rig);
+		for (i = 0; i < 3; i++)
+			CHECK(!rig_write(&rig, i ? rig_random(&rig, 12) : 3, 0));
+		if (!ktap_failing())
+			rig_crash(&rig);
+		if (ktap_failing())
+			ktap_note("round %u", round);
+		rig_destroy(&rig);
+	}
+	CHECK(lost > 10, "%u", lost);
 }
 
 /* A device whose power went, in the middle of GC or not, into an image and out of it. */
@@ -661,6 +763,63 @@ static void test_image(void)
 	}
 	ktap_note("%u blocks were being rewritten", slots);
 	CHECK(slots > 10 && damaged == 20);
+}
+
+enum lie { NO_LIE, DATA_VALID, TRIM_VALID, FREE_VALID, MOVE_TWICE, NR_LIES };
+
+static void tell(struct client *c, enum lie lie)
+{
+	struct nl_battery *battery = c->rig.flash.battery;
+	u32 ppn, type = lie == DATA_VALID ? NL_OOB_DATA : NL_OOB_TRIM;
+	const struct nl_oob *oob;
+
+	if (lie == MOVE_TWICE) {
+		for (ppn = 0; ppn < 2; ppn++)
+			battery->moved[battery->nr_moved++] = (struct nl_moved){
+				.used = true, .from = 1, .to = c->block[0].name.ppn,
+			};
+		return;
+	}
+	for (ppn = 0; lie && ppn < c->rig.flash.geo.nr_pages; ppn++) {
+		oob = nl_flash_peek(&c->rig.flash, ppn);
+		if (lie == FREE_VALID ? !oob : oob && oob->type == type)
+			__set_bit(ppn, battery->valid);
+	}
+}
+
+/* Sums are right, and what they are of is not: no image may make a page live twice. */
+static void test_forged_image(void)
+{
+	struct nl_config config = worn(2, 36, 12, 20);
+	struct client c;
+	int lie, way, r;
+	u32 i;
+
+	for (lie = 0; lie < NR_LIES && !ktap_failing(); lie++)
+		for (way = 0; way < 4 && !ktap_failing(); way++) {
+			client_init(&c, &config, BLOCKS, 12, 4);
+			for (i = 0; i < 12; i++)
+				CHECK(!put(&c, i) && !rig_write(&c.rig, i, 0));
+			CHECK(!rig_trim(&c.rig, 5, 2) && !rig_flush(&c.rig));
+			if (way & 1) {
+				struct nl_io io = now(&c);
+
+				CHECK(!nl_ftl_stop(c.rig.ftl, &io));
+			}
+			nl_ftl_destroy(c.rig.ftl);
+			c.rig.ftl = NULL;
+			tell(&c, lie);
+			image_len = 0;
+			CHECK(!nl_flash_save(&c.rig.flash, save, NULL));
+			if (way & 2 || lie == MOVE_TWICE) {
+				r = reload(&c);
+				CHECK(r == (lie ? -EINVAL : 0), "lie %d, way %d: %d", lie, way, r);
+			} else {
+				r = rig_open(&c.rig);
+				CHECK(r == (lie ? -EUCLEAN : 0), "lie %d, way %d: %d", lie, way, r);
+			}
+			client_destroy(&c);
+		}
 }
 
 /* ns of the last of random writes of a full device of 128 MiB, at depth 32, by its own clock. */
@@ -740,9 +899,13 @@ int main(int argc, char **argv)
 	ktap_run("names: cuts anywhere, with blocks that fail", test_random_cuts);
 	ktap_run("a client that never acknowledges stops leveling and nothing else", test_deaf);
 	ktap_run("blocks that say the same of themselves are told apart", test_same);
+	ktap_run("a start knows how warm blocks are", test_coldest);
 	ktap_run("both segments share the space", test_space);
 	ktap_run("a clean stop keeps names and migrations", test_stop);
+	ktap_run("no checkpoint contradicts what the battery keeps", test_stop_fails);
+	ktap_run("what is written after a block was lost is newer", test_lost);
 	ktap_run("an image has what the battery kept", test_image);
+	ktap_run("an image whose sums are right is not believed either", test_forged_image);
 	ktap_run("random overwrites are about as fast as the page map's", test_speed);
 	ktap_run("other FTLs have no names", test_others);
 	return ktap_done();

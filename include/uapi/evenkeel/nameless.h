@@ -6,7 +6,9 @@
  * One client at a time: a second open fails with EBUSY. read() gives struct nl_move, as many as
  * fit; poll() says POLLIN when there are some, and POLLPRI after a power cut until the next
  * NL_IOC_INFO. Then all names are to be listed, as a write that was interrupted may have been
- * done. A file that is opened gets all migrations again that were not acknowledged.
+ * done. Until then a read() that finds no migration returns 0; otherwise it waits, or fails with
+ * EAGAIN if the file is O_NONBLOCK. A file that is opened gets all migrations again that were not
+ * acknowledged.
  *
  * Errors: ESTALE, no valid block has this name; ENOSPC, all space is in use; EIO, the power is
  * off, or went before the request was done; EROFS, too many blocks went bad.
