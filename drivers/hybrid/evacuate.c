@@ -175,23 +175,23 @@ static u64 room_elsewhere(struct hy_pool *pool, unsigned int but)
  * What is asked for counts when it is durable.  Errors may change the state at any time: one that
  * fails meanwhile is failed, and whether it is to leave is kept beside that.
  */
-static void set_leaving(struct hy_member *m, bool leaving)
+static void set_leaving(struct hy_pool *pool, struct hy_member *m, bool leaving)
 {
 	WRITE_ONCE(m->leaving, leaving);
 	if (leaving)
 		xchg(&m->state, EK_MEMBER_DRAINING);	/* a failed one shows anew that it is */
 	else
-		hy_member_stays(m);
+		hy_member_stays(pool, m);
 }
 
 static int change(struct hy_pool *pool, struct hy_member *m, bool leaving, const char **reason)
 {
 	int r;
 
-	set_leaving(m, leaving);
+	set_leaving(pool, m, leaving);
 	r = hy_commit_super(pool, NULL);
 	if (r) {
-		set_leaving(m, !leaving);
+		set_leaving(pool, m, !leaving);
 		*reason = "the metadata can't be written";
 		return r;
 	}

@@ -184,13 +184,14 @@ int hy_members_flush(struct hy_pool *pool)
 
 /**
  * hy_member_stays - one that was to leave is a member as it was
+ * @pool: the pool
  * @m: the member
  *
  * Context: any.
  */
-void hy_member_stays(struct hy_member *m)
+void hy_member_stays(struct hy_pool *pool, struct hy_member *m)
 {
-	cmpxchg(&m->state, EK_MEMBER_DRAINING, EK_MEMBER_ACTIVE);
+	change_state(pool, m, EK_MEMBER_DRAINING, EK_MEMBER_ACTIVE);
 	/* An error that found it draining counted and changed nothing; one from now on does. */
 	smp_mb();
 	if (atomic64_read(&m->errors))

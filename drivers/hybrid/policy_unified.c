@@ -59,7 +59,7 @@ static int unified_emit(const struct hy_policy *policy, char *buf, size_t len)
 	if (!hy_policy_emit(policy->under, NULL, 0))
 		return text.len;
 	hy_text_add(&text, "%s", text.len ? " " : "");
-	used = text.len < len ? text.len : len;
+	used = min_t(size_t, text.len, len);
 	text.len += hy_policy_emit(policy->under, used < len ? buf + used : NULL, len - used);
 	return text.len;
 }

@@ -226,13 +226,15 @@ static long nl_names_ack(struct nl_names *names, void __user *user)
 static long nl_names_info(struct nl_names *names, void __user *user)
 {
 	struct nl_names_info info;
-	int err = nl_client_info(names->client, &info);
+	int err;
 
-	if (err)
-		return err;
+	/* Before: a cut that comes after the look is told by the next poll. */
 	spin_lock(&names->lock);
 	names->restarted = false;
 	spin_unlock(&names->lock);
+	err = nl_client_info(names->client, &info);
+	if (err)
+		return err;
 	return copy_to_user(user, &info, sizeof(info)) ? -EFAULT : 0;
 }
 
@@ -241,6 +243,9 @@ static long nl_names_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 	struct nl_names *names = file->private_data;
 	void __user *user = (void __user *)arg;
 
+	if ((cmd == NL_IOC_WRITE || cmd == NL_IOC_FREE || cmd == NL_IOC_ACK) &&
+	    !(file->f_mode & FMODE_WRITE))
+		return -EBADF;
 	switch (cmd) {
 	case NL_IOC_INFO:
 		return nl_names_info(names, user);

@@ -21,7 +21,8 @@
 
 #define INODE_LOCKS	32u
 #define INDEX_BUCKETS	64u
-#define MAX_ALLOCS	24u	/* runs of blocks that one operation allocates */
+/* Runs of blocks that one operation allocates: attributes' one by one, and what a creation takes. */
+#define MAX_ALLOCS	(SCMFS_MAX_XATTR_BLOCKS + 8u)
 #define MAX_DROPS	32u	/* and frees */
 
 /* Not from a system header, which kernel and userspace have in different places. */

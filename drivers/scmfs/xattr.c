@@ -25,6 +25,7 @@
  * @ino: whose
  * @b: block it is in; NULL: none yet
  * @next: that comes then
+ * @used: of @b's data; read once: who maps a crafted image's block as data can change it
  * @pos: in @b's data
  * @blocks: seen
  */
@@ -33,6 +34,7 @@ struct stream {
 	u64 ino;
 	const struct scmfs_xattr_block *b;
 	u64 next;
+	u32 used;
 	u32 pos;
 	u32 blocks;
 };
@@ -82,13 +84,16 @@ static struct stream stream_of(const struct scmfs *fs, const struct scmfs_inode 
 /* 1: there is more; 0: that was all; -EUCLEAN. */
 static int more(struct stream *s)
 {
-	while (!s->b || s->pos == le32_to_cpu(s->b->used)) {
+	while (!s->b || s->pos == s->used) {
 		if (!s->next)
 			return 0;
 		s->b = block_at(s->fs, s->ino, s->next);
-		if (!s->b || s->blocks++ == SCMFS_MAX_XATTR_BLOCKS ||
+		if (!s->b || s->blocks++ == SCMFS_MAX_XATTR_BLOCKS)
+			return -EUCLEAN;
+		s->used = le32_to_cpu(READ_ONCE(s->b->used));
+		if (s->used > SCMFS_XATTR_DATA ||
 		    le32_to_cpu(s->b->csum) !=
-		    ek_checksum(s->b, HEAD_BYTES + le32_to_cpu(s->b->used), &s->b->csum))
+		    ek_checksum(s->b, HEAD_BYTES + s->used, &s->b->csum))
 			return -EUCLEAN;
 		s->next = le64_to_cpu(s->b->next);
 		s->pos = 0;
@@ -104,7 +109,7 @@ static int get_bytes(struct stream *s, void *to, u32 len)
 
 		if (more(s) <= 0)
 			return -EUCLEAN;
-		n = min(len, le32_to_cpu(s->b->used) - s->pos);
+		n = min(len, s->used - s->pos);
 		if (to) {
 			memcpy(to, s->b->data + s->pos, n);
 			to += n;
@@ -276,6 +281,7 @@ u32 scmfs_xattr_blocks(const struct scmfs *fs, const struct scmfs_inode *inode)
  * @nr: how many there are to be
  * @at: which is being filled
  * @used: of its data
+ * @overrun: what is copied has grown since it was counted: a crafted image, mapped as data
  * @entry: of the one that it replaces, for whoever looks through that
  */
 struct chain {
@@ -286,6 +292,7 @@ struct chain {
 	u32 nr;
 	u32 at;
 	u32 used;
+	bool overrun;
 	struct entry entry;
 };
 
@@ -293,6 +300,11 @@ static void put_block(struct chain *c)
 {
 	struct scmfs_xattr_block *b = c->buf;
 
+	if (c->at == c->nr) {
+		c->overrun = true;
+		c->used = 0;
+		return;
+	}
 	b->magic = cpu_to_le32(SCMFS_XATTR_MAGIC);
 	b->ino = cpu_to_le64(c->ino);
 	b->next = cpu_to_le64(c->at + 1 < c->nr ? c->block[c->at + 1] : 0);
@@ -502,6 +514,8 @@ static int change(struct chain *c, struct scmfs_inode *inode, const struct scmfs
 	int r = write_chain(c, inode, x, bytes);
 	u32 dropped;
 
+	if (c->overrun)
+		r = -EUCLEAN;
 	if (!r)
 		r = drop_chain(c->op, inode, &dropped);
 	if (!r)

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: encrypted, partitioned and LVM members; LVM, ext4 and xfs with discards on top
-# kernels: 6.1 6.12
+# kernels: 6.1
 # timeout: 120
-# by-hand: yes
 . tests/vm/lib.sh
 used=""
 modprobe dm-hybrid && modprobe dm-crypt && modprobe xfs || die "modules are missing"

@@ -107,8 +107,8 @@ bool good_name(const char *name)
 {
 	size_t len = strlen(name);
 
-	if (!len || len > NAME_MAX_LEN || strspn(name, NAME_CHARACTERS) != len || !strcmp(name, ".") ||
-	    !strcmp(name, "..") || !strcmp(name, "control")) {
+	if (!len || len > NAME_MAX_LEN || strspn(name, NAME_CHARACTERS) != len ||
+	    !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "control")) {
 		fail("%s: not a name for a volume (letters, digits and #+-.:=@_, up to %d)",
 		     *name ? name : "''", NAME_MAX_LEN);
 		return false;

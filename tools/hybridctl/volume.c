@@ -95,12 +95,12 @@ static unsigned long long take_lost(struct volume *v, char *reply)
 	for (line = strtok_r(reply, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (sscanf(line, "%llu %llu %u", &first, &nr, &dev) == 3)
 			add_lost(v, &(struct lost){ first, nr, dev });
-		else if (sscanf(line, "more %llu", &more) == 1)
-			return more;
-		else
+		else if (sscanf(line, "more %llu", &more) != 1)
 			v->lost_partly = true;
+		else
+			break;
 	}
-	return 0;
+	return more;
 }
 
 static void read_lost(struct volume *v)

@@ -49,7 +49,8 @@ u64 check_xattrs(struct run *run, u64 ino, struct scmfs_inode *inode)
 	if (scmfs_has(run->fs, SCMFS_INCOMPAT_XATTR) &&
 	    (scmfs_mode(mode_links) & SCMFS_IFMT) != SCMFS_IFLNK &&
 	    scmfs_mode(mode_links) & 070) {
-		found(run, "inode %llu: its group may do nothing, as there may have been an ACL", ino);
+		found(run, "inode %llu: its group may do nothing, as there may have been an ACL",
+		      ino);
 		scmfs_write_word(&inode->mode_links, mode_links & ~(070ULL << 32));
 	}
 	return 0;
