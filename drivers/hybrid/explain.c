@@ -71,7 +71,7 @@ static struct hy_verdict by_tokens(struct hy_pool *pool, const struct facts *f)
 	return (struct hy_verdict){ .to = to };
 }
 
-/* The policy may be gone as soon as the lock is let go of; names are there as long as the module. */
+/* The policy may be gone once the lock is let go of; names are there as long as the module. */
 static const char *policy_name(struct hy_pool *pool)
 {
 	const char *name;

@@ -33,7 +33,8 @@ struct hy_heat {
 	u32 cooling;		/* at the last hy_heat_pick(): left as they moved lately */
 	u32 too_hot;		/* and as they have too large a part of the accesses */
 	u32 nr_held;		/* and as @held says so */
-	bool (*held)(void *data, u64 le);	/* for hy_heat_pick(): may it not go?  NULL: any may */
+	/* for hy_heat_pick(): may it not go?  NULL: any may */
+	bool (*held)(void *data, u64 le);
 	void *data;
 };
 

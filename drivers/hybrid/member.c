@@ -68,7 +68,7 @@ void hy_member_forget_writes(struct hy_member *m)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		*per_cpu_ptr(m->writes, cpu) = 0;
+		memset(per_cpu_ptr(m->writes, cpu), 0, sizeof(u64));
 	m->flushed = HY_NEVER_FLUSHED;
 	m->lost = 0;
 	m->failed_flushes = 0;

@@ -151,7 +151,7 @@ int ek_store_reshape(struct ek_store *store, const struct ek_reshape *r)
 	if (!err && store->ckpt)
 		err = -EBUSY;
 	if (!err)
-		err = ek_reshape_plan(store->pending, r, store->pending);	/* states set are kept */
+		err = ek_reshape_plan(store->pending, r, store->pending);	/* keeps states */
 	if (!err)
 		err = ek_store_sync_super(store);
 	if (err)

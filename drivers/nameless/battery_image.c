@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include "battery.h"
 
-#define NL_MOVES_MAX	(1u << 24)	/* what one table can have */
+#define NL_MOVES_MAX	16777216u	/* what one table can have */
 
 /* What goes by, and its sum. */
 struct nl_summed {

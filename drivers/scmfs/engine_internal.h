@@ -21,7 +21,7 @@
 
 #define INODE_LOCKS	32u
 #define INDEX_BUCKETS	64u
-/* Runs of blocks that one operation allocates: attributes' one by one, and what a creation takes. */
+/* Runs of blocks that one operation allocates: attributes' one by one, what a creation needs. */
 #define MAX_ALLOCS	(SCMFS_MAX_XATTR_BLOCKS + 8u)
 #define MAX_DROPS	32u	/* and frees */
 

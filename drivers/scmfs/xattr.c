@@ -173,7 +173,7 @@ static int skip_value(struct stream *s, const struct entry *e)
 static bool is_one(const struct entry *e, const struct scmfs_xattr *x)
 {
 	return e->index == x->index && e->name_len == x->name_len &&
-		!memcmp(e->name, x->name, x->name_len);
+		(!x->name_len || !memcmp(e->name, x->name, x->name_len));
 }
 
 /* The stream at the value of @x' name. 0; -ENODATA; -EUCLEAN. */

@@ -47,6 +47,17 @@ int bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len)
 	return 0;
 }
 
+/* Who only reads has opened nothing for writing. */
+int bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len)
+{
+	abort();
+}
+
+int bdev_flush(const struct bdev *dev)
+{
+	abort();
+}
+
 void *bdev_buffer(size_t len)
 {
 	void *p = NULL;

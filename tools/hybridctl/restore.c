@@ -201,7 +201,8 @@ static int judge_present(const struct plan *plan, struct pool *pool)
 
 	if (store_io_open(&io, pool))
 		return EXIT_FAILED;
-	err = ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store, &(const char *){ NULL });
+	err = ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store,
+			    &(const char *){ NULL });
 	if (err) {
 		store_io_close(&io);
 		return EXIT_OK;
