@@ -161,7 +161,7 @@ wipe m1 a b
 check "a pool of two again" pool p "$both"
 check "ten extents" blkio write $dev 0 1280 "$seed" -- flush $dev
 emuctl set b fail=flush
-check "writes that need a commit, one to each" blkio write $dev 1280 256 4
+check "a write to each, and a discard, which is committed soon" blkio write $dev 1280 256 4 -- discard $dev 1152 128
 check "the timer's fails" wait_for 10 status_is p dev.1.state degraded
 emuctl set b fail=none
 check_fails "the next flush says so" EIO blkio flush $dev
@@ -178,7 +178,7 @@ check "it can be evacuated nevertheless" message p evacuate 1
 check "which empties it, as it can be read" wait_for 30 status_is p dev.1.used 0
 check "and removed" message p remove 1
 field_is "it is gone" p dev.1.state removed
-check "all data" blkio verify $dev 0 8 6 -- verify $dev 8 120 "$seed" -- verify $dev 128 8 7 -- verify $dev 256 1024 "$seed" -- flush $dev
+check "all data" blkio verify $dev 0 8 6 -- verify $dev 8 120 "$seed" -- verify $dev 128 8 7 -- verify $dev 256 896 "$seed" -- verify $dev 1152 128 0 -- flush $dev
 emuctl set b fail=none
 remove_pool p
 

@@ -16,7 +16,7 @@ make() { wipe m a b c; pool p "$(table $size 128 m "a b c" 0 "$1")"; }
 used() { echo "$(status p dev.0.used) $(status p dev.1.used) $(status p dev.2.used)"; }
 near() { [ $(($1 - $2)) -le "$3" ] && [ $(($2 - $1)) -le "$3" ]; }
 
-check "fill" make "fill 0"
+check "fill" make "fill 2 low_free 0"
 blkio write $dev 0 $((300 * 128)) "$seed"
 is "300 extents on the first" "$(used)" "300 0 0"
 blkio write $dev $((300 * 128)) $((200 * 128)) "$seed"

@@ -150,7 +150,7 @@ is "uuid" "${uuid:0:16}" "EVENKEEL-hybrid-"
 runs "create: members in use" 1 'in use: held by /dev/mapper/t' hybridctl create t2 "$A" "$C"
 runs "status" 0 'policy wardrop' hybridctl status t
 hybridctl status t --json >"$out" || die "status --json"
-json_is "status --json: keys" "allocations commits devices direction errors extent_bytes extents flushes lost migrations mode \
+json_is "status --json: keys" "allocations commits devices direction errors extent_bytes extents flushes lost lost_complete migrations mode \
 name needs_check not_migrated policy tier tokens" '?'
 json_is "status --json: a device's keys" "extents index inflight path read_p99_us read_us share state target uuid volatile \
 write_p99_us write_us" 'devices.0.?'
