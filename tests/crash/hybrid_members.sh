@@ -6,7 +6,7 @@
 #
 # A device is put in another's place and the volume grows, once, recorded. Then the power goes at many moments of it:
 # the pool comes back with all that was flushed, is sound, and the same commands, given again, finish the work.
-default_points=50
+default_points=100
 . tests/crash/lib.sh
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p

@@ -48,46 +48,42 @@ check "what a program may do goes when it is written to" eval "cp /bin/true $m/a
 # --- ACLs ------------------------------------------------------------------------------------------
 
 acl() { getfacl -ncE --absolute-names "$1" 2>/dev/null | grep -v '^$' | paste -sd' '; }
-if touch $m/f && chmod 600 $m/f && setfacl -m u:1000:rw $m/f 2>/dev/null; then
-	is "an ACL" "$(acl $m/f)" "user::rw- user:1000:rw- group::--- mask::rw- other::---"
-	is "the mode's group bits are its mask" "$(stat -c %a $m/f)" 660
-	chmod 640 $m/f
-	is "which chmod changes" "$(acl $m/f)" "user::rw- user:1000:rw- group::--- mask::r-- other::---"
-	check "it says who may" setpriv --reuid 1000 --regid 1000 --clear-groups cat $m/f
-	check_fails "and who may not" "denied" setpriv --reuid 1000 --regid 1000 --clear-groups dd of=$m/f if=/dev/null conv=notrunc
-	check_fails "nobody else" "denied" setpriv --reuid 1001 --regid 1001 --clear-groups cat $m/f
-	again
-	is "after mounting again" "$(acl $m/f)" "user::rw- user:1000:rw- group::--- mask::r-- other::---"
-	setfacl -b $m/f
-	is "taken away, nothing is left" "$(names $m/f) $(stat -c %a $m/f)" " 600"
-	setfacl -m u::rw,g::r,o::- $m/f
-	is "one that the mode says is the mode" "$(names $m/f) $(stat -c %a $m/f)" " 640"
-	mkdir $m/d
-	setfacl -d -m u:1000:rwx,g::rx,o::- $m/d
-	(umask 077; touch $m/d/f; mkdir $m/d/d; ln -s x $m/d/s; mkfifo $m/d/p)
-	is "new files inherit it, whatever the umask is" "$(acl $m/d/f)" \
-		"user::rw- user:1000:rwx group::r-x mask::rw- other::---"
-	is "directories hand it on" "$(acl $m/d/d)" "user::rwx user:1000:rwx group::r-x mask::rwx other::--- \
+check "a file gets one" eval "touch $m/f && chmod 600 $m/f && setfacl -m u:1000:rw $m/f"
+is "an ACL" "$(acl $m/f)" "user::rw- user:1000:rw- group::--- mask::rw- other::---"
+is "the mode's group bits are its mask" "$(stat -c %a $m/f)" 660
+chmod 640 $m/f
+is "which chmod changes" "$(acl $m/f)" "user::rw- user:1000:rw- group::--- mask::r-- other::---"
+check "it says who may" setpriv --reuid 1000 --regid 1000 --clear-groups cat $m/f
+check_fails "and who may not" "denied" setpriv --reuid 1000 --regid 1000 --clear-groups dd of=$m/f if=/dev/null conv=notrunc
+check_fails "nobody else" "denied" setpriv --reuid 1001 --regid 1001 --clear-groups cat $m/f
+again
+is "after mounting again" "$(acl $m/f)" "user::rw- user:1000:rw- group::--- mask::r-- other::---"
+setfacl -b $m/f
+is "taken away, nothing is left" "$(names $m/f) $(stat -c %a $m/f)" " 600"
+setfacl -m u::rw,g::r,o::- $m/f
+is "one that the mode says is the mode" "$(names $m/f) $(stat -c %a $m/f)" " 640"
+mkdir $m/d
+setfacl -d -m u:1000:rwx,g::rx,o::- $m/d
+(umask 077; touch $m/d/f; mkdir $m/d/d; ln -s x $m/d/s; mkfifo $m/d/p)
+is "new files inherit it, whatever the umask is" "$(acl $m/d/f)" \
+	"user::rw- user:1000:rwx group::r-x mask::rw- other::---"
+is "directories hand it on" "$(acl $m/d/d)" "user::rwx user:1000:rwx group::r-x mask::rwx other::--- \
 default:user::rwx default:user:1000:rwx default:group::r-x default:mask::rwx default:other::---"
-	is "so do pipes, and no links" "$(names $m/d/p)$(names $m/d/s)" "system.posix_acl_access"
-	(umask 027; touch $m/u)
-	is "without a default the umask counts" "$(stat -c %a $m/u)" 640
-	again
-	is "all of that is on the media" "$(acl $m/d/f) $(names $m/d/d)" \
-		"user::rw- user:1000:rwx group::r-x mask::rw- other::--- \
+is "so do pipes, and no links" "$(names $m/d/p)$(names $m/d/s)" "system.posix_acl_access"
+(umask 027; touch $m/u)
+is "without a default the umask counts" "$(stat -c %a $m/u)" 640
+again
+is "all of that is on the media" "$(acl $m/d/f) $(names $m/d/d)" \
+	"user::rw- user:1000:rwx group::r-x mask::rw- other::--- \
 system.posix_acl_access system.posix_acl_default"
-	check_fails "a file has no default one" "denied" setfattr -n system.posix_acl_default \
-		-v 0x0200000001000600ffffffff04000400ffffffff20000400ffffffff $m/f
-	again $here,noacl
-	check "noacl is shown" grep -q " scmfs .*noacl" /proc/mounts
-	check_fails "and there are none" "not supported" setfacl -m u:1000:rw $m/f
-	(umask 027; touch $m/d/u)
-	is "nor any inherited" "$(stat -c %a $m/d/u)" 640
-	check "until it is mounted with them again" eval "mount -o remount,acl $m && setfacl -m u:1000:rw $m/f"
-else
-	skip "ACLs" "this kernel is built without"
-fi
-dd if=/dev/mem of=/tmp/image bs=1M skip=1026 count=30 status=none
+check_fails "a file has no default one" "denied" setfattr -n system.posix_acl_default \
+	-v 0x0200000001000600ffffffff04000400ffffffff20000400ffffffff $m/f
+again $here,noacl
+check "noacl is shown" grep -q " scmfs .*noacl" /proc/mounts
+check_fails "and there are none" "not supported" setfacl -m u:1000:rw $m/f
+(umask 027; touch $m/d/u)
+is "nor any inherited" "$(stat -c %a $m/d/u)" 640
+check "until it is mounted with them again" eval "mount -o remount,acl $m && setfacl -m u:1000:rw $m/f"
 umount $m
 dd if=/dev/mem of=/tmp/image bs=1M skip=1026 count=30 status=none
 check "fsck finds all of it in order" fsck.scmfs -n /tmp/image
