@@ -58,7 +58,7 @@ for tear in not error blank; do
 	for after in 3 40 111; do
 		nlctl cut a --after $after --tear $tear
 		names churn 400 "$((seed + after))" >/tmp/cut 2>&1
-		is "the power goes at operation $after, left $tear" "$?" 3
+		is "the power goes at operation $after, left $tear" "$?" 3 || note "$(</tmp/cut)"
 		nlctl power a on
 		check "what was written is there, all or nothing of the last request" names recover
 	done
@@ -66,7 +66,7 @@ for tear in not error blank; do
 done
 (while [ "$(stat_of valid)" -gt 0 ] && [ "$(stat_of writes)" -lt 2000 ]; do :; done; nlctl cut a --off) &
 names churn 100000 "$seed" >/tmp/cut 2>&1
-is "a cut from elsewhere" "$?" 3
+is "a cut from elsewhere" "$?" 3 || note "$(</tmp/cut)"
 wait; nlctl power a on
 check "and what is there after it" names recover
 check "the virtual segment is what it was" blkio verify $d/a 0 8192 "$seed"

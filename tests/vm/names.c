@@ -335,8 +335,9 @@ int main(int argc, char **argv)
 		return 2;
 	fd = open(argv[1], O_RDWR | O_NONBLOCK);
 	if (fd < 0 || ioctl(fd, NL_IOC_INFO, &info)) {
+		r = errno == EIO ? POWER : 1;	/* idle GC's operations count, too */
 		perror(argv[1]);
-		return 1;
+		return r;
 	}
 	state(argv[2], false);
 	r = run(argc, argv);
