@@ -304,30 +304,34 @@ static void reads_here_writes_there(void)
 }
 
 /* As good as wardrop where it is the load that matters; more, like asymmetry, where it is what is read. */
+/* The mean over three seeds, as what one seed says of two policies is partly chance. */
 static void unified_has_of_both(void)
 {
-	struct sim_config c = config_of("QLC+TLC", 16), w, a;
+	struct sim_config c = config_of("QLC+TLC", 16);
+	double over_wardrop = 0, over_asymmetry = 0;
 	struct sim_result r, s;
 
 	c.load = SIM_ZIPF;
 	c.zipf = .95;
 	c.writes = .6;
 	c.apart = .1;
-	w = c;
-	a = c;
-	c.policy = "unified";
-	a.policy = "asymmetry";
-	r = run(&c);
-	s = run(&w);
-	CHECK_MSG(r.iops > 1.02 * s.iops, "%.3f", r.iops / s.iops);
-	s = run(&a);
-	CHECK_MSG(r.iops > .9 * s.iops, "%.3f", r.iops / s.iops);
+	for (c.seed = 1; c.seed <= 3; c.seed++) {
+		c.policy = "unified";
+		r = run(&c);
+		c.policy = "wardrop";
+		s = run(&c);
+		over_wardrop += r.iops / s.iops / 3;
+		c.policy = "asymmetry";
+		s = run(&c);
+		over_asymmetry += r.iops / s.iops / 3;
+	}
+	CHECK_MSG(over_wardrop > 1.05, "%.3f", over_wardrop);
+	CHECK_MSG(over_asymmetry > .96, "%.3f", over_asymmetry);
 	c = config_of("A+B", 32);
-	c.seed = w.seed;
-	w = c;
 	c.policy = "unified";
 	r = run(&c);
-	s = run(&w);
+	c.policy = "wardrop";
+	s = run(&c);
 	CHECK_MSG(r.iops > .99 * s.iops, "%.3f", r.iops / s.iops);
 }
 
