@@ -36,15 +36,16 @@ LOADS = {
 def every_volume(cell):
     """Name, context; without the sweep of static splits."""
     yield from volumes.single(cell)
+    if len(cell.models) > 2:
+        yield "alone:slow-stripe", volumes.slow_stripe(cell)
     yield "stripe", volumes.stripe(cell)
     yield from volumes.pools(cell)
-    if len(cell.models) == 2:
-        yield "cache:writeback", volumes.dm_cache(cell, "writeback")
-        yield "cache:writethrough", volumes.dm_cache(cell, "writethrough")
-        yield "writecache", volumes.writecache(cell)
-        yield "bcache:writeback", volumes.bcache(cell, "writeback")
-        if volumes.boost_loaded():
-            yield "writeboost", volumes.writeboost(cell)
+    yield "cache:writeback", volumes.dm_cache(cell, "writeback")
+    yield "cache:writethrough", volumes.dm_cache(cell, "writethrough")
+    yield "writecache", volumes.writecache(cell)
+    yield "bcache:writeback", volumes.bcache(cell, "writeback")
+    if volumes.boost_loaded():
+        yield "writeboost", volumes.writeboost(cell)
 
 
 class Fio:
@@ -123,8 +124,7 @@ def best_split(out, fio):
 def balance_fio(out, cell, fio):
     for name, volume in every_volume(cell):
         measure(out, fio, name, volume)
-    if len(cell.models) == 2:
-        best_split(out, fio)
+    best_split(out, fio)
 
 
 def gain(out, cell, fio):

@@ -28,11 +28,10 @@ def every_volume(cell):
     yield from volumes.pools(cell)
     if cell.kind == "transition":
         return
-    if len(cell.models) == 2:
-        yield "cache:writeback", volumes.dm_cache(cell, "writeback")
-        yield "bcache:writeback", volumes.bcache(cell, "writeback")
-        if volumes.boost_loaded():
-            yield "writeboost", volumes.writeboost(cell)
+    yield "cache:writeback", volumes.dm_cache(cell, "writeback")
+    yield "bcache:writeback", volumes.bcache(cell, "writeback")
+    if volumes.boost_loaded():
+        yield "writeboost", volumes.writeboost(cell)
     for percent in SPLITS:
         yield f"split:{percent}", volumes.split(cell, percent)
 

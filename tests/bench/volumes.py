@@ -74,10 +74,21 @@ def stripe(cell):
 
 
 @contextlib.contextmanager
+def fast_and_slow(cell):
+    """As a cache wants them: the other members are a stripe if there are several."""
+    with disks(cell) as devs:
+        if len(devs) == 2:
+            yield devs
+        else:
+            with striped("slow", devs[1:]) as slow:
+                yield devs[0], slow
+
+
+@contextlib.contextmanager
 def slow_stripe(cell):
     """Of all members but the fast one."""
-    with disks(cell) as devs, striped("stripe", devs[1:]) as dev:
-        yield dev
+    with fast_and_slow(cell) as (_, slow):
+        yield slow
 
 
 @contextlib.contextmanager
@@ -113,7 +124,7 @@ def hybrid(cell, policy):
 
 @contextlib.contextmanager
 def dm_cache(cell, mode):
-    with meta_disk(cell) as meta, disks(cell) as (fast, slow):
+    with meta_disk(cell) as meta, fast_and_slow(cell) as (fast, slow):
         lab.run("dd", "if=/dev/zero", f"of={meta}", "bs=4K", "count=1", "oflag=direct")
         n = lab.sectors(slow) // 128 * 128
         with mapped("cache", f"0 {n} cache {meta} {fast} {slow} 128 1 {mode} smq 0") as dev:
@@ -122,14 +133,14 @@ def dm_cache(cell, mode):
 
 @contextlib.contextmanager
 def writecache(cell):
-    with disks(cell) as (fast, slow):
+    with fast_and_slow(cell) as (fast, slow):
         with mapped("wc", f"0 {lab.sectors(slow)} writecache s {slow} {fast} 4096 0") as dev:
             yield dev
 
 
 @contextlib.contextmanager
 def writeboost(cell):
-    with disks(cell) as (fast, slow):
+    with fast_and_slow(cell) as (fast, slow):
         lab.run("dd", "if=/dev/zero", f"of={fast}", "bs=4K", "count=1", "oflag=direct")
         with mapped("wb", f"0 {lab.sectors(slow)} writeboost {slow} {fast} 4 writeback_threshold 70 "
                     "read_cache_threshold 127") as dev:
@@ -161,7 +172,7 @@ def bcache_on(fast, slow, mode, bucket="128k"):
 
 @contextlib.contextmanager
 def bcache(cell, mode):
-    with disks(cell) as (fast, slow), bcache_on(fast, slow, mode) as dev:
+    with fast_and_slow(cell) as (fast, slow), bcache_on(fast, slow, mode) as dev:
         yield dev
 
 
