@@ -12,6 +12,11 @@
  * A crash explains one generation or one transaction of difference, as every write
  * went to both before anybody was told; replay levels that.  More means that an area
  * lost what it called durable: it is left out.
+ *
+ * An area of which the table or the journal can't be used still has a superblock that tells which
+ * of the two is the newer.  If that is the damaged one the pool is refused: the other one is
+ * of some time ago, and whoever goes on from there reads what was freed since, and overwrites what
+ * was acknowledged.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -26,6 +31,7 @@
  * struct ek_scan - what one area says
  * @err: 0, or why it can't be used; -ENODATA: nothing, or a format cut short
  * @reason: text for @err
+ * @told: its superblock is sound, whatever else is not
  * @sb: its superblock
  * @geo: as @sb says
  * @table: its page table
@@ -35,6 +41,7 @@
 struct ek_scan {
 	int err;
 	const char *reason;
+	bool told;
 	struct ek_super *sb;
 	struct ek_geometry geo;
 	u8 *table;
@@ -168,6 +175,7 @@ static void ek_scan_area(struct ek_opening *o, unsigned int area, u64 area_bytes
 		ek_fail(scan, -EUCLEAN, "superblock of an area that calls itself stale");
 		return;
 	}
+	scan->told = true;
 	if (ek_scan_table(o, area))
 		return;
 	ek_scan_journal(o, area);
@@ -243,6 +251,56 @@ static int ek_pick_error(struct ek_opening *o, unsigned int areas, const char **
 	return -EIO;
 }
 
+static bool ek_names_stale(const struct ek_scan *scan, unsigned int area)
+{
+	return scan->told && le32_to_cpu(scan->sb->meta_stale) & 1u << area;
+}
+
+/* The other area can't be used.  Is @lead all that the pool has, or of some time ago? */
+static int ek_judge_left(struct ek_opening *o, unsigned int lead, const char **reason)
+{
+	struct ek_scan *sound = &o->scan[lead], *other = &o->scan[!lead];
+	u64 generation = le64_to_cpu(sound->sb->generation);
+
+	/* The other one is blank and this one never used: a format cut short. */
+	if (other->err == -ENODATA && generation == 1 && !sound->journal.used) {
+		*reason = "no superblock";
+		return -ENODATA;
+	}
+	if (ek_names_stale(sound, !lead) && !ek_names_stale(other, lead))
+		return 0;
+	if (other->err == -EPROTONOSUPPORT) {
+		*reason = other->reason;
+		return -EPROTONOSUPPORT;
+	}
+	if (!other->told || memcmp(sound->sb->pool_uuid, other->sb->pool_uuid, EK_UUID_SIZE))
+		return 0;
+	*reason = "the newer metadata area is damaged, the other one is stale";
+	if (ek_names_stale(other, lead) || le64_to_cpu(other->sb->generation) > generation + 1)
+		return -EUCLEAN;
+	return 0;
+}
+
+/* Both are sound. */
+static int ek_judge_both(struct ek_opening *o, unsigned int *lead, unsigned int *use,
+			 const char **reason)
+{
+	struct ek_scan *a = &o->scan[0], *b = &o->scan[1];
+	bool a_out = ek_names_stale(b, 0), b_out = ek_names_stale(a, 1);
+
+	*reason = "metadata areas of different pools";
+	if (!ek_same_pool(a, b))
+		return -EUCLEAN;
+	*reason = "metadata areas went on without each other";
+	if (a_out && b_out)
+		return -EUCLEAN;
+	*lead = a_out || (!b_out && ek_newer(b, a));
+	*use = 1u << *lead;
+	if (!a_out && !b_out && ek_can_level(&o->scan[*lead], &o->scan[!*lead]))
+		*use = 3;
+	return 0;
+}
+
 /**
  * ek_judge - choose the authority
  * @o: scanned areas
@@ -257,38 +315,16 @@ static int ek_pick_error(struct ek_opening *o, unsigned int areas, const char **
 static int ek_judge(struct ek_opening *o, unsigned int areas, unsigned int *lead,
 		    unsigned int *use, const char **reason)
 {
-	struct ek_scan *a = &o->scan[0], *b = &o->scan[1], *sound;
-	bool a_out, b_out;
+	struct ek_scan *a = &o->scan[0], *b = &o->scan[1];
+	unsigned int ok = (areas & 1 && !a->err ? 1 : 0) | (areas & 2 && !b->err ? 2 : 0);
 
-	if (areas != 3 || a->err || b->err) {
-		unsigned int ok = (areas & 1 && !a->err ? 1 : 0) | (areas & 2 && !b->err ? 2 : 0);
-
-		if (!ok || a->err == -ENOMEM || b->err == -ENOMEM)
-			return ek_pick_error(o, areas, reason);
-		*lead = ok >> 1;
-		*use = ok;
-		sound = &o->scan[*lead];
-		/* The other one is blank and this one never used: a format cut short. */
-		if (areas == 3 && o->scan[!*lead].err == -ENODATA &&
-		    le64_to_cpu(sound->sb->generation) == 1 && !sound->journal.used) {
-			*reason = "no superblock";
-			return -ENODATA;
-		}
-		return 0;
-	}
-	*reason = "metadata areas of different pools";
-	if (!ek_same_pool(a, b))
-		return -EUCLEAN;
-	a_out = le32_to_cpu(b->sb->meta_stale) & 1;
-	b_out = le32_to_cpu(a->sb->meta_stale) & 2;
-	*reason = "metadata areas went on without each other";
-	if (a_out && b_out)
-		return -EUCLEAN;
-	*lead = a_out || (!b_out && ek_newer(b, a));
-	*use = 1u << *lead;
-	if (!a_out && !b_out && ek_can_level(&o->scan[*lead], &o->scan[!*lead]))
-		*use = 3;
-	return 0;
+	if (ok == 3)
+		return ek_judge_both(o, lead, use, reason);
+	if (!ok || a->err == -ENOMEM || b->err == -ENOMEM)
+		return ek_pick_error(o, areas, reason);
+	*lead = ok >> 1;
+	*use = ok;
+	return areas == 3 ? ek_judge_left(o, *lead, reason) : 0;
 }
 
 static void ek_store_take(struct ek_store *store, struct ek_opening *o, unsigned int lead)
@@ -302,6 +338,7 @@ static void ek_store_take(struct ek_store *store, struct ek_opening *o, unsigned
 	store->journal = scan->journal;
 	store->area_used[lead] = scan->journal.used;
 	store->stale = ((1u << le32_to_cpu(scan->sb->nr_meta)) - 1) & ~store->areas;
+	store->untold = store->stale & bit && !other->told && !ek_names_stale(scan, !lead) ? bit : 0;
 	memcpy(store->super, scan->sb, sizeof(*store->super));
 	memcpy(store->pending, scan->sb, sizeof(*store->pending));
 	memcpy(store->next, scan->table, scan->geo.table_bytes);

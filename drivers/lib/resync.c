@@ -156,6 +156,33 @@ int ek_store_resync(struct ek_store *store, unsigned int area)
 }
 EXPORT_SYMBOL_GPL(ek_store_resync);
 
+/*
+ * The page as the area has it that wrote it last: a disk that dropped a write has an older one in
+ * the same place, whole.  Two that are as old and differ are both left: nothing tells which counts.
+ */
+static int ek_newest_page(struct ek_store *store, u64 index, struct ek_page *good,
+			  struct ek_page *page)
+{
+	unsigned int slot = ek_table_get(store->table, index) == EK_PAGE_SLOT1;
+	u64 offset = ek_page_offset(&store->geo, index, slot);
+	unsigned int area;
+	int r = -ENODATA;
+
+	for (area = 0; area < EK_MAX_META; area++) {
+		if (!(store->areas & 1u << area) ||
+		    store->io->read(store->ctx, area, offset, page, sizeof(*page)) ||
+		    !ek_page_verify(store, index, page))
+			continue;
+		if (!r && page->generation == good->generation && memcmp(page, good, sizeof(*page)))
+			return -EUCLEAN;
+		if (!r && le64_to_cpu(page->generation) <= le64_to_cpu(good->generation))
+			continue;
+		memcpy(good, page, sizeof(*page));
+		r = 0;
+	}
+	return r;
+}
+
 /* 1: the page, as this area has it, is not the one that counts, and was written anew. */
 static int ek_mend_page(struct ek_store *store, u64 index, unsigned int area, struct ek_page *good,
 			struct ek_page *page)
@@ -172,13 +199,14 @@ static int ek_mend_page(struct ek_store *store, u64 index, unsigned int area, st
 }
 
 /**
- * ek_store_mend_pages - pages that one area has and the other has not, or damaged
+ * ek_store_mend_pages - pages that one area has and the other has not, damaged, or older
  * @store: replayed, no checkpoint under way
  * @mended: how many were written
  *
  * A page is overwritten where it lies: it is of no use as it is.
  * Context: the committer; sleeps.
- * Return: 0, also when a page is damaged on all areas: it stays so; -ENOMEM; an I/O error.
+ * Return: 0, also when a page is damaged on all areas: it stays so; -EUCLEAN: two pages
+ * contradict each other; -ENOMEM; an I/O error.
  */
 int ek_store_mend_pages(struct ek_store *store, u64 *mended)
 {
@@ -191,9 +219,13 @@ int ek_store_mend_pages(struct ek_store *store, u64 *mended)
 	if (!page)
 		return -ENOMEM;
 	for (i = 0; r >= 0 && i < store->geo.nr_pages; i++) {
-		if (ek_table_get(store->table, i) == EK_PAGE_ABSENT ||
-		    ek_store_read_page(store, i, page))
+		if (ek_table_get(store->table, i) == EK_PAGE_ABSENT)
 			continue;
+		r = ek_newest_page(store, i, page, page + 1);
+		if (r == -ENODATA) {
+			r = 0;
+			continue;
+		}
 		for (area = 0; r >= 0 && area < EK_MAX_META; area++) {
 			if (!(store->areas & 1u << area))
 				continue;

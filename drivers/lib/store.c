@@ -101,7 +101,8 @@ static bool ek_page_entries_valid(const struct ek_store *store, u64 index,
 	return true;
 }
 
-static bool ek_page_verify(const struct ek_store *store, u64 index, const struct ek_page *page)
+/* Is it the page, as far as it tells? */
+bool ek_page_verify(const struct ek_store *store, u64 index, const struct ek_page *page)
 {
 	return ek_page_intact(store, index, page) && ek_page_entries_valid(store, index, page);
 }
@@ -325,6 +326,21 @@ unsigned int ek_store_stale(const struct ek_store *store)
 	return READ_ONCE(store->stale);
 }
 EXPORT_SYMBOL_GPL(ek_store_stale);
+
+/**
+ * ek_store_untold - areas left out that may be newer than those in use
+ * @store: opened
+ *
+ * No superblock of them was to be had, and the authority does not call them stale: one that was left
+ * out while they went on doesn't know.
+ * Context: any; takes no lock.
+ * Return: a bit per area.
+ */
+unsigned int ek_store_untold(const struct ek_store *store)
+{
+	return store->untold;
+}
+EXPORT_SYMBOL_GPL(ek_store_untold);
 
 /**
  * ek_store_areas - areas in use

@@ -51,6 +51,7 @@ struct ek_geometry {
  * @geo: offsets and counts
  * @areas: bit per area in use
  * @stale: bit per area left out
+ * @untold: of these, of which no superblock was to be had, and which the authority does not call stale
  * @lagging: areas in use that replay has to bring up to the authority
  * @behind: of these, whose superblock is one generation older
  * @area_used: journal blocks that each has
@@ -77,6 +78,7 @@ struct ek_store {
 	struct ek_geometry geo;
 	unsigned int areas;
 	unsigned int stale;
+	unsigned int untold;
 	unsigned int lagging;
 	unsigned int behind;
 	u64 area_used[EK_MAX_META];
@@ -137,6 +139,7 @@ unsigned int ek_areas_write(struct ek_store *store, unsigned int areas, u64 offs
 unsigned int ek_areas_flush(struct ek_store *store, unsigned int areas);
 void ek_areas_drop(struct ek_store *store, unsigned int areas);
 bool ek_entry_in_range(const struct ek_store *store, u64 entry);
+bool ek_page_verify(const struct ek_store *store, u64 index, const struct ek_page *page);
 
 /* super.c */
 int ek_super_check(const struct ek_super *sb, unsigned int slot, u64 area_bytes,

@@ -97,7 +97,7 @@ int ek_store_format(const struct ek_store_io *io, void *ctx, const struct ek_sto
  * Every field is checked before use.  The area with the highest generation (then
  * the longest valid journal) is the authority; one that is stale (meta_stale or an
  * older generation than crash order can explain) is left out and its bit shows in
- * ek_store_stale().
+ * ek_store_stale().  One that is newer by its superblock, but damaged, is not done without.
  * Context: sleeps; reads only.
  * Return: 0; -ENODATA: zeroes where superblocks belong (to be formatted);
  * -EUCLEAN: damaged; -EPROTONOSUPPORT: unknown version or incompat bit; -ENOMEM; I/O error.
@@ -109,6 +109,7 @@ void ek_store_close(struct ek_store *store);
 /* The superblock as read or last written; multi-byte fields little-endian. */
 const struct ek_super *ek_store_super(const struct ek_store *store);
 unsigned int ek_store_stale(const struct ek_store *store);	/* bit per area left out */
+unsigned int ek_store_untold(const struct ek_store *store);	/* of these, what may be newer */
 unsigned int ek_store_areas(const struct ek_store *store);	/* bit per area in use */
 u64 ek_store_generation(const struct ek_store *store);
 u64 ek_store_journal_used(const struct ek_store *store);	/* blocks */

@@ -392,6 +392,95 @@ static void resync_errors(void)
 	CHECK(failed > 5 && failed < 58, "%u", failed);
 }
 
+/* --- which area is the newer when one can't be used --- */
+
+static int open_areas(struct media *m, unsigned int areas, struct ek_store **store)
+{
+	u64 bytes[2] = { area_bytes(spare), area_bytes(spare) };
+	const char *reason;
+
+	return ek_store_open(&media_io, m, bytes, areas, store, &reason);
+}
+
+static void damage(struct media *m, unsigned int area, u64 from, u64 to)
+{
+	for (; from < to; from += 512)
+		*media_poke(m, area, from) ^= 1;
+}
+
+/* Area 1 was left out, and doesn't know: it is not to be taken for all that there is. */
+static void stale_stays_out(void)
+{
+	struct ek_store *store;
+	struct media *m;
+	struct ek_super sb;
+	u64 tables, journal;
+
+	spare = 16;
+	m = mirror_behind();
+	store = running(m, 1);
+	sb = *ek_store_super(store);
+	tables = le64_to_cpu(sb.table_offset[0]);
+	journal = le64_to_cpu(sb.journal_offset);
+	ek_store_close(store);
+	damage(m, 0, tables, journal);
+	CHECK(open_areas(m, 3, &store) == -EUCLEAN, "a stale area in place of a damaged one");
+	CHECK(open_areas(m, 1, &store) == -EUCLEAN);
+	CHECK(!open_areas(m, 2, &store) && ek_store_untold(store) == 1, "asked for alone");
+	ek_store_close(store);
+	/* Without the superblocks nobody can know, and whoever overwrites is to be told. */
+	damage(m, 0, le64_to_cpu(sb.super_offset[0]), tables);
+	CHECK(!open_areas(m, 3, &store) && ek_store_areas(store) == 2);
+	CHECK(ek_store_untold(store) == 1);
+	ek_store_close(store);
+	media_free(m);
+	/* The other way round: what is damaged is known to be stale. */
+	m = mirror_behind();
+	damage(m, 1, tables, journal);
+	CHECK(!open_areas(m, 3, &store) && ek_store_areas(store) == 1 && !ek_store_untold(store));
+	ek_store_close(store);
+	media_free(m);
+}
+
+static void put_page(struct ek_store *store, unsigned int pe)
+{
+	struct ek_page page = { .entry[7] = cpu_to_le64(ek_entry_make(0, pe, 1)) };
+
+	CHECK(!ek_store_ckpt_begin(store));
+	CHECK(!ek_store_ckpt_page(store, 0, &page));
+	CHECK(!ek_store_ckpt_commit(store, 0));
+}
+
+/* A disk dropped a page's write: what lies there is older, and whole. */
+static void dropped_write(void)
+{
+	struct media *m = media_new(2, area_bytes(16));
+	struct ek_page was[2], page;
+	struct ek_store *store;
+	unsigned int slot;
+	u64 at, mended;
+
+	spare = 16;
+	CHECK(!format(m));
+	store = running(m, 0);
+	at = le64_to_cpu(ek_store_super(store)->pages_offset);
+	put_page(store, 1);
+	put_page(store, 2);
+	memcpy(&was[0], media_poke(m, 0, at), sizeof(was[0]));
+	memcpy(&was[1], media_poke(m, 0, at + EK_BLOCK_SIZE), sizeof(was[1]));
+	put_page(store, 3);
+	put_page(store, 4);
+	for (slot = 0; slot < 2; slot++)
+		memcpy(media_poke(m, 0, at + slot * EK_BLOCK_SIZE), &was[slot], sizeof(was[slot]));
+	CHECK(!ek_store_mend_pages(store, &mended) && mended == 1, "%llu",
+	      (unsigned long long)mended);
+	CHECK(!ek_store_read_page(store, 0, &page));
+	CHECK(ek_entry_pe(le64_to_cpu(page.entry[7])) == 4, "the older one won");
+	CHECK(!ek_store_mend_pages(store, &mended) && !mended);
+	ek_store_close(store);
+	media_free(m);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -401,5 +490,7 @@ int main(int argc, char **argv)
 	ktap_run("resync: cut at every event", resync_cut);
 	ktap_run("resync: what was made equal serves alone", resync_alone);
 	ktap_run("resync: every write to the area fails", resync_errors);
+	ktap_run("areas: a stale one is no substitute for a damaged one", stale_stays_out);
+	ktap_run("areas: a dropped write is found and mended", dropped_write);
 	return ktap_done();
 }

@@ -171,10 +171,13 @@ static int rebuild_spaces(struct ek_store *store, const struct image *im)
 
 /* --- the store --- */
 
-static int resync(struct ek_store *store, const struct store_io *io)
+static int resync(struct ek_store *store, const struct store_io *io, const struct repair_how *how)
 {
 	unsigned int i, again = io->areas & ~ek_store_areas(store);
 	int err = 0;
+
+	if (!how->force)
+		again &= ~ek_store_untold(store);
 
 	for (i = 0; !err && i < EK_MAX_META; i++) {
 		if (!(again >> i & 1))
@@ -201,7 +204,22 @@ static bool map_is_whole(const struct check *c)
 	return c->errors.nr <= FINDINGS_KEPT;
 }
 
-static int mend_store(struct pool *p, struct ek_store *store, const struct store_io *io)
+/* Without a superblock nobody knows whether an area is stale, or went on without the other one. */
+static int judge_untold(const struct pool *p, const struct ek_store *store,
+			const struct store_io *io, const struct repair_how *how)
+{
+	unsigned int i, untold = ek_store_untold(store) & io->areas;
+	int err = EXIT_OK;
+
+	for (i = 0; i < p->nr_meta && !how->degraded && !how->force; i++)
+		if (untold >> i & 1)
+			err = fail("%s: %s: metadata area %u has no superblock that can be read, and may be newer (--degraded does without it, --force overwrites it)",
+				   p->name, p->meta[i].path, i);
+	return err;
+}
+
+static int mend_store(struct pool *p, struct ek_store *store, const struct store_io *io,
+		      const struct repair_how *how)
 {
 	struct check c = { .pool = p };
 	struct image im;
@@ -217,7 +235,7 @@ static int mend_store(struct pool *p, struct ek_store *store, const struct store
 		note("%llu pages written anew from the other metadata area",
 		     (unsigned long long)mended);
 	if (!err)
-		err = resync(store, io);
+		err = resync(store, io, how);
 	if (!err && map_is_whole(&c))
 		err = rebuild_spaces(store, &im);
 	image_free(&im);
@@ -241,7 +259,7 @@ static int open_rw(struct pool *p, struct store_io *io, struct ek_store **store)
 		    reason ? reason : strerror(-err));
 }
 
-static int mend(struct pool *p)
+static int mend(struct pool *p, const struct repair_how *how)
 {
 	struct ek_store *store;
 	struct store_io io;
@@ -249,7 +267,11 @@ static int mend(struct pool *p)
 
 	if (err)
 		return err;
-	err = mend_store(p, store, &io);
+	if (judge_untold(p, store, &io, how)) {
+		store_close(&io, store);
+		return EXIT_FAILED;
+	}
+	err = mend_store(p, store, &io, how);
 	store_close(&io, store);
 	return err ? fail("%s: can't be mended: %s", p->name, strerror(-err)) : EXIT_OK;
 }
@@ -355,7 +377,7 @@ int repair_pool(struct pool *p, const struct repair_how *how)
 	if (!err)
 		err = mend_labels(p);
 	if (!err)
-		err = mend(p);
+		err = mend(p, how);
 	if (!err)
 		err = judge(p);
 	if (!err)
