@@ -555,6 +555,17 @@ static int adopt_pool(struct hy_pool *pool, struct hy_table *t)
 	return r;
 }
 
+static void note_areas(struct hy_pool *pool, struct hy_table *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_meta; i++)	/* of one that is not there: where it was */
+		if (t->meta[i].dev) {
+			pool->in_use[i].dev = t->meta[i].dev->bdev->bd_dev;
+			pool->in_use[i].start = t->meta[i].start;
+		}
+}
+
 /* A table may still name what was removed: nothing is done to that. */
 static void unbind_removed(struct hy_pool *pool)
 {
@@ -590,6 +601,7 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 		pool->loaded = true;
 	}
 	unbind_removed(pool);
+	note_areas(pool, t);
 	set_mode(pool, t);
 	return 0;
 }
@@ -609,6 +621,8 @@ int hy_pool_activate(struct hy_pool *pool, struct hy_table *t)
 {
 	int r;
 
+	/* Of a resume that failed: it uses the devices of the table before. */
+	flush_workqueue(pool->commit_wq);
 	down_write(&pool->state_sem);
 	r = activate(pool, t);
 	up_write(&pool->state_sem);

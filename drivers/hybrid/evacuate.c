@@ -171,6 +171,16 @@ static u64 room_elsewhere(struct hy_pool *pool, unsigned int but)
 	return sum;
 }
 
+static bool takes_elsewhere(struct hy_pool *pool, unsigned int but)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++)
+		if (i != but && pool->member[i].bdev && hy_member_takes(&pool->member[i]))
+			return true;
+	return false;
+}
+
 /*
  * What is asked for counts when it is durable.  Errors may change the state at any time: one that
  * fails meanwhile is failed, and whether it is to leave is kept beside that.
@@ -228,6 +238,8 @@ int hy_evacuate(struct hy_pool *pool, unsigned int i, const char **reason)
 		return refuse(reason, "it is lost, nothing can be read from it", -EINVAL);
 	if (m->state == EK_MEMBER_DRAINING)
 		return 0;
+	if (!takes_elsewhere(pool, i))
+		return refuse(reason, "no other member would take what is written", -ENOSPC);
 	/* What was freed last may still be on its way back. */
 	if (nr_used(m) > room_elsewhere(pool, i) && !hy_commit_wait(pool, false))
 		hy_drain_wait(pool);

@@ -308,6 +308,12 @@ struct hy_meta_io {
 	struct completion done;
 };
 
+/* Which place an area is, whatever table names it; dev 0: none. */
+struct hy_key {
+	dev_t dev;
+	sector_t start;
+};
+
 /* A pool. */
 struct hy_pool {
 	/* registry; hy_pools_lock */
@@ -315,10 +321,8 @@ struct hy_pool {
 	unsigned int refs;
 	struct mapped_device *md;	/* the one whose tables may use it */
 	unsigned int nr_keys;
-	struct {
-		dev_t dev;
-		sector_t start;
-	} key[EK_MAX_META];
+	struct hy_key key[EK_MAX_META];
+	struct hy_key in_use[EK_MAX_META];	/* metadata areas, as last seen */
 
 	/* geometry; constant once loaded */
 	u32 extent_sectors;

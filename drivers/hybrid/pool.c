@@ -91,6 +91,11 @@ static void pool_free(struct hy_pool *pool)
 {
 	struct hy_free *f, *tmp;
 
+	/* A resume that failed may have left a commit under way, which asks for another one. */
+	cancel_delayed_work_sync(&pool->commit_timer);
+	if (pool->commit_wq)
+		drain_workqueue(pool->commit_wq);
+
 	if (pool->srcu_ready) {
 		hy_drain_wait(pool);
 		cleanup_srcu_struct(&pool->srcu);
@@ -205,6 +210,17 @@ static struct hy_pool *find_pool(struct hy_table *t)
 	return NULL;
 }
 
+/* hy_pools_lock held.  One that never was activated may still become another one. */
+static bool has_live_pool(struct mapped_device *md)
+{
+	struct hy_pool *pool;
+
+	list_for_each_entry(pool, &hy_pools, list)
+		if (pool->md == md && pool->loaded)
+			return true;
+	return false;
+}
+
 static void remember_keys(struct hy_pool *pool, struct hy_table *t)
 {
 	unsigned int i;
@@ -265,6 +281,11 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 			r = 0;
 		}
 		up_read(&pool->state_sem);
+		goto out;
+	}
+	/* {A, -} and {-, B} may be one pool, of which B is stale: not beside each other. */
+	if (has_live_pool(dm_table_get_md(t->ti->table))) {
+		*error = "none of the metadata areas is the live pool's";
 		goto out;
 	}
 	*error = "out of memory";

@@ -124,6 +124,25 @@ static char *judge_members(struct hy_pool *pool, struct hy_table *t)
 	return NULL;
 }
 
+/*
+ * A mirror in use gets what changes from here on only: an older copy of it in its place would keep
+ * old pages, whole, and be believed at the next start.  And one of those in use has to stay.
+ */
+static char *judge_areas(struct hy_pool *pool, struct hy_table *t)
+{
+	unsigned int i, left = 0, areas = ek_store_areas(pool->store);
+
+	for (i = 0; i < t->nr_meta; i++) {
+		if (!(areas & BIT(i)) || !t->meta[i].dev)
+			continue;
+		left++;
+		if (pool->in_use[i].dev && (t->meta[i].dev->bdev->bd_dev != pool->in_use[i].dev ||
+					    t->meta[i].start != pool->in_use[i].start))
+			return "a metadata area is not the live pool's";
+	}
+	return areas && !left ? "none of the metadata areas is the live pool's" : NULL;
+}
+
 /**
  * hy_reshape_allowed - can the live pool be what this table says?
  * @pool: the pool, loaded
@@ -139,6 +158,8 @@ bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error)
 	struct ek_reshape *want = kmalloc(sizeof(*want), GFP_NOIO);
 
 	*error = want ? judge_members(pool, t) : "out of memory";
+	if (!*error && !pool->store_ro)
+		*error = judge_areas(pool, t);
 	if (!*error && wanted(pool, t, want))
 		*error = judge(pool, t, want);
 	kfree(want);

@@ -201,6 +201,8 @@ static void hybrid_dtr(struct dm_target *ti)
 		WRITE_ONCE(t->pool->bound, NULL);
 		hy_drain_wait(t->pool);
 	}
+	/* It may have looked which table is bound before another one was. */
+	flush_work(&t->pool->event_work);
 	hy_pool_put(t->pool);
 	put_devices(t);
 	kfree(t);

@@ -96,4 +96,21 @@ check "remove" remove_pool p
 check "make again" pool p "$fill"
 field_is "as much is mapped" p mapped "$mapped"
 check "the data" blkio verify $dev 0 4096 "$seed"
+
+# metadata areas of a live pool stay where they are: a copy of one is whole, and older
+for name in m3 m4 m5; do disk $name 16M; done
+for name in e f; do disk $name 24M; done
+mirrored() { table $size 128 "$*" "e f" 0 "fill 0"; }
+check "a pool with a mirror" pool r "$(mirrored m3 m4)"
+check "which is copied" dd if=/dev/emudisk/m3 of=/dev/emudisk/m5 bs=1M
+check "its data" blkio write /dev/mapper/r 0 1024 "$seed"
+expect_refused "the copy in the mirror's place" "metadata area is not the live pool's" dmsetup load r --table "$(mirrored m5 m4)"
+check "without the second area" swap r "$(mirrored m3 -)"
+check "which misses something" blkio write /dev/mapper/r 1024 64 "$seed" -- flush /dev/mapper/r
+expect_refused "the second, which is stale, without the first" "none of the metadata areas is the live pool's" \
+	dmsetup load r --table "$(mirrored - m4)"
+check "the data is there" blkio verify /dev/mapper/r 0 1024 "$seed"
+check "one that is empty is evacuated" message r evacuate 1
+check_fails "not the last that takes anything" "." message r evacuate 0
+check "writes find room" blkio write /dev/mapper/r 1024 8192 "$seed"
 done_testing
