@@ -376,6 +376,45 @@ static struct ek_store *ek_store_make(struct ek_opening *o, unsigned int lead, u
 	return store;
 }
 
+/**
+ * ek_store_peek - the newest superblock that is sound, whatever else is not
+ * @io: I/O
+ * @ctx: for @io
+ * @area_bytes: sizes of the areas
+ * @areas: bit per area that is there
+ * @super: set to it
+ *
+ * Context: sleeps; reads only.
+ * Return: 0; -ENODATA: there is none; -ENOMEM.
+ */
+int ek_store_peek(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
+		  unsigned int areas, struct ek_super *super)
+{
+	struct ek_opening *o = kzalloc(sizeof(*o), GFP_KERNEL);
+	unsigned int area;
+	int r = -ENODATA;
+
+	if (!o)
+		return -ENOMEM;
+	o->io = io;
+	o->ctx = ctx;
+	for (area = 0; area < EK_MAX_META; area++) {
+		const struct ek_scan *scan = &o->scan[area];
+
+		if (!(areas & 1u << area))
+			continue;
+		if (!ek_scan_super(o, area, area_bytes[area]) &&
+		    (r || le64_to_cpu(scan->sb->generation) > le64_to_cpu(super->generation))) {
+			memcpy(super, scan->sb, sizeof(*super));
+			r = 0;
+		}
+		kfree(scan->sb);
+	}
+	kfree(o);
+	return r;
+}
+EXPORT_SYMBOL_GPL(ek_store_peek);
+
 /* Documented in the header. */
 int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
 		  unsigned int areas, struct ek_store **store, const char **reason)

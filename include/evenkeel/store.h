@@ -104,6 +104,8 @@ int ek_store_format(const struct ek_store_io *io, void *ctx, const struct ek_sto
  */
 int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
 		  unsigned int areas, struct ek_store **store, const char **reason);
+int ek_store_peek(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
+		  unsigned int areas, struct ek_super *super);
 void ek_store_close(struct ek_store *store);
 
 /* The superblock as read or last written; multi-byte fields little-endian. */

@@ -23,16 +23,16 @@ static void dump_area(const struct pool_area *a)
 	       area_label_error(a->area.head_err), area_label_error(a->area.copy_err));
 }
 
-static void dump_super(const struct ek_super *sb, unsigned int stale)
+static void dump_super(const struct ek_super *sb, unsigned int stale, uint64_t used)
 {
 	char uuid[UUID_TEXT];
 	unsigned int i;
 
-	printf("superblock generation %llu flags %x stale %x extents %llu pages %llu journal %llu\n",
+	printf("superblock generation %llu flags %x stale %x extents %llu pages %llu journal %llu used %llu\n",
 	       (unsigned long long)le64_to_cpu(sb->generation), le32_to_cpu(sb->flags), stale,
 	       (unsigned long long)le64_to_cpu(sb->nr_extents),
 	       (unsigned long long)le64_to_cpu(sb->nr_pages),
-	       (unsigned long long)le64_to_cpu(sb->journal_blocks));
+	       (unsigned long long)le64_to_cpu(sb->journal_blocks), (unsigned long long)used);
 	printf("policy %.*s\n", (int)sizeof(sb->policy), (const char *)sb->policy);
 	for (i = 0; i < le32_to_cpu(sb->nr_members) && i < EK_MAX_MEMBERS; i++)
 		printf("member %u extents %u state %u uuid %s\n", i,
@@ -47,7 +47,8 @@ static int dump_store(const struct pool *p)
 
 	if (store_open(&io, p, &store))
 		return EXIT_FAILED;
-	dump_super(ek_store_super(store), ek_store_stale(store));
+	dump_super(ek_store_super(store), ek_store_stale(store),
+		   ek_store_journal_used(store));
 	store_close(&io, store);
 	return EXIT_OK;
 }

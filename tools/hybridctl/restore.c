@@ -28,7 +28,7 @@ struct plan {
 	uint32_t state[EK_MAX_MEMBERS];
 	char policy[EK_POLICY_TEXT_SIZE];
 	uint32_t flags;
-	uint64_t generation;
+	uint64_t generation, journal;	/* blocks in use */
 	bool super, ended;
 	u64 *map;
 	unsigned long *used[EK_MAX_MEMBERS];
@@ -62,16 +62,22 @@ static int take_pool(struct plan *plan, const char *text, unsigned long line)
 
 static int take_super(struct plan *plan, const char *text, unsigned long line)
 {
-	unsigned long long generation, extents;
+	unsigned long long generation, extents, used = 0;
 	unsigned int flags, stale;
+	const char *at;
 
 	if (plan->super || !plan->p.nr_members ||
 	    sscanf(text, "superblock generation %llu flags %x stale %x extents %llu", &generation,
 		   &flags, &stale, &extents) != 4 || !extents || extents > (1ull << 37))
 		return bad(line, "not a superblock");
+	at = strstr(text, " used ");
+	if ((flags & ~(EK_SUPER_CLEAN | EK_SUPER_NEEDS_CHECK)) ||
+	    (at && sscanf(at, " used %llu", &used) != 1))
+		return bad(line, "a superblock with flags or a journal that are not known");
 	plan->super = true;
 	plan->flags = flags;
 	plan->generation = generation;
+	plan->journal = used;
 	plan->p.nr_extents = extents;
 	plan->map = xcalloc(extents, sizeof(*plan->map));
 	return EXIT_OK;
@@ -190,29 +196,43 @@ static int judge(struct plan *plan)
 	return EXIT_OK;
 }
 
-/* What is there and better than the dump, which is true only until the volume was active again. */
-static int judge_present(const struct plan *plan, struct pool *pool)
+static int is_newer(const struct plan *plan, uint64_t generation, const char *what)
 {
-	struct ek_store *store;
-	uint64_t generation;
-	struct store_io io;
+	return fail("%s: its metadata is newer (generation %llu%s) than the dump (%llu); see check and repair, or use --force",
+		    plan->pool->name, (unsigned long long)generation, what,
+		    (unsigned long long)plan->generation);
+}
+
+/*
+ * It can't be used as it is.  A superblock that was not closed has a journal after it, of which
+ * nobody knows by now whether it is what the dump has.
+ */
+static int judge_damaged(const struct plan *plan, struct store_io *io)
+{
+	struct ek_super *sb = bdev_buffer(sizeof(*sb));
+	int err = ek_store_peek(&store_io_ops, io, io->bytes, io->areas, sb);
+	uint64_t generation = err ? 0 : le64_to_cpu(sb->generation);
+	bool clean = !err && le32_to_cpu(sb->flags) & EK_SUPER_CLEAN;
+
+	free(sb);
+	if (generation > plan->generation)
+		return is_newer(plan, generation, "");
+	if (generation == plan->generation && !clean)
+		return is_newer(plan, generation, ", and it was not closed: it may be");
+	return EXIT_OK;
+}
+
+/* Within a generation the journal only gets longer. */
+static int judge_open(const struct plan *plan, struct pool *pool, struct ek_store *store)
+{
+	uint64_t generation = ek_store_generation(store), used = ek_store_journal_used(store);
 	struct check c;
 	int err;
 
-	if (store_io_open(&io, pool))
-		return EXIT_FAILED;
-	err = ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store,
-			    &(const char *){ NULL });
-	if (err) {
-		store_io_close(&io);
-		return EXIT_OK;
-	}
-	generation = ek_store_generation(store);
-	store_close(&io, store);
 	if (generation > plan->generation)
-		return fail("%s: its metadata is newer (generation %llu) than the dump (%llu); see check and repair, or use --force",
-			    pool->name, (unsigned long long)generation,
-			    (unsigned long long)plan->generation);
+		return is_newer(plan, generation, "");
+	if (generation == plan->generation && used > plan->journal)
+		return is_newer(plan, generation, ", with a longer journal");
 	err = check_pool(&c, pool);
 	if (err)
 		return EXIT_OK;
@@ -220,6 +240,26 @@ static int judge_present(const struct plan *plan, struct pool *pool)
 					   pool->name);
 	findings_free(&c.errors);
 	findings_free(&c.warnings);
+	return err;
+}
+
+/* What is there and better than the dump, which is true only until the volume was active again. */
+static int judge_present(const struct plan *plan, struct pool *pool)
+{
+	struct ek_store *store;
+	struct store_io io;
+	int err;
+
+	if (store_io_open(&io, pool))
+		return EXIT_FAILED;
+	if (ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store,
+			  &(const char *){ NULL })) {
+		err = judge_damaged(plan, &io);
+		store_io_close(&io);
+		return err;
+	}
+	err = judge_open(plan, pool, store);
+	store_close(&io, store);
 	return err;
 }
 

@@ -25,6 +25,7 @@
 
 #define SECTOR		512u
 #define LABEL		0u
+#define TABLE		(EK_AREA_HEAD_BYTES + (128u << 10))
 #define SUPER(n)	(EK_AREA_HEAD_BYTES + 65536u * (n))
 #define META_BYTES	((u64)IMAGE_META * SECTOR)
 #define MAP(l, m, p)	{ .le = (l), .member = (m), .pe = (p), .valid = 1 }
@@ -271,13 +272,15 @@ static void spaces(void)
 
 /* --- dump and restore --- */
 
+static unsigned int dump_generation = 9;
+
 static void write_dump(FILE *f, bool end)
 {
 	unsigned int i;
 
 	fprintf(f, "pool 11111111-1111-1111-1111-111111111111 name testpool extent_sectors %u members 2"
-		" metadata 2\nlabel x\nsuperblock generation 9 flags 0 stale 0 extents 1000 pages 9 journal 9\n"
-		"policy wardrop 2 alpha 10\n", IMAGE_EXTENT);
+		" metadata 2\nlabel x\nsuperblock generation %u flags 0 stale 0 extents 1000 pages 9 journal 9\n"
+		"policy wardrop 2 alpha 10\n", IMAGE_EXTENT, dump_generation);
 	for (i = 0; i < 2; i++)
 		fprintf(f, "member %u extents %u state %u uuid 2%u2%u2%u2%u-2%u2%u-2%u2%u-2%u2%u-"
 			"2%u2%u2%u2%u2%u2%u\n", i,
@@ -305,6 +308,32 @@ static int restore(struct image_set *set, FILE *f)
 	pools_free(&pools);
 	fclose(f);
 	return err;
+}
+
+/* Page tables that can't be read: the superblocks still tell that there was more after the dump. */
+static void older_is_refused(void)
+{
+	struct image_set set;
+	unsigned int i;
+	int then;
+	bool ok;
+	FILE *f;
+
+	make(&set);
+	for (i = 0; i < 2; i++)
+		image_spoil(&set, i, TABLE, 8192);
+	dump_generation = 0;
+	f = tmpfile();
+	write_dump(f, true);
+	silence();
+	ok = restore(&set, f) == EXIT_FAILED;
+	dump_generation = 9;
+	f = tmpfile();
+	write_dump(f, true);
+	then = restore(&set, f);
+	speak();
+	ktap_ok(ok && !then, "restore: not over metadata that is newer, damaged or not");
+	image_close(&set);
 }
 
 /* What else there may be in a dump, and what must be refused before anything is written. */
@@ -366,6 +395,8 @@ static void restores(void)
 	speak();
 	ktap_ok(ok, "restore: both areas are wrecked, the dump brings all back");
 	image_close(&set);
+	forced = false;
+	older_is_refused();
 }
 
 /* --- labels that name nobody --- */
