@@ -99,6 +99,8 @@ void nl_nw_dead(struct nl_nw *f, u32 ppn);
 /* ftl_nameless_move.c: migrations. */
 int nl_nw_level(struct nl_nw *f, u32 plane, u64 *when);
 int nl_nw_rehome(struct nl_nw *f, u64 *when);
+/* Have the floor's free blocks again that took the place of blocks that failed. */
+int nl_nw_refill_floor(struct nl_nw *f, u64 *when);
 int nl_nw_fetch(struct nl_nw *f, u32 ppn, enum nl_cause cause, u64 *when, struct nl_buf **buf,
 		struct nl_rec *rec);
 struct nl_moved *nl_nw_moved(const struct nl_nw *f, u32 from, const struct nl_meta *meta);

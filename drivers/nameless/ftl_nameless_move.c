@@ -266,6 +266,51 @@ int nl_nw_rehome(struct nl_nw *f, u64 *when)
 	return r;
 }
 
+/* All that is live in a closed block goes into holes elsewhere: it is free then. */
+static int nl_nw_empty(struct nl_nw *f, u32 block, u64 *when)
+{
+	u32 page, ppn, fill = f->ftl.blocks.bk[block].fill;
+	int r = nl_nw_room_for_moves(f);
+
+	nl_block_unclose(&f->ftl, block);
+	for (page = 0; page < fill && !r; page++) {
+		ppn = nl_ppn(f->ftl.geo, block, page);
+		if (nl_page_is_live(&f->ftl, ppn))
+			r = nl_nw_move(f, ppn, NL_NONE, f->battery->max_moved, *when);
+		if (!r && f->nr_lost)
+			r = -EAGAIN;	/* that goes first */
+	}
+	if (!r)
+		return nl_media_erase(&f->ftl, block, NL_FOR_GC, when);
+	nl_block_close(&f->ftl, block);
+	return r;
+}
+
+/*
+ * GC in place gains holes and no blocks. So the free ones of the floor that took the place of
+ * blocks that failed would not come back, and the next failure finds none: in a device of one
+ * plane what is left without a block has nowhere else to go, as its plane's slot is taken.
+ *
+ * There are holes enough. Fewer free blocks than the floor, and as many good ones as are needed
+ * (nl_ftl_min_blocks()), leave floor(V / ppb) + 2 that are not free, with all V live pages; without
+ * one of these it is floor(V / ppb) + 1, which have more than V pages.
+ */
+int nl_nw_refill_floor(struct nl_nw *f, u64 *when)
+{
+	struct nl_ftl *ftl = &f->ftl;
+	u32 block;
+	int r = 0;
+
+	f->leveled = true;
+	while (!r && !f->nr_lost && ftl->blocks.nr_free < NL_FLOOR &&
+	       ftl->blocks.good >= ftl->min_blocks) {
+		block = nl_block_victim(ftl);
+		r = block == NL_NONE ? -ENOSPC : nl_nw_empty(f, block, when);
+	}
+	f->leveled = false;
+	return r;
+}
+
 /* --- leveling --------------------------------------------------------------------------------- */
 
 /* 4.4.6: old enough for leveling to begin at all, and worn more than others. */

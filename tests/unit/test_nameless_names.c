@@ -661,6 +661,43 @@ static void test_stop_fails(void)
 	CHECK(stops > 20);
 }
 
+/* One plane, full, of blocks that fail one by one: names lead on, and all spare blocks are used. */
+static void test_spares(void)
+{
+	u32 spare, i;
+
+	for (spare = 0; spare < 12 && !ktap_failing(); spare++) {
+		struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 1, 8, BLOCKS + 76, spare);
+		struct client c;
+		int r = 0;
+
+		config.p[NL_P_MOVES] = 4;
+		client_init(&c, &config, BLOCKS, 76, 9 * spare + spare % 9);
+		for (i = 0; i < BLOCKS + 76 && !r; i++)
+			r = i < BLOCKS ? put(&c, i) : rig_write(&c.rig, i - BLOCKS, 0);
+		for (i = 0; i < 10000 && !r && !ktap_failing(); i++) {
+			if (i % 120 == 0) {
+				*(i % 240 ? &c.rig.flash.fail_erase : &c.rig.flash.fail_program) =
+					1 + rig_random(&c.rig, 12);
+				verify(&c);
+			}
+			if (i % 7 == 0)
+				listen(&c);
+			if (i % 500 == 499)
+				crash(&c);
+			r = i % 3 ? put(&c, rig_random(&c.rig, BLOCKS)) :
+				    rig_write(&c.rig, rig_random(&c.rig, 76), 0);
+		}
+		CHECK(r == -EROFS, "write %u: %d", i, r);
+		CHECK(c.rig.ftl->blocks.good == c.rig.ftl->min_blocks - 1, "%u spare: %u, not %u",
+		      spare, c.rig.ftl->blocks.good, c.rig.ftl->min_blocks - 1);
+		c.doing = NOTHING;
+		if (!ktap_failing())
+			verify(&c);
+		client_destroy(&c);
+	}
+}
+
 static u8 image[1 << 20];
 static size_t image_len, image_at;
 
@@ -903,6 +940,7 @@ int main(int argc, char **argv)
 	ktap_run("both segments share the space", test_space);
 	ktap_run("a clean stop keeps names and migrations", test_stop);
 	ktap_run("no checkpoint contradicts what the battery keeps", test_stop_fails);
+	ktap_run("names: one plane goes on until its spare blocks are used up", test_spares);
 	ktap_run("what is written after a block was lost is newer", test_lost);
 	ktap_run("an image has what the battery kept", test_image);
 	ktap_run("an image whose sums are right is not believed either", test_forged_image);
