@@ -263,6 +263,20 @@ for ftl in page hybrid; do
 	check "$ftl: deleted while it waits for that" nlctl delete a
 done
 
+# --- memory ---------------------------------------------------------------------------------------------
+
+kept() { cat /sys/module/nameless/parameters/kept_kib; }
+
+fast a 16M gc_idle=0
+blkio write $d/a 0 32768 "$seed" -- write $d/a 0 32768 "$((seed + 1))"
+is "buffers of what was erased are kept" "$(($(kept) > 0))" 1 "$(kept) KiB"
+echo 2 >/proc/sys/vm/drop_caches
+is "and given back when memory is wanted" "$(kept)" 0
+check "nothing that is in the flash" blkio verify $d/a 0 32768 "$((seed + 1))"
+check "and the next writes do without" blkio write $d/a 0 8192 "$seed" -- verify $d/a 0 8192 "$seed"
+clean "short of memory" a
+nlctl delete a
+
 # --- a member of a pool -----------------------------------------------------------------------------------
 
 modprobe dm-hybrid || die "no dm-hybrid"
