@@ -9,7 +9,8 @@
  * They come back in bursts: planes that are filled in turn close their blocks together, and GC
  * empties as many soon after. So NL_STASH_MOST are kept, but never so many that there are more
  * buffers than the flash of all devices has pages: what is kept stands for flash that is erased,
- * and was in memory when that was full. The kernel gets it back when a device goes, and when it asks.
+ * and was in memory when that was full. The kernel gets it back when a device goes, and when it
+ * asks.
  */
 #include <linux/atomic.h>
 #include <linux/list.h>

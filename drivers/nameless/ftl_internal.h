@@ -131,6 +131,7 @@ struct nl_wbuf {
 	u32 nr;			/* pages in it */
 	u32 head;		/* oldest slot of the ring */
 	u32 ring;		/* slots of it in use, with or without a page */
+	u64 until;		/* what left it is in the flash then, ns: a flush waits for that */
 	struct nl_wslot *slot;
 	u32 *hash;
 };

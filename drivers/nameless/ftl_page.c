@@ -369,8 +369,8 @@ static int nl_page_make_room(struct nl_page_ftl *f, const struct nl_io *io)
 
 /*
  * Make room, then program. The seq is taken in between: making room may write records, and what
- * they say is older than this. A block that fails meanwhile takes what was made with it: again, for as
- * long as that goes on.
+ * they say is older than this. A block that fails meanwhile takes what was made with it: again, for
+ * as long as that goes on.
  */
 static int nl_page_append(struct nl_page_ftl *f, enum nl_cause cause, u64 *when,
 			  struct nl_buf *buf, struct nl_rec *rec, u32 *ppn)

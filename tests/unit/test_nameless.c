@@ -482,6 +482,26 @@ static void test_came(void)
 	rig_destroy(&rig);
 }
 
+/* A page that a write pushed out of the buffer is on its way when nothing else is. */
+static void test_flush_waits(void)
+{
+	struct nl_config config = rig_tiny(kind, 2, 4, 60, 2);
+	struct nl_io push = { .now = 100 }, flush = { .now = 101 };
+	struct rig rig;
+
+	config.p[NL_P_BUFFER] = 1;
+	rig_init(&rig, &config, 60, ktap_seed);
+	CHECK(!rig_open(&rig));
+	CHECK(!rig_write(&rig, 5, 0));
+	CHECK(!nl_ftl_write(rig.ftl, 6, NULL, 0, &push));
+	CHECK(push.done > flush.now);
+	CHECK(!rig_trim(&rig, 6, 1));
+	CHECK(!nl_ftl_flush(rig.ftl, &flush));
+	CHECK(flush.done >= push.done, "done at %llu, not %llu",
+	      (unsigned long long)flush.done, (unsigned long long)push.done);
+	rig_destroy(&rig);
+}
+
 static void test_refused(void)
 {
 	struct nl_config config = rig_tiny(NL_FTL_HYBRID, 2, 4, 60, 1), other;
@@ -523,6 +543,7 @@ static const struct {
 	{ "when memory fails nothing is lost", test_memory },
 	{ "who must not wait does not", test_nowait },
 	{ "what begins later takes nothing from what comes before", test_came },
+	{ "a flush waits for what left the buffer before it", test_flush_waits },
 	{ "what can't be is refused", test_refused },
 	{ "however often the power goes, no room is lost", test_cut_forever },
 	{ "large devices survive cuts anywhere", test_random_cuts },
