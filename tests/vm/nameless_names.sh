@@ -82,8 +82,8 @@ is "nothing is valid then" "$(stat_of valid)" 0
 check "a file that is open for reading changes nothing" names readonly
 check "deleted" nlctl delete a
 check "one that many migrations may wait in" make wear=100% wear_at=0 endurance=10000 moves=600
-check "with blocks" names fill 512
-for ((i = 0; i < 20 && $(stat_of waiting) <= 300; i++)); do names deaf 2500 "$((seed + i))" >/tmp/deaf || break; done
+check "with blocks, most of them cold" names fill 1600
+check "and a few that are overwritten again and again" names heat 5000 "$seed"
 more "more of them than the file keeps" waiting 300
 check "all are told, in pieces, to who makes room" names drain
 check "and every block is where they say" names verify

@@ -2,7 +2,8 @@
 /*
  * A client of a nameless device's physical segment, which knows what it wrote.
  *
- *	names NODE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED | drain
+ *	names NODE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
+ *	names NODE STATE heat N SEED | drain
  *	names NODE STATE readonly | gone DIRECTORY
  *
  * STATE is a file with the names and versions of all blocks. Exit status 3: the power went; then
@@ -198,6 +199,15 @@ static int churn(uint32_t rounds, bool hears)
 	return 0;
 }
 
+/* Overwrite a few of the blocks, hearing nothing: all others are cold, and migrate for good. */
+static int heat(uint32_t rounds)
+{
+	while (rounds--)
+		if (put(any(nr / 8), 1))
+			die("overwrite", rounds);
+	return 0;
+}
+
 static int verify(void)
 {
 	uint32_t i, there = 0;
@@ -307,7 +317,7 @@ static int drain(void)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
 	unsigned long long waiting = info.waiting;
-	void *volatile nowhere = (void *)8;
+	void *nowhere = (void *)strtoul("8", NULL, 0);	/* or the compiler knows */
 
 	alarm(30);
 	if (waiting <= 256 || poll(&poll_fd, 1, -1) != 1)
@@ -407,6 +417,8 @@ static int run(int argc, char **argv)
 		return churn(n, true);
 	if (!strcmp(what, "deaf"))
 		return churn(n, false);
+	if (!strcmp(what, "heat"))
+		return heat(n);
 	if (!strcmp(what, "verify"))
 		return verify();
 	if (!strcmp(what, "recover"))
@@ -440,8 +452,8 @@ int main(int argc, char **argv)
 	state(argv[2], false);
 	r = run(argc, argv);
 	poll_fd.fd = fd;
-	while (!r && strcmp(argv[3], "deaf") && poll(&poll_fd, 1, 0) > 0 &&
-	       poll_fd.revents & POLLIN)
+	while (!r && strcmp(argv[3], "deaf") && strcmp(argv[3], "heat") &&
+	       poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLIN)
 		listen(false);
 	state(argv[2], true);
 	printf("%llu moved, %llu acknowledged\n", moved, acked);
