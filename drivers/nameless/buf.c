@@ -143,14 +143,16 @@ void nl_buf_drain(void)
 /* Pages of the kernel's that are kept. */
 static unsigned long nl_kept(void)
 {
+	const struct nl_stashes *stashes;
 	unsigned long pages = 0;
 	unsigned int order;
 	int cpu;
 
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
+		stashes = per_cpu_ptr(nl_stashes, cpu);
 		for (order = 0; order < NL_STASH_ORDERS; order++)
-			pages += (unsigned long)READ_ONCE(per_cpu_ptr(nl_stashes, cpu)->of[order].nr)
-				 << order;
+			pages += (unsigned long)READ_ONCE(stashes->of[order].nr) << order;
+	}
 	return pages;
 }
 
@@ -162,14 +164,18 @@ static unsigned long nl_kept_count(struct shrinker *shrinker, struct shrink_cont
 /* A stash at a time: what is asked for is seldom less, and the next writes fill it again. */
 static unsigned long nl_kept_scan(struct shrinker *shrinker, struct shrink_control *sc)
 {
+	struct nl_stashes *stashes;
 	unsigned long freed = 0;
-	unsigned int order;
+	unsigned int order, nr;
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		for (order = 0; order < NL_STASH_ORDERS && freed < sc->nr_to_scan; order++)
-			freed += (unsigned long)nl_stash_drain(
-					&per_cpu_ptr(nl_stashes, cpu)->of[order], order) << order;
+	for_each_possible_cpu(cpu) {
+		stashes = per_cpu_ptr(nl_stashes, cpu);
+		for (order = 0; order < NL_STASH_ORDERS && freed < sc->nr_to_scan; order++) {
+			nr = nl_stash_drain(&stashes->of[order], order);
+			freed += (unsigned long)nr << order;
+		}
+	}
 	return freed ?: SHRINK_STOP;
 }
 
