@@ -9,13 +9,17 @@
  * They come back in bursts: planes that are filled in turn close their blocks together, and GC
  * empties as many soon after. So NL_STASH_MOST are kept, but never so many that there are more
  * buffers than the flash of all devices has pages: what is kept stands for flash that is erased,
- * and was in memory when that was full. The kernel gets it back when a device goes.
+ * and was in memory when that was full. The kernel gets it back when a device goes, and when it
+ * asks.
  */
 #include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
+
+#include <compat/shrinker.h>
 
 #include "buf.h"
 
@@ -77,7 +81,8 @@ static struct page *nl_stash_get_any(unsigned int order)
 	return page;
 }
 
-static bool nl_stash_put(struct page *page, unsigned int order)
+/* All of @pages, which are @nr and have one reference each, or none of them. */
+static bool nl_stash_put(struct list_head *pages, unsigned int nr, unsigned int order)
 {
 	struct nl_stash *stash = &raw_cpu_ptr(nl_stashes)->of[order];
 	bool room;
@@ -85,10 +90,10 @@ static bool nl_stash_put(struct page *page, unsigned int order)
 	if (atomic_long_read(&nl_bufs[order]) > atomic_long_read(&nl_room[order]))
 		return false;
 	spin_lock(&stash->lock);
-	room = stash->nr < NL_STASH_MOST;
+	room = stash->nr + nr <= NL_STASH_MOST;
 	if (room) {
-		list_add(&page->lru, &stash->pages);
-		stash->nr++;
+		list_splice(pages, &stash->pages);
+		stash->nr += nr;
 	}
 	spin_unlock(&stash->lock);
 	return room;
@@ -101,17 +106,27 @@ static void nl_page_free(struct page *page, unsigned int order)
 	__free_pages(page, order);
 }
 
-static void nl_stash_drain(struct nl_stash *stash, unsigned int order)
+static void nl_pages_free(struct list_head *pages, unsigned int order)
 {
 	struct page *page, *next;
+
+	list_for_each_entry_safe(page, next, pages, lru)
+		nl_page_free(page, order);
+}
+
+/* How many they were. */
+static unsigned int nl_stash_drain(struct nl_stash *stash, unsigned int order)
+{
+	unsigned int nr;
 	LIST_HEAD(pages);
 
 	spin_lock(&stash->lock);
 	list_splice_init(&stash->pages, &pages);
+	nr = stash->nr;
 	stash->nr = 0;
 	spin_unlock(&stash->lock);
-	list_for_each_entry_safe(page, next, &pages, lru)
-		nl_page_free(page, order);
+	nl_pages_free(&pages, order);
+	return nr;
 }
 
 /* Give what is kept to the kernel. Context: process context. */
@@ -125,6 +140,57 @@ void nl_buf_drain(void)
 			nl_stash_drain(&per_cpu_ptr(nl_stashes, cpu)->of[order], order);
 }
 
+/* Pages of the kernel's that are kept. */
+static unsigned long nl_kept(void)
+{
+	const struct nl_stashes *stashes;
+	unsigned long pages = 0;
+	unsigned int order;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		stashes = per_cpu_ptr(nl_stashes, cpu);
+		for (order = 0; order < NL_STASH_ORDERS; order++)
+			pages += (unsigned long)READ_ONCE(stashes->of[order].nr) << order;
+	}
+	return pages;
+}
+
+static unsigned long nl_kept_count(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	return nl_kept() ?: SHRINK_EMPTY;
+}
+
+/* A stash at a time: what is asked for is seldom less, and the next writes fill it again. */
+static unsigned long nl_kept_scan(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct nl_stashes *stashes;
+	unsigned long freed = 0;
+	unsigned int order, nr;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		stashes = per_cpu_ptr(nl_stashes, cpu);
+		for (order = 0; order < NL_STASH_ORDERS && freed < sc->nr_to_scan; order++) {
+			nr = nl_stash_drain(&stashes->of[order], order);
+			freed += (unsigned long)nr << order;
+		}
+	}
+	return freed ?: SHRINK_STOP;
+}
+
+static struct compat_shrinker nl_shrinker;
+
+static int nl_kept_show(char *page, const struct kernel_param *param)
+{
+	return sysfs_emit(page, "%lu\n", nl_kept() << (PAGE_SHIFT - 10));
+}
+
+static const struct kernel_param_ops nl_kept_ops = { .get = nl_kept_show };
+
+module_param_cb(kept_kib, &nl_kept_ops, NULL, 0444);
+MODULE_PARM_DESC(kept_kib, "KiB of memory kept for the next writes");
+
 /* Devices have @pages more flash pages of @bytes, or fewer. Context: any. */
 void nl_buf_room(u32 bytes, long pages)
 {
@@ -134,7 +200,7 @@ void nl_buf_room(u32 bytes, long pages)
 int nl_buf_start_up(void)
 {
 	unsigned int order;
-	int cpu;
+	int cpu, err;
 
 	nl_stashes = alloc_percpu(struct nl_stashes);
 	if (!nl_stashes)
@@ -147,11 +213,16 @@ int nl_buf_start_up(void)
 			INIT_LIST_HEAD(&stash->pages);
 		}
 	}
-	return 0;
+	err = compat_shrinker_add(&nl_shrinker, NULL, "nameless-kept", nl_kept_count,
+				  nl_kept_scan);
+	if (err)
+		free_percpu(nl_stashes);
+	return err;
 }
 
 void nl_buf_shut_down(void)
 {
+	compat_shrinker_remove(&nl_shrinker);
 	nl_buf_drain();
 	free_percpu(nl_stashes);
 }
@@ -178,17 +249,60 @@ void nl_buf_get(struct nl_buf *buf)
 	get_page(nl_buf_page(buf));
 }
 
+/* The last reference is gone: true, and the caller has the page. */
+static bool nl_buf_last(struct nl_buf *buf)
+{
+	struct page *page = nl_buf_page(buf);
+
+	if (!buf || !put_page_testzero(page))
+		return false;
+	set_page_count(page, 1);	/* nobody else has it any more */
+	return true;
+}
+
 void nl_buf_put(struct nl_buf *buf)
 {
 	struct page *page = nl_buf_page(buf);
 	unsigned int order;
+	LIST_HEAD(pages);
 
-	if (!buf || !put_page_testzero(page))
+	if (!nl_buf_last(buf))
 		return;
-	set_page_count(page, 1);	/* nobody else has it any more */
 	order = compound_order(page);
-	if (!nl_stash_put(page, order))
+	list_add(&page->lru, &pages);
+	if (!nl_stash_put(&pages, 1, order))
 		nl_page_free(page, order);
+}
+
+void nl_buf_drop(struct nl_drops *drops, struct nl_buf *buf)
+{
+	if (!drops || drops->nr >= NL_DROPS_MOST) {
+		nl_buf_put(buf);
+	} else if (nl_buf_last(buf)) {
+		list_add(&nl_buf_page(buf)->lru, &drops->pages);
+		drops->nr++;
+	}
+}
+
+/**
+ * nl_drops_put - give back what was dropped
+ * @drops: of one device, whose buffers have one size; empty then
+ *
+ * Context: process context.
+ */
+void nl_drops_put(struct nl_drops *drops)
+{
+	struct page *page;
+	unsigned int order;
+
+	if (!drops->nr)
+		return;
+	page = list_first_entry(&drops->pages, struct page, lru);
+	order = compound_order(page);
+	if (!nl_stash_put(&drops->pages, drops->nr, order))
+		nl_pages_free(&drops->pages, order);
+	INIT_LIST_HEAD(&drops->pages);
+	drops->nr = 0;
 }
 
 void *nl_buf_data(struct nl_buf *buf)

@@ -10,12 +10,30 @@
 #define NAMELESS_BUF_H
 
 #include <linux/gfp.h>
+#include <linux/list.h>
 
 #include "flash.h"
 
 /* A machine short of memory gets an I/O error, not its processes killed. */
 #define NL_GFP_IO	(GFP_NOIO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define NL_GFP_NOWAIT	(GFP_NOWAIT | __GFP_NOWARN)
+
+#define NL_DROPS_MOST	512	/* blocks of a few planes */
+
+/**
+ * struct nl_drops - buffers that nobody has any more
+ * @pages: they
+ * @nr: of them
+ *
+ * An erase gives a block's buffers back at once, which takes longer than the rest of a write. Who
+ * wants to be told that his write is done need not wait for that.
+ */
+struct nl_drops {
+	struct list_head pages;
+	unsigned int nr;
+};
+
+void nl_drops_put(struct nl_drops *drops);
 
 int nl_buf_start_up(void);
 void nl_buf_drain(void);

@@ -27,6 +27,7 @@
  * @cuts: of the device's that it knows of (io)
  * @full: it took less than there was, and has not kicked since (io)
  * @kicks: of it (io)
+ * @gone: the device is (io)
  */
 struct nl_client {
 	struct nl_dev *dev;
@@ -36,6 +37,7 @@ struct nl_client {
 	u64 cuts;
 	bool full;
 	unsigned int kicks;
+	bool gone;
 };
 
 /* --- telling ---------------------------------------------------------------------------------- */
@@ -49,6 +51,30 @@ void nl_client_look(struct nl_dev *dev)
 		return;
 	if (client->cuts != dev->cuts || (nl_name_untold(dev->ftl) && !client->full))
 		queue_work(system_unbound_wq, &client->work);
+}
+
+/*
+ * The device is removed, and nobody becomes its client any more: tell who is. He may wait for
+ * what won't come.
+ */
+void nl_client_gone(struct nl_dev *dev)
+{
+	mutex_lock(&dev->io);
+	if (dev->client) {
+		dev->client->gone = true;
+		queue_work(system_unbound_wq, &dev->client->work);
+	}
+	mutex_unlock(&dev->io);
+}
+
+static bool nl_client_is_gone(struct nl_client *client)
+{
+	bool gone;
+
+	mutex_lock(&client->dev->io);
+	gone = client->gone;
+	mutex_unlock(&client->dev->io);
+	return gone;
 }
 
 /* @kicks: those that came before. */
@@ -95,6 +121,11 @@ static void nl_client_work(struct work_struct *work)
 	unsigned int n, taken, kicks;
 	bool restarted;
 
+	if (nl_client_is_gone(client)) {
+		if (client->ops->gone)
+			client->ops->gone(client->ctx);
+		return;
+	}
 	do {
 		n = nl_client_take(client, moves, &restarted, &kicks);
 		if (restarted && client->ops->restarted)

@@ -242,7 +242,7 @@ int nl_dev_start(struct nl_dev *dev)
 		nl_dev_cut_off(dev);
 		return nl_fail(dev, err, "the block layer refuses the disk");
 	}
-	dev->live = true;
+	WRITE_ONCE(dev->live, true);
 	return 0;
 }
 
@@ -394,9 +394,10 @@ void nl_dev_destroy(struct nl_dev *dev)
 {
 	if (!dev->live)
 		return;
-	dev->live = false;
+	WRITE_ONCE(dev->live, false);
 	nl_dev_cut_off(dev);
 	nl_names_remove(dev);
+	nl_client_gone(dev);
 	nl_disk_remove(dev);
 	nl_due_drain(&dev->due);
 	cancel_delayed_work_sync(&dev->idle_work);

@@ -76,7 +76,7 @@ static void nl_block_empty(struct nl_flash *flash, u32 block, struct nl_buf *mar
 
 	for (i = 0; i < flash->block[block].next; i++) {
 		if (data[i] && !nl_page_is_mark(data[i])) {
-			nl_buf_put(data[i]);
+			nl_buf_drop(flash->drops, data[i]);
 			flash->stored--;
 		}
 		data[i] = NULL;

@@ -42,6 +42,9 @@ struct nl_buf;
 struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait);	/* NULL: no memory. Sleeps if it may. */
 void nl_buf_get(struct nl_buf *buf);		/* any context, no lock */
 void nl_buf_put(struct nl_buf *buf);		/* any context, no lock; NULL is fine */
+/* As nl_buf_put(), of an erased page; with @drops it may be done later, by who has these. */
+struct nl_drops;
+void nl_buf_drop(struct nl_drops *drops, struct nl_buf *buf);
 void *nl_buf_data(struct nl_buf *buf);		/* linear; not written once programmed */
 
 enum nl_block_state { NL_BLOCK_GOOD, NL_BLOCK_BAD };
@@ -93,6 +96,7 @@ struct nl_event {
  *	failed
  * @stored: pages that hold a buffer of their own or share one
  * @nowait: who calls must not wait for memory
+ * @drops: where buffers of erased blocks go, NULL: back at once
  * @ops: programs, erases and marks since creation: what a cut counts
  * @cut_at: value of @ops at which the power goes, NL_NO_CUT: not at all
  * @cut_tear: how that operation is left
@@ -114,6 +118,7 @@ struct nl_flash {
 	struct nl_buf **data;
 	u64 stored;
 	bool nowait;
+	struct nl_drops *drops;
 	u64 ops;
 	u64 cut_at;
 	enum nl_tear cut_tear;

@@ -218,6 +218,7 @@ int nl_ftl_flush(struct nl_ftl *ftl, struct nl_io *io)
 	if (ftl->flash->off)
 		return -ESHUTDOWN;
 	ftl->flushes++;
+	nl_io_wait(io, ftl->wbuf.until);
 	return nl_ftl_sync(ftl, io);
 }
 

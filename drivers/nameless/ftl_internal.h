@@ -131,6 +131,7 @@ struct nl_wbuf {
 	u32 nr;			/* pages in it */
 	u32 head;		/* oldest slot of the ring */
 	u32 ring;		/* slots of it in use, with or without a page */
+	u64 until;		/* what left it is in the flash then, ns: a flush waits for that */
 	struct nl_wslot *slot;
 	u32 *hash;
 };
@@ -250,6 +251,13 @@ int nl_trims_apply(struct nl_ftl *ftl, u32 *map, const u64 *seq, u64 *when);
 int nl_recover_map(struct nl_ftl *ftl, u32 *map, struct nl_io *io);
 /* For each block in which nothing is live, but for what a checkpoint says is free. */
 int nl_scan_free(struct nl_ftl *ftl, u32 block, struct nl_io *io);
+
+/*
+ * For each block, when its live pages are known, in FTLs that fill a block in each plane: it is
+ * free, closed, or 1, goes on to be filled, as @active of its plane says. After a scan none does:
+ * the page after the last one may be torn and only look erased.
+ */
+int nl_scan_place(struct nl_ftl *ftl, u32 block, u32 *active, struct nl_io *io);
 
 /* checkpoint.c */
 int nl_checkpoint(struct nl_ftl *ftl, struct nl_io *io);

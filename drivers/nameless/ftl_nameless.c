@@ -241,7 +241,7 @@ static void nl_nw_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
 				       (u64)pieces * sizeof(u32 *);
 	stat->map_bytes[NL_MAP_MOVED] = (u64)f->battery->nr_moved * sizeof(struct nl_moved);
 	stat->other_bytes += sizeof(*f) + (u64)ftl->geo->nr_planes * 2 * sizeof(u32) +
-			     ((u64)f->buckets + f->battery->max_moved) * sizeof(u32) +
+			     ((u64)f->buckets + f->battery->max_moved) * 2 * sizeof(u32) +
 			     nl_battery_memory(ftl->flash);
 }
 
@@ -256,15 +256,11 @@ static int nl_nw_open(struct nl_ftl *ftl, struct nl_io *io)
 	if (nl_battery_create(ftl->flash, moves))
 		return -ENOMEM;
 	f->battery = ftl->flash->battery;
-	f->buckets = 1;
-	while (f->buckets < f->battery->max_moved)
-		f->buckets *= 2;
 	f->map = kvcalloc(DIV_ROUND_UP(ftl->logical_pages, NL_PIECE), sizeof(*f->map), GFP_KERNEL);
 	f->active = kvmalloc_array(geo->nr_planes, sizeof(*f->active), GFP_KERNEL);
 	f->pins = kvcalloc(geo->nr_planes, sizeof(*f->pins), GFP_KERNEL);
-	f->bucket = kvmalloc_array(f->buckets, sizeof(*f->bucket), GFP_KERNEL);
-	f->chain = kvcalloc(f->battery->max_moved, sizeof(*f->chain), GFP_KERNEL);
-	if (!f->map || !f->active || !f->pins || !f->bucket || !f->chain)
+	if (!f->map || !f->active || !f->pins ||
+	    nl_nw_alloc_indexes(f, f->battery->max_moved, GFP_KERNEL))
 		return -ENOMEM;
 	for (i = 0; i < geo->nr_planes; i++)
 		f->active[i] = NL_NONE;
@@ -282,8 +278,7 @@ static void nl_nw_close(struct nl_ftl *ftl)
 	kvfree(f->map);
 	kvfree(f->active);
 	kvfree(f->pins);
-	kvfree(f->bucket);
-	kvfree(f->chain);
+	nl_nw_free_indexes(f);
 }
 
 const struct nl_ftl_ops nl_ftl_nameless = {

@@ -9,6 +9,16 @@
 #define NL_PIECE	1024u	/* entries of a piece of the virtual segment's map */
 
 /**
+ * struct nl_index - migrations by one of their addresses
+ * @bucket: first entry of each hash value, NL_NONE
+ * @chain: next one, by entry
+ */
+struct nl_index {
+	u32 *bucket;
+	u32 *chain;
+};
+
+/**
  * struct nl_nw - the nameless FTL
  * @ftl: what all FTLs have
  * @battery: the flash's
@@ -21,10 +31,12 @@
  * @nr_lost: slots of blocks that failed
  * @moving: pages are being moved: the floor may be used, and no leveling begins
  * @leveled: one leveling a write
- * @bucket: first migration of each hash value
- * @chain: next one, by entry
- * @buckets: a power of two
+ * @from: migrations by the old address
+ * @to: and by where they lead
+ * @buckets: of each, a power of two
+ * @free_move: entry that is not in use, NL_NONE; others by @from.chain
  * @untold: migrations not handed out
+ * @tell: entry to begin looking for them at
  * @wasted: pages that were filled with nothing
  * @migrated: pages of the physical segment that got another name
  * @stalled: levelings that ended because too many migrations wait
@@ -45,10 +57,11 @@ struct nl_nw {
 	u32 nr_lost;
 	bool moving;
 	bool leveled;
-	u32 *bucket;
-	u32 *chain;
+	struct nl_index from, to;
 	u32 buckets;
+	u32 free_move;
 	u32 untold;
+	u32 tell;
 	u64 wasted, migrated, stalled, stale;
 	u64 rate;
 	u64 rate_from;
@@ -99,6 +112,8 @@ void nl_nw_dead(struct nl_nw *f, u32 ppn);
 /* ftl_nameless_move.c: migrations. */
 int nl_nw_level(struct nl_nw *f, u32 plane, u64 *when);
 int nl_nw_rehome(struct nl_nw *f, u64 *when);
+/* Have the floor's free blocks again that took the place of blocks that failed. */
+int nl_nw_refill_floor(struct nl_nw *f, u64 *when);
 int nl_nw_fetch(struct nl_nw *f, u32 ppn, enum nl_cause cause, u64 *when, struct nl_buf **buf,
 		struct nl_rec *rec);
 struct nl_moved *nl_nw_moved(const struct nl_nw *f, u32 from, const struct nl_meta *meta);
@@ -106,6 +121,9 @@ void nl_nw_unmove(struct nl_nw *f, struct nl_moved *moved);
 /* No migration leads to @to any more. */
 void nl_nw_forget_moves(struct nl_nw *f, u32 to);
 void nl_nw_index_moves(struct nl_nw *f);
+bool nl_nw_is_indexed(const struct nl_nw *f, u32 i);
+int nl_nw_alloc_indexes(struct nl_nw *f, u32 max, gfp_t gfp);
+void nl_nw_free_indexes(struct nl_nw *f);
 
 /* ftl_nameless.c */
 int nl_nw_map(struct nl_nw *f, u32 lpn, u32 ppn);

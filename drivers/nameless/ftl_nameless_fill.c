@@ -18,7 +18,8 @@
  *
  * It never wedges. GC needs no free block. A write that finds no hole in any active block finds
  * all blocks closed, and nl_ftl_min_blocks() has one with a page that is not live among them. The
- * free blocks of the floor are for what is left without a block by one that failed.
+ * free blocks of the floor are for what is left without a block by one that failed, and are made
+ * again when they were used (nl_nw_refill_floor()).
  */
 #include <linux/bitmap.h>
 #include <evenkeel/copy.h>
@@ -474,6 +475,8 @@ int nl_nw_make_room(struct nl_nw *f, const struct nl_io *io)
 	f->leveled = false;
 	if (f->nr_lost && !f->moving)
 		r = nl_nw_rehome(f, &when);
+	if (r != -ESHUTDOWN && !f->moving)
+		r = nl_nw_refill_floor(f, &when);	/* for the next one: this can do without */
 	if (r == -ESHUTDOWN)
 		return r;
 	if (nl_nw_is_low(f) && f->ftl.trims.nr_pending && !f->ftl.trims.syncing) {

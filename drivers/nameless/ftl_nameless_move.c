@@ -24,9 +24,9 @@
 
 /* --- the table of migrations ------------------------------------------------------------------ */
 
-static u32 *nl_nw_bucket(const struct nl_nw *f, u32 from)
+static u32 nl_nw_hash(const struct nl_nw *f, u32 ppn)
 {
-	return &f->bucket[from & (f->buckets - 1)];
+	return ppn & (f->buckets - 1);
 }
 
 /* What waits to be acknowledged: where the block went that had this name. NULL: nothing. */
@@ -37,67 +37,112 @@ struct nl_moved *nl_nw_moved(const struct nl_nw *f, u32 from, const struct nl_me
 
 	if (!f->battery->nr_moved)
 		return NULL;
-	for (i = *nl_nw_bucket(f, from); i != NL_NONE; i = f->chain[i])
+	for (i = f->from.bucket[nl_nw_hash(f, from)]; i != NL_NONE; i = f->from.chain[i])
 		if (moved[i].from == from && nl_meta_same(&moved[i].meta, meta))
 			return &moved[i];
 	return NULL;
 }
 
-static void nl_nw_chain(struct nl_nw *f, u32 i)
+/* The next one from entry @i of a chain on that leads to @to. */
+static u32 nl_nw_leads(const struct nl_nw *f, u32 i, u32 to)
 {
-	u32 *bucket = nl_nw_bucket(f, f->battery->moved[i].from);
+	while (i != NL_NONE && f->battery->moved[i].to != to)
+		i = f->to.chain[i];
+	return i;
+}
 
-	f->chain[i] = *bucket;
-	*bucket = i;
+static u32 nl_nw_first_to(const struct nl_nw *f, u32 to)
+{
+	return f->battery->nr_moved ? nl_nw_leads(f, f->to.bucket[nl_nw_hash(f, to)], to) : NL_NONE;
+}
+
+/* For checks. */
+bool nl_nw_is_indexed(const struct nl_nw *f, u32 i)
+{
+	u32 to = f->battery->moved[i].to, at = nl_nw_first_to(f, to);
+
+	while (at != NL_NONE && at != i)
+		at = nl_nw_leads(f, f->to.chain[at], to);
+	return at == i;
+}
+
+static void nl_index_add(struct nl_index *index, u32 hash, u32 i)
+{
+	index->chain[i] = index->bucket[hash];
+	index->bucket[hash] = i;
+}
+
+static void nl_index_del(struct nl_index *index, u32 hash, u32 i)
+{
+	u32 *at = &index->bucket[hash];
+
+	while (*at != i)
+		at = &index->chain[*at];
+	*at = index->chain[i];
+}
+
+static void nl_nw_index(struct nl_nw *f, u32 i)
+{
+	const struct nl_moved *moved = &f->battery->moved[i];
+
+	nl_index_add(&f->from, nl_nw_hash(f, moved->from), i);
+	nl_index_add(&f->to, nl_nw_hash(f, moved->to), i);
+	f->untold += !moved->told;
+}
+
+static void nl_nw_free_entry(struct nl_nw *f, u32 i)
+{
+	f->from.chain[i] = f->free_move;
+	f->free_move = i;
 }
 
 void nl_nw_unmove(struct nl_nw *f, struct nl_moved *moved)
 {
-	u32 i = moved - f->battery->moved, *at = nl_nw_bucket(f, moved->from);
+	u32 i = moved - f->battery->moved;
 
-	while (*at != i)
-		at = &f->chain[*at];
-	*at = f->chain[i];
+	nl_index_del(&f->from, nl_nw_hash(f, moved->from), i);
+	nl_index_del(&f->to, nl_nw_hash(f, moved->to), i);
 	f->untold -= !moved->told;
 	moved->used = false;
 	f->battery->nr_moved--;
+	nl_nw_free_entry(f, i);
 }
 
 void nl_nw_forget_moves(struct nl_nw *f, u32 to)
 {
-	struct nl_moved *moved = f->battery->moved;
 	u32 i;
 
-	for (i = 0; i < f->battery->max_moved && f->battery->nr_moved; i++)
-		if (moved[i].used && moved[i].to == to)
-			nl_nw_unmove(f, &moved[i]);
+	while ((i = nl_nw_first_to(f, to)) != NL_NONE)
+		nl_nw_unmove(f, &f->battery->moved[i]);
+}
+
+static void nl_nw_index_all(struct nl_nw *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->buckets; i++) {
+		f->from.bucket[i] = NL_NONE;
+		f->to.bucket[i] = NL_NONE;
+	}
+	f->untold = 0;
+	f->free_move = NL_NONE;
+	for (i = f->battery->max_moved; i--;) {
+		if (f->battery->moved[i].used)
+			nl_nw_index(f, i);
+		else
+			nl_nw_free_entry(f, i);
+	}
 }
 
 /* After the start: all of them wait to be handed out. */
 void nl_nw_index_moves(struct nl_nw *f)
 {
-	struct nl_battery *battery = f->battery;
 	u32 i;
 
-	for (i = 0; i < f->buckets; i++)
-		f->bucket[i] = NL_NONE;
-	f->untold = 0;
-	for (i = 0; i < battery->max_moved; i++) {
-		if (!battery->moved[i].used)
-			continue;
-		battery->moved[i].told = false;
-		f->untold++;
-		nl_nw_chain(f, i);
-	}
-}
-
-static u32 nl_nw_free_move(const struct nl_nw *f)
-{
-	u32 i = 0;
-
-	while (f->battery->moved[i].used)
-		i++;
-	return i;
+	for (i = 0; i < f->battery->max_moved; i++)
+		f->battery->moved[i].told = false;
+	f->tell = 0;
+	nl_nw_index_all(f);
 }
 
 static void nl_nw_add_move(struct nl_nw *f, u32 from, u32 to, const struct nl_meta *meta)
@@ -105,15 +150,53 @@ static void nl_nw_add_move(struct nl_nw *f, u32 from, u32 to, const struct nl_me
 	struct nl_moved *moved = f->battery->moved;
 	u32 i;
 
-	for (i = 0; i < f->battery->max_moved && f->battery->nr_moved; i++)
-		if (moved[i].used && moved[i].to == from)
-			moved[i].to = to;
-	i = nl_nw_free_move(f);
+	while ((i = nl_nw_first_to(f, from)) != NL_NONE) {
+		nl_index_del(&f->to, nl_nw_hash(f, from), i);
+		moved[i].to = to;
+		nl_index_add(&f->to, nl_nw_hash(f, to), i);
+	}
+	i = f->free_move;
+	f->free_move = f->from.chain[i];
 	moved[i] = (struct nl_moved){ .used = true, .from = from, .to = to, .meta = *meta };
-	nl_nw_chain(f, i);
+	nl_nw_index(f, i);
 	f->battery->nr_moved++;
-	f->untold++;
 	f->migrated++;
+}
+
+static void nl_index_free(struct nl_index *index)
+{
+	kvfree(index->bucket);
+	kvfree(index->chain);
+}
+
+void nl_nw_free_indexes(struct nl_nw *f)
+{
+	nl_index_free(&f->from);
+	nl_index_free(&f->to);
+}
+
+/* Indexes of a table of @max, instead of what there is. On -ENOMEM that stays. */
+int nl_nw_alloc_indexes(struct nl_nw *f, u32 max, gfp_t gfp)
+{
+	struct nl_index index[2] = { 0 };
+	u32 buckets = 1, i;
+
+	while (buckets < max)
+		buckets *= 2;
+	for (i = 0; i < 2; i++) {
+		index[i].bucket = kvcalloc(buckets, sizeof(u32), gfp);
+		index[i].chain = kvcalloc(max, sizeof(u32), gfp);
+	}
+	if (!index[0].bucket || !index[0].chain || !index[1].bucket || !index[1].chain) {
+		nl_index_free(&index[0]);
+		nl_index_free(&index[1]);
+		return -ENOMEM;
+	}
+	nl_nw_free_indexes(f);
+	f->from = index[0];
+	f->to = index[1];
+	f->buckets = buckets;
+	return 0;
 }
 
 /* Blocks that failed have to be told of, however many wait: leveling's bound isn't theirs. */
@@ -123,24 +206,19 @@ static int nl_nw_room_for_moves(struct nl_nw *f)
 	u32 max = max_t(u32, battery->max_moved, f->ftl.config.p[NL_P_MOVES]) + battery->pages * 4;
 	gfp_t gfp = f->ftl.flash->nowait ? NL_GFP_NOWAIT : NL_GFP_IO;
 	struct nl_moved *moved;
-	u32 *chain;
 
 	if (battery->nr_moved + battery->pages <= battery->max_moved)
 		return 0;
 	moved = kvcalloc(max, sizeof(*moved), gfp);
-	chain = kvcalloc(max, sizeof(*chain), gfp);
-	if (!moved || !chain) {
+	if (!moved || nl_nw_alloc_indexes(f, max, gfp)) {
 		kvfree(moved);
-		kvfree(chain);
 		return -ENOMEM;
 	}
 	memcpy(moved, battery->moved, battery->max_moved * sizeof(*moved));
-	memcpy(chain, f->chain, battery->max_moved * sizeof(*chain));
 	kvfree(battery->moved);
-	kvfree(f->chain);
 	battery->moved = moved;
 	battery->max_moved = max;
-	f->chain = chain;
+	nl_nw_index_all(f);
 	return 0;
 }
 
@@ -263,6 +341,51 @@ int nl_nw_rehome(struct nl_nw *f, u64 *when)
 		if (f->battery->slot[i].lost)
 			r = nl_nw_rehome_slot(f, &f->battery->slot[i], *when);
 	f->moving = false;
+	return r;
+}
+
+/* All that is live in a closed block goes into holes elsewhere: it is free then. */
+static int nl_nw_empty(struct nl_nw *f, u32 block, u64 *when)
+{
+	u32 page, ppn, fill = f->ftl.blocks.bk[block].fill;
+	int r = nl_nw_room_for_moves(f);
+
+	nl_block_unclose(&f->ftl, block);
+	for (page = 0; page < fill && !r; page++) {
+		ppn = nl_ppn(f->ftl.geo, block, page);
+		if (nl_page_is_live(&f->ftl, ppn))
+			r = nl_nw_move(f, ppn, NL_NONE, f->battery->max_moved, *when);
+		if (!r && f->nr_lost)
+			r = -EAGAIN;	/* that goes first */
+	}
+	if (!r)
+		return nl_media_erase(&f->ftl, block, NL_FOR_GC, when);
+	nl_block_close(&f->ftl, block);
+	return r;
+}
+
+/*
+ * GC in place gains holes and no blocks. So the free ones of the floor that took the place of
+ * blocks that failed would not come back, and the next failure finds none: in a device of one
+ * plane what is left without a block has nowhere else to go, as its plane's slot is taken.
+ *
+ * There are holes enough. Fewer free blocks than the floor, and as many good ones as are needed
+ * (nl_ftl_min_blocks()), leave floor(V / ppb) + 2 that are not free, with all V live pages; without
+ * one of these it is floor(V / ppb) + 1, which have more than V pages.
+ */
+int nl_nw_refill_floor(struct nl_nw *f, u64 *when)
+{
+	struct nl_ftl *ftl = &f->ftl;
+	u32 block;
+	int r = 0;
+
+	f->leveled = true;
+	while (!r && !f->nr_lost && ftl->blocks.nr_free < NL_FLOOR &&
+	       ftl->blocks.good >= ftl->min_blocks) {
+		block = nl_block_victim(ftl);
+		r = block == NL_NONE ? -ENOSPC : nl_nw_empty(f, block, when);
+	}
+	f->leveled = false;
 	return r;
 }
 

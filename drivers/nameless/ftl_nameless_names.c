@@ -157,12 +157,14 @@ int nl_name_moves(struct nl_ftl *ftl, struct nl_move *moves, u32 max)
 {
 	struct nl_moved *moved;
 	struct nl_nw *f;
-	u32 i, n = 0;
+	u32 i, n = 0, left;
 
 	if (ftl->ops != &nl_ftl_nameless)
 		return -EOPNOTSUPP;
 	f = nl_nw(ftl);
-	for (i = 0; i < f->battery->max_moved && f->untold && n < max; i++) {
+	for (left = f->battery->max_moved; left && f->untold && n < max; left--) {
+		i = f->tell++ % f->battery->max_moved;
+		f->tell = i + 1;
 		moved = &f->battery->moved[i];
 		if (!moved->used || moved->told)
 			continue;

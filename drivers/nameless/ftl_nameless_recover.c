@@ -156,25 +156,6 @@ static int nl_lost_retire(struct nl_nw *f)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static int nl_recover_block(struct nl_nw *f, u32 block, struct nl_io *io)
-{
-	struct nl_ftl *ftl = &f->ftl;
-	struct nl_bk *bk = &ftl->blocks.bk[block];
-	u32 plane = nl_plane_of(ftl->geo, block);
-
-	if (bk->use != NL_USE_HELD || bk->flags & NL_RETIRED)
-		return 0;
-	if (ftl->scanned && !bk->live)
-		return nl_scan_free(ftl, block, io);
-	if (ftl->scanned || bk->next != NL_USE_ACTIVE || f->active[plane] != NL_NONE) {
-		nl_block_close(ftl, block);
-		return 0;
-	}
-	bk->use = NL_USE_ACTIVE;
-	f->active[plane] = block;
-	return 0;
-}
-
 static int nl_recover_virtual(struct nl_nw *f, const u32 *map)
 {
 	u32 lpn;
@@ -250,7 +231,7 @@ int nl_nw_recover(struct nl_nw *f, struct nl_io *io)
 		r = nl_recover_physical(f);
 	if (!r)
 		r = nl_lost_retire(f);
-	for (i = 0; i < f->ftl.geo->nr_blocks && !r; i++)
-		r = nl_recover_block(f, i, io);
-	return r;
+	for (i = 0; i < f->ftl.geo->nr_blocks && r >= 0; i++)
+		r = nl_scan_place(&f->ftl, i, f->active, io);
+	return min(r, 0);
 }

@@ -72,7 +72,9 @@ static int nl_page_choose(struct nl_page_ftl *f, enum nl_cause cause, u64 *when,
 		if (f->active[n] == NL_NONE) {
 			if (b->nr_free <= floor || !b->nr_free_in[n])
 				continue;
-			r = nl_page_open_block(f, n, cause, when);
+			do {
+				r = nl_page_open_block(f, n, cause, when);
+			} while (r == -EAGAIN && b->nr_free > floor && b->nr_free_in[n]);
 			if (r == -EAGAIN)
 				continue;
 			if (r)
@@ -304,13 +306,20 @@ static u32 nl_page_retired(const struct nl_ftl *ftl)
 	return NL_NONE;
 }
 
-/* Empty a block: 1 if that was done, 0 if none would gain anything or there is no room for it. */
+/*
+ * Empty a block: 1 if that was done, 0 if none would gain anything or there is no room for it. One
+ * that failed takes room and gives none: it waits until the floor is full again.
+ */
 static int nl_page_collect(struct nl_page_ftl *f, u64 when)
 {
 	struct nl_ftl *ftl = &f->ftl;
-	bool retired = ftl->blocks.retired;
-	u32 victim = retired ? nl_page_retired(ftl) : nl_block_victim(ftl);
+	u32 victim = nl_block_victim(ftl);
+	bool retired = ftl->blocks.retired &&
+		       (ftl->blocks.nr_free > NL_FLOOR || victim == NL_NONE);
 	int r;
+
+	if (retired)
+		victim = nl_page_retired(ftl);
 
 	if (victim == NL_NONE || !nl_page_fits(f, ftl->blocks.bk[victim].live))
 		return 0;
@@ -360,20 +369,26 @@ static int nl_page_make_room(struct nl_page_ftl *f, const struct nl_io *io)
 
 /*
  * Make room, then program. The seq is taken in between: making room may write records, and what
- * they say is older than this.
+ * they say is older than this. A block that fails meanwhile takes what was made with it: again, for
+ * as long as that goes on.
  */
 static int nl_page_append(struct nl_page_ftl *f, enum nl_cause cause, u64 *when,
 			  struct nl_buf *buf, struct nl_rec *rec, u32 *ppn)
 {
 	struct nl_io io = { .now = *when };
-	int r = nl_page_make_room(f, &io);
+	u32 good;
+	int r;
 
-	if (r)
-		return r;
-	rec->seq = ++f->ftl.seq;
-	r = nl_page_program(f, cause, when, buf, rec, ppn);
-	if (r != -ENOSPC)
-		return r;
+	do {
+		r = nl_page_make_room(f, &io);
+		if (r)
+			return r;
+		rec->seq = ++f->ftl.seq;
+		good = f->ftl.blocks.good;
+		r = nl_page_program(f, cause, when, buf, rec, ppn);
+		if (r != -ENOSPC)
+			return r;
+	} while (f->ftl.blocks.good < good);
 	f->ftl.state = NL_FTL_RO;
 	return -EROFS;
 }

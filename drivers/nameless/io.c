@@ -30,6 +30,7 @@
  * @came: when the bio did, ns
  * @start: when the flash may begin, ns
  * @due: when the last of what was done so far is done, ns
+ * @drops: buffers of blocks that were erased meanwhile
  * @noio: what memory could be got from before the lock was taken
  * @traced: somebody wants to know what it costs
  * @model: of that: ns in the FTL, and waiting for it
@@ -42,6 +43,7 @@ struct nl_walk {
 	u64 came;
 	u64 start;
 	u64 due;
+	struct nl_drops drops;
 	unsigned int noio;
 	bool traced;
 	u64 model;
@@ -74,6 +76,7 @@ static int nl_enter(struct nl_walk *walk)
 	}
 	nl_idle_seen(dev, walk->came, bio_op(walk->bio) != REQ_OP_READ);
 	dev->flash.nowait = nowait;
+	dev->flash.drops = &walk->drops;
 	walk->noio = memalloc_noio_save();
 	walk->start = max(walk->start, dev->ready);
 	return 0;
@@ -83,6 +86,7 @@ static void nl_leave(struct nl_walk *walk)
 {
 	memalloc_noio_restore(walk->noio);
 	walk->dev->flash.nowait = false;
+	walk->dev->flash.drops = NULL;
 	nl_power_look(walk->dev);
 	mutex_unlock(&walk->dev->io);
 	walk->model += nl_clock(walk);
@@ -469,6 +473,7 @@ void nl_submit_bio(struct bio *bio)
 	int err;
 
 	walk.start = walk.came;
+	INIT_LIST_HEAD(&walk.drops.pages);
 	if (!req) {
 		bio->bi_status = nl_status(bio, -ENOMEM);
 		bio_endio(bio);
@@ -480,8 +485,9 @@ void nl_submit_bio(struct bio *bio)
 		if (status != BLK_STS_AGAIN)
 			atomic64_inc(&dev->errors);
 		nl_req_end(req, status);
-		return;
+	} else {
+		req->due = max(walk.due, walk.start);
+		nl_end(&walk, req);
 	}
-	req->due = max(walk.due, walk.start);
-	nl_end(&walk, req);
+	nl_drops_put(&walk.drops);
 }

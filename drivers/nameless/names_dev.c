@@ -3,6 +3,7 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -21,6 +22,9 @@
  * @first: the oldest one's number
  * @nr: of them
  * @restarted: the power was cut since the last NL_IOC_INFO
+ * @restarts: how often that was told
+ * @gone: the device was removed
+ * @reading: one read() takes migrations out at a time
  */
 struct nl_names {
 	struct nl_client *client;
@@ -29,6 +33,9 @@ struct nl_names {
 	struct nl_move ring[NL_RING];
 	unsigned int first, nr;
 	bool restarted;
+	unsigned int restarts;
+	bool gone;
+	struct mutex reading;		/* see above; outside of @lock */
 };
 
 static unsigned int nl_names_moved(void *ctx, const struct nl_move *moves, unsigned int nr)
@@ -51,24 +58,39 @@ static void nl_names_restarted(void *ctx)
 
 	spin_lock(&names->lock);
 	names->restarted = true;
+	names->restarts++;
 	names->nr = 0;
 	spin_unlock(&names->lock);
+	wake_up_interruptible(&names->wait);
+}
+
+static void nl_names_gone(void *ctx)
+{
+	struct nl_names *names = ctx;
+
+	WRITE_ONCE(names->gone, true);
 	wake_up_interruptible(&names->wait);
 }
 
 static const struct nl_client_ops nl_names_ops = {
 	.moved = nl_names_moved,
 	.restarted = nl_names_restarted,
+	.gone = nl_names_gone,
 };
 
 static int nl_names_open(struct inode *inode, struct file *file)
 {
 	struct nl_dev *dev = container_of(file->private_data, struct nl_dev, names);
-	struct nl_names *names = kzalloc(sizeof(*names), GFP_KERNEL);
+	struct nl_names *names;
 	int err;
 
+	/* Its node is there before the disk is, which may fail yet. */
+	if (!READ_ONCE(dev->live))
+		return -ENODEV;
+	names = kzalloc(sizeof(*names), GFP_KERNEL);
 	if (!names)
 		return -ENOMEM;
+	mutex_init(&names->reading);
 	spin_lock_init(&names->lock);
 	init_waitqueue_head(&names->wait);
 	names->client = nl_client_attach(dev, &nl_names_ops, names);
@@ -112,6 +134,14 @@ static int nl_names_run(struct nl_names *names, struct nl_client_io *io)
 	return io->error;
 }
 
+static bool nl_names_are_plain(const struct nl_name *names, u32 nr)
+{
+	while (nr--)
+		if (names[nr].reserved)
+			return false;
+	return true;
+}
+
 /* Get what a program has in memory for a request of @nr names. */
 static int nl_names_get(struct nl_client_io *io, const struct nl_names_io *arg, size_t data)
 {
@@ -121,11 +151,15 @@ static int nl_names_get(struct nl_client_io *io, const struct nl_names_io *arg, 
 	io->name = memdup_user(u64_to_user_ptr(arg->names), len);
 	if (IS_ERR(io->name))
 		return PTR_ERR(io->name);
+	if (!nl_names_are_plain(io->name, arg->nr))
+		return -EINVAL;
 	if (arg->old) {
 		old = memdup_user(u64_to_user_ptr(arg->old), len);
 		if (IS_ERR(old))
 			return PTR_ERR(old);
 		io->old = old;
+		if (!nl_names_are_plain(old, arg->nr))
+			return -EINVAL;
 	}
 	if (io->op == NL_CLIENT_FREE)
 		return 0;
@@ -223,19 +257,39 @@ static long nl_names_ack(struct nl_names *names, void __user *user)
 	return err;
 }
 
+/* The notice of a cut goes when it was given, and none came meanwhile. */
 static long nl_names_info(struct nl_names *names, void __user *user)
 {
+	unsigned int restarts = READ_ONCE(names->restarts);
 	struct nl_names_info info;
 	int err;
 
-	/* Before: a cut that comes after the look is told by the next poll. */
-	spin_lock(&names->lock);
-	names->restarted = false;
-	spin_unlock(&names->lock);
 	err = nl_client_info(names->client, &info);
 	if (err)
 		return err;
-	return copy_to_user(user, &info, sizeof(info)) ? -EFAULT : 0;
+	if (copy_to_user(user, &info, sizeof(info)))
+		return -EFAULT;
+	spin_lock(&names->lock);
+	if (names->restarts == restarts)
+		names->restarted = false;
+	spin_unlock(&names->lock);
+	return 0;
+}
+
+/* What a file may be used for that was opened to read, or to write. */
+static fmode_t nl_names_mode(unsigned int cmd)
+{
+	switch (cmd) {
+	case NL_IOC_WRITE:
+	case NL_IOC_FREE:
+	case NL_IOC_ACK:
+		return FMODE_WRITE;
+	case NL_IOC_READ:
+	case NL_IOC_LIST:
+		return FMODE_READ;
+	default:
+		return 0;
+	}
 }
 
 static long nl_names_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -243,8 +297,7 @@ static long nl_names_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 	struct nl_names *names = file->private_data;
 	void __user *user = (void __user *)arg;
 
-	if ((cmd == NL_IOC_WRITE || cmd == NL_IOC_FREE || cmd == NL_IOC_ACK) &&
-	    !(file->f_mode & FMODE_WRITE))
+	if (nl_names_mode(cmd) & ~file->f_mode)
 		return -EBADF;
 	switch (cmd) {
 	case NL_IOC_INFO:
@@ -266,31 +319,46 @@ static long nl_names_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 
 /* --- migrations ------------------------------------------------------------------------------- */
 
-static bool nl_names_next(struct nl_names *names, struct nl_move *move)
+static bool nl_names_first(struct nl_names *names, struct nl_move *move, unsigned int *restarts)
 {
 	bool is;
 
 	spin_lock(&names->lock);
+	*restarts = names->restarts;
 	is = names->nr;
-	if (is) {
+	if (is)
 		*move = names->ring[names->first];
-		names->first = (names->first + 1) % NL_RING;
-		names->nr--;
-	}
 	spin_unlock(&names->lock);
 	return is;
 }
 
+/* The program has it. After a cut the ring holds others. */
+static void nl_names_taken(struct nl_names *names, unsigned int restarts)
+{
+	spin_lock(&names->lock);
+	if (names->restarts == restarts) {
+		names->first = (names->first + 1) % NL_RING;
+		names->nr--;
+	}
+	spin_unlock(&names->lock);
+}
+
 static ssize_t nl_names_fill(struct nl_names *names, char __user *user, size_t len)
 {
+	unsigned int restarts;
 	struct nl_move move;
 	size_t at = 0;
 
-	while (at + sizeof(move) <= len && nl_names_next(names, &move)) {
-		if (copy_to_user(user + at, &move, sizeof(move)))
-			return -EFAULT;	/* that one is told to the next client */
+	mutex_lock(&names->reading);
+	while (at + sizeof(move) <= len && nl_names_first(names, &move, &restarts)) {
+		if (copy_to_user(user + at, &move, sizeof(move))) {
+			mutex_unlock(&names->reading);
+			return at ?: -EFAULT;
+		}
+		nl_names_taken(names, restarts);
 		at += sizeof(move);
 	}
+	mutex_unlock(&names->reading);
 	return at;
 }
 
@@ -304,12 +372,17 @@ static ssize_t nl_names_read(struct file *file, char __user *user, size_t len, l
 	do {
 		r = nl_names_fill(names, user, len);
 		nl_client_kick(names->client);
-		if (r || READ_ONCE(names->restarted))
+		if (r)
 			return r;
+		if (READ_ONCE(names->gone))
+			return -EIO;
+		if (READ_ONCE(names->restarted))
+			return 0;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
 		r = wait_event_interruptible(names->wait, READ_ONCE(names->nr) ||
-					     READ_ONCE(names->restarted));
+					     READ_ONCE(names->restarted) ||
+					     READ_ONCE(names->gone));
 	} while (!r);
 	return r;
 }
@@ -320,7 +393,8 @@ static __poll_t nl_names_poll(struct file *file, poll_table *table)
 
 	poll_wait(file, &names->wait, table);
 	return (READ_ONCE(names->nr) ? EPOLLIN | EPOLLRDNORM : 0) |
-	       (READ_ONCE(names->restarted) ? EPOLLPRI : 0);
+	       (READ_ONCE(names->restarted) ? EPOLLPRI : 0) |
+	       (READ_ONCE(names->gone) ? EPOLLHUP | EPOLLERR : 0);
 }
 
 static const struct file_operations nl_names_fops = {

@@ -165,3 +165,21 @@ int nl_scan_free(struct nl_ftl *ftl, u32 block, struct nl_io *io)
 	nl_io_wait(io, when);
 	return r;
 }
+
+int nl_scan_place(struct nl_ftl *ftl, u32 block, u32 *active, struct nl_io *io)
+{
+	struct nl_bk *bk = &ftl->blocks.bk[block];
+	u32 plane = nl_plane_of(ftl->geo, block);
+
+	if (bk->use != NL_USE_HELD || bk->flags & NL_RETIRED)
+		return 0;
+	if (ftl->scanned && !bk->live)
+		return nl_scan_free(ftl, block, io);
+	if (ftl->scanned || bk->next != NL_USE_ACTIVE || active[plane] != NL_NONE) {
+		nl_block_close(ftl, block);
+		return 0;
+	}
+	bk->use = NL_USE_ACTIVE;
+	active[plane] = block;
+	return 1;
+}

@@ -101,6 +101,7 @@ static int nl_wbuf_evict(struct nl_ftl *ftl, struct nl_io *io)
 		if (r)
 			return r;
 		nl_wbuf_drop(ftl, slot->lpn);
+		w->until = max(w->until, io->done);
 	}
 	w->head = (w->head + 1) % w->max;
 	w->ring--;

@@ -25,10 +25,12 @@ struct nl_client;
  *	nl_client_acknowledge(), at any time. What it does not take is told again after
  *	nl_client_kick().
  * @restarted: the power is back after a cut: nl_client_list() says what there is
+ * @gone: the device was removed: nothing comes any more, and all requests fail; may be NULL
  */
 struct nl_client_ops {
 	unsigned int (*moved)(void *ctx, const struct nl_move *moves, unsigned int nr);
 	void (*restarted)(void *ctx);
+	void (*gone)(void *ctx);
 };
 
 enum nl_client_op { NL_CLIENT_READ, NL_CLIENT_WRITE, NL_CLIENT_FREE };

@@ -308,6 +308,52 @@ static void test_failures(void)
 	ktap_note("%.2f good blocks above the minimum were left on average", left / 40.0);
 }
 
+/*
+ * A full device whose blocks fail one by one, with time in between: it takes writes as long as
+ * there are as many good blocks as it needs, in one plane, too.
+ */
+static void failing_one_by_one(u32 planes, u32 spare, bool erases, u32 apart)
+{
+	struct nl_config config = rig_tiny(kind, planes, 8, 100, spare);
+	struct nl_ftl_stat stat;
+	struct rig rig;
+	int r = 0;
+	u32 i;
+
+	rig_init(&rig, &config, 100, ktap_seed + spare);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 100 && !r; i++)
+		r = rig_write(&rig, i, 0);
+	for (i = 0; i < apart * 200 && !r && !ktap_failing(); i++) {
+		if (i % apart == 0) {
+			*(erases ? &rig.flash.fail_erase : &rig.flash.fail_program) =
+				1 + rig_random(&rig, apart / 9);
+			rig_verify(&rig);
+		}
+		r = rig_write(&rig, rig_random(&rig, 100), 0);
+	}
+	nl_ftl_stat(rig.ftl, &stat);
+	CHECK(r == -EROFS && stat.state == NL_FTL_RO, "write %u: %d", i, r);
+	CHECK(rig.ftl->blocks.good == stat.min_blocks - 1,
+	      "%u planes, %u spare, %s: %u good blocks left, %u needed, %u free", planes, spare,
+	      erases ? "erases" : "programs", rig.ftl->blocks.good, stat.min_blocks,
+	      stat.free_blocks);
+	rig_verify(&rig);
+	rig_crash(&rig);
+	rig_destroy(&rig);
+}
+
+static void test_spares(void)
+{
+	u32 planes, spare;
+
+	for (planes = 1; planes <= 3; planes++)
+		for (spare = 0; spare < 24 && !ktap_failing(); spare += 1 + spare / 3) {
+			failing_one_by_one(planes, spare, false, 200);
+			failing_one_by_one(planes, spare, true, 200);
+		}
+}
+
 /* 90% of the pages are written once, 1% nearly always: how far erases are apart. */
 static u32 spread(u32 permille, u32 *most)
 {
@@ -436,6 +482,26 @@ static void test_came(void)
 	rig_destroy(&rig);
 }
 
+/* A page that a write pushed out of the buffer is on its way when nothing else is. */
+static void test_flush_waits(void)
+{
+	struct nl_config config = rig_tiny(kind, 2, 4, 60, 2);
+	struct nl_io push = { .now = 100 }, flush = { .now = 101 };
+	struct rig rig;
+
+	config.p[NL_P_BUFFER] = 1;
+	rig_init(&rig, &config, 60, ktap_seed);
+	CHECK(!rig_open(&rig));
+	CHECK(!rig_write(&rig, 5, 0));
+	CHECK(!nl_ftl_write(rig.ftl, 6, NULL, 0, &push));
+	CHECK(push.done > flush.now);
+	CHECK(!rig_trim(&rig, 6, 1));
+	CHECK(!nl_ftl_flush(rig.ftl, &flush));
+	CHECK(flush.done >= push.done, "done at %llu, not %llu",
+	      (unsigned long long)flush.done, (unsigned long long)push.done);
+	rig_destroy(&rig);
+}
+
 static void test_refused(void)
 {
 	struct nl_config config = rig_tiny(NL_FTL_HYBRID, 2, 4, 60, 1), other;
@@ -472,10 +538,12 @@ static const struct {
 	{ "a clean stop spares the scan, and a write after it is not lost", test_clean_stop },
 	{ "a checkpoint with a part twice is not whole", test_part_twice },
 	{ "blocks go bad, data stays, and in the end it is read-only", test_failures },
+	{ "a full device goes on until its spare blocks are used up", test_spares },
 	{ "erases are spread when one percent of the pages is hot", test_wear },
 	{ "when memory fails nothing is lost", test_memory },
 	{ "who must not wait does not", test_nowait },
 	{ "what begins later takes nothing from what comes before", test_came },
+	{ "a flush waits for what left the buffer before it", test_flush_waits },
 	{ "what can't be is refused", test_refused },
 	{ "however often the power goes, no room is lost", test_cut_forever },
 	{ "large devices survive cuts anywhere", test_random_cuts },

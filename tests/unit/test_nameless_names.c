@@ -3,6 +3,7 @@
  * The nameless FTL's physical segment against a client that knows what it wrote: names, stale and
  * forged ones, migrations that are acknowledged late or never, cuts at every operation.
  */
+#include <time.h>
 #include <linux/slab.h>
 #include "ktap.h"
 #include "nameless/rig.h"
@@ -520,6 +521,40 @@ static void test_deaf(void)
 	client_destroy(&c);
 }
 
+/* Seconds of overwrites and frees beside a migration that waits in a table with room for @moves. */
+static double beside(u32 moves)
+{
+	struct nl_config config = worn(2, 36, 6, moves);
+	struct nl_ftl_stat stat;
+	struct client c;
+	clock_t began;
+	u32 i;
+
+	client_init(&c, &config, BLOCKS, 12, 9 * 100);
+	for (i = 0; i < 100000; i++) {
+		if (i % 1000 == 0)
+			nl_ftl_stat(c.rig.ftl, &stat);
+		if (stat.waiting > 4)
+			break;
+		CHECK(!put(&c, rig_random(&c.rig, i < BLOCKS ? BLOCKS : 3)));
+	}
+	CHECK(stat.waiting > 4);
+	began = clock();
+	for (i = 0; i < 1000; i++)
+		CHECK(!drop(&c, 20) && !put(&c, 20) && !put(&c, 20));
+	client_destroy(&c);
+	return (double)(clock() - began) / CLOCKS_PER_SEC;
+}
+
+/* To look at all of a large table takes 1000 times as long. */
+static void test_many_moves(void)
+{
+	double few = beside(8), many = beside(1 << 20);
+
+	ktap_note("%.3f s with room for few, %.3f for many", few, many);
+	CHECK(many < 20 * few + .2);
+}
+
 /* Blocks that say the same of themselves, and old names that are never given up. */
 static void test_same(void)
 {
@@ -659,6 +694,43 @@ static void test_stop_fails(void)
 	}
 	ktap_note("%u checkpoints, pages held %u times", stops, held);
 	CHECK(stops > 20);
+}
+
+/* One plane, full, of blocks that fail one by one: names lead on, and all spare blocks are used. */
+static void test_spares(void)
+{
+	u32 spare, i;
+
+	for (spare = 0; spare < 12 && !ktap_failing(); spare++) {
+		struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 1, 8, BLOCKS + 76, spare);
+		struct client c;
+		int r = 0;
+
+		config.p[NL_P_MOVES] = 4;
+		client_init(&c, &config, BLOCKS, 76, 9 * spare + spare % 9);
+		for (i = 0; i < BLOCKS + 76 && !r; i++)
+			r = i < BLOCKS ? put(&c, i) : rig_write(&c.rig, i - BLOCKS, 0);
+		for (i = 0; i < 10000 && !r && !ktap_failing(); i++) {
+			if (i % 120 == 0) {
+				*(i % 240 ? &c.rig.flash.fail_erase : &c.rig.flash.fail_program) =
+					1 + rig_random(&c.rig, 12);
+				verify(&c);
+			}
+			if (i % 7 == 0)
+				listen(&c);
+			if (i % 500 == 499)
+				crash(&c);
+			r = i % 3 ? put(&c, rig_random(&c.rig, BLOCKS)) :
+				    rig_write(&c.rig, rig_random(&c.rig, 76), 0);
+		}
+		CHECK(r == -EROFS, "write %u: %d", i, r);
+		CHECK(c.rig.ftl->blocks.good == c.rig.ftl->min_blocks - 1, "%u spare: %u, not %u",
+		      spare, c.rig.ftl->blocks.good, c.rig.ftl->min_blocks - 1);
+		c.doing = NOTHING;
+		if (!ktap_failing())
+			verify(&c);
+		client_destroy(&c);
+	}
 }
 
 static u8 image[1 << 20];
@@ -898,11 +970,13 @@ int main(int argc, char **argv)
 	ktap_run("names: after a cut at every operation all or nothing was done", test_every_cut);
 	ktap_run("names: cuts anywhere, with blocks that fail", test_random_cuts);
 	ktap_run("a client that never acknowledges stops leveling and nothing else", test_deaf);
+	ktap_run("what waits costs others nothing, however large its table is", test_many_moves);
 	ktap_run("blocks that say the same of themselves are told apart", test_same);
 	ktap_run("a start knows how warm blocks are", test_coldest);
 	ktap_run("both segments share the space", test_space);
 	ktap_run("a clean stop keeps names and migrations", test_stop);
 	ktap_run("no checkpoint contradicts what the battery keeps", test_stop_fails);
+	ktap_run("names: one plane goes on until its spare blocks are used up", test_spares);
 	ktap_run("what is written after a block was lost is newer", test_lost);
 	ktap_run("an image has what the battery kept", test_image);
 	ktap_run("an image whose sums are right is not believed either", test_forged_image);

@@ -263,6 +263,21 @@ for ftl in page hybrid; do
 	check "$ftl: deleted while it waits for that" nlctl delete a
 done
 
+# --- memory ---------------------------------------------------------------------------------------------
+
+kept() { cat /sys/module/nameless/parameters/kept_kib; }
+
+fast a 16M gc_idle=5ms
+blkio write $d/a 0 32768 "$seed" -- discard $d/a 8192 24576 -- flush $d/a
+check "what holds nothing is erased" wait_for 10 collected
+is "its buffers are kept" "$(($(kept) > 0))" 1
+echo 2 >/proc/sys/vm/drop_caches
+is "and given back when memory is wanted" "$(kept)" 0
+check "nothing that is in the flash" blkio verify $d/a 0 8192 "$seed"
+check "and the next writes do without" blkio write $d/a 0 8192 "$seed" -- verify $d/a 0 8192 "$seed"
+clean "short of memory" a
+nlctl delete a
+
 # --- a member of a pool -----------------------------------------------------------------------------------
 
 modprobe dm-hybrid || die "no dm-hybrid"

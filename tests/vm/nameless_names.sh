@@ -79,10 +79,15 @@ check "with all its blocks" names recover
 clean "loaded" a
 check "all freed" names free
 is "nothing is valid then" "$(stat_of valid)" 0
-exec {open}<"$d/a:names"
-rmdir $conf/a
-check "the directory goes under a client" eval '! dd if=/dev/stdin bs=32 count=1 iflag=nonblock <&$open'
-exec {open}<&-
+check "a file that is open for reading changes nothing" names readonly
+check "deleted" nlctl delete a
+check "one that many migrations may wait in" make wear=100% wear_at=0 endurance=10000 moves=600
+check "with blocks, most of them cold" names fill 1600
+check "and a few that are overwritten again and again" names heat 5000 "$seed"
+more "more of them than the file keeps" waiting 300
+check "all are told, in pieces, to who makes room" names drain
+check "and every block is where they say" names verify
+check "the directory goes under clients that wait" names gone $conf/a
 check "other FTLs have no names" eval 'nlctl create a 8M && ! test -e $d/a:names && nlctl delete a'
 check "and the module goes" rmmod nameless
 done_testing

@@ -3,6 +3,8 @@
  * A client of a nameless device's physical segment, which knows what it wrote.
  *
  *	names NODE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
+ *	names NODE STATE heat N SEED | drain
+ *	names NODE STATE readonly | gone DIRECTORY
  *
  * STATE is a file with the names and versions of all blocks. Exit status 3: the power went; then
  * `recover` holds what the device lists against what may have been done.
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <evenkeel/nameless.h>
 
@@ -196,6 +199,15 @@ static int churn(uint32_t rounds, bool hears)
 	return 0;
 }
 
+/* Overwrite a few of the blocks, hearing nothing: all others are cold, and migrate for good. */
+static int heat(uint32_t rounds)
+{
+	while (rounds--)
+		if (put(any(nr / 8), 1))
+			die("overwrite", rounds);
+	return 0;
+}
+
 static int verify(void)
 {
 	uint32_t i, there = 0;
@@ -282,6 +294,9 @@ static int refused(const char *node)
 	name.ppn = ~0u;
 	fails("an address beyond the end", ioctl(fd, NL_IOC_READ, &io), ESTALE);
 	name = old;
+	name.reserved = 1;
+	fails("what is reserved", ioctl(fd, NL_IOC_READ, &io), EINVAL);
+	name.reserved = 0;
 	if (put(0, 1))
 		die("overwrite", 0);
 	fails("a stale name", name.ppn == blocks[0].name.ppn ? (errno = ESTALE, -1) :
@@ -295,6 +310,93 @@ static int refused(const char *node)
 	fails("a bad pointer", ioctl(fd, NL_IOC_WRITE, &io), EFAULT);
 	fails("another ioctl", ioctl(fd, _IO(NL_IOC, 99), &io), ENOTTY);
 	return 0;
+}
+
+/* All that waits, which is more than the file keeps, though one read() has nowhere to put it. */
+static int drain(void)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	unsigned long long waiting = info.waiting;
+	void *nowhere = (void *)strtoul("8", NULL, 0);	/* or the compiler knows */
+
+	alarm(30);
+	if (waiting <= 256 || poll(&poll_fd, 1, -1) != 1)
+		die("too few wait", waiting);
+	fails("a read to nowhere", read(fd, nowhere, sizeof(struct nl_move)), EFAULT);
+	while (acked < waiting && poll(&poll_fd, 1, -1) == 1)
+		listen(false);
+	if (ioctl(fd, NL_IOC_INFO, &info) || info.waiting || acked != waiting)
+		die("not all came", acked);
+	return 0;
+}
+
+/* A file that is open for reading only changes nothing, one for writing only shows nothing. */
+static int readonly(const char *node)
+{
+	static const unsigned int change[] = { NL_IOC_WRITE, NL_IOC_FREE, NL_IOC_ACK };
+	static const unsigned int show[] = { NL_IOC_READ, NL_IOC_LIST };
+	unsigned int i;
+
+	fd = open(node, O_RDONLY);
+	if (fd < 0)
+		die("open to read", 0);
+	for (i = 0; i < 3; i++)
+		fails("a change", ioctl(fd, change[i], data), EBADF);
+	close(fd);
+	fd = open(node, O_WRONLY);
+	if (fd < 0)
+		die("open to write", 0);
+	for (i = 0; i < 2; i++)
+		fails("a look", ioctl(fd, show[i], data), EBADF);
+	fails("read()", read(fd, data, sizeof(struct nl_move)), EBADF);
+	return 0;
+}
+
+static void wait_for_nothing(bool by_poll)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	alarm(20);
+	if (by_poll && (poll(&poll_fd, 1, -1) != 1 || !(poll_fd.revents & POLLHUP)))
+		die("poll", 0);
+	fails("read()", read(fd, data, sizeof(struct nl_move)), EIO);
+	exit(0);
+}
+
+static bool sleeps(pid_t pid)
+{
+	char path[64], status = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	if (!f || fscanf(f, "%*d %*s %c", &status) != 1 || fclose(f))
+		die("status", pid);
+	return status == 'S';
+}
+
+/* The device's directory is removed while one waits in read() and another one in poll(). */
+static int gone(const char *node, const char *directory)
+{
+	int i, status, failed = 0;
+	pid_t child[2];
+
+	fd = open(node, O_RDWR);
+	if (fd < 0)
+		die("open", 0);
+	for (i = 0; i < 2; i++) {
+		child[i] = fork();
+		if (!child[i])
+			wait_for_nothing(i);
+	}
+	for (i = 0; i < 2; i++)
+		while (!sleeps(child[i]))
+			;
+	if (rmdir(directory))
+		die(directory, 0);
+	for (i = 0; i < 2; i++)
+		failed |= waitpid(child[i], &status, 0) != child[i] || status;
+	return failed;
 }
 
 static int run(int argc, char **argv)
@@ -315,12 +417,16 @@ static int run(int argc, char **argv)
 		return churn(n, true);
 	if (!strcmp(what, "deaf"))
 		return churn(n, false);
+	if (!strcmp(what, "heat"))
+		return heat(n);
 	if (!strcmp(what, "verify"))
 		return verify();
 	if (!strcmp(what, "recover"))
 		return recover();
 	if (!strcmp(what, "refused"))
 		return refused(argv[1]);
+	if (!strcmp(what, "drain"))
+		return drain();
 	for (i = 0; !strcmp(what, "free") && i < nr && !r; i++)
 		r = drop(i);
 	return r;
@@ -333,6 +439,10 @@ int main(int argc, char **argv)
 
 	if (argc < 4)
 		return 2;
+	if (!strcmp(argv[3], "readonly"))
+		return readonly(argv[1]);
+	if (!strcmp(argv[3], "gone"))
+		return argc > 4 ? gone(argv[1], argv[4]) : 2;
 	fd = open(argv[1], O_RDWR | O_NONBLOCK);
 	if (fd < 0 || ioctl(fd, NL_IOC_INFO, &info)) {
 		r = errno == EIO ? POWER : 1;	/* idle GC's operations count, too */
@@ -342,8 +452,8 @@ int main(int argc, char **argv)
 	state(argv[2], false);
 	r = run(argc, argv);
 	poll_fd.fd = fd;
-	while (!r && strcmp(argv[3], "deaf") && poll(&poll_fd, 1, 0) > 0 &&
-	       poll_fd.revents & POLLIN)
+	while (!r && strcmp(argv[3], "deaf") && strcmp(argv[3], "heat") &&
+	       poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLIN)
 		listen(false);
 	state(argv[2], true);
 	printf("%llu moved, %llu acknowledged\n", moved, acked);

@@ -7,8 +7,11 @@
  * fit; poll() says POLLIN when there are some, and POLLPRI after a power cut until the next
  * NL_IOC_INFO. Then all names are to be listed, as a write that was interrupted may have been
  * done. Until then a read() that finds no migration returns 0; otherwise it waits, or fails with
- * EAGAIN if the file is O_NONBLOCK. A file that is opened gets all migrations again that were not
- * acknowledged.
+ * EAGAIN if the file is O_NONBLOCK. When the device is removed read() fails with EIO, and poll()
+ * says POLLHUP. A file that is opened gets all migrations again that were not acknowledged.
+ *
+ * What writes, frees or acknowledges needs a file that is open for writing, what reads and lists
+ * one that is open for reading: EBADF. Reserved fields are 0: EINVAL.
  *
  * Errors: ESTALE, no valid block has this name; ENOSPC, all space is in use; EIO, the power is
  * off, or went before the request was done; EROFS, too many blocks went bad.

@@ -28,6 +28,11 @@ void nl_buf_put(struct nl_buf *buf)
 		kfree(buf);
 }
 
+void nl_buf_drop(struct nl_drops *drops, struct nl_buf *buf)
+{
+	nl_buf_put(buf);
+}
+
 void *nl_buf_data(struct nl_buf *buf)
 {
 	return buf->data;
