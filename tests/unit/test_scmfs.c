@@ -1025,6 +1025,28 @@ static bool all_are(u64 ino, u64 from, u64 to, u8 fill)
 	return i == to - from;
 }
 
+/* What the size passes without a write is a hole, although there was room ahead. */
+static void ahead_is_no_room(void)
+{
+	u64 ino, blocks;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_write(&t, ino, 0, 36864, 1, 0) && !tfs_write(&t, ino, 36864, 4096, 1, 0));
+	CHECK(scmfs_has_room_ahead(t.fs, ino) && mapped(ino) > 60000, "%llu", mapped(ino));
+	CHECK(!tfs_write(&t, ino, 57344, 100, 2, 0) && extents_of(ino, &blocks) == 2);
+	CHECK(all_are(ino, 40960, 57344, 0) && all_are(ino, 57344, 57444, 2));
+	CHECK(!tfs_write(&t, ino, 57444, 10000, 2, 0) && scmfs_has_room_ahead(t.fs, ino));
+	CHECK(!scmfs_truncate(t.fs, ino, 81920, 5) && !scmfs_has_room_ahead(t.fs, ino));
+	CHECK(mapped(ino) == 69632 && all_are(ino, 67444, 81920, 0));
+	CHECK(!tfs_write(&t, ino, 81920, 100, 2, 0) && scmfs_has_room_ahead(t.fs, ino));
+	CHECK(!scmfs_reserve(t.fs, ino, 86016, 4096, 0, 6) && !scmfs_has_room_ahead(t.fs, ino));
+	extents_of(ino, &blocks);
+	CHECK(blocks == 1, "%llu unwritten", blocks);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* Room that was reserved is not touched, reads as zeroes, and is told of; what is written isn't. */
 static void unwritten(void)
 {
@@ -1277,6 +1299,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: maps that would give the file system's own blocks out are refused",
 		 maps_of_its_own);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
+	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
 	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
 	ktap_run("scmfs: what was reserved can be written to when all is full", reserved_when_full);
 	ktap_run("scmfs: one that was made without unwritten extents stays so", without_unwritten);
