@@ -1047,6 +1047,29 @@ static void ahead_is_no_room(void)
 	tfs_free(&t);
 }
 
+/* Its maps are those of the media, its log goes on behind what was there, and a crash recovers. */
+static void made_writable(void)
+{
+	const char *reason;
+	u64 ino;
+
+	tfs_make(&t, 16 << 20, 100, 2);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	scmfs_node_clear(&t.node[1]);
+	tfs_unmount(&t);
+	CHECK(!scmfs_open(t.mem, t.size, SCMFS_OPEN_READ_ONLY, &t.fs, NULL, &reason), "%s", reason);
+	CHECK(!scmfs_make_writable(t.fs));
+	shim_task = 65;		/* of another lane */
+	CHECK(!tfs_chmod(&t, "f", 0600) && !tfs_unlink(&t, "f"));
+	CHECK(!tfs_make_node(&t, "g", S_IFREG | 0644, NULL, &ino));
+	shim_task = 0;
+	tfs_crash(&t);
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(tfs_find(&t, "f", &ino) == -ENOENT && !tfs_find(&t, "g", &ino));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* Room that was reserved is not touched, reads as zeroes, and is told of; what is written isn't. */
 static void unwritten(void)
 {
@@ -1300,6 +1323,7 @@ int main(int argc, char **argv)
 		 maps_of_its_own);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
+	ktap_run("scmfs: what was opened to be read can become writable", made_writable);
 	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
 	ktap_run("scmfs: what was reserved can be written to when all is full", reserved_when_full);
 	ktap_run("scmfs: one that was made without unwritten extents stays so", without_unwritten);
