@@ -858,6 +858,8 @@ static int unwrite_range(struct scmfs *fs, u64 ino, u64 file, u64 count, s64 now
 		else
 			scmfs_op_commit(&op);
 		cond_resched();
+		if (r == -EAGAIN && fatal_signal_pending(current))
+			r = -EINTR;
 	} while (r == -EAGAIN);
 	return r;
 }
@@ -869,6 +871,21 @@ static void whole_blocks(const struct scmfs_inode *inode, u64 offset, u64 end, u
 	*to = end == scmfs_read(&inode->size) ? round_up(end, SCMFS_BLOCK_SIZE) :
 		round_down(end, SCMFS_BLOCK_SIZE);
 	*to = max(*from, *to);
+}
+
+/* Of any length: who is killed leaves part of it. */
+static int zero_in_steps(struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to)
+{
+	u64 end;
+	int r = 0;
+
+	for (; !r && from < to; from = end) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		end = min(to, from + (RESERVE_BLOCKS << SCMFS_BLOCK_SHIFT));
+		r = scmfs_zero_mapped(fs, inode, from, end);
+	}
+	return r;
 }
 
 int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
@@ -893,7 +910,7 @@ int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
 		if (r != -ENOSPC)
 			return r;
 	}
-	r = scmfs_zero_mapped(fs, inode, offset, end);
+	r = zero_in_steps(fs, inode, offset, end);
 	return r ? r : scmfs_setattr(fs, ino, &times, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
 }
 

@@ -1047,6 +1047,51 @@ static void ahead_is_no_room(void)
 	tfs_free(&t);
 }
 
+/* What was put in goes out again, and leaves one extent, or one and a chain, as before. */
+static void inserted_and_gone(void)
+{
+	u64 ino, blocks, i;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_write(&t, ino, 0, 40 * 4096, 7, 0) && extents_of(ino, &blocks) == 1);
+	CHECK(!scmfs_insert(t.fs, ino, 8192, 4096, 1) && extents_of(ino, &blocks) == 2);
+	CHECK(!scmfs_collapse(t.fs, ino, 8192, 4096, 2) && extents_of(ino, &blocks) == 1);
+	for (i = 0; i < 40; i++)
+		CHECK(!scmfs_insert(t.fs, ino, i * 8192, 4096, 3));
+	CHECK(extents_of(ino, &blocks) == 40);
+	for (i = 0; i < 40; i++)
+		CHECK(!scmfs_collapse(t.fs, ino, i * 4096, 4096, 4));
+	CHECK(extents_of(ino, &blocks) == 1 && all_are(ino, 0, 40 * 4096, 7));
+	/* what was reserved is not one with what was written */
+	CHECK(!scmfs_trim(t.fs, ino) && !scmfs_reserve(t.fs, ino, 41 * 4096, 8192, 0, 5));
+	i = extents_of(ino, &blocks);
+	CHECK(!scmfs_collapse(t.fs, ino, 40 * 4096, 4096, 6) && extents_of(ino, &blocks) == i);
+	CHECK(blocks == 2 && all_are(ino, 0, 40 * 4096, 7) && all_are(ino, 40 * 4096, 42 * 4096, 0));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* A range of many extents becomes zeroes step by step: who is killed leaves part of it. */
+static void zeroing_killed(void)
+{
+	u64 ino, blocks, i;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	for (i = 40; i--;)
+		CHECK(!tfs_write(&t, ino, i * 8192, 4096, 7, 0));
+	shim_killed = true;
+	CHECK(scmfs_zero(t.fs, ino, 0, 40 * 8192, 1) == -EINTR);
+	shim_killed = false;
+	extents_of(ino, &blocks);
+	CHECK(blocks && blocks < 40, "%llu", blocks);
+	tfs_check(&t);
+	CHECK(!scmfs_zero(t.fs, ino, 0, 40 * 8192, 2) && all_are(ino, 0, 39 * 8192 + 4096, 0));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* Its maps are those of the media, its log goes on behind what was there, and a crash recovers. */
 static void made_writable(void)
 {
@@ -1323,6 +1368,8 @@ int main(int argc, char **argv)
 		 maps_of_its_own);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
+	ktap_run("scmfs: ranges put in and taken out again leave no extents", inserted_and_gone);
+	ktap_run("scmfs: who is killed while zeroing leaves part of it", zeroing_killed);
 	ktap_run("scmfs: what was opened to be read can become writable", made_writable);
 	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
 	ktap_run("scmfs: what was reserved can be written to when all is full", reserved_when_full);
