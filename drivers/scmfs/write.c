@@ -349,8 +349,8 @@ static void zero_gap(struct scmfs *fs, struct scmfs_inode *inode, const struct s
 }
 
 /*
- * Before the size passes @offset: room ahead would be blocks of zeroes then where a hole belongs, or
- * what is unwritten.
+ * Before the size passes @offset: room ahead would be blocks of zeroes then where a hole belongs,
+ * or what is unwritten.
  */
 static int trim_before(struct scmfs *fs, const struct scmfs_inode *inode, u64 ino, u64 offset)
 {
