@@ -1064,8 +1064,9 @@ static void inserted_and_gone(void)
 		CHECK(!scmfs_collapse(t.fs, ino, i * 4096, 4096, 4));
 	CHECK(extents_of(ino, &blocks) == 1 && all_are(ino, 0, 40 * 4096, 7));
 	/* what was reserved is not one with what was written */
-	CHECK(!scmfs_trim(t.fs, ino) && !scmfs_reserve(t.fs, ino, 41 * 4096, 8192, 0, 5));
+	CHECK(!scmfs_trim(t.fs, ino) && !scmfs_reserve(t.fs, ino, 40 * 4096, 8192, 0, 5));
 	i = extents_of(ino, &blocks);
+	CHECK(!scmfs_insert(t.fs, ino, 40 * 4096, 4096, 6));
 	CHECK(!scmfs_collapse(t.fs, ino, 40 * 4096, 4096, 6) && extents_of(ino, &blocks) == i);
 	CHECK(blocks == 2 && all_are(ino, 0, 40 * 4096, 7) && all_are(ino, 40 * 4096, 42 * 4096, 0));
 	tfs_check(&t);
