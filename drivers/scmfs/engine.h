@@ -130,6 +130,13 @@ int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 	       struct scmfs_recovery *recovery, const char **reason);
 
 /*
+ * scmfs_make_writable - what was opened with SCMFS_OPEN_READ_ONLY is going to be changed
+ *
+ * Nobody else is in the engine but to read. Return: 0; -ENOMEM; -EUCLEAN: the log.
+ */
+int scmfs_make_writable(struct scmfs *fs);
+
+/*
  * scmfs_close - save the maps and mark it clean
  *
  * All nodes are cleared and released before. NULL is fine.

@@ -156,10 +156,18 @@ static void begin_writing(struct scmfs *fs)
 	scm_fence();
 }
 
+static int open_log(struct scmfs *fs, struct ek_undo **log)
+{
+	const struct scmfs_super *s = &fs->super;
+
+	return ek_undo_open(fs->base, fs->nr_blocks << SCMFS_BLOCK_SHIFT,
+			    le64_to_cpu(s->log_offset), le32_to_cpu(s->log_lanes),
+			    le64_to_cpu(s->salt), log);
+}
+
 static int start(struct scmfs *fs, unsigned int flags, struct scmfs_recovery *rec,
 		 const char **reason)
 {
-	const struct scmfs_super *s = &fs->super;
 	int r;
 
 	*reason = "no memory";
@@ -171,12 +179,31 @@ static int start(struct scmfs *fs, unsigned int flags, struct scmfs_recovery *re
 	if (r)
 		return r;
 	*reason = "no memory";
-	r = ek_undo_open(fs->base, fs->nr_blocks << SCMFS_BLOCK_SHIFT,
-			 le64_to_cpu(s->log_offset), le32_to_cpu(s->log_lanes),
-			 le64_to_cpu(s->salt), &fs->log);
+	r = open_log(fs, &fs->log);
 	if (!r && !fs->read_only)
 		begin_writing(fs);
 	return r;
+}
+
+/*
+ * Nothing is left to be undone, or it would not have been opened, and closing retired all else. An
+ * image that says otherwise is replayed before words change that its log names.
+ */
+int scmfs_make_writable(struct scmfs *fs)
+{
+	struct scmfs_recovery rec;
+	struct ek_undo *log;
+	int r = replay(fs, false, &rec);
+
+	if (!r)
+		r = open_log(fs, &log);
+	if (r)
+		return r;
+	ek_undo_close(fs->log);
+	fs->log = log;
+	fs->read_only = false;
+	begin_writing(fs);
+	return 0;
 }
 
 int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,

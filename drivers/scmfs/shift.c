@@ -27,6 +27,9 @@
  * @gone: blocks taken out
  * @old_maps: blocks of the old chain
  * @new_maps: and of the new one
+ * @left: the extent that ends where the range is taken out, if there is one
+ * @right: and the one that comes to lie behind it
+ * @joined: they are one from then on
  */
 struct shift {
 	struct scmfs *fs;
@@ -41,10 +44,13 @@ struct shift {
 	u64 gone;
 	u64 old_maps;
 	u64 new_maps;
+	struct scmfs_ext left;
+	struct scmfs_ext right;
+	bool joined;
 };
 
-/* What an extent becomes: up to two. */
-static u32 moved(const struct shift *sh, const struct scmfs_ext *e, struct scmfs_ext out[2])
+/* What an extent becomes: up to two, beside each other only in the file. */
+static u32 parts_of(const struct shift *sh, const struct scmfs_ext *e, struct scmfs_ext out[2])
 {
 	u64 end = e->file + e->count, back = max(e->file, sh->to);
 	u32 nr = 0;
@@ -56,6 +62,43 @@ static u32 moved(const struct shift *sh, const struct scmfs_ext *e, struct scmfs
 		out[nr++] = (struct scmfs_ext){ e->block + (back - e->file), back + sh->by,
 						end - back, e->unwritten };
 	return nr;
+}
+
+/* The same, with what was taken out between two parts of one extent gone. */
+static u32 moved(const struct shift *sh, const struct scmfs_ext *e, struct scmfs_ext out[2])
+{
+	u32 nr = parts_of(sh, e, out), i, left = 0;
+
+	for (i = 0; sh->joined && i < nr; i++) {
+		if (out[i].block == sh->right.block)
+			continue;
+		out[left] = out[i];
+		if (out[left].block == sh->left.block)
+			out[left].count += sh->right.count;
+		left++;
+	}
+	return sh->joined ? left : nr;
+}
+
+/* The two parts that meet when a range has gone. */
+static void note_ends(struct shift *sh, const struct scmfs_ext *out, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; sh->by < 0 && i < nr; i++) {
+		if (out[i].file + out[i].count == sh->from)
+			sh->left = out[i];
+		else if (out[i].file == sh->from)
+			sh->right = out[i];
+	}
+}
+
+static void join(struct shift *sh)
+{
+	sh->joined = sh->left.count && sh->right.count &&
+		sh->left.block + sh->left.count == sh->right.block &&
+		sh->left.unwritten == sh->right.unwritten;
+	sh->nr -= sh->joined;
 }
 
 static void old_places(const struct shift *sh, struct scmfs_slots *s)
@@ -70,6 +113,8 @@ static bool next_old(struct scmfs_slots *s, struct scmfs_ext *e)
 	struct scmfs_extent *place;
 
 	while ((place = scmfs_slots_next(s))) {
+		if (s->left == 0)
+			cond_resched();
 		*e = scmfs_ext_of(le64_to_cpu(place->block), scmfs_read(&place->second));
 		if (e->count)
 			return true;
@@ -88,7 +133,8 @@ static int look(struct shift *sh)
 	while (next_old(&s, &e)) {
 		if (!scmfs_ext_ok(sh->fs, sh->inode, &e))
 			return -EUCLEAN;
-		nr = moved(sh, &e, out);
+		nr = parts_of(sh, &e, out);
+		note_ends(sh, out, nr);
 		sh->nr += nr;
 		sh->gone += e.count;
 		for (i = 0; i < nr; i++) {
@@ -98,6 +144,7 @@ static int look(struct shift *sh)
 		}
 	}
 	sh->old_maps = s.maps;
+	join(sh);
 	return s.error;
 }
 

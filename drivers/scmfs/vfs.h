@@ -182,7 +182,7 @@ extern struct workqueue_struct *sfs_wq, *sfs_remains_wq;
 /* vfs_region.c */
 int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_context *fc);
 void sfs_region_detach(struct sfs_sb *s, struct super_block *sb);
-int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only);
+int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only, bool recover);
 
 /* vfs_super.c */
 extern struct file_system_type sfs_type;

@@ -260,18 +260,32 @@ static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 	return 0;
 }
 
+/* As a writable mount would, and unmounted at once. */
+static int sfs_recover_first(struct sfs_sb *s, struct scmfs_recovery *recovery,
+			     const char **reason)
+{
+	int err = scmfs_open(s->base, s->bytes, 0, &s->fs, recovery, reason);
+
+	if (err)
+		return err;
+	scmfs_close(s->fs);
+	s->fs = NULL;
+	return 0;
+}
+
 /**
  * sfs_region_open - open, or make and open, the file system in the memory
  * @s: attached
  * @fc: for what there is to tell
- * @read_only: store nothing
+ * @read_only: store nothing, but to recover
+ * @recover: which may be done
  *
  * Return: 0 or a negative error number.
  */
-int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only)
+int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only, bool recover)
 {
 	unsigned int flags = read_only ? SCMFS_OPEN_READ_ONLY : 0;
-	struct scmfs_recovery recovery;
+	struct scmfs_recovery recovery, ignored;
 	const char *reason = NULL;
 	int err = 0;
 
@@ -279,6 +293,9 @@ int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only)
 		err = sfs_format(s, fc);
 	if (!err) {
 		err = scmfs_open(s->base, s->bytes, flags, &s->fs, &recovery, &reason);
+		if (err == -EROFS && recover)
+			err = sfs_recover_first(s, &recovery, &reason) ?:
+				scmfs_open(s->base, s->bytes, flags, &s->fs, &ignored, &reason);
 		if (err)
 			sfs_refuse(fc, err, reason);
 	}

@@ -320,7 +320,7 @@ static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
 	err = sfs_windows_init(s);
 	if (err)
 		goto no_windows;
-	err = sfs_region_open(s, fc, sb_rdonly(sb));
+	err = sfs_region_open(s, fc, sb_rdonly(sb), !sb->s_bdev || !bdev_read_only(sb->s_bdev));
 	if (err)
 		goto no_fs;
 	sfs_set_acl_flag(sb);
@@ -435,15 +435,32 @@ static int sfs_get_tree(struct fs_context *fc)
 	return o->has_phys ? get_tree_nodev(fc, sfs_fill_super) : sfs_get_tree_bdev(fc, o->init);
 }
 
+static int sfs_make_writable(struct sfs_sb *s, struct fs_context *fc)
+{
+	int err;
+
+	if (s->shut)
+		return invalf(fc, "scmfs: it was shut down: unmount it and mount it again");
+	err = scmfs_make_writable(s->fs);
+	if (err)
+		errorf(fc, "scmfs: can't become writable: the undo log can't be opened");
+	else
+		WRITE_ONCE(s->writable, true);
+	return err;
+}
+
 /* Where it is doesn't change, and nothing is made anew: of the options data= and acl count. */
 static int sfs_reconfigure(struct fs_context *fc)
 {
 	struct sfs_sb *s = sfs_sb(fc->root->d_sb);
 	const struct sfs_sb *new = fc->s_fs_info;
+	int err;
 
-	if (!(fc->sb_flags & SB_RDONLY) && !s->writable)
-		return invalf(fc, "scmfs: it was %s: unmount it and mount it again",
-			      s->shut ? "shut down" : "mounted read-only");
+	if (!(fc->sb_flags & SB_RDONLY) && !s->writable) {
+		err = sfs_make_writable(s, fc);
+		if (err)
+			return err;
+	}
 	sync_filesystem(fc->root->d_sb);
 	WRITE_ONCE(s->options.atomic, new->options.atomic);
 	s->options.acl = new->options.acl;

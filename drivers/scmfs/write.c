@@ -348,6 +348,18 @@ static void zero_gap(struct scmfs *fs, struct scmfs_inode *inode, const struct s
 		scmfs_zero_mapped(fs, inode, end, round_up(end, SCMFS_BLOCK_SIZE));
 }
 
+/*
+ * Before the size passes @offset: room ahead would be blocks of zeroes then where a hole belongs,
+ * or what is unwritten.
+ */
+static int trim_before(struct scmfs *fs, const struct scmfs_inode *inode, u64 ino, u64 offset)
+{
+	if (block_of(offset) <= blocks_to(scmfs_read(&inode->size)) ||
+	    !scmfs_has_room_ahead(fs, ino))
+		return 0;
+	return scmfs_trim(fs, ino);
+}
+
 int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int flags,
 		      struct scmfs_write *w)
 {
@@ -368,6 +380,8 @@ int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned i
 	w->unwritten = 0;
 	w->ahead = 0;
 	w->around = false;
+	if (!r)
+		r = trim_before(fs, inode, ino, offset);
 	if (!r && flags & SCMFS_WRITE_ATOMIC)
 		r = limit_atomic(fs, inode, w);
 	if (r)
@@ -528,6 +542,19 @@ static int zero_around(struct scmfs *fs, struct scmfs_inode *inode, const struct
 	return 0;
 }
 
+/* Room ahead may be what the block for one more extent was to come from. */
+static bool drop_ahead(struct scmfs *fs, struct scmfs_write *w)
+{
+	struct scmfs_run run;
+
+	if (!w->ahead)
+		return false;
+	run = run_of(w, w->nr - 1);
+	scmfs_free(fs, run.block + run.count - w->ahead, w->ahead);
+	w->ahead = 0;
+	return true;
+}
+
 int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, w->ino);
@@ -544,6 +571,8 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 		return 0;
 	}
 	r = finish_write(fs, inode, w, now, false);
+	if (r == -ENOSPC && drop_ahead(fs, w))
+		r = finish_write(fs, inode, w, now, false);
 	if (r == -ENOSPC && w->unwritten) {
 		r = zero_around(fs, inode, w);
 		if (!r)
@@ -668,17 +697,11 @@ int scmfs_trim(struct scmfs *fs, u64 ino)
 	return r ? r : drop_maps(fs, ino);
 }
 
-int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)
+static int resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now)
 {
-	struct scmfs_inode *inode;
-	int r = open_file(fs, ino, &inode);
-	u64 old;
+	u64 old = scmfs_read(&inode->size);
+	int r;
 
-	if (!r && blocks_to(size) > SCMFS_MAX_FILE_BLOCKS)
-		r = -EFBIG;
-	if (r)
-		return r;
-	old = scmfs_read(&inode->size);
 	if (size > old)		/* before the size shows it */
 		scmfs_zero_mapped(fs, inode, old, round_up(size, SCMFS_BLOCK_SIZE));
 	r = set_size(fs, inode, ino, size, now);
@@ -689,6 +712,18 @@ int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)
 		scm_fence();	/* there may be nothing to trim */
 	}
 	return scmfs_trim(fs, ino);
+}
+
+int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)
+{
+	struct scmfs_inode *inode;
+	int r = open_file(fs, ino, &inode);
+
+	if (!r && blocks_to(size) > SCMFS_MAX_FILE_BLOCKS)
+		r = -EFBIG;
+	if (!r)
+		r = trim_before(fs, inode, ino, size);
+	return r ? r : resize(fs, inode, ino, size, now);
 }
 
 /* ---- room and holes ------------------------------------------------------------------------- */
@@ -784,6 +819,8 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int f
 		r = -EINVAL;
 	if (!r && end > SCMFS_MAX_FILE_BLOCKS)
 		r = -EFBIG;
+	if (!r)
+		r = trim_before(fs, inode, ino, end << SCMFS_BLOCK_SHIFT);
 	while (!r && file < end) {
 		cond_resched();
 		if (fatal_signal_pending(current))
@@ -794,7 +831,7 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int f
 		return r ? r : keep(fs, inode, ino, offset + len);
 	if (offset + len <= scmfs_read(&inode->size))
 		return 0;
-	return scmfs_truncate(fs, ino, offset + len, now);
+	return resize(fs, inode, ino, offset + len, now);
 }
 
 /*
@@ -821,6 +858,8 @@ static int unwrite_range(struct scmfs *fs, u64 ino, u64 file, u64 count, s64 now
 		else
 			scmfs_op_commit(&op);
 		cond_resched();
+		if (r == -EAGAIN && fatal_signal_pending(current))
+			r = -EINTR;
 	} while (r == -EAGAIN);
 	return r;
 }
@@ -832,6 +871,21 @@ static void whole_blocks(const struct scmfs_inode *inode, u64 offset, u64 end, u
 	*to = end == scmfs_read(&inode->size) ? round_up(end, SCMFS_BLOCK_SIZE) :
 		round_down(end, SCMFS_BLOCK_SIZE);
 	*to = max(*from, *to);
+}
+
+/* Of any length: who is killed leaves part of it. */
+static int zero_in_steps(struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to)
+{
+	u64 end;
+	int r = 0;
+
+	for (; !r && from < to; from = end) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		end = min(to, from + (RESERVE_BLOCKS << SCMFS_BLOCK_SHIFT));
+		r = scmfs_zero_mapped(fs, inode, from, end);
+	}
+	return r;
 }
 
 int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
@@ -856,7 +910,7 @@ int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
 		if (r != -ENOSPC)
 			return r;
 	}
-	r = scmfs_zero_mapped(fs, inode, offset, end);
+	r = zero_in_steps(fs, inode, offset, end);
 	return r ? r : scmfs_setattr(fs, ino, &times, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
 }
 

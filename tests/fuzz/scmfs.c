@@ -7,6 +7,8 @@
 #include <linux/errno.h>
 #include <linux/string.h>
 
+#include <evenkeel/label.h>
+
 #include "fuzz.h"
 #include "check.h"
 #include "engine_internal.h"
@@ -14,6 +16,7 @@
 #define SIZE		(512u << 10)
 #define INODES		40u
 #define STATE_CLEAN	0x80	/* of the first byte: the maps are believed */
+#define SIGNED		0x40	/* and attributes have their checksums */
 
 static u8 *sample, *image;
 static struct scmfs *fs_now;
@@ -30,8 +33,12 @@ static const u8 bytes[5000];
 static const struct scmfs_xattr attribute = {
 	.index = SCMFS_XATTR_USER, .name = "name", .name_len = 4, .value = bytes, .value_len = 5000,
 };
+static const __le32 acl_value[] = {
+	cpu_to_le32(2), cpu_to_le32(7 << 16 | 1), cpu_to_le32(~0u), cpu_to_le32(5 << 16 | 4),
+	cpu_to_le32(~0u), cpu_to_le32(5 << 16 | 32), cpu_to_le32(~0u),
+};
 static const struct scmfs_xattr acl = {
-	.index = SCMFS_XATTR_ACL_DEFAULT, .value = bytes, .value_len = 28,
+	.index = SCMFS_XATTR_ACL_DEFAULT, .value = acl_value, .value_len = sizeof(acl_value),
 };
 
 static void make_sample(void)
@@ -142,8 +149,24 @@ static void say(const char *text)
 	MUST(*text);
 }
 
+/* Checksums of attributes' blocks are right, or all that is in them would never be looked at. */
+static void sign_attributes(void)
+{
+	u64 block;
+
+	for (block = 0; block < SIZE / SCMFS_BLOCK_SIZE; block++) {
+		struct scmfs_xattr_block *b = (void *)(image + block * SCMFS_BLOCK_SIZE);
+		u32 used = le32_to_cpu(b->used);
+
+		if (le32_to_cpu(b->magic) == SCMFS_XATTR_MAGIC && used <= SCMFS_XATTR_DATA)
+			b->csum = cpu_to_le32(ek_checksum(b, offsetof(struct scmfs_xattr_block, data) + used,
+							  &b->csum));
+	}
+}
+
 static void apply(const uint8_t *data, size_t size)
 {
+	const uint8_t *first = data;
 	struct edit e;
 
 	memcpy(image, sample, SIZE);
@@ -156,6 +179,8 @@ static void apply(const uint8_t *data, size_t size)
 		e.at %= SIZE - sizeof(e.bytes);
 		memcpy(image + e.at, e.bytes, sizeof(e.bytes));
 	}
+	if (*first & SIGNED)
+		sign_attributes();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -186,6 +211,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
+/* The first ones, of those that there are. */
+static u64 attribute_block(unsigned int nr)
+{
+	u64 block, last = 0;
+
+	for (block = 0; block < SIZE / SCMFS_BLOCK_SIZE; block++) {
+		const struct scmfs_xattr_block *b = (void *)(sample + block * SCMFS_BLOCK_SIZE);
+
+		if (le32_to_cpu(b->magic) != SCMFS_XATTR_MAGIC)
+			continue;
+		last = block;
+		if (!nr--)
+			break;
+	}
+	return last;
+}
+
 /* Most edits where something is: inodes, the directory, the map of extents. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned int seed)
 {
@@ -205,6 +247,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
 			8 * fuzz_random(&rnd, 20 * 512);
 	if (!fuzz_random(&rnd, 12))
 		e.at = 8 * fuzz_random(&rnd, 4096);
+	if (!fuzz_random(&rnd, 3)) {
+		e.at = attribute_block(fuzz_random(&rnd, 3)) * SCMFS_BLOCK_SIZE + 4 * fuzz_random(&rnd, 40);
+		data[0] |= SIGNED;
+	}
 	v = fuzz_odd(&rnd);
 	memcpy(e.bytes, &v, sizeof(e.bytes));
 	memcpy(data + size, &e, sizeof(e));

@@ -1025,6 +1025,97 @@ static bool all_are(u64 ino, u64 from, u64 to, u8 fill)
 	return i == to - from;
 }
 
+/* What the size passes without a write is a hole, although there was room ahead. */
+static void ahead_is_no_room(void)
+{
+	u64 ino, blocks;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_write(&t, ino, 0, 36864, 1, 0) && !tfs_write(&t, ino, 36864, 4096, 1, 0));
+	CHECK(scmfs_has_room_ahead(t.fs, ino) && mapped(ino) > 60000, "%llu", mapped(ino));
+	CHECK(!tfs_write(&t, ino, 57344, 100, 2, 0) && extents_of(ino, &blocks) == 2);
+	CHECK(all_are(ino, 40960, 57344, 0) && all_are(ino, 57344, 57444, 2));
+	CHECK(!tfs_write(&t, ino, 57444, 10000, 2, 0) && scmfs_has_room_ahead(t.fs, ino));
+	CHECK(!scmfs_truncate(t.fs, ino, 81920, 5) && !scmfs_has_room_ahead(t.fs, ino));
+	CHECK(mapped(ino) == 69632 && all_are(ino, 67444, 81920, 0));
+	CHECK(!tfs_write(&t, ino, 81920, 100, 2, 0) && scmfs_has_room_ahead(t.fs, ino));
+	CHECK(!scmfs_reserve(t.fs, ino, 86016, 4096, 0, 6) && !scmfs_has_room_ahead(t.fs, ino));
+	extents_of(ino, &blocks);
+	CHECK(blocks == 1, "%llu unwritten", blocks);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* What was put in goes out again, and leaves one extent, or one and a chain, as before. */
+static void inserted_and_gone(void)
+{
+	u64 ino, blocks, i;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_write(&t, ino, 0, 40 * 4096, 7, 0) && extents_of(ino, &blocks) == 1);
+	CHECK(!scmfs_insert(t.fs, ino, 8192, 4096, 1) && extents_of(ino, &blocks) == 2);
+	CHECK(!scmfs_collapse(t.fs, ino, 8192, 4096, 2) && extents_of(ino, &blocks) == 1);
+	for (i = 0; i < 40; i++)
+		CHECK(!scmfs_insert(t.fs, ino, i * 8192, 4096, 3));
+	CHECK(extents_of(ino, &blocks) == 40);
+	for (i = 0; i < 40; i++)
+		CHECK(!scmfs_collapse(t.fs, ino, i * 4096, 4096, 4));
+	CHECK(extents_of(ino, &blocks) == 1 && all_are(ino, 0, 40 * 4096, 7));
+	/* what was reserved is not one with what was written */
+	CHECK(!scmfs_trim(t.fs, ino) && !scmfs_reserve(t.fs, ino, 40 * 4096, 8192, 0, 5));
+	i = extents_of(ino, &blocks);
+	CHECK(!scmfs_insert(t.fs, ino, 40 * 4096, 4096, 6));
+	CHECK(!scmfs_collapse(t.fs, ino, 40 * 4096, 4096, 6) && extents_of(ino, &blocks) == i);
+	CHECK(blocks == 2 && all_are(ino, 0, 40 * 4096, 7) && all_are(ino, 40 * 4096, 42 * 4096, 0));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* A range of many extents becomes zeroes step by step: who is killed leaves part of it. */
+static void zeroing_killed(void)
+{
+	u64 ino, blocks, i;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	for (i = 40; i--;)
+		CHECK(!tfs_write(&t, ino, i * 8192, 4096, 7, 0));
+	shim_killed = true;
+	CHECK(scmfs_zero(t.fs, ino, 0, 40 * 8192, 1) == -EINTR);
+	shim_killed = false;
+	extents_of(ino, &blocks);
+	CHECK(blocks && blocks < 40, "%llu", blocks);
+	tfs_check(&t);
+	CHECK(!scmfs_zero(t.fs, ino, 0, 40 * 8192, 2) && all_are(ino, 0, 39 * 8192 + 4096, 0));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* Its maps are those of the media, its log goes on behind what was there, and a crash recovers. */
+static void made_writable(void)
+{
+	const char *reason;
+	u64 ino;
+
+	tfs_make(&t, 16 << 20, 100, 2);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	scmfs_node_clear(&t.node[1]);
+	tfs_unmount(&t);
+	CHECK(!scmfs_open(t.mem, t.size, SCMFS_OPEN_READ_ONLY, &t.fs, NULL, &reason), "%s", reason);
+	CHECK(!scmfs_make_writable(t.fs));
+	shim_task = 65;		/* of another lane */
+	CHECK(!tfs_chmod(&t, "f", 0600) && !tfs_unlink(&t, "f"));
+	CHECK(!tfs_make_node(&t, "g", S_IFREG | 0644, NULL, &ino));
+	shim_task = 0;
+	tfs_crash(&t);
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(tfs_find(&t, "f", &ino) == -ENOENT && !tfs_find(&t, "g", &ino));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* Room that was reserved is not touched, reads as zeroes, and is told of; what is written isn't. */
 static void unwritten(void)
 {
@@ -1277,6 +1368,10 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: maps that would give the file system's own blocks out are refused",
 		 maps_of_its_own);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
+	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
+	ktap_run("scmfs: ranges put in and taken out again leave no extents", inserted_and_gone);
+	ktap_run("scmfs: who is killed while zeroing leaves part of it", zeroing_killed);
+	ktap_run("scmfs: what was opened to be read can become writable", made_writable);
 	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
 	ktap_run("scmfs: what was reserved can be written to when all is full", reserved_when_full);
 	ktap_run("scmfs: one that was made without unwritten extents stays so", without_unwritten);

@@ -164,6 +164,113 @@ static void one_damage(void)
 	free(t.mem);
 }
 
+/* An ACL as a list of (tag, permissions, id), with the version in front. */
+static u32 put_acl(u8 *value, u32 version, const u32 (*e)[3], u32 nr)
+{
+	__le32 v = cpu_to_le32(version);
+	u32 i, len = sizeof(v);
+
+	memcpy(value, &v, sizeof(v));
+	for (i = 0; i < nr; i++, len += 8) {
+		__le32 words[] = { cpu_to_le32(e[i][0] | e[i][1] << 16), cpu_to_le32(e[i][2]) };
+
+		memcpy(value + len, words, sizeof(words));
+	}
+	return len;
+}
+
+static void set_acl(u64 ino, u32 index, const void *value, u32 len)
+{
+	const struct scmfs_attr a = { .mode = 0664 };
+	const struct scmfs_xattr x = { .index = index, .name = "", .value = value,
+				       .value_len = len };
+
+	CHECK(!scmfs_xattr_set(t.fs, ino, &x, 0, &a, SCMFS_SET_MODE));
+}
+
+static u32 mode_is(u64 ino)
+{
+	struct scmfs_attr a;
+
+	CHECK(!scmfs_getattr(t.fs, ino, &a));
+	return a.mode & 0777;
+}
+
+static bool has_acl(u64 ino, u32 index)
+{
+	return scmfs_xattr_get(t.fs, ino, index, "", 0, NULL, 0) >= 0;
+}
+
+#define NONE	~0u
+
+static void acls(void)
+{
+	static const struct {
+		const char *what;
+		bool ok;
+		u32 version, cut, nr, e[6][3];
+	} list[] = {
+		{ "of three", true, 2, 0, 3, { { 1, 6, NONE }, { 4, 4, NONE }, { 32, 4, NONE } } },
+		{ "named", true, 2, 0, 6, { { 1, 7, NONE }, { 2, 6, 1000 }, { 4, 4, NONE },
+					    { 8, 7, 50 }, { 16, 4, NONE }, { 32, 0, NONE } } },
+		{ "mask alone", true, 2, 0, 4, { { 1, 6, NONE }, { 4, 4, NONE }, { 16, 4, NONE },
+						 { 32, 4, NONE } } },
+		{ "version", false, 3, 0, 3, { { 1, 6, NONE }, { 4, 4, NONE }, { 32, 4, NONE } } },
+		{ "size", false, 2, 1, 3, { { 1, 6, NONE }, { 4, 4, NONE }, { 32, 4, NONE } } },
+		{ "none", false, 2, 0, 0, { { 0 } } },
+		{ "no end", false, 2, 0, 2, { { 1, 6, NONE }, { 4, 4, NONE } } },
+		{ "order", false, 2, 0, 3, { { 4, 4, NONE }, { 1, 6, NONE }, { 32, 4, NONE } } },
+		{ "twice", false, 2, 0, 4, { { 1, 6, NONE }, { 4, 4, NONE }, { 4, 4, NONE },
+					     { 32, 4, NONE } } },
+		{ "behind the end", false, 2, 0, 4, { { 1, 6, NONE }, { 4, 4, NONE },
+						      { 32, 4, NONE }, { 32, 4, NONE } } },
+		{ "tag", false, 2, 0, 3, { { 1, 6, NONE }, { 5, 4, NONE }, { 32, 4, NONE } } },
+		{ "permissions", false, 2, 0, 3, { { 1, 8, NONE }, { 4, 4, NONE }, { 32, 4, NONE } } },
+		{ "no mask", false, 2, 0, 4, { { 1, 6, NONE }, { 2, 6, 5 }, { 4, 4, NONE },
+					       { 32, 4, NONE } } },
+		{ "nobody", false, 2, 0, 5, { { 1, 6, NONE }, { 2, 6, NONE }, { 4, 4, NONE },
+					      { 16, 4, NONE }, { 32, 4, NONE } } },
+	};
+	u8 value[100];
+	u32 i, len;
+
+	make();
+	for (i = 0; i < ARRAY_SIZE(list) && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		CHECK(!tfs_mount(&t, NULL));
+		len = put_acl(value, list[i].version, list[i].e, list[i].nr) - list[i].cut;
+		set_acl(3, SCMFS_XATTR_ACL_ACCESS, value, len);		/* beside an attribute */
+		set_acl(2, SCMFS_XATTR_ACL_DEFAULT, value, len);	/* alone, of a directory */
+		tfs_unmount(&t);
+		if (list[i].ok)
+			CHECK(!check(list[i].what), "%s", list[i].what);
+		else
+			repaired(list[i].what, 2);
+		CHECK(!tfs_mount(&t, NULL));
+		CHECK(has_acl(3, SCMFS_XATTR_ACL_ACCESS) == list[i].ok, "%s", list[i].what);
+		CHECK(has_acl(2, SCMFS_XATTR_ACL_DEFAULT) == list[i].ok, "%s", list[i].what);
+		CHECK(mode_is(3) == (list[i].ok ? 0664 : 0604), "%s: %o", list[i].what, mode_is(3));
+		CHECK(mode_is(2) == 0664, "%s", list[i].what);
+		CHECK(scmfs_xattr_get(t.fs, 3, SCMFS_XATTR_USER, "a", 1, NULL, 0) == 100);
+		tfs_crash(&t);
+	}
+	/* a default one of a file; and where there is no block to write the other attribute to */
+	memcpy(t.mem, image, SIZE);
+	CHECK(!tfs_mount(&t, NULL));
+	len = put_acl(value, 2, list[0].e, 3);
+	set_acl(3, SCMFS_XATTR_ACL_DEFAULT, value, len);
+	CHECK(scmfs_reserve(t.fs, 4, 1 << 20, 2 << 20, SCMFS_RESERVE_KEEP_SIZE, 1) == -ENOSPC);
+	for (i = 0; !scmfs_reserve(t.fs, 4, (4 << 20) + i * 4096, 4096, SCMFS_RESERVE_KEEP_SIZE, 1); i++)
+		;
+	tfs_unmount(&t);
+	CHECK(check("of a file, and full") && !check("of a file, and full"));
+	CHECK(!tfs_mount(&t, NULL) && !has_acl(3, SCMFS_XATTR_ACL_DEFAULT));
+	tfs_check(&t);
+	tfs_crash(&t);
+	free(image);
+	free(t.mem);
+}
+
 static void ring(void)
 {
 	u64 a, b;
@@ -241,6 +348,7 @@ static void random_damage(void)
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
+	ktap_run("scmfs fsck: ACLs that the kernel would not take are removed", acls);
 	ktap_run("fsck.scmfs: finds nothing where nothing is wrong", undamaged);
 	ktap_run("fsck.scmfs: repairs each kind of damage", one_damage);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);

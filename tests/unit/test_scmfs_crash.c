@@ -255,34 +255,158 @@ static int setattr(void)
 	X(setattr, setattr())						\
 	X(attr_large, on_file("u", attr_large))
 
-#define X(name, expression) static int op_##name(void) { return expression; }
-OPS
-#undef X
+/*
+ * On x, which has nine extents and so a block of them: 0, 2, ... 14 of one written block each, and
+ * three unwritten ones from 16 on; and on y, which has eight of them in its inode: 0, 2, ... 12 and
+ * two from 14 on.
+ */
+static int collapse_at(u64 ino, u64 block, u64 count)
+{
+	return scmfs_collapse(t.fs, ino, block << 12, count << 12, ++t.now);
+}
+
+static int insert_at(u64 ino, u64 block, u64 count)
+{
+	return scmfs_insert(t.fs, ino, block << 12, count << 12, ++t.now);
+}
+
+/* Some bytes within a block. */
+static int write_in(u64 ino, u64 block)
+{
+	return tfs_write(&t, ino, (block << 12) + 1000, 100, 0x21, 0);
+}
+
+static int zero_blocks(u64 ino, u64 block, u64 count)
+{
+	return scmfs_zero(t.fs, ino, block << 12, count << 12, ++t.now);
+}
+
+static int on(const char *path, int (*fn)(u64 ino, u64 block, u64 count), u64 block, u64 count)
+{
+	u64 ino;
+	int r = tfs_find(&t, path, &ino);
+
+	return r ? r : fn(ino, block, count);
+}
+
+static int write_at(const char *path, u64 block)
+{
+	u64 ino;
+	int r = tfs_find(&t, path, &ino);
+
+	return r ? r : write_in(ino, block);
+}
+
+static int write_all(u64 ino, u64 block, u64 count)
+{
+	return tfs_write(&t, ino, (block << 12) + 50, (count << 12) - 100, 0x31, 0);
+}
+
+#define MANY_OPS							\
+	X(x_collapse, on("x", collapse_at, 2, 1))			\
+	X(x_collapse_hole, on("x", collapse_at, 3, 1))			\
+	X(x_collapse_most, on("x", collapse_at, 1, 14))			\
+	X(x_collapse_room, on("x", collapse_at, 17, 1))			\
+	X(x_insert, on("x", insert_at, 2, 1))				\
+	X(x_insert_room, on("x", insert_at, 17, 2))			\
+	X(x_write_room, write_at("x", 17))				\
+	X(x_write_front, write_at("x", 16))				\
+	X(x_write_back, write_at("x", 18))				\
+	X(x_write_all, on("x", write_all, 16, 3))			\
+	X(x_zero, on("x", zero_blocks, 2, 8))				\
+	X(x_zero_back, on("x", zero_blocks, 14, 4))			\
+	X(y_collapse, on("y", collapse_at, 14, 1))			\
+	X(y_insert, on("y", insert_at, 15, 1))				\
+	X(y_insert_front, on("y", insert_at, 0, 1))			\
+	X(y_zero, on("y", zero_blocks, 14, 1))
+
+/* On z, of which all of the inode's places are taken, in a full file system: there are no others. */
+#define FULL_OPS							\
+	X(z_write_room, write_at("z", 15))				\
+	X(z_write_back, write_at("z", 16))				\
+	X(z_write_front, write_at("z", 14))				\
+	X(z_write_all, on("z", write_all, 14, 3))			\
+	X(z_insert, on("z", insert_at, 2, 1))				\
+	X(z_collapse, on("z", collapse_at, 1, 3))
 
 struct op {
 	const char *name;
 	int (*fn)(void);
 };
 
-static const struct op ops[] = {
-#define X(name, expression) { #name, op_##name },
-	OPS
+#define X(name, expression) static int op_##name(void) { return expression; }
+OPS
+MANY_OPS
+FULL_OPS
 #undef X
-};
+
+#define X(name, expression) { #name, op_##name },
+static const struct op ops[] = { OPS };
+static const struct op many_ops[] = { MANY_OPS };
+static const struct op full_ops[] = { FULL_OPS };
+#undef X
 
 /*
  * ---- the base, from which each sequence begins ------------------------------------------------
  */
 
-static void make_base(void)
+static void some_files(void)
 {
-	memset(base_target, 'y', sizeof(base_target) - 1);
-	tfs_make(&t, SIZE, INODES, LANES);
 	CHECK(!create("a") && !tfs_make_node(&t, "d", S_IFDIR | 0755, NULL, NULL));
 	CHECK(!create("d/b") && !tfs_make_node(&t, "d/e", S_IFDIR | 0700, NULL, NULL));
 	CHECK(!create("u") && !on_file("u", reserve_hole));
 	CHECK(!tfs_set_attr(&t, 6, "one", 1, 100));
 	CHECK(!on_file("a", append) && !on_file("a", append) && !on_file("d/b", write_far));
+}
+
+/* Of extents of one block, each second block; from the last one on, as there is no room ahead then. */
+static u64 scattered(const char *path, u64 nr)
+{
+	u64 ino, i;
+
+	CHECK(!create(path) && !tfs_find(&t, path, &ino));
+	CHECK(!scmfs_truncate(t.fs, ino, 20 << 12, ++t.now));
+	for (i = nr; i--;)
+		CHECK(!tfs_write(&t, ino, (2 * i) << 12, 4096, 0x40 + i, 0));
+	return ino;
+}
+
+static u64 blocks_of(u64 ino)
+{
+	struct scmfs_attr a;
+
+	CHECK(!scmfs_getattr(t.fs, ino, &a));
+	return a.blocks;
+}
+
+static void many_extents(void)
+{
+	u64 x, y;
+
+	x = scattered("x", 8);
+	CHECK(!scmfs_reserve(t.fs, x, 16 << 12, 3 << 12, 0, ++t.now));
+	y = scattered("y", 7);
+	CHECK(!tfs_write(&t, y, 14 << 12, 8192, 0x50, 0));
+	CHECK(blocks_of(x) == 12 && blocks_of(y) == 9, "%llu %llu", blocks_of(x), blocks_of(y));
+}
+
+static void full(void)
+{
+	u64 z, fill;
+
+	z = scattered("z", 7);
+	CHECK(!scmfs_reserve(t.fs, z, 14 << 12, 3 << 12, 0, ++t.now));
+	CHECK(blocks_of(z) == 10);
+	CHECK(!create("fill") && !tfs_find(&t, "fill", &fill));
+	for (u64 i = 0; !scmfs_reserve(t.fs, fill, i << 12, 4096, 0, ++t.now); i++)
+		;
+}
+
+static void make_base(void (*files)(void))
+{
+	memset(base_target, 'y', sizeof(base_target) - 1);
+	tfs_make(&t, SIZE, INODES, LANES);
+	files();
 	tfs_unmount(&t);
 	base = malloc(SIZE);
 	again = malloc(SIZE);
@@ -389,11 +513,16 @@ static void use_it(void)
 	struct scmfs_attr a;
 	u64 ino;
 
+	tfs_unlink(&after, "fill");	/* if there is one */
 	CHECK(!tfs_make_node(&after, "new", S_IFREG | 0644, NULL, &ino), "%s", sequence);
 	CHECK(!tfs_make_node(&after, "newdir", S_IFDIR | 0755, NULL, NULL), "%s", sequence);
 	for (ino = 1; ino < INODES; ino++)
-		if (!scmfs_getattr(after.fs, ino, &a) && S_ISREG(a.mode))
-			CHECK(!tfs_write(&after, ino, a.size, 100, 1, 0), "%s", sequence);
+		if (!scmfs_getattr(after.fs, ino, &a) && S_ISREG(a.mode)) {
+			int r = tfs_write(&after, ino, a.size, 100, 1, 0);
+
+			/* the others need room, too */
+			CHECK(!r && !scmfs_trim(after.fs, ino), "%s: %d", sequence, r);
+		}
 	CHECK(remove_below(SCMFS_ROOT_INO), "%s: not all can be removed", sequence);
 	scmfs_node_clear(&after.node[1]);
 	scmfs_statfs(after.fs, &st);
@@ -491,10 +620,10 @@ static bool run(const struct op *const *op, u32 nr)
 	return !r;
 }
 
-static void begin(void)
+static void begin(void (*files)(void))
 {
 	memset(&after, 0, sizeof(after));
-	make_base();
+	make_base(files);
 	after.mem = aligned_alloc(4096, SIZE);
 	after.size = SIZE;
 	for (u32 i = 0; i < TFS_INODES; i++)
@@ -515,12 +644,55 @@ static void end(u32 nr)
 	free(again);
 }
 
+/* Writes in place, which a cut may leave part of: what was reserved is written after the first. */
+static bool in_place(const struct op *first, const struct op *second)
+{
+	return strstr(first->name, "_write_") && strstr(second->name, "_write_") &&
+		(first->name[0] == 'z' || strstr(first->name, "_all") ||
+		 strstr(second->name, "_all"));
+}
+
+/* All sequences of one of these, and each as one of two with some others: --long takes all. */
+static void all_of(void (*files)(void), const struct op *op, u32 all)
+{
+	const struct op *seq[2];
+	u32 i, nr = 0, pairs = 0;
+
+	begin(files);
+	samples = long_run ? 2000 : 100;
+	for (i = 0; i < all && !ktap_failing(); i++) {
+		seq[0] = &op[i];
+		nr += run(seq, 1);
+	}
+	CHECK(nr == all, "only %u of %u operations can be done", nr, all);
+	samples = long_run ? 100 : SAMPLES;
+	for (i = 0; i < all * all && !ktap_failing(); i++) {
+		seq[0] = &op[i / all];
+		seq[1] = &op[i % all];
+		if (!long_run && (i / all + i % all) % 4)
+			continue;
+		pairs += !in_place(seq[0], seq[1]) && run(seq, 2);
+	}
+	CHECK(10 * pairs > all * all, "only %u pairs can be done", pairs);
+	end(nr + pairs);
+}
+
+static void many(void)
+{
+	all_of(many_extents, many_ops, ARRAY_SIZE(many_ops));
+}
+
+static void no_room(void)
+{
+	all_of(full, full_ops, ARRAY_SIZE(full_ops));
+}
+
 static void one(void)
 {
 	const struct op *seq[1];
 	u32 i, nr = 0;
 
-	begin();
+	begin(some_files);
 	samples = long_run ? 2000 : 300;
 	for (i = 0; i < ARRAY_SIZE(ops) && !ktap_failing(); i++) {
 		seq[0] = &ops[i];
@@ -535,7 +707,7 @@ static void two(void)
 	const struct op *seq[2];
 	u32 i, nr = 0, all = ARRAY_SIZE(ops) - ALONE;
 
-	begin();
+	begin(some_files);
 	samples = long_run ? 100 : SAMPLES;
 	for (i = 0; i < all * all && !ktap_failing(); i++) {
 		seq[0] = &ops[i / all];
@@ -550,7 +722,7 @@ static void three(void)
 	const struct op *seq[3];
 	u32 i, nr = 0, all = ARRAY_SIZE(ops) - ALONE;
 
-	begin();
+	begin(some_files);
 	samples = SAMPLES;
 	for (i = 0; i < (long_run ? all * all * all : 100) && !ktap_failing(); i++) {
 		u32 which = long_run ? i : get_random_u32() % (all * all * all);
@@ -588,7 +760,7 @@ static void format(void)
 {
 	struct scmfs_format_params p = { .uuid = { 2 }, .nr_inodes = INODES, .lanes = LANES };
 
-	begin();
+	begin(some_files);
 	memcpy(t.mem, base, SIZE);
 	none = new_one = 0;
 	CHECK(!scm_record_start(&scm_log));
@@ -608,7 +780,7 @@ static void look_close(u8 *now, u32 point, void *arg)
 
 static void closing(void)
 {
-	begin();
+	begin(some_files);
 	rewind_base();
 	scm_log.base = t.mem;
 	CHECK(!create("n") && !tfs_unlink(&t, "a"));
@@ -645,6 +817,8 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: a cut in any operation leaves it done or not begun", one);
 	ktap_run("scmfs: the same after any other operation", two);
 	ktap_run("scmfs: the same after two others", three);
+	ktap_run("scmfs: a cut while ranges of many extents change leaves them done or not begun", many);
+	ktap_run("scmfs: the same without room for other extents", no_room);
 	ktap_run("scmfs: a cut format is no file system or the new one", format);
 	ktap_run("scmfs: a cut while closing loses nothing", closing);
 	return ktap_done();

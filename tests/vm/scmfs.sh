@@ -65,7 +65,8 @@ check "the options show where it is, and not init" grep -q " scmfs .*phys=0x4000
 check_fails "init is not among them" "" grep -q " scmfs .*init" /proc/mounts
 check "read-only it is read" eval "again ro,$here && holds $m/f hello"
 check_fails "and not written" "Read-only" touch $m/g
-check_fails "nor made writable on the way" "" mount -o remount,rw $m
+check "made writable on the way" eval "mount -o remount,rw $m && touch $m/g && holds $m/f hello"
+check "which lasts" eval "again ro,$here && [ -e $m/g ]"
 check "read-only on the way" eval "again && mount -o remount,ro $m && ! touch $m/g 2>/dev/null &&
 	mount -o remount,rw $m && touch $m/g"
 
@@ -129,6 +130,12 @@ check "and is there again after mounting again" eval "again && [ \$(stat -c %s $
 into why klog since
 matches "by way of recovery" "$why" "recovered:.* 1 of .* orphans"
 rm $m/stays
+check "shut down once more" calls $m shutdown
+log_mark
+check "a mount that is read-only recovers, too" eval "again ro,$here && [ \$(stat -c %s $m/stays) = 100 ]"
+into why klog since
+matches "and says so" "$why" "recovered:.* 1 of .* orphans"
+check "it is made writable after that" eval "mount -o remount,rw $m && rm $m/stays && again"
 
 # --- windows and nvmalloc --------------------------------------------------------------------------
 

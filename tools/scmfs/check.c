@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * In order: super blocks, undo log, inodes with their extents, names, links, what no name leads
- * to, maps. Each step may rely on those before it. The engine's own opening comes last: it makes
+ * to, maps, ACLs. Each step may rely on those before it. The engine's own opening comes last: it makes
  * the maps.
  */
 #include <stdarg.h>
@@ -436,6 +436,9 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	r = reopen(base, size, check, reason);
 	if (!r && nr)
 		r = rescue(base, size, lost, nr, reason);
+	if (!r && run.nr_acls)
+		r = check_acls(base, size, run.acls, run.nr_acls, reason);
+	free(run.acls);
 	free(lost);
 	return r;
 }

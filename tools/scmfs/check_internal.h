@@ -13,6 +13,8 @@
  * @refs: names of each inode, by number
  * @subdirs: directories in each directory
  * @seen: directories whose names were looked at
+ * @acls: inodes that have a broken ACL
+ * @nr_acls: how many
  */
 struct run {
 	struct scmfs_check *check;
@@ -21,6 +23,8 @@ struct run {
 	u32 *refs;
 	u32 *subdirs;
 	unsigned long *seen;
+	u64 *acls;
+	u64 nr_acls;
 };
 
 void found(struct run *run, const char *fmt, ...) __printf(2, 3);
@@ -35,6 +39,10 @@ void check_links(struct run *run);
 
 /* check_xattrs.c */
 u64 check_xattrs(struct run *run, u64 ino, struct scmfs_inode *inode);	/* their blocks */
+
+/* check_acls.c */
+bool has_broken_acl(struct scmfs *fs, u64 ino);
+int check_acls(u8 *base, u64 size, const u64 *inos, u64 nr, const char **reason);
 
 /*
  * Inodes that no name leads to, from @from on; 0 when there is none. Directories come before

@@ -20,6 +20,13 @@ static void untake(struct run *run, u64 block, u64 end)
 	}
 }
 
+static void add_acl(struct run *run, u64 ino)
+{
+	found(run, "inode %llu: an ACL is damaged; removed, and its group may do nothing", ino);
+	run->acls = realloc(run->acls, (run->nr_acls + 1) * sizeof(*run->acls));
+	run->acls[run->nr_acls++] = ino;
+}
+
 /*
  * A chain is believed as a whole or not at all: it was written as a whole, under checksums. Of an
  * ACL that is lost the group's permission bits were the mask, and would let the group do what only
@@ -41,8 +48,11 @@ u64 check_xattrs(struct run *run, u64 ino, struct scmfs_inode *inode)
 			ok = false;
 			break;
 		}
-	if (ok)
+	if (ok) {
+		if (has_broken_acl(run->fs, ino))
+			add_acl(run, ino);
 		return nr;
+	}
 	found(run, "inode %llu: extended attributes are damaged; removed", ino);
 	scmfs_write_word(&inode->xattr, 0);
 	mode_links = scmfs_read(&inode->mode_links);
