@@ -37,6 +37,12 @@ static const struct command commands[] = {
 	  "  --json           as JSON\n" },
 	{ "status", cmd_status, false, "NAME [--json]", "a volume's state, loads and response times",
 	  "  --json           as JSON\n" },
+	{ "lost", cmd_lost, false, "NAME [--files [--offset SIZE] [--limit N]] [--json]",
+	  "what went with members that are lost",
+	  "  --files          and which files of an ext2, 3 or 4 on the volume\n"
+	  "  --offset SIZE    where the file system begins on the volume (0)\n"
+	  "  --limit N        name so many files at most (1000)\n"
+	  "  --json           as JSON\n" },
 	{ "monitor", cmd_monitor, false, "NAME [--interval S] [--count N] [--plain]",
 	  "a volume's state, live; q quits",
 	  "  --interval S     seconds between looks (2)\n"
