@@ -61,7 +61,8 @@ _hybridctl() {
 		case $command:$cur in
 		add:-*) words="--grow --force --volatile-ok --help" ;;
 		replace:-*) words="--force --volatile-ok --help" ;;
-		evacuate:-*) words="--no-wait --cancel --help" ;;
+		evacuate:-*) words="--no-wait --force --cancel --help" ;;
+		remove:-*) words="--force --help" ;;
 		grow:-*) words="--size --help" ;;
 		esac ;;
 	size:*) words="--extent --help" ;;

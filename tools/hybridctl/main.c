@@ -69,11 +69,13 @@ static const struct command commands[] = {
 	  "  --volatile-ok    take a RAM disk, whose content is lost with the power\n" },
 	{ "grow", cmd_grow, false, "NAME [--size SIZE]", "let a volume grow to what its members hold",
 	  "  --size SIZE      to this size (all but a reserve for migration)\n" },
-	{ "evacuate", cmd_evacuate, false, "NAME DEV [--no-wait | --cancel]",
+	{ "evacuate", cmd_evacuate, false, "NAME DEV [--no-wait] [--force] | --cancel",
 	  "empty a member while the volume runs",
 	  "  --no-wait        only begin; it goes on by itself, also after a restart\n"
+	  "  --force          though the others can't hold all of the volume, were it written\n"
 	  "  --cancel         the member is to stay after all\n" },
-	{ "remove", cmd_remove, false, "NAME DEV", "let a member go that is empty", "" },
+	{ "remove", cmd_remove, false, "NAME DEV [--force]", "let a member go that is empty",
+	  "  --force          though the others can't hold all of the volume, were it written\n" },
 	{ "replace", cmd_replace, false, "NAME DEV NEW [OPTION]...",
 	  "put a device in another's place while the volume runs: add, evacuate, remove",
 	  "  --force          overwrite what libblkid recognises on the new one\n"
