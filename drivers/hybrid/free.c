@@ -67,7 +67,8 @@ static void queue(struct hy_pool *pool, struct hy_free *f, u64 place)
 	spin_lock_irqsave(&pool->free_lock, flags);
 	last = list_empty(&pool->frees) ? NULL :
 	       list_last_entry(&pool->frees, struct hy_free, list);
-	if (last && !last->moved && !f->moved && last->member == f->member && last->pe + last->count == f->pe) {
+	if (last && !last->moved && !f->moved && last->member == f->member &&
+	    last->pe + last->count == f->pe) {
 		last->count++;
 		kmem_cache_free(free_cache, f);
 	} else {

@@ -197,7 +197,8 @@ char *bdev_mounted(dev_t rdev, const char *type)
 
 static char *mounted_on(dev_t rdev)
 {
-	char *where = bdev_mounted(rdev, ""), *found = where ? xasprintf("mounted on %s", where) : NULL;
+	char *where = bdev_mounted(rdev, "");
+	char *found = where ? xasprintf("mounted on %s", where) : NULL;
 
 	free(where);
 	return found;

@@ -15,7 +15,7 @@
 
 #define LOOK_AT_CLOCK	1024	/* inodes */
 
-const char *const ext_part_name[EXT_NR_PARTS] = {
+const char * const ext_part_name[EXT_NR_PARTS] = {
 	[EXT_SUPER] = "superblock",
 	[EXT_DESCRIPTORS] = "group descriptors",
 	[EXT_BLOCK_BITMAP] = "block bitmap",
@@ -203,7 +203,7 @@ static void look_at_inode(struct search *s, ext2_ino_t ino, struct ext2_inode *i
 static void look_at_inodes(struct search *s)
 {
 	int size = EXT2_INODE_SIZE(s->v.fs->super);
-	struct ext2_inode *inode = xcalloc(1, size > (int)sizeof(*inode) ? size : (int)sizeof(*inode));
+	struct ext2_inode *inode = xcalloc(1, size + sizeof(*inode));
 	ext2_inode_scan scan;
 	ext2_ino_t ino;
 	errcode_t err = ext2fs_open_inode_scan(s->v.fs, 0, &scan);

@@ -11,12 +11,12 @@
 
 /* What a file system keeps for itself. */
 enum ext_part {
-	EXT_SUPER, EXT_DESCRIPTORS, EXT_BLOCK_BITMAP, EXT_INODE_BITMAP, EXT_INODE_TABLE, EXT_JOURNAL,
-	EXT_INTERNAL, EXT_NR_PARTS
+	EXT_SUPER, EXT_DESCRIPTORS, EXT_BLOCK_BITMAP, EXT_INODE_BITMAP, EXT_INODE_TABLE,
+	EXT_JOURNAL, EXT_INTERNAL, EXT_NR_PARTS
 };
 
 /* "block bitmap" ... */
-extern const char *const ext_part_name[EXT_NR_PARTS];
+extern const char * const ext_part_name[EXT_NR_PARTS];
 
 struct ext_file {
 	uint32_t inode;
@@ -32,7 +32,7 @@ struct ext_files {
 	struct ext_file *file;		/* by inode; as many as were asked for */
 	unsigned long nr;
 	uint64_t all;			/* those that are not kept, too */
-	bool partly;			/* there may be more: not all could be read in the time given */
+	bool partly;			/* there may be more: lost itself, or too late */
 };
 
 /*

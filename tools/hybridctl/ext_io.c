@@ -14,7 +14,7 @@ static struct ext_volume *volume_of(io_channel channel)
 	return fs->priv_data;
 }
 
-/* No inode and no map of blocks, or if names are wanted: an entry without one, as long as the block. */
+/* No inode and no map of blocks, or if names are wanted: an entry without one, of a whole block. */
 static void fill_in(struct ext_volume *v, char *data, size_t size)
 {
 	struct ext2_dir_entry *none = (struct ext2_dir_entry *)data;
@@ -62,7 +62,7 @@ static errcode_t open_any(struct ext_volume *v, const char *path, uint64_t offse
 	unsigned int i;
 
 	err = ext2fs_open2(path, options, FLAGS, 0, 0, unix_io_manager, &v->fs);
-	/* One that was read and is none has no copies, but perhaps those of one that was there before. */
+	/* One that was read and is none has no copies, but for those of one that was before. */
 	if (err && (err != EXT2_ET_BAD_MAGIC || ranges_overlap(v->lost, offset + 1024, 1024)))
 		for (i = 0; again && i < sizeof(copy) / sizeof(copy[0]); i++)
 			again = ext2fs_open2(path, options, FLAGS, copy[i][0], copy[i][1],

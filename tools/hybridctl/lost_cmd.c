@@ -111,7 +111,8 @@ static char *quoted(const char *path, bool all)
 
 static void print_file(FILE *out, const struct ext_file *file)
 {
-	char lost[UNIT_TEXT], size[UNIT_TEXT], *path = file->path ? quoted(file->path, false) : NULL;
+	char *path = file->path ? quoted(file->path, false) : NULL;
+	char lost[UNIT_TEXT], size[UNIT_TEXT];
 
 	fprintf(out, "  %s: ", path ? path : "a name that was not found");
 	if (file->lost)

@@ -251,8 +251,8 @@ static int wait_empty(struct live *l, unsigned int i)
 }
 
 /*
- * The volume would be longer than those that stay can hold, though what is there now fits: writes to
- * what was never written would fail in the end.  One that is lost holds nothing anyway.
+ * The volume would be longer than those that stay can hold, though what is there now fits: writes
+ * to what was never written would fail in the end.  One that is lost holds nothing anyway.
  */
 int member_judge_room(const struct live *l, unsigned int but, uint64_t joining, bool force)
 {

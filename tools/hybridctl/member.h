@@ -12,8 +12,8 @@
 /* A device joins; its index, -1: refused. */
 int member_add(struct live *l, const char *path, const struct fresh *how);
 /*
- * Can all of the volume be written without that member, and with @joining extents more?  EXIT_OK, also
- * if @force, after a warning.
+ * Can all of the volume be written without that member, and with @joining extents more?  EXIT_OK,
+ * also if @force, after a warning.
  */
 int member_judge_room(const struct live *l, unsigned int but, uint64_t joining, bool force);
 /* Begin to empty a member, and wait until it is empty; @force: though that is not so. */

@@ -109,7 +109,8 @@ static void test_file(void)
 	lose(&r, block[5]);
 	ktap_ok(!find(&f, &r, 10), "%s: looked through", what);
 	b = named(&f, "/d/b");
-	ktap_ok(b && f.nr == 1 && f.all == 1 && !parts(&f) && !f.partly, "%s: that file alone", what);
+	ktap_ok(b && f.nr == 1 && f.all == 1 && !parts(&f) && !f.partly,
+		"%s: that file alone", what);
 	ktap_ok(b && b->lost == block_size && !b->map && b->size == 100 * block_size &&
 		!strcmp(b->type, "file"), "%s: as much as is lost", what);
 	ext_files_free(&f);
@@ -123,7 +124,8 @@ static void test_file(void)
 	lose(&r, block[0]);
 	ktap_ok(!find(&f, &r, 2) && f.nr == 2 && f.all == 3, "%s: no more than asked for", what);
 	ext_files_free(&f);
-	ktap_ok(!find(&f, &r, 2) && !f.all && !parts(&f), "%s: nothing is lost, nothing found", what);
+	ktap_ok(!find(&f, &r, 2) && !f.all && !parts(&f),
+		"%s: nothing is lost, nothing found", what);
 	ext_files_free(&f);
 }
 
@@ -202,7 +204,8 @@ static void test_own(void)
 	if (!blocks_of("<8>"))
 		return;
 	lose(&r, block[1]);
-	ktap_ok(!find(&f, &r, 10) && f.part[EXT_JOURNAL] == block_size && !f.all, "%s: journal", what);
+	ktap_ok(!find(&f, &r, 10) && f.part[EXT_JOURNAL] == block_size && !f.all,
+		"%s: journal", what);
 	ext_files_free(&f);
 }
 
@@ -232,7 +235,8 @@ static void test_names(void)
 	FILE *p;
 
 	snprintf(command, sizeof(command),
-		 "debugfs -R 'ls -p /e' %s 2>/dev/null | sed -n 's|.*/\\([0-9][^/]*\\)/[0-9]*/$|\\1|p' | tail -n 1", image);
+		 "debugfs -R 'ls -p /e' %s 2>/dev/null | sed -n 's|.*/\\([0-9][^/]*\\)/[0-9]*/$|\\1|p' | tail -n 1",
+		 image);
 	p = popen(command, "re");
 	ktap_ok(fscanf(p, "%200s", name + 3) == 1, "%s: its last name", what);
 	pclose(p);
@@ -261,7 +265,8 @@ static bool write_holes(void)
 		memset(data, i % 2 ? 0 : 1, sizeof(data));
 		good &= fwrite(data, sizeof(data), 1, f) == 1;
 	}
-	return !fclose(f) && good && run("debugfs -w -R 'write %s s' %s >/dev/null 2>&1", path, image);
+	return !fclose(f) && good &&
+	       run("debugfs -w -R 'write %s s' %s >/dev/null 2>&1", path, image);
 }
 
 /* The first block of its tree is lost, and one that another leads to. */
@@ -277,7 +282,8 @@ static void test_tree(void)
 
 	ktap_ok(write_holes(), "%s: a file with holes", what);
 	snprintf(command, sizeof(command),
-		 "debugfs -R 'stat /s' %s 2>/dev/null | sed -n 's/.*(ETB0):\\([0-9]*\\), (0).*/\\1/p'", image);
+		 "debugfs -R 'stat /s' %s 2>/dev/null | sed -n 's/.*(ETB0):\\([0-9]*\\), (0).*/\\1/p'",
+		 image);
 	p = popen(command, "re");
 	ktap_ok(fscanf(p, "%llu", &tree) == 1, "%s: with a tree", what);
 	pclose(p);
@@ -307,7 +313,7 @@ static void test_copy(void)
 	ktap_ok(!find(&f, &r, 10) && named(&f, "/d/b") && named(&f, "/d/b")->lost == block_size &&
 		f.part[EXT_SUPER] && f.part[EXT_DESCRIPTORS], "%s: found by a copy", what);
 	ext_files_free(&f);
-	/* What is no file system, and not because it is lost, isn't taken for what was there before. */
+	/* What is no file system, and is not lost, isn't taken for what was there before. */
 	ktap_ok(find(&f, &r, 10), "%s: none", what);
 }
 
