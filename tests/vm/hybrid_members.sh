@@ -58,7 +58,7 @@ check "new extents go elsewhere" blkio write $dev 16384 16384 "$seed" -- flush $
 field_is "still nothing" p dev.1.used 0
 check "the load saw nothing wrong" ended
 check "data" blkio verify $dev 16384 32768 "$seed"
-check_fails "one that is not empty can't go" "not being evacuated" ctl remove p /dev/emudisk/c
+check_fails "one that is not empty can't go" "not being evacuated" ctl remove p /dev/emudisk/c --force
 check "the second goes" ctl remove p /dev/emudisk/b
 fields_are "it is none any more" p "dev.1.dev dev.1.state dev.1.used" "- removed 0"
 check "in the grammar" in_grammar p
