@@ -9,7 +9,8 @@
  *	complete FLUSH and FUA bios, pass frees on
  *
  * A member whose flush fails stops all that, until it has failed for good (member.c): then
- * the others' changes are not to wait for it, and those who ask are told of the loss.
+ * what was moving there stays where it was (free.c), the others' changes are not to wait for it,
+ * and those who ask are told of the loss.
  *
  * Cut before the journal is written: the old map, and all it points to is
  * untouched, since nothing freed was reused.  Cut after: the new map, and its data
@@ -212,6 +213,11 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	WRITE_ONCE(pool->committing, true);
 	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */
 	r = commit_once(pool, checkpoint);
+	/* Comes to an end: nothing new moves to a member that has failed. */
+	while (r && pool->reverting) {
+		hy_free_revert(pool);
+		r = commit_once(pool, checkpoint);
+	}
 	note_needs_check(pool);
 	/* pairs with hy_commit_needed(): what it finds false is durable, or marked again */
 	smp_store_release(&pool->committing, false);
@@ -330,8 +336,10 @@ static int tell_lost(struct hy_pool *pool, const struct wants *wants)
 {
 	bool lost = pool->lost_unflushed;
 
-	if (wants->message || !bio_list_empty(&wants->bios))
-		pool->lost_unflushed = false;
+	if (wants->message || !bio_list_empty(&wants->bios)) {
+		pool->lost_unflushed = pool->lost_again;
+		pool->lost_again = false;
+	}
 	return lost ? -EIO : 0;
 }
 

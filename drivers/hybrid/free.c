@@ -11,6 +11,19 @@
  * Cut before the commit, the old map still points to it and it holds what it
  * held.  So nothing is ever reused that a crash could bring back, and no reader
  * finds another extent's bytes in it.
+ *
+ * It also is what a migration is undone with whose destination fails before that commit:
+ *
+ *	switch			in memory the map points to the new place
+ *	commit: the new place's member can't be flushed
+ *				nothing is written; what was taken is to do again
+ *	again, until it has failed for good, or is lost: hy_free_revert()
+ *				the map points to the old place, the new one is what is free
+ *	commit			without that member
+ *
+ * Cut anywhere here: the media have the old place, it was not reused.  What users wrote to the
+ * new one since the switch was never said to be durable, as no flush has ended well since; it is
+ * gone, and the next flush says so, as it does of all that the member had not made durable.
  */
 #include <linux/slab.h>
 #include "hybrid.h"
@@ -41,17 +54,7 @@ void hy_free_drop(struct hy_free *f)
 		kmem_cache_free(free_cache, f);
 }
 
-/**
- * hy_free_queue - the map has stopped pointing to an extent
- * @pool: the pool
- * @f: from hy_free_alloc(); taken over
- * @place: where the extent was
- *
- * Called *after* the map's entry was changed: the committer takes the freed first
- * and the changed entries then, so it never commits a free without its cause.
- * Context: any; takes free_lock.
- */
-void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place)
+static void queue(struct hy_pool *pool, struct hy_free *f, u64 place)
 {
 	struct hy_free *last;
 	unsigned long flags;
@@ -64,7 +67,8 @@ void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place)
 	spin_lock_irqsave(&pool->free_lock, flags);
 	last = list_empty(&pool->frees) ? NULL :
 	       list_last_entry(&pool->frees, struct hy_free, list);
-	if (last && last->member == f->member && last->pe + last->count == f->pe) {
+	if (last && !last->moved && !f->moved && last->member == f->member &&
+	    last->pe + last->count == f->pe) {
 		last->count++;
 		kmem_cache_free(free_cache, f);
 	} else {
@@ -76,6 +80,50 @@ void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place)
 		hy_commit_kick(pool);
 	else
 		hy_commit_soon(pool);
+}
+
+/**
+ * hy_free_queue - the map has stopped pointing to an extent
+ * @pool: the pool
+ * @f: from hy_free_alloc(); taken over
+ * @place: where the extent was
+ *
+ * Called *after* the map's entry was changed: the committer takes the freed first
+ * and the changed entries then, so it never commits a free without its cause.
+ * Context: any; takes free_lock.
+ */
+void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place)
+{
+	f->moved = false;
+	queue(pool, f, place);
+}
+
+/**
+ * hy_free_queue_moved - the same, as the extent is elsewhere now
+ * @pool: the pool
+ * @f: from hy_free_alloc(); taken over
+ * @le: logical extent
+ * @old: its entry before
+ * @now: its entry
+ *
+ * Context: free_sem held for reading since before the change; takes free_lock.
+ */
+void hy_free_queue_moved(struct hy_pool *pool, struct hy_free *f, u64 le, u64 old, u64 now)
+{
+	f->moved = true;
+	f->le = le;
+	f->old = old;
+	f->now = now;
+	atomic_inc(&pool->member[ek_entry_member(now)].moved_in);
+	queue(pool, f, old);
+}
+
+/* From now on it can't be undone, or is undone. */
+static void settle(struct hy_pool *pool, struct hy_free *f)
+{
+	if (f->moved)
+		atomic_dec(&pool->member[ek_entry_member(f->now)].moved_in);
+	f->moved = false;
 }
 
 bool hy_free_pending(struct hy_pool *pool)
@@ -97,6 +145,56 @@ void hy_free_untake(struct hy_pool *pool, struct list_head *batch)
 	spin_lock_irq(&pool->free_lock);
 	list_splice_init(batch, &pool->frees);
 	spin_unlock_irq(&pool->free_lock);
+}
+
+/* The map is to point to where the extent was, unless it has moved on or was discarded. */
+static void revert(struct hy_pool *pool, struct hy_free *f)
+{
+	unsigned int from = f->member;
+	u64 entry;
+
+	do {
+		if (ek_map_lookup(&pool->map, f->le, &entry) ||
+		    ek_entry_place(entry) != ek_entry_place(f->now))
+			return;
+	} while (ek_map_cmpxchg(&pool->map, f->le, entry, f->old) != entry);
+	f->member = ek_entry_member(f->now);
+	f->pe = ek_entry_pe(f->now);
+	mutex_lock(&pool->heat_lock);
+	hy_heat_moved(&pool->heat, f->le, from, ktime_get_ns());
+	mutex_unlock(&pool->heat_lock);
+}
+
+/**
+ * hy_free_revert - undo migrations to members that failed before they were durable
+ * @pool: the pool; ->reverting: the members
+ *
+ * Who reads or writes the new places at this moment is let end, so that all writes there were
+ * acknowledged before somebody is told that they are lost.
+ * Context: the committer, nothing taken; sleeps.
+ */
+void hy_free_revert(struct hy_pool *pool)
+{
+	unsigned long members = pool->reverting;
+	unsigned int n = 0;
+	struct hy_free *f;
+
+	pool->reverting = 0;
+	/* No migration switches meanwhile, and those that want to later see the state. */
+	down_write(&pool->free_sem);
+	list_for_each_entry(f, &pool->frees, list) {
+		if (!f->moved || !test_bit(ek_entry_member(f->now), &members))
+			continue;
+		revert(pool, f);
+		settle(pool, f);
+		n++;
+	}
+	up_write(&pool->free_sem);
+	synchronize_srcu(&pool->srcu);
+	/* Twice: whom the first one tells may have asked before the last of these writes ended. */
+	pool->lost_unflushed = true;
+	pool->lost_again = true;
+	DMINFO("%u extents that were moving to a member that failed stay where they were", n);
 }
 
 struct free_batch {
@@ -163,9 +261,12 @@ static void batch_drained(struct hy_drain *drain)
 void hy_free_committed(struct hy_pool *pool, struct list_head *frees)
 {
 	struct free_batch *batch;
+	struct hy_free *f;
 
 	if (list_empty(frees))
 		return;
+	list_for_each_entry(f, frees, list)
+		settle(pool, f);
 	batch = kmalloc(sizeof(*batch), GFP_NOIO);
 	if (!batch) {
 		hy_free_untake(pool, frees);

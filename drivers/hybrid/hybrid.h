@@ -152,6 +152,7 @@ struct hy_probe {
  * @flush_bio: the committer's
  * @lost: of @writes those that a flush which failed may have lost, and somebody is to be told
  * @failed_flushes: in a row; the committer's own
+ * @moved_in: extents that migrations brought, not yet committed; see free.c
  * @state: enum ek_member_state
  * @leaving: it is to be emptied, whatever @state says of its health; so it is saved
  * @drain_at: the next logical extent to be looked at while it is draining
@@ -182,6 +183,7 @@ struct hy_member {
 	struct bio flush_bio;
 	u64 lost;
 	unsigned int failed_flushes;
+	atomic_t moved_in;
 	u32 state;
 	bool leaving;
 	u64 drain_at;
@@ -377,6 +379,8 @@ struct hy_pool {
 	bool want_policy;		/* nobody waits: the last try failed */
 	struct list_head commit_waits;	/* struct hy_commit_wait */
 	bool lost_unflushed;		/* the committer's: see hy_members_flush() */
+	bool lost_again;		/* and hy_free_revert() */
+	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned int removing;		/* the committer's: members; see checkpoint.c */
 	bool needs_check_noted;
 	bool committing;	/* see hy_commit_needed() */
@@ -539,15 +543,22 @@ struct hy_free {
 	unsigned int member;
 	u32 pe;
 	u32 count;
+	/* What a migration left; the entry of @le as it was, and where it points now. */
+	bool moved;
+	u64 le;
+	u64 old;
+	u64 now;
 };
 
 struct hy_free *hy_free_alloc(gfp_t gfp);
 void hy_free_drop(struct hy_free *f);
 void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place);
+void hy_free_queue_moved(struct hy_pool *pool, struct hy_free *f, u64 le, u64 old, u64 now);
 bool hy_free_pending(struct hy_pool *pool);
 void hy_free_take(struct hy_pool *pool, struct list_head *batch);
 void hy_free_untake(struct hy_pool *pool, struct list_head *batch);
 void hy_free_committed(struct hy_pool *pool, struct list_head *batch);
+void hy_free_revert(struct hy_pool *pool);
 void hy_free_wake(struct hy_pool *pool);
 bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);
 int hy_free_init(void);

@@ -104,6 +104,15 @@ static void flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
 	m->flushed = seen;
 }
 
+/* What has just moved to one that is given up is still where it was: that goes first. */
+static bool must_revert(struct hy_pool *pool, struct hy_member *m)
+{
+	if (!atomic_read(&m->moved_in))
+		return false;
+	__set_bit(m - pool->member, &pool->reverting);
+	return true;
+}
+
 /*
  * What it acknowledged may be gone, even if the next flush succeeds: that is told.  Return: 0 if
  * nobody is to wait for it any more.
@@ -123,7 +132,7 @@ static int flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk
 		      (unsigned int)(m - pool->member), m->failed_flushes);
 		queue_work(pool->wq, &pool->event_work);
 	}
-	if (READ_ONCE(m->state) != EK_MEMBER_FAILED)
+	if (READ_ONCE(m->state) != EK_MEMBER_FAILED || must_revert(pool, m))
 		return -EIO;
 	/* Given up, until something is written there again. */
 	pool->lost_unflushed = true;
@@ -138,7 +147,9 @@ static int flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk
  * Only members that completed writes since their last flush are flushed, all at
  * once.  What a lost or a failed one had not flushed is lost: pool->lost_unflushed says so to the
  * next FLUSH, and what the others have can be committed.  The map then names places on it
- * that may hold what was there before: it has failed, and whoever wrote there is told.
+ * that may hold what was there before: it has failed, and whoever wrote there is told.  Extents
+ * that migrations not yet committed brought there are none of these: with pool->reverting set it
+ * returns -EIO, and is to be called again when they are back where they were.
  *
  * Context: the committer; sleeps.
  * Return: 0, -EIO when a flush failed (that member's stay unflushed).
@@ -159,7 +170,10 @@ int hy_members_flush(struct hy_pool *pool)
 		if (seen[i] == m->flushed)
 			continue;
 		if (!m->bdev) {
-			flush_lost(pool, m, seen[i]);
+			if (must_revert(pool, m))
+				r = -EIO;
+			else
+				flush_lost(pool, m, seen[i]);
 			continue;
 		}
 		member_flush_begin(m, &wait);

@@ -15,6 +15,13 @@
  * Cut before the commit that follows the switch: the old place is still mapped and
  * untouched but for writes not flushed yet.  The commit flushes the members first,
  * so when the new place is durable in the map, its data is on the member.
+ *
+ *	the source fails to read	given up: the map was not touched
+ *	the destination fails to write	the same
+ *	it fails, or is to leave, while others' writes tell so	the same, at the switch
+ *	it fails to flush after the switch	the commit fails and is tried again; when the member
+ *			has failed for good the switch is undone (free.c)
+ *	it is lost after that commit	as all that is on it
  */
 #include <linux/slab.h>
 #include "hybrid.h"
@@ -29,6 +36,7 @@ struct hy_mig {
 	struct hy_pool *pool;
 	u64 le;
 	u64 src;		/* place */
+	u64 old, now;		/* entries before and after the switch */
 	unsigned int from;
 	unsigned int to;
 	u32 dst_pe;
@@ -181,6 +189,14 @@ static void give_up(struct hy_mig *mig, enum hy_reason why)
 	hy_free_wake(pool);
 }
 
+/* Errors may have come meanwhile.  free_sem held: see hy_free_revert(). */
+static bool still_wanted(struct hy_mig *mig)
+{
+	struct hy_member *m = &mig->pool->member[mig->to];
+
+	return m->bdev && READ_ONCE(m->state) == EK_MEMBER_ACTIVE;
+}
+
 /* mig->lock held, no write in flight, nothing dirty: point the map to the copy. */
 static bool switch_over(struct hy_mig *mig)
 {
@@ -193,6 +209,8 @@ static bool switch_over(struct hy_mig *mig)
 			return false;
 		new = ek_entry_make(mig->to, mig->dst_pe, ek_entry_valid(entry));
 	} while (ek_map_cmpxchg(&pool->map, mig->le, entry, new) != entry);
+	mig->old = entry;
+	mig->now = new;
 	return true;
 }
 
@@ -240,6 +258,8 @@ static enum mig_next decide(struct hy_mig *mig)
 		return NEXT_COPY;
 	}
 	mig->state = MIG_DONE;
+	if (!still_wanted(mig))
+		return NEXT_FAILED;
 	return switch_over(mig) ? NEXT_SWITCHED : NEXT_RACED;
 }
 
@@ -253,7 +273,7 @@ static void mig_step(struct work_struct *work)
 	next = decide(mig);
 	spin_unlock_irq(&mig->lock);
 	if (next == NEXT_SWITCHED) {
-		hy_free_queue(mig->pool, mig->free, mig->src);
+		hy_free_queue_moved(mig->pool, mig->free, mig->le, mig->old, mig->now);
 		mig->free = NULL;
 	}
 	up_read(&mig->pool->free_sem);

@@ -182,6 +182,78 @@ check "all data" blkio verify $dev 0 8 6 -- verify $dev 8 120 "$seed" -- verify 
 emuctl set b fail=none
 remove_pool p
 
+# a destination that fails before what moved there is committed: it stays where it was
+wipe m1 a b
+slow=$(table 65536 128 m1 "a b" 0 "fill 6 commit_ms 60000 cooldown_ms 0 low_free 0")
+check "a pool that commits when it is told to" pool p "$slow"
+check "data on the first member" blkio write $dev 0 2048 "$seed" -- flush $dev
+emuctl set a fail=read
+check "a move whose source can't be read" eval 'message p move 0 1; wait_for 10 status_is p failed 1'
+is "leaves the map as it was" "$(message p entry 0)" "0 0 0000ffff"
+emuctl set a fail=none
+check "make again" eval 'remove_pool p && pool p "$slow"'
+emuctl set b fail=write
+check "a move whose destination can't be written" eval 'message p move 0 1; wait_for 10 status_is p failed 1'
+is "leaves it, too" "$(message p entry 0)" "0 0 0000ffff"
+emuctl set b fail=none
+check "make again" eval 'remove_pool p && pool p "$slow"'
+check "four extents move" eval 'for i in 0 1 2 3; do message p move $i 1; done; wait_for 10 status_is p completed 4'
+is "in memory" "$(message p entry 3 | cut -d " " -f 1)" 1
+check "one is written to" blkio write $dev 384 8 9
+emuctl set b fail=flush
+check_fails "a flush fails" EIO blkio flush $dev
+is "they are where they went" "$(message p entry 0 | cut -d " " -f 1)" 1
+failing=0
+until blkio flush $dev 2>/dev/null; do [ $((++failing)) -lt 20 ] || break; done
+matches "flushes fail until that member has" "$failing" '^([789]|10)$'
+field_is "it has" p dev.1.state failed
+is "they are where they were" "$(for i in 0 1 2 3; do message p entry $i; done | paste -sd,)" \
+	"0 0 0000ffff,0 1 0000ffff,0 2 0000ffff,0 3 0000ffff"
+emuctl set b fail=all
+check "with their data, but for what was never durable" blkio verify $dev 0 2048 "$seed"
+check "what was taken there is free" wait_for 5 status_is p dev.1.used 0
+check "commits go on" blkio write $dev 2048 8 3 -- flush $dev
+emuctl set b fail=none
+check "in the grammar" in_grammar p
+check "a new start" eval 'remove_pool p && pool p "$slow"'
+check "has it all" blkio verify $dev 0 2048 "$seed" -- verify $dev 2048 8 3
+fields_are "and nothing else" p "dev.0.used dev.1.used" "17 0"
+
+# ... or is lost
+check "four move again, one of them on" eval 'for i in 0 1 2 3; do message p move $i 1; done; wait_for 10 status_is p completed 4;
+	message p move 3 0; wait_for 10 status_is p completed 5'
+check "one is discarded" blkio discard $dev 256 128
+emuctl set b fail=flush
+check "reload without it" eval 'dmsetup load p --table "${slow/\/dev\/emudisk\/b/-}" && dmsetup suspend p && dmsetup resume p'
+blkio flush $dev 2>/dev/null || blkio flush $dev 2>/dev/null || blkio flush $dev
+is "all are with the first" "$(for i in 0 1 2 3; do message p entry $i | cut -d " " -f 1; done | paste -sd,)" "0,0,-,0"
+check "with their data" blkio verify $dev 0 256 "$seed" -- verify $dev 256 128 0 -- verify $dev 384 1664 "$seed"
+emuctl set b fail=none
+remove_pool p
+check "sound" eval 'hybridctl check /dev/emudisk/{m1,a,b} | grep "0 errors\|no errors\|clean"'
+
+# what is lost of a file system has names: those of the files that can't be read, and of no others
+wipe m1 a b
+check "a pool, in device order" pool p "$(table 65536 128 m1 "a b" 0 "fill 2 commit_ms 50")"
+mkfs.ext4 -q -b 4096 $dev && mkdir -p /run/mnt && mount $dev /run/mnt || die "no file system"
+check_fails "nothing is lost" "nothing is lost" eval 'hybridctl lost p; false'
+message p policy stripe
+for ((i = 0; i < 12; i++)); do dd if=/dev/urandom of=/run/mnt/f$i bs=20K count=1 conv=fsync status=none; done
+check "the second member is lost" eval 'dmsetup load p --table "$without" && dmsetup suspend p && dmsetup resume p'
+check "looked for" eval 'hybridctl lost p --files --json >/tmp/lost'
+unread=()
+for ((i = 0; i < 12; i++)); do
+	dd if=/run/mnt/f$i of=/dev/null bs=20K iflag=direct status=none 2>/dev/null || unread+=("/f$i")
+done
+is "found" "$(jq -r '.file_system.files[].path' /tmp/lost | sort)" "$(printf '%s\n' "${unread[@]}" | sort)"
+matches "there are such, and others" "${#unread[@]}" '^([1-9]|1[01])$'
+is "and nothing of its own" "$(jq '([.file_system.metadata_lost_bytes[]] | add), .file_system.complete, .lost_complete' /tmp/lost | paste -sd ' ')" "0 true true"
+check "status says so, as it is mounted" eval "hybridctl status p | grep -A99 'LOST of what is mounted on /run/mnt' | grep '^  ${unread[0]}: .* (file, inode'"
+umount /run/mnt
+check "lost does so anyway" eval "hybridctl lost p --files --limit 1 | grep '^  /f'"
+check_fails "none is there" "no file system of ext2, 3 or 4 at byte 65536" hybridctl lost p --files --offset 64K
+remove_pool p
+
 # fault on the first resume: nothing half made stays
 wipe m1 a b
 emuctl set m1 fail=write

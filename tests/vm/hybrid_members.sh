@@ -58,7 +58,7 @@ check "new extents go elsewhere" blkio write $dev 16384 16384 "$seed" -- flush $
 field_is "still nothing" p dev.1.used 0
 check "the load saw nothing wrong" ended
 check "data" blkio verify $dev 16384 32768 "$seed"
-check_fails "one that is not empty can't go" "not being evacuated" ctl remove p /dev/emudisk/c
+check_fails "one that is not empty can't go" "not being evacuated" ctl remove p /dev/emudisk/c --force
 check "the second goes" ctl remove p /dev/emudisk/b
 fields_are "it is none any more" p "dev.1.dev dev.1.state dev.1.used" "- removed 0"
 check "in the grammar" in_grammar p
@@ -71,7 +71,8 @@ fields_are "as it was" p "dev.1.dev dev.1.state dev.2.state" "- removed active"
 check "data" blkio verify $dev 16384 32768 "$seed"
 
 # --- room
-check_fails "the rest has no room" "no room for what is on it" ctl evacuate p /dev/emudisk/c
+check_fails "the rest could not hold the volume" "not all of it could be written" ctl evacuate p /dev/emudisk/c
+check_fails "nor has it room for what is there" "no room for what is on it" ctl evacuate p /dev/emudisk/c --force
 field_is "it stays active" p dev.2.state active
 check "the first comes back into the free place, and the volume grows" ctl add p /dev/emudisk/b --grow
 fields_are "it is the second again" p "dev.1.state dev.1.used" "active 0"
@@ -92,7 +93,10 @@ check "all data" blkio verify $dev 16384 32768 "$seed" -- verify $dev 49152 $((s
 # --- what is begun goes on
 check "the volume is emptied, but for a part" blkio discard $dev 49152 $((size - 49152))
 message p set migrate_kbps 200
-check "begin to empty the first" ctl evacuate p 0 --no-wait
+check_fails "what is left would be smaller than the volume" "not all of it could be written.*--force" ctl evacuate p 0 --no-wait
+field_is "nothing is begun" p dev.0.state active
+check "begin to empty the first" ctl evacuate p 0 --no-wait --force
+check_fails "it is not removed so, either" "not all of it could be written" ctl remove p 0
 field_is "it is draining" p dev.0.state draining
 check "stop" ctl stop p
 check "assembled" ctl assemble p

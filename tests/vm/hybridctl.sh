@@ -102,7 +102,7 @@ A=/dev/emudisk/a B=/dev/emudisk/b C=/dev/emudisk/c M=/dev/emudisk/m
 # --- the command line
 runs "--version" 0 '^hybridctl [0-9]' hybridctl --version
 runs "--help" 0 'assemble' hybridctl --help
-for c in create assemble stop identify list status monitor set policy check dump add grow evacuate remove replace; do
+for c in create assemble stop identify list status lost monitor set policy check dump add grow evacuate remove replace; do
 	runs "$c --help" 0 "^Usage: hybridctl $c" hybridctl $c --help
 	runs "$c with a wrong option" 2 "hybridctl: $c: --frob" hybridctl $c --frob
 done

@@ -42,6 +42,8 @@ int bdev_discard(const struct bdev *dev);
 char *bdev_volatile(dev_t rdev);
 /* Who uses it: "mounted on /mnt", "part of dm device vg-lv", ...; NULL: nobody known; free(). */
 char *bdev_users(dev_t rdev);
+/* Where a file system of a type that begins so is mounted from it; NULL: nowhere; free(). */
+char *bdev_mounted(dev_t rdev, const char *type);
 /* Its node's path: "/dev/sda", "/dev/mapper/x"; free(). */
 char *bdev_path(dev_t rdev);
 bool bdev_has_holders(dev_t rdev);

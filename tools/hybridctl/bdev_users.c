@@ -168,7 +168,15 @@ static void unescape(char *s)
 	*out = 0;
 }
 
-static char *mounted_on(dev_t rdev)
+/* The type follows optional fields and a lone "-". */
+static bool has_type(const char *line, const char *type)
+{
+	const char *at = strstr(line, " - ");
+
+	return at && !strncmp(at + 3, type, strlen(type));
+}
+
+char *bdev_mounted(dev_t rdev, const char *type)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL, where[LINE], *found = NULL;
@@ -177,13 +185,22 @@ static char *mounted_on(dev_t rdev)
 
 	while (f && !found && getline(&line, &size, f) > 0)
 		if (sscanf(line, "%*u %*u %u:%u %*s %4095s", &ma, &mi, where) == 3 &&
-		    makedev(ma, mi) == rdev) {
+		    makedev(ma, mi) == rdev && has_type(line, type)) {
 			unescape(where);
-			found = xasprintf("mounted on %s", where);
+			found = xstrdup(where);
 		}
 	free(line);
 	if (f)
 		fclose(f);
+	return found;
+}
+
+static char *mounted_on(dev_t rdev)
+{
+	char *where = bdev_mounted(rdev, "");
+	char *found = where ? xasprintf("mounted on %s", where) : NULL;
+
+	free(where);
 	return found;
 }
 

@@ -21,6 +21,7 @@ int cmd_stop(int argc, char **argv);
 int cmd_identify(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_lost(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_policy(int argc, char **argv);

@@ -18,7 +18,7 @@ _hybridctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create assemble stop identify list status monitor set policy pin explain add grow evacuate remove replace check dump restore repair size --help --version"
+		words="create assemble stop identify list status lost monitor set policy pin explain add grow evacuate remove replace check dump restore repair size --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
@@ -38,6 +38,8 @@ _hybridctl() {
 	list:*) words="--json --help" ;;
 	stop:*) words="--help $(_hybridctl_volumes)" ;;
 	status:*) words="--json --help $(_hybridctl_volumes)" ;;
+	lost:--offset|lost:--limit) return ;;
+	lost:*) words="--files --offset --limit --json --help $(_hybridctl_volumes)" ;;
 	monitor:*) words="--interval --count --plain --help $(_hybridctl_volumes)" ;;
 	policy:*)
 		words=$(_hybridctl_volumes)
@@ -59,7 +61,8 @@ _hybridctl() {
 		case $command:$cur in
 		add:-*) words="--grow --force --volatile-ok --help" ;;
 		replace:-*) words="--force --volatile-ok --help" ;;
-		evacuate:-*) words="--no-wait --cancel --help" ;;
+		evacuate:-*) words="--no-wait --force --cancel --help" ;;
+		remove:-*) words="--force --help" ;;
 		grow:-*) words="--size --help" ;;
 		esac ;;
 	size:*) words="--extent --help" ;;

@@ -37,6 +37,12 @@ static const struct command commands[] = {
 	  "  --json           as JSON\n" },
 	{ "status", cmd_status, false, "NAME [--json]", "a volume's state, loads and response times",
 	  "  --json           as JSON\n" },
+	{ "lost", cmd_lost, false, "NAME [--files [--offset SIZE] [--limit N]] [--json]",
+	  "what went with members that are lost",
+	  "  --files          and which files of an ext2, 3 or 4 on the volume\n"
+	  "  --offset SIZE    where the file system begins on the volume (0)\n"
+	  "  --limit N        name so many files at most (1000)\n"
+	  "  --json           as JSON\n" },
 	{ "monitor", cmd_monitor, false, "NAME [--interval S] [--count N] [--plain]",
 	  "a volume's state, live; q quits",
 	  "  --interval S     seconds between looks (2)\n"
@@ -63,11 +69,13 @@ static const struct command commands[] = {
 	  "  --volatile-ok    take a RAM disk, whose content is lost with the power\n" },
 	{ "grow", cmd_grow, false, "NAME [--size SIZE]", "let a volume grow to what its members hold",
 	  "  --size SIZE      to this size (all but a reserve for migration)\n" },
-	{ "evacuate", cmd_evacuate, false, "NAME DEV [--no-wait | --cancel]",
+	{ "evacuate", cmd_evacuate, false, "NAME DEV [--no-wait] [--force] | --cancel",
 	  "empty a member while the volume runs",
 	  "  --no-wait        only begin; it goes on by itself, also after a restart\n"
+	  "  --force          though the others can't hold all of the volume, were it written\n"
 	  "  --cancel         the member is to stay after all\n" },
-	{ "remove", cmd_remove, false, "NAME DEV", "let a member go that is empty", "" },
+	{ "remove", cmd_remove, false, "NAME DEV [--force]", "let a member go that is empty",
+	  "  --force          though the others can't hold all of the volume, were it written\n" },
 	{ "replace", cmd_replace, false, "NAME DEV NEW [OPTION]...",
 	  "put a device in another's place while the volume runs: add, evacuate, remove",
 	  "  --force          overwrite what libblkid recognises on the new one\n"

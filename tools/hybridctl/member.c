@@ -250,28 +250,40 @@ static int wait_empty(struct live *l, unsigned int i)
 	return EXIT_OK;
 }
 
-/* It may be emptied and go, and the volume be longer than what is left: writes fail in the end. */
-static void warn_too_long(const struct live *l, unsigned int but)
+/*
+ * The volume would be longer than those that stay can hold, though what is there now fits: writes
+ * to what was never written would fail in the end.  One that is lost holds nothing anyway.
+ */
+int member_judge_room(const struct live *l, unsigned int but, uint64_t joining, bool force)
 {
+	uint64_t sum = joining;
 	char left[UNIT_TEXT], size[UNIT_TEXT];
-	uint64_t sum = 0;
 	unsigned int i;
 
 	for (i = 0; i < l->st.nr_devs; i++)
 		if (i != but && l->st.dev[i].state <= DEV_DEGRADED)
 			sum += l->st.dev[i].total;
-	if (sum * l->st.extent_sectors < l->sectors)
-		warn("%s: is %s long, the other members hold %s: writes will fail when they are full",
-		     l->name, human_bytes(size, l->sectors * SECTOR_SIZE),
-		     human_bytes(left, sum * l->st.extent_sectors * SECTOR_SIZE));
+	if (!l->st.dev[but].present || sum * l->st.extent_sectors >= l->sectors)
+		return EXIT_OK;
+	human_bytes(size, l->sectors * SECTOR_SIZE);
+	human_bytes(left, sum * l->st.extent_sectors * SECTOR_SIZE);
+	if (!force)
+		return fail("%s: is %s long, the other members hold %s: not all of it could be written any more (add one, or use --force)",
+			    l->name, size, left);
+	warn("%s: is %s long, the other members hold %s: writes will fail when they are full",
+	     l->name, size, left);
+	return EXIT_OK;
 }
 
-int member_evacuate(struct live *l, unsigned int i, bool wait)
+int member_evacuate(struct live *l, unsigned int i, bool wait, bool force)
 {
-	int err;
+	int err = EXIT_OK;
 
-	warn_too_long(l, i);
-	err = live_message(l, "evacuate", i);
+	/* One that is draining was judged when that began. */
+	if (l->st.dev[i].state != DEV_DRAINING)
+		err = member_judge_room(l, i, 0, force);
+	if (!err)
+		err = live_message(l, "evacuate", i);
 	if (!err)
 		err = live_look(l);
 	if (err || !wait)
@@ -358,10 +370,10 @@ static char *path_of(const struct live *l, unsigned int i)
 	return NULL;
 }
 
-int member_remove(struct live *l, unsigned int i)
+int member_remove(struct live *l, unsigned int i, bool force)
 {
 	char *path = path_of(l, i);
-	int err;
+	int err = EXIT_OK;
 
 	if (live_has_metadata(l, i)) {
 		free(path);
@@ -369,8 +381,9 @@ int member_remove(struct live *l, unsigned int i)
 			    l->name, i);
 	}
 	if (l->st.dev[i].state != DEV_REMOVED)
-		warn_too_long(l, i);
-	err = live_message(l, "remove", i);
+		err = member_judge_room(l, i, 0, force);
+	if (!err)
+		err = live_message(l, "remove", i);
 	if (!err && strcmp(l->t.dev[i].dev, "-")) {
 		live_put_none(l, i);
 		err = live_reload(l, l->sectors);

@@ -11,10 +11,15 @@
 
 /* A device joins; its index, -1: refused. */
 int member_add(struct live *l, const char *path, const struct fresh *how);
-/* Begin to empty a member, and wait until it is empty. */
-int member_evacuate(struct live *l, unsigned int i, bool wait);
+/*
+ * Can all of the volume be written without that member, and with @joining extents more?  EXIT_OK,
+ * also if @force, after a warning.
+ */
+int member_judge_room(const struct live *l, unsigned int but, uint64_t joining, bool force);
+/* Begin to empty a member, and wait until it is empty; @force: though that is not so. */
+int member_evacuate(struct live *l, unsigned int i, bool wait, bool force);
 /* An empty member leaves, and its label goes. */
-int member_remove(struct live *l, unsigned int i);
+int member_remove(struct live *l, unsigned int i, bool force);
 /* Wipe the label of one that left, or never quite joined, when that was cut short. */
 bool member_is_leftover(const struct live *l, const char *path);
 /* Joined in the last day, or nothing is on it yet. */

@@ -82,7 +82,7 @@ int cmd_evacuate(int argc, char **argv)
 {
 	struct options o;
 	struct live l;
-	int i, err = parse(argc, argv, "nc", 2, "a name and a member are", &o);
+	int i, err = parse(argc, argv, "ncf", 2, "a name and a member are", &o);
 
 	if (err)
 		return err;
@@ -94,7 +94,7 @@ int cmd_evacuate(int argc, char **argv)
 		else if (o.cancel)
 			err = live_message(&l, "stay", i);
 		else
-			err = member_evacuate(&l, i, !o.no_wait);
+			err = member_evacuate(&l, i, !o.no_wait, o.fresh.force);
 	}
 	live_close(&l);
 	return err;
@@ -104,7 +104,7 @@ int cmd_remove(int argc, char **argv)
 {
 	struct options o;
 	struct live l;
-	int i, err = parse(argc, argv, "", 2, "a name and a member are", &o);
+	int i, err = parse(argc, argv, "f", 2, "a name and a member are", &o);
 
 	if (err)
 		return err;
@@ -112,12 +112,26 @@ int cmd_remove(int argc, char **argv)
 	if (!err) {
 		i = live_member(&l, argv[optind + 1], true);
 		if (i >= 0)
-			err = member_remove(&l, i);
+			err = member_remove(&l, i, o.fresh.force);
 		else
 			err = member_forget(&l, argv[optind + 1]);
 	}
 	live_close(&l);
 	return err;
+}
+
+/* As far as can be told from its size; whether it may join at all is seen then. */
+static int judge_new(const struct live *l, unsigned int old, const char *path)
+{
+	struct bdev dev;
+	uint64_t extents;
+
+	if (l->st.dev[old].state == DEV_REMOVED || l->st.dev[old].state == DEV_DRAINING ||
+	    bdev_open(&dev, path, 0))
+		return EXIT_OK;
+	extents = ek_member_extents(dev.sectors, l->st.extent_sectors);
+	bdev_close(&dev);
+	return member_judge_room(l, old, extents, false);
 }
 
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
@@ -139,10 +153,11 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 		return fail("%s: no member of %s", old, l->name);
 	if (live_has_metadata(l, i))
 		return fail("%s: a metadata area lies on %s, which has to stay", l->name, old);
-	if (k < 0 && member_add(l, new, how) < 0)
+	/* Before it joins: a new one that is too small stays what it is. */
+	if (k < 0 && (judge_new(l, i, new) || member_add(l, new, how) < 0))
 		return EXIT_FAILED;
-	err = l->st.dev[i].state == DEV_REMOVED ? EXIT_OK : member_evacuate(l, i, true);
-	return err ? err : member_remove(l, i);
+	err = l->st.dev[i].state == DEV_REMOVED ? EXIT_OK : member_evacuate(l, i, true, false);
+	return err ? err : member_remove(l, i, false);
 }
 
 int cmd_replace(int argc, char **argv)

@@ -62,7 +62,8 @@ uint64_t ranges_sum(const struct ranges *r)
 	return sum;
 }
 
-static bool holds(const struct ranges *r, uint64_t first, uint64_t nr)
+/* The first of them that ends behind @first. */
+static unsigned long behind(const struct ranges *r, uint64_t first)
 {
 	unsigned long low = 0, high = r->nr;
 
@@ -74,6 +75,26 @@ static bool holds(const struct ranges *r, uint64_t first, uint64_t nr)
 		else
 			high = mid;
 	}
+	return low;
+}
+
+uint64_t ranges_overlap(const struct ranges *r, uint64_t first, uint64_t nr)
+{
+	uint64_t end = first + nr, sum = 0, from, to;
+	unsigned long i;
+
+	for (i = behind(r, first); i < r->nr && r->range[i].first < end; i++) {
+		from = r->range[i].first > first ? r->range[i].first : first;
+		to = r->range[i].first + r->range[i].nr;
+		sum += (to < end ? to : end) - from;
+	}
+	return sum;
+}
+
+static bool holds(const struct ranges *r, uint64_t first, uint64_t nr)
+{
+	unsigned long low = behind(r, first);
+
 	return low < r->nr && r->range[low].first <= first &&
 	       first + nr <= r->range[low].first + r->range[low].nr;
 }

@@ -26,6 +26,8 @@ void ranges_add(struct ranges *r, uint64_t first, uint64_t nr);
 void ranges_settle(struct ranges *r);
 void ranges_free(struct ranges *r);
 uint64_t ranges_sum(const struct ranges *r);
+/* How much of these is in @r, which is settled. */
+uint64_t ranges_overlap(const struct ranges *r, uint64_t first, uint64_t nr);
 
 /*
  * "FIRST+COUNT[/STRIDE*TIMES]:MEMBER,..." into @text of PINS_TEXT bytes: as much of @r, which is

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "commands.h"
+#include "lost.h"
 #include "msg.h"
 #include "volume.h"
 
@@ -29,10 +30,12 @@ int cmd_status(int argc, char **argv)
 		return usage_error("one name is needed");
 	if (volume_look(&v, argv[optind], json))
 		return EXIT_FAILED;
-	if (json)
+	if (json) {
 		volume_print_json(stdout, &v);
-	else
+	} else {
 		volume_print(stdout, &v, BAR_WIDTH);
+		lost_print_mounted(stdout, &v);
+	}
 	volume_free(&v);
 	return EXIT_OK;
 }

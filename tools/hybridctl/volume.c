@@ -90,16 +90,18 @@ static unsigned long long take_lost(struct volume *v, char *reply)
 {
 	unsigned long long first, nr, more = 0;
 	char *line, *save;
+	bool ended = false;
 	unsigned int dev;
 
 	for (line = strtok_r(reply, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if (sscanf(line, "%llu %llu %u", &first, &nr, &dev) == 3)
 			add_lost(v, &(struct lost){ first, nr, dev });
-		else if (sscanf(line, "more %llu", &more) != 1)
-			v->lost_partly = true;
+		else if (!strcmp(line, "end") || sscanf(line, "more %llu", &more) == 1)
+			ended = true;
 		else
-			break;
+			v->lost_partly = true;
 	}
+	v->lost_partly |= !ended;
 	return more;
 }
 

@@ -39,5 +39,9 @@ void volume_free(struct volume *v);
 /* The view that status and monitor print; @width: columns of the bars. */
 void volume_print(FILE *out, const struct volume *v, unsigned int width);
 void volume_print_json(FILE *out, const struct volume *v);
+/* The lost ranges, @shown at most. */
+void volume_print_lost(FILE *out, const struct volume *v, unsigned int shown);
+/* json_t *: the lost ranges as an array. */
+void *volume_lost_json(const struct volume *v);
 
 #endif

@@ -62,7 +62,7 @@ static json_t *range_json(const struct lost *l, uint64_t extent)
 			 "sectors", (json_int_t)(l->nr * extent), "device", (int)l->dev);
 }
 
-static json_t *lost_json(const struct volume *v)
+void *volume_lost_json(const struct volume *v)
 {
 	json_t *list = json_array();
 	unsigned int i;
@@ -97,7 +97,7 @@ void volume_print_json(FILE *out, const struct volume *v)
 			"bytes", (json_int_t)st->bytes, "queued", (json_int_t)st->queued,
 			"not_migrated", reasons, "allocations", allocations,
 			"flushes", (json_int_t)st->flushes, "commits", (json_int_t)st->commits,
-			"errors", (json_int_t)st->errors, "lost", lost_json(v),
+			"errors", (json_int_t)st->errors, "lost", (json_t *)volume_lost_json(v),
 			"lost_complete", !v->lost_partly,
 			"tier", v->has_tier ? tier_json(v) : json_null());
 	json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
@@ -208,9 +208,9 @@ static void print_survival(FILE *out, const struct volume *v)
 		      " not assembled\n", out);
 }
 
-#define LOST_SHOWN	20	/* ranges; --json has all */
+#define LOST_SHOWN	20	/* ranges; --json and the command lost have all */
 
-static void print_lost(FILE *out, const struct volume *v)
+void volume_print_lost(FILE *out, const struct volume *v, unsigned int shown)
 {
 	uint64_t extent = v->st.extent_sectors, sum = 0;
 	char size[UNIT_TEXT];
@@ -223,13 +223,13 @@ static void print_lost(FILE *out, const struct volume *v)
 	if (sum)
 		fprintf(out, "LOST: %s in %u ranges, in sectors of the volume:\n",
 			human_bytes(size, sum * extent * SECTOR_SIZE), v->nr_lost);
-	for (i = 0; i < v->nr_lost && i < LOST_SHOWN; i++)
+	for (i = 0; i < v->nr_lost && i < shown; i++)
 		fprintf(out, "  %llu to %llu, with device %u\n",
 			(unsigned long long)(v->lost[i].first * extent),
 			(unsigned long long)((v->lost[i].first + v->lost[i].nr) * extent - 1),
 			v->lost[i].dev);
-	if (v->nr_lost > LOST_SHOWN)
-		fprintf(out, "  and %u more\n", v->nr_lost - LOST_SHOWN);
+	if (v->nr_lost > shown)
+		fprintf(out, "  and %u more\n", v->nr_lost - shown);
 }
 
 static void print_offers(FILE *out, const struct volume *v)
@@ -257,6 +257,6 @@ void volume_print(FILE *out, const struct volume *v, unsigned int width)
 		print_tier(out, v);
 	print_survival(out, v);
 	print_offers(out, v);
-	print_lost(out, v);
+	volume_print_lost(out, v, LOST_SHOWN);
 	print_moves(out, &v->st);
 }

@@ -20,6 +20,7 @@
 #include "../offline.h"
 #include "../repair.h"
 #include "../restore.h"
+#include "../store_io.h"
 #include "image.h"
 #include "ktap.h"
 
@@ -541,6 +542,229 @@ static void any(unsigned int rounds)
 	ktap_ok(!bad && sound && left, "repair: any damage, round %u: %u sound, %u not", i, sound, left);
 }
 
+/*
+ * --- cut at each write ---
+ *
+ * The tool's writes and flushes go through here (ld's --wrap). From a certain one on they fail and
+ * nothing is written; what was not flushed by then is there, or not, or in part, sector by sector.
+ */
+
+struct undone {
+	char path[256];
+	uint64_t offset;
+	size_t len;
+	uint8_t *old;
+};
+
+#define UNDONE_MAX	4096
+
+static struct undone undone[UNDONE_MAX];
+static unsigned int nr_undone, events, cut_at;	/* 0: never */
+
+int __real_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len);
+int __real_bdev_flush(const struct bdev *dev);
+int __wrap_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len);
+int __wrap_bdev_flush(const struct bdev *dev);
+
+static bool is_cut(void)
+{
+	events++;
+	return cut_at && events >= cut_at;
+}
+
+int __wrap_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len)
+{
+	struct undone *u = &undone[nr_undone];
+
+	/* The one that is cut may have reached the media, too. */
+	if (is_cut() && events > cut_at)
+		return -EIO;
+	if (cut_at) {
+		if (nr_undone++ == UNDONE_MAX)
+			abort();
+		snprintf(u->path, sizeof(u->path), "%s", dev->path);
+		u->offset = offset;
+		u->len = len;
+		u->old = bdev_buffer(len);
+		if (bdev_read(dev, offset, u->old, len))
+			abort();
+	}
+	return __real_bdev_write(dev, offset, buf, len) ?: cut_at && events == cut_at ? -EIO : 0;
+}
+
+int __wrap_bdev_flush(const struct bdev *dev)
+{
+	unsigned int i, kept = 0;
+
+	if (is_cut())
+		return -EIO;
+	for (i = 0; i < nr_undone; i++)
+		if (strcmp(undone[i].path, dev->path))
+			undone[kept++] = undone[i];
+		else
+			free(undone[i].old);
+	nr_undone = kept;
+	return __real_bdev_flush(dev);
+}
+
+enum kept { KEPT_ALL, KEPT_NONE, KEPT_SOME, NR_KEPT };
+
+/* The power is back: what was in the caches is what it is. */
+static void power_on(enum kept kept)
+{
+	struct undone *u;
+	size_t at;
+	int fd;
+
+	while (nr_undone) {
+		u = &undone[--nr_undone];
+		fd = open(u->path, O_RDWR | O_CLOEXEC);
+		for (at = 0; at < u->len; at += SECTOR)
+			if ((kept == KEPT_NONE || (kept == KEPT_SOME && rnd(2))) &&
+			    pwrite(fd, u->old + at, SECTOR, u->offset + at) != SECTOR)
+				abort();
+		close(fd);
+		free(u->old);
+	}
+	cut_at = 0;
+	events = 0;
+}
+
+/* As the kernel would open it. */
+static bool opens(struct image_set *set, unsigned int first, unsigned int nr)
+{
+	char *paths[2] = { set->path[first], set->path[1] };
+	struct ek_store *store;
+	struct store_io io;
+	struct pools pools;
+	bool ok;
+
+	if (offline_pools(&pools, paths, nr))
+		return false;
+	ok = pools.nr == 1 && !store_open(&io, &pools.pool[0], &store);
+	if (ok)
+		store_close(&io, store);
+	pools_free(&pools);
+	return ok;
+}
+
+/* A pool that can be opened at all, by both areas or one of them, is the one that there was. */
+static bool is_none_or_right(struct image_set *set)
+{
+	static const unsigned int first[] = { 0, 0, 1 }, nr[] = { 2, 1, 1 };
+	struct found f;
+	unsigned int i;
+	bool clean;
+
+	for (i = 0; i < 3; i++) {
+		look(set, first[i], nr[i], &f, &clean);
+		if (f.wrong || (f.right != 6 && (clean || opens(set, first[i], nr[i]))))
+			return false;
+	}
+	return true;
+}
+
+static int restore_whole(struct image_set *set)
+{
+	FILE *f = tmpfile();
+
+	write_dump(f, true);
+	return restore(set, f);
+}
+
+static void make_wrecked(struct image_set *set, bool wreck)
+{
+	make(set);
+	if (!wreck)
+		return;
+	image_spoil(set, 0, SUPER(0), 1 << 20);
+	image_spoil(set, 1, SUPER(0), 1 << 20);
+}
+
+/* How many writes and flushes it takes. */
+static unsigned int events_of(int (*command)(struct image_set *set), struct image_set *set)
+{
+	int err;
+
+	events = 0;
+	err = command(set);
+	return err ? 0 : events;
+}
+
+static void cut_restore(bool wreck)
+{
+	unsigned int all, at, bad = 0, none = 0;
+	struct image_set set;
+	struct found f;
+	bool clean, ok;
+
+	forced = true;
+	make_wrecked(&set, wreck);
+	silence();
+	all = events_of(restore_whole, &set);
+	image_close(&set);
+	for (at = 1; at <= all && !bad; at++) {
+		make_wrecked(&set, wreck);
+		cut_at = at;
+		events = 0;
+		restore_whole(&set);
+		power_on((at + wreck) % NR_KEPT);
+		bad = !is_none_or_right(&set);
+		none += !opens(&set, 0, 2);
+		ok = !restore_whole(&set) && look(&set, 0, 2, &f, &clean) && clean &&
+		     f.right == 6 && !f.wrong;
+		bad |= !ok;
+		image_close(&set);
+	}
+	speak();
+	ktap_ok(all > 10 && !bad && none, "restore over %s: cut at %u of %u; %u times no pool",
+		wreck ? "a wreck" : "what is sound", at - 1, all, none);
+}
+
+static void cut_repair(const char *what, u64 first, u64 len0, u64 second, u64 len1)
+{
+	unsigned int all, at, bad = 0;
+	struct image_set set;
+	struct found f;
+	bool clean;
+	int status;
+
+	for (all = 0, at = 0; !bad && (!at || at <= all); at++) {
+		make(&set);
+		image_spoil(&set, 0, first, len0);
+		image_spoil(&set, 1, second, len1);
+		silence();
+		if (!at)
+			all = events_of(repair, &set);
+		cut_at = at;
+		events = 0;
+		repair(&set);
+		power_on((at + first) % NR_KEPT);
+		/* What is found is right; what is sound is whole; and it can be mended. */
+		bad = look(&set, 0, 2, &f, &clean) && (f.wrong || (clean && f.right != 6));
+		bad |= !holds(&set, &status) || status;
+		speak();
+		image_close(&set);
+	}
+	ktap_ok(all > 2 && !bad, "repair of %s: cut at %u of %u", what, at - 1, all);
+}
+
+static void cuts(void)
+{
+	struct image_set set;
+	u64 page, journal;
+
+	make(&set);
+	page = image_page_offset(&set);
+	journal = offset_of(&set, true);
+	image_close(&set);
+	cut_restore(true);
+	cut_restore(false);
+	cut_repair("an area that is wrecked", SUPER(0), 1 << 20, META_BYTES, 0);
+	cut_repair("labels and a page", LABEL + 8, 8, page + 64, 8);
+	cut_repair("both labels of an area and a journal", LABEL + 8, 8, journal + 70, 8);
+}
+
 int main(int argc, char **argv)
 {
 	state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
@@ -552,6 +776,7 @@ int main(int argc, char **argv)
 	restores();
 	leftovers();
 	missing();
+	cuts();
 	any(argc > 2 ? atoi(argv[2]) : 80);
 	rmdir(dir);
 	return ktap_end();
