@@ -69,7 +69,7 @@ static void begin_tick(struct hy_pool *pool, struct tick *t)
 	}
 }
 
-/* Of pages that the metadata has not, and nobody has begun, no extent is anywhere: on to the next. */
+/* Of a page that neither metadata nor memory has no extent is anywhere: on to the next. */
 static bool skip_absent(struct hy_pool *pool)
 {
 	u64 page = pool->pin_at / EK_PAGE_ENTRIES;

@@ -222,7 +222,7 @@ static void print_band(FILE *out, const struct chart *c, const char * const *sta
 		    !strcmp(state[j + 1], state[from]))
 			continue;
 		if (state[from])
-			fprintf(out, "<rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n",
+			fprintf(out, "<rect x=\"%.1f\" y=\"%u\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>",
 				x, y, x_of(c, c->time[j + 1 < c->nr ? j + 1 : j]) - x, BAND - 4,
 				shade_of(state[from]));
 		from = j + 1;

@@ -2,8 +2,8 @@
 /*
  * A chart over time as inline SVG.  Pure.
  *
- * Each series is a group whose attributes data-series, data-times and data-values have what is drawn,
- * as text, so that it can be taken out of the page again; "-" where there is no value.
+ * Each series is a group whose attributes data-series, data-times and data-values have what is
+ * drawn, as text, so that it can be taken out of the page again; "-" where there is no value.
  */
 #ifndef HYBRIDCTL_CHART_H
 #define HYBRIDCTL_CHART_H

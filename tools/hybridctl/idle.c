@@ -48,7 +48,8 @@ double idle_probe(const char *path)
 
 	if (fd < 0)
 		return 0;
-	if (!ioctl(fd, BLKGETSIZE64, &bytes) && bytes >= SIZE && !posix_memalign(&buffer, SIZE, SIZE))
+	if (!ioctl(fd, BLKGETSIZE64, &bytes) && bytes >= SIZE &&
+	    !posix_memalign(&buffer, SIZE, SIZE))
 		ns = shortest(fd, buffer, bytes / SIZE);
 	free(buffer);
 	close(fd);

@@ -4,8 +4,8 @@
 #define HYBRIDCTL_IDLE_H
 
 /*
- * The shortest of a few small reads at places that are drawn, ns: with others at it now and then one
- * has not to wait.  0: it can't be read.
+ * The shortest of a few small reads at places that are drawn, ns: with others at it now and then
+ * one has not to wait.  0: it can't be read.
  */
 double idle_probe(const char *path);
 

@@ -24,7 +24,7 @@
 
 struct plan_member {
 	bool takes;		/* extents may go there */
-	double read_ns, write_ns;	/* mean response times under the present load; 0: not known */
+	double read_ns, write_ns;	/* means under the present load; 0: not known */
 	double idle_ns;		/* without one; 0: not known */
 	uint64_t room;		/* extents that it may take in */
 };

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <jansson.h>
 
-/* Write to @out for @seconds (0: until a signal comes); 0 or EXIT_FAILED with the reason printed. */
+/* Write to @out for @seconds (0: until a signal comes); prints what fails. */
 int record_volume(FILE *out, const char *name, double interval, double seconds);
-/* Into an array of the lines; NULL with the reason printed.  A last line that was cut is left out. */
+/* Into an array of lines; NULL with the reason printed.  A last one that was cut is left out. */
 json_t *record_read(FILE *in, const char *path);
 
 #endif

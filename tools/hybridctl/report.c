@@ -77,7 +77,7 @@ static void print(const struct report *r, struct chart *c)
 	end(c);
 }
 
-/* How fast a counter in object @of rose since the line before, times @scale; counters begin anew. */
+/* How fast a counter in object @of rose since the line before, times @scale. */
 static void add_rate(const struct report *r, struct chart *c, char *name, const char *of,
 		     const char *key, double scale)
 {
@@ -227,7 +227,8 @@ static void print_reasons(const struct report *r)
 
 	reason = reasons_of(r, &nr);
 	for (i = 0; i < nr && i < REASONS_DRAWN && reason[i].count > 0; i++)
-		add_rate(r, &c, xasprintf("%s/s", reason[i].name), "not_migrated", reason[i].name, 1);
+		add_rate(r, &c, xasprintf("%s/s", reason[i].name), "not_migrated",
+			 reason[i].name, 1);
 	print(r, &c);
 	fputs("<table id=\"reasons\"><tr><th>reason</th><th>extents looked at and left</th></tr>\n",
 	      r->out);
@@ -253,7 +254,8 @@ static void print_states(const struct report *r)
 		add(r, &c, xasprintf("member %u", i));
 		state[i] = xcalloc(r->nr, sizeof(**state));
 		for (j = 0; j < r->nr; j++)
-			state[i][j] = json_string_value(json_object_get(member_of(r, j, i), "state"));
+			state[i][j] = json_string_value(json_object_get(member_of(r, j, i),
+									"state"));
 	}
 	c.time = r->at;
 	c.nr = r->nr;

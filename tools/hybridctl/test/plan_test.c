@@ -219,7 +219,7 @@ static void test_twice_at_most(void)
 }
 
 /*
- * Striped over a flash of 1 and 15 ms and a disk of 5: 64 extents are read, 64 written, by four each.
+ * Striped over a flash of 1 and 15 ms and a disk of 5: 64 extents are read, 64 written.
  * All that is elsewhere than it should be moves, although each move alone makes a member busier.
  */
 static void test_exchange(void)
