@@ -39,6 +39,7 @@ static void tell_policy(struct hy_pool *pool, const struct hy_ring *ring, u32 he
 	for (at = ring->tail; policy->ops->accessed && at != head; at++) {
 		struct hy_access a = access_in(pool, ring, at);
 
+		a.pinned = pool->set.pins.nr && hy_pins_find(&pool->set.pins, a.le) >= 0;
 		policy->ops->accessed(policy, &a);
 	}
 	spin_unlock_irq(&pool->policy_lock);
@@ -60,7 +61,7 @@ static void take_accesses(struct hy_pool *pool)
 			struct hy_access a = access_in(pool, ring, ring->tail);
 
 			if (!a.ahead)
-				hy_heat_touch(&pool->heat, a.le, a.member,
+				hy_heat_touch(&pool->heat, a.le, a.member, a.write,
 					      GFP_NOIO | __GFP_NOWARN);
 		}
 	}

@@ -124,12 +124,13 @@ static void note_member(struct hy_heat *heat, struct hy_heat_node *node, unsigne
  * @heat: the list
  * @le: the logical extent
  * @member: where it is
+ * @write: or read
  * @gfp: how to allocate; without memory the coldest node makes room, or the access
  *	is forgotten
  *
  * Context: sleeps if @gfp may.
  */
-void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, gfp_t gfp)
+void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, bool write, gfp_t gfp)
 {
 	struct hy_heat_node *node = find(heat, le);
 
@@ -143,6 +144,7 @@ void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, gfp_t gfp)
 		return;
 	if (node->accesses < U32_MAX) {
 		node->accesses++;
+		node->writes += write;
 		heat->accesses++;
 	}
 }
@@ -202,6 +204,7 @@ void hy_heat_age(struct hy_heat *heat)
 	heat->accesses = 0;
 	list_for_each_entry(node, &heat->lru, lru) {
 		node->accesses /= 2;
+		node->writes /= 2;
 		heat->accesses += node->accesses;
 	}
 }
@@ -241,6 +244,36 @@ bool hy_heat_get(struct hy_heat *heat, u64 le, struct hy_heat_node *copy)
 	if (node)
 		*copy = *node;
 	return node;
+}
+
+/**
+ * hy_heat_counts - what is counted of the extents on the list
+ * @heat: the list
+ * @cursor: the first extent to be told; moved on, U64_MAX: that was all
+ * @count: filled, in the order of extents; those with no accesses left are left out
+ * @max: how many at most
+ *
+ * Return: how many.
+ */
+unsigned int hy_heat_counts(struct hy_heat *heat, u64 *cursor, struct hy_count *count,
+			    unsigned int max)
+{
+	struct hy_heat_node *node;
+	unsigned long le;
+	unsigned int n = 0;
+
+	xa_for_each_start(&heat->by_extent, le, node, *cursor) {
+		if (n == max) {
+			*cursor = le;
+			return n;
+		}
+		if (!node->accesses)
+			continue;
+		count[n++] = (struct hy_count){ .le = le, .writes = node->writes,
+						.reads = node->accesses - node->writes };
+	}
+	*cursor = U64_MAX;
+	return n;
 }
 
 static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)

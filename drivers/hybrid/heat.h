@@ -13,12 +13,14 @@
 #include <linux/list.h>
 #include <linux/xarray.h>
 #include <evenkeel/hybrid_format.h>
+#include "counts.h"
 
 struct hy_heat_node {
 	struct list_head lru;
 	struct list_head mine;	/* on its member's list */
 	u64 le;
 	u32 accesses;		/* aged: halved by hy_heat_age() */
+	u32 writes;		/* of them, aged as well */
 	u8 member;		/* where the last access went */
 	u64 moved_at;		/* caller's clock when it last migrated, 0: never */
 };
@@ -43,7 +45,7 @@ void hy_heat_destroy(struct hy_heat *heat);
 void hy_heat_resize(struct hy_heat *heat, u32 max);
 
 /* An access; may allocate (@gfp), reuses the coldest node when full; best effort. */
-void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, gfp_t gfp);
+void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, bool write, gfp_t gfp);
 bool hy_heat_is_hot(struct hy_heat *heat, u64 le);
 /* The extent is at another member now. */
 void hy_heat_moved(struct hy_heat *heat, u64 le, unsigned int member, u64 now);
@@ -52,6 +54,10 @@ void hy_heat_age(struct hy_heat *heat);
 
 /* What is known of it; false: it is not on the list. */
 bool hy_heat_get(struct hy_heat *heat, u64 le, struct hy_heat_node *copy);
+
+/* What is counted of all, by extent; see counts.h. */
+unsigned int hy_heat_counts(struct hy_heat *heat, u64 *cursor, struct hy_count *count,
+			    unsigned int max);
 
 /* Its part of the accesses to what is on the list, ppm; 0: it is not on it. */
 u32 hy_heat_share(struct hy_heat *heat, u64 le);

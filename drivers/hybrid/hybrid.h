@@ -629,6 +629,9 @@ u32 hy_most_share(const struct hy_decision *left, unsigned int from, unsigned in
 /* explain.c */
 void hy_explain(struct hy_pool *pool, u64 le, char *result, unsigned int maxlen);
 
+/* counts.c */
+int hy_counts_show(struct hy_pool *pool, u64 cursor, char *result, unsigned int maxlen);
+
 /* gather.c */
 bool hy_moves_ranges_only(struct hy_pool *pool);
 bool hy_gather_tick(struct hy_pool *pool, u64 now);

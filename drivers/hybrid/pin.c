@@ -69,6 +69,17 @@ static void begin_tick(struct hy_pool *pool, struct tick *t)
 	}
 }
 
+/* Of a page that neither metadata nor memory has no extent is anywhere: on to the next. */
+static bool skip_absent(struct hy_pool *pool)
+{
+	u64 page = pool->pin_at / EK_PAGE_ENTRIES;
+
+	if (ek_map_page(&pool->map, page) || !ek_store_page_absent(pool->store, page))
+		return false;
+	pool->pin_at = (page + 1) * EK_PAGE_ENTRIES;
+	return true;
+}
+
 /* Bring one where it is held, if it is elsewhere; returns false if all others have to wait, too. */
 static bool bring(struct hy_pool *pool, u64 le, struct tick *t)
 {
@@ -145,7 +156,11 @@ bool hy_pin_tick(struct hy_pool *pool, u64 now)
 			pool->pin_at = U64_MAX;
 			break;
 		}
-		if (!n-- || !bring(pool, pool->pin_at, &t))
+		if (!n--)
+			return true;
+		if (skip_absent(pool))
+			continue;
+		if (!bring(pool, pool->pin_at, &t))
 			return true;
 		pool->pin_at++;
 	}

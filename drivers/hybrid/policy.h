@@ -15,6 +15,7 @@
 #include <linux/types.h>
 #include <evenkeel/hybrid_format.h>
 #include <evenkeel/rtmon.h>
+#include "counts.h"
 
 #define HY_PPM		1000000u
 #define HY_FIRST_PROBES	7	/* of a member, to know what it takes when idle */
@@ -47,6 +48,7 @@ enum hy_reason {
  * @member: where the extent is
  * @write: or a read
  * @large: part of a request larger than an extent
+ * @pinned: it is held where it is, or is brought where it is to be, by somebody else
  * @ahead: no access yet: a piece of a large request that will come by itself and doesn't show
  *	what it is a piece of
  */
@@ -56,6 +58,7 @@ struct hy_access {
 	u8 member;
 	bool write;
 	bool large;
+	bool pinned;
 	bool ahead;
 };
 
@@ -187,6 +190,8 @@ struct hy_verdict {
 	enum hy_reason why;
 };
 
+#define HY_COUNTS_MIN	8	/* that hy_policy_ops.counts must have room for */
+
 struct hy_policy;
 
 /**
@@ -213,6 +218,8 @@ struct hy_policy;
  * @show: what it has in hand, lines, snprintf-like; NULL: nothing to show
  * @explain: of an extent at a member, " key value ..." of what is known, snprintf-like, and why
  *	it stays there, or where it would go; NULL: it moves by tokens
+ * @counts: what is counted of extents: fills at most @max from *@cursor on, which is moved on, to
+ *	U64_MAX at the end; @max is at least HY_COUNTS_MIN.  NULL: nothing is
  * @under: a policy that this one is made of; hy_policy_under() is its state
  */
 struct hy_policy_ops {
@@ -236,6 +243,8 @@ struct hy_policy_ops {
 	int (*show)(const struct hy_policy *policy, char *buf, size_t len);
 	int (*explain)(const struct hy_policy *policy, const struct hy_snapshot *snap, u64 le,
 		       unsigned int member, struct hy_verdict *verdict, char *buf, size_t len);
+	unsigned int (*counts)(const struct hy_policy *policy, u64 *cursor,
+			       struct hy_count *count, unsigned int max);
 	const struct hy_policy_ops *under;
 };
 

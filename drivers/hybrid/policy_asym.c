@@ -298,6 +298,9 @@ static void consider(struct hy_asym *a, struct hy_use *u, u32 *left)
 	if (u->flags & HY_USE_QUEUED || total(u) < a->param[HY_ASYM_ACCESSES])
 		return;
 	v = judge(a, u, NULL);
+	/* It would take the place of one that may go. */
+	if (v.to >= 0 && u->flags & HY_USE_PINNED)
+		v = stays(HY_NOT_PINNED);
 	if (v.to >= 0)
 		push(a, u);
 	else
@@ -332,6 +335,9 @@ void hy_asym_accessed(struct hy_asym *a, const struct hy_access *access, u32 *st
 		large |= hy_streams_access(&a->streams, access->le * a->extent_sectors +
 					   access->offset, a->extent_sectors);
 	u = touch(a, access);
+	u->flags &= ~HY_USE_PINNED;
+	if (access->pinned)
+		u->flags |= HY_USE_PINNED;
 	if (!access->ahead) {
 		if (!(u->flags & HY_USE_AHEAD) && u->member != access->member)
 			begin_anew(u, a->now);	/* somebody else moved it */
@@ -644,4 +650,29 @@ void hy_asym_explain(const struct hy_asym *a, const struct hy_snapshot *snap, u6
 	for (i = 0; i < snap->nr; i++)
 		hy_text_add(text, " cost.%u %llu", i, total(&u) ?
 			    (unsigned long long)div_u64(cost(a, &u, i), total(&u)) : 0ULL);
+}
+
+/* See hy_policy_ops.counts; the cursor is a set's number. */
+unsigned int hy_asym_counts(const struct hy_asym *a, u64 *cursor, struct hy_count *count,
+			    unsigned int max)
+{
+	u64 end = min_t(u64, *cursor, HY_USE_SETS) + HY_USE_STEP;
+	unsigned int n = 0, j;
+
+	for (; *cursor < min_t(u64, end, HY_USE_SETS) && n + HY_USE_WAYS <= max; ++*cursor) {
+		for (j = 0; j < HY_USE_WAYS; j++) {
+			struct hy_use u = a->set[*cursor][j];
+
+			if (!(u.flags & HY_USE_VALID))
+				break;
+			age((struct hy_asym *)a, &u);
+			if (total(&u))
+				count[n++] = (struct hy_count){ .le = u.le, .reads = u.reads,
+								.writes = u.writes,
+								.large = is_large(&u) };
+		}
+	}
+	if (*cursor >= HY_USE_SETS)
+		*cursor = U64_MAX;
+	return n;
 }

@@ -50,6 +50,7 @@ struct hy_use {
 #define HY_USE_VALID	0x01
 #define HY_USE_QUEUED	0x02	/* among the candidates */
 #define HY_USE_AHEAD	0x04	/* announced only: its member is not known yet */
+#define HY_USE_PINNED	0x08	/* when it was accessed last: no candidate */
 
 /**
  * struct hy_asym - what is known and wanted
@@ -117,5 +118,7 @@ bool hy_asym_next(struct hy_asym *a, const struct hy_snapshot *snap, struct hy_r
 void hy_asym_moved(struct hy_asym *a, const struct hy_range *range, const struct hy_moved *moved);
 void hy_asym_explain(const struct hy_asym *a, const struct hy_snapshot *snap, u64 le,
 		     unsigned int member, struct hy_verdict *verdict, struct hy_text *text);
+unsigned int hy_asym_counts(const struct hy_asym *a, u64 *cursor, struct hy_count *count,
+			    unsigned int max);
 
 #endif

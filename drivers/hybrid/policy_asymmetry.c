@@ -123,6 +123,14 @@ static int asymmetry_explain(const struct hy_policy *policy, const struct hy_sna
 	return text.len;
 }
 
+static unsigned int asymmetry_counts(const struct hy_policy *policy, u64 *cursor,
+				     struct hy_count *count, unsigned int max)
+{
+	const struct asymmetry *s = policy->priv;
+
+	return hy_asym_counts(&s->asym, cursor, count, max);
+}
+
 const struct hy_policy_ops hy_policy_asymmetry = {
 	.name = "asymmetry",
 	.size = sizeof(struct asymmetry),
@@ -136,4 +144,5 @@ const struct hy_policy_ops hy_policy_asymmetry = {
 	.next = asymmetry_next,
 	.moved = asymmetry_moved,
 	.explain = asymmetry_explain,
+	.counts = asymmetry_counts,
 };

@@ -153,6 +153,14 @@ static int unified_explain(const struct hy_policy *policy, const struct hy_snaps
 	return text.len;
 }
 
+static unsigned int unified_counts(const struct hy_policy *policy, u64 *cursor,
+				   struct hy_count *count, unsigned int max)
+{
+	const struct unified *u = policy->priv;
+
+	return hy_asym_counts(&u->asym, cursor, count, max);
+}
+
 const struct hy_policy_ops hy_policy_unified = {
 	.name = "unified",
 	.size = sizeof(struct unified),
@@ -167,4 +175,5 @@ const struct hy_policy_ops hy_policy_unified = {
 	.next = unified_next,
 	.moved = unified_moved,
 	.explain = unified_explain,
+	.counts = unified_counts,
 };

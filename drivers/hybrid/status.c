@@ -353,6 +353,15 @@ static int message_lost(struct hy_pool *pool, char **argv, char *result, unsigne
 	return hy_lost_show(pool, from, result, maxlen);
 }
 
+static int message_counts(struct hy_pool *pool, char **argv, char *result, unsigned int maxlen)
+{
+	u64 cursor;
+
+	if (kstrtou64(argv[1], 10, &cursor))
+		return refuse("counts: 0 expected, or where the last answer ended");
+	return hy_counts_show(pool, cursor, result, maxlen);
+}
+
 /* Returns 1: there is a result to be shown. */
 static int message_explain(struct hy_pool *pool, char **argv, char *result, unsigned int maxlen)
 {
@@ -421,6 +430,8 @@ static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc
 		return message_entry(pool, argv, result, maxlen);
 	if (argc == 2 && !strcasecmp(argv[0], "explain"))
 		return message_explain(pool, argv, result, maxlen);
+	if (argc == 2 && !strcasecmp(argv[0], "counts"))
+		return message_counts(pool, argv, result, maxlen);
 	if (argc == 2 && !strcasecmp(argv[0], "lost"))
 		return message_lost(pool, argv, result, maxlen);
 	if (argc == 1 && !strcasecmp(argv[0], "samples"))

@@ -35,7 +35,7 @@ void sim_take_accesses(struct sim *s)
 		for (; ring->tail != ring->head; ring->tail++) {
 			struct hy_access *slot = &ring->slot[ring->tail % RING];
 
-			hy_heat_touch(&s->heat, slot->le, slot->member, GFP_KERNEL);
+			hy_heat_touch(&s->heat, slot->le, slot->member, slot->write, GFP_KERNEL);
 			if (s->policy->ops->accessed)
 				s->policy->ops->accessed(s->policy, slot);
 		}

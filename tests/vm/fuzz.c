@@ -353,7 +353,7 @@ static int messages(time_t deadline, const char *pool)
 		"set period_ms 500", "set alpha 10", "set movers 3", "set candidates 100", "set low_free 7",
 		"policy stripe", "policy fill cooldown_ms 100", "policy static shares 70,30 commit_ms 100",
 		"policy wardrop alpha 1 beta 100", "policy concentrate sublun 1 fast 1", "concentrations",
-		"move 0 1", "move 3 0", "entry 0", "entry 63", "commit",
+		"move 0 1", "move 3 0", "counts 0", "counts 9", "entry 0", "entry 63", "commit",
 		"checkpoint", "samples", "set commit_ms 1000", "set migrate_kbps 0", "set shares 40,60",
 	};
 	static const int expected[] = { EINVAL, ENOENT, EBUSY, EAGAIN, ENOSPC, ENODATA, EALREADY, 0 };

@@ -18,7 +18,7 @@ _hybridctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create assemble stop identify list status lost monitor set policy pin explain add grow evacuate remove replace check dump restore repair size --help --version"
+		words="create assemble stop identify list status lost monitor set policy pin explain record report optimize add grow evacuate remove replace check dump restore repair size --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
@@ -53,6 +53,11 @@ _hybridctl() {
 		fi ;;
 	pin:--ext4-metadata) words=$(_hybridctl_devices) ;;
 	pin:*) words="--remove --ext4-metadata --dry-run --json --help $(_hybridctl_volumes)" ;;
+	record:--interval|record:--for|report:--interval|report:--for|optimize:--budget|optimize:--window) return ;;
+	record:-o|record:--output|report:-o|report:--output) return ;;
+	record:*) words="--interval --for --output --help $(_hybridctl_volumes)" ;;
+	report:*) words="--interval --for --output --help $(_hybridctl_volumes)" ;;
+	optimize:*) words="--budget --window --dry-run --json --help $(_hybridctl_volumes)" ;;
 	explain:*) words="--json --help $(_hybridctl_volumes)" ;;
 	grow:--size|size:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
 	add:*|evacuate:*|remove:*|replace:*|grow:*)

@@ -48,6 +48,18 @@ static const struct command commands[] = {
 	  "  --interval S     seconds between looks (2)\n"
 	  "  --count N        end after so many\n"
 	  "  --plain          one block of lines per look, no cursor control\n" },
+	{ "record", cmd_record, false, "NAME [--interval S] [--for S] [-o FILE]",
+	  "write down what monitor shows, a line of JSON each time, until interrupted",
+	  "  --interval S     seconds between looks (2)\n"
+	  "  --for S          end after that\n"
+	  "  -o, --output FILE\n"
+	  "                   to this file (standard output)\n" },
+	{ "report", cmd_report, false, "NAME | FILE [--interval S] [--for S] [-o FILE]",
+	  "a page of HTML with plots, of a recording or of an active volume",
+	  "  --interval S     of a volume: seconds between looks (2)\n"
+	  "  --for S          of a volume: how long it is looked at (20)\n"
+	  "  -o, --output FILE\n"
+	  "                   to this file (standard output)\n" },
 	{ "set", cmd_set, false, "NAME KEY=VALUE...", "change parameters while it runs", "" },
 	{ "policy", cmd_policy, false, "NAME POLICY [KEY=VALUE]...",
 	  "change the policy while it runs", "" },
@@ -62,6 +74,12 @@ static const struct command commands[] = {
 	  "  --json           as JSON\n" },
 	{ "explain", cmd_explain, false, "NAME OFFSET [--json]",
 	  "where a byte's extent is, and why it stays or where it would go",
+	  "  --json           as JSON\n" },
+	{ "optimize", cmd_optimize, false, "NAME [OPTION]...",
+	  "plan over all extents at once, move them, and measure what it brought",
+	  "  --budget SIZE|N  move at most so much, or so many extents (1G)\n"
+	  "  --window S       seconds to measure, before and afterwards (10)\n"
+	  "  --dry-run        show the plan and the predicted gain, and move nothing\n"
 	  "  --json           as JSON\n" },
 	{ "add", cmd_add, false, "NAME DEV [OPTION]...", "let a device join a volume while it runs",
 	  "  --grow           and let the volume grow\n"

@@ -185,3 +185,18 @@ void status_free(struct status *st)
 	free((char *)st->policy_args);
 	memset(st, 0, sizeof(*st));
 }
+
+uint64_t status_setting(const struct status *st, const char *key, uint64_t otherwise)
+{
+	char *args = xstrdup(st->policy_args), *word, *save;
+	uint64_t value = otherwise;
+
+	for (word = strtok_r(args, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		char *text = strtok_r(NULL, " ", &save);
+
+		if (!strcmp(word, key) && text && !parse_u64(text, &value))
+			value = otherwise;
+	}
+	free(args);
+	return value;
+}

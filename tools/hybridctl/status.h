@@ -60,6 +60,9 @@ struct status {
 bool status_parse(const char *line, struct status *st, char *why, unsigned long why_size);
 void status_free(struct status *st);
 
+/* The number behind @key among the policy's arguments, which tell what differs from @otherwise. */
+uint64_t status_setting(const struct status *st, const char *key, uint64_t otherwise);
+
 const char *status_mode_name(enum status_mode mode);
 const char *status_dev_state_name(enum status_dev_state state);
 

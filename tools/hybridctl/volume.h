@@ -38,6 +38,8 @@ void volume_free(struct volume *v);
 
 /* The view that status and monitor print; @width: columns of the bars. */
 void volume_print(FILE *out, const struct volume *v, unsigned int width);
+/* What --json prints; the caller's. */
+struct json_t *volume_json(const struct volume *v);
 void volume_print_json(FILE *out, const struct volume *v);
 /* The lost ranges, @shown at most. */
 void volume_print_lost(FILE *out, const struct volume *v, unsigned int shown);

@@ -72,9 +72,9 @@ void *volume_lost_json(const struct volume *v)
 	return list;
 }
 
-void volume_print_json(FILE *out, const struct volume *v)
+json_t *volume_json(const struct volume *v)
 {
-	json_t *devices = json_array(), *reasons = json_object(), *allocations = json_array(), *all;
+	json_t *devices = json_array(), *reasons = json_object(), *allocations = json_array();
 	const struct status *st = &v->st;
 	unsigned int i;
 
@@ -84,7 +84,7 @@ void volume_print_json(FILE *out, const struct volume *v)
 	}
 	for (i = 0; i < st->nr_reasons; i++)
 		json_object_set_new(reasons, st->reason[i].name, json_integer(st->reason[i].count));
-	all = json_pack("{s:s, s:s, s:b, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
+	return json_pack("{s:s, s:s, s:b, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
 			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:o, s:b, s:o}",
 			"name", v->name, "mode", status_mode_name(st->mode),
 			"needs_check", st->needs_check, "policy", st->policy,
@@ -100,6 +100,12 @@ void volume_print_json(FILE *out, const struct volume *v)
 			"errors", (json_int_t)st->errors, "lost", (json_t *)volume_lost_json(v),
 			"lost_complete", !v->lost_partly,
 			"tier", v->has_tier ? tier_json(v) : json_null());
+}
+
+void volume_print_json(FILE *out, const struct volume *v)
+{
+	json_t *all = volume_json(v);
+
 	json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 	fputc('\n', out);
 	json_decref(all);

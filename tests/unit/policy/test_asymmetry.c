@@ -384,6 +384,20 @@ static void the_table_is_bounded(void)
 	hy_policy_destroy(b.p);
 }
 
+/* A stream goes forward: the same place again and again is none, however long the way to it was. */
+static void standing_still_is_no_stream(void)
+{
+	struct hy_streams s = {};
+	unsigned int i, n = 0;
+
+	for (i = 0; i < 20; i++)
+		n += hy_streams_access(&s, i ? EXTENT : 0, EXTENT);
+	CHECK_EQ(n, 0);
+	for (i = 0; i < 20; i++)
+		n += hy_streams_access(&s, 4096 + i * 32, EXTENT);
+	CHECK_EQ(n, 20 - HY_STREAM_STEPS);
+}
+
 /* Members 2 and 3 are equally fast: the one with less load, of equal loads the one with room. */
 static void of_several_the_one_with_room(void)
 {
@@ -403,6 +417,12 @@ static void of_several_the_one_with_room(void)
 	b.s.dev[3].occupancy_ns = 20 * SECOND;
 	access(&b, 3, DISK, true, 8);
 	CHECK_NEXT(&b, "3 1>2");
+	/* the cheapest has no room: the other one, though it takes twice as long */
+	b.s.dev[2].free = 0;
+	member(&b, 3, 900 * US, 900 * US);
+	end_period(&b);
+	access(&b, 6, DISK, true, 8);
+	CHECK_NEXT(&b, "6 1>3");
 	/* none of them has room */
 	b.s.dev[2].free = 0;
 	b.s.dev[3].free = 0;
@@ -605,6 +625,65 @@ static void extremes(void)
 	hy_policy_destroy(b.p);
 }
 
+/* Pinned ones are counted, and are no candidates; also those that are looked for when it is quiet. */
+static void pinned_ones_are_no_candidates(void)
+{
+	struct bed b = bed();
+	struct hy_access a = { .le = 1, .member = DISK, .pinned = true };
+	unsigned int i;
+
+	for (i = 0; i < 20; i++)
+		b.p->ops->accessed(b.p, &a);
+	CHECK_NEXT(&b, "-");
+	CHECK_EQ(b.p->stays[HY_NOT_PINNED], 13);
+	b.s.dev[FLASH].occupancy_ns = 0;
+	b.s.dev[DISK].occupancy_ns = 0;
+	end_period(&b);
+	CHECK_NEXT(&b, "-");
+	access(&b, 1, DISK, false, 1);		/* not pinned any more */
+	CHECK_NEXT(&b, "1 1>0");
+	hy_policy_destroy(b.p);
+}
+
+/* All of the table, each extent once, in parts; what was counted to nothing is left out. */
+static void counts_are_told(void)
+{
+	struct bed b = bed();
+	struct hy_count c[HY_COUNTS_MIN];
+	unsigned int n, i, reads = 0, writes = 0, nr = 0, large = 0;
+	u64 cursor = 0, sum = 0;
+
+	for (i = 0; i < 500; i++) {
+		struct hy_access a = { .le = i * 977, .member = DISK, .large = i == 3 };
+
+		access(&b, i * 977, DISK, i % 3 == 0, 2);
+		b.p->ops->accessed(b.p, &a);
+	}
+	while (cursor != U64_MAX) {
+		n = b.p->ops->counts(b.p, &cursor, c, HY_COUNTS_MIN);
+		CHECK(n <= HY_COUNTS_MIN);
+		for (i = 0; i < n; i++) {
+			reads += c[i].reads;
+			writes += c[i].writes;
+			sum += c[i].le;
+			large += c[i].large;
+			nr++;
+		}
+	}
+	CHECK_EQ(nr, 500);
+	CHECK_EQ(sum, 977 * 500 * 499 / 2);
+	CHECK_EQ(writes, 167 * 2);
+	CHECK_EQ(reads, 333 * 2 + 500);
+	CHECK_EQ(large, 0);	/* one of three */
+	b.s.period_ns = 31 * SECOND;
+	for (i = 0; i < 3; i++)
+		end_period(&b);
+	for (cursor = 0, nr = 0; cursor != U64_MAX;)
+		nr += b.p->ops->counts(b.p, &cursor, c, HY_COUNTS_MIN);
+	CHECK_EQ(nr, 0);
+	hy_policy_destroy(b.p);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -624,6 +703,7 @@ int main(void)
 		TEST(sequential_ones_stay),
 		TEST(random_ones_are_no_stream),
 		TEST(the_table_is_bounded),
+		TEST(standing_still_is_no_stream),
 		TEST(of_several_the_one_with_room),
 		TEST(idle_ones_move_when_it_is_quiet),
 		TEST(probes_of_an_idle_member),
@@ -631,6 +711,8 @@ int main(void)
 		TEST(going_along_comes_back),
 		TEST(what_is_not_known),
 		TEST(where_new_ones_go),
+		TEST(pinned_ones_are_no_candidates),
+		TEST(counts_are_told),
 		TEST(parameters),
 		TEST(extremes),
 	};

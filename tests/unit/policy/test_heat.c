@@ -128,7 +128,7 @@ static void random_step(struct hy_heat *heat, u64 now)
 		CHECK(!memcmp(a, b, i * sizeof(*a)));
 		break;
 	default:
-		hy_heat_touch(heat, le, member, GFP_KERNEL);
+		hy_heat_touch(heat, le, member, false, GFP_KERNEL);
 		model_touch(le, member);
 	}
 }
@@ -157,25 +157,25 @@ static void failing_allocations(void)
 
 	hy_heat_init(&heat, 10);
 	shim_fail_alloc = 1;
-	hy_heat_touch(&heat, 1, 0, 0);		/* no node, nothing to reuse */
+	hy_heat_touch(&heat, 1, 0, false, 0);		/* no node, nothing to reuse */
 	CHECK_EQ(heat.nr, 0);
 	CHECK(!hy_heat_is_hot(&heat, 1));
 	shim_fail_alloc = 2;
-	hy_heat_touch(&heat, 1, 0, 0);		/* a node, no room in the index */
+	hy_heat_touch(&heat, 1, 0, false, 0);		/* a node, no room in the index */
 	CHECK_EQ(heat.nr, 0);
 	CHECK_EQ(shim_allocated, 0);
 	shim_fail_alloc = 0;
 	for (i = 0; i < 3; i++)
-		hy_heat_touch(&heat, i, 0, 0);
+		hy_heat_touch(&heat, i, 0, false, 0);
 	shim_fail_alloc = 1;
-	hy_heat_touch(&heat, 7, 1, 0);		/* the coldest, 0, makes room */
+	hy_heat_touch(&heat, 7, 1, false, 0);		/* the coldest, 0, makes room */
 	CHECK_EQ(heat.nr, 3);
 	CHECK(!hy_heat_is_hot(&heat, 0));
 	CHECK(hy_heat_is_hot(&heat, 1));
 	CHECK(hy_heat_is_hot(&heat, 7));
 	for (i = 0; i < 20000; i++) {
 		shim_fail_alloc = rnd() % 3 + 1;
-		hy_heat_touch(&heat, rnd() % 30, 0, 0);
+		hy_heat_touch(&heat, rnd() % 30, 0, false, 0);
 		CHECK(heat.nr <= 10);
 	}
 	shim_fail_alloc = 0;
@@ -188,9 +188,9 @@ static void counts_saturate(void)
 	struct hy_heat heat;
 
 	hy_heat_init(&heat, 2);
-	hy_heat_touch(&heat, 5, 0, 0);
+	hy_heat_touch(&heat, 5, 0, false, 0);
 	list_last_entry(&heat.lru, struct hy_heat_node, lru)->accesses = U32_MAX;
-	hy_heat_touch(&heat, 5, 0, 0);
+	hy_heat_touch(&heat, 5, 0, false, 0);
 	CHECK_EQ(list_last_entry(&heat.lru, struct hy_heat_node, lru)->accesses, U32_MAX);
 	hy_heat_destroy(&heat);
 }
@@ -202,14 +202,14 @@ static void pick_is_bounded(void)
 	u64 le[2], i;
 
 	hy_heat_init(&heat, 1000);
-	hy_heat_touch(&heat, 999, 1, 0);
+	hy_heat_touch(&heat, 999, 1, false, 0);
 	for (i = 0; i < 263; i++) {
-		hy_heat_touch(&heat, i, 1, 0);
+		hy_heat_touch(&heat, i, 1, false, 0);
 		hy_heat_moved(&heat, i, 1, 1);
 	}
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 10, U32_MAX, le, 2), 1);
 	CHECK_EQ(le[0], 999);
-	hy_heat_touch(&heat, i, 1, 0);
+	hy_heat_touch(&heat, i, 1, false, 0);
 	hy_heat_moved(&heat, i, 1, 1);
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 10, U32_MAX, le, 2), 0);
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, U32_MAX, le, 0), 0);
@@ -231,10 +231,10 @@ static void held_ones_are_passed_over(void)
 	u64 le[2], i;
 
 	hy_heat_init(&heat, 2000);
-	hy_heat_touch(&heat, 7, 1, 0);
-	hy_heat_touch(&heat, 9, 1, 0);
+	hy_heat_touch(&heat, 7, 1, false, 0);
+	hy_heat_touch(&heat, 9, 1, false, 0);
 	for (i = 0; i < 1000; i++)
-		hy_heat_touch(&heat, 2 * i, 1, 0);
+		hy_heat_touch(&heat, 2 * i, 1, false, 0);
 	heat.held = is_even;
 	heat.data = &asked;
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 10, U32_MAX, le, 2), 2);
@@ -258,9 +258,9 @@ static void pick_sees_only_its_member(void)
 	u64 le[2], i;
 
 	hy_heat_init(&heat, 1000);
-	hy_heat_touch(&heat, 999, 1, 0);
+	hy_heat_touch(&heat, 999, 1, false, 0);
 	for (i = 0; i < 900; i++)
-		hy_heat_touch(&heat, i, 0, 0);
+		hy_heat_touch(&heat, i, 0, false, 0);
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, U32_MAX, le, 2), 1);
 	CHECK_EQ(le[0], 999);
 	hy_heat_moved(&heat, 999, 2, 1);
@@ -275,13 +275,13 @@ static void empty_and_zero(void)
 	u64 le;
 
 	hy_heat_init(&heat, 0);
-	hy_heat_touch(&heat, 1, 0, 0);
+	hy_heat_touch(&heat, 1, 0, false, 0);
 	CHECK_EQ(heat.nr, 0);
 	CHECK_EQ(hy_heat_pick(&heat, 0, 0, 0, U32_MAX, &le, 1), 0);
 	hy_heat_forget(&heat, 1);
 	hy_heat_moved(&heat, 1, 0, 1);
 	hy_heat_resize(&heat, 1);
-	hy_heat_touch(&heat, 1, 3, 0);
+	hy_heat_touch(&heat, 1, 3, false, 0);
 	hy_heat_moved(&heat, 1, 2, 0);		/* a clock of 0 is not "never" */
 	CHECK_EQ(hy_heat_pick(&heat, 2, 5, 10, U32_MAX, &le, 1), 0);
 	CHECK_EQ(hy_heat_pick(&heat, 2, 11, 10, U32_MAX, &le, 1), 1);
@@ -300,8 +300,8 @@ static void shares(void)
 
 	hy_heat_init(&heat, 10);
 	for (i = 0; i < 6; i++)
-		hy_heat_touch(&heat, 7, 0, GFP_KERNEL);
-	hy_heat_touch(&heat, 8, 0, GFP_KERNEL);
+		hy_heat_touch(&heat, 7, 0, false, GFP_KERNEL);
+	hy_heat_touch(&heat, 8, 0, false, GFP_KERNEL);
 	CHECK_EQ(hy_heat_share(&heat, 7), 812500);
 	CHECK_EQ(hy_heat_share(&heat, 8), 187500);
 	CHECK_EQ(hy_heat_share(&heat, 9), 0);
@@ -315,6 +315,32 @@ static void shares(void)
 	hy_heat_destroy(&heat);
 }
 
+/* 5 reads and 3 writes, halved to 4 and 1 write; told in parts, in the order of extents. */
+static void counts(void)
+{
+	struct hy_count c[4];
+	struct hy_heat heat;
+	u64 cursor = 0;
+	int i;
+
+	hy_heat_init(&heat, 10);
+	for (i = 0; i < 8; i++)
+		hy_heat_touch(&heat, 7, 0, i < 3, GFP_KERNEL);
+	hy_heat_touch(&heat, 9, 0, true, GFP_KERNEL);
+	hy_heat_touch(&heat, 3, 1, false, GFP_KERNEL);
+	CHECK_EQ(hy_heat_counts(&heat, &cursor, c, 2), 2);
+	CHECK_EQ(c[0].le * 100 + c[0].reads * 10 + c[0].writes, 310);
+	CHECK_EQ(c[1].le * 100 + c[1].reads * 10 + c[1].writes, 753);
+	CHECK_EQ(hy_heat_counts(&heat, &cursor, c, 2), 1);
+	CHECK_EQ(c[0].le * 100 + c[0].reads * 10 + c[0].writes, 901);
+	CHECK(cursor == U64_MAX);
+	hy_heat_age(&heat);
+	cursor = 0;
+	CHECK_EQ(hy_heat_counts(&heat, &cursor, c, 4), 1);
+	CHECK_EQ(c[0].le * 100 + c[0].reads * 10 + c[0].writes, 731);
+	hy_heat_destroy(&heat);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -325,6 +351,7 @@ int main(void)
 		TEST(held_ones_are_passed_over),
 		TEST(pick_sees_only_its_member),
 		TEST(shares),
+		TEST(counts),
 		TEST(empty_and_zero),
 	};
 

@@ -538,7 +538,8 @@ void xa_destroy(struct xarray *xa);
 #define SHIM_XA_NOMEM	((void *)~0UL)
 #define xa_err(p)	((p) == SHIM_XA_NOMEM ? -ENOMEM : 0)
 #define xa_is_err(p)	((p) == SHIM_XA_NOMEM)
-#define xa_for_each(xa, i, p)	\
-	for ((i) = 0; ((p) = shim_xa_next(xa, &(i))) != NULL; (i)++)
+#define xa_for_each(xa, i, p)	xa_for_each_start(xa, i, p, 0)
+#define xa_for_each_start(xa, i, p, start)	\
+	for ((i) = (start); ((p) = shim_xa_next(xa, &(i))) != NULL; (i)++)
 
 #endif

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: hybridctl optimize plans over all extents, moves them, and measures what it brought
+# kernels: 6.1 6.12 debug
+# virtual-time: yes
+# timeout: 300
+. tests/vm/lib.sh
+
+disk m 16M
+disk flash 128M mem read_lat=1ms write_lat=15ms channels=8
+disk disk 128M mem read_lat=5ms write_lat=5ms channels=8
+modprobe dm-hybrid || die "no dm-hybrid"
+dev=/dev/mapper/p
+check "a pool" pool p "$(table 32768 128 m "flash disk" 0 "stripe 4 migrate_kbps 0 period_ms 500")"
+check "256 extents, striped" blkio write $dev 0 32768 "$seed"
+message p pin 128 128 1	# one has to stay
+is "counts of what was written" "$(message p counts 0 | tail -1)" end
+
+cp "$(command -v fio)" /tmp/fio
+# load SECONDS: the first 64 extents are read, the next 64 written, until end_load
+load() {
+	local common=("--filename=$dev" --direct=1 --bs=4k --size=4m --iodepth=4 --ioengine=libaio --thread
+		--clocksource=clock_gettime --time_based --runtime="$1" --randseed="$seed")
+	/tmp/fio --output=/tmp/fio.out --name=r --rw=randread --offset=0 "${common[@]}" \
+		--name=w --rw=randwrite --offset=4m "${common[@]}" &
+	load=$!
+}
+end_load() { kill $load; wait $load; }
+on() { # on FIRST MEMBER: how many of the 64 extents from FIRST are there
+	local e entry n=0
+	for ((e = $1; e < $1 + 64; e++)); do
+		into entry dmt message p 0 entry $e
+		[ "${entry%% *}" = "$2" ] && n=$((n + 1))
+	done
+	echo $n
+}
+ctl() { hybridctl "$@" >/tmp/out 2>&1; }
+less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
+
+check "a load" load 600
+check "what would be done" ctl optimize p --dry-run --window 20 --json
+into moves json /tmp/out 'moves.*.extent'
+moves=$(wc -w <<<"$moves")
+note "planned: $moves; predicted gain $(json /tmp/out predicted_gain)"
+[ "$moves" -ge 56 ] && [ "$moves" -le 72 ]
+is "half of what is used is elsewhere than it should be" $? 0
+is "nothing was done" "$(status p started)" 0
+check "ten of them" ctl optimize p --budget 10 --window 1 --json
+is "are moved" "$(json /tmp/out moved) $(json /tmp/out not_moved)" "10 0"
+is "no others" "$(status p started)" 10
+check "as many as half a mebibyte holds" ctl optimize p --budget 512K --window 1
+matches "are moved" "$(</tmp/out)" "moved: 8 of 8"
+
+# one that is interrupted half way
+message p set migrate_kbps 640
+started=$(status p started)
+hybridctl optimize p --window 1 >/tmp/out 2>&1 &
+run=$!
+some_moves() { [ "$(status p started)" -ge $((started + 5)) ]; }
+check "moves begin" wait_for 60 some_moves
+kill -INT $run
+wait $run
+is "an interrupted run fails" $? 1
+matches "says so" "$(</tmp/out)" "moved: ([0-9]+) of ([0-9]+), interrupted; run it again to go on"
+[[ $(</tmp/out) =~ moved:\ ([0-9]+)\ of\ ([0-9]+) ]] || die "no numbers"
+note "interrupted after ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
+[ "${BASH_REMATCH[1]}" -lt $((BASH_REMATCH[2] / 2)) ] && [ "${BASH_REMATCH[1]}" -ge 5 ]
+is "half way" $? 0
+is "nothing is under way" "$(status p queued)" 0
+
+message p set migrate_kbps 0
+check "the others" ctl optimize p --window 2 --json
+predicted=$(json /tmp/out predicted_us) was=$(json /tmp/out before.mean_us) is=$(json /tmp/out measured_us)
+note "before $was us, predicted $predicted us, measured $is us"
+less "$predicted" "$was"
+is "less was predicted" $? 0
+less "$is" "$(awk -v a="$was" 'BEGIN { print a * .8 }')"
+is "less was measured" $? 0
+less "$(awk -v a="$predicted" -v b="$is" 'BEGIN { d = a - b; print d < 0 ? -d : d }')" \
+	"$(awk -v a="$predicted" 'BEGIN { print a * .2 }')"
+is "about as much" $? 0
+read=$(on 0 0) written=$(on 64 1)
+note "of 64 read, $read on the flash; of 64 written, $written on the disk"
+[ "$read" -ge 60 ] && [ "$written" -ge 60 ]
+is "what is read is on the flash, what is written on the disk" $? 0
+check "what is pinned stays" eval '[[ $(message p entry 1) == "1 "* ]]'
+matches "and is told" "$(message p counts 0)" $'\n'"1 1 [0-9]+ 0 p"$'\n'
+check "once more" ctl optimize p --window 1
+matches "there is nothing to be done" "$(</tmp/out)" "no move is worth its copy|moved: [1-8] of"
+end_load
+
+# policies that count reads and writes tell these
+message p policy asymmetry rate 1 delta 100
+check "a load" load 4
+wait $load
+matches "asymmetry's own counts" "$(message p counts 0)" $'\n'"[0-9]+ [01] [1-9][0-9]* 0 .*"
+check "are planned with" ctl optimize p --window 0.5 --dry-run --json
+[ "$(json /tmp/out extents_known)" -ge 120 ]
+is "all of them" $? 0
+check "what was only read is as it was" blkio verify $dev 0 8192 "$seed"
+check "and what was not used" blkio verify $dev 16384 16384 "$seed"
+for bad in "" "p q" "nobody" "p --budget 0" "p --budget x" "p --budget 1K" "p --window 0" "p --window x" "p --bad"; do
+	# shellcheck disable=SC2086
+	check_fails "refused: hybridctl optimize $bad" "hybridctl: optimize: " hybridctl optimize $bad
+done
+check_fails "refused: counts x" "Invalid" message p counts x
+remove_pool p
+done_testing

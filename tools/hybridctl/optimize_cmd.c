@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hybridctl optimize: all extents at once.  What is known of their use is planned over, the plan is
+ * carried out by the same migrations that policies make, and what came of it is measured.
+ *
+ * There is nothing to be kept between two runs: each extent's move stands for itself, and one that
+ * is cut off anywhere leaves some where they were.  The next run plans for what is left.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <jansson.h>
+
+#include "commands.h"
+#include "dm.h"
+#include "idle.h"
+#include "msg.h"
+#include "plan.h"
+#include "units.h"
+#include "usage.h"
+#include "volume.h"
+#include "window.h"
+
+#define BUDGET		(1ULL << 30)	/* bytes */
+#define WINDOW		10.0		/* seconds */
+#define RESERVE		20		/* part of a member that is left free */
+#define AT_ONCE		2		/* extents on their way */
+#define LOOK_MS		20
+#define PATIENCE	500		/* looks while nothing gets on */
+#define SHOWN		10		/* moves; --json has all */
+
+struct asked {
+	const char *name;
+	const char *budget;
+	double window;
+	bool dry_run, json;
+};
+
+struct run {
+	const struct asked *a;
+	struct volume v;
+	struct usage usage;
+	struct plan plan;
+	struct window before, after;
+	unsigned long done, failed;	/* moves */
+	bool carried_out;
+};
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+/* Without SA_RESTART: a nap ends, too. */
+static void catch_signals(void)
+{
+	struct sigaction act = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+}
+
+static void nap(unsigned int ms)
+{
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
+
+	nanosleep(&t, NULL);
+}
+
+/* Progress and results for people; with --json there is nothing but that. */
+__attribute__((format(printf, 2, 3)))
+static void tell(const struct run *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->a->json)
+		return;
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+}
+
+/* --- what is known --- */
+
+static int read_usage(struct run *r)
+{
+	char *message, *reply, *why;
+	uint64_t at = 0, more;
+	int err;
+
+	do {
+		reply = NULL;
+		why = NULL;
+		message = xasprintf("counts %llu", (unsigned long long)at);
+		err = dm_message(r->v.name, message, &reply, &why);
+		if (err)
+			err = fail("%s: %s", r->v.name, why);
+		else if (!reply || !usage_take(&r->usage, reply, &more) || more <= at)
+			err = fail("%s: the kernel's answer was not understood", r->v.name);
+		else
+			at = more;
+		free(message);
+		free(reply);
+		free(why);
+	} while (!err && at != UINT64_MAX);
+	usage_settle(&r->usage);
+	return err;
+}
+
+/*
+ * How long reads take that were not seen is known from idle ones.  Writes that were not seen may be
+ * missing for a good reason, as somebody found that they are slow there; but for a member that
+ * nothing was ever placed on, there is a beginning.
+ */
+static struct plan_member member_of(const struct run *r, unsigned int i)
+{
+	const struct window_member *w = &r->before.dev[i];
+	const struct status_dev *d = &r->v.st.dev[i];
+	uint64_t left = d->total / RESERVE, room = d->total - d->used;
+	double idle = w->idle_ns > 0 || !r->v.path[i] || d->state == DEV_FAILED ? w->idle_ns :
+		      idle_probe(r->v.path[i]);
+	double read = w->read_ns > 0 ? w->read_ns : idle, write = w->write_ns;
+
+	if (write <= 0 && !d->allocations && w->read_ns <= 0)
+		write = read;
+	return (struct plan_member){
+		.takes = d->present && d->state == DEV_ACTIVE,
+		.read_ns = read,
+		.write_ns = write,
+		.idle_ns = idle,
+		.room = room > left ? room - left : 0,
+	};
+}
+
+static void make_plan(struct run *r, unsigned long budget)
+{
+	struct plan *p = &r->plan;
+	unsigned long i;
+
+	p->nr_members = r->v.st.nr_devs;
+	for (i = 0; i < p->nr_members; i++)
+		p->member[i] = member_of(r, i);
+	p->extent = xcalloc(r->usage.nr, sizeof(*p->extent));
+	for (i = 0; i < r->usage.nr; i++) {
+		const struct usage_extent *u = &r->usage.extent[i];
+
+		if (u->member >= p->nr_members)
+			continue;
+		p->extent[p->nr_extents++] = (struct plan_extent){
+			.le = u->le, .member = u->member, .reads = u->reads, .writes = u->writes,
+			.fixed = u->pinned || u->large || u->moving,
+		};
+	}
+	p->per_second = r->before.seconds > 0 ? r->before.requests / r->before.seconds : 0;
+	plan_make(p, budget);
+}
+
+/* --- carried out --- */
+
+/* Until fewer than @most are on their way; false: it is not writable, gone, or stuck. */
+static bool wait_queue(struct run *r, uint64_t most)
+{
+	unsigned int looks = 0;
+	uint64_t completed = UINT64_MAX;
+
+	for (;;) {
+		volume_free(&r->v);
+		if (volume_look(&r->v, r->a->name, false))
+			return false;
+		if (r->v.st.queued < most)
+			return true;
+		looks = r->v.st.completed + r->v.st.failed == completed ? looks + 1 : 0;
+		completed = r->v.st.completed + r->v.st.failed;
+		if (r->v.st.mode != MODE_RW || looks > PATIENCE) {
+			fail("%s: %s", r->a->name, looks > PATIENCE ? "migrations do not get on" :
+			     "is not writable any more");
+			return false;
+		}
+		nap(LOOK_MS);
+	}
+}
+
+/* A place that was left is free once that is durable: the message commit makes it so. */
+static int move(struct run *r, const struct plan_move *m)
+{
+	char *message = xasprintf("move %llu %u", (unsigned long long)m->le, m->to);
+	char *why = NULL;
+	int err = dm_message(r->a->name, message, NULL, &why);
+
+	free(why);
+	why = NULL;
+	if (err == -ENOSPC && wait_queue(r, 1) && !dm_message(r->a->name, "commit", NULL, &why)) {
+		nap(LOOK_MS);
+		free(why);
+		why = NULL;
+		err = dm_message(r->a->name, message, NULL, &why);
+	}
+	free(why);
+	free(message);
+	return err;
+}
+
+static bool is_there(const struct run *r, const struct plan_move *m)
+{
+	char *message = xasprintf("entry %llu", (unsigned long long)m->le), *reply = NULL;
+	char *why = NULL;
+	bool there = !dm_message(r->a->name, message, &reply, &why) && reply &&
+		     strtoul(reply, NULL, 10) == m->to;
+
+	free(message);
+	free(reply);
+	free(why);
+	return there;
+}
+
+/* The moves that were begun: how many have arrived? */
+static void count_done(struct run *r, unsigned long begun)
+{
+	unsigned long i;
+
+	for (i = 0; i < begun; i++)
+		r->done += is_there(r, &r->plan.move[i]);
+	r->failed = begun - r->done;
+}
+
+static int carry_out(struct run *r)
+{
+	uint64_t kbps = status_setting(&r->v.st, "migrate_kbps", 65536);
+	uint64_t bytes = r->v.st.extent_sectors * 512, owed_us = 0;
+	unsigned long i, tenths = 0;
+	int err = EXIT_OK;
+
+	for (i = 0; i < r->plan.nr_moves && !ended; i++) {
+		if (!wait_queue(r, AT_ONCE)) {
+			err = EXIT_FAILED;
+			break;
+		}
+		move(r, &r->plan.move[i]);
+		owed_us += kbps ? bytes * 1000000 / 1024 / kbps : 0;
+		if (owed_us >= 1000 * LOOK_MS) {
+			nap(owed_us / 1000);
+			owed_us = 0;
+		}
+		if (i * 10 / r->plan.nr_moves == tenths)
+			continue;
+		tenths = i * 10 / r->plan.nr_moves;
+		tell(r, "%lu0%%", tenths);
+	}
+	if (!err && !wait_queue(r, 1))
+		err = EXIT_FAILED;
+	r->carried_out = true;
+	count_done(r, i);
+	return err;
+}
+
+/* --- shown --- */
+
+/* "12.3% less"; into @buf of UNIT_TEXT bytes. */
+static char *change(char *buf, double before, double after)
+{
+	double percent = before > 0 ? (before - after) * 100 / before : 0;
+
+	snprintf(buf, UNIT_TEXT, "%.1f%% %s", percent < 0 ? -percent : percent,
+		 percent < 0 ? "more" : "less");
+	return buf;
+}
+
+static double percent_less(double before, double after)
+{
+	return before > 0 ? (before - after) * 100 / before : 0;
+}
+
+/* At the mix of before, for which the prediction was made. */
+static double measured_ns(const struct run *r)
+{
+	return window_mean(&r->after, &r->before);
+}
+
+/* What was measured is as the model says only as far as it knows all extents: by its proportion. */
+static double predicted_ns(const struct run *r)
+{
+	const struct plan *p = &r->plan;
+
+	return p->before_ns > 0 ? r->before.mean_ns * p->after_ns / p->before_ns :
+				  r->before.mean_ns;
+}
+
+static void print_ways(const struct run *r)
+{
+	unsigned long count[PLAN_MAX_MEMBERS][PLAN_MAX_MEMBERS] = { 0 }, i;
+	uint64_t bytes = r->v.st.extent_sectors * 512;
+	char text[UNIT_TEXT];
+	unsigned int from, to;
+
+	for (i = 0; i < r->plan.nr_moves; i++)
+		count[r->plan.move[i].from][r->plan.move[i].to]++;
+	for (from = 0; from < r->plan.nr_members; from++)
+		for (to = 0; to < r->plan.nr_members; to++)
+			if (count[from][to])
+				tell(r, "  %lu extents, %s, from member %u to %u", count[from][to],
+				     human_bytes(text, count[from][to] * bytes), from, to);
+}
+
+static void print_moves(const struct run *r)
+{
+	const struct plan *p = &r->plan;
+	unsigned long i;
+	char gain[UNIT_TEXT];
+
+	for (i = 0; i < p->nr_moves && i < SHOWN; i++)
+		tell(r, "  extent %llu, %u reads, %u writes: from %u to %u, saves %s",
+		     (unsigned long long)p->move[i].le, p->move[i].reads, p->move[i].writes,
+		     p->move[i].from, p->move[i].to, human_ns(gain, (uint64_t)p->move[i].gain_ns));
+	if (p->nr_moves > SHOWN)
+		tell(r, "  and %lu more", p->nr_moves - SHOWN);
+}
+
+static void print_plan(const struct run *r)
+{
+	const struct plan *p = &r->plan;
+	char before[UNIT_TEXT], after[UNIT_TEXT], less[UNIT_TEXT];
+	double predicted = predicted_ns(r);
+
+	tell(r, "%lu extents are known of; %.0f requests in %.1f s took %s in the mean",
+	     r->usage.nr, r->before.requests, r->before.seconds,
+	     human_ns(before, (uint64_t)r->before.mean_ns));
+	if (!p->nr_moves) {
+		tell(r, "no move is worth its copy");
+		return;
+	}
+	tell(r, "planned:");
+	print_ways(r);
+	print_moves(r);
+	tell(r, "predicted: %s, %s", human_ns(after, (uint64_t)predicted),
+	     change(less, r->before.mean_ns, predicted));
+}
+
+static void print_result(const struct run *r)
+{
+	char predicted[UNIT_TEXT], measured[UNIT_TEXT], less[UNIT_TEXT], did[UNIT_TEXT];
+
+	tell(r, "moved: %lu of %lu%s", r->done, r->plan.nr_moves,
+	     ended ? ", interrupted; run it again to go on" : "");
+	if (!r->after.requests)
+		return;
+	tell(r, "predicted %s, %s; measured %s, %s, at the mix of reads and writes\n"
+	     "of before (%.0f requests in %.1f s)",
+	     human_ns(predicted, (uint64_t)predicted_ns(r)),
+	     change(less, r->before.mean_ns, predicted_ns(r)),
+	     human_ns(measured, (uint64_t)measured_ns(r)),
+	     change(did, r->before.mean_ns, measured_ns(r)), r->after.requests,
+	     r->after.seconds);
+}
+
+static json_t *window_json(const struct window *w)
+{
+	return json_pack("{s:f, s:f, s:f}", "seconds", w->seconds, "requests", w->requests,
+			 "mean_us", w->mean_ns / 1e3);
+}
+
+static void print_json(const struct run *r)
+{
+	json_t *moves = json_array(), *all;
+	const struct plan *p = &r->plan;
+	unsigned long i;
+
+	for (i = 0; i < p->nr_moves; i++)
+		json_array_append_new(moves, json_pack("{s:I, s:i, s:i, s:I, s:I, s:f}",
+			"extent", (json_int_t)p->move[i].le, "from", (int)p->move[i].from,
+			"to", (int)p->move[i].to, "reads", (json_int_t)p->move[i].reads,
+			"writes", (json_int_t)p->move[i].writes,
+			"gain_us", p->move[i].gain_ns / 1e3));
+	all = json_pack("{s:s, s:I, s:o, s:o, s:f, s:f, s:b, s:b, s:I, s:I, s:o, s:o, s:o}",
+			"name", r->a->name, "extents_known", (json_int_t)r->usage.nr,
+			"moves", moves, "before", window_json(&r->before),
+			"predicted_us", predicted_ns(r) / 1e3,
+			"predicted_gain", percent_less(r->before.mean_ns, predicted_ns(r)) / 100,
+			"dry_run", r->a->dry_run, "interrupted", ended != 0,
+			"moved", (json_int_t)r->done, "not_moved", (json_int_t)r->failed,
+			"after", r->after.requests > 0 ? window_json(&r->after) : json_null(),
+			"measured_us", r->after.requests > 0 ?
+				json_real(measured_ns(r) / 1e3) : json_null(),
+			"measured_gain", r->after.requests > 0 ?
+				json_real(percent_less(r->before.mean_ns, measured_ns(r)) / 100) :
+				json_null());
+	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
+	putchar('\n');
+	json_decref(all);
+}
+
+/* --- the command --- */
+
+/* A plain number is extents, one with a unit is a size. */
+static bool parse_budget(const char *text, uint64_t extent, unsigned long *extents)
+{
+	uint64_t n;
+
+	if (!text) {
+		*extents = BUDGET / extent;
+		return true;
+	}
+	if (parse_u64(text, &n))
+		*extents = n;
+	else if (parse_size(text, &n))
+		*extents = n / extent;
+	else
+		return false;
+	return *extents;
+}
+
+static int optimize(struct run *r)
+{
+	uint64_t extent = r->v.st.extent_sectors * 512;
+	unsigned long budget;
+	int err;
+
+	if (!parse_budget(r->a->budget, extent, &budget))
+		return fail("%s: --budget %s: must be extents, or a size of one at least",
+			    r->a->name, r->a->budget);
+	tell(r, "measuring for %.1f s", r->a->window);
+	err = window_measure(&r->before, r->a->name, r->a->window, &ended);
+	if (!err && !ended)
+		err = read_usage(r);
+	if (!err && ended)
+		return fail("%s: interrupted, nothing was moved", r->a->name);
+	if (err)
+		return err;
+	make_plan(r, budget);
+	print_plan(r);
+	if (!r->a->dry_run && r->plan.nr_moves) {
+		err = carry_out(r);
+		if (!err && !ended) {
+			tell(r, "measuring for %.1f s", r->a->window);
+			err = window_measure(&r->after, r->a->name, r->a->window, &ended);
+		}
+		print_result(r);
+	}
+	if (r->a->json)
+		print_json(r);
+	return err || ended ? EXIT_FAILED : EXIT_OK;
+}
+
+static int parse(int argc, char **argv, struct asked *a)
+{
+	static const struct option options[] = {
+		{ "budget", required_argument, NULL, 'b' },
+		{ "window", required_argument, NULL, 'w' },
+		{ "dry-run", no_argument, NULL, 'n' },
+		{ "json", no_argument, NULL, 'j' }, OPT_HELP, { NULL, 0, NULL, 0 },
+	};
+	char *end;
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'b':
+			a->budget = optarg;
+			break;
+		case 'w':
+			a->window = strtod(optarg, &end);
+			if (end == optarg || *end || !(a->window >= 0.1 && a->window <= 86400))
+				return usage_error("--window %s: must be 0.1 to 86400", optarg);
+			break;
+		case 'n':
+			a->dry_run = true;
+			break;
+		case 'j':
+			a->json = true;
+			break;
+		case 'h':
+			exit(command_help());
+		default:
+			return bad_option(argv);
+		}
+	}
+	if (argc - optind != 1)
+		return usage_error("one name is needed");
+	a->name = argv[optind];
+	return EXIT_OK;
+}
+
+int cmd_optimize(int argc, char **argv)
+{
+	struct asked a = { .window = WINDOW };
+	struct run r = { .a = &a };
+	int err = parse(argc, argv, &a);
+
+	if (err)
+		return err;
+	if (volume_look(&r.v, a.name, false))
+		return EXIT_FAILED;
+	catch_signals();
+	err = optimize(&r);
+	volume_free(&r.v);
+	usage_free(&r.usage);
+	free(r.plan.extent);
+	plan_free(&r.plan);
+	return err;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See record.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dm.h"
+#include "msg.h"
+#include "record.h"
+#include "volume.h"
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+}
+
+static double clock_now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* What the block layer has counted of the volume. */
+static json_t *io_json(const char *name)
+{
+	uint64_t reads = 0, read_sectors = 0, writes = 0, write_sectors = 0;
+	struct dm_dev dev;
+	char *path;
+	FILE *f;
+
+	if (dm_lookup(name, &dev) != 1)
+		return NULL;
+	path = xasprintf("/sys/dev/block/%u:%u/stat", dev.major, dev.minor);
+	f = fopen(path, "re");
+	free(path);
+	if (!f)
+		return NULL;
+	if (fscanf(f, "%" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64, &reads,
+		   &read_sectors, &writes, &write_sectors) != 4) {
+		fclose(f);
+		return NULL;
+	}
+	fclose(f);
+	return json_pack("{s:I, s:I, s:I, s:I}", "reads", (json_int_t)reads,
+			 "read_bytes", (json_int_t)(read_sectors * 512),
+			 "writes", (json_int_t)writes,
+			 "write_bytes", (json_int_t)(write_sectors * 512));
+}
+
+static int sample(FILE *out, const char *name, double begun)
+{
+	json_t *line, *io;
+	struct volume v;
+	double at;
+
+	if (volume_look(&v, name, false))
+		return EXIT_FAILED;
+	at = clock_now(CLOCK_MONOTONIC) - begun;
+	io = io_json(name);
+	if (!io) {
+		volume_free(&v);
+		return fail("%s: its counters can't be read", name);
+	}
+	line = volume_json(&v);
+	volume_free(&v);
+	json_object_set_new(line, "time", json_real(clock_now(CLOCK_REALTIME)));
+	json_object_set_new(line, "at", json_real(at));
+	json_object_set_new(line, "io", io);
+	json_dumpf(line, out, JSON_COMPACT | JSON_REAL_PRECISION(15));
+	fputc('\n', out);
+	json_decref(line);
+	return fflush(out) ? fail("the recording can't be written: %s", strerror(errno)) : EXIT_OK;
+}
+
+/* At multiples of the interval, however long a look takes. */
+static void wait_until(double when)
+{
+	double left = when - clock_now(CLOCK_MONOTONIC);
+	struct timespec t;
+
+	if (left <= 0)
+		return;
+	t.tv_sec = (time_t)left;
+	t.tv_nsec = (long)((left - (double)t.tv_sec) * 1e9);
+	nanosleep(&t, NULL);
+}
+
+int record_volume(FILE *out, const char *name, double interval, double seconds)
+{
+	double begun = clock_now(CLOCK_MONOTONIC);
+	uint64_t n = 0;
+	int err;
+
+	catch_signals();
+	for (;;) {
+		err = sample(out, name, begun);
+		if (err || ended || (seconds > 0 && (double)(n + 1) * interval > seconds * 1.0001))
+			return err;
+		n++;
+		wait_until(begun + (double)n * interval);
+		/* One more at a signal: what happened until then is not lost. */
+	}
+}

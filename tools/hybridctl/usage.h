@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How extents and members are used: the kernel's answers to the messages "counts" and "samples",
+ * whose grammars are in Documentation/admin-guide/dm-hybrid.rst.  Pure.
+ */
+#ifndef HYBRIDCTL_USAGE_H
+#define HYBRIDCTL_USAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct usage_extent {
+	uint64_t le;
+	unsigned int member;
+	uint32_t reads, writes;
+	bool pinned, large, moving;
+};
+
+struct usage {
+	struct usage_extent *extent;
+	unsigned long nr;
+};
+
+/*
+ * Take in one answer, whose text is cut into words.  @more: where to go on, UINT64_MAX: that was
+ * all.  false: not understood.
+ */
+bool usage_take(struct usage *u, char *text, uint64_t *more);
+/* In the order of extents, each once: two answers may overlap. */
+void usage_settle(struct usage *u);
+void usage_free(struct usage *u);
+
+/* A member's last period; ns of all idle reads until now. */
+struct sample {
+	uint64_t reads, writes, mean_ns, idle_reads, idle_ns;
+};
+
+/* @sample has room for @max; how many there are, 0: not understood.  @text is cut into words. */
+unsigned int samples_parse(char *text, struct sample *sample, unsigned int max);
+
+#endif
