@@ -25,7 +25,7 @@ static const struct hy_setting {
 	S(period_ms, 2000, 10, 3600000),
 	S(candidates, 16384, 16, 1 << 24),
 	S(cooldown_ms, 10000, 0, 3600000),
-	S(migrate_kbps, 65536, 0, U32_MAX),
+	S(migrate_kbps, 131072, 0, U32_MAX),
 	S(migrate_share, 50, 0, 100),
 	S(movers, 2, 1, HY_MAX_MOVERS),
 	S(low_free, 5, 0, 50),
