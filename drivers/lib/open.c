@@ -338,7 +338,8 @@ static void ek_store_take(struct ek_store *store, struct ek_opening *o, unsigned
 	store->journal = scan->journal;
 	store->area_used[lead] = scan->journal.used;
 	store->stale = ((1u << le32_to_cpu(scan->sb->nr_meta)) - 1) & ~store->areas;
-	store->untold = store->stale & bit && !other->told && !ek_names_stale(scan, !lead) ? bit : 0;
+	if (store->stale & bit && !other->told && !ek_names_stale(scan, !lead))
+		store->untold = bit;
 	memcpy(store->super, scan->sb, sizeof(*store->super));
 	memcpy(store->pending, scan->sb, sizeof(*store->pending));
 	memcpy(store->next, scan->table, scan->geo.table_bytes);

@@ -331,8 +331,8 @@ EXPORT_SYMBOL_GPL(ek_store_stale);
  * ek_store_untold - areas left out that may be newer than those in use
  * @store: opened
  *
- * No superblock of them was to be had, and the authority does not call them stale: one that was left
- * out while they went on doesn't know.
+ * No superblock of them was to be had, and the authority does not call them stale: one that was
+ * left out while they went on doesn't know.
  * Context: any; takes no lock.
  * Return: a bit per area.
  */

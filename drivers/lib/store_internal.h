@@ -51,7 +51,7 @@ struct ek_geometry {
  * @geo: offsets and counts
  * @areas: bit per area in use
  * @stale: bit per area left out
- * @untold: of these, of which no superblock was to be had, and which the authority does not call stale
+ * @untold: of these, without a superblock that could be read, and not called stale by the authority
  * @lagging: areas in use that replay has to bring up to the authority
  * @behind: of these, whose superblock is one generation older
  * @area_used: journal blocks that each has

@@ -180,7 +180,8 @@ static void print_legend(FILE *out, const char *text, const char *shade, unsigne
 	unsigned int x = LEFT + nth % 4 * 200;
 
 	y += nth / 4 * LEGEND;
-	fprintf(out, "<rect x=\"%u\" y=\"%u\" width=\"12\" height=\"12\" fill=\"%s\"/>", x, y, shade);
+	fprintf(out, "<rect x=\"%u\" y=\"%u\" width=\"12\" height=\"12\" fill=\"%s\"/>", x, y,
+		shade);
 	fprintf(out, "<text x=\"%u\" y=\"%u\">", x + 17, y + 10);
 	chart_text(out, text);
 	fputs("</text>\n", out);

@@ -368,6 +368,13 @@ static json_t *window_json(const struct window *w)
 			 "mean_us", w->mean_ns / 1e3);
 }
 
+static json_t *move_json(const struct plan_move *m)
+{
+	return json_pack("{s:I, s:i, s:i, s:I, s:I, s:f}", "extent", (json_int_t)m->le,
+			 "from", (int)m->from, "to", (int)m->to, "reads", (json_int_t)m->reads,
+			 "writes", (json_int_t)m->writes, "gain_us", m->gain_ns / 1e3);
+}
+
 static void print_json(const struct run *r)
 {
 	json_t *moves = json_array(), *all;
@@ -375,11 +382,7 @@ static void print_json(const struct run *r)
 	unsigned long i;
 
 	for (i = 0; i < p->nr_moves; i++)
-		json_array_append_new(moves, json_pack("{s:I, s:i, s:i, s:I, s:I, s:f}",
-			"extent", (json_int_t)p->move[i].le, "from", (int)p->move[i].from,
-			"to", (int)p->move[i].to, "reads", (json_int_t)p->move[i].reads,
-			"writes", (json_int_t)p->move[i].writes,
-			"gain_us", p->move[i].gain_ns / 1e3));
+		json_array_append_new(moves, move_json(&p->move[i]));
 	all = json_pack("{s:s, s:I, s:o, s:o, s:f, s:f, s:b, s:b, s:I, s:I, s:o, s:o, s:o}",
 			"name", r->a->name, "extents_known", (json_int_t)r->usage.nr,
 			"moves", moves, "before", window_json(&r->before),

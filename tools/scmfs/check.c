@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * In order: super blocks, undo log, inodes with their extents, names, links, what no name leads
- * to, maps, ACLs. Each step may rely on those before it. The engine's own opening comes last: it makes
- * the maps.
+ * to, maps, ACLs. Each step may rely on those before it. The engine's own opening comes last: it
+ * makes the maps.
  */
 #include <stdarg.h>
 #include <sys/stat.h>

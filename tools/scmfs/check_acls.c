@@ -105,7 +105,7 @@ static int remove_one(struct scmfs *fs, u64 ino, u32 index)
 
 	if (r)
 		return r;
-	a.mode &= ~S_IRWXG;
+	a.mode &= ~0070;
 	return scmfs_xattr_set(fs, ino, &x, 0, &a,
 			       index == SCMFS_XATTR_ACL_ACCESS ? SCMFS_SET_MODE : 0);
 }
@@ -125,7 +125,7 @@ static int repair_acls(struct scmfs *fs, u64 ino)
 			struct scmfs_attr a;
 
 			scmfs_getattr(fs, ino, &a);
-			a.mode &= ~S_IRWXG;
+			a.mode &= ~0070;
 			scmfs_setattr(fs, ino, &a, SCMFS_SET_MODE);
 			remove_all(fs, ino);
 			return 1;

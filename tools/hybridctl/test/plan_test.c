@@ -333,7 +333,7 @@ static void test_usage(void)
 {
 	static const char * const bad[] = {
 		"", "5 1 2 3 -", "5 1 2 3 x\nend", "5 1 2 -\nend", "5 1 2 3 - 4\nend", "5 99 2 3 -\nend",
-		"more\n", "more x", "end\n5 1 2 3 -", "-5 1 2 3 -\nend", "5 1 2 3 - \nend", "\nend",
+		"more\n", "more x", "end\n5 1 2 3 -", "-5 1 2 3 -\nend", "5 1 2 3 -\x20\nend", "\nend",
 	};
 	struct usage u = { 0 };
 	uint64_t more;
