@@ -112,6 +112,15 @@ make_image() {
 	truncate -s 600M "$work/fast" "$work/slow"
 }
 
+# Nothing of it is in an initial file system when the rule is masked.
+masked() {
+	local mask=$root/etc/udev/rules.d/64-evenkeel.rules ret=0
+	mkdir -p "${mask%/*}" && ln -s /dev/null "$mask" || return
+	inside update-initramfs -u -k "$kernel" && inside lsinitramfs "/boot/initrd.img-$kernel" || ret=1
+	rm "$mask"
+	[ "$ret" = 0 ] && ! grep -q 'sbin/hybridctl' "$work/log"
+}
+
 install_root() {
 	EVENKEEL_NO_BUILD='' scripts/vm --disk "$work/fast" --disk "$work/slow" --disk "$work/image" -- sh -ec '
 		hybridctl create root /dev/vda /dev/vdb --policy stripe
@@ -171,6 +180,7 @@ step "the packages are installed" get install "/packages/evenkeel-dkms_${version
 	"/packages/evenkeel-tools_${version}_$(dpkg --print-architecture).deb"
 step "DKMS has built every module for both kernels" modules_there
 step "an initial file system has what a root on a volume takes" make_image
+step "and has nothing of it when the rule is masked" masked
 step "a root file system is put on a volume" install_root
 step "a machine boots from it" root_is_on_a_pool
 step "and does not without one of its members" waits_for_member

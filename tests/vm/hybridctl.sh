@@ -150,7 +150,8 @@ is "uuid" "${uuid:0:16}" "EVENKEEL-hybrid-"
 runs "create: members in use" 1 'in use: held by /dev/mapper/t' hybridctl create t2 "$A" "$C"
 runs "status" 0 'policy wardrop' hybridctl status t
 hybridctl status t --json >"$out" || die "status --json"
-json_is "status --json: keys" "allocations commits devices direction errors extent_bytes extents flushes lost lost_complete migrations mode \
+json_is "status --json: keys" "allocations checkpoints commits devices direction errors extent_bytes extents flushes journal lost \
+lost_complete metadata migrations mode \
 name needs_check not_migrated policy tier tokens" '?'
 json_is "status --json: a device's keys" "extents index inflight path read_p99_us read_us share state target uuid volatile \
 write_p99_us write_us" 'devices.0.?'
@@ -161,7 +162,8 @@ json_is "status --json: values" "\"t\"
 false
 \"wardrop\"
 131072
-\"$A\" \"$B\"${two#yes}" name mode needs_check policy extent_bytes 'devices.*.path'
+\"$A\" \"$B\"${two#yes}
+\"active\" \"active\"" name mode needs_check policy extent_bytes 'devices.*.path' 'metadata.*.state'
 runs "status of nothing" 1 'none: no active volume' hybridctl status none
 dmsetup create other --table "0 1000 linear $C 0"
 runs "status of another target" 1 'other: not a hybrid volume' hybridctl status other

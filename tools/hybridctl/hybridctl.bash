@@ -13,6 +13,22 @@ _hybridctl_devices() {
 	done < <(command ls -1 /sys/class/block 2>/dev/null)
 }
 
+# The keys that a policy takes; all there are without one
+_hybridctl_keys() {
+	local wardrop="objective= first= beta= alpha= floor= deadband= step= estimator= rounding= preset="
+	local asymmetry="delta= accesses= rate= age_ms= sizes=" concentrate="sublun= window_ms= share= size= evict= fast="
+
+	echo "period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms= pin="
+	case $1 in
+	wardrop) echo "$wardrop" ;;
+	asymmetry) echo "$asymmetry first=" ;;
+	unified) echo "$wardrop $asymmetry" ;;
+	static) echo "shares=" ;;
+	concentrate) echo "$concentrate" ;;
+	'') echo "$wardrop $asymmetry $concentrate shares=" ;;
+	esac
+}
+
 _hybridctl() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words=
 
@@ -42,13 +58,17 @@ _hybridctl() {
 	lost:*) words="--files --offset --limit --json --help $(_hybridctl_volumes)" ;;
 	monitor:*) words="--interval --count --plain --help $(_hybridctl_volumes)" ;;
 	policy:*)
-		words=$(_hybridctl_volumes)
-		[ "$COMP_CWORD" = 2 ] || words="wardrop asymmetry unified static stripe fill concentrate" ;;
+		case $COMP_CWORD in
+		2) words="--help $(_hybridctl_volumes)" ;;
+		3) words="wardrop asymmetry unified static stripe fill concentrate" ;;
+		*)
+			words=$(_hybridctl_keys "${COMP_WORDS[3]}")
+			compopt -o nospace ;;
+		esac ;;
 	set:*)
-		words=$(_hybridctl_volumes)
+		words="--help $(_hybridctl_volumes)"
 		if [ "$COMP_CWORD" != 2 ]; then
-			words="period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms=
-				sublun= window_ms= share= size= evict= fast= delta= accesses= rate= age_ms= sizes= first= pin="
+			words=$(_hybridctl_keys '')
 			compopt -o nospace
 		fi ;;
 	pin:--ext4-metadata) words=$(_hybridctl_devices) ;;
@@ -59,7 +79,8 @@ _hybridctl() {
 	report:*) words="--interval --for --output --help $(_hybridctl_volumes)" ;;
 	optimize:*) words="--budget --window --dry-run --json --help $(_hybridctl_volumes)" ;;
 	explain:*) words="--json --help $(_hybridctl_volumes)" ;;
-	grow:--size|size:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
+	grow:--size) return ;;
+	size:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
 	add:*|evacuate:*|remove:*|replace:*|grow:*)
 		words=$(_hybridctl_volumes)
 		[ "$COMP_CWORD" = 2 ] || words=$(_hybridctl_devices)

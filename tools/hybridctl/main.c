@@ -14,7 +14,7 @@
 #define NAME_MAX_LEN	127
 
 static const struct command commands[] = {
-	{ "create", cmd_create, false, "NAME DEV DEV... [OPTION]...",
+	{ "create", cmd_create, false, "NAME DEV... [OPTION]...",
 	  "make a volume out of devices",
 	  "  --policy P       placement policy (wardrop)\n"
 	  "  --set KEY=VALUE  policy or mover parameter; can be repeated\n"
@@ -23,12 +23,13 @@ static const struct command commands[] = {
 	  "  --metadata DEV   metadata on a device of its own; twice: mirrored\n"
 	  "                   (at the start of the first two devices)\n"
 	  "  --discard        discard the devices first\n"
-	  "  --force          overwrite what libblkid recognises on the devices\n"
+	  "  --force          overwrite file systems, partition tables and labels of other hybrid\n"
+	  "                   volumes\n"
 	  "  --volatile-ok    take RAM disks, whose content is lost with the power\n" },
 	{ "assemble", cmd_assemble, false, "NAME | UUID | --all | --with DEV [--degraded]",
 	  "activate volumes from their labels",
 	  "  --all            every complete pool; the others are reported\n"
-	  "  --with DEV       the pool that DEV belongs to, if DEV was the last that was missing\n"
+	  "  --with DEV       the pool that DEV belongs to, if all of it is there\n"
 	  "  --degraded       without members that are missing, whose data can't be read then\n" },
 	{ "stop", cmd_stop, false, "NAME", "deactivate a volume", "" },
 	{ "identify", cmd_identify, false, "DEV [--udev]", "what a device is to which volume",
@@ -83,7 +84,8 @@ static const struct command commands[] = {
 	  "  --json           as JSON\n" },
 	{ "add", cmd_add, false, "NAME DEV [OPTION]...", "let a device join a volume while it runs",
 	  "  --grow           and let the volume grow\n"
-	  "  --force          overwrite what libblkid recognises on the device\n"
+	  "  --force          overwrite file systems, partition tables and labels of other hybrid\n"
+	  "                   volumes\n"
 	  "  --volatile-ok    take a RAM disk, whose content is lost with the power\n" },
 	{ "grow", cmd_grow, false, "NAME [--size SIZE]", "let a volume grow to what its members hold",
 	  "  --size SIZE      to this size (all but a reserve for migration)\n" },
@@ -96,7 +98,8 @@ static const struct command commands[] = {
 	  "  --force          though the others can't hold all of the volume, were it written\n" },
 	{ "replace", cmd_replace, false, "NAME DEV NEW [OPTION]...",
 	  "put a device in another's place while the volume runs: add, evacuate, remove",
-	  "  --force          overwrite what libblkid recognises on the new one\n"
+	  "  --force          overwrite file systems, partition tables and labels of other hybrid\n"
+	  "                   volumes on the new one\n"
 	  "  --volatile-ok    take a RAM disk, whose content is lost with the power\n" },
 	{ "check", cmd_check, false, "NAME | DEV... [--json]",
 	  "check a volume's metadata, by name while it is active (reads only)",
@@ -111,8 +114,9 @@ static const struct command commands[] = {
 	  "  --extent SIZE    extent size (128K)\n" },
 	{ "repair", cmd_repair, false, "DEV... [--degraded] [--force]",
 	  "mend the metadata of an inactive volume from what is intact of it",
-	  "  --degraded       without a metadata area, which may be the newer one\n"
-	  "  --force          also where something else has overwritten a label\n" },
+	  "  --degraded       without a metadata area that may be the newer one: it is not\n"
+	  "                   there, or has no superblock that can be read\n"
+	  "  --force          overwrite it; write labels anew where something else is now\n" },
 	{ NULL, NULL, false, NULL, NULL, NULL },
 };
 
@@ -120,7 +124,8 @@ const struct tool tool = {
 	.name = "hybridctl",
 	.about = "Volumes out of unlike devices, each carrying the load at which all answer equally fast.",
 	.notes = "Exit status: 0 done, 1 refused or failed\n"
-		 "(check: errors found), 2 wrong command line (check: could not run).",
+		 "(check: errors found), 2 wrong command line\n"
+		 "(check, dump, restore, repair: or a device that can't be used).",
 	.commands = commands,
 };
 

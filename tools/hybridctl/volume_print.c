@@ -28,6 +28,22 @@ static json_t *device_json(const struct volume *v, unsigned int i)
 			 "inflight", (json_int_t)d->inflight);
 }
 
+static const char *meta_state(char state)
+{
+	return state == 'A' ? "active" : state == 'S' ? "stale" : "failed";
+}
+
+static json_t *metadata_json(const struct status *st)
+{
+	json_t *list = json_array();
+	unsigned int i;
+
+	for (i = 0; i < st->nr_meta; i++)
+		json_array_append_new(list, json_pack("{s:i, s:s}", "index", (int)i,
+						      "state", meta_state(st->meta[i])));
+	return list;
+}
+
 static json_t *direction_json(const struct status *st)
 {
 	return st->from < 0 ? json_null() : json_sprintf("%d>%d", st->from, st->to);
@@ -84,10 +100,12 @@ json_t *volume_json(const struct volume *v)
 	}
 	for (i = 0; i < st->nr_reasons; i++)
 		json_object_set_new(reasons, st->reason[i].name, json_integer(st->reason[i].count));
-	return json_pack("{s:s, s:s, s:b, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
-			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:o, s:b, s:o}",
+	return json_pack("{s:s, s:s, s:b, s:o, s:{s:I, s:I}, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
+			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:b, s:o}",
 			"name", v->name, "mode", status_mode_name(st->mode),
-			"needs_check", st->needs_check, "policy", st->policy,
+			"needs_check", st->needs_check, "metadata", metadata_json(st),
+			"journal", "total", (json_int_t)st->journal_total,
+			"used", (json_int_t)st->journal_used, "policy", st->policy,
 			"extent_bytes", (json_int_t)(st->extent_sectors * SECTOR_SIZE),
 			"extents", "total", (json_int_t)st->logical, "used", (json_int_t)st->mapped,
 			"devices", devices, "tokens", (json_int_t)st->tokens,
@@ -97,6 +115,7 @@ json_t *volume_json(const struct volume *v)
 			"bytes", (json_int_t)st->bytes, "queued", (json_int_t)st->queued,
 			"not_migrated", reasons, "allocations", allocations,
 			"flushes", (json_int_t)st->flushes, "commits", (json_int_t)st->commits,
+			"checkpoints", (json_int_t)st->checkpoints,
 			"errors", (json_int_t)st->errors, "lost", (json_t *)volume_lost_json(v),
 			"lost_complete", !v->lost_partly,
 			"tier", v->has_tier ? tier_json(v) : json_null());
