@@ -17,9 +17,9 @@
  *	switch			in memory the map points to the new place
  *	commit: the new place's member can't be flushed
  *				nothing is written; what was taken is to do again
- *	again, until it has failed for good, or is lost: hy_free_revert()
- *				the map points to the old place, the new one is what is free
- *	commit			without that member
+ *	hy_free_revert()	the map points to the old place, the new one is what is free: a
+ *				later flush that ends well says nothing of what this one lost
+ *	commit			again; without that member when it has failed for good, or is lost
  *
  * Cut anywhere here: the media have the old place, it was not reused.  What users wrote to the
  * new one since the switch was never said to be durable, as no flush has ended well since; it is
@@ -147,6 +147,24 @@ void hy_free_untake(struct hy_pool *pool, struct list_head *batch)
 	spin_unlock_irq(&pool->free_lock);
 }
 
+/*
+ * An extent that moved twice, and is not where @f brought it any more: where it was at first is what
+ * the second move goes back to, should it have to, and the place between the two is free.
+ */
+static void hand_on(struct hy_pool *pool, struct hy_free *f)
+{
+	struct hy_free *g = f;
+
+	list_for_each_entry_continue(g, &pool->frees, list)
+		if (g->moved && g->le == f->le &&
+		    ek_entry_place(g->old) == ek_entry_place(f->now)) {
+			swap(g->member, f->member);
+			swap(g->pe, f->pe);
+			g->old = f->old;
+			return;
+		}
+}
+
 /* The map is to point to where the extent was, unless it has moved on or was discarded. */
 static void revert(struct hy_pool *pool, struct hy_free *f)
 {
@@ -155,8 +173,10 @@ static void revert(struct hy_pool *pool, struct hy_free *f)
 
 	do {
 		if (ek_map_lookup(&pool->map, f->le, &entry) ||
-		    ek_entry_place(entry) != ek_entry_place(f->now))
+		    ek_entry_place(entry) != ek_entry_place(f->now)) {
+			hand_on(pool, f);
 			return;
+		}
 	} while (ek_map_cmpxchg(&pool->map, f->le, entry, f->old) != entry);
 	f->member = ek_entry_member(f->now);
 	f->pe = ek_entry_pe(f->now);
@@ -166,7 +186,7 @@ static void revert(struct hy_pool *pool, struct hy_free *f)
 }
 
 /**
- * hy_free_revert - undo migrations to members that failed before they were durable
+ * hy_free_revert - undo migrations to members of which a flush failed before they were durable
  * @pool: the pool; ->reverting: the members
  *
  * Who reads or writes the new places at this moment is let end, so that all writes there were
@@ -194,7 +214,7 @@ void hy_free_revert(struct hy_pool *pool)
 	/* Twice: whom the first one tells may have asked before the last of these writes ended. */
 	pool->lost_unflushed = true;
 	pool->lost_again = true;
-	DMINFO("%u extents that were moving to a member that failed stay where they were", n);
+	DMINFO("%u extents that were moving to a member that can't be flushed stay where they were", n);
 }
 
 struct free_batch {

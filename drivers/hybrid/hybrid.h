@@ -11,8 +11,8 @@
  *   pool->state_sem (rwsem)	what is loaded stays, for status and messages
  *   pool->message_lock (mutex)	messages that change something
  *   pool->load_lock (mutex)	loading map pages, the replayed entries
- *   pool->heat_lock (mutex)	the LRU list, samples
  *   pool->free_sem (rwsem)	entries changed together with frees
+ *   pool->heat_lock (mutex)	the LRU list, samples
  *   bucket->lock (spin, irq)	first writes of the extents of one hash bucket
  *   mig->lock (spin, irq)	one migration
  *   pool->policy_lock (spin, irq)	policy, snapshot, tokens
@@ -530,11 +530,16 @@ static inline void hy_io_pin(struct hy_pool *pool, struct hy_io *io)
 	io->flags |= HY_IO_PINNED;
 }
 
+static inline void hy_epoch_leave(struct hy_pool *pool, u8 epoch)
+{
+	__acquire(&pool->srcu);
+	srcu_up_read(&pool->srcu, epoch);
+}
+
 static inline void hy_io_unpin(struct hy_io *io)
 {
 	io->flags &= ~HY_IO_PINNED;
-	__acquire(&io->pool->srcu);
-	srcu_up_read(&io->pool->srcu, io->epoch);
+	hy_epoch_leave(io->pool, io->epoch);
 }
 
 /* free.c */

@@ -543,6 +543,22 @@ static __always_inline void plain_done(struct hy_pool *pool, struct hy_io *io, b
 	io->flags = 0;
 }
 
+/*
+ * It waits for a commit before it leaves the epoch: who undoes migrations waits for that, and then
+ * tells who asked.  Once it waits the bio may be complete at any time.
+ */
+static int commit_first(struct hy_pool *pool, struct bio *bio, struct hy_io *io)
+{
+	bool pinned = io->flags & HY_IO_PINNED;
+	u8 epoch = io->epoch;
+
+	io->flags = 0;
+	hy_commit_bio(pool, bio);
+	if (pinned)
+		hy_epoch_leave(pool, epoch);
+	return DM_ENDIO_INCOMPLETE;
+}
+
 /**
  * hy_end_io - a bio of dm has completed
  * @ti: the target
@@ -577,15 +593,10 @@ int hy_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		io->mig = NULL;
 		hy_mig_write_done(mig, io->touched);
 	}
+	if (unlikely(io->flags & HY_IO_COMMIT) && !*error)
+		return commit_first(pool, bio, io);
 	if (likely(io->flags & HY_IO_PINNED))
 		hy_io_unpin(io);
-	if (unlikely(io->flags & HY_IO_COMMIT)) {
-		io->flags = 0;
-		if (!*error) {
-			hy_commit_bio(pool, bio);
-			return DM_ENDIO_INCOMPLETE;
-		}
-	}
 	io->flags = 0;
 	return DM_ENDIO_DONE;
 }

@@ -104,7 +104,10 @@ static void flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
 	m->flushed = seen;
 }
 
-/* What has just moved to one that is given up is still where it was: that goes first. */
+/*
+ * What has just moved to one that is given up, or that may have lost its cache, is still where it
+ * was: that goes first.  A later flush that succeeds says nothing of what an earlier one lost.
+ */
 static bool must_revert(struct hy_pool *pool, struct hy_member *m)
 {
 	if (!atomic_read(&m->moved_in))
@@ -132,7 +135,7 @@ static int flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk
 		      (unsigned int)(m - pool->member), m->failed_flushes);
 		queue_work(pool->wq, &pool->event_work);
 	}
-	if (READ_ONCE(m->state) != EK_MEMBER_FAILED || must_revert(pool, m))
+	if (must_revert(pool, m) || READ_ONCE(m->state) != EK_MEMBER_FAILED)
 		return -EIO;
 	/* Given up, until something is written there again. */
 	pool->lost_unflushed = true;

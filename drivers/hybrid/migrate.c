@@ -20,7 +20,7 @@
  *	the destination fails to write	the same
  *	it fails, or is to leave, while others' writes tell so	the same, at the switch
  *	it fails to flush after the switch	the commit fails and is tried again; when the member
- *			has failed for good the switch is undone (free.c)
+ *			can't be flushed the switch is undone (free.c)
  *	it is lost after that commit	as all that is on it
  */
 #include <linux/slab.h>

@@ -42,7 +42,7 @@ struct nl_stashes {
 	struct nl_stash of[NL_STASH_ORDERS];
 };
 
-static struct nl_stashes __percpu *nl_stashes;
+static DEFINE_PER_CPU(struct nl_stashes, nl_stashes);
 
 /* Of each size: buffers there are, in use or kept, and flash pages that devices have for them. */
 static atomic_long_t nl_bufs[NL_STASH_ORDERS];
@@ -74,7 +74,7 @@ static struct page *nl_stash_get_any(unsigned int order)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		page = nl_stash_get(&per_cpu_ptr(nl_stashes, cpu)->of[order]);
+		page = nl_stash_get(&per_cpu_ptr(&nl_stashes, cpu)->of[order]);
 		if (page)
 			break;
 	}
@@ -84,7 +84,7 @@ static struct page *nl_stash_get_any(unsigned int order)
 /* All of @pages, which are @nr and have one reference each, or none of them. */
 static bool nl_stash_put(struct list_head *pages, unsigned int nr, unsigned int order)
 {
-	struct nl_stash *stash = &raw_cpu_ptr(nl_stashes)->of[order];
+	struct nl_stash *stash = &raw_cpu_ptr(&nl_stashes)->of[order];
 	bool room;
 
 	if (atomic_long_read(&nl_bufs[order]) > atomic_long_read(&nl_room[order]))
@@ -137,7 +137,7 @@ void nl_buf_drain(void)
 
 	for_each_possible_cpu(cpu)
 		for (order = 0; order < NL_STASH_ORDERS; order++)
-			nl_stash_drain(&per_cpu_ptr(nl_stashes, cpu)->of[order], order);
+			nl_stash_drain(&per_cpu_ptr(&nl_stashes, cpu)->of[order], order);
 }
 
 /* Pages of the kernel's that are kept. */
@@ -149,7 +149,7 @@ static unsigned long nl_kept(void)
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		stashes = per_cpu_ptr(nl_stashes, cpu);
+		stashes = per_cpu_ptr(&nl_stashes, cpu);
 		for (order = 0; order < NL_STASH_ORDERS; order++)
 			pages += (unsigned long)READ_ONCE(stashes->of[order].nr) << order;
 	}
@@ -170,7 +170,7 @@ static unsigned long nl_kept_scan(struct shrinker *shrinker, struct shrink_contr
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		stashes = per_cpu_ptr(nl_stashes, cpu);
+		stashes = per_cpu_ptr(&nl_stashes, cpu);
 		for (order = 0; order < NL_STASH_ORDERS && freed < sc->nr_to_scan; order++) {
 			nr = nl_stash_drain(&stashes->of[order], order);
 			freed += (unsigned long)nr << order;
@@ -200,31 +200,24 @@ void nl_buf_room(u32 bytes, long pages)
 int nl_buf_start_up(void)
 {
 	unsigned int order;
-	int cpu, err;
+	int cpu;
 
-	nl_stashes = alloc_percpu(struct nl_stashes);
-	if (!nl_stashes)
-		return -ENOMEM;
 	for_each_possible_cpu(cpu) {
 		for (order = 0; order < NL_STASH_ORDERS; order++) {
-			struct nl_stash *stash = &per_cpu_ptr(nl_stashes, cpu)->of[order];
+			struct nl_stash *stash = &per_cpu_ptr(&nl_stashes, cpu)->of[order];
 
 			spin_lock_init(&stash->lock);
 			INIT_LIST_HEAD(&stash->pages);
 		}
 	}
-	err = compat_shrinker_add(&nl_shrinker, NULL, "nameless-kept", nl_kept_count,
-				  nl_kept_scan);
-	if (err)
-		free_percpu(nl_stashes);
-	return err;
+	return compat_shrinker_add(&nl_shrinker, NULL, "nameless-kept", nl_kept_count,
+				   nl_kept_scan);
 }
 
 void nl_buf_shut_down(void)
 {
 	compat_shrinker_remove(&nl_shrinker);
 	nl_buf_drain();
-	free_percpu(nl_stashes);
 }
 
 /* @bytes: a power of two, PAGE_SIZE to 16 times that. NULL without memory. */
@@ -232,7 +225,7 @@ struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait)
 {
 	gfp_t gfp = nowait ? NL_GFP_NOWAIT : NL_GFP_IO;
 	unsigned int order = get_order(bytes);
-	struct page *page = nl_stash_get(&raw_cpu_ptr(nl_stashes)->of[order]);
+	struct page *page = nl_stash_get(&raw_cpu_ptr(&nl_stashes)->of[order]);
 
 	if (!page) {
 		page = alloc_pages(gfp | __GFP_COMP, order);

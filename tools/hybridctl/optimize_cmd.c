@@ -30,6 +30,7 @@
 #define WINDOW		10.0		/* seconds */
 #define RESERVE		20		/* part of a member that is left free */
 #define AT_ONCE		2		/* extents on their way */
+#define MIGRATE_KBPS	131072		/* as it comes */
 #define LOOK_MS		20
 #define PATIENCE	500		/* looks while nothing gets on */
 #define SHOWN		10		/* moves; --json has all */
@@ -215,7 +216,7 @@ static bool is_there(const struct run *r, const struct plan_move *m)
 	char *message = xasprintf("entry %llu", (unsigned long long)m->le), *reply = NULL;
 	char *why = NULL;
 	bool there = !dm_message(r->a->name, message, &reply, &why) && reply &&
-		     strtoul(reply, NULL, 10) == m->to;
+		     *reply != '-' && strtoul(reply, NULL, 10) == m->to;	/* "-": discarded */
 
 	free(message);
 	free(reply);
@@ -235,7 +236,7 @@ static void count_done(struct run *r, unsigned long begun)
 
 static int carry_out(struct run *r)
 {
-	uint64_t kbps = status_setting(&r->v.st, "migrate_kbps", 65536);
+	uint64_t kbps = status_setting(&r->v.st, "migrate_kbps", MIGRATE_KBPS);
 	uint64_t bytes = r->v.st.extent_sectors * 512, owed_us = 0;
 	unsigned long i, tenths = 0;
 	int err = EXIT_OK;

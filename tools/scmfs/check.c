@@ -436,6 +436,10 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	r = reopen(base, size, check, reason);
 	if (!r && nr)
 		r = rescue(base, size, lost, nr, reason);
+	if (!r && run.no_memory) {
+		*reason = "out of memory";
+		r = -ENOMEM;
+	}
 	if (!r && run.nr_acls)
 		r = check_acls(base, size, run.acls, run.nr_acls, reason);
 	free(run.acls);

@@ -15,6 +15,7 @@
  * @seen: directories whose names were looked at
  * @acls: inodes that have a broken ACL
  * @nr_acls: how many
+ * @no_memory: there was none to remember one of them
  */
 struct run {
 	struct scmfs_check *check;
@@ -25,6 +26,7 @@ struct run {
 	unsigned long *seen;
 	u64 *acls;
 	u64 nr_acls;
+	bool no_memory;
 };
 
 void found(struct run *run, const char *fmt, ...) __printf(2, 3);

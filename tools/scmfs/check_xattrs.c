@@ -20,11 +20,19 @@ static void untake(struct run *run, u64 block, u64 end)
 	}
 }
 
-static void add_acl(struct run *run, u64 ino)
+/* Room for a power of two of them.  Return: 0 or -ENOMEM. */
+static int add_acl(struct run *run, u64 ino)
 {
+	u64 nr = run->nr_acls, *acls = run->acls;
+
 	found(run, "inode %llu: an ACL is damaged; removed, and its group may do nothing", ino);
-	run->acls = realloc(run->acls, (run->nr_acls + 1) * sizeof(*run->acls));
+	if (!(nr & (nr - 1)))
+		acls = realloc(acls, (nr ? 2 * nr : 1) * sizeof(*acls));
+	if (!acls)
+		return -ENOMEM;
+	run->acls = acls;
 	run->acls[run->nr_acls++] = ino;
+	return 0;
 }
 
 /*
@@ -49,8 +57,8 @@ u64 check_xattrs(struct run *run, u64 ino, struct scmfs_inode *inode)
 			break;
 		}
 	if (ok) {
-		if (has_broken_acl(run->fs, ino))
-			add_acl(run, ino);
+		if (has_broken_acl(run->fs, ino) && add_acl(run, ino))
+			run->no_memory = true;
 		return nr;
 	}
 	found(run, "inode %llu: extended attributes are damaged; removed", ino);

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# A kernel log without what stock kernels are known to complain of themselves.
+#
+# When memory runs out while device-mapper registers the queue of a new table 6.1 frees the queue with its reference
+# counter still alive: a warning of __percpu_ref_exit() out of blk_free_queue_rcu(). Anybody else's is left.
+/unable to set up device queue for new table/ { dm = 1 }
+/-+\[ cut here \]-+/ { block = ""; inside = 1 }
+inside {
+	block = block $0 "\n"
+	if ($0 ~ /---\[ end trace/) {
+		if (!(dm && block ~ /WARNING:[^\n]* __percpu_ref_exit\+/ && block ~ /blk_free_queue_rcu\+/))
+			printf "%s", block
+		inside = 0
+	}
+	next
+}
+{ print }
+END { if (inside) printf "%s", block }
