@@ -47,7 +47,15 @@ check "in the virtual segment, too" blkio verify $d/a 0 8192 "$seed"
 clean "after that" a
 more "blocks were collected in place" victims 10
 more "names were refused" stale 2
-check "a client that hears nothing" names deaf 2500 "$((seed + 1))"
+# how many blocks have to be levelled depends on the seed
+deaf() {
+	local more
+	for more in 1 2 3 4 5 6; do
+		names deaf 2500 "$((seed + more))" || return
+		[ "$(stat_of stalled)" = 0 ] || return 0
+	done
+}
+check "a client that hears nothing" deaf
 more "levelling waits for it" stalled 0
 is "migrations are no more than they may be" "$(($(stat_of waiting) <= 64))" 1
 check "and finds its blocks by the names it knows" names verify
