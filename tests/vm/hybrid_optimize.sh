@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: hybridctl optimize plans over all extents, moves them, and measures what it brought
-# kernels: 6.1 6.12 debug
+# kernels: 6.1 6.12
 # virtual-time: yes
 # timeout: 300
 . tests/vm/lib.sh

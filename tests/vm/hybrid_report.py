@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # title: hybridctl record and report: the page shows what was recorded, and that is what happened
-# kernels: 6.1 6.12 debug
+# kernels: 6.1
 # timeout: 120
 """A load that is known, recorded; each series of the page against the recording's lines."""
 
