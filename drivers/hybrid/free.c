@@ -148,8 +148,8 @@ void hy_free_untake(struct hy_pool *pool, struct list_head *batch)
 }
 
 /*
- * An extent that moved twice, and is not where @f brought it any more: where it was at first is what
- * the second move goes back to, should it have to, and the place between the two is free.
+ * An extent that moved twice, and is not where @f brought it any more: where it was at first is
+ * what the second move goes back to, should it have to, and the place between the two is free.
  */
 static void hand_on(struct hy_pool *pool, struct hy_free *f)
 {
@@ -214,7 +214,7 @@ void hy_free_revert(struct hy_pool *pool)
 	/* Twice: whom the first one tells may have asked before the last of these writes ended. */
 	pool->lost_unflushed = true;
 	pool->lost_again = true;
-	DMINFO("%u extents that were moving to a member that can't be flushed stay where they were", n);
+	DMINFO("%u extents stay where they were, as what they moved to can't be flushed", n);
 }
 
 struct free_batch {
