@@ -308,6 +308,47 @@ int hy_pool_load_page(struct hy_pool *pool, u64 index)
 }
 
 /**
+ * hy_pool_lookup - an extent's entry, its page of the map being read if need be
+ * @pool: the pool
+ * @le: logical extent
+ * @entry: set on success
+ *
+ * Context: sleeps.
+ * Return: 0; -EINVAL: past the end; why the page can't be had.
+ */
+int hy_pool_lookup(struct hy_pool *pool, u64 le, u64 *entry)
+{
+	int r;
+
+	while ((r = ek_map_lookup(&pool->map, le, entry)) == -EAGAIN) {
+		r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
+		if (r)
+			break;
+	}
+	return r;
+}
+
+/**
+ * hy_pool_lookup_step - the same for who goes through many, and reads one page at a time
+ * @pool: the pool
+ * @le: logical extent
+ * @entry: set on success
+ * @loaded: was a page read already?  Set when one was
+ *
+ * Context: sleeps.
+ * Return: as hy_pool_lookup(); -EAGAIN: another page would have to be read.
+ */
+int hy_pool_lookup_step(struct hy_pool *pool, u64 le, u64 *entry, bool *loaded)
+{
+	int r = ek_map_lookup(&pool->map, le, entry);
+
+	if (r != -EAGAIN || *loaded)
+		return r;
+	*loaded = true;
+	return hy_pool_lookup(pool, le, entry);
+}
+
+/**
  * hy_pool_load_replayed - load the pages that the journal has entries for
  * @pool: the pool
  *

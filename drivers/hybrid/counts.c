@@ -38,12 +38,7 @@ static int member_of(struct hy_pool *pool, u64 le, int *error)
 	*error = 0;
 	if (le >= pool->nr_extents)
 		return -1;
-	*error = ek_map_lookup(&pool->map, le, &entry);
-	if (*error == -EAGAIN) {
-		*error = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
-		if (!*error)
-			*error = ek_map_lookup(&pool->map, le, &entry);
-	}
+	*error = hy_pool_lookup(pool, le, &entry);
 	return *error || !ek_entry_mapped(entry) ? -1 : (int)ek_entry_member(entry);
 }
 

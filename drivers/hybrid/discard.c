@@ -19,18 +19,6 @@ static u32 covered(struct hy_pool *pool, u32 from, u32 to)
 	return first < end ? GENMASK(end - 1, first) : 0;
 }
 
-static int lookup_loading(struct hy_pool *pool, u64 le, u64 *entry)
-{
-	int r;
-
-	while ((r = ek_map_lookup(&pool->map, le, entry)) == -EAGAIN) {
-		r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
-		if (r)
-			break;
-	}
-	return r;
-}
-
 /* @f is used up on success. */
 static bool unmap(struct hy_pool *pool, u64 le, u64 entry, struct hy_free *f)
 {
@@ -51,7 +39,7 @@ static int discard_whole(struct hy_pool *pool, u64 le)
 	int r;
 
 	for (;;) {
-		r = lookup_loading(pool, le, &entry);
+		r = hy_pool_lookup(pool, le, &entry);
 		if (r || !ek_entry_mapped(entry))
 			break;
 		if (!f)
@@ -71,7 +59,7 @@ static int discard_granules(struct hy_pool *pool, u64 le, u32 bits)
 	int r;
 
 	do {
-		r = lookup_loading(pool, le, &entry);
+		r = hy_pool_lookup(pool, le, &entry);
 		if (r || !(ek_entry_valid(entry) & bits))
 			return r;
 	} while (ek_map_cmpxchg(&pool->map, le, entry, entry & ~(u64)bits) != entry);

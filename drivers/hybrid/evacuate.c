@@ -92,15 +92,9 @@ static enum step look_at(struct hy_pool *pool, unsigned int i, u64 now, bool *lo
 	u64 entry;
 	int r;
 
-	r = ek_map_lookup(&pool->map, m->drain_at, &entry);
-	if (r == -EAGAIN && *loaded)
+	r = hy_pool_lookup_step(pool, m->drain_at, &entry, loaded);
+	if (r == -EAGAIN)
 		return STEP_WAIT;
-	if (r == -EAGAIN) {
-		*loaded = true;
-		r = hy_pool_load_page(pool, m->drain_at / EK_PAGE_ENTRIES);
-		if (!r)
-			r = ek_map_lookup(&pool->map, m->drain_at, &entry);
-	}
 	if (r || !ek_entry_mapped(entry) || ek_entry_member(entry) != i)
 		return STEP_ON;
 	return send_off(pool, i, m->drain_at, now);

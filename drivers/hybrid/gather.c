@@ -126,15 +126,9 @@ static enum step look_at(struct hy_pool *pool, u64 now, bool *loaded)
 	int pinned, r;
 	u64 entry;
 
-	r = ek_map_lookup(&pool->map, g->at, &entry);
-	if (r == -EAGAIN && *loaded)
+	r = hy_pool_lookup_step(pool, g->at, &entry, loaded);
+	if (r == -EAGAIN)
 		return STEP_WAIT;
-	if (r == -EAGAIN) {
-		*loaded = true;
-		r = hy_pool_load_page(pool, g->at / EK_PAGE_ENTRIES);
-		if (!r)
-			r = ek_map_lookup(&pool->map, g->at, &entry);
-	}
 	if (r || !ek_entry_mapped(entry))
 		return STEP_ON;
 	if (g->range.to >= 0 && ek_entry_member(entry) == g->range.to) {

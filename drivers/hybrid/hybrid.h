@@ -493,6 +493,8 @@ static inline bool hy_member_takes(struct hy_member *m)
 int hy_pool_activate(struct hy_pool *pool, struct hy_table *t);
 void hy_pool_deactivate(struct hy_pool *pool);
 int hy_pool_load_page(struct hy_pool *pool, u64 index);
+int hy_pool_lookup(struct hy_pool *pool, u64 le, u64 *entry);
+int hy_pool_lookup_step(struct hy_pool *pool, u64 le, u64 *entry, bool *loaded);
 int hy_pool_load_replayed(struct hy_pool *pool);
 
 /* io.c */

@@ -13,12 +13,7 @@ static int lost_with(struct hy_pool *pool, u64 le, int *error)
 	struct hy_member *m;
 	u64 entry;
 
-	*error = ek_map_lookup(&pool->map, le, &entry);
-	if (*error == -EAGAIN) {
-		*error = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
-		if (!*error)
-			*error = ek_map_lookup(&pool->map, le, &entry);
-	}
+	*error = hy_pool_lookup(pool, le, &entry);
 	if (*error || !ek_entry_valid(entry))
 		return -1;
 	m = &pool->member[ek_entry_member(entry)];

@@ -414,12 +414,7 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 	u64 entry;
 	int r;
 
-	r = ek_map_lookup(&pool->map, le, &entry);
-	if (r == -EAGAIN) {
-		r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
-		if (!r)
-			r = ek_map_lookup(&pool->map, le, &entry);
-	}
+	r = hy_pool_lookup(pool, le, &entry);
 	if (r || !ek_entry_mapped(entry) || ek_entry_member(entry) != from || from == to)
 		return refuse(why, HY_NOT_UNMAPPED, r ? r : -ENOENT);
 	if (!pool->member[from].bdev || !pool->member[to].bdev ||

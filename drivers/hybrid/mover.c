@@ -330,16 +330,10 @@ static bool find_cold(struct hy_pool *pool, unsigned int member, u64 *le)
 		bool hot;
 
 		pool->cold_cursor = at + 1 < pool->nr_extents ? at + 1 : 0;
-		r = ek_map_lookup(&pool->map, at, &entry);
-		if (r == -EAGAIN && loaded) {
+		r = hy_pool_lookup_step(pool, at, &entry, &loaded);
+		if (r == -EAGAIN) {
 			pool->cold_cursor = at;		/* the next search reads this one */
 			return false;
-		}
-		if (r == -EAGAIN) {
-			loaded = true;
-			r = hy_pool_load_page(pool, at / EK_PAGE_ENTRIES);
-			if (!r)
-				r = ek_map_lookup(&pool->map, at, &entry);
 		}
 		if (r || !ek_entry_mapped(entry) ||
 		    ek_entry_member(entry) != member)

@@ -91,15 +91,9 @@ static bool bring(struct hy_pool *pool, u64 le, struct tick *t)
 
 	if (to < 0)
 		return true;
-	r = ek_map_lookup(&pool->map, le, &entry);
-	if (r == -EAGAIN && t->loaded)
+	r = hy_pool_lookup_step(pool, le, &entry, &t->loaded);
+	if (r == -EAGAIN)
 		return false;
-	if (r == -EAGAIN) {
-		t->loaded = true;
-		r = hy_pool_load_page(pool, le / EK_PAGE_ENTRIES);
-		if (!r)
-			r = ek_map_lookup(&pool->map, le, &entry);
-	}
 	if (r || !ek_entry_mapped(entry))
 		return true;
 	from = ek_entry_member(entry);
