@@ -45,7 +45,7 @@ start() {
 	[[ $name == $only ]] || return
 	cases+=("$name")
 	[ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
-	{ "$@" >"$tmp/$name" 2>&1; echo $? >"$tmp/$name.status"; } &
+	{ "$@" >"$tmp/$name" 2>&1; echo $? >"$tmp/$name.status"; } <&0 &
 }
 
 did() { [[ " ${cases[*]} " == *" $1 "* ]]; }
@@ -63,6 +63,20 @@ for kernel in debug 6.1; do
 done
 make -s tools >"$tmp/build" 2>&1 || { cat "$tmp/build"; echo "Bail out! the build failed"; exit 1; }
 export EVENKEEL_NO_BUILD=1
+
+# A kernel's own warning, about what a test made fail, is no finding; the same without its cause, or beside another, is.
+known="------------[ cut here ]------------
+WARNING: CPU: 0 PID: 0 at lib/percpu-refcount.c:114 __percpu_ref_exit+0x82/0xbc
+ blk_free_queue_rcu+0x26/0xc7
+---[ end trace 0000000000000000 ]---"
+cause="device-mapper: ioctl: unable to set up device queue for new table."
+cut="------------[ cut here ]------------"
+logged() { start "$1" bash -c 'scripts/complaint || { echo nothing; exit 1; }' <<<"$2"; }
+logged known "$cause"$'\n'"$known"
+logged uncaused "$known"
+logged beside "$cause"$'\n'"$known"$'\n'"WARNING: another"
+logged unended "$cause"$'\n'"$cut"$'\n'"WARNING: torn off"
+logged begun "$cut"$'\n'"WARNING: torn off"$'\n'"$cause"$'\n'"$known"
 
 # UBSAN is for what asks for it
 for kbuild in drivers/*/Kbuild; do
@@ -91,6 +105,11 @@ start ends scripts/vm -- bash -c 'echo b >/proc/sysrq-trigger; sleep 1000'
 start refused scripts/vm --kernel 5.10 -- true
 wait
 
+! did known || expect "the kernel's own warning does not count" known 1 '^nothing$'
+! did uncaused || expect "it does without its cause" uncaused 0 'WARNING: .*percpu_ref_exit'
+! did beside || expect "and hides no other" beside 0 '^WARNING: another$'
+! did unended || expect "a warning that is torn off" unended 0 '^WARNING: torn off$'
+! did begun || expect "one that never ended before the kernel's own" begun 0 '^WARNING: torn off$'
 ! did uaf || expect "a use after free" uaf 99 'BUG: KASAN: (slab-)?use-after-free in .*\[evenkeel_gate\]'
 ! did leak || expect "a leak, when kmemleak scans" leak 99 'kmemleak: [0-9]+ new suspected memory leaks'
 ! did shift || expect "undefined behaviour" shift 99 'UBSAN: shift-out-of-bounds'

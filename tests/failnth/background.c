@@ -135,7 +135,7 @@ static void reopen(void)
 
 void background(unsigned int ms, unsigned int percent)
 {
-	unsigned int state = seed, i, slabs, pages;
+	unsigned int state = seed, messages, i, slabs, pages;
 	pthread_t thread[THREADS];
 	char text[16];
 	struct timespec t;
@@ -153,12 +153,12 @@ void background(unsigned int ms, unsigned int percent)
 	for (i = 0; i < THREADS; i++)
 		if (pthread_create(&thread[i], NULL, worker, (void *)(uintptr_t)i))
 			die("a thread");
-	for (i = 0; ; i++) {
+	for (messages = 0; ; messages++) {
 		clock_gettime(CLOCK_MONOTONIC, &t);
 		if (t.tv_sec * 1000ull + t.tv_nsec / 1000000 >= end)
 			break;
 		ask(&state);
-		if (i % 64 == 63)
+		if (messages % 64 == 63)
 			kworkers("1");
 	}
 	stop = true;
@@ -175,5 +175,5 @@ void background(unsigned int ms, unsigned int percent)
 	pool_check();
 	reopen();
 	result("%u requests, %u messages: %u slab and %u page allocations of workers failed",
-	       done[0] + done[1], i, slabs, pages);
+	       done[0] + done[1], messages, slabs, pages);
 }
