@@ -8,8 +8,10 @@
 import html.parser
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 PAGE, RECORD = "/tmp/report.html", "/tmp/record.jsonl"
 TESTS = {"run": 0, "failed": 0}
@@ -26,6 +28,18 @@ def test(good, title, text=""):
 
 def run(*argv):
     return subprocess.run(argv, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def length(path):
+    with open(path, encoding="utf-8") as f:
+        return len(f.readlines())
+
+
+def wait_for(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
 
 
 class Page(html.parser.HTMLParser):
@@ -101,9 +115,13 @@ def main():
         hybridctl create vol /dev/emudisk/a /dev/emudisk/b --policy asymmetry --extent 64K --set period_ms=200 \
             --set delta=0.2 --set rate=50 --set cooldown_ms=1000 --volatile-ok""", shell=True, check=True, timeout=60,
                    stdout=subprocess.DEVNULL)
-    with subprocess.Popen(["hybridctl", "record", "vol", "-o", RECORD, "--interval", "0.25"]) as recorder:
+    with subprocess.Popen(["nohup", "hybridctl", "record", "vol", "-o", RECORD, "--interval", "0.25"],
+                          stderr=subprocess.DEVNULL) as recorder:
         load = run("fio", "--name=l", "--filename=/dev/mapper/vol", "--size=16M", "--bs=4k", "--rw=randrw", "--direct=1",
                    "--ioengine=libaio", "--iodepth=4", "--time_based", "--runtime=4", "--output-format=json")
+        recorder.send_signal(signal.SIGHUP)     # at a signal that it heeds it writes one line more
+        had = length(RECORD)
+        test(wait_for(lambda: length(RECORD) >= had + 2), "who ignores SIGHUP goes on to")
         recorder.terminate()
         test(recorder.wait(20) == 0, "record, until a signal comes")
     done = json.loads(load.stdout[load.stdout.index("{"):])["jobs"][0]

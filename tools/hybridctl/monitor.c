@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "interrupt.h"
 #include "msg.h"
 #include "units.h"
 #include "volume.h"
@@ -21,23 +21,7 @@
 #define MIN_COLUMNS	100	/* narrower screens get shorter bars */
 #define BAR_MIN		14	/* its heading's length */
 
-static volatile sig_atomic_t ended;
 static struct termios cooked;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	ended = 1;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction sa = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
-}
 
 /* The alternate screen, without cursor; keys come one by one. */
 static void screen_begin(void)
@@ -124,13 +108,13 @@ static bool pause_for(double interval, bool keys)
 	double left = interval;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	while (!ended && left > 0) {
+	while (!interrupted && left > 0) {
 		if (poll(&fd, 1, (int)(left * 1000) + 1) > 0 && quit_key())
 			return true;
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		left = interval - seconds_since(&start, &now);
 	}
-	return ended;
+	return interrupted;
 }
 
 static int look(const char *name, struct rates *rates, bool screen)
@@ -158,10 +142,10 @@ static int monitor(const char *name, double interval, uint64_t count, bool plain
 
 	if (err)
 		return err;
-	catch_signals();
+	catch_interrupts();
 	if (screen)
 		screen_begin();
-	for (n = 0; !ended && !ferror(stdout);) {
+	for (n = 0; !interrupted && !ferror(stdout);) {
 		err = look(name, &rates, screen);
 		if (err || ++n == count || pause_for(interval, screen))
 			break;

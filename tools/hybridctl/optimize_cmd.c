@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "commands.h"
 #include "dm.h"
 #include "idle.h"
+#include "interrupt.h"
 #include "msg.h"
 #include "plan.h"
 #include "units.h"
@@ -51,23 +51,6 @@ struct run {
 	unsigned long done, failed;	/* moves */
 	bool carried_out;
 };
-
-static volatile sig_atomic_t ended;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	ended = 1;
-}
-
-/* Without SA_RESTART: a nap ends, too. */
-static void catch_signals(void)
-{
-	struct sigaction act = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-}
 
 static void nap(unsigned int ms)
 {
@@ -241,7 +224,7 @@ static int carry_out(struct run *r)
 	unsigned long i, tenths = 0;
 	int err = EXIT_OK;
 
-	for (i = 0; i < r->plan.nr_moves && !ended; i++) {
+	for (i = 0; i < r->plan.nr_moves && !interrupted; i++) {
 		if (!wait_queue(r, AT_ONCE)) {
 			err = EXIT_FAILED;
 			break;
@@ -351,7 +334,7 @@ static void print_result(const struct run *r)
 	char predicted[UNIT_TEXT], measured[UNIT_TEXT], less[UNIT_TEXT], did[UNIT_TEXT];
 
 	tell(r, "moved: %lu of %lu%s", r->done, r->plan.nr_moves,
-	     ended ? ", interrupted; run it again to go on" : "");
+	     interrupted ? ", interrupted; run it again to go on" : "");
 	if (!r->after.requests)
 		return;
 	tell(r, "predicted %s, %s; measured %s, %s, at the mix of reads and writes\n"
@@ -389,7 +372,7 @@ static void print_json(const struct run *r)
 			"moves", moves, "before", window_json(&r->before),
 			"predicted_us", predicted_ns(r) / 1e3,
 			"predicted_gain", percent_less(r->before.mean_ns, predicted_ns(r)) / 100,
-			"dry_run", r->a->dry_run, "interrupted", ended != 0,
+			"dry_run", r->a->dry_run, "interrupted", interrupted != 0,
 			"moved", (json_int_t)r->done, "not_moved", (json_int_t)r->failed,
 			"after", r->after.requests > 0 ? window_json(&r->after) : json_null(),
 			"measured_us", r->after.requests > 0 ?
@@ -432,10 +415,10 @@ static int optimize(struct run *r)
 		return fail("%s: --budget %s: must be extents, or a size of one at least",
 			    r->a->name, r->a->budget);
 	tell(r, "measuring for %.1f s", r->a->window);
-	err = window_measure(&r->before, r->a->name, r->a->window, &ended);
-	if (!err && !ended)
+	err = window_measure(&r->before, r->a->name, r->a->window);
+	if (!err && !interrupted)
 		err = read_usage(r);
-	if (!err && ended)
+	if (!err && interrupted)
 		return fail("%s: interrupted, nothing was moved", r->a->name);
 	if (err)
 		return err;
@@ -443,15 +426,15 @@ static int optimize(struct run *r)
 	print_plan(r);
 	if (!r->a->dry_run && r->plan.nr_moves) {
 		err = carry_out(r);
-		if (!err && !ended) {
+		if (!err && !interrupted) {
 			tell(r, "measuring for %.1f s", r->a->window);
-			err = window_measure(&r->after, r->a->name, r->a->window, &ended);
+			err = window_measure(&r->after, r->a->name, r->a->window);
 		}
 		print_result(r);
 	}
 	if (r->a->json)
 		print_json(r);
-	return err || ended ? EXIT_FAILED : EXIT_OK;
+	return err || interrupted ? EXIT_FAILED : EXIT_OK;
 }
 
 static int parse(int argc, char **argv, struct asked *a)
@@ -503,7 +486,7 @@ int cmd_optimize(int argc, char **argv)
 		return err;
 	if (volume_look(&r.v, a.name, false))
 		return EXIT_FAILED;
-	catch_signals();
+	catch_interrupts();
 	err = optimize(&r);
 	volume_free(&r.v);
 	usage_free(&r.usage);

@@ -2,33 +2,16 @@
 /* See record.h. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "dm.h"
+#include "interrupt.h"
 #include "msg.h"
 #include "record.h"
 #include "volume.h"
-
-static volatile sig_atomic_t ended;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	ended = 1;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction sa = { .sa_handler = on_signal };
-
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
-}
 
 static double clock_now(clockid_t clock)
 {
@@ -109,10 +92,11 @@ int record_volume(FILE *out, const char *name, double interval, double seconds)
 	uint64_t n = 0;
 	int err;
 
-	catch_signals();
+	catch_interrupts();
 	for (;;) {
 		err = sample(out, name, begun);
-		if (err || ended || (seconds > 0 && (double)(n + 1) * interval > seconds * 1.0001))
+		if (err || interrupted ||
+		    (seconds > 0 && (double)(n + 1) * interval > seconds * 1.0001))
 			return err;
 		n++;
 		wait_until(begun + (double)n * interval);

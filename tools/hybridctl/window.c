@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "dm.h"
+#include "interrupt.h"
 #include "msg.h"
 #include "usage.h"
 #include "volume.h"
@@ -95,8 +96,7 @@ static void divide(struct window *w)
 	w->write_ns = mean_of(w->writes, w->write_ns);
 }
 
-int window_measure(struct window *w, const char *name, double seconds,
-		   const volatile sig_atomic_t *ended)
+int window_measure(struct window *w, const char *name, double seconds)
 {
 	struct window none;
 	uint64_t period_ms;
@@ -108,7 +108,7 @@ int window_measure(struct window *w, const char *name, double seconds,
 	err = add_period(&none, name, &period_ms);
 	if (!err && !pause_for(period_ms))
 		err = add_period(&none, name, &period_ms);
-	while (!err && !*ended) {
+	while (!err && !interrupted) {
 		if (w->seconds > 0 && w->seconds + (double)period_ms / 2e3 > seconds)
 			break;
 		if (pause_for(period_ms))

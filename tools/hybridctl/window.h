@@ -5,7 +5,6 @@
 #ifndef HYBRIDCTL_WINDOW_H
 #define HYBRIDCTL_WINDOW_H
 
-#include <signal.h>
 #include <stdint.h>
 
 #include "status.h"
@@ -26,10 +25,10 @@ struct window {
 
 /*
  * Look at the end of each period for @seconds, one period at least.  Prints what is wrong; 0,
- * EXIT_FAILED.  Ends early when @ended becomes true: then nothing was measured, and it returns 0.
+ * EXIT_FAILED.  Ends early when interrupted (interrupt.h): then nothing was measured, and it
+ * returns 0.
  */
-int window_measure(struct window *w, const char *name, double seconds,
-		   const volatile sig_atomic_t *ended);
+int window_measure(struct window *w, const char *name, double seconds);
 /*
  * The mean response time at the mix of reads and writes of another window: who waits for answers
  * asks more often for what is answered faster, which makes the plain mean another mix's.

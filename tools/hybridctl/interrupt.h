@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef INTERRUPT_H
+#define INTERRUPT_H
+
+#include <signal.h>
+
+/* A signal asked for the end: what runs for long looks at it. */
+extern volatile sig_atomic_t interrupted;
+
+/*
+ * From now on SIGINT, SIGTERM and SIGHUP set @interrupted and end a sleep (no SA_RESTART), and
+ * nothing else.  One that was ignored before (nohup) stays ignored.
+ */
+void catch_interrupts(void);
+
+#endif
