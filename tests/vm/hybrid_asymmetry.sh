@@ -5,6 +5,7 @@
 # virtual-time: yes
 # timeout: 300
 . tests/vm/lib.sh
+. tests/vm/apart.sh
 
 disk m 16M
 disk flash 128M mem read_lat=200us write_lat=3ms channels=8
@@ -17,24 +18,7 @@ table_matches "its parameters in the table" p "asymmetry 8 rate 0 period_ms 500 
 check "256 extents, striped" blkio write $dev 0 32768 "$seed"
 fields_are "placed" p "dev.0.used dev.1.used" "128 128"
 
-cp "$(command -v fio)" /tmp/fio
-# load SECONDS BLOCK: the first 64 extents are read, the next 64 written
-load() {
-	local common=(--filename="$dev" --direct=1 --bs="$2" --size=4m --iodepth=4 --ioengine=libaio --thread
-		--clocksource=clock_gettime --time_based --runtime="$1" --randseed="$seed")
-	/tmp/fio --output=/tmp/fio.out --name=r --rw=randread --offset=0 "${common[@]}" \
-		--name=w --rw=randwrite --offset=4m "${common[@]}"
-}
-on() { # on FIRST MEMBER: how many of the 64 extents from FIRST are there
-	local e entry n=0
-	for ((e = $1; e < $1 + 64; e++)); do
-		into entry dmt message p 0 entry $e
-		[ "${entry%% *}" = "$2" ] && n=$((n + 1))
-	done
-	echo $n
-}
-
-check "requests larger than an extent" load 2 256k
+check "requests larger than an extent" apart 2 256k
 is "nothing moves for them" "$(status p started)" 0
 counted=$(status p reason.size)
 note "kept for the size of the requests: $counted"
@@ -52,7 +36,7 @@ traced=$trace/events/hybrid/hybrid_range/enable
 # The debug kernel's processor has time for fewer requests: up to three times as long.
 until_there() {
 	for _ in 1 2 3; do
-		load 3 4k || return
+		apart 3 4k || return
 		read=$(on 0 0) written=$(on 64 1)
 		[ "$read" -lt 60 ] || [ "$written" -lt 60 ] || return 0
 	done
@@ -72,7 +56,7 @@ is "what is written is on the disk" $? 0
 [ "$(on 128 0)" = 32 ]
 is "what is not used stays" $? 0
 moves=$(status p started)
-check "the same for longer" load 1 4k
+check "the same for longer" apart 1 4k
 note "moves: $moves, then $(($(status p started) - moves))"
 [ $(($(status p started) - moves)) -le 16 ]
 is "then it is at rest" $? 0
@@ -87,7 +71,7 @@ message p policy asymmetry rate 1 delta 0
 emuctl set flash read_lat=1ms write_lat=1ms
 emuctl set disk read_lat=200us write_lat=200us
 before=$(status p started)
-check "members that change places" load 3 4k
+check "members that change places" apart 3 4k
 moves=$(($(status p started) - before))
 note "moves at one a second in 3 s: $moves"
 [ "$moves" -ge 2 ] && [ "$moves" -le 5 ]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid, mem2m, nameless and scmfs: allocations fail, one at a time, on every path that has any
 # kernels: debug
-# timeout: 600
+# timeout: 900
 # append: memmap=32M$512M
 #
 # tests/failnth has the operations. EVENKEEL_FAILNTH=GROUP runs one group of them, EVENKEEL_PATTERN those whose name has

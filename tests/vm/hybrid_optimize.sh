@@ -5,6 +5,7 @@
 # virtual-time: yes
 # timeout: 300
 . tests/vm/lib.sh
+. tests/vm/apart.sh
 
 disk m 16M
 disk flash 128M mem read_lat=1ms write_lat=15ms channels=8
@@ -16,24 +17,12 @@ check "256 extents, striped" blkio write $dev 0 32768 "$seed"
 message p pin 128 128 1	# one has to stay
 is "counts of what was written" "$(message p counts 0 | tail -1)" end
 
-cp "$(command -v fio)" /tmp/fio
-# load SECONDS: the first 64 extents are read, the next 64 written, until end_load
+# load SECONDS: until end_load
 load() {
-	local common=("--filename=$dev" --direct=1 --bs=4k --size=4m --iodepth=4 --ioengine=libaio --thread
-		--clocksource=clock_gettime --time_based --runtime="$1" --randseed="$seed")
-	/tmp/fio --output=/tmp/fio.out --name=r --rw=randread --offset=0 "${common[@]}" \
-		--name=w --rw=randwrite --offset=4m "${common[@]}" &
+	apart "$1" 4k &
 	load=$!
 }
-end_load() { kill $load; wait $load; }
-on() { # on FIRST MEMBER: how many of the 64 extents from FIRST are there
-	local e entry n=0
-	for ((e = $1; e < $1 + 64; e++)); do
-		into entry dmt message p 0 entry $e
-		[ "${entry%% *}" = "$2" ] && n=$((n + 1))
-	done
-	echo $n
-}
+end_load() { pkill -P $load; wait $load; }
 ctl() { hybridctl "$@" >/tmp/out 2>&1; }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
 
@@ -58,7 +47,7 @@ hybridctl optimize p --window 1 >/tmp/out 2>&1 &
 run=$!
 some_moves() { [ "$(status p started)" -ge $((started + 5)) ]; }
 check "moves begin" wait_for 60 some_moves
-kill -INT $run
+kill -TERM $run	# a job in the background ignores SIGINT
 wait $run
 is "an interrupted run fails" $? 1
 matches "says so" "$(</tmp/out)" "moved: ([0-9]+) of ([0-9]+), interrupted; run it again to go on"
