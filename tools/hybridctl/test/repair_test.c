@@ -337,6 +337,28 @@ static void older_is_refused(void)
 	image_close(&set);
 }
 
+/* An area that can't say how new it is may be the newer one. */
+static void blind_is_refused(void)
+{
+	struct image_set set;
+	int status;
+	bool ok;
+
+	make(&set);
+	image_spoil(&set, 0, SUPER(0), 1 << 20);
+	silence();
+	ok = repair(&set) == EXIT_FAILED;
+	speak();
+	ktap_ok(ok, "repair: an area without superblocks may be newer: refused");
+	forced = true;
+	silence();
+	ok = repair(&set) == EXIT_OK && holds(&set, &status) && !status;
+	speak();
+	forced = false;
+	ktap_ok(ok, "repair: --force writes it anew");
+	image_close(&set);
+}
+
 /* What else there may be in a dump, and what must be refused before anything is written. */
 static void restores(void)
 {
@@ -398,6 +420,7 @@ static void restores(void)
 	image_close(&set);
 	forced = false;
 	older_is_refused();
+	blind_is_refused();
 }
 
 /* --- labels that name nobody --- */
