@@ -3,7 +3,11 @@
 # title: dm-hybrid, mem2m, nameless and scmfs: allocations fail, one at a time, on every path that has any
 # kernels: debug
 # timeout: 900
+# cpus: 1
 # append: memmap=32M$512M
+#
+# One CPU: 6.1 frees a queue that could not be registered while its reference counter is still being switched, by two RCU
+# callbacks of which the second must not be first; on two CPUs it sometimes is, and the machine dies of it.
 #
 # tests/failnth has the operations. EVENKEEL_FAILNTH=GROUP runs one group of them, EVENKEEL_PATTERN those whose name has
 # it. Of the later allocations of operations that make many a sample fails; EVENKEEL_DENSE=1: each.
