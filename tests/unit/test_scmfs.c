@@ -1111,6 +1111,44 @@ static void ahead_is_no_room(void)
 	tfs_free(&t);
 }
 
+/*
+ * Reserved room that is written in any order ends as one extent, also while its inode's places are
+ * enough; and what lies between is never more pieces than there are.
+ */
+static void written_in_any_order(void)
+{
+	static const char * const order[] = { "backwards", "shuffled", "odd, then even, backwards" };
+	u32 at[64], how, i, j, nr = ARRAY_SIZE(at), most;
+	u64 ino, blocks, pieces;
+
+	for (how = 0; how < ARRAY_SIZE(order) && !ktap_failing(); how++) {
+		tfs_make(&t, 16 << 20, 100, 1);
+		CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+		CHECK(!scmfs_reserve(t.fs, ino, 0, nr * 4096, 0, 5));
+		for (i = 0; i < nr; i++)
+			at[i] = how == 2 ? (nr - 1 - i) * 2 % nr + (i < nr / 2) : nr - 1 - i;
+		for (i = nr; how == 1 && --i;) {
+			j = get_random_u32() % (i + 1);
+			swap(at[i], at[j]);
+		}
+		for (i = 0; i < nr; i++) {
+			CHECK(!tfs_write(&t, ino, at[i] * 4096, 4096, 1 + at[i], 0));
+			pieces = extents_of(ino, &blocks);
+			most = how ? 2 * min(i + 1, nr - i) + 1 : 2;
+			CHECK(blocks == nr - 1 - i && pieces <= most, "%s: %llu after %u",
+			      order[how], pieces, i);
+		}
+		CHECK(extents_of(ino, &blocks) == 1 && !blocks, "%s", order[how]);
+		for (i = 0; i < nr; i++)
+			CHECK(all_are(ino, i * 4096, i * 4096 + 4096, 1 + i));
+		CHECK(!scmfs_trim(t.fs, ino));
+		tfs_check(&t);
+		tfs_crash(&t);
+		CHECK(!tfs_mount(&t, NULL) && all_are(ino, 4096, 8192, 2));
+		tfs_free(&t);
+	}
+}
+
 /* What was put in goes out again, and leaves one extent, or one and a chain, as before. */
 static void inserted_and_gone(void)
 {
@@ -1438,6 +1476,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what was opened to be read can become writable", made_writable);
 	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
 	ktap_run("scmfs: what was reserved can be written to when all is full", reserved_when_full);
+	ktap_run("scmfs: reserved room that is written in any order is one", written_in_any_order);
 	ktap_run("scmfs: one that was made without unwritten extents stays so", without_unwritten);
 	ktap_run("scmfs: attributes are what was set last", attributes);
 	ktap_run("scmfs: the same where there is no room for them", attributes_full);
