@@ -10,6 +10,8 @@
 #define GROW_BLOCKS	64u		/* at most at a time */
 #define TAKEN_BACK	0xffffffffu	/* in the table, instead of slot + 1 */
 #define NO_BLOCK	(~0ULL)
+#define SMALL_TABLE	32u
+#define SPARSE		6u		/* a table of less than one name in so many is halved at least */
 
 struct scmfs_dir_block {
 	u64 block;
@@ -116,7 +118,7 @@ static bool in_use(u64 entry)
 
 static int resize_table(struct scmfs_dir *dir)
 {
-	u64 i, size = 32, *table;
+	u64 i, size = SMALL_TABLE, *table;
 
 	while (size < dir->count * 3)
 		size *= 2;
@@ -157,6 +159,13 @@ void scmfs_dir_added(struct scmfs_dir *dir, const struct scmfs_name *n)
 	index_add(dir, n->hash, n->slot, SCMFS_HEAD_SLOTS(n->head));
 }
 
+/* Where there is no memory for a smaller table the large one stays. */
+static void shrink_table(struct scmfs_dir *dir)
+{
+	if (dir->mask > SMALL_TABLE && dir->count * SPARSE <= dir->mask)
+		resize_table(dir);
+}
+
 void scmfs_dir_removed(struct scmfs_dir *dir, const struct scmfs_name *n)
 {
 	struct scmfs_dir_block *block = &dir->block[n->slot / SCMFS_SLOTS_PER_BLOCK];
@@ -169,6 +178,7 @@ void scmfs_dir_removed(struct scmfs_dir *dir, const struct scmfs_name *n)
 	dir->used_slots -= SCMFS_HEAD_SLOTS(n->head);
 	block->used &= ~slot_bits(n->slot, SCMFS_HEAD_SLOTS(n->head));
 	block->start &= ~slot_bits(n->slot, 1);
+	shrink_table(dir);
 }
 
 int scmfs_name_init(struct scmfs_name *n, const char *name, u32 len)

@@ -29,8 +29,8 @@
  *   is held when a function returns. The lanes are chosen by task.
  *
  * Memory: an idle file takes one bit. A directory that was used has an index (about 12 to 24
- * bytes a name) until scmfs_node_clear(), a file in more than eight extents one (about 16 to 32
- * bytes an extent) until scmfs_forget().
+ * bytes a name, 48 after many were removed, and 24 to 48 a block) until scmfs_node_clear(), a file
+ * in more than eight extents one (about 16 to 32 bytes an extent) until scmfs_forget().
  *
  * Times are s64 nanoseconds since 1970, sizes and offsets bytes, `region offset` bytes from the
  * region's start. All functions may sleep, but those that say so.

@@ -151,6 +151,22 @@ static inline void *scmfs_block(const struct scmfs *fs, u64 block)
 	return fs->base + (block << SCMFS_BLOCK_SHIFT);
 }
 
+/* The block that a byte is in, the blocks that so many bytes need, and where in its block it is. */
+static inline u64 block_of(u64 offset)
+{
+	return offset >> SCMFS_BLOCK_SHIFT;
+}
+
+static inline u64 blocks_to(u64 offset)
+{
+	return DIV_ROUND_UP(offset, SCMFS_BLOCK_SIZE);
+}
+
+static inline u64 in_block(u64 offset)
+{
+	return offset & (SCMFS_BLOCK_SIZE - 1);
+}
+
 static inline bool scmfs_run_ok(const struct scmfs *fs, u64 block, u64 count)
 {
 	return count && block >= fs->first_data && block < fs->nr_blocks - 1 &&
@@ -324,7 +340,16 @@ void scmfs_dir_added(struct scmfs_dir *dir, const struct scmfs_name *n);
 void scmfs_dir_removed(struct scmfs_dir *dir, const struct scmfs_name *n);
 u64 scmfs_head(u64 ino, u32 mode, u64 slots);
 
-/* write.c */
+/* map.c */
+int scmfs_find_file(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode);
+int scmfs_open_file(struct scmfs *fs, u64 ino, struct scmfs_inode **inode);
+int scmfs_part_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 offset, u64 end,
+		  struct scmfs_seg *seg);
 int scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to);
+
+/* size.c */
+int scmfs_cut_range(struct scmfs *fs, u64 ino, u64 file, u64 count, const s64 *now);
+int scmfs_trim_before(struct scmfs *fs, const struct scmfs_inode *inode, u64 ino, u64 offset);
+int scmfs_resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now);
 
 #endif

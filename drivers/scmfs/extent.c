@@ -190,44 +190,11 @@ static int fill_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scm
 	return r ? r : count_blocks(op, inode, ext.count);
 }
 
-static int lengthen(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
-		    struct scmfs_ext e, u64 more)
-{
-	int r = ek_undo_set(&op->tx, &place->second, scmfs_second(e.file, e.count + more));
-
-	return r ? r : count_blocks(op, inode, more);
-}
-
 /* Does @ext go on where @e ends, in the file and in the region? */
 static bool continues(const struct scmfs_ext *e, const struct scmfs_ext *ext)
 {
 	return e->file + e->count == ext->file && e->block + e->count == ext->block &&
 		e->unwritten == ext->unwritten;
-}
-
-static int add_searched(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
-{
-	struct scmfs_extent *place, *empty = NULL;
-	struct scmfs_slots s;
-	struct scmfs_map *map;
-
-	scmfs_slots(op->fs, inode, &s);
-	while ((place = scmfs_slots_next(&s))) {
-		struct scmfs_ext e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
-						  ek_undo_get(&op->tx, &place->second));
-
-		if (!e.count) {
-			/* not one that this transaction empties: it may be taken back */
-			if (!empty && !(scmfs_read(&place->second) >> 32))
-				empty = place;
-			continue;
-		}
-		if (continues(&e, &ext))
-			return lengthen(op, inode, place, e, ext.count);
-	}
-	if (s.error)
-		return s.error;
-	return empty ? fill_place(op, inode, empty, ext) : add_map(op, inode, ext, &map);
 }
 
 /* An index that can't follow, for want of memory, is forgotten. */
@@ -237,23 +204,126 @@ static void follow(struct scmfs_op *op, struct scmfs_inode *inode, int r)
 		scmfs_forget(op->fs, inode - scmfs_inode(op->fs, 0));
 }
 
+static int set_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
+		     struct scmfs_ext old, struct scmfs_ext e)
+{
+	struct scmfs_index *x = scmfs_index_get(op->fs, inode);
+	int r = 0;
+
+	if (x) {
+		op->indexed = inode - scmfs_inode(op->fs, 0);
+		follow(op, inode, scmfs_index_change(x, old.file, e.file, e.count));
+	}
+	if (scmfs_ext_block(&old) != scmfs_ext_block(&e))
+		r = ek_undo_set(&op->tx, &place->block, scmfs_ext_block(&e));
+	return r ? r : ek_undo_set(&op->tx, &place->second, scmfs_second(e.file, e.count));
+}
+
+/**
+ * struct neighbours - extents that one that is added becomes one with
+ * @former: the place of the one before it, or NULL
+ * @latter: the place of the one behind it, or NULL
+ * @before: what is in @former
+ * @behind: what is in @latter
+ */
+struct neighbours {
+	struct scmfs_extent *former;
+	struct scmfs_extent *latter;
+	struct scmfs_ext before;
+	struct scmfs_ext behind;
+};
+
+/* The extent @e of @place may be one of them. */
+static void note_neighbour(struct neighbours *n, struct scmfs_extent *place,
+			   const struct scmfs_ext *e, const struct scmfs_ext *ext)
+{
+	if (continues(e, ext)) {
+		n->former = place;
+		n->before = *e;
+	} else if (continues(ext, e)) {
+		n->latter = place;
+		n->behind = *e;
+	}
+}
+
+/* All of them are one, in the first one's place. There is one at least. */
+static int join(struct scmfs_op *op, struct scmfs_inode *inode, const struct neighbours *n,
+		const struct scmfs_ext *ext)
+{
+	struct scmfs_ext all = *ext, none = n->behind;
+	int r = 0;
+
+	none.count = 0;
+	if (n->latter)
+		all.count += n->behind.count;
+	if (n->former && n->latter)
+		r = set_place(op, inode, n->latter, n->behind, none);
+	if (n->former) {
+		all.block = n->before.block;
+		all.file = n->before.file;
+		all.count += n->before.count;
+	}
+	if (!r)
+		r = set_place(op, inode, n->former ? n->former : n->latter,
+			      n->former ? n->before : n->behind, all);
+	return r ? r : count_blocks(op, inode, ext->count);
+}
+
+static int add_searched(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_ext ext)
+{
+	struct scmfs_extent *place, *empty = NULL;
+	struct neighbours n = { 0 };
+	struct scmfs_slots s;
+	struct scmfs_map *map;
+
+	scmfs_slots(op->fs, inode, &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
+						  ek_undo_get(&op->tx, &place->second));
+
+		if (e.count)
+			note_neighbour(&n, place, &e, &ext);
+		/* not one that this transaction empties: it may be taken back */
+		else if (!empty && !(scmfs_read(&place->second) >> 32))
+			empty = place;
+	}
+	if (s.error)
+		return s.error;
+	if (n.former || n.latter)
+		return join(op, inode, &n, &ext);
+	return empty ? fill_place(op, inode, empty, ext) : add_map(op, inode, ext, &map);
+}
+
+/* By the index, the extents at both ends of @ext. */
+static void find_neighbours(struct scmfs_op *op, const struct scmfs_index *x,
+			    const struct scmfs_ext *ext, struct neighbours *n)
+{
+	const u64 at[] = { ext->file ? ext->file - 1 : 0, ext->file + ext->count };
+	struct scmfs_extent *place;
+	struct scmfs_ext e;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		place = scmfs_index_from(x, at[i], &e);
+		if (!place)
+			continue;
+		e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
+				 scmfs_second(e.file, e.count));
+		note_neighbour(n, place, &e, ext);
+	}
+}
+
 static int add_indexed(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_index *x,
 		       struct scmfs_ext ext)
 {
-	struct scmfs_extent *place = NULL;
+	struct scmfs_extent *place;
 	struct scmfs_map *map = NULL;
-	struct scmfs_ext e;
+	struct neighbours n = { 0 };
 	int r;
 
-	if (ext.file)
-		place = scmfs_index_from(x, ext.file - 1, &e);
-	if (place)
-		e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
-				 scmfs_second(e.file, e.count));
-	if (place && continues(&e, &ext)) {
-		follow(op, inode, scmfs_index_change(x, e.file, e.file, e.count + ext.count));
-		return lengthen(op, inode, place, e, ext.count);
-	}
+	find_neighbours(op, x, &ext, &n);
+	if (n.former || n.latter)
+		return join(op, inode, &n, &ext);
 	place = scmfs_index_free_place(x);
 	r = place ? fill_place(op, inode, place, ext) : add_map(op, inode, ext, &map);
 	if (r)
@@ -274,21 +344,6 @@ int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_e
 		return add_searched(op, inode, ext);
 	op->indexed = inode - scmfs_inode(op->fs, 0);
 	return add_indexed(op, inode, x, ext);
-}
-
-static int set_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
-		     struct scmfs_ext old, struct scmfs_ext e)
-{
-	struct scmfs_index *x = scmfs_index_get(op->fs, inode);
-	int r = 0;
-
-	if (x) {
-		op->indexed = inode - scmfs_inode(op->fs, 0);
-		follow(op, inode, scmfs_index_change(x, old.file, e.file, e.count));
-	}
-	if (scmfs_ext_block(&old) != scmfs_ext_block(&e))
-		r = ek_undo_set(&op->tx, &place->block, scmfs_ext_block(&e));
-	return r ? r : ek_undo_set(&op->tx, &place->second, scmfs_second(e.file, e.count));
 }
 
 /* Leave of the extent @e of a place what is not in [@from, @to), which is within it. */
@@ -370,23 +425,29 @@ int scmfs_ext_remove(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u
 	return s.error;
 }
 
-/* Is there an extent that @ext goes on behind, in this transaction? */
-static bool has_former(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_ext *ext)
+/* Is there an extent that @ext would become one with, in this transaction? */
+static bool has_neighbour(struct scmfs_op *op, struct scmfs_inode *inode,
+			  const struct scmfs_ext *ext)
 {
+	const u64 at[] = { ext->file ? ext->file - 1 : 0, ext->file + ext->count };
+	struct neighbours n = { 0 };
 	struct scmfs_extent *place;
 	struct scmfs_slots s;
 	struct scmfs_ext e;
+	u32 i;
 
-	if (!ext->file)
-		return false;
-	scmfs_slots(op->fs, inode, &s);
-	place = next_overlap(op, inode, &s, ext->file - 1, ext->file, &e);
-	return place && continues(&e, ext);
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		scmfs_slots(op->fs, inode, &s);
+		place = next_overlap(op, inode, &s, at[i], at[i] + 1, &e);
+		if (place)
+			note_neighbour(&n, place, &e, ext);
+	}
+	return n.former || n.latter;
 }
 
 /*
  * [@from, @to) of the extent @e of a place becomes written, or unwritten. All of it needs no other
- * place: it joins the extent before it, or changes where it is.
+ * place: it joins the extents beside it, or changes where it is.
  */
 static int mark_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
 		      struct scmfs_ext e, u64 from, u64 to)
@@ -394,7 +455,7 @@ static int mark_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scm
 	struct scmfs_ext now = { e.block + (from - e.file), from, to - from, !e.unwritten };
 	int r;
 
-	if (now.count == e.count && !has_former(op, inode, &now))
+	if (now.count == e.count && !has_neighbour(op, inode, &now))
 		return set_place(op, inode, place, e, now);
 	r = open_place(op, inode, place, e, from, to);
 	return r ? r : scmfs_ext_add(op, inode, now);

@@ -297,6 +297,7 @@ void sfs_unmapped(struct inode *inode);
 bool sfs_evict_pages(struct inode *inode);
 void sfs_release_later(struct inode *inode);
 void sfs_release_all(struct sfs_sb *s);
+void sfs_wait_for_pins(const struct sfs_sb *s);
 
 /* vfs_room.c */
 bool sfs_has_room_ahead(struct inode *inode);

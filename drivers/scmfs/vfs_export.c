@@ -35,6 +35,9 @@ static int sfs_encode_fh(struct inode *inode, __u32 *fh, int *max_len, struct in
  *						finds the new file, makes an inode of it
  *	-EUCLEAN: two files have one number
  *
+ * The kernel has no inode for who asks for one that is still being made, as if there were no memory
+ * for it: so numbers are held until it is whole.
+ *
  * Context: sleeps; takes numbers, under which eviction, and so reclaim, needs no lock of VFS.
  */
 static struct inode *sfs_iget_unnamed(struct super_block *sb, u64 ino)

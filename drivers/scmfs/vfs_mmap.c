@@ -363,3 +363,33 @@ void sfs_release_all(struct sfs_sb *s)
 {
 	wait_var_event(&s->nr_remains, !atomic_read(&s->nr_remains));
 }
+
+/**
+ * sfs_wait_for_pins - wait until nobody has pages of any file pinned
+ * @s: the file system, all inodes of which are gone
+ *
+ * A pin outlives mappings and open files, and so it would the mount: reserved memory has no struct
+ * pages then that it could be taken back from, and the next mount would give the blocks away.
+ *
+ *	program				umount
+ *	maps a file, pins a page
+ *	unmaps and closes it
+ *					no inode is left: waits here
+ *	takes the pin back		the struct pages go
+ *
+ * It takes a look at each page of the memory, but only where such a pin was seen.
+ */
+void sfs_wait_for_pins(const struct sfs_sb *s)
+{
+	void *p, *end = s->base + round_down(s->bytes, PAGE_SIZE);
+	struct page *page;
+
+	for (p = s->base; s->pins_escaped && p < end; p += PAGE_SIZE) {
+		page = virt_to_page(p);
+		if (!sfs_page_idle(page))
+			___wait_var_event(&page->_refcount, sfs_page_idle(page), TASK_IDLE, 0, 0,
+					  schedule());
+		if (IS_ALIGNED((unsigned long)p, PMD_SIZE))
+			cond_resched();
+	}
+}

@@ -66,9 +66,11 @@ static struct inode *sfs_blank(struct mnt_idmap *idmap, struct inode *dir, const
 	return inode;
 }
 
-static int sfs_make_named(struct inode *dir, const struct qstr *name, struct inode *inode,
+/* Whoever may take numbers finds it whole, or not at all: see sfs_iget_unnamed(). */
+static int sfs_make_named(struct inode *dir, struct dentry *dentry, struct inode *inode,
 			  struct scmfs_new *new)
 {
+	const struct qstr *name = &dentry->d_name;
 	struct sfs_sb *s = sfs_sb(dir->i_sb);
 	u64 ino;
 	int err;
@@ -77,6 +79,12 @@ static int sfs_make_named(struct inode *dir, const struct qstr *name, struct ino
 	err = scmfs_create(s->fs, sfs_node(dir), name->name, name->len, new, &ino);
 	if (!err)
 		err = sfs_adopt(inode, ino, new_decode_dev(new->rdev));
+	if (!err) {
+		if (S_ISDIR(inode->i_mode))
+			inc_nlink(dir);
+		sfs_dir_changed(dir, inode_get_ctime(inode));
+		d_instantiate_new(dentry, inode);
+	}
 	up_read(&s->numbers);
 	return err;
 }
@@ -85,22 +93,15 @@ static int sfs_make_named(struct inode *dir, const struct qstr *name, struct ino
 static int sfs_make_blank(struct inode *dir, struct dentry *dentry, struct inode *inode,
 			  struct scmfs_new *new)
 {
-	const struct qstr *name = &dentry->d_name;
 	int err = sfs_alive(dir);
 
 	if (!err)
-		err = sfs_make_named(dir, name, inode, new);
+		err = sfs_make_named(dir, dentry, inode, new);
 	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
-		err = sfs_make_named(dir, name, inode, new);
-	if (err) {
+		err = sfs_make_named(dir, dentry, inode, new);
+	if (err)
 		iput(inode);
-		return err;
-	}
-	if (S_ISDIR(inode->i_mode))
-		inc_nlink(dir);
-	sfs_dir_changed(dir, inode_get_ctime(inode));
-	d_instantiate_new(dentry, inode);
-	return 0;
+	return err;
 }
 
 static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
@@ -148,7 +149,8 @@ static int sfs_symlink(struct mnt_idmap *idmap, struct inode *dir, struct dentry
 	return sfs_make(idmap, dir, dentry, S_IFLNK | 0777, &new);
 }
 
-static int sfs_make_nameless(struct inode *dir, struct inode *inode, struct scmfs_new *new)
+static int sfs_make_nameless(struct inode *dir, struct file *file, struct inode *inode,
+			     struct scmfs_new *new)
 {
 	struct sfs_sb *s = sfs_sb(dir->i_sb);
 	u64 ino;
@@ -158,6 +160,10 @@ static int sfs_make_nameless(struct inode *dir, struct inode *inode, struct scmf
 	err = sfs_alive(dir) ?: scmfs_tmpfile(s->fs, new, &ino);
 	if (!err)
 		err = sfs_adopt(inode, ino, 0);
+	if (!err) {
+		d_tmpfile(file, inode);	/* takes the link away that a new inode has */
+		unlock_new_inode(inode);
+	}
 	up_read(&s->numbers);
 	return err;
 }
@@ -170,18 +176,14 @@ static int sfs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *
 	int err = PTR_ERR_OR_ZERO(inode);
 
 	if (!err) {
-		err = sfs_make_nameless(dir, inode, &new);
+		err = sfs_make_nameless(dir, file, inode, &new);
 		if (err == -ENOSPC && sfs_make_room(dir->i_sb, NULL))
-			err = sfs_make_nameless(dir, inode, &new);
+			err = sfs_make_nameless(dir, file, inode, &new);
 		if (err)
 			iput(inode);
 	}
 	sfs_birth_end(&birth);
-	if (err)
-		return err;
-	d_tmpfile(file, inode);		/* takes the link away that a new inode has */
-	unlock_new_inode(inode);
-	return finish_open_simple(file, 0);
+	return finish_open_simple(file, err);
 }
 
 static int sfs_link(struct dentry *old, struct inode *dir, struct dentry *dentry)

@@ -235,6 +235,7 @@ static void sfs_put_super(struct super_block *sb)
 	struct sfs_sb *s = sfs_sb(sb);
 
 	sfs_release_all(s);
+	sfs_wait_for_pins(s);
 	if (s->writable)
 		scmfs_close(s->fs);
 	else

@@ -963,6 +963,70 @@ static void no_memory(void)
 	tfs_free(&t);
 }
 
+#define IDLE_FILES	4000u
+#define IDLE_BYTES	64	/* at most of each, with the index of its directory, which is in use */
+
+/* Make or remove a file, as VFS does: what nobody uses is released. */
+static u64 idle_file(u32 i, bool make)
+{
+	struct scmfs_new new = { .mode = S_IFREG | 0644 };
+	char name[32];
+	u64 ino = 0;
+	int r, len = sprintf(name, "%s%u", i % 10 ? "f" : "a-longer-name-", i);
+
+	if (make)
+		r = scmfs_create(t.fs, &t.node[1], name, len, &new, &ino);
+	else
+		r = scmfs_unlink(t.fs, &t.node[1], name, len, 1, &ino);
+	if (!CHECK(!r, "%s: %d", name, r))
+		return 0;
+	if (!make)
+		scmfs_release(t.fs, ino);
+	return ino;
+}
+
+static long idle_is_small(const char *when, u32 files, long bytes)
+{
+	CHECK(bytes <= IDLE_BYTES * (long)files, "%s: %ld bytes for %u", when, bytes, files);
+	return bytes * 10 / files;
+}
+
+/*
+ * Files that were used and have left VFS' cache. The maps have bits for all that there can be,
+ * and are there before.
+ */
+static void idle(void)
+{
+	long before, is, most = 0;
+	u32 i, j, left;
+	u64 ino;
+
+	tfs_make(&t, 32 << 20, IDLE_FILES + 90, 1);
+	before = shim_bytes;
+	for (i = 0; i < IDLE_FILES && !ktap_failing(); i++) {
+		ino = idle_file(i, true);
+		for (j = 0; i % 100 == 0 && j < 20; j++)	/* with an index */
+			CHECK(!tfs_write(&t, ino, 8192 * (20 - j), 100, 1, 0));
+		scmfs_forget(t.fs, ino);
+		if (i < 100)
+			continue;
+		is = idle_is_small("growing", i, shim_bytes - before);
+		most = max(most, is);
+	}
+	for (left = IDLE_FILES; left > IDLE_FILES / 10 && !ktap_failing();) {
+		idle_file(--left, false);
+		is = idle_is_small("shrinking", left, shim_bytes - before);
+		most = max(most, is);
+	}
+	ktap_note("%ld.%ld bytes of RAM a file at most", most / 10, most % 10);
+	CHECK(!scmfs_lookup(t.fs, &t.node[1], "f77", 3, &ino));
+	CHECK(scmfs_lookup(t.fs, &t.node[1], "f3999", 5, &ino) == -ENOENT);
+	scmfs_node_clear(&t.node[1]);
+	CHECK(shim_bytes == before, "%ld bytes left", shim_bytes - before);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 static u64 mapped(u64 ino)
 {
 	return scmfs_mapped_size(t.fs, ino);
@@ -1045,6 +1109,44 @@ static void ahead_is_no_room(void)
 	CHECK(blocks == 1, "%llu unwritten", blocks);
 	tfs_check(&t);
 	tfs_free(&t);
+}
+
+/*
+ * Reserved room that is written in any order ends as one extent, also while its inode's places are
+ * enough; and what lies between is never more pieces than there are.
+ */
+static void written_in_any_order(void)
+{
+	static const char * const order[] = { "backwards", "shuffled", "odd, then even, backwards" };
+	u32 at[64], how, i, j, nr = ARRAY_SIZE(at), most;
+	u64 ino, blocks, pieces;
+
+	for (how = 0; how < ARRAY_SIZE(order) && !ktap_failing(); how++) {
+		tfs_make(&t, 16 << 20, 100, 1);
+		CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+		CHECK(!scmfs_reserve(t.fs, ino, 0, nr * 4096, 0, 5));
+		for (i = 0; i < nr; i++)
+			at[i] = how == 2 ? (nr - 1 - i) * 2 % nr + (i < nr / 2) : nr - 1 - i;
+		for (i = nr; how == 1 && --i;) {
+			j = get_random_u32() % (i + 1);
+			swap(at[i], at[j]);
+		}
+		for (i = 0; i < nr; i++) {
+			CHECK(!tfs_write(&t, ino, at[i] * 4096, 4096, 1 + at[i], 0));
+			pieces = extents_of(ino, &blocks);
+			most = how ? 2 * min(i + 1, nr - i) + 1 : 2;
+			CHECK(blocks == nr - 1 - i && pieces <= most, "%s: %llu after %u",
+			      order[how], pieces, i);
+		}
+		CHECK(extents_of(ino, &blocks) == 1 && !blocks, "%s", order[how]);
+		for (i = 0; i < nr; i++)
+			CHECK(all_are(ino, i * 4096, i * 4096 + 4096, 1 + i));
+		CHECK(!scmfs_trim(t.fs, ino));
+		tfs_check(&t);
+		tfs_crash(&t);
+		CHECK(!tfs_mount(&t, NULL) && all_are(ino, 4096, 8192, 2));
+		tfs_free(&t);
+	}
 }
 
 /* What was put in goes out again, and leaves one extent, or one and a chain, as before. */
@@ -1374,10 +1476,12 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what was opened to be read can become writable", made_writable);
 	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
 	ktap_run("scmfs: what was reserved can be written to when all is full", reserved_when_full);
+	ktap_run("scmfs: reserved room that is written in any order is one", written_in_any_order);
 	ktap_run("scmfs: one that was made without unwritten extents stays so", without_unwritten);
 	ktap_run("scmfs: attributes are what was set last", attributes);
 	ktap_run("scmfs: the same where there is no room for them", attributes_full);
 	ktap_run("scmfs: attributes beside what else an inode has", attributes_beside);
+	ktap_run("scmfs: an idle file takes little memory", idle);
 	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
 	return ktap_done();
 }

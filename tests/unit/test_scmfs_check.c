@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* fsck's check and repair, on file systems that were damaged in one or several places. */
 #include <sys/stat.h>
+#include <time.h>
 #include "check.h"
 #include "engine_internal.h"
 #include "ktap.h"
@@ -317,6 +318,229 @@ static void orphan_first(void)
 	free(t.mem);
 }
 
+/* ---- extents that overlap ------------------------------------------------------------------- */
+
+static struct scmfs_inode *inode_of(u64 ino)
+{
+	return (struct scmfs_inode *)(t.mem +
+			le64_to_cpu(((struct scmfs_super *)t.mem)->inode_offset)) + ino;
+}
+
+/* The place of extent @i of a file whose chain lies in the blocks from @map on. */
+static struct scmfs_extent *place_of(u64 ino, u64 map, u32 i)
+{
+	struct scmfs_map *maps = (struct scmfs_map *)(t.mem + map * SCMFS_BLOCK_SIZE);
+
+	if (i < SCMFS_INLINE_EXTENTS)
+		return inode_of(ino)->extent + i;
+	i -= SCMFS_INLINE_EXTENTS;
+	return maps[i / SCMFS_MAP_EXTENTS].extent + i % SCMFS_MAP_EXTENTS;
+}
+
+static u32 maps_for(u32 nr)
+{
+	return nr > SCMFS_INLINE_EXTENTS ?
+		DIV_ROUND_UP(nr - SCMFS_INLINE_EXTENTS, SCMFS_MAP_EXTENTS) : 0;
+}
+
+/* Give a file these extents, in this order. */
+static void put_extents(u64 ino, u64 map, const struct scmfs_ext *e, u32 nr)
+{
+	struct scmfs_map *maps = (struct scmfs_map *)(t.mem + map * SCMFS_BLOCK_SIZE);
+	u32 i, nr_maps = maps_for(nr);
+	struct scmfs_extent *place;
+
+	memset(inode_of(ino)->extent, 0, sizeof(inode_of(ino)->extent));
+	inode_of(ino)->map = cpu_to_le64(nr_maps ? map : 0);
+	memset(maps, 0, (u64)nr_maps * SCMFS_BLOCK_SIZE);
+	for (i = 0; i < nr_maps; i++) {
+		maps[i].magic = cpu_to_le32(SCMFS_MAP_MAGIC);
+		maps[i].ino = cpu_to_le64(ino);
+		maps[i].next = cpu_to_le64(i + 1 < nr_maps ? map + i + 1 : 0);
+	}
+	for (i = 0; i < nr; i++) {
+		place = place_of(ino, map, i);
+		place->block = cpu_to_le64(e[i].block);
+		place->second = cpu_to_le64(scmfs_second(e[i].file, e[i].count));
+	}
+}
+
+static bool stayed(u64 ino, u64 map, u32 i, const struct scmfs_ext *e)
+{
+	const struct scmfs_extent *place = place_of(ino, map, i);
+
+	if (!place->second)
+		return false;
+	CHECK(le64_to_cpu(place->block) == e->block &&
+	      le64_to_cpu(place->second) == scmfs_second(e->file, e->count), "%u changed", i);
+	return true;
+}
+
+static bool meet(u64 a, u64 b, u64 na, u64 nb)
+{
+	return a < b + nb && b < a + na;
+}
+
+static bool collide(const struct scmfs_ext *a, const struct scmfs_ext *b)
+{
+	return meet(a->file, b->file, a->count, b->count) ||
+		meet(a->block, b->block, a->count, b->count);
+}
+
+/* How many of them can be together, by trying all sets. */
+static u32 most(const struct scmfs_ext *e, u32 nr)
+{
+	u32 set, i, j, best = 0;
+
+	for (set = 0; set < 1u << nr; set++) {
+		bool ok = (u32)hweight_long(set) > best;
+
+		for (i = 0; ok && i < nr; i++)
+			for (j = 0; ok && j < i; j++)
+				ok = !(set >> i & set >> j & 1) || !collide(&e[i], &e[j]);
+		if (ok)
+			best = hweight_long(set);
+	}
+	return best;
+}
+
+/* A run of blocks at the end that nobody has, as make() leaves it. */
+static u64 free_blocks(u32 *nr)
+{
+	const struct scmfs_super *s = (struct scmfs_super *)t.mem;
+	const unsigned long *used = (void *)(t.mem + le64_to_cpu(s->block_map_offset));
+	u64 block = le64_to_cpu(s->nr_blocks) - 1;
+
+	for (*nr = 0; !test_bit(block - 1, used); block--)
+		++*nr;
+	return block;
+}
+
+static void overlaps_of(u64 ino, u32 nr, bool apart, u64 map, u64 first, u32 blocks)
+{
+	struct scmfs_ext e[40] = { 0 };
+	bool kept[40];
+	u32 i, j, left = 0;
+
+	for (i = 0; i < nr; i++) {
+		e[i] = (struct scmfs_ext){ .count = 1 + get_random_u32() % (apart ? 4 : 9),
+					   .file = get_random_u32() % (2 * nr) };
+		e[i].block = apart ? first + 4 * i : first + get_random_u32() % (blocks - 9);
+	}
+	put_extents(ino, map, e, nr);
+	check("extents that overlap");
+	for (i = 0; i < nr; i++) {
+		kept[i] = stayed(ino, map, i, &e[i]);
+		left += kept[i];
+	}
+	for (i = 0; i < nr; i++) {
+		bool hit = false;
+
+		for (j = 0; j < nr; j++)
+			hit |= i != j && kept[j] && collide(&e[i], &e[j]);
+		CHECK(kept[i] != hit, "%u of %u: %s", i, nr, kept[i] ? "stays" : "goes");
+	}
+	if (apart && nr <= 10)
+		CHECK(left == most(e, nr), "%u of %u", left, nr);
+	CHECK(!check("again"));
+}
+
+static void overlaps(void)
+{
+	u64 first, map, ino = 3;
+	u32 round, blocks;
+
+	make();
+	map = free_blocks(&blocks);
+	first = map + 1;
+	if (!CHECK(blocks > 170, "%u blocks", blocks))
+		return;
+	for (round = 0; round < 400 && !ktap_failing(); round++) {
+		memcpy(t.mem, image, SIZE);
+		overlaps_of(ino, 2 + get_random_u32() % (round % 2 ? 9 : 39), round % 4 < 2, map,
+			    first, blocks - 1);
+	}
+	memcpy(t.mem, image, SIZE);
+	/* one whose length is damaged costs none of those that it covers, wherever it is */
+	put_extents(ino, map, (struct scmfs_ext[]){ { first, 0, 60, 0 }, { first + 70, 5, 1, 0 },
+						    { first + 71, 9, 2, 0 } }, 3);
+	CHECK(check("too long"));
+	CHECK(!place_of(ino, map, 0)->second && place_of(ino, map, 1)->second &&
+	      place_of(ino, map, 2)->second);
+	free(image);
+	free(t.mem);
+}
+
+#define MANY_BYTES	(256ull << 20)
+#define MANY	60000u
+
+/* In time that grows with their number, not with its square, which would be minutes. */
+static void many(void)
+{
+	static const char * const order[] = { "backwards", "shuffled", "each over the next" };
+	struct scmfs_check c = { .say = say };
+	struct scmfs_ext *e = calloc(MANY, sizeof(*e));
+	const char *reason = "";
+	u64 first, map, ino;
+	u32 how, i, j, blocks, left;
+	clock_t begun;
+
+	tfs_make(&t, MANY_BYTES, INODES, 2);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	tfs_unmount(&t);
+	map = free_blocks(&blocks);
+	first = map + maps_for(MANY);
+	for (how = 0; how < ARRAY_SIZE(order) && !ktap_failing(); how++) {
+		u32 count = how == 2 ? 2 : 1;
+		u32 nr = how == 2 ? MANY / 2 : MANY;
+
+		for (i = 0; i < nr; i++)
+			e[i] = (struct scmfs_ext){ first + i * count, nr - i, count, 0 };
+		for (i = nr; how == 1 && --i;) {
+			j = get_random_u32() % (i + 1);
+			swap(e[i], e[j]);
+		}
+		put_extents(ino, map, e, nr);
+		begun = clock();
+		CHECK(!scmfs_check(t.mem, MANY_BYTES, &c, &reason), "%s", reason);
+		begun = clock() - begun;
+		CHECK(begun < 4 * CLOCKS_PER_SEC, "%s: %ld ms", order[how],
+		      begun * 1000 / CLOCKS_PER_SEC);
+		for (left = 0, i = 0; i < nr; i++)
+			left += stayed(ino, map, i, &e[i]);
+		CHECK(left == nr / count, "%s: %u of %u", order[how], left, nr);
+	}
+	free(e);
+	free(t.mem);
+}
+
+/* Who can't check an inode says so, and takes nothing from it or others. */
+static void no_memory(void)
+{
+	struct scmfs_check c = { .say = say };
+	const char *reason;
+	unsigned long i;
+	int r = 0;
+
+	make();
+	for (i = 1; !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		reason = "";
+		shim_alloc_failed = false;
+		shim_fail_alloc = i;
+		r = scmfs_check(t.mem, SIZE, &c, &reason);
+		shim_fail_alloc = 0;
+		if (!shim_alloc_failed)
+			break;
+		CHECK(!c.found, "allocation %lu: %llu found", i, c.found);
+		CHECK(!r || (r == -ENOMEM && *reason), "allocation %lu: %d %s", i, r, reason);
+		CHECK(!check("afterwards"));
+	}
+	CHECK(!r && i > 80, "%lu allocations", i);
+	free(image);
+	free(t.mem);
+}
+
 static void random_damage(void)
 {
 	u32 round, i, nr, rounds = 600;
@@ -353,6 +577,9 @@ int main(int argc, char **argv)
 	ktap_run("fsck.scmfs: repairs each kind of damage", one_damage);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
 	ktap_run("fsck.scmfs: takes no file's blocks for one without names", orphan_first);
+	ktap_run("fsck.scmfs: of extents that overlap as many as possible stay", overlaps);
+	ktap_run("fsck.scmfs: extents in any order take no longer", many);
+	ktap_run("fsck.scmfs: without memory nothing is taken for damage", no_memory);
 	ktap_run("fsck.scmfs: whatever is damaged can be used afterwards", random_damage);
 	return ktap_done();
 }

@@ -318,7 +318,8 @@ static int write_all(u64 ino, u64 block, u64 count)
 	X(y_collapse, on("y", collapse_at, 14, 1))			\
 	X(y_insert, on("y", insert_at, 15, 1))				\
 	X(y_insert_front, on("y", insert_at, 0, 1))			\
-	X(y_zero, on("y", zero_blocks, 14, 1))
+	X(y_zero, on("y", zero_blocks, 14, 1))				\
+	X(v_write_between, write_at("v", 1))
 
 /* On z, of which all of the inode's places are taken, in a full file system: there are no others. */
 #define FULL_OPS							\
@@ -381,13 +382,16 @@ static u64 blocks_of(u64 ino)
 
 static void many_extents(void)
 {
-	u64 x, y;
+	u64 v, x, y;
 
 	x = scattered("x", 8);
 	CHECK(!scmfs_reserve(t.fs, x, 16 << 12, 3 << 12, 0, ++t.now));
 	y = scattered("y", 7);
 	CHECK(!tfs_write(&t, y, 14 << 12, 8192, 0x50, 0));
 	CHECK(blocks_of(x) == 12 && blocks_of(y) == 9, "%llu %llu", blocks_of(x), blocks_of(y));
+	CHECK(!create("v") && !tfs_find(&t, "v", &v));
+	CHECK(!scmfs_reserve(t.fs, v, 0, 3 << 12, 0, ++t.now));
+	CHECK(!write_in(v, 0) && !write_in(v, 2) && blocks_of(v) == 3);
 }
 
 static void full(void)

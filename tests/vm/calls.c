@@ -4,7 +4,7 @@
  *
  *	calls DIR	an empty directory on scmfs; exits with 0: as it has to be
  *	calls DIR again	once more, after mounting again
- *	calls DIR handles, calls DIR ids	exits with 3 if this kernel knows none
+ *	calls DIR handles, calls DIR ids, calls DIR reuse	exits with 3 if this kernel knows none
  *	calls DIR DEVICE	what FIEMAP says is where it says, on the mounted device
  *	calls DIR xattrs
  *	calls DIR shutdown
@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -262,6 +263,78 @@ static void handles(void)
 	close(dir);
 }
 
+/*
+ * Handles of a number that goes from file to file, while it does: who opens one gets that file or
+ * none, and nobody who makes a file finds its number taken.
+ */
+struct reuse {
+	struct file_handle h;
+	__u32 word[2];		/* of it: number, generation */
+};
+
+static void open_reused(const struct reuse *shared, int dir)
+{
+	struct reuse h = { .h = { .handle_bytes = sizeof(h.word) } };
+	__u32 is;
+	int fd;
+
+	NEED(!prctl(PR_SET_PDEATHSIG, SIGKILL));
+	h.h.handle_type = shared->h.handle_type;
+	for (;;) {
+		h.word[0] = __atomic_load_n(&shared->word[0], __ATOMIC_RELAXED);
+		h.word[1] = __atomic_load_n(&shared->word[1], __ATOMIC_RELAXED);
+		h.word[1] += rand() % 3;	/* the next file's, too, perhaps before it is there */
+		if (!h.word[0])
+			exit(0);
+		fd = open_by_handle_at(dir, &h.h, O_RDONLY);
+		if (fd < 0) {
+			NEED(errno == ESTALE);
+			continue;
+		}
+		/* what it holds is its generation; it may not have been written yet */
+		NEED(pread(fd, &is, sizeof(is), 0) <= 0 || is == h.word[1]);
+		close(fd);
+	}
+}
+
+#define REUSES	3000
+
+static void reuse(void)
+{
+	struct reuse *shared = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int i, fd, id, status, dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct file_handle *h;
+	__u32 word[2];
+	pid_t pid = 0;
+
+	NEED(shared != MAP_FAILED);
+	if (open_by_handle_at(dir, NULL, 0) < 0 && errno == ENOSYS)
+		exit(UNKNOWN);
+	for (i = 0; i < REUSES; i++) {
+		fd = open("reused", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+		NEED(fd >= 0);
+		h = handle_of("reused", &id);
+		NEED(h->handle_bytes == sizeof(word));
+		memcpy(word, h->f_handle, sizeof(word));
+		shared->h.handle_type = h->handle_type;
+		free(h);
+		NEED(write(fd, &word[1], sizeof(word[1])) == sizeof(word[1]));
+		__atomic_store_n(&shared->word[0], word[0], __ATOMIC_RELAXED);
+		__atomic_store_n(&shared->word[1], word[1], __ATOMIC_RELAXED);
+		if (!pid) {
+			pid = fork();
+			NEED(pid >= 0);
+			if (!pid)
+				open_reused(shared, dir);
+		}
+		NEED(!unlink("reused") && !close(fd));
+	}
+	__atomic_store_n(&shared->word[0], 0, __ATOMIC_RELAXED);
+	NEED(waitpid(pid, &status, 0) == pid && !status);
+	close(dir);
+}
+
 /* --- flags ------------------------------------------------------------------------------------ */
 
 static int flags_of(int fd)
@@ -484,7 +557,7 @@ static void shutdown_now(void)
 int main(int argc, char **argv)
 {
 	if (argc < 2 || argc > 3 || chdir(argv[1])) {
-		fprintf(stderr, "usage: calls DIR [again|handles|ids|xattrs|shutdown|DEVICE]\n");
+		fprintf(stderr, "usage: calls DIR [again|handles|ids|reuse|xattrs|shutdown|DEVICE]\n");
 		return 2;
 	}
 	if (argc == 3) {
@@ -492,6 +565,8 @@ int main(int argc, char **argv)
 			shutdown_now();
 		else if (!strcmp(argv[2], "handles"))
 			handles();
+		else if (!strcmp(argv[2], "reuse"))
+			reuse();
 		else if (!strcmp(argv[2], "ids"))
 			mapped_ids();
 		else if (!strcmp(argv[2], "xattrs"))

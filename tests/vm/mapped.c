@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -318,6 +319,32 @@ static void pinned_unlink(void)
 	NEED(!ftruncate(other, 0));
 }
 
+#ifndef FS_IOC_SHUTDOWN
+#define FS_IOC_SHUTDOWN	_IOR('X', 125, uint32_t)
+#endif
+
+/*
+ * Nothing but pinned pages is left: of a file with a name, and of one without. Says so, and lets go
+ * of them when told to.
+ */
+static void hold(bool shut)
+{
+	int fd = file("held", FILE_BYTES), gone = file("gone", FILE_BYTES), end[2];
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED), *q = map(gone, FILE_BYTES, MAP_SHARED);
+	uint32_t how = 0;
+
+	NEED(!pipe2(end, O_CLOEXEC));
+	memset(p, 6, FILE_BYTES);
+	memset(q, 6, FILE_BYTES);
+	pin(end[1], p + 3 * PAGE);
+	pin(end[1], q);
+	snprintf(path, sizeof(path), "%s/gone", dir);
+	NEED(!unlink(path) && (!shut || !ioctl(fd, FS_IOC_SHUTDOWN, &how)));
+	NEED(!munmap(p, FILE_BYTES) && !munmap(q, FILE_BYTES) && !close(gone) && !close(fd));
+	NEED(puts("held") >= 0 && !fflush(stdout) && getchar() == '\n');
+	NEED(read(end[0], buf, 2 * PAGE) == 2 * PAGE && all(buf, 6, 2 * PAGE));
+}
+
 /* --- no room ---------------------------------------------------------------------------------- */
 
 static void full(void)
@@ -473,6 +500,8 @@ int main(int argc, char **argv)
 	dir = argv[1];
 	if (!strcmp(argv[2], "after"))
 		return after(), 0;
+	if (!strcmp(argv[2], "hold"))
+		return hold(argc > 3), 0;
 	if (!strcmp(argv[2], "race") && argc == 5)
 		return race(strtoull(argv[3], NULL, 0), atoi(argv[4])), 0;
 	for (i = 0; i < nr; i++) {

@@ -120,6 +120,7 @@ calls_if_known() {
 	esac
 }
 calls_if_known "files by handles" handles
+calls_if_known "handles of a number that goes from file to file" reuse
 calls_if_known "ids that a mount maps" ids
 check "flags are there after mounting again" eval "again && calls $m/calls again"
 rm -rf $m/calls

@@ -48,6 +48,27 @@ rm -rf ${m:?}/*
 check "files that come and go mapped, beside tmpfs" eval "mkdir $m/twin &&
 	fstwin run $m/twin $twin $((seed + 1)) $((3000 / slow)) && again && fstwin same $m/twin $twin"
 rm -rf ${m:?}/* ${twin:?}/*
+
+# pinned TITLE [shut]: umount while a program holds pages, and nothing else
+pinned() {
+	local held umounts holds
+	coproc holds { exec mapped $m hold ${2:+"$2"}; }
+	holds=$holds_PID
+	exec {into}>&"${holds[1]}"
+	read -r held <&"${holds[0]}"
+	is "$1: pages are pinned" "$held" held
+	umount $m &
+	umounts=$!
+	check "umount waits" wait_for 20 grep -q sfs_put_super /proc/$umounts/stack
+	echo >&"$into"
+	exec {into}>&-
+	check "until they aren't" eval "wait $holds && wait $umounts"
+	check "what was stored is there" eval "at $here && [ \$(tr -d '\6' <$m/held | wc -c)-\$(stat -c %s $m/held) = 0-65536 ]"
+	check "and nothing of what had no name" [ "$(stat -f -c %f $m)" -ge $((fresh - 40)) ]
+	rm -f $m/held
+}
+pinned "mounted"
+pinned "shut down" shut
 again $here,data=atomic
 all_cases "data=atomic"
 umount $m

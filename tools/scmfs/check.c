@@ -77,55 +77,6 @@ static u64 check_maps(struct run *run, u64 ino, struct scmfs_inode *inode)
 	return maps;
 }
 
-static bool overlaps(const struct scmfs *fs, struct scmfs_inode *inode,
-		     const struct scmfs_extent *self, const struct scmfs_ext *e)
-{
-	struct scmfs_extent *place;
-	struct scmfs_slots s;
-
-	scmfs_slots(fs, inode, &s);
-	while ((place = scmfs_slots_next(&s)) && place != self) {
-		struct scmfs_ext o = scmfs_ext_of(0, scmfs_read(&place->second));
-
-		if (o.count && o.file < e->file + e->count && e->file < o.file + o.count)
-			return true;
-	}
-	return false;
-}
-
-static u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode)
-{
-	struct scmfs_extent *place;
-	struct scmfs_slots s;
-	u64 blocks = 0;
-
-	scmfs_slots(run->fs, inode, &s);
-	while ((place = scmfs_slots_next(&s))) {
-		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
-						  scmfs_read(&place->second));
-
-		if (!e.count)
-			continue;
-		if (e.unwritten && !scmfs_ext_ok(run->fs, inode, &e)) {
-			e.unwritten = false;	/* else it is dealt with below */
-			if (scmfs_ext_ok(run->fs, inode, &e)) {
-				found(run, "inode %llu: extent at %llu can't be unwritten", ino,
-				      e.file);
-				scmfs_write_word(&place->block, e.block);
-			}
-		}
-		if (scmfs_ext_ok(run->fs, inode, &e) &&
-		    !overlaps(run->fs, inode, place, &e) && take_blocks(run, e.block, e.count)) {
-			blocks += e.count;
-			continue;
-		}
-		found(run, "inode %llu: extent at file block %llu (%llu + %llu) can't be", ino,
-		      e.file, e.block, e.count);
-		scmfs_write_word(&place->second, 0);
-	}
-	return blocks;
-}
-
 static bool target_ok(const struct run *run, struct scmfs_inode *inode)
 {
 	u64 len = scmfs_read(&inode->size);
@@ -160,6 +111,8 @@ static void check_inode(struct run *run, u64 ino)
 	blocks = scmfs_has_extents(scmfs_mode(mode_links)) && !scmfs_inline_target(inode) ?
 		check_maps(run, ino, inode) : 0;
 	blocks += check_extents(run, ino, inode);
+	if (run->no_memory)
+		return;
 	blocks += check_xattrs(run, ino, inode);
 	if (S_ISLNK(scmfs_mode(mode_links)) && !target_ok(run, inode)) {
 		clear_inode(run, ino, "a symbolic link without a target");
@@ -219,11 +172,11 @@ static void check_inodes(struct run *run)
 		fs->inode_high = min(ino + 1, fs->nr_inodes);
 	}
 	/* Of two that refer to a block the one keeps it that somebody may have a name for. */
-	for (ino = 1; ino < fs->nr_inodes; ino++)
+	for (ino = 1; ino < fs->nr_inodes && !run->no_memory; ino++)
 		if (has_links(run, ino))
 			check_inode(run, ino);
 	/* Each gets a link by its check; those that were checked have some, or are removed. */
-	for (ino = 1; ino < fs->nr_inodes; ino++)
+	for (ino = 1; ino < fs->nr_inodes && !run->no_memory; ino++)
 		if (!has_links(run, ino))
 			check_inode(run, ino);
 }
@@ -300,13 +253,13 @@ static int reopen(u8 *base, u64 size, struct scmfs_check *check, const char **re
 	if (r)
 		return r;
 	r = scmfs_open(base, size, 0, &fs, NULL, reason);
-	if (r && state->clean) {
+	if (r && r != -ENOMEM && state->clean) {
 		check->found++;
 		check->say("the maps of free space are damaged; made anew");
 		scmfs_write_word(&state->clean, 0);
 		r = scmfs_open(base, size, 0, &fs, NULL, reason);
 	}
-	if (r) {
+	if (r && r != -ENOMEM) {
 		check->found++;
 		check->say("the undo log is damaged; emptied");
 		ek_undo_format(base + le64_to_cpu(s.log_offset), le32_to_cpu(s.log_lanes));
@@ -409,6 +362,18 @@ static u64 *collect_lost(const struct run *run, u64 *nr)
 	return lost;
 }
 
+/* What was not checked must not be held against the rest: nothing more is changed. */
+static int give_up(struct run *run, u64 before, const char **reason)
+{
+	if (run->check->found != before)
+		scmfs_write_word(&run->fs->state->clean, 0);
+	scm_fence();
+	free_run(run);
+	free(run->acls);
+	*reason = "out of memory";
+	return -ENOMEM;
+}
+
 int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reason)
 {
 	struct run run = { .check = check };
@@ -424,6 +389,8 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	before = check->found;
 	check_root(&run);
 	check_inodes(&run);
+	if (run.no_memory)
+		return give_up(&run, before, reason);
 	check_tree(&run);
 	check_links(&run);
 	if (check->found == before && !maps_match(&run, base))
@@ -436,10 +403,6 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	r = reopen(base, size, check, reason);
 	if (!r && nr)
 		r = rescue(base, size, lost, nr, reason);
-	if (!r && run.no_memory) {
-		*reason = "out of memory";
-		r = -ENOMEM;
-	}
 	if (!r && run.nr_acls)
 		r = check_acls(base, size, run.acls, run.nr_acls, reason);
 	free(run.acls);

@@ -15,7 +15,7 @@
  * @seen: directories whose names were looked at
  * @acls: inodes that have a broken ACL
  * @nr_acls: how many
- * @no_memory: there was none to remember one of them
+ * @no_memory: there was none to check an inode, and no other is
  */
 struct run {
 	struct scmfs_check *check;
@@ -33,6 +33,9 @@ void found(struct run *run, const char *fmt, ...) __printf(2, 3);
 bool is_live(const struct run *run, u64 ino);
 bool take_blocks(struct run *run, u64 block, u64 count);	/* false: they can't be its */
 u32 mode_of(const struct run *run, u64 ino);
+
+/* check_extents.c */
+u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode);	/* blocks in them */
 
 /* check_names.c */
 u64 check_dir_blocks(struct run *run, u64 ino);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <malloc.h>
 #include "shim.h"
 
 bool shim_killed;
@@ -7,6 +8,7 @@ bool shim_alloc_failed;
 bool shim_nowait;
 unsigned long shim_waited;
 long shim_allocated;
+long shim_bytes;
 int shim_cpu;
 unsigned long shim_task;
 u64 shim_now;
@@ -30,13 +32,16 @@ void *shim_alloc(size_t n, bool zero)
 	/* What is not asked to be zero must not be taken for it. */
 	memset(p, zero ? 0 : 0xa5, n);
 	__atomic_add_fetch(&shim_allocated, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&shim_bytes, malloc_usable_size(p), __ATOMIC_RELAXED);
 	return p;
 }
 
 void shim_free(const void *p)
 {
-	if (p)
+	if (p) {
 		__atomic_sub_fetch(&shim_allocated, 1, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(&shim_bytes, malloc_usable_size((void *)p), __ATOMIC_RELAXED);
+	}
 	free((void *)p);
 }
 
@@ -62,6 +67,7 @@ void *shim_alloc_percpu(size_t n)
 		abort();
 	memset(p, 0, SHIM_CPUS * SHIM_STRIDE);
 	__atomic_add_fetch(&shim_allocated, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&shim_bytes, malloc_usable_size(p), __ATOMIC_RELAXED);
 	return p;
 }
 

@@ -193,6 +193,7 @@ static inline void shim_gfp(gfp_t gfp)
 }
 
 extern long shim_allocated;	/* and not yet freed */
+extern long shim_bytes;		/* of those */
 void *shim_alloc(size_t n, bool zero);
 void shim_free(const void *p);
 

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where the content of files is. */
+#include "engine_internal.h"
+
+int scmfs_find_file(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode)
+{
+	int r = scmfs_live(fs, ino, inode);
+
+	if (!r && (scmfs_mode(scmfs_read(&(*inode)->mode_links)) & SCMFS_IFMT) != SCMFS_IFREG)
+		r = -EINVAL;
+	return r;
+}
+
+int scmfs_open_file(struct scmfs *fs, u64 ino, struct scmfs_inode **inode)
+{
+	int r = scmfs_find_file(fs, ino, inode);
+
+	if (!r)
+		scmfs_index_make(fs, *inode);
+	return r;
+}
+
+/* One part from @offset on, at most to @end. */
+int scmfs_part_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 offset, u64 end,
+		  struct scmfs_seg *seg)
+{
+	struct scmfs_ext e;
+	int r = scmfs_ext_at(fs, inode, block_of(offset), &e);
+
+	if (r)
+		return r;
+	seg->file = offset;
+	seg->len = min(end, (e.file + e.count) << SCMFS_BLOCK_SHIFT) - offset;
+	if (!e.count)	/* past all that a file can have */
+		seg->len = end - offset;
+	seg->at = SCMFS_HOLE;
+	if (e.block && !e.unwritten)
+		seg->at = (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset);
+	return 0;
+}
+
+static bool joins(const struct scmfs_seg *a, const struct scmfs_seg *b)
+{
+	if (a->at == SCMFS_HOLE || b->at == SCMFS_HOLE)
+		return a->at == b->at;
+	return a->at + a->len == b->at;
+}
+
+int scmfs_map(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
+	      unsigned int max)
+{
+	struct scmfs_inode *inode;
+	u64 end = offset + len;
+	unsigned int nr = 0;
+	int r = scmfs_live(fs, ino, &inode);
+
+	if (!r && end < offset)
+		r = -EINVAL;
+	if (!r)
+		scmfs_index_make(fs, inode);
+	while (!r && offset < end) {
+		struct scmfs_seg part;
+
+		r = scmfs_part_at(fs, inode, offset, end, &part);
+		if (r)
+			break;
+		offset += part.len;
+		if (nr && joins(&seg[nr - 1], &part)) {
+			seg[nr - 1].len += part.len;
+			continue;
+		}
+		if (nr == max)
+			break;
+		seg[nr++] = part;
+	}
+	return r ? r : nr;
+}
+
+bool scmfs_has_unwritten(const struct scmfs *fs)
+{
+	return scmfs_has(fs, SCMFS_INCOMPAT_UNWRITTEN);
+}
+
+int scmfs_report(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
+		 bool *unwritten)
+{
+	struct scmfs_inode *inode;
+	int r = scmfs_live(fs, ino, &inode);
+	struct scmfs_ext e;
+
+	if (!r && offset + len < offset)
+		r = -EINVAL;
+	if (r)
+		return r;
+	scmfs_index_make(fs, inode);
+	r = scmfs_part_at(fs, inode, offset, offset + len, seg);
+	if (!r)
+		r = scmfs_ext_at(fs, inode, block_of(offset), &e);
+	if (r)
+		return r;
+	*unwritten = e.unwritten;
+	if (e.unwritten)
+		seg->at = (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset);
+	return 0;
+}
+
+u64 scmfs_mapped_size(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_extent *place;
+	struct scmfs_inode *inode;
+	struct scmfs_index *x;
+	struct scmfs_slots s;
+	u64 end = 0;
+
+	if (scmfs_live(fs, ino, &inode))
+		return 0;
+	x = scmfs_index_get(fs, inode);
+	if (x)
+		return scmfs_index_end(x) << SCMFS_BLOCK_SHIFT;
+	scmfs_slots(fs, inode, &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(0, scmfs_read(&place->second));
+
+		if (e.count)
+			end = max(end, e.file + e.count);
+	}
+	return end << SCMFS_BLOCK_SHIFT;
+}
+
+/* Zero what there is of a range; not fenced. May sleep. 0, or what is wrong with its extents. */
+int scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to)
+{
+	struct scmfs_seg part;
+
+	for (; from < to; from += part.len) {
+		int r = scmfs_part_at(fs, inode, from, to, &part);
+
+		if (r)
+			return r;
+		if (part.at == SCMFS_HOLE)
+			continue;
+		part.len = min_t(u64, part.len, SCMFS_UNIT_SIZE);
+		scm_zero_nt(fs->base + part.at, part.len);
+		cond_resched();
+	}
+	return 0;
+}

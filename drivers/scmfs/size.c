@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The size of files, and what is given back with it: blocks beyond it, and those of extents that
+ * are all empty.
+ */
+#include "engine_internal.h"
+
+/*
+ * Take blocks out of a file, operation by operation; the first one sets the times, if @now is
+ * there.
+ */
+int scmfs_cut_range(struct scmfs *fs, u64 ino, u64 file, u64 count, const s64 *now)
+{
+	struct scmfs_inode *inode = scmfs_inode(fs, ino);
+	struct scmfs_op op EK_UNINITIALIZED;
+	int r;
+
+	do {
+		scmfs_op_begin(fs, &op, &ino, 1);
+		r = now ? scmfs_op_times(&op, inode, *now) : 0;
+		if (!r)
+			r = scmfs_ext_remove(&op, inode, file, count);
+		now = NULL;
+		if (r && r != -EAGAIN)
+			scmfs_op_abort(&op);
+		else
+			scmfs_op_commit(&op);
+		cond_resched();
+	} while (r == -EAGAIN);
+	return r;
+}
+
+/* Blocks of extents that are all empty: the chain goes at once. */
+static int drop_maps(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_inode *inode = scmfs_inode(fs, ino);
+	u64 map = scmfs_read(&inode->map), next, blocks = scmfs_read(&inode->blocks);
+	u64 maps = 0, attrs = scmfs_xattr_blocks(fs, inode);
+	struct scmfs_op op EK_UNINITIALIZED;
+	int r;
+
+	for (next = map; next && scmfs_run_ok(fs, next, 1) && maps <= blocks; maps++)
+		next = le64_to_cpu(((struct scmfs_map *)scmfs_block(fs, next))->next);
+	if (!maps || maps + attrs != blocks)
+		return 0;
+	scmfs_op_begin(fs, &op, &ino, 1);
+	r = ek_undo_set(&op.tx, &inode->blocks, attrs);
+	if (!r)
+		r = ek_undo_set(&op.tx, &inode->map, 0);
+	if (r) {
+		scmfs_op_abort(&op);
+		return r;
+	}
+	scmfs_op_commit(&op);
+	scmfs_forget(fs, ino);
+	ek_undo_settle(fs->log);
+	for (; map; map = next) {
+		next = le64_to_cpu(((struct scmfs_map *)scmfs_block(fs, map))->next);
+		scmfs_free(fs, map, 1);
+	}
+	return 0;
+}
+
+/* What was reserved goes with what is cut off. */
+static int set_size(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now)
+{
+	struct scmfs_op op EK_UNINITIALIZED;
+	bool cuts = size <= scmfs_read(&inode->size);
+	int r;
+
+	scmfs_op_begin(fs, &op, &ino, 1);
+	r = ek_undo_set(&op.tx, &inode->size, size);
+	if (!r)
+		r = scmfs_op_times(&op, inode, now);
+	if (!r && cuts && scmfs_read(&inode->kept))
+		r = ek_undo_set(&op.tx, &inode->kept, 0);
+	if (r)
+		scmfs_op_abort(&op);
+	else
+		scmfs_op_commit(&op);
+	return r;
+}
+
+/* Up to where a file's blocks are no room ahead. */
+static u64 blocks_kept(const struct scmfs_inode *inode)
+{
+	return min(blocks_to(max(scmfs_read(&inode->size), scmfs_read(&inode->kept))),
+		   SCMFS_MAX_FILE_BLOCKS);
+}
+
+u64 scmfs_kept_size(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_inode *inode;
+
+	return scmfs_live(fs, ino, &inode) ? 0 : blocks_kept(inode) << SCMFS_BLOCK_SHIFT;
+}
+
+bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_inode *inode;
+
+	return !scmfs_live(fs, ino, &inode) &&
+		block_of(scmfs_mapped_size(fs, ino)) > blocks_kept(inode);
+}
+
+int scmfs_trim(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_inode *inode;
+	int r = scmfs_find_file(fs, ino, &inode);	/* memory may be being reclaimed */
+	u64 first;
+
+	if (r)
+		return r;
+	first = blocks_kept(inode);
+	r = scmfs_cut_range(fs, ino, first, SCMFS_MAX_FILE_BLOCKS - first, NULL);
+	return r ? r : drop_maps(fs, ino);
+}
+
+/*
+ * Before the size passes @offset: room ahead would be blocks of zeroes then where a hole belongs,
+ * or what is unwritten.
+ */
+int scmfs_trim_before(struct scmfs *fs, const struct scmfs_inode *inode, u64 ino, u64 offset)
+{
+	if (block_of(offset) <= blocks_to(scmfs_read(&inode->size)) ||
+	    !scmfs_has_room_ahead(fs, ino))
+		return 0;
+	return scmfs_trim(fs, ino);
+}
+
+int scmfs_resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now)
+{
+	u64 old = scmfs_read(&inode->size);
+	int r;
+
+	if (size > old)		/* before the size shows it */
+		scmfs_zero_mapped(fs, inode, old, round_up(size, SCMFS_BLOCK_SIZE));
+	r = set_size(fs, inode, ino, size, now);
+	if (r || size > old)
+		return r;
+	if (in_block(size)) {
+		scmfs_zero_mapped(fs, inode, size, round_up(size, SCMFS_BLOCK_SIZE));
+		scm_fence();	/* there may be nothing to trim */
+	}
+	return scmfs_trim(fs, ino);
+}
+
+int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)
+{
+	struct scmfs_inode *inode;
+	int r = scmfs_open_file(fs, ino, &inode);
+
+	if (!r && blocks_to(size) > SCMFS_MAX_FILE_BLOCKS)
+		r = -EFBIG;
+	if (!r)
+		r = scmfs_trim_before(fs, inode, ino, size);
+	return r ? r : scmfs_resize(fs, inode, ino, size, now);
+}
