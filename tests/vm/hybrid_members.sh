@@ -101,7 +101,13 @@ field_is "it is draining" p dev.0.state draining
 check "stop" ctl stop p
 check "assembled" ctl assemble p
 field_is "it still is" p dev.0.state draining
-check "the tool waits for it" eval 'message p set migrate_kbps 0; ctl evacuate p /dev/emudisk/a'
+ctl evacuate p 0 >/tmp/waiting 2>&1 & waiting=$!
+check "the tool waits for it" wait_for 10 grep -q "left" /tmp/waiting
+check "others are not kept waiting: one cancels it" ctl evacuate p 0 --cancel
+wait $waiting
+is "the first one ends" $? 1
+matches "and says why" "$(</tmp/waiting)" "not being evacuated any more"
+check "to the end" eval 'message p set migrate_kbps 0; ctl evacuate p /dev/emudisk/a --force'
 check "another way: it is to stay" ctl evacuate p 0 --cancel
 field_is "it stays" p dev.0.state active
 check "replace the last one" eval 'ctl replace p /dev/emudisk/c /dev/emudisk/d'

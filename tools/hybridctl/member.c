@@ -19,6 +19,7 @@
 #include "dm.h"
 #include "layout.h"
 #include "leftover.h"
+#include "lock.h"
 #include "member.h"
 #include "msg.h"
 #include "units.h"
@@ -149,28 +150,38 @@ static int blocks_too_large(const struct live *l, const struct bdev *dev)
 	return EXIT_OK;
 }
 
-int member_add(struct live *l, const char *path, const struct fresh *how)
+/* No other pool gets the device between our look and device-mapper's claim. */
+static int add(struct live *l, const char *path, const struct fresh *how, int index)
 {
 	struct fresh mine = *how;
 	struct bdev dev;
-	int index = vacant(l);
+	int err;
 
-	if (index < 0)
-		return -1;
 	/* One that was killed between load and resume would hold the device. */
 	dm_clear(l->name);
 	mine.leftover = member_is_leftover(l, path);
-	if (fresh_open(&dev, path, &mine))
-		return -1;
-	if (blocks_too_large(l, &dev)) {
-		bdev_close(&dev);
-		return -1;
+	err = fresh_open(&dev, path, &mine);
+	if (err)
+		return err;
+	err = blocks_too_large(l, &dev);
+	if (!err) {
+		close(dev.fd);	/* device-mapper claims it itself */
+		dev.fd = -1;
+		err = join(l, &dev, index);
 	}
-	close(dev.fd);		/* device-mapper claims it itself */
-	dev.fd = -1;
-	if (join(l, &dev, index))
-		index = -1;
 	bdev_close(&dev);
+	return err;
+}
+
+int member_add(struct live *l, const char *path, const struct fresh *how)
+{
+	int index = vacant(l);
+
+	if (index < 0 || lock_devices())
+		return -1;
+	if (add(l, path, how, index))
+		index = -1;
+	unlock_devices();
 	if (index >= 0 && live_look(l))
 		index = -1;
 	if (index >= 0)
@@ -288,6 +299,8 @@ int member_evacuate(struct live *l, unsigned int i, bool wait, bool force)
 		err = live_look(l);
 	if (err || !wait)
 		return err;
+	/* For hours: meanwhile it may be cancelled, or another be added that has room. */
+	unlock_pool();
 	return wait_empty(l, i);
 }
 
