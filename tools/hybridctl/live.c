@@ -298,7 +298,7 @@ void live_put_none(struct live *l, unsigned int i)
 int live_reload(struct live *l, uint64_t sectors)
 {
 	char *params = table_build(&l->t), *why = NULL;
-	int err = dm_reload(l->name, sectors, params, &why);
+	int err = dm_reload(l->name, sectors, params, &l->tried, &why);
 
 	if (err)
 		err = fail("%s: %s", l->name, why);

@@ -15,6 +15,7 @@ struct live {
 	struct table t;
 	struct status st;
 	struct ek_label_info info;	/* of a metadata area */
+	bool tried;			/* live_reload() came to where the pool may have changed */
 	char *number[TABLE_MAX_DEVS];	/* owns what live_put() was given */
 };
 
