@@ -96,8 +96,8 @@ static void ek_super_fill(struct ek_super *sb, const struct ek_store_params *p,
 	sb->magic = cpu_to_le64(EK_SUPER_MAGIC);
 	sb->version = cpu_to_le32(EK_FORMAT_VERSION);
 	memcpy(sb->pool_uuid, p->pool_uuid, EK_UUID_SIZE);
-	sb->generation = cpu_to_le64(1);
-	sb->journal_generation = cpu_to_le64(1);
+	sb->generation = cpu_to_le64(p->generation ?: 1);
+	sb->journal_generation = sb->generation;
 	sb->flags = cpu_to_le32(EK_SUPER_CLEAN);
 	sb->extent_sectors = cpu_to_le32(p->extent_sectors);
 	sb->nr_members = cpu_to_le32(p->nr_members);
@@ -134,7 +134,7 @@ static bool ek_params_valid(const struct ek_store_params *p)
 	    p->nr_meta < 1 || p->nr_meta > EK_MAX_META ||
 	    p->extent_sectors < EK_MIN_EXTENT_SECTORS ||
 	    p->extent_sectors > EK_MAX_EXTENT_SECTORS || !is_power_of_2(p->extent_sectors) ||
-	    strlen(p->policy) >= EK_POLICY_TEXT_SIZE)
+	    p->generation > EK_GENERATION_MAX || strlen(p->policy) >= EK_POLICY_TEXT_SIZE)
 		return false;
 	for (i = 0; i < p->nr_members; i++)
 		if (!p->member_extents[i] || p->member_extents[i] > EK_MAX_MEMBER_EXTENTS)
@@ -194,18 +194,20 @@ static int ek_format_zero(const struct ek_store_io *io, void *ctx, u32 nr_meta, 
 static int ek_format_super(const struct ek_store_io *io, void *ctx, u32 nr_meta,
 			   struct ek_super *sb)
 {
+	u64 offset = ek_generation_slot(le64_to_cpu(sb->generation)) ? EK_SUPER1_OFFSET :
+								       EK_SUPER0_OFFSET;
 	u8 head[EK_SECTOR_BYTES];
 	int r;
 
 	memcpy(head, sb, sizeof(head));
 	memset(sb, 0, sizeof(head));
-	r = ek_format_write(io, ctx, nr_meta, EK_SUPER0_OFFSET, sb, sizeof(*sb), 0);
+	r = ek_format_write(io, ctx, nr_meta, offset, sb, sizeof(*sb), 0);
 	if (!r)
 		r = ek_format_flush(io, ctx, nr_meta);
 	if (r)
 		return r;
 	memcpy(sb, head, sizeof(head));
-	return ek_format_write(io, ctx, nr_meta, EK_SUPER0_OFFSET, sb, sizeof(*sb),
+	return ek_format_write(io, ctx, nr_meta, offset, sb, sizeof(*sb),
 			       EK_IO_PREFLUSH | EK_IO_FUA);
 }
 

@@ -52,6 +52,7 @@ struct ek_store_io {
  * @member_uuid: theirs
  * @member_extents: physical extents of each
  * @policy: as in the table line, NUL terminated
+ * @generation: to begin with; 0: with the first
  */
 struct ek_store_params {
 	u8 pool_uuid[EK_UUID_SIZE];
@@ -63,6 +64,7 @@ struct ek_store_params {
 	u8 member_uuid[EK_MAX_MEMBERS][EK_UUID_SIZE];
 	u32 member_extents[EK_MAX_MEMBERS];
 	const char *policy;
+	u64 generation;
 };
 
 struct ek_store;	/* opaque; drivers/lib/store.c */
@@ -79,7 +81,7 @@ int ek_store_forget(const struct ek_store_io *io, void *ctx, u32 nr_meta);
 /*
  * ek_store_format - write an empty pool
  *
- * Superblock 0, generation 1, last, with PREFLUSH and FUA, so that a crash leaves
+ * The superblock last, with PREFLUSH and FUA, so that a crash leaves
  * either nothing (magic not there) or an empty pool.  Labels are not its business.
  * Return: 0, -ENOSPC when an area is too small, an I/O error.
  */

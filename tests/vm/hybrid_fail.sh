@@ -240,6 +240,41 @@ emuctl set b fail=none
 remove_pool p
 check "sound" eval 'hybridctl check /dev/emudisk/{m1,a,b} | grep "0 errors\|no errors\|clean"'
 
+# a move to one that fails, and on from there before either is committed: back to where it was at first
+disk c 24M mem cache=volatile
+chain=$(table 65536 128 m1 "a b c" 0 "fill 6 commit_ms 60000 cooldown_ms 0 low_free 0")
+twice() { message p move 0 1 && wait_for 10 status_is p completed 1 && message p move 0 2 && wait_for 10 status_is p completed 2; }
+wipe m1 a b c
+check "a pool of three" pool p "$chain"
+check "data on the first member" blkio write $dev 0 512 "$seed" -- flush $dev
+check "an extent moves to the second, and on to the third" twice
+matches "in memory" "$(message p entry 0)" "^2 "
+emuctl set b fail=flush
+emuctl set c fail=flush
+check_fails "both can't be flushed" EIO blkio flush $dev
+is "it is with the first" "$(message p entry 0)" "0 0 0000ffff"
+emuctl set b fail=none
+emuctl set c fail=none
+check "the next flushes are done" wait_for 5 blkio flush $dev
+check "both places are free" wait_for 5 eval 'status_is p dev.1.used 0 && status_is p dev.2.used 0'
+check "a new start, as errors are known anew then" eval 'remove_pool p && pool p "$chain"'
+check "it moves once more" twice
+emuctl set b fail=flush
+check_fails "the second can't be flushed" EIO blkio flush $dev
+matches "it stays with the third" "$(message p entry 0)" "^2 "
+check "and is written to there" blkio write $dev 0 8 9
+emuctl set b fail=none
+emuctl set c fail=flush
+check_fails "which then can't be" EIO blkio flush $dev
+is "it is with the first" "$(message p entry 0)" "0 0 0000ffff"
+emuctl set c fail=none
+check "the next flushes are done" wait_for 5 blkio flush $dev
+check "a new start" eval 'remove_pool p && pool p "$chain"'
+check "has it all" blkio verify $dev 0 512 "$seed"
+fields_are "and nothing else" p "dev.0.used dev.1.used dev.2.used" "4 0 0"
+remove_pool p
+check "sound" eval 'hybridctl check /dev/emudisk/{m1,a,b,c} | grep "0 errors\|no errors\|clean"'
+
 # what is lost of a file system has names: those of the files that can't be read, and of no others
 wipe m1 a b
 check "a pool, in device order" pool p "$(table 65536 128 m1 "a b" 0 "fill 2 commit_ms 50")"

@@ -101,7 +101,13 @@ field_is "it is draining" p dev.0.state draining
 check "stop" ctl stop p
 check "assembled" ctl assemble p
 field_is "it still is" p dev.0.state draining
-check "the tool waits for it" eval 'message p set migrate_kbps 0; ctl evacuate p /dev/emudisk/a'
+ctl evacuate p 0 >/tmp/waiting 2>&1 & waiting=$!
+check "the tool waits for it" wait_for 10 grep -q "left" /tmp/waiting
+check "others are not kept waiting: one cancels it" ctl evacuate p 0 --cancel
+wait $waiting
+is "the first one ends" $? 1
+matches "and says why" "$(</tmp/waiting)" "not being evacuated any more"
+check "to the end" eval 'message p set migrate_kbps 0; ctl evacuate p /dev/emudisk/a --force'
 check "another way: it is to stay" ctl evacuate p 0 --cancel
 field_is "it stays" p dev.0.state active
 check "replace the last one" eval 'ctl replace p /dev/emudisk/c /dev/emudisk/d'
@@ -128,6 +134,30 @@ check_fails "which is seen" "its copy is good|missing" ctl check /dev/emudisk/{m
 check "repair" ctl repair /dev/emudisk/{m,a,b,d}
 check "sound" is_whole /dev/emudisk/{m,a,b,d}
 check "assembled" ctl assemble p
+check "data" blkio verify $dev 16384 32768 "$seed"
+check "stop" ctl stop p
+
+# --- the superblock that is to name a member can't be written: whether it was nobody knows
+check "assembled" ctl assemble p
+emuctl set m fail=write
+check_fails "a member can't join" "keeps its label, as the superblock may name it" ctl add p /dev/emudisk/c --force
+emuctl set m fail=none
+check "it has its label" eval 'hybridctl identify /dev/emudisk/c | grep "member 2 of"'
+check "stop" ctl stop p
+check "assembled, as it did not join" ctl assemble p
+fields_are "without it, and with what is to be looked at" p "mode dev.2.state" "ro removed"
+check "its label is wiped on request" ctl remove p /dev/emudisk/c
+is "it is gone" "$(blkid -p -o value -s TYPE /dev/emudisk/c)" ""
+mkfs.ext4 -q -F /dev/emudisk/c
+into before blkio digest /dev/emudisk/c 0 2048
+check_fails "the kernel refuses, as it is read-only" "takes no member" ctl add p /dev/emudisk/c --force
+into after blkio digest /dev/emudisk/c 0 2048
+is "the device is as it was" "$after" "$before"
+check "stop" ctl stop p
+check "repair" ctl repair /dev/emudisk/{m,a,b,d}
+check "assembled" ctl assemble p
+check "it joins" ctl add p /dev/emudisk/c --force
+fields_are "the pool is as it should be" p "mode dev.2.state" "rw active"
 check "data" blkio verify $dev 16384 32768 "$seed"
 check "stop" ctl stop p
 

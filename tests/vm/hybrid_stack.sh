@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: dm-hybrid: encrypted, partitioned and LVM members; LVM, ext4 and xfs with discards on top
+# title: dm-hybrid: encrypted, partitioned and LVM members; LVM, ext4, xfs and btrfs with discards on top
 # kernels: 6.1
 # timeout: 120
 . tests/vm/lib.sh
 used=""
-modprobe dm-hybrid && modprobe dm-crypt && modprobe xfs || die "modules are missing"
+modprobe dm-hybrid && modprobe dm-crypt && modprobe xfs && modprobe btrfs || die "modules are missing"
 
 export LVM_SYSTEM_DIR=/tmp/lvm LVM_SUPPRESS_FD_WARNINGS=1
 mkdir -p /tmp/lvm /tmp/mnt
@@ -55,14 +55,16 @@ on_it() {
 less_than() { is_used && [ "$used" -lt $(($1 - $2)) ]; }
 
 check "LVM on the pool" eval 'lvm pvcreate -y /dev/mapper/p && lvm vgcreate -y upper /dev/mapper/p &&
-	lvm lvcreate -y -W n -n e -L 200M upper && lvm lvcreate -y -W n -n x -L 320M upper'
+	lvm lvcreate -y -W n -n e -L 200M upper && lvm lvcreate -y -W n -n x -L 320M upper && lvm lvcreate -y -W n -n b -L 240M upper'
 check "ext4" mkfs.ext4 -q -F /dev/upper/e
 check "files, discards, fstrim on ext4" on_it ext4 /dev/upper/e
 check "e2fsck" e2fsck -fn /dev/upper/e
 check "xfs" mkfs.xfs -q -f /dev/upper/x
 check "files, discards, fstrim on xfs" on_it xfs /dev/upper/x
+check "btrfs" mkfs.btrfs -q -f /dev/upper/b
+check "files, discards, fstrim on btrfs" on_it btrfs /dev/upper/b
 check "another member under it" hybridctl replace p /dev/emudisk/b1 /dev/emudisk/d
-check "still whole" eval 'e2fsck -fn /dev/upper/e && xfs_repair -n /dev/upper/x'
+check "still whole" eval 'e2fsck -fn /dev/upper/e && xfs_repair -n /dev/upper/x && btrfs check /dev/upper/b'
 check "the volume grows, and the group with it" eval 'hybridctl add p /dev/emudisk/b1 --grow && lvm pvresize /dev/mapper/p &&
 	lvm lvcreate -y -W n -n more -L 200M upper'
 check "all goes" eval 'lvm vgremove -y -f upper && hybridctl stop p &&

@@ -85,7 +85,8 @@ size_is() {
 
 take_down() {
 	umount "$dir" 2>/dev/null
-	for p in t t2 other; do dmsetup remove --retry "$p" 2>/dev/null; done
+	emuctl set b stall=0
+	for p in t t2 u other; do dmsetup remove --retry "$p" 2>/dev/null; done
 	rm -f "$out.err"
 	rmdir "$dir"
 	cleanup
@@ -294,5 +295,59 @@ runs "create: RAM disk taken" 0 '/dev/mapper/t: ' hybridctl create t "$B" /dev/r
 hybridctl stop t
 runs "create: one device" 0 '/dev/mapper/t: .* on 1 device;' hybridctl create t "$C" --force
 hybridctl stop t
+
+# --- two at a time: the first is in the middle of its work, as a disk of its does not answer
+holds_lock() { local f line=''; for f in /run/hybridctl/*-*; do IFS= read -rd '' line <"$f"; [[ $line != *"process $1" ]] || return 0; done; return 1; }
+waits() { local line=''; [ ! -e /tmp/second ] || IFS= read -rd '' line </tmp/second; [[ $line == *"u: waiting for another hybridctl ($1, process "* ]]; }
+first() {
+	emuctl set b stall=1
+	hybridctl add u "$B" --force >/dev/null 2>/tmp/first & first=$!
+	wait_for 10 holds_lock "$first"
+}
+then_second() {
+	hybridctl "$@" >/dev/null 2>/tmp/second & second=$!
+	wait_for 10 waits add
+}
+wipe a b c m
+runs "create" 0 '/dev/mapper/u: ' hybridctl create u "$A" --metadata "$M" --extent 64K --size 8M --force
+check "a device is to join" first
+check "meanwhile a stop waits" then_second stop u
+kill -KILL "$first"
+emuctl set b stall=0
+wait "$first" 2>/dev/null
+check "not for one that is dead" wait "$second"
+runs "nothing has changed" 0 '/dev/mapper/u' hybridctl assemble u
+check "again" first
+check "another device waits" then_second add u "$C" --force
+second_add=$second
+check "and a setting" then_second set u alpha=20
+emuctl set b stall=0
+check "the first has joined" wait "$first"
+check "so has the other" wait "$second_add"
+check "it is set" wait "$second"
+hybridctl status u --json >"$out"
+json_is "all are there" "\"$A\" \"$B\" \"$C\"" 'devices.*.path'
+table_matches "with the setting" u "alpha 20"
+uuid=$(hybridctl list --json | jq -r '.[] | select(.name == "u") | .uuid')
+runs "stop" 0 '' hybridctl stop u
+# another has the lock
+hold() {
+	exec {held}>"/run/hybridctl/$uuid"
+	flock "$held"
+	echo -n "repair, process 1" >&"$held"
+}
+waits_for_it() {
+	hold
+	hybridctl "$@" >/dev/null 2>/tmp/second {held}>&- & second=$!
+	check "$1 waits" wait_for 10 waits repair
+	exec {held}>&-
+	check "and does it" wait $second
+}
+hold
+runs "assemble --all: one that another is at work on" 1 'u: another hybridctl is at work on it' hybridctl assemble --all {held}>&-
+exec {held}>&-
+waits_for_it assemble u
+waits_for_it stop u
+waits_for_it repair "$A" "$B" "$C" "$M"
 
 done_testing

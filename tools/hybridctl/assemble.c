@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hybridctl assemble: activate pools from what their labels and superblocks say. */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/sysmacros.h>
 
 #include "commands.h"
 #include "dm.h"
+#include "lock.h"
 #include "msg.h"
 #include "pool.h"
 #include "store_io.h"
@@ -169,16 +168,13 @@ static int refused(const struct pool *p, const char *policy, const char *why)
 	return fail("%s: %s", p->name, why);
 }
 
-static int activate(const struct pool *p)
+/* With its lock. */
+static int activate_locked(const struct pool *p)
 {
 	char text[UUID_TEXT], *uuid, *params, *why = NULL;
 	struct facts facts = { 0 };
 	int err;
 
-	if (p->active) {
-		note("%s is active already (/dev/mapper/%s)", p->name, p->active);
-		return EXIT_OK;
-	}
 	if (judge(p))
 		return EXIT_FAILED;
 	err = read_facts(p, &facts);
@@ -197,6 +193,23 @@ static int activate(const struct pool *p)
 	return err;
 }
 
+static int activate(const struct pool *p)
+{
+	int err;
+
+	if (p->active) {
+		note("%s is active already (/dev/mapper/%s)", p->name, p->active);
+		return EXIT_OK;
+	}
+	/* Not waited for: other pools would wait, too, and it is to be looked at afterwards. */
+	err = lock_pool_try(p->uuid, p->name);
+	if (err == -EBUSY)
+		return fail("%s: another hybridctl is at work on it", p->name);
+	err = activate_locked(p);
+	unlock_pool();
+	return err;
+}
+
 static int assemble_all(const struct pools *pools)
 {
 	int ret = EXIT_OK;
@@ -210,17 +223,58 @@ static int assemble_all(const struct pools *pools)
 	return ret;
 }
 
-static int assemble_one(const struct pools *pools, const char *name)
+static int find_one(const struct pools *pools, const char *name, struct pool **p)
 {
-	struct pool *p;
-	unsigned int nr = pools_find(pools, name, &p);
+	unsigned int nr = pools_find(pools, name, p);
 
 	if (!nr)
 		return fail("%s: no pool of that name on any device", name);
 	if (nr > 1)
 		return fail("%s: %u pools have that name; give the uuid (see hybridctl list)",
 			    name, nr);
-	return activate(p);
+	return EXIT_OK;
+}
+
+static int scan(struct pools *pools)
+{
+	int err;
+
+	/* What the system starts from is not to depend on a directory for locks. */
+	lock_devices();
+	err = pools_scan(pools);
+	return err ? fail("can't list volumes: %s", strerror(-err)) : EXIT_OK;
+}
+
+/* Others find their pools meanwhile; what this one is by then is looked at anew. */
+static int wait_and_scan(struct pools *pools, const char *name, struct pool **p)
+{
+	uint8_t uuid[EK_UUID_SIZE];
+	int err;
+
+	memcpy(uuid, (*p)->uuid, EK_UUID_SIZE);
+	unlock_devices();
+	err = lock_pool(uuid, name);
+	pools_free(pools);
+	if (!err)
+		err = scan(pools);
+	if (!err)
+		err = find_one(pools, name, p);
+	if (!err && memcmp((*p)->uuid, uuid, EK_UUID_SIZE))
+		err = fail("%s: has become another pool", name);
+	return err;
+}
+
+static int assemble_one(struct pools *pools, const char *name)
+{
+	struct pool *p;
+	int err = find_one(pools, name, &p);
+
+	if (err || p->active)
+		return err ? err : activate(p);
+	err = lock_pool_try(p->uuid, p->name);
+	if (err == -EBUSY && wait_and_scan(pools, name, &p))
+		return EXIT_FAILED;
+	return p->active ? activate(p) : activate_locked(p);
 }
 
 /*
@@ -258,15 +312,6 @@ static int assemble_with(const struct pools *pools, const char *path)
 	return ret;
 }
 
-/* Looking for a pool and activating it is one step for others. Ends with the program. */
-static void take_lock(void)
-{
-	int fd = open("/run/hybridctl.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0 || flock(fd, LOCK_EX))
-		warn("/run/hybridctl.lock: %s", strerror(errno));
-}
-
 int cmd_assemble(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -294,10 +339,9 @@ int cmd_assemble(int argc, char **argv)
 		return usage_error("a name, --all or --with DEV is needed");
 	if (need_dm())
 		return EXIT_FAILED;
-	take_lock();
-	err = pools_scan(&pools);
-	if (err)
-		return fail("can't list volumes: %s", strerror(-err));
+	/* Looking for a pool and activating it is one step for others. */
+	if (scan(&pools))
+		return EXIT_FAILED;
 	err = all ? assemble_all(&pools) : with ? assemble_with(&pools, with) :
 	      assemble_one(&pools, argv[optind]);
 	pools_free(&pools);

@@ -16,6 +16,7 @@
 #include "dm.h"
 #include "fresh.h"
 #include "layout.h"
+#include "lock.h"
 #include "msg.h"
 #include "pool.h"
 #include "table.h"
@@ -361,6 +362,9 @@ int cmd_create(int argc, char **argv)
 	int err;
 
 	err = parse(&c, argc, argv);
+	/* No other volume gets one of the devices between our look and device-mapper's claim. */
+	if (!err && !geteuid())
+		err = lock_devices();
 	if (!err)
 		err = judge(&c);
 	if (!err)

@@ -310,12 +310,13 @@ static void go_back(const char *name, uint64_t sectors, const char *params)
 		     name);
 }
 
-int dm_reload(const char *name, uint64_t sectors, const char *params, char **why)
+int dm_reload(const char *name, uint64_t sectors, const char *params, bool *tried, char **why)
 {
 	uint64_t old_sectors;
 	char *old;
 	int err, mark;
 
+	*tried = false;
 	err = dm_get_table(name, &old, &old_sectors);
 	if (err) {
 		*why = xstrdup(strerror(-err));
@@ -328,6 +329,7 @@ int dm_reload(const char *name, uint64_t sectors, const char *params, char **why
 		*why = explain(mark, err);
 		dm_clear(name);
 	} else {
+		*tried = true;
 		err = resume(name);
 		if (err) {
 			*why = explain(mark, err);

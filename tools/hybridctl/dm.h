@@ -48,7 +48,7 @@ int dm_clear(const char *name);
  * Let a live device have another table: it is suspended, without freezing what is mounted on it,
  * and resumed.  If the new table can't be resumed, the one before is.
  */
-int dm_reload(const char *name, uint64_t sectors, const char *params, char **why);
+int dm_reload(const char *name, uint64_t sectors, const char *params, bool *tried, char **why);
 int dm_remove(const char *name, char **why);
 int dm_set_uuid(const char *name, const char *uuid, char **why);
 /* @reply: text the target answered or NULL; may be NULL itself. */

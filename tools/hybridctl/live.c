@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "dm.h"
 #include "live.h"
+#include "lock.h"
 #include "msg.h"
 #include "store_io.h"
 #include "units.h"
@@ -56,16 +57,19 @@ static bool find_meta(const struct table_area *a, struct area *meta, char **path
 	return found >= 0;
 }
 
-static bool read_label(struct live *l, const struct table_area *a)
+static bool read_label(const struct table *t, struct ek_label_info *info)
 {
 	struct area area;
+	unsigned int i;
 	char *path;
 
-	if (!find_meta(a, &area, &path))
-		return false;
-	l->info = area.info;
-	free(path);
-	return true;
+	for (i = 0; i < t->nr_meta; i++)
+		if (find_meta(&t->meta[i], &area, &path)) {
+			*info = area.info;
+			free(path);
+			return true;
+		}
+	return false;
 }
 
 #define SUPER_TRIES	5	/* the kernel may be writing it */
@@ -146,16 +150,38 @@ int live_look(struct live *l)
 	return err;
 }
 
-int live_open(struct live *l, const char *name)
+/* Nothing is printed: who goes on without finds the same wrong. */
+static bool find_pool(const char *name, struct ek_label_info *info)
 {
 	char *params, why[96];
-	unsigned int i;
+	uint64_t sectors;
+	struct table t;
+	bool is = false;
+
+	if (dm_get_table(name, &params, &sectors))
+		return false;
+	if (table_parse(params, &t, why, sizeof(why))) {
+		is = read_label(&t, info);
+		table_free(&t);
+	}
+	free(params);
+	return is;
+}
+
+int live_lock(const char *name)
+{
+	struct ek_label_info info;
+
+	return find_pool(name, &info) ? lock_pool(info.pool_uuid, name) : EXIT_OK;
+}
+
+/* The lock is had: nothing of what is read changes by another of these commands. */
+static int look_at_all(struct live *l)
+{
+	const char *name = l->name;
+	char *params, why[96];
 	int err;
 
-	memset(l, 0, sizeof(*l));
-	l->name = name;
-	if (need_volume(name))
-		return EXIT_FAILED;
 	err = dm_get_table(name, &params, &l->sectors);
 	if (err)
 		return fail("%s: table: %s", name, strerror(-err));
@@ -164,10 +190,40 @@ int live_open(struct live *l, const char *name)
 	free(params);
 	if (!err)
 		err = live_look(l);
-	for (i = 0; !err && i < l->t.nr_meta; i++)
-		if (read_label(l, &l->t.meta[i]))
-			return EXIT_OK;
-	return err ? EXIT_FAILED : fail("%s: no label of its metadata can be read", name);
+	return err ? EXIT_FAILED : EXIT_OK;
+}
+
+int live_open(struct live *l, const char *name)
+{
+	struct ek_label_info info;
+
+	memset(l, 0, sizeof(*l));
+	l->name = name;
+	if (need_volume(name))
+		return EXIT_FAILED;
+	if (!find_pool(name, &info))
+		return fail("%s: no label of its metadata can be read", name);
+	if (lock_pool(info.pool_uuid, name) || need_volume(name) || look_at_all(l))
+		return EXIT_FAILED;
+	if (!read_label(&l->t, &l->info))
+		return fail("%s: no label of its metadata can be read", name);
+	if (memcmp(l->info.pool_uuid, info.pool_uuid, EK_UUID_SIZE))
+		return fail("%s: has become another pool", name);
+	return EXIT_OK;
+}
+
+int live_open_again(struct live *l)
+{
+	uint8_t uuid[EK_UUID_SIZE];
+	const char *name = l->name;
+	int err;
+
+	memcpy(uuid, l->info.pool_uuid, EK_UUID_SIZE);
+	live_close(l);
+	err = live_open(l, name);
+	if (!err && memcmp(l->info.pool_uuid, uuid, EK_UUID_SIZE))
+		err = fail("%s: has become another pool", name);
+	return err;
 }
 
 void live_close(struct live *l)
@@ -242,7 +298,7 @@ void live_put_none(struct live *l, unsigned int i)
 int live_reload(struct live *l, uint64_t sectors)
 {
 	char *params = table_build(&l->t), *why = NULL;
-	int err = dm_reload(l->name, sectors, params, &why);
+	int err = dm_reload(l->name, sectors, params, &l->tried, &why);
 
 	if (err)
 		err = fail("%s: %s", l->name, why);

@@ -15,12 +15,20 @@ struct live {
 	struct table t;
 	struct status st;
 	struct ek_label_info info;	/* of a metadata area */
+	bool tried;			/* live_reload() came to where the pool may have changed */
 	char *number[TABLE_MAX_DEVS];	/* owns what live_put() was given */
 };
 
-/* EXIT_OK, or EXIT_FAILED with the reason printed. */
+/*
+ * To change it: with the pool's lock, which ends with the program, or by unlock_pool().
+ * EXIT_OK, or EXIT_FAILED with the reason printed.
+ */
 int live_open(struct live *l, const char *name);
 void live_close(struct live *l);
+/* Lock and table anew, after unlock_pool(); the pool is still the one it was.  As live_open(). */
+int live_open_again(struct live *l);
+/* The lock alone; EXIT_OK without it if no label can be read.  As live_open(). */
+int live_lock(const char *name);
 /* The status anew. */
 int live_look(struct live *l);
 

@@ -19,6 +19,7 @@
 #include "dm.h"
 #include "layout.h"
 #include "leftover.h"
+#include "lock.h"
 #include "member.h"
 #include "msg.h"
 #include "units.h"
@@ -68,24 +69,29 @@ bool member_is_leftover(const struct live *l, const char *path)
 	return find_leftover(l, path, &area);
 }
 
-static int write_label(struct live *l, const struct bdev *dev, unsigned int index)
+static void make_info(const struct live *l, const struct bdev *dev, unsigned int index,
+		      struct ek_label_info *info)
+{
+	*info = l->info;
+	info->role = EK_ROLE_MEMBER;
+	info->index = index;
+	info->nr_members = index < l->t.nr_devs ? l->t.nr_devs : index + 1;
+	info->area_start = 0;
+	info->area_sectors = dev->sectors / (EK_BLOCK_SIZE / SECTOR_SIZE) *
+			     (EK_BLOCK_SIZE / SECTOR_SIZE);
+	info->ctime = time(NULL);
+	uuid_generate(info->area_uuid);
+}
+
+static int write_label(const struct bdev *dev, const struct ek_label_info *info)
 {
 	struct ek_label *label = bdev_buffer(sizeof(*label));
-	struct ek_label_info info = l->info;
 	int err;
 
-	info.role = EK_ROLE_MEMBER;
-	info.index = index;
-	info.nr_members = index < l->t.nr_devs ? l->t.nr_devs : index + 1;
-	info.area_start = 0;
-	info.area_sectors = dev->sectors / (EK_BLOCK_SIZE / SECTOR_SIZE) *
-			    (EK_BLOCK_SIZE / SECTOR_SIZE);
-	info.ctime = time(NULL);
-	uuid_generate(info.area_uuid);
-	ek_label_encode(&info, label);
+	ek_label_encode(info, label);
 	err = bdev_write(dev, 0, label, sizeof(*label));
 	if (!err)
-		err = bdev_write(dev, ek_label_copy_offset(info.area_sectors), label,
+		err = bdev_write(dev, ek_label_copy_offset(info->area_sectors), label,
 				 sizeof(*label));
 	if (!err)
 		err = bdev_flush(dev);
@@ -93,32 +99,69 @@ static int write_label(struct live *l, const struct bdev *dev, unsigned int inde
 	return err ? fail("%s: can't be labelled: %s", dev->path, strerror(-err)) : EXIT_OK;
 }
 
-static int label(struct live *l, const char *path, unsigned int index)
+static int label(const char *path, const struct ek_label_info *info)
 {
 	struct bdev dev;
 	int err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
 
 	if (err)
 		return fail("%s: %s", path, strerror(-err));
-	err = write_label(l, &dev, index);
+	err = write_label(&dev, info);
 	bdev_close(&dev);
 	return err;
+}
+
+/*
+ * The label comes before the superblock that names the member.  Of a superblock whose write failed
+ * nobody knows whether it reached the media, or will; the kernel writes to that pool no more then.
+ *
+ *	label taken back, superblock not there	as before
+ *	label left, superblock not there	a label that counts for nothing; "remove" wipes it
+ *	label left, superblock there		the member has joined
+ *	label taken back, superblock there	a member that nobody finds: no pool any more
+ *
+ * So it is taken back only if the kernel was not asked to change the pool; or refused, knows what
+ * its superblock is, and that one does not name the member.
+ */
+static bool is_no_member(struct live *l, const struct ek_label_info *info)
+{
+	struct area area = { .info = *info };
+	struct ek_super sb;
+
+	if (!l->tried)
+		return true;
+	return !live_look(l) && l->st.mode == MODE_RW && !l->st.needs_check &&
+	       !live_super(l, &sb) && leftover_is(&sb, &area);
+}
+
+static void take_back(struct live *l, struct wipe *w, const struct bdev *dev,
+		      const struct ek_label_info *info)
+{
+	if (!is_no_member(l, info))
+		warn("%s: keeps its label, as the superblock may name it: when %s can be written again, add it or remove it once more",
+		     dev->path, l->name);
+	else if (wipe_undo(w))
+		fail("%s: the old content can't be put back", dev->path);
 }
 
 static int join(struct live *l, const struct bdev *dev, unsigned int index)
 {
 	struct wipe *w = wipe_new();
+	struct ek_label_info info;
 	int err;
+
+	l->tried = false;
+	make_info(l, dev, index, &info);
 
 	err = fresh_wipe(w, dev->path, 0, dev->sectors, FRESH_MEMBER_HEAD) ? EXIT_FAILED : EXIT_OK;
 	if (!err)
-		err = label(l, dev->path, index);
+		err = label(dev->path, &info);
 	if (!err) {
 		live_put(l, index, dev->rdev, 0);
 		err = live_reload(l, l->sectors);
 	}
-	if (err && wipe_undo(w))
-		fail("%s: the old content can't be put back", dev->path);
+	if (err)
+		take_back(l, w, dev, &info);
 	wipe_free(w);
 	return err;
 }
@@ -149,28 +192,38 @@ static int blocks_too_large(const struct live *l, const struct bdev *dev)
 	return EXIT_OK;
 }
 
-int member_add(struct live *l, const char *path, const struct fresh *how)
+/* No other pool gets the device between our look and device-mapper's claim. */
+static int add(struct live *l, const char *path, const struct fresh *how, int index)
 {
 	struct fresh mine = *how;
 	struct bdev dev;
-	int index = vacant(l);
+	int err;
 
-	if (index < 0)
-		return -1;
 	/* One that was killed between load and resume would hold the device. */
 	dm_clear(l->name);
 	mine.leftover = member_is_leftover(l, path);
-	if (fresh_open(&dev, path, &mine))
-		return -1;
-	if (blocks_too_large(l, &dev)) {
-		bdev_close(&dev);
-		return -1;
+	err = fresh_open(&dev, path, &mine);
+	if (err)
+		return err;
+	err = blocks_too_large(l, &dev);
+	if (!err) {
+		close(dev.fd);	/* device-mapper claims it itself */
+		dev.fd = -1;
+		err = join(l, &dev, index);
 	}
-	close(dev.fd);		/* device-mapper claims it itself */
-	dev.fd = -1;
-	if (join(l, &dev, index))
-		index = -1;
 	bdev_close(&dev);
+	return err;
+}
+
+int member_add(struct live *l, const char *path, const struct fresh *how)
+{
+	int index = vacant(l);
+
+	if (index < 0 || lock_devices())
+		return -1;
+	if (add(l, path, how, index))
+		index = -1;
+	unlock_devices();
 	if (index >= 0 && live_look(l))
 		index = -1;
 	if (index >= 0)
@@ -288,6 +341,8 @@ int member_evacuate(struct live *l, unsigned int i, bool wait, bool force)
 		err = live_look(l);
 	if (err || !wait)
 		return err;
+	/* For hours: meanwhile it may be cancelled, or another be added that has room. */
+	unlock_pool();
 	return wait_empty(l, i);
 }
 

@@ -134,6 +134,18 @@ static int judge_new(const struct live *l, unsigned int old, const char *path)
 	return member_judge_room(l, old, extents, false);
 }
 
+/* While it was emptied others could change the pool. */
+static int remove_emptied(struct live *l, unsigned int i)
+{
+	char *was = xstrdup(l->t.dev[i].dev);
+	int err = live_open_again(l);
+
+	if (!err && (i >= l->t.nr_devs || strcmp(was, l->t.dev[i].dev)))
+		err = fail("%s: member %u is not what it was any more", l->name, i);
+	free(was);
+	return err ? err : member_remove(l, i, false);
+}
+
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
 static int replace(struct live *l, const char *old, const char *new, const struct fresh *how)
 {
@@ -156,8 +168,10 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	/* Before it joins: a new one that is too small stays what it is. */
 	if (k < 0 && (judge_new(l, i, new) || member_add(l, new, how) < 0))
 		return EXIT_FAILED;
-	err = l->st.dev[i].state == DEV_REMOVED ? EXIT_OK : member_evacuate(l, i, true, false);
-	return err ? err : member_remove(l, i, false);
+	if (l->st.dev[i].state == DEV_REMOVED)
+		return member_remove(l, i, false);
+	err = member_evacuate(l, i, true, false);
+	return err ? err : remove_emptied(l, i);
 }
 
 int cmd_replace(int argc, char **argv)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lock.h"
 #include "msg.h"
 #include "offline.h"
 
@@ -60,4 +61,24 @@ int offline_pools(struct pools *pools, char * const *paths, int nr)
 	for (i = 0; i < (int)pools->nr; i++)
 		pool_settle(&pools->pool[i]);
 	return err;
+}
+
+int offline_lock(struct pools *pools, unsigned int i, char * const *paths, int nr)
+{
+	uint8_t uuid[EK_UUID_SIZE];
+	int err;
+
+	memcpy(uuid, pools->pool[i].uuid, EK_UUID_SIZE);
+	err = lock_pool(uuid, pools->pool[i].name);
+	if (err)
+		return err;
+	pools_free(pools);
+	err = offline_pools(pools, paths, nr);
+	if (err)
+		return err;
+	if (i < pools->nr && !memcmp(pools->pool[i].uuid, uuid, EK_UUID_SIZE))
+		return EXIT_OK;
+	pools_free(pools);
+	fail("the devices are other pools' by now");
+	return EXIT_USAGE;
 }

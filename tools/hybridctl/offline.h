@@ -14,4 +14,10 @@
  */
 int offline_pools(struct pools *pools, char * const *paths, int nr);
 
+/*
+ * Lock pool @i and look at it anew: it may have changed until now.  The lock of another one ends.
+ * As offline_pools().
+ */
+int offline_lock(struct pools *pools, unsigned int i, char * const *paths, int nr);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "dm.h"
+#include "live.h"
 #include "ext_meta.h"
 #include "msg.h"
 #include "ranges.h"
@@ -86,9 +87,10 @@ static int member_of(const struct volume *v, const char *text)
 static int tell(const struct volume *v, char *message)
 {
 	char *why = NULL;
-	int err = dm_message(v->name, message, NULL, &why);
+	/* A table that another command is about to load would take it back. */
+	int err = live_lock(v->name);
 
-	if (err)
+	if (!err && dm_message(v->name, message, NULL, &why))
 		err = fail("%s: %s", v->name, why);
 	free(why);
 	free(message);

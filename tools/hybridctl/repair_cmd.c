@@ -34,8 +34,13 @@ int cmd_repair(int argc, char **argv)
 	err = offline_pools(&pools, argv + optind, argc - optind);
 	if (err)
 		return err;
-	for (i = 0; i < pools.nr; i++)
+	for (i = 0; i < pools.nr; i++) {
+		int ret = offline_lock(&pools, i, argv + optind, argc - optind);
+
+		if (ret)
+			return ret;
 		err |= repair_pool(&pools.pool[i], &how);
+	}
 	pools_free(&pools);
 	return err ? EXIT_FAILED : EXIT_OK;
 }

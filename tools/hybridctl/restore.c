@@ -34,6 +34,7 @@ struct plan {
 	unsigned long *used[EK_MAX_MEMBERS];
 };
 
+#define LATEST		(1ull << 62)	/* the dump's generation at most */
 #define WORD_BITS	(8 * sizeof(unsigned long))
 
 static int bad(unsigned long line, const char *what)
@@ -71,6 +72,8 @@ static int take_super(struct plan *plan, const char *text, unsigned long line)
 		   &flags, &stale, &extents) != 4 || !extents || extents > (1ull << 37))
 		return bad(line, "not a superblock");
 	at = strstr(text, " used ");
+	if (generation > LATEST)
+		return bad(line, "a generation that no pool comes to");
 	if ((flags & ~(EK_SUPER_CLEAN | EK_SUPER_NEEDS_CHECK)) ||
 	    (at && sscanf(at, " used %llu", &used) != 1))
 		return bad(line, "a superblock with flags or a journal that are not known");
@@ -424,7 +427,29 @@ static int fill(const struct plan *plan, struct ek_store *store)
 	return err;
 }
 
-static int write_all(const struct plan *plan)
+/*
+ * Later than all that there was: another dump of this pool, of before, is older than what is
+ * written now, and so is a page that an earlier life left in a slot.  An area that can't tell may
+ * have been further than the other one: further than any pool comes to by itself.
+ */
+#define UNKNOWN		(1ull << 32)
+
+static uint64_t next_generation(const struct plan *plan, struct store_io *io)
+{
+	struct ek_super *sb = bdev_buffer(sizeof(*sb));
+	uint64_t latest = plan->generation, ahead = 2;	/* its two slots are one apart */
+	unsigned int i;
+
+	for (i = 0; i < plan->p.nr_meta; i++)
+		if (ek_store_peek(&store_io_ops, io, io->bytes, 1u << i, sb))
+			ahead = UNKNOWN;
+		else if (le64_to_cpu(sb->generation) > latest)
+			latest = le64_to_cpu(sb->generation);
+	free(sb);
+	return latest + ahead;
+}
+
+static int write_all(struct plan *plan)
 {
 	const char *reason = NULL;
 	struct ek_store *store;
@@ -435,6 +460,7 @@ static int write_all(const struct plan *plan)
 		free(k);
 		return EXIT_FAILED;
 	}
+	plan->p.generation = next_generation(plan, &k->io);
 	err = ek_store_format(&kept_io, k, &plan->p);
 	if (!err)
 		err = ek_store_open(&kept_io, k, k->io.bytes, k->io.areas, &store, &reason);

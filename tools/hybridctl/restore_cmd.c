@@ -34,8 +34,12 @@ int cmd_restore(int argc, char **argv)
 		return fail("%s: %s", argv[optind], strerror(errno));
 	err = offline_pools(&pools, argv + optind + 1, argc - optind - 1);
 	if (!err) {
-		err = pools.nr == 1 ? restore_pool(&pools.pool[0], dump, force) :
-				      fail("the devices are of %u pools", pools.nr);
+		if (pools.nr != 1)
+			err = fail("the devices are of %u pools", pools.nr);
+		else
+			err = offline_lock(&pools, 0, argv + optind + 1, argc - optind - 1);
+		if (!err)
+			err = restore_pool(&pools.pool[0], dump, force);
 		pools_free(&pools);
 	}
 	fclose(dump);

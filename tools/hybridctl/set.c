@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "dm.h"
+#include "live.h"
 #include "msg.h"
 #include "table.h"
 
@@ -63,7 +64,8 @@ int cmd_set(int argc, char **argv)
 		return usage_error("%s: must be KEY=VALUE", bad);
 	free(kv);
 	name = argv[optind];
-	if (need_volume(name))
+	/* A table that another command is about to load would take it back. */
+	if (need_volume(name) || live_lock(name))
 		return EXIT_FAILED;
 	for (i = optind + 1; i < argc && !err; i++) {
 		kv = key_values(&argv[i], 1, &bad);
@@ -91,6 +93,8 @@ int cmd_policy(int argc, char **argv)
 	if (!kv)
 		return usage_error("%s: must be KEY=VALUE", bad);
 	err = need_volume(name);
+	if (!err)
+		err = live_lock(name);
 	if (!err) {
 		message = xasprintf("policy %s%s", policy, kv);
 		err = send(name, message, policy);

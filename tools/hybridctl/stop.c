@@ -9,6 +9,7 @@
 #include "bdev.h"
 #include "commands.h"
 #include "dm.h"
+#include "live.h"
 #include "msg.h"
 
 static int in_use(const char *name, const struct dm_dev *dev)
@@ -26,7 +27,7 @@ static int stop(const char *name)
 	char *why = NULL;
 	int err;
 
-	if (need_volume(name))
+	if (need_volume(name) || live_lock(name))
 		return EXIT_FAILED;
 	if (dm_lookup(name, &dev) <= 0)
 		return fail("%s: gone", name);

@@ -359,6 +359,60 @@ static void blind_is_refused(void)
 	image_close(&set);
 }
 
+/* Of the pool as it is; 0: it can't be opened. */
+static u64 generation(struct image_set *set)
+{
+	char *paths[2] = { set->path[0], set->path[1] };
+	struct ek_store *store;
+	struct pools pools;
+	struct store_io io;
+	u64 found = 0;
+
+	if (offline_pools(&pools, paths, 2))
+		return 0;
+	if (!store_open(&io, &pools.pool[0], &store)) {
+		found = ek_store_generation(store);
+		store_close(&io, store);
+	}
+	pools_free(&pools);
+	return found;
+}
+
+/* Whatever was there, or in the dump: what is restored is later, and older dumps are told from it. */
+static void later_than_all(void)
+{
+	static const unsigned int dumps[] = { 1, 9, 500 };
+	struct image_set set;
+	u64 before, after;
+	unsigned int i;
+	bool ok = true;
+	FILE *f;
+
+	for (i = 0; i < 3; i++) {
+		make(&set);
+		before = generation(&set);
+		dump_generation = dumps[i];
+		forced = true;
+		f = tmpfile();
+		write_dump(f, true);
+		ok &= before && !restore(&set, f);
+		after = generation(&set);
+		ok &= after > before && after > dumps[i] && after < 600;
+		/* The same dump once more would take back what comes from now on. */
+		forced = false;
+		image_spoil(&set, 0, TABLE, 8192);
+		image_spoil(&set, 1, TABLE, 8192);
+		f = tmpfile();
+		write_dump(f, true);
+		silence();
+		ok &= restore(&set, f) == EXIT_FAILED;
+		speak();
+		image_close(&set);
+	}
+	dump_generation = 9;
+	ktap_ok(ok, "restore: of a later generation than what was there and than the dump");
+}
+
 /* What else there may be in a dump, and what must be refused before anything is written. */
 static void restores(void)
 {
@@ -417,10 +471,12 @@ static void restores(void)
 	ok = !status && clean && both.right == 6 && !both.wrong && holds(&set, &status) && !status;
 	speak();
 	ktap_ok(ok, "restore: both areas are wrecked, the dump brings all back");
+	ktap_ok(generation(&set) > 1u << 30, "restore: later than what nobody knows any more");
 	image_close(&set);
 	forced = false;
 	older_is_refused();
 	blind_is_refused();
+	later_than_all();
 }
 
 /* --- labels that name nobody --- */
