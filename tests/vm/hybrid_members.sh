@@ -4,7 +4,7 @@
 # kernels: 6.1 6.12 debug
 # timeout: 180
 . tests/vm/lib.sh
-there='' first=''
+there='' first='' before='' after=''
 
 disk m 8M
 disk a 24M

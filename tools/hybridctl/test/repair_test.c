@@ -378,7 +378,7 @@ static u64 generation(struct image_set *set)
 	return found;
 }
 
-/* Whatever was there, or in the dump: what is restored is later, and older dumps are told from it. */
+/* Whatever was there, or is in the dump: what is restored is later. */
 static void later_than_all(void)
 {
 	static const unsigned int dumps[] = { 1, 9, 500 };
