@@ -11,7 +11,7 @@
 #define TAKEN_BACK	0xffffffffu	/* in the table, instead of slot + 1 */
 #define NO_BLOCK	(~0ULL)
 #define SMALL_TABLE	32u
-#define SPARSE		6u		/* a table of less than one name in so many is halved at least */
+#define SPARSE		6u		/* of less than one name in so many becomes smaller */
 
 struct scmfs_dir_block {
 	u64 block;

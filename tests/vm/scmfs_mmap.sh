@@ -51,21 +51,23 @@ rm -rf ${m:?}/* ${twin:?}/*
 
 # pinned TITLE [shut]: umount while a program holds pages, and nothing else
 pinned() {
-	local held umounts holds
-	coproc holds { exec mapped $m hold ${2:+"$2"}; }
-	holds=$holds_PID
-	exec {into}>&"${holds[1]}"
-	read -r held <&"${holds[0]}"
+	local held program umounts
+	coproc holder { exec mapped $m hold ${2:+"$2"}; }
+	program=$!
+	exec {tell}>&"${holder[1]}"
+	read -r held <&"${holder[0]}"
 	is "$1: pages are pinned" "$held" held
 	umount $m &
 	umounts=$!
 	check "umount waits" wait_for 20 grep -q sfs_put_super /proc/$umounts/stack
-	echo >&"$into"
-	exec {into}>&-
-	check "until they aren't" eval "wait $holds && wait $umounts"
-	check "what was stored is there" eval "at $here && [ \$(tr -d '\6' <$m/held | wc -c)-\$(stat -c %s $m/held) = 0-65536 ]"
-	check "and nothing of what had no name" [ "$(stat -f -c %f $m)" -ge $((fresh - 40)) ]
+	echo >&"$tell"
+	exec {tell}>&-
+	check "the program lets go of them" wait $program
+	check "and umount returns" wait $umounts
+	check "what was stored is there" at $here
+	is "all of it" "$(tr -d '\6' <$m/held | wc -c) of $(stat -c %s $m/held)" "0 of 65536"
 	rm -f $m/held
+	check "and nothing of what had no name" [ "$(stat -f -c %f $m)" -ge $((fresh - 40)) ]
 }
 pinned "mounted"
 pinned "shut down" shut
