@@ -59,7 +59,7 @@ change() {
 
 # shellcheck disable=SC2086
 check "a nameless device" eval 'nlctl create a 12M --ftl nameless packages=4 pages=16 wear=100% wear_at=0 endurance=10000 \
-	moves=48 buffer=256K gc_idle=0 $quick && wait_for 10 test -c $d/a:names'
+	moves=48 buffer=64 gc_idle=0 $quick && wait_for 10 test -c $d/a:names'
 check_fails "without a store" "there is no store" nlstore list a
 check "one is made" nlstore format a
 check_fails "but not over another" "something already" nlstore format a
