@@ -164,6 +164,19 @@ static void moves(void)
 	CHECK(fake_moved() > 100);
 }
 
+/* One process that goes on: what it acknowledged it must not use any more. */
+static void stays(void)
+{
+	uint32_t version;
+
+	fake_reset(ktap_seed, 2);
+	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+	for (version = 1; version < 80 && !ktap_failing(); version++)
+		CHECK(!commit_tree(version) && is_tree(version), "%u", version);
+	CHECK(fake_moved() > 200 && fake_waiting() < 2 * NS_MOVES);
+	CHECK(!store_close(&store) && !fake_waiting());
+}
+
 static void damage(void)
 {
 	uint8_t data[16 * FAKE_BLOCK];
@@ -188,7 +201,7 @@ static bool survives(uint32_t version, bool sure, const char *when, uint64_t n)
 	bool old, fresh;
 	int err;
 
-	fake_cut_at(0, FAKE_NONE, false);
+	fake_cut_at(0, FAKE_NONE, FAKE_OFF);
 	fake_power_on();
 	/* Who only looks changes nothing, and sees the same. */
 	CHECK(!store_open(&store, "a", false), "%s, %llu", when, (unsigned long long)n);
@@ -208,8 +221,8 @@ static bool survives(uint32_t version, bool sure, const char *when, uint64_t n)
 	return fresh;
 }
 
-/* The power goes at every change of a commit, in every way: @blink: and is back at once. */
-static void cut_everywhere(bool blink)
+/* The power goes at every change of a commit, in every way. */
+static void cut_everywhere(enum fake_after after, const char *when)
 {
 	unsigned int how, fresh = 0, old = 0;
 	uint64_t n = 0;
@@ -218,16 +231,16 @@ static void cut_everywhere(bool blink)
 	for (how = 0; how < FAKE_KINDS * 4 && !ktap_failing(); how++) {
 		for (n = 1; !ktap_failing(); n++) {
 			fake_reset(ktap_seed + how, 4);
-			state = ktap_seed + n;
+			state = ktap_seed + n * 7 + how;
 			CHECK(!store_format("a", false) && !store_open(&store, "a", true));
 			CHECK(!commit_tree(1) && !commit_tree(2));
-			fake_cut_at(n, how % FAKE_KINDS, blink);
+			fake_cut_at(n, how % FAKE_KINDS, after);
 			err = commit_tree(3);
 			if (store_close(&store) && !err)
 				err = 0;	/* the tree counts; the migrations wait */
 			if (!fake_was_cut())
 				break;
-			if (survives(2, !err, blink ? "blink" : "cut", n))
+			if (survives(2, !err, when, n))
 				fresh++;
 			else
 				old++;
@@ -239,12 +252,17 @@ static void cut_everywhere(bool blink)
 
 static void cuts(void)
 {
-	cut_everywhere(false);
+	cut_everywhere(FAKE_OFF, "off");
 }
 
 static void blinks(void)
 {
-	cut_everywhere(true);
+	cut_everywhere(FAKE_BLINK, "blink");
+}
+
+static void silent_blinks(void)
+{
+	cut_everywhere(FAKE_SILENT, "silent");
 }
 
 /* Another cut while the store is opened after the first one, and once more. */
@@ -258,13 +276,13 @@ static void cuts_in_recovery(void)
 			state = ktap_seed + n;
 			CHECK(!store_format("a", false) && !store_open(&store, "a", true));
 			CHECK(!commit_tree(1) && !commit_tree(2));
-			fake_cut_at(n, FAKE_SOME, false);
+			fake_cut_at(n, FAKE_SOME, FAKE_OFF);
 			commit_tree(3);
 			store_close(&store);
 			if (!fake_was_cut())
 				return;
 			fake_power_on();
-			fake_cut_at(m, FAKE_SOME, m % 2);
+			fake_cut_at(m, FAKE_SOME, m % FAKE_AFTERS);
 			if (!store_open(&store, "a", true))
 				store_close(&store);
 			if (!fake_was_cut())
@@ -290,7 +308,7 @@ static void kills(void)
 			CHECK(!store_format("a", false) && !store_open(&store, "a", true));
 			CHECK(!commit_tree(1) && !commit_tree(2));
 			/* The cut stands for the kill: what was done is in the buffer, and stays. */
-			fake_cut_at(n, FAKE_ALL, false);
+			fake_cut_at(n, FAKE_ALL, FAKE_OFF);
 			fake_kill_instead();
 			commit_tree(3);
 			gone = store;
@@ -300,7 +318,7 @@ static void kills(void)
 			if (!fake_was_cut())
 				return;
 			fake_power_on();
-			fake_cut_at(m, FAKE_NONE, false);
+			fake_cut_at(m, FAKE_NONE, FAKE_OFF);
 			if (!store_open(&store, "a", true))
 				store_close(&store);
 			if (!fake_was_cut())
@@ -418,9 +436,11 @@ int main(int argc, char **argv)
 	ktap_run("catalogues that lie are refused", lies);
 	ktap_run("a store is made, filled, looked at and made anew", begins);
 	ktap_run("trees follow each other while blocks move", moves);
+	ktap_run("and in a store that stays open", stays);
 	ktap_run("damaged and missing blocks are told", damage);
 	ktap_run("the power goes at every change", cuts);
 	ktap_run("the power goes and is back at every change", blinks);
+	ktap_run("it does so between two calls, and none fails", silent_blinks);
 	ktap_run("the power goes while a store is opened after a cut", cuts_in_recovery);
 	ktap_run("a process is killed, and the power goes after that", kills);
 	return ktap_done();

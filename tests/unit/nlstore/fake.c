@@ -33,7 +33,8 @@ static struct nameless client;
 static unsigned int clients, moving;
 static uint64_t changes, cut_at, cuts, moved, state;
 static enum fake_cut cut_how;
-static bool off, blinks, was_cut, restarted, kills;
+static enum fake_after cut_after;
+static bool off, was_cut, restarted, kills;
 
 static uint32_t any(uint32_t below)
 {
@@ -55,11 +56,11 @@ void fake_reset(uint64_t seed, unsigned int one_in)
 	off = was_cut = restarted = false;
 }
 
-void fake_cut_at(uint64_t n, enum fake_cut how, bool blink)
+void fake_cut_at(uint64_t n, enum fake_cut how, enum fake_after after)
 {
 	cut_at = n ? changes + n : 0;
 	cut_how = how;
-	blinks = blink;
+	cut_after = after;
 	was_cut = kills = false;
 }
 
@@ -152,7 +153,7 @@ static void cut(void)
 		moves[i].told = false;
 	cuts++;
 	cut_at = 0;
-	off = !blinks;
+	off = cut_after == FAKE_OFF;
 	restarted = true;
 }
 
@@ -167,6 +168,10 @@ static int change(bool *done)
 		return -EIO;
 	if (++changes != cut_at)
 		return 0;
+	if (cut_after == FAKE_SILENT) {
+		cut();
+		return 0;
+	}
 	*done = lasts();
 	return -EIO;
 }

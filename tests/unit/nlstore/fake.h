@@ -22,10 +22,17 @@ enum fake_cut {
 	FAKE_KINDS,
 };
 
+enum fake_after {
+	FAKE_OFF,		/* it stays off, the call fails */
+	FAKE_BLINK,		/* it is back when the call has failed */
+	FAKE_SILENT,		/* it went and came back before the call, which succeeds */
+	FAKE_AFTERS,
+};
+
 /* Empty, with the power on. @moving: one write in @moving moves a block, 0: none does. */
 void fake_reset(uint64_t seed, unsigned int moving);
-/* The power goes at the @n-th change from now on, 0: never; @blink: it is back at once. */
-void fake_cut_at(uint64_t n, enum fake_cut how, bool blink);
+/* The power goes at the @n-th change from now on, 0: never. */
+void fake_cut_at(uint64_t n, enum fake_cut how, enum fake_after after);
 /* The next cut is a process that is killed: nothing gets lost, but no call does anything more. */
 void fake_kill_instead(void);
 bool fake_was_cut(void);
