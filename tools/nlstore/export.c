@@ -146,7 +146,7 @@ static int put_all(struct ns_store *store, int top, uint8_t *data)
 			return complain("%s: %s", tree->node[i].path,
 					err == -EUCLEAN ? "damaged" : strerror(-err));
 	}
-	/* From the end: what is in a folder is before the folder then, and changes its time no more. */
+	/* From the end: what is in a folder is done before it, and changes its time no more. */
 	for (i = tree->nr; i--;) {
 		err = put_status(&tree->node[i], top);
 		if (err)

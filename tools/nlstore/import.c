@@ -308,7 +308,7 @@ static int take_path(struct walk *walk, int above, const char *name, const char 
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	return strcmp(*(char * const *)a, *(char * const *)b);
 }
 
 /* Sorted; to be freed. NULL after a message. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* nlstore: a tree of files on a device of the FTL nameless. */
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,10 +96,10 @@ static int cmd_import(int argc, char **argv)
 	if (!err && json)
 		err = print_json(json_of_import(&store, &result));
 	else if (!err)
-		printf("%s: generation %" PRIu64 ", %" PRIu64 " files, %" PRIu64
-		       " unchanged, %" PRIu64 " blocks written, %" PRIu64 " kept\n",
-		       argv[0], store.generation, result.files, result.unchanged, result.written,
-		       result.kept);
+		printf("%s: generation %ju, %ju files, %ju unchanged, %ju blocks written, %ju kept\n",
+		       argv[0], (uintmax_t)store.generation, (uintmax_t)result.files,
+		       (uintmax_t)result.unchanged, (uintmax_t)result.written,
+		       (uintmax_t)result.kept);
 	return close_store(&store, argv[0], err);
 }
 
@@ -135,14 +134,14 @@ static int cmd_tend(int argc, char **argv)
 					   (json_int_t)store.orphans, "moved",
 					   (json_int_t)store.moved));
 	else
-		printf("%s: %" PRIu64 " orphans freed, %" PRIu64 " blocks moved\n", argv[0],
-		       store.orphans, store.moved);
+		printf("%s: %ju orphans freed, %ju blocks moved\n", argv[0],
+		       (uintmax_t)store.orphans, (uintmax_t)store.moved);
 	return close_store(&store, argv[0], err);
 }
 
 /* --- list ------------------------------------------------------------------------------------- */
 
-static const char *const type_names[] = {
+static const char * const type_names[] = {
 	[NS_DIRECTORY] = "directory", [NS_FILE] = "file", [NS_SYMLINK] = "symlink",
 	[NS_LINK] = "link", [NS_FIFO] = "fifo", [NS_CHAR] = "char", [NS_BLOCK] = "block",
 };
@@ -168,8 +167,8 @@ static void print_node(const struct ns_node *node)
 
 	if (localtime_r(&when, &tm))
 		strftime(text, sizeof(text), "%F %T", &tm);
-	printf("%-9s %04o %6u %6u %12" PRIu64 " %s %s%s%s\n", type_names[node->type], node->mode,
-	       node->uid, node->gid, node->size, text, *node->path ? node->path : ".",
+	printf("%-9s %04o %6u %6u %12ju %s %s%s%s\n", type_names[node->type], node->mode,
+	       node->uid, node->gid, (uintmax_t)node->size, text, *node->path ? node->path : ".",
 	       node->target ? " -> " : "", node->target ? node->target : "");
 }
 
@@ -282,10 +281,10 @@ static int verify_store(struct verify *verify, const char *device)
 	if (verify->damaged)
 		err = print_json(json_of_verify(verify));
 	else
-		printf("%s: generation %" PRIu64 ", %" PRIu64 " files, %" PRIu64 " blocks, %" PRIu64
-		       " damaged, %" PRIu64 " orphans, %" PRIu64 " of others\n", device,
-		       store->generation, verify->files, verify->blocks, verify->bad,
-		       store->orphans, store->foreign);
+		printf("%s: generation %ju, %ju files, %ju blocks, %ju damaged, %ju orphans, %ju of others\n",
+		       device, (uintmax_t)store->generation, (uintmax_t)verify->files,
+		       (uintmax_t)verify->blocks, (uintmax_t)verify->bad,
+		       (uintmax_t)store->orphans, (uintmax_t)store->foreign);
 	return err || verify->bad ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -492,7 +492,7 @@ static int load_catalogue(struct ns_store *store, const struct ns_super *super)
 	return err;
 }
 
-/* A name that the device lists: where it says that the block is. What isn't listed stays unmarked. */
+/* A name that the device lists is where the block is. What isn't listed stays unmarked. */
 static int learn_name(struct ns_store *store, const struct nl_name *name)
 {
 	uint64_t serial = name->meta.word[1];

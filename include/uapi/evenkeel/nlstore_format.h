@@ -44,7 +44,7 @@ enum ns_type {
 	NS_DIRECTORY = 1,
 	NS_FILE = 2,
 	NS_SYMLINK = 3,			/* @target: to what */
-	NS_LINK = 4,			/* another path of the file at @target, which comes before it */
+	NS_LINK = 4,			/* of the file at @target, which comes before it */
 	NS_FIFO = 5,
 	NS_CHAR = 6,			/* @device */
 	NS_BLOCK = 7,
