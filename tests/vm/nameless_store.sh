@@ -105,7 +105,9 @@ matches "blocks of it migrated meanwhile" "$(stat_of migrated)" '^[1-9][0-9]+$'
 note "$(stat_of migrated) migrated, $(stat_of victims) collected, $(stat_of waiting) waiting"
 comes_back "which no export notices" $tree
 whole "with migrations"
-is "all of them acknowledged" "$(stat_of waiting)" 0
+# The catalogue that has the new addresses is written itself, which may move others.
+settled() { nlstore tend a >/dev/null && [ "$(stat_of waiting)" = 0 ]; }
+check "all of them acknowledged, sooner or later" wait_for 20 settled
 
 # cut_at N TEAR: while a change is imported; then there is the tree before or the one after
 old=0 new=0
@@ -136,7 +138,8 @@ done
 is "the power went at $round points while a change was imported: the tree is the old or the new one" "$failures" 0
 note "$old times the old one, $new times the new one"
 matches "mostly the old one" "$old" '^([5-9]|[1-9][0-9])$'
-nlctl power a on
+# what was not reached is not to come later
+nlctl cut a
 check "the tree of then is imported" nlstore import a $tree
 comes_back "and is there" $tree
 whole "after the cuts"

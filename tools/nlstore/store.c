@@ -41,7 +41,8 @@
 #include "crc.h"
 #include "store.h"
 
-#define FIRST 2u	/* block behind the superblocks */
+#define FIRST 2u		/* block behind the superblocks */
+#define PATIENCE_MS 1000	/* for migrations that the device has and has not told yet */
 
 /* --- superblocks ------------------------------------------------------------------------------ */
 
@@ -253,8 +254,10 @@ static void note_moves(struct ns_store *store, const struct nl_move *moves, unsi
 	struct ns_where *where;
 
 	for (; nr; nr--, moves++) {
-		if (!is_ours(store, &moves->meta))
+		if (!is_ours(store, &moves->meta)) {
+			store->foreign_moves++;
 			continue;
+		}
 		store->moved++;
 		where = map_find(&store->map, moves->meta.word[1]);
 		if (where && where->address == moves->from) {
@@ -290,6 +293,28 @@ int store_tend(struct ns_store *store)
 			err = settle(store);
 	} while (n && !err);
 	return err;
+}
+
+/* The same, waiting for those that the device is about to tell. */
+static int tend_all(struct ns_store *store)
+{
+	struct nl_move moves[NS_MOVES];
+	struct nl_names_info info;
+	int n, err;
+
+	for (;;) {
+		err = store_tend(store);
+		if (!err)
+			err = nameless_query(store->dev, &info);
+		if (!err && info.cuts != store->cuts)
+			err = -EIO;
+		if (err || info.waiting <= store->nr_moves + store->foreign_moves)
+			return err;
+		n = nameless_moves(store->dev, moves, NS_MOVES - store->nr_moves, PATIENCE_MS);
+		if (n <= 0)
+			return n == -ECONNRESET ? -EIO : n;
+		note_moves(store, moves, n);
+	}
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -551,7 +576,7 @@ static int load(struct ns_store *store)
 	err = flush(store);
 	if (!err)
 		err = store_forget(store);
-	return err ? err : store_tend(store);
+	return err ? err : tend_all(store);
 }
 
 static void let_go(struct ns_store *store)
@@ -580,7 +605,7 @@ int store_close(struct ns_store *store)
 	int err = 0;
 
 	if (store->writable && !store->broken) {
-		err = store_tend(store);
+		err = tend_all(store);
 		if (!err)
 			err = settle(store);
 	}

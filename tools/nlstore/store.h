@@ -35,6 +35,7 @@
  * @moves: migrations that are in @map, and not acknowledged
  * @nr_moves: of them
  * @foreign: blocks on the device that are others'
+ * @foreign_moves: migrations of such, which are theirs to acknowledge
  * @orphans: blocks of this store that are in no tree; a writable store has freed them
  * @missing: blocks of the tree that the device did not list
  * @moved: migrations since it was opened
@@ -50,7 +51,7 @@ struct ns_store {
 	struct ns_map map;
 	struct nl_move moves[NS_MOVES];
 	unsigned int nr_moves;
-	uint64_t foreign, orphans, missing, moved;
+	uint64_t foreign, foreign_moves, orphans, missing, moved;
 };
 
 /* -EEXIST: there is something in the superblocks' place, and not @force. */
