@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note OR BSD-3-Clause */
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Nameless writes for programs (zhang-2013 table 4.1): both segments of a device of the FTL
  * "nameless". Link with -lnameless; libnameless(3) tells how it is used.
