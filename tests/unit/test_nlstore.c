@@ -90,7 +90,7 @@ static int commit_tree(uint32_t version)
 	}
 	if (!err)
 		err = store_replace(&store, &tree);
-	else if (tidies)
+	if (err && tidies)
 		store_forget(&store);
 	tree_free(&tree);
 	return err;
