@@ -53,8 +53,8 @@ $(addprefix $(OUT)/,$(SCRIPTS)): $(OUT)/%: %
 	install -m 755 $< $@
 
 install: all
-	install -d $(DESTDIR)$(SBINDIR)
-	install -m 755 -t $(DESTDIR)$(SBINDIR) $(BINS)
+	$(if $(BINS),install -d $(DESTDIR)$(SBINDIR))
+	$(if $(BINS),install -m 755 -t $(DESTDIR)$(SBINDIR) $(BINS))
 	$(if $(MAN),install -D -m 644 -t $(DESTDIR)$(MANDIR)/man8 $(MAN))
 	$(foreach c,$(COMPLETION),install -D -m 644 $(c) $(DESTDIR)$(COMPDIR)/$(notdir $(c:.bash=)) &&) :
 

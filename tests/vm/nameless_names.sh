@@ -10,7 +10,7 @@ modprobe nameless || die "no nameless"
 d=/dev/nameless
 conf=/sys/kernel/config/nameless
 quick="t_read=0 t_program=0 t_erase=0 t_bus_control=0 t_bus_data=0 t_ram=0 t_register=0"
-names() { build/tests/bin/names "$d/a:names" /tmp/names.state "$@"; }
+names() { build/tests/bin/names a /tmp/names.state "$@"; }
 
 # stat_of KEY
 stat_of() {
@@ -38,6 +38,7 @@ check "stale and forged names and a second client are refused" names refused
 exec {open}<"$d/a:names"
 check_fails "so is a deletion under a client" "a is open" nlctl delete a
 check_fails "and another client" "busy" names verify
+check_fails "nlctl is one" "has a client" nlctl names a --count
 exec {open}<&-
 check "the block device is the virtual segment" eval 'blkio write $d/a 0 8192 "$seed" -- verify $d/a 0 8192 "$seed"'
 check "writes, overwrites and frees, with migrations" names churn 2500 "$seed"
@@ -58,6 +59,15 @@ deaf() {
 check "a client that hears nothing" deaf
 more "levelling waits for it" stalled 0
 is "migrations are no more than they may be" "$(($(stat_of waiting) <= 64))" 1
+check "nlctl shows the migrations that wait" eval 'nlctl migrations a --wait 0 >/tmp/moves'
+is "all of them" "$(($(wc -l </tmp/moves) - 1))" "$(stat_of waiting)"
+check "as JSON, too, and acknowledges none" eval 'nlctl migrations a --count 2 --json >/tmp/moves'
+matches "a line each" "$(</tmp/moves)" '^\{"from":[0-9]+,"to":[0-9]+,"metadata":\["0x[0-9a-f]+","0x6e616d656c657373","0x[0-9a-f]+"\]\}.\{.*\}$'
+is "it shows how many names there are" "$(nlctl names a --count)" "$(stat_of valid)"
+check "and each, once" eval 'nlctl names a >/tmp/names.list'
+is "by its address" "$(tail -n +2 /tmp/names.list | sort -un | wc -l)" "$(stat_of valid)"
+check "as JSON, too" eval 'nlctl names a --json >/tmp/names.json'
+is "with the metadata" "$(grep -c '"0x6e616d656c657373"' /tmp/names.json)" "$(stat_of valid)"
 check "and finds its blocks by the names it knows" names verify
 is "who opens it next is told of all, and acknowledges" "$(stat_of waiting)" 0
 check "both segments are one space" eval 'blkio write $d/a 8192 4096 2 && ! blkio write $d/a 12288 4096 3 && blkio discard $d/a 8192 8192 -- flush $d/a'
@@ -96,6 +106,8 @@ more "more of them than the file keeps" waiting 300
 check "all are told, in pieces, to who makes room" names drain
 check "and every block is where they say" names verify
 check "the directory goes under clients that wait" names gone $conf/a
-check "other FTLs have no names" eval 'nlctl create a 8M && ! test -e $d/a:names && nlctl delete a'
+check "other FTLs have no names" eval 'nlctl create a 8M && ! test -e $d/a:names'
+check_fails "and nlctl says so" "no such device of the FTL nameless" nlctl names a
+check "deleted" nlctl delete a
 check "and the module goes" rmmod nameless
 done_testing

@@ -2,9 +2,9 @@
 /*
  * A client of a nameless device's physical segment, which knows what it wrote.
  *
- *	names NODE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
- *	names NODE STATE heat N SEED | drain
- *	names NODE STATE readonly | gone DIRECTORY
+ *	names DEVICE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
+ *	names DEVICE STATE heat N SEED | drain
+ *	names DEVICE STATE readonly | gone DIRECTORY
  *
  * STATE is a file with the names and versions of all blocks. Exit status 3: the power went; then
  * `recover` holds what the device lists against what may have been done.
@@ -20,7 +20,7 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <evenkeel/nameless.h>
+#include <libnameless.h>
 
 #define BLOCKS	4096
 #define BATCH	8
@@ -36,7 +36,7 @@ static struct block blocks[BLOCKS];
 static uint32_t nr, versions;
 static struct nl_names_info info;
 static unsigned char data[NL_IO_MAX * 65536];
-static int fd;
+static struct nameless *device;
 static unsigned long long moved, acked, random_state;
 
 static void die(const char *what, uint32_t block)
@@ -91,13 +91,18 @@ static uint32_t content(const unsigned char *from, uint32_t i)
 	return word[1];
 }
 
-static int request(unsigned long cmd, struct nl_name *names, struct nl_name *old, uint32_t n)
+/* The kernel's own errors for the library's: -1 and errno. */
+static int result(int err)
 {
-	struct nl_names_io io = {
-		.names = (uintptr_t)names, .old = (uintptr_t)old, .data = (uintptr_t)data, .nr = n,
-	};
+	if (err < 0)
+		errno = -err;
+	return err < 0 ? -1 : err;
+}
 
-	return ioctl(fd, cmd, &io);
+/* What the library would not ask for. */
+static int ask(unsigned long request, void *arg)
+{
+	return ioctl(nameless_fd(device), request, arg);
 }
 
 /* Any @n blocks from @first on, all there or none: written or overwritten. */
@@ -117,7 +122,8 @@ static int put(uint32_t first, uint32_t n)
 		old[i] = b->name;
 		put_content(data + i * info.block_bytes, first + i, b->maybe);
 	}
-	r = request(NL_IOC_WRITE, names, there ? old : NULL, n);
+	r = result(there ? nameless_overwrite(device, names, old, data, n, NULL) :
+		   nameless_write(device, names, data, n, NULL));
 	if (r)
 		return r;
 	for (i = 0; i < n; i++)
@@ -133,7 +139,7 @@ static int drop(uint32_t i)
 		return 0;
 	b->open = 1;
 	b->maybe = 0;
-	if (request(NL_IOC_FREE, &b->name, NULL, 1))
+	if (result(nameless_free(device, &b->name, 1, NULL)))
 		return -1;
 	memset(b, 0, sizeof(*b));
 	return 0;
@@ -143,7 +149,7 @@ static int check_one(uint32_t i)
 {
 	if (!blocks[i].there)
 		return 0;
-	if (request(NL_IOC_READ, &blocks[i].name, NULL, 1))
+	if (result(nameless_read(device, &blocks[i].name, data, 1, NULL)))
 		return -1;
 	if (content(data, i) == blocks[i].version)
 		return 0;
@@ -156,13 +162,12 @@ static int check_one(uint32_t i)
 static void listen(bool lazy)
 {
 	struct nl_move moves[16];
-	struct nl_names_acks acks = { .moves = (uintptr_t)moves };
-	ssize_t len = read(fd, moves, sizeof(moves));
-	uint32_t i, keep = 0;
+	int n = result(nameless_moves(device, moves, 16, 0)), i;
+	uint32_t keep = 0;
 
-	if (len < 0 && errno != EAGAIN)
-		die("read", 0);
-	for (i = 0; len > 0 && i < len / sizeof(*moves); i++) {
+	if (n < 0 && errno != ECONNRESET)
+		die("migrations", 0);
+	for (i = 0; i < n; i++) {
 		struct block *b = &blocks[moves[i].meta.word[0] % BLOCKS];
 
 		moved++;
@@ -172,9 +177,8 @@ static void listen(bool lazy)
 			b->name.ppn = moves[i].to;
 		moves[keep++] = moves[i];
 	}
-	acks.nr = keep;
 	acked += keep;
-	if (keep && ioctl(fd, NL_IOC_ACK, &acks) && errno != EIO)
+	if (result(nameless_acknowledge(device, moves, keep)) && errno != EIO)
 		die("acknowledge", 0);
 }
 
@@ -217,7 +221,7 @@ static int verify(void)
 			die("read", i);
 		there += blocks[i].there;
 	}
-	if (ioctl(fd, NL_IOC_INFO, &info) || info.valid != there)
+	if (nameless_query(device, &info) || info.valid != there)
 		die("there are not as many blocks as were written", info.valid);
 	return 0;
 }
@@ -226,12 +230,11 @@ static void found(const struct nl_name *name, unsigned char *seen)
 {
 	uint32_t i = name->meta.word[0], version;
 	struct block *b = &blocks[i % BLOCKS];
-	struct nl_name copy = *name;
 
 	errno = EUCLEAN;
 	if (i >= nr || seen[i]++)
 		die("listed twice", i);
-	if (request(NL_IOC_READ, &copy, NULL, 1))
+	if (result(nameless_read(device, name, data, 1, NULL)))
 		die("listed and not there", i);
 	version = content(data, i);
 	if (!version || (!(b->there && version == b->version) &&
@@ -245,20 +248,19 @@ static int recover(void)
 {
 	static unsigned char seen[BLOCKS];
 	struct nl_name names[16];
-	struct nl_names_list list = { .from = 0 };
-	uint32_t i;
+	uint32_t i, from = 0;
+	int n, k;
 
 	for (i = 0; i < nr; i++)
 		if (!blocks[i].open && check_one(i))
 			die("its old name", i);
 	do {
-		list.names = (uintptr_t)names;
-		list.nr = 16;
-		if (ioctl(fd, NL_IOC_LIST, &list))
+		n = result(nameless_list(device, &from, names, 16));
+		if (n < 0)
 			die("list", 0);
-		for (i = 0; i < list.nr; i++)
-			found(&names[i], seen);
-	} while (list.nr);
+		for (k = 0; k < n; k++)
+			found(&names[k], seen);
+	} while (n);
 	for (i = 0; i < nr; i++) {
 		errno = ENOENT;
 		if (!seen[i] && blocks[i].there && !(blocks[i].open && !blocks[i].maybe))
@@ -277,89 +279,99 @@ static void fails(const char *what, int r, int why)
 	}
 }
 
-static int refused(const char *node)
+static int refused(const char *name_of_it)
 {
+	struct nameless *other;
 	struct nl_name name = blocks[0].name, old = name;
 	struct nl_names_io io = { .names = (uintptr_t)&name, .data = (uintptr_t)data, .nr = 1 };
 
-	fails("a second client", open(node, O_RDWR), EBUSY);
+	fails("a second client", result(nameless_open(name_of_it, O_RDWR, &other)), EBUSY);
 	name.meta.word[2]++;
-	fails("forged metadata", ioctl(fd, NL_IOC_READ, &io), ESTALE);
-	fails("a forged free", ioctl(fd, NL_IOC_FREE, &io), ESTALE);
+	fails("forged metadata", result(nameless_read(device, &name, data, 1, NULL)), ESTALE);
+	fails("a forged free", result(nameless_free(device, &name, 1, NULL)), ESTALE);
+	fails("a forged overwrite", result(nameless_overwrite(device, &old, &name, data, 1, NULL)),
+	      ESTALE);
+	old = blocks[0].name;
 	io.old = (uintptr_t)&name;
-	fails("a forged overwrite", ioctl(fd, NL_IOC_WRITE, &io), ESTALE);
-	fails("a read over something", ioctl(fd, NL_IOC_READ, &io), EINVAL);
+	fails("a read over something", ask(NL_IOC_READ, &io), EINVAL);
 	io.old = 0;
 	name = old;
 	name.ppn = ~0u;
-	fails("an address beyond the end", ioctl(fd, NL_IOC_READ, &io), ESTALE);
+	fails("an address beyond the end", result(nameless_read(device, &name, data, 1, NULL)),
+	      ESTALE);
 	name = old;
 	name.reserved = 1;
-	fails("what is reserved", ioctl(fd, NL_IOC_READ, &io), EINVAL);
+	fails("what is reserved", ask(NL_IOC_READ, &io), EINVAL);
 	name.reserved = 0;
 	if (put(0, 1))
 		die("overwrite", 0);
 	fails("a stale name", name.ppn == blocks[0].name.ppn ? (errno = ESTALE, -1) :
-	      ioctl(fd, NL_IOC_READ, &io), ESTALE);
+	      result(nameless_read(device, &name, data, 1, NULL)), ESTALE);
 	io.nr = 0;
-	fails("nothing", ioctl(fd, NL_IOC_READ, &io), EINVAL);
+	fails("nothing", ask(NL_IOC_READ, &io), EINVAL);
 	io.nr = NL_IO_MAX + 1;
-	fails("too much", ioctl(fd, NL_IOC_READ, &io), EINVAL);
+	fails("too much", ask(NL_IOC_READ, &io), EINVAL);
 	io.nr = 1;
 	io.data = 8;
-	fails("a bad pointer", ioctl(fd, NL_IOC_WRITE, &io), EFAULT);
-	fails("another ioctl", ioctl(fd, _IO(NL_IOC, 99), &io), ENOTTY);
+	fails("a bad pointer", ask(NL_IOC_WRITE, &io), EFAULT);
+	fails("another ioctl", ask(_IO(NL_IOC, 99), &io), ENOTTY);
 	return 0;
 }
 
 /* All that waits, which is more than the file keeps, though one read() has nowhere to put it. */
 static int drain(void)
 {
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	struct pollfd poll_fd = { .fd = nameless_fd(device), .events = POLLIN };
 	unsigned long long waiting = info.waiting;
 	void *nowhere = (void *)strtoul("8", NULL, 0);	/* or the compiler knows */
 
 	alarm(30);
 	if (waiting <= 256 || poll(&poll_fd, 1, -1) != 1)
 		die("too few wait", waiting);
-	fails("a read to nowhere", read(fd, nowhere, sizeof(struct nl_move)), EFAULT);
+	fails("a read to nowhere", read(nameless_fd(device), nowhere, sizeof(struct nl_move)), EFAULT);
 	while (acked < waiting && poll(&poll_fd, 1, -1) == 1)
 		listen(false);
-	if (ioctl(fd, NL_IOC_INFO, &info) || info.waiting || acked != waiting)
+	if (nameless_query(device, &info) || info.waiting || acked != waiting)
 		die("not all came", acked);
 	return 0;
 }
 
-/* A file that is open for reading only changes nothing, one for writing only shows nothing. */
-static int readonly(const char *node)
+/* A device that is open for reading only changes nothing, one for writing only shows nothing. */
+static int readonly(const char *name)
 {
-	static const unsigned int change[] = { NL_IOC_WRITE, NL_IOC_FREE, NL_IOC_ACK };
-	static const unsigned int show[] = { NL_IOC_READ, NL_IOC_LIST };
-	unsigned int i;
+	struct nl_name block = { 0 };
+	struct nl_move move = { 0 };
+	uint32_t from = 0;
 
-	fd = open(node, O_RDONLY);
-	if (fd < 0)
+	if (result(nameless_open(name, O_RDONLY, &device)))
 		die("open to read", 0);
-	for (i = 0; i < 3; i++)
-		fails("a change", ioctl(fd, change[i], data), EBADF);
-	close(fd);
-	fd = open(node, O_WRONLY);
-	if (fd < 0)
+	fails("a write", result(nameless_write(device, &block, data, 1, NULL)), EBADF);
+	fails("a free", result(nameless_free(device, &block, 1, NULL)), EBADF);
+	fails("an acknowledgement", result(nameless_acknowledge(device, &move, 1)), EBADF);
+	fails("a virtual write", result(nameless_pwrite(device, data, 4096, 0)), EBADF);
+	nameless_close(device);
+	if (result(nameless_open(name, O_WRONLY, &device)))
 		die("open to write", 0);
-	for (i = 0; i < 2; i++)
-		fails("a look", ioctl(fd, show[i], data), EBADF);
-	fails("read()", read(fd, data, sizeof(struct nl_move)), EBADF);
+	fails("a read", result(nameless_read(device, &block, data, 1, NULL)), EBADF);
+	fails("a list", result(nameless_list(device, &from, &block, 1)), EBADF);
+	fails("migrations", result(nameless_moves(device, &move, 1, 0)), EBADF);
+	nameless_close(device);
 	return 0;
 }
 
+/* By the library, which polls, or in read() itself. */
 static void wait_for_nothing(bool by_poll)
 {
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	int file = nameless_fd(device);
+	struct nl_move move;
 
 	alarm(20);
-	if (by_poll && (poll(&poll_fd, 1, -1) != 1 || !(poll_fd.revents & POLLHUP)))
-		die("poll", 0);
-	fails("read()", read(fd, data, sizeof(struct nl_move)), EIO);
+	if (by_poll)
+		fails("a wait", result(nameless_moves(device, &move, 1, -1)), EIO);
+	else if (fcntl(file, F_SETFL, 0))
+		die("F_SETFL", 0);
+	else
+		fails("read()", read(file, &move, sizeof(move)), EIO);
 	exit(0);
 }
 
@@ -376,13 +388,12 @@ static bool sleeps(pid_t pid)
 }
 
 /* The device's directory is removed while one waits in read() and another one in poll(). */
-static int gone(const char *node, const char *directory)
+static int gone(const char *name, const char *directory)
 {
 	int i, status, failed = 0;
 	pid_t child[2];
 
-	fd = open(node, O_RDWR);
-	if (fd < 0)
+	if (result(nameless_open(name, O_RDWR, &device)))
 		die("open", 0);
 	for (i = 0; i < 2; i++) {
 		child[i] = fork();
@@ -443,15 +454,15 @@ int main(int argc, char **argv)
 		return readonly(argv[1]);
 	if (!strcmp(argv[3], "gone"))
 		return argc > 4 ? gone(argv[1], argv[4]) : 2;
-	fd = open(argv[1], O_RDWR | O_NONBLOCK);
-	if (fd < 0 || ioctl(fd, NL_IOC_INFO, &info)) {
+	if (result(nameless_open(argv[1], O_RDWR, &device)) ||
+	    result(nameless_query(device, &info))) {
 		r = errno == EIO ? POWER : 1;	/* idle GC's operations count, too */
 		perror(argv[1]);
 		return r;
 	}
 	state(argv[2], false);
 	r = run(argc, argv);
-	poll_fd.fd = fd;
+	poll_fd.fd = nameless_fd(device);
 	while (!r && strcmp(argv[3], "deaf") && strcmp(argv[3], "heat") &&
 	       poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLIN)
 		listen(false);

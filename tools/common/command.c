@@ -23,7 +23,7 @@ int tool_help(void)
 
 	printf("Usage: %s COMMAND [ARGUMENT]...\n%s\n\n", tool.name, tool.about);
 	for (c = tool.commands; c->name; c++)
-		printf("  %-9s %s\n", c->name, c->summary);
+		printf("  %-10s %s\n", c->name, c->summary);
 	printf("\n'%s COMMAND --help' tells more.  %s\n", tool.name, tool.notes);
 	return EXIT_OK;
 }

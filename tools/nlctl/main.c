@@ -218,6 +218,18 @@ static const struct command commands[] = {
 	  "what a device does, line by line",
 	  "  --interval SECONDS  between two lines (1)\n"
 	  "  --count N           lines, after which it ends\n" },
+	{ "names", cmd_names, false, "NAME [--count] [--json]", "valid blocks of the physical segment",
+	  "The device must have no client.\n"
+	  "\n"
+	  "  --count          only how many there are\n"
+	  "  --json           as JSON\n" },
+	{ "migrations", cmd_migrations, false, "NAME [--count N] [--wait SECONDS] [--json]",
+	  "blocks that get another address, as it happens",
+	  "The device must have no client.  Nothing is acknowledged.\n"
+	  "\n"
+	  "  --count N        so many, after which it ends\n"
+	  "  --wait SECONDS   it ends when none came for so long; 0 shows those that wait\n"
+	  "  --json           each as JSON, on a line of its own\n" },
 	{ "check", cmd_check, false, "NAME",
 	  "hold map, OOB, validity and free lists against each other",
 	  "The device may be in use.  Findings are printed; then the exit status is 1.\n" },

@@ -19,7 +19,7 @@ _nlctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create stat top check cut power set save load delete list presets keys --help --version"
+		words="create stat top names migrations check cut power set save load delete list presets keys --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
@@ -29,9 +29,11 @@ _nlctl() {
 	create:[23]:*) return ;;
 	create:*) words="--ftl --preset --help $(_nlctl_lines keys =)"; [[ $cur != -* ]] && compopt -o nospace ;;
 	cut:*:--tear) words="not error blank" ;;
-	cut:*:--after | top:*:--interval | top:*:--count) return ;;
+	cut:*:--after | top:*:--interval | top:*:--count | migrations:*:--count | migrations:*:--wait) return ;;
 	delete:* | *:2:*) words="--help $(_nlctl_names)" ;;
 	stat:* | list:*) words="--json --help" ;;
+	names:*) words="--count --json --help" ;;
+	migrations:*) words="--count --wait --json --help" ;;
 	top:*) words="--interval --count --help" ;;
 	cut:*) words="--off --after --tear --help" ;;
 	power:3:*) words="on off" ;;

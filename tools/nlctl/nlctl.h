@@ -19,6 +19,8 @@ uint64_t stat_number(json_t *stat, const char *group, const char *key);
 int cmd_stat(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_names(int argc, char **argv);
+int cmd_migrations(int argc, char **argv);
 int print_json(json_t *object);
 void human(char *text, size_t size, uint64_t bytes);
 

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../tools/libnameless/libnameless.h"
+#include "fake.h"
+
+#define MOVES 512
+
+struct page {
+	bool valid;
+	struct nl_meta meta;
+	uint8_t data[FAKE_BLOCK];
+};
+
+struct move {
+	bool used, told;
+	struct nl_move move;
+};
+
+struct nameless {
+	int flags;
+};
+
+static struct page pages[FAKE_PAGES];
+static uint8_t lasting[FAKE_DISK][FAKE_BLOCK], disk[FAKE_DISK][FAKE_BLOCK];
+static bool unflushed[FAKE_DISK];
+static struct move moves[MOVES];
+static struct nameless client;
+static unsigned int clients, moving;
+static uint64_t changes, cut_at, cuts, moved, state;
+static enum fake_cut cut_how;
+static enum fake_after cut_after;
+static bool off, was_cut, restarted, kills;
+
+static uint32_t any(uint32_t below)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (state >> 33) % below;
+}
+
+void fake_reset(uint64_t seed, unsigned int one_in)
+{
+	memset(pages, 0, sizeof(pages));
+	memset(lasting, 0, sizeof(lasting));
+	memset(disk, 0, sizeof(disk));
+	memset(unflushed, 0, sizeof(unflushed));
+	memset(moves, 0, sizeof(moves));
+	clients = 0;
+	moving = one_in;
+	changes = cut_at = cuts = moved = 0;
+	state = seed * 2 + 1;
+	off = was_cut = restarted = false;
+}
+
+void fake_cut_at(uint64_t n, enum fake_cut how, enum fake_after after)
+{
+	cut_at = n ? changes + n : 0;
+	cut_how = how;
+	cut_after = after;
+	was_cut = kills = false;
+}
+
+void fake_kill_instead(void)
+{
+	kills = true;
+}
+
+bool fake_was_cut(void)
+{
+	return was_cut;
+}
+
+void fake_power_on(void)
+{
+	off = false;
+}
+
+void fake_killed(void)
+{
+	clients = 0;
+}
+
+uint64_t fake_changes(void)
+{
+	return changes;
+}
+
+unsigned int fake_valid(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < FAKE_PAGES; i++)
+		n += pages[i].valid;
+	return n;
+}
+
+unsigned int fake_waiting(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < MOVES; i++)
+		n += moves[i].used;
+	return n;
+}
+
+uint64_t fake_moved(void)
+{
+	return moved;
+}
+
+unsigned int fake_open(void)
+{
+	return clients;
+}
+
+void fake_spoil(unsigned int which)
+{
+	unsigned int i;
+
+	for (i = 0; i < FAKE_PAGES; i++)
+		if (pages[i].valid && !which--)
+			pages[i].data[77] ^= 4;
+}
+
+/* --- power ------------------------------------------------------------------------------------ */
+
+static bool lasts(void)
+{
+	return cut_how == FAKE_ALL || (cut_how == FAKE_SOME && any(2));
+}
+
+static void cut(void)
+{
+	unsigned int i;
+
+	was_cut = true;
+	if (kills) {
+		off = true;
+		cut_at = 0;
+		return;
+	}
+	for (i = 0; i < FAKE_DISK; i++) {
+		if (unflushed[i] && lasts())
+			memcpy(lasting[i], disk[i], FAKE_BLOCK);
+		unflushed[i] = false;
+	}
+	memcpy(disk, lasting, sizeof(disk));
+	for (i = 0; i < MOVES; i++)
+		moves[i].told = false;
+	cuts++;
+	cut_at = 0;
+	off = cut_after == FAKE_OFF;
+	restarted = true;
+}
+
+/*
+ * A change: 0, or -EIO; then *@done says whether it is to be made nevertheless, before the power
+ * goes.
+ */
+static int change(bool *done)
+{
+	*done = !off;
+	if (off)
+		return -EIO;
+	if (++changes != cut_at)
+		return 0;
+	if (cut_after == FAKE_SILENT) {
+		cut();
+		return 0;
+	}
+	*done = lasts();
+	return -EIO;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+static bool same(const struct nl_meta *a, const struct nl_meta *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+static uint32_t vacant(const struct nl_meta *meta)
+{
+	uint32_t ppn, i;
+
+	for (;;) {
+		ppn = any(FAKE_PAGES);
+		for (i = 0; i < MOVES; i++)
+			if (moves[i].used && moves[i].move.from == ppn &&
+			    same(&moves[i].move.meta, meta))
+				break;
+		if (!pages[ppn].valid && i == MOVES)
+			return ppn;
+	}
+}
+
+/* The page that a name leads to, or NULL. */
+static struct page *page_of(const struct nl_name *name)
+{
+	uint32_t i;
+
+	if (name->reserved)
+		return NULL;
+	if (name->ppn < FAKE_PAGES && pages[name->ppn].valid &&
+	    same(&pages[name->ppn].meta, &name->meta))
+		return &pages[name->ppn];
+	for (i = 0; i < MOVES; i++)
+		if (moves[i].used && moves[i].move.from == name->ppn &&
+		    same(&moves[i].move.meta, &name->meta))
+			return &pages[moves[i].move.to];
+	return NULL;
+}
+
+static void forget_moves(uint32_t to)
+{
+	uint32_t i;
+
+	for (i = 0; i < MOVES; i++)
+		if (moves[i].used && moves[i].move.to == to)
+			moves[i].used = false;
+}
+
+/* Any block moves; older migrations of it lead to the new place, too. */
+static void move_one(void)
+{
+	uint32_t from = any(FAKE_PAGES), to, i;
+
+	for (i = 0; i < FAKE_PAGES && !pages[from].valid; i++)
+		from = (from + 1) % FAKE_PAGES;
+	for (i = 0; i < MOVES && moves[i].used; i++)
+		;
+	if (!pages[from].valid || i == MOVES)
+		return;
+	to = vacant(&pages[from].meta);
+	pages[to] = pages[from];
+	pages[from].valid = false;
+	moves[i] = (struct move){ true, false, { from, to, pages[to].meta } };
+	for (i = 0; i < MOVES; i++)
+		if (moves[i].used && moves[i].move.to == from)
+			moves[i].move.to = to;
+	moved++;
+}
+
+void fake_add_foreign(unsigned int nr)
+{
+	struct nl_meta meta = { { 1, 2, 3 } };
+
+	while (nr--) {
+		uint32_t ppn = vacant(&meta);
+
+		meta.word[1]++;
+		pages[ppn].valid = true;
+		pages[ppn].meta = meta;
+	}
+}
+
+/* --- the library ------------------------------------------------------------------------------ */
+
+int nameless_open(const char *device, int flags, struct nameless **dev)
+{
+	uint32_t i;
+
+	(void)device;
+	if (off || clients)
+		return off ? -EIO : -EBUSY;
+	for (i = 0; i < MOVES; i++)
+		moves[i].told = false;
+	clients = 1;
+	restarted = false;
+	client.flags = flags;
+	*dev = &client;
+	return 0;
+}
+
+void nameless_close(struct nameless *dev)
+{
+	(void)dev;
+	clients = 0;
+}
+
+int nameless_query(struct nameless *dev, struct nl_names_info *info)
+{
+	(void)dev;
+	if (off)
+		return -EIO;
+	*info = (struct nl_names_info){
+		.block_bytes = FAKE_BLOCK, .addresses = FAKE_PAGES, .valid = fake_valid(),
+		.waiting = fake_waiting(), .cuts = cuts,
+	};
+	restarted = false;
+	return 0;
+}
+
+int nameless_write(struct nameless *dev, struct nl_name *names, const void *data, unsigned int nr,
+		   unsigned int *done)
+{
+	uint32_t i, ppn;
+	int err = 0;
+	bool make;
+
+	if (dev->flags == O_RDONLY)
+		return -EBADF;
+	for (i = 0; !err && i < nr; i++) {
+		err = change(&make);
+		if (make && moving && !any(moving))
+			move_one();
+		if (make) {
+			ppn = vacant(&names[i].meta);
+			pages[ppn].valid = true;
+			pages[ppn].meta = names[i].meta;
+			memcpy(pages[ppn].data, (const uint8_t *)data + i * FAKE_BLOCK, FAKE_BLOCK);
+			if (!err)
+				names[i].ppn = ppn;
+		}
+		if (err && !off)
+			cut();
+	}
+	*done = err ? i - 1 : i;
+	return err;
+}
+
+int nameless_read(struct nameless *dev, const struct nl_name *names, void *data, unsigned int nr,
+		  unsigned int *done)
+{
+	struct page *page;
+	uint32_t i;
+
+	(void)dev;
+	for (i = 0; i < nr; i++) {
+		*done = i;
+		page = page_of(&names[i]);
+		if (off || !page)
+			return off ? -EIO : -ESTALE;
+		memcpy((uint8_t *)data + i * FAKE_BLOCK, page->data, FAKE_BLOCK);
+	}
+	return 0;
+}
+
+int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned int nr,
+		  unsigned int *done)
+{
+	unsigned int i, ignored;
+	struct page *page;
+	int err = 0;
+	bool make;
+
+	if (dev->flags == O_RDONLY)
+		return -EBADF;
+	done = done ? done : &ignored;
+	for (i = 0; i < nr; i++) {
+		*done = i;
+		page = page_of(&names[i]);
+		if (!off && !page)
+			return -ESTALE;
+		err = change(&make);
+		if (make) {
+			page->valid = false;
+			forget_moves(page - pages);
+		}
+		if (err && !off)
+			cut();
+		if (err)
+			return err;
+	}
+	*done = nr;
+	return 0;
+}
+
+int nameless_moves(struct nameless *dev, struct nl_move *result, unsigned int max, int timeout_ms)
+{
+	unsigned int i, n = 0;
+
+	(void)dev;
+	(void)timeout_ms;
+	if (!max)
+		return -EINVAL;
+	for (i = 0; i < MOVES && n < max; i++) {
+		if (!moves[i].used || moves[i].told)
+			continue;
+		moves[i].told = true;
+		result[n++] = moves[i].move;
+	}
+	return n ? (int)n : restarted ? -ECONNRESET : 0;
+}
+
+int nameless_acknowledge(struct nameless *dev, const struct nl_move *acks, unsigned int nr)
+{
+	uint32_t i;
+
+	if (dev->flags == O_RDONLY)
+		return -EBADF;
+	for (; nr; nr--, acks++) {
+		bool make;
+		int err = change(&make);
+
+		for (i = 0; make && i < MOVES; i++)
+			if (moves[i].used && moves[i].move.from == acks->from &&
+			    same(&moves[i].move.meta, &acks->meta))
+				moves[i].used = false;
+		if (err && !off)
+			cut();
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int nameless_list(struct nameless *dev, uint32_t *from, struct nl_name *names, unsigned int max)
+{
+	unsigned int n = 0;
+
+	(void)dev;
+	if (off)
+		return -EIO;
+	for (; n < max && *from < FAKE_PAGES; (*from)++)
+		if (pages[*from].valid)
+			names[n++] = (struct nl_name){ .ppn = *from, .meta = pages[*from].meta };
+	return (int)n;
+}
+
+int nameless_size(struct nameless *dev, uint64_t *bytes)
+{
+	(void)dev;
+	*bytes = (uint64_t)FAKE_DISK * FAKE_BLOCK;
+	return 0;
+}
+
+static int place(size_t bytes, uint64_t at)
+{
+	if (bytes % FAKE_BLOCK || at % FAKE_BLOCK)
+		return -EINVAL;
+	return at + bytes > (uint64_t)FAKE_DISK * FAKE_BLOCK ? -ENXIO : off ? -EIO : 0;
+}
+
+int nameless_pread(struct nameless *dev, void *data, size_t bytes, uint64_t at)
+{
+	int err = place(bytes, at);
+
+	(void)dev;
+	if (!err)
+		memcpy(data, disk[at / FAKE_BLOCK], bytes);
+	return err;
+}
+
+static int put(const void *data, size_t bytes, uint64_t at)
+{
+	uint64_t block = at / FAKE_BLOCK;
+	int err = place(bytes, at);
+	bool make;
+
+	for (; !err && bytes; bytes -= FAKE_BLOCK, block++) {
+		err = change(&make);
+		if (make) {
+			if (data)
+				memcpy(disk[block], data, FAKE_BLOCK);
+			else
+				memset(disk[block], 0, FAKE_BLOCK);
+			unflushed[block] = true;
+		}
+		if (err && !off)
+			cut();
+		data = data ? (const uint8_t *)data + FAKE_BLOCK : NULL;
+	}
+	return err;
+}
+
+int nameless_pwrite(struct nameless *dev, const void *data, size_t bytes, uint64_t at)
+{
+	return dev->flags == O_RDONLY ? -EBADF : put(data, bytes, at);
+}
+
+int nameless_discard(struct nameless *dev, uint64_t bytes, uint64_t at)
+{
+	return dev->flags == O_RDONLY ? -EBADF : put(NULL, bytes, at);
+}
+
+int nameless_flush(struct nameless *dev)
+{
+	unsigned int i;
+	bool make;
+	int err;
+
+	(void)dev;
+	err = change(&make);
+	for (i = 0; make && i < FAKE_DISK; i++) {
+		if (unflushed[i])
+			memcpy(lasting[i], disk[i], FAKE_BLOCK);
+		unflushed[i] = false;
+	}
+	if (err && !off)
+		cut();
+	return err;
+}

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A store on a device whose power goes at every call; and catalogues that lie. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../tools/nlstore/store.h"
+#include "ktap.h"
+#include "nlstore/fake.h"
+
+#define FILES 6
+
+static struct ns_store store;
+static bool tidies;	/* who fails to commit a tree frees its blocks */
+
+static uint64_t state;
+
+static uint32_t any(uint32_t below)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (state >> 33) % below;
+}
+
+/* File @i of tree @version: how many blocks, and what a block of it holds. Some stay as they are. */
+static uint32_t version_of(uint32_t i, uint32_t version)
+{
+	return i % 3 ? version : version / 2;
+}
+
+static uint32_t blocks_in(uint32_t i, uint32_t version)
+{
+	return (i * 5 + version_of(i, version) * 3) % 9;
+}
+
+static void fill(uint8_t *block, uint32_t i, uint32_t version, uint32_t at)
+{
+	uint32_t w, word[4] = { i, version_of(i, version), at, 0x73746f72 };
+
+	for (w = 0; w < FAKE_BLOCK; w += sizeof(word))
+		memcpy(block + w, word, sizeof(word));
+}
+
+static struct ns_node *add(struct ns_tree *tree, const char *path, enum ns_type type)
+{
+	struct ns_node *node = tree_add(tree, path);
+
+	node->type = type;
+	node->mode = 0644;
+	return node;
+}
+
+/* Files that are as they were keep their blocks; the others are written. */
+static int add_file(struct ns_tree *tree, uint32_t i, uint32_t version)
+{
+	uint8_t data[16 * FAKE_BLOCK];
+	const struct ns_node *old;
+	struct ns_node *node;
+	char path[32];
+	uint32_t at;
+
+	snprintf(path, sizeof(path), "d/%u", i);
+	old = tree_find(&store.tree, path);
+	node = add(tree, path, NS_FILE);
+	node->blocks = blocks_in(i, version);
+	node->size = node->blocks * (uint64_t)FAKE_BLOCK;
+	node->mtime = version_of(i, version);
+	node->piece = calloc(16, sizeof(*node->piece));
+	if (old && old->mtime == node->mtime) {
+		memcpy(node->piece, old->piece, old->blocks * sizeof(*old->piece));
+		return 0;
+	}
+	for (at = 0; at < node->blocks; at++)
+		fill(data + at * FAKE_BLOCK, i, version, at);
+	return node->blocks ? store_write(&store, data, node->blocks, node->piece) : 0;
+}
+
+/* Tree @version takes the place of the one that there is. */
+static int commit_tree(uint32_t version)
+{
+	struct ns_tree tree = { 0 };
+	uint32_t i;
+	int err = 0;
+
+	add(&tree, "", NS_DIRECTORY);
+	add(&tree, "d", NS_DIRECTORY);
+	for (i = 0; !err && i < FILES; i++) {
+		err = add_file(&tree, i, version);
+		if (!err)
+			err = store_tend(&store);
+	}
+	if (!err)
+		err = store_replace(&store, &tree);
+	if (err && tidies)
+		store_forget(&store);
+	tree_free(&tree);
+	return err;
+}
+
+/* Is what the store holds tree @version? */
+static bool is_tree(uint32_t version)
+{
+	uint8_t data[16 * FAKE_BLOCK], block[FAKE_BLOCK];
+	const struct ns_node *node;
+	unsigned int bad;
+	char path[32];
+	uint32_t i, at;
+
+	if (store.tree.nr != (version ? FILES + 2 : 1))
+		return false;
+	for (i = 0; version && i < FILES; i++) {
+		snprintf(path, sizeof(path), "d/%u", i);
+		node = tree_find(&store.tree, path);
+		if (!node || node->blocks != blocks_in(i, version) ||
+		    node->mtime != version_of(i, version) ||
+		    store_read(&store, node->piece, node->blocks, data, &bad))
+			return false;
+		for (at = 0; at < node->blocks; at++) {
+			fill(block, i, version, at);
+			if (memcmp(block, data + at * FAKE_BLOCK, FAKE_BLOCK))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Blocks of tree @version, and nothing else of this store. */
+static bool nothing_is_left(unsigned int foreign)
+{
+	return fake_valid() == store.map.used + foreign;
+}
+
+static void begins(void)
+{
+	fake_reset(ktap_seed, 0);
+	CHECK(store_open(&store, "a", true) == -ENODATA);
+	CHECK(!fake_open());
+	CHECK(!store_format("a", false));
+	CHECK(store_format("a", false) == -EEXIST);
+	CHECK(!store_open(&store, "a", true));
+	CHECK(store.generation == 1 && is_tree(0));
+	CHECK(!commit_tree(1) && is_tree(1) && !store_close(&store));
+	CHECK(!store_open(&store, "a", false) && is_tree(1) && store.generation == 2);
+	CHECK(store_replace(&store, &store.tree) == -EBADF);
+	CHECK(!store_close(&store));
+	CHECK(!store_format("a", true) && !fake_valid());
+}
+
+/* Trees come and go, blocks move all the time; nothing is left over, and no one else's is touched. */
+static void moves(void)
+{
+	uint32_t version;
+
+	fake_reset(ktap_seed, 3);
+	CHECK(!store_format("a", false));
+	fake_add_foreign(20);
+	for (version = 1; version < 60 && !ktap_failing(); version++) {
+		CHECK(!store_open(&store, "a", true), "%u", version);
+		CHECK(store.foreign == 20 && !store.missing && !store.orphans);
+		CHECK(is_tree(version - 1), "%u before", version);
+		CHECK(!commit_tree(version) && is_tree(version), "%u", version);
+		CHECK(nothing_is_left(20), "%u", version);
+		CHECK(!store_close(&store));
+		CHECK(!store_open(&store, "a", false) && is_tree(version) && !store_close(&store));
+	}
+	CHECK(fake_moved() > 100);
+}
+
+/* One process that goes on: what it acknowledged it must not use any more. */
+static void stays(void)
+{
+	uint32_t version;
+
+	fake_reset(ktap_seed, 2);
+	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+	for (version = 1; version < 80 && !ktap_failing(); version++)
+		CHECK(!commit_tree(version) && is_tree(version), "%u", version);
+	CHECK(fake_moved() > 200 && fake_waiting() < 2 * NS_MOVES);
+	CHECK(!store_close(&store) && !fake_waiting());
+}
+
+static void damage(void)
+{
+	uint8_t data[16 * FAKE_BLOCK];
+	struct ns_node *node;
+	unsigned int bad = 99;
+
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+	CHECK(!commit_tree(1) && is_tree(1));
+	fake_spoil(0);
+	CHECK(!is_tree(1));
+	node = tree_find(&store.tree, "d/1");
+	node->piece[2].serial = 12345;
+	CHECK(store_read(&store, node->piece, node->blocks, data, &bad) == -EUCLEAN);
+	CHECK(bad <= 2);
+	CHECK(!store_close(&store));
+}
+
+/* The device after a cut: one of two trees, and with @sure the second one. */
+static bool survives(uint32_t version, bool sure, const char *when, uint64_t n)
+{
+	bool old, fresh;
+	int err;
+
+	fake_cut_at(0, FAKE_NONE, FAKE_OFF);
+	fake_power_on();
+	/* Who only looks changes nothing, and sees the same. */
+	CHECK(!store_open(&store, "a", false), "%s, %llu", when, (unsigned long long)n);
+	old = is_tree(version);
+	fresh = is_tree(version + 1);
+	CHECK(sure ? fresh : old || fresh, "%s, %llu: a third thing", when, (unsigned long long)n);
+	CHECK(!store_close(&store));
+	err = store_open(&store, "a", true);
+	CHECK(!err, "%s, %llu: %d", when, (unsigned long long)n, err);
+	if (err)
+		return false;
+	CHECK(fresh ? is_tree(version + 1) : is_tree(version), "%s, %llu", when,
+	      (unsigned long long)n);
+	CHECK(!store.missing && nothing_is_left(0), "%s, %llu: blocks are left", when,
+	      (unsigned long long)n);
+	CHECK(!store_close(&store) && !fake_waiting());
+	return fresh;
+}
+
+/* The power goes at every change of a commit, in every way. */
+static void cut_everywhere(enum fake_after after, const char *when)
+{
+	unsigned int how, fresh = 0, old = 0;
+	uint64_t n = 0;
+	int err;
+
+	for (how = 0; how < FAKE_KINDS * 4 && !ktap_failing(); how++) {
+		tidies = how / FAKE_KINDS % 2;
+		for (n = 1; !ktap_failing(); n++) {
+			fake_reset(ktap_seed + how, 4);
+			state = ktap_seed + n * 7 + how;
+			CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+			CHECK(!commit_tree(1) && !commit_tree(2));
+			fake_cut_at(n, how % FAKE_KINDS, after);
+			err = commit_tree(3);
+			if (store_close(&store) && !err)
+				err = 0;	/* the tree counts; the migrations wait */
+			if (!fake_was_cut())
+				break;
+			if (survives(2, !err, when, n))
+				fresh++;
+			else
+				old++;
+		}
+		CHECK(n > 30, "the power went %llu times only", (unsigned long long)n);
+	}
+	CHECK(old > 100 && fresh > 50, "%u old, %u new", old, fresh);
+}
+
+static void cuts(void)
+{
+	cut_everywhere(FAKE_OFF, "off");
+}
+
+static void blinks(void)
+{
+	cut_everywhere(FAKE_BLINK, "blink");
+}
+
+static void silent_blinks(void)
+{
+	cut_everywhere(FAKE_SILENT, "silent");
+}
+
+/* Another cut while the store is opened after the first one, and once more. */
+static void cuts_in_recovery(void)
+{
+	uint64_t n, m;
+
+	for (n = 1; n < 90 && !ktap_failing(); n += 4) {
+		for (m = 1; !ktap_failing(); m++) {
+			fake_reset(ktap_seed, 3);
+			state = ktap_seed + n;
+			CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+			CHECK(!commit_tree(1) && !commit_tree(2));
+			tidies = n / 4 % 2;
+			fake_cut_at(n, FAKE_SOME, FAKE_OFF);
+			commit_tree(3);
+			store_close(&store);
+			if (!fake_was_cut())
+				return;
+			fake_power_on();
+			fake_cut_at(m, FAKE_SOME, m % FAKE_AFTERS);
+			if (!store_open(&store, "a", true))
+				store_close(&store);
+			if (!fake_was_cut())
+				break;
+			survives(2, false, "in recovery", n * 1000 + m);
+		}
+	}
+}
+
+/*
+ * A process that is killed may leave a superblock in the write buffer only. Who comes next must
+ * not free what the lasting one refers to before it has flushed.
+ */
+static void kills(void)
+{
+	struct ns_store gone;
+	uint64_t n, m;
+
+	for (n = 1; n < 120 && !ktap_failing(); n++) {
+		for (m = 1; m < 40 && !ktap_failing(); m++) {
+			fake_reset(ktap_seed, 0);
+			state = ktap_seed;
+			CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+			CHECK(!commit_tree(1) && !commit_tree(2));
+			/* The cut stands for the kill: what was done is in the buffer, and stays. */
+			fake_cut_at(n, FAKE_ALL, FAKE_OFF);
+			fake_kill_instead();
+			commit_tree(3);
+			gone = store;
+			fake_killed();
+			tree_free(&gone.tree);
+			map_free(&gone.map);
+			if (!fake_was_cut())
+				return;
+			fake_power_on();
+			fake_cut_at(m, FAKE_NONE, FAKE_OFF);
+			if (!store_open(&store, "a", true))
+				store_close(&store);
+			if (!fake_was_cut())
+				break;
+			survives(2, false, "killed", n * 1000 + m);
+		}
+	}
+}
+
+/* --- catalogues that lie ---------------------------------------------------------------------- */
+
+static void *sample(size_t *bytes, struct ns_map *map)
+{
+	struct ns_tree tree = { 0 };
+	struct ns_node *node;
+	void *data;
+
+	add(&tree, "", NS_DIRECTORY);
+	add(&tree, "a", NS_DIRECTORY);
+	node = add(&tree, "a/f", NS_FILE);
+	node->size = 700;
+	node->blocks = 2;
+	node->piece = calloc(2, sizeof(*node->piece));
+	node->piece[1].serial = 7;
+	add(&tree, "a-b", NS_FIFO);
+	node = add(&tree, "l", NS_LINK);
+	node->target = strdup("a/f");
+	node = add(&tree, "s", NS_SYMLINK);
+	node->target = strdup("/etc");
+	map_add(map, 7, 70);
+	data = tree_encode(&tree, map, bytes);
+	tree_free(&tree);
+	return data;
+}
+
+static int decode(const void *data, size_t bytes)
+{
+	struct ns_tree tree = { 0 };
+	struct ns_map map = { 0 };
+	int err = tree_decode(&tree, &map, data, bytes, FAKE_BLOCK);
+
+	tree_free(&tree);
+	map_free(&map);
+	return err;
+}
+
+/* One path, target or type in place of another of the same length. */
+static int decode_with(const char *from, const char *to, size_t length)
+{
+	struct ns_map map = { 0 };
+	size_t bytes;
+	uint8_t *data = sample(&bytes, &map), *at = memmem(data, bytes, from, length);
+	int err;
+
+	CHECK(at);
+	memcpy(at, to, length);
+	err = decode(data, bytes);
+	free(data);
+	map_free(&map);
+	return err;
+}
+
+static void lies(void)
+{
+	struct ns_map map = { 0 };
+	size_t bytes, i;
+	uint8_t *data = sample(&bytes, &map);
+
+	CHECK(!decode(data, bytes));
+	CHECK(decode(data, 0) == -EUCLEAN);
+	for (i = 1; i < bytes; i++)
+		decode(data, i);	/* the sanitizers look on */
+	for (i = 0; i < bytes * 8; i++) {
+		data[i / 8] ^= 1 << i % 8;
+		decode(data, bytes);
+		data[i / 8] ^= 1 << i % 8;
+	}
+	for (i = 0; i < 20000; i++) {
+		size_t at = any(bytes - 4);
+		uint32_t was, value = any(4) ? any(200) : ~0u - any(10);
+
+		memcpy(&was, data + at, 4);
+		memcpy(data + at, &value, 4);
+		decode(data, bytes);
+		memcpy(data + at, &was, 4);
+	}
+	free(data);
+	map_free(&map);
+	CHECK(decode_with("a/f", "../", 3) == -EUCLEAN);
+	CHECK(decode_with("a/f", "/af", 3) == -EUCLEAN);
+	CHECK(decode_with("a/f", "a//", 3) == -EUCLEAN);
+	CHECK(decode_with("a/f", "a/.", 3) == -EUCLEAN);
+	CHECK(decode_with("a/f", "b/f", 3) == -EUCLEAN);
+	CHECK(decode_with("a/f", "a\0f", 3) == -EUCLEAN);
+	CHECK(decode_with("a-b", "a/b", 3) == -EUCLEAN);
+	CHECK(decode_with("a-b", "a/g", 3) == 0);
+	CHECK(decode_with("la/f", "la-b", 4) == -EUCLEAN);
+	CHECK(decode_with("s/etc", "l/etc", 5) == -EUCLEAN);
+}
+
+/* A directory's own entries follow it: nothing comes between "a" and "a/b". */
+static void order(void)
+{
+	CHECK(path_compare("", "a") < 0 && path_compare("a", "a") == 0);
+	CHECK(path_compare("a", "a/b") < 0 && path_compare("a/b", "a-b") < 0);
+	CHECK(path_compare("a/b", "a b") < 0 && path_compare("a\xff", "b") < 0);
+	CHECK(path_compare("a/\xff", "a\x01") < 0);
+}
+
+int main(int argc, char **argv)
+{
+	ktap_init(argc, argv);
+	state = ktap_seed;
+	ktap_run("paths in order", order);
+	ktap_run("catalogues that lie are refused", lies);
+	ktap_run("a store is made, filled, looked at and made anew", begins);
+	ktap_run("trees follow each other while blocks move", moves);
+	ktap_run("and in a store that stays open", stays);
+	ktap_run("damaged and missing blocks are told", damage);
+	ktap_run("the power goes at every change", cuts);
+	ktap_run("the power goes and is back at every change", blinks);
+	ktap_run("it does so between two calls, and none fails", silent_blinks);
+	ktap_run("the power goes while a store is opened after a cut", cuts_in_recovery);
+	ktap_run("a process is killed, and the power goes after that", kills);
+	return ktap_done();
+}

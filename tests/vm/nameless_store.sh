@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: a store of files on names: imported, churned, leveled, cut at many points; what is exported is one of two trees
+# kernels: 6.1 6.12 debug
+# timeout: 120
+. tests/vm/lib.sh
+
+modprobe nameless || die "no nameless"
+d=/dev/nameless
+conf=/sys/kernel/config/nameless
+# shellcheck disable=SC2034 # in what is evaluated
+quick="t_read=0 t_program=0 t_erase=0 t_bus_control=0 t_bus_data=0 t_ram=0 t_register=0"
+tree=/tmp/tree before=/tmp/before back=/tmp/back
+
+stat_of() {
+	local key value
+	while read -r key value; do [ "$key" != "$1" ] || { echo "$value"; return; }; done <"$conf/a/stat"
+	return 1
+}
+
+# All that a store keeps of a folder.
+manifest() {
+	(cd "$1" && find . -type d -printf '%p %y %m %U %G %T@\n' -o -printf '%p %y %m %U %G %T@ %n %s %l\n' | sort &&
+		find . -type f -print0 | sort -z | xargs -0 md5sum)
+}
+
+same() { diff <(manifest "$1") <(manifest "$2"); }
+
+exported() {
+	rm -rf $back
+	nlstore export a $back
+}
+
+# comes_back TITLE FOLDER
+comes_back() { check "$1" eval "exported && same $2 $back"; }
+
+# No block is there that is not in the tree, and each is what it was.
+whole() {
+	check "$1: nothing is left over, nothing damaged" eval '
+		nlstore tend a >/dev/null && nlstore verify a --json >/tmp/verify &&
+		[ "$(json /tmp/verify blocks)" = "$(stat_of valid)" ] && [ "$(json /tmp/verify orphans)" = 0 ]'
+}
+json() { sed -nE 's/^ *"'"$2"'": ([0-9]+).*/\1/p' "$1"; }
+
+# change SEED: some files are other ones, some gone, some new, some longer
+change() {
+	local n i f files
+	mapfile -t files < <(find $tree -name '*.[ch]' | sort)
+	n=${#files[@]}
+	for ((i = 0; i < 12; i++)); do
+		f=${files[($1 * 7 + i * 13) % n]}
+		case $(((i + $1) % 4)) in
+		0) echo "$1 $i" >>"$f" ;;
+		1) printf '%05000d' "$1" | dd of="$f" bs=1000 seek=3 conv=notrunc 2>/dev/null ;;
+		2) rm -f "$f" ;;
+		3) mkdir -p "$tree/new/$1" && head -c $((i * 3000)) /dev/urandom >"$tree/new/$1/$i.c" ;;
+		esac
+	done
+}
+
+check "a nameless device" eval 'nlctl create a 12M --ftl nameless packages=4 pages=16 wear=100% wear_at=0 endurance=10000 \
+	moves=48 buffer=64 gc_idle=0 $quick && wait_for 10 test -c $d/a:names'
+check_fails "without a store" "there is no store" nlstore list a
+check "one is made" nlstore format a
+check_fails "but not over another" "something already" nlstore format a
+mkdir -p $tree/deep/er/and/deeper
+cp -a drivers/nameless include/uapi $tree
+ln -s ../nowhere $tree/deep/link
+ln $tree/nameless/io.c $tree/deep/io.c
+mkfifo -m 640 $tree/deep/fifo
+truncate -s 3000000 $tree/deep/er/sparse
+echo end >>$tree/deep/er/sparse
+: >$tree/deep/empty
+echo odd >"$tree/deep/ a name"$'\n'"of two lines"
+mknod $tree/deep/null c 1 3
+chown 12:34 $tree/deep/empty && chmod 4711 $tree/deep/empty
+touch -t 199912312359.59 $tree/deep/er $tree/uapi
+check "a tree is imported" nlstore import a $tree
+comes_back "and comes back as it was" $tree
+check_fails "not into a folder that holds something" "is not empty" nlstore export a $tree
+whole "at first"
+sleep_until=$(($(date +%s) + 3))
+while [ "$(date +%s)" -lt $sleep_until ]; do nap 0.2; done
+check "imported again" eval 'touch $tree/deep/empty && nlstore import a $tree >/dev/null && nlstore import a $tree --json >/tmp/again'
+is "no block is written again" "$(json /tmp/again blocks_written)" 0
+matches "few files were even read" "$(json /tmp/again files) $(json /tmp/again unchanged)" '^([0-9]+) [1-9][0-9]*$'
+matches "it is listed" "$(nlstore list a)" $'link +[0-7]+.* nameless/io.c -> deep/io.c'
+check "as JSON" eval 'nlstore list a --json >/tmp/list'
+is "each path once" "$(grep -c '"path"' /tmp/list)" "$(find $tree -printf x | wc -c)"
+
+for round in 1 2 3; do
+	change $round
+	nlstore import a $tree >"$said" 2>&1 || not_ok "import $round" "$(<"$said")"
+done
+ok "changed and imported three times"
+comes_back "the last tree is there" $tree
+whole "after that"
+for ((round = 0; round < 40 && $(stat_of migrated) < 20; round++)); do
+	# far behind the catalogues
+	blkio write $d/a $((10 << 11)) 4096 $round >/dev/null || break
+	change $((100 + round))
+	nlstore import a $tree >"$said" 2>&1 || not_ok "import $round" "$(<"$said")"
+done
+matches "blocks of it migrated meanwhile" "$(stat_of migrated)" '^[1-9][0-9]+$'
+note "$(stat_of migrated) migrated, $(stat_of victims) collected, $(stat_of waiting) waiting"
+comes_back "which no export notices" $tree
+whole "with migrations"
+# The catalogue that has the new addresses is written itself, which may move others.
+settled() { nlstore tend a >/dev/null && [ "$(stat_of waiting)" = 0 ]; }
+check "all of them acknowledged, sooner or later" wait_for 20 settled
+
+# cut_at N TEAR: while a change is imported; then there is the tree before or the one after
+old=0 new=0
+cut_at() {
+	local status
+	nlctl cut a --after "$1" --tear "$2"
+	nlstore import a $tree >"$said" 2>&1
+	status=$?
+	nlctl power a on || return
+	exported || { not_ok "cut at $1, $2: no export" "$(<"$said")"; return; }
+	if same $tree $back >/dev/null; then
+		new=$((new + 1))
+	elif [ $status != 0 ] && same $before $back >/dev/null; then
+		old=$((old + 1))
+	else
+		not_ok "cut at $1, $2: a third thing" "status $status, $(<"$said")"
+	fi
+	return $status
+}
+at=1
+for round in {1..24}; do
+	rm -rf $before && cp -a $tree $before
+	nlstore import a $tree >"$said" 2>&1 || not_ok "import $round" "$(<"$said")"
+	change $((200 + round))
+	tears=(not error blank)
+	if cut_at $at "${tears[round % 3]}"; then break; fi
+	at=$((at + 2 + at / 3))
+done
+is "the power went at $round points while a change was imported: the tree is the old or the new one" "$failures" 0
+note "$old times the old one, $new times the new one"
+matches "mostly the old one" "$old" '^([4-9]|[1-9][0-9])$'
+# what was not reached is not to come later
+nlctl cut a
+check "the tree of then is imported" nlstore import a $tree
+comes_back "and is there" $tree
+whole "after the cuts"
+check "every invariant of the device holds" nlctl check a
+
+# The power goes and comes back at once, at any time.
+for round in 1 2; do
+	rm -rf $before && cp -a $tree $before
+	change $((300 + round))
+	nlstore import a $tree >"$said" 2>&1 &
+	nlctl cut a
+	wait $! && status=0 || status=$?
+	check "a blink of the power: one of the two trees ($status)" eval \
+		"exported && { same $tree $back || { [ $status != 0 ] && same $before $back; }; }"
+	nlstore import a $tree >"$said" 2>&1 || not_ok "the next import" "$(<"$said")"
+done
+check "deleted" nlctl delete a
+check "and the module goes" rmmod nameless
+done_testing

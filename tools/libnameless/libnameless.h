@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Nameless writes for programs (zhang-2013 table 4.1): both segments of a device of the FTL
+ * "nameless". Link with -lnameless; libnameless(3) tells how it is used.
+ *
+ * A name is the address that a write returned, together with the metadata that went with it. All
+ * calls but nameless_close() return a negative error number when they fail, and errno is left
+ * alone. Beside what each says: -EIO, the power is off, or went before the request was done;
+ * -EBADF, the device was not opened for that; -ENOMEM, -EFAULT, -EINTR.
+ *
+ * Handles may be shared by threads; the requests of two threads on one block are in no order.
+ */
+#ifndef LIBNAMELESS_H
+#define LIBNAMELESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <evenkeel/nameless.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An open device; it has one client at a time. */
+struct nameless;
+
+/**
+ * nameless_open - become the client of a device
+ * @device: its name, or the path of its block device (what has a slash is a path)
+ * @flags: O_RDONLY, O_WRONLY or O_RDWR
+ * @dev: result
+ *
+ * Migrations that were not acknowledged are told again, by nameless_moves().
+ * Return: 0; -EBUSY, it has a client, or is being changed; -ENOENT, there is no such device, or its
+ * FTL is another; -ENODEV, it is not ready yet, or goes; -EINVAL; what open(2) says.
+ */
+int nameless_open(const char *device, int flags, struct nameless **dev);
+
+/**
+ * nameless_close - be it no more
+ * @dev: the device; NULL: nothing is done
+ */
+void nameless_close(struct nameless *dev);
+
+/**
+ * nameless_fd - what to poll for migrations
+ * @dev: the device
+ *
+ * POLLIN: nameless_moves() has some; POLLPRI: after a power cut; POLLHUP: the device is gone.
+ * Return: the file descriptor, which stays the library's.
+ */
+int nameless_fd(const struct nameless *dev);
+
+/**
+ * nameless_query - what the device is, and how full
+ * @dev: the device
+ * @info: result
+ *
+ * It ends what nameless_moves() says after a power cut: list the names after this.
+ * Return: 0 or an error.
+ */
+int nameless_query(struct nameless *dev, struct nl_names_info *info);
+
+/**
+ * nameless_write - write blocks that the device gives names to
+ * @dev: the device
+ * @names: @nr of them: metadata in, addresses out; reserved fields are 0
+ * @data: @nr blocks
+ * @nr: any number
+ * @done: if not NULL: how many were written, in order; the next one is what an error is about
+ *
+ * They last when this returns. Of a block that a power cut interrupts there is all or nothing, and
+ * its name is not told: nameless_list() finds it.
+ * Return: 0; -ENOSPC, both segments together use all space; -EROFS, too many blocks went bad.
+ */
+int nameless_write(struct nameless *dev, struct nl_name *names, const void *data, unsigned int nr,
+		   unsigned int *done);
+
+/**
+ * nameless_overwrite - write blocks in place of others
+ * @dev: the device
+ * @names: as for nameless_write()
+ * @old: @nr names of blocks that are valid; each ends when the new one is there
+ * @data: @nr blocks
+ * @nr: any number
+ * @done: as for nameless_write()
+ *
+ * A power cut leaves the old block or the new one.
+ * Return: 0; -ESTALE, no valid block has this name; -EROFS.
+ */
+int nameless_overwrite(struct nameless *dev, struct nl_name *names, const struct nl_name *old,
+		       const void *data, unsigned int nr, unsigned int *done);
+
+/**
+ * nameless_read - read blocks
+ * @dev: the device
+ * @names: @nr names
+ * @data: room for @nr blocks
+ * @nr: any number
+ * @done: if not NULL: how many were read
+ *
+ * Return: 0; -ESTALE, no valid block has this name.
+ */
+int nameless_read(struct nameless *dev, const struct nl_name *names, void *data, unsigned int nr,
+		  unsigned int *done);
+
+/**
+ * nameless_free - end blocks
+ * @dev: the device
+ * @names: @nr names
+ * @nr: any number
+ * @done: if not NULL: how many were freed
+ *
+ * It lasts when this returns.
+ * Return: 0; -ESTALE, no valid block has this name.
+ */
+int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned int nr,
+		  unsigned int *done);
+
+/**
+ * nameless_moves - blocks that have another address
+ * @dev: the device
+ * @moves: result
+ * @max: how many there is room for
+ * @timeout_ms: how long to wait for one; 0: not at all, -1: for ever
+ *
+ * Old names go on working, also after power cuts, until nameless_acknowledge().
+ * Return: how many; 0, none came; -ECONNRESET, the power was cut: nameless_query(), then hold all
+ * that nameless_list() finds against what was written; -EIO, the device is gone.
+ */
+int nameless_moves(struct nameless *dev, struct nl_move *moves, unsigned int max, int timeout_ms);
+
+/**
+ * nameless_acknowledge - the old names are used no more
+ * @dev: the device
+ * @moves: what nameless_moves() told; what waits no more is passed over
+ * @nr: any number
+ *
+ * First make the new names last wherever the old ones were kept.
+ * Return: 0 or an error.
+ */
+int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsigned int nr);
+
+/**
+ * nameless_list - valid blocks by their addresses
+ * @dev: the device
+ * @from: address to begin at, 0 at first; then, where to go on
+ * @names: result
+ * @max: how many there is room for
+ *
+ * What is written, freed or moved meanwhile may be missing, or there twice.
+ * Return: how many, fewer than there is room for or not; 0 at the end; an error.
+ */
+int nameless_list(struct nameless *dev, uint32_t *from, struct nl_name *names, unsigned int max);
+
+/*
+ * The virtual segment: the block device, past the page cache. Positions and lengths are multiples
+ * of the device's block_bytes: -EINVAL. What was written lasts after nameless_flush().
+ */
+
+/**
+ * nameless_size - how large the virtual segment may become
+ * @dev: the device
+ * @bytes: result
+ *
+ * Only what was written takes of the space that both segments share.
+ * Return: 0 or an error.
+ */
+int nameless_size(struct nameless *dev, uint64_t *bytes);
+
+/**
+ * nameless_pread - read of the virtual segment
+ * @dev: the device
+ * @data: room for @bytes
+ * @bytes: how many
+ * @at: where
+ *
+ * What was not written is zeros.
+ * Return: 0, all was read; -EINVAL; -ENXIO, that is beyond the end.
+ */
+int nameless_pread(struct nameless *dev, void *data, size_t bytes, uint64_t at);
+
+/**
+ * nameless_pwrite - write to the virtual segment
+ * @dev: the device
+ * @data: @bytes of them
+ * @bytes: how many
+ * @at: where
+ *
+ * Return: 0, all was written; -EINVAL; -ENXIO, that is beyond the end; -ENOSPC, all space is in
+ * use; -EROFS.
+ */
+int nameless_pwrite(struct nameless *dev, const void *data, size_t bytes, uint64_t at);
+
+/**
+ * nameless_discard - give space of the virtual segment back
+ * @dev: the device
+ * @bytes: how many
+ * @at: where
+ *
+ * It reads as zeros.
+ * Return: 0; -EINVAL; -ENXIO, that is beyond the end.
+ */
+int nameless_discard(struct nameless *dev, uint64_t bytes, uint64_t at);
+
+/**
+ * nameless_flush - make what was written to the virtual segment last
+ * @dev: the device
+ *
+ * Return: 0 or an error.
+ */
+int nameless_flush(struct nameless *dev);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The virtual segment: the block device. O_DIRECT, as the page cache would go on showing what a
+ * power cut took away.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define ALIGNMENT	4096u
+#define BOUNCE		(1u << 20)
+
+/* The block device, or an error. */
+static int disk_of(struct nameless *dev)
+{
+	int fd;
+
+	pthread_mutex_lock(&dev->lock);
+	if (dev->disk < 0)
+		dev->disk = open(dev->path, dev->access | O_DIRECT | O_CLOEXEC);
+	fd = dev->disk < 0 ? -errno : dev->disk;
+	pthread_mutex_unlock(&dev->lock);
+	return fd;
+}
+
+int nameless_size(struct nameless *dev, uint64_t *bytes)
+{
+	int fd = disk_of(dev);
+
+	if (fd < 0)
+		return fd;
+	return ioctl(fd, BLKGETSIZE64, bytes) ? -errno : 0;
+}
+
+/* Whole blocks of the disk? Return: its file, or an error. */
+static int disk_for(struct nameless *dev, uint64_t bytes, uint64_t at)
+{
+	uint64_t size;
+	int err;
+
+	if (bytes % dev->block_bytes || at % dev->block_bytes)
+		return -EINVAL;
+	err = nameless_size(dev, &size);
+	if (err)
+		return err;
+	return at > size || bytes > size - at ? -ENXIO : disk_of(dev);
+}
+
+static int transfer(int fd, void *data, size_t bytes, uint64_t at, bool write)
+{
+	ssize_t done;
+
+	for (; bytes; bytes -= done, at += done, data = (char *)data + done) {
+		done = write ? pwrite(fd, data, bytes, at) : pread(fd, data, bytes, at);
+		if (done < 0)
+			return -errno;
+		if (!done)
+			return -EIO;
+	}
+	return 0;
+}
+
+/* Memory that the disk can't use is copied, a piece at a time. */
+static int bounce(int fd, void *data, size_t bytes, uint64_t at, bool write)
+{
+	size_t room = bytes < BOUNCE ? bytes : BOUNCE, piece;
+	void *buf;
+	int err = 0;
+
+	if (!bytes)
+		return 0;
+	if (posix_memalign(&buf, ALIGNMENT, room))
+		return -ENOMEM;
+	for (; bytes && !err; bytes -= piece, at += piece, data = (char *)data + piece) {
+		piece = bytes < room ? bytes : room;
+		if (write)
+			memcpy(buf, data, piece);
+		err = transfer(fd, buf, piece, at, write);
+		if (!err && !write)
+			memcpy(data, buf, piece);
+	}
+	free(buf);
+	return err;
+}
+
+static int move_data(struct nameless *dev, void *data, size_t bytes, uint64_t at, bool write)
+{
+	int fd = disk_for(dev, bytes, at);
+
+	if (fd < 0)
+		return fd;
+	if ((uintptr_t)data % ALIGNMENT)
+		return bounce(fd, data, bytes, at, write);
+	return transfer(fd, data, bytes, at, write);
+}
+
+int nameless_pread(struct nameless *dev, void *data, size_t bytes, uint64_t at)
+{
+	return move_data(dev, data, bytes, at, false);
+}
+
+int nameless_pwrite(struct nameless *dev, const void *data, size_t bytes, uint64_t at)
+{
+	return move_data(dev, (void *)data, bytes, at, true);
+}
+
+int nameless_discard(struct nameless *dev, uint64_t bytes, uint64_t at)
+{
+	uint64_t range[2] = { at, bytes };
+	int fd = disk_for(dev, bytes, at);
+
+	if (fd < 0 || !bytes)
+		return fd < 0 ? fd : 0;
+	return ioctl(fd, BLKDISCARD, range) ? -errno : 0;
+}
+
+int nameless_flush(struct nameless *dev)
+{
+	int fd = disk_of(dev);
+
+	if (fd < 0)
+		return fd;
+	return fdatasync(fd) ? -errno : 0;
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A folder becomes the store's tree. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../common/configfs.h"
+#include "crc.h"
+#include "import.h"
+
+/* A file may change twice within what its file system's clock tells apart. */
+#define TICK_S 1
+
+/* A file with several paths: the first one that was found. */
+struct shared {
+	dev_t device;
+	ino_t inode;
+	char *path;
+};
+
+struct walk {
+	struct ns_store *store;
+	struct ns_import *result;
+	struct ns_tree tree;
+	void *shared;		/* a search tree of struct shared */
+	time_t began;
+	uint8_t *data, *old;	/* NS_BATCH blocks each */
+};
+
+static int compare_shared(const void *a, const void *b)
+{
+	const struct shared *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return x->inode < y->inode ? -1 : x->inode > y->inode;
+}
+
+static void free_shared(void *node)
+{
+	free(((struct shared *)node)->path);
+	free(node);
+}
+
+static const char *shown(const char *path)
+{
+	return *path ? path : ".";
+}
+
+static int failed(const char *path, int err)
+{
+	return complain("%s: %s", shown(path), strerror(err < 0 ? -err : err));
+}
+
+static void take_status(struct ns_node *node, const struct stat *status, time_t began)
+{
+	node->mode = status->st_mode & 07777;
+	node->uid = status->st_uid;
+	node->gid = status->st_gid;
+	node->inode = status->st_ino;
+	node->mtime = status->st_mtim.tv_sec;
+	node->mtime_nsec = status->st_mtim.tv_nsec;
+	if (status->st_ctim.tv_sec + TICK_S >= began)
+		return;
+	node->ctime = status->st_ctim.tv_sec;
+	node->ctime_nsec = status->st_ctim.tv_nsec;
+}
+
+/* --- what is in a file ------------------------------------------------------------------------ */
+
+static bool is_unchanged(const struct ns_node *old, const struct stat *status)
+{
+	return old && old->type == NS_FILE && old->ctime && old->inode == status->st_ino &&
+	       old->size == (uint64_t)status->st_size && old->ctime == status->st_ctim.tv_sec &&
+	       old->ctime_nsec == status->st_ctim.tv_nsec && old->mtime == status->st_mtim.tv_sec &&
+	       old->mtime_nsec == status->st_mtim.tv_nsec;
+}
+
+static int keep_all(struct ns_node *node, const struct ns_node *old)
+{
+	size_t bytes = old->blocks * sizeof(*old->piece);
+
+	node->piece = malloc(bytes ? bytes : 1);
+	if (!node->piece)
+		return -ENOMEM;
+	if (bytes)
+		memcpy(node->piece, old->piece, bytes);
+	node->blocks = old->blocks;
+	node->size = old->size;
+	return 0;
+}
+
+static bool is_zeros(const uint8_t *data, size_t bytes)
+{
+	return !*data && !memcmp(data, data + 1, bytes - 1);
+}
+
+/* Does the store have this already, where it was in the file? A checksum alone would not say. */
+static bool is_there(struct walk *walk, const struct ns_node *old, uint32_t at,
+		     const uint8_t *data, struct ns_piece *piece)
+{
+	uint32_t block = walk->store->block;
+	unsigned int bad;
+
+	if (!old || old->type != NS_FILE || at >= old->blocks || !old->piece[at].serial ||
+	    old->piece[at].csum != crc32c_of(0, data, block) ||
+	    store_read(walk->store, &old->piece[at], 1, walk->old, &bad) ||
+	    memcmp(data, walk->old, block))
+		return false;
+	*piece = old->piece[at];
+	return true;
+}
+
+/* Those of @nr blocks that have to be written are moved together, written, and told apart again. */
+static int put_blocks(struct walk *walk, struct ns_node *node, const struct ns_node *old,
+		      unsigned int nr)
+{
+	struct ns_piece *piece = &node->piece[node->blocks], fresh[NS_BATCH];
+	unsigned int which[NS_BATCH], n = 0, i;
+	uint32_t block = walk->store->block;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		uint8_t *data = walk->data + (size_t)i * block;
+
+		piece[i] = (struct ns_piece){ 0 };
+		if (is_zeros(data, block))
+			continue;
+		if (is_there(walk, old, node->blocks + i, data, &piece[i])) {
+			walk->result->kept++;
+			continue;
+		}
+		if (n < i)
+			memcpy(walk->data + (size_t)n * block, data, block);
+		which[n++] = i;
+	}
+	err = n ? store_write(walk->store, walk->data, n, fresh) : 0;
+	for (i = 0; !err && i < n; i++)
+		piece[which[i]] = fresh[i];
+	node->blocks += nr;
+	walk->result->written += n;
+	return err ? err : store_tend(walk->store);
+}
+
+/* As much as there is, up to a batch, with zeros to the end of the last block. */
+static ssize_t read_batch(struct walk *walk, int fd)
+{
+	size_t room = (size_t)NS_BATCH * walk->store->block, all = 0;
+	ssize_t n;
+
+	do {
+		n = read(fd, walk->data + all, room - all);
+		if (n < 0)
+			return -errno;
+		all += n;
+	} while (n && all < room);
+	memset(walk->data + all, 0, room - all);
+	return all;
+}
+
+/* What it grows by meanwhile is taken the next time: it has another time of change then. */
+static int take_data(struct walk *walk, struct ns_node *node, const struct ns_node *old, int fd)
+{
+	uint32_t block = walk->store->block;
+	struct ns_piece *more;
+	unsigned int nr;
+	ssize_t bytes;
+	int err = 0;
+
+	do {
+		bytes = read_batch(walk, fd);
+		if (bytes <= 0)
+			return bytes;
+		nr = (bytes + block - 1) / block;
+		more = reallocarray(node->piece, (size_t)node->blocks + nr, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		node->piece = more;
+		node->size += bytes;
+		err = put_blocks(walk, node, old, nr);
+	} while (!err && bytes == (ssize_t)NS_BATCH * block);
+	return err;
+}
+
+/* --- a path ----------------------------------------------------------------------------------- */
+
+/* A second path of a file that is in the tree. *@is: it is one. */
+static int take_link(struct walk *walk, struct ns_node *node, const struct stat *status, bool *is)
+{
+	struct shared *shared, **found;
+
+	*is = false;
+	if (status->st_nlink < 2)
+		return 0;
+	shared = malloc(sizeof(*shared));
+	if (!shared)
+		return -ENOMEM;
+	*shared = (struct shared){ status->st_dev, status->st_ino, strdup(node->path) };
+	found = shared->path ? tsearch(shared, &walk->shared, compare_shared) : NULL;
+	if (found && *found == shared)
+		return 0;
+	free_shared(shared);
+	if (!found)
+		return -ENOMEM;
+	node->type = NS_LINK;
+	node->target = strdup((*found)->path);
+	*is = true;
+	return node->target ? 0 : -ENOMEM;
+}
+
+static int take_file(struct walk *walk, struct ns_node *node, int above, const char *name)
+{
+	const struct ns_node *old = tree_find(&walk->store->tree, node->path);
+	int fd = openat(above, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
+	struct stat status;
+	bool link;
+
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, &status) ? -errno : S_ISREG(status.st_mode) ? 0 : -EAGAIN;
+	if (!err) {
+		take_status(node, &status, walk->began);
+		err = take_link(walk, node, &status, &link);
+	}
+	if (!err && !link) {
+		node->type = NS_FILE;
+		walk->result->files++;
+		if (is_unchanged(old, &status)) {
+			walk->result->unchanged++;
+			err = keep_all(node, old);
+		} else {
+			err = take_data(walk, node, old, fd);
+		}
+	}
+	close(fd);
+	return err;
+}
+
+static int take_symlink(struct ns_node *node, int above, const char *name)
+{
+	char target[PATH_MAX];
+	ssize_t bytes = readlinkat(above, name, target, sizeof(target));
+
+	if (bytes < 0 || bytes == sizeof(target))
+		return bytes < 0 ? -errno : -ENAMETOOLONG;
+	node->type = NS_SYMLINK;
+	node->target = strndup(target, bytes);
+	return node->target ? 0 : -ENOMEM;
+}
+
+static int take_node(struct ns_node *node, const struct stat *status)
+{
+	node->type = S_ISFIFO(status->st_mode) ? NS_FIFO :
+		     S_ISCHR(status->st_mode) ? NS_CHAR : NS_BLOCK;
+	if (node->type != NS_FIFO)
+		node->device = (uint64_t)major(status->st_rdev) << 32 | minor(status->st_rdev);
+	return 0;
+}
+
+static int take_folder(struct walk *walk, int fd, const char *path);
+
+/* Its entry is there already, and may move when others come. */
+static int take_inside(struct walk *walk, int above, const char *name, const char *path)
+{
+	int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? failed(path, errno) : take_folder(walk, fd, path);
+}
+
+/* Return: 0, or 1 after a message. */
+static int take_path(struct walk *walk, int above, const char *name, const char *path)
+{
+	struct ns_node *node;
+	struct stat status;
+	int err;
+
+	if (fstatat(above, name, &status, AT_SYMLINK_NOFOLLOW))
+		return failed(path, errno);
+	if (S_ISSOCK(status.st_mode)) {
+		complain("%s: a socket is not kept", path);
+		walk->result->skipped++;
+		return 0;
+	}
+	node = tree_add(&walk->tree, path);
+	if (!node)
+		return failed(path, ENOMEM);
+	take_status(node, &status, walk->began);
+	node->type = NS_DIRECTORY;
+	if (S_ISDIR(status.st_mode))
+		return take_inside(walk, above, name, path);
+	if (S_ISREG(status.st_mode))
+		err = take_file(walk, node, above, name);
+	else if (S_ISLNK(status.st_mode))
+		err = take_symlink(node, above, name);
+	else
+		err = take_node(node, &status);
+	return err ? failed(path, err) : 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char * const *)a, *(char * const *)b);
+}
+
+/* Sorted; to be freed. NULL after a message. */
+static char **names_in(DIR *folder, const char *path, size_t *nr)
+{
+	char **names = malloc(sizeof(*names)), **more;
+	struct dirent *entry;
+
+	*nr = 0;
+	while (names && (errno = 0, entry = readdir(folder))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		more = reallocarray(names, *nr + 1, sizeof(*names));
+		if (!more)
+			break;
+		names = more;
+		names[*nr] = strdup(entry->d_name);
+		if (!names[(*nr)++])
+			break;
+	}
+	if (names && !errno) {
+		qsort(names, *nr, sizeof(*names), by_name);
+		return names;
+	}
+	failed(path, errno);
+	while (names && *nr)
+		free(names[--*nr]);
+	free(names);
+	return NULL;
+}
+
+/* @fd is closed. */
+static int take_folder(struct walk *walk, int fd, const char *path)
+{
+	DIR *folder = fdopendir(fd);
+	char **names, *inside;
+	size_t nr, i;
+	int err = 0;
+
+	if (!folder) {
+		close(fd);
+		return failed(path, errno);
+	}
+	names = names_in(folder, path, &nr);
+	if (!names)
+		err = 1;
+	for (i = 0; names && i < nr; i++) {
+		if (!err && asprintf(&inside, "%s%s%s", path, *path ? "/" : "", names[i]) < 0)
+			err = failed(path, ENOMEM);
+		if (!err) {
+			err = take_path(walk, fd, names[i], inside);
+			free(inside);
+		}
+		free(names[i]);
+	}
+	free(names);
+	closedir(folder);
+	return err;
+}
+
+static int take_all(struct walk *walk, const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct ns_node *top;
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status)) {
+		complain("%s: %s", folder, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return 1;
+	}
+	top = tree_add(&walk->tree, "");
+	if (!top) {
+		close(fd);
+		return failed(folder, ENOMEM);
+	}
+	take_status(top, &status, walk->began);
+	top->type = NS_DIRECTORY;
+	return take_folder(walk, fd, "");
+}
+
+int import_folder(struct ns_store *store, const char *folder, struct ns_import *result)
+{
+	struct walk walk = { .store = store, .result = result, .began = time(NULL) };
+	int err, forgotten;
+
+	walk.data = malloc((size_t)NS_BATCH * store->block);
+	walk.old = malloc((size_t)NS_BATCH * store->block);
+	err = walk.data && walk.old ? take_all(&walk, folder) : failed(folder, ENOMEM);
+	if (!err) {
+		err = store_replace(store, &walk.tree);
+		if (err)
+			err = complain("the tree can't be committed: %s", strerror(-err));
+	}
+	if (err && !store->broken) {
+		forgotten = store_forget(store);
+		if (forgotten)
+			complain("what was written so far stays until the store is opened again: %s",
+				 strerror(-forgotten));
+	}
+	tree_free(&walk.tree);
+	tdestroy(walk.shared, free_shared);
+	free(walk.data);
+	free(walk.old);
+	return err;
+}

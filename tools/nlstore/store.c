@@ -1,0 +1,700 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: how a store survives
+ *
+ * The physical segment is durable at once, block by block; the virtual one when it is flushed. A
+ * block's pointer is in a catalogue. No block that a committed catalogue refers to is overwritten
+ * or freed before the next catalogue is committed, and nothing of that is in place:
+ *
+ *	1 new blocks are written		a cut before 4: nothing refers to them. Who opens
+ *						the store finds their metadata in the list of
+ *						names, not in the catalogue, and frees them
+ *	2 the catalogue of generation g+1	goes where that of g-1 was; a cut: g counts
+ *	3 flush					or the superblock could last, and it not
+ *	4 superblock g+1			goes where that of g-1 was, one flash page: it is
+ *						there or not. A cut from here to 5: either may count
+ *	5 flush					from here on g+1 counts
+ *	6 blocks that only g had are freed	a cut: they are like those of 1
+ *	7 migrations are acknowledged		a cut before: they are told again, and are in the
+ *						catalogue already
+ *
+ * Migrations change pointers, not the tree. They are noted in memory, where old names go on
+ * working; the catalogue with the new ones is committed by 2 to 5, and only then they are
+ * acknowledged. Who opens a store after a cut takes all addresses out of the device's list, by
+ * serial numbers: so a catalogue is right about what there is, and the device about where.
+ *
+ * The power may go and come back between two calls, which all succeed: then what was not flushed
+ * is gone without an error. So a commit looks at the device's number of cuts after each flush; and
+ * who finds a superblock when he opens a store flushes before he frees what it does not refer to,
+ * as it may be in a write buffer only, left by a process that was killed between 4 and 5.
+ *
+ * An error in 4 or 5 leaves open which generation counts. The store is broken then: neither is
+ * touched until it is opened again.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "crc.h"
+#include "store.h"
+
+#define FIRST 2u		/* block behind the superblocks */
+#define PATIENCE_MS 1000	/* for migrations that the device has and has not told yet */
+
+/* --- superblocks ------------------------------------------------------------------------------ */
+
+static uint32_t super_csum(struct ns_super super)
+{
+	super.csum = 0;
+	return crc32c_of(0, &super, sizeof(super));
+}
+
+static uint64_t blocks_of(const struct ns_store *store, uint64_t bytes)
+{
+	return bytes / store->block + !!(bytes % store->block);
+}
+
+static uint64_t half(const struct ns_store *store)
+{
+	return store->blocks > FIRST ? (store->blocks - FIRST) / 2 : 0;
+}
+
+static uint64_t area_of(const struct ns_store *store, uint64_t generation)
+{
+	return FIRST + (generation % 2 ? half(store) : 0);
+}
+
+/* 0, -ENODATA, -EPROTONOSUPPORT, or -EUCLEAN: it is one that can't be */
+static int check_super(const struct ns_store *store, const struct ns_super *super)
+{
+	uint64_t generation = le64toh(super->generation);
+
+	if (le64toh(super->magic) != NS_MAGIC || le32toh(super->csum) != super_csum(*super))
+		return -ENODATA;
+	if (le32toh(super->version) != NS_VERSION || super->incompat)
+		return -EPROTONOSUPPORT;
+	if (le32toh(super->block_bytes) != store->block || !generation || !super->id ||
+	    !super->serial || le64toh(super->start) != area_of(store, generation) ||
+	    !super->bytes || blocks_of(store, le64toh(super->bytes)) > half(store) ||
+	    blocks_of(store, le64toh(super->before)) > half(store))
+		return -EUCLEAN;
+	return 0;
+}
+
+/* The one that counts. What says that it is a later format's, or can't be, is never passed over. */
+static int find_super(struct ns_store *store, struct ns_super *super)
+{
+	struct ns_super found;
+	int err, i, result = -ENODATA;
+	void *block = malloc(store->block);
+
+	if (!block)
+		return -ENOMEM;
+	for (i = 0; i < 2; i++) {
+		err = nameless_pread(store->dev, block, store->block,
+				     (uint64_t)i * store->block);
+		memcpy(&found, block, sizeof(found));
+		err = err ? err : check_super(store, &found);
+		if (!err && le64toh(found.generation) % 2 != (unsigned int)i)
+			err = -EUCLEAN;
+		if (err && err != -ENODATA) {
+			result = err;
+			break;
+		}
+		if (!err && (result || le64toh(found.generation) > le64toh(super->generation))) {
+			*super = found;
+			result = 0;
+		}
+	}
+	free(block);
+	return result;
+}
+
+static int write_super(struct ns_store *store, const struct ns_super *super)
+{
+	uint64_t at = le64toh(super->generation) % 2 * store->block;
+	uint8_t *block = calloc(1, store->block);
+	int err;
+
+	if (!block)
+		return -ENOMEM;
+	memcpy(block, super, sizeof(*super));
+	err = nameless_pwrite(store->dev, block, store->block, at);
+	free(block);
+	return err;
+}
+
+/* --- committing ------------------------------------------------------------------------------- */
+
+/* What was written lasts. -EIO: the power went meanwhile, and nobody knows what there is. */
+static int flush(struct ns_store *store)
+{
+	struct nl_names_info info;
+	int err = nameless_flush(store->dev);
+
+	if (!err)
+		err = nameless_query(store->dev, &info);
+	if (!err && info.cuts != store->cuts)
+		err = -EIO;
+	return err;
+}
+
+/* Whole blocks; what is behind @bytes is zeros. */
+static int write_area(struct ns_store *store, const void *data, size_t bytes, uint64_t start)
+{
+	size_t whole = bytes - bytes % store->block, rest = bytes - whole;
+	uint64_t at = start * store->block;
+	uint8_t *last;
+	int err = nameless_pwrite(store->dev, data, whole, at);
+
+	if (err || !rest)
+		return err;
+	last = calloc(1, store->block);
+	if (!last)
+		return -ENOMEM;
+	memcpy(last, (const uint8_t *)data + whole, rest);
+	err = nameless_pwrite(store->dev, last, store->block, at + whole);
+	free(last);
+	return err;
+}
+
+/* Of the catalogue that was there before, what the new one is shorter by. It is no matter. */
+static void trim_area(struct ns_store *store, uint64_t bytes, uint64_t older)
+{
+	uint64_t used = blocks_of(store, bytes), was = blocks_of(store, older);
+
+	if (was > used)
+		nameless_discard(store->dev, (was - used) * store->block,
+				 (area_of(store, store->generation) + used) * store->block);
+}
+
+static int put_generation(struct ns_store *store, const void *data, size_t bytes)
+{
+	uint64_t generation = store->generation + 1, start = area_of(store, generation);
+	struct ns_super super = {
+		.magic = htole64(NS_MAGIC),
+		.version = htole32(NS_VERSION),
+		.id = htole64(store->id),
+		.generation = htole64(generation),
+		.serial = htole64(store->serial),
+		.start = htole64(start),
+		.bytes = htole64(bytes),
+		.before = htole64(store->bytes),
+		.block_bytes = htole32(store->block),
+		.catalogue_csum = htole32(crc32c_of(0, data, bytes)),
+	};
+	int err;
+
+	memcpy(super.uuid, store->uuid, sizeof(super.uuid));
+	super.csum = htole32(super_csum(super));
+	err = write_area(store, data, bytes, start);
+	if (!err)
+		err = flush(store);
+	if (err)
+		return err;
+	store->broken = true;	/* which one counts is open until both of these are done */
+	err = write_super(store, &super);
+	if (!err)
+		err = flush(store);
+	if (!err)
+		store->broken = false;
+	return err;
+}
+
+static int acknowledge(struct ns_store *store)
+{
+	int err = nameless_acknowledge(store->dev, store->moves, store->nr_moves);
+
+	if (!err)
+		store->nr_moves = 0;
+	return err;
+}
+
+/* Steps 2 to 5 */
+static int commit(struct ns_store *store, const struct ns_tree *tree)
+{
+	uint64_t older = store->before;
+	size_t bytes;
+	void *data;
+	int err;
+
+	if (store->broken || !store->writable)
+		return store->broken ? -EIO : -EBADF;
+	data = tree_encode(tree, &store->map, &bytes);
+	if (!data)
+		return -ENOMEM;
+	err = blocks_of(store, bytes) > half(store) ? -ENOSPC : put_generation(store, data, bytes);
+	free(data);
+	if (err)
+		return err;
+	store->generation++;
+	store->before = store->bytes;
+	store->bytes = bytes;
+	store->dirty = false;
+	trim_area(store, bytes, older);
+	return 0;
+}
+
+/* --- migrations ------------------------------------------------------------------------------- */
+
+static bool is_ours(const struct ns_store *store, const struct nl_meta *meta)
+{
+	return meta->word[0] == store->id && meta->word[2] == NS_META;
+}
+
+/*
+ * Others' blocks are theirs to acknowledge. Of a block that moved twice the second migration is
+ * told after the first: who has its address by another way already is not at @from.
+ */
+static void note_moves(struct ns_store *store, const struct nl_move *moves, unsigned int nr)
+{
+	struct ns_where *where;
+
+	for (; nr; nr--, moves++) {
+		if (!is_ours(store, &moves->meta)) {
+			store->foreign_moves++;
+			continue;
+		}
+		store->moved++;
+		where = map_find(&store->map, moves->meta.word[1]);
+		if (where && where->address == moves->from) {
+			where->address = moves->to;
+			store->dirty = true;
+		}
+		if (store->writable)
+			store->moves[store->nr_moves++] = *moves;
+	}
+}
+
+/* Make what is noted last, and acknowledge it. */
+static int settle(struct ns_store *store)
+{
+	int err = store->dirty ? commit(store, &store->tree) : 0;
+
+	if (!err && store->broken)
+		err = -EIO;
+	return err ? err : acknowledge(store);
+}
+
+int store_tend(struct ns_store *store)
+{
+	struct nl_move moves[NS_MOVES];
+	int n, err = 0;
+
+	do {
+		n = nameless_moves(store->dev, moves, NS_MOVES - store->nr_moves, 0);
+		if (n < 0)
+			return n == -ECONNRESET ? -EIO : n;
+		note_moves(store, moves, n);
+		if (store->nr_moves == NS_MOVES)
+			err = settle(store);
+	} while (n && !err);
+	return err;
+}
+
+/* The same, waiting for those that the device is about to tell. */
+static int tend_all(struct ns_store *store)
+{
+	struct nl_move moves[NS_MOVES];
+	struct nl_names_info info;
+	int n, err;
+
+	for (;;) {
+		err = store_tend(store);
+		if (!err)
+			err = nameless_query(store->dev, &info);
+		if (!err && info.cuts != store->cuts)
+			err = -EIO;
+		if (err || info.waiting <= store->nr_moves + store->foreign_moves)
+			return err;
+		n = nameless_moves(store->dev, moves, NS_MOVES - store->nr_moves, PATIENCE_MS);
+		if (n <= 0)
+			return n == -ECONNRESET ? -EIO : n;
+		note_moves(store, moves, n);
+	}
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+static int add_pieces(struct ns_store *store, const struct nl_name *names, unsigned int nr)
+{
+	int err = 0;
+
+	for (; nr && !err; nr--, names++)
+		err = map_add(&store->map, names->meta.word[1], names->ppn);
+	return err;
+}
+
+int store_write(struct ns_store *store, const void *data, unsigned int nr, struct ns_piece *piece)
+{
+	struct nl_name names[NS_BATCH] = { 0 };
+	unsigned int i, done;
+	int err, failed;
+
+	if (store->broken)
+		return -EIO;
+	for (i = 0; i < nr; i++) {
+		piece[i].serial = store->serial++;
+		piece[i].csum = crc32c_of(0, (const uint8_t *)data + (size_t)i * store->block,
+					  store->block);
+		names[i].meta = (struct nl_meta){ { store->id, piece[i].serial, NS_META } };
+	}
+	err = nameless_write(store->dev, names, data, nr, &done);
+	failed = add_pieces(store, names, done);
+	return err ? err : failed;
+}
+
+static int read_named(struct ns_store *store, const struct ns_piece *piece, unsigned int nr,
+		      void *data, unsigned int *bad)
+{
+	struct nl_name names[NS_BATCH] = { 0 };
+	const struct ns_where *where;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		where = map_find(&store->map, piece[i].serial);
+		names[i].ppn = where ? where->address : ~0u;
+		names[i].meta = (struct nl_meta){ { store->id, piece[i].serial, NS_META } };
+	}
+	err = nameless_read(store->dev, names, data, nr, bad);
+	if (err)
+		return err == -ESTALE ? -EUCLEAN : err;
+	for (i = 0; i < nr; i++) {
+		*bad = i;
+		if (crc32c_of(0, (uint8_t *)data + (size_t)i * store->block, store->block) !=
+		    piece[i].csum)
+			return -EUCLEAN;
+	}
+	return 0;
+}
+
+/* Runs of blocks that are somewhere, and of such that are nothing but zeros. */
+int store_read(struct ns_store *store, const struct ns_piece *piece, unsigned int nr, void *data,
+	       unsigned int *bad)
+{
+	unsigned int at, run;
+	int err = 0;
+
+	for (at = 0; !err && at < nr; at += run) {
+		uint8_t *to = (uint8_t *)data + (size_t)at * store->block;
+
+		for (run = 1; at + run < nr && !piece[at].serial == !piece[at + run].serial; run++)
+			;
+		if (piece[at].serial)
+			err = read_named(store, piece + at, run, to, bad);
+		else
+			memset(to, 0, (size_t)run * store->block);
+		if (err)
+			*bad += at;
+	}
+	return err;
+}
+
+/* What is gone already is passed over. */
+static int free_names(struct ns_store *store, const struct nl_name *names, unsigned int nr)
+{
+	unsigned int at = 0, done;
+	int err = 0;
+
+	while (at < nr) {
+		err = nameless_free(store->dev, names + at, nr - at, &done);
+		at += done;
+		if (!err)
+			continue;
+		if (err != -ESTALE)
+			return err;
+		at++;
+	}
+	return 0;
+}
+
+/* Free all that is in the map and not marked. */
+static int free_unmarked(struct ns_store *store)
+{
+	struct nl_name names[NS_BATCH] = { 0 };
+	const struct ns_where *where;
+	unsigned int nr = 0;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < store->map.slots; i++) {
+		where = &store->map.slot[i];
+		if (!where->serial || where->mark)
+			continue;
+		names[nr].ppn = where->address;
+		names[nr++].meta = (struct nl_meta){ { store->id, where->serial, NS_META } };
+		if (nr < NS_BATCH)
+			continue;
+		err = free_names(store, names, nr);
+		nr = 0;
+	}
+	if (!err)
+		err = free_names(store, names, nr);
+	return err ? err : map_keep(&store->map, true);
+}
+
+static void mark_tree(struct ns_store *store, const struct ns_tree *tree)
+{
+	struct ns_where *where;
+	uint32_t i;
+	size_t n;
+
+	map_mark_all(&store->map, false);
+	for (n = 0; n < tree->nr; n++) {
+		for (i = 0; i < tree->node[n].blocks; i++) {
+			where = map_find(&store->map, tree->node[n].piece[i].serial);
+			if (where)
+				where->mark = true;
+		}
+	}
+}
+
+int store_forget(struct ns_store *store)
+{
+	if (store->broken)
+		return -EIO;
+	mark_tree(store, &store->tree);
+	return free_unmarked(store);
+}
+
+/* Step 6 may fail: then the blocks are orphans, which the next one to open the store frees. */
+int store_replace(struct ns_store *store, struct ns_tree *tree)
+{
+	int err = commit(store, tree);
+
+	if (err)
+		return err;
+	tree_free(&store->tree);
+	store->tree = *tree;
+	*tree = (struct ns_tree){ 0 };
+	store_forget(store);
+	return 0;
+}
+
+/* --- coming and going ------------------------------------------------------------------------- */
+
+/* Of a device that was opened. */
+static int learn_device(struct ns_store *store)
+{
+	struct nl_names_info info;
+	uint64_t bytes = 0;
+	int err = nameless_query(store->dev, &info);
+
+	if (!err)
+		err = nameless_size(store->dev, &bytes);
+	if (err)
+		return err;
+	store->block = info.block_bytes;
+	store->blocks = bytes / info.block_bytes;
+	store->cuts = info.cuts;
+	return store->block < sizeof(struct ns_super) ? -EUCLEAN : 0;
+}
+
+static int load_catalogue(struct ns_store *store, const struct ns_super *super)
+{
+	size_t bytes = le64toh(super->bytes), room = blocks_of(store, bytes) * store->block;
+	void *data = malloc(room);
+	int err;
+
+	if (!data)
+		return -ENOMEM;
+	err = nameless_pread(store->dev, data, room, le64toh(super->start) * store->block);
+	if (!err && crc32c_of(0, data, bytes) != le32toh(super->catalogue_csum))
+		err = -EUCLEAN;
+	if (!err)
+		err = tree_decode(&store->tree, &store->map, data, bytes, store->block);
+	free(data);
+	memcpy(store->uuid, super->uuid, sizeof(store->uuid));
+	store->id = le64toh(super->id);
+	store->generation = le64toh(super->generation);
+	store->serial = le64toh(super->serial);
+	store->bytes = bytes;
+	store->before = le64toh(super->before);
+	return err;
+}
+
+/* A name that the device lists is where the block is. What isn't listed stays unmarked. */
+static int learn_name(struct ns_store *store, const struct nl_name *name)
+{
+	uint64_t serial = name->meta.word[1];
+	struct ns_where *where;
+	int err;
+
+	if (!is_ours(store, &name->meta)) {
+		store->foreign++;
+		return 0;
+	}
+	where = map_find(&store->map, serial);
+	if (!where) {
+		store->orphans++;
+		if (serial >= store->serial)
+			store->serial = serial + 1;
+		err = map_add(&store->map, serial, name->ppn);
+		if (err)
+			return err;
+		where = map_find(&store->map, serial);
+	}
+	store->dirty |= where->address != name->ppn;
+	where->address = name->ppn;
+	where->mark = true;
+	return 0;
+}
+
+/* All addresses, as the device has them. */
+static int learn_names(struct ns_store *store)
+{
+	struct nl_name names[NS_BATCH];
+	uint32_t from = 0;
+	int n, i, err = 0;
+	size_t at;
+
+	while ((n = nameless_list(store->dev, &from, names, NS_BATCH)) > 0 && !err)
+		for (i = 0; i < n && !err; i++)
+			err = learn_name(store, &names[i]);
+	for (at = 0; at < store->map.slots; at++)
+		store->missing += store->map.slot[at].serial && !store->map.slot[at].mark;
+	return n < 0 ? n : err;
+}
+
+static int load(struct ns_store *store)
+{
+	struct ns_super super = { 0 };
+	int err = learn_device(store);
+
+	if (!err)
+		err = find_super(store, &super);
+	if (!err)
+		err = load_catalogue(store, &super);
+	if (!err)
+		err = learn_names(store);
+	if (err || !store->writable)
+		return err;
+	err = flush(store);
+	if (!err)
+		err = store_forget(store);
+	return err ? err : tend_all(store);
+}
+
+static void let_go(struct ns_store *store)
+{
+	nameless_close(store->dev);
+	tree_free(&store->tree);
+	map_free(&store->map);
+}
+
+int store_open(struct ns_store *store, const char *device, bool writable)
+{
+	int err;
+
+	*store = (struct ns_store){ .writable = writable };
+	err = nameless_open(device, writable ? O_RDWR : O_RDONLY, &store->dev);
+	if (err)
+		return err;
+	err = load(store);
+	if (err)
+		let_go(store);
+	return err;
+}
+
+int store_close(struct ns_store *store)
+{
+	int err = 0;
+
+	if (store->writable && !store->broken) {
+		err = tend_all(store);
+		if (!err)
+			err = settle(store);
+	}
+	let_go(store);
+	return err;
+}
+
+/* Is there nothing but zeros where superblocks go? */
+static int is_vacant(struct ns_store *store, bool *vacant)
+{
+	uint8_t *data = malloc((size_t)FIRST * store->block);
+	int err = data ? nameless_pread(store->dev, data, (size_t)FIRST * store->block, 0) :
+			 -ENOMEM;
+
+	if (!err)
+		*vacant = !*data && !memcmp(data, data + 1, (size_t)FIRST * store->block - 1);
+	free(data);
+	return err;
+}
+
+/* What stores that were here before have left: without a superblock nothing refers to it. */
+static int drop_old(struct ns_store *store)
+{
+	struct nl_name names[NS_BATCH];
+	unsigned int nr;
+	uint32_t from = 0;
+	int n, i, err;
+
+	while ((n = nameless_list(store->dev, &from, names, NS_BATCH)) > 0) {
+		for (nr = 0, i = 0; i < n; i++)
+			if (names[i].meta.word[2] == NS_META)
+				names[nr++] = names[i];
+		err = free_names(store, names, nr);
+		if (err)
+			return err;
+	}
+	return n;
+}
+
+/* Both superblocks go before anything else: a store that is half gone is none. */
+static int erase_supers(struct ns_store *store)
+{
+	uint8_t *data = calloc(FIRST, store->block);
+	int err = data ? nameless_pwrite(store->dev, data, (size_t)FIRST * store->block, 0) :
+			 -ENOMEM;
+
+	free(data);
+	return err ? err : flush(store);
+}
+
+static int format(struct ns_store *store, bool force)
+{
+	struct ns_node *top;
+	bool vacant = false;
+	int err = learn_device(store);
+
+	if (!err)
+		err = is_vacant(store, &vacant);
+	if (!err && !vacant && !force)
+		err = -EEXIST;
+	if (!err)
+		err = half(store) ? erase_supers(store) : -ENOSPC;
+	if (!err)
+		err = drop_old(store);
+	if (err)
+		return err;
+	if (getrandom(store->uuid, sizeof(store->uuid), 0) != sizeof(store->uuid))
+		return -EIO;
+	store->uuid[6] = (store->uuid[6] & 0x0f) | 0x40;
+	store->uuid[8] = (store->uuid[8] & 0x3f) | 0x80;
+	memcpy(&store->id, store->uuid, sizeof(store->id));
+	store->id |= 1;		/* 0 is no id */
+	store->serial = 1;
+	top = tree_add(&store->tree, "");
+	if (!top)
+		return -ENOMEM;
+	top->type = NS_DIRECTORY;
+	top->mode = 0755;
+	return commit(store, &store->tree);
+}
+
+int store_format(const char *device, bool force)
+{
+	struct ns_store store = { .writable = true };
+	int err = nameless_open(device, O_RDWR, &store.dev);
+
+	if (err)
+		return err;
+	err = format(&store, force);
+	let_go(&store);
+	return err;
+}
