@@ -17,6 +17,18 @@
  *	the extent has been read	it becomes a copy if nobody has dropped the announcement
  *	a read that finds a copy	takes it if it has the entry that the reader found
  *
+ * An entry is looked up long before all that, so it has to be the map's still, under the lock, for
+ * a read to be announced:
+ *
+ *	reader			migration, writer	without that
+ *	looks E up
+ *				map: E'; no copy
+ *				writes to E', is told	nothing to be dropped
+ *	announces, reads E				a copy of E, older than that write
+ *				migration back to E	it is the map's, and read from
+ *
+ * Who changes the map after the announcement finds it when he writes to the new place: dropped.
+ *
  * So no write was under way, anywhere in time, while a copy's data were read, but those that it
  * took over itself: it has what the place of its entry has.
  *
@@ -34,10 +46,11 @@
  * when they have entered the epoch:
  *
  *	discard, whole or in part	an entry that is not the copy's, before it is told
- *	the same place once more	only by a write, which is counted and finds another entry
- *					than the copy's, or the copy gone
+ *	the same place once more	after a discard by a write, which is counted and finds
+ *					another entry than the copy's, or the copy gone; after a
+ *					migration by another one, which drops what it doesn't write
  *	migration, evacuation		another place, with the same data when no write is under
- *					way: the copy is given the new entry, or is good for nothing
+ *					way: the copy is given the new entry, or dropped
  *	undone (free.c)			the place of before, where nobody has written since: a write
  *					to the new one finds another entry than the copy's and drops
  *					it
@@ -319,12 +332,14 @@ static struct hy_slot *announce(struct hy_cache *cache, struct bio *bio, u64 le,
 	struct hy_slot *slot = NULL, *spare = NULL;
 	struct hy_copy *evicted = NULL;
 	unsigned long flags;
+	u64 now = 0;
 
 	/* Without the lock: a guess. */
 	if (READ_ONCE(cache->core.alive) < READ_ONCE(cache->core.max))
 		spare = slot_alloc(cache);
 	spin_lock_irqsave(&cache->lock, flags);
-	if (hy_cc_may_fill(&cache->core, le, &evicted)) {
+	if (!ek_map_lookup(&cache->pool->map, le, &now) &&
+	    hy_cc_may_fill(&cache->core, le, entry, now, &evicted)) {
 		slot = evicted ? slot_of(evicted) : spare;
 		if (slot == spare)
 			spare = NULL;
@@ -396,7 +411,7 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
  * hy_cache_hold - an extent in memory, for its migration
  * @pool: the pool
  * @le: logical extent; all writes to it that are not known to the migration have been done
- * @entry: the map's, looked up since
+ * @entry: the map's, looked up since; 0: it is not there any more
  *
  * What it has is what its place has but for writes that the migration knows of.
  *
@@ -406,14 +421,15 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
 struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry)
 {
 	struct hy_cache *cache = READ_ONCE(pool->cache);
-	struct hy_copy *copy;
+	struct hy_copy *copy, *drop;
 
 	if (!cache)
 		return NULL;
 	spin_lock_irq(&cache->lock);
-	copy = hy_cc_hold(&cache->core, le, entry);
+	copy = hy_cc_hold(&cache->core, le, entry, &drop);
 	cache->core.moves += copy ? 1 : 0;
 	spin_unlock_irq(&cache->lock);
+	copy_free(cache, drop);
 	return copy ? slot_of(copy) : NULL;
 }
 
@@ -556,17 +572,20 @@ void hy_cache_write_end(struct hy_pool *pool, struct hy_io *io, bool ok)
  * @from: the entry it had, until all writes there were done
  * @to: the entry it has
  *
- * Context: process.
+ * Context: process; free_sem held for reading since before the map was changed, as who undoes it
+ * drops the copy.
  */
 void hy_cache_moved(struct hy_pool *pool, u64 le, u64 from, u64 to)
 {
 	struct hy_cache *cache = READ_ONCE(pool->cache);
+	struct hy_copy *drop;
 
 	if (!cache)
 		return;
 	spin_lock_irq(&cache->lock);
-	hy_cc_moved(&cache->core, le, from, to);
+	drop = hy_cc_moved(&cache->core, le, from, to);
 	spin_unlock_irq(&cache->lock);
+	copy_free(cache, drop);
 }
 
 /**

@@ -120,18 +120,21 @@ static struct hy_copy *evict(struct hy_cache_core *c)
  * hy_cc_may_fill - is an extent to be read as a whole?
  * @c: the cache
  * @le: logical extent, for which hy_cc_read() found nothing
+ * @entry: the map's, as the reader found it after it had entered the epoch, where it stays
+ * @now: the map's, looked up since the lock was taken
  * @evicted: set to a copy that makes room for it and is the caller's, or NULL
  *
  * Not while a write is in flight: what is read then may be older than what that one is told to
- * have written.
+ * have written.  And not from where the extent was: writes to where it is since are over, and
+ * are not known here.
  *
  * Return: true: hy_cc_fill() may follow, without the lock having been let go of.
  */
-bool hy_cc_may_fill(struct hy_cache_core *c, u64 le, struct hy_copy **evicted)
+bool hy_cc_may_fill(struct hy_cache_core *c, u64 le, u64 entry, u64 now, struct hy_copy **evicted)
 {
 	*evicted = NULL;
-	if (!c->ready || !c->max || c->writes[bucket_of(le)] || *bad_of(c, le) == le + 1 ||
-	    find(c, le))
+	if (entry != now || !c->ready || !c->max || c->writes[bucket_of(le)] ||
+	    *bad_of(c, le) == le + 1 || find(c, le))
 		return false;
 	if (c->alive < c->max)
 		return true;
@@ -145,7 +148,7 @@ bool hy_cc_may_fill(struct hy_cache_core *c, u64 le, struct hy_copy **evicted)
  * @c: the cache
  * @copy: where to; not in any list, and held by the caller from now on
  * @le: logical extent, for which hy_cc_may_fill() is true
- * @entry: the map's, as the reader found it after it had entered the epoch, where it stays
+ * @entry: the map's, as there
  */
 void hy_cc_fill(struct hy_cache_core *c, struct hy_copy *copy, u64 le, u64 entry)
 {
@@ -259,18 +262,25 @@ struct hy_copy *hy_cc_write_end(struct hy_cache_core *c, u64 le, bool updates, b
  * hy_cc_hold - a copy that has what its place has, to write it elsewhere
  * @c: the cache
  * @le: logical extent
- * @entry: of the map
+ * @entry: of the map; 0: it is not there any more
+ * @drop: set to a copy to be freed, or NULL
  *
- * As long as it is held it does not change: who writes to the extent drops it.
+ * As long as it is held it does not change: who writes to the extent drops it.  One of another
+ * entry will not do for anybody, and is not to be there when the extent comes back to its place.
  *
  * Return: it, held, or NULL: there is none that can be read from.
  */
-struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry)
+struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry, struct hy_copy **drop)
 {
 	struct hy_copy *copy = find(c, le);
 
+	*drop = NULL;
+	if (copy && copy->entry != entry) {
+		*drop = kill(c, copy);
+		return NULL;
+	}
 	/* Turned off: writes are not counted any more, and what there is will go. */
-	if (!copy || !c->ready || copy->state != HY_COPY_VALID || copy->entry != entry)
+	if (!copy || !c->ready || copy->state != HY_COPY_VALID)
 		return NULL;
 	copy->refs++;
 	return copy;
@@ -311,14 +321,19 @@ bool hy_cc_pick(struct hy_cache_core *c, unsigned int member, u64 *le)
  * @from: the entry it had
  * @to: the entry it has
  *
- * A copy that is good for something else is left to who finds that out.
+ * A copy has what was there if it could be read from all the time: no write has begun since.  Any
+ * other, but one of the new place, is dropped, even while it is being filled: the extent may come
+ * back to where that was read from.
+ *
+ * Return: a copy to be freed, or NULL.
  */
-void hy_cc_moved(struct hy_cache_core *c, u64 le, u64 from, u64 to)
+struct hy_copy *hy_cc_moved(struct hy_cache_core *c, u64 le, u64 from, u64 to)
 {
 	struct hy_copy *copy = find(c, le);
 
 	if (copy && copy->state == HY_COPY_VALID && copy->entry == from)
 		copy->entry = to;
+	return copy && copy->entry != to ? kill(c, copy) : NULL;
 }
 
 /**

@@ -78,16 +78,16 @@ struct hy_cache_core {
 
 void hy_cc_init(struct hy_cache_core *c);
 struct hy_copy *hy_cc_read(struct hy_cache_core *c, u64 le, u64 entry, struct hy_copy **drop);
-bool hy_cc_may_fill(struct hy_cache_core *c, u64 le, struct hy_copy **evicted);
+bool hy_cc_may_fill(struct hy_cache_core *c, u64 le, u64 entry, u64 now, struct hy_copy **evicted);
 void hy_cc_fill(struct hy_cache_core *c, struct hy_copy *copy, u64 le, u64 entry);
 void hy_cc_filled(struct hy_cache_core *c, struct hy_copy *copy, bool ok);
 bool hy_cc_put(struct hy_cache_core *c, struct hy_copy *copy);
 struct hy_copy *hy_cc_write_begin(struct hy_cache_core *c, u64 le, u64 entry, u32 touched,
 				  struct hy_copy **drop);
 struct hy_copy *hy_cc_write_end(struct hy_cache_core *c, u64 le, bool updates, bool ok);
-struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry);
+struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry, struct hy_copy **drop);
 bool hy_cc_pick(struct hy_cache_core *c, unsigned int member, u64 *le);
-void hy_cc_moved(struct hy_cache_core *c, u64 le, u64 from, u64 to);
+struct hy_copy *hy_cc_moved(struct hy_cache_core *c, u64 le, u64 from, u64 to);
 struct hy_copy *hy_cc_drop(struct hy_cache_core *c, u64 le);
 struct hy_copy *hy_cc_take_any(struct hy_cache_core *c);
 

@@ -237,7 +237,6 @@ static void switched(struct hy_mig *mig)
 	struct hy_pool *pool = mig->pool;
 
 	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_SWITCH, mig->bytes);
-	hy_cache_moved(pool, mig->le, mig->old, mig->now);
 	atomic64_add(mig->bytes, &pool->mig_bytes);
 	mutex_lock(&pool->heat_lock);
 	hy_heat_moved(&pool->heat, mig->le, mig->to, ktime_get_ns());
@@ -299,6 +298,8 @@ static void mig_step(struct work_struct *work)
 	next = decide(mig);
 	spin_unlock_irq(&mig->lock);
 	if (next == NEXT_SWITCHED) {
+		/* Who undoes it needs free_sem, and drops the copy then. */
+		hy_cache_moved(mig->pool, mig->le, mig->old, mig->now);
 		hy_free_queue_moved(mig->pool, mig->free, mig->le, mig->old, mig->now);
 		mig->free = NULL;
 	}
@@ -390,13 +391,14 @@ static void copied(int read_err, unsigned long write_err, void *context)
 static void mig_drained(struct hy_drain *drain)
 {
 	struct hy_mig *mig = container_of(drain, struct hy_mig, drain);
-	u64 entry = 0;
+	bool stays;
+	u64 entry;
 
 	/* Granules never written need no copy; those written from now on are noted. */
 	if (ek_map_lookup(&mig->pool->map, mig->le, &entry))
 		entry = 0;
-	if (ek_entry_valid(entry) && ek_entry_place(entry) == mig->src)
-		mig->slot = hy_cache_hold(mig->pool, mig->le, entry);
+	stays = ek_entry_valid(entry) && ek_entry_place(entry) == mig->src;
+	mig->slot = hy_cache_hold(mig->pool, mig->le, stays ? entry : 0);
 	spin_lock_irq(&mig->lock);
 	mig->state = MIG_COPYING;
 	if (mig->slot)

@@ -38,6 +38,8 @@ static u32 member[PLACES][GRANULES];
 static u64 map[EXTENTS], before[EXTENTS];	/* before: what a migration can be undone to; 0: none */
 static struct write writes[WRITES];
 static struct memory *filling[6], *held[4];
+/* Readers that have looked an entry up and have not come to the cache yet; 0: none. */
+static struct { u64 le, entry; } late[4];
 static u32 version;
 static unsigned int allocated;
 /* What each granule's place had last, and until when. */
@@ -142,6 +144,9 @@ static bool is_free(u32 place)
 	for (i = 0; i < ARRAY_SIZE(filling); i++)
 		if (filling[i] && place_of(filling[i]->copy.entry) == place)
 			return false;
+	for (i = 0; i < ARRAY_SIZE(late); i++)
+		if (late[i].entry && place_of(late[i].entry) == place)
+			return false;
 	return true;
 }
 
@@ -154,7 +159,7 @@ static u32 free_place(void)
 	return place;
 }
 
-static void begin_fill(u64 le)
+static void begin_fill(u64 le, u64 entry)
 {
 	struct hy_copy *evicted;
 	unsigned int i;
@@ -162,28 +167,27 @@ static void begin_fill(u64 le)
 
 	for (i = 0; i < ARRAY_SIZE(filling) && filling[i]; i++)
 		;
-	if (i == ARRAY_SIZE(filling) || !hy_cc_may_fill(cache, le, &evicted))
+	if (i == ARRAY_SIZE(filling) || !hy_cc_may_fill(cache, le, entry, map[le], &evicted))
 		return;
 	CHECK(!writes_to(le));
 	m = evicted ? memory_of(evicted) : new_memory();
 	m->filled = 0;
 	m->joined = now;
-	hy_cc_fill(cache, &m->copy, le, map[le]);
+	hy_cc_fill(cache, &m->copy, le, entry);
 	filling[i] = m;
 }
 
-static void read_extent(u64 le)
+/* @entry: the map's now, or some time ago */
+static void read_with(u64 le, u64 entry)
 {
 	struct hy_copy *copy, *dropped;
 	struct memory *m;
 	u32 g;
 
-	if (!map[le])
-		return;
-	copy = hy_cc_read(cache, le, map[le], &dropped);
+	copy = hy_cc_read(cache, le, entry, &dropped);
 	drop(dropped);
 	if (!copy)
-		return begin_fill(le);
+		return begin_fill(le, entry);
 	m = memory_of(copy);
 	CHECK(copy->state == HY_COPY_VALID || copy->state == HY_COPY_FILLING);
 	if (copy->state == HY_COPY_FILLING) {
@@ -191,14 +195,30 @@ static void read_extent(u64 le)
 		return put(m);
 	}
 	CHECK(!writes_to(le));
+	/* What was there when he looked, or the same elsewhere since. */
 	for (g = 0; g < GRANULES; g++)
-		CHECK_EQ(m->data[g], content(map[le], g));
+		CHECK_EQ(m->data[g], content(entry, g));
 	g = rnd() % ARRAY_SIZE(held);
 	if (held[g] || rnd() % 16) {
 		put(m);
 	} else {
 		held[g] = m;
 		memcpy(m->seen, m->data, sizeof(m->seen));
+	}
+}
+
+static void read_extent(u64 le)
+{
+	unsigned int i = rnd() % ARRAY_SIZE(late);
+
+	if (late[i].entry) {
+		read_with(late[i].le, late[i].entry);
+		late[i].entry = 0;
+	} else if (map[le] && rnd() % 8) {
+		read_with(le, map[le]);
+	} else {
+		late[i].le = le;
+		late[i].entry = map[le];
 	}
 }
 
@@ -268,14 +288,15 @@ static void go_on_writing(struct write *w)
 
 static void move(u64 le)
 {
-	struct hy_copy *copy;
+	struct hy_copy *copy, *dropped;
 	u32 place, g;
 	u64 was;
 
 	if (!map[le] || writes_to(le))
 		return;
 	place = free_place();
-	copy = hy_cc_hold(cache, le, map[le]);
+	copy = hy_cc_hold(cache, le, map[le], &dropped);
+	drop(dropped);
 	for (g = 0; copy && g < GRANULES; g++)
 		CHECK_EQ(memory_of(copy)->data[g], content(map[le], g));
 	if (copy)
@@ -286,7 +307,7 @@ static void move(u64 le)
 	was = map[le];
 	map[le] = ek_entry_make(rnd() % 2, place, ek_entry_valid(was));
 	if (rnd() % 2)
-		hy_cc_moved(cache, le, was, map[le]);
+		drop(hy_cc_moved(cache, le, was, map[le]));
 }
 
 /* The way back; what was written since is lost. */
@@ -372,6 +393,7 @@ static void settle(void)
 			put(held[i]);
 		held[i] = NULL;
 	}
+	memset(late, 0, sizeof(late));
 	while (cache->nr)
 		drop(hy_cc_take_any(cache));
 	CHECK_EQ(cache->alive, 0);
@@ -418,7 +440,7 @@ static bool fill_one(u64 le)
 		put(memory_of(copy));
 		return true;
 	}
-	if (hy_cc_may_fill(cache, le, &other)) {
+	if (hy_cc_may_fill(cache, le, entry, entry, &other)) {
 		copy = other ?: &new_memory()->copy;
 		hy_cc_fill(cache, copy, le, entry);
 		hy_cc_filled(cache, copy, true);
@@ -446,7 +468,7 @@ static void have(u64 le, u64 entry)
 	struct hy_copy *copy, *other;
 
 	reset(4);
-	CHECK(hy_cc_may_fill(cache, le, &other) && !other);
+	CHECK(hy_cc_may_fill(cache, le, entry, entry, &other) && !other);
 	copy = &new_memory()->copy;
 	hy_cc_fill(cache, copy, le, entry);
 	hy_cc_filled(cache, copy, true);
@@ -521,8 +543,8 @@ static void what_is_written_is_picked_to_move(void)
 	CHECK(hy_cc_pick(cache, 1, &le) && le == 3);
 	CHECK(!hy_cc_pick(cache, 1, &le));
 	/* held, it stays as it is, and the next write leaves it to its holder */
-	CHECK(!hy_cc_hold(cache, 3, to) && !hy_cc_hold(cache, 4, entry));
-	copy = hy_cc_hold(cache, 3, entry);
+	CHECK(!hy_cc_hold(cache, 4, entry, &other) && !other);
+	copy = hy_cc_hold(cache, 3, entry, &other);
 	CHECK(copy && !takes(3, entry, 2));
 	CHECK_EQ(allocated, 1);
 	put(memory_of(copy));
@@ -531,18 +553,112 @@ static void what_is_written_is_picked_to_move(void)
 	have(3, entry);
 	copy = hy_cc_write_begin(cache, 3, entry, 2, &other);
 	put(memory_of(copy));
-	CHECK(!hy_cc_hold(cache, 3, entry));
+	CHECK(!hy_cc_hold(cache, 3, entry, &other) && !other);
 	CHECK(!hy_cc_pick(cache, 1, &le));
-	hy_cc_moved(cache, 3, entry, to);
-	CHECK_EQ(copy->entry, entry);
 	CHECK(!hy_cc_write_end(cache, 3, true, true));
 	/* moved, it goes along */
-	hy_cc_moved(cache, 3, to, entry);
+	CHECK(!hy_cc_moved(cache, 3, to, entry));
 	CHECK_EQ(copy->entry, entry);
-	hy_cc_moved(cache, 3, entry, to);
+	CHECK(!hy_cc_moved(cache, 3, entry, to));
 	CHECK_EQ(hy_cc_read(cache, 3, to, &other) == copy, 1);
 	put(memory_of(copy));
 	settle();
+}
+
+/* A reader that found @entry and comes to the cache only now: does it fill a copy? */
+static struct memory *announce(u64 le, u64 entry, u64 mapped)
+{
+	struct hy_copy *copy, *other;
+
+	copy = hy_cc_read(cache, le, entry, &other);
+	drop(other);
+	CHECK(!copy);
+	if (copy || !hy_cc_may_fill(cache, le, entry, mapped, &other))
+		return NULL;
+	copy = other ?: &new_memory()->copy;
+	hy_cc_fill(cache, copy, le, entry);
+	return memory_of(copy);
+}
+
+static void filled(struct memory *m)
+{
+	if (!m)
+		return;
+	hy_cc_filled(cache, &m->copy, true);
+	put(m);
+}
+
+/* Neither a reader nor a migration finds anything, and nothing is left. */
+static void none(u64 le, u64 entry)
+{
+	struct hy_copy *copy, *other;
+
+	copy = hy_cc_read(cache, le, entry, &other);
+	drop(other);
+	CHECK(!copy);
+	if (copy)
+		put(memory_of(copy));
+	copy = hy_cc_hold(cache, le, entry, &other);
+	drop(other);
+	CHECK(!copy);
+	if (copy)
+		put(memory_of(copy));
+}
+
+static void a_reader_that_is_late_brings_nothing_back(void)
+{
+	u64 first = ek_entry_make(0, 9, ALL), next = ek_entry_make(1, 5, ALL);
+	struct memory *m;
+
+	/* moved away, written there, moved back: it was read from where that write never was */
+	reset(4);
+	CHECK(!hy_cc_moved(cache, 3, first, next));
+	CHECK(!takes(3, next, 1));
+	m = announce(3, first, next);
+	filled(m);
+	drop(hy_cc_moved(cache, 3, next, first));
+	none(3, first);
+	CHECK_EQ(allocated, 0);
+	/* the map has changed already, and who changed it says so only when all that is over */
+	reset(4);
+	CHECK(!takes(3, next, 1));
+	filled(announce(3, first, next));
+	drop(hy_cc_moved(cache, 3, first, next));
+	none(3, next);
+	CHECK_EQ(allocated, 0);
+}
+
+static void what_has_moved_leaves_nothing_behind(void)
+{
+	u64 first = ek_entry_make(0, 9, ALL), next = ek_entry_make(1, 5, ALL);
+	u64 third = ek_entry_make(0, 2, ALL);
+	struct hy_copy *other;
+	struct memory *m;
+
+	/* it is being read as it moves, and may not be known any more when it moves back */
+	reset(4);
+	m = announce(3, first, first);
+	CHECK(m);
+	CHECK(!hy_cc_moved(cache, 3, first, next));
+	CHECK_EQ(cache->nr, 0);
+	filled(m);
+	none(3, first);
+	/* it is of another place than the one it leaves */
+	have(3, first);
+	drop(hy_cc_moved(cache, 3, next, third));
+	CHECK_EQ(cache->nr, 0);
+	/* one of the place where it is now stays */
+	have(3, next);
+	CHECK(!hy_cc_moved(cache, 3, first, next));
+	CHECK_EQ(cache->nr, 1);
+	/* a migration finds one of another place, or that there is none to move */
+	CHECK(!hy_cc_hold(cache, 3, third, &other) && other);
+	drop(other);
+	have(3, first);
+	CHECK(!hy_cc_hold(cache, 3, 0, &other) && other);
+	drop(other);
+	CHECK_EQ(cache->nr, 0);
+	CHECK_EQ(allocated, 0);
 }
 
 static void what_cannot_be_read_is_not_tried_again(void)
@@ -551,18 +667,18 @@ static void what_cannot_be_read_is_not_tried_again(void)
 	struct hy_copy *copy, *other;
 
 	reset(4);
-	CHECK(hy_cc_may_fill(cache, 7, &other) && !other);
+	CHECK(hy_cc_may_fill(cache, 7, entry, entry, &other) && !other);
 	copy = &new_memory()->copy;
 	hy_cc_fill(cache, copy, 7, entry);
 	hy_cc_filled(cache, copy, false);
 	put(memory_of(copy));
 	CHECK_EQ(allocated, 0);
-	CHECK(!hy_cc_may_fill(cache, 7, &other));
-	CHECK(hy_cc_may_fill(cache, 8, &other));
+	CHECK(!hy_cc_may_fill(cache, 7, entry, entry, &other));
+	CHECK(hy_cc_may_fill(cache, 8, entry, entry, &other));
 	CHECK(!hy_cc_write_begin(cache, 7, entry, 1, &other) && !other);
-	CHECK(!hy_cc_may_fill(cache, 7, &other));	/* while it is under way */
+	CHECK(!hy_cc_may_fill(cache, 7, entry, entry, &other));	/* while it is under way */
 	CHECK(!hy_cc_write_end(cache, 7, false, true));
-	CHECK(hy_cc_may_fill(cache, 7, &other));
+	CHECK(hy_cc_may_fill(cache, 7, entry, entry, &other));
 }
 
 static void not_before_all_writes_are_counted(void)
@@ -572,9 +688,9 @@ static void not_before_all_writes_are_counted(void)
 
 	have(1, entry);
 	cache->ready = false;
-	CHECK(!hy_cc_may_fill(cache, 2, &other));
+	CHECK(!hy_cc_may_fill(cache, 2, entry, entry, &other));
 	CHECK(!hy_cc_read(cache, 1, entry, &other) && !other);
-	CHECK(!hy_cc_hold(cache, 1, entry));
+	CHECK(!hy_cc_hold(cache, 1, entry, &other) && !other);
 	cache->ready = true;
 	copy = hy_cc_read(cache, 1, entry, &other);
 	CHECK(copy);
@@ -583,7 +699,7 @@ static void not_before_all_writes_are_counted(void)
 	reset(4);
 	cache->ready = true;
 	cache->max = 0;
-	CHECK(!hy_cc_may_fill(cache, 1, &other));
+	CHECK(!hy_cc_may_fill(cache, 1, entry, entry, &other));
 }
 
 int main(void)
@@ -594,6 +710,8 @@ int main(void)
 		TEST(what_is_used_stays),
 		TEST(writes_that_a_copy_does_not_take),
 		TEST(what_is_written_is_picked_to_move),
+		TEST(a_reader_that_is_late_brings_nothing_back),
+		TEST(what_has_moved_leaves_nothing_behind),
 		TEST(what_cannot_be_read_is_not_tried_again),
 		TEST(not_before_all_writes_are_counted),
 	};
