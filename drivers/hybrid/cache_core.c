@@ -292,18 +292,19 @@ struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry, struct hy
  * @member: that it is to leave
  * @le: set to it
  *
- * Each is picked once for each write that its copy took over.  A few copies are looked at.
+ * Each is picked once for each write that its copy took over.  A few copies are looked at, others
+ * the next time: the clock's hand goes on.
  *
  * Return: true if there is one.
  */
 bool hy_cc_pick(struct hy_cache_core *c, unsigned int member, u64 *le)
 {
-	unsigned int n = HY_CACHE_LOOK;
+	unsigned int n = min(c->nr, (u32)HY_CACHE_LOOK);
 	struct hy_copy *copy;
 
-	list_for_each_entry(copy, &c->clock, clock) {
-		if (!n--)
-			break;
+	while (n--) {
+		copy = list_first_entry(&c->clock, struct hy_copy, clock);
+		list_move_tail(&copy->clock, &c->clock);
 		if (!copy->written || copy->state != HY_COPY_VALID || copy->refs ||
 		    ek_entry_member(copy->entry) != member)
 			continue;

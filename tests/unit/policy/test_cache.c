@@ -565,6 +565,25 @@ static void what_is_written_is_picked_to_move(void)
 	settle();
 }
 
+static void what_is_behind_many_others_is_picked_in_time(void)
+{
+	u64 last = 3 * HY_CACHE_LOOK, le = 0, i;
+	struct hy_copy *copy, *other;
+	unsigned int tries = 0;
+
+	reset(last + 1);
+	for (i = 0; i <= last; i++)
+		fill_one(i);
+	copy = hy_cc_write_begin(cache, last, ek_entry_make(0, last, 1), 1, &other);
+	CHECK(copy && !other);
+	put(memory_of(copy));
+	CHECK(!hy_cc_write_end(cache, last, true, true));
+	while (!hy_cc_pick(cache, 0, &le) && tries++ < 4)
+		;
+	CHECK_EQ(le, last);
+	settle();
+}
+
 /* A reader that found @entry and comes to the cache only now: does it fill a copy? */
 static struct memory *announce(u64 le, u64 entry, u64 mapped)
 {
@@ -710,6 +729,7 @@ int main(void)
 		TEST(what_is_used_stays),
 		TEST(writes_that_a_copy_does_not_take),
 		TEST(what_is_written_is_picked_to_move),
+		TEST(what_is_behind_many_others_is_picked_in_time),
 		TEST(a_reader_that_is_late_brings_nothing_back),
 		TEST(what_has_moved_leaves_nothing_behind),
 		TEST(what_cannot_be_read_is_not_tried_again),
