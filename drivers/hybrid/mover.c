@@ -240,6 +240,13 @@ static bool may_move(struct hy_pool *pool, u64 le, struct way *way, u64 now, u64
 	return false;
 }
 
+static void forget_heat(struct hy_pool *pool, u64 le)
+{
+	mutex_lock(&pool->heat_lock);
+	hy_heat_forget(&pool->heat, le);
+	mutex_unlock(&pool->heat_lock);
+}
+
 /* One that is in memory and written to goes first: nothing has to be read (wu-reddy figure 4). */
 static bool move_cached(struct hy_pool *pool, struct way *way, unsigned int from, u64 now,
 			u32 *share)
@@ -257,6 +264,11 @@ static bool move_cached(struct hy_pool *pool, struct way *way, unsigned int from
 		mutex_unlock(&pool->heat_lock);
 		if (!hy_mig_start(pool, le, from, way->to, &why))
 			return true;
+		hy_not_migrated(pool, why);
+		if (why == HY_NOT_UNMAPPED)
+			forget_heat(pool, le);
+		if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
+			break;
 	}
 	return false;
 }
@@ -295,11 +307,8 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 		mutex_unlock(&pool->heat_lock);
 		if (!hy_mig_start(pool, le[i], from, to, &why))
 			return 0;
-		if (why == HY_NOT_UNMAPPED) {
-			mutex_lock(&pool->heat_lock);
-			hy_heat_forget(&pool->heat, le[i]);
-			mutex_unlock(&pool->heat_lock);
-		}
+		if (why == HY_NOT_UNMAPPED)
+			forget_heat(pool, le[i]);
 		if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
 			break;
 	}
