@@ -657,9 +657,9 @@ static void writes_counted(struct hy_drain *drain)
 	cache->draining = again;
 	if (!again)
 		cache->core.ready = READ_ONCE(cache->pool->caching);
+	else
+		hy_drain_bios(cache->pool, drain);	/* under the lock: see hy_cache_stop() */
 	spin_unlock_irq(&cache->lock);
-	if (again)
-		hy_drain_bios(cache->pool, drain);
 }
 
 static struct hy_cache *make(struct hy_pool *pool)
@@ -727,6 +727,26 @@ void hy_cache_resize(struct hy_pool *pool, u32 extents)
 	shrink_to(cache, extents, ULONG_MAX);
 	if (drain)
 		hy_drain_bios(pool, &cache->drain);
+}
+
+/**
+ * hy_cache_stop - no drain begins from now on
+ * @pool: the pool, not to be resized any more
+ *
+ * The one under way would begin another if the cache was turned off and on meanwhile; whoever
+ * waits for drains once has waited for all then.
+ *
+ * Context: process.
+ */
+void hy_cache_stop(struct hy_pool *pool)
+{
+	struct hy_cache *cache = pool->cache;
+
+	if (!cache)
+		return;
+	spin_lock_irq(&cache->lock);
+	cache->again = false;
+	spin_unlock_irq(&cache->lock);
 }
 
 /* No bio and no drain is under way.  Context: sleeps. */

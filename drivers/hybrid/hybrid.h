@@ -13,6 +13,7 @@
  *   pool->load_lock (mutex)	loading map pages, the replayed entries
  *   pool->free_sem (rwsem)	entries changed together with frees
  *   pool->heat_lock (mutex)	the LRU list, samples
+ *   hy_caches_lock (mutex)	the list of extent caches; reclaim only tries it
  *   bucket->lock (spin, irq)	first writes of the extents of one hash bucket
  *   mig->lock (spin, irq)	one migration
  *   pool->policy_lock (spin, irq)	policy, snapshot, tokens
@@ -541,6 +542,7 @@ void hy_cache_moved(struct hy_pool *pool, u64 le, u64 from, u64 to);
 void hy_cache_forget(struct hy_pool *pool, u64 le);
 void hy_cache_forget_all(struct hy_pool *pool);
 void hy_cache_resize(struct hy_pool *pool, u32 extents);
+void hy_cache_stop(struct hy_pool *pool);
 void hy_cache_destroy(struct hy_pool *pool);
 void hy_cache_show(struct hy_pool *pool, char *result, unsigned int maxlen);
 int hy_cache_init(void);

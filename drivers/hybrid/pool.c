@@ -96,6 +96,7 @@ static void pool_free(struct hy_pool *pool)
 	if (pool->commit_wq)
 		drain_workqueue(pool->commit_wq);
 
+	hy_cache_stop(pool);
 	if (pool->srcu_ready) {
 		hy_drain_wait(pool);
 		cleanup_srcu_struct(&pool->srcu);
