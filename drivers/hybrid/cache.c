@@ -792,6 +792,11 @@ void hy_cache_show(struct hy_pool *pool, char *result, unsigned int maxlen)
 
 /* --- memory that is wanted elsewhere --- */
 
+static unsigned long pages_of(struct hy_cache *cache)
+{
+	return (unsigned long)cache->nr_chunks << (cache->chunk_shift - PAGE_SHIFT);
+}
+
 static unsigned long count_copies(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	struct hy_cache *cache;
@@ -800,7 +805,7 @@ static unsigned long count_copies(struct shrinker *shrinker, struct shrink_contr
 	if (!mutex_trylock(&hy_caches_lock))
 		return 0;
 	list_for_each_entry(cache, &hy_caches, list)
-		n += READ_ONCE(cache->core.nr);
+		n += READ_ONCE(cache->core.nr) * pages_of(cache);
 	mutex_unlock(&hy_caches_lock);
 	return n;
 }
@@ -813,8 +818,12 @@ static unsigned long give_copies(struct shrinker *shrinker, struct shrink_contro
 	if (!mutex_trylock(&hy_caches_lock))
 		return SHRINK_STOP;
 	list_for_each_entry(cache, &hy_caches, list)
-		n += shrink_to(cache, 0, sc->nr_to_scan - n);
+		if (n < sc->nr_to_scan)
+			n += shrink_to(cache, 0, DIV_ROUND_UP(sc->nr_to_scan - n, pages_of(cache))) *
+			     pages_of(cache);
 	mutex_unlock(&hy_caches_lock);
+	/* An extent may be more than was asked for: not the same again at once. */
+	sc->nr_scanned = max(sc->nr_to_scan, n);
 	return n ?: SHRINK_STOP;
 }
 
