@@ -378,12 +378,12 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
 
 	if (!is_cached(&pool->member[ek_entry_member(entry)]))
 		return false;
-	bio_clear_polled(bio);
 	spin_lock_irqsave(&cache->lock, flags);
 	copy = hy_cc_read(&cache->core, io->le, entry, &drop);
 	if (copy && copy->state == HY_COPY_FILLING) {
 		filling = true;
 		hy_cc_put(&cache->core, copy);	/* who fills it holds it, too */
+		bio_clear_polled(bio);
 		bio_list_add(&slot_of(copy)->waiters, bio);
 	}
 	spin_unlock_irqrestore(&cache->lock, flags);
@@ -392,14 +392,17 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
 		return true;
 	if (copy) {
 		slot = slot_of(copy);
+		bio_clear_polled(bio);
 		transfer(slot, bio, true);
 		put(cache, slot);
 		bio_endio(bio);
 		return true;
 	}
-	slot = announce(cache, bio, io->le, entry);
+	/* Who may not wait would wait for a request to be had, and for more than he wants. */
+	slot = opf & REQ_NOWAIT ? NULL : announce(cache, bio, io->le, entry);
 	if (!slot)
 		return false;
+	bio_clear_polled(bio);
 	hy_io_sent(pool, bio, io, entry);
 	submit_fill(slot, entry, opf);
 	return true;
@@ -583,7 +586,10 @@ void hy_cache_moved(struct hy_pool *pool, u64 le, u64 from, u64 to)
 	if (!cache)
 		return;
 	spin_lock_irq(&cache->lock);
-	drop = hy_cc_moved(&cache->core, le, from, to);
+	if (is_cached(&pool->member[ek_entry_member(to)]))
+		drop = hy_cc_moved(&cache->core, le, from, to);
+	else
+		drop = hy_cc_drop(&cache->core, le);	/* nobody would look for it */
 	spin_unlock_irq(&cache->lock);
 	copy_free(cache, drop);
 }
@@ -686,6 +692,10 @@ static u32 limit(struct hy_pool *pool, u32 extents)
 {
 	u64 pages = totalram_pages() / HY_CACHE_PART;
 
+	if (extents && pool->granule_shift + SECTOR_SHIFT < PAGE_SHIFT) {
+		DMWARN("no extent cache: an extent's parts are smaller than a page");
+		return 0;
+	}
 	return min_t(u64, extents, (pages << (PAGE_SHIFT - SECTOR_SHIFT)) >> pool->extent_shift);
 }
 
