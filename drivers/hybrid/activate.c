@@ -548,6 +548,7 @@ static void adopt_policy(struct hy_pool *pool, struct hy_table *t, struct hy_pol
 	mutex_lock(&pool->heat_lock);
 	hy_heat_resize(&pool->heat, set.candidates);
 	mutex_unlock(&pool->heat_lock);
+	hy_cache_resize(pool, set.cache_extents);
 }
 
 static void set_mode(struct hy_pool *pool, struct hy_table *t)

@@ -45,6 +45,7 @@ static int discard_whole(struct hy_pool *pool, u64 le)
 		if (!f)
 			f = hy_free_alloc(HY_MUST);
 		if (unmap(pool, le, entry, f)) {
+			hy_cache_forget(pool, le);
 			atomic64_dec(&pool->mapped);
 			return 0;
 		}
@@ -63,6 +64,7 @@ static int discard_granules(struct hy_pool *pool, u64 le, u32 bits)
 		if (r || !(ek_entry_valid(entry) & bits))
 			return r;
 	} while (ek_map_cmpxchg(&pool->map, le, entry, entry & ~(u64)bits) != entry);
+	hy_cache_forget(pool, le);
 	hy_commit_soon(pool);
 	return 0;
 }

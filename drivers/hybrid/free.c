@@ -178,6 +178,7 @@ static void revert(struct hy_pool *pool, struct hy_free *f)
 			return;
 		}
 	} while (ek_map_cmpxchg(&pool->map, f->le, entry, f->old) != entry);
+	hy_cache_forget(pool, f->le);
 	f->member = ek_entry_member(f->now);
 	f->pe = ek_entry_pe(f->now);
 	mutex_lock(&pool->heat_lock);

@@ -13,11 +13,12 @@
  *   pool->load_lock (mutex)	loading map pages, the replayed entries
  *   pool->free_sem (rwsem)	entries changed together with frees
  *   pool->heat_lock (mutex)	the LRU list, samples
+ *   hy_caches_lock (mutex)	the list of extent caches; reclaim only tries it
  *   bucket->lock (spin, irq)	first writes of the extents of one hash bucket
  *   mig->lock (spin, irq)	one migration
  *   pool->policy_lock (spin, irq)	policy, snapshot, tokens
  *   pool->free_lock (spin, irq)	freed extents and who waits for them
- *   space->lock (spin, irq)	leaf
+ *   space->lock, cache->lock (spin, irq)	leaves
  * The committer (pool->commit_work) is the only caller of the store's writing side.
  */
 #ifndef _HYBRID_H
@@ -55,6 +56,8 @@
 
 struct hy_pool;
 struct hy_mig;
+struct hy_cache;
+struct hy_slot;
 
 /**
  * struct hy_area - a range of a device
@@ -253,6 +256,8 @@ struct hy_io {
 #define HY_IO_FIRST	0x04	/* in a bucket */
 #define HY_IO_COMMIT	0x08	/* FUA: a commit must follow */
 #define HY_IO_PINNED	0x10	/* an SRCU reader: see epoch.c */
+#define HY_IO_COUNTED	0x20	/* a write that the extent cache knows of */
+#define HY_IO_UPDATES	0x40	/* and whose data it has taken over */
 
 /*
  * struct hy_bucket - first writes in flight for the extents of a hash value
@@ -347,6 +352,8 @@ struct hy_pool {
 	enum hy_mode mode;
 	bool needs_check;
 	bool no_discard_passdown;
+	bool caching;		/* the extent cache is on: writes are to be counted */
+	struct hy_cache *cache;	/* NULL until it is turned on; stays until the pool goes */
 	struct work_struct event_work;
 
 	/* map and metadata */
@@ -502,6 +509,8 @@ int hy_map_deferred(struct hy_pool *pool, struct bio *bio);
 int hy_map(struct dm_target *ti, struct bio *bio);
 int hy_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
+void hy_io_sent(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
+void hy_io_read_itself(struct hy_pool *pool, struct bio *bio, u64 entry);
 u32 hy_bio_bits(struct hy_pool *pool, struct bio *bio);
 
 static inline struct hy_io *hy_io(struct bio *bio)
@@ -512,6 +521,32 @@ static inline struct hy_io *hy_io(struct bio *bio)
 /* first_write.c */
 int hy_first_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker);
 void hy_first_write_done(struct hy_pool *pool, struct hy_io *io, bool failed);
+
+/* cache.c */
+
+/* Is the extent cache on?  Who is pinned when he asks is waited for before it begins to read. */
+static __always_inline bool hy_caching(struct hy_pool *pool)
+{
+	return smp_load_acquire(&pool->caching);	/* pairs with hy_cache_resize() */
+}
+
+bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
+void hy_cache_write_begin(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
+void hy_cache_write_end(struct hy_pool *pool, struct hy_io *io, bool ok);
+struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry);
+void hy_cache_release(struct hy_slot *slot);
+void hy_cache_write_out(struct hy_slot *slot, struct block_device *bdev, sector_t sector, u32 first,
+			u32 last, void (*written)(void *context, int error), void *context);
+bool hy_cache_pick(struct hy_pool *pool, unsigned int member, u64 *le);
+void hy_cache_moved(struct hy_pool *pool, u64 le, u64 from, u64 to);
+void hy_cache_forget(struct hy_pool *pool, u64 le);
+void hy_cache_forget_all(struct hy_pool *pool);
+void hy_cache_resize(struct hy_pool *pool, u32 extents);
+void hy_cache_stop(struct hy_pool *pool);
+void hy_cache_destroy(struct hy_pool *pool);
+void hy_cache_show(struct hy_pool *pool, char *result, unsigned int maxlen);
+int hy_cache_init(void);
+void hy_cache_exit(void);
 
 /* defer.c */
 void hy_defer_bio(struct hy_pool *pool, struct bio *bio);

@@ -64,8 +64,8 @@ static __always_inline void remap(struct hy_pool *pool, struct bio *bio, u64 ent
 		(bio->bi_iter.bi_sector & (pool->extent_sectors - 1));
 }
 
-static __always_inline void send(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
-				 u64 entry, unsigned int access)
+static __always_inline void note_sent(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				      u64 entry, unsigned int access)
 {
 	io->member = ek_entry_member(entry);
 	io->place = ek_entry_place(entry);
@@ -73,7 +73,39 @@ static __always_inline void send(struct hy_pool *pool, struct bio *bio, struct h
 	io->flags |= HY_IO_SENT;
 	io->start_ns = ek_rtmon_start(pool->member[io->member].mon);
 	hy_note_access(pool, bio->bi_iter.bi_sector, access | io->member);
+}
+
+static __always_inline void send(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				 u64 entry, unsigned int access)
+{
+	note_sent(pool, bio, io, entry, access);
 	remap(pool, bio, entry);
+}
+
+/* The same, and the extent cache hears of it first.  Pinned: see hy_cache_write_begin(). */
+static __always_inline void send_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				       u64 entry)
+{
+	if (unlikely(hy_caching(pool)))
+		hy_cache_write_begin(pool, bio, io, entry);
+	send(pool, bio, io, entry, HY_ACCESS_WRITE);
+}
+
+/* A read has become a request to a member, made in its name by the extent cache.  Pinned. */
+void hy_io_sent(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+{
+	note_sent(pool, bio, io, entry, 0);
+}
+
+/* A read that the extent cache could not answer is sent to an entry's place.  Sleeps; pinned. */
+void hy_io_read_itself(struct hy_pool *pool, struct bio *bio, u64 entry)
+{
+	struct hy_io *io = hy_io(bio);
+
+	if (!(io->flags & HY_IO_SENT))
+		hy_io_sent(pool, bio, io, entry);
+	remap(pool, bio, entry);
+	submit_bio_noacct(bio);
 }
 
 /**
@@ -87,7 +119,7 @@ static __always_inline void send(struct hy_pool *pool, struct bio *bio, struct h
  */
 void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
 {
-	send(pool, bio, io, entry, HY_ACCESS_WRITE);
+	send_write(pool, bio, io, entry);
 }
 
 static noinline int finish(struct bio *bio, blk_status_t status)
@@ -321,6 +353,8 @@ static noinline bool map_run(struct hy_pool *pool, struct bio *bio, struct hy_io
 	if (len < bio_sectors(bio))
 		dm_accept_partial_bio(bio, len);
 	io->more = ((bio_end_sector(bio) - 1) >> pool->extent_shift) - io->le;
+	if (unlikely(hy_caching(pool)) && io->flags & HY_IO_WRITE)
+		hy_cache_write_begin(pool, bio, io, entry);
 	send(pool, bio, io, entry, access);
 	run_started(pool, io, access);
 	return true;
@@ -335,6 +369,8 @@ static __always_inline int map_read(struct hy_pool *pool, struct bio *bio, struc
 	entry = entry_at_hand(pool, io->le, hy_bio_bits(pool, bio));
 	if (unlikely(!entry))
 		return map_read_slow(pool, bio, io, worker);
+	if (unlikely(hy_caching(pool)) && hy_cache_read(pool, bio, io, entry))
+		return DM_MAPIO_SUBMITTED;
 	send(pool, bio, io, entry, 0);
 	return DM_MAPIO_REMAPPED;
 }
@@ -380,7 +416,7 @@ static noinline int map_write_slow(struct hy_pool *pool, struct bio *bio, struct
 		if (!pool->member[ek_entry_member(entry)].bdev)
 			return finish(bio, BLK_STS_IOERR);
 		note_fua(pool, bio, io, false);
-		send(pool, bio, io, entry, HY_ACCESS_WRITE);
+		send_write(pool, bio, io, entry);
 		return DM_MAPIO_REMAPPED;
 	}
 	note_fua(pool, bio, io, true);
@@ -400,7 +436,7 @@ static __always_inline int map_write(struct hy_pool *pool, struct bio *bio, stru
 	entry = entry_at_hand(pool, io->le, io->touched);
 	if (unlikely(!entry))
 		return map_write_slow(pool, bio, io, worker);
-	send(pool, bio, io, entry, HY_ACCESS_WRITE);
+	send_write(pool, bio, io, entry);
 	return DM_MAPIO_REMAPPED;
 }
 
@@ -589,6 +625,8 @@ int hy_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		sent_done(pool, io, *error);
 	if (unlikely(io->flags & HY_IO_FIRST))
 		hy_first_write_done(pool, io, *error);
+	if (unlikely(io->flags & HY_IO_COUNTED))
+		hy_cache_write_end(pool, io, !*error);
 	if (unlikely(mig)) {
 		io->mig = NULL;
 		hy_mig_write_done(mig, io->touched);

@@ -125,6 +125,7 @@ static int flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk
 	/* Once for the same writes, however often that is tried. */
 	if (seen != m->lost)
 		pool->lost_unflushed = true;
+	hy_cache_forget_all(pool);
 	m->lost = seen;
 	hy_member_error(pool, m, status);
 	degrade(pool, m);	/* whatever the error is called */

@@ -5,7 +5,8 @@
  *	announce	the migration is in pool->migs; drain: from then on every
  *			write to the extent knows of it and notes, when it is done,
  *			which granules it wrote
- *	copy		reads and writes go to the old place
+ *	copy		reads and writes go to the old place; what the extent cache has in
+ *			memory is not read (cache.c has why it is the same)
  *	copy again	granules written meanwhile, a few rounds
  *	switch		only if no write is in flight; otherwise new writes wait for
  *			those in flight and for what is left to copy, never for the
@@ -46,6 +47,8 @@ struct hy_mig {
 	unsigned int rounds;
 	u32 dirty;		/* granules written since they were last copied */
 	u32 todo;		/* granules of the present round */
+	struct hy_slot *slot;	/* what is to be written from memory; NULL: nothing */
+	u32 in_memory;		/* granules of it */
 	bool copying;		/* a copy is under way */
 	bool failed;
 	u64 bytes;
@@ -144,6 +147,7 @@ static struct dm_io_region mig_region(struct hy_mig *mig, unsigned int member, u
 }
 
 static void copied(int read_err, unsigned long write_err, void *context);
+static void written(void *context, int error);
 
 /* Copy what mig->todo names; gaps too, where the bytes cost less than a second copy. */
 static void copy_dirty(struct hy_mig *mig)
@@ -159,6 +163,20 @@ static void copy_dirty(struct hy_mig *mig)
 	ek_rtmon_background_begin(mig->pool->member[mig->from].mon);
 	ek_rtmon_background_begin(mig->pool->member[mig->to].mon);
 	dm_kcopyd_copy(mig->pool->kc, &from, 1, &to, 0, copied, mig);
+}
+
+/* The same for what is in memory. */
+static void write_cached(struct hy_mig *mig)
+{
+	u32 first = __ffs(mig->todo);
+	u32 last = __fls(mig->todo);
+	struct dm_io_region to = mig_region(mig, mig->to, mig->dst_pe, 0, 0);
+
+	mig->round_bytes = (u64)(last - first + 1) << mig->pool->granule_shift << SECTOR_SHIFT;
+	mig->bytes += mig->round_bytes;
+	mig->copy_start = ktime_get_ns();
+	ek_rtmon_background_begin(mig->pool->member[mig->to].mon);
+	hy_cache_write_out(mig->slot, to.bdev, to.sector, first, last, written, mig);
 }
 
 /* @count: of those that end so.  Who sees it there can have the extent moved again. */
@@ -226,7 +244,7 @@ static void switched(struct hy_mig *mig)
 	finish(mig, &mig->pool->mig_completed);
 }
 
-enum mig_next { NEXT_WAIT, NEXT_COPY, NEXT_SWITCHED, NEXT_RACED, NEXT_FAILED };
+enum mig_next { NEXT_WAIT, NEXT_WRITE, NEXT_COPY, NEXT_SWITCHED, NEXT_RACED, NEXT_FAILED };
 
 /* mig->lock held.  No write is in flight in the last three cases. */
 static enum mig_next decide(struct hy_mig *mig)
@@ -242,6 +260,13 @@ static enum mig_next decide(struct hy_mig *mig)
 			return NEXT_WAIT;
 		mig->state = MIG_DONE;
 		return NEXT_FAILED;
+	}
+	if (mig->in_memory) {
+		/* dirty stays: what was written since the slot was taken comes after it. */
+		mig->todo = mig->in_memory;
+		mig->in_memory = 0;
+		mig->copying = true;
+		return NEXT_WRITE;
 	}
 	if (mig->dirty && !hold && mig->rounds >= HY_COPY_ROUNDS)
 		hold = true;
@@ -273,12 +298,17 @@ static void mig_step(struct work_struct *work)
 	next = decide(mig);
 	spin_unlock_irq(&mig->lock);
 	if (next == NEXT_SWITCHED) {
+		/* Who undoes it needs free_sem, and drops the copy then. */
+		hy_cache_moved(mig->pool, mig->le, mig->old, mig->now);
 		hy_free_queue_moved(mig->pool, mig->free, mig->le, mig->old, mig->now);
 		mig->free = NULL;
 	}
 	up_read(&mig->pool->free_sem);
 	switch (next) {
 	case NEXT_WAIT:
+		break;
+	case NEXT_WRITE:
+		write_cached(mig);
 		break;
 	case NEXT_COPY:
 		copy_dirty(mig);
@@ -296,29 +326,31 @@ static void mig_step(struct work_struct *work)
 }
 
 /* @ns: that the copy took */
+static void charge(struct hy_mig *mig, unsigned int member, u64 ns, u64 part)
+{
+	struct hy_member *m = &mig->pool->member[member];
+
+	ek_rtmon_background_end(m->mon);
+	ek_rtmon_note_background(m->mon, ns, mig->round_bytes);
+	atomic64_add(part, &m->copy_debt);
+}
+
 static void charge_copy(struct hy_mig *mig, unsigned int member, unsigned int other, u64 ns)
 {
 	struct hy_pool *pool = mig->pool;
-	struct hy_member *m = &pool->member[member];
 	u64 part;
 
 	spin_lock_irq(&pool->policy_lock);
 	part = hy_copy_part(ns, pool->snap.dev[member].mean_ns, pool->snap.dev[other].mean_ns);
 	spin_unlock_irq(&pool->policy_lock);
-	ek_rtmon_background_end(m->mon);
-	ek_rtmon_note_background(m->mon, ns / 2, mig->round_bytes);
-	atomic64_add(part, &m->copy_debt);
+	charge(mig, member, ns / 2, part);
 }
 
-/* kcopyd's thread. */
-static void copied(int read_err, unsigned long write_err, void *context)
+/* A round has ended, with errors or without. */
+static void end_round(struct hy_mig *mig, bool read_err, bool write_err)
 {
-	struct hy_mig *mig = context;
 	struct hy_pool *pool = mig->pool;
-	u64 ns = ktime_get_ns() - mig->copy_start;
 
-	charge_copy(mig, mig->from, mig->to, ns);
-	charge_copy(mig, mig->to, mig->from, ns);
 	/* Before the map can point to it: see member.c. */
 	if (!write_err)
 		hy_member_wrote(&pool->member[mig->to]);
@@ -333,17 +365,46 @@ static void copied(int read_err, unsigned long write_err, void *context)
 	queue_work(pool->wq, &mig->work);
 }
 
+/* A lane's. */
+static void written(void *context, int error)
+{
+	struct hy_mig *mig = context;
+	u64 ns = ktime_get_ns() - mig->copy_start;
+
+	charge(mig, mig->to, ns, ns);
+	hy_cache_release(mig->slot);
+	mig->slot = NULL;
+	end_round(mig, false, error);
+}
+
+/* kcopyd's thread. */
+static void copied(int read_err, unsigned long write_err, void *context)
+{
+	struct hy_mig *mig = context;
+	u64 ns = ktime_get_ns() - mig->copy_start;
+
+	charge_copy(mig, mig->from, mig->to, ns);
+	charge_copy(mig, mig->to, mig->from, ns);
+	end_round(mig, read_err, write_err);
+}
+
 static void mig_drained(struct hy_drain *drain)
 {
 	struct hy_mig *mig = container_of(drain, struct hy_mig, drain);
-	u64 entry = 0;
+	bool stays;
+	u64 entry;
 
 	/* Granules never written need no copy; those written from now on are noted. */
 	if (ek_map_lookup(&mig->pool->map, mig->le, &entry))
 		entry = 0;
+	stays = ek_entry_valid(entry) && ek_entry_place(entry) == mig->src;
+	mig->slot = hy_cache_hold(mig->pool, mig->le, stays ? entry : 0);
 	spin_lock_irq(&mig->lock);
 	mig->state = MIG_COPYING;
-	mig->dirty |= ek_entry_valid(entry);
+	if (mig->slot)
+		mig->in_memory = ek_entry_valid(entry);
+	else
+		mig->dirty |= ek_entry_valid(entry);
 	spin_unlock_irq(&mig->lock);
 	queue_work(mig->pool->wq, &mig->work);
 }

@@ -213,6 +213,66 @@ static bool is_pinned(void *data, u64 le)
 	return member >= 0 && member != way->to;
 }
 
+/* May the mover take it, by the rules that hold for those that it picks itself? */
+static bool may_move(struct hy_pool *pool, u64 le, struct way *way, u64 now, u64 cooldown,
+		     u32 most, u32 *share)
+{
+	struct hy_heat_node node;
+	bool known, cooling, held;
+
+	mutex_lock(&pool->heat_lock);
+	known = hy_heat_get(&pool->heat, le, &node);
+	cooling = known && node.moved_at && now < node.moved_at + cooldown;
+	held = is_pinned(way, le);
+	*share = hy_heat_share(&pool->heat, le);
+	mutex_unlock(&pool->heat_lock);
+	/* Without a share it would use up no token. */
+	if (!known)
+		hy_not_migrated(pool, HY_NOT_CANDIDATE);
+	else if (cooling)
+		hy_not_migrated(pool, HY_NOT_COOLDOWN);
+	else if (held)
+		hy_not_migrated(pool, HY_NOT_PINNED);
+	else if (*share > most)
+		hy_not_migrated(pool, HY_NOT_SHARE);
+	else
+		return true;
+	return false;
+}
+
+static void forget_heat(struct hy_pool *pool, u64 le)
+{
+	mutex_lock(&pool->heat_lock);
+	hy_heat_forget(&pool->heat, le);
+	mutex_unlock(&pool->heat_lock);
+}
+
+/* One that is in memory and written to goes first: nothing has to be read (wu-reddy figure 4). */
+static bool move_cached(struct hy_pool *pool, struct way *way, unsigned int from, u64 now,
+			u32 *share)
+{
+	u32 most = most_share(pool, from, way->to);
+	u64 cooldown = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC, le;
+	enum hy_reason why;
+	unsigned int tries;
+
+	for (tries = 0; tries < HY_TRIES && hy_cache_pick(pool, from, &le); tries++) {
+		if (!may_move(pool, le, way, now, cooldown, most, share))
+			continue;
+		mutex_lock(&pool->heat_lock);
+		hy_heat_moved(&pool->heat, le, from, now);
+		mutex_unlock(&pool->heat_lock);
+		if (!hy_mig_start(pool, le, from, way->to, &why))
+			return true;
+		hy_not_migrated(pool, why);
+		if (why == HY_NOT_UNMAPPED)
+			forget_heat(pool, le);
+		if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
+			break;
+	}
+	return false;
+}
+
 /*
  * Start one of the hottest extents of a member on its way to another; @share is set to its part
  * of the accesses.
@@ -227,6 +287,8 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 	u64 le[HY_TRIES];
 	unsigned int n, i, pinned;
 
+	if (move_cached(pool, &way, from, now, share))
+		return 0;
 	mutex_lock(&pool->heat_lock);
 	pool->heat.held = is_pinned;
 	pool->heat.data = &way;
@@ -245,11 +307,8 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 		mutex_unlock(&pool->heat_lock);
 		if (!hy_mig_start(pool, le[i], from, to, &why))
 			return 0;
-		if (why == HY_NOT_UNMAPPED) {
-			mutex_lock(&pool->heat_lock);
-			hy_heat_forget(&pool->heat, le[i]);
-			mutex_unlock(&pool->heat_lock);
-		}
+		if (why == HY_NOT_UNMAPPED)
+			forget_heat(pool, le[i]);
 		if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
 			break;
 	}

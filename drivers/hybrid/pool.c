@@ -96,10 +96,12 @@ static void pool_free(struct hy_pool *pool)
 	if (pool->commit_wq)
 		drain_workqueue(pool->commit_wq);
 
+	hy_cache_stop(pool);
 	if (pool->srcu_ready) {
 		hy_drain_wait(pool);
 		cleanup_srcu_struct(&pool->srcu);
 	}
+	hy_cache_destroy(pool);
 	hy_pool_deactivate(pool);
 	list_for_each_entry_safe(f, tmp, &pool->frees, list)
 		hy_free_drop(f);

@@ -86,6 +86,7 @@ int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const 
 	mutex_lock(&pool->heat_lock);
 	hy_heat_resize(&pool->heat, pool->set.candidates);
 	mutex_unlock(&pool->heat_lock);
+	hy_cache_resize(pool, pool->set.cache_extents);
 	return 0;
 }
 
@@ -132,5 +133,6 @@ int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc
 	mutex_lock(&pool->heat_lock);
 	hy_heat_resize(&pool->heat, set.candidates);
 	mutex_unlock(&pool->heat_lock);
+	hy_cache_resize(pool, pool->set.cache_extents);
 	return 0;
 }

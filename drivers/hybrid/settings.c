@@ -30,6 +30,7 @@ static const struct hy_setting {
 	S(movers, 2, 1, HY_MAX_MOVERS),
 	S(low_free, 5, 0, 50),
 	S(commit_ms, 1000, 1, 60000),
+	S(cache_extents, 0, 0, 65536),
 #undef S
 };
 

@@ -25,6 +25,7 @@ struct hy_settings {
 	u32 movers;
 	u32 low_free;
 	u32 commit_ms;
+	u32 cache_extents;
 	struct hy_pins pins;
 };
 

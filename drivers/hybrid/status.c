@@ -434,6 +434,10 @@ static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc
 		return message_counts(pool, argv, result, maxlen);
 	if (argc == 2 && !strcasecmp(argv[0], "lost"))
 		return message_lost(pool, argv, result, maxlen);
+	if (argc == 1 && !strcasecmp(argv[0], "cache")) {
+		hy_cache_show(pool, result, maxlen);
+		return 1;
+	}
 	if (argc == 1 && !strcasecmp(argv[0], "samples"))
 		return message_samples(pool, result, maxlen);
 	if (argc == 1 && !strcasecmp(argv[0], "concentrations"))

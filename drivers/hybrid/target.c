@@ -232,6 +232,8 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	if (!pool->loaded)
 		return;
 	flush_workqueue(pool->wq);
+	/* Nobody says that the members are the same, or have the same, afterwards. */
+	hy_cache_forget_all(pool);
 	cancel_delayed_work_sync(&pool->commit_timer);
 	WRITE_ONCE(pool->closing, true);
 	if (hy_pool_writable(pool) && hy_commit_wait(pool, true))
@@ -334,15 +336,22 @@ static int __init hybrid_init(void)
 
 	if (r)
 		return r;
-	r = dm_register_target(&hybrid_target);
+	r = hy_cache_init();
 	if (r)
-		hy_free_exit();
+		goto no_cache;
+	r = dm_register_target(&hybrid_target);
+	if (!r)
+		return 0;
+	hy_cache_exit();
+no_cache:
+	hy_free_exit();
 	return r;
 }
 
 static void __exit hybrid_exit(void)
 {
 	dm_unregister_target(&hybrid_target);
+	hy_cache_exit();
 	hy_free_exit();
 }
 

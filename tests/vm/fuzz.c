@@ -149,7 +149,7 @@ uint64_t written(char *const *disk, int nr)
 
 static const char *const names[] = {
 	"-", "0", "wardrop", "static", "stripe", "fill", "concentrate", "nosuch", "shares", "50,50", "100", "alpha", "preset",
-	"period_ms", "candidates", "cooldown_ms", "movers", "low_free", "commit_ms", "read_only",
+	"period_ms", "candidates", "cooldown_ms", "movers", "low_free", "commit_ms", "cache_extents", "read_only",
 	"no_discard_passdown", "set", "policy", "move", "entry", "commit", "checkpoint", "samples", "concentrations", "sublun", "fast",
 	"auto", "@x", "+1", "-1",
 	"0x10", "1\\ 2", "\\", "%s%n", "/dev/null", "/dev", "/", "253:0", "8:0", "99999:0", "0:0",

@@ -368,8 +368,9 @@ static void message_round(struct worker *w)
 {
 	static const char *const refused[] = { "fly", "set period_ms 0", "set alpha x", "policy nosuch",
 					       "move 0", "move 99999999 0", "entry x", "commit now" };
-	static const char *const key[] = { "period_ms", "commit_ms", "movers", "low_free", "candidates" };
-	static const unsigned int most[] = { 400, 60, 12, 45, 500 };
+	static const char *const key[] = { "period_ms", "commit_ms", "movers", "low_free", "candidates",
+					   "cache_extents" };
+	static const unsigned int most[] = { 400, 60, 12, 45, 500, 60 };
 	char text[128], policy[64];
 	unsigned int n;
 
@@ -383,8 +384,9 @@ static void message_round(struct worker *w)
 		break;
 	case 3:
 	case 4:
-		n = rnd(w, 5);
-		snprintf(text, sizeof(text), "set %s %u", key[n], 100 * !n + 16 * (n == 4) + 1 + rnd(w, most[n]));
+		n = rnd(w, 6);
+		snprintf(text, sizeof(text), "set %s %u", key[n],
+			 100 * !n + 16 * (n == 4) + (n != 5) + rnd(w, most[n]));
 		say(w, N_set, text);
 		break;
 	case 5:
@@ -409,8 +411,8 @@ static void message_round(struct worker *w)
 static const char *table_line(struct worker *w, char *line, size_t len)
 {
 	static const char *const rest[TABLE_WAYS] = {
-		"0 stripe 10 commit_ms 20 cooldown_ms 0 migrate_kbps 0 movers 4 period_ms 200",
-		"0 wardrop 10 commit_ms 10 cooldown_ms 0 migrate_kbps 0 movers 8 period_ms 150",
+		"0 stripe 12 commit_ms 20 cooldown_ms 0 migrate_kbps 0 movers 4 period_ms 200 cache_extents 40",
+		"0 wardrop 12 commit_ms 10 cooldown_ms 0 migrate_kbps 0 movers 8 period_ms 150 cache_extents 200",
 		"1 no_discard_passdown fill 6 cooldown_ms 0 migrate_kbps 0 low_free 40",
 		"0 static 8 shares 70,30 cooldown_ms 0 migrate_kbps 0 commit_ms 5",
 		"0 wardrop 0",

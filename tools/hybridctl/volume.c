@@ -72,6 +72,20 @@ static void read_tier(struct volume *v)
 	free(reply);
 }
 
+/* Likewise, it may be off by now. */
+static void read_cache(struct volume *v)
+{
+	char *reply = NULL, *why = NULL;
+
+	if (!status_setting(&v->st, "cache_extents", 0))
+		return;
+	if (dm_message(v->name, "cache", &reply, &why))
+		free(why);
+	else if (reply)
+		v->has_cache = cached_parse(reply, &v->cache);
+	free(reply);
+}
+
 static void add_lost(struct volume *v, const struct lost *one)
 {
 	struct lost *last = v->nr_lost ? &v->lost[v->nr_lost - 1] : NULL;
@@ -161,6 +175,7 @@ int volume_look(struct volume *v, const char *name, bool uuids)
 	for (i = 0; i < v->st.nr_devs; i++)
 		look_at_member(v, i);
 	read_tier(v);
+	read_cache(v);
 	if (may_have_lost(v))
 		read_lost(v);
 	if (uuids)

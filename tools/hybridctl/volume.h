@@ -10,6 +10,7 @@
 
 #include "area.h"
 #include "status.h"
+#include "cached.h"
 #include "tier.h"
 
 /* Part of the volume whose data went with a member. */
@@ -28,6 +29,8 @@ struct volume {
 	struct lost *lost;
 	unsigned int nr_lost;
 	bool lost_partly;		/* not all that is lost could be found out */
+	bool has_cache;
+	struct cached cache;		/* extents in memory, if @has_cache */
 	bool has_tier;
 	struct tier tier;		/* policy concentrate's, if @has_tier */
 };

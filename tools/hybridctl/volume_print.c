@@ -49,6 +49,15 @@ static json_t *direction_json(const struct status *st)
 	return st->from < 0 ? json_null() : json_sprintf("%d>%d", st->from, st->to);
 }
 
+static json_t *cache_json(const struct cached *c)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "extents", (json_int_t)c->extents,
+			 "limit", (json_int_t)c->limit, "hits", (json_int_t)c->hits,
+			 "misses", (json_int_t)c->misses, "fills", (json_int_t)c->fills,
+			 "updates", (json_int_t)c->updates, "drops", (json_int_t)c->drops,
+			 "moves", (json_int_t)c->moves);
+}
+
 static json_t *run_json(const struct tier_run *r)
 {
 	return json_pack("{s:I, s:I, s:f, s:I, s:I, s:f}",
@@ -101,7 +110,7 @@ json_t *volume_json(const struct volume *v)
 	for (i = 0; i < st->nr_reasons; i++)
 		json_object_set_new(reasons, st->reason[i].name, json_integer(st->reason[i].count));
 	return json_pack("{s:s, s:s, s:b, s:o, s:{s:I, s:I}, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
-			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:b, s:o}",
+			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o}",
 			"name", v->name, "mode", status_mode_name(st->mode),
 			"needs_check", st->needs_check, "metadata", metadata_json(st),
 			"journal", "total", (json_int_t)st->journal_total,
@@ -118,7 +127,8 @@ json_t *volume_json(const struct volume *v)
 			"checkpoints", (json_int_t)st->checkpoints,
 			"errors", (json_int_t)st->errors, "lost", (json_t *)volume_lost_json(v),
 			"lost_complete", !v->lost_partly,
-			"tier", v->has_tier ? tier_json(v) : json_null());
+			"tier", v->has_tier ? tier_json(v) : json_null(),
+			"cache", v->has_cache ? cache_json(&v->cache) : json_null());
 }
 
 void volume_print_json(FILE *out, const struct volume *v)
@@ -193,6 +203,18 @@ static void print_moves(FILE *out, const struct status *st)
 	fprintf(out, "; flushes %llu, commits %llu, checkpoints %llu, errors %llu\n",
 		(unsigned long long)st->flushes, (unsigned long long)st->commits,
 		(unsigned long long)st->checkpoints, (unsigned long long)st->errors);
+}
+
+static void print_cache(FILE *out, const struct cached *c)
+{
+	uint64_t reads = c->hits + c->misses;
+
+	fprintf(out, "in memory: %llu of %llu extents, %llu hits of %llu reads (%u%%), %llu extents read, "
+		"%llu writes taken over, %llu dropped, %llu moved\n", (unsigned long long)c->extents,
+		(unsigned long long)c->limit, (unsigned long long)c->hits,
+		(unsigned long long)reads, (unsigned int)(reads ? c->hits * 100.0 / reads : 0),
+		(unsigned long long)c->fills, (unsigned long long)c->updates,
+		(unsigned long long)c->drops, (unsigned long long)c->moves);
 }
 
 static void print_tier(FILE *out, const struct volume *v)
@@ -280,6 +302,8 @@ void volume_print(FILE *out, const struct volume *v, unsigned int width)
 	fputc('\n', out);
 	if (v->has_tier)
 		print_tier(out, v);
+	if (v->has_cache)
+		print_cache(out, &v->cache);
 	print_survival(out, v);
 	print_offers(out, v);
 	volume_print_lost(out, v, LOST_SHOWN);

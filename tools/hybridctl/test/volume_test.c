@@ -76,10 +76,38 @@ static void test_counts(void)
 	json_decref(all);
 }
 
+static void test_cache(void)
+{
+	char said[] = "extents 1 limit 2 hits 3 misses 4 fills 5 updates 6 drops 7 moves 8";
+	char other[] = "extents 1 limit 2 hits 3 missed 4 fills 5 updates 6 drops 7 moves 8";
+	char less[] = "extents 1 limit 2 hits 3 misses 4 fills 5 updates 6 drops 7";
+	struct volume v = { .name = "vol" };
+	char line[] = LINE, why[128];
+	json_t *all;
+
+	if (!status_parse(line, &v.st, why, sizeof(why)))
+		return;
+	all = volume_json(&v);
+	ktap_ok(json_is_null(json_object_get(all, "cache")), "json: nothing is kept in memory");
+	json_decref(all);
+	v.has_cache = cached_parse(said, &v.cache);
+	all = volume_json(&v);
+	ktap_ok(v.has_cache && number(all, "cache", "extents") == 1 &&
+		number(all, "cache", "limit") == 2 && number(all, "cache", "hits") == 3 &&
+		number(all, "cache", "misses") == 4 && number(all, "cache", "fills") == 5 &&
+		number(all, "cache", "updates") == 6 && number(all, "cache", "drops") == 7 &&
+		number(all, "cache", "moves") == 8, "json: extents in memory");
+	json_decref(all);
+	ktap_ok(!cached_parse(other, &v.cache) && !cached_parse(less, &v.cache),
+		"an answer that is not understood");
+	status_free(&v.st);
+}
+
 int main(void)
 {
 	ktap_begin();
 	test_states();
 	test_counts();
+	test_cache();
 	return ktap_end();
 }

@@ -1,0 +1,849 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The extent cache: whole extents that were read of late, in memory (wu-reddy section III, figures
+ * 3 and 4; 100 of them there).  It writes through, so it has nothing that could be lost; a read
+ * that misses reads the whole extent, and those that come meanwhile wait for the same.  Off unless
+ * cache_extents is set.
+ *
+ * No read may be answered with what is older than a write that was acknowledged before it came.
+ * All this is done under one lock, by cache_core.c:
+ *
+ *	a write, before it is sent	counts itself in its bucket; a copy of the extent is
+ *					dropped, or takes its data and is not read from
+ *					until the write has succeeded
+ *	it, before anybody is told	counts itself out
+ *	a read that misses		begins to read the extent if no write is counted,
+ *					and announces that
+ *	the extent has been read	it becomes a copy if nobody has dropped the announcement
+ *	a read that finds a copy	takes it if it has the entry that the reader found
+ *
+ * An entry is looked up long before all that, so it has to be the map's still, under the lock, for
+ * a read to be announced:
+ *
+ *	reader			migration, writer	without that
+ *	looks E up
+ *				map: E'; no copy
+ *				writes to E', is told	nothing to be dropped
+ *	announces, reads E				a copy of E, older than that write
+ *				migration back to E	it is the map's, and read from
+ *
+ * Who changes the map after the announcement finds it when he writes to the new place: dropped.
+ *
+ * So no write was under way, anywhere in time, while a copy's data were read, but those that it
+ * took over itself: it has what the place of its entry has.
+ *
+ *	reader			writer			why the reader is right
+ *	announces
+ *				counts, drops it	what it reads may be old, or torn: those
+ *				sends, is told		who wait came before the write was sent;
+ *	has read: not kept				later ones find nothing to wait for
+ *	finds a write counted	sends, is told		reads what it wants, and no more
+ *	takes a copy
+ *				counts, drops it	goes on with what it holds: it began
+ *				is told			before the write was sent
+ *
+ * The entry is what makes discards, migrations and what undoes them harmless.  Readers look it up
+ * when they have entered the epoch:
+ *
+ *	discard, whole or in part	an entry that is not the copy's, before it is told
+ *	the same place once more	after a discard by a write, which is counted and finds
+ *					another entry than the copy's, or the copy gone; after a
+ *					migration by another one, which drops what it doesn't write
+ *	migration, evacuation		another place, with the same data when no write is under
+ *					way: the copy is given the new entry, or dropped
+ *	undone (free.c)			the place of before, where nobody has written since: a write
+ *					to the new one finds another entry than the copy's and drops
+ *					it
+ *	granules never written		zeroes in the copy whatever the member has there; a first
+ *					write changes the entry and drops it
+ *
+ * A copy takes a write's data only if it has the place that the write goes to, all that the write
+ * touches was written before, and nobody else writes there or looks at the copy; otherwise it is
+ * dropped.  Whoever changes a page while it is being written can't say which of both is on the
+ * member, and will write it again if that matters to him; the copy has one of both, too.
+ *
+ * A place is not reused while it is being read, as he whose read it is has not left the epoch.
+ * A write that fails, and a member that may have lost what it was given, drop what there is.
+ * Nothing is kept while the pool is suspended.  Writes begin to be counted when the cache is turned
+ * on; only when all that began before are done (epoch.c) does it begin to read.
+ *
+ * Migrations write what is in memory instead of reading it (migrate.c), and tokens move an extent
+ * first whose copy takes writes over (mover.c): the papers' migration on write, but for the write
+ * itself, which goes to where the extent is.  When a migration has been announced and all writes
+ * of before are done, a copy has what the place has, or is none:
+ *
+ *	announced; drained		writes from now on tell the migration what they wrote
+ *	holds the copy
+ *				a write		drops the copy, which stays as it is for its
+ *						holder; the migration copies its granules from
+ *						the member
+ *
+ * Reads that failed as a whole extent are done again each for itself: the bad sector may be
+ * nobody's.  Memory that can't be had at once is not waited for, and the shrinker takes back what
+ * there is.
+ *
+ * What is answered from memory is no request to a member: the monitor and the policy know of those
+ * that reach one.
+ */
+#include <linux/highmem.h>
+#include <linux/slab.h>
+#include <compat/shrinker.h>
+#include <evenkeel/copy.h>
+#include "cache_core.h"
+#include "hybrid.h"
+
+#define HY_CACHE_CHUNKS	256	/* of memory per extent, so that one bio takes all */
+#define HY_CACHE_PART	4	/* of the memory that there is, a cache may have one in so many */
+#define HY_CACHE_GFP	(GFP_NOWAIT | __GFP_NOWARN | __GFP_NORETRY | __GFP_NOMEMALLOC)
+
+/**
+ * struct hy_cache - a pool's cache, made when it is first turned on
+ * @list: of all caches, for the shrinker
+ * @pool: whose it is
+ * @lock: core, the waiters of slots, draining, again; a leaf
+ * @core: which extents there are
+ * @chunk_shift: of a byte's offset within an extent
+ * @nr_chunks: per extent
+ * @drain: for writes that began before writes were counted
+ * @draining: it is under way
+ * @again: such writes may have begun since
+ */
+struct hy_cache {
+	struct list_head list;
+	struct hy_pool *pool;
+	spinlock_t lock;	/* all that follows but the constants */
+	struct hy_cache_core core;
+	unsigned int chunk_shift;
+	unsigned int nr_chunks;
+	struct hy_drain drain;
+	bool draining;
+	bool again;
+};
+
+/**
+ * struct hy_slot - a copy and its memory
+ * @copy: its state
+ * @cache: whose it is
+ * @waiters: reads that wait for it to be filled
+ * @bio: that fills it, or writes what is in it elsewhere
+ * @work: reads that have to go on without it; who waits for what was written
+ * @written: called then
+ * @context: for that
+ * @error: and so is this
+ * @vec: for @bio
+ * @page: chunks of memory
+ */
+struct hy_slot {
+	struct hy_copy copy;
+	struct hy_cache *cache;
+	struct bio_list waiters;
+	struct bio bio;
+	struct work_struct work;
+	void (*written)(void *context, int error);
+	void *context;
+	int error;
+	struct bio_vec *vec;
+	struct page *page[];
+};
+
+static LIST_HEAD(hy_caches);
+static DEFINE_MUTEX(hy_caches_lock);
+static struct compat_shrinker hy_cache_shrinker;
+
+static struct hy_slot *slot_of(struct hy_copy *copy)
+{
+	return container_of(copy, struct hy_slot, copy);
+}
+
+/* --- memory --- */
+
+static void slot_free(struct hy_cache *cache, struct hy_slot *slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < cache->nr_chunks && slot->page[i]; i++)
+		__free_pages(slot->page[i], cache->chunk_shift - PAGE_SHIFT);
+	kfree(slot);
+}
+
+/* @copy: NULL is fine.  Context: any. */
+static void copy_free(struct hy_cache *cache, struct hy_copy *copy)
+{
+	if (copy)
+		slot_free(cache, slot_of(copy));
+}
+
+static struct hy_slot *slot_alloc(struct hy_cache *cache)
+{
+	unsigned int nr = cache->nr_chunks, order = cache->chunk_shift - PAGE_SHIFT, i;
+	struct hy_slot *slot;
+
+	slot = kzalloc(struct_size(slot, page, nr) + nr * sizeof(struct bio_vec), HY_CACHE_GFP);
+	if (!slot)
+		return NULL;
+	slot->cache = cache;
+	slot->vec = (void *)&slot->page[nr];
+	for (i = 0; i < nr; i++) {
+		slot->page[i] = alloc_pages(HY_CACHE_GFP | (order ? __GFP_COMP : 0), order);
+		if (!slot->page[i]) {
+			slot_free(cache, slot);
+			return NULL;
+		}
+	}
+	return slot;
+}
+
+static u32 chunk_bytes(struct hy_cache *cache)
+{
+	return 1u << cache->chunk_shift;
+}
+
+/* Between a bio of the target and the copy of its extent.  Context: any. */
+static void transfer(struct hy_slot *slot, struct bio *bio, bool to_bio)
+{
+	struct hy_cache *cache = slot->cache;
+	u32 mask = cache->pool->extent_sectors - 1;
+	u32 at = (bio->bi_iter.bi_sector & mask) << SECTOR_SHIFT;
+	struct bvec_iter iter;
+	struct bio_vec bv;
+
+	bio_for_each_segment(bv, bio, iter) {
+		void *mapped = bvec_kmap_local(&bv), *p = mapped;
+		u32 left = bv.bv_len;
+
+		while (left) {
+			u32 offset = at & (chunk_bytes(cache) - 1);
+			u32 n = min(left, chunk_bytes(cache) - offset);
+			void *q = page_address(slot->page[at >> cache->chunk_shift]) + offset;
+
+			if (to_bio)
+				ek_copy(p, q, n);
+			else
+				ek_copy(q, p, n);
+			p += n;
+			at += n;
+			left -= n;
+		}
+		kunmap_local(mapped);
+		if (to_bio)
+			flush_dcache_page(bv.bv_page);
+	}
+}
+
+/* What was never written is zeroes, not what the member has there.  A granule is whole chunks. */
+static void zero_holes(struct hy_slot *slot)
+{
+	struct hy_cache *cache = slot->cache;
+	unsigned int shift = cache->pool->granule_shift + SECTOR_SHIFT - cache->chunk_shift, i;
+
+	for (i = 0; i < cache->nr_chunks; i++)
+		if (!(ek_entry_valid(slot->copy.entry) & BIT(i >> shift)))
+			memset(page_address(slot->page[i]), 0, chunk_bytes(cache));
+}
+
+/* --- reads --- */
+
+static void put(struct hy_cache *cache, struct hy_slot *slot)
+{
+	unsigned long flags;
+	bool last;
+
+	spin_lock_irqsave(&cache->lock, flags);
+	last = hy_cc_put(&cache->core, &slot->copy);
+	spin_unlock_irqrestore(&cache->lock, flags);
+	if (last)
+		slot_free(cache, slot);
+}
+
+/* An extent could not be read as a whole: each reads what it wants.  They are pinned. */
+static void read_each(struct work_struct *work)
+{
+	struct hy_slot *slot = container_of(work, struct hy_slot, work);
+	struct hy_cache *cache = slot->cache;
+	struct bio_list bios = slot->waiters;
+	u64 entry = slot->copy.entry;
+	struct bio *bio;
+
+	put(cache, slot);
+	while ((bio = bio_list_pop(&bios)))
+		hy_io_read_itself(cache->pool, bio, entry);
+}
+
+/* Any context, also hard interrupt.  With the last bio the pool may go. */
+static void fill_done(struct bio *fill)
+{
+	struct hy_slot *slot = fill->bi_private;
+	struct hy_cache *cache = slot->cache;
+	bool ok = !fill->bi_status;
+	struct bio_list bios;
+	unsigned long flags;
+	struct bio *bio;
+
+	bio_uninit(fill);
+	if (ok)
+		zero_holes(slot);
+	spin_lock_irqsave(&cache->lock, flags);
+	hy_cc_filled(&cache->core, &slot->copy, ok);
+	/* Whoever looks now finds a copy, or nothing. */
+	bios = slot->waiters;
+	if (ok)
+		bio_list_init(&slot->waiters);
+	spin_unlock_irqrestore(&cache->lock, flags);
+	if (!ok) {
+		queue_work(cache->pool->wq, &slot->work);
+		return;
+	}
+	bio_list_for_each(bio, &bios)
+		transfer(slot, bio, true);
+	put(cache, slot);
+	while ((bio = bio_list_pop(&bios)))
+		bio_endio(bio);
+}
+
+static void submit_fill(struct hy_slot *slot, u64 entry, blk_opf_t opf)
+{
+	struct hy_cache *cache = slot->cache;
+	struct hy_pool *pool = cache->pool;
+	struct hy_member *m = &pool->member[ek_entry_member(entry)];
+	unsigned int i;
+
+	bio_init(&slot->bio, m->bdev, slot->vec, cache->nr_chunks,
+		 REQ_OP_READ | (opf & (REQ_SYNC | REQ_META | REQ_PRIO)));
+	slot->bio.bi_iter.bi_sector = m->data +
+		((sector_t)ek_entry_pe(entry) << pool->extent_shift);
+	for (i = 0; i < cache->nr_chunks; i++)
+		__bio_add_page(&slot->bio, slot->page[i], chunk_bytes(cache), 0);
+	slot->bio.bi_private = slot;
+	slot->bio.bi_end_io = fill_done;
+	submit_bio_noacct(&slot->bio);
+}
+
+/* Is it worth to have what this member answers, and are whole extents of it to be had? */
+static bool is_cached(struct hy_member *m)
+{
+	u32 state = READ_ONCE(m->state);
+
+	return !m->direct && state != EK_MEMBER_DEGRADED && state != EK_MEMBER_FAILED;
+}
+
+/* A place for an extent to be read; it is announced then, with the bio waiting. */
+static struct hy_slot *announce(struct hy_cache *cache, struct bio *bio, u64 le, u64 entry)
+{
+	struct hy_slot *slot = NULL, *spare = NULL;
+	struct hy_copy *evicted = NULL;
+	unsigned long flags;
+	u64 now = 0;
+
+	/* Without the lock: a guess. */
+	if (READ_ONCE(cache->core.alive) < READ_ONCE(cache->core.max))
+		spare = slot_alloc(cache);
+	spin_lock_irqsave(&cache->lock, flags);
+	if (!ek_map_lookup(&cache->pool->map, le, &now) &&
+	    hy_cc_may_fill(&cache->core, le, entry, now, &evicted)) {
+		slot = evicted ? slot_of(evicted) : spare;
+		if (slot == spare)
+			spare = NULL;
+	}
+	if (slot) {
+		bio_list_init(&slot->waiters);
+		bio_list_add(&slot->waiters, bio);
+		hy_cc_fill(&cache->core, &slot->copy, le, entry);
+	}
+	spin_unlock_irqrestore(&cache->lock, flags);
+	if (spare)
+		slot_free(cache, spare);
+	if (slot)
+		INIT_WORK(&slot->work, read_each);
+	return slot;
+}
+
+/**
+ * hy_cache_read - answer a read from memory, or read its whole extent
+ * @pool: the pool, caching
+ * @bio: a read within one extent, its sector relative to the target
+ * @io: pinned
+ * @entry: of the extent, looked up since then; all that is to be read was written
+ *
+ * Context: any that may submit bios; does not wait.
+ * Return: true: it has been or will be completed; false: it is the caller's.
+ */
+bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+{
+	struct hy_cache *cache = pool->cache;
+	blk_opf_t opf = bio->bi_opf;
+	struct hy_copy *copy, *drop;
+	bool filling = false;
+	unsigned long flags;
+	struct hy_slot *slot;
+
+	if (!is_cached(&pool->member[ek_entry_member(entry)]))
+		return false;
+	spin_lock_irqsave(&cache->lock, flags);
+	copy = hy_cc_read(&cache->core, io->le, entry, &drop);
+	if (copy && copy->state == HY_COPY_FILLING) {
+		filling = true;
+		hy_cc_put(&cache->core, copy);	/* who fills it holds it, too */
+		bio_clear_polled(bio);
+		bio_list_add(&slot_of(copy)->waiters, bio);
+	}
+	spin_unlock_irqrestore(&cache->lock, flags);
+	copy_free(cache, drop);
+	if (filling)
+		return true;
+	if (copy) {
+		slot = slot_of(copy);
+		bio_clear_polled(bio);
+		transfer(slot, bio, true);
+		put(cache, slot);
+		bio_endio(bio);
+		return true;
+	}
+	/* Who may not wait would wait for a request to be had, and for more than he wants. */
+	slot = opf & REQ_NOWAIT ? NULL : announce(cache, bio, io->le, entry);
+	if (!slot)
+		return false;
+	bio_clear_polled(bio);
+	hy_io_sent(pool, bio, io, entry);
+	submit_fill(slot, entry, opf);
+	return true;
+}
+
+/* --- what migrations write from memory --- */
+
+/**
+ * hy_cache_hold - an extent in memory, for its migration
+ * @pool: the pool
+ * @le: logical extent; all writes to it that are not known to the migration have been done
+ * @entry: the map's, looked up since; 0: it is not there any more
+ *
+ * What it has is what its place has but for writes that the migration knows of.
+ *
+ * Context: process.
+ * Return: it, for hy_cache_write_out() and hy_cache_release(); NULL: it is not in memory.
+ */
+struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry)
+{
+	struct hy_cache *cache = READ_ONCE(pool->cache);
+	struct hy_copy *copy, *drop;
+
+	if (!cache)
+		return NULL;
+	spin_lock_irq(&cache->lock);
+	copy = hy_cc_hold(&cache->core, le, entry, &drop);
+	cache->core.moves += copy ? 1 : 0;
+	spin_unlock_irq(&cache->lock);
+	copy_free(cache, drop);
+	return copy ? slot_of(copy) : NULL;
+}
+
+void hy_cache_release(struct hy_slot *slot)
+{
+	put(slot->cache, slot);
+}
+
+static void written_out(struct work_struct *work)
+{
+	struct hy_slot *slot = container_of(work, struct hy_slot, work);
+
+	slot->written(slot->context, slot->error);
+}
+
+static void write_out_done(struct bio *bio)
+{
+	struct hy_slot *slot = bio->bi_private;
+
+	slot->error = blk_status_to_errno(bio->bi_status);
+	bio_uninit(bio);
+	queue_work(slot->cache->pool->wq, &slot->work);
+}
+
+/**
+ * hy_cache_write_out - write what is in memory of an extent
+ * @slot: held by one who writes only
+ * @bdev: where to
+ * @sector: of the extent there
+ * @first: granule
+ * @last: granule
+ * @written: called when it has been done, in process context
+ * @context: for that
+ *
+ * Context: process.
+ */
+void hy_cache_write_out(struct hy_slot *slot, struct block_device *bdev, sector_t sector, u32 first,
+			u32 last, void (*written)(void *context, int error), void *context)
+{
+	struct hy_cache *cache = slot->cache;
+	unsigned int granule = cache->pool->granule_shift;
+	unsigned int shift = granule + SECTOR_SHIFT - cache->chunk_shift, i;
+
+	slot->written = written;
+	slot->context = context;
+	INIT_WORK(&slot->work, written_out);
+	bio_init(&slot->bio, bdev, slot->vec, cache->nr_chunks, REQ_OP_WRITE);
+	slot->bio.bi_iter.bi_sector = sector + (first << granule);
+	for (i = first << shift; i < (last + 1) << shift; i++)
+		__bio_add_page(&slot->bio, slot->page[i], chunk_bytes(cache), 0);
+	slot->bio.bi_private = slot;
+	slot->bio.bi_end_io = write_out_done;
+	submit_bio(&slot->bio);
+}
+
+/**
+ * hy_cache_pick - an extent in memory that is being written to, to be moved
+ * @pool: the pool
+ * @member: that it is to leave
+ * @le: set to it
+ *
+ * Context: process.
+ * Return: true if there is one.
+ */
+bool hy_cache_pick(struct hy_pool *pool, unsigned int member, u64 *le)
+{
+	struct hy_cache *cache = READ_ONCE(pool->cache);
+	bool found;
+
+	if (!cache)
+		return false;
+	spin_lock_irq(&cache->lock);
+	found = hy_cc_pick(&cache->core, member, le);
+	spin_unlock_irq(&cache->lock);
+	return found;
+}
+
+/* --- writes, and what else changes extents --- */
+
+/**
+ * hy_cache_write_begin - a write is about to be sent
+ * @pool: the pool, caching
+ * @bio: the write, its sector relative to the target
+ * @io: pinned since before it looked whether the pool is caching
+ * @entry: where it goes, of its first extent
+ *
+ * Context: any; hy_cache_write_end() must follow.
+ */
+void hy_cache_write_begin(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+{
+	u32 touched = io->more || io->flags & HY_IO_FIRST ? 0 : io->touched;
+	struct hy_cache *cache = pool->cache;
+	struct hy_copy *copy, *drop;
+	unsigned long flags;
+	unsigned int i;
+
+	io->flags |= HY_IO_COUNTED;
+	for (i = 0; i <= io->more; i++) {
+		spin_lock_irqsave(&cache->lock, flags);
+		copy = hy_cc_write_begin(&cache->core, io->le + i, entry, touched, &drop);
+		spin_unlock_irqrestore(&cache->lock, flags);
+		copy_free(cache, drop);
+		if (!copy)
+			continue;
+		/* Nobody reads it before the write has succeeded. */
+		io->flags |= HY_IO_UPDATES;
+		transfer(slot_of(copy), bio, false);
+		put(cache, slot_of(copy));
+	}
+}
+
+/**
+ * hy_cache_write_end - a write is done, nobody has been told yet
+ * @pool: the pool
+ * @io: HY_IO_COUNTED
+ * @ok: it has succeeded
+ *
+ * Context: any, also hard interrupt.
+ */
+void hy_cache_write_end(struct hy_pool *pool, struct hy_io *io, bool ok)
+{
+	struct hy_cache *cache = pool->cache;
+	struct hy_copy *drop;
+	unsigned long flags;
+	unsigned int i;
+
+	for (i = 0; i <= io->more; i++) {
+		spin_lock_irqsave(&cache->lock, flags);
+		drop = hy_cc_write_end(&cache->core, io->le + i, io->flags & HY_IO_UPDATES, ok);
+		spin_unlock_irqrestore(&cache->lock, flags);
+		copy_free(cache, drop);
+	}
+	io->flags &= ~(HY_IO_COUNTED | HY_IO_UPDATES);
+}
+
+/**
+ * hy_cache_moved - an extent is elsewhere, and what it has is the same
+ * @pool: the pool
+ * @le: logical extent
+ * @from: the entry it had, until all writes there were done
+ * @to: the entry it has
+ *
+ * Context: process; free_sem held for reading since before the map was changed, as who undoes it
+ * drops the copy.
+ */
+void hy_cache_moved(struct hy_pool *pool, u64 le, u64 from, u64 to)
+{
+	struct hy_cache *cache = READ_ONCE(pool->cache);
+	struct hy_copy *drop;
+
+	if (!cache)
+		return;
+	spin_lock_irq(&cache->lock);
+	if (is_cached(&pool->member[ek_entry_member(to)]))
+		drop = hy_cc_moved(&cache->core, le, from, to);
+	else
+		drop = hy_cc_drop(&cache->core, le);	/* nobody would look for it */
+	spin_unlock_irq(&cache->lock);
+	copy_free(cache, drop);
+}
+
+/**
+ * hy_cache_forget - an extent has changed otherwise than by a write
+ * @pool: the pool
+ * @le: logical extent
+ *
+ * Context: any.
+ */
+void hy_cache_forget(struct hy_pool *pool, u64 le)
+{
+	struct hy_cache *cache = READ_ONCE(pool->cache);
+	struct hy_copy *drop;
+	unsigned long flags;
+
+	if (!cache)
+		return;
+	spin_lock_irqsave(&cache->lock, flags);
+	drop = hy_cc_drop(&cache->core, le);
+	spin_unlock_irqrestore(&cache->lock, flags);
+	copy_free(cache, drop);
+}
+
+/* Forget extents, one after the other, until there are no more than so many. */
+static unsigned long shrink_to(struct hy_cache *cache, u32 nr, unsigned long at_most)
+{
+	unsigned long n = 0, flags;
+	struct hy_copy *drop;
+	bool more;
+
+	do {
+		drop = NULL;
+		spin_lock_irqsave(&cache->lock, flags);
+		more = cache->core.nr > nr && n < at_most;
+		if (more)
+			drop = hy_cc_take_any(&cache->core);
+		spin_unlock_irqrestore(&cache->lock, flags);
+		copy_free(cache, drop);
+		n += more;
+	} while (more);
+	return n;
+}
+
+/**
+ * hy_cache_forget_all - nothing of what is in memory can be relied on
+ * @pool: the pool
+ *
+ * Context: process.
+ */
+void hy_cache_forget_all(struct hy_pool *pool)
+{
+	struct hy_cache *cache = READ_ONCE(pool->cache);
+
+	if (cache)
+		shrink_to(cache, 0, ULONG_MAX);
+}
+
+/* --- on and off --- */
+
+/* All writes in flight are counted, unless it was turned off and on meanwhile. */
+static void writes_counted(struct hy_drain *drain)
+{
+	struct hy_cache *cache = container_of(drain, struct hy_cache, drain);
+	bool again;
+
+	spin_lock_irq(&cache->lock);
+	again = cache->again;
+	cache->again = false;
+	cache->draining = again;
+	if (!again)
+		cache->core.ready = READ_ONCE(cache->pool->caching);
+	else
+		hy_drain_bios(cache->pool, drain);	/* under the lock: see hy_cache_stop() */
+	spin_unlock_irq(&cache->lock);
+}
+
+static struct hy_cache *make(struct hy_pool *pool)
+{
+	struct hy_cache *cache = kvzalloc(sizeof(*cache), GFP_KERNEL);
+	unsigned int shift = pool->extent_shift + SECTOR_SHIFT;
+
+	if (!cache)
+		return NULL;
+	cache->pool = pool;
+	cache->chunk_shift = max_t(unsigned int, PAGE_SHIFT, shift - ilog2(HY_CACHE_CHUNKS));
+	cache->nr_chunks = 1u << (shift - cache->chunk_shift);
+	cache->drain.fn = writes_counted;
+	spin_lock_init(&cache->lock);
+	hy_cc_init(&cache->core);
+	mutex_lock(&hy_caches_lock);
+	list_add(&cache->list, &hy_caches);
+	mutex_unlock(&hy_caches_lock);
+	return cache;
+}
+
+/* As many as asked for, and no more than a part of the memory that there is. */
+static u32 limit(struct hy_pool *pool, u32 extents)
+{
+	u64 pages = totalram_pages() / HY_CACHE_PART;
+
+	if (extents && pool->granule_shift + SECTOR_SHIFT < PAGE_SHIFT) {
+		DMWARN("no extent cache: an extent's parts are smaller than a page");
+		return 0;
+	}
+	return min_t(u64, extents, (pages << (PAGE_SHIFT - SECTOR_SHIFT)) >> pool->extent_shift);
+}
+
+/**
+ * hy_cache_resize - keep so many extents from now on
+ * @pool: the pool
+ * @extents: how many; 0: no cache
+ *
+ * Context: sleeps, under memalloc_noio; one at a time.
+ */
+void hy_cache_resize(struct hy_pool *pool, u32 extents)
+{
+	struct hy_cache *cache = pool->cache;
+	bool drain = false;
+
+	extents = limit(pool, extents);
+	if (!cache && !extents)
+		return;
+	if (!cache) {
+		cache = make(pool);
+		if (!cache) {
+			DMWARN("no memory for an extent cache");
+			return;
+		}
+		WRITE_ONCE(pool->cache, cache);
+	}
+	spin_lock_irq(&cache->lock);
+	cache->core.max = extents;
+	if (!extents) {
+		cache->core.ready = false;
+	} else if (!pool->caching) {
+		drain = !cache->draining;
+		cache->again = cache->draining;
+		cache->draining = true;
+	}
+	/* release: pairs with hy_caching(); who sees it sees pool->cache */
+	smp_store_release(&pool->caching, extents > 0);
+	spin_unlock_irq(&cache->lock);
+	shrink_to(cache, extents, ULONG_MAX);
+	if (drain)
+		hy_drain_bios(pool, &cache->drain);
+}
+
+/**
+ * hy_cache_stop - no drain begins from now on
+ * @pool: the pool, not to be resized any more
+ *
+ * The one under way would begin another if the cache was turned off and on meanwhile; whoever
+ * waits for drains once has waited for all then.
+ *
+ * Context: process.
+ */
+void hy_cache_stop(struct hy_pool *pool)
+{
+	struct hy_cache *cache = pool->cache;
+
+	if (!cache)
+		return;
+	spin_lock_irq(&cache->lock);
+	cache->again = false;
+	spin_unlock_irq(&cache->lock);
+}
+
+/* No bio and no drain is under way.  Context: sleeps. */
+void hy_cache_destroy(struct hy_pool *pool)
+{
+	struct hy_cache *cache = pool->cache;
+
+	if (!cache)
+		return;
+	mutex_lock(&hy_caches_lock);
+	list_del(&cache->list);
+	mutex_unlock(&hy_caches_lock);
+	shrink_to(cache, 0, ULONG_MAX);
+	WARN_ON(cache->core.alive);
+	kvfree(cache);
+	pool->cache = NULL;
+}
+
+/**
+ * hy_cache_show - what the cache has done
+ * @pool: the pool
+ * @result: gets words in pairs, a key and a value
+ * @maxlen: its size
+ *
+ * Context: any.
+ */
+void hy_cache_show(struct hy_pool *pool, char *result, unsigned int maxlen)
+{
+	struct hy_cache *cache = READ_ONCE(pool->cache);
+	struct hy_cache_core *c = cache ? &cache->core : NULL;
+	unsigned int sz = 0;
+
+	if (!c) {
+		DMEMIT("extents 0 limit 0 hits 0 misses 0 fills 0 updates 0 drops 0 moves 0");
+		return;
+	}
+	spin_lock_irq(&cache->lock);
+	DMEMIT("extents %u limit %u hits %llu misses %llu fills %llu", c->nr, c->max, c->hits,
+	       c->misses, c->fills);
+	DMEMIT(" updates %llu drops %llu moves %llu", c->updates, c->kills, c->moves);
+	spin_unlock_irq(&cache->lock);
+}
+
+/* --- memory that is wanted elsewhere --- */
+
+static unsigned long pages_of(struct hy_cache *cache)
+{
+	return (unsigned long)cache->nr_chunks << (cache->chunk_shift - PAGE_SHIFT);
+}
+
+static unsigned long count_copies(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct hy_cache *cache;
+	unsigned long n = 0;
+
+	if (!mutex_trylock(&hy_caches_lock))
+		return 0;
+	list_for_each_entry(cache, &hy_caches, list)
+		n += READ_ONCE(cache->core.nr) * pages_of(cache);
+	mutex_unlock(&hy_caches_lock);
+	return n;
+}
+
+static unsigned long give_copies(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct hy_cache *cache;
+	unsigned long n = 0;
+
+	if (!mutex_trylock(&hy_caches_lock))
+		return SHRINK_STOP;
+	list_for_each_entry(cache, &hy_caches, list)
+		if (n < sc->nr_to_scan)
+			n += shrink_to(cache, 0, DIV_ROUND_UP(sc->nr_to_scan - n, pages_of(cache))) *
+			     pages_of(cache);
+	mutex_unlock(&hy_caches_lock);
+	/* An extent may be more than was asked for: not the same again at once. */
+	sc->nr_scanned = max(sc->nr_to_scan, n);
+	return n ?: SHRINK_STOP;
+}
+
+int hy_cache_init(void)
+{
+	return compat_shrinker_add(&hy_cache_shrinker, NULL, "hybrid-cache", count_copies,
+				   give_copies);
+}
+
+void hy_cache_exit(void)
+{
+	compat_shrinker_remove(&hy_cache_shrinker);
+}
