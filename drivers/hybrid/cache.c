@@ -823,14 +823,16 @@ static unsigned long count_copies(struct shrinker *shrinker, struct shrink_contr
 static unsigned long give_copies(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	struct hy_cache *cache;
-	unsigned long n = 0;
+	unsigned long n = 0, each;
 
 	if (!mutex_trylock(&hy_caches_lock))
 		return SHRINK_STOP;
-	list_for_each_entry(cache, &hy_caches, list)
-		if (n < sc->nr_to_scan)
-			n += shrink_to(cache, 0, DIV_ROUND_UP(sc->nr_to_scan - n, pages_of(cache))) *
-			     pages_of(cache);
+	list_for_each_entry(cache, &hy_caches, list) {
+		if (n < sc->nr_to_scan) {
+			each = pages_of(cache);
+			n += each * shrink_to(cache, 0, DIV_ROUND_UP(sc->nr_to_scan - n, each));
+		}
+	}
 	mutex_unlock(&hy_caches_lock);
 	/* An extent may be more than was asked for: not the same again at once. */
 	sc->nr_scanned = max(sc->nr_to_scan, n);

@@ -299,7 +299,7 @@ struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry, struct hy
  */
 bool hy_cc_pick(struct hy_cache_core *c, unsigned int member, u64 *le)
 {
-	unsigned int n = min(c->nr, (u32)HY_CACHE_LOOK);
+	unsigned int n = min_t(u32, c->nr, HY_CACHE_LOOK);
 	struct hy_copy *copy;
 
 	while (n--) {
