@@ -324,25 +324,27 @@ static void pinned_unlink(void)
 #endif
 
 /*
- * Nothing but pinned pages is left: of a file with a name, and of one without. Says so, and lets go
- * of them when told to.
+ * Nothing but pinned pages is left: of a file with a name, and when the file system is shut down of
+ * one without, too. Says so, and lets go of them when told to.
  */
 static void hold(bool shut)
 {
 	int fd = file("held", FILE_BYTES), gone = file("gone", FILE_BYTES), end[2];
 	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED), *q = map(gone, FILE_BYTES, MAP_SHARED);
+	size_t bytes = shut ? 2 * PAGE : PAGE;
 	uint32_t how = 0;
 
 	NEED(!pipe2(end, O_CLOEXEC));
 	memset(p, 6, FILE_BYTES);
 	memset(q, 6, FILE_BYTES);
 	pin(end[1], p + 3 * PAGE);
-	pin(end[1], q);
+	if (shut)
+		pin(end[1], q);
 	snprintf(path, sizeof(path), "%s/gone", dir);
 	NEED(!unlink(path) && (!shut || !ioctl(fd, FS_IOC_SHUTDOWN, &how)));
 	NEED(!munmap(p, FILE_BYTES) && !munmap(q, FILE_BYTES) && !close(gone) && !close(fd));
 	NEED(puts("held") >= 0 && !fflush(stdout) && getchar() == '\n');
-	NEED(read(end[0], buf, 2 * PAGE) == 2 * PAGE && all(buf, 6, 2 * PAGE));
+	NEED(read(end[0], buf, bytes) == (ssize_t)bytes && all(buf, 6, bytes));
 }
 
 /* --- no room ---------------------------------------------------------------------------------- */
