@@ -331,6 +331,10 @@ static void superblocks(void)
 		fake_wipe_disk(i);
 		is_damaged("wiped", i);
 	}
+	make_store();
+	fake_spoil_disk(0, 100);
+	fake_spoil_disk(1, 100);
+	is_damaged("both", 0);
 	fake_reset(ktap_seed, 0);
 	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
 	CHECK(store.generation == 1 && !store_close(&store));
@@ -359,16 +363,19 @@ static void serials(void)
 /* A store is made over another one, and the power goes: the older of its trees never comes back. */
 static void cuts_in_format(void)
 {
+	uint8_t uuid[16];
+	uint32_t newest;
 	uint64_t n;
 	int err;
 
 	for (n = 1; n < 1000 && !ktap_failing(); n++) {
 		make_store();
-		CHECK(!store_open(&store, "a", true) && !commit_tree(2));
-		if (n % 2)
-			CHECK(!commit_tree(3));
+		CHECK(!store_open(&store, "a", true));
+		for (newest = 1; newest < 1 + n % 3; newest++)
+			CHECK(!commit_tree(newest + 1));
+		memcpy(uuid, store.uuid, sizeof(uuid));
 		CHECK(!store_close(&store));
-		fake_cut_at(n, n / 2 % FAKE_KINDS, FAKE_OFF);
+		fake_cut_at(n / 3 + 1, n / 9 % FAKE_KINDS, FAKE_OFF);
 		store_format("a", true);
 		if (!fake_was_cut())
 			break;
@@ -377,13 +384,13 @@ static void cuts_in_format(void)
 		CHECK(!err || err == -ENODATA || err == -EUCLEAN, "%llu: %d", (unsigned long long)n,
 		      err);
 		if (!err) {
-			CHECK(is_tree(0) || is_tree(n % 2 ? 3 : 2), "%llu: an older tree",
+			CHECK(memcmp(uuid, store.uuid, 16) ? is_tree(0) : is_tree(newest), "%llu: an older tree",
 			      (unsigned long long)n);
 			CHECK(!store_close(&store));
 		}
 		CHECK(!store_format("a", true) && !fake_valid());
 	}
-	CHECK(n > 10);
+	CHECK(n > 30);
 }
 
 /* --- space ------------------------------------------------------------------------------------ */
@@ -393,7 +400,7 @@ static void others(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < FAKE_DISK; i += FAKE_DISK - 1) {
+	for (i = 0; i < FAKE_DISK; i += 73) {
 		fake_reset(ktap_seed, 0);
 		fake_spoil_disk(i, 5);
 		CHECK(store_format("a", false) == -EEXIST, "block %u", i);
@@ -403,6 +410,13 @@ static void others(void)
 	CHECK(!store_open(&store, "a", true) && fake_mapped() == 2 + 2 * catalogue_blocks());
 	CHECK(!store_close(&store) && !store_format("a", true));
 	CHECK(fake_mapped() == 4, "%u", fake_mapped());
+	fake_reset(ktap_seed, 0);
+	for (i = 100; i < 200; i++)
+		fake_spoil_disk(i, 5);
+	fake_spoil_disk(0, 5);
+	fake_spoil_disk(1, 5);
+	fake_room(fake_mapped());
+	CHECK(!store_format("a", true) && fake_mapped() == 4, "%u", fake_mapped());
 }
 
 /* There is no room for anything more: what takes none is possible, and the tree stays. */

@@ -159,6 +159,8 @@ static ssize_t read_batch(struct walk *walk, int fd)
 
 	do {
 		n = read(fd, walk->data + all, room - all);
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n < 0)
 			return -errno;
 		all += n;
@@ -181,6 +183,8 @@ static int take_data(struct walk *walk, struct ns_node *node, const struct ns_no
 		if (bytes <= 0)
 			return bytes;
 		nr = (bytes + block - 1) / block;
+		if (node->blocks > TREE_FILE_BLOCKS - nr)
+			return -EFBIG;
 		more = reallocarray(node->piece, (size_t)node->blocks + nr, sizeof(*more));
 		if (!more)
 			return -ENOMEM;
@@ -252,6 +256,8 @@ static int take_symlink(struct ns_node *node, int above, const char *name)
 
 	if (bytes < 0 || bytes == sizeof(target))
 		return bytes < 0 ? -errno : -ENAMETOOLONG;
+	if (!bytes)
+		return -EINVAL;
 	node->type = NS_SYMLINK;
 	node->target = strndup(target, bytes);
 	return node->target ? 0 : -ENOMEM;
@@ -283,6 +289,9 @@ static int take_path(struct walk *walk, int above, const char *name, const char 
 	struct stat status;
 	int err;
 
+	/* It could not be exported again. */
+	if (strlen(path) >= PATH_MAX)
+		return failed(path, ENAMETOOLONG);
 	if (fstatat(above, name, &status, AT_SYMLINK_NOFOLLOW))
 		return failed(path, errno);
 	if (S_ISSOCK(status.st_mode)) {
@@ -311,7 +320,21 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char * const *)a, *(char * const *)b);
 }
 
-/* Sorted; to be freed. NULL after a message. */
+/* What readdir() told twice, as others were made or removed meanwhile, is there once. */
+static size_t drop_doubles(char **names, size_t nr)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (n && !strcmp(names[n - 1], names[i]))
+			free(names[i]);
+		else
+			names[n++] = names[i];
+	}
+	return n;
+}
+
+/* Sorted, each once; to be freed. NULL after a message. */
 static char **names_in(DIR *folder, const char *path, size_t *nr)
 {
 	char **names = malloc(sizeof(*names)), **more;
@@ -331,6 +354,7 @@ static char **names_in(DIR *folder, const char *path, size_t *nr)
 	}
 	if (names && !errno) {
 		qsort(names, *nr, sizeof(*names), by_name);
+		*nr = drop_doubles(names, *nr);
 		return names;
 	}
 	failed(path, errno);
@@ -402,7 +426,8 @@ int import_folder(struct ns_store *store, const char *folder, struct ns_import *
 	if (!err) {
 		err = store_replace(store, &walk.tree);
 		if (err)
-			err = complain("the tree can't be committed: %s", strerror(-err));
+			err = complain("the tree can't be committed: %s",
+				       err == -EINVAL ? "no store can hold it" : strerror(-err));
 	}
 	if (err && !store->broken) {
 		forgotten = store_forget(store);

@@ -130,10 +130,18 @@ void fake_spoil(unsigned int which)
 			pages[i].data[77] ^= 4;
 }
 
+/* What is written lasts. */
+static void make_last(unsigned int block)
+{
+	memcpy(lasting[block], disk[block], FAKE_BLOCK);
+	mapped_lasting[block] = mapped[block];
+}
+
 void fake_spoil_disk(unsigned int block, unsigned int bit)
 {
 	disk[block][bit / 8] ^= 1 << bit % 8;
-	memcpy(lasting[block], disk[block], FAKE_BLOCK);
+	mapped[block] = true;
+	make_last(block);
 }
 
 void fake_wipe_disk(unsigned int block)
@@ -177,13 +185,6 @@ void fake_restless(unsigned int per, unsigned int all)
 static bool lasts(void)
 {
 	return cut_how == FAKE_ALL || (cut_how == FAKE_SOME && any(2));
-}
-
-/* What is written lasts. */
-static void make_last(unsigned int block)
-{
-	memcpy(lasting[block], disk[block], FAKE_BLOCK);
-	mapped_lasting[block] = mapped[block];
 }
 
 static void cut(void)
