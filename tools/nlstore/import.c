@@ -169,26 +169,66 @@ static ssize_t read_batch(struct walk *walk, int fd)
 	return all;
 }
 
+static int add_pieces(struct ns_node *node, uint64_t nr)
+{
+	struct ns_piece *more;
+
+	if (nr > TREE_FILE_BLOCKS - node->blocks)
+		return -EFBIG;
+	more = reallocarray(node->piece, (size_t)node->blocks + nr, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	node->piece = more;
+	memset(more + node->blocks, 0, nr * sizeof(*more));
+	return 0;
+}
+
+/*
+ * Whole blocks of a hole are zeros without being read. Return: 0, what is next has to be read; 1,
+ * that was the end; or an error.
+ */
+static int skip_hole(struct ns_node *node, int fd, uint32_t block)
+{
+	off_t data = lseek(fd, node->size, SEEK_DATA), end = -1;
+	uint64_t nr;
+	int err;
+
+	if (data < 0 && errno == ENXIO)
+		end = lseek(fd, 0, SEEK_END);
+	if (end >= 0 && (uint64_t)end <= node->size)
+		return 1;
+	if (data < 0 && end < 0)
+		return 0;
+	nr = ((end < 0 ? data : end) - node->size + (end < 0 ? 0 : block - 1)) / block;
+	err = add_pieces(node, nr);
+	if (err)
+		return err;
+	node->blocks += nr;
+	node->size = end < 0 ? (uint64_t)node->blocks * block : (uint64_t)end;
+	if (end >= 0)
+		return 1;
+	return lseek(fd, node->size, SEEK_SET) < 0 ? -errno : 0;
+}
+
 /* What it grows by meanwhile is taken the next time: it has another time of change then. */
 static int take_data(struct walk *walk, struct ns_node *node, const struct ns_node *old, int fd)
 {
 	uint32_t block = walk->store->block;
-	struct ns_piece *more;
 	unsigned int nr;
 	ssize_t bytes;
 	int err = 0;
 
 	do {
+		err = skip_hole(node, fd, block);
+		if (err)
+			return err < 0 ? err : 0;
 		bytes = read_batch(walk, fd);
 		if (bytes <= 0)
 			return bytes;
 		nr = (bytes + block - 1) / block;
-		if (node->blocks > TREE_FILE_BLOCKS - nr)
-			return -EFBIG;
-		more = reallocarray(node->piece, (size_t)node->blocks + nr, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		node->piece = more;
+		err = add_pieces(node, nr);
+		if (err)
+			return err;
 		node->size += bytes;
 		err = put_blocks(walk, node, old, nr);
 	} while (!err && bytes == (ssize_t)NS_BATCH * block);
