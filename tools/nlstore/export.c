@@ -2,8 +2,8 @@
 /*
  * The store's tree into a folder. A tree that was decoded has no path that leads out of it; and no
  * link that somebody else puts there while it is written does: the folder is this user's, nobody
- * else may write into it or into what is made in it until that is done, and folders are opened below
- * it only.
+ * else may write into it or into what is made in it until that is done, and folders are opened
+ * below it only.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -467,7 +467,7 @@ int import_folder(struct ns_store *store, const char *folder, struct ns_import *
 		err = store_replace(store, &walk.tree);
 		if (err)
 			err = complain("the tree can't be committed: %s",
-				       err == -EINVAL ? "no store can hold it" : strerror(-err));
+				       err == -EINVAL ? "no store has such" : strerror(-err));
 	}
 	if (err && !store->broken) {
 		forgotten = store_forget(store);

@@ -35,7 +35,7 @@
  * would be to free the blocks of the newest tree, so such a store is opened no more: beside
  * generation g there has to be g-1.
  *
- * Both halves have the length of the catalogue that counts, mapped: another catalogue of that length
+ * Both halves have the length of the catalogue that counts, mapped: another one of that length
  * takes no space that is not there. So what makes the tree smaller, and what notes migrations, is
  * done on a device that is full, too. A catalogue that is longer lengthens both before it counts.
  */

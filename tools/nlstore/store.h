@@ -78,8 +78,8 @@ int store_read(struct ns_store *store, const struct ns_piece *piece, unsigned in
 int store_tend(struct ns_store *store);
 /*
  * @tree becomes the committed tree, and the store's own, if this returns 0; otherwise the caller
- * keeps it, and the device has the one or the other. -EINVAL, -EFBIG: no store may have such a tree;
- * -ENOSPC: the catalogue has no room; then nothing has changed.
+ * keeps it, and the device has the one or the other. -EINVAL, -EFBIG: no store may have such a
+ * tree; -ENOSPC: the catalogue has no room; then nothing has changed.
  */
 int store_replace(struct ns_store *store, struct ns_tree *tree);
 /* Free the blocks that were written and not committed. */

@@ -48,8 +48,8 @@ void tree_free(struct ns_tree *tree);
 #define TREE_FILE_BLOCKS	((UINT32_MAX >> 4) - 1024)
 
 /*
- * *@data, to be freed. 0, -ENOMEM, or -EFBIG: a node is too large for its entry. Blocks that the map
- * does not have get the address ~0.
+ * *@data, to be freed. 0, -ENOMEM, or -EFBIG: a node is too large for its entry. Blocks that the
+ * map does not have get the address ~0.
  */
 int tree_encode(const struct ns_tree *tree, const struct ns_map *map, void **data, size_t *bytes);
 /*
