@@ -84,6 +84,8 @@ touch -t 199912312359.59 $tree/deep/er $tree/uapi
 check "a tree is imported" nlstore import a $tree
 comes_back "and comes back as it was"
 check_fails "not into a folder that holds something" "is not empty" nlstore export a $tree
+mkdir -m 777 /tmp/theirs && chown 12 /tmp/theirs
+check_fails "nor into somebody else's" "somebody else's" nlstore export a /tmp/theirs
 whole "at first"
 sleep_until=$(($(date +%s) + 2))
 while [ "$(date +%s)" -lt $sleep_until ]; do nap 0.2; done

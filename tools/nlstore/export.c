@@ -60,9 +60,11 @@ static int open_top(const char *folder)
 		complain("%s: %s", folder, strerror(errno));
 	else if (status.st_uid != geteuid())
 		complain("%s is somebody else's", folder);
+	else if (!is_empty(fd))
+		complain("%s is not empty", folder);
 	else if (fchmod(fd, 0700))
 		complain("%s: %s", folder, strerror(errno));
-	else if (!is_empty(fd))
+	else if (!is_empty(fd))	/* what others put there before they couldn't any more */
 		complain("%s is not empty", folder);
 	else
 		return fd;
