@@ -196,6 +196,264 @@ static void damage(void)
 	CHECK(!store_close(&store));
 }
 
+static uint64_t catalogue_blocks(void)
+{
+	return (store.bytes + FAKE_BLOCK - 1) / FAKE_BLOCK;
+}
+
+/* The store with tree 1 in it, closed. */
+static void make_store(void)
+{
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+	CHECK(!commit_tree(1) && !store_close(&store));
+}
+
+/* Hundreds of migrations wait, of which some are told late. */
+static void many_moves(void)
+{
+	make_store();
+	fake_lazy();
+	fake_move(300);
+	CHECK(fake_waiting() > 4 * NS_MOVES);
+	CHECK(!store_open(&store, "a", true) && is_tree(1));
+	CHECK(store.nr_moves == fake_waiting(), "%zu of %u", store.nr_moves, fake_waiting());
+	CHECK(!store_tend(&store) && !store.nr_moves && is_tree(1));
+	fake_move(NS_MOVES);
+	CHECK(!store_tend(&store) && !store_tend(&store) && is_tree(1));
+	CHECK(!store_close(&store) && !fake_waiting());
+	CHECK(!store_open(&store, "a", false) && is_tree(1) && !store_close(&store));
+}
+
+/* Each catalogue moves more blocks than are acknowledged: that is not run after. */
+static void feedback(void)
+{
+	uint64_t before;
+
+	make_store();
+	fake_restless(30, 20000);
+	fake_move(NS_MOVES + 1);
+	CHECK(!store_open(&store, "a", true));
+	before = store.generation;
+	CHECK(!store_tend(&store) && store.generation <= before + 1, "%llu commits",
+	      (unsigned long long)(store.generation - before));
+	CHECK(!store_close(&store) && !store_open(&store, "a", false) && is_tree(1));
+	CHECK(store.generation <= before + 2 && !store_close(&store));
+}
+
+/* A block whose name was not told, as the write failed, moves: it is freed, and nothing is left. */
+static void unknown_moves(void)
+{
+	uint8_t data[4 * FAKE_BLOCK] = { 1 };
+	struct ns_piece piece[4];
+
+	make_store();
+	CHECK(!store_open(&store, "a", true));
+	CHECK(!store_write(&store, data, 4, piece));
+	map_mark_all(&store.map, true);
+	map_find(&store.map, piece[3].serial)->mark = false;
+	CHECK(!map_keep(&store.map, true));
+	fake_move(200);
+	CHECK(!store_tend(&store) && !store_forget(&store) && nothing_is_left(0));
+	CHECK(!store_close(&store));
+}
+
+/* --- trees that no store may have ------------------------------------------------------------- */
+
+static void refuse_tree(struct ns_tree *tree, int err, const char *why)
+{
+	int got = store_replace(&store, tree);
+
+	CHECK(got == err, "%s: %d", why, got);
+	CHECK(is_tree(1) && !store_close(&store));
+	tree_free(tree);
+	got = store_open(&store, "a", true);
+	CHECK(!got && is_tree(1), "%s: %d", why, got);
+}
+
+static void trees_refused(void)
+{
+	struct ns_tree tree = { 0 };
+	struct ns_node *node;
+
+	make_store();
+	CHECK(!store_open(&store, "a", true));
+	add(&tree, "", NS_DIRECTORY);
+	add(&tree, "a", NS_FIFO);
+	add(&tree, "a", NS_FIFO);
+	refuse_tree(&tree, -EINVAL, "a name twice");
+	add(&tree, "", NS_DIRECTORY);
+	add(&tree, "s", NS_SYMLINK)->target = strdup("");
+	refuse_tree(&tree, -EINVAL, "a link to nowhere");
+	add(&tree, "", NS_DIRECTORY);
+	node = add(&tree, "f", NS_FILE);
+	node->blocks = 1 << 28;
+	node->size = (uint64_t)node->blocks * FAKE_BLOCK;
+	refuse_tree(&tree, -EFBIG, "too many blocks");
+	add(&tree, "", NS_DIRECTORY);
+	node = add(&tree, "f", NS_FILE);
+	node->size = node->blocks = 1;
+	node->piece = calloc(1, sizeof(*node->piece));
+	node->piece->serial = 1 << 20;
+	refuse_tree(&tree, -EINVAL, "a block that nobody wrote");
+	CHECK(!store_close(&store));
+}
+
+/* --- superblocks ------------------------------------------------------------------------------ */
+
+/* Nobody opens it, and nothing of it is freed. */
+static void is_damaged(const char *what, unsigned int n)
+{
+	unsigned int valid = fake_valid();
+	int err;
+
+	err = store_open(&store, "a", false);
+	CHECK(err == -EUCLEAN, "%s, %u: %d", what, n, err);
+	err = store_open(&store, "a", true);
+	CHECK(err == -EUCLEAN && fake_valid() == valid, "%s, %u: %d", what, n, err);
+}
+
+/* The store with generations 2 and 3; or with the first one alone. */
+static void superblocks(void)
+{
+	unsigned int i, bit;
+
+	for (i = 0; i < 2 && !ktap_failing(); i++) {
+		for (bit = 0; bit < 96 * 8; bit += 37) {
+			make_store();
+			CHECK(!store_open(&store, "a", true) && !commit_tree(2));
+			CHECK(store.generation == 3 && !store_close(&store));
+			fake_spoil_disk(i, bit);
+			is_damaged("a bit", bit);
+		}
+		fake_spoil_disk(i, bit - 37);
+		CHECK(!store_open(&store, "a", false) && is_tree(2) && !store_close(&store));
+		fake_wipe_disk(i);
+		is_damaged("wiped", i);
+	}
+	make_store();
+	fake_spoil_disk(0, 100);
+	fake_spoil_disk(1, 100);
+	is_damaged("both", 0);
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+	CHECK(store.generation == 1 && !store_close(&store));
+	fake_spoil_disk(0, 1000);
+	is_damaged("something beside the first one", 0);
+}
+
+/* Serials that no store can have had. */
+static void serials(void)
+{
+	struct ns_map map = { 0 };
+
+	CHECK(!map_highest(&map) && !map_add(&map, 7, 1) && !map_add(&map, ~0ULL, 1));
+	CHECK(map_highest(&map) == ~0ULL);
+	map_free(&map);
+	make_store();
+	CHECK(!store_open(&store, "a", true));
+	fake_add_named(store.id, ~0ULL);
+	fake_add_named(store.id, 0);
+	CHECK(!store_close(&store) && !store_open(&store, "a", true) && is_tree(1));
+	CHECK(store.orphans == 1 && store.foreign == 1 && nothing_is_left(1));
+	CHECK(!commit_tree(2) && is_tree(2) && !store_close(&store));
+	CHECK(!store_open(&store, "a", false) && is_tree(2) && !store_close(&store));
+}
+
+/* A store is made over another one, and the power goes: the older of its trees never comes back. */
+static void cuts_in_format(void)
+{
+	uint8_t uuid[16];
+	uint32_t newest;
+	uint64_t n;
+	int err;
+
+	for (n = 1; n < 1000 && !ktap_failing(); n++) {
+		make_store();
+		CHECK(!store_open(&store, "a", true));
+		for (newest = 1; newest < 1 + n % 3; newest++)
+			CHECK(!commit_tree(newest + 1));
+		memcpy(uuid, store.uuid, sizeof(uuid));
+		CHECK(!store_close(&store));
+		fake_cut_at(n / 3 + 1, n / 9 % FAKE_KINDS, FAKE_OFF);
+		store_format("a", true);
+		if (!fake_was_cut())
+			break;
+		fake_power_on();
+		err = store_open(&store, "a", true);
+		CHECK(!err || err == -ENODATA || err == -EUCLEAN, "%llu: %d", (unsigned long long)n,
+		      err);
+		if (!err) {
+			CHECK(memcmp(uuid, store.uuid, 16) ? is_tree(0) : is_tree(newest), "%llu: an older tree",
+			      (unsigned long long)n);
+			CHECK(!store_close(&store));
+		}
+		CHECK(!store_format("a", true) && !fake_valid());
+	}
+	CHECK(n > 30);
+}
+
+/* --- space ------------------------------------------------------------------------------------ */
+
+/* Something of others' is not formatted over unless one insists; then it gives its space back. */
+static void others(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < FAKE_DISK; i += 73) {
+		fake_reset(ktap_seed, 0);
+		fake_spoil_disk(i, 5);
+		CHECK(store_format("a", false) == -EEXIST, "block %u", i);
+		CHECK(!store_format("a", true));
+	}
+	make_store();
+	CHECK(!store_open(&store, "a", true) && fake_mapped() == 2 + 2 * catalogue_blocks());
+	CHECK(!store_close(&store) && !store_format("a", true));
+	CHECK(fake_mapped() == 4, "%u", fake_mapped());
+	fake_reset(ktap_seed, 0);
+	for (i = 100; i < 200; i++)
+		fake_spoil_disk(i, 5);
+	fake_spoil_disk(0, 5);
+	fake_spoil_disk(1, 5);
+	fake_room(fake_mapped());
+	CHECK(!store_format("a", true) && fake_mapped() == 4, "%u", fake_mapped());
+}
+
+/* There is no room for anything more: what takes none is possible, and the tree stays. */
+static void full(void)
+{
+	struct ns_tree tree = { 0 };
+	unsigned int was, more, i;
+	char path[32];
+	int err = -ENOSPC;
+
+	make_store();
+	CHECK(!store_open(&store, "a", true) && !commit_tree(2));
+	was = fake_mapped();
+	for (more = 0; err == -ENOSPC && more < 100 && !ktap_failing(); more++) {
+		fake_room(fake_valid() + was + more);
+		fake_move(NS_MOVES + 5);
+		err = store_tend(&store);
+		CHECK(!err && !store.nr_moves && is_tree(2), "%u more: %d", more, err);
+		add(&tree, "", NS_DIRECTORY);
+		for (i = 0; i < 60; i++) {
+			snprintf(path, sizeof(path), "a%02u", i);
+			add(&tree, path, NS_FIFO);
+		}
+		err = store_replace(&store, &tree);
+		CHECK(err ? err == -ENOSPC && is_tree(2) && fake_mapped() == was : more, "%u: %d",
+		      more, err);
+		tree_free(&tree);
+	}
+	/* It is committed only when there is room for the one after it, too. */
+	CHECK(!err && more > 10 && store.tree.nr == 61 && !fake_valid());
+	CHECK(!store_close(&store) && !store_open(&store, "a", true));
+	fake_room(fake_mapped());
+	add(&tree, "", NS_DIRECTORY);
+	CHECK(!store_replace(&store, &tree) && fake_mapped() == 4);
+	CHECK(!store_close(&store));
+}
+
 /* The device after a cut: one of two trees, and with @sure the second one. */
 static bool survives(uint32_t version, bool sure, const char *when, uint64_t n)
 {
@@ -337,7 +595,7 @@ static void *sample(size_t *bytes, struct ns_map *map)
 {
 	struct ns_tree tree = { 0 };
 	struct ns_node *node;
-	void *data;
+	void *data = NULL;
 
 	add(&tree, "", NS_DIRECTORY);
 	add(&tree, "a", NS_DIRECTORY);
@@ -352,7 +610,7 @@ static void *sample(size_t *bytes, struct ns_map *map)
 	node = add(&tree, "s", NS_SYMLINK);
 	node->target = strdup("/etc");
 	map_add(map, 7, 70);
-	data = tree_encode(&tree, map, bytes);
+	CHECK(!tree_encode(&tree, map, &data, bytes));
 	tree_free(&tree);
 	return data;
 }
@@ -440,6 +698,15 @@ int main(int argc, char **argv)
 	ktap_run("a store is made, filled, looked at and made anew", begins);
 	ktap_run("trees follow each other while blocks move", moves);
 	ktap_run("and in a store that stays open", stays);
+	ktap_run("more migrations wait than are noted at once", many_moves);
+	ktap_run("each commit moves more than was acknowledged", feedback);
+	ktap_run("a block that nobody knows moves", unknown_moves);
+	ktap_run("trees that nobody could read are not committed", trees_refused);
+	ktap_run("a damaged superblock is no way back", superblocks);
+	ktap_run("serial numbers that can't be", serials);
+	ktap_run("the power goes while a store is made over another", cuts_in_format);
+	ktap_run("what is there of others is not formatted over", others);
+	ktap_run("a device that is full", full);
 	ktap_run("damaged and missing blocks are told", damage);
 	ktap_run("the power goes at every change", cuts);
 	ktap_run("the power goes and is back at every change", blinks);

@@ -155,7 +155,9 @@ int nameless_list(struct nameless *dev, uint32_t *from, struct nl_name *names, u
 
 /*
  * The virtual segment: the block device, past the page cache. Positions and lengths are multiples
- * of the device's block_bytes: -EINVAL. What was written lasts after nameless_flush().
+ * of the device's block_bytes: -EINVAL. What was written lasts after nameless_flush(). A device
+ * that was opened for writing has the block device alone, from the first of these calls on: -EBUSY,
+ * it is mounted, or others have it that way.
  */
 
 /**

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The virtual segment: the block device. O_DIRECT, as the page cache would go on showing what a
- * power cut took away.
+ * power cut took away; and who writes there has it alone, so that no file system that is mounted is
+ * overwritten.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +21,11 @@
 /* The block device, or an error. */
 static int disk_of(struct nameless *dev)
 {
-	int fd;
+	int alone = dev->access == O_RDONLY ? 0 : O_EXCL, fd;
 
 	pthread_mutex_lock(&dev->lock);
 	if (dev->disk < 0)
-		dev->disk = open(dev->path, dev->access | O_DIRECT | O_CLOEXEC);
+		dev->disk = open(dev->path, dev->access | alone | O_DIRECT | O_CLOEXEC);
 	fd = dev->disk < 0 ? -errno : dev->disk;
 	pthread_mutex_unlock(&dev->lock);
 	return fd;
@@ -59,10 +60,10 @@ static int transfer(int fd, void *data, size_t bytes, uint64_t at, bool write)
 
 	for (; bytes; bytes -= done, at += done, data = (char *)data + done) {
 		done = write ? pwrite(fd, data, bytes, at) : pread(fd, data, bytes, at);
-		if (done < 0)
-			return -errno;
-		if (!done)
-			return -EIO;
+		if (done < 0 && errno == EINTR)
+			done = 0;
+		else if (done <= 0)
+			return done ? -errno : -EIO;
 	}
 	return 0;
 }

@@ -159,6 +159,8 @@ static ssize_t read_batch(struct walk *walk, int fd)
 
 	do {
 		n = read(fd, walk->data + all, room - all);
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n < 0)
 			return -errno;
 		all += n;
@@ -167,24 +169,66 @@ static ssize_t read_batch(struct walk *walk, int fd)
 	return all;
 }
 
+static int add_pieces(struct ns_node *node, uint64_t nr)
+{
+	struct ns_piece *more;
+
+	if (nr > TREE_FILE_BLOCKS - node->blocks)
+		return -EFBIG;
+	more = reallocarray(node->piece, (size_t)node->blocks + nr, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	node->piece = more;
+	memset(more + node->blocks, 0, nr * sizeof(*more));
+	return 0;
+}
+
+/*
+ * Whole blocks of a hole are zeros without being read. Return: 0, what is next has to be read; 1,
+ * that was the end; or an error.
+ */
+static int skip_hole(struct ns_node *node, int fd, uint32_t block)
+{
+	off_t data = lseek(fd, node->size, SEEK_DATA), end = -1;
+	uint64_t nr;
+	int err;
+
+	if (data < 0 && errno == ENXIO)
+		end = lseek(fd, 0, SEEK_END);
+	if (end >= 0 && (uint64_t)end <= node->size)
+		return 1;
+	if (data < 0 && end < 0)
+		return 0;
+	nr = ((end < 0 ? data : end) - node->size + (end < 0 ? 0 : block - 1)) / block;
+	err = add_pieces(node, nr);
+	if (err)
+		return err;
+	node->blocks += nr;
+	node->size = end < 0 ? (uint64_t)node->blocks * block : (uint64_t)end;
+	if (end >= 0)
+		return 1;
+	return lseek(fd, node->size, SEEK_SET) < 0 ? -errno : 0;
+}
+
 /* What it grows by meanwhile is taken the next time: it has another time of change then. */
 static int take_data(struct walk *walk, struct ns_node *node, const struct ns_node *old, int fd)
 {
 	uint32_t block = walk->store->block;
-	struct ns_piece *more;
 	unsigned int nr;
 	ssize_t bytes;
 	int err = 0;
 
 	do {
+		err = skip_hole(node, fd, block);
+		if (err)
+			return err < 0 ? err : 0;
 		bytes = read_batch(walk, fd);
 		if (bytes <= 0)
 			return bytes;
 		nr = (bytes + block - 1) / block;
-		more = reallocarray(node->piece, (size_t)node->blocks + nr, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		node->piece = more;
+		err = add_pieces(node, nr);
+		if (err)
+			return err;
 		node->size += bytes;
 		err = put_blocks(walk, node, old, nr);
 	} while (!err && bytes == (ssize_t)NS_BATCH * block);
@@ -252,6 +296,8 @@ static int take_symlink(struct ns_node *node, int above, const char *name)
 
 	if (bytes < 0 || bytes == sizeof(target))
 		return bytes < 0 ? -errno : -ENAMETOOLONG;
+	if (!bytes)
+		return -EINVAL;
 	node->type = NS_SYMLINK;
 	node->target = strndup(target, bytes);
 	return node->target ? 0 : -ENOMEM;
@@ -283,6 +329,9 @@ static int take_path(struct walk *walk, int above, const char *name, const char 
 	struct stat status;
 	int err;
 
+	/* It could not be exported again. */
+	if (strlen(path) >= PATH_MAX)
+		return failed(path, ENAMETOOLONG);
 	if (fstatat(above, name, &status, AT_SYMLINK_NOFOLLOW))
 		return failed(path, errno);
 	if (S_ISSOCK(status.st_mode)) {
@@ -311,7 +360,21 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char * const *)a, *(char * const *)b);
 }
 
-/* Sorted; to be freed. NULL after a message. */
+/* What readdir() told twice, as others were made or removed meanwhile, is there once. */
+static size_t drop_doubles(char **names, size_t nr)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (n && !strcmp(names[n - 1], names[i]))
+			free(names[i]);
+		else
+			names[n++] = names[i];
+	}
+	return n;
+}
+
+/* Sorted, each once; to be freed. NULL after a message. */
 static char **names_in(DIR *folder, const char *path, size_t *nr)
 {
 	char **names = malloc(sizeof(*names)), **more;
@@ -331,6 +394,7 @@ static char **names_in(DIR *folder, const char *path, size_t *nr)
 	}
 	if (names && !errno) {
 		qsort(names, *nr, sizeof(*names), by_name);
+		*nr = drop_doubles(names, *nr);
 		return names;
 	}
 	failed(path, errno);
@@ -402,7 +466,8 @@ int import_folder(struct ns_store *store, const char *folder, struct ns_import *
 	if (!err) {
 		err = store_replace(store, &walk.tree);
 		if (err)
-			err = complain("the tree can't be committed: %s", strerror(-err));
+			err = complain("the tree can't be committed: %s",
+				       err == -EINVAL ? "no store has such" : strerror(-err));
 	}
 	if (err && !store->broken) {
 		forgotten = store_forget(store);

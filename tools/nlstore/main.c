@@ -18,7 +18,7 @@ static const char *reason(int err)
 {
 	switch (err) {
 	case -EBUSY:
-		return "it has a client, or is being changed";
+		return "it has a client, is in use, or is being changed";
 	case -ENOENT:
 		return "no such device of the FTL nameless";
 	case -ENODATA:

@@ -60,6 +60,16 @@ int map_keep(struct ns_map *map, bool mark)
 	return map->slots ? rebuild(map, map->slots, &mark) : 0;
 }
 
+uint64_t map_highest(const struct ns_map *map)
+{
+	uint64_t serial = 0;
+	size_t i;
+
+	for (i = 0; i < map->slots; i++)
+		serial = map->slot[i].serial > serial ? map->slot[i].serial : serial;
+	return serial;
+}
+
 void map_mark_all(struct ns_map *map, bool mark)
 {
 	size_t i;

@@ -25,6 +25,8 @@ struct ns_where *map_find(const struct ns_map *map, uint64_t serial);
 int map_add(struct ns_map *map, uint64_t serial, uint32_t address);
 /* Remove all whose @mark is not @mark. 0 or -ENOMEM, and nothing is removed. */
 int map_keep(struct ns_map *map, bool mark);
+/* 0: it is empty */
+uint64_t map_highest(const struct ns_map *map);
 void map_mark_all(struct ns_map *map, bool mark);
 void map_free(struct ns_map *map);
 

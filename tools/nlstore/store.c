@@ -30,6 +30,14 @@
  *
  * An error in 4 or 5 leaves open which generation counts. The store is broken then: neither is
  * touched until it is opened again.
+ *
+ * A superblock that is damaged is nothing that a power cut leaves. To go on with the one before it
+ * would be to free the blocks of the newest tree, so such a store is opened no more: beside
+ * generation g there has to be g-1.
+ *
+ * Both halves have the length of the catalogue that counts, mapped: another one of that length
+ * takes no space that is not there. So what makes the tree smaller, and what notes migrations, is
+ * done on a device that is full, too. A catalogue that is longer lengthens both before it counts.
  */
 #include <endian.h>
 #include <errno.h>
@@ -43,6 +51,9 @@
 
 #define FIRST 2u		/* block behind the superblocks */
 #define PATIENCE_MS 1000	/* for migrations that the device has and has not told yet */
+#define SERIALS (1ULL << 63)	/* no store comes that far */
+#define HEAD_BYTES (1u << 20)	/* where others have what tells them */
+#define TAIL_BYTES (1u << 16)
 
 /* --- superblocks ------------------------------------------------------------------------------ */
 
@@ -72,45 +83,77 @@ static int check_super(const struct ns_store *store, const struct ns_super *supe
 {
 	uint64_t generation = le64toh(super->generation);
 
-	if (le64toh(super->magic) != NS_MAGIC || le32toh(super->csum) != super_csum(*super))
+	if (le64toh(super->magic) != NS_MAGIC)
 		return -ENODATA;
+	if (le32toh(super->csum) != super_csum(*super))
+		return -EUCLEAN;
 	if (le32toh(super->version) != NS_VERSION || super->incompat)
 		return -EPROTONOSUPPORT;
 	if (le32toh(super->block_bytes) != store->block || !generation || !super->id ||
-	    !super->serial || le64toh(super->start) != area_of(store, generation) ||
+	    !super->serial || le64toh(super->serial) > SERIALS ||
+	    le64toh(super->start) != area_of(store, generation) ||
 	    !super->bytes || blocks_of(store, le64toh(super->bytes)) > half(store) ||
 	    blocks_of(store, le64toh(super->before)) > half(store))
 		return -EUCLEAN;
 	return 0;
 }
 
-/* The one that counts. What says that it is a later format's, or can't be, is never passed over. */
-static int find_super(struct ns_store *store, struct ns_super *super)
+static bool is_zeros(const uint8_t *data, size_t bytes)
 {
-	struct ns_super found;
-	int err, i, result = -ENODATA;
-	void *block = malloc(store->block);
+	return !*data && !memcmp(data, data + 1, bytes - 1);
+}
 
+/* Block @i. -ENODATA: it is another's, or (*@vacant) zeros; -EUCLEAN: it is a damaged one. */
+static int read_super(struct ns_store *store, unsigned int i, struct ns_super *super, bool *vacant)
+{
+	void *block = malloc(store->block);
+	int err;
+
+	*vacant = false;
 	if (!block)
 		return -ENOMEM;
-	for (i = 0; i < 2; i++) {
-		err = nameless_pread(store->dev, block, store->block,
-				     (uint64_t)i * store->block);
-		memcpy(&found, block, sizeof(found));
-		err = err ? err : check_super(store, &found);
-		if (!err && le64toh(found.generation) % 2 != (unsigned int)i)
-			err = -EUCLEAN;
-		if (err && err != -ENODATA) {
-			result = err;
-			break;
-		}
-		if (!err && (result || le64toh(found.generation) > le64toh(super->generation))) {
-			*super = found;
-			result = 0;
-		}
+	err = nameless_pread(store->dev, block, store->block, (uint64_t)i * store->block);
+	if (!err) {
+		memcpy(super, block, sizeof(*super));
+		*vacant = is_zeros(block, store->block);
+		err = check_super(store, super);
 	}
+	if (!err && le64toh(super->generation) % 2 != i)
+		err = -EUCLEAN;
 	free(block);
-	return result;
+	return err;
+}
+
+static bool follows(const struct ns_super *older, const struct ns_super *newer)
+{
+	return le64toh(older->generation) + 1 == le64toh(newer->generation) &&
+	       !memcmp(older->uuid, newer->uuid, sizeof(older->uuid));
+}
+
+/*
+ * The one that counts: of two that follow each other the later one, or the first one alone. All
+ * else is none, or is damaged; what says that it is a later format's is never passed over.
+ */
+static int find_super(struct ns_store *store, struct ns_super *super)
+{
+	struct ns_super found[2];
+	bool vacant[2];
+	int err[2], i;
+
+	for (i = 0; i < 2; i++) {
+		err[i] = read_super(store, i, &found[i], &vacant[i]);
+		if (err[i] && err[i] != -ENODATA)
+			return err[i];
+	}
+	if (err[0] && err[1])
+		return -ENODATA;
+	if (err[0] || err[1]) {
+		*super = found[!!err[0]];
+		return vacant[!err[0]] && le64toh(super->generation) == 1 ? 0 : -EUCLEAN;
+	}
+	i = follows(&found[0], &found[1]);
+	*super = found[i];
+	return i || follows(&found[1], &found[0]) ? 0 : -EUCLEAN;
 }
 
 static int write_super(struct ns_store *store, const struct ns_super *super)
@@ -161,14 +204,39 @@ static int write_area(struct ns_store *store, const void *data, size_t bytes, ui
 	return err;
 }
 
-/* Of the catalogue that was there before, what the new one is shorter by. It is no matter. */
-static void trim_area(struct ns_store *store, uint64_t bytes, uint64_t older)
+/* What is mapped behind the catalogue's length, in both halves. If that fails it is no matter. */
+static void trim_areas(struct ns_store *store)
 {
-	uint64_t used = blocks_of(store, bytes), was = blocks_of(store, older);
+	uint64_t used = blocks_of(store, store->bytes), i;
 
-	if (was > used)
-		nameless_discard(store->dev, (was - used) * store->block,
-				 (area_of(store, store->generation) + used) * store->block);
+	for (i = 0; used < half(store) && i < 2; i++)
+		nameless_discard(store->dev, (half(store) - used) * store->block,
+				 (area_of(store, i) + used) * store->block);
+}
+
+/*
+ * The half of the catalogue that counts becomes as long as the one that is to be committed, behind
+ * what is in it.
+ */
+static int lengthen(struct ns_store *store, uint64_t blocks)
+{
+	uint64_t at = blocks_of(store, store->bytes), nr;
+	size_t bytes = (size_t)NS_BATCH * store->block;
+	uint8_t *data;
+	int err = 0;
+
+	if (blocks <= at)
+		return 0;
+	data = calloc(1, bytes);
+	if (!data)
+		return -ENOMEM;
+	for (; !err && at < blocks; at += nr) {
+		nr = blocks - at < NS_BATCH ? blocks - at : NS_BATCH;
+		err = nameless_pwrite(store->dev, data, nr * store->block,
+				      (area_of(store, store->generation) + at) * store->block);
+	}
+	free(data);
+	return err;
 }
 
 static int put_generation(struct ns_store *store, const void *data, size_t bytes)
@@ -190,7 +258,9 @@ static int put_generation(struct ns_store *store, const void *data, size_t bytes
 
 	memcpy(super.uuid, store->uuid, sizeof(super.uuid));
 	super.csum = htole32(super_csum(super));
-	err = write_area(store, data, bytes, start);
+	err = lengthen(store, blocks_of(store, bytes));
+	if (!err)
+		err = write_area(store, data, bytes, start);
 	if (!err)
 		err = flush(store);
 	if (err)
@@ -213,60 +283,116 @@ static int acknowledge(struct ns_store *store)
 	return err;
 }
 
+/* Will who reads it understand it? A catalogue that nobody does is the end of what it is of. */
+static int try_catalogue(const struct ns_store *store, const void *data, size_t bytes)
+{
+	struct ns_tree tree = { 0 };
+	struct ns_map map = { 0 };
+	int err = tree_decode(&tree, &map, data, bytes, store->block);
+
+	if (!err && map_highest(&map) >= store->serial)
+		err = -EUCLEAN;
+	tree_free(&tree);
+	map_free(&map);
+	return err == -EUCLEAN ? -EINVAL : err;
+}
+
 /* Steps 2 to 5 */
 static int commit(struct ns_store *store, const struct ns_tree *tree)
 {
-	uint64_t older = store->before;
 	size_t bytes;
 	void *data;
 	int err;
 
 	if (store->broken || !store->writable)
 		return store->broken ? -EIO : -EBADF;
-	data = tree_encode(tree, &store->map, &bytes);
-	if (!data)
-		return -ENOMEM;
-	err = blocks_of(store, bytes) > half(store) ? -ENOSPC : put_generation(store, data, bytes);
-	free(data);
+	err = tree_encode(tree, &store->map, &data, &bytes);
 	if (err)
 		return err;
-	store->generation++;
-	store->before = store->bytes;
-	store->bytes = bytes;
-	store->dirty = false;
-	trim_area(store, bytes, older);
-	return 0;
+	err = try_catalogue(store, data, bytes);
+	if (!err)
+		err = blocks_of(store, bytes) > half(store) ? -ENOSPC :
+							      put_generation(store, data, bytes);
+	free(data);
+	if (!err) {
+		store->generation++;
+		store->before = store->bytes;
+		store->bytes = bytes;
+		store->dirty = false;
+	}
+	if (!err || err == -ENOSPC)
+		trim_areas(store);
+	return err;
 }
 
 /* --- migrations ------------------------------------------------------------------------------- */
 
 static bool is_ours(const struct ns_store *store, const struct nl_meta *meta)
 {
-	return meta->word[0] == store->id && meta->word[2] == NS_META;
+	return meta->word[0] == store->id && meta->word[1] && meta->word[2] == NS_META;
+}
+
+static int keep_move(struct ns_store *store, const struct nl_move *move)
+{
+	size_t room = store->room_moves ? 2 * store->room_moves : NS_MOVES;
+	struct nl_move *more = store->moves;
+
+	if (store->nr_moves == store->room_moves) {
+		more = reallocarray(more, room, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		store->moves = more;
+		store->room_moves = room;
+	}
+	store->moves[store->nr_moves++] = *move;
+	return 0;
 }
 
 /*
- * Others' blocks are theirs to acknowledge. Of a block that moved twice the second migration is
- * told after the first: who has its address by another way already is not at @from.
+ * Of a block that moved twice the second migration is told after the first: who has its address by
+ * another way already is not at @from. A block that is not in the map is one whose name a write
+ * that failed has not told: it is freed with what no tree has.
  */
-static void note_moves(struct ns_store *store, const struct nl_move *moves, unsigned int nr)
+static int note_move(struct ns_store *store, const struct nl_move *move)
 {
-	struct ns_where *where;
+	struct ns_where *where = map_find(&store->map, move->meta.word[1]);
 
-	for (; nr; nr--, moves++) {
-		if (!is_ours(store, &moves->meta)) {
-			store->foreign_moves++;
-			continue;
-		}
-		store->moved++;
-		where = map_find(&store->map, moves->meta.word[1]);
-		if (where && where->address == moves->from) {
-			where->address = moves->to;
-			store->dirty = true;
-		}
-		if (store->writable)
-			store->moves[store->nr_moves++] = *moves;
+	store->moved++;
+	if (!where) {
+		int err = map_add(&store->map, move->meta.word[1], move->to);
+
+		if (err)
+			return err;
+	} else if (where->address == move->from) {
+		where->address = move->to;
+		store->dirty = true;
 	}
+	return store->writable ? keep_move(store, move) : 0;
+}
+
+/*
+ * All that the device has to tell: how many, or an error. Nothing is acknowledged on the way, so
+ * its own limit of migrations that wait bounds this. Others' are theirs to acknowledge.
+ */
+static int take_moves(struct ns_store *store, int timeout_ms)
+{
+	struct nl_move moves[NS_MOVES];
+	int n, i, err, all = 0;
+
+	while ((n = nameless_moves(store->dev, moves, NS_MOVES, timeout_ms)) > 0) {
+		for (i = 0; i < n; i++) {
+			if (!is_ours(store, &moves[i].meta)) {
+				store->foreign_moves++;
+				continue;
+			}
+			err = note_move(store, &moves[i]);
+			if (err)
+				return err;
+		}
+		all += n;
+		timeout_ms = 0;
+	}
+	return n == -ECONNRESET ? -EIO : n ? n : all;
 }
 
 /* Make what is noted last, and acknowledge it. */
@@ -279,42 +405,36 @@ static int settle(struct ns_store *store)
 	return err ? err : acknowledge(store);
 }
 
+/*
+ * The catalogue that is committed may make the device move others: these wait for the next time, or
+ * the two could go on for ever.
+ */
 int store_tend(struct ns_store *store)
 {
-	struct nl_move moves[NS_MOVES];
-	int n, err = 0;
+	int n = take_moves(store, 0);
 
-	do {
-		n = nameless_moves(store->dev, moves, NS_MOVES - store->nr_moves, 0);
-		if (n < 0)
-			return n == -ECONNRESET ? -EIO : n;
-		note_moves(store, moves, n);
-		if (store->nr_moves == NS_MOVES)
-			err = settle(store);
-	} while (n && !err);
-	return err;
+	if (n < 0)
+		return n;
+	return store->nr_moves >= NS_MOVES ? settle(store) : 0;
 }
 
-/* The same, waiting for those that the device is about to tell. */
+/* What waits is noted, also what the device is about to tell. */
 static int tend_all(struct ns_store *store)
 {
-	struct nl_move moves[NS_MOVES];
 	struct nl_names_info info;
 	int n, err;
 
-	for (;;) {
-		err = store_tend(store);
-		if (!err)
-			err = nameless_query(store->dev, &info);
+	for (n = take_moves(store, 0); n >= 0;) {
+		err = nameless_query(store->dev, &info);
 		if (!err && info.cuts != store->cuts)
 			err = -EIO;
 		if (err || info.waiting <= store->nr_moves + store->foreign_moves)
 			return err;
-		n = nameless_moves(store->dev, moves, NS_MOVES - store->nr_moves, PATIENCE_MS);
-		if (n <= 0)
-			return n == -ECONNRESET ? -EIO : n;
-		note_moves(store, moves, n);
+		n = take_moves(store, PATIENCE_MS);
+		if (!n)
+			return 0;
 	}
+	return n;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -336,6 +456,8 @@ int store_write(struct ns_store *store, const void *data, unsigned int nr, struc
 
 	if (store->broken)
 		return -EIO;
+	if (store->serial + nr > SERIALS)
+		return -EOVERFLOW;
 	for (i = 0; i < nr; i++) {
 		piece[i].serial = store->serial++;
 		piece[i].csum = crc32c_of(0, (const uint8_t *)data + (size_t)i * store->block,
@@ -496,8 +618,8 @@ static int learn_device(struct ns_store *store)
 
 static int load_catalogue(struct ns_store *store, const struct ns_super *super)
 {
-	size_t bytes = le64toh(super->bytes), room = blocks_of(store, bytes) * store->block;
-	void *data = malloc(room);
+	uint64_t bytes = le64toh(super->bytes), room = blocks_of(store, bytes) * store->block;
+	void *data = room > SIZE_MAX ? NULL : malloc(room);
 	int err;
 
 	if (!data)
@@ -507,6 +629,8 @@ static int load_catalogue(struct ns_store *store, const struct ns_super *super)
 		err = -EUCLEAN;
 	if (!err)
 		err = tree_decode(&store->tree, &store->map, data, bytes, store->block);
+	if (!err && map_highest(&store->map) >= le64toh(super->serial))
+		err = -EUCLEAN;
 	free(data);
 	memcpy(store->uuid, super->uuid, sizeof(store->uuid));
 	store->id = le64toh(super->id);
@@ -531,7 +655,7 @@ static int learn_name(struct ns_store *store, const struct nl_name *name)
 	where = map_find(&store->map, serial);
 	if (!where) {
 		store->orphans++;
-		if (serial >= store->serial)
+		if (serial >= store->serial && serial < SERIALS)
 			store->serial = serial + 1;
 		err = map_add(&store->map, serial, name->ppn);
 		if (err)
@@ -584,6 +708,7 @@ static void let_go(struct ns_store *store)
 	nameless_close(store->dev);
 	tree_free(&store->tree);
 	map_free(&store->map);
+	free(store->moves);
 }
 
 int store_open(struct ns_store *store, const char *device, bool writable)
@@ -613,17 +738,30 @@ int store_close(struct ns_store *store)
 	return err;
 }
 
-/* Is there nothing but zeros where superblocks go? */
-static int is_vacant(struct ns_store *store, bool *vacant)
+static int is_vacant_at(struct ns_store *store, uint64_t at, uint64_t bytes, bool *vacant)
 {
-	uint8_t *data = malloc((size_t)FIRST * store->block);
-	int err = data ? nameless_pread(store->dev, data, (size_t)FIRST * store->block, 0) :
-			 -ENOMEM;
+	uint8_t *data = malloc(bytes);
+	int err = data ? nameless_pread(store->dev, data, bytes, at) : -ENOMEM;
 
 	if (!err)
-		*vacant = !*data && !memcmp(data, data + 1, (size_t)FIRST * store->block - 1);
+		*vacant = is_zeros(data, bytes);
 	free(data);
 	return err;
+}
+
+/* Is there nothing but zeros where superblocks go, and where others have what tells them? */
+static int is_vacant(struct ns_store *store, bool *vacant)
+{
+	uint64_t head = blocks_of(store, HEAD_BYTES), tail = blocks_of(store, TAIL_BYTES);
+	int err;
+
+	head = head < store->blocks ? head : store->blocks;
+	tail = tail < store->blocks ? tail : store->blocks;
+	err = is_vacant_at(store, 0, head * store->block, vacant);
+	if (err || !*vacant)
+		return err;
+	return is_vacant_at(store, (store->blocks - tail) * store->block, tail * store->block,
+			    vacant);
 }
 
 /* What stores that were here before have left: without a superblock nothing refers to it. */
@@ -645,15 +783,34 @@ static int drop_old(struct ns_store *store)
 	return n;
 }
 
+/* Which superblock goes first, so that what is left of a store is never taken for an older state */
+static unsigned int older_super(struct ns_store *store)
+{
+	struct ns_super found[2];
+	bool vacant;
+	int first = read_super(store, 0, &found[0], &vacant);
+	int second = read_super(store, 1, &found[1], &vacant);
+
+	if (first || second)
+		return !second;
+	return le64toh(found[0].generation) > le64toh(found[1].generation);
+}
+
 /* Both superblocks go before anything else: a store that is half gone is none. */
 static int erase_supers(struct ns_store *store)
 {
-	uint8_t *data = calloc(FIRST, store->block);
-	int err = data ? nameless_pwrite(store->dev, data, (size_t)FIRST * store->block, 0) :
-			 -ENOMEM;
+	uint8_t *data = calloc(1, store->block);
+	unsigned int older = older_super(store), i;
+	int err = data ? 0 : -ENOMEM;
 
+	for (i = 0; !err && i < 2; i++) {
+		err = nameless_pwrite(store->dev, data, store->block,
+				      (uint64_t)(i ? !older : older) * store->block);
+		if (!err)
+			err = flush(store);
+	}
 	free(data);
-	return err ? err : flush(store);
+	return err;
 }
 
 static int format(struct ns_store *store, bool force)
@@ -668,6 +825,9 @@ static int format(struct ns_store *store, bool force)
 		err = -EEXIST;
 	if (!err)
 		err = half(store) ? erase_supers(store) : -ENOSPC;
+	if (!err)
+		err = nameless_discard(store->dev, (store->blocks - FIRST) * store->block,
+				       FIRST * store->block);
 	if (!err)
 		err = drop_old(store);
 	if (err)

@@ -13,7 +13,7 @@
 #include "tree.h"
 
 #define NS_BATCH	64u	/* blocks of a request */
-#define NS_MOVES	64u	/* migrations that are kept before they are made to last */
+#define NS_MOVES	64u	/* from as many migrations on they are made to last */
 
 /**
  * struct ns_store - an open store
@@ -34,6 +34,7 @@
  * @map: where the blocks are of it, and of what is being written
  * @moves: migrations that are in @map, and not acknowledged
  * @nr_moves: of them
+ * @room_moves: for as many there is room; the device bounds it
  * @foreign: blocks on the device that are others'
  * @foreign_moves: migrations of such, which are theirs to acknowledge
  * @orphans: blocks of this store that are in no tree; a writable store has freed them
@@ -49,12 +50,15 @@ struct ns_store {
 	uint64_t id, generation, serial, bytes, before;
 	struct ns_tree tree;
 	struct ns_map map;
-	struct nl_move moves[NS_MOVES];
-	unsigned int nr_moves;
+	struct nl_move *moves;
+	size_t nr_moves, room_moves;
 	uint64_t foreign, foreign_moves, orphans, missing, moved;
 };
 
-/* -EEXIST: there is something in the superblocks' place, and not @force. */
+/*
+ * -EEXIST: there is something on the virtual segment, and not @force; -EBUSY: it is in use, which
+ * @force does not help.
+ */
 int store_format(const char *device, bool force);
 /*
  * -ENODATA: there is no store; -EUCLEAN: there is a broken one; -EPROTONOSUPPORT: one of a later
@@ -74,7 +78,8 @@ int store_read(struct ns_store *store, const struct ns_piece *piece, unsigned in
 int store_tend(struct ns_store *store);
 /*
  * @tree becomes the committed tree, and the store's own, if this returns 0; otherwise the caller
- * keeps it, and the device has the one or the other.
+ * keeps it, and the device has the one or the other. -EINVAL, -EFBIG: no store may have such a
+ * tree; -ENOSPC: the catalogue has no room; then nothing has changed.
  */
 int store_replace(struct ns_store *store, struct ns_tree *tree);
 /* Free the blocks that were written and not committed. */

@@ -7,7 +7,7 @@
 
 #include "tree.h"
 
-#define ALIGN8(n) (((n) + 7) & ~(size_t)7)
+#define ALIGN8(n) (((n) + 7) & ~(uint64_t)7)
 
 static unsigned int rank(char c)
 {
@@ -80,11 +80,11 @@ void tree_free(struct ns_tree *tree)
 
 /* --- to bytes --------------------------------------------------------------------------------- */
 
-static size_t encoded_size(const struct ns_node *node)
+static uint64_t encoded_size(const struct ns_node *node)
 {
 	return ALIGN8(sizeof(struct ns_entry) + strlen(node->path) +
 		      (node->target ? strlen(node->target) : 0)) +
-	       node->blocks * sizeof(struct ns_ref);
+	       (uint64_t)node->blocks * sizeof(struct ns_ref);
 }
 
 static void encode_blocks(const struct ns_node *node, const struct ns_map *map, struct ns_ref *ref)
@@ -128,20 +128,28 @@ static void encode_node(const struct ns_node *node, const struct ns_map *map, ui
 	encode_blocks(node, map, (void *)(to + ALIGN8(sizeof(*entry) + path + target)));
 }
 
-void *tree_encode(const struct ns_tree *tree, const struct ns_map *map, size_t *bytes)
+int tree_encode(const struct ns_tree *tree, const struct ns_map *map, void **result, size_t *bytes)
 {
-	size_t all = 0, i;
+	uint64_t all = 0, length;
 	uint8_t *data;
+	size_t i;
 
-	for (i = 0; i < tree->nr; i++)
-		all += encoded_size(&tree->node[i]);
-	data = calloc(1, all ? all : 1);
-	*bytes = all;
-	for (all = 0, i = 0; data && i < tree->nr; i++) {
-		encode_node(&tree->node[i], map, data + all);
-		all += encoded_size(&tree->node[i]);
+	for (i = 0; i < tree->nr; i++) {
+		length = encoded_size(&tree->node[i]);
+		if (length > UINT32_MAX)
+			return -EFBIG;
+		all += length;
 	}
-	return data;
+	data = all > SIZE_MAX ? NULL : calloc(1, all ? all : 1);
+	if (!data)
+		return -ENOMEM;
+	*bytes = all;
+	*result = data;
+	for (i = 0; i < tree->nr; i++) {
+		encode_node(&tree->node[i], map, data);
+		data += encoded_size(&tree->node[i]);
+	}
+	return 0;
 }
 
 /* --- from bytes ------------------------------------------------------------------------------- */
@@ -242,8 +250,8 @@ static int decode_texts(struct ns_node *node, const uint8_t *from, size_t target
 static int decode_node(struct ns_tree *tree, struct ns_map *map, const struct ns_entry *entry,
 		       size_t left, uint32_t block_bytes)
 {
-	size_t path = le32toh(entry->path), target = le32toh(entry->target);
-	size_t texts = ALIGN8(sizeof(*entry) + path + target), blocks = le32toh(entry->blocks);
+	uint64_t path = le32toh(entry->path), target = le32toh(entry->target);
+	uint64_t texts = ALIGN8(sizeof(*entry) + path + target), blocks = le32toh(entry->blocks);
 	const uint8_t *text = (const void *)(entry + 1);
 	struct ns_node *node;
 	bool bad;

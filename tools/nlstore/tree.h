@@ -44,8 +44,14 @@ struct ns_node *tree_add(struct ns_tree *tree, const char *path);
 void tree_drop(struct ns_tree *tree);
 void tree_free(struct ns_tree *tree);
 
-/* To be freed; NULL: no memory. Blocks that the map does not have get the address ~0. */
-void *tree_encode(const struct ns_tree *tree, const struct ns_map *map, size_t *bytes);
+/* A file that has more makes an entry whose length does not fit. */
+#define TREE_FILE_BLOCKS	((UINT32_MAX >> 4) - 1024)
+
+/*
+ * *@data, to be freed. 0, -ENOMEM, or -EFBIG: a node is too large for its entry. Blocks that the
+ * map does not have get the address ~0.
+ */
+int tree_encode(const struct ns_tree *tree, const struct ns_map *map, void **data, size_t *bytes);
 /*
  * Into an empty tree and an empty map. 0, -ENOMEM or -EUCLEAN: this is no catalogue; then both are
  * to be freed. Whatever the bytes say: a tree that was decoded has no path that leads out of it.

@@ -8,9 +8,13 @@
  *	2 to the middle		catalogues of even generations
  *	the middle on		catalogues of odd ones
  *
- * The valid superblock with the highest generation counts. A catalogue is one struct ns_entry
- * after another, in the order of their paths, in which '/' is less than any other byte: so what a
- * directory holds follows it. The first one is the tree's top, its path is "".
+ * The superblock with the higher generation counts, which follows the other's; the first one is
+ * alone, beside zeros. Anything else is damage. Both halves have the length of the catalogue that
+ * counts, mapped, so that the next one of that length needs no space.
+ *
+ * A catalogue is one struct ns_entry after another, in the order of their paths, in which '/' is
+ * less than any other byte: so what a directory holds follows it. The first one is the tree's top,
+ * its path is "".
  *
  * The metadata of a block: @id of the store; a serial number, which no other block has; NS_META.
  */
@@ -31,7 +35,7 @@ struct ns_super {
 	__u8	uuid[16];
 	__le64	id;			/* in the metadata of its blocks */
 	__le64	generation;
-	__le64	serial;			/* all blocks have a lower one */
+	__le64	serial;			/* all blocks have a lower one; at most 2^63 */
 	__le64	start;			/* of the catalogue, in blocks */
 	__le64	bytes;			/* of it */
 	__le64	before;			/* of the one before it */

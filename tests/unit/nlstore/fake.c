@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <evenkeel/nlstore_format.h>
+
 #include "../../../tools/libnameless/libnameless.h"
 #include "fake.h"
 
@@ -17,7 +19,7 @@ struct page {
 };
 
 struct move {
-	bool used, told;
+	bool used, told, late;
 	struct nl_move move;
 };
 
@@ -27,14 +29,14 @@ struct nameless {
 
 static struct page pages[FAKE_PAGES];
 static uint8_t lasting[FAKE_DISK][FAKE_BLOCK], disk[FAKE_DISK][FAKE_BLOCK];
-static bool unflushed[FAKE_DISK];
+static bool unflushed[FAKE_DISK], mapped[FAKE_DISK], mapped_lasting[FAKE_DISK];
 static struct move moves[MOVES];
 static struct nameless client;
-static unsigned int clients, moving;
+static unsigned int clients, moving, room, restless_per, restless_all;
 static uint64_t changes, cut_at, cuts, moved, state;
 static enum fake_cut cut_how;
 static enum fake_after cut_after;
-static bool off, was_cut, restarted, kills;
+static bool off, was_cut, restarted, kills, lazy;
 
 static uint32_t any(uint32_t below)
 {
@@ -48,12 +50,14 @@ void fake_reset(uint64_t seed, unsigned int one_in)
 	memset(lasting, 0, sizeof(lasting));
 	memset(disk, 0, sizeof(disk));
 	memset(unflushed, 0, sizeof(unflushed));
+	memset(mapped, 0, sizeof(mapped));
+	memset(mapped_lasting, 0, sizeof(mapped_lasting));
 	memset(moves, 0, sizeof(moves));
-	clients = 0;
+	clients = room = restless_per = restless_all = 0;
 	moving = one_in;
 	changes = cut_at = cuts = moved = 0;
 	state = seed * 2 + 1;
-	off = was_cut = restarted = false;
+	off = was_cut = restarted = lazy = false;
 }
 
 void fake_cut_at(uint64_t n, enum fake_cut how, enum fake_after after)
@@ -126,6 +130,56 @@ void fake_spoil(unsigned int which)
 			pages[i].data[77] ^= 4;
 }
 
+/* What is written lasts. */
+static void make_last(unsigned int block)
+{
+	memcpy(lasting[block], disk[block], FAKE_BLOCK);
+	mapped_lasting[block] = mapped[block];
+}
+
+void fake_spoil_disk(unsigned int block, unsigned int bit)
+{
+	disk[block][bit / 8] ^= 1 << bit % 8;
+	mapped[block] = true;
+	make_last(block);
+}
+
+void fake_wipe_disk(unsigned int block)
+{
+	memset(disk[block], 0, FAKE_BLOCK);
+	memset(lasting[block], 0, FAKE_BLOCK);
+}
+
+unsigned int fake_mapped(void)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < FAKE_DISK; i++)
+		n += mapped[i];
+	return n;
+}
+
+void fake_room(unsigned int blocks)
+{
+	room = blocks;
+}
+
+static bool is_full(void)
+{
+	return room && fake_valid() + fake_mapped() >= room;
+}
+
+void fake_lazy(void)
+{
+	lazy = true;
+}
+
+void fake_restless(unsigned int per, unsigned int all)
+{
+	restless_per = per;
+	restless_all = all;
+}
+
 /* --- power ------------------------------------------------------------------------------------ */
 
 static bool lasts(void)
@@ -145,10 +199,11 @@ static void cut(void)
 	}
 	for (i = 0; i < FAKE_DISK; i++) {
 		if (unflushed[i] && lasts())
-			memcpy(lasting[i], disk[i], FAKE_BLOCK);
+			make_last(i);
 		unflushed[i] = false;
 	}
 	memcpy(disk, lasting, sizeof(disk));
+	memcpy(mapped, mapped_lasting, sizeof(mapped));
 	for (i = 0; i < MOVES; i++)
 		moves[i].told = false;
 	cuts++;
@@ -238,11 +293,17 @@ static void move_one(void)
 	to = vacant(&pages[from].meta);
 	pages[to] = pages[from];
 	pages[from].valid = false;
-	moves[i] = (struct move){ true, false, { from, to, pages[to].meta } };
+	moves[i] = (struct move){ true, false, lazy && any(2), { from, to, pages[to].meta } };
 	for (i = 0; i < MOVES; i++)
 		if (moves[i].used && moves[i].move.to == from)
 			moves[i].move.to = to;
 	moved++;
+}
+
+void fake_move(unsigned int nr)
+{
+	while (nr--)
+		move_one();
 }
 
 void fake_add_foreign(unsigned int nr)
@@ -256,6 +317,15 @@ void fake_add_foreign(unsigned int nr)
 		pages[ppn].valid = true;
 		pages[ppn].meta = meta;
 	}
+}
+
+void fake_add_named(uint64_t id, uint64_t serial)
+{
+	struct nl_meta meta = { { id, serial, NS_META } };
+	uint32_t ppn = vacant(&meta);
+
+	pages[ppn].valid = true;
+	pages[ppn].meta = meta;
 }
 
 /* --- the library ------------------------------------------------------------------------------ */
@@ -305,6 +375,8 @@ int nameless_write(struct nameless *dev, struct nl_name *names, const void *data
 	if (dev->flags == O_RDONLY)
 		return -EBADF;
 	for (i = 0; !err && i < nr; i++) {
+		if (is_full())
+			return *done = i, -ENOSPC;
 		err = change(&make);
 		if (make && moving && !any(moving))
 			move_one();
@@ -375,11 +447,10 @@ int nameless_moves(struct nameless *dev, struct nl_move *result, unsigned int ma
 	unsigned int i, n = 0;
 
 	(void)dev;
-	(void)timeout_ms;
 	if (!max)
 		return -EINVAL;
 	for (i = 0; i < MOVES && n < max; i++) {
-		if (!moves[i].used || moves[i].told)
+		if (!moves[i].used || moves[i].told || (moves[i].late && !timeout_ms))
 			continue;
 		moves[i].told = true;
 		result[n++] = moves[i].move;
@@ -450,11 +521,19 @@ static int put(const void *data, size_t bytes, uint64_t at)
 {
 	uint64_t block = at / FAKE_BLOCK;
 	int err = place(bytes, at);
+	unsigned int i;
 	bool make;
 
 	for (; !err && bytes; bytes -= FAKE_BLOCK, block++) {
+		if (!data && !mapped[block])
+			continue;
+		if (data && !mapped[block] && is_full())
+			return -ENOSPC;
 		err = change(&make);
+		for (i = 0; data && i < restless_per && restless_all; i++, restless_all--)
+			move_one();
 		if (make) {
+			mapped[block] = data;
 			if (data)
 				memcpy(disk[block], data, FAKE_BLOCK);
 			else
@@ -488,7 +567,7 @@ int nameless_flush(struct nameless *dev)
 	err = change(&make);
 	for (i = 0; make && i < FAKE_DISK; i++) {
 		if (unflushed[i])
-			memcpy(lasting[i], disk[i], FAKE_BLOCK);
+			make_last(i);
 		unflushed[i] = false;
 	}
 	if (err && !off)

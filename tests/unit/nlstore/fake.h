@@ -46,9 +46,25 @@ unsigned int fake_waiting(void);
 uint64_t fake_moved(void);
 /* Blocks of another client's. */
 void fake_add_foreign(unsigned int nr);
+/* One of the store @id's, as far as its metadata says. */
+void fake_add_named(uint64_t id, uint64_t serial);
 /* What the device says that it is: how many open() there are. */
 unsigned int fake_open(void);
 /* One bit of the data of a valid block. */
 void fake_spoil(unsigned int which);
+/* One bit of a block of the virtual segment. */
+void fake_spoil_disk(unsigned int block, unsigned int bit);
+/* It is zeros. */
+void fake_wipe_disk(unsigned int block);
+/* Blocks of the virtual segment that take space. */
+unsigned int fake_mapped(void);
+/* So many blocks of both segments there may be, 0: any number. */
+void fake_room(unsigned int blocks);
+/* @nr blocks move now. */
+void fake_move(unsigned int nr);
+/* Half of the migrations are told only to who waits for them. */
+void fake_lazy(void);
+/* @per blocks move with each write to the virtual segment, @all at most. */
+void fake_restless(unsigned int per, unsigned int all);
 
 #endif
