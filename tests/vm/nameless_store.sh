@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: a store of files on names: imported, churned, leveled, cut at many points; what is exported is one of two trees
-# kernels: 6.1 6.12 debug
+# kernels: 6.1 6.12
 # timeout: 120
 . tests/vm/lib.sh
 
