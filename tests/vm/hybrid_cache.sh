@@ -48,8 +48,9 @@ check "what is written is read" blkio write $dev 40 3 7 -- verify $dev 40 3 7 --
 	verify $dev 43 85 "$seed"
 check "again" blkio verify $dev 40 3 7 -- verify $dev 0 40 "$seed" -- fua $dev 40 3 8 -- verify $dev 40 3 8 -- \
 	verify $dev 43 85 "$seed"
-check "so is what goes through several extents" blkio verify $dev 0 40 "$seed" -- write $dev 64 512 9 -- \
-	verify $dev 64 512 9 -- verify $dev 100 64 9
+# requests of several extents go past the copies when they read, so these are asked one by one
+check "so is what goes through several extents" blkio verify $dev 0 40 "$seed" -- verify $dev 130 8 "$seed" -- \
+	write $dev 64 512 9 -- verify $dev 100 20 9 -- verify $dev 130 8 9 -- verify $dev 64 512 9
 check "discarded in part: zeroes" blkio verify $dev 1024 128 "$seed" -- discard $dev 1032 8 -- \
 	verify $dev 1024 8 "$seed" -- verify $dev 1032 8 0 -- verify $dev 1040 88 "$seed"
 check "and written in part" blkio write $dev 1034 2 5 -- verify $dev 1032 2 0 -- verify $dev 1034 2 5 -- \

@@ -52,7 +52,8 @@ static json_t *direction_json(const struct status *st)
 static json_t *cache_json(const struct cached *c)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "extents",
-			 (json_int_t)c->extents, "limit", (json_int_t)c->limit, "hits", (json_int_t)c->hits,
+			 (json_int_t)c->extents, "limit", (json_int_t)c->limit,
+			 "hits", (json_int_t)c->hits,
 			 "misses", (json_int_t)c->misses, "fills", (json_int_t)c->fills,
 			 "updates", (json_int_t)c->updates, "drops", (json_int_t)c->drops,
 			 "moves", (json_int_t)c->moves);
@@ -211,7 +212,8 @@ static void print_cache(FILE *out, const struct cached *c)
 
 	fprintf(out, "in memory: %llu of %llu extents, %llu hits of %llu reads (%u%%), %llu extents read, "
 		"%llu writes taken over, %llu dropped, %llu moved\n",
-		(unsigned long long)c->extents, (unsigned long long)c->limit, (unsigned long long)c->hits,
+		(unsigned long long)c->extents, (unsigned long long)c->limit,
+		(unsigned long long)c->hits,
 		(unsigned long long)reads, (unsigned int)(reads ? c->hits * 100.0 / reads : 0),
 		(unsigned long long)c->fills, (unsigned long long)c->updates,
 		(unsigned long long)c->drops, (unsigned long long)c->moves);
