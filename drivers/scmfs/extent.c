@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Extents of an inode: places in it, then in a chain of blocks. They are in no order; a place whose
- * extent has no blocks is free, so that adding one changes a single word. Of a file with such a
+ * extent has no blocks is free, so that adding one changes one place. Of a file with such a
  * chain there is an index in RAM, mostly (index.c).
  */
 #include "engine_internal.h"
@@ -177,16 +177,17 @@ static int add_map(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_
 }
 
 /*
- * A place that is free has its `block` stored outside the transaction: nobody looks at it before
- * `second` changes.
+ * Both words by the log, though nobody looks at `block` before `second` changes: a transaction may
+ * have named it when it emptied the place, and as long as that one isn't settled it counts only
+ * with the word that it stored.  Or this very transaction did.
  */
 static int fill_place(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_extent *place,
 		      struct scmfs_ext ext)
 {
-	int r;
+	int r = ek_undo_set(&op->tx, &place->block, scmfs_ext_block(&ext));
 
-	scmfs_write_word(&place->block, scmfs_ext_block(&ext));
-	r = ek_undo_set(&op->tx, &place->second, scmfs_second(ext.file, ext.count));
+	if (!r)
+		r = ek_undo_set(&op->tx, &place->second, scmfs_second(ext.file, ext.count));
 	return r ? r : count_blocks(op, inode, ext.count);
 }
 

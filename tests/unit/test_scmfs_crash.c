@@ -318,6 +318,7 @@ static int write_all(u64 ino, u64 block, u64 count)
 	X(y_collapse, on("y", collapse_at, 14, 1))			\
 	X(y_insert, on("y", insert_at, 15, 1))				\
 	X(y_insert_front, on("y", insert_at, 0, 1))			\
+	X(v_write_far, write_at("v", 9))				\
 	X(y_zero, on("y", zero_blocks, 14, 1))				\
 	X(v_write_between, write_at("v", 1))
 
