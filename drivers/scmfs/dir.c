@@ -116,13 +116,13 @@ static bool in_use(u64 entry)
 	return entry && (u32)entry != TAKEN_BACK;
 }
 
-static int resize_table(struct scmfs_dir *dir)
+static int resize_table(struct scmfs_dir *dir, gfp_t gfp)
 {
 	u64 i, size = SMALL_TABLE, *table;
 
 	while (size < dir->count * 3)
 		size *= 2;
-	table = kvcalloc(size, sizeof(*table), GFP_NOIO);
+	table = kvcalloc(size, sizeof(*table), gfp);
 	if (!table)
 		return -ENOMEM;
 	for (i = 0; dir->table && i <= dir->mask; i++)
@@ -140,7 +140,7 @@ int scmfs_dir_room(struct scmfs_dir *dir)
 {
 	if (dir->table && (dir->filled + 1) * 3 <= (dir->mask + 1) * 2)
 		return 0;
-	return resize_table(dir);
+	return resize_table(dir, GFP_NOIO);
 }
 
 /* There is room. */
@@ -159,11 +159,11 @@ void scmfs_dir_added(struct scmfs_dir *dir, const struct scmfs_name *n)
 	index_add(dir, n->hash, n->slot, SCMFS_HEAD_SLOTS(n->head));
 }
 
-/* Where there is no memory for a smaller table the large one stays. */
+/* Where there is no memory for a smaller table the large one stays: it is not waited for. */
 static void shrink_table(struct scmfs_dir *dir)
 {
 	if (dir->mask > SMALL_TABLE && dir->count * SPARSE <= dir->mask)
-		resize_table(dir);
+		resize_table(dir, GFP_NOIO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 }
 
 void scmfs_dir_removed(struct scmfs_dir *dir, const struct scmfs_name *n)

@@ -151,7 +151,7 @@ is "uuid" "${uuid:0:16}" "EVENKEEL-hybrid-"
 runs "create: members in use" 1 'in use: held by /dev/mapper/t' hybridctl create t2 "$A" "$C"
 runs "status" 0 'policy wardrop' hybridctl status t
 hybridctl status t --json >"$out" || die "status --json"
-json_is "status --json: keys" "allocations checkpoints commits devices direction errors extent_bytes extents flushes journal lost \
+json_is "status --json: keys" "allocations cache checkpoints commits devices direction errors extent_bytes extents flushes journal lost \
 lost_complete metadata migrations mode \
 name needs_check not_migrated policy tier tokens" '?'
 json_is "status --json: a device's keys" "extents index inflight path read_p99_us read_us share state target uuid volatile \
@@ -305,6 +305,7 @@ first() {
 	wait_for 10 holds_lock "$first"
 }
 then_second() {
+	rm -f /tmp/second	# what another one said
 	hybridctl "$@" >/dev/null 2>/tmp/second & second=$!
 	wait_for 10 waits add
 }
@@ -337,6 +338,7 @@ hold() {
 	echo -n "repair, process 1" >&"$held"
 }
 waits_for_it() {
+	rm -f /tmp/second
 	hold
 	hybridctl "$@" >/dev/null 2>/tmp/second {held}>&- & second=$!
 	check "$1 waits" wait_for 10 waits repair

@@ -54,6 +54,9 @@ static int read_facts(const struct pool *p, struct facts *facts)
 	sb = ek_store_super(store);
 	err = judge_super(p, sb);
 	facts->sectors = le64_to_cpu(sb->nr_extents) * le32_to_cpu(sb->extent_sectors);
+	/* What was found out about the areas was true before the lock was had. */
+	if (!err && p->generation && le64_to_cpu(sb->generation) != p->generation)
+		err = fail("%s: has changed meanwhile; assemble it again", p->name);
 	facts->policy = xasprintf("%.*s", (int)sizeof(sb->policy), (const char *)sb->policy);
 	store_close(&io, store);
 	return err;

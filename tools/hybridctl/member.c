@@ -126,10 +126,14 @@ static int label(const char *path, const struct ek_label_info *info)
 static bool is_no_member(struct live *l, const struct ek_label_info *info)
 {
 	struct area area = { .info = *info };
+	struct dm_dev dev;
 	struct ek_super sb;
 
 	if (!l->tried)
 		return true;
+	/* Who resumes the new table after all lets the member join. */
+	if (dm_lookup(l->name, &dev) <= 0 || dev.suspended)
+		return false;
 	return !live_look(l) && l->st.mode == MODE_RW && !l->st.needs_check &&
 	       !live_super(l, &sb) && leftover_is(&sb, &area);
 }

@@ -138,6 +138,7 @@ static void settle(struct pool *p, const struct ek_super *sb)
 
 	if (memcmp(sb->pool_uuid, p->uuid, EK_UUID_SIZE))
 		return;
+	p->generation = le64_to_cpu(sb->generation);
 	for (i = 0; i < nr; i++)
 		settle_member(p, i, &sb->member[i]);
 	/* A label that came before the superblock, which then did not come. */

@@ -23,6 +23,7 @@ struct pool {
 	struct pool_area member[EK_MAX_MEMBERS];
 	struct pool_area *other;	/* more areas with the label of one of these */
 	unsigned int nr_other;
+	uint64_t generation;	/* of the superblock whose word was taken; 0: of none */
 	uint32_t removed;	/* a bit per member that left; see pool_settle() */
 	char *conflict;		/* labels that contradict each other; NULL: none */
 	char *active;		/* name of its dm device; NULL: inactive */
