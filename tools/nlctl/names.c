@@ -160,17 +160,27 @@ static int show_cut(struct nameless *dev, bool json)
 	return 0;
 }
 
-/* Until none came for @wait ms, or there were @count of them (0: for ever). */
+#define TELLING_MS	10000	/* it takes the device to tell what waits; a busy machine a while */
+
+/*
+ * Until none came for @wait ms, or there were @count of them (0: for ever). Those that wait already
+ * are told one batch after the other: however short @wait is, they are not missed.
+ */
 static int watch(struct nameless *dev, unsigned long count, int wait, bool json)
 {
 	struct nl_move batch[BATCH];
+	struct nl_names_info info;
 	unsigned long seen = 0;
-	int n, i;
+	int n = nameless_query(dev, &info), i;
 
+	if (n)
+		return complain("%s", strerror(-n));
 	if (!json)
 		printf("%10s %10s  %s\n", "FROM", "TO", "METADATA");
 	while (!count || seen < count) {
-		n = nameless_moves(dev, batch, BATCH, wait);
+		bool more = seen < info.waiting && wait >= 0 && wait < TELLING_MS;
+
+		n = nameless_moves(dev, batch, BATCH, more ? TELLING_MS : wait);
 		if (n == -ECONNRESET)
 			n = show_cut(dev, json) ?: 1;
 		else
