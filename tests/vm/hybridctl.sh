@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: hybridctl: every command, and what each refuses
-# kernels: 6.1 6.12 debug
+# kernels: 6.1 6.12
 # quick: yes
 # timeout: 300
 #
