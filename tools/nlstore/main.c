@@ -62,6 +62,17 @@ static int cmd_format(int argc, char **argv)
 	return explain(argv[0], store_format(argv[0], force));
 }
 
+/* The store of a command of so many words; an exit status. */
+static int open_store(struct ns_store *store, int argc, char **argv, int words, bool write)
+{
+	int err;
+
+	if (!are_words(argc, argv, words))
+		return usage();
+	err = store_open(store, argv[0], write);
+	return err ? explain(argv[0], err) : EXIT_OK;
+}
+
 /* What was done last: it may have failed, too. */
 static int close_store(struct ns_store *store, const char *device, int err)
 {
@@ -87,11 +98,9 @@ static int cmd_import(int argc, char **argv)
 	struct ns_store store;
 	int err;
 
-	if (!are_words(argc, argv, 2))
-		return usage();
-	err = store_open(&store, argv[0], true);
+	err = open_store(&store, argc, argv, 2, true);
 	if (err)
-		return explain(argv[0], err);
+		return err;
 	err = import_folder(&store, argv[1], &result);
 	if (!err && json)
 		err = print_json(json_of_import(&store, &result));
@@ -108,11 +117,9 @@ static int cmd_export(int argc, char **argv)
 	struct ns_store store;
 	int err;
 
-	if (!are_words(argc, argv, 2))
-		return usage();
-	err = store_open(&store, argv[0], false);
+	err = open_store(&store, argc, argv, 2, false);
 	if (err)
-		return explain(argv[0], err);
+		return err;
 	err = export_folder(&store, argv[1]);
 	return close_store(&store, argv[0], err);
 }
@@ -124,11 +131,9 @@ static int cmd_tend(int argc, char **argv)
 	struct ns_store store;
 	int err;
 
-	if (!are_words(argc, argv, 1))
-		return usage();
-	err = store_open(&store, argv[0], true);
+	err = open_store(&store, argc, argv, 1, true);
 	if (err)
-		return explain(argv[0], err);
+		return err;
 	if (json)
 		err = print_json(json_pack("{s:I,s:I}", "orphans_freed",
 					   (json_int_t)store.orphans, "moved",
@@ -197,11 +202,9 @@ static int cmd_list(int argc, char **argv)
 	size_t i;
 	int err;
 
-	if (!are_words(argc, argv, 1))
-		return usage();
-	err = store_open(&store, argv[0], false);
+	err = open_store(&store, argc, argv, 1, false);
 	if (err)
-		return explain(argv[0], err);
+		return err;
 	if (json)
 		err = list_json(&store);
 	for (i = 0; !json && i < store.tree.nr; i++)
@@ -295,11 +298,9 @@ static int cmd_verify(int argc, char **argv)
 	struct ns_store store;
 	int err;
 
-	if (!are_words(argc, argv, 1))
-		return usage();
-	err = store_open(&store, argv[0], false);
+	err = open_store(&store, argc, argv, 1, false);
 	if (err)
-		return explain(argv[0], err);
+		return err;
 	verify.store = &store;
 	verify.damaged = json ? json_array() : NULL;
 	verify.data = malloc((size_t)NS_BATCH * store.block);
