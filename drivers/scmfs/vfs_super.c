@@ -290,8 +290,9 @@ static void sfs_set_limits(struct super_block *sb)
 	sb->s_maxbytes = min_t(u64, MAX_LFS_FILESIZE, SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);
 	sb->s_max_links = SCMFS_LINK_MAX;
 	sb->s_time_gran = 1;
-	sb->s_time_min = div_s64(S64_MIN, NSEC_PER_SEC);
-	sb->s_time_max = div_s64(S64_MAX, NSEC_PER_SEC) - 1;
+	/* Those at which timespec64_to_ns() takes the limit itself for it are not among them. */
+	sb->s_time_min = KTIME_SEC_MIN + 1;
+	sb->s_time_max = KTIME_SEC_MAX - 1;
 }
 
 /*

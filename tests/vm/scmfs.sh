@@ -69,6 +69,10 @@ check "made writable on the way" eval "mount -o remount,rw $m && touch $m/g && h
 check "which lasts" eval "again ro,$here && [ -e $m/g ]"
 check "read-only on the way" eval "again && mount -o remount,ro $m && ! touch $m/g 2>/dev/null &&
 	mount -o remount,rw $m && touch $m/g"
+(cd $m && touch -d @-9223372035 eldest && touch -d @9223372035 last && touch -d @-9223372037 elder && touch -d @9223372037 later)
+again
+is "the first and last times there are, and what is beyond" "$(cd $m && stat -c %Y eldest elder last later | tr '\n' ' ')" \
+	"-9223372035 -9223372035 9223372035 9223372035 "
 
 check "two names of one file" eval "ln $m/f $m/f2 && [ \$(stat -c %h $m/f) = 2 ] && rm $m/f && holds $m/f2 hello"
 exec {open}<>$m/f2
