@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: what DKMS gets builds every module, and says where they are
-# timeout: 120
+# timeout: 300
 # tests/packages.sh has the packages installed, booted from, upgraded and removed; it takes long, and is run by hand.
 set -u
 cd "$(dirname "$(dirname "$(readlink -f "$0")")")" || exit

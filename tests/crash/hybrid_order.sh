@@ -236,15 +236,24 @@ slow_member() {
 	delayed=1
 	dmsetup create slow --table "0 $(sectors /dev/emudisk/a) delay /dev/emudisk/a 0 $1 /dev/emudisk/a 0 $2"
 }
+# until_under_way COMMAND...: a request of this command in the background; where it is too late or too soon to be seen
+# nothing is tried, and the outcome the same.
+until_under_way() {
+	local device
+	device=$((0x$(stat -Lc %t $dev))):$((0x$(stat -Lc %T $dev)))
+	"$@" &
+	wait_for 20 is_under_way "/sys/dev/block/$device/inflight" || :
+}
+is_under_way() { local r w; read -r r w <"$1" && [ $((r + w)) -gt 0 ]; }
 before_move() {
 	fresh_disks && slow_member 0 900 && pool p "$(line 40 "/dev/mapper/slow b")" && write 0 128 1 &&
-		{ write 8 16 2 & } && pause 0.3 && message p move 0 1 && wait && wait_for 20 arrived && holds 8 16 2
+		until_under_way write 8 16 2 && message p move 0 1 && wait && wait_for 20 arrived && holds 8 16 2
 }
 scenario "a write that began before its extent moved" before_move
 late_reader() {
 	fresh_disks && slow_member 2000 0 && pool p "$(line 62 "/dev/mapper/slow b")" &&
 		write 0 $((62 * 128)) 1 && flush &&
-		{ holds 0 8 1 & } && pause 0.2 && discard 0 128 && discard 128 128 && write 128 128 9 && wait $!
+		until_under_way holds 0 8 1 && discard 0 128 && discard 128 128 && write 128 128 9 && wait $!
 }
 scenario "a reader that is late finds what it looked for" late_reader
 

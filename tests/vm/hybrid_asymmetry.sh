@@ -71,12 +71,14 @@ emuctl set flash read_lat=1ms write_lat=1ms
 emuctl set disk read_lat=200us write_lat=200us
 message p policy stripe
 check "a load that nobody moves" apart 2 4k
+t0=${EPOCHREALTIME%.*}
 message p policy asymmetry rate 1 delta 0
 before=$(status p started)
 check "members that change places" apart 3 4k
-moves=$(($(status p started) - before))
-note "moves at one a second in 3 s: $moves"
-[ "$moves" -ge 2 ] && [ "$moves" -le 5 ]
+moves=$(($(status p started) - before)) t1=${EPOCHREALTIME%.*}
+# One is there at first; the clock runs on when fio waits for the host.
+note "moves at one a second in $((t1 - t0)) s: $moves"
+[ "$moves" -ge 2 ] && [ "$moves" -le $((t1 - t0 + 2)) ]
 is "as many as there were tokens" $? 0
 [ "$(status p reason.token)" -gt 0 ]
 is "which is counted" $? 0

@@ -32,7 +32,7 @@ cp "$(command -v fio)" /tmp/fio
 # processor idle: a busy one is what takes real time.
 load() {
 	/tmp/fio --filename=$dev --direct=1 --rw=randread --bs=4k --ioengine=libaio --thread --clocksource=clock_gettime \
-		--time_based --runtime=120 --randseed="$seed" --output=/tmp/fio.out \
+		--time_based --runtime=3600 --randseed="$seed" --output=/tmp/fio.out \
 		--name=there --offset="$1m" --size="$2m" --iodepth=4 --rate_iops=2000 --name=anywhere --size=64m --rate_iops=400 &
 	loading=$!
 }
@@ -53,6 +53,7 @@ seen() { concentrations | sed 1d | grep -qE "$1"; }
 load 20 2
 check "a concentration is seen" wait_for 60 seen '^320 32 [0-9]{6} '
 check "and moves to memory" wait_for 60 all_at 1 20 2
+check "which is counted" wait_for 20 seen '^320 32 [0-9]+ [0-9]+ 32 '
 note "$(concentrations)"
 matches "which the message shows" "$(concentrations | sed -n '/^320 /p')" '^320 32 [0-9]+ [0-9]+ 32 [0-9]+$'
 hybridctl status p >"$said"

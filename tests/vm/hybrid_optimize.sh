@@ -18,18 +18,17 @@ message p pin 128 128 1	# one has to stay
 is "counts of what was written" "$(message p counts 0 | tail -1)" end
 
 stat=/sys/dev/block/$((0x$(stat -Lc %t $dev))):$((0x$(stat -Lc %T $dev)))/stat
-completed() { local r w; read -r r _ _ _ w _ <"$stat"; echo $((r + w)); }
+count_completed() { local r w; read -r r _ _ _ w _ <"$stat" && completed=$((r + w)); }
 # load SECONDS: until end_load; it has begun. Awake meanwhile: fio comes from the host, and an idle clock would run away.
 load() {
-	local i before now
-	into before completed
+	local completed before
+	count_completed
+	before=$completed
 	apart "$1" 4k &
 	load=$!
-	for ((i = 0; i < 100000; i++)); do
-		into now completed
-		[ "$now" -lt $((before + 100)) ] || return 0
+	while [ "$completed" -lt $((before + 100)) ]; do
+		{ kill -0 $load && count_completed; } || return
 	done
-	return 1
 }
 end_load() { pkill -P $load; wait $load; }
 ctl() { hybridctl "$@" >/tmp/out 2>&1; }

@@ -10,8 +10,9 @@ disk a 24M
 disk b 12M
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
-settings="cooldown_ms 0 migrate_kbps 0 period_ms 100"
-check "a pool" pool p "$(table 32768 128 m "a b" 0 "fill 6 $settings")"
+# low_free 0: nothing is shed by a member that is to get full
+settings="cooldown_ms 0 migrate_kbps 0 period_ms 100 low_free 0"
+check "a pool" pool p "$(table 32768 128 m "a b" 0 "fill 8 $settings")"
 check "data on the first" blkio write $dev 0 $((64 * 128)) "$seed"
 entry_on() { local e; into e dmt message p 0 entry "$1"; [ "${e%% *}" = "$2" ]; }
 all_on() { local e; for ((e = $1; e < $2; e++)); do entry_on "$e" "$3" || return; done; }
@@ -63,7 +64,7 @@ check "their data" blkio verify $dev 0 $((64 * 128)) "$seed"
 # a member that gets full: what has no room there stays where it is, and new ones go elsewhere
 message p policy fill
 check "no pins" message p set pin none
-table_matches "none are shown" p "migrate_kbps 0$"
+table_matches "none are shown" p "migrate_kbps 0 low_free 0$"
 check "all to the second" message p set pin 0+256:1
 check "and all is written" blkio write $dev 0 32768 "$seed"
 full() { [ "$(status p dev.1.used)" = "$(status p dev.1.total)" ]; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: everything at once, on two CPUs
 # kernels: debug
-# timeout: 100
+# timeout: 150
 # cpus: 2
 #
 # EVENKEEL_SECONDS (60) and EVENKEEL_SEED vary it; tests/vm/soak repeats it for hours.

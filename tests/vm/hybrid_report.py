@@ -117,22 +117,23 @@ def main():
                    stdout=subprocess.DEVNULL)
     with subprocess.Popen(["nohup", "hybridctl", "record", "vol", "-o", RECORD, "--interval", "0.25"],
                           stderr=subprocess.DEVNULL) as recorder:
+        test(wait_for(lambda: os.path.exists(RECORD) and length(RECORD), 60), "record begins")
         load = run("fio", "--name=l", "--filename=/dev/mapper/vol", "--size=16M", "--bs=4k", "--rw=randrw", "--direct=1",
                    "--ioengine=libaio", "--iodepth=4", "--time_based", "--runtime=4", "--output-format=json")
         recorder.send_signal(signal.SIGHUP)     # at a signal that it heeds it writes one line more
         had = length(RECORD)
-        test(wait_for(lambda: length(RECORD) >= had + 2), "who ignores SIGHUP goes on to")
+        test(wait_for(lambda: length(RECORD) >= had + 2, 60), "who ignores SIGHUP goes on to")
         recorder.terminate()
-        test(recorder.wait(20) == 0, "record, until a signal comes")
+        test(recorder.wait(60) == 0, "record, until a signal comes")
     done = json.loads(load.stdout[load.stdout.index("{"):])["jobs"][0]
     with open(RECORD, encoding="utf-8") as f:
         lines = [json.loads(line) for line in f]
     test(len(lines) > 8, "lines", len(lines))
     test(lines == sorted(lines, key=lambda r: r["at"]), "in order")
-    # The load ran within the recording, but for what its start wrote before the first look.
+    # The load ran within the recording.
     reads = lines[-1]["io"]["reads"] - lines[0]["io"]["reads"]
     total = done["read"]["total_ios"]
-    test(0.5 * total <= reads <= 1.1 * total + 500, "reads as fio counts them", f"{reads} of {total}")
+    test(total <= reads <= 1.1 * total + 500, "reads as fio counts them", f"{reads} of {total}")
     test(lines[-1]["migrations"]["completed"] > lines[0]["migrations"]["completed"], "something moved")
 
     made = run("hybridctl", "report", RECORD, "-o", PAGE)
@@ -144,8 +145,9 @@ def main():
 
     made = run("hybridctl", "report", "vol", "--interval", "0.1", "--for", "0.5", "-o", PAGE)
     test(made.returncode == 0, "report of an active volume", made.stdout)
-    times = Page(PAGE).series["read MB/s"][0]
-    test(len(times) == 6 and abs(float(times[-1]) - 0.5) < 0.3, "for as long as was asked for", times)
+    # Looks are due at their times, and late on a slow machine, but all of them are there.
+    times = [float(t) for t in Page(PAGE).series["read MB/s"][0]]
+    test(len(times) == 6 and times == sorted(set(times)) and times[-1] >= 0.4, "for as long as was asked for", times)
     for argv, says in ((["report", "nobody"], "no active volume"), (["report", "/etc/passwd"], "not one of a recording"),
                        (["report", RECORD, "-o", "/proc/x"], "/proc/x"), (["record", "nobody"], "no active volume"),
                        (["record", "vol", "--interval", "0"], "--interval"), (["record"], "one name"),

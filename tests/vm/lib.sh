@@ -12,6 +12,7 @@ tests=0 failures=0
 pools=() disks=()
 said=$(mktemp)
 seed=${EVENKEEL_SEED:-$((RANDOM * 32768 + RANDOM))}
+RANDOM=$((seed % 32768))	# what it gives this shell comes back with the seed, too
 echo "KTAP version 1"
 echo "# seed $seed (EVENKEEL_SEED)"
 

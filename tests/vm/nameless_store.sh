@@ -144,7 +144,7 @@ for round in {1..24}; do
 	remember after
 	tears=(not error blank)
 	if cut_at $at "${tears[round % 3]}"; then break; fi
-	at=$((at + 2 + at / 3))
+	at=$((at + 1 + at / 4))
 done
 is "the power went at $round points while a change was imported: the tree is the old or the new one" "$failures" 0
 note "$old times the old one, $new times the new one"
@@ -158,7 +158,7 @@ check "every invariant of the device holds" nlctl check a
 
 # The power goes and comes back at once, at any time; at least once in the middle.
 hit=0
-for round in {1..12}; do
+for round in {1..60}; do
 	remember before
 	change $((300 + round))
 	head -c 800000 /dev/urandom >$tree/new/large

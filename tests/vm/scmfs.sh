@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: scmfs: a file system in reserved memory and on pmem
 # kernels: 6.1 6.12 debug
-# timeout: 60
+# timeout: 180
 # memory: 2G
 # append: memmap=64M$1G memmap=32M!1088M
 . tests/vm/lib.sh
@@ -207,8 +207,8 @@ check "until it is thawed" eval "fsfreeze -u $m && wait $writer && [ -e $m/late 
 for ((i = 0; i < 64; i++)); do head -c 3000 /dev/zero >>$m/cold; done	# room ahead, which reclaim gives back
 fsfreeze -f $m
 for ((i = 0; i < 3; i++)); do echo 2; done >/proc/sys/vm/drop_caches && : >/tmp/dropped &
-check "inodes leave RAM while it is frozen" wait_for 10 test -e /tmp/dropped
-check "and nobody stops the thaw" timeout 20 fsfreeze -u $m
+check "inodes leave RAM while it is frozen" wait_for 60 test -e /tmp/dropped
+check "and nobody stops the thaw" timeout 60 fsfreeze -u $m
 copy_of
 is "from then on a copy is one of a crash" "$(dumpscmfs /tmp/frozen | grep ^clean)" "clean: no"
 exec {open}<>$m/late
