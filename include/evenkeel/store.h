@@ -243,8 +243,12 @@ struct ek_reshape {
 	const char *policy;
 };
 
-/* Could it be done?  0; -ENOSPC: the metadata area is too small; -EINVAL.  Changes nothing. */
-int ek_store_reshape_check(const struct ek_store *store, const struct ek_reshape *r);
+/*
+ * Could it be done?  0; -ENOSPC: the metadata area is too small; -EINVAL.  Changes nothing but
+ * @room, where it tries.
+ */
+int ek_store_reshape_check(const struct ek_store *store, const struct ek_reshape *r,
+			   struct ek_super *room);
 /*
  * Do it: one superblock, so a crash leaves the old shape or the new one.  The committer.
  * Return: as the check; an error as ek_store_update_super(), after which the old shape
