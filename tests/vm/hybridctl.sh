@@ -352,4 +352,31 @@ waits_for_it assemble u
 waits_for_it stop u
 waits_for_it repair "$A" "$B" "$C" "$M"
 
+# the volume is another one when the lock is had, or none
+waits_in_vain() { # REGEX, what happens, the command
+	local line=''
+	rm -f /tmp/second
+	hold
+	hybridctl "${@:3}" >/dev/null 2>/tmp/second {held}>&- & second=$!
+	check "$3 waits" wait_for 10 waits repair
+	check "meanwhile" eval "$2"
+	exec {held}>&-
+	wait $second
+	is "$3 fails" $? 1
+	IFS= read -rd '' line </tmp/second
+	matches "and says why" "$line" "hybridctl: $3: u: $1"
+}
+disk d 24M
+runs "assemble" 0 '/dev/mapper/u' hybridctl assemble u
+waits_in_vain "has been renamed to w meanwhile" "dmsetup rename u w" set u alpha=30
+table_matches "nothing was set" w "alpha 20"
+dmsetup rename w u
+waits_in_vain "has been stopped meanwhile" "dmsetup remove u" policy u stripe
+runs "assemble" 0 '/dev/mapper/u' hybridctl assemble u
+waits_in_vain "another pool has that name by now; the one that had it is w" \
+	"dmsetup rename u w && hybridctl create u /dev/emudisk/d >/dev/null" stop u
+check "it is there" hybridctl status u
+runs "stop" 0 '' hybridctl stop u
+runs "stop" 0 '' hybridctl stop w
+
 done_testing
