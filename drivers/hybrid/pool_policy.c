@@ -38,7 +38,8 @@ int hy_policy_text(struct hy_pool *pool, char *buf, size_t len)
  * hy_policy_note - the same into the store, for its next superblock
  * @pool: the pool
  *
- * Context: the committer, for which memory may be waiting: it has room of its own; takes policy_lock.
+ * Context: the committer, for which memory may be waiting: it has room of its own; takes
+ * policy_lock.
  * Return: 0, -ENOSPC: the store keeps the text that it had.
  */
 int hy_policy_note(struct hy_pool *pool)

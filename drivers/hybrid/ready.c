@@ -14,10 +14,10 @@
  *	a change of shape	space maps and counters of members that join, the longer map
  *
  * What can't be made before is what a pool takes that is not loaded: how long its journal and maps
- * are says the superblock, which a constructor must not read.  It is got under memalloc_noio, and if
- * there is none the resume fails with nothing loaded and nothing written that the next resume, of
- * this table or of the one before loaded again, would not do as well.  Nobody waits for that memory
- * who has written to the pool: nothing has gone through it yet, or it was read-only.
+ * are says the superblock, which a constructor must not read.  It is got under memalloc_noio, and
+ * if there is none the resume fails with nothing loaded and nothing written that the next resume,
+ * of this table or of the one before loaded again, would not do as well.  Nobody waits for that
+ * memory who has written to the pool: nothing has gone through it yet, or it was read-only.
  *
  * What a constructor saw may be no longer so: a table that was loaded while the pool's first table
  * was being resumed saw no pool.  Its resume looks again and gets what is missing, or fails.

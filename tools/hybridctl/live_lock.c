@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A command was given a name; what it waits for is the lock of the pool that had the name then.
- * Meanwhile another command, or dmsetup, may have stopped that pool, renamed it, or given the name to
- * another pool, whose lock this one is not: nothing is done to that.
+ * Meanwhile another command, or dmsetup, may have stopped that pool, renamed it, or given the name
+ * to another pool, whose lock this one is not: nothing is done to that.
  */
 #include <errno.h>
 #include <stdlib.h>
