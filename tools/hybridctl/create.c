@@ -277,17 +277,20 @@ static int discard_devices(struct create *c)
  */
 static int discard_all(struct create *c)
 {
-	int err;
+	int err, there;
 
 	unlock_devices();
 	err = discard_devices(c);
 	if (!err && !geteuid())
 		err = lock_devices();
 	close_devices(c);
-	if (!err && dm_lookup(c->name, NULL))
-		err = fail("%s: a device-mapper device of that name has been made meanwhile",
-			   c->name);
-	return err;
+	if (err)
+		return err;
+	there = dm_lookup(c->name, NULL);
+	if (there < 0)
+		return fail("%s: %s", c->name, strerror(-there));
+	return there ? fail("%s: a device-mapper device of that name has been made meanwhile",
+			    c->name) : EXIT_OK;
 }
 
 static int put_back(struct wipe *w)
