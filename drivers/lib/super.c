@@ -218,7 +218,11 @@ struct ek_head {
 	u64 rank;	/* the highest is the last to go; 0: none, or torn */
 };
 
-/* One of another version is not to be outlived by what this one would believe. */
+/*
+ * One of another version is not to be outlived by what this one would believe.  Nor is one that
+ * can't be read: until it is overwritten its area is refused, and were it gone first, an older one
+ * beside it would count.
+ */
 static u64 ek_super_rank(const struct ek_super *sb)
 {
 	if (sb->magic != cpu_to_le64(EK_SUPER_MAGIC) ||
@@ -240,7 +244,7 @@ static unsigned int ek_heads_find(const struct ek_store_io *io, void *ctx, u32 n
 			head[nr].area = area;
 			head[nr].offset = offset[slot];
 			head[nr].rank = io->read(ctx, area, offset[slot], sb, sizeof(*sb)) ?
-						0 : ek_super_rank(sb);
+						U64_MAX : ek_super_rank(sb);
 		}
 	return nr;
 }
@@ -287,7 +291,7 @@ static int ek_heads_zero(const struct ek_store_io *io, void *ctx, u32 nr_meta, s
  * @nr_meta: areas, each of EK_TABLES_OFFSET at least
  *
  * Durable when it returns: ek_store_open() says -ENODATA.  Cut anywhere it leaves that, or the pool
- * as it was last, be it of one of two areas.
+ * as it was last, be it of one of two areas, unless an area had lost what it called durable.
  *
  * Context: sleeps.
  * Return: 0; -ENOMEM; an I/O error.

@@ -77,7 +77,8 @@ u64 ek_store_area_bytes(u64 nr_extents, u32 nr_members, const u32 *member_extent
 
 /*
  * ek_store_forget - make what was in metadata areas no pool; durable when it returns, and cut
- * before that it leaves the pool as it was last, or none.
+ * before that it leaves the pool as it was last, or none, unless an area had lost what it called
+ * durable.
  */
 int ek_store_forget(const struct ek_store_io *io, void *ctx, u32 nr_meta);
 

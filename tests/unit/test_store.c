@@ -733,6 +733,64 @@ static struct going {
 	u64 found[3];	/* crashes after which there was: nothing, the old one, the new one */
 } going;
 
+/* A superblock that can't be read until it is overwritten; an area that is none: there is none. */
+static struct {
+	unsigned int area;
+	u64 offset;
+	int error;		/* with which the pool is refused before it is forgotten */
+} unread = { .area = EK_MAX_META };
+
+static int unread_read(void *ctx, unsigned int area, u64 offset, void *buf, size_t len)
+{
+	int r = media_io.read(ctx, area, offset, buf, len);
+
+	return r || area != unread.area || offset != unread.offset ||
+	       !((struct ek_super *)buf)->magic ? r : -EIO;
+}
+
+static struct ek_store_io unread_io(void)
+{
+	struct ek_store_io io = media_io;
+
+	io.read = unread_read;
+	return io;
+}
+
+/* The generation that there is, 0: none, or an error. */
+static int found_unread(struct media *m, u64 *generation)
+{
+	u64 bytes[2] = { area_bytes(), area_bytes() };
+	struct ek_store_io io = unread_io();
+	struct ek_store *store;
+	const char *reason;
+	int r = ek_store_open(&io, m, bytes, (1u << m->nr) - 1, &store, &reason);
+
+	*generation = 0;
+	if (!r) {
+		*generation = ek_store_generation(store);
+		ek_store_close(store);
+	}
+	return r;
+}
+
+/*
+ * While it can't be read its area is refused.  What is left may be the older of two areas, which
+ * only the unread one says (@going.next): what counts is that forgetting makes it no worse.
+ */
+static void unread_crash(struct media *m, unsigned int how)
+{
+	struct media *c = media_crash(m, how);
+	u64 generation;
+	int r = found_unread(c, &generation);
+
+	CHECK(r ? r == -ENODATA || r == -EIO || r == unread.error :
+		  generation == going.newest || generation == going.next,
+	      "crash %u at event %llu, area %u offset %llu unread: %d, generation %llu, not %llu",
+	      how, (unsigned long long)events, unread.area, (unsigned long long)unread.offset, r,
+	      (unsigned long long)generation, (unsigned long long)going.newest);
+	media_free(c);
+}
+
 static void going_crash(struct media *m, unsigned int how)
 {
 	u64 bytes[2] = { area_bytes(), area_bytes() }, generation;
@@ -870,6 +928,43 @@ static void format_over_cut(void)
 static void forget_cut(void)
 {
 	each_going(go_forget);
+}
+
+static void unread_hook(struct media *m)
+{
+	unsigned int how, again;
+
+	events++;
+	for (how = CRASH_NONE; how <= CRASH_TORN + 7 && !ktap_failing(); how++)
+		for (again = how == CRASH_RANDOM ? 8 : 1; again; again--)
+			unread_crash(m, how);
+}
+
+/* Each superblock in turn can't be read, and the power is cut anywhere. */
+static void forget_unread(void)
+{
+	static const struct { unsigned int nr, last; } areas[] = {
+		{ 1, 1 }, { 2, 3 }, { 2, 1 }, { 2, 2 },
+	};
+	struct ek_store_io io = unread_io();
+	unsigned int i, slot, checkpoints;
+	struct player *p;
+	u64 generation;
+
+	for (i = 0; i < ARRAY_SIZE(areas); i++)
+		for (slot = 0; slot < 2 * areas[i].nr; slot++)
+			for (checkpoints = 1; checkpoints <= 2; checkpoints++) {
+				p = lived_player(areas[i].nr, areas[i].last, checkpoints);
+				unread.area = slot / 2;
+				unread.offset = EK_AREA_HEAD_BYTES + slot % 2 * (64u << 10);
+				unread.error = found_unread(p->m, &going.next);
+				p->m->hook = unread_hook;
+				CHECK(!ek_store_forget(&io, p->m, p->m->nr));
+				CHECK(events > 5 && found_unread(p->m, &generation) == -ENODATA);
+				unread.area = EK_MAX_META;
+				media_free(p->m);
+				free(p);
+			}
 }
 
 /* What a checkpoint wrote before it was given up counts neither now nor with the next one. */
@@ -1301,6 +1396,7 @@ int main(int argc, char **argv)
 	ktap_run("store: a new pool takes nothing over from an old one", format_again);
 	ktap_run("store: a format over an old pool, cut anywhere", format_over_cut);
 	ktap_run("store: a pool that is forgotten is there as it was last or not at all", forget_cut);
+	ktap_run("store: forgotten with a superblock unread, no older one comes up", forget_unread);
 	ktap_run("store: a checkpoint that was given up is forgotten", abort_forgets);
 	ktap_run("store: misuse is refused; flags and states are kept", misuse);
 	ktap_run("store: read-only: replays, levels and writes nothing", read_only);
