@@ -149,7 +149,7 @@ static void init_target(struct dm_target *ti)
 	ti->per_io_data_size = sizeof(struct hy_io);
 }
 
-static int hybrid_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+static int make_table(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct hy_args *args = kzalloc(sizeof(*args), GFP_KERNEL);
 	struct hy_table *t = kvzalloc(sizeof(*t), GFP_KERNEL);
@@ -186,6 +186,16 @@ bad_devices:
 bad:
 	kvfree(t);
 	kfree(args);
+	return r;
+}
+
+/* The table's own pool may be suspended, and memory then wait for it (ready.c). */
+static int hybrid_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+{
+	unsigned int noio = memalloc_noio_save();
+	int r = make_table(ti, argc, argv);
+
+	memalloc_noio_restore(noio);
 	return r;
 }
 
