@@ -617,6 +617,10 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 	unbind_removed(pool);
 	note_areas(pool, t);
 	set_mode(pool, t);
+	/* What it did not take: it did not want it after all, nor would it the next time. */
+	hy_ready_drop_shape(&t->ready);
+	hy_cache_unmake(t->ready.cache);
+	t->ready.cache = NULL;
 	return 0;
 }
 
@@ -626,7 +630,7 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
  * @t: its new table
  *
  * A pool that is loaded is adopted as it is, or takes the table's shape, for which no memory is
- * needed but what the table brings (ready.c); otherwise its metadata is read, or made if the
+ * needed but what the table brings (ready.c names exceptions); otherwise its metadata is read, or made if the
  * metadata areas are blank.
  *
  * Context: preresume, under memalloc_noio; sleeps.

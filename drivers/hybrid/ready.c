@@ -19,8 +19,23 @@
  * of this table or of the one before loaded again, would not do as well.  Nobody waits for that
  * memory who has written to the pool: nothing has gone through it yet, or it was read-only.
  *
- * What a constructor saw may be no longer so: a table that was loaded while the pool's first table
- * was being resumed saw no pool.  Its resume looks again and gets what is missing, or fails.
+ * A constructor may itself run while its pool is suspended, as when the table before is loaded once
+ * more to go back to it.  It runs under memalloc_noio: it waits for memory that others free, but
+ * for none that its pool's own bios would have to be done for.  The same goes for a message, for
+ * which a resume waits where both want state_sem; a status gets its memory before it takes that.
+ *
+ * The exceptions, all that a resume or what it waits for may wait for memory with:
+ *
+ *	a pool that is not loaded	see above
+ *	a table that saw no pool	it was loaded while the pool's first table was being
+ *			resumed: its resume looks again and gets what is missing, or fails
+ *	a message at work	policies, the frame of a cache, what "explain" and "counts" put
+ *			together, a page of the map that they read
+ *	the suspend before	its last checkpoint brings the pages into memory that the journal
+ *			had entries for when the pool was loaded, if no checkpoint has yet: bios
+ *			have ended then, those that come wait
+ *
+ * What a resume succeeded without is dropped by it: the same table wants no more another time.
  */
 #include <linux/vmalloc.h>
 #include "hybrid.h"

@@ -206,7 +206,6 @@ static int change(struct hy_pool *pool, struct hy_ready *ready)
 	if (r)
 		return r;
 	take_shape(pool, ready);
-	hy_ready_drop_shape(ready);
 	return 0;
 }
 
