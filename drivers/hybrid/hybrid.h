@@ -490,7 +490,7 @@ struct hy_pool {
 int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const char **reason);
 int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc, char **argv,
 		       const char **reason);
-int hy_policy_text(struct hy_pool *pool, char *buf, size_t len);
+int hy_policy_text(struct hy_pool *pool, char *buf, size_t len, char *room);
 int hy_policy_note(struct hy_pool *pool);
 void hy_policy_show_any(struct hy_pool *pool, char *buf, size_t len);
 

@@ -21,17 +21,14 @@ static int format(struct hy_pool *pool, char *args, char *buf, size_t len)
  * @pool: the pool
  * @buf: filled, NUL terminated
  * @len: its size
+ * @room: EK_POLICY_TEXT_SIZE bytes to work in
  *
- * Context: sleeps; takes policy_lock.
+ * Context: takes policy_lock; takes no memory.
  * Return: 0, -ENOSPC if it did not fit.
  */
-int hy_policy_text(struct hy_pool *pool, char *buf, size_t len)
+int hy_policy_text(struct hy_pool *pool, char *buf, size_t len, char *room)
 {
-	char *args = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
-	int r = format(pool, args, buf, len);
-
-	kfree(args);
-	return r;
+	return format(pool, room, buf, len);
 }
 
 /**
