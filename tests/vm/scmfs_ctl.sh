@@ -176,7 +176,8 @@ modprobe nvmalloc_example path=$m/area || die "no nvmalloc_example"
 counts "an area of nvmalloc()" "windows $m areas.count areas.reserved_bytes areas.mapped_bytes" \
 	"a == 1 && b == 16 << 20 && c == 65536"
 rmmod nvmalloc_example
-counts "until it is closed" "windows $m areas.count areas.reserved_bytes areas.mapped_bytes" "a == 0 && b == 0 && c == 0"
+counts "until it is closed" "windows $m areas.count areas.reserved_bytes areas.mapped_bytes" \
+	"a == 0 && b == 0 && c == 0"
 
 # --- beside writers ---------------------------------------------------------------------------------
 
