@@ -19,7 +19,7 @@
 #define SFS_IOC_SHUTDOWN	_IOR('X', 125, __u32)
 
 #define SFS_ROOM_INODES	2048u		/* in use, that a call looks at */
-#define SFS_ROOM_NUMBERS	(1ULL << 18)	/* used or not */
+#define SFS_ROOM_NUMBERS	BIT_ULL(18)	/* used or not */
 
 /* Large enough for each of them. */
 union sfs_told {
@@ -172,13 +172,15 @@ static int sfs_tell_used(struct inode *inode, union sfs_told *told)
  * @least: of the first version's
  * @tell: fills it
  */
-static const struct sfs_question {
+struct sfs_question {
 	unsigned int cmd;
 	bool admin;
 	u32 size;
 	u32 least;
 	int (*tell)(struct inode *inode, union sfs_told *told);
-} sfs_questions[] = {
+};
+
+static const struct sfs_question sfs_questions[] = {
 	{ SCMFS_IOC_INFO, false, sizeof(struct scmfs_info), 136, sfs_tell_info },
 	{ SCMFS_IOC_FILE_INFO, false, sizeof(struct scmfs_file_info), 24, sfs_tell_file },
 	{ SCMFS_IOC_ROOM, true, sizeof(struct scmfs_room), 32, sfs_tell_room },
