@@ -103,12 +103,12 @@ bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino)
 		block_of(scmfs_mapped_size(fs, ino)) > blocks_kept(inode);
 }
 
-/* By its index, which says where they begin, or else all extents, which are few. */
+/* By its index, which says where they begin, or else all extents, of which there may be many. */
 u64 scmfs_room_ahead(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_extent *place;
 	struct scmfs_inode *inode;
-	u64 kept, end, room = 0;
+	u64 kept, end, room = 0, nr = 0;
 	struct scmfs_index *x;
 	struct scmfs_slots s;
 	struct scmfs_ext e;
@@ -129,6 +129,8 @@ u64 scmfs_room_ahead(struct scmfs *fs, u64 ino)
 			room += end - max(e.file, kept);
 		if (x)
 			kept = end;
+		if (!(++nr % 256))	/* about a map block's */
+			cond_resched();
 	}
 }
 

@@ -48,10 +48,11 @@ static int sfs_tell_info(struct inode *inode, union sfs_told *told)
 		.log_lanes = le32_to_cpu(super->log_lanes),
 		.skew = virt_to_phys(s->base) & (SCMFS_UNIT_SIZE - 1),
 	};
-	if (!capable(CAP_SYS_ADMIN))
+	/* everybody may ask, which is nothing for the audit log */
+	if (!ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN))
 		return 0;
 	info->flags = SCMFS_INFO_ADMIN;
-	if (READ_ONCE(s->writable))	/* becoming that replaces the log */
+	if (smp_load_acquire(&s->writable))	/* becoming that replaces the log */
 		info->ram = scmfs_memory(s->fs);
 	spin_lock(&s->windows_lock);
 	info->windows = s->nr_windows;
@@ -66,16 +67,16 @@ static int sfs_tell_info(struct inode *inode, union sfs_told *told)
 	return 0;
 }
 
-static u64 sfs_room_of(struct inode *inode)
+static int sfs_room_of(struct inode *inode, u64 *room)
 {
-	u64 room;
-
+	*room = 0;
 	if (!S_ISREG(inode->i_mode))
 		return 0;
-	down_read(&sfs_inode(inode)->extents);
-	room = scmfs_room_ahead(sfs_fs(inode), inode->i_ino);
+	if (down_read_killable(&sfs_inode(inode)->extents))
+		return -EINTR;
+	*room = scmfs_room_ahead(sfs_fs(inode), inode->i_ino);
 	up_read(&sfs_inode(inode)->extents);
-	return room;
+	return 0;
 }
 
 static int sfs_tell_file(struct inode *inode, union sfs_told *told)
@@ -86,29 +87,35 @@ static int sfs_tell_file(struct inode *inode, union sfs_told *told)
 	if (err)
 		return err;
 	told->file.taken = attr.blocks << SCMFS_BLOCK_SHIFT;
-	told->file.room = sfs_room_of(inode);
-	return 0;
+	return sfs_room_of(inode, &told->file.room);
 }
 
-/* Nobody is waited for: what is being made has no room yet, what leaves RAM gives it back. */
+/*
+ * Nobody is waited for: what is being made has no room yet, what leaves RAM gives it back.  Nor is
+ * what has no name any more: were ours the last reference, we would be who frees all that it has.
+ */
 static int sfs_is_in_use(struct inode *inode, unsigned long ino, void *data)
 {
 	if (inode->i_ino != ino)
 		return 0;
-	return !(READ_ONCE(inode->i_state) & I_NEW) && igrab(inode) ? 1 : -1;
+	if (READ_ONCE(inode->i_state) & I_NEW || !READ_ONCE(inode->i_nlink))
+		return -1;
+	return igrab(inode) ? 1 : -1;
 }
 
-static void sfs_add_room(struct super_block *sb, u64 ino, struct scmfs_room *r)
+static int sfs_add_room(struct super_block *sb, u64 ino, struct scmfs_room *r)
 {
 	struct inode *inode = find_inode_nowait(sb, ino, sfs_is_in_use, NULL);
 	u64 room;
+	int err;
 
 	if (!inode)
-		return;
-	room = sfs_room_of(inode);
+		return 0;
+	err = sfs_room_of(inode, &room);
 	iput(inode);
 	r->bytes += room;
 	r->files += !!room;
+	return err;
 }
 
 /* Only files that are in RAM have any, but for what a crash left. */
@@ -119,6 +126,7 @@ static int sfs_tell_room(struct inode *inode, union sfs_told *told)
 	struct scmfs_room *r = &told->room;
 	u64 ino = min(r->from, all), end = min(all, ino + SFS_ROOM_NUMBERS);
 	unsigned int nr;
+	int err;
 
 	r->bytes = 0;
 	r->files = 0;
@@ -126,7 +134,9 @@ static int sfs_tell_room(struct inode *inode, union sfs_told *told)
 		ino = scmfs_next_inode(fs, ino, end);
 		if (ino >= end)
 			break;
-		sfs_add_room(inode->i_sb, ino++, r);
+		err = sfs_add_room(inode->i_sb, ino++, r);
+		if (err)
+			return err;
 		cond_resched();
 	}
 	r->from = ino < all ? ino : 0;
@@ -198,7 +208,7 @@ static int sfs_answer(struct inode *inode, const struct sfs_question *q, void __
 		return -EPERM;
 	if (get_user(size, (u32 __user *)arg))
 		return -EFAULT;
-	if (size < q->least || size > PAGE_SIZE)
+	if (size < q->least || size > SCMFS_SIZE_MAX)
 		return -EINVAL;
 	memset(&told, 0, sizeof(told));
 	err = copy_struct_from_user(&told, q->size, arg, size);

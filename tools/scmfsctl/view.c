@@ -40,17 +40,20 @@ double percent(uint64_t part, uint64_t all)
 static bool show(const struct place *p, const struct view *view, const struct how *how)
 {
 	json_t *seen = view->look(p);
+	bool written = true;
 
 	if (!seen)
 		return false;
 	if (how->json) {
-		json_dumpf(seen, stdout, how->pause ? JSON_COMPACT : JSON_INDENT(2));
+		written = !json_dumpf(seen, stdout, how->pause ? JSON_COMPACT : JSON_INDENT(2));
 		putchar('\n');
 	} else {
 		view->print(seen);
 	}
 	json_decref(seen);
-	return !fflush(stdout) || (complain("cannot write"), false);
+	/* What went wrong while it was printed is known to the stream alone. */
+	written = !fflush(stdout) && !ferror(stdout) && written;
+	return written || (complain("cannot write"), false);
 }
 
 static int repeat(const struct place *p, const struct view *view, const struct how *how)
@@ -84,6 +87,16 @@ static bool parse(struct how *how, const char *watch, const char *count)
 	return !count || (watch && *count && *count != '-' && !*stop && how->count);
 }
 
+/* Else what is shown would have no path in it. */
+static bool has_name(const char *path)
+{
+	json_t *name = json_string(path);
+	bool has = name;
+
+	json_decref(name);
+	return has || (complain("%s: not UTF-8, as names in JSON are", path), false);
+}
+
 int view_run(int argc, char **argv, const struct view *view)
 {
 	const char *watch = NULL, *count = NULL;
@@ -97,6 +110,8 @@ int view_run(int argc, char **argv, const struct view *view)
 		return EXIT_USAGE;
 	if (argc != 1 || argv[0][0] == '-' || !parse(&how, watch, count))
 		return usage();
+	if (how.json && !has_name(argv[0]))
+		return EXIT_FAILED;
 	if (!place_open(&place, argv[0]))
 		return EXIT_FAILED;
 	err = repeat(&place, view, &how);

@@ -7,9 +7,9 @@
  * much; one that knows less zeroes the rest, and in any case says in @size how many bytes mean
  * something. So a member counts if it lies within @size on return.
  *
- * Errors: EINVAL, @size is less than the first version's or above 4096, or a flag isn't known;
+ * Errors: EINVAL, @size is less than the first version's or above SCMFS_SIZE_MAX, or a flag isn't known;
  * E2BIG, a member that the module doesn't know isn't zero; EPERM, it takes CAP_SYS_ADMIN; EFAULT;
- * EIO, the file system was shut down; ENOMEM.
+ * EIO, the file system was shut down; ENOMEM; EINTR, killed while it waited for who writes.
  */
 #ifndef _UAPI_EVENKEEL_SCMFS_H
 #define _UAPI_EVENKEEL_SCMFS_H
@@ -21,6 +21,8 @@ struct scmfs_head {
 	__u32	size;
 	__u32	flags;
 };
+
+#define SCMFS_SIZE_MAX	4096u		/* on every machine, whatever its pages */
 
 #define SCMFS_INFO_ADMIN	0x1u	/* out: the caller may see all */
 
@@ -87,6 +89,7 @@ struct scmfs_file_info {
 
 /**
  * struct scmfs_room - room ahead of all files in use, some of them a call; CAP_SYS_ADMIN
+ * Files that have no name any more are not counted.
  * @size: as above
  * @flags: 0
  * @from: in: number of the inode to begin at, at first 0; out: where to go on, 0: that was all
