@@ -71,6 +71,16 @@ modules_there() {
 	[ "$(find "$root"/lib/modules -maxdepth 1 -name '6.*' | wc -l)" = 2 ]
 }
 
+# Every program, with its manual page and its completion
+programs_there() {
+	local program
+	for program in hybridctl mem2mctl emuctl nlctl nlstore mkfs.scmfs fsck.scmfs dumpscmfs scmfsctl; do
+		[ -x "$root/usr/sbin/$program" ] && compgen -G "$root/usr/share/man/man8/$program.8*" >/dev/null &&
+			[ -f "$root/usr/share/bash-completion/completions/$program" ] ||
+			{ echo "# not all of $program"; return 1; }
+	done
+}
+
 none_left() {
 	cd "$root" || return
 	! find lib/modules usr/src var/lib/dkms \( -name '*evenkeel*' -o -name 'dm-hybrid.ko*' \) | grep . &&
@@ -178,6 +188,7 @@ step "nothing else is mounted there" mount_inside
 step "with two kernels" kernels
 step "the packages are installed" get install "/packages/evenkeel-dkms_${version}_all.deb" \
 	"/packages/evenkeel-tools_${version}_$(dpkg --print-architecture).deb"
+step "every program is there" programs_there
 step "DKMS has built every module for both kernels" modules_there
 step "an initial file system has what a root on a volume takes" make_image
 step "and has nothing of it when the rule is masked" masked

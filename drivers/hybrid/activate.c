@@ -512,43 +512,25 @@ static void bind(struct hy_pool *pool, struct hy_table *t)
 	WRITE_ONCE(pool->bound, t);
 }
 
-/* The table's policy; NULL: it has taken over already. */
-static int make_policy(struct hy_pool *pool, struct hy_table *t, struct hy_policy **policy,
-		       struct hy_settings *set)
-{
-	const char *reason;
-	int r;
-
-	*policy = NULL;
-	if (pool->policy && t->adopted)
-		return 0;
-	r = hy_policy_parse(t->policy, t->nr_members, policy, set, &reason);
-	if (r)
-		DMERR("policy: %s", reason);
-	return r;
-}
-
-/* It takes over; with the one before, what that had learned is gone. */
-static void adopt_policy(struct hy_pool *pool, struct hy_table *t, struct hy_policy *policy,
-			 struct hy_settings set)
+/* The table's takes over; with the one before, what that had learned is gone. */
+static void adopt_policy(struct hy_pool *pool, struct hy_ready *ready)
 {
 	struct hy_policy *old;
 
-	t->adopted = true;
 	spin_lock_irq(&pool->policy_lock);
 	old = pool->policy;
-	pool->policy = policy;
-	pool->set = set;
+	pool->policy = ready->policy;
+	pool->set = ready->set;
 	memset(&pool->tokens, 0, sizeof(pool->tokens));
 	hy_gather_drop(pool);
 	memset(&pool->decision, 0, sizeof(pool->decision));
 	spin_unlock_irq(&pool->policy_lock);
-	if (old)
-		hy_policy_destroy(old);
+	ready->policy = NULL;
+	hy_policy_destroy(old);
 	mutex_lock(&pool->heat_lock);
-	hy_heat_resize(&pool->heat, set.candidates);
+	hy_heat_resize(&pool->heat, ready->set.candidates);
 	mutex_unlock(&pool->heat_lock);
-	hy_cache_resize(pool, set.cache_extents);
+	hy_cache_resize(pool, ready->set.cache_extents, &ready->cache);
 }
 
 static void set_mode(struct hy_pool *pool, struct hy_table *t)
@@ -581,19 +563,18 @@ static int make(struct hy_pool *pool, struct hy_table *t)
 	return r ? r : load(pool, t);
 }
 
-/* A pool that is there already takes the table's shape, or the table is refused. */
-static int adopt_pool(struct hy_pool *pool, struct hy_table *t)
+static int load_or_make(struct hy_pool *pool, struct hy_table *t)
 {
-	struct hy_policy *policy;
-	struct hy_settings set;
-	int r = make_policy(pool, t, &policy, &set);
+	int r;
 
-	if (!r && pool->loaded)
-		r = hy_reshape(pool, t, policy ? t->policy : NULL);
-	if (r && policy)
-		hy_policy_destroy(policy);
-	if (!r && policy)
-		adopt_policy(pool, t, policy, set);
+	memcpy(pool->uuid, t->uuid, EK_UUID_SIZE);
+	r = t->labels == HY_LABELS_NEW ? make(pool, t) : load(pool, t);
+	if (!r && !t->read_only)
+		r = hy_labels_settle(t);
+	if (r)
+		hy_pool_deactivate(pool);
+	else
+		pool->loaded = true;
 	return r;
 }
 
@@ -628,23 +609,18 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 	/* What was opened for reading has nothing in memory that the media do not. */
 	if (pool->loaded && pool->store_ro && !t->read_only)
 		hy_pool_deactivate(pool);
-	r = adopt_pool(pool, t);
+	r = pool->loaded ? hy_reshape(pool, t) : load_or_make(pool, t);
 	if (r)
 		return r;
-	if (!pool->loaded) {
-		memcpy(pool->uuid, t->uuid, EK_UUID_SIZE);
-		r = t->labels == HY_LABELS_NEW ? make(pool, t) : load(pool, t);
-		if (!r && !t->read_only)
-			r = hy_labels_settle(t);
-		if (r) {
-			hy_pool_deactivate(pool);
-			return r;
-		}
-		pool->loaded = true;
-	}
+	if (t->ready.policy)
+		adopt_policy(pool, &t->ready);
 	unbind_removed(pool);
 	note_areas(pool, t);
 	set_mode(pool, t);
+	/* What it did not take: it did not want it after all, nor would it the next time. */
+	hy_ready_drop_shape(&t->ready);
+	hy_cache_unmake(t->ready.cache);
+	t->ready.cache = NULL;
 	return 0;
 }
 
@@ -653,8 +629,10 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
  * @pool: the pool, suspended
  * @t: its new table
  *
- * A pool that is loaded is adopted as it is; otherwise its metadata is read, or
- * made if the metadata areas are blank.
+ * A pool that is loaded is adopted as it is, or takes the table's shape, for which no memory is
+ * needed but what the table brings
+ * (ready.c names exceptions); otherwise its metadata is read, or made if the
+ * metadata areas are blank.
  *
  * Context: preresume, under memalloc_noio; sleeps.
  * Return: 0 or an error.

@@ -668,7 +668,14 @@ static void writes_counted(struct hy_drain *drain)
 	spin_unlock_irq(&cache->lock);
 }
 
-static struct hy_cache *make(struct hy_pool *pool)
+/**
+ * hy_cache_make - the frame of a cache that keeps nothing yet
+ * @pool: whose it is to be; does not have it before hy_cache_resize()
+ *
+ * Context: sleeps.
+ * Return: it, or NULL.
+ */
+struct hy_cache *hy_cache_make(struct hy_pool *pool)
 {
 	struct hy_cache *cache = kvzalloc(sizeof(*cache), GFP_KERNEL);
 	unsigned int shift = pool->extent_shift + SECTOR_SHIFT;
@@ -681,10 +688,21 @@ static struct hy_cache *make(struct hy_pool *pool)
 	cache->drain.fn = writes_counted;
 	spin_lock_init(&cache->lock);
 	hy_cc_init(&cache->core);
+	return cache;
+}
+
+/* One that no pool has been given, or NULL. */
+void hy_cache_unmake(struct hy_cache *cache)
+{
+	kvfree(cache);
+}
+
+static void give(struct hy_pool *pool, struct hy_cache *cache)
+{
 	mutex_lock(&hy_caches_lock);
 	list_add(&cache->list, &hy_caches);
 	mutex_unlock(&hy_caches_lock);
-	return cache;
+	WRITE_ONCE(pool->cache, cache);
 }
 
 /* As many as asked for, and no more than a part of the memory that there is. */
@@ -703,10 +721,11 @@ static u32 limit(struct hy_pool *pool, u32 extents)
  * hy_cache_resize - keep so many extents from now on
  * @pool: the pool
  * @extents: how many; 0: no cache
+ * @spare: from hy_cache_make(), taken if the pool has none; NULL: memory may be waited for
  *
  * Context: sleeps, under memalloc_noio; one at a time.
  */
-void hy_cache_resize(struct hy_pool *pool, u32 extents)
+void hy_cache_resize(struct hy_pool *pool, u32 extents, struct hy_cache **spare)
 {
 	struct hy_cache *cache = pool->cache;
 	bool drain = false;
@@ -715,12 +734,14 @@ void hy_cache_resize(struct hy_pool *pool, u32 extents)
 	if (!cache && !extents)
 		return;
 	if (!cache) {
-		cache = make(pool);
+		cache = spare ? *spare : hy_cache_make(pool);
 		if (!cache) {
 			DMWARN("no memory for an extent cache");
 			return;
 		}
-		WRITE_ONCE(pool->cache, cache);
+		if (spare)
+			*spare = NULL;
+		give(pool, cache);
 	}
 	spin_lock_irq(&cache->lock);
 	cache->core.max = extents;

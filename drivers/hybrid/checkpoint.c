@@ -226,16 +226,12 @@ int hy_checkpoint(struct hy_pool *pool, struct list_head *frees, u32 flags)
 {
 	struct ek_map_page *page, *tmp;
 	unsigned int i;
-	char *text;
 	int r;
 
 	r = hy_pool_load_replayed(pool);
 	if (r)
 		return r;
-	text = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
-	if (!hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE))
-		ek_store_set_policy(pool->store, text);
-	kfree(text);
+	hy_policy_note(pool);
 	r = ek_store_ckpt_begin(pool->store);
 	if (!r)
 		r = write_all(pool, frees, flags);

@@ -180,14 +180,10 @@ static int write_super(struct hy_pool *pool, const struct ek_reshape *reshape)
 /* Parameters set by message are the pool's: they are there after the next start. */
 static int note_policy(struct hy_pool *pool)
 {
-	char *text = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
-	int r = hy_policy_text(pool, text, EK_POLICY_TEXT_SIZE);
+	int r = hy_policy_note(pool);
 
 	if (!r)
-		r = ek_store_set_policy(pool->store, text);
-	if (!r)
 		r = ek_store_sync_super(pool->store);
-	kfree(text);
 	if (!r)
 		return 0;
 	DMERR("the superblock can't be told of the policy: error %d", r);

@@ -78,6 +78,34 @@ struct hy_area {
 enum hy_label_state { HY_LABELS_NEW, HY_LABELS_OURS };
 
 /**
+ * struct hy_ready - what the resume of a table would need memory for
+ * @policy: the table's; NULL: it has taken over
+ * @set: its settings
+ * @cache: what these may want; NULL: none, or the pool has it
+ * @want: the shape that the table wants the pool to have
+ * @grows: its map is longer than the pool's
+ * @super: room for the superblock that would say so
+ * @writes: of members that join
+ * @mon: likewise
+ * @space: likewise
+ * @pages: of the longer map
+ *
+ * Made by the constructor, while memory may be waited for; see ready.c.
+ */
+struct hy_ready {
+	struct hy_policy *policy;
+	struct hy_settings set;
+	struct hy_cache *cache;
+	struct ek_reshape want;
+	bool grows;
+	struct ek_super super;
+	u64 __percpu *writes[EK_MAX_MEMBERS];
+	struct ek_rtmon *mon[EK_MAX_MEMBERS];
+	struct ek_space space[EK_MAX_MEMBERS];
+	struct ek_map_page **pages;
+};
+
+/**
  * struct hy_table - one dm table
  * @ti: its target
  * @pool: what it is a table of
@@ -88,10 +116,10 @@ enum hy_label_state { HY_LABELS_NEW, HY_LABELS_OURS };
  * @member: their areas
  * @no_discard_passdown: feature
  * @read_only: feature
- * @policy: name and arguments as given, for the first resume
- * @adopted: the pool runs with them
+ * @policy: name and arguments as given
  * @uuid: the pool's, from the labels; zero: not made yet
  * @labels: is the pool to be made?
+ * @ready: what its resumes take memory from
  */
 struct hy_table {
 	struct dm_target *ti;
@@ -104,9 +132,9 @@ struct hy_table {
 	bool no_discard_passdown;
 	bool read_only;
 	char policy[EK_POLICY_TEXT_SIZE];
-	bool adopted;
 	u8 uuid[EK_UUID_SIZE];
 	enum hy_label_state labels;
+	struct hy_ready ready;
 };
 
 /* hy_member.flushed at the start: what was written before may not be durable. */
@@ -390,6 +418,7 @@ struct hy_pool {
 	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned int removing;		/* the committer's: members; see checkpoint.c */
 	bool needs_check_noted;
+	char *text;		/* the committer's: see hy_policy_note() */
 	bool committing;	/* see hy_commit_needed() */
 	u64 *taken;		/* extents in the commit under way */
 	size_t nr_taken;
@@ -461,7 +490,8 @@ struct hy_pool {
 int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const char **reason);
 int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc, char **argv,
 		       const char **reason);
-int hy_policy_text(struct hy_pool *pool, char *buf, size_t len);
+int hy_policy_text(struct hy_pool *pool, char *buf, size_t len, char *room);
+int hy_policy_note(struct hy_pool *pool);
 void hy_policy_show_any(struct hy_pool *pool, char *buf, size_t len);
 
 /* area.c */
@@ -479,7 +509,6 @@ extern const struct ek_store_io hy_meta_io_ro;
 /* pool.c */
 struct hy_pool *hy_pool_get(struct hy_table *t, char **error);
 void hy_pool_put(struct hy_pool *pool);
-int hy_member_init(struct hy_member *m);
 bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error);
 void hy_pool_set_mode(struct hy_pool *pool, enum hy_mode mode, const char *why);
 void hy_pool_needs_check(struct hy_pool *pool, const char *why);
@@ -541,7 +570,9 @@ bool hy_cache_pick(struct hy_pool *pool, unsigned int member, u64 *le);
 void hy_cache_moved(struct hy_pool *pool, u64 le, u64 from, u64 to);
 void hy_cache_forget(struct hy_pool *pool, u64 le);
 void hy_cache_forget_all(struct hy_pool *pool);
-void hy_cache_resize(struct hy_pool *pool, u32 extents);
+struct hy_cache *hy_cache_make(struct hy_pool *pool);
+void hy_cache_unmake(struct hy_cache *cache);
+void hy_cache_resize(struct hy_pool *pool, u32 extents, struct hy_cache **spare);
 void hy_cache_stop(struct hy_pool *pool);
 void hy_cache_destroy(struct hy_pool *pool);
 void hy_cache_show(struct hy_pool *pool, char *result, unsigned int maxlen);
@@ -654,9 +685,16 @@ int hy_remove_member(struct hy_pool *pool, unsigned int i, const char **reason);
 /* lost.c */
 int hy_lost_show(struct hy_pool *pool, u64 from, char *result, unsigned int maxlen);
 
+/* ready.c */
+int hy_ready_policy(struct hy_table *t, char **error);
+int hy_ready_all(struct hy_table *t);
+int hy_ready_shape(struct hy_ready *ready);
+void hy_ready_drop_shape(struct hy_ready *ready);
+void hy_ready_drop(struct hy_table *t);
+
 /* reshape.c */
 bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error);
-int hy_reshape(struct hy_pool *pool, struct hy_table *t, const char *policy);
+int hy_reshape(struct hy_pool *pool, struct hy_table *t);
 
 /* mover.c */
 bool hy_mover_tick(struct hy_pool *pool, u64 now);

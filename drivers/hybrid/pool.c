@@ -57,34 +57,27 @@ static void members_exit(struct hy_pool *pool)
 {
 	unsigned int i;
 
-	/* All: one may have failed to join. */
-	for (i = 0; i < EK_MAX_MEMBERS; i++) {
+	for (i = 0; i < pool->nr_members; i++) {
 		if (pool->member[i].mon)
 			ek_rtmon_destroy(pool->member[i].mon);
 		free_percpu(pool->member[i].writes);
 	}
 }
 
-/* What a member needs before anything is known of it; once.  Context: sleeps. */
-int hy_member_init(struct hy_member *m)
-{
-	if (!m->writes)
-		m->writes = alloc_percpu(u64);
-	if (!m->mon)
-		m->mon = ek_rtmon_create();
-	return m->writes && m->mon ? 0 : -ENOMEM;
-}
-
 static int members_init(struct hy_pool *pool, struct hy_table *t)
 {
 	unsigned int i;
-	int r = 0;
 
-	for (i = 0; !r && i < t->nr_members; i++) {
-		pool->nr_members = i + 1;
-		r = hy_member_init(&pool->member[i]);
+	pool->nr_members = t->nr_members;
+	for (i = 0; i < t->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		m->writes = alloc_percpu(u64);
+		m->mon = ek_rtmon_create();
+		if (!m->writes || !m->mon)
+			return -ENOMEM;
 	}
-	return r;
+	return 0;
 }
 
 static void pool_free(struct hy_pool *pool)
@@ -119,6 +112,7 @@ static void pool_free(struct hy_pool *pool)
 	members_exit(pool);
 	kvfree(pool->images);
 	kvfree(pool->image_index);
+	kfree(pool->text);
 	kvfree(pool);
 }
 
@@ -166,9 +160,11 @@ static int pool_init(struct hy_pool *pool, struct hy_table *t)
 	pool->rings = alloc_percpu(struct hy_ring);
 	pool->images = kvmalloc_array(HY_IMAGES, sizeof(struct ek_page), GFP_KERNEL);
 	pool->image_index = kvmalloc_array(HY_IMAGES, sizeof(u64), GFP_KERNEL);
+	pool->text = kmalloc(2 * EK_POLICY_TEXT_SIZE, GFP_KERNEL);
 	pool->wq = alloc_workqueue("hybrid", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	pool->commit_wq = alloc_ordered_workqueue("hybrid_commit", WQ_MEM_RECLAIM);
-	if (!pool->rings || !pool->images || !pool->image_index || !pool->wq || !pool->commit_wq)
+	if (!pool->rings || !pool->images || !pool->image_index || !pool->text || !pool->wq ||
+	    !pool->commit_wq)
 		return -ENOMEM;
 	r = bioset_init(&pool->bs, 64, 0, BIOSET_NEED_BVECS);
 	if (r)

@@ -5,26 +5,46 @@
 #include <linux/slab.h>
 #include "hybrid.h"
 
-/**
- * hy_policy_text - the running policy and settings as in the table line
- * @pool: the pool
- * @buf: filled, NUL terminated
- * @len: its size
- *
- * Context: sleeps; takes policy_lock.
- * Return: 0, -ENOSPC if it did not fit.
- */
-int hy_policy_text(struct hy_pool *pool, char *buf, size_t len)
+static int format(struct hy_pool *pool, char *args, char *buf, size_t len)
 {
-	char *args = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
 	unsigned long flags;
 	int r;
 
 	spin_lock_irqsave(&pool->policy_lock, flags);
 	r = hy_policy_format(pool->policy, &pool->set, args, buf, len);
 	spin_unlock_irqrestore(&pool->policy_lock, flags);
-	kfree(args);
 	return r;
+}
+
+/**
+ * hy_policy_text - the running policy and settings as in the table line
+ * @pool: the pool
+ * @buf: filled, NUL terminated
+ * @len: its size
+ * @room: EK_POLICY_TEXT_SIZE bytes to work in
+ *
+ * Context: takes policy_lock; takes no memory.
+ * Return: 0, -ENOSPC if it did not fit.
+ */
+int hy_policy_text(struct hy_pool *pool, char *buf, size_t len, char *room)
+{
+	return format(pool, room, buf, len);
+}
+
+/**
+ * hy_policy_note - the same into the store, for its next superblock
+ * @pool: the pool
+ *
+ * Context: the committer, for which memory may be waiting: it has room of its own; takes
+ * policy_lock.
+ * Return: 0, -ENOSPC: the store keeps the text that it had.
+ */
+int hy_policy_note(struct hy_pool *pool)
+{
+	char *text = pool->text + EK_POLICY_TEXT_SIZE;
+	int r = format(pool, pool->text, text, EK_POLICY_TEXT_SIZE);
+
+	return r ? r : ek_store_set_policy(pool->store, text);
 }
 
 /**
@@ -86,7 +106,7 @@ int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const 
 	mutex_lock(&pool->heat_lock);
 	hy_heat_resize(&pool->heat, pool->set.candidates);
 	mutex_unlock(&pool->heat_lock);
-	hy_cache_resize(pool, pool->set.cache_extents);
+	hy_cache_resize(pool, pool->set.cache_extents, NULL);
 	return 0;
 }
 
@@ -133,6 +153,6 @@ int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc
 	mutex_lock(&pool->heat_lock);
 	hy_heat_resize(&pool->heat, set.candidates);
 	mutex_unlock(&pool->heat_lock);
-	hy_cache_resize(pool, pool->set.cache_extents);
+	hy_cache_resize(pool, pool->set.cache_extents, NULL);
 	return 0;
 }

@@ -14,8 +14,6 @@
  * A table with "-" where the live pool has a member says that the member is lost, or
  * removed: nothing is written for that.
  */
-#include <linux/sched/mm.h>
-#include <linux/vmalloc.h>
 #include "hybrid.h"
 
 static bool joins(struct hy_pool *pool, struct hy_table *t, unsigned int i)
@@ -31,9 +29,10 @@ static bool joins(struct hy_pool *pool, struct hy_table *t, unsigned int i)
 }
 
 /* What is to change?  False: nothing. */
-static bool wanted(struct hy_pool *pool, struct hy_table *t, struct ek_reshape *want)
+static bool wanted(struct hy_pool *pool, struct hy_table *t)
 {
 	u64 extents = DIV_ROUND_UP_ULL(t->ti->len, t->extent_sectors);
+	struct ek_reshape *want = &t->ready.want;
 	unsigned int i;
 
 	memset(want, 0, sizeof(*want));
@@ -47,7 +46,8 @@ static bool wanted(struct hy_pool *pool, struct hy_table *t, struct ek_reshape *
 		want->member_extents[i] = ek_member_extents(t->member[i].sectors,
 							    t->extent_sectors);
 	}
-	return want->joining || want->nr_extents > pool->nr_extents;
+	t->ready.grows = extents > pool->nr_extents;
+	return want->joining || t->ready.grows;
 }
 
 /* Physical extents of those that will be there. */
@@ -64,19 +64,19 @@ static u64 capacity(struct hy_pool *pool, const struct ek_reshape *want)
 	return sum;
 }
 
-static char *judge(struct hy_pool *pool, struct hy_table *t, const struct ek_reshape *want)
+static char *judge(struct hy_pool *pool, struct hy_table *t)
 {
+	const struct ek_reshape *want = &t->ready.want;
+
 	if (t->read_only || pool->store_ro || !hy_pool_writable(pool))
 		return "a pool that is read-only takes no member and does not grow";
-	if (want->nr_extents > pool->nr_extents && want->nr_extents > capacity(pool, want))
+	if (t->ready.grows && want->nr_extents > capacity(pool, want))
 		return "longer than its members together";
-	switch (ek_store_reshape_check(pool->store, want)) {
+	switch (ek_store_reshape_check(pool->store, want, &t->ready.super)) {
 	case 0:
 		return NULL;
 	case -ENOSPC:
 		return "metadata area too small for another member or a longer device";
-	case -ENOMEM:
-		return "out of memory";
 	}
 	return "a member can't join there";
 }
@@ -146,67 +146,31 @@ static char *judge_areas(struct hy_pool *pool, struct hy_table *t)
 /**
  * hy_reshape_allowed - can the live pool be what this table says?
  * @pool: the pool, loaded
- * @t: the table, its labels read
+ * @t: the table, its labels read; what it wants is noted in it, for hy_ready_shape()
  * @error: set to why not; NULL when it can
  *
- * Context: constructor; state_sem held; writes nothing.
+ * Context: constructor; state_sem held, which a resume waits for: takes no memory; writes nothing.
  * Return: true when it can.
  */
 bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error)
 {
-	unsigned int noio = memalloc_noio_save();	/* a resume waits for the lock */
-	struct ek_reshape *want = kmalloc(sizeof(*want), GFP_NOIO);
-
-	*error = want ? judge_members(pool, t) : "out of memory";
+	*error = judge_members(pool, t);
 	if (!*error && !pool->store_ro)
 		*error = judge_areas(pool, t);
-	if (!*error && wanted(pool, t, want))
-		*error = judge(pool, t, want);
-	kfree(want);
-	memalloc_noio_restore(noio);
+	if (!*error && wanted(pool, t))
+		*error = judge(pool, t);
 	return !*error;
 }
 
-/* What a change of shape has got ready: nothing of the pool is touched by it. */
-struct ready {
-	struct ek_reshape want;
-	struct ek_space space[EK_MAX_MEMBERS];
-	struct ek_map_page **pages;	/* of the longer map */
-};
-
-static int prepare(struct hy_pool *pool, struct ready *ready)
-{
-	struct ek_reshape *want = &ready->want;
-	unsigned long joining = want->joining;
-	unsigned int i;
-	int r = 0;
-
-	for_each_set_bit(i, &joining, EK_MAX_MEMBERS) {
-		if (!r)
-			r = hy_member_init(&pool->member[i]);
-		if (!r)
-			r = ek_space_init(&ready->space[i], want->member_extents[i]);
-	}
-	if (!r && want->nr_extents > pool->nr_extents)
-		r = ek_map_grow(&pool->map, want->nr_extents, &ready->pages);
-	return r;
-}
-
-static void drop(struct ready *ready)
-{
-	unsigned int i;
-
-	for (i = 0; i < EK_MAX_MEMBERS; i++)
-		ek_space_destroy(&ready->space[i]);
-	kvfree(ready->pages);
-	kvfree(ready);
-}
-
-static void join(struct hy_pool *pool, unsigned int i, struct ready *ready)
+static void join(struct hy_pool *pool, unsigned int i, struct hy_ready *ready)
 {
 	struct hy_member *m = &pool->member[i];
 
 	swap(m->space, ready->space[i]);	/* a removed one's goes with @ready */
+	if (!m->writes)
+		swap(m->writes, ready->writes[i]);
+	if (!m->mon)
+		swap(m->mon, ready->mon[i]);
 	m->nr_extents = ready->want.member_extents[i];
 	hy_member_forget_writes(m);
 	m->leaving = false;
@@ -217,7 +181,7 @@ static void join(struct hy_pool *pool, unsigned int i, struct ready *ready)
 	DMINFO("member %u has joined", i);
 }
 
-static void take_shape(struct hy_pool *pool, struct ready *ready)
+static void take_shape(struct hy_pool *pool, struct hy_ready *ready)
 {
 	unsigned long joining = ready->want.joining;
 	unsigned int i;
@@ -225,57 +189,52 @@ static void take_shape(struct hy_pool *pool, struct ready *ready)
 	for_each_set_bit(i, &joining, EK_MAX_MEMBERS)
 		join(pool, i, ready);
 	pool->nr_members = ready->want.nr_members;
-	if (ready->pages)
+	if (ready->grows)
 		ek_map_grow_finish(&pool->map, ready->want.nr_extents, ready->pages);
-	ready->pages = NULL;
+	if (ready->grows)
+		ready->pages = NULL;
 	pool->nr_extents = ready->want.nr_extents;
 }
 
-static int change(struct hy_pool *pool, struct ready *ready)
+static int change(struct hy_pool *pool, struct hy_ready *ready)
 {
-	int r = prepare(pool, ready);
+	int r = hy_ready_shape(ready);
 
 	if (r)
 		return r;
 	r = hy_commit_super(pool, &ready->want);
-	if (!r)
-		take_shape(pool, ready);
-	return r;
+	if (r)
+		return r;
+	take_shape(pool, ready);
+	return 0;
 }
 
 /**
  * hy_reshape - make the live pool what a table says
  * @pool: the pool, loaded and suspended
- * @t: the table
- * @policy: the text of the policy that takes over with it; NULL: none does
+ * @t: the table; if its policy is to take over, the superblock has that one's text, too
  *
  * Context: preresume; state_sem held for writing; sleeps.
  * Return: 0, -EINVAL: not any more what the constructor saw; -ENOMEM or an I/O error, after
  * which the pool is as it was.
  */
-int hy_reshape(struct hy_pool *pool, struct hy_table *t, const char *policy)
+int hy_reshape(struct hy_pool *pool, struct hy_table *t)
 {
-	struct ready *ready;
 	char *error = judge_members(pool, t);
-	int r;
+	int r = 0;
 
 	if (error) {
 		DMERR("%s", error);
 		return -EINVAL;
 	}
-	ready = kvzalloc(sizeof(*ready), GFP_KERNEL);
-	if (!ready)
-		return -ENOMEM;
-	r = 0;
-	if (wanted(pool, t, &ready->want)) {
-		ready->want.policy = policy;
-		error = judge(pool, t, &ready->want);
-		r = error ? -EINVAL : change(pool, ready);
+	if (wanted(pool, t)) {
+		t->ready.want.policy = t->ready.policy ? t->policy : NULL;
+		error = judge(pool, t);
+		r = error ? -EINVAL : change(pool, &t->ready);
 	}
 	if (error)
 		DMERR("%s", error);
 	else if (r)
 		DMERR("the pool can't be changed: error %d", r);
-	drop(ready);
 	return r;
 }

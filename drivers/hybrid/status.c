@@ -18,19 +18,25 @@ static void emit_area(struct hy_area *a, char *result, unsigned int maxlen, unsi
 	*pos = sz;
 }
 
+/* Got before state_sem is taken, for which a resume waits (ready.c). */
+struct texts {
+	char *policy, *room;	/* EK_POLICY_TEXT_SIZE each */
+};
+
 /* The policy as it is now, if this is the table in use; else as it was given. */
-static const char *policy_text(struct hy_table *t, char *buf)
+static const char *policy_text(struct hy_table *t, struct texts *texts)
 {
 	struct hy_pool *pool = t->pool;
 
-	if (pool->bound == t && pool->loaded && !hy_policy_text(pool, buf, EK_POLICY_TEXT_SIZE))
-		return buf;
+	if (pool->bound == t && pool->loaded &&
+	    !hy_policy_text(pool, texts->policy, EK_POLICY_TEXT_SIZE, texts->room))
+		return texts->policy;
 	return t->policy;
 }
 
-static void status_table(struct hy_table *t, char *result, unsigned int maxlen)
+static void status_table(struct hy_table *t, struct texts *texts, char *result,
+			 unsigned int maxlen)
 {
-	char *buf = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
 	unsigned int sz = 0, i;
 
 	DMEMIT("%u", t->nr_meta);
@@ -44,8 +50,7 @@ static void status_table(struct hy_table *t, char *result, unsigned int maxlen)
 		DMEMIT(" no_discard_passdown");
 	if (t->read_only)
 		DMEMIT(" read_only");
-	DMEMIT(" %s", policy_text(t, buf));
-	kfree(buf);
+	DMEMIT(" %s", policy_text(t, texts));
 }
 
 static char meta_state(struct hy_pool *pool, unsigned int i)
@@ -141,11 +146,11 @@ static void emit_counters(struct hy_pool *pool, char *result, unsigned int maxle
 	*pos = sz;
 }
 
-static void status_info(struct hy_table *t, char *result, unsigned int maxlen)
+static void status_info(struct hy_table *t, struct texts *texts, char *result,
+			unsigned int maxlen)
 {
 	static const char * const mode[] = { "rw", "ro", "fail" };
 	struct hy_pool *pool = t->pool;
-	char *buf = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST);
 	unsigned int sz = 0, i;
 
 	DMEMIT("%s %s %u %lld/%llu", pool->loaded ? mode[READ_ONCE(pool->mode)] : "fail",
@@ -159,8 +164,7 @@ static void status_info(struct hy_table *t, char *result, unsigned int maxlen)
 	emit_members(pool, result, maxlen, &sz);
 	emit_tokens(pool, result, maxlen, &sz);
 	emit_counters(pool, result, maxlen, &sz);
-	DMEMIT(" %s", policy_text(t, buf));
-	kfree(buf);
+	DMEMIT(" %s", policy_text(t, texts));
 }
 
 static void status_ima(struct hy_table *t, char *result, unsigned int maxlen)
@@ -185,20 +189,26 @@ void hy_status(struct dm_target *ti, status_type_t type, unsigned int flags,
 	       char *result, unsigned int maxlen)
 {
 	struct hy_table *t = ti->private;
+	struct texts texts = {
+		.policy = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST),
+		.room = kmalloc(EK_POLICY_TEXT_SIZE, HY_MUST),
+	};
 
 	down_read(&t->pool->state_sem);
 	switch (type) {
 	case STATUSTYPE_INFO:
-		status_info(t, result, maxlen);
+		status_info(t, &texts, result, maxlen);
 		break;
 	case STATUSTYPE_TABLE:
-		status_table(t, result, maxlen);
+		status_table(t, &texts, result, maxlen);
 		break;
 	case STATUSTYPE_IMA:
 		status_ima(t, result, maxlen);
 		break;
 	}
 	up_read(&t->pool->state_sem);
+	kfree(texts.policy);
+	kfree(texts.room);
 }
 
 /* --- messages --- */

@@ -83,17 +83,6 @@ static int check_length(struct hy_table *t, char **error)
 	return 0;
 }
 
-static int check_policy(struct hy_table *t, char **error)
-{
-	struct hy_policy *policy;
-	struct hy_settings set;
-	int r = hy_policy_parse(t->policy, t->nr_members, &policy, &set, (const char **)error);
-
-	if (!r)
-		hy_policy_destroy(policy);
-	return r;
-}
-
 /* The smallest metadata area of a new pool must hold what the store needs. */
 static int check_meta_size(struct hy_table *t, char **error)
 {
@@ -136,7 +125,7 @@ static int table_init(struct hy_table *t, const struct hy_args *args, char **err
 	if (!r)
 		r = hy_areas_check(t, error);
 	if (!r)
-		r = check_policy(t, error);
+		r = hy_ready_policy(t, error);
 	if (!r)
 		r = hy_labels_check(t, t->uuid, &t->labels, error);
 	if (!r && t->read_only && t->labels == HY_LABELS_NEW) {
@@ -160,10 +149,10 @@ static void init_target(struct dm_target *ti)
 	ti->per_io_data_size = sizeof(struct hy_io);
 }
 
-static int hybrid_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+static int make_table(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct hy_args *args = kzalloc(sizeof(*args), GFP_KERNEL);
-	struct hy_table *t = kzalloc(sizeof(*t), GFP_KERNEL);
+	struct hy_table *t = kvzalloc(sizeof(*t), GFP_KERNEL);
 	int r = -ENOMEM;
 
 	ti->error = "out of memory";
@@ -180,16 +169,33 @@ static int hybrid_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		r = PTR_ERR(t->pool);
 		goto bad_devices;
 	}
+	ti->error = "out of memory";
+	r = hy_ready_all(t);
+	if (r)
+		goto bad_ready;
 	init_target(ti);
 	ti->private = t;
 	kfree(args);
 	return 0;
 
+bad_ready:
+	hy_pool_put(t->pool);
 bad_devices:
+	hy_ready_drop(t);
 	put_devices(t);
 bad:
-	kfree(t);
+	kvfree(t);
 	kfree(args);
+	return r;
+}
+
+/* The table's own pool may be suspended, and memory then wait for it (ready.c). */
+static int hybrid_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+{
+	unsigned int noio = memalloc_noio_save();
+	int r = make_table(ti, argc, argv);
+
+	memalloc_noio_restore(noio);
 	return r;
 }
 
@@ -204,8 +210,9 @@ static void hybrid_dtr(struct dm_target *ti)
 	/* It may have looked which table is bound before another one was. */
 	flush_work(&t->pool->event_work);
 	hy_pool_put(t->pool);
+	hy_ready_drop(t);
 	put_devices(t);
-	kfree(t);
+	kvfree(t);
 }
 
 static void hybrid_presuspend(struct dm_target *ti)

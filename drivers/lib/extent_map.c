@@ -63,14 +63,13 @@ EXPORT_SYMBOL_GPL(ek_map_init);
 
 /**
  * ek_map_grow - get ready for more extents
- * @map: the map
- * @nr_extents: logical extents, not fewer than it has
+ * @nr_extents: logical extents, not fewer than the map has that is to grow
  * @pages: set to what ek_map_grow_finish() takes over, or kvfree() ends
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
-int ek_map_grow(struct ek_map *map, u64 nr_extents, struct ek_map_page ***pages)
+int ek_map_grow(u64 nr_extents, struct ek_map_page ***pages)
 {
 	*pages = kvcalloc(DIV_ROUND_UP(nr_extents, EK_PAGE_ENTRIES), sizeof(**pages), GFP_KERNEL);
 	return *pages ? 0 : -ENOMEM;

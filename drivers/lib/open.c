@@ -78,11 +78,15 @@ static int ek_read_chunked(struct ek_opening *o, unsigned int area, u64 offset, 
 	return r;
 }
 
-/* Only a format that was cut short looks so: see ek_format_super(). */
+/*
+ * Neither has its first sector: only what never was a pool looks so, or a format that was cut
+ * short, which takes that sector of the old superblocks away before it touches anything else and
+ * writes the one of the new superblock last.  In use, no more than one of the two is being written.
+ */
 static bool ek_supers_blank(const struct ek_super *sb)
 {
 	return !memchr_inv(sb, 0, 1u << EK_SECTOR_SHIFT) &&
-	       !memchr_inv(sb + 1, 0, sizeof(*sb));
+	       !memchr_inv(sb + 1, 0, 1u << EK_SECTOR_SHIFT);
 }
 
 /* Pick the newer superblock of the two in @sb into @sb[0]. */

@@ -17,7 +17,6 @@
  */
 #include <linux/errno.h>
 #include <linux/export.h>
-#include <linux/slab.h>
 #include <linux/string.h>
 #include "store_internal.h"
 
@@ -118,20 +117,15 @@ static int ek_reshape_plan(const struct ek_super *old, const struct ek_reshape *
  * ek_store_reshape_check - could it be done?
  * @store: opened
  * @r: what is wanted
+ * @room: for the superblock that it would be; left with anything
  *
- * Context: sleeps; may run beside the committer, not beside ek_store_reshape().
- * Return: 0; -ENOSPC: the metadata area is too small; -EINVAL; -ENOMEM.
+ * Context: any, takes no memory; may run beside the committer, not beside ek_store_reshape().
+ * Return: 0; -ENOSPC: the metadata area is too small; -EINVAL.
  */
-int ek_store_reshape_check(const struct ek_store *store, const struct ek_reshape *r)
+int ek_store_reshape_check(const struct ek_store *store, const struct ek_reshape *r,
+			   struct ek_super *room)
 {
-	struct ek_super *sb = kmalloc(sizeof(*sb), GFP_KERNEL);
-	int err;
-
-	if (!sb)
-		return -ENOMEM;
-	err = ek_reshape_plan(store->super, r, sb);
-	kfree(sb);
-	return err;
+	return ek_reshape_plan(store->super, r, room);
 }
 EXPORT_SYMBOL_GPL(ek_store_reshape_check);
 

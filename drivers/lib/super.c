@@ -211,14 +211,87 @@ static int ek_format_super(const struct ek_store_io *io, void *ctx, u32 nr_meta,
 			       EK_IO_PREFLUSH | EK_IO_FUA);
 }
 
+/* One of the superblocks that there may be. */
+struct ek_head {
+	u32 area;
+	u64 offset;
+	u64 rank;	/* the highest is the last to go; 0: none, or torn */
+};
+
+/*
+ * One of another version is not to be outlived by what this one would believe.  Nor is one that
+ * can't be read: until it is overwritten its area is refused, and were it gone first, an older one
+ * beside it would count.
+ */
+static u64 ek_super_rank(const struct ek_super *sb)
+{
+	if (sb->magic != cpu_to_le64(EK_SUPER_MAGIC) ||
+	    le32_to_cpu(sb->csum) != ek_checksum(sb, sizeof(*sb), &sb->csum))
+		return 0;
+	if (sb->version != cpu_to_le32(EK_FORMAT_VERSION))
+		return U64_MAX;
+	return le64_to_cpu(sb->generation);
+}
+
+static unsigned int ek_heads_find(const struct ek_store_io *io, void *ctx, u32 nr_meta,
+				  struct ek_super *sb, struct ek_head *head)
+{
+	static const u64 offset[] = { EK_SUPER0_OFFSET, EK_SUPER1_OFFSET };
+	unsigned int area, slot, nr = 0;
+
+	for (area = 0; area < nr_meta; area++)
+		for (slot = 0; slot < 2; slot++, nr++) {
+			head[nr].area = area;
+			head[nr].offset = offset[slot];
+			head[nr].rank = io->read(ctx, area, offset[slot], sb, sizeof(*sb)) ?
+						U64_MAX : ek_super_rank(sb);
+		}
+	return nr;
+}
+
+/* Its other sectors stay as they are: however the write is torn, it is whole or has no head. */
+static int ek_head_zero(const struct ek_store_io *io, void *ctx, const struct ek_head *head,
+			struct ek_super *sb)
+{
+	int r, err;
+
+	if (io->read(ctx, head->area, head->offset, sb, sizeof(*sb)))
+		memset(sb, 0, sizeof(*sb));
+	memset(sb, 0, EK_SECTOR_BYTES);
+	r = io->write(ctx, head->area, head->offset, sb, sizeof(*sb), EK_IO_PREFLUSH | EK_IO_FUA);
+	err = io->wait(ctx, head->area);
+	return r ? r : err;
+}
+
+/*
+ * One at a time, the newest last: were it gone before an older one, a cut would leave that one, and
+ * with it a map of some time ago.  So it is with an area that was left out: the one that went on
+ * without it is the newer of the two.
+ */
+static int ek_heads_zero(const struct ek_store_io *io, void *ctx, u32 nr_meta, struct ek_super *sb)
+{
+	struct ek_head head[2 * EK_MAX_META];
+	unsigned int i, first, nr = ek_heads_find(io, ctx, nr_meta, sb, head);
+	int r = 0;
+
+	for (; nr && !r; nr--) {
+		for (i = 1, first = 0; i < nr; i++)
+			if (head[i].rank < head[first].rank)
+				first = i;
+		r = ek_head_zero(io, ctx, &head[first], sb);
+		head[first] = head[nr - 1];
+	}
+	return r;
+}
+
 /**
  * ek_store_forget - make what was in metadata areas no pool
  * @io: I/O
  * @ctx: for @io
  * @nr_meta: areas, each of EK_TABLES_OFFSET at least
  *
- * Durable when it returns: ek_store_open() says -ENODATA.  A crash in the middle may
- * leave a superblock that is damaged.
+ * Durable when it returns: ek_store_open() says -ENODATA.  Cut anywhere it leaves that, or the pool
+ * as it was last, be it of one of two areas, unless an area had lost what it called durable.
  *
  * Context: sleeps.
  * Return: 0; -ENOMEM; an I/O error.
@@ -227,13 +300,21 @@ int ek_store_forget(const struct ek_store_io *io, void *ctx, u32 nr_meta)
 {
 	u64 len = EK_TABLES_OFFSET - EK_SUPER0_OFFSET;
 	void *zeroes = kvzalloc(len, GFP_KERNEL);
-	int r;
+	struct ek_super *sb = kmalloc(sizeof(*sb), GFP_KERNEL);
+	int r = -ENOMEM;
 
-	if (!zeroes)
-		return -ENOMEM;
-	r = ek_format_zero(io, ctx, nr_meta, EK_SUPER0_OFFSET, len, zeroes, len);
+	if (!zeroes || !sb)
+		goto out;
+	/* What is read next may be in a cache alone, with something older below. */
+	r = ek_format_flush(io, ctx, nr_meta);
+	if (!r)
+		r = ek_heads_zero(io, ctx, nr_meta, sb);
+	if (!r)
+		r = ek_format_zero(io, ctx, nr_meta, EK_SUPER0_OFFSET, len, zeroes, len);
 	if (!r)
 		r = ek_format_flush(io, ctx, nr_meta);
+out:
+	kfree(sb);
 	kvfree(zeroes);
 	return r;
 }
@@ -246,8 +327,8 @@ EXPORT_SYMBOL_GPL(ek_store_forget);
  * @p: what it is to be
  *
  * Both superblock slots, the page table and the whole journal are zeroed first, so
- * nothing of a pool that was there before can count.  A crash leaves either what
- * ek_store_open() calls -ENODATA or an empty pool.
+ * nothing of a pool that was there before can count.  A crash leaves that pool as it was
+ * last, what ek_store_open() calls -ENODATA, or an empty pool.
  *
  * Context: sleeps.
  * Return: 0; -EINVAL; -ENOSPC when an area is too small; -ENOMEM; an I/O error.

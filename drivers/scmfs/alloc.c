@@ -298,3 +298,38 @@ u64 scmfs_wear(struct scmfs *fs, u64 unit)
 	spin_unlock(&fs->lock);
 	return wear;
 }
+
+u32 scmfs_wear_counts(struct scmfs *fs, u64 unit, u64 *count, u32 nr)
+{
+	if (unit >= fs->nr_units)
+		return 0;
+	nr = min3((u64)nr, fs->nr_units - unit, (u64)SCMFS_LOOK_WORDS);
+	spin_lock(&fs->lock);
+	memcpy(count, fs->wear + unit, nr * sizeof(*count));
+	spin_unlock(&fs->lock);
+	return nr;
+}
+
+u32 scmfs_used_blocks(struct scmfs *fs, u64 block, u64 *word, u32 nr)
+{
+	u64 first = block / 64, words = map_words(fs->nr_blocks);
+
+	if (first >= words)
+		return 0;
+	nr = min3((u64)nr, words - first, (u64)SCMFS_LOOK_WORDS);
+	spin_lock(&fs->lock);
+	memcpy(word, fs->block_map + first, nr * sizeof(*word));
+	spin_unlock(&fs->lock);
+	return nr;
+}
+
+u64 scmfs_next_inode(struct scmfs *fs, u64 ino, u64 end)
+{
+	end = min(end, fs->nr_inodes);
+	if (ino >= end)
+		return end;
+	spin_lock(&fs->lock);
+	ino = find_next_bit(fs->inode_map, end, ino);
+	spin_unlock(&fs->lock);
+	return ino;
+}

@@ -161,6 +161,19 @@ u64 scmfs_memory(const struct scmfs *fs);	/* bytes of RAM, without directories' 
 u64 scmfs_log_memory(const struct scmfs *fs);	/* RAM of the log: hsiao-2008 table 4.3 */
 u64 scmfs_wear(struct scmfs *fs, u64 unit);	/* blocks allocated in these 2 MiB so far */
 
+/*
+ * scmfs_wear_counts - the same of up to @nr units from @unit on; at most SCMFS_LOOK_WORDS
+ * scmfs_used_blocks - a bit for each block from @block on, which is a multiple of 64: 1 is used
+ *
+ * What is told is of one moment, so @nr is bounded: a spinlock is held meanwhile. Context: any.
+ * Return: words filled; 0: there are no more.
+ */
+#define SCMFS_LOOK_WORDS	512u
+u32 scmfs_wear_counts(struct scmfs *fs, u64 unit, u64 *count, u32 nr);
+u32 scmfs_used_blocks(struct scmfs *fs, u64 block, u64 *word, u32 nr);
+/* scmfs_next_inode - the number in use from @ino on, below @end; @end: none. Context: any. */
+u64 scmfs_next_inode(struct scmfs *fs, u64 ino, u64 end);
+
 /**
  * struct scmfs_statfs - how full it is
  * @blocks: that files can have, of 4 KiB
@@ -544,6 +557,8 @@ int scmfs_trim(struct scmfs *fs, u64 ino);
 u64 scmfs_kept_size(struct scmfs *fs, u64 ino);
 /* scmfs_has_room_ahead - are there such? [S] */
 bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino);
+/* scmfs_room_ahead - how much that is, in bytes [S] */
+u64 scmfs_room_ahead(struct scmfs *fs, u64 ino);
 /* scmfs_set_virtual_size - remember how large a window nvmalloc() was asked for [X] */
 int scmfs_set_virtual_size(struct scmfs *fs, u64 ino, u64 size);
 

@@ -103,6 +103,37 @@ bool scmfs_has_room_ahead(struct scmfs *fs, u64 ino)
 		block_of(scmfs_mapped_size(fs, ino)) > blocks_kept(inode);
 }
 
+/* By its index, which says where they begin, or else all extents, of which there may be many. */
+u64 scmfs_room_ahead(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_extent *place;
+	struct scmfs_inode *inode;
+	u64 kept, end, room = 0, nr = 0;
+	struct scmfs_index *x;
+	struct scmfs_slots s;
+	struct scmfs_ext e;
+
+	if (scmfs_find_file(fs, ino, &inode))
+		return 0;
+	kept = blocks_kept(inode);
+	x = scmfs_index_get(fs, inode);
+	scmfs_slots(fs, inode, &s);
+	for (;;) {
+		place = x ? scmfs_index_from(x, kept, &e) : scmfs_slots_next(&s);
+		if (!place)
+			return room << SCMFS_BLOCK_SHIFT;
+		if (!x)
+			e = scmfs_ext_of(0, scmfs_read(&place->second));
+		end = e.file + e.count;
+		if (end > kept)
+			room += end - max(e.file, kept);
+		if (x)
+			kept = end;
+		if (!(++nr % 256))	/* about a map block's */
+			cond_resched();
+	}
+}
+
 int scmfs_trim(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_inode *inode;

@@ -70,6 +70,20 @@ struct sfs_options {
 };
 
 /**
+ * struct sfs_areas - what nvmalloc() has of a file system; each is right by itself
+ * @nr: open areas
+ * @reserved: bytes that they can be expanded to
+ * @mapped: bytes that they have
+ * @windowed: bytes of these in several pieces, which are mapped next to each other
+ */
+struct sfs_areas {
+	atomic64_t nr;
+	atomic64_t reserved;
+	atomic64_t mapped;
+	atomic64_t windowed;
+};
+
+/**
  * struct sfs_sb - a mounted file system
  * @fs: the engine's
  * @mem: the memory set aside for it
@@ -89,8 +103,12 @@ struct sfs_options {
  * @windows_lock: for the list of windows
  * @windows: those in use, the one that was made or used last first
  * @nr_windows: how many
+ * @window_bytes: mapped by them
+ * @windows_made: since it was mounted
+ * @windows_reclaimed: of them, by the shrinker
  * @windows_srcu: readers of windows
  * @shrinker: drops windows when memory is short
+ * @areas: of nvmalloc()
  */
 struct sfs_sb {
 	struct scmfs *fs;
@@ -108,11 +126,15 @@ struct sfs_sb {
 	bool shut;
 	bool saved;
 	struct rw_semaphore numbers;	/* see vfs_export.c */
-	spinlock_t windows_lock;	/* protects windows, nr_windows */
+	spinlock_t windows_lock;	/* protects what follows up to windows_reclaimed */
 	struct list_head windows;
 	unsigned long nr_windows;
+	u64 window_bytes;
+	u64 windows_made;
+	u64 windows_reclaimed;
 	struct srcu_struct windows_srcu;
 	struct compat_shrinker shrinker;
+	struct sfs_areas areas;
 };
 
 /**
@@ -284,8 +306,11 @@ static inline int sfs_birth_acls(struct sfs_birth *birth, struct inode *inode, s
 }
 #endif
 
-/* vfs_shutdown.c */
+/* vfs_ioctl.c */
 long sfs_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+
+/* vfs_shutdown.c */
+int sfs_shutdown(struct super_block *sb, u32 __user *arg);
 
 /* vfs_mmap.c */
 int sfs_mmap(struct file *file, struct vm_area_struct *vma);

@@ -112,10 +112,34 @@ static struct nvm_mapping *nvm_mapping(const struct nvm_area *area)
 	return rcu_dereference_protected(area->mapping, lockdep_is_held(&area->lock));
 }
 
+static struct sfs_areas *nvm_areas(const struct nvm_area *area)
+{
+	return &sfs_sb(file_inode(area->file)->i_sb)->areas;
+}
+
+/* For who asks how much there is: @map comes, or goes. */
+static void nvm_count(const struct nvm_area *area, const struct nvm_mapping *map, bool comes)
+{
+	struct sfs_areas *areas = nvm_areas(area);
+	s64 bytes = map ? map->bytes : 0;
+
+	atomic64_add(comes ? bytes : -bytes, &areas->mapped);
+	if (map && map->window)
+		atomic64_add(comes ? bytes : -bytes, &areas->windowed);
+}
+
+static void nvm_set_size(struct nvm_area *area, u64 size)
+{
+	atomic64_add((s64)(size - area->size), &nvm_areas(area)->reserved);
+	area->size = size;
+}
+
 static void nvm_replace(struct nvm_area *area, struct nvm_mapping *map)
 {
 	struct nvm_mapping *old = nvm_mapping(area);
 
+	nvm_count(area, map, true);
+	nvm_count(area, old, false);
 	rcu_assign_pointer(area->mapping, map);
 	synchronize_srcu(&area->srcu);
 	nvm_mapping_free(old);
@@ -435,16 +459,21 @@ static struct nvm_area *nvm_area_alloc(struct file *file, bool write_through)
 	spin_lock_init(&area->dirty_lock);
 	area->dirty_from = U64_MAX;
 	INIT_DELAYED_WORK(&area->flush, nvm_flush_work);
+	atomic64_inc(&nvm_areas(area)->nr);
 	return area;
 }
 
 /* The file last: once others may change it, its blocks may be another one's. */
 static void nvm_area_free(struct nvm_area *area)
 {
+	struct nvm_mapping *map = rcu_dereference_protected(area->mapping, true);
 	struct file *file = area->file;
 
 	cancel_delayed_work_sync(&area->flush);
-	nvm_mapping_free(rcu_dereference_protected(area->mapping, true));
+	nvm_count(area, map, false);
+	nvm_set_size(area, 0);
+	atomic64_dec(&nvm_areas(area)->nr);
+	nvm_mapping_free(map);
 	cleanup_srcu_struct(&area->srcu);
 	kfree(area);
 	nvm_let_go(file);
@@ -470,7 +499,7 @@ static struct nvm_area *nvm_open(const char *path, int flags, bool write_through
 		return ERR_PTR(-ENOMEM);
 	}
 	if (!scmfs_getattr(sfs_fs(file_inode(file)), file_inode(file)->i_ino, &attr))
-		area->size = max(attr.virtual_size, attr.size);
+		nvm_set_size(area, max(attr.virtual_size, attr.size));
 	mutex_lock(&area->lock);
 	err = nvm_remap(area, nvm_mapped_size(area));
 	mutex_unlock(&area->lock);
@@ -520,7 +549,7 @@ struct nvm_area *nvmalloc(const char *path, u64 size, u64 mapped_size, bool writ
 	if (IS_ERR(area))
 		return area;
 	inode = file_inode(area->file);
-	area->size = size;
+	nvm_set_size(area, size);
 	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	err = sfs_alive(inode) ?: scmfs_set_virtual_size(sfs_fs(inode), inode->i_ino, size);

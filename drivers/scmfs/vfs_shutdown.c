@@ -13,11 +13,16 @@
 
 #include "vfs.h"
 
-/* Each file system has its own name for it, in later kernels linux/fs.h has one. */
-#define SFS_IOC_SHUTDOWN	_IOR('X', 125, __u32)
 #define SFS_SHUTDOWN_MOST	2	/* with a freeze, with a flush of the log, without one */
 
-static int sfs_shutdown(struct super_block *sb, u32 __user *arg)
+/**
+ * sfs_shutdown - end it
+ * @sb: the file system
+ * @arg: how; 0 to 2 as other file systems have it
+ *
+ * Return: 0, also when it was over before; -EPERM; -EFAULT; -EINVAL.
+ */
+int sfs_shutdown(struct super_block *sb, u32 __user *arg)
 {
 	struct sfs_sb *s = sfs_sb(sb);
 	u32 how;
@@ -36,11 +41,4 @@ static int sfs_shutdown(struct super_block *sb, u32 __user *arg)
 	WRITE_ONCE(s->writable, false);
 	pr_notice("scmfs: %s: shut down\n", sb->s_id);
 	return 0;
-}
-
-long sfs_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
-{
-	if (cmd != SFS_IOC_SHUTDOWN)
-		return -ENOTTY;
-	return sfs_shutdown(file_inode(file)->i_sb, (u32 __user *)arg);
 }

@@ -446,8 +446,8 @@ static int sfs_make_writable(struct sfs_sb *s, struct fs_context *fc)
 	err = scmfs_make_writable(s->fs);
 	if (err)
 		errorf(fc, "scmfs: can't become writable: the undo log can't be opened");
-	else
-		WRITE_ONCE(s->writable, true);
+	else	/* pairs with sfs_tell_info(), which looks at the log that has been opened */
+		smp_store_release(&s->writable, true);
 	return err;
 }
 

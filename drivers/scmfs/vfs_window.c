@@ -73,6 +73,7 @@ static struct sfs_window *sfs_window_take(struct sfs_sb *s, struct sfs_inode *si
 	rcu_assign_pointer(si->window, NULL);	/* from here on the inode may go */
 	list_del(&w->link);
 	s->nr_windows--;
+	s->window_bytes -= w->bytes;
 	return w;
 }
 
@@ -220,6 +221,8 @@ static void sfs_window_set(struct inode *inode, struct sfs_window *w, unsigned l
 	WRITE_ONCE(w->inode->tried, tried);
 	list_add(&w->link, &s->windows);
 	s->nr_windows++;
+	s->window_bytes += w->bytes;
+	s->windows_made++;
 	spin_unlock(&s->windows_lock);
 	if (old)
 		call_srcu(&s->windows_srcu, &old->rcu, sfs_window_unread);
@@ -273,6 +276,7 @@ static unsigned long sfs_windows_scan(struct shrinker *shrinker, struct shrink_c
 		w = list_empty(&s->windows) ? NULL :
 		    sfs_window_take(s, list_last_entry(&s->windows, struct sfs_window,
 						       link)->inode);
+		s->windows_reclaimed += !!w;
 		spin_unlock(&s->windows_lock);
 		if (!w)
 			break;

@@ -68,7 +68,7 @@ struct ek_map {
 
 int ek_map_init(struct ek_map *map, u64 nr_extents,
 		bool (*absent)(void *ctx, u64 index), void *ctx);
-int ek_map_grow(struct ek_map *map, u64 nr_extents, struct ek_map_page ***pages);
+int ek_map_grow(u64 nr_extents, struct ek_map_page ***pages);
 void ek_map_grow_finish(struct ek_map *map, u64 nr_extents, struct ek_map_page **pages);
 void ek_map_destroy(struct ek_map *map);
 

@@ -75,14 +75,18 @@ struct ek_store;	/* opaque; drivers/lib/store.c */
  */
 u64 ek_store_area_bytes(u64 nr_extents, u32 nr_members, const u32 *member_extents);
 
-/* ek_store_forget - make what was in metadata areas no pool; durable when it returns. */
+/*
+ * ek_store_forget - make what was in metadata areas no pool; durable when it returns, and cut
+ * before that it leaves the pool as it was last, or none, unless an area had lost what it called
+ * durable.
+ */
 int ek_store_forget(const struct ek_store_io *io, void *ctx, u32 nr_meta);
 
 /*
  * ek_store_format - write an empty pool
  *
- * The superblock last, with PREFLUSH and FUA, so that a crash leaves
- * either nothing (magic not there) or an empty pool.  Labels are not its business.
+ * The superblock last, with PREFLUSH and FUA, so that a crash leaves what was there (see
+ * ek_store_forget()), nothing (magic not there), or an empty pool.  Labels are not its business.
  * Return: 0, -ENOSPC when an area is too small, an I/O error.
  */
 int ek_store_format(const struct ek_store_io *io, void *ctx, const struct ek_store_params *p);
@@ -101,7 +105,7 @@ int ek_store_format(const struct ek_store_io *io, void *ctx, const struct ek_sto
  * older generation than crash order can explain) is left out and its bit shows in
  * ek_store_stale().  One that is newer by its superblock, but damaged, is not done without.
  * Context: sleeps; reads only.
- * Return: 0; -ENODATA: zeroes where superblocks belong (to be formatted);
+ * Return: 0; -ENODATA: zeroes where superblocks begin (to be formatted);
  * -EUCLEAN: damaged; -EPROTONOSUPPORT: unknown version or incompat bit; -ENOMEM; I/O error.
  */
 int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
@@ -243,8 +247,12 @@ struct ek_reshape {
 	const char *policy;
 };
 
-/* Could it be done?  0; -ENOSPC: the metadata area is too small; -EINVAL.  Changes nothing. */
-int ek_store_reshape_check(const struct ek_store *store, const struct ek_reshape *r);
+/*
+ * Could it be done?  0; -ENOSPC: the metadata area is too small; -EINVAL.  Changes nothing but
+ * @room, where it tries.
+ */
+int ek_store_reshape_check(const struct ek_store *store, const struct ek_reshape *r,
+			   struct ek_super *room);
 /*
  * Do it: one superblock, so a crash leaves the old shape or the new one.  The committer.
  * Return: as the check; an error as ek_store_update_super(), after which the old shape

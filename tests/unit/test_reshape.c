@@ -22,6 +22,7 @@ static u64 area_bytes(unsigned int spare_pages)
 }
 
 static unsigned int spare;	/* pages */
+static struct ek_super room;
 
 static int format(struct media *m)
 {
@@ -187,7 +188,7 @@ static void cut_anywhere(void)
 		news = 0;
 		acked = false;
 		m->hook = cut_hook;
-		CHECK(!ek_store_reshape_check(store, &r));
+		CHECK(!ek_store_reshape_check(store, &r, &room));
 		CHECK(!ek_store_reshape(store, &r));
 		acked = true;
 		cut_hook(m);
@@ -241,26 +242,26 @@ static void refused(void)
 	m = one_left(1);
 	store = running(m, 1);
 	r.joining = 7;
-	CHECK(ek_store_reshape_check(store, &r) == -EINVAL, "one that is there");
+	CHECK(ek_store_reshape_check(store, &r, &room) == -EINVAL, "one that is there");
 	r = wanted();
 	r.joining = 2;
-	CHECK(ek_store_reshape_check(store, &r) == -EINVAL, "a gap");
+	CHECK(ek_store_reshape_check(store, &r, &room) == -EINVAL, "a gap");
 	r = wanted();
 	r.nr_members = 1;
-	CHECK(ek_store_reshape_check(store, &r) == -EINVAL, "fewer members");
+	CHECK(ek_store_reshape_check(store, &r, &room) == -EINVAL, "fewer members");
 	r = wanted();
 	r.nr_extents = NR - 1;
-	CHECK(ek_store_reshape_check(store, &r) == -EINVAL, "smaller");
+	CHECK(ek_store_reshape_check(store, &r, &room) == -EINVAL, "smaller");
 	r = wanted();
 	r.member_extents[1] = 0;
-	CHECK(ek_store_reshape_check(store, &r) == -EINVAL, "empty");
+	CHECK(ek_store_reshape_check(store, &r, &room) == -EINVAL, "empty");
 	r = wanted();
 	r.nr_extents = 1000 * EK_PAGE_ENTRIES;
-	CHECK(ek_store_reshape_check(store, &r) == -ENOSPC, "a larger map than there is room for");
+	CHECK(ek_store_reshape_check(store, &r, &room) == -ENOSPC, "a larger map than there is room for");
 	CHECK(ek_store_reshape(store, &r) == -ENOSPC);
 	r = wanted();
 	r.member_extents[2] = 1000 * EK_PAGE_BITS;
-	CHECK(ek_store_reshape_check(store, &r) == -ENOSPC, "a larger member");
+	CHECK(ek_store_reshape_check(store, &r, &room) == -ENOSPC, "a larger member");
 	CHECK(is_old(ek_store_super(store)));
 	ek_store_close(store);
 	media_free(m);

@@ -64,17 +64,22 @@ static void policy_text(u32 n, char *buf, size_t len)
 	snprintf(buf, len, "wardrop 2 alpha %u", n);
 }
 
-static int format(struct media *m)
+static int format_from(struct media *m, u64 generation)
 {
 	struct ek_store_params p = {
 		.extent_sectors = 256, .nr_extents = NR, .nr_meta = m->nr,
 		.area_bytes = { area_bytes(), area_bytes() + 8192 },
-		.nr_members = MEMBERS, .policy = "wardrop 2 alpha 0",
+		.nr_members = MEMBERS, .policy = "wardrop 2 alpha 0", .generation = generation,
 	};
 
 	memset(p.pool_uuid, 0x42, EK_UUID_SIZE);
 	memcpy(p.member_extents, member_extents, sizeof(member_extents));
 	return ek_store_format(&media_io, m, &p);
+}
+
+static int format(struct media *m)
+{
+	return format_from(m, 0);
 }
 
 /* ---- reading a pool and judging it ---- */
@@ -720,42 +725,138 @@ static void format_again(void)
 	free(p);
 }
 
-static const struct player *old_pool;
+/* A pool that is to go, and the one that comes in its place. */
+static struct going {
+	const struct player *old;
+	u64 newest;	/* generation of the old one */
+	u64 next;	/* of the new one; 0: none comes */
+	u64 found[3];	/* crashes after which there was: nothing, the old one, the new one */
+} going;
 
-/* What is there is no pool, the new one, or the old one with all that it had. */
-static void format_over_hook(struct media *m)
+/* A superblock that can't be read until it is overwritten; an area that is none: there is none. */
+static struct {
+	unsigned int area;
+	u64 offset;
+	int error;		/* with which the pool is refused before it is forgotten */
+} unread = { .area = EK_MAX_META };
+
+static int unread_read(void *ctx, unsigned int area, u64 offset, void *buf, size_t len)
 {
-	unsigned int how;
+	int r = media_io.read(ctx, area, offset, buf, len);
 
-	events++;
-	for (how = CRASH_NONE; how <= CRASH_TORN + 7 && !ktap_failing(); how++) {
-		struct player *p = calloc(1, sizeof(*p));
-		u64 bytes[2] = { area_bytes(), area_bytes() };
-		const char *reason;
-
-		p->m = media_crash(m, how);
-		p->mask = 1;
-		if (!ek_store_open(&media_io, p->m, bytes, 1, &p->store, &reason)) {
-			ek_store_close(p->store);
-			CHECK(open_player(p));
-			if (ek_store_generation(p->store) > 1)
-				CHECK(!memcmp(&p->now, &old_pool->acked, sizeof(p->now)),
-				      "crash %u at event %llu: half of the old pool", how,
-				      (unsigned long long)events);
-			close_player(p);
-		}
-		media_free(p->m);
-		free(p);
-	}
+	return r || area != unread.area || offset != unread.offset ||
+	       !((struct ek_super *)buf)->magic ? r : -EIO;
 }
 
-/* A format over another pool, cut anywhere. */
-static void format_over_cut(void)
+static struct ek_store_io unread_io(void)
 {
-	struct player *p = running_player();
+	struct ek_store_io io = media_io;
+
+	io.read = unread_read;
+	return io;
+}
+
+/* The generation that there is, 0: none, or an error. */
+static int found_unread(struct media *m, u64 *generation)
+{
+	u64 bytes[2] = { area_bytes(), area_bytes() };
+	struct ek_store_io io = unread_io();
+	struct ek_store *store;
+	const char *reason;
+	int r = ek_store_open(&io, m, bytes, (1u << m->nr) - 1, &store, &reason);
+
+	*generation = 0;
+	if (!r) {
+		*generation = ek_store_generation(store);
+		ek_store_close(store);
+	}
+	return r;
+}
+
+/*
+ * While it can't be read its area is refused.  What is left may be the older of two areas, which
+ * only the unread one says (@going.next): what counts is that forgetting makes it no worse.
+ */
+static void unread_crash(struct media *m, unsigned int how)
+{
+	struct media *c = media_crash(m, how);
+	u64 generation;
+	int r = found_unread(c, &generation);
+
+	CHECK(r ? r == -ENODATA || r == -EIO || r == unread.error :
+		  generation == going.newest || generation == going.next,
+	      "crash %u at event %llu, area %u offset %llu unread: %d, generation %llu, not %llu",
+	      how, (unsigned long long)events, unread.area, (unsigned long long)unread.offset, r,
+	      (unsigned long long)generation, (unsigned long long)going.newest);
+	media_free(c);
+}
+
+static void going_crash(struct media *m, unsigned int how)
+{
+	u64 bytes[2] = { area_bytes(), area_bytes() }, generation;
+	struct player *p = calloc(1, sizeof(*p));
+	const char *reason;
+	int r;
+
+	p->m = media_crash(m, how);
+	p->mask = (1u << m->nr) - 1;
+	r = ek_store_open(&media_io, p->m, bytes, p->mask, &p->store, &reason);
+	CHECK(r == 0 || r == -ENODATA, "crash %u at event %llu: %d, %s", how,
+	      (unsigned long long)events, r, reason);
+	if (r) {
+		going.found[0]++;
+		goto out;
+	}
+	generation = ek_store_generation(p->store);
+	ek_store_close(p->store);
+	CHECK(generation == going.newest || generation == going.next,
+	      "crash %u at event %llu: generation %llu, not %llu", how,
+	      (unsigned long long)events, (unsigned long long)generation,
+	      (unsigned long long)going.newest);
+	going.found[generation == going.newest ? 1 : 2]++;
+	CHECK(open_player(p));
+	if (generation == going.newest)
+		CHECK(!memcmp(&p->now, &going.old->acked, sizeof(p->now)),
+		      "crash %u at event %llu: half of the old pool", how,
+		      (unsigned long long)events);
+	else
+		CHECK(!ek_store_journal_used(p->store) && ek_store_page_absent(p->store, 0));
+	close_player(p);
+out:
+	media_free(p->m);
+	free(p);
+}
+
+/* What is there is the old pool with all that it had, no pool, or the new one. */
+static void going_hook(struct media *m)
+{
+	unsigned int how, again;
+
+	events++;
+	for (how = CRASH_NONE; how <= CRASH_TORN + 7 && !ktap_failing(); how++)
+		for (again = how == CRASH_RANDOM ? 8 : 1; again; again--)
+			going_crash(m, how);
+}
+
+/* One that has lived, its last @checkpoints on the areas in @last alone. */
+static struct player *lived_player(unsigned int nr, unsigned int last, unsigned int checkpoints)
+{
+	struct player *p = calloc(1, sizeof(*p));
 	unsigned int i;
 
-	for (i = 0; i < 4; i++) {
+	p->m = media_new(nr, area_bytes() + 8192);
+	p->mask = (1u << nr) - 1;
+	CHECK(!format(p->m));
+	CHECK(open_player(p));
+	p->running = true;
+	for (i = 0; i < 3; i++) {
+		change(p);
+		CHECK(!checkpoint(p, 0));
+	}
+	close_player(p);
+	p->mask = last;
+	CHECK(open_player(p));
+	for (i = 0; i < checkpoints; i++) {
 		change(p);
 		CHECK(!checkpoint(p, 0));
 	}
@@ -763,14 +864,107 @@ static void format_over_cut(void)
 		change_one(p);
 		CHECK(!commit(p));
 	}
+	going = (struct going){ .old = p, .newest = ek_store_generation(p->store) };
 	close_player(p);
-	old_pool = p;
 	events = 0;
-	p->m->hook = format_over_hook;
-	CHECK(!format(p->m));
-	CHECK(events > 5);
-	media_free(p->m);
-	free(p);
+	p->m->hook = going_hook;
+	return p;
+}
+
+/* Both parities of the old one's generation, one area and two, one of which may be stale. */
+static void each_going(void (*go)(struct media *m))
+{
+	static const struct { unsigned int nr, last; } areas[] = {
+		{ 1, 1 }, { 2, 3 }, { 2, 1 }, { 2, 2 },
+	};
+	unsigned int i, checkpoints;
+	struct player *p;
+	u64 parity = 0;
+
+	for (i = 0; i < ARRAY_SIZE(areas); i++) {
+		for (checkpoints = 1; checkpoints <= 2; checkpoints++) {
+			p = lived_player(areas[i].nr, areas[i].last, checkpoints);
+			parity |= 1 << going.newest % 2;
+			go(p->m);
+			CHECK(events > 5 && going.found[0] && going.found[1]);
+			CHECK(!going.next == !going.found[2]);
+			media_free(p->m);
+			free(p);
+		}
+		CHECK(parity == 3);
+	}
+}
+
+static void go_format(struct media *m)
+{
+	going.next = 1;
+	CHECK(!format(m));
+}
+
+/* As one that is restored, which has the higher generation; of both parities, too. */
+static void go_format_later(struct media *m)
+{
+	going.next = going.newest + 2 + m->nr % 2;
+	CHECK(!format_from(m, going.next));
+}
+
+static void go_forget(struct media *m)
+{
+	u64 bytes[2] = { area_bytes(), area_bytes() };
+	struct ek_store *store;
+	const char *reason;
+
+	CHECK(!ek_store_forget(&media_io, m, m->nr));
+	CHECK(ek_store_open(&media_io, m, bytes, (1u << m->nr) - 1, &store, &reason) == -ENODATA);
+}
+
+/* A format over another pool, cut anywhere. */
+static void format_over_cut(void)
+{
+	each_going(go_format);
+	each_going(go_format_later);
+}
+
+static void forget_cut(void)
+{
+	each_going(go_forget);
+}
+
+static void unread_hook(struct media *m)
+{
+	unsigned int how, again;
+
+	events++;
+	for (how = CRASH_NONE; how <= CRASH_TORN + 7 && !ktap_failing(); how++)
+		for (again = how == CRASH_RANDOM ? 8 : 1; again; again--)
+			unread_crash(m, how);
+}
+
+/* Each superblock in turn can't be read, and the power is cut anywhere. */
+static void forget_unread(void)
+{
+	static const struct { unsigned int nr, last; } areas[] = {
+		{ 1, 1 }, { 2, 3 }, { 2, 1 }, { 2, 2 },
+	};
+	struct ek_store_io io = unread_io();
+	unsigned int i, slot, checkpoints;
+	struct player *p;
+	u64 generation;
+
+	for (i = 0; i < ARRAY_SIZE(areas); i++)
+		for (slot = 0; slot < 2 * areas[i].nr; slot++)
+			for (checkpoints = 1; checkpoints <= 2; checkpoints++) {
+				p = lived_player(areas[i].nr, areas[i].last, checkpoints);
+				unread.area = slot / 2;
+				unread.offset = EK_AREA_HEAD_BYTES + slot % 2 * (64u << 10);
+				unread.error = found_unread(p->m, &going.next);
+				p->m->hook = unread_hook;
+				CHECK(!ek_store_forget(&io, p->m, p->m->nr));
+				CHECK(events > 5 && found_unread(p->m, &generation) == -ENODATA);
+				unread.area = EK_MAX_META;
+				media_free(p->m);
+				free(p);
+			}
 }
 
 /* What a checkpoint wrote before it was given up counts neither now nor with the next one. */
@@ -1201,6 +1395,8 @@ int main(int argc, char **argv)
 	ktap_run("store: a format cut anywhere leaves nothing or an empty pool", format_cut);
 	ktap_run("store: a new pool takes nothing over from an old one", format_again);
 	ktap_run("store: a format over an old pool, cut anywhere", format_over_cut);
+	ktap_run("store: a pool that is forgotten is there as it was last or not at all", forget_cut);
+	ktap_run("store: forgotten with a superblock unread, no older one comes up", forget_unread);
 	ktap_run("store: a checkpoint that was given up is forgotten", abort_forgets);
 	ktap_run("store: misuse is refused; flags and states are kept", misuse);
 	ktap_run("store: read-only: replays, levels and writes nothing", read_only);

@@ -352,4 +352,52 @@ waits_for_it assemble u
 waits_for_it stop u
 waits_for_it repair "$A" "$B" "$C" "$M"
 
+# the volume is another one when the lock is had, or none
+waits_in_vain() { # REGEX, what happens, the command
+	local line=''
+	rm -f /tmp/second
+	hold
+	hybridctl "${@:3}" >/dev/null 2>/tmp/second {held}>&- & second=$!
+	check "$3 waits" wait_for 10 waits repair
+	check "meanwhile" eval "$2"
+	exec {held}>&-
+	wait $second
+	is "$3 fails" $? 1
+	IFS= read -rd '' line </tmp/second
+	matches "and says why" "$line" "hybridctl: $3: u: $1"
+}
+disk d 24M
+runs "assemble" 0 '/dev/mapper/u' hybridctl assemble u
+waits_in_vain "has been renamed to w meanwhile" "dmsetup rename u w" set u alpha=30
+table_matches "nothing was set" w "alpha 20"
+dmsetup rename w u
+waits_in_vain "has been stopped meanwhile" "dmsetup remove u" policy u stripe
+runs "assemble" 0 '/dev/mapper/u' hybridctl assemble u
+waits_in_vain "another pool has that name by now; the one that had it is w" \
+	"dmsetup rename u w && hybridctl create u /dev/emudisk/d >/dev/null" stop u
+check "it is there" hybridctl status u
+runs "stop" 0 '' hybridctl stop u
+runs "stop" 0 '' hybridctl stop w
+
+# --- a discard that takes its time: dm-delay holds it
+modprobe dm-delay || die "no dm-delay"
+wipe a b c d
+size=$(sectors "$B")
+delay() { echo "0 $size delay $B 0 0 $B 0 $1"; }
+discards() { local now; read -ra now <"/sys/block/$slow/inflight"; [ "${now[1]}" -gt 0 ]; }
+check "a slow device" dmsetup create slow --table "$(delay 100000)"
+slow=dm-$(command dmsetup info -c --noheadings -o minor slow)
+hybridctl create t "$A" /dev/mapper/slow --discard >/dev/null 2>/tmp/second & second=$!
+check "a discard is under way" wait_for 20 discards
+runs "create: others need not wait" 0 '/dev/mapper/v: ' timeout 30 hybridctl create v "$C"
+refuses "create: not of the same" "$A: in use" timeout 30 hybridctl create w "$A" /dev/emudisk/d
+refuses "add: nor to another" "/dev/mapper/slow: in use" timeout 30 hybridctl add v /dev/mapper/slow
+check "it comes to its end" eval 'dmsetup load slow --table "$(delay 0)" && dmsetup suspend slow && dmsetup resume slow'
+check "and the volume is made" wait $second
+is "without a word" "$(</tmp/second)" ""
+check "it is there" hybridctl status t
+runs "stop" 0 '' hybridctl stop t
+runs "stop" 0 '' hybridctl stop v
+check "gone" dmsetup remove slow
+
 done_testing

@@ -150,8 +150,7 @@ int live_look(struct live *l)
 	return err;
 }
 
-/* Nothing is printed: who goes on without finds the same wrong. */
-static bool find_pool(const char *name, struct ek_label_info *info)
+bool live_pool(const char *name, struct ek_label_info *info)
 {
 	char *params, why[96];
 	uint64_t sectors;
@@ -166,13 +165,6 @@ static bool find_pool(const char *name, struct ek_label_info *info)
 	}
 	free(params);
 	return is;
-}
-
-int live_lock(const char *name)
-{
-	struct ek_label_info info;
-
-	return find_pool(name, &info) ? lock_pool(info.pool_uuid, name) : EXIT_OK;
 }
 
 /* The lock is had: nothing of what is read changes by another of these commands. */
@@ -201,9 +193,10 @@ int live_open(struct live *l, const char *name)
 	l->name = name;
 	if (need_volume(name))
 		return EXIT_FAILED;
-	if (!find_pool(name, &info))
+	if (!live_pool(name, &info))
 		return fail("%s: no label of its metadata can be read", name);
-	if (lock_pool(info.pool_uuid, name) || need_volume(name) || look_at_all(l))
+	if (lock_pool(info.pool_uuid, name) || live_is_still(name, info.pool_uuid) ||
+	    look_at_all(l))
 		return EXIT_FAILED;
 	if (!read_label(&l->t, &l->info))
 		return fail("%s: no label of its metadata can be read", name);

@@ -29,6 +29,13 @@ void live_close(struct live *l);
 int live_open_again(struct live *l);
 /* The lock alone; EXIT_OK without it if no label can be read.  As live_open(). */
 int live_lock(const char *name);
+/* Which pool has the name?  Prints nothing: who goes on without finds the same wrong. */
+bool live_pool(const char *name, struct ek_label_info *info);
+/*
+ * The lock was waited for: has that pool the name still?  EXIT_OK, or EXIT_FAILED with what has
+ * become of it printed.
+ */
+int live_is_still(const char *name, const uint8_t *uuid);
 /* The status anew. */
 int live_look(struct live *l);
 

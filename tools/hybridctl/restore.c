@@ -277,7 +277,7 @@ struct kept {
 
 #define SUPERS_END	(EK_AREA_HEAD_BYTES + (128u << 10))
 
-/* Both slots are zero on the media by then: whole areas of zeroes are written in larger pieces. */
+/* Whole areas of zeroes are written in larger pieces. */
 static bool is_super(u64 offset, size_t len)
 {
 	return offset >= EK_AREA_HEAD_BYTES && offset < SUPERS_END &&
@@ -300,11 +300,10 @@ static int kept_write(void *ctx, unsigned int area, u64 offset, const void *buf,
 {
 	struct kept *k = ctx;
 
-	if (!is_super(offset, len))
+	/* One without its head is none yet, or none any more. */
+	if (!is_super(offset, len) ||
+	    le64_to_cpu(((const struct ek_super *)buf)->magic) != EK_SUPER_MAGIC)
 		return store_io_rw.write(&k->io, area, offset, buf, len, flags);
-	/* Without its head: a step on the way to one. */
-	if (le64_to_cpu(((const struct ek_super *)buf)->magic) != EK_SUPER_MAGIC)
-		return 0;
 	memcpy(&k->super[area], buf, len);
 	k->offset[area] = offset;
 	k->there[area] = true;

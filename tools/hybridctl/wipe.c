@@ -63,7 +63,7 @@ int wipe_range(struct wipe *w, const char *path, uint64_t offset, uint64_t len)
 	uint8_t *zero = bdev_buffer(CHUNK);
 	struct bdev dev;
 	uint64_t n;
-	int err = bdev_open(&dev, path, BDEV_WRITE);
+	int err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
 
 	for (; !err && len; offset += n, len -= n) {
 		n = len < CHUNK ? len : CHUNK;
@@ -76,11 +76,12 @@ int wipe_range(struct wipe *w, const char *path, uint64_t offset, uint64_t len)
 	return err;
 }
 
+/* Somebody else who has taken the device meanwhile keeps what he wrote. */
 static int put_back(const struct piece *p)
 {
 	uint8_t *now = bdev_buffer(p->len);
 	struct bdev dev;
-	int err = bdev_open(&dev, p->path, BDEV_WRITE);
+	int err = bdev_open(&dev, p->path, BDEV_WRITE | BDEV_EXCL);
 
 	if (!err)
 		err = bdev_read(&dev, p->offset, now, p->len);

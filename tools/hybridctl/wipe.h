@@ -12,9 +12,12 @@ struct wipe;
 
 /* What is overwritten is kept in memory; what is zero already is not written. */
 struct wipe *wipe_new(void);
-/* Zero @len bytes (multiples of 4 KiB); 0 or -errno. */
+/* Zero @len bytes (multiples of 4 KiB); 0 or -errno, -EBUSY: in use. */
 int wipe_range(struct wipe *w, const char *path, uint64_t offset, uint64_t len);
-/* Put everything back, also over what was written there since; 0 or the first error. */
+/*
+ * Put everything back, also over what was written there since, but not on a device that another
+ * has taken: -EBUSY.  0 or the first error.
+ */
 int wipe_undo(struct wipe *w);
 void wipe_free(struct wipe *w);
 

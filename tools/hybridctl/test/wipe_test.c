@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is wiped can be put back, unless somebody else has taken the device meanwhile. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../msg.h"
+#include "../wipe.h"
+#include "ktap.h"
+
+#define BYTES	(256u << 10)
+
+/* The only device that there is. */
+static struct {
+	uint8_t data[BYTES];
+	bool taken;		/* exclusively, by somebody else */
+	unsigned int open;
+} disk;
+
+int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
+{
+	memset(dev, 0, sizeof(*dev));
+	dev->fd = -1;
+	if (disk.taken && flags & BDEV_EXCL)
+		return -EBUSY;
+	dev->fd = 0;
+	dev->path = xstrdup(path);
+	disk.open++;
+	return 0;
+}
+
+void bdev_close(struct bdev *dev)
+{
+	disk.open -= !!dev->path;
+	free(dev->path);
+	dev->path = NULL;
+}
+
+int bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len)
+{
+	memcpy(buf, disk.data + offset, len);
+	return 0;
+}
+
+int bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len)
+{
+	memcpy(disk.data + offset, buf, len);
+	return 0;
+}
+
+int bdev_flush(const struct bdev *dev)
+{
+	return 0;
+}
+
+void *bdev_buffer(size_t len)
+{
+	return calloc(1, len);
+}
+
+static bool all_is(uint8_t what, size_t from, size_t to)
+{
+	for (; from < to; from++)
+		if (disk.data[from] != what)
+			return false;
+	return true;
+}
+
+static void fill(void)
+{
+	memset(&disk, 0, sizeof(disk));
+	memset(disk.data, 'o', BYTES);
+}
+
+static void comes_back(void)
+{
+	struct wipe *w = wipe_new();
+
+	fill();
+	ktap_ok(!wipe_range(w, "disk", 4096, BYTES - 8192) && all_is('o', 0, 4096) &&
+		all_is(0, 4096, BYTES - 4096) && all_is('o', BYTES - 4096, BYTES),
+		"wipe: the range and no more");
+	ktap_ok(!wipe_undo(w) && all_is('o', 0, BYTES) && !disk.open,
+		"wipe: what was wiped is put back");
+	wipe_free(w);
+}
+
+/* The claim was given up, and somebody was faster. */
+static void taken_meanwhile(void)
+{
+	struct wipe *w = wipe_new();
+
+	fill();
+	wipe_range(w, "disk", 0, BYTES);
+	disk.taken = true;
+	memset(disk.data, 'n', BYTES);
+	ktap_ok(wipe_undo(w) == -EBUSY && all_is('n', 0, BYTES) && !disk.open,
+		"wipe: nothing is put back over what another has taken");
+	wipe_free(w);
+}
+
+static void taken_before(void)
+{
+	struct wipe *w = wipe_new();
+
+	fill();
+	disk.taken = true;
+	ktap_ok(wipe_range(w, "disk", 0, BYTES) == -EBUSY && all_is('o', 0, BYTES) && !disk.open,
+		"wipe: what another has taken is not wiped");
+	wipe_free(w);
+}
+
+int main(void)
+{
+	ktap_begin();
+	comes_back();
+	taken_meanwhile();
+	taken_before();
+	return ktap_end();
+}
