@@ -42,6 +42,23 @@
  *				counts, drops it	goes on with what it holds: it began
  *				is told			before the write was sent
  *
+ * Members complete bios in hard interrupts, where little is copied: when those who wait want more, a
+ * work item hands it out, and it is only there that the extent becomes a copy.  So a write may come
+ * between:
+ *
+ *	reader			member, work item	writer
+ *	announces, waits
+ *				has read; queued
+ *				.			counts, finds it being filled: drops it
+ *				.			sends, is told
+ *	another finds nothing	.
+ *				not kept; hands out
+ *	gets what was there	 what it has		who waited came before the write was sent
+ *	when it came
+ *
+ * Once it is a copy, and as long as it is being handed out, it is held: a write drops it and leaves
+ * it as it is.
+ *
  * The entry is what makes discards, migrations and what undoes them harmless.  Readers look it up
  * when they have entered the epoch:
  *
@@ -94,6 +111,7 @@
 
 #define HY_CACHE_CHUNKS	256	/* of memory per extent, so that one bio takes all */
 #define HY_CACHE_PART	4	/* of the memory that there is, a cache may have one in so many */
+#define HY_CACHE_AT_ONCE	SZ_16K	/* bytes copied wherever a member's bio completes */
 #define HY_CACHE_GFP	(GFP_NOWAIT | __GFP_NOWARN | __GFP_NORETRY | __GFP_NOMEMALLOC)
 
 /**
@@ -125,11 +143,12 @@ struct hy_cache {
  * @copy: its state
  * @cache: whose it is
  * @waiters: reads that wait for it to be filled
+ * @wanted: bytes that they want
  * @bio: that fills it, or writes what is in it elsewhere
- * @work: reads that have to go on without it; who waits for what was written
- * @written: called then
+ * @work: what can't be done where a bio was submitted or has completed
+ * @written: called when it was written elsewhere
  * @context: for that
- * @error: and so is this
+ * @error: of @bio
  * @vec: for @bio
  * @page: chunks of memory
  */
@@ -137,6 +156,7 @@ struct hy_slot {
 	struct hy_copy copy;
 	struct hy_cache *cache;
 	struct bio_list waiters;
+	u64 wanted;
 	struct bio bio;
 	struct work_struct work;
 	void (*written)(void *context, int error);
@@ -230,15 +250,36 @@ static void transfer(struct hy_slot *slot, struct bio *bio, bool to_bio)
 	}
 }
 
-/* What was never written is zeroes, not what the member has there.  A granule is whole chunks. */
+/* Chunks in a granule, which is whole chunks, as a shift. */
+static unsigned int granule_chunks(struct hy_cache *cache)
+{
+	return cache->pool->granule_shift + SECTOR_SHIFT - cache->chunk_shift;
+}
+
+/* What was never written is zeroes, not what the member has there. */
 static void zero_holes(struct hy_slot *slot)
 {
 	struct hy_cache *cache = slot->cache;
-	unsigned int shift = cache->pool->granule_shift + SECTOR_SHIFT - cache->chunk_shift, i;
+	unsigned int shift = granule_chunks(cache), i;
 
 	for (i = 0; i < cache->nr_chunks; i++)
 		if (!(ek_entry_valid(slot->copy.entry) & BIT(i >> shift)))
 			memset(page_address(slot->page[i]), 0, chunk_bytes(cache));
+}
+
+/* A bio from or to granules of an extent, which begins at @sector.  The caller submits it. */
+static void slot_bio(struct hy_slot *slot, struct block_device *bdev, blk_opf_t opf,
+		     sector_t sector, u32 first, u32 last, bio_end_io_t *done)
+{
+	struct hy_cache *cache = slot->cache;
+	unsigned int shift = granule_chunks(cache), i;
+
+	bio_init(&slot->bio, bdev, slot->vec, cache->nr_chunks, opf);
+	slot->bio.bi_iter.bi_sector = sector + (first << cache->pool->granule_shift);
+	for (i = first << shift; i < (last + 1) << shift; i++)
+		__bio_add_page(&slot->bio, slot->page[i], chunk_bytes(cache), 0);
+	slot->bio.bi_private = slot;
+	slot->bio.bi_end_io = done;
 }
 
 /* --- reads --- */
@@ -255,66 +296,101 @@ static void put(struct hy_cache *cache, struct hy_slot *slot)
 		slot_free(cache, slot);
 }
 
-/* An extent could not be read as a whole: each reads what it wants.  They are pinned. */
-static void read_each(struct work_struct *work)
+/* Those who wait for an extent come no more: it is a copy, or will be none.  cache->lock held. */
+static struct bio_list end_fill(struct hy_slot *slot)
 {
-	struct hy_slot *slot = container_of(work, struct hy_slot, work);
-	struct hy_cache *cache = slot->cache;
 	struct bio_list bios = slot->waiters;
+
+	hy_cc_filled(&slot->cache->core, &slot->copy, !slot->error);
+	bio_list_init(&slot->waiters);
+	return bios;
+}
+
+/*
+ * An extent has been read: those who wait for it get what they want, unless that is more than
+ * @at_most, which is to be HY_CACHE_AT_ONCE where it can't sleep.  With the last bio the pool may
+ * go.
+ */
+static bool hand_out(struct hy_slot *slot, u64 at_most)
+{
+	struct hy_cache *cache = slot->cache;
+	struct bio_list bios = BIO_EMPTY_LIST;
+	unsigned long flags;
+	struct bio *bio;
+	u32 bytes = 0;
+	bool fits;
+
+	spin_lock_irqsave(&cache->lock, flags);
+	fits = slot->wanted <= at_most;
+	if (fits)
+		bios = end_fill(slot);
+	spin_unlock_irqrestore(&cache->lock, flags);
+	if (!fits)
+		return false;
+	bio_list_for_each(bio, &bios) {
+		transfer(slot, bio, true);
+		bytes += bio->bi_iter.bi_size;
+		if (bytes > HY_CACHE_AT_ONCE) {
+			cond_resched();
+			bytes = 0;
+		}
+	}
+	put(cache, slot);
+	while ((bio = bio_list_pop(&bios)))
+		bio_endio(bio);
+	return true;
+}
+
+/* An extent could not be read as a whole: each reads what it wants.  They are pinned. */
+static void read_each(struct hy_slot *slot)
+{
+	struct hy_cache *cache = slot->cache;
 	u64 entry = slot->copy.entry;
+	struct bio_list bios;
 	struct bio *bio;
 
+	spin_lock_irq(&cache->lock);
+	bios = end_fill(slot);
+	spin_unlock_irq(&cache->lock);
 	put(cache, slot);
 	while ((bio = bio_list_pop(&bios)))
 		hy_io_read_itself(cache->pool, bio, entry);
 }
 
-/* Any context, also hard interrupt.  With the last bio the pool may go. */
+static void filled(struct work_struct *work)
+{
+	struct hy_slot *slot = container_of(work, struct hy_slot, work);
+
+	if (slot->error)
+		read_each(slot);
+	else
+		hand_out(slot, U64_MAX);
+}
+
+/* Any context, also hard interrupt. */
 static void fill_done(struct bio *fill)
 {
 	struct hy_slot *slot = fill->bi_private;
-	struct hy_cache *cache = slot->cache;
-	bool ok = !fill->bi_status;
-	struct bio_list bios;
-	unsigned long flags;
-	struct bio *bio;
 
+	slot->error = blk_status_to_errno(fill->bi_status);
 	bio_uninit(fill);
-	if (ok)
+	if (!slot->error)
 		zero_holes(slot);
-	spin_lock_irqsave(&cache->lock, flags);
-	hy_cc_filled(&cache->core, &slot->copy, ok);
-	/* Whoever looks now finds a copy, or nothing. */
-	bios = slot->waiters;
-	if (ok)
-		bio_list_init(&slot->waiters);
-	spin_unlock_irqrestore(&cache->lock, flags);
-	if (!ok) {
-		queue_work(cache->pool->wq, &slot->work);
+	if (!slot->error && hand_out(slot, HY_CACHE_AT_ONCE))
 		return;
-	}
-	bio_list_for_each(bio, &bios)
-		transfer(slot, bio, true);
-	put(cache, slot);
-	while ((bio = bio_list_pop(&bios)))
-		bio_endio(bio);
+	INIT_WORK(&slot->work, filled);
+	queue_work(slot->cache->pool->wq, &slot->work);
 }
 
 static void submit_fill(struct hy_slot *slot, u64 entry, blk_opf_t opf)
 {
-	struct hy_cache *cache = slot->cache;
-	struct hy_pool *pool = cache->pool;
+	struct hy_pool *pool = slot->cache->pool;
 	struct hy_member *m = &pool->member[ek_entry_member(entry)];
-	unsigned int i;
+	u32 last = (pool->extent_sectors >> pool->granule_shift) - 1;
 
-	bio_init(&slot->bio, m->bdev, slot->vec, cache->nr_chunks,
-		 REQ_OP_READ | (opf & (REQ_SYNC | REQ_META | REQ_PRIO)));
-	slot->bio.bi_iter.bi_sector = m->data +
-		((sector_t)ek_entry_pe(entry) << pool->extent_shift);
-	for (i = 0; i < cache->nr_chunks; i++)
-		__bio_add_page(&slot->bio, slot->page[i], chunk_bytes(cache), 0);
-	slot->bio.bi_private = slot;
-	slot->bio.bi_end_io = fill_done;
+	slot_bio(slot, m->bdev, REQ_OP_READ | (opf & (REQ_SYNC | REQ_META | REQ_PRIO)),
+		 m->data + ((sector_t)ek_entry_pe(entry) << pool->extent_shift), 0, last,
+		 fill_done);
 	submit_bio_noacct(&slot->bio);
 }
 
@@ -324,6 +400,13 @@ static bool is_cached(struct hy_member *m)
 	u32 state = READ_ONCE(m->state);
 
 	return !m->direct && state != EK_MEMBER_DEGRADED && state != EK_MEMBER_FAILED;
+}
+
+/* cache->lock held, and the extent is not a copy yet. */
+static void wait_for(struct hy_slot *slot, struct bio *bio)
+{
+	bio_list_add(&slot->waiters, bio);
+	slot->wanted += bio->bi_iter.bi_size;
 }
 
 /* A place for an extent to be read; it is announced then, with the bio waiting. */
@@ -346,14 +429,13 @@ static struct hy_slot *announce(struct hy_cache *cache, struct bio *bio, u64 le,
 	}
 	if (slot) {
 		bio_list_init(&slot->waiters);
-		bio_list_add(&slot->waiters, bio);
+		slot->wanted = 0;
+		wait_for(slot, bio);
 		hy_cc_fill(&cache->core, &slot->copy, le, entry);
 	}
 	spin_unlock_irqrestore(&cache->lock, flags);
 	if (spare)
 		slot_free(cache, spare);
-	if (slot)
-		INIT_WORK(&slot->work, read_each);
 	return slot;
 }
 
@@ -384,7 +466,7 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
 		filling = true;
 		hy_cc_put(&cache->core, copy);	/* who fills it holds it, too */
 		bio_clear_polled(bio);
-		bio_list_add(&slot_of(copy)->waiters, bio);
+		wait_for(slot_of(copy), bio);
 	}
 	spin_unlock_irqrestore(&cache->lock, flags);
 	copy_free(cache, drop);
@@ -472,19 +554,10 @@ static void write_out_done(struct bio *bio)
 void hy_cache_write_out(struct hy_slot *slot, struct block_device *bdev, sector_t sector, u32 first,
 			u32 last, void (*written)(void *context, int error), void *context)
 {
-	struct hy_cache *cache = slot->cache;
-	unsigned int granule = cache->pool->granule_shift;
-	unsigned int shift = granule + SECTOR_SHIFT - cache->chunk_shift, i;
-
 	slot->written = written;
 	slot->context = context;
 	INIT_WORK(&slot->work, written_out);
-	bio_init(&slot->bio, bdev, slot->vec, cache->nr_chunks, REQ_OP_WRITE);
-	slot->bio.bi_iter.bi_sector = sector + (first << granule);
-	for (i = first << shift; i < (last + 1) << shift; i++)
-		__bio_add_page(&slot->bio, slot->page[i], chunk_bytes(cache), 0);
-	slot->bio.bi_private = slot;
-	slot->bio.bi_end_io = write_out_done;
+	slot_bio(slot, bdev, REQ_OP_WRITE, sector, first, last, write_out_done);
 	submit_bio(&slot->bio);
 }
 
