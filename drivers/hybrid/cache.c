@@ -71,8 +71,9 @@
  *	undone (free.c)			the place of before, where nobody has written since: a write
  *					to the new one finds another entry than the copy's and drops
  *					it
- *	granules never written		zeroes in the copy whatever the member has there; a first
- *					write changes the entry and drops it
+ *	granules never written		zeroes in the copy; the member is not asked for them, as what it
+ *					has there may be another's, or nothing that can be read; a
+ *					first write changes the entry and drops it
  *
  * A copy takes a write's data only if it has the place that the write goes to, all that the write
  * touches was written before, and nobody else writes there or looks at the copy; otherwise it is
@@ -256,14 +257,14 @@ static unsigned int granule_chunks(struct hy_cache *cache)
 	return cache->pool->granule_shift + SECTOR_SHIFT - cache->chunk_shift;
 }
 
-/* What was never written is zeroes, not what the member has there. */
-static void zero_holes(struct hy_slot *slot)
+/* What was never written is zeroes. */
+static void zero_holes(struct hy_slot *slot, u64 entry)
 {
 	struct hy_cache *cache = slot->cache;
 	unsigned int shift = granule_chunks(cache), i;
 
 	for (i = 0; i < cache->nr_chunks; i++)
-		if (!(ek_entry_valid(slot->copy.entry) & BIT(i >> shift)))
+		if (!(ek_entry_valid(entry) & BIT(i >> shift)))
 			memset(page_address(slot->page[i]), 0, chunk_bytes(cache));
 }
 
@@ -374,24 +375,54 @@ static void fill_done(struct bio *fill)
 
 	slot->error = blk_status_to_errno(fill->bi_status);
 	bio_uninit(fill);
-	if (!slot->error)
-		zero_holes(slot);
 	if (!slot->error && hand_out(slot, HY_CACHE_AT_ONCE))
 		return;
 	INIT_WORK(&slot->work, filled);
 	queue_work(slot->cache->pool->wq, &slot->work);
 }
 
+/*
+ * Of the bio from the first to the last granule that was written, those between that were not are
+ * left out.  The pieces are chained to it, so it ends with the last of them.
+ */
+static void submit_pieces(struct work_struct *work)
+{
+	struct hy_slot *slot = container_of(work, struct hy_slot, work);
+	struct hy_pool *pool = slot->cache->pool;
+	u64 rest = ek_entry_valid(slot->copy.entry);	/* from the bio's start on */
+	struct bio *bio = &slot->bio, *piece;
+	unsigned int n;
+
+	rest >>= __ffs64(rest);
+	for (n = __ffs64(~rest); rest >> n; n = __ffs64(~rest)) {
+		piece = bio_split(bio, n << pool->granule_shift, GFP_NOIO, &pool->bs);
+		bio_chain(piece, bio);
+		submit_bio_noacct(piece);
+		rest >>= n;
+		n = __ffs64(rest);
+		bio_advance(bio, n << pool->granule_shift << SECTOR_SHIFT);
+		rest >>= n;
+	}
+	submit_bio_noacct(bio);
+}
+
 static void submit_fill(struct hy_slot *slot, u64 entry, blk_opf_t opf)
 {
 	struct hy_pool *pool = slot->cache->pool;
 	struct hy_member *m = &pool->member[ek_entry_member(entry)];
-	u32 last = (pool->extent_sectors >> pool->granule_shift) - 1;
+	u32 first = __ffs(ek_entry_valid(entry)), last = __fls(ek_entry_valid(entry));
 
+	zero_holes(slot, entry);
 	slot_bio(slot, m->bdev, REQ_OP_READ | (opf & (REQ_SYNC | REQ_META | REQ_PRIO)),
-		 m->data + ((sector_t)ek_entry_pe(entry) << pool->extent_shift), 0, last,
+		 m->data + ((sector_t)ek_entry_pe(entry) << pool->extent_shift), first, last,
 		 fill_done);
-	submit_bio_noacct(&slot->bio);
+	if (ek_entry_valid(entry) == GENMASK(last, first)) {
+		submit_bio_noacct(&slot->bio);
+		return;
+	}
+	/* Splitting allocates from a pool whose bios this thread may have queued. */
+	INIT_WORK(&slot->work, submit_pieces);
+	queue_work(pool->wq, &slot->work);
 }
 
 /* Is it worth to have what this member answers, and are whole extents of it to be had? */
