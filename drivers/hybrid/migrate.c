@@ -46,7 +46,7 @@ struct hy_mig {
 	unsigned int inflight;	/* writes that know of it */
 	unsigned int rounds;
 	u32 dirty;		/* granules written since they were last copied */
-	u32 todo;		/* granules of the present round */
+	u32 todo;		/* granules of the present round that are to be copied yet */
 	struct hy_slot *slot;	/* what is to be written from memory; NULL: nothing */
 	u32 in_memory;		/* granules of it */
 	bool copying;		/* a copy is under way */
@@ -149,14 +149,29 @@ static struct dm_io_region mig_region(struct hy_mig *mig, unsigned int member, u
 static void copied(int read_err, unsigned long write_err, void *context);
 static void written(void *context, int error);
 
-/* Copy what mig->todo names; gaps too, where the bytes cost less than a second copy. */
+/* Granules that the place has something of; after a switch by somebody else: none. */
+static u32 there(struct hy_mig *mig)
+{
+	u64 entry;
+
+	if (ek_map_lookup(&mig->pool->map, mig->le, &entry) || ek_entry_place(entry) != mig->src)
+		return 0;
+	return ek_entry_valid(entry);
+}
+
+/*
+ * Copy the first of what mig->todo names; gaps too, where the bytes cost less than a second copy,
+ * but not those never written: nobody knows whether they can be read.
+ */
 static void copy_dirty(struct hy_mig *mig)
 {
 	u32 first = __ffs(mig->todo);
-	u32 last = __fls(mig->todo);
+	u64 row = (u64)(mig->todo | there(mig)) >> first;
+	u32 last = __fls(mig->todo & (GENMASK(__ffs64(~row) - 1, 0) << first));
 	struct dm_io_region from = mig_region(mig, mig->from, ek_entry_pe(mig->src), first, last);
 	struct dm_io_region to = mig_region(mig, mig->to, mig->dst_pe, first, last);
 
+	mig->todo &= ~(u32)GENMASK(last, first);
 	mig->round_bytes = (u64)from.count << SECTOR_SHIFT;
 	mig->bytes += mig->round_bytes;
 	mig->copy_start = ktime_get_ns();
@@ -172,6 +187,7 @@ static void write_cached(struct hy_mig *mig)
 	u32 last = __fls(mig->todo);
 	struct dm_io_region to = mig_region(mig, mig->to, mig->dst_pe, 0, 0);
 
+	mig->todo = 0;
 	mig->round_bytes = (u64)(last - first + 1) << mig->pool->granule_shift << SECTOR_SHIFT;
 	mig->bytes += mig->round_bytes;
 	mig->copy_start = ktime_get_ns();
@@ -268,6 +284,15 @@ static enum mig_next decide(struct hy_mig *mig)
 		mig->copying = true;
 		return NEXT_WRITE;
 	}
+	if (mig->todo) {
+		mig->copying = true;
+		return NEXT_COPY;
+	}
+	/*
+	 * What was discarded since needs no copy, nor does what a first write did not bring there:
+	 * one that did has made its granules valid before it noted them here.
+	 */
+	mig->dirty &= there(mig);
 	if (mig->dirty && !hold && mig->rounds >= HY_COPY_ROUNDS)
 		hold = true;
 	if (!mig->dirty && mig->inflight)
