@@ -87,14 +87,23 @@
  *
  * Migrations write what is in memory instead of reading it (migrate.c), and tokens move an extent
  * first whose copy takes writes over (mover.c): the papers' migration on write, but for the write
- * itself, which goes to where the extent is.  When a migration has been announced and all writes
- * of before are done, a copy has what the place has, or is none:
+ * itself, which goes to where the extent is: to have it go to the new place at once it would have
+ * to wait until all that is in flight in the pool is done (epoch.c), and for a whole extent.  When
+ * a migration has been announced and all writes of before are done, a copy has what the place has,
+ * but for what is being written, or is none:
  *
- *	announced; drained		writes from now on tell the migration what they wrote
+ *	migration			writer			why the new place gets what the old has
+ *	announced; drained					it is told of each write that is done
  *	holds the copy
- *				a write		drops the copy, which stays as it is for its
- *						holder; the migration copies its granules from
- *						the member
+ *	writes it elsewhere	counts; the copy takes it	torn or early there: to be written again
+ *				is done, tells what it wrote
+ *	writes that again					from the copy: had it not taken it, or
+ *								had that failed, it would be gone
+ *	switches						no write is under way, none to be told
+ *
+ * A copy that has been dropped stays as it is for the migration that holds it, which copies from
+ * the member what was written since.  So it is, too, if the member that it moves to can't have
+ * memory change while it is written (checksums on the way): the copy takes nothing then.
  *
  * Reads that failed as a whole extent are done again each for itself: the bad sector may be
  * nobody's.  Memory that can't be had at once is not waited for, and the shrinker takes back what
@@ -529,12 +538,14 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
  * @le: logical extent; all writes to it that are not known to the migration have been done
  * @entry: the map's, looked up since; 0: it is not there any more
  *
+ * @to: where it will be written
+ *
  * What it has is what its place has but for writes that the migration knows of.
  *
  * Context: process.
  * Return: it, for hy_cache_write_out() and hy_cache_release(); NULL: it is not in memory.
  */
-struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry)
+struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry, struct block_device *to)
 {
 	struct hy_cache *cache = READ_ONCE(pool->cache);
 	struct hy_copy *copy, *drop;
@@ -542,16 +553,48 @@ struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry)
 	if (!cache)
 		return NULL;
 	spin_lock_irq(&cache->lock);
-	copy = hy_cc_hold(&cache->core, le, entry, &drop);
+	copy = hy_cc_hold(&cache->core, le, entry, bdev_stable_writes(to), &drop);
 	cache->core.moves += copy ? 1 : 0;
 	spin_unlock_irq(&cache->lock);
 	copy_free(cache, drop);
 	return copy ? slot_of(copy) : NULL;
 }
 
+/**
+ * hy_cache_keeps_up - has what is in memory all that was written since?
+ * @slot: held
+ *
+ * Asked after some writes are done and before it is written elsewhere.
+ *
+ * Context: any.
+ * Return: true: it has, or those that are under way have.
+ */
+bool hy_cache_keeps_up(struct hy_slot *slot)
+{
+	struct hy_cache *cache = slot->cache;
+	unsigned long flags;
+	bool keeps_up;
+
+	spin_lock_irqsave(&cache->lock, flags);
+	keeps_up = hy_cc_keeps_up(&cache->core, &slot->copy);
+	spin_unlock_irqrestore(&cache->lock, flags);
+	return keeps_up;
+}
+
+/* No migration of the extent holds it any more.  @slot: NULL is fine.  Context: process. */
 void hy_cache_release(struct hy_slot *slot)
 {
-	put(slot->cache, slot);
+	struct hy_cache *cache;
+	bool last;
+
+	if (!slot)
+		return;
+	cache = slot->cache;
+	spin_lock_irq(&cache->lock);
+	last = hy_cc_release(&cache->core, &slot->copy);
+	spin_unlock_irq(&cache->lock);
+	if (last)
+		slot_free(cache, slot);
 }
 
 static void written_out(struct work_struct *work)

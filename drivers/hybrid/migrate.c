@@ -6,8 +6,8 @@
  *			write to the extent knows of it and notes, when it is done,
  *			which granules it wrote
  *	copy		reads and writes go to the old place; what the extent cache has in
- *			memory is not read (cache.c has why it is the same)
- *	copy again	granules written meanwhile, a few rounds
+ *			memory is not read there (cache.c has why it is the same)
+ *	copy again	granules written meanwhile, a few rounds, from memory if it has them
  *	switch		only if no write is in flight; otherwise new writes wait for
  *			those in flight and for what is left to copy, never for the
  *			copy of the extent
@@ -47,8 +47,8 @@ struct hy_mig {
 	unsigned int rounds;
 	u32 dirty;		/* granules written since they were last copied */
 	u32 todo;		/* granules of the present round that are to be copied yet */
-	struct hy_slot *slot;	/* what is to be written from memory; NULL: nothing */
-	u32 in_memory;		/* granules of it */
+	struct hy_slot *slot;	/* the extent in memory, held; NULL: it is not there */
+	u32 in_memory;		/* granules of it that were not written yet at all */
 	bool copying;		/* a copy is under way */
 	bool failed;
 	u64 bytes;
@@ -201,6 +201,7 @@ static void finish(struct hy_mig *mig, atomic64_t *count)
 	struct hy_pool *pool = mig->pool;
 	struct bio_list held = mig->held;
 
+	hy_cache_release(mig->slot);
 	xa_erase(&pool->migs, mig->le);
 	atomic64_inc(count);
 	hy_defer_bios(pool, &held);
@@ -305,7 +306,7 @@ static enum mig_next decide(struct hy_mig *mig)
 		mig->dirty = 0;
 		mig->rounds++;
 		mig->copying = true;
-		return NEXT_COPY;
+		return mig->slot && hy_cache_keeps_up(mig->slot) ? NEXT_WRITE : NEXT_COPY;
 	}
 	mig->state = MIG_DONE;
 	if (!still_wanted(mig))
@@ -397,8 +398,6 @@ static void written(void *context, int error)
 	u64 ns = ktime_get_ns() - mig->copy_start;
 
 	charge(mig, mig->to, ns, ns);
-	hy_cache_release(mig->slot);
-	mig->slot = NULL;
 	end_round(mig, false, error);
 }
 
@@ -423,7 +422,8 @@ static void mig_drained(struct hy_drain *drain)
 	if (ek_map_lookup(&mig->pool->map, mig->le, &entry))
 		entry = 0;
 	stays = ek_entry_valid(entry) && ek_entry_place(entry) == mig->src;
-	mig->slot = hy_cache_hold(mig->pool, mig->le, stays ? entry : 0);
+	mig->slot = hy_cache_hold(mig->pool, mig->le, stays ? entry : 0,
+				  mig->pool->member[mig->to].bdev);
 	spin_lock_irq(&mig->lock);
 	mig->state = MIG_COPYING;
 	if (mig->slot)

@@ -9,6 +9,7 @@
 disk m 16M
 disk a 24M
 disk b 24M
+for d in a b; do echo 1 >"/sys/block/emudisk!$d/queue/iostats"; done
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
 extents=256
@@ -40,6 +41,7 @@ check "in the grammar" in_grammar p
 warm() { blkio verify $dev $(($1 * 128)) 1 "$seed" && counters && [ "${cache[0]}" -gt "$2" ]; }
 check "a read brings its extent" wait_for 10 warm 0 0
 before=$(reads a)
+is "which was read" $((before > 0)) 1
 check "others of it do not reach the member" blkio verify $dev 1 7 "$seed" -- verify $dev 0 128 "$seed" -- \
 	verify $dev 37 64 "$seed"
 is "as its counter shows" "$(reads a)" "$before"
@@ -133,7 +135,7 @@ check "remove" remove_pool p
 
 wipe m a
 modprobe dm-delay || die "no dm-delay"
-late() { echo "0 $(blkio size /dev/emudisk/a) delay /dev/emudisk/a 0 $1 /dev/emudisk/a 0 $2"; }
+late() { echo "0 $(blkio size "/dev/emudisk/${3:-a}") delay /dev/emudisk/${3:-a} 0 $1 /dev/emudisk/${3:-a} 0 $2"; }
 check "a member whose writes are late" dmsetup create late --table "$(late 0 700)"
 check "a pool on it" pool p "$(table 8192 128 m /dev/mapper/late 0 "fill 2 cache_extents 16")"
 check "data" blkio write $dev 0 1024 "$seed"
@@ -169,6 +171,34 @@ check "a write that overtakes a read" blkio write $dev 136 8 77
 wait $!
 is "which finds what it looked for" $? 0
 check "who reads then finds what was written" blkio verify $dev 136 8 77 -- verify $dev 144 8 "$seed"
+check "remove" eval 'remove_pool p && dmsetup remove late'
+
+# an extent in memory moves with all that is written meanwhile, and where it was is not read
+wipe m a b
+check "a member to which it takes long" dmsetup create late --table "$(late 0 300 b)"
+check "a pool with it" pool p "$(table 8192 128 m "a /dev/mapper/late" 0 "fill 4 cache_extents 16 cooldown_ms 0")"
+check "data" blkio write $dev 0 1024 "$seed"
+device=$((0x$(stat -Lc %t $dev))):$((0x$(stat -Lc %T $dev)))
+check "it is read" wait_for 10 warm 3 0
+counters
+updates=${cache[5]}
+before=$(reads a)
+message p move 3 1
+check "written as it moves" blkio write $dev 392 8 31 -- write $dev 448 16 32 -- write $dev 392 8 33 -- write $dev 504 8 34
+check "it moves" wait_for 20 field_at 3 1
+counters
+is "what was written was taken over" "${cache[5]}" $((updates + 4))
+is "it moved from memory" "${cache[7]}" 1
+is "nothing was read" "$(reads a)" "$before"
+moved() {
+	blkio verify $dev 400 48 "$seed" -- verify $dev 384 8 "$seed" -- verify $dev 392 8 33 -- verify $dev 448 16 32 -- \
+		verify $dev 464 40 "$seed" -- verify $dev 504 8 34
+}
+check "it is as it was written" moved
+before=$(reads b)
+echo 2 >/proc/sys/vm/drop_caches
+check "out of memory, too" moved
+is "which was read once" $(($(reads b) - before)) 1
 check "remove" eval 'remove_pool p && dmsetup remove late'
 
 # everything moves and is discarded beneath readers and writers who know what they have to find
