@@ -42,9 +42,9 @@
  *				counts, drops it	goes on with what it holds: it began
  *				is told			before the write was sent
  *
- * Members complete bios in hard interrupts, where little is copied: when those who wait want more, a
- * work item hands it out, and it is only there that the extent becomes a copy.  So a write may come
- * between:
+ * Members complete bios in hard interrupts, where little is copied: when those who wait want more,
+ * a work item hands it out, and it is only there that the extent becomes a copy.  So a write may
+ * come between:
  *
  *	reader			member, work item	writer
  *	announces, waits
@@ -71,9 +71,9 @@
  *	undone (free.c)			the place of before, where nobody has written since: a write
  *					to the new one finds another entry than the copy's and drops
  *					it
- *	granules never written		zeroes in the copy; the member is not asked for them, as what it
- *					has there may be another's, or nothing that can be read; a
- *					first write changes the entry and drops it
+ *	granules never written		zeroes in the copy; the member is not asked for them, as
+ *					what it has there may be another's, or nothing that can be
+ *					read; a first write changes the entry and drops it
  *
  * A copy takes a write's data only if it has the place that the write goes to, all that the write
  * touches was written before, and nobody else writes there or looks at the copy; otherwise it is
@@ -92,14 +92,15 @@
  * a migration has been announced and all writes of before are done, a copy has what the place has,
  * but for what is being written, or is none:
  *
- *	migration			writer			why the new place gets what the old has
- *	announced; drained					it is told of each write that is done
+ *	migration		writer			why the new place gets what the old has
+ *	announced; drained				it is told of each write that is done
  *	holds the copy
- *	writes it elsewhere	counts; the copy takes it	torn or early there: to be written again
- *				is done, tells what it wrote
- *	writes that again					from the copy: had it not taken it, or
- *								had that failed, it would be gone
- *	switches						no write is under way, none to be told
+ *	writes it elsewhere	counts; the copy	torn or early there: to be written again
+ *				 takes its data
+ *				is done, tells
+ *	writes that again				from the copy: had it not taken the data, or
+ *							the write failed, it would be gone
+ *	switches					no write is under way, none to be told
  *
  * A copy that has been dropped stays as it is for the migration that holds it, which copies from
  * the member what was written since.  So it is, too, if the member that it moves to can't have
