@@ -42,6 +42,23 @@
  *				counts, drops it	goes on with what it holds: it began
  *				is told			before the write was sent
  *
+ * Members complete bios in hard interrupts, where little is copied: when those who wait want more,
+ * a work item hands it out, and it is only there that the extent becomes a copy.  So a write may
+ * come between:
+ *
+ *	reader			member, work item	writer
+ *	announces, waits
+ *				has read; queued
+ *				.			counts, finds it being filled: drops it
+ *				.			sends, is told
+ *	another finds nothing	.
+ *				not kept; hands out
+ *	gets what was there	 what it has		who waited came before the write was sent
+ *	when it came
+ *
+ * Once it is a copy, and as long as it is being handed out, it is held: a write drops it and leaves
+ * it as it is.
+ *
  * The entry is what makes discards, migrations and what undoes them harmless.  Readers look it up
  * when they have entered the epoch:
  *
@@ -54,8 +71,9 @@
  *	undone (free.c)			the place of before, where nobody has written since: a write
  *					to the new one finds another entry than the copy's and drops
  *					it
- *	granules never written		zeroes in the copy whatever the member has there; a first
- *					write changes the entry and drops it
+ *	granules never written		zeroes in the copy; the member is not asked for them, as
+ *					what it has there may be another's, or nothing that can be
+ *					read; a first write changes the entry and drops it
  *
  * A copy takes a write's data only if it has the place that the write goes to, all that the write
  * touches was written before, and nobody else writes there or looks at the copy; otherwise it is
@@ -69,14 +87,24 @@
  *
  * Migrations write what is in memory instead of reading it (migrate.c), and tokens move an extent
  * first whose copy takes writes over (mover.c): the papers' migration on write, but for the write
- * itself, which goes to where the extent is.  When a migration has been announced and all writes
- * of before are done, a copy has what the place has, or is none:
+ * itself, which goes to where the extent is: to have it go to the new place at once it would have
+ * to wait until all that is in flight in the pool is done (epoch.c), and for a whole extent.  When
+ * a migration has been announced and all writes of before are done, a copy has what the place has,
+ * but for what is being written, or is none:
  *
- *	announced; drained		writes from now on tell the migration what they wrote
+ *	migration		writer			why the new place gets what the old has
+ *	announced; drained				it is told of each write that is done
  *	holds the copy
- *				a write		drops the copy, which stays as it is for its
- *						holder; the migration copies its granules from
- *						the member
+ *	writes it elsewhere	counts; the copy	torn or early there: to be written again
+ *				 takes its data
+ *				is done, tells
+ *	writes that again				from the copy: had it not taken the data, or
+ *							the write failed, it would be gone
+ *	switches					no write is under way, none to be told
+ *
+ * A copy that has been dropped stays as it is for the migration that holds it, which copies from
+ * the member what was written since.  So it is, too, if the member that it moves to can't have
+ * memory change while it is written (checksums on the way): the copy takes nothing then.
  *
  * Reads that failed as a whole extent are done again each for itself: the bad sector may be
  * nobody's.  Memory that can't be had at once is not waited for, and the shrinker takes back what
@@ -94,6 +122,7 @@
 
 #define HY_CACHE_CHUNKS	256	/* of memory per extent, so that one bio takes all */
 #define HY_CACHE_PART	4	/* of the memory that there is, a cache may have one in so many */
+#define HY_CACHE_AT_ONCE	SZ_16K	/* bytes copied wherever a member's bio completes */
 #define HY_CACHE_GFP	(GFP_NOWAIT | __GFP_NOWARN | __GFP_NORETRY | __GFP_NOMEMALLOC)
 
 /**
@@ -125,11 +154,12 @@ struct hy_cache {
  * @copy: its state
  * @cache: whose it is
  * @waiters: reads that wait for it to be filled
+ * @wanted: bytes that they want
  * @bio: that fills it, or writes what is in it elsewhere
- * @work: reads that have to go on without it; who waits for what was written
- * @written: called then
+ * @work: what can't be done where a bio was submitted or has completed
+ * @written: called when it was written elsewhere
  * @context: for that
- * @error: and so is this
+ * @error: of @bio
  * @vec: for @bio
  * @page: chunks of memory
  */
@@ -137,6 +167,7 @@ struct hy_slot {
 	struct hy_copy copy;
 	struct hy_cache *cache;
 	struct bio_list waiters;
+	u64 wanted;
 	struct bio bio;
 	struct work_struct work;
 	void (*written)(void *context, int error);
@@ -230,15 +261,36 @@ static void transfer(struct hy_slot *slot, struct bio *bio, bool to_bio)
 	}
 }
 
-/* What was never written is zeroes, not what the member has there.  A granule is whole chunks. */
-static void zero_holes(struct hy_slot *slot)
+/* Chunks in a granule, which is whole chunks, as a shift. */
+static unsigned int granule_chunks(struct hy_cache *cache)
+{
+	return cache->pool->granule_shift + SECTOR_SHIFT - cache->chunk_shift;
+}
+
+/* What was never written is zeroes. */
+static void zero_holes(struct hy_slot *slot, u64 entry)
 {
 	struct hy_cache *cache = slot->cache;
-	unsigned int shift = cache->pool->granule_shift + SECTOR_SHIFT - cache->chunk_shift, i;
+	unsigned int shift = granule_chunks(cache), i;
 
 	for (i = 0; i < cache->nr_chunks; i++)
-		if (!(ek_entry_valid(slot->copy.entry) & BIT(i >> shift)))
+		if (!(ek_entry_valid(entry) & BIT(i >> shift)))
 			memset(page_address(slot->page[i]), 0, chunk_bytes(cache));
+}
+
+/* A bio from or to granules of an extent, which begins at @sector.  The caller submits it. */
+static void slot_bio(struct hy_slot *slot, struct block_device *bdev, blk_opf_t opf,
+		     sector_t sector, u32 first, u32 last, bio_end_io_t *done)
+{
+	struct hy_cache *cache = slot->cache;
+	unsigned int shift = granule_chunks(cache), i;
+
+	bio_init(&slot->bio, bdev, slot->vec, cache->nr_chunks, opf);
+	slot->bio.bi_iter.bi_sector = sector + (first << cache->pool->granule_shift);
+	for (i = first << shift; i < (last + 1) << shift; i++)
+		__bio_add_page(&slot->bio, slot->page[i], chunk_bytes(cache), 0);
+	slot->bio.bi_private = slot;
+	slot->bio.bi_end_io = done;
 }
 
 /* --- reads --- */
@@ -255,67 +307,132 @@ static void put(struct hy_cache *cache, struct hy_slot *slot)
 		slot_free(cache, slot);
 }
 
-/* An extent could not be read as a whole: each reads what it wants.  They are pinned. */
-static void read_each(struct work_struct *work)
+/* Those who wait for an extent come no more: it is a copy, or will be none.  cache->lock held. */
+static struct bio_list end_fill(struct hy_slot *slot)
 {
-	struct hy_slot *slot = container_of(work, struct hy_slot, work);
-	struct hy_cache *cache = slot->cache;
 	struct bio_list bios = slot->waiters;
+
+	hy_cc_filled(&slot->cache->core, &slot->copy, !slot->error);
+	bio_list_init(&slot->waiters);
+	return bios;
+}
+
+/*
+ * An extent has been read: those who wait for it get what they want, unless that is more than
+ * @at_most, which is to be HY_CACHE_AT_ONCE where it can't sleep.  With the last bio the pool may
+ * go.
+ */
+static bool hand_out(struct hy_slot *slot, u64 at_most)
+{
+	struct hy_cache *cache = slot->cache;
+	struct bio_list bios = BIO_EMPTY_LIST;
+	unsigned long flags;
+	struct bio *bio;
+	u32 bytes = 0;
+	bool fits;
+
+	spin_lock_irqsave(&cache->lock, flags);
+	fits = slot->wanted <= at_most;
+	if (fits)
+		bios = end_fill(slot);
+	spin_unlock_irqrestore(&cache->lock, flags);
+	if (!fits)
+		return false;
+	bio_list_for_each(bio, &bios) {
+		transfer(slot, bio, true);
+		bytes += bio->bi_iter.bi_size;
+		if (bytes > HY_CACHE_AT_ONCE) {
+			cond_resched();
+			bytes = 0;
+		}
+	}
+	put(cache, slot);
+	while ((bio = bio_list_pop(&bios)))
+		bio_endio(bio);
+	return true;
+}
+
+/* An extent could not be read as a whole: each reads what it wants.  They are pinned. */
+static void read_each(struct hy_slot *slot)
+{
+	struct hy_cache *cache = slot->cache;
 	u64 entry = slot->copy.entry;
+	struct bio_list bios;
 	struct bio *bio;
 
+	spin_lock_irq(&cache->lock);
+	bios = end_fill(slot);
+	spin_unlock_irq(&cache->lock);
 	put(cache, slot);
 	while ((bio = bio_list_pop(&bios)))
 		hy_io_read_itself(cache->pool, bio, entry);
 }
 
-/* Any context, also hard interrupt.  With the last bio the pool may go. */
+static void filled(struct work_struct *work)
+{
+	struct hy_slot *slot = container_of(work, struct hy_slot, work);
+
+	if (slot->error)
+		read_each(slot);
+	else
+		hand_out(slot, U64_MAX);
+}
+
+/* Any context, also hard interrupt. */
 static void fill_done(struct bio *fill)
 {
 	struct hy_slot *slot = fill->bi_private;
-	struct hy_cache *cache = slot->cache;
-	bool ok = !fill->bi_status;
-	struct bio_list bios;
-	unsigned long flags;
-	struct bio *bio;
 
+	slot->error = blk_status_to_errno(fill->bi_status);
 	bio_uninit(fill);
-	if (ok)
-		zero_holes(slot);
-	spin_lock_irqsave(&cache->lock, flags);
-	hy_cc_filled(&cache->core, &slot->copy, ok);
-	/* Whoever looks now finds a copy, or nothing. */
-	bios = slot->waiters;
-	if (ok)
-		bio_list_init(&slot->waiters);
-	spin_unlock_irqrestore(&cache->lock, flags);
-	if (!ok) {
-		queue_work(cache->pool->wq, &slot->work);
+	if (!slot->error && hand_out(slot, HY_CACHE_AT_ONCE))
 		return;
+	INIT_WORK(&slot->work, filled);
+	queue_work(slot->cache->pool->wq, &slot->work);
+}
+
+/*
+ * Of the bio from the first to the last granule that was written, those between that were not are
+ * left out.  The pieces are chained to it, so it ends with the last of them.
+ */
+static void submit_pieces(struct work_struct *work)
+{
+	struct hy_slot *slot = container_of(work, struct hy_slot, work);
+	struct hy_pool *pool = slot->cache->pool;
+	u64 rest = ek_entry_valid(slot->copy.entry);	/* from the bio's start on */
+	struct bio *bio = &slot->bio, *piece;
+	unsigned int n;
+
+	rest >>= __ffs64(rest);
+	for (n = __ffs64(~rest); rest >> n; n = __ffs64(~rest)) {
+		piece = bio_split(bio, n << pool->granule_shift, GFP_NOIO, &pool->bs);
+		bio_chain(piece, bio);
+		submit_bio_noacct(piece);
+		rest >>= n;
+		n = __ffs64(rest);
+		bio_advance(bio, n << pool->granule_shift << SECTOR_SHIFT);
+		rest >>= n;
 	}
-	bio_list_for_each(bio, &bios)
-		transfer(slot, bio, true);
-	put(cache, slot);
-	while ((bio = bio_list_pop(&bios)))
-		bio_endio(bio);
+	submit_bio_noacct(bio);
 }
 
 static void submit_fill(struct hy_slot *slot, u64 entry, blk_opf_t opf)
 {
-	struct hy_cache *cache = slot->cache;
-	struct hy_pool *pool = cache->pool;
+	struct hy_pool *pool = slot->cache->pool;
 	struct hy_member *m = &pool->member[ek_entry_member(entry)];
-	unsigned int i;
+	u32 first = __ffs(ek_entry_valid(entry)), last = __fls(ek_entry_valid(entry));
 
-	bio_init(&slot->bio, m->bdev, slot->vec, cache->nr_chunks,
-		 REQ_OP_READ | (opf & (REQ_SYNC | REQ_META | REQ_PRIO)));
-	slot->bio.bi_iter.bi_sector = m->data +
-		((sector_t)ek_entry_pe(entry) << pool->extent_shift);
-	for (i = 0; i < cache->nr_chunks; i++)
-		__bio_add_page(&slot->bio, slot->page[i], chunk_bytes(cache), 0);
-	slot->bio.bi_private = slot;
-	slot->bio.bi_end_io = fill_done;
-	submit_bio_noacct(&slot->bio);
+	zero_holes(slot, entry);
+	slot_bio(slot, m->bdev, REQ_OP_READ | (opf & (REQ_SYNC | REQ_META | REQ_PRIO)),
+		 m->data + ((sector_t)ek_entry_pe(entry) << pool->extent_shift), first, last,
+		 fill_done);
+	if (ek_entry_valid(entry) == GENMASK(last, first)) {
+		submit_bio_noacct(&slot->bio);
+		return;
+	}
+	/* Splitting allocates from a pool whose bios this thread may have queued. */
+	INIT_WORK(&slot->work, submit_pieces);
+	queue_work(pool->wq, &slot->work);
 }
 
 /* Is it worth to have what this member answers, and are whole extents of it to be had? */
@@ -324,6 +441,13 @@ static bool is_cached(struct hy_member *m)
 	u32 state = READ_ONCE(m->state);
 
 	return !m->direct && state != EK_MEMBER_DEGRADED && state != EK_MEMBER_FAILED;
+}
+
+/* cache->lock held, and the extent is not a copy yet. */
+static void wait_for(struct hy_slot *slot, struct bio *bio)
+{
+	bio_list_add(&slot->waiters, bio);
+	slot->wanted += bio->bi_iter.bi_size;
 }
 
 /* A place for an extent to be read; it is announced then, with the bio waiting. */
@@ -346,14 +470,13 @@ static struct hy_slot *announce(struct hy_cache *cache, struct bio *bio, u64 le,
 	}
 	if (slot) {
 		bio_list_init(&slot->waiters);
-		bio_list_add(&slot->waiters, bio);
+		slot->wanted = 0;
+		wait_for(slot, bio);
 		hy_cc_fill(&cache->core, &slot->copy, le, entry);
 	}
 	spin_unlock_irqrestore(&cache->lock, flags);
 	if (spare)
 		slot_free(cache, spare);
-	if (slot)
-		INIT_WORK(&slot->work, read_each);
 	return slot;
 }
 
@@ -384,7 +507,7 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
 		filling = true;
 		hy_cc_put(&cache->core, copy);	/* who fills it holds it, too */
 		bio_clear_polled(bio);
-		bio_list_add(&slot_of(copy)->waiters, bio);
+		wait_for(slot_of(copy), bio);
 	}
 	spin_unlock_irqrestore(&cache->lock, flags);
 	copy_free(cache, drop);
@@ -416,12 +539,14 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
  * @le: logical extent; all writes to it that are not known to the migration have been done
  * @entry: the map's, looked up since; 0: it is not there any more
  *
+ * @to: where it will be written
+ *
  * What it has is what its place has but for writes that the migration knows of.
  *
  * Context: process.
  * Return: it, for hy_cache_write_out() and hy_cache_release(); NULL: it is not in memory.
  */
-struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry)
+struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry, struct block_device *to)
 {
 	struct hy_cache *cache = READ_ONCE(pool->cache);
 	struct hy_copy *copy, *drop;
@@ -429,16 +554,48 @@ struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry)
 	if (!cache)
 		return NULL;
 	spin_lock_irq(&cache->lock);
-	copy = hy_cc_hold(&cache->core, le, entry, &drop);
+	copy = hy_cc_hold(&cache->core, le, entry, bdev_stable_writes(to), &drop);
 	cache->core.moves += copy ? 1 : 0;
 	spin_unlock_irq(&cache->lock);
 	copy_free(cache, drop);
 	return copy ? slot_of(copy) : NULL;
 }
 
+/**
+ * hy_cache_keeps_up - has what is in memory all that was written since?
+ * @slot: held
+ *
+ * Asked after some writes are done and before it is written elsewhere.
+ *
+ * Context: any.
+ * Return: true: it has, or those that are under way have.
+ */
+bool hy_cache_keeps_up(struct hy_slot *slot)
+{
+	struct hy_cache *cache = slot->cache;
+	unsigned long flags;
+	bool keeps_up;
+
+	spin_lock_irqsave(&cache->lock, flags);
+	keeps_up = hy_cc_keeps_up(&cache->core, &slot->copy);
+	spin_unlock_irqrestore(&cache->lock, flags);
+	return keeps_up;
+}
+
+/* No migration of the extent holds it any more.  @slot: NULL is fine.  Context: process. */
 void hy_cache_release(struct hy_slot *slot)
 {
-	put(slot->cache, slot);
+	struct hy_cache *cache;
+	bool last;
+
+	if (!slot)
+		return;
+	cache = slot->cache;
+	spin_lock_irq(&cache->lock);
+	last = hy_cc_release(&cache->core, &slot->copy);
+	spin_unlock_irq(&cache->lock);
+	if (last)
+		slot_free(cache, slot);
 }
 
 static void written_out(struct work_struct *work)
@@ -472,19 +629,10 @@ static void write_out_done(struct bio *bio)
 void hy_cache_write_out(struct hy_slot *slot, struct block_device *bdev, sector_t sector, u32 first,
 			u32 last, void (*written)(void *context, int error), void *context)
 {
-	struct hy_cache *cache = slot->cache;
-	unsigned int granule = cache->pool->granule_shift;
-	unsigned int shift = granule + SECTOR_SHIFT - cache->chunk_shift, i;
-
 	slot->written = written;
 	slot->context = context;
 	INIT_WORK(&slot->work, written_out);
-	bio_init(&slot->bio, bdev, slot->vec, cache->nr_chunks, REQ_OP_WRITE);
-	slot->bio.bi_iter.bi_sector = sector + (first << granule);
-	for (i = first << shift; i < (last + 1) << shift; i++)
-		__bio_add_page(&slot->bio, slot->page[i], chunk_bytes(cache), 0);
-	slot->bio.bi_private = slot;
-	slot->bio.bi_end_io = write_out_done;
+	slot_bio(slot, bdev, REQ_OP_WRITE, sector, first, last, write_out_done);
 	submit_bio(&slot->bio);
 }
 

@@ -5,7 +5,8 @@
  *	GONE -> FILLING		a read that missed, no write in flight
  *	FILLING -> VALID	read; no write has begun meanwhile
  *	VALID -> WRITING	a write begins: alone, of what is there, to the very place it was
- *				read from, and nobody looks at the copy
+ *				read from, and nobody looks at the copy but a migration that can
+ *				do with it
  *	WRITING -> VALID	it has succeeded
  *	any -> GONE		any other write begins, one fails, a read fails, the map has
  *				another entry, the place is wanted for another extent
@@ -158,6 +159,7 @@ void hy_cc_fill(struct hy_cache_core *c, struct hy_copy *copy, u64 le, u64 entry
 	copy->refs = 1;
 	copy->used = false;
 	copy->written = false;
+	copy->moving = false;
 	list_add_tail(&copy->list, &c->bucket[bucket_of(le)]);
 	list_add_tail(&copy->clock, &c->clock);
 	c->nr++;
@@ -200,6 +202,12 @@ bool hy_cc_put(struct hy_cache_core *c, struct hy_copy *copy)
 	return true;
 }
 
+/* Does anybody look at it who can't have it changed? */
+static bool is_looked_at(struct hy_copy *copy)
+{
+	return copy->refs > (copy->moving && !copy->still ? 1 : 0);
+}
+
 /**
  * hy_cc_write_begin - a write is about to be sent
  * @c: the cache
@@ -222,7 +230,7 @@ struct hy_copy *hy_cc_write_begin(struct hy_cache_core *c, u64 le, u64 entry, u3
 	if (!copy)
 		return NULL;
 	/* VALID: no other write to it is under way, or it would be WRITING or gone. */
-	if (!touched || copy->state != HY_COPY_VALID || copy->refs ||
+	if (!touched || copy->state != HY_COPY_VALID || is_looked_at(copy) ||
 	    copy->entry != entry || touched & ~ek_entry_valid(entry)) {
 		*drop = kill(c, copy);
 		return NULL;
@@ -259,18 +267,21 @@ struct hy_copy *hy_cc_write_end(struct hy_cache_core *c, u64 le, bool updates, b
 }
 
 /**
- * hy_cc_hold - a copy that has what its place has, to write it elsewhere
+ * hy_cc_hold - a copy, to write it elsewhere
  * @c: the cache
  * @le: logical extent
  * @entry: of the map; 0: it is not there any more
+ * @still: it is not to change while it is held: who writes to the extent drops it then
  * @drop: set to a copy to be freed, or NULL
  *
- * As long as it is held it does not change: who writes to the extent drops it.  One of another
- * entry will not do for anybody, and is not to be there when the extent comes back to its place.
+ * The caller is the extent's only migration, and knows of all writes that are under way: what it
+ * gets is what the place has, but for what they write.  A copy of another entry will not do for
+ * anybody, and is not to be there when the extent comes back to its place.
  *
- * Return: it, held, or NULL: there is none that can be read from.
+ * Return: it, held until hy_cc_release(), or NULL: there is none.
  */
-struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry, struct hy_copy **drop)
+struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry, bool still,
+			   struct hy_copy **drop)
 {
 	struct hy_copy *copy = find(c, le);
 
@@ -280,10 +291,40 @@ struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry, struct hy
 		return NULL;
 	}
 	/* Turned off: writes are not counted any more, and what there is will go. */
-	if (!copy || !c->ready || copy->state != HY_COPY_VALID)
+	if (!copy || !c->ready || copy->state == HY_COPY_FILLING ||
+	    (still && copy->state == HY_COPY_WRITING))
 		return NULL;
+	copy->moving = true;
+	copy->still = still;
 	copy->refs++;
 	return copy;
+}
+
+/**
+ * hy_cc_keeps_up - has a copy what was written since it is held?
+ * @c: the cache
+ * @copy: held by a migration
+ *
+ * A write that was not taken over, or has failed, has dropped it.
+ *
+ * Return: true: it has what the place has, but for writes that are under way.
+ */
+bool hy_cc_keeps_up(struct hy_cache_core *c, struct hy_copy *copy)
+{
+	return c->ready && copy->state != HY_COPY_GONE;
+}
+
+/**
+ * hy_cc_release - a migration lets go of a copy
+ * @c: the cache
+ * @copy: from hy_cc_hold()
+ *
+ * Return: true: the caller has to free it.
+ */
+bool hy_cc_release(struct hy_cache_core *c, struct hy_copy *copy)
+{
+	copy->moving = false;
+	return hy_cc_put(c, copy);
 }
 
 /**

@@ -30,6 +30,8 @@ enum hy_copy_state {
  * @refs: who looks at its data: the one that fills it, readers, a migration
  * @used: since the clock's hand passed
  * @written: taken over from a write since it was picked to be moved
+ * @moving: one of @refs is a migration, which knows what is written since
+ * @still: that one needs it to stay as it is
  */
 struct hy_copy {
 	struct list_head list;
@@ -40,6 +42,8 @@ struct hy_copy {
 	u32 refs;
 	bool used;
 	bool written;
+	bool moving;
+	bool still;
 };
 
 /**
@@ -85,7 +89,10 @@ bool hy_cc_put(struct hy_cache_core *c, struct hy_copy *copy);
 struct hy_copy *hy_cc_write_begin(struct hy_cache_core *c, u64 le, u64 entry, u32 touched,
 				  struct hy_copy **drop);
 struct hy_copy *hy_cc_write_end(struct hy_cache_core *c, u64 le, bool updates, bool ok);
-struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry, struct hy_copy **drop);
+struct hy_copy *hy_cc_hold(struct hy_cache_core *c, u64 le, u64 entry, bool still,
+			   struct hy_copy **drop);
+bool hy_cc_keeps_up(struct hy_cache_core *c, struct hy_copy *copy);
+bool hy_cc_release(struct hy_cache_core *c, struct hy_copy *copy);
 bool hy_cc_pick(struct hy_cache_core *c, unsigned int member, u64 *le);
 struct hy_copy *hy_cc_moved(struct hy_cache_core *c, u64 le, u64 from, u64 to);
 struct hy_copy *hy_cc_drop(struct hy_cache_core *c, u64 le);

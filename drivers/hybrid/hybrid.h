@@ -562,7 +562,8 @@ static __always_inline bool hy_caching(struct hy_pool *pool)
 bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
 void hy_cache_write_begin(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
 void hy_cache_write_end(struct hy_pool *pool, struct hy_io *io, bool ok);
-struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry);
+struct hy_slot *hy_cache_hold(struct hy_pool *pool, u64 le, u64 entry, struct block_device *to);
+bool hy_cache_keeps_up(struct hy_slot *slot);
 void hy_cache_release(struct hy_slot *slot);
 void hy_cache_write_out(struct hy_slot *slot, struct block_device *bdev, sector_t sector, u32 first,
 			u32 last, void (*written)(void *context, int error), void *context);

@@ -6,8 +6,8 @@
  *			write to the extent knows of it and notes, when it is done,
  *			which granules it wrote
  *	copy		reads and writes go to the old place; what the extent cache has in
- *			memory is not read (cache.c has why it is the same)
- *	copy again	granules written meanwhile, a few rounds
+ *			memory is not read there (cache.c has why it is the same)
+ *	copy again	granules written meanwhile, a few rounds, from memory if it has them
  *	switch		only if no write is in flight; otherwise new writes wait for
  *			those in flight and for what is left to copy, never for the
  *			copy of the extent
@@ -46,9 +46,9 @@ struct hy_mig {
 	unsigned int inflight;	/* writes that know of it */
 	unsigned int rounds;
 	u32 dirty;		/* granules written since they were last copied */
-	u32 todo;		/* granules of the present round */
-	struct hy_slot *slot;	/* what is to be written from memory; NULL: nothing */
-	u32 in_memory;		/* granules of it */
+	u32 todo;		/* granules of the present round that are to be copied yet */
+	struct hy_slot *slot;	/* the extent in memory, held; NULL: it is not there */
+	u32 in_memory;		/* granules of it that were not written yet at all */
 	bool copying;		/* a copy is under way */
 	bool failed;
 	u64 bytes;
@@ -149,14 +149,29 @@ static struct dm_io_region mig_region(struct hy_mig *mig, unsigned int member, u
 static void copied(int read_err, unsigned long write_err, void *context);
 static void written(void *context, int error);
 
-/* Copy what mig->todo names; gaps too, where the bytes cost less than a second copy. */
+/* Granules that the place has something of; after a switch by somebody else: none. */
+static u32 there(struct hy_mig *mig)
+{
+	u64 entry;
+
+	if (ek_map_lookup(&mig->pool->map, mig->le, &entry) || ek_entry_place(entry) != mig->src)
+		return 0;
+	return ek_entry_valid(entry);
+}
+
+/*
+ * Copy the first of what mig->todo names; gaps too, where the bytes cost less than a second copy,
+ * but not those never written: nobody knows whether they can be read.
+ */
 static void copy_dirty(struct hy_mig *mig)
 {
 	u32 first = __ffs(mig->todo);
-	u32 last = __fls(mig->todo);
+	u64 row = (u64)(mig->todo | there(mig)) >> first;
+	u32 last = __fls(mig->todo & (GENMASK(__ffs64(~row) - 1, 0) << first));
 	struct dm_io_region from = mig_region(mig, mig->from, ek_entry_pe(mig->src), first, last);
 	struct dm_io_region to = mig_region(mig, mig->to, mig->dst_pe, first, last);
 
+	mig->todo &= ~(u32)GENMASK(last, first);
 	mig->round_bytes = (u64)from.count << SECTOR_SHIFT;
 	mig->bytes += mig->round_bytes;
 	mig->copy_start = ktime_get_ns();
@@ -172,6 +187,7 @@ static void write_cached(struct hy_mig *mig)
 	u32 last = __fls(mig->todo);
 	struct dm_io_region to = mig_region(mig, mig->to, mig->dst_pe, 0, 0);
 
+	mig->todo = 0;
 	mig->round_bytes = (u64)(last - first + 1) << mig->pool->granule_shift << SECTOR_SHIFT;
 	mig->bytes += mig->round_bytes;
 	mig->copy_start = ktime_get_ns();
@@ -185,6 +201,7 @@ static void finish(struct hy_mig *mig, atomic64_t *count)
 	struct hy_pool *pool = mig->pool;
 	struct bio_list held = mig->held;
 
+	hy_cache_release(mig->slot);
 	xa_erase(&pool->migs, mig->le);
 	atomic64_inc(count);
 	hy_defer_bios(pool, &held);
@@ -268,6 +285,15 @@ static enum mig_next decide(struct hy_mig *mig)
 		mig->copying = true;
 		return NEXT_WRITE;
 	}
+	if (mig->todo) {
+		mig->copying = true;
+		return NEXT_COPY;
+	}
+	/*
+	 * What was discarded since needs no copy, nor does what a first write did not bring there:
+	 * one that did has made its granules valid before it noted them here.
+	 */
+	mig->dirty &= there(mig);
 	if (mig->dirty && !hold && mig->rounds >= HY_COPY_ROUNDS)
 		hold = true;
 	if (!mig->dirty && mig->inflight)
@@ -280,7 +306,7 @@ static enum mig_next decide(struct hy_mig *mig)
 		mig->dirty = 0;
 		mig->rounds++;
 		mig->copying = true;
-		return NEXT_COPY;
+		return mig->slot && hy_cache_keeps_up(mig->slot) ? NEXT_WRITE : NEXT_COPY;
 	}
 	mig->state = MIG_DONE;
 	if (!still_wanted(mig))
@@ -372,8 +398,6 @@ static void written(void *context, int error)
 	u64 ns = ktime_get_ns() - mig->copy_start;
 
 	charge(mig, mig->to, ns, ns);
-	hy_cache_release(mig->slot);
-	mig->slot = NULL;
 	end_round(mig, false, error);
 }
 
@@ -398,7 +422,8 @@ static void mig_drained(struct hy_drain *drain)
 	if (ek_map_lookup(&mig->pool->map, mig->le, &entry))
 		entry = 0;
 	stays = ek_entry_valid(entry) && ek_entry_place(entry) == mig->src;
-	mig->slot = hy_cache_hold(mig->pool, mig->le, stays ? entry : 0);
+	mig->slot = hy_cache_hold(mig->pool, mig->le, stays ? entry : 0,
+				  mig->pool->member[mig->to].bdev);
 	spin_lock_irq(&mig->lock);
 	mig->state = MIG_COPYING;
 	if (mig->slot)

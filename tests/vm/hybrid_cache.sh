@@ -9,6 +9,7 @@
 disk m 16M
 disk a 24M
 disk b 24M
+for d in a b; do echo 1 >"/sys/block/emudisk!$d/queue/iostats"; done
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
 extents=256
@@ -40,6 +41,7 @@ check "in the grammar" in_grammar p
 warm() { blkio verify $dev $(($1 * 128)) 1 "$seed" && counters && [ "${cache[0]}" -gt "$2" ]; }
 check "a read brings its extent" wait_for 10 warm 0 0
 before=$(reads a)
+is "which was read" $((before > 0)) 1
 check "others of it do not reach the member" blkio verify $dev 1 7 "$seed" -- verify $dev 0 128 "$seed" -- \
 	verify $dev 37 64 "$seed"
 is "as its counter shows" "$(reads a)" "$before"
@@ -65,6 +67,26 @@ check "and is used again" blkio write $dev $((100 * 128 + 37)) 3 5
 holes() { blkio verify $dev $((100 * 128 + 37)) 3 5 -- verify $dev $((100 * 128)) 37 0 -- verify $dev $((100 * 128 + 40)) 88 0; }
 check "they are zeroes" eval 'holes && holes'
 
+# never written is not even readable, as on a member with dm-integrity
+check "pieces" blkio write $dev 12936 8 21 -- write $dev 12968 8 22 -- write $dev 13024 8 23
+read -r _ pe _ <<<"$(message p entry 101)"
+emuctl set a "fail_range=$((2048 + pe * 128 + 16))+24" fail=read
+counters
+fills=${cache[4]}
+check "are read" blkio verify $dev 12936 8 21
+before=$(reads a)
+check "all of them" blkio verify $dev 12968 8 22 -- verify $dev 13024 8 23 -- verify $dev 12944 24 0 -- verify $dev 12928 8 0
+is "they were in memory" "$(reads a)" "$before"
+counters
+is "as one extent" "${cache[4]}" $((fills + 1))
+echo 2 >/proc/sys/vm/drop_caches
+message p move 101 1
+check "they move when they are not in memory" wait_for 20 field_at 101 1
+check "and are the same there" blkio verify $dev 12936 8 21 -- verify $dev 12968 8 22 -- verify $dev 13024 8 23 -- \
+	verify $dev 12944 24 0
+fields_are "nothing was asked for that was never written" p "dev.0.state errors" "active 0"
+emuctl set a fail_range=0+0 fail=none
+
 check "many" blkio verify $dev $((16 * 128)) $((46 * 128)) "$seed"
 one_by_one() { for ((e = 16; e < 56; e++)); do blkio verify $dev $((e * 128 + 5)) 1 "$seed" || return; done; }
 check "one by one" one_by_one
@@ -75,13 +97,13 @@ message p set cache_extents 16
 one_by_one
 check "memory is given back" eval 'echo 2 >/proc/sys/vm/drop_caches && cached_is 0'
 check "and taken again" eval 'one_by_one && cached_is 16'
-before=$(reads a)
+before=$(reads a) b_reads=$(reads b)
 check "an extent that moves" message p move 55 1
 check "arrives" wait_for 20 field_at 55 1
 check "with its data" blkio verify $dev $((55 * 128)) 128 "$seed"
 counters
 is "it was in memory" "${cache[7]}" 1
-is "nobody read it" "$(reads a) $(reads b)" "$before 0"
+is "nobody read it" "$(reads a) $(reads b)" "$before $b_reads"
 echo 2 >/proc/sys/vm/drop_caches
 check "out of memory it is the same" blkio verify $dev $((55 * 128)) 128 "$seed"
 
@@ -113,7 +135,7 @@ check "remove" remove_pool p
 
 wipe m a
 modprobe dm-delay || die "no dm-delay"
-late() { echo "0 $(blkio size /dev/emudisk/a) delay /dev/emudisk/a 0 $1 /dev/emudisk/a 0 $2"; }
+late() { echo "0 $(blkio size "/dev/emudisk/${3:-a}") delay /dev/emudisk/${3:-a} 0 $1 /dev/emudisk/${3:-a} 0 $2"; }
 check "a member whose writes are late" dmsetup create late --table "$(late 0 700)"
 check "a pool on it" pool p "$(table 8192 128 m /dev/mapper/late 0 "fill 2 cache_extents 16")"
 check "data" blkio write $dev 0 1024 "$seed"
@@ -149,6 +171,34 @@ check "a write that overtakes a read" blkio write $dev 136 8 77
 wait $!
 is "which finds what it looked for" $? 0
 check "who reads then finds what was written" blkio verify $dev 136 8 77 -- verify $dev 144 8 "$seed"
+check "remove" eval 'remove_pool p && dmsetup remove late'
+
+# an extent in memory moves with all that is written meanwhile, and where it was is not read
+wipe m a b
+check "a member to which it takes long" dmsetup create late --table "$(late 0 300 b)"
+check "a pool with it" pool p "$(table 8192 128 m "a /dev/mapper/late" 0 "fill 4 cache_extents 16 cooldown_ms 0")"
+check "data" blkio write $dev 0 1024 "$seed"
+device=$((0x$(stat -Lc %t $dev))):$((0x$(stat -Lc %T $dev)))
+check "it is read" wait_for 10 warm 3 0
+counters
+updates=${cache[5]}
+before=$(reads a)
+message p move 3 1
+check "written as it moves" blkio write $dev 392 8 31 -- write $dev 448 16 32 -- write $dev 392 8 33 -- write $dev 504 8 34
+check "it moves" wait_for 20 field_at 3 1
+counters
+is "what was written was taken over" "${cache[5]}" $((updates + 4))
+is "it moved from memory" "${cache[7]}" 1
+is "nothing was read" "$(reads a)" "$before"
+moved() {
+	blkio verify $dev 400 48 "$seed" -- verify $dev 384 8 "$seed" -- verify $dev 392 8 33 -- verify $dev 448 16 32 -- \
+		verify $dev 464 40 "$seed" -- verify $dev 504 8 34
+}
+check "it is as it was written" moved
+before=$(reads b)
+echo 2 >/proc/sys/vm/drop_caches
+check "out of memory, too" moved
+is "which was read once" $(($(reads b) - before)) 1
 check "remove" eval 'remove_pool p && dmsetup remove late'
 
 # everything moves and is discarded beneath readers and writers who know what they have to find

@@ -30,6 +30,9 @@ struct write {
 	u32 bits;		/* written for the first time, too */
 	u32 version;
 	u32 done;		/* granules that the member has */
+	u32 touched;
+	struct memory *taken;	/* takes its data, and has not all of them yet */
+	u32 left;		/* granules that it hasn't */
 	bool updates;
 };
 
@@ -40,7 +43,17 @@ static struct write writes[WRITES];
 static struct memory *filling[6], *held[4];
 /* Readers that have looked an entry up and have not come to the cache yet; 0: none. */
 static struct { u64 le, entry; } late[4];
-static u32 version;
+/* A migration; writes go to where the extent was and tell it, and none is there when it ends. */
+static struct {
+	bool busy, asked, from_memory;
+	u64 le;
+	u32 place;
+	struct memory *memory;
+	u32 todo, dirty;
+	bool still;
+	u32 had[GRANULES];	/* in memory, when a round began */
+} mig;
+static u32 version, from_memory, from_member;
 static unsigned int allocated;
 /* What each granule's place had last, and until when. */
 static struct { u64 until; u32 version; } past[PLACES][GRANULES][4];
@@ -144,6 +157,8 @@ static bool is_free(u32 place)
 	for (i = 0; i < ARRAY_SIZE(filling); i++)
 		if (filling[i] && place_of(filling[i]->copy.entry) == place)
 			return false;
+	if (mig.busy && mig.place == place)
+		return false;
 	for (i = 0; i < ARRAY_SIZE(late); i++)
 		if (late[i].entry && place_of(late[i].entry) == place)
 			return false;
@@ -246,9 +261,10 @@ static void go_on_filling(struct memory **slot)
 
 static void begin_write(struct write *w, u64 le)
 {
-	u32 touched = rnd() % ALL + 1, g;
+	u32 touched = rnd() % ALL + 1;
 	struct hy_copy *copy, *dropped;
 
+	w->touched = touched;
 	w->busy = true;
 	w->le = le;
 	if (!map[le])
@@ -260,12 +276,8 @@ static void begin_write(struct write *w, u64 le)
 	copy = hy_cc_write_begin(cache, le, map[le], rnd() % 8 ? touched : 0, &dropped);
 	drop(dropped);
 	w->updates = copy;
-	if (!copy)
-		return;
-	for (g = 0; g < GRANULES; g++)
-		if (touched >> g & 1)
-			memory_of(copy)->data[g] = w->version;
-	put(memory_of(copy));
+	w->taken = copy ? memory_of(copy) : NULL;
+	w->left = touched;
 }
 
 static void go_on_writing(struct write *w)
@@ -273,6 +285,16 @@ static void go_on_writing(struct write *w)
 	u32 g = rnd() % GRANULES;
 	bool ok = rnd() % 16;
 
+	if (w->taken) {
+		if (w->left >> g & 1)
+			w->taken->data[g] = w->version;
+		w->left &= ~BIT(g);
+		if (!w->left) {
+			put(w->taken);
+			w->taken = NULL;
+		}
+		return;
+	}
 	if (w->done != ALL && ok) {
 		if (!(w->done >> g & 1))
 			set_member(place_of(w->place), g, w->version);
@@ -284,6 +306,8 @@ static void go_on_writing(struct write *w)
 		map[w->le] |= w->bits;
 	drop(hy_cc_write_end(cache, w->le, w->updates, ok));
 	w->busy = false;
+	if (mig.busy && mig.le == w->le)
+		mig.dirty |= w->touched;
 }
 
 static void move(u64 le)
@@ -292,15 +316,15 @@ static void move(u64 le)
 	u32 place, g;
 	u64 was;
 
-	if (!map[le] || writes_to(le))
+	if (!map[le] || writes_to(le) || mig.busy)
 		return;
 	place = free_place();
-	copy = hy_cc_hold(cache, le, map[le], &dropped);
+	copy = hy_cc_hold(cache, le, map[le], rnd() % 2, &dropped);
 	drop(dropped);
 	for (g = 0; copy && g < GRANULES; g++)
 		CHECK_EQ(memory_of(copy)->data[g], content(map[le], g));
-	if (copy)
-		put(memory_of(copy));
+	if (copy && hy_cc_release(cache, copy))
+		drop(copy);
 	for (g = 0; g < GRANULES; g++)
 		set_member(place, g, member[place_of(map[le])][g]);
 	before[le] = rnd() % 2 ? map[le] : 0;
@@ -310,9 +334,79 @@ static void move(u64 le)
 		drop(hy_cc_moved(cache, le, was, map[le]));
 }
 
+/* One that takes its time: announced, and all writes that don't know of it are done. */
+static void begin_move(u64 le)
+{
+	if (!map[le] || writes_to(le))
+		return;
+	memset(&mig, 0, sizeof(mig));
+	mig.place = free_place();
+	mig.busy = true;
+	mig.le = le;
+	mig.still = rnd() % 2;
+}
+
+static void end_move(void)
+{
+	u64 was = map[mig.le];
+	u32 g;
+
+	map[mig.le] = ek_entry_make(rnd() % 2, mig.place, ek_entry_valid(was));
+	for (g = 0; g < GRANULES; g++)
+		CHECK_EQ(content(map[mig.le], g), content(was, g));
+	drop(hy_cc_moved(cache, mig.le, was, map[mig.le]));
+	if (mig.memory && hy_cc_release(cache, &mig.memory->copy))
+		drop(&mig.memory->copy);
+	before[mig.le] = 0;
+	mig.busy = false;
+}
+
+/* Memory that is to be still does not change while it is written. */
+static void begin_round(u32 todo, bool memory)
+{
+	mig.todo = todo;
+	mig.from_memory = memory;
+	if (memory)
+		memcpy(mig.had, mig.memory->data, sizeof(mig.had));
+}
+
+static void go_on_moving(void)
+{
+	u32 g = rnd() % GRANULES, todo;
+	struct hy_copy *copy, *dropped;
+
+	if (!mig.asked) {
+		copy = hy_cc_hold(cache, mig.le, map[mig.le], mig.still, &dropped);
+		drop(dropped);
+		mig.memory = copy ? memory_of(copy) : NULL;
+		mig.asked = true;
+		if (copy)
+			begin_round(ek_entry_valid(map[mig.le]), true);
+		else
+			mig.dirty |= ek_entry_valid(map[mig.le]);
+	} else if (mig.todo) {
+		if (mig.from_memory && mig.still)
+			CHECK_EQ(mig.memory->data[g], mig.had[g]);
+		if (!(mig.todo >> g & 1))
+			return;
+		mig.from_memory ? from_memory++ : from_member++;
+		set_member(mig.place, g, mig.from_memory ? mig.memory->data[g] :
+						member[place_of(map[mig.le])][g]);
+		mig.todo &= ~BIT(g);
+	} else if (mig.dirty) {
+		todo = mig.dirty & ek_entry_valid(map[mig.le]);
+		mig.dirty = 0;
+		begin_round(todo, mig.memory && hy_cc_keeps_up(cache, &mig.memory->copy));
+	} else if (!writes_to(mig.le)) {
+		end_move();
+	}
+}
+
 /* The way back; what was written since is lost. */
 static void undo_move(u64 le)
 {
+	if (mig.busy && mig.le == le)
+		return;
 	if (map[le] && before[le] && !writes_to(le))
 		map[le] = before[le];
 	before[le] = 0;
@@ -322,7 +416,7 @@ static void discard(u64 le)
 {
 	if (rnd() % 2)
 		map[le] &= ~(u64)(rnd() & ALL);
-	else
+	else if (!mig.busy || mig.le != le)
 		map[le] = 0;
 	if (!map[le] && rnd() % 2 && !writes_to(le) && !is_read(le)) {
 		/* the same place again, with what was there */
@@ -360,7 +454,11 @@ static void step(void)
 		held[h] = NULL;
 		break;
 	case 13:
-		if (!(rnd() % 32))
+		if (mig.busy)
+			go_on_moving();
+		else if (!(rnd() % 8))
+			begin_move(le);
+		else if (!(rnd() % 32))
 			move(le);
 		else if (!(rnd() % 32))
 			undo_move(le);
@@ -385,6 +483,8 @@ static void settle(void)
 	for (i = 0; i < WRITES; i++)
 		while (writes[i].busy)
 			go_on_writing(&writes[i]);
+	while (mig.busy)
+		go_on_moving();
 	for (i = 0; i < ARRAY_SIZE(filling); i++)
 		while (filling[i])
 			go_on_filling(&filling[i]);
@@ -413,7 +513,9 @@ static void a_copy_has_what_its_place_has(void)
 	       (unsigned long long)cache->hits, (unsigned long long)cache->misses,
 	       (unsigned long long)cache->fills, (unsigned long long)cache->updates,
 	       (unsigned long long)cache->kills);
+	printf("  # %u granules moved from memory, %u from members\n", from_memory, from_member);
 	CHECK(cache->hits > STEPS / 10 && cache->updates > 30);
+	CHECK(from_memory > 30 && from_member > 30);
 	settle();
 }
 
@@ -542,18 +644,12 @@ static void what_is_written_is_picked_to_move(void)
 	CHECK(!hy_cc_pick(cache, 0, &le));
 	CHECK(hy_cc_pick(cache, 1, &le) && le == 3);
 	CHECK(!hy_cc_pick(cache, 1, &le));
-	/* held, it stays as it is, and the next write leaves it to its holder */
-	CHECK(!hy_cc_hold(cache, 4, entry, &other) && !other);
-	copy = hy_cc_hold(cache, 3, entry, &other);
-	CHECK(copy && !takes(3, entry, 2));
-	CHECK_EQ(allocated, 1);
-	put(memory_of(copy));
-	CHECK_EQ(allocated, 0);
+	CHECK(!hy_cc_hold(cache, 4, entry, false, &other) && !other);
+	settle();
 	/* not while its data are not the member's */
 	have(3, entry);
 	copy = hy_cc_write_begin(cache, 3, entry, 2, &other);
 	put(memory_of(copy));
-	CHECK(!hy_cc_hold(cache, 3, entry, &other) && !other);
 	CHECK(!hy_cc_pick(cache, 1, &le));
 	CHECK(!hy_cc_write_end(cache, 3, true, true));
 	/* moved, it goes along */
@@ -607,6 +703,12 @@ static void filled(struct memory *m)
 	put(m);
 }
 
+static void release(struct hy_copy *copy)
+{
+	if (copy && hy_cc_release(cache, copy))
+		drop(copy);
+}
+
 /* Neither a reader nor a migration finds anything, and nothing is left. */
 static void none(u64 le, u64 entry)
 {
@@ -617,11 +719,10 @@ static void none(u64 le, u64 entry)
 	CHECK(!copy);
 	if (copy)
 		put(memory_of(copy));
-	copy = hy_cc_hold(cache, le, entry, &other);
+	copy = hy_cc_hold(cache, le, entry, false, &other);
 	drop(other);
 	CHECK(!copy);
-	if (copy)
-		put(memory_of(copy));
+	release(copy);
 }
 
 static void a_reader_that_is_late_brings_nothing_back(void)
@@ -671,13 +772,89 @@ static void what_has_moved_leaves_nothing_behind(void)
 	CHECK(!hy_cc_moved(cache, 3, first, next));
 	CHECK_EQ(cache->nr, 1);
 	/* a migration finds one of another place, or that there is none to move */
-	CHECK(!hy_cc_hold(cache, 3, third, &other) && other);
+	CHECK(!hy_cc_hold(cache, 3, third, false, &other) && other);
 	drop(other);
 	have(3, first);
-	CHECK(!hy_cc_hold(cache, 3, 0, &other) && other);
+	CHECK(!hy_cc_hold(cache, 3, 0, false, &other) && other);
 	drop(other);
 	CHECK_EQ(cache->nr, 0);
 	CHECK_EQ(allocated, 0);
+}
+
+static void what_moves_takes_writes(void)
+{
+	u64 entry = ek_entry_make(1, 9, ALL), to = ek_entry_make(0, 2, ALL);
+	struct hy_copy *copy, *held, *other;
+
+	/* held, and kept up with one write after the other */
+	have(3, entry);
+	held = hy_cc_hold(cache, 3, entry, false, &other);
+	CHECK(held && takes(3, entry, 2) && takes(3, entry, 4));
+	CHECK(hy_cc_keeps_up(cache, held));
+	/* there is one under way when it is held, or when it moves on */
+	copy = hy_cc_write_begin(cache, 3, entry, 2, &other);
+	CHECK(copy == held && hy_cc_keeps_up(cache, held));
+	put(memory_of(copy));
+	release(held);
+	held = hy_cc_hold(cache, 3, entry, false, &other);
+	CHECK(held == copy && hy_cc_keeps_up(cache, held));
+	CHECK(!hy_cc_write_end(cache, 3, true, true));
+	/* others look at it, too: they are in no doubt what they get */
+	copy = hy_cc_read(cache, 3, entry, &other);
+	CHECK(copy == held && !takes(3, entry, 2));
+	CHECK(!hy_cc_keeps_up(cache, held));
+	put(memory_of(copy));
+	CHECK_EQ(allocated, 1);
+	release(held);
+	CHECK_EQ(allocated, 0);
+	/* a write that fails, and a cache that is turned off */
+	have(3, entry);
+	held = hy_cc_hold(cache, 3, entry, false, &other);
+	put(memory_of(hy_cc_write_begin(cache, 3, entry, 2, &other)));
+	CHECK(!hy_cc_write_end(cache, 3, true, false));
+	CHECK(!hy_cc_keeps_up(cache, held));
+	release(held);
+	have(3, entry);
+	held = hy_cc_hold(cache, 3, entry, false, &other);
+	cache->ready = false;
+	CHECK(!hy_cc_keeps_up(cache, held));
+	cache->ready = true;
+	/* when it has moved it is like any other */
+	CHECK(!hy_cc_moved(cache, 3, entry, to));
+	release(held);
+	copy = hy_cc_read(cache, 3, to, &other);
+	CHECK(copy == held && !takes(3, to, 2));
+	put(memory_of(copy));
+	CHECK_EQ(allocated, 0);
+}
+
+static void what_moves_can_stay_as_it_is(void)
+{
+	u64 entry = ek_entry_make(1, 9, ALL);
+	struct hy_copy *copy, *other;
+
+	have(3, entry);
+	copy = hy_cc_hold(cache, 3, entry, true, &other);
+	CHECK(copy && !takes(3, entry, 2));
+	CHECK(!hy_cc_keeps_up(cache, copy));
+	CHECK_EQ(allocated, 1);
+	release(copy);
+	CHECK_EQ(allocated, 0);
+	/* one that changes already */
+	have(3, entry);
+	copy = hy_cc_write_begin(cache, 3, entry, 2, &other);
+	CHECK(!hy_cc_hold(cache, 3, entry, true, &other) && !other);
+	put(memory_of(copy));
+	CHECK(!hy_cc_write_end(cache, 3, true, true));
+	/* one that has nothing yet */
+	settle();
+	reset(4);
+	copy = &new_memory()->copy;
+	hy_cc_fill(cache, copy, 3, entry);
+	CHECK(!hy_cc_hold(cache, 3, entry, false, &other) && !other);
+	hy_cc_filled(cache, copy, true);
+	put(memory_of(copy));
+	settle();
 }
 
 static void what_cannot_be_read_is_not_tried_again(void)
@@ -709,7 +886,7 @@ static void not_before_all_writes_are_counted(void)
 	cache->ready = false;
 	CHECK(!hy_cc_may_fill(cache, 2, entry, entry, &other));
 	CHECK(!hy_cc_read(cache, 1, entry, &other) && !other);
-	CHECK(!hy_cc_hold(cache, 1, entry, &other) && !other);
+	CHECK(!hy_cc_hold(cache, 1, entry, false, &other) && !other);
 	cache->ready = true;
 	copy = hy_cc_read(cache, 1, entry, &other);
 	CHECK(copy);
@@ -732,6 +909,8 @@ int main(void)
 		TEST(what_is_behind_many_others_is_picked_in_time),
 		TEST(a_reader_that_is_late_brings_nothing_back),
 		TEST(what_has_moved_leaves_nothing_behind),
+		TEST(what_moves_takes_writes),
+		TEST(what_moves_can_stay_as_it_is),
 		TEST(what_cannot_be_read_is_not_tried_again),
 		TEST(not_before_all_writes_are_counted),
 	};
