@@ -285,13 +285,16 @@ static enum mig_next decide(struct hy_mig *mig)
 		mig->copying = true;
 		return NEXT_WRITE;
 	}
+	/* What is not valid any more by now, or not of this place, needs no copy. */
+	mig->todo &= there(mig);
 	if (mig->todo) {
 		mig->copying = true;
 		return NEXT_COPY;
 	}
 	/*
-	 * What was discarded since needs no copy, nor does what a first write did not bring there:
-	 * one that did has made its granules valid before it noted them here.
+	 * Before it is decided what to wait for: nothing left to copy must mean that the writes in
+	 * flight are held and waited for.  What goes here comes back if it is written again: a
+	 * first write makes its granules valid before it notes them, under this lock.
 	 */
 	mig->dirty &= there(mig);
 	if (mig->dirty && !hold && mig->rounds >= HY_COPY_ROUNDS)

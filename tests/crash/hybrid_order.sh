@@ -229,6 +229,21 @@ while_switched() {
 }
 scenario "a write that is under way when the copy is done" while_switched
 
+# What was written since the copy is discarded when the copy is done, so that there is nothing more to copy, and an older
+# granule is being written: the write is waited for all the same.
+while_switched_and_discarded() {
+	fresh && write 0 8 1 && slow b write_lat=1000ms && message p move 0 1 && pause 0.2 &&
+		write 8 8 2 && discard 8 8 && slow a write_lat=2000ms && { write 0 8 3 & } && pause 0.1 &&
+		slow b write_lat=10us && wait && wait_for 20 arrived && holds 0 8 3 && flush && cut && holds 0 8 3
+}
+scenario "the same when what was written meanwhile is discarded" while_switched_and_discarded
+while_written_anew() {
+	fresh && write 0 8 1 && slow b write_lat=1000ms && message p move 0 1 && pause 0.2 &&
+		discard 0 128 && write 0 8 2 && slow a write_lat=2000ms && { write 8 8 3 & } && pause 0.1 &&
+		slow b write_lat=10us && wait && holds 0 8 2 -- verify $dev 8 8 3 && flush && cut && holds 0 8 2
+}
+scenario "an extent that is discarded and written anew while it moves" while_written_anew
+
 # --- below the disks' own queue: dm-delay holds bios back before they reach the disk ---------------
 
 # slow_member READ-MS WRITE-MS
