@@ -384,9 +384,9 @@ modprobe dm-delay || die "no dm-delay"
 wipe a b c d
 size=$(sectors "$B")
 delay() { echo "0 $size delay $B 0 0 $B 0 $1"; }
-discards() { local now; read -ra now <"/sys/block/$slow/inflight"; [ "${now[1]}" -gt 0 ]; }
+discards() { local now; read -ra now <"/sys/block/${slow##*/}/inflight"; [ "${now[1]}" -gt 0 ]; }
 check "a slow device" dmsetup create slow --table "$(delay 100000)"
-slow=dm-$(command dmsetup info -c --noheadings -o minor slow)
+slow=$(readlink -f /dev/mapper/slow)
 hybridctl create t "$A" /dev/mapper/slow --discard >/dev/null 2>/tmp/second & second=$!
 check "a discard is under way" wait_for 20 discards
 runs "create: others need not wait" 0 '/dev/mapper/v: ' timeout 30 hybridctl create v "$C"
