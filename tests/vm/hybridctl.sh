@@ -379,25 +379,4 @@ check "it is there" hybridctl status u
 runs "stop" 0 '' hybridctl stop u
 runs "stop" 0 '' hybridctl stop w
 
-# --- a discard that takes its time: dm-delay holds it
-modprobe dm-delay || die "no dm-delay"
-wipe a b c d
-size=$(sectors "$B")
-delay() { echo "0 $size delay $B 0 0 $B 0 $1"; }
-discards() { local now; read -ra now <"/sys/block/${slow##*/}/inflight"; [ "${now[1]}" -gt 0 ]; }
-check "a slow device" dmsetup create slow --table "$(delay 100000)"
-slow=$(readlink -f /dev/mapper/slow)
-hybridctl create t "$A" /dev/mapper/slow --discard >/dev/null 2>/tmp/second & second=$!
-check "a discard is under way" wait_for 20 discards
-runs "create: others need not wait" 0 '/dev/mapper/v: ' timeout 30 hybridctl create v "$C"
-refuses "create: not of the same" "$A: in use" timeout 30 hybridctl create w "$A" /dev/emudisk/d
-refuses "add: nor to another" "/dev/mapper/slow: in use" timeout 30 hybridctl add v /dev/mapper/slow
-check "it comes to its end" eval 'dmsetup load slow --table "$(delay 0)" && dmsetup suspend slow && dmsetup resume slow'
-check "and the volume is made" wait $second
-is "without a word" "$(</tmp/second)" ""
-check "it is there" hybridctl status t
-runs "stop" 0 '' hybridctl stop t
-runs "stop" 0 '' hybridctl stop v
-check "gone" dmsetup remove slow
-
 done_testing

@@ -239,29 +239,19 @@ static void close_devices(struct create *c)
 		bdev_close(&c->dev[i]);
 }
 
-static int claim_devices(struct create *c)
+/* Device-mapper claims the devices itself, so ours must be closed before. */
+static int discard_all(struct create *c)
 {
 	unsigned int i;
-	int err = 0;
-
-	for (i = 0; i < c->nr_devs && !err; i++) {
-		err = bdev_open(&c->dev[i], path_of(c, i), BDEV_WRITE | BDEV_EXCL);
-		if (err)
-			fail("%s: %s", path_of(c, i), strerror(-err));
-	}
-	if (err)
-		close_devices(c);
-	return err ? EXIT_FAILED : EXIT_OK;
-}
-
-static int discard_devices(struct create *c)
-{
-	unsigned int i;
+	struct bdev dev;
 	int err;
 
 	for (i = 0; i < c->nr_devs; i++) {
 		note("Discarding %s", path_of(c, i));
-		err = bdev_discard(&c->dev[i]);
+		err = bdev_open(&dev, path_of(c, i), BDEV_WRITE | BDEV_EXCL);
+		if (!err)
+			err = bdev_discard(&dev);
+		bdev_close(&dev);
 		if (err == -EOPNOTSUPP)
 			note("%s does not know discards", path_of(c, i));
 		else if (err)
@@ -270,43 +260,16 @@ static int discard_devices(struct create *c)
 	return EXIT_OK;
 }
 
-/*
- * It may take minutes, for which others need not wait: nobody takes one of the devices while all of
- * them are open exclusively, and by the time that they are closed, as device-mapper claims them
- * itself, the lock is had again.  The name is not ours until then.
- */
-static int discard_all(struct create *c)
+static int refused(struct wipe *w, char *why)
 {
-	int err, there;
+	int err;
 
-	unlock_devices();
-	err = discard_devices(c);
-	if (!err && !geteuid())
-		err = lock_devices();
-	close_devices(c);
-	if (err)
-		return err;
-	there = dm_lookup(c->name, NULL);
-	if (there < 0)
-		return fail("%s: %s", c->name, strerror(-there));
-	return there ? fail("%s: a device-mapper device of that name has been made meanwhile",
-			    c->name) : EXIT_OK;
-}
-
-static int put_back(struct wipe *w)
-{
-	int err = wipe_undo(w);
-
+	fail("%s", why);
+	free(why);
+	err = wipe_undo(w);
 	if (err)
 		fail("the devices' old content can't be put back: %s", strerror(-err));
 	return EXIT_FAILED;
-}
-
-static int refused(struct wipe *w, char *why)
-{
-	fail("%s", why);
-	free(why);
-	return put_back(w);
 }
 
 static int make(struct create *c, struct wipe **w)
@@ -317,8 +280,6 @@ static int make(struct create *c, struct wipe **w)
 	if (c->discard) {
 		if (dm_try(c->name, length(c), c->params, &why))
 			return refused(*w, why);
-		if (claim_devices(c))
-			return put_back(*w);
 		if (discard_all(c))
 			return EXIT_FAILED;
 		/* Discarded blocks need not read as zeroes; and there is no way back. */
