@@ -538,7 +538,6 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
  * @pool: the pool
  * @le: logical extent; all writes to it that are not known to the migration have been done
  * @entry: the map's, looked up since; 0: it is not there any more
- *
  * @to: where it will be written
  *
  * What it has is what its place has but for writes that the migration knows of.

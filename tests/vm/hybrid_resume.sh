@@ -46,6 +46,21 @@ takes_none() {
 }
 
 [ -e $trace/trace ] || mount -t tracefs tracefs $trace || die "no tracefs"
+# As it was, for whoever comes next in this machine
+cleanup_trace() {
+	local event
+	for event in "${events[@]}"; do
+		[ -e $trace/events/$event/enable ] || continue
+		echo 0 >$trace/events/$event/enable
+		echo 0 >$trace/events/$event/filter
+	done
+	echo 0 >$trace/options/stacktrace
+	echo >$trace/trace
+	echo 1408 >$trace/buffer_size_kb
+	echo 1 >$trace/tracing_on
+	cleanup
+}
+trap cleanup_trace EXIT
 echo 0 >$trace/tracing_on
 echo 16384 >$trace/buffer_size_kb
 echo 1 >$trace/options/stacktrace

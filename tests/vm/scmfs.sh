@@ -14,6 +14,7 @@ modprobe -q mem2m
 wait_for 20 test -b /dev/pmem0 || die "no /dev/pmem0"
 m=/tmp/mnt twin=/tmp/twin here=phys=1G,size=64M
 mkdir -p $m $twin
+rm -rf ${twin:?}/*	# of another suite
 
 # at OPTIONS [SOURCE]: mount it; again: once more
 at() { mount -t scmfs -o "$1" "${2:-none}" $m; }
@@ -70,7 +71,7 @@ check "which lasts" eval "again ro,$here && [ -e $m/g ]"
 check "read-only on the way" eval "again && mount -o remount,ro $m && ! touch $m/g 2>/dev/null &&
 	mount -o remount,rw $m && touch $m/g"
 (cd $m && touch -d @-9223372035 eldest && touch -d @9223372035 last && touch -d @-9223372037 elder && touch -d @9223372037 later)
-again
+check "times are set" eval "again"
 is "the first and last times there are, and what is beyond" "$(cd $m && stat -c %Y eldest elder last later | tr '\n' ' ')" \
 	"-9223372035 -9223372035 9223372035 9223372035 "
 

@@ -13,6 +13,7 @@ modprobe -q nd_pmem
 wait_for 20 test -b /dev/pmem0 || die "no /dev/pmem0"
 m=/tmp/mnt twin=/tmp/twin seen=/tmp/seen here=phys=1G,size=64M
 mkdir -p $m $twin
+rm -rf ${twin:?}/*	# of another suite
 at() { mount -t scmfs -o "$1" "${2:-none}" $m; }
 cleanup_mount() { umount $m 2>/dev/null; cleanup; }
 trap cleanup_mount EXIT

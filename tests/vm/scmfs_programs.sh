@@ -10,6 +10,7 @@
 modprobe scmfs || die "no scmfs"
 m=/tmp/mnt twin=/tmp/twin here=phys=1G,size=128M
 mkdir -p $m $twin
+rm -rf ${twin:?}/*	# of another suite
 export HOME=/tmp GIT_CONFIG_GLOBAL=/tmp/gitconfig
 
 mounted_again() { umount $m && mount -t scmfs -o "$1" none $m; }
