@@ -551,7 +551,7 @@ static inline struct hy_io *hy_io(struct bio *bio)
 int hy_first_write(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bool worker);
 void hy_first_write_done(struct hy_pool *pool, struct hy_io *io, bool failed);
 
-/* cache.c */
+/* cache.c, cache_size.c */
 
 /* Is the extent cache on?  Who is pinned when he asks is waited for before it begins to read. */
 static __always_inline bool hy_caching(struct hy_pool *pool)
