@@ -630,9 +630,8 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
  * @t: its new table
  *
  * A pool that is loaded is adopted as it is, or takes the table's shape, for which no memory is
- * needed but what the table brings
- * (ready.c names exceptions); otherwise its metadata is read, or made if the
- * metadata areas are blank.
+ * needed but what the table brings (ready.c names exceptions); otherwise its metadata is read, or
+ * made if the metadata areas are blank.
  *
  * Context: preresume, under memalloc_noio; sleeps.
  * Return: 0 or an error.

@@ -29,6 +29,13 @@ look() {
 		got+=("$value")
 	done
 }
+# sum_of KEY: of all numbers of that key in what was said last
+sum_of() {
+	local numbers n total=0
+	into numbers json $seen "$1"
+	for n in $numbers; do total=$((total + n)); done
+	echo $total
+}
 # counts TITLE "COMMAND PATH KEY..." EXPRESSION: of a, b, c ... in place of what the keys say
 counts() {
 	local names=({a..h}) i
@@ -107,11 +114,7 @@ before=${got[0]}
 dd if=/dev/zero of=$m/four bs=1M count=4 status=none
 counts "wear grows by what is written" "wear $m allocated_blocks least most units" \
 	"a - $before >= 1024 && a - $before <= 2048 && b <= c && c >= 512 && d > 20"
-units=
-into units json $seen histogram.*.units
-total=0
-for n in $units; do total=$((total + n)); done
-is "each 2 MiB is in the histogram once" "$total" "${got[3]}"
+is "each 2 MiB is in the histogram once" "$(sum_of histogram.*.units)" "${got[3]}"
 before=${got[0]}
 dd if=/dev/zero of=$m/four bs=1M count=4 conv=notrunc status=none
 counts "and not by what is written in place" "wear $m allocated_blocks" "a == $before"
@@ -134,11 +137,7 @@ sync
 echo 2 >/proc/sys/vm/drop_caches
 counts "ageing cuts it into pieces" "frag $m free_bytes runs largest_bytes whole_units" \
 	"b >= ${new[1]} + 250 && c < ${new[2]} && d <= ${new[3]} - 16 && a < ${new[0]}"
-bytes=
-into bytes json $seen histogram.*.bytes
-total=0
-for n in $bytes; do total=$((total + n)); done
-is "all of them are in the histogram" "$total" "${got[0]}"
+is "all of them are in the histogram" "$(sum_of histogram.*.bytes)" "${got[0]}"
 counts "those of 64 KiB are" "frag $m histogram.0.least_bytes histogram.0.runs" "a <= 65536 && b >= 1"
 rm -r $m/d
 sync

@@ -7,10 +7,9 @@
  * much; one that knows less zeroes the rest, and in any case says in @size how many bytes mean
  * something. So a member counts if it lies within @size on return.
  *
- * Errors: EINVAL, @size is less than the first version's or above
- * SCMFS_SIZE_MAX, or a flag isn't known;
- * E2BIG, a member that the module doesn't know isn't zero; EPERM, it takes CAP_SYS_ADMIN; EFAULT;
- * EIO, the file system was shut down; ENOMEM; EINTR, killed while it waited for who writes.
+ * Errors: EINVAL, @size is less than the first version's or above SCMFS_SIZE_MAX, or a flag isn't
+ * known; E2BIG, a member that the module doesn't know isn't zero; EPERM, it takes CAP_SYS_ADMIN;
+ * EFAULT; EIO, the file system was shut down; ENOMEM; EINTR, killed while it waited for who writes.
  */
 #ifndef _UAPI_EVENKEEL_SCMFS_H
 #define _UAPI_EVENKEEL_SCMFS_H
