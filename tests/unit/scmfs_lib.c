@@ -315,7 +315,7 @@ static bool emit(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 co
 }
 
 /* By words: most of the time of the enumeration of cuts is this. */
-static u64 mix(u64 h, const void *data, size_t len)
+u64 tfs_sum(u64 h, const void *data, size_t len)
 {
 	const u8 *p = data;
 	u64 word;
@@ -331,7 +331,7 @@ static u64 mix(u64 h, const void *data, size_t len)
 
 static u64 content(struct tfs *t, u64 ino, const struct scmfs_attr *a)
 {
-	u64 h = 1, at, n;
+	u64 h = TFS_SUM, at, n;
 	static u8 buf[65536];
 	const char *target;
 
@@ -339,14 +339,14 @@ static u64 content(struct tfs *t, u64 ino, const struct scmfs_attr *a)
 		int len = scmfs_target(t->fs, ino, &target);
 
 		CHECK(len == a->size);
-		return len > 0 ? mix(h, target, len) : h;
+		return len > 0 ? tfs_sum(h, target, len) : h;
 	}
 	/* of a size that damage has made, the front */
 	for (at = 0; S_ISREG(a->mode) && at < min_t(u64, a->size, 2 << 20); at += n) {
 		n = min_t(u64, a->size - at, sizeof(buf));
 		if (!CHECK(!tfs_read(t, ino, at, n, buf)))
 			return 0;
-		h = mix(h, buf, n);
+		h = tfs_sum(h, buf, n);
 	}
 	return h;
 }
@@ -367,7 +367,7 @@ static int sum_attr(void *ctx, u32 index, const char *name, u32 len, u32 value_l
 	a->nr++;
 	CHECK(scmfs_xattr_get(a->t->fs, a->ino, index, name, len, value, sizeof(value)) ==
 	      value_len);
-	a->sum += mix(mix(h, name, len), value, value_len);
+	a->sum += tfs_sum(tfs_sum(h, name, len), value, value_len);
 	return 0;
 }
 

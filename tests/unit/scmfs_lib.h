@@ -47,6 +47,10 @@ void tfs_drop(struct tfs *t, u64 ino);	/* release it, unless it is open */
  */
 char *tfs_show(struct tfs *t);
 
+/* That hash, begun with TFS_SUM; of pieces in turn, all but the last of a multiple of 8 bytes. */
+#define TFS_SUM	1
+u64 tfs_sum(u64 h, const void *data, size_t len);
+
 /*
  * What must hold in any file system: links are names, blocks belong to one file, what is used is
  * what is referred to. Return: the number of CHECKs that failed.

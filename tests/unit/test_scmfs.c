@@ -259,12 +259,9 @@ static int m_rename(const char *from, const char *to, unsigned int flags)
 
 static u64 m_content(const struct m_inode *i)
 {
-	u64 h = 14695981039346656037ULL, at;
-	const u8 *bytes = S_ISLNK(i->mode) ? (const u8 *)i->target : i->data;
+	const void *bytes = S_ISLNK(i->mode) ? (const u8 *)i->target : i->data;
 
-	for (at = 0; (S_ISREG(i->mode) || S_ISLNK(i->mode)) && at < i->size; at++)
-		h = (h ^ bytes[at]) * 1099511628211ULL;
-	return h;
+	return S_ISREG(i->mode) || S_ISLNK(i->mode) ? tfs_sum(TFS_SUM, bytes, i->size) : TFS_SUM;
 }
 
 static char *m_line[NAMES + 1];

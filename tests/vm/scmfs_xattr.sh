@@ -4,7 +4,7 @@
 # kernels: 6.1 6.12 debug
 # timeout: 60
 # memory: 2G
-# append: memmap=32M$1G memmap=32M!1088M
+# append: memmap=64M$1G memmap=32M!1088M
 . tests/vm/lib.sh
 
 modprobe scmfs || die "no scmfs"
