@@ -132,7 +132,7 @@ static unsigned int step(const struct op *op, unsigned int all)
 	if (!sparse || nth <= dense || nth + dense / 2 >= all)
 		return 1;
 	if (all == UINT_MAX)
-		return 1 + rand_r(&random_state) % (nth / 8);
+		return 1 + rand_r(&random_state) % (nth / 4);
 	left = all - dense / 2 - nth;
 	return 1 + rand_r(&random_state) % max_of(1, all * part / SAMPLE) % left;
 }
