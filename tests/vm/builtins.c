@@ -84,17 +84,25 @@ static int open_log(void)
 	return open("/dev/kmsg", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 }
 
+/* Other suites of the same machine have such numbers, too. */
+static int mark_text(char *line, size_t len)
+{
+	return snprintf(line, len, "evenkeel-tests: case %d of %d", since.number, since.pid);
+}
+
 static int klog_mark(void)
 {
 	char line[64];
-	int n = snprintf(line, sizeof(line), "evenkeel-tests: case %d", ++since.number);
+	int n;
 
+	since.number++;
+	since.pid = getpid();
+	n = mark_text(line, sizeof(line));
 	if (since.to)
 		fclose(since.to);
 	free(since.text);
 	if (since.fd >= 0)
 		close(since.fd);
-	since.pid = getpid();
 	since.to = open_memstream(&since.text, &since.len);
 	since.fd = open_log();
 	if (since.fd < 0 || !since.to || write(since.fd, line, n) < 0 || lseek(since.fd, 0, SEEK_END) < 0) {
@@ -121,7 +129,7 @@ static int klog_since_elsewhere(void)
 	bool found = false;
 	int fd = open_log();
 
-	snprintf(line, sizeof(line), "evenkeel-tests: case %d", since.number);
+	mark_text(line, sizeof(line));
 	while (fd >= 0 && next_record(fd, record, sizeof(record))) {
 		const char *text = text_of(record);
 
