@@ -322,6 +322,12 @@ static void nl_client_end(void *ctx, blk_status_t status)
 	io->end(io, status ? blk_status_to_errno(status) : io->error);
 }
 
+/* Would a request have to wait for another one's turn? A guess, for who would rather not. */
+bool nl_client_busy(const struct nl_client *client)
+{
+	return mutex_is_locked(&client->dev->io);
+}
+
 /**
  * nl_client_submit - begin a request
  * @client: who
@@ -404,6 +410,20 @@ int nl_client_list(struct nl_client *client, u32 *from, struct nl_name *names, u
 	return n;
 }
 EXPORT_SYMBOL_GPL(nl_client_list);
+
+/**
+ * nl_client_block_bytes - how large a block is
+ * @client: who
+ *
+ * That stays as it is, whether the power is on or not.
+ * Context: any.
+ * Return: bytes.
+ */
+unsigned int nl_client_block_bytes(const struct nl_client *client)
+{
+	return client->dev->page_bytes;
+}
+EXPORT_SYMBOL_GPL(nl_client_block_bytes);
 
 /**
  * nl_client_info - what the device is

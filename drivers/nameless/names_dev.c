@@ -7,9 +7,11 @@
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <compat/io_uring.h>
 #include <evenkeel/nameless_client.h>
 
 #include "dev.h"
+#include "names_io.h"
 
 #define NL_RING	256u	/* migrations that a program has not read */
 
@@ -112,110 +114,7 @@ static int nl_names_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
-
-static void nl_names_done(struct nl_client_io *io, int err)
-{
-	io->error = err;
-	complete(io->ctx);
-}
-
-static int nl_names_run(struct nl_names *names, struct nl_client_io *io)
-{
-	DECLARE_COMPLETION_ONSTACK(done);
-	int err;
-
-	io->end = nl_names_done;
-	io->ctx = &done;
-	err = nl_client_submit(names->client, io);
-	if (err)
-		return err;
-	wait_for_completion(&done);
-	return io->error;
-}
-
-static bool nl_names_are_plain(const struct nl_name *names, u32 nr)
-{
-	while (nr--)
-		if (names[nr].reserved)
-			return false;
-	return true;
-}
-
-/* Get what a program has in memory for a request of @nr names. */
-static int nl_names_get(struct nl_client_io *io, const struct nl_names_io *arg, size_t data)
-{
-	size_t len = arg->nr * sizeof(struct nl_name);
-	void *old;
-
-	io->name = memdup_user(u64_to_user_ptr(arg->names), len);
-	if (IS_ERR(io->name))
-		return PTR_ERR(io->name);
-	if (!nl_names_are_plain(io->name, arg->nr))
-		return -EINVAL;
-	if (arg->old) {
-		old = memdup_user(u64_to_user_ptr(arg->old), len);
-		if (IS_ERR(old))
-			return PTR_ERR(old);
-		io->old = old;
-		if (!nl_names_are_plain(old, arg->nr))
-			return -EINVAL;
-	}
-	if (io->op == NL_CLIENT_FREE)
-		return 0;
-	io->data = kvmalloc(data, GFP_KERNEL);
-	if (!io->data)
-		return -ENOMEM;
-	if (io->op == NL_CLIENT_WRITE && copy_from_user(io->data, u64_to_user_ptr(arg->data), data))
-		return -EFAULT;
-	return 0;
-}
-
-static void nl_names_drop(struct nl_client_io *io)
-{
-	if (!IS_ERR(io->name))
-		kfree(io->name);
-	kfree(io->old);
-	kvfree(io->data);
-}
-
-static int nl_names_give(const struct nl_client_io *io, const struct nl_names_io *arg, size_t block)
-{
-	if (io->op == NL_CLIENT_WRITE &&
-	    copy_to_user(u64_to_user_ptr(arg->names), io->name, io->done * sizeof(*io->name)))
-		return -EFAULT;
-	if (io->op == NL_CLIENT_READ &&
-	    copy_to_user(u64_to_user_ptr(arg->data), io->data, io->done * block))
-		return -EFAULT;
-	return 0;
-}
-
-static long nl_names_io(struct nl_names *names, enum nl_client_op op, void __user *user)
-{
-	struct nl_client_io io = { .op = op };
-	struct nl_names_info info;
-	struct nl_names_io arg;
-	int err, failed;
-
-	if (copy_from_user(&arg, user, sizeof(arg)))
-		return -EFAULT;
-	if (!arg.nr || arg.nr > NL_IO_MAX || (arg.old && op != NL_CLIENT_WRITE))
-		return -EINVAL;
-	err = nl_client_info(names->client, &info);
-	if (err)
-		return err;
-	io.nr = arg.nr;
-	err = nl_names_get(&io, &arg, (size_t)arg.nr * info.block_bytes);
-	if (!err) {
-		err = nl_names_run(names, &io);
-		arg.done = io.done;
-		failed = nl_names_give(&io, &arg, info.block_bytes);
-		if (failed || copy_to_user(user, &arg, sizeof(arg)))
-			err = -EFAULT;
-	}
-	nl_names_drop(&io);
-	return err;
-}
+/* --- controls --------------------------------------------------------------------------------- */
 
 static long nl_names_list(struct nl_names *names, void __user *user)
 {
@@ -303,15 +202,34 @@ static long nl_names_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 	case NL_IOC_INFO:
 		return nl_names_info(names, user);
 	case NL_IOC_WRITE:
-		return nl_names_io(names, NL_CLIENT_WRITE, user);
+		return nl_names_io(names->client, NL_CLIENT_WRITE, user);
 	case NL_IOC_READ:
-		return nl_names_io(names, NL_CLIENT_READ, user);
+		return nl_names_io(names->client, NL_CLIENT_READ, user);
 	case NL_IOC_FREE:
-		return nl_names_io(names, NL_CLIENT_FREE, user);
+		return nl_names_io(names->client, NL_CLIENT_FREE, user);
 	case NL_IOC_LIST:
 		return nl_names_list(names, user);
 	case NL_IOC_ACK:
 		return nl_names_ack(names, user);
+	default:
+		return -ENOTTY;
+	}
+}
+
+/* The requests that may wait for the flash, without waiting for it (io_uring). */
+static int nl_names_uring_cmd(struct io_uring_cmd *cmd, unsigned int flags)
+{
+	struct nl_names *names = cmd->file->private_data;
+
+	if (nl_names_mode(cmd->cmd_op) & ~cmd->file->f_mode)
+		return -EBADF;
+	switch (cmd->cmd_op) {
+	case NL_IOC_WRITE:
+		return nl_names_io_async(names->client, NL_CLIENT_WRITE, cmd, flags);
+	case NL_IOC_READ:
+		return nl_names_io_async(names->client, NL_CLIENT_READ, cmd, flags);
+	case NL_IOC_FREE:
+		return nl_names_io_async(names->client, NL_CLIENT_FREE, cmd, flags);
 	default:
 		return -ENOTTY;
 	}
@@ -405,6 +323,7 @@ static const struct file_operations nl_names_fops = {
 	.poll = nl_names_poll,
 	.unlocked_ioctl = nl_names_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.uring_cmd = nl_names_uring_cmd,
 };
 
 /**

@@ -41,7 +41,7 @@ enum nl_client_op { NL_CLIENT_READ, NL_CLIENT_WRITE, NL_CLIENT_FREE };
  * @nr: blocks, one at least
  * @name: @nr names; a write takes the metadata out of these, and puts the addresses in
  * @old: of a write: names that are overwritten; NULL: new blocks
- * @data: @nr blocks of nl_client_info()'s block_bytes; none for NL_CLIENT_FREE
+ * @data: @nr blocks of nl_client_block_bytes(); none for NL_CLIENT_FREE
  * @end: told when it is done, maybe in hard interrupt context
  * @ctx: the client's
  * @done: so many blocks were done; an error is about the next one
@@ -65,6 +65,7 @@ void nl_client_unregister(struct nl_client *client);
 int nl_client_submit(struct nl_client *client, struct nl_client_io *io);
 int nl_client_acknowledge(struct nl_client *client, const struct nl_move *moves, unsigned int nr);
 int nl_client_list(struct nl_client *client, u32 *from, struct nl_name *names, unsigned int max);
+unsigned int nl_client_block_bytes(const struct nl_client *client);
 int nl_client_info(struct nl_client *client, struct nl_names_info *info);
 void nl_client_kick(struct nl_client *client);
 

@@ -14,7 +14,8 @@
  * one that is open for reading: EBADF. Reserved fields are 0: EINVAL.
  *
  * Errors: ESTALE, no valid block has this name; ENOSPC, all space is in use; EIO, the power is
- * off, or went before the request was done; EROFS, too many blocks went bad.
+ * off, or went before the request was done; EROFS, too many blocks went bad; EFAULT, memory that is
+ * not there or may not be written: nothing was done, unless it went meanwhile.
  */
 #ifndef _UAPI_EVENKEEL_NAMELESS_H
 #define _UAPI_EVENKEEL_NAMELESS_H
@@ -57,6 +58,27 @@ struct nl_names_io {
 	__u64	data;
 	__u32	nr;
 	__u32	done;
+};
+
+/**
+ * struct nl_names_uring - a request by io_uring, in its SQE
+ * @io: struct nl_names_io
+ * @reserved: 0
+ *
+ * An IORING_OP_URING_CMD whose cmd_op is NL_IOC_WRITE, NL_IOC_READ or NL_IOC_FREE; any other says
+ * ENOTTY. The result is 0 or a negative error number. What it points to is looked at and filled in
+ * at any time until then, by a worker of io_uring's maybe, and must stay for as long. What is
+ * submitted together is done in any order, what is linked (IOSQE_IO_LINK) in turn. All that is
+ * linked needs IOSQE_ASYNC: without, kernels such as 6.12 keep no copy of an SQE for later than its
+ * submission, and a request whose slot may be another's by then says EINVAL and does nothing. There
+ * are no registered buffers (EINVAL) and no polled rings (EOPNOTSUPP).
+ *
+ * A request has the file for a moment longer than its completion tells, so opening the device again
+ * right after the last one may say EBUSY: try again.
+ */
+struct nl_names_uring {
+	__u64	io;
+	__u64	reserved;
 };
 
 /**
@@ -115,6 +137,7 @@ struct nl_names_info {
 _Static_assert(sizeof(struct nl_name) == 32, "name");
 _Static_assert(sizeof(struct nl_move) == 32, "migration");
 _Static_assert(sizeof(struct nl_names_io) == 32, "request");
+_Static_assert(sizeof(struct nl_names_uring) == 16, "request in an SQE");
 _Static_assert(sizeof(struct nl_names_list) == 16, "list");
 _Static_assert(sizeof(struct nl_names_acks) == 16, "acknowledgements");
 _Static_assert(sizeof(struct nl_names_info) == 32, "info");
