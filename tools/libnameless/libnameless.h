@@ -13,6 +13,7 @@
 #ifndef LIBNAMELESS_H
 #define LIBNAMELESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <evenkeel/nameless.h>
@@ -152,6 +153,84 @@ int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsi
  * Return: how many, fewer than there is room for or not; 0 at the end; an error.
  */
 int nameless_list(struct nameless *dev, uint32_t *from, struct nl_name *names, unsigned int max);
+
+/*
+ * Requests under way, with io_uring where that is to be had. A ring is one thread's.
+ */
+
+struct nameless_ring;
+
+enum nameless_op { NAMELESS_READ, NAMELESS_WRITE, NAMELESS_FREE };
+
+/**
+ * struct nameless_request - a request
+ * @op: what
+ * @nr: blocks, 1 to NL_IO_MAX
+ * @names: as for nameless_write(), nameless_read(), nameless_free()
+ * @old: of a write: names that are overwritten, or NULL
+ * @data: @nr blocks; none for NAMELESS_FREE
+ * @user: the caller's
+ * @result: 0 or a negative error number, when it is done
+ * @done: so many blocks were done, when it is done
+ * @io: the library's
+ *
+ * All of this stays where it is until the request is done.
+ */
+struct nameless_request {
+	enum nameless_op op;
+	unsigned int nr;
+	struct nl_name *names;
+	const struct nl_name *old;
+	void *data;
+	void *user;
+	int result;
+	unsigned int done;
+	struct nl_names_io io;
+};
+
+/**
+ * nameless_ring_open - make a ring
+ * @dev: its device, which stays open for as long
+ * @depth: how many requests may be under way, 1 to 4096
+ * @ring: result
+ *
+ * Return: 0, -EINVAL or -ENOMEM. Where there is no io_uring, or no more of it for this user, a
+ * request is done when it is submitted.
+ */
+int nameless_ring_open(struct nameless *dev, unsigned int depth, struct nameless_ring **ring);
+
+/**
+ * nameless_ring_close - wait for all requests, and free the ring
+ * @ring: the ring; NULL: nothing is done
+ */
+void nameless_ring_close(struct nameless_ring *ring);
+
+/**
+ * nameless_ring_is_async - is there io_uring behind it?
+ * @ring: the ring
+ *
+ * Return: whether requests are under way side by side.
+ */
+bool nameless_ring_is_async(const struct nameless_ring *ring);
+
+/**
+ * nameless_ring_submit - begin a request
+ * @ring: the ring
+ * @req: the request; requests under way are done in any order
+ *
+ * Return: 0; -EAGAIN, as many as may be are under way: wait for one; -EINVAL; -ENOMEM; what else
+ * io_uring says. Unless it is 0 the request is the caller's again.
+ */
+int nameless_ring_submit(struct nameless_ring *ring, struct nameless_request *req);
+
+/**
+ * nameless_ring_wait - wait for a request
+ * @ring: the ring
+ * @req: result: any that is done
+ *
+ * Return: 0; -ENODATA, none is under way.
+ */
+int nameless_ring_wait(struct nameless_ring *ring, struct nameless_request **req);
 
 /*
  * The virtual segment: the block device, past the page cache. Positions and lengths are multiples
