@@ -86,6 +86,10 @@ check "and finds its blocks by the names it knows" names verify
 is "who opens it next is told of all, and acknowledges" "$(stat_of waiting)" 0
 check "both segments are one space" eval 'blkio write $d/a 8192 4096 2 && ! blkio write $d/a 12288 4096 3 && blkio discard $d/a 8192 8192 -- flush $d/a'
 
+check "many requests under way by io_uring: all kinds, any order" names ring-churn 3000 "$seed"
+check "all is what was written" names verify
+check "what can't be is refused there, too" names ring-refused
+
 for tear in not error blank; do
 	for after in 3 40 111; do
 		nlctl cut a --after $after --tear $tear
@@ -94,6 +98,11 @@ for tear in not error blank; do
 		nlctl power a on
 		check "what was written is there, all or nothing of the last request" names recover
 	done
+	nlctl cut a --after 25 --tear $tear
+	names ring-churn 1000 "$seed" >/tmp/cut 2>&1
+	is "the power goes under many requests, left $tear" "$?" 3 || note "$(</tmp/cut)"
+	nlctl power a on
+	check "each is done or not" names recover
 	clean "$tear" a
 done
 (while [ "$(stat_of valid)" -gt 0 ] && [ "$(stat_of writes)" -lt 2000 ]; do :; done; nlctl cut a --off) &
@@ -119,6 +128,15 @@ check "and a few that are overwritten again and again" heat
 more "more of them than the file keeps" waiting 300
 check "all are told, in pieces, to who makes room" names drain
 check "and every block is where they say" names verify
+# a process that dies with requests under way leaves them to io_uring
+nlctl set a t_program=300ms
+build/tests/bin/names a /tmp/names.state ring-churn 100 "$seed" >/tmp/cut 2>&1 &
+under_way() { [ "$(stat_of inflight)" -gt 4 ]; }
+check "requests are under way" wait_for 10 under_way
+kill -9 $!
+wait $! 2>/dev/null
+check "their process is killed, and another one may be the client" wait_for 20 nlctl names a --count
+nlctl set a t_program=0
 check "the directory goes under clients that wait" names gone $conf/a
 check "other FTLs have no names" eval 'nlctl create a 8M && ! test -e $d/a:names'
 check_fails "and nlctl says so" "no such device of the FTL nameless" nlctl names a

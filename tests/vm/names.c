@@ -4,6 +4,8 @@
  *
  *	names DEVICE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
  *	names DEVICE STATE heat N SEED | drain
+ *	names DEVICE STATE ring-churn N SEED | plain-churn N SEED | poor-churn N SEED
+ *	names DEVICE STATE ring-refused
  *	names DEVICE STATE readonly | gone DIRECTORY
  *
  * STATE is a file with the names and versions of all blocks. Exit status 3: the power went; then
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <libnameless.h>
@@ -279,6 +282,153 @@ static void fails(const char *what, int r, int why)
 	}
 }
 
+/* --- many requests under way ------------------------------------------------------------------ */
+
+#define DEPTH 24
+
+static struct nameless_request requests[DEPTH];
+static struct nl_name ring_names[DEPTH], ring_old[DEPTH];
+static bool busy[BLOCKS];
+
+/* Block @i is written, overwritten, read or freed by request @r. */
+static void prepare(uint32_t r, uint32_t i, enum nameless_op op)
+{
+	struct nameless_request *req = &requests[r];
+	struct block *b = &blocks[i];
+
+	*req = (struct nameless_request){
+		.op = op, .nr = 1, .names = &ring_names[r], .user = b,
+		.data = data + (size_t)r * info.block_bytes,
+	};
+	ring_names[r] = op == NAMELESS_WRITE ? (struct nl_name){ .meta = meta_of(i) } : b->name;
+	if (op == NAMELESS_READ)
+		return;
+	b->open = 1;
+	b->maybe = op == NAMELESS_WRITE ? ++versions : 0;
+	if (op == NAMELESS_FREE)
+		return;
+	put_content(req->data, i, b->maybe);
+	ring_old[r] = b->name;
+	req->old = b->there ? &ring_old[r] : NULL;
+}
+
+/* Some request that is done: which one; -1: the power went. */
+static int finish(struct nameless_ring *ring)
+{
+	struct nameless_request *req;
+	struct block *b;
+	uint32_t i;
+
+	if (result(nameless_ring_wait(ring, &req)))
+		die("wait", 0);
+	b = req->user;
+	i = b - blocks;
+	busy[i] = false;
+	if (req->result == -EIO)
+		return -1;
+	errno = -req->result;
+	if (req->result || req->done != 1)
+		die("request in the ring", i);
+	errno = EUCLEAN;
+	if (req->op == NAMELESS_READ && content(req->data, i) != b->version)
+		die("content read through the ring", i);
+	if (req->op == NAMELESS_WRITE)
+		*b = (struct block){ 1, 0, b->maybe, 0, *req->names };
+	else if (req->op == NAMELESS_FREE)
+		memset(b, 0, sizeof(*b));
+	return req - requests;
+}
+
+/* As if no more files could be opened, which a ring is. */
+static int open_poorly(struct nameless_ring **ring)
+{
+	struct rlimit limit, none;
+	int file = dup(0), err;
+
+	if (file < 0 || close(file) || getrlimit(RLIMIT_NOFILE, &limit))
+		die("files", 0);
+	none = (struct rlimit){ .rlim_cur = file, .rlim_max = limit.rlim_max };
+	if (setrlimit(RLIMIT_NOFILE, &none))
+		die("RLIMIT_NOFILE", 0);
+	err = nameless_ring_open(device, DEPTH, ring);
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		die("RLIMIT_NOFILE", 0);
+	return err;
+}
+
+/* Any requests, no two of them on one block, until @rounds were done or the power goes. */
+static int ring_churn(uint32_t rounds, bool async, bool poor)
+{
+	uint32_t free_ones[DEPTH], vacant = DEPTH, i;
+	struct nameless_ring *ring;
+	bool off = false;
+	int r;
+
+	if (result(poor ? open_poorly(&ring) : nameless_ring_open(device, DEPTH, &ring)))
+		die("ring", 0);
+	if (nameless_ring_is_async(ring) != async)
+		die("io_uring", async);
+	for (i = 0; i < DEPTH; i++)
+		free_ones[i] = i;
+	while ((rounds && !off) || vacant < DEPTH) {
+		i = any(nr);
+		if (rounds && !off && vacant && !busy[i]) {
+			enum nameless_op op = blocks[i].there && any(4) == 0 ? NAMELESS_READ :
+				blocks[i].there && any(9) == 0 ? NAMELESS_FREE : NAMELESS_WRITE;
+
+			r = free_ones[--vacant];
+			prepare(r, i, op);
+			busy[i] = true;
+			if (result(nameless_ring_submit(ring, &requests[r])))
+				die("submit", i);
+			rounds--;
+			continue;
+		}
+		r = finish(ring);
+		off |= r < 0;
+		/* Which request failed is no matter: nothing more is begun. */
+		if (r < 0)
+			r = 0;
+		free_ones[vacant++] = r;
+	}
+	nameless_ring_close(ring);
+	return off ? POWER : 0;
+}
+
+/* Requests that can't be: what io_uring says is what the ioctl says. */
+static int ring_refused(void)
+{
+	struct nl_name name;
+	struct nameless_request req = {
+		.op = NAMELESS_READ, .nr = 1, .names = &name, .data = data,
+	}, *other;
+	struct nameless_ring *ring;
+	uint32_t i = 0;
+
+	while (i < nr && !blocks[i].there)
+		i++;
+	name = blocks[i % BLOCKS].name;
+	if (result(nameless_ring_open(device, 1, &ring)))
+		die("ring", 0);
+	name.meta.word[1]++;
+	if (result(nameless_ring_submit(ring, &req)))
+		die("submit", 0);
+	fails("one too many", result(nameless_ring_submit(ring, &req)), EAGAIN);
+	if (result(nameless_ring_wait(ring, &other)) || other != &req)
+		die("wait", 0);
+	fails("forged metadata", result(req.result), ESTALE);
+	name.meta.word[1]--;
+	req.data = (void *)strtoul("8", NULL, 0);
+	if (result(nameless_ring_submit(ring, &req)) || result(nameless_ring_wait(ring, &other)))
+		die("submit", 0);
+	fails("a bad pointer", result(req.result), EFAULT);
+	fails("nothing under way", result(nameless_ring_wait(ring, &other)), ENODATA);
+	req.nr = NL_IO_MAX + 1;
+	fails("too much", result(nameless_ring_submit(ring, &req)), EINVAL);
+	nameless_ring_close(ring);
+	return 0;
+}
+
 static int refused(const char *name_of_it)
 {
 	struct nameless *other;
@@ -438,6 +588,14 @@ static int run(int argc, char **argv)
 		return refused(argv[1]);
 	if (!strcmp(what, "drain"))
 		return drain();
+	if (!strcmp(what, "ring-churn"))
+		return ring_churn(n, true, false);
+	if (!strcmp(what, "plain-churn"))
+		return ring_churn(n, false, false);
+	if (!strcmp(what, "poor-churn"))
+		return ring_churn(n, false, true);
+	if (!strcmp(what, "ring-refused"))
+		return ring_refused();
 	for (i = 0; !strcmp(what, "free") && i < nr && !r; i++)
 		r = drop(i);
 	return r;
