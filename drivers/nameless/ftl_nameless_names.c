@@ -192,6 +192,8 @@ void nl_name_untell(struct nl_ftl *ftl, const struct nl_move *move)
 		return;
 	moved->told = false;
 	nl_nw(ftl)->untold++;
+	if (moved->to == NL_NONE)	/* nobody has it in a queue now */
+		nl_nw_unmove(nl_nw(ftl), moved);
 }
 
 int nl_name_acknowledge(struct nl_ftl *ftl, u32 from, const struct nl_meta *meta)
