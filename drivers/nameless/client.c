@@ -77,7 +77,7 @@ static bool nl_client_is_gone(struct nl_client *client)
 	return gone;
 }
 
-/* @kicks: those that came before. */
+/* @kicks: those that came before. Nothing for who is going: it is told to the next one. */
 static int nl_client_take(struct nl_client *client, struct nl_move *moves, bool *restarted,
 			  unsigned int *kicks)
 {
@@ -91,7 +91,7 @@ static int nl_client_take(struct nl_client *client, struct nl_move *moves, bool 
 		client->full = false;	/* it forgets what it took */
 	}
 	*kicks = client->kicks;
-	if (dev->ftl && !client->full)
+	if (dev->client == client && dev->ftl && !client->full)
 		n = nl_name_moves(dev->ftl, moves, NL_TELL);
 	mutex_unlock(&dev->io);
 	return max(n, 0);
@@ -108,7 +108,7 @@ static void nl_client_return(struct nl_client *client, const struct nl_move *mov
 
 	mutex_lock(&dev->io);
 	client->full = client->kicks == kicks;
-	for (; nr && dev->ftl; nr--)
+	for (; nr && dev->client == client && dev->ftl; nr--)
 		nl_name_untell(dev->ftl, moves++);
 	nl_client_look(dev);
 	mutex_unlock(&dev->io);
@@ -240,6 +240,8 @@ void nl_client_unregister(struct nl_client *client)
 
 	mutex_lock(&dev->io);
 	dev->client = NULL;
+	if (dev->ftl)
+		nl_name_replay(dev->ftl);	/* what it was told counts no more */
 	mutex_unlock(&dev->io);
 	cancel_work_sync(&client->work);
 	nl_dev_unuse(dev);

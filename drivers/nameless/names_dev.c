@@ -40,13 +40,14 @@ struct nl_names {
 	struct mutex reading;		/* see above; outside of @lock */
 };
 
+/* None till the program knows of a cut: it could not tell them from those that it had before. */
 static unsigned int nl_names_moved(void *ctx, const struct nl_move *moves, unsigned int nr)
 {
 	struct nl_names *names = ctx;
 	unsigned int taken = 0;
 
 	spin_lock(&names->lock);
-	while (taken < nr && names->nr < NL_RING)
+	while (taken < nr && names->nr < NL_RING && !names->restarted)
 		names->ring[(names->first + names->nr++) % NL_RING] = moves[taken++];
 	spin_unlock(&names->lock);
 	wake_up_interruptible(&names->wait);
@@ -156,11 +157,12 @@ static long nl_names_ack(struct nl_names *names, void __user *user)
 	return err;
 }
 
-/* The notice of a cut goes when it was given, and none came meanwhile. */
+/* The notice of a cut goes when it was given, and none came meanwhile. Then migrations come. */
 static long nl_names_info(struct nl_names *names, void __user *user)
 {
 	unsigned int restarts = READ_ONCE(names->restarts);
 	struct nl_names_info info;
+	bool told;
 	int err;
 
 	err = nl_client_info(names->client, &info);
@@ -169,9 +171,12 @@ static long nl_names_info(struct nl_names *names, void __user *user)
 	if (copy_to_user(user, &info, sizeof(info)))
 		return -EFAULT;
 	spin_lock(&names->lock);
-	if (names->restarts == restarts)
+	told = names->restarted && names->restarts == restarts;
+	if (told)
 		names->restarted = false;
 	spin_unlock(&names->lock);
+	if (told)
+		nl_client_kick(names->client);
 	return 0;
 }
 
