@@ -368,7 +368,8 @@ EXPORT_SYMBOL_GPL(nl_client_submit);
 /**
  * nl_client_acknowledge - the client uses these old names no more
  * @client: who
- * @moves: what it was told; those that don't wait any more are passed over
+ * @moves: what it was told, of blocks with no request under way; those that don't wait any more
+ *	are passed over
  * @nr: of them
  *
  * Context: process context; sleeps.

@@ -21,11 +21,18 @@ struct nl_client;
 
 /**
  * struct nl_client_ops - what a client is told, from a workqueue, with no lock held
- * @moved: blocks got other addresses; how many of these it takes. It acknowledges them by
+ * @moved: blocks got other addresses; how many of these it takes. It acknowledges each by
  *	nl_client_acknowledge(), at any time. What it does not take is told again after
  *	nl_client_kick().
- * @restarted: the power is back after a cut: nl_client_list() says what there is
+ * @restarted: the power is back after a cut: nl_client_list() says what there is. What was told
+ *	and is not acknowledged is told again
  * @gone: the device was removed: nothing comes any more, and all requests fail; may be NULL
+ *
+ * @moved may come before the end() of the write that gave the old name, and while an overwrite, a
+ * read or a free by the old name is on its way. So a migration is looked at, and acknowledged, when
+ * nothing of its block is under way. If the block has the old name then, it is the one that moved,
+ * and gets the new one; if not, there is nothing to do. The old address is no other block's with
+ * this metadata until the acknowledgement.
  */
 struct nl_client_ops {
 	unsigned int (*moved)(void *ctx, const struct nl_move *moves, unsigned int nr);

@@ -5,10 +5,22 @@
  *
  * One client at a time: a second open fails with EBUSY. read() gives struct nl_move, as many as
  * fit; poll() says POLLIN when there are some, and POLLPRI after a power cut until the next
- * NL_IOC_INFO. Then all names are to be listed, as a write that was interrupted may have been
- * done. Until then a read() that finds no migration returns 0; otherwise it waits, or fails with
+ * NL_IOC_INFO. Until then read() returns 0; otherwise it waits when it finds none, or fails with
  * EAGAIN if the file is O_NONBLOCK. When the device is removed read() fails with EIO, and poll()
- * says POLLHUP. A file that is opened gets all migrations again that were not acknowledged.
+ * says POLLHUP.
+ *
+ * A migration leads from the name that a block had to the one that it got. It may be read when
+ * that is long past, and the block has a third name, or is no more: then it changes nothing. But
+ * until it is acknowledged, the old address is no other block's with this metadata. So a client
+ * whose block has the address @from when he comes to it takes the new one, any other does nothing,
+ * and both acknowledge, in the order in which they read; then the old address may come again. That
+ * takes a client who knows what names his blocks have: he leaves migrations of a block alone, and
+ * does not acknowledge them, while a request is under way which has a name of it or gives it one.
+ * They may be read before the completion of the write that gave it the old one.
+ *
+ * A file that is opened gets all migrations again that were not acknowledged, and so it does after
+ * a cut, behind NL_IOC_INFO: what was read before and not acknowledged is void. Then all names are
+ * to be listed, too, as a write that was interrupted may have been done.
  *
  * What writes, frees or acknowledges needs a file that is open for writing, what reads and lists
  * one that is open for reading: EBADF. Reserved fields are 0: EINVAL.
@@ -35,7 +47,7 @@ struct nl_name {
 	struct nl_meta meta;
 };
 
-/* A block that had the address @from is at @to; the old name is good until that is acknowledged. */
+/* A block that was at @from is at @to; the old name is good until this is acknowledged. */
 struct nl_move {
 	__u32	from;
 	__u32	to;
