@@ -7,6 +7,18 @@
 #include "libnameless.h"
 
 /**
+ * struct under_way - requests that a caller submitted to a ring, and has not waited for
+ * @req: these
+ * @nr: how many
+ * @next: another ring's
+ */
+struct under_way {
+	struct nameless_request **req;
+	unsigned int nr;
+	struct under_way *next;
+};
+
+/**
  * struct nameless - an open device
  * @names: the character device
  * @access: how it was opened
@@ -14,6 +26,11 @@
  * @block_bytes: of both segments
  * @lock: of @disk
  * @disk: the block device, or -1: it is opened when it is first wanted
+ * @telling: of what follows
+ * @rings: what is under way in each
+ * @kept: migrations that were read, of blocks of these requests
+ * @nr_kept: how many
+ * @room: for how many there is memory
  */
 struct nameless {
 	int names;
@@ -22,6 +39,16 @@ struct nameless {
 	uint32_t block_bytes;
 	pthread_mutex_t lock;
 	int disk;
+	pthread_mutex_t telling;
+	struct under_way *rings;
+	struct nl_move *kept;
+	unsigned int nr_kept, room;
 };
+
+/* moves.c: a ring that comes and goes, and its requests, each added before it is begun. */
+int under_way_open(struct nameless *dev, struct under_way *ring, unsigned int depth);
+void under_way_close(struct nameless *dev, struct under_way *ring);
+void under_way_add(struct nameless *dev, struct under_way *ring, struct nameless_request *req);
+void under_way_remove(struct nameless *dev, struct under_way *ring, struct nameless_request *req);
 
 #endif

@@ -125,9 +125,18 @@ int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned in
  * @max: how many there is room for
  * @timeout_ms: how long to wait for one; 0: not at all, -1: for ever
  *
- * Old names go on working, also after power cuts, until nameless_acknowledge().
- * Return: how many; 0, none came; -ECONNRESET, the power was cut: nameless_query(), then hold all
- * that nameless_list() finds against what was written; -EIO, the device is gone.
+ * Old names go on working, also after power cuts, until nameless_acknowledge(). Who knows a block
+ * by its old name knows it by the new one from now on; whose block has another name by then, or is
+ * no more, has nothing to change. Both acknowledge: no block with this metadata gets the old
+ * address before that, so it is never another one's.
+ *
+ * Those of a block that a request in a ring has to do with come after nameless_ring_wait() gave
+ * that; poll(2) knows nothing of them, so who has rings asks again (@timeout_ms 0) when he has
+ * waited for requests.
+ *
+ * Return: how many; 0, none came, or none that may be told now; -ECONNRESET, the power was cut, and
+ * what was told and is not acknowledged will be again: forget it; nameless_query(), and hold all
+ * that nameless_list() finds after that against what was written; -EIO, the device is gone.
  */
 int nameless_moves(struct nameless *dev, struct nl_move *moves, unsigned int max, int timeout_ms);
 
@@ -137,7 +146,8 @@ int nameless_moves(struct nameless *dev, struct nl_move *moves, unsigned int max
  * @moves: what nameless_moves() told; what waits no more is passed over
  * @nr: any number
  *
- * First make the new names last wherever the old ones were kept.
+ * First make the new names last wherever the old ones were kept, and wait for requests that were
+ * submitted with the old ones meanwhile.
  * Return: 0 or an error.
  */
 int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsigned int nr);
@@ -173,6 +183,7 @@ enum nameless_op { NAMELESS_READ, NAMELESS_WRITE, NAMELESS_FREE };
  * @result: 0 or a negative error number, when it is done
  * @done: so many blocks were done, when it is done
  * @io: the library's
+ * @at: the library's
  *
  * All of this stays where it is until the request is done.
  */
@@ -186,6 +197,7 @@ struct nameless_request {
 	int result;
 	unsigned int done;
 	struct nl_names_io io;
+	unsigned int at;
 };
 
 /**

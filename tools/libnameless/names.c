@@ -2,7 +2,6 @@
 /* The physical segment: NAME:names, one ioctl for up to NL_IO_MAX blocks. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +56,7 @@ int nameless_open(const char *device, int flags, struct nameless **result)
 		err = open_names(dev);
 		if (!err) {
 			pthread_mutex_init(&dev->lock, NULL);
+			pthread_mutex_init(&dev->telling, NULL);
 			*result = dev;
 			return 0;
 		}
@@ -74,6 +74,8 @@ void nameless_close(struct nameless *dev)
 		close(dev->disk);
 	close(dev->names);
 	pthread_mutex_destroy(&dev->lock);
+	pthread_mutex_destroy(&dev->telling);
+	free(dev->kept);
 	free(dev->path);
 	free(dev);
 }
@@ -149,36 +151,7 @@ int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned in
 	return request(dev, NL_IOC_FREE, io, done);
 }
 
-/* --- migrations ------------------------------------------------------------------------------- */
-
-/* Return: as nameless_moves(), -EAGAIN if there is nothing yet. */
-static int take_moves(const struct nameless *dev, struct nl_move *moves, unsigned int max)
-{
-	ssize_t len = read(dev->names, moves, max * sizeof(*moves));
-
-	if (len < 0)
-		return -errno;
-	return len ? (int)(len / sizeof(*moves)) : -ECONNRESET;
-}
-
-int nameless_moves(struct nameless *dev, struct nl_move *moves, unsigned int max, int timeout_ms)
-{
-	struct pollfd file = { .fd = dev->names, .events = POLLIN | POLLPRI };
-	int r;
-
-	if (!max)
-		return -EINVAL;
-	if (max > INT32_MAX / sizeof(*moves))
-		max = INT32_MAX / sizeof(*moves);
-	r = take_moves(dev, moves, max);
-	if (r != -EAGAIN || !timeout_ms)
-		return r == -EAGAIN ? 0 : r;
-	r = poll(&file, 1, timeout_ms);
-	if (r <= 0)
-		return r ? -errno : 0;
-	r = take_moves(dev, moves, max);
-	return r == -EAGAIN ? 0 : r;
-}
+/* --- migrations and lists --------------------------------------------------------------------- */
 
 int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsigned int nr)
 {

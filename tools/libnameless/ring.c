@@ -18,15 +18,16 @@
  * struct nameless_ring - requests under way
  * @dev: of this device
  * @depth: so many at most
- * @inflight: that were submitted, and not waited for
  * @ready: without io_uring: those of them, all of which are done, a circle
  * @first: the oldest of them
+ * @under_way: that were submitted, and not waited for
  * @async: there is io_uring
  * @uring: it
  */
 struct nameless_ring {
 	struct nameless *dev;
-	unsigned int depth, inflight, first;
+	unsigned int depth, first;
+	struct under_way under_way;
 	struct nameless_request **ready;
 	bool async;
 #ifdef HAVE_LIBURING
@@ -194,7 +195,8 @@ int nameless_ring_open(struct nameless *dev, unsigned int depth, struct nameless
 	if (!ring)
 		return -ENOMEM;
 	ring->ready = calloc(depth, sizeof(*ring->ready));
-	if (!ring->ready) {
+	if (!ring->ready || under_way_open(dev, &ring->under_way, depth)) {
+		free(ring->ready);
 		free(ring);
 		return -ENOMEM;
 	}
@@ -211,10 +213,11 @@ void nameless_ring_close(struct nameless_ring *ring)
 
 	if (!ring)
 		return;
-	while (ring->inflight && !nameless_ring_wait(ring, &req))
+	while (ring->under_way.nr && !nameless_ring_wait(ring, &req))
 		;
 	if (ring->async)
 		close_uring(ring);
+	under_way_close(ring->dev, &ring->under_way);
 	free(ring->ready);
 	free(ring);
 }
@@ -226,24 +229,27 @@ bool nameless_ring_is_async(const struct nameless_ring *ring)
 
 int nameless_ring_submit(struct nameless_ring *ring, struct nameless_request *req)
 {
+	unsigned int before = ring->under_way.nr;
 	unsigned long command = command_of(req);
-	int err;
+	int err = 0;
 
 	if (!command || !req->nr || req->nr > NL_IO_MAX)
 		return -EINVAL;
-	if (ring->inflight == ring->depth)
+	if (before == ring->depth)
 		return -EAGAIN;
 	req->io = (struct nl_names_io){
 		.names = (uintptr_t)req->names, .old = (uintptr_t)req->old,
 		.data = (uintptr_t)req->data, .nr = req->nr,
 	};
+	under_way_add(ring->dev, &ring->under_way, req);
 	if (ring->async) {
 		err = submit_uring(ring, req);
-		ring->inflight += !err;
+		if (err)
+			under_way_remove(ring->dev, &ring->under_way, req);
 		return err;
 	}
 	complete(req, ioctl(ring->dev->names, command, &req->io) ? -errno : 0);
-	ring->ready[(ring->first + ring->inflight++) % ring->depth] = req;
+	ring->ready[(ring->first + before) % ring->depth] = req;
 	return 0;
 }
 
@@ -251,7 +257,7 @@ int nameless_ring_wait(struct nameless_ring *ring, struct nameless_request **req
 {
 	int err = 0;
 
-	if (!ring->inflight)
+	if (!ring->under_way.nr)
 		return -ENODATA;
 	if (ring->async) {
 		err = wait_uring(ring, req);
@@ -259,6 +265,7 @@ int nameless_ring_wait(struct nameless_ring *ring, struct nameless_request **req
 		*req = ring->ready[ring->first];
 		ring->first = (ring->first + 1) % ring->depth;
 	}
-	ring->inflight -= !err;
+	if (!err)
+		under_way_remove(ring->dev, &ring->under_way, *req);
 	return err;
 }
