@@ -3,7 +3,7 @@
  * A client of a nameless device's physical segment, which knows what it wrote.
  *
  *	names DEVICE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
- *	names DEVICE STATE heat N SEED | drain
+ *	names DEVICE STATE heat N SEED | drain | late N SEED
  *	names DEVICE STATE ring-churn N SEED | plain-churn N SEED | poor-churn N SEED
  *	names DEVICE STATE ring-refused
  *	names DEVICE STATE readonly | gone DIRECTORY
@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,6 +41,7 @@ static uint32_t nr, versions;
 static struct nl_names_info info;
 static unsigned char data[NL_IO_MAX * 65536];
 static struct nameless *device;
+static bool busy[BLOCKS];	/* a request under way has it */
 static unsigned long long moved, acked, random_state;
 
 static void die(const char *what, uint32_t block)
@@ -173,6 +175,9 @@ static void listen(bool lazy)
 	for (i = 0; i < n; i++) {
 		struct block *b = &blocks[moves[i].meta.word[0] % BLOCKS];
 
+		errno = EINPROGRESS;
+		if (busy[b - blocks])
+			die("told of a block with a request under way", b - blocks);
 		moved++;
 		if (lazy && any(4) == 0)
 			continue;
@@ -202,6 +207,36 @@ static int churn(uint32_t rounds, bool hears)
 			die("request", i);
 		if (hears && any(8) == 0)
 			listen(true);
+	}
+	return 0;
+}
+
+/*
+ * Look at a migration late, when its block was overwritten again and again: it must not be at its
+ * old address then, as it would be taken for what was there before. For @rounds of them.
+ */
+static int late(uint32_t rounds)
+{
+	struct nl_move move;
+	uint32_t i, tries;
+
+	while (rounds) {
+		if (nameless_moves(device, &move, 1, 0) != 1) {
+			if (put(any(nr / 8), 1))
+				die("overwrite", rounds);
+			continue;
+		}
+		i = move.meta.word[0] % BLOCKS;
+		for (tries = blocks[i].there ? 500 : 0; tries; tries--) {
+			if (put(i, 1))
+				die("overwrite", i);
+			errno = EADDRINUSE;
+			if (blocks[i].name.ppn == move.from)
+				die("it is where it was, and who was told does not know", i);
+		}
+		if (result(nameless_acknowledge(device, &move, 1)))
+			die("acknowledge", i);
+		rounds--;
 	}
 	return 0;
 }
@@ -288,7 +323,6 @@ static void fails(const char *what, int r, int why)
 
 static struct nameless_request requests[DEPTH];
 static struct nl_name ring_names[DEPTH], ring_old[DEPTH];
-static bool busy[BLOCKS];
 
 /* Block @i is written, overwritten, read or freed by request @r. */
 static void prepare(uint32_t r, uint32_t i, enum nameless_op op)
@@ -356,7 +390,10 @@ static int open_poorly(struct nameless_ring **ring)
 	return err;
 }
 
-/* Any requests, no two of them on one block, until @rounds were done or the power goes. */
+/*
+ * Any requests, no two of them on one block, until @rounds were done or the power goes. What moves
+ * meanwhile is noted at once: it is of no block that has a request under way.
+ */
 static int ring_churn(uint32_t rounds, bool async, bool poor)
 {
 	uint32_t free_ones[DEPTH], vacant = DEPTH, i;
@@ -382,6 +419,8 @@ static int ring_churn(uint32_t rounds, bool async, bool poor)
 			if (result(nameless_ring_submit(ring, &requests[r])))
 				die("submit", i);
 			rounds--;
+			if (!any(8))
+				listen(true);
 			continue;
 		}
 		r = finish(ring);
@@ -509,22 +548,24 @@ static int readonly(const char *name)
 	return 0;
 }
 
-/* By the library, which polls, or in read() itself. */
+/* By the library, which polls, or in read() itself. What moves meanwhile is not waited for. */
 static void wait_for_nothing(bool by_poll)
 {
-	int file = nameless_fd(device);
+	int file = nameless_fd(device), r;
 	struct nl_move move;
 
 	alarm(20);
-	if (by_poll)
-		fails("a wait", result(nameless_moves(device, &move, 1, -1)), EIO);
-	else if (fcntl(file, F_SETFL, 0))
+	if (!by_poll && fcntl(file, F_SETFL, 0))
 		die("F_SETFL", 0);
-	else
-		fails("read()", read(file, &move, sizeof(move)), EIO);
+	do
+		r = by_poll ? result(nameless_moves(device, &move, 1, -1)) :
+			      (int)read(file, &move, sizeof(move));
+	while (r > 0 && !result(nameless_acknowledge(device, &move, 1)));
+	fails("a wait", r, EIO);
 	exit(0);
 }
 
+/* Or it never will: who has ended waits for nothing. */
 static bool sleeps(pid_t pid)
 {
 	char path[64], status = 0;
@@ -534,6 +575,9 @@ static bool sleeps(pid_t pid)
 	f = fopen(path, "r");
 	if (!f || fscanf(f, "%*d %*s %c", &status) != 1 || fclose(f))
 		die("status", pid);
+	errno = ECHILD;
+	if (status == 'Z')
+		die("ended while nothing came", pid);
 	return status == 'S';
 }
 
@@ -580,6 +624,8 @@ static int run(int argc, char **argv)
 		return churn(n, false);
 	if (!strcmp(what, "heat"))
 		return heat(n);
+	if (!strcmp(what, "late"))
+		return late(n);
 	if (!strcmp(what, "verify"))
 		return verify();
 	if (!strcmp(what, "recover"))
@@ -601,6 +647,18 @@ static int run(int argc, char **argv)
 	return r;
 }
 
+/* io_uring goes on having the device for a moment: the next client need not know. */
+static void leave(const char *name)
+{
+	int err;
+
+	nameless_close(device);
+	while ((err = nameless_open(name, O_RDWR, &device)) == -EBUSY)
+		sched_yield();
+	if (!err)
+		nameless_close(device);
+}
+
 int main(int argc, char **argv)
 {
 	struct pollfd poll_fd = { .events = POLLIN | POLLPRI };
@@ -608,6 +666,7 @@ int main(int argc, char **argv)
 
 	if (argc < 4)
 		return 2;
+	alarm(90);	/* nothing takes that long, or the suite had it all */
 	if (!strcmp(argv[3], "readonly"))
 		return readonly(argv[1]);
 	if (!strcmp(argv[3], "gone"))
@@ -625,6 +684,8 @@ int main(int argc, char **argv)
 	       poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLIN)
 		listen(false);
 	state(argv[2], true);
+	if (strstr(argv[3], "ring"))
+		leave(argv[1]);
 	printf("%llu moved, %llu acknowledged\n", moved, acked);
 	return r;
 }
