@@ -31,6 +31,7 @@ clean() { check "$1: every invariant holds" nlctl check a; }
 # shellcheck disable=SC2086
 make() { nlctl create a 8M --ftl nameless packages=4 pages=16 $quick "$@" && wait_for 10 test -c "$d/a:names"; }
 
+rm -f /tmp/names.state
 check "a nameless device" make wear=100% wear_at=0 endurance=10000 moves=64
 check "512 blocks without names" names fill 512
 check "they are what was written" names verify
@@ -75,7 +76,7 @@ more "levelling waits for it" stalled 0
 is "migrations are no more than they may be" "$(($(stat_of waiting) <= 64))" 1
 check "nlctl shows the migrations that wait" eval 'nlctl migrations a --wait 0 >/tmp/moves'
 is "all of them" "$(($(wc -l </tmp/moves) - 1))" "$(stat_of waiting)"
-check "as JSON, too, and acknowledges none" eval 'nlctl migrations a --count 2 --json >/tmp/moves'
+check "as JSON, too, and acknowledges none" eval 'nlctl migrations a --count 2 --wait 10 --json >/tmp/moves'
 matches "a line each" "$(</tmp/moves)" '^\{"from":[0-9]+,"to":[0-9]+,"metadata":\["0x[0-9a-f]+","0x6e616d656c657373","0x[0-9a-f]+"\]\}.\{.*\}$'
 is "it shows how many names there are" "$(nlctl names a --count)" "$(stat_of valid)"
 check "and each, once" eval 'nlctl names a >/tmp/names.list'

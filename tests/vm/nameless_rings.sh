@@ -16,6 +16,7 @@ names() { build/tests/bin/names a /tmp/rings.state "$@"; }
 # shellcheck disable=SC2086
 make() { nlctl create a 8M --ftl nameless packages=4 pages=16 $quick "$@" && wait_for 10 test -c "$d/a:names"; }
 
+rm -f /tmp/rings.state
 check "a nameless device" make
 check "what can't be is refused, and nothing is done" rings refused
 check "every kind of ring does all that can be" rings kinds
