@@ -131,6 +131,7 @@ check "and a few that are overwritten again and again" heat
 more "more of them than the file keeps" waiting 300
 check "all are told, in pieces, to who makes room" names drain
 check "and every block is where they say" names verify
+check "a cut under who was told of some: all are told again when it knows" names cut
 # a process that dies with requests under way leaves them to io_uring
 nlctl set a t_program=300ms
 build/tests/bin/names a /tmp/names.state ring-churn 100 "$seed" >/tmp/cut 2>&1 &

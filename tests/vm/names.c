@@ -3,7 +3,7 @@
  * A client of a nameless device's physical segment, which knows what it wrote.
  *
  *	names DEVICE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
- *	names DEVICE STATE heat N SEED | drain | late N SEED
+ *	names DEVICE STATE heat N SEED | drain | late N SEED | cut
  *	names DEVICE STATE ring-churn N SEED | plain-churn N SEED | poor-churn N SEED
  *	names DEVICE STATE ring-refused
  *	names DEVICE STATE readonly | gone DIRECTORY
@@ -525,6 +525,46 @@ static int drain(void)
 	return 0;
 }
 
+static void power(const char *name, const char *how)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), how, name);
+	if (system(command))
+		die(command, 0);
+}
+
+/*
+ * A cut under a client that was told of migrations, and more wait: it hears of that first, and of
+ * all of them, once, when it has asked what there is.
+ */
+static int cut(const char *name)
+{
+	struct pollfd poll_fd = { .fd = nameless_fd(device), .events = POLLPRI };
+	struct nl_move move;
+	uint64_t cuts = info.cuts;
+
+	while (info.waiting < 8)
+		if (put(any(nr / 8), 1) || nameless_query(device, &info))
+			die("overwrite", info.waiting);
+	if (nameless_moves(device, &move, 1, 10000) != 1)
+		die("none is told", 0);
+	power(name, "nlctl cut %s --off");
+	power(name, "nlctl power %s on");
+	if (poll(&poll_fd, 1, 10000) != 1)
+		die("no notice of a cut", 0);
+	fails("before the notice was taken", result(nameless_moves(device, &move, 1, 0)), ECONNRESET);
+	fails("and again", result(nameless_moves(device, &move, 1, 0)), ECONNRESET);
+	if (nameless_query(device, &info) || info.cuts != cuts + 1)
+		die("cuts", info.cuts);
+	poll_fd.events = POLLIN;
+	while (acked < info.waiting && poll(&poll_fd, 1, 10000) == 1)
+		listen(false);
+	if (acked != info.waiting || moved != acked || nameless_query(device, &info) || info.waiting)
+		die("not all came, once", acked);
+	return verify();
+}
+
 /* A device that is open for reading only changes nothing, one for writing only shows nothing. */
 static int readonly(const char *name)
 {
@@ -624,6 +664,8 @@ static int run(int argc, char **argv)
 		return churn(n, false);
 	if (!strcmp(what, "heat"))
 		return heat(n);
+	if (!strcmp(what, "cut"))
+		return cut(argv[1]);
 	if (!strcmp(what, "late"))
 		return late(n);
 	if (!strcmp(what, "verify"))
