@@ -67,8 +67,9 @@ more "names were refused" stale 2
 deaf() {
 	local more
 	for more in 1 2 3 4 5 6; do
-		names deaf 2500 "$((seed + more))" || return
-		[ "$(stat_of stalled)" = 0 ] || return 0
+		# what is told of hot blocks ends with their client, what is told of cold ones waits for the next
+		names deaf 2500 "$((seed + more))" && names heat 2000 "$((seed + more))" || return
+		[ "$(stat_of stalled)" = 0 ] || [ "$(stat_of waiting)" -lt 3 ] || return 0
 	done
 }
 check "a client that hears nothing" deaf
