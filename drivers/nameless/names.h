@@ -14,9 +14,9 @@
  * Migrations: the device gives blocks other addresses to level wear, or because flash failed. Old
  * names go on working, for reads, overwrites and frees, until the migration is acknowledged.
  * Unacknowledged ones last over power cuts, are handed out again after one, and are bounded:
- * NL_P_MOVES stop leveling, and nothing else. One that was handed out wants an acknowledgement even
- * if its block was overwritten or freed meanwhile: until then no block with this metadata gets the
- * old address, so whoever knows his block by that when he comes to it knows the one that moved.
+ * NL_P_MOVES stop leveling, and nothing else. One that was handed out is to be acknowledged even if
+ * its block was overwritten or freed meanwhile: until then no block with this metadata gets the old
+ * address, so whoever knows his block by that when he comes to it knows the one that moved.
  *
  * Errors beside those of ftl.h: -ESTALE, no valid block has this name; -ENOSPC, all space is in
  * use; -EOPNOTSUPP, the FTL is another.

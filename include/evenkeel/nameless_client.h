@@ -32,7 +32,7 @@ struct nl_client;
  * read or a free by the old name is on its way. So a migration is looked at, and acknowledged, when
  * nothing of its block is under way. If the block has the old name then, it is the one that moved,
  * and gets the new one; if not, there is nothing to do. The old address is no other block's with
- * this metadata until the acknowledgement.
+ * this metadata until it is acknowledged.
  */
 struct nl_client_ops {
 	unsigned int (*moved)(void *ctx, const struct nl_move *moves, unsigned int nr);
