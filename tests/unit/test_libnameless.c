@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What libnameless tells of migrations while requests are under way. The device is a pipe: its
- * reader gets what a device tells, and each request ends with an error, as it would anywhere.
+ * reader gets what a device tells. Its controls are below: a query tells of cuts, and each request
+ * ends with an error, as it would anywhere, or as a test has it.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "ktap.h"
 #include "../../tools/libnameless/internal.h"
@@ -34,21 +37,50 @@ struct rig {
 	unsigned long long random;
 };
 
+static uint64_t cuts;		/* of the device */
+static int (*control)(unsigned long cmd, void *arg);
+
+int ioctl(int file, unsigned long cmd, ...)
+{
+	va_list args;
+	void *arg;
+	int err;
+
+	va_start(args, cmd);
+	arg = va_arg(args, void *);
+	va_end(args);
+	(void)file;
+	if (cmd == NL_IOC_INFO) {
+		*(struct nl_names_info *)arg = (struct nl_names_info){ .cuts = cuts };
+		return 0;
+	}
+	err = control ? control(cmd, arg) : ENOTTY;
+	errno = err;
+	return err ? -1 : 0;
+}
+
 static unsigned int any(struct rig *rig, unsigned int below)
 {
 	rig->random = rig->random * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (rig->random >> 33) % below;
 }
 
-static void rig_init(struct rig *rig)
+static void open_pipe(struct rig *rig)
 {
 	int file[2];
 
-	memset(rig, 0, sizeof(*rig));
-	rig->random = ktap_seed;
 	CHECK(!pipe2(file, O_NONBLOCK | O_CLOEXEC));
 	rig->dev.names = file[0];
 	rig->device = file[1];
+}
+
+static void rig_init(struct rig *rig)
+{
+	memset(rig, 0, sizeof(*rig));
+	rig->random = ktap_seed;
+	cuts = 0;
+	control = NULL;
+	open_pipe(rig);
 	pthread_mutex_init(&rig->dev.telling, NULL);
 	CHECK(!nameless_ring_open(&rig->dev, DEPTH, &rig->ring));
 	CHECK(!nameless_ring_is_async(rig->ring));
@@ -187,6 +219,43 @@ static void test_cut(void)
 	rig_destroy(&rig);
 }
 
+/* A query that takes the notice of a cut: what was kept is void, and its teller says so, once. */
+static void test_queried_cut(void)
+{
+	struct nl_names_info info;
+	struct nl_move moves[4];
+	struct rig rig;
+
+	rig_init(&rig);
+	begin(&rig, 0, NAMELESS_WRITE, 1, 1);
+	move(&rig, 1, 10);
+	CHECK(!nameless_moves(&rig.dev, moves, 4, 0));
+	CHECK(!nameless_query(&rig.dev, &info));	/* no cut: nothing is forgotten */
+	end(&rig);
+	CHECK(told(&rig) == 10 && !told(&rig));
+
+	begin(&rig, 0, NAMELESS_WRITE, 1, 1);
+	move(&rig, 1, 20);
+	CHECK(!nameless_moves(&rig.dev, moves, 4, 0));
+	cuts++;
+	end(&rig);
+	CHECK(!nameless_query(&rig.dev, &info) && info.cuts == 1);
+	move(&rig, 2, 30);
+	CHECK(nameless_moves(&rig.dev, moves, 4, 0) == -ECONNRESET);
+	CHECK(!nameless_query(&rig.dev, &info));
+	CHECK(told(&rig) == 30 && !told(&rig));
+
+	/* the device itself said so before the query did */
+	cuts++;
+	close(rig.device);
+	CHECK(nameless_moves(&rig.dev, moves, 4, 0) == -ECONNRESET);
+	close(rig.dev.names);
+	open_pipe(&rig);
+	CHECK(!nameless_query(&rig.dev, &info));
+	CHECK(!told(&rig));
+	rig_destroy(&rig);
+}
+
 /* Each is told once, in its block's order, and none of a block that is under way. */
 static void test_any(void)
 {
@@ -246,6 +315,7 @@ int main(int argc, char **argv)
 	ktap_run("migrations of a block wait for its requests", test_kept);
 	ktap_run("of all rings, while they are there", test_rings);
 	ktap_run("a cut ends what was kept", test_cut);
+	ktap_run("a query that tells of a cut ends it, too", test_queried_cut);
 	ktap_run("any requests and migrations", test_any);
 	return ktap_done();
 }

@@ -3,6 +3,7 @@
 #define LIBNAMELESS_INTERNAL_H
 
 #include <pthread.h>
+#include <stdbool.h>
 
 #include "libnameless.h"
 
@@ -31,6 +32,9 @@ struct under_way {
  * @kept: migrations that were read, of blocks of these requests
  * @nr_kept: how many
  * @room: for how many there is memory
+ * @cuts: of the device's that a query told
+ * @reset: a query found that the power was cut, and nameless_moves() has not said so
+ * @told: nameless_moves() has said so, and no query came since
  */
 struct nameless {
 	int names;
@@ -43,6 +47,8 @@ struct nameless {
 	struct under_way *rings;
 	struct nl_move *kept;
 	unsigned int nr_kept, room;
+	uint64_t cuts;
+	bool reset, told;
 };
 
 /* moves.c: a ring that comes and goes, and its requests, each added before it is begun. */
@@ -50,5 +56,8 @@ int under_way_open(struct nameless *dev, struct under_way *ring, unsigned int de
 void under_way_close(struct nameless *dev, struct under_way *ring);
 void under_way_add(struct nameless *dev, struct under_way *ring, struct nameless_request *req);
 void under_way_remove(struct nameless *dev, struct under_way *ring, struct nameless_request *req);
+
+/* A query gave this, with @telling held. */
+void moves_queried(struct nameless *dev, uint64_t cuts);
 
 #endif

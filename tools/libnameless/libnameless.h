@@ -57,7 +57,8 @@ int nameless_fd(const struct nameless *dev);
  * @dev: the device
  * @info: result
  *
- * It ends what nameless_moves() says after a power cut: list the names after this.
+ * After a power cut, list the names behind this (see libnameless(3)). It tells of the cut only by
+ * @info->cuts; nameless_moves() says it once more if it has not, whoever asked here.
  * Return: 0 or an error.
  */
 int nameless_query(struct nameless *dev, struct nl_names_info *info);

@@ -115,22 +115,44 @@ static int make_room(struct nameless *dev, unsigned int more)
 	return 0;
 }
 
-/* What is read goes behind what was kept. After a cut that is void: all comes again. */
+/* What was read before a cut, and kept, is void: all comes again. */
+static int forget(struct nameless *dev)
+{
+	dev->nr_kept = 0;
+	dev->reset = false;
+	dev->told = true;
+	return -ECONNRESET;
+}
+
+/*
+ * A query takes the notice of a cut, and read() says nothing of it any more. Whoever asked, for
+ * whatever reason, the one that notes migrations has to hear of it: once, here or by read().
+ */
+void moves_queried(struct nameless *dev, uint64_t cuts)
+{
+	if (dev->cuts != cuts)
+		dev->reset |= !dev->told;
+	dev->cuts = cuts;
+	dev->told = false;
+}
+
+/* What is read goes behind what was kept. */
 static int take(struct nameless *dev, unsigned int max)
 {
 	unsigned int more = max < BATCH ? max : BATCH;
 	ssize_t len;
-	int err = make_room(dev, more);
+	int err;
 
+	if (dev->reset)
+		return forget(dev);
+	err = make_room(dev, more);
 	if (err)
 		return err;
 	len = read(dev->names, dev->kept + dev->nr_kept, more * sizeof(*dev->kept));
 	if (len < 0)
 		return errno == EAGAIN ? 0 : -errno;
-	if (!len) {
-		dev->nr_kept = 0;
-		return -ECONNRESET;
-	}
+	if (!len)
+		return forget(dev);
 	dev->nr_kept += len / sizeof(*dev->kept);
 	return 0;
 }

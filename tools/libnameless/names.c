@@ -33,10 +33,11 @@ static int open_names(struct nameless *dev)
 	if (err)
 		return err;
 	/* A query ends the notice of a cut: none can be due before this, the first one. */
-	err = nameless_query(dev, &info);
+	err = control(dev, NL_IOC_INFO, &info);
 	if (err)
 		close(dev->names);
 	dev->block_bytes = info.block_bytes;
+	dev->cuts = info.cuts;
 	return err;
 }
 
@@ -87,7 +88,15 @@ int nameless_fd(const struct nameless *dev)
 
 int nameless_query(struct nameless *dev, struct nl_names_info *info)
 {
-	return control(dev, NL_IOC_INFO, info);
+	int err;
+
+	/* What is read before this is of the time before, what is read after it is not. */
+	pthread_mutex_lock(&dev->telling);
+	err = control(dev, NL_IOC_INFO, info);
+	if (!err)
+		moves_queried(dev, info->cuts);
+	pthread_mutex_unlock(&dev->telling);
+	return err;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
