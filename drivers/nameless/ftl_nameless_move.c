@@ -24,6 +24,11 @@
  *	block m is at 5, moves to 9	the client is told "5 is 9", and does not look yet
  *	m is overwritten		9 is dead, and so is the migration; m is at 5, of all pages
  *	the client looks		its m is at 5, so now it is at 9: its name is lost
+ *
+ * Nor does a power cut end them: the client learns of one some time after the power is back, and
+ * until then m must not be at 5 any more than before. All are handed out again, and what leads
+ * nowhere ends, when nobody is left who was told, or he says that he has forgotten it
+ * (nl_nw_replay()).
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -156,12 +161,21 @@ static void nl_nw_index_all(struct nl_nw *f)
 	}
 }
 
-/* After the start: all of them wait to be handed out. Nobody has been told of one that is over. */
+/* The start. Who was told knows of no cut yet. */
 void nl_nw_index_moves(struct nl_nw *f)
+{
+	f->tell = 0;
+	nl_nw_index_all(f);
+}
+
+/* Nobody knows any more what he was told: all wait to be handed out but those that are over. */
+void nl_nw_replay(struct nl_nw *f)
 {
 	struct nl_battery *battery = f->battery;
 	u32 i;
 
+	if (f->untold == battery->nr_moved)
+		return;
 	for (i = 0; i < battery->max_moved; i++) {
 		battery->moved[i].told = false;
 		if (battery->moved[i].used && battery->moved[i].to == NL_NONE) {
@@ -169,8 +183,7 @@ void nl_nw_index_moves(struct nl_nw *f)
 			battery->nr_moved--;
 		}
 	}
-	f->tell = 0;
-	nl_nw_index_all(f);
+	nl_nw_index_moves(f);
 }
 
 static void nl_nw_add_move(struct nl_nw *f, u32 from, u32 to, const struct nl_meta *meta)

@@ -178,7 +178,7 @@ int nl_name_moves(struct nl_ftl *ftl, struct nl_move *moves, u32 max)
 void nl_name_replay(struct nl_ftl *ftl)
 {
 	if (ftl->ops == &nl_ftl_nameless)
-		nl_nw_index_moves(nl_nw(ftl));
+		nl_nw_replay(nl_nw(ftl));
 }
 
 void nl_name_untell(struct nl_ftl *ftl, const struct nl_move *move)

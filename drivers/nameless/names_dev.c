@@ -40,7 +40,7 @@ struct nl_names {
 	struct mutex reading;		/* see above; outside of @lock */
 };
 
-/* None till the program knows of a cut: it could not tell them from those that it had before. */
+/* None till the program knows of a cut. */
 static unsigned int nl_names_moved(void *ctx, const struct nl_move *moves, unsigned int nr)
 {
 	struct nl_names *names = ctx;
@@ -160,11 +160,13 @@ static long nl_names_ack(struct nl_names *names, void __user *user)
 /* The notice of a cut goes when it was given, and none came meanwhile. Then migrations come. */
 static long nl_names_info(struct nl_names *names, void __user *user)
 {
-	unsigned int restarts = READ_ONCE(names->restarts);
 	struct nl_names_info info;
+	unsigned int restarts;
 	bool told;
 	int err;
 
+	nl_client_is_behind(names->client);
+	restarts = READ_ONCE(names->restarts);
 	err = nl_client_info(names->client, &info);
 	if (err)
 		return err;
@@ -176,7 +178,7 @@ static long nl_names_info(struct nl_names *names, void __user *user)
 		names->restarted = false;
 	spin_unlock(&names->lock);
 	if (told)
-		nl_client_kick(names->client);
+		nl_client_heard(names->client, info.cuts);
 	return 0;
 }
 
@@ -293,6 +295,8 @@ static ssize_t nl_names_read(struct file *file, char __user *user, size_t len, l
 	if (len < sizeof(struct nl_move))
 		return -EINVAL;
 	do {
+		if (nl_client_is_behind(names->client))
+			return READ_ONCE(names->gone) ? -EIO : 0;
 		r = nl_names_fill(names, user, len);
 		nl_client_kick(names->client);
 		if (r)

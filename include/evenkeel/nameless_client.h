@@ -25,7 +25,8 @@ struct nl_client;
  *	nl_client_acknowledge(), at any time. What it does not take is told again after
  *	nl_client_kick().
  * @restarted: the power is back after a cut: nl_client_list() says what there is. What was told
- *	and is not acknowledged is told again
+ *	and is not acknowledged is to be forgotten; when it is, nl_client_heard() has it told again.
+ *	Until then @moved does not come, acknowledgements fail, and old addresses stay as they are
  * @gone: the device was removed: nothing comes any more, and all requests fail; may be NULL
  *
  * @moved may come before the end() of the write that gave the old name, and while an overwrite, a
@@ -75,5 +76,7 @@ int nl_client_list(struct nl_client *client, u32 *from, struct nl_name *names, u
 unsigned int nl_client_block_bytes(const struct nl_client *client);
 int nl_client_info(struct nl_client *client, struct nl_names_info *info);
 void nl_client_kick(struct nl_client *client);
+void nl_client_heard(struct nl_client *client, u64 cuts);
+bool nl_client_is_behind(struct nl_client *client);
 
 #endif

@@ -300,9 +300,11 @@ static void crash(struct client *c)
 	u32 i;
 
 	crashes++;
-	c->nr_queue = 0;	/* all is told again */
 	if (!rig_crash(&c->rig))
 		return;
+	c->nr_queue = 0;	/* all is told again */
+	nl_name_replay(c->rig.ftl);
+	CHECK(rig_check(&c->rig));
 	for (i = 0; i < c->blocks && !ktap_failing(); i++)	/* by the names it had */
 		if (c->block[i].there && (c->doing == NOTHING || c->at != i))
 			right(c, i);
@@ -573,6 +575,34 @@ static void test_told_late(void)
 		CHECK(nl_name_acknowledge(c.rig.ftl, move.from, &move.meta) == -ENOENT,
 		      "an old address is lost");
 		CHECK(rig_check(&c.rig));
+		client_destroy(&c);
+	}
+}
+
+/* So it may over a cut, until its client knows of that. Overwritten before it or behind it. */
+static void test_told_before_cut(void)
+{
+	struct nl_config config = worn(2, 36, 6, 8);
+	struct nl_ftl_stat stat;
+	struct nl_move move;
+	struct client c;
+	u32 round, at;
+
+	for (round = 0; round < 12 && !ktap_failing(); round++) {
+		client_init(&c, &config, BLOCKS, 12, 9 * round + 8);
+		do
+			run_to(&c, 20, NL_NO_CUT, 0);
+		while (!ktap_failing() && nl_name_moves(c.rig.ftl, &move, 1) != 1);
+		at = move.meta.word[0];
+		if (round % 3 != 2)
+			CHECK(round % 3 ? !drop(&c, at) : !put(&c, at));
+		CHECK(rig_crash(&c.rig));
+		CHECK(!gets_to(&c, at, move.from, 600), "at its old address, the cut not known");
+		nl_name_replay(c.rig.ftl);
+		nl_ftl_stat(c.rig.ftl, &stat);
+		CHECK(nl_name_untold(c.rig.ftl) == stat.waiting && rig_check(&c.rig));
+		CHECK(nl_name_acknowledge(c.rig.ftl, move.from, &move.meta) == -ENOENT,
+		      "an old address is lost");
 		client_destroy(&c);
 	}
 }
@@ -1028,6 +1058,7 @@ int main(int argc, char **argv)
 	ktap_run("names: cuts anywhere, with blocks that fail", test_random_cuts);
 	ktap_run("a client that never acknowledges stops leveling and nothing else", test_deaf);
 	ktap_run("what was told and not looked at leads to no other block", test_told_late);
+	ktap_run("nor does it over a cut that its client does not know of", test_told_before_cut);
 	ktap_run("what waits costs others nothing, however large its table is", test_many_moves);
 	ktap_run("blocks that say the same of themselves are told apart", test_same);
 	ktap_run("a start knows how warm blocks are", test_coldest);

@@ -186,7 +186,8 @@ static void listen(bool lazy)
 		moves[keep++] = moves[i];
 	}
 	acked += keep;
-	if (result(nameless_acknowledge(device, moves, keep)) && errno != EIO)
+	if (result(nameless_acknowledge(device, moves, keep)) && errno != EIO &&
+	    errno != ECONNRESET)
 		die("acknowledge", 0);
 }
 
@@ -536,13 +537,15 @@ static void power(const char *name, const char *how)
 
 /*
  * A cut under a client that was told of migrations, and more wait: it hears of that first, and of
- * all of them, once, when it has asked what there is.
+ * all of them, once, when it has asked what there is. Until then what it was told is not at its old
+ * address again, however often it is overwritten.
  */
 static int cut(const char *name)
 {
 	struct pollfd poll_fd = { .fd = nameless_fd(device), .events = POLLPRI };
 	struct nl_move move;
 	uint64_t cuts = info.cuts;
+	uint32_t i, tries;
 
 	while (info.waiting < 8)
 		if (put(any(nr / 8), 1) || nameless_query(device, &info))
@@ -555,8 +558,19 @@ static int cut(const char *name)
 		die("no notice of a cut", 0);
 	fails("before the notice was taken", result(nameless_moves(device, &move, 1, 0)), ECONNRESET);
 	fails("and again", result(nameless_moves(device, &move, 1, 0)), ECONNRESET);
+	fails("what was told before", result(nameless_acknowledge(device, &move, 1)), ECONNRESET);
+	i = move.meta.word[0] % BLOCKS;
+	for (tries = 500; tries; tries--) {
+		if (put(i, 1))
+			die("overwrite", i);
+		errno = EADDRINUSE;
+		if (blocks[i].name.ppn == move.from)
+			die("it is where it was, and who was told does not know of the cut", i);
+	}
 	if (nameless_query(device, &info) || info.cuts != cuts + 1)
 		die("cuts", info.cuts);
+	if (nameless_query(device, &info))	/* without what was over */
+		die("query", 0);
 	poll_fd.events = POLLIN;
 	while (acked < info.waiting && poll(&poll_fd, 1, 10000) == 1)
 		listen(false);

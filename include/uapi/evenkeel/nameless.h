@@ -19,8 +19,10 @@
  * They may be read before the completion of the write that gave it the old one.
  *
  * A file that is opened gets all migrations again that were not acknowledged, and so it does after
- * a cut, behind NL_IOC_INFO: what was read before and not acknowledged is void. Then all names are
- * to be listed, too, as a write that was interrupted may have been done.
+ * a cut, behind NL_IOC_INFO: what was read before and not acknowledged is void, and acknowledging
+ * that fails with ECONNRESET once the power is back. Until NL_IOC_INFO the old addresses that were
+ * told stay as they are. Then all names are to be listed, too, as a write that was interrupted may
+ * have been done.
  *
  * What writes, frees or acknowledges needs a file that is open for writing, what reads and lists
  * one that is open for reading: EBADF. Reserved fields are 0: EINVAL.
