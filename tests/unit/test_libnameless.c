@@ -200,6 +200,41 @@ static void test_rings(void)
 	rig_destroy(&rig);
 }
 
+static struct rig *in_a_call;
+
+/* As another thread would be told. */
+static int moves_in_a_call(unsigned long cmd, void *arg)
+{
+	struct nl_names_io *io = arg;
+
+	(void)cmd;
+	move(in_a_call, 1, 10);
+	move(in_a_call, 9, 90);
+	CHECK(!told(in_a_call) && told(in_a_call) == 90 && !told(in_a_call));
+	io->done = io->nr;
+	return 0;
+}
+
+/* So do migrations of a block that any other call has to do with. */
+static void test_calls(void)
+{
+	struct nl_name names[] = { { .meta = meta_of(2) }, { .meta = meta_of(1) } };
+	struct nl_name other[] = { { .meta = meta_of(3) }, { .meta = meta_of(4) } };
+	struct rig rig;
+	char data[2];
+
+	rig_init(&rig);
+	in_a_call = &rig;
+	control = moves_in_a_call;
+	CHECK(!nameless_write(&rig.dev, names, data, 2, NULL) && told(&rig) == 10);
+	CHECK(!nameless_read(&rig.dev, names, data, 2, NULL) && told(&rig) == 10);
+	CHECK(!nameless_free(&rig.dev, names, 2, NULL) && told(&rig) == 10);
+	CHECK(!nameless_overwrite(&rig.dev, other, names, data, 2, NULL) && told(&rig) == 10);
+	CHECK(!nameless_overwrite(&rig.dev, names, other, data, 2, NULL) && told(&rig) == 10);
+	CHECK(!told(&rig));
+	rig_destroy(&rig);
+}
+
 /* After a cut nothing is told that was so before it. */
 static void test_cut(void)
 {
@@ -314,6 +349,7 @@ int main(int argc, char **argv)
 	ktap_init(argc, argv);
 	ktap_run("migrations of a block wait for its requests", test_kept);
 	ktap_run("of all rings, while they are there", test_rings);
+	ktap_run("so they do for any other call", test_calls);
 	ktap_run("a cut ends what was kept", test_cut);
 	ktap_run("a query that tells of a cut ends it, too", test_queried_cut);
 	ktap_run("any requests and migrations", test_any);

@@ -8,10 +8,10 @@
 #include "libnameless.h"
 
 /**
- * struct under_way - requests that a caller submitted to a ring, and has not waited for
+ * struct under_way - requests that a caller submitted to a ring, and has not waited for; or a call
  * @req: these
  * @nr: how many
- * @next: another ring's
+ * @next: another ring's, or call's
  */
 struct under_way {
 	struct nameless_request **req;
@@ -28,7 +28,7 @@ struct under_way {
  * @lock: of @disk
  * @disk: the block device, or -1: it is opened when it is first wanted
  * @telling: of what follows
- * @rings: what is under way in each
+ * @rings: what is under way in each, and by calls
  * @kept: migrations that were read, of blocks of these requests
  * @nr_kept: how many
  * @room: for how many there is memory
@@ -51,7 +51,10 @@ struct nameless {
 	bool reset, told;
 };
 
-/* moves.c: a ring that comes and goes, and its requests, each added before it is begun. */
+/* moves.c: a call that is under way, from before it is begun until it is done. */
+void under_way_begin(struct nameless *dev, struct under_way *call);
+void under_way_end(struct nameless *dev, struct under_way *call);
+/* A ring that comes and goes, and its requests, each added before it is begun. */
 int under_way_open(struct nameless *dev, struct under_way *ring, unsigned int depth);
 void under_way_close(struct nameless *dev, struct under_way *ring);
 void under_way_add(struct nameless *dev, struct under_way *ring, struct nameless_request *req);

@@ -8,7 +8,10 @@
  * alone. Beside what each says: -EIO, the power is off, or went before the request was done;
  * -EBADF, the device was not opened for that; -ENOMEM, -EFAULT, -EINTR.
  *
- * Handles may be shared by threads; the requests of two threads on one block are in no order.
+ * Handles may be shared by threads; the requests of two threads on one block are in no order. If
+ * one of them takes migrations, a lock is around each of these, in all threads: a call that has or
+ * gives names, and noting these; submitting to a ring; waiting for it, and noting; taking migrations,
+ * noting and acknowledging them; nameless_query(), and forgetting what it says is void.
  */
 #ifndef LIBNAMELESS_H
 #define LIBNAMELESS_H
@@ -131,8 +134,8 @@ int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned in
  * no more, has nothing to change. Both acknowledge: no block with this metadata gets the old
  * address before that, so it is never another one's.
  *
- * Those of a block that a request in a ring has to do with come after nameless_ring_wait() gave
- * that; poll(2) knows nothing of them, so who has rings asks again (@timeout_ms 0) when he has
+ * Those of a block that a request in a ring, or a call of another thread's, has to do with come
+ * after nameless_ring_wait() gave that, or the call was done; poll(2) knows nothing of them, so who has rings asks again (@timeout_ms 0) when he has
  * waited for requests.
  *
  * Return: how many; 0, none came, or none that may be told now; -ECONNRESET, the power was cut, and

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Migrations. A block's are kept back while a request of a ring has its name or gives it one:
+ * Migrations. A block's are kept back while a request of a ring, or a call of another thread's, has
+ * its name or gives it one:
  *
  *	a write of block m is done, at 5	its completion is in the ring, nobody looked yet
  *	m moves to 9, the caller is told	his m has no address, or an older one: not his
@@ -26,28 +27,38 @@
 
 /* --- what is under way ------------------------------------------------------------------------ */
 
+void under_way_begin(struct nameless *dev, struct under_way *call)
+{
+	pthread_mutex_lock(&dev->telling);
+	call->next = dev->rings;
+	dev->rings = call;
+	pthread_mutex_unlock(&dev->telling);
+}
+
+void under_way_end(struct nameless *dev, struct under_way *call)
+{
+	struct under_way **at;
+
+	pthread_mutex_lock(&dev->telling);
+	for (at = &dev->rings; *at != call; at = &(*at)->next)
+		;
+	*at = call->next;
+	pthread_mutex_unlock(&dev->telling);
+}
+
 int under_way_open(struct nameless *dev, struct under_way *ring, unsigned int depth)
 {
 	ring->nr = 0;
 	ring->req = calloc(depth, sizeof(*ring->req));
 	if (!ring->req)
 		return -ENOMEM;
-	pthread_mutex_lock(&dev->telling);
-	ring->next = dev->rings;
-	dev->rings = ring;
-	pthread_mutex_unlock(&dev->telling);
+	under_way_begin(dev, ring);
 	return 0;
 }
 
 void under_way_close(struct nameless *dev, struct under_way *ring)
 {
-	struct under_way **at;
-
-	pthread_mutex_lock(&dev->telling);
-	for (at = &dev->rings; *at != ring; at = &(*at)->next)
-		;
-	*at = ring->next;
-	pthread_mutex_unlock(&dev->telling);
+	under_way_end(dev, ring);
 	free(ring->req);
 }
 

@@ -102,8 +102,8 @@ int nameless_query(struct nameless *dev, struct nl_names_info *info)
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* What the kernel is asked for at once is bounded; what the caller asks for is not. */
-static int request(struct nameless *dev, unsigned long cmd, struct nl_names_io io,
-		   unsigned int *done)
+static int request_all(struct nameless *dev, unsigned long cmd, struct nl_names_io io,
+		       unsigned int *done)
 {
 	unsigned int nr = io.nr, all = 0;
 	int err = 0;
@@ -119,6 +119,23 @@ static int request(struct nameless *dev, unsigned long cmd, struct nl_names_io i
 	}
 	if (done)
 		*done = all;
+	return err;
+}
+
+/* Another thread is told of no migrations of these blocks meanwhile. */
+static int request(struct nameless *dev, unsigned long cmd, struct nl_names_io io,
+		   unsigned int *done)
+{
+	struct nameless_request blocks = {
+		.nr = io.nr, .names = (void *)(uintptr_t)io.names,
+		.old = (void *)(uintptr_t)io.old,
+	}, *req = &blocks;
+	struct under_way call = { .req = &req, .nr = 1 };
+	int err;
+
+	under_way_begin(dev, &call);
+	err = request_all(dev, cmd, io, done);
+	under_way_end(dev, &call);
 	return err;
 }
 
