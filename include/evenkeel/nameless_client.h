@@ -24,7 +24,8 @@ struct nl_client;
  * @moved: blocks got other addresses; how many of these it takes. It acknowledges each by
  *	nl_client_acknowledge(), at any time. What it does not take is told again after
  *	nl_client_kick().
- * @restarted: the power is back after a cut: nl_client_list() says what there is. What was told
+ * @restarted: the power is back after a cut: nl_client_list() says what there is, when no request
+ *	is under way any more. What was told
  *	and is not acknowledged is to be forgotten; when it is, nl_client_heard() has it told again.
  *	Until then @moved does not come, acknowledgements fail, and old addresses stay as they are
  * @gone: the device was removed: nothing comes any more, and all requests fail; may be NULL

@@ -291,6 +291,40 @@ static void test_queried_cut(void)
 	rig_destroy(&rig);
 }
 
+static int failure;
+
+static int power_goes(unsigned long cmd, void *arg)
+{
+	struct nl_names_io *io = arg;
+
+	(void)cmd;
+	io->done = io->nr;
+	return io->nr == NL_IO_MAX ? 0 : failure;
+}
+
+/* What a request was told before the power went is not known to be done. */
+static void test_done(void)
+{
+	static struct nl_name names[2 * NL_IO_MAX];
+	static char data[2 * NL_IO_MAX];
+	struct nameless_request *req;
+	unsigned int done;
+	struct rig rig;
+
+	rig_init(&rig);
+	control = power_goes;
+	for (failure = EIO; failure; failure = failure == EIO ? ESTALE : 0) {
+		unsigned int told = failure == EIO ? 0 : 1;
+
+		begin(&rig, 0, NAMELESS_WRITE, 1, 1);
+		CHECK(!nameless_ring_wait(rig.ring, &req) && req->result == -failure);
+		CHECK(req->done == told);
+		CHECK(nameless_write(&rig.dev, names, data, NL_IO_MAX + 1, &done) == -failure);
+		CHECK(done == NL_IO_MAX + told);
+	}
+	rig_destroy(&rig);
+}
+
 /* Each is told once, in its block's order, and none of a block that is under way. */
 static void test_any(void)
 {
@@ -352,6 +386,7 @@ int main(int argc, char **argv)
 	ktap_run("so they do for any other call", test_calls);
 	ktap_run("a cut ends what was kept", test_cut);
 	ktap_run("a query that tells of a cut ends it, too", test_queried_cut);
+	ktap_run("what the power went under is not done", test_done);
 	ktap_run("any requests and migrations", test_any);
 	return ktap_done();
 }

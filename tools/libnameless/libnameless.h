@@ -5,7 +5,8 @@
  *
  * A name is the address that a write returned, together with the metadata that went with it. All
  * calls but nameless_close() return a negative error number when they fail, and errno is left
- * alone. Beside what each says: -EIO, the power is off, or went before the request was done;
+ * alone. Beside what each says: -EIO, the power is off, or went before the request was done, and
+ * what of it was done is not known, whatever is in its names or data (@done is without it);
  * -EBADF, the device was not opened for that; -ENOMEM, -EFAULT, -EINTR.
  *
  * Handles may be shared by threads; the requests of two threads on one block are in no order. If
@@ -139,8 +140,9 @@ int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned in
  * waited for requests.
  *
  * Return: how many; 0, none came, or none that may be told now; -ECONNRESET, the power was cut, and
- * what was told and is not acknowledged will be again: forget it; nameless_query(), and hold all
- * that nameless_list() finds after that against what was written; -EIO, the device is gone.
+ * what was told and is not acknowledged will be again: forget it; wait for all requests and calls
+ * that are under way, as these may be done when the power is back; then nameless_query(), and hold
+ * all that nameless_list() finds after that against what was written; -EIO, the device is gone.
  */
 int nameless_moves(struct nameless *dev, struct nl_move *moves, unsigned int max, int timeout_ms);
 
@@ -185,7 +187,7 @@ enum nameless_op { NAMELESS_READ, NAMELESS_WRITE, NAMELESS_FREE };
  * @data: @nr blocks; none for NAMELESS_FREE
  * @user: the caller's
  * @result: 0 or a negative error number, when it is done
- * @done: so many blocks were done, when it is done
+ * @done: so many blocks were done, when it is done; 0 if @result is -EIO, any may be
  * @io: the library's
  * @at: the library's
  *

@@ -112,7 +112,8 @@ static int request_all(struct nameless *dev, unsigned long cmd, struct nl_names_
 		io.nr = nr - all < NL_IO_MAX ? nr - all : NL_IO_MAX;
 		io.done = 0;
 		err = control(dev, cmd, &io);
-		all += io.done;
+		/* the answer is there from the beginning on: of a power cut it knows nothing */
+		all += err == -EIO ? 0 : io.done;
 		io.names += (uint64_t)io.nr * sizeof(struct nl_name);
 		io.old += io.old ? (uint64_t)io.nr * sizeof(struct nl_name) : 0;
 		io.data += (uint64_t)io.nr * dev->block_bytes;

@@ -4,6 +4,7 @@
  * after the other, as they are submitted.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,10 +49,13 @@ static unsigned long command_of(const struct nameless_request *req)
 	return 0;
 }
 
-/* What is done without an error is done whole: anything else is not what the kernel means. */
+/*
+ * What is done without an error is done whole: anything else is not what the kernel means. What the
+ * device did before the power went it may not have told: its answer is there from the beginning on.
+ */
 static void complete(struct nameless_request *req, int result)
 {
-	req->done = req->io.done;
+	req->done = result == -EIO ? 0 : req->io.done;
 	req->result = !result && req->done != req->nr ? -EIO : result;
 }
 
@@ -213,8 +217,15 @@ void nameless_ring_close(struct nameless_ring *ring)
 
 	if (!ring)
 		return;
-	while (ring->under_way.nr && !nameless_ring_wait(ring, &req))
-		;
+	/* The kernel has their memory until they are done: no want of something else ends that. */
+	while (ring->under_way.nr) {
+		int err = nameless_ring_wait(ring, &req);
+
+		if (err && err != -EAGAIN && err != -EBUSY && err != -ENOMEM)
+			break;
+		if (err)
+			sched_yield();
+	}
 	if (ring->async)
 		close_uring(ring);
 	under_way_close(ring->dev, &ring->under_way);

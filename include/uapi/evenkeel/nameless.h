@@ -22,7 +22,9 @@
  * a cut, behind NL_IOC_INFO: what was read before and not acknowledged is void, and acknowledging
  * that fails with ECONNRESET once the power is back. Until NL_IOC_INFO the old addresses that were
  * told stay as they are. Then all names are to be listed, too, as a write that was interrupted may
- * have been done.
+ * have been done. First of all every request that is under way is waited for: one that was begun
+ * before the cut, and waits for its turn, is done when the power is back, and its block would be in
+ * the list before its completion tells the name.
  *
  * What writes, frees or acknowledges needs a file that is open for writing, what reads and lists
  * one that is open for reading: EBADF. Reserved fields are 0: EINVAL.
