@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
+#include <linux/semaphore.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <compat/io_uring.h>
@@ -27,6 +28,7 @@
  * @restarts: how often that was told
  * @gone: the device was removed
  * @reading: one read() takes migrations out at a time
+ * @places: for requests of io_uring's workers
  */
 struct nl_names {
 	struct nl_client *client;
@@ -38,6 +40,7 @@ struct nl_names {
 	unsigned int restarts;
 	bool gone;
 	struct mutex reading;		/* see above; outside of @lock */
+	struct semaphore places;
 };
 
 /* None till the program knows of a cut. */
@@ -94,6 +97,7 @@ static int nl_names_open(struct inode *inode, struct file *file)
 	if (!names)
 		return -ENOMEM;
 	mutex_init(&names->reading);
+	sema_init(&names->places, NL_NAMES_PLACES);
 	spin_lock_init(&names->lock);
 	init_waitqueue_head(&names->wait);
 	names->client = nl_client_attach(dev, &nl_names_ops, names);
@@ -232,11 +236,14 @@ static int nl_names_uring_cmd(struct io_uring_cmd *cmd, unsigned int flags)
 		return -EBADF;
 	switch (cmd->cmd_op) {
 	case NL_IOC_WRITE:
-		return nl_names_io_async(names->client, NL_CLIENT_WRITE, cmd, flags);
+		return nl_names_io_async(names->client, &names->places, NL_CLIENT_WRITE, cmd,
+					 flags);
 	case NL_IOC_READ:
-		return nl_names_io_async(names->client, NL_CLIENT_READ, cmd, flags);
+		return nl_names_io_async(names->client, &names->places, NL_CLIENT_READ, cmd,
+					 flags);
 	case NL_IOC_FREE:
-		return nl_names_io_async(names->client, NL_CLIENT_FREE, cmd, flags);
+		return nl_names_io_async(names->client, &names->places, NL_CLIENT_FREE, cmd,
+					 flags);
 	default:
 		return -ENOTTY;
 	}

@@ -9,6 +9,7 @@
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/mm.h>
+#include <linux/semaphore.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <compat/io_uring.h>
@@ -145,6 +146,7 @@ long nl_names_io(struct nl_client *client, enum nl_client_op op, struct nl_names
  * struct nl_names_async - a request under way
  * @io: it
  * @cmd: io_uring's
+ * @places: who begins it takes one, for as long as it has a copy of the data; NULL: needs none
  * @left: who submits and who ends it: the later one completes it
  * @failed: what it gives could not be copied
  * @err: its result
@@ -152,6 +154,7 @@ long nl_names_io(struct nl_client *client, enum nl_client_op op, struct nl_names
 struct nl_names_async {
 	struct nl_client_io io;
 	struct io_uring_cmd *cmd;
+	struct semaphore *places;
 	atomic_t left;
 	int failed;
 	int err;
@@ -181,20 +184,32 @@ static void nl_names_async_end(struct nl_client_io *io, int err)
 		io_uring_cmd_complete_in_task(async->cmd, nl_names_complete);
 }
 
+/*
+ * A request has a copy of its data while it waits for the device's lock, and a ring as many workers
+ * as it has requests: only some of them copy at a time.
+ */
 static int nl_names_submit(struct nl_client *client, enum nl_client_op op,
 			   struct nl_names_async *async, struct nl_names_io *arg,
 			   struct nl_names_io __user *user)
 {
-	int err = nl_names_begin(client, op, &async->io, arg);
+	struct semaphore *places = async->places;
+	int err;
 
+	if (places && down_killable(places))
+		return -EINTR;
+	err = nl_names_begin(client, op, &async->io, arg);
+	if (!err)
+		async->failed = nl_names_tell(client, &async->io, arg, user);
+	if (places)
+		up(places);
 	if (err)
 		return err;
-	async->failed = nl_names_tell(client, &async->io, arg, user);
 	/* From here on the other one may end it, and with it the client. */
 	return atomic_dec_and_test(&async->left) ? 0 : -EIOCBQUEUED;
 }
 
-static int nl_names_start(struct nl_client *client, enum nl_client_op op, struct io_uring_cmd *cmd,
+static int nl_names_start(struct nl_client *client, struct semaphore *places,
+			  enum nl_client_op op, struct io_uring_cmd *cmd,
 			  struct nl_names_io *arg, struct nl_names_io __user *user)
 {
 	struct nl_names_async *async = kzalloc(sizeof(*async), GFP_KERNEL_ACCOUNT);
@@ -203,6 +218,7 @@ static int nl_names_start(struct nl_client *client, enum nl_client_op op, struct
 	if (!async)
 		return -ENOMEM;
 	async->cmd = cmd;
+	async->places = places;
 	async->io.end = nl_names_async_end;
 	atomic_set(&async->left, 2);
 	*compat_uring_private(cmd) = async;
@@ -220,8 +236,8 @@ static bool nl_names_is_quick(struct nl_client *client, const struct nl_names_io
 	return (u64)arg->nr * nl_client_block_bytes(client) <= NL_QUICK && !nl_client_busy(client);
 }
 
-int nl_names_io_async(struct nl_client *client, enum nl_client_op op, struct io_uring_cmd *cmd,
-		      unsigned int flags)
+int nl_names_io_async(struct nl_client *client, struct semaphore *places, enum nl_client_op op,
+		      struct io_uring_cmd *cmd, unsigned int flags)
 {
 	const struct nl_names_uring *sqe = compat_uring_data(cmd, flags);
 	struct nl_names_io __user *user;
@@ -234,7 +250,9 @@ int nl_names_io_async(struct nl_client *client, enum nl_client_op op, struct io_
 	err = nl_names_ask(op, user, &arg);
 	if (err)
 		return err;
-	if (flags & IO_URING_F_NONBLOCK && !nl_names_is_quick(client, &arg))
+	if (!(flags & IO_URING_F_NONBLOCK))
+		return nl_names_start(client, places, op, cmd, &arg, user);
+	if (!nl_names_is_quick(client, &arg))
 		return compat_uring_again(cmd, flags);	/* io_uring has workers for that */
-	return nl_names_start(client, op, cmd, &arg, user);
+	return nl_names_start(client, NULL, op, cmd, &arg, user);
 }

@@ -6,6 +6,9 @@
 #include <evenkeel/nameless_client.h>
 
 struct io_uring_cmd;
+struct semaphore;
+
+#define NL_NAMES_PLACES	4	/* requests that workers begin at once */
 
 /**
  * nl_names_io - do a request
@@ -21,14 +24,15 @@ long nl_names_io(struct nl_client *client, enum nl_client_op op, struct nl_names
 /**
  * nl_names_io_async - begin a request
  * @client: whose; stays until the request is done, as its file does
+ * @places: of the client's: NL_NAMES_PLACES at first
  * @op: what
  * @cmd: struct nl_names_uring is in its SQE
  * @flags: as io_uring gives them
  *
  * Context: process context; sleeps, not for the flash.
- * Return: -EIOCBQUEUED, or the result; -EAGAIN: not where one must not wait.
+ * Return: -EIOCBQUEUED, or the result; -EAGAIN: not where one must not wait; -EINTR, it is killed.
  */
-int nl_names_io_async(struct nl_client *client, enum nl_client_op op, struct io_uring_cmd *cmd,
-		      unsigned int flags);
+int nl_names_io_async(struct nl_client *client, struct semaphore *places, enum nl_client_op op,
+		      struct io_uring_cmd *cmd, unsigned int flags);
 
 #endif
