@@ -34,6 +34,7 @@ done
 is "16 at a time take less than half as long" "$((took[16] * 2 < took[1]))" 1 || note "${took[*]} us"
 check "a very slow one" nlctl set a t_program=100ms
 check "a closed file's requests are done, and the device has its client for as long" rings closed "$conf/a"
+check "the power goes under requests: each is answered once, and their file and ring go on" rings cut
 check "a slow one again" nlctl set a t_program=40ms
 check "a ring goes" rings exits
 check "memory goes" rings unmapped
