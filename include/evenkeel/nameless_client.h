@@ -25,9 +25,9 @@ struct nl_client;
  *	nl_client_acknowledge(), at any time. What it does not take is told again after
  *	nl_client_kick().
  * @restarted: the power is back after a cut: nl_client_list() says what there is, when no request
- *	is under way any more. What was told
- *	and is not acknowledged is to be forgotten; when it is, nl_client_heard() has it told again.
- *	Until then @moved does not come, acknowledgements fail, and old addresses stay as they are
+ *	is under way any more. What was told and is not acknowledged is to be forgotten; when it is,
+ *	nl_client_heard() has it told again. Until then @moved does not come, acknowledgements
+ *	fail, and old addresses stay as they are
  * @gone: the device was removed: nothing comes any more, and all requests fail; may be NULL
  *
  * @moved may come before the end() of the write that gave the old name, and while an overwrite, a

@@ -11,8 +11,8 @@
  *
  * Handles may be shared by threads; the requests of two threads on one block are in no order. If
  * one of them takes migrations, a lock is around each of these, in all threads: a call that has or
- * gives names, and noting these; submitting to a ring; waiting for it, and noting; taking migrations,
- * noting and acknowledging them; nameless_query(), and forgetting what it says is void.
+ * gives names, and noting these; submitting to a ring; waiting for it, and noting; taking
+ * migrations, noting and acknowledging them; nameless_query(), and forgetting what it says is void.
  */
 #ifndef LIBNAMELESS_H
 #define LIBNAMELESS_H
@@ -136,8 +136,8 @@ int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned in
  * address before that, so it is never another one's.
  *
  * Those of a block that a request in a ring, or a call of another thread's, has to do with come
- * after nameless_ring_wait() gave that, or the call was done; poll(2) knows nothing of them, so who has rings asks again (@timeout_ms 0) when he has
- * waited for requests.
+ * after nameless_ring_wait() gave that, or the call was done; poll(2) knows nothing of them, so who
+ * has rings asks again (@timeout_ms 0) when he has waited for requests.
  *
  * Return: how many; 0, none came, or none that may be told now; -ECONNRESET, the power was cut, and
  * what was told and is not acknowledged will be again: forget it; wait for all requests and calls
