@@ -81,6 +81,11 @@ programs_there() {
 	done
 }
 
+# What the library takes came along.
+library_works() {
+	inside ldd /usr/lib/libnameless.so.0 && grep -q 'liburing.so.2 => /' "$work/log" && ! grep -q 'not found' "$work/log"
+}
+
 none_left() {
 	cd "$root" || return
 	! find lib/modules usr/src var/lib/dkms \( -name '*evenkeel*' -o -name 'dm-hybrid.ko*' \) | grep . &&
@@ -190,6 +195,7 @@ step "the packages are installed" get install "/packages/evenkeel-dkms_${version
 	"/packages/evenkeel-tools_${version}_$(dpkg --print-architecture).deb"
 step "every program is there" programs_there
 step "DKMS has built every module for both kernels" modules_there
+step "libnameless has its io_uring" library_works
 step "an initial file system has what a root on a volume takes" make_image
 step "and has nothing of it when the rule is masked" masked
 step "a root file system is put on a volume" install_root

@@ -54,7 +54,7 @@ struct nl_slot {
  * @used: there is one
  * @told: it was handed out
  * @from: flash page by which clients know it
- * @to: where it is
+ * @to: where it is; ~0: nowhere any more, and @told: a client may have it in a queue yet
  * @meta: and what it is: @from may hold another block meanwhile
  */
 struct nl_moved {

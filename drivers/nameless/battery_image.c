@@ -51,6 +51,12 @@ static int nl_save_valid(const struct nl_flash *flash, struct nl_summed *s)
 	return r;
 }
 
+/* Those that are over matter to the client only that was told. */
+static bool nl_is_saved(const struct nl_moved *moved)
+{
+	return moved->used && moved->to != NL_NO_SLOT;
+}
+
 static int nl_save_moves(const struct nl_battery *battery, struct nl_summed *s)
 {
 	struct nl_image_move move;
@@ -58,7 +64,7 @@ static int nl_save_moves(const struct nl_battery *battery, struct nl_summed *s)
 	int r = 0;
 
 	for (i = 0; i < battery->max_moved && !r; i++) {
-		if (!battery->moved[i].used)
+		if (!nl_is_saved(&battery->moved[i]))
 			continue;
 		move.from = cpu_to_le32(battery->moved[i].from);
 		move.to = cpu_to_le32(battery->moved[i].to);
@@ -103,14 +109,17 @@ int nl_battery_save(const struct nl_flash *flash, nl_image_put put, void *ctx)
 {
 	const struct nl_battery *battery = flash->battery;
 	struct nl_summed s = { .put = put, .ctx = ctx, .sum = ~0 };
-	struct nl_image_battery head = { .moves = cpu_to_le32(battery->nr_moved) };
-	u32 i, nr = 0;
+	struct nl_image_battery head = { 0 };
+	u32 i, nr = 0, moves = 0;
 	__le32 sum;
 	int r;
 
 	for (i = 0; i < battery->nr_slots; i++)
 		nr += battery->slot[i].block != NL_NO_SLOT;
+	for (i = 0; i < battery->max_moved; i++)
+		moves += nl_is_saved(&battery->moved[i]);
 	head.slots = cpu_to_le32(nr);
+	head.moves = cpu_to_le32(moves);
 	r = nl_sum_put(&s, &head, sizeof(head));
 	if (!r)
 		r = nl_save_valid(flash, &s);

@@ -24,7 +24,9 @@
  * @ops: what to tell
  * @ctx: passed to them
  * @work: tells
- * @cuts: of the device's that it knows of (io)
+ * @cuts: of the device's that it knows of: what it was told before is void, it says (io)
+ * @noticed: of the device's that it was told of (io)
+ * @fresh: it came while there was no FTL, and was told of nothing (io)
  * @full: it took less than there was, and has not kicked since (io)
  * @kicks: of it (io)
  * @gone: the device is (io)
@@ -35,12 +37,20 @@ struct nl_client {
 	void *ctx;
 	struct work_struct work;
 	u64 cuts;
+	u64 noticed;
+	bool fresh;
 	bool full;
 	unsigned int kicks;
 	bool gone;
 };
 
 /* --- telling ---------------------------------------------------------------------------------- */
+
+/* The power is back, and it does not know that it went. Context: io held. */
+static bool nl_client_missed(const struct nl_client *client)
+{
+	return client->dev->ftl && client->cuts != client->dev->cuts;
+}
 
 /* Is there something to tell? Context: io held. */
 void nl_client_look(struct nl_dev *dev)
@@ -49,8 +59,19 @@ void nl_client_look(struct nl_dev *dev)
 
 	if (!client || !dev->ftl)
 		return;
-	if (client->cuts != dev->cuts || (nl_name_untold(dev->ftl) && !client->full))
+	if (client->noticed != dev->cuts ||
+	    (!nl_client_missed(client) && nl_name_untold(dev->ftl) && !client->full))
 		queue_work(system_unbound_wq, &client->work);
+}
+
+/* There is an FTL again, in which all is as its client was told, if that is still there. */
+void nl_client_start(struct nl_dev *dev)
+{
+	if (!dev->client || dev->client->fresh)
+		nl_name_replay(dev->ftl);
+	if (dev->client)
+		dev->client->fresh = false;
+	nl_client_look(dev);
 }
 
 /*
@@ -77,7 +98,10 @@ static bool nl_client_is_gone(struct nl_client *client)
 	return gone;
 }
 
-/* @kicks: those that came before. */
+/*
+ * @kicks: those that came before. Nothing for who is going: it is told to the next one; and nothing
+ * for who does not know of a cut: he could not tell that from what he had before.
+ */
 static int nl_client_take(struct nl_client *client, struct nl_move *moves, bool *restarted,
 			  unsigned int *kicks)
 {
@@ -85,13 +109,11 @@ static int nl_client_take(struct nl_client *client, struct nl_move *moves, bool 
 	int n = 0;
 
 	mutex_lock(&dev->io);
-	*restarted = dev->ftl && client->cuts != dev->cuts;
-	if (*restarted) {
-		client->cuts = dev->cuts;
-		client->full = false;	/* it forgets what it took */
-	}
+	*restarted = dev->ftl && client->noticed != dev->cuts;
+	if (*restarted)
+		client->noticed = dev->cuts;
 	*kicks = client->kicks;
-	if (dev->ftl && !client->full)
+	if (dev->client == client && dev->ftl && !nl_client_missed(client) && !client->full)
 		n = nl_name_moves(dev->ftl, moves, NL_TELL);
 	mutex_unlock(&dev->io);
 	return max(n, 0);
@@ -108,7 +130,7 @@ static void nl_client_return(struct nl_client *client, const struct nl_move *mov
 
 	mutex_lock(&dev->io);
 	client->full = client->kicks == kicks;
-	for (; nr && dev->ftl; nr--)
+	for (; nr && dev->client == client && dev->ftl; nr--)
 		nl_name_untell(dev->ftl, moves++);
 	nl_client_look(dev);
 	mutex_unlock(&dev->io);
@@ -153,6 +175,53 @@ void nl_client_kick(struct nl_client *client)
 }
 EXPORT_SYMBOL_GPL(nl_client_kick);
 
+/**
+ * nl_client_heard - the client knows of a power cut
+ * @client: it has forgotten all migrations that it was told of and has not acknowledged
+ * @cuts: of nl_client_info(), after which it forgot them; after ops->restarted()
+ *
+ * Those that wait are told again, unless there was another cut meanwhile.
+ * Context: process context, also from ops->restarted(); sleeps.
+ */
+void nl_client_heard(struct nl_client *client, u64 cuts)
+{
+	struct nl_dev *dev = client->dev;
+
+	mutex_lock(&dev->io);
+	if (dev->ftl && cuts == dev->cuts) {
+		if (client->cuts != cuts)
+			nl_name_replay(dev->ftl);
+		client->cuts = cuts;
+		client->full = false;
+		client->kicks++;
+		nl_client_look(dev);
+	}
+	mutex_unlock(&dev->io);
+}
+EXPORT_SYMBOL_GPL(nl_client_heard);
+
+/**
+ * nl_client_is_behind - the power was cut, is back, and the client has not said that it knows
+ * @client: who
+ *
+ * Then it was told of that, too, when this returns.
+ * Context: process context, not from its own ops; sleeps.
+ * Return: so it is.
+ */
+bool nl_client_is_behind(struct nl_client *client)
+{
+	bool behind, told;
+
+	mutex_lock(&client->dev->io);
+	behind = nl_client_missed(client);
+	told = client->noticed == client->dev->cuts;
+	mutex_unlock(&client->dev->io);
+	if (behind && !told)
+		flush_work(&client->work);
+	return behind;
+}
+EXPORT_SYMBOL_GPL(nl_client_is_behind);
+
 /* --- coming and going ------------------------------------------------------------------------- */
 
 static int nl_client_enter(struct nl_dev *dev, struct nl_client *client)
@@ -167,9 +236,10 @@ static int nl_client_enter(struct nl_dev *dev, struct nl_client *client)
 	if (!err) {
 		dev->client = client;
 		client->cuts = dev->cuts;
+		client->noticed = dev->cuts;
+		client->fresh = true;
 		if (dev->ftl)
-			nl_name_replay(dev->ftl);
-		nl_client_look(dev);
+			nl_client_start(dev);
 	}
 	mutex_unlock(&dev->io);
 	return err;
@@ -240,6 +310,8 @@ void nl_client_unregister(struct nl_client *client)
 
 	mutex_lock(&dev->io);
 	dev->client = NULL;
+	if (dev->ftl)
+		nl_name_replay(dev->ftl);	/* what it was told counts no more */
 	mutex_unlock(&dev->io);
 	cancel_work_sync(&client->work);
 	nl_dev_unuse(dev);
@@ -322,6 +394,12 @@ static void nl_client_end(void *ctx, blk_status_t status)
 	io->end(io, status ? blk_status_to_errno(status) : io->error);
 }
 
+/* Would a request have to wait for another one's turn? A guess, for who would rather not. */
+bool nl_client_busy(const struct nl_client *client)
+{
+	return mutex_is_locked(&client->dev->io);
+}
+
 /**
  * nl_client_submit - begin a request
  * @client: who
@@ -360,11 +438,13 @@ EXPORT_SYMBOL_GPL(nl_client_submit);
 /**
  * nl_client_acknowledge - the client uses these old names no more
  * @client: who
- * @moves: what it was told; those that don't wait any more are passed over
+ * @moves: what it was told, of blocks with no request under way; those that don't wait any more
+ *	are passed over
  * @nr: of them
  *
  * Context: process context; sleeps.
- * Return: 0, -EIO while the power is off.
+ * Return: 0, -EIO while the power is off; -ECONNRESET, it was cut, and until nl_client_heard() what
+ * the client was told is void.
  */
 int nl_client_acknowledge(struct nl_client *client, const struct nl_move *moves, unsigned int nr)
 {
@@ -374,6 +454,8 @@ int nl_client_acknowledge(struct nl_client *client, const struct nl_move *moves,
 	mutex_lock(&dev->io);
 	if (dev->off)
 		err = -EIO;
+	else if (nl_client_missed(client))
+		err = -ECONNRESET;
 	for (; nr && !err; nr--, moves++)
 		nl_name_acknowledge(dev->ftl, moves->from, &moves->meta);
 	mutex_unlock(&dev->io);
@@ -404,6 +486,20 @@ int nl_client_list(struct nl_client *client, u32 *from, struct nl_name *names, u
 	return n;
 }
 EXPORT_SYMBOL_GPL(nl_client_list);
+
+/**
+ * nl_client_block_bytes - how large a block is
+ * @client: who
+ *
+ * That stays as it is, whether the power is on or not.
+ * Context: any.
+ * Return: bytes.
+ */
+unsigned int nl_client_block_bytes(const struct nl_client *client)
+{
+	return client->dev->page_bytes;
+}
+EXPORT_SYMBOL_GPL(nl_client_block_bytes);
 
 /**
  * nl_client_info - what the device is

@@ -136,7 +136,9 @@ int nl_dev_power(struct nl_dev *dev, char *args);
 
 /* client.c, names_dev.c */
 struct nl_client *nl_client_attach(struct nl_dev *dev, const struct nl_client_ops *ops, void *ctx);
+bool nl_client_busy(const struct nl_client *client);
 void nl_client_look(struct nl_dev *dev);
+void nl_client_start(struct nl_dev *dev);
 void nl_client_gone(struct nl_dev *dev);
 int nl_names_add(struct nl_dev *dev);
 void nl_names_remove(struct nl_dev *dev);

@@ -121,6 +121,7 @@ void nl_nw_unmove(struct nl_nw *f, struct nl_moved *moved);
 /* No migration leads to @to any more. */
 void nl_nw_forget_moves(struct nl_nw *f, u32 to);
 void nl_nw_index_moves(struct nl_nw *f);
+void nl_nw_replay(struct nl_nw *f);
 bool nl_nw_is_indexed(const struct nl_nw *f, u32 i);
 int nl_nw_alloc_indexes(struct nl_nw *f, u32 max, gfp_t gfp);
 void nl_nw_free_indexes(struct nl_nw *f);

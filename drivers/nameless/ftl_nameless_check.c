@@ -82,10 +82,13 @@ static void nl_check_moves(struct nl_checking *c, struct nl_nw *f)
 			continue;
 		n++;
 		untold += !moved->told;
-		if (!nl_nw_is_valid(f, moved->to))
+		if (moved->to == NL_NONE && !moved->told)
+			nl_finding(c, "migration %u: is over, and nobody was told of it", i);
+		if (moved->to != NL_NONE && !nl_nw_is_valid(f, moved->to))
 			nl_finding(c, "migration %u: leads to flash page %u, which is not valid",
 				   i, moved->to);
-		if (nl_nw_moved(f, moved->from, &moved->meta) != moved || !nl_nw_is_indexed(f, i))
+		if (nl_nw_moved(f, moved->from, &moved->meta) != moved ||
+		    (moved->to != NL_NONE && !nl_nw_is_indexed(f, i)))
 			nl_finding(c, "migration %u: is not found", i);
 	}
 	if (n != battery->nr_moved || untold != f->untold)

@@ -15,6 +15,20 @@
  * hold another block. No block with the same metadata gets that page meanwhile
  * (nl_nw_is_ambiguous()). When a block that moved moves again, the old migration leads to the new
  * place, and there is a second one from the place between: the client may know it by either.
+ *
+ * When a block is overwritten or freed, the migrations that led to it are no more, and their old
+ * names end. One that was handed out keeps its page from blocks with the same metadata until it is
+ * acknowledged, leading nowhere: it may lie in some queue yet, and a client that finds it there
+ * later would look for its block where another one is. Without that, by time:
+ *
+ *	block m is at 5, moves to 9	the client is told "5 is 9", and does not look yet
+ *	m is overwritten		9 is dead, and so is the migration; m is at 5, of all pages
+ *	the client looks		its m is at 5, so now it is at 9: its name is lost
+ *
+ * Nor does a power cut end them: the client learns of one some time after the power is back, and
+ * until then m must not be at 5 any more than before. All are handed out again, and what leads
+ * nowhere ends, when nobody is left who was told, or he says that he has forgotten it
+ * (nl_nw_replay()).
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -86,7 +100,8 @@ static void nl_nw_index(struct nl_nw *f, u32 i)
 	const struct nl_moved *moved = &f->battery->moved[i];
 
 	nl_index_add(&f->from, nl_nw_hash(f, moved->from), i);
-	nl_index_add(&f->to, nl_nw_hash(f, moved->to), i);
+	if (moved->to != NL_NONE)
+		nl_index_add(&f->to, nl_nw_hash(f, moved->to), i);
 	f->untold += !moved->told;
 }
 
@@ -101,11 +116,23 @@ void nl_nw_unmove(struct nl_nw *f, struct nl_moved *moved)
 	u32 i = moved - f->battery->moved;
 
 	nl_index_del(&f->from, nl_nw_hash(f, moved->from), i);
-	nl_index_del(&f->to, nl_nw_hash(f, moved->to), i);
+	if (moved->to != NL_NONE)
+		nl_index_del(&f->to, nl_nw_hash(f, moved->to), i);
 	f->untold -= !moved->told;
 	moved->used = false;
 	f->battery->nr_moved--;
 	nl_nw_free_entry(f, i);
+}
+
+/* The block is no more; who was told of it may not know yet that it led there. */
+static void nl_nw_end_move(struct nl_nw *f, struct nl_moved *moved)
+{
+	if (!moved->told) {
+		nl_nw_unmove(f, moved);
+		return;
+	}
+	nl_index_del(&f->to, nl_nw_hash(f, moved->to), moved - f->battery->moved);
+	moved->to = NL_NONE;
 }
 
 void nl_nw_forget_moves(struct nl_nw *f, u32 to)
@@ -113,7 +140,7 @@ void nl_nw_forget_moves(struct nl_nw *f, u32 to)
 	u32 i;
 
 	while ((i = nl_nw_first_to(f, to)) != NL_NONE)
-		nl_nw_unmove(f, &f->battery->moved[i]);
+		nl_nw_end_move(f, &f->battery->moved[i]);
 }
 
 static void nl_nw_index_all(struct nl_nw *f)
@@ -134,15 +161,29 @@ static void nl_nw_index_all(struct nl_nw *f)
 	}
 }
 
-/* After the start: all of them wait to be handed out. */
+/* The start. Who was told knows of no cut yet. */
 void nl_nw_index_moves(struct nl_nw *f)
 {
-	u32 i;
-
-	for (i = 0; i < f->battery->max_moved; i++)
-		f->battery->moved[i].told = false;
 	f->tell = 0;
 	nl_nw_index_all(f);
+}
+
+/* Nobody knows any more what he was told: all wait to be handed out but those that are over. */
+void nl_nw_replay(struct nl_nw *f)
+{
+	struct nl_battery *battery = f->battery;
+	u32 i;
+
+	if (f->untold == battery->nr_moved)
+		return;
+	for (i = 0; i < battery->max_moved; i++) {
+		battery->moved[i].told = false;
+		if (battery->moved[i].used && battery->moved[i].to == NL_NONE) {
+			battery->moved[i].used = false;
+			battery->nr_moved--;
+		}
+	}
+	nl_nw_index_moves(f);
 }
 
 static void nl_nw_add_move(struct nl_nw *f, u32 from, u32 to, const struct nl_meta *meta)

@@ -178,7 +178,7 @@ int nl_name_moves(struct nl_ftl *ftl, struct nl_move *moves, u32 max)
 void nl_name_replay(struct nl_ftl *ftl)
 {
 	if (ftl->ops == &nl_ftl_nameless)
-		nl_nw_index_moves(nl_nw(ftl));
+		nl_nw_replay(nl_nw(ftl));
 }
 
 void nl_name_untell(struct nl_ftl *ftl, const struct nl_move *move)
@@ -192,6 +192,8 @@ void nl_name_untell(struct nl_ftl *ftl, const struct nl_move *move)
 		return;
 	moved->told = false;
 	nl_nw(ftl)->untold++;
+	if (moved->to == NL_NONE)	/* nobody has it in a queue now */
+		nl_nw_unmove(nl_nw(ftl), moved);
 }
 
 int nl_name_acknowledge(struct nl_ftl *ftl, u32 from, const struct nl_meta *meta)

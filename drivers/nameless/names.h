@@ -13,8 +13,10 @@
  *
  * Migrations: the device gives blocks other addresses to level wear, or because flash failed. Old
  * names go on working, for reads, overwrites and frees, until the migration is acknowledged.
- * Unacknowledged ones last over power cuts, are handed out again after one, and are bounded:
- * NL_P_MOVES stop leveling, and nothing else.
+ * Unacknowledged ones last over power cuts, are handed out again when asked for, and are bounded:
+ * NL_P_MOVES stop leveling, and nothing else. One that was handed out is to be acknowledged even if
+ * its block was overwritten or freed meanwhile: until then no block with this metadata gets the old
+ * address, so whoever knows his block by that when he comes to it knows the one that moved.
  *
  * Errors beside those of ftl.h: -ESTALE, no valid block has this name; -ENOSPC, all space is in
  * use; -EOPNOTSUPP, the FTL is another.
@@ -40,11 +42,17 @@ int nl_name_free(struct nl_ftl *ftl, const struct nl_name *name, struct nl_io *i
 
 /* Migrations that were not handed out yet, @max at most: how many. */
 int nl_name_moves(struct nl_ftl *ftl, struct nl_move *moves, u32 max);
-/* Hand all out again, to another client. */
+/*
+ * Hand all out again: to another client, or to one that has forgotten what it was told, after a cut
+ * that it knows of. An FTL's start does not: its client may not know yet.
+ */
 void nl_name_replay(struct nl_ftl *ftl);
 /* One that was handed out could not be taken: it will be again. */
 void nl_name_untell(struct nl_ftl *ftl, const struct nl_move *move);
-/* The client uses @from no more for this block. -ENOENT if no such migration waits. */
+/*
+ * The client uses @from no more for this block, which may be no more itself. -ENOENT if no such
+ * migration waits.
+ */
 int nl_name_acknowledge(struct nl_ftl *ftl, u32 from, const struct nl_meta *meta);
 
 /* Names of valid blocks with an address from *@from on, @max at most: how many. *@from moves on. */

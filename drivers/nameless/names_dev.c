@@ -5,11 +5,14 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
+#include <linux/semaphore.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <compat/io_uring.h>
 #include <evenkeel/nameless_client.h>
 
 #include "dev.h"
+#include "names_io.h"
 
 #define NL_RING	256u	/* migrations that a program has not read */
 
@@ -25,6 +28,7 @@
  * @restarts: how often that was told
  * @gone: the device was removed
  * @reading: one read() takes migrations out at a time
+ * @places: for requests of io_uring's workers
  */
 struct nl_names {
 	struct nl_client *client;
@@ -36,15 +40,17 @@ struct nl_names {
 	unsigned int restarts;
 	bool gone;
 	struct mutex reading;		/* see above; outside of @lock */
+	struct semaphore places;
 };
 
+/* None till the program knows of a cut. */
 static unsigned int nl_names_moved(void *ctx, const struct nl_move *moves, unsigned int nr)
 {
 	struct nl_names *names = ctx;
 	unsigned int taken = 0;
 
 	spin_lock(&names->lock);
-	while (taken < nr && names->nr < NL_RING)
+	while (taken < nr && names->nr < NL_RING && !names->restarted)
 		names->ring[(names->first + names->nr++) % NL_RING] = moves[taken++];
 	spin_unlock(&names->lock);
 	wake_up_interruptible(&names->wait);
@@ -91,6 +97,7 @@ static int nl_names_open(struct inode *inode, struct file *file)
 	if (!names)
 		return -ENOMEM;
 	mutex_init(&names->reading);
+	sema_init(&names->places, NL_NAMES_PLACES);
 	spin_lock_init(&names->lock);
 	init_waitqueue_head(&names->wait);
 	names->client = nl_client_attach(dev, &nl_names_ops, names);
@@ -112,110 +119,7 @@ static int nl_names_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
-
-static void nl_names_done(struct nl_client_io *io, int err)
-{
-	io->error = err;
-	complete(io->ctx);
-}
-
-static int nl_names_run(struct nl_names *names, struct nl_client_io *io)
-{
-	DECLARE_COMPLETION_ONSTACK(done);
-	int err;
-
-	io->end = nl_names_done;
-	io->ctx = &done;
-	err = nl_client_submit(names->client, io);
-	if (err)
-		return err;
-	wait_for_completion(&done);
-	return io->error;
-}
-
-static bool nl_names_are_plain(const struct nl_name *names, u32 nr)
-{
-	while (nr--)
-		if (names[nr].reserved)
-			return false;
-	return true;
-}
-
-/* Get what a program has in memory for a request of @nr names. */
-static int nl_names_get(struct nl_client_io *io, const struct nl_names_io *arg, size_t data)
-{
-	size_t len = arg->nr * sizeof(struct nl_name);
-	void *old;
-
-	io->name = memdup_user(u64_to_user_ptr(arg->names), len);
-	if (IS_ERR(io->name))
-		return PTR_ERR(io->name);
-	if (!nl_names_are_plain(io->name, arg->nr))
-		return -EINVAL;
-	if (arg->old) {
-		old = memdup_user(u64_to_user_ptr(arg->old), len);
-		if (IS_ERR(old))
-			return PTR_ERR(old);
-		io->old = old;
-		if (!nl_names_are_plain(old, arg->nr))
-			return -EINVAL;
-	}
-	if (io->op == NL_CLIENT_FREE)
-		return 0;
-	io->data = kvmalloc(data, GFP_KERNEL);
-	if (!io->data)
-		return -ENOMEM;
-	if (io->op == NL_CLIENT_WRITE && copy_from_user(io->data, u64_to_user_ptr(arg->data), data))
-		return -EFAULT;
-	return 0;
-}
-
-static void nl_names_drop(struct nl_client_io *io)
-{
-	if (!IS_ERR(io->name))
-		kfree(io->name);
-	kfree(io->old);
-	kvfree(io->data);
-}
-
-static int nl_names_give(const struct nl_client_io *io, const struct nl_names_io *arg, size_t block)
-{
-	if (io->op == NL_CLIENT_WRITE &&
-	    copy_to_user(u64_to_user_ptr(arg->names), io->name, io->done * sizeof(*io->name)))
-		return -EFAULT;
-	if (io->op == NL_CLIENT_READ &&
-	    copy_to_user(u64_to_user_ptr(arg->data), io->data, io->done * block))
-		return -EFAULT;
-	return 0;
-}
-
-static long nl_names_io(struct nl_names *names, enum nl_client_op op, void __user *user)
-{
-	struct nl_client_io io = { .op = op };
-	struct nl_names_info info;
-	struct nl_names_io arg;
-	int err, failed;
-
-	if (copy_from_user(&arg, user, sizeof(arg)))
-		return -EFAULT;
-	if (!arg.nr || arg.nr > NL_IO_MAX || (arg.old && op != NL_CLIENT_WRITE))
-		return -EINVAL;
-	err = nl_client_info(names->client, &info);
-	if (err)
-		return err;
-	io.nr = arg.nr;
-	err = nl_names_get(&io, &arg, (size_t)arg.nr * info.block_bytes);
-	if (!err) {
-		err = nl_names_run(names, &io);
-		arg.done = io.done;
-		failed = nl_names_give(&io, &arg, info.block_bytes);
-		if (failed || copy_to_user(user, &arg, sizeof(arg)))
-			err = -EFAULT;
-	}
-	nl_names_drop(&io);
-	return err;
-}
+/* --- controls --------------------------------------------------------------------------------- */
 
 static long nl_names_list(struct nl_names *names, void __user *user)
 {
@@ -257,22 +161,28 @@ static long nl_names_ack(struct nl_names *names, void __user *user)
 	return err;
 }
 
-/* The notice of a cut goes when it was given, and none came meanwhile. */
+/* The notice of a cut goes when it was given, and none came meanwhile. Then migrations come. */
 static long nl_names_info(struct nl_names *names, void __user *user)
 {
-	unsigned int restarts = READ_ONCE(names->restarts);
 	struct nl_names_info info;
+	unsigned int restarts;
+	bool told;
 	int err;
 
+	nl_client_is_behind(names->client);
+	restarts = READ_ONCE(names->restarts);
 	err = nl_client_info(names->client, &info);
 	if (err)
 		return err;
 	if (copy_to_user(user, &info, sizeof(info)))
 		return -EFAULT;
 	spin_lock(&names->lock);
-	if (names->restarts == restarts)
+	told = names->restarted && names->restarts == restarts;
+	if (told)
 		names->restarted = false;
 	spin_unlock(&names->lock);
+	if (told)
+		nl_client_heard(names->client, info.cuts);
 	return 0;
 }
 
@@ -303,15 +213,37 @@ static long nl_names_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 	case NL_IOC_INFO:
 		return nl_names_info(names, user);
 	case NL_IOC_WRITE:
-		return nl_names_io(names, NL_CLIENT_WRITE, user);
+		return nl_names_io(names->client, NL_CLIENT_WRITE, user);
 	case NL_IOC_READ:
-		return nl_names_io(names, NL_CLIENT_READ, user);
+		return nl_names_io(names->client, NL_CLIENT_READ, user);
 	case NL_IOC_FREE:
-		return nl_names_io(names, NL_CLIENT_FREE, user);
+		return nl_names_io(names->client, NL_CLIENT_FREE, user);
 	case NL_IOC_LIST:
 		return nl_names_list(names, user);
 	case NL_IOC_ACK:
 		return nl_names_ack(names, user);
+	default:
+		return -ENOTTY;
+	}
+}
+
+/* The requests that may wait for the flash, without waiting for it (io_uring). */
+static int nl_names_uring_cmd(struct io_uring_cmd *cmd, unsigned int flags)
+{
+	struct nl_names *names = cmd->file->private_data;
+
+	if (nl_names_mode(cmd->cmd_op) & ~cmd->file->f_mode)
+		return -EBADF;
+	switch (cmd->cmd_op) {
+	case NL_IOC_WRITE:
+		return nl_names_io_async(names->client, &names->places, NL_CLIENT_WRITE, cmd,
+					 flags);
+	case NL_IOC_READ:
+		return nl_names_io_async(names->client, &names->places, NL_CLIENT_READ, cmd,
+					 flags);
+	case NL_IOC_FREE:
+		return nl_names_io_async(names->client, &names->places, NL_CLIENT_FREE, cmd,
+					 flags);
 	default:
 		return -ENOTTY;
 	}
@@ -370,6 +302,8 @@ static ssize_t nl_names_read(struct file *file, char __user *user, size_t len, l
 	if (len < sizeof(struct nl_move))
 		return -EINVAL;
 	do {
+		if (nl_client_is_behind(names->client))
+			return READ_ONCE(names->gone) ? -EIO : 0;
 		r = nl_names_fill(names, user, len);
 		nl_client_kick(names->client);
 		if (r)
@@ -405,6 +339,7 @@ static const struct file_operations nl_names_fops = {
 	.poll = nl_names_poll,
 	.unlocked_ioctl = nl_names_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.uring_cmd = nl_names_uring_cmd,
 };
 
 /**

@@ -82,7 +82,7 @@ int nl_power_on(struct nl_dev *dev)
 	dev->ready = io.done;
 	dev->off = false;
 	nl_due_open(&dev->due);
-	nl_client_look(dev);
+	nl_client_start(dev);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #define BLOCKS	24u		/* that the client may have */
 #define DEAD	32u		/* names that it remembers and has no more */
+#define QUEUE	12u		/* migrations that it was told of, and did not look at */
 #define FORGED	99u		/* in a word of metadata: never written */
 
 struct block {
@@ -31,6 +32,7 @@ enum doing { NOTHING, WRITING, OVERWRITING, FREEING };
  * @dead: names that are no more
  * @doing: what a cut may have interrupted, to @block, which would have become @version
  * @acks: of 8 migrations that are handed out, so many are acknowledged
+ * @queue: those that were handed out, and come later
  */
 struct client {
 	struct rig rig;
@@ -43,6 +45,8 @@ struct client {
 	u32 at;
 	u32 version;
 	u32 acks;
+	struct nl_move queue[QUEUE];
+	u32 nr_queue;
 	u64 moved, acked, refused, adopted;
 };
 
@@ -202,26 +206,35 @@ static void refuse_forged(struct client *c, u32 at)
 	CHECK(look(c, &name, &version) == -ESTALE);
 }
 
-/* The client takes what is handed out, and acknowledges some of it. */
+/* All names that lead there are the client's; it may be long since it was told. */
+static void take(struct client *c, const struct nl_move *move)
+{
+	struct block *b = &c->block[move->meta.word[0]];
+
+	CHECK(move->meta.word[0] < c->blocks);
+	if (b->there && b->name.ppn == move->from)
+		b->name.ppn = move->to;
+	CHECK(!nl_name_acknowledge(c->rig.ftl, move->from, &move->meta));
+	c->acked++;
+}
+
+/* The client gets what is handed out, looks at it some time, and acknowledges some of it. */
 static void listen(struct client *c)
 {
-	struct nl_move moves[5];
-	struct block *b;
-	int i, n = nl_name_moves(c->rig.ftl, moves, 1 + rig_random(&c->rig, 5));
+	u32 i, room = min(1 + (u32)rig_random(&c->rig, 5), QUEUE - c->nr_queue);
+	int n = nl_name_moves(c->rig.ftl, c->queue + c->nr_queue, room);
 
+	CHECK(n >= 0);
 	if (n > 0 && !rig_random(&c->rig, 4))	/* no room for the last */
-		nl_name_untell(c->rig.ftl, &moves[--n]);
-	for (i = 0; i < n; i++) {
-		c->moved++;
-		b = &c->block[moves[i].meta.word[0]];
-		CHECK(moves[i].meta.word[0] < c->blocks);
-		if (rig_random(&c->rig, 8) >= c->acks)
-			continue;
-		if (b->there && b->name.ppn == moves[i].from)
-			b->name.ppn = moves[i].to;
-		CHECK(!nl_name_acknowledge(c->rig.ftl, moves[i].from, &moves[i].meta));
-		c->acked++;
-	}
+		nl_name_untell(c->rig.ftl, &c->queue[c->nr_queue + --n]);
+	c->moved += n;
+	c->nr_queue += n;
+	if (c->nr_queue < QUEUE && rig_random(&c->rig, 4))
+		return;
+	for (i = 0; i < c->nr_queue; i++)
+		if (rig_random(&c->rig, 8) < c->acks)
+			take(c, &c->queue[i]);
+	c->nr_queue = 0;
 }
 
 static bool verify(struct client *c)
@@ -289,6 +302,9 @@ static void crash(struct client *c)
 	crashes++;
 	if (!rig_crash(&c->rig))
 		return;
+	c->nr_queue = 0;	/* all is told again */
+	nl_name_replay(c->rig.ftl);
+	CHECK(rig_check(&c->rig));
 	for (i = 0; i < c->blocks && !ktap_failing(); i++)	/* by the names it had */
 		if (c->block[i].there && (c->doing == NOTHING || c->at != i))
 			right(c, i);
@@ -496,22 +512,22 @@ static void test_deaf(void)
 	CHECK(stat.waiting <= 8 && stat.stalled && stat.migrated);
 	crash(&c);
 	nl_ftl_stat(c.rig.ftl, &stat);
+	CHECK(stat.waiting <= 8 && nl_name_untold(c.rig.ftl) == stat.waiting);
+	for (i = 0; i < 2000; i++)	/* the others are cold */
+		CHECK(!put(&c, i < BLOCKS ? i : i % 3));
+	CHECK(nl_name_moves(c.rig.ftl, moves, 8) > 0);
+	crash(&c);
+	nl_ftl_stat(c.rig.ftl, &stat);
 	CHECK(stat.waiting <= 8 && stat.waiting && nl_name_untold(c.rig.ftl) == stat.waiting);
 	run_to(&c, 2000, NL_NO_CUT, 0);
 	verify(&c);
 	before = c.moved;
 	nl_name_replay(c.rig.ftl);
+	c.nr_queue = 0;
 	c.acks = 8;
-	for (n = 1; n > 0;) {
-		n = nl_name_moves(c.rig.ftl, moves, 8);
-		for (i = 0; i < n; i++) {
-			struct block *b = &c.block[moves[i].meta.word[0]];
-
-			if (b->there && b->name.ppn == moves[i].from)
-				b->name.ppn = moves[i].to;
-			CHECK(!nl_name_acknowledge(c.rig.ftl, moves[i].from, &moves[i].meta));
-		}
-	}
+	while ((n = nl_name_moves(c.rig.ftl, moves, 8)) > 0)
+		for (i = 0; i < n; i++)
+			take(&c, &moves[i]);
 	CHECK(nl_name_acknowledge(c.rig.ftl, 1, &(struct nl_meta){ { 1, 2, 3 } }) == -ENOENT);
 	nl_ftl_stat(c.rig.ftl, &stat);
 	CHECK(!stat.waiting);
@@ -519,6 +535,76 @@ static void test_deaf(void)
 	CHECK(c.moved > before);
 	verify(&c);
 	client_destroy(&c);
+}
+
+/* Overwrite block @at until it is at @ppn, for @tries. */
+static bool gets_to(struct client *c, u32 at, u32 ppn, u32 tries)
+{
+	while (tries-- && CHECK(!put(c, at)))
+		if (c->block[at].name.ppn == ppn)
+			return true;
+	return false;
+}
+
+/*
+ * What is told may lie in a queue while its block is overwritten or freed. Who looks at it then
+ * must not take the block for the one that was there before.
+ */
+static void test_told_late(void)
+{
+	struct nl_config config = worn(2, 36, 6, 8);
+	struct nl_move move;
+	struct client c;
+	u32 round, at;
+
+	for (round = 0; round < 12 && !ktap_failing(); round++) {
+		client_init(&c, &config, BLOCKS, 12, 9 * round + 8);
+		do
+			run_to(&c, 20, NL_NO_CUT, 0);
+		while (!ktap_failing() && nl_name_moves(c.rig.ftl, &move, 1) != 1);
+		at = move.meta.word[0];
+		if (round % 3 == 0)
+			CHECK(!drop(&c, at));
+		CHECK(!gets_to(&c, at, move.from, 600), "at its old address, not acknowledged");
+		if (round % 3 == 2)
+			nl_name_untell(c.rig.ftl, &move);
+		else if (round % 3 == 1)
+			nl_name_replay(c.rig.ftl);
+		else
+			take(&c, &move);
+		CHECK(nl_name_acknowledge(c.rig.ftl, move.from, &move.meta) == -ENOENT,
+		      "an old address is lost");
+		CHECK(rig_check(&c.rig));
+		client_destroy(&c);
+	}
+}
+
+/* So it may over a cut, until its client knows of that. Overwritten before it or behind it. */
+static void test_told_before_cut(void)
+{
+	struct nl_config config = worn(2, 36, 6, 8);
+	struct nl_ftl_stat stat;
+	struct nl_move move;
+	struct client c;
+	u32 round, at;
+
+	for (round = 0; round < 12 && !ktap_failing(); round++) {
+		client_init(&c, &config, BLOCKS, 12, 9 * round + 8);
+		do
+			run_to(&c, 20, NL_NO_CUT, 0);
+		while (!ktap_failing() && nl_name_moves(c.rig.ftl, &move, 1) != 1);
+		at = move.meta.word[0];
+		if (round % 3 != 2)
+			CHECK(round % 3 ? !drop(&c, at) : !put(&c, at));
+		CHECK(rig_crash(&c.rig));
+		CHECK(!gets_to(&c, at, move.from, 600), "at its old address, the cut not known");
+		nl_name_replay(c.rig.ftl);
+		nl_ftl_stat(c.rig.ftl, &stat);
+		CHECK(nl_name_untold(c.rig.ftl) == stat.waiting && rig_check(&c.rig));
+		CHECK(nl_name_acknowledge(c.rig.ftl, move.from, &move.meta) == -ENOENT,
+		      "an old address is lost");
+		client_destroy(&c);
+	}
 }
 
 /* Seconds of overwrites and frees beside a migration that waits in a table with room for @moves. */
@@ -646,6 +732,7 @@ static void test_stop(void)
 	client_init(&c, &config, BLOCKS, 12, 9 * 50 + 3);
 	for (i = 0; i < 30 && !ktap_failing(); i++) {
 		run_to(&c, 200, NL_NO_CUT, 0);
+		c.nr_queue = 0;	/* all is told again */
 		rig_restart(&c.rig);
 		nl_ftl_stat(c.rig.ftl, &stat);
 		CHECK(!stat.recovered_by_scan);
@@ -970,6 +1057,8 @@ int main(int argc, char **argv)
 	ktap_run("names: after a cut at every operation all or nothing was done", test_every_cut);
 	ktap_run("names: cuts anywhere, with blocks that fail", test_random_cuts);
 	ktap_run("a client that never acknowledges stops leveling and nothing else", test_deaf);
+	ktap_run("what was told and not looked at leads to no other block", test_told_late);
+	ktap_run("nor does it over a cut that its client does not know of", test_told_before_cut);
 	ktap_run("what waits costs others nothing, however large its table is", test_many_moves);
 	ktap_run("blocks that say the same of themselves are told apart", test_same);
 	ktap_run("a start knows how warm blocks are", test_coldest);

@@ -31,6 +31,7 @@ clean() { check "$1: every invariant holds" nlctl check a; }
 # shellcheck disable=SC2086
 make() { nlctl create a 8M --ftl nameless packages=4 pages=16 $quick "$@" && wait_for 10 test -c "$d/a:names"; }
 
+rm -f /tmp/names.state
 check "a nameless device" make wear=100% wear_at=0 endurance=10000 moves=64
 check "512 blocks without names" names fill 512
 check "they are what was written" names verify
@@ -66,8 +67,9 @@ more "names were refused" stale 2
 deaf() {
 	local more
 	for more in 1 2 3 4 5 6; do
-		names deaf 2500 "$((seed + more))" || return
-		[ "$(stat_of stalled)" = 0 ] || return 0
+		# what is told of hot blocks ends with their client, what is told of cold ones waits for the next
+		names deaf 2500 "$((seed + more))" && names heat 2000 "$((seed + more))" || return
+		[ "$(stat_of stalled)" = 0 ] || [ "$(stat_of waiting)" -lt 3 ] || return 0
 	done
 }
 check "a client that hears nothing" deaf
@@ -75,7 +77,7 @@ more "levelling waits for it" stalled 0
 is "migrations are no more than they may be" "$(($(stat_of waiting) <= 64))" 1
 check "nlctl shows the migrations that wait" eval 'nlctl migrations a --wait 0 >/tmp/moves'
 is "all of them" "$(($(wc -l </tmp/moves) - 1))" "$(stat_of waiting)"
-check "as JSON, too, and acknowledges none" eval 'nlctl migrations a --count 2 --json >/tmp/moves'
+check "as JSON, too, and acknowledges none" eval 'nlctl migrations a --count 2 --wait 10 --json >/tmp/moves'
 matches "a line each" "$(</tmp/moves)" '^\{"from":[0-9]+,"to":[0-9]+,"metadata":\["0x[0-9a-f]+","0x6e616d656c657373","0x[0-9a-f]+"\]\}.\{.*\}$'
 is "it shows how many names there are" "$(nlctl names a --count)" "$(stat_of valid)"
 check "and each, once" eval 'nlctl names a >/tmp/names.list'
@@ -84,7 +86,13 @@ check "as JSON, too" eval 'nlctl names a --json >/tmp/names.json'
 is "with the metadata" "$(grep -c '"0x6e616d656c657373"' /tmp/names.json)" "$(stat_of valid)"
 check "and finds its blocks by the names it knows" names verify
 is "who opens it next is told of all, and acknowledges" "$(stat_of waiting)" 0
+check "who looks at migrations late finds no block of his at an old address" names late 12 "$seed"
+check "all is what was written" names verify
 check "both segments are one space" eval 'blkio write $d/a 8192 4096 2 && ! blkio write $d/a 12288 4096 3 && blkio discard $d/a 8192 8192 -- flush $d/a'
+
+check "many requests under way by io_uring: all kinds, any order" names ring-churn 3000 "$seed"
+check "all is what was written" names verify
+check "what can't be is refused there, too" names ring-refused
 
 for tear in not error blank; do
 	for after in 3 40 111; do
@@ -94,11 +102,16 @@ for tear in not error blank; do
 		nlctl power a on
 		check "what was written is there, all or nothing of the last request" names recover
 	done
+	nlctl cut a --after 25 --tear $tear
+	names ring-churn 1000 "$seed" >/tmp/cut 2>&1
+	is "the power goes under many requests, left $tear" "$?" 3 || note "$(</tmp/cut)"
+	nlctl power a on
+	check "each is done or not" names recover
 	clean "$tear" a
 done
 (while [ "$(stat_of valid)" -gt 0 ] && [ "$(stat_of writes)" -lt 2000 ]; do :; done; nlctl cut a --off) &
 names churn 100000 "$seed" >/tmp/cut 2>&1
-is "a cut from elsewhere" "$?" 3 || note "$(</tmp/cut)"
+is "a cut from elsewhere" "$?" 3 || { note "$(</tmp/cut)"; kill $!; }
 wait; nlctl power a on
 check "and what is there after it" names recover
 check "the virtual segment is what it was" blkio verify $d/a 0 8192 "$seed"
@@ -119,6 +132,16 @@ check "and a few that are overwritten again and again" heat
 more "more of them than the file keeps" waiting 300
 check "all are told, in pieces, to who makes room" names drain
 check "and every block is where they say" names verify
+check "a cut under who was told of some: all are told again when it knows" names cut
+# a process that dies with requests under way leaves them to io_uring
+nlctl set a t_program=300ms
+build/tests/bin/names a /tmp/names.state ring-churn 100 "$seed" >/tmp/cut 2>&1 &
+under_way() { [ "$(stat_of inflight)" -gt 4 ]; }
+check "requests are under way" wait_for 10 under_way
+kill -9 $!
+wait $! 2>/dev/null
+check "their process is killed, and another one may be the client" wait_for 20 nlctl names a --count
+nlctl set a t_program=0
 check "the directory goes under clients that wait" names gone $conf/a
 check "other FTLs have no names" eval 'nlctl create a 8M && ! test -e $d/a:names'
 check_fails "and nlctl says so" "no such device of the FTL nameless" nlctl names a

@@ -3,7 +3,9 @@
  * A client of a nameless device's physical segment, which knows what it wrote.
  *
  *	names DEVICE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
- *	names DEVICE STATE heat N SEED | drain
+ *	names DEVICE STATE heat N SEED | drain | late N SEED | cut
+ *	names DEVICE STATE ring-churn N SEED | plain-churn N SEED | poor-churn N SEED
+ *	names DEVICE STATE ring-refused
  *	names DEVICE STATE readonly | gone DIRECTORY
  *
  * STATE is a file with the names and versions of all blocks. Exit status 3: the power went; then
@@ -18,7 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <libnameless.h>
 
@@ -37,6 +41,7 @@ static uint32_t nr, versions;
 static struct nl_names_info info;
 static unsigned char data[NL_IO_MAX * 65536];
 static struct nameless *device;
+static bool busy[BLOCKS];	/* a request under way has it */
 static unsigned long long moved, acked, random_state;
 
 static void die(const char *what, uint32_t block)
@@ -170,6 +175,9 @@ static void listen(bool lazy)
 	for (i = 0; i < n; i++) {
 		struct block *b = &blocks[moves[i].meta.word[0] % BLOCKS];
 
+		errno = EINPROGRESS;
+		if (busy[b - blocks])
+			die("told of a block with a request under way", b - blocks);
 		moved++;
 		if (lazy && any(4) == 0)
 			continue;
@@ -178,7 +186,8 @@ static void listen(bool lazy)
 		moves[keep++] = moves[i];
 	}
 	acked += keep;
-	if (result(nameless_acknowledge(device, moves, keep)) && errno != EIO)
+	if (result(nameless_acknowledge(device, moves, keep)) && errno != EIO &&
+	    errno != ECONNRESET)
 		die("acknowledge", 0);
 }
 
@@ -199,6 +208,36 @@ static int churn(uint32_t rounds, bool hears)
 			die("request", i);
 		if (hears && any(8) == 0)
 			listen(true);
+	}
+	return 0;
+}
+
+/*
+ * Look at a migration late, when its block was overwritten again and again: it must not be at its
+ * old address then, as it would be taken for what was there before. For @rounds of them.
+ */
+static int late(uint32_t rounds)
+{
+	struct nl_move move;
+	uint32_t i, tries;
+
+	while (rounds) {
+		if (nameless_moves(device, &move, 1, 0) != 1) {
+			if (put(any(nr / 8), 1))
+				die("overwrite", rounds);
+			continue;
+		}
+		i = move.meta.word[0] % BLOCKS;
+		for (tries = blocks[i].there ? 500 : 0; tries; tries--) {
+			if (put(i, 1))
+				die("overwrite", i);
+			errno = EADDRINUSE;
+			if (blocks[i].name.ppn == move.from)
+				die("it is where it was, and who was told does not know", i);
+		}
+		if (result(nameless_acknowledge(device, &move, 1)))
+			die("acknowledge", i);
+		rounds--;
 	}
 	return 0;
 }
@@ -279,6 +318,157 @@ static void fails(const char *what, int r, int why)
 	}
 }
 
+/* --- many requests under way ------------------------------------------------------------------ */
+
+#define DEPTH 24
+
+static struct nameless_request requests[DEPTH];
+static struct nl_name ring_names[DEPTH], ring_old[DEPTH];
+
+/* Block @i is written, overwritten, read or freed by request @r. */
+static void prepare(uint32_t r, uint32_t i, enum nameless_op op)
+{
+	struct nameless_request *req = &requests[r];
+	struct block *b = &blocks[i];
+
+	*req = (struct nameless_request){
+		.op = op, .nr = 1, .names = &ring_names[r], .user = b,
+		.data = data + (size_t)r * info.block_bytes,
+	};
+	ring_names[r] = op == NAMELESS_WRITE ? (struct nl_name){ .meta = meta_of(i) } : b->name;
+	if (op == NAMELESS_READ)
+		return;
+	b->open = 1;
+	b->maybe = op == NAMELESS_WRITE ? ++versions : 0;
+	if (op == NAMELESS_FREE)
+		return;
+	put_content(req->data, i, b->maybe);
+	ring_old[r] = b->name;
+	req->old = b->there ? &ring_old[r] : NULL;
+}
+
+/* Some request that is done: which one; -1: the power went. */
+static int finish(struct nameless_ring *ring)
+{
+	struct nameless_request *req;
+	struct block *b;
+	uint32_t i;
+
+	if (result(nameless_ring_wait(ring, &req)))
+		die("wait", 0);
+	b = req->user;
+	i = b - blocks;
+	busy[i] = false;
+	if (req->result == -EIO)
+		return -1;
+	errno = -req->result;
+	if (req->result || req->done != 1)
+		die("request in the ring", i);
+	errno = EUCLEAN;
+	if (req->op == NAMELESS_READ && content(req->data, i) != b->version)
+		die("content read through the ring", i);
+	if (req->op == NAMELESS_WRITE)
+		*b = (struct block){ 1, 0, b->maybe, 0, *req->names };
+	else if (req->op == NAMELESS_FREE)
+		memset(b, 0, sizeof(*b));
+	return req - requests;
+}
+
+/* As if no more files could be opened, which a ring is. */
+static int open_poorly(struct nameless_ring **ring)
+{
+	struct rlimit limit, none;
+	int file = dup(0), err;
+
+	if (file < 0 || close(file) || getrlimit(RLIMIT_NOFILE, &limit))
+		die("files", 0);
+	none = (struct rlimit){ .rlim_cur = file, .rlim_max = limit.rlim_max };
+	if (setrlimit(RLIMIT_NOFILE, &none))
+		die("RLIMIT_NOFILE", 0);
+	err = nameless_ring_open(device, DEPTH, ring);
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		die("RLIMIT_NOFILE", 0);
+	return err;
+}
+
+/*
+ * Any requests, no two of them on one block, until @rounds were done or the power goes. What moves
+ * meanwhile is noted at once: it is of no block that has a request under way.
+ */
+static int ring_churn(uint32_t rounds, bool async, bool poor)
+{
+	uint32_t free_ones[DEPTH], vacant = DEPTH, i;
+	struct nameless_ring *ring;
+	bool off = false;
+	int r;
+
+	if (result(poor ? open_poorly(&ring) : nameless_ring_open(device, DEPTH, &ring)))
+		die("ring", 0);
+	if (nameless_ring_is_async(ring) != async)
+		die("io_uring", async);
+	for (i = 0; i < DEPTH; i++)
+		free_ones[i] = i;
+	while ((rounds && !off) || vacant < DEPTH) {
+		i = any(nr);
+		if (rounds && !off && vacant && !busy[i]) {
+			enum nameless_op op = blocks[i].there && any(4) == 0 ? NAMELESS_READ :
+				blocks[i].there && any(9) == 0 ? NAMELESS_FREE : NAMELESS_WRITE;
+
+			r = free_ones[--vacant];
+			prepare(r, i, op);
+			busy[i] = true;
+			if (result(nameless_ring_submit(ring, &requests[r])))
+				die("submit", i);
+			rounds--;
+			if (!any(8))
+				listen(true);
+			continue;
+		}
+		r = finish(ring);
+		off |= r < 0;
+		/* Which request failed is no matter: nothing more is begun. */
+		if (r < 0)
+			r = 0;
+		free_ones[vacant++] = r;
+	}
+	nameless_ring_close(ring);
+	return off ? POWER : 0;
+}
+
+/* Requests that can't be: what io_uring says is what the ioctl says. */
+static int ring_refused(void)
+{
+	struct nl_name name;
+	struct nameless_request req = {
+		.op = NAMELESS_READ, .nr = 1, .names = &name, .data = data,
+	}, *other;
+	struct nameless_ring *ring;
+	uint32_t i = 0;
+
+	while (i < nr && !blocks[i].there)
+		i++;
+	name = blocks[i % BLOCKS].name;
+	if (result(nameless_ring_open(device, 1, &ring)))
+		die("ring", 0);
+	name.meta.word[1]++;
+	if (result(nameless_ring_submit(ring, &req)))
+		die("submit", 0);
+	fails("one too many", result(nameless_ring_submit(ring, &req)), EAGAIN);
+	if (result(nameless_ring_wait(ring, &other)) || other != &req)
+		die("wait", 0);
+	fails("forged metadata", result(req.result), ESTALE);
+	name.meta.word[1]--;
+	req.data = (void *)strtoul("8", NULL, 0);
+	if (result(nameless_ring_submit(ring, &req)) || result(nameless_ring_wait(ring, &other)))
+		die("submit", 0);
+	fails("a bad pointer", result(req.result), EFAULT);
+	fails("nothing under way", result(nameless_ring_wait(ring, &other)), ENODATA);
+	req.nr = NL_IO_MAX + 1;
+	fails("too much", result(nameless_ring_submit(ring, &req)), EINVAL);
+	nameless_ring_close(ring);
+	return 0;
+}
+
 static int refused(const char *name_of_it)
 {
 	struct nameless *other;
@@ -336,6 +526,59 @@ static int drain(void)
 	return 0;
 }
 
+static void power(const char *name, const char *how)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), how, name);
+	if (system(command))
+		die(command, 0);
+}
+
+/*
+ * A cut under a client that was told of migrations, and more wait: it hears of that first, and of
+ * all of them, once, when it has asked what there is. Until then what it was told is not at its old
+ * address again, however often it is overwritten.
+ */
+static int cut(const char *name)
+{
+	struct pollfd poll_fd = { .fd = nameless_fd(device), .events = POLLPRI };
+	struct nl_move move;
+	uint64_t cuts = info.cuts;
+	uint32_t i, tries;
+
+	while (info.waiting < 8)
+		if (put(any(nr / 8), 1) || nameless_query(device, &info))
+			die("overwrite", info.waiting);
+	if (nameless_moves(device, &move, 1, 10000) != 1)
+		die("none is told", 0);
+	power(name, "nlctl cut %s --off");
+	power(name, "nlctl power %s on");
+	if (poll(&poll_fd, 1, 10000) != 1)
+		die("no notice of a cut", 0);
+	fails("before the notice was taken", result(nameless_moves(device, &move, 1, 0)), ECONNRESET);
+	fails("and again", result(nameless_moves(device, &move, 1, 0)), ECONNRESET);
+	fails("what was told before", result(nameless_acknowledge(device, &move, 1)), ECONNRESET);
+	i = move.meta.word[0] % BLOCKS;
+	for (tries = 500; tries; tries--) {
+		if (put(i, 1))
+			die("overwrite", i);
+		errno = EADDRINUSE;
+		if (blocks[i].name.ppn == move.from)
+			die("it is where it was, and who was told does not know of the cut", i);
+	}
+	if (nameless_query(device, &info) || info.cuts != cuts + 1)
+		die("cuts", info.cuts);
+	if (nameless_query(device, &info))	/* without what was over */
+		die("query", 0);
+	poll_fd.events = POLLIN;
+	while (acked < info.waiting && poll(&poll_fd, 1, 10000) == 1)
+		listen(false);
+	if (acked != info.waiting || moved != acked || nameless_query(device, &info) || info.waiting)
+		die("not all came, once", acked);
+	return verify();
+}
+
 /* A device that is open for reading only changes nothing, one for writing only shows nothing. */
 static int readonly(const char *name)
 {
@@ -359,22 +602,24 @@ static int readonly(const char *name)
 	return 0;
 }
 
-/* By the library, which polls, or in read() itself. */
+/* By the library, which polls, or in read() itself. What moves meanwhile is not waited for. */
 static void wait_for_nothing(bool by_poll)
 {
-	int file = nameless_fd(device);
+	int file = nameless_fd(device), r;
 	struct nl_move move;
 
 	alarm(20);
-	if (by_poll)
-		fails("a wait", result(nameless_moves(device, &move, 1, -1)), EIO);
-	else if (fcntl(file, F_SETFL, 0))
+	if (!by_poll && fcntl(file, F_SETFL, 0))
 		die("F_SETFL", 0);
-	else
-		fails("read()", read(file, &move, sizeof(move)), EIO);
+	do
+		r = by_poll ? result(nameless_moves(device, &move, 1, -1)) :
+			      (int)read(file, &move, sizeof(move));
+	while (r > 0 && !result(nameless_acknowledge(device, &move, 1)));
+	fails("a wait", r, EIO);
 	exit(0);
 }
 
+/* Or it never will: who has ended waits for nothing. */
 static bool sleeps(pid_t pid)
 {
 	char path[64], status = 0;
@@ -384,6 +629,9 @@ static bool sleeps(pid_t pid)
 	f = fopen(path, "r");
 	if (!f || fscanf(f, "%*d %*s %c", &status) != 1 || fclose(f))
 		die("status", pid);
+	errno = ECHILD;
+	if (status == 'Z')
+		die("ended while nothing came", pid);
 	return status == 'S';
 }
 
@@ -430,6 +678,10 @@ static int run(int argc, char **argv)
 		return churn(n, false);
 	if (!strcmp(what, "heat"))
 		return heat(n);
+	if (!strcmp(what, "cut"))
+		return cut(argv[1]);
+	if (!strcmp(what, "late"))
+		return late(n);
 	if (!strcmp(what, "verify"))
 		return verify();
 	if (!strcmp(what, "recover"))
@@ -438,9 +690,33 @@ static int run(int argc, char **argv)
 		return refused(argv[1]);
 	if (!strcmp(what, "drain"))
 		return drain();
+	if (!strcmp(what, "ring-churn"))
+		return ring_churn(n, true, false);
+	if (!strcmp(what, "plain-churn"))
+		return ring_churn(n, false, false);
+	if (!strcmp(what, "poor-churn"))
+		return ring_churn(n, false, true);
+	if (!strcmp(what, "ring-refused"))
+		return ring_refused();
 	for (i = 0; !strcmp(what, "free") && i < nr && !r; i++)
 		r = drop(i);
 	return r;
+}
+
+/* io_uring goes on having the device for a moment: the next client need not know. */
+static void leave(const char *name)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	int err, tries = 10000;
+
+	nameless_close(device);
+	while ((err = nameless_open(name, O_RDWR, &device)) == -EBUSY && --tries)
+		nanosleep(&pause, NULL);
+	errno = EBUSY;
+	if (!tries)
+		die("the device still has its client", 0);
+	if (!err)
+		nameless_close(device);
 }
 
 int main(int argc, char **argv)
@@ -450,6 +726,7 @@ int main(int argc, char **argv)
 
 	if (argc < 4)
 		return 2;
+	alarm(40);	/* nothing takes that long, and the suite has 60 */
 	if (!strcmp(argv[3], "readonly"))
 		return readonly(argv[1]);
 	if (!strcmp(argv[3], "gone"))
@@ -467,6 +744,8 @@ int main(int argc, char **argv)
 	       poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLIN)
 		listen(false);
 	state(argv[2], true);
+	if (strstr(argv[3], "ring"))
+		leave(argv[1]);
 	printf("%llu moved, %llu acknowledged\n", moved, acked);
 	return r;
 }

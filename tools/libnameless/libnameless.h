@@ -5,14 +5,19 @@
  *
  * A name is the address that a write returned, together with the metadata that went with it. All
  * calls but nameless_close() return a negative error number when they fail, and errno is left
- * alone. Beside what each says: -EIO, the power is off, or went before the request was done;
+ * alone. Beside what each says: -EIO, the power is off, or went before the request was done, and
+ * what of it was done is not known, whatever is in its names or data (@done is without it);
  * -EBADF, the device was not opened for that; -ENOMEM, -EFAULT, -EINTR.
  *
- * Handles may be shared by threads; the requests of two threads on one block are in no order.
+ * Handles may be shared by threads; the requests of two threads on one block are in no order. If
+ * one of them takes migrations, a lock is around each of these, in all threads: a call that has or
+ * gives names, and noting these; submitting to a ring; waiting for it, and noting; taking
+ * migrations, noting and acknowledging them; nameless_query(), and forgetting what it says is void.
  */
 #ifndef LIBNAMELESS_H
 #define LIBNAMELESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <evenkeel/nameless.h>
@@ -56,7 +61,8 @@ int nameless_fd(const struct nameless *dev);
  * @dev: the device
  * @info: result
  *
- * It ends what nameless_moves() says after a power cut: list the names after this.
+ * After a power cut, list the names behind this (see libnameless(3)). It tells of the cut only by
+ * @info->cuts; nameless_moves() says it once more if it has not, whoever asked here.
  * Return: 0 or an error.
  */
 int nameless_query(struct nameless *dev, struct nl_names_info *info);
@@ -124,9 +130,19 @@ int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned in
  * @max: how many there is room for
  * @timeout_ms: how long to wait for one; 0: not at all, -1: for ever
  *
- * Old names go on working, also after power cuts, until nameless_acknowledge().
- * Return: how many; 0, none came; -ECONNRESET, the power was cut: nameless_query(), then hold all
- * that nameless_list() finds against what was written; -EIO, the device is gone.
+ * Old names go on working, also after power cuts, until nameless_acknowledge(). Who knows a block
+ * by its old name knows it by the new one from now on; whose block has another name by then, or is
+ * no more, has nothing to change. Both acknowledge: no block with this metadata gets the old
+ * address before that, so it is never another one's.
+ *
+ * Those of a block that a request in a ring, or a call of another thread's, has to do with come
+ * after nameless_ring_wait() gave that, or the call was done; poll(2) knows nothing of them, so who
+ * has rings asks again (@timeout_ms 0) when he has waited for requests.
+ *
+ * Return: how many; 0, none came, or none that may be told now; -ECONNRESET, the power was cut, and
+ * what was told and is not acknowledged will be again: forget it; wait for all requests and calls
+ * that are under way, as these may be done when the power is back; then nameless_query(), and hold
+ * all that nameless_list() finds after that against what was written; -EIO, the device is gone.
  */
 int nameless_moves(struct nameless *dev, struct nl_move *moves, unsigned int max, int timeout_ms);
 
@@ -136,7 +152,8 @@ int nameless_moves(struct nameless *dev, struct nl_move *moves, unsigned int max
  * @moves: what nameless_moves() told; what waits no more is passed over
  * @nr: any number
  *
- * First make the new names last wherever the old ones were kept.
+ * First make the new names last wherever the old ones were kept, and wait for requests that were
+ * submitted with the old ones meanwhile.
  * Return: 0 or an error.
  */
 int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsigned int nr);
@@ -152,6 +169,86 @@ int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsi
  * Return: how many, fewer than there is room for or not; 0 at the end; an error.
  */
 int nameless_list(struct nameless *dev, uint32_t *from, struct nl_name *names, unsigned int max);
+
+/*
+ * Requests under way, with io_uring where that is to be had. A ring is one thread's.
+ */
+
+struct nameless_ring;
+
+enum nameless_op { NAMELESS_READ, NAMELESS_WRITE, NAMELESS_FREE };
+
+/**
+ * struct nameless_request - a request
+ * @op: what
+ * @nr: blocks, 1 to NL_IO_MAX
+ * @names: as for nameless_write(), nameless_read(), nameless_free()
+ * @old: of a write: names that are overwritten, or NULL
+ * @data: @nr blocks; none for NAMELESS_FREE
+ * @user: the caller's
+ * @result: 0 or a negative error number, when it is done
+ * @done: so many blocks were done, when it is done; 0 if @result is -EIO, any may be
+ * @io: the library's
+ * @at: the library's
+ *
+ * All of this stays where it is until the request is done.
+ */
+struct nameless_request {
+	enum nameless_op op;
+	unsigned int nr;
+	struct nl_name *names;
+	const struct nl_name *old;
+	void *data;
+	void *user;
+	int result;
+	unsigned int done;
+	struct nl_names_io io;
+	unsigned int at;
+};
+
+/**
+ * nameless_ring_open - make a ring
+ * @dev: its device, which stays open for as long
+ * @depth: how many requests may be under way, 1 to 4096
+ * @ring: result
+ *
+ * Return: 0, -EINVAL or -ENOMEM. Where there is no io_uring, or no more of it for this user, a
+ * request is done when it is submitted.
+ */
+int nameless_ring_open(struct nameless *dev, unsigned int depth, struct nameless_ring **ring);
+
+/**
+ * nameless_ring_close - wait for all requests, and free the ring
+ * @ring: the ring; NULL: nothing is done
+ */
+void nameless_ring_close(struct nameless_ring *ring);
+
+/**
+ * nameless_ring_is_async - is there io_uring behind it?
+ * @ring: the ring
+ *
+ * Return: whether requests are under way side by side.
+ */
+bool nameless_ring_is_async(const struct nameless_ring *ring);
+
+/**
+ * nameless_ring_submit - begin a request
+ * @ring: the ring
+ * @req: the request; requests under way are done in any order
+ *
+ * Return: 0; -EAGAIN, as many as may be are under way: wait for one; -EINVAL; -ENOMEM; what else
+ * io_uring says. Unless it is 0 the request is the caller's again.
+ */
+int nameless_ring_submit(struct nameless_ring *ring, struct nameless_request *req);
+
+/**
+ * nameless_ring_wait - wait for a request
+ * @ring: the ring
+ * @req: result: any that is done
+ *
+ * Return: 0; -ENODATA, none is under way.
+ */
+int nameless_ring_wait(struct nameless_ring *ring, struct nameless_request **req);
 
 /*
  * The virtual segment: the block device, past the page cache. Positions and lengths are multiples

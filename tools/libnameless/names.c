@@ -2,7 +2,6 @@
 /* The physical segment: NAME:names, one ioctl for up to NL_IO_MAX blocks. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,10 +33,11 @@ static int open_names(struct nameless *dev)
 	if (err)
 		return err;
 	/* A query ends the notice of a cut: none can be due before this, the first one. */
-	err = nameless_query(dev, &info);
+	err = control(dev, NL_IOC_INFO, &info);
 	if (err)
 		close(dev->names);
 	dev->block_bytes = info.block_bytes;
+	dev->cuts = info.cuts;
 	return err;
 }
 
@@ -57,6 +57,7 @@ int nameless_open(const char *device, int flags, struct nameless **result)
 		err = open_names(dev);
 		if (!err) {
 			pthread_mutex_init(&dev->lock, NULL);
+			pthread_mutex_init(&dev->telling, NULL);
 			*result = dev;
 			return 0;
 		}
@@ -74,6 +75,8 @@ void nameless_close(struct nameless *dev)
 		close(dev->disk);
 	close(dev->names);
 	pthread_mutex_destroy(&dev->lock);
+	pthread_mutex_destroy(&dev->telling);
+	free(dev->kept);
 	free(dev->path);
 	free(dev);
 }
@@ -85,14 +88,22 @@ int nameless_fd(const struct nameless *dev)
 
 int nameless_query(struct nameless *dev, struct nl_names_info *info)
 {
-	return control(dev, NL_IOC_INFO, info);
+	int err;
+
+	/* What is read before this is of the time before, what is read after it is not. */
+	pthread_mutex_lock(&dev->telling);
+	err = control(dev, NL_IOC_INFO, info);
+	if (!err)
+		moves_queried(dev, info->cuts);
+	pthread_mutex_unlock(&dev->telling);
+	return err;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
 /* What the kernel is asked for at once is bounded; what the caller asks for is not. */
-static int request(struct nameless *dev, unsigned long cmd, struct nl_names_io io,
-		   unsigned int *done)
+static int request_all(struct nameless *dev, unsigned long cmd, struct nl_names_io io,
+		       unsigned int *done)
 {
 	unsigned int nr = io.nr, all = 0;
 	int err = 0;
@@ -101,13 +112,31 @@ static int request(struct nameless *dev, unsigned long cmd, struct nl_names_io i
 		io.nr = nr - all < NL_IO_MAX ? nr - all : NL_IO_MAX;
 		io.done = 0;
 		err = control(dev, cmd, &io);
-		all += io.done;
+		/* the answer is there from the beginning on: of a power cut it knows nothing */
+		all += err == -EIO ? 0 : io.done;
 		io.names += (uint64_t)io.nr * sizeof(struct nl_name);
 		io.old += io.old ? (uint64_t)io.nr * sizeof(struct nl_name) : 0;
 		io.data += (uint64_t)io.nr * dev->block_bytes;
 	}
 	if (done)
 		*done = all;
+	return err;
+}
+
+/* Another thread is told of no migrations of these blocks meanwhile. */
+static int request(struct nameless *dev, unsigned long cmd, struct nl_names_io io,
+		   unsigned int *done)
+{
+	struct nameless_request blocks = {
+		.nr = io.nr, .names = (void *)(uintptr_t)io.names,
+		.old = (void *)(uintptr_t)io.old,
+	}, *req = &blocks;
+	struct under_way call = { .req = &req, .nr = 1 };
+	int err;
+
+	under_way_begin(dev, &call);
+	err = request_all(dev, cmd, io, done);
+	under_way_end(dev, &call);
 	return err;
 }
 
@@ -149,36 +178,7 @@ int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned in
 	return request(dev, NL_IOC_FREE, io, done);
 }
 
-/* --- migrations ------------------------------------------------------------------------------- */
-
-/* Return: as nameless_moves(), -EAGAIN if there is nothing yet. */
-static int take_moves(const struct nameless *dev, struct nl_move *moves, unsigned int max)
-{
-	ssize_t len = read(dev->names, moves, max * sizeof(*moves));
-
-	if (len < 0)
-		return -errno;
-	return len ? (int)(len / sizeof(*moves)) : -ECONNRESET;
-}
-
-int nameless_moves(struct nameless *dev, struct nl_move *moves, unsigned int max, int timeout_ms)
-{
-	struct pollfd file = { .fd = dev->names, .events = POLLIN | POLLPRI };
-	int r;
-
-	if (!max)
-		return -EINVAL;
-	if (max > INT32_MAX / sizeof(*moves))
-		max = INT32_MAX / sizeof(*moves);
-	r = take_moves(dev, moves, max);
-	if (r != -EAGAIN || !timeout_ms)
-		return r == -EAGAIN ? 0 : r;
-	r = poll(&file, 1, timeout_ms);
-	if (r <= 0)
-		return r ? -errno : 0;
-	r = take_moves(dev, moves, max);
-	return r == -EAGAIN ? 0 : r;
-}
+/* --- migrations and lists --------------------------------------------------------------------- */
 
 int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsigned int nr)
 {

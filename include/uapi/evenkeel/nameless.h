@@ -5,16 +5,33 @@
  *
  * One client at a time: a second open fails with EBUSY. read() gives struct nl_move, as many as
  * fit; poll() says POLLIN when there are some, and POLLPRI after a power cut until the next
- * NL_IOC_INFO. Then all names are to be listed, as a write that was interrupted may have been
- * done. Until then a read() that finds no migration returns 0; otherwise it waits, or fails with
+ * NL_IOC_INFO. Until then read() returns 0; otherwise it waits when it finds none, or fails with
  * EAGAIN if the file is O_NONBLOCK. When the device is removed read() fails with EIO, and poll()
- * says POLLHUP. A file that is opened gets all migrations again that were not acknowledged.
+ * says POLLHUP.
+ *
+ * A migration leads from the name that a block had to the one that it got. It may be read when
+ * that is long past, and the block has a third name, or is no more: then it changes nothing. But
+ * until it is acknowledged, the old address is no other block's with this metadata. So a client
+ * whose block has the address @from when he comes to it takes the new one, any other does nothing,
+ * and both acknowledge, in the order in which they read; then the old address may come again. That
+ * takes a client who knows what names his blocks have: he leaves migrations of a block alone, and
+ * does not acknowledge them, while a request is under way which has a name of it or gives it one.
+ * They may be read before the completion of the write that gave it the old one.
+ *
+ * A file that is opened gets all migrations again that were not acknowledged, and so it does after
+ * a cut, behind NL_IOC_INFO: what was read before and not acknowledged is void, and acknowledging
+ * that fails with ECONNRESET once the power is back. Until NL_IOC_INFO the old addresses that were
+ * told stay as they are. Then all names are to be listed, too, as a write that was interrupted may
+ * have been done. First of all every request that is under way is waited for: one that was begun
+ * before the cut, and waits for its turn, is done when the power is back, and its block would be in
+ * the list before its completion tells the name.
  *
  * What writes, frees or acknowledges needs a file that is open for writing, what reads and lists
  * one that is open for reading: EBADF. Reserved fields are 0: EINVAL.
  *
  * Errors: ESTALE, no valid block has this name; ENOSPC, all space is in use; EIO, the power is
- * off, or went before the request was done; EROFS, too many blocks went bad.
+ * off, or went before the request was done; EROFS, too many blocks went bad; EFAULT, memory that is
+ * not there or may not be written: nothing was done, unless it went meanwhile.
  */
 #ifndef _UAPI_EVENKEEL_NAMELESS_H
 #define _UAPI_EVENKEEL_NAMELESS_H
@@ -34,7 +51,7 @@ struct nl_name {
 	struct nl_meta meta;
 };
 
-/* A block that had the address @from is at @to; the old name is good until that is acknowledged. */
+/* A block that was at @from is at @to; the old name is good until this is acknowledged. */
 struct nl_move {
 	__u32	from;
 	__u32	to;
@@ -57,6 +74,27 @@ struct nl_names_io {
 	__u64	data;
 	__u32	nr;
 	__u32	done;
+};
+
+/**
+ * struct nl_names_uring - a request by io_uring, in its SQE
+ * @io: struct nl_names_io
+ * @reserved: 0
+ *
+ * An IORING_OP_URING_CMD whose cmd_op is NL_IOC_WRITE, NL_IOC_READ or NL_IOC_FREE; any other says
+ * ENOTTY. The result is 0 or a negative error number. What it points to is looked at and filled in
+ * at any time until then, by a worker of io_uring's maybe, and must stay for as long. What is
+ * submitted together is done in any order, what is linked (IOSQE_IO_LINK) in turn. All that is
+ * linked needs IOSQE_ASYNC: without, kernels such as 6.12 keep no copy of an SQE for later than its
+ * submission, and a request whose slot may be another's by then says EINVAL and does nothing. There
+ * are no registered buffers (EINVAL) and no polled rings (EOPNOTSUPP).
+ *
+ * A request has the file for a moment longer than its completion tells, so opening the device again
+ * right after the last one may say EBUSY: try again.
+ */
+struct nl_names_uring {
+	__u64	io;
+	__u64	reserved;
 };
 
 /**
@@ -115,6 +153,7 @@ struct nl_names_info {
 _Static_assert(sizeof(struct nl_name) == 32, "name");
 _Static_assert(sizeof(struct nl_move) == 32, "migration");
 _Static_assert(sizeof(struct nl_names_io) == 32, "request");
+_Static_assert(sizeof(struct nl_names_uring) == 16, "request in an SQE");
 _Static_assert(sizeof(struct nl_names_list) == 16, "list");
 _Static_assert(sizeof(struct nl_names_acks) == 16, "acknowledgements");
 _Static_assert(sizeof(struct nl_names_info) == 32, "info");
