@@ -293,10 +293,14 @@ int live_reload(struct live *l, uint64_t sectors)
 	char *params = table_build(&l->t), *why = NULL;
 	int err = dm_reload(l->name, sectors, params, &l->tried, &why);
 
-	if (err)
+	if (err) {
 		err = fail("%s: %s", l->name, why);
-	else
+	} else {
 		l->sectors = sectors;
+		/* The table has its devices: for udev nobody else need wait. */
+		unlock_devices();
+		dm_settle();
+	}
 	free(why);
 	free(params);
 	return err;

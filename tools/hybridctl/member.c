@@ -22,6 +22,7 @@
 #include "lock.h"
 #include "member.h"
 #include "msg.h"
+#include "progress.h"
 #include "units.h"
 
 #define LOOK_MS		250		/* between looks at a member that is being emptied */
@@ -43,8 +44,11 @@ static int vacant(const struct live *l)
 	return -fail("%s: has %u members already", l->name, EK_MAX_MEMBERS);
 }
 
-/* Of a device with one area and a start that nothing else has overwritten. */
-static bool find_leftover(const struct live *l, const char *path, struct area *found)
+/*
+ * Of a device with one area and a start that nothing else has overwritten.  What is in use is nobody's
+ * leftover, and is not read: if it is being discarded, who reads it waits until that is done.
+ */
+bool member_is_leftover(const struct live *l, const char *path)
 {
 	struct area area[AREA_MAX];
 	struct ek_super sb;
@@ -52,21 +56,13 @@ static bool find_leftover(const struct live *l, const char *path, struct area *f
 	bool is;
 	int err;
 
-	if (bdev_open(&dev, path, 0))
+	if (bdev_open(&dev, path, BDEV_EXCL))
 		return false;
 	is = area_find(&dev, area, &err) == 1 &&
 	     (!area[0].head_err || area[0].head_err == -ENODATA) &&
 	     !live_uses(l, dev.rdev) && !live_super(l, &sb) && leftover_is(&sb, &area[0]);
 	bdev_close(&dev);
-	*found = area[0];
 	return is;
-}
-
-bool member_is_leftover(const struct live *l, const char *path)
-{
-	struct area area;
-
-	return find_leftover(l, path, &area);
 }
 
 static void make_info(const struct live *l, const struct bdev *dev, unsigned int index,
@@ -237,27 +233,18 @@ int member_add(struct live *l, const char *path, const struct fresh *how)
 
 /* --- a member is emptied --- */
 
-struct progress {
+struct emptying {
+	struct progress progress;
 	uint64_t begun, last;	/* extents */
 	unsigned int stuck;	/* looks without change */
-	unsigned int tenths;	/* told */
-	bool tty;
 };
 
-static void tell(const struct live *l, unsigned int i, struct progress *p, bool end)
+static void tell(const struct live *l, unsigned int i, struct emptying *p, bool end)
 {
-	uint64_t used = l->st.dev[i].used, done = p->begun > used ? p->begun - used : 0;
-	unsigned int tenths = p->begun ? done * 10 / p->begun : 10;
-	char left[UNIT_TEXT];
+	uint64_t used = l->st.dev[i].used, bytes = l->st.extent_sectors * SECTOR_SIZE;
+	uint64_t total = p->begun > used ? p->begun : used;
 
-	if (!p->tty && !end && tenths == p->tenths)
-		return;
-	p->tenths = tenths;
-	printf("%s%u%%, %s left%s", p->tty ? "\r\033[K" : "",
-	       (unsigned int)(p->begun ? done * 100 / p->begun : 100),
-	       human_bytes(left, used * l->st.extent_sectors * SECTOR_SIZE),
-	       p->tty && !end ? "" : "\n");
-	fflush(stdout);
+	progress_tell(&p->progress, (total - used) * bytes, total * bytes, end);
 }
 
 static uint64_t room_elsewhere(const struct live *l, unsigned int but)
@@ -271,7 +258,7 @@ static uint64_t room_elsewhere(const struct live *l, unsigned int but)
 	return sum;
 }
 
-static int judge_progress(const struct live *l, unsigned int i, struct progress *p)
+static int judge_progress(const struct live *l, unsigned int i, struct emptying *p)
 {
 	const struct status_dev *d = &l->st.dev[i];
 
@@ -290,10 +277,10 @@ static int judge_progress(const struct live *l, unsigned int i, struct progress 
 static int wait_empty(struct live *l, unsigned int i)
 {
 	struct timespec nap = { 0, LOOK_MS * 1000000L };
-	struct progress p = { .begun = l->st.dev[i].used, .tenths = 99,
-			      .tty = isatty(STDOUT_FILENO) };
+	struct emptying p = { .begun = l->st.dev[i].used };
 	int err;
 
+	progress_init(&p.progress, NULL, 0, isatty(STDOUT_FILENO), progress_now());
 	while (l->st.dev[i].used) {
 		tell(l, i, &p, false);
 		nanosleep(&nap, NULL);

@@ -127,7 +127,7 @@ static int judge_new(const struct live *l, unsigned int old, const char *path)
 	uint64_t extents;
 
 	if (l->st.dev[old].state == DEV_REMOVED || l->st.dev[old].state == DEV_DRAINING ||
-	    bdev_open(&dev, path, 0))
+	    bdev_open(&dev, path, BDEV_EXCL))
 		return EXIT_OK;
 	extents = ek_member_extents(dev.sectors, l->st.extent_sectors);
 	bdev_close(&dev);

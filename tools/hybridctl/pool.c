@@ -201,8 +201,8 @@ static void scan_device(void *ctx, dev_t rdev)
 		if (makedev(scan->live[i].major, scan->live[i].minor) == rdev)
 			return;
 	path = bdev_path(rdev);
-	/* No medium, suspended, gone meanwhile: nothing that can be assembled from. */
-	if (!access(path, R_OK) && !bdev_open(&dev, path, 0)) {
+	/* No medium, suspended, being discarded, gone meanwhile: nothing to be assembled from. */
+	if (!access(path, R_OK) && !bdev_open(&dev, path, BDEV_LOOK)) {
 		pools_add(scan->pools, &dev, &err);
 		bdev_close(&dev);
 	}
