@@ -289,3 +289,23 @@ u8 *media_poke(struct media *m, unsigned int area, u64 offset)
 	*slot = b;
 	return b->data + offset % EK_BLOCK_SIZE;
 }
+
+void media_put_area(struct media *m, unsigned int to, const struct media *other, unsigned int from)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_blocks; i++) {
+		block_put(m->durable[to][i]);
+		m->durable[to][i] = block_get(other->durable[from][i]);
+	}
+}
+
+void media_blank_area(struct media *m, unsigned int area)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_blocks; i++) {
+		block_put(m->durable[area][i]);
+		m->durable[area][i] = NULL;
+	}
+}

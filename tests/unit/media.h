@@ -64,6 +64,11 @@ enum media_crash {
 /* The media as a crash leaves them; no hook, no failures. */
 struct media *media_crash(const struct media *m, unsigned int how);
 
+/* Area @to becomes as area @from of another is durably; both have no writes pending. */
+void media_put_area(struct media *m, unsigned int to, const struct media *other, unsigned int from);
+/* All zeroes, durably; likewise. */
+void media_blank_area(struct media *m, unsigned int area);
+
 /* Direct access to what is durable, for damage. */
 u8 *media_poke(struct media *m, unsigned int area, u64 offset);
 
