@@ -75,6 +75,8 @@ static int format(struct hy_pool *pool, struct hy_table *t)
 	if (r)
 		goto out;
 	memcpy(t->uuid, pool->uuid, EK_UUID_SIZE);	/* another try goes on with it */
+	for (i = 0; i < t->nr_meta; i++)
+		memcpy(t->meta[i].uuid, pool->uuid, EK_UUID_SIZE);
 	for (i = 0; i < t->nr_members; i++) {
 		generate_random_uuid(member_uuid[i]);
 		memcpy(t->member[i].uuid, member_uuid[i], EK_UUID_SIZE);
@@ -435,17 +437,19 @@ static int load_journal(struct hy_pool *pool)
 static int load(struct hy_pool *pool, struct hy_table *t)
 {
 	u64 bytes[EK_MAX_META] = { 0 };
+	u8 uuid[EK_MAX_META][EK_UUID_SIZE];
 	unsigned int areas = 0, i;
 	const char *reason = "unknown";
 	int r;
 
 	for (i = 0; i < t->nr_meta; i++) {
 		bytes[i] = (u64)t->meta[i].sectors << SECTOR_SHIFT;
+		memcpy(uuid[i], t->meta[i].uuid, EK_UUID_SIZE);
 		areas |= t->meta[i].dev ? BIT(i) : 0;
 	}
 	pool->store_ro = t->read_only;
-	r = ek_store_open(t->read_only ? &hy_meta_io_ro : &hy_meta_io, pool, bytes, areas,
-			  &pool->store, &reason);
+	r = ek_store_open_named(t->read_only ? &hy_meta_io_ro : &hy_meta_io, pool, bytes,
+				(const u8 (*)[EK_UUID_SIZE])uuid, areas, &pool->store, &reason);
 	if (r) {
 		DMERR("cannot open the metadata: %s (error %d)", reason, r);
 		return r;
@@ -587,6 +591,7 @@ static void note_areas(struct hy_pool *pool, struct hy_table *t)
 			pool->in_use[i].dev = t->meta[i].dev->bdev->bd_dev;
 			pool->in_use[i].start = t->meta[i].start;
 		}
+	hy_pool_note_keys(pool, t);
 }
 
 /* A table may still name what was removed: nothing is done to that. */
