@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "member.h"
+#include "mirror.h"
 #include "msg.h"
 #include "units.h"
 
@@ -120,16 +121,17 @@ int cmd_remove(int argc, char **argv)
 	return err;
 }
 
-/* As far as can be told from its size; whether it may join at all is seen then. */
-static int judge_new(const struct live *l, unsigned int old, const char *path)
+/* As far as can be told from its size, of which @taken sectors go to metadata; whether it may join at all is seen then. */
+static int judge_new(const struct live *l, unsigned int old, const char *path, uint64_t taken)
 {
+	uint64_t extents, sectors;
 	struct bdev dev;
-	uint64_t extents;
 
 	if (l->st.dev[old].state == DEV_REMOVED || l->st.dev[old].state == DEV_DRAINING ||
 	    bdev_open(&dev, path, BDEV_EXCL))
 		return EXIT_OK;
-	extents = ek_member_extents(dev.sectors, l->st.extent_sectors);
+	sectors = dev.sectors > taken ? dev.sectors - taken : 0;
+	extents = ek_member_extents(sectors, l->st.extent_sectors);
 	bdev_close(&dev);
 	return member_judge_room(l, old, extents, false);
 }
@@ -144,6 +146,35 @@ static int remove_emptied(struct live *l, unsigned int i)
 		err = fail("%s: member %u is not what it was any more", l->name, i);
 	free(was);
 	return err ? err : member_remove(l, i, false);
+}
+
+/*
+ * A metadata area that lies on the member goes to the new device, too: before anything else does, with
+ * the rest of that as a member; @k: it is a member already, as a replace was cut short.
+ */
+static int replace_metadata(struct live *l, unsigned int i, int k, const char *new,
+			    const struct fresh *how)
+{
+	unsigned int area = live_metadata_on(l, i);
+	uint64_t sectors;
+	int index, err;
+
+	if (k >= 0)
+		return mirror_move_back_in(l, area, k);
+	sectors = mirror_sectors(l);
+	index = sectors ? member_vacant(l) : -1;
+	if (index < 0)
+		return EXIT_FAILED;
+	err = judge_new(l, i, new, sectors);
+	return err ? err : mirror_move(l, area, new, how, index);
+}
+
+/* Of the device that took the place; if that was cut short it is stale still. */
+static int finish_metadata(struct live *l, unsigned int k)
+{
+	int area = live_metadata_on(l, k);
+
+	return area >= 0 && l->st.meta[area] != 'A' ? mirror_resync(l) : EXIT_OK;
 }
 
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
@@ -163,11 +194,15 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	}
 	if (i < 0)
 		return fail("%s: no member of %s", old, l->name);
-	if (live_has_metadata(l, i))
-		return fail("%s: a metadata area lies on %s, which has to stay", l->name, old);
-	/* Before it joins: a new one that is too small stays what it is. */
-	if (k < 0 && (judge_new(l, i, new) || member_add(l, new, how) < 0))
+	if (k >= 0 && finish_metadata(l, k))
 		return EXIT_FAILED;
+	/* Before it joins: a new one that is too small stays what it is. */
+	if (live_metadata_on(l, i) >= 0) {
+		if (replace_metadata(l, i, k, new, how))
+			return EXIT_FAILED;
+	} else if (k < 0 && (judge_new(l, i, new, 0) || member_add(l, new, how) < 0)) {
+		return EXIT_FAILED;
+	}
 	if (l->st.dev[i].state == DEV_REMOVED)
 		return member_remove(l, i, false);
 	err = member_evacuate(l, i, true, false);

@@ -60,7 +60,8 @@ static void label(const struct image_set *set, unsigned int file, u32 role, u32 
 	struct ek_label out;
 
 	memset(info.pool_uuid, 0x11, EK_UUID_SIZE);
-	memset(info.area_uuid, (role << 4) + index, EK_UUID_SIZE);
+	/* Metadata areas are told apart by their index, as long as none was replaced. */
+	memset(info.area_uuid, role == EK_ROLE_META ? 0x11 : (role << 4) + index, EK_UUID_SIZE);
 	ek_label_encode(&info, &out);
 	must(pwrite(set->fd[file], &out, sizeof(out), start * SECTOR) != sizeof(out), "label");
 	must(pwrite(set->fd[file], &out, sizeof(out),
