@@ -19,8 +19,8 @@
  *   pool->policy_lock (spin, irq)	policy, snapshot, tokens
  *   pool->free_lock (spin, irq)	freed extents and who waits for them
  *   space->lock, cache->lock (spin, irq)	leaves
- * The committer (pool->commit_work) is the only caller of the store's writing side, but for mirror.c,
- * whose work takes turns with it on the same ordered queue.
+ * The committer (pool->commit_work) is the only caller of the store's writing side, but for
+ * mirror.c, whose work takes turns with it on the same ordered queue.
  */
 #ifndef _HYBRID_H
 #define _HYBRID_H

@@ -10,17 +10,18 @@
  * A device is replaced so; each line is cut as it was after the one before:
  *
  *	leave			the pool goes on with the other area, which calls this one stale
- *	label			a tool has written it to the new device: this pool's, the same place,
- *				a uuid of its own; no superblock names that, so nobody believes it
+ *	label			a tool has written it to the new device: this pool's, the same
+ *				place, a uuid of its own; no superblock names that, so nobody
+ *				believes it
  *	table			with the new device in place of the old one.  It is not used
- *	resync			until its last step neither is believed, whichever is found; then the
- *				new one is, and by its uuid the old one never again
+ *	resync			until its last step neither is believed, whichever is found; then
+ *				the new one is, and by its uuid the old one never again
  *
  * From "leave" to the end of "resync" the metadata is on one device only.
  *
- * Both are done some pages at a time by a work item of the committer's queue, which is ordered: so the
- * store still has one caller at a time, and who wants a commit waits for a step at most.  A suspension
- * gives them up, as the table that comes next may have other devices.
+ * Both are done some pages at a time by a work item of the committer's queue, which is ordered:
+ * so the store still has one caller at a time, and who wants a commit waits for a step at most.
+ * A suspension gives them up, as the table that comes next may have other devices.
  */
 #include <linux/sched/mm.h>
 #include "hybrid.h"
@@ -113,9 +114,9 @@ out:
  *
  * It goes on by itself; the status shows it, and what has become of it.
  * Context: message_lock held; sleeps.
- * Return: 0: it has begun; -EBUSY: one of them is under way, or the pool is suspended; -EINVAL: no such
- * area, the last one, or a mirror already; -ENODEV: it is not there; -ENOSPC: it is too small;
- * -EROFS; -ENOMEM.
+ * Return: 0: it has begun; -EBUSY: one of them is under way, or the pool is suspended; -EINVAL: no
+ * such area, the last one, or a mirror already; -ENODEV: it is not there; -ENOSPC: it is too
+ * small; -EROFS; -ENOMEM.
  */
 int hy_mirror(struct hy_pool *pool, enum hy_mirror_op op, unsigned int area)
 {
@@ -144,7 +145,7 @@ int hy_mirror(struct hy_pool *pool, enum hy_mirror_op op, unsigned int area)
  */
 void hy_mirror_stop(struct hy_pool *pool)
 {
-	/* One that was queued before may have seen it running; this one does not, and is the last. */
+	/* One that was queued before may have seen it running; this one does not: the last. */
 	queue_work(pool->commit_wq, &pool->mirror.work);
 	flush_work(&pool->mirror.work);
 }

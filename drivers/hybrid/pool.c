@@ -6,7 +6,7 @@
 
 static LIST_HEAD(hy_pools);
 static DEFINE_MUTEX(hy_pools_lock);
-static DEFINE_SPINLOCK(hy_keys_lock);	/* by itself: a resume must not wait for constructors */
+static DEFINE_SPINLOCK(hy_keys_lock);	/* so that no resume waits for constructors */
 
 /* --- modes --- */
 

@@ -19,8 +19,8 @@
  * was acknowledged.
  *
  * An area's label has a uuid, a superblock the uuids of the areas that are the mirrors.  One that
- * was replaced while it could not be told (it was gone, or the power went) has the superblock of that
- * time.  It is as sound as it was, so nothing but the other one's superblock tells:
+ * was replaced while it could not be told (it was gone, or the power went) has the superblock of
+ * that time.  It is as sound as it was, so nothing but the other one's superblock tells:
  *
  *	one calls the other stale and	it was replaced, or is to replace another and its first
  *	does not name it		superblock came to it alone: out
@@ -283,7 +283,7 @@ static bool ek_names(struct ek_opening *o, unsigned int by, unsigned int area)
 	return !o->uuid || ek_super_names(o->scan[by].sb, area, o->uuid[area]);
 }
 
-/* Does @area call the other one stale, a third that it names in its place, and that other knows it? */
+/* Does @area call stale whom it does not name, but is named by? */
 static bool ek_is_without(struct ek_opening *o, unsigned int area)
 {
 	return ek_names_stale(&o->scan[area], !area) && !ek_names_stale(&o->scan[!area], area) &&
@@ -306,7 +306,7 @@ static int ek_judge_replaced(struct ek_opening *o)
 		return 1;
 	if (g0 == g1 || ek_names(o, later, !later) || ek_names_stale(&o->scan[!later], later))
 		return -EUCLEAN;
-	/* Neither knows the other one: it may be that the later one is the one that was replaced. */
+	/* Neither knows the other one: it may be the later one that was replaced. */
 	if (!ek_names(o, !later, later) && ek_names_stale(&o->scan[later], !later))
 		return -EUCLEAN;
 	return later;

@@ -2,21 +2,22 @@
 /*
  * DOC: mirrors made equal again
  *
- * An area that was left out (stale, unreadable), or a new one in the place of one that was replaced,
- * gets all that the other has, in an order in which no cut leaves it half believed:
+ * An area that was left out (stale, unreadable), or a new one in the place of one that was
+ * replaced, gets all that the other has, in an order in which no cut leaves it half believed:
  *
- *	all pages looked at		the area that was left out may be the last to have one that is
- *					damaged, for somebody who knows more than this does: then it
- *					is left as it is
+ *	all pages looked at		the area that was left out may be the last to have one
+ *					that is damaged, for somebody who knows more than this
+ *					does: then it is left as it is
  *	named stale by the other	it goes on alone, if it has not all the time
- *	superblocks of the area zeroed	from here it is no pool; the other one, which names it stale, is
- *	pages, some at a time		the same.  Commits go to the other's journal; checkpoints write
- *					their pages to both, so what is behind the cursor is equal in
- *					the table's slots before and after each of them
+ *	superblocks of the area zeroed	from here it is no pool; the other one, which names it
+ *					stale, is
+ *	pages, some at a time		the same.  Commits go to the other's journal; checkpoints
+ *					write their pages to both, so what is behind the cursor
+ *					is equal in the table's slots before and after each
  *	journal; flush			the same
- *	superblock of the next		written to one only: the authority still names the area stale, or
- *	generation, on both, without	the area has none and alone it goes on.  Nothing was acknowledged
- *	the stale mark, with the	on it by then that the other has not
+ *	superblock of the next		written to one only: the authority still names the area
+ *	generation, on both, without	stale, or the area has none and alone it goes on.
+ *	the stale mark, with the	Nothing was acknowledged by then that it has not.
  *	uuid of the area's label	to both: mirrors again
  *
  * From then on the label of the one that was replaced, should it come back, is not the one named.
@@ -194,7 +195,8 @@ static int ek_sync_step(struct ek_store *store)
  * ek_store_resync_stop - give it up
  * @store: the store; nothing happens when none is under way
  *
- * The area stays what it was for the other one: left out.  What it had is gone if copying had begun.
+ * The area stays what it was for the other one: left out.  What it had is gone if copying had
+ * begun.
  *
  * Context: the committer; sleeps.
  */
@@ -316,8 +318,8 @@ EXPORT_SYMBOL_GPL(ek_store_resync);
  * becomes of it.
  *
  * Context: the committer; sleeps.
- * Return: 0, also if it is left out already; -EINVAL: it is the last one, or not of the pool; -EBUSY;
- * an error as ek_store_update_super().
+ * Return: 0, also if it is left out already; -EINVAL: it is the last one, or not of the pool;
+ * -EBUSY; an error as ek_store_update_super().
  */
 int ek_store_leave_out(struct ek_store *store, unsigned int area)
 {
@@ -410,8 +412,8 @@ static int ek_mend_areas(struct ek_store *store, unsigned int areas, u64 index,
  *
  * A page is overwritten where it lies: it is of no use as it is.
  * Context: the committer; sleeps.
- * Return: 1: there are more; 0: none, and what was written is durable, also when a page is damaged on
- * all areas: it stays so; -EUCLEAN: two pages contradict each other; -ENOMEM; an I/O error.
+ * Return: 1: there are more; 0: none, and what was written is durable, also when a page is damaged
+ * on all areas: it stays so; -EUCLEAN: two pages contradict each other; -ENOMEM; an I/O error.
  */
 int ek_store_mend_step(struct ek_store *store, unsigned int areas, u64 *at, u64 *mended)
 {

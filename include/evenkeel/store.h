@@ -113,9 +113,9 @@ int ek_store_format(const struct ek_store_io *io, void *ctx, const struct ek_sto
 int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
 		  unsigned int areas, struct ek_store **store, const char **reason);
 /*
- * The same, of areas of which the labels' uuids are known: one that the superblock of the other does
- * not name was replaced, and is left out, however whole it is; or went on all the same, and then both
- * are refused.  @uuid: NULL: not known.
+ * The same, of areas of which the labels' uuids are known: one that the superblock of the other
+ * does not name was replaced, and is left out, however whole it is; or went on all the same, and
+ * then both are refused.  @uuid: NULL: not known.
  */
 int ek_store_open_named(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
 			const u8 (*uuid)[EK_UUID_SIZE], unsigned int areas,
@@ -271,8 +271,8 @@ int ek_store_reshape_check(const struct ek_store *store, const struct ek_reshape
 int ek_store_reshape(struct ek_store *store, const struct ek_reshape *r);
 
 /*
- * An area that was left out, or a new one in its place, becomes a mirror: all is copied, step by step,
- * between which there may be commits and checkpoints.  The committer.
+ * An area that was left out, or a new one in its place, becomes a mirror: all is copied, step by
+ * step, between which there may be commits and checkpoints.  The committer.
  *
  * ek_store_resync_begin - @area_bytes: its size; @uuid: in its label; NULL: the pool's
  * ek_store_resync_step - 1: there is more to do; 0: it is a mirror; an error: it was given up

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A metadata area is replaced by a new one while the pool goes on: cut at every event, with whatever
- * areas are there afterwards, what is found is what was acknowledged.  The old one may come back at any
- * time, and is believed only where nothing else is left.
+ * A metadata area is replaced by a new one while the pool goes on: cut at every event, with
+ * whatever areas are there afterwards, what is found is what was acknowledged.  The old one may
+ * come back at any time, and is believed only where nothing else is left.
  */
 #include <evenkeel/entry.h>
 #include <evenkeel/label.h>
@@ -81,7 +81,8 @@ static bool look(struct ek_store *store, struct state *s)
 	for (i = 0; i < PAGES; i++) {
 		if (ek_store_read_page(store, page_index[i], &page))
 			return false;
-		s->page[i] = le64_to_cpu(page.entry[3]) ? ek_entry_pe(le64_to_cpu(page.entry[3])) : 0;
+		if (page.entry[3])
+			s->page[i] = ek_entry_pe(le64_to_cpu(page.entry[3]));
 	}
 	return true;
 }
@@ -420,7 +421,8 @@ static void errors(void)
 		m->fail_at[1] = 0;
 		failed += !!r;
 		done += !r;
-		CHECK(!ek_store_writable(store) && !r == (ek_store_areas(store) == 3), "%u: %d", at, r);
+		CHECK(!ek_store_writable(store));
+		CHECK(!r == (ek_store_areas(store) == 3), "%u: %d", at, r);
 		commit(store);
 		ek_store_close(store);
 		comes_back(m, "on", 3, r ? 1 : 3, "afterwards");

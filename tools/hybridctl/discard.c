@@ -8,7 +8,7 @@
 #include "msg.h"
 #include "progress.h"
 
-#define STEP	(1ull << 30)	/* bytes: often enough to say how far it is, and to be interrupted */
+#define STEP	(1ull << 30)	/* bytes: often enough to say how far it is */
 #define SECONDS	5u		/* between lines, where there is no terminal */
 
 /* A device may pass over what is less than its unit. */

@@ -35,10 +35,10 @@ int dm_get_status(const char *name, char **params, uint64_t *sectors);
 int dm_get_table(const char *name, char **params, uint64_t *sectors);
 
 /*
- * These leave nothing behind when they fail, and set @why to the reason, to be
- * free()d: the kernel's own words where the log has them.  @uuid may be NULL.
- * dm_create(), dm_try() and dm_reload() don't wait for udev if they succeed: the kernel has done what
- * was asked, and a lock may be given up before dm_settle().
+ * These leave nothing behind when they fail, and set @why to the reason, to be free()d: the
+ * kernel's own words where the log has them.  @uuid may be NULL. dm_create(), dm_try() and
+ * dm_reload() don't wait for udev if they succeed: the kernel has done what was asked, and a lock
+ * may be given up before dm_settle().
  */
 int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params,
 	      char **why);

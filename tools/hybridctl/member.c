@@ -45,8 +45,9 @@ int member_vacant(const struct live *l)
 }
 
 /*
- * Of a device all of whose areas are, and with a start that nothing else has overwritten.  What is in use is nobody's
- * leftover, and is not read: if it is being discarded, who reads it waits until that is done.
+ * Of a device all of whose areas are, and with a start that nothing else has overwritten.  What
+ * is in use is nobody's leftover, and is not read: if it is being discarded, who reads it waits
+ * until that is done.
  */
 bool member_is_leftover(const struct live *l, const char *path)
 {

@@ -121,7 +121,10 @@ int cmd_remove(int argc, char **argv)
 	return err;
 }
 
-/* As far as can be told from its size, of which @taken sectors go to metadata; whether it may join at all is seen then. */
+/*
+ * As far as can be told from its size, of which @taken sectors go to metadata; whether it may join
+ * at all is seen then.
+ */
 static int judge_new(const struct live *l, unsigned int old, const char *path, uint64_t taken)
 {
 	uint64_t extents, sectors;
@@ -149,8 +152,8 @@ static int remove_emptied(struct live *l, unsigned int i)
 }
 
 /*
- * A metadata area that lies on the member goes to the new device, too: before anything else does, with
- * the rest of that as a member; @k: it is a member already, as a replace was cut short.
+ * A metadata area that lies on the member goes to the new device, too: before anything else does,
+ * with the rest of that as a member; @k: it is a member already, as a replace was cut short.
  */
 static int replace_metadata(struct live *l, unsigned int i, int k, const char *new,
 			    const struct fresh *how)

@@ -4,8 +4,9 @@
  *
  *	the new device is judged, wiped and labelled	cut: a label that no superblock names
  *	the old area leaves				cut: stale; "resync" takes it in again
- *	a table with the new one in its place, and the	cut: the next start has the old one, stale, and
- *	member behind it, if it is to be one		the member, empty; give the command again
+ *	a table with the new one in its place, and the	cut: the next start has the old one,
+ *	member behind it, if it is to be one		stale, and the member, empty; give the
+ *							command again
  *	resync						cut: the same
  *	the old one's superblocks and labels are wiped	cut: what is left of them is not named
  *
@@ -53,7 +54,8 @@ int mirror_find(const struct live *l, const char *word)
 	for (k = 0; k < l->t.nr_meta; k++)
 		if (!stat(word, &st) && S_ISBLK(st.st_mode) && st.st_rdev == rdev_of(l, k))
 			return k;
-	return -fail("%s: carries no metadata area of %s (a path, or a number from 0)", word, l->name);
+	return -fail("%s: carries no metadata area of %s (a path, or a number from 0)", word,
+		     l->name);
 }
 
 /* Until the kernel has done what @state stands for. */
@@ -125,7 +127,8 @@ static int leave(struct live *l, unsigned int k)
 	if (!err)
 		err = wait_while(l, k, 'L');
 	if (!err && l->st.meta[k] == 'A')
-		err = fail("%s: metadata area %u can't leave (the kernel's log says why)", l->name, k);
+		err = fail("%s: metadata area %u can't leave (the kernel's log says why)", l->name,
+			   k);
 	return err;
 }
 
@@ -291,7 +294,8 @@ static int settle_in(struct live *l, struct place *p, unsigned int k)
 	return take_over(l, k, old);
 }
 
-int mirror_move(struct live *l, unsigned int k, const char *path, const struct fresh *how, int join)
+int mirror_move(struct live *l, unsigned int k, const char *path, const struct fresh *how,
+		int join)
 {
 	struct place p = { .join = join };
 	struct fresh mine = *how;

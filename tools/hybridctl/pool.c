@@ -179,8 +179,8 @@ static bool peek(const struct pool *p, const struct pool_area *a, struct ek_supe
 }
 
 /*
- * One that was replaced and the one that came in its place: those that the latest superblock names are
- * opened, which tells in the end.
+ * One that was replaced and the one that came in its place: those that the latest superblock
+ * names are opened, which tells in the end.
  */
 static void choose_meta(struct pool *p)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How far something is that takes its time: one line that is written over on a terminal, else a line
- * for every tenth, but not more often than is of use.
+ * How far something is that takes its time: one line that is written over on a terminal, else a
+ * line for every tenth, but not more often than is of use.
  */
 #ifndef HYBRIDCTL_PROGRESS_H
 #define HYBRIDCTL_PROGRESS_H

@@ -117,8 +117,8 @@ int store_open(struct store_io *io, const struct pool *pool, struct ek_store **s
 
 	if (store_io_open(io, pool))
 		return EXIT_FAILED;
-	err = ek_store_open_named(&store_io_ops, io, io->bytes, store_io_uuids(io), io->areas, store,
-				  &reason);
+	err = ek_store_open_named(&store_io_ops, io, io->bytes, store_io_uuids(io), io->areas,
+				  store, &reason);
 	if (!err)
 		return EXIT_OK;
 	store_io_close(io);

@@ -130,8 +130,8 @@ struct ek_super {
 	struct ek_super_member member[EK_MAX_MEMBERS];
 	__u8	policy[EK_POLICY_TEXT_SIZE];	/* "wardrop 2 alpha 10", as in the table line */
 	/*
-	 * The uuids in the labels of the areas that are the mirrors; zero: the pool's, as when it was
-	 * made.  A label of the same place with another one is of an area that was replaced.
+	 * The uuids in the labels of the areas that are the mirrors; zero: the pool's, as when it
+	 * was made.  A label of the same place with another one is of an area that was replaced.
 	 */
 	__u8	meta_uuid[EK_MAX_META][EK_UUID_SIZE];
 	__u8	reserved[1576];
