@@ -715,10 +715,12 @@ void hy_ready_drop(struct hy_table *t);
 /* reshape.c */
 bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error);
 int hy_reshape(struct hy_pool *pool, struct hy_table *t);
+unsigned int hy_areas_gone(struct hy_pool *pool, struct hy_table *t);
 
 /* mirror.c */
 int hy_mirror(struct hy_pool *pool, enum hy_mirror_op op, unsigned int area);
 void hy_mirror_stop(struct hy_pool *pool);
+int hy_mirror_leave_now(struct hy_pool *pool, unsigned int areas);
 void hy_mirror_init(struct hy_pool *pool);
 
 /* mover.c */

@@ -150,6 +150,47 @@ void hy_mirror_stop(struct hy_pool *pool)
 	flush_work(&pool->mirror.work);
 }
 
+struct leaving {
+	struct work_struct work;
+	struct hy_pool *pool;
+	unsigned long areas;
+	int error;
+};
+
+static void leave_work(struct work_struct *work)
+{
+	struct leaving *l = container_of(work, struct leaving, work);
+	unsigned int noio = memalloc_noio_save();
+	unsigned int i;
+
+	for_each_set_bit(i, &l->areas, EK_MAX_META) {
+		l->error = ek_store_leave_out(l->pool->store, i);
+		if (l->error)
+			break;
+		DMWARN("metadata area %u is left out: the table has it not", i);
+	}
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * hy_mirror_leave_now - go on without metadata areas
+ * @pool: the pool, loaded, not running, its tables' devices still those of before
+ * @areas: which ones
+ *
+ * Context: preresume; sleeps; takes no memory.
+ * Return: 0, or an error as ek_store_leave_out().
+ */
+int hy_mirror_leave_now(struct hy_pool *pool, unsigned int areas)
+{
+	struct leaving l = { .pool = pool, .areas = areas };
+
+	INIT_WORK_ONSTACK(&l.work, leave_work);
+	queue_work(pool->commit_wq, &l.work);
+	flush_work(&l.work);
+	destroy_work_on_stack(&l.work);
+	return l.error;
+}
+
 void hy_mirror_init(struct hy_pool *pool)
 {
 	INIT_WORK(&pool->mirror.work, mirror_work);

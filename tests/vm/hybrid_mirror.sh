@@ -62,7 +62,55 @@ check "sound" is_whole $A $B
 check "assembled" hybridctl assemble p
 check "data" holds
 
-# --- a member that carries metadata is replaced
+# --- a table was loaded before the area that it does without became a mirror
+cp /tmp/a.image $C
+table=$(dmsetup table p)
+in_place() { sed "s|hybrid 2 [0-9:]* |hybrid 2 $1 |" <<<"$table"; }
+leave_and_load() {
+	message p metadata leave 0 && wait_for 20 status_is p meta SA && dmsetup load p --table "$(in_place "$1")"
+}
+check "another in its place, which has what was some time ago" leave_and_load $C
+check "it is a mirror nevertheless" message p metadata resync 0
+check "two mirrors" wait_for 20 status_is p meta AA
+check "that table" eval "dmsetup suspend p && dmsetup resume p"
+field_is "the other one counts for nothing" p meta SA
+check "new data" blkio write $dev 0 $sectors 8 -- flush $dev -- write $dev 0 $sectors "$seed" -- flush $dev
+check "stop" hybridctl stop p
+check "the one that has left, and the one that stays" dmsetup create p --table "$table"
+field_is "knows that it has left" p meta SA
+check "data" holds
+check "and loads a table without it" dmsetup load p --table "$(in_place -)"
+check "it is made a mirror" message p metadata resync 0
+check "two mirrors" wait_for 20 status_is p meta AA
+check "that table" eval "dmsetup suspend p && dmsetup resume p"
+field_is "without it" p meta FA
+check "data" holds
+check "the table before" eval "dmsetup load p --table \"\$table\" && dmsetup suspend p && dmsetup resume p"
+field_is "it has left" p meta SA
+
+check "it is made a mirror" hybridctl metadata p resync
+leave_other_and_load() {
+	message p metadata leave 1 && wait_for 20 status_is p meta AS &&
+		dmsetup load p --table "$(sed 's|hybrid 2 \([0-9:]* [0-9]*\) [0-9:]* |hybrid 2 \1 - |' <<<"$table")"
+}
+check "a table without the other one" leave_other_and_load
+check "which is made a mirror" message p metadata resync 1
+check "two mirrors" wait_for 20 status_is p meta AA
+check "and stays alone" message p metadata leave 0
+check "alone" wait_for 20 status_is p meta SA
+check_fails "so that table has none that counts" "Invalid argument" eval "dmsetup suspend p && dmsetup resume p"
+check "the table before has" eval "dmsetup load p --table \"\$table\" && dmsetup resume p"
+field_is "the other one" p meta SA
+check "data" holds
+check "it is made a mirror" hybridctl metadata p resync
+field_is "two mirrors" p meta AA
+check "stop" hybridctl stop p
+check "wiped" wipe c
+check "sound" is_whole $A $B
+check "assembled" hybridctl assemble p
+field_is "two mirrors" p meta AA
+check "data" holds
+
 check_fails "it can't be removed" "has to move first .hybridctl metadata p move 0 DEV" hybridctl remove p 0
 check_fails "nor replaced by what is too small" "not all of it could be written" hybridctl replace p $A /dev/emudisk/s
 field_is "two mirrors" p meta AA

@@ -94,6 +94,8 @@ int mirror_resync(struct live *l)
 	unsigned int k;
 	int err = EXIT_OK;
 
+	/* Of a move that was cut short: made when other areas were in use. */
+	dm_clear(l->name);
 	for (k = 0; !err && k < l->st.nr_meta; k++) {
 		if (l->st.meta[k] == 'F')
 			err = fail("%s: metadata area %u is not there (\"hybridctl metadata %s move %u DEV\" puts another in its place)",
@@ -122,6 +124,9 @@ static int leave(struct live *l, unsigned int k)
 {
 	int err = live_look(l);
 
+	/* Of a command that was cut short: it goes on in the kernel. */
+	if (!err)
+		err = wait_while(l, k, 'R');
 	if (!err && l->st.meta[k] == 'A')
 		err = live_message(l, "metadata leave", k);
 	if (!err)
