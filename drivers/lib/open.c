@@ -323,7 +323,9 @@ static int ek_judge_left(struct ek_opening *o, unsigned int lead, const char **r
 		*reason = "no superblock";
 		return -ENODATA;
 	}
-	if (ek_names_stale(sound, !lead) && !ek_names_stale(other, lead))
+	/* It may call the other one stale because it was replaced, and went on alone. */
+	if (ek_names_stale(sound, !lead) && !ek_names_stale(other, lead) &&
+	    (!other->told || ek_names(o, !lead, lead)))
 		return 0;
 	if (other->err == -EPROTONOSUPPORT) {
 		*reason = other->reason;
@@ -334,6 +336,9 @@ static int ek_judge_left(struct ek_opening *o, unsigned int lead, const char **r
 	if (!ek_names(o, lead, !lead) && ek_judge_replaced(o) == (int)lead)
 		return 0;
 	*reason = "the newer metadata area is damaged, the other one is stale";
+	/* It was replaced, whatever it has done since. */
+	if (!ek_names(o, !lead, lead))
+		return -EUCLEAN;
 	if (ek_names_stale(other, lead) || le64_to_cpu(other->sb->generation) > generation + 1)
 		return -EUCLEAN;
 	return 0;

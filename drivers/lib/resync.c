@@ -319,11 +319,12 @@ EXPORT_SYMBOL_GPL(ek_store_resync);
  *
  * Context: the committer; sleeps.
  * Return: 0, also if it is left out already; -EINVAL: it is the last one, or not of the pool;
- * -EBUSY; an error as ek_store_update_super().
+ * -EBUSY; an error as ek_store_update_super(): it is what it was, unless ek_store_writable() says
+ * worse.
  */
 int ek_store_leave_out(struct ek_store *store, unsigned int area)
 {
-	unsigned int bit = 1u << area;
+	unsigned int bit = 1u << area, areas = store->areas, stale = store->stale;
 	int r = ek_store_writable(store);
 
 	if (r)
@@ -336,7 +337,13 @@ int ek_store_leave_out(struct ek_store *store, unsigned int area)
 		ek_areas_drop(store, bit);
 	if (store->stale == le32_to_cpu(store->super->meta_stale))
 		return 0;
-	return ek_store_update_super(store, 0, 0);
+	r = ek_store_update_super(store, 0, 0);
+	/* No superblock was begun: the one that was to leave may be the only one that is any good. */
+	if (r && !store->dead) {
+		WRITE_ONCE(store->areas, areas);
+		store->stale = stale;
+	}
+	return r;
 }
 EXPORT_SYMBOL_GPL(ek_store_leave_out);
 

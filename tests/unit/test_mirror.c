@@ -312,6 +312,38 @@ static void comes_back(struct media *m, const char *labels, unsigned int areas, 
 	ek_store_close(store);
 }
 
+/* The one that stays can't be written, from the n-th write on: the one that was to leave is there. */
+static void leave_errors(void)
+{
+	unsigned int at, mirrors = 0, dead = 0;
+
+	for (at = 1; at <= 3; at++) {
+		struct media *m = make();
+		struct ek_store *store = start(m, "oo", 3);
+		int r;
+
+		place = 0;
+		between(store, 0);
+		m->fail_at[1] = m->writes[1] + at;
+		r = ek_store_leave_out(store, 0);
+		m->fail_at[1] = 0;
+		if (!r) {
+			CHECK(ek_store_areas(store) == 2);
+		} else if (!ek_store_writable(store)) {
+			mirrors++;
+			CHECK(ek_store_areas(store) == 3 && !ek_store_stale(store));
+			commit(store);
+			checkpoint(store, 1);
+		} else {
+			dead++;
+		}
+		ek_store_close(store);
+		comes_back(m, "oo", 3, !r ? 2 : 3, "one that did not leave");
+		media_free(m);
+	}
+	CHECK(mirrors && dead, "%u, %u", mirrors, dead);
+}
+
 /* @generations: how far the old one gets by itself. */
 static struct media *went_on(unsigned int generations)
 {
@@ -324,6 +356,15 @@ static struct media *went_on(unsigned int generations)
 		CHECK(!ek_store_sync_super(store));
 	ek_store_close(store);
 	return m;
+}
+
+/* Its superblocks are sound, but of no use. */
+static void damage_tables(struct media *m, unsigned int area)
+{
+	const u64 tables = EK_AREA_HEAD_BYTES + (128 << 10);
+
+	*media_poke(m, area, tables) ^= 0xff;
+	*media_poke(m, area, tables + EK_BLOCK_SIZE) ^= 0xff;
 }
 
 static void old_one(void)
@@ -353,7 +394,12 @@ static void old_one(void)
 		far = went_on(200);
 		media_put_area(c, place, far, place);
 		comes_back(c, "oo", 3, 0, "and for longer than the other");
+		damage_tables(c, !place);
+		comes_back(c, "oo", 3, 0, "which is damaged");
 		media_free(far);
+		/* It has not heard of it: nothing but the names tells. */
+		media_put_area(c, place, before, place);
+		comes_back(c, "oo", 3, 0, "the old one beside the other, damaged");
 		media_free(c);
 		media_free(before);
 		media_free(m);
@@ -457,6 +503,7 @@ int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
 	ktap_run("mirror: an area leaves, cut at every event", leaves);
+	ktap_run("mirror: one can't leave", leave_errors);
 	ktap_run("mirror: one takes its place, cut at every event", cut_anywhere);
 	ktap_run("mirror: every write to the new one fails", errors);
 	ktap_run("mirror: the old one comes back", old_one);
