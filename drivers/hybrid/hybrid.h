@@ -348,8 +348,7 @@ struct hy_mirror {
 	enum hy_mirror_op op;
 	unsigned int area;
 	bool begun;		/* @answer was given */
-	u64 at;			/* page */
-	u64 mended;
+	struct ek_mend mend;	/* its buffer is a resync's, too */
 	int error;		/* the answer */
 	struct completion answer;
 };

@@ -39,7 +39,7 @@ static int begin(struct hy_pool *pool)
 		return -ENODEV;
 	return ek_store_resync_begin(pool->store, m->area,
 				     (u64)pool->meta[m->area].sectors << SECTOR_SHIFT,
-				     pool->meta[m->area].uuid);
+				     pool->meta[m->area].uuid, m->mend.buf);
 }
 
 static int step(struct hy_pool *pool)
@@ -54,8 +54,16 @@ static int step(struct hy_pool *pool)
 	if (m->op == HY_MIRROR_RESYNC)
 		return ek_store_resync_step(pool->store);
 	/* The one that leaves may be the one that can't be written any more. */
-	r = ek_store_mend_step(pool->store, ~BIT(m->area), &m->at, &m->mended);
+	r = ek_store_mend_step(pool->store, &m->mend);
 	return r ? r : ek_store_leave_out(pool->store, m->area);
+}
+
+/* Who sees that there is none under way may begin another: all is left as it was before. */
+static void over(struct hy_mirror *m)
+{
+	kvfree(m->mend.buf);
+	m->mend.buf = NULL;
+	smp_store_release(&m->op, HY_MIRROR_NONE);	/* pairs with hy_mirror() */
 }
 
 static void end(struct hy_pool *pool, int error)
@@ -65,16 +73,16 @@ static void end(struct hy_pool *pool, int error)
 	const char *not = m->op == HY_MIRROR_LEAVE ? "does not leave" : "is no mirror";
 
 	ek_store_resync_stop(pool->store);
-	if (m->mended)
+	if (m->mend.mended)
 		DMWARN("%llu pages of the metadata were written anew from the other area",
-		       m->mended);
+		       m->mend.mended);
 	if (error)
 		DMERR("metadata area %u %s: error %d", m->area, not, error);
 	else
 		DMINFO("metadata area %u %s", m->area, done);
 	if (ek_store_writable(pool->store) == -EIO)
 		hy_pool_needs_check(pool, "the superblock can't be written");
-	WRITE_ONCE(m->op, HY_MIRROR_NONE);
+	over(m);
 	queue_work(pool->wq, &pool->event_work);
 }
 
@@ -85,14 +93,14 @@ static void mirror_work(struct work_struct *work)
 	struct hy_mirror *m = &pool->mirror;
 	int r;
 
-	if (m->op == HY_MIRROR_NONE)
+	if (smp_load_acquire(&m->op) == HY_MIRROR_NONE)	/* pairs with hy_mirror() */
 		goto out;
 	if (!m->begun) {
 		r = begin(pool);
 		m->error = r;
-		if (r)
-			WRITE_ONCE(m->op, HY_MIRROR_NONE);
 		m->begun = true;
+		if (r)
+			over(m);
 		complete(&m->answer);
 		if (r)
 			goto out;
@@ -124,14 +132,19 @@ int hy_mirror(struct hy_pool *pool, enum hy_mirror_op op, unsigned int area)
 
 	if (area >= pool->nr_meta)
 		return -EINVAL;
-	if (READ_ONCE(m->op) != HY_MIRROR_NONE || !READ_ONCE(pool->running))
+	/* Pairs with over(). */
+	if (smp_load_acquire(&m->op) != HY_MIRROR_NONE || !READ_ONCE(pool->running))
 		return -EBUSY;
+	memset(&m->mend, 0, sizeof(m->mend));
+	m->mend.areas = ~BIT(area);
+	m->mend.buf = ek_store_sync_buf();
+	if (!m->mend.buf)
+		return -ENOMEM;
 	m->area = area;
-	m->at = 0;
-	m->mended = 0;
 	m->begun = false;
 	reinit_completion(&m->answer);
-	WRITE_ONCE(m->op, op);
+	/* Pairs with mirror_work(): one that is queued for hy_mirror_stop() may be running. */
+	smp_store_release(&m->op, op);
 	queue_work(pool->commit_wq, &m->work);
 	wait_for_completion(&m->answer);
 	return m->error;

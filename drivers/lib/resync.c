@@ -202,7 +202,6 @@ static int ek_sync_step(struct ek_store *store)
  */
 void ek_store_resync_stop(struct ek_store *store)
 {
-	kvfree(store->sync.buf);
 	store->sync.buf = NULL;
 	store->sync.phase = EK_SYNC_NONE;
 	WRITE_ONCE(store->syncing, 0);
@@ -223,18 +222,31 @@ unsigned int ek_store_resyncing(const struct ek_store *store)
 EXPORT_SYMBOL_GPL(ek_store_resyncing);
 
 /**
+ * ek_store_sync_buf - what a resync or a mending works with
+ *
+ * Context: sleeps.
+ * Return: it, for kvfree(); NULL: no memory.
+ */
+struct ek_page *ek_store_sync_buf(void)
+{
+	return kvmalloc(EK_MAX_META * EK_READ_CHUNK, GFP_KERNEL);
+}
+EXPORT_SYMBOL_GPL(ek_store_sync_buf);
+
+/**
  * ek_store_resync_begin - begin to make an area a mirror that was left out
  * @store: replayed, no checkpoint under way
  * @area: which one
  * @area_bytes: its size
  * @uuid: in its label; NULL: the pool's
+ * @buf: of ek_store_sync_buf(), the caller's until it is over
  *
- * Context: the committer; sleeps.
+ * Context: the committer; sleeps; takes no memory.
  * Return: 0; -EINVAL: it is one already, or is not of the pool; -EBUSY: another is under way;
- * -ENOSPC: it is too small; -ENOMEM; -EROFS, -EIO.
+ * -ENOSPC: it is too small; -EROFS, -EIO.
  */
 int ek_store_resync_begin(struct ek_store *store, unsigned int area, u64 area_bytes,
-			  const u8 *uuid)
+			  const u8 *uuid, struct ek_page *buf)
 {
 	struct ek_sync *sync = &store->sync;
 	int r = ek_store_writable(store);
@@ -247,9 +259,7 @@ int ek_store_resync_begin(struct ek_store *store, unsigned int area, u64 area_by
 		return -EINVAL;
 	if (area_bytes < ek_super_area_bytes(store->super))
 		return -ENOSPC;
-	sync->buf = kvmalloc(EK_READ_CHUNK, GFP_KERNEL);
-	if (!sync->buf)
-		return -ENOMEM;
+	sync->buf = buf;
 	memset(sync->uuid, 0, EK_UUID_SIZE);
 	if (uuid && memcmp(uuid, store->super->pool_uuid, EK_UUID_SIZE))
 		memcpy(sync->uuid, uuid, EK_UUID_SIZE);
@@ -292,19 +302,23 @@ EXPORT_SYMBOL_GPL(ek_store_resync_step);
  * @area: which one; as large as the others
  *
  * Context: the committer; sleeps, for as long as it takes to copy all of the metadata.
- * Return: 0: it is a mirror again; an error as ek_store_resync_begin() or ek_store_resync_step().
+ * Return: 0: it is a mirror again; -ENOMEM; an error as ek_store_resync_begin() or
+ * ek_store_resync_step().
  */
 int ek_store_resync(struct ek_store *store, unsigned int area)
 {
-	int r;
+	struct ek_page *buf = ek_store_sync_buf();
+	int r = -EINVAL;
 
-	r = area < EK_MAX_META ? ek_store_resync_begin(store, area, U64_MAX,
-						       store->super->meta_uuid[area]) : -EINVAL;
-	if (r)
-		return r;
-	do {
-		r = ek_store_resync_step(store);
-	} while (r > 0);
+	if (!buf)
+		return -ENOMEM;
+	if (area < EK_MAX_META)
+		r = ek_store_resync_begin(store, area, U64_MAX, store->super->meta_uuid[area], buf);
+	if (!r)
+		do {
+			r = ek_store_resync_step(store);
+		} while (r > 0);
+	kvfree(buf);
 	return r;
 }
 EXPORT_SYMBOL_GPL(ek_store_resync);
@@ -347,103 +361,175 @@ int ek_store_leave_out(struct ek_store *store, unsigned int area)
 }
 EXPORT_SYMBOL_GPL(ek_store_leave_out);
 
+static unsigned int ek_mend_slot(struct ek_store *store, u64 index)
+{
+	return ek_table_get(store->table, index) == EK_PAGE_SLOT1;
+}
+
+/* The page that counts, of those of this step, as an area has it. */
+static struct ek_page *ek_mend_at(struct ek_store *store, struct ek_mend *m, unsigned int area,
+				  u64 index)
+{
+	return m->buf + 2 * (area * EK_SYNC_PAGES + index - m->at) + ek_mend_slot(store, index);
+}
+
+static bool ek_mend_read_one(struct ek_store *store, struct ek_mend *m, unsigned int area,
+			     u64 index)
+{
+	return !store->io->read(store->ctx, area,
+				ek_page_offset(&store->geo, index, ek_mend_slot(store, index)),
+				ek_mend_at(store, m, area, index), EK_BLOCK_SIZE);
+}
+
+static bool ek_mend_read(struct ek_store *store, struct ek_mend *m, unsigned int area, u64 nr)
+{
+	if (m->at < m->singly)
+		return ek_mend_read_one(store, m, area, m->at);
+	return !store->io->read(store->ctx, area, ek_page_offset(&store->geo, m->at, 0),
+				m->buf + 2 * area * EK_SYNC_PAGES, nr * 2 * EK_BLOCK_SIZE);
+}
+
+/* These pages, one by one: each step waits for one bad place at most. */
+static int ek_mend_singly(struct ek_mend *m, u64 nr)
+{
+	m->singly = m->at + nr;
+	return 1;
+}
+
+/*
+ * Sets the areas that @nr pages were read of.  What fails of one that is to be written is read
+ * again; another one may be what leaves as it is dying, and is not asked any more unless a page is
+ * nowhere else.  1: page by page from here on.
+ */
+static int ek_mend_read_all(struct ek_store *store, struct ek_mend *m, u64 nr, unsigned int *there)
+{
+	unsigned int area;
+
+	*there = 0;
+	for (area = 0; area < EK_MAX_META; area++) {
+		unsigned int bit = 1u << area;
+
+		if (!(store->areas & ~m->failed & bit))
+			continue;
+		if (ek_mend_read(store, m, area, nr))
+			*there |= bit;
+		else if (!(m->areas & bit))
+			m->failed |= bit;
+		else if (m->at >= m->singly)
+			return ek_mend_singly(m, nr);
+	}
+	return 0;
+}
+
 /*
  * The page as the area has it that wrote it last: a disk that dropped a write has an older one in
  * the same place, whole.  Two that are as old and differ are both left: nothing tells which counts.
  */
-static int ek_newest_page(struct ek_store *store, u64 index, struct ek_page *good,
-			  struct ek_page *page)
+static int ek_newest_page(struct ek_store *store, struct ek_mend *m, u64 index,
+			  unsigned int there, struct ek_page **good)
 {
-	unsigned int slot = ek_table_get(store->table, index) == EK_PAGE_SLOT1;
-	u64 offset = ek_page_offset(&store->geo, index, slot);
 	unsigned int area;
-	int r = -ENODATA;
 
+	*good = NULL;
 	for (area = 0; area < EK_MAX_META; area++) {
-		if (!(store->areas & 1u << area) ||
-		    store->io->read(store->ctx, area, offset, page, sizeof(*page)) ||
-		    !ek_page_verify(store, index, page))
+		struct ek_page *page = ek_mend_at(store, m, area, index);
+
+		if (!(there & 1u << area) || !ek_page_verify(store, index, page))
 			continue;
-		if (!r && page->generation == good->generation && memcmp(page, good, sizeof(*page)))
+		if (*good && page->generation == (*good)->generation &&
+		    memcmp(page, *good, sizeof(*page)))
 			return -EUCLEAN;
-		if (!r && le64_to_cpu(page->generation) <= le64_to_cpu(good->generation))
+		if (*good && le64_to_cpu(page->generation) <= le64_to_cpu((*good)->generation))
 			continue;
-		memcpy(good, page, sizeof(*page));
-		r = 0;
+		*good = page;
+	}
+	return 0;
+}
+
+/* Those of which it is not the page that counts get it. */
+static int ek_mend_write(struct ek_store *store, struct ek_mend *m, u64 index, unsigned int there,
+			 const struct ek_page *good)
+{
+	u64 offset = ek_page_offset(&store->geo, index, ek_mend_slot(store, index));
+	unsigned int area;
+	int r = 0;
+
+	for (area = 0; !r && area < EK_MAX_META; area++) {
+		if (!(store->areas & m->areas & 1u << area))
+			continue;
+		if (there & 1u << area &&
+		    !memcmp(ek_mend_at(store, m, area, index), good, sizeof(*good)))
+			continue;
+		r = ek_resync_write(store, area, offset, good, sizeof(*good));
+		m->mended += !r;
 	}
 	return r;
 }
 
-/* 1: the page, as this area has it, is not the one that counts, and was written anew. */
-static int ek_mend_page(struct ek_store *store, u64 index, unsigned int area, struct ek_page *good,
-			struct ek_page *page)
+/* 0; 1: to be read singly; an error; a page that is damaged everywhere stays so. */
+static int ek_mend_page(struct ek_store *store, struct ek_mend *m, u64 index, u64 nr,
+			unsigned int there)
 {
-	unsigned int slot = ek_table_get(store->table, index) == EK_PAGE_SLOT1;
-	u64 offset = ek_page_offset(&store->geo, index, slot);
-	int r;
-
-	if (!store->io->read(store->ctx, area, offset, page, sizeof(*page)) &&
-	    !memcmp(page, good, sizeof(*page)))
-		return 0;
-	r = ek_resync_write(store, area, offset, good, sizeof(*good));
-	return r ? r : 1;
-}
-
-/* 0 or an error; a page that is damaged everywhere stays so. */
-static int ek_mend_areas(struct ek_store *store, unsigned int areas, u64 index,
-			 struct ek_page *page, u64 *mended)
-{
-	unsigned int area;
+	unsigned int area, asked = store->areas & m->failed & ~there;
+	struct ek_page *good;
 	int r;
 
 	if (ek_table_get(store->table, index) == EK_PAGE_ABSENT)
 		return 0;
-	r = ek_newest_page(store, index, page, page + 1);
-	if (r == -ENODATA)
-		return 0;
-	for (area = 0; r >= 0 && area < EK_MAX_META; area++) {
-		if (!(store->areas & areas & 1u << area))
-			continue;
-		r = ek_mend_page(store, index, area, page, page + 1);
-		*mended += r > 0;
+	r = ek_newest_page(store, m, index, there, &good);
+	if (!r && !good && asked) {
+		if (m->at >= m->singly)
+			return ek_mend_singly(m, nr);
+		for (area = 0; area < EK_MAX_META; area++)
+			if (asked & 1u << area && ek_mend_read_one(store, m, area, index))
+				there |= 1u << area;
+		r = ek_newest_page(store, m, index, there, &good);
 	}
-	return min(r, 0);
+	return r || !good ? r : ek_mend_write(store, m, index, there, good);
+}
+
+static int ek_mend_some(struct ek_store *store, struct ek_mend *m)
+{
+	u64 i, nr = min_t(u64, store->geo.nr_pages - m->at, EK_SYNC_PAGES);
+	unsigned int there = 0;
+	int r = 0;
+
+	if (m->at < m->singly)
+		nr = 1;
+	if (!ek_sync_absent(store, m->at, nr))
+		r = ek_mend_read_all(store, m, nr, &there);
+	for (i = 0; !r && i < nr; i++)
+		r = ek_mend_page(store, m, m->at + i, nr, there);
+	if (!r)
+		m->at += nr;
+	return r;
 }
 
 /**
  * ek_store_mend_step - a few pages that one area has and the other has not, damaged, or older
  * @store: replayed, no checkpoint under way
- * @areas: those that are written, if need be; the others are read only
- * @at: the first page; set to where to go on
- * @mended: how many were written is added
+ * @m: which areas are written, if need be (the others are read only), and where it is
  *
- * A page is overwritten where it lies: it is of no use as it is.
- * Context: the committer; sleeps.
+ * A step is one large read of each area, or one page when that fails.  A page is overwritten where
+ * it lies: it is of no use as it is.
+ *
+ * Context: the committer; sleeps; takes no memory.
  * Return: 1: there are more; 0: none, and what was written is durable, also when a page is damaged
- * on all areas: it stays so; -EUCLEAN: two pages contradict each other; -ENOMEM; an I/O error.
+ * on all areas: it stays so; -EUCLEAN: two pages contradict each other; an I/O error.
  */
-int ek_store_mend_step(struct ek_store *store, unsigned int areas, u64 *at, u64 *mended)
+int ek_store_mend_step(struct ek_store *store, struct ek_mend *m)
 {
-	struct ek_page *page;
 	int r = ek_store_writable(store);
-	u64 end;
 
 	if (r)
 		return r;
 	if (store->ckpt)
 		return -EBUSY;
-	page = kvmalloc(2 * sizeof(*page), GFP_KERNEL);
-	if (!page)
-		return -ENOMEM;
-	end = min_t(u64, store->geo.nr_pages, *at + EK_SYNC_PAGES);
-	for (; !r && *at < end; ++*at)
-		r = ek_mend_areas(store, areas, *at, page, mended);
-	kvfree(page);
-	if (r)
-		return r;
-	if (end < store->geo.nr_pages)
-		return 1;
-	return ek_areas_flush(store, store->areas & areas) ? -EIO : 0;
+	if (m->at < store->geo.nr_pages)
+		r = ek_mend_some(store, m);
+	if (r || m->at < store->geo.nr_pages)
+		return r ? r : 1;
+	return ek_areas_flush(store, store->areas & m->areas) ? -EIO : 0;
 }
 EXPORT_SYMBOL_GPL(ek_store_mend_step);
 
@@ -453,17 +539,20 @@ EXPORT_SYMBOL_GPL(ek_store_mend_step);
  * @mended: how many were written
  *
  * Context: the committer; sleeps.
- * Return: as the step.
+ * Return: as the step; -ENOMEM.
  */
 int ek_store_mend_pages(struct ek_store *store, u64 *mended)
 {
-	u64 at = 0;
+	struct ek_mend m = { .areas = ~0u, .buf = ek_store_sync_buf() };
 	int r;
 
-	*mended = 0;
+	if (!m.buf)
+		return -ENOMEM;
 	do {
-		r = ek_store_mend_step(store, ~0u, &at, mended);
+		r = ek_store_mend_step(store, &m);
 	} while (r > 0);
+	kvfree(m.buf);
+	*mended = m.mended;
 	return r;
 }
 EXPORT_SYMBOL_GPL(ek_store_mend_pages);

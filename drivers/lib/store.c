@@ -410,7 +410,6 @@ void ek_store_close(struct ek_store *store)
 	kvfree(store->next);
 	kvfree(store->tx);
 	kvfree(store->ring);
-	kvfree(store->sync.buf);
 	kfree(store);
 }
 EXPORT_SYMBOL_GPL(ek_store_close);

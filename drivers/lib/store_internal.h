@@ -52,7 +52,7 @@ enum ek_sync_phase { EK_SYNC_NONE, EK_SYNC_CHECK, EK_SYNC_COPY };
  * @phase: what is being done
  * @area: which one
  * @at: the next page
- * @buf: EK_READ_CHUNK bytes
+ * @buf: of ek_store_sync_buf(), of who began it
  * @uuid: in its label; zero: the pool's
  */
 struct ek_sync {

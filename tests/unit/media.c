@@ -131,6 +131,10 @@ static int media_read(void *ctx, unsigned int area, u64 offset, void *buf, size_
 	CHECK(offset / EK_BLOCK_SIZE + len / EK_BLOCK_SIZE <= m->nr_blocks, "read past the end");
 	if (ktap_failing())
 		return -EIO;
+	if (m->unreadable && m->unreadable(area, offset, len)) {
+		m->read_errors[area]++;
+		return -EIO;
+	}
 	for (; len; len -= EK_BLOCK_SIZE, buf += EK_BLOCK_SIZE, block++) {
 		const struct media_block *b = m->durable[area][block];
 

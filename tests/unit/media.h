@@ -38,6 +38,8 @@ struct media {
 	struct media_write *pending;
 	unsigned int nr_pending, max_pending;
 	bool error[EK_MAX_META];	/* to be returned by wait */
+	u64 read_errors[EK_MAX_META];	/* reads that failed */
+	bool (*unreadable)(unsigned int area, u64 offset, size_t len);
 	u64 writes[EK_MAX_META];	/* begun; flushes count, too */
 	u64 fail_at[EK_MAX_META];	/* the write that fails, 0: none */
 	bool fail_on[EK_MAX_META];	/* and all after it */

@@ -220,14 +220,16 @@ static struct ek_store *left_out(struct media *m)
 
 static void replace(struct ek_store *store)
 {
+	struct ek_page *buf = ek_store_sync_buf();
 	unsigned int steps;
 	int r;
 
-	CHECK(!ek_store_resync_begin(store, place, area_bytes(), new_uuid[place]));
+	CHECK(!ek_store_resync_begin(store, place, area_bytes(), new_uuid[place], buf));
 	for (steps = 0; (r = ek_store_resync_step(store)) > 0 && !ktap_failing(); steps++)
 		between(store, steps);
 	CHECK(!r && steps > 4, "%d after %u", r, steps);
 	CHECK(ek_store_areas(store) == 3 && !ek_store_stale(store));
+	kvfree(buf);
 }
 
 static void cut_anywhere(void)
@@ -344,6 +346,81 @@ static void leave_errors(void)
 	CHECK(mirrors && dead, "%u, %u", mirrors, dead);
 }
 
+/* What can't be read of the area that leaves: all; all but one block; of the other one: a block. */
+static enum bad { BAD_NONE, BAD_ALL, BAD_LARGE, BAD_BLOCK, BAD_END } bad;
+static u64 bad_block;
+
+static bool unreadable(unsigned int area, u64 offset, size_t len)
+{
+	switch (bad) {
+	case BAD_ALL:
+		return area == place;
+	case BAD_LARGE:
+		return area == place && len > EK_BLOCK_SIZE;
+	case BAD_BLOCK:
+		return area != place && offset <= bad_block && bad_block < offset + len;
+	default:
+		return false;
+	}
+}
+
+/* Where the page lies that counts: the first copy that is written is in slot 0. */
+static u64 page_at(struct ek_store *store, unsigned int i, unsigned int slot)
+{
+	return le64_to_cpu(ek_store_super(store)->pages_offset) +
+	       (2 * page_index[i] + slot) * EK_BLOCK_SIZE;
+}
+
+static void compare_then_leave(enum bad how)
+{
+	struct ek_mend mend = { .areas = ~(1u << place), .buf = ek_store_sync_buf() };
+	struct media *m = make();
+	struct ek_store *store = start(m, "oo", 3);
+	u8 was[EK_BLOCK_SIZE];
+	unsigned int steps;
+	int r;
+
+	/* A write that was dropped, and a page that is damaged, on the one that stays. */
+	checkpoint(store, 0);
+	checkpoint(store, 1);
+	checkpoint(store, 2);
+	checkpoint(store, 2);
+	memcpy(was, media_poke(m, !place, page_at(store, 2, 0)), sizeof(was));
+	checkpoint(store, 2);
+	commit(store);
+	if (how != BAD_LARGE && how != BAD_ALL)
+		memcpy(media_poke(m, !place, page_at(store, 2, 0)), was, sizeof(was));
+	if (how != BAD_ALL)
+		*media_poke(m, !place, page_at(store, 1, 0)) ^= 0xff;
+	bad = how;
+	bad_block = page_at(store, 0, 0);
+	m->unreadable = unreadable;
+	for (steps = 0; (r = ek_store_mend_step(store, &mend)) > 0; steps++)
+		if (steps % 16 == 0)
+			commit(store);
+	CHECK(!r && mend.mended == (how == BAD_ALL ? 0 : how == BAD_NONE ? 2 : how == BAD_LARGE ?
+				    1 : 3), "%d: %d, %u mended", how, r, (int)mend.mended);
+	CHECK(m->read_errors[place] == (how == BAD_ALL || how == BAD_LARGE), "%d", how);
+	CHECK(m->read_errors[!place] <= 2);
+	bad = BAD_NONE;
+	CHECK(!ek_store_leave_out(store, place));
+	commit(store);
+	ek_store_close(store);
+	comes_back(m, "oo", 3, 1u << !place, "the one that stays");
+	comes_back(m, "oo", 1u << !place, 1u << !place, "and alone");
+	media_free(m);
+	kvfree(mend.buf);
+}
+
+static void compares(void)
+{
+	enum bad how;
+
+	for (place = 0; place < 2; place++)
+		for (how = BAD_NONE; how < BAD_END && !ktap_failing(); how++)
+			compare_then_leave(how);
+}
+
 /* @generations: how far the old one gets by itself. */
 static struct media *went_on(unsigned int generations)
 {
@@ -448,6 +525,7 @@ static void both(void)
 /* Every write to the new one fails: it is given up, and the pool goes on. */
 static void errors(void)
 {
+	struct ek_page *buf = ek_store_sync_buf();
 	unsigned int at, failed = 0, done = 0;
 
 	place = 1;
@@ -458,8 +536,8 @@ static void errors(void)
 		int r;
 
 		m->fail_at[1] = m->writes[1] + at;
-		CHECK(!ek_store_resync_begin(store, 1, area_bytes(), new_uuid[1]));
-		CHECK(ek_store_resync_begin(store, 1, area_bytes(), new_uuid[1]) == -EBUSY);
+		CHECK(!ek_store_resync_begin(store, 1, area_bytes(), new_uuid[1], buf));
+		CHECK(ek_store_resync_begin(store, 1, area_bytes(), new_uuid[1], buf) == -EBUSY);
 		CHECK(ek_store_resyncing(store) == 2);
 		while ((r = ek_store_resync_step(store)) > 0)
 			between(store, steps++);
@@ -476,27 +554,31 @@ static void errors(void)
 		media_free(m);
 	}
 	CHECK(failed > 10 && done, "%u, %u", failed, done);
+	kvfree(buf);
 }
 
 static void refused(void)
 {
+	struct ek_page *buf = ek_store_sync_buf();
 	struct media *m = make();
 	struct ek_store *store;
 
 	place = 1;
 	store = left_out(m);
 	CHECK(ek_store_resync_step(store) == -EINVAL, "none begun");
-	CHECK(ek_store_resync_begin(store, 0, area_bytes(), NULL) == -EINVAL, "a mirror");
-	CHECK(ek_store_resync_begin(store, 2, area_bytes(), NULL) == -EINVAL, "no area");
+	CHECK(ek_store_resync_begin(store, 0, area_bytes(), NULL, buf) == -EINVAL, "a mirror");
+	CHECK(ek_store_resync_begin(store, 2, area_bytes(), NULL, buf) == -EINVAL, "no area");
 	CHECK(ek_store_resync_begin(store, 1, ek_super_area_bytes(ek_store_super(store)) - 1,
-				    NULL) == -ENOSPC, "too small");
-	CHECK(!ek_store_resync_begin(store, 1, ek_super_area_bytes(ek_store_super(store)), NULL));
+				    NULL, buf) == -ENOSPC, "too small");
+	CHECK(!ek_store_resync_begin(store, 1, ek_super_area_bytes(ek_store_super(store)), NULL,
+				     buf));
 	ek_store_resync_stop(store);
 	CHECK(ek_store_stale(store) == 2 && !ek_store_resyncing(store));
 	commit(store);
 	ek_store_close(store);
 	media_free(before);
 	media_free(m);
+	kvfree(buf);
 }
 
 int main(int argc, char **argv)
@@ -504,6 +586,7 @@ int main(int argc, char **argv)
 	ktap_init(argc, argv);
 	ktap_run("mirror: an area leaves, cut at every event", leaves);
 	ktap_run("mirror: one can't leave", leave_errors);
+	ktap_run("mirror: pages are compared before one leaves", compares);
 	ktap_run("mirror: one takes its place, cut at every event", cut_anywhere);
 	ktap_run("mirror: every write to the new one fails", errors);
 	ktap_run("mirror: the old one comes back", old_one);

@@ -174,13 +174,17 @@ static int rebuild_spaces(struct ek_store *store, const struct image *im)
 /* Its label is there: the superblocks name what that says from then on. */
 static int resync_area(struct ek_store *store, const struct store_io *io, unsigned int i)
 {
-	int err = ek_store_resync_begin(store, i, io->bytes[i], io->uuid[i]);
+	struct ek_page *buf = ek_store_sync_buf();
+	int err;
 
-	if (err)
-		return err;
-	do {
-		err = ek_store_resync_step(store);
-	} while (err > 0);
+	if (!buf)
+		return -ENOMEM;
+	err = ek_store_resync_begin(store, i, io->bytes[i], io->uuid[i], buf);
+	if (!err)
+		do {
+			err = ek_store_resync_step(store);
+		} while (err > 0);
+	kvfree(buf);
 	return err;
 }
 
