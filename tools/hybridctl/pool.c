@@ -142,6 +142,21 @@ static bool is_meant(const struct pool_area *a, unsigned int i, const struct ek_
 	       ek_super_names(sb, i, a->area.info.area_uuid);
 }
 
+/*
+ * One that was to take the place of an area that is left out, and did not get there, while that is
+ * gone: with it the pool is complete.  It is stale as what it replaces was.
+ */
+static bool stands_in(const struct pool *p, unsigned int i, const struct ek_super *sb)
+{
+	unsigned int k;
+
+	for (k = 0; k < p->nr_other; k++)
+		if (p->other[k].there && p->other[k].area.info.role == EK_ROLE_META &&
+		    p->other[k].area.info.index == i)
+			return false;
+	return le32_to_cpu(sb->meta_stale) >> i & 1;
+}
+
 /* The metadata areas that a superblock names, and no others. */
 static void take_meta(struct pool *p, const struct ek_super *sb, bool all)
 {
@@ -151,7 +166,8 @@ static void take_meta(struct pool *p, const struct ek_super *sb, bool all)
 		for (k = 0; k < p->nr_other && !is_meant(&p->meta[i], i, sb); k++)
 			if (is_meant(&p->other[k], i, sb))
 				swap_areas(&p->meta[i], &p->other[k]);
-		if (all && p->meta[i].there && !is_meant(&p->meta[i], i, sb))
+		if (all && p->meta[i].there && !is_meant(&p->meta[i], i, sb) &&
+		    !stands_in(p, i, sb))
 			forget(&p->meta[i]);
 	}
 	for (k = 0; all && k < p->nr_other; k++)
