@@ -72,14 +72,19 @@ static int wait_while(struct live *l, unsigned int k, char state)
 	}
 }
 
+#define TRIES	5	/* whatever suspends the volume meanwhile ends it */
+
 static int resync(struct live *l, unsigned int k)
 {
+	unsigned int tries;
 	int err = EXIT_OK;
 
-	if (l->st.meta[k] != 'R')
-		err = live_message(l, "metadata resync", k);
-	if (!err)
-		err = wait_while(l, k, 'R');
+	for (tries = 0; !err && tries < TRIES && l->st.meta[k] != 'A'; tries++) {
+		if (l->st.meta[k] != 'R')
+			err = live_message(l, "metadata resync", k);
+		if (!err)
+			err = wait_while(l, k, 'R');
+	}
 	if (err)
 		return err;
 	if (l->st.meta[k] != 'A')
@@ -123,14 +128,17 @@ static int judge(const struct live *l, unsigned int k)
 static int leave(struct live *l, unsigned int k)
 {
 	int err = live_look(l);
+	unsigned int tries;
 
 	/* Of a command that was cut short: it goes on in the kernel. */
 	if (!err)
 		err = wait_while(l, k, 'R');
-	if (!err && l->st.meta[k] == 'A')
-		err = live_message(l, "metadata leave", k);
-	if (!err)
-		err = wait_while(l, k, 'L');
+	for (tries = 0; !err && tries < TRIES && strchr("AL", l->st.meta[k]); tries++) {
+		if (l->st.meta[k] == 'A')
+			err = live_message(l, "metadata leave", k);
+		if (!err)
+			err = wait_while(l, k, 'L');
+	}
 	if (!err && l->st.meta[k] == 'A')
 		err = fail("%s: metadata area %u can't leave (the kernel's log says why)", l->name,
 			   k);
@@ -157,8 +165,13 @@ static void forget_old(const struct live *l, unsigned int k, dev_t rdev)
 		free(path);
 		return;
 	}
-	/* A member may lie behind it, so that it is in use. */
-	err = bdev_open(&dev, path, BDEV_WRITE);
+	/* Somebody may have taken it meanwhile; or a member lies behind it, so that it is in use. */
+	err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
+	if (err == -EBUSY && live_uses(l, rdev))
+		err = bdev_open(&dev, path, BDEV_WRITE);
+	if (err)
+		warn("%s: the metadata that was there is not wiped: %s; nobody believes it", path,
+		     strerror(-err));
 	for (nr = err ? 0 : area_find(&dev, area, &err); nr > 0; nr--)
 		if (area[nr - 1].info.role == EK_ROLE_META && area[nr - 1].info.index == k &&
 		    leftover_is(&sb, &area[nr - 1]) && leftover_wipe(&dev, &area[nr - 1]))
@@ -368,5 +381,9 @@ int mirror_move_back_in(struct live *l, unsigned int k, unsigned int i)
 		return err;
 	live_put_meta(l, k, rdev, start);
 	err = live_reload(l, l->sectors);
-	return err ? err : take_over(l, k, old);
+	if (err) {
+		stay(l, k);
+		return err;
+	}
+	return take_over(l, k, old);
 }
