@@ -155,10 +155,9 @@ static int remove_emptied(struct live *l, unsigned int i)
  * A metadata area that lies on the member goes to the new device, too: before anything else does,
  * with the rest of that as a member; @k: it is a member already, as a replace was cut short.
  */
-static int replace_metadata(struct live *l, unsigned int i, int k, const char *new,
-			    const struct fresh *how)
+static int replace_metadata(struct live *l, unsigned int area, unsigned int i, int k,
+			    const char *new, const struct fresh *how)
 {
-	unsigned int area = live_metadata_on(l, i);
 	uint64_t sectors;
 	int index, err;
 
@@ -172,6 +171,50 @@ static int replace_metadata(struct live *l, unsigned int i, int k, const char *n
 	return err ? err : mirror_move(l, area, new, how, index);
 }
 
+/* An area that is not there; -1: none. */
+static int lost_area(const struct live *l)
+{
+	unsigned int k;
+
+	for (k = 0; k < l->st.nr_meta; k++)
+		if (l->st.meta[k] == 'F' && !strcmp(l->t.meta[k].dev, "-"))
+			return k;
+	return -1;
+}
+
+/*
+ * Of a lost member nobody knows whether a lost area lay on it.  It is made anew with the member if
+ * the new device has room for both; -1: it is not.
+ */
+static int area_to_take(const struct live *l, unsigned int i, const char *new)
+{
+	int k = live_metadata_on(l, i);
+	uint64_t sectors, taken;
+	struct bdev dev;
+
+	if (k >= 0 || strcmp(l->t.dev[i].dev, "-"))
+		return k;
+	k = lost_area(l);
+	if (k < 0 || l->st.meta[!k] != 'A' || bdev_open(&dev, new, 0))
+		return -1;
+	sectors = dev.sectors;
+	bdev_close(&dev);
+	taken = mirror_sectors(l);
+	if (!taken || sectors <= taken ||
+	    ek_member_extents(sectors - taken, l->st.extent_sectors) < l->st.dev[i].total)
+		return -1;
+	return k;
+}
+
+static void warn_of_lost(const struct live *l)
+{
+	int k = lost_area(l);
+
+	if (k >= 0)
+		warn("%s: the metadata is on one device only, as area %d is lost (\"hybridctl metadata %s move %d DEV\" makes DEV a mirror)",
+		     l->name, k, l->name, k);
+}
+
 /* Of the device that took the place; if that was cut short it is stale still. */
 static int finish_metadata(struct live *l, unsigned int k)
 {
@@ -183,7 +226,7 @@ static int finish_metadata(struct live *l, unsigned int k)
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
 static int replace(struct live *l, const char *old, const char *new, const struct fresh *how)
 {
-	int i = live_member(l, old, true), k = live_member(l, new, true), err;
+	int i = live_member(l, old, true), k = live_member(l, new, true), area, err;
 
 	if ((i >= 0 && i == k) || !strcmp(old, new))
 		return fail("%s: can't take its own place", new);
@@ -200,8 +243,9 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	if (k >= 0 && finish_metadata(l, k))
 		return EXIT_FAILED;
 	/* Before it joins: a new one that is too small stays what it is. */
-	if (live_metadata_on(l, i) >= 0) {
-		if (replace_metadata(l, i, k, new, how))
+	area = k < 0 ? area_to_take(l, i, new) : live_metadata_on(l, i);
+	if (area >= 0) {
+		if (replace_metadata(l, area, i, k, new, how))
 			return EXIT_FAILED;
 	} else if (k < 0 && (judge_new(l, i, new, 0) || member_add(l, new, how) < 0)) {
 		return EXIT_FAILED;
@@ -223,6 +267,8 @@ int cmd_replace(int argc, char **argv)
 	err = live_open(&l, argv[optind]);
 	if (!err)
 		err = replace(&l, argv[optind + 1], argv[optind + 2], &o.fresh);
+	if (!err)
+		warn_of_lost(&l);
 	live_close(&l);
 	return err;
 }
