@@ -122,20 +122,11 @@ static bool can_do_without(const struct pool *p)
 	return metas && members;
 }
 
-static char *locked;	/* what was not looked at, as others had it locked */
-
 static int judge(const struct pool *p)
 {
 	char *missing = pool_missing(p);
 	int there;
 
-	/* It may be there: without it the pool would go on, and it miss what comes then. */
-	if (missing && locked) {
-		fail("%s: incomplete: %s not found, and not looked at as another program has it locked: %s",
-		     p->name, missing, locked);
-		free(missing);
-		return EXIT_FAILED;
-	}
 	if (missing && degraded && can_do_without(p)) {
 		warn("%s: without %s: what is there can't be read or written", p->name, missing);
 	} else if (missing) {
@@ -205,7 +196,6 @@ static void settle(void)
 		free(made[i]);
 	}
 	free(made);
-	free(locked);
 }
 
 /* With its lock. */
@@ -282,8 +272,6 @@ static int scan(struct pools *pools)
 	/* What the system starts from is not to depend on a directory for locks. */
 	lock_devices();
 	err = pools_scan(pools);
-	free(locked);
-	locked = pools->locked ? xstrdup(pools->locked) : NULL;
 	return err ? fail("can't list volumes: %s", strerror(-err)) : EXIT_OK;
 }
 

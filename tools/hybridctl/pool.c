@@ -277,15 +277,6 @@ struct scan {
 	unsigned int nr_live;
 };
 
-/* Being discarded, or looked at by somebody: nobody knows what is on it. */
-static void note_locked(struct pools *pools, const char *path)
-{
-	char *longer = pools->locked ? xasprintf("%s, %s", pools->locked, path) : xstrdup(path);
-
-	free(pools->locked);
-	pools->locked = longer;
-}
-
 static void scan_device(void *ctx, dev_t rdev)
 {
 	struct scan *scan = ctx;
@@ -298,13 +289,10 @@ static void scan_device(void *ctx, dev_t rdev)
 		if (makedev(scan->live[i].major, scan->live[i].minor) == rdev)
 			return;
 	path = bdev_path(rdev);
-	/* No medium, suspended, gone meanwhile: nothing to be assembled from. */
-	err = access(path, R_OK) ? -errno : bdev_open(&dev, path, BDEV_LOOK);
-	if (!err) {
+	/* No medium, suspended, being discarded, gone meanwhile: nothing to be assembled from. */
+	if (!access(path, R_OK) && !bdev_open(&dev, path, BDEV_LOOK)) {
 		pools_add(scan->pools, &dev, &err);
 		bdev_close(&dev);
-	} else if (err == -EAGAIN) {
-		note_locked(scan->pools, path);
 	}
 	free(path);
 }
@@ -386,7 +374,6 @@ void pools_free(struct pools *pools)
 		free(p->active);
 	}
 	free(pools->pool);
-	free(pools->locked);
 	memset(pools, 0, sizeof(*pools));
 }
 

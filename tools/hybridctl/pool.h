@@ -32,7 +32,6 @@ struct pool {
 struct pools {
 	struct pool *pool;
 	unsigned int nr;
-	char *locked;		/* devices that others had locked, not looked at; NULL: none */
 };
 
 /* All pools whose labels are on the machine's block devices; which are active. */
