@@ -496,9 +496,21 @@ int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes
 }
 EXPORT_SYMBOL_GPL(ek_store_open);
 
-/* Documented in the header. */
+/**
+ * ek_store_open_named - read the superblocks and page table of areas whose labels are known
+ * @io: I/O
+ * @ctx: for @io
+ * @area_bytes: sizes of the areas
+ * @uuid: in their labels; NULL: not known
+ * @areas: bit per area that is there
+ * @store: set on success
+ * @reason: set on failure
+ *
+ * Context: sleeps; reads only.
+ * Return: as ek_store_open().
+ */
 int ek_store_open_named(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
-			const u8 (*uuid)[EK_UUID_SIZE], unsigned int areas,
+			const u8 uuid[][EK_UUID_SIZE], unsigned int areas,
 			struct ek_store **store, const char **reason)
 {
 	struct ek_opening *o = kzalloc(sizeof(*o), GFP_KERNEL);

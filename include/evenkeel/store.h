@@ -115,10 +115,10 @@ int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes
 /*
  * The same, of areas of which the labels' uuids are known: one that the superblock of the other
  * does not name was replaced, and is left out, however whole it is; or went on all the same, and
- * then both are refused.  @uuid: NULL: not known.
+ * then both are refused.
  */
 int ek_store_open_named(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
-			const u8 (*uuid)[EK_UUID_SIZE], unsigned int areas,
+			const u8 uuid[][EK_UUID_SIZE], unsigned int areas,
 			struct ek_store **store, const char **reason);
 int ek_store_peek(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
 		  unsigned int areas, struct ek_super *super);

@@ -57,10 +57,6 @@ check "nothing to be done" hybridctl metadata p resync
 check "the load went on" wait $load
 rm /tmp/enough
 check "data" holds
-check "stop" hybridctl stop p
-check "sound" is_whole $A $B
-check "assembled" hybridctl assemble p
-check "data" holds
 
 # --- a table was loaded before the area that it does without became a mirror
 cp /tmp/a.image $C
@@ -125,12 +121,8 @@ check "nothing is left of it" no_label $A
 check "data" holds
 check "stop" hybridctl stop p
 check "sound" is_whole $B $C
-check "assembled" hybridctl assemble p
-field_is "two mirrors" p meta AA
-check "data" holds
 
 # --- what was replaced comes back
-check "stop" hybridctl stop p
 cp /tmp/a.image $A
 check "assembled, the old one beside the others" hybridctl assemble p
 field_is "two mirrors" p meta AA
@@ -161,9 +153,6 @@ check_fails "its areas are its own" "busy" dmsetup create q --table "$(dmsetup t
 check "to a device of its own" hybridctl metadata p move $A /dev/emudisk/m
 check "and the other" hybridctl metadata p move 0 /dev/emudisk/n
 field_is "two mirrors" p meta AA
-check "stop" hybridctl stop p
-check "sound" is_whole $A $C /dev/emudisk/{m,n}
-check "assembled" hybridctl assemble p
 check "so they leave as others" hybridctl replace p $C $D
 check "data" holds
 fields_are "all is as it should be" p "dev.2.state meta mode" "removed AA rw"

@@ -31,7 +31,7 @@ int main(void)
 	ktap_ok(lines(0, false, 0, false) == 1, "nothing to be done: all is");
 	progress_init(&p, NULL, 0, false, 0);
 	ktap_ok(progress_due(&p, UINT64_MAX / 2, UINT64_MAX, false, 1) && p.tenths == 5,
-		   "large numbers");
+		"large numbers");
 	ktap_ok(!progress_due(&p, UINT64_MAX / 2 + 9, UINT64_MAX, false, 0), "likewise");
 	return ktap_end();
 }
