@@ -285,6 +285,7 @@ static int put_in(struct live *l, struct place *p, unsigned int k)
 /* @p->dev is open, alone. */
 static int settle_in(struct live *l, struct place *p, unsigned int k)
 {
+	bool mirror = l->st.meta[k] == 'A';
 	dev_t old = rdev_of(l, k);
 	int err = judge_size(l, p);
 
@@ -303,7 +304,8 @@ static int settle_in(struct live *l, struct place *p, unsigned int k)
 		err = put_in(l, p, k);
 	if (err) {
 		member_take_back(l, p->w, &p->dev, &p->member);
-		stay(l, k);
+		if (mirror)
+			stay(l, k);
 	}
 	wipe_free(p->w);
 	if (err)
