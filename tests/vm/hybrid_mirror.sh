@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: metadata areas leave, come and move while the volume runs
 # kernels: 6.1 6.12 debug
-# timeout: 180
+# timeout: 300
 . tests/vm/lib.sh
 
 disk a 24M
