@@ -75,6 +75,8 @@ static int format(struct hy_pool *pool, struct hy_table *t)
 	if (r)
 		goto out;
 	memcpy(t->uuid, pool->uuid, EK_UUID_SIZE);	/* another try goes on with it */
+	for (i = 0; i < t->nr_meta; i++)
+		memcpy(t->meta[i].uuid, pool->uuid, EK_UUID_SIZE);
 	for (i = 0; i < t->nr_members; i++) {
 		generate_random_uuid(member_uuid[i]);
 		memcpy(t->member[i].uuid, member_uuid[i], EK_UUID_SIZE);
@@ -435,17 +437,19 @@ static int load_journal(struct hy_pool *pool)
 static int load(struct hy_pool *pool, struct hy_table *t)
 {
 	u64 bytes[EK_MAX_META] = { 0 };
+	u8 uuid[EK_MAX_META][EK_UUID_SIZE];
 	unsigned int areas = 0, i;
 	const char *reason = "unknown";
 	int r;
 
 	for (i = 0; i < t->nr_meta; i++) {
 		bytes[i] = (u64)t->meta[i].sectors << SECTOR_SHIFT;
+		memcpy(uuid[i], t->meta[i].uuid, EK_UUID_SIZE);
 		areas |= t->meta[i].dev ? BIT(i) : 0;
 	}
 	pool->store_ro = t->read_only;
-	r = ek_store_open(t->read_only ? &hy_meta_io_ro : &hy_meta_io, pool, bytes, areas,
-			  &pool->store, &reason);
+	r = ek_store_open_named(t->read_only ? &hy_meta_io_ro : &hy_meta_io, pool, bytes,
+				(const u8 (*)[EK_UUID_SIZE])uuid, areas, &pool->store, &reason);
 	if (r) {
 		DMERR("cannot open the metadata: %s (error %d)", reason, r);
 		return r;
@@ -493,12 +497,23 @@ static void unload(struct hy_pool *pool)
 
 /* --- binding --- */
 
+/* What the table has in the place of one in use is no copy of it: not read, and not written. */
+static void bind_meta(struct hy_pool *pool, struct hy_table *t)
+{
+	unsigned int i, gone = pool->loaded ? hy_areas_gone(pool, t) : 0;
+
+	pool->nr_meta = t->nr_meta;
+	memcpy(pool->meta, t->meta, sizeof(pool->meta));
+	for (i = 0; i < EK_MAX_META; i++)
+		if (gone & BIT(i))
+			pool->meta[i].dev = NULL;
+}
+
 static void bind(struct hy_pool *pool, struct hy_table *t)
 {
 	unsigned int i;
 
-	pool->nr_meta = t->nr_meta;
-	memcpy(pool->meta, t->meta, sizeof(pool->meta));
+	bind_meta(pool, t);
 	for (i = 0; i < t->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 
@@ -583,10 +598,11 @@ static void note_areas(struct hy_pool *pool, struct hy_table *t)
 	unsigned int i;
 
 	for (i = 0; i < t->nr_meta; i++)	/* of one that is not there: where it was */
-		if (t->meta[i].dev) {
-			pool->in_use[i].dev = t->meta[i].dev->bdev->bd_dev;
-			pool->in_use[i].start = t->meta[i].start;
+		if (pool->meta[i].dev) {
+			pool->in_use[i].dev = pool->meta[i].dev->bdev->bd_dev;
+			pool->in_use[i].start = pool->meta[i].start;
 		}
+	hy_pool_note_keys(pool, t);
 }
 
 /* A table may still name what was removed: nothing is done to that. */
@@ -601,14 +617,44 @@ static void unbind_removed(struct hy_pool *pool)
 		}
 }
 
+/*
+ * Since the table was loaded, an area that it has not, or in whose place it has another, may have
+ * become a mirror:
+ *
+ *	load		[C, B]: area 0, on A, is left out, so that another may take its place
+ *	message		"metadata resync 0": A is a mirror
+ *	resume		C would count as one, with what it had some time ago; A would miss all that
+ *			comes, and no superblock say so
+ *
+ * So it is left out again before the devices change.  If nothing would be left, or that can't be
+ * written, the resume fails; such an area then has no device (bind_meta()) until a table has it.
+ */
+static int leave_areas(struct hy_pool *pool, struct hy_table *t)
+{
+	unsigned int gone = hy_areas_gone(pool, t);
+
+	/* One that takes no writes any more has no more use for mirrors. */
+	if (!gone || ek_store_writable(pool->store))
+		return 0;
+	if (gone == ek_store_areas(pool->store)) {
+		DMERR("none of the metadata areas is the live pool's");
+		return -EINVAL;
+	}
+	return hy_mirror_leave_now(pool, gone);
+}
+
 static int activate(struct hy_pool *pool, struct hy_table *t)
 {
-	int r;
+	int r = 0;
 
-	bind(pool, t);
 	/* What was opened for reading has nothing in memory that the media do not. */
-	if (pool->loaded && pool->store_ro && !t->read_only)
+	if (pool->loaded && pool->store_ro && (!t->read_only || hy_areas_gone(pool, t)))
 		hy_pool_deactivate(pool);
+	if (pool->loaded)
+		r = leave_areas(pool, t);
+	bind(pool, t);
+	if (r)
+		return r;
 	r = pool->loaded ? hy_reshape(pool, t) : load_or_make(pool, t);
 	if (r)
 		return r;

@@ -233,6 +233,7 @@ static int meta_labels(struct hy_table *t, struct page *page, u8 *uuid, bool *bl
 			return r;
 		*forming &= f;
 		t->meta[i].sectors = info.area_sectors;
+		memcpy(t->meta[i].uuid, info.area_uuid, EK_UUID_SIZE);
 	}
 	*forming &= seen > 0;
 	if (!seen && !blanks) {

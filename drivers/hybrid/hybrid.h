@@ -19,7 +19,8 @@
  *   pool->policy_lock (spin, irq)	policy, snapshot, tokens
  *   pool->free_lock (spin, irq)	freed extents and who waits for them
  *   space->lock, cache->lock (spin, irq)	leaves
- * The committer (pool->commit_work) is the only caller of the store's writing side.
+ * The committer (pool->commit_work) is the only caller of the store's writing side, but for
+ * mirror.c, whose work takes turns with it on the same ordered queue.
  */
 #ifndef _HYBRID_H
 #define _HYBRID_H
@@ -65,7 +66,7 @@ struct hy_slot;
  * @direct: the way around the block layer, of a member that has one
  * @start: first sector on the device
  * @sectors: length
- * @uuid: a member's, from its label; zero: lost, or not labelled yet
+ * @uuid: from its label; zero: lost, or not labelled yet
  */
 struct hy_area {
 	struct dm_dev *dev;
@@ -336,6 +337,22 @@ struct hy_gather {
 	struct hy_moved moved;
 };
 
+enum hy_mirror_op { HY_MIRROR_NONE, HY_MIRROR_LEAVE, HY_MIRROR_RESYNC };
+
+/*
+ * struct hy_mirror - a metadata area that leaves or comes; see mirror.c
+ * Set under message_lock while @op is none, then the work's own.
+ */
+struct hy_mirror {
+	struct work_struct work;
+	enum hy_mirror_op op;
+	unsigned int area;
+	bool begun;		/* @answer was given */
+	struct ek_mend mend;	/* its buffer is a resync's, too */
+	int error;		/* the answer */
+	struct completion answer;
+};
+
 /* Writes of a metadata area in flight; see meta_io.c. */
 struct hy_meta_io {
 	atomic_t pending;
@@ -355,8 +372,7 @@ struct hy_pool {
 	struct list_head list;
 	unsigned int refs;
 	struct mapped_device *md;	/* the one whose tables may use it */
-	unsigned int nr_keys;
-	struct hy_key key[EK_MAX_META];
+	struct hy_key key[EK_MAX_META];		/* hy_keys_lock */
 	struct hy_key in_use[EK_MAX_META];	/* metadata areas, as last seen */
 
 	/* geometry; constant once loaded */
@@ -389,6 +405,7 @@ struct hy_pool {
 	struct ek_store *store;
 	struct dm_io_client *io_client;
 	struct hy_meta_io meta_io[EK_MAX_META];
+	struct hy_mirror mirror;
 	struct mutex load_lock;		/* loading of pages, replayed */
 	struct hy_replayed *replayed;	/* sorted by extent */
 	size_t nr_replayed;
@@ -509,6 +526,7 @@ extern const struct ek_store_io hy_meta_io_ro;
 /* pool.c */
 struct hy_pool *hy_pool_get(struct hy_table *t, char **error);
 void hy_pool_put(struct hy_pool *pool);
+void hy_pool_note_keys(struct hy_pool *pool, struct hy_table *t);
 bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error);
 void hy_pool_set_mode(struct hy_pool *pool, enum hy_mode mode, const char *why);
 void hy_pool_needs_check(struct hy_pool *pool, const char *why);
@@ -696,6 +714,13 @@ void hy_ready_drop(struct hy_table *t);
 /* reshape.c */
 bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error);
 int hy_reshape(struct hy_pool *pool, struct hy_table *t);
+unsigned int hy_areas_gone(struct hy_pool *pool, struct hy_table *t);
+
+/* mirror.c */
+int hy_mirror(struct hy_pool *pool, enum hy_mirror_op op, unsigned int area);
+void hy_mirror_stop(struct hy_pool *pool);
+int hy_mirror_leave_now(struct hy_pool *pool, unsigned int areas);
+void hy_mirror_init(struct hy_pool *pool);
 
 /* mover.c */
 bool hy_mover_tick(struct hy_pool *pool, u64 now);

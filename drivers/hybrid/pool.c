@@ -6,6 +6,7 @@
 
 static LIST_HEAD(hy_pools);
 static DEFINE_MUTEX(hy_pools_lock);
+static DEFINE_SPINLOCK(hy_keys_lock);	/* so that no resume waits for constructors */
 
 /* --- modes --- */
 
@@ -141,6 +142,7 @@ static void pool_init_plain(struct hy_pool *pool)
 	hy_settings_init(&pool->set);
 	hy_lanes_init(pool);
 	hy_commit_init(pool);
+	hy_mirror_init(pool);
 	hy_balance_init(pool);
 	hy_heat_init(&pool->heat, pool->set.candidates);
 }
@@ -194,17 +196,28 @@ static bool same_area(const struct hy_area *a, dev_t dev, sector_t start)
 	return a->dev && a->dev->bdev->bd_dev == dev && a->start == start;
 }
 
+static bool has_key(struct hy_pool *pool, const struct hy_area *a)
+{
+	bool has = false;
+	unsigned int k;
+
+	spin_lock(&hy_keys_lock);
+	for (k = 0; k < EK_MAX_META; k++)
+		has |= same_area(a, pool->key[k].dev, pool->key[k].start);
+	spin_unlock(&hy_keys_lock);
+	return has;
+}
+
 /* hy_pools_lock held. */
 static struct hy_pool *find_pool(struct hy_table *t)
 {
 	struct hy_pool *pool;
-	unsigned int i, k;
+	unsigned int i;
 
 	list_for_each_entry(pool, &hy_pools, list)
 		for (i = 0; i < t->nr_meta; i++)
-			for (k = 0; k < pool->nr_keys; k++)
-				if (same_area(&t->meta[i], pool->key[k].dev, pool->key[k].start))
-					return pool;
+			if (has_key(pool, &t->meta[i]))
+				return pool;
 	return NULL;
 }
 
@@ -219,16 +232,24 @@ static bool has_live_pool(struct mapped_device *md)
 	return false;
 }
 
-static void remember_keys(struct hy_pool *pool, struct hy_table *t)
+/**
+ * hy_pool_note_keys - a pool is found by the metadata areas of its last table from here on
+ * @pool: the pool
+ * @t: the table; of an area that is not there it stays what it was
+ *
+ * Context: any but interrupts.
+ */
+void hy_pool_note_keys(struct hy_pool *pool, struct hy_table *t)
 {
 	unsigned int i;
 
-	for (i = 0; i < t->nr_meta; i++) {
-		if (!t->meta[i].dev)
-			continue;
-		pool->key[pool->nr_keys].dev = t->meta[i].dev->bdev->bd_dev;
-		pool->key[pool->nr_keys++].start = t->meta[i].start;
-	}
+	spin_lock(&hy_keys_lock);
+	for (i = 0; i < t->nr_meta; i++)
+		if (t->meta[i].dev) {
+			pool->key[i].dev = t->meta[i].dev->bdev->bd_dev;
+			pool->key[i].start = t->meta[i].start;
+		}
+	spin_unlock(&hy_keys_lock);
 }
 
 /**
@@ -297,7 +318,7 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 		goto out;
 	}
 	pool->md = dm_table_get_md(t->ti->table);
-	remember_keys(pool, t);
+	hy_pool_note_keys(pool, t);
 	pool->refs = 1;
 	list_add(&pool->list, &hy_pools);
 out:

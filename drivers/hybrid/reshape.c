@@ -124,6 +124,32 @@ static char *judge_members(struct hy_pool *pool, struct hy_table *t)
 	return NULL;
 }
 
+static bool is_there(struct hy_pool *pool, struct hy_table *t, unsigned int i)
+{
+	return t->meta[i].dev && t->meta[i].dev->bdev->bd_dev == pool->in_use[i].dev &&
+	       t->meta[i].start == pool->in_use[i].start;
+}
+
+/**
+ * hy_areas_gone - which metadata areas in use has a table not, or another in their place?
+ * @pool: the pool, loaded
+ * @t: the table
+ *
+ * The constructor lets none through that has another in the place of one in use; but which ones are
+ * in use may change before the table is resumed.
+ * Context: preresume; state_sem held.
+ * Return: a bit for each.
+ */
+unsigned int hy_areas_gone(struct hy_pool *pool, struct hy_table *t)
+{
+	unsigned int i, gone = 0, areas = ek_store_areas(pool->store);
+
+	for (i = 0; i < EK_MAX_META; i++)
+		if (areas & BIT(i) && !is_there(pool, t, i))
+			gone |= BIT(i);
+	return gone;
+}
+
 /*
  * A mirror in use gets what changes from here on only: an older copy of it in its place would keep
  * old pages, whole, and be believed at the next start.  And one of those in use has to stay.

@@ -55,8 +55,12 @@ static void status_table(struct hy_table *t, struct texts *texts, char *result,
 
 static char meta_state(struct hy_pool *pool, unsigned int i)
 {
+	enum hy_mirror_op op = READ_ONCE(pool->mirror.op);
+
 	if (!pool->meta[i].dev)
 		return 'F';
+	if (op != HY_MIRROR_NONE && READ_ONCE(pool->mirror.area) == i)
+		return op == HY_MIRROR_LEAVE ? 'L' : 'R';
 	if (!pool->loaded || !(ek_store_areas(pool->store) & BIT(i)))
 		return pool->loaded && ek_store_stale(pool->store) & BIT(i) ? 'S' : 'F';
 	return 'A';
@@ -307,6 +311,32 @@ static int message_move(struct hy_pool *pool, char **argv)
 	return r;
 }
 
+static int message_mirror(struct hy_pool *pool, char **argv)
+{
+	enum hy_mirror_op op;
+	unsigned int area;
+	int r;
+
+	if (!strcasecmp(argv[1], "leave"))
+		op = HY_MIRROR_LEAVE;
+	else if (!strcasecmp(argv[1], "resync"))
+		op = HY_MIRROR_RESYNC;
+	else
+		return refuse("metadata: leave or resync expected");
+	if (kstrtouint(argv[2], 10, &area) || area >= pool->nr_meta)
+		return refuse("metadata: no such area");
+	mutex_lock(&pool->message_lock);
+	r = hy_mirror(pool, op, area);
+	mutex_unlock(&pool->message_lock);
+	if (r == -EINVAL)
+		return refuse(op == HY_MIRROR_LEAVE ?
+			      "metadata leave: it is left out already, or the last one" :
+			      "metadata resync: it is a mirror already");
+	if (r)
+		DMERR("message: metadata area %u: error %d", area, r);
+	return r;
+}
+
 static int message_member(struct hy_pool *pool, char **argv)
 {
 	const char *reason = "no such member";
@@ -432,6 +462,8 @@ static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc
 		return message_move(pool, argv);
 	if (argc == 2 && is_member_message(argv[0]))
 		return message_member(pool, argv);
+	if (argc == 3 && !strcasecmp(argv[0], "metadata"))
+		return message_mirror(pool, argv);
 	if (argc == 4 && !strcasecmp(argv[0], "pin"))
 		return message_pin(pool, argc, argv);
 	if ((argc == 1 || argc == 3) && !strcasecmp(argv[0], "unpin"))

@@ -241,6 +241,7 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	flush_workqueue(pool->wq);
 	/* Nobody says that the members are the same, or have the same, afterwards. */
 	hy_cache_forget_all(pool);
+	hy_mirror_stop(pool);
 	cancel_delayed_work_sync(&pool->commit_timer);
 	WRITE_ONCE(pool->closing, true);
 	if (hy_pool_writable(pool) && hy_commit_wait(pool, true))

@@ -26,17 +26,6 @@
 #include <evenkeel/label.h>
 #include "store_internal.h"
 
-/* What those who don't know the state of some member would take for damage. */
-static u64 ek_super_incompat(const struct ek_super *sb)
-{
-	u32 i;
-
-	for (i = 0; i < le32_to_cpu(sb->nr_members); i++)
-		if (le32_to_cpu(sb->member[i].state) >= EK_MEMBER_DRAINING)
-			return EK_INCOMPAT_LEAVING;
-	return 0;
-}
-
 /* Fill in @pending as the superblock of @generation. */
 static void ek_super_seal(struct ek_store *store, u64 generation, u64 journal_generation,
 			  const u8 *table, unsigned int stale, u32 flags)
@@ -176,8 +165,12 @@ EXPORT_SYMBOL_GPL(ek_store_ckpt_begin);
 
 static void ek_ckpt_drain(struct ek_store *store)
 {
-	store->ckpt_failed |= ek_areas_wait(store, store->areas);
+	store->ckpt_failed |= ek_areas_wait(store, store->areas | store->syncing);
 	store->ring_used = 0;
+	/* One that is not a mirror yet does not become one; nobody else need hear of it. */
+	if (store->ckpt_failed & store->syncing)
+		ek_store_resync_stop(store);
+	store->ckpt_failed &= store->areas;
 }
 
 /**
@@ -215,7 +208,7 @@ int ek_store_ckpt_page(struct ek_store *store, u64 index, struct ek_page *image)
 	page->generation = cpu_to_le64(store->generation + 1);
 	page->reserved = 0;
 	page->csum = cpu_to_le32(ek_checksum(page, sizeof(*page), &page->csum));
-	store->ckpt_failed |= ek_areas_begin(store, store->areas,
+	store->ckpt_failed |= ek_areas_begin(store, store->areas | store->syncing,
 					     ek_page_offset(&store->geo, index, slot),
 					     page, EK_BLOCK_SIZE, 0);
 	ek_table_set(store->next, index, slot ? EK_PAGE_SLOT1 : EK_PAGE_SLOT0);

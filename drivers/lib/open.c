@@ -17,6 +17,19 @@
  * of the two is the newer.  If that is the damaged one the pool is refused: the other one is
  * of some time ago, and whoever goes on from there reads what was freed since, and overwrites what
  * was acknowledged.
+ *
+ * An area's label has a uuid, a superblock the uuids of the areas that are the mirrors.  One that
+ * was replaced while it could not be told (it was gone, or the power went) has the superblock of
+ * that time.  It is as sound as it was, so nothing but the other one's superblock tells:
+ *
+ *	one calls the other stale and	it was replaced, or is to replace another and its first
+ *	does not name it		superblock came to it alone: out
+ *	the later one does not name	it was replaced: out
+ *	the earlier
+ *	the same, but the earlier one	it went on alone after it was replaced, as somebody had the
+ *	calls the other stale		other one left out: refused
+ *	the earlier one does not name	likewise, and went on for longer than the other: refused
+ *	the later
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -52,6 +65,7 @@ struct ek_scan {
 struct ek_opening {
 	const struct ek_store_io *io;
 	void *ctx;
+	const u8 (*uuid)[EK_UUID_SIZE];		/* in the labels; NULL: not known */
 	struct ek_scan scan[EK_MAX_META];
 };
 
@@ -179,6 +193,10 @@ static void ek_scan_area(struct ek_opening *o, unsigned int area, u64 area_bytes
 		ek_fail(scan, -EUCLEAN, "superblock of an area that calls itself stale");
 		return;
 	}
+	if (o->uuid && !ek_super_names(scan->sb, area, o->uuid[area])) {
+		ek_fail(scan, -EUCLEAN, "superblock of another metadata area");
+		return;
+	}
 	scan->told = true;
 	if (ek_scan_table(o, area))
 		return;
@@ -260,6 +278,40 @@ static bool ek_names_stale(const struct ek_scan *scan, unsigned int area)
 	return scan->told && le32_to_cpu(scan->sb->meta_stale) & 1u << area;
 }
 
+static bool ek_names(struct ek_opening *o, unsigned int by, unsigned int area)
+{
+	return !o->uuid || ek_super_names(o->scan[by].sb, area, o->uuid[area]);
+}
+
+/* Does @area call stale whom it does not name, but is named by? */
+static bool ek_is_without(struct ek_opening *o, unsigned int area)
+{
+	return ek_names_stale(&o->scan[area], !area) && !ek_names_stale(&o->scan[!area], area) &&
+	       !ek_names(o, area, !area) && ek_names(o, !area, area);
+}
+
+/*
+ * Superblocks of both are sound, and one does not name the other.  Return: the one that counts;
+ * -EUCLEAN: nobody knows which of the two has everything.
+ */
+static int ek_judge_replaced(struct ek_opening *o)
+{
+	u64 g0 = le64_to_cpu(o->scan[0].sb->generation);
+	u64 g1 = le64_to_cpu(o->scan[1].sb->generation);
+	unsigned int later = g1 > g0;
+
+	if (ek_is_without(o, 0))
+		return 0;
+	if (ek_is_without(o, 1))
+		return 1;
+	if (g0 == g1 || ek_names(o, later, !later) || ek_names_stale(&o->scan[!later], later))
+		return -EUCLEAN;
+	/* Neither knows the other one: it may be the later one that was replaced. */
+	if (!ek_names(o, !later, later) && ek_names_stale(&o->scan[later], !later))
+		return -EUCLEAN;
+	return later;
+}
+
 /* The other area can't be used.  Is @lead all that the pool has, or of some time ago? */
 static int ek_judge_left(struct ek_opening *o, unsigned int lead, const char **reason)
 {
@@ -271,7 +323,9 @@ static int ek_judge_left(struct ek_opening *o, unsigned int lead, const char **r
 		*reason = "no superblock";
 		return -ENODATA;
 	}
-	if (ek_names_stale(sound, !lead) && !ek_names_stale(other, lead))
+	/* It may call the other one stale because it was replaced, and went on alone. */
+	if (ek_names_stale(sound, !lead) && !ek_names_stale(other, lead) &&
+	    (!other->told || ek_names(o, !lead, lead)))
 		return 0;
 	if (other->err == -EPROTONOSUPPORT) {
 		*reason = other->reason;
@@ -279,7 +333,12 @@ static int ek_judge_left(struct ek_opening *o, unsigned int lead, const char **r
 	}
 	if (!other->told || memcmp(sound->sb->pool_uuid, other->sb->pool_uuid, EK_UUID_SIZE))
 		return 0;
+	if (!ek_names(o, lead, !lead) && ek_judge_replaced(o) == (int)lead)
+		return 0;
 	*reason = "the newer metadata area is damaged, the other one is stale";
+	/* It was replaced, whatever it has done since. */
+	if (!ek_names(o, !lead, lead))
+		return -EUCLEAN;
 	if (ek_names_stale(other, lead) || le64_to_cpu(other->sb->generation) > generation + 1)
 		return -EUCLEAN;
 	return 0;
@@ -298,6 +357,15 @@ static int ek_judge_both(struct ek_opening *o, unsigned int *lead, unsigned int 
 	*reason = "metadata areas went on without each other";
 	if (a_out && b_out)
 		return -EUCLEAN;
+	if (!ek_names(o, 0, 1) || !ek_names(o, 1, 0)) {
+		int left = ek_judge_replaced(o);
+
+		if (left < 0)
+			return left;
+		*lead = left;
+		*use = 1u << left;
+		return 0;
+	}
 	*lead = a_out || (!b_out && ek_newer(b, a));
 	*use = 1u << *lead;
 	if (!a_out && !b_out && ek_can_level(&o->scan[*lead], &o->scan[!*lead]))
@@ -424,6 +492,27 @@ EXPORT_SYMBOL_GPL(ek_store_peek);
 int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
 		  unsigned int areas, struct ek_store **store, const char **reason)
 {
+	return ek_store_open_named(io, ctx, area_bytes, NULL, areas, store, reason);
+}
+EXPORT_SYMBOL_GPL(ek_store_open);
+
+/**
+ * ek_store_open_named - read the superblocks and page table of areas whose labels are known
+ * @io: I/O
+ * @ctx: for @io
+ * @area_bytes: sizes of the areas
+ * @uuid: in their labels; NULL: not known
+ * @areas: bit per area that is there
+ * @store: set on success
+ * @reason: set on failure
+ *
+ * Context: sleeps; reads only.
+ * Return: as ek_store_open().
+ */
+int ek_store_open_named(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
+			const u8 uuid[][EK_UUID_SIZE], unsigned int areas,
+			struct ek_store **store, const char **reason)
+{
 	struct ek_opening *o = kzalloc(sizeof(*o), GFP_KERNEL);
 	unsigned int area, lead, use;
 	int r = -ENOMEM;
@@ -434,6 +523,7 @@ int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes
 		return -ENOMEM;
 	o->io = io;
 	o->ctx = ctx;
+	o->uuid = uuid;
 	areas &= (1u << EK_MAX_META) - 1;
 	for (area = 0; area < EK_MAX_META; area++)
 		if (areas & 1u << area)
@@ -453,4 +543,4 @@ int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes
 	kfree(o);
 	return r;
 }
-EXPORT_SYMBOL_GPL(ek_store_open);
+EXPORT_SYMBOL_GPL(ek_store_open_named);

@@ -2,18 +2,25 @@
 /*
  * DOC: mirrors made equal again
  *
- * An area that was left out (stale, replaced, unreadable) gets all that the other has, in an order
- * in which no cut leaves it half believed:
+ * An area that was left out (stale, unreadable), or a new one in the place of one that was
+ * replaced, gets all that the other has, in an order in which no cut leaves it half believed:
  *
- *	superblocks of the area zeroed		from here it is no pool; the other one, which
- *						names it stale, is
- *	pages, journal, page table; flush	the same
- *	superblock of the next generation,	written to one only: the authority still names the
- *	on both, without the stale mark		area stale, or the area has none: alone it goes on
- *						to both: mirrors again
+ *	all pages looked at		the area that was left out may be the last to have one
+ *					that is damaged, for somebody who knows more than this
+ *					does: then it is left as it is
+ *	named stale by the other	it goes on alone, if it has not all the time
+ *	superblocks of the area zeroed	from here it is no pool; the other one, which names it
+ *					stale, is
+ *	pages, some at a time		the same.  Commits go to the other's journal; checkpoints
+ *					write their pages to both, so what is behind the cursor
+ *					is equal in the table's slots before and after each
+ *	journal; flush			the same
+ *	superblock of the next		written to one only: the authority still names the area
+ *	generation, on both, without	stale, or the area has none and alone it goes on.
+ *	the stale mark, with the	Nothing was acknowledged by then that it has not.
+ *	uuid of the area's label	to both: mirrors again
  *
- * The copy is not begun if a page of the other area is damaged: the area that was left out may be
- * the last to have it, for somebody who knows more than this does.
+ * From then on the label of the one that was replaced, should it come back, is not the one named.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -45,33 +52,40 @@ static int ek_resync_zero(struct ek_store *store, unsigned int area, u64 offset,
 	return r;
 }
 
-static int ek_resync_pages(struct ek_store *store, unsigned int area, struct ek_page *page)
+#define EK_SYNC_PAGES	(EK_READ_CHUNK / (2 * EK_BLOCK_SIZE))
+
+static bool ek_sync_absent(struct ek_store *store, u64 from, u64 nr)
 {
 	u64 i;
-	int r = 0;
 
-	for (i = 0; !r && i < store->geo.nr_pages; i++) {
-		unsigned int state = ek_table_get(store->table, i);
-
-		if (state == EK_PAGE_ABSENT)
-			continue;
-		r = ek_store_read_page(store, i, page);
-		if (!r)
-			r = ek_resync_write(store, area,
-					    ek_page_offset(&store->geo, i, state == EK_PAGE_SLOT1),
-					    page, sizeof(*page));
-	}
-	return r;
+	for (i = from; i < from + nr; i++)
+		if (ek_table_get(store->table, i) != EK_PAGE_ABSENT)
+			return false;
+	return true;
 }
 
-/* Are all pages to be had?  If not, what the area that was left out has is worth keeping. */
-static int ek_resync_allowed(struct ek_store *store, struct ek_page *page)
+/* Both slots of pages as they lie on an area in use; those that count are what they should be. */
+static int ek_sync_read(struct ek_store *store, u64 from, u64 nr)
 {
+	struct ek_page *buf = store->sync.buf;
+	unsigned int area = __ffs(store->areas), state;
+	int err, r = 0;
 	u64 i;
-	int r = 0;
 
-	for (i = 0; !r && i < store->geo.nr_pages; i++)
-		r = ek_store_read_page(store, i, page);
+	err = store->io->read(store->ctx, area, ek_page_offset(&store->geo, from, 0), buf,
+			      nr * 2 * EK_BLOCK_SIZE);
+	if (err)
+		memset(buf, 0, nr * 2 * EK_BLOCK_SIZE);
+	for (i = 0; !r && i < nr; i++) {
+		struct ek_page *page;
+
+		state = ek_table_get(store->table, from + i);
+		if (state == EK_PAGE_ABSENT)
+			continue;
+		page = buf + 2 * i + (state == EK_PAGE_SLOT1);
+		if (err || !ek_page_verify(store, from + i, page))
+			r = ek_store_read_page(store, from + i, page);
+	}
 	return r;
 }
 
@@ -96,146 +110,449 @@ static int ek_resync_journal(struct ek_store *store, unsigned int area, void *bu
 			      store->geo.journal_blocks * EK_BLOCK_SIZE - used, buf);
 }
 
-static int ek_resync_all(struct ek_store *store, unsigned int area, void *buf)
+/* All pages are there.  From here on the area is written. */
+static int ek_sync_begin_copy(struct ek_store *store)
 {
-	unsigned int bit = 1u << area;
+	struct ek_sync *sync = &store->sync;
+	int r = 0;
+
+	/* The other one must name it stale before it is touched. */
+	if (store->stale != le32_to_cpu(store->super->meta_stale))
+		r = ek_store_update_super(store, 0, 0);
+	if (!r)
+		r = ek_resync_zero(store, sync->area, EK_SUPER0_OFFSET,
+				   EK_TABLES_OFFSET - EK_SUPER0_OFFSET, sync->buf);
+	if (!r && ek_areas_flush(store, 1u << sync->area))
+		r = -EIO;
+	if (r)
+		return r;
+	sync->phase = EK_SYNC_COPY;
+	sync->at = 0;
+	store->syncing = 1u << sync->area;
+	return 0;
+}
+
+static int ek_sync_finish(struct ek_store *store)
+{
+	unsigned int area = store->sync.area, bit = 1u << area;
+	u8 was[EK_UUID_SIZE];
 	int r;
 
-	r = ek_resync_zero(store, area, EK_SUPER0_OFFSET, EK_TABLES_OFFSET - EK_SUPER0_OFFSET, buf);
+	r = ek_resync_journal(store, area, store->sync.buf);
 	if (!r && ek_areas_flush(store, bit))
 		r = -EIO;
-	if (!r)
-		r = ek_resync_pages(store, area, buf);
-	if (!r)
-		r = ek_resync_journal(store, area, buf);
-	if (!r && ek_areas_flush(store, bit))
-		r = -EIO;
+	if (r)
+		return r;
+	memcpy(was, store->pending->meta_uuid[area], EK_UUID_SIZE);
+	memcpy(store->pending->meta_uuid[area], store->sync.uuid, EK_UUID_SIZE);
+	ek_store_resync_stop(store);
+	store->stale &= ~bit;
+	WRITE_ONCE(store->areas, store->areas | bit);
+	r = ek_store_update_super(store, 0, 0);
+	if (r && !store->dead) {
+		ek_areas_drop(store, bit);
+		memcpy(store->pending->meta_uuid[area], was, EK_UUID_SIZE);
+	}
+	return !r && !(store->areas & bit) ? -EIO : r;
+}
+
+static int ek_sync_chunk(struct ek_store *store)
+{
+	struct ek_sync *sync = &store->sync;
+	u64 nr = min_t(u64, store->geo.nr_pages - sync->at, EK_SYNC_PAGES);
+	int r = 0;
+
+	if (!ek_sync_absent(store, sync->at, nr)) {
+		r = ek_sync_read(store, sync->at, nr);
+		if (!r && sync->phase == EK_SYNC_COPY)
+			r = ek_resync_write(store, sync->area,
+					    ek_page_offset(&store->geo, sync->at, 0), sync->buf,
+					    nr * 2 * EK_BLOCK_SIZE);
+	}
+	sync->at += nr;
 	return r;
 }
 
+static int ek_sync_step(struct ek_store *store)
+{
+	struct ek_sync *sync = &store->sync;
+	int r = ek_store_writable(store);
+
+	if (r)
+		return r;
+	if (sync->at < store->geo.nr_pages)
+		r = ek_sync_chunk(store);
+	if (r || sync->at < store->geo.nr_pages)
+		return r ? r : 1;
+	if (sync->phase == EK_SYNC_CHECK) {
+		r = ek_sync_begin_copy(store);
+		return r ? r : 1;
+	}
+	return ek_sync_finish(store);
+}
+
 /**
- * ek_store_resync - take an area that was left out in again
+ * ek_store_resync_stop - give it up
+ * @store: the store; nothing happens when none is under way
+ *
+ * The area stays what it was for the other one: left out.  What it had is gone if copying had
+ * begun.
+ *
+ * Context: the committer; sleeps.
+ */
+void ek_store_resync_stop(struct ek_store *store)
+{
+	store->sync.buf = NULL;
+	store->sync.phase = EK_SYNC_NONE;
+	WRITE_ONCE(store->syncing, 0);
+}
+EXPORT_SYMBOL_GPL(ek_store_resync_stop);
+
+/**
+ * ek_store_resyncing - is an area being made a mirror?
+ * @store: opened
+ *
+ * Context: any; takes no lock.
+ * Return: its bit; 0: none.
+ */
+unsigned int ek_store_resyncing(const struct ek_store *store)
+{
+	return READ_ONCE(store->sync.phase) == EK_SYNC_NONE ? 0 : 1u << store->sync.area;
+}
+EXPORT_SYMBOL_GPL(ek_store_resyncing);
+
+/**
+ * ek_store_sync_buf - what a resync or a mending works with
+ *
+ * Context: sleeps.
+ * Return: it, for kvfree(); NULL: no memory.
+ */
+struct ek_page *ek_store_sync_buf(void)
+{
+	return kvmalloc(EK_MAX_META * EK_READ_CHUNK, GFP_KERNEL);
+}
+EXPORT_SYMBOL_GPL(ek_store_sync_buf);
+
+/**
+ * ek_store_resync_begin - begin to make an area a mirror that was left out
+ * @store: replayed, no checkpoint under way
+ * @area: which one
+ * @area_bytes: its size
+ * @uuid: in its label; NULL: the pool's
+ * @buf: of ek_store_sync_buf(), the caller's until it is over
+ *
+ * Context: the committer; sleeps; takes no memory.
+ * Return: 0; -EINVAL: it is one already, or is not of the pool; -EBUSY: another is under way;
+ * -ENOSPC: it is too small; -EROFS, -EIO.
+ */
+int ek_store_resync_begin(struct ek_store *store, unsigned int area, u64 area_bytes,
+			  const u8 *uuid, struct ek_page *buf)
+{
+	struct ek_sync *sync = &store->sync;
+	int r = ek_store_writable(store);
+
+	if (r)
+		return r;
+	if (store->ckpt || sync->phase != EK_SYNC_NONE)
+		return -EBUSY;
+	if (area >= le32_to_cpu(store->super->nr_meta) || store->areas & 1u << area)
+		return -EINVAL;
+	if (area_bytes < ek_super_area_bytes(store->super))
+		return -ENOSPC;
+	sync->buf = buf;
+	memset(sync->uuid, 0, EK_UUID_SIZE);
+	if (uuid && memcmp(uuid, store->super->pool_uuid, EK_UUID_SIZE))
+		memcpy(sync->uuid, uuid, EK_UUID_SIZE);
+	sync->area = area;
+	sync->at = 0;
+	WRITE_ONCE(sync->phase, EK_SYNC_CHECK);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(ek_store_resync_begin);
+
+/**
+ * ek_store_resync_step - go on with it
+ * @store: no checkpoint under way
+ *
+ * A step is a few large reads and writes; the last one copies the journal.
+ *
+ * Context: the committer; sleeps.
+ * Return: 1: there is more to do; 0: the area is a mirror; after anything else it was given up:
+ * -EINVAL: none was under way, or it failed between two steps; -EUCLEAN: a page is damaged; an I/O
+ * error: left out as before, unless ek_store_writable() says worse.
+ */
+int ek_store_resync_step(struct ek_store *store)
+{
+	int r;
+
+	if (store->sync.phase == EK_SYNC_NONE)
+		return -EINVAL;
+	if (store->ckpt)
+		return -EBUSY;
+	r = ek_sync_step(store);
+	if (r < 0)
+		ek_store_resync_stop(store);
+	return r;
+}
+EXPORT_SYMBOL_GPL(ek_store_resync_step);
+
+/**
+ * ek_store_resync - take an area that was left out in again, at once
  * @store: replayed, no checkpoint under way
  * @area: which one; as large as the others
  *
  * Context: the committer; sleeps, for as long as it takes to copy all of the metadata.
- * Return: 0: it is a mirror again; -EINVAL: it is one already, or is not of the pool; -EBUSY;
- * -EUCLEAN: a page is damaged, nothing was done; an I/O error: it is left out as
- * before, unless ek_store_writable() says worse.
+ * Return: 0: it is a mirror again; -ENOMEM; an error as ek_store_resync_begin() or
+ * ek_store_resync_step().
  */
 int ek_store_resync(struct ek_store *store, unsigned int area)
 {
-	unsigned int bit = 1u << area;
+	struct ek_page *buf = ek_store_sync_buf();
+	int r = -EINVAL;
+
+	if (!buf)
+		return -ENOMEM;
+	if (area < EK_MAX_META)
+		r = ek_store_resync_begin(store, area, U64_MAX, store->super->meta_uuid[area], buf);
+	if (!r)
+		do {
+			r = ek_store_resync_step(store);
+		} while (r > 0);
+	kvfree(buf);
+	return r;
+}
+EXPORT_SYMBOL_GPL(ek_store_resync);
+
+/**
+ * ek_store_leave_out - go on without an area
+ * @store: replayed, no checkpoint under way
+ * @area: which one
+ *
+ * The others name it stale, durably, when this returns 0: it does not count any more, whatever
+ * becomes of it.
+ *
+ * Context: the committer; sleeps.
+ * Return: 0, also if it is left out already; -EINVAL: it is the last one, or not of the pool;
+ * -EBUSY; an error as ek_store_update_super(): it is what it was, unless ek_store_writable() says
+ * worse.
+ */
+int ek_store_leave_out(struct ek_store *store, unsigned int area)
+{
+	unsigned int bit = 1u << area, areas = store->areas, stale = store->stale;
 	int r = ek_store_writable(store);
-	void *buf;
 
 	if (r)
 		return r;
 	if (store->ckpt)
 		return -EBUSY;
-	if (area >= le32_to_cpu(store->super->nr_meta) || store->areas & bit)
+	if (area >= le32_to_cpu(store->super->nr_meta) || !(store->areas & ~bit))
 		return -EINVAL;
-	buf = kvmalloc(EK_READ_CHUNK, GFP_KERNEL);
-	if (!buf)
-		return -ENOMEM;
-	r = ek_resync_allowed(store, buf);
-	/* The other one must name it stale before it is touched. */
-	if (!r && store->stale != le32_to_cpu(store->super->meta_stale))
-		r = ek_store_update_super(store, 0, 0);
-	if (!r)
-		r = ek_resync_all(store, area, buf);
-	kvfree(buf);
-	if (r)
-		return r;
-	store->stale &= ~bit;
-	WRITE_ONCE(store->areas, store->areas | bit);
-	r = ek_store_update_super(store, 0, 0);
-	if (r && !store->dead)
+	if (store->areas & bit)
 		ek_areas_drop(store, bit);
-	return !r && !(store->areas & bit) ? -EIO : r;
+	if (store->stale == le32_to_cpu(store->super->meta_stale))
+		return 0;
+	r = ek_store_update_super(store, 0, 0);
+	/* No superblock was begun: the one that was to leave may be the only one that is any good. */
+	if (r && !store->dead) {
+		WRITE_ONCE(store->areas, areas);
+		store->stale = stale;
+	}
+	return r;
 }
-EXPORT_SYMBOL_GPL(ek_store_resync);
+EXPORT_SYMBOL_GPL(ek_store_leave_out);
+
+static unsigned int ek_mend_slot(struct ek_store *store, u64 index)
+{
+	return ek_table_get(store->table, index) == EK_PAGE_SLOT1;
+}
+
+/* The page that counts, of those of this step, as an area has it. */
+static struct ek_page *ek_mend_at(struct ek_store *store, struct ek_mend *m, unsigned int area,
+				  u64 index)
+{
+	return m->buf + 2 * (area * EK_SYNC_PAGES + index - m->at) + ek_mend_slot(store, index);
+}
+
+static bool ek_mend_read_one(struct ek_store *store, struct ek_mend *m, unsigned int area,
+			     u64 index)
+{
+	return !store->io->read(store->ctx, area,
+				ek_page_offset(&store->geo, index, ek_mend_slot(store, index)),
+				ek_mend_at(store, m, area, index), EK_BLOCK_SIZE);
+}
+
+static bool ek_mend_read(struct ek_store *store, struct ek_mend *m, unsigned int area, u64 nr)
+{
+	if (m->at < m->singly)
+		return ek_mend_read_one(store, m, area, m->at);
+	return !store->io->read(store->ctx, area, ek_page_offset(&store->geo, m->at, 0),
+				m->buf + 2 * area * EK_SYNC_PAGES, nr * 2 * EK_BLOCK_SIZE);
+}
+
+/* These pages, one by one: each step waits for one bad place at most. */
+static int ek_mend_singly(struct ek_mend *m, u64 nr)
+{
+	m->singly = m->at + nr;
+	return 1;
+}
+
+/*
+ * Sets the areas that @nr pages were read of.  What fails of one that is to be written is read
+ * again; another one may be what leaves as it is dying, and is not asked any more unless a page is
+ * nowhere else.  1: page by page from here on.
+ */
+static int ek_mend_read_all(struct ek_store *store, struct ek_mend *m, u64 nr, unsigned int *there)
+{
+	unsigned int area;
+
+	*there = 0;
+	for (area = 0; area < EK_MAX_META; area++) {
+		unsigned int bit = 1u << area;
+
+		if (!(store->areas & ~m->failed & bit))
+			continue;
+		if (ek_mend_read(store, m, area, nr))
+			*there |= bit;
+		else if (!(m->areas & bit))
+			m->failed |= bit;
+		else if (m->at >= m->singly)
+			return ek_mend_singly(m, nr);
+	}
+	return 0;
+}
 
 /*
  * The page as the area has it that wrote it last: a disk that dropped a write has an older one in
  * the same place, whole.  Two that are as old and differ are both left: nothing tells which counts.
  */
-static int ek_newest_page(struct ek_store *store, u64 index, struct ek_page *good,
-			  struct ek_page *page)
+static int ek_newest_page(struct ek_store *store, struct ek_mend *m, u64 index,
+			  unsigned int there, struct ek_page **good)
 {
-	unsigned int slot = ek_table_get(store->table, index) == EK_PAGE_SLOT1;
-	u64 offset = ek_page_offset(&store->geo, index, slot);
 	unsigned int area;
-	int r = -ENODATA;
 
+	*good = NULL;
 	for (area = 0; area < EK_MAX_META; area++) {
-		if (!(store->areas & 1u << area) ||
-		    store->io->read(store->ctx, area, offset, page, sizeof(*page)) ||
-		    !ek_page_verify(store, index, page))
+		struct ek_page *page = ek_mend_at(store, m, area, index);
+
+		if (!(there & 1u << area) || !ek_page_verify(store, index, page))
 			continue;
-		if (!r && page->generation == good->generation && memcmp(page, good, sizeof(*page)))
+		if (*good && page->generation == (*good)->generation &&
+		    memcmp(page, *good, sizeof(*page)))
 			return -EUCLEAN;
-		if (!r && le64_to_cpu(page->generation) <= le64_to_cpu(good->generation))
+		if (*good && le64_to_cpu(page->generation) <= le64_to_cpu((*good)->generation))
 			continue;
-		memcpy(good, page, sizeof(*page));
-		r = 0;
+		*good = page;
+	}
+	return 0;
+}
+
+/* Those of which it is not the page that counts get it. */
+static int ek_mend_write(struct ek_store *store, struct ek_mend *m, u64 index, unsigned int there,
+			 const struct ek_page *good)
+{
+	u64 offset = ek_page_offset(&store->geo, index, ek_mend_slot(store, index));
+	unsigned int area;
+	int r = 0;
+
+	for (area = 0; !r && area < EK_MAX_META; area++) {
+		if (!(store->areas & m->areas & 1u << area))
+			continue;
+		if (there & 1u << area &&
+		    !memcmp(ek_mend_at(store, m, area, index), good, sizeof(*good)))
+			continue;
+		r = ek_resync_write(store, area, offset, good, sizeof(*good));
+		m->mended += !r;
 	}
 	return r;
 }
 
-/* 1: the page, as this area has it, is not the one that counts, and was written anew. */
-static int ek_mend_page(struct ek_store *store, u64 index, unsigned int area, struct ek_page *good,
-			struct ek_page *page)
+/* 0; 1: to be read singly; an error; a page that is damaged everywhere stays so. */
+static int ek_mend_page(struct ek_store *store, struct ek_mend *m, u64 index, u64 nr,
+			unsigned int there)
 {
-	unsigned int slot = ek_table_get(store->table, index) == EK_PAGE_SLOT1;
-	u64 offset = ek_page_offset(&store->geo, index, slot);
+	unsigned int area, asked = store->areas & m->failed & ~there;
+	struct ek_page *good;
 	int r;
 
-	if (!store->io->read(store->ctx, area, offset, page, sizeof(*page)) &&
-	    !memcmp(page, good, sizeof(*page)))
+	if (ek_table_get(store->table, index) == EK_PAGE_ABSENT)
 		return 0;
-	r = ek_resync_write(store, area, offset, good, sizeof(*good));
-	return r ? r : 1;
+	r = ek_newest_page(store, m, index, there, &good);
+	if (!r && !good && asked) {
+		if (m->at >= m->singly)
+			return ek_mend_singly(m, nr);
+		for (area = 0; area < EK_MAX_META; area++)
+			if (asked & 1u << area && ek_mend_read_one(store, m, area, index))
+				there |= 1u << area;
+		r = ek_newest_page(store, m, index, there, &good);
+	}
+	return r || !good ? r : ek_mend_write(store, m, index, there, good);
+}
+
+static int ek_mend_some(struct ek_store *store, struct ek_mend *m)
+{
+	u64 i, nr = min_t(u64, store->geo.nr_pages - m->at, EK_SYNC_PAGES);
+	unsigned int there = 0;
+	int r = 0;
+
+	if (m->at < m->singly)
+		nr = 1;
+	if (!ek_sync_absent(store, m->at, nr))
+		r = ek_mend_read_all(store, m, nr, &there);
+	for (i = 0; !r && i < nr; i++)
+		r = ek_mend_page(store, m, m->at + i, nr, there);
+	if (!r)
+		m->at += nr;
+	return r;
 }
 
 /**
- * ek_store_mend_pages - pages that one area has and the other has not, damaged, or older
+ * ek_store_mend_step - a few pages that one area has and the other has not, damaged, or older
+ * @store: replayed, no checkpoint under way
+ * @m: which areas are written, if need be (the others are read only), and where it is
+ *
+ * A step is one large read of each area, or one page when that fails.  A page is overwritten where
+ * it lies: it is of no use as it is.
+ *
+ * Context: the committer; sleeps; takes no memory.
+ * Return: 1: there are more; 0: none, and what was written is durable, also when a page is damaged
+ * on all areas: it stays so; -EUCLEAN: two pages contradict each other; an I/O error.
+ */
+int ek_store_mend_step(struct ek_store *store, struct ek_mend *m)
+{
+	int r = ek_store_writable(store);
+
+	if (r)
+		return r;
+	if (store->ckpt)
+		return -EBUSY;
+	if (m->at < store->geo.nr_pages)
+		r = ek_mend_some(store, m);
+	if (r || m->at < store->geo.nr_pages)
+		return r ? r : 1;
+	return ek_areas_flush(store, store->areas & m->areas) ? -EIO : 0;
+}
+EXPORT_SYMBOL_GPL(ek_store_mend_step);
+
+/**
+ * ek_store_mend_pages - all of them at once
  * @store: replayed, no checkpoint under way
  * @mended: how many were written
  *
- * A page is overwritten where it lies: it is of no use as it is.
  * Context: the committer; sleeps.
- * Return: 0, also when a page is damaged on all areas: it stays so; -EUCLEAN: two pages
- * contradict each other; -ENOMEM; an I/O error.
+ * Return: as the step; -ENOMEM.
  */
 int ek_store_mend_pages(struct ek_store *store, u64 *mended)
 {
-	struct ek_page *page = kvmalloc(2 * sizeof(*page), GFP_KERNEL);
-	unsigned int area;
-	int r = ek_store_writable(store);
-	u64 i;
+	struct ek_mend m = { .areas = ~0u, .buf = ek_store_sync_buf() };
+	int r;
 
-	*mended = 0;
-	if (!page)
+	if (!m.buf)
 		return -ENOMEM;
-	for (i = 0; r >= 0 && i < store->geo.nr_pages; i++) {
-		if (ek_table_get(store->table, i) == EK_PAGE_ABSENT)
-			continue;
-		r = ek_newest_page(store, i, page, page + 1);
-		if (r == -ENODATA) {
-			r = 0;
-			continue;
-		}
-		for (area = 0; r >= 0 && area < EK_MAX_META; area++) {
-			if (!(store->areas & 1u << area))
-				continue;
-			r = ek_mend_page(store, i, area, page, page + 1);
-			*mended += r > 0;
-		}
-	}
-	if (r >= 0)
-		r = ek_areas_flush(store, store->areas) ? -EIO : 0;
-	kvfree(page);
+	do {
+		r = ek_store_mend_step(store, &m);
+	} while (r > 0);
+	kvfree(m.buf);
+	*mended = m.mended;
 	return r;
 }
 EXPORT_SYMBOL_GPL(ek_store_mend_pages);

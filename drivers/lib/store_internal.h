@@ -44,6 +44,25 @@ struct ek_geometry {
 	u64 pages_offset;
 };
 
+/* What is done page by page between commits; see resync.c. */
+enum ek_sync_phase { EK_SYNC_NONE, EK_SYNC_CHECK, EK_SYNC_COPY };
+
+/**
+ * struct ek_sync - an area that is being made a mirror
+ * @phase: what is being done
+ * @area: which one
+ * @at: the next page
+ * @buf: of ek_store_sync_buf(), of who began it
+ * @uuid: in its label; zero: the pool's
+ */
+struct ek_sync {
+	enum ek_sync_phase phase;
+	unsigned int area;
+	u64 at;
+	struct ek_page *buf;
+	u8 uuid[EK_UUID_SIZE];
+};
+
 /**
  * struct ek_store - an open store
  * @io: how to reach the areas
@@ -69,6 +88,8 @@ struct ek_geometry {
  * @tx_records: records in it
  * @ckpt: a checkpoint is under way
  * @ckpt_failed: areas that failed in it
+ * @sync: an area that is to become a mirror
+ * @syncing: its bit, while it gets the pages that checkpoints write; not in @areas
  * @ring: page images being written
  * @ring_used: of EK_CKPT_RING
  */
@@ -95,6 +116,8 @@ struct ek_store {
 	u64 tx_records;
 	bool ckpt;
 	unsigned int ckpt_failed;
+	struct ek_sync sync;
+	unsigned int syncing;
 	struct ek_page *ring;
 	unsigned int ring_used;
 };
@@ -147,6 +170,8 @@ int ek_super_check(const struct ek_super *sb, unsigned int slot, u64 area_bytes,
 bool ek_super_shape_valid(const struct ek_super *sb);
 void ek_super_geometry(const struct ek_super *sb, struct ek_geometry *geo);
 u32 ek_table_checksum(const u8 *table, u64 bytes);
+
+u64 ek_super_incompat(const struct ek_super *sb);
 
 /* journal.c */
 int ek_journal_scan(const struct ek_journal_block *block, u64 nr, u64 generation,

@@ -87,6 +87,22 @@ static int ek_geometry_make(struct ek_geometry *geo, u64 nr_extents, u64 needed,
 	return 0;
 }
 
+/*
+ * What those who don't know the state of some member would take for damage, or who would believe an
+ * area that was replaced.
+ */
+u64 ek_super_incompat(const struct ek_super *sb)
+{
+	u64 incompat = memchr_inv(sb->meta_uuid, 0, sizeof(sb->meta_uuid)) ?
+			EK_INCOMPAT_META_UUID : 0;
+	u32 i;
+
+	for (i = 0; i < le32_to_cpu(sb->nr_members); i++)
+		if (le32_to_cpu(sb->member[i].state) >= EK_MEMBER_DRAINING)
+			incompat |= EK_INCOMPAT_LEAVING;
+	return incompat;
+}
+
 static void ek_super_fill(struct ek_super *sb, const struct ek_store_params *p,
 			  const struct ek_geometry *geo)
 {
@@ -123,6 +139,8 @@ static void ek_super_fill(struct ek_super *sb, const struct ek_store_params *p,
 		page -= pages;
 	}
 	strscpy(sb->policy, p->policy, sizeof(sb->policy));
+	memcpy(sb->meta_uuid, p->meta_uuid, sizeof(sb->meta_uuid));
+	sb->incompat = cpu_to_le64(ek_super_incompat(sb));
 }
 
 static bool ek_params_valid(const struct ek_store_params *p)
@@ -395,6 +413,20 @@ void ek_super_geometry(const struct ek_super *sb, struct ek_geometry *geo)
 	geo->pages_offset = le64_to_cpu(sb->pages_offset);
 }
 
+/**
+ * ek_super_area_bytes - the size that another area must have to be a mirror
+ * @sb: sound
+ *
+ * Context: any.
+ * Return: bytes.
+ */
+u64 ek_super_area_bytes(const struct ek_super *sb)
+{
+	return le64_to_cpu(sb->pages_offset) + le64_to_cpu(sb->nr_pages) * 2 * EK_BLOCK_SIZE +
+	       EK_AREA_TAIL_BYTES;
+}
+EXPORT_SYMBOL_GPL(ek_super_area_bytes);
+
 /* [@offset, @offset + @len) is aligned, begins at or after *@end and ends before @limit. */
 static bool ek_follows(u64 *end, u64 offset, u64 len, u64 limit)
 {
@@ -477,6 +509,24 @@ bool ek_super_shape_valid(const struct ek_super *sb)
 			return false;
 	return true;
 }
+
+/**
+ * ek_super_names - is an area the one that a superblock means?
+ * @sb: sound
+ * @area: which one
+ * @uuid: in its label
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+bool ek_super_names(const struct ek_super *sb, unsigned int area, const u8 *uuid)
+{
+	const u8 *named = sb->meta_uuid[area];
+
+	return !memcmp(memchr_inv(named, 0, EK_UUID_SIZE) ? named : sb->pool_uuid, uuid,
+		       EK_UUID_SIZE);
+}
+EXPORT_SYMBOL_GPL(ek_super_names);
 
 /**
  * ek_super_check - may this superblock be believed?

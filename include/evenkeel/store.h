@@ -53,6 +53,7 @@ struct ek_store_io {
  * @member_extents: physical extents of each
  * @policy: as in the table line, NUL terminated
  * @generation: to begin with; 0: with the first
+ * @meta_uuid: in the labels of the metadata areas; zero: the pool's
  */
 struct ek_store_params {
 	u8 pool_uuid[EK_UUID_SIZE];
@@ -65,6 +66,7 @@ struct ek_store_params {
 	u32 member_extents[EK_MAX_MEMBERS];
 	const char *policy;
 	u64 generation;
+	u8 meta_uuid[EK_MAX_META][EK_UUID_SIZE];
 };
 
 struct ek_store;	/* opaque; drivers/lib/store.c */
@@ -110,6 +112,14 @@ int ek_store_format(const struct ek_store_io *io, void *ctx, const struct ek_sto
  */
 int ek_store_open(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
 		  unsigned int areas, struct ek_store **store, const char **reason);
+/*
+ * The same, of areas of which the labels' uuids are known: one that the superblock of the other
+ * does not name was replaced, and is left out, however whole it is; or went on all the same, and
+ * then both are refused.
+ */
+int ek_store_open_named(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
+			const u8 uuid[][EK_UUID_SIZE], unsigned int areas,
+			struct ek_store **store, const char **reason);
 int ek_store_peek(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
 		  unsigned int areas, struct ek_super *super);
 void ek_store_close(struct ek_store *store);
@@ -260,10 +270,54 @@ int ek_store_reshape_check(const struct ek_store *store, const struct ek_reshape
  */
 int ek_store_reshape(struct ek_store *store, const struct ek_reshape *r);
 
-/* An area that was left out becomes a mirror again: all is copied.  The committer. */
+/*
+ * An area that was left out, or a new one in its place, becomes a mirror: all is copied, step by
+ * step, between which there may be commits and checkpoints.  The committer.
+ *
+ * ek_store_sync_buf - what these and mending work with, for kvfree(); NULL: no memory
+ * ek_store_resync_begin - @area_bytes: its size; @uuid: in its label; NULL: the pool's; @buf: of
+ *	ek_store_sync_buf(), to be kept until it is over
+ * ek_store_resync_step - 1: there is more to do; 0: it is a mirror; an error: it was given up
+ * ek_store_resync_stop - give it up: the area is left out as before
+ * ek_store_resyncing - a bit for the area, 0: none
+ * ek_store_resync - all of it at once
+ */
+struct ek_page *ek_store_sync_buf(void);
+int ek_store_resync_begin(struct ek_store *store, unsigned int area, u64 area_bytes,
+			  const u8 *uuid, struct ek_page *buf);
+int ek_store_resync_step(struct ek_store *store);
+void ek_store_resync_stop(struct ek_store *store);
+unsigned int ek_store_resyncing(const struct ek_store *store);
 int ek_store_resync(struct ek_store *store, unsigned int area);
-/* Pages that are damaged on one area are written anew from the other; @mended: how many. */
+/* Leave an area out, which must not be the last one: durable when it returns.  The committer. */
+int ek_store_leave_out(struct ek_store *store, unsigned int area);
+/**
+ * struct ek_mend - pages that are damaged on one area are written anew from the other
+ * @areas: which are written; the others are read only
+ * @buf: of ek_store_sync_buf()
+ * @at: the next page
+ * @singly: pages before it are read one by one
+ * @failed: of those that are not written, which could not be read
+ * @mended: how many were written
+ *
+ * All that is not set by who begins it is zero.
+ */
+struct ek_mend {
+	unsigned int areas;
+	struct ek_page *buf;
+	u64 at;
+	u64 singly;
+	unsigned int failed;
+	u64 mended;
+};
+
+/* The step goes over some pages and returns 1 if there are more. */
 int ek_store_mend_pages(struct ek_store *store, u64 *mended);
+int ek_store_mend_step(struct ek_store *store, struct ek_mend *m);
+/* Is the area with @uuid in its label the one that the superblock means?  Pure. */
+bool ek_super_names(const struct ek_super *sb, unsigned int area, const u8 *uuid);
+/* Bytes that a metadata area has to have to take the place of one of these. */
+u64 ek_super_area_bytes(const struct ek_super *sb);
 
 /* Written with the next superblock: a checkpoint or ek_store_sync_super(). */
 int ek_store_set_policy(struct ek_store *store, const char *policy);

@@ -131,6 +131,10 @@ static int media_read(void *ctx, unsigned int area, u64 offset, void *buf, size_
 	CHECK(offset / EK_BLOCK_SIZE + len / EK_BLOCK_SIZE <= m->nr_blocks, "read past the end");
 	if (ktap_failing())
 		return -EIO;
+	if (m->unreadable && m->unreadable(area, offset, len)) {
+		m->read_errors[area]++;
+		return -EIO;
+	}
 	for (; len; len -= EK_BLOCK_SIZE, buf += EK_BLOCK_SIZE, block++) {
 		const struct media_block *b = m->durable[area][block];
 
@@ -288,4 +292,24 @@ u8 *media_poke(struct media *m, unsigned int area, u64 offset)
 	block_put(*slot);
 	*slot = b;
 	return b->data + offset % EK_BLOCK_SIZE;
+}
+
+void media_put_area(struct media *m, unsigned int to, const struct media *other, unsigned int from)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_blocks; i++) {
+		block_put(m->durable[to][i]);
+		m->durable[to][i] = block_get(other->durable[from][i]);
+	}
+}
+
+void media_blank_area(struct media *m, unsigned int area)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_blocks; i++) {
+		block_put(m->durable[area][i]);
+		m->durable[area][i] = NULL;
+	}
 }

@@ -38,6 +38,8 @@ struct media {
 	struct media_write *pending;
 	unsigned int nr_pending, max_pending;
 	bool error[EK_MAX_META];	/* to be returned by wait */
+	u64 read_errors[EK_MAX_META];	/* reads that failed */
+	bool (*unreadable)(unsigned int area, u64 offset, size_t len);
 	u64 writes[EK_MAX_META];	/* begun; flushes count, too */
 	u64 fail_at[EK_MAX_META];	/* the write that fails, 0: none */
 	bool fail_on[EK_MAX_META];	/* and all after it */
@@ -63,6 +65,11 @@ enum media_crash {
 
 /* The media as a crash leaves them; no hook, no failures. */
 struct media *media_crash(const struct media *m, unsigned int how);
+
+/* Area @to becomes as area @from of another is durably; both have no writes pending. */
+void media_put_area(struct media *m, unsigned int to, const struct media *other, unsigned int from);
+/* All zeroes, durably; likewise. */
+void media_blank_area(struct media *m, unsigned int area);
 
 /* Direct access to what is durable, for damage. */
 u8 *media_poke(struct media *m, unsigned int area, u64 offset);

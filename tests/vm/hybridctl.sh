@@ -379,4 +379,40 @@ check "it is there" hybridctl status u
 runs "stop" 0 '' hybridctl stop u
 runs "stop" 0 '' hybridctl stop w
 
+# --- a discard that takes its time: dm-delay holds it. Meanwhile the kernel has those wait who read the device.
+modprobe dm-delay || die "no dm-delay"
+wipe a b c d m
+blkio zero /dev/ram0 0 65536 || die "wipe ram0"
+size=$(sectors "$B")
+delay() { echo "0 $size delay $B 0 0 $B 0 $1"; }
+discards() { ! flock --nonblock --shared /dev/mapper/slow true; }
+check "a slow device" dmsetup create slow --table "$(delay 100000)"
+hybridctl create t "$A" /dev/mapper/slow --discard >/dev/null 2>/tmp/second & second=$!
+check "a discard is under way" wait_for 20 discards
+runs "create: others need not wait" 0 '/dev/mapper/v: ' timeout 30 hybridctl create v "$C"
+refuses "create: not of the same" "$A: in use" timeout 30 hybridctl create w "$A" /dev/emudisk/d
+refuses "add: nor to another" "/dev/mapper/slow: in use" timeout 30 hybridctl add v /dev/mapper/slow
+runs "assemble: all there is" 0 'v is active already' timeout 30 hybridctl assemble --all
+runs "assemble: not from the same" 1 '/dev/mapper/slow: another program has it locked' \
+	timeout 30 hybridctl assemble --with /dev/mapper/slow
+runs "list" 0 '^v ' timeout 30 hybridctl list
+check "it comes to its end" eval 'dmsetup load slow --table "$(delay 0)" && dmsetup suspend slow && dmsetup resume slow'
+check "and the volume is made" wait $second
+is "without a word" "$(</tmp/second)" ""
+check "it is there" hybridctl status t
+runs "stop" 0 '' hybridctl stop t
+
+# the name is not held meanwhile
+wipe a b
+check "slow again" eval 'dmsetup load slow --table "$(delay 100000)" && dmsetup suspend slow && dmsetup resume slow'
+hybridctl create v2 "$A" /dev/mapper/slow --discard --force >/dev/null 2>/tmp/second & second=$!
+check "a discard is under way" wait_for 20 discards
+dmsetup rename v v2
+check "it comes to its end" eval 'dmsetup load slow --table "$(delay 0)" && dmsetup suspend slow && dmsetup resume slow'
+wait $second
+is "it fails" $? 1
+matches "and says why" "$(</tmp/second)" "v2: a device-mapper device of that name has been made meanwhile"
+runs "stop" 0 '' hybridctl stop v2
+check "gone" dmsetup remove slow
+
 done_testing

@@ -171,6 +171,33 @@ static int refused(const struct pool *p, const char *policy, const char *why)
 	return fail("%s: %s", p->name, why);
 }
 
+/*
+ * Volumes made: their devices are claimed, so that others need not wait until udev has seen to the
+ * names.
+ */
+static char **made;
+static unsigned int nr_made;
+
+static void note_made(const char *name)
+{
+	made = xrealloc(made, (nr_made + 1) * sizeof(*made));
+	made[nr_made++] = xstrdup(name);
+}
+
+static void settle(void)
+{
+	unsigned int i;
+
+	unlock_pool();
+	unlock_devices();
+	dm_settle();
+	for (i = 0; i < nr_made; i++) {
+		note("/dev/mapper/%s", made[i]);
+		free(made[i]);
+	}
+	free(made);
+}
+
 /* With its lock. */
 static int activate_locked(const struct pool *p)
 {
@@ -187,7 +214,7 @@ static int activate_locked(const struct pool *p)
 		if (dm_create(p->name, uuid, facts.sectors, params, &why))
 			err = refused(p, facts.policy, why);
 		else
-			note("/dev/mapper/%s", p->name);
+			note_made(p->name);
 		free(why);
 		free(params);
 		free(uuid);
@@ -291,7 +318,9 @@ static int assemble_with(const struct pools *pools, const char *path)
 	struct bdev dev;
 	unsigned int i;
 
-	err = bdev_open(&dev, path, 0);
+	err = bdev_open(&dev, path, BDEV_LOOK);
+	if (err == -EAGAIN)
+		return fail("%s: another program has it locked", path);
 	if (err)
 		return fail("%s: %s", path, strerror(-err));
 	if (pools_add(&here, &dev, &head_err) <= 0)
@@ -348,5 +377,6 @@ int cmd_assemble(int argc, char **argv)
 	err = all ? assemble_all(&pools) : with ? assemble_with(&pools, with) :
 	      assemble_one(&pools, argv[optind]);
 	pools_free(&pools);
+	settle();
 	return err;
 }

@@ -5,12 +5,21 @@
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bdev.h"
 #include "msg.h"
+
+/* Shared, until it is closed: who wants it for himself waits for us, too. */
+static bool is_locked(const struct bdev *dev)
+{
+	return flock(dev->fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK &&
+	       !bdev_has_holders(dev->rdev);
+}
 
 int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 {
@@ -33,6 +42,11 @@ int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 	dev->fd = open(path, mode);
 	if (dev->fd < 0)
 		return -errno;
+	if (flags & BDEV_LOOK && !dev->file && is_locked(dev)) {
+		close(dev->fd);
+		dev->fd = -1;
+		return -EAGAIN;
+	}
 	end = lseek(dev->fd, 0, SEEK_END);
 	if (end < 0) {
 		err = -errno;
@@ -93,11 +107,39 @@ int bdev_flush(const struct bdev *dev)
 	return fsync(dev->fd) ? -errno : 0;
 }
 
-int bdev_discard(const struct bdev *dev)
+uint64_t bdev_sectors(const struct bdev *dev)
 {
-	uint64_t range[2] = { 0, dev->sectors * SECTOR_SIZE };
+	off_t end = lseek(dev->fd, 0, SEEK_END);
+
+	return end < 0 ? 0 : end / SECTOR_SIZE;
+}
+
+int bdev_discard(const struct bdev *dev, uint64_t offset, uint64_t len)
+{
+	uint64_t range[2] = { offset, len };
 
 	return ioctl(dev->fd, BLKDISCARD, range) ? -errno : 0;
+}
+
+#define LOCK_LOOKS	40	/* before it is said that somebody else has it */
+
+int bdev_lock(const struct bdev *dev)
+{
+	struct timespec nap = { 0, 50 * 1000000L };
+	unsigned int i;
+
+	for (i = 0; i < LOCK_LOOKS; i++) {
+		if (!flock(dev->fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		nanosleep(&nap, NULL);
+	}
+	warn("%s: waiting for another program that has it locked", dev->path);
+	while (flock(dev->fd, LOCK_EX))
+		if (errno != EINTR)
+			return -errno;
+	return 0;
 }
 
 void *bdev_buffer(size_t len)

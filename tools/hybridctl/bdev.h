@@ -24,6 +24,11 @@ struct bdev {
 #define BDEV_WRITE	0x1
 #define BDEV_EXCL	0x2	/* fail with -EBUSY if in use */
 #define BDEV_FILES	0x4	/* take regular files, too */
+/*
+ * To look at it, who ever has it: fail with -EAGAIN if a program has a lock of it, as long as it is
+ * nothing that other devices lie on.  Reading what is being discarded waits until that is done.
+ */
+#define BDEV_LOOK	0x8
 
 /* 0; -ENOTBLK: neither block device nor (with BDEV_FILES) file; -errno of open. */
 int bdev_open(struct bdev *dev, const char *path, unsigned int flags);
@@ -36,7 +41,17 @@ void bdev_close(struct bdev *dev);
 int bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len);
 int bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len);
 int bdev_flush(const struct bdev *dev);
-int bdev_discard(const struct bdev *dev);
+/* Its size now, which may not be what it was when it was opened. */
+uint64_t bdev_sectors(const struct bdev *dev);
+/* A part of it, in bytes. */
+int bdev_discard(const struct bdev *dev, uint64_t offset, uint64_t len);
+/* The unit that discards should be multiples of; 0: not known.  Bytes. */
+uint64_t bdev_discard_unit(dev_t rdev);
+/*
+ * Nobody who respects such locks, as udev and our own scans do, looks at it until it is closed.
+ * Waits for those who do now, with a line on standard error if it takes long.  0 or -errno.
+ */
+int bdev_lock(const struct bdev *dev);
 
 /* The lowest device under it that loses its content with the power, or NULL; free(). */
 char *bdev_volatile(dev_t rdev);

@@ -40,6 +40,19 @@ static char *sysfs_line(dev_t rdev, const char *below)
 	return line;
 }
 
+uint64_t bdev_discard_unit(dev_t rdev)
+{
+	char *line = sysfs_line(rdev, "/queue/discard_granularity");
+	uint64_t unit;
+
+	/* A partition's are its disk's. */
+	if (!line)
+		line = sysfs_line(rdev, "/../queue/discard_granularity");
+	unit = line ? strtoull(line, NULL, 10) : 0;
+	free(line);
+	return unit;
+}
+
 static bool read_devno(const char *dir, const char *name, dev_t *rdev)
 {
 	char *path = xasprintf("%s/%s/dev", dir, name);

@@ -39,7 +39,8 @@ static void check_mirror(struct check *c, struct store_io *io, unsigned int area
 	struct ek_store *store;
 	int err;
 
-	err = ek_store_open(&store_io_ops, io, io->bytes, 1u << area, &store, &reason);
+	err = ek_store_open_named(&store_io_ops, io, io->bytes, store_io_uuids(io), 1u << area,
+				  &store, &reason);
 	if (err) {
 		findings_add(&c->errors, "metadata area %u: %s", area, text_of(err, reason));
 		return;
@@ -107,7 +108,8 @@ static int run(struct check *c, const struct pool *pool, entry_fn fn, void *ctx)
 		fail("%s: no metadata area of it on the given devices", pool->name);
 		return EXIT_USAGE;
 	}
-	err = ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store, &reason);
+	err = ek_store_open_named(&store_io_ops, &io, io.bytes, store_io_uuids(&io), io.areas,
+				  &store, &reason);
 	if (err == -EPROTONOSUPPORT || err == -ENOMEM) {
 		store_io_close(&io);
 		fail("%s: metadata: %s", pool->name, text_of(err, reason));

@@ -15,6 +15,7 @@ int cmd_assemble(int argc, char **argv);
 int cmd_evacuate(int argc, char **argv);
 int cmd_remove(int argc, char **argv);
 int cmd_add(int argc, char **argv);
+int cmd_metadata(int argc, char **argv);
 int cmd_grow(int argc, char **argv);
 int cmd_replace(int argc, char **argv);
 int cmd_stop(int argc, char **argv);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "discard.h"
 #include "dm.h"
 #include "fresh.h"
 #include "layout.h"
@@ -239,37 +240,95 @@ static void close_devices(struct create *c)
 		bdev_close(&c->dev[i]);
 }
 
-/* Device-mapper claims the devices itself, so ours must be closed before. */
-static int discard_all(struct create *c)
+static int claim_devices(struct create *c)
 {
 	unsigned int i;
-	struct bdev dev;
-	int err;
+	int err = 0;
 
+	for (i = 0; i < c->nr_devs && !err; i++) {
+		err = bdev_open(&c->dev[i], path_of(c, i), BDEV_WRITE | BDEV_EXCL);
+		if (err)
+			fail("%s: %s", path_of(c, i), strerror(-err));
+	}
+	if (err)
+		close_devices(c);
+	return err ? EXIT_FAILED : EXIT_OK;
+}
+
+static uint64_t sectors_of(const struct create *c, unsigned int i)
+{
+	const struct layout *l = &c->layout;
+
+	if (i < l->nr_members)
+		return l->dev_sectors[i];
+	return l->meta_sectors[i - l->nr_members];
+}
+
+/* Nobody had the lock: is all as it was judged? */
+static int look_again(const struct create *c)
+{
+	int there = dm_lookup(c->name, NULL);
+	unsigned int i;
+	struct stat st;
+
+	if (there < 0)
+		return fail("%s: %s", c->name, strerror(-there));
+	if (there)
+		return fail("%s: a device-mapper device of that name has been made meanwhile",
+			    c->name);
 	for (i = 0; i < c->nr_devs; i++) {
-		note("Discarding %s", path_of(c, i));
-		err = bdev_open(&dev, path_of(c, i), BDEV_WRITE | BDEV_EXCL);
-		if (!err)
-			err = bdev_discard(&dev);
-		bdev_close(&dev);
-		if (err == -EOPNOTSUPP)
-			note("%s does not know discards", path_of(c, i));
-		else if (err)
-			return fail("%s: discard: %s", path_of(c, i), strerror(-err));
+		if (stat(path_of(c, i), &st) || st.st_rdev != c->dev[i].rdev)
+			return fail("%s: is another device by now", path_of(c, i));
+		if (bdev_sectors(&c->dev[i]) != sectors_of(c, i))
+			return fail("%s: has another size by now", path_of(c, i));
 	}
 	return EXIT_OK;
 }
 
-static int refused(struct wipe *w, char *why)
+/*
+ * It may take minutes, for which nobody waits who is after other devices:
+ *
+ *	all devices are open exclusively	nobody gets one of them
+ *	the devices' lock is given up		others get theirs
+ *	each is locked by itself		who looks at all devices passes it over: the kernel
+ *						has those wait who read what is being discarded
+ *	discard
+ *	the devices' lock, and look again	the name may be taken, a disk have another size
+ *	closed					device-mapper claims them itself
+ *
+ * Cut anywhere, or failing, it leaves devices that are wiped, and discarded in part.
+ */
+static int discard_all(struct create *c)
 {
-	int err;
+	int err = EXIT_OK;
+	unsigned int i;
 
-	fail("%s", why);
-	free(why);
-	err = wipe_undo(w);
+	unlock_devices();
+	dm_settle();
+	for (i = 0; i < c->nr_devs && !err; i++)
+		err = discard_device(&c->dev[i]);
+	if (!err)
+		err = lock_devices();
+	if (!err)
+		err = look_again(c);
+	close_devices(c);
+	return err;
+}
+
+static int put_back(struct wipe *w)
+{
+	int err = wipe_undo(w);
+
 	if (err)
 		fail("the devices' old content can't be put back: %s", strerror(-err));
 	return EXIT_FAILED;
+}
+
+static int refused(struct wipe *w, char *why)
+{
+	fail("%s", why);
+	free(why);
+	return put_back(w);
 }
 
 static int make(struct create *c, struct wipe **w)
@@ -280,6 +339,10 @@ static int make(struct create *c, struct wipe **w)
 	if (c->discard) {
 		if (dm_try(c->name, length(c), c->params, &why))
 			return refused(*w, why);
+		if (claim_devices(c)) {
+			dm_settle();
+			return put_back(*w);
+		}
 		if (discard_all(c))
 			return EXIT_FAILED;
 		/* Discarded blocks need not read as zeroes; and there is no way back. */
@@ -350,6 +413,9 @@ static int build(struct create *c)
 	wipe_free(w);
 	if (err)
 		return err;
+	/* The kernel has claimed the devices.  Until then they might have had to be put back. */
+	unlock_devices();
+	dm_settle();
 	name_by_pool(c);
 	tell(c);
 	return EXIT_OK;

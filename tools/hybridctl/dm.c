@@ -62,18 +62,30 @@ static char *explain(int mark, int err)
 	return xstrdup(strerror(-err));
 }
 
-/* Run a task that makes device nodes come or go, and wait for udev if it runs. */
+/* What udev is still at work on; 0: nothing. */
+static uint32_t cookie;
+
+/* Run a task that makes device nodes come or go; dm_settle() waits for udev. */
+static int run(struct dm_task *task)
+{
+	if (!dm_task_set_cookie(task, &cookie, 0) || !dm_task_run(task))
+		return task_errno(task);
+	return 0;
+}
+
+void dm_settle(void)
+{
+	if (cookie)
+		dm_udev_wait(cookie);
+	cookie = 0;
+	dm_task_update_nodes();
+}
+
 static int run_and_settle(struct dm_task *task)
 {
-	uint32_t cookie = 0;
-	int err = 0;
+	int err = run(task);
 
-	if (!dm_task_set_cookie(task, &cookie, 0))
-		return task_errno(task);
-	if (!dm_task_run(task))
-		err = task_errno(task);
-	dm_udev_wait(cookie);
-	dm_task_update_nodes();
+	dm_settle();
 	return err;
 }
 
@@ -215,11 +227,13 @@ int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *
 	    !dm_task_add_target(task, 0, sectors, DM_TARGET, params))
 		err = -EINVAL;
 	else
-		err = run_and_settle(task);	/* takes the device away if it fails */
-	if (err)
+		err = run(task);	/* takes the device away if it fails */
+	if (err) {
 		*why = explain(mark, err);
-	else
+		dm_settle();
+	} else {
 		free(klog_reason(mark));
+	}
 	if (task)
 		dm_task_destroy(task);
 	return err;
@@ -233,7 +247,7 @@ static int simple(int type, const char *name)
 	if (!task)
 		return -ENOMEM;
 	if (type == DM_DEVICE_REMOVE)
-		err = run_and_settle(task);
+		err = run(task);
 	else if (!dm_task_run(task))
 		err = task_errno(task);
 	dm_task_destroy(task);
@@ -263,6 +277,8 @@ int dm_try(const char *name, uint64_t sectors, const char *params, char **why)
 	if (task)
 		dm_task_destroy(task);
 	simple(DM_DEVICE_REMOVE, name);
+	if (err)
+		dm_settle();
 	return err;
 }
 
@@ -286,7 +302,7 @@ static int resume(const char *name)
 	int err = -EINVAL;
 
 	if (task && dm_task_skip_lockfs(task))
-		err = run_and_settle(task);
+		err = run(task);
 	if (task)
 		dm_task_destroy(task);
 	return err;
@@ -334,6 +350,7 @@ int dm_reload(const char *name, uint64_t sectors, const char *params, bool *trie
 		if (err) {
 			*why = explain(mark, err);
 			go_back(name, old_sectors, old);
+			dm_settle();
 		} else {
 			free(klog_reason(mark));
 		}
@@ -351,6 +368,7 @@ int dm_remove(const char *name, char **why)
 		*why = explain(mark, err);
 	else
 		free(klog_reason(mark));
+	dm_settle();
 	return err;
 }
 

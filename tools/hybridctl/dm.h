@@ -35,8 +35,10 @@ int dm_get_status(const char *name, char **params, uint64_t *sectors);
 int dm_get_table(const char *name, char **params, uint64_t *sectors);
 
 /*
- * These leave nothing behind when they fail, and set @why to the reason, to be
- * free()d: the kernel's own words where the log has them.  @uuid may be NULL.
+ * These leave nothing behind when they fail, and set @why to the reason, to be free()d: the
+ * kernel's own words where the log has them.  @uuid may be NULL. dm_create(), dm_try() and
+ * dm_reload() don't wait for udev if they succeed: the kernel has done what was asked, and a lock
+ * may be given up before dm_settle().
  */
 int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params,
 	      char **why);
@@ -50,6 +52,8 @@ int dm_clear(const char *name);
  */
 int dm_reload(const char *name, uint64_t sectors, const char *params, bool *tried, char **why);
 int dm_remove(const char *name, char **why);
+/* Wait until the names of what was made are there, and of what was removed are gone. */
+void dm_settle(void);
 int dm_set_uuid(const char *name, const char *uuid, char **why);
 /* @reply: text the target answered or NULL; may be NULL itself. */
 int dm_message(const char *name, const char *message, char **reply, char **why);

@@ -34,7 +34,7 @@ _hybridctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create assemble stop identify list status lost monitor set policy pin explain record report optimize add grow evacuate remove replace check dump restore repair size --help --version"
+		words="create assemble stop identify list status lost monitor set policy pin explain record report optimize add grow evacuate remove replace metadata check dump restore repair size --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
@@ -90,6 +90,13 @@ _hybridctl() {
 		evacuate:-*) words="--no-wait --force --cancel --help" ;;
 		remove:-*) words="--force --help" ;;
 		grow:-*) words="--size --help" ;;
+		esac ;;
+	metadata:*)
+		case $COMP_CWORD:$cur in
+		*:-*) words="--force --volatile-ok --help" ;;
+		2:*) words=$(_hybridctl_volumes) ;;
+		3:*) words="resync move" ;;
+		*) words=$(_hybridctl_devices) ;;
 		esac ;;
 	size:*) words="--extent --help" ;;
 	restore:*) [ "$COMP_CWORD" = 2 ] || words="--force --help $(_hybridctl_devices)" ;;

@@ -5,21 +5,35 @@
 #include <string.h>
 
 #include "leftover.h"
+#include "store_io.h"
 
 bool leftover_is(const struct ek_super *sb, const struct area *a)
 {
 	const struct ek_label_info *info = &a->info;
 	const struct ek_super_member *m;
 
-	if (info->role != EK_ROLE_MEMBER || a->differ ||
-	    memcmp(info->pool_uuid, sb->pool_uuid, EK_UUID_SIZE))
+	if (a->differ || memcmp(info->pool_uuid, sb->pool_uuid, EK_UUID_SIZE))
 		return false;
+	if (info->role == EK_ROLE_META)
+		return info->index < EK_MAX_META &&
+		       !ek_super_names(sb, info->index, info->area_uuid);
 	/* What is named anywhere, whatever the index, may hold data. */
 	for (m = sb->member; m < sb->member + le32_to_cpu(sb->nr_members); m++)
 		if (le32_to_cpu(m->state) != EK_MEMBER_REMOVED &&
 		    !memcmp(info->area_uuid, m->uuid, EK_UUID_SIZE))
 			return false;
 	return true;
+}
+
+/* In no order that could leave an older superblock as the only one. */
+static int forget_store(const struct bdev *dev, const struct area *a)
+{
+	struct store_io io = {
+		.dev = { *dev }, .start = { a->info.area_start * SECTOR_SIZE },
+		.bytes = { a->info.area_sectors * SECTOR_SIZE }, .areas = 1,
+	};
+
+	return ek_store_forget(&store_io_rw, &io, 1);
 }
 
 int leftover_wipe(const struct bdev *dev, const struct area *a)
@@ -32,8 +46,10 @@ int leftover_wipe(const struct bdev *dev, const struct area *a)
 		return -EINVAL;
 	zero = bdev_buffer(EK_BLOCK_SIZE);
 
+	if (a->info.role == EK_ROLE_META)
+		err = forget_store(dev, a);
 	/* Either alone is found still, and wiped the next time. */
-	if (a->copy_err != -EINVAL)
+	if (!err && a->copy_err != -EINVAL)
 		err = bdev_write(dev, start + ek_label_copy_offset(a->info.area_sectors), zero,
 				 EK_BLOCK_SIZE);
 	if (!err)

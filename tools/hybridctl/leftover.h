@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Labels of a pool whose areas are nobody's member: of one that left, or of a join that was cut.
+ * Labels of a pool whose areas are nobody's member: of one that left, or of a join that was cut;
+ * and those of metadata areas that were replaced, or that did not quite take another's place.
  */
 #ifndef HYBRIDCTL_LEFTOVER_H
 #define HYBRIDCTL_LEFTOVER_H
@@ -17,8 +18,9 @@
 bool leftover_is(const struct ek_super *sb, const struct area *a);
 
 /*
- * Zero @a's label and its copy on @dev, which is open for writing and held by nobody else.  A label
- * that something else has overwritten is left, and its copy: what is there may be somebody's.
+ * Zero @a's label and its copy, before that the superblocks of a metadata area, on @dev, which is
+ * open for writing and held by nobody else.  A label that something else has overwritten is left,
+ * and its copy: what is there may be somebody's.
  * 0; -EINVAL: that; -errno.
  */
 int leftover_wipe(const struct bdev *dev, const struct area *a);

@@ -84,7 +84,8 @@ static int read_super(const struct pool *p, struct ek_super *sb)
 	for (tries = 0; err && tries < SUPER_TRIES; tries++) {
 		if (store_io_open(&io, p))
 			return EXIT_FAILED;
-		err = ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store, &reason);
+		err = ek_store_open_named(&store_io_ops, &io, io.bytes, store_io_uuids(&io),
+					  io.areas, &store, &reason);
 		if (!err) {
 			*sb = *ek_store_super(store);
 			ek_store_close(store);
@@ -225,6 +226,8 @@ void live_close(struct live *l)
 
 	for (i = 0; i < TABLE_MAX_DEVS; i++)
 		free(l->number[i]);
+	for (i = 0; i < EK_MAX_META; i++)
+		free(l->meta_number[i]);
 	table_free(&l->t);
 	status_free(&l->st);
 	memset(l, 0, sizeof(*l));
@@ -264,14 +267,14 @@ int live_member(const struct live *l, const char *word, bool quiet)
 	return i;
 }
 
-bool live_has_metadata(const struct live *l, unsigned int i)
+int live_metadata_on(const struct live *l, unsigned int i)
 {
 	unsigned int k;
 
 	for (k = 0; k < l->t.nr_meta; k++)
 		if (strcmp(l->t.dev[i].dev, "-") && !strcmp(l->t.meta[k].dev, l->t.dev[i].dev))
-			return true;
-	return false;
+			return k;
+	return -1;
 }
 
 void live_put(struct live *l, unsigned int i, dev_t rdev, uint64_t start)
@@ -281,6 +284,13 @@ void live_put(struct live *l, unsigned int i, dev_t rdev, uint64_t start)
 	l->t.dev[i] = (struct table_area){ l->number[i], start };
 	if (i >= l->t.nr_devs)
 		l->t.nr_devs = i + 1;
+}
+
+void live_put_meta(struct live *l, unsigned int k, dev_t rdev, uint64_t start)
+{
+	free(l->meta_number[k]);
+	l->meta_number[k] = number_of(rdev);
+	l->t.meta[k] = (struct table_area){ l->meta_number[k], start };
 }
 
 void live_put_none(struct live *l, unsigned int i)
@@ -293,10 +303,14 @@ int live_reload(struct live *l, uint64_t sectors)
 	char *params = table_build(&l->t), *why = NULL;
 	int err = dm_reload(l->name, sectors, params, &l->tried, &why);
 
-	if (err)
+	if (err) {
 		err = fail("%s: %s", l->name, why);
-	else
+	} else {
 		l->sectors = sectors;
+		/* The table has its devices: for udev nobody else need wait. */
+		unlock_devices();
+		dm_settle();
+	}
 	free(why);
 	free(params);
 	return err;

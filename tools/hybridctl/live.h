@@ -17,6 +17,7 @@ struct live {
 	struct ek_label_info info;	/* of a metadata area */
 	bool tried;			/* live_reload() came to where the pool may have changed */
 	char *number[TABLE_MAX_DEVS];	/* owns what live_put() was given */
+	char *meta_number[EK_MAX_META];	/* and live_put_meta() */
 };
 
 /*
@@ -41,8 +42,8 @@ int live_look(struct live *l);
 
 /* Member by path or by index, printed if there is none; -1: none.  Of a path: its label's, too. */
 int live_member(const struct live *l, const char *word, bool quiet);
-/* Does a metadata area lie on the same device as a member? */
-bool live_has_metadata(const struct live *l, unsigned int i);
+/* The metadata area that lies on the same device as a member; -1: none. */
+int live_metadata_on(const struct live *l, unsigned int i);
 
 /* The superblock as it is on the media; prints why it can't be had. */
 int live_super(const struct live *l, struct ek_super *sb);
@@ -51,10 +52,11 @@ bool live_uses(const struct live *l, dev_t rdev);
 
 /* Change the table, not the volume. */
 void live_put(struct live *l, unsigned int i, dev_t rdev, uint64_t start);
+void live_put_meta(struct live *l, unsigned int k, dev_t rdev, uint64_t start);
 void live_put_none(struct live *l, unsigned int i);
 /* Make the volume what the table is; prints why not. */
 int live_reload(struct live *l, uint64_t sectors);
-/* "evacuate 1"; prints why not. */
+/* "evacuate" 1, "metadata leave" 0; prints why not. */
 int live_message(const struct live *l, const char *verb, unsigned int i);
 
 #endif

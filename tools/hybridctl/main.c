@@ -101,6 +101,11 @@ static const struct command commands[] = {
 	  "  --force          overwrite file systems, partition tables and labels of other hybrid\n"
 	  "                   volumes on the new one\n"
 	  "  --volatile-ok    take a RAM disk, whose content is lost with the power\n" },
+	{ "metadata", cmd_metadata, false, "NAME resync | NAME move AREA DEV [OPTION]...",
+	  "make a metadata area a mirror again, or move it, while the volume runs",
+	  "  --force          overwrite file systems, partition tables and labels of other hybrid\n"
+	  "                   volumes on the new device\n"
+	  "  --volatile-ok    take a RAM disk, whose content is lost with the power\n" },
 	{ "check", cmd_check, false, "NAME | DEV... [--json]",
 	  "check a volume's metadata, by name while it is active (reads only)",
 	  "  --json           as JSON\n" },

@@ -22,6 +22,7 @@
 #include "lock.h"
 #include "member.h"
 #include "msg.h"
+#include "progress.h"
 #include "units.h"
 
 #define LOOK_MS		250		/* between looks at a member that is being emptied */
@@ -31,7 +32,7 @@
 /* --- a device joins --- */
 
 /* The place of one that left, or behind the others; -1: there are too many. */
-static int vacant(const struct live *l)
+int member_vacant(const struct live *l)
 {
 	unsigned int i;
 
@@ -43,55 +44,55 @@ static int vacant(const struct live *l)
 	return -fail("%s: has %u members already", l->name, EK_MAX_MEMBERS);
 }
 
-/* Of a device with one area and a start that nothing else has overwritten. */
-static bool find_leftover(const struct live *l, const char *path, struct area *found)
+/*
+ * Of a device all of whose areas are, and with a start that nothing else has overwritten.  What
+ * is in use is nobody's leftover, and is not read: if it is being discarded, who reads it waits
+ * until that is done.
+ */
+bool member_is_leftover(const struct live *l, const char *path)
 {
 	struct area area[AREA_MAX];
 	struct ek_super sb;
 	struct bdev dev;
+	int nr, err;
 	bool is;
-	int err;
 
-	if (bdev_open(&dev, path, 0))
+	if (bdev_open(&dev, path, BDEV_EXCL))
 		return false;
-	is = area_find(&dev, area, &err) == 1 &&
-	     (!area[0].head_err || area[0].head_err == -ENODATA) &&
-	     !live_uses(l, dev.rdev) && !live_super(l, &sb) && leftover_is(&sb, &area[0]);
+	nr = area_find(&dev, area, &err);
+	is = nr > 0 && !live_uses(l, dev.rdev) && !live_super(l, &sb);
+	while (is && nr--)
+		is = (!area[nr].head_err || area[nr].head_err == -ENODATA) &&
+		     leftover_is(&sb, &area[nr]);
 	bdev_close(&dev);
-	*found = area[0];
 	return is;
 }
 
-bool member_is_leftover(const struct live *l, const char *path)
-{
-	struct area area;
-
-	return find_leftover(l, path, &area);
-}
-
-static void make_info(const struct live *l, const struct bdev *dev, unsigned int index,
+void member_make_info(const struct live *l, uint64_t start, uint64_t sectors, unsigned int index,
 		      struct ek_label_info *info)
 {
+	const uint64_t block = EK_BLOCK_SIZE / SECTOR_SIZE;
+
 	*info = l->info;
 	info->role = EK_ROLE_MEMBER;
 	info->index = index;
 	info->nr_members = index < l->t.nr_devs ? l->t.nr_devs : index + 1;
-	info->area_start = 0;
-	info->area_sectors = dev->sectors / (EK_BLOCK_SIZE / SECTOR_SIZE) *
-			     (EK_BLOCK_SIZE / SECTOR_SIZE);
+	info->area_start = start;
+	info->area_sectors = sectors / block * block;
 	info->ctime = time(NULL);
 	uuid_generate(info->area_uuid);
 }
 
-static int write_label(const struct bdev *dev, const struct ek_label_info *info)
+int member_write_label(const struct bdev *dev, const struct ek_label_info *info)
 {
 	struct ek_label *label = bdev_buffer(sizeof(*label));
+	uint64_t start = info->area_start * SECTOR_SIZE;
 	int err;
 
 	ek_label_encode(info, label);
-	err = bdev_write(dev, 0, label, sizeof(*label));
+	err = bdev_write(dev, start, label, sizeof(*label));
 	if (!err)
-		err = bdev_write(dev, ek_label_copy_offset(info->area_sectors), label,
+		err = bdev_write(dev, start + ek_label_copy_offset(info->area_sectors), label,
 				 sizeof(*label));
 	if (!err)
 		err = bdev_flush(dev);
@@ -106,7 +107,7 @@ static int label(const char *path, const struct ek_label_info *info)
 
 	if (err)
 		return fail("%s: %s", path, strerror(-err));
-	err = write_label(&dev, info);
+	err = member_write_label(&dev, info);
 	bdev_close(&dev);
 	return err;
 }
@@ -138,7 +139,7 @@ static bool is_no_member(struct live *l, const struct ek_label_info *info)
 	       !live_super(l, &sb) && leftover_is(&sb, &area);
 }
 
-static void take_back(struct live *l, struct wipe *w, const struct bdev *dev,
+void member_take_back(struct live *l, struct wipe *w, const struct bdev *dev,
 		      const struct ek_label_info *info)
 {
 	if (!is_no_member(l, info))
@@ -155,7 +156,7 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 	int err;
 
 	l->tried = false;
-	make_info(l, dev, index, &info);
+	member_make_info(l, 0, dev->sectors, index, &info);
 
 	err = fresh_wipe(w, dev->path, 0, dev->sectors, FRESH_MEMBER_HEAD) ? EXIT_FAILED : EXIT_OK;
 	if (!err)
@@ -165,7 +166,7 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 		err = live_reload(l, l->sectors);
 	}
 	if (err)
-		take_back(l, w, dev, &info);
+		member_take_back(l, w, dev, &info);
 	wipe_free(w);
 	return err;
 }
@@ -182,7 +183,7 @@ static int block_size(const char *path, int fd)
 }
 
 /* What is on the volume relies on its block size: a file system would not mount again. */
-static int blocks_too_large(const struct live *l, const struct bdev *dev)
+int member_judge_blocks(const struct live *l, const struct bdev *dev)
 {
 	char *path = xasprintf("/dev/mapper/%s", l->name);
 	int own = block_size(path, -1), new = block_size(dev->path, dev->fd);
@@ -209,7 +210,7 @@ static int add(struct live *l, const char *path, const struct fresh *how, int in
 	err = fresh_open(&dev, path, &mine);
 	if (err)
 		return err;
-	err = blocks_too_large(l, &dev);
+	err = member_judge_blocks(l, &dev);
 	if (!err) {
 		close(dev.fd);	/* device-mapper claims it itself */
 		dev.fd = -1;
@@ -221,7 +222,7 @@ static int add(struct live *l, const char *path, const struct fresh *how, int in
 
 int member_add(struct live *l, const char *path, const struct fresh *how)
 {
-	int index = vacant(l);
+	int index = member_vacant(l);
 
 	if (index < 0 || lock_devices())
 		return -1;
@@ -237,27 +238,18 @@ int member_add(struct live *l, const char *path, const struct fresh *how)
 
 /* --- a member is emptied --- */
 
-struct progress {
+struct emptying {
+	struct progress progress;
 	uint64_t begun, last;	/* extents */
 	unsigned int stuck;	/* looks without change */
-	unsigned int tenths;	/* told */
-	bool tty;
 };
 
-static void tell(const struct live *l, unsigned int i, struct progress *p, bool end)
+static void tell(const struct live *l, unsigned int i, struct emptying *p, bool end)
 {
-	uint64_t used = l->st.dev[i].used, done = p->begun > used ? p->begun - used : 0;
-	unsigned int tenths = p->begun ? done * 10 / p->begun : 10;
-	char left[UNIT_TEXT];
+	uint64_t used = l->st.dev[i].used, bytes = l->st.extent_sectors * SECTOR_SIZE;
+	uint64_t total = p->begun > used ? p->begun : used;
 
-	if (!p->tty && !end && tenths == p->tenths)
-		return;
-	p->tenths = tenths;
-	printf("%s%u%%, %s left%s", p->tty ? "\r\033[K" : "",
-	       (unsigned int)(p->begun ? done * 100 / p->begun : 100),
-	       human_bytes(left, used * l->st.extent_sectors * SECTOR_SIZE),
-	       p->tty && !end ? "" : "\n");
-	fflush(stdout);
+	progress_tell(&p->progress, (total - used) * bytes, total * bytes, end);
 }
 
 static uint64_t room_elsewhere(const struct live *l, unsigned int but)
@@ -271,7 +263,7 @@ static uint64_t room_elsewhere(const struct live *l, unsigned int but)
 	return sum;
 }
 
-static int judge_progress(const struct live *l, unsigned int i, struct progress *p)
+static int judge_progress(const struct live *l, unsigned int i, struct emptying *p)
 {
 	const struct status_dev *d = &l->st.dev[i];
 
@@ -290,10 +282,10 @@ static int judge_progress(const struct live *l, unsigned int i, struct progress 
 static int wait_empty(struct live *l, unsigned int i)
 {
 	struct timespec nap = { 0, LOOK_MS * 1000000L };
-	struct progress p = { .begun = l->st.dev[i].used, .tenths = 99,
-			      .tty = isatty(STDOUT_FILENO) };
+	struct emptying p = { .begun = l->st.dev[i].used };
 	int err;
 
+	progress_init(&p.progress, NULL, 0, isatty(STDOUT_FILENO), progress_now());
 	while (l->st.dev[i].used) {
 		tell(l, i, &p, false);
 		nanosleep(&nap, NULL);
@@ -434,10 +426,10 @@ int member_remove(struct live *l, unsigned int i, bool force)
 	char *path = path_of(l, i);
 	int err = EXIT_OK;
 
-	if (live_has_metadata(l, i)) {
+	if (live_metadata_on(l, i) >= 0) {
 		free(path);
-		return fail("%s: a metadata area lies on member %u, which has to stay",
-			    l->name, i);
+		return fail("%s: a metadata area lies on member %u, and has to move first (hybridctl metadata %s move %d DEV)",
+			    l->name, i, l->name, live_metadata_on(l, i));
 	}
 	if (l->st.dev[i].state != DEV_REMOVED)
 		err = member_judge_room(l, i, 0, force);

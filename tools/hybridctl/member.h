@@ -9,6 +9,18 @@
 #include "fresh.h"
 #include "live.h"
 
+/* The place of one that left, or behind the others; -1: there are too many, printed. */
+int member_vacant(const struct live *l);
+/* A label for an area that is to be member @index. */
+void member_make_info(const struct live *l, uint64_t start, uint64_t sectors, unsigned int index,
+		      struct ek_label_info *info);
+/* It and its copy, durably. */
+int member_write_label(const struct bdev *dev, const struct ek_label_info *info);
+/* After a join that failed: what was on the device, unless the superblock may name the member. */
+void member_take_back(struct live *l, struct wipe *w, const struct bdev *dev,
+		      const struct ek_label_info *info);
+/* Are the device's logical blocks small enough for what is on the volume? */
+int member_judge_blocks(const struct live *l, const struct bdev *dev);
 /* A device joins; its index, -1: refused. */
 int member_add(struct live *l, const char *path, const struct fresh *how);
 /*

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "member.h"
+#include "mirror.h"
 #include "msg.h"
 #include "units.h"
 
@@ -120,16 +121,20 @@ int cmd_remove(int argc, char **argv)
 	return err;
 }
 
-/* As far as can be told from its size; whether it may join at all is seen then. */
-static int judge_new(const struct live *l, unsigned int old, const char *path)
+/*
+ * As far as can be told from its size, of which @taken sectors go to metadata; whether it may join
+ * at all is seen then.
+ */
+static int judge_new(const struct live *l, unsigned int old, const char *path, uint64_t taken)
 {
+	uint64_t extents, sectors;
 	struct bdev dev;
-	uint64_t extents;
 
 	if (l->st.dev[old].state == DEV_REMOVED || l->st.dev[old].state == DEV_DRAINING ||
-	    bdev_open(&dev, path, 0))
+	    bdev_open(&dev, path, BDEV_EXCL))
 		return EXIT_OK;
-	extents = ek_member_extents(dev.sectors, l->st.extent_sectors);
+	sectors = dev.sectors > taken ? dev.sectors - taken : 0;
+	extents = ek_member_extents(sectors, l->st.extent_sectors);
 	bdev_close(&dev);
 	return member_judge_room(l, old, extents, false);
 }
@@ -146,10 +151,82 @@ static int remove_emptied(struct live *l, unsigned int i)
 	return err ? err : member_remove(l, i, false);
 }
 
+/*
+ * A metadata area that lies on the member goes to the new device, too: before anything else does,
+ * with the rest of that as a member; @k: it is a member already, as a replace was cut short.
+ */
+static int replace_metadata(struct live *l, unsigned int area, unsigned int i, int k,
+			    const char *new, const struct fresh *how)
+{
+	uint64_t sectors;
+	int index, err;
+
+	if (k >= 0)
+		return mirror_move_back_in(l, area, k);
+	sectors = mirror_sectors(l);
+	index = sectors ? member_vacant(l) : -1;
+	if (index < 0)
+		return EXIT_FAILED;
+	err = judge_new(l, i, new, sectors);
+	return err ? err : mirror_move(l, area, new, how, index);
+}
+
+/* An area that is not there; -1: none. */
+static int lost_area(const struct live *l)
+{
+	unsigned int k;
+
+	for (k = 0; k < l->st.nr_meta; k++)
+		if (l->st.meta[k] == 'F' && !strcmp(l->t.meta[k].dev, "-"))
+			return k;
+	return -1;
+}
+
+/*
+ * Of a lost member nobody knows whether a lost area lay on it.  It is made anew with the member if
+ * the new device has room for both; -1: it is not.
+ */
+static int area_to_take(const struct live *l, unsigned int i, const char *new)
+{
+	int k = live_metadata_on(l, i);
+	uint64_t sectors, taken;
+	struct bdev dev;
+
+	if (k >= 0 || strcmp(l->t.dev[i].dev, "-"))
+		return k;
+	k = lost_area(l);
+	if (k < 0 || l->st.meta[!k] != 'A' || bdev_open(&dev, new, 0))
+		return -1;
+	sectors = dev.sectors;
+	bdev_close(&dev);
+	taken = mirror_sectors(l);
+	if (!taken || sectors <= taken ||
+	    ek_member_extents(sectors - taken, l->st.extent_sectors) < l->st.dev[i].total)
+		return -1;
+	return k;
+}
+
+static void warn_of_lost(const struct live *l)
+{
+	int k = lost_area(l);
+
+	if (k >= 0)
+		warn("%s: the metadata is on one device only, as area %d is lost (\"hybridctl metadata %s move %d DEV\" makes DEV a mirror)",
+		     l->name, k, l->name, k);
+}
+
+/* Of the device that took the place; if that was cut short it is stale still. */
+static int finish_metadata(struct live *l, unsigned int k)
+{
+	int area = live_metadata_on(l, k);
+
+	return area >= 0 && l->st.meta[area] != 'A' ? mirror_resync(l) : EXIT_OK;
+}
+
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
 static int replace(struct live *l, const char *old, const char *new, const struct fresh *how)
 {
-	int i = live_member(l, old, true), k = live_member(l, new, true), err;
+	int i = live_member(l, old, true), k = live_member(l, new, true), area, err;
 
 	if ((i >= 0 && i == k) || !strcmp(old, new))
 		return fail("%s: can't take its own place", new);
@@ -163,11 +240,16 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	}
 	if (i < 0)
 		return fail("%s: no member of %s", old, l->name);
-	if (live_has_metadata(l, i))
-		return fail("%s: a metadata area lies on %s, which has to stay", l->name, old);
-	/* Before it joins: a new one that is too small stays what it is. */
-	if (k < 0 && (judge_new(l, i, new) || member_add(l, new, how) < 0))
+	if (k >= 0 && finish_metadata(l, k))
 		return EXIT_FAILED;
+	/* Before it joins: a new one that is too small stays what it is. */
+	area = k < 0 ? area_to_take(l, i, new) : live_metadata_on(l, i);
+	if (area >= 0) {
+		if (replace_metadata(l, area, i, k, new, how))
+			return EXIT_FAILED;
+	} else if (k < 0 && (judge_new(l, i, new, 0) || member_add(l, new, how) < 0)) {
+		return EXIT_FAILED;
+	}
 	if (l->st.dev[i].state == DEV_REMOVED)
 		return member_remove(l, i, false);
 	err = member_evacuate(l, i, true, false);
@@ -185,6 +267,8 @@ int cmd_replace(int argc, char **argv)
 	err = live_open(&l, argv[optind]);
 	if (!err)
 		err = replace(&l, argv[optind + 1], argv[optind + 2], &o.fresh);
+	if (!err)
+		warn_of_lost(&l);
 	live_close(&l);
 	return err;
 }

@@ -105,6 +105,14 @@ static void forget(struct pool_area *a)
 	memset(a, 0, sizeof(*a));
 }
 
+static void swap_areas(struct pool_area *a, struct pool_area *b)
+{
+	struct pool_area swap = *a;
+
+	*a = *b;
+	*b = swap;
+}
+
 static bool is_named(const struct pool_area *a, const struct ek_super_member *m)
 {
 	return a->there && !memcmp(a->area.info.area_uuid, m->uuid, EK_UUID_SIZE);
@@ -112,7 +120,6 @@ static bool is_named(const struct pool_area *a, const struct ek_super_member *m)
 
 static void settle_member(struct pool *p, unsigned int i, const struct ek_super_member *m)
 {
-	struct pool_area swap;
 	unsigned int k;
 
 	if (le32_to_cpu(m->state) == EK_MEMBER_REMOVED) {
@@ -122,14 +129,91 @@ static void settle_member(struct pool *p, unsigned int i, const struct ek_super_
 	}
 	for (k = 0; k < p->nr_other && !is_named(&p->member[i], m); k++)
 		if (p->other[k].area.info.role == EK_ROLE_MEMBER &&
-		    p->other[k].area.info.index == i && is_named(&p->other[k], m)) {
-			swap = p->member[i];
-			p->member[i] = p->other[k];
-			p->other[k] = swap;
-		}
+		    p->other[k].area.info.index == i && is_named(&p->other[k], m))
+			swap_areas(&p->member[i], &p->other[k]);
 	/* A stale label alone: the member is missing, not another one in its place. */
 	if (p->member[i].there && !is_named(&p->member[i], m))
 		forget(&p->member[i]);
+}
+
+static bool is_meant(const struct pool_area *a, unsigned int i, const struct ek_super *sb)
+{
+	return a->there && a->area.info.role == EK_ROLE_META && a->area.info.index == i &&
+	       ek_super_names(sb, i, a->area.info.area_uuid);
+}
+
+/*
+ * One that was to take the place of an area that is left out, and did not get there, while that is
+ * gone: with it the pool is complete.  It is stale as what it replaces was.
+ */
+static bool stands_in(const struct pool *p, unsigned int i, const struct ek_super *sb)
+{
+	unsigned int k;
+
+	for (k = 0; k < p->nr_other; k++)
+		if (p->other[k].there && p->other[k].area.info.role == EK_ROLE_META &&
+		    p->other[k].area.info.index == i)
+			return false;
+	return le32_to_cpu(sb->meta_stale) >> i & 1;
+}
+
+/* The metadata areas that a superblock names, and no others. */
+static void take_meta(struct pool *p, const struct ek_super *sb, bool all)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < p->nr_meta; i++) {
+		for (k = 0; k < p->nr_other && !is_meant(&p->meta[i], i, sb); k++)
+			if (is_meant(&p->other[k], i, sb))
+				swap_areas(&p->meta[i], &p->other[k]);
+		if (all && p->meta[i].there && !is_meant(&p->meta[i], i, sb) &&
+		    !stands_in(p, i, sb))
+			forget(&p->meta[i]);
+	}
+	for (k = 0; all && k < p->nr_other; k++)
+		if (p->other[k].there && p->other[k].area.info.role == EK_ROLE_META)
+			forget(&p->other[k]);
+}
+
+/* The superblock of one area alone, if it is that area's. */
+static bool peek(const struct pool *p, const struct pool_area *a, struct ek_super *sb)
+{
+	struct pool one = { .nr_meta = p->nr_meta };
+	struct store_io io;
+	bool is = false;
+
+	if (!a->there || a->area.info.role != EK_ROLE_META)
+		return false;
+	memcpy(one.name, p->name, sizeof(one.name));
+	one.meta[a->area.info.index] = *a;
+	if (store_io_open(&io, &one))
+		return false;
+	is = !ek_store_peek(&store_io_ops, &io, io.bytes, io.areas, sb) &&
+	     !memcmp(sb->pool_uuid, p->uuid, EK_UUID_SIZE) && is_meant(a, a->area.info.index, sb);
+	store_io_close(&io);
+	return is;
+}
+
+/*
+ * One that was replaced and the one that came in its place: those that the latest superblock
+ * names are opened, which tells in the end.
+ */
+static void choose_meta(struct pool *p)
+{
+	struct ek_super *sb = bdev_buffer(2 * sizeof(*sb));
+	bool found = false;
+	unsigned int i;
+
+	for (i = 0; i < p->nr_meta + p->nr_other; i++) {
+		if (!peek(p, i < p->nr_meta ? &p->meta[i] : &p->other[i - p->nr_meta], sb + 1))
+			continue;
+		if (!found || le64_to_cpu(sb[1].generation) > le64_to_cpu(sb[0].generation))
+			sb[0] = sb[1];
+		found = true;
+	}
+	if (found)
+		take_meta(p, sb, false);
+	free(sb);
 }
 
 static void settle(struct pool *p, const struct ek_super *sb)
@@ -139,6 +223,7 @@ static void settle(struct pool *p, const struct ek_super *sb)
 	if (memcmp(sb->pool_uuid, p->uuid, EK_UUID_SIZE))
 		return;
 	p->generation = le64_to_cpu(sb->generation);
+	take_meta(p, sb, true);
 	for (i = 0; i < nr; i++)
 		settle_member(p, i, &sb->member[i]);
 	/* A label that came before the superblock, which then did not come. */
@@ -157,9 +242,12 @@ void pool_settle(struct pool *p)
 	struct store_io io;
 	unsigned int k;
 
+	if (p->nr_other)
+		choose_meta(p);
 	if (!store_io_open(&io, p)) {
-		if (io.areas && !ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store,
-					       &reason)) {
+		if (io.areas && !ek_store_open_named(&store_io_ops, &io, io.bytes,
+						     store_io_uuids(&io), io.areas, &store,
+						     &reason)) {
 			settle(p, ek_store_super(store));
 			ek_store_close(store);
 		}
@@ -201,8 +289,8 @@ static void scan_device(void *ctx, dev_t rdev)
 		if (makedev(scan->live[i].major, scan->live[i].minor) == rdev)
 			return;
 	path = bdev_path(rdev);
-	/* No medium, suspended, gone meanwhile: nothing that can be assembled from. */
-	if (!access(path, R_OK) && !bdev_open(&dev, path, 0)) {
+	/* No medium, suspended, being discarded, gone meanwhile: nothing to be assembled from. */
+	if (!access(path, R_OK) && !bdev_open(&dev, path, BDEV_LOOK)) {
 		pools_add(scan->pools, &dev, &err);
 		bdev_close(&dev);
 	}
@@ -237,6 +325,11 @@ static void mark_active(struct pools *pools, const char *name)
 			for (m = 0; m < pools->pool[i].nr_meta; m++)
 				if (!pools->pool[i].active &&
 				    table_has(&t, &pools->pool[i].meta[m]))
+					pools->pool[i].active = xstrdup(name);
+		for (i = 0; i < pools->nr; i++)
+			for (m = 0; m < pools->pool[i].nr_other; m++)
+				if (!pools->pool[i].active &&
+				    table_has(&t, &pools->pool[i].other[m]))
 					pools->pool[i].active = xstrdup(name);
 		table_free(&t);
 	}

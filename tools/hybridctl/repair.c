@@ -171,6 +171,23 @@ static int rebuild_spaces(struct ek_store *store, const struct image *im)
 
 /* --- the store --- */
 
+/* Its label is there: the superblocks name what that says from then on. */
+static int resync_area(struct ek_store *store, const struct store_io *io, unsigned int i)
+{
+	struct ek_page *buf = ek_store_sync_buf();
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	err = ek_store_resync_begin(store, i, io->bytes[i], io->uuid[i], buf);
+	if (!err)
+		do {
+			err = ek_store_resync_step(store);
+		} while (err > 0);
+	kvfree(buf);
+	return err;
+}
+
 static int resync(struct ek_store *store, const struct store_io *io, const struct repair_how *how)
 {
 	unsigned int i, again = io->areas & ~ek_store_areas(store);
@@ -182,7 +199,7 @@ static int resync(struct ek_store *store, const struct store_io *io, const struc
 	for (i = 0; !err && i < EK_MAX_META; i++) {
 		if (!(again >> i & 1))
 			continue;
-		err = ek_store_resync(store, i);
+		err = resync_area(store, io, i);
 		if (err == -EUCLEAN) {
 			fail("metadata area %u is left: it may have what the other lost", i);
 			return 0;
@@ -251,7 +268,8 @@ static int open_rw(struct pool *p, struct store_io *io, struct ek_store **store)
 
 	if (store_io_open_rw(io, p))
 		return EXIT_USAGE;
-	err = ek_store_open(&store_io_rw, io, io->bytes, io->areas, store, &reason);
+	err = ek_store_open_named(&store_io_rw, io, io->bytes, store_io_uuids(io), io->areas, store,
+				  &reason);
 	if (!err)
 		return EXIT_OK;
 	store_io_close(io);

@@ -255,8 +255,8 @@ static int judge_present(const struct plan *plan, struct pool *pool)
 
 	if (store_io_open(&io, pool))
 		return EXIT_FAILED;
-	if (ek_store_open(&store_io_ops, &io, io.bytes, io.areas, &store,
-			  &(const char *){ NULL })) {
+	if (ek_store_open_named(&store_io_ops, &io, io.bytes, store_io_uuids(&io), io.areas, &store,
+				&(const char *){ NULL })) {
 		err = judge_damaged(plan, &io);
 		store_io_close(&io);
 		return err;
@@ -453,6 +453,7 @@ static int write_all(struct plan *plan)
 	const char *reason = NULL;
 	struct ek_store *store;
 	struct kept *k = xcalloc(1, sizeof(*k));
+	unsigned int i;
 	int err;
 
 	if (store_io_open_rw(&k->io, plan->pool)) {
@@ -460,6 +461,10 @@ static int write_all(struct plan *plan)
 		return EXIT_FAILED;
 	}
 	plan->p.generation = next_generation(plan, &k->io);
+	/* As the labels have them: the pool's own, as when it was made, need not be said. */
+	for (i = 0; i < plan->p.nr_meta; i++)
+		if (memcmp(k->io.uuid[i], plan->p.pool_uuid, EK_UUID_SIZE))
+			memcpy(plan->p.meta_uuid[i], k->io.uuid[i], EK_UUID_SIZE);
 	err = ek_store_format(&kept_io, k, &plan->p);
 	if (!err)
 		err = ek_store_open(&kept_io, k, k->io.bytes, k->io.areas, &store, &reason);

@@ -84,6 +84,7 @@ static int open_with(struct store_io *io, const struct pool *pool, unsigned int 
 		}
 		io->start[i] = a->area.info.area_start * SECTOR_SIZE;
 		io->bytes[i] = a->area.info.area_sectors * SECTOR_SIZE;
+		memcpy(io->uuid[i], a->area.info.area_uuid, EK_UUID_SIZE);
 		io->areas |= 1u << i;
 	}
 	return 0;
@@ -116,7 +117,8 @@ int store_open(struct store_io *io, const struct pool *pool, struct ek_store **s
 
 	if (store_io_open(io, pool))
 		return EXIT_FAILED;
-	err = ek_store_open(&store_io_ops, io, io->bytes, io->areas, store, &reason);
+	err = ek_store_open_named(&store_io_ops, io, io->bytes, store_io_uuids(io), io->areas,
+				  store, &reason);
 	if (!err)
 		return EXIT_OK;
 	store_io_close(io);

@@ -13,11 +13,18 @@ struct store_io {
 	struct bdev dev[EK_MAX_META];
 	uint64_t start[EK_MAX_META];	/* bytes */
 	u64 bytes[EK_MAX_META];
+	u8 uuid[EK_MAX_META][EK_UUID_SIZE];	/* in the labels */
 	unsigned int areas;		/* bit per area that is open */
 };
 
 extern const struct ek_store_io store_io_ops;	/* read-only */
 extern const struct ek_store_io store_io_rw;
+
+/* For ek_store_open_named(). */
+static inline const u8 (*store_io_uuids(const struct store_io *io))[EK_UUID_SIZE]
+{
+	return (const u8 (*)[EK_UUID_SIZE])io->uuid;
+}
 
 /* Open a pool's metadata areas that are there; 0 or -errno (message printed). */
 int store_io_open(struct store_io *io, const struct pool *pool);

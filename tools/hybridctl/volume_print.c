@@ -30,7 +30,17 @@ static json_t *device_json(const struct volume *v, unsigned int i)
 
 static const char *meta_state(char state)
 {
-	return state == 'A' ? "active" : state == 'S' ? "stale" : "failed";
+	switch (state) {
+	case 'A':
+		return "active";
+	case 'S':
+		return "stale";
+	case 'L':
+		return "leaving";
+	case 'R':
+		return "resync";
+	}
+	return "failed";
 }
 
 static json_t *metadata_json(const struct status *st)
@@ -155,8 +165,8 @@ static void print_head(FILE *out, const struct volume *v)
 	fprintf(out, "policy %s%s%s; metadata", st->policy, *st->policy_args ? " " : "",
 		st->policy_args);
 	for (i = 0; i < st->nr_meta; i++)
-		fprintf(out, " %s", st->meta[i] == 'A' ? "active" :
-			st->meta[i] == 'S' ? "STALE" : "FAILED");
+		fprintf(out, " %s", st->meta[i] == 'S' ? "STALE" : st->meta[i] == 'F' ? "FAILED" :
+			meta_state(st->meta[i]));
 	fprintf(out, ", journal %llu/%llu\n", (unsigned long long)st->journal_used,
 		(unsigned long long)st->journal_total);
 }

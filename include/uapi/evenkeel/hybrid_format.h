@@ -84,7 +84,8 @@ struct ek_label {
 
 /* ek_super.incompat: refused by who does not know them */
 #define EK_INCOMPAT_LEAVING	0x1	/* set while a member is draining or removed */
-#define EK_INCOMPAT_KNOWN	EK_INCOMPAT_LEAVING
+#define EK_INCOMPAT_META_UUID	0x2	/* set while ek_super.meta_uuid is not all zero */
+#define EK_INCOMPAT_KNOWN	(EK_INCOMPAT_LEAVING | EK_INCOMPAT_META_UUID)
 
 enum ek_member_state {
 	EK_MEMBER_ACTIVE	= 0,
@@ -128,7 +129,12 @@ struct ek_super {
 	__le64	reserved0[3];
 	struct ek_super_member member[EK_MAX_MEMBERS];
 	__u8	policy[EK_POLICY_TEXT_SIZE];	/* "wardrop 2 alpha 10", as in the table line */
-	__u8	reserved[1608];
+	/*
+	 * The uuids in the labels of the areas that are the mirrors; zero: the pool's, as when it
+	 * was made.  A label of the same place with another one is of an area that was replaced.
+	 */
+	__u8	meta_uuid[EK_MAX_META][EK_UUID_SIZE];
+	__u8	reserved[1576];
 };
 
 /* Two bits a page in the page table. */

@@ -64,6 +64,33 @@ static void test_clean(void)
 	image_close(&set);
 }
 
+/* One that was to take a place: it counts for nothing, but the pool is complete with it. */
+static void test_unnamed(void)
+{
+	static const struct image_change one[] = { MAP(0, 0, 0) };
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		unsigned int k = i & 1;
+		struct image_set set;
+		struct pools pools;
+		char *paths[2] = { set.path[0], set.path[1] };
+
+		image_make(&set, dir);
+		image_journal(&set, one, 1);
+		if (i & 2)
+			image_leave(&set, k);
+		image_new_area(&set, k);
+		ktap_ok(!offline_pools(&pools, paths, 2) && pools.nr == 1, "unnamed %u: one pool",
+			i);
+		ktap_ok(pools.pool[0].meta[!k].there, "unnamed %u: the one that counts is there",
+			i);
+		ktap_ok(pools.pool[0].meta[k].there == !!(i & 2), "unnamed %u: only if stale", i);
+		pools_free(&pools);
+		image_close(&set);
+	}
+}
+
 static void test_map(void)
 {
 	static const struct image_change twice[] = { MAP(0, 0, 0), MAP(1, 0, 0) };
@@ -186,6 +213,7 @@ int main(void)
 		return 1;
 	}
 	test_clean();
+	test_unnamed();
 	test_map();
 	test_damage();
 	test_none();

@@ -50,7 +50,7 @@ static void must(int err, const char *what)
 }
 
 static void label(const struct image_set *set, unsigned int file, u32 role, u32 index,
-		  u64 start, u64 end)
+		  u8 uuid, u64 start, u64 end)
 {
 	struct ek_label_info info = {
 		.role = role, .index = index, .nr_members = 2, .nr_meta = 2,
@@ -60,7 +60,7 @@ static void label(const struct image_set *set, unsigned int file, u32 role, u32 
 	struct ek_label out;
 
 	memset(info.pool_uuid, 0x11, EK_UUID_SIZE);
-	memset(info.area_uuid, (role << 4) + index, EK_UUID_SIZE);
+	memset(info.area_uuid, uuid, EK_UUID_SIZE);
 	ek_label_encode(&info, &out);
 	must(pwrite(set->fd[file], &out, sizeof(out), start * SECTOR) != sizeof(out), "label");
 	must(pwrite(set->fd[file], &out, sizeof(out),
@@ -114,9 +114,30 @@ void image_make(struct image_set *set, const char *dir)
 	must(ek_store_area_bytes(1000, 2, p.member_extents) > IMAGE_META * SECTOR, "area size");
 	must(ek_store_format(&image_io, set, &p), "format");
 	for (i = 0; i < 2; i++) {
-		label(set, i, EK_ROLE_META, i, 0, IMAGE_META);
-		label(set, i, EK_ROLE_MEMBER, i, IMAGE_META, IMAGE_SECTORS);
+		/* Metadata areas are told apart by their index, as long as none was replaced. */
+		label(set, i, EK_ROLE_META, i, 0x11, 0, IMAGE_META);
+		label(set, i, EK_ROLE_MEMBER, i, (EK_ROLE_MEMBER << 4) + i, IMAGE_META,
+		      IMAGE_SECTORS);
 	}
+}
+
+void image_leave(struct image_set *set, unsigned int i)
+{
+	struct ek_store *store = open_store(set);
+
+	must(ek_store_replay(store, ignore_map, ignore_free, NULL), "replay");
+	must(ek_store_leave_out(store, i), "leave");
+	ek_store_close(store);
+}
+
+void image_new_area(struct image_set *set, unsigned int i)
+{
+	char zero[EK_BLOCK_SIZE] = { 0 };
+	u64 at;
+
+	for (at = 0; at < IMAGE_META * SECTOR; at += sizeof(zero))
+		must(pwrite(set->fd[i], zero, sizeof(zero), at) != sizeof(zero), "wipe");
+	label(set, i, EK_ROLE_META, i, 0x77, 0, IMAGE_META);
 }
 
 void image_journal(struct image_set *set, const struct image_change *c, unsigned int nr)

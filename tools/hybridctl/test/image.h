@@ -27,6 +27,9 @@ void image_checkpoint(struct image_set *set, const struct image_change *c, unsig
 		      u32 used);
 u64 image_page_offset(struct image_set *set);
 void image_spoil(struct image_set *set, unsigned int file, u64 offset, size_t len);
+/* Area @i is left out; it is another one, labelled for the same place. */
+void image_leave(struct image_set *set, unsigned int i);
+void image_new_area(struct image_set *set, unsigned int i);
 void image_close(struct image_set *set);
 
 #endif

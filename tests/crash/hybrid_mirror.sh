@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: the power goes while a member that carries metadata is replaced
+# kernels: 6.1 6.12
+# timeout: 180
+#
+# Once, recorded, and written to meanwhile. Then the power goes at moments of it, most around the metadata's writes: the
+# pool comes back without being told to do without anything, with all that was flushed. Of some of them, in turn, the same
+# command then finishes the work.
+default_points=8
+. tests/crash/lib.sh
+modprobe dm-hybrid || die "no dm-hybrid"
+dev=/dev/mapper/p
+A=/dev/emudisk/a B=/dev/emudisk/b C=/dev/emudisk/c
+
+disk a 8M mem cache=volatile
+disk b 8M mem cache=volatile
+disk c 10M mem cache=volatile
+
+work() { hybridctl replace p $A $C; }
+holds() { blkio verify $dev 0 2048 "$seed"; }
+
+check "a pool of two, which carry the metadata" hybridctl create p $A $B --extent 64K --size 2624K --policy stripe \
+	--set commit_ms=20 --set low_free=0
+pools+=(p)
+check "data" blkio write $dev 0 1024 "$seed" -- flush $dev
+check "stop" hybridctl stop p
+pools=()
+rec start
+check "assemble" hybridctl assemble p
+pools+=(p)
+began=$(now)
+check "more data" blkio write $dev 1024 1024 "$seed" -- flush $dev
+flushed=$(now)
+check "a member, and the metadata on it, go to another device" work
+fields_are "it has left" p "dev.0.state meta" "removed AA"
+check "data" holds
+check "stop" hybridctl stop p
+pools=()
+rec stop
+
+# Into $devices: those with a label: one has none yet, or no more.
+labelled() {
+	local d
+	devices=()
+	for d in $A $B $C; do hybridctl identify "$d" >/dev/null 2>&1 && devices+=("$d"); done
+}
+
+# cut_at MOMENT WAY: one judgement
+cut_at() {
+	rec replay to="$1" "${@:2}"
+	labelled
+	is_sound_offline "${devices[@]}" || { hybridctl check "${devices[@]}"; return 1; }
+	hybridctl assemble p || return
+	pools+=(p)
+	holds || return
+	if [ $((n % 3)) != 0 ]; then
+		hybridctl stop p && pools=()
+		return
+	fi
+	work && holds || return
+	status_is p dev.0.state removed && status_is p meta AA && status_is p mode rw || { dmsetup status p; return 1; }
+	hybridctl stop p || return
+	pools=()
+	is_sound_offline $B $C && ! hybridctl identify $A
+}
+
+# The areas are 4 MiB: what is written there, and flushes.
+awk -v seed="$seed" -v count="$points" -v from="$flushed" '
+	$1 > from && $2 > 0 && ($4 == "flush" || $4 == "write" && $5 < 8192) { at[n++] = $1; at[n++] = $2 - 1; at[n++] = $2 }
+	END { srand(seed); for (i = 0; i < count && n; i++) print at[int(rand() * n)] }' /dev/emudisk-log | sort -n -u >/tmp/moments
+note "$(wc -l </tmp/moments) moments after $began, $flushed"
+n=0
+while read -r moment <&9; do
+	read -ra way <<<"$(keep_of "$n")"
+	n=$((n + 1))
+	if cut_at "$moment" "${way[@]}" >/tmp/cut.out 2>&1; then
+		good=$((${good:-0} + 1))
+	else
+		not_ok "cut at $moment, ${way[*]}" "$(tail -20 /tmp/cut.out)" "$(dmesg | tail -8)"
+		drop_leftovers
+	fi
+done 9</tmp/moments
+is "all of them came back, and were finished" "${good:-0}" "$n"
+rec clear
+done_testing

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A metadata area is replaced by a new one while the pool goes on: cut at every event, with
+ * whatever areas are there afterwards, what is found is what was acknowledged.  The old one may
+ * come back at any time, and is believed only where nothing else is left.
+ */
+#include <evenkeel/entry.h>
+#include <evenkeel/label.h>
+#include "ktap.h"
+#include "media.h"
+
+#define NR	150000u		/* logical extents: pages for several steps */
+#define PAGES	4u
+
+static const u32 extents[2] = { 300, 400 };
+static const u64 page_index[PAGES] = { 0, 1, 127, 250 };
+static const u8 pool_uuid[EK_UUID_SIZE] = "mirror", new_uuid[2][EK_UUID_SIZE] = { "C", "D" };
+
+/* What a pool has: a value in some pages, and the one that the journal has for an extent. */
+struct state {
+	u32 page[PAGES];
+	u32 tx;
+};
+
+static struct state now, next;	/* @next: if what is under way gets there */
+
+static u64 area_bytes(void)
+{
+	return ek_store_area_bytes(NR, 2, extents) - (512 - 24) * EK_BLOCK_SIZE;
+}
+
+static struct media *make(void)
+{
+	struct media *m = media_new(2, area_bytes());
+	struct ek_store_params p = {
+		.extent_sectors = 128, .nr_extents = NR, .nr_meta = 2, .policy = "wardrop 0",
+		.area_bytes = { area_bytes(), area_bytes() }, .nr_members = 2,
+		.member_uuid = { "a", "b" }, .member_extents = { extents[0], extents[1] },
+	};
+
+	memcpy(p.pool_uuid, pool_uuid, EK_UUID_SIZE);
+	CHECK(!ek_store_format(&media_io, m, &p));
+	memset(&now, 0, sizeof(now));
+	memset(&next, 0, sizeof(next));
+	return m;
+}
+
+static int found_map(void *ctx, u64 le, u64 entry)
+{
+	((struct state *)ctx)->tx = ek_entry_pe(entry);
+	return 0;
+}
+
+static int found_free(void *ctx, unsigned int member, u32 pe, u32 count)
+{
+	return 0;
+}
+
+/* Labels' uuids by what each area is: 'o' as it was made, 'n' the new one. */
+static int open_as(struct media *m, const char *labels, unsigned int areas, struct ek_store **store)
+{
+	u64 bytes[2] = { area_bytes(), area_bytes() };
+	u8 uuid[2][EK_UUID_SIZE];
+	const char *reason;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		memcpy(uuid[i], labels[i] == 'o' ? pool_uuid : new_uuid[i], EK_UUID_SIZE);
+	return ek_store_open_named(&media_io, m, bytes, (const u8 (*)[EK_UUID_SIZE])uuid, areas,
+				   store, &reason);
+}
+
+static bool look(struct ek_store *store, struct state *s)
+{
+	struct ek_page page;
+	unsigned int i;
+
+	memset(s, 0, sizeof(*s));
+	if (ek_store_replay(store, found_map, found_free, s))
+		return false;
+	for (i = 0; i < PAGES; i++) {
+		if (ek_store_read_page(store, page_index[i], &page))
+			return false;
+		if (page.entry[3])
+			s->page[i] = ek_entry_pe(le64_to_cpu(page.entry[3]));
+	}
+	return true;
+}
+
+static bool is(const struct state *a, const struct state *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+static void commit(struct ek_store *store)
+{
+	next.tx++;
+	CHECK(!ek_store_tx_add_map(store, 5, ek_entry_make(0, next.tx, 1)));
+	CHECK(!ek_store_tx_commit(store));
+	now = next;
+}
+
+static void checkpoint(struct ek_store *store, unsigned int i)
+{
+	struct ek_page page = { .entry[3] = cpu_to_le64(ek_entry_make(0, ++next.page[i], 1)) };
+
+	next.tx = 0;
+	CHECK(!ek_store_ckpt_begin(store));
+	CHECK(!ek_store_ckpt_page(store, page_index[i], &page));
+	CHECK(!ek_store_ckpt_commit(store, 0));
+	now = next;
+}
+
+static struct ek_store *start(struct media *m, const char *labels, unsigned int areas)
+{
+	struct ek_store *store;
+	struct state s;
+
+	if (!CHECK(!open_as(m, labels, areas, &store)))
+		return NULL;
+	CHECK(look(store, &s));
+	return store;
+}
+
+static u64 events, mirrored, alone, old_alone, new_alone;
+static unsigned int place;	/* of the area that is replaced */
+static struct media *before;	/* as it was when it was left out */
+
+/* It has what was acknowledged, or what is under way; goes on, and that is there the next time. */
+static void goes_on(struct media *m, const char *labels)
+{
+	struct ek_store *store;
+	unsigned int areas;
+	struct state s, t;
+	int r;
+
+	r = open_as(m, labels, 3, &store);
+	if (!CHECK(!r, "%s: %d", labels, r))
+		return;
+	areas = ek_store_areas(store);
+	CHECK(areas & 1u << !place, "%s: the area that had everything is not believed", labels);
+	CHECK(areas == 3 || labels[place] == 'o' || !(areas & 1u << place));
+	if (areas == 3)
+		mirrored++;
+	else
+		alone++;
+	CHECK(look(store, &s) && (is(&s, &now) || is(&s, &next)), "%s: tx %u of %u", labels, s.tx,
+	      now.tx);
+	CHECK(!ek_store_tx_add_map(store, 5, ek_entry_make(1, 299, 1)));
+	CHECK(!ek_store_tx_commit(store));
+	ek_store_close(store);
+	r = open_as(m, labels, 3, &store);
+	if (!CHECK(!r, "%s: afterwards %d", labels, r))
+		return;
+	s.tx = 299;
+	CHECK(look(store, &t) && is(&s, &t), "%s: what came afterwards: %u", labels, t.tx);
+	ek_store_close(store);
+}
+
+/* All that is left: if it is believed at all, it has everything. */
+static void serves_alone(struct media *m, const char *labels, unsigned int area, u64 *count)
+{
+	struct ek_store *store;
+	struct state s;
+
+	if (open_as(m, labels, 1u << area, &store))
+		return;
+	CHECK(look(store, &s) && (is(&s, &now) || is(&s, &next)), "%s alone: tx %u of %u", labels,
+	      s.tx, now.tx);
+	ek_store_close(store);
+	++*count;
+}
+
+static void cut(struct media *m)
+{
+	const char *labels = place ? "on" : "no";
+	unsigned int how;
+
+	events++;
+	for (how = CRASH_NONE; how <= CRASH_TORN + 7 && !ktap_failing(); how++) {
+		struct media *c;
+
+		if (how == CRASH_TORN)
+			continue;
+		c = media_crash(m, how);
+		serves_alone(c, labels, place, &new_alone);
+		serves_alone(c, labels, !place, &old_alone);
+		goes_on(c, labels);
+		media_free(c);
+		/* The old one has come back instead. */
+		c = media_crash(m, how);
+		media_put_area(c, place, before, place);
+		goes_on(c, "oo");
+		media_free(c);
+	}
+}
+
+static void between(struct ek_store *store, unsigned int i)
+{
+	checkpoint(store, i % PAGES);
+	commit(store);
+	checkpoint(store, (i + 2) % PAGES);
+	commit(store);
+	commit(store);
+}
+
+static struct ek_store *left_out(struct media *m)
+{
+	struct ek_store *store = start(m, "oo", 3);
+
+	between(store, 0);
+	between(store, 1);
+	CHECK(!ek_store_leave_out(store, place));
+	CHECK(ek_store_stale(store) == 1u << place);
+	before = media_crash(m, CRASH_ALL);
+	commit(store);
+	media_blank_area(m, place);
+	return store;
+}
+
+static void replace(struct ek_store *store)
+{
+	struct ek_page *buf = ek_store_sync_buf();
+	unsigned int steps;
+	int r;
+
+	CHECK(!ek_store_resync_begin(store, place, area_bytes(), new_uuid[place], buf));
+	for (steps = 0; (r = ek_store_resync_step(store)) > 0 && !ktap_failing(); steps++)
+		between(store, steps);
+	CHECK(!r && steps > 4, "%d after %u", r, steps);
+	CHECK(ek_store_areas(store) == 3 && !ek_store_stale(store));
+	kvfree(buf);
+}
+
+static void cut_anywhere(void)
+{
+	for (place = 0; place < 2 && !ktap_failing(); place++) {
+		struct media *m = make();
+		struct ek_store *store = left_out(m);
+
+		events = 0;
+		mirrored = 0;
+		alone = 0;
+		old_alone = 0;
+		new_alone = 0;
+		m->hook = cut;
+		replace(store);
+		commit(store);
+		m->hook = NULL;
+		CHECK(events > 50 && mirrored && alone && old_alone && new_alone);
+		ktap_note("%llu events, %llu with both, %llu alone, %llu on the new one",
+			  (unsigned long long)events, (unsigned long long)mirrored,
+			  (unsigned long long)alone, (unsigned long long)new_alone);
+		ek_store_close(store);
+		media_free(before);
+		media_free(m);
+	}
+}
+
+/* One that is to leave, cut at every event: it is a mirror still, or is out. */
+static void leave_hook(struct media *m)
+{
+	unsigned int how;
+
+	for (how = CRASH_NONE; how <= CRASH_TORN + 7 && !ktap_failing(); how++) {
+		struct media *c;
+
+		if (how == CRASH_TORN)
+			continue;
+		c = media_crash(m, how);
+		goes_on(c, "oo");
+		media_free(c);
+	}
+}
+
+static void leaves(void)
+{
+	for (place = 0; place < 2 && !ktap_failing(); place++) {
+		struct media *m = make();
+		struct ek_store *store = start(m, "oo", 3);
+
+		between(store, 0);
+		m->hook = leave_hook;
+		mirrored = 0;
+		alone = 0;
+		CHECK(!ek_store_leave_out(store, place));
+		CHECK(!ek_store_leave_out(store, place), "again");
+		CHECK(ek_store_leave_out(store, !place) == -EINVAL, "the last one");
+		CHECK(ek_store_leave_out(store, 2) == -EINVAL);
+		commit(store);
+		m->hook = NULL;
+		CHECK(mirrored && alone);
+		ek_store_close(store);
+		media_free(m);
+	}
+}
+
+/* What the pool is found as, by which areas: "=" all of it; "-" nothing; "!" refused. */
+static void comes_back(struct media *m, const char *labels, unsigned int areas, unsigned int use,
+		       const char *title)
+{
+	struct ek_store *store;
+	struct state s;
+	int r = open_as(m, labels, areas, &store);
+
+	if (!use) {
+		CHECK(r == -EUCLEAN, "%s: %d", title, r);
+		return;
+	}
+	if (!CHECK(!r, "%s: %d", title, r))
+		return;
+	CHECK(ek_store_areas(store) == use, "%s: areas %u", title, ek_store_areas(store));
+	CHECK(look(store, &s) && is(&s, &now), "%s: tx %u of %u", title, s.tx, now.tx);
+	ek_store_close(store);
+}
+
+/* The one that stays can't be written, from the n-th write on: the one that was to leave is there. */
+static void leave_errors(void)
+{
+	unsigned int at, mirrors = 0, dead = 0;
+
+	for (at = 1; at <= 3; at++) {
+		struct media *m = make();
+		struct ek_store *store = start(m, "oo", 3);
+		int r;
+
+		place = 0;
+		between(store, 0);
+		m->fail_at[1] = m->writes[1] + at;
+		r = ek_store_leave_out(store, 0);
+		m->fail_at[1] = 0;
+		if (!r) {
+			CHECK(ek_store_areas(store) == 2);
+		} else if (!ek_store_writable(store)) {
+			mirrors++;
+			CHECK(ek_store_areas(store) == 3 && !ek_store_stale(store));
+			commit(store);
+			checkpoint(store, 1);
+		} else {
+			dead++;
+		}
+		ek_store_close(store);
+		comes_back(m, "oo", 3, !r ? 2 : 3, "one that did not leave");
+		media_free(m);
+	}
+	CHECK(mirrors && dead, "%u, %u", mirrors, dead);
+}
+
+/* What can't be read of the area that leaves: all; all but one block; of the other one: a block. */
+static enum bad { BAD_NONE, BAD_ALL, BAD_LARGE, BAD_BLOCK, BAD_END } bad;
+static u64 bad_block;
+
+static bool unreadable(unsigned int area, u64 offset, size_t len)
+{
+	switch (bad) {
+	case BAD_ALL:
+		return area == place;
+	case BAD_LARGE:
+		return area == place && len > EK_BLOCK_SIZE;
+	case BAD_BLOCK:
+		return area != place && offset <= bad_block && bad_block < offset + len;
+	default:
+		return false;
+	}
+}
+
+/* Where the page lies that counts: the first copy that is written is in slot 0. */
+static u64 page_at(struct ek_store *store, unsigned int i, unsigned int slot)
+{
+	return le64_to_cpu(ek_store_super(store)->pages_offset) +
+	       (2 * page_index[i] + slot) * EK_BLOCK_SIZE;
+}
+
+static void compare_then_leave(enum bad how)
+{
+	struct ek_mend mend = { .areas = ~(1u << place), .buf = ek_store_sync_buf() };
+	struct media *m = make();
+	struct ek_store *store = start(m, "oo", 3);
+	u8 was[EK_BLOCK_SIZE];
+	unsigned int steps;
+	int r;
+
+	/* A write that was dropped, and a page that is damaged, on the one that stays. */
+	checkpoint(store, 0);
+	checkpoint(store, 1);
+	checkpoint(store, 2);
+	checkpoint(store, 2);
+	memcpy(was, media_poke(m, !place, page_at(store, 2, 0)), sizeof(was));
+	checkpoint(store, 2);
+	commit(store);
+	if (how != BAD_LARGE && how != BAD_ALL)
+		memcpy(media_poke(m, !place, page_at(store, 2, 0)), was, sizeof(was));
+	if (how != BAD_ALL)
+		*media_poke(m, !place, page_at(store, 1, 0)) ^= 0xff;
+	bad = how;
+	bad_block = page_at(store, 0, 0);
+	m->unreadable = unreadable;
+	for (steps = 0; (r = ek_store_mend_step(store, &mend)) > 0; steps++)
+		if (steps % 16 == 0)
+			commit(store);
+	CHECK(!r && mend.mended == (how == BAD_ALL ? 0 : how == BAD_NONE ? 2 : how == BAD_LARGE ?
+				    1 : 3), "%d: %d, %u mended", how, r, (int)mend.mended);
+	CHECK(m->read_errors[place] == (how == BAD_ALL || how == BAD_LARGE), "%d", how);
+	CHECK(m->read_errors[!place] <= 2);
+	bad = BAD_NONE;
+	CHECK(!ek_store_leave_out(store, place));
+	commit(store);
+	ek_store_close(store);
+	comes_back(m, "oo", 3, 1u << !place, "the one that stays");
+	comes_back(m, "oo", 1u << !place, 1u << !place, "and alone");
+	media_free(m);
+	kvfree(mend.buf);
+}
+
+static void compares(void)
+{
+	enum bad how;
+
+	for (place = 0; place < 2; place++)
+		for (how = BAD_NONE; how < BAD_END && !ktap_failing(); how++)
+			compare_then_leave(how);
+}
+
+/* @generations: how far the old one gets by itself. */
+static struct media *went_on(unsigned int generations)
+{
+	struct media *m = media_crash(before, CRASH_ALL);
+	struct ek_store *store = start(m, "oo", 1u << place);
+
+	CHECK(!ek_store_tx_add_map(store, 5, ek_entry_make(1, 77, 1)));
+	CHECK(!ek_store_tx_commit(store));
+	while (generations--)
+		CHECK(!ek_store_sync_super(store));
+	ek_store_close(store);
+	return m;
+}
+
+/* Its superblocks are sound, but of no use. */
+static void damage_tables(struct media *m, unsigned int area)
+{
+	const u64 tables = EK_AREA_HEAD_BYTES + (128 << 10);
+
+	*media_poke(m, area, tables) ^= 0xff;
+	*media_poke(m, area, tables + EK_BLOCK_SIZE) ^= 0xff;
+}
+
+static void old_one(void)
+{
+	for (place = 0; place < 2 && !ktap_failing(); place++) {
+		unsigned int mine = 1u << place, other = 1u << !place;
+		const char *labels = place ? "on" : "no";
+		struct media *m = make(), *c, *far;
+		struct ek_store *store = left_out(m);
+
+		replace(store);
+		between(store, 3);
+		ek_store_close(store);
+		comes_back(m, labels, 3, 3, "the two that count");
+		comes_back(m, labels, mine, mine, "the new one alone");
+		comes_back(m, labels, other, other, "the other one alone");
+		comes_back(m, "oo", 3, other, "an old label over the new one's superblock");
+		comes_back(m, "oo", mine, 0, "that one alone");
+		c = media_crash(m, CRASH_ALL);
+		media_put_area(c, place, before, place);
+		comes_back(c, "oo", 3, other, "the old one beside the other");
+		comes_back(c, labels, 3, other, "its superblock below the new label");
+		far = went_on(0);
+		media_put_area(c, place, far, place);
+		comes_back(c, "oo", 3, 0, "it went on alone");
+		media_free(far);
+		far = went_on(200);
+		media_put_area(c, place, far, place);
+		comes_back(c, "oo", 3, 0, "and for longer than the other");
+		damage_tables(c, !place);
+		comes_back(c, "oo", 3, 0, "which is damaged");
+		media_free(far);
+		/* It has not heard of it: nothing but the names tells. */
+		media_put_area(c, place, before, place);
+		comes_back(c, "oo", 3, 0, "the old one beside the other, damaged");
+		media_free(c);
+		media_free(before);
+		media_free(m);
+	}
+}
+
+/* Both are replaced, one after the other: each old one finds one that it does not know. */
+static void both(void)
+{
+	struct media *m = make(), *first, *c, *far;
+	struct ek_store *store;
+
+	place = 0;
+	store = left_out(m);
+	first = before;
+	replace(store);
+	between(store, 3);
+	place = 1;
+	CHECK(!ek_store_leave_out(store, 1));
+	before = media_crash(m, CRASH_ALL);
+	media_blank_area(m, 1);
+	replace(store);
+	between(store, 3);
+	ek_store_close(store);
+	comes_back(m, "nn", 3, 3, "the new ones");
+	comes_back(m, "no", 3, 1, "a label of before");
+	c = media_crash(m, CRASH_ALL);
+	media_put_area(c, 0, first, 0);
+	comes_back(c, "on", 3, 2, "the first one beside one that it does not know");
+	place = 0;
+	media_free(before);
+	before = first;
+	far = went_on(0);
+	media_put_area(c, 0, far, 0);
+	comes_back(c, "on", 3, 0, "which went on alone");
+	media_free(far);
+	far = went_on(200);
+	media_put_area(c, 0, far, 0);
+	comes_back(c, "on", 3, 0, "and for longer");
+	media_free(far);
+	media_free(c);
+	media_free(first);
+	media_free(m);
+}
+
+/* Every write to the new one fails: it is given up, and the pool goes on. */
+static void errors(void)
+{
+	struct ek_page *buf = ek_store_sync_buf();
+	unsigned int at, failed = 0, done = 0;
+
+	place = 1;
+	for (at = 1; at < 40 && !ktap_failing(); at++) {
+		struct media *m = make();
+		struct ek_store *store = left_out(m);
+		unsigned int steps = 0;
+		int r;
+
+		m->fail_at[1] = m->writes[1] + at;
+		CHECK(!ek_store_resync_begin(store, 1, area_bytes(), new_uuid[1], buf));
+		CHECK(ek_store_resync_begin(store, 1, area_bytes(), new_uuid[1], buf) == -EBUSY);
+		CHECK(ek_store_resyncing(store) == 2);
+		while ((r = ek_store_resync_step(store)) > 0)
+			between(store, steps++);
+		CHECK(!ek_store_resyncing(store));
+		m->fail_at[1] = 0;
+		failed += !!r;
+		done += !r;
+		CHECK(!ek_store_writable(store));
+		CHECK(!r == (ek_store_areas(store) == 3), "%u: %d", at, r);
+		commit(store);
+		ek_store_close(store);
+		comes_back(m, "on", 3, r ? 1 : 3, "afterwards");
+		media_free(before);
+		media_free(m);
+	}
+	CHECK(failed > 10 && done, "%u, %u", failed, done);
+	kvfree(buf);
+}
+
+static void refused(void)
+{
+	struct ek_page *buf = ek_store_sync_buf();
+	struct media *m = make();
+	struct ek_store *store;
+
+	place = 1;
+	store = left_out(m);
+	CHECK(ek_store_resync_step(store) == -EINVAL, "none begun");
+	CHECK(ek_store_resync_begin(store, 0, area_bytes(), NULL, buf) == -EINVAL, "a mirror");
+	CHECK(ek_store_resync_begin(store, 2, area_bytes(), NULL, buf) == -EINVAL, "no area");
+	CHECK(ek_store_resync_begin(store, 1, ek_super_area_bytes(ek_store_super(store)) - 1,
+				    NULL, buf) == -ENOSPC, "too small");
+	CHECK(!ek_store_resync_begin(store, 1, ek_super_area_bytes(ek_store_super(store)), NULL,
+				     buf));
+	ek_store_resync_stop(store);
+	CHECK(ek_store_stale(store) == 2 && !ek_store_resyncing(store));
+	commit(store);
+	ek_store_close(store);
+	media_free(before);
+	media_free(m);
+	kvfree(buf);
+}
+
+int main(int argc, char **argv)
+{
+	ktap_init(argc, argv);
+	ktap_run("mirror: an area leaves, cut at every event", leaves);
+	ktap_run("mirror: one can't leave", leave_errors);
+	ktap_run("mirror: pages are compared before one leaves", compares);
+	ktap_run("mirror: one takes its place, cut at every event", cut_anywhere);
+	ktap_run("mirror: every write to the new one fails", errors);
+	ktap_run("mirror: the old one comes back", old_one);
+	ktap_run("mirror: both are replaced", both);
+	ktap_run("mirror: what is refused", refused);
+	return ktap_done();
+}

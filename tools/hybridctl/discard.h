@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Discards all of a device, and says how far it is if it takes long. */
+#ifndef HYBRIDCTL_DISCARD_H
+#define HYBRIDCTL_DISCARD_H
+
+#include "bdev.h"
+
+/*
+ * @dev: open exclusively; it is locked, too, until it is closed.  EXIT_OK, also if it does not know
+ * discards; EXIT_FAILED with the reason printed.
+ */
+int discard_device(const struct bdev *dev);
+
+#endif

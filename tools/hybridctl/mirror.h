@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A volume's metadata areas: one that was left out is made a mirror again, one moves to another
+ * device while the volume runs.  All print why not and return an exit status.
+ */
+#ifndef HYBRIDCTL_MIRROR_H
+#define HYBRIDCTL_MIRROR_H
+
+#include "fresh.h"
+#include "live.h"
+
+/* The area by its number or by the path of its device, printed if there is none; -1: none. */
+int mirror_find(const struct live *l, const char *word);
+/* All areas that are stale and there are made mirrors; success if none is left. */
+int mirror_resync(struct live *l);
+/*
+ * Area @k moves to @path.  @join < 0: it takes the whole device; else the rest of that becomes
+ * member
+ * @join, a place that is vacant.
+ */
+int mirror_move(struct live *l, unsigned int k, const char *path, const struct fresh *how,
+		int join);
+/* Area @k moves to member @i, where a move that was cut short left room and a label for it. */
+int mirror_move_back_in(struct live *l, unsigned int k, unsigned int i);
+/* Sectors of an area at the start of a device with a member behind it; 0: printed. */
+uint64_t mirror_sectors(const struct live *l);
+
+#endif

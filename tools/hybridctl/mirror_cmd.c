@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* hybridctl metadata: the command line. */
+#include <getopt.h>
+#include <string.h>
+
+#include "commands.h"
+#include "mirror.h"
+#include "msg.h"
+
+static int change(const char *name, char **word, const struct fresh *how)
+{
+	struct live l;
+	int k, err = live_open(&l, name);
+
+	if (!err && !word[1]) {
+		err = mirror_resync(&l);
+	} else if (!err) {
+		k = mirror_find(&l, word[1]);
+		err = k < 0 ? EXIT_FAILED : mirror_move(&l, k, word[2], how, -1);
+	}
+	live_close(&l);
+	return err;
+}
+
+int cmd_metadata(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "force", no_argument, NULL, 'f' }, { "volatile-ok", no_argument, NULL, 'v' },
+		OPT_HELP, { NULL, 0, NULL, 0 },
+	};
+	struct fresh how = { .force = false };
+	int opt, words;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == 'h')
+			return command_help();
+		if (opt == '?')
+			return bad_option(argv);
+		how.force |= opt == 'f';
+		how.volatile_ok |= opt == 'v';
+	}
+	words = argc - optind;
+	argv += optind;
+	if (!(words == 2 && !strcmp(argv[1], "resync")) &&
+	    !(words == 4 && !strcmp(argv[1], "move")))
+		return usage_error("NAME resync, or NAME move AREA DEV, is needed");
+	return change(argv[0], argv + 1, &how);
+}
