@@ -54,12 +54,12 @@ static bool sfs_trim_idle(struct inode *inode)
  * @busy: which the caller has locked
  *
  * Context: process context; no spinlock held, nor any inode's extents.
- * Return: there is something free that was not before.
+ * Return: there is something free that was not before, or there may be.
  */
 bool sfs_make_room(struct super_block *sb, const struct inode *busy)
 {
 	struct inode *inode, *last = NULL;
-	bool some = false;
+	bool some = sfs_gc_make_way(sfs_sb(sb));
 
 	spin_lock(&sb->s_inode_list_lock);
 	list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
