@@ -63,6 +63,8 @@ int scmfs_trim_some(struct scmfs *fs, u64 ino);
  * @blocks: that a pass copies at most, but for those of the file that it began with
  * @inodes: that it looks at
  * @huge: whole units are worth it: they can be mapped by huge pages
+ * @order: which start it is for: put together what can be, also where the thresholds ask for nothing,
+ *	and in hot files; 0: nobody has started it
  */
 struct scmfs_gc_params {
 	u32 low;
@@ -72,6 +74,7 @@ struct scmfs_gc_params {
 	u64 blocks;
 	u64 inodes;
 	bool huge;
+	u64 order;
 };
 
 /* scmfs_gc_pressed - is so little free that room ahead has to go? @was: it was before */
@@ -186,14 +189,17 @@ u64 scmfs_gc_memory(const struct scmfs_gc *gc);
 /* scmfs_gc_retry - units that could not be emptied may be tried again, from the next round on */
 void scmfs_gc_retry(struct scmfs_gc *gc);
 
+/* scmfs_gc_order - which start the round that is under way, or ended last, began for */
+u64 scmfs_gc_order(const struct scmfs_gc *gc);
+
 /*
  * scmfs_gc_pass - collect for a while
- * @forced: put together what can be, also where the thresholds ask for nothing, and in hot files
  *
- * It goes on where the last pass ended. A file is locked for one relocation (2 MiB at most) or 256
+ * It goes on where the last pass ended, but begins anew with other units when somebody has started
+ * it, or stopped it, since. A file is locked for one relocation (2 MiB at most) or 256
  * extents at a time. Nobody else is in a pass of this collector.
  * Return: 1: all files were looked at; 0: there is more; or what @lock returned.
  */
-int scmfs_gc_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, bool forced, s64 now);
+int scmfs_gc_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, s64 now);
 
 #endif

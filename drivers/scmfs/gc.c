@@ -38,7 +38,7 @@
  * @file: and its block
  * @pressed: memory is short
  * @p: of the pass
- * @forced: likewise
+ * @order: of the round, see scmfs_gc_params
  * @now: likewise
  * @blocks: that it may still copy
  * @inodes: that it may still look at
@@ -62,7 +62,7 @@ struct scmfs_gc {
 	u64 file;
 	bool pressed;
 	const struct scmfs_gc_params *p;
-	bool forced;
+	u64 order;
 	s64 now;
 	u64 blocks;
 	u64 inodes;
@@ -115,6 +115,11 @@ u64 scmfs_gc_memory(const struct scmfs_gc *gc)
 void scmfs_gc_retry(struct scmfs_gc *gc)
 {
 	gc->retry = true;
+}
+
+u64 scmfs_gc_order(const struct scmfs_gc *gc)
+{
+	return gc->order;
 }
 
 /* ---- the units of a round ------------------------------------------------------------------- */
@@ -173,7 +178,7 @@ static void choose_victims(struct scmfs_gc *gc)
 	gc->retry = false;
 	look_at_units(gc, &seen);
 	scmfs_statfs(gc->fs, &st);
-	if (!gc->p->huge || !(gc->forced || scmfs_gc_scattered(gc->p, st.free, seen.whole)))
+	if (!gc->p->huge || !(gc->order || scmfs_gc_scattered(gc->p, st.free, seen.whole)))
 		gc->victims.nr = 0;
 	scmfs_gc_limit(&gc->victims, seen.room);
 	gc->left = gc->victims.nr;
@@ -213,7 +218,7 @@ static void end_round(struct scmfs_gc *gc)
 
 static bool may_make_whole(const struct scmfs_gc *gc)
 {
-	return gc->p->huge && (gc->forced || !gc->hot) && !gc->no_whole;
+	return gc->p->huge && (gc->order || !gc->hot) && !gc->no_whole;
 }
 
 /* Has it blocks in a unit that is to be emptied? Without a lock: it says where to look, no more. */
@@ -443,12 +448,11 @@ static void begin_half(struct scmfs_gc *gc, bool hot)
 	gc->file = 0;
 }
 
-static void begin_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, bool forced, s64 now)
+static void begin_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, s64 now)
 {
 	struct scmfs_statfs st;
 
 	gc->p = p;
-	gc->forced = forced;
 	gc->now = now;
 	gc->blocks = p->blocks;
 	gc->inodes = p->inodes;
@@ -456,8 +460,9 @@ static void begin_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, boo
 	gc->counts.passes++;
 	scmfs_statfs(gc->fs, &st);
 	gc->pressed = scmfs_gc_pressed(p, st.free, st.blocks, false);
-	if (gc->begun)
+	if (gc->begun && !gc->order == !p->order)
 		return;
+	gc->order = p->order;
 	choose_victims(gc);
 	begin_half(gc, false);
 	gc->begun = true;
@@ -490,11 +495,11 @@ static int half(struct scmfs_gc *gc)
 	return 0;
 }
 
-int scmfs_gc_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, bool forced, s64 now)
+int scmfs_gc_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, s64 now)
 {
 	int r;
 
-	begin_pass(gc, p, forced, now);
+	begin_pass(gc, p, now);
 	r = half(gc);
 	if (!r && !gc->hot) {
 		begin_half(gc, true);

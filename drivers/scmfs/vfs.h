@@ -114,8 +114,9 @@ struct sfs_areas {
  * @lock: for what follows up to @error, and for sfs_options.gc
  * @allowed: passes may begin: it is mounted, writable, and not shut down
  * @wanted: somebody has started it
- * @halt: and somebody has stopped it since
- * @rounds: since then
+ * @order: counts how often, so that a round that began before is not taken for its answer
+ * @halt: somebody has stopped it, or turned it off: the pass ends
+ * @rounds: that began since then
  * @quiet: rounds in turn that found nothing to do
  * @done: what the collector counted when the round began
  * @error: why the last pass ended early
@@ -131,6 +132,7 @@ struct sfs_gc {
 	spinlock_t lock;	/* for what follows up to error */
 	bool allowed;
 	bool wanted;
+	u64 order;
 	bool halt;
 	u32 rounds;
 	u32 quiet;

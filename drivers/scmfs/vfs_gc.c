@@ -225,9 +225,14 @@ bool sfs_gc_make_way(struct sfs_sb *s)
 
 /* --- passes ----------------------------------------------------------------------------------- */
 
+static bool gc_is_wanted_locked(const struct sfs_sb *s)
+{
+	return s->gc.allowed && (s->gc.wanted || s->options.gc.on);
+}
+
 static void gc_queue_locked(struct sfs_sb *s, unsigned long delay)
 {
-	if (s->gc.allowed && (s->gc.wanted || s->options.gc.on))
+	if (gc_is_wanted_locked(s))
 		mod_delayed_work(sfs_gc_wq, &s->gc.work, delay);
 }
 
@@ -241,11 +246,14 @@ static bool gc_is_huge(const struct sfs_sb *s)
 		IS_ALIGNED(virt_to_phys(s->base), SCMFS_UNIT_SIZE);
 }
 
-/* What it is to do; @forced: somebody has started it. */
-static void gc_params(struct sfs_sb *s, struct scmfs_gc_params *p, bool *forced)
+/* What it is to do. Return: 0; -ECANCELED: nothing, since it was queued. */
+static int gc_params(struct sfs_sb *s, struct scmfs_gc_params *p)
 {
+	bool wanted;
+
 	spin_lock(&s->gc.lock);
-	if (s->gc.wanted && !s->gc.rounds && s->gc.collector)
+	wanted = gc_is_wanted_locked(s);
+	if (s->gc.wanted && s->gc.collector && scmfs_gc_order(s->gc.collector) != s->gc.order)
 		scmfs_gc_retry(s->gc.collector);
 	*p = (struct scmfs_gc_params){
 		.low = s->options.gc.low,
@@ -255,10 +263,11 @@ static void gc_params(struct sfs_sb *s, struct scmfs_gc_params *p, bool *forced)
 		.blocks = GC_PASS_BLOCKS,
 		.inodes = GC_PASS_INODES,
 		.huge = gc_is_huge(s),
+		.order = s->gc.wanted ? s->gc.order : 0,
 	};
-	*forced = s->gc.wanted;
 	s->gc.halt = false;
 	spin_unlock(&s->gc.lock);
+	return wanted ? 0 : -ECANCELED;
 }
 
 /* Return: as scmfs_gc_pass(). */
@@ -266,9 +275,10 @@ static int gc_pass(struct sfs_sb *s)
 {
 	struct scmfs_gc_params p;
 	struct scmfs_gc *new;
-	bool forced;
+	int err = gc_params(s, &p);
 
-	gc_params(s, &p, &forced);
+	if (err)
+		return err;
 	if (!gc_may_store(s))
 		return -EROFS;
 	if (!(READ_ONCE(s->gc.sb->s_flags) & SB_ACTIVE) || gc_stop(s))
@@ -279,10 +289,18 @@ static int gc_pass(struct sfs_sb *s)
 			return -ENOMEM;
 		smp_store_release(&s->gc.collector, new);	/* pairs with sfs_gc_tell() */
 	}
-	return scmfs_gc_pass(s->gc.collector, &p, forced, ktime_get_real_ns());
+	return scmfs_gc_pass(s->gc.collector, &p, ktime_get_real_ns());
 }
 
-/* All files were looked at. One that was started ends when there was nothing left to do. */
+/*
+ * All files were looked at. One that was started ends when there was nothing left to do, in a round
+ * that began after that:
+ *
+ *	a round of the thresholds	START
+ *	looks at the last file
+ *					wanted
+ *	nothing to do: not an answer to that
+ */
 static unsigned long gc_round_done(struct sfs_sb *s)
 {
 	const struct scmfs_gc_counts *c = scmfs_gc_counts(s->gc.collector);
@@ -291,7 +309,8 @@ static unsigned long gc_round_done(struct sfs_sb *s)
 
 	s->gc.done = done;
 	s->gc.quiet = quiet ? min(s->gc.quiet + 1, GC_QUIET) : 0;
-	if (quiet || ++s->gc.rounds >= GC_ROUNDS)
+	if (s->gc.order == scmfs_gc_order(s->gc.collector) &&
+	    (quiet || ++s->gc.rounds >= GC_ROUNDS))
 		s->gc.wanted = false;
 	return s->gc.wanted ? 0 : GC_PERIOD << s->gc.quiet;
 }
@@ -303,7 +322,8 @@ static void gc_work(struct work_struct *work)
 	int r = gc_pass(s);
 
 	spin_lock(&s->gc.lock);
-	s->gc.error = r < 0 ? -r : 0;
+	if (gc_is_wanted_locked(s) || r >= 0)
+		s->gc.error = r < 0 ? -r : 0;
 	if (r == -EROFS)
 		s->gc.wanted = false;
 	else if (!r)
@@ -430,12 +450,13 @@ static int gc_set_locked(struct sfs_sb *s, const struct scmfs_gc_info *info)
 	s->gc.quiet = 0;
 	if (info->set & SCMFS_GC_SET_START) {
 		s->gc.wanted = true;
+		s->gc.order++;
 		s->gc.rounds = 0;
 	}
-	if (info->set & SCMFS_GC_SET_STOP) {
+	if (info->set & SCMFS_GC_SET_STOP)
 		s->gc.wanted = false;
+	if (info->set & (SCMFS_GC_SET_STOP | SCMFS_GC_SET_OFF))
 		s->gc.halt = true;
-	}
 	gc_queue_locked(s, info->set & SCMFS_GC_SET_STOP ? GC_PERIOD : 0);
 	return 0;
 }

@@ -233,6 +233,15 @@ static const struct scmfs_gc_params all = {
 	.huge = true,
 };
 
+/* For the start @order; 0: as the thresholds say. */
+static int pass_of(struct scmfs_gc *gc, const struct scmfs_gc_params *p, u64 order)
+{
+	struct scmfs_gc_params with = *p;
+
+	with.order = order;
+	return scmfs_gc_pass(gc, &with, t.now);
+}
+
 static struct scmfs_gc *begin(void)
 {
 	locked_out = 0;
@@ -292,14 +301,14 @@ static void whole_again(void)
 	gc = begin();
 	c = scmfs_gc_counts(gc);
 	for (i = 0; i < 6; i++)
-		CHECK(scmfs_gc_pass(gc, &all, true, t.now) == 1);
+		CHECK(pass_of(gc, &all, 1) == 1);
 	ktap_note("%u whole units from none, %llu blocks moved, %llu emptied, %llu stuck", whole_units(),
 		  c->blocks, c->emptied, c->stuck);
 	CHECK(whole_units() >= 4 && c->emptied >= 6 && c->wholes >= 2 && c->rounds == 6);
 	for (i = 0; i < 2; i++)
 		CHECK(pieces(large[i], UNIT, &first) == 1 && !(first % UNIT));
 	unchanged(before);
-	for (n = 6; i = c->moves, scmfs_gc_pass(gc, &all, true, t.now) == 1 && c->moves != i; n++)
+	for (n = 6; i = c->moves, pass_of(gc, &all, 1) == 1 && c->moves != i; n++)
 		CHECK(n < 16);
 	ktap_note("nothing left to be done after %u rounds", n);
 	scmfs_gc_free(gc);
@@ -357,7 +366,7 @@ static u32 to_the_end(struct scmfs_gc *gc)
 
 	do {
 		was = c->moves + c->stuck;
-		CHECK(scmfs_gc_pass(gc, &all, true, t.now) == 1);
+		CHECK(pass_of(gc, &all, 1) == 1);
 	} while (++n < 16 && c->moves + c->stuck != was);
 	return n;
 }
@@ -472,7 +481,7 @@ static void in_bounds(void)
 	for (i = 0; i < 3000 && ended < 200; i++) {
 		was = c->blocks;
 		looked = c->inodes;
-		ended += scmfs_gc_pass(gc, &little, true, t.now);
+		ended += pass_of(gc, &little, 1);
 		CHECK(c->blocks - was < 100 + UNIT && c->inodes - looked <= 50);
 	}
 	ktap_note("%u passes, %u rounds", i, ended);
@@ -483,7 +492,7 @@ static void in_bounds(void)
 	for (i = 0; i < 40; i++) {
 		steps_left = i % 7;
 		lock_calls = 0;
-		CHECK(scmfs_gc_pass(gc, &all, true, t.now) >= 0 && lock_calls <= i % 7);
+		CHECK(pass_of(gc, &all, 1) >= 0 && lock_calls <= i % 7);
 	}
 	scmfs_gc_free(gc);
 	tfs_free(&t);
@@ -503,16 +512,16 @@ static void whose_is_locked(void)
 	locked_out = large[0];
 	why = -EAGAIN;
 	for (i = 0; i < 4; i++)
-		CHECK(scmfs_gc_pass(gc, &all, true, t.now) == 1);
+		CHECK(pass_of(gc, &all, 1) == 1);
 	CHECK(c->busy && !c->mapped);
 	why = -EBUSY;
-	CHECK(scmfs_gc_pass(gc, &all, true, t.now) == 1 && c->mapped);
+	CHECK(pass_of(gc, &all, 1) == 1 && c->mapped);
 	why = -ESTALE;
-	CHECK(scmfs_gc_pass(gc, &all, true, t.now) == 1);
+	CHECK(pass_of(gc, &all, 1) == 1);
 	CHECK(pieces(large[0], UNIT, &first) == n && first == at);
 	CHECK(pieces(large[1], UNIT, &first) == 1);
 	why = -EROFS;
-	CHECK(scmfs_gc_pass(gc, &all, true, t.now) == -EROFS);
+	CHECK(pass_of(gc, &all, 1) == -EROFS);
 	scmfs_gc_free(gc);
 	tfs_free(&t);
 }
@@ -530,15 +539,47 @@ static void only_if_needed(void)
 	c = scmfs_gc_counts(gc);
 	p.whole = 0;
 	p.cold = INT64_MAX;	/* all of them are hot */
-	CHECK(scmfs_gc_pass(gc, &p, false, t.now) == 1 && !c->blocks && !lock_calls);
+	CHECK(pass_of(gc, &p, 0) == 1 && !c->blocks && !lock_calls);
 	p.huge = false;
 	p.whole = 100;
-	CHECK(scmfs_gc_pass(gc, &p, true, t.now) == 1 && !c->blocks && !lock_calls);
+	CHECK(pass_of(gc, &p, 1) == 1 && !c->blocks && !lock_calls);
 	p.huge = true;
-	CHECK(scmfs_gc_pass(gc, &p, false, t.now) == 1 && c->blocks && !c->wholes);
+	CHECK(pass_of(gc, &p, 0) == 1 && c->blocks && !c->wholes);
 	was = c->wholes;
 	p.cold = 0;
-	CHECK(scmfs_gc_pass(gc, &p, false, t.now) == 1 && c->wholes == was + 2);
+	CHECK(pass_of(gc, &p, 0) == 1 && c->wholes == was + 2);
+	scmfs_gc_free(gc);
+	tfs_free(&t);
+}
+
+/* Who starts it gets a round that began for him, whatever was under way, and so who stops it. */
+static void started(void)
+{
+	struct scmfs_gc_params little = all;
+	const struct scmfs_gc_counts *c;
+	struct scmfs_gc *gc;
+	u64 large[2], was;
+
+	aged(large);
+	little.whole = 0;
+	little.cold = INT64_MAX;
+	gc = begin();
+	c = scmfs_gc_counts(gc);
+	/* nothing asks for anything, but its units are chosen */
+	CHECK(pass_of(gc, &little, 0) == 1 && !c->moves && c->rounds == 1);
+	was = c->inodes;
+	little.inodes = 20;
+	little.whole = 100;
+	CHECK(!pass_of(gc, &little, 0) && !scmfs_gc_order(gc) && c->inodes == was + 20);
+	little.inodes = 5;
+	CHECK(!pass_of(gc, &little, 3) && scmfs_gc_order(gc) == 3 && c->wholes == 0);
+	/* another start while that is under way: it is no answer to this one */
+	little.inodes = U32_MAX;
+	CHECK(pass_of(gc, &little, 4) == 1 && scmfs_gc_order(gc) == 3);
+	CHECK(c->moves && c->rounds == 2);
+	CHECK(pass_of(gc, &little, 4) == 1 && scmfs_gc_order(gc) == 4);
+	little.inodes = 5;
+	CHECK(!pass_of(gc, &little, 5) && !pass_of(gc, &little, 0) && !scmfs_gc_order(gc));
 	scmfs_gc_free(gc);
 	tfs_free(&t);
 }
@@ -573,23 +614,23 @@ static void room(void)
 	p.huge = false;
 	p.cold = 500;
 	p.low = p.high = 100 * st.free / st.blocks;
-	CHECK(scmfs_gc_pass(gc, &p, false, 1000) == 1);
+	CHECK(scmfs_gc_pass(gc, &p, 1000) == 1);
 	CHECK(scmfs_room_ahead(t.fs, cold) && !scmfs_gc_counts(gc)->room);
 	/* a little more, which the cold one has */
 	p.low += 2;
 	p.high = p.low + 1;
 	was = scmfs_room_ahead(t.fs, cold);
-	CHECK(scmfs_gc_pass(gc, &p, false, 1000) == 1);
+	CHECK(scmfs_gc_pass(gc, &p, 1000) == 1);
 	CHECK(!scmfs_room_ahead(t.fs, cold) && scmfs_room_ahead(t.fs, hot) &&
 	      scmfs_room_ahead(t.fs, warm));
 	CHECK(scmfs_gc_counts(gc)->room == was >> SCMFS_BLOCK_SHIFT);
 	p.low = p.high = 99;
 	locked_out = warm;
 	why = -EAGAIN;
-	CHECK(scmfs_gc_pass(gc, &p, false, 1000) == 1);
+	CHECK(scmfs_gc_pass(gc, &p, 1000) == 1);
 	CHECK(!scmfs_room_ahead(t.fs, hot) && scmfs_room_ahead(t.fs, warm));
 	lock_calls = 0;		/* those that have none are not looked for */
-	CHECK(scmfs_gc_pass(gc, &p, false, 1000) == 1 && lock_calls == 1);
+	CHECK(scmfs_gc_pass(gc, &p, 1000) == 1 && lock_calls == 1);
 	tfs_check(&t);
 	scmfs_gc_free(gc);
 	tfs_free(&t);
@@ -622,6 +663,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs gc: a pass does no more than it may", in_bounds);
 	ktap_run("scmfs gc: files that somebody has stay where they are", whose_is_locked);
 	ktap_run("scmfs gc: what nothing asks for is not done", only_if_needed);
+	ktap_run("scmfs gc: a start is answered by a round that began after it", started);
 	ktap_run("scmfs gc: room ahead is given back by cold files first, up to the threshold", room);
 	ktap_run("scmfs gc: a collector needs memory", no_memory);
 	return ktap_done();
