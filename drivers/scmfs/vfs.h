@@ -121,8 +121,8 @@ struct sfs_areas {
  * @done: what the collector counted when the round began
  * @error: why the last pass ended early
  * @step: held from the look for a run to the end of a relocation, see sfs_gc_make_way()
- * @way: when somebody last found no room, jiffies; 0: never
- * @moved: when the last relocation ended, jiffies
+ * @needy: tasks that found no room, and have not tried again
+ * @moved: there was a relocation
  */
 struct sfs_gc {
 	struct super_block *sb;
@@ -139,8 +139,8 @@ struct sfs_gc {
 	u64 done;
 	int error;
 	struct mutex step;	/* see sfs_gc_make_way() */
-	unsigned long way;
-	unsigned long moved;
+	atomic_t needy;
+	bool moved;
 };
 
 /**
@@ -391,6 +391,7 @@ void sfs_wait_for_pins(const struct sfs_sb *s);
 bool sfs_has_room_ahead(struct inode *inode);
 int sfs_trim(struct inode *inode);
 bool sfs_make_room(struct super_block *sb, const struct inode *busy);
+void sfs_made_room(struct super_block *sb);
 
 /* vfs_gc.c */
 extern const struct sfs_gc_options sfs_gc_defaults;
@@ -404,6 +405,7 @@ void sfs_gc_configure(struct sfs_sb *s, const struct sfs_gc_options *o);
 int sfs_gc_set(struct sfs_sb *s, const struct scmfs_gc_info *info);
 void sfs_gc_tell(struct sfs_sb *s, struct scmfs_gc_info *info);
 bool sfs_gc_make_way(struct sfs_sb *s);
+void sfs_gc_go_on(struct sfs_sb *s);
 
 /* vfs_window.c */
 int sfs_windows_init(struct sfs_sb *s);

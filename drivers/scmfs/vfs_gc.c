@@ -121,14 +121,6 @@ static int gc_lock_inode(const struct sfs_sb *s, struct inode *inode, enum scmfs
 	return err;
 }
 
-/* Who had no room lately comes first. */
-static bool gc_in_the_way(const struct sfs_gc *gc)
-{
-	unsigned long way = READ_ONCE(gc->way);
-
-	return way && time_before(jiffies, way + GC_LATER);
-}
-
 static int gc_lock_step(struct sfs_sb *s, struct inode *inode, enum scmfs_gc_lock what)
 {
 	int err;
@@ -138,7 +130,7 @@ static int gc_lock_step(struct sfs_sb *s, struct inode *inode, enum scmfs_gc_loc
 	mutex_lock(&s->gc.step);
 	if (!gc_may_store(s))
 		err = -EROFS;
-	else if (what == SCMFS_GC_MOVE && gc_in_the_way(&s->gc))
+	else if (what == SCMFS_GC_MOVE && atomic_read(&s->gc.needy))	/* comes first */
 		err = -ENOSPC;
 	else
 		err = gc_lock_inode(s, inode, what);
@@ -181,7 +173,7 @@ static void gc_unlock(void *ctx, u64 ino)
 	up_write(&sfs_inode(inode)->extents);
 	filemap_invalidate_unlock(&inode->i_data);
 	inode_unlock(inode);
-	WRITE_ONCE(s->gc.moved, jiffies ?: 1);
+	WRITE_ONCE(s->gc.moved, true);
 	mutex_unlock(&s->gc.step);
 	sb_end_write(s->gc.sb);
 	iput(inode);
@@ -207,20 +199,32 @@ static const struct scmfs_gc_ops gc_ops = {
  * @s: the file system
  *
  * A relocation has blocks twice until it is done. So who finds none free waits for the one that is
- * under way, and none follows for a while.
+ * under way, and none follows until he has tried again, however long he waits for a CPU:
+ *
+ *	collection			a write
+ *	step locked; nobody is needy
+ *	takes blocks			-ENOSPC; needy
+ *	frees as many; step unlocked	had to wait for step
+ *	step locked; ends the pass	tries again, and is not needy any more
  *
  * Context: process context; no inode's extents locked.
- * Return: there may have been one, so it is worth trying again.
+ * Return: there may have been one, so it is worth trying again. sfs_gc_go_on() follows in any case.
  */
 bool sfs_gc_make_way(struct sfs_sb *s)
 {
-	unsigned long moved;
-
-	WRITE_ONCE(s->gc.way, jiffies ?: 1);
+	atomic_inc(&s->gc.needy);
 	mutex_lock(&s->gc.step);
 	mutex_unlock(&s->gc.step);
-	moved = READ_ONCE(s->gc.moved);
-	return moved && time_before(jiffies, moved + GC_LATER);
+	return READ_ONCE(s->gc.moved);
+}
+
+/**
+ * sfs_gc_go_on - he has tried again
+ * @s: the file system
+ */
+void sfs_gc_go_on(struct sfs_sb *s)
+{
+	atomic_dec(&s->gc.needy);
 }
 
 /* --- passes ----------------------------------------------------------------------------------- */
