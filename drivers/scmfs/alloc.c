@@ -9,7 +9,8 @@
 
 #define UNITS_LOOKED_AT	16u	/* for the one with least wear */
 #define GC_WHOLE_UNITS	4096u	/* that a relocation looks at under the lock: 8 KiB of counts */
-#define GC_PACK_UNITS	512u	/* and into, for a run */
+#define GC_PACK_UNITS	512u	/* and at the counts of so many, */
+#define GC_PACK_TRIES	24u	/* and into so many of them, bit by bit, for a run */
 
 static u64 map_words(u64 bits)
 {
@@ -286,18 +287,22 @@ static bool can_pack(const struct scmfs *fs, u64 unit, u64 want, const unsigned 
 
 /*
  * @want blocks in one piece, in the fullest unit that has such a piece, of those that a call looks
- * at: never in a free one, which is what is to be had by this. Return: the first, 0: none.
+ * at, and into: never in a free one, which is what is to be had by this. If none of them has one,
+ * the next call looks at others. Return: the first, 0: none.
  */
 u64 scmfs_alloc_packed(struct scmfs *fs, u64 want, const unsigned long *avoid,
 		       const unsigned long *prefer)
 {
 	u64 i, unit, at, block = 0, least = U64_MAX;
+	u32 tries = 0;
 
 	spin_lock(&fs->lock);
-	for (i = 0; i < min_t(u64, fs->nr_units, GC_PACK_UNITS); i++) {
+	for (i = 0; i < min_t(u64, fs->nr_units, GC_PACK_UNITS) && tries < GC_PACK_TRIES; i++) {
 		unit = (fs->gc_unit + i) % fs->nr_units;
-		if (pack_rank(fs, unit, prefer) >= least || !can_pack(fs, unit, want, avoid) ||
-		    run_in_unit(fs, unit, want, &at) < want)
+		if (pack_rank(fs, unit, prefer) >= least || !can_pack(fs, unit, want, avoid))
+			continue;
+		tries++;
+		if (run_in_unit(fs, unit, want, &at) < want)
 			continue;
 		least = pack_rank(fs, unit, prefer);
 		block = at;

@@ -15,6 +15,7 @@
 #include "engine_internal.h"
 
 #define GC_LOOK_EXTENTS	256u	/* under one lock of a file */
+#define GC_LOOK_INODES	(1u << 18)	/* whose bits are looked at under the maps' lock */
 #define GC_LOOK_UNITS	512u	/* whose counts are copied under the maps' lock */
 #define GC_RESUME	1	/* the pass ends here, the file isn't done */
 #define GC_DONE		2	/* the file is */
@@ -471,11 +472,12 @@ static void begin_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, s64
 /* Return: 0: the files of this half are done; GC_RESUME; or an error of lock(). */
 static int half(struct scmfs_gc *gc)
 {
-	u64 end = gc->fs->nr_inodes, ino;
+	u64 end = gc->fs->nr_inodes, most, ino;
 	int r;
 
 	while (has_work(gc)) {
-		ino = scmfs_next_inode(gc->fs, gc->ino, end);
+		most = min(end, gc->ino + GC_LOOK_INODES);
+		ino = scmfs_next_inode(gc->fs, gc->ino, most);
 		if (ino != gc->ino)
 			gc->file = 0;
 		gc->ino = ino;
@@ -483,6 +485,9 @@ static int half(struct scmfs_gc *gc)
 			return 0;
 		if (!gc->inodes || gc->ops->stop(gc->ctx))
 			return GC_RESUME;
+		cond_resched();
+		if (ino >= most)	/* nobody knows yet whether there is this one */
+			continue;
 		gc->inodes--;
 		gc->counts.inodes++;
 		r = visit(gc, ino);
@@ -490,7 +495,6 @@ static int half(struct scmfs_gc *gc)
 			return r;
 		gc->ino++;
 		gc->file = 0;
-		cond_resched();
 	}
 	return 0;
 }
