@@ -62,6 +62,7 @@ int scmfs_trim_some(struct scmfs *fs, u64 ino);
  * @cold: nanoseconds since a file was modified from which on it is cold
  * @blocks: that a pass copies at most, but for those of the file that it began with
  * @inodes: that it looks at
+ * @extents: of files, likewise, but for 256 of the last
  * @huge: whole units are worth it: they can be mapped by huge pages
  * @order: which start it is for: put together what can be, also where the thresholds ask for nothing,
  *	and in hot files; 0: nobody has started it
@@ -73,6 +74,7 @@ struct scmfs_gc_params {
 	s64 cold;
 	u64 blocks;
 	u64 inodes;
+	u64 extents;
 	bool huge;
 	u64 order;
 };
@@ -135,12 +137,15 @@ enum scmfs_gc_lock {
  *	somebody has it mapped or pinned; -ESTALE: it is gone; another error ends the pass
  * @moving: blocks of it are about to be moved
  * @unlock: after each of them that returned 0
+ * @leave: after one or more calls of @lock for a file, whatever they returned: another one comes, or
+ *	the pass ends. What the engine knows of the file stays until then.
  * @stop: should the pass end now?
  */
 struct scmfs_gc_ops {
 	int (*lock)(void *ctx, u64 ino, enum scmfs_gc_lock what);
 	void (*moving)(void *ctx, u64 ino);
 	void (*unlock)(void *ctx, u64 ino);
+	void (*leave)(void *ctx, u64 ino);
 	bool (*stop)(void *ctx);
 };
 

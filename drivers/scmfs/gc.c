@@ -43,6 +43,7 @@
  * @now: likewise
  * @blocks: that it may still copy
  * @inodes: that it may still look at
+ * @extents: likewise
  * @no_whole: there is no free unit left
  * @frees: counts of units
  * @part: 2 MiB of a file
@@ -67,6 +68,7 @@ struct scmfs_gc {
 	s64 now;
 	u64 blocks;
 	u64 inodes;
+	u64 extents;
 	bool no_whole;
 	u16 frees[GC_LOOK_UNITS];
 	struct scmfs_gc_part part[SCMFS_UNIT_BLOCKS];
@@ -257,6 +259,7 @@ static int look_at_whole(struct scmfs_gc *gc, struct scmfs_inode *inode, u64 fil
 	int r;
 
 	for (nr = 0; file < end; nr++, file += e.count) {
+		gc->extents -= !!gc->extents;
 		r = scmfs_ext_at(gc->fs, inode, file, &e);
 		if (r || !e.block)
 			return r;
@@ -315,6 +318,7 @@ static int find_move(struct scmfs_gc *gc, u64 ino, struct scmfs_move *m)
 	for (nr = 0; nr < GC_LOOK_EXTENTS; nr++) {
 		if (gc->file >= end)
 			return -ENOENT;
+		gc->extents -= !!gc->extents;
 		r = look_here(gc, inode, m);
 		if (r)
 			return r;
@@ -416,23 +420,33 @@ static int trim(struct scmfs_gc *gc, u64 ino)
 }
 
 /* Return: 0: the next file comes; GC_RESUME; or an error of lock(). */
+static int visit_blocks(struct scmfs_gc *gc, u64 ino, const struct scmfs_inode *inode)
+{
+	int r = 0;
+
+	if (gc->pressed && may_have_room(inode))
+		r = trim(gc, ino);
+	while (!r && is_worth_a_look(gc, inode)) {
+		if (!gc->blocks || !gc->extents || gc->ops->stop(gc->ctx))
+			return GC_RESUME;
+		r = move_some(gc, ino);
+	}
+	return r == GC_DONE ? 0 : r;
+}
+
+/* Likewise. */
 static int visit(struct scmfs_gc *gc, u64 ino)
 {
 	struct scmfs_inode *inode;
-	int r = 0;
+	int r;
 
 	if (scmfs_find_file(gc->fs, ino, &inode) ||
 	    !scmfs_links(scmfs_read(&inode->mode_links)) || !scmfs_read(&inode->blocks) ||
 	    scmfs_gc_is_cold(gc->p, scmfs_read(&inode->mtime), gc->now) == gc->hot)
 		return 0;
-	if (gc->pressed && may_have_room(inode))
-		r = trim(gc, ino);
-	while (!r && is_worth_a_look(gc, inode)) {
-		if (!gc->blocks || gc->ops->stop(gc->ctx))
-			return GC_RESUME;
-		r = move_some(gc, ino);
-	}
-	return r == GC_DONE ? 0 : r;
+	r = visit_blocks(gc, ino, inode);
+	gc->ops->leave(gc->ctx, ino);
+	return r;
 }
 
 /* ---- a pass --------------------------------------------------------------------------------- */
@@ -457,6 +471,7 @@ static void begin_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, s64
 	gc->now = now;
 	gc->blocks = p->blocks;
 	gc->inodes = p->inodes;
+	gc->extents = p->extents;
 	gc->no_whole = false;
 	gc->counts.passes++;
 	scmfs_statfs(gc->fs, &st);

@@ -110,7 +110,7 @@ struct sfs_areas {
  * @sb: of which
  * @collector: made by the first pass
  * @work: a pass
- * @inode: that it has locked
+ * @inode: of the file that it is at, with a reference
  * @lock: for what follows up to @error, and for sfs_options.gc
  * @allowed: passes may begin: it is mounted, writable, and not shut down
  * @wanted: somebody has started it

@@ -36,6 +36,7 @@
 
 #define GC_PASS_BLOCKS	4096u		/* 16 MiB */
 #define GC_PASS_INODES	16384u
+#define GC_PASS_EXTENTS	(1u << 18)
 #define GC_PAUSE	(HZ / 10)	/* between two passes of a round */
 #define GC_PERIOD	(5 * HZ)	/* between two rounds, */
 #define GC_QUIET	5u		/* twice as long with each that found nothing, so often */
@@ -69,7 +70,8 @@ static struct inode *gc_iget(struct super_block *sb, u64 ino)
 	up_write(&sfs_sb(sb)->numbers);
 	if (IS_ERR(inode))
 		return NULL;
-	d_mark_dontcache(inode);
+	if (atomic_read(&inode->i_count) == 1)	/* nobody was quicker */
+		d_mark_dontcache(inode);
 	return inode;
 }
 
@@ -144,17 +146,20 @@ static int gc_lock_step(struct sfs_sb *s, struct inode *inode, enum scmfs_gc_loc
 static int gc_lock(void *ctx, u64 ino, enum scmfs_gc_lock what)
 {
 	struct sfs_sb *s = ctx;
-	struct inode *inode = gc_iget(s->gc.sb, ino);
-	int err;
 
-	if (!inode)
-		return -EAGAIN;
-	err = gc_lock_step(s, inode, what);
-	if (err)
-		iput(inode);
-	else
-		s->gc.inode = inode;
-	return err;
+	if (!s->gc.inode)
+		s->gc.inode = gc_iget(s->gc.sb, ino);
+	return s->gc.inode ? gc_lock_step(s, s->gc.inode, what) : -EAGAIN;
+}
+
+/* The index of a file's extents goes with its inode: it stays while they are looked at. */
+static void gc_leave(void *ctx, u64 ino)
+{
+	struct sfs_sb *s = ctx;
+
+	if (s->gc.inode)
+		iput(s->gc.inode);
+	s->gc.inode = NULL;
 }
 
 static void gc_moving(void *ctx, u64 ino)
@@ -169,14 +174,12 @@ static void gc_unlock(void *ctx, u64 ino)
 	struct sfs_sb *s = ctx;
 	struct inode *inode = s->gc.inode;
 
-	s->gc.inode = NULL;
 	up_write(&sfs_inode(inode)->extents);
 	filemap_invalidate_unlock(&inode->i_data);
 	inode_unlock(inode);
 	WRITE_ONCE(s->gc.moved, true);
 	mutex_unlock(&s->gc.step);
 	sb_end_write(s->gc.sb);
-	iput(inode);
 }
 
 static bool gc_stop(void *ctx)
@@ -191,6 +194,7 @@ static const struct scmfs_gc_ops gc_ops = {
 	.lock = gc_lock,
 	.moving = gc_moving,
 	.unlock = gc_unlock,
+	.leave = gc_leave,
 	.stop = gc_stop,
 };
 
@@ -266,6 +270,7 @@ static int gc_params(struct sfs_sb *s, struct scmfs_gc_params *p)
 		.cold = (s64)s->options.gc.cold * NSEC_PER_SEC,
 		.blocks = GC_PASS_BLOCKS,
 		.inodes = GC_PASS_INODES,
+		.extents = GC_PASS_EXTENTS,
 		.huge = gc_is_huge(s),
 		.order = s->gc.wanted ? s->gc.order : 0,
 	};

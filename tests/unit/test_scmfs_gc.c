@@ -195,11 +195,13 @@ static void refused(void)
 static u64 locked_out;		/* a file that somebody has */
 static int why;
 static u32 lock_calls, steps_left;
-static u64 held;
+static u64 held, visited;
 
 static int test_lock(void *ctx, u64 ino, enum scmfs_gc_lock what)
 {
 	CHECK(!held);
+	CHECK(!visited || visited == ino);
+	visited = ino;
 	lock_calls++;
 	if (steps_left && steps_left != U32_MAX)
 		steps_left--;
@@ -215,6 +217,12 @@ static void test_unlock(void *ctx, u64 ino)
 	held = 0;
 }
 
+static void test_leave(void *ctx, u64 ino)
+{
+	CHECK(!held && (!visited || visited == ino));
+	visited = 0;
+}
+
 static bool test_stop(void *ctx)
 {
 	CHECK(!held);
@@ -226,11 +234,13 @@ static void test_moving(void *ctx, u64 ino)
 	CHECK(held == ino && ino != locked_out);
 }
 
-static const struct scmfs_gc_ops test_ops = { test_lock, test_moving, test_unlock, test_stop };
+static const struct scmfs_gc_ops test_ops = {
+	test_lock, test_moving, test_unlock, test_leave, test_stop
+};
 
 static const struct scmfs_gc_params all = {
 	.low = 0, .high = 0, .whole = 100, .cold = 0, .blocks = U32_MAX, .inodes = U32_MAX,
-	.huge = true,
+	.extents = U32_MAX, .huge = true,
 };
 
 /* For the start @order; 0: as the thresholds say. */
@@ -239,6 +249,7 @@ static int pass_of(struct scmfs_gc *gc, const struct scmfs_gc_params *p, u64 ord
 	struct scmfs_gc_params with = *p;
 
 	with.order = order;
+	CHECK(!visited);
 	return scmfs_gc_pass(gc, &with, t.now);
 }
 
@@ -488,6 +499,13 @@ static void in_bounds(void)
 	CHECK(i > 200 && c->passes == i);
 	CHECK(pieces(large[0], UNIT, &first) == 1 && whole_units());
 	tfs_check(&t);
+	/* nor does it look at more extents, but for those under the last lock */
+	little = all;
+	little.extents = 0;
+	lock_calls = 0;
+	CHECK(!pass_of(gc, &little, 1) && !lock_calls);
+	little.extents = 1;
+	CHECK(!pass_of(gc, &little, 1) && lock_calls == 1);
 	/* it ends between two files, or two relocations, when it is told to */
 	for (i = 0; i < 40; i++) {
 		steps_left = i % 7;
