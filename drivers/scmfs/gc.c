@@ -20,7 +20,20 @@
 #define GC_RESUME	1	/* the pass ends here, the file isn't done */
 #define GC_DONE		2	/* the file is */
 #define GC_SPARE	256u	/* free blocks that a relocation leaves to others */
+#define GC_BAD		64u	/* relocations that met bad memory, remembered */
 #define GC_FORGET	64u	/* rounds after which stuck units are tried again */
+
+/**
+ * struct bad - what can't be moved, as there is bad memory in it
+ * @ino: of the file; 0: nothing
+ * @file: its first block
+ * @whole: as a whole unit, while its parts may be moved
+ */
+struct bad {
+	u64 ino;
+	u64 file;
+	bool whole;
+};
 
 /**
  * struct scmfs_gc - a collector
@@ -45,6 +58,8 @@
  * @inodes: that it may still look at
  * @extents: likewise
  * @no_whole: there is no free unit left
+ * @bad: not to be tried again until somebody starts it, the oldest goes first
+ * @next_bad: the oldest
  * @frees: counts of units
  * @part: 2 MiB of a file
  */
@@ -70,6 +85,8 @@ struct scmfs_gc {
 	u64 inodes;
 	u64 extents;
 	bool no_whole;
+	struct bad bad[GC_BAD];
+	u32 next_bad;
 	u16 frees[GC_LOOK_UNITS];
 	struct scmfs_gc_part part[SCMFS_UNIT_BLOCKS];
 };
@@ -178,6 +195,8 @@ static void choose_victims(struct scmfs_gc *gc)
 	memset(gc->victim, 0, map_bytes(gc->fs));
 	if (gc->retry || gc->counts.rounds % GC_FORGET == 0)
 		memset(gc->stuck, 0, map_bytes(gc->fs));
+	if (gc->retry)
+		memset(gc->bad, 0, sizeof(gc->bad));
 	gc->retry = false;
 	look_at_units(gc, &seen);
 	scmfs_statfs(gc->fs, &st);
@@ -269,6 +288,25 @@ static int look_at_whole(struct scmfs_gc *gc, struct scmfs_inode *inode, u64 fil
 	return scmfs_gc_worth_whole(gc->part, nr);
 }
 
+static void note_bad(struct scmfs_gc *gc, u64 ino, const struct scmfs_move *m)
+{
+	gc->bad[gc->next_bad] = (struct bad){ ino, m->file, m->whole };
+	gc->next_bad = (gc->next_bad + 1) % GC_BAD;
+}
+
+/* Each try copies what is before it, and meets it: a machine check, for nothing. */
+static bool was_bad(const struct scmfs_gc *gc, const struct scmfs_inode *inode, bool whole)
+{
+	u64 ino = inode - scmfs_inode(gc->fs, 0);
+	u32 i;
+
+	for (i = 0; i < GC_BAD; i++)
+		if (gc->bad[i].ino == ino && gc->bad[i].file == gc->file &&
+		    gc->bad[i].whole == whole)
+			return true;
+	return false;
+}
+
 /* The part of the extent at gc->file that lies in one unit of the file and one of the memory. */
 static int look_at_part(struct scmfs_gc *gc, struct scmfs_inode *inode, struct scmfs_move *m)
 {
@@ -283,7 +321,7 @@ static int look_at_part(struct scmfs_gc *gc, struct scmfs_inode *inode, struct s
 	if (!e.block)
 		return 0;
 	m->count = min3(e.count, in_file, SCMFS_UNIT_BLOCKS - e.block % SCMFS_UNIT_BLOCKS);
-	return test_bit(e.block / SCMFS_UNIT_BLOCKS, gc->victim);
+	return test_bit(e.block / SCMFS_UNIT_BLOCKS, gc->victim) && !was_bad(gc, inode, false);
 }
 
 /* Return: 1: @m is to be done; 0: nothing so far; or an error. */
@@ -293,7 +331,7 @@ static int look_here(struct scmfs_gc *gc, struct scmfs_inode *inode, struct scmf
 	int r;
 
 	if (may_make_whole(gc) && !(gc->file % SCMFS_UNIT_BLOCKS) &&
-	    end <= blocks_to(scmfs_read(&inode->size))) {
+	    end <= blocks_to(scmfs_read(&inode->size)) && !was_bad(gc, inode, true)) {
 		*m = (struct scmfs_move){ gc->file, SCMFS_UNIT_BLOCKS, .whole = true };
 		r = look_at_whole(gc, inode, gc->file);
 		if (r)
@@ -353,6 +391,8 @@ static void do_move(struct scmfs_gc *gc, u64 ino, const struct scmfs_move *m)
 		r = scmfs_relocate(gc->fs, ino, m, &moved);
 	}
 	note_move(gc, m, r);
+	if (r == -EIO)
+		note_bad(gc, ino, m);
 	gc->counts.blocks += moved;
 	gc->blocks -= min(gc->blocks, moved);
 	if (e.block)

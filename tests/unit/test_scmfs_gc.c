@@ -544,6 +544,40 @@ static void whose_is_locked(void)
 	tfs_free(&t);
 }
 
+/* It is met once, and not in each round. */
+static void bad_memory(void)
+{
+	const struct scmfs_gc_counts *c;
+	u64 large[2], first, was;
+	struct scmfs_gc *gc;
+	char *before;
+	u32 i;
+
+	aged(large);
+	before = tfs_show(&t);
+	gc = begin();
+	c = scmfs_gc_counts(gc);
+	pieces(large[0], UNIT, &first);
+	shim_bad_memory = t.mem + (first << SCMFS_BLOCK_SHIFT) + 100;
+	for (i = 0; i < 8; i++)
+		CHECK(pass_of(gc, &all, 1) == 1);
+	was = c->bad;
+	ktap_note("met %llu times in %u rounds", was, i);
+	CHECK(was >= 1 && was <= 2 && c->wholes == 1);	/* the 2 MiB, and the extent */
+	scmfs_gc_retry(gc);
+	CHECK(pass_of(gc, &all, 1) == 1 && c->bad > was);
+	shim_bad_memory = NULL;
+	unchanged(before);
+	scmfs_gc_retry(gc);
+	for (i = 0; i < 2; i++)
+		CHECK(pass_of(gc, &all, 1) == 1);
+	CHECK(c->wholes == 2);
+	unchanged(before);
+	free(before);
+	scmfs_gc_free(gc);
+	tfs_free(&t);
+}
+
 /* Without being told to it does what the thresholds ask for. */
 static void only_if_needed(void)
 {
@@ -680,6 +714,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs gc: a cut in a pass leaves every file as it was", cut);
 	ktap_run("scmfs gc: a pass does no more than it may", in_bounds);
 	ktap_run("scmfs gc: files that somebody has stay where they are", whose_is_locked);
+	ktap_run("scmfs gc: bad memory is not looked for again and again", bad_memory);
 	ktap_run("scmfs gc: what nothing asks for is not done", only_if_needed);
 	ktap_run("scmfs gc: a start is answered by a round that began after it", started);
 	ktap_run("scmfs gc: room ahead is given back by cold files first, up to the threshold", room);
