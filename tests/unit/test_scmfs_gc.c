@@ -190,6 +190,72 @@ static void refused(void)
 	tfs_free(&t);
 }
 
+/* Bad memory in its second step: what the first one has moved stays there, the rest is free again. */
+static void partly(void)
+{
+	struct scmfs_statfs st, after;
+	struct scmfs_seg seg[1];
+	u64 ino[2], moved;
+	char *before;
+
+	tfs_make(&t, 16 << 20, 50, 2);
+	in_turns(ino, 2, 40);
+	before = tfs_show(&t);
+	scmfs_statfs(t.fs, &st);
+	CHECK(scmfs_map(t.fs, ino[0], 20 << 12, 4096, seg, 1) == 1);
+	shim_bad_memory = t.mem + seg[0].at + 100;
+	CHECK(relocate(ino[0], 0, 40, false, &moved) == -EIO && moved == 16, "%llu", moved);
+	shim_bad_memory = NULL;
+	scmfs_statfs(t.fs, &after);
+	CHECK(after.free == st.free, "%llu instead of %llu", after.free, st.free);
+	unchanged(before);
+	/* what is free is nobody's: new files take all of it */
+	CHECK(!tfs_write(&t, ino[1], 1 << 20, 4 << 20, 99, 0));
+	free(before);
+	before = tfs_show(&t);
+	tfs_crash(&t);
+	CHECK(!tfs_mount(&t, NULL));
+	unchanged(before);
+	free(before);
+	tfs_free(&t);
+}
+
+static struct scm_log *watched;
+static u32 fences_then, frees_seen;
+
+void __real_scmfs_free(struct scmfs *fs, u64 block, u64 count);
+
+/* Whatever is given back: others may store to it from now on. */
+void __wrap_scmfs_free(struct scmfs *fs, u64 block, u64 count)
+{
+	if (watched) {
+		CHECK(crash_fences(watched) >= fences_then + 2, "%u fences",
+		      crash_fences(watched) - fences_then);
+		frees_seen++;
+	}
+	__real_scmfs_free(fs, block, count);
+}
+
+/* The old blocks are free when a cut can't lead to them any more: after both fences of a step. */
+static void free_last(void)
+{
+	struct scm_log log;
+	u64 ino[2], moved;
+
+	tfs_make(&t, 16 << 20, 50, 2);
+	in_turns(ino, 2, 16);
+	crash_log_init(&log, t.mem, t.size, 1 << 16, 4 << 20);
+	CHECK(!scm_record_start(&log));
+	fences_then = crash_fences(&log);
+	watched = &log;
+	CHECK(!relocate(ino[0], 0, 16, false, &moved) && moved == 16);
+	watched = NULL;
+	scm_record_stop();
+	CHECK(frees_seen == 16 && !log.full, "%u", frees_seen);
+	crash_log_free(&log);
+	tfs_free(&t);
+}
+
 /* ---- passes --------------------------------------------------------------------------------- */
 
 static u64 locked_out;		/* a file that somebody has */
@@ -709,6 +775,8 @@ int main(int argc, char **argv)
 	ktap_run("scmfs gc: what is worth a whole unit", worth);
 	ktap_run("scmfs gc: 2 MiB in many pieces become one, and hold the same", into_one);
 	ktap_run("scmfs gc: what can't be moved is as it was", refused);
+	ktap_run("scmfs gc: what was moved in part is in one place or the other", partly);
+	ktap_run("scmfs gc: the old blocks are free when nothing durable leads to them", free_last);
 	ktap_run("scmfs gc: an aged file system has whole units again", whole_again);
 	ktap_run("scmfs gc: so has one that was full", was_full);
 	ktap_run("scmfs gc: a cut in a pass leaves every file as it was", cut);
