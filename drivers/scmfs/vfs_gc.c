@@ -521,6 +521,8 @@ void sfs_gc_tell(struct sfs_sb *s, struct scmfs_gc_info *info)
 
 	*info = (struct scmfs_gc_info){ .flags = gc_is_huge(s) ? SCMFS_GC_HUGE : 0 };
 	spin_lock(&s->gc.lock);
+	if (READ_ONCE(s->pins_escaped))
+		info->flags |= SCMFS_GC_PINS;
 	if (s->options.gc.on)
 		info->flags |= SCMFS_GC_ON;
 	if (s->gc.wanted || work_busy(&s->gc.work.work) & WORK_BUSY_RUNNING)
