@@ -64,8 +64,8 @@ int scmfs_trim_some(struct scmfs *fs, u64 ino);
  * @inodes: that it looks at
  * @extents: of files, likewise, but for 256 of the last
  * @huge: whole units are worth it: they can be mapped by huge pages
- * @order: which start it is for: put together what can be, also where the thresholds ask for nothing,
- *	and in hot files; 0: nobody has started it
+ * @order: which start it is for: put together what can be, also where the thresholds ask for
+ *	nothing, and in hot files; 0: nobody has started it
  */
 struct scmfs_gc_params {
 	u32 low;
@@ -137,8 +137,8 @@ enum scmfs_gc_lock {
  *	somebody has it mapped or pinned; -ESTALE: it is gone; another error ends the pass
  * @moving: blocks of it are about to be moved
  * @unlock: after each of them that returned 0
- * @leave: after one or more calls of @lock for a file, whatever they returned: another one comes, or
- *	the pass ends. What the engine knows of the file stays until then.
+ * @leave: after one or more calls of @lock for a file, whatever they returned: another one comes,
+ *	or the pass ends. What the engine knows of the file stays until then.
  * @stop: should the pass end now?
  */
 struct scmfs_gc_ops {

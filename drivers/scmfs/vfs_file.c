@@ -218,7 +218,8 @@ static size_t sfs_fault_in(const struct iov_iter *from)
 
 /*
  * Can what failed be tried again? With memory that was faulted in, as much as there is: what is to
- * be atomic would never be done with less than it asked for. With room, once, until sfs_made_room().
+ * be atomic would never be done with less than it asked for. With room, once, until
+ * sfs_made_room().
  */
 static bool sfs_write_again(struct inode *inode, const struct iov_iter *from, int err, size_t *most,
 			    bool *made_room)

@@ -190,7 +190,7 @@ static void refused(void)
 	tfs_free(&t);
 }
 
-/* Bad memory in its second step: what the first one has moved stays there, the rest is free again. */
+/* Bad memory in its second step: what the first one has moved stays there, the rest is free. */
 static void partly(void)
 {
 	struct scmfs_statfs st, after;
