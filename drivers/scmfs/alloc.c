@@ -8,6 +8,9 @@
 #include "engine_internal.h"
 
 #define UNITS_LOOKED_AT	16u	/* for the one with least wear */
+#define GC_WHOLE_UNITS	4096u	/* that a relocation looks at under the lock: 8 KiB of counts */
+#define GC_PACK_UNITS	512u	/* and at the counts of so many, */
+#define GC_PACK_TRIES	24u	/* and into so many of them, bit by bit, for a run */
 
 static u64 map_words(u64 bits)
 {
@@ -225,6 +228,112 @@ u64 scmfs_alloc(struct scmfs *fs, u64 want, u64 goal, u64 *block)
 		take(fs, *block, got);
 	spin_unlock(&fs->lock);
 	return got;
+}
+
+static u32 unit_blocks(const struct scmfs *fs, u64 unit)
+{
+	return min((unit + 1) * SCMFS_UNIT_BLOCKS, fs->nr_blocks) - unit * SCMFS_UNIT_BLOCKS;
+}
+
+/* Of the units that a call looks at, the least worn of the first that are free as a whole. */
+static u64 find_whole(struct scmfs *fs)
+{
+	u64 i, unit, end = min_t(u64, fs->nr_units, GC_WHOLE_UNITS), best = fs->nr_units;
+	u32 seen = 0;
+
+	for (i = 0; i < end && seen < UNITS_LOOKED_AT; i++) {
+		unit = (fs->gc_unit + i) % fs->nr_units;
+		if (fs->unit_free[unit] < SCMFS_UNIT_BLOCKS)
+			continue;
+		seen++;
+		if (best == fs->nr_units || fs->wear[unit] < fs->wear[best])
+			best = unit;
+	}
+	fs->gc_unit = (fs->gc_unit + i) % fs->nr_units;
+	return best;
+}
+
+/*
+ * A whole free unit, for what is to be mapped by huge pages. Not all of a large memory is looked
+ * at, but all of it in turn. Return: its first block, 0: none.
+ */
+u64 scmfs_alloc_whole(struct scmfs *fs)
+{
+	u64 unit, block = 0;
+
+	spin_lock(&fs->lock);
+	unit = find_whole(fs);
+	if (unit < fs->nr_units) {
+		block = unit * SCMFS_UNIT_BLOCKS;
+		take(fs, block, SCMFS_UNIT_BLOCKS);
+	}
+	spin_unlock(&fs->lock);
+	return block;
+}
+
+/* The fullest first, of those that can't be emptied anyway before all others. */
+static u32 pack_rank(const struct scmfs *fs, u64 unit, const unsigned long *prefer)
+{
+	bool last = prefer && !test_bit(unit, prefer);
+
+	return fs->unit_free[unit] + (last ? SCMFS_UNIT_BLOCKS : 0);
+}
+
+static bool can_pack(const struct scmfs *fs, u64 unit, u64 want, const unsigned long *avoid)
+{
+	return fs->unit_free[unit] >= want && fs->unit_free[unit] < unit_blocks(fs, unit) &&
+		!(avoid && test_bit(unit, avoid));
+}
+
+/*
+ * @want blocks in one piece, in the fullest unit that has such a piece, of those that a call looks
+ * at, and into: never in a free one, which is what is to be had by this. If none of them has one,
+ * the next call looks at others. Return: the first, 0: none.
+ */
+u64 scmfs_alloc_packed(struct scmfs *fs, u64 want, const unsigned long *avoid,
+		       const unsigned long *prefer)
+{
+	u64 i, unit, at, block = 0, least = U64_MAX;
+	u32 tries = 0;
+
+	spin_lock(&fs->lock);
+	for (i = 0; i < min_t(u64, fs->nr_units, GC_PACK_UNITS) && tries < GC_PACK_TRIES; i++) {
+		unit = (fs->gc_unit + i) % fs->nr_units;
+		if (pack_rank(fs, unit, prefer) >= least || !can_pack(fs, unit, want, avoid))
+			continue;
+		tries++;
+		if (run_in_unit(fs, unit, want, &at) < want)
+			continue;
+		least = pack_rank(fs, unit, prefer);
+		block = at;
+	}
+	if (block)
+		take(fs, block, want);
+	else
+		fs->gc_unit = (fs->gc_unit + i) % fs->nr_units;
+	spin_unlock(&fs->lock);
+	return block;
+}
+
+/*
+ * Free blocks of up to @nr units from *@unit on, which is moved on to the first that files alone
+ * can have; of the one where small files are put now 0, unless it is free. Return: how many.
+ */
+u32 scmfs_unit_frees(struct scmfs *fs, u64 *unit, u16 *count, u32 nr)
+{
+	u64 end = (fs->nr_blocks - 1) / SCMFS_UNIT_BLOCKS, put;
+
+	*unit = max_t(u64, *unit, DIV_ROUND_UP(fs->first_data, SCMFS_UNIT_BLOCKS));
+	if (*unit >= end)
+		return 0;
+	nr = min_t(u64, nr, end - *unit);
+	spin_lock(&fs->lock);
+	memcpy(count, fs->unit_free + *unit, nr * sizeof(*count));
+	put = fs->unit - *unit;	/* past all of them if it lies before */
+	if (put < nr && count[put] < SCMFS_UNIT_BLOCKS)
+		count[put] = 0;
+	spin_unlock(&fs->lock);
+	return nr;
 }
 
 void scmfs_free(struct scmfs *fs, u64 block, u64 count)

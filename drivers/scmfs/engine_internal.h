@@ -55,6 +55,7 @@ struct scmfs_index_bucket {
  * @wear: blocks allocated in each 2 MiB so far
  * @free_blocks: all of @unit_free
  * @unit: where small files are put
+ * @gc_unit: where garbage collection looks next
  * @inode_map: bit per inode: used
  * @free_inodes: how many are not
  * @inode_hint: below it none is free
@@ -78,6 +79,7 @@ struct scmfs {
 	u64 nr_units;
 	u64 free_blocks;
 	u64 unit;
+	u64 gc_unit;
 	unsigned long *inode_map;
 	u64 nr_inodes;
 	u64 free_inodes;
@@ -260,6 +262,10 @@ void scmfs_maps_save(struct scmfs *fs);
 void scmfs_maps_count(struct scmfs *fs);
 int scmfs_mark_used(struct scmfs *fs, u64 block, u64 count);
 u64 scmfs_alloc(struct scmfs *fs, u64 want, u64 goal, u64 *block);
+u64 scmfs_alloc_whole(struct scmfs *fs);
+u64 scmfs_alloc_packed(struct scmfs *fs, u64 want, const unsigned long *avoid,
+		       const unsigned long *prefer);
+u32 scmfs_unit_frees(struct scmfs *fs, u64 *unit, u16 *count, u32 nr);
 void scmfs_free(struct scmfs *fs, u64 block, u64 count);
 u64 scmfs_alloc_inode(struct scmfs *fs);
 void scmfs_free_inode(struct scmfs *fs, u64 ino);

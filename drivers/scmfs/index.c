@@ -16,6 +16,7 @@
 #include "engine_internal.h"
 
 #define LEAF_EXTENTS	126u	/* 2 KiB */
+#define FILL_AT_ONCE	4096u	/* extents */
 
 struct entry {
 	struct scmfs_extent *place;
@@ -327,6 +328,7 @@ static int fill_index(const struct scmfs *fs, struct scmfs_inode *inode, struct 
 {
 	struct scmfs_extent *place;
 	struct scmfs_slots s;
+	u32 nr = 0;
 	int r = 0;
 
 	scmfs_slots(fs, inode, &s);
@@ -340,6 +342,8 @@ static int fill_index(const struct scmfs *fs, struct scmfs_inode *inode, struct 
 			r = -EUCLEAN;
 		else
 			r = scmfs_index_insert(x, place, e.file, e.count);
+		if (++nr % FILL_AT_ONCE == 0)
+			cond_resched();
 	}
 	return r ? r : s.error;
 }

@@ -3,6 +3,7 @@
  * The size of files, and what is given back with it: blocks beyond it, and those of extents that
  * are all empty.
  */
+#include "engine_gc.h"
 #include "engine_internal.h"
 
 /*
@@ -145,6 +146,27 @@ int scmfs_trim(struct scmfs *fs, u64 ino)
 	first = blocks_kept(inode);
 	r = scmfs_cut_range(fs, ino, first, SCMFS_MAX_FILE_BLOCKS - first, NULL);
 	return r ? r : drop_maps(fs, ino);
+}
+
+int scmfs_trim_some(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_op op EK_UNINITIALIZED;
+	struct scmfs_inode *inode;
+	int r = scmfs_open_file(fs, ino, &inode);
+	u64 first;
+
+	if (r)
+		return r;
+	first = blocks_kept(inode);
+	scmfs_op_begin(fs, &op, &ino, 1);
+	r = scmfs_ext_remove(&op, inode, first, SCMFS_MAX_FILE_BLOCKS - first);
+	if (r && r != -EAGAIN)
+		scmfs_op_abort(&op);
+	else
+		scmfs_op_commit(&op);
+	if (r)
+		return r == -EAGAIN ? 1 : r;
+	return drop_maps(fs, ino);
 }
 
 /*

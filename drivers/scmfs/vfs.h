@@ -9,6 +9,8 @@
  * Lock order:
  *
  *   i_rwsem, as VFS has it
+ *     sfs_gc.step: who has it takes i_rwsem and those below by trylock only, so that who has
+ *     i_rwsem may wait for it
  *     mmap_lock
  *       the mapping's invalidate_lock: faults have it shared, who takes blocks out exclusively
  *         the kernel's locks of DAX entries
@@ -29,11 +31,13 @@
 #include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/memremap.h>
+#include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/shrinker.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
 #include <linux/time64.h>
+#include <linux/workqueue.h>
 #include <evenkeel/range.h>
 #include <evenkeel/scm.h>
 
@@ -47,7 +51,24 @@ struct dax_device;
 struct fs_context;
 struct iomap_ops;
 struct sfs_window;
-struct workqueue_struct;
+struct scmfs_gc;
+struct scmfs_gc_info;
+
+/**
+ * struct sfs_gc_options - when garbage is collected; scmfs_gc_params has the thresholds
+ * @on: by itself
+ * @low: percent
+ * @high: percent
+ * @whole: percent
+ * @cold: seconds
+ */
+struct sfs_gc_options {
+	bool on;
+	u32 low;
+	u32 high;
+	u32 whole;
+	u32 cold;
+};
 
 /**
  * struct sfs_options - what mount was told
@@ -58,6 +79,7 @@ struct workqueue_struct;
  * @force: whatever is there, it may go
  * @atomic: data=atomic
  * @acl: ACLs count
+ * @gc: garbage collection; under sfs_gc.lock
  */
 struct sfs_options {
 	u64 phys;
@@ -67,6 +89,7 @@ struct sfs_options {
 	bool force;
 	bool atomic;
 	bool acl;
+	struct sfs_gc_options gc;
 };
 
 /**
@@ -81,6 +104,44 @@ struct sfs_areas {
 	atomic64_t reserved;
 	atomic64_t mapped;
 	atomic64_t windowed;
+};
+
+/**
+ * struct sfs_gc - garbage collection of a file system; vfs_gc.c
+ * @sb: of which
+ * @collector: made by the first pass
+ * @work: a pass
+ * @inode: of the file that it is at, with a reference
+ * @lock: for what follows up to @error, and for sfs_options.gc
+ * @allowed: passes may begin: it is mounted, writable, and not shut down
+ * @wanted: somebody has started it
+ * @order: counts how often, so that a round that began before is not taken for its answer
+ * @halt: somebody has stopped it, or turned it off: the pass ends
+ * @rounds: that began since then
+ * @quiet: rounds in turn that found nothing to do
+ * @done: what the collector counted when the round began
+ * @error: why the last pass ended early
+ * @step: held from the look for a run to the end of a relocation, see sfs_gc_make_way()
+ * @needy: tasks that found no room, and have not tried again
+ * @moved: there was a relocation
+ */
+struct sfs_gc {
+	struct super_block *sb;
+	struct scmfs_gc *collector;
+	struct delayed_work work;
+	struct inode *inode;
+	spinlock_t lock;	/* for what follows up to error */
+	bool allowed;
+	bool wanted;
+	u64 order;
+	bool halt;
+	u32 rounds;
+	u32 quiet;
+	u64 done;
+	int error;
+	struct mutex step;	/* see sfs_gc_make_way() */
+	atomic_t needy;
+	bool moved;
 };
 
 /**
@@ -109,6 +170,7 @@ struct sfs_areas {
  * @windows_srcu: readers of windows
  * @shrinker: drops windows when memory is short
  * @areas: of nvmalloc()
+ * @gc: garbage collection
  */
 struct sfs_sb {
 	struct scmfs *fs;
@@ -135,6 +197,7 @@ struct sfs_sb {
 	struct srcu_struct windows_srcu;
 	struct compat_shrinker shrinker;
 	struct sfs_areas areas;
+	struct sfs_gc gc;
 };
 
 /**
@@ -199,7 +262,7 @@ static inline void sfs_set_times(struct inode *inode, s64 now)
 }
 
 /* vfs_main.c */
-extern struct workqueue_struct *sfs_wq, *sfs_remains_wq;
+extern struct workqueue_struct *sfs_wq, *sfs_remains_wq, *sfs_gc_wq;
 
 /* vfs_region.c */
 int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_context *fc);
@@ -308,6 +371,7 @@ static inline int sfs_birth_acls(struct sfs_birth *birth, struct inode *inode, s
 
 /* vfs_ioctl.c */
 long sfs_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+struct inode *sfs_in_use(struct super_block *sb, u64 ino);
 
 /* vfs_shutdown.c */
 int sfs_shutdown(struct super_block *sb, u32 __user *arg);
@@ -328,6 +392,21 @@ void sfs_wait_for_pins(const struct sfs_sb *s);
 bool sfs_has_room_ahead(struct inode *inode);
 int sfs_trim(struct inode *inode);
 bool sfs_make_room(struct super_block *sb, const struct inode *busy);
+void sfs_made_room(struct super_block *sb);
+
+/* vfs_gc.c */
+extern const struct sfs_gc_options sfs_gc_defaults;
+bool sfs_gc_options_ok(const struct sfs_gc_options *o);
+void sfs_gc_init(struct sfs_sb *s);
+void sfs_gc_allow(struct sfs_sb *s, struct super_block *sb);
+void sfs_gc_forbid(struct sfs_sb *s);
+void sfs_gc_end(struct sfs_sb *s);
+void sfs_gc_exit(struct sfs_sb *s);
+void sfs_gc_configure(struct sfs_sb *s, const struct sfs_gc_options *o);
+int sfs_gc_set(struct sfs_sb *s, const struct scmfs_gc_info *info);
+void sfs_gc_tell(struct sfs_sb *s, struct scmfs_gc_info *info);
+bool sfs_gc_make_way(struct sfs_sb *s);
+void sfs_gc_go_on(struct sfs_sb *s);
 
 /* vfs_window.c */
 int sfs_windows_init(struct sfs_sb *s);

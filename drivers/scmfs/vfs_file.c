@@ -218,7 +218,8 @@ static size_t sfs_fault_in(const struct iov_iter *from)
 
 /*
  * Can what failed be tried again? With memory that was faulted in, as much as there is: what is to
- * be atomic would never be done with less than it asked for. With room, once.
+ * be atomic would never be done with less than it asked for. With room, once, until
+ * sfs_made_room().
  */
 static bool sfs_write_again(struct inode *inode, const struct iov_iter *from, int err, size_t *most,
 			    bool *made_room)
@@ -231,30 +232,34 @@ static bool sfs_write_again(struct inode *inode, const struct iov_iter *from, in
 	}
 	if (err != -ENOSPC || *made_room)
 		return false;
-	*made_room = true;
-	return sfs_make_room(inode->i_sb, inode);
+	*made_room = sfs_make_room(inode->i_sb, inode);
+	return *made_room;
 }
 
 static ssize_t sfs_write(struct inode *inode, u64 pos, struct iov_iter *from)
 {
 	size_t most = SIZE_MAX;
 	bool made_room = false;
-	ssize_t done = 0, n;
+	ssize_t done = 0, n = 0;
 
 	while (iov_iter_count(from)) {
 		if (done && fatal_signal_pending(current))
 			break;
 		n = sfs_write_some(inode, pos + done, min(most, iov_iter_count(from)), from);
 		if (n < 0 && !sfs_write_again(inode, from, n, &most, &made_room))
-			return done ?: n;
+			break;
 		if (n < 0)
 			continue;
 		done += n;
 		most = SIZE_MAX;
+		if (made_room)
+			sfs_made_room(inode->i_sb);
 		made_room = false;
 		cond_resched();
 	}
-	return done;
+	if (made_room)
+		sfs_made_room(inode->i_sb);
+	return done ?: min_t(ssize_t, n, 0);
 }
 
 static ssize_t sfs_write_locked(struct kiocb *iocb, struct iov_iter *from)
@@ -366,8 +371,10 @@ static int sfs_reserve(struct inode *inode, u64 offset, u64 len, bool keep, s64 
 
 	if (!err)
 		err = sfs_reserve_locked(inode, offset, len, keep, now);
-	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
 		err = sfs_reserve_locked(inode, offset, len, keep, now);
+		sfs_made_room(inode->i_sb);
+	}
 	return err;
 }
 
@@ -390,8 +397,10 @@ static int sfs_punch(struct inode *inode, u64 offset, u64 len, s64 now)
 {
 	int err = sfs_punch_locked(inode, offset, len, now);
 
-	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
 		err = sfs_punch_locked(inode, offset, len, now);
+		sfs_made_room(inode->i_sb);
+	}
 	return err;
 }
 
@@ -476,8 +485,10 @@ static int sfs_shift(struct inode *inode, u64 offset, u64 len, bool insert, s64 
 		err = inode_newsize_ok(inode, i_size_read(inode) + len);
 	if (!err)
 		err = sfs_shift_locked(inode, offset, len, insert, now);
-	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
 		err = sfs_shift_locked(inode, offset, len, insert, now);
+		sfs_made_room(inode->i_sb);
+	}
 	return err;
 }
 

@@ -220,8 +220,10 @@ static int sfs_copy_attr(struct mnt_idmap *idmap, struct inode *inode, const str
 	if (IS_ERR(acl))
 		return PTR_ERR(acl);
 	err = sfs_copy_attr_once(idmap, inode, iattr, mask, &acl);
-	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
 		err = sfs_copy_attr_once(idmap, inode, iattr, mask, &acl);
+		sfs_made_room(inode->i_sb);
+	}
 	posix_acl_release(acl);
 	return err;
 }

@@ -28,6 +28,7 @@ union sfs_told {
 	struct scmfs_file_info file;
 	struct scmfs_room room;
 	struct scmfs_words words;
+	struct scmfs_gc_info gc;
 };
 
 static int sfs_tell_info(struct inode *inode, union sfs_told *told)
@@ -103,9 +104,21 @@ static int sfs_is_in_use(struct inode *inode, unsigned long ino, void *data)
 	return igrab(inode) ? 1 : -1;
 }
 
+/**
+ * sfs_in_use - an inode that is in RAM, and has a name
+ * @sb: the file system
+ * @ino: its number
+ *
+ * Return: the inode with a reference, or NULL; nobody is waited for.
+ */
+struct inode *sfs_in_use(struct super_block *sb, u64 ino)
+{
+	return find_inode_nowait(sb, ino, sfs_is_in_use, NULL);
+}
+
 static int sfs_add_room(struct super_block *sb, u64 ino, struct scmfs_room *r)
 {
-	struct inode *inode = find_inode_nowait(sb, ino, sfs_is_in_use, NULL);
+	struct inode *inode = sfs_in_use(sb, ino);
 	u64 room;
 	int err;
 
@@ -174,6 +187,16 @@ static int sfs_tell_used(struct inode *inode, union sfs_told *told)
 		sfs_tell_words(sfs_fs(inode), &told->words, scmfs_used_blocks);
 }
 
+static int sfs_tell_gc(struct inode *inode, union sfs_told *told)
+{
+	struct sfs_sb *s = sfs_sb(inode->i_sb);
+	int err = told->gc.set ? sfs_gc_set(s, &told->gc) : 0;
+
+	if (!err)
+		sfs_gc_tell(s, &told->gc);
+	return err;
+}
+
 /**
  * struct sfs_question - an ioctl that tells something
  * @cmd: its number
@@ -196,6 +219,7 @@ static const struct sfs_question sfs_questions[] = {
 	{ SCMFS_IOC_ROOM, true, sizeof(struct scmfs_room), 32, sfs_tell_room },
 	{ SCMFS_IOC_WEAR, true, sizeof(struct scmfs_words), 48, sfs_tell_wear },
 	{ SCMFS_IOC_USED, true, sizeof(struct scmfs_words), 48, sfs_tell_used },
+	{ SCMFS_IOC_GC, true, sizeof(struct scmfs_gc_info), 152, sfs_tell_gc },
 };
 
 static int sfs_answer(struct inode *inode, const struct sfs_question *q, void __user *arg)

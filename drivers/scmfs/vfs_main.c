@@ -7,6 +7,7 @@
 
 struct workqueue_struct *sfs_wq;	/* ends of windows */
 struct workqueue_struct *sfs_remains_wq;	/* waits for whoever has pages pinned */
+struct workqueue_struct *sfs_gc_wq;	/* garbage collection */
 
 static int __init sfs_init(void)
 {
@@ -21,12 +22,17 @@ static int __init sfs_init(void)
 	sfs_remains_wq = alloc_workqueue("scmfs-remains", WQ_UNBOUND, 0);
 	if (!sfs_remains_wq)
 		goto no_remains;
+	sfs_gc_wq = alloc_workqueue("scmfs-gc", WQ_UNBOUND | WQ_FREEZABLE, 0);
+	if (!sfs_gc_wq)
+		goto no_gc;
 	err = register_filesystem(&sfs_type);
 	if (err)
 		goto no_type;
 	return 0;
 
 no_type:
+	destroy_workqueue(sfs_gc_wq);
+no_gc:
 	destroy_workqueue(sfs_remains_wq);
 no_remains:
 	destroy_workqueue(sfs_wq);
@@ -38,6 +44,7 @@ no_wq:
 static void __exit sfs_exit(void)
 {
 	unregister_filesystem(&sfs_type);
+	destroy_workqueue(sfs_gc_wq);
 	destroy_workqueue(sfs_remains_wq);
 	destroy_workqueue(sfs_wq);
 	sfs_inode_cache_exit();

@@ -57,8 +57,10 @@ static vm_fault_t sfs_huge_fault(struct vm_fault *vmf, compat_fault_size size)
 		goto out;
 	}
 	ret = sfs_fault_locked(vmf, size, &err);
-	if (err == -ENOSPC && sfs_make_room(sb, NULL))
+	if (err == -ENOSPC && sfs_make_room(sb, NULL)) {
 		ret = sfs_fault_locked(vmf, size, &err);
+		sfs_made_room(sb);
+	}
 out:
 	if (write)
 		sb_end_pagefault(sb);

@@ -97,8 +97,10 @@ static int sfs_make_blank(struct inode *dir, struct dentry *dentry, struct inode
 
 	if (!err)
 		err = sfs_make_named(dir, dentry, inode, new);
-	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
+	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir)) {
 		err = sfs_make_named(dir, dentry, inode, new);
+		sfs_made_room(dir->i_sb);
+	}
 	if (err)
 		iput(inode);
 	return err;
@@ -177,8 +179,10 @@ static int sfs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *
 
 	if (!err) {
 		err = sfs_make_nameless(dir, file, inode, &new);
-		if (err == -ENOSPC && sfs_make_room(dir->i_sb, NULL))
+		if (err == -ENOSPC && sfs_make_room(dir->i_sb, NULL)) {
 			err = sfs_make_nameless(dir, file, inode, &new);
+			sfs_made_room(dir->i_sb);
+		}
 		if (err)
 			iput(inode);
 	}
@@ -194,9 +198,11 @@ static int sfs_link(struct dentry *old, struct inode *dir, struct dentry *dentry
 	int err = sfs_alive(dir) ?: scmfs_link(sfs_fs(dir), sfs_node(dir), name->name, name->len,
 					       inode->i_ino, timespec64_to_ns(&now));
 
-	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir))
+	if (err == -ENOSPC && sfs_make_room(dir->i_sb, dir)) {
 		err = scmfs_link(sfs_fs(dir), sfs_node(dir), name->name, name->len, inode->i_ino,
 				 timespec64_to_ns(&now));
+		sfs_made_room(dir->i_sb);
+	}
 	if (err)
 		return err;
 	inc_nlink(inode);
@@ -298,8 +304,10 @@ static int sfs_rename(struct mnt_idmap *idmap, struct inode *old_dir, struct den
 		return -EINVAL;
 	err = sfs_alive(inode) ?:
 	      scmfs_rename(sfs_fs(inode), &from, &to, flags, timespec64_to_ns(&now));
-	if (err == -ENOSPC && sfs_make_room(inode->i_sb, new_dir))
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, new_dir)) {
 		err = scmfs_rename(sfs_fs(inode), &from, &to, flags, timespec64_to_ns(&now));
+		sfs_made_room(inode->i_sb);
+	}
 	if (!err)
 		sfs_renamed(old_dir, inode, new_dir, other, flags & RENAME_EXCHANGE, now);
 	return err;

@@ -292,17 +292,29 @@ static int nvm_remap(struct nvm_area *area, u64 bytes)
 	return 0;
 }
 
+static int nvm_reserve_locked(struct inode *inode, u64 from, u64 to)
+{
+	int err;
+
+	down_write(&sfs_inode(inode)->extents);
+	err = sfs_alive(inode) ?: scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from,
+						SCMFS_RESERVE_ZEROED, sfs_now(inode));
+	sfs_refresh(inode);
+	up_write(&sfs_inode(inode)->extents);
+	return err;
+}
+
 static int nvm_reserve(struct inode *inode, u64 from, u64 to)
 {
 	int err;
 
 	sb_start_write(inode->i_sb);
 	inode_lock(inode);
-	down_write(&sfs_inode(inode)->extents);
-	err = sfs_alive(inode) ?: scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from,
-						SCMFS_RESERVE_ZEROED, sfs_now(inode));
-	sfs_refresh(inode);
-	up_write(&sfs_inode(inode)->extents);
+	err = nvm_reserve_locked(inode, from, to);
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
+		err = nvm_reserve_locked(inode, from, to);
+		sfs_made_room(inode->i_sb);
+	}
 	inode_unlock(inode);
 	sb_end_write(inode->i_sb);
 	return err;
@@ -376,7 +388,7 @@ EXPORT_SYMBOL_GPL(nvmalloc_shrink);
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* All of a file has to be there. What fallocate() reserved becomes so, once: the rest is a hole. */
-static int nvm_complete(struct inode *inode, u64 size)
+static int nvm_complete_locked(struct inode *inode, u64 size)
 {
 	struct scmfs_seg seg;
 	bool unwritten;
@@ -394,6 +406,27 @@ static int nvm_complete(struct inode *inode, u64 size)
 			return err;
 	}
 	return 0;
+}
+
+static int nvm_complete_once(struct inode *inode, u64 size)
+{
+	int err;
+
+	down_write(&sfs_inode(inode)->extents);
+	err = nvm_complete_locked(inode, size);
+	up_write(&sfs_inode(inode)->extents);
+	return err;
+}
+
+static int nvm_complete(struct inode *inode, u64 size)
+{
+	int err = nvm_complete_once(inode, size);
+
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
+		err = nvm_complete_once(inode, size);
+		sfs_made_room(inode->i_sb);
+	}
+	return err;
 }
 
 /* A file of scmfs, all of it there, from now on for this area alone. */
@@ -418,9 +451,7 @@ static int nvm_take(struct file *file)
 		err = mapping_deny_writable(&inode->i_data);
 	denied = !err;
 	if (!err) {
-		down_write(&sfs_inode(inode)->extents);
 		err = nvm_complete(inode, size);
-		up_write(&sfs_inode(inode)->extents);
 		sfs_filled(inode, 0, size);	/* zero pages that are mapped to be read */
 	}
 	if (!err)

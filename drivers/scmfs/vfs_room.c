@@ -54,12 +54,13 @@ static bool sfs_trim_idle(struct inode *inode)
  * @busy: which the caller has locked
  *
  * Context: process context; no spinlock held, nor any inode's extents.
- * Return: there is something free that was not before.
+ * Return: there is something free that was not before, or there may be. Then nothing is collected
+ * until the caller has tried again, and called sfs_made_room().
  */
 bool sfs_make_room(struct super_block *sb, const struct inode *busy)
 {
 	struct inode *inode, *last = NULL;
-	bool some = false;
+	bool some = sfs_gc_make_way(sfs_sb(sb));
 
 	spin_lock(&sb->s_inode_list_lock);
 	list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
@@ -74,5 +75,16 @@ bool sfs_make_room(struct super_block *sb, const struct inode *busy)
 	}
 	spin_unlock(&sb->s_inode_list_lock);
 	iput(last);
+	if (!some)
+		sfs_made_room(sb);
 	return some;
+}
+
+/**
+ * sfs_made_room - what needed room was tried again
+ * @sb: the file system, of which sfs_make_room() has returned true
+ */
+void sfs_made_room(struct super_block *sb)
+{
+	sfs_gc_go_on(sfs_sb(sb));
 }

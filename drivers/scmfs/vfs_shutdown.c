@@ -39,6 +39,7 @@ int sfs_shutdown(struct super_block *sb, u32 __user *arg)
 		sfs_settle(sb);
 	WRITE_ONCE(s->shut, true);
 	WRITE_ONCE(s->writable, false);
+	sfs_gc_end(s);
 	pr_notice("scmfs: %s: shut down\n", sb->s_id);
 	return 0;
 }

@@ -216,6 +216,24 @@ static int sfs_statfs(struct dentry *dentry, struct kstatfs *buf)
 	return 0;
 }
 
+static void sfs_show_gc(struct seq_file *m, struct sfs_sb *s)
+{
+	const struct sfs_gc_options *d = &sfs_gc_defaults;
+	struct sfs_gc_options o;
+
+	spin_lock(&s->gc.lock);
+	o = s->options.gc;
+	spin_unlock(&s->gc.lock);
+	if (o.on)
+		seq_puts(m, ",gc=on");
+	if (o.low != d->low || o.high != d->high)
+		seq_printf(m, ",gc_low=%u,gc_high=%u", o.low, o.high);
+	if (o.whole != d->whole)
+		seq_printf(m, ",gc_whole=%u", o.whole);
+	if (o.cold != d->cold)
+		seq_printf(m, ",gc_cold=%u", o.cold);
+}
+
 static int sfs_show_options(struct seq_file *m, struct dentry *root)
 {
 	const struct sfs_options *o = &sfs_sb(root->d_sb)->options;
@@ -226,6 +244,7 @@ static int sfs_show_options(struct seq_file *m, struct dentry *root)
 		seq_puts(m, ",data=atomic");
 	if (!o->acl)
 		seq_puts(m, ",noacl");
+	sfs_show_gc(m, sfs_sb(root->d_sb));
 	return 0;
 }
 
@@ -332,6 +351,8 @@ static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
 		err = sfs_make_root(sb, fc);
 	if (err)
 		goto no_root;
+	if (s->writable)
+		sfs_gc_allow(s, sb);
 	return 0;
 
 no_root:
@@ -347,11 +368,20 @@ no_windows:
 	return err;
 }
 
-enum { SFS_OPT_PHYS, SFS_OPT_SIZE, SFS_OPT_INIT, SFS_OPT_INIT_HOW, SFS_OPT_DATA, SFS_OPT_ACL };
+enum {
+	SFS_OPT_PHYS, SFS_OPT_SIZE, SFS_OPT_INIT, SFS_OPT_INIT_HOW, SFS_OPT_DATA, SFS_OPT_ACL,
+	SFS_OPT_GC, SFS_OPT_GC_LOW, SFS_OPT_GC_HIGH, SFS_OPT_GC_WHOLE, SFS_OPT_GC_COLD
+};
 
 static const struct constant_table sfs_data_kinds[] = {
 	{ "inplace", false },
 	{ "atomic", true },
+	{ .name = NULL },
+};
+
+static const struct constant_table sfs_on_off[] = {
+	{ "off", false },
+	{ "on", true },
 	{ .name = NULL },
 };
 
@@ -362,6 +392,11 @@ static const struct fs_parameter_spec sfs_parameters[] = {
 	fsparam_string("init", SFS_OPT_INIT_HOW),
 	fsparam_flag_no("acl", SFS_OPT_ACL),
 	fsparam_enum("data", SFS_OPT_DATA, sfs_data_kinds),
+	fsparam_enum("gc", SFS_OPT_GC, sfs_on_off),
+	fsparam_u32("gc_low", SFS_OPT_GC_LOW),
+	fsparam_u32("gc_high", SFS_OPT_GC_HIGH),
+	fsparam_u32("gc_whole", SFS_OPT_GC_WHOLE),
+	fsparam_u32("gc_cold", SFS_OPT_GC_COLD),
 	{ .name = NULL },
 };
 
@@ -403,9 +438,31 @@ static int sfs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 	case SFS_OPT_DATA:
 		o->atomic = result.uint_32;
 		return 0;
+	case SFS_OPT_GC:
+		o->gc.on = result.uint_32;
+		return 0;
+	case SFS_OPT_GC_LOW:
+		o->gc.low = result.uint_32;
+		return 0;
+	case SFS_OPT_GC_HIGH:
+		o->gc.high = result.uint_32;
+		return 0;
+	case SFS_OPT_GC_WHOLE:
+		o->gc.whole = result.uint_32;
+		return 0;
+	case SFS_OPT_GC_COLD:
+		o->gc.cold = result.uint_32;
+		return 0;
 	default:
 		return opt;
 	}
+}
+
+static int sfs_check_gc(struct fs_context *fc, const struct sfs_options *o)
+{
+	if (sfs_gc_options_ok(&o->gc))
+		return 0;
+	return invalf(fc, "scmfs: gc_low=, gc_high= and gc_whole= are percent, gc_low <= gc_high");
 }
 
 /* A device that is mounted already is mounted once more as it is, which init must not pass off. */
@@ -434,6 +491,8 @@ static int sfs_get_tree(struct fs_context *fc)
 		return invalf(fc, "scmfs: phys= and size= go together");
 	if (o->init && (fc->sb_flags & SB_RDONLY))
 		return invalf(fc, "scmfs: init needs to write, and ro forbids it");
+	if (sfs_check_gc(fc, o))
+		return -EINVAL;
 	return o->has_phys ? get_tree_nodev(fc, sfs_fill_super) : sfs_get_tree_bdev(fc, o->init);
 }
 
@@ -451,22 +510,32 @@ static int sfs_make_writable(struct sfs_sb *s, struct fs_context *fc)
 	return err;
 }
 
-/* Where it is doesn't change, and nothing is made anew: of the options data= and acl count. */
+/*
+ * Where it is doesn't change, and nothing is made anew: of the options data=, acl and gc count.
+ * What would fail comes before anything changes.
+ */
 static int sfs_reconfigure(struct fs_context *fc)
 {
 	struct sfs_sb *s = sfs_sb(fc->root->d_sb);
 	const struct sfs_sb *new = fc->s_fs_info;
-	int err;
+	int err = sfs_check_gc(fc, &new->options);
 
+	if (err)
+		return err;
 	if (!(fc->sb_flags & SB_RDONLY) && !s->writable) {
 		err = sfs_make_writable(s, fc);
 		if (err)
 			return err;
 	}
+	if (fc->sb_flags & SB_RDONLY)
+		sfs_gc_forbid(s);
 	sync_filesystem(fc->root->d_sb);
 	WRITE_ONCE(s->options.atomic, new->options.atomic);
 	s->options.acl = new->options.acl;
 	sfs_set_acl_flag(fc->root->d_sb);
+	sfs_gc_configure(s, &new->options.gc);
+	if (!(fc->sb_flags & SB_RDONLY) && !s->shut)
+		sfs_gc_allow(s, fc->root->d_sb);
 	return 0;
 }
 
@@ -490,6 +559,7 @@ static int sfs_init_fs_context(struct fs_context *fc)
 		return -ENOMEM;
 	init_rwsem(&s->numbers);
 	s->options.acl = true;
+	sfs_gc_init(s);
 	if (fc->purpose == FS_CONTEXT_FOR_RECONFIGURE)
 		s->options = sfs_sb(fc->root->d_sb)->options;
 	fc->s_fs_info = s;
@@ -501,10 +571,12 @@ static void sfs_kill_sb(struct super_block *sb)
 {
 	struct sfs_sb *s = sfs_sb(sb);
 
+	sfs_gc_forbid(s);	/* it has inodes in use */
 	if (s->options.has_phys)
 		kill_anon_super(sb);
 	else
 		kill_block_super(sb);
+	sfs_gc_exit(s);
 	kfree(s);
 }
 

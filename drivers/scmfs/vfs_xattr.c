@@ -63,8 +63,10 @@ int sfs_set_xattr(struct inode *inode, const struct scmfs_xattr *x, unsigned int
 {
 	int err = sfs_alive(inode) ?: sfs_set_xattr_once(inode, x, flags, attr, mask);
 
-	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode))
+	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
 		err = sfs_set_xattr_once(inode, x, flags, attr, mask);
+		sfs_made_room(inode->i_sb);
+	}
 	return err;
 }
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <evenkeel/scm.h>
 #include "crash.h"
+#include "engine_gc.h"
 #include "engine_internal.h"
 #include "ktap.h"
 #include "scmfs_lib.h"
@@ -348,6 +349,15 @@ static int random_file(void)
 	return -1;
 }
 
+static int change_place(u64 ino, u32 offset, u32 len)
+{
+	const struct scmfs_move m = { .file = offset >> SCMFS_BLOCK_SHIFT,
+				      .count = 1 + (rnd(2) ? 0 : len >> SCMFS_BLOCK_SHIFT) };
+	u64 moved;
+
+	return scmfs_relocate(t.fs, ino, &m, &moved);
+}
+
 static void change_content(void)
 {
 	u32 offset = rnd(5) ? rnd(40000) : rnd(MAX_SIZE / 2), len = 1 + (rnd(5) ? rnd(6000) : rnd(150000));
@@ -357,7 +367,11 @@ static void change_content(void)
 	if (i < 0)
 		return;
 	m = &inode[i];
-	switch (rnd(10)) {
+	switch (rnd(11)) {
+	case 10:	/* to other blocks: nobody sees that */
+		r = change_place(m->ino, offset, len);
+		CHECK(!r || r == -ENODATA || r == -ENOSPC, "error %d", r);
+		return;
 	case 8:		/* a range that goes */
 		offset = round_down(offset, SCMFS_BLOCK_SIZE);
 		len = round_up(len, SCMFS_BLOCK_SIZE);

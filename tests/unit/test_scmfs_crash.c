@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <evenkeel/scm.h>
 #include "crash.h"
+#include "engine_gc.h"
 #include "ktap.h"
 #include "scmfs_lib.h"
 
@@ -200,6 +201,19 @@ static int create_with_attrs(void)
 	return scmfs_create(t.fs, &t.node[1], "w", 1, &new, &ino);
 }
 
+static int relocate_blocks(u64 ino, u64 block, u64 count)
+{
+	const struct scmfs_move m = { .file = block, .count = count };
+	u64 moved;
+
+	return scmfs_relocate(t.fs, ino, &m, &moved);
+}
+
+static int relocate(u64 ino, u64 size)
+{
+	return relocate_blocks(ino, 0, size / 4096);
+}
+
 static int setattr(void)
 {
 	return tfs_chmod(&t, "a", t.now & 0777);
@@ -252,6 +266,8 @@ static int setattr(void)
 	X(attr_new, on_file("u", attr_new))				\
 	X(attr_gone, on_file("u", attr_gone))				\
 	X(create_with_attrs, create_with_attrs())			\
+	X(relocate_a, on_file("a", relocate))				\
+	X(relocate_u, on_file("u", relocate))				\
 	X(setattr, setattr())						\
 	X(attr_large, on_file("u", attr_large))
 
@@ -320,7 +336,11 @@ static int write_all(u64 ino, u64 block, u64 count)
 	X(y_insert_front, on("y", insert_at, 0, 1))			\
 	X(v_write_far, write_at("v", 9))				\
 	X(y_zero, on("y", zero_blocks, 14, 1))				\
-	X(v_write_between, write_at("v", 1))
+	X(v_write_between, write_at("v", 1))				\
+	X(v_relocate, on("v", relocate_blocks, 0, 3))			\
+	X(x_relocate, on("x", relocate_blocks, 4, 1))			\
+	X(x_relocate_room, on("x", relocate_blocks, 17, 2))		\
+	X(y_relocate, on("y", relocate_blocks, 14, 2))
 
 /* On z, of which all of the inode's places are taken, in a full file system: there are no others. */
 #define FULL_OPS							\

@@ -96,7 +96,7 @@ check_fails "nor what a link leads to" "No such file" scmfsctl frag $m/dangling
 check_fails "another file system" "not on an scmfs" scmfsctl usage /tmp
 check_fails "a pipe isn't opened" "neither a file nor a directory" timeout 20 scmfsctl usage $m/pipe
 check_fails "a file that one can't read" "Permission denied" nobody scmfsctl frag $m/f
-for command in wear windows frag; do
+for command in wear windows frag gc; do
 	check_fails "$command is for root" "takes root" nobody scmfsctl $command $m
 done
 status=0

@@ -19,4 +19,4 @@ subprocess.run("""
     dd if=/dev/zero of=/dev/pmem0 bs=1M count=2 status=none
     dd if=/dev/zero of=/dev/mem bs=1M seek=1024 count=4 status=none
     mkdir -p /mnt""", shell=True, check=True, timeout=20)
-sys.exit(docs_examples.main({"Documentation/admin-guide/scmfs.rst": 7}))
+sys.exit(docs_examples.main({"Documentation/admin-guide/scmfs.rst": 8}))

@@ -34,6 +34,7 @@ static const struct question {
 	{ SCMFS_IOC_ROOM, sizeof(struct scmfs_room), 1 },
 	{ SCMFS_IOC_WEAR, sizeof(struct scmfs_words), 1 },
 	{ SCMFS_IOC_USED, sizeof(struct scmfs_words), 1 },
+	{ SCMFS_IOC_GC, sizeof(struct scmfs_gc_info), 1 },
 };
 
 #define QUESTIONS	(sizeof(questions) / sizeof(*questions))
@@ -168,6 +169,37 @@ static void info(uint32_t flags)
 	NEED(flags ? i->ram : !i->ram && !i->windows_made && !i->areas);
 }
 
+/* Nothing of what makes no sense is done. */
+static void gc(void)
+{
+	static const struct {
+		uint32_t set, low, high, whole;
+	} wrong[] = {
+		{ 0x100, 0, 0, 0 },
+		{ 1u << 31, 0, 0, 0 },
+		{ SCMFS_GC_SET_ON | SCMFS_GC_SET_OFF, 0, 0, 0 },
+		{ SCMFS_GC_SET_START | SCMFS_GC_SET_STOP, 0, 0, 0 },
+		{ SCMFS_GC_SET_ON | SCMFS_GC_SET_LOW, 99, 0, 0 },
+		{ SCMFS_GC_SET_LOW | SCMFS_GC_SET_HIGH, 99, 101, 0 },
+		{ SCMFS_GC_SET_HIGH, 0, UINT32_MAX, 0 },
+		{ SCMFS_GC_SET_WHOLE, 0, 0, 101 },
+	};
+	struct scmfs_gc_info *g;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		g = at_end(sizeof(*g), sizeof(*g));
+		g->set = wrong[i].set;
+		g->low = wrong[i].low;
+		g->high = wrong[i].high;
+		g->whole = wrong[i].whole;
+		NEED(answers(SCMFS_IOC_GC, g, EINVAL));
+		g = at_end(sizeof(*g), sizeof(*g));
+		NEED(answers(SCMFS_IOC_GC, g, 0) && !(g->flags & SCMFS_GC_ON) && g->low == 10 &&
+		     g->high == 15 && g->whole == 50 && g->cold == 60 && !g->passes && !g->set);
+	}
+}
+
 /* Without rights, on a file that was opened with them. */
 static int as_nobody(void)
 {
@@ -214,6 +246,7 @@ int main(int argc, char **argv)
 	words(SCMFS_IOC_USED, 64, 64);
 	room();
 	info(SCMFS_INFO_ADMIN);
+	gc();
 	NEED(as_nobody());
 	return 0;
 }

@@ -34,6 +34,13 @@ static int cmd_frag(int argc, char **argv)
 	return view_run(argc, argv, &view);
 }
 
+static int cmd_gc(int argc, char **argv)
+{
+	static const struct view view = { gc_look, gc_print };
+
+	return gc_take(&argc, argv) ? view_run(argc, argv, &view) : usage();
+}
+
 #define OPTIONS	"[--json] [--watch SECONDS [--count N]]"
 #define ABOUT_OPTIONS \
 	"  --json           as JSON; with --watch each time on a line of its own\n" \
@@ -55,13 +62,28 @@ static const struct command commands[] = {
 	{ "frag", cmd_frag, false, "PATH " OPTIONS, "in how many pieces free memory is, or a file",
 	  "Of a directory: the file system's free memory, for root only.  Of a file: where it lies.\n"
 	  "\n" ABOUT_OPTIONS },
+	{ "gc", cmd_gc, false,
+	  "PATH [--on | --off] [--start | --stop | --run] [--low PERCENT] [--high PERCENT]\n"
+	  "       [--whole PERCENT] [--cold SECONDS] " OPTIONS,
+	  "garbage collection: what it did, and what it is to do",
+	  "For root only.\n"
+	  "\n"
+	  "  --on, --off      by itself, when a threshold asks for it\n"
+	  "  --start          once, until there is nothing left to do; whatever the thresholds say\n"
+	  "  --stop           what was started\n"
+	  "  --run            --start, and wait until it has ended\n"
+	  "  --low PERCENT    with so little free room ahead is given back, of cold files first\n"
+	  "  --high PERCENT   until so much is free\n"
+	  "  --whole PERCENT  of what is free should be in whole units of 2 MiB\n"
+	  "  --cold SECONDS   not modified for so long, a file is cold\n"
+	  ABOUT_OPTIONS },
 	{ NULL, NULL, false, NULL, NULL, NULL },
 };
 
 const struct tool tool = {
 	.name = "scmfsctl",
 	.about = "What a mounted scmfs is doing.",
-	.notes = "Nothing is changed.\n"
+	.notes = "Nothing is changed, but by gc.\n"
 		 "Exit status: 0 done, 1 refused or failed, 2 wrong command line.",
 	.commands = commands,
 };

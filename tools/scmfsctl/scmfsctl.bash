@@ -6,9 +6,11 @@ _scmfsctl() {
 
 	COMPREPLY=()
 	case $COMP_CWORD:$prev:$cur in
-	1:*) words="usage windows wear frag --help --version" ;;
-	*:--watch:* | *:--count:*) return ;;
-	*:-*) words="--json --watch --count --help" ;;
+	1:*) words="usage windows wear frag gc --help --version" ;;
+	*:--watch:* | *:--count:* | *:--low:* | *:--high:* | *:--whole:* | *:--cold:*) return ;;
+	*:-*) words="--json --watch --count --help"
+		[ "${COMP_WORDS[1]}" != gc ] ||
+			words+=" --on --off --start --stop --run --low --high --whole --cold" ;;
 	*) compopt -o default; return ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

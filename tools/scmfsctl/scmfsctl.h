@@ -62,5 +62,9 @@ json_t *wear_look(const struct place *p);
 void wear_print(json_t *seen);
 json_t *frag_look(const struct place *p);
 void frag_print(json_t *seen);
+/* What is to be changed, from the command line; it is done by the first look. False: no sense. */
+bool gc_take(int *argc, char **argv);
+json_t *gc_look(const struct place *p);
+void gc_print(json_t *seen);
 
 #endif

@@ -129,12 +129,83 @@ struct scmfs_words {
 	__u64	end;
 };
 
+#define SCMFS_GC_ON		0x1u	/* out: thresholds start it by themselves */
+#define SCMFS_GC_RUNNING	0x2u	/* out: it was started and has not ended, or is at work */
+#define SCMFS_GC_HUGE		0x4u	/* out: with huge pages here, it moves blocks, too */
+#define SCMFS_GC_PINS		0x8u	/* out: but none until the next mount, somebody has pages pinned */
+
+#define SCMFS_GC_SET_ON		0x01u
+#define SCMFS_GC_SET_OFF	0x02u
+#define SCMFS_GC_SET_START	0x04u
+#define SCMFS_GC_SET_STOP	0x08u
+#define SCMFS_GC_SET_LOW	0x10u
+#define SCMFS_GC_SET_HIGH	0x20u
+#define SCMFS_GC_SET_WHOLE	0x40u
+#define SCMFS_GC_SET_COLD	0x80u
+
+/**
+ * struct scmfs_gc_info - garbage collection, and what is to change of it; CAP_SYS_ADMIN
+ * @size: as above
+ * @flags: in: 0; out: SCMFS_GC_ON, and so on
+ * @set: in: SCMFS_GC_SET_*, the members that are to change, and whether it is to start or stop; 0:
+ *	nothing; out: 0
+ * @low: percent of the memory free below which room ahead is given back
+ * @high: up to so many percent; not less than @low
+ * @whole: percent of what is free that should be in whole units of 2 MiB
+ * @cold: seconds since a file was modified from which on it is cold
+ * @error: out: why the last pass ended early, an errno; 0: it did not
+ * @ram: out: bytes of ordinary memory
+ * @passes: out: begun since the file system was mounted, as all that follows
+ * @rounds: out: times that all files were looked at
+ * @inodes: out: looked at
+ * @moves: out: relocations
+ * @moved_bytes: out: by them
+ * @wholes: out: 2 MiB of files put into one aligned piece
+ * @emptied: out: units of 2 MiB that became free as a whole
+ * @stuck: out: that could not be emptied
+ * @room_bytes: out: of room ahead given back
+ * @busy: out: times that a file was passed by, as somebody was at work on it
+ * @mapped: out: as it was mapped, pinned or an area of nvmalloc()
+ * @no_room: out: as there was no run for what it has
+ * @bad: out: relocations that met bad memory
+ * @failed: out: or failed otherwise
+ *
+ * EINVAL: a bit of @set isn't known, two contradict each other, or a number is above 100 percent;
+ * EROFS: it can't start, the file system is read-only.
+ */
+struct scmfs_gc_info {
+	__u32	size;
+	__u32	flags;
+	__u32	set;
+	__u32	low;
+	__u32	high;
+	__u32	whole;
+	__u32	cold;
+	__u32	error;
+	__u64	ram;
+	__u64	passes;
+	__u64	rounds;
+	__u64	inodes;
+	__u64	moves;
+	__u64	moved_bytes;
+	__u64	wholes;
+	__u64	emptied;
+	__u64	stuck;
+	__u64	room_bytes;
+	__u64	busy;
+	__u64	mapped;
+	__u64	no_room;
+	__u64	bad;
+	__u64	failed;
+};
+
 #define SCMFS_IOC		0xeb
 #define SCMFS_IOC_INFO		_IOWR(SCMFS_IOC, 32, struct scmfs_head)
 #define SCMFS_IOC_FILE_INFO	_IOWR(SCMFS_IOC, 33, struct scmfs_head)
 #define SCMFS_IOC_ROOM		_IOWR(SCMFS_IOC, 34, struct scmfs_head)
 #define SCMFS_IOC_WEAR		_IOWR(SCMFS_IOC, 35, struct scmfs_head)
 #define SCMFS_IOC_USED		_IOWR(SCMFS_IOC, 36, struct scmfs_head)
+#define SCMFS_IOC_GC		_IOWR(SCMFS_IOC, 37, struct scmfs_head)
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct scmfs_head) == 8, "head");
@@ -142,6 +213,7 @@ _Static_assert(sizeof(struct scmfs_info) == 136, "info");
 _Static_assert(sizeof(struct scmfs_file_info) == 24, "file info");
 _Static_assert(sizeof(struct scmfs_room) == 32, "room");
 _Static_assert(sizeof(struct scmfs_words) == 48, "words");
+_Static_assert(sizeof(struct scmfs_gc_info) == 152, "gc");
 #endif
 
 #endif
