@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: the power goes while a member that carries metadata is replaced
-# kernels: 6.1 6.12
+# kernels: 6.1
 # timeout: 180
 #
 # Once, recorded, and written to meanwhile. Then the power goes at moments of it, most around the metadata's writes: the

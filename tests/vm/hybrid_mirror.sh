@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: metadata areas leave, come and move while the volume runs
-# kernels: 6.1 6.12 debug
+# kernels: 6.12 debug
 # timeout: 300
 . tests/vm/lib.sh
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: nameless writes by io_uring: every refusal and kind of ring; files, rings, memory, threads and devices that go meanwhile
-# kernels: 6.1 6.12 debug
+# kernels: 6.12 debug
 # quick: yes
 # timeout: 60
 . tests/vm/lib.sh

@@ -484,7 +484,7 @@ static void use_again(const struct io_uring_sqe *sqe)
 
 /*
  * Not said to be begun by a worker: what may come too late is done right, or not at all. Kernels
- * that keep copies of SQEs (6.1) do all of it right, and no kernel does nothing.
+ * that keep copies of SQEs (6.1) do all of it right.
  */
 static void unlinked(void)
 {

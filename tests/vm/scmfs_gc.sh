@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: scmfs: garbage collection
-# kernels: 6.1 6.12 debug
+# kernels: 6.12 debug
 # timeout: 60
 # memory: 2G
 # append: memmap=32M!1G
