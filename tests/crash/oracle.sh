@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: the crash oracle itself: an honest device passes, a lying one does not
-# kernels: 6.1 6.12
+# kernels: 6.1
 # quick: yes
 # timeout: 120
 default_points=60

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # title: what the administrator's guide and README tell people to type works as it stands
-# kernels: 6.1 6.12
+# kernels: 6.1
 # timeout: 180
 """An example is a literal block after a line `.. example: NAME` (in Markdown: a fenced block after
 `<!-- example: NAME -->`).  A page's examples run in its order, in one shell each, on two fresh disks.

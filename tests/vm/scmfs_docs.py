@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # title: what the administrator's guide to scmfs tells people to type works as it stands
-# kernels: 6.1 6.12
+# kernels: 6.1
 # timeout: 60
 # memory: 2G
 # append: memmap=64M$1G memmap=32M!1088M
