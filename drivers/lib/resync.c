@@ -352,7 +352,7 @@ int ek_store_leave_out(struct ek_store *store, unsigned int area)
 	if (store->stale == le32_to_cpu(store->super->meta_stale))
 		return 0;
 	r = ek_store_update_super(store, 0, 0);
-	/* No superblock was begun: the one that was to leave may be the only one that is any good. */
+	/* No superblock was begun: the one that was to leave may be the only good one. */
 	if (r && !store->dead) {
 		WRITE_ONCE(store->areas, areas);
 		store->stale = stale;

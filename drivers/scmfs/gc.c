@@ -15,7 +15,7 @@
 #include "engine_internal.h"
 
 #define GC_LOOK_EXTENTS	256u	/* under one lock of a file */
-#define GC_LOOK_INODES	(1u << 18)	/* whose bits are looked at under the maps' lock */
+#define GC_LOOK_INODES	262144u	/* whose bits are looked at under the maps' lock */
 #define GC_LOOK_UNITS	512u	/* whose counts are copied under the maps' lock */
 #define GC_RESUME	1	/* the pass ends here, the file isn't done */
 #define GC_DONE		2	/* the file is */

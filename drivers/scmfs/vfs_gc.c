@@ -36,7 +36,7 @@
 
 #define GC_PASS_BLOCKS	4096u		/* 16 MiB */
 #define GC_PASS_INODES	16384u
-#define GC_PASS_EXTENTS	(1u << 18)
+#define GC_PASS_EXTENTS	262144u
 #define GC_PAUSE	(HZ / 10)	/* between two passes of a round */
 #define GC_PERIOD	(5 * HZ)	/* between two rounds, */
 #define GC_QUIET	5u		/* twice as long with each that found nothing, so often */
@@ -208,7 +208,7 @@ static const struct scmfs_gc_ops gc_ops = {
  *	collection			a write
  *	step locked; nobody is needy
  *	takes blocks			-ENOSPC; needy
- *	frees as many; step unlocked	had to wait for step
+ *	frees as many; step unlocked	had to wait for it
  *	step locked; ends the pass	tries again, and is not needy any more
  *
  * Context: process context; no inode's extents locked.

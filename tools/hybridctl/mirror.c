@@ -165,7 +165,7 @@ static void forget_old(const struct live *l, unsigned int k, dev_t rdev)
 		free(path);
 		return;
 	}
-	/* Somebody may have taken it meanwhile; or a member lies behind it, so that it is in use. */
+	/* Somebody may have taken it; or a member lies behind it, so that it is in use. */
 	err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
 	if (err == -EBUSY && live_uses(l, rdev))
 		err = bdev_open(&dev, path, BDEV_WRITE);

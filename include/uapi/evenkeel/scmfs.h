@@ -132,7 +132,7 @@ struct scmfs_words {
 #define SCMFS_GC_ON		0x1u	/* out: thresholds start it by themselves */
 #define SCMFS_GC_RUNNING	0x2u	/* out: it was started and has not ended, or is at work */
 #define SCMFS_GC_HUGE		0x4u	/* out: with huge pages here, it moves blocks, too */
-#define SCMFS_GC_PINS		0x8u	/* out: but none until the next mount, somebody has pages pinned */
+#define SCMFS_GC_PINS		0x8u	/* out: but none until the next mount: pages are pinned */
 
 #define SCMFS_GC_SET_ON		0x01u
 #define SCMFS_GC_SET_OFF	0x02u
