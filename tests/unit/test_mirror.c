@@ -347,7 +347,7 @@ static void leave_errors(void)
 }
 
 /* What can't be read of the area that leaves: all; all but one block; of the other one: a block. */
-static enum bad { BAD_NONE, BAD_ALL, BAD_LARGE, BAD_BLOCK, BAD_END } bad;
+static enum bad { BAD_NONE, BAD_ALL, BAD_LARGE, BAD_BLOCK, BAD_BOTH, BAD_END } bad;
 static u64 bad_block;
 
 static bool unreadable(unsigned int area, u64 offset, size_t len)
@@ -359,6 +359,8 @@ static bool unreadable(unsigned int area, u64 offset, size_t len)
 		return area == place && len > EK_BLOCK_SIZE;
 	case BAD_BLOCK:
 		return area != place && offset <= bad_block && bad_block < offset + len;
+	case BAD_BOTH:
+		return area == place || (offset <= bad_block && bad_block < offset + len);
 	default:
 		return false;
 	}
@@ -374,6 +376,7 @@ static u64 page_at(struct ek_store *store, unsigned int i, unsigned int slot)
 static void compare_then_leave(enum bad how)
 {
 	struct ek_mend mend = { .areas = ~(1u << place), .buf = ek_store_sync_buf() };
+	bool dying = how == BAD_ALL || how == BAD_BOTH;
 	struct media *m = make();
 	struct ek_store *store = start(m, "oo", 3);
 	u8 was[EK_BLOCK_SIZE];
@@ -388,9 +391,9 @@ static void compare_then_leave(enum bad how)
 	memcpy(was, media_poke(m, !place, page_at(store, 2, 0)), sizeof(was));
 	checkpoint(store, 2);
 	commit(store);
-	if (how != BAD_LARGE && how != BAD_ALL)
+	if (how != BAD_LARGE && !dying)
 		memcpy(media_poke(m, !place, page_at(store, 2, 0)), was, sizeof(was));
-	if (how != BAD_ALL)
+	if (!dying)
 		*media_poke(m, !place, page_at(store, 1, 0)) ^= 0xff;
 	bad = how;
 	bad_block = page_at(store, 0, 0);
@@ -398,9 +401,11 @@ static void compare_then_leave(enum bad how)
 	for (steps = 0; (r = ek_store_mend_step(store, &mend)) > 0; steps++)
 		if (steps % 16 == 0)
 			commit(store);
-	CHECK(!r && mend.mended == (how == BAD_ALL ? 0 : how == BAD_NONE ? 2 : how == BAD_LARGE ?
+	CHECK(!r && mend.mended == (dying ? 0 : how == BAD_NONE ? 2 : how == BAD_LARGE ?
 				    1 : 3), "%d: %d, %u mended", how, r, (int)mend.mended);
-	CHECK(m->read_errors[place] == (how == BAD_ALL || how == BAD_LARGE), "%d", how);
+	/* Once; and once more for what is nowhere else. */
+	CHECK(m->read_errors[place] == dying + (how == BAD_LARGE) + (how == BAD_BOTH), "%d: %u", how,
+	      m->read_errors[place]);
 	CHECK(m->read_errors[!place] <= 2);
 	bad = BAD_NONE;
 	CHECK(!ek_store_leave_out(store, place));

@@ -886,6 +886,28 @@ static void short_append(void)
 	tfs_free(&t);
 }
 
+/* What a mapping's stores left behind the end is not the file's when it grows. */
+static void grow_over_stores(void)
+{
+	struct scmfs_seg seg;
+	u8 is[3000];
+	u64 ino;
+	u32 i;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_write(&t, ino, 0, 100, 1, 0));
+	CHECK(scmfs_map(t.fs, ino, 0, 4096, &seg, 1) == 1);
+	memset(t.mem + seg.at + 100, 9, 3996);
+	CHECK(!scmfs_truncate(t.fs, ino, sizeof(is), ++t.now));
+	CHECK(!tfs_read(&t, ino, 0, sizeof(is), is));
+	for (i = 0; i < sizeof(is); i++)
+		if (!CHECK(is[i] == (i < 100 ? 1 : 0), "byte %u is %u", i, is[i]))
+			break;
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* Saved maps with one bit turned over, and a hash that vouches for them. */
 static int mount_with_bit(const u8 *image, u64 offset, u64 bit)
 {
@@ -1478,6 +1500,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
 	ktap_run("scmfs: data=atomic: of a write cut short the rest is as it was", atomic_short);
 	ktap_run("scmfs: an append cut short shows nothing of what was there before", short_append);
+	ktap_run("scmfs: stores behind the end are not seen when it grows", grow_over_stores);
 	ktap_run("scmfs: maps that would give the file system's own blocks out are refused",
 		 maps_of_its_own);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
