@@ -395,7 +395,8 @@ refuses "add: nor to another" "/dev/mapper/slow: in use" timeout 30 hybridctl ad
 runs "assemble: all there is" 0 'v is active already' timeout 30 hybridctl assemble --all
 runs "assemble: not from the same" 1 '/dev/mapper/slow: another program has it locked' \
 	timeout 30 hybridctl assemble --with /dev/mapper/slow
-runs "list" 0 '^v ' timeout 30 hybridctl list
+runs "list: what is passed over is said" 0 '^v .*/dev/mapper/slow: passed over, another program has it locked' \
+	timeout 30 hybridctl list
 check "it comes to its end" eval 'dmsetup load slow --table "$(delay 0)" && dmsetup suspend slow && dmsetup resume slow'
 check "and the volume is made" wait $second
 is "without a word" "$(</tmp/second)" ""

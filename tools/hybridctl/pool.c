@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dm.h"
@@ -275,7 +276,25 @@ struct scan {
 	struct pools *pools;
 	struct dm_dev *live;
 	unsigned int nr_live;
+	unsigned int looks;	/* left, at devices that are locked: all of them together */
 };
+
+#define LOOKS	40		/* 50 ms each: who makes a partition has a device for a moment */
+
+/* What is passed over may be what a volume lacks then, so it is said. */
+static int open_to_look(struct scan *scan, struct bdev *dev, const char *path)
+{
+	const struct timespec nap = { 0, 50 * 1000000L };
+	int err;
+
+	while ((err = bdev_open(dev, path, BDEV_LOOK)) == -EAGAIN && scan->looks) {
+		scan->looks--;
+		nanosleep(&nap, NULL);
+	}
+	if (err == -EAGAIN)
+		warn("%s: passed over, another program has it locked", path);
+	return err;
+}
 
 static void scan_device(void *ctx, dev_t rdev)
 {
@@ -290,7 +309,7 @@ static void scan_device(void *ctx, dev_t rdev)
 			return;
 	path = bdev_path(rdev);
 	/* No medium, suspended, being discarded, gone meanwhile: nothing to be assembled from. */
-	if (!access(path, R_OK) && !bdev_open(&dev, path, BDEV_LOOK)) {
+	if (!access(path, R_OK) && !open_to_look(scan, &dev, path)) {
 		pools_add(scan->pools, &dev, &err);
 		bdev_close(&dev);
 	}
@@ -338,7 +357,7 @@ static void mark_active(struct pools *pools, const char *name)
 
 int pools_scan(struct pools *pools)
 {
-	struct scan scan = { .pools = pools };
+	struct scan scan = { .pools = pools, .looks = LOOKS };
 	unsigned int i;
 	int err;
 
