@@ -37,7 +37,7 @@ campaign() {
 	rec start
 	check "$title: a new pool" pool p "$table"
 	formed=$(now)
-	check "$title: a workload" workload 800
+	check "$title: a workload" workload 600
 	cat "$said"
 	note "$(dmsetup status p)"
 	check "$title: its end" judge_live
