@@ -367,6 +367,14 @@ void sfs_gc_allow(struct sfs_sb *s, struct super_block *sb)
 	spin_unlock(&s->gc.lock);
 }
 
+static void gc_disallow(struct sfs_sb *s)
+{
+	spin_lock(&s->gc.lock);
+	s->gc.allowed = false;
+	s->gc.wanted = false;
+	spin_unlock(&s->gc.lock);
+}
+
 /**
  * sfs_gc_forbid - nothing is moved any more
  * @s: the file system, not necessarily mounted
@@ -375,10 +383,7 @@ void sfs_gc_allow(struct sfs_sb *s, struct super_block *sb)
  */
 void sfs_gc_forbid(struct sfs_sb *s)
 {
-	spin_lock(&s->gc.lock);
-	s->gc.allowed = false;
-	s->gc.wanted = false;
-	spin_unlock(&s->gc.lock);
+	gc_disallow(s);
 	cancel_delayed_work_sync(&s->gc.work);
 }
 
@@ -390,10 +395,7 @@ void sfs_gc_forbid(struct sfs_sb *s)
  */
 void sfs_gc_end(struct sfs_sb *s)
 {
-	spin_lock(&s->gc.lock);
-	s->gc.allowed = false;
-	s->gc.wanted = false;
-	spin_unlock(&s->gc.lock);
+	gc_disallow(s);
 	mutex_lock(&s->gc.step);	/* who gets it next sees that */
 	mutex_unlock(&s->gc.step);
 }

@@ -66,17 +66,6 @@ metadata_points() {
 }
 { sharp_points $((points / 8)); metadata_points $((points / 4)); } | sort -n -u >/tmp/moments
 note "$(wc -l </tmp/moments) moments"
-n=0
-while read -r moment <&9; do
-	read -ra way <<<"$(keep_of "$n")"
-	n=$((n + 1))
-	if cut_at "$moment" "${way[@]}" >/tmp/cut.out 2>&1; then
-		good=$((${good:-0} + 1))
-	else
-		not_ok "cut at $moment, ${way[*]}" "$(tail -20 /tmp/cut.out)" "$(dmesg | tail -8)"
-		drop_leftovers
-	fi
-done 9</tmp/moments
-is "all of them came back, and were finished" "${good:-0}" "$n"
+cut_each </tmp/moments
 rec clear
 done_testing

@@ -70,17 +70,6 @@ awk -v seed="$seed" -v count="$points" -v from="$flushed" '
 	$1 > from && $2 > 0 && ($4 == "flush" || $4 == "write" && $5 < 8192) { at[n++] = $1; at[n++] = $2 - 1; at[n++] = $2 }
 	END { srand(seed); for (i = 0; i < count && n; i++) print at[int(rand() * n)] }' /dev/emudisk-log | sort -n -u >/tmp/moments
 note "$(wc -l </tmp/moments) moments after $began, $flushed"
-n=0
-while read -r moment <&9; do
-	read -ra way <<<"$(keep_of "$n")"
-	n=$((n + 1))
-	if cut_at "$moment" "${way[@]}" >/tmp/cut.out 2>&1; then
-		good=$((${good:-0} + 1))
-	else
-		not_ok "cut at $moment, ${way[*]}" "$(tail -20 /tmp/cut.out)" "$(dmesg | tail -8)"
-		drop_leftovers
-	fi
-done 9</tmp/moments
-is "all of them came back, and were finished" "${good:-0}" "$n"
+cut_each </tmp/moments
 rec clear
 done_testing

@@ -64,6 +64,23 @@ drop_leftovers() {
 	pools=()
 }
 
+# cut_each < MOMENTS: a judgement of each, by the suite's own cut_at MOMENT WAY..., which finds its number in $n; one test
+cut_each() {
+	local moment way good=0
+	n=0
+	while read -r moment <&9; do
+		read -ra way <<<"$(keep_of "$n")"
+		n=$((n + 1))
+		if cut_at "$moment" "${way[@]}" >/tmp/cut.out 2>&1; then
+			good=$((good + 1))
+		else
+			not_ok "cut at $moment, ${way[*]}" "$(tail -20 /tmp/cut.out)" "$(dmesg | tail -8)"
+			drop_leftovers
+		fi
+	done 9<&0 </dev/null
+	check "all of them came back, and were finished: $good of $n" eval '[ $good = $n ] && [ $n -gt 0 ]'
+}
+
 # One that is moving has its extent in two places, and until the next commit.
 all_used_is_mapped() {
 	local got

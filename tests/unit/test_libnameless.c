@@ -235,16 +235,22 @@ static void test_calls(void)
 	rig_destroy(&rig);
 }
 
+/* A migration of a block that a request is about. */
+static void kept_back(struct rig *rig)
+{
+	rig_init(rig);
+	begin(rig, 0, NAMELESS_WRITE, 1, 1);
+	move(rig, 1, 10);
+	CHECK(!told(rig));
+}
+
 /* After a cut nothing is told that was so before it. */
 static void test_cut(void)
 {
 	struct nl_move moves[4];
 	struct rig rig;
 
-	rig_init(&rig);
-	begin(&rig, 0, NAMELESS_WRITE, 1, 1);
-	move(&rig, 1, 10);
-	CHECK(!nameless_moves(&rig.dev, moves, 4, 0));
+	kept_back(&rig);
 	close(rig.device);	/* the reader finds its end, as after a cut */
 	CHECK(nameless_moves(&rig.dev, moves, 4, 0) == -ECONNRESET);
 	end(&rig);
@@ -261,10 +267,7 @@ static void test_queried_cut(void)
 	struct nl_move moves[4];
 	struct rig rig;
 
-	rig_init(&rig);
-	begin(&rig, 0, NAMELESS_WRITE, 1, 1);
-	move(&rig, 1, 10);
-	CHECK(!nameless_moves(&rig.dev, moves, 4, 0));
+	kept_back(&rig);
 	CHECK(!nameless_query(&rig.dev, &info));	/* no cut: nothing is forgotten */
 	end(&rig);
 	CHECK(told(&rig) == 10 && !told(&rig));

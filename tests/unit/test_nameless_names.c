@@ -546,6 +546,17 @@ static bool gets_to(struct client *c, u32 at, u32 ppn, u32 tries)
 	return false;
 }
 
+/* A device that wears, and the first migration that its client is told; its block. */
+static u32 first_told(struct client *c, const struct nl_config *config, u32 round,
+		      struct nl_move *move)
+{
+	client_init(c, config, BLOCKS, 12, 9 * round + 8);
+	do
+		run_to(c, 20, NL_NO_CUT, 0);
+	while (!ktap_failing() && nl_name_moves(c->rig.ftl, move, 1) != 1);
+	return move->meta.word[0];
+}
+
 /*
  * What is told may lie in a queue while its block is overwritten or freed. Who looks at it then
  * must not take the block for the one that was there before.
@@ -558,11 +569,7 @@ static void test_told_late(void)
 	u32 round, at;
 
 	for (round = 0; round < 12 && !ktap_failing(); round++) {
-		client_init(&c, &config, BLOCKS, 12, 9 * round + 8);
-		do
-			run_to(&c, 20, NL_NO_CUT, 0);
-		while (!ktap_failing() && nl_name_moves(c.rig.ftl, &move, 1) != 1);
-		at = move.meta.word[0];
+		at = first_told(&c, &config, round, &move);
 		if (round % 3 == 0)
 			CHECK(!drop(&c, at));
 		CHECK(!gets_to(&c, at, move.from, 600), "at its old address, not acknowledged");
@@ -589,11 +596,7 @@ static void test_told_before_cut(void)
 	u32 round, at;
 
 	for (round = 0; round < 12 && !ktap_failing(); round++) {
-		client_init(&c, &config, BLOCKS, 12, 9 * round + 8);
-		do
-			run_to(&c, 20, NL_NO_CUT, 0);
-		while (!ktap_failing() && nl_name_moves(c.rig.ftl, &move, 1) != 1);
-		at = move.meta.word[0];
+		at = first_told(&c, &config, round, &move);
 		if (round % 3 != 2)
 			CHECK(round % 3 ? !drop(&c, at) : !put(&c, at));
 		CHECK(rig_crash(&c.rig));

@@ -369,6 +369,7 @@ static bool find_room(const struct live *l, unsigned int k, unsigned int i, dev_
 
 int mirror_move_back_in(struct live *l, unsigned int k, unsigned int i)
 {
+	bool mirror = l->st.meta[k] == 'A';
 	dev_t rdev, old = rdev_of(l, k);
 	uint64_t start;
 	int err;
@@ -383,9 +384,7 @@ int mirror_move_back_in(struct live *l, unsigned int k, unsigned int i)
 		return err;
 	live_put_meta(l, k, rdev, start);
 	err = live_reload(l, l->sectors);
-	if (err) {
+	if (err && mirror)
 		stay(l, k);
-		return err;
-	}
-	return take_over(l, k, old);
+	return err ? err : take_over(l, k, old);
 }

@@ -330,10 +330,24 @@ static bool table_has(const struct table *t, const struct pool_area *a)
 	return false;
 }
 
+/* Of one place there may be two areas: which of them counts is not settled yet. */
+static bool table_is_of(const struct table *t, const struct pool *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < p->nr_meta; i++)
+		if (table_has(t, &p->meta[i]))
+			return true;
+	for (i = 0; i < p->nr_other; i++)
+		if (table_has(t, &p->other[i]))
+			return true;
+	return false;
+}
+
 static void mark_active(struct pools *pools, const char *name)
 {
-	unsigned int i, m;
 	uint64_t sectors;
+	unsigned int i;
 	struct table t;
 	char *params, why[96];
 
@@ -341,15 +355,8 @@ static void mark_active(struct pools *pools, const char *name)
 		return;
 	if (table_parse(params, &t, why, sizeof(why))) {
 		for (i = 0; i < pools->nr; i++)
-			for (m = 0; m < pools->pool[i].nr_meta; m++)
-				if (!pools->pool[i].active &&
-				    table_has(&t, &pools->pool[i].meta[m]))
-					pools->pool[i].active = xstrdup(name);
-		for (i = 0; i < pools->nr; i++)
-			for (m = 0; m < pools->pool[i].nr_other; m++)
-				if (!pools->pool[i].active &&
-				    table_has(&t, &pools->pool[i].other[m]))
-					pools->pool[i].active = xstrdup(name);
+			if (!pools->pool[i].active && table_is_of(&t, &pools->pool[i]))
+				pools->pool[i].active = xstrdup(name);
 		table_free(&t);
 	}
 	free(params);
