@@ -66,15 +66,15 @@ drop_leftovers() {
 
 # cut_each < MOMENTS: a judgement of each, by the suite's own cut_at MOMENT WAY..., which finds its number in $n; one test
 cut_each() {
-	local moment way good=0
+	local moment keep good=0
 	n=0
 	while read -r moment <&9; do
-		read -ra way <<<"$(keep_of "$n")"
+		read -ra keep <<<"$(keep_of "$n")"
 		n=$((n + 1))
-		if cut_at "$moment" "${way[@]}" >/tmp/cut.out 2>&1; then
+		if cut_at "$moment" "${keep[@]}" >/tmp/cut.out 2>&1; then
 			good=$((good + 1))
 		else
-			not_ok "cut at $moment, ${way[*]}" "$(tail -20 /tmp/cut.out)" "$(dmesg | tail -8)"
+			not_ok "cut at $moment, ${keep[*]}" "$(tail -20 /tmp/cut.out)" "$(dmesg | tail -8)"
 			drop_leftovers
 		fi
 	done 9<&0 </dev/null
