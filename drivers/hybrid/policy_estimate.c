@@ -113,14 +113,19 @@ u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d)
 
 /*
  * (S/R)^7, at least 1/32: how much flatter than X/n the curve is expected to be.  An S that was
- * seen with many in flight may be the response time of a device that was busy then.
+ * seen with many in flight may be the response time of a device that was busy then, unless half
+ * as many again take no longer now.  S is the least of many periods: an R that is above it by
+ * little is no longer.
  */
-static u32 expected_slope(u64 r, u64 idle, u64 idle_n)
+static u32 expected_slope(u64 n, u64 r, u64 idle, u64 idle_n)
 {
-	u64 x = r > idle && idle ? div64_u64(idle * SLOPE_ONE, r) : SLOPE_ONE;
+	bool longer = idle && r > idle + idle / 32;
+	u64 x = longer ? div64_u64(idle * SLOPE_ONE, r) : SLOPE_ONE;
 	u64 k = div64_u64(SLOPE_ONE * MANY, MANY + idle_n);
 	int i;
 
+	if (idle && !longer && n > idle_n + idle_n / 2)
+		return SLOPE_ONE;
 	for (i = 0; i < 7; i++)
 		k = k * x / SLOPE_ONE;
 	return max_t(u64, k, SLOPE_MIN);
@@ -326,7 +331,7 @@ void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 
 	}
 	if (!known)
 		return;
-	note_slope(e, slope_of(&seen, expected_slope(seen.r, idle, e->idle_n), all), seen.r);
+	note_slope(e, slope_of(&seen, expected_slope(seen.n, seen.r, idle, e->idle_n), all), seen.r);
 	/* In a burst the number in flight says little about the rate. */
 	slope = clamp_t(s32, e->slope, burst < MANY_AT_ONCE ? SLOPE_MIN : SLOPE_POWER,
 			power_slope(seen.n, seen.r, idle, e->idle_n));

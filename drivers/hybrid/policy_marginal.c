@@ -30,6 +30,8 @@
 #define BAND_NOISE	7		/* tenths of the noise on top */
 #define DONOR_SPEED	8		/* givers below 1/8 slow down at first */
 #define BAND_MAX	400000		/* saturated members are noisy, and must lose load */
+#define LASTING		16		/* periods that a difference is averaged over */
+#define LASTING_PART	3		/* of the band, then */
 #define MAX_FLIPS	8
 #define MAX_SAME	100
 #define MAX_OWED	8		/* steps */
@@ -55,11 +57,11 @@ struct step {
 	int best;			/* the receiver with the least M */
 };
 
-static struct hy_marginal_pair *pair_of(struct hy_marginal *m, unsigned int a, unsigned int b)
+static unsigned int pair_nr(unsigned int a, unsigned int b)
 {
 	unsigned int i = min(a, b), j = max(a, b);
 
-	return &m->pair[j * (j - 1) / 2 + i];
+	return j * (j - 1) / 2 + i;
 }
 
 static void forget_directions(struct hy_marginal *m)
@@ -171,12 +173,26 @@ static void find_best(const struct hy_marginal *m, struct step *s)
 			s->best = i;
 }
 
+/*
+ * Is @from's M above @to's by little, and has been for long, while nothing waited at either?
+ * Chance evens out, so the band is the narrower.
+ */
+static bool is_lasting(const struct hy_marginal *m, const struct step *s, unsigned int from,
+		       unsigned int to)
+{
+	const struct hy_marginal_pair *pair = &m->pair[pair_nr(from, to)];
+	s32 mean = from < to ? pair->difference : -pair->difference;
+
+	return pair->compared == LASTING && s->m[from] > s->m[to] &&
+	       mean > (s32)(band_of(m, from, to) / LASTING_PART);
+}
+
 /* Should load go from one to the other?  Those near the best receive as well. */
 static bool is_wanted(const struct hy_marginal *m, const struct step *s, unsigned int from,
 		      unsigned int to)
 {
 	return s->q[from] && may_receive(m, s, to) && !above(m, s, s->best, to, 5) &&
-	       above(m, s, to, from, 10);
+	       (above(m, s, to, from, 10) || is_lasting(m, s, from, to));
 }
 
 /*
@@ -268,7 +284,7 @@ static u32 gain_limit(const struct step *s, unsigned int a, unsigned int b)
 /* The direction is wanted: its gain. */
 static void learn(struct hy_marginal *m, const struct step *s, unsigned int from, unsigned int to)
 {
-	struct hy_marginal_pair *pair = pair_of(m, from, to);
+	struct hy_marginal_pair *pair = &m->pair[pair_nr(from, to)];
 	s8 sign = from < to ? 1 : -1;
 
 	if (pair->sign == -sign) {
@@ -307,18 +323,40 @@ static void note_wanted(struct hy_marginal *m, const struct step *s)
 	}
 }
 
+/* Nothing waits there, so that its M is what it takes for a request, and no estimate. */
+static bool has_servers_to_spare(const struct step *s, unsigned int i)
+{
+	return s->m[i] <= s->idle[i] + s->idle[i] / 16;
+}
+
+/* The mean of the first periods, and then of the last ones. */
+static void compare(struct hy_marginal *m, const struct step *s, unsigned int i, unsigned int j)
+{
+	struct hy_marginal_pair *pair = &m->pair[pair_nr(i, j)];
+	s32 now = (s32)difference(s, j, i) - (s32)difference(s, i, j);
+
+	if (!has_servers_to_spare(s, i) || !has_servers_to_spare(s, j)) {
+		pair->compared = 0;
+		pair->difference = 0;
+		return;
+	}
+	pair->compared = min(pair->compared + 1, LASTING);
+	pair->difference += (now - pair->difference) / pair->compared;
+}
+
 static void learn_all(struct hy_marginal *m, const struct step *s)
 {
 	unsigned int i, j;
 
 	for (j = 1; j < s->snap->nr; j++)
 		for (i = 0; i < j; i++) {
+			compare(m, s, i, j);
 			if (is_wanted(m, s, i, j))
 				learn(m, s, i, j);
 			else if (is_wanted(m, s, j, i))
 				learn(m, s, j, i);
 			else
-				pair_of(m, i, j)->same = 0;
+				m->pair[pair_nr(i, j)].same = 0;
 		}
 	note_wanted(m, s);
 }
@@ -326,11 +364,12 @@ static void learn_all(struct hy_marginal *m, const struct step *s)
 /*
  * What would go from one to the other, ppm: less the slower the receiver is, as its curve
  * is the shorter then, and less when the giver has little left, unless it has had to give for long.
+ * A difference that only lasts is small, and is there as long as it takes: it counts as the band.
  */
 static u64 wish(struct hy_marginal *m, const struct step *s, unsigned int from, unsigned int to)
 {
-	const struct hy_marginal_pair *pair = pair_of(m, from, to);
-	u64 d = difference(s, to, from);
+	const struct hy_marginal_pair *pair = &m->pair[pair_nr(from, to)];
+	u64 d = max(difference(s, to, from), band_of(m, from, to));
 	u64 part = min_t(u64, hy_ppm_of(s->rbar, s->m[to]), HY_PPM);
 	u64 left = min_t(u64, s->q[from] * (DONOR_SPEED + pair->same), HY_PPM);
 

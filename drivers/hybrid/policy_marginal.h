@@ -42,6 +42,8 @@ struct hy_marginal_dev {
  * @sign: 1: to the second of the two, -1: to the first, 0: there was none
  * @flips: how often the direction has turned, at most 8
  * @same: periods for which the direction now wanted has been wanted
+ * @difference: by what part the first one's M is above the second's, mean of some periods, ppm
+ * @compared: periods in @difference
  */
 struct hy_marginal_pair {
 	u32 gain;
@@ -49,6 +51,8 @@ struct hy_marginal_pair {
 	s8 sign;
 	u8 flips;
 	u8 same;
+	s32 difference;
+	s32 compared;
 };
 
 /**

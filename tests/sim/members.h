@@ -18,6 +18,9 @@
 /* Requests of 16K: fewer at once make them as fast as they get. */
 #define DEV_NVME_16K	{ DEV("NVMe", 8, 120, 90, .3, 300) }
 #define DEV_SATA_16K	{ DEV("SATA", 2, 120, 150, .3, 800) }
+/* Alone at so many a time that nothing waits, and nearly as fast as each other. */
+#define DEV_WIDE	{ DEV("WIDE", 64, 85, 152, .1, 300) }
+#define DEV_NEAR	{ DEV("NEAR", 16, 124, 101, .1, 800) }
 #define DEV_HDD		{ DEV("HDD", 1, 5000, 5000, .4, 6000) }
 /* A disk that sorts its queue, and a device whose rate grows as n^.4. */
 #define DEV_HDDQ	{ DEV("HDDq", 1, 5000, 5000, .4, 6000), .grow = .25 }
@@ -55,6 +58,7 @@ static const struct sim_members members[] = {
 	{ "G+B", { DEV_G, DEV_B }, 2, 1, 1 },
 	{ "MEM+NVMe", { DEV_MEM, DEV_NVME4 }, 2, 1, 1 },
 	{ "16K", { DEV_NVME_16K, DEV_SATA_16K }, 2, 1, 1 },
+	{ "WIDE+NEAR", { DEV_WIDE, DEV_NEAR }, 2, 1, 1 },
 	{ "SSD+2HDD", { DEV_SSD, DEV_HDD, DEV_HDD }, 3, 1, 4 },
 	{ "SSD+4HDD", { DEV_SSD, DEV_HDD, DEV_HDD, DEV_HDD, DEV_HDD }, 5, 1, 4 },
 	{ "TS+HDD", { DEV_TS, DEV_HDD }, 2, 1, 4 },
