@@ -9,6 +9,7 @@ import shutil
 import balance_cells
 import machine
 import scmfs_figures_loads as loads
+import scmfs_figures_plot
 import scmfs_figures_report
 from machine import OUT, REAL, VIRTUAL
 from tables import table, target
@@ -41,7 +42,8 @@ def figures(args, kernel):
     if not records:
         print("nothing was measured")
         return False
-    return scmfs_figures_report.show(records, table, target, folder)
+    scmfs_figures_plot.draw_all(records, folder)
+    return scmfs_figures_report.show(records, table, target)
 
 
 def main(args, kernel):

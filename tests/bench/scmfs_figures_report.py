@@ -1,19 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables, targets and pictures of what tests/bench/scmfs_figures.py has measured."""
+"""Tables and targets of what tests/bench/scmfs_figures.py has measured."""
 
-import os
 import statistics
 
-import matplotlib
 import scmfs_figures_loads as loads
 from scmfs_figures_loads import name_of
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt   # noqa: E402  pylint: disable=wrong-import-position
-
 MAIL = 5                # times as fast as ext4 on DAX
 AGED = 0.95             # of what a fresh one does
-STYLES = {"tmpfs": "k-", "ramfs": "k:", "scmfs": "b-", "ext2 brd": "r-", "ext2": "y--", "ext4": "m--", "xfs": "c--"}
 
 
 class Records:
@@ -76,75 +70,36 @@ def judge_records(cells, target):
     return ok
 
 
-def lines(axis, cells, way, huge=True, title=None):
-    for fs in cells.fs:
-        points = [(n, cells.mbps(fs, way, n, huge)) for n in cells.sizes if cells.mbps(fs, way, n, huge)]
-        axis.plot(*zip(*points), STYLES[fs], label=fs)
-    axis.set_xscale("log", base=2)
-    axis.set_yscale("log")
-    axis.set_title(title or way)
-    axis.set_xticks(cells.sizes[::2], [name_of(n) for n in cells.sizes[::2]], rotation=45)
-    axis.set_xlabel("bytes of a record")
-    axis.set_ylabel("MB a virtual second")
-    axis.legend(fontsize="small")
-
-
-def picture_of(path, draws):
-    figure, axes = plt.subplots(1, len(draws), figsize=(5.5 * len(draws), 5))
-    for axis, draw in zip(axes if len(draws) > 1 else [axes], draws):
-        draw(axis)
-    figure.tight_layout()
-    figure.savefig(path, dpi=70)
-    plt.close(figure)
-    print(f"picture: {path}")
-
-
-def draw_records(cells, folder):
-    for figure, ways in (("25", ("new write", "write", "read")), ("26", ("random write", "random read"))):
-        picture_of(os.path.join(folder, f"figure-{figure}.png"),
-                   [lambda axis, w=way: lines(axis, cells, w) for way in ways])
-    picture_of(os.path.join(folder, "figure-27.png"),
-               [lambda axis, w=way, h=huge: lines(axis, cells, w, h, f"{w}, {'with' if h else 'without'} huge pages")
-                for way in ("mmap read", "mmap random write") for huge in (True, False)])
-
-
 # --- figures 28 and 29 -----------------------------------------------------------------------------------
 
-def show_threads(records, table, folder):
+def thread_ratios(records):
     """A ratio of each turn, then the median: turns are as far apart as what else the host does."""
-    rows, found = [], {}
+    found = {}
     for beside in dict.fromkeys(r["beside"] for r in records):
-        some = [r for r in records if r["beside"] == beside]
-        by = {(r["fs"], r["engine"], r["rw"], r["threads"], r["turn"]): r["mbps"] for r in some}
-        turns = sorted({r["turn"] for r in some})
-        for engine, rw in dict.fromkeys((r["engine"], r["rw"]) for r in some):
-            ratios = {n: statistics.median(by[beside, engine, rw, n, t] / by["tmpfs", engine, rw, n, t] for t in turns)
-                      for n in (1, 2)}
-            gain = {fs: statistics.median(by[fs, engine, rw, 2, t] / by[fs, engine, rw, 1, t] for t in turns)
-                    for fs in (beside, "tmpfs")}
-            rows.append([f"{beside}, {engine} {rw}", ratios[1], ratios[2], gain[beside], gain["tmpfs"]])
-            found[beside, engine, rw] = ratios
-    table(["times tmpfs, real time", "1 thread", "2 threads", "2 over 1", "tmpfs's 2 over 1"], rows)
-    print()
+        by = {(r["fs"], r["engine"], r["rw"], r["threads"], r["turn"]): r["mbps"] for r in records if r["beside"] == beside}
+        turns = sorted({k[-1] for k in by})
+        for key in dict.fromkeys(k[1:3] for k in by):
+            found[(beside, *key)] = (
+                {n: statistics.median(by[(beside, *key, n, t)] / by[("tmpfs", *key, n, t)] for t in turns) for n in (1, 2)},
+                [statistics.median(by[(fs, *key, 2, t)] / by[(fs, *key, 1, t)] for t in turns) for fs in (beside, "tmpfs")])
+    return found
 
-    def draw(engine):
-        def one(axis):
-            for at, beside in enumerate(dict.fromkeys(k[0] for k in found)):
-                bars = [found[beside, engine, rw][n] for rw in ("read", "write") for n in (1, 2)]
-                axis.bar([x + at / 4 for x in range(4)], bars, 0.22, label=beside)
-            axis.axhline(1, color="k", linewidth=0.8)
-            axis.set_xticks([x + 0.25 for x in range(4)], [f"{rw}, {n}" for rw in ("read", "write") for n in (1, 2)])
-            axis.set_title("read(), write()" if engine == "psync" else "mmap")
-            axis.set_ylabel("times tmpfs, by threads")
-            axis.legend(fontsize="small")
-        return one
-    picture_of(os.path.join(folder, "figure-28-29.png"), [draw("psync"), draw("mmap")])
+
+def show_threads(records, table):
+    table(["times tmpfs, real time", "1 thread", "2 threads", "2 over 1", "tmpfs's 2 over 1"],
+          [[f"{beside}, {engine} {rw}", ratios[1], ratios[2], *gains]
+           for (beside, engine, rw), (ratios, gains) in thread_ratios(records).items()])
+    print()
 
 
 # --- figure 30, dbench, mail -----------------------------------------------------------------------------
 
-def show_postmark(records, table, target, folder):
-    rate = {(r["fs"], r["kind"]): r["transactions"] / r["seconds"] for r in records}
+def rates(records):
+    return {(r["fs"], r["kind"]): r["transactions"] / r["seconds"] for r in records}
+
+
+def show_postmark(records, table, target):
+    rate = rates(records)
     names = list(dict.fromkeys(r["fs"] for r in records))
     kinds = ("read", "write")
     table([f"postmark, {records[0]['transactions']} transactions, a second"]
@@ -153,14 +108,6 @@ def show_postmark(records, table, target, folder):
                                               if "tmpfs" in names else "")] for fs in names])
     print()
 
-    def draw(kind):
-        def one(axis):
-            axis.bar(names, [rate[fs, kind] / 1e3 for fs in names])
-            axis.tick_params("x", rotation=30)
-            axis.set_title(f"postmark, {kind} mostly")
-            axis.set_ylabel("thousand transactions a virtual second")
-        return one
-    picture_of(os.path.join(folder, "figure-30.png"), [draw(k) for k in kinds])
     return [target(f"tmpfs's postmark transactions over {fs}'s, {k} mostly", rate["tmpfs", k] / rate[fs, k], 1)
             for fs in names if fs.startswith("scmfs") and "tmpfs" in names for k in kinds]
 
@@ -211,25 +158,23 @@ def show_counters(records):
     print()
 
 
-def show(records, table, target, folder):
-    def of(*what):
-        return [r for r in records if r["what"] in what]
+def of(records, *what):
+    return [r for r in records if r["what"] in what]
 
+
+def show(records, table, target):
     ok, cells = [], Records(records)
     if "tmpfs" in cells.fs:
         show_records(cells, table)
-        draw_records(cells, folder)
         if "scmfs" in cells.fs:
             ok += judge_records(cells, target)
-    if of("threads"):
-        show_threads(of("threads"), table, folder)
-    if of("postmark"):
-        ok += show_postmark(of("postmark"), table, target, folder)
-    if of("dbench"):
-        show_dbench(of("dbench"), table)
-    if of("mail"):
-        ok += show_mail(of("mail"), table, target)
-    if of("aged"):
-        ok += show_aged(of("aged", "aged records"), table, target)
-    show_counters(of("counters"))
+    for what, shown in (("threads", lambda some: show_threads(some, table)),
+                        ("postmark", lambda some: show_postmark(some, table, target)),
+                        ("dbench", lambda some: show_dbench(some, table)),
+                        ("mail", lambda some: show_mail(some, table, target)),
+                        ("counters", show_counters)):
+        if of(records, what):
+            ok += shown(of(records, what)) or []
+    if of(records, "aged"):
+        ok += show_aged(of(records, "aged", "aged records"), table, target)
     return all(ok)
