@@ -11,7 +11,7 @@ import sys
 import files
 import lab
 import scmfs
-from scmfs_figures_loads import FILE_MIB, TRANSACTIONS, WAYS, file_bytes, sizes
+from scmfs_figures_loads import FILE_MIB, RECORDS, TRANSACTIONS, WAYS, file_bytes, sizes
 
 PHYS = "phys=4G,size=768M"
 DEV = {"ext2": "/dev/pmem0", "ext4": "/dev/pmem0", "xfs": "/dev/pmem0", "ext2 brd": "/dev/ram0"}
@@ -32,7 +32,7 @@ def make(name):
     if name not in DEV:
         return scmfs.mounted("fs", "-t", name, "none")
     kind, dev = name.split()[0], DEV[name]
-    if name == "ext2 brd":
+    if name == "ext2 brd" and not os.path.exists(dev):
         lab.modprobe("brd", "rd_nr=1", "rd_size=786432")
     lab.wait_for(dev)
     lab.run("udevadm", "settle", check=False)
@@ -54,7 +54,7 @@ def jobs_of(path, lengths, only_mapped=False):
     """fio's jobs: all ways for all lengths of a record."""
     jobs = {}
     for length in lengths:
-        base = dict(bs=length, size=file_bytes(length), filename=f"{path}/data")
+        base = dict(bs=length, size=file_bytes(length), number_ios=RECORDS, filename=f"{path}/data")
         for way, options in WAYS.items():
             if only_mapped and "mmap" not in way:
                 continue
@@ -147,12 +147,11 @@ def dbench(out, name, quick):
         return files.parse_dbench(subprocess.run([program, "-D", path, "-c", script, "-t", str(seconds), str(clients)],
                                                  check=True, env=env, text=True, stdout=subprocess.PIPE).stdout)
 
-    os.makedirs("/run/warm", exist_ok=True)
-    run("/run/warm", 1, 1)
     path = begin(name)
+    run(path, 1, 1)                                         # warms up
     for clients in (1,) if quick else (1, 4):
         began, busy = lab.uptime(), busy_ns()
-        result = run(path, clients, 1 if quick else 3)
+        result = run(path, clients, 1 if quick else 2)
         out.add(bench="figures", what="dbench", fs=name, clients=clients, **result,
                 cpu=(busy_ns() - busy) / 1e9 / (lab.uptime() - began))
 
@@ -269,6 +268,7 @@ def threads(out, name, quick):
                 if turn >= 0:
                     out.add(bench="figures", what="threads", fs=fs, beside=name, engine=engine, rw=rw, threads=int(n),
                             turn=turn, mbps=result[rw]["bw_bytes"] / 1e6)
+    lab.run("umount", other)
 
 
 # --- real counters -------------------------------------------------------------------------------------
@@ -299,7 +299,9 @@ LOADS = {"records": records, "postmark": postmark, "dbench": dbench, "mail": mai
 def measure(out, quick):
     cell = json.loads(sys.argv[3])
     began = lab.uptime()
-    LOADS[cell["load"]](out, cell["fs"], quick)
+    for fs in cell["fs"]:
+        LOADS[cell["load"]](out, fs, quick)
+        lab.run("umount", f"{lab.RAM}/fs")
     lab.say(f"{lab.uptime() - began:.1f} s")
 
 

@@ -2,9 +2,9 @@
 """What tests/bench/run scmfs-figures measures: loads, file systems, lengths of records."""
 
 FILE_MIB = 64
-RECORDS = 4096          # of a file that is no longer than FILE_MIB
-LEAST = 4 << 20         # or 2 MiB pages would show in nothing
-TRANSACTIONS = 40000    # a tenth of the dissertation's: a run is minutes then, not hours
+RECORDS = 4096          # at most, of a file that is no longer than FILE_MIB
+LEAST = 2 << 20         # of which only a part is touched by the least records, or huge pages would show in nothing
+TRANSACTIONS = 20000    # a 20th of the dissertation's: a run is minutes then, not hours
 
 ALL = ("tmpfs", "ramfs", "scmfs", "ext2 brd", "ext2", "ext4", "xfs")
 WAYS = {
@@ -22,7 +22,7 @@ WAYS = {
 
 def sizes(quick):
     """64 B to 16 MiB, closer where the dissertation's curves fall."""
-    return (64, 4096, 1 << 20, 16 << 20) if quick else (*(64 << i for i in range(0, 13, 2)), *(64 << i for i in range(13, 19)))
+    return (64, 4096, 1 << 20, 16 << 20) if quick else (*(64 << i for i in range(0, 13, 3)), *(1 << i for i in range(20, 25)))
 
 
 def file_bytes(length):
@@ -34,11 +34,11 @@ def name_of(length):
     return f"{length >> 20}M" if length >> 20 else f"{length >> 10}K" if length >> 10 else str(length)
 
 
-def cells():
-    """Name -> load, file system, real time."""
-    found = {}
-    for load, names in (("records", ALL), ("postmark", (*ALL[:3], "scmfs atomic", *ALL[3:])), ("dbench", ALL), ("mail", ALL),
-                        ("aged", ("scmfs",)), ("counters", ("scmfs",)), ("threads", ("scmfs", "ext2 brd", "ext4"))):
-        for fs in names:
-            found[f"{load}/{fs.replace(' ', '-')}"] = dict(load=load, fs=fs)
-    return found
+CELLS = {
+    **{f"records/{fs.replace(' ', '-')}": ("records", (fs,)) for fs in ALL},
+    "postmark/memory": ("postmark", ("tmpfs", "ramfs")), "postmark/scmfs": ("postmark", ("scmfs", "scmfs atomic")),
+    "postmark/ext2": ("postmark", ("ext2 brd", "ext2")), "postmark/dax": ("postmark", ("ext4", "xfs")),
+    "dbench/memory": ("dbench", ("tmpfs", "ramfs", "scmfs", "scmfs atomic")), "dbench/disk": ("dbench", ("ext2 brd", "ext2", "ext4", "xfs")),
+    "mail": ("mail", ALL), "aged": ("aged", ("scmfs",)), "counters": ("counters", ("scmfs",)),
+    "threads": ("threads", ("scmfs", "ext2 brd", "ext4")),
+}                       # name: load, file systems, one after the other in a machine

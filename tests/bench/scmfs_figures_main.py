@@ -19,9 +19,10 @@ APPEND = "memmap=768M$4G memmap=768M!4864M"     # reserved plainly, and for nd_p
 
 def measure_cell(name, cell, path, kernel, quick):
     """What is at path counts, so it gets there last."""
-    clock = REAL if cell["load"] == "threads" else VIRTUAL
+    load, fs = cell
+    clock = REAL if load == "threads" else VIRTUAL
     print(f"# {name}: measuring (kernel {kernel}, {'virtual' if clock == VIRTUAL else 'real'} time)", flush=True)
-    os.rename(machine.run("scmfs_figures", kernel, "6G", json.dumps(cell), *(["--quick"] if quick else []),
+    os.rename(machine.run("scmfs_figures", kernel, "6G", json.dumps(dict(load=load, fs=fs)), *(["--quick"] if quick else []),
                           record="scmfs-figures-" + name.replace("/", "-"), append=APPEND, clock=clock), path)
 
 
@@ -30,13 +31,13 @@ def figures(args, kernel):
     if args.again:
         shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder, exist_ok=True)
-    chosen = {n: c for n, c in loads.cells().items() if not args.only or any(t in n for t in args.only)}
+    chosen = {n: c for n, c in loads.CELLS.items() if not args.only or any(t in n for t in args.only)}
     paths = {n: os.path.join(folder, n.replace("/", "-") + ".jsonl") for n in chosen}
     missing = [n for n in chosen if not os.path.exists(paths[n]) and not args.report]
-    if any(chosen[n]["load"] == "mail" for n in missing):
+    if any(chosen[n][0] == "mail" for n in missing):
         machine.build("fsops")
-    for some, jobs in (([n for n in missing if chosen[n]["load"] != "threads"], args.jobs),
-                       ([n for n in missing if chosen[n]["load"] == "threads"], 1)):
+    for some, jobs in (([n for n in missing if chosen[n][0] != "threads"], args.jobs),
+                       ([n for n in missing if chosen[n][0] == "threads"], 1)):
         machine.side_by_side([(measure_cell, n, chosen[n], paths[n], kernel, args.quick) for n in some], jobs)
     records = [r for p in paths.values() for r in balance_cells.read(p) or []]
     if not records:

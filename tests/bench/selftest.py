@@ -178,7 +178,7 @@ def figure_cells():
     for quick in (True, False):
         assert all(scmfs_figures_loads.file_bytes(n) % n == 0 and scmfs_figures_loads.file_bytes(n) // n > 3
                    for n in scmfs_figures_loads.sizes(quick))
-    assert {c["load"] for c in scmfs_figures_loads.cells().values()} == {
+    assert {load for load, _ in scmfs_figures_loads.CELLS.values()} == {
         "records", "postmark", "dbench", "mail", "aged", "counters", "threads"}
 
 
