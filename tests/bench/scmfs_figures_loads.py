@@ -36,9 +36,8 @@ def name_of(length):
 
 CELLS = {
     **{f"records/{fs.replace(' ', '-')}": ("records", (fs,)) for fs in ALL},
-    "postmark/memory": ("postmark", ("tmpfs", "ramfs")), "postmark/scmfs": ("postmark", ("scmfs", "scmfs atomic")),
-    "postmark/ext2": ("postmark", ("ext2 brd", "ext2")), "postmark/dax": ("postmark", ("ext4", "xfs")),
-    "dbench/memory": ("dbench", ("tmpfs", "ramfs", "scmfs", "scmfs atomic")), "dbench/disk": ("dbench", ("ext2 brd", "ext2", "ext4", "xfs")),
+    **{f"postmark/{fs.replace(' ', '-')}": ("postmark", (fs,)) for fs in (*ALL, "scmfs atomic")},
+    **{f"dbench/{fs.replace(' ', '-')}": ("dbench", (fs,)) for fs in ALL},
     "mail": ("mail", ALL), "aged": ("aged", ("scmfs",)), "counters": ("counters", ("scmfs",)),
     "threads": ("threads", ("scmfs", "ext2 brd", "ext4")),
-}                       # name: load, file systems, one after the other in a machine
+}       # name: load, file systems, one after the other in a machine
