@@ -381,6 +381,18 @@ static bool drop_ahead(struct scmfs *fs, struct scmfs_write *w)
 	return true;
 }
 
+/*
+ * An overwrite in the same tick of the clock as the last one changes no word. The times that are
+ * there are durable: whoever changed them had the file's lock until they were.
+ */
+static bool changes_words(struct scmfs_inode *inode, const struct scmfs_write *w, s64 now)
+{
+	if (w->fresh || w->unwritten || w->offset + w->len > scmfs_read(&inode->size))
+		return true;
+	return !(w->flags & SCMFS_WRITE_NO_TIME) &&
+	       (scmfs_read(&inode->mtime) != (u64)now || scmfs_read(&inode->ctime) != (u64)now);
+}
+
 int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, w->ino);
@@ -391,8 +403,7 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 		return 0;
 	}
 	shorten(fs, w, min(done, w->len));
-	if (!w->fresh && !w->unwritten && w->flags & SCMFS_WRITE_NO_TIME &&
-	    w->offset + w->len <= scmfs_read(&inode->size)) {
+	if (!changes_words(inode, w, now)) {
 		scm_fence();
 		return 0;
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What single operations on files cost: fsops ops COUNT ROUNDS NAME=DIRECTORY...,
- * fsops fill DIRECTORY NAMES, fsops pieces FILE EXTENTS. Prints a JSON line for each that was
- * measured, at its end.
+ * fsops fill DIRECTORY NAMES, fsops pieces FILE EXTENTS, fsops mail DIRECTORY COUNT. Prints a JSON
+ * line for each that was measured, at its end.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -279,6 +279,38 @@ static void pieces(const char *path, unsigned long most)
 	}
 }
 
+/* A new file of 4 KiB that is durable, as a mail server makes it. */
+static void one_mail(unsigned long i)
+{
+	file = open(name('m', i), O_CREAT | O_EXCL | O_WRONLY, 0644);
+	if (file < 0)
+		err(1, "create");
+	one_append();
+	if (fsync(file) || close(file))
+		err(1, "fsync");
+}
+
+/* Three rounds, of which the first one warms up. */
+static void mail(const char *dir, unsigned long most)
+{
+	uint64_t from;
+
+	if (chdir(dir))
+		err(1, "%s", dir);
+	for (int round = -1; round < 2; round++) {
+		from = now();
+		for (unsigned long i = 0; i < most; i++)
+			one_mail(i);
+		from = now() - from;
+		if (round >= 0)
+			printf("{\"files\": %lu, \"round\": %d, \"ns\": %.1f}\n", most, round,
+			       (double)from / most);
+		for (unsigned long i = 0; i < most; i++)
+			if (unlink(name('m', i)))
+				err(1, "unlink");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
@@ -286,12 +318,14 @@ int main(int argc, char **argv)
 		fill(argv[2], strtoul(argv[3], NULL, 0));
 	} else if (argc == 4 && !strcmp(argv[1], "pieces")) {
 		pieces(argv[2], strtoul(argv[3], NULL, 0));
+	} else if (argc == 4 && !strcmp(argv[1], "mail")) {
+		mail(argv[2], strtoul(argv[3], NULL, 0));
 	} else if (argc >= 5 && argc - 4 <= MAX_FS && !strcmp(argv[1], "ops")) {
 		count = strtoul(argv[2], NULL, 0);
 		all_ops(atoi(argv[3]), argv + 4, argc - 4);
 	} else {
 		errx(2, "usage: fsops ops COUNT ROUNDS NAME=DIRECTORY... | "
-		     "fill DIRECTORY NAMES | pieces FILE EXTENTS");
+		     "fill DIRECTORY NAMES | pieces FILE EXTENTS | mail DIRECTORY COUNT");
 	}
 	return 0;
 }

@@ -7,6 +7,7 @@ import json
 import mmap
 import os
 import struct
+import sys
 import time
 
 import lab
@@ -180,18 +181,31 @@ def many_files(out, path, size, files, extents):
     lab.run("umount", path)
 
 
-def measure(out, quick):
-    lab.stage("/mnt/share/fsops")
-    seed_random()
+def operations(out, quick):
     where = file_systems()
     fsops(out, "ops", 500 if quick else 2000, 1 if quick else 5, *(f"{k}={v}" for k, v in where.items()))
-    lab.run("mount", "-t", "tracefs", "none", TRACING, check=False)
     fences(out, where["scmfs"])
     for path in where.values():
         lab.run("umount", path)
+
+
+def growth(out, quick):
+    lab.modprobe("scmfs")
     sizes = SIZES[:2] if quick else SIZES
     path = mounts(out, sizes)
     many_files(out, path, sizes[-1], *((20000, 10000) if quick else (FILES, EXTENTS)))
+
+
+PARTS = {"operations": operations, "growth": growth}
+
+
+def measure(out, quick):
+    """Those parts that --part=NAME names, or all."""
+    lab.stage("/mnt/share/fsops")
+    seed_random()
+    lab.run("mount", "-t", "tracefs", "none", TRACING, check=False)
+    for name in [a.partition("=")[2] for a in sys.argv if a.startswith("--part=")] or PARTS:
+        PARTS[name](out, quick)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,8 @@ def show_growth(cells, table, target):
     ok = []
     for what in ("names", "extents"):
         series = cells.series(what)
+        if not series:
+            continue
         sizes = next(iter(series.values()))[0]
         table([f"ns, by {what}"] + [str(n) for n in sizes], [[op] + [f"{y:.0f}" for y in ys] for op, (_, ys) in series.items()])
         print()
@@ -89,8 +91,7 @@ def show_growth(cells, table, target):
     return ok
 
 
-def show(records, table, target, path):
-    cells = Cells(records)
+def show_operations(cells, table, target):
     table(["ns"] + cells.ops, [[fs] + [f"{cells.ns[fs, op]:.0f}" for op in cells.ops] for fs in cells.fs])
     print()
     table(["times tmpfs"] + cells.ops, [[fs] + [cells.ratio(fs, op) for op in cells.ops] for fs in cells.fs])
@@ -101,12 +102,19 @@ def show(records, table, target, path):
     print()
     table(["fences"] + [r["op"] for r in cells.of("fences")], [["scmfs"] + [float(r["fences"]) for r in cells.of("fences")]])
     print()
-    ok += [target(f"fences of {r['op']}", r["fences"], FENCES[r["op"]]) for r in cells.of("fences") if r["op"] in FENCES]
+    return ok + [target(f"fences of {r['op']}", r["fences"], FENCES[r["op"]]) for r in cells.of("fences") if r["op"] in FENCES]
+
+
+def show(records, table, target, path):
+    """A part of the measurement is shown as far as it goes."""
+    cells = Cells(records)
+    ok = show_operations(cells, table, target) if cells.fs else []
     ok += show_mounts(cells, table, target)
     ok += show_growth(cells, table, target)
     for r in cells.of("meminfo"):
         ok.append(target("bytes of RAM per idle file, mounted", r["mounted_kib"] * 1024 / r["files"], 64))
         ok.append(target("the same with the directory's index", r["indexed_kib"] * 1024 / r["files"], 64))
-    picture(cells, path)
-    print(f"\npicture: {path}")
+    if cells.fs and cells.of("mount"):
+        picture(cells, path)
+        print(f"\npicture: {path}")
     return all(ok)

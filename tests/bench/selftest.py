@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What tests/bench.sh runs: usage: selftest.py NETMIX. Prints KTAP."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -13,6 +15,9 @@ import balance_cells
 import balance_report
 import blktrace
 import report
+import scmfs_figures_loads
+import scmfs_figures_report
+import tables
 
 # wu-reddy, tables I and II, once more: netmix has its own
 TABLE = dict(NTCreateX=46614, Close=46610, Rename=145, Unlink=29, Qpathinfo=99896, Qfileinfo=22506, Qfsinfo=37255,
@@ -139,8 +144,46 @@ def undisturbed():
     assert report.low(range(1, 101)) == (10, 4, 16) and report.low([3, 1, 2]) == (1, 1, 1)
 
 
+def figures_of(slow=None, mail=6000, rate=10.0):
+    """scmfs takes 0.9 of tmpfs's time everywhere but for one way and length."""
+    rows = [dict(what="records", fs=fs, way=way, bytes=n, huge=huge, faults=1,
+                 ns=1000 if fs == "tmpfs" else 1001 if (way, n) == slow else 900)
+            for fs in ("tmpfs", "scmfs") for way in scmfs_figures_loads.WAYS for n in (64, 1 << 20) for huge in (True, False)
+            if huge or "mmap" in way]
+    rows += [dict(what="mail", fs=fs, files=1, round=0, ns=ns) for fs, ns in (("scmfs", 1000), ("ext4", mail))]
+    rows += [dict(what="postmark", fs=fs, kind=kind, files=1, transactions=100, seconds=s)
+             for fs, s in (("tmpfs", 10.0), ("scmfs", rate)) for kind in ("read", "write")]
+    return rows
+
+
+def figures_missed(records):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        ok = scmfs_figures_report.show(records, tables.table, tables.target)
+    missed = [line.split(": ")[1] for line in said.getvalue().splitlines() if line.startswith("MISSED")]
+    assert ok == (not missed), said.getvalue()
+    return missed
+
+
+def figures():
+    """scmfs's figures name each target that is missed, with the record it is worst at"""
+    assert figures_missed(figures_of()) == []
+    (text,) = figures_missed(figures_of(slow=("random read", 1 << 20)))
+    assert text.endswith("(random read 1M)"), text
+    assert len(figures_missed(figures_of(mail=4900))) == 1
+    assert len(figures_missed(figures_of(rate=10.1))) == 2
+
+
+def figure_cells():
+    """a record is never longer than its file, and a file is all of the least ones"""
+    for quick in (True, False):
+        assert all(scmfs_figures_loads.file_bytes(n) % n == 0 and scmfs_figures_loads.file_bytes(n) // n > 3
+                   for n in scmfs_figures_loads.sizes(quick))
+    assert {load for load, _ in scmfs_figures_loads.CELLS.values()} == {
+        "records", "postmark", "dbench", "mail", "aged", "counters", "threads"}
+
+
 def main():
-    tests = (netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated, traced_times, merged, undisturbed)
+    tests = (netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated, traced_times, merged, undisturbed, figures, figure_cells)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):

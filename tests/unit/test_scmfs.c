@@ -665,6 +665,54 @@ static void fences(void)
 	tfs_free(&t);
 }
 
+static s64 overwrite_at;
+
+/* Across a border of blocks: none of it is new. */
+static int do_overwrite(void)
+{
+	u64 ino;
+
+	t.now = overwrite_at - 1;
+	return tfs_find(&t, path_a, &ino) || tfs_write(&t, ino, 4000, 200, 9, 0);
+}
+
+/* What the clock shows as one moment changes no word after the first time, but has to last. */
+static void overwrites(void)
+{
+	struct scmfs_attr a;
+	static const struct {
+		u64 at;
+		int fill;
+	} part[] = { { 3999, 7 }, { 4000, 9 }, { 4199, 9 }, { 4200, 7 } };
+	struct scmfs_seg seg;
+	u64 ino;
+	u32 i;
+
+	tfs_make(&t, 16 << 20, 1000, 1);
+	strcpy(path_a, "a");
+	CHECK(!do_create() && !do_append() && !do_append());
+	overwrite_at = t.now + 5;
+	CHECK(fences_of(do_overwrite) == 2);
+	CHECK(fences_of(do_overwrite) == 1);
+	CHECK(!tfs_find(&t, path_a, &ino) && !scmfs_getattr(t.fs, ino, &a));
+	CHECK(a.mtime == overwrite_at && a.ctime == overwrite_at && a.size == 8192);
+	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		CHECK(scmfs_map(t.fs, ino, part[i].at, 1, &seg, 1) == 1);
+		CHECK(t.mem[seg.at] == part[i].fill);
+	}
+	/* a time of its own, or one of both that is another */
+	overwrite_at++;
+	CHECK(fences_of(do_overwrite) == 2);
+	for (i = 0; i < 2; i++) {
+		a.mtime = a.ctime = ++overwrite_at;
+		CHECK(!scmfs_setattr(t.fs, ino, &a, i ? SCMFS_SET_CTIME : SCMFS_SET_MTIME));
+		CHECK(fences_of(do_overwrite) == 2);
+		CHECK(!scmfs_getattr(t.fs, ino, &a));
+		CHECK(a.mtime == overwrite_at && a.ctime == overwrite_at);
+	}
+	tfs_free(&t);
+}
+
 static void memory(void)
 {
 	struct scmfs_statfs st;
@@ -1494,6 +1542,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: random operations do what a model says", model);
 	ktap_run("scmfs: the same where space runs out", model_full);
 	ktap_run("scmfs: at most 2 fences for create, 3 for rename", fences);
+	ktap_run("scmfs: an overwrite has 2 fences, 1 in the same tick as the last one", overwrites);
 	ktap_run("scmfs: idle files take no memory but bits", memory);
 	ktap_run("scmfs: readdir tells of each name once, whatever happens beside", cookies);
 	ktap_run("scmfs: a large directory costs as little as a small one", million);
