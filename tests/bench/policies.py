@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One cell of the policies' measurement: a load of wu-2011 chapter II on every volume of two devices, one after the other, each
-new. The cell is the JSON in the third argument; see policies_cells.py. Devices are at their own speed."""
+"""One cell of the policies' measurement: a load of wu-2011 chapter II on volumes of two devices, one after the other,
+each new. The cell is the JSON in the third argument; see policies_cells.py. Devices are at their own speed."""
 
 import copy
 import glob
@@ -28,7 +28,7 @@ def two_disks(cell):
 
 
 def pool(cell, words):
-    """A policy's words; those of the pool's own are extent SIZE and, at the end, pin: the file system's metadata on the SSD."""
+    """A policy's words; the pool's own are extent SIZE and, at the end, pin: the file system's metadata on the SSD."""
     other = copy.copy(cell)
     words = words.removesuffix(" pin").split()
     if "extent" in words:
@@ -112,7 +112,8 @@ def policies(out, quick):
     if cell.boost:
         lab.modprobe("libcrc32c")
         lab.run("insmod", cell.boost)
-    lab.stage("dmsetup", "blockdev", "dd", "mount", "umount", "mkfs.ext2", "emuctl", "nlctl", "make-bcache", "hybridctl")
+    lab.stage("dmsetup", "blockdev", "dd", "mount", "umount", "mkfs.ext2", "emuctl", "nlctl", "make-bcache",
+              "hybridctl")
     files.limit_memory(MEMORY)
     load = policies_loads.LOADS[cell.kind](cell)
     for name, volume in every_volume(cell, said["group"], said["policies"]):

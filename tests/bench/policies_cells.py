@@ -33,14 +33,19 @@ LOADS = {**{mix: ("mix", tuple(PAIRS), tuple(GROUPS)) for mix in MIXES},
          "postmark-large": ("postmark", (*PAPERS, "nameless+sp2504c"), tuple(GROUPS))}
 RIVALS = ("cache:", "bcache:", "writeboost")
 # What the paper's text says, over striping: load, pair, volume
-PAPER = {("sfs", PAPERS[0], "hybrid:migration-1"): 600 / 426, ("postmark", PAPERS[0], "hybrid:migration-1"): 115 / 102,
-         ("postmark", PAPERS[1], "hybrid:migration-1"): 271 / 251, ("postmark-large", PAPERS[0], "hybrid:migration-1"): 35 / 34,
+PAPER = {("sfs", PAPERS[0], "hybrid:migration-1"): 600 / 426,
+         ("postmark", PAPERS[0], "hybrid:migration-1"): 115 / 102,
+         ("postmark", PAPERS[1], "hybrid:migration-1"): 271 / 251,
+         ("postmark-large", PAPERS[0], "hybrid:migration-1"): 35 / 34,
          ("postmark-large", PAPERS[0], "hybrid:migration-2"): 37 / 34,
-         ("postmark-large", PAPERS[1], "hybrid:migration-1"): 52 / 50, ("postmark-large", PAPERS[1], "hybrid:migration-2"): 63 / 50}
+         ("postmark-large", PAPERS[1], "hybrid:migration-1"): 52 / 50,
+         ("postmark-large", PAPERS[1], "hybrid:migration-2"): 63 / 50}
 # The same over two striped disks; of figure 9 only who is ahead.
-PAPER_DISKS = {("postmark", PAPERS[0], "hybrid:migration-1"): 115 / 236, ("postmark", PAPERS[1], "hybrid:migration-1"): 271 / 236,
+PAPER_DISKS = {("postmark", PAPERS[0], "hybrid:migration-1"): 115 / 236,
+               ("postmark", PAPERS[1], "hybrid:migration-1"): 271 / 236,
                ("postmark-large", PAPERS[0], "hybrid:migration-2"): 37 / 48,
-               ("postmark-large", PAPERS[1], "hybrid:migration-2"): 63 / 48, ("sfs", PAPERS[1], "hybrid:migration-1"): 1.5,
+               ("postmark-large", PAPERS[1], "hybrid:migration-2"): 63 / 48,
+               ("sfs", PAPERS[1], "hybrid:migration-1"): 1.5,
                **{(mix, PAPERS[0], "hybrid:migration-1"): 1 for mix in MIXES[1:]}}
 REACH_RIVAL = REACH_CACHE = 0.98
 CPU = 0.6
@@ -48,8 +53,8 @@ CPU = 0.6
 
 def cell(load, pair, group, seed):
     policies = {**GROUPS, **FIGURES}[group]
-    return dict(name=f"{load}/{pair}/{group}/{seed}", kind=LOADS[load][0], pair=pair, models=PAIRS[pair], dilate=1, load=load,
-                depth=4, group=group, policies=policies, seed=seed)
+    return dict(name=f"{load}/{pair}/{group}/{seed}", kind=LOADS[load][0], pair=pair, models=PAIRS[pair], dilate=1,
+                load=load, depth=4, group=group, policies=policies, seed=seed)
 
 
 def every_cell():

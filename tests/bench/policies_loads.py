@@ -46,8 +46,8 @@ class Mix:
         return dict(iops=total, mean_ms=ns / 1e6, reads=rate["read"], writes=rate["write"])
 
     def prepare(self):
-        lab.fio(self.program, {f"fill{i}": dict(filename=f"{files.MNT}/f{i}", rw="write", bs="1M", size=FILE, ioengine="psync")
-                               for i in range(4)})
+        lab.fio(self.program, {f"fill{i}": dict(filename=f"{files.MNT}/f{i}", rw="write", bs="1M", size=FILE,
+                                                ioengine="psync") for i in range(4)})
         files.sync_volume()
 
     def warm(self, seconds):
@@ -58,7 +58,7 @@ class Mix:
 
 
 class Sfs:
-    """Operations of an NFS server in SPECsfs 3.0's proportions (netmix --mix nfs); what is written is so before the reply."""
+    """Operations of an NFS server in SPECsfs 3.0's proportions (netmix --mix nfs), written before the reply."""
 
     def __init__(self, cell):
         self.cell, self.program = cell, files.stage_netmix()
@@ -99,8 +99,8 @@ class Postmark:
         number, sizes, transactions = POSTMARK[self.cell.load]
         script = f"{lab.RAM}/postmark{i}"
         with open(script, "w", encoding="ascii") as f:
-            f.write(f"set location {files.MNT}/{i}\nset number {number}\nset size {sizes}\nset transactions {transactions}\n"
-                    f"set seed {10 * self.cell.seed + i}\nset buffering false\nset subdirectories 10\nrun\nquit\n")
+            f.write(f"set location {files.MNT}/{i}\nset number {number}\nset size {sizes}\n"
+                    f"set transactions {transactions}\nset seed {10 * self.cell.seed + i}\nset buffering false\nset subdirectories 10\nrun\nquit\n")
         return files.limited([self.program, script], stdin=subprocess.DEVNULL,
                              env={**os.environ, "LD_LIBRARY_PATH": lab.LIBS})
 

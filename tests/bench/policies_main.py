@@ -31,7 +31,8 @@ def policies(args, kernel):
         machine.build("netmix")
         boost = writeboost.module(kernel, OUT, None)
         print(f"# {len(missing)} cells to measure", flush=True)
-        machine.side_by_side([(measure_cell, c, balance_cells.file_of(folder, c), kernel, boost) for c in missing], args.jobs)
+        machine.side_by_side([(measure_cell, c, balance_cells.file_of(folder, c), kernel, boost) for c in missing],
+                             args.jobs)
     return show(chosen, folder)
 
 

@@ -10,11 +10,12 @@ import policies_cells
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt   # noqa: E402  pylint: disable=wrong-import-position
 
-SHOWN = ("alone:transcend16", "alone:memoright32", "alone:nameless", "alone:sp2504c", "alone:mba3073", "2 disks", "stripe",
-         "hybrid:wardrop", "hybrid:migration-1", "hybrid:migration-2", "hybrid:unified", "cache:writeback", "bcache:writeback",
-         "writeboost")
-COLOURS = dict(zip(SHOWN, ("#fdbf6f", "#fdbf6f", "#fdbf6f", "#bbbbbb", "#bbbbbb", "#777777", "#222222", "#1b6ca8", "#e7298a",
-                           "#984ea3", "#7fb3d5", "#d95f02", "#1b9e77", "#66a61e")))
+SSD, DISK = "#fdbf6f", "#bbbbbb"
+COLOURS = {"alone:transcend16": SSD, "alone:memoright32": SSD, "alone:nameless": SSD, "alone:sp2504c": DISK,
+           "alone:mba3073": DISK, "2 disks": "#777777", "stripe": "#222222", "hybrid:wardrop": "#1b6ca8",
+           "hybrid:migration-1": "#e7298a", "hybrid:migration-2": "#984ea3", "hybrid:unified": "#7fb3d5",
+           "cache:writeback": "#d95f02", "bcache:writeback": "#1b9e77", "writeboost": "#66a61e"}
+SHOWN = tuple(COLOURS)
 
 
 def mean_rate(runs, device):
@@ -29,8 +30,8 @@ def bars(axis, groups, devices=SHOWN):
         for x, (_, runs) in enumerate(groups):
             value, base = mean_rate(runs, device), mean_rate(runs, "stripe")
             if value and base:
-                axis.bar(x + 0.8 * i / len(devices), value[0] / base[0], 0.8 / len(devices), color=COLOURS.get(device, f"C{i}"),
-                         label=device if x == 0 else None)
+                axis.bar(x + 0.8 * i / len(devices), value[0] / base[0], 0.8 / len(devices),
+                         color=COLOURS.get(device, f"C{i}"), label=device if x == 0 else None)
     axis.axhline(1, color="black", linewidth=0.6)
     axis.set_xticks([x + 0.4 for x in range(len(groups))], [label for label, _ in groups])
     axis.set_ylabel("over dm-stripe")
@@ -42,8 +43,8 @@ def curves(axis, runs, devices):
     for i, device in enumerate(devices):
         record = balance_cells.find(runs[0], device)
         if record:
-            axis.plot([p["iops"] for p in record["curve"]], [p["mean_ms"] for p in record["curve"]], marker="o", markersize=3,
-                      color=COLOURS.get(device, f"C{i}"), label=device)
+            axis.plot([p["iops"] for p in record["curve"]], [p["mean_ms"] for p in record["curve"]], marker="o",
+                      markersize=3, color=COLOURS.get(device, f"C{i}"), label=device)
     axis.set_xlabel("operations a second")
     axis.set_ylabel("ms")
     axis.legend(fontsize="x-small")
@@ -68,8 +69,8 @@ def panels(measured):
     for pair in policies_cells.PAIRS:
         runs = measured.get(("sfs", pair))
         if runs:
-            out.setdefault("figure5", []).append((pair, curves, (runs, [*(f"alone:{m}" for m in policies_cells.PAIRS[pair]),
-                                                                        "stripe", "hybrid:migration-1"])))
+            alone = [f"alone:{m}" for m in policies_cells.PAIRS[pair]]
+            out.setdefault("figure5", []).append((pair, curves, (runs, [*alone, "stripe", "hybrid:migration-1"])))
             out["figure5"].append((pair, writes, (runs, ["stripe", "hybrid:migration-1"])))
             out.setdefault("figure8", []).append((pair, curves, (runs, ["2 disks", "stripe", *policies_cells.OURS])))
             for picture, devices in (("figure6", policies_cells.DELTAS), ("figure6", policies_cells.CHUNKS),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The policies' measurement as Markdown, out of its records. Host side; runs is what policies_cells.together() makes."""
+"""The policies' measurement as Markdown, out of its records. Host side; measured is policies_cells.together()'s."""
 
 import math
 
@@ -30,10 +30,12 @@ def volume_rows(runs):
 
 
 def volumes_part(measured):
-    text = "## Every volume\n\nTransactions, operations or requests a second; / is over dm-stripe on both devices, and over two such disks.\n"
+    text = "## Every volume\n\nTransactions, operations or requests a second; / is over dm-stripe on both devices, and over " \
+        "two such disks.\n"
     for (load, pair), runs in measured.items():
         text += f"\n### {load} on {pair}\n\n" + table(
-            ["volume", "rate", "+-", "mean ms", "/stripe", "/2 disks", "extents moved", "CPU", "seeds"], volume_rows(runs))
+            ["volume", "rate", "+-", "mean ms", "/stripe", "/2 disks", "extents moved", "CPU", "seeds"],
+            volume_rows(runs))
     return text
 
 
@@ -57,15 +59,14 @@ def rival_rows(measured):
         if not any(over.values()):
             continue
         values = {d: sum(v) / len(v) if v else math.nan for d, v in over.items()}
-        best = [max((r for r in records if r["device"].startswith(RIVALS)), key=balance_cells.rate, default=None) for records in runs]
-        yield [f"{load}, {pair}", next(r["device"] for r in best if r), *values.values(),
+        rivals = [r for r in runs[0] if r["device"].startswith(RIVALS)]
+        yield [f"{load}, {pair}", max(rivals, key=balance_cells.rate)["device"] if rivals else "-", *values.values(),
                verdict(max(v for v in values.values() if v == v), REACH_RIVAL)]
 
 
 def cache_rows(measured):
     for (load, pair), runs in measured.items():
-        values = [policies_cells.mean_over(runs, d + CACHED, d)[0] if any(balance_cells.find(r, d) for r in runs) else math.nan
-                  for d in OURS]
+        values = [policies_cells.mean_over(runs, d + CACHED, d)[0] for d in OURS]
         known = [v for v in values if v == v]
         if known:
             yield [f"{load}, {pair}", *values, verdict(min(known), REACH_CACHE)]
@@ -76,8 +77,8 @@ def targets_part(measured):
     parts = (("The paper's gains", ["cell", "what", "paper", "here", "+-", "seeds", "target"], paper_rows),
              (f"Over the best rival (aim: the best policy at least {REACH_RIVAL})",
               ["cell", "rival", *OURS, "target"], rival_rows),
-             (f"With 100 extents in memory over without (aim: at least {REACH_CACHE} with each policy)", ["cell", *OURS, "target"],
-              cache_rows))
+             (f"With 100 extents in memory over without (aim: at least {REACH_CACHE} with each policy)",
+              ["cell", *OURS, "target"], cache_rows))
     for title, head, rows in parts:
         made = list(rows(measured))
         if made:

@@ -177,8 +177,8 @@ def policies_targets():
     """the policies' report misses a gain, a rival and the extent cache where they fall short, and nothing else"""
     good = {"stripe": 100, "2 disks": 150, "hybrid:migration-1": 141, "hybrid:migration-2": 160, "cache:writeback": 160,
             "hybrid:migration-2+cache": 158}
-    cases = [({}, []), ({"hybrid:migration-1": 139}, ["hybrid:migration-1 / stripe"]), ({"cache:writeback": 165}, ["cache:writeback"]),
-             ({"hybrid:migration-2+cache": 155}, [0.96875])]
+    cases = [({}, []), ({"hybrid:migration-1": 139}, ["hybrid:migration-1 / stripe"]),
+             ({"cache:writeback": 165}, ["cache:writeback"]), ({"hybrid:migration-2+cache": 155}, [0.96875])]
     for change, missed in cases:
         rates = {**good, **change}
         # in two machines
@@ -207,7 +207,8 @@ def nfs_mix():
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
         common = [sys.argv[1], "--directory", folder, "--seed", "3", "--mix", "nfs"]
         subprocess.run([*common, "--setup", "1"], check=True)
-        said = json.loads(subprocess.run([*common, "--phases", "1:1"], check=True, stdout=subprocess.PIPE, text=True).stdout)
+        said = json.loads(subprocess.run([*common, "--phases", "1:1"], check=True, stdout=subprocess.PIPE,
+                                         text=True).stdout)
     kinds = {k: n for k, (n, _) in said["phases"][0]["kinds"].items()}
     for kind, percent in dict(LOOKUP=41, READ=18, GETATTR=11, READDIR=11, WRITE=9, COMMIT=5).items():
         near(100 * kinds[kind] / sum(kinds.values()), percent, 0.06)
@@ -215,7 +216,9 @@ def nfs_mix():
 
 
 def main():
-    tests = (postmark, policies_targets, policies_matrix, nfs_mix, netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated, traced_times, merged, undisturbed)
+    tests = (postmark, policies_targets, policies_matrix, nfs_mix,
+             netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated,
+             traced_times, merged, undisturbed)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):
