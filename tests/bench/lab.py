@@ -293,7 +293,7 @@ class Out:
 
     def close(self):
         with open(self.path, "w") as f:
-            f.write("\n".join(self.lines) + "\n")
+            f.writelines(line + "\n" for line in self.lines)
 
 
 def main(table):

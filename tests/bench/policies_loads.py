@@ -100,7 +100,8 @@ class Postmark:
         script = f"{lab.RAM}/postmark{i}"
         with open(script, "w", encoding="ascii") as f:
             f.write(f"set location {files.MNT}/{i}\nset number {number}\nset size {sizes}\n"
-                    f"set transactions {transactions}\nset seed {10 * self.cell.seed + i}\nset buffering false\nset subdirectories 10\nrun\nquit\n")
+                    f"set transactions {transactions}\nset seed {10 * self.cell.seed + i}\nset buffering false\n"
+                    "set subdirectories 10\nrun\nquit\n")
         return files.limited([self.program, script], stdin=subprocess.DEVNULL,
                              env={**os.environ, "LD_LIBRARY_PATH": lab.LIBS})
 

@@ -30,8 +30,8 @@ def volume_rows(runs):
 
 
 def volumes_part(measured):
-    text = "## Every volume\n\nTransactions, operations or requests a second; / is over dm-stripe on both devices, and over " \
-        "two such disks.\n"
+    text = "## Every volume\n\nTransactions, operations or requests a second; / is over dm-stripe on both devices, " \
+        "and over two such disks.\n"
     for (load, pair), runs in measured.items():
         text += f"\n### {load} on {pair}\n\n" + table(
             ["volume", "rate", "+-", "mean ms", "/stripe", "/2 disks", "extents moved", "CPU", "seeds"],
