@@ -3,7 +3,9 @@
 
 Files and devices are an eighth of the paper's, so that a disk's arm goes as far as there."""
 
+import json
 import math
+import os
 
 import balance_cells
 
@@ -67,6 +69,15 @@ def every_cell():
 
 def cells(quick):
     return [c for c in every_cell() if not quick or c["name"] in QUICK]
+
+
+def keep(raw, part):
+    """What a machine has measured, ended or not, goes to what there is of the cell; the volumes that are done."""
+    with open(part, "a", encoding="utf-8") as f:
+        f.writelines(json.dumps(r) + "\n" for r in balance_cells.read(raw) or [])
+    if os.path.exists(raw):
+        os.remove(raw)
+    return [r["device"] for r in balance_cells.read(part)]
 
 
 def together(measured):

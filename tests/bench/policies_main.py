@@ -15,21 +15,12 @@ import writeboost
 from machine import OUT, TOP
 
 
-def keep(raw, part):
-    """What a machine has measured, ended or not, goes to what there is of the cell; the volumes that are done."""
-    with open(part, "a", encoding="utf-8") as f:
-        f.writelines(json.dumps(r) + "\n" for r in balance_cells.read(raw) or [])
-    if os.path.exists(raw):
-        os.remove(raw)
-    return [r["device"] for r in balance_cells.read(part)]
-
-
 def measure_cell(cell, path, kernel, boost):
     record, part = "policies-" + cell["name"].replace("/", "_"), path + ".part"
     raw = os.path.join(OUT, record + ".jsonl")
-    done = keep(raw, part)
+    done = policies_cells.keep(raw, part)
     machine.run("policies", kernel, "3G", json.dumps(dict(cell, boost=boost, done=done)), record=record)
-    keep(raw, part)
+    policies_cells.keep(raw, part)
     os.rename(part, path)
 
 

@@ -202,6 +202,19 @@ def policies_matrix():
     assert {(load, pair) for load, pair, _ in {**policies_cells.PAPER, **policies_cells.PAPER_DISKS}} <= keys
 
 
+def policies_resume():
+    """what a machine measured before it was ended is kept, once, and its volumes are not measured again"""
+    with tempfile.TemporaryDirectory() as folder:
+        raw, part = os.path.join(folder, "raw"), os.path.join(folder, "part")
+        assert policies_cells.keep(raw, part) == []
+        for device in ("stripe", "2 disks"):
+            with open(raw, "w", encoding="utf-8") as f:
+                f.write(json.dumps(record(device, 100)) + "\n")
+            said = policies_cells.keep(raw, part)
+            assert said[-1] == device and not os.path.exists(raw)
+        assert policies_cells.keep(raw, part) == ["stripe", "2 disks"]
+
+
 def nfs_mix():
     """netmix --mix nfs has SPECsfs's proportions of what an NFS server is asked"""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
@@ -216,7 +229,7 @@ def nfs_mix():
 
 
 def main():
-    tests = (postmark, policies_targets, policies_matrix, nfs_mix,
+    tests = (postmark, policies_targets, policies_matrix, policies_resume, nfs_mix,
              netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated,
              traced_times, merged, undisturbed)
     failed = 0
