@@ -33,7 +33,7 @@ LOADS = {**{mix: ("mix", tuple(PAIRS), tuple(GROUPS)) for mix in MIXES},
          "sfs": ("sfs", (*PAPERS, "nameless+sp2504c"), (*GROUPS, *FIGURES)),
          "postmark": ("postmark", (*PAPERS, "nameless+sp2504c"), tuple(GROUPS)),
          "postmark-large": ("postmark", (*PAPERS, "nameless+sp2504c"), tuple(GROUPS))}
-RIVALS = ("cache:", "bcache:", "writeboost")
+RIVALS = ("stripe", "cache:", "bcache:", "writeboost")
 # What the paper's text says, over striping: load, pair, volume
 PAPER = {("sfs", PAPERS[0], "hybrid:migration-1"): 600 / 426,
          ("postmark", PAPERS[0], "hybrid:migration-1"): 115 / 102,

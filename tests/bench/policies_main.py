@@ -14,9 +14,11 @@ import policies_report
 import writeboost
 from machine import OUT, TOP
 
+PART = ".part"          # of a cell that isn't done
+
 
 def measure_cell(cell, path, kernel, boost):
-    record, part = "policies-" + cell["name"].replace("/", "_"), path + ".part"
+    record, part = "policies-" + cell["name"].replace("/", "_"), path + PART
     raw = os.path.join(OUT, record + ".jsonl")
     done = policies_cells.keep(raw, part)
     machine.run("policies", kernel, "3G", json.dumps(dict(cell, boost=boost, done=done)), record=record)
@@ -41,7 +43,8 @@ def policies(args, kernel):
 
 
 def show(chosen, folder):
-    read = [(c, balance_cells.read(balance_cells.file_of(folder, c))) for c in chosen]
+    paths = [balance_cells.file_of(folder, c) for c in chosen]
+    read = [(c, balance_cells.read(p) or balance_cells.read(p + PART)) for c, p in zip(chosen, paths)]
     measured = policies_cells.together([(c, records) for c, records in read if records])
     if not measured:
         print("nothing was measured")
