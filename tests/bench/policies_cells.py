@@ -30,6 +30,7 @@ GROUPS = {"plain": {}, "pools": POLICIES, "cached": {n + CACHED: p + CACHE for n
 FIGURES = {"delta": DELTAS, "chunk": CHUNKS, "metadata": METADATA}
 # load: kind, pairs, groups
 LOADS = {**{mix: ("mix", tuple(PAIRS), tuple(GROUPS)) for mix in MIXES},
+         "2R2W": ("mix", tuple(PAIRS), (*GROUPS, "delta")),
          "sfs": ("sfs", (*PAPERS, "nameless+sp2504c"), (*GROUPS, *FIGURES)),
          "postmark": ("postmark", (*PAPERS, "nameless+sp2504c"), tuple(GROUPS)),
          "postmark-large": ("postmark", (*PAPERS, "nameless+sp2504c"), tuple(GROUPS))}

@@ -14,7 +14,7 @@ FILE = 64 << 20                 # paper: 512 MB
 WARM, MEASURED = {"hybrid": 60, "other": 10}, 30
 SFS_PROCESSES, SFS_STEP = (1, 2, 4, 8), 10
 # files, their sizes, transactions; paper: 40,000 and 400,000 each, or 4,000 and 80,000
-POSTMARK = {"postmark": (5000, "500 10000", 10000), "postmark-large": (250, "500 500000", 2500)}
+POSTMARK = {"postmark": (5000, "500 10000", 4000), "postmark-large": (250, "500 500000", 1500)}
 
 
 def parse_postmark(text):
