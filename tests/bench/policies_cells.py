@@ -21,10 +21,11 @@ POLICIES = {"hybrid:wardrop": "wardrop", "hybrid:migration-1": "asymmetry sizes 
             "hybrid:unified": "unified"}
 OURS = tuple(POLICIES)
 CACHED, CACHE = "+cache", " cache_extents 100"
-DELTAS = {f"hybrid:delta {d}": f"asymmetry sizes 0 delta {d}" for d in (0, 0.5, 1, 2, 4)}
-CHUNKS = {f"hybrid:chunk {c}": f"asymmetry sizes 0 extent {c}" for c in ("64K", "128K", "256K")}
+# what migration-1 has is not among them: 1, 64K
+DELTAS = {f"hybrid:delta {d}": f"asymmetry sizes 0 delta {d}" for d in (0.5, 2, 0, 4)}
+CHUNKS = {f"hybrid:chunk {c}": f"asymmetry sizes 0 extent {c}" for c in ("128K", "256K")}
 METADATA = {"hybrid:stripe": "stripe", "hybrid:stripe, metadata on flash": "stripe pin",
-            "hybrid:migration-1": "asymmetry sizes 0", "hybrid:migration-1, metadata on flash": "asymmetry sizes 0 pin"}
+            "hybrid:migration-1, metadata on flash": "asymmetry sizes 0 pin"}
 # A cell's volumes, some in each machine: those without a pool, pools, the same with 100 extents in memory, caches.
 GROUPS = {"plain": {}, "pools": POLICIES, "cached": {n + CACHED: p + CACHE for n, p in POLICIES.items()}, "rivals": {}}
 FIGURES = {"delta": DELTAS, "chunk": CHUNKS, "metadata": METADATA}

@@ -70,7 +70,8 @@ class Sfs:
         lab.run("mount", "-o", "remount,sync", files.MNT)
 
     def warm(self, seconds):
-        self.program("--phases", f"{SFS_PROCESSES[-1]}:{seconds}", *self.options)
+        """As long on each volume: files are not as they were afterwards."""
+        self.program("--phases", f"{SFS_PROCESSES[-1]}:{WARM['hybrid']}", *self.options)
 
     def measure(self):
         """The most operations a second of all numbers of processes, and the curve."""

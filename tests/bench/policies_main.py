@@ -17,13 +17,14 @@ from machine import OUT, TOP
 PART = ".part"          # of a cell that isn't done
 
 
-def measure_cell(cell, path, kernel, boost):
+def measure_cell(cell, path, kernel, boost, wanted):
     record, part = "policies-" + cell["name"].replace("/", "_"), path + PART
     raw = os.path.join(OUT, record + ".jsonl")
     done = policies_cells.keep(raw, part)
-    machine.run("policies", kernel, "3G", json.dumps(dict(cell, boost=boost, done=done)), record=record)
+    machine.run("policies", kernel, "3G", json.dumps(dict(cell, boost=boost, done=done, wanted=wanted)), record=record)
     policies_cells.keep(raw, part)
-    os.rename(part, path)
+    if not wanted:
+        os.rename(part, path)
 
 
 def policies(args, kernel):
@@ -37,8 +38,8 @@ def policies(args, kernel):
         machine.build("netmix")
         boost = writeboost.module(kernel, OUT, None)
         print(f"# {len(missing)} cells to measure", flush=True)
-        machine.side_by_side([(measure_cell, c, balance_cells.file_of(folder, c), kernel, boost) for c in missing],
-                             args.jobs)
+        machine.side_by_side([(measure_cell, c, balance_cells.file_of(folder, c), kernel, boost, args.volume)
+                              for c in missing], args.jobs)
     return show(chosen, folder)
 
 
@@ -64,5 +65,6 @@ def main(args, kernel):
     for switch in ("--quick", "--again", "--report"):
         parser.add_argument(switch, action="store_true")
     parser.add_argument("--only", action="append")
+    parser.add_argument("--volume", action="append")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     return 0 if policies(parser.parse_args(args), kernel) else 1

@@ -75,8 +75,8 @@ def panels(measured):
             out.setdefault("figure8", []).append((pair, curves, (runs, ["2 disks", "stripe", *policies_cells.OURS])))
             for picture, devices in (("figure6", policies_cells.DELTAS), ("figure6", policies_cells.CHUNKS),
                                      ("figure7", policies_cells.METADATA)):
-                if any(balance_cells.find(runs[0], d) for d in devices if d not in policies_cells.OURS):
-                    out.setdefault(picture, []).append((pair, curves, (runs, devices)))
+                if any(balance_cells.find(runs[0], d) for d in devices):
+                    out.setdefault(picture, []).append((pair, curves, (runs, ["hybrid:migration-1", *devices])))
         for picture, loads in (("figure9", policies_cells.MIXES), ("tables", ("postmark", "postmark-large"))):
             groups = [(load, measured[load, pair]) for load in loads if (load, pair) in measured]
             if groups:
