@@ -33,7 +33,7 @@ FIGURES = {"delta": DELTAS, "chunk": CHUNKS, "metadata": METADATA}
 LOADS = {**{mix: ("mix", tuple(PAIRS), tuple(GROUPS)) for mix in MIXES},
          "2R2W": ("mix", tuple(PAIRS), (*GROUPS, "delta")),
          "sfs": ("sfs", (*PAPERS, "nameless+sp2504c"), (*GROUPS, *FIGURES)),
-         "postmark": ("postmark", (*PAPERS, "nameless+sp2504c"), tuple(GROUPS)),
+         "postmark": ("postmark", (*PAPERS, "nameless+sp2504c"), (*GROUPS, "delta")),
          "postmark-large": ("postmark", (*PAPERS, "nameless+sp2504c"), tuple(GROUPS))}
 RIVALS = ("stripe", "cache:", "bcache:", "writeboost")
 # What the paper's text says, over striping: load, pair, volume
