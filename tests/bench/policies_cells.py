@@ -22,7 +22,7 @@ POLICIES = {"hybrid:wardrop": "wardrop", "hybrid:migration-1": "asymmetry sizes 
 OURS = tuple(POLICIES)
 CACHED, CACHE = "+cache", " cache_extents 100"
 # what migration-1 has is not among them: 1, 64K
-DELTAS = {f"hybrid:delta {d}": f"asymmetry sizes 0 delta {d}" for d in (0.5, 2, 0, 4)}
+DELTAS = {f"hybrid:delta {d}": f"asymmetry sizes 0 delta {d}" for d in (0.6, 0.5, 2, 0, 4)}
 CHUNKS = {f"hybrid:chunk {c}": f"asymmetry sizes 0 extent {c}" for c in ("128K", "256K")}
 METADATA = {"hybrid:stripe": "stripe", "hybrid:stripe, metadata on flash": "stripe pin",
             "hybrid:migration-1, metadata on flash": "asymmetry sizes 0 pin"}
