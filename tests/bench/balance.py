@@ -28,7 +28,7 @@ LOADS = {
     "mixed16k": dict(rw="randrw", rwmixread=70, bs="16k"),
     "read4k": dict(rw="randread", bs="4k"),
     "read16k": dict(rw="randread", bs="16k"),
-    "zipf4k": dict(rw="randrw", rwmixread=70, bs="4k", random_distribution="zipf:1.0"),
+    "zipf4k": dict(rw="randrw", rwmixread=70, bs="4k", random_distribution="zipf:0.99"),
     "stream128k": dict(rw="read", bs="128k"),
 }
 

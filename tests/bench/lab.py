@@ -269,12 +269,12 @@ FIO_COMMON = dict(direct=1, thread=1, clocksource="clock_gettime", randrepeat=1,
                   group_reporting=1, lat_percentiles=0, clat_percentiles=0)
 
 
-def fio(program, jobs, **common):
-    """Run jobs, {name: {option: value}}, one after the other in one fio; {name: its JSON}."""
+def fio(program, jobs, together=False, **common):
+    """Run jobs, {name: {option: value}}, one after the other or all at a time in one fio; {name: its JSON}."""
     lines = ["[global]"]
     lines += [f"{k}={v}" for k, v in {**FIO_COMMON, **common}.items()]
     for name, options in jobs.items():
-        lines += [f"[{name}]", "stonewall"] + [f"{k}={v}" for k, v in options.items()]
+        lines += [f"[{name}]"] + ([] if together else ["stonewall"]) + [f"{k}={v}" for k, v in options.items()]
     path = os.path.join(RAM, "jobs.fio")
     with open(path, "w") as f:
         f.write("\n".join(lines) + "\n")
@@ -293,7 +293,7 @@ class Out:
 
     def close(self):
         with open(self.path, "w") as f:
-            f.write("\n".join(self.lines) + "\n")
+            f.writelines(line + "\n" for line in self.lines)
 
 
 def main(table):

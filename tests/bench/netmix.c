@@ -28,11 +28,13 @@ enum kind {
 	FLUSH, KINDS
 };
 
-/* table I, "NetApp Traces" */
-static const struct {
+struct mix {
 	const char *name;
 	unsigned int count;
-} mix[KINDS] = {
+};
+
+/* table I, "NetApp Traces" */
+static const struct mix netapp[KINDS] = {
 	[CREATE] = { "NTCreateX", 46614 },	[CLOSE] = { "Close", 46610 },
 	[RENAME] = { "Rename", 145 },		[UNLINK] = { "Unlink", 29 },
 	[QPATHINFO] = { "Qpathinfo", 99896 },	[QFILEINFO] = { "Qfileinfo", 22506 },
@@ -40,6 +42,21 @@ static const struct {
 	[FIND] = { "Find", 34393 },		[WRITE] = { "WriteX", 47626 },
 	[READ] = { "ReadX", 43044 },		[FLUSH] = { "Flush", 118 },
 };
+
+/*
+ * SPECsfs 3.0 with NFS version 3, percent: LOOKUP 27, ACCESS 7 and READLINK 7 are path queries, READDIR 2 and
+ * READDIRPLUS 9 are listings.  A server opens and closes nothing; what has to be opened here is so when it is needed.
+ */
+static const struct mix nfs[KINDS] = {
+	[CREATE] = { "CREATE", 1 },		[CLOSE] = { "Close", 1 },
+	[RENAME] = { "RENAME", 0 },		[UNLINK] = { "REMOVE", 1 },
+	[QPATHINFO] = { "LOOKUP", 41 },		[QFILEINFO] = { "GETATTR", 11 },
+	[QFSINFO] = { "FSSTAT", 1 },		[SFILEINFO] = { "SETATTR", 1 },
+	[FIND] = { "READDIR", 11 },		[WRITE] = { "WRITE", 9 },
+	[READ] = { "READ", 18 },		[FLUSH] = { "COMMIT", 5 },
+};
+
+static const struct mix *mix = netapp;
 
 struct choice {
 	unsigned int bytes, ppm;
@@ -721,19 +738,21 @@ static void run_all(struct process **all, struct shared *shared, const struct ph
 
 static const char usage[] =
 	"usage: netmix --directory DIR --setup PROCESSES [--seed N]\n"
-	"       netmix --directory DIR --phases PROCESSES:SECONDS,... [--interval SECONDS] [--seed N]\n"
+	"       netmix --directory DIR --phases PROCESSES:SECONDS,... [--interval SECONDS] [--seed N] [--mix NAME]\n"
 	"\n"
 	"A load of file operations like a NetApp server's, after tables I and II of Wu and Reddy: first --setup makes\n"
 	"the files of each process (24 MB), then phases follow one after the other. Prints JSON: for each phase\n"
 	"operations a second, MB/s, mean and 99th percentile of the time of an operation and of reads and writes (data);\n"
-	"for each --interval the same in a series. --seed (1) decides what is done, in which order.\n";
+	"for each --interval the same in a series. --seed (1) decides what is done, in which order. --mix nfs: operations in\n"
+	"the proportions of SPECsfs 3.0, version 3 of NFS, instead.\n";
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "directory", required_argument, NULL, 'd' },	{ "setup", required_argument, NULL, 'S' },
 		{ "phases", required_argument, NULL, 'p' },	{ "interval", required_argument, NULL, 'i' },
-		{ "seed", required_argument, NULL, 's' },	{ "help", no_argument, NULL, 'h' }, { }
+		{ "seed", required_argument, NULL, 's' },	{ "mix", required_argument, NULL, 'm' },
+		{ "help", no_argument, NULL, 'h' }, { }
 	};
 	struct phase phases[PHASES];
 	struct process *all[PROCESSES];
@@ -760,6 +779,11 @@ int main(int argc, char **argv)
 			break;
 		case 's':
 			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'm':
+			if (strcmp(optarg, "netapp") && strcmp(optarg, "nfs"))
+				errx(2, "--mix takes netapp or nfs");
+			mix = strcmp(optarg, "nfs") ? netapp : nfs;
 			break;
 		case 'h':
 			printf("%s", usage);

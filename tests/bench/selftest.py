@@ -14,6 +14,9 @@ import atsmf_loads
 import balance_cells
 import balance_report
 import blktrace
+import policies_cells
+import policies_loads
+import policies_report
 import report
 import scmfs_figures_loads
 import scmfs_figures_report
@@ -182,8 +185,96 @@ def figure_cells():
         "records", "postmark", "dbench", "mail", "aged", "counters", "threads"}
 
 
+POSTMARK = """Time:
+\t125 seconds total
+\t100 seconds of transactions (50 per second)
+
+Files:
+\t7491 created (59 per second)
+\t\tCreation alone: 5000 files (5000 per second)
+
+Data:
+\t1.50 megabytes read (12.29 kilobytes per second)
+\t512.00 kilobytes written (4.10 kilobytes per second)
+"""
+
+
+def postmark():
+    """postmark's time of transactions and what it moved are taken from its report, and nothing from another text"""
+    assert policies_loads.parse_postmark(POSTMARK) == dict(seconds=100, read=1.5 * (1 << 20), written=512 * 1024)
+    for text in ("", POSTMARK.replace("of transactions", ""), POSTMARK.replace("written", "")):
+        try:
+            policies_loads.parse_postmark(text)
+        except SystemExit:
+            continue
+        raise AssertionError("taken for a result: " + text)
+
+
+def policies_of(load, pair, rates, seed=1):
+    """Records by group, as cells have them."""
+    cell = {"name": load, "load": load, "pair": pair, "seed": seed}
+    return [(cell, [record(device, rate, mean_ms=1.0) for device, rate in some.items()]) for some in rates]
+
+
+def policies_targets():
+    """the policies' report misses a gain, a rival and the extent cache where they fall short, and nothing else"""
+    good = {"stripe": 100, "2 disks": 150, "hybrid:migration-1": 141, "hybrid:migration-2": 160, "cache:writeback": 160,
+            "hybrid:migration-2+cache": 158}
+    cases = [({}, []), ({"hybrid:migration-1": 139}, ["hybrid:migration-1 / stripe"]),
+             ({"cache:writeback": 165}, ["cache:writeback"]), ({"hybrid:migration-2+cache": 155}, [0.96875])]
+    for change, missed in cases:
+        rates = {**good, **change}
+        # in two machines
+        first = {d: r for d, r in rates.items() if not d.startswith("hybrid")}
+        measured = policies_cells.together(policies_of("sfs", policies_cells.PAPERS[0], [first, rates]))
+        (runs,) = measured.values()
+        assert len(runs) == 1 and len(runs[0]) == len(rates), runs
+        text, ok = policies_report.report(measured)
+        bad = [line for line in text.splitlines() if "missed" in line]
+        assert ok == (not missed) and len(bad) == len(missed), text
+        assert all((m if isinstance(m, str) else f"{m:.2f}") in line for m, line in zip(missed, bad)), bad
+
+
+def policies_matrix():
+    """cells of the policies have names and volumes of their own, and the quick ones are among them"""
+    cells = list(policies_cells.every_cell())
+    names = [c["name"] for c in cells]
+    assert len(set(names)) == len(names)
+    assert sorted(c["name"] for c in policies_cells.cells(True)) == sorted(policies_cells.QUICK)
+    keys = {(c["load"], c["pair"]) for c in cells}
+    assert {(load, pair) for load, pair, _ in {**policies_cells.PAPER, **policies_cells.PAPER_DISKS}} <= keys
+
+
+def policies_resume():
+    """what a machine measured before it was ended is kept, once, and its volumes are not measured again"""
+    with tempfile.TemporaryDirectory() as folder:
+        raw, part = os.path.join(folder, "raw"), os.path.join(folder, "part")
+        assert policies_cells.keep(raw, part) == []
+        for device in ("stripe", "2 disks"):
+            with open(raw, "w", encoding="utf-8") as f:
+                f.write(json.dumps(record(device, 100)) + "\n")
+            said = policies_cells.keep(raw, part)
+            assert said[-1] == device and not os.path.exists(raw)
+        assert policies_cells.keep(raw, part) == ["stripe", "2 disks"]
+
+
+def nfs_mix():
+    """netmix --mix nfs has SPECsfs's proportions of what an NFS server is asked"""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
+        common = [sys.argv[1], "--directory", folder, "--seed", "3", "--mix", "nfs"]
+        subprocess.run([*common, "--setup", "1"], check=True)
+        said = json.loads(subprocess.run([*common, "--phases", "1:1"], check=True, stdout=subprocess.PIPE,
+                                         text=True).stdout)
+    kinds = {k: n for k, (n, _) in said["phases"][0]["kinds"].items()}
+    for kind, percent in dict(LOOKUP=41, READ=18, GETATTR=11, READDIR=11, WRITE=9, COMMIT=5).items():
+        near(100 * kinds[kind] / sum(kinds.values()), percent, 0.06)
+    assert kinds["RENAME"] == 0 and kinds["CREATE"] > 0
+
+
 def main():
-    tests = (netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated, traced_times, merged, undisturbed, figures, figure_cells)
+    tests = (postmark, policies_targets, policies_matrix, policies_resume, nfs_mix,
+             netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated,
+             traced_times, merged, undisturbed, figures, figure_cells)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):

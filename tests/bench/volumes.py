@@ -18,7 +18,7 @@ class Cell:
         self.kind, self.load, self.depth, self.seed = cell["kind"], cell["load"], cell["depth"], cell["seed"]
         self.name, self.devices = cell["name"], cell.get("devices")
         self.data = cell.get("data")     # how much of the volume is used
-        self.member = None               # size of each emulated member
+        self.member = None               # size of each emulated member, or {model: size}
         self.extent = "64K" if not self.devices else "128K"
         self.period_ms = cell.get("period_ms")
         self.step = cell.get("step")
@@ -32,15 +32,28 @@ def disks(cell):
             lab.blank(d)
         yield cell.devices
         return
-    names = []
-    for i, model in enumerate(cell.models):
-        lab.emudisk(f"d{i}", model, cell.member, dilate=cell.dilate, seed=cell.seed)
-        names.append(f"d{i}")
+    made = []
     try:
-        yield [f"/dev/emudisk/{n}" for n in names]
+        for i, model in enumerate(cell.models):
+            made.append(disk(cell, f"d{i}", model))
+        yield [f"/dev/{kind}/{name}" for kind, name in made]
     finally:
-        for n in names:
-            lab.emudisk_del(n)
+        for kind, name in made:
+            if kind == "nameless":
+                lab.run("nlctl", "delete", name)
+            else:
+                lab.emudisk_del(name)
+
+
+def disk(cell, name, model):
+    """One of them; what kind it is, and its name. nameless: an SSD out of flash and a hybrid FTL."""
+    size = cell.member[model] if isinstance(cell.member, dict) else cell.member
+    if model != "nameless":
+        lab.emudisk(name, model, size, dilate=cell.dilate, seed=cell.seed)
+        return "emudisk", name
+    lab.run("nlctl", "create", name, size, "ftl=hybrid")
+    lab.wait_for(f"/dev/nameless/{name}")
+    return "nameless", name
 
 
 @contextlib.contextmanager

@@ -77,7 +77,7 @@ struct sim_step {
 /**
  * struct sim_cycle - what a process does over and over, as programs do that work on files
  * @singles: requests one after the other
- * @burst: then so many writes at once, until all are done
+ * @burst: then so many writes at once, until all are done; to what is written, where that is apart
  * @think_us: then a pause, on average; half to one and a half times as long
  *
  * All 0: one request after the other.

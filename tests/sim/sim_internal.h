@@ -100,6 +100,7 @@ double sim_uniform(struct sim *s);
 void sim_load_init(struct sim *s);
 void sim_load_destroy(struct sim *s);
 u64 sim_next_extent(struct sim *s);
+bool sim_is_written(const struct sim *s, u64 le);
 bool sim_writes(struct sim *s, u64 le);
 bool sim_is_large(const struct sim *s, u64 le);
 

@@ -111,6 +111,12 @@ static double kind_of(u64 le, u64 salt)
 	return ((le + 1) * salt >> 33) / 2147483648.0;
 }
 
+/* Is it one of those that are written more than read, where they are apart? */
+bool sim_is_written(const struct sim *s, u64 le)
+{
+	return kind_of(le, 0x9e3779b97f4a7c15ULL) < s->config->writes;
+}
+
 /* Does a request to an extent write? */
 bool sim_writes(struct sim *s, u64 le)
 {

@@ -13,11 +13,11 @@
 #include "oracle.h"
 
 enum kind { UNIFORM, ZIPF, NEW, FRESH, SKEW, MIXED, CLOSED, LOAD_STEP, SPEED_STEP, FILES, BURSTS,
-	ALLOC, FSYNC, FIRST, APART, NR_KINDS };
+	ALLOC, FSYNC, FIRST, APART, BACK, NR_KINDS };
 
 static const char * const kind_name[NR_KINDS] = {
 	"uniform", "zipf", "new", "fresh", "skew", "mixed", "closed", "load", "speed", "files", "bursts",
-	"alloc", "fsync", "first", "apart"
+	"alloc", "fsync", "first", "apart", "back"
 };
 
 static const struct sim_cycle cycle[NR_KINDS] = {
@@ -26,6 +26,7 @@ static const struct sim_cycle cycle[NR_KINDS] = {
 	[ALLOC] = { .singles = 8, .burst = 32, .think_us = 5000 },
 	[FSYNC] = { .singles = 1, .think_us = 500 },
 	[FIRST] = { .singles = 8, .burst = 64, .think_us = 5000 },
+	[BACK] = { .singles = 16, .burst = 64, .think_us = 5000 },
 };
 
 static const char * const variant[][3] = {
@@ -52,8 +53,8 @@ static void set_kind(struct sim_config *c, enum kind kind)
 	c->zipf = .95;
 	c->fresh = kind == FRESH ? .02 : kind == SKEW ? .3 : kind == ALLOC ? .5 : 0;
 	c->writes = kind == FSYNC ? 1 : kind == MIXED || kind == SKEW || kind >= FILES ? .3 : 0;
-	c->apart = kind == APART ? .1 : 0;
-	if (kind == APART)
+	c->apart = kind == APART || kind == BACK ? .1 : 0;
+	if (kind == APART || kind == BACK)
 		c->writes = .6;
 	c->cycle = cycle[kind];
 	c->start = kind == CLOSED ? 0 : kind == FIRST ? SIM_PROBED : -1;
@@ -155,6 +156,7 @@ static const unsigned int depths[NR_KINDS][9] = {
 	[FSYNC] = { 4 },
 	[FIRST] = { 1 },
 	[APART] = { 4, 16 },
+	[BACK] = { 2 },
 };
 
 static void rows(const struct options *o, const struct sim_config *base)

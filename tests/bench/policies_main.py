@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""tests/bench/run policies: cells, each measured once."""
+
+import argparse
+import json
+import os
+import shutil
+
+import balance_cells
+import machine
+import policies_cells
+import policies_plot
+import policies_report
+import writeboost
+from machine import OUT, TOP
+
+PART = ".part"          # of a cell that isn't done
+
+
+def measure_cell(cell, path, kernel, boost, wanted):
+    record, part = "policies-" + cell["name"].replace("/", "_"), path + PART
+    raw = os.path.join(OUT, record + ".jsonl")
+    done = policies_cells.keep(raw, part)
+    machine.run("policies", kernel, "3G", json.dumps(dict(cell, boost=boost, done=done, wanted=wanted)), record=record)
+    policies_cells.keep(raw, part)
+    if not wanted:
+        os.rename(part, path)
+
+
+def policies(args, kernel):
+    folder = os.path.join(OUT, "policies-" + kernel)
+    if args.again:
+        shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder, exist_ok=True)
+    chosen = [c for c in policies_cells.cells(args.quick) if not args.only or any(o in c["name"] for o in args.only)]
+    missing = [c for c in chosen if not os.path.exists(balance_cells.file_of(folder, c))]
+    if missing and not args.report:
+        machine.build("netmix")
+        boost = writeboost.module(kernel, OUT, None)
+        print(f"# {len(missing)} cells to measure", flush=True)
+        machine.side_by_side([(measure_cell, c, balance_cells.file_of(folder, c), kernel, boost, args.volume)
+                              for c in missing], args.jobs)
+    return show(chosen, folder)
+
+
+def show(chosen, folder):
+    paths = [balance_cells.file_of(folder, c) for c in chosen]
+    read = [(c, balance_cells.read(p) or balance_cells.read(p + PART)) for c, p in zip(chosen, paths)]
+    measured = policies_cells.together([(c, records) for c, records in read if records])
+    if not measured:
+        print("nothing was measured")
+        return False
+    text, ok = policies_report.report(measured)
+    path = os.path.join(folder, "report.md")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    print(text)
+    for p in [path, *policies_plot.pictures(measured, folder)]:
+        print(os.path.relpath(p, TOP))
+    return ok
+
+
+def main(args, kernel):
+    parser = argparse.ArgumentParser(prog="tests/bench/run policies", usage="see tests/bench/run --help")
+    for switch in ("--quick", "--again", "--report"):
+        parser.add_argument(switch, action="store_true")
+    parser.add_argument("--only", action="append")
+    parser.add_argument("--volume", action="append")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    return 0 if policies(parser.parse_args(args), kernel) else 1
