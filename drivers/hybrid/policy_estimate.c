@@ -112,6 +112,17 @@ u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d)
 }
 
 /*
+ * How far @x is from @from on its way to @to, in 1/1024.  Where one rule ends and another begins, so
+ * that chance does not decide between them.
+ */
+static u32 way_between(u64 x, u64 from, u64 to)
+{
+	if (x <= from)
+		return 0;
+	return x >= to ? SLOPE_ONE : div64_u64((x - from) * SLOPE_ONE, to - from);
+}
+
+/*
  * (S/R)^7, at least 1/32: how much flatter than X/n the curve is expected to be.  An S that was
  * seen with many in flight may be the response time of a device that was busy then, unless half
  * as many again take no longer now.  S is the least of many periods: an R that is above it by
@@ -119,16 +130,18 @@ u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d)
  */
 static u32 expected_slope(u64 n, u64 r, u64 idle, u64 idle_n)
 {
-	bool longer = idle && r > idle + idle / 32;
-	u64 x = longer ? div64_u64(idle * SLOPE_ONE, r) : SLOPE_ONE;
+	u64 x = r > idle && idle ? div64_u64(idle * SLOPE_ONE, r) : SLOPE_ONE;
 	u64 k = div64_u64(SLOPE_ONE * MANY, MANY + idle_n);
+	u32 same = SLOPE_ONE - way_between(r, idle + idle / 32, idle + idle / 16);
+	u32 more = way_between(n, idle_n + idle_n / 4, idle_n + idle_n / 2);
 	int i;
 
-	if (idle && !longer && n > idle_n + idle_n / 2)
-		return SLOPE_ONE;
 	for (i = 0; i < 7; i++)
 		k = k * x / SLOPE_ONE;
-	return max_t(u64, k, SLOPE_MIN);
+	k = max_t(u64, k, SLOPE_MIN);
+	if (idle)
+		k += (SLOPE_ONE - k) * (same * more / SLOPE_ONE) / SLOPE_ONE;
+	return k;
 }
 
 /* Logarithm to base 2 of @x / 2^16, in 2^-16; @x from 2^16 to 2^48.  Error below .01. */

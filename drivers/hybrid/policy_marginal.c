@@ -30,7 +30,7 @@
 #define BAND_NOISE	7		/* tenths of the noise on top */
 #define DONOR_SPEED	8		/* givers below 1/8 slow down at first */
 #define BAND_MAX	400000		/* saturated members are noisy, and must lose load */
-#define LASTING		16		/* periods that a difference is averaged over */
+#define LASTING		16		/* decisions that a difference is averaged over */
 #define LASTING_PART	3		/* of the band, then */
 #define MAX_FLIPS	8
 #define MAX_SAME	100
@@ -323,13 +323,15 @@ static void note_wanted(struct hy_marginal *m, const struct step *s)
 	}
 }
 
-/* Nothing waits there, so that its M is what it takes for a request, and no estimate. */
+/* Next to nothing waits there: its M is what a request takes, whatever was taken for the slope. */
 static bool has_servers_to_spare(const struct step *s, unsigned int i)
 {
-	return s->m[i] <= s->idle[i] + s->idle[i] / 16;
+	u64 most = s->idle[i] + s->idle[i] / 16;
+
+	return s->snap->dev[i].usable && s->idle[i] && s->m[i] <= most && s->r[i] <= most;
 }
 
-/* The mean of the first periods, and then of the last ones. */
+/* The mean of the first decisions, and then one in which the last ones count the most. */
 static void compare(struct hy_marginal *m, const struct step *s, unsigned int i, unsigned int j)
 {
 	struct hy_marginal_pair *pair = &m->pair[pair_nr(i, j)];
@@ -369,7 +371,7 @@ static void learn_all(struct hy_marginal *m, const struct step *s)
 static u64 wish(struct hy_marginal *m, const struct step *s, unsigned int from, unsigned int to)
 {
 	const struct hy_marginal_pair *pair = &m->pair[pair_nr(from, to)];
-	u64 d = max(difference(s, to, from), band_of(m, from, to));
+	u64 d = max_t(u64, difference(s, to, from), BAND);
 	u64 part = min_t(u64, hy_ppm_of(s->rbar, s->m[to]), HY_PPM);
 	u64 left = min_t(u64, s->q[from] * (DONOR_SPEED + pair->same), HY_PPM);
 

@@ -42,8 +42,8 @@ struct hy_marginal_dev {
  * @sign: 1: to the second of the two, -1: to the first, 0: there was none
  * @flips: how often the direction has turned, at most 8
  * @same: periods for which the direction now wanted has been wanted
- * @difference: by what part the first one's M is above the second's, mean of some periods, ppm
- * @compared: periods in @difference
+ * @difference: by what part the first one's M is above the second's, running mean, ppm
+ * @compared: decisions in @difference
  */
 struct hy_marginal_pair {
 	u32 gain;

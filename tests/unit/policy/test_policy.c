@@ -731,6 +731,60 @@ static void power_of_the_number(void)
 	hy_policy_destroy(p);
 }
 
+/* Nothing waits at either (m - n = v / n), and requests take so many us. */
+static struct hy_decision unloaded(struct hy_policy *p, struct hy_snapshot *s, double us, double other,
+				   int periods)
+{
+	struct hy_decision d = {};
+
+	saw(s, 0, 8e6 / us, us, 8 + 6. / 8, 6);
+	saw(s, 1, 8e6 / other, other, 8 + 6. / 8, 6);
+	share_out(s);
+	while (periods--)
+		d = period(p, s);
+	return d;
+}
+
+/* 7% is within the band of 15: it has to last, and 1% is nothing however long it does. */
+static void little_that_lasts(void)
+{
+	struct hy_snapshot s = { .period_ns = 2000 * MS, .nr = 2 };
+	struct hy_policy *p = marginal(2);
+	struct hy_decision d;
+
+	d = unloaded(p, &s, 100, 107, 15);
+	CHECK_EQ(d.receive[0], 0);
+	d = unloaded(p, &s, 100, 107, 1);
+	CHECK(d.receive[0] && d.give[1]);
+	hy_policy_destroy(p);
+	p = marginal(2);
+	d = unloaded(p, &s, 100, 101, 100);
+	CHECK_EQ(d.receive[0], 0);
+	hy_policy_destroy(p);
+}
+
+/* Nothing was measured of a member that was not usable, and no difference to it has lasted. */
+static void nothing_lasts_of_the_absent(void)
+{
+	struct hy_snapshot s = { .period_ns = 2000 * MS, .nr = 2 };
+	struct hy_policy *p = marginal(2);
+	struct hy_decision d;
+	int i;
+
+	unloaded(p, &s, 100, 101, 20);
+	for (i = 0; i < 40; i++) {
+		saw(&s, 0, 80000, 100, 8 + 6. / 8, 6);
+		s.dev[1] = (struct hy_dev_snap){};
+		share_out(&s);
+		period(p, &s);
+	}
+	d = unloaded(p, &s, 101, 100, 1);
+	CHECK_EQ(d.receive[1], 0);
+	d = unloaded(p, &s, 101, 100, 14);
+	CHECK_EQ(d.receive[1], 0);
+	hy_policy_destroy(p);
+}
+
 /* What is to go and does not adds up, and is paid off by what goes. */
 static void owes_what_it_did_not_give(void)
 {
@@ -1298,6 +1352,7 @@ int main(void)
 		TEST(unusable_member), TEST(full_members), TEST(random_snapshots),
 		TEST(random_against_float), TEST(extremes), TEST(gain_does_not_wrap),
 		TEST(equal_marginals), TEST(rests_to_measure),
+		TEST(little_that_lasts), TEST(nothing_lasts_of_the_absent),
 		TEST(power_of_the_number), TEST(owes_what_it_did_not_give),
 		TEST(opens_what_is_worth_it), TEST(first_shares_by_probes),
 		TEST(first_shares_without_probes), TEST(bursts_are_no_load), TEST(bursts_lead_to_the_disk),
