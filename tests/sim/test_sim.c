@@ -176,7 +176,7 @@ static void reaches_the_best_split(void)
 static void little_by_little(void)
 {
 	static const char * const all[] = { "shares", "100,0", NULL };
-	struct sim_config c = config_of("WIDE+NEAR", 16), alone;
+	struct sim_config c = config_of("WIDE+NEAR", 8), alone;
 	struct sim_result r, best;
 
 	c.writes = .3;
@@ -185,7 +185,7 @@ static void little_by_little(void)
 	alone.params = all;
 	alone.periods = 4;
 	best = sim_run(&alone);
-	c.periods = 120;
+	c.periods = 160;
 	r = run(&c);
 	CHECK_MSG(r.iops > .98 * best.iops, "%.3f", r.iops / best.iops);
 	CHECK_MSG(r.share_sd < 3, "%.1f", r.share_sd);
