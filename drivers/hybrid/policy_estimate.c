@@ -112,8 +112,8 @@ u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d)
 }
 
 /*
- * How far @x is from @from on its way to @to, in 1/1024.  Where one rule ends and another begins, so
- * that chance does not decide between them.
+ * How far @x is from @from on its way to @to, in 1/1024.  Where one rule ends and another begins,
+ * so that chance does not decide between them.
  */
 static u32 way_between(u64 x, u64 from, u64 to)
 {
@@ -329,7 +329,7 @@ void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 
 		     quiet->look.nr >= HY_MIN_REQUESTS;
 	struct seen seen;
 	u64 idle, burst = BURST_ONE;
-	u32 slope;
+	u32 expected, slope;
 
 	if (known) {
 		look_at(&seen, quiet);
@@ -344,7 +344,8 @@ void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 
 	}
 	if (!known)
 		return;
-	note_slope(e, slope_of(&seen, expected_slope(seen.n, seen.r, idle, e->idle_n), all), seen.r);
+	expected = expected_slope(seen.n, seen.r, idle, e->idle_n);
+	note_slope(e, slope_of(&seen, expected, all), seen.r);
 	/* In a burst the number in flight says little about the rate. */
 	slope = clamp_t(s32, e->slope, burst < MANY_AT_ONCE ? SLOPE_MIN : SLOPE_POWER,
 			power_slope(seen.n, seen.r, idle, e->idle_n));
