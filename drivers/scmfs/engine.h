@@ -458,8 +458,7 @@ int scmfs_report(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_se
 u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
 
 #define SCMFS_WRITE_ATOMIC	0x1	/* data=atomic: into new blocks, which replace the old */
-#define SCMFS_WRITE_NO_TIME	0x2	/* mtime and ctime stay */
-#define SCMFS_WRITE_KEEP_SIZE	0x4	/* of a page fault: the size stays */
+#define SCMFS_WRITE_KEEP_SIZE	0x2	/* of a page fault: the size stays */
 #define SCMFS_WRITE_SEGS	8u
 
 /**

@@ -310,7 +310,7 @@ static int do_write(struct scmfs_op *op, struct scmfs_inode *inode, const struct
 
 	if (!(w->flags & SCMFS_WRITE_KEEP_SIZE) && end > scmfs_read(&inode->size))
 		r = ek_undo_set(&op->tx, &inode->size, end);
-	if (!r && !(w->flags & SCMFS_WRITE_NO_TIME))
+	if (!r)
 		r = scmfs_op_times(op, inode, now);
 	return r ? r : link_parts(op, inode, w, whole);
 }
@@ -382,15 +382,22 @@ static bool drop_ahead(struct scmfs *fs, struct scmfs_write *w)
 }
 
 /*
- * An overwrite in the same tick of the clock as the last one changes no word. The times that are
- * there are durable: whoever changed them had the file's lock until they were.
+ * An overwrite in the same tick of the clock as the last change changes no word, and needs no
+ * transaction:
+ *
+ *	the last change returns		its extents, size and times are durable
+ *	bytes are stored in place	a cut: any words of them are new, as in any overwrite
+ *	the fence			they are durable
+ *	the write returns		a cut: all of them, with the time of this tick
+ *
+ * Whoever changed the times had the file's lock until they were durable. Bytes in new or unwritten
+ * blocks, or behind the size, would be durable and not be seen.
  */
 static bool changes_words(struct scmfs_inode *inode, const struct scmfs_write *w, s64 now)
 {
 	if (w->fresh || w->unwritten || w->offset + w->len > scmfs_read(&inode->size))
 		return true;
-	return !(w->flags & SCMFS_WRITE_NO_TIME) &&
-	       (scmfs_read(&inode->mtime) != (u64)now || scmfs_read(&inode->ctime) != (u64)now);
+	return scmfs_read(&inode->mtime) != (u64)now || scmfs_read(&inode->ctime) != (u64)now;
 }
 
 int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)

@@ -218,6 +218,11 @@ int tfs_set_attr(struct tfs *t, u64 ino, const char *name, int fill, u32 len)
 	return r;
 }
 
+static s64 tick(struct tfs *t)
+{
+	return t->still ? t->now : ++t->now;
+}
+
 int tfs_write(struct tfs *t, u64 ino, u64 offset, u64 len, int fill, unsigned int flags)
 {
 	struct scmfs_write w;
@@ -235,7 +240,7 @@ int tfs_write(struct tfs *t, u64 ino, u64 offset, u64 len, int fill, unsigned in
 			scm_copy_nt(t->mem + w.seg[i].at, bytes, w.seg[i].len);
 			free(bytes);
 		}
-		r = scmfs_write_end(t->fs, &w, w.len, ++t->now);
+		r = scmfs_write_end(t->fs, &w, w.len, tick(t));
 		if (r)
 			return r;
 	}
@@ -247,7 +252,7 @@ int tfs_fault(struct tfs *t, u64 ino, u64 offset, u64 len)
 	struct scmfs_write w;
 	int r = scmfs_write_begin(t->fs, ino, offset, len, SCMFS_WRITE_KEEP_SIZE, &w);
 
-	return r ? r : scmfs_write_end(t->fs, &w, w.nr == 1 ? w.len : 0, ++t->now);
+	return r ? r : scmfs_write_end(t->fs, &w, w.nr == 1 ? w.len : 0, tick(t));
 }
 
 int tfs_read(struct tfs *t, u64 ino, u64 offset, u64 len, u8 *to)

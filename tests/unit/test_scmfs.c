@@ -358,16 +358,16 @@ static int change_place(u64 ino, u32 offset, u32 len)
 	return scmfs_relocate(t.fs, ino, &m, &moved);
 }
 
-static void change_content(void)
+#define FAULT	4
+#define WRITE	5
+
+static void change_file(int i, u32 kind)
 {
 	u32 offset = rnd(5) ? rnd(40000) : rnd(MAX_SIZE / 2), len = 1 + (rnd(5) ? rnd(6000) : rnd(150000));
-	int i = random_file(), r, fill = 1 + rnd(255);
-	struct m_inode *m;
+	struct m_inode *m = &inode[i];
+	int r, fill = 1 + rnd(255);
 
-	if (i < 0)
-		return;
-	m = &inode[i];
-	switch (rnd(11)) {
+	switch (kind) {
 	case 10:	/* to other blocks: nobody sees that */
 		r = change_place(m->ino, offset, len);
 		CHECK(!r || r == -ENODATA || r == -ENOSPC, "error %d", r);
@@ -432,7 +432,7 @@ static void change_content(void)
 		if (offset < m->size)
 			memset(m->data + offset, 0, min_t(u64, len, m->size - offset));
 		break;
-	case 4:		/* a page that is about to be stored to: still what it was */
+	case FAULT:	/* a page that is about to be stored to: still what it was */
 		offset &= ~(SCMFS_BLOCK_SIZE - 1);
 		if (offset >= m->size)
 			return;
@@ -460,6 +460,21 @@ static void change_content(void)
 	}
 	CHECK(!r, "error %d", r);
 	m->mtime = m->ctime = t.now;
+}
+
+/* About half of the writes are in the tick of the last change of the same file. */
+static void change_content(void)
+{
+	int i = random_file();
+
+	if (i < 0)
+		return;
+	change_file(i, rnd(11));
+	if (rnd(5))
+		return;
+	t.still = true;
+	change_file(i, rnd(4) ? WRITE : FAULT);
+	t.still = false;
 }
 
 static void change_names(void)
@@ -666,6 +681,7 @@ static void fences(void)
 }
 
 static s64 overwrite_at;
+static int overwrite_fill;
 
 /* Across a border of blocks: none of it is new. */
 static int do_overwrite(void)
@@ -673,44 +689,79 @@ static int do_overwrite(void)
 	u64 ino;
 
 	t.now = overwrite_at - 1;
-	return tfs_find(&t, path_a, &ino) || tfs_write(&t, ino, 4000, 200, 9, 0);
+	return tfs_find(&t, path_a, &ino) || tfs_write(&t, ino, 4000, 200, overwrite_fill, 0);
+}
+
+static struct tfs cut;
+
+/* Of a write that has returned, no cut takes anything. */
+static void look_overwrite(u8 *now, u32 point, void *arg)
+{
+	static u8 is[8192];
+	struct scmfs_attr a;
+	u64 ino;
+	u32 i;
+
+	memcpy(cut.mem, now, cut.size);
+	if (!CHECK(!tfs_mount(&cut, NULL) && !tfs_find(&cut, path_a, &ino)))
+		return;
+	CHECK(!scmfs_getattr(cut.fs, ino, &a) && a.size == sizeof(is));
+	CHECK(a.mtime == overwrite_at && a.ctime == overwrite_at);
+	CHECK(!tfs_read(&cut, ino, 0, sizeof(is), is));
+	for (i = 0; i < sizeof(is); i++)
+		if (!CHECK(is[i] == (i < 4000 || i >= 4200 ? 7 : overwrite_fill), "%u: %u", i, is[i]))
+			break;
+	tfs_crash(&cut);
+}
+
+/* Other bytes than before; looked at is what is durable then. Return: fences. */
+static u32 overwrite(void)
+{
+	u8 *before = malloc(t.size);
+	u64 looks;
+	u32 n;
+
+	overwrite_fill++;
+	memcpy(before, t.mem, t.size);
+	crash_log_init(&scm_log, t.mem, t.size, 1024, 1 << 20);
+	CHECK(!scm_record_start(&scm_log));
+	CHECK(!do_overwrite());
+	scm_record_stop();
+	CHECK(!scm_log.full);
+	looks = crash_cuts(&scm_log, before, scm_log.nr_events, 20, look_overwrite, NULL);
+	CHECK(looks);
+	n = crash_fences(&scm_log);
+	crash_log_free(&scm_log);
+	free(before);
+	return n;
 }
 
 /* What the clock shows as one moment changes no word after the first time, but has to last. */
 static void overwrites(void)
 {
 	struct scmfs_attr a;
-	static const struct {
-		u64 at;
-		int fill;
-	} part[] = { { 3999, 7 }, { 4000, 9 }, { 4199, 9 }, { 4200, 7 } };
-	struct scmfs_seg seg;
 	u64 ino;
 	u32 i;
 
-	tfs_make(&t, 16 << 20, 1000, 1);
+	tfs_make(&t, 1 << 20, 100, 1);
+	tfs_make(&cut, 1 << 20, 100, 1);
+	tfs_crash(&cut);
 	strcpy(path_a, "a");
+	overwrite_fill = 20;
 	CHECK(!do_create() && !do_append() && !do_append());
 	overwrite_at = t.now + 5;
-	CHECK(fences_of(do_overwrite) == 2);
-	CHECK(fences_of(do_overwrite) == 1);
-	CHECK(!tfs_find(&t, path_a, &ino) && !scmfs_getattr(t.fs, ino, &a));
-	CHECK(a.mtime == overwrite_at && a.ctime == overwrite_at && a.size == 8192);
-	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
-		CHECK(scmfs_map(t.fs, ino, part[i].at, 1, &seg, 1) == 1);
-		CHECK(t.mem[seg.at] == part[i].fill);
-	}
+	CHECK(overwrite() == 2);
+	CHECK(overwrite() == 1 && overwrite() == 1);
 	/* a time of its own, or one of both that is another */
 	overwrite_at++;
-	CHECK(fences_of(do_overwrite) == 2);
+	CHECK(overwrite() == 2 && !tfs_find(&t, path_a, &ino));
 	for (i = 0; i < 2; i++) {
 		a.mtime = a.ctime = ++overwrite_at;
 		CHECK(!scmfs_setattr(t.fs, ino, &a, i ? SCMFS_SET_CTIME : SCMFS_SET_MTIME));
-		CHECK(fences_of(do_overwrite) == 2);
-		CHECK(!scmfs_getattr(t.fs, ino, &a));
-		CHECK(a.mtime == overwrite_at && a.ctime == overwrite_at);
+		CHECK(overwrite() == 2);
 	}
 	tfs_free(&t);
+	free(cut.mem);
 }
 
 static void memory(void)

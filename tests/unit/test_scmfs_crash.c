@@ -351,6 +351,35 @@ static int write_all(u64 ino, u64 block, u64 count)
 	X(z_insert, on("z", insert_at, 2, 1))				\
 	X(z_collapse, on("z", collapse_at, 1, 3))
 
+/*
+ * Writes to k in the tick of the operation before: blocks 0, 1 and 4 of it are written, 2 is
+ * unwritten, 3 a hole; it ends in 4. Each writes other bytes than the last one. Where a second one
+ * may write in place it is one word, which no cut parts.
+ */
+#define K_SIZE	(4 * 4096 + 800u)
+
+static u64 tick_ino, tick_at, tick_len;
+static u8 tick_fill;
+
+static int in_tick(u64 at, u64 len)
+{
+	struct scmfs_attr a;
+	int r = tfs_find(&t, "k", &tick_ino);
+
+	if (!r)
+		r = scmfs_getattr(t.fs, tick_ino, &a);
+	tick_at = at ? at : a.size;
+	tick_len = len;
+	return r ? r : tfs_write(&t, tick_ino, tick_at, tick_len, ++tick_fill, 0);
+}
+
+#define TICK_OPS							\
+	X(k_overwrite, in_tick(4096 + 72, 8))				\
+	X(k_write_room, in_tick(2 * 4096 + 1000, 8))			\
+	X(k_fill_hole, in_tick(3 * 4096 + 64, 8))			\
+	X(k_append_in_block, in_tick(0, 100))				\
+	X(k_append, in_tick(0, 5003))
+
 struct op {
 	const char *name;
 	int (*fn)(void);
@@ -360,12 +389,14 @@ struct op {
 OPS
 MANY_OPS
 FULL_OPS
+TICK_OPS
 #undef X
 
 #define X(name, expression) { #name, op_##name },
 static const struct op ops[] = { OPS };
 static const struct op many_ops[] = { MANY_OPS };
 static const struct op full_ops[] = { FULL_OPS };
+static const struct op tick_ops[] = { TICK_OPS };
 #undef X
 
 /*
@@ -425,6 +456,17 @@ static void full(void)
 	CHECK(!create("fill") && !tfs_find(&t, "fill", &fill));
 	for (u64 i = 0; !scmfs_reserve(t.fs, fill, i << 12, 4096, 0, ++t.now); i++)
 		;
+}
+
+static void all_kinds(void)
+{
+	u64 k;
+
+	CHECK(!create("k") && !tfs_find(&t, "k", &k));
+	CHECK(!scmfs_truncate(t.fs, k, K_SIZE, ++t.now));
+	CHECK(!tfs_write(&t, k, 4 * 4096, 800, 0x41, 0) && !tfs_write(&t, k, 0, 8192, 0x42, 0));
+	CHECK(!scmfs_reserve(t.fs, k, 8192, 4096, 0, ++t.now) && !scmfs_trim(t.fs, k));
+	CHECK(blocks_of(k) == 4, "%llu", blocks_of(k));
 }
 
 static void make_base(void (*files)(void))
@@ -601,6 +643,21 @@ static void look(u8 *now, u32 point, void *arg)
 
 /* ---- sequences ------------------------------------------------------------------------------ */
 
+static bool same_tick;	/* all of a sequence */
+
+/* After its last fence a cut leaves what can be seen then: those are the bytes. */
+static void look_tick(void)
+{
+	static u8 is[8192];
+	u64 i;
+
+	CHECK(!tfs_read(&t, tick_ino, tick_at, tick_len, is));
+	for (i = 0; i < tick_len; i++)
+		if (!CHECK(is[i] == tick_fill, "%s: byte %llu is %x", sequence, i, is[i]))
+			return;
+	CHECK(strcmp(text_before, text_after), "%s", sequence);
+}
+
 /*
  * Run them in turn, as tasks with different lanes; cuts in the last one. False if one of them
  * fails, as it should.
@@ -611,6 +668,7 @@ static bool run(const struct op *const *op, u32 nr)
 	int r = 0;
 
 	rewind_base();
+	tick_fill = 0x60;
 	sequence[0] = 0;
 	scm_log.base = t.mem;
 	memcpy(after.mem, t.mem, SIZE);
@@ -622,7 +680,9 @@ static bool run(const struct op *const *op, u32 nr)
 		if (i == nr - 1)
 			text_before = tfs_show(&t);
 		shim_task = 1 + 64 * (i + 1);
+		t.still = same_tick && i;
 		r = op[i]->fn();
+		t.still = false;
 		shim_task = 0;
 	}
 	op_done = scm_log.nr_events;
@@ -633,6 +693,8 @@ static bool run(const struct op *const *op, u32 nr)
 
 		memcpy(start, again, SIZE);
 		text_after = tfs_show(&t);
+		if (same_tick)
+			look_tick();
 		tfs_check(&t);
 		crash_cuts(&scm_log, start, from + 1, samples, look, NULL);
 		free(start);
@@ -710,6 +772,26 @@ static void many(void)
 static void no_room(void)
 {
 	all_of(full, full_ops, ARRAY_SIZE(full_ops));
+}
+
+/* What has changed in the tick before does not let a write off: all there is of two and three. */
+static void ticks(void)
+{
+	u32 i, nr = 0, all = ARRAY_SIZE(tick_ops);
+	const struct op *seq[3];
+
+	begin(all_kinds);
+	samples = long_run ? 100 : SAMPLES;
+	same_tick = true;
+	for (i = 0; i < all * all * (all + 1) && !ktap_failing(); i++) {
+		seq[0] = &tick_ops[i % all];
+		seq[1] = &tick_ops[i / all % all];
+		seq[2] = &tick_ops[i / all / all % all];
+		nr += run(seq, i < all * all ? 2 : 3);
+	}
+	same_tick = false;
+	CHECK(nr == i, "only %u of %u can be done", nr, i);
+	end(nr);
 }
 
 static void one(void)
@@ -844,6 +926,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: the same after two others", three);
 	ktap_run("scmfs: a cut while ranges of many extents change leaves them done or not begun", many);
 	ktap_run("scmfs: the same without room for other extents", no_room);
+	ktap_run("scmfs: what is written in the same tick is there once it returns", ticks);
 	ktap_run("scmfs: a cut format is no file system or the new one", format);
 	ktap_run("scmfs: a cut while closing loses nothing", closing);
 	return ktap_done();

@@ -67,6 +67,7 @@ static int change(u64 ino, u32 kind, u64 block, u64 count)
 {
 	u64 at = block << SCMFS_BLOCK_SHIFT, len = count << SCMFS_BLOCK_SHIFT;
 
+	t.still = rnd(2);
 	switch (kind) {
 	case 0:
 		return scmfs_punch(t.fs, ino, at, len, t.now++);
