@@ -163,7 +163,7 @@ static int nl_fit_zones(struct nl_dev *dev, u64 bytes)
 			       page_bytes, PAGE_SIZE);
 	if (dev->config.p[NL_P_MAX_ACTIVE] &&
 	    dev->config.p[NL_P_MAX_OPEN] > dev->config.p[NL_P_MAX_ACTIVE])
-		return nl_fail(dev, -EINVAL, "max_open=%llu: open zones are active, max_active=%llu",
+		return nl_fail(dev, -EINVAL, "max_open=%llu: more than max_active=%llu",
 			       dev->config.p[NL_P_MAX_OPEN], dev->config.p[NL_P_MAX_ACTIVE]);
 	if (nl_zone_shape(&shape, &dev->config) ||
 	    (u64)shape.size * page_bytes >> SECTOR_SHIFT > UINT_MAX / 2)

@@ -16,8 +16,8 @@
  * there: the first write to the zone moves its block's pages to a spare block (zone->unsure). Until
  * that has all of them the old one counts.
  *
- * A reset erases the block of page 0 first. With that the zone has no first page, so a start finishes
- * what the cut interrupted: all or nothing.
+ * A reset erases the block of page 0 first. With that the zone has no first page, so a start
+ * finishes what the cut interrupted: all or nothing.
  *
  * A program that fails in a block where there is nothing yet costs a spare block. In one with pages
  * it makes the zone read-only: the block is marked as bad and keeps its pages, which is how a start
@@ -271,7 +271,7 @@ static int nl_zoned_put(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 fla
 
 	if (r)
 		return r;
-	/* The last page takes all to the flash: a full zone is not active, and a cut must not make it so. */
+	/* The last page takes all to the flash: a full zone isn't active, nor may a cut make it. */
 	if (ftl->wbuf.max && !(flags & NL_FUA) && page != f->shape.capacity - 1)
 		r = nl_zone_put_buffer(f, zone, lpn, buf, io);
 	else

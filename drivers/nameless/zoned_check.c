@@ -49,7 +49,7 @@ static void nl_check_zone_state(struct nl_checking *c, const struct nl_zoned_ftl
 {
 	const struct nl_zone *z = &f->zone[zone];
 	bool none = z->state == NL_ZONE_EMPTY || z->state == NL_ZONE_OFFLINE;
-	bool full = z->finished || z->pointer == f->shape.capacity;
+	bool said = z->state == NL_ZONE_FULL, full = z->finished || z->pointer == f->shape.capacity;
 
 	if (z->pointer > f->shape.capacity || z->done > z->pointer)
 		nl_finding(c, "zone %u: %u pages programmed, %u written", zone, z->done,
@@ -57,7 +57,7 @@ static void nl_check_zone_state(struct nl_checking *c, const struct nl_zoned_ftl
 	if (none && (z->pointer || held))
 		nl_finding(c, "zone %u: %s with %u pages, %u blocks", zone,
 			   nl_zone_names[z->state], z->pointer, held);
-	if (z->state != NL_ZONE_READONLY && full != (z->state == NL_ZONE_FULL))
+	if (z->state != NL_ZONE_READONLY && said != full)
 		nl_finding(c, "zone %u: %s with %u pages", zone, nl_zone_names[z->state],
 			   z->pointer);
 	if (z->state == NL_ZONE_CLOSED && !z->pointer)
@@ -125,7 +125,7 @@ u32 nl_zoned_check(struct nl_ftl *ftl, nl_report report, void *ctx)
 			nl_finding(&c, "%u zones are %s, %u are counted", count[state],
 				   nl_zone_names[state], f->count[state]);
 	if (owed != f->owed || mapped != f->mapped || written - mapped != ftl->wbuf.nr)
-		nl_finding(&c, "%u blocks are owed, %u counted; %u pages, %u counted; %u buffered, %u",
+		nl_finding(&c, "%u blocks owed, %u counted; %u pages, %u counted; %u buffered, %u",
 			   owed, f->owed, mapped, f->mapped, written - mapped, ftl->wbuf.nr);
 	if (ftl->blocks.nr_free < owed && count[NL_ZONE_EMPTY])
 		nl_finding(&c, "%u blocks are free, %u owed", ftl->blocks.nr_free, owed);

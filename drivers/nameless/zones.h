@@ -21,8 +21,8 @@
  * written to in part are closed. A reset and a finish last when they return.
  *
  * Pages that were taken into the write buffer, and for which then neither their block nor a spare
- * one was good, are lost: the write pointer goes back, the zone is read-only, and the next flush says
- * -EIO.
+ * one was good, are lost: the write pointer goes back, the zone is read-only, and the next flush
+ * says -EIO.
  *
  * Locks and times are as in ftl.h. Pure: also builds in userspace.
  */

@@ -139,7 +139,7 @@ static bool zone_reads(struct bench *b, u32 zone, u32 pointer)
 	return ok;
 }
 
-/* What there is is allowed, and lasts from now on. */
+/* What a start found is allowed, and lasts from now on. */
 static bool zone_settle(struct bench *b, u32 zone)
 {
 	struct nl_zone_info info = look(b, zone);
