@@ -46,8 +46,8 @@ nothing_torn() {
 	line=$(blkzone report -o 0 -c 1 "$d/b")
 	[[ $line =~ wptr\ (0x[0-9a-f]+) ]] && pointer=$((BASH_REMATCH[1]))
 	[ $((pointer >= 200 && pointer < 328)) = 1 ] || { echo "$line"; return; }
-	blkio verify $d/b 0 128 1 -- verify $d/b 192 8 4 -- verify $d/b "$pointer" $((zone - pointer)) 0 || return
-	[ $pointer = 200 ] || blkio verify $d/b 200 $((pointer - 200)) 6 || return
+	blkio verify "$d/b" 0 128 1 -- verify "$d/b" 192 8 4 -- verify "$d/b" "$pointer" $((zone - pointer)) 0 || return
+	[ $pointer = 200 ] || blkio verify "$d/b" 200 $((pointer - 200)) 6 || return
 	echo ok
 }
 
@@ -55,7 +55,7 @@ nothing_torn() {
 worn_out() {
 	local i
 	for ((i = 0; i < 60; i++)); do
-		blkio write $d/e 0 $capacity 1 || break
+		blkio write "$d/e" 0 "$capacity" 1 || break
 		on reset e 0 2>/dev/null || break
 	done
 	[ "$i" -gt 3 ] && [ "$(stat_of e zones_offline)" -ge 1 ]
