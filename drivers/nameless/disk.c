@@ -58,7 +58,11 @@ static struct gendisk *nl_disk_alloc(struct nl_dev *dev)
 	return compat_alloc_disk(&lim, COMPAT_DISK_NOWAIT | COMPAT_DISK_WRITE_CACHE);
 }
 
-/* Zones are written in whole flash pages; nothing but a reset makes one of them forget anything. */
+/*
+ * Zones are written in whole flash pages; nothing but a reset makes one of them forget anything.
+ * Who must not wait would be told to try a write again of which a part is done, and find the write
+ * pointer behind it.
+ */
 static struct gendisk *nl_disk_alloc_zoned(struct nl_dev *dev)
 {
 	const struct nl_zone_shape *shape = nl_zone_shape_of(dev->ftl);
@@ -77,7 +81,7 @@ static struct gendisk *nl_disk_alloc_zoned(struct nl_dev *dev)
 		.max_active = dev->config.p[NL_P_MAX_ACTIVE],
 	};
 
-	return compat_alloc_zoned_disk(&lim, COMPAT_DISK_NOWAIT | COMPAT_DISK_WRITE_CACHE, &zones);
+	return compat_alloc_zoned_disk(&lim, COMPAT_DISK_WRITE_CACHE, &zones);
 }
 
 /**

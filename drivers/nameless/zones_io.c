@@ -22,15 +22,9 @@ static u32 nl_zone_size(const struct nl_dev *dev)
 	return nl_zone_shape(&shape, &dev->config) ? 0 : shape.size;
 }
 
-static int nl_zone_lock(struct nl_walk *walk, u32 zone)
+static void nl_zone_lock(struct nl_walk *walk, u32 zone)
 {
-	struct mutex *lock = &walk->dev->zones[zone % NL_ZONE_LOCKS];
-
-	if (!(walk->bio->bi_opf & REQ_NOWAIT))
-		mutex_lock(lock);
-	else if (!mutex_trylock(lock))
-		return -EAGAIN;
-	return 0;
+	mutex_lock(&walk->dev->zones[zone % NL_ZONE_LOCKS]);
 }
 
 static void nl_zone_unlock(struct nl_walk *walk, u32 zone)
@@ -89,7 +83,7 @@ static int nl_zone_write(struct nl_walk *walk, u32 zone, u32 count)
  * nl_zones_write - a write at the write pointer of one zone or several
  * @walk: the bio
  *
- * Context: process context; sleeps unless the bio says otherwise.
+ * Context: process context; sleeps.
  * Return: 0 or a negative error number.
  */
 int nl_zones_write(struct nl_walk *walk)
@@ -102,9 +96,7 @@ int nl_zones_write(struct nl_walk *walk)
 		count = nl_zone_part(walk, zone, size);
 		if (!count)
 			return -EINVAL;
-		err = nl_zone_lock(walk, zone);
-		if (err)
-			return err;
+		nl_zone_lock(walk, zone);
 		err = nl_zone_write(walk, zone, count);
 		nl_zone_unlock(walk, zone);
 	}
@@ -138,7 +130,7 @@ static int nl_zone_append_locked(struct nl_walk *walk, u32 zone, struct nl_buf *
  * nl_zones_append - a write to wherever a zone's write pointer is
  * @walk: the bio, whose sector is where it came to be when it is done
  *
- * Context: process context; sleeps unless the bio says otherwise.
+ * Context: process context; sleeps.
  * Return: 0 or a negative error number.
  */
 int nl_zones_append(struct nl_walk *walk)
@@ -153,11 +145,9 @@ int nl_zones_append(struct nl_walk *walk)
 	err = nl_take(walk, buf, count);
 	if (err)
 		return err;
-	err = nl_zone_lock(walk, zone);
-	if (!err) {
-		err = nl_zone_append_locked(walk, zone, buf, count);
-		nl_zone_unlock(walk, zone);
-	}
+	nl_zone_lock(walk, zone);
+	err = nl_zone_append_locked(walk, zone, buf, count);
+	nl_zone_unlock(walk, zone);
 	nl_put(buf, count);
 	return err;
 }
@@ -180,10 +170,9 @@ static int nl_zone_manage_one(struct nl_walk *walk, u32 zone)
 {
 	enum req_op op = bio_op(walk->bio);
 	struct nl_io io;
-	int err = nl_zone_lock(walk, zone);
+	int err;
 
-	if (err)
-		return err;
+	nl_zone_lock(walk, zone);
 	err = nl_enter(walk);
 	if (!err) {
 		io = nl_io(walk);
@@ -231,7 +220,7 @@ static int nl_zones_reset_all(struct nl_walk *walk)
  * nl_zones_manage - open, close, finish or reset
  * @walk: the bio
  *
- * Context: process context; sleeps unless the bio says otherwise.
+ * Context: process context; sleeps.
  * Return: 0 or a negative error number.
  */
 int nl_zones_manage(struct nl_walk *walk)
