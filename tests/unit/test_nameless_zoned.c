@@ -443,7 +443,7 @@ static void test_restart(void)
 static void test_wear(void)
 {
 	struct nl_config config = tiny(2, 2, 0, 4, 3);
-	u32 i, block, least = ~0u, most = 0;
+	u32 i, block, least = ~0u, most = 0, cold = 0;
 	struct bench b;
 
 	bench_init(&b, &config, 4, 1);
@@ -451,11 +451,14 @@ static void test_wear(void)
 	for (i = 0; i < 120; i++)
 		CHECK(!append(&b, 0, 4, 0) && !manage(&b, 0, NL_ZONE_RESET));
 	for (block = 0; block < b.flash.geo.nr_blocks; block++) {
-		if (nl_flash_erases(&b.flash, block) < 2)
+		if (nl_flash_erases(&b.flash, block) < 2) {
+			cold++;
 			continue;
+		}
 		least = min(least, nl_flash_erases(&b.flash, block));
 		most = max(most, nl_flash_erases(&b.flash, block));
 	}
+	CHECK(cold == 2, "%u blocks are hardly erased", cold);
 	CHECK(most - least <= 1, "erased from %u to %u times", least, most);
 	CHECK(verify(&b));
 	bench_destroy(&b);
@@ -516,6 +519,23 @@ static void test_program_fails_buffered(void)
 			CHECK(crash(&b, NL_NO_CUT, 0));
 			bench_destroy(&b);
 		}
+}
+
+/* Without a spare block a zone is not gone on with at the cost of another one. */
+static void test_no_spare(void)
+{
+	struct nl_config config = tiny(1, 4, 2, 2, 0);
+	struct bench b;
+	u32 i;
+
+	bench_init(&b, &config, 2, 1);
+	for (i = 4; i < b.flash.geo.nr_blocks; i++)
+		CHECK(!nl_flash_mark_bad(&b.flash, i));
+	CHECK(crash(&b, NL_NO_CUT, 0) && !append(&b, 0, 6, 0) && crash(&b, NL_NO_CUT, 0));
+	CHECK(append(&b, 0, 1, 0) == -EIO && look(&b, 0).state == NL_ZONE_READONLY);
+	CHECK(look(&b, 0).pointer == 6 && look(&b, 1).state == NL_ZONE_EMPTY);
+	CHECK(!append(&b, 1, 8, 0) && verify(&b));
+	bench_destroy(&b);
 }
 
 static void test_erase_fails(void)
@@ -783,6 +803,7 @@ int main(int argc, char **argv)
 	ktap_run("zoned: wear spreads", test_wear);
 	ktap_run("zoned: a program fails", test_program_fails);
 	ktap_run("zoned: a program out of the write buffer fails", test_program_fails_buffered);
+	ktap_run("zoned: no spare block", test_no_spare);
 	ktap_run("zoned: an erase fails", test_erase_fails);
 	ktap_run("zoned: no memory", test_no_memory);
 	ktap_run("zoned: flash of another shape", test_foreign);
