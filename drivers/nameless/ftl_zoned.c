@@ -111,14 +111,14 @@ static void nl_zone_shut(struct nl_zoned_ftl *f, u32 zone)
 	nl_zone_settle(f);
 }
 
-/* Close one that nobody asked to be open. */
+/* Close one that nobody asked to be open, and that nobody is writing to. */
 static bool nl_zone_shut_any(struct nl_zoned_ftl *f)
 {
 	u32 i, zone;
 
 	for (i = 0; i < f->nr; i++) {
 		zone = (f->cursor + i) % f->nr;
-		if (f->zone[zone].state != NL_ZONE_IMPLICIT)
+		if (f->zone[zone].state != NL_ZONE_IMPLICIT || f->zone[zone].busy)
 			continue;
 		nl_zone_shut(f, zone);
 		f->cursor = zone + 1;
@@ -197,6 +197,11 @@ int nl_zone_append(struct nl_ftl *ftl, u32 zone, u32 count, u32 *lpn)
 	f->refused += !!r;
 	*lpn = zone * f->shape.size + f->zone[zone].pointer;
 	return r;
+}
+
+void nl_zone_busy(struct nl_ftl *ftl, u32 zone, bool busy)
+{
+	nl_zoned_ftl(ftl)->zone[zone].busy = busy;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

@@ -12,11 +12,13 @@
  * @done: pages programmed
  * @finished: the page after them says that it is full
  * @unsure: found at a start: the page to be programmed next may be torn
+ * @busy: a write is under way that was admitted as a whole
  */
 struct nl_zone {
 	u8 state;
 	bool finished;
 	bool unsure;
+	bool busy;
 	u32 pointer;
 	u32 done;
 };

@@ -71,6 +71,12 @@ int nl_zone_admit(struct nl_ftl *ftl, u32 lpn, u32 count);
 /* Likewise of @zone, wherever its write pointer is: *@lpn. */
 int nl_zone_append(struct nl_ftl *ftl, u32 zone, u32 count, u32 *lpn);
 
+/*
+ * A write that was admitted is under way, or has ended: until then the zone isn't closed for
+ * another one's sake, which may come while the device's lock is not held.
+ */
+void nl_zone_busy(struct nl_ftl *ftl, u32 zone, bool busy);
+
 /* An operation on a zone as a whole. 0 also if it is in that state already. */
 int nl_zone_manage(struct nl_ftl *ftl, u32 zone, enum nl_zone_op op, struct nl_io *io);
 

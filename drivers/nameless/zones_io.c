@@ -61,9 +61,22 @@ static int nl_zone_may(struct nl_walk *walk, u32 zone, u32 count)
 	if (err)
 		return err;
 	err = nl_zone_admit(walk->dev->ftl, nl_lpn(walk), count);
+	if (!err)
+		nl_zone_busy(walk->dev->ftl, zone, true);
 	nl_zone_trace(walk, REQ_OP_WRITE, zone, err);
 	nl_leave(walk);
 	return err;
+}
+
+/* If there was a cut meanwhile, no zone is busy any more, and none is again: its lock is held. */
+static void nl_zone_written(struct nl_walk *walk, u32 zone)
+{
+	struct nl_dev *dev = walk->dev;
+
+	mutex_lock(&dev->io);
+	if (!dev->off)
+		nl_zone_busy(dev->ftl, zone, false);
+	mutex_unlock(&dev->io);
 }
 
 static int nl_zone_write(struct nl_walk *walk, u32 zone, u32 count)
@@ -71,11 +84,14 @@ static int nl_zone_write(struct nl_walk *walk, u32 zone, u32 count)
 	u32 before;
 	int err = nl_zone_may(walk, zone, count);
 
+	if (err)
+		return err;
 	while (count && !err) {
 		before = walk->iter.bi_size;
 		err = nl_write_whole(walk, count);
 		count -= (before - walk->iter.bi_size) >> walk->dev->page_shift;
 	}
+	nl_zone_written(walk, zone);
 	return err;
 }
 

@@ -385,6 +385,24 @@ static void test_states(void)
 	bench_destroy(&b);
 }
 
+/* A zone that is being written to is not closed between the parts of the write. */
+static void test_busy(void)
+{
+	struct nl_config config = tiny(2, 3, 0, 4, 1);
+	struct bench b;
+
+	config.p[NL_P_MAX_OPEN] = 2;
+	bench_init(&b, &config, 4, 1);
+	CHECK(!append(&b, 0, 1, 0) && !append(&b, 1, 1, 0));
+	nl_zone_busy(b.ftl, 0, true);
+	CHECK(!manage(&b, 2, NL_ZONE_OPEN) && look(&b, 1).state == NL_ZONE_CLOSED);
+	CHECK(manage(&b, 3, NL_ZONE_OPEN) == -ETOOMANYREFS && append(&b, 1, 1, 0) == -ETOOMANYREFS);
+	CHECK(look(&b, 0).state == NL_ZONE_IMPLICIT && !append(&b, 0, 1, 0));
+	nl_zone_busy(b.ftl, 0, false);
+	CHECK(!append(&b, 1, 1, 0) && look(&b, 0).state == NL_ZONE_CLOSED && verify(&b));
+	bench_destroy(&b);
+}
+
 static u64 programs(const struct bench *b)
 {
 	return b->flash.count[NL_PROGRAM][NL_FOR_HOST];
@@ -798,6 +816,7 @@ int main(int argc, char **argv)
 	ktap_run("zoned: shape and size", test_shape);
 	ktap_run("zoned: writes go to the write pointer", test_pointer);
 	ktap_run("zoned: states and limits", test_states);
+	ktap_run("zoned: a zone that is being written to stays open", test_busy);
 	ktap_run("zoned: the write buffer", test_buffer);
 	ktap_run("zoned: stop and start", test_restart);
 	ktap_run("zoned: wear spreads", test_wear);
