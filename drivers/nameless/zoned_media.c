@@ -131,7 +131,10 @@ static int nl_zone_failed(struct nl_zoned_ftl *f, u32 zone, u32 page, u64 *when)
 	return 0;
 }
 
-/* Have a block for the page, in which nothing was under way when the power went. */
+/*
+ * Have a block for the page: one in which nothing was under way when the power went, and not a bad
+ * one, as there is if memory was short when its pages were to be copied (nl_zone_failed()).
+ */
 static int nl_zone_prepare(struct nl_zoned_ftl *f, u32 zone, u32 page, u64 *when)
 {
 	u32 *block = nl_zone_block(f, zone, page), taken;
@@ -145,7 +148,7 @@ static int nl_zone_prepare(struct nl_zoned_ftl *f, u32 zone, u32 page, u64 *when
 			return r;
 		*block = taken;
 		f->owed -= lives;
-	} else if (z->unsure) {
+	} else if (z->unsure || f->ftl.blocks.bk[*block].use == NL_USE_BAD) {
 		r = nl_zone_move(f, zone, page, when);
 		if (r)
 			return r;

@@ -607,6 +607,39 @@ static void test_no_memory(void)
 	bench_destroy(&b);
 }
 
+/*
+ * Pages out of the write buffer: a program fails, and then there is no memory to copy what the block
+ * has. The block is bad then: the next flush copies, before it programs anything.
+ */
+static void test_no_memory_buffered(void)
+{
+	struct nl_config config = tiny(1, 4, 2, 2, 1);
+	u32 n, failed = 0;
+	struct bench b;
+	int r;
+
+	config.p[NL_P_BUFFER] = 4;
+	for (n = 1; n < 6; n++) {
+		bench_init(&b, &config, 2, n);
+		CHECK(!append(&b, 0, 4, NL_FUA) && !append(&b, 0, 3, 0) && !append(&b, 1, 1, 0));
+		b.flash.fail_program = 1;
+		b.flash.nowait = true;
+		shim_fail_alloc = n;
+		r = flush(&b);
+		shim_fail_alloc = 0;
+		b.flash.nowait = false;
+		CHECK(!r || r == -ENOMEM, "%d", r);
+		failed += !!r;
+		CHECK(look(&b, 0).state == NL_ZONE_READONLY || !b.flash.fail_program);
+		CHECK(!flush(&b) && verify(&b));
+		CHECK(look(&b, 0).pointer == 7 && look(&b, 1).pointer == 1);
+		CHECK(!b.flash.violations, "%s", b.flash.violation ?: "");
+		CHECK(crash(&b, NL_NO_CUT, 0) && look(&b, 0).pointer == 7);
+		bench_destroy(&b);
+	}
+	CHECK(failed, "memory never was short");
+}
+
 /* --- cuts ------------------------------------------------------------------------------------- */
 
 static int step(struct bench *b, u32 at)
@@ -825,6 +858,7 @@ int main(int argc, char **argv)
 	ktap_run("zoned: no spare block", test_no_spare);
 	ktap_run("zoned: an erase fails", test_erase_fails);
 	ktap_run("zoned: no memory", test_no_memory);
+	ktap_run("zoned: a program fails, and no memory", test_no_memory_buffered);
 	ktap_run("zoned: flash of another shape", test_foreign);
 	ktap_run("zoned: two cuts at every operation", test_cuts);
 	ktap_run("zoned: two cuts at every operation, buffered", test_cuts_buffered);
