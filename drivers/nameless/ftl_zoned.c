@@ -66,6 +66,7 @@ void nl_zone_look(const struct nl_ftl *ftl, u32 zone, struct nl_zone_info *info)
 
 	info->state = z->state;
 	info->pointer = z->pointer;
+	info->stuck = z->stuck;
 }
 
 bool nl_zone_rec_is_sane(const struct nl_ftl *ftl, const struct nl_rec *rec)
@@ -180,7 +181,7 @@ int nl_zone_admit(struct nl_ftl *ftl, u32 lpn, u32 count)
 	if (lpn >= ftl->logical_pages)
 		return -ERANGE;
 	r = nl_zone_may_write(f, lpn / f->shape.size, lpn % f->shape.size, count);
-	f->refused += !!r;
+	f->refused += nl_zone_refused(r);
 	return r;
 }
 
@@ -194,7 +195,7 @@ int nl_zone_append(struct nl_ftl *ftl, u32 zone, u32 count, u32 *lpn)
 	if (zone >= f->nr)
 		return -ERANGE;
 	r = nl_zone_may_write(f, zone, f->zone[zone].pointer, count);
-	f->refused += !!r;
+	f->refused += nl_zone_refused(r);
 	*lpn = zone * f->shape.size + f->zone[zone].pointer;
 	return r;
 }
@@ -333,6 +334,14 @@ static int nl_zone_finish(struct nl_zoned_ftl *f, u32 zone, struct nl_io *io)
 	return r;
 }
 
+/* Have a zone that was read-only get again what it is owed. */
+static void nl_zone_unstick(struct nl_zoned_ftl *f, u32 zone)
+{
+	f->zone[zone].stuck = false;
+	nl_zone_set(f, zone, NL_ZONE_CLOSED);
+	f->owed += nl_zone_missing(f, zone);
+}
+
 static int nl_zone_reset(struct nl_zoned_ftl *f, u32 zone, struct nl_io *io)
 {
 	struct nl_zone *z = &f->zone[zone];
@@ -340,6 +349,8 @@ static int nl_zone_reset(struct nl_zoned_ftl *f, u32 zone, struct nl_io *io)
 
 	if (z->state == NL_ZONE_EMPTY)
 		return 0;
+	if (z->stuck)
+		nl_zone_unstick(f, zone);
 	while (z->pointer > z->done)
 		nl_wbuf_drop(&f->ftl, zone * f->shape.size + --z->pointer);
 	r = nl_zone_erase(f, zone, io);
@@ -360,6 +371,11 @@ static int nl_zone_open(struct nl_zoned_ftl *f, u32 zone)
 	return nl_zone_make_open(f, zone, NL_ZONE_EXPLICIT);
 }
 
+static int nl_zone_may_manage(const struct nl_zone *z, enum nl_zone_op op)
+{
+	return op == NL_ZONE_RESET && z->stuck ? 0 : nl_zone_dead(z);
+}
+
 int nl_zone_manage(struct nl_ftl *ftl, u32 zone, enum nl_zone_op op, struct nl_io *io)
 {
 	struct nl_zoned_ftl *f = nl_zoned_ftl(ftl);
@@ -372,7 +388,7 @@ int nl_zone_manage(struct nl_ftl *ftl, u32 zone, enum nl_zone_op op, struct nl_i
 	if (r)
 		return r;
 	nl_io_wait(io, io->now + nl_latency(&ftl->flash->timing, NL_P_RAM));
-	r = nl_zone_dead(&f->zone[zone]);
+	r = nl_zone_may_manage(&f->zone[zone], op);
 	if (!r && op == NL_ZONE_OPEN)
 		r = nl_zone_open(f, zone);
 	else if (!r && op == NL_ZONE_CLOSE)
@@ -381,7 +397,7 @@ int nl_zone_manage(struct nl_ftl *ftl, u32 zone, enum nl_zone_op op, struct nl_i
 		r = nl_zone_finish(f, zone, io);
 	else if (!r)
 		r = nl_zone_reset(f, zone, io);
-	f->refused += r == -EINVAL || r == -EOVERFLOW || r == -ETOOMANYREFS || r == -EROFS;
+	f->refused += nl_zone_refused(r);
 	return r;
 }
 

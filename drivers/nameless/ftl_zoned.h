@@ -12,12 +12,14 @@
  * @done: pages programmed
  * @finished: the page after them says that it is full
  * @unsure: found at a start: the page to be programmed next may be torn
+ * @stuck: read-only for want of a spare block and nothing else: a reset needs none
  * @busy: a write is under way that was admitted as a whole
  */
 struct nl_zone {
 	u8 state;
 	bool finished;
 	bool unsure;
+	bool stuck;
 	bool busy;
 	u32 pointer;
 	u32 done;

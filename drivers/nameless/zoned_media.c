@@ -192,6 +192,7 @@ int nl_zone_program(struct nl_zoned_ftl *f, u32 zone, u8 type, struct nl_buf *bu
 		r = nl_zone_failed(f, zone, page, when);
 	} while (!r);
 	if (r == -ENOSPC) {
+		z->stuck = page && nl_zone_lives(z);
 		nl_zone_set(f, zone, page ? NL_ZONE_READONLY : NL_ZONE_OFFLINE);
 		r = -EIO;
 	}

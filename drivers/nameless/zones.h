@@ -11,7 +11,8 @@
  *	-EINVAL		not at the write pointer; beyond the capacity; an operation that the state
  *			of the zone doesn't allow
  *	-ENOSPC		a write to a full zone
- *	-EROFS		a zone that is read-only: one of its blocks failed. All of it can be read
+ *	-EROFS		a zone that is read-only: one of its blocks failed, or there was no spare
+ *			one to go on with after a start; then it may be reset. All of it can be read
  *	-EIO		a zone that is offline: there are no blocks for it any more
  *	-ETOOMANYREFS	NL_P_MAX_OPEN zones are open, none of them implicitly
  *	-EOVERFLOW	NL_P_MAX_ACTIVE zones are active
@@ -52,10 +53,12 @@ int nl_zone_shape(struct nl_zone_shape *shape, const struct nl_config *config);
  * struct nl_zone_info - a zone as users see it
  * @state: enum nl_zone_state
  * @pointer: pages that are written; all later ones read as zeros
+ * @stuck: read-only for want of a spare block: may be reset
  */
 struct nl_zone_info {
 	enum nl_zone_state state;
 	u32 pointer;
+	bool stuck;
 };
 
 const struct nl_zone_shape *nl_zone_shape_of(const struct nl_ftl *ftl);
@@ -76,6 +79,13 @@ int nl_zone_append(struct nl_ftl *ftl, u32 zone, u32 count, u32 *lpn);
  * another one's sake, which may come while the device's lock is not held.
  */
 void nl_zone_busy(struct nl_ftl *ftl, u32 zone, bool busy);
+
+/* What rules forbid, of what these return: nothing went wrong. */
+static inline bool nl_zone_refused(int err)
+{
+	return err == -EINVAL || err == -ENOSPC || err == -EROFS || err == -ETOOMANYREFS ||
+	       err == -EOVERFLOW;
+}
 
 /* An operation on a zone as a whole. 0 also if it is in that state already. */
 int nl_zone_manage(struct nl_ftl *ftl, u32 zone, enum nl_zone_op op, struct nl_io *io);

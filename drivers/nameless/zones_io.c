@@ -211,8 +211,9 @@ static int nl_zone_wants_reset(struct nl_walk *walk, u32 zone)
 		return err;
 	nl_zone_look(walk->dev->ftl, zone, &info);
 	nl_leave(walk);
-	return info.state != NL_ZONE_EMPTY && info.state != NL_ZONE_READONLY &&
-	       info.state != NL_ZONE_OFFLINE;
+	if (info.state == NL_ZONE_READONLY)
+		return info.stuck;
+	return info.state != NL_ZONE_EMPTY && info.state != NL_ZONE_OFFLINE;
 }
 
 /* All that can be: those that are read-only or offline stay so. */

@@ -396,7 +396,8 @@ static void test_busy(void)
 	CHECK(!append(&b, 0, 1, 0) && !append(&b, 1, 1, 0));
 	nl_zone_busy(b.ftl, 0, true);
 	CHECK(!manage(&b, 2, NL_ZONE_OPEN) && look(&b, 1).state == NL_ZONE_CLOSED);
-	CHECK(manage(&b, 3, NL_ZONE_OPEN) == -ETOOMANYREFS && append(&b, 1, 1, 0) == -ETOOMANYREFS);
+	CHECK(manage(&b, 3, NL_ZONE_OPEN) == -ETOOMANYREFS);
+	CHECK(append(&b, 1, 1, 0) == -ETOOMANYREFS);
 	CHECK(look(&b, 0).state == NL_ZONE_IMPLICIT && !append(&b, 0, 1, 0));
 	nl_zone_busy(b.ftl, 0, false);
 	CHECK(!append(&b, 1, 1, 0) && look(&b, 0).state == NL_ZONE_CLOSED && verify(&b));
@@ -553,6 +554,14 @@ static void test_no_spare(void)
 	CHECK(append(&b, 0, 1, 0) == -EIO && look(&b, 0).state == NL_ZONE_READONLY);
 	CHECK(look(&b, 0).pointer == 6 && look(&b, 1).state == NL_ZONE_EMPTY);
 	CHECK(!append(&b, 1, 8, 0) && verify(&b));
+	/* but may be reset, which needs none */
+	CHECK(look(&b, 0).stuck && append(&b, 0, 1, 0) == -EROFS);
+	CHECK(manage(&b, 0, NL_ZONE_FINISH) == -EROFS);
+	CHECK(!manage(&b, 0, NL_ZONE_RESET) && look(&b, 0).state == NL_ZONE_EMPTY);
+	CHECK(!look(&b, 0).stuck && verify(&b) && !append(&b, 0, 8, 0) && verify(&b));
+	CHECK(!manage(&b, 0, NL_ZONE_RESET) && !append(&b, 0, 3, 0) && crash(&b, NL_NO_CUT, 0));
+	CHECK(append(&b, 0, 1, 0) == -EIO && look(&b, 0).stuck && look(&b, 0).pointer == 3);
+	CHECK(crash(&b, NL_NO_CUT, 0) && look(&b, 0).state == NL_ZONE_CLOSED && verify(&b));
 	bench_destroy(&b);
 }
 
