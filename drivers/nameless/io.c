@@ -16,6 +16,7 @@
 #include "dev.h"
 #include "io.h"
 #include "nameless_trace.h"
+#include "zones.h"
 
 /* Logical pages trimmed while others wait. */
 #define NL_TRIM_BATCH	65536
@@ -441,7 +442,7 @@ void nl_submit_bio(struct bio *bio)
 	err = nl_run(&walk);
 	if (err) {
 		status = nl_status(bio, err);
-		if (status != BLK_STS_AGAIN)
+		if (status != BLK_STS_AGAIN && !(nl_is_zoned(dev) && nl_zone_refused(err)))
 			atomic64_inc(&dev->errors);
 		nl_req_end(req, status);
 	} else {
