@@ -5,7 +5,7 @@
  * Lock order: nl_dev.lock, nl_dev.zones, nl_dev.io, nl_due.lock.
  *
  * lock		configuration: create, set, cut, power, save, load, release
- * zones	writes to a zone, and what changes all of it, one after the other; of a few, by number
+ * zones	writes to a zone, and what changes all of it, one by one; a few, by number
  * io		FTL and flash, which are called with it alone. Nothing allocated under it may wait
  *		for I/O: it could be this device's.
  * due.lock	what waits for its time; taken from the timer's hard interrupt

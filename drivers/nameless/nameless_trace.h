@@ -108,7 +108,7 @@ TRACE_EVENT(nameless_merge,
 			 { NL_ZONE_READONLY, "readonly" },	\
 			 { NL_ZONE_OFFLINE, "offline" })
 
-/* What was asked of a zone: its result, and the zone after that. A write is there when it begins. */
+/* What was asked of a zone: its result, and the zone after that. A write's beginning is there. */
 TRACE_EVENT(nameless_zone,
 	TP_PROTO(dev_t dev, int op, u32 zone, const struct nl_zone_info *info, int err),
 	TP_ARGS(dev, op, zone, info, err),

@@ -617,8 +617,8 @@ static void test_no_memory(void)
 }
 
 /*
- * Pages out of the write buffer: a program fails, and then there is no memory to copy what the block
- * has. The block is bad then: the next flush copies, before it programs anything.
+ * Pages out of the write buffer: a program fails, and then there is no memory to copy what its
+ * block has. The block is bad then: the next flush copies, before it programs anything.
  */
 static void test_no_memory_buffered(void)
 {

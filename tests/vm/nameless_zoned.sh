@@ -37,8 +37,8 @@ zone_is() {
 	matches "$1" "$line" "$wanted"
 }
 
-# on COMMAND NAME ZONE...: a zone operation
-on() { blkzone "$1" -o $(($3 * zone)) -c 1 "$d/$2"; }
+# on COMMAND NAME ZONE...: a zone operation, whoever else has the device open
+on() { blkzone "$1" -f -o $(($3 * zone)) -c 1 "$d/$2"; }
 
 # What a cut left of zone 0 of b, of which 200 sectors last and 328 were asked for
 nothing_torn() {
@@ -132,7 +132,7 @@ check "and they changed nothing" blkio verify $d/a 64 8 2 -- verify $d/a 72 440 
 zone_is "a zone that is written to its capacity is full" a 0 fu
 check_fails "and takes no more" ENOSPC blkio write $d/a $capacity 8 9
 is "refusals are counted" "$(stat_of a zone_refused)" 4
-is "and are no errors, as a discard is" "$(stat_of a errors)" 1
+is "and are no errors" "$(stat_of a errors)" 0
 clean "written" a
 
 # --- states and limits ----------------------------------------------------------------------------------
