@@ -36,7 +36,25 @@ static void nl_list_del(struct nl_bk *bk, struct nl_list *list, u32 n)
 
 static u64 nl_blocks_lists(const struct nl_ftl *ftl)
 {
-	return (u64)ftl->geo->nr_planes * (ftl->geo->pages + 1);
+	return (u64)ftl->geo->nr_planes * ftl->blocks.lists;
+}
+
+/* What tells which pages are live, and which closed block has fewest: where pages are moved. */
+static int nl_blocks_init_live(struct nl_ftl *ftl)
+{
+	const struct nl_geometry *geo = ftl->geo;
+	struct nl_blocks *b = &ftl->blocks;
+	u64 i;
+
+	b->lists = geo->pages + 1;
+	b->live = kvcalloc(BITS_TO_LONGS(geo->nr_pages), sizeof(long), GFP_KERNEL);
+	b->closed = kvcalloc(nl_blocks_lists(ftl), sizeof(*b->closed), GFP_KERNEL);
+	b->least = kvcalloc(geo->nr_planes, sizeof(u32), GFP_KERNEL);
+	if (!b->live || !b->closed || !b->least)
+		return -ENOMEM;
+	for (i = 0; i < nl_blocks_lists(ftl); i++)
+		nl_list_init(&b->closed[i]);
+	return 0;
 }
 
 int nl_blocks_init(struct nl_ftl *ftl)
@@ -45,19 +63,15 @@ int nl_blocks_init(struct nl_ftl *ftl)
 	struct nl_blocks *b = &ftl->blocks;
 	u64 i;
 
-	b->lists = geo->pages + 1;
 	b->bk = kvcalloc(geo->nr_blocks, sizeof(*b->bk), GFP_KERNEL);
-	b->live = kvcalloc(BITS_TO_LONGS(geo->nr_pages), sizeof(long), GFP_KERNEL);
 	b->free = kvcalloc(geo->nr_planes, sizeof(*b->free), GFP_KERNEL);
 	b->nr_free_in = kvcalloc(geo->nr_planes, sizeof(u32), GFP_KERNEL);
-	b->closed = kvcalloc(nl_blocks_lists(ftl), sizeof(*b->closed), GFP_KERNEL);
-	b->least = kvcalloc(geo->nr_planes, sizeof(u32), GFP_KERNEL);
-	if (!b->bk || !b->live || !b->free || !b->nr_free_in || !b->closed || !b->least)
+	if (!b->bk || !b->free || !b->nr_free_in)
+		return -ENOMEM;
+	if (!ftl->ops->lean && nl_blocks_init_live(ftl))
 		return -ENOMEM;
 	for (i = 0; i < geo->nr_planes; i++)
 		nl_list_init(&b->free[i]);
-	for (i = 0; i < nl_blocks_lists(ftl); i++)
-		nl_list_init(&b->closed[i]);
 	for (i = 0; i < geo->nr_blocks; i++) {
 		b->bk[i].use = nl_flash_is_bad(ftl->flash, i) ? NL_USE_BAD : NL_USE_HELD;
 		if (b->bk[i].use == NL_USE_BAD)
@@ -83,10 +97,13 @@ void nl_blocks_destroy(struct nl_ftl *ftl)
 u64 nl_blocks_memory(const struct nl_ftl *ftl)
 {
 	const struct nl_geometry *geo = ftl->geo;
+	u64 bytes = (u64)geo->nr_blocks * sizeof(struct nl_bk) +
+		    (u64)geo->nr_planes * (sizeof(struct nl_list) + sizeof(u32));
 
-	return (u64)geo->nr_blocks * sizeof(struct nl_bk) +
-	       BITS_TO_LONGS(geo->nr_pages) * sizeof(long) +
-	       (u64)geo->nr_planes * (sizeof(struct nl_list) + 2 * sizeof(u32)) +
+	if (ftl->ops->lean)
+		return bytes;
+	return bytes + BITS_TO_LONGS(geo->nr_pages) * sizeof(long) +
+	       (u64)geo->nr_planes * sizeof(u32) +
 	       nl_blocks_lists(ftl) * sizeof(struct nl_list);
 }
 

@@ -83,7 +83,7 @@ static u32 nl_check_block(struct nl_checking *c, u32 block)
 {
 	u32 i, live = 0;
 
-	for (i = 0; i < c->ftl->geo->pages; i++)
+	for (i = 0; i < c->ftl->geo->pages && !c->ftl->ops->lean; i++)
 		live += nl_page_is_live(c->ftl, nl_ppn(c->ftl->geo, block, i));
 	if (live != c->ftl->blocks.bk[block].live)
 		nl_finding(c, "block %u: %u pages are live, %u are counted", block, live,

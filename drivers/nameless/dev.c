@@ -8,6 +8,7 @@
 
 #include "buf.h"
 #include "dev.h"
+#include "zones.h"
 
 #define NL_RESERVE_SHIFT	5	/* of the RAM, that is left alone */
 #define NL_HYBRID_PAGES		4096	/* a block: merges take time by their square */
@@ -149,6 +150,31 @@ static int nl_parse_params(struct nl_dev *dev, struct nl_config *config, char *a
 
 /* --- creating --------------------------------------------------------------------------------- */
 
+/* Zones are of the block layer's making as much as of ours. */
+static int nl_fit_zones(struct nl_dev *dev, u64 bytes)
+{
+	u64 page_bytes = dev->config.p[NL_P_PAGE_SIZE], zone_bytes;
+	struct nl_zone_shape shape;
+
+	if (!IS_ENABLED(CONFIG_BLK_DEV_ZONED))
+		return nl_fail(dev, -EOPNOTSUPP, "this kernel has no zoned block devices");
+	if (page_bytes != PAGE_SIZE)
+		return nl_fail(dev, -EINVAL, "page_size %llu: zones are written in blocks of %lu",
+			       page_bytes, PAGE_SIZE);
+	if (dev->config.p[NL_P_MAX_ACTIVE] &&
+	    dev->config.p[NL_P_MAX_OPEN] > dev->config.p[NL_P_MAX_ACTIVE])
+		return nl_fail(dev, -EINVAL, "max_open=%llu: more than max_active=%llu",
+			       dev->config.p[NL_P_MAX_OPEN], dev->config.p[NL_P_MAX_ACTIVE]);
+	if (nl_zone_shape(&shape, &dev->config) ||
+	    (u64)shape.size * page_bytes >> SECTOR_SHIFT > UINT_MAX / 2)
+		return nl_fail(dev, -EFBIG, "zones are larger than the block layer takes");
+	zone_bytes = (u64)shape.size * page_bytes;
+	if (bytes % zone_bytes)
+		return nl_fail(dev, -EINVAL, "size %llu: not a multiple of the zone size of %llu",
+			       bytes, zone_bytes);
+	return 0;
+}
+
 static int nl_fit(struct nl_dev *dev, u64 bytes)
 {
 	u64 page_bytes = dev->config.p[NL_P_PAGE_SIZE], pages = bytes / page_bytes;
@@ -164,6 +190,9 @@ static int nl_fit(struct nl_dev *dev, u64 bytes)
 	    dev->config.p[NL_P_PAGES] > NL_HYBRID_PAGES)
 		return nl_fail(dev, -EINVAL, "pages=%llu: the hybrid FTL merges blocks of up to %u",
 			       dev->config.p[NL_P_PAGES], NL_HYBRID_PAGES);
+	err = dev->config.p[NL_P_FTL] == NL_FTL_ZONED ? nl_fit_zones(dev, bytes) : 0;
+	if (err)
+		return err;
 	err = nl_config_fit(&dev->config, pages);
 	if (err == -EFBIG)
 		return nl_fail(dev, err, "size %llu: more flash pages than can be numbered",
@@ -435,11 +464,14 @@ static DECLARE_WAIT_QUEUE_HEAD(nl_devices_gone);
 struct nl_dev *nl_dev_alloc(const char *name)
 {
 	struct nl_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	unsigned int i;
 
 	if (!dev)
 		return NULL;
 	strscpy(dev->name, name, sizeof(dev->name));
 	mutex_init(&dev->lock);
+	for (i = 0; i < NL_ZONE_LOCKS; i++)
+		mutex_init(&dev->zones[i]);
 	mutex_init(&dev->io);
 	spin_lock_init(&dev->users_lock);
 	dev->off = true;
@@ -451,6 +483,10 @@ struct nl_dev *nl_dev_alloc(const char *name)
 
 void nl_dev_free(struct nl_dev *dev)
 {
+	unsigned int i;
+
+	for (i = 0; i < NL_ZONE_LOCKS; i++)
+		mutex_destroy(&dev->zones[i]);
 	mutex_destroy(&dev->io);
 	mutex_destroy(&dev->lock);
 	kfree(dev);

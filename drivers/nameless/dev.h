@@ -2,9 +2,10 @@
 /*
  * DOC: emulated SSDs
  *
- * Lock order: nl_dev.lock, nl_dev.io, nl_due.lock.
+ * Lock order: nl_dev.lock, nl_dev.zones, nl_dev.io, nl_due.lock.
  *
  * lock		configuration: create, set, cut, power, save, load, release
+ * zones	writes to a zone, and what changes all of it, one by one; a few, by number
  * io		FTL and flash, which are called with it alone. Nothing allocated under it may wait
  *		for I/O: it could be this device's.
  * due.lock	what waits for its time; taken from the timer's hard interrupt
@@ -29,6 +30,7 @@ struct nl_client_ops;
 #define NL_PREFIX "nameless!"
 #define NL_NAME_MAX (DISK_NAME_LEN - sizeof(NL_PREFIX))
 #define NL_ERROR_LEN 200
+#define NL_ZONE_LOCKS	16
 #define NL_CHANGING	(-1)	/* nl_dev.users: nobody may open it */
 
 /**
@@ -46,6 +48,7 @@ struct nl_client_ops;
  * @logical_pages: visible capacity
  * @page_bytes: of a flash page
  * @page_shift: its logarithm
+ * @zones: see above
  * @io: see above
  * @flash: what survives power cuts
  * @ftl: NULL while power is off
@@ -77,6 +80,7 @@ struct nl_dev {
 	u32 logical_pages;
 	u32 page_bytes;
 	u32 page_shift;
+	struct mutex zones[NL_ZONE_LOCKS];	/* see above */
 	struct mutex io;		/* see above */
 	struct nl_flash flash;
 	struct nl_ftl *ftl;
@@ -153,6 +157,15 @@ const char *nl_idle_state(struct nl_dev *dev);
 int nl_disk_add(struct nl_dev *dev);
 void nl_disk_remove(struct nl_dev *dev);
 void nl_submit_bio(struct bio *bio);
+
+static inline bool nl_is_zoned(const struct nl_dev *dev)
+{
+	return dev->config.p[NL_P_FTL] == NL_FTL_ZONED;
+}
+
+/* zones_io.c */
+int nl_report_zones(struct gendisk *disk, sector_t sector, unsigned int count, report_zones_cb cb,
+		    void *ctx);
 
 /* trace.c */
 void nl_trace(void *observer, const struct nl_event *event);

@@ -5,6 +5,8 @@
 #include <compat/blkdev.h>
 
 #include "dev.h"
+#include "io.h"
+#include "zones.h"
 
 static int nl_open(struct gendisk *disk)
 {
@@ -32,6 +34,7 @@ static const struct block_device_operations nl_fops = {
 	.open = compat_nl_open,
 	.release = compat_nl_release,
 	.submit_bio = nl_submit_bio,
+	.report_zones = nl_report_zones,
 	.free_disk = nl_free_disk,
 };
 
@@ -55,6 +58,32 @@ static struct gendisk *nl_disk_alloc(struct nl_dev *dev)
 	return compat_alloc_disk(&lim, COMPAT_DISK_NOWAIT | COMPAT_DISK_WRITE_CACHE);
 }
 
+/*
+ * Zones are written in whole flash pages; nothing but a reset makes one of them forget anything.
+ * Who must not wait would be told to try a write again of which a part is done, and find the write
+ * pointer behind it.
+ */
+static struct gendisk *nl_disk_alloc_zoned(struct nl_dev *dev)
+{
+	const struct nl_zone_shape *shape = nl_zone_shape_of(dev->ftl);
+	u32 shift = dev->page_shift - SECTOR_SHIFT;
+	struct queue_limits lim = {
+		.logical_block_size = dev->page_bytes,
+		.physical_block_size = dev->page_bytes,
+		.max_hw_sectors = NL_MAX_SECTORS,
+	};
+	struct compat_zones zones = {
+		.sectors = shape->size << shift,
+		.capacity = shape->capacity << shift,
+		.nr = nl_zone_count(dev->ftl),
+		.max_append = min(NL_BATCH, shape->capacity) << shift,
+		.max_open = dev->config.p[NL_P_MAX_OPEN],
+		.max_active = dev->config.p[NL_P_MAX_ACTIVE],
+	};
+
+	return compat_alloc_zoned_disk(&lim, COMPAT_DISK_WRITE_CACHE, &zones);
+}
+
 /**
  * nl_disk_add - make the block device
  * @dev: with its power on
@@ -64,7 +93,7 @@ static struct gendisk *nl_disk_alloc(struct nl_dev *dev)
  */
 int nl_disk_add(struct nl_dev *dev)
 {
-	struct gendisk *disk = nl_disk_alloc(dev);
+	struct gendisk *disk = nl_is_zoned(dev) ? nl_disk_alloc_zoned(dev) : nl_disk_alloc(dev);
 	int err;
 
 	if (IS_ERR(disk))

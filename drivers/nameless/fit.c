@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How much flash there has to be. */
 #include "ftl_hybrid.h"
+#include "zones.h"
 
 static u32 nl_fit_chunks(const struct nl_geometry *geo, u32 logical_pages)
 {
@@ -22,10 +23,22 @@ u32 nl_hybrid_meta_blocks(const struct nl_geometry *geo, u32 logical_pages)
 	return DIV_ROUND_UP(nl_fit_chunks(geo, logical_pages), geo->pages) + 1;
 }
 
+/* All that zones are promised, and what one block that fails takes. */
+static u32 nl_zone_min_blocks(const struct nl_config *config, u32 logical_pages)
+{
+	struct nl_zone_shape shape;
+
+	if (nl_zone_shape(&shape, config))
+		return U32_MAX / 2;
+	return logical_pages / shape.size * shape.blocks + NL_FLOOR;
+}
+
 /* DOC in ftl_page.c and ftl_hybrid.c says why this is enough. */
 u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *config,
 		      u32 logical_pages)
 {
+	if (config->p[NL_P_FTL] == NL_FTL_ZONED)
+		return nl_zone_min_blocks(config, logical_pages);
 	if (config->p[NL_P_FTL] == NL_FTL_HYBRID)
 		return DIV_ROUND_UP(logical_pages, geo->pages) +
 		       nl_hybrid_log_blocks(geo, config, logical_pages) + 1 +
@@ -36,8 +49,9 @@ u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *con
 
 int nl_config_fit(struct nl_config *config, u64 logical_pages)
 {
+	struct nl_zone_shape shape;
 	struct nl_geometry geo;
-	u64 blocks, least;
+	u64 blocks, least, data = logical_pages;
 	bool given = config->p[NL_P_BLOCKS];
 	int r;
 
@@ -48,10 +62,18 @@ int nl_config_fit(struct nl_config *config, u64 logical_pages)
 		return r;
 	if (!logical_pages || logical_pages >= 1ULL << 31)
 		return -EFBIG;
+	if (config->p[NL_P_FTL] == NL_FTL_ZONED) {
+		if (nl_zone_shape(&shape, config))
+			return -EFBIG;
+		if (logical_pages % shape.size)
+			return -EINVAL;
+		/* There is no flash behind what is beyond a zone's capacity. */
+		data = (u32)logical_pages / shape.size * shape.capacity;
+	}
 	least = nl_ftl_min_blocks(&geo, config, logical_pages) + config->p[NL_P_FACTORY_BAD];
 	if (given)
 		return geo.nr_blocks < least ? -ENOSPC : 0;
-	blocks = div_u64(logical_pages * (1000 + config->p[NL_P_OVERPROVISION]),
+	blocks = div_u64(data * (1000 + config->p[NL_P_OVERPROVISION]),
 			 geo.pages * 1000) + 1;
 	blocks = max(blocks + config->p[NL_P_FACTORY_BAD], least);
 	config->p[NL_P_BLOCKS] = div_u64(blocks + geo.nr_planes - 1, geo.nr_planes);

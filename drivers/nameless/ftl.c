@@ -11,11 +11,12 @@ const char * const nl_merge_names[NL_NR_MERGES] = {
 const char * const nl_map_names[NL_NR_MAPS] = {
 	[NL_MAP_PAGE] = "page", [NL_MAP_BLOCK] = "block", [NL_MAP_LOG] = "log",
 	[NL_MAP_CHAIN] = "chain", [NL_MAP_MOVED] = "moved",
+	[NL_MAP_ZONE] = "zone",
 };
 
 static const struct nl_ftl_ops *nl_ftl_kinds[NL_NR_FTLS] = {
 	[NL_FTL_PAGE] = &nl_ftl_page, [NL_FTL_HYBRID] = &nl_ftl_hybrid,
-	[NL_FTL_NAMELESS] = &nl_ftl_nameless,
+	[NL_FTL_NAMELESS] = &nl_ftl_nameless, [NL_FTL_ZONED] = &nl_ftl_zoned,
 };
 
 /*
@@ -41,7 +42,7 @@ static int nl_ftl_init(struct nl_ftl *ftl)
 	if (!ftl->oob || !ftl->record)
 		return -ENOMEM;
 	r = nl_blocks_init(ftl);
-	if (!r)
+	if (!r && !ftl->ops->lean)
 		r = nl_trims_init(ftl);
 	if (!r)
 		r = nl_wbuf_init(ftl);
@@ -127,11 +128,16 @@ static int nl_ftl_fetch(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct
 
 int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
 {
+	int r;
+
 	if (lpn >= ftl->logical_pages)
 		return -ERANGE;
 	nl_ftl_begin(ftl, io);
 	if (ftl->flash->off)
 		return -ESHUTDOWN;
+	r = ftl->ops->refuse ? ftl->ops->refuse(ftl, lpn) : 0;
+	if (r)
+		return r;
 	ftl->reads++;
 	nl_io_wait(io, nl_ram(ftl, io));
 	*buf = NULL;
@@ -184,6 +190,11 @@ int nl_ftl_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, str
 		r = nl_ftl_admit(ftl, lpn, io);
 	if (r)
 		return r;
+	if (ftl->ops->put) {
+		r = ftl->ops->put(ftl, lpn, buf, flags, io);
+		ftl->writes += !r;
+		return r;
+	}
 	ftl->writes++;
 	if (ftl->wbuf.max && !(flags & NL_FUA))
 		return nl_wbuf_write(ftl, lpn, buf, io);
@@ -201,7 +212,7 @@ int nl_ftl_trim(struct nl_ftl *ftl, u32 lpn, u32 count, struct nl_io *io)
 	if (lpn >= ftl->logical_pages || count > ftl->logical_pages - lpn)
 		return -ERANGE;
 	nl_ftl_begin(ftl, io);
-	r = nl_ftl_may_write(ftl);
+	r = ftl->ops->lean ? -EOPNOTSUPP : nl_ftl_may_write(ftl);
 	if (r)
 		return r;
 	ftl->nr_trims += count;
@@ -214,12 +225,15 @@ int nl_ftl_trim(struct nl_ftl *ftl, u32 lpn, u32 count, struct nl_io *io)
 
 int nl_ftl_flush(struct nl_ftl *ftl, struct nl_io *io)
 {
+	int r;
+
 	nl_ftl_begin(ftl, io);
 	if (ftl->flash->off)
 		return -ESHUTDOWN;
 	ftl->flushes++;
 	nl_io_wait(io, ftl->wbuf.until);
-	return nl_ftl_sync(ftl, io);
+	r = nl_ftl_sync(ftl, io);
+	return !r && ftl->ops->lost ? ftl->ops->lost(ftl) : r;
 }
 
 int nl_ftl_gc(struct nl_ftl *ftl, struct nl_io *io)

@@ -47,10 +47,17 @@ struct nl_io {
 };
 
 enum nl_ftl_state { NL_FTL_RW, NL_FTL_RO };
+enum nl_zone_state {
+	NL_ZONE_EMPTY, NL_ZONE_IMPLICIT, NL_ZONE_EXPLICIT, NL_ZONE_CLOSED, NL_ZONE_FULL,
+	NL_ZONE_READONLY, NL_ZONE_OFFLINE, NL_NR_ZONE_STATES
+};
+
 enum nl_merge { NL_MERGE_SWITCH, NL_MERGE_PARTIAL, NL_MERGE_FULL, NL_NR_MERGES };
-enum nl_map { NL_MAP_PAGE, NL_MAP_BLOCK, NL_MAP_LOG, NL_MAP_CHAIN, NL_MAP_MOVED, NL_NR_MAPS };
+enum nl_map { NL_MAP_PAGE, NL_MAP_BLOCK, NL_MAP_LOG, NL_MAP_CHAIN, NL_MAP_MOVED, NL_MAP_ZONE,
+	      NL_NR_MAPS };
 extern const char * const nl_merge_names[NL_NR_MERGES];
 extern const char * const nl_map_names[NL_NR_MAPS];
+extern const char * const nl_zone_names[NL_NR_ZONE_STATES];
 
 /**
  * struct nl_ftl_stat - what there is to see; operations are counted in struct nl_flash
@@ -72,6 +79,12 @@ extern const char * const nl_map_names[NL_NR_MAPS];
  * @stalled: levelings that ended because too many are not
  * @stale: requests that were refused because no block has the name
  * @merges: switch, partial and full (hybrid)
+ * @zones: by state (zoned, as all that follow here)
+ * @zone_spare: free blocks that no zone needs
+ * @zone_resets: zones that were erased
+ * @zone_moves: blocks of zones that were replaced by spare ones
+ * @zone_refused: requests that the state or the write pointer of a zone, or a limit, forbade
+ * @zone_lost: pages in the write buffer that could not be programmed
  * @map_bytes: mapping tables as they are in memory, by kind: what table 4.3 counts
  * @other_bytes: the rest of the FTL's memory
  * @recovered_by_scan: the last open read all OOB; otherwise it had a checkpoint
@@ -92,6 +105,9 @@ struct nl_ftl_stat {
 	u32 waiting;
 	u64 stalled, stale;
 	u64 merges[NL_NR_MERGES];
+	u32 zones[NL_NR_ZONE_STATES];
+	u32 zone_spare;
+	u64 zone_resets, zone_moves, zone_refused, zone_lost;
 	u64 map_bytes[NL_NR_MAPS];
 	u64 other_bytes;
 	bool recovered_by_scan;
@@ -109,6 +125,7 @@ typedef void (*nl_report)(void *ctx, const char *text);
  * What an FTL is. Use the nl_ftl_*() below: they check addresses, count, and keep the write
  * buffer.
  *
+ * @lean: it tracks neither live pages nor trims: no memory for them, and no requests to trim
  * @open: make or recover; @ftl is zeroed but for its head
  * @lookup: flash page of a logical page, NL_UNMAPPED: none
  * @forget: a trim record says so: unmap a page that is mapped
@@ -116,6 +133,9 @@ typedef void (*nl_report)(void *ctx, const char *text);
  * @write: program it; when it returns 0 it lasts
  * @read: a live page, which may be elsewhere than in the flash; NULL: it never is
  * @peek: OOB of a live page likewise, as nl_flash_peek()
+ * @refuse: may this page not be read? 0 or why not; NULL: all may
+ * @put: a user's write, in place of the way over the write buffer that others take; NULL: none
+ * @lost: an error if pages in the write buffer got lost since the last call; NULL: none ever do
  * @full: would a write of this page need space that there is not? NULL: never
  * @settle: have all in the flash, 1: not all can be, so no checkpoint; NULL: it is
  * @gc: one step of background work; 1 if there was something to do, 0 if not
@@ -126,6 +146,7 @@ typedef void (*nl_report)(void *ctx, const char *text);
 struct nl_ftl_ops {
 	const char *name;
 	size_t size;
+	bool lean;
 	int (*open)(struct nl_ftl *ftl, struct nl_io *io);
 	u32 (*lookup)(struct nl_ftl *ftl, u32 lpn);
 	void (*forget)(struct nl_ftl *ftl, u32 lpn);
@@ -134,6 +155,9 @@ struct nl_ftl_ops {
 	int (*write)(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io);
 	int (*read)(struct nl_ftl *ftl, u32 ppn, struct nl_buf **buf, u64 *when);
 	const void *(*peek)(const struct nl_ftl *ftl, u32 ppn);
+	int (*refuse)(struct nl_ftl *ftl, u32 lpn);
+	int (*put)(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, struct nl_io *io);
+	int (*lost)(struct nl_ftl *ftl);
 	bool (*full)(struct nl_ftl *ftl, u32 lpn);
 	int (*settle)(struct nl_ftl *ftl, struct nl_io *io);
 	int (*gc)(struct nl_ftl *ftl, struct nl_io *io);
@@ -142,7 +166,7 @@ struct nl_ftl_ops {
 	void (*close)(struct nl_ftl *ftl);
 };
 
-extern const struct nl_ftl_ops nl_ftl_page, nl_ftl_hybrid, nl_ftl_nameless;
+extern const struct nl_ftl_ops nl_ftl_page, nl_ftl_hybrid, nl_ftl_nameless, nl_ftl_zoned;
 
 /**
  * nl_ftl_open - start an FTL on flash

@@ -165,6 +165,8 @@ struct nl_ftl {
 void nl_oob_encode(const struct nl_ftl *ftl, void *oob, const struct nl_rec *rec);
 /* 0, -EMEDIUMTYPE if it is not this FTL's. */
 int nl_oob_decode(const struct nl_ftl *ftl, const void *oob, struct nl_rec *rec);
+/* ftl_zoned.c: could it have written this? */
+bool nl_zone_rec_is_sane(const struct nl_ftl *ftl, const struct nl_rec *rec);
 u32 nl_data_csum(const struct nl_ftl *ftl, struct nl_buf *buf);
 
 /* blocks.c */
@@ -223,7 +225,7 @@ void nl_trims_unmark(struct nl_ftl *ftl, u32 lpn);
 
 static inline bool nl_is_trimmed(const struct nl_ftl *ftl, u32 lpn)
 {
-	return test_bit(lpn, ftl->trims.pending);
+	return ftl->trims.pending && test_bit(lpn, ftl->trims.pending);
 }
 
 /* Write records of all that waits for one. */

@@ -44,13 +44,19 @@ const struct nl_param_info nl_params[NL_NR_PARAMS] = {
 			    "migrations not acknowledged before leveling stops (nameless)" },
 	[NL_P_BUFFER]	= { "buffer", NL_COUNT, true, 0, 1 << 20,
 			    "pages of volatile write buffer" },
+	[NL_P_ZONE_BLOCKS] = { "zone_blocks", NL_COUNT, true, 0, 1 << 16,
+			       "erase blocks of a zone; 0: one of each plane (zoned)" },
+	[NL_P_MAX_OPEN]	= { "max_open", NL_COUNT, true, 0, 1 << 20,
+			    "zones that are open at once; 0: any number (zoned)" },
+	[NL_P_MAX_ACTIVE] = { "max_active", NL_COUNT, true, 0, 1 << 20,
+			      "zones open or closed at once; 0: any number (zoned)" },
 	[NL_P_GC_IDLE]	= { "gc_idle", NL_TIME, false, 0, 1000 * SECOND,
 			    "without requests, after which GC begins; 0: never" },
 };
 
 const char * const nl_ftl_names[NL_NR_FTLS] = {
 	[NL_FTL_PAGE] = "page", [NL_FTL_HYBRID] = "hybrid",
-	[NL_FTL_NAMELESS] = "nameless",
+	[NL_FTL_NAMELESS] = "nameless", [NL_FTL_ZONED] = "zoned",
 };
 
 const char * const nl_gc_names[NL_NR_GCS] = {

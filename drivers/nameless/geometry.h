@@ -34,7 +34,7 @@ enum nl_param {
 	/* the FTL */
 	NL_P_FTL, NL_P_OVERPROVISION, NL_P_RESERVE, NL_P_LOG, NL_P_GC, NL_P_WEAR,
 	NL_P_WEAR_AT, NL_P_MOVES,
-	NL_P_BUFFER,
+	NL_P_BUFFER, NL_P_ZONE_BLOCKS, NL_P_MAX_OPEN, NL_P_MAX_ACTIVE,
 	/* the device */
 	NL_P_GC_IDLE,
 	NL_NR_PARAMS
@@ -49,7 +49,7 @@ enum nl_unit {
 	NL_GC_KIND,		/* enum nl_gc_kind, by name */
 };
 
-enum nl_ftl_kind { NL_FTL_PAGE, NL_FTL_HYBRID, NL_FTL_NAMELESS, NL_NR_FTLS };
+enum nl_ftl_kind { NL_FTL_PAGE, NL_FTL_HYBRID, NL_FTL_NAMELESS, NL_FTL_ZONED, NL_NR_FTLS };
 enum nl_gc_kind { NL_GC_GREEDY, NL_GC_FIFO, NL_NR_GCS };
 
 /**
@@ -135,7 +135,8 @@ struct nl_geometry {
  * up to whole blocks in every plane.
  *
  * Return: 0; -ERANGE if a parameter is out of its range; -EFBIG if there are more pages than fit
- * 31 bits; -ENOSPC if NL_P_BLOCKS was given and is too few.
+ * 31 bits; -ENOSPC if NL_P_BLOCKS was given and is too few; -EINVAL if @logical_pages are not whole
+ * zones (zoned).
  */
 int nl_config_fit(struct nl_config *config, u64 logical_pages);
 

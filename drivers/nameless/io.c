@@ -14,53 +14,14 @@
 
 #include "buf.h"
 #include "dev.h"
+#include "io.h"
 #include "nameless_trace.h"
+#include "zones.h"
 
-/* Flash pages that are handled at one go. */
-#define NL_BATCH	32
 /* Logical pages trimmed while others wait. */
 #define NL_TRIM_BATCH	65536
 
-/**
- * struct nl_walk - how far a bio is
- * @dev: the device
- * @bio: it
- * @iter: in its data
- * @at: byte of the device that comes next
- * @came: when the bio did, ns
- * @start: when the flash may begin, ns
- * @due: when the last of what was done so far is done, ns
- * @drops: buffers of blocks that were erased meanwhile
- * @noio: what memory could be got from before the lock was taken
- * @traced: somebody wants to know what it costs
- * @model: of that: ns in the FTL, and waiting for it
- */
-struct nl_walk {
-	struct nl_dev *dev;
-	struct bio *bio;
-	struct bvec_iter iter;
-	u64 at;
-	u64 came;
-	u64 start;
-	u64 due;
-	struct nl_drops drops;
-	unsigned int noio;
-	bool traced;
-	u64 model;
-};
-
-static u64 nl_clock(const struct nl_walk *walk)
-{
-	return unlikely(walk->traced) ? ktime_get_ns() : 0;
-}
-
-/* A call of the FTL for this bio, which has to wait for what it did before. */
-static struct nl_io nl_io(const struct nl_walk *walk)
-{
-	return (struct nl_io){ .now = walk->start, .came = walk->came };
-}
-
-static int nl_enter(struct nl_walk *walk)
+int nl_enter(struct nl_walk *walk)
 {
 	bool nowait = walk->bio->bi_opf & REQ_NOWAIT;
 	struct nl_dev *dev = walk->dev;
@@ -82,7 +43,7 @@ static int nl_enter(struct nl_walk *walk)
 	return 0;
 }
 
-static void nl_leave(struct nl_walk *walk)
+void nl_leave(struct nl_walk *walk)
 {
 	memalloc_noio_restore(walk->noio);
 	walk->dev->flash.nowait = false;
@@ -92,27 +53,9 @@ static void nl_leave(struct nl_walk *walk)
 	walk->model += nl_clock(walk);
 }
 
-static u64 nl_lpn_at(const struct nl_walk *walk, u64 at)
-{
-	return at >> walk->dev->page_shift;
-}
-
-static u64 nl_lpn(const struct nl_walk *walk)
-{
-	return nl_lpn_at(walk, walk->at);
-}
-
 static u32 nl_offset(const struct nl_walk *walk)
 {
 	return walk->at & (walk->dev->page_bytes - 1);
-}
-
-/* The result of an FTL's call: what took until io->done was done for this bio. */
-static int nl_done(struct nl_walk *walk, const struct nl_io *io, int err)
-{
-	if (!err)
-		walk->due = max(walk->due, io->done);
-	return err;
 }
 
 static struct nl_buf *nl_alloc(const struct nl_walk *walk)
@@ -123,7 +66,7 @@ static struct nl_buf *nl_alloc(const struct nl_walk *walk)
 /* Move bytes between those of a flash page, NULL for zeroes, and the bio; and on in the bio. */
 static void nl_move(struct nl_walk *walk, void *bytes, u32 len)
 {
-	bool write = bio_op(walk->bio) == REQ_OP_WRITE;
+	bool write = op_is_write(bio_op(walk->bio));
 
 	walk->at += len;
 	while (len) {
@@ -153,7 +96,7 @@ static u32 nl_rest(const struct nl_walk *walk)
 	return min(walk->dev->page_bytes - nl_offset(walk), walk->iter.bi_size);
 }
 
-static void nl_put(struct nl_buf **buf, u32 count)
+void nl_put(struct nl_buf **buf, u32 count)
 {
 	while (count)
 		nl_buf_put(buf[--count]);
@@ -203,11 +146,6 @@ static int nl_read(struct nl_walk *walk)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static u32 nl_fua(const struct nl_walk *walk)
-{
-	return walk->bio->bi_opf & REQ_FUA ? NL_FUA : 0;
-}
-
 static int nl_write_batch(struct nl_walk *walk, u32 lpn, struct nl_buf **buf, u32 count)
 {
 	u64 merges[NL_NR_MERGES];
@@ -229,25 +167,34 @@ static int nl_write_batch(struct nl_walk *walk, u32 lpn, struct nl_buf **buf, u3
 	return err;
 }
 
-static int nl_write_whole(struct nl_walk *walk)
+/* Take @count flash pages out of the bio. */
+int nl_take(struct nl_walk *walk, struct nl_buf **buf, u32 count)
 {
-	u32 page_bytes = walk->dev->page_bytes, nr;
-	u32 count = min_t(u32, walk->iter.bi_size / page_bytes, NL_BATCH);
-	struct nl_buf *buf[NL_BATCH];
-	u32 lpn = nl_lpn(walk);
-	int err = 0;
+	u32 nr;
 
 	for (nr = 0; nr < count; nr++) {
 		buf[nr] = nl_alloc(walk);
 		if (!buf[nr]) {
-			err = -ENOMEM;
-			break;
+			nl_put(buf, nr);
+			return -ENOMEM;
 		}
-		nl_move(walk, nl_buf_data(buf[nr]), page_bytes);
+		nl_move(walk, nl_buf_data(buf[nr]), walk->dev->page_bytes);
 	}
-	if (!err)
-		err = nl_write_batch(walk, lpn, buf, count);
-	nl_put(buf, nr);
+	return 0;
+}
+
+/* At most @most flash pages, none of them in part. */
+int nl_write_whole(struct nl_walk *walk, u32 most)
+{
+	u32 count = min3(walk->iter.bi_size / walk->dev->page_bytes, most, NL_BATCH);
+	struct nl_buf *buf[NL_BATCH];
+	u32 lpn = nl_lpn(walk);
+	int err = nl_take(walk, buf, count);
+
+	if (err)
+		return err;
+	err = nl_write_batch(walk, lpn, buf, count);
+	nl_put(buf, count);
 	return err;
 }
 
@@ -312,7 +259,7 @@ static int nl_write(struct nl_walk *walk)
 	while (walk->iter.bi_size && !err) {
 		u32 len = nl_rest(walk);
 
-		err = len == walk->dev->page_bytes ? nl_write_whole(walk) :
+		err = len == walk->dev->page_bytes ? nl_write_whole(walk, NL_BATCH) :
 						     nl_write_part(walk, len);
 	}
 	return err;
@@ -389,7 +336,15 @@ static int nl_transfer(struct nl_walk *walk)
 	case REQ_OP_READ:
 		return nl_read(walk);
 	case REQ_OP_WRITE:
-		return nl_write(walk);
+		return nl_is_zoned(walk->dev) ? nl_zones_write(walk) : nl_write(walk);
+	case REQ_OP_ZONE_APPEND:
+		return nl_zones_append(walk);
+	case REQ_OP_ZONE_OPEN:
+	case REQ_OP_ZONE_CLOSE:
+	case REQ_OP_ZONE_FINISH:
+	case REQ_OP_ZONE_RESET:
+	case REQ_OP_ZONE_RESET_ALL:
+		return nl_zones_manage(walk);
 	case REQ_OP_DISCARD:
 		return nl_discard(walk);
 	case REQ_OP_WRITE_ZEROES:
@@ -407,7 +362,8 @@ static int nl_run(struct nl_walk *walk)
 
 	if (walk->bio->bi_opf & REQ_PREFLUSH)
 		err = nl_flush(walk);
-	if (!err && (walk->iter.bi_size || bio_op(walk->bio) == REQ_OP_FLUSH))
+	if (!err && (walk->iter.bi_size || bio_op(walk->bio) == REQ_OP_FLUSH ||
+		     op_is_zone_mgmt(bio_op(walk->bio))))
 		err = nl_transfer(walk);
 	return err;
 }
@@ -417,6 +373,8 @@ static blk_status_t nl_status(const struct bio *bio, int err)
 {
 	if (err == -ENOMEM && bio->bi_opf & REQ_NOWAIT)
 		err = -EAGAIN;
+	if (err == -EINVAL || err == -EROFS)	/* what a zone refuses; not all kernels have them */
+		err = -EIO;
 	return errno_to_blk_status(err);
 }
 
@@ -427,10 +385,12 @@ static char nl_trace_op(const struct bio *bio)
 		return 'R';
 	case REQ_OP_WRITE:
 		return 'W';
+	case REQ_OP_ZONE_APPEND:
+		return 'A';
 	case REQ_OP_FLUSH:
 		return 'F';
 	default:
-		return 'D';
+		return op_is_zone_mgmt(bio_op(bio)) ? 'Z' : 'D';
 	}
 }
 
@@ -482,7 +442,7 @@ void nl_submit_bio(struct bio *bio)
 	err = nl_run(&walk);
 	if (err) {
 		status = nl_status(bio, err);
-		if (status != BLK_STS_AGAIN)
+		if (status != BLK_STS_AGAIN && !(nl_is_zoned(dev) && nl_zone_refused(err)))
 			atomic64_inc(&dev->errors);
 		nl_req_end(req, status);
 	} else {

@@ -7,6 +7,8 @@
 
 #include <linux/tracepoint.h>
 
+#include "zones.h"
+
 #define show_merge(kind)				\
 	__print_symbolic(kind,				\
 			 { NL_MERGE_SWITCH, "switch" },	\
@@ -84,6 +86,51 @@ TRACE_EVENT(nameless_merge,
 	),
 	TP_printk("%d,%d kind=%s count=%llu", MAJOR(__entry->dev), MINOR(__entry->dev),
 		  show_merge(__entry->kind), __entry->count)
+);
+
+#define show_zone_op(op)				\
+	__print_symbolic(op,				\
+			 { REQ_OP_WRITE, "write" },	\
+			 { REQ_OP_ZONE_APPEND, "append" },	\
+			 { REQ_OP_ZONE_OPEN, "open" },	\
+			 { REQ_OP_ZONE_CLOSE, "close" },	\
+			 { REQ_OP_ZONE_FINISH, "finish" },	\
+			 { REQ_OP_ZONE_RESET, "reset" },	\
+			 { REQ_OP_ZONE_RESET_ALL, "reset" })
+
+#define show_zone_state(state)				\
+	__print_symbolic(state,				\
+			 { NL_ZONE_EMPTY, "empty" },	\
+			 { NL_ZONE_IMPLICIT, "implicit" },	\
+			 { NL_ZONE_EXPLICIT, "explicit" },	\
+			 { NL_ZONE_CLOSED, "closed" },	\
+			 { NL_ZONE_FULL, "full" },	\
+			 { NL_ZONE_READONLY, "readonly" },	\
+			 { NL_ZONE_OFFLINE, "offline" })
+
+/* What was asked of a zone: its result, and the zone after that. A write's beginning is there. */
+TRACE_EVENT(nameless_zone,
+	TP_PROTO(dev_t dev, int op, u32 zone, const struct nl_zone_info *info, int err),
+	TP_ARGS(dev, op, zone, info, err),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(int, op)
+		__field(u32, zone)
+		__field(int, state)
+		__field(u32, pointer)
+		__field(int, err)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->op = op;
+		__entry->zone = zone;
+		__entry->state = info->state;
+		__entry->pointer = info->pointer;
+		__entry->err = err;
+	),
+	TP_printk("%d,%d op=%s zone=%u state=%s pointer=%u err=%d", MAJOR(__entry->dev),
+		  MINOR(__entry->dev), show_zone_op(__entry->op), __entry->zone,
+		  show_zone_state(__entry->state), __entry->pointer, __entry->err)
 );
 
 /* What a bio cost this machine beside what it took: ns. */

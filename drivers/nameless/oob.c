@@ -61,6 +61,8 @@ static bool nl_oob_is_ours(const struct nl_ftl *ftl, const struct nl_oob *oob)
 /* Could the FTL have written this? */
 static bool nl_rec_is_sane(const struct nl_ftl *ftl, const struct nl_rec *rec)
 {
+	if (ftl->config.p[NL_P_FTL] == NL_FTL_ZONED)
+		return nl_zone_rec_is_sane(ftl, rec);
 	switch (rec->type) {
 	case NL_OOB_DATA:
 	case NL_OOB_PAD:

@@ -52,6 +52,8 @@ static const char *nl_why_not_open(int err)
 		return "no memory for the FTL's tables";
 	case -ESHUTDOWN:
 		return "the power went in recovery";
+	case -EINVAL:
+		return "an FTL can't be so";
 	default:
 		return "the FTL can't use this flash";
 	}

@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 
 #include "dev.h"
+#include "zones.h"
 
 #define NL_BARS	32	/* of the histogram of erases */
 
@@ -18,6 +19,7 @@
 ssize_t nl_dev_show(struct nl_dev *dev, char *page)
 {
 	const struct nl_geometry *geo = &dev->flash.geo;
+	struct nl_zone_shape shape;
 	ssize_t at = 0;
 
 	at += sysfs_emit_at(page, at, "size %llu\npreset %s\nftl %s\npower %s\nopen %d\n",
@@ -28,6 +30,11 @@ ssize_t nl_dev_show(struct nl_dev *dev, char *page)
 			    geo->page_bytes, geo->oob_bytes, geo->nr_planes);
 	at += sysfs_emit_at(page, at, "nr_blocks %u\nflash_pages %u\n", geo->nr_blocks,
 			    geo->nr_pages);
+	if (nl_is_zoned(dev) && !nl_zone_shape(&shape, &dev->config))
+		at += sysfs_emit_at(page, at, "nr_zones %u\nzone_bytes %llu\nzone_capacity %llu\n",
+				    dev->logical_pages / shape.size,
+				    (u64)shape.size << dev->page_shift,
+				    (u64)shape.capacity << dev->page_shift);
 	return at;
 }
 
@@ -66,6 +73,19 @@ static ssize_t nl_show_matrix(char *page, ssize_t at, const char *what,
 	return at;
 }
 
+static ssize_t nl_show_zones(const struct nl_ftl_stat *stat, char *page, ssize_t at)
+{
+	int i;
+
+	for (i = 0; i < NL_NR_ZONE_STATES; i++)
+		at += sysfs_emit_at(page, at, "zones_%s %u\n", nl_zone_names[i], stat->zones[i]);
+	return at + sysfs_emit_at(page, at,
+				  "zone_spare %u\nzone_resets %llu\nzone_moves %llu\n"
+				  "zone_refused %llu\nzone_lost %llu\n", stat->zone_spare,
+				  stat->zone_resets, stat->zone_moves, stat->zone_refused,
+				  stat->zone_lost);
+}
+
 static ssize_t nl_show_ftl(struct nl_dev *dev, char *page, ssize_t at)
 {
 	struct nl_ftl_stat stat;
@@ -90,6 +110,8 @@ static ssize_t nl_show_ftl(struct nl_dev *dev, char *page, ssize_t at)
 	for (i = 0; i < NL_NR_MAPS; i++)
 		at += sysfs_emit_at(page, at, "map_bytes_%s %llu\n", nl_map_names[i],
 				    stat.map_bytes[i]);
+	if (nl_is_zoned(dev))
+		at = nl_show_zones(&stat, page, at);
 	at += sysfs_emit_at(page, at, "ftl_bytes %llu\nrecovered_by_scan %d\nrecovery_ns %llu\n",
 			    stat.other_bytes, stat.recovered_by_scan, stat.recovery_ns);
 	return at;

@@ -42,6 +42,8 @@ void nl_trims_destroy(struct nl_ftl *ftl)
 
 u64 nl_trims_memory(const struct nl_ftl *ftl)
 {
+	if (ftl->ops->lean)
+		return 0;
 	return BITS_TO_LONGS(ftl->logical_pages) * sizeof(long) +
 	       (u64)ftl->trims.nr * (2 * sizeof(u32) + sizeof(u64));
 }

@@ -73,6 +73,82 @@ static inline struct gendisk *compat_alloc_disk(struct queue_limits *lim, unsign
 }
 #endif
 
+/**
+ * struct compat_zones - a disk's zones, all of which have to be written in order
+ * @sectors: address space of each, a power of two
+ * @capacity: sectors of each that can be written
+ * @nr: zones
+ * @max_append: sectors of a zone append
+ * @max_open: zones, 0: any number
+ * @max_active: zones, 0: any number
+ */
+struct compat_zones {
+	unsigned int sectors;
+	unsigned int capacity;
+	unsigned int nr;
+	unsigned int max_append;
+	unsigned int max_open;
+	unsigned int max_active;
+};
+
+/**
+ * compat_alloc_zoned_disk - allocate a bio-based disk with zones
+ * @lim: as for compat_alloc_disk()
+ * @features: COMPAT_DISK_*
+ * @zones: its zones
+ *
+ * blk_revalidate_disk_zones() refuses bio-based disks in older kernels, and has nothing to do that
+ * is not done here.
+ * Context: may sleep.
+ * Return: the disk or an ERR_PTR, -EOPNOTSUPP if the kernel has no zoned block devices.
+ */
+#ifndef CONFIG_BLK_DEV_ZONED
+static inline struct gendisk *compat_alloc_zoned_disk(struct queue_limits *lim,
+						      unsigned int features,
+						      const struct compat_zones *zones)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+#elif defined(HAVE_ALLOC_DISK_LIMITS)
+static inline struct gendisk *compat_alloc_zoned_disk(struct queue_limits *lim,
+						      unsigned int features,
+						      const struct compat_zones *zones)
+{
+	struct gendisk *disk;
+
+	lim->features |= BLK_FEAT_ZONED;
+	lim->chunk_sectors = zones->sectors;
+	lim->max_zone_append_sectors = zones->max_append;
+	lim->max_open_zones = zones->max_open;
+	lim->max_active_zones = zones->max_active;
+	disk = compat_alloc_disk(lim, features);
+	if (IS_ERR(disk))
+		return disk;
+	disk->nr_zones = zones->nr;
+	disk->zone_capacity = zones->capacity;
+	disk->last_zone_capacity = zones->capacity;
+	return disk;
+}
+#else
+static inline struct gendisk *compat_alloc_zoned_disk(struct queue_limits *lim,
+						      unsigned int features,
+						      const struct compat_zones *zones)
+{
+	struct gendisk *disk = compat_alloc_disk(lim, features);
+
+	if (IS_ERR(disk))
+		return disk;
+	blk_queue_chunk_sectors(disk->queue, zones->sectors);
+	disk_set_zoned(disk, BLK_ZONED_HM);
+	blk_queue_max_zone_append_sectors(disk->queue, zones->max_append);
+	blk_queue_flag_set(QUEUE_FLAG_ZONE_RESETALL, disk->queue);
+	disk_set_max_open_zones(disk, zones->max_open);
+	disk_set_max_active_zones(disk, zones->max_active);
+	disk->nr_zones = zones->nr;
+	return disk;
+}
+#endif
+
 /* For block_device_operations: compat_FN out of int FN(disk) or void FN(disk). */
 #ifdef HAVE_DISK_OPEN
 #define COMPAT_DISK_OPEN(fn)						\

@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 4)
 		return 0;
-	config = rig_tiny(data[0] % NL_NR_FTLS, 1 + data[1] % 3, 3 + data[1] / 16 % 6, PAGES,
+	config = rig_tiny(data[0] % NL_FTL_ZONED, 1 + data[1] % 3, 3 + data[1] / 16 % 6, PAGES,
 			  data[2] % 6);
 	config.p[NL_P_BUFFER] = data[3] % 9;
 	config.p[NL_P_ENDURANCE] = data[3] & 0x80 ? 8 + data[2] : 0;
@@ -129,7 +129,7 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 		return 0;
 	for (i = 0; i < size; i++)
 		data[i] = fuzz_random(&state, 256);
-	data[0] = nr % NL_NR_FTLS;
+	data[0] = nr % NL_FTL_ZONED;
 	for (i = 4; i < size; i += 3)
 		if (data[i] % NR > RESTART && i / 3 % 16)
 			data[i] = RUN;

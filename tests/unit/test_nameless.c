@@ -555,7 +555,7 @@ int main(int argc, char **argv)
 	u32 i;
 
 	ktap_init(argc, argv);
-	for (kind = 0; kind < NL_NR_FTLS; kind++) {
+	for (kind = 0; kind < NL_FTL_ZONED; kind++) {
 		for (i = 0; i < ARRAY_SIZE(tests); i++) {
 			snprintf(title, sizeof(title), "%s: %s", nl_ftl_names[kind],
 				 tests[i].title);

@@ -209,7 +209,7 @@ static const struct command commands[] = {
 	  "make a device of SIZE visible bytes",
 	  "Its flash is larger: by over-provisioning, the log area and the FTL's reserve.\n"
 	  "\n"
-	  "  --ftl FTL        page, hybrid, nameless\n"
+	  "  --ftl FTL        page, hybrid, nameless, zoned\n"
 	  "  --preset PRESET  whose parameters to begin with ('nlctl presets' lists them)\n"
 	  "  key=value        a parameter ('nlctl keys' lists them); times take ns, us, ms, s\n" },
 	{ "stat", cmd_stat, false, "NAME [--json]", "what a device has done",

@@ -24,7 +24,7 @@ _nlctl() {
 		return
 	fi
 	case $command:$COMP_CWORD:$prev in
-	create:*:--ftl) words="page hybrid nameless" ;;
+	create:*:--ftl) words="page hybrid nameless zoned" ;;
 	create:*:--preset) words=$(_nlctl_lines presets) ;;
 	create:[23]:*) return ;;
 	create:*) words="--ftl --preset --help $(_nlctl_lines keys =)"; [[ $cur != -* ]] && compopt -o nospace ;;

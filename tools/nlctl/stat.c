@@ -245,6 +245,16 @@ static void print_rest(json_t *stat)
 		printf("names     %llu blocks, %llu migrated, %llu waiting; %llu pages wasted\n",
 		       number(stat, "valid"), number(stat, "migrated"), number(stat, "waiting"),
 		       number(stat, "wasted"));
+	if (json_object_get(stat, "nr_zones"))
+		printf("zones     %llu empty, %llu open, %llu closed, %llu full, %llu read-only, %llu offline; "
+		       "%llu blocks spare, %llu resets, %llu moves, %llu refused, %llu pages lost\n",
+		       number(stat, "zones_empty"),
+		       number(stat, "zones_implicit") + number(stat, "zones_explicit"),
+		       number(stat, "zones_closed"), number(stat, "zones_full"),
+		       number(stat, "zones_readonly"), number(stat, "zones_offline"),
+		       number(stat, "zone_spare"), number(stat, "zone_resets"),
+		       number(stat, "zone_moves"), number(stat, "zone_refused"),
+		       number(stat, "zone_lost"));
 	printf("merges    switch %llu, partial %llu, full %llu\n", number(stat, "merges_switch"),
 	       number(stat, "merges_partial"), number(stat, "merges_full"));
 	late = json_object_get(stat, "late_us");

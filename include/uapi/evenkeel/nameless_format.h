@@ -15,6 +15,11 @@
  * the number of that chunk. A bit that is set says that no version of that logical page with a
  * lower @seq counts. A record of the same chunk with a higher @seq replaces it.
  *
+ * Zoned: page n of the zone's k-th block holds page n * blocks + k of the zone's address space,
+ * which begins at a multiple of its size, a power of two; @aux is the number of blocks. NL_OOB_PAD
+ * says that the zone was finished there. A bad block with records of a zone says that the zone is
+ * read-only. Of two blocks in the same place of a zone the one with more pages counts.
+ *
  * A checkpoint is @aux pages with one @seq, @lpn counts them from 0; their data in order is
  * struct nl_checkpoint and what it announces. It is complete or it does not count; the block of
  * page 0 is erased before anything else changes the flash.
@@ -48,14 +53,14 @@ struct nl_oob {
 	__le32	magic;
 	__le32	csum;			/* of this struct */
 	__u8	version;
-	__u8	ftl;			/* 0 page map, 1 hybrid, 2 nameless */
+	__u8	ftl;			/* 0 page map, 1 hybrid, 2 nameless, 3 zoned */
 	__u8	type;			/* enum nl_oob_type */
 	__u8	role;			/* enum nl_oob_role */
 	__le32	logical_pages;		/* of the device */
 	__le64	lpn;			/* nameless: first word of its metadata */
 	__le64	seq;
 	__le64	program;
-	__le32	aux;			/* pages of the checkpoint */
+	__le32	aux;			/* pages of the checkpoint; zoned: blocks of a zone */
 	__le32	data_csum;		/* of the data of trim records and checkpoints */
 	__le64	meta[2];		/* nameless: the other words; 0 for all others */
 };

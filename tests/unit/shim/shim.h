@@ -127,6 +127,7 @@ typedef struct { s64 counter; } atomic64_t;
 #define IS_ALIGNED(x, a)	(((x) & ((__typeof__(x))(a) - 1)) == 0)
 #define is_power_of_2(n)	((n) && !((n) & ((n) - 1)))
 #define ilog2(n)		(63 - __builtin_clzll(n))
+#define roundup_pow_of_two(n)	((n) > 1 ? 1UL << (64 - __builtin_clzll((n) - 1)) : 1UL)
 
 static inline u32 int_sqrt64(u64 x)
 {
