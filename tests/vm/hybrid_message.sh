@@ -97,4 +97,37 @@ line=$(dmsetup table p)
 remove_pool p
 check "by its table" pool p "$line"
 table_matches "as set" p "stripe 2 cooldown_ms 77$"
+
+# --- members, by messages alone: hybridctl asks before it sends them, others may not
+move_all() { for e in 0 1 2 3; do message p move $e "$1" || return; done; }
+check "fill" message p policy fill
+check "to the second" move_all 1
+check "they arrive" wait_for 20 status_is p dev.1.used 4
+refuse "evacuate nobody" "no such member" evacuate 2
+refuse "evacuate no number" "no such member" evacuate x
+refuse "stay where nobody leaves" "not being evacuated" stay 1
+refuse "remove one that does not leave" "not being evacuated" remove 1
+check "slowly" message p set migrate_kbps 1
+check "evacuate" message p evacuate 1
+check "twice" message p evacuate 1
+refuse "the other one as well" "no other member" evacuate 0
+refuse "remove one that is not empty" "not empty" remove 1
+check "it may stay" message p stay 1
+refuse "which it does" "not being evacuated" stay 1
+check "fast" message p set migrate_kbps 0
+check "evacuate again" message p evacuate 1
+check "it is emptied" wait_for 20 status_is p dev.1.used 0
+check "data" blkio verify $dev 16 1008 "$seed"
+check "it is removed" message p remove 1
+check "twice" message p remove 1
+refuse "evacuate what has been removed" "has been removed" evacuate 1
+refuse "it can't stay, either" "not being evacuated|has been removed" stay 1
+refuse "evacuate the last one" "no other member" evacuate 0
+remove_pool p
+check "for reading" pool p "$(table 65536 128 m "a -" "1 read_only" "fill 0")"
+for words in "evacuate 0" "stay 0" "remove 0"; do
+	# shellcheck disable=SC2086
+	refuse "read-only: $words" "read-only" $words
+done
+check "data" blkio verify $dev 16 1008 "$seed"
 done_testing
