@@ -90,13 +90,12 @@ TRACE_EVENT(nameless_merge,
 
 #define show_zone_op(op)				\
 	__print_symbolic(op,				\
-			 { REQ_OP_WRITE, "write" },	\
-			 { REQ_OP_ZONE_APPEND, "append" },	\
-			 { REQ_OP_ZONE_OPEN, "open" },	\
-			 { REQ_OP_ZONE_CLOSE, "close" },	\
-			 { REQ_OP_ZONE_FINISH, "finish" },	\
-			 { REQ_OP_ZONE_RESET, "reset" },	\
-			 { REQ_OP_ZONE_RESET_ALL, "reset" })
+			 { NL_ZONE_OPEN, "open" },	\
+			 { NL_ZONE_CLOSE, "close" },	\
+			 { NL_ZONE_FINISH, "finish" },	\
+			 { NL_ZONE_RESET, "reset" },	\
+			 { NL_ZONE_WRITE, "write" },	\
+			 { NL_ZONE_APPEND, "append" })
 
 #define show_zone_state(state)				\
 	__print_symbolic(state,				\

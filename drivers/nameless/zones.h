@@ -32,7 +32,11 @@
 
 #include "ftl.h"
 
-enum nl_zone_op { NL_ZONE_OPEN, NL_ZONE_CLOSE, NL_ZONE_FINISH, NL_ZONE_RESET, NL_NR_ZONE_OPS };
+/* What is done to a zone as a whole, and what else there is to trace. */
+enum nl_zone_op {
+	NL_ZONE_OPEN, NL_ZONE_CLOSE, NL_ZONE_FINISH, NL_ZONE_RESET, NL_NR_ZONE_OPS,
+	NL_ZONE_WRITE = NL_NR_ZONE_OPS, NL_ZONE_APPEND,
+};
 
 /**
  * struct nl_zone_shape - what zones are like

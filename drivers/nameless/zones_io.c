@@ -33,7 +33,7 @@ static void nl_zone_unlock(struct nl_walk *walk, u32 zone)
 }
 
 /* With io held: one that refuses what it is asked for, or is asked for more than data. */
-static void nl_zone_trace(const struct nl_walk *walk, enum req_op op, u32 zone, int err)
+static void nl_zone_trace(const struct nl_walk *walk, enum nl_zone_op op, u32 zone, int err)
 {
 	struct nl_zone_info info;
 
@@ -63,7 +63,7 @@ static int nl_zone_may(struct nl_walk *walk, u32 zone, u32 count)
 	err = nl_zone_admit(walk->dev->ftl, nl_lpn(walk), count);
 	if (!err)
 		nl_zone_busy(walk->dev->ftl, zone, true);
-	nl_zone_trace(walk, REQ_OP_WRITE, zone, err);
+	nl_zone_trace(walk, NL_ZONE_WRITE, zone, err);
 	nl_leave(walk);
 	return err;
 }
@@ -129,7 +129,7 @@ static int nl_zone_append_locked(struct nl_walk *walk, u32 zone, struct nl_buf *
 		return err;
 	ftl = walk->dev->ftl;
 	err = nl_zone_append(ftl, zone, count, &lpn);
-	nl_zone_trace(walk, REQ_OP_ZONE_APPEND, zone, err);
+	nl_zone_trace(walk, NL_ZONE_APPEND, zone, err);
 	for (i = 0; i < count && !err; i++) {
 		struct nl_io io = nl_io(walk);
 
@@ -184,7 +184,7 @@ static enum nl_zone_op nl_zone_op(enum req_op op)
 
 static int nl_zone_manage_one(struct nl_walk *walk, u32 zone)
 {
-	enum req_op op = bio_op(walk->bio);
+	enum nl_zone_op op = nl_zone_op(bio_op(walk->bio));
 	struct nl_io io;
 	int err;
 
@@ -192,7 +192,7 @@ static int nl_zone_manage_one(struct nl_walk *walk, u32 zone)
 	err = nl_enter(walk);
 	if (!err) {
 		io = nl_io(walk);
-		err = nl_zone_manage(walk->dev->ftl, zone, nl_zone_op(op), &io);
+		err = nl_zone_manage(walk->dev->ftl, zone, op, &io);
 		nl_done(walk, &io, err);
 		nl_zone_trace(walk, op, zone, err);
 		nl_leave(walk);
