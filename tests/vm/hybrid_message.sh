@@ -99,7 +99,7 @@ check "by its table" pool p "$line"
 table_matches "as set" p "stripe 2 cooldown_ms 77$"
 
 # --- members, by messages alone: hybridctl asks before it sends them, others may not
-move_all() { for e in 0 1 2 3; do message p move $e "$1" || return; done; }
+move_all() { for e in 1 2 3; do message p move $e "$1" || return; done; }
 check "fill" message p policy fill
 check "to the second" move_all 1
 check "they arrive" wait_for 20 status_is p dev.1.used 4
