@@ -102,18 +102,26 @@ void scmfs_node_clear(struct scmfs_node *node)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void table_put(u64 *table, u64 mask, u64 entry)
-{
-	u64 i = entry >> 32;
-
-	while (table[i & mask])
-		i++;
-	table[i & mask] = entry;
-}
-
 static bool in_use(u64 entry)
 {
 	return entry && (u32)entry != TAKEN_BACK;
+}
+
+/*
+ * Of a name that isn't there. In the first place that one was taken back from, or else a name that
+ * comes and goes, as that of a lock file, leaves one more each time that it has to be looked for
+ * behind. Return: it was never used.
+ */
+static bool table_put(u64 *table, u64 mask, u64 entry)
+{
+	u64 i = entry >> 32;
+	bool fresh;
+
+	while (in_use(table[i & mask]))
+		i++;
+	fresh = !table[i & mask];
+	table[i & mask] = entry;
+	return fresh;
 }
 
 static int resize_table(struct scmfs_dir *dir, gfp_t gfp)
@@ -146,8 +154,7 @@ int scmfs_dir_room(struct scmfs_dir *dir)
 /* There is room. */
 static void index_add(struct scmfs_dir *dir, u32 hash, u64 slot, u64 slots)
 {
-	table_put(dir->table, dir->mask, (u64)hash << 32 | (u32)(slot + 1));
-	dir->filled++;
+	dir->filled += table_put(dir->table, dir->mask, (u64)hash << 32 | (u32)(slot + 1));
 	dir->count++;
 	dir->used_slots += slots;
 	dir->block[slot / SCMFS_SLOTS_PER_BLOCK].used |= slot_bits(slot, slots);

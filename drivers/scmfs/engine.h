@@ -380,12 +380,15 @@ int scmfs_rmdir(struct scmfs *fs, struct scmfs_node *dir, const char *name, u32 
  * @name: in it
  * @len: bytes of it
  * @node: what has the name; NULL if nothing has (only at the new end)
+ * @whiteout: a file of scmfs_tmpfile()'s, not a directory, that gets the name in place of what had
+ *	it (only at the old end, without SCMFS_RENAME_EXCHANGE); 0: the name goes
  */
 struct scmfs_rename {
 	struct scmfs_node *dir;
 	const char *name;
 	u32 len;
 	struct scmfs_node *node;
+	u64 whiteout;
 };
 
 /*
@@ -393,7 +396,7 @@ struct scmfs_rename {
  *
  * At most three fences. What was replaced stays until scmfs_release(). That a directory doesn't
  * get below itself is for the caller to see to. Two names of one inode: nothing happens.
- * Return: 0; -EINVAL: flags not known, RENAME_WHITEOUT among them; -EEXIST (NOREPLACE); -ENOENT;
+ * Return: 0; -EINVAL: flags not known, or that exclude each other; -EEXIST (NOREPLACE); -ENOENT;
  * -ENOTEMPTY; -EISDIR; -ENOTDIR; -EMLINK; -ENOSPC; -ENOMEM; -EUCLEAN.
  */
 int scmfs_rename(struct scmfs *fs, const struct scmfs_rename *from, const struct scmfs_rename *to,

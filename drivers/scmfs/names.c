@@ -265,6 +265,7 @@ struct end {
 	struct scmfs_inode *inode;	/* what has the name, or NULL */
 	u64 ino;
 	bool is_dir;
+	u64 whiteout;			/* of the old one: what gets its name, or 0 */
 };
 
 static int find_end(struct scmfs *fs, const struct scmfs_rename *side, struct end *e)
@@ -272,6 +273,7 @@ static int find_end(struct scmfs *fs, const struct scmfs_rename *side, struct en
 	int r = scmfs_name_init(&e->n, side->name, side->len);
 
 	e->node = side->dir;
+	e->whiteout = 0;
 	e->inode = NULL;
 	e->ino = 0;
 	e->is_dir = false;
@@ -344,6 +346,17 @@ static int do_exchange(struct scmfs_op *op, struct end *from, struct end *to, s6
 	return r ? r : point_at(op, &b, from);
 }
 
+/* The name stays where it is, and is another inode's, which had none. */
+static int leave_whiteout(struct scmfs_op *op, struct end *from)
+{
+	struct scmfs_inode *inode = scmfs_inode(op->fs, from->whiteout);
+	int r = add_links(op, inode, 1);
+
+	from->n.head = scmfs_head(from->whiteout, scmfs_mode(scmfs_read(&inode->mode_links)),
+				  SCMFS_HEAD_SLOTS(from->n.head));
+	return r ? r : ek_undo_set(&op->tx, &from->n.ent->head, from->n.head);
+}
+
 static int do_rename(struct scmfs_op *op, struct end *from, struct end *to, s64 now)
 {
 	s32 to_links = (s32)from->is_dir - (s32)to->is_dir;
@@ -355,12 +368,14 @@ static int do_rename(struct scmfs_op *op, struct end *from, struct end *to, s64 
 		r = to->inode ? do_drop(op, to->inode, now) : scmfs_dir_place(op, to->node, &to->n);
 	if (!r)
 		r = point_at(op, &to->n, from);
-	return r ? r : scmfs_dir_clear(op, &from->n);
+	if (r)
+		return r;
+	return from->whiteout ? leave_whiteout(op, from) : scmfs_dir_clear(op, &from->n);
 }
 
 static int rename_replace(struct scmfs *fs, struct end *from, struct end *to, s64 now)
 {
-	u64 ino[] = { from->node->ino, to->node->ino, from->ino, to->ino };
+	u64 ino[] = { from->node->ino, to->node->ino, from->ino, to->ino, from->whiteout };
 	struct scmfs_op op EK_UNINITIALIZED;
 	int r = 0;
 
@@ -376,7 +391,8 @@ static int rename_replace(struct scmfs *fs, struct end *from, struct end *to, s6
 	}
 	if (!to->inode)
 		scmfs_dir_added(to->dir, &to->n);
-	scmfs_dir_removed(from->dir, &from->n);
+	if (!from->whiteout)
+		scmfs_dir_removed(from->dir, &from->n);
 	return 0;
 }
 
@@ -396,11 +412,13 @@ int scmfs_rename(struct scmfs *fs, const struct scmfs_rename *from, const struct
 	int r;
 
 	if (flags & ~(SCMFS_RENAME_NOREPLACE | SCMFS_RENAME_EXCHANGE) ||
-	    flags == (SCMFS_RENAME_NOREPLACE | SCMFS_RENAME_EXCHANGE))
+	    flags == (SCMFS_RENAME_NOREPLACE | SCMFS_RENAME_EXCHANGE) ||
+	    (from->whiteout && flags & SCMFS_RENAME_EXCHANGE))
 		return -EINVAL;
 	r = find_end(fs, from, &a);
 	if (r)
 		return r;
+	a.whiteout = from->whiteout;
 	r = find_end(fs, to, &b);
 	if (r && (r != -ENOENT || flags & SCMFS_RENAME_EXCHANGE))
 		return r;

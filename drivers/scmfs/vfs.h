@@ -153,8 +153,7 @@ struct sfs_gc {
  * @pages: DAX: holds the struct pages of its driver
  * @dax: the device that the kernel maps the memory by
  * @dax_offset: where @base is in it, bytes
- * @pins_escaped: an inode has left RAM while somebody had pages of it pinned
- * @nr_remains: files that were removed and are not free yet, as pages of them are pinned
+ * @nr_held: files that no program has open, but pages of which are pinned (vfs_mmap.c)
  * @synchronous: what was fenced lasts, there is nothing for a device to flush
  * @options: what mount was told
  * @writable: the engine may store
@@ -180,8 +179,7 @@ struct sfs_sb {
 	struct dev_pagemap *pages;
 	struct dax_device *dax;
 	u64 dax_offset;
-	bool pins_escaped;
-	atomic_t nr_remains;
+	atomic_t nr_held;
 	bool synchronous;
 	struct sfs_options options;
 	bool writable;
@@ -208,6 +206,8 @@ struct sfs_sb {
  * @walks: reads that had to go from piece to piece since the last look at whether to make one
  * @tried: pages that the last try was for; 0: none since the window was dropped
  * @around: some of what was a hole to mappings has become written without their notice
+ * @pinned: the kernel has forgotten that pages were mapped while somebody had them pinned
+ * @held: in use until nobody has pages of it pinned
  * @vfs: VFS' part
  */
 struct sfs_inode {
@@ -217,6 +217,8 @@ struct sfs_inode {
 	unsigned int walks;
 	unsigned long tried;
 	bool around;
+	bool pinned;
+	atomic_t held;
 	struct inode vfs;
 };
 
@@ -262,7 +264,7 @@ static inline void sfs_set_times(struct inode *inode, s64 now)
 }
 
 /* vfs_main.c */
-extern struct workqueue_struct *sfs_wq, *sfs_remains_wq, *sfs_gc_wq;
+extern struct workqueue_struct *sfs_wq, *sfs_held_wq, *sfs_gc_wq;
 
 /* vfs_region.c */
 int sfs_region_attach(struct sfs_sb *s, struct super_block *sb, struct fs_context *fc);
@@ -383,10 +385,7 @@ void sfs_layout_unlock(struct inode *inode);
 void sfs_filled(struct inode *inode, u64 start, u64 end);
 bool sfs_is_free(struct inode *inode, u64 start, u64 end);
 void sfs_unmapped(struct inode *inode);
-bool sfs_evict_pages(struct inode *inode);
-void sfs_release_later(struct inode *inode);
-void sfs_release_all(struct sfs_sb *s);
-void sfs_wait_for_pins(const struct sfs_sb *s);
+void sfs_closed(struct file *file);
 
 /* vfs_room.c */
 bool sfs_has_room_ahead(struct inode *inode);

@@ -308,7 +308,7 @@ int sfs_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 
 static int sfs_release(struct inode *inode, struct file *file)
 {
-	sfs_unmapped(inode);
+	sfs_closed(file);
 	return 0;
 }
 

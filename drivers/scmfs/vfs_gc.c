@@ -81,20 +81,19 @@ static bool gc_may_store(const struct sfs_sb *s)
 }
 
 /* Is it a file that stays one, and nobody else's for now? */
-static int gc_judge(const struct sfs_sb *s, struct inode *inode, enum scmfs_gc_lock what)
+static int gc_judge(struct inode *inode, enum scmfs_gc_lock what)
 {
 	if (!S_ISREG(inode->i_mode) || !inode->i_nlink || is_bad_inode(inode))
 		return -ESTALE;
 	if (what == SCMFS_GC_TRIM)
 		return 0;
-	/* Pins that nothing tells of would have to be looked for page by page. */
 	if (IS_IMMUTABLE(inode) || mapping_mapped(&inode->i_data) ||
-	    !mapping_empty(&inode->i_data) || READ_ONCE(s->pins_escaped))
+	    !sfs_is_free(inode, 0, i_size_read(inode)))
 		return -EBUSY;
 	return 0;
 }
 
-static int gc_lock_inner(const struct sfs_sb *s, struct inode *inode, enum scmfs_gc_lock what)
+static int gc_lock_inner(struct inode *inode, enum scmfs_gc_lock what)
 {
 	int err;
 
@@ -102,7 +101,7 @@ static int gc_lock_inner(const struct sfs_sb *s, struct inode *inode, enum scmfs
 		return -EAGAIN;
 	err = down_write_trylock(&sfs_inode(inode)->extents) ? 0 : -EAGAIN;
 	if (!err) {
-		err = gc_judge(s, inode, what);
+		err = gc_judge(inode, what);
 		if (err)
 			up_write(&sfs_inode(inode)->extents);
 	}
@@ -111,13 +110,13 @@ static int gc_lock_inner(const struct sfs_sb *s, struct inode *inode, enum scmfs
 	return err;
 }
 
-static int gc_lock_inode(const struct sfs_sb *s, struct inode *inode, enum scmfs_gc_lock what)
+static int gc_lock_inode(struct inode *inode, enum scmfs_gc_lock what)
 {
 	int err;
 
 	if (!inode_trylock(inode))
 		return -EAGAIN;
-	err = gc_lock_inner(s, inode, what);
+	err = gc_lock_inner(inode, what);
 	if (err)
 		inode_unlock(inode);
 	return err;
@@ -135,7 +134,7 @@ static int gc_lock_step(struct sfs_sb *s, struct inode *inode, enum scmfs_gc_loc
 	else if (what == SCMFS_GC_MOVE && atomic_read(&s->gc.needy))	/* comes first */
 		err = -ENOSPC;
 	else
-		err = gc_lock_inode(s, inode, what);
+		err = gc_lock_inode(inode, what);
 	if (err) {
 		mutex_unlock(&s->gc.step);
 		sb_end_write(s->gc.sb);
@@ -523,8 +522,6 @@ void sfs_gc_tell(struct sfs_sb *s, struct scmfs_gc_info *info)
 
 	*info = (struct scmfs_gc_info){ .flags = gc_is_huge(s) ? SCMFS_GC_HUGE : 0 };
 	spin_lock(&s->gc.lock);
-	if (READ_ONCE(s->pins_escaped))
-		info->flags |= SCMFS_GC_PINS;
 	if (s->options.gc.on)
 		info->flags |= SCMFS_GC_ON;
 	if (s->gc.wanted || work_busy(&s->gc.work.work) & WORK_BUSY_RUNNING)

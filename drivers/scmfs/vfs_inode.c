@@ -82,7 +82,7 @@ struct inode *sfs_iget(struct super_block *sb, u64 ino)
 	if (!(inode->i_state & I_NEW))
 		return inode;
 	err = scmfs_getattr(sfs_sb(sb)->fs, ino, &attr);
-	if (!err && !attr.links)	/* a removed one that waits for its pages, see vfs_mmap.c */
+	if (!err && !attr.links)	/* removed, then shut down: the next mount frees it */
 		err = -ESTALE;
 	if (err) {
 		iget_failed(inode);

@@ -65,6 +65,7 @@ static int sfs_tell_info(struct inode *inode, union sfs_told *told)
 	info->area_reserved = atomic64_read(&s->areas.reserved);
 	info->area_bytes = atomic64_read(&s->areas.mapped);
 	info->area_window_bytes = atomic64_read(&s->areas.windowed);
+	info->pinned = atomic_read(&s->nr_held);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "vfs.h"
 
 struct workqueue_struct *sfs_wq;	/* ends of windows */
-struct workqueue_struct *sfs_remains_wq;	/* waits for whoever has pages pinned */
+struct workqueue_struct *sfs_held_wq;	/* looks whether pages are still pinned */
 struct workqueue_struct *sfs_gc_wq;	/* garbage collection */
 
 static int __init sfs_init(void)
@@ -19,9 +19,9 @@ static int __init sfs_init(void)
 	sfs_wq = alloc_workqueue("scmfs", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	if (!sfs_wq)
 		goto no_wq;
-	sfs_remains_wq = alloc_workqueue("scmfs-remains", WQ_UNBOUND, 0);
-	if (!sfs_remains_wq)
-		goto no_remains;
+	sfs_held_wq = alloc_workqueue("scmfs-held", WQ_UNBOUND, 0);
+	if (!sfs_held_wq)
+		goto no_held;
 	sfs_gc_wq = alloc_workqueue("scmfs-gc", WQ_UNBOUND | WQ_FREEZABLE, 0);
 	if (!sfs_gc_wq)
 		goto no_gc;
@@ -33,8 +33,8 @@ static int __init sfs_init(void)
 no_type:
 	destroy_workqueue(sfs_gc_wq);
 no_gc:
-	destroy_workqueue(sfs_remains_wq);
-no_remains:
+	destroy_workqueue(sfs_held_wq);
+no_held:
 	destroy_workqueue(sfs_wq);
 no_wq:
 	sfs_inode_cache_exit();
@@ -45,7 +45,7 @@ static void __exit sfs_exit(void)
 {
 	unregister_filesystem(&sfs_type);
 	destroy_workqueue(sfs_gc_wq);
-	destroy_workqueue(sfs_remains_wq);
+	destroy_workqueue(sfs_held_wq);
 	destroy_workqueue(sfs_wq);
 	sfs_inode_cache_exit();
 }

@@ -100,9 +100,12 @@ static struct page *sfs_busy_in(const struct sfs_sb *s, const struct scmfs_seg *
 {
 	void *p = s->base + seg->at, *end = p + seg->len;
 
-	for (; p < end; p += PAGE_SIZE)
+	for (; p < end; p += PAGE_SIZE) {
 		if (!sfs_page_idle(virt_to_page(p)))
 			return virt_to_page(p);
+		if (IS_ALIGNED((unsigned long)p, PMD_SIZE))
+			cond_resched();
+	}
 	return NULL;
 }
 
@@ -115,10 +118,14 @@ static struct page *sfs_busy_page(const struct sfs_sb *s, u64 ino, u64 start, u6
 {
 	struct scmfs_seg seg[SFS_MMAP_SEGS];
 	struct page *page = NULL;
-	int nr = 0, i;
+	int nr = 0, most = SFS_MMAP_SEGS, i;
 
 	while (start < end && !page) {
-		nr = scmfs_map(s->fs, ino, start, end - start, seg, SFS_MMAP_SEGS);
+		nr = scmfs_map(s->fs, ino, start, end - start, seg, most);
+		if (nr < 0 && most > 1) {	/* damaged, but not what is before that */
+			most = 1;
+			continue;
+		}
 		if (nr <= 0)
 			break;
 		for (i = 0; i < nr && !page; i++)
@@ -149,10 +156,10 @@ static u64 sfs_entry_bytes(struct address_space *mapping, u64 pos)
 	return PAGE_SIZE << xa_get_order(&mapping->i_pages, pos >> PAGE_SHIFT);
 }
 
-/* Does anybody hold pages that the kernel has no entries for? It is rare, and then all look. */
+/* May anybody hold pages, also such that the kernel has no entries for any more? */
 static bool sfs_may_be_busy(struct inode *inode)
 {
-	return !mapping_empty(&inode->i_data) || READ_ONCE(sfs_sb(inode->i_sb)->pins_escaped);
+	return !mapping_empty(&inode->i_data) || READ_ONCE(sfs_inode(inode)->pinned);
 }
 
 /*
@@ -221,7 +228,8 @@ void sfs_layout_unlock(struct inode *inode)
  * @end: behind the last
  *
  * Who has read the hole has the zero page mapped, and is to see the blocks from now on. The kernel
- * forgets what else is mapped there, too; if that is pinned, it must not be forgotten altogether.
+ * forgets what else is mapped there, too; if that is pinned, it must not be forgotten altogether,
+ * as long as the inode is in RAM: it stays there until nobody has pages pinned (sfs_hold()).
  */
 void sfs_filled(struct inode *inode, u64 start, u64 end)
 {
@@ -233,7 +241,7 @@ void sfs_filled(struct inode *inode, u64 start, u64 end)
 	down_read(&sfs_inode(inode)->extents);
 	/* A huge entry goes as a whole; one that a fault has just made as well. */
 	if (sfs_busy(inode, round_down(start, PMD_SIZE), round_up(end, PMD_SIZE)))
-		WRITE_ONCE(sfs_sb(inode->i_sb)->pins_escaped, true);
+		WRITE_ONCE(sfs_inode(inode)->pinned, true);
 	up_read(&sfs_inode(inode)->extents);
 }
 
@@ -252,21 +260,25 @@ bool sfs_is_free(struct inode *inode, u64 start, u64 end)
 {
 	if (!mapping_empty(&inode->i_data))
 		return false;
-	return !READ_ONCE(sfs_sb(inode->i_sb)->pins_escaped) || !sfs_busy(inode, start, end);
+	if (!READ_ONCE(sfs_inode(inode)->pinned))
+		return true;
+	if (sfs_busy(inode, start, end))
+		return false;
+	if (!start && end >= i_size_read(inode))
+		WRITE_ONCE(sfs_inode(inode)->pinned, false);
+	return true;
 }
 
 /* --- nobody has it mapped any more ------------------------------------------------------------ */
 
-static bool sfs_is_used(struct inode *inode)
+static struct page *sfs_busy_anywhere(struct inode *inode)
 {
-	bool used = mapping_mapped(&inode->i_data);
+	struct page *page;
 
-	if (!used) {
-		down_read(&sfs_inode(inode)->extents);
-		used = sfs_busy(inode, 0, i_size_read(inode));
-		up_read(&sfs_inode(inode)->extents);
-	}
-	return used;
+	down_read(&sfs_inode(inode)->extents);
+	page = sfs_busy(inode, 0, i_size_read(inode));
+	up_read(&sfs_inode(inode)->extents);
+	return page;
 }
 
 /**
@@ -280,118 +292,135 @@ void sfs_unmapped(struct inode *inode)
 	if (mapping_empty(mapping) || mapping_mapped(mapping))
 		return;
 	filemap_invalidate_lock(mapping);
-	if (!sfs_is_used(inode) && !filemap_write_and_wait(mapping))
+	if (!mapping_mapped(mapping) && !sfs_busy_anywhere(inode) &&
+	    !filemap_write_and_wait(mapping))
 		truncate_inode_pages(mapping, 0);
 	filemap_invalidate_unlock(mapping);
 }
 
-/**
- * sfs_evict_pages - forget what was mapped of an inode that leaves RAM
- * @inode: nobody else's any more
- *
- * Return: pages of it are still pinned: its blocks must not be freed yet.
- */
-bool sfs_evict_pages(struct inode *inode)
-{
-	bool busy = S_ISREG(inode->i_mode) && sfs_may_be_busy(inode) &&
-		    sfs_busy(inode, 0, i_size_read(inode));
+/* --- files that nobody has open or mapped, but pages of which are pinned ---------------------- */
 
-	if (busy) {	/* what comes next would complain */
-		filemap_write_and_wait(&inode->i_data);
-		invalidate_inode_pages2(&inode->i_data);
-	}
-	truncate_inode_pages_final(&inode->i_data);
-	return busy;
+/* Without entries nothing new is pinned, and who takes entries away has the inode locked. */
+static void sfs_forget_pins(struct inode *inode)
+{
+	if (!READ_ONCE(sfs_inode(inode)->pinned) || !inode_trylock(inode))
+		return;
+	if (!sfs_busy_anywhere(inode))
+		WRITE_ONCE(sfs_inode(inode)->pinned, false);
+	inode_unlock(inode);
 }
 
-/* --- files that were removed with pages pinned ------------------------------------------------ */
-
 /**
- * struct sfs_remains - a file without a name, in nobody's use, but for pages of it that are pinned
- * @sb: the file system
- * @ino: the file
- * @bytes: its size
- * @work: frees it when nobody has them any more
+ * struct sfs_held - a file that is in use, although no program has it open or mapped
+ * @path: by which it was open
+ * @inode: the file, which isn't that of @path if a file system on top of this one opened it
+ * @page: one that was busy at the last look
+ * @looks: so far
+ * @work: lets go of it when nobody has pages of it pinned any more
  */
-struct sfs_remains {
-	struct super_block *sb;
-	u64 ino;
-	u64 bytes;
-	struct work_struct work;
+struct sfs_held {
+	struct path path;
+	struct inode *inode;
+	struct page *page;
+	unsigned int looks;
+	struct delayed_work work;
 };
 
-static void sfs_remains_work(struct work_struct *work)
-{
-	struct sfs_remains *r = container_of(work, struct sfs_remains, work);
-	struct sfs_sb *s = sfs_sb(r->sb);
-	struct page *page;
+#define HELD_LOOK_MS	10u	/* to the second look; then twice as long each time */
+#define HELD_DOUBLED	7	/* so often */
+#define HELD_ALL	16	/* looks at one page alone: by then it may be another file's */
 
-	while ((page = sfs_busy_page(s, r->ino, 0, r->bytes)))
-		___wait_var_event(&page->_refcount, sfs_page_idle(page), TASK_IDLE, 0, 0,
-				  schedule());
-	sb_start_intwrite(r->sb);
-	if (READ_ONCE(s->writable))	/* else the next mount frees it */
-		scmfs_release(s->fs, r->ino);
-	sb_end_intwrite(r->sb);
-	kfree(r);
-	if (atomic_dec_and_test(&s->nr_remains))
-		wake_up_var(&s->nr_remains);
-}
-
-/**
- * sfs_release_later - free a file whose pages are pinned, once they aren't
- * @inode: in eviction, without a name
- *
- * Nobody waits for that, as it may be the one who pinned them who would: he couldn't be killed. A
- * cut frees it as any other orphan.
+/*
+ * A pin that goes wakes nobody who could be waited for without a thread for each file, and any
+ * program may pin pages of as many as it likes: they would wait for each other. So one looks.
  */
-void sfs_release_later(struct inode *inode)
+static bool sfs_held_busy(struct sfs_held *h)
 {
-	struct sfs_remains *r = kmalloc(sizeof(*r), GFP_KERNEL | __GFP_NOFAIL);
-
-	r->sb = inode->i_sb;
-	r->ino = inode->i_ino;
-	r->bytes = round_up(i_size_read(inode), PAGE_SIZE);
-	INIT_WORK(&r->work, sfs_remains_work);
-	atomic_inc(&sfs_sb(r->sb)->nr_remains);
-	queue_work(sfs_remains_wq, &r->work);
+	if (!h->page || sfs_page_idle(h->page) || !(++h->looks % HELD_ALL))
+		h->page = sfs_busy_anywhere(h->inode);
+	return h->page;
 }
 
-/**
- * sfs_release_all - wait for all that sfs_release_later() has put off
- * @s: the file system, all inodes of which are gone
- */
-void sfs_release_all(struct sfs_sb *s)
+static void sfs_held_again(struct sfs_held *h, unsigned int looks)
 {
-	wait_var_event(&s->nr_remains, !atomic_read(&s->nr_remains));
+	unsigned int ms = HELD_LOOK_MS << min_t(unsigned int, looks, HELD_DOUBLED);
+
+	queue_delayed_work(sfs_held_wq, &h->work, msecs_to_jiffies(ms));
 }
 
-/**
- * sfs_wait_for_pins - wait until nobody has pages of any file pinned
- * @s: the file system, all inodes of which are gone
- *
- * A pin outlives mappings and open files, and so it would the mount: reserved memory has no struct
- * pages then that it could be taken back from, and the next mount would give the blocks away.
+static void sfs_held_work(struct work_struct *work)
+{
+	struct sfs_held *h = container_of(to_delayed_work(work), struct sfs_held, work);
+	struct sfs_sb *s = sfs_sb(h->inode->i_sb);
+	atomic_t *held = &sfs_inode(h->inode)->held;
+
+	if (sfs_held_busy(h)) {
+		sfs_held_again(h, h->looks);
+		return;
+	}
+	/* Who closed it meanwhile with other pages pinned relied on this; by xchg they are seen. */
+	atomic_xchg(held, 0);
+	h->page = sfs_busy_anywhere(h->inode);
+	if (h->page && !atomic_xchg(held, 1)) {
+		sfs_held_again(h, 0);
+		return;
+	}
+	sfs_unmapped(h->inode);
+	sfs_forget_pins(h->inode);
+	atomic_dec(&s->nr_held);
+	iput(h->inode);
+	path_put(&h->path);	/* after "umount -l" the last reference to the file system */
+	kfree(h);
+}
+
+/*
+ * Pins outlive mappings and open files. A device may store to the pages as long as there are any,
+ * so neither may the blocks be another file's nor the memory somebody else's:
  *
  *	program				umount
  *	maps a file, pins a page
  *	unmaps and closes it
- *					no inode is left: waits here
- *	takes the pin back		the struct pages go
+ *					EBUSY, as if it were open
+ *	takes the pin back
+ *					the memory goes
  *
- * It takes a look at each page of the memory, but only where such a pin was seen.
+ * So the file stays in use, and its mount. Nobody waits for that to end: it may be the one who
+ * pinned the pages who would, and he couldn't be killed.
  */
-void sfs_wait_for_pins(const struct sfs_sb *s)
+static void sfs_hold(struct inode *inode, const struct path *path)
 {
-	void *p, *end = s->base + round_down(s->bytes, PAGE_SIZE);
-	struct page *page;
+	struct sfs_held *h;
 
-	for (p = s->base; s->pins_escaped && p < end; p += PAGE_SIZE) {
-		page = virt_to_page(p);
-		if (!sfs_page_idle(page))
-			___wait_var_event(&page->_refcount, sfs_page_idle(page), TASK_IDLE, 0, 0,
-					  schedule());
-		if (IS_ALIGNED((unsigned long)p, PMD_SIZE))
-			cond_resched();
+	if (atomic_xchg(&sfs_inode(inode)->held, 1))
+		return;
+	h = kmalloc(sizeof(*h), GFP_KERNEL | __GFP_NOFAIL);
+	h->path = *path;
+	path_get(&h->path);
+	ihold(inode);
+	h->inode = inode;
+	h->page = NULL;
+	h->looks = 0;
+	INIT_DELAYED_WORK(&h->work, sfs_held_work);
+	atomic_inc(&sfs_sb(inode->i_sb)->nr_held);
+	queue_delayed_work(sfs_held_wq, &h->work, 0);
+}
+
+/**
+ * sfs_closed - the last user of an open file has gone
+ * @file: of this file system
+ *
+ * No new pin can come of it: what is pinned is pinned through mappings, and those have their file.
+ */
+void sfs_closed(struct file *file)
+{
+	struct inode *inode = file_inode(file);
+
+	if (!sfs_may_be_busy(inode) || mapping_mapped(&inode->i_data))
+		return;
+	if (sfs_busy_anywhere(inode)) {
+		sfs_hold(inode, &file->f_path);
+	} else {
+		sfs_unmapped(inode);
+		sfs_forget_pins(inode);
 	}
 }

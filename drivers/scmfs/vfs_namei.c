@@ -281,11 +281,59 @@ static void sfs_renamed(struct inode *from, struct inode *inode, struct inode *t
 	sfs_dir_changed(to, now);
 }
 
+static int sfs_swap_name(struct super_block *sb, const struct scmfs_new *new,
+			 struct scmfs_rename *from, const struct scmfs_rename *to,
+			 unsigned int flags, s64 now)
+{
+	struct sfs_sb *s = sfs_sb(sb);
+	int err;
+
+	down_read(&s->numbers);
+	err = scmfs_tmpfile(s->fs, new, &from->whiteout);
+	if (!err) {
+		err = scmfs_rename(s->fs, from, to, flags, now);
+		scmfs_release(s->fs, from->whiteout);	/* if it has no name */
+	}
+	up_read(&s->numbers);
+	return err;
+}
+
+/*
+ * For overlayfs, to which a device of this kind is a name that is gone. A cut before it has the
+ * name leaves a file without one, which the next mount frees.
+ */
+static int sfs_rename_whiteout(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+			       struct scmfs_rename *from, const struct scmfs_rename *to,
+			       unsigned int flags, s64 now)
+{
+	struct sfs_birth birth EK_UNINITIALIZED;
+	struct scmfs_new new = { .rdev = new_encode_dev(WHITEOUT_DEV) };
+	struct inode *inode = sfs_blank(idmap, dir, &dentry->d_name, S_IFCHR | WHITEOUT_MODE, &new,
+					&birth);
+	int err = PTR_ERR_OR_ZERO(inode);
+
+	if (!err) {
+		err = sfs_swap_name(dir->i_sb, &new, from, to, flags & ~RENAME_WHITEOUT, now);
+		iput(inode);	/* it gets its own by its name */
+	}
+	sfs_birth_end(&birth);
+	return err;
+}
+
+static int sfs_rename_step(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+			   struct scmfs_rename *from, const struct scmfs_rename *to,
+			   unsigned int flags, s64 now)
+{
+	if (flags & RENAME_WHITEOUT)
+		return sfs_rename_whiteout(idmap, dir, dentry, from, to, flags, now);
+	return scmfs_rename(sfs_fs(dir), from, to, flags, now);
+}
+
 static int sfs_rename(struct mnt_idmap *idmap, struct inode *old_dir, struct dentry *old_dentry,
 		      struct inode *new_dir, struct dentry *new_dentry, unsigned int flags)
 {
 	struct inode *inode = d_inode(old_dentry), *other = d_inode(new_dentry);
-	const struct scmfs_rename from = {
+	struct scmfs_rename from = {
 		.dir = sfs_node(old_dir),
 		.name = old_dentry->d_name.name,
 		.len = old_dentry->d_name.len,
@@ -300,12 +348,13 @@ static int sfs_rename(struct mnt_idmap *idmap, struct inode *old_dir, struct den
 	struct timespec64 now = current_time(inode);
 	int err;
 
-	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE))
+	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT))
 		return -EINVAL;
-	err = sfs_alive(inode) ?:
-	      scmfs_rename(sfs_fs(inode), &from, &to, flags, timespec64_to_ns(&now));
+	err = sfs_alive(inode) ?: sfs_rename_step(idmap, old_dir, old_dentry, &from, &to, flags,
+						  timespec64_to_ns(&now));
 	if (err == -ENOSPC && sfs_make_room(inode->i_sb, new_dir)) {
-		err = scmfs_rename(sfs_fs(inode), &from, &to, flags, timespec64_to_ns(&now));
+		err = sfs_rename_step(idmap, old_dir, old_dentry, &from, &to, flags,
+				      timespec64_to_ns(&now));
 		sfs_made_room(inode->i_sb);
 	}
 	if (!err)

@@ -47,6 +47,8 @@ static struct inode *sfs_alloc_inode(struct super_block *sb)
 	si->walks = 0;
 	si->tried = 0;
 	si->around = false;
+	si->pinned = false;
+	atomic_set(&si->held, 0);
 	return &si->vfs;
 }
 
@@ -86,19 +88,12 @@ static bool sfs_put_blocks(struct inode *inode)
 static void sfs_evict_inode(struct inode *inode)
 {
 	struct scmfs_node *node = sfs_node(inode);
-	bool ours = node->ino && !is_bad_inode(inode);
-	bool used = ours && sfs_sb(inode->i_sb)->writable;
-	bool pinned = sfs_evict_pages(inode);
+	bool used = node->ino && !is_bad_inode(inode) && sfs_sb(inode->i_sb)->writable;
 
+	truncate_inode_pages_final(&inode->i_data);	/* none is pinned: see sfs_hold() */
 	clear_inode(inode);
 	sfs_window_drop(inode);
 	scmfs_node_clear(node);
-	if (pinned && inode->i_nlink)
-		WRITE_ONCE(sfs_sb(inode->i_sb)->pins_escaped, true);
-	if (ours && pinned && !inode->i_nlink) {
-		sfs_release_later(inode);
-		return;
-	}
 	if (used && sfs_put_blocks(inode))
 		return;
 	if (node->ino)
@@ -158,7 +153,7 @@ static int sfs_sync_fs(struct super_block *sb, int wait)
 /* Are there files without names? Only a recovery would free those. */
 static bool sfs_has_orphans(struct super_block *sb)
 {
-	return atomic_long_read(&sb->s_remove_count) || atomic_read(&sfs_sb(sb)->nr_remains);
+	return atomic_long_read(&sb->s_remove_count);
 }
 
 /* What is saved is out of date from now on; also when it is shut down: who waited may go on. */
@@ -253,8 +248,6 @@ static void sfs_put_super(struct super_block *sb)
 {
 	struct sfs_sb *s = sfs_sb(sb);
 
-	sfs_release_all(s);
-	sfs_wait_for_pins(s);
 	if (s->writable)
 		scmfs_close(s->fs);
 	else

@@ -67,13 +67,16 @@ static void fill_edges(const struct scmfs *fs, struct scmfs_inode *inode,
 
 /*
  * How many blocks to have in store behind a write that ends the file: as many as it has, within
- * bounds.
+ * bounds. None behind one that leaves a hole: the next one may as well, and would give them back;
+ * each had taken a block of a free unit by then, until no unit was free as a whole.
  */
 static u64 ahead_of(struct scmfs_inode *inode, const struct scmfs_write *w, u64 end, u64 hole)
 {
 	u64 need = blocks_to(end) - block_of(w->offset);
 	u64 want = min_t(u64, block_of(scmfs_read(&inode->size)), AHEAD_BLOCKS);
 
+	if (block_of(w->offset) > blocks_to(scmfs_read(&inode->size)))
+		return 0;
 	if (w->flags & (SCMFS_WRITE_KEEP_SIZE | SCMFS_WRITE_ATOMIC) ||
 	    end < scmfs_read(&inode->size) || want + need > hole)
 		return 0;

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """tests/bench/run atsmf: loads, each measured once."""
 
-import argparse
 import json
 import os
-import shutil
 
 import atsmf_loads
 import atsmf_report
 import balance_cells
+import by_cells
 import machine
 from machine import OUT
 from tables import table, target
@@ -27,10 +26,7 @@ def measure_load(name, path, kernel):
 
 
 def atsmf(args, kernel):
-    folder = os.path.join(OUT, "atsmf-" + kernel)
-    if args.again:
-        shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder, exist_ok=True)
+    folder = by_cells.folder("atsmf-" + kernel, args.again)
     chosen = args.only or (atsmf_loads.QUICK if args.quick else list(atsmf_loads.LOADS))
     paths = {n: os.path.join(folder, n.replace(" ", "-") + ".jsonl") for n in chosen}
     missing = [n for n in chosen if not os.path.exists(paths[n]) and not args.report]
@@ -45,9 +41,5 @@ def atsmf(args, kernel):
 
 
 def main(args, kernel):
-    parser = argparse.ArgumentParser(prog="tests/bench/run atsmf", usage="see tests/bench/run --help")
-    for switch in ("--quick", "--again", "--report"):
-        parser.add_argument(switch, action="store_true")
-    parser.add_argument("--only", action="append", choices=list(atsmf_loads.LOADS))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser = by_cells.parser("atsmf", list(atsmf_loads.LOADS))
     return 0 if atsmf(parser.parse_args(args), kernel) else 1

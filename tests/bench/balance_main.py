@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """tests/bench/run balance: cells, each measured once."""
 
-import argparse
 import json
 import os
-import shutil
 import subprocess
 
 import balance_cells
 import balance_plot
 import balance_report
+import by_cells
 import lab
 import machine
 import writeboost
@@ -33,10 +32,7 @@ def measure_cell(cell, path, kernel, boost):
 
 
 def balance(args, kernel):
-    folder = os.path.join(OUT, "balance-" + ("devices" if args.devices else kernel))
-    if args.again:
-        shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder, exist_ok=True)
+    folder = by_cells.folder("balance-" + ("devices" if args.devices else kernel), args.again)
     cells = balance_cells.on_devices(args.devices, args.data, args.period) if args.devices else balance_cells.cells(args.quick)
     chosen = [c for c in cells if not args.only or any(o in c["name"] for o in args.only)]
     missing = [c for c in chosen if not os.path.exists(balance_cells.file_of(folder, c))]
@@ -69,15 +65,10 @@ def show_balance(cells, folder):
 
 
 def main(args, kernel):
-    parser = argparse.ArgumentParser(prog="tests/bench/run balance", usage="see tests/bench/run --help")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", action="append")
-    parser.add_argument("--again", action="store_true")
-    parser.add_argument("--report", action="store_true")
+    parser = by_cells.parser("balance")
     parser.add_argument("--devices", type=lambda text: text.split(","))
     parser.add_argument("--destroy", action="store_true")
     parser.add_argument("--data", type=lab.size, default=4 << 30)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--period", type=int, default=2000)
     args = parser.parse_args(args)
     if args.devices and (not args.destroy or len(args.devices) < 2):

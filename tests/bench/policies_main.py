@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """tests/bench/run policies: cells, each measured once."""
 
-import argparse
 import json
 import os
-import shutil
 
 import balance_cells
+import by_cells
 import machine
 import policies_cells
 import policies_plot
@@ -28,10 +27,7 @@ def measure_cell(cell, path, kernel, boost, wanted):
 
 
 def policies(args, kernel):
-    folder = os.path.join(OUT, "policies-" + kernel)
-    if args.again:
-        shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder, exist_ok=True)
+    folder = by_cells.folder("policies-" + kernel, args.again)
     chosen = [c for c in policies_cells.cells(args.quick) if not args.only or any(o in c["name"] for o in args.only)]
     missing = [c for c in chosen if not os.path.exists(balance_cells.file_of(folder, c))]
     if missing and not args.report:
@@ -61,10 +57,6 @@ def show(chosen, folder):
 
 
 def main(args, kernel):
-    parser = argparse.ArgumentParser(prog="tests/bench/run policies", usage="see tests/bench/run --help")
-    for switch in ("--quick", "--again", "--report"):
-        parser.add_argument(switch, action="store_true")
-    parser.add_argument("--only", action="append")
+    parser = by_cells.parser("policies")
     parser.add_argument("--volume", action="append")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     return 0 if policies(parser.parse_args(args), kernel) else 1

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """tests/bench/run scmfs-figures: loads on file systems, each measured once."""
 
-import argparse
 import json
 import os
-import shutil
 
 import balance_cells
+import by_cells
 import machine
 import scmfs_figures_loads as loads
 import scmfs_figures_plot
 import scmfs_figures_report
-from machine import OUT, REAL, VIRTUAL
+from machine import REAL, VIRTUAL
 from tables import table, target
 
 APPEND = "memmap=768M$4G memmap=768M!4864M"     # reserved plainly, and for nd_pmem
@@ -27,10 +26,7 @@ def measure_cell(name, cell, path, kernel, quick):
 
 
 def figures(args, kernel):
-    folder = os.path.join(OUT, f"scmfs-figures-{kernel}{'-quick' if args.quick else ''}")
-    if args.again:
-        shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder, exist_ok=True)
+    folder = by_cells.folder(f"scmfs-figures-{kernel}{'-quick' if args.quick else ''}", args.again)
     chosen = {n: c for n, c in loads.CELLS.items() if not args.only or any(t in n for t in args.only)}
     paths = {n: os.path.join(folder, n.replace("/", "-") + ".jsonl") for n in chosen}
     missing = [n for n in chosen if not os.path.exists(paths[n]) and not args.report]
@@ -48,9 +44,5 @@ def figures(args, kernel):
 
 
 def main(args, kernel):
-    parser = argparse.ArgumentParser(prog="tests/bench/run scmfs-figures", usage="see tests/bench/run --help")
-    for switch in ("--quick", "--again", "--report"):
-        parser.add_argument(switch, action="store_true")
-    parser.add_argument("--only", action="append")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser = by_cells.parser("scmfs-figures")
     return 0 if figures(parser.parse_args(args), kernel) else 1

@@ -162,6 +162,13 @@ def of(records, *what):
     return [r for r in records if r["what"] in what]
 
 
+def not_measured(records):
+    """Who was measured beside nobody says nothing of a target."""
+    for what, sides in (("records", ("scmfs", "tmpfs")), ("postmark", ("scmfs", "tmpfs")), ("mail", ("scmfs", "ext4"))):
+        there = {r["fs"] for r in of(records, what)}
+        yield from (f"{what} on {fs}" for fs in sides if there and fs not in there)
+
+
 def show(records, table, target):
     ok, cells = [], Records(records)
     if "tmpfs" in cells.fs:
@@ -177,4 +184,7 @@ def show(records, table, target):
             ok += shown(of(records, what)) or []
     if of(records, "aged"):
         ok += show_aged(of(records, "aged", "aged records"), table, target)
-    return all(ok)
+    missing = list(not_measured(records))
+    for what in missing:
+        print("not measured: " + what)
+    return all(ok) and not missing

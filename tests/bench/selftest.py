@@ -174,6 +174,10 @@ def figures():
     assert text.endswith("(random read 1M)"), text
     assert len(figures_missed(figures_of(mail=4900))) == 1
     assert len(figures_missed(figures_of(rate=10.1))) == 2
+    alone = [r for r in figures_of() if r["what"] != "mail" or r["fs"] == "scmfs"]
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert not scmfs_figures_report.show(alone, tables.table, tables.target)
+    assert "not measured: mail on ext4" in said.getvalue()
 
 
 def figure_cells():

@@ -165,9 +165,9 @@ int tfs_rmdir(struct tfs *t, const char *path)
 	return r;
 }
 
-int tfs_rename(struct tfs *t, const char *from, const char *to, unsigned int flags)
+int tfs_rename_leave(struct tfs *t, const char *from, const char *to, unsigned int flags, u64 ino)
 {
-	struct scmfs_rename a, b;
+	struct scmfs_rename a = { .whiteout = ino }, b = { 0 };
 	const char *last;
 	u64 old = 0, new = 0;
 	int r = parent(t, from, &a.dir, &last);
@@ -190,6 +190,11 @@ int tfs_rename(struct tfs *t, const char *from, const char *to, unsigned int fla
 	if (!r && new && new != old)
 		tfs_drop(t, new);
 	return r;
+}
+
+int tfs_rename(struct tfs *t, const char *from, const char *to, unsigned int flags)
+{
+	return tfs_rename_leave(t, from, to, flags, 0);
 }
 
 int tfs_chmod(struct tfs *t, const char *path, u32 mode)

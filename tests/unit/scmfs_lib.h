@@ -32,6 +32,8 @@ int tfs_link(struct tfs *t, const char *old, const char *path);
 int tfs_unlink(struct tfs *t, const char *path);
 int tfs_rmdir(struct tfs *t, const char *path);
 int tfs_rename(struct tfs *t, const char *from, const char *to, unsigned int flags);
+/* The same; @ino, of scmfs_tmpfile(), gets the name @from. 0: nothing. */
+int tfs_rename_leave(struct tfs *t, const char *from, const char *to, unsigned int flags, u64 ino);
 int tfs_chmod(struct tfs *t, const char *path, u32 mode);
 /* A user attribute of @len bytes of the value @fill; 0 removes it. */
 int tfs_set_attr(struct tfs *t, u64 ino, const char *name, int fill, u32 len);

@@ -871,6 +871,51 @@ static void million(void)
 	tfs_free(&t);
 }
 
+static double lookups(void)
+{
+	struct timespec a, b;
+	double took, least = 1e18;
+	u64 found;
+	u32 i, round;
+
+	for (round = 0; round < 5; round++) {
+		clock_gettime(CLOCK_MONOTONIC, &a);
+		for (i = 0; i < 100; i++)
+			CHECK(scmfs_lookup(t.fs, &t.node[1], "lock", 4, &found) == -ENOENT);
+		clock_gettime(CLOCK_MONOTONIC, &b);
+		took = (b.tv_sec - a.tv_sec) * 1e9 + b.tv_nsec - a.tv_nsec;
+		least = took < least ? took : least;
+	}
+	return least / 100;
+}
+
+/* A name that comes and goes is found as fast as before, in a directory with a large table. */
+static void comes_and_goes(void)
+{
+	struct scmfs_node *root = &t.node[1];
+	struct scmfs_new new = { .mode = S_IFREG | 0644 };
+	double before, after;
+	char name[32];
+	u64 ino;
+	u32 i;
+
+	tfs_make(&t, 16 << 20, 12000, 1);
+	for (i = 0; i < 11000; i++) {
+		sprintf(name, "f%u", i);
+		CHECK(!scmfs_create(t.fs, root, name, strlen(name), &new, &ino));
+	}
+	before = lookups();
+	for (i = 0; i < 8000; i++) {
+		CHECK(!scmfs_create(t.fs, root, "lock", 4, &new, &ino));
+		CHECK(!scmfs_unlink(t.fs, root, "lock", 4, 1, &ino));
+		scmfs_release(t.fs, ino);
+	}
+	after = lookups();
+	ktap_note("a lookup: %.0f ns before, %.0f ns after", before, after);
+	CHECK(after < 20 * before, "looking up gets slower");
+	tfs_free(&t);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------- */
 
 static void refused(void)
@@ -1243,6 +1288,34 @@ static void ahead_is_no_room(void)
 	tfs_free(&t);
 }
 
+static u32 whole_units(void)
+{
+	u16 count[64];
+	u64 unit = 0;
+	u32 nr = scmfs_unit_frees(t.fs, &unit, count, 64), whole = 0;
+
+	while (nr--)
+		whole += count[nr] == SCMFS_UNIT_BLOCKS;
+	return whole;
+}
+
+/* A file with a hole before each write has each in the next block, not in a unit of its own. */
+static void holes_between(void)
+{
+	u32 i, before;
+	u64 ino;
+
+	tfs_make(&t, 64 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	before = whole_units();
+	for (i = 0; i < 1000; i++)
+		CHECK(!tfs_write(&t, ino, i * 8192, 4096, 1, 0));
+	CHECK(!scmfs_has_room_ahead(t.fs, ino) && before > 20 && whole_units() >= before - 3,
+	      "%u of %u units are free", whole_units(), before);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /*
  * Reserved room that is written in any order ends as one extent, also while its inode's places are
  * enough; and what lies between is never more pieces than there are.
@@ -1597,6 +1670,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: idle files take no memory but bits", memory);
 	ktap_run("scmfs: readdir tells of each name once, whatever happens beside", cookies);
 	ktap_run("scmfs: a large directory costs as little as a small one", million);
+	ktap_run("scmfs: a name that comes and goes is found as fast as before", comes_and_goes);
 	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
 	ktap_run("scmfs: data=atomic: of a write cut short the rest is as it was", atomic_short);
 	ktap_run("scmfs: an append cut short shows nothing of what was there before", short_append);
@@ -1605,6 +1679,7 @@ int main(int argc, char **argv)
 		 maps_of_its_own);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
+	ktap_run("scmfs: what is written with holes between leaves units whole", holes_between);
 	ktap_run("scmfs: ranges put in and taken out again leave no extents", inserted_and_gone);
 	ktap_run("scmfs: who is killed while zeroing leaves part of it", zeroing_killed);
 	ktap_run("scmfs: what was opened to be read can become writable", made_writable);

@@ -70,6 +70,20 @@ static int tmpfile_and_link(void)
 	return r ? r : scmfs_link(t.fs, &t.node[1], "t", 1, ino, t.now);
 }
 
+/* "a" becomes @to, and a device without a name "a". */
+static int whiteout(const char *to, unsigned int flags)
+{
+	struct scmfs_new new = { .mode = S_IFCHR, .now = ++t.now };
+	u64 ino;
+	int r = scmfs_tmpfile(t.fs, &new, &ino);
+
+	if (r)
+		return r;
+	r = tfs_rename_leave(&t, "a", to, flags, ino);
+	scmfs_release(t.fs, ino);
+	return r;
+}
+
 static int on_file(const char *path, int (*fn)(u64 ino, u64 size))
 {
 	struct scmfs_attr a;
@@ -246,6 +260,8 @@ static int setattr(void)
 	X(rename_d, tfs_rename(&t, "d", "c", 0))			\
 	X(noreplace, tfs_rename(&t, "d/b", "n", SCMFS_RENAME_NOREPLACE)) \
 	X(exchange, tfs_rename(&t, "a", "d/b", SCMFS_RENAME_EXCHANGE))	\
+	X(whiteout, whiteout("n", 0))					\
+	X(whiteout_over, whiteout("d/b", 0))				\
 	X(exchange_dir, tfs_rename(&t, "a", "d/e", SCMFS_RENAME_EXCHANGE)) \
 	X(append, on_file("a", append))					\
 	X(write_far, on_file("d/b", write_far))				\

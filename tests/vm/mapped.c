@@ -347,6 +347,25 @@ static void hold(bool shut)
 	NEED(read(end[0], buf, bytes) == (ssize_t)bytes && all(buf, 6, bytes));
 }
 
+/* A page of each of as many files as a pipe has room for, so long as nobody says "enough". */
+static void hold_many(int nr)
+{
+	int i, fd, end[2];
+	unsigned char *p;
+
+	NEED(!pipe2(end, O_CLOEXEC) && fcntl(end[1], F_SETPIPE_SZ, 512 * PAGE) >= nr * (int)PAGE);
+	for (i = 0; i < nr; i++) {
+		fd = file("many", PAGE);
+		p = map(fd, PAGE, MAP_SHARED);
+		*p = 7;
+		pin(end[1], p);
+		NEED(!munmap(p, PAGE) && !close(fd));
+		snprintf(path, sizeof(path), "%s/many", dir);
+		NEED(!unlink(path));
+	}
+	NEED(puts("held") >= 0 && !fflush(stdout) && getchar() == '\n');
+}
+
 /* --- no room ---------------------------------------------------------------------------------- */
 
 static void full(void)
@@ -502,6 +521,8 @@ int main(int argc, char **argv)
 	dir = argv[1];
 	if (!strcmp(argv[2], "after"))
 		return after(), 0;
+	if (!strcmp(argv[2], "hold") && argc > 3 && atoi(argv[3]))
+		return hold_many(atoi(argv[3])), 0;
 	if (!strcmp(argv[2], "hold"))
 		return hold(argc > 3), 0;
 	if (!strcmp(argv[2], "race") && argc == 5)

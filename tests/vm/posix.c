@@ -48,7 +48,7 @@ static const struct flag open_flags[] = {
 
 static const struct flag rename_flags[] = {
 	{ "noreplace", RENAME_NOREPLACE }, { "exchange", RENAME_EXCHANGE },
-	{ "unknown", 0x80 }, { NULL, 0 },
+	{ "whiteout", RENAME_WHITEOUT }, { "unknown", 0x80 }, { NULL, 0 },
 };
 
 static const struct flag types[] = {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: scmfs: garbage collection
 # kernels: 6.12 debug
-# timeout: 60
+# timeout: 90
 # memory: 2G
 # append: memmap=32M!1G
 . tests/vm/lib.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: scmfs: files that are mapped
 # kernels: 6.1 6.12 debug
-# timeout: 60
+# timeout: 150
 # memory: 2G
 # append: memmap=64M$1G memmap=32M!1088M
 . tests/vm/lib.sh
@@ -16,7 +16,8 @@ mkdir -p $m $twin
 rm -rf ${twin:?}/*	# of another suite
 
 at() { mount -t scmfs -o "$1" "${2:-none}" $m; }
-again() { umount $m && at "${1:-$here}" "${2:-none}"; }
+# what was pinned a moment ago is let go of a moment later
+again() { wait_for 20 umount $m && at "${1:-$here}" "${2:-none}"; }
 cleanup_mount() { umount $m 2>/dev/null; cleanup; }
 trap cleanup_mount EXIT
 slow=1
@@ -50,28 +51,51 @@ check "files that come and go mapped, beside tmpfs" eval "mkdir $m/twin &&
 	fstwin run $m/twin $twin $((seed + 1)) $((3000 / slow)) && again && fstwin same $m/twin $twin"
 rm -rf ${m:?}/* ${twin:?}/*
 
-# pinned TITLE [shut]: umount while a program holds pages, and nothing else
+# pinned TITLE MOUNT [shut]: unmounting while a program holds pages, and nothing else; MOUNT mounts it again
 pinned() {
-	local held program umounts
-	coproc holder { exec mapped $m hold ${2:+"$2"}; }
+	local held program
+	coproc holder { exec mapped $m hold ${3:+"$3"}; }
 	program=$!
 	exec {tell}>&"${holder[1]}"
 	read -r held <&"${holder[0]}"
 	is "$1: pages are pinned" "$held" held
-	umount $m &
-	umounts=$!
-	check "umount waits" wait_for 20 grep -q sfs_put_super /proc/$umounts/stack
+	[ "${3:-}" ] || is "which scmfsctl says" "$(scmfsctl usage --json $m | json /dev/stdin pinned_files)" 1
+	check_fails "umount finds it busy" "target is busy" umount $m
+	if [ "$1" = lazily ]; then
+		check "umount -l doesn't wait" umount -l $m
+		check_fails "and the memory is nobody else's" "already mounted or mount point busy" $2
+	fi
 	echo >&"$tell"
 	exec {tell}>&-
 	check "the program lets go of them" wait $program
-	check "and umount returns" wait $umounts
-	check "what was stored is there" at $here
+	if [ "$1" = lazily ]; then
+		check "the memory is free" wait_for 20 $2
+	else
+		check "and it can be unmounted" wait_for 20 umount $m
+		check "what was stored is there" $2
+	fi
 	is "all of it" "$(tr -d '\6' <$m/held | wc -c) of $(stat -c %s $m/held)" "0 of 65536"
 	rm -f $m/held
 	check "and nothing of what had no name" [ "$(stat -f -c %f $m)" -ge $((fresh - 40)) ]
 }
-pinned "mounted"
-pinned "shut down" shut
+mount_again() { at $here; }
+pinned mounted mount_again
+pinned "shut down" mount_again shut
+pinned lazily mount_again
+# More than there can be work items at once, all of a program that takes its time.
+mkdir -p /tmp/other
+mkfifo /tmp/enough /tmp/told
+check "another file system" mount -t scmfs -o init=force /dev/pmem0 /tmp/other
+mapped /tmp/other hold 300 </tmp/enough >/tmp/told &
+many=$!
+exec {enough}>/tmp/enough
+read -r held </tmp/told
+is "pages of 300 files are pinned there" "$held" held
+pinned "beside these" mount_again
+echo >&"$enough"
+exec {enough}>&-
+check "they are let go of, too" wait $many
+check "and that one can be unmounted" wait_for 20 umount /tmp/other
 again $here,data=atomic
 all_cases "data=atomic"
 umount $m

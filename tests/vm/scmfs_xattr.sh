@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: scmfs: extended attributes and ACLs, and file systems from before there were any
 # kernels: 6.1 6.12 debug
-# timeout: 60
+# timeout: 90
 # memory: 2G
 # append: memmap=64M$1G memmap=32M!1088M
 . tests/vm/lib.sh

@@ -87,7 +87,6 @@ json_t *gc_look(const struct place *p)
 	json_object_set_new(seen, "on", json_boolean(info.flags & SCMFS_GC_ON));
 	json_object_set_new(seen, "running", json_boolean(info.flags & SCMFS_GC_RUNNING));
 	json_object_set_new(seen, "moves_blocks", json_boolean(info.flags & SCMFS_GC_HUGE));
-	json_object_set_new(seen, "pins_escaped", json_boolean(info.flags & SCMFS_GC_PINS));
 	json_object_set_new(seen, "error", info.error ? json_string(strerror((int)info.error)) :
 			    json_null());
 	add_numbers(seen, &info);
@@ -105,13 +104,11 @@ void gc_print(json_t *seen)
 	json_t *by = json_object_get(seen, "passed_by");
 	const char *error = json_string_value(json_object_get(seen, "error"));
 
-	printf("state     %s, %s%s%s%s%s\n",
+	printf("state     %s, %s%s%s%s\n",
 	       json_is_true(json_object_get(seen, "on")) ? "on" : "off",
 	       json_is_true(json_object_get(seen, "running")) ? "at work" : "idle",
 	       json_is_true(json_object_get(seen, "moves_blocks")) ? "" :
 	       "; gives back room only: no huge pages here, or a fence isn't enough",
-	       json_is_true(json_object_get(seen, "pins_escaped")) ?
-	       "; moves nothing until the next mount, as pages were pinned" : "",
 	       error ? "; the last pass ended early: " : "", error ? error : "");
 	printf("room      given back below %llu%% free, up to %llu%%: %s so far\n",
 	       count(seen, "low_percent"), count(seen, "high_percent"),

@@ -43,6 +43,8 @@ static bool add_private(const struct place *p, const struct scmfs_info *info, js
 	json_object_set_new(seen, "window_bytes",
 			    told ? number_of(info->window_bytes) : json_null());
 	json_object_set_new(seen, "area_bytes", told ? number_of(info->area_bytes) : json_null());
+	json_object_set_new(seen, "pinned_files",
+			    told ? number_of(info->pinned) : json_null());
 	json_object_set_new(seen, "ram_bytes",
 			    told && info->ram ? number_of(info->ram) : json_null());
 	return true;
@@ -88,6 +90,9 @@ static void print_private(json_t *seen)
 	       bytes_at(seen, "ahead_bytes"), (unsigned long long)number(seen, "ahead_files"));
 	printf("mapped    %s in windows, %s in areas of nvmalloc()\n",
 	       bytes_at(seen, "window_bytes"), bytes_at(seen, "area_bytes"));
+	if (number(seen, "pinned_files"))
+		printf("pinned    %llu files that no program has open: umount finds it busy\n",
+		       (unsigned long long)number(seen, "pinned_files"));
 	if (json_is_integer(json_object_get(seen, "ram_bytes")))
 		printf("RAM       %s for maps, counts and the log\n", bytes_at(seen, "ram_bytes"));
 }

@@ -48,6 +48,7 @@ struct scmfs_head {
  * @area_reserved: bytes that they can be expanded to
  * @area_bytes: that they have
  * @area_window_bytes: of these, in several pieces
+ * @pinned: files that no program has open, but pages of which are pinned: it can't be unmounted
  *
  * From @ram on they are 0 without SCMFS_INFO_ADMIN, which CAP_SYS_ADMIN gives.
  */
@@ -71,6 +72,7 @@ struct scmfs_info {
 	__u64	area_reserved;
 	__u64	area_bytes;
 	__u64	area_window_bytes;
+	__u64	pinned;
 };
 
 /**
@@ -132,7 +134,6 @@ struct scmfs_words {
 #define SCMFS_GC_ON		0x1u	/* out: thresholds start it by themselves */
 #define SCMFS_GC_RUNNING	0x2u	/* out: it was started and has not ended, or is at work */
 #define SCMFS_GC_HUGE		0x4u	/* out: with huge pages here, it moves blocks, too */
-#define SCMFS_GC_PINS		0x8u	/* out: but none until the next mount: pages are pinned */
 
 #define SCMFS_GC_SET_ON		0x01u
 #define SCMFS_GC_SET_OFF	0x02u
@@ -209,7 +210,7 @@ struct scmfs_gc_info {
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct scmfs_head) == 8, "head");
-_Static_assert(sizeof(struct scmfs_info) == 136, "info");
+_Static_assert(sizeof(struct scmfs_info) == 144, "info");
 _Static_assert(sizeof(struct scmfs_file_info) == 24, "file info");
 _Static_assert(sizeof(struct scmfs_room) == 32, "room");
 _Static_assert(sizeof(struct scmfs_words) == 48, "words");
