@@ -111,6 +111,10 @@ static int check_super(struct hy_pool *pool, struct hy_table *t)
 		DMERR("superblock and labels disagree");
 		return -EUCLEAN;
 	}
+	if (le32_to_cpu(s->nr_meta) != t->nr_meta) {
+		DMERR("the pool has places for %u metadata areas", le32_to_cpu(s->nr_meta));
+		return -EUCLEAN;
+	}
 	for (i = 0; i < t->nr_members; i++) {
 		u32 extents = le32_to_cpu(s->member[i].nr_extents);
 
@@ -602,7 +606,7 @@ static void note_areas(struct hy_pool *pool, struct hy_table *t)
 			pool->in_use[i].dev = pool->meta[i].dev->bdev->bd_dev;
 			pool->in_use[i].start = pool->meta[i].start;
 		}
-	hy_pool_note_keys(pool, t);
+	hy_pool_note_keys(pool, t, ek_super_vacant(ek_store_super(pool->store)));
 }
 
 /* A table may still name what was removed: nothing is done to that. */
@@ -633,6 +637,10 @@ static int leave_areas(struct hy_pool *pool, struct hy_table *t)
 {
 	unsigned int gone = hy_areas_gone(pool, t);
 
+	if (t->nr_meta < le32_to_cpu(ek_store_super(pool->store)->nr_meta)) {
+		DMERR("number of metadata areas is not the live pool's");
+		return -EINVAL;
+	}
 	/* One that takes no writes any more has no more use for mirrors. */
 	if (!gone || ek_store_writable(pool->store))
 		return 0;
@@ -645,6 +653,7 @@ static int leave_areas(struct hy_pool *pool, struct hy_table *t)
 
 static int activate(struct hy_pool *pool, struct hy_table *t)
 {
+	bool claimed;
 	int r = 0;
 
 	/* What was opened for reading has nothing in memory that the media do not. */
@@ -653,6 +662,12 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 	if (pool->loaded)
 		r = leave_areas(pool, t);
 	bind(pool, t);
+	/* Also if it fails: these are the members that it has from here on. */
+	claimed = hy_pool_claim(pool, t);
+	if (!r && !claimed) {
+		DMERR("a member is in use by another pool");
+		r = -EBUSY;
+	}
 	if (r)
 		return r;
 	r = pool->loaded ? hy_reshape(pool, t) : load_or_make(pool, t);
@@ -707,4 +722,5 @@ void hy_pool_deactivate(struct hy_pool *pool)
 	pool->policy = NULL;
 	unload(pool);
 	pool->loaded = false;
+	hy_pool_unclaim(pool);
 }

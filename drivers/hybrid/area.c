@@ -177,8 +177,8 @@ static int label_error(int r, bool meta, char **error)
 }
 
 /*
- * Members that joined later are not in the labels of those before: what a label says of
- * how many there are is a lower bound, the superblock knows.
+ * Members that joined later are not in the labels of those before, nor is a second metadata area:
+ * what a label says of how many there are is a lower bound, the superblock knows.
  */
 static int label_matches(struct hy_table *t, struct hy_area *a, struct ek_label_info *info,
 			 u32 role, u32 index, const u8 *uuid, char **error)
@@ -190,7 +190,7 @@ static int label_matches(struct hy_table *t, struct hy_area *a, struct ek_label_
 		*error = "a metadata area where a member is expected, or the reverse";
 	else if (info->index != index)
 		*error = "areas are not in the order they were made in";
-	else if (info->nr_members > t->nr_members || info->nr_meta != t->nr_meta)
+	else if (info->nr_members > t->nr_members || info->nr_meta > t->nr_meta)
 		*error = "number of members or metadata areas is not the pool's";
 	else if (info->extent_sectors != t->extent_sectors)
 		*error = "extent size is not the pool's";

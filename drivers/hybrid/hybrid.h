@@ -337,7 +337,7 @@ struct hy_gather {
 	struct hy_moved moved;
 };
 
-enum hy_mirror_op { HY_MIRROR_NONE, HY_MIRROR_LEAVE, HY_MIRROR_RESYNC };
+enum hy_mirror_op { HY_MIRROR_NONE, HY_MIRROR_LEAVE, HY_MIRROR_VACATE, HY_MIRROR_RESYNC };
 
 /*
  * struct hy_mirror - a metadata area that leaves or comes; see mirror.c
@@ -373,6 +373,8 @@ struct hy_pool {
 	unsigned int refs;
 	struct mapped_device *md;	/* the one whose tables may use it */
 	struct hy_key key[EK_MAX_META];		/* hy_keys_lock */
+	struct list_head claimed;		/* likewise */
+	struct hy_key claim[EK_MAX_MEMBERS];	/* likewise: members, while it is loaded */
 	struct hy_key in_use[EK_MAX_META];	/* metadata areas, as last seen */
 
 	/* geometry; constant once loaded */
@@ -526,7 +528,9 @@ extern const struct ek_store_io hy_meta_io_ro;
 /* pool.c */
 struct hy_pool *hy_pool_get(struct hy_table *t, char **error);
 void hy_pool_put(struct hy_pool *pool);
-void hy_pool_note_keys(struct hy_pool *pool, struct hy_table *t);
+void hy_pool_note_keys(struct hy_pool *pool, struct hy_table *t, unsigned int vacant);
+bool hy_pool_claim(struct hy_pool *pool, struct hy_table *t);
+void hy_pool_unclaim(struct hy_pool *pool);
 bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error);
 void hy_pool_set_mode(struct hy_pool *pool, enum hy_mode mode, const char *why);
 void hy_pool_needs_check(struct hy_pool *pool, const char *why);
@@ -719,6 +723,7 @@ unsigned int hy_areas_gone(struct hy_pool *pool, struct hy_table *t);
 /* mirror.c */
 int hy_mirror(struct hy_pool *pool, enum hy_mirror_op op, unsigned int area);
 void hy_mirror_stop(struct hy_pool *pool);
+bool hy_mirror_at(struct hy_pool *pool, unsigned int *area, u64 *done, u64 *total);
 int hy_mirror_leave_now(struct hy_pool *pool, unsigned int areas);
 void hy_mirror_init(struct hy_pool *pool);
 

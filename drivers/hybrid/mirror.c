@@ -4,6 +4,8 @@
  *
  *	leave	an area is left out.  Before, all pages are compared, so that none is damaged or
  *		older on the one that stays
+ *	vacate	the same, and its place is vacant from then on: none is missed there, and the area
+ *		itself is told.  Only where the other one is all that is needed
  *	resync	an area that was left out, or another that a table has put in its place, is made a
  *		mirror (lib/resync.c)
  *
@@ -17,7 +19,8 @@
  *	resync			until its last step neither is believed, whichever is found; then
  *				the new one is, and by its uuid the old one never again
  *
- * From "leave" to the end of "resync" the metadata is on one device only.
+ * From "leave" to the end of "resync" the metadata is on one device only.  If that is lost, the old
+ * device has what there was at "leave": it is not told that it left, and wiped when all is done.
  *
  * Both are done some pages at a time by a work item of the committer's queue, which is ordered:
  * so the store still has one caller at a time, and who wants a commit waits for a step at most.
@@ -35,6 +38,9 @@ static int begin(struct hy_pool *pool)
 		return -EROFS;
 	if (m->op == HY_MIRROR_LEAVE)
 		return areas & BIT(m->area) && areas & ~BIT(m->area) ? 0 : -EINVAL;
+	/* One that is stale already can still leave for good. */
+	if (m->op == HY_MIRROR_VACATE)
+		return areas & ~BIT(m->area) ? 0 : -EINVAL;
 	if (!pool->meta[m->area].dev)
 		return -ENODEV;
 	return ek_store_resync_begin(pool->store, m->area,
@@ -54,8 +60,12 @@ static int step(struct hy_pool *pool)
 	if (m->op == HY_MIRROR_RESYNC)
 		return ek_store_resync_step(pool->store);
 	/* The one that leaves may be the one that can't be written any more. */
-	r = ek_store_mend_step(pool->store, &m->mend);
-	return r ? r : ek_store_leave_out(pool->store, m->area);
+	r = ek_store_areas(pool->store) & BIT(m->area) ? ek_store_mend_step(pool->store, &m->mend) :
+							  0;
+	if (r)
+		return r;
+	return m->op == HY_MIRROR_VACATE ? ek_store_vacate(pool->store, m->area) :
+					   ek_store_leave_out(pool->store, m->area);
 }
 
 /* Who sees that there is none under way may begin another: all is left as it was before. */
@@ -69,8 +79,8 @@ static void over(struct hy_mirror *m)
 static void end(struct hy_pool *pool, int error)
 {
 	struct hy_mirror *m = &pool->mirror;
-	const char *done = m->op == HY_MIRROR_LEAVE ? "has left" : "is a mirror";
-	const char *not = m->op == HY_MIRROR_LEAVE ? "does not leave" : "is no mirror";
+	const char *done = m->op != HY_MIRROR_RESYNC ? "has left" : "is a mirror";
+	const char *not = m->op != HY_MIRROR_RESYNC ? "does not leave" : "is no mirror";
 
 	ek_store_resync_stop(pool->store);
 	if (m->mend.mended)
@@ -115,7 +125,7 @@ out:
 }
 
 /**
- * hy_mirror - begin to let a metadata area leave, or to make one a mirror
+ * hy_mirror - begin to let a metadata area leave, for good or not, or to make one a mirror
  * @pool: the pool, loaded
  * @op: which of these
  * @area: which area
@@ -123,7 +133,7 @@ out:
  * It goes on by itself; the status shows it, and what has become of it.
  * Context: message_lock held; sleeps.
  * Return: 0: it has begun; -EBUSY: one of them is under way, or the pool is suspended; -EINVAL: no
- * such area, the last one, or a mirror already; -ENODEV: it is not there; -ENOSPC: it is too
+ * such area, the last one in use, or a mirror already; -ENODEV: it is not there; -ENOSPC: it is too
  * small; -EROFS; -ENOMEM.
  */
 int hy_mirror(struct hy_pool *pool, enum hy_mirror_op op, unsigned int area)
@@ -148,6 +158,29 @@ int hy_mirror(struct hy_pool *pool, enum hy_mirror_op op, unsigned int area)
 	queue_work(pool->commit_wq, &m->work);
 	wait_for_completion(&m->answer);
 	return m->error;
+}
+
+/**
+ * hy_mirror_at - how far is what is under way?
+ * @pool: the pool, loaded
+ * @area: set to which area
+ * @done: set to pages looked at or copied
+ * @total: set to how many there are, for a resync each of them twice
+ *
+ * Context: any; takes no lock of the work's: it may be a step behind.
+ * Return: false: none is under way.
+ */
+bool hy_mirror_at(struct hy_pool *pool, unsigned int *area, u64 *done, u64 *total)
+{
+	struct hy_mirror *m = &pool->mirror;
+	enum hy_mirror_op op = READ_ONCE(m->op);
+
+	*area = READ_ONCE(m->area);
+	if (op == HY_MIRROR_RESYNC)
+		return ek_store_resync_at(pool->store, done, total);
+	*done = READ_ONCE(m->mend.at);
+	*total = le64_to_cpu(ek_store_super(pool->store)->nr_pages);
+	return op != HY_MIRROR_NONE;
 }
 
 /**

@@ -6,6 +6,7 @@
 
 static LIST_HEAD(hy_pools);
 static DEFINE_MUTEX(hy_pools_lock);
+static LIST_HEAD(hy_claimed);		/* of those that are loaded; hy_keys_lock */
 static DEFINE_SPINLOCK(hy_keys_lock);	/* so that no resume waits for constructors */
 
 /* --- modes --- */
@@ -122,6 +123,7 @@ static void pool_init_plain(struct hy_pool *pool)
 	unsigned int i;
 
 	INIT_LIST_HEAD(&pool->list);
+	INIT_LIST_HEAD(&pool->claimed);
 	mutex_init(&pool->load_lock);
 	init_rwsem(&pool->state_sem);
 	init_rwsem(&pool->free_sem);
@@ -236,10 +238,11 @@ static bool has_live_pool(struct mapped_device *md)
  * hy_pool_note_keys - a pool is found by the metadata areas of its last table from here on
  * @pool: the pool
  * @t: the table; of an area that is not there it stays what it was
+ * @vacant: a bit for each place where none is missing: what was there is another's by now
  *
  * Context: any but interrupts.
  */
-void hy_pool_note_keys(struct hy_pool *pool, struct hy_table *t)
+void hy_pool_note_keys(struct hy_pool *pool, struct hy_table *t, unsigned int vacant)
 {
 	unsigned int i;
 
@@ -248,8 +251,74 @@ void hy_pool_note_keys(struct hy_pool *pool, struct hy_table *t)
 		if (t->meta[i].dev) {
 			pool->key[i].dev = t->meta[i].dev->bdev->bd_dev;
 			pool->key[i].start = t->meta[i].start;
+		} else if (vacant & BIT(i)) {
+			memset(&pool->key[i], 0, sizeof(pool->key[i]));
 		}
 	spin_unlock(&hy_keys_lock);
+}
+
+/* Has another pool that is loaded one of the table's members?  hy_keys_lock held. */
+static bool claimed_by_other(struct hy_pool *pool, struct hy_table *t)
+{
+	struct hy_pool *other;
+	unsigned int i, k;
+
+	list_for_each_entry(other, &hy_claimed, claimed)
+		for (i = 0; other != pool && i < t->nr_members; i++)
+			for (k = 0; k < EK_MAX_MEMBERS; k++)
+				if (same_area(&t->member[i], other->claim[k].dev,
+					      other->claim[k].start))
+					return true;
+	return false;
+}
+
+/**
+ * hy_pool_claim - no other pool may be loaded with these members
+ * @pool: the pool
+ * @t: its table
+ *
+ * A metadata area that was replaced, and not wiped, names the same members as the pool that goes
+ * on; it is no key of that any more.
+ * Context: preresume.
+ * Return: false: one of them is another's.
+ */
+bool hy_pool_claim(struct hy_pool *pool, struct hy_table *t)
+{
+	unsigned int i;
+	bool free;
+
+	spin_lock(&hy_keys_lock);
+	free = !claimed_by_other(pool, t);
+	for (i = 0; free && i < t->nr_members; i++) {
+		struct hy_area *a = &t->member[i];
+
+		pool->claim[i].dev = a->dev ? a->dev->bdev->bd_dev : 0;
+		pool->claim[i].start = a->start;
+	}
+	if (free && list_empty(&pool->claimed))
+		list_add(&pool->claimed, &hy_claimed);
+	spin_unlock(&hy_keys_lock);
+	return free;
+}
+
+/* It is not loaded any more. */
+void hy_pool_unclaim(struct hy_pool *pool)
+{
+	spin_lock(&hy_keys_lock);
+	list_del_init(&pool->claimed);
+	memset(pool->claim, 0, sizeof(pool->claim));
+	spin_unlock(&hy_keys_lock);
+}
+
+/* Said by the constructor already: by the resume nothing could be refused in time. */
+static bool is_claimed(struct hy_table *t)
+{
+	bool is;
+
+	spin_lock(&hy_keys_lock);
+	is = claimed_by_other(NULL, t);
+	spin_unlock(&hy_keys_lock);
+	return is;
 }
 
 /**
@@ -295,7 +364,10 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 			goto out;
 		}
 		down_read(&pool->state_sem);
-		if (hy_pool_matches(pool, t, error)) {
+		if (!pool->loaded && is_claimed(t)) {
+			*error = "a member is in use by another pool";
+			r = -EBUSY;
+		} else if (hy_pool_matches(pool, t, error)) {
 			pool->refs++;
 			r = 0;
 		}
@@ -305,6 +377,11 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 	/* {A, -} and {-, B} may be one pool, of which B is stale: not beside each other. */
 	if (has_live_pool(dm_table_get_md(t->ti->table))) {
 		*error = "none of the metadata areas is the live pool's";
+		goto out;
+	}
+	if (is_claimed(t)) {
+		*error = "a member is in use by another pool";
+		r = -EBUSY;
 		goto out;
 	}
 	*error = "out of memory";
@@ -318,7 +395,7 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 		goto out;
 	}
 	pool->md = dm_table_get_md(t->ti->table);
-	hy_pool_note_keys(pool, t);
+	hy_pool_note_keys(pool, t, 0);
 	pool->refs = 1;
 	list_add(&pool->list, &hy_pools);
 out:

@@ -11,6 +11,9 @@
  *			nothing
  *	  cut after	the new shape
  *
+ * A table with two metadata areas, where the live pool has one, makes a place for another in the
+ * same superblock: vacant, until a resync (mirror.c) has filled it.
+ *
  * A table with "-" where the live pool has a member says that the member is lost, or
  * removed: nothing is written for that.
  */
@@ -38,6 +41,8 @@ static bool wanted(struct hy_pool *pool, struct hy_table *t)
 	memset(want, 0, sizeof(*want));
 	want->nr_members = t->nr_members;
 	want->nr_extents = max(extents, pool->nr_extents);
+	if (t->nr_meta > le32_to_cpu(ek_store_super(pool->store)->nr_meta))
+		want->nr_meta = t->nr_meta;
 	for (i = 0; i < t->nr_members; i++) {
 		if (!joins(pool, t, i))
 			continue;
@@ -47,7 +52,7 @@ static bool wanted(struct hy_pool *pool, struct hy_table *t)
 							    t->extent_sectors);
 	}
 	t->ready.grows = extents > pool->nr_extents;
-	return want->joining || t->ready.grows;
+	return want->joining || want->nr_meta || t->ready.grows;
 }
 
 /* Physical extents of those that will be there. */
@@ -104,6 +109,8 @@ static char *judge_members(struct hy_pool *pool, struct hy_table *t)
 
 	if (t->nr_members < pool->nr_members)
 		return "number of members is not the live pool's";
+	if (t->nr_meta < le32_to_cpu(s->nr_meta))
+		return "number of metadata areas is not the live pool's";
 	for (i = 0; i < t->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 

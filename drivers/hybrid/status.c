@@ -53,14 +53,19 @@ static void status_table(struct hy_table *t, struct texts *texts, char *result,
 	DMEMIT(" %s", policy_text(t, texts));
 }
 
+static bool is_vacant(struct hy_pool *pool, unsigned int i)
+{
+	return ek_super_vacant(ek_store_super(pool->store)) & BIT(i);
+}
+
 static char meta_state(struct hy_pool *pool, unsigned int i)
 {
 	enum hy_mirror_op op = READ_ONCE(pool->mirror.op);
 
-	if (!pool->meta[i].dev)
-		return 'F';
 	if (op != HY_MIRROR_NONE && READ_ONCE(pool->mirror.area) == i)
-		return op == HY_MIRROR_LEAVE ? 'L' : 'R';
+		return op == HY_MIRROR_RESYNC ? 'R' : 'L';
+	if (!pool->meta[i].dev)
+		return pool->loaded && is_vacant(pool, i) ? '-' : 'F';
 	if (!pool->loaded || !(ek_store_areas(pool->store) & BIT(i)))
 		return pool->loaded && ek_store_stale(pool->store) & BIT(i) ? 'S' : 'F';
 	return 'A';
@@ -319,22 +324,35 @@ static int message_mirror(struct hy_pool *pool, char **argv)
 
 	if (!strcasecmp(argv[1], "leave"))
 		op = HY_MIRROR_LEAVE;
+	else if (!strcasecmp(argv[1], "vacate"))
+		op = HY_MIRROR_VACATE;
 	else if (!strcasecmp(argv[1], "resync"))
 		op = HY_MIRROR_RESYNC;
 	else
-		return refuse("metadata: leave or resync expected");
+		return refuse("metadata: leave, vacate or resync expected");
 	if (kstrtouint(argv[2], 10, &area) || area >= pool->nr_meta)
 		return refuse("metadata: no such area");
 	mutex_lock(&pool->message_lock);
 	r = hy_mirror(pool, op, area);
 	mutex_unlock(&pool->message_lock);
 	if (r == -EINVAL)
-		return refuse(op == HY_MIRROR_LEAVE ?
-			      "metadata leave: it is left out already, or the last one" :
-			      "metadata resync: it is a mirror already");
+		return refuse(op == HY_MIRROR_RESYNC ? "metadata resync: it is a mirror already" :
+						       "metadata leave: it is the last one");
 	if (r)
 		DMERR("message: metadata area %u: error %d", area, r);
 	return r;
+}
+
+/* "area done total" of what is under way; nothing if nothing is. */
+static int message_mirror_at(struct hy_pool *pool, char *result, unsigned int maxlen)
+{
+	unsigned int area, sz = 0;
+	u64 done, total;
+
+	*result = '\0';
+	if (hy_mirror_at(pool, &area, &done, &total))
+		DMEMIT("%u %llu %llu\n", area, done, total);
+	return 1;
 }
 
 static int message_member(struct hy_pool *pool, char **argv)
@@ -464,6 +482,8 @@ static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc
 		return message_member(pool, argv);
 	if (argc == 3 && !strcasecmp(argv[0], "metadata"))
 		return message_mirror(pool, argv);
+	if (argc == 1 && !strcasecmp(argv[0], "metadata"))
+		return message_mirror_at(pool, result, maxlen);
 	if (argc == 4 && !strcasecmp(argv[0], "pin"))
 		return message_pin(pool, argc, argv);
 	if ((argc == 1 || argc == 3) && !strcasecmp(argv[0], "unpin"))

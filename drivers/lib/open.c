@@ -203,23 +203,25 @@ static void ek_scan_area(struct ek_opening *o, unsigned int area, u64 area_bytes
 	ek_scan_journal(o, area);
 }
 
-/* Laid out alike; the later of the two may have more members and a longer map. */
+/* Laid out alike; the later of the two may have more members and places, and a longer map. */
 static bool ek_same_pool(const struct ek_scan *a, const struct ek_scan *b)
 {
 	struct ek_geometry geo = b->geo;
 	s64 members = le32_to_cpu(a->sb->nr_members) - (s64)le32_to_cpu(b->sb->nr_members);
 	s64 extents = a->geo.nr_extents - b->geo.nr_extents;
+	s64 places = le32_to_cpu(a->sb->nr_meta) - (s64)le32_to_cpu(b->sb->nr_meta);
 	s64 ahead = le64_to_cpu(a->sb->generation) - le64_to_cpu(b->sb->generation);
 
 	if (ahead < 0) {
 		members = -members;
 		extents = -extents;
+		places = -places;
 	}
-	if (ahead ? members < 0 || extents < 0 : members || extents)
+	if (ahead ? members < 0 || extents < 0 || places < 0 : members || extents || places)
 		return false;
 	geo.nr_extents = a->geo.nr_extents;
 	return !memcmp(a->sb->pool_uuid, b->sb->pool_uuid, EK_UUID_SIZE) &&
-	       !memcmp(&a->geo, &geo, sizeof(geo)) && a->sb->nr_meta == b->sb->nr_meta;
+	       !memcmp(&a->geo, &geo, sizeof(geo));
 }
 
 /* Newer first, then longer. */
@@ -304,6 +306,9 @@ static int ek_judge_replaced(struct ek_opening *o)
 		return 0;
 	if (ek_is_without(o, 1))
 		return 1;
+	/* It is of before the pool had a place for the later one. */
+	if (g0 != g1 && le32_to_cpu(o->scan[!later].sb->nr_meta) <= later)
+		return later;
 	if (g0 == g1 || ek_names(o, later, !later) || ek_names_stale(&o->scan[!later], later))
 		return -EUCLEAN;
 	/* Neither knows the other one: it may be the later one that was replaced. */
@@ -319,7 +324,8 @@ static int ek_judge_left(struct ek_opening *o, unsigned int lead, const char **r
 	u64 generation = le64_to_cpu(sound->sb->generation);
 
 	/* The other one is blank and this one never used: a format cut short. */
-	if (other->err == -ENODATA && generation == 1 && !sound->journal.used) {
+	if (other->err == -ENODATA && generation == 1 && !sound->journal.used &&
+	    le32_to_cpu(sound->sb->nr_meta) == EK_MAX_META) {
 		*reason = "no superblock";
 		return -ENODATA;
 	}

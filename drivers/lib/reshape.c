@@ -3,7 +3,8 @@
  * DOC: changing a pool's shape
  *
  * Members join and the map grows within the area that was laid out when the pool was
- * made: map pages upward, space maps in whatever gap there is below the last page.
+ * made: map pages upward, space maps in whatever gap there is below the last page.  A pool with
+ * one metadata area gets a place for another, vacant, which resync.c fills.
  * All of it is one superblock, so that the power may go at any moment:
  *
  *	before the superblock is durable	the old shape; the pages that would have
@@ -80,6 +81,20 @@ static int ek_may_join(const struct ek_super *sb, u32 i, const struct ek_reshape
 	return 0;
 }
 
+static int ek_add_places(struct ek_super *sb, u32 nr_meta)
+{
+	u32 i, nr = le32_to_cpu(sb->nr_meta);
+
+	if (!nr_meta)
+		return 0;
+	if (nr_meta < nr || nr_meta > EK_MAX_META)
+		return -EINVAL;
+	for (i = nr; i < nr_meta; i++)
+		memset(sb->meta_uuid[i], 0xff, EK_UUID_SIZE);
+	sb->nr_meta = cpu_to_le32(nr_meta);
+	return 0;
+}
+
 /* @sb becomes what is wanted; @old: as it was, may be @sb. */
 static int ek_reshape_plan(const struct ek_super *old, const struct ek_reshape *r,
 			   struct ek_super *sb)
@@ -96,6 +111,9 @@ static int ek_reshape_plan(const struct ek_super *old, const struct ek_reshape *
 		return -EINVAL;
 	if (r->nr_extents > (u64)EK_PAGES_MAX * EK_PAGE_ENTRIES)
 		return -ENOSPC;
+	err = ek_add_places(sb, r->nr_meta);
+	if (err)
+		return err;
 	for (i = 0; i < r->nr_members; i++) {
 		err = ek_may_join(old, i, r);
 		if (!err && r->joining >> i & 1)
@@ -140,16 +158,22 @@ EXPORT_SYMBOL_GPL(ek_store_reshape_check);
  */
 int ek_store_reshape(struct ek_store *store, const struct ek_reshape *r)
 {
+	unsigned int added = 0;
 	int err = ek_store_writable(store);
 
 	if (!err && store->ckpt)
 		err = -EBUSY;
 	if (!err)
 		err = ek_reshape_plan(store->pending, r, store->pending);	/* keeps states */
-	if (!err)
+	if (!err) {
+		added = ek_super_vacant(store->pending) & ~store->stale;
+		store->stale |= added;
 		err = ek_store_sync_super(store);
-	if (err)
+	}
+	if (err) {
 		memcpy(store->pending, store->super, sizeof(*store->pending));
+		store->stale &= ~added;
+	}
 	return err;
 }
 EXPORT_SYMBOL_GPL(ek_store_reshape);

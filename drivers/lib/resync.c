@@ -126,8 +126,8 @@ static int ek_sync_begin_copy(struct ek_store *store)
 		r = -EIO;
 	if (r)
 		return r;
-	sync->phase = EK_SYNC_COPY;
-	sync->at = 0;
+	WRITE_ONCE(sync->at, 0);
+	WRITE_ONCE(sync->phase, EK_SYNC_COPY);
 	store->syncing = 1u << sync->area;
 	return 0;
 }
@@ -169,7 +169,7 @@ static int ek_sync_chunk(struct ek_store *store)
 					    ek_page_offset(&store->geo, sync->at, 0), sync->buf,
 					    nr * 2 * EK_BLOCK_SIZE);
 	}
-	sync->at += nr;
+	WRITE_ONCE(sync->at, sync->at + nr);
 	return r;
 }
 
@@ -220,6 +220,25 @@ unsigned int ek_store_resyncing(const struct ek_store *store)
 	return READ_ONCE(store->sync.phase) == EK_SYNC_NONE ? 0 : 1u << store->sync.area;
 }
 EXPORT_SYMBOL_GPL(ek_store_resyncing);
+
+/**
+ * ek_store_resync_at - how far is it?
+ * @store: opened
+ * @done: set to pages that were looked at or copied
+ * @total: set to how many there are, each of them twice
+ *
+ * Context: any; takes no lock, so it may be a step behind.
+ * Return: false: none is under way.
+ */
+bool ek_store_resync_at(const struct ek_store *store, u64 *done, u64 *total)
+{
+	enum ek_sync_phase phase = READ_ONCE(store->sync.phase);
+
+	*total = 2 * store->geo.nr_pages;
+	*done = READ_ONCE(store->sync.at) + (phase == EK_SYNC_COPY ? store->geo.nr_pages : 0);
+	return phase != EK_SYNC_NONE;
+}
+EXPORT_SYMBOL_GPL(ek_store_resync_at);
 
 /**
  * ek_store_sync_buf - what a resync or a mending works with
@@ -323,13 +342,67 @@ int ek_store_resync(struct ek_store *store, unsigned int area)
 }
 EXPORT_SYMBOL_GPL(ek_store_resync);
 
+/*
+ * The others know by now that it is out, for good.  Alone it would be believed, as nobody is there
+ * who could say so: its own superblock calls it stale.  One that only leaves is not told: until
+ * another has been made in its stead it is what there is when the last one that stays is lost.
+ *
+ * The pool does not depend on it: whether that can be written is the same to it.  A torn one leaves
+ * the superblock before, of what was in use until now.  Of an area that was stale already it may be
+ * the one before that, as the slot is that of the pool's generation: beside the others it counts
+ * for nothing as before, and alone it is what it was, of some time ago, or refused.
+ */
+static void ek_tell_left(struct ek_store *store, unsigned int area)
+{
+	unsigned int slot = ek_generation_slot(store->generation);
+
+	ek_areas_write(store, 1u << area, slot ? EK_SUPER1_OFFSET : EK_SUPER0_OFFSET, store->super,
+		       EK_BLOCK_SIZE, EK_IO_PREFLUSH | EK_IO_FUA);
+}
+
+static int ek_leave(struct ek_store *store, unsigned int area, const u8 *uuid)
+{
+	unsigned int bit = 1u << area, areas = store->areas, stale = store->stale;
+	u8 *named = store->pending->meta_uuid[area], was[EK_UUID_SIZE];
+	int r = 0;
+
+	memcpy(was, named, EK_UUID_SIZE);
+	memcpy(named, uuid, EK_UUID_SIZE);
+	if (areas & bit)
+		ek_areas_drop(store, bit);
+	if (store->stale != le32_to_cpu(store->super->meta_stale) ||
+	    memcmp(store->super->meta_uuid[area], uuid, EK_UUID_SIZE))
+		r = ek_store_update_super(store, 0, 0);
+	if (r && !store->dead) {
+		/* No superblock was begun: the one that was to leave may be the only good one. */
+		memcpy(named, was, EK_UUID_SIZE);
+		WRITE_ONCE(store->areas, areas);
+		store->stale = stale;
+	}
+	return r;
+}
+
+static int ek_may_leave(struct ek_store *store, unsigned int area)
+{
+	int r = ek_store_writable(store);
+
+	if (r)
+		return r;
+	if (store->ckpt || store->sync.phase != EK_SYNC_NONE)
+		return -EBUSY;
+	if (area >= le32_to_cpu(store->super->nr_meta) || !(store->areas & ~(1u << area)))
+		return -EINVAL;
+	return 0;
+}
+
 /**
  * ek_store_leave_out - go on without an area
- * @store: replayed, no checkpoint under way
+ * @store: replayed, no checkpoint and no resync under way
  * @area: which one
  *
- * The others name it stale, durably, when this returns 0: it does not count any more, whatever
- * becomes of it.
+ * The others name it stale, durably, when this returns 0: beside them it does not count any more,
+ * whatever becomes of it.  Alone it is what it was: a pool that has lost the others goes on from
+ * there, if somebody wants that.
  *
  * Context: the committer; sleeps.
  * Return: 0, also if it is left out already; -EINVAL: it is the last one, or not of the pool;
@@ -338,28 +411,42 @@ EXPORT_SYMBOL_GPL(ek_store_resync);
  */
 int ek_store_leave_out(struct ek_store *store, unsigned int area)
 {
-	unsigned int bit = 1u << area, areas = store->areas, stale = store->stale;
-	int r = ek_store_writable(store);
+	u8 uuid[EK_UUID_SIZE];
+	int r = ek_may_leave(store, area);
 
 	if (r)
 		return r;
-	if (store->ckpt)
-		return -EBUSY;
-	if (area >= le32_to_cpu(store->super->nr_meta) || !(store->areas & ~bit))
-		return -EINVAL;
-	if (store->areas & bit)
-		ek_areas_drop(store, bit);
-	if (store->stale == le32_to_cpu(store->super->meta_stale))
-		return 0;
-	r = ek_store_update_super(store, 0, 0);
-	/* No superblock was begun: the one that was to leave may be the only good one. */
-	if (r && !store->dead) {
-		WRITE_ONCE(store->areas, areas);
-		store->stale = stale;
-	}
-	return r;
+	memcpy(uuid, store->pending->meta_uuid[area], EK_UUID_SIZE);
+	return ek_leave(store, area, uuid);
 }
 EXPORT_SYMBOL_GPL(ek_store_leave_out);
+
+/**
+ * ek_store_vacate - go on without an area, for good
+ * @store: replayed, no checkpoint and no resync under way
+ * @area: which one
+ *
+ * As ek_store_leave_out(); in the same superblock its place becomes vacant: no label is of an area
+ * there, and none is missed.  Then its own superblock says so, too, if it can be written: alone it
+ * is refused, so the others have to be all that anybody needs.  A resync fills the place.
+ *
+ * Context: the committer; sleeps.
+ * Return: as ek_store_leave_out().
+ */
+int ek_store_vacate(struct ek_store *store, unsigned int area)
+{
+	u8 uuid[EK_UUID_SIZE];
+	int r = ek_may_leave(store, area);
+
+	if (r)
+		return r;
+	memset(uuid, 0xff, EK_UUID_SIZE);
+	r = ek_leave(store, area, uuid);
+	if (!r)
+		ek_tell_left(store, area);
+	return r;
+}
+EXPORT_SYMBOL_GPL(ek_store_vacate);
 
 static unsigned int ek_mend_slot(struct ek_store *store, u64 index)
 {

@@ -529,6 +529,24 @@ bool ek_super_names(const struct ek_super *sb, unsigned int area, const u8 *uuid
 EXPORT_SYMBOL_GPL(ek_super_names);
 
 /**
+ * ek_super_vacant - which places for metadata areas have none, nor are to have one
+ * @sb: sound
+ *
+ * Context: any.
+ * Return: a bit for each.
+ */
+unsigned int ek_super_vacant(const struct ek_super *sb)
+{
+	unsigned int i, vacant = 0;
+
+	for (i = 0; i < EK_MAX_META; i++)
+		if (!memchr_inv(sb->meta_uuid[i], 0xff, EK_UUID_SIZE))
+			vacant |= 1u << i;
+	return vacant;
+}
+EXPORT_SYMBOL_GPL(ek_super_vacant);
+
+/**
  * ek_super_check - may this superblock be believed?
  * @sb: 4 KiB as read
  * @slot: from which of the two places

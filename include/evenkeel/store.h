@@ -247,6 +247,8 @@ static inline int ek_store_sync_super(struct ek_store *store)
  * @member_uuid: of those
  * @member_extents: of those
  * @policy: its text from then on, as the old one may not go with so many members; NULL: as it is
+ * @nr_meta: places for metadata areas, not fewer than there are; those that are new are vacant.
+ *	0: as many as there are
  */
 struct ek_reshape {
 	u64 nr_extents;
@@ -255,6 +257,7 @@ struct ek_reshape {
 	u8 member_uuid[EK_MAX_MEMBERS][EK_UUID_SIZE];
 	u32 member_extents[EK_MAX_MEMBERS];
 	const char *policy;
+	u32 nr_meta;
 };
 
 /*
@@ -291,6 +294,13 @@ unsigned int ek_store_resyncing(const struct ek_store *store);
 int ek_store_resync(struct ek_store *store, unsigned int area);
 /* Leave an area out, which must not be the last one: durable when it returns.  The committer. */
 int ek_store_leave_out(struct ek_store *store, unsigned int area);
+/*
+ * The same, and its place is vacant from then on.  Its own superblock then says so, too, if it can
+ * be written: alone it is refused.
+ */
+int ek_store_vacate(struct ek_store *store, unsigned int area);
+/* How far a resync is; false: none is under way.  Any context. */
+bool ek_store_resync_at(const struct ek_store *store, u64 *done, u64 *total);
 /**
  * struct ek_mend - pages that are damaged on one area are written anew from the other
  * @areas: which are written; the others are read only
@@ -316,6 +326,8 @@ int ek_store_mend_pages(struct ek_store *store, u64 *mended);
 int ek_store_mend_step(struct ek_store *store, struct ek_mend *m);
 /* Is the area with @uuid in its label the one that the superblock means?  Pure. */
 bool ek_super_names(const struct ek_super *sb, unsigned int area, const u8 *uuid);
+/* A bit for each place that a metadata area has left for good.  Pure. */
+unsigned int ek_super_vacant(const struct ek_super *sb);
 /* Bytes that a metadata area has to have to take the place of one of these. */
 u64 ek_super_area_bytes(const struct ek_super *sb);
 

@@ -6,7 +6,8 @@
 #
 # Once, recorded, and written to meanwhile. Then the power goes at moments of it, most around the metadata's writes: the
 # pool comes back without being told to do without anything, with all that was flushed. Of some of them, in turn, the same
-# command then finishes the work.
+# command then finishes the work; of others the old device is gone by then, and all that did not lie on it is there. Then
+# the same for the only metadata area of a pool, which moves.
 default_points=8
 . tests/crash/lib.sh
 modprobe dm-hybrid || die "no dm-hybrid"
@@ -29,7 +30,6 @@ pools=()
 rec start
 check "assemble" hybridctl assemble p
 pools+=(p)
-began=$(now)
 check "more data" blkio write $dev 1024 1024 "$seed" -- flush $dev
 flushed=$(now)
 check "a member, and the metadata on it, go to another device" work
@@ -39,11 +39,41 @@ check "stop" hybridctl stop p
 pools=()
 rec stop
 
+# At moments around what is written to the areas, which are 4 MiB, and flushes, after $flushed; then the record goes.
+cut_at_some() {
+	awk -v seed="$seed" -v count="$points" -v from="$flushed" '
+		$1 > from && $2 > 0 && ($4 == "flush" || $4 == "write" && $5 < 8192) { at[n++] = $1; at[n++] = $2 - 1; at[n++] = $2 }
+		END { srand(seed); for (i = 0; i < count && n; i++) print at[int(rand() * n)] }' /dev/emudisk-log | sort -n -u >/tmp/moments
+	note "$(wc -l </tmp/moments) moments after $flushed"
+	cut_each </tmp/moments
+	rec clear
+}
+
 # Into $devices: those with a label: one has none yet, or no more.
 labelled() {
 	local d
 	devices=()
 	for d in $A $B $C; do hybridctl identify "$d" >/dev/null 2>&1 && devices+=("$d"); done
+}
+
+# All but what status lists as lost
+rest_holds() {
+	local at=0 first nr
+	hybridctl status p --json | jq -r '.lost[] | "\(.first_sector) \(.sectors)"' >/tmp/lost || return
+	while read -r first nr; do
+		[ "$first" -ge 2048 ] && break
+		[ "$first" -le "$at" ] || blkio verify $dev "$at" $((first - at)) "$seed" || return
+		at=$((first + nr))
+	done </tmp/lost
+	[ $at -ge 2048 ] || blkio verify $dev $at $((2048 - at)) "$seed"
+}
+# The old one is gone: the metadata is on the others, and so is what they hold.
+without_old() {
+	blkio zero $A 0 16384
+	hybridctl assemble p --degraded || return
+	pools+=(p)
+	rest_holds && status_is p mode rw || { dmsetup status p; return 1; }
+	hybridctl stop p && pools=()
 }
 
 # cut_at MOMENT WAY: one judgement
@@ -55,7 +85,8 @@ cut_at() {
 	pools+=(p)
 	holds || return
 	if [ $((n % 3)) != 0 ]; then
-		hybridctl stop p && pools=()
+		hybridctl stop p && pools=() || return
+		[ $((n % 3)) = 1 ] || without_old
 		return
 	fi
 	work && holds || return
@@ -65,11 +96,52 @@ cut_at() {
 	is_sound_offline $B $C && ! hybridctl identify $A
 }
 
-# The areas are 4 MiB: what is written there, and flushes.
-awk -v seed="$seed" -v count="$points" -v from="$flushed" '
-	$1 > from && $2 > 0 && ($4 == "flush" || $4 == "write" && $5 < 8192) { at[n++] = $1; at[n++] = $2 - 1; at[n++] = $2 }
-	END { srand(seed); for (i = 0; i < count && n; i++) print at[int(rand() * n)] }' /dev/emudisk-log | sort -n -u >/tmp/moments
-note "$(wc -l </tmp/moments) moments after $began, $flushed"
-cut_each </tmp/moments
-rec clear
+cut_at_some
+
+# --- the only area moves
+wipe a b c
+devices=("$A" "$B" "$C")
+check "a pool with one area" hybridctl create p $A --metadata $B --extent 64K --size 2M --set commit_ms=20
+pools+=(p)
+check "data" blkio write $dev 0 1024 "$seed" -- flush $dev
+check "stop" hybridctl stop p
+pools=()
+rec start
+check "assemble" hybridctl assemble p
+pools+=(p)
+check "more data" blkio write $dev 1024 1024 "$seed" -- flush $dev
+flushed=$(now)
+check "it moves" hybridctl metadata p move 0 $C
+field_is "there" p meta "-A"
+check "stop" hybridctl stop p
+pools=()
+rec stop
+
+# Of some the same command finishes it; of others one of the two is gone, and what is left has all, if it is believed.
+cut_at() {
+	rec replay to="$1" "${@:2}"
+	labelled
+	is_sound_offline "${devices[@]}" || { hybridctl check "${devices[@]}"; return 1; }
+	hybridctl assemble p || return
+	pools+=(p)
+	holds && status_is p mode rw || { dmsetup status p; return 1; }
+	if [ $((n % 3)) != 0 ]; then
+		hybridctl stop p && pools=()
+		return
+	fi
+	if status_is p meta -A; then
+		! hybridctl identify $B || hybridctl remove p $B || return
+	else
+		hybridctl metadata p move 0 $C || return
+	fi
+	status_is p meta -A && holds || { dmsetup status p; return 1; }
+	hybridctl stop p || return
+	pools=()
+	is_sound_offline $A $C && ! hybridctl identify $B || return
+	# Gone, and nobody misses it.
+	blkio zero $B 0 16384 && hybridctl assemble p || return
+	pools+=(p)
+	holds && hybridctl stop p && pools=()
+}
+cut_at_some
 done_testing

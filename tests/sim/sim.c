@@ -32,10 +32,10 @@ static void issue(struct sim *s, struct request *r, bool burst)
 
 	r->active = true;
 	r->le = sim_next_extent(s);
+	while (burst && c->apart && c->writes && !sim_is_written(s, r->le))
+		r->le = sim_next_extent(s);
 	if (c->load == SIM_NEW_WRITES || (fresh && sim_uniform(s) < fresh))
 		allocate(s, r->le);
-	while (burst && s->config->apart && !sim_is_written(s, r->le))
-		r->le = sim_next_extent(s);
 	r->dir = burst || sim_writes(s, r->le) ? EK_WRITE : EK_READ;
 	r->start = s->now;
 	sim_note_access(s, r);

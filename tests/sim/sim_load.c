@@ -124,7 +124,7 @@ bool sim_writes(struct sim *s, u64 le)
 	double part = c->writes;
 
 	if (c->apart)
-		part = kind_of(le, 0x9e3779b97f4a7c15ULL) < c->writes ? 1 - c->apart : c->apart;
+		part = sim_is_written(s, le) ? 1 - c->apart : c->apart;
 	return part && sim_uniform(s) < part;
 }
 

@@ -108,6 +108,17 @@ static void deterministic(void)
 	CHECK(first != again);
 }
 
+/* The same load on a static split. */
+static struct sim_result split_of(struct sim_config c, const char *shares)
+{
+	const char *params[] = { "shares", shares, NULL };
+
+	c.policy = "static";
+	c.params = params;
+	c.periods = 4;
+	return sim_run(&c);
+}
+
 /* A cell in which a static split is to be reached. */
 struct cell {
 	const char *members;
@@ -122,8 +133,7 @@ struct cell {
 
 static void reaches(const struct cell *cell)
 {
-	struct sim_config c = config_of(cell->members, cell->processes), split;
-	const char *params[] = { "shares", cell->shares, NULL };
+	struct sim_config c = config_of(cell->members, cell->processes);
 	struct sim_result r, best;
 
 	c.load = cell->load;
@@ -131,11 +141,7 @@ static void reaches(const struct cell *cell)
 	c.cycle = cell->cycle;
 	c.fresh = cell->fresh;
 	c.writes = c.cycle.singles ? .3 : 0;
-	split = c;
-	split.policy = "static";
-	split.params = params;
-	split.periods = 4;
-	best = sim_run(&split);
+	best = split_of(c, cell->shares);
 	c.start = cell->start;
 	c.periods = 50;
 	c.whole = cell->start == SIM_PROBED;
@@ -175,16 +181,11 @@ static void reaches_the_best_split(void)
  */
 static void little_by_little(void)
 {
-	static const char * const all[] = { "shares", "100,0", NULL };
-	struct sim_config c = config_of("WIDE+NEAR", 8), alone;
+	struct sim_config c = config_of("WIDE+NEAR", 8);
 	struct sim_result r, best;
 
 	c.writes = .3;
-	alone = c;
-	alone.policy = "static";
-	alone.params = all;
-	alone.periods = 4;
-	best = sim_run(&alone);
+	best = split_of(c, "100,0");
 	c.periods = 160;
 	r = run(&c);
 	CHECK_MSG(r.iops > .98 * best.iops, "%.3f", r.iops / best.iops);
@@ -219,17 +220,12 @@ static void bursts_do_not_mislead(void)
  */
 static void the_rest_leaves_the_disks(void)
 {
-	static const char * const shares[] = { "shares", "100,0,0", NULL };
-	struct sim_config c = config_of("SSD+2HDD", 32), alone;
+	struct sim_config c = config_of("SSD+2HDD", 32);
 	struct sim_result r, best;
 
 	c.load = SIM_ZIPF;
 	c.zipf = .95;
-	alone = c;
-	alone.policy = "static";
-	alone.params = shares;
-	alone.periods = 4;
-	best = run(&alone);
+	best = split_of(c, "100,0,0");
 	c.periods = 180;
 	r = run(&c);
 	CHECK_MSG(r.iops > .97 * best.iops, "%.3f", r.iops / best.iops);

@@ -29,11 +29,11 @@ static u64 area_bytes(void)
 	return ek_store_area_bytes(NR, 2, extents) - (512 - 24) * EK_BLOCK_SIZE;
 }
 
-static struct media *make(void)
+static struct media *make_of(unsigned int nr_meta)
 {
 	struct media *m = media_new(2, area_bytes());
 	struct ek_store_params p = {
-		.extent_sectors = 128, .nr_extents = NR, .nr_meta = 2, .policy = "wardrop 0",
+		.extent_sectors = 128, .nr_extents = NR, .nr_meta = nr_meta, .policy = "wardrop 0",
 		.area_bytes = { area_bytes(), area_bytes() }, .nr_members = 2,
 		.member_uuid = { "a", "b" }, .member_extents = { extents[0], extents[1] },
 	};
@@ -43,6 +43,11 @@ static struct media *make(void)
 	memset(&now, 0, sizeof(now));
 	memset(&next, 0, sizeof(next));
 	return m;
+}
+
+static struct media *make(void)
+{
+	return make_of(2);
 }
 
 static int found_map(void *ctx, u64 le, u64 entry)
@@ -488,6 +493,187 @@ static void old_one(void)
 	}
 }
 
+/*
+ * One that left while another is made in its stead is what there is when the one that stays is lost;
+ * one that left for good says so itself: alone, or beside the other, it is not believed.
+ */
+static void told(void)
+{
+	struct ek_page *buf = ek_store_sync_buf();
+
+	for (place = 0; place < 2 && !ktap_failing(); place++) {
+		unsigned int mine = 1u << place, other = 1u << !place;
+		const char *labels = place ? "on" : "no";
+		struct media *m = make(), *c;
+		struct ek_store *store = left_out(m), *old;
+		struct state s, then = now;
+		int r;
+
+		then.tx--;
+		between(store, 1);
+		c = media_crash(m, CRASH_ALL);
+		media_put_area(c, place, before, place);
+		comes_back(c, "oo", 3, other, "beside the one that stays it is out");
+		r = open_as(c, "oo", mine, &old);
+		if (CHECK(!r, "it alone, as that is lost: %d", r)) {
+			CHECK(look(old, &s) && is(&s, &then), "with what there was then");
+			ek_store_close(old);
+		}
+		media_free(c);
+		CHECK(!ek_store_resync_begin(store, place, area_bytes(), new_uuid[place], buf));
+		while ((r = ek_store_resync_step(store)) > 0)
+			;
+		CHECK(!r && ek_store_areas(store) == 3);
+		CHECK(!ek_store_vacate(store, place));
+		c = media_crash(m, CRASH_NONE);
+		comes_back(c, labels, mine, 0, "it alone, at once");
+		comes_back(c, labels, 3, other, "both, at once");
+		media_free(c);
+		between(store, 2);
+		comes_back(m, labels, mine, 0, "it alone, later");
+		comes_back(m, labels, other, other, "the other one alone");
+		CHECK(!ek_store_resync_begin(store, place, area_bytes(), new_uuid[place], buf));
+		while ((r = ek_store_resync_step(store)) > 0)
+			;
+		comes_back(m, labels, mine, mine, "it alone, a mirror again");
+		/* Of one that left for good as it failed nobody said so to it. */
+		m->fail_at[place] = m->writes[place] + 1;
+		CHECK(!r && !ek_store_vacate(store, place));
+		m->fail_at[place] = 0;
+		comes_back(m, labels, mine, mine, "one that could not be told");
+		CHECK(!ek_store_vacate(store, place));
+		comes_back(m, labels, mine, 0, "and then was");
+		ek_store_close(store);
+		media_free(before);
+		media_free(m);
+	}
+	kvfree(buf);
+}
+
+/* The only area moves: a place for another is made, that becomes a mirror; then it leaves. */
+static void moves_hook(struct media *m)
+{
+	unsigned int how;
+
+	events++;
+	for (how = CRASH_NONE; how <= CRASH_TORN + 7 && !ktap_failing(); how++) {
+		struct ek_store *store;
+		struct state s, t;
+		struct media *c;
+		int r;
+
+		if (how == CRASH_TORN)
+			continue;
+		c = media_crash(m, how);
+		serves_alone(c, "on", 0, &old_alone);
+		serves_alone(c, "on", 1, &new_alone);
+		r = open_as(c, "on", 3, &store);
+		if (CHECK(!r, "%d", r)) {
+			mirrored += ek_store_areas(store) == 3;
+			alone += ek_store_areas(store) != 3;
+			CHECK(look(store, &s) && (is(&s, &now) || is(&s, &next)));
+			CHECK(!ek_store_tx_add_map(store, 5, ek_entry_make(1, 299, 1)));
+			CHECK(!ek_store_tx_commit(store));
+			ek_store_close(store);
+			r = open_as(c, "on", 3, &store);
+			s.tx = 299;
+			if (CHECK(!r, "afterwards %d", r)) {
+				CHECK(look(store, &t) && is(&s, &t), "tx %u", t.tx);
+				ek_store_close(store);
+			}
+		}
+		media_free(c);
+	}
+}
+
+static const struct ek_reshape two_places = { .nr_extents = NR, .nr_members = 2, .nr_meta = 2 };
+
+static void only_one_moves(void)
+{
+	struct ek_reshape fewer = { .nr_extents = NR, .nr_members = 2, .nr_meta = 1 };
+	struct ek_page *buf = ek_store_sync_buf();
+	struct media *m = make_of(1), *first;
+	struct ek_store *store = start(m, "on", 1);
+	unsigned int steps;
+	int r;
+
+	events = 0;
+	mirrored = 0;
+	alone = 0;
+	old_alone = 0;
+	new_alone = 0;
+	between(store, 0);
+	CHECK(ek_store_resync_begin(store, 1, area_bytes(), new_uuid[1], buf) == -EINVAL,
+	      "no place");
+	first = media_crash(m, CRASH_ALL);
+	m->hook = moves_hook;
+	CHECK(!ek_store_reshape(store, &two_places));
+	CHECK(ek_super_vacant(ek_store_super(store)) == 2 && ek_store_stale(store) == 2);
+	CHECK(ek_store_reshape(store, &fewer) == -EINVAL, "a place can't go");
+	CHECK(ek_store_vacate(store, 0) == -EINVAL, "the last one");
+	commit(store);
+	CHECK(!ek_store_resync_begin(store, 1, area_bytes(), new_uuid[1], buf));
+	CHECK(ek_store_vacate(store, 1) == -EBUSY, "while it is made");
+	for (steps = 0; (r = ek_store_resync_step(store)) > 0 && !ktap_failing(); steps++)
+		if (steps % 2)
+			commit(store);
+	CHECK(!r && ek_store_areas(store) == 3 && !ek_super_vacant(ek_store_super(store)));
+	commit(store);
+	CHECK(!ek_store_vacate(store, 0));
+	CHECK(!ek_store_vacate(store, 0), "again");
+	m->hook = NULL;
+	CHECK(ek_super_vacant(ek_store_super(store)) == 1 && ek_store_areas(store) == 2);
+	comes_back(m, "on", 1, 0, "the old one alone");
+	commit(store);
+	checkpoint(store, 2);
+	CHECK(events > 30 && mirrored && alone && old_alone && new_alone);
+	comes_back(m, "on", 3, 2, "the old one beside the new one");
+	media_put_area(m, 0, first, 0);
+	comes_back(m, "on", 3, 2, "as it was before there was another");
+	/* The place can be filled again. */
+	media_blank_area(m, 0);
+	CHECK(!ek_store_resync_begin(store, 0, area_bytes(), new_uuid[0], buf));
+	while ((r = ek_store_resync_step(store)) > 0)
+		;
+	CHECK(!r && ek_store_areas(store) == 3);
+	comes_back(m, "nn", 3, 3, "two mirrors");
+	ek_store_close(store);
+	media_free(first);
+	media_free(m);
+	kvfree(buf);
+}
+
+/* Every write fails once: the place is there or it is not, the old one left or it did not. */
+static void move_errors(void)
+{
+	unsigned int at, made = 0, failed = 0, dead = 0;
+
+	for (at = 1; at < 5 && !ktap_failing(); at++) {
+		struct media *m = make_of(1);
+		struct ek_store *store = start(m, "on", 1);
+		int r;
+
+		between(store, 0);
+		m->fail_at[0] = m->writes[0] + at;
+		r = ek_store_reshape(store, &two_places);
+		m->fail_at[0] = 0;
+		made += !r;
+		if (r && ek_store_writable(store)) {
+			dead++;
+		} else {
+			failed += !!r;
+			CHECK(ek_store_stale(store) == (r ? 0 : 2));
+			CHECK(le32_to_cpu(ek_store_super(store)->nr_meta) == (r ? 1 : 2));
+			commit(store);
+			checkpoint(store, 1);
+		}
+		ek_store_close(store);
+		comes_back(m, "on", 1, 1, "afterwards");
+		media_free(m);
+	}
+	CHECK(made && failed && dead, "%u, %u, %u", made, failed, dead);
+}
+
 /* Both are replaced, one after the other: each old one finds one that it does not know. */
 static void both(void)
 {
@@ -595,6 +781,9 @@ int main(int argc, char **argv)
 	ktap_run("mirror: one takes its place, cut at every event", cut_anywhere);
 	ktap_run("mirror: every write to the new one fails", errors);
 	ktap_run("mirror: the old one comes back", old_one);
+	ktap_run("mirror: one that left for good knows it", told);
+	ktap_run("mirror: the only one moves, cut at every event", only_one_moves);
+	ktap_run("mirror: every write of that fails", move_errors);
 	ktap_run("mirror: both are replaced", both);
 	ktap_run("mirror: what is refused", refused);
 	return ktap_done();

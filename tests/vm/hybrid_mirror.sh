@@ -50,7 +50,16 @@ message_fails "not the last one" "Invalid argument" leave 1
 message_fails "not twice" "Invalid argument" leave 0
 check "the other one has what comes then" blkio write $dev 1024 1024 7 -- flush $dev -- write $dev 1024 1024 "$seed" -- flush $dev
 load & load=$!
-check "it is made a mirror under load" hybridctl metadata p resync
+# Slow for as long as it takes to look.
+emuctl set a write_lat=1s
+hybridctl metadata p resync >/tmp/resync 2>&1 & resync=$!
+check "it is made a mirror under load" wait_for 20 status_is p meta RA
+check "the kernel says how far it is" eval 'dmsetup message p 0 metadata | grep -E "^0 [0-9]+ [0-9]+$"'
+check "so do people's status" eval 'hybridctl status p | grep -E "metadata resync \([0-9]+%\) active"'
+check "and that for programs" eval 'hybridctl status p --json | jq -e ".metadata[0].progress | . >= 0 and . <= 1"'
+emuctl set a write_lat=10us
+check "it is done" wait $resync
+check "nothing is said of it any more" eval '! dmsetup message p 0 metadata | grep .'
 field_is "two mirrors" p meta AA
 check "nothing to be done" hybridctl metadata p resync
 : >/tmp/enough
@@ -164,6 +173,7 @@ check "assembled without the other" hybridctl assemble p --degraded
 field_is "one area" p meta FA
 check "data" holds
 check_fails "what is not there is no mirror" "is not there" hybridctl metadata p resync
+check_fails "nor is its place vacant" "until .hybridctl metadata p move 0 DEV" hybridctl metadata p move 1 /dev/emudisk/n
 check "another takes its place" hybridctl metadata p move 0 /dev/emudisk/n
 field_is "two mirrors" p meta AA
 check "stop" hybridctl stop p
@@ -173,10 +183,171 @@ check "data" holds
 
 # --- what can't be
 check_fails "a device without room for it" "too small for the metadata" hybridctl metadata p move 0 /dev/emudisk/s
+check "a device is put in use before it is let go" dmsetup create held --table "0 8 linear /dev/emudisk/m 0"
+pools+=(held)
+into there blkio digest /dev/emudisk/m 0 8192
+check "its area moves" hybridctl metadata p move 1 $B
+matches "it is not wiped, which is said" "$(<"$said")" "/dev/emudisk/m: the metadata that was there is not wiped"
+check "it holds what it did" eval 'hybridctl identify /dev/emudisk/m | grep "metadata area 1"'
+remove_pool held
+check "wiped" hybridctl remove p /dev/emudisk/m
+check "nothing is left of it" no_label /dev/emudisk/m
+
+# --- one has left, no other is complete yet, and the one that stays is lost
+alone() { sed "s|hybrid 2 [0-9:]* \([0-9]*\) [0-9:]* [0-9]* |hybrid 2 $1 |" <<<"$(dmsetup table p)"; }
+was=$(alone "- 0 $B 0")
+check "it leaves" message p metadata leave 1
+check "it is out" wait_for 20 status_is p meta AS
 check "stop" hybridctl stop p
-check "a pool with one area" hybridctl create q $E --metadata $B --extent 64K --size 4M
-pools+=(q)
-check_fails "which has to stay" "has one metadata area only" hybridctl metadata q move 0 /dev/emudisk/s
+cp $B /tmp/b.left
+cp /dev/emudisk/n /tmp/n.stayed
+blkio zero /dev/emudisk/n 0 16384
+check "what has left is all that there is" hybridctl assemble p --degraded
+fields_are "alone" p "meta mode" "FA rw"
+check "data" holds
+check "stop" hybridctl stop p
+cp /tmp/b.left $B
+cp /tmp/n.stayed /dev/emudisk/n
+check "with the one that stayed all is there" hybridctl assemble p
+field_is "which it counts for nothing beside" p meta AS
+check "data" holds
+check "what it has is of use" hybridctl metadata p resync
+field_is "two mirrors" p meta AA
+cp $B /tmp/b.mirror
+check "moved on" hybridctl metadata p move 1 /dev/emudisk/m
+cp /tmp/b.mirror $B
+check_fails "what was a mirror once, beside the pool that goes on" "in use by another pool|busy" dmsetup create old --table "$was"
+check "the pool goes on" holds
+field_is "as it was" p mode rw
+check "wiped" hybridctl remove p $B
+check "stop" hybridctl stop p
+wipe a d m n
+
+# --- the only area moves
+q_holds() { blkio verify /dev/mapper/q 0 4096 5; }
+check "a pool with one area" hybridctl create q $E --metadata $B --extent 64K --size 4M --set commit_ms=50
+pools=(q)
+check "data" blkio write /dev/mapper/q 0 4096 5 -- flush /dev/mapper/q
+check_fails "not to where there is no room" "too small for the metadata" hybridctl metadata q move 0 /dev/emudisk/s
+field_is "nothing has changed" q meta A
+check "it moves" hybridctl metadata q move 0 $C
+field_is "to the other place" q meta "-A"
+check "in the grammar" in_grammar q
+check "nothing is left of it" no_label $B
+check "data" q_holds
+check_fails "a table of before" "Invalid argument" dmsetup load q --table "0 8192 hybrid 1 $C 0 128 1 $E 0 0 wardrop 0"
+check "what it was on is free" eval "hybridctl create r $B --extent 64K --size 4M && hybridctl stop r"
+wipe b
 check "stop" hybridctl stop q
+check "sound" is_whole $C $E
+check "dump" eval "hybridctl dump --map $C $E >/tmp/dump"
+check "all of the metadata but the label is wiped" blkio zero $C 2048 6144
+check "restore" hybridctl restore /tmp/dump $C $E
+check "sound" is_whole $C $E
+check "assembled, as none is missed" hybridctl assemble q
+field_is "one area" q meta "-A"
+check "data" q_holds
+
+# cut short: what the tool does next is refused, or has been done by hand
+emuctl set d fail=write
+check_fails "not to where nothing can be written" "can't be (wiped|labelled)" hybridctl metadata q move 1 $D
+emuctl set d fail=none
+field_is "one area" q meta "-A"
+emuctl set d write_lat=200ms
+check "a move that is cut short when the table has the new one" eval "(hybridctl metadata q move 1 $D & tool=\$!
+	wait_for 20 eval '! status_is q meta -A' && kill -9 \$tool; wait \$tool; :) 2>/dev/null"
+emuctl set d write_lat=10us
+check "stop" hybridctl stop q
+check "assembled with what is whole" hybridctl assemble q
+check "data" q_holds
+check "the same command goes on" hybridctl metadata q move 1 $D
+field_is "there" q meta "A-"
+check "nothing is left of it" no_label $C
+check "data" q_holds
+
+# each state of it, by what the kernel is told
+begin_move() {	# to C, no further than the table
+	emuctl set c write_lat=200ms
+	hybridctl metadata q move 0 $C & tool=$!
+	wait_for 60 eval '! status_is q meta A-' && kill -9 $tool
+	wait $tool
+	emuctl set c write_lat=10us
+	dmsetup suspend q && dmsetup resume q && status_is q meta AS
+} >/dev/null 2>&1
+check "cut when the table has it" begin_move
+check "stale, the tool goes on" hybridctl metadata q move 0 $C
+field_is "there" q meta "-A"
+check "again: nothing to be done" hybridctl metadata q move 0 $C
+field_is "as it was" q meta "-A"
+check "back" hybridctl metadata q move 1 $D
+check "cut when the table has it" begin_move
+check "it is a mirror by now" message q metadata resync 1
+check "two mirrors" wait_for 20 status_is q meta AA
+check "the tool goes on" hybridctl metadata q move 0 $C
+field_is "there" q meta "-A"
+check "nothing is left of it" no_label $D
+check "back" hybridctl metadata q move 1 $D
+check "cut when the table has it" begin_move
+check "it is a mirror by now" eval 'message q metadata resync 1 && wait_for 20 status_is q meta AA'
+check "and the other one has left" eval 'message q metadata vacate 0 && wait_for 20 status_is q meta SA'
+was=$(sed "s|hybrid 2 \([0-9:]* [0-9]*\) [0-9:]* [0-9]* |hybrid 2 \1 - 0 |" <<<"$(dmsetup table q)")
+check "stop" hybridctl stop q
+log_mark
+check_fails "a table with it alone" "" dmsetup create q --table "$was"
+check "says why" eval 'log_since | grep "superblock of an area that calls itself stale"'
+dmsetup remove --retry q >/dev/null 2>&1
+check "that is not missed" hybridctl assemble q
+field_is "one area" q meta "-A"
+check "data" q_holds
+check "the same command wipes what is left" hybridctl metadata q move $D $C
+check "nothing is left of it" no_label $D
+check "another one beside it" hybridctl metadata q move 0 $D
+field_is "two mirrors" q meta AA
+check_fails "which are no move that was cut short" "in use" hybridctl metadata q move 0 $C
+field_is "two mirrors" q meta AA
+check "stop" hybridctl stop q
+check "sound" is_whole $C $D $E
+wipe c d e
+
+# --- the only area lies on a member
+check "a pool of one member" hybridctl create q $E --extent 64K --size 4M --set commit_ms=50
+check "data" blkio write /dev/mapper/q 0 4096 5 -- flush /dev/mapper/q
+check "which gets a second area" hybridctl metadata q move 1 $D
+field_is "two mirrors" q meta AA
+check "that leaves again, for good" eval 'message q metadata vacate 1 && wait_for 20 status_is q meta AS'
+check_fails "as long as it is in the table the other has to stay" "has to stay until" hybridctl metadata q move 0 $C
+check "stop" hybridctl stop q
+check "assembled" hybridctl assemble q
+field_is "one area" q meta A-
+check "wiped" hybridctl remove q $D
+check "data" q_holds
+check_fails "which can't be removed" "has to move first .hybridctl metadata q move 0 DEV" hybridctl remove q $E
+check "it is replaced, with its metadata" hybridctl replace q $E $C
+fields_are "it has left" q "dev.0.state dev.1.state meta" "removed active -A"
+check "nothing is left of it" no_label $E
+check "data" q_holds
+check "stop" hybridctl stop q
+check "sound" is_whole $C
+check "assembled" hybridctl assemble q
+check "data" q_holds
+check "stop" hybridctl stop q
+wipe c
+
+# --- a lost member, and the area on it, are made anew
+check "a pool of two, which carry the metadata" hybridctl create p $D $E --extent 64K --size 20M --policy stripe \
+	--set commit_ms=50 --set low_free=0
+pools=(p)
+check "data" blkio write $dev 0 $sectors "$seed" -- flush $dev
+check "stop" hybridctl stop p
+wipe d
+check "assembled without one" hybridctl assemble p --degraded
+fields_are "with one area" p "meta dev.0.state" "FA failed"
+check "what is lost is given up" eval 'hybridctl status p --json | jq -r ".lost[] | \"\(.first_sector) \(.sectors)\"" >/tmp/lost
+	while read -r at nr; do blkio discard $dev "$at" "$nr" || exit; done </tmp/lost
+	message p commit && wait_for 60 status_is p dev.0.used 0'
+check "replaced, with the area that was lost" hybridctl replace p 0 $C
+fields_are "all is there" p "dev.0.state dev.2.state meta" "removed active AA"
+check "stop" hybridctl stop p
+check "sound" is_whole $C $E
 pools=()
 done_testing

@@ -76,7 +76,7 @@ def parse(line):
         raise Malformed("extent size %d" % s["extent_sectors"])
     s["mapped"], s["logical"] = w.ratio("mapped extents")
     s["journal_used"], s["journal_total"] = w.ratio("journal blocks")
-    s["meta"] = [w.word("metadata state", "A", "S", "F", "L", "R") for _ in range(w.number("metadata areas", 1, 2))]
+    s["meta"] = [w.word("metadata state", "A", "S", "F", "L", "R", "-") for _ in range(w.number("metadata areas", 1, 2))]
     s["members"] = [parse_member(w) for _ in range(w.number("members", 1, 32))]
     s["tokens"] = w.number("tokens")
     direction = w.word("direction", pattern=re.compile(r"(?:%s)>(?:%s)|-" % (NUMBER.pattern, NUMBER.pattern)))

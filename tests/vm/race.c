@@ -357,12 +357,12 @@ static void move_round(struct worker *w)
 static const char *policy_words(struct worker *w, char *text, size_t len)
 {
 	static const char *const name[] = {
-		"wardrop", "stripe", "fill", "concentrate sublun 1 window_ms 100 size 100 share 1 fast 1",
-		"static",
+		"wardrop", "stripe", "fill", "asymmetry", "unified",
+		"concentrate sublun 1 window_ms 100 size 100 share 1 fast 1", "static",
 	};
-	unsigned int n = rnd(w, 5), share = 10 + rnd(w, 80);
+	unsigned int n = rnd(w, 7), share = 10 + rnd(w, 80);
 
-	snprintf(text, len, n == 4 ? "%s shares %u,%u" : "%s", name[n], share, 100 - share);
+	snprintf(text, len, n == 6 ? "%s shares %u,%u" : "%s", name[n], share, 100 - share);
 	return text;
 }
 

@@ -28,11 +28,14 @@ static void dump_super(const struct ek_super *sb, unsigned int stale, uint64_t u
 	char uuid[UUID_TEXT];
 	unsigned int i;
 
-	printf("superblock generation %llu flags %x stale %x extents %llu pages %llu journal %llu used %llu\n",
+	printf("superblock generation %llu flags %x stale %x extents %llu pages %llu journal %llu used %llu",
 	       (unsigned long long)le64_to_cpu(sb->generation), le32_to_cpu(sb->flags), stale,
 	       (unsigned long long)le64_to_cpu(sb->nr_extents),
 	       (unsigned long long)le64_to_cpu(sb->nr_pages),
 	       (unsigned long long)le64_to_cpu(sb->journal_blocks), (unsigned long long)used);
+	if (ek_super_vacant(sb))
+		printf(" vacant %x", ek_super_vacant(sb));
+	putchar('\n');
 	printf("policy %.*s\n", (int)sizeof(sb->policy), (const char *)sb->policy);
 	for (i = 0; i < le32_to_cpu(sb->nr_members) && i < EK_MAX_MEMBERS; i++)
 		printf("member %u extents %u state %u uuid %s\n", i,

@@ -291,6 +291,13 @@ void live_put_meta(struct live *l, unsigned int k, dev_t rdev, uint64_t start)
 	free(l->meta_number[k]);
 	l->meta_number[k] = number_of(rdev);
 	l->t.meta[k] = (struct table_area){ l->meta_number[k], start };
+	if (k >= l->t.nr_meta)
+		l->t.nr_meta = k + 1;
+}
+
+void live_put_no_meta(struct live *l, unsigned int k)
+{
+	l->t.meta[k] = (struct table_area){ "-", 0 };
 }
 
 void live_put_none(struct live *l, unsigned int i)

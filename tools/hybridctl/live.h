@@ -54,6 +54,7 @@ bool live_uses(const struct live *l, dev_t rdev);
 void live_put(struct live *l, unsigned int i, dev_t rdev, uint64_t start);
 void live_put_meta(struct live *l, unsigned int k, dev_t rdev, uint64_t start);
 void live_put_none(struct live *l, unsigned int i);
+void live_put_no_meta(struct live *l, unsigned int k);
 /* Make the volume what the table is; prints why not. */
 int live_reload(struct live *l, uint64_t sectors);
 /* "evacuate" 1, "metadata leave" 0; prints why not. */

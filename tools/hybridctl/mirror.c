@@ -10,6 +10,19 @@
  *	resync						cut: the same
  *	the old one's superblocks and labels are wiped	cut: what is left of them is not named
  *
+ * Where the metadata is on one area only, that can't leave before there is another: the new one
+ * takes the other place, and the old one's is vacant in the end.
+ *
+ *	the new device is judged, wiped and labelled	cut: a label that no superblock names, which
+ *							says by its uuid whom it is to follow
+ *	a table with it in the other place, which is	cut: the next start is without it: that
+ *	vacant, and which the pool may only get so;	place is vacant; give the command again
+ *	the member behind it, if it is to be one
+ *	resync						cut: the same; after it two mirrors, and the
+ *							same command knows by the uuid how to go on
+ *	the old area leaves, and its place is vacant	cut: the next start is without it
+ *	a table without it; it is wiped			cut: it says itself that it has left
+ *
  * The devices' lock is not held while the kernel compares pages before the old one leaves: the new
  * device is open exclusively then.
  */
@@ -29,16 +42,19 @@
 #include "member.h"
 #include "mirror.h"
 #include "msg.h"
+#include "progress.h"
 #include "units.h"
+#include "volume.h"
 
-#define LOOK_MS	100
+#define LOOK_MS		100
+#define TELL_SECONDS	2
 
 /* The device of an area in the table; 0: it is not there. */
 static dev_t rdev_of(const struct live *l, unsigned int k)
 {
 	unsigned int major, minor;
 
-	if (sscanf(l->t.meta[k].dev, "%u:%u", &major, &minor) != 2)
+	if (k >= l->t.nr_meta || sscanf(l->t.meta[k].dev, "%u:%u", &major, &minor) != 2)
 		return 0;
 	return makedev(major, minor);
 }
@@ -49,27 +65,45 @@ int mirror_find(const struct live *l, const char *word)
 	unsigned int k;
 	uint64_t i;
 
-	if (parse_u64(word, &i) && i < l->t.nr_meta)
+	/* The only one may get another beside it. */
+	if (parse_u64(word, &i) && i < EK_MAX_META)
 		return i;
 	for (k = 0; k < l->t.nr_meta; k++)
 		if (!stat(word, &st) && S_ISBLK(st.st_mode) && st.st_rdev == rdev_of(l, k))
 			return k;
-	return -fail("%s: carries no metadata area of %s (a path, or a number from 0)", word,
+	return -fail("%s: carries no metadata area of %s (a path, 0 or 1)", word,
 		     l->name);
+}
+
+static void tell(const struct live *l, struct progress *p, struct sync_at *at)
+{
+	/* Each question that an older module doesn't know is a line in the kernel's log. */
+	if (!at->refused && volume_sync_at(l->name, &l->st, at))
+		progress_tell(p, at->done * EK_BLOCK_SIZE, at->total * EK_BLOCK_SIZE, false);
 }
 
 /* Until the kernel has done what @state stands for. */
 static int wait_while(struct live *l, unsigned int k, char state)
 {
 	struct timespec nap = { 0, LOOK_MS * 1000000L };
+	struct sync_at at = { .total = 1 };
+	struct progress p;
 	int err;
 
+	progress_init(&p, "metadata", TELL_SECONDS, isatty(STDOUT_FILENO), progress_now());
 	for (;;) {
 		err = live_look(l);
 		if (err || k >= l->st.nr_meta || l->st.meta[k] != state)
-			return err;
+			break;
+		tell(l, &p, &at);
 		nanosleep(&nap, NULL);
 	}
+	/* What ends otherwise than it should ends where it was. */
+	if (!err && k < l->st.nr_meta && (state == 'R') == (l->st.meta[k] == 'A'))
+		at.done = at.total;
+	if (p.told)
+		progress_tell(&p, at.done * EK_BLOCK_SIZE, at.total * EK_BLOCK_SIZE, true);
+	return err;
 }
 
 #define TRIES	5	/* whatever suspends the volume meanwhile ends it */
@@ -105,7 +139,7 @@ int mirror_resync(struct live *l)
 		if (l->st.meta[k] == 'F')
 			err = fail("%s: metadata area %u is not there (\"hybridctl metadata %s move %u DEV\" puts another in its place)",
 				   l->name, k, l->name, k);
-		else if (l->st.meta[k] != 'A')
+		else if (l->st.meta[k] != 'A' && l->st.meta[k] != '-')
 			err = resync(l, k);
 	}
 	return err;
@@ -113,12 +147,23 @@ int mirror_resync(struct live *l)
 
 /* --- a move --- */
 
+/* Is area @k all that there is to be, and the other place free for another one? */
+static bool is_alone(const struct live *l, unsigned int k)
+{
+	return k < l->st.nr_meta && l->st.meta[k] == 'A' &&
+	       (l->st.nr_meta < EK_MAX_META || l->st.meta[!k] == '-');
+}
+
 static int judge(const struct live *l, unsigned int k)
 {
 	if (l->st.mode != MODE_RW)
 		return fail("%s: is not writable", l->name);
-	if (l->t.nr_meta < 2)
-		return fail("%s: has one metadata area only, which has to stay", l->name);
+	if (is_alone(l, k))
+		return EXIT_OK;
+	/* Lost: it is to be made anew, not to be forgotten. */
+	if (l->st.meta[!k] == 'F')
+		return fail("%s: metadata area %u is all that the metadata is on, as the other one is lost, and has to stay until \"hybridctl metadata %s move %u DEV\" has made another mirror",
+			    l->name, k, l->name, !k);
 	if (l->st.meta[!k] != 'A')
 		return fail("%s: metadata area %u is all that the metadata is on, and has to stay until \"hybridctl metadata %s resync\" has made the other one a mirror",
 			    l->name, k, l->name);
@@ -130,9 +175,10 @@ static int leave(struct live *l, unsigned int k)
 	int err = live_look(l);
 	unsigned int tries;
 
+	if (err || k >= l->st.nr_meta)
+		return err;
 	/* Of a command that was cut short: it goes on in the kernel. */
-	if (!err)
-		err = wait_while(l, k, 'R');
+	err = wait_while(l, k, 'R');
 	for (tries = 0; !err && tries < TRIES && strchr("AL", l->st.meta[k]); tries++) {
 		if (l->st.meta[k] == 'A')
 			err = live_message(l, "metadata leave", k);
@@ -199,8 +245,32 @@ struct place {
 	struct wipe *w;
 	struct ek_label_info meta, member;
 	uint64_t sectors;	/* of the area */
+	const uint8_t *follows;	/* uuid of the area that leaves when this is a mirror; or NULL */
 	int join;
 };
+
+#define FOLLOWS	9	/* from this byte on a uuid says whom the area follows */
+
+/*
+ * Two mirrors, of which one is to leave as the other was made in its stead, look like any two: only
+ * by this does a command that is given again know them.
+ */
+static void say_follows(uint8_t *uuid, const uint8_t *old)
+{
+	unsigned int i;
+
+	for (i = FOLLOWS; i < EK_UUID_SIZE; i++)
+		uuid[i] = ~old[i];
+}
+
+static bool follows(const uint8_t *uuid, const uint8_t *old)
+{
+	uint8_t is[EK_UUID_SIZE];
+
+	memcpy(is, uuid, sizeof(is));
+	say_follows(is, old);
+	return !memcmp(is, uuid, sizeof(is));
+}
 
 uint64_t mirror_sectors(const struct live *l)
 {
@@ -245,9 +315,13 @@ static int wipe_and_label(const struct live *l, struct place *p, unsigned int k)
 	p->meta.role = EK_ROLE_META;
 	p->meta.index = k;
 	p->meta.nr_members = l->t.nr_devs;
+	if (p->meta.nr_meta <= k)
+		p->meta.nr_meta = k + 1;
 	p->meta.area_start = 0;
 	p->meta.area_sectors = p->sectors;
 	uuid_generate(p->meta.area_uuid);
+	if (p->follows)
+		say_follows(p->meta.area_uuid, p->follows);
 	err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
 	if (err)
 		return fail("%s: %s", path, strerror(-err));
@@ -282,10 +356,135 @@ static int put_in(struct live *l, struct place *p, unsigned int k)
 	return live_reload(l, l->sectors);
 }
 
+/* --- the only area moves --- */
+
+/* The label of the area that a device has for place @k; false: none of this pool. */
+static bool label_on(const struct live *l, dev_t rdev, unsigned int k, struct ek_label_info *info)
+{
+	struct area area[AREA_MAX];
+	char *path = rdev ? bdev_path(rdev) : NULL;
+	struct bdev dev;
+	bool is = false;
+	int nr, err;
+
+	if (path && !bdev_open(&dev, path, 0)) {
+		for (nr = area_find(&dev, area, &err); nr > 0; nr--)
+			if (area[nr - 1].info.role == EK_ROLE_META &&
+			    area[nr - 1].info.index == k && !area[nr - 1].head_err &&
+			    !memcmp(area[nr - 1].info.pool_uuid, l->info.pool_uuid,
+				    EK_UUID_SIZE)) {
+				is = true;
+				*info = area[nr - 1].info;
+			}
+		bdev_close(&dev);
+	}
+	free(path);
+	return is;
+}
+
+/* Was the area in the other place made to follow area @k, and is on that device? */
+static bool is_follower(const struct live *l, unsigned int k, dev_t rdev)
+{
+	struct ek_label_info new, old;
+
+	return l->t.nr_meta == EK_MAX_META && rdev && rdev == rdev_of(l, !k) &&
+	       label_on(l, rdev, !k, &new) && label_on(l, rdev_of(l, k), k, &old) &&
+	       follows(new.area_uuid, old.area_uuid);
+}
+
+/* A table without the old device is in place: now it is seen whether its place is vacant. */
+static int make_sure(struct live *l, unsigned int k)
+{
+	int err = live_look(l);
+
+	if (!err && l->st.meta[k] != '-') {
+		err = live_message(l, "metadata vacate", k);
+		if (!err)
+			err = wait_while(l, k, 'L');
+	}
+	if (!err && l->st.meta[k] != '-')
+		err = fail("%s: the place of metadata area %u can't be made vacant (the kernel's log says why)",
+			   l->name, k);
+	return err;
+}
+
+static int vacate(struct live *l, unsigned int k)
+{
+	unsigned int tries;
+	int err = live_look(l);
+
+	for (tries = 0; !err && tries < TRIES && l->st.meta[k] != '-'; tries++) {
+		/* Its device is in the table: stale is all that is seen of it then. */
+		err = live_message(l, "metadata vacate", k);
+		if (!err)
+			err = wait_while(l, k, 'L');
+		if (!err && l->st.meta[k] != 'A')
+			return EXIT_OK;
+	}
+	if (!err && l->st.meta[k] == 'A')
+		err = fail("%s: metadata area %u can't leave (the kernel's log says why)", l->name,
+			   k);
+	return err;
+}
+
+/* The other area is in the table: it becomes a mirror, and @k leaves for good. */
+static int hand_over(struct live *l, unsigned int k)
+{
+	dev_t old = rdev_of(l, k);
+	int err = live_look(l);
+
+	if (!err && l->st.meta[!k] != 'A')
+		err = resync(l, !k);
+	if (!err)
+		err = vacate(l, k);
+	if (err)
+		return err;
+	if (strcmp(l->t.meta[k].dev, "-")) {
+		live_put_no_meta(l, k);
+		err = live_reload(l, l->sectors);
+	}
+	if (!err)
+		err = make_sure(l, k);
+	if (!err && old != rdev_of(l, !k))
+		forget_old(l, k, old);
+	return err;
+}
+
+/* @p->dev is open, alone. */
+static int settle_in_alone(struct live *l, struct place *p, unsigned int k)
+{
+	struct ek_label_info old;
+	int err = judge_size(l, p);
+
+	if (!err && p->join >= 0)
+		err = member_judge_blocks(l, &p->dev);
+	if (err)
+		return err;
+	if (!label_on(l, rdev_of(l, k), k, &old))
+		return fail("%s: the label of metadata area %u can't be read", l->name, k);
+	close(p->dev.fd);
+	p->dev.fd = -1;
+	l->tried = false;
+	p->follows = old.area_uuid;
+	p->w = wipe_new();
+	err = wipe_and_label(l, p, !k);
+	if (!err)
+		err = put_in(l, p, !k);
+	if (err)
+		member_take_back(l, p->w, &p->dev, &p->member);
+	wipe_free(p->w);
+	if (err)
+		return err;
+	unlock_devices();
+	return hand_over(l, k);
+}
+
+/* --- one of two moves --- */
+
 /* @p->dev is open, alone. */
 static int settle_in(struct live *l, struct place *p, unsigned int k)
 {
-	bool mirror = l->st.meta[k] == 'A';
+	bool mirror = k < l->st.nr_meta && l->st.meta[k] == 'A';
 	dev_t old = rdev_of(l, k);
 	int err = judge_size(l, p);
 
@@ -319,6 +518,7 @@ int mirror_move(struct live *l, unsigned int k, const char *path, const struct f
 {
 	struct place p = { .join = join };
 	struct fresh mine = *how;
+	bool alone = is_alone(l, k);
 	int err = judge(l, k);
 
 	if (!err)
@@ -329,42 +529,79 @@ int mirror_move(struct live *l, unsigned int k, const char *path, const struct f
 	mine.leftover = member_is_leftover(l, path);
 	err = fresh_open(&p.dev, path, &mine);
 	if (!err) {
-		err = settle_in(l, &p, k);
+		err = alone ? settle_in_alone(l, &p, k) : settle_in(l, &p, k);
 		bdev_close(&p.dev);
 	}
 	unlock_devices();
 	if (!err)
-		note("Metadata area %u is on %s", k, path);
+		note("Metadata area %u is on %s", alone ? !k : k, path);
 	return err;
 }
 
-/* A label for area @k on the device of member @i, before the member; 0: none. */
+bool mirror_is_done(const struct live *l, unsigned int k, const char *path)
+{
+	struct stat st;
+
+	return k < l->st.nr_meta && l->st.meta[k] == '-' && l->st.meta[!k] == 'A' &&
+	       !stat(path, &st) && S_ISBLK(st.st_mode) && st.st_rdev == rdev_of(l, !k);
+}
+
+bool mirror_has_left(const struct live *l, const char *old, const char *path)
+{
+	struct stat st;
+	unsigned int k;
+
+	if (stat(path, &st) || !S_ISBLK(st.st_mode))
+		return false;
+	for (k = 0; k < l->st.nr_meta; k++)
+		if (l->st.meta[k] == 'A' && st.st_rdev == rdev_of(l, k))
+			return !stat(old, &st) && S_ISBLK(st.st_mode) && member_is_leftover(l, old);
+	return false;
+}
+
+bool mirror_goes_on(const struct live *l, unsigned int k, const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISBLK(st.st_mode) && is_follower(l, k, st.st_rdev);
+}
+
+int mirror_go_on(struct live *l, unsigned int k)
+{
+	int err;
+
+	if (l->st.mode != MODE_RW)
+		return fail("%s: is not writable", l->name);
+	dm_clear(l->name);
+	err = hand_over(l, k);
+	if (!err)
+		note("Metadata area %u has left, area %u is on its device", k, !k);
+	return err;
+}
+
+/* A label for area @k on the device of member @i, before the member; false: none. */
 static bool find_room(const struct live *l, unsigned int k, unsigned int i, dev_t *rdev,
 		      uint64_t *start)
 {
-	struct area area[AREA_MAX];
-	struct bdev dev;
-	bool is = false;
-	char *path;
-	int nr, err;
+	struct ek_label_info info;
 
 	if (!l->st.dev[i].present)
 		return false;
 	*rdev = makedev(l->st.dev[i].major, l->st.dev[i].minor);
-	path = bdev_path(*rdev);
-	if (!bdev_open(&dev, path, 0)) {
-		for (nr = area_find(&dev, area, &err); nr > 0; nr--)
-			if (area[nr - 1].info.role == EK_ROLE_META &&
-			    area[nr - 1].info.index == k && !area[nr - 1].head_err &&
-			    !memcmp(area[nr - 1].info.pool_uuid, l->info.pool_uuid,
-				    EK_UUID_SIZE)) {
-				is = true;
-				*start = area[nr - 1].info.area_start;
-			}
-		bdev_close(&dev);
-	}
-	free(path);
-	return is;
+	if (!label_on(l, *rdev, k, &info))
+		return false;
+	*start = info.area_start;
+	return true;
+}
+
+/* One there that was to follow area @k, in the other place. */
+static bool find_follower(const struct live *l, unsigned int k, unsigned int i, dev_t *rdev,
+			  uint64_t *start)
+{
+	struct ek_label_info new, old;
+
+	return find_room(l, !k, i, rdev, start) && label_on(l, *rdev, !k, &new) &&
+	       label_on(l, rdev_of(l, k), k, &old) && follows(new.area_uuid, old.area_uuid);
 }
 
 int mirror_move_back_in(struct live *l, unsigned int k, unsigned int i)
@@ -374,6 +611,14 @@ int mirror_move_back_in(struct live *l, unsigned int k, unsigned int i)
 	uint64_t start;
 	int err;
 
+	if (is_alone(l, k) && find_follower(l, k, i, &rdev, &start)) {
+		live_put_meta(l, !k, rdev, start);
+		err = live_reload(l, l->sectors);
+		return err ? err : hand_over(l, k);
+	}
+	rdev = makedev(l->st.dev[i].major, l->st.dev[i].minor);
+	if (l->st.dev[i].present && is_follower(l, k, rdev))
+		return hand_over(l, k);
 	if (!find_room(l, k, i, &rdev, &start))
 		return fail("%s: metadata area %u has to move to another device first (hybridctl metadata %s move %u DEV)",
 			    l->name, k, l->name, k);

@@ -15,11 +15,17 @@ int mirror_find(const struct live *l, const char *word);
 int mirror_resync(struct live *l);
 /*
  * Area @k moves to @path.  @join < 0: it takes the whole device; else the rest of that becomes
- * member
- * @join, a place that is vacant.
+ * member @join, a place that is vacant.  The only area goes to the other place.
  */
 int mirror_move(struct live *l, unsigned int k, const char *path, const struct fresh *how,
 		int join);
+/* Has the only area left place @k for @path already? */
+bool mirror_is_done(const struct live *l, unsigned int k, const char *path);
+/* It was done, to @path, but for what is left on @old. */
+bool mirror_has_left(const struct live *l, const char *old, const char *path);
+/* Is area @k leaving to @path, where another was made in its stead, and that was cut short? */
+bool mirror_goes_on(const struct live *l, unsigned int k, const char *path);
+int mirror_go_on(struct live *l, unsigned int k);
 /* Area @k moves to member @i, where a move that was cut short left room and a label for it. */
 int mirror_move_back_in(struct live *l, unsigned int k, unsigned int i);
 /* Sectors of an area at the start of a device with a member behind it; 0: printed. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "member.h"
 #include "mirror.h"
 #include "msg.h"
 
@@ -14,9 +15,20 @@ static int change(const char *name, char **word, const struct fresh *how)
 
 	if (!err && !word[1]) {
 		err = mirror_resync(&l);
+	} else if (!err && mirror_has_left(&l, word[1], word[2])) {
+		note("%s: is in place, %s has left", word[2], word[1]);
+		err = member_forget(&l, word[1]);
 	} else if (!err) {
 		k = mirror_find(&l, word[1]);
-		err = k < 0 ? EXIT_FAILED : mirror_move(&l, k, word[2], how, -1);
+		if (k < 0)
+			err = EXIT_FAILED;
+		else if (mirror_is_done(&l, k, word[2]))
+			note("%s: metadata area %u is there, the place of area %d is vacant",
+			     word[2], !k, k);
+		else if (mirror_goes_on(&l, k, word[2]))
+			err = mirror_go_on(&l, k);
+		else
+			err = mirror_move(&l, k, word[2], how, -1);
 	}
 	live_close(&l);
 	return err;

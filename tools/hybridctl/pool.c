@@ -76,16 +76,18 @@ static void add_area(struct pool *p, const struct bdev *dev, const struct area *
 	struct pool_area *slot;
 	char text[AREA_TEXT];
 
-	/* Members that joined later are not in the labels of those before. */
+	/* Those that came later are not in the labels of those before. */
 	if (a->info.nr_members > p->nr_members)
 		p->nr_members = a->info.nr_members;
+	if (a->info.nr_meta > p->nr_meta)
+		p->nr_meta = a->info.nr_meta;
 	if (a->info.index >= (meta ? p->nr_meta : p->nr_members)) {
 		conflict(p, xasprintf("%s: label of %s, which the pool does not have", dev->path,
 				      area_text(text, a->info.role, a->info.index)));
 		return;
 	}
 	slot = meta ? &p->meta[a->info.index] : &p->member[a->info.index];
-	if (a->info.extent_sectors != p->extent_sectors || a->info.nr_meta != p->nr_meta)
+	if (a->info.extent_sectors != p->extent_sectors)
 		conflict(p, xasprintf("%s: label does not agree with the pool's others",
 				      dev->path));
 	if (slot->there && memcmp(slot->area.info.area_uuid, a->info.area_uuid, EK_UUID_SIZE)) {
@@ -151,6 +153,8 @@ static bool stands_in(const struct pool *p, unsigned int i, const struct ek_supe
 {
 	unsigned int k;
 
+	if (p->vacant >> i & 1)
+		return false;
 	for (k = 0; k < p->nr_other; k++)
 		if (p->other[k].there && p->other[k].area.info.role == EK_ROLE_META &&
 		    p->other[k].area.info.index == i)
@@ -163,6 +167,13 @@ static void take_meta(struct pool *p, const struct ek_super *sb, bool all)
 {
 	unsigned int i, k;
 
+	/* A label that came before the superblock, which then did not come. */
+	for (i = le32_to_cpu(sb->nr_meta); all && i < p->nr_meta; i++)
+		forget(&p->meta[i]);
+	if (all) {
+		p->nr_meta = le32_to_cpu(sb->nr_meta);
+		p->vacant = ek_super_vacant(sb);
+	}
 	for (i = 0; i < p->nr_meta; i++) {
 		for (k = 0; k < p->nr_other && !is_meant(&p->meta[i], i, sb); k++)
 			if (is_meant(&p->other[k], i, sb))
@@ -436,7 +447,7 @@ char *pool_missing(const struct pool *pool)
 	unsigned int i;
 
 	for (i = 0; i < pool->nr_meta; i++)
-		if (!pool->meta[i].there)
+		if (!pool->meta[i].there && !(pool->vacant >> i & 1))
 			list = add_missing(list, EK_ROLE_META, i);
 	for (i = 0; i < pool->nr_members; i++)
 		if (!pool->member[i].there && !(pool->removed >> i & 1))

@@ -25,6 +25,7 @@ struct pool {
 	unsigned int nr_other;
 	uint64_t generation;	/* of the superblock whose word was taken; 0: of none */
 	uint32_t removed;	/* a bit per member that left; see pool_settle() */
+	uint32_t vacant;	/* a bit per place for metadata where none is missed; likewise */
 	char *conflict;		/* labels that contradict each other; NULL: none */
 	char *active;		/* name of its dm device; NULL: inactive */
 };

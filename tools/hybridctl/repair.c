@@ -372,7 +372,7 @@ static int judge_areas(const struct pool *p, const struct repair_how *how)
 	for (i = 0; i < p->nr_meta; i++) {
 		if (!how->force)
 			err |= judge_head(&p->meta[i]);
-		if (!p->meta[i].there && !how->degraded && !how->force)
+		if (!p->meta[i].there && !(p->vacant >> i & 1) && !how->degraded && !how->force)
 			err |= fail("%s: metadata area %u is not there, and may be newer (--degraded does without)",
 				    p->name, i);
 	}

@@ -29,6 +29,7 @@ struct plan {
 	char policy[EK_POLICY_TEXT_SIZE];
 	uint32_t flags;
 	uint64_t generation, journal;	/* blocks in use */
+	unsigned int vacant;		/* a bit per place for metadata that has no area */
 	bool super, ended;
 	u64 *map;
 	unsigned long *used[EK_MAX_MEMBERS];
@@ -65,13 +66,17 @@ static int take_super(struct plan *plan, const char *text, unsigned long line)
 {
 	unsigned long long generation, extents, used = 0;
 	unsigned int flags, stale;
-	const char *at;
+	const char *at, *vacant;
 
 	if (plan->super || !plan->p.nr_members ||
 	    sscanf(text, "superblock generation %llu flags %x stale %x extents %llu", &generation,
 		   &flags, &stale, &extents) != 4 || !extents || extents > (1ull << 37))
 		return bad(line, "not a superblock");
 	at = strstr(text, " used ");
+	vacant = strstr(text, " vacant ");
+	if (vacant && (sscanf(vacant, " vacant %x", &plan->vacant) != 1 ||
+		       plan->vacant >= (1u << plan->p.nr_meta) - 1))
+		return bad(line, "a superblock with places that are not known");
 	if (generation > LATEST)
 		return bad(line, "a generation that no pool comes to");
 	if ((flags & ~(EK_SUPER_CLEAN | EK_SUPER_NEEDS_CHECK)) ||
@@ -172,7 +177,45 @@ static int read_dump(struct plan *plan, FILE *dump)
 	return err;
 }
 
-/* Are the devices the ones that the dump is of? */
+/* Has that area a superblock, whatever it says otherwise? */
+static bool has_super(const struct pool *pool, unsigned int i)
+{
+	struct ek_super *sb = bdev_buffer(sizeof(*sb));
+	struct pool one = { .nr_meta = pool->nr_meta };
+	struct store_io io;
+	bool has = true;
+
+	one.meta[i] = pool->meta[i];
+	if (!store_io_open(&io, &one)) {
+		has = !ek_store_peek(&store_io_ops, &io, io.bytes, io.areas, sb);
+		store_io_close(&io);
+	}
+	free(sb);
+	return has;
+}
+
+/*
+ * Places where the dump has no area.  One that stands there would be believed beside what is
+ * restored, or instead; a label alone, of a move that was cut short, is nothing where the dump has
+ * no place at all.
+ */
+static int judge_vacant(const struct plan *plan)
+{
+	const struct pool *pool = plan->pool;
+	unsigned int i;
+
+	for (i = 0; i < EK_MAX_META; i++)
+		if (pool->meta[i].there && (i < plan->p.nr_meta ? plan->vacant >> i & 1 :
+					    has_super(pool, i)))
+			return fail("%s: carries metadata area %u, which the dump does not have: leave it out of the command, or wipe it",
+				    pool->meta[i].path, i);
+	return EXIT_OK;
+}
+
+/*
+ * Are the devices the ones that the dump is of?  How many metadata areas there are is more than the
+ * labels know if one came later, and less if one was to come.
+ */
 static int judge(struct plan *plan)
 {
 	const struct pool *pool = plan->pool;
@@ -180,9 +223,16 @@ static int judge(struct plan *plan)
 
 	if (!plan->super || !plan->p.policy)
 		return fail("the dump has no superblock or policy");
-	if (plan->p.nr_meta != pool->nr_meta || plan->p.extent_sectors != pool->extent_sectors)
+	if (plan->p.extent_sectors != pool->extent_sectors)
 		return fail("%s: labels and dump do not agree", pool->name);
-	for (i = 0; i < pool->nr_meta; i++) {
+	if (judge_vacant(plan))
+		return EXIT_FAILED;
+	for (i = 0; i < plan->p.nr_meta; i++) {
+		/* As large as the other one: nothing is written there. */
+		if (plan->vacant >> i & 1) {
+			plan->p.area_bytes[i] = pool->meta[!i].area.info.area_sectors * SECTOR_SIZE;
+			continue;
+		}
 		if (!pool->meta[i].there)
 			return fail("%s: metadata area %u is not on the devices", pool->name, i);
 		if (pool->meta[i].area.head_err)
@@ -270,6 +320,7 @@ static int judge_present(const struct plan *plan, struct pool *pool)
 
 struct kept {
 	struct store_io io;
+	unsigned int vacant;			/* areas that are none: not written, and blank */
 	struct ek_super super[EK_MAX_META];	/* of the highest generation */
 	u64 offset[EK_MAX_META];
 	bool there[EK_MAX_META];
@@ -288,6 +339,10 @@ static int kept_read(void *ctx, unsigned int area, u64 offset, void *buf, size_t
 {
 	struct kept *k = ctx;
 
+	if (k->vacant >> area & 1) {
+		memset(buf, 0, len);
+		return 0;
+	}
 	if (k->there[area] && offset == k->offset[area] && len == sizeof(struct ek_super)) {
 		memcpy(buf, &k->super[area], len);
 		return 0;
@@ -300,6 +355,8 @@ static int kept_write(void *ctx, unsigned int area, u64 offset, const void *buf,
 {
 	struct kept *k = ctx;
 
+	if (k->vacant >> area & 1)
+		return 0;
 	/* One without its head is none yet, or none any more. */
 	if (!is_super(offset, len) ||
 	    le64_to_cpu(((const struct ek_super *)buf)->magic) != EK_SUPER_MAGIC)
@@ -312,12 +369,16 @@ static int kept_write(void *ctx, unsigned int area, u64 offset, const void *buf,
 
 static int kept_wait(void *ctx, unsigned int area)
 {
-	return store_io_rw.wait(&((struct kept *)ctx)->io, area);
+	struct kept *k = ctx;
+
+	return k->vacant >> area & 1 ? 0 : store_io_rw.wait(&k->io, area);
 }
 
 static int kept_flush(void *ctx, unsigned int area)
 {
-	return store_io_rw.flush(&((struct kept *)ctx)->io, area);
+	struct kept *k = ctx;
+
+	return k->vacant >> area & 1 ? 0 : store_io_rw.flush(&k->io, area);
 }
 
 static const struct ek_store_io kept_io = {
@@ -345,9 +406,11 @@ static int write_supers(struct kept *k, unsigned int nr_meta)
 	int err = 0;
 
 	for (i = 0; !err && i < nr_meta; i++)
-		err = k->there[i] ? store_io_rw.flush(&k->io, i) : -EIO;
+		if (!(k->vacant >> i & 1))
+			err = k->there[i] ? store_io_rw.flush(&k->io, i) : -EIO;
 	for (i = 0; !err && i < nr_meta; i++)
-		err = write_super(k, i);
+		if (!(k->vacant >> i & 1))
+			err = write_super(k, i);
 	return err;
 }
 
@@ -439,11 +502,14 @@ static uint64_t next_generation(const struct plan *plan, struct store_io *io)
 	uint64_t latest = plan->generation, ahead = 2;	/* its two slots are one apart */
 	unsigned int i;
 
-	for (i = 0; i < plan->p.nr_meta; i++)
+	for (i = 0; i < plan->p.nr_meta; i++) {
+		if (plan->vacant >> i & 1 && !(io->areas >> i & 1))
+			continue;
 		if (ek_store_peek(&store_io_ops, io, io->bytes, 1u << i, sb))
 			ahead = UNKNOWN;
 		else if (le64_to_cpu(sb->generation) > latest)
 			latest = le64_to_cpu(sb->generation);
+	}
 	free(sb);
 	return latest + ahead;
 }
@@ -451,23 +517,30 @@ static uint64_t next_generation(const struct plan *plan, struct store_io *io)
 static int write_all(struct plan *plan)
 {
 	const char *reason = NULL;
+	struct pool pool = *plan->pool;
 	struct ek_store *store;
 	struct kept *k = xcalloc(1, sizeof(*k));
 	unsigned int i;
 	int err;
 
-	if (store_io_open_rw(&k->io, plan->pool)) {
+	/* Places that the dump does not have. */
+	pool.nr_meta = plan->p.nr_meta;
+	if (store_io_open_rw(&k->io, &pool)) {
 		free(k);
 		return EXIT_FAILED;
 	}
+	k->vacant = plan->vacant;
 	plan->p.generation = next_generation(plan, &k->io);
 	/* As the labels have them: the pool's own, as when it was made, need not be said. */
 	for (i = 0; i < plan->p.nr_meta; i++)
-		if (memcmp(k->io.uuid[i], plan->p.pool_uuid, EK_UUID_SIZE))
+		if (plan->vacant >> i & 1)
+			memset(plan->p.meta_uuid[i], 0xff, EK_UUID_SIZE);
+		else if (memcmp(k->io.uuid[i], plan->p.pool_uuid, EK_UUID_SIZE))
 			memcpy(plan->p.meta_uuid[i], k->io.uuid[i], EK_UUID_SIZE);
 	err = ek_store_format(&kept_io, k, &plan->p);
 	if (!err)
-		err = ek_store_open(&kept_io, k, k->io.bytes, k->io.areas, &store, &reason);
+		err = ek_store_open(&kept_io, k, k->io.bytes, k->io.areas & ~plan->vacant, &store,
+				    &reason);
 	if (!err) {
 		err = fill(plan, store);
 		ek_store_close(store);

@@ -76,7 +76,7 @@ static void parse_pool(struct words *w, struct status *st)
 
 static void parse_meta(struct words *w, struct status *st)
 {
-	static const char * const names[] = { "A", "S", "F", "L", "R", NULL };
+	static const char * const names[] = { "A", "S", "F", "L", "R", "-", NULL };
 	unsigned int i;
 
 	st->nr_meta = words_u64(w, "number of metadata areas", STATUS_MAX_META);

@@ -39,7 +39,8 @@ struct status {
 	uint64_t mapped, logical;
 	uint64_t journal_used, journal_total;
 	unsigned int nr_meta;
-	char meta[STATUS_MAX_META];	/* 'A', 'S' (stale), 'F', 'L' (leaving) or 'R' (resync) */
+	/* 'A', 'S' (stale), 'F', 'L' (leaving), 'R' (resync) or '-' (vacant) */
+	char meta[STATUS_MAX_META];
 	unsigned int nr_devs;
 	struct status_dev dev[STATUS_MAX_DEVS];
 	uint64_t tokens;

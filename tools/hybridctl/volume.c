@@ -153,6 +153,29 @@ static bool may_have_lost(const struct volume *v)
 	return false;
 }
 
+bool volume_sync_at(const char *name, const struct status *st, struct sync_at *at)
+{
+	unsigned long long done = 0, total = 0;
+	char *reply = NULL, *why = NULL;
+	bool is = false;
+	unsigned int i;
+
+	for (i = 0; i < st->nr_meta; i++)
+		is |= st->meta[i] == 'R' || st->meta[i] == 'L';
+	at->refused = is && dm_message(name, "metadata", &reply, &why);
+	/* It may be over by now. */
+	is = is && !at->refused && reply &&
+	     sscanf(reply, "%u %llu %llu", &at->area, &done, &total) == 3 &&
+	     at->area < st->nr_meta && total && done <= total;
+	if (is) {
+		at->done = done;
+		at->total = total;
+	}
+	free(reply);
+	free(why);
+	return is;
+}
+
 int volume_look(struct volume *v, const char *name, bool uuids)
 {
 	char *params, why[128];
@@ -176,6 +199,7 @@ int volume_look(struct volume *v, const char *name, bool uuids)
 		look_at_member(v, i);
 	read_tier(v);
 	read_cache(v);
+	v->has_sync = volume_sync_at(name, &v->st, &v->sync);
 	if (may_have_lost(v))
 		read_lost(v);
 	if (uuids)

@@ -19,6 +19,13 @@ struct lost {
 	unsigned int dev;
 };
 
+/* How far a metadata area is; pages. */
+struct sync_at {
+	unsigned int area;
+	uint64_t done, total;
+	bool refused;			/* the module doesn't know the question */
+};
+
 struct volume {
 	const char *name;
 	uint64_t sectors;
@@ -33,11 +40,15 @@ struct volume {
 	struct cached cache;		/* extents in memory, if @has_cache */
 	bool has_tier;
 	struct tier tier;		/* policy concentrate's, if @has_tier */
+	bool has_sync;
+	struct sync_at sync;		/* of a metadata area that leaves or comes, if @has_sync */
 };
 
 /* Prints what is wrong; 0 or EXIT_FAILED. */
 int volume_look(struct volume *v, const char *name, bool uuids);
 void volume_free(struct volume *v);
+/* How far the metadata area is that leaves or comes; false: none does, or it is not known. */
+bool volume_sync_at(const char *name, const struct status *st, struct sync_at *at);
 
 /* The view that status and monitor print; @width: columns of the bars. */
 void volume_print(FILE *out, const struct volume *v, unsigned int width);

@@ -39,18 +39,28 @@ static const char *meta_state(char state)
 		return "leaving";
 	case 'R':
 		return "resync";
+	case '-':
+		return "vacant";
 	}
 	return "failed";
 }
 
-static json_t *metadata_json(const struct status *st)
+static double sync_part(const struct sync_at *at)
 {
-	json_t *list = json_array();
+	return (double)at->done / (double)at->total;
+}
+
+static json_t *metadata_json(const struct volume *v)
+{
+	json_t *list = json_array(), *one;
 	unsigned int i;
 
-	for (i = 0; i < st->nr_meta; i++)
-		json_array_append_new(list, json_pack("{s:i, s:s}", "index", (int)i,
-						      "state", meta_state(st->meta[i])));
+	for (i = 0; i < v->st.nr_meta; i++) {
+		one = json_pack("{s:i, s:s}", "index", (int)i, "state", meta_state(v->st.meta[i]));
+		if (v->has_sync && v->sync.area == i)
+			json_object_set_new(one, "progress", json_real(sync_part(&v->sync)));
+		json_array_append_new(list, one);
+	}
 	return list;
 }
 
@@ -123,7 +133,7 @@ json_t *volume_json(const struct volume *v)
 	return json_pack("{s:s, s:s, s:b, s:o, s:{s:I, s:I}, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
 			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o}",
 			"name", v->name, "mode", status_mode_name(st->mode),
-			"needs_check", st->needs_check, "metadata", metadata_json(st),
+			"needs_check", st->needs_check, "metadata", metadata_json(v),
 			"journal", "total", (json_int_t)st->journal_total,
 			"used", (json_int_t)st->journal_used, "policy", st->policy,
 			"extent_bytes", (json_int_t)(st->extent_sectors * SECTOR_SIZE),
@@ -164,9 +174,12 @@ static void print_head(FILE *out, const struct volume *v)
 		(unsigned long long)st->mapped, (unsigned long long)st->logical);
 	fprintf(out, "policy %s%s%s; metadata", st->policy, *st->policy_args ? " " : "",
 		st->policy_args);
-	for (i = 0; i < st->nr_meta; i++)
+	for (i = 0; i < st->nr_meta; i++) {
 		fprintf(out, " %s", st->meta[i] == 'S' ? "STALE" : st->meta[i] == 'F' ? "FAILED" :
 			meta_state(st->meta[i]));
+		if (v->has_sync && v->sync.area == i)
+			fprintf(out, " (%.0f%%)", sync_part(&v->sync) * 100);
+	}
 	fprintf(out, ", journal %llu/%llu\n", (unsigned long long)st->journal_used,
 		(unsigned long long)st->journal_total);
 }

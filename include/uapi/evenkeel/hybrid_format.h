@@ -132,6 +132,7 @@ struct ek_super {
 	/*
 	 * The uuids in the labels of the areas that are the mirrors; zero: the pool's, as when it
 	 * was made.  A label of the same place with another one is of an area that was replaced.
+	 * All ones: the place is vacant, no area is missed.  Then its bit of meta_stale is set.
 	 */
 	__u8	meta_uuid[EK_MAX_META][EK_UUID_SIZE];
 	__u8	reserved[1576];

@@ -49,11 +49,13 @@ static void must(int err, const char *what)
 	exit(1);
 }
 
+static unsigned int nr_meta = 2;	/* in labels */
+
 static void label(const struct image_set *set, unsigned int file, u32 role, u32 index,
 		  u8 uuid, u64 start, u64 end)
 {
 	struct ek_label_info info = {
-		.role = role, .index = index, .nr_members = 2, .nr_meta = 2,
+		.role = role, .index = index, .nr_members = 2, .nr_meta = nr_meta,
 		.extent_sectors = IMAGE_EXTENT, .area_start = start, .area_sectors = end - start,
 		.ctime = 1, .name = "testpool",
 	};
@@ -130,13 +132,30 @@ void image_leave(struct image_set *set, unsigned int i)
 	ek_store_close(store);
 }
 
-void image_new_area(struct image_set *set, unsigned int i)
+void image_wipe_area(struct image_set *set, unsigned int i)
 {
 	char zero[EK_BLOCK_SIZE] = { 0 };
 	u64 at;
 
 	for (at = 0; at < IMAGE_META * SECTOR; at += sizeof(zero))
 		must(pwrite(set->fd[i], zero, sizeof(zero), at) != sizeof(zero), "wipe");
+}
+
+void image_made_with_one(struct image_set *set)
+{
+	unsigned int i;
+
+	nr_meta = 1;
+	label(set, 0, EK_ROLE_META, 0, 0x11, 0, IMAGE_META);
+	for (i = 0; i < 2; i++)
+		label(set, i, EK_ROLE_MEMBER, i, (EK_ROLE_MEMBER << 4) + i, IMAGE_META,
+		      IMAGE_SECTORS);
+	nr_meta = 2;
+}
+
+void image_new_area(struct image_set *set, unsigned int i)
+{
+	image_wipe_area(set, i);
 	label(set, i, EK_ROLE_META, i, 0x77, 0, IMAGE_META);
 }
 

@@ -29,6 +29,9 @@ u64 image_page_offset(struct image_set *set);
 void image_spoil(struct image_set *set, unsigned int file, u64 offset, size_t len);
 /* Area @i is left out; it is another one, labelled for the same place. */
 void image_leave(struct image_set *set, unsigned int i);
+void image_wipe_area(struct image_set *set, unsigned int i);
+/* The labels are of a pool that was made with area 0 alone. */
+void image_made_with_one(struct image_set *set);
 void image_new_area(struct image_set *set, unsigned int i);
 void image_close(struct image_set *set);
 

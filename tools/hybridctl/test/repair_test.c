@@ -273,15 +273,18 @@ static void spaces(void)
 
 /* --- dump and restore --- */
 
-static unsigned int dump_generation = 9;
+static unsigned int dump_generation = 9, dump_metas = 2, dump_vacant;
 
 static void write_dump(FILE *f, bool end)
 {
 	unsigned int i;
 
 	fprintf(f, "pool 11111111-1111-1111-1111-111111111111 name testpool extent_sectors %u members 2"
-		" metadata 2\nlabel x\nsuperblock generation %u flags 0 stale 0 extents 1000 pages 9 journal 9\n"
-		"policy wardrop 2 alpha 10\n", IMAGE_EXTENT, dump_generation);
+		" metadata %u\nlabel x\nsuperblock generation %u flags 0 stale %x extents 1000 pages 9 journal 9",
+		IMAGE_EXTENT, dump_metas, dump_generation, dump_vacant);
+	if (dump_vacant)
+		fprintf(f, " vacant %x", dump_vacant);
+	fputs("\npolicy wardrop 2 alpha 10\n", f);
 	for (i = 0; i < 2; i++)
 		fprintf(f, "member %u extents %u state %u uuid 2%u2%u2%u2%u-2%u2%u-2%u2%u-2%u2%u-"
 			"2%u2%u2%u2%u2%u2%u\n", i,
@@ -413,6 +416,76 @@ static void later_than_all(void)
 	ktap_ok(ok, "restore: of a later generation than what was there and than the dump");
 }
 
+static int restore_of(struct image_set *set, unsigned int metas, unsigned int vacant)
+{
+	FILE *f = tmpfile();
+	int err;
+
+	dump_metas = metas;
+	dump_vacant = vacant;
+	write_dump(f, true);
+	dump_metas = 2;
+	dump_vacant = 0;
+	silence();
+	err = restore(set, f);
+	speak();
+	return err;
+}
+
+/* All of the dump, when all devices are there, and from area @i alone. */
+static bool is_restored(struct image_set *set, unsigned int i)
+{
+	struct found f;
+	bool clean, ok;
+
+	silence();
+	ok = look(set, 0, 2, &f, &clean) && clean && f.right == 6 && !f.wrong;
+	if (!i)
+		ok = ok && look(set, 0, 1, &f, &clean) && f.right == 6 && !f.wrong;
+	speak();
+	return ok;
+}
+
+/* A dump of a pool with one area, in either place: what is in the other one is not in the dump. */
+static void vacant_places(void)
+{
+	struct image_set set;
+	struct found f;
+	unsigned int i;
+	bool clean, ok;
+
+	for (i = 0; i < 2; i++) {
+		make(&set);
+		forced = true;
+		ok = restore_of(&set, 2, 1u << !i) == EXIT_FAILED;
+		ok &= look(&set, 0, 2, &f, &clean) && clean && f.right == 6;
+		ktap_ok(ok, "restore: refused beside an area where the dump has none, even with --force");
+		image_wipe_area(&set, !i);
+		image_spoil(&set, i, TABLE, 8192);
+		ok = !restore_of(&set, 2, 1u << !i) && is_restored(&set, i);
+		ktap_ok(ok, "restore: area %u, the other place is vacant", i);
+		image_close(&set);
+	}
+	make(&set);
+	ok = restore_of(&set, 1, 0) == EXIT_FAILED;
+	ok &= look(&set, 0, 2, &f, &clean) && clean && f.right == 6;
+	ktap_ok(ok, "restore: refused beside an area that the dump has no place for");
+	forced = false;
+	image_wipe_area(&set, 1);
+	image_made_with_one(&set);
+	image_spoil(&set, 0, SUPER(0), 1 << 20);
+	ok = !restore_of(&set, 2, 2) && is_restored(&set, 0);
+	ktap_ok(ok, "restore: labels of before there was another place");
+	image_new_area(&set, 1);
+	image_spoil(&set, 0, SUPER(0), 1 << 20);
+	ok = restore_of(&set, 2, 0) == EXIT_OK;
+	image_new_area(&set, 1);
+	image_spoil(&set, 0, SUPER(0), 1 << 20);
+	ok &= !restore_of(&set, 1, 0) && is_restored(&set, 0);
+	ktap_ok(ok, "restore: the label of an area that was to come is nothing");
+	image_close(&set);
+}
+
 /* What else there may be in a dump, and what must be refused before anything is written. */
 static void restores(void)
 {
@@ -477,6 +550,7 @@ static void restores(void)
 	older_is_refused();
 	blind_is_refused();
 	later_than_all();
+	vacant_places();
 }
 
 /* --- labels that name nobody --- */

@@ -43,7 +43,8 @@ static void test_states(void)
 	static const struct {
 		char state;
 		const char *name;
-	} states[] = { { 'A', "active" }, { 'S', "stale" }, { 'F', "failed" } };
+	} states[] = { { 'A', "active" }, { 'S', "stale" }, { 'F', "failed" },
+		       { 'L', "leaving" }, { 'R', "resync" }, { '-', "vacant" } };
 	json_t *all, *areas;
 	size_t i;
 
@@ -57,6 +58,24 @@ static void test_states(void)
 			"json: a metadata area that is %s", states[i].name);
 		json_decref(all);
 	}
+}
+
+/* How far it has come, of the area that it is about and of no other. */
+static void test_progress(void)
+{
+	struct volume v = { .name = "vol", .has_sync = true, .sync = { 1, 250, 1000 } };
+	char line[] = LINE, why[128];
+	json_t *all, *areas;
+
+	*strchr(line, 'S') = 'R';
+	if (!ktap_ok(status_parse(line, &v.st, why, sizeof(why)), "a resync"))
+		return;
+	all = volume_json(&v);
+	areas = json_object_get(all, "metadata");
+	ktap_ok(json_real_value(json_object_get(json_array_get(areas, 1), "progress")) == 0.25 &&
+		!json_object_get(json_array_get(areas, 0), "progress"), "json: how far it is");
+	json_decref(all);
+	status_free(&v.st);
 }
 
 static void test_counts(void)
@@ -107,6 +126,7 @@ int main(void)
 {
 	ktap_begin();
 	test_states();
+	test_progress();
 	test_counts();
 	test_cache();
 	return ktap_end();
