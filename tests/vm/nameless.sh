@@ -3,7 +3,7 @@
 # title: nameless: both FTLs under load, when full, cut off, saved and loaded; every refusal
 # kernels: 6.1 6.12 debug
 # quick: yes
-# timeout: 90
+# timeout: 180
 . tests/vm/lib.sh
 
 modprobe nameless || die "no nameless"

@@ -3,7 +3,7 @@
 # title: nameless writes: a client of both segments through GC, migrations, power cuts and images; every refusal
 # kernels: 6.1 6.12 debug
 # quick: yes
-# timeout: 60
+# timeout: 90
 . tests/vm/lib.sh
 
 modprobe nameless || die "no nameless"

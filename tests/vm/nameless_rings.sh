@@ -3,7 +3,7 @@
 # title: nameless writes by io_uring: every refusal and kind of ring; files, rings, memory, threads and devices that go meanwhile
 # kernels: 6.12 debug
 # quick: yes
-# timeout: 60
+# timeout: 90
 . tests/vm/lib.sh
 
 modprobe nameless || die "no nameless"
