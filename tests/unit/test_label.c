@@ -15,6 +15,17 @@ static struct ek_label_info sample(void)
 	return info;
 }
 
+/* Field by field: there is padding between them, and that may be anything. */
+static bool same(const struct ek_label_info *a, const struct ek_label_info *b)
+{
+	return !memcmp(a->pool_uuid, b->pool_uuid, EK_UUID_SIZE) &&
+	       !memcmp(a->area_uuid, b->area_uuid, EK_UUID_SIZE) && a->role == b->role &&
+	       a->index == b->index && a->nr_members == b->nr_members && a->nr_meta == b->nr_meta &&
+	       a->extent_sectors == b->extent_sectors && a->area_start == b->area_start &&
+	       a->area_sectors == b->area_sectors && a->ctime == b->ctime &&
+	       !strncmp(a->name, b->name, EK_NAME_SIZE);
+}
+
 static void round_trip(void)
 {
 	struct ek_label_info a = sample(), b;
@@ -22,7 +33,7 @@ static void round_trip(void)
 
 	ek_label_encode(&a, &label);
 	CHECK(!ek_label_decode(&label, &b));
-	CHECK(!memcmp(&a, &b, sizeof(a)));
+	CHECK(same(&a, &b));
 }
 
 static void bit_flips(void)
