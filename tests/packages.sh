@@ -29,10 +29,17 @@ get() {
 	inside apt-get -o Dpkg::Options::=--force-unsafe-io -qq -y --no-install-recommends "$@"
 }
 
+# What debian/control says; the archive's lists may never have been fetched here.
+builds() {
+	scripts/install-packages && dpkg-checkbuilddeps && return
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get -qq -y --no-install-recommends build-dep ./ ||
+		{ apt-get update -qq && apt-get -qq -y --no-install-recommends build-dep ./; }
+}
+
 # No daemon is started in there, and no initial file system made before all is installed.
 bare() {
 	[ -f "$root/.complete" ] && return
-	scripts/install-packages
 	command -v debootstrap >/dev/null ||
 		apt-get install -qq -y --no-install-recommends debootstrap >>"$work/log" 2>&1 || return
 	rm -rf "$root"
@@ -184,6 +191,7 @@ step() {
 	exit 1
 }
 
+step "what builds them is there" builds
 step "the packages are made" scripts/package "$work/new"
 step "those of a later version" scripts/package --release "$version.1" "$work/newer"
 step "there is a bare Debian" bare

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid on memory: used directly, its loss refused
 # kernels: 6.1 6.12 debug
-# timeout: 60
+# timeout: 90
 . tests/vm/lib.sh
 
 conf=/sys/kernel/config/mem2m
