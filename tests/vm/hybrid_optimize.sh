@@ -3,13 +3,14 @@
 # title: hybridctl optimize plans over all extents, moves them, and measures what it brought
 # kernels: 6.1 6.12
 # virtual-time: yes
-# timeout: 300
+# timeout: 400
 . tests/vm/lib.sh
 . tests/vm/apart.sh
 
 disk m 16M
 disk flash 128M mem read_lat=1ms write_lat=15ms channels=8
 disk disk 128M mem read_lat=5ms write_lat=5ms channels=8
+disk small 8M mem read_lat=1ms write_lat=15ms channels=8
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
 check "a pool" pool p "$(table 32768 128 m "flash disk" 0 "stripe 4 migrate_kbps 0 period_ms 500")"
@@ -96,6 +97,29 @@ check "are planned with" ctl optimize p --window 0.5 --dry-run --json
 is "all of them" $? 0
 check "what was only read is as it was" blkio verify $dev 0 8192 "$seed"
 check "and what was not used" blkio verify $dev 16384 16384 "$seed"
+
+# a flash that is full of what nobody reads, and what is read on the disk
+remove_pool p
+wipe m disk
+check "a pool with a small flash" pool p "$(table 32768 128 m "small disk" 0 "fill 4 migrate_kbps 0 period_ms 500")"
+check "the second half" blkio write $dev 16384 16384 "$seed"
+check "the first half" blkio write $dev 0 16384 "$seed"
+[ "$(on 0 1)" = 64 ] && [ "$(on 128 0)" -ge 60 ]
+is "the flash is full, and what will be read is not there" $? 0
+check "a load" load 600
+check "some change places, as many as the flash is known to bear" ctl optimize p --window 20 --json
+into rooms json /tmp/out 'moves.*.makes_room'
+rooms=$(tr ' ' '\n' <<<"$rooms" | grep -ci true)
+note "$rooms made room; $(on 0 0) of 64 are on the flash; not moved $(json /tmp/out not_moved)"
+is "those that came are as many" "$(on 0 0)" "$rooms"
+is "all were moved" "$(json /tmp/out not_moved)" 0
+[ "$rooms" -ge 10 ]
+is "not a few" $? 0
+less "$(json /tmp/out measured_us)" "$(awk -v a="$(json /tmp/out before.mean_us)" 'BEGIN { print a * .9 }')"
+is "and takes less" $? 0
+end_load
+check "what was read is as it was" blkio verify $dev 0 8192 "$seed"
+check "and so is what made room" blkio verify $dev 16384 16384 "$seed"
 for bad in "" "p q" "nobody" "p --budget 0" "p --budget x" "p --budget 1K" "p --window 0" "p --window x" "p --bad"; do
 	# shellcheck disable=SC2086
 	check_fails "refused: hybridctl optimize $bad" "hybridctl: optimize: " hybridctl optimize $bad

@@ -17,10 +17,10 @@
 
 #include "commands.h"
 #include "dm.h"
-#include "idle.h"
 #include "interrupt.h"
 #include "msg.h"
 #include "plan.h"
+#include "plan_gather.h"
 #include "units.h"
 #include "usage.h"
 #include "volume.h"
@@ -28,11 +28,11 @@
 
 #define BUDGET		(1ULL << 30)	/* bytes */
 #define WINDOW		10.0		/* seconds */
-#define RESERVE		20		/* part of a member that is left free */
 #define AT_ONCE		2		/* extents on their way */
 #define MIGRATE_KBPS	131072		/* as it comes */
 #define LOOK_MS		20
 #define PATIENCE	500		/* looks while nothing gets on */
+#define FREED		25		/* looks until a place that was left is free */
 #define SHOWN		10		/* moves; --json has all */
 
 struct asked {
@@ -45,7 +45,7 @@ struct asked {
 struct run {
 	const struct asked *a;
 	struct volume v;
-	struct usage usage;
+	struct known known;
 	struct plan plan;
 	struct window before, after;
 	unsigned long done, failed;	/* moves */
@@ -74,81 +74,6 @@ static void tell(const struct run *r, const char *fmt, ...)
 	fflush(stdout);
 }
 
-/* --- what is known --- */
-
-static int read_usage(struct run *r)
-{
-	char *message, *reply, *why;
-	uint64_t at = 0, more;
-	int err;
-
-	do {
-		reply = NULL;
-		why = NULL;
-		message = xasprintf("counts %llu", (unsigned long long)at);
-		err = dm_message(r->v.name, message, &reply, &why);
-		if (err)
-			err = fail("%s: %s", r->v.name, why);
-		else if (!reply || !usage_take(&r->usage, reply, &more) || more <= at)
-			err = fail("%s: the kernel's answer was not understood", r->v.name);
-		else
-			at = more;
-		free(message);
-		free(reply);
-		free(why);
-	} while (!err && at != UINT64_MAX);
-	usage_settle(&r->usage);
-	return err;
-}
-
-/*
- * How long reads take that were not seen is known from idle ones.  Writes that were not seen may be
- * missing for a good reason, as somebody found that they are slow there; but for a member that
- * nothing was ever placed on, there is a beginning.
- */
-static struct plan_member member_of(const struct run *r, unsigned int i)
-{
-	const struct window_member *w = &r->before.dev[i];
-	const struct status_dev *d = &r->v.st.dev[i];
-	uint64_t left = d->total / RESERVE, room = d->total - d->used;
-	double idle = w->idle_ns > 0 || !r->v.path[i] || d->state == DEV_FAILED ? w->idle_ns :
-		      idle_probe(r->v.path[i]);
-	double read = w->read_ns > 0 ? w->read_ns : idle, write = w->write_ns;
-
-	if (write <= 0 && !d->allocations && w->read_ns <= 0)
-		write = read;
-	return (struct plan_member){
-		.takes = d->present && d->state == DEV_ACTIVE,
-		.read_ns = read,
-		.write_ns = write,
-		.idle_ns = idle,
-		.room = room > left ? room - left : 0,
-	};
-}
-
-static void make_plan(struct run *r, unsigned long budget)
-{
-	struct plan *p = &r->plan;
-	unsigned long i;
-
-	p->nr_members = r->v.st.nr_devs;
-	for (i = 0; i < p->nr_members; i++)
-		p->member[i] = member_of(r, i);
-	p->extent = xcalloc(r->usage.nr, sizeof(*p->extent));
-	for (i = 0; i < r->usage.nr; i++) {
-		const struct usage_extent *u = &r->usage.extent[i];
-
-		if (u->member >= p->nr_members)
-			continue;
-		p->extent[p->nr_extents++] = (struct plan_extent){
-			.le = u->le, .member = u->member, .reads = u->reads, .writes = u->writes,
-			.fixed = u->pinned || u->large || u->moving,
-		};
-	}
-	p->per_second = r->before.seconds > 0 ? r->before.requests / r->before.seconds : 0;
-	plan_make(p, budget);
-}
-
 /* --- carried out --- */
 
 /* Until fewer than @most are on their way; false: it is not writable, gone, or stuck. */
@@ -174,22 +99,31 @@ static bool wait_queue(struct run *r, uint64_t most)
 	}
 }
 
-/* A place that was left is free once that is durable: the message commit makes it so. */
-static int move(struct run *r, const struct plan_move *m)
+static int send(const struct run *r, const char *message)
 {
-	char *message = xasprintf("move %llu %u", (unsigned long long)m->le, m->to);
 	char *why = NULL;
 	int err = dm_message(r->a->name, message, NULL, &why);
 
 	free(why);
-	why = NULL;
-	if (err == -ENOSPC && wait_queue(r, 1) && !dm_message(r->a->name, "commit", NULL, &why)) {
+	return err;
+}
+
+/*
+ * A place that was left is free once that is durable, which the message commit sees to, and nobody
+ * reads there any more.
+ */
+static int move(struct run *r, const struct plan_move *m)
+{
+	char *message = xasprintf("move %llu %u", (unsigned long long)m->le, m->to);
+	unsigned int looks;
+	int err = send(r, message);
+
+	for (looks = 0; err == -ENOSPC && looks < FREED && wait_queue(r, 1); looks++) {
+		if (send(r, "commit"))
+			break;
 		nap(LOOK_MS);
-		free(why);
-		why = NULL;
-		err = dm_message(r->a->name, message, NULL, &why);
+		err = send(r, message);
 	}
-	free(why);
 	free(message);
 	return err;
 }
@@ -302,9 +236,11 @@ static void print_moves(const struct run *r)
 	char gain[UNIT_TEXT];
 
 	for (i = 0; i < p->nr_moves && i < SHOWN; i++)
-		tell(r, "  extent %llu, %u reads, %u writes: from %u to %u, saves %s",
+		tell(r, "  extent %llu, %u reads, %u writes: from %u to %u, %s%s",
 		     (unsigned long long)p->move[i].le, p->move[i].reads, p->move[i].writes,
-		     p->move[i].from, p->move[i].to, human_ns(gain, (uint64_t)p->move[i].gain_ns));
+		     p->move[i].from, p->move[i].to,
+		     p->move[i].makes_room ? "makes room" : "saves ",
+		     p->move[i].makes_room ? "" : human_ns(gain, (uint64_t)p->move[i].gain_ns));
 	if (p->nr_moves > SHOWN)
 		tell(r, "  and %lu more", p->nr_moves - SHOWN);
 }
@@ -316,7 +252,7 @@ static void print_plan(const struct run *r)
 	double predicted = predicted_ns(r);
 
 	tell(r, "%lu extents are known of; %.0f requests in %.1f s took %s in the mean",
-	     r->usage.nr, r->before.requests, r->before.seconds,
+	     r->known.nr_counted, r->before.requests, r->before.seconds,
 	     human_ns(before, (uint64_t)r->before.mean_ns));
 	if (!p->nr_moves) {
 		tell(r, "no move is worth its copy");
@@ -354,9 +290,10 @@ static json_t *window_json(const struct window *w)
 
 static json_t *move_json(const struct plan_move *m)
 {
-	return json_pack("{s:I, s:i, s:i, s:I, s:I, s:f}", "extent", (json_int_t)m->le,
+	return json_pack("{s:I, s:i, s:i, s:I, s:I, s:f, s:b}", "extent", (json_int_t)m->le,
 			 "from", (int)m->from, "to", (int)m->to, "reads", (json_int_t)m->reads,
-			 "writes", (json_int_t)m->writes, "gain_us", m->gain_ns / 1e3);
+			 "writes", (json_int_t)m->writes, "gain_us", m->gain_ns / 1e3,
+			 "makes_room", m->makes_room);
 }
 
 static void print_json(const struct run *r)
@@ -368,7 +305,7 @@ static void print_json(const struct run *r)
 	for (i = 0; i < p->nr_moves; i++)
 		json_array_append_new(moves, move_json(&p->move[i]));
 	all = json_pack("{s:s, s:I, s:o, s:o, s:f, s:f, s:b, s:b, s:I, s:I, s:o, s:o, s:o}",
-			"name", r->a->name, "extents_known", (json_int_t)r->usage.nr,
+			"name", r->a->name, "extents_known", (json_int_t)r->known.nr_counted,
 			"moves", moves, "before", window_json(&r->before),
 			"predicted_us", predicted_ns(r) / 1e3,
 			"predicted_gain", percent_less(r->before.mean_ns, predicted_ns(r)) / 100,
@@ -417,12 +354,15 @@ static int optimize(struct run *r)
 	tell(r, "measuring for %.1f s", r->a->window);
 	err = window_measure(&r->before, r->a->name, r->a->window);
 	if (!err && !interrupted)
-		err = read_usage(r);
+		err = known_read(&r->known, &r->v);
 	if (!err && interrupted)
 		return fail("%s: interrupted, nothing was moved", r->a->name);
 	if (err)
 		return err;
-	make_plan(r, budget);
+	err = plan_gather(&r->plan, &r->known, &r->v, &r->before, budget);
+	if (err)
+		return err;
+	plan_make(&r->plan, budget);
 	print_plan(r);
 	if (!r->a->dry_run && r->plan.nr_moves) {
 		err = carry_out(r);
@@ -489,7 +429,7 @@ int cmd_optimize(int argc, char **argv)
 	catch_interrupts();
 	err = optimize(&r);
 	volume_free(&r.v);
-	usage_free(&r.usage);
+	known_free(&r.known);
 	free(r.plan.extent);
 	plan_free(&r.plan);
 	return err;

@@ -10,6 +10,7 @@
 #define BUSIEST		0.95	/* beyond that, times grow by the slope that they have there */
 #define SEEN_TWICE	2.0	/* what a member can bear, in what it was seen to bear */
 #define NEARLY		1.05
+#define NOBODY		(~0UL)
 
 /* A member, as far as its load goes; demands are ns at its present response times. */
 struct bearer {
@@ -24,12 +25,15 @@ struct state {
 	struct bearer of[PLAN_MAX_MEMBERS];
 	uint64_t room[PLAN_MAX_MEMBERS];
 	unsigned int *at;
+	unsigned long *coldest;		/* extents by member, and those by what they demand there */
+	unsigned long next[PLAN_MAX_MEMBERS], end[PLAN_MAX_MEMBERS];	/* in it, that may leave */
 };
 
 struct choice {
 	double gain;
 	unsigned long extent;
 	unsigned int to;
+	unsigned long out;	/* the extent that comes in its place; or NOBODY */
 };
 
 static double cost(const struct plan *p, const struct plan_extent *e, unsigned int i)
@@ -142,14 +146,82 @@ double plan_mean(const struct plan *p, const unsigned int *at)
 	return mean(&s);
 }
 
+/* --- who would make room --- */
+
+static const struct plan *sorted;	/* qsort has no context */
+
+static int by_demand(const void *a, const void *b)
+{
+	const struct plan_extent *x = &sorted->extent[*(const unsigned long *)a];
+	const struct plan_extent *y = &sorted->extent[*(const unsigned long *)b];
+	double dx, dy;
+
+	if (x->member != y->member)
+		return x->member < y->member ? -1 : 1;
+	dx = cost(sorted, x, x->member);
+	dy = cost(sorted, y, y->member);
+	if (dx < dy || dx > dy)
+		return dx < dy ? -1 : 1;
+	return x->le < y->le ? -1 : x->le > y->le;
+}
+
+/* The next one that is still where it was. */
+static void skip(struct state *s, unsigned int i)
+{
+	for (; s->next[i] < s->end[i]; s->next[i]++) {
+		unsigned long j = s->coldest[s->next[i]];
+
+		if (!s->p->extent[j].fixed && s->at[j] == i)
+			return;
+	}
+}
+
+static void sort_by_demand(struct state *s)
+{
+	const struct plan *p = s->p;
+	unsigned long j;
+	unsigned int i;
+
+	s->coldest = xcalloc(p->nr_extents + 1, sizeof(*s->coldest));
+	for (j = 0; j < p->nr_extents; j++) {
+		s->coldest[j] = j;
+		s->end[p->extent[j].member]++;
+	}
+	sorted = p;
+	qsort(s->coldest, p->nr_extents, sizeof(*s->coldest), by_demand);
+	for (i = 0; i < p->nr_members; i++) {
+		s->next[i] = i ? s->end[i - 1] : 0;
+		s->end[i] += s->next[i];
+		skip(s, i);
+	}
+}
+
+/* Who would leave @to for @from, which can take it or is left by another one first; NOBODY. */
+static unsigned long makes_room(const struct state *s, unsigned int from, unsigned int to)
+{
+	const struct plan_member *f = &s->p->member[from];
+	unsigned long j;
+
+	if (!f->takes || (!f->spare && !s->p->member[to].spare) || s->next[to] == s->end[to])
+		return NOBODY;
+	j = s->coldest[s->next[to]];
+	return is_known(f, &s->p->extent[j]) ? j : NOBODY;
+}
+
+/* --- what a move gains --- */
+
+/* @out: the extent that comes in its place, or NULL. */
 static double gain_of(const struct state *s, const struct plan_extent *e, unsigned int from,
-		      unsigned int to)
+		      unsigned int to, const struct plan_extent *out)
 {
 	const struct bearer *f = &s->of[from], *t = &s->of[to];
-	double here = cost(s->p, e, from), there = cost(s->p, e, to);
+	double here = f->demand - cost(s->p, e, from), there = t->demand + cost(s->p, e, to);
 
-	return takes(f, f->demand) - takes(f, f->demand - here) +
-	       takes(t, t->demand) - takes(t, t->demand + there);
+	if (out) {
+		here += cost(s->p, out, from);
+		there -= cost(s->p, out, to);
+	}
+	return takes(f, f->demand) - takes(f, here) + takes(t, t->demand) - takes(t, there);
 }
 
 /* Where the extent gains most, more than its copy costs; false: nowhere. */
@@ -164,15 +236,24 @@ static bool choose(const struct state *s, struct choice *c)
 	if (e->fixed || from != e->member)
 		return false;
 	for (i = 0; i < p->nr_members; i++) {
-		double gain;
+		unsigned long out = NOBODY;
+		double gain, copies;
 
-		if (i == from || !p->member[i].takes || !s->room[i] || !is_known(&p->member[i], e))
+		if (i == from || !p->member[i].takes || !is_known(&p->member[i], e))
 			continue;
-		gain = gain_of(s, e, from, i);
-		if (gain <= copy_cost(&p->member[from], &p->member[i]) || gain <= c->gain)
+		copies = copy_cost(&p->member[from], &p->member[i]);
+		if (!s->room[i]) {
+			out = makes_room(s, from, i);
+			if (out == NOBODY)
+				continue;
+			copies += copy_cost(&p->member[i], &p->member[from]);
+		}
+		gain = gain_of(s, e, from, i, out == NOBODY ? NULL : &p->extent[out]);
+		if (gain <= copies || gain <= c->gain)
 			continue;
 		c->gain = gain;
 		c->to = i;
+		c->out = out;
 	}
 	return c->gain > 0;
 }
@@ -215,20 +296,36 @@ static unsigned long fill(const struct state *s, struct choice *heap)
 	return n;
 }
 
-static void apply(struct state *s, const struct choice *c)
+static void move(struct state *s, unsigned long j, unsigned int to, double gain)
 {
 	struct plan *p = s->p;
-	const struct plan_extent *e = &p->extent[c->extent];
+	const struct plan_extent *e = &p->extent[j];
 
 	s->of[e->member].demand -= cost(p, e, e->member);
-	s->of[c->to].demand += cost(p, e, c->to);
-	s->room[e->member]++;
-	s->room[c->to]--;
-	s->at[c->extent] = c->to;
+	s->of[to].demand += cost(p, e, to);
+	s->at[j] = to;
+	skip(s, e->member);
 	p->move[p->nr_moves++] = (struct plan_move){
-		.le = e->le, .from = e->member, .to = c->to, .reads = e->reads,
-		.writes = e->writes, .gain_ns = c->gain,
+		.le = e->le, .from = e->member, .to = to, .reads = e->reads,
+		.writes = e->writes, .gain_ns = gain, .makes_room = gain <= 0,
 	};
+}
+
+static void apply(struct state *s, const struct choice *c)
+{
+	unsigned int from = s->p->extent[c->extent].member;
+
+	if (c->out == NOBODY) {
+		move(s, c->extent, c->to, c->gain);
+		s->room[from]++;
+		s->room[c->to]--;
+	} else if (s->p->member[from].spare) {
+		move(s, c->out, from, 0);
+		move(s, c->extent, c->to, c->gain);
+	} else {
+		move(s, c->extent, c->to, c->gain);
+		move(s, c->out, from, 0);
+	}
 }
 
 /* Once through all; returns whether anything was planned. */
@@ -241,7 +338,8 @@ static bool pass(struct state *s, struct choice *heap, unsigned long budget)
 		struct choice *best = &heap[0];
 
 		/* What was planned since may have made it worth less. */
-		if (!choose(s, best)) {
+		if (!choose(s, best) ||
+		    (best->out != NOBODY && s->p->nr_moves + 2 > budget)) {
 			heap[0] = heap[--n];
 			sift_down(heap, n, 0);
 			continue;
@@ -272,10 +370,12 @@ void plan_make(struct plan *p, unsigned long budget)
 	s.at = xcalloc(p->nr_extents, sizeof(*s.at));
 	for (j = 0; j < p->nr_extents; j++)
 		s.at[j] = p->extent[j].member;
+	sort_by_demand(&s);
 	p->before_ns = mean(&s);
 	while (passes-- && p->nr_moves < budget && pass(&s, heap, budget))
 		;
 	p->after_ns = mean(&s);
+	free(s.coldest);
 	free(s.at);
 	free(heap);
 }

@@ -13,6 +13,9 @@
  *
  * The most useful move is planned first, and the others looked at again, as each changes what the
  * next one gains.  A move has to be worth its copy within as many accesses again as were counted.
+ *
+ * Where a member has no room an extent may change places with the one there that is used least, if
+ * both together are worth both copies.
  */
 #ifndef HYBRIDCTL_PLAN_H
 #define HYBRIDCTL_PLAN_H
@@ -27,6 +30,7 @@ struct plan_member {
 	double read_ns, write_ns;	/* means under the present load; 0: not known */
 	double idle_ns;		/* without one; 0: not known */
 	uint64_t room;		/* extents that it may take in */
+	uint64_t spare;		/* places that are free, if only until one of two has left */
 };
 
 struct plan_extent {
@@ -41,6 +45,7 @@ struct plan_move {
 	unsigned int from, to;
 	uint32_t reads, writes;
 	double gain_ns;		/* of all accesses that were counted, when it was planned */
+	bool makes_room;	/* for the move before or behind it, which has the gain of both */
 };
 
 struct plan {

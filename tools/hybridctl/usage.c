@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "msg.h"
+#include "units.h"
 #include "usage.h"
 #include "words.h"
 
@@ -87,6 +88,44 @@ void usage_settle(struct usage *u)
 		if (!n || u->extent[n - 1].le != u->extent[i].le)
 			u->extent[n++] = u->extent[i];
 	u->nr = n;
+}
+
+bool usage_explained(char *reply, struct usage_extent *e)
+{
+	char *key, *value, *save;
+	uint64_t n, member = UINT64_MAX;
+
+	memset(e, 0, sizeof(*e));
+	for (key = strtok_r(reply, " ", &save); key; key = strtok_r(NULL, " ", &save)) {
+		value = strtok_r(NULL, " ", &save);
+		if (!value)
+			return false;
+		if (!strcmp(key, "extent") && parse_u64(value, &n))
+			e->le = n;
+		else if (!strcmp(key, "member") && parse_u64(value, &n))
+			member = n;
+		else if (!strcmp(key, "pinned"))
+			e->pinned = strcmp(value, "-1") != 0;
+		else if (!strcmp(key, "verdict"))
+			e->moving = !strcmp(value, "busy");
+	}
+	e->member = member;
+	return member < MEMBERS;
+}
+
+uint32_t usage_uncounted(const struct usage *known, uint64_t counted)
+{
+	uint64_t least = UINT32_MAX;
+	unsigned long i;
+
+	if (known->nr < counted)
+		return 0;
+	for (i = 0; i < known->nr; i++) {
+		uint64_t use = (uint64_t)known->extent[i].reads + known->extent[i].writes;
+
+		least = use < least ? use : least;
+	}
+	return least;
 }
 
 void usage_free(struct usage *u)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How extents and members are used: the kernel's answers to the messages "counts" and "samples",
- * whose grammars are in Documentation/admin-guide/dm-hybrid.rst.  Pure.
+ * How extents and members are used: the kernel's answers to the messages "counts", "explain" and
+ * "samples", whose grammars are in Documentation/admin-guide/dm-hybrid.rst.  Pure.
  */
 #ifndef HYBRIDCTL_USAGE_H
 #define HYBRIDCTL_USAGE_H
@@ -29,6 +29,14 @@ bool usage_take(struct usage *u, char *text, uint64_t *more);
 /* In the order of extents, each once: two answers may overlap. */
 void usage_settle(struct usage *u);
 void usage_free(struct usage *u);
+
+/* An answer to "explain", which is cut into words; false: it isn't mapped, or not understood. */
+bool usage_explained(char *reply, struct usage_extent *e);
+/*
+ * How often an extent may have been used that is not among those counted: never, or, where the
+ * kernel counts no more than @most, as often as the least of these.
+ */
+uint32_t usage_uncounted(const struct usage *u, uint64_t most);
 
 /* A member's last period; ns of all idle reads until now. */
 struct sample {

@@ -19,8 +19,8 @@ static struct plan two(double r0, double w0, double r1, double w1)
 {
 	struct plan p = { .nr_members = 2, .extent = extents, .per_second = .001 };
 
-	p.member[0] = (struct plan_member){ true, r0, w0, r0, 1000 };
-	p.member[1] = (struct plan_member){ true, r1, w1, r1, 1000 };
+	p.member[0] = (struct plan_member){ true, r0, w0, r0, 1000, 0 };
+	p.member[1] = (struct plan_member){ true, r1, w1, r1, 1000, 0 };
 	memset(extents, 0, sizeof(extents));
 	return p;
 }
@@ -114,6 +114,55 @@ static void test_room(void)
 }
 
 /*
+ * A full flash of .2 and 3 ms, a disk of 1 ms.  20 reads on the disk gain 20 - 4 = 16 ms on the
+ * flash; who leaves for them costs .8 ms for each read, and the two copies take 1.2 + 4 ms.
+ */
+static void test_changes_places(void)
+{
+	struct plan p = two(200 * US, 3 * MS, MS, MS);
+
+	p.member[0].room = 0;
+	add(&p, 1, 20, 0);
+	add(&p, 0, 2, 0);
+	add(&p, 0, 1, 0);
+	plan_make(&p, 10);
+	ktap_ok(!p.nr_moves, "without a free place anywhere nothing changes places");
+	plan_free(&p);
+	p.member[1].spare = 1;
+	plan_make(&p, 10);
+	ktap_ok(p.nr_moves == 2 && p.move[0].le == 102 && p.move[0].to == 1 &&
+		p.move[0].makes_room && p.move[1].le == 100 && p.move[1].to == 0 &&
+		!p.move[1].makes_room && near(p.move[1].gain_ns, 15.2 * MS),
+		"who is used least leaves first where there is a free place");
+	plan_free(&p);
+	p.member[1].spare = 0;
+	p.member[0].spare = 1;
+	plan_make(&p, 10);
+	ktap_ok(p.nr_moves == 2 && p.move[0].le == 100 && p.move[1].le == 102 &&
+		p.move[1].makes_room, "or last, where it is on the other side");
+	plan_free(&p);
+	plan_make(&p, 1);
+	ktap_ok(!p.nr_moves, "a budget of one is for no exchange");
+	plan_free(&p);
+	extents[2].fixed = true;
+	plan_make(&p, 10);
+	ktap_ok(p.nr_moves == 2 && p.move[1].le == 101, "who may not move makes no room");
+	plan_free(&p);
+	/* 8 reads gain 6.4 - .8, and .4 less than the copies */
+	extents[0].reads = 8;
+	extents[2].fixed = false;
+	extents[2].reads = 2;
+	plan_make(&p, 10);
+	ktap_ok(!p.nr_moves, "both copies have to be worth it");
+	plan_free(&p);
+	extents[0].reads = 20;
+	p.member[1].takes = false;
+	plan_make(&p, 10);
+	ktap_ok(!p.nr_moves, "nobody leaves for a member that takes none");
+	plan_free(&p);
+}
+
+/*
  * Two alike with an idle time of 1 ms, 2 ms under the load that one of them has: so that one bears
  * twice its load, and the other one request at a time.
  */
@@ -123,8 +172,8 @@ static void test_load_is_shared(void)
 	unsigned int i, at[MOST];
 	double least = 1e18, best = 0;
 
-	p.member[0] = (struct plan_member){ true, 2 * MS, 2 * MS, MS, 1000 };
-	p.member[1] = (struct plan_member){ true, MS, MS, MS, 1000 };
+	p.member[0] = (struct plan_member){ true, 2 * MS, 2 * MS, MS, 1000, 0 };
+	p.member[1] = (struct plan_member){ true, MS, MS, MS, 1000, 0 };
 	for (i = 0; i < 100; i++)
 		add(&p, 0, 100, 0);
 	plan_make(&p, 1000);
@@ -153,8 +202,8 @@ static void test_not_more_than_it_bears(void)
 	double there = 0;
 	unsigned int i;
 
-	p.member[0] = (struct plan_member){ true, 2 * MS, 2 * MS, 2 * MS, 1000 };
-	p.member[1] = (struct plan_member){ true, MS, MS, MS, 1000 };
+	p.member[0] = (struct plan_member){ true, 2 * MS, 2 * MS, 2 * MS, 1000, 0 };
+	p.member[1] = (struct plan_member){ true, MS, MS, MS, 1000, 0 };
 	for (i = 0; i < 200; i++)
 		add(&p, 0, 100, 0);
 	plan_make(&p, 1000);
@@ -175,9 +224,9 @@ static void test_looked_at_again(void)
 {
 	struct plan p = { .nr_members = 3, .extent = extents, .per_second = 149 / .4 };
 
-	p.member[0] = (struct plan_member){ true, 2 * MS, 2 * MS, 2 * MS, 10 };
-	p.member[1] = (struct plan_member){ true, MS, 3 * MS, MS, 10 };
-	p.member[2] = (struct plan_member){ true, 3 * MS, MS, 3 * MS, 10 };
+	p.member[0] = (struct plan_member){ true, 2 * MS, 2 * MS, 2 * MS, 10, 0 };
+	p.member[1] = (struct plan_member){ true, MS, 3 * MS, MS, 10, 0 };
+	p.member[2] = (struct plan_member){ true, 3 * MS, MS, 3 * MS, 10, 0 };
 	add(&p, 0, 60, 0);
 	add(&p, 0, 59, 0);
 	add(&p, 0, 0, 30);
@@ -192,8 +241,8 @@ static void test_one_that_is_too_much(void)
 {
 	struct plan p = { .nr_members = 2, .extent = extents, .per_second = 2000 };
 
-	p.member[0] = (struct plan_member){ true, 2 * MS, 2 * MS, MS, 10 };
-	p.member[1] = (struct plan_member){ true, MS, MS, MS, 10 };
+	p.member[0] = (struct plan_member){ true, 2 * MS, 2 * MS, MS, 10, 0 };
+	p.member[1] = (struct plan_member){ true, MS, MS, MS, 10, 0 };
 	add(&p, 0, 1000, 0);
 	extents[0].fixed = false;
 	plan_make(&p, 10);
@@ -208,8 +257,8 @@ static void test_twice_at_most(void)
 	unsigned int i;
 
 	memset(extents, 0, sizeof(extents));
-	p.member[0] = (struct plan_member){ true, MS, MS, MS, 1000 };
-	p.member[1] = (struct plan_member){ true, .1 * MS, .1 * MS, .099 * MS, 1000 };
+	p.member[0] = (struct plan_member){ true, MS, MS, MS, 1000, 0 };
+	p.member[1] = (struct plan_member){ true, .1 * MS, .1 * MS, .099 * MS, 1000, 0 };
 	for (i = 0; i < 200; i++)
 		add(&p, i / 100, 100, 0);
 	plan_make(&p, 1000);
@@ -227,8 +276,8 @@ static void test_exchange(void)
 	struct plan p = { .nr_members = 2, .extent = extents, .per_second = 1733 };
 	unsigned int i;
 
-	p.member[0] = (struct plan_member){ true, MS, 15 * MS, MS, 1000 };
-	p.member[1] = (struct plan_member){ true, 5 * MS, 5 * MS, 5 * MS, 1000 };
+	p.member[0] = (struct plan_member){ true, MS, 15 * MS, MS, 1000, 0 };
+	p.member[1] = (struct plan_member){ true, 5 * MS, 5 * MS, 5 * MS, 1000, 0 };
 	for (i = 0; i < 128; i++)
 		add(&p, i & 1, i < 64 ? 20 : 0, i < 64 ? 0 : 6);
 	plan_make(&p, 1000);
@@ -255,7 +304,7 @@ static void test_any(void)
 			double idle = (1 + rand() % 50) * 100 * US;
 
 			p.member[i] = (struct plan_member){ true, idle * (1 + rand() % 3),
-				idle * (1 + rand() % 9), idle, rand() % 3 ? 1000 : rand() % 9 };
+				idle * (1 + rand() % 9), idle, rand() % 3 ? 1000 : rand() % 9, turn % 2 };
 		}
 		for (i = 0; i < 60; i++)
 			add(&p, rand() % p.nr_members, rand() % 200, rand() % 200);
@@ -364,6 +413,31 @@ static void test_samples(void)
 	ktap_ok(!samples_parse(bad, s, 2) && !samples_parse(few, s, 2), "not others");
 }
 
+static bool explained(const char *text, struct usage_extent *e)
+{
+	char copy[256];
+
+	strcpy(copy, text);
+	return usage_explained(copy, e);
+}
+
+static void test_cold(void)
+{
+	struct usage_extent e, counted[] = { { 1, 0, 5, 3, false, false, false },
+					     { 2, 0, 0, 7, false, false, false } };
+	struct usage u = { counted, 2 };
+
+	ktap_ok(explained("extent 7 member 1 physical 3 valid 000000ff pinned -1 verdict candidate to -",
+			  &e) && e.le == 7 && e.member == 1 && !e.pinned && !e.moving,
+		"an extent that may leave");
+	ktap_ok(explained("extent 7 member 1 physical 3 valid 000000ff pinned 1 verdict busy to -",
+			  &e) && e.pinned && e.moving, "one that may not");
+	ktap_ok(!explained("extent 7 member - pinned -1 policy fill", &e) &&
+		!explained("extent 7 member", &e) && !explained("", &e), "none");
+	ktap_ok(!usage_uncounted(&u, 3) && usage_uncounted(&u, 2) == 7,
+		"not counted is not used, unless there is no more room to count");
+}
+
 int main(void)
 {
 	ktap_begin();
@@ -371,6 +445,7 @@ int main(void)
 	test_worth_the_copy();
 	test_stays();
 	test_room();
+	test_changes_places();
 	test_load_is_shared();
 	test_not_more_than_it_bears();
 	test_looked_at_again();
@@ -382,5 +457,6 @@ int main(void)
 	test_no_load();
 	test_usage();
 	test_samples();
+	test_cold();
 	return ktap_end();
 }
