@@ -9,8 +9,8 @@
 #include "msg.h"
 
 #define LOOKS	262144UL	/* questions; a few seconds */
-#define RUN	512UL		/* at a time: the kernel keeps the page of the map that they are on */
-#define GOLDEN	0.6180339887	/* of the volume, from run to run: evenly, wherever it ends */
+#define RUN	512UL		/* at a time: the kernel keeps the page of the map they are on */
+#define GOLDEN	0.6180339887	/* of the volume, from run to run: evenly at any time */
 
 static int by_extent(const void *key, const void *member)
 {
