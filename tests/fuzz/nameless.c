@@ -3,7 +3,6 @@
  * A tiny SSD under requests, cuts and failures as the input says, against the model of what each page may hold
  * (tests/unit/nameless/rig.h). Four bytes say what it is made of, then three each are a request.
  */
-#include <stdarg.h>
 #include <string.h>
 
 #include "fuzz.h"
@@ -11,35 +10,6 @@
 #include "nameless/rig.h"
 
 #define PAGES 40u
-
-unsigned long long ktap_seed;
-
-bool ktap_check(bool cond, const char *file, int line, const char *text, const char *fmt, ...)
-{
-	va_list args;
-
-	if (cond)
-		return true;
-	fprintf(stderr, "%s:%d: must hold: %s ", file, line, text);
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	abort();
-}
-
-void ktap_note(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-}
-
-bool ktap_failing(void)
-{
-	return false;
-}
 
 enum { WRITE, FUA, RUN, TRIM, FLUSH, GC, READ, RESTART, CUT, CRASH, FAIL_PROGRAM, FAIL_ERASE, NR };
 
