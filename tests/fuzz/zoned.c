@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A tiny SSD of zones under writes, appends, operations on zones, cuts and failures as the input says, against the
- * model of what each zone may hold (tests/unit/nameless/zone_rig.h). Six bytes say what it is made of, then three
- * each are a request.
+ * A tiny SSD of zones under writes, appends, operations on zones, cuts and failures as the input
+ * says, against the model of what each zone may hold (tests/unit/nameless/zone_rig.h). Six bytes
+ * say what it is made of, then three each are a request.
  */
 #include "fuzz.h"
 #include "nameless/zone_rig.h"
 
 #define HEAD 6u
 
-enum { APPEND, WRITE, FLUSH, RESET, FINISH, OPEN, CLOSE, RESTART, CUT, CRASH, FAIL_PROGRAM, FAIL_ERASE, NR };
+enum { APPEND, WRITE, FLUSH, RESET, FINISH, OPEN, CLOSE, RESTART, CUT, CRASH, FAIL_PROGRAM,
+	FAIL_ERASE, NR };
 
 static int request(struct zrig *b, const uint8_t *in)
 {
-	u32 zone = in[1] % b->zones, count = 1 + in[2] % b->shape.capacity, flags = in[1] & 0x80 ? NL_FUA : 0;
+	u32 zone = in[1] % b->zones, count = 1 + in[2] % b->shape.capacity;
+	u32 flags = in[1] & 0x80 ? NL_FUA : 0;
 
 	switch (in[0] % NR) {
 	case APPEND:
@@ -47,7 +49,8 @@ static int request(struct zrig *b, const uint8_t *in)
 /* A start is cut, too, if the input says so. */
 static void again(struct zrig *b, const uint8_t *in)
 {
-	MUST(zrig_crash(b, in[0] % NR == CRASH && in[1] & 1 ? in[1] / 2 : NL_NO_CUT, in[2] % NL_NR_TEARS));
+	MUST(zrig_crash(b, in[0] % NR == CRASH && in[1] & 1 ? in[1] / 2 : NL_NO_CUT,
+			in[2] % NL_NR_TEARS));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -86,7 +86,8 @@ static void test_states(void)
 	CHECK(zrig_manage(&b, 0, NL_ZONE_OPEN) == -ETOOMANYREFS);
 	CHECK(!zrig_manage(&b, 1, NL_ZONE_CLOSE) && !zrig_manage(&b, 1, NL_ZONE_CLOSE));
 	CHECK(!zrig_append(&b, 0, 5, 0) && zrig_look(&b, 0).state == NL_ZONE_FULL);
-	CHECK(zrig_manage(&b, 0, NL_ZONE_OPEN) == -EINVAL && zrig_manage(&b, 0, NL_ZONE_CLOSE) == -EINVAL);
+	CHECK(zrig_manage(&b, 0, NL_ZONE_OPEN) == -EINVAL &&
+	      zrig_manage(&b, 0, NL_ZONE_CLOSE) == -EINVAL);
 	CHECK(!zrig_manage(&b, 0, NL_ZONE_FINISH));
 	CHECK(!zrig_manage(&b, 1, NL_ZONE_FINISH) && zrig_look(&b, 1).state == NL_ZONE_FULL);
 	CHECK(zrig_look(&b, 1).pointer == 1 && zrig_append(&b, 1, 1, 0) == -ENOSPC);
@@ -119,7 +120,8 @@ static void test_busy(void)
 	CHECK(zrig_append(&b, 1, 1, 0) == -ETOOMANYREFS);
 	CHECK(zrig_look(&b, 0).state == NL_ZONE_IMPLICIT && !zrig_append(&b, 0, 1, 0));
 	nl_zone_busy(b.ftl, 0, false);
-	CHECK(!zrig_append(&b, 1, 1, 0) && zrig_look(&b, 0).state == NL_ZONE_CLOSED && zrig_verify(&b));
+	CHECK(!zrig_append(&b, 1, 1, 0) && zrig_look(&b, 0).state == NL_ZONE_CLOSED &&
+	      zrig_verify(&b));
 	zrig_destroy(&b);
 }
 
@@ -146,7 +148,8 @@ static void test_buffer(void)
 	CHECK(!zrig_flush(&b) && programs(&b) == 5);
 	CHECK(!zrig_append(&b, 0, 4, 0) && programs(&b) == 5);
 	/* a zone that is full stays so */
-	CHECK(!zrig_append(&b, 0, 1, 0) && zrig_look(&b, 0).state == NL_ZONE_FULL && zrig_verify(&b));
+	CHECK(!zrig_append(&b, 0, 1, 0) && zrig_look(&b, 0).state == NL_ZONE_FULL &&
+	      zrig_verify(&b));
 	CHECK(programs(&b) == 10);
 	CHECK(!zrig_append(&b, 1, 2, 0) && !zrig_manage(&b, 1, NL_ZONE_FINISH));
 	CHECK(zrig_crash(&b, NL_NO_CUT, 0) && zrig_look(&b, 1).pointer == 3);
@@ -213,7 +216,8 @@ static void test_program_fails(void)
 	zrig_init(&b, &config, 3, 1);
 	/* in a block where there is nothing: another one, and that's all */
 	b.flash.fail_program = 1;
-	CHECK(!zrig_append(&b, 0, 5, 0) && zrig_look(&b, 0).state == NL_ZONE_IMPLICIT && zrig_verify(&b));
+	CHECK(!zrig_append(&b, 0, 5, 0) && zrig_look(&b, 0).state == NL_ZONE_IMPLICIT &&
+	      zrig_verify(&b));
 	/* in one with pages: all is there, and more is refused */
 	b.flash.fail_program = 1;
 	CHECK(!zrig_append(&b, 0, 1, 0) && zrig_look(&b, 0).state == NL_ZONE_READONLY);
@@ -269,7 +273,8 @@ static void test_no_spare(void)
 	zrig_init(&b, &config, 2, 1);
 	for (i = 4; i < b.flash.geo.nr_blocks; i++)
 		CHECK(!nl_flash_mark_bad(&b.flash, i));
-	CHECK(zrig_crash(&b, NL_NO_CUT, 0) && !zrig_append(&b, 0, 6, 0) && zrig_crash(&b, NL_NO_CUT, 0));
+	CHECK(zrig_crash(&b, NL_NO_CUT, 0) && !zrig_append(&b, 0, 6, 0) &&
+	      zrig_crash(&b, NL_NO_CUT, 0));
 	CHECK(zrig_append(&b, 0, 1, 0) == -EIO && zrig_look(&b, 0).state == NL_ZONE_READONLY);
 	CHECK(zrig_look(&b, 0).pointer == 6 && zrig_look(&b, 1).state == NL_ZONE_EMPTY);
 	CHECK(!zrig_append(&b, 1, 8, 0) && zrig_verify(&b));
@@ -277,10 +282,14 @@ static void test_no_spare(void)
 	CHECK(zrig_look(&b, 0).stuck && zrig_append(&b, 0, 1, 0) == -EROFS);
 	CHECK(zrig_manage(&b, 0, NL_ZONE_FINISH) == -EROFS);
 	CHECK(!zrig_manage(&b, 0, NL_ZONE_RESET) && zrig_look(&b, 0).state == NL_ZONE_EMPTY);
-	CHECK(!zrig_look(&b, 0).stuck && zrig_verify(&b) && !zrig_append(&b, 0, 8, 0) && zrig_verify(&b));
-	CHECK(!zrig_manage(&b, 0, NL_ZONE_RESET) && !zrig_append(&b, 0, 3, 0) && zrig_crash(&b, NL_NO_CUT, 0));
-	CHECK(zrig_append(&b, 0, 1, 0) == -EIO && zrig_look(&b, 0).stuck && zrig_look(&b, 0).pointer == 3);
-	CHECK(zrig_crash(&b, NL_NO_CUT, 0) && zrig_look(&b, 0).state == NL_ZONE_CLOSED && zrig_verify(&b));
+	CHECK(!zrig_look(&b, 0).stuck && zrig_verify(&b) && !zrig_append(&b, 0, 8, 0) &&
+	      zrig_verify(&b));
+	CHECK(!zrig_manage(&b, 0, NL_ZONE_RESET) && !zrig_append(&b, 0, 3, 0) &&
+	      zrig_crash(&b, NL_NO_CUT, 0));
+	CHECK(zrig_append(&b, 0, 1, 0) == -EIO && zrig_look(&b, 0).stuck &&
+	      zrig_look(&b, 0).pointer == 3);
+	CHECK(zrig_crash(&b, NL_NO_CUT, 0) && zrig_look(&b, 0).state == NL_ZONE_CLOSED &&
+	      zrig_verify(&b));
 	zrig_destroy(&b);
 }
 
@@ -299,10 +308,12 @@ static void test_erase_fails(void)
 	CHECK(spare == stat.free_blocks && spare >= 2);
 	for (i = 0; i < spare; i++) {
 		b.flash.fail_erase = 1;
-		CHECK(!zrig_manage(&b, 0, NL_ZONE_RESET) && !zrig_append(&b, 0, 4, 0) && zrig_verify(&b));
+		CHECK(!zrig_manage(&b, 0, NL_ZONE_RESET) && !zrig_append(&b, 0, 4, 0) &&
+		      zrig_verify(&b));
 	}
 	b.flash.fail_erase = 1;
-	CHECK(zrig_manage(&b, 0, NL_ZONE_RESET) == -EIO && zrig_look(&b, 0).state == NL_ZONE_OFFLINE);
+	CHECK(zrig_manage(&b, 0, NL_ZONE_RESET) == -EIO &&
+	      zrig_look(&b, 0).state == NL_ZONE_OFFLINE);
 	CHECK(zrig_append(&b, 0, 1, 0) == -EIO && zrig_manage(&b, 0, NL_ZONE_RESET) == -EIO);
 	CHECK(nl_ftl_read(b.ftl, 0, &(struct nl_buf *){ NULL },
 			  &(struct nl_io){ .now = b.now }) == -EIO);
@@ -349,7 +360,8 @@ static void test_no_memory_buffered(void)
 	config.p[NL_P_BUFFER] = 4;
 	for (n = 1; n < 6; n++) {
 		zrig_init(&b, &config, 2, n);
-		CHECK(!zrig_append(&b, 0, 4, NL_FUA) && !zrig_append(&b, 0, 3, 0) && !zrig_append(&b, 1, 1, 0));
+		CHECK(!zrig_append(&b, 0, 4, NL_FUA) && !zrig_append(&b, 0, 3, 0) &&
+		      !zrig_append(&b, 1, 1, 0));
 		b.flash.fail_program = 1;
 		b.flash.nowait = true;
 		shim_fail_alloc = n;

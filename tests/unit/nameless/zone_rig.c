@@ -156,13 +156,13 @@ bool zrig_verify(struct zrig *b)
 
 	for (zone = 0; zone < b->zones && ok; zone++) {
 		struct nl_zone_info info = zrig_look(b, zone);
+		struct zrig_zone *m = &b->zone[zone];
 
 		if (info.state == NL_ZONE_OFFLINE) {
-			b->zone[zone] = (struct zrig_zone){ .generation = b->zone[zone].generation };
+			*m = (struct zrig_zone){ .generation = m->generation };
 			continue;
 		}
-		ok = CHECK(info.pointer >= b->zone[zone].least &&
-			   info.pointer <= b->zone[zone].most) &&
+		ok = CHECK(info.pointer >= m->least && info.pointer <= m->most) &&
 		     zone_reads(b, zone, info.pointer);
 	}
 	return ok;
