@@ -210,7 +210,7 @@ extern const struct nl_ftl_ops nl_ftl_page, nl_ftl_hybrid, nl_ftl_nameless, nl_f
 int nl_ftl_open(struct nl_ftl **result, struct nl_flash *flash, const struct nl_config *config,
 		u32 logical_pages, struct nl_io *io);
 
-/* Read a page: *@buf with a reference, or NULL for zeros. 0, -ERANGE, -EIO, -ESHUTDOWN. */
+/* Read a page: *@buf with a reference, or NULL for zeros. 0, -ERANGE, -EIO, -ENOMEM, -ESHUTDOWN. */
 int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io);
 
 /* Write a page. @buf isn't changed any more; the caller keeps its reference. @flags: NL_FUA. */
