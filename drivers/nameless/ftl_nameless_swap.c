@@ -153,11 +153,20 @@ int nl_map_need_trimmed(struct nl_ftl *ftl, u32 lpn, u32 end, u64 *when)
 	return r;
 }
 
+static u32 nl_map_oldest_dirty(const struct nl_vmap *m)
+{
+	const struct nl_chunk *chunk;
+
+	list_for_each_entry(chunk, &m->lru, lru)
+		if (chunk->ppn == NL_UNMAPPED)
+			return chunk - m->chunk;
+	return NL_NONE;
+}
+
 /* At most half of the cache is dirty when the device has been idle: reads may have that. */
 int nl_map_idle(struct nl_nw *f, u64 *when)
 {
 	struct nl_vmap *m = &f->map;
-	struct nl_chunk *chunk;
 	u32 before = m->resident;
 	int r;
 
@@ -168,9 +177,6 @@ int nl_map_idle(struct nl_nw *f, u64 *when)
 		return r ? r : 1;
 	if (m->dirty <= m->max / 2)
 		return 0;
-	list_for_each_entry(chunk, &m->lru, lru)
-		if (chunk->ppn == NL_UNMAPPED)
-			break;
-	r = nl_map_write(f, chunk - m->chunk, when);
+	r = nl_map_write(f, nl_map_oldest_dirty(m), when);
 	return r == -ESHUTDOWN || r == -ENOMEM ? r : !r;
 }
