@@ -46,7 +46,7 @@ u32 nl_check_trims(struct nl_checking *c)
 		if (!nl_is_trimmed(ftl, i))
 			continue;
 		trimmed++;
-		if (ftl->ops->lookup(ftl, i) == NL_UNMAPPED)
+		if (!nl_is_mapped(ftl, i))
 			nl_finding(c, "logical page %u waits for a record of nothing", i);
 	}
 	if (trimmed != ftl->trims.nr_pending)

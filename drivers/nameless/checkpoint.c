@@ -35,7 +35,7 @@ static __le32 *nl_ckpt_map(const struct nl_ftl *ftl, void *image)
 	return (void *)(nl_ckpt_blocks(image) + ftl->geo->nr_blocks);
 }
 
-static void nl_ckpt_fill(struct nl_ftl *ftl, void *image, u32 pages)
+static int nl_ckpt_fill(struct nl_ftl *ftl, void *image, u32 pages, u64 *when)
 {
 	struct nl_checkpoint *head = image;
 	struct nl_ckpt_block *block = nl_ckpt_blocks(image);
@@ -55,10 +55,13 @@ static void nl_ckpt_fill(struct nl_ftl *ftl, void *image, u32 pages)
 		block[i].state = ftl->blocks.bk[i].use;
 		block[i].flags = ftl->blocks.bk[i].flags;
 	}
-	for (i = 0; i < ftl->logical_pages; i++)
-		map[i] = cpu_to_le32(ftl->ops->lookup(ftl, i));
 	for (i = 0; i < ftl->trims.nr; i++)
 		map[ftl->logical_pages + i] = cpu_to_le32(ftl->trims.ppn[i]);
+	if (ftl->ops->maps)
+		return ftl->ops->maps(ftl, map, when);
+	for (i = 0; i < ftl->logical_pages; i++)
+		map[i] = cpu_to_le32(ftl->ops->lookup(ftl, i));
+	return 0;
 }
 
 /* Page @n of the image into a block that is held. */
@@ -143,6 +146,7 @@ static int nl_ckpt_write(struct nl_ftl *ftl, const u8 *image, u32 pages, u32 *bl
 int nl_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
 {
 	u32 pages = nl_ckpt_pages(ftl), blocks = DIV_ROUND_UP(pages, ftl->geo->pages);
+	struct nl_io write = { .now = io->now };
 	void *image;
 	u32 *block;
 	int r = 0;
@@ -152,12 +156,14 @@ int nl_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
 	image = kvcalloc(pages, ftl->geo->page_bytes, GFP_KERNEL);
 	block = kvcalloc(blocks, sizeof(*block), GFP_KERNEL);
 	if (image && block) {
-		nl_ckpt_fill(ftl, image, pages);
-		r = nl_ckpt_write(ftl, image, pages, block, io);
+		r = nl_ckpt_fill(ftl, image, pages, &write.now);
+		if (!r)
+			r = nl_ckpt_write(ftl, image, pages, block, &write);
+		nl_io_wait(io, write.done);
 	}
 	kvfree(image);
 	kvfree(block);
-	return r;
+	return r == -EIO || r == -ENOMEM ? 0 : r;
 }
 
 /* What the first page of a block is. */

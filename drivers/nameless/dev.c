@@ -193,6 +193,10 @@ static int nl_fit(struct nl_dev *dev, u64 bytes)
 	err = dev->config.p[NL_P_FTL] == NL_FTL_ZONED ? nl_fit_zones(dev, bytes) : 0;
 	if (err)
 		return err;
+	if (dev->config.p[NL_P_FTL] == NL_FTL_NAMELESS && dev->config.p[NL_P_MAP_CACHE] &&
+	    dev->config.p[NL_P_MAP_CACHE] < page_bytes)
+		return nl_fail(dev, -EINVAL, "map_cache=%llu: holds no flash page of %llu",
+			       dev->config.p[NL_P_MAP_CACHE], page_bytes);
 	err = nl_config_fit(&dev->config, pages);
 	if (err == -EFBIG)
 		return nl_fail(dev, err, "size %llu: more flash pages than can be numbered",

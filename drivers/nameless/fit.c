@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How much flash there has to be. */
 #include "ftl_hybrid.h"
+#include "ftl_nameless_map.h"
 #include "zones.h"
 
 static u32 nl_fit_chunks(const struct nl_geometry *geo, u32 logical_pages)
@@ -33,7 +34,34 @@ static u32 nl_zone_min_blocks(const struct nl_config *config, u32 logical_pages)
 	return logical_pages / shape.size * shape.blocks + NL_FLOOR;
 }
 
-/* DOC in ftl_page.c and ftl_hybrid.c says why this is enough. */
+u32 nl_map_entries(const struct nl_geometry *geo, const struct nl_config *config)
+{
+	u32 entries = geo->page_bytes / sizeof(__le32);
+
+	return config->map_entries ? min(entries, config->map_entries) : entries;
+}
+
+u32 nl_map_chunks(const struct nl_geometry *geo, const struct nl_config *config,
+		  u32 logical_pages)
+{
+	return DIV_ROUND_UP(logical_pages, nl_map_entries(geo, config));
+}
+
+/* Pages beside users' that may be live before one is programmed: trim records, a swapped map. */
+static u32 nl_fit_records(const struct nl_geometry *geo, const struct nl_config *config,
+			  u32 logical_pages)
+{
+	u32 records = nl_fit_chunks(geo, logical_pages);
+
+	if (config->p[NL_P_FTL] == NL_FTL_NAMELESS && config->p[NL_P_MAP_CACHE])
+		records += nl_map_chunks(geo, config, logical_pages);
+	return records;
+}
+
+/*
+ * DOC in ftl_page.c and ftl_hybrid.c says why this is enough, with a map that is swapped in
+ * ftl_nameless_map.c.
+ */
 u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *config,
 		      u32 logical_pages)
 {
@@ -43,8 +71,8 @@ u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *con
 		return DIV_ROUND_UP(logical_pages, geo->pages) +
 		       nl_hybrid_log_blocks(geo, config, logical_pages) + 1 +
 		       nl_hybrid_meta_blocks(geo, logical_pages) + NL_FLOOR;
-	return div_u64((u64)logical_pages + nl_fit_chunks(geo, logical_pages), geo->pages) + 1 +
-	       NL_FLOOR;
+	return div_u64((u64)logical_pages + nl_fit_records(geo, config, logical_pages),
+		       geo->pages) + 1 + NL_FLOOR;
 }
 
 int nl_config_fit(struct nl_config *config, u64 logical_pages)

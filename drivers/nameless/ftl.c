@@ -114,10 +114,13 @@ static u64 nl_ram(const struct nl_ftl *ftl, const struct nl_io *io)
 /* Out of the flash. */
 static int nl_ftl_fetch(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
 {
-	u32 ppn = ftl->ops->lookup(ftl, lpn);
 	u64 when = io->now;
-	int r;
+	u32 ppn;
+	int r = ftl->ops->load ? ftl->ops->load(ftl, lpn, &when) : 0;
 
+	if (r)
+		return r;
+	ppn = ftl->ops->lookup(ftl, lpn);
 	if (ppn == NL_UNMAPPED)
 		return 0;
 	r = ftl->ops->read ? ftl->ops->read(ftl, ppn, buf, &when) :

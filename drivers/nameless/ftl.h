@@ -85,6 +85,17 @@ extern const char * const nl_zone_names[NL_NR_ZONE_STATES];
  * @zone_moves: blocks of zones that were replaced by spare ones
  * @zone_refused: requests that the state or the write pointer of a zone, or a limit, forbade
  * @zone_lost: pages in the write buffer that could not be programmed
+ * @map_chunks: of the virtual segment's map (nameless with map_cache, as all that follow here)
+ * @map_max: of them that may be in memory
+ * @map_resident: that are
+ * @map_dirty: of these not as in the flash
+ * @map_most: were in memory at once
+ * @map_hits: times that one was wanted and in memory
+ * @map_misses: and was not
+ * @map_in: read from the flash
+ * @map_out: written to it
+ * @map_rebuilt: could not be read, and were made from OOB again
+ * @map_lost: times that they could not
  * @map_bytes: mapping tables as they are in memory, by kind: what table 4.3 counts
  * @other_bytes: the rest of the FTL's memory
  * @recovered_by_scan: the last open read all OOB; otherwise it had a checkpoint
@@ -108,6 +119,8 @@ struct nl_ftl_stat {
 	u32 zones[NL_NR_ZONE_STATES];
 	u32 zone_spare;
 	u64 zone_resets, zone_moves, zone_refused, zone_lost;
+	u32 map_chunks, map_max, map_resident, map_dirty, map_most;
+	u64 map_hits, map_misses, map_in, map_out, map_rebuilt, map_lost;
 	u64 map_bytes[NL_NR_MAPS];
 	u64 other_bytes;
 	bool recovered_by_scan;
@@ -128,6 +141,11 @@ typedef void (*nl_report)(void *ctx, const char *text);
  * @lean: it tracks neither live pages nor trims: no memory for them, and no requests to trim
  * @open: make or recover; @ftl is zeroed but for its head
  * @lookup: flash page of a logical page, NL_UNMAPPED: none
+ * @load: have in memory what @lookup needs for this page, which a user wants to read; NULL: it is
+ * @mapped: has it a flash page?  Needs no @load; NULL: @lookup says so
+ * @loads: have in memory what @forget needs for the pages from @lpn to @end that wait for a trim
+ *	record, until that is done; NULL: it is
+ * @maps: all flash pages of logical ones, for a checkpoint; NULL: @lookup says so
  * @forget: a trim record says so: unmap a page that is mapped
  * @append: find room for a trim record, give it a seq and program it; its page is live then
  * @write: program it; when it returns 0 it lasts
@@ -149,6 +167,10 @@ struct nl_ftl_ops {
 	bool lean;
 	int (*open)(struct nl_ftl *ftl, struct nl_io *io);
 	u32 (*lookup)(struct nl_ftl *ftl, u32 lpn);
+	int (*load)(struct nl_ftl *ftl, u32 lpn, u64 *when);
+	bool (*mapped)(struct nl_ftl *ftl, u32 lpn);
+	int (*loads)(struct nl_ftl *ftl, u32 lpn, u32 end, u64 *when);
+	int (*maps)(struct nl_ftl *ftl, __le32 *map, u64 *when);
 	void (*forget)(struct nl_ftl *ftl, u32 lpn);
 	int (*append)(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_rec *rec, u64 *when,
 		      u32 *ppn);
@@ -188,7 +210,7 @@ extern const struct nl_ftl_ops nl_ftl_page, nl_ftl_hybrid, nl_ftl_nameless, nl_f
 int nl_ftl_open(struct nl_ftl **result, struct nl_flash *flash, const struct nl_config *config,
 		u32 logical_pages, struct nl_io *io);
 
-/* Read a page: *@buf with a reference, or NULL for zeros. 0, -ERANGE, -EIO, -ESHUTDOWN. */
+/* Read a page: *@buf with a reference, or NULL for zeros. 0, -ERANGE, -EIO, -ENOMEM, -ESHUTDOWN. */
 int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io);
 
 /* Write a page. @buf isn't changed any more; the caller keeps its reference. @flags: NL_FUA. */

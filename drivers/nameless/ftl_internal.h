@@ -223,6 +223,13 @@ void nl_trims_mark(struct nl_ftl *ftl, u32 lpn, u32 count);
 /* It was written again. */
 void nl_trims_unmark(struct nl_ftl *ftl, u32 lpn);
 
+/* Has a logical page a flash page? */
+static inline bool nl_is_mapped(struct nl_ftl *ftl, u32 lpn)
+{
+	return ftl->ops->mapped ? ftl->ops->mapped(ftl, lpn) :
+				  ftl->ops->lookup(ftl, lpn) != NL_UNMAPPED;
+}
+
 static inline bool nl_is_trimmed(const struct nl_ftl *ftl, u32 lpn)
 {
 	return ftl->trims.pending && test_bit(lpn, ftl->trims.pending);

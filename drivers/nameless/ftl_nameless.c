@@ -3,12 +3,14 @@
  * DOC: the nameless FTL
  *
  * Two segments in one space (zhang-2013 4.1.2, 4.2.1). The virtual one is what the block device
- * shows: a page map, in pieces that are there when something was written. The physical one has no
+ * shows: a page map, in chunks that are there when something was written. The physical one has no
  * map: a block's name is where it is (names.h). Pages of both lie in the same blocks.
  *
  *	ftl_nameless_fill.c	where the next page goes; in-place GC; why it never wedges
  *	ftl_nameless_move.c	migrations, for wear and for failed blocks
  *	ftl_nameless_names.c	the physical segment's operations
+ *	ftl_nameless_map.c	the virtual segment's map, in memory or not
+ *	ftl_nameless_swap.c	into the flash with it
  *	battery.h		what lasts without being in the flash
  */
 #include <linux/mm.h>
@@ -18,36 +20,14 @@
 
 /* --- the virtual segment's map ---------------------------------------------------------------- */
 
-u32 nl_nw_lookup(struct nl_ftl *ftl, u32 lpn)
+static u32 nl_nw_lookup(struct nl_ftl *ftl, u32 lpn)
 {
-	const u32 *piece = nl_nw(ftl)->map[lpn / NL_PIECE];
-
-	return piece ? piece[lpn % NL_PIECE] : NL_UNMAPPED;
+	return nl_map_get(nl_nw(ftl), lpn);
 }
 
-static int nl_nw_piece(struct nl_nw *f, u32 lpn)
+static bool nl_nw_mapped(struct nl_ftl *ftl, u32 lpn)
 {
-	u32 **piece = &f->map[lpn / NL_PIECE], i;
-
-	if (*piece)
-		return 0;
-	*piece = kmalloc_array(NL_PIECE, sizeof(**piece),
-			       f->ftl.flash->nowait ? NL_GFP_NOWAIT : NL_GFP_IO);
-	if (!*piece)
-		return -ENOMEM;
-	for (i = 0; i < NL_PIECE; i++)
-		(*piece)[i] = NL_UNMAPPED;
-	f->nr_pieces++;
-	return 0;
-}
-
-int nl_nw_map(struct nl_nw *f, u32 lpn, u32 ppn)
-{
-	int r = nl_nw_piece(f, lpn);
-
-	if (!r)
-		f->map[lpn / NL_PIECE][lpn % NL_PIECE] = ppn;
-	return r;
+	return nl_map_has(nl_nw(ftl), lpn);
 }
 
 /* Is all space in use, so that what has no page gets none? NL_NONE: a block without a name. */
@@ -55,7 +35,7 @@ static bool nl_nw_is_full(struct nl_ftl *ftl, u32 lpn)
 {
 	const struct nl_nw *f = nl_nw(ftl);
 
-	if (lpn != NL_NONE && nl_nw_lookup(ftl, lpn) != NL_UNMAPPED)
+	if (lpn != NL_NONE && nl_map_has(f, lpn))
 		return false;
 	return (u64)f->mapped + f->battery->nr_valid + ftl->wbuf.nr >= ftl->logical_pages;
 }
@@ -65,8 +45,36 @@ static void nl_nw_forget(struct nl_ftl *ftl, u32 lpn)
 	struct nl_nw *f = nl_nw(ftl);
 
 	nl_nw_dead(f, nl_nw_lookup(ftl, lpn));
-	f->map[lpn / NL_PIECE][lpn % NL_PIECE] = NL_UNMAPPED;
+	nl_map_set(f, lpn, NL_UNMAPPED);
 	f->mapped--;
+}
+
+/*
+ * Is a live page what its record says?  -EUCLEAN: a checkpoint or a memory that lied. The map of a
+ * page that is known is in memory.
+ */
+int nl_nw_know(struct nl_nw *f, u32 ppn, const struct nl_rec *rec, u64 *when)
+{
+	bool known;
+	int r = 0;
+
+	switch (rec->type) {
+	case NL_OOB_DATA:
+		r = nl_map_need(f, rec->lpn, when);
+		known = !r && nl_map_get(f, rec->lpn) == ppn;
+		break;
+	case NL_OOB_TRIM:
+		known = f->ftl.trims.ppn[rec->lpn] == ppn;
+		break;
+	case NL_OOB_MAP:
+		known = nl_map_is_at(&f->map, rec->lpn, ppn);
+		break;
+	default:
+		known = rec->type == NL_OOB_NAMELESS && nl_nw_is_valid(f, ppn);
+	}
+	if (r)
+		return r;
+	return known ? 0 : -EUCLEAN;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -78,6 +86,9 @@ static int nl_nw_append(struct nl_nw *f, enum nl_cause cause, u64 *when, struct 
 	struct nl_io io = { .now = *when };
 	int r = nl_nw_make_room(f, &io);
 
+	/* Behind that, as making room may shrink the map; what a page replaces is in it. */
+	if (!r && rec->type == NL_OOB_DATA)
+		r = nl_map_need_for_write(f, rec->lpn, when);
 	if (r)
 		return r;
 	rec->seq = ++f->ftl.seq;
@@ -113,18 +124,16 @@ static int nl_nw_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct n
 	struct nl_rec rec = { .type = NL_OOB_DATA, .lpn = lpn };
 	u64 when = io->now;
 	u32 ppn, old;
-	int r = nl_nw_piece(f, lpn);
+	int r = nl_nw_append(f, NL_FOR_HOST, &when, buf, &rec, &ppn);
 
-	if (!r)
-		r = nl_nw_append(f, NL_FOR_HOST, &when, buf, &rec, &ppn);
 	if (r)
 		return r;
-	old = nl_nw_lookup(ftl, lpn);
+	old = nl_map_get(f, lpn);
 	if (old == NL_UNMAPPED)
 		f->mapped++;
 	else
 		nl_nw_dead(f, old);
-	nl_nw_map(f, lpn, ppn);
+	nl_map_set(f, lpn, ppn);
 	f->rate_pages++;
 	nl_trims_unmark(ftl, lpn);
 	nl_io_wait(io, when);
@@ -220,7 +229,7 @@ static int nl_nw_gc(struct nl_ftl *ftl, struct nl_io *io)
 		r = nl_nw_finish(f, plane, &when);
 		return r ? r : 1;
 	}
-	return 0;
+	return nl_map_idle(f, &when);
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */
@@ -228,7 +237,6 @@ static int nl_nw_gc(struct nl_ftl *ftl, struct nl_io *io)
 static void nl_nw_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
 {
 	const struct nl_nw *f = container_of(ftl, struct nl_nw, ftl);
-	u32 pieces = DIV_ROUND_UP(ftl->logical_pages, NL_PIECE);
 
 	stat->mapped = f->mapped;
 	stat->valid = f->battery->nr_valid;
@@ -237,8 +245,7 @@ static void nl_nw_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
 	stat->waiting = f->battery->nr_moved;
 	stat->stalled = f->stalled;
 	stat->stale = f->stale;
-	stat->map_bytes[NL_MAP_PAGE] = (u64)f->nr_pieces * NL_PIECE * sizeof(u32) +
-				       (u64)pieces * sizeof(u32 *);
+	nl_map_stat(f, stat);
 	stat->map_bytes[NL_MAP_MOVED] = (u64)f->battery->nr_moved * sizeof(struct nl_moved);
 	stat->other_bytes += sizeof(*f) + (u64)ftl->geo->nr_planes * 2 * sizeof(u32) +
 			     ((u64)f->buckets + f->battery->max_moved) * 2 * sizeof(u32) +
@@ -252,14 +259,17 @@ static int nl_nw_open(struct nl_ftl *ftl, struct nl_io *io)
 	u64 forced = (u64)geo->nr_planes * geo->pages;
 	u32 moves = min_t(u64, ftl->config.p[NL_P_MOVES] + forced, 1 << 22);
 	u32 i;
+	int r;
 
 	if (nl_battery_create(ftl->flash, moves))
 		return -ENOMEM;
 	f->battery = ftl->flash->battery;
-	f->map = kvcalloc(DIV_ROUND_UP(ftl->logical_pages, NL_PIECE), sizeof(*f->map), GFP_KERNEL);
+	r = nl_map_init(f);
+	if (r)
+		return r;
 	f->active = kvmalloc_array(geo->nr_planes, sizeof(*f->active), GFP_KERNEL);
 	f->pins = kvcalloc(geo->nr_planes, sizeof(*f->pins), GFP_KERNEL);
-	if (!f->map || !f->active || !f->pins ||
+	if (!f->active || !f->pins ||
 	    nl_nw_alloc_indexes(f, f->battery->max_moved, GFP_KERNEL))
 		return -ENOMEM;
 	for (i = 0; i < geo->nr_planes; i++)
@@ -271,11 +281,8 @@ static int nl_nw_open(struct nl_ftl *ftl, struct nl_io *io)
 static void nl_nw_close(struct nl_ftl *ftl)
 {
 	struct nl_nw *f = nl_nw(ftl);
-	u32 i;
 
-	for (i = 0; f->map && i < DIV_ROUND_UP(ftl->logical_pages, NL_PIECE); i++)
-		kfree(f->map[i]);
-	kvfree(f->map);
+	nl_map_destroy(f);
 	kvfree(f->active);
 	kvfree(f->pins);
 	nl_nw_free_indexes(f);
@@ -286,6 +293,10 @@ const struct nl_ftl_ops nl_ftl_nameless = {
 	.size = sizeof(struct nl_nw),
 	.open = nl_nw_open,
 	.lookup = nl_nw_lookup,
+	.load = nl_map_need_for_read,
+	.mapped = nl_nw_mapped,
+	.loads = nl_map_need_trimmed,
+	.maps = nl_map_export,
 	.forget = nl_nw_forget,
 	.append = nl_nw_append_record,
 	.write = nl_nw_write,

@@ -4,9 +4,8 @@
 
 #include "battery.h"
 #include "ftl_internal.h"
+#include "ftl_nameless_map.h"
 #include "names.h"
-
-#define NL_PIECE	1024u	/* entries of a piece of the virtual segment's map */
 
 /**
  * struct nl_index - migrations by one of their addresses
@@ -22,8 +21,7 @@ struct nl_index {
  * struct nl_nw - the nameless FTL
  * @ftl: what all FTLs have
  * @battery: the flash's
- * @map: of the virtual segment, in pieces that are made when first written
- * @nr_pieces: that are there
+ * @map: of the virtual segment
  * @active: per plane: the block being filled, NL_NONE
  * @pins: per plane: held pages of the active block that are to be put back yet
  * @cursor: plane whose turn it is
@@ -48,8 +46,7 @@ struct nl_index {
 struct nl_nw {
 	struct nl_ftl ftl;
 	struct nl_battery *battery;
-	u32 **map;
-	u32 nr_pieces;
+	struct nl_vmap map;
 	u32 *active;
 	u32 *pins;
 	u32 cursor;
@@ -127,9 +124,9 @@ int nl_nw_alloc_indexes(struct nl_nw *f, u32 max, gfp_t gfp);
 void nl_nw_free_indexes(struct nl_nw *f);
 
 /* ftl_nameless.c */
-int nl_nw_map(struct nl_nw *f, u32 lpn, u32 ppn);
-u32 nl_nw_lookup(struct nl_ftl *ftl, u32 lpn);
 bool nl_nw_has_slots(const struct nl_nw *f);
+/* 0: a live page is what its record says. */
+int nl_nw_know(struct nl_nw *f, u32 ppn, const struct nl_rec *rec, u64 *when);
 
 /* ftl_nameless_recover.c */
 int nl_nw_recover(struct nl_nw *f, struct nl_io *io);

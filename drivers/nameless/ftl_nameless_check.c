@@ -7,10 +7,14 @@
 static u32 nl_check_virtual(struct nl_checking *c, struct nl_nw *f)
 {
 	u32 i, ppn, live = 0;
+	bool mapped;
 
 	for (i = 0; i < f->ftl.logical_pages; i++) {
-		ppn = nl_nw_lookup(&f->ftl, i);
-		if (ppn == NL_UNMAPPED)
+		ppn = nl_map_peek(f, i);
+		mapped = ppn != NL_UNMAPPED;
+		if (nl_map_has(f, i) != mapped)
+			nl_finding(c, "logical page %u: its bit and its chunk differ", i);
+		if (!mapped)
 			continue;
 		live++;
 		nl_check_live(c, ppn, NL_OOB_DATA, i);
@@ -19,6 +23,42 @@ static u32 nl_check_virtual(struct nl_checking *c, struct nl_nw *f)
 	}
 	if (live != f->mapped)
 		nl_finding(c, "%u pages are mapped, %u are counted", live, f->mapped);
+	return live;
+}
+
+/* What the flash has of a chunk is what the map says. */
+static void nl_check_chunk(struct nl_checking *c, struct nl_nw *f, u32 n)
+{
+	u32 lpn = n * f->map.entries, end = nl_map_end(&f->ftl, &f->map, n);
+
+	nl_check_live(c, f->map.chunk[n].ppn, NL_OOB_MAP, n);
+	for (; f->map.entry[n] && lpn < end; lpn++)
+		if (nl_map_peek_flash(f, lpn) != nl_map_get(f, lpn))
+			nl_finding(c, "chunk %u: its flash page %u has not logical page %u's place",
+				   n, f->map.chunk[n].ppn, lpn);
+}
+
+static u32 nl_check_map(struct nl_checking *c, struct nl_nw *f)
+{
+	u32 n, live = 0, resident = 0, dirty = 0, listed = 0;
+	const struct nl_vmap *m = &f->map;
+	const struct nl_chunk *chunk;
+
+	if (!m->max)
+		return 0;
+	for (n = 0; n < m->nr; n++) {
+		resident += !!m->entry[n];
+		dirty += nl_map_is_dirty(m, n);
+		if (m->chunk[n].ppn == NL_UNMAPPED)
+			continue;
+		live++;
+		nl_check_chunk(c, f, n);
+	}
+	list_for_each_entry(chunk, &m->lru, lru)
+		listed += !!m->entry[chunk - m->chunk];
+	if (resident != m->resident || listed != resident || dirty != m->dirty)
+		nl_finding(c, "%u chunks are in memory, %u listed, %u dirty; %u and %u are counted",
+			   resident, listed, dirty, m->resident, m->dirty);
 	return live;
 }
 
@@ -102,7 +142,7 @@ u32 nl_nw_check(struct nl_ftl *ftl, nl_report report, void *ctx)
 	struct nl_nw *f = nl_nw(ftl);
 	u32 live = nl_check_virtual(&c, f) + nl_check_physical(&c, f);
 
-	live += nl_check_trims(&c);
+	live += nl_check_map(&c, f) + nl_check_trims(&c);
 	nl_check_blocks(&c, live);
 	nl_check_closed(&c);
 	nl_check_planes(&c, f);

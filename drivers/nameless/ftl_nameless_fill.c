@@ -479,11 +479,13 @@ int nl_nw_make_room(struct nl_nw *f, const struct nl_io *io)
 		r = nl_nw_refill_floor(f, &when);	/* for the next one: this can do without */
 	if (r == -ESHUTDOWN)
 		return r;
-	if (nl_nw_is_low(f) && f->ftl.trims.nr_pending && !f->ftl.trims.syncing) {
+	if (f->ftl.trims.syncing)
+		return 0;
+	if (nl_nw_is_low(f) && f->ftl.trims.nr_pending) {
 		/* GC gains more when records are there; it can do without. */
 		r = nl_trims_sync(&f->ftl, &record);
 		if (r == -ESHUTDOWN)
 			return r;
 	}
-	return 0;
+	return nl_map_shrink(f, &when);	/* not while a record is about chunks that it has loaded */
 }

@@ -286,19 +286,6 @@ int nl_nw_fetch(struct nl_nw *f, u32 ppn, enum nl_cause cause, u64 *when, struct
 	return 0;
 }
 
-/* Is a live page what its record says?  A checkpoint or a memory that lied. */
-static bool nl_nw_is_known(struct nl_nw *f, u32 ppn, const struct nl_rec *rec)
-{
-	switch (rec->type) {
-	case NL_OOB_DATA:
-		return nl_nw_lookup(&f->ftl, rec->lpn) == ppn;
-	case NL_OOB_TRIM:
-		return f->ftl.trims.ppn[rec->lpn] == ppn;
-	default:
-		return rec->type == NL_OOB_NAMELESS && nl_nw_is_valid(f, ppn);
-	}
-}
-
 /* Nothing below is a flash operation, so no cut comes in between. */
 static void nl_nw_moved_to(struct nl_nw *f, const struct nl_rec *rec, u32 from, u32 to)
 {
@@ -308,7 +295,10 @@ static void nl_nw_moved_to(struct nl_nw *f, const struct nl_rec *rec, u32 from, 
 	nl_nw_dead(f, from);
 	switch (rec->type) {
 	case NL_OOB_DATA:
-		nl_nw_map(f, rec->lpn, to);
+		nl_map_set(f, rec->lpn, to);
+		break;
+	case NL_OOB_MAP:
+		nl_map_moved(&f->map, rec->lpn, to);
 		break;
 	case NL_OOB_TRIM:
 		nl_trims_moved(&f->ftl, rec->lpn, to);
@@ -334,14 +324,16 @@ static int nl_nw_move(struct nl_nw *f, u32 from, u32 plane, u32 limit, u64 start
 	if (rec.type == NL_OOB_NAMELESS &&
 	    f->battery->nr_moved >= min(limit, f->battery->max_moved))
 		r = -EBUSY;
-	else if (!nl_nw_is_known(f, from, &rec))
-		r = -EUCLEAN;
 	else
+		r = nl_nw_know(f, from, &rec, &when);
+	if (!r)
 		r = nl_nw_program(f, plane, NL_FOR_WEAR, &when, buf, &rec, &to);
 	nl_buf_put(buf);
 	if (r)
 		return r;
-	nl_nw_moved_to(f, &rec, from, to);
+	/* The program may have moved others, and by that killed a page of the map. */
+	if (nl_page_is_live(&f->ftl, from))
+		nl_nw_moved_to(f, &rec, from, to);
 	return nl_nw_spent(f, nl_plane_of(f->ftl.geo, nl_block_of(f->ftl.geo, to)), start);
 }
 

@@ -2,7 +2,8 @@
 /*
  * The start. First what in-place GC left under way is put back into its blocks, so that all is in
  * the flash that can be; then the virtual segment's map comes out of a checkpoint or all OOB, as
- * it does for the other FTLs. What the physical segment holds the battery-backed memory knows.
+ * it does for the other FTLs. What the physical segment holds the battery-backed memory knows. The
+ * map is whole in memory then; what is more than its cache holds goes into the flash at once.
  *
  * A cut meanwhile does no harm: a slot is emptied when the last of it is in the flash.
  */
@@ -158,15 +159,21 @@ static int nl_lost_retire(struct nl_nw *f)
 
 static int nl_recover_virtual(struct nl_nw *f, const u32 *map)
 {
+	u64 when = 0;
 	u32 lpn;
 	int r = 0;
 
 	for (lpn = 0; lpn < f->ftl.logical_pages && !r; lpn++) {
 		if (map[lpn] == NL_UNMAPPED)
 			continue;
-		r = nl_nw_map(f, lpn, map[lpn]);
+		r = nl_map_need(f, lpn, &when);		/* there is none in the flash yet */
+		if (r)
+			break;
+		nl_map_set(f, lpn, map[lpn]);
 		f->mapped++;
 	}
+	f->map.hits = 0;
+	f->map.misses = 0;
 	return r;
 }
 
@@ -221,6 +228,7 @@ static int nl_recover_maps(struct nl_nw *f, u32 *map, struct nl_io *io)
 int nl_nw_recover(struct nl_nw *f, struct nl_io *io)
 {
 	u32 i, *map = kvmalloc_array(f->ftl.logical_pages, sizeof(*map), GFP_KERNEL);
+	u64 when = io->now;
 	int r;
 
 	if (!map)
@@ -233,5 +241,8 @@ int nl_nw_recover(struct nl_nw *f, struct nl_io *io)
 		r = nl_lost_retire(f);
 	for (i = 0; i < f->ftl.geo->nr_blocks && r >= 0; i++)
 		r = nl_scan_place(&f->ftl, i, f->active, io);
+	if (r >= 0 && f->ftl.state != NL_FTL_RO)
+		r = nl_map_shrink(f, &when);
+	nl_io_wait(io, when);
 	return min(r, 0);
 }

@@ -33,7 +33,7 @@ enum nl_param {
 	NL_P_REGISTER,
 	/* the FTL */
 	NL_P_FTL, NL_P_OVERPROVISION, NL_P_RESERVE, NL_P_LOG, NL_P_GC, NL_P_WEAR,
-	NL_P_WEAR_AT, NL_P_MOVES,
+	NL_P_WEAR_AT, NL_P_MOVES, NL_P_MAP_CACHE,
 	NL_P_BUFFER, NL_P_ZONE_BLOCKS, NL_P_MAX_OPEN, NL_P_MAX_ACTIVE,
 	/* the device */
 	NL_P_GC_IDLE,
@@ -73,8 +73,15 @@ extern const struct nl_param_info nl_params[NL_NR_PARAMS];
 extern const char * const nl_ftl_names[NL_NR_FTLS];
 extern const char * const nl_gc_names[NL_NR_GCS];
 
+/**
+ * struct nl_config - what a device is to be
+ * @p: the parameters
+ * @map_entries: of a chunk of a map that is swapped, at most; 0: what a flash page holds. For
+ *	tests: tiny devices have several chunks then
+ */
 struct nl_config {
 	u64 p[NL_NR_PARAMS];
+	u32 map_entries;
 };
 
 /**

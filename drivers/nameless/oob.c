@@ -5,6 +5,7 @@
 #include <asm/cpufeature.h>
 #endif
 #include "ftl_internal.h"
+#include "ftl_nameless_map.h"
 
 /*
  * CRC-32C of a record whose csum is 0. Each flash page that is programmed or moved has one, and the
@@ -73,6 +74,9 @@ static bool nl_rec_is_sane(const struct nl_ftl *ftl, const struct nl_rec *rec)
 		return rec->lpn < ftl->trims.nr;
 	case NL_OOB_NAMELESS:
 		return ftl->config.p[NL_P_FTL] == NL_FTL_NAMELESS;
+	case NL_OOB_MAP:
+		return ftl->config.p[NL_P_FTL] == NL_FTL_NAMELESS &&
+		       rec->lpn < nl_map_chunks(ftl->geo, &ftl->config, ftl->logical_pages);
 	case NL_OOB_CHECKPOINT:
 		return rec->aux && rec->lpn < rec->aux && rec->aux < ftl->geo->nr_pages;
 	default:

@@ -18,20 +18,20 @@
 	[NL_P_WEAR_AT] = 250, [NL_P_MOVES] = 8192, [NL_P_GC_IDLE] = 100 * MS
 
 const struct nl_preset nl_presets[] = {
-	{ "ssd1", "older flash, zhang-2013 table 3.1; SLC", { {
+	{ "ssd1", "older flash, zhang-2013 table 3.1; SLC", { .p = {
 		TABLE_3_1, FTL_DEFAULTS, [NL_P_ENDURANCE] = 100000,
 		[NL_P_READ] = 25 * US, [NL_P_PROGRAM] = 200 * US, [NL_P_ERASE] = 1500 * US } } },
-	{ "ssd2", "newer flash, zhang-2013 table 3.1; SLC", { {
+	{ "ssd2", "newer flash, zhang-2013 table 3.1; SLC", { .p = {
 		TABLE_3_1, FTL_DEFAULTS, [NL_P_ENDURANCE] = 100000,
 		[NL_P_READ] = 65 * US, [NL_P_PROGRAM] = 85 * US, [NL_P_ERASE] = 1000 * US } } },
-	{ "tlc", "176-layer TLC, 4 planes a die, 1.6 GT/s", { {
+	{ "tlc", "176-layer TLC, 4 planes a die, 1.6 GT/s", { .p = {
 		[NL_P_PACKAGES] = 4, [NL_P_DIES] = 2, [NL_P_PLANES] = 4,
 		[NL_P_PAGES] = 256, [NL_P_PAGE_SIZE] = 16 * KIB, [NL_P_OOB_SIZE] = 128,
 		FTL_DEFAULTS, [NL_P_ENDURANCE] = 3000,
 		[NL_P_READ] = 50 * US, [NL_P_PROGRAM] = 390 * US, [NL_P_ERASE] = 3500 * US,
 		[NL_P_BUS_CONTROL] = 200, [NL_P_BUS_DATA] = 10240,
 		[NL_P_RAM] = 1 * US, [NL_P_REGISTER] = 500 } } },
-	{ "qlc", "96-layer QLC, 30 MB/s a die, 1.2 GT/s", { {
+	{ "qlc", "96-layer QLC, 30 MB/s a die, 1.2 GT/s", { .p = {
 		[NL_P_PACKAGES] = 4, [NL_P_DIES] = 2, [NL_P_PLANES] = 4,
 		[NL_P_PAGES] = 512, [NL_P_PAGE_SIZE] = 16 * KIB, [NL_P_OOB_SIZE] = 128,
 		FTL_DEFAULTS, [NL_P_ENDURANCE] = 1000,

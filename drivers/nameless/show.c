@@ -104,6 +104,14 @@ static ssize_t nl_show_ftl(struct nl_dev *dev, char *page, ssize_t at)
 			    "valid %u\nwasted %llu\nmigrated %llu\nwaiting %u\nstalled %llu\n"
 			    "stale %llu\n", stat.valid, stat.wasted, stat.migrated, stat.waiting,
 			    stat.stalled, stat.stale);
+	if (stat.map_max)
+		at += sysfs_emit_at(page, at,
+				    "map_chunks %u\nmap_max %u\nmap_resident %u\nmap_dirty %u\n"
+				    "map_most %u\nmap_hits %llu\nmap_misses %llu\nmap_in %llu\n"
+				    "map_out %llu\nmap_rebuilt %llu\nmap_lost %llu\n",
+				    stat.map_chunks, stat.map_max, stat.map_resident,
+				    stat.map_dirty, stat.map_most, stat.map_hits, stat.map_misses,
+				    stat.map_in, stat.map_out, stat.map_rebuilt, stat.map_lost);
 	for (i = 0; i < NL_NR_MERGES; i++)
 		at += sysfs_emit_at(page, at, "merges_%s %llu\n", nl_merge_names[i],
 				    stat.merges[i]);

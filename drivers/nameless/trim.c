@@ -53,7 +53,7 @@ void nl_trims_mark(struct nl_ftl *ftl, u32 lpn, u32 count)
 	struct nl_trims *t = &ftl->trims;
 
 	for (; count; lpn++, count--) {
-		if (ftl->ops->lookup(ftl, lpn) == NL_UNMAPPED || nl_is_trimmed(ftl, lpn))
+		if (!nl_is_mapped(ftl, lpn) || nl_is_trimmed(ftl, lpn))
 			continue;
 		__set_bit(lpn, t->pending);
 		t->pending_in[lpn / t->bits]++;
@@ -83,7 +83,7 @@ static void nl_chunk_fill(struct nl_ftl *ftl, u32 chunk, u8 *bitmap)
 
 	memset(bitmap, 0, ftl->geo->page_bytes);
 	for (lpn = first; lpn < nl_chunk_end(ftl, chunk); lpn++)
-		if (nl_is_trimmed(ftl, lpn) || ftl->ops->lookup(ftl, lpn) == NL_UNMAPPED)
+		if (nl_is_trimmed(ftl, lpn) || !nl_is_mapped(ftl, lpn))
 			bitmap[(lpn - first) / 8] |= 1 << (lpn - first) % 8;
 }
 
@@ -111,10 +111,16 @@ static int nl_chunk_record(struct nl_ftl *ftl, u32 chunk, struct nl_io *io)
 	struct nl_buf *buf = nl_buf_alloc(ftl->geo->page_bytes, ftl->flash->nowait);
 	u64 when = io->now;
 	u32 ppn;
-	int r;
+	int r = 0;
 
 	if (!buf)
 		return -ENOMEM;
+	if (ftl->ops->loads)
+		r = ftl->ops->loads(ftl, chunk * ftl->trims.bits, nl_chunk_end(ftl, chunk), &when);
+	if (r) {
+		nl_buf_put(buf);
+		return r;
+	}
 	nl_chunk_fill(ftl, chunk, nl_buf_data(buf));
 	rec.data_csum = nl_data_csum(ftl, buf);
 	r = ftl->ops->append(ftl, buf, &rec, &when, &ppn);

@@ -71,6 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 4)
 		return 0;
+	rig_map_chunks = data[0] / NL_FTL_ZONED % 4;	/* 0: no map is swapped */
+	rig_map_entries = 3 + rig_map_chunks;
 	config = rig_tiny(data[0] % NL_FTL_ZONED, 1 + data[1] % 3, 3 + data[1] / 16 % 6, PAGES,
 			  data[2] % 6);
 	config.p[NL_P_BUFFER] = data[3] % 9;
@@ -95,11 +97,11 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 	unsigned int state = nr + 1;
 	size_t i, size = 4 + 3 * 250;
 
-	if (nr >= 8)
+	if (nr >= 11)
 		return 0;
 	for (i = 0; i < size; i++)
 		data[i] = fuzz_random(&state, 256);
-	data[0] = nr % NL_FTL_ZONED;
+	data[0] = nr < 8 ? nr % NL_FTL_ZONED : NL_FTL_NAMELESS + NL_FTL_ZONED * (nr - 7);
 	for (i = 4; i < size; i += 3)
 		if (data[i] % NR > RESTART && i / 3 % 16)
 			data[i] = RUN;

@@ -11,7 +11,7 @@ static u8 oob[64];
 
 static struct nl_config small(void)
 {
-	struct nl_config config = { {
+	struct nl_config config = { .p = {
 		[NL_P_PACKAGES] = 2, [NL_P_DIES] = 1, [NL_P_PLANES] = 2, [NL_P_BLOCKS] = 3,
 		[NL_P_PAGES] = 4, [NL_P_PAGE_SIZE] = 512, [NL_P_OOB_SIZE] = 64, [NL_P_LOG] = 50,
 		[NL_P_READ] = 25000, [NL_P_PROGRAM] = 200000, [NL_P_ERASE] = 1500000,

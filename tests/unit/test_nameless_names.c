@@ -1074,5 +1074,17 @@ int main(int argc, char **argv)
 	ktap_run("an image whose sums are right is not believed either", test_forged_image);
 	ktap_run("random overwrites are about as fast as the page map's", test_speed);
 	ktap_run("other FTLs have no names", test_others);
+	rig_map_chunks = 1;
+	rig_map_entries = 4;
+	ktap_run("swapped: names lead to what was written", test_requests);
+	ktap_run("swapped: after a cut at every operation all or nothing was done", test_every_cut);
+	ktap_run("swapped: cuts anywhere, with blocks that fail", test_random_cuts);
+	ktap_run("swapped: both segments share the space", test_space);
+	ktap_run("swapped: a clean stop keeps names and migrations", test_stop);
+	ktap_run("swapped: no checkpoint contradicts what the battery keeps", test_stop_fails);
+	ktap_run("swapped: one plane goes on until its spare blocks are used up", test_spares);
+	ktap_run("swapped: what is written after a block was lost is newer", test_lost);
+	ktap_run("swapped: an image has what the battery kept", test_image);
+	ktap_run("swapped: an image whose sums are right is not believed either", test_forged_image);
 	return ktap_done();
 }

@@ -3,7 +3,7 @@
 # title: nameless writes: a client of both segments through GC, migrations, power cuts and images; every refusal
 # kernels: 6.1 6.12 debug
 # quick: yes
-# timeout: 90
+# timeout: 180
 . tests/vm/lib.sh
 
 modprobe nameless || die "no nameless"
@@ -143,6 +143,55 @@ wait $! 2>/dev/null
 check "their process is killed, and another one may be the client" wait_for 20 nlctl names a --count
 nlctl set a t_program=0
 check "the directory goes under clients that wait" names gone $conf/a
+
+# --- a map that is larger than its cache ------------------------------------------------------------
+
+rm -f /tmp/names.state
+large() {
+	# shellcheck disable=SC2086
+	nlctl create a 32M --ftl nameless packages=4 pages=16 wear=100% wear_at=0 endurance=10000 moves=64 $quick "$@" &&
+		wait_for 10 test -c "$d/a:names"
+}
+check_fails "a cache that holds no flash page is refused" "holds no flash page of 4096" large map_cache=4095
+check_fails "and flash that has no room for the map beside the data" "too little flash" large map_cache=8K packages=1 pages=2 blocks=4100
+check "what is enough without" large packages=1 pages=2 blocks=4100
+is "shows no cache" "$(grep -c map_max $conf/a/stat)" 0
+nlctl delete a
+check "a device with a quarter of its map in memory" large map_cache=8K
+is "has 2 of 8 chunks" "$(stat_of map_chunks) $(stat_of map_max)" "8 2"
+check_fails "which is for good" "map_cache can be given at create only" nlctl set a map_cache=16K
+check "blocks without names" names fill 512
+check "and a virtual segment" blkio write $d/a 0 32768 "$seed" -- flush $d/a -- verify $d/a 0 32768 "$seed"
+fio --thread --clocksource=clock_gettime --name=v --filename=$d/a --rw=randwrite --bsrange=4k-16k --offset=16M --size=12M --io_size=16M \
+	--direct=1 --ioengine=psync --verify=crc32c --verify_fatal=1 --norandommap=0 --randseed="$seed" --output=/tmp/fio
+is "fio finds what it wrote" "$? $(grep -c 'err= 0' /tmp/fio)" "0 1"
+check "writes, overwrites and frees beside it" names churn 2500 "$seed"
+check "all is what was written" names verify
+check "in both segments" blkio verify $d/a 0 32768 "$seed"
+clean "swapped" a
+more "chunks went to the flash" map_out 20
+more "and came back" map_in 20
+is "no more are in memory than may be" "$(($(stat_of map_resident) <= 3))" 1
+matches "nlctl says so" "$(nlctl stat a)" "cache +[23] of 8 chunks in memory \(2 may be"
+check "discards" blkio discard $d/a 8 16000 -- flush $d/a -- verify $d/a 8 16000 0 -- verify $d/a 16384 16384 "$seed"
+clean "with discards" a
+check "written again" blkio write $d/a 0 32768 "$seed" -- flush $d/a
+for tear in not error blank; do
+	nlctl cut a --after $((RANDOM % 90 + 2)) --tear $tear
+	names churn 2000 "$seed" >/tmp/cut 2>&1
+	is "the power goes, left $tear" "$?" 3 || note "$(</tmp/cut)"
+	nlctl power a on
+	check "each is done or not" names recover
+	check "the virtual segment is what it was" blkio verify $d/a 0 32768 "$seed"
+	clean "swapped, $tear" a
+done
+check "saved, deleted and loaded" eval 'nlctl save a /tmp/a.img && nlctl delete a && nlctl load a /tmp/a.img && wait_for 10 test -c $d/a:names'
+is "from a checkpoint, with its cache" "$(stat_of recovered_by_scan) $(stat_of map_max)" "0 2"
+check "with all its blocks" names recover
+check "in both segments" blkio verify $d/a 0 32768 "$seed"
+clean "swapped, loaded" a
+check "deleted" nlctl delete a
+
 check "other FTLs have no names" eval 'nlctl create a 8M && ! test -e $d/a:names'
 check_fails "and nlctl says so" "no such device of the FTL nameless" nlctl names a
 check "deleted" nlctl delete a

@@ -20,6 +20,10 @@
  * says that the zone was finished there. A bad block with records of a zone says that the zone is
  * read-only. Of two blocks in the same place of a zone the one with more pages counts.
  *
+ * A page of the map holds the flash pages, each a __le32, of as many logical pages as it has room
+ * for, 0x7fffffff of those that have none; @lpn counts them. It is a cache: what other pages' OOB
+ * says counts, and a page of the map is dead after a start, whatever it says.
+ *
  * A checkpoint is @aux pages with one @seq, @lpn counts them from 0; their data in order is
  * struct nl_checkpoint and what it announces. It is complete or it does not count; the block of
  * page 0 is erased before anything else changes the flash.
@@ -41,6 +45,7 @@ enum nl_oob_type {
 	NL_OOB_CHECKPOINT = 3,
 	NL_OOB_PAD = 4,		/* fills a hole that nothing else was there for */
 	NL_OOB_NAMELESS = 5,	/* a block of the physical segment */
+	NL_OOB_MAP = 6,		/* nameless: a chunk of the virtual segment's map */
 };
 
 enum nl_oob_role {
@@ -61,7 +66,7 @@ struct nl_oob {
 	__le64	seq;
 	__le64	program;
 	__le32	aux;			/* pages of the checkpoint; zoned: blocks of a zone */
-	__le32	data_csum;		/* of the data of trim records and checkpoints */
+	__le32	data_csum;		/* of the data of trim records, checkpoints and maps */
 	__le64	meta[2];		/* nameless: the other words; 0 for all others */
 };
 

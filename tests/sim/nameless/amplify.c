@@ -69,7 +69,7 @@ static void write_random(struct nl_ftl *ftl, u32 pages, u64 nr)
 
 static double amplification(enum nl_gc_kind gc, u32 pages)
 {
-	struct nl_config config = { {
+	struct nl_config config = { .p = {
 		[NL_P_PACKAGES] = 1, [NL_P_DIES] = 1, [NL_P_PLANES] = 1, [NL_P_BLOCKS] = BLOCKS,
 		[NL_P_PAGES] = PAGES, [NL_P_PAGE_SIZE] = 4096, [NL_P_OOB_SIZE] = 64,
 		[NL_P_RESERVE] = RESERVE, [NL_P_LOG] = 50, [NL_P_GC] = gc,

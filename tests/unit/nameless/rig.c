@@ -9,17 +9,20 @@ struct stamp {
 	u32 check;
 };
 
+u32 rig_map_chunks, rig_map_entries;
+
 struct nl_config rig_tiny(enum nl_ftl_kind kind, u32 planes, u32 pages_per_block, u32 pages,
 			  u32 spare)
 {
-	struct nl_config config = { {
+	struct nl_config config = { .p = {
 		[NL_P_PACKAGES] = planes, [NL_P_DIES] = 1, [NL_P_PLANES] = 1,
 		[NL_P_PAGES] = pages_per_block, [NL_P_PAGE_SIZE] = 512, [NL_P_OOB_SIZE] = 64,
 		[NL_P_READ] = 25000, [NL_P_PROGRAM] = 200000, [NL_P_ERASE] = 1500000,
 		[NL_P_BUS_CONTROL] = 2000, [NL_P_BUS_DATA] = 10000,
 		[NL_P_RAM] = 1000, [NL_P_REGISTER] = 1000,
 		[NL_P_FTL] = kind, [NL_P_LOG] = 50,
-	} };
+		[NL_P_MAP_CACHE] = rig_map_chunks * rig_map_entries * sizeof(u32),
+	}, .map_entries = rig_map_entries };
 
 	CHECK(!nl_config_fit(&config, pages));
 	config.p[NL_P_BLOCKS] += spare;

@@ -30,6 +30,12 @@ struct rig {
 	u32 cut_start;			/* of the next start after a cut */
 };
 
+/*
+ * Of each tiny device with the nameless FTL: chunks of the map that are in memory, and entries of
+ * one. 0: all are.
+ */
+extern u32 rig_map_chunks, rig_map_entries;
+
 /* What a tiny device is made of: the minimum of blocks, and @spare more in each plane. */
 struct nl_config rig_tiny(enum nl_ftl_kind kind, u32 planes, u32 pages_per_block, u32 pages,
 			  u32 spare);

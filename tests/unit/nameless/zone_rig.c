@@ -10,7 +10,7 @@ struct stamp {
 
 struct nl_config zrig_config(u32 planes, u32 pages, u32 blocks, u32 zones, u32 spare)
 {
-	struct nl_config config = { {
+	struct nl_config config = { .p = {
 		[NL_P_PACKAGES] = planes, [NL_P_DIES] = 1, [NL_P_PLANES] = 1,
 		[NL_P_PAGES] = pages, [NL_P_PAGE_SIZE] = 512, [NL_P_OOB_SIZE] = 64,
 		[NL_P_READ] = 25000, [NL_P_PROGRAM] = 200000, [NL_P_ERASE] = 1500000,

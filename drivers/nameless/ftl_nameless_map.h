@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The virtual segment's map: in chunks, whole in memory or, with NL_P_MAP_CACHE, as many chunks as
+ * that holds and the others in the flash (zhang-2013 4.2.1). ftl_nameless_map.c says how.
+ */
+#ifndef NAMELESS_FTL_NAMELESS_MAP_H
+#define NAMELESS_FTL_NAMELESS_MAP_H
+
+#include <linux/list.h>
+#include "ftl_internal.h"
+
+#define NL_PIECE	1024u	/* entries of a chunk of a map that is whole in memory */
+
+struct nl_nw;
+
+/**
+ * struct nl_chunk - where a chunk is
+ * @lru: in the list of those in memory
+ * @ppn: flash page that says the same as the map does; NL_UNMAPPED: none
+ * @changed: since a program of it began
+ */
+struct nl_chunk {
+	struct list_head lru;
+	u32 ppn;
+	bool changed;
+};
+
+/**
+ * struct nl_vmap - the virtual segment's map
+ * @nr: chunks
+ * @entries: of a chunk
+ * @entry: of each chunk; NULL: not in memory
+ * @max: chunks that may be in memory; 0: all, and all that follows is not used
+ * @chunk: the directory
+ * @lru: chunks in memory, the one that was not used for longest first
+ * @there: bit per logical page: it is mapped. What asks for no more needs no chunk
+ * @resident: chunks in memory
+ * @dirty: of them not as in the flash
+ * @most: were in memory at once
+ * @hits: times that a chunk was wanted and in memory
+ * @misses: and was not
+ * @in: chunks read from the flash
+ * @out: and written to it
+ * @rebuilt: chunks that could not be read, out of OOB
+ * @lost: times that OOB did not have all of one either
+ */
+struct nl_vmap {
+	u32 nr;
+	u32 entries;
+	u32 **entry;
+	u32 max;
+	struct nl_chunk *chunk;
+	struct list_head lru;
+	unsigned long *there;
+	u32 resident, dirty, most;
+	u64 hits, misses, in, out, rebuilt, lost;
+};
+
+/* fit.c: entries of a chunk and chunks of a map that is swapped. */
+u32 nl_map_entries(const struct nl_geometry *geo, const struct nl_config *config);
+u32 nl_map_chunks(const struct nl_geometry *geo, const struct nl_config *config,
+		  u32 logical_pages);
+
+/* 0, -ENOMEM, -EINVAL for a cache that holds no chunk. */
+int nl_map_init(struct nl_nw *f);
+void nl_map_destroy(struct nl_nw *f);
+/* Bytes of it as they are in memory. */
+u64 nl_map_memory(const struct nl_nw *f);
+void nl_map_stat(const struct nl_nw *f, struct nl_ftl_stat *stat);
+
+/* Is a page mapped?  Needs no chunk. */
+bool nl_map_has(const struct nl_nw *f, u32 lpn);
+/* Have a page's chunk in memory. It stays there until one of the functions that shrink. */
+int nl_map_need(struct nl_nw *f, u32 lpn, u64 *when);
+/* Where a page is, whose chunk is in memory. */
+u32 nl_map_get(const struct nl_nw *f, u32 lpn);
+/* It is somewhere else, or with NL_UNMAPPED nowhere. */
+void nl_map_set(struct nl_nw *f, u32 lpn, u32 ppn);
+
+/* These shrink: what is in memory is so no more, and what was changed goes into the flash. */
+int nl_map_shrink(struct nl_nw *f, u64 *when);
+int nl_map_need_for_write(struct nl_nw *f, u32 lpn, u64 *when);
+int nl_map_need_trimmed(struct nl_ftl *ftl, u32 lpn, u32 end, u64 *when);
+/* 1 if there was something to do. */
+int nl_map_idle(struct nl_nw *f, u64 *when);
+/* This one only drops what need not be written. */
+int nl_map_need_for_read(struct nl_ftl *ftl, u32 lpn, u64 *when);
+
+static inline u32 nl_map_of(const struct nl_vmap *m, u32 lpn)
+{
+	return lpn / m->entries;
+}
+
+/* Logical page behind the last one of a chunk. */
+static inline u32 nl_map_end(const struct nl_ftl *ftl, const struct nl_vmap *m, u32 n)
+{
+	return min_t(u64, (u64)(n + 1) * m->entries, ftl->logical_pages);
+}
+
+/* With a cache only: all are without. */
+static inline bool nl_map_is_dirty(const struct nl_vmap *m, u32 n)
+{
+	return m->entry[n] && m->chunk[n].ppn == NL_UNMAPPED;
+}
+
+/* Is this flash page the chunk's? */
+static inline bool nl_map_is_at(const struct nl_vmap *m, u32 chunk, u32 ppn)
+{
+	return m->max && m->chunk[chunk].ppn == ppn;
+}
+
+/* It was moved. */
+static inline void nl_map_moved(struct nl_vmap *m, u32 chunk, u32 ppn)
+{
+	m->chunk[chunk].ppn = ppn;
+}
+
+/* All of it, for a checkpoint; nothing is swapped for that. */
+int nl_map_export(struct nl_ftl *ftl, __le32 *to, u64 *when);
+/* For checks, without an operation: where a page is, and where a chunk's flash page says it is. */
+u32 nl_map_peek(const struct nl_nw *f, u32 lpn);
+u32 nl_map_peek_flash(const struct nl_nw *f, u32 lpn);
+
+#endif
