@@ -55,14 +55,14 @@ int scmfs_gc_done_init(struct scmfs *fs)
 		done = kvzalloc(scmfs_gc_done_bytes(fs), GFP_KERNEL);
 	else
 		memset(done, 0, scmfs_gc_done_bytes(fs));
-	smp_store_release(&fs->gc_done, done);	/* pairs with scmfs_gc_undone() */
+	smp_store_release(&fs->gc_done, done);	/* zeroed: pairs with scmfs_gc_undone() */
 	return done ? 0 : -ENOMEM;
 }
 
 /* Its extents or its size may change. */
 void scmfs_gc_undone(struct scmfs *fs, u64 ino)
 {
-	unsigned long *done = smp_load_acquire(&fs->gc_done);
+	unsigned long *done = smp_load_acquire(&fs->gc_done);	/* see scmfs_gc_done_init() */
 
 	if (done && ino < fs->nr_inodes && test_bit(ino, done))
 		clear_bit(ino, done);

@@ -2,9 +2,9 @@
 /*
  * Which units of 2 MiB a round of garbage collection empties.
  *
- * They are chosen once, as nothing says whose blocks are in a unit: all files have to be asked. What
- * is free changes meanwhile, so that is a plan and no more. Where a block is and what it can have
- * instead is looked up when it is moved, under its file's locks and the maps'.
+ * They are chosen once, as nothing says whose blocks are in a unit: all files have to be asked.
+ * What is free changes meanwhile, so that is a plan and no more. Where a block is and what it can
+ * have instead is looked up when it is moved, under its file's locks and the maps'.
  */
 #include "engine_gc_internal.h"
 

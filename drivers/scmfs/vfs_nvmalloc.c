@@ -478,8 +478,8 @@ static void nvm_let_go(struct file *file)
 }
 
 /*
- * The name that nvmalloc() made, and can't do anything with: who tries again would find it there. An
- * other one by the same name, or one that was moved, stays.
+ * The name that nvmalloc() made, and can't do anything with: who tries again would find it there.
+ * Another one by the same name, or one that was moved, stays.
  */
 static void nvm_unmake(const struct path *path)
 {
