@@ -19,6 +19,10 @@ static unsigned long step = SZ_64K;
 module_param(step, ulong, 0444);
 MODULE_PARM_DESC(step, "bytes that it grows by");
 
+static unsigned long first;
+module_param(first, ulong, 0444);
+MODULE_PARM_DESC(first, "bytes that it has when it is made");
+
 static bool drop;
 module_param(drop, bool, 0444);
 MODULE_PARM_DESC(drop, "give its memory back");
@@ -67,7 +71,7 @@ static int __init example_init(void)
 
 	area = nvmopen(path, false);
 	if (PTR_ERR_OR_ZERO(area) == -ENOENT)
-		area = nvmalloc(path, SZ_16M, 0, true);
+		area = nvmalloc(path, SZ_16M, first, true);
 	if (IS_ERR(area))
 		return PTR_ERR(area);
 	err = run();

@@ -38,6 +38,34 @@ void scmfs_maps_free(struct scmfs *fs)
 	kvfree(fs->inode_map);
 	kvfree(fs->unit_free);
 	kvfree(fs->wear);
+	kvfree(fs->gc_done);
+}
+
+u64 scmfs_gc_done_bytes(const struct scmfs *fs)
+{
+	return map_words(fs->nr_inodes) * 8;
+}
+
+/* For a new collector, which knows nothing. Return: 0 or -ENOMEM. */
+int scmfs_gc_done_init(struct scmfs *fs)
+{
+	unsigned long *done = fs->gc_done;
+
+	if (!done)
+		done = kvzalloc(scmfs_gc_done_bytes(fs), GFP_KERNEL);
+	else
+		memset(done, 0, scmfs_gc_done_bytes(fs));
+	smp_store_release(&fs->gc_done, done);	/* zeroed: pairs with scmfs_gc_undone() */
+	return done ? 0 : -ENOMEM;
+}
+
+/* Its extents or its size may change. */
+void scmfs_gc_undone(struct scmfs *fs, u64 ino)
+{
+	unsigned long *done = smp_load_acquire(&fs->gc_done);	/* see scmfs_gc_done_init() */
+
+	if (done && ino < fs->nr_inodes && test_bit(ino, done))
+		clear_bit(ino, done);
 }
 
 static u64 maps_hash(const struct scmfs *fs, const void *blocks, const void *inodes)

@@ -154,11 +154,13 @@ struct scmfs_gc_ops {
  * @passes: begun
  * @rounds: times that all files were looked at, the cold ones and then the hot ones
  * @inodes: looked at
+ * @unchanged: of them large files that nothing was done to since there was nothing to put together
  * @moves: relocations
  * @blocks: that lie elsewhere now
  * @wholes: 2 MiB of files put into one piece
  * @emptied: units that are free as a whole now
  * @stuck: units that could not be emptied
+ * @refilled: units that were to be, until others put more into them than there was
  * @room: blocks of room ahead that were given back
  * @busy: times that a file was passed by, as somebody was at work on it
  * @mapped: as it was mapped or pinned
@@ -170,11 +172,13 @@ struct scmfs_gc_counts {
 	u64 passes;
 	u64 rounds;
 	u64 inodes;
+	u64 unchanged;
 	u64 moves;
 	u64 blocks;
 	u64 wholes;
 	u64 emptied;
 	u64 stuck;
+	u64 refilled;
 	u64 room;
 	u64 busy;
 	u64 mapped;

@@ -56,6 +56,8 @@ struct scmfs_index_bucket {
  * @free_blocks: all of @unit_free
  * @unit: where small files are put
  * @gc_unit: where garbage collection looks next
+ * @gc_done: bit per inode: garbage collection has found nothing in it that is to be put together,
+ *	and no transaction has named it since; NULL: nothing is collected. Not under the lock.
  * @inode_map: bit per inode: used
  * @free_inodes: how many are not
  * @inode_hint: below it none is free
@@ -80,6 +82,7 @@ struct scmfs {
 	u64 free_blocks;
 	u64 unit;
 	u64 gc_unit;
+	unsigned long *gc_done;
 	unsigned long *inode_map;
 	u64 nr_inodes;
 	u64 free_inodes;
@@ -265,6 +268,9 @@ u64 scmfs_alloc(struct scmfs *fs, u64 want, u64 goal, u64 *block);
 u64 scmfs_alloc_whole(struct scmfs *fs);
 u64 scmfs_alloc_packed(struct scmfs *fs, u64 want, const unsigned long *avoid,
 		       const unsigned long *prefer);
+u64 scmfs_gc_done_bytes(const struct scmfs *fs);
+int scmfs_gc_done_init(struct scmfs *fs);
+void scmfs_gc_undone(struct scmfs *fs, u64 ino);
 u32 scmfs_unit_frees(struct scmfs *fs, u64 *unit, u16 *count, u32 nr);
 void scmfs_free(struct scmfs *fs, u64 block, u64 count);
 u64 scmfs_alloc_inode(struct scmfs *fs);

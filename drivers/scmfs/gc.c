@@ -6,95 +6,20 @@
  * its begin the units are chosen that are to be emptied: there is nothing that says whose blocks
  * are in a unit, so what each file has there goes when its turn comes. What can't be moved
  * (directories, blocks of extents and attributes, files that are mapped) keeps a unit in use; such
- * a unit is remembered, not tried again for a while, and filled before all others.
+ * a unit is remembered, not tried again for a while, and filled before all others. A file that has
+ * nothing to be put together is remembered until a transaction names it: a bit for each inode, so
+ * that neither its extents are looked at again nor is it brought to RAM.
  *
  * A pass is a part of a round: so many files, so many blocks. Who runs it can end it between any
  * two relocations.
  */
-#include "engine_gc.h"
-#include "engine_internal.h"
+#include "engine_gc_internal.h"
 
 #define GC_LOOK_EXTENTS	256u	/* under one lock of a file */
 #define GC_LOOK_INODES	262144u	/* whose bits are looked at under the maps' lock */
-#define GC_LOOK_UNITS	512u	/* whose counts are copied under the maps' lock */
 #define GC_RESUME	1	/* the pass ends here, the file isn't done */
 #define GC_DONE		2	/* the file is */
 #define GC_SPARE	256u	/* free blocks that a relocation leaves to others */
-#define GC_BAD		64u	/* relocations that met bad memory, remembered */
-#define GC_FORGET	64u	/* rounds after which stuck units are tried again */
-
-/**
- * struct bad - what can't be moved, as there is bad memory in it
- * @ino: of the file; 0: nothing
- * @file: its first block
- * @whole: as a whole unit, while its parts may be moved
- */
-struct bad {
-	u64 ino;
-	u64 file;
-	bool whole;
-};
-
-/**
- * struct scmfs_gc - a collector
- * @fs: of which
- * @ops: its file system's
- * @ctx: for those
- * @counts: what was done
- * @victims: of this round
- * @victim: bit per unit: it is to be emptied
- * @left: how many are still to be
- * @stuck: bit per unit: that was tried, and could not be done
- * @retry: which is to be forgotten
- * @begun: a round is under way
- * @hot: its second half
- * @ino: the file that comes next
- * @file: and its block
- * @pressed: memory is short
- * @p: of the pass
- * @order: of the round, see scmfs_gc_params
- * @now: likewise
- * @blocks: that it may still copy
- * @inodes: that it may still look at
- * @extents: likewise
- * @no_whole: there is no free unit left
- * @bad: not to be tried again until somebody starts it, the oldest goes first
- * @next_bad: the oldest
- * @frees: counts of units
- * @part: 2 MiB of a file
- */
-struct scmfs_gc {
-	struct scmfs *fs;
-	const struct scmfs_gc_ops *ops;
-	void *ctx;
-	struct scmfs_gc_counts counts;
-	struct scmfs_gc_victims victims;
-	unsigned long *victim;
-	u32 left;
-	unsigned long *stuck;
-	bool retry;
-	bool begun;
-	bool hot;
-	u64 ino;
-	u64 file;
-	bool pressed;
-	const struct scmfs_gc_params *p;
-	u64 order;
-	s64 now;
-	u64 blocks;
-	u64 inodes;
-	u64 extents;
-	bool no_whole;
-	struct bad bad[GC_BAD];
-	u32 next_bad;
-	u16 frees[GC_LOOK_UNITS];
-	struct scmfs_gc_part part[SCMFS_UNIT_BLOCKS];
-};
-
-static size_t map_bytes(const struct scmfs *fs)
-{
-	return BITS_TO_LONGS(fs->nr_units) * sizeof(unsigned long);
-}
 
 struct scmfs_gc *scmfs_gc_new(struct scmfs *fs, const struct scmfs_gc_ops *ops, void *ctx)
 {
@@ -105,9 +30,9 @@ struct scmfs_gc *scmfs_gc_new(struct scmfs *fs, const struct scmfs_gc_ops *ops, 
 	gc->fs = fs;
 	gc->ops = ops;
 	gc->ctx = ctx;
-	gc->victim = kvzalloc(map_bytes(fs), GFP_KERNEL);
-	gc->stuck = kvzalloc(map_bytes(fs), GFP_KERNEL);
-	if (gc->victim && gc->stuck)
+	gc->victim = kvzalloc(scmfs_gc_map_bytes(fs), GFP_KERNEL);
+	gc->stuck = kvzalloc(scmfs_gc_map_bytes(fs), GFP_KERNEL);
+	if (gc->victim && gc->stuck && !scmfs_gc_done_init(fs))
 		return gc;
 	scmfs_gc_free(gc);
 	return NULL;
@@ -129,7 +54,7 @@ const struct scmfs_gc_counts *scmfs_gc_counts(const struct scmfs_gc *gc)
 
 u64 scmfs_gc_memory(const struct scmfs_gc *gc)
 {
-	return sizeof(*gc) + 2 * map_bytes(gc->fs);
+	return sizeof(*gc) + 2 * scmfs_gc_map_bytes(gc->fs) + scmfs_gc_done_bytes(gc->fs);
 }
 
 void scmfs_gc_retry(struct scmfs_gc *gc)
@@ -142,106 +67,46 @@ u64 scmfs_gc_order(const struct scmfs_gc *gc)
 	return gc->order;
 }
 
-/* ---- the units of a round ------------------------------------------------------------------- */
-
-/**
- * struct units - what a look at all of them has found
- * @whole: free ones
- * @room: free blocks of the others
- */
-struct units {
-	u64 whole;
-	u64 room;
-};
-
-static void add_units(struct scmfs_gc *gc, u64 unit, u32 nr, struct units *seen)
-{
-	u32 i;
-
-	for (i = 0; i < nr; i++) {
-		if (gc->frees[i] == SCMFS_UNIT_BLOCKS) {
-			seen->whole++;
-			continue;
-		}
-		seen->room += gc->frees[i];
-		if (!test_bit(unit + i, gc->stuck))
-			scmfs_gc_consider(&gc->victims, unit + i,
-					  SCMFS_UNIT_BLOCKS - gc->frees[i]);
-	}
-}
-
-static void look_at_units(struct scmfs_gc *gc, struct units *seen)
-{
-	u64 unit = 0;
-	u32 nr;
-
-	*seen = (struct units){ 0 };
-	gc->victims.nr = 0;
-	for (;; unit += nr) {
-		nr = scmfs_unit_frees(gc->fs, &unit, gc->frees, GC_LOOK_UNITS);
-		if (!nr || gc->ops->stop(gc->ctx))
-			return;
-		add_units(gc, unit, nr, seen);
-		cond_resched();
-	}
-}
-
-static void choose_victims(struct scmfs_gc *gc)
-{
-	struct scmfs_statfs st;
-	struct units seen;
-	u32 i;
-
-	memset(gc->victim, 0, map_bytes(gc->fs));
-	if (gc->retry || gc->counts.rounds % GC_FORGET == 0)
-		memset(gc->stuck, 0, map_bytes(gc->fs));
-	if (gc->retry)
-		memset(gc->bad, 0, sizeof(gc->bad));
-	gc->retry = false;
-	look_at_units(gc, &seen);
-	scmfs_statfs(gc->fs, &st);
-	if (!gc->p->huge || !(gc->order || scmfs_gc_scattered(gc->p, st.free, seen.whole)))
-		gc->victims.nr = 0;
-	scmfs_gc_limit(&gc->victims, seen.room);
-	gc->left = gc->victims.nr;
-	for (i = 0; i < gc->left; i++)
-		__set_bit(gc->victims.unit[i], gc->victim);
-}
-
-/* Some of it has gone; is there more? */
-static void note_emptied(struct scmfs_gc *gc, u64 unit)
-{
-	u64 at = unit;
-	u16 free;
-
-	if (!test_bit(unit, gc->victim) || !scmfs_unit_frees(gc->fs, &at, &free, 1) ||
-	    at != unit || free < SCMFS_UNIT_BLOCKS)
-		return;
-	__clear_bit(unit, gc->victim);
-	gc->left--;
-	gc->counts.emptied++;
-}
-
-static void end_round(struct scmfs_gc *gc)
-{
-	u32 i;
-
-	for (i = 0; i < gc->victims.nr; i++) {
-		if (!test_bit(gc->victims.unit[i], gc->victim))
-			continue;
-		__set_bit(gc->victims.unit[i], gc->stuck);
-		gc->counts.stuck++;
-	}
-	gc->counts.rounds++;
-	gc->begun = false;
-}
-
-/* ---- a file --------------------------------------------------------------------------------- */
-
 static bool may_make_whole(const struct scmfs_gc *gc)
 {
 	return gc->p->huge && (gc->order || !gc->hot) && !gc->no_whole;
 }
+
+/* ---- files in which there is nothing to be put together ------------------------------------- */
+
+/*
+ * The bit is set when the look at a file begins, and goes if that doesn't end well:
+ *
+ *	the look			a write
+ *	file locked
+ *	bit set
+ *	256 extents
+ *	file unlocked
+ *					a transaction: bit cleared
+ *	file locked, the rest of it
+ *	all of it seen; the bit stays as it is
+ */
+static void begin_note(struct scmfs_gc *gc, u64 ino)
+{
+	if (gc->file || gc->looking || !may_make_whole(gc))
+		return;
+	gc->looking = ino;
+	set_bit(ino, gc->fs->gc_done);
+}
+
+static void drop_note(struct scmfs_gc *gc)
+{
+	if (gc->looking)
+		clear_bit(gc->looking, gc->fs->gc_done);
+	gc->looking = 0;
+}
+
+static bool is_done(const struct scmfs_gc *gc, u64 ino)
+{
+	return gc->looking != ino && test_bit(ino, gc->fs->gc_done);
+}
+
+/* ---- a file --------------------------------------------------------------------------------- */
 
 /* Has it blocks in a unit that is to be emptied? Without a lock: it says where to look, no more. */
 static bool is_in_victim(const struct scmfs_gc *gc, const struct scmfs_inode *inode)
@@ -262,9 +127,14 @@ static bool is_in_victim(const struct scmfs_gc *gc, const struct scmfs_inode *in
 	return false;
 }
 
-static bool is_worth_a_look(const struct scmfs_gc *gc, const struct scmfs_inode *inode)
+static bool is_large(const struct scmfs_gc *gc, const struct scmfs_inode *inode)
 {
-	if (may_make_whole(gc) && scmfs_read(&inode->size) >= SCMFS_UNIT_SIZE)
+	return may_make_whole(gc) && scmfs_read(&inode->size) >= SCMFS_UNIT_SIZE;
+}
+
+static bool is_worth_a_look(const struct scmfs_gc *gc, u64 ino, const struct scmfs_inode *inode)
+{
+	if (is_large(gc, inode) && !is_done(gc, ino))
 		return true;
 	return gc->left && (scmfs_read(&inode->map) || is_in_victim(gc, inode));
 }
@@ -285,13 +155,14 @@ static int look_at_whole(struct scmfs_gc *gc, struct scmfs_inode *inode, u64 fil
 		e.count = min(e.count, end - file);
 		gc->part[nr] = (struct scmfs_gc_part){ e.block, e.count, e.unwritten };
 	}
+	gc->nr_parts = nr;
 	return scmfs_gc_worth_whole(gc->part, nr);
 }
 
 static void note_bad(struct scmfs_gc *gc, u64 ino, const struct scmfs_move *m)
 {
-	gc->bad[gc->next_bad] = (struct bad){ ino, m->file, m->whole };
-	gc->next_bad = (gc->next_bad + 1) % GC_BAD;
+	gc->bad[gc->next_bad] = (struct scmfs_gc_bad){ ino, m->file, m->whole };
+	gc->next_bad = (gc->next_bad + 1) % SCMFS_GC_BAD;
 }
 
 /* Each try copies what is before it, and meets it: a machine check, for nothing. */
@@ -300,7 +171,7 @@ static bool was_bad(const struct scmfs_gc *gc, const struct scmfs_inode *inode, 
 	u64 ino = inode - scmfs_inode(gc->fs, 0);
 	u32 i;
 
-	for (i = 0; i < GC_BAD; i++)
+	for (i = 0; i < SCMFS_GC_BAD; i++)
 		if (gc->bad[i].ino == ino && gc->bad[i].file == gc->file &&
 		    gc->bad[i].whole == whole)
 			return true;
@@ -321,17 +192,33 @@ static int look_at_part(struct scmfs_gc *gc, struct scmfs_inode *inode, struct s
 	if (!e.block)
 		return 0;
 	m->count = min3(e.count, in_file, SCMFS_UNIT_BLOCKS - e.block % SCMFS_UNIT_BLOCKS);
-	return test_bit(e.block / SCMFS_UNIT_BLOCKS, gc->victim) && !was_bad(gc, inode, false);
+	return scmfs_gc_is_victim(gc, e.block / SCMFS_UNIT_BLOCKS) && !was_bad(gc, inode, false);
+}
+
+/* May 2 MiB begin here that are to be put together? Else the look at the file isn't whole. */
+static bool may_look_at_whole(struct scmfs_gc *gc, const struct scmfs_inode *inode)
+{
+	u64 end = gc->file + SCMFS_UNIT_BLOCKS;
+
+	if (!may_make_whole(gc)) {
+		drop_note(gc);
+		return false;
+	}
+	if (gc->file % SCMFS_UNIT_BLOCKS || end > blocks_to(scmfs_read(&inode->size)))
+		return false;
+	if (!was_bad(gc, inode, true))
+		return true;
+	drop_note(gc);
+	return false;
 }
 
 /* Return: 1: @m is to be done; 0: nothing so far; or an error. */
-static int look_here(struct scmfs_gc *gc, struct scmfs_inode *inode, struct scmfs_move *m)
+static int look_here(struct scmfs_gc *gc, struct scmfs_inode *inode, bool done,
+		     struct scmfs_move *m)
 {
-	u64 end = gc->file + SCMFS_UNIT_BLOCKS;
 	int r;
 
-	if (may_make_whole(gc) && !(gc->file % SCMFS_UNIT_BLOCKS) &&
-	    end <= blocks_to(scmfs_read(&inode->size)) && !was_bad(gc, inode, true)) {
+	if (!done && may_look_at_whole(gc, inode)) {
 		*m = (struct scmfs_move){ gc->file, SCMFS_UNIT_BLOCKS, .whole = true };
 		r = look_at_whole(gc, inode, gc->file);
 		if (r)
@@ -345,6 +232,7 @@ static int find_move(struct scmfs_gc *gc, u64 ino, struct scmfs_move *m)
 {
 	struct scmfs_inode *inode;
 	int r = scmfs_open_file(gc->fs, ino, &inode);
+	bool done = is_done(gc, ino);
 	u64 end;
 	u32 nr;
 
@@ -352,12 +240,14 @@ static int find_move(struct scmfs_gc *gc, u64 ino, struct scmfs_move *m)
 		r = -ENOMEM;	/* it would take too long */
 	if (r)
 		return r;
+	if (!done)
+		begin_note(gc, ino);
 	end = block_of(scmfs_mapped_size(gc->fs, ino));
 	for (nr = 0; nr < GC_LOOK_EXTENTS; nr++) {
 		if (gc->file >= end)
 			return -ENOENT;
 		gc->extents -= !!gc->extents;
-		r = look_here(gc, inode, m);
+		r = look_here(gc, inode, done, m);
 		if (r)
 			return r;
 		gc->file += m->count;
@@ -374,6 +264,21 @@ static void note_move(struct scmfs_gc *gc, const struct scmfs_move *m, int r)
 	c->bad += r == -EIO;
 	c->no_room += r == -ENOSPC;
 	c->failed += r && r != -EIO && r != -ENOSPC;
+}
+
+/* What was in several places went to one. */
+static void note_wholes(struct scmfs_gc *gc)
+{
+	const struct scmfs_gc_part *part;
+	u64 unit, last;
+	u32 i;
+
+	for (i = 0; i < gc->nr_parts; i++) {
+		part = gc->part + i;
+		last = (part->block + part->count - 1) / SCMFS_UNIT_BLOCKS;
+		for (unit = part->block / SCMFS_UNIT_BLOCKS; unit <= last; unit++)
+			scmfs_gc_note_emptied(gc, unit);
+	}
 }
 
 static void do_move(struct scmfs_gc *gc, u64 ino, const struct scmfs_move *m)
@@ -393,10 +298,14 @@ static void do_move(struct scmfs_gc *gc, u64 ino, const struct scmfs_move *m)
 	note_move(gc, m, r);
 	if (r == -EIO)
 		note_bad(gc, ino, m);
+	if (r && m->whole)
+		drop_note(gc);
 	gc->counts.blocks += moved;
 	gc->blocks -= min(gc->blocks, moved);
 	if (e.block)
-		note_emptied(gc, e.block / SCMFS_UNIT_BLOCKS);
+		scmfs_gc_note_emptied(gc, e.block / SCMFS_UNIT_BLOCKS);
+	if (!r && m->whole)
+		note_wholes(gc);
 	if (r == -ENOSPC && m->whole && !moved)
 		gc->no_whole = true;	/* it is looked at once more, for its parts */
 	else
@@ -418,6 +327,10 @@ static int move_some(struct scmfs_gc *gc, u64 ino)
 	r = find_move(gc, ino, &m);
 	if (r > 0)
 		do_move(gc, ino, &m);
+	else if (r == -ENOENT)
+		gc->looking = 0;	/* all of it was seen */
+	else if (r)
+		drop_note(gc);
 	gc->ops->unlock(gc->ctx, ino);
 	cond_resched();
 	return r < 0 ? GC_DONE : 0;
@@ -466,7 +379,7 @@ static int visit_blocks(struct scmfs_gc *gc, u64 ino, const struct scmfs_inode *
 
 	if (gc->pressed && may_have_room(inode))
 		r = trim(gc, ino);
-	while (!r && is_worth_a_look(gc, inode)) {
+	while (!r && is_worth_a_look(gc, ino, inode)) {
 		if (!gc->blocks || !gc->extents || gc->ops->stop(gc->ctx))
 			return GC_RESUME;
 		r = move_some(gc, ino);
@@ -484,6 +397,7 @@ static int visit(struct scmfs_gc *gc, u64 ino)
 	    !scmfs_links(scmfs_read(&inode->mode_links)) || !scmfs_read(&inode->blocks) ||
 	    scmfs_gc_is_cold(gc->p, scmfs_read(&inode->mtime), gc->now) == gc->hot)
 		return 0;
+	gc->counts.unchanged += is_large(gc, inode) && is_done(gc, ino);
 	r = visit_blocks(gc, ino, inode);
 	gc->ops->leave(gc->ctx, ino);
 	return r;
@@ -496,11 +410,17 @@ static bool has_work(const struct scmfs_gc *gc)
 	return gc->pressed || gc->left || may_make_whole(gc);
 }
 
+static void go_to(struct scmfs_gc *gc, u64 ino)
+{
+	drop_note(gc);
+	gc->ino = ino;
+	gc->file = 0;
+}
+
 static void begin_half(struct scmfs_gc *gc, bool hot)
 {
+	go_to(gc, 1);
 	gc->hot = hot;
-	gc->ino = 1;
-	gc->file = 0;
 }
 
 static void begin_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, s64 now)
@@ -519,7 +439,7 @@ static void begin_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, s64
 	if (gc->begun && !gc->order == !p->order)
 		return;
 	gc->order = p->order;
-	choose_victims(gc);
+	scmfs_gc_choose(gc);
 	begin_half(gc, false);
 	gc->begun = true;
 }
@@ -534,8 +454,7 @@ static int half(struct scmfs_gc *gc)
 		most = min(end, gc->ino + GC_LOOK_INODES);
 		ino = scmfs_next_inode(gc->fs, gc->ino, most);
 		if (ino != gc->ino)
-			gc->file = 0;
-		gc->ino = ino;
+			go_to(gc, ino);
 		if (ino >= end)
 			return 0;
 		if (!gc->inodes || gc->ops->stop(gc->ctx))
@@ -548,8 +467,7 @@ static int half(struct scmfs_gc *gc)
 		r = visit(gc, ino);
 		if (r)
 			return r;
-		gc->ino++;
-		gc->file = 0;
+		go_to(gc, gc->ino + 1);
 	}
 	return 0;
 }
@@ -565,6 +483,6 @@ int scmfs_gc_pass(struct scmfs_gc *gc, const struct scmfs_gc_params *p, s64 now)
 		r = half(gc);
 	}
 	if (!r)
-		end_round(gc);
+		scmfs_gc_end_round(gc);
 	return r < 0 ? r : !r;
 }

@@ -11,9 +11,12 @@ void scmfs_op_begin(struct scmfs *fs, struct scmfs_op *op, const u64 *ino, u32 n
 	op->nr_allocs = 0;
 	op->nr_drops = 0;
 	op->indexed = 0;
-	for (i = 0; i < nr; i++)
-		if (ino[i])
-			op->locks |= 1u << (ino[i] % INODE_LOCKS);
+	for (i = 0; i < nr; i++) {
+		if (!ino[i])
+			continue;
+		op->locks |= 1u << (ino[i] % INODE_LOCKS);
+		scmfs_gc_undone(fs, ino[i]);
+	}
 	for (left = op->locks, i = 0; left; left &= left - 1, i++)
 		mutex_lock_nested(&fs->inode_lock[__ffs(left)], i);
 	ek_undo_begin(fs->log, &op->tx);

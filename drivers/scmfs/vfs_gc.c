@@ -312,7 +312,7 @@ static int gc_pass(struct sfs_sb *s)
 static unsigned long gc_round_done(struct sfs_sb *s)
 {
 	const struct scmfs_gc_counts *c = scmfs_gc_counts(s->gc.collector);
-	u64 done = c->moves + c->room + c->stuck;	/* then others are tried */
+	u64 done = c->moves + c->room + c->stuck + c->refilled;	/* then others are tried */
 	bool quiet = done == s->gc.done;
 
 	s->gc.done = done;
@@ -462,6 +462,7 @@ static int gc_set_locked(struct sfs_sb *s, const struct scmfs_gc_info *info)
 		s->gc.wanted = true;
 		s->gc.order++;
 		s->gc.rounds = 0;
+		s->gc.error = 0;	/* of a pass before that */
 	}
 	if (info->set & SCMFS_GC_SET_STOP)
 		s->gc.wanted = false;
@@ -509,6 +510,8 @@ static void gc_tell_counts(const struct scmfs_gc *gc, struct scmfs_gc_info *info
 	info->no_room = READ_ONCE(c->no_room);
 	info->bad = READ_ONCE(c->bad);
 	info->failed = READ_ONCE(c->failed);
+	info->unchanged = READ_ONCE(c->unchanged);
+	info->refilled = READ_ONCE(c->refilled);
 }
 
 /**

@@ -9,7 +9,10 @@
 #include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
+#include <linux/mount.h>
 #include <linux/mutex.h>
+#include <linux/namei.h>
+#include <linux/path.h>
 #include <linux/slab.h>
 #include <linux/srcu.h>
 #include <linux/vmalloc.h>
@@ -474,6 +477,28 @@ static void nvm_let_go(struct file *file)
 	filp_close(file, NULL);
 }
 
+/*
+ * The name that nvmalloc() made, and can't do anything with: who tries again would find it there.
+ * Another one by the same name, or one that was moved, stays.
+ */
+static void nvm_unmake(const struct path *path)
+{
+	struct dentry *dir = dget_parent(path->dentry);
+	int err = mnt_want_write(path->mnt);
+
+	if (!err) {
+		inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
+		if (path->dentry->d_parent == dir && !d_unhashed(path->dentry))
+			err = vfs_unlink(compat_mnt_idmap(path->mnt), d_inode(dir), path->dentry,
+					 NULL);
+		inode_unlock(d_inode(dir));
+		mnt_drop_write(path->mnt);
+	}
+	if (err)
+		pr_warn("scmfs: %pd: empty, and can't be removed (%d)\n", path->dentry, err);
+	dput(dir);
+}
+
 static struct nvm_area *nvm_area_alloc(struct file *file, bool write_through)
 {
 	struct nvm_area *area = kzalloc(sizeof(*area), GFP_KERNEL);
@@ -510,15 +535,13 @@ static void nvm_area_free(struct nvm_area *area)
 	nvm_let_go(file);
 }
 
-static struct nvm_area *nvm_open(const char *path, int flags, bool write_through)
+/* The file is the area's, or closed. */
+static struct nvm_area *nvm_open_file(struct file *file, bool write_through)
 {
-	struct file *file = filp_open(path, O_RDWR | O_LARGEFILE | flags, 0600);
 	struct nvm_area *area;
 	struct scmfs_attr attr;
 	int err;
 
-	if (IS_ERR(file))
-		return ERR_CAST(file);
 	err = nvm_take(file);
 	if (err) {
 		filp_close(file, NULL);
@@ -538,6 +561,34 @@ static struct nvm_area *nvm_open(const char *path, int flags, bool write_through
 		return area;
 	nvm_area_free(area);
 	return ERR_PTR(err);
+}
+
+static struct nvm_area *nvm_open(const char *name, int flags, bool write_through)
+{
+	struct file *file = filp_open(name, O_RDWR | O_LARGEFILE | flags, 0600);
+	struct nvm_area *area;
+	struct path path;
+
+	if (IS_ERR(file))
+		return ERR_CAST(file);
+	path = file->f_path;
+	path_get(&path);
+	area = nvm_open_file(file, write_through);
+	if (IS_ERR(area) && flags & O_EXCL)
+		nvm_unmake(&path);
+	path_put(&path);
+	return area;
+}
+
+/* Its name goes as well. */
+static void nvm_give_up(struct nvm_area *area)
+{
+	struct path path = area->file->f_path;
+
+	path_get(&path);
+	nvclose(area);
+	nvm_unmake(&path);
+	path_put(&path);
 }
 
 /**
@@ -564,8 +615,8 @@ EXPORT_SYMBOL_GPL(nvmopen);
  * @write_through: what is written lasts at once
  *
  * Context: process context.
- * Return: the area or an ERR_PTR: -EEXIST; -EINVAL: @mapped_size is above @size; -ENOSPC, with an
- * empty file left; errors of nvmopen().
+ * Return: the area or an ERR_PTR: -EEXIST; -EINVAL: @mapped_size is above @size; -ENOSPC; -ENOMEM;
+ * errors of nvmopen(). Then no file is left either, and it can be tried again.
  */
 struct nvm_area *nvmalloc(const char *path, u64 size, u64 mapped_size, bool write_through)
 {
@@ -590,7 +641,7 @@ struct nvm_area *nvmalloc(const char *path, u64 size, u64 mapped_size, bool writ
 		err = nvmalloc_expand(area, mapped_size);
 	if (!err)
 		return area;
-	nvclose(area);
+	nvm_give_up(area);
 	return ERR_PTR(err);
 }
 EXPORT_SYMBOL_GPL(nvmalloc);

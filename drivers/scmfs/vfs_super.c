@@ -59,8 +59,9 @@ static void sfs_free_inode(struct inode *inode)
 
 /*
  * Nothing is stored for an inode that leaves RAM while the file system is frozen. It may be reclaim
- * that wants it to, with s_umount held, which a thaw needs: room ahead stays for another time. What
- * has no name leaves RAM with its last user, who can wait. It may be shut down after that.
+ * that wants it to, with s_umount held, which a thaw needs: room ahead stays for another time, and
+ * so it does on one that has become read-only. What has no name leaves RAM with its last user, who
+ * can wait, and nothing becomes read-only before. It may be shut down after that.
  *
  * Return: it is free, and its number may be another one's by now.
  */
@@ -71,7 +72,7 @@ static bool sfs_put_blocks(struct inode *inode)
 
 	if (nameless)
 		sb_start_intwrite(sb);
-	else if (!sfs_has_room_ahead(inode) || !sb_start_intwrite_trylock(sb))
+	else if (sb_rdonly(sb) || !sfs_has_room_ahead(inode) || !sb_start_intwrite_trylock(sb))
 		return false;
 	if (READ_ONCE(sfs_sb(sb)->writable)) {
 		if (nameless)
@@ -503,6 +504,25 @@ static int sfs_make_writable(struct sfs_sb *s, struct fs_context *fc)
 	return err;
 }
 
+/* What nobody has said anything about stays: fsconfig() tells of what is to change alone. */
+static bool sfs_will_be_read_only(const struct fs_context *fc)
+{
+	bool said = fc->sb_flags_mask & SB_RDONLY;
+
+	return said ? fc->sb_flags & SB_RDONLY : sb_rdonly(fc->root->d_sb);
+}
+
+/*
+ * Nobody writes any more, as VFS has seen to, nor does anything in the background after this. Room
+ * ahead would stay in files that nobody may ever look at again, for lack of room or otherwise.
+ */
+static void sfs_end_writing(struct sfs_sb *s, struct super_block *sb)
+{
+	sfs_gc_forbid(s);
+	if (!sb_rdonly(sb) && READ_ONCE(s->writable) && sfs_make_room(sb, NULL))
+		sfs_made_room(sb);
+}
+
 /*
  * Where it is doesn't change, and nothing is made anew: of the options data=, acl and gc count.
  * What would fail comes before anything changes.
@@ -511,23 +531,24 @@ static int sfs_reconfigure(struct fs_context *fc)
 {
 	struct sfs_sb *s = sfs_sb(fc->root->d_sb);
 	const struct sfs_sb *new = fc->s_fs_info;
+	bool read_only = sfs_will_be_read_only(fc);
 	int err = sfs_check_gc(fc, &new->options);
 
 	if (err)
 		return err;
-	if (!(fc->sb_flags & SB_RDONLY) && !s->writable) {
+	if (!read_only && !s->writable) {
 		err = sfs_make_writable(s, fc);
 		if (err)
 			return err;
 	}
-	if (fc->sb_flags & SB_RDONLY)
-		sfs_gc_forbid(s);
+	if (read_only)
+		sfs_end_writing(s, fc->root->d_sb);
 	sync_filesystem(fc->root->d_sb);
 	WRITE_ONCE(s->options.atomic, new->options.atomic);
 	s->options.acl = new->options.acl;
 	sfs_set_acl_flag(fc->root->d_sb);
 	sfs_gc_configure(s, &new->options.gc);
-	if (!(fc->sb_flags & SB_RDONLY) && !s->shut)
+	if (!read_only && !s->shut)
 		sfs_gc_allow(s, fc->root->d_sb);
 	return 0;
 }
@@ -544,6 +565,14 @@ static const struct fs_context_operations sfs_context_ops = {
 	.free = sfs_free_fc,
 };
 
+/* Thresholds that go together, while somebody may set others. */
+static void sfs_copy_options(struct sfs_sb *to, struct sfs_sb *from)
+{
+	spin_lock(&from->gc.lock);
+	to->options = from->options;
+	spin_unlock(&from->gc.lock);
+}
+
 static int sfs_init_fs_context(struct fs_context *fc)
 {
 	struct sfs_sb *s = kzalloc(sizeof(*s), GFP_KERNEL);
@@ -554,7 +583,7 @@ static int sfs_init_fs_context(struct fs_context *fc)
 	s->options.acl = true;
 	sfs_gc_init(s);
 	if (fc->purpose == FS_CONTEXT_FOR_RECONFIGURE)
-		s->options = sfs_sb(fc->root->d_sb)->options;
+		sfs_copy_options(s, sfs_sb(fc->root->d_sb));
 	fc->s_fs_info = s;
 	fc->ops = &sfs_context_ops;
 	return 0;

@@ -8,8 +8,11 @@
 #include "compat.h"
 
 #ifndef HAVE_MNT_IDMAP
+#define compat_mnt_idmap(mnt)	mnt_user_ns(mnt)
 #define mnt_idmap	user_namespace
 #define nop_mnt_idmap	init_user_ns
+#else
+#define compat_mnt_idmap(mnt)	mnt_idmap(mnt)
 #endif
 
 #ifdef HAVE_FILLATTR_MASK

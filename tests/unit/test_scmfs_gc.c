@@ -261,7 +261,8 @@ static void free_last(void)
 static u64 locked_out;		/* a file that somebody has */
 static int why;
 static u32 lock_calls, steps_left;
-static u64 held, visited;
+static u64 held, visited, locks_of[4096];
+static void (*between)(void);	/* what others do when no file is locked */
 
 static int test_lock(void *ctx, u64 ino, enum scmfs_gc_lock what)
 {
@@ -269,6 +270,7 @@ static int test_lock(void *ctx, u64 ino, enum scmfs_gc_lock what)
 	CHECK(!visited || visited == ino);
 	visited = ino;
 	lock_calls++;
+	locks_of[ino]++;
 	if (steps_left && steps_left != U32_MAX)
 		steps_left--;
 	if (ino == locked_out)
@@ -287,6 +289,8 @@ static void test_leave(void *ctx, u64 ino)
 {
 	CHECK(!held && (!visited || visited == ino));
 	visited = 0;
+	if (between)
+		between();
 }
 
 static bool test_stop(void *ctx)
@@ -541,6 +545,14 @@ static void cut(void)
 	tfs_free(&t);
 }
 
+/* Any transaction that names it will do. */
+static void touch(u64 ino)
+{
+	struct scmfs_attr a = { .mtime = ++t.now };
+
+	CHECK(!scmfs_setattr(t.fs, ino, &a, SCMFS_SET_MTIME));
+}
+
 /* With little to do at a time it is done, too, and no pass does more. */
 static void in_bounds(void)
 {
@@ -566,6 +578,8 @@ static void in_bounds(void)
 	CHECK(pieces(large[0], UNIT, &first) == 1 && whole_units());
 	tfs_check(&t);
 	/* nor does it look at more extents, but for those under the last lock */
+	for (i = 0; i < 2; i++)
+		touch(large[i]);
 	little = all;
 	little.extents = 0;
 	lock_calls = 0;
@@ -754,12 +768,269 @@ static void room(void)
 	tfs_free(&t);
 }
 
+/* In a round of its own: the file has 2 MiB or more. */
+static bool looks_again(struct scmfs_gc *gc, u64 ino)
+{
+	const struct scmfs_gc_counts *c = scmfs_gc_counts(gc);
+	u64 was = locks_of[ino], unchanged = c->unchanged;
+
+	CHECK(pass_of(gc, &all, 1) == 1);
+	CHECK(locks_of[ino] != was || c->unchanged > unchanged);
+	return locks_of[ino] != was;
+}
+
+static void quiet(struct scmfs_gc *gc, u64 ino)
+{
+	u32 i;
+
+	for (i = 0; i < 8 && looks_again(gc, ino); i++)
+		;
+	CHECK(i < 8 && !looks_again(gc, ino));
+}
+
+static void rewrite(u64 ino)
+{
+	CHECK(!tfs_write(&t, ino, 5 << SCMFS_BLOCK_SHIFT, 100, 77, SCMFS_WRITE_ATOMIC));
+}
+
+static void grow(u64 ino)
+{
+	CHECK(!tfs_write(&t, ino, UNIT << SCMFS_BLOCK_SHIFT, 2 * UNIT << SCMFS_BLOCK_SHIFT, 78, 0));
+}
+
+static void punch(u64 ino)
+{
+	CHECK(!scmfs_punch(t.fs, ino, 9 << SCMFS_BLOCK_SHIFT, SCMFS_BLOCK_SIZE, ++t.now));
+}
+
+static void collapse(u64 ino)
+{
+	CHECK(!scmfs_collapse(t.fs, ino, 20 << SCMFS_BLOCK_SHIFT, SCMFS_BLOCK_SIZE, ++t.now));
+}
+
+static void insert(u64 ino)
+{
+	CHECK(!scmfs_insert(t.fs, ino, 20 << SCMFS_BLOCK_SHIFT, SCMFS_BLOCK_SIZE, ++t.now));
+}
+
+static void reserve(u64 ino)
+{
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 4 * UNIT << SCMFS_BLOCK_SHIFT, 0, ++t.now));
+}
+
+static void zero(u64 ino)
+{
+	CHECK(!scmfs_zero(t.fs, ino, 30 << SCMFS_BLOCK_SHIFT, 9000, ++t.now));
+}
+
+static void cut_off(u64 ino)
+{
+	CHECK(!scmfs_truncate(t.fs, ino, (UNIT + 7) << SCMFS_BLOCK_SHIFT, ++t.now));
+}
+
+static void longer(u64 ino)
+{
+	CHECK(!scmfs_truncate(t.fs, ino, 3 * UNIT << SCMFS_BLOCK_SHIFT, ++t.now));
+}
+
+static void away(u64 ino)
+{
+	u64 moved;
+
+	CHECK(!relocate(ino, 3, 2, false, &moved));
+}
+
+/* A file in which there was nothing to do is looked at again when something was done to it. */
+static void unchanged_files(void)
+{
+	static void (*change[])(u64 ino) = {
+		touch, rewrite, grow, punch, collapse, insert, reserve, zero, cut_off, longer, away
+	};
+	struct scmfs_gc *gc;
+	u64 ino[1];
+	u32 i;
+
+	tfs_make(&t, 48 << 20, 50, 2);
+	in_turns(ino, 1, UNIT);
+	gc = begin();
+	quiet(gc, ino[0]);
+	for (i = 0; i < sizeof(change) / sizeof(*change); i++) {
+		change[i](ino[0]);
+		CHECK(looks_again(gc, ino[0]), "change %u", i);
+		quiet(gc, ino[0]);
+	}
+	scmfs_gc_free(gc);
+	/* a new one knows nothing */
+	gc = begin();
+	CHECK(looks_again(gc, ino[0]));
+	quiet(gc, ino[0]);
+	/* its number is another one's */
+	CHECK(!tfs_unlink(&t, "a"));
+	in_turns(&ino[0], 1, UNIT);
+	CHECK(looks_again(gc, ino[0]));
+	tfs_check(&t);
+	scmfs_gc_free(gc);
+	tfs_free(&t);
+}
+
+/* What changes in the midst of a look is looked at again, and so is what was not seen to its end. */
+static void changed_meanwhile(void)
+{
+	struct scmfs_gc_params little = all;
+	struct scmfs_gc *gc;
+	u64 ino[1], at;
+	u32 i;
+
+	tfs_make(&t, 48 << 20, 50, 2);
+	CHECK(!tfs_make_node(&t, "a", S_IFREG | 0644, NULL, ino));
+	for (at = 0; at < UNIT; at += 2)	/* more than is looked at under one lock */
+		CHECK(!tfs_write(&t, ino[0], at << SCMFS_BLOCK_SHIFT, SCMFS_BLOCK_SIZE, 1, 0));
+	CHECK(!scmfs_truncate(t.fs, ino[0], UNIT << SCMFS_BLOCK_SHIFT, ++t.now));
+	gc = begin();
+	quiet(gc, ino[0]);
+	little.extents = 1;
+	for (i = 0; i < 2; i++) {
+		touch(ino[0]);
+		CHECK(!pass_of(gc, &little, 1));	/* the first half of it */
+		if (i)
+			rewrite(ino[0]);
+		CHECK(pass_of(gc, &all, 1) == 1);
+		CHECK(looks_again(gc, ino[0]) == !!i, "%u", i);
+		quiet(gc, ino[0]);
+	}
+	/* given up as it is turned off; then somebody has it */
+	touch(ino[0]);
+	CHECK(!pass_of(gc, &little, 1));
+	locked_out = ino[0];
+	why = -EBUSY;
+	CHECK(pass_of(gc, &all, 0) == 1);
+	locked_out = 0;
+	CHECK(looks_again(gc, ino[0]));
+	quiet(gc, ino[0]);
+	scmfs_gc_free(gc);
+	tfs_free(&t);
+}
+
+/* What was to be done, and was not: no room, no memory, bad memory. */
+static void not_done(void)
+{
+	struct scmfs_seg seg[1];
+	struct scmfs_gc *gc;
+	u64 ino[2], fill, at = 0;
+
+	tfs_make(&t, 16 << 20, 50, 2);
+	in_turns(ino, 2, UNIT);
+	CHECK(!tfs_make_node(&t, "fill", S_IFREG | 0644, NULL, &fill));
+	while (!tfs_write(&t, fill, at, SCMFS_BLOCK_SIZE, 1, 0))
+		at += SCMFS_BLOCK_SIZE;
+	gc = begin();
+	CHECK(looks_again(gc, ino[0]) && looks_again(gc, ino[0]));
+	CHECK(!scmfs_gc_counts(gc)->wholes && scmfs_gc_counts(gc)->no_room);
+	CHECK(!scmfs_truncate(t.fs, fill, 0, ++t.now) && !scmfs_trim(t.fs, fill));
+	CHECK(scmfs_map(t.fs, ino[0], 0, 4096, seg, 1) == 1);
+	shim_bad_memory = t.mem + seg[0].at + 100;
+	CHECK(looks_again(gc, ino[0]) && scmfs_gc_counts(gc)->bad && looks_again(gc, ino[0]));
+	shim_bad_memory = NULL;
+	scmfs_gc_retry(gc);
+	CHECK(looks_again(gc, ino[0]) && scmfs_gc_counts(gc)->wholes == 2);
+	quiet(gc, ino[0]);
+	scmfs_gc_free(gc);
+	tfs_free(&t);
+}
+
+/* Units that became free as what was in them went to whole ones, or was removed, aren't stuck. */
+static void not_stuck(void)
+{
+	const struct scmfs_gc_counts *c;
+	struct scmfs_gc *gc;
+	char name[] = "a";
+	u64 ino[3], at;
+	u32 i;
+
+	tfs_make(&t, 48 << 20, 50, 2);
+	for (i = 0; i < 3; i++, name[0]++) {
+		CHECK(!tfs_make_node(&t, name, S_IFREG | 0644, NULL, &ino[i]));
+		CHECK(!scmfs_truncate(t.fs, ino[i], 4 << 20, ++t.now));
+	}
+	/* no more extents than an inode has itself: their blocks would stay where they are */
+	for (at = 0; at < 8; at++)
+		for (i = 0; i < 3; i++)
+			CHECK(!tfs_write(&t, ino[i], at << 19, 1 << 19, 1 + i, 0));
+	CHECK(!tfs_unlink(&t, "b"));
+	gc = begin();
+	c = scmfs_gc_counts(gc);
+	CHECK(pass_of(gc, &all, 1) == 1 && c->wholes == 4);
+	ktap_note("%u whole units, %llu emptied, %llu stuck", whole_units(), c->emptied, c->stuck);
+	CHECK(c->emptied >= 2 && !c->stuck);
+	scmfs_gc_free(gc);
+	tfs_free(&t);
+}
+
+#define TAKEN	4096u
+static struct scmfs_run taken[TAKEN];
+static u32 nr_taken;
+
+/* Others take all that is free in units that are half empty. */
+static void refill(void)
+{
+	u16 frees[64];
+	u64 unit = 0, got, block, at;
+	u32 nr, i;
+
+	if (nr_taken)
+		return;
+	nr = scmfs_unit_frees(t.fs, &unit, frees, 64);
+	for (i = 0; i < nr; i++)
+		for (at = (unit + i) * UNIT; frees[i] > 100 && at < (unit + i + 1) * UNIT; at++) {
+			if (!CHECK(nr_taken < TAKEN))
+				return;
+			got = test_bit(at, t.fs->block_map) ? 0 :
+				scmfs_alloc(t.fs, (unit + i + 1) * UNIT - at, at, &block);
+			if (got)
+				taken[nr_taken++] = (struct scmfs_run){ block, got };
+		}
+}
+
+static void refilled(void)
+{
+	const struct scmfs_gc_counts *c;
+	struct scmfs_gc_params p = all;
+	struct scmfs_gc *gc;
+	u64 large[2], moves;
+	char *before;
+	u32 i;
+
+	aged(large);
+	p.cold = INT64_MAX;	/* hot: units are emptied, and that is all */
+	before = tfs_show(&t);
+	gc = begin();
+	c = scmfs_gc_counts(gc);
+	nr_taken = 0;
+	between = refill;
+	CHECK(pass_of(gc, &p, 0) == 1);
+	between = NULL;
+	ktap_note("%llu moves, %llu units refilled, %llu stuck, %llu without room", c->moves, c->refilled,
+		  c->stuck, c->no_room);
+	CHECK(nr_taken && c->refilled && c->moves <= 1 && !c->no_room);
+	moves = c->moves;
+	for (i = 0; i < nr_taken; i++)
+		scmfs_free(t.fs, taken[i].block, taken[i].count);
+	unchanged(before);
+	for (i = 0; i < 4; i++)
+		CHECK(pass_of(gc, &p, 0) == 1);
+	CHECK(c->moves > moves && c->emptied);
+	unchanged(before);
+	free(before);
+	scmfs_gc_free(gc);
+	tfs_free(&t);
+}
+
 static void no_memory(void)
 {
 	u32 i;
 
 	tfs_make(&t, 8 << 20, 50, 2);
-	for (i = 1; i <= 3; i++) {
+	for (i = 1; i <= 4; i++) {
 		shim_fail_alloc = i;
 		CHECK(!scmfs_gc_new(t.fs, &test_ops, NULL));
 	}
@@ -786,6 +1057,11 @@ int main(int argc, char **argv)
 	ktap_run("scmfs gc: what nothing asks for is not done", only_if_needed);
 	ktap_run("scmfs gc: a start is answered by a round that began after it", started);
 	ktap_run("scmfs gc: room ahead is given back by cold files first, up to the threshold", room);
+	ktap_run("scmfs gc: what nothing was done to is not looked at again", unchanged_files);
+	ktap_run("scmfs gc: but what changes during a look is", changed_meanwhile);
+	ktap_run("scmfs gc: and what could not be put together", not_done);
+	ktap_run("scmfs gc: what became free by whatever it was is not stuck", not_stuck);
+	ktap_run("scmfs gc: units that others fill are given up", refilled);
 	ktap_run("scmfs gc: a collector needs memory", no_memory);
 	return ktap_done();
 }

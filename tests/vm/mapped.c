@@ -6,6 +6,8 @@
  *	mapped DIR list		their names
  *	mapped DIR after	what `last` left, after the file system was mounted once more
  *	mapped DIR race SEED N	stores, writes, holes, truncations by four processes at once
+ *	mapped DIR holds NAME	pins the first page of a file, unmapped and closed, says "held", waits for a line
+ *	mapped DIR faults NAME	says how many faults it takes to read all pages of a file
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -319,6 +321,14 @@ static void pinned_unlink(void)
 	NEED(!ftruncate(other, 0));
 }
 
+static long faults(void)
+{
+	struct rusage u;
+
+	NEED(!getrusage(RUSAGE_SELF, &u));
+	return u.ru_minflt + u.ru_majflt;
+}
+
 #ifndef FS_IOC_SHUTDOWN
 #define FS_IOC_SHUTDOWN	_IOR('X', 125, uint32_t)
 #endif
@@ -345,6 +355,46 @@ static void hold(bool shut)
 	NEED(!munmap(p, FILE_BYTES) && !munmap(q, FILE_BYTES) && !close(gone) && !close(fd));
 	NEED(puts("held") >= 0 && !fflush(stdout) && getchar() == '\n');
 	NEED(read(end[0], buf, bytes) == (ssize_t)bytes && all(buf, 6, bytes));
+}
+
+/* A page of a file that is there, until it is told to let go of it. */
+static void hold_file(const char *name)
+{
+	static unsigned char was[PAGE];
+	unsigned char *p;
+	struct stat st;
+	int fd, end[2];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	NEED(fd >= 0 && !fstat(fd, &st) && st.st_size >= (off_t)PAGE && !pipe2(end, O_CLOEXEC));
+	p = map(fd, st.st_size, MAP_SHARED);
+	memcpy(was, p, PAGE);
+	pin(end[1], p);
+	NEED(!munmap(p, st.st_size) && !close(fd));
+	NEED(puts("held") >= 0 && !fflush(stdout) && getchar() == '\n');
+	NEED(read(end[0], buf, PAGE) == PAGE && !memcmp(buf, was, PAGE));
+}
+
+/* How many faults it takes to read all pages of a file. */
+static void count_faults(const char *name)
+{
+	unsigned char *p, sum = 0;
+	struct stat st;
+	long before;
+	off_t i;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	NEED(fd >= 0 && !fstat(fd, &st));
+	p = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	NEED(p != MAP_FAILED);
+	before = faults();
+	for (i = 0; i < st.st_size; i += PAGE)
+		sum += *(volatile unsigned char *)(p + i);
+	printf("%ld\n", faults() - before);
+	(void)sum;
 }
 
 /* A page of each of as many files as a pipe has room for, so long as nobody says "enough". */
@@ -387,14 +437,6 @@ static void full(void)
 }
 
 /* --- huge pages ------------------------------------------------------------------------------- */
-
-static long faults(void)
-{
-	struct rusage u;
-
-	NEED(!getrusage(RUSAGE_SELF, &u));
-	return u.ru_minflt + u.ru_majflt;
-}
 
 static void huge(void)
 {
@@ -525,6 +567,10 @@ int main(int argc, char **argv)
 		return hold_many(atoi(argv[3])), 0;
 	if (!strcmp(argv[2], "hold"))
 		return hold(argc > 3), 0;
+	if (!strcmp(argv[2], "holds") && argc == 4)
+		return hold_file(argv[3]), 0;
+	if (!strcmp(argv[2], "faults") && argc == 4)
+		return count_faults(argv[3]), 0;
 	if (!strcmp(argv[2], "race") && argc == 5)
 		return race(strtoull(argv[3], NULL, 0), atoi(argv[4])), 0;
 	for (i = 0; i < nr; i++) {

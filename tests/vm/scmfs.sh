@@ -171,6 +171,16 @@ check_fails "nvmalloc: nor removes it" "" rm -f $m/area
 check_fails "nvmalloc: nor unmounts it" "busy" umount $m
 rmmod nvmalloc_example
 is "nvmalloc: given back" "$(stat -c '%s %b' $m/area)" "0 0"
+free=$(stat -f -c %f $m)
+check_fails "nvmalloc: not elsewhere" "Wrong medium type" modprobe nvmalloc_example path=/tmp/elsewhere
+check "nvmalloc: and leaves nothing there" [ ! -e /tmp/elsewhere ]
+dd if=/dev/zero of=$m/fill bs=1M 2>/dev/null
+check_fails "nvmalloc: not without room" "No space left" modprobe nvmalloc_example path=$m/again first=8388608
+rm $m/fill
+check "nvmalloc: which leaves nothing, either" [ ! -e $m/again ]
+check "nvmalloc: nor does it keep room" [ "$(stat -f -c %f $m)" -ge $((free - 4)) ]
+check "nvmalloc: with room it is there" eval "modprobe nvmalloc_example path=$m/again first=8388608 &&
+	[ \$(stat -c %s $m/again) = 8454144 ] && rmmod nvmalloc_example"
 rm -rf ${m:?}/* ${twin:?}/*
 
 # --- damage ----------------------------------------------------------------------------------------

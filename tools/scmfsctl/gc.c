@@ -37,6 +37,9 @@ static bool ask_and_wait(const struct place *p, struct scmfs_gc_info *info)
 	if (!ask_gc(p, info))
 		return false;
 	while (wait_for_end && info->flags & SCMFS_GC_RUNNING) {
+		if (info->error == ENOMEM)
+			return complain("%s: there is no memory to collect with; it is tried again until --stop",
+					p->path), false;
 		nanosleep(&pause, NULL);
 		if (!ask_gc(p, info))
 			return false;
@@ -55,11 +58,13 @@ static void add_numbers(json_t *seen, const struct scmfs_gc_info *info)
 	json_object_set_new(seen, "passes", number_of(info->passes));
 	json_object_set_new(seen, "rounds", number_of(info->rounds));
 	json_object_set_new(seen, "inodes", number_of(info->inodes));
+	json_object_set_new(seen, "unchanged", number_of(info->unchanged));
 	json_object_set_new(seen, "moves", number_of(info->moves));
 	json_object_set_new(seen, "moved_bytes", number_of(info->moved_bytes));
 	json_object_set_new(seen, "wholes", number_of(info->wholes));
 	json_object_set_new(seen, "emptied", number_of(info->emptied));
 	json_object_set_new(seen, "stuck", number_of(info->stuck));
+	json_object_set_new(seen, "refilled", number_of(info->refilled));
 	json_object_set_new(seen, "room_bytes", number_of(info->room_bytes));
 	json_object_set_new(seen, "bad", number_of(info->bad));
 	json_object_set_new(seen, "failed", number_of(info->failed));
@@ -115,9 +120,9 @@ void gc_print(json_t *seen)
 	       bytes_at(seen, "room_bytes"));
 	printf("whole     %llu%% of free memory in units of 2 MiB; cold files are of %llu s\n",
 	       count(seen, "whole_percent"), count(seen, "cold_seconds"));
-	printf("rounds    %llu in %llu passes over %llu inodes, %s of ram\n",
+	printf("rounds    %llu in %llu passes over %llu inodes, %llu of them unchanged; %s of ram\n",
 	       count(seen, "rounds"), count(seen, "passes"), count(seen, "inodes"),
-	       bytes_at(seen, "ram_bytes"));
+	       count(seen, "unchanged"), bytes_at(seen, "ram_bytes"));
 	printf("moved     %s in %llu moves, %llu with bad memory, %llu failed\n",
 	       bytes_at(seen, "moved_bytes"), count(seen, "moves"), count(seen, "bad"),
 	       count(seen, "failed"));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* scmfsctl: what a mounted scmfs is doing. */
+#include <stdlib.h>
+
 #include "scmfsctl.h"
 
 struct configfs configfs = {
@@ -88,7 +90,20 @@ const struct tool tool = {
 	.commands = commands,
 };
 
+/* What is missing in JSON would be taken for what isn't there. */
+static void *json_memory(size_t bytes)
+{
+	void *p = malloc(bytes);
+
+	if (!p) {
+		complain("out of memory");
+		exit(EXIT_FAILED);
+	}
+	return p;
+}
+
 int main(int argc, char **argv)
 {
+	json_set_alloc_funcs(json_memory, free);
 	return devices_main(argc, argv);
 }

@@ -170,6 +170,9 @@ struct scmfs_words {
  * @no_room: out: as there was no run for what it has
  * @bad: out: relocations that met bad memory
  * @failed: out: or failed otherwise
+ * @unchanged: out: of @inodes files of 2 MiB or more whose extents were not looked at again, as
+ *	nothing was done to the file since there was nothing in it to put together
+ * @refilled: out: units given up as others put more into them than there was
  *
  * EINVAL: a bit of @set isn't known, two contradict each other, or a number is above 100 percent;
  * EROFS: it can't start, the file system is read-only.
@@ -198,6 +201,8 @@ struct scmfs_gc_info {
 	__u64	no_room;
 	__u64	bad;
 	__u64	failed;
+	__u64	unchanged;
+	__u64	refilled;
 };
 
 #define SCMFS_IOC		0xeb
@@ -214,7 +219,7 @@ _Static_assert(sizeof(struct scmfs_info) == 144, "info");
 _Static_assert(sizeof(struct scmfs_file_info) == 24, "file info");
 _Static_assert(sizeof(struct scmfs_room) == 32, "room");
 _Static_assert(sizeof(struct scmfs_words) == 48, "words");
-_Static_assert(sizeof(struct scmfs_gc_info) == 152, "gc");
+_Static_assert(sizeof(struct scmfs_gc_info) == 168, "gc");
 #endif
 
 #endif

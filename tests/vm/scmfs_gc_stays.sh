@@ -1,0 +1,248 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: scmfs: what garbage collection leaves alone
+# kernels: 6.1 6.12 debug
+# timeout: 120
+# memory: 2G
+# append: memmap=32M!1G
+. tests/vm/lib.sh
+
+modprobe -a scmfs nd_e820 nd_pmem || die "no scmfs"
+dev=/dev/pmem0 m=/tmp/mnt twin=/tmp/twin seen=/tmp/seen
+wait_for 20 test -b $dev || die "no $dev"
+mkdir -p $m $twin
+rm -rf ${twin:?}/*	# of another suite
+cleanup_mount() {
+	fsfreeze -u $m 2>/dev/null
+	rmmod nvmalloc_example 2>/dev/null
+	umount $m 2>/dev/null
+	cleanup
+}
+trap cleanup_mount EXIT
+
+at() { mount -t scmfs -o "${1:-defaults}" $dev $m; }
+in_order() { umount $m && fsck.scmfs -n $dev; }
+# value COMMAND PATH KEY [OPTION...]: a number of what scmfsctl says, into $value
+value() {
+	value=
+	scmfsctl "$1" --json "${@:4}" "$2" >$seen && into value json $seen "$3"
+}
+value_is() { value "${@:1:3}" && [ "$value" = "$4" ]; }
+collect() { value gc $m moves --run; }
+ended() { value_is gc $m running false; }
+same() { aged check $m; }
+age() { aged make $m && value_is frag $m whole_units 0; }
+begin() { umount $m 2>/dev/null; mkfs.scmfs -f -q $dev && at "${1:-defaults}" && age; }
+place() { filefrag -v "$m/$1" | md5sum; }
+content() { dd if=$dev bs=1M iflag=direct status=none | md5sum; }
+faults() { value=$(mapped $m faults "$1"); }
+is_whole() { value_is frag "$m/$1" huge_bytes 2097152; }
+
+# stays TITLE NAME: it is not moved, and counted as passed by
+stays() {
+	local before passed
+	before=$(place "$2")
+	value gc $m passed_by.mapped
+	passed=$value
+	check "$1: beside it garbage is collected" eval "collect && [ \$value -gt 0 ]"
+	is "$1: it stays" "$(place "$2")" "$before"
+	check "$1: it is passed by" eval "value gc $m passed_by.mapped && [ \$value -gt $passed ]"
+	check "$1: every file holds what it held" same
+}
+
+# --- files that nobody may move ----------------------------------------------------------------------
+
+check "aged" begin
+check "in pieces it takes a fault for few pages" eval "faults x && [ \$value -ge 32 ]"
+chattr +i $m/x
+stays immutable x
+chattr -i $m/x
+check "no more so, it is put together" eval "collect && is_whole x"
+check "and read by a fault for 2 MiB" eval "faults x && [ \$value -le 4 ]"
+note "$value faults for 512 pages"
+check "every file holds what it held" same
+
+check "aged for a pin" begin
+coproc holder { exec mapped $m holds x; }
+holds=$!
+exec {tell}>&"${holder[1]}"
+read -r held <&"${holder[0]}"
+is "a page is pinned, the file neither mapped nor open" "$held" held
+check "which is known" value_is usage $m pinned_files 1
+stays pinned x
+echo >&"$tell"
+exec {tell}>&-
+check "what was pinned is what it was" wait $holds
+check "let go of, it is put together" eval "wait_for 20 value_is usage $m pinned_files 0 && collect && is_whole x"
+check "every file holds what it held" same
+
+check "aged for nvmalloc()" begin
+log_mark
+check "an area in pieces" modprobe nvmalloc_example path=$m/area first=2097152
+into why klog since
+matches "of 2 MiB, and what it grew by" "$why" "nvmalloc_example: 1 loads, 2162688 of 16777216 bytes, in pieces"
+stays nvmalloc area
+rmmod nvmalloc_example
+log_mark
+check "nvmalloc: it is found again" modprobe nvmalloc_example path=$m/area
+into why klog since
+matches "nvmalloc: with what it had" "$why" "nvmalloc_example: 2 loads, 2228224 of 16777216 bytes"
+rmmod nvmalloc_example
+
+# --- windows -----------------------------------------------------------------------------------------
+
+check "aged for windows" begin
+cp $m/x $m/y $twin
+exec {open}<$m/x
+check "read again and again, a file in pieces has a window" eval "fstwin again $m/x $twin/x &&
+	value windows $m windows.count && [ \$value -ge 1 ]"
+check "garbage is collected" eval "collect && is_whole x"
+check "the window is gone" value_is windows $m windows.count 0
+check "what is read is what was there" fstwin again $m/x $twin/x
+check "in one piece, without a window" value_is windows $m windows.count 0
+exec {open}<&-
+check "aged for a reader" begin
+reads() { while [ ! -e /tmp/enough ]; do fstwin again $m/x $twin/x && fstwin again $m/y $twin/y || return; done; }
+rm -f /tmp/enough
+reads >/tmp/a 2>&1 &
+reader=$!
+check "windows are made" wait_for 20 eval "value windows $m windows.made && [ \$value -ge 2 ]"
+check "they are dropped under their reader" wait_for 60 eval "collect && is_whole x && is_whole y"
+touch /tmp/enough
+check "who read what was there, before and after" wait $reader
+check "every file holds what it held" same
+
+# --- frozen, stopped, off ----------------------------------------------------------------------------
+
+# How often it was caught at work depends on the machine; that it was at all doesn't.
+caught=0
+freezes() {
+	local i before
+	for i in 0 0.02 0.05; do
+		begin && value gc $m running --start || return
+		[ "$value" = false ] || caught=$((caught + 1))
+		nap $i
+		fsfreeze -f $m || return
+		before=$(content)
+		nap 0.2
+		[ "$(content)" = "$before" ] || { echo "stored while frozen"; return 1; }
+		fsfreeze -u $m || return
+	done
+}
+check "frozen at any time, nothing is stored" freezes
+check "it was caught at work" [ $caught -ge 1 ]
+check "thawed, it goes on to its end" eval "wait_for 30 ended && is_whole x && is_whole y"
+check "every file holds what it held" same
+check "in order" eval "in_order && at && same"
+
+check "aged to be stopped" begin
+# It waits for the thaw; whoever is told to stop meanwhile has nothing to do then.
+waits() { scmfsctl gc $m "$@" >/dev/null && wait_for 10 value_is gc $m error '"Operation canceled"'; }
+fsfreeze -f $m
+check "started, it waits for a thaw" waits --start
+check "and is stopped" scmfsctl gc $m --stop
+fsfreeze -u $m
+nap 1.5
+check "so it does nothing" eval "ended && value_is gc $m moves 0"
+fsfreeze -f $m
+check "on, it waits, too" waits --on --cold 0
+check "and is turned off" scmfsctl gc $m --off
+fsfreeze -u $m
+nap 1.5
+check "nothing, either" eval "ended && value_is gc $m moves 0"
+check "in its midst" eval "scmfsctl gc $m --start >/dev/null && scmfsctl gc $m --stop >/dev/null && wait_for 10 ended"
+value gc $m moves
+moved=$value
+nap 1.5
+check "it does no more" eval "ended && value_is gc $m moves $moved"
+check "what was stopped is done when it is started" eval "collect && is_whole x && is_whole y"
+value gc $m moves
+moved=$value
+value gc $m unchanged
+unchanged=$value
+check "what has not changed is not looked at again" eval "collect && [ \$value = $moved ] &&
+	value gc $m unchanged && [ \$value -ge $((unchanged + 2)) ]"
+check "every file holds what it held" same
+
+# --- no room -----------------------------------------------------------------------------------------
+
+# All that is free but 1 MiB, which is half of what a relocation has twice.
+takes_all() {
+	local i
+	for i in 1 2 3; do
+		begin && value usage $m free_bytes && scmfsctl gc $m --start >/dev/null &&
+			fallocate -l $((value - (1 << 20))) $m/all && same && rm $m/all &&
+			collect && is_whole x && same || return
+	done
+}
+check "who takes all that is free finds it, whatever is being moved" takes_all
+
+# --- remounted ---------------------------------------------------------------------------------------
+
+# Of two options by fsconfig() only one is named: it stays read-only.
+cat >/tmp/reconfigure.py <<-EOP
+	import ctypes, sys
+	c = ctypes.CDLL(None, use_errno=True)
+	fd = c.syscall(433, -100, sys.argv[1].encode(), 0)
+	key, value = sys.argv[2].split("=")
+	for cmd, key, value in (1, key.encode(), value.encode()), (7, None, None):
+	    if fd < 0 or c.syscall(431, fd, cmd, key, value, 0):
+	        sys.exit("errno %d" % ctypes.get_errno())
+EOP
+reconfigure() { python3 /tmp/reconfigure.py $m "$1"; }
+
+check "read-only" eval "umount $m && at ro,gc=on,gc_cold=0"
+before=$(content)
+check "by another option alone" reconfigure gc_cold=7
+check "which counts" grep -q "$m scmfs ro,.*gc_cold=7" /proc/mounts
+check_fails "it isn't made writable" "read-only" scmfsctl gc $m --start
+umount $m
+is "nothing is stored" "$(content)" "$before"
+check "writable" at
+exec {log}>>$m/log
+for ((i = 0; i < 83; i++)); do printf '%4096s' '' >&$log; done
+exec {log}>&-
+exec {log}<$m/log
+check "a file has room ahead" eval "value usage $m/log file.ahead_bytes && [ \$value -gt 0 ]"
+check "read-only, it has none" eval "mount -o remount,ro $m && value_is usage $m/log file.ahead_bytes 0"
+exec {log}<&-
+before=$(content)
+echo 2 >/proc/sys/vm/drop_caches
+nap 0.2
+is "and nothing is stored when it leaves memory" "$(content)" "$before"
+check "in order" in_order
+
+caught=0
+remounts() {
+	local i before
+	for i in 0 0.02 0.05; do
+		begin gc=on,gc_cold=0 && value gc $m running --start || return
+		[ "$value" = false ] || caught=$((caught + 1))
+		nap $i
+		mount -o remount,ro $m || return
+		ended || { echo "at work"; return 1; }
+		before=$(content)
+		nap 0.2
+		[ "$(content)" = "$before" ] || { echo "stored while read-only"; return 1; }
+		same && mount -o remount,rw $m || return
+	done
+}
+check "read-only at any time, nothing is stored" remounts
+check "it was caught at work" [ $caught -ge 1 ]
+back_and_forth() { while [ ! -e /tmp/enough ]; do mount -o remount,ro $m; mount -o remount,rw $m; done; }
+starts() {
+	local i
+	for ((i = 0; i < 30; i++)); do scmfsctl gc $m --start >/dev/null 2>&1; done
+}
+check "aged again" begin gc=on,gc_cold=0
+rm -f /tmp/enough
+back_and_forth >/tmp/a 2>&1 &
+racer=$!
+starts
+touch /tmp/enough
+check "started while it is remounted again and again" wait $racer
+check "it works" eval "collect && is_whole x && is_whole y && same"
+check "in order" eval "in_order && at && same"
+umount $m
+check "the module is unloaded" rmmod scmfs
+done_testing
