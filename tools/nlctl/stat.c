@@ -241,14 +241,16 @@ static void print_rest(json_t *stat)
 	       number(stat, "map_bytes_log"), number(stat, "map_bytes_page"),
 	       number(stat, "map_bytes_block"), number(stat, "map_bytes_log"),
 	       number(stat, "mapped"));
-	if (json_object_get(stat, "map_max"))
-		printf("cache     %llu of %llu chunks in memory (%llu may be, %llu were), "
-		       "%llu dirty; %llu hits, %llu misses, %llu in, %llu out; %llu rebuilt, %llu times not\n",
+	if (json_object_get(stat, "map_max")) {
+		printf("cache     %llu of %llu chunks in memory (%llu may be, %llu were), %llu dirty\n",
 		       number(stat, "map_resident"), number(stat, "map_chunks"),
-		       number(stat, "map_max"), number(stat, "map_most"), number(stat, "map_dirty"),
+		       number(stat, "map_max"), number(stat, "map_most"),
+		       number(stat, "map_dirty"));
+		printf("          %llu hits, %llu misses, %llu in, %llu out; %llu rebuilt, %llu times not\n",
 		       number(stat, "map_hits"), number(stat, "map_misses"), number(stat, "map_in"),
 		       number(stat, "map_out"), number(stat, "map_rebuilt"),
 		       number(stat, "map_lost"));
+	}
 	if (number(stat, "valid") || number(stat, "migrated"))
 		printf("names     %llu blocks, %llu migrated, %llu waiting; %llu pages wasted\n",
 		       number(stat, "valid"), number(stat, "migrated"), number(stat, "waiting"),
