@@ -16,6 +16,7 @@
  *	nvm_leave(area, cookie);
  *
  * While it is open nobody else can write, truncate or unlink the file, or unmount the file system.
+ * nvmalloc() that fails leaves no file; until it returns nobody else is to open that name.
  */
 #ifndef _EVENKEEL_NVMALLOC_H
 #define _EVENKEEL_NVMALLOC_H

@@ -3,13 +3,16 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <evenkeel/hybrid_format.h>
+
 #include "cold.h"
 #include "dm.h"
 #include "interrupt.h"
 #include "msg.h"
 
-#define LOOKS	262144UL	/* questions; a few seconds */
-#define RUN	512UL		/* at a time: the kernel keeps the page of the map they are on */
+#define RUNS	512UL		/* pages of the map, which the kernel keeps then; a few seconds */
+#define RUN	((uint64_t)EK_PAGE_ENTRIES)	/* questions about each */
+#define FAILURES	8	/* so many are not answered: that's enough */
 #define GOLDEN	0.6180339887	/* of the volume, from run to run: evenly at any time */
 
 static int by_extent(const void *key, const void *member)
@@ -26,20 +29,18 @@ static bool is_known(const struct usage *known, unsigned long nr, uint64_t le)
 	return nr && bsearch(&key, known->extent, nr, sizeof(key), by_extent);
 }
 
-static int ask(const char *name, uint64_t le, struct usage_extent *e, bool *mapped)
+/* false: the kernel doesn't answer. */
+static bool ask(const char *name, uint64_t le, struct usage_extent *e, bool *mapped)
 {
 	char *message = xasprintf("explain %llu", (unsigned long long)le);
 	char *reply = NULL, *why = NULL;
 	int err = dm_message(name, message, &reply, &why);
 
-	if (err)
-		err = fail("%s: %s", name, why);
-	else
-		*mapped = reply && usage_explained(reply, e) && e->le == le;
+	*mapped = !err && reply && usage_explained(reply, e) && e->le == le;
 	free(message);
 	free(reply);
 	free(why);
-	return err;
+	return !err;
 }
 
 static uint64_t gcd(uint64_t a, uint64_t b)
@@ -65,57 +66,68 @@ static uint64_t stride(uint64_t nr)
 
 struct search {
 	const char *name;
-	const bool *full;
 	unsigned int nr_members;
+	unsigned long *want;		/* of each member, how many more */
+	unsigned long wanted;		/* all of these */
 	uint32_t use;
 	struct usage *known;
 	unsigned long nr, room;		/* known of before; places in the array */
-	unsigned long looks, most;	/* left */
+	unsigned int failures;
 };
 
-static int look_at(struct search *s, uint64_t le)
+static void add(struct search *s, struct usage_extent *e)
 {
 	struct usage *known = s->known;
-	struct usage_extent e;
-	bool mapped = false;
-	int err;
 
-	if (is_known(known, s->nr, le))
-		return 0;
-	s->looks--;
-	err = ask(s->name, le, &e, &mapped);
-	if (err || !mapped || e.member >= s->nr_members || !s->full[e.member])
-		return err;
 	if (known->nr == s->room) {
-		s->room += s->most < RUN ? s->most : RUN;
+		s->room += RUN;
 		known->extent = xrealloc(known->extent, s->room * sizeof(*known->extent));
 	}
-	e.reads = s->use;
-	known->extent[known->nr++] = e;
-	s->most--;
-	return 0;
+	if (e->reads < s->use)
+		e->reads = s->use;
+	known->extent[known->nr++] = *e;
+	s->want[e->member]--;
+	s->wanted--;
 }
 
-int cold_find(const char *name, uint64_t nr_extents, const bool *full, unsigned int nr_members,
-	      uint64_t counted, unsigned long most, struct usage *known)
+static void look_at(struct search *s, uint64_t le)
+{
+	struct usage_extent e;
+	bool mapped;
+
+	if (is_known(s->known, s->nr, le))
+		return;
+	s->failures += !ask(s->name, le, &e, &mapped);
+	if (mapped && !e.pinned && !e.large && !e.moving && e.member < s->nr_members &&
+	    s->want[e.member])
+		add(s, &e);
+}
+
+static bool is_over(const struct search *s)
+{
+	return !s->wanted || s->failures == FAILURES || interrupted;
+}
+
+void cold_find(const char *name, uint64_t nr_extents, unsigned long *want,
+	       unsigned int nr_members, uint64_t counted, struct usage *known)
 {
 	struct search s = {
-		.name = name, .full = full, .nr_members = nr_members,
+		.name = name, .nr_members = nr_members, .want = want,
 		.use = usage_uncounted(known, counted), .known = known, .nr = known->nr,
-		.room = known->nr, .looks = LOOKS, .most = most,
+		.room = known->nr,
 	};
 	uint64_t runs = (nr_extents + RUN - 1) / RUN, run, step, i, le;
-	int err = 0;
 
 	if (!runs)
-		return 0;
+		return;
+	for (i = 0; i < nr_members; i++)
+		s.wanted += want[i];
 	step = stride(runs);
 	run = (uint64_t)time(NULL) * 2654435761U % runs;
-	for (i = 0; i < runs && !err; i++, run = (run + step) % runs)
-		for (le = run * RUN; le < nr_extents && le < (run + 1) * RUN && !err; le++) {
-			if (!s.looks || !s.most || interrupted)
-				return 0;
-			err = look_at(&s, le);
+	for (i = 0; i < runs && i < RUNS; i++, run = (run + step) % runs)
+		for (le = run * RUN; le < nr_extents && le < (run + 1) * RUN; le++) {
+			if (is_over(&s))
+				return;
+			look_at(&s, le);
 		}
-	return err;
 }

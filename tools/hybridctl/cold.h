@@ -6,16 +6,16 @@
 #ifndef HYBRIDCTL_COLD_H
 #define HYBRIDCTL_COLD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "usage.h"
 
 /*
- * Add to @known, which is settled, extents on members with @full[i] that it lacks, @most at most.
- * Of a large volume only a part is looked at, another one each time.  0 or EXIT_FAILED.
+ * Add to @known, which is settled, extents that it lacks and that may move: @want[i] of each member
+ * at most, which says afterwards how many were not found.  Of a large volume only a part is looked
+ * at, another one each time.  @counted: so many are counted at most.
  */
-int cold_find(const char *name, uint64_t nr_extents, const bool *full, unsigned int nr_members,
-	      uint64_t counted, unsigned long most, struct usage *known);
+void cold_find(const char *name, uint64_t nr_extents, unsigned long *want,
+	       unsigned int nr_members, uint64_t counted, struct usage *known);
 
 #endif

@@ -49,6 +49,7 @@ struct run {
 	struct plan plan;
 	struct window before, after;
 	unsigned long done, failed;	/* moves */
+	unsigned int patience;		/* looks for a place that was left */
 	bool carried_out;
 };
 
@@ -79,7 +80,7 @@ static void tell(const struct run *r, const char *fmt, ...)
 /* Until fewer than @most are on their way; false: it is not writable, gone, or stuck. */
 static bool wait_queue(struct run *r, uint64_t most)
 {
-	unsigned int looks = 0;
+	unsigned int looks = 0, all = 0;
 	uint64_t completed = UINT64_MAX;
 
 	for (;;) {
@@ -88,6 +89,9 @@ static bool wait_queue(struct run *r, uint64_t most)
 			return false;
 		if (r->v.st.queued < most)
 			return true;
+		/* A policy may always have something to move. */
+		if (interrupted && all++ > PATIENCE)
+			return false;
 		looks = r->v.st.completed + r->v.st.failed == completed ? looks + 1 : 0;
 		completed = r->v.st.completed + r->v.st.failed;
 		if (r->v.st.mode != MODE_RW || looks > PATIENCE) {
@@ -118,12 +122,14 @@ static int move(struct run *r, const struct plan_move *m)
 	unsigned int looks;
 	int err = send(r, message);
 
-	for (looks = 0; err == -ENOSPC && looks < FREED && wait_queue(r, 1); looks++) {
-		if (send(r, "commit"))
+	for (looks = 0; err == -ENOSPC && looks < r->patience && !interrupted; looks++) {
+		if (!wait_queue(r, 1) || send(r, "commit"))
 			break;
 		nap(LOOK_MS);
 		err = send(r, message);
 	}
+	if (looks == FREED)
+		r->patience = 1;	/* somebody else takes what is left */
 	free(message);
 	return err;
 }
@@ -163,7 +169,9 @@ static int carry_out(struct run *r)
 			err = EXIT_FAILED;
 			break;
 		}
-		move(r, &r->plan.move[i]);
+		/* Half of an exchange would take room that is to stay free, or find none. */
+		if (move(r, &r->plan.move[i]) && r->plan.move[i].with_next)
+			i++;
 		owed_us += kbps ? bytes * 1000000 / 1024 / kbps : 0;
 		if (owed_us >= 1000 * LOOK_MS) {
 			nap(owed_us / 1000);
@@ -177,7 +185,7 @@ static int carry_out(struct run *r)
 	if (!err && !wait_queue(r, 1))
 		err = EXIT_FAILED;
 	r->carried_out = true;
-	count_done(r, i);
+	count_done(r, i < r->plan.nr_moves ? i : r->plan.nr_moves);
 	return err;
 }
 
@@ -359,9 +367,9 @@ static int optimize(struct run *r)
 		return fail("%s: interrupted, nothing was moved", r->a->name);
 	if (err)
 		return err;
-	err = plan_gather(&r->plan, &r->known, &r->v, &r->before, budget);
-	if (err)
-		return err;
+	plan_gather(&r->plan, &r->known, &r->v, &r->before, budget);
+	if (interrupted)
+		return fail("%s: interrupted, nothing was moved", r->a->name);
 	plan_make(&r->plan, budget);
 	print_plan(r);
 	if (!r->a->dry_run && r->plan.nr_moves) {
@@ -419,7 +427,7 @@ static int parse(int argc, char **argv, struct asked *a)
 int cmd_optimize(int argc, char **argv)
 {
 	struct asked a = { .window = WINDOW };
-	struct run r = { .a = &a };
+	struct run r = { .a = &a, .patience = FREED };
 	int err = parse(argc, argv, &a);
 
 	if (err)

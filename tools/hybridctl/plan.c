@@ -11,6 +11,7 @@
 #define SEEN_TWICE	2.0	/* what a member can bear, in what it was seen to bear */
 #define NEARLY		1.05
 #define NOBODY		(~0UL)
+#define ASKED		16	/* extents, whether they would leave */
 
 /* A member, as far as its load goes; demands are ns at its present response times. */
 struct bearer {
@@ -200,12 +201,17 @@ static void sort_by_demand(struct state *s)
 static unsigned long makes_room(const struct state *s, unsigned int from, unsigned int to)
 {
 	const struct plan_member *f = &s->p->member[from];
-	unsigned long j;
+	unsigned long i;
 
-	if (!f->takes || (!f->spare && !s->p->member[to].spare) || s->next[to] == s->end[to])
+	if (!f->takes || (!f->spare && !s->p->member[to].spare))
 		return NOBODY;
-	j = s->coldest[s->next[to]];
-	return is_known(f, &s->p->extent[j]) ? j : NOBODY;
+	for (i = s->next[to]; i < s->end[to] && i < s->next[to] + ASKED; i++) {
+		const struct plan_extent *e = &s->p->extent[s->coldest[i]];
+
+		if (!e->fixed && s->at[s->coldest[i]] == to && is_known(f, e))
+			return s->coldest[i];
+	}
+	return NOBODY;
 }
 
 /* --- what a move gains --- */
@@ -296,19 +302,21 @@ static unsigned long fill(const struct state *s, struct choice *heap)
 	return n;
 }
 
-static void move(struct state *s, unsigned long j, unsigned int to, double gain)
+static struct plan_move *move(struct state *s, unsigned long j, unsigned int to, double gain)
 {
 	struct plan *p = s->p;
+	struct plan_move *m = &p->move[p->nr_moves++];
 	const struct plan_extent *e = &p->extent[j];
 
 	s->of[e->member].demand -= cost(p, e, e->member);
 	s->of[to].demand += cost(p, e, to);
 	s->at[j] = to;
 	skip(s, e->member);
-	p->move[p->nr_moves++] = (struct plan_move){
+	*m = (struct plan_move){
 		.le = e->le, .from = e->member, .to = to, .reads = e->reads,
 		.writes = e->writes, .gain_ns = gain, .makes_room = gain <= 0,
 	};
+	return m;
 }
 
 static void apply(struct state *s, const struct choice *c)
@@ -320,10 +328,10 @@ static void apply(struct state *s, const struct choice *c)
 		s->room[from]++;
 		s->room[c->to]--;
 	} else if (s->p->member[from].spare) {
-		move(s, c->out, from, 0);
+		move(s, c->out, from, 0)->with_next = true;
 		move(s, c->extent, c->to, c->gain);
 	} else {
-		move(s, c->extent, c->to, c->gain);
+		move(s, c->extent, c->to, c->gain)->with_next = true;
 		move(s, c->out, from, 0);
 	}
 }

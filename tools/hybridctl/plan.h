@@ -46,6 +46,7 @@ struct plan_move {
 	uint32_t reads, writes;
 	double gain_ns;		/* of all accesses that were counted, when it was planned */
 	bool makes_room;	/* for the move before or behind it, which has the gain of both */
+	bool with_next;		/* the first of such two */
 };
 
 struct plan {

@@ -10,6 +10,7 @@
 
 #define RESERVE		20	/* part of a member that is left free */
 #define CANDIDATES	16384	/* extents that are counted, if the status doesn't say */
+#define TABLE		65536	/* and by asymmetry, whatever it says */
 
 int known_read(struct known *k, const struct volume *v)
 {
@@ -71,35 +72,37 @@ static struct plan_member member_of(const struct volume *v, const struct window 
 }
 
 /* Members that the plan may fill: extents there that nobody uses could make room. */
-static int add_cold(const struct plan *p, struct known *k, const struct volume *v,
-		    unsigned long budget)
+static void add_cold(const struct plan *p, struct known *k, const struct volume *v,
+		     unsigned long budget)
 {
 	unsigned long most = budget / 2 < k->nr_counted ? budget / 2 : k->nr_counted;
-	bool full[PLAN_MAX_MEMBERS] = { false }, any = false;
-	unsigned int i;
+	uint64_t counted = status_setting(&v->st, "candidates", CANDIDATES);
+	unsigned long want[PLAN_MAX_MEMBERS] = { 0 };
+	unsigned int i, takers = 0;
+	bool spare = false;
 
 	for (i = 0; i < p->nr_members; i++) {
-		full[i] = p->member[i].takes && p->member[i].room < most;
-		any |= full[i];
+		const struct plan_member *m = &p->member[i];
+
+		takers += m->takes;
+		spare |= m->takes && m->spare;
+		if (m->takes && m->room < most)
+			want[i] = most;
 	}
-	if (!any || !most)
-		return 0;
-	return cold_find(v->name, v->sectors / v->st.extent_sectors, full, p->nr_members,
-			 status_setting(&v->st, "candidates", CANDIDATES), most, &k->usage);
+	if (takers > 1 && spare)
+		cold_find(v->name, v->sectors / v->st.extent_sectors, want, p->nr_members,
+			  counted < TABLE ? counted : TABLE, &k->usage);
 }
 
-int plan_gather(struct plan *p, struct known *k, const struct volume *v, const struct window *w,
-		unsigned long budget)
+void plan_gather(struct plan *p, struct known *k, const struct volume *v, const struct window *w,
+		 unsigned long budget)
 {
 	unsigned long i;
-	int err;
 
 	p->nr_members = v->st.nr_devs;
 	for (i = 0; i < p->nr_members; i++)
 		p->member[i] = member_of(v, w, i);
-	err = add_cold(p, k, v, budget);
-	if (err)
-		return err;
+	add_cold(p, k, v, budget);
 	p->extent = xcalloc(k->usage.nr + 1, sizeof(*p->extent));
 	for (i = 0; i < k->usage.nr; i++) {
 		const struct usage_extent *u = &k->usage.extent[i];
@@ -112,5 +115,4 @@ int plan_gather(struct plan *p, struct known *k, const struct volume *v, const s
 		};
 	}
 	p->per_second = w->seconds > 0 ? w->requests / w->seconds : 0;
-	return 0;
 }

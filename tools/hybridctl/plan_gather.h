@@ -17,8 +17,8 @@ struct known {
 int known_read(struct known *k, const struct volume *v);
 void known_free(struct known *k);
 
-/* All that plan_make() needs; @p->extent is the caller's.  0 or EXIT_FAILED. */
-int plan_gather(struct plan *p, struct known *k, const struct volume *v, const struct window *w,
-		unsigned long budget);
+/* All that plan_make() needs; @p->extent is the caller's. */
+void plan_gather(struct plan *p, struct known *k, const struct volume *v, const struct window *w,
+		 unsigned long budget);
 
 #endif

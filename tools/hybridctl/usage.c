@@ -10,6 +10,7 @@
 
 #define GROW	1024
 #define MEMBERS	32
+#define SLACK	8
 
 static bool parse_flags(const char *flags, struct usage_extent *e)
 {
@@ -90,38 +91,56 @@ void usage_settle(struct usage *u)
 	u->nr = n;
 }
 
+static void take_pair(struct usage_extent *e, const char *key, const char *value, uint64_t *used)
+{
+	uint64_t n = 0;
+
+	e->pinned |= !strcmp(key, "pinned") && strcmp(value, "-1");
+	e->moving |= !strcmp(key, "verdict") && !strcmp(value, "busy");
+	e->large |= !strcmp(key, "size") && !strcmp(value, "large");
+	if (!parse_u64(value, &n))
+		return;
+	if (!strcmp(key, "extent"))
+		e->le = n;
+	else if (!strcmp(key, "member") && n < MEMBERS)
+		e->member = n;
+	else if (!strcmp(key, "accesses"))
+		*used = n < UINT32_MAX ? n : UINT32_MAX;
+	else if (!strcmp(key, "reads"))
+		e->reads = n < UINT32_MAX ? n : UINT32_MAX;
+	else if (!strcmp(key, "writes"))
+		e->writes = n < UINT32_MAX ? n : UINT32_MAX;
+}
+
+/* What is counted without a direction is taken for reads. */
 bool usage_explained(char *reply, struct usage_extent *e)
 {
 	char *key, *value, *save;
-	uint64_t n, member = UINT64_MAX;
+	uint64_t used = 0;
 
 	memset(e, 0, sizeof(*e));
+	e->member = MEMBERS;
 	for (key = strtok_r(reply, " ", &save); key; key = strtok_r(NULL, " ", &save)) {
 		value = strtok_r(NULL, " ", &save);
 		if (!value)
 			return false;
-		if (!strcmp(key, "extent") && parse_u64(value, &n))
-			e->le = n;
-		else if (!strcmp(key, "member") && parse_u64(value, &n))
-			member = n;
-		else if (!strcmp(key, "pinned"))
-			e->pinned = strcmp(value, "-1") != 0;
-		else if (!strcmp(key, "verdict"))
-			e->moving = !strcmp(value, "busy");
+		take_pair(e, key, value, &used);
 	}
-	e->member = member;
-	return member < MEMBERS;
+	if (used > (uint64_t)e->reads + e->writes)
+		e->reads = used - e->writes;
+	return e->member < MEMBERS;
 }
 
-uint32_t usage_uncounted(const struct usage *known, uint64_t counted)
+/* A list that is full changes while it is read, and lacks some. */
+uint32_t usage_uncounted(const struct usage *u, uint64_t most)
 {
 	uint64_t least = UINT32_MAX;
 	unsigned long i;
 
-	if (known->nr < counted)
+	if (u->nr < most - most / SLACK)
 		return 0;
-	for (i = 0; i < known->nr; i++) {
-		uint64_t use = (uint64_t)known->extent[i].reads + known->extent[i].writes;
+	for (i = 0; i < u->nr; i++) {
+		uint64_t use = (uint64_t)u->extent[i].reads + u->extent[i].writes;
 
 		least = use < least ? use : least;
 	}

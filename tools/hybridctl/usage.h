@@ -34,7 +34,7 @@ void usage_free(struct usage *u);
 bool usage_explained(char *reply, struct usage_extent *e);
 /*
  * How often an extent may have been used that is not among those counted: never, or, where the
- * kernel counts no more than @most, as often as the least of these.
+ * kernel counts hardly more than these, of @most at most, as often as the least of them.
  */
 uint32_t usage_uncounted(const struct usage *u, uint64_t most);
 

@@ -131,8 +131,8 @@ static void test_changes_places(void)
 	p.member[1].spare = 1;
 	plan_make(&p, 10);
 	ktap_ok(p.nr_moves == 2 && p.move[0].le == 102 && p.move[0].to == 1 &&
-		p.move[0].makes_room && p.move[1].le == 100 && p.move[1].to == 0 &&
-		!p.move[1].makes_room && near(p.move[1].gain_ns, 15.2 * MS),
+		p.move[0].makes_room && p.move[0].with_next && p.move[1].le == 100 && p.move[1].to == 0 &&
+		!p.move[1].makes_room && !p.move[1].with_next && near(p.move[1].gain_ns, 15.2 * MS),
 		"who is used least leaves first where there is a free place");
 	plan_free(&p);
 	p.member[1].spare = 0;
@@ -156,6 +156,13 @@ static void test_changes_places(void)
 	ktap_ok(!p.nr_moves, "both copies have to be worth it");
 	plan_free(&p);
 	extents[0].reads = 20;
+	extents[2] = (struct plan_extent){ 102, 0, 0, 1, false };
+	p.member[1].write_ns = 0;
+	plan_make(&p, 10);
+	ktap_ok(p.nr_moves == 2 && p.move[1].le == 101,
+		"who can't go there is passed by: %lu", p.nr_moves);
+	plan_free(&p);
+	p.member[1].write_ns = MS;
 	p.member[1].takes = false;
 	plan_make(&p, 10);
 	ktap_ok(!p.nr_moves, "nobody leaves for a member that takes none");
@@ -434,6 +441,9 @@ static void test_cold(void)
 			  &e) && e.pinned && e.moving, "one that may not");
 	ktap_ok(!explained("extent 7 member - pinned -1 policy fill", &e) &&
 		!explained("extent 7 member", &e) && !explained("", &e), "none");
+	ktap_ok(explained("extent 7 member 1 accesses 9 policy asymmetry reads 4 writes 2 size large",
+			  &e) && e.large && e.reads == 7 && e.writes == 2,
+		"what is known of its use: %u, %u", e.reads, e.writes);
 	ktap_ok(!usage_uncounted(&u, 3) && usage_uncounted(&u, 2) == 7,
 		"not counted is not used, unless there is no more room to count");
 }
