@@ -223,13 +223,17 @@ static int nl_nw_gc(struct nl_ftl *ftl, struct nl_io *io)
 		if (r == -ESHUTDOWN || f->nr_lost < lost)
 			return r < 0 ? r : 1;
 	}
+	/* Chunks first: they go into holes that would be wasted. */
+	r = nl_map_idle(f, &when);
+	if (r)
+		return r;
 	for (plane = 0; plane < ftl->geo->nr_planes; plane++) {
 		if (!f->pins[plane])
 			continue;
 		r = nl_nw_finish(f, plane, &when);
 		return r ? r : 1;
 	}
-	return nl_map_idle(f, &when);
+	return 0;
 }
 
 /* --- beginning and end ------------------------------------------------------------------------ */

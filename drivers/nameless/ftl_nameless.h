@@ -98,6 +98,7 @@ int nl_nw_program(struct nl_nw *f, u32 plane, enum nl_cause cause, u64 *when, st
 /* A page was programmed and is accounted for: put back what follows if nothing else fits. */
 int nl_nw_spent(struct nl_nw *f, u32 plane, u64 start);
 int nl_nw_make_room(struct nl_nw *f, const struct nl_io *io);
+int nl_nw_mend(struct nl_nw *f, u64 *when);
 /* Put back all that is held of the plane's block, with nothing in its holes. */
 int nl_nw_finish(struct nl_nw *f, u32 plane, u64 *when);
 /* A page to be put back, or nothing, is the next one of a block. */

@@ -465,19 +465,33 @@ static bool nl_nw_is_low(const struct nl_nw *f)
 	return f->ftl.blocks.nr_free <= f->ftl.reserve && !nl_nw_holes(f, plane);
 }
 
+/*
+ * What blocks that failed took: places for what they held, and the floor. For the next page: this
+ * one can do without. Only -ESHUTDOWN is an error.
+ */
+int nl_nw_mend(struct nl_nw *f, u64 *when)
+{
+	int r = 0;
+
+	if (f->moving)
+		return 0;
+	if (f->nr_lost)
+		r = nl_nw_rehome(f, when);
+	if (r != -ESHUTDOWN)
+		r = nl_nw_refill_floor(f, when);
+	return r == -ESHUTDOWN ? r : 0;
+}
+
 /* Before a page is programmed for a user, and before it gets its seq. */
 int nl_nw_make_room(struct nl_nw *f, const struct nl_io *io)
 {
 	struct nl_io record = { .now = io->now };
 	u64 when = io->now;
-	int r = 0;
+	int r;
 
 	f->leveled = false;
-	if (f->nr_lost && !f->moving)
-		r = nl_nw_rehome(f, &when);
-	if (r != -ESHUTDOWN && !f->moving)
-		r = nl_nw_refill_floor(f, &when);	/* for the next one: this can do without */
-	if (r == -ESHUTDOWN)
+	r = nl_nw_mend(f, &when);
+	if (r)
 		return r;
 	if (f->ftl.trims.syncing)
 		return 0;
@@ -487,5 +501,7 @@ int nl_nw_make_room(struct nl_nw *f, const struct nl_io *io)
 		if (r == -ESHUTDOWN)
 			return r;
 	}
-	return nl_map_shrink(f, &when);	/* not while a record is about chunks that it has loaded */
+	/* Not while a record is about chunks that it has loaded. A name needs none of them. */
+	r = nl_map_shrink(f, &when);
+	return r == -ESHUTDOWN ? r : 0;
 }

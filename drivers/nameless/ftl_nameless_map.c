@@ -56,7 +56,7 @@ u32 nl_map_get(const struct nl_nw *f, u32 lpn)
 {
 	const u32 *entry = f->map.entry[nl_map_of(&f->map, lpn)];
 
-	return entry ? entry[lpn % f->map.entries] : NL_UNMAPPED;
+	return entry ? entry[nl_map_in(&f->map, lpn)] : NL_UNMAPPED;
 }
 
 /* It is not as in the flash any more. */
@@ -77,7 +77,7 @@ void nl_map_set(struct nl_nw *f, u32 lpn, u32 ppn)
 {
 	struct nl_vmap *m = &f->map;
 
-	m->entry[nl_map_of(m, lpn)][lpn % m->entries] = ppn;
+	m->entry[nl_map_of(m, lpn)][nl_map_in(m, lpn)] = ppn;
 	if (!m->max)
 		return;
 	if (ppn == NL_UNMAPPED)

@@ -86,9 +86,15 @@ int nl_map_idle(struct nl_nw *f, u64 *when);
 /* This one only drops what need not be written. */
 int nl_map_need_for_read(struct nl_ftl *ftl, u32 lpn, u64 *when);
 
+/* A map that is whole in memory is not to pay for the others with divisions. */
 static inline u32 nl_map_of(const struct nl_vmap *m, u32 lpn)
 {
-	return lpn / m->entries;
+	return m->max ? lpn / m->entries : lpn / NL_PIECE;
+}
+
+static inline u32 nl_map_in(const struct nl_vmap *m, u32 lpn)
+{
+	return m->max ? lpn % m->entries : lpn % NL_PIECE;
 }
 
 /* Logical page behind the last one of a chunk. */

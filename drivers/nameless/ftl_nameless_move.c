@@ -446,7 +446,8 @@ static int nl_nw_fill_cold(struct nl_nw *f, u32 plane, u32 cold, u64 start)
 	}
 	if (r == -EBUSY)
 		f->stalled++;
-	return r == -EBUSY || r == -EAGAIN || r == -EIO ? 0 : r;
+	/* Whoever wants a page programmed does not wait for this: no memory is no error of his. */
+	return r == -EBUSY || r == -EAGAIN || r == -EIO || r == -ENOMEM ? 0 : r;
 }
 
 /*

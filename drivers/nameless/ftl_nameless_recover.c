@@ -243,6 +243,7 @@ int nl_nw_recover(struct nl_nw *f, struct nl_io *io)
 		r = nl_scan_place(&f->ftl, i, f->active, io);
 	if (r >= 0 && f->ftl.state != NL_FTL_RO)
 		r = nl_map_shrink(f, &when);
+	f->map.most = f->map.resident;
 	nl_io_wait(io, when);
 	return min(r, 0);
 }

@@ -31,12 +31,16 @@ static struct nl_buf *nl_map_image(struct nl_nw *f, u32 n)
 static int nl_map_write(struct nl_nw *f, u32 n, u64 *when)
 {
 	struct nl_rec rec = { .type = NL_OOB_MAP, .lpn = n };
-	struct nl_buf *buf = nl_map_image(f, n);
 	struct nl_vmap *m = &f->map;
 	u64 start = *when;
+	struct nl_buf *buf;
 	u32 ppn;
 	int r;
 
+	r = nl_nw_mend(f, when);	/* many may follow each other without a user's page */
+	if (r)
+		return r;
+	buf = nl_map_image(f, n);
 	if (!buf)
 		return -ENOMEM;
 	rec.data_csum = nl_data_csum(&f->ftl, buf);

@@ -76,6 +76,12 @@ int nl_media_ready(struct nl_ftl *ftl, u32 block, enum nl_cause cause, u64 *when
 	return 0;
 }
 
+/* Does its seq say how old what the block has is? The map's pages are as new as users' ones. */
+static bool nl_rec_is_dated(const struct nl_rec *rec)
+{
+	return rec->type == NL_OOB_DATA || rec->type == NL_OOB_NAMELESS || rec->type == NL_OOB_MAP;
+}
+
 /*
  * Program a page of a block that is being filled. @rec gets its number here. On -EIO the page is
  * spent and the block has to be retired.
@@ -93,7 +99,7 @@ int nl_media_program(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when
 	r = nl_flash_program(ftl->flash, ppn, cause, when, buf, ftl->record);
 	if (!r || r == -EIO)
 		bk->fill++;
-	if (!r && (rec->type == NL_OOB_DATA || rec->type == NL_OOB_NAMELESS))
+	if (!r && nl_rec_is_dated(rec))
 		bk->newest = max(bk->newest, rec->seq);
 	return r;
 }
@@ -115,7 +121,7 @@ int nl_media_restore(struct nl_ftl *ftl, u32 ppn, enum nl_cause cause, u64 *when
 	r = nl_flash_program(ftl->flash, ppn, cause, when, buf, ftl->record);
 	if (!r || r == -EIO)
 		bk->fill++;
-	if (!r && (rec.type == NL_OOB_DATA || rec.type == NL_OOB_NAMELESS))
+	if (!r && nl_rec_is_dated(&rec))
 		bk->newest = max(bk->newest, rec.seq);
 	return r;
 }
