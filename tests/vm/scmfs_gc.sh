@@ -6,29 +6,9 @@
 # memory: 2G
 # append: memmap=32M!1G
 . tests/vm/lib.sh
-
-modprobe -a scmfs nd_e820 nd_pmem || die "no scmfs"
-dev=/dev/pmem0 m=/tmp/mnt twin=/tmp/twin seen=/tmp/seen
-wait_for 20 test -b $dev || die "no $dev"
-mkdir -p $m $twin
-rm -rf ${twin:?}/*	# of another suite
-cleanup_mount() { fsfreeze -u $m 2>/dev/null; umount $m 2>/dev/null; cleanup; }
-trap cleanup_mount EXIT
+. tests/vm/collect.sh
 slow=1
 [[ $(uname -v) != *KASAN* && ! -e /sys/kernel/debug/kmemleak ]] || slow=4
-
-at() { mount -t scmfs -o "${1:-defaults}" $dev $m; }
-in_order() { umount $m && fsck.scmfs -n $dev; }
-# value COMMAND PATH KEY [OPTION...]: a number of what scmfsctl says, into $value
-value() {
-	scmfsctl "$1" --json "${@:4}" "$2" >$seen && into value json $seen "$3"
-}
-collect() { value gc $m moves --run; }
-no_free_units() { value frag $m whole_units && [ "$value" = 0 ]; }
-
-same() { aged check $m; }
-age() { aged make $m && no_free_units; }
-begin() { umount $m 2>/dev/null; mkfs.scmfs -f -q $dev && at "${1:-defaults}" && age; }
 
 # --- what it is for ----------------------------------------------------------------------------------
 
