@@ -24,18 +24,12 @@ check "a pool of two" hybridctl create p "${all[1]}" "${all[2]}" --metadata "${a
 	--size 2624K --policy stripe --set commit_ms=20 --set low_free=0
 pools+=(p)
 check "data" blkio write $dev 0 4096 "$seed" -- flush $dev
-check "stop" hybridctl stop p
-pools=()
-rec start
-check "assemble" hybridctl assemble p
-pools+=(p)
+begin_record
 check "one member in the other's place, and growth" work
 size=$(sectors $dev)
 check "data" holds
 check "larger" [ "$size" -gt 8000 ]
-check "stop" hybridctl stop p
-pools=()
-rec stop
+end_record
 
 # Into $devices: those with a label: one has none yet, or no more.
 labelled() {

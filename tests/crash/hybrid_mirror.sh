@@ -25,19 +25,13 @@ check "a pool of two, which carry the metadata" hybridctl create p $A $B --exten
 	--set commit_ms=20 --set low_free=0
 pools+=(p)
 check "data" blkio write $dev 0 1024 "$seed" -- flush $dev
-check "stop" hybridctl stop p
-pools=()
-rec start
-check "assemble" hybridctl assemble p
-pools+=(p)
+begin_record
 check "more data" blkio write $dev 1024 1024 "$seed" -- flush $dev
 flushed=$(now)
 check "a member, and the metadata on it, go to another device" work
 fields_are "it has left" p "dev.0.state meta" "removed AA"
 check "data" holds
-check "stop" hybridctl stop p
-pools=()
-rec stop
+end_record
 
 # At moments around what is written to the areas, which are 4 MiB, and flushes, after $flushed; then the record goes.
 cut_at_some() {
@@ -104,18 +98,12 @@ devices=("$A" "$B" "$C")
 check "a pool with one area" hybridctl create p $A --metadata $B --extent 64K --size 2M --set commit_ms=20
 pools+=(p)
 check "data" blkio write $dev 0 1024 "$seed" -- flush $dev
-check "stop" hybridctl stop p
-pools=()
-rec start
-check "assemble" hybridctl assemble p
-pools+=(p)
+begin_record
 check "more data" blkio write $dev 1024 1024 "$seed" -- flush $dev
 flushed=$(now)
 check "it moves" hybridctl metadata p move 0 $C
 field_is "there" p meta "-A"
-check "stop" hybridctl stop p
-pools=()
-rec stop
+end_record
 
 # Of some the same command finishes it; of others one of the two is gone, and what is left has all, if it is believed.
 cut_at() {

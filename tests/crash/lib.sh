@@ -51,6 +51,21 @@ sweep() {
 	rm -f "$said.count"
 }
 
+# begin_record: the pool starts again, and from here on all is recorded
+begin_record() {
+	check "stop" hybridctl stop p
+	pools=()
+	rec start
+	check "assemble" hybridctl assemble p
+	pools+=(p)
+}
+
+end_record() {
+	check "stop" hybridctl stop p
+	pools=()
+	rec stop
+}
+
 # wipe_labels DISK: what wipefs would leave of a pool: all but the labels
 wipe_labels() {
 	local dev=/dev/emudisk/$1 end
