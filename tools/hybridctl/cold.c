@@ -15,20 +15,6 @@
 #define FAILURES	8	/* so many are not answered: that's enough */
 #define GOLDEN	0.6180339887	/* of the volume, from run to run: evenly at any time */
 
-static int by_extent(const void *key, const void *member)
-{
-	const struct usage_extent *a = key, *b = member;
-
-	return a->le < b->le ? -1 : a->le > b->le;
-}
-
-static bool is_known(const struct usage *known, unsigned long nr, uint64_t le)
-{
-	struct usage_extent key = { .le = le };
-
-	return nr && bsearch(&key, known->extent, nr, sizeof(key), by_extent);
-}
-
 /* false: the kernel doesn't answer. */
 static bool ask(const char *name, uint64_t le, struct usage_extent *e, bool *mapped)
 {
@@ -95,7 +81,7 @@ static void look_at(struct search *s, uint64_t le)
 	struct usage_extent e;
 	bool mapped;
 
-	if (is_known(s->known, s->nr, le))
+	if (usage_has(s->known, s->nr, le))
 		return;
 	s->failures += !ask(s->name, le, &e, &mapped);
 	if (mapped && !e.pinned && !e.large && !e.moving && e.member < s->nr_members &&

@@ -149,18 +149,17 @@ double plan_mean(const struct plan *p, const unsigned int *at)
 
 /* --- who would make room --- */
 
-static const struct plan *sorted;	/* qsort has no context */
-
-static int by_demand(const void *a, const void *b)
+static int by_demand(const void *a, const void *b, void *plan)
 {
-	const struct plan_extent *x = &sorted->extent[*(const unsigned long *)a];
-	const struct plan_extent *y = &sorted->extent[*(const unsigned long *)b];
+	const struct plan *p = plan;
+	const struct plan_extent *x = &p->extent[*(const unsigned long *)a];
+	const struct plan_extent *y = &p->extent[*(const unsigned long *)b];
 	double dx, dy;
 
 	if (x->member != y->member)
 		return x->member < y->member ? -1 : 1;
-	dx = cost(sorted, x, x->member);
-	dy = cost(sorted, y, y->member);
+	dx = cost(p, x, x->member);
+	dy = cost(p, y, y->member);
 	if (dx < dy || dx > dy)
 		return dx < dy ? -1 : 1;
 	return x->le < y->le ? -1 : x->le > y->le;
@@ -188,8 +187,7 @@ static void sort_by_demand(struct state *s)
 		s->coldest[j] = j;
 		s->end[p->extent[j].member]++;
 	}
-	sorted = p;
-	qsort(s->coldest, p->nr_extents, sizeof(*s->coldest), by_demand);
+	qsort_r(s->coldest, p->nr_extents, sizeof(*s->coldest), by_demand, s->p);
 	for (i = 0; i < p->nr_members; i++) {
 		s->next[i] = i ? s->end[i - 1] : 0;
 		s->end[i] += s->next[i];

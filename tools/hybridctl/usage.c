@@ -91,6 +91,13 @@ void usage_settle(struct usage *u)
 	u->nr = n;
 }
 
+bool usage_has(const struct usage *u, unsigned long nr, uint64_t le)
+{
+	struct usage_extent key = { .le = le };
+
+	return nr && bsearch(&key, u->extent, nr, sizeof(key), by_extent);
+}
+
 static void take_pair(struct usage_extent *e, const char *key, const char *value, uint64_t *used)
 {
 	uint64_t n = 0;

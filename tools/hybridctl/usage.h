@@ -28,6 +28,8 @@ struct usage {
 bool usage_take(struct usage *u, char *text, uint64_t *more);
 /* In the order of extents, each once: two answers may overlap. */
 void usage_settle(struct usage *u);
+/* Is the extent among the first @nr, which are settled? */
+bool usage_has(const struct usage *u, unsigned long nr, uint64_t le);
 void usage_free(struct usage *u);
 
 /* An answer to "explain", which is cut into words; false: it isn't mapped, or not understood. */
