@@ -30,7 +30,7 @@
 #define BAND_NOISE	7		/* tenths of the noise on top */
 #define DONOR_SPEED	8		/* givers below 1/8 slow down at first */
 #define BAND_MAX	400000		/* saturated members are noisy, and must lose load */
-#define LASTING		16		/* decisions that a difference is averaged over */
+#define LASTING		8		/* decisions that a difference is averaged over */
 #define LASTING_PART	3		/* of the band, then */
 #define MAX_FLIPS	8
 #define MAX_SAME	100
@@ -323,12 +323,16 @@ static void note_wanted(struct hy_marginal *m, const struct step *s)
 	}
 }
 
-/* Next to nothing waits there: its M is what a request takes, whatever was taken for the slope. */
-static bool has_servers_to_spare(const struct step *s, unsigned int i)
+/*
+ * Does next to nothing wait there, but for copies?  What one more would add to that may be no more
+ * than noise, but not by much, or all servers are in use at times.
+ */
+static bool has_servers_to_spare(const struct hy_marginal *m, const struct step *s, unsigned int i)
 {
-	u64 most = s->idle[i] + s->idle[i] / 16;
+	u64 r = m->dev[i].e.quiet_ns, idle = s->idle[i];
 
-	return s->snap->dev[i].usable && s->idle[i] && s->m[i] <= most && s->r[i] <= most;
+	return s->snap->dev[i].usable && idle && r <= idle + idle / 16 &&
+	       s->m[i] <= idle + idle / 4;
 }
 
 /* The mean of the first decisions, and then one in which the last ones count the most. */
@@ -337,7 +341,7 @@ static void compare(struct hy_marginal *m, const struct step *s, unsigned int i,
 	struct hy_marginal_pair *pair = &m->pair[pair_nr(i, j)];
 	s32 now = (s32)difference(s, j, i) - (s32)difference(s, i, j);
 
-	if (!has_servers_to_spare(s, i) || !has_servers_to_spare(s, j)) {
+	if (!has_servers_to_spare(m, s, i) || !has_servers_to_spare(m, s, j)) {
 		pair->compared = 0;
 		pair->difference = 0;
 		return;
@@ -371,7 +375,7 @@ static void learn_all(struct hy_marginal *m, const struct step *s)
 static u64 wish(struct hy_marginal *m, const struct step *s, unsigned int from, unsigned int to)
 {
 	const struct hy_marginal_pair *pair = &m->pair[pair_nr(from, to)];
-	u64 d = max_t(u64, difference(s, to, from), BAND);
+	u64 d = max_t(u64, difference(s, to, from), is_lasting(m, s, from, to) ? 3 * BAND : BAND);
 	u64 part = min_t(u64, hy_ppm_of(s->rbar, s->m[to]), HY_PPM);
 	u64 left = min_t(u64, s->q[from] * (DONOR_SPEED + pair->same), HY_PPM);
 

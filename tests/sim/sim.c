@@ -25,22 +25,28 @@ static void allocate(struct sim *s, u64 le)
 	sim_put(s, le, member);
 }
 
+/* To the extent and in the direction that the request has. */
+static void submit(struct sim *s, struct request *r)
+{
+	r->active = true;
+	r->start = s->now;
+	sim_note_access(s, r);
+	r->start = ek_rtmon_start(s->dev[s->map[r->le]].mon);
+	sim_submit(s, r, s->map[r->le]);
+}
+
 static void issue(struct sim *s, struct request *r, bool burst)
 {
 	const struct sim_config *c = s->config;
 	double fresh = burst == !!c->cycle.burst ? c->fresh : 0;
 
-	r->active = true;
 	r->le = sim_next_extent(s);
 	while (burst && c->apart && c->writes && !sim_is_written(s, r->le))
 		r->le = sim_next_extent(s);
 	if (c->load == SIM_NEW_WRITES || (fresh && sim_uniform(s) < fresh))
 		allocate(s, r->le);
 	r->dir = burst || sim_writes(s, r->le) ? EK_WRITE : EK_READ;
-	r->start = s->now;
-	sim_note_access(s, r);
-	r->start = ek_rtmon_start(s->dev[s->map[r->le]].mon);
-	sim_submit(s, r, s->map[r->le]);
+	submit(s, r);
 }
 
 /* A process's first request; those that are in a burst follow. */
@@ -73,6 +79,31 @@ static void go_on(struct sim *s, unsigned int process)
 	p->at++;
 }
 
+static void start_processes(struct sim *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->config->processes; i++)
+		go_on(s, i);
+}
+
+/* As files are copied to a new volume: the next piece is written when the last one is. */
+static void fill_or_start(struct sim *s)
+{
+	unsigned int i, n = min_t(u64, s->config->fill, SIM_EXTENTS - s->filled);
+
+	if (!n) {
+		start_processes(s);
+		return;
+	}
+	s->filling = n;
+	for (i = 0; i < n; i++) {
+		s->request[i].le = s->filled++;
+		s->request[i].dir = EK_WRITE;
+		submit(s, &s->request[i]);
+	}
+}
+
 static void complete(struct sim *s, struct request *r)
 {
 	unsigned int process;
@@ -89,6 +120,11 @@ static void complete(struct sim *s, struct request *r)
 	if (!r->pause)
 		ek_rtmon_end(s->dev[r->dev].mon, r->dir, 4096, r->start);
 	r->pause = false;
+	if (s->filling) {
+		if (!--s->filling)
+			fill_or_start(s);
+		return;
+	}
 	process = r->id / max(s->config->cycle.burst, 1u);
 	if (!--s->process[process].pending)
 		go_on(s, process);
@@ -223,8 +259,7 @@ static void init(struct sim *s, const struct sim_config *c)
 		else
 			sim_put(s, le, c->start);
 	}
-	for (i = 0; i < c->processes; i++)
-		go_on(s, i);
+	fill_or_start(s);
 }
 
 static void destroy(struct sim *s)

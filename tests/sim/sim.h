@@ -103,6 +103,7 @@ struct sim_cycle {
  *	others are read, but for as many
  * @large: part of the extents that are accessed in requests larger than an extent
  * @fresh: part of the requests that allocate their extent anew, of those in bursts if there are any
+ * @fill: not 0: before the load all extents are written, one after the other, so many at once
  * @start: all extents lie on this member at first; -1: where the policy places them; SIM_PROBED:
  *	the same after it has had the probes that it wants
  * @step: what changes
@@ -124,6 +125,7 @@ struct sim_config {
 	double apart;
 	double large;
 	double fresh;
+	unsigned int fill;
 	int start;
 	struct sim_step step;
 	bool whole;

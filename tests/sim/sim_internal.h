@@ -80,6 +80,8 @@ struct sim {
 	unsigned int heap_nr;
 	u8 map[SIM_EXTENTS];
 	u64 next_new;
+	u64 filled;
+	unsigned int filling;
 	struct zipf zipf;
 	struct ring ring[SHIM_CPUS];
 	struct hy_policy *policy;

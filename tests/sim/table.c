@@ -13,11 +13,11 @@
 #include "oracle.h"
 
 enum kind { UNIFORM, ZIPF, NEW, FRESH, SKEW, MIXED, CLOSED, LOAD_STEP, SPEED_STEP, FILES, BURSTS,
-	ALLOC, FSYNC, FIRST, APART, BACK, NR_KINDS };
+	ALLOC, FSYNC, FIRST, APART, BACK, FILLED, NR_KINDS };
 
 static const char * const kind_name[NR_KINDS] = {
 	"uniform", "zipf", "new", "fresh", "skew", "mixed", "closed", "load", "speed", "files", "bursts",
-	"alloc", "fsync", "first", "apart", "back"
+	"alloc", "fsync", "first", "apart", "back", "filled"
 };
 
 static const struct sim_cycle cycle[NR_KINDS] = {
@@ -48,8 +48,8 @@ struct options {
 
 static void set_kind(struct sim_config *c, enum kind kind)
 {
-	c->load = kind == ZIPF || kind == FRESH || kind == SKEW || kind >= FILES ? SIM_ZIPF :
-		  kind == NEW ? SIM_NEW_WRITES : SIM_UNIFORM;
+	c->load = kind == ZIPF || kind == FRESH || kind == SKEW ||
+		  (kind >= FILES && kind != FILLED) ? SIM_ZIPF : kind == NEW ? SIM_NEW_WRITES : SIM_UNIFORM;
 	c->zipf = .95;
 	c->fresh = kind == FRESH ? .02 : kind == SKEW ? .3 : kind == ALLOC ? .5 : 0;
 	c->writes = kind == FSYNC ? 1 : kind == MIXED || kind == SKEW || kind >= FILES ? .3 : 0;
@@ -57,6 +57,7 @@ static void set_kind(struct sim_config *c, enum kind kind)
 	if (kind == APART || kind == BACK)
 		c->writes = .6;
 	c->cycle = cycle[kind];
+	c->fill = kind == FILLED ? 16 : 0;
 	c->start = kind == CLOSED ? 0 : kind == FIRST ? SIM_PROBED : -1;
 	c->whole = kind == FIRST;
 	memset(&c->step, 0, sizeof(c->step));
@@ -157,6 +158,7 @@ static const unsigned int depths[NR_KINDS][9] = {
 	[FIRST] = { 1 },
 	[APART] = { 4, 16 },
 	[BACK] = { 2 },
+	[FILLED] = { 8, 16, 32 },
 };
 
 static void rows(const struct options *o, const struct sim_config *base)
