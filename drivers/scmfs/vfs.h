@@ -72,6 +72,7 @@ struct sfs_gc_options {
 
 /**
  * struct sfs_options - what mount was told
+ * @named: of the parameters that it knows, those that it was told, a bit each
  * @phys: address of reserved memory
  * @bytes: its size; 0: the source is a block device
  * @has_phys: there is an address
@@ -82,6 +83,7 @@ struct sfs_gc_options {
  * @gc: garbage collection; under sfs_gc.lock
  */
 struct sfs_options {
+	u32 named;
 	u64 phys;
 	u64 bytes;
 	bool has_phys;

@@ -412,6 +412,8 @@ static int sfs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 	struct fs_parse_result result;
 	int opt = fs_parse(fc, sfs_parameters, param, &result);
 
+	if (opt >= 0)
+		o->named |= BIT(opt);
 	switch (opt) {
 	case SFS_OPT_PHYS:
 		o->has_phys = true;
@@ -523,6 +525,29 @@ static void sfs_end_writing(struct sfs_sb *s, struct super_block *sb)
 		sfs_made_room(sb);
 }
 
+/* As it is, but for what was named: a context may be older than others that have changed it. */
+static void sfs_merge_options(struct sfs_sb *s, const struct sfs_options *new,
+			      struct sfs_options *to)
+{
+	spin_lock(&s->gc.lock);
+	*to = s->options;
+	spin_unlock(&s->gc.lock);
+	if (new->named & BIT(SFS_OPT_DATA))
+		to->atomic = new->atomic;
+	if (new->named & BIT(SFS_OPT_ACL))
+		to->acl = new->acl;
+	if (new->named & BIT(SFS_OPT_GC))
+		to->gc.on = new->gc.on;
+	if (new->named & BIT(SFS_OPT_GC_LOW))
+		to->gc.low = new->gc.low;
+	if (new->named & BIT(SFS_OPT_GC_HIGH))
+		to->gc.high = new->gc.high;
+	if (new->named & BIT(SFS_OPT_GC_WHOLE))
+		to->gc.whole = new->gc.whole;
+	if (new->named & BIT(SFS_OPT_GC_COLD))
+		to->gc.cold = new->gc.cold;
+}
+
 /*
  * Where it is doesn't change, and nothing is made anew: of the options data=, acl and gc count.
  * What would fail comes before anything changes.
@@ -530,10 +555,12 @@ static void sfs_end_writing(struct sfs_sb *s, struct super_block *sb)
 static int sfs_reconfigure(struct fs_context *fc)
 {
 	struct sfs_sb *s = sfs_sb(fc->root->d_sb);
-	const struct sfs_sb *new = fc->s_fs_info;
 	bool read_only = sfs_will_be_read_only(fc);
-	int err = sfs_check_gc(fc, &new->options);
+	struct sfs_options new;
+	int err;
 
+	sfs_merge_options(s, &((struct sfs_sb *)fc->s_fs_info)->options, &new);
+	err = sfs_check_gc(fc, &new);
 	if (err)
 		return err;
 	if (!read_only && !s->writable) {
@@ -544,10 +571,10 @@ static int sfs_reconfigure(struct fs_context *fc)
 	if (read_only)
 		sfs_end_writing(s, fc->root->d_sb);
 	sync_filesystem(fc->root->d_sb);
-	WRITE_ONCE(s->options.atomic, new->options.atomic);
-	s->options.acl = new->options.acl;
+	WRITE_ONCE(s->options.atomic, new.atomic);
+	s->options.acl = new.acl;
 	sfs_set_acl_flag(fc->root->d_sb);
-	sfs_gc_configure(s, &new->options.gc);
+	sfs_gc_configure(s, &new.gc);
 	if (!read_only && !s->shut)
 		sfs_gc_allow(s, fc->root->d_sb);
 	return 0;
@@ -565,14 +592,6 @@ static const struct fs_context_operations sfs_context_ops = {
 	.free = sfs_free_fc,
 };
 
-/* Thresholds that go together, while somebody may set others. */
-static void sfs_copy_options(struct sfs_sb *to, struct sfs_sb *from)
-{
-	spin_lock(&from->gc.lock);
-	to->options = from->options;
-	spin_unlock(&from->gc.lock);
-}
-
 static int sfs_init_fs_context(struct fs_context *fc)
 {
 	struct sfs_sb *s = kzalloc(sizeof(*s), GFP_KERNEL);
@@ -582,8 +601,6 @@ static int sfs_init_fs_context(struct fs_context *fc)
 	init_rwsem(&s->numbers);
 	s->options.acl = true;
 	sfs_gc_init(s);
-	if (fc->purpose == FS_CONTEXT_FOR_RECONFIGURE)
-		sfs_copy_options(s, sfs_sb(fc->root->d_sb));
 	fc->s_fs_info = s;
 	fc->ops = &sfs_context_ops;
 	return 0;

@@ -154,22 +154,26 @@ check "who takes all that is free finds it, whatever is being moved" takes_all
 
 # --- remounted ---------------------------------------------------------------------------------------
 
-# Of two options by fsconfig() only one is named: it stays read-only.
+# Of two options by fsconfig() only one is named: it stays read-only. Of several the first was begun first, and comes last.
 cat >/tmp/reconfigure.py <<-EOP
 	import ctypes, sys
 	c = ctypes.CDLL(None, use_errno=True)
-	fd = c.syscall(433, -100, sys.argv[1].encode(), 0)
-	key, value = sys.argv[2].split("=")
-	for cmd, key, value in (1, key.encode(), value.encode()), (7, None, None):
-	    if fd < 0 or c.syscall(431, fd, cmd, key, value, 0):
-	        sys.exit("errno %d" % ctypes.get_errno())
+	contexts = [(c.syscall(433, -100, sys.argv[1].encode(), 0), option) for option in sys.argv[2:]]
+	for fd, option in reversed(contexts):
+	    key, value = option.split("=")
+	    for cmd, key, value in (1, key.encode(), value.encode()), (7, None, None):
+	        if fd < 0 or c.syscall(431, fd, cmd, key, value, 0):
+	            sys.exit("errno %d" % ctypes.get_errno())
 EOP
-reconfigure() { python3 /tmp/reconfigure.py $m "$1"; }
+reconfigure() { python3 /tmp/reconfigure.py $m "$@"; }
 
 check "read-only" eval "umount $m && at ro,gc=on,gc_cold=0"
 before=$(content)
 check "by another option alone" reconfigure gc_cold=7
 check "which counts" grep -q "$m scmfs ro,.*gc_cold=7" /proc/mounts
+check "by one that was begun before another" reconfigure gc_cold=8 gc_high=41
+check "both count" grep -q "$m scmfs ro,.*gc_high=41,.*gc_cold=8" /proc/mounts
+check_fails "what does not go together with what is set now" "errno 22" reconfigure gc_low=42
 check_fails "it isn't made writable" "read-only" scmfsctl gc $m --start
 umount $m
 is "nothing is stored" "$(content)" "$before"
