@@ -5,7 +5,7 @@
  * One more way of evenkeel_biogen's, `names`: the device is one of the nameless FTL, and bios go to
  * its physical segment. What is written for the first time gets a name, then it is overwritten. All
  * jobs on a device are on one file, whose pointers are in the virtual segment, as a file system
- * would have them. They are written behind a round, if `commit` requests were done since, and behind
+ * would have them. They are written behind a round if `commit` requests were done since, and behind
  * each in which blocks migrated; those migrations are acknowledged then.
  *
  * What is written to `recover`, DEVICE, makes the pointers of a file after a power cut: those that
@@ -60,7 +60,7 @@ struct gen_name {
  * @request: as many as the job's depth
  * @used: of these in this round
  * @since: requests since pointers were written
- * @lock: protects @move and @nr_moves
+ * @lock: of what is below
  * @move: migrations told and not looked at
  * @nr_moves: of these
  * @full: more were told than there was room for
@@ -70,7 +70,7 @@ struct gen_names {
 	struct gen_name *request;
 	unsigned int used;
 	unsigned int since;
-	spinlock_t lock;
+	spinlock_t lock;	/* protects @move, @nr_moves and @full */
 	struct nl_move *move;
 	unsigned int nr_moves;
 	bool full;

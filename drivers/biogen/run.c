@@ -104,11 +104,10 @@ static sector_t gen_next(struct gen_thread *t)
 	struct gen_job *job = t->job;
 	u32 place = t->place;
 
-	if (job->random) {
+	if (job->random)
 		place = (u64)gen_random(t) * t->places >> 32;
-	} else if (++t->place == t->places) {
+	else if (++t->place == t->places)
 		t->place = 0;
-	}
 	return t->first + (sector_t)place * (job->bytes >> SECTOR_SHIFT);
 }
 

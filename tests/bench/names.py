@@ -35,7 +35,7 @@ class Device:
         self.ftl, self.names = ftl, ftl in CLIENT
         if self.names:
             params = dict(CLIENT[ftl], **params)
-        self.ssd = Ssd("ssd", f"{mib + loads.SPARE * mib // loads.MIB + 1}M",
+        self.ssd = Ssd("ssd", f"{mib + loads.SPARE}M",
                        ftl="nameless" if self.names else ftl, **params)
         self.pages = self.stat()["flash_pages"]
 
@@ -232,10 +232,11 @@ def write_runs(path, runs):
 # --- recovery ---------------------------------------------------------------------------------------------------
 
 def recovery(out, _ftl, _cell):
-    """Cuts after so many random writes whose pointers were not written. Of the whole 4 GB."""
-    with Device("nameless", loads.MIB * loads.SCALE) as device:
+    """Cuts after so many random writes whose pointers were not written."""
+    mib, data = loads.RECOVERY
+    with Device("nameless", mib) as device:
         put("commit", 1)
-        device.fill(loads.RECOVERED)
+        device.fill(data)
         put("commit", 0)
         for n in loads.UNCOMMITTED:
             if n:
@@ -248,7 +249,7 @@ def recovery(out, _ftl, _cell):
                     valid=stat["valid"], scanned=stat["recovered_by_scan"])
 
 
-WHATS = {"writes": writes, "range": working_set, "sync": sync, "mix": mix, "wear": wear, "tables": tables,
+KINDS = {"writes": writes, "range": working_set, "sync": sync, "mix": mix, "wear": wear, "tables": tables,
          "recovery": recovery}
 
 
@@ -261,7 +262,7 @@ def measure(out, _quick):
     put("commit", loads.COMMIT)
     began = lab.uptime()
     for ftl in cell.get("ftls", [None]):
-        WHATS[cell["what"]](out, ftl, cell)
+        KINDS[cell["what"]](out, ftl, cell)
     lab.say(f"{lab.uptime() - began:.1f} s of virtual time")
 
 

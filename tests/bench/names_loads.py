@@ -15,11 +15,11 @@ MIXES = {"varmail": 908, "fileserver": 706, "webserver": 38}
 HOT = {"workload 1": 500 // SCALE, "workload 2": 1024 // SCALE}
 TIMES = 40
 REQUESTS = 1000000 // SCALE // DEPTH * DEPTH    # of a mix
-RECOVERED = 3584                # MiB of a whole SSD
+RECOVERY = (1024, 896)          # MiB of an SSD, and of its data: a fourth
 WEAR_MIB = 3584 // SCALE
 # ext3 commits every 5 seconds: about so many requests of this device
 COMMIT = 5 * 40000 // SCALE
-UNCOMMITTED = (0, 1280, 12800, 128000)     # of the whole 4 GB
+UNCOMMITTED = (0, 1280, 12800, 128000)
 DISTRIBUTED = {"10 GB": 10 << 30, "100 GB": 100 << 30}
 
 
@@ -30,7 +30,7 @@ def every_cell():
              "sync": dict(what="sync", ftls=FTLS + ("checked", "pointers")),
              "mixes": dict(what="mix", ftls=FTLS),
              "tables": dict(what="tables"),
-             "recovery": dict(what="recovery", memory="8G")}
+             "recovery": dict(what="recovery")}
     for load in HOT:
         for ftls in (("page", "nameless"), ("late",)):
             cells[f"{load.replace(' ', '')}-{ftls[-1]}"] = dict(what="wear", ftls=ftls, load=load)

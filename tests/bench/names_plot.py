@@ -6,7 +6,12 @@ from names_report import PAGE_MIB, PARTS, by, of
 from nameless_report import Figures
 
 COLOURS = {"page": "tab:blue", "nameless": "tab:green", "hybrid": "tab:red", "checked": "tab:olive", "pointers": "tab:cyan",
-           "late": "tab:olive", "page-off": "lightblue", "nameless-off": "lightgreen"}
+           "late": "tab:olive"}
+
+
+def legend(axis, size="small"):
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend(fontsize=size)
 
 
 def bars(axis, groups, values):
@@ -17,14 +22,14 @@ def bars(axis, groups, values):
         axis.bar([n + i * width for n in range(len(groups))], [values.get((g, ftl), 0) for g in groups], width,
                  color=COLOURS[ftl], label=ftl)
     axis.set_xticks([n + 0.4 - width / 2 for n in range(len(groups))], groups)
-    axis.legend(fontsize="small")
+    legend(axis)
 
 
 def lines(axis, some, x, y):
     for ftl in dict.fromkeys(r["ftl"] for r in some):
         own = sorted((r for r in some if r["ftl"] == ftl), key=x)
         axis.plot([x(r) for r in own], [y(r) for r in own], "o-", color=COLOURS[ftl], label=ftl)
-    axis.legend(fontsize="small")
+    legend(axis)
 
 
 def utilisation(figures, some):
@@ -37,7 +42,7 @@ def utilisation(figures, some):
             axis.bar(range(len(own)), share, 0.8, bottom=below, label=part.replace("_", " "))
             below = [a + b for a, b in zip(below, share)]
         axis.set_xticks(range(len(own)), [r["mib"] * loads.SCALE for r in own])
-        axis.legend(fontsize="x-small")
+        legend(axis, "x-small")
 
 
 def draw(records, path):
@@ -62,5 +67,5 @@ def draw(records, path):
     axis = figures.axis("Figure 4.8: writes with wear leveling", "", "KIOPS")
     bars(axis, list(loads.HOT), {key: r["iops"] / 1000 for key, r in wear.items()})
     axis = figures.axis("Figure 4.9: migrated by wear leveling", "", "MB")
-    bars(axis, list(loads.HOT), {key: r["wear"] / PAGE_MIB for key, r in wear.items() if not key[1].endswith("-off")})
+    bars(axis, list(loads.HOT), {key: r["wear"] / PAGE_MIB for key, r in wear.items()})
     figures.save(path)
