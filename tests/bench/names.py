@@ -58,7 +58,7 @@ class Device:
         """MiB of data, in order."""
         area(mib)
         if self.names:
-            self.run("write", mib * LINE // PAGE)
+            self.run("write", -(-mib * LINE // PAGE // loads.DEPTH) * loads.DEPTH)    # all of it: what has no name can't be read
         else:
             lab.generate("block", self.ssd.path, "write", LINE, 4, mib)
 

@@ -27,7 +27,7 @@ def every_cell():
     """{name: what names.py is told}."""
     cells = {"writes": dict(what="writes", ftls=FTLS + ("checked",)),
              "ranges": dict(what="range", ftls=FTLS),
-             "sync": dict(what="sync", ftls=FTLS + ("checked", "pointers")),
+             "sync": dict(what="sync", ftls=FTLS + ("pointers",)),
              "mixes": dict(what="mix", ftls=FTLS),
              "tables": dict(what="tables"),
              "recovery": dict(what="recovery")}
