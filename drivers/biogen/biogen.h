@@ -15,17 +15,23 @@ struct gen_job;
  * struct gen_way - a way that a bio can go
  * @name: how the user calls it
  * @submit: go it; in the end gen_done() is called
+ * @begin: before the first bio of a job of one thread; may be NULL
+ * @round: as many bios as the depth are done, and none is under way; may be NULL
+ * @end: behind the last one, if @begin returned 0; may be NULL
  */
 struct gen_way {
 	const char *name;
 	void (*submit)(struct gen_job *job, struct bio *bio);
+	int (*begin)(struct gen_job *job);
+	int (*round)(struct gen_job *job, unsigned int bios);
+	void (*end)(struct gen_job *job);
 };
 
 /**
  * struct gen_job - what is to be measured
  * @way: that bios go
  * @path: of the device
- * @op: REQ_OP_READ or REQ_OP_WRITE
+ * @writes: so many of a thousand bios, the others read
  * @bytes: of a bio
  * @depth: bios that are submitted before any of them is waited for
  * @count: bios of each thread
@@ -36,11 +42,12 @@ struct gen_way {
  * @bdev: the device
  * @direct: it, without the block layer
  * @memory: a copy's other side, @area long; of other ways NULL
+ * @private: the way's
  */
 struct gen_job {
 	const struct gen_way *way;
 	char path[64];
-	blk_opf_t op;
+	unsigned int writes;
 	unsigned int bytes;
 	unsigned int depth;
 	unsigned int count;
@@ -51,11 +58,14 @@ struct gen_job {
 	struct block_device *bdev;
 	struct ek_direct direct;
 	void *memory;
+	void *private;
 };
 
 extern const struct gen_way gen_copies[];
 
 void gen_done(struct bio *bio);
+int gen_way_add(const struct gen_way *way);
+void gen_way_remove(void);
 int gen_measure(struct gen_job *job, u64 *ns);
 int gen_null_init(void);
 void gen_null_exit(void);

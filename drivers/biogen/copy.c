@@ -76,10 +76,10 @@ static void gen_submit_nothing(struct gen_job *job, struct bio *bio)
 }
 
 const struct gen_way gen_copies[] = {
-	{ "nothing", gen_submit_nothing },
-	{ "words", gen_submit_words },
-	{ "memcpy", gen_submit_memcpy },
-	{ "nt", gen_submit_nt },
-	{ "mc", gen_submit_mc },
-	{ NULL, NULL },
+	{ .name = "nothing", .submit = gen_submit_nothing },
+	{ .name = "words", .submit = gen_submit_words },
+	{ .name = "memcpy", .submit = gen_submit_memcpy },
+	{ .name = "nt", .submit = gen_submit_nt },
+	{ .name = "mc", .submit = gen_submit_mc },
+	{ .name = NULL },
 };

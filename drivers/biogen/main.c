@@ -4,13 +4,14 @@
  *
  * Submits bios and says how long they took. What is written to its parameter `run`,
  *
- *	WAY DEVICE [rand]read|[rand]write BYTES DEPTH COUNT [THREADS]
+ *	WAY DEVICE [rand]read|[rand]write|randmixN BYTES DEPTH COUNT [THREADS]
  *
- * is done at once; reading it gives the nanoseconds that it took. WAY is `block`
- * for submit_bio(), `direct` for the call of a driver that has one (evenkeel/direct.h),
- * `nothing` for a bio that is made for the device and goes nowhere, or a kind of copy
- * between such a bio's pages and memory: `words`, `memcpy`, `nt`, `mc`. There is also
- * a device /dev/biogen-null, which only completes bios.
+ * is done at once; reading it gives the nanoseconds that it took. Of a `randmixN` N in a
+ * thousand write. WAY is `block` for submit_bio(), `direct` for the call of a driver that
+ * has one (evenkeel/direct.h), `nothing` for a bio that is made for the device and goes
+ * nowhere, or a kind of copy between such a bio's pages and memory: `words`, `memcpy`,
+ * `nt`, `mc`; another module may have one more. There is also a device /dev/biogen-null,
+ * which only completes bios.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -24,9 +25,11 @@ static unsigned int area_mib = 16;
 module_param(area_mib, uint, 0644);
 MODULE_PARM_DESC(area_mib, "MiB of the device that are used (16)");
 
-static DEFINE_MUTEX(gen_lock);	/* protects gen_ns, gen_runs; one job at a time */
+/* protects gen_ns, gen_runs, gen_added; one job at a time */
+static DEFINE_MUTEX(gen_lock);
 static u64 gen_ns;
 static u64 gen_runs;
+static const struct gen_way *gen_added;
 
 static void gen_submit_block(struct gen_job *job, struct bio *bio)
 {
@@ -39,9 +42,9 @@ static void gen_submit_direct(struct gen_job *job, struct bio *bio)
 }
 
 static const struct gen_way gen_ways[] = {
-	{ "block", gen_submit_block },
-	{ "direct", gen_submit_direct },
-	{ NULL, NULL },
+	{ .name = "block", .submit = gen_submit_block },
+	{ .name = "direct", .submit = gen_submit_direct },
+	{ .name = NULL },
 };
 
 static const struct gen_way *gen_find(const struct gen_way *way, const char *name)
@@ -52,12 +55,55 @@ static const struct gen_way *gen_find(const struct gen_way *way, const char *nam
 	return NULL;
 }
 
+/**
+ * gen_way_add - have one more way
+ * @way: the way
+ *
+ * Context: process context; sleeps.
+ * Return: 0, -EBUSY: there is one more already.
+ */
+int gen_way_add(const struct gen_way *way)
+{
+	int err = -EBUSY;
+
+	mutex_lock(&gen_lock);
+	if (!gen_added) {
+		gen_added = way;
+		err = 0;
+	}
+	mutex_unlock(&gen_lock);
+	return err;
+}
+EXPORT_SYMBOL_GPL(gen_way_add);
+
+/**
+ * gen_way_remove - have it no more
+ *
+ * Context: process context; sleeps.
+ */
+void gen_way_remove(void)
+{
+	mutex_lock(&gen_lock);
+	gen_added = NULL;
+	mutex_unlock(&gen_lock);
+}
+EXPORT_SYMBOL_GPL(gen_way_remove);
+
+static const struct gen_way *gen_find_any(const char *name)
+{
+	if (gen_added && !strcmp(gen_added->name, name))
+		return gen_added;
+	return gen_find(gen_ways, name) ?: gen_find(gen_copies, name);
+}
+
 static int gen_parse_op(struct gen_job *job, const char *rw)
 {
 	job->random = !strncmp(rw, "rand", 4);
 	if (job->random)
 		rw += 4;
-	job->op = strcmp(rw, "write") ? REQ_OP_READ : REQ_OP_WRITE;
+	if (job->random && !strncmp(rw, "mix", 3))
+		return kstrtouint(rw + 3, 10, &job->writes) ?: job->writes > 1000 ? -EINVAL : 0;
+	job->writes = strcmp(rw, "write") ? 0 : 1000;
 	return strcmp(rw, "write") && strcmp(rw, "read") ? -EINVAL : 0;
 }
 
@@ -69,30 +115,38 @@ static int gen_parse(struct gen_job *job, const char *text)
 	if (sscanf(text, "%15s %63s %15s %u %u %u %u", way, job->path, rw, &job->bytes, &job->depth,
 		   &job->count, &job->threads) < 6)
 		return -EINVAL;
-	job->way = gen_find(gen_ways, way) ?: gen_find(gen_copies, way);
+	job->way = gen_find_any(way);
 	job->area = (u64)area_mib << 20;
 	job->seed = gen_runs++ * GEN_MOST_THREADS;
 	if (!job->way || gen_parse_op(job, rw) ||
 	    !job->bytes || job->bytes % SECTOR_SIZE || job->bytes > GEN_MOST_BYTES ||
 	    !job->depth || job->depth > GEN_MOST_DEPTH || !job->count ||
 	    !job->threads || job->threads > GEN_MOST_THREADS ||
-	    div_u64(job->area, job->threads) < job->bytes)
+	    (job->way->begin && job->threads > 1) || div_u64(job->area, job->threads) < job->bytes)
 		return -EINVAL;
 	return 0;
 }
 
 static int gen_on_device(struct gen_job *job)
 {
+	int err;
+
 	if (bdev_nr_bytes(job->bdev) < job->area)
 		return -ENOSPC;
 	if (job->way->submit == gen_submit_direct && !job->direct.ops)
 		return -EOPNOTSUPP;
-	if (!gen_find(gen_ways, job->way->name)) {
+	if (gen_find(gen_copies, job->way->name)) {
 		job->memory = vzalloc(job->area);
 		if (!job->memory)
 			return -ENOMEM;
 	}
-	return gen_measure(job, &gen_ns);
+	err = job->way->begin ? job->way->begin(job) : 0;
+	if (err)
+		return err;
+	err = gen_measure(job, &gen_ns);
+	if (job->way->end)
+		job->way->end(job);
+	return err;
 }
 
 static int gen_on_path(struct gen_job *job)
@@ -139,7 +193,7 @@ static int gen_get(char *text, const struct kernel_param *param)
 
 static const struct kernel_param_ops gen_ops = { .set = gen_set, .get = gen_get };
 module_param_cb(run, &gen_ops, NULL, 0600);
-MODULE_PARM_DESC(run, "WAY DEVICE [rand]read|[rand]write BYTES DEPTH COUNT [THREADS]; read: nanoseconds");
+MODULE_PARM_DESC(run, "WAY DEVICE [rand]read|[rand]write|randmixN BYTES DEPTH COUNT [THREADS]; read: nanoseconds");
 
 static int __init gen_init(void)
 {

@@ -4,6 +4,7 @@
 #include <linux/completion.h>
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
+#include <linux/module.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -54,6 +55,12 @@ static void gen_put(struct gen_thread *t)
 		complete(&t->idle);
 }
 
+/**
+ * gen_done - a bio's way is over
+ * @bio: the bio, with its status
+ *
+ * Context: any.
+ */
 void gen_done(struct bio *bio)
 {
 	struct gen_thread *t = bio->bi_private;
@@ -62,12 +69,28 @@ void gen_done(struct bio *bio)
 		atomic_inc(&t->failed);
 	gen_put(t);
 }
+EXPORT_SYMBOL_GPL(gen_done);
+
+static u32 gen_random(struct gen_thread *t)
+{
+	t->random = t->random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return t->random >> 32;
+}
+
+static blk_opf_t gen_op(struct gen_thread *t)
+{
+	unsigned int writes = t->job->writes;
+
+	if (writes % 1000 == 0)
+		return writes ? REQ_OP_WRITE : REQ_OP_READ;
+	return ((u64)gen_random(t) * 1000 >> 32) < writes ? REQ_OP_WRITE : REQ_OP_READ;
+}
 
 static void gen_make(struct gen_thread *t, struct bio *bio, struct bio_vec *vec, sector_t sector)
 {
 	unsigned int i, left = t->job->bytes;
 
-	bio_init(bio, t->job->bdev, vec, t->nr_pages, t->job->op);
+	bio_init(bio, t->job->bdev, vec, t->nr_pages, gen_op(t));
 	bio->bi_iter.bi_sector = sector;
 	bio->bi_private = t;
 	bio->bi_end_io = gen_done;
@@ -81,12 +104,10 @@ static sector_t gen_next(struct gen_thread *t)
 	struct gen_job *job = t->job;
 	u32 place = t->place;
 
-	if (job->random) {
-		t->random = t->random * 6364136223846793005ULL + 1442695040888963407ULL;
-		place = (t->random >> 32) * t->places >> 32;
-	} else if (++t->place == t->places) {
+	if (job->random)
+		place = (u64)gen_random(t) * t->places >> 32;
+	else if (++t->place == t->places)
 		t->place = 0;
-	}
 	return t->first + (sector_t)place * (job->bytes >> SECTOR_SHIFT);
 }
 
@@ -114,6 +135,8 @@ static void gen_loop(struct gen_thread *t)
 		/* Anew each time, as others make them, so it is part of what is measured. */
 		for (i = 0; i < n; i++)
 			bio_uninit(t->bio + i);
+		if (job->way->round && job->way->round(job, n))
+			atomic_inc(&t->failed);
 	}
 }
 

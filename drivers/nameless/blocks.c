@@ -218,8 +218,20 @@ static u32 nl_plane_least(struct nl_ftl *ftl, u32 plane)
 /*
  * Greedy: the least live block of all, but one that is nearly as good in the plane that is
  * shortest of free blocks, so that all planes have some to write to (3.1.2: collection is
- * triggered by plane).
+ * triggered by plane). Of dead blocks, which cost nothing but the erase, the one in the shortest
+ * plane that has any: a sequential stream leaves many behind it, and with the first one of all it
+ * would be in one plane after another.
  */
+static bool nl_victim_is_better(const struct nl_ftl *ftl, u32 block, u32 than)
+{
+	const struct nl_blocks *b = &ftl->blocks;
+
+	if (than == NL_NONE || b->bk[block].live != b->bk[than].live)
+		return than == NL_NONE || b->bk[block].live < b->bk[than].live;
+	return b->nr_free_in[nl_plane_of(ftl->geo, block)] <
+	       b->nr_free_in[nl_plane_of(ftl->geo, than)];
+}
+
 static u32 nl_victim_greedy(struct nl_ftl *ftl)
 {
 	const struct nl_blocks *b = &ftl->blocks;
@@ -229,7 +241,7 @@ static u32 nl_victim_greedy(struct nl_ftl *ftl)
 		block = nl_plane_least(ftl, plane);
 		if (block == NL_NONE)
 			continue;
-		if (best == NL_NONE || b->bk[block].live < b->bk[best].live)
+		if (nl_victim_is_better(ftl, block, best))
 			best = block;
 		if (needy == NL_NONE ||
 		    b->nr_free_in[plane] < b->nr_free_in[nl_plane_of(ftl->geo, needy)])

@@ -159,11 +159,17 @@ int nl_nw_finish(struct nl_nw *f, u32 plane, u64 *when)
 
 /* --- the victim ------------------------------------------------------------------------------- */
 
-/* Writes that come while @pages are programmed (4.2): S_write, of this plane's share. */
+/*
+ * Writes that come while @pages are programmed (4.2): S_write, of this plane's share. Holes wait
+ * for them beyond that, until the device is taken for idle.
+ */
 static u64 nl_nw_coming(const struct nl_nw *f, u64 pages)
 {
-	u64 us = div_u64(nl_latency(&f->ftl.flash->timing, NL_P_PROGRAM) * pages, 1000);
+	u64 idle = f->ftl.config.p[NL_P_GC_IDLE];
+	u64 us = div_u64(nl_latency(&f->ftl.flash->timing, NL_P_PROGRAM) * pages + idle, 1000);
 
+	if (!idle)
+		return U32_MAX;
 	return div_u64(us * min_t(u64, f->rate, 1 << 24), 1000000 * f->ftl.geo->nr_planes);
 }
 

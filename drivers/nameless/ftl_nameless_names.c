@@ -26,8 +26,8 @@ static int nl_name_stale(struct nl_nw *f)
 }
 
 /*
- * Where a name's block is. That it is the one meant says its record, or the table of migrations;
- * with @buf its data is read, too.
+ * Where a name's block is. That it is the one meant says its record, or the table of migrations,
+ * or who asks, on a device that trusts him; with @buf its data is read, too.
  */
 static int nl_name_find(struct nl_nw *f, const struct nl_name *name, struct nl_buf **buf,
 			u64 *when, u32 *at)
@@ -39,7 +39,7 @@ static int nl_name_find(struct nl_nw *f, const struct nl_name *name, struct nl_b
 	*at = nl_name_at(f, name);
 	if (*at >= f->ftl.geo->nr_pages || !nl_nw_is_valid(f, *at))
 		return nl_name_stale(f);
-	if (!buf && nl_nw_moved(f, name->ppn, &name->meta))
+	if (!buf && (f->ftl.config.p[NL_P_TRUST] || nl_nw_moved(f, name->ppn, &name->meta)))
 		return 0;
 	r = nl_nw_fetch(f, *at, NL_FOR_HOST, when, buf, &rec);
 	if (r)

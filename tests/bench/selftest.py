@@ -14,6 +14,9 @@ import atsmf_loads
 import balance_cells
 import balance_report
 import blktrace
+import names_images
+import names_loads
+import names_report
 import policies_cells
 import policies_loads
 import policies_report
@@ -262,6 +265,56 @@ def policies_resume():
         assert policies_cells.keep(raw, part) == ["stripe", "2 disks"]
 
 
+def names_of(nameless=46000, hybrid=1000, table=250, wear=40000, seconds=0.4):
+    """Records of the nameless FTL's measurements, all targets met."""
+    part = dict.fromkeys(names_report.PARTS, 0.1)
+    common = dict(cpu=0.2, disturbed=0, amplification=1.2, shares=part, count=1280, moved=640)
+    writes = [dict(common, what="writes", rw="randwrite", ftl=f, iops=r)
+              for f, r in (("page", 46000), ("hybrid", hybrid), ("nameless", nameless))]
+    worn = [dict(what="wear", load=load, ftl=f, iops=r, wear=0, gc=0, erases=0, told=0, pointers=0, most=0, bad=0)
+            for load in names_loads.HOT for f, r in (("page", 40000), ("nameless", wear))]
+    image = dict(what="table", image="100 GB ext4", validity=1)
+    maps = [dict(image, ftl="page", bytes=102400 << 10), dict(image, ftl="hybrid", bytes=11264 << 10),
+            dict(image, ftl="nameless", how="dense", files=1, metadata=1, bytes=table << 10)]
+    return writes + worn + maps + [dict(what="recovery", writes=0, blocks=1, scan_ns=seconds * 1e9, client_ns=1e8, wrong=0)]
+
+
+def names_missed(**records):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        ok = names_report.show(names_of(**records), tables.table, tables.target)
+    missed = [line for line in said.getvalue().splitlines() if line.startswith("MISSED")]
+    assert ok == (not missed), said.getvalue()
+    return missed
+
+
+def names_targets():
+    """the nameless FTL's report misses what is too slow, too large or too late, and only that"""
+    assert not names_missed()
+    for records, words, times in ((dict(nameless=43000), "page over nameless", 1), (dict(hybrid=4700), "10 times hybrid", 1),
+                                  (dict(table=300), "of hybrid's", 1), (dict(wear=36000), "below page", 2),
+                                  (dict(seconds=1.5), "recovery", 1)):
+        missed = names_missed(**records)
+        assert len(missed) == times and all(words in line for line in missed), missed
+
+
+def names_cells():
+    """cells of the nameless FTL have a kind of their own, and the quick ones are among them"""
+    cells = names_loads.every_cell()
+    assert {c["what"] for c in cells.values()} == {"writes", "range", "sync", "mix", "wear", "tables", "recovery"}
+    assert all(any(q in name for name in cells) for q in names_loads.QUICK)
+
+
+def counted_images():
+    """a counted image has ext3's indirect blocks, its files are those of the distribution, and it is full"""
+    assert [names_images.indirect(n) for n in (12, 13, 12 + 1024, 12 + 1025, 12 + 2048, 12 + 2049)] == [0, 1, 1, 3, 3, 4]
+    assert names_images.indirect(12 + 1024 + (1 << 20) + 1) == 1 + 1 + 1024 + 3
+    sizes = list(names_images.sizes(4 << 30, 1))
+    assert sum(max(1, s) for s in sizes) == 4 << 30
+    near(sorted(sizes)[len(sizes) // 2], 2.718281828 ** names_images.MU, 0.1)
+    ext3, ext4 = (names_images.counted("4 GB", 4 << 30, kind) for kind in ("ext3", "ext4"))
+    assert ext3["files"] == ext4["files"] == len(sizes) and ext4["metadata"] < ext3["metadata"] < ext3["data"]
+
+
 def nfs_mix():
     """netmix --mix nfs has SPECsfs's proportions of what an NFS server is asked"""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
@@ -278,7 +331,7 @@ def nfs_mix():
 def main():
     tests = (postmark, policies_targets, policies_matrix, policies_resume, nfs_mix,
              netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated,
-             traced_times, merged, undisturbed, figures, figure_cells)
+             traced_times, merged, undisturbed, figures, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):
