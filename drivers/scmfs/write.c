@@ -400,8 +400,8 @@ static bool drop_ahead(struct scmfs *fs, struct scmfs_write *w)
  * word but the size, if that, and needs no transaction:
  *
  *	the last change returns		its extents, size and times are durable
- *	bytes are stored in place	a cut: any words of them are new, as in any overwrite; nobody
- *					sees what lies behind the size
+ *	bytes are stored in place	a cut: any words of them are new, as in any overwrite; what
+ *					lies behind the size nobody sees
  *	the first fence			they are durable
  *	the size, if it is another one	a cut: the old one or the new one
  *	the second fence, then
