@@ -550,6 +550,19 @@ void ek_undo_settle(struct ek_undo *log)
 }
 EXPORT_SYMBOL_GPL(ek_undo_settle);
 
+/**
+ * ek_undo_fence - scm_fence() and ek_undo_settle() with the same fence
+ * @log: open
+ *
+ * Before a single word is stored to that tells of what was stored before: that needs no record.
+ * Context: as ek_undo_settle().
+ */
+void ek_undo_fence(struct ek_undo *log)
+{
+	fence_records(log, NULL);
+}
+EXPORT_SYMBOL_GPL(ek_undo_fence);
+
 static void store_words(const struct ek_undo *log, struct ek_undo_lane *lane)
 {
 	const struct ek_undo_change *change = lane->change;

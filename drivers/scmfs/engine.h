@@ -449,6 +449,12 @@ struct scmfs_seg {
 int scmfs_map(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg,
 	      unsigned int max);
 /*
+ * scmfs_map_part - the part of a file at @offset, up to byte @end, which is behind it [S]
+ *
+ * As scmfs_map() tells it, up to the end of an extent or a hole. Return: 0; -EUCLEAN.
+ */
+int scmfs_map_part(struct scmfs *fs, u64 ino, u64 offset, u64 end, struct scmfs_seg *part);
+/*
  * scmfs_report - the part of a file at @offset, up to @len bytes, with unwritten blocks told [S]
  *
  * To scmfs_map() those are holes: that is what is read there.
@@ -511,6 +517,14 @@ struct scmfs_write {
 int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int flags,
 		      struct scmfs_write *w);
 int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now);
+/*
+ * scmfs_write_known - begin a write to where the caller knows what is there [X]
+ * @seg: not empty, in one piece of written blocks, each of which has a byte before the size; begins
+ *	no later than at the size
+ *
+ * As scmfs_write_begin() without flags, but nothing is looked up.
+ */
+void scmfs_write_known(u64 ino, const struct scmfs_seg *seg, struct scmfs_write *w);
 
 /*
  * scmfs_truncate - set the size [X]

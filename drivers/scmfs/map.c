@@ -76,6 +76,17 @@ int scmfs_map(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_seg *
 	return r ? r : nr;
 }
 
+int scmfs_map_part(struct scmfs *fs, u64 ino, u64 offset, u64 end, struct scmfs_seg *part)
+{
+	struct scmfs_inode *inode;
+	int r = scmfs_live(fs, ino, &inode);
+
+	if (r)
+		return r;
+	scmfs_index_make(fs, inode);
+	return scmfs_part_at(fs, inode, offset, end, part);
+}
+
 bool scmfs_has_unwritten(const struct scmfs *fs)
 {
 	return scmfs_has(fs, SCMFS_INCOMPAT_UNWRITTEN);

@@ -21,18 +21,29 @@ static int add_links(struct scmfs_op *op, struct scmfs_inode *inode, s32 more)
 			   scmfs_mode_links(scmfs_mode(now), links + more));
 }
 
+/*
+ * Where the clock shows what it did at the last change there is nothing to change: whoever set the
+ * time had the lock of the inode's words until it was durable. A name makes the transaction.
+ */
+static int set_time(struct scmfs_op *op, __le64 *time, s64 now)
+{
+	return ek_undo_get(&op->tx, time) == (u64)now ? 0 : ek_undo_set(&op->tx, time, now);
+}
+
 /* A directory's links and times, in the order of their words: one record. */
 static int change_dir(struct scmfs_op *op, u64 ino, s32 links, s64 now)
 {
 	struct scmfs_inode *inode = scmfs_inode(op->fs, ino);
 	int r = links ? add_links(op, inode, links) : 0;
 
-	return r ? r : scmfs_op_times(op, inode, now);
+	if (!r)
+		r = set_time(op, &inode->mtime, now);
+	return r ? r : set_time(op, &inode->ctime, now);
 }
 
 static int set_ctime(struct scmfs_op *op, struct scmfs_inode *inode, s64 now)
 {
-	return ek_undo_set(&op->tx, &inode->ctime, now);
+	return set_time(op, &inode->ctime, now);
 }
 
 /* A directory in use, with its index. */

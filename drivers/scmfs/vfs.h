@@ -33,6 +33,7 @@
 #include <linux/memremap.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
+#include <linux/seqlock.h>
 #include <linux/shrinker.h>
 #include <linux/spinlock.h>
 #include <linux/srcu.h>
@@ -201,9 +202,24 @@ struct sfs_sb {
 };
 
 /**
+ * struct sfs_piece - where some of a file is, for who has i_rwsem; vfs_piece.c
+ * @lock: for what follows: who remembers another one has i_rwsem shared, perhaps
+ * @start: byte of the file
+ * @end: byte behind it, the same when there is none
+ * @shift: from a byte of the file to its offset in the region
+ */
+struct sfs_piece {
+	seqlock_t lock;
+	u64 start;
+	u64 end;
+	u64 shift;
+};
+
+/**
  * struct sfs_inode - an inode in RAM
  * @node: the engine's part
  * @extents: of a file: where its blocks are
+ * @piece: of a file: what was read or written last
  * @window: of a file in pieces: all of it in one; NULL: none yet
  * @walks: reads that had to go from piece to piece since the last look at whether to make one
  * @tried: pages that the last try was for; 0: none since the window was dropped
@@ -215,6 +231,7 @@ struct sfs_sb {
 struct sfs_inode {
 	struct scmfs_node node;
 	struct rw_semaphore extents;
+	struct sfs_piece piece;
 	struct sfs_window __rcu *window;
 	unsigned int walks;
 	unsigned long tried;
@@ -408,6 +425,12 @@ int sfs_gc_set(struct sfs_sb *s, const struct scmfs_gc_info *info);
 void sfs_gc_tell(struct sfs_sb *s, struct scmfs_gc_info *info);
 bool sfs_gc_make_way(struct sfs_sb *s);
 void sfs_gc_go_on(struct sfs_sb *s);
+
+/* vfs_piece.c */
+void sfs_piece_init(struct sfs_inode *si);
+u64 sfs_piece_find(const struct inode *inode, u64 pos, u64 len);
+void sfs_piece_keep(struct inode *inode, const struct scmfs_seg *seg);
+void sfs_forget_places(struct inode *inode);
 
 /* vfs_window.c */
 int sfs_windows_init(struct sfs_sb *s);

@@ -66,18 +66,50 @@ static ssize_t sfs_read_pieces(struct inode *inode, u64 pos, size_t len, struct 
 	return done ?: -EUCLEAN;
 }
 
-static ssize_t sfs_read_some(struct inode *inode, u64 pos, size_t len, struct iov_iter *to)
+/* The part of a file from @pos on, which is remembered if it isn't a hole. */
+static int sfs_look(struct inode *inode, u64 pos, struct scmfs_seg *seg)
 {
+	u64 end = round_up((u64)i_size_read(inode), PAGE_SIZE);
+	int err;
+
+	down_read(&sfs_inode(inode)->extents);
+	err = scmfs_map_part(sfs_fs(inode), inode->i_ino, pos, end, seg);
+	up_read(&sfs_inode(inode)->extents);
+	if (!err && seg->at != SCMFS_HOLE)
+		sfs_piece_keep(inode, seg);
+	return err;
+}
+
+/* What isn't remembered. */
+static ssize_t sfs_read_elsewhere(struct inode *inode, u64 pos, size_t len, struct iov_iter *to)
+{
+	struct scmfs_seg seg;
 	const void *src;
 	size_t done;
-	int cookie;
+	int cookie, err;
 
 	src = sfs_window_enter(inode, pos, len, &cookie);
-	if (!src)
+	if (src) {
+		done = scm_copy_to_iter(src, len, to);
+		sfs_window_leave(inode, cookie);
+		return done ?: sfs_read_error(to);
+	}
+	err = sfs_look(inode, pos, &seg);
+	if (err)
+		return err;
+	if (seg.len < len)
 		return sfs_read_pieces(inode, pos, len, to);
-	done = scm_copy_to_iter(src, len, to);
-	sfs_window_leave(inode, cookie);
-	return done ?: sfs_read_error(to);
+	seg.len = len;
+	return sfs_read_seg(inode, &seg, to) ?: sfs_read_error(to);
+}
+
+static ssize_t sfs_read_some(struct inode *inode, u64 pos, size_t len, struct iov_iter *to)
+{
+	u64 at = sfs_piece_find(inode, pos, len);
+
+	if (at == SCMFS_HOLE)
+		return sfs_read_elsewhere(inode, pos, len, to);
+	return scm_copy_to_iter(sfs_sb(inode->i_sb)->base + at, len, to) ?: sfs_read_error(to);
 }
 
 static ssize_t sfs_read(struct inode *inode, u64 pos, struct iov_iter *to)
@@ -149,6 +181,25 @@ static ssize_t sfs_write_done(struct inode *inode, struct scmfs_write *w, size_t
 	return done;
 }
 
+/* Where the file's last byte lies in the same block, or behind: nothing is to be looked for. */
+static bool sfs_write_known(struct inode *inode, u64 pos, size_t len, struct scmfs_write *w)
+{
+	struct scmfs_seg seg = { .file = pos, .len = len, .at = sfs_piece_find(inode, pos, len) };
+
+	if (seg.at == SCMFS_HOLE || pos > i_size_read(inode))
+		return false;
+	scmfs_write_known(inode->i_ino, &seg, w);
+	return true;
+}
+
+/* Room for a write, and whether it is @known to be where the file has it. */
+static int sfs_write_begin(struct inode *inode, struct scmfs_write *w, u64 pos, size_t len,
+			   unsigned int flags, bool *known)
+{
+	*known = !flags && sfs_write_known(inode, pos, len, w);
+	return *known ? 0 : scmfs_write_begin(sfs_fs(inode), inode->i_ino, pos, len, flags, w);
+}
+
 /*
  * One step of a write. The user's memory is not faulted in: that could need these very extents, or
  * the locks of somebody who waits for them. What is to be atomic is stored as a whole or not at
@@ -159,13 +210,14 @@ static ssize_t sfs_write_step(struct inode *inode, struct scmfs_write *w, u64 po
 {
 	struct timespec64 now = current_time(inode);
 	struct iov_iter start = *from;
-	size_t done;
-	int err = scmfs_write_begin(sfs_fs(inode), inode->i_ino, pos, len, flags, w);
+	bool known;
+	ssize_t done;
+	int err = sfs_write_begin(inode, w, pos, len, flags, &known);
 
 	if (err)
 		return err;
 	if (flags & SCMFS_WRITE_ATOMIC)
-		sfs_window_drop(inode);
+		sfs_forget_places(inode);
 	pagefault_disable();
 	done = sfs_store(inode, w, from);
 	pagefault_enable();
@@ -173,7 +225,10 @@ static ssize_t sfs_write_step(struct inode *inode, struct scmfs_write *w, u64 po
 		*from = start;
 		done = 0;
 	}
-	return sfs_write_done(inode, w, done, now);
+	done = sfs_write_done(inode, w, done, now);
+	if (done > 0 && !known && !flags)
+		sfs_piece_keep(inode, &w->seg[w->nr - 1]);
+	return done;
 }
 
 /*
@@ -385,7 +440,7 @@ static int sfs_punch_locked(struct inode *inode, u64 offset, u64 len, s64 now)
 
 	if (err)
 		return err;
-	sfs_window_drop(inode);
+	sfs_forget_places(inode);
 	err = scmfs_punch(sfs_fs(inode), inode->i_ino, offset, len, now);
 	sfs_refresh(inode);	/* it works in steps */
 	sfs_layout_unlock(inode);
@@ -435,7 +490,7 @@ static int sfs_unwrite(struct inode *inode, u64 offset, u64 end, s64 now)
 
 	if (err)
 		return err;
-	sfs_window_drop(inode);
+	sfs_forget_places(inode);
 	err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, end - offset, now);
 	sfs_refresh(inode);
 	sfs_layout_unlock(inode);
@@ -465,7 +520,7 @@ static int sfs_shift_locked(struct inode *inode, u64 offset, u64 len, bool inser
 	if (err)
 		return err;
 	unmap_mapping_range(&inode->i_data, offset, 0, 1);
-	sfs_window_drop(inode);
+	sfs_forget_places(inode);
 	if (insert)
 		err = scmfs_insert(sfs_fs(inode), inode->i_ino, offset, len, now);
 	else

@@ -165,7 +165,7 @@ static void gc_moving(void *ctx, u64 ino)
 {
 	struct sfs_sb *s = ctx;
 
-	sfs_window_drop(s->gc.inode);
+	sfs_forget_places(s->gc.inode);
 }
 
 static void gc_unlock(void *ctx, u64 ino)

@@ -184,7 +184,7 @@ int sfs_resize(struct inode *inode, u64 size)
 	if (err)
 		return err;
 	unmap_mapping_range(&inode->i_data, start, 0, 1);	/* private copies, too */
-	sfs_window_drop(inode);
+	sfs_forget_places(inode);
 	err = scmfs_truncate(sfs_fs(inode), inode->i_ino, size, sfs_now(inode));
 	sfs_refresh(inode);
 	sfs_layout_unlock(inode);

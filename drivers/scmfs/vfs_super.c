@@ -43,6 +43,7 @@ static struct inode *sfs_alloc_inode(struct super_block *sb)
 	if (!si)
 		return NULL;
 	memset(&si->node, 0, sizeof(si->node));
+	sfs_piece_init(si);
 	RCU_INIT_POINTER(si->window, NULL);
 	si->walks = 0;
 	si->tried = 0;
@@ -93,7 +94,7 @@ static void sfs_evict_inode(struct inode *inode)
 
 	truncate_inode_pages_final(&inode->i_data);	/* none is pinned: see sfs_hold() */
 	clear_inode(inode);
-	sfs_window_drop(inode);
+	sfs_forget_places(inode);
 	scmfs_node_clear(node);
 	if (used && sfs_put_blocks(inode))
 		return;

@@ -189,6 +189,25 @@ static void zero_gap(struct scmfs *fs, struct scmfs_inode *inode, const struct s
 		scmfs_zero_mapped(fs, inode, end, round_up(end, SCMFS_BLOCK_SIZE));
 }
 
+static void start(struct scmfs_write *w, u64 ino, u64 offset, u64 len, unsigned int flags)
+{
+	w->ino = ino;
+	w->offset = offset;
+	w->len = len;
+	w->flags = flags;
+	w->nr = 0;
+	w->fresh = 0;
+	w->unwritten = 0;
+	w->ahead = 0;
+	w->around = false;
+}
+
+void scmfs_write_known(u64 ino, const struct scmfs_seg *seg, struct scmfs_write *w)
+{
+	start(w, ino, seg->file, seg->len, 0);
+	w->seg[w->nr++] = *seg;
+}
+
 int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int flags,
 		      struct scmfs_write *w)
 {
@@ -200,15 +219,7 @@ int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned i
 		r = -EINVAL;
 	if (!r && blocks_to(offset + len) > SCMFS_MAX_FILE_BLOCKS)
 		r = -EFBIG;
-	w->ino = ino;
-	w->offset = offset;
-	w->len = len;
-	w->flags = flags;
-	w->nr = 0;
-	w->fresh = 0;
-	w->unwritten = 0;
-	w->ahead = 0;
-	w->around = false;
+	start(w, ino, offset, len, flags);
 	if (!r)
 		r = scmfs_trim_before(fs, inode, ino, offset);
 	if (!r && flags & SCMFS_WRITE_ATOMIC)
@@ -385,22 +396,41 @@ static bool drop_ahead(struct scmfs *fs, struct scmfs_write *w)
 }
 
 /*
- * An overwrite in the same tick of the clock as the last change changes no word, and needs no
- * transaction:
+ * A write to blocks that the file has, in the same tick of the clock as its last change, changes no
+ * word but the size, if that, and needs no transaction:
  *
  *	the last change returns		its extents, size and times are durable
- *	bytes are stored in place	a cut: any words of them are new, as in any overwrite
- *	the fence			they are durable
+ *	bytes are stored in place	a cut: any words of them are new, as in any overwrite; what
+ *					lies behind the size nobody sees
+ *	the first fence			they are durable
+ *	the size, if it is another one	a cut: the old one or the new one
+ *	the second fence, then
  *	the write returns		a cut: all of them, with the time of this tick
  *
  * Whoever changed the times had the file's lock until they were durable. Bytes in new or unwritten
- * blocks, or behind the size, would be durable and not be seen.
+ * blocks would be durable and not be seen.
  */
-static bool changes_words(struct scmfs_inode *inode, const struct scmfs_write *w, s64 now)
+static bool needs_transaction(struct scmfs_inode *inode, const struct scmfs_write *w, s64 now)
 {
-	if (w->fresh || w->unwritten || w->offset + w->len > scmfs_read(&inode->size))
+	if (w->fresh || w->unwritten)
 		return true;
 	return scmfs_read(&inode->mtime) != (u64)now || scmfs_read(&inode->ctime) != (u64)now;
+}
+
+/* The last transaction that named the size has to be settled before it changes by itself. */
+static void finish_in_place(struct scmfs *fs, struct scmfs_inode *inode,
+			    const struct scmfs_write *w)
+{
+	u64 end = w->offset + w->len;
+
+	if (w->flags & SCMFS_WRITE_KEEP_SIZE || end <= scmfs_read(&inode->size)) {
+		scm_fence();
+		return;
+	}
+	scmfs_gc_undone(fs, w->ino);
+	ek_undo_fence(fs->log);
+	scmfs_write_word(&inode->size, end);
+	scm_fence();
 }
 
 int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
@@ -413,8 +443,8 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 		return 0;
 	}
 	shorten(fs, w, min(done, w->len));
-	if (!changes_words(inode, w, now)) {
-		scm_fence();
+	if (!needs_transaction(inode, w, now)) {
+		finish_in_place(fs, inode, w);
 		return 0;
 	}
 	r = finish_write(fs, inode, w, now, false);

@@ -28,7 +28,8 @@
  * spinlocks, but no lock that is held by others while they call ek_undo_begin().
  *
  * A store to such a word by any other way than a transaction, for instance when its memory is
- * freed and used for something else, comes after ek_undo_settle().
+ * freed and used for something else, comes after ek_undo_settle(), or ek_undo_fence() where there
+ * is something to fence anyway.
  *
  * Memory that nothing refers to yet needs no log: store and flush it before ek_undo_commit(),
  * whose first fence makes it durable before the words that refer to it change.
@@ -80,6 +81,7 @@ u64 ek_undo_get(const struct ek_undo_tx *tx, const __le64 *word);
 void ek_undo_commit(struct ek_undo_tx *tx);
 void ek_undo_abort(struct ek_undo_tx *tx);
 void ek_undo_settle(struct ek_undo *log);
+void ek_undo_fence(struct ek_undo *log);
 
 /**
  * ek_undo_bytes - room that a log takes on the media

@@ -106,9 +106,14 @@ int tfs_find(struct tfs *t, const char *path, u64 *ino)
 	return r || !*path ? r : scmfs_lookup(t->fs, dir, last, strlen(last), ino);
 }
 
+static s64 tick(struct tfs *t)
+{
+	return t->still ? t->now : ++t->now;
+}
+
 int tfs_make_node(struct tfs *t, const char *path, u32 mode, const char *target, u64 *ino)
 {
-	struct scmfs_new new = { .mode = mode, .uid = 3, .gid = 4, .now = ++t->now };
+	struct scmfs_new new = { .mode = mode, .uid = 3, .gid = 4, .now = tick(t) };
 	struct scmfs_node *dir;
 	const char *last;
 	u64 ignored;
@@ -132,7 +137,7 @@ int tfs_link(struct tfs *t, const char *old, const char *path)
 
 	if (!r)
 		r = parent(t, path, &dir, &last);
-	return r ? r : scmfs_link(t->fs, dir, last, strlen(last), ino, ++t->now);
+	return r ? r : scmfs_link(t->fs, dir, last, strlen(last), ino, tick(t));
 }
 
 int tfs_unlink(struct tfs *t, const char *path)
@@ -143,7 +148,7 @@ int tfs_unlink(struct tfs *t, const char *path)
 	int r = parent(t, path, &dir, &last);
 
 	if (!r)
-		r = scmfs_unlink(t->fs, dir, last, strlen(last), ++t->now, &ino);
+		r = scmfs_unlink(t->fs, dir, last, strlen(last), tick(t), &ino);
 	if (!r)
 		tfs_drop(t, ino);
 	return r;
@@ -159,7 +164,7 @@ int tfs_rmdir(struct tfs *t, const char *path)
 	if (!r)
 		r = parent(t, path, &dir, &last);
 	if (!r)
-		r = scmfs_rmdir(t->fs, dir, last, strlen(last), &t->node[ino], ++t->now);
+		r = scmfs_rmdir(t->fs, dir, last, strlen(last), &t->node[ino], tick(t));
 	if (!r)
 		tfs_drop(t, ino);
 	return r;
@@ -186,7 +191,7 @@ int tfs_rename_leave(struct tfs *t, const char *from, const char *to, unsigned i
 	if (!tfs_find(t, to, &new))
 		b.node = &t->node[new];
 	a.node = &t->node[old];
-	r = scmfs_rename(t->fs, &a, &b, flags, ++t->now);
+	r = scmfs_rename(t->fs, &a, &b, flags, tick(t));
 	if (!r && new && new != old)
 		tfs_drop(t, new);
 	return r;
@@ -223,9 +228,27 @@ int tfs_set_attr(struct tfs *t, u64 ino, const char *name, int fill, u32 len)
 	return r;
 }
 
-static s64 tick(struct tfs *t)
+/* Is that in blocks which have bytes of the file, in one piece? The caller of the engine may know. */
+static bool find_known(struct tfs *t, u64 ino, u64 offset, u64 len, struct scmfs_seg *seg)
 {
-	return t->still ? t->now : ++t->now;
+	struct scmfs_attr a;
+
+	if (scmfs_getattr(t->fs, ino, &a) || offset > a.size ||
+	    offset + len > round_up(a.size, SCMFS_BLOCK_SIZE))
+		return false;
+	return !scmfs_map_part(t->fs, ino, offset, offset + len, seg) && seg->at != SCMFS_HOLE &&
+		seg->len == len;
+}
+
+static int begin_write(struct tfs *t, u64 ino, u64 offset, u64 len, bool knows, unsigned int flags,
+		       struct scmfs_write *w)
+{
+	struct scmfs_seg seg;
+
+	if (flags || !knows || !find_known(t, ino, offset, len, &seg))
+		return scmfs_write_begin(t->fs, ino, offset, len, flags, w);
+	scmfs_write_known(ino, &seg, w);
+	return 0;
 }
 
 int tfs_write(struct tfs *t, u64 ino, u64 offset, u64 len, int fill, unsigned int flags)
@@ -236,7 +259,7 @@ int tfs_write(struct tfs *t, u64 ino, u64 offset, u64 len, int fill, unsigned in
 	int r;
 
 	for (; len; offset += w.len, len -= w.len) {
-		r = scmfs_write_begin(t->fs, ino, offset, len, flags, &w);
+		r = begin_write(t, ino, offset, len, fill % 2, flags, &w);
 		if (r)
 			return r;
 		for (i = 0; i < w.nr; i++) {

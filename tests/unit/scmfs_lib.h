@@ -14,7 +14,7 @@ struct tfs {
 	u64 size;
 	struct scmfs *fs;
 	s64 now;
-	bool still;		/* writes are in the tick of what came before */
+	bool still;		/* writes and names are in the tick of what came before */
 	struct scmfs_node node[TFS_INODES];
 	u8 open[TFS_INODES];	/* somebody has it open: not released */
 };

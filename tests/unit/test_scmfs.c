@@ -477,7 +477,7 @@ static void change_content(void)
 	t.still = false;
 }
 
-static void change_names(void)
+static void change_a_name(void)
 {
 	char path[1024], other[1024], target[600];
 	static const unsigned int flags[] = { 0, 0, SCMFS_RENAME_NOREPLACE, SCMFS_RENAME_EXCHANGE };
@@ -544,6 +544,14 @@ static void change_names(void)
 	CHECK(r == want || ((kind > 7 || kind == 6) && r < 0 && want < 0), "operation %u on %.20s: %d instead of %d", kind, path, r, want);
 }
 
+/* Some in the tick of what came before. */
+static void change_names(void)
+{
+	t.still = !rnd(3);
+	change_a_name();
+	t.still = false;
+}
+
 static void same(void)
 {
 	char *is, *should;
@@ -608,7 +616,8 @@ static void model_full(void)
 
 static struct scm_log scm_log;
 
-static u32 fences_of(int (*op)(void))
+/* Return: fences; @events is set to all that was done to the region. */
+static u32 events_of(int (*op)(void), u32 *events)
 {
 	u32 n;
 
@@ -617,8 +626,16 @@ static u32 fences_of(int (*op)(void))
 	CHECK(!op());
 	scm_record_stop();
 	n = crash_fences(&scm_log);
+	*events = scm_log.nr_events;
 	crash_log_free(&scm_log);
 	return n;
+}
+
+static u32 fences_of(int (*op)(void))
+{
+	u32 events;
+
+	return events_of(op, &events);
 }
 
 static char path_a[300], path_b[300];
@@ -762,6 +779,34 @@ static void overwrites(void)
 	}
 	tfs_free(&t);
 	free(cut.mem);
+}
+
+static int do_short_append(void)
+{
+	struct scmfs_attr a;
+	u64 ino;
+	int r;
+
+	t.still = true;
+	r = tfs_find(&t, path_a, &ino) || scmfs_getattr(t.fs, ino, &a) ||
+		tfs_write(&t, ino, a.size, 100, overwrite_fill++, 0);
+	t.still = false;
+	return r;
+}
+
+/* In the same tick, and the block that is there: the size is one word, which needs no record. */
+static void short_appends(void)
+{
+	u32 i, events;
+
+	tfs_make(&t, 1 << 20, 100, 1);
+	strcpy(path_a, "a");
+	CHECK(!do_create() && !do_append() && !do_short_append() && !do_short_append());
+	for (i = 0; i < 4; i++) {
+		CHECK(events_of(do_short_append, &events) == 2);
+		CHECK(events == 5, "%u events", events);
+	}
+	tfs_free(&t);
 }
 
 static void memory(void)
@@ -1667,6 +1712,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: the same where space runs out", model_full);
 	ktap_run("scmfs: at most 2 fences for create, 3 for rename", fences);
 	ktap_run("scmfs: an overwrite has 2 fences, 1 in the same tick as the last one", overwrites);
+	ktap_run("scmfs: an append in the same tick makes no transaction", short_appends);
 	ktap_run("scmfs: idle files take no memory but bits", memory);
 	ktap_run("scmfs: readdir tells of each name once, whatever happens beside", cookies);
 	ktap_run("scmfs: a large directory costs as little as a small one", million);

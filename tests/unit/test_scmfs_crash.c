@@ -660,6 +660,7 @@ static void look(u8 *now, u32 point, void *arg)
 /* ---- sequences ------------------------------------------------------------------------------ */
 
 static bool same_tick;	/* all of a sequence */
+static bool last_in_tick;	/* its last operation is in the tick of the one before */
 
 /* After its last fence a cut leaves what can be seen then: those are the bytes. */
 static void look_tick(void)
@@ -696,7 +697,7 @@ static bool run(const struct op *const *op, u32 nr)
 		if (i == nr - 1)
 			text_before = tfs_show(&t);
 		shim_task = 1 + 64 * (i + 1);
-		t.still = same_tick && i;
+		t.still = i && (same_tick || (last_in_tick && i == nr - 1));
 		r = op[i]->fn();
 		t.still = false;
 		shim_task = 0;
@@ -835,8 +836,10 @@ static void two(void)
 	for (i = 0; i < all * all && !ktap_failing(); i++) {
 		seq[0] = &ops[i / all];
 		seq[1] = &ops[i % all];
+		last_in_tick = (i / all + i % all) % 2;
 		nr += run(seq, 2);
 	}
+	last_in_tick = false;
 	end(nr);
 }
 
