@@ -245,24 +245,13 @@ static u64 burst_of(const struct seen *seen)
 
 /*
  * Writes that came in a burst had to wait for each other.  Alone they would take what reads take,
- * as far as is known: a guess, which the first that come by themselves replace.  Then a burst tells
- * nothing, unless even so it was faster.
+ * as far as is known.
  */
-static void note_writes(struct hy_estimate *e, u64 ns, u64 requests, u64 n, u64 burst)
+static u64 without_burst(const struct hy_estimate *e, u64 ns, u64 burst)
 {
-	u64 reads = e->idle_ns[EK_READ], *idle = &e->idle_ns[EK_WRITE];
-	bool guess = burst >= MANY_AT_ONCE && reads;
+	u64 reads = e->idle_ns[EK_READ];
 
-	if (requests < HY_MIN_REQUESTS)
-		return;
-	if (!guess && e->guessed)
-		*idle = 0;
-	if (guess && (e->guessed || !*idle))
-		ns = min(ns, reads);
-	else if (guess)
-		ns = min(ns, *idle);
-	e->guessed = guess && (e->guessed || !*idle);
-	note_idle(e, EK_WRITE, ns, requests, n);
+	return burst < MANY_AT_ONCE || !reads ? ns : min(ns, reads);
 }
 
 static void measure_idle(struct hy_estimate *e, const struct hy_dev_snap *d, u64 burst)
@@ -274,7 +263,8 @@ static void measure_idle(struct hy_estimate *e, const struct hy_dev_snap *d, u64
 		n = in_flight(&d->quiet);
 	note_probes(e, d);
 	note_idle(e, EK_READ, d->read_ns, reads, n);
-	note_writes(e, min_t(u64, d->write_ns, HY_MAX_NS), d->requests - reads, n, burst);
+	note_idle(e, EK_WRITE, without_burst(e, min_t(u64, d->write_ns, HY_MAX_NS), burst),
+		  d->requests - reads, n);
 	if (d->requests >= HY_MIN_REQUESTS || d->probes)
 		return;
 	/* Not in use: what is known of it grows old, and one day it is tried again. */
@@ -349,13 +339,11 @@ void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 
 	idle = hy_estimate_idle(e, d);
 	if (d->requests < HY_MIN_REQUESTS) {
 		e->marginal_ns = idle;
-		e->quiet_ns = 0;
 		e->slope_r = 0;
 		return;
 	}
 	if (!known)
 		return;
-	e->quiet_ns = seen.r;
 	expected = expected_slope(seen.n, seen.r, idle, e->idle_n);
 	note_slope(e, slope_of(&seen, expected, all), seen.r);
 	/* In a burst the number in flight says little about the rate. */

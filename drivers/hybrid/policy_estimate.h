@@ -12,9 +12,7 @@
 /**
  * struct hy_estimate - what is known of a member
  * @idle_ns: per direction, response time when it has little to do; 0: not known
- * @guessed: what is known of writes is what reads take, as all writes came in bursts so far
  * @idle_n: requests that were in flight when the shorter of these was seen, in 2^-16
- * @quiet_ns: mean response time while no copy was at it, of the last period that has one; 0: not known
  * @marginal_ns: time by which one more request in flight brings one more completion, 0: not known
  * @slope: of its rate over the number in flight, relative to rate/number, in 1/1024; smoothed
  * @slope_r: mean response time when it began to be smoothed, 0: there is no slope
@@ -23,9 +21,7 @@
  */
 struct hy_estimate {
 	u64 idle_ns[EK_DIRS];
-	bool guessed;
 	u64 idle_n;
-	u64 quiet_ns;
 	u64 marginal_ns;
 	s32 slope;
 	u64 slope_r;

@@ -32,6 +32,7 @@
 #define BAND_MAX	400000		/* saturated members are noisy, and must lose load */
 #define LASTING		8		/* decisions that a difference is averaged over */
 #define LASTING_PART	3		/* of the band, then */
+#define LASTING_SPEED	3
 #define MAX_FLIPS	8
 #define MAX_SAME	100
 #define MAX_OWED	8		/* steps */
@@ -173,6 +174,14 @@ static void find_best(const struct hy_marginal *m, struct step *s)
 			s->best = i;
 }
 
+/* By what part @from's M has been above @to's for long, ppm. */
+static s32 lasted(const struct hy_marginal *m, unsigned int from, unsigned int to)
+{
+	const struct hy_marginal_pair *pair = &m->pair[pair_nr(from, to)];
+
+	return from < to ? pair->difference : -pair->difference;
+}
+
 /*
  * Is @from's M above @to's by little, and has been for long, while nothing waited at either?
  * Chance evens out, so the band is the narrower.
@@ -180,11 +189,11 @@ static void find_best(const struct hy_marginal *m, struct step *s)
 static bool is_lasting(const struct hy_marginal *m, const struct step *s, unsigned int from,
 		       unsigned int to)
 {
-	const struct hy_marginal_pair *pair = &m->pair[pair_nr(from, to)];
-	s32 mean = from < to ? pair->difference : -pair->difference;
+	s32 mean = lasted(m, from, to);
 
-	return pair->compared == LASTING && s->m[from] > s->m[to] &&
-	       mean > (s32)(band_of(m, from, to) / LASTING_PART);
+	return m->pair[pair_nr(from, to)].compared == LASTING &&
+	       mean > (s32)(band_of(m, from, to) / LASTING_PART) &&
+	       (s32)difference(s, to, from) > mean / 2;
 }
 
 /* Should load go from one to the other?  Those near the best receive as well. */
@@ -323,25 +332,40 @@ static void note_wanted(struct hy_marginal *m, const struct step *s)
 	}
 }
 
+/* Is there something to compare: few requests, or such as were measured without copies? */
+static bool is_known(const struct hy_dev_snap *d)
+{
+	return d->requests < HY_MIN_REQUESTS || is_measured(d);
+}
+
 /*
  * Does next to nothing wait there, but for copies?  What one more would add to that may be no more
  * than noise, but not by much, or all servers are in use at times.
  */
-static bool has_servers_to_spare(const struct hy_marginal *m, const struct step *s, unsigned int i)
+static bool has_servers_to_spare(const struct step *s, unsigned int i)
 {
-	u64 r = m->dev[i].e.quiet_ns, idle = s->idle[i];
+	const struct hy_dev_snap *d = &s->snap->dev[i];
+	u64 idle = s->idle[i], r = 0;
 
-	return s->snap->dev[i].usable && idle && r <= idle + idle / 16 &&
-	       s->m[i] <= idle + idle / 4;
+	if (d->requests >= HY_MIN_REQUESTS)
+		r = div64_u64(d->quiet.occupancy_ns, d->quiet.requests);
+	return idle && r <= idle + idle / 16 && s->m[i] <= idle + idle / 4;
 }
 
-/* The mean of the first decisions, and then one in which the last ones count the most. */
+/*
+ * The mean of the first decisions, and then one in which the last ones count the most.  A period
+ * that copies left nothing of says nothing.
+ */
 static void compare(struct hy_marginal *m, const struct step *s, unsigned int i, unsigned int j)
 {
+	const struct hy_dev_snap *a = &s->snap->dev[i], *b = &s->snap->dev[j];
 	struct hy_marginal_pair *pair = &m->pair[pair_nr(i, j)];
 	s32 now = (s32)difference(s, j, i) - (s32)difference(s, i, j);
 
-	if (!has_servers_to_spare(m, s, i) || !has_servers_to_spare(m, s, j)) {
+	if (a->usable && b->usable && (!is_known(a) || !is_known(b)))
+		return;
+	if (!a->usable || !b->usable || !has_servers_to_spare(s, i) ||
+	    !has_servers_to_spare(s, j)) {
 		pair->compared = 0;
 		pair->difference = 0;
 		return;
@@ -370,12 +394,12 @@ static void learn_all(struct hy_marginal *m, const struct step *s)
 /*
  * What would go from one to the other, ppm: less the slower the receiver is, as its curve
  * is the shorter then, and less when the giver has little left, unless it has had to give for long.
- * A difference that only lasts is small, and is there as long as it takes: it counts as the band.
+ * One that lasts while nothing waits counts three times: no curve bends there.
  */
 static u64 wish(struct hy_marginal *m, const struct step *s, unsigned int from, unsigned int to)
 {
 	const struct hy_marginal_pair *pair = &m->pair[pair_nr(from, to)];
-	u64 d = max_t(u64, difference(s, to, from), is_lasting(m, s, from, to) ? 3 * BAND : BAND);
+	u64 d = max_t(u64, difference(s, to, from), BAND);
 	u64 part = min_t(u64, hy_ppm_of(s->rbar, s->m[to]), HY_PPM);
 	u64 left = min_t(u64, s->q[from] * (DONOR_SPEED + pair->same), HY_PPM);
 
@@ -387,6 +411,8 @@ static u64 wish(struct hy_marginal *m, const struct step *s, unsigned int from, 
 		return 0;
 	if (pair->same < pair->flips || m->dev[to].wanted < patience(s, from, to))
 		return 0;
+	if (is_lasting(m, s, from, to))
+		d = max_t(u64, d, LASTING_SPEED * lasted(m, from, to));
 	d = div_u64(pair->gain * d, HY_PPM);
 	return div_u64(div_u64(d * part, HY_PPM) * left, HY_PPM);
 }

@@ -409,16 +409,14 @@ void sfs_gc_exit(struct sfs_sb *s)
 
 /**
  * sfs_gc_configure - other thresholds, on or off
- * @s: mounted
+ * @s: mounted, sfs_gc.lock held
  * @o: in order
  */
 void sfs_gc_configure(struct sfs_sb *s, const struct sfs_gc_options *o)
 {
-	spin_lock(&s->gc.lock);
 	s->options.gc = *o;
 	s->gc.quiet = 0;
 	gc_queue_locked(s, 0);
-	spin_unlock(&s->gc.lock);
 }
 
 static bool gc_contradicts(u32 set)

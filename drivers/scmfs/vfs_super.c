@@ -526,13 +526,9 @@ static void sfs_end_writing(struct sfs_sb *s, struct super_block *sb)
 		sfs_made_room(sb);
 }
 
-/* As it is, but for what was named: a context may be older than others that have changed it. */
-static void sfs_merge_options(struct sfs_sb *s, const struct sfs_options *new,
-			      struct sfs_options *to)
+/* What was named; the rest stays: a context may be older than others that have changed it. */
+static void sfs_name_options(struct sfs_options *to, const struct sfs_options *new)
 {
-	spin_lock(&s->gc.lock);
-	*to = s->options;
-	spin_unlock(&s->gc.lock);
 	if (new->named & BIT(SFS_OPT_DATA))
 		to->atomic = new->atomic;
 	if (new->named & BIT(SFS_OPT_ACL))
@@ -549,6 +545,33 @@ static void sfs_merge_options(struct sfs_sb *s, const struct sfs_options *new,
 		to->gc.cold = new->gc.cold;
 }
 
+/* Would they do, as it is now? */
+static int sfs_check_named(struct sfs_sb *s, struct fs_context *fc, const struct sfs_options *new)
+{
+	struct sfs_options all;
+
+	spin_lock(&s->gc.lock);
+	all = s->options;
+	spin_unlock(&s->gc.lock);
+	sfs_name_options(&all, new);
+	return sfs_check_gc(fc, &all);
+}
+
+/* An ioctl may have set thresholds meanwhile: if these don't go together with them, its stay. */
+static void sfs_set_named(struct sfs_sb *s, const struct sfs_options *new)
+{
+	struct sfs_options all;
+
+	spin_lock(&s->gc.lock);
+	all = s->options;
+	sfs_name_options(&all, new);
+	WRITE_ONCE(s->options.atomic, all.atomic);
+	s->options.acl = all.acl;
+	if (sfs_gc_options_ok(&all.gc))
+		sfs_gc_configure(s, &all.gc);
+	spin_unlock(&s->gc.lock);
+}
+
 /*
  * Where it is doesn't change, and nothing is made anew: of the options data=, acl and gc count.
  * What would fail comes before anything changes.
@@ -556,12 +579,10 @@ static void sfs_merge_options(struct sfs_sb *s, const struct sfs_options *new,
 static int sfs_reconfigure(struct fs_context *fc)
 {
 	struct sfs_sb *s = sfs_sb(fc->root->d_sb);
+	const struct sfs_sb *new = fc->s_fs_info;
 	bool read_only = sfs_will_be_read_only(fc);
-	struct sfs_options new;
-	int err;
+	int err = sfs_check_named(s, fc, &new->options);
 
-	sfs_merge_options(s, &((struct sfs_sb *)fc->s_fs_info)->options, &new);
-	err = sfs_check_gc(fc, &new);
 	if (err)
 		return err;
 	if (!read_only && !s->writable) {
@@ -572,10 +593,8 @@ static int sfs_reconfigure(struct fs_context *fc)
 	if (read_only)
 		sfs_end_writing(s, fc->root->d_sb);
 	sync_filesystem(fc->root->d_sb);
-	WRITE_ONCE(s->options.atomic, new.atomic);
-	s->options.acl = new.acl;
+	sfs_set_named(s, &new->options);
 	sfs_set_acl_flag(fc->root->d_sb);
-	sfs_gc_configure(s, &new.gc);
 	if (!read_only && !s->shut)
 		sfs_gc_allow(s, fc->root->d_sb);
 	return 0;

@@ -413,7 +413,7 @@ struct sim_result sim_run(const struct sim_config *config)
 	struct sim_result result = {};
 	unsigned int p, i;
 
-	if (!s || config->periods > SIM_MAX_PERIODS)
+	if (!s || config->periods > SIM_MAX_PERIODS || config->fill > MAX_PROCESSES)
 		abort();
 	init(s, config);
 	for (p = 0; p < config->periods; p++) {
