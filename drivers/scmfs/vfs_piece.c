@@ -70,6 +70,9 @@ void sfs_piece_keep(struct inode *inode, const struct scmfs_seg *seg)
 	u64 start = round_down(seg->file, SCMFS_BLOCK_SIZE), shift = seg->at - seg->file;
 	u64 end = round_up(seg->file + seg->len, SCMFS_BLOCK_SIZE);
 
+	/* Readers who miss, one after the other, would take the lock from those who don't. */
+	if (sfs_piece_find(inode, start, end - start) == start + shift)
+		return;
 	write_seqlock(&p->lock);
 	if (p->shift == shift && start <= p->end && end >= p->start && p->start < p->end) {
 		start = min(start, p->start);

@@ -417,7 +417,10 @@ static bool needs_transaction(struct scmfs_inode *inode, const struct scmfs_writ
 	return scmfs_read(&inode->mtime) != (u64)now || scmfs_read(&inode->ctime) != (u64)now;
 }
 
-/* The last transaction that named the size has to be settled before it changes by itself. */
+/*
+ * The last transaction that named the size has to be settled before it changes by itself. Whoever
+ * names it has the file as this one has it, so none begins before the size is durable.
+ */
 static void finish_in_place(struct scmfs *fs, struct scmfs_inode *inode,
 			    const struct scmfs_write *w)
 {
