@@ -218,7 +218,7 @@ static int gen_names_file(struct gen_job *job, struct nl_client *client)
 		return -EINVAL;
 	if (!info.valid)
 		return gen_table_make(&gen_table, job->path, info.space);
-	return strcmp(gen_table.device, job->path) ? -ESTALE : 0;
+	return strcmp(gen_table.device, job->path) || gen_table.nr != info.space ? -ESTALE : 0;
 }
 
 static int gen_names_begin(struct gen_job *job)
@@ -312,8 +312,10 @@ static int gen_recover_on(struct nl_client *client, struct block_device *bdev, c
 		err = gen_table_make(&gen_table, path, info.space);
 	if (!err)
 		err = gen_table_read(&gen_table, bdev);
-	if (err)
+	if (err) {
+		gen_table_drop(&gen_table);
 		return err;
+	}
 	all = gen_recover_all(client);
 	if (all < 0)
 		return all;
@@ -373,7 +375,9 @@ static int __init gen_names_init(void)
 static void __exit gen_names_exit(void)
 {
 	gen_way_remove();
+	mutex_lock(&gen_names_lock);	/* a parameter may be at work */
 	gen_table_drop(&gen_table);
+	mutex_unlock(&gen_names_lock);
 }
 
 module_init(gen_names_init);

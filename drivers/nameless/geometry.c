@@ -45,7 +45,7 @@ const struct nl_param_info nl_params[NL_NR_PARAMS] = {
 	[NL_P_MAP_CACHE] = { "map_cache", NL_SIZE, true, 0, 1ULL << 40,
 			     "memory for the map, swapped to flash; 0: all in memory (nameless)" },
 	[NL_P_TRUST]	= { "trust", NL_COUNT, true, 0, 1,
-			    "1: names to overwrite and free are right, without a look (nameless)" },
+			    "1: names to overwrite and free are looked at in no time (nameless)" },
 	[NL_P_BUFFER]	= { "buffer", NL_COUNT, true, 0, 1 << 20,
 			    "pages of volatile write buffer" },
 	[NL_P_ZONE_BLOCKS] = { "zone_blocks", NL_COUNT, true, 0, 1 << 16,
