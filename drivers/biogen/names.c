@@ -283,7 +283,7 @@ static const struct nl_client_ops gen_recovery_ops = { .moved = gen_nothing_move
 /* What the pointers say against what there is. Return: blocks that there are. */
 static int gen_recover_all(struct nl_client *client)
 {
-	struct nl_name names[32];
+	struct nl_name names[16];
 	u32 from = 0;
 	int n, i, all = 0;
 
