@@ -48,8 +48,8 @@ static int nl_name_trust(struct nl_nw *f, const struct nl_name *name, u32 at)
 }
 
 /*
- * Where a name's block is. That it is the one meant says its record, or the table of migrations; with
- * @buf its data is read, too.
+ * Where a name's block is. That it is the one meant says its record, or the table of migrations;
+ * with @buf its data is read, too.
  */
 static int nl_name_find(struct nl_nw *f, const struct nl_name *name, struct nl_buf **buf,
 			u64 *when, u32 *at)
