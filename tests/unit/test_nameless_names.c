@@ -1072,7 +1072,7 @@ static void test_stream(void)
 	CHECK(names * 105 > page * 100 && page * 105 > names * 100);
 }
 
-/* A device that trusts reads nothing to overwrite or free a block, and knows wrong names all the same. */
+/* A device that trusts reads nothing to overwrite or free a block, and knows wrong names still. */
 static void test_trust(void)
 {
 	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 2, 4, 36, 4);
