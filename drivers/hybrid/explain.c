@@ -8,6 +8,7 @@
  * the mover's rules are gone through as they would be if it were picked now.
  */
 #include "hybrid.h"
+#include "policy_tokens.h"
 #include "policy_util.h"
 
 #define HY_EXPLAIN_TEXT	1024	/* costs by member of 32 */

@@ -735,7 +735,6 @@ void hy_mover_rate_charge(struct hy_pool *pool, u64 now);
 bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i);
 void hy_not_migrated(struct hy_pool *pool, enum hy_reason why);
 const char *hy_reason_name(enum hy_reason why);
-u32 hy_most_share(const struct hy_decision *left, unsigned int from, unsigned int to);
 
 /* explain.c */
 void hy_explain(struct hy_pool *pool, u64 le, char *result, unsigned int maxlen);

@@ -20,6 +20,7 @@
  */
 #include <linux/math64.h>
 #include "hybrid.h"
+#include "policy_tokens.h"
 
 #define HY_TRIES	8	/* candidates tried for one token */
 #define HY_COLD_SCAN	4096	/* map entries looked at per tick */
@@ -118,72 +119,27 @@ bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i)
 	return atomic64_read(&pool->member[i].copy_debt) > 0;
 }
 
-static u64 sum_tokens(const u32 *tokens, unsigned int nr)
-{
-	u64 sum = 0;
-
-	while (nr--)
-		sum += tokens[nr];
-	return sum;
-}
-
 /* How many tokens migration may take now, and between which members. */
-static u64 tokens_due(struct hy_pool *pool, u64 now, int *from, int *to)
+static struct hy_due tokens_due(struct hy_pool *pool, u64 now)
 {
-	u64 since = now - pool->period_start, all, left, due, spend;
-	u32 rest;
-	unsigned int i;
+	u64 period_ns = (u64)READ_ONCE(pool->set.period_ms) * NSEC_PER_MSEC;
+	struct hy_due due;
 
-	*from = 0;
-	*to = 0;
 	spin_lock_irq(&pool->policy_lock);
-	rest = pool->decision.rest;
-	spend = (u64)READ_ONCE(pool->set.period_ms) * (HY_PPM - rest);
-	all = sum_tokens(pool->decision.receive, pool->nr_members);
-	left = sum_tokens(pool->tokens.receive, pool->nr_members);
-	for (i = 1; i < pool->nr_members; i++) {
-		if (pool->tokens.give[i] > pool->tokens.give[*from])
-			*from = i;
-		if (pool->tokens.receive[i] > pool->tokens.receive[*to])
-			*to = i;
-	}
+	due = hy_tokens_due(&pool->decision, &pool->tokens, pool->nr_members,
+			    now - pool->period_start, period_ns);
 	spin_unlock_irq(&pool->policy_lock);
-	/* @spend is in ns, as a ms is HY_PPM of them. */
-	if (!spend || (rest && since >= spend))
-		return 0;
-	due = DIV64_U64_ROUND_UP(all * min(since, spend), spend);
-	due = min(due, all);
-	if (all && !left)
+	if (due.spent)
 		hy_not_migrated(pool, HY_NOT_TOKEN);
-	return due > all - left ? due - (all - left) : 0;
+	return due;
 }
 
 /* @share: of what moves, ppm. */
 static void take_tokens(struct hy_pool *pool, unsigned int from, unsigned int to, u32 share)
 {
-	u32 n = 1;
-
 	spin_lock_irq(&pool->policy_lock);
-	if (pool->tokens.token_ppm) {
-		share += pool->moved_ppm;
-		n = share / pool->tokens.token_ppm;
-		pool->moved_ppm = share % pool->tokens.token_ppm;
-	}
-	pool->tokens.receive[to] -= min(pool->tokens.receive[to], n);
-	pool->tokens.give[from] -= min(pool->tokens.give[from], n);
+	hy_tokens_take(&pool->tokens, pool->nr_members, from, to, share, &pool->moved_ppm);
 	spin_unlock_irq(&pool->policy_lock);
-}
-
-/*
- * The largest share that an extent may have: half as much again as there are tokens for, or what
- * its member has owed for some time.  @left: the tokens that are left.
- */
-u32 hy_most_share(const struct hy_decision *left, unsigned int from, unsigned int to)
-{
-	u64 tokens = min(left->give[from], left->receive[to]), each = left->token_ppm;
-	u64 most = max_t(u64, tokens * each * 3 / 2 + each, left->largest[from]);
-
-	return each ? min_t(u64, most, U32_MAX) : U32_MAX;
 }
 
 static u32 most_share(struct hy_pool *pool, unsigned int from, unsigned int to)
@@ -320,11 +276,14 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 /* Something due that had to wait? */
 static bool spend_tokens(struct hy_pool *pool, u64 now)
 {
-	int from, to;
+	struct hy_due due;
 	u32 share;
 
-	while (tokens_due(pool, now, &from, &to)) {
-		if (!hy_mover_free(pool, from)) {
+	for (;;) {
+		due = tokens_due(pool, now);
+		if (!due.tokens)
+			return false;
+		if (!hy_mover_free(pool, due.from)) {
 			hy_not_migrated(pool, HY_NOT_BUSY);
 			return true;
 		}
@@ -332,16 +291,15 @@ static bool spend_tokens(struct hy_pool *pool, u64 now)
 			hy_not_migrated(pool, HY_NOT_RATE);
 			return true;
 		}
-		if (hy_mover_in_debt(pool, from) || hy_mover_in_debt(pool, to)) {
+		if (hy_mover_in_debt(pool, due.from) || hy_mover_in_debt(pool, due.to)) {
 			hy_not_migrated(pool, HY_NOT_FOREGROUND);
 			return true;
 		}
-		if (move_hot(pool, from, to, now, &share))
+		if (move_hot(pool, due.from, due.to, now, &share))
 			return false;
-		take_tokens(pool, from, to, share);
+		take_tokens(pool, due.from, due.to, share);
 		hy_mover_rate_charge(pool, now);
 	}
-	return false;
 }
 
 static bool is_low(struct hy_pool *pool, unsigned int i, unsigned int factor)

@@ -4,6 +4,7 @@
  * what allocation took; a bound on copies at a time and a second; a copy's time is
  * charged to both members, which pay with time that users leave and a part of theirs.
  */
+#include "policy_tokens.h"
 #include "sim_internal.h"
 
 /* Requests begin anywhere in their extents, by a hash: no random number is spent on it. */
@@ -60,28 +61,6 @@ void sim_pay_debts(struct sim *s)
 	}
 }
 
-static u64 tokens_due(struct sim *s, int *from, int *to)
-{
-	u64 spend = SIM_PERIOD_NS / HY_PPM * (HY_PPM - s->decision.rest);
-	u64 all = 0, left = 0, due, since = s->now - s->period_start;
-	unsigned int i;
-
-	*from = 0;
-	*to = 0;
-	for (i = 0; i < s->config->nr; i++) {
-		all += s->decision.receive[i];
-		left += s->tokens.receive[i];
-		if (s->tokens.give[i] > s->tokens.give[*from])
-			*from = i;
-		if (s->tokens.receive[i] > s->tokens.receive[*to])
-			*to = i;
-	}
-	if (since >= spend && s->decision.rest)
-		return 0;
-	due = min((all * since + spend - 1) / spend, all);
-	return due > all - left ? due - (all - left) : 0;
-}
-
 /* One of those allowed, if not all are at work. */
 struct request *sim_free_mover(struct sim *s, unsigned int from)
 {
@@ -96,29 +75,6 @@ struct request *sim_free_mover(struct sim *s, unsigned int from)
 			r = &s->request[MAX_PROCESSES + i];
 	}
 	return busy < allowed ? r : NULL;
-}
-
-/* How hot an extent may be for what is left of the tokens; drivers/hybrid/mover.c. */
-static u32 hottest(const struct sim *s, unsigned int from, unsigned int to)
-{
-	u64 tokens = min(s->tokens.give[from], s->tokens.receive[to]);
-
-	if (!s->decision.token_ppm)
-		return U32_MAX;
-	tokens = min_t(u64, tokens * s->decision.token_ppm * 3 / 2 + s->decision.token_ppm, U32_MAX);
-	return max_t(u64, tokens, s->decision.largest[from]);
-}
-
-static u32 tokens_of(struct sim *s, u64 le)
-{
-	u32 tokens;
-
-	if (!s->decision.token_ppm)
-		return 1;
-	s->moved_ppm += hy_heat_share(&s->heat, le);
-	tokens = s->moved_ppm / s->decision.token_ppm;
-	s->moved_ppm %= s->decision.token_ppm;
-	return tokens;
 }
 
 void sim_copy(struct sim *s, struct request *r, unsigned int from, unsigned int to)
@@ -136,8 +92,9 @@ void sim_copy(struct sim *s, struct request *r, unsigned int from, unsigned int 
 static bool start_copy(struct sim *s, struct request *r, unsigned int from, unsigned int to)
 {
 	u64 cooldown = (u64)s->set.cooldown_ms * 1000000;
+	u32 most = hy_most_share(&s->tokens, from, to);
 
-	if (!hy_heat_pick(&s->heat, from, s->now, cooldown, hottest(s, from, to), &r->le, 1))
+	if (!hy_heat_pick(&s->heat, from, s->now, cooldown, most, &r->le, 1))
 		return false;
 	/* so that it isn't picked twice */
 	hy_heat_moved(&s->heat, r->le, from, s->now);
@@ -152,25 +109,27 @@ void sim_mover_tick(struct sim *s)
 {
 	u64 gap = s->set.migrate_kbps ? EXTENT_KB * 1000000000ULL / s->set.migrate_kbps : 0;
 	struct request *r;
-	int from, to;
-	u32 n;
+	struct hy_due due;
 
 	sim_pay_debts(s);
 	if (s->policy->ops->next)
 		sim_gather_tick(s);
 	if (s->policy->ops->alone)
 		return;
-	while (tokens_due(s, &from, &to)) {
-		r = sim_free_mover(s, from);
+	for (;;) {
+		due = hy_tokens_due(&s->decision, &s->tokens, s->config->nr,
+				    s->now - s->period_start, SIM_PERIOD_NS);
+		if (!due.tokens)
+			return;
+		r = sim_free_mover(s, due.from);
 		if (!r || s->now + gap < s->next_copy)
 			return;
-		if (s->dev[from].debt > 0 || s->dev[to].debt > 0)
+		if (s->dev[due.from].debt > 0 || s->dev[due.to].debt > 0)
 			return;
-		if (!start_copy(s, r, from, to))
+		if (!start_copy(s, r, due.from, due.to))
 			return;
-		n = tokens_of(s, r->le);
-		s->tokens.receive[to] -= min(s->tokens.receive[to], n);
-		s->tokens.give[from] -= min(s->tokens.give[from], n);
+		hy_tokens_take(&s->tokens, s->config->nr, due.from, due.to,
+			       hy_heat_share(&s->heat, r->le), &s->moved_ppm);
 		s->next_copy = max(s->next_copy, s->now) + gap;
 	}
 }

@@ -147,6 +147,8 @@ static inline u32 int_sqrt64(u64 x)
 #define U32_MAX			(~(u32)0)
 #define U64_MAX			(~(u64)0)
 #define div_u64(a, b)		((u64)(a) / (u32)(b))
+#define DIV64_U64_ROUND_UP(a, b) \
+	({ u64 shim_by = (b); ((u64)(a) + shim_by - 1) / shim_by; })
 #define div64_u64(a, b)		((u64)(a) / (u64)(b))
 #define div64_s64(a, b)		((s64)(a) / (s64)(b))
 #define abs(x)			({ typeof(x) shim_x = (x); shim_x < 0 ? -shim_x : shim_x; })

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tokens on their way to be used up; see policy_tokens.h. */
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include "policy_tokens.h"
+
+static u64 sum_of(const u32 *tokens, unsigned int nr)
+{
+	u64 sum = 0;
+
+	while (nr--)
+		sum += tokens[nr];
+	return sum;
+}
+
+static unsigned int most_of(const u32 *tokens, unsigned int nr)
+{
+	unsigned int i, most = 0;
+
+	for (i = 1; i < nr; i++)
+		if (tokens[i] > tokens[most])
+			most = i;
+	return most;
+}
+
+struct hy_due hy_tokens_due(const struct hy_decision *decision, const struct hy_decision *left,
+			    unsigned int nr, u64 since_ns, u64 period_ns)
+{
+	u64 all = sum_of(decision->receive, nr), still = sum_of(left->receive, nr), due;
+	u64 spend = div_u64(period_ns, HY_PPM) * (HY_PPM - decision->rest);
+	struct hy_due d = {
+		.from = most_of(left->give, nr),
+		.to = most_of(left->receive, nr),
+		.spent = all && !still,
+	};
+
+	if (!spend || (decision->rest && since_ns >= spend))
+		return d;
+	if (!left->give[d.from] || !left->receive[d.to] || d.from == d.to)
+		return d;
+	due = min(DIV64_U64_ROUND_UP(all * min(since_ns, spend), spend), all);
+	d.tokens = due > all - still ? due - (all - still) : 0;
+	return d;
+}
+
+/* @n off @tokens: of @first, then of those with the most. */
+static void take(u32 *tokens, unsigned int nr, unsigned int first, u64 n)
+{
+	unsigned int at = first;
+
+	while (n && tokens[at]) {
+		u32 part = min_t(u64, tokens[at], n);
+
+		tokens[at] -= part;
+		n -= part;
+		at = most_of(tokens, nr);
+	}
+}
+
+void hy_tokens_take(struct hy_decision *left, unsigned int nr, unsigned int from, unsigned int to,
+		    u32 share, u32 *rest)
+{
+	u64 n = 1;
+
+	if (left->token_ppm) {
+		n = div_u64((u64)share + *rest, left->token_ppm);
+		*rest = (u64)share + *rest - n * left->token_ppm;
+	}
+	take(left->receive, nr, to, n);
+	take(left->give, nr, from, n);
+}
+
+u32 hy_most_share(const struct hy_decision *left, unsigned int from, unsigned int to)
+{
+	u64 tokens = min(left->give[from], left->receive[to]), each = left->token_ppm;
+	u64 most = max_t(u64, tokens * each * 3 / 2 + each, left->largest[from]);
+
+	return each ? min_t(u64, most, U32_MAX) : U32_MAX;
+}
