@@ -212,8 +212,8 @@ struct hy_policy;
  *	to know
  * @next: the last range has been gone through: which is next?  false: none.  NULL: this policy
  *	moves by tokens
- * @alone: nothing moves but what @next names: no tokens, and what is cold may not leave a member
- *	that fills up
+ * @alone: nothing moves but what @next names, and nothing at all without it: no tokens, and what is
+ *	cold may not leave a member that fills up
  * @moved: a range has been gone through
  * @show: what it has in hand, lines, snprintf-like; NULL: nothing to show
  * @explain: of an extent at a member, " key value ..." of what is known, snprintf-like, and why

@@ -28,4 +28,5 @@ const struct hy_policy_ops hy_policy_fill = {
 	.name = "fill",
 	.period = fill_period,
 	.place = fill_place,
+	.alone = true,
 };

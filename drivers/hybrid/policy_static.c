@@ -114,4 +114,5 @@ const struct hy_policy_ops hy_policy_static = {
 	.emit = static_emit,
 	.period = static_period,
 	.place = static_place,
+	.alone = true,
 };

@@ -21,4 +21,5 @@ static int stripe_place(struct hy_policy *policy, const struct hy_snapshot *snap
 const struct hy_policy_ops hy_policy_stripe = {
 	.name = "stripe",
 	.place = stripe_place,
+	.alone = true,
 };

@@ -16,7 +16,8 @@ make() { wipe m a b c; pool p "$(table $size 128 m "a b c" 0 "$1")"; }
 used() { echo "$(status p dev.0.used) $(status p dev.1.used) $(status p dev.2.used)"; }
 near() { [ $(($1 - $2)) -le "$3" ] && [ $(($2 - $1)) -le "$3" ]; }
 
-check "fill" make "fill 2 low_free 0"
+moved() { [ "$(status p started)" != 0 ]; }
+check "fill" make "fill 2 period_ms 100"
 blkio write $dev 0 $((300 * 128)) "$seed"
 is "300 extents on the first" "$(used)" "300 0 0"
 blkio write $dev $((300 * 128)) $((200 * 128)) "$seed"
@@ -24,6 +25,10 @@ full=$(status p dev.0.total)
 is "the rest on the second when it is full" "$(used)" "$full $((500 - full)) 0"
 matches "in order on the device, too" "$(message p entry 7) $(message p entry 8)" "^0 7 .* 0 8 "
 check "all there" blkio verify $dev 0 $((500 * 128)) "$seed"
+# ten periods, at the end of each of which the full one could be relieved
+wait_for 1 moved
+is "and nothing leaves the full one" $? 1
+is "all is where it was" "$(used)" "$full $((500 - full)) 0"
 remove_pool p
 
 check "stripe" make "stripe 0"
