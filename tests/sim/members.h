@@ -28,6 +28,8 @@
 /* As wu-2011's: flashes slow and fast to write beside a disk. */
 #define DEV_TS		{ DEV("TS", 1, 400, 12000, .3, 9000) }
 #define DEV_MR		{ DEV("MR", 2, 300, 2500, .3, 2500) }
+/* One that takes small writes in turn, and reads beside them. */
+#define DEV_MEMO	{ DEV("MEMO", 4, 160, 9000, .1, 3000), .write_servers = 1 }
 /* One made for reads beside one made for writes. */
 #define DEV_QLC		{ DEV("QLC", 16, 300, 3000, .3, 3000) }
 #define DEV_TLC		{ DEV("TLC", 8, 500, 400, .3, 1000) }
@@ -63,6 +65,7 @@ static const struct sim_members members[] = {
 	{ "SSD+4HDD", { DEV_SSD, DEV_HDD, DEV_HDD, DEV_HDD, DEV_HDD }, 5, 1, 4 },
 	{ "TS+HDD", { DEV_TS, DEV_HDD }, 2, 1, 4 },
 	{ "MR+HDD", { DEV_MR, DEV_HDD }, 2, 1, 4 },
+	{ "MEMO+HDDq", { DEV_MEMO, DEV_HDDQ }, 2, 1, 1 },
 	{ "QLC+TLC", { DEV_QLC, DEV_TLC }, 2, 1, 1 },
 	{ "A+A+B+B", { DEV_A, DEV_A, DEV_B, DEV_B }, 4, 2, 1 },
 };

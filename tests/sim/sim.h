@@ -22,6 +22,7 @@
  * @servers: requests served at once
  * @us: mean service time of a request
  * @write_us: of a write; 0: @us
+ * @write_servers: writes have a queue and servers of their own, so many; 0: they share the others
  * @cv: its coefficient of variation
  * @move_us: service time of an extent that is copied
  * @extents: it has; 0: as many as may be wanted
@@ -32,6 +33,7 @@ struct sim_dev {
 	unsigned int servers;
 	double us;
 	double write_us;
+	unsigned int write_servers;
 	double cv;
 	double move_us;
 	double grow;

@@ -42,14 +42,30 @@ static struct request *heap_pop(struct sim *s)
 	return first;
 }
 
+static bool is_apart(const struct device *d, const struct request *r)
+{
+	return d->model.write_servers && !r->copy && r->dir == EK_WRITE;
+}
+
+static struct queue *queue_of(struct device *d, const struct request *r)
+{
+	return is_apart(d, r) ? &d->writes : &d->all;
+}
+
+static unsigned int servers_of(const struct device *d, const struct request *r)
+{
+	return is_apart(d, r) ? d->model.write_servers : d->model.servers;
+}
+
 static void serve(struct sim *s, struct device *d, struct request *r)
 {
 	double us = r->copy ? d->model.move_us : d->model.us;
+	const struct queue *q = queue_of(d, r);
 
 	if (!r->copy && r->dir == EK_WRITE && d->model.write_us)
 		us = d->model.write_us;
 	if (d->model.grow)
-		us /= pow(d->busy + d->queued, d->model.grow);
+		us /= pow(q->busy + q->queued, d->model.grow);
 	r->end = s->now + llround(us * 1000 * variation(s, d->model.cv));
 	heap_push(s, r);
 }
@@ -57,27 +73,30 @@ static void serve(struct sim *s, struct device *d, struct request *r)
 void sim_submit(struct sim *s, struct request *r, unsigned int dev)
 {
 	struct device *d = &s->dev[dev];
+	struct queue *q = queue_of(d, r);
 
 	r->dev = dev;
-	if (d->busy < d->model.servers) {
-		d->busy++;
+	if (q->busy < servers_of(d, r)) {
+		q->busy++;
 		serve(s, d, r);
 	} else {
-		d->queue[(d->head + d->queued++) % MAX_REQUESTS] = r;
+		q->waiting[(q->head + q->queued++) % MAX_REQUESTS] = r;
 	}
 }
 
-static void next_in_queue(struct sim *s, struct device *d)
+/* @done made room. */
+static void next_in_queue(struct sim *s, struct device *d, const struct request *done)
 {
+	struct queue *q = queue_of(d, done);
 	struct request *r;
 
-	if (!d->queued) {
-		d->busy--;
+	if (!q->queued) {
+		q->busy--;
 		return;
 	}
-	d->queued--;
-	r = d->queue[d->head];
-	d->head = (d->head + 1) % MAX_REQUESTS;
+	q->queued--;
+	r = q->waiting[q->head];
+	q->head = (q->head + 1) % MAX_REQUESTS;
 	serve(s, d, r);
 }
 
@@ -100,6 +119,6 @@ struct request *sim_next_done(struct sim *s, u64 until)
 	s->now = until;
 	shim_now = until;
 	if (r && !r->pause)
-		next_in_queue(s, &s->dev[r->dev]);
+		next_in_queue(s, &s->dev[r->dev], r);
 	return r;
 }

@@ -7,7 +7,7 @@
 #include "settings.h"
 #include "sim.h"
 
-#define MAX_PROCESSES	256		/* times the requests that each has in flight */
+#define MAX_PROCESSES	1024		/* times the requests that each has in flight */
 #define MAX_MOVERS	64
 #define MAX_REQUESTS	(MAX_PROCESSES + MAX_MOVERS + SIM_DEVS)	/* and a probe each */
 #define RING		1024		/* HY_RING */
@@ -31,13 +31,19 @@ struct request {
 	unsigned int from, to;
 };
 
+/* Requests that wait, and how many are served. */
+struct queue {
+	unsigned int busy;
+	struct request *waiting[MAX_REQUESTS];
+	unsigned int head, queued;
+};
+
 struct device {
 	struct sim_dev model;
 	struct ek_rtmon *mon;
 	struct ek_rt_sample sample;
-	unsigned int busy;
-	struct request *queue[MAX_REQUESTS];
-	unsigned int head, queued;
+	struct queue all;
+	struct queue writes;		/* of users, where they have servers of their own */
 	s64 debt;
 	u64 seen_occupancy;
 	u64 probe_due, probe_ns;

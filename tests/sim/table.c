@@ -13,11 +13,11 @@
 #include "oracle.h"
 
 enum kind { UNIFORM, ZIPF, NEW, FRESH, SKEW, MIXED, CLOSED, LOAD_STEP, SPEED_STEP, FILES, BURSTS,
-	ALLOC, FSYNC, FIRST, APART, BACK, FILLED, NR_KINDS };
+	ALLOC, FSYNC, FIRST, APART, BACK, FILLED, WRITEBACK, NR_KINDS };
 
 static const char * const kind_name[NR_KINDS] = {
 	"uniform", "zipf", "new", "fresh", "skew", "mixed", "closed", "load", "speed", "files", "bursts",
-	"alloc", "fsync", "first", "apart", "back", "filled"
+	"alloc", "fsync", "first", "apart", "back", "filled", "writeback"
 };
 
 static const struct sim_cycle cycle[NR_KINDS] = {
@@ -27,6 +27,7 @@ static const struct sim_cycle cycle[NR_KINDS] = {
 	[FSYNC] = { .singles = 1, .think_us = 500 },
 	[FIRST] = { .singles = 8, .burst = 64, .think_us = 5000 },
 	[BACK] = { .singles = 16, .burst = 64, .think_us = 5000 },
+	[WRITEBACK] = { .singles = 24, .burst = 320, .think_us = 500000 },
 };
 
 static const char * const variant[][3] = {
@@ -58,8 +59,8 @@ static void set_kind(struct sim_config *c, enum kind kind)
 		c->writes = .6;
 	c->cycle = cycle[kind];
 	c->fill = kind == FILLED ? 16 : 0;
-	c->start = kind == CLOSED ? 0 : kind == FIRST ? SIM_PROBED : -1;
-	c->whole = kind == FIRST;
+	c->start = kind == CLOSED ? 0 : kind == FIRST || kind == WRITEBACK ? SIM_PROBED : -1;
+	c->whole = kind == FIRST || kind == WRITEBACK;
 	memset(&c->step, 0, sizeof(c->step));
 	if (kind == LOAD_STEP)
 		c->step = (struct sim_step){ .period = c->periods / 2,
@@ -159,6 +160,7 @@ static const unsigned int depths[NR_KINDS][9] = {
 	[APART] = { 4, 16 },
 	[BACK] = { 2 },
 	[FILLED] = { 8, 16, 32 },
+	[WRITEBACK] = { 1 },
 };
 
 static void rows(const struct options *o, const struct sim_config *base)
