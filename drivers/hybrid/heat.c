@@ -8,6 +8,8 @@
 /* Nodes that hy_heat_pick() looks at: this many, and as many for each one wanted. */
 #define PICK_BASE	256
 #define PICK_EACH	4
+#define LOOKS		4096	/* accesses after which half of them are forgotten */
+#define LEAST_HITS	4	/* one in so many is taken for one that hits */
 
 /**
  * hy_heat_init - an empty list
@@ -24,6 +26,8 @@ void hy_heat_init(struct hy_heat *heat, u32 max)
 	xa_init(&heat->by_extent);
 	heat->nr = 0;
 	heat->accesses = 0;
+	heat->looks = 0;
+	heat->hits = 0;
 	heat->cooling = 0;
 	heat->too_hot = 0;
 	heat->nr_held = 0;
@@ -119,6 +123,17 @@ static void note_member(struct hy_heat *heat, struct hy_heat_node *node, unsigne
 	list_move(&node->mine, &heat->member[member]);
 }
 
+/* How often was it on the list already? */
+static void note_look(struct hy_heat *heat, bool hit)
+{
+	if (heat->looks == LOOKS) {
+		heat->looks /= 2;
+		heat->hits /= 2;
+	}
+	heat->looks++;
+	heat->hits += hit;
+}
+
 /**
  * hy_heat_touch - an extent was accessed
  * @heat: the list
@@ -134,6 +149,7 @@ void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, bool write
 {
 	struct hy_heat_node *node = find(heat, le);
 
+	note_look(heat, node);
 	if (node) {
 		list_move(&node->lru, &heat->lru);
 		note_member(heat, node, member);
@@ -209,10 +225,19 @@ void hy_heat_age(struct hy_heat *heat)
 	}
 }
 
-/* Half an access is added for each: what was seen once may not be seen again. */
+/*
+ * Of the accesses to what is on the list, half of one added for each: what was seen once may not be
+ * seen again.  And of all accesses the list has so many as hit it: where there are far more extents
+ * than it holds, most come anew, and the next access goes to none of them.  A quarter at least: if
+ * nearly nothing comes again it is of little use to move much.
+ */
 static u32 share_of(const struct hy_heat *heat, const struct hy_heat_node *node)
 {
-	return div64_u64((2 * (u64)node->accesses + 1) * 1000000, 2 * heat->accesses + heat->nr);
+	u64 listed = div64_u64((2 * (u64)node->accesses + 1) * 1000000,
+			       2 * heat->accesses + heat->nr);
+	u32 hits = max(heat->hits, heat->looks / LEAST_HITS);
+
+	return max_t(u64, div_u64(listed * (hits + 1), heat->looks + 1), 1);
 }
 
 /**
@@ -220,7 +245,7 @@ static u32 share_of(const struct hy_heat *heat, const struct hy_heat_node *node)
  * @heat: the list
  * @le: the logical extent
  *
- * Return: its part of the accesses to what is on the list, ppm; 0: it is not on it.
+ * Return: its part of all accesses, as far as known, ppm, at least 1; 0: it is not on the list.
  */
 u32 hy_heat_share(struct hy_heat *heat, u64 le)
 {

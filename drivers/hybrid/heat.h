@@ -32,6 +32,8 @@ struct hy_heat {
 	u32 nr;
 	u32 max;
 	u64 accesses;		/* of all, aged */
+	u32 looks;		/* the last accesses, a few thousand */
+	u32 hits;		/* of them to what was on the list */
 	u32 cooling;		/* at the last hy_heat_pick(): left as they moved lately */
 	u32 too_hot;		/* and as they have too large a part of the accesses */
 	u32 nr_held;		/* and as @held says so */
@@ -59,7 +61,7 @@ bool hy_heat_get(struct hy_heat *heat, u64 le, struct hy_heat_node *copy);
 unsigned int hy_heat_counts(struct hy_heat *heat, u64 *cursor, struct hy_count *count,
 			    unsigned int max);
 
-/* Its part of the accesses to what is on the list, ppm; 0: it is not on it. */
+/* Its part of all accesses, as far as known, ppm, at least 1; 0: it is not on the list. */
 u32 hy_heat_share(struct hy_heat *heat, u64 le);
 
 /**

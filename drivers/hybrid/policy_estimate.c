@@ -82,9 +82,20 @@ static void note_idle(struct hy_estimate *e, enum ek_dir dir, u64 ns, u64 reques
 	*idle = max(*idle, queued);
 }
 
+/* Is the one more than half as much again as the other? */
+static bool is_far_off(u64 a, u64 b)
+{
+	return 2 * max(a, b) > 3 * min(a, b);
+}
+
+/*
+ * Probes are few, so they count little by little.  But where a member is not in use and their median is
+ * far from what was known, it has become another one, and what was known of it is void.
+ */
 static void note_probes(struct hy_estimate *e, const struct hy_dev_snap *d)
 {
 	u64 *idle = &e->idle_ns[EK_READ], ns = min_t(u64, d->probe_ns, HY_MAX_NS);
+	u64 mid = min_t(u64, d->probe_mid_ns, HY_MAX_NS);
 	u32 weight = min(d->probes, 16u);
 
 	if (!weight)
@@ -92,6 +103,8 @@ static void note_probes(struct hy_estimate *e, const struct hy_dev_snap *d)
 	e->idle_n = 0;
 	if (!*idle)
 		*idle = ns;
+	else if (mid && d->requests < HY_MIN_REQUESTS && is_far_off(*idle, mid))
+		*idle = mid;
 	else
 		*idle = (*idle * (32 - weight) + ns * weight) / 32;
 }
@@ -101,10 +114,27 @@ bool hy_estimate_wants_probe(const struct hy_dev_snap *d)
 	return d->usable && (d->requests < HY_MIN_REQUESTS || in_flight(&d->quiet) >= FEW);
 }
 
-u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d)
+static u32 part_of(u64 reads, u64 requests)
+{
+	return requests ? div64_u64(min(reads, requests) * 1024, requests) : 1024;
+}
+
+u32 hy_read_part(const struct hy_snapshot *snap)
+{
+	u64 reads = 0, requests = 0;
+	unsigned int i;
+
+	for (i = 0; i < snap->nr; i++) {
+		reads += snap->dev[i].reads;
+		requests += snap->dev[i].requests;
+	}
+	return part_of(reads, requests);
+}
+
+u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d, u32 mix)
 {
 	u64 r = e->idle_ns[EK_READ], w = e->idle_ns[EK_WRITE];
-	u64 part = d->requests ? div64_u64(min(d->reads, d->requests) * 1024, d->requests) : 1024;
+	u64 part = d->requests >= HY_MIN_REQUESTS ? part_of(d->reads, d->requests) : mix;
 
 	if (!r || !w)
 		return r ? r : w;
@@ -244,14 +274,16 @@ static u64 burst_of(const struct seen *seen)
 }
 
 /*
- * Writes that came in a burst had to wait for each other.  Alone they would take what reads take,
- * as far as is known.
+ * Writes that came in a burst had to wait for each other: for half of the others, where one is served
+ * after the other.  Alone they would take what is left then, and no less than reads, as far as is known.
  */
 static u64 without_burst(const struct hy_estimate *e, u64 ns, u64 burst)
 {
 	u64 reads = e->idle_ns[EK_READ];
 
-	return burst < MANY_AT_ONCE || !reads ? ns : min(ns, reads);
+	if (burst < MANY_AT_ONCE || !reads)
+		return ns;
+	return min(ns, max(reads, div64_u64(2 * BURST_ONE * ns, burst + BURST_ONE)));
 }
 
 static void measure_idle(struct hy_estimate *e, const struct hy_dev_snap *d, u64 burst)
@@ -322,7 +354,8 @@ static u64 alone(u64 ns, u64 idle, u64 burst, u64 done)
 	return idle + ((ns - idle) * part >> 10);
 }
 
-void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 period_ns, u64 all)
+void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 period_ns, u64 all,
+			u32 mix)
 {
 	const struct ek_rt_quiet *quiet = &d->quiet;
 	bool known = d->requests >= HY_MIN_REQUESTS && quiet->requests >= HY_MIN_REQUESTS &&
@@ -336,7 +369,7 @@ void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 
 		burst = burst_of(&seen);
 	}
 	measure_idle(e, d, burst);
-	idle = hy_estimate_idle(e, d);
+	idle = hy_estimate_idle(e, d, mix);
 	if (d->requests < HY_MIN_REQUESTS) {
 		e->marginal_ns = idle;
 		e->slope_r = 0;

@@ -35,15 +35,22 @@ struct hy_estimate {
  * @d: the measurements
  * @period_ns: how long it was
  * @all: in flight at all members, mean, in 2^-16
+ * @mix: hy_read_part()
  */
 void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 period_ns,
-			u64 all);
+			u64 all, u32 mix);
 
 /* Can what it answers when idle not be seen from what users ask of it? */
 bool hy_estimate_wants_probe(const struct hy_dev_snap *d);
 
-/* For the period's mix of reads and writes; 0: not known. */
-u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d);
+/* Of the requests to all members, the part that are reads, in 1/1024. */
+u32 hy_read_part(const struct hy_snapshot *snap);
+
+/*
+ * For the period's mix of reads and writes, the member's own if it has one, else @mix, which is what
+ * it would get; 0: not known.
+ */
+u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d, u32 mix);
 
 /* @part of @whole in ppm, both below 2^44. */
 u64 hy_ppm_of(u64 part, u64 whole);

@@ -21,10 +21,10 @@
 #include "policy_marginal.h"
 #include "policy_util.h"
 
-#define GAIN_START	50000
+#define GAIN_START	40000
 #define GAIN_MIN	10000
-#define GAIN_MAX	120000
-#define GAIN_MAX_SLOW	60000		/* for a member as slow as a disk */
+#define GAIN_MAX	100000
+#define GAIN_MAX_SLOW	50000		/* for a member as slow as a disk */
 #define SLOW_NS		3000000
 #define BAND		150000		/* ppm of the larger of two M */
 #define BAND_NOISE	7		/* tenths of the noise on top */
@@ -96,6 +96,7 @@ static u64 in_flight(const struct hy_snapshot *snap)
 static void measure(struct hy_marginal *m, struct step *s)
 {
 	u64 rsum = 0, msum = 0, weight = 0, all = in_flight(s->snap) << 6;
+	u32 mix = hy_read_part(s->snap);
 	unsigned int i;
 
 	for (i = 0; i < s->snap->nr; i++) {
@@ -103,8 +104,8 @@ static void measure(struct hy_marginal *m, struct step *s)
 
 		if (!d->usable)
 			continue;
-		hy_estimate_period(&m->dev[i].e, d, s->snap->period_ns, all);
-		s->idle[i] = hy_estimate_idle(&m->dev[i].e, d);
+		hy_estimate_period(&m->dev[i].e, d, s->snap->period_ns, all, mix);
+		s->idle[i] = hy_estimate_idle(&m->dev[i].e, d, mix);
 		s->m[i] = m->dev[i].e.marginal_ns;
 		s->r[i] = min_t(u64, d->mean_ns, HY_MAX_NS);
 		s->requests += d->requests;
@@ -583,7 +584,8 @@ void hy_marginal_idle(struct hy_marginal *m, const struct hy_snapshot *snap)
 
 	for (i = 0; i < snap->nr; i++)
 		if (snap->dev[i].usable && snap->dev[i].requests < HY_MIN_REQUESTS)
-			hy_estimate_period(&m->dev[i].e, &snap->dev[i], snap->period_ns, 0);
+			hy_estimate_period(&m->dev[i].e, &snap->dev[i], snap->period_ns, 0,
+					   hy_read_part(snap));
 }
 
 u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, const u32 *q,

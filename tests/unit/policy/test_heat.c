@@ -288,6 +288,12 @@ static void empty_and_zero(void)
 	hy_heat_destroy(&heat);
 }
 
+/* All accesses hit what is on the list, as after a while when there are fewer extents than it holds. */
+static void known_by_now(struct hy_heat *heat)
+{
+	heat->hits = heat->looks;
+}
+
 /*
  * 6 and 1 accesses, half of one added for each extent: 6.5 and 1.5 of 8.  What has more than is
  * wanted stays; ageing to 3 and 0 leaves 3.5 and .5 of 4; an extent that goes takes its own.
@@ -302,6 +308,7 @@ static void shares(void)
 	for (i = 0; i < 6; i++)
 		hy_heat_touch(&heat, 7, 0, false, GFP_KERNEL);
 	hy_heat_touch(&heat, 8, 0, false, GFP_KERNEL);
+	known_by_now(&heat);
 	CHECK_EQ(hy_heat_share(&heat, 7), 812500);
 	CHECK_EQ(hy_heat_share(&heat, 8), 187500);
 	CHECK_EQ(hy_heat_share(&heat, 9), 0);
@@ -313,6 +320,40 @@ static void shares(void)
 	hy_heat_forget(&heat, 7);
 	CHECK_EQ(hy_heat_share(&heat, 8), 1000000);
 	hy_heat_destroy(&heat);
+}
+
+/* The mean share of what is on the list, where @extents are accessed at random, all alike. */
+static u32 mean_share(u32 extents, u32 listed)
+{
+	struct hy_heat heat;
+	u64 x = 1, sum = 0;
+	struct hy_heat_node *node;
+	u32 i;
+
+	hy_heat_init(&heat, listed);
+	for (i = 0; i < 8 * listed; i++) {
+		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+		hy_heat_touch(&heat, (x >> 33) % extents, 0, false, GFP_KERNEL);
+	}
+	list_for_each_entry(node, &heat.lru, lru)
+		sum += hy_heat_share(&heat, node->le);
+	i = sum / heat.nr;
+	hy_heat_destroy(&heat);
+	return i;
+}
+
+/*
+ * Of more extents than the list holds each has its part of all, not of the list: otherwise what is to
+ * move would be counted as so much more than it is, and hardly anything would.
+ */
+static void shares_of_all(void)
+{
+	u32 few = mean_share(1000, 4096), twice = mean_share(8192, 4096), many = mean_share(409600, 4096);
+
+	printf("# mean shares, ppm: of 1000 %u, of 8192 %u, of 409600 %u\n", few, twice, many);
+	CHECK(few >= 950 && few <= 1000);
+	CHECK(twice >= 100 && twice <= 150);
+	CHECK(many >= 50 && many <= 65);	/* a quarter of the list's */
 }
 
 /* 5 reads and 3 writes, halved to 4 and 1 write; told in parts, in the order of extents. */
@@ -351,6 +392,7 @@ int main(void)
 		TEST(held_ones_are_passed_over),
 		TEST(pick_sees_only_its_member),
 		TEST(shares),
+		TEST(shares_of_all),
 		TEST(counts),
 		TEST(empty_and_zero),
 	};
