@@ -42,6 +42,7 @@ REACH = {"split": 0.97, "member": 0.98, "rival": 0.98}
 REACH_MEAN = 1.2        # of the best rival, geometric mean
 REACH_SUM = 0.9         # of the sum of comparable members, from this depth
 REACH_SUM_DEPTH, COMPARABLE = 32, 2
+REACH_SD = 3            # points, at most, of the share in steady state
 # of the NetApp-like mix with 10 processes, wu-reddy section III: throughput and time of an operation over the SSD's and the stripe's
 REACH_NETMIX = {"alone": (1.38, 0.72), "stripe": (1.16, 0.83)}
 CPU = 0.6               # of the processor, at most, or it is not the devices that are measured
@@ -135,6 +136,8 @@ def missed(key, said):
     out = [f"{what} {said[what]:.2f}" for what, bound in REACH.items() if said[what] < bound]
     if key[2] >= REACH_SUM_DEPTH and said["comparable"] and said["sum"] < REACH_SUM:
         out.append(f"sum {said['sum']:.2f}")
+    if said["sd"] > REACH_SD:
+        out.append(f"sd {said['sd']:.1f}")
     return out + ([f"CPU {100 * said['cpu']:.0f}%"] if said["cpu"] > CPU else [])
 
 

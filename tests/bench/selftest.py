@@ -58,8 +58,8 @@ def record(device, iops, **more):
     return dict(device=device, iops=iops, cpu=0.3, us=1.0, **more)
 
 
-def cell_of(hybrid, cpu=0.3):
-    pools = [record(d, hybrid, share_sd=1.0, moved_kb=0.0) for d in balance_cells.OURS]
+def cell_of(hybrid, cpu=0.3, sd=1.0):
+    pools = [record(d, hybrid, share_sd=sd, moved_kb=0.0) for d in balance_cells.OURS]
     pools[0]["cpu"] = cpu
     return [record("alone:a", 100, members=1), record("alone:b", 60, members=1), record("stripe", 110), record("split:80", 100),
             record("split:50", 140), record("cache:writeback", 90), *pools]
@@ -74,6 +74,7 @@ def verdicts():
     assert [m.split()[0] for m in balance_cells.missed(key, balance_cells.judge(cell_of(90)))] == \
         ["split", "member", "rival", "sum"]
     assert balance_cells.missed(key, balance_cells.judge(cell_of(144, cpu=0.7))) == ["CPU 70%"]
+    assert balance_cells.missed(key, balance_cells.judge(cell_of(144, sd=3.2))) == ["sd 3.2"]
 
 
 def whole_report():
