@@ -17,7 +17,7 @@ used() { echo "$(status p dev.0.used) $(status p dev.1.used) $(status p dev.2.us
 near() { [ $(($1 - $2)) -le "$3" ] && [ $(($2 - $1)) -le "$3" ]; }
 
 moved() { [ "$(status p started)" != 0 ]; }
-check "fill" make "fill 2 period_ms 100"
+check "fill" make "fill 4 period_ms 100 candidates 16"
 blkio write $dev 0 $((300 * 128)) "$seed"
 is "300 extents on the first" "$(used)" "300 0 0"
 blkio write $dev $((300 * 128)) $((200 * 128)) "$seed"
