@@ -12,6 +12,10 @@
  *				another entry, the place is wanted for another extent
  *
  * A copy that is GONE belongs to those who hold it; who puts the last reference frees it.
+ *
+ * Reading a whole extent for a few sectors costs more than those do, and is worth it where more is
+ * read of it soon.  So fills have to be earned by hits: where reads are scattered, or a cache is too
+ * small for what is read, hardly any extent is read, but some, to see when that changes.
  */
 #include <linux/hash.h>
 #include <linux/kernel.h>
@@ -32,6 +36,7 @@ void hy_cc_init(struct hy_cache_core *c)
 	for (i = 0; i < HY_CACHE_BUCKETS; i++)
 		INIT_LIST_HEAD(&c->bucket[i]);
 	INIT_LIST_HEAD(&c->clock);
+	c->credit = HY_CACHE_CREDIT;
 }
 
 static u32 bucket_of(u64 le)
@@ -96,6 +101,7 @@ struct hy_copy *hy_cc_read(struct hy_cache_core *c, u64 le, u64 entry, struct hy
 		return NULL;
 	}
 	c->hits++;
+	c->credit = min(c->credit + 1, (u32)HY_CACHE_CREDIT);
 	copy->used = true;
 	copy->refs++;
 	return copy;
@@ -117,6 +123,17 @@ static struct hy_copy *evict(struct hy_cache_core *c)
 	return NULL;
 }
 
+/*
+ * Have fills brought the hits that they cost?  If not, is it one of the few extents that are read all the
+ * same?  A few extents rather than a few misses: of these all reads show what a fill is worth.  They
+ * are others after some thousand misses.
+ */
+static bool is_earned(const struct hy_cache_core *c, u64 le)
+{
+	return c->credit >= HY_CACHE_COST ||
+	       !hash_64(le + (c->misses >> HY_CACHE_TURN), ilog2(HY_CACHE_TRY));
+}
+
 /**
  * hy_cc_may_fill - is an extent to be read as a whole?
  * @c: the cache
@@ -135,7 +152,7 @@ bool hy_cc_may_fill(struct hy_cache_core *c, u64 le, u64 entry, u64 now, struct 
 {
 	*evicted = NULL;
 	if (entry != now || !c->ready || !c->max || c->writes[bucket_of(le)] ||
-	    *bad_of(c, le) == le + 1 || find(c, le))
+	    *bad_of(c, le) == le + 1 || find(c, le) || !is_earned(c, le))
 		return false;
 	if (c->alive < c->max)
 		return true;
@@ -165,6 +182,7 @@ void hy_cc_fill(struct hy_cache_core *c, struct hy_copy *copy, u64 le, u64 entry
 	c->nr++;
 	c->alive++;
 	c->fills++;
+	c->credit -= min(c->credit, (u32)HY_CACHE_COST);
 }
 
 /**

@@ -12,6 +12,10 @@
 #define HY_CACHE_BUCKETS	1024	/* hash of extents */
 #define HY_CACHE_BAD		16	/* extents remembered that can't be read as a whole */
 #define HY_CACHE_LOOK		64	/* copies looked at for one that can go */
+#define HY_CACHE_COST		2	/* hits that reading an extent has to bring */
+#define HY_CACHE_CREDIT		1024	/* the most that hits may have brought beyond that */
+#define HY_CACHE_TURN		12	/* of misses, power of 2, after which these are others */
+#define HY_CACHE_TRY		64	/* without, one of so many extents is read all the same */
 
 enum hy_copy_state {
 	HY_COPY_GONE,		/* nobody finds it any more; those who hold it go on */
@@ -56,6 +60,7 @@ struct hy_copy {
  * @alive: with those that are GONE and held
  * @ready: all writes in flight are counted
  * @bad: extents, plus one; 0: none
+ * @credit: what hits have brought and fills have not cost yet, and what there was to begin with
  * @hits: reads that were answered from memory, or had another one's read answer them
  * @misses: reads that were not
  * @fills: whole extents read
@@ -72,6 +77,7 @@ struct hy_cache_core {
 	u32 alive;
 	bool ready;
 	u64 bad[HY_CACHE_BAD];
+	u32 credit;
 	u64 hits;
 	u64 misses;
 	u64 fills;

@@ -564,6 +564,26 @@ static void what_is_used_stays(void)
 	settle();
 }
 
+/*
+ * What is read here and there, and does not come again, is not worth whole extents: after those that
+ * there was credit for one extent of 64.  Extents of which more is read are found by these.
+ */
+static void fills_are_to_be_earned(void)
+{
+	unsigned int i, hits = 0;
+
+	reset(16);
+	for (i = 0; i < 20000; i++)
+		CHECK(!fill_one(1000 + i));
+	printf("  # %llu of 20000 filled\n", (unsigned long long)cache->fills);
+	CHECK(cache->fills < HY_CACHE_CREDIT / HY_CACHE_COST + 2 * 20000 / HY_CACHE_TRY &&
+	      cache->fills > HY_CACHE_CREDIT / HY_CACHE_COST + 20000 / HY_CACHE_TRY / 2);
+	for (i = 0; i < 1000 * 32; i++)
+		hits += fill_one(50000 + i / 32);
+	CHECK_MSG(hits > 750 * 31, "(%u of 32000)", hits);
+	settle();
+}
+
 /* An extent in memory, of which nobody holds anything. */
 static void have(u64 le, u64 entry)
 {
@@ -904,6 +924,7 @@ int main(void)
 		TEST(a_copy_has_what_its_place_has),
 		TEST(never_more_than_it_may),
 		TEST(what_is_used_stays),
+		TEST(fills_are_to_be_earned),
 		TEST(writes_that_a_copy_does_not_take),
 		TEST(what_is_written_is_picked_to_move),
 		TEST(what_is_behind_many_others_is_picked_in_time),
