@@ -32,21 +32,21 @@ static struct nvm_area *area;
 /* The first word counts; the first word of each step says when that came. */
 static int count(u64 *loads)
 {
-	u64 from = nvm_mapped_size(area);
+	u64 from = nvm_mapped_size(area), bytes;
 	int cookie, err;
 	u64 *p;
 
 	err = nvmalloc_expand(area, from + step);
 	if (err)
 		return err;
-	p = nvm_enter(area, &cookie);
-	if (memchr_inv((void *)p + from, 0, step))
+	p = nvm_enter(area, &bytes, &cookie);
+	if (bytes < from + step || memchr_inv((void *)p + from, 0, step))
 		err = -EUCLEAN;
 	*loads = p[0] + 1;
 	if (!err && *loads > 1 && p[step / 8] && p[step / 8] != 2)
 		err = -EUCLEAN;
 	pr_info("nvmalloc_example: %llu loads, %llu of %llu bytes%s\n", *loads,
-		nvm_mapped_size(area), nvm_size(area), is_vmalloc_addr(p) ? ", in pieces" : "");
+		bytes, nvm_size(area), is_vmalloc_addr(p) ? ", in pieces" : "");
 	nvm_leave(area, cookie);
 	return err;
 }

@@ -198,6 +198,18 @@ int scmfs_name_init(struct scmfs_name *n, const char *name, u32 len)
 	return 0;
 }
 
+/*
+ * Can a name of @len bytes begin at @slot with this head? What was so when the index was made may
+ * be so no more, see scmfs_ext_ok().
+ */
+static bool head_ok(const struct scmfs *fs, u64 head, u64 slot, u32 len)
+{
+	u64 slots = SCMFS_HEAD_SLOTS(head), ino = SCMFS_HEAD_INO(head);
+
+	return ino && ino < fs->nr_inodes && len && slots == slots_for(len) &&
+		slot % SCMFS_SLOTS_PER_BLOCK + slots <= SCMFS_SLOTS_PER_BLOCK;
+}
+
 /* Fills what is known once it was found. */
 int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct scmfs_name *n)
 {
@@ -214,7 +226,7 @@ int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct s
 		n->slot = (u32)entry - 1;
 		n->ent = ent;
 		n->head = scmfs_read(&ent->head);
-		return 0;
+		return head_ok(fs, n->head, n->slot, n->len) ? 0 : -EUCLEAN;
 	}
 	return -ENOENT;
 }
@@ -269,11 +281,10 @@ static int read_blocks(const struct scmfs *fs, struct scmfs_inode *inode, struct
 /* Is the name at this slot one that there can be? */
 static bool ent_ok(const struct scmfs *fs, const struct scmfs_dirent *ent, u64 head, u64 slot)
 {
-	u64 slots = SCMFS_HEAD_SLOTS(head), ino = SCMFS_HEAD_INO(head);
+	u32 len = READ_ONCE(ent->len);
 
-	return ent->len && slots == slots_for(ent->len) && ino && ino < fs->nr_inodes &&
-		slot % SCMFS_SLOTS_PER_BLOCK + slots <= SCMFS_SLOTS_PER_BLOCK &&
-		le32_to_cpu(ent->hash) == scmfs_name_hash((const char *)ent->name, ent->len);
+	return head_ok(fs, head, slot, len) &&
+		le32_to_cpu(ent->hash) == scmfs_name_hash((const char *)ent->name, len);
 }
 
 static int read_names(const struct scmfs *fs, struct scmfs_dir *dir)
@@ -363,6 +374,7 @@ int scmfs_readdir(struct scmfs *fs, struct scmfs_node *node, u64 *cookie,
 {
 	struct scmfs_dir *dir;
 	u64 slot, head;
+	u32 len;
 	int r = scmfs_dir_get(fs, node, &dir);
 
 	if (r)
@@ -373,7 +385,10 @@ int scmfs_readdir(struct scmfs *fs, struct scmfs_node *node, u64 *cookie,
 		if (!(dir->block[slot / SCMFS_SLOTS_PER_BLOCK].start & slot_bits(slot, 1)))
 			continue;
 		head = scmfs_read(&ent->head);
-		if (!emit(ctx, (const char *)ent->name, ent->len, SCMFS_HEAD_INO(head),
+		len = READ_ONCE(ent->len);
+		if (!head_ok(fs, head, slot, len))
+			return -EUCLEAN;
+		if (!emit(ctx, (const char *)ent->name, len, SCMFS_HEAD_INO(head),
 			  SCMFS_HEAD_TYPE(head), slot))
 			break;
 		slot += SCMFS_HEAD_SLOTS(head) - 1;

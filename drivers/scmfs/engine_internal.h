@@ -162,14 +162,14 @@ static inline u64 block_of(u64 offset)
 	return offset >> SCMFS_BLOCK_SHIFT;
 }
 
-static inline u64 blocks_to(u64 offset)
-{
-	return DIV_ROUND_UP(offset, SCMFS_BLOCK_SIZE);
-}
-
 static inline u64 in_block(u64 offset)
 {
 	return offset & (SCMFS_BLOCK_SIZE - 1);
+}
+
+static inline u64 blocks_to(u64 offset)
+{
+	return block_of(offset) + !!in_block(offset);	/* rounding up may pass the last one */
 }
 
 static inline bool scmfs_run_ok(const struct scmfs *fs, u64 block, u64 count)
@@ -245,7 +245,18 @@ static inline u64 scmfs_ext_block(const struct scmfs_ext *e)
 	return e->block | (e->unwritten ? SCMFS_UNWRITTEN : 0);
 }
 
-/* What can be an extent of such an inode. */
+/* Can it have so many bytes? */
+static inline bool scmfs_size_ok(const struct scmfs_inode *inode)
+{
+	return max(scmfs_read(&inode->size), scmfs_read(&inode->kept)) <=
+		SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT;
+}
+
+/*
+ * What can be an extent of such an inode. In an image that was made for it the blocks of extents,
+ * names or attributes are some file's content, too, and change at any time: whoever reads a word of
+ * them reads it once, and goes by what was checked.
+ */
 static inline bool scmfs_ext_ok(const struct scmfs *fs, const struct scmfs_inode *inode,
 				const struct scmfs_ext *e)
 {
@@ -294,6 +305,8 @@ int scmfs_ext_add(struct scmfs_op *op, struct scmfs_inode *inode, struct scmfs_e
 int scmfs_ext_mark(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count,
 		   bool unwritten);
 int scmfs_ext_remove(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64 count);
+u64 scmfs_next_map(const struct scmfs *fs, u64 block);
+void scmfs_free_maps(struct scmfs *fs, u64 block, u64 nr);
 int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
 		   int (*fn)(struct scmfs *fs, u64 block, u64 count));
 

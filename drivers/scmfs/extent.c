@@ -60,19 +60,15 @@ static int checked(const struct scmfs *fs, const struct scmfs_inode *inode,
 	return scmfs_ext_ok(fs, inode, e) ? 0 : -EUCLEAN;
 }
 
-/* From the place of an extent that ends behind @file; NULL: there is none. */
-static void cut_front(const struct scmfs_extent *place, struct scmfs_ext e, u64 file,
-		      struct scmfs_ext *found)
+/* Of an extent that ends behind @file, or a hole if it begins there; NULL: there is none. */
+static struct scmfs_ext cut_front(const struct scmfs_ext *e, u64 file)
 {
-	u64 next = place ? e.file : SCMFS_MAX_FILE_BLOCKS;
+	u64 next = e ? e->file : SCMFS_MAX_FILE_BLOCKS;
 
-	if (place && e.file <= file) {
-		e = scmfs_ext_of(le64_to_cpu(place->block), scmfs_second(e.file, e.count));
-		*found = (struct scmfs_ext){ e.block + (file - e.file), file,
-					     e.count - (file - e.file), e.unwritten };
-	} else {
-		*found = (struct scmfs_ext){ 0, file, next > file ? next - file : 0, false };
-	}
+	if (next > file || !e)
+		return (struct scmfs_ext){ 0, file, next > file ? next - file : 0, false };
+	return (struct scmfs_ext){ e->block + (file - e->file), file, e->count - (file - e->file),
+				   e->unwritten };
 }
 
 /* The extent that ends behind @file, the first one if there are several, searched one by one. */
@@ -85,7 +81,7 @@ static int search(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 	*first = NULL;
 	scmfs_slots(fs, inode, &s);
 	while ((place = scmfs_slots_next(&s))) {
-		struct scmfs_ext e = scmfs_ext_of(le64_to_cpu(place->block),
+		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
 						  scmfs_read(&place->second));
 
 		if (!e.count || e.file + e.count <= file)
@@ -102,6 +98,22 @@ static int search(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 	return s.error;
 }
 
+/* The same, by the index if there is one; of an extent behind @file that doesn't know the block. */
+static int find(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
+		struct scmfs_extent **place, struct scmfs_ext *found)
+{
+	struct scmfs_index *x = scmfs_index_get(fs, inode);
+
+	if (!x)
+		return search(fs, inode, file, place, found);
+	*place = scmfs_index_from(x, file, found);
+	if (!*place || found->file > file)
+		return 0;
+	*found = scmfs_ext_of(scmfs_read(&(*place)->block),
+			      scmfs_second(found->file, found->count));
+	return checked(fs, inode, found);
+}
+
 /*
  * The extent from file block @file on, cut off at the front. Where there is none @found->block is
  * 0 and count the length of the hole. Outside of operations on the file.
@@ -109,16 +121,12 @@ static int search(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 		 struct scmfs_ext *found)
 {
-	struct scmfs_index *x = scmfs_index_get(fs, inode);
-	struct scmfs_ext e = { 0 };
 	struct scmfs_extent *place;
-	int r = 0;
+	struct scmfs_ext e;
+	int r = find(fs, inode, file, &place, &e);
 
-	if (x)
-		place = scmfs_index_from(x, file, &e);
-	else
-		r = search(fs, inode, file, &place, &e);
-	cut_front(place, e, file, found);
+	if (!r)
+		*found = cut_front(place ? &e : NULL, file);
 	return r;
 }
 
@@ -126,21 +134,12 @@ int scmfs_ext_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 int scmfs_ext_around(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 		     struct scmfs_ext *found)
 {
-	struct scmfs_index *x = scmfs_index_get(fs, inode);
 	struct scmfs_extent *place;
-	struct scmfs_ext e = { 0 };
-	int r = 0;
+	int r = find(fs, inode, file, &place, found);
 
-	if (x)
-		place = scmfs_index_from(x, file, &e);
-	else
-		r = search(fs, inode, file, &place, &e);
 	if (r)
 		return r;
-	if (!place || e.file > file)
-		return -EUCLEAN;
-	*found = scmfs_ext_of(le64_to_cpu(place->block), scmfs_second(e.file, e.count));
-	return 0;
+	return place && found->file <= file ? 0 : -EUCLEAN;
 }
 
 static int count_blocks(struct scmfs_op *op, struct scmfs_inode *inode, s64 more)
@@ -494,6 +493,23 @@ int scmfs_ext_mark(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64
 	return s.error;
 }
 
+/* The block that follows one in a chain. */
+u64 scmfs_next_map(const struct scmfs *fs, u64 block)
+{
+	return scmfs_read(&((struct scmfs_map *)scmfs_block(fs, block))->next);
+}
+
+/* A chain of @nr at most; nothing refers to it any more. */
+void scmfs_free_maps(struct scmfs *fs, u64 block, u64 nr)
+{
+	u64 next;
+
+	for (; nr && scmfs_run_ok(fs, block, 1); block = next, nr--) {
+		next = scmfs_next_map(fs, block);
+		scmfs_free(fs, block, 1);
+	}
+}
+
 /* All blocks that an inode refers to, those of extents, too. */
 int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
 		   int (*fn)(struct scmfs *fs, u64 block, u64 count))
@@ -515,7 +531,7 @@ int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
 			if (r)
 				return r;
 		}
-		e = scmfs_ext_of(le64_to_cpu(place->block), scmfs_read(&place->second));
+		e = scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
 		if (!e.count)
 			continue;
 		r = checked(fs, inode, &e);

@@ -333,7 +333,7 @@ static int fill_index(const struct scmfs *fs, struct scmfs_inode *inode, struct 
 
 	scmfs_slots(fs, inode, &s);
 	while (!r && (place = scmfs_slots_next(&s))) {
-		struct scmfs_ext e = scmfs_ext_of(le64_to_cpu(place->block),
+		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
 						  scmfs_read(&place->second));
 
 		if (!e.count)

@@ -15,7 +15,8 @@ int scmfs_live(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode)
 	*inode = scmfs_inode(fs, ino);
 	if (!*inode || !ino || !scmfs_mode(scmfs_read(&(*inode)->mode_links)))
 		return -ESTALE;
-	return le16_to_cpu((*inode)->magic) == SCMFS_INODE_MAGIC ? 0 : -EUCLEAN;
+	return le16_to_cpu((*inode)->magic) == SCMFS_INODE_MAGIC && scmfs_size_ok(*inode) ? 0 :
+		-EUCLEAN;
 }
 
 int scmfs_getattr(struct scmfs *fs, u64 ino, struct scmfs_attr *attr)

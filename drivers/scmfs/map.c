@@ -20,23 +20,29 @@ int scmfs_open_file(struct scmfs *fs, u64 ino, struct scmfs_inode **inode)
 	return r;
 }
 
-/* One part from @offset on, at most to @end. */
+/* Of an extent from @offset's block on, the bytes from @offset on, at most to @end. */
+static struct scmfs_seg part_of(const struct scmfs_ext *e, u64 offset, u64 end, bool seen)
+{
+	struct scmfs_seg seg = { .file = offset, .at = SCMFS_HOLE };
+
+	seg.len = min(end, (e->file + e->count) << SCMFS_BLOCK_SHIFT) - offset;
+	if (!e->count)	/* past all that a file can have */
+		seg.len = end - offset;
+	if (seen)
+		seg.at = (e->block << SCMFS_BLOCK_SHIFT) + in_block(offset);
+	return seg;
+}
+
+/* One part from @offset on, at most to @end, which lies behind it. */
 int scmfs_part_at(const struct scmfs *fs, struct scmfs_inode *inode, u64 offset, u64 end,
 		  struct scmfs_seg *seg)
 {
 	struct scmfs_ext e;
 	int r = scmfs_ext_at(fs, inode, block_of(offset), &e);
 
-	if (r)
-		return r;
-	seg->file = offset;
-	seg->len = min(end, (e.file + e.count) << SCMFS_BLOCK_SHIFT) - offset;
-	if (!e.count)	/* past all that a file can have */
-		seg->len = end - offset;
-	seg->at = SCMFS_HOLE;
-	if (e.block && !e.unwritten)
-		seg->at = (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset);
-	return 0;
+	if (!r)
+		*seg = part_of(&e, offset, end, e.block && !e.unwritten);
+	return r;
 }
 
 static bool joins(const struct scmfs_seg *a, const struct scmfs_seg *b)
@@ -81,6 +87,8 @@ int scmfs_map_part(struct scmfs *fs, u64 ino, u64 offset, u64 end, struct scmfs_
 	struct scmfs_inode *inode;
 	int r = scmfs_live(fs, ino, &inode);
 
+	if (!r && end <= offset)
+		r = -EINVAL;
 	if (r)
 		return r;
 	scmfs_index_make(fs, inode);
@@ -104,14 +112,11 @@ int scmfs_report(struct scmfs *fs, u64 ino, u64 offset, u64 len, struct scmfs_se
 	if (r)
 		return r;
 	scmfs_index_make(fs, inode);
-	r = scmfs_part_at(fs, inode, offset, offset + len, seg);
-	if (!r)
-		r = scmfs_ext_at(fs, inode, block_of(offset), &e);
+	r = scmfs_ext_at(fs, inode, block_of(offset), &e);
 	if (r)
 		return r;
+	*seg = part_of(&e, offset, offset + len, e.block);
 	*unwritten = e.unwritten;
-	if (e.unwritten)
-		seg->at = (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset);
 	return 0;
 }
 

@@ -108,6 +108,7 @@ static void old_places(const struct shift *sh, struct scmfs_slots *s)
 	s->map = sh->old_map;
 }
 
+/* False: that was all of them, or s->error. */
 static bool next_old(struct scmfs_slots *s, struct scmfs_ext *e)
 {
 	struct scmfs_extent *place;
@@ -115,9 +116,11 @@ static bool next_old(struct scmfs_slots *s, struct scmfs_ext *e)
 	while ((place = scmfs_slots_next(s))) {
 		if (s->left == 0)
 			cond_resched();
-		*e = scmfs_ext_of(le64_to_cpu(place->block), scmfs_read(&place->second));
-		if (e->count)
-			return true;
+		*e = scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
+		if (!e->count)
+			continue;
+		s->error = scmfs_ext_ok(s->fs, s->inode, e) ? 0 : -EUCLEAN;
+		return !s->error;
 	}
 	return false;
 }
@@ -131,8 +134,6 @@ static int look(struct shift *sh)
 
 	old_places(sh, &s);
 	while (next_old(&s, &e)) {
-		if (!scmfs_ext_ok(sh->fs, sh->inode, &e))
-			return -EUCLEAN;
 		nr = parts_of(sh, &e, out);
 		note_ends(sh, out, nr);
 		sh->nr += nr;
@@ -149,16 +150,6 @@ static int look(struct shift *sh)
 }
 
 /* ---- a new chain ---------------------------------------------------------------------------- */
-
-static void free_maps(const struct shift *sh, u64 block)
-{
-	u64 next;
-
-	for (; block; block = next) {
-		next = le64_to_cpu(((struct scmfs_map *)scmfs_block(sh->fs, block))->next);
-		scmfs_free(sh->fs, block, 1);
-	}
-}
 
 /* The block in @buf, before those at @head. */
 static int put_map(struct shift *sh, struct scmfs_map *buf, u64 *head)
@@ -197,10 +188,12 @@ static int fill_maps(struct shift *sh, struct scmfs_map *buf, u64 *head)
 			used = 0;
 		}
 	}
+	if (!r)
+		r = s.error;
 	return r || !used ? r : put_map(sh, buf, head);
 }
 
-/* Return: 0 and @head, which is 0 if there is nothing left; -ENOSPC; -ENOMEM. */
+/* Return: 0 and @head, which is 0 if there is nothing left; -ENOSPC; -ENOMEM; -EUCLEAN. */
 static int make_maps(struct shift *sh, u64 *head)
 {
 	struct scmfs_map *buf = kzalloc(sizeof(*buf), GFP_NOIO);
@@ -212,7 +205,7 @@ static int make_maps(struct shift *sh, u64 *head)
 	r = fill_maps(sh, buf, head);
 	kfree(buf);
 	if (r)
-		free_maps(sh, *head);
+		scmfs_free_maps(sh->fs, *head, sh->new_maps);
 	return r;
 }
 
@@ -313,7 +306,7 @@ static void free_old(struct shift *sh)
 		if (from < to)
 			scmfs_free(sh->fs, e.block + (from - e.file), to - from);
 	}
-	free_maps(sh, sh->old_map);
+	scmfs_free_maps(sh->fs, sh->old_map, sh->old_maps);
 }
 
 static int shift(struct shift *sh, s64 now)
@@ -334,7 +327,7 @@ static int shift(struct shift *sh, s64 now)
 		return r;
 	r = commit(sh, inside, map, now);
 	if (r) {
-		free_maps(sh, map);
+		scmfs_free_maps(sh->fs, map, sh->new_maps);
 		return r;
 	}
 	scmfs_forget(sh->fs, sh->ino);

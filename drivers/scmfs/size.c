@@ -41,7 +41,7 @@ static int drop_maps(struct scmfs *fs, u64 ino)
 	int r;
 
 	for (next = map; next && scmfs_run_ok(fs, next, 1) && maps <= blocks; maps++)
-		next = le64_to_cpu(((struct scmfs_map *)scmfs_block(fs, next))->next);
+		next = scmfs_next_map(fs, next);
 	if (!maps || maps + attrs != blocks)
 		return 0;
 	scmfs_op_begin(fs, &op, &ino, 1);
@@ -55,10 +55,7 @@ static int drop_maps(struct scmfs *fs, u64 ino)
 	scmfs_op_commit(&op);
 	scmfs_forget(fs, ino);
 	ek_undo_settle(fs->log);
-	for (; map; map = next) {
-		next = le64_to_cpu(((struct scmfs_map *)scmfs_block(fs, map))->next);
-		scmfs_free(fs, map, 1);
-	}
+	scmfs_free_maps(fs, map, maps);
 	return 0;
 }
 

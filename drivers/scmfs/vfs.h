@@ -18,11 +18,13 @@
  *             the engine's own, none of which is held when the engine returns
  *
  * A fault can't have i_rwsem, so to the engine ([X] and [S] in engine.h) a file's lock is
- * i_rwsem and extents: operations that change extents, size or times have both, or a fault that
- * fills a hole extents alone; who looks for blocks has it shared. A user's memory is touched
- * under i_rwsem alone, so that a fault may take the rest; a write holds extents while it copies,
- * and may not fault then. Extents of two inodes are never locked at once, nor in eviction, which
- * may be the kernel's that looks for memory.
+ * i_rwsem and extents: who changes extents, size, attributes or the times with these has both, or a
+ * fault that fills a hole extents alone; who looks for blocks has it shared. Names and links, with
+ * the times that change with them, are under i_rwsem alone, the directory's and the inode's: the
+ * engine has locks for words of inodes. A user's memory is touched under i_rwsem alone, so that a
+ * fault may take the rest; a write holds extents while it copies, and may not fault then. Extents
+ * of two inodes are never locked at once, nor in eviction, which may be the kernel's that looks for
+ * memory.
  */
 #ifndef SCMFS_VFS_H
 #define SCMFS_VFS_H

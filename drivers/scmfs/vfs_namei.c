@@ -247,13 +247,19 @@ static int sfs_rmdir(struct inode *dir, struct dentry *dentry)
 	return 0;
 }
 
-/* The link that a directory is to the one it is in. */
-static void sfs_move_parent_link(const struct inode *moved, struct inode *from, struct inode *to)
+/*
+ * The link that a directory is to the one it is in, with what comes back for it. Not one after the
+ * other: in an image that was made for it there may be one link in all, and none in between.
+ */
+static void sfs_move_parent_link(const struct inode *moved, const struct inode *back,
+				 struct inode *from, struct inode *to)
 {
-	if (moved && S_ISDIR(moved->i_mode) && from != to) {
-		drop_nlink(from);
-		inc_nlink(to);
-	}
+	bool is_dir = S_ISDIR(moved->i_mode), was_dir = back && S_ISDIR(back->i_mode);
+
+	if (from == to || is_dir == was_dir)
+		return;
+	drop_nlink(is_dir ? from : to);
+	inc_nlink(is_dir ? to : from);
 }
 
 static void sfs_replaced(struct inode *dir, struct inode *victim)
@@ -269,10 +275,8 @@ static void sfs_replaced(struct inode *dir, struct inode *victim)
 static void sfs_renamed(struct inode *from, struct inode *inode, struct inode *to,
 			struct inode *other, bool exchange, struct timespec64 now)
 {
-	sfs_move_parent_link(inode, from, to);
-	if (exchange)
-		sfs_move_parent_link(other, to, from);
-	else if (other)
+	sfs_move_parent_link(inode, exchange ? other : NULL, from, to);
+	if (other && !exchange)
 		sfs_replaced(to, other);
 	if (other)
 		inode_set_ctime_to_ts(other, now);

@@ -23,6 +23,7 @@
 #include "vfs.h"
 
 #define NVM_FLUSH_PERIOD	(5 * HZ)
+#define NVM_DIRTY_BITS	19	/* log2: 64 KiB for an area of any size */
 
 /**
  * struct nvm_mapping - an area's addresses
@@ -44,9 +45,9 @@ struct nvm_mapping {
  * @lock: for changes of the mapping
  * @mapping: the present one
  * @srcu: those who use it
- * @dirty_lock: protects the two that follow
- * @dirty_from: written but not flushed: first byte
- * @dirty_to: and the one behind the last
+ * @dirty: bit per piece that was written but not flushed; NULL with @write_through
+ * @nr_dirty: pieces
+ * @dirty_shift: log2 of a piece's bytes
  * @flush: does it
  */
 struct nvm_area {
@@ -56,9 +57,9 @@ struct nvm_area {
 	struct mutex lock;	/* for changes of mapping */
 	struct nvm_mapping __rcu *mapping;
 	struct srcu_struct srcu;
-	spinlock_t dirty_lock;	/* protects dirty_from, dirty_to */
-	u64 dirty_from;
-	u64 dirty_to;
+	unsigned long *dirty;
+	unsigned long nr_dirty;
+	unsigned int dirty_shift;
 	struct delayed_work flush;
 };
 
@@ -137,6 +138,24 @@ static void nvm_set_size(struct nvm_area *area, u64 size)
 	area->size = size;
 }
 
+/*
+ * While nobody else has it. A bit stands for a page, or for more where there would be too many of
+ * them: a write costs no more than its pieces to flush, however far they are from each other.
+ */
+static int nvm_init_size(struct nvm_area *area, u64 size)
+{
+	unsigned int shift = size ? ilog2(size) + 1 : 0;
+
+	nvm_set_size(area, size);
+	if (area->write_through)
+		return 0;
+	kvfree(area->dirty);
+	area->dirty_shift = max_t(int, shift - NVM_DIRTY_BITS, PAGE_SHIFT);
+	area->nr_dirty = size ? ((size - 1) >> area->dirty_shift) + 1 : 0;
+	area->dirty = kvcalloc(BITS_TO_LONGS(area->nr_dirty) + 1, sizeof(*area->dirty), GFP_KERNEL);
+	return area->dirty ? 0 : -ENOMEM;
+}
+
 static void nvm_replace(struct nvm_area *area, struct nvm_mapping *map)
 {
 	struct nvm_mapping *old = nvm_mapping(area);
@@ -151,19 +170,22 @@ static void nvm_replace(struct nvm_area *area, struct nvm_mapping *map)
 /**
  * nvm_enter - an area's address
  * @area: the area
+ * @bytes: set to how many there are at it
  * @cookie: for nvm_leave()
  *
  * Context: any that may sleep. Nobody expands or shrinks it from in between.
- * Return: its first byte; valid, for nvm_mapped_size() bytes, until nvm_leave().
+ * Return: its first byte; valid, for @bytes, until nvm_leave(). nvm_mapped_size() may tell of
+ * another mapping by then.
  */
-void *nvm_enter(struct nvm_area *area, int *cookie)
+void *nvm_enter(struct nvm_area *area, u64 *bytes, int *cookie)
 {
-	void *addr;
+	const struct nvm_mapping *map;
 
 	*cookie = srcu_read_lock(&area->srcu);
-	addr = srcu_dereference(area->mapping, &area->srcu)->addr;
+	map = srcu_dereference(area->mapping, &area->srcu);
+	*bytes = map->bytes;
 	__release(&area->srcu);		/* sparse: held until nvm_leave() */
-	return addr;
+	return map->addr;
 }
 EXPORT_SYMBOL_GPL(nvm_enter);
 
@@ -185,12 +207,18 @@ EXPORT_SYMBOL_GPL(nvm_leave);
  * nvm_mapped_size - how much of an area there is
  * @area: the area
  *
- * Context: any.
+ * Who goes by an address goes by what nvm_enter() told with it.
+ * Context: any that may sleep.
  * Return: bytes.
  */
-u64 nvm_mapped_size(const struct nvm_area *area)
+u64 nvm_mapped_size(struct nvm_area *area)
 {
-	return i_size_read(file_inode(area->file));
+	u64 bytes;
+	int cookie;
+
+	nvm_enter(area, &bytes, &cookie);
+	nvm_leave(area, cookie);
+	return bytes;
 }
 EXPORT_SYMBOL_GPL(nvm_mapped_size);
 
@@ -209,6 +237,18 @@ EXPORT_SYMBOL_GPL(nvm_size);
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+/* Who waits for all to leave waits for one piece. What was cut off meanwhile is nobody's. */
+static void nvm_flush_piece(struct nvm_area *area, unsigned long piece)
+{
+	u64 from = (u64)piece << area->dirty_shift, bytes;
+	int cookie;
+	void *p = nvm_enter(area, &bytes, &cookie);
+
+	if (from < bytes)
+		scm_flush(p + from, min(bytes - from, 1ULL << area->dirty_shift));
+	nvm_leave(area, cookie);
+}
+
 /**
  * nvm_flush - make what was written last
  * @area: the area
@@ -218,23 +258,18 @@ EXPORT_SYMBOL_GPL(nvm_size);
  */
 void nvm_flush(struct nvm_area *area)
 {
-	u64 from, to;
-	int cookie;
-	void *p;
+	unsigned long piece;
 
-	spin_lock(&area->dirty_lock);
-	from = area->dirty_from;
-	to = area->dirty_to;
-	area->dirty_from = U64_MAX;
-	area->dirty_to = 0;
-	spin_unlock(&area->dirty_lock);
-	p = nvm_enter(area, &cookie);
-	/* What was cut off meanwhile is nobody's. */
-	to = min(to, srcu_dereference(area->mapping, &area->srcu)->bytes);
-	if (from < to)
-		scm_flush(p + from, to - from);
+	for (piece = 0; area->dirty; piece++) {
+		piece = find_next_bit(area->dirty, area->nr_dirty, piece);
+		if (piece >= area->nr_dirty)
+			break;
+		/* pairs with nvm_dirty(): what was stored before the bit was set is flushed */
+		if (test_and_clear_bit(piece, area->dirty))
+			nvm_flush_piece(area, piece);
+		cond_resched();
+	}
 	scm_fence();
-	nvm_leave(area, cookie);
 }
 EXPORT_SYMBOL_GPL(nvm_flush);
 
@@ -245,10 +280,11 @@ static void nvm_flush_work(struct work_struct *work)
 
 static void nvm_dirty(struct nvm_area *area, u64 from, u64 to)
 {
-	spin_lock(&area->dirty_lock);
-	area->dirty_from = min(area->dirty_from, from);
-	area->dirty_to = max(area->dirty_to, to);
-	spin_unlock(&area->dirty_lock);
+	unsigned long piece;
+
+	smp_mb__before_atomic();	/* pairs with nvm_flush() */
+	for (piece = from >> area->dirty_shift; (u64)piece << area->dirty_shift < to; piece++)
+		set_bit(piece, area->dirty);
 	queue_delayed_work(sfs_wq, &area->flush, NVM_FLUSH_PERIOD);
 }
 
@@ -266,8 +302,8 @@ static void nvm_dirty(struct nvm_area *area, u64 from, u64 to)
 int nvm_write(struct nvm_area *area, u64 offset, const void *src, size_t len)
 {
 	int cookie, err = 0;
-	void *p = nvm_enter(area, &cookie);
-	u64 bytes = srcu_dereference(area->mapping, &area->srcu)->bytes;
+	u64 bytes;
+	void *p = nvm_enter(area, &bytes, &cookie);
 
 	if (offset > bytes || len > bytes - offset) {
 		err = -ERANGE;
@@ -335,6 +371,21 @@ static int nvm_cut(struct inode *inode, u64 to)
 	return err;
 }
 
+/* A file that is larger than its mapping could not be cut before: what it has there is not zero. */
+static int nvm_expand_locked(struct nvm_area *area, u64 before, u64 bytes)
+{
+	struct inode *inode = file_inode(area->file);
+	int err = i_size_read(inode) > before ? nvm_cut(inode, before) : 0;
+
+	if (!err && bytes > before)
+		err = nvm_reserve(inode, before, bytes);
+	if (!err)
+		err = nvm_remap(area, bytes);
+	if (err)
+		nvm_cut(inode, before);
+	return err;
+}
+
 /**
  * nvmalloc_expand - map more of an area
  * @area: the area
@@ -346,20 +397,12 @@ static int nvm_cut(struct inode *inode, u64 to)
  */
 int nvmalloc_expand(struct nvm_area *area, u64 mapped_size)
 {
-	struct inode *inode = file_inode(area->file);
-	u64 before, bytes = round_up(mapped_size, PAGE_SIZE);
+	u64 bytes = round_up(mapped_size, PAGE_SIZE);
 	int err = -EINVAL;
 
 	mutex_lock(&area->lock);
-	before = nvm_mapped_size(area);
-	if (bytes < before || bytes > area->size)
-		goto out;
-	err = bytes == before ? 0 : nvm_reserve(inode, before, bytes);
-	if (!err)
-		err = nvm_remap(area, bytes);
-	if (err)
-		nvm_cut(inode, before);
-out:
+	if (bytes >= nvm_mapping(area)->bytes && bytes <= area->size)
+		err = nvm_expand_locked(area, nvm_mapping(area)->bytes, bytes);
 	mutex_unlock(&area->lock);
 	return err;
 }
@@ -371,7 +414,8 @@ EXPORT_SYMBOL_GPL(nvmalloc_expand);
  * @mapped_size: bytes that stay; rounded up to pages
  *
  * Context: process context, outside of nvm_enter(); waits for those who are inside.
- * Return: 0; -EINVAL: more than before; -ENOMEM.
+ * Return: 0; -EINVAL: more than before; -ENOMEM; or another error: they are mapped no more, and
+ * still the file's.
  */
 int nvmalloc_shrink(struct nvm_area *area, u64 mapped_size)
 {
@@ -379,7 +423,7 @@ int nvmalloc_shrink(struct nvm_area *area, u64 mapped_size)
 	int err = -EINVAL;
 
 	mutex_lock(&area->lock);
-	if (bytes <= nvm_mapped_size(area))
+	if (bytes <= nvm_mapping(area)->bytes)
 		err = nvm_remap(area, bytes);	/* nobody sees what goes next */
 	if (!err)
 		err = nvm_cut(file_inode(area->file), bytes);
@@ -512,8 +556,6 @@ static struct nvm_area *nvm_area_alloc(struct file *file, bool write_through)
 	area->file = file;
 	area->write_through = write_through;
 	mutex_init(&area->lock);
-	spin_lock_init(&area->dirty_lock);
-	area->dirty_from = U64_MAX;
 	INIT_DELAYED_WORK(&area->flush, nvm_flush_work);
 	atomic64_inc(&nvm_areas(area)->nr);
 	return area;
@@ -531,6 +573,7 @@ static void nvm_area_free(struct nvm_area *area)
 	atomic64_dec(&nvm_areas(area)->nr);
 	nvm_mapping_free(map);
 	cleanup_srcu_struct(&area->srcu);
+	kvfree(area->dirty);
 	kfree(area);
 	nvm_let_go(file);
 }
@@ -552,10 +595,12 @@ static struct nvm_area *nvm_open_file(struct file *file, bool write_through)
 		nvm_let_go(file);
 		return ERR_PTR(-ENOMEM);
 	}
-	if (!scmfs_getattr(sfs_fs(file_inode(file)), file_inode(file)->i_ino, &attr))
-		nvm_set_size(area, max(attr.virtual_size, attr.size));
+	err = scmfs_getattr(sfs_fs(file_inode(file)), file_inode(file)->i_ino, &attr);
+	if (!err)
+		err = nvm_init_size(area, max(attr.virtual_size, attr.size));
 	mutex_lock(&area->lock);
-	err = nvm_remap(area, nvm_mapped_size(area));
+	if (!err)
+		err = nvm_remap(area, attr.size);
 	mutex_unlock(&area->lock);
 	if (!err)
 		return area;
@@ -631,10 +676,13 @@ struct nvm_area *nvmalloc(const char *path, u64 size, u64 mapped_size, bool writ
 	if (IS_ERR(area))
 		return area;
 	inode = file_inode(area->file);
-	nvm_set_size(area, size);
+	err = nvm_init_size(area, size);
 	sb_start_write(inode->i_sb);
 	inode_lock(inode);
-	err = sfs_alive(inode) ?: scmfs_set_virtual_size(sfs_fs(inode), inode->i_ino, size);
+	if (!err)
+		err = sfs_alive(inode);
+	if (!err)
+		err = scmfs_set_virtual_size(sfs_fs(inode), inode->i_ino, size);
 	inode_unlock(inode);
 	sb_end_write(inode->i_sb);
 	if (!err)

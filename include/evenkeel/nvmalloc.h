@@ -10,7 +10,7 @@
  * An area in one piece is in the direct map, which has huge pages.
  *
  *	struct nvm_area *area = nvmalloc("/mnt/table", SZ_1G, SZ_1M, true);
- *	void *p = nvm_enter(area, &cookie);
+ *	void *p = nvm_enter(area, &bytes, &cookie);
  *
  *	nvm_write(area, offset, &entry, sizeof(entry));
  *	nvm_leave(area, cookie);
@@ -33,8 +33,8 @@ void nvclose(struct nvm_area *area);
 int nvfree(struct nvm_area *area);
 
 u64 nvm_size(const struct nvm_area *area);
-u64 nvm_mapped_size(const struct nvm_area *area);
-void *nvm_enter(struct nvm_area *area, int *cookie);
+u64 nvm_mapped_size(struct nvm_area *area);
+void *nvm_enter(struct nvm_area *area, u64 *bytes, int *cookie);
 void nvm_leave(struct nvm_area *area, int cookie);
 int nvm_write(struct nvm_area *area, u64 offset, const void *src, size_t len);
 void nvm_flush(struct nvm_area *area);

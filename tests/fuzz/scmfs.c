@@ -2,7 +2,8 @@
 /*
  * Images of scmfs: a sample in which the input changes some words (position, value, repeated),
  * opened, read whole, written to; then what fsck makes of the same image, which has to be
- * openable. Nothing may go wrong but by an error.
+ * openable. Nothing may go wrong but by an error, also where the content of files changes, as it
+ * does at any time, and is what others have their names or extents in.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
@@ -20,6 +21,7 @@
 
 static u8 *sample, *image;
 static struct scmfs *fs_now;
+static struct scmfs_node node[INODES + 2];	/* with their indexes, once used */
 
 struct edit {
 	u32 at;
@@ -89,10 +91,29 @@ static int attribute_of(void *ctx, u32 index, const char *name, u32 len, u32 val
 	return 0;
 }
 
+static void in_region(const struct scmfs_seg *seg)
+{
+	MUST(seg->at == SCMFS_HOLE || (seg->at < SIZE && seg->len <= SIZE - seg->at),
+	     "%llu bytes at %llu", seg->len, seg->at);
+}
+
+/* As a reader does, who may go by one part for all that it asks for. */
+static void look_at(struct scmfs *fs, const struct scmfs_attr *a, u64 pos)
+{
+	struct scmfs_seg seg;
+	bool unwritten;
+
+	if (pos >= a->size)
+		return;
+	if (!scmfs_map_part(fs, a->ino, pos, round_up(a->size, SCMFS_BLOCK_SIZE), &seg))
+		in_region(&seg);
+	if (!scmfs_report(fs, a->ino, pos, a->size - pos, &seg, &unwritten))
+		in_region(&seg);
+}
+
 static void read_inode(struct scmfs *fs, u64 ino)
 {
-	struct scmfs_node node = { .ino = ino };
-	struct scmfs_seg seg[4];
+	struct scmfs_seg seg[16];
 	struct scmfs_attr a;
 	const char *target;
 	u64 cookie = 0, last = 0;
@@ -102,26 +123,51 @@ static void read_inode(struct scmfs *fs, u64 ino)
 		return;
 	n = scmfs_target(fs, ino, &target);
 	MUST(n <= 0 || (target >= (char *)image && target + n <= (char *)image + SIZE));
-	n = scmfs_map(fs, ino, 0, 1 << 20, seg, 4);
+	MUST(a.size <= SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);
+	n = scmfs_map(fs, ino, 0, 1 << 20, seg, 16);
 	for (i = 0; i < n; i++)
-		MUST(seg[i].at == SCMFS_HOLE || (seg[i].at < SIZE && seg[i].len <= SIZE - seg[i].at));
+		in_region(seg + i);
+	look_at(fs, &a, 0);
+	look_at(fs, &a, 10000);
 	fs_now = fs;
 	scmfs_xattr_list(fs, ino, attribute_of, &ino);
-	if (!scmfs_readdir(fs, &node, &cookie, emit, &last))
-		scmfs_lookup(fs, &node, "aaa", 3, &last);
-	scmfs_node_clear(&node);
+	if (!scmfs_readdir(fs, node + ino, &cookie, emit, &last))
+		scmfs_lookup(fs, node + ino, "aaa", 3, &last);
+}
+
+/* A word, or its last byte, mostly where a block that is another's as well has its first ones. */
+static void change_part(const struct scmfs_seg *s, unsigned int *rnd)
+{
+	u64 words = s->len / sizeof(u64), odd = fuzz_odd(rnd);
+	u8 *at;
+
+	if (s->at == SCMFS_HOLE || !words)
+		return;
+	at = image + s->at + fuzz_random(rnd, fuzz_random(rnd, 4) ? min(words, 32ULL) : words) * sizeof(u64);
+	if (fuzz_random(rnd, 2))
+		at[7] = odd;
+	else
+		memcpy(at, &odd, sizeof(odd));
+}
+
+/* Somebody who has the file open stores to it. */
+static void change_content(struct scmfs *fs, u64 ino, unsigned int *rnd)
+{
+	struct scmfs_seg seg[4];
+	int n = scmfs_map(fs, ino, 0, 1 << 20, seg, 4), i;
+
+	for (i = 0; n > 0 && i < 4 * n; i++)
+		change_part(seg + i / 4, rnd);
 }
 
 static void write_inode(struct scmfs *fs, u64 ino)
 {
-	struct scmfs_node node = { .ino = ino };
 	struct scmfs_write w;
 	u64 new;
 
-	if (!scmfs_create(fs, &node, "new", 3, &file, &new))
-		scmfs_unlink(fs, &node, "new", 3, 0, &new);
-	scmfs_unlink(fs, &node, "a", 1, 0, &new);
-	scmfs_node_clear(&node);
+	if (!scmfs_create(fs, node + ino, "new", 3, &file, &new))
+		scmfs_unlink(fs, node + ino, "new", 3, 0, &new);
+	scmfs_unlink(fs, node + ino, "a", 1, 0, &new);
 	if (!scmfs_write_begin(fs, ino, 1000, 9000, 0, &w))
 		scmfs_write_end(fs, &w, 5000, 0);
 	if (!scmfs_write_begin(fs, ino, 1000, 9000, SCMFS_WRITE_ATOMIC, &w))
@@ -134,14 +180,25 @@ static void write_inode(struct scmfs *fs, u64 ino)
 	scmfs_truncate(fs, ino, 10, 0);
 }
 
-static void use_all(struct scmfs *fs)
+static void use_all(struct scmfs *fs, unsigned int rnd)
 {
+	unsigned int round;
 	u64 ino;
 
 	for (ino = 0; ino < INODES + 2; ino++)
-		read_inode(fs, ino);
-	for (ino = 0; ino < INODES; ino++)
+		node[ino].ino = ino;
+	for (round = 0; round < 2; round++) {
+		for (ino = 0; ino < INODES + 2; ino++)
+			read_inode(fs, ino);
+		for (ino = 0; ino < INODES; ino++)
+			change_content(fs, ino, &rnd);
+	}
+	for (ino = 0; ino < INODES; ino++) {
 		write_inode(fs, ino);
+		change_content(fs, ino, &rnd);
+	}
+	for (ino = 0; ino < INODES + 2; ino++)
+		scmfs_node_clear(node + ino);
 }
 
 static void say(const char *text)
@@ -196,7 +253,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r = scmfs_open(image, SIZE, 0, &fs, NULL, &reason);
 	MUST(!r || *reason);
 	if (!r) {
-		use_all(fs);
+		use_all(fs, scmfs_name_hash((const char *)data, size));
 		scmfs_close(fs);
 	}
 	apply(data, size);
@@ -206,7 +263,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (r)
 		return 0;
 	MUST(!scmfs_open(image, SIZE, 0, &fs, NULL, &reason), "%s", reason);
-	use_all(fs);
+	use_all(fs, scmfs_name_hash((const char *)data, size));
 	scmfs_close(fs);
 	return 0;
 }
@@ -228,6 +285,51 @@ static u64 attribute_block(unsigned int nr)
 	return last;
 }
 
+static u32 inode_at(u64 ino)
+{
+	return le64_to_cpu(((struct scmfs_super *)sample)->inode_offset) + ino * sizeof(struct scmfs_inode);
+}
+
+static size_t add_edit(uint8_t *data, u32 at, uint64_t v)
+{
+	struct edit e = { .at = at };
+
+	memcpy(e.bytes, &v, sizeof(e.bytes));
+	memcpy(data, &e, sizeof(e));
+	return sizeof(e);
+}
+
+/* All of a word, by two edits. */
+static size_t set_word(uint8_t *data, u32 at, u64 v)
+{
+	size_t n = add_edit(data, at, v);
+
+	return n + add_edit(data + n, at + 2, v >> 16);
+}
+
+/* Bytes so many that their number of blocks wraps. */
+static size_t huge_size(uint8_t *data, u64 ino, bool kept, u64 below)
+{
+	return set_word(data, inode_at(ino) + (kept ? offsetof(struct scmfs_inode, kept) :
+					       offsetof(struct scmfs_inode, size)), -below);
+}
+
+/* A file's content is a block that others have in use. */
+static size_t share(uint8_t *data, u64 ino, u32 place, u64 block)
+{
+	return set_word(data, inode_at(ino) + offsetof(struct scmfs_inode, extent) +
+			place * sizeof(struct scmfs_extent), block);
+}
+
+static size_t add_crafted(uint8_t *data, unsigned int *rnd)
+{
+	u64 first = ((struct scmfs_super *)sample)->first_data_block, ino = 1 + fuzz_random(rnd, 12);
+
+	if (fuzz_random(rnd, 2))
+		return huge_size(data, ino, fuzz_random(rnd, 2), 1 + fuzz_random(rnd, 4200));
+	return share(data, ino, fuzz_random(rnd, 3), first + fuzz_random(rnd, 24));
+}
+
 /* Most edits where something is: inodes, the directory, the map of extents. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned int seed)
 {
@@ -237,10 +339,12 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
 
 	if (!fuzz_random(&rnd, 4) || size < 1)
 		return LLVMFuzzerMutate(data, size, max);
-	if (max < size + sizeof(e))
+	if (max < size + 2 * sizeof(e))
 		size = 1;
 	if (!sample)
 		make_sample();
+	if (!fuzz_random(&rnd, 4))
+		return size + add_crafted(data + size, &rnd);
 	e.at = le64_to_cpu(((struct scmfs_super *)sample)->inode_offset) + 8 * fuzz_random(&rnd, 16 * 32);
 	if (!fuzz_random(&rnd, 3))
 		e.at = (((struct scmfs_super *)sample)->first_data_block << 12) +
@@ -263,7 +367,22 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 		{ 0, { 0 } }, { 2048, { 1 } }, { 24576 + 256 + 136, { 255, 255, 255, 255, 9 } },
 	};
 
-	if (nr >= 6)
+	u32 i;
+
+	if (nr >= 6 && !sample)
+		make_sample();
+	data[0] = STATE_CLEAN;
+	if (nr >= 6 && nr < 10)
+		return 1 + huge_size(data + 1, 4 + nr / 8, nr & 1, 10);
+	if (nr >= 10 && nr < 20) {	/* eight files, two of each of four blocks */
+		size_t n = 1;
+
+		for (i = 0; i < 8; i++)
+			n += share(data + n, 4 + i, 0, ((struct scmfs_super *)sample)->first_data_block +
+				   (nr - 10) * 4 + i % 4);
+		return n;
+	}
+	if (nr >= 20)
 		return 0;
 	data[0] = nr & 1 ? STATE_CLEAN : 0;
 	memcpy(data + 1, &edits[nr / 2], sizeof(edits[0]));

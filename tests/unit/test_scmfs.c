@@ -1705,6 +1705,133 @@ static void attributes_beside(void)
 	tfs_free(&t);
 }
 
+/* Text in the region; NULL: it isn't there. */
+static u8 *find_text(const char *text)
+{
+	return memmem(t.mem, t.size, text, strlen(text));
+}
+
+static bool no_name(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie)
+{
+	return true;
+}
+
+/* What an operation that met damage has left is @as_it_was. */
+static void nothing_else(const u8 *as_it_was, const char *what)
+{
+	CHECK(!memcmp(t.mem + le64_to_cpu(scmfs_super(t.fs)->inode_offset),
+		      as_it_was + le64_to_cpu(scmfs_super(t.fs)->inode_offset),
+		      t.size - le64_to_cpu(scmfs_super(t.fs)->inode_offset)), "%s", what);
+}
+
+/*
+ * In an image that was made for it a directory's block is some file's content as well: its names
+ * change when it has its index already. Each of them by its last word, one that would take more
+ * slots than are left in its block.
+ */
+static void names_change(void)
+{
+	u8 *before = malloc(4 << 20), *ent;
+	u64 ino, cookie;
+	char name[20];
+	u32 i;
+
+	tfs_make(&t, 4 << 20, 500, 1);
+	CHECK(!tfs_make_node(&t, "d", S_IFDIR | 0755, NULL, &ino));
+	for (i = 0; i < 2 * SCMFS_SLOTS_PER_BLOCK; i++) {
+		sprintf(name, "d/name%u", i);
+		CHECK(!tfs_make_node(&t, name, S_IFREG | 0644, NULL, NULL));
+	}
+	for (i = 0; i < 2 * SCMFS_SLOTS_PER_BLOCK && !ktap_failing(); i++) {
+		sprintf(name, "d/name%u", i);
+		ent = find_text(name + 2) - SCMFS_SLOT_NAME;
+		ent[7] = i % 2 ? 0 : 2 + get_random_u32() % 254;
+		memcpy(before, t.mem, t.size);
+		cookie = 0;
+		CHECK(tfs_find(&t, name, &ino) == -EUCLEAN, "%s", name);
+		CHECK(tfs_unlink(&t, name) == -EUCLEAN, "%s", name);
+		CHECK(tfs_rename(&t, name, "d/other", 0) == -EUCLEAN, "%s", name);
+		CHECK(!tfs_find(&t, "d", &ino) &&
+		      scmfs_readdir(t.fs, &t.node[ino], &cookie, no_name, NULL) == -EUCLEAN);
+		nothing_else(before, name);
+		ent[7] = 1;
+	}
+	tfs_check(&t);
+	tfs_free(&t);
+	free(before);
+}
+
+/* Likewise extents that an index tells of. */
+static void extents_change(void)
+{
+	u8 *before = malloc(4 << 20);
+	struct scmfs_seg seg[4];
+	struct scmfs_map *map;
+	u64 ino, block;
+	bool unwritten;
+	u32 i;
+
+	tfs_make(&t, 4 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	for (i = 0; i < 20; i++)
+		CHECK(!tfs_write(&t, ino, i * 8192, 100, 3, 0));
+	CHECK(scmfs_map(t.fs, ino, 0, 1 << 20, seg, 4) == 4);
+	map = (struct scmfs_map *)(t.mem + le64_to_cpu(scmfs_inode(t.fs, ino)->map) * SCMFS_BLOCK_SIZE);
+	for (i = 0; i < SCMFS_MAP_EXTENTS && !ktap_failing(); i++) {
+		u64 file = (u32)le64_to_cpu(map->extent[i].second) * 4096ULL;
+
+		if (!map->extent[i].second)
+			continue;
+		block = map->extent[i].block;
+		map->extent[i].block = cpu_to_le64(get_random_u64() | 1ULL << (22 + get_random_u32() % 40));
+		memcpy(before, t.mem, t.size);
+		CHECK(scmfs_map(t.fs, ino, file, 100, seg, 4) == -EUCLEAN);
+		CHECK(scmfs_map_part(t.fs, ino, file, file + 100, seg) == -EUCLEAN);
+		CHECK(scmfs_report(t.fs, ino, file, 100, seg, &unwritten) == -EUCLEAN);
+		CHECK(tfs_write(&t, ino, file, 100, 3, 0) == -EUCLEAN);
+		CHECK(scmfs_collapse(t.fs, ino, 0, 4096, 1) == -EUCLEAN);
+		CHECK(scmfs_punch(t.fs, ino, file, 4096, 1) == -EUCLEAN);
+		nothing_else(before, "extents");
+		map->extent[i].block = block;
+	}
+	tfs_check(&t);
+	tfs_free(&t);
+	free(before);
+}
+
+/* More bytes than a file can have, so many that rounding up to blocks would pass 0. */
+static void sizes(void)
+{
+	struct scmfs_inode *inode;
+	struct scmfs_seg seg[2];
+	struct scmfs_write w;
+	struct scmfs_attr a;
+	bool unwritten;
+	__le64 *word;
+	u64 ino;
+	u32 i;
+
+	tfs_make(&t, 4 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_write(&t, ino, 0, 100000, 3, 0));
+	inode = scmfs_inode(t.fs, ino);
+	for (i = 0; i < 2 * 4094; i += 1 + get_random_u32() % 500) {
+		word = i % 2 ? &inode->size : &inode->kept;
+		a.size = *word;
+		*word = cpu_to_le64(-1ULL - i / 2);
+		CHECK(scmfs_map(t.fs, ino, 8192, 100, seg, 2) == -EUCLEAN);
+		CHECK(scmfs_map_part(t.fs, ino, 8192, 0, seg) == -EUCLEAN);
+		CHECK(scmfs_report(t.fs, ino, 8192, 100, seg, &unwritten) == -EUCLEAN);
+		CHECK(scmfs_write_begin(t.fs, ino, 0, 100, 0, &w) == -EUCLEAN);
+		CHECK(scmfs_trim(t.fs, ino) == -EUCLEAN && !scmfs_has_room_ahead(t.fs, ino));
+		*word = a.size;
+	}
+	CHECK(scmfs_map_part(t.fs, ino, 8192, 8192, seg) == -EINVAL);
+	CHECK(!scmfs_getattr(t.fs, ino, &a) && a.blocks == 25, "%llu blocks", a.blocks);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -1736,6 +1863,9 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: attributes are what was set last", attributes);
 	ktap_run("scmfs: the same where there is no room for them", attributes_full);
 	ktap_run("scmfs: attributes beside what else an inode has", attributes_beside);
+	ktap_run("scmfs: sizes that can't be are damage", sizes);
+	ktap_run("scmfs: names that change under their index are damage", names_change);
+	ktap_run("scmfs: so are extents", extents_change);
 	ktap_run("scmfs: an idle file takes little memory", idle);
 	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
 	return ktap_done();

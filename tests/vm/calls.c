@@ -16,6 +16,7 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/mount.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -113,6 +115,96 @@ static void zero_range(void)
 	is_as_wanted(fd, FILE_BYTES);
 	NEED(fallocate(fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1));
 	munmap(map, FILE_BYTES);
+	close(fd);
+}
+
+/* --- as large as a file can be ----------------------------------------------------------------- */
+
+static void largest(void)
+{
+	const off_t most = (1LL << 44) - BLOCK;
+	int fd = file("large", 100);
+	char byte;
+
+	NEED(ftruncate(fd, most + 1) && errno == EFBIG);
+	NEED(pwrite(fd, "x", 1, most) < 0 && errno == EFBIG);
+	NEED(fallocate(fd, 0, most - 100, 101) && errno == EFBIG);
+	NEED(fallocate(fd, FALLOC_FL_ZERO_RANGE, most, 1) && errno == EFBIG);
+	NEED(size_of(fd) == 100);
+	NEED(pwrite(fd, "xy", 2, most - 1) == 1 && size_of(fd) == most);
+	NEED(pread(fd, &byte, 1, most - 1) == 1 && byte == 'x');
+	NEED(fallocate(fd, FALLOC_FL_INSERT_RANGE, 0, BLOCK) && errno == EFBIG);
+	NEED(!ftruncate(fd, 0) && !ftruncate(fd, most) && pread(fd, &byte, 1, most - 1) == 1 && !byte);
+	NEED(!unlink("large"));
+	close(fd);
+}
+
+/* --- sources of writes that are not there ------------------------------------------------------ */
+
+static unsigned char *source;
+static _Atomic int looks_at;	/* page of the source, -1: that was all */
+
+/* Brings pages in, perhaps in the middle of a copy from them. */
+static void *bring_in(void *none)
+{
+	int page;
+
+	while ((page = looks_at) >= 0)
+		(void)*(volatile unsigned char *)(source + page * BLOCK);
+	return none;
+}
+
+/* Up to three parts, any of which begins and ends anywhere. */
+static size_t write_parts(int fd, unsigned int *seed, off_t at)
+{
+	struct iovec part[3];
+	size_t len = 0;
+	int i, nr = 1 + rand_r(seed) % 3;
+
+	for (i = 0; i < nr; i++) {
+		size_t most = rand_r(seed) % 2 ? 40 : 3 * BLOCK, left = sizeof(want) - at - len;
+
+		part[i].iov_base = source + rand_r(seed) % (FILE_BYTES - most);
+		part[i].iov_len = rand_r(seed) % ((most < left ? most : left) + 1);
+		memcpy(want + at + len, part[i].iov_base, part[i].iov_len);
+		len += part[i].iov_len;
+	}
+	NEED(!madvise(source, FILE_BYTES, MADV_DONTNEED));
+	looks_at = rand_r(seed) % 8;
+	NEED(pwritev(fd, part, nr, at) == (ssize_t)len);
+	return len;
+}
+
+/* From a file that is mapped and whose pages aren't: each write stops where one of them begins. */
+static void sources(void)
+{
+	int from = file("source", FILE_BYTES), fd = file("sink", FILE_BYTES), i;
+	unsigned int seed = getenv("EVENKEEL_SEED") ? atoi(getenv("EVENKEEL_SEED")) : 1;
+	pthread_t other;
+
+	for (i = 0; i < (int)FILE_BYTES; i++)
+		buf[i] = rand_r(&seed);
+	NEED(pwrite(from, buf, FILE_BYTES, 0) == FILE_BYTES);
+	source = mmap(NULL, FILE_BYTES, PROT_READ, MAP_PRIVATE, from, 0);
+	NEED(source != MAP_FAILED && !pthread_create(&other, NULL, bring_in, NULL));
+	for (i = 0; i < 400; i++) {
+		write_parts(fd, &seed, rand_r(&seed) % FILE_BYTES);
+		is_as_wanted(fd, FILE_BYTES);
+	}
+	looks_at = -1;
+	pthread_join(other, NULL);
+
+	/* The last of them ends: what there was is written, and told. */
+	NEED(!munmap(source + 7 * BLOCK, BLOCK));
+	for (i = 1; i < 100; i++) {
+		NEED(!madvise(source, 7 * BLOCK, MADV_DONTNEED));
+		NEED(pwrite(fd, source + 7 * BLOCK - i, 2 * i, i % 13) == i);
+		memcpy(want + i % 13, source + 7 * BLOCK - i, i);
+		is_as_wanted(fd, FILE_BYTES);
+	}
+	NEED(pwrite(fd, source + 7 * BLOCK, 100, 0) < 0 && errno == EFAULT);
+	munmap(source, 7 * BLOCK);
+	close(from);
 	close(fd);
 }
 
@@ -581,5 +673,7 @@ int main(int argc, char **argv)
 	ranges();
 	fiemap();
 	flags();
+	largest();
+	sources();
 	return 0;
 }

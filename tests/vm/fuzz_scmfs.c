@@ -74,6 +74,29 @@ static void hurt(u8 *at)
 	memcpy(at, &w, 8);
 }
 
+/* Sizes that wrap, and blocks that two inodes have: what a tool makes that knows the format. */
+static u8 *craft(const char **what)
+{
+	const struct scmfs_super *s = (void *)good;
+	struct scmfs_inode *i = (void *)(now + le64_to_cpu(s->inode_offset) + rnd(24) * sizeof(*i));
+	u64 first = le64_to_cpu(s->first_data_block);
+
+	switch (rnd(3)) {
+	case 0:
+		*what = "size";
+		i->size = cpu_to_le64(-1 - rnd(5000));
+		return (u8 *)&i->size;
+	case 1:
+		*what = "reserved size";
+		i->kept = cpu_to_le64(-1 - rnd(5000));
+		return (u8 *)&i->kept;
+	default:
+		*what = "shared block";
+		i->extent[0].block = cpu_to_le64(first + rnd(48));
+		return (u8 *)&i->extent[0];
+	}
+}
+
 static void damage(void)
 {
 	struct scmfs_super *s = (void *)now;
@@ -85,9 +108,14 @@ static void damage(void)
 	memcpy(now, good, bytes);
 	*fuzz_input = 0;
 	for (n = 1 + rnd(rnd(2) ? 2 : 6); n; n--) {
-		block = pick(&what, &span);
-		word = rnd(span / 8) * 8;
-		hurt(block + word);
+		word = 0;
+		if (rnd(3)) {
+			block = pick(&what, &span);
+			word = rnd(span / 8) * 8;
+			hurt(block + word);
+		} else {
+			block = craft(&what);
+		}
 		at += snprintf(fuzz_input + at, sizeof(fuzz_input) - at, "%s at %llu; ", what,
 			       (unsigned long long)(block - now + word));
 	}
@@ -111,6 +139,20 @@ static void read_at(int fd, off_t at)
 	note(pread(fd, buf, sizeof(buf), at) < 0);
 }
 
+static void store_odd(int fd)
+{
+	u64 v;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		v = odd_number();
+		if (rnd(2))
+			note(pwrite(fd, &v, sizeof(v), rnd(32) * sizeof(v)) < 0);
+		else
+			note(pwrite(fd, &v, 1, rnd(32) * sizeof(v) + 7) < 0);
+	}
+}
+
 static void use_file(int dir, const char *name, const struct stat *st)
 {
 	int fd = openat(dir, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
@@ -124,6 +166,8 @@ static void use_file(int dir, const char *name, const struct stat *st)
 	note(lseek(fd, 0, SEEK_HOLE) < 0);
 	if (rnd(2))
 		note(pwrite(fd, name, 1, rnd(st->st_size + 1 > 0 ? st->st_size + 1 : 1)) < 0);
+	if (!rnd(3))	/* it may be what others have their names or extents in */
+		store_odd(fd);
 	if (!rnd(4))
 		note(fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 8192) < 0);
 	if (!rnd(4))

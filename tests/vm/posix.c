@@ -18,12 +18,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +59,20 @@ static const struct flag rename_flags[] = {
 static const struct flag types[] = {
 	{ "fifo", S_IFIFO }, { "char", S_IFCHR }, { "block", S_IFBLK }, { "socket", S_IFSOCK },
 	{ "file", S_IFREG }, { "dir", S_IFDIR }, { "link", S_IFLNK }, { NULL, 0 },
+};
+
+enum {
+	BAD_OPEN, BAD_STAT, BAD_STATBUF, BAD_MKDIR, BAD_RMDIR, BAD_UNLINK, BAD_RENAME, BAD_RENAMETO,
+	BAD_LINK, BAD_SYMLINK, BAD_MKNOD, BAD_CHMOD, BAD_TRUNCATE, BAD_READLINK, BAD_READ, BAD_WRITE,
+};
+
+static const struct flag bad_calls[] = {
+	{ "open", BAD_OPEN }, { "stat", BAD_STAT }, { "statbuf", BAD_STATBUF },
+	{ "mkdir", BAD_MKDIR }, { "rmdir", BAD_RMDIR }, { "unlink", BAD_UNLINK },
+	{ "rename", BAD_RENAME }, { "renameto", BAD_RENAMETO }, { "link", BAD_LINK },
+	{ "symlink", BAD_SYMLINK }, { "mknod", BAD_MKNOD }, { "chmod", BAD_CHMOD },
+	{ "truncate", BAD_TRUNCATE }, { "readlink", BAD_READLINK }, { "read", BAD_READ },
+	{ "write", BAD_WRITE }, { NULL, 0 },
 };
 
 __attribute__((noreturn)) static void wrong(const char *what)
@@ -341,6 +360,96 @@ static long c_read(void)
 	return n < 0 ? -1 : 0;
 }
 
+/* A path, or a buffer, that isn't there. */
+static long c_bad(void)
+{
+	char * volatile nowhere = (char *)1;
+	struct stat st;
+
+	switch (flags_of(bad_calls, word[1])) {
+	case BAD_OPEN: return open(nowhere, O_RDONLY | O_CLOEXEC);
+	case BAD_STAT: return stat(nowhere, &st);
+	case BAD_STATBUF: return stat(arg(2), (struct stat *)nowhere);
+	case BAD_MKDIR: return mkdir(nowhere, 0755);
+	case BAD_RMDIR: return rmdir(nowhere);
+	case BAD_UNLINK: return unlink(nowhere);
+	case BAD_RENAME: return rename(nowhere, arg(2));
+	case BAD_RENAMETO: return rename(arg(2), nowhere);
+	case BAD_LINK: return link(arg(2), nowhere);
+	case BAD_SYMLINK: return symlink(nowhere, arg(2));
+	case BAD_MKNOD: return mknod(nowhere, S_IFIFO | 0644, 0);
+	case BAD_CHMOD: return chmod(nowhere, 0644);
+	case BAD_TRUNCATE: return truncate(nowhere, 0);
+	case BAD_READLINK: return readlink(arg(2), nowhere, 10);
+	case BAD_READ: return read(fds[num(2, 10)], nowhere, 10);
+	default: return write(fds[num(2, 10)], nowhere, 10);
+	}
+}
+
+/* A directory once more, where nothing may be written; "readonly off DIR" takes that away. */
+static long c_readonly(void)
+{
+	if (!strcmp(arg(1), "off"))
+		return umount2(arg(2), MNT_DETACH);
+	if (mount(arg(1), arg(1), NULL, MS_BIND, NULL))
+		return -1;
+	return mount(NULL, arg(1), NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL);
+}
+
+/* How large files can get by this program; 0: as they were. */
+static long c_limit(void)
+{
+	struct rlimit l;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (getrlimit(RLIMIT_FSIZE, &l))
+		return -1;
+	l.rlim_cur = num(1, 10) ? (rlim_t)num(1, 10) : l.rlim_max;
+	return setrlimit(RLIMIT_FSIZE, &l);
+}
+
+/* A program of that name. */
+static long c_program(void)
+{
+	int from = open("/bin/sleep", O_RDONLY | O_CLOEXEC);
+	int to = open(arg(1), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	struct stat st;
+	long r = from < 0 || to < 0 || fstat(from, &st) ||
+		sendfile(to, from, NULL, st.st_size) != st.st_size ? -1 : 0;
+
+	close(from);
+	close(to);
+	return r;
+}
+
+/* Run it until "end"; the pipe tells when it has begun, or why not. */
+static pid_t running;
+
+static long c_run(void)
+{
+	int out[2], error = 0;
+
+	if (pipe2(out, O_CLOEXEC))
+		return -1;
+	running = fork();
+	if (!running) {
+		execl(arg(1), arg(1), "1000", (char *)NULL);
+		error = errno;
+		_exit(write(out[1], &error, sizeof(error)) != sizeof(error));
+	}
+	close(out[1]);
+	if (read(out[0], &error, sizeof(error)) > 0)
+		waitpid(running, NULL, 0);
+	close(out[0]);
+	errno = error;
+	return error ? -1 : 0;
+}
+
+static long c_end(void)
+{
+	return kill(running, SIGKILL) || waitpid(running, NULL, 0) != running ? -1 : 0;
+}
+
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -377,7 +486,9 @@ static const struct {
 	{ "rename2", c_rename2 }, { "mknod", c_mknod }, { "bind", c_bind },
 	{ "readlink", c_readlink }, { "utimens", c_utimens }, { "lutimens", c_lutimens },
 	{ "lstat", c_lstat }, { "stat", c_stat }, { "old", c_old }, { "fresh", c_fresh },
-	{ "write", c_write }, { "read", c_read }, { "ls", c_ls },
+	{ "write", c_write }, { "read", c_read }, { "ls", c_ls }, { "bad", c_bad },
+	{ "readonly", c_readonly }, { "limit", c_limit }, { "program", c_program },
+	{ "run", c_run }, { "end", c_end },
 };
 
 /* "<255>" within a word: so many letters; "<a/b*200>": a text, repeated. */

@@ -113,7 +113,7 @@ check "data=atomic as well" eval "again $here,data=atomic && mkdir $m/twin &&
 rm -rf $m/twin ${twin:?}/*
 
 mkdir $m/calls
-check "ranges of zeroes, where blocks are, flags" calls $m/calls
+check "writes from where nothing is yet, ranges of zeroes, where blocks are, flags" calls $m/calls
 # calls_if_known TITLE WORD: not all kernels are built with it
 calls_if_known() {
 	local status=0
@@ -129,6 +129,9 @@ calls_if_known "handles of a number that goes from file to file" reuse
 calls_if_known "ids that a mount maps" ids
 check "flags are there after mounting again" eval "again && calls $m/calls again"
 rm -rf $m/calls
+check "nobody reads what is not in a file any more, or is another's" pieces $m "$seed" $((steps / 10))
+check "nor with data=atomic" eval "again $here,data=atomic && pieces $m $((seed + 1)) $((steps / 10)) && again"
+rm $m/file?
 check "shut down, it does nothing any more" calls $m shutdown
 log_mark
 check_fails "nor is it made writable on the way" "" mount -o remount,rw $m
@@ -171,6 +174,9 @@ check_fails "nvmalloc: nor removes it" "" rm -f $m/area
 check_fails "nvmalloc: nor unmounts it" "busy" umount $m
 rmmod nvmalloc_example
 is "nvmalloc: given back" "$(stat -c '%s %b' $m/area)" "0 0"
+check "nvmalloc: as large as it says, whoever changes it, and flushed where it was written" eval "
+	modprobe evenkeel_areas path=$m/areas rounds=$((steps / 20)) && rmmod evenkeel_areas"
+rm $m/areas*
 free=$(stat -f -c %f $m)
 check_fails "nvmalloc: not elsewhere" "Wrong medium type" modprobe nvmalloc_example path=/tmp/elsewhere
 check "nvmalloc: and leaves nothing there" [ ! -e /tmp/elsewhere ]
@@ -183,6 +189,52 @@ check "nvmalloc: with room it is there" eval "modprobe nvmalloc_example path=$m/
 	[ \$(stat -c %s $m/again) = 8454144 ] && rmmod nvmalloc_example"
 rm -rf ${m:?}/* ${twin:?}/*
 
+# --- times and links -------------------------------------------------------------------------------
+
+# Unmounted. on_media NAME OFFSET: a word of a file's inode; links NAME COUNT: that it says it has
+declare -A ino
+inodes() { od -An -t u8 -j $((0x40000000 + begin + 144)) -N 8 /dev/mem; }
+number() { ino[$1]=$(stat -c %i $m/"$1"); }
+place() { echo $((begin + $(inodes) + ino[$1] * 256 + $2)); }
+on_media() { od -An -t d8 -j $((0x40000000 + $(place "$1" "$2"))) -N 8 /dev/mem; }
+links() {
+	local i
+	for i in 0 8 16 24; do printf '%b' "\\x$(printf %02x $(($2 >> i & 255)))"; done >/tmp/links
+	poke /tmp/links 4 "$(place "$1" 0)"
+}
+# read_lazily [COMMAND...]: a file that was last read in second 1000; then the second that is there after a crash
+read_lazily() {
+	again $here,lazytime,strictatime && touch -a -d @1000 $m/f && again $here,lazytime,strictatime &&
+		holds $m/f hello && [ "$(stat -c %X $m/f)" -gt 1000 ] && "$@" || return
+	calls $m shutdown
+	umount $m
+	atime=$(($(on_media f 56) / 1000000000))
+	at $here && rm $m/stays
+}
+
+echo hello >$m/f
+number f
+check "lazytime: an access is in RAM" read_lazily :
+is "alone" "$atime" 1000
+check "until syncfs" eval "read_lazily sync -f $m/f && [ \$atime -gt 1000 ]"
+check "or the end" eval "again $here,lazytime,strictatime && touch -a -d @1000 $m/f && again $here,lazytime,strictatime &&
+	holds $m/f hello && again && [ \$(stat -c %X $m/f) -gt 1000 ]"
+mkdir -p $m/a/x $m/b/y $m/c
+for i in a b c; do number $i; done
+umount $m
+links f 0x7fffffff
+links c 0x7fffffff
+links a 1
+links b 1
+at $here
+check_fails "a file has no more links than can be counted" "Too many links" ln $m/f $m/g
+check_fails "nor has a directory" "Too many links" mkdir $m/c/d
+check "the former are as they were" [ "$(stat -c %h $m/f $m/c | paste -sd' ')" = "2147483647 2147483647" ]
+printf 'rename2 a/x b/y exchange\nrename2 b/y a/x exchange\nrename b/y a/y\nls a -> .,..,x,y\n' >/tmp/exchanges
+check "directories that say they have no directories exchange some" eval "(cd $m && posix . /tmp/exchanges)"
+umount $m
+at $here,init=force
+
 # --- damage ----------------------------------------------------------------------------------------
 
 umount $m
@@ -192,8 +244,7 @@ poke /dev/urandom 64 $(((64 << 20) - 4096 + 16))
 refused "with its copy damaged as well it is refused" "super block is damaged" $here
 check "init makes a new one" at $here,init
 umount $m
-inodes=$(od -An -t u8 -j $((0x40000000 + begin + 144)) -N 8 /dev/mem)
-poke /dev/urandom 2 $((begin + inodes + 256 + 92))
+poke /dev/urandom 2 $((begin + $(inodes) + 256 + 92))
 refused "a damaged root directory is refused" "root directory is damaged; fsck.scmfs" $here
 check "init makes a new one once more" at $here,init
 umount $m

@@ -77,13 +77,15 @@ counts "which is in the sum" "usage $m ahead_bytes ahead_files used_bytes" "a >=
 fallocate -n -l 4M $m/log
 counts "what is reserved is no room ahead" "usage $m/log file.taken_bytes file.ahead_bytes" "a >= 4 << 20 && b == 0"
 exec {append}>&-
+counts "the log's RAM is some of all, for each lane as much" "usage $m ram_bytes log_ram_bytes log_lanes" \
+	"b > 0 && b < a && b < c * 4096"
 scmfsctl usage $m/log >$seen
 check "people can read it" grep -q '^files .* used (.*%), .* free$' $seen
 check "frozen, too" eval "fsfreeze -f $m && timeout 20 scmfsctl usage $m; fsfreeze -u $m"
 chmod 755 $m
 nobody scmfsctl usage --json $m >$seen
-json $seen total_bytes ahead_bytes ram_bytes >/tmp/told
-is "somebody else is told what statfs tells" "$(sed 1d /tmp/told | paste -sd' ')" "null null"
+json $seen total_bytes ahead_bytes ram_bytes log_ram_bytes >/tmp/told
+is "somebody else is told what statfs tells" "$(sed 1d /tmp/told | paste -sd' ')" "null null null"
 is "three times, if wanted" "$(scmfsctl usage --watch 0.001 --count 3 --json $m | grep -c '^{.*}$')" 3
 
 # --- who may, and what is no scmfs ------------------------------------------------------------------

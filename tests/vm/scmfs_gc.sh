@@ -99,9 +99,11 @@ fstwin run $m/a $twin "$seed" $((300 / slow)) >/tmp/a 2>&1 &
 writer=$!
 mapped $m race "$seed" $((50 / slow)) >/tmp/b 2>&1 &
 racer=$!
+pieces $m "$seed" $((400 / slow)) >/tmp/c 2>&1 &
+readers=$!
 scmfsctl gc $m --on --cold 0 --low 90 --high 95 >/dev/null
 again() {
-	while kill -0 $writer 2>/dev/null || kill -0 $racer 2>/dev/null; do
+	while kill -0 $writer 2>/dev/null || kill -0 $racer 2>/dev/null || kill -0 $readers 2>/dev/null; do
 		collect || return
 		printf '%300000s' '' >$m/new && rm $m/new || return
 	done
@@ -109,6 +111,7 @@ again() {
 check "again and again, beside who writes, maps, truncates and removes" again
 check "what is written is right meanwhile" wait $writer
 check "so is what is stored through mappings" wait $racer
+check "nobody reads what is not in a file any more, or is another's" wait $readers
 check "every file holds what it held" same
 check "in order" eval "in_order && at && same && fstwin same $m/a $twin"
 check "it did something" [ "$value" -gt 50 ]

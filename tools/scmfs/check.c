@@ -93,6 +93,22 @@ static void clear_inode(struct run *run, u64 ino, const char *why)
 	scmfs_write_word(&scmfs_inode(run->fs, ino)->mode_links, 0);
 }
 
+/* No inode with more is in use, to the engine. */
+static void check_size(struct run *run, u64 ino, struct scmfs_inode *inode)
+{
+	const u64 most = SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT;
+
+	if (scmfs_read(&inode->size) > most) {
+		found(run, "inode %llu: can't have %llu bytes", ino, scmfs_read(&inode->size));
+		scmfs_write_word(&inode->size, most);
+	}
+	if (scmfs_read(&inode->kept) > most) {
+		found(run, "inode %llu: can't have %llu bytes reserved", ino,
+		      scmfs_read(&inode->kept));
+		scmfs_write_word(&inode->kept, 0);
+	}
+}
+
 static void check_inode(struct run *run, u64 ino)
 {
 	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
@@ -108,6 +124,7 @@ static void check_inode(struct run *run, u64 ino)
 		found(run, "inode %llu: has no links", ino);
 		scmfs_write_word(&inode->mode_links, mode_links | 1);
 	}
+	check_size(run, ino, inode);
 	blocks = scmfs_has_extents(scmfs_mode(mode_links)) && !scmfs_inline_target(inode) ?
 		check_maps(run, ino, inode) : 0;
 	blocks += check_extents(run, ino, inode);
@@ -120,10 +137,6 @@ static void check_inode(struct run *run, u64 ino)
 	}
 	if (S_ISDIR(scmfs_mode(mode_links)))
 		blocks -= check_dir_blocks(run, ino);
-	if (scmfs_read(&inode->size) > SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT) {
-		found(run, "inode %llu: can't have %llu bytes", ino, scmfs_read(&inode->size));
-		scmfs_write_word(&inode->size, SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);
-	}
 	if (blocks != scmfs_read(&inode->blocks)) {
 		found(run, "inode %llu: has %llu blocks, not %llu", ino, blocks,
 		      scmfs_read(&inode->blocks));

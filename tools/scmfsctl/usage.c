@@ -47,6 +47,8 @@ static bool add_private(const struct place *p, const struct scmfs_info *info, js
 			    told ? number_of(info->pinned) : json_null());
 	json_object_set_new(seen, "ram_bytes",
 			    told && info->ram ? number_of(info->ram) : json_null());
+	json_object_set_new(seen, "log_ram_bytes",
+			    told && info->log_ram ? number_of(info->log_ram) : json_null());
 	return true;
 }
 
@@ -93,7 +95,10 @@ static void print_private(json_t *seen)
 	if (number(seen, "pinned_files"))
 		printf("pinned    %llu files that no program has open: umount finds it busy\n",
 		       (unsigned long long)number(seen, "pinned_files"));
-	if (json_is_integer(json_object_get(seen, "ram_bytes")))
+	if (json_is_integer(json_object_get(seen, "log_ram_bytes")))
+		printf("RAM       %s for maps and counts, of it %s for the log\n",
+		       bytes_at(seen, "ram_bytes"), bytes_at(seen, "log_ram_bytes"));
+	else if (json_is_integer(json_object_get(seen, "ram_bytes")))
 		printf("RAM       %s for maps, counts and the log\n", bytes_at(seen, "ram_bytes"));
 }
 

@@ -49,6 +49,7 @@ struct scmfs_head {
  * @area_bytes: that they have
  * @area_window_bytes: of these, in several pieces
  * @pinned: files that no program has open, but pages of which are pinned: it can't be unmounted
+ * @log_ram: bytes of @ram that are the log's
  *
  * From @ram on they are 0 without SCMFS_INFO_ADMIN, which CAP_SYS_ADMIN gives.
  */
@@ -73,6 +74,7 @@ struct scmfs_info {
 	__u64	area_bytes;
 	__u64	area_window_bytes;
 	__u64	pinned;
+	__u64	log_ram;
 };
 
 /**
@@ -215,7 +217,7 @@ struct scmfs_gc_info {
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct scmfs_head) == 8, "head");
-_Static_assert(sizeof(struct scmfs_info) == 144, "info");
+_Static_assert(sizeof(struct scmfs_info) == 152, "info");
 _Static_assert(sizeof(struct scmfs_file_info) == 24, "file info");
 _Static_assert(sizeof(struct scmfs_room) == 32, "room");
 _Static_assert(sizeof(struct scmfs_words) == 48, "words");
