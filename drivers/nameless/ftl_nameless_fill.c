@@ -170,7 +170,8 @@ static u64 nl_nw_coming(const struct nl_nw *f, u64 pages)
 
 	if (!idle)
 		return U32_MAX;
-	return div_u64(us * min_t(u64, f->rate, 1 << 24), 1000000 * f->ftl.geo->nr_planes);
+	return div64_u64(us * min_t(u64, f->rate, 1 << 24),
+			 1000000ULL * f->ftl.geo->nr_planes);
 }
 
 static void nl_nw_measure(struct nl_nw *f, u64 now)
