@@ -409,8 +409,10 @@ int nl_dev_set(struct nl_dev *dev, char *args)
 	mutex_lock(&dev->io);
 	dev->config = config;
 	nl_timing_retune(&dev->flash.timing, &dev->config);
-	if (!dev->off)
+	if (!dev->off) {
+		nl_ftl_retune(dev->ftl, &dev->config);
 		nl_idle_set(dev, ktime_get_ns());
+	}
 	mutex_unlock(&dev->io);
 	return 0;
 }

@@ -233,6 +233,9 @@ void nl_ftl_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat);
 /* Flush and write a checkpoint, if there is room: before nl_ftl_destroy() at a clean stop. */
 int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io);
 
+/* Parameters that may be changed are as in @config from now on; others stay as they are. */
+void nl_ftl_retune(struct nl_ftl *ftl, const struct nl_config *config);
+
 /* Free the memory. What was not flushed is lost, as by a power cut. */
 void nl_ftl_destroy(struct nl_ftl *ftl);
 

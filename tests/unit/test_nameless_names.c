@@ -9,6 +9,7 @@
 #include "nameless/rig.h"
 #include "battery.h"
 #include "ftl_internal.h"
+#include "ftl_nameless.h"
 #include "names.h"
 
 #define BLOCKS	24u		/* that the client may have */
@@ -986,6 +987,12 @@ static void test_forged_image(void)
 		}
 }
 
+/* When a device is idle, ns: when it starts, and from then on. */
+#define IDLE_AS_IT_IS	(~0ULL)
+static struct {
+	u64 first, then;
+} idle = { IDLE_AS_IT_IS, IDLE_AS_IT_IS };
+
 /*
  * ns of the last of many writes of @used pages of a device, at depth 32, by its own clock; and how
  * many pages GC programmed.
@@ -1004,10 +1011,16 @@ static u64 many_writes(enum nl_ftl_kind kind, u32 pages, u32 used, bool trust, b
 
 	config.p[NL_P_FTL] = kind;
 	config.p[NL_P_TRUST] = trust;
+	if (idle.first != IDLE_AS_IT_IS)
+		config.p[NL_P_GC_IDLE] = idle.first;
 	CHECK(!nl_config_fit(&config, pages));
 	rig_init(&rig, &config, 1, 3);
 	rig.pages = pages;
 	CHECK(!rig_open(&rig));
+	if (idle.then != IDLE_AS_IT_IS) {
+		config.p[NL_P_GC_IDLE] = idle.then;
+		nl_ftl_retune(rig.ftl, &config);
+	}
 	for (i = 0; i < 3 * pages && !r; i++) {
 		lpn = i < used || !random ? i % used : rig_random(&rig, used);
 		for (least = 0, n = 1; n < ARRAY_SIZE(depth); n++)
@@ -1060,6 +1073,63 @@ static void test_victims(void)
 	ktap_note("GC puts %.3f of the pages back that the page map's moves",
 		  (double)names / page);
 	CHECK(names * 100 < page * 110);
+}
+
+/* GC goes by what gc_idle is now, not by what it was when the power came. */
+static void test_retuned(void)
+{
+	u64 never, soon, from_soon, from_never;
+
+	idle.first = 0;
+	many_writes(NL_FTL_NAMELESS, 16384, 8192, true, true, &never);
+	idle.first = 1;
+	many_writes(NL_FTL_NAMELESS, 16384, 8192, true, true, &soon);
+	idle.then = 0;
+	many_writes(NL_FTL_NAMELESS, 16384, 8192, true, true, &from_soon);
+	idle.first = 0;
+	idle.then = 1;
+	many_writes(NL_FTL_NAMELESS, 16384, 8192, true, true, &from_never);
+	idle.first = IDLE_AS_IT_IS;
+	idle.then = IDLE_AS_IT_IS;
+	ktap_note("pages put back: %llu when it is never idle, %llu when it always is",
+		  (unsigned long long)never, (unsigned long long)soon);
+	CHECK(never != soon && from_soon == never && from_never == soon);
+}
+
+/*
+ * So many planes that hardly a write comes to each: of two blocks of one, that with more live pages
+ * gains more, as its dead ones are at its end.
+ */
+static void test_many_planes(void)
+{
+	const u32 planes = 4295, pages = planes * 8 - 24, dead[] = { 0, 1, 2, 6, 7 };
+	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 1, 4, 64, 0);
+	struct nl_io io = { .now = 1 };
+	struct nl_nw *f;
+	struct rig rig;
+	u32 i, lpn;
+
+	config.p[NL_P_PACKAGES] = planes / 5;
+	config.p[NL_P_DIES] = 5;
+	config.p[NL_P_BLOCKS] = 2;
+	config.p[NL_P_GC_IDLE] = 100000000;
+	CHECK(!nl_config_fit(&config, pages));
+	rig_init(&rig, &config, 1, 1);
+	rig.pages = pages;
+	CHECK(!rig_open(&rig));
+	f = nl_nw(rig.ftl);
+	for (i = 0; i < pages; i++)
+		CHECK(!nl_ftl_write(rig.ftl, i, NULL, 0, &io));
+	for (i = 0; i < ARRAY_SIZE(dead); i++) {
+		for (lpn = 0; lpn < pages && nl_map_get(f, lpn) != dead[i]; lpn++)
+			;
+		CHECK(!nl_ftl_write(rig.ftl, lpn, NULL, 0, &io));
+	}
+	f->cursor = 0;
+	f->rate = 10000;
+	CHECK(!nl_ftl_write(rig.ftl, 1, NULL, 0, &io));
+	CHECK(f->active[0] == 1, "block %u is collected", f->active[0]);
+	rig_destroy(&rig);
 }
 
 /* A stream leaves dead blocks in all planes: erases are spread over them. */
@@ -1142,6 +1212,8 @@ int main(int argc, char **argv)
 	ktap_run("a device that trusts looks at no block to end it", test_trust);
 	ktap_run("random overwrites are about as fast as the page map's", test_speed);
 	ktap_run("in-place GC takes blocks in which little is live", test_victims);
+	ktap_run("of many planes each has its share of the writes", test_many_planes);
+	ktap_run("what gc_idle is changed to counts at once", test_retuned);
 	ktap_run("a stream keeps all planes busy, with names and without", test_stream);
 	ktap_run("other FTLs have no names", test_others);
 	rig_map_chunks = 1;
