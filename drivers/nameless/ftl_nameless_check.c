@@ -6,7 +6,7 @@
 
 static u32 nl_check_virtual(struct nl_checking *c, struct nl_nw *f)
 {
-	u32 i, ppn, live = 0;
+	u32 i, ppn, nr = 0, lost = 0;
 	bool mapped;
 
 	for (i = 0; i < f->ftl.logical_pages; i++) {
@@ -16,14 +16,18 @@ static u32 nl_check_virtual(struct nl_checking *c, struct nl_nw *f)
 			nl_finding(c, "logical page %u: its bit and its chunk differ", i);
 		if (!mapped)
 			continue;
-		live++;
+		nr++;
+		lost += ppn == NL_LOST;
+		if (ppn == NL_LOST)
+			continue;
 		nl_check_live(c, ppn, NL_OOB_DATA, i);
 		if (nl_nw_is_valid(f, ppn))
 			nl_finding(c, "flash page %u: is in both segments", ppn);
 	}
-	if (live != f->mapped)
-		nl_finding(c, "%u pages are mapped, %u are counted", live, f->mapped);
-	return live;
+	if (nr != f->mapped)
+		nl_finding(c, "%u pages are mapped, %u are counted", nr, f->mapped);
+	/* what is lost is live, somewhere, also when it was written again */
+	return nr - lost + f->map.lost;
 }
 
 /* What the flash has of a chunk is what the map says. */
@@ -42,6 +46,7 @@ static u32 nl_check_map(struct nl_checking *c, struct nl_nw *f)
 {
 	u32 n, live = 0, resident = 0, dirty = 0, listed = 0;
 	const struct nl_vmap *m = &f->map;
+	u32 changed = 0;
 	const struct nl_chunk *chunk;
 
 	if (!m->max)
@@ -54,9 +59,13 @@ static u32 nl_check_map(struct nl_checking *c, struct nl_nw *f)
 		live++;
 		nl_check_chunk(c, f, n);
 	}
-	list_for_each_entry(chunk, &m->lru, lru)
+	list_for_each_entry(chunk, &m->clean, lru)
 		listed += !!m->entry[chunk - m->chunk];
-	if (resident != m->resident || listed != resident || dirty != m->dirty)
+	list_for_each_entry(chunk, &m->changed, lru)
+		changed += nl_map_is_dirty(m, chunk - m->chunk);
+	listed += changed;
+	if (resident != m->resident || listed != resident || dirty != m->dirty ||
+	    changed != dirty)
 		nl_finding(c, "%u chunks are in memory, %u listed, %u dirty; %u and %u are counted",
 			   resident, listed, dirty, m->resident, m->dirty);
 	return live;

@@ -38,8 +38,10 @@
  * room the chunk stays in memory: the cache is too large, and nothing is lost.
  *
  * A chunk that can't be read is rebuilt: it is in the OOB of the live pages, each logical page
- * once. If one of these can't be read either, requests for the chunk fail with -EIO and are
- * counted; a wrong entry is never used.
+ * once. If one of these can't be read either, the logical page is lost (NL_LOST): reads of it fail
+ * until it is written or trimmed, and so does the next flush, once. Its flash page stays live,
+ * whichever it is, and nothing is written that a start would believe: that knows such a page as
+ * well as any scan does.
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -69,6 +71,7 @@ static void nl_map_dirty(struct nl_nw *f, u32 n)
 	if (ppn == NL_UNMAPPED)
 		return;
 	chunk->ppn = NL_UNMAPPED;
+	list_move_tail(&chunk->lru, &f->map.changed);
 	f->map.dirty++;
 	nl_nw_dead(f, ppn);
 }
@@ -100,6 +103,11 @@ static u32 *nl_map_alloc(const struct nl_nw *f)
 	return entry;
 }
 
+static struct list_head *nl_map_list(struct nl_vmap *m, u32 n)
+{
+	return nl_map_is_dirty(m, n) ? &m->changed : &m->clean;
+}
+
 static void nl_map_install(struct nl_vmap *m, u32 n, u32 *entry)
 {
 	m->entry[n] = entry;
@@ -107,8 +115,8 @@ static void nl_map_install(struct nl_vmap *m, u32 n, u32 *entry)
 	m->most = max(m->most, m->resident);
 	if (!m->max)
 		return;
-	list_add_tail(&m->chunk[n].lru, &m->lru);
 	m->dirty += nl_map_is_dirty(m, n);
+	list_add_tail(&m->chunk[n].lru, nl_map_list(m, n));
 }
 
 static int nl_map_fetch(struct nl_nw *f, u32 n, u32 *entry, u64 *when)
@@ -134,21 +142,24 @@ static int nl_map_fetch(struct nl_nw *f, u32 n, u32 *entry, u64 *when)
 	return 0;
 }
 
-/* Has each page that is mapped an entry, and no other one? */
-static bool nl_map_is_whole(const struct nl_nw *f, u32 n, const u32 *entry)
+/* Pages that are mapped and have no entry, nor will have one before they are written again. */
+static u32 nl_map_lose(const struct nl_nw *f, u32 n, u32 *entry)
 {
-	u32 first = n * f->map.entries, lpn;
-	bool found;
+	u32 first = n * f->map.entries, lpn, lost = 0;
 
 	for (lpn = first; lpn < nl_map_end(&f->ftl, &f->map, n); lpn++) {
-		found = entry[lpn - first] != NL_UNMAPPED;
-		if (test_bit(lpn, f->map.there) != found)
-			return false;
+		if (!test_bit(lpn, f->map.there) || entry[lpn - first] != NL_UNMAPPED)
+			continue;
+		entry[lpn - first] = NL_LOST;
+		lost++;
 	}
-	return true;
+	return lost;
 }
 
-/* Out of the OOB of all that is live, in all planes at once. What can't be read is missing then. */
+/*
+ * Out of the OOB of all that is live, in all planes at once. What can't be read is lost; the others
+ * are not, nor is this looked for again.
+ */
 static int nl_map_rebuild(struct nl_nw *f, u32 n, u32 *entry, u64 *when)
 {
 	const struct nl_vmap *m = &f->map;
@@ -168,13 +179,13 @@ static int nl_map_rebuild(struct nl_nw *f, u32 n, u32 *entry, u64 *when)
 		if (!r && rec.type == NL_OOB_DATA && nl_map_of(m, rec.lpn) == n)
 			entry[rec.lpn % m->entries] = ppn;
 	}
-	return nl_map_is_whole(f, n, entry) ? 0 : -EIO;
+	return 0;
 }
 
 static int nl_map_load(struct nl_nw *f, u32 n, u64 *when)
 {
 	struct nl_vmap *m = &f->map;
-	u32 *entry = nl_map_alloc(f);
+	u32 *entry = nl_map_alloc(f), lost;
 	bool rebuilt;
 	int r;
 
@@ -182,19 +193,21 @@ static int nl_map_load(struct nl_nw *f, u32 n, u64 *when)
 		return -ENOMEM;
 	r = nl_map_fetch(f, n, entry, when);
 	rebuilt = r == -EIO;
-	if (rebuilt) {
+	if (rebuilt)
 		r = nl_map_rebuild(f, n, entry, when);
-		m->lost += r == -EIO;
-	}
 	if (r) {
 		kfree(entry);
 		return r;
 	}
 	nl_map_install(m, n, entry);
 	m->in++;
-	m->rebuilt += rebuilt;
-	if (rebuilt)
-		nl_map_dirty(f, n);
+	if (!rebuilt)
+		return 0;
+	lost = nl_map_lose(f, n, entry);
+	m->rebuilt++;
+	m->lost += lost;
+	m->untold |= lost;
+	nl_map_dirty(f, n);
 	return 0;
 }
 
@@ -204,8 +217,7 @@ static int nl_map_load(struct nl_nw *f, u32 n, u64 *when)
  * @lpn: a logical page of it
  * @when: in: not to begin before, out: when it is there, ns
  *
- * Return: 0; -ENOMEM; -EIO: neither the chunk nor all of the OOB that has it can be read;
- * -ESHUTDOWN.
+ * Return: 0; -ENOMEM; -ESHUTDOWN.
  */
 int nl_map_need(struct nl_nw *f, u32 lpn, u64 *when)
 {
@@ -215,7 +227,7 @@ int nl_map_need(struct nl_nw *f, u32 lpn, u64 *when)
 	if (m->entry[n]) {
 		m->hits++;
 		if (m->max)
-			list_move_tail(&m->chunk[n].lru, &m->lru);
+			list_move_tail(&m->chunk[n].lru, nl_map_list(m, n));
 		return 0;
 	}
 	m->misses++;
@@ -245,6 +257,8 @@ int nl_map_export(struct nl_ftl *ftl, __le32 *to, u64 *when)
 			r = nl_map_fetch(f, n, copy, when);
 			if (r == -EIO)
 				r = nl_map_rebuild(f, n, copy, when);
+			if (!r && nl_map_lose(f, n, copy))
+				r = -EIO;
 		}
 		for (lpn = first; lpn < nl_map_end(&f->ftl, &f->map, n); lpn++)
 			to[lpn] = cpu_to_le32(entry ? entry[lpn - first] : NL_UNMAPPED);
@@ -312,7 +326,8 @@ int nl_map_init(struct nl_nw *f)
 	struct nl_vmap *m = &f->map;
 	u32 i;
 
-	INIT_LIST_HEAD(&m->lru);
+	INIT_LIST_HEAD(&m->clean);
+	INIT_LIST_HEAD(&m->changed);
 	m->entries = bytes ? nl_map_entries(f->ftl.geo, config) : NL_PIECE;
 	m->nr = DIV_ROUND_UP(f->ftl.logical_pages, m->entries);
 	if (bytes && bytes < m->entries * sizeof(u32))

@@ -10,12 +10,13 @@
 #include "ftl_internal.h"
 
 #define NL_PIECE	1024u	/* entries of a chunk of a map that is whole in memory */
+#define NL_LOST		(NL_UNMAPPED - 1)	/* of an entry: mapped, and nobody knows where */
 
 struct nl_nw;
 
 /**
  * struct nl_chunk - where a chunk is
- * @lru: in the list of those in memory
+ * @lru: in one of the lists of those in memory
  * @ppn: flash page that says the same as the map does; NL_UNMAPPED: none
  * @changed: since a program of it began
  */
@@ -32,7 +33,9 @@ struct nl_chunk {
  * @entry: of each chunk; NULL: not in memory
  * @max: chunks that may be in memory; 0: all, and all that follows is not used
  * @chunk: the directory
- * @lru: chunks in memory, the one that was not used for longest first
+ * @clean: chunks in memory that the flash has, too, the one that was not used for longest first
+ * @changed: those that it has not, likewise
+ * @crowded: a read found no clean one to drop since half of the cache may be dirty
  * @there: bit per logical page: it is mapped. What asks for no more needs no chunk
  * @resident: chunks in memory
  * @dirty: of them not as in the flash
@@ -42,7 +45,8 @@ struct nl_chunk {
  * @in: chunks read from the flash
  * @out: and written to it
  * @rebuilt: chunks that could not be read, out of OOB
- * @lost: times that OOB did not have all of one either
+ * @lost: pages that OOB did not have either. What they were in stays live
+ * @untold: no flush has failed for the last of these
  */
 struct nl_vmap {
 	u32 nr;
@@ -50,10 +54,12 @@ struct nl_vmap {
 	u32 **entry;
 	u32 max;
 	struct nl_chunk *chunk;
-	struct list_head lru;
+	struct list_head clean, changed;
+	bool crowded;
 	unsigned long *there;
 	u32 resident, dirty, most;
 	u64 hits, misses, in, out, rebuilt, lost;
+	bool untold;
 };
 
 /* fit.c: entries of a chunk and chunks of a map that is swapped. */

@@ -247,10 +247,13 @@ int nl_name_list(struct nl_ftl *ftl, u32 *from, struct nl_name *names, u32 max,
 			break;
 		when = io->now;
 		r = nl_nw_fetch(f, *from, NL_FOR_RECOVERY, &when, NULL, &rec);
-		if (r)
+		if (r && r != -EIO)
 			break;
-		names[n++] = (struct nl_name){ .ppn = *from, .meta = nl_rec_meta(&rec) };
 		nl_io_wait(io, when);
+		if (!r)
+			names[n++] = (struct nl_name){ .ppn = *from, .meta = nl_rec_meta(&rec) };
+		f->unlisted += !!r;
+		r = 0;
 	}
 	return r ? r : n;
 }

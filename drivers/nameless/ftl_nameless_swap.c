@@ -54,15 +54,17 @@ static int nl_map_write(struct nl_nw *f, u32 n, u64 *when)
 	if (!m->chunk[n].changed) {
 		nl_page_live(&f->ftl, ppn);
 		m->chunk[n].ppn = ppn;
+		list_move_tail(&m->chunk[n].lru, &m->clean);
 		m->dirty--;
 	}
 	r = nl_nw_spent(f, nl_plane_of(f->ftl.geo, nl_block_of(f->ftl.geo, ppn)), start);
 	return r == -ESHUTDOWN ? r : 0;
 }
 
-static u32 nl_map_oldest(const struct nl_vmap *m)
+/* The one that was not used for longest. */
+static u32 nl_map_oldest(const struct nl_vmap *m, const struct list_head *list)
 {
-	return list_first_entry(&m->lru, struct nl_chunk, lru) - m->chunk;
+	return list_first_entry(list, struct nl_chunk, lru) - m->chunk;
 }
 
 static bool nl_map_is_empty(const struct nl_nw *f, u32 n)
@@ -81,7 +83,7 @@ static int nl_map_shrink_to(struct nl_nw *f, u32 most, u64 *when)
 	u32 n;
 
 	while (m->max && m->resident > most && !r) {
-		n = nl_map_oldest(m);
+		n = nl_map_oldest(m, list_empty(&m->clean) ? &m->changed : &m->clean);
 		at = start;
 		if (nl_map_is_dirty(m, n) && !nl_map_is_empty(f, n))
 			r = nl_map_write(f, n, &at);
@@ -89,6 +91,22 @@ static int nl_map_shrink_to(struct nl_nw *f, u32 most, u64 *when)
 			nl_map_drop(m, n);
 		*when = max(*when, at);
 	}
+	return r == -ESHUTDOWN || r == -ENOMEM ? r : 0;
+}
+
+/*
+ * A chunk more that a read may drop, up to half of the cache: reads program nothing, so writes that
+ * come between them do it. Without reads that miss chunks are written when their place is needed.
+ */
+static int nl_map_make_clean(struct nl_nw *f, u64 *when)
+{
+	struct nl_vmap *m = &f->map;
+	int r = 0;
+
+	if (m->dirty > m->max / 2)
+		r = nl_map_write(f, nl_map_oldest(m, &m->changed), when);
+	if (m->dirty <= m->max / 2)
+		m->crowded = false;
 	return r == -ESHUTDOWN || r == -ENOMEM ? r : 0;
 }
 
@@ -101,7 +119,9 @@ static int nl_map_shrink_to(struct nl_nw *f, u32 most, u64 *when)
  */
 int nl_map_shrink(struct nl_nw *f, u64 *when)
 {
-	return nl_map_shrink_to(f, f->map.max, when);
+	int r = nl_map_shrink_to(f, f->map.max, when);
+
+	return !r && f->map.crowded ? nl_map_make_clean(f, when) : r;
 }
 
 /* Room for the chunk is made first: it is never more than may be for a write. */
@@ -118,19 +138,15 @@ int nl_map_need_for_write(struct nl_nw *f, u32 lpn, u64 *when)
 int nl_map_need_for_read(struct nl_ftl *ftl, u32 lpn, u64 *when)
 {
 	struct nl_nw *f = nl_nw(ftl);
-	struct nl_chunk *chunk, *next;
 	struct nl_vmap *m = &f->map;
 
 	if (!m->max || !test_bit(lpn, m->there))
 		return 0;
 	if (m->entry[nl_map_of(m, lpn)])
 		return nl_map_need(f, lpn, when);
-	list_for_each_entry_safe(chunk, next, &m->lru, lru) {
-		if (m->resident < m->max || m->resident == m->dirty)
-			break;
-		if (chunk->ppn != NL_UNMAPPED)
-			nl_map_drop(m, chunk - m->chunk);
-	}
+	while (m->resident >= m->max && !list_empty(&m->clean))
+		nl_map_drop(m, nl_map_oldest(m, &m->clean));
+	m->crowded |= m->dirty > m->max / 2 && m->resident >= m->max;
 	return nl_map_need(f, lpn, when);
 }
 
@@ -157,16 +173,6 @@ int nl_map_need_trimmed(struct nl_ftl *ftl, u32 lpn, u32 end, u64 *when)
 	return r;
 }
 
-static u32 nl_map_oldest_dirty(const struct nl_vmap *m)
-{
-	const struct nl_chunk *chunk;
-
-	list_for_each_entry(chunk, &m->lru, lru)
-		if (chunk->ppn == NL_UNMAPPED)
-			return chunk - m->chunk;
-	return NL_NONE;
-}
-
 /* At most half of the cache is dirty when the device has been idle: reads may have that. */
 int nl_map_idle(struct nl_nw *f, u64 *when)
 {
@@ -181,6 +187,6 @@ int nl_map_idle(struct nl_nw *f, u64 *when)
 		return r ? r : 1;
 	if (m->dirty <= m->max / 2)
 		return 0;
-	r = nl_map_write(f, nl_map_oldest_dirty(m), when);
+	r = nl_map_write(f, nl_map_oldest(m, &m->changed), when);
 	return r == -ESHUTDOWN || r == -ENOMEM ? r : !r;
 }

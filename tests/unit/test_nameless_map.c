@@ -211,29 +211,142 @@ static void test_rebuilt(void)
 	}
 }
 
-/* What OOB does not have either is never guessed: the chunk's pages fail, others don't. */
+/* The page can't be corrected from now on, nor can its OOB. */
+static void spoil(struct rig *rig, u32 ppn)
+{
+	u64 when = 0;
+
+	rig->flash.fail_read = 1;
+	CHECK(nl_flash_read(&rig->flash, ppn, NL_FOR_HOST, &when, NULL, NULL) == -EBADMSG);
+}
+
+static int read_page(struct rig *rig, u32 lpn)
+{
+	struct nl_io io = { .now = ++rig->now };
+	struct nl_buf *buf;
+	int r = nl_ftl_read(rig->ftl, lpn, &buf, &io);
+
+	if (!r)
+		nl_buf_put(buf);
+	return r;
+}
+
+static u64 reads(const struct rig *rig)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < NL_NR_CAUSES; i++)
+		sum += rig->flash.count[NL_READ][i];
+	return sum;
+}
+
+/* A chunk and a page of it that is neither held nor to be read any more; its logical page. */
+static u32 lose(struct rig *rig)
+{
+	struct nl_nw *f = nl_nw(rig->ftl);
+	u32 lpn, ppn = swapped(rig, &lpn), at;
+
+	for (; nl_nw_held(f, nl_map_peek(f, lpn)); lpn++)
+		;
+	at = nl_map_peek(f, lpn);
+	damage(rig, ppn);
+	spoil(rig, at);
+	return lpn;
+}
+
+/*
+ * What OOB does not have either is never guessed: that page fails until it is written, and one
+ * flush does. Nothing else, and nobody looks for it again.
+ */
 static void test_lost(void)
 {
-	struct nl_io io = { .now = 1 };
 	struct nl_ftl_stat stat;
-	struct nl_buf *buf;
 	struct rig rig;
-	u32 lpn, ppn, at;
+	u32 lpn, other, i;
+	u64 before;
 
 	make(&rig, 2, 8, 2);
-	ppn = swapped(&rig, &lpn);
-	at = nl_map_peek(nl_nw(rig.ftl), lpn + 3);
-	damage(&rig, ppn);
-	rig.flash.block[at / 8].oob[at % 8 * rig.flash.geo.oob_bytes] ^= 1;
-	CHECK(nl_ftl_read(rig.ftl, lpn, &buf, &io) == -EIO);
-	CHECK(nl_ftl_read(rig.ftl, lpn + 3, &buf, &io) == -EIO);
-	CHECK(rig_write(&rig, lpn + 1, 0) == -EIO);
+	lpn = lose(&rig);
+	other = lpn / 8 * 8 + (lpn % 8 ? 0 : 1);
+	CHECK(read_page(&rig, lpn) == -EIO);
+	rig_read(&rig, other);
+	for (i = 0; i < PAGES; i++)	/* its chunk goes into the flash as it is, and comes back */
+		CHECK(!read_page(&rig, i) || i == lpn);
+	idle(&rig);
+	before = reads(&rig);
+	CHECK(read_page(&rig, lpn) == -EIO && reads(&rig) - before <= 1);
 	stat = stat_of(&rig);
-	CHECK(!stat.map_rebuilt && stat.map_lost == 3, "%llu", stat.map_lost);
-	rig_read(&rig, (lpn + 100) % PAGES);
-	rig.flash.block[at / 8].oob[at % 8 * rig.flash.geo.oob_bytes] ^= 1;
-	rig_read(&rig, lpn + 3);
-	CHECK(stat_of(&rig).map_rebuilt == 1);
+	CHECK(stat.map_rebuilt == 1 && stat.map_lost == 1, "%llu", stat.map_lost);
+	CHECK(rig_flush(&rig) == -EIO && !rig_flush(&rig));
+	rig_check(&rig);
+	CHECK(!rig_write(&rig, lpn, 0));
+	rig_verify(&rig);
+	rig_restart(&rig);
+	CHECK(stat_of(&rig).recovered_by_scan);
+	rig_verify(&rig);
+	rig_destroy(&rig);
+}
+
+/* Behind it trims last as before, and what is in a write buffer goes into the flash. */
+static void test_lost_goes_on(void)
+{
+	struct nl_config config;
+	struct rig rig;
+	u32 lpn, i, round;
+
+	for (round = 0; round < 6 && !ktap_failing(); round++) {
+		rig_map_chunks = 2;
+		rig_map_entries = 8;
+		config = rig_tiny(NL_FTL_NAMELESS, 2, 8, 5000, 40);
+		config.p[NL_P_BUFFER] = round % 2 * 5;
+		rig_init(&rig, &config, 5000, ktap_seed);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 5000; i++)
+			CHECK(!rig_write(&rig, i, 0));
+		CHECK(!rig_flush(&rig));
+		lpn = lose(&rig);
+		CHECK(!rig_trim(&rig, lpn, 1) && !rig_trim(&rig, 4990, 10));
+		if (round / 2 == 1)
+			CHECK(!rig_write(&rig, lpn, 0));
+		else if (round / 2 == 2)
+			CHECK(!rig_write(&rig, lpn / 8 * 8 + (lpn + 1) % 8, 0));
+		CHECK(rig_flush(&rig) == -EIO && !rig_flush(&rig));
+		CHECK(!rig.ftl->trims.nr_pending && !rig.ftl->wbuf.nr);
+		CHECK(stat_of(&rig).map_lost == 1);
+		rig_verify(&rig);
+		rig_crash(&rig);
+		rig_verify(&rig);
+		rig_destroy(&rig);
+	}
+}
+
+/* Reads and writes in turn, never idle: writes leave reads half of the cache. */
+static void test_crowded(void)
+{
+	struct nl_ftl_stat stat, before = { 0 };
+	struct rig rig;
+	u32 i;
+
+	make(&rig, 8, 8, 4);
+	CHECK(stat_of(&rig).map_dirty == 8);
+	rig_read(&rig, PAGES / 2);
+	for (i = 0; i < 8; i++)	/* each makes one clean, at most */
+		CHECK(!rig_write(&rig, i % 2 * 8, 0));
+	stat = stat_of(&rig);
+	CHECK(stat.map_dirty <= 5 && stat.map_resident <= 8, "%u dirty, %u", stat.map_dirty,
+	      stat.map_resident);
+	for (i = 0; i < 20; i++) {	/* two chunks are written, two others read */
+		CHECK(!rig_write(&rig, i % 2 * 8, 0));
+		rig_read(&rig, 200 + i % 2 * 8);
+		if (i == 4)
+			before = stat_of(&rig);
+	}
+	stat = stat_of(&rig);
+	CHECK(stat.map_hits - before.map_hits >= 28 && stat.map_misses == before.map_misses,
+	      "%llu hits, %llu misses", stat.map_hits - before.map_hits,
+	      stat.map_misses - before.map_misses);
+	CHECK(stat.map_out == before.map_out);
 	rig_verify(&rig);
 	rig_destroy(&rig);
 }
@@ -423,6 +536,8 @@ int main(int argc, char **argv)
 	ktap_run("a trim record has all chunks that it is about", test_trims);
 	ktap_run("a chunk that can't be read is rebuilt", test_rebuilt);
 	ktap_run("no entry is guessed", test_lost);
+	ktap_run("what is lost keeps nothing else", test_lost_goes_on);
+	ktap_run("reads find room among writes", test_crowded);
 	ktap_run("pages of the map are moved like others", test_moved);
 	ktap_run("blocks fail while others are emptied", test_failures);
 	ktap_run("a start swaps out what is too much", test_start);

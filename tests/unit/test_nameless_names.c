@@ -1173,6 +1173,138 @@ static void test_trust(void)
 	client_destroy(&c);
 }
 
+static void spoil(struct client *c, u32 ppn)
+{
+	u64 when = 0;
+
+	c->rig.flash.fail_read = 1;
+	CHECK(nl_flash_read(&c->rig.flash, ppn, NL_FOR_HOST, &when, NULL, NULL) == -EBADMSG);
+}
+
+/* A block of the physical segment, or a page of the virtual one, in a closed erase block. */
+static u32 closed(struct client *c, bool virtual, u32 *at)
+{
+	struct nl_nw *f = nl_nw(c->rig.ftl);
+	u32 ppn, nr = virtual ? c->virtual : c->blocks;
+
+	for (*at = 0; *at < nr; ++*at) {
+		const struct nl_name *name = &c->block[*at].name;
+
+		ppn = virtual ? nl_map_peek(f, *at) : name->ppn;
+		if (!virtual && nl_nw_moved(f, ppn, &name->meta))
+			continue;
+		if (ppn < NL_LOST && f->ftl.blocks.bk[nl_block_of(f->ftl.geo, ppn)].use ==
+				     NL_USE_CLOSED)
+			return ppn;
+	}
+	CHECK(*at < nr);
+	return 0;
+}
+
+static struct nl_ftl_stat stat_of(struct client *c)
+{
+	struct nl_ftl_stat stat;
+
+	nl_ftl_stat(c->rig.ftl, &stat);
+	return stat;
+}
+
+/* All that can be read is listed. */
+static u32 listed(struct client *c)
+{
+	struct nl_name names[5];
+	u32 from = 0, nr = 0;
+	struct nl_io io;
+	int n;
+
+	do {
+		io = now(c);
+		n = nl_name_list(c->rig.ftl, &from, names, ARRAY_SIZE(names), &io);
+		CHECK(n >= 0, "%d", n);
+		nr += max(n, 0);
+	} while (n > 0);
+	return nr;
+}
+
+/*
+ * What can't be read any more fails by itself: other writes find room, the floor is filled, wear is
+ * leveled, names are listed. Its erase block is collected when it is gone.
+ */
+static void test_unreadable(void)
+{
+	u32 round, i, at, ppn;
+
+	for (round = 0; round < 40 && !ktap_failing(); round++) {
+		struct nl_config config = worn(1 + round % 3, 36, 6 + round % 4, 50);
+		bool virtual = round % 2;
+		struct nl_ftl_stat stat;
+		struct client c;
+
+		client_init(&c, &config, BLOCKS, 12, ktap_seed + round);
+		for (i = 0; i < BLOCKS; i++)
+			CHECK(!put(&c, i) && !rig_write(&c.rig, i % 12, 0));
+		for (i = 0; i < 50; i++)
+			CHECK(!put(&c, rig_random(&c.rig, BLOCKS)));
+		ppn = closed(&c, virtual, &at);
+		spoil(&c, ppn);
+		for (i = 0; i < 600 && !ktap_failing(); i++) {
+			u32 other = rig_random(&c.rig, BLOCKS), lpn = rig_random(&c.rig, 12);
+
+			if (round % 5 == 4 && i == 200)
+				c.rig.flash.fail_erase = 1;
+			if (virtual || other != at)
+				CHECK(!put(&c, other), "block %u", other);
+			if (!virtual || lpn != at)
+				CHECK(!rig_write(&c.rig, lpn, 0), "page %u", lpn);
+			listen(&c);
+		}
+		stat = stat_of(&c);
+		CHECK(stat.unreadable == 1, "round %u: %u", round, stat.unreadable);
+		CHECK(listed(&c) == BLOCKS - !virtual && stat_of(&c).unlisted == !virtual);
+		for (i = 0; i < BLOCKS && !ktap_failing(); i++)
+			CHECK((!virtual && i == at) || right(&c, i));
+		if (virtual && !ktap_failing()) {
+			CHECK(!rig_write(&c.rig, at, 0) && !stat_of(&c).unreadable);
+			for (i = 0; i < 300; i++)
+				CHECK(!put(&c, rig_random(&c.rig, BLOCKS)));
+			verify(&c);
+		}
+		client_destroy(&c);
+	}
+}
+
+/*
+ * With blocks that fail beside it there may be too few, or only holes that are old names of what is
+ * written: then it can be read only, and nothing goes round in circles.
+ */
+static void test_unreadable_few(void)
+{
+	u32 round, i, at;
+
+	for (round = 0; round < 40 && !ktap_failing(); round++) {
+		struct nl_config config = worn(1, 36, 3, 50);
+		struct client c;
+		u64 erases;
+		int r = 0;
+
+		client_init(&c, &config, BLOCKS, 12, ktap_seed + round);
+		c.acks = round % 2 * 8;
+		for (i = 0; i < BLOCKS; i++)
+			CHECK(!put(&c, i) && !rig_write(&c.rig, i % 12, 0));
+		spoil(&c, closed(&c, true, &at));
+		c.rig.flash.fail_erase = 40;
+		for (i = 0; i < 400 && !r; i++) {
+			r = put(&c, rig_random(&c.rig, BLOCKS));
+			listen(&c);
+		}
+		CHECK(!r || r == -EROFS, "%d", r);
+		erases = c.rig.flash.count[NL_ERASE][NL_FOR_GC];
+		CHECK(erases < 10 * i + 100, "%llu erases for %u writes",
+		      (unsigned long long)erases, i);
+		client_destroy(&c);
+	}
+}
+
 static void test_others(void)
 {
 	struct nl_config config = rig_tiny(NL_FTL_PAGE, 2, 4, 36, 0);
@@ -1209,6 +1341,8 @@ int main(int argc, char **argv)
 	ktap_run("what is written after a block was lost is newer", test_lost);
 	ktap_run("an image has what the battery kept", test_image);
 	ktap_run("an image whose sums are right is not believed either", test_forged_image);
+	ktap_run("what can't be read is passed by", test_unreadable);
+	ktap_run("so it is where there is hardly room", test_unreadable_few);
 	ktap_run("a device that trusts looks at no block to end it", test_trust);
 	ktap_run("random overwrites are about as fast as the page map's", test_speed);
 	ktap_run("in-place GC takes blocks in which little is live", test_victims);
