@@ -282,12 +282,10 @@ static int nl_nw_open(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_nw *f = nl_nw(ftl);
 	const struct nl_geometry *geo = ftl->geo;
-	u64 forced = (u64)geo->nr_planes * geo->pages;
-	u32 moves = min_t(u64, ftl->config.p[NL_P_MOVES] + forced, 1 << 22);
 	u32 i;
 	int r;
 
-	if (nl_battery_create(ftl->flash, moves))
+	if (nl_battery_create(ftl->flash, nl_battery_moves(geo, &ftl->config)))
 		return -ENOMEM;
 	f->battery = ftl->flash->battery;
 	r = nl_map_init(f);
