@@ -1173,6 +1173,67 @@ static void test_trust(void)
 	client_destroy(&c);
 }
 
+static u32 most_erases(struct client *c)
+{
+	u32 i, most = 0;
+
+	for (i = 0; i < c->rig.flash.geo.nr_blocks; i++)
+		most = max(most, nl_flash_erases(&c->rig.flash, i));
+	return most;
+}
+
+/* Erases of the most worn block when the first page is moved because of it (4.4.6). */
+static u32 leveled_at(u32 wear_at)
+{
+	struct nl_config config = worn(2, 36, 6, 50);
+	struct client c;
+	u32 i, most;
+
+	config.p[NL_P_ENDURANCE] = 400;
+	config.p[NL_P_WEAR] = 900;
+	config.p[NL_P_WEAR_AT] = wear_at;
+	client_init(&c, &config, BLOCKS, 12, ktap_seed);
+	for (i = 0; i < BLOCKS; i++)
+		CHECK(!put(&c, i) && !rig_write(&c.rig, i % 12, 0));
+	for (i = 0; i < 60000 && !c.rig.flash.count[NL_PROGRAM][NL_FOR_WEAR]; i++)
+		CHECK(!put(&c, i % 3));
+	most = most_erases(&c);
+	CHECK(c.rig.flash.count[NL_PROGRAM][NL_FOR_WEAR], "%u erases and no leveling", most);
+	verify(&c);
+	client_destroy(&c);
+	return most;
+}
+
+/* Of 400 erases that a block has, 3/4 go by without leveling, or 1/4, whatever is worn by then. */
+static void test_wear_at(void)
+{
+	u32 never = leveled_at(0), early = leveled_at(250), late = leveled_at(750);
+
+	ktap_note("leveling begins at %u erases, %u with wear_at=25%%, %u with 75%%", never, early,
+		  late);
+	CHECK(never < 100 && early >= 100 && early < 110 && late >= 300 && late < 310);
+}
+
+/* What is listed at one go is read in all planes side by side, and waited for. */
+static void test_list_time(void)
+{
+	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 3, 8, 36, 4);
+	u64 read = config.p[NL_P_READ];
+	struct nl_name names[6];
+	struct client c;
+	struct nl_io io;
+	u32 i, from = 0;
+
+	client_init(&c, &config, BLOCKS, 12, 1);
+	for (i = 0; i < BLOCKS; i++)
+		CHECK(!put(&c, i));
+	io = (struct nl_io){ .now = 1000000000 };
+	CHECK(nl_name_list(c.rig.ftl, &from, names, 6, &io) == 6);
+	CHECK(io.done - io.now >= 2 * read && io.done - io.now < 5 * read, "%llu ns",
+	      (unsigned long long)(io.done - io.now));
+	client_destroy(&c);
+}
+
 static void spoil(struct client *c, u32 ppn)
 {
 	u64 when = 0;
@@ -1341,6 +1402,8 @@ int main(int argc, char **argv)
 	ktap_run("what is written after a block was lost is newer", test_lost);
 	ktap_run("an image has what the battery kept", test_image);
 	ktap_run("an image whose sums are right is not believed either", test_forged_image);
+	ktap_run("leveling begins when as much life is gone as is asked for", test_wear_at);
+	ktap_run("names are listed out of all planes at once", test_list_time);
 	ktap_run("what can't be read is passed by", test_unreadable);
 	ktap_run("so it is where there is hardly room", test_unreadable_few);
 	ktap_run("a device that trusts looks at no block to end it", test_trust);
