@@ -31,43 +31,48 @@ static u32 nl_check_virtual(struct nl_checking *c, struct nl_nw *f)
 }
 
 /* What the flash has of a chunk is what the map says. */
-static void nl_check_chunk(struct nl_checking *c, struct nl_nw *f, u32 n)
+static void nl_check_chunk(struct nl_checking *c, struct nl_nw *f, const struct nl_chunk *chunk)
 {
-	u32 lpn = n * f->map.entries, end = nl_map_end(&f->ftl, &f->map, n);
+	u32 n = chunk->n, lpn = n * f->map.entries, end = nl_map_end(&f->ftl, &f->map, n);
 
-	nl_check_live(c, f->map.chunk[n].ppn, NL_OOB_MAP, n);
-	for (; f->map.entry[n] && lpn < end; lpn++)
+	nl_check_live(c, chunk->ppn, NL_OOB_MAP, n);
+	for (; chunk->entry && lpn < end; lpn++)
 		if (nl_map_peek_flash(f, lpn) != nl_map_get(f, lpn))
 			nl_finding(c, "chunk %u: its flash page %u has not logical page %u's place",
-				   n, f->map.chunk[n].ppn, lpn);
+				   n, chunk->ppn, lpn);
 }
 
 static u32 nl_check_map(struct nl_checking *c, struct nl_nw *f)
 {
-	u32 n, live = 0, resident = 0, dirty = 0, listed = 0;
+	u32 n, live = 0, resident = 0, dirty = 0, clean = 0, changed = 0, chunks = 0;
 	const struct nl_vmap *m = &f->map;
-	u32 changed = 0;
 	const struct nl_chunk *chunk;
 
-	if (!m->max)
-		return 0;
-	for (n = 0; n < m->nr; n++) {
-		resident += !!m->entry[n];
-		dirty += nl_map_is_dirty(m, n);
-		if (m->chunk[n].ppn == NL_UNMAPPED)
+	for (n = 0; n < m->nr && m->max; n++) {
+		chunk = nl_map_chunk(m, n);
+		if (!chunk)
+			continue;
+		chunks++;
+		resident += nl_chunk_is_in_memory(chunk);
+		dirty += nl_chunk_is_dirty(chunk);
+		if (chunk->n != n || (!chunk->entry && chunk->ppn == NL_UNMAPPED))
+			nl_finding(c, "chunk %u: is there for nothing, or elsewhere", n);
+		if (chunk->ppn == NL_UNMAPPED)
 			continue;
 		live++;
-		nl_check_chunk(c, f, n);
+		nl_check_chunk(c, f, chunk);
 	}
+	if (!m->max)
+		return 0;
 	list_for_each_entry(chunk, &m->clean, lru)
-		listed += !!m->entry[chunk - m->chunk];
+		clean += nl_chunk_is_in_memory(chunk) && !nl_chunk_is_dirty(chunk);
 	list_for_each_entry(chunk, &m->changed, lru)
-		changed += nl_map_is_dirty(m, chunk - m->chunk);
-	listed += changed;
-	if (resident != m->resident || listed != resident || dirty != m->dirty ||
-	    changed != dirty)
-		nl_finding(c, "%u chunks are in memory, %u listed, %u dirty; %u and %u are counted",
-			   resident, listed, dirty, m->resident, m->dirty);
+		changed += nl_chunk_is_dirty(chunk);
+	if (resident != m->resident || dirty != m->dirty || chunks != m->chunks ||
+	    clean != resident - dirty || changed != dirty)
+		nl_finding(c, "%u chunks, %u in memory, %u dirty; counted %u, %u, %u, listed %u, %u",
+			   chunks, resident, dirty, m->chunks, m->resident, m->dirty, clean,
+			   changed);
 	return live;
 }
 

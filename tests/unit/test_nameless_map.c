@@ -166,15 +166,17 @@ static void test_trims(void)
 static u32 swapped(struct rig *rig, u32 *lpn)
 {
 	const struct nl_vmap *m = &nl_nw(rig->ftl)->map;
+	const struct nl_chunk *chunk;
 	u32 n;
 
-	for (n = 0; n < m->nr; n++)
-		if (!m->entry[n] && m->chunk[n].ppn != NL_UNMAPPED &&
-		    !nl_nw_held(nl_nw(rig->ftl), m->chunk[n].ppn))
-			break;
+	for (n = 0; n < m->nr; n++) {
+		chunk = nl_map_chunk(m, n);
+		*lpn = n * m->entries;
+		if (chunk && !chunk->entry && !nl_nw_held(nl_nw(rig->ftl), chunk->ppn))
+			return chunk->ppn;
+	}
 	CHECK(n < m->nr);
-	*lpn = n * m->entries;
-	return m->chunk[n].ppn;
+	return 0;
 }
 
 static void damage(struct rig *rig, u32 ppn)
@@ -355,12 +357,12 @@ static void test_crowded(void)
 static u32 moved(struct rig *rig, u32 *ppn)
 {
 	const struct nl_vmap *m = &nl_nw(rig->ftl)->map;
-	u32 n, moved = 0;
+	u32 n, moved = 0, now;
 
 	for (n = 0; n < m->nr; n++) {
-		moved += m->chunk[n].ppn != ppn[n] && ppn[n] != NL_UNMAPPED &&
-			 m->chunk[n].ppn != NL_UNMAPPED;
-		ppn[n] = m->chunk[n].ppn;
+		now = nl_map_chunk(m, n) ? nl_map_chunk(m, n)->ppn : NL_UNMAPPED;
+		moved += now != ppn[n] && ppn[n] != NL_UNMAPPED && now != NL_UNMAPPED;
+		ppn[n] = now;
 	}
 	return moved;
 }
@@ -527,6 +529,68 @@ static void test_cost(void)
 	CHECK(whole < half && half < one && hot < half);
 }
 
+/*
+ * Bytes of the map of 100 GB, as it says, when @pages of metadata are mapped, each @step pages from
+ * the one before. No flash: what is more than the cache holds would have left memory.
+ */
+static u64 memory(u64 cache, u32 pages, u32 step)
+{
+	struct nl_config config = nl_preset_find("ssd1")->config;
+	u32 logical = 100U << 18, i;
+	struct nl_flash flash = { 0 };
+	struct nl_nw f = { 0 };
+	u64 when = 0, bytes;
+
+	config.p[NL_P_FTL] = NL_FTL_NAMELESS;
+	config.p[NL_P_MAP_CACHE] = cache;
+	CHECK(!nl_config_fit(&config, logical));
+	CHECK(!nl_geometry_init(&flash.geo, &config));
+	f.ftl.flash = &flash;
+	f.ftl.geo = &flash.geo;
+	f.ftl.config = config;
+	f.ftl.logical_pages = logical;
+	CHECK(!nl_map_init(&f));
+	for (i = 0; i < pages; i++) {
+		CHECK(!nl_map_need(&f, i * step, &when));
+		nl_map_set(&f, i * step, i);
+	}
+	bytes = nl_map_memory(&f);
+	if (f.map.max && f.map.resident > f.map.max)
+		bytes -= (u64)(f.map.resident - f.map.max) * f.map.entries * sizeof(u32);
+	nl_map_destroy(&f);
+	return bytes;
+}
+
+/*
+ * Table 4.3's 100 GB, of the metadata of an ext4 and an ext3 file system (nameless-figures.rst),
+ * against the hybrid FTL's 4 bytes for a block, and 8 for a page of the log area.
+ */
+static void test_memory(void)
+{
+	u64 blocks = (100ULL << 18) / 64, hybrid = blocks * 4 + blocks * 64 / 20 * 8;
+	static const struct {
+		const char *what;
+		u32 pages, step, least;
+		u64 cache;
+	} at[] = {
+		{ "ext4", 83672, 1, 30, 0 }, { "ext4", 83672, 1, 100, 65536 },
+		{ "ext4", 83672, 1, 40, 196608 }, { "ext3", 190291, 1, 14, 0 },
+		{ "ext3", 190291, 1, 100, 65536 }, { "ext3", 190291, 1, 40, 196608 },
+		{ "ext4, scattered", 83672, 300, 2, 65536 },
+		{ "ext3, scattered", 190291, 130, 2, 65536 }, { "nothing", 0, 1, 10000, 65536 },
+	};
+	u64 bytes;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		bytes = memory(at[i].cache, at[i].pages, at[i].step);
+		ktap_note("%s, cache %llu: %llu bytes, 1/%.1f of the hybrid FTL's %llu", at[i].what,
+			  (unsigned long long)at[i].cache, (unsigned long long)bytes,
+			  (double)hybrid / bytes, (unsigned long long)hybrid);
+		CHECK(bytes * at[i].least <= hybrid);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -543,5 +607,6 @@ int main(int argc, char **argv)
 	ktap_run("a start swaps out what is too much", test_start);
 	ktap_run("what can't be is refused", test_refused);
 	ktap_run("what a cache costs", test_cost);
+	ktap_run("what the map of 100 GB takes in memory", test_memory);
 	return ktap_done();
 }
