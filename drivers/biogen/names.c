@@ -24,6 +24,7 @@
 #include "names_table.h"
 
 #define GEN_MOVES	4096u	/* that wait for the end of a round */
+#define GEN_LISTED	640u	/* names at one go, of which the planes read many side by side */
 #define GEN_MAGIC	0x62696f67656eULL
 
 static unsigned int commit;
@@ -283,11 +284,13 @@ static const struct nl_client_ops gen_recovery_ops = { .moved = gen_nothing_move
 /* What the pointers say against what there is. Return: blocks that there are. */
 static int gen_recover_all(struct nl_client *client)
 {
-	struct nl_name names[16];
+	struct nl_name *names = kvcalloc(GEN_LISTED, sizeof(*names), GFP_KERNEL);
 	u32 from = 0;
 	int n, i, all = 0;
 
-	while ((n = nl_client_list(client, &from, names, ARRAY_SIZE(names))) > 0) {
+	if (!names)
+		return -ENOMEM;
+	while ((n = nl_client_list(client, &from, names, GEN_LISTED)) > 0) {
 		for (i = 0; i < n; i++) {
 			u32 place = names[i].meta.word[0];
 
@@ -298,6 +301,7 @@ static int gen_recover_all(struct nl_client *client)
 		all += n;
 		cond_resched();
 	}
+	kvfree(names);
 	return n ?: all;
 }
 

@@ -87,6 +87,14 @@ struct nl_battery {
 	u32 nr_moved;
 };
 
+/* Entries of the table of migrations: leveling's, and what a failed block of each plane had. */
+static inline u32 nl_battery_moves(const struct nl_geometry *geo, const struct nl_config *config)
+{
+	u64 forced = (u64)geo->nr_planes * geo->pages;
+
+	return min_t(u64, config->p[NL_P_MOVES] + forced, 1 << 22);
+}
+
 /* Give the flash one if it has none: room for @moves. 0 or -ENOMEM. */
 int nl_battery_create(struct nl_flash *flash, u32 moves);
 void nl_battery_destroy(struct nl_flash *flash);

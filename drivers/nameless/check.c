@@ -75,7 +75,7 @@ static void nl_check_flash(struct nl_checking *c, u32 block)
 		nl_finding(c, "block %u: is free and not erased", block);
 	if (bk->use == NL_USE_ACTIVE && bk->fill != next)
 		nl_finding(c, "block %u: goes on at %u, in flash at %u", block, bk->fill, next);
-	if (bk->use == NL_USE_HELD && !(bk->flags & NL_RETIRED))
+	if (bk->use == NL_USE_HELD && !(bk->flags & (NL_RETIRED | NL_UNREADABLE)))
 		nl_finding(c, "block %u: is nowhere", block);
 }
 

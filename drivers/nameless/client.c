@@ -5,9 +5,12 @@
  * migrations by a work, which holds nothing while it does: they may write to the device, and have
  * locks of their own.
  */
+#include <linux/completion.h>
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <evenkeel/copy.h>
 #include <evenkeel/nameless_client.h>
@@ -16,7 +19,9 @@
 #include "dev.h"
 #include "names.h"
 
-#define NL_TELL	32	/* migrations at one go */
+#define NL_TELL		32	/* migrations at one go */
+#define NL_AHEAD	(10 * NSEC_PER_SEC)	/* for which the flash may have been booked */
+#define NL_LOOK		(HZ / 10)		/* whether that is so yet: a cut ends it */
 
 /**
  * struct nl_client - who has a device's physical segment
@@ -205,18 +210,18 @@ EXPORT_SYMBOL_GPL(nl_client_heard);
  * @client: who
  *
  * Then it was told of that, too, when this returns.
- * Context: process context, not from its own ops; sleeps.
+ * Context: process context, not from its own ops, nor with a lock that these take; sleeps.
  * Return: so it is.
  */
 bool nl_client_is_behind(struct nl_client *client)
 {
-	bool behind, told;
+	bool behind;
 
 	mutex_lock(&client->dev->io);
 	behind = nl_client_missed(client);
-	told = client->noticed == client->dev->cuts;
 	mutex_unlock(&client->dev->io);
-	if (behind && !told)
+	/* That it was noticed may have been taken, and not told yet. */
+	if (behind)
 		flush_work(&client->work);
 	return behind;
 }
@@ -394,10 +399,40 @@ static void nl_client_end(void *ctx, blk_status_t status)
 	io->end(io, status ? blk_status_to_errno(status) : io->error);
 }
 
+/* ns until a block may be begun. A guess, as no lock is held. */
+static u64 nl_client_ahead(const struct nl_dev *dev)
+{
+	u64 booked = max(READ_ONCE(dev->ready), nl_timing_idle_at(&dev->flash.timing));
+	u64 now = ktime_get_ns();
+
+	return !READ_ONCE(dev->off) && booked > now + NL_AHEAD ? booked - now - NL_AHEAD : 0;
+}
+
+/*
+ * No request can be called off when it was begun, and io_uring waits for those of a ring that is
+ * closed, for five minutes without complaint. So a block is begun when the flash has not much to do
+ * before it; nor does it take long itself (nl_fit_block()). Who closes a ring wakes its workers by
+ * a signal that kills nobody. *@came: what time it is then. -EINTR.
+ */
+static int nl_client_turn(struct nl_dev *dev, u64 *came)
+{
+	unsigned int state = current->flags & PF_IO_WORKER ? TASK_INTERRUPTIBLE : TASK_KILLABLE;
+	u64 wait;
+
+	while ((wait = nl_client_ahead(dev))) {
+		if (signal_pending_state(state, current))
+			return -EINTR;
+		set_current_state(state);
+		schedule_timeout(min_t(u64, nsecs_to_jiffies64(wait) + 1, NL_LOOK));
+		*came = ktime_get_ns();
+	}
+	return 0;
+}
+
 /* Would a request have to wait for another one's turn? A guess, for who would rather not. */
 bool nl_client_busy(const struct nl_client *client)
 {
-	return mutex_is_locked(&client->dev->io);
+	return mutex_is_locked(&client->dev->io) || nl_client_ahead(client->dev);
 }
 
 /**
@@ -407,7 +442,8 @@ bool nl_client_busy(const struct nl_client *client)
  *
  * Blocks are done in order. One that fails ends it; those before it are done, and io->done says how
  * many. When the power goes before the request's time it ends with -EIO, and any of it may be done.
- * Context: process context; sleeps, not for the flash.
+ * Context: process context; sleeps, for the flash only when that has more to do than 10 seconds
+ * take: a signal that kills ends that with -EINTR.
  * Return: 0, and io->end() is called; -ENOMEM or -EINVAL, and it is not.
  */
 int nl_client_submit(struct nl_client *client, struct nl_client_io *io)
@@ -424,7 +460,9 @@ int nl_client_submit(struct nl_client *client, struct nl_client_io *io)
 	if (!req)
 		return -ENOMEM;
 	for (io->done = 0; io->done < io->nr; io->done++) {
-		err = nl_client_block(dev, io, io->done, came, &due);
+		err = nl_client_turn(dev, &came);
+		if (!err)
+			err = nl_client_block(dev, io, io->done, came, &due);
 		if (err)
 			break;
 	}
@@ -434,6 +472,77 @@ int nl_client_submit(struct nl_client *client, struct nl_client_io *io)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(nl_client_submit);
+
+/**
+ * struct nl_sync - a request whose client waits for it
+ * @io: it
+ * @over: it is
+ * @left: who waits and who ends it: the later one frees it
+ */
+struct nl_sync {
+	struct nl_client_io io;
+	struct completion over;
+	atomic_t left;
+};
+
+static void nl_sync_put(struct nl_sync *sync)
+{
+	if (atomic_dec_and_test(&sync->left))
+		kfree(sync);
+}
+
+/* In any context; who waited may have been killed. */
+static void nl_sync_end(struct nl_client_io *io, int err)
+{
+	struct nl_sync *sync = container_of(io, struct nl_sync, io);
+
+	io->error = err;
+	complete(&sync->over);
+	nl_sync_put(sync);
+}
+
+static struct nl_sync *nl_sync_alloc(void)
+{
+	struct nl_sync *sync = kzalloc(sizeof(*sync), GFP_KERNEL);
+
+	if (!sync)
+		return NULL;
+	init_completion(&sync->over);
+	atomic_set(&sync->left, 2);
+	return sync;
+}
+
+/* The request was begun. */
+static int nl_sync_wait(struct nl_sync *sync)
+{
+	int err = wait_for_completion_killable(&sync->over) ? -EINTR : sync->io.error;
+
+	nl_sync_put(sync);
+	return err;
+}
+
+/*
+ * A request whose end is waited for, and io->end() not called. Context: process context; sleeps.
+ * Return: what it would be told, or nl_client_submit() returns; -EINTR, who waits is killed, and
+ * what was begun goes on without him.
+ */
+int nl_client_do(struct nl_client *client, struct nl_client_io *io)
+{
+	struct nl_sync *sync = nl_sync_alloc();
+	int err;
+
+	if (!sync)
+		return -ENOMEM;
+	sync->io = *io;
+	sync->io.end = nl_sync_end;
+	err = nl_client_submit(client, &sync->io);
+	if (err) {
+		kfree(sync);
+		return err;
+	}
+	io->done = sync->io.done;
+	return nl_sync_wait(sync);
+}
 
 /**
  * nl_client_acknowledge - the client uses these old names no more
@@ -463,27 +572,53 @@ int nl_client_acknowledge(struct nl_client *client, const struct nl_move *moves,
 }
 EXPORT_SYMBOL_GPL(nl_client_acknowledge);
 
+/* *@due: when they have been read. */
+static int nl_client_list_locked(struct nl_dev *dev, u32 *from, struct nl_name *names,
+				 unsigned int max, u64 *due)
+{
+	struct nl_io io = { .came = ktime_get_ns() };
+	int n = -EIO;
+
+	mutex_lock(&dev->io);
+	io.now = max(io.came, dev->ready);
+	io.done = io.now;
+	if (!dev->off)
+		n = nl_name_list(dev->ftl, from, names, max, &io);
+	mutex_unlock(&dev->io);
+	*due = io.done;
+	return n;
+}
+
 /**
  * nl_client_list - what valid blocks there are
  * @client: who
- * @from: address to begin at; then, where to go on
+ * @from: 0 at first; then, where to go on
  * @names: result
  * @max: of them
  *
+ * Their OOB is read, behind the start, and waited for as any request is.
  * Context: process context; sleeps.
- * Return: how many, 0 at the end; -EIO.
+ * Return: how many, 0 at the end; -EIO; -ENOMEM; -EINTR, it is killed.
  */
 int nl_client_list(struct nl_client *client, u32 *from, struct nl_name *names, unsigned int max)
 {
 	struct nl_dev *dev = client->dev;
-	struct nl_io io = { .now = ktime_get_ns() };
-	int n = -EIO;
+	struct nl_sync *sync = nl_sync_alloc();
+	struct nl_req *req;
+	int n, err;
 
-	mutex_lock(&dev->io);
-	if (!dev->off)
-		n = nl_name_list(dev->ftl, from, names, max, &io);
-	mutex_unlock(&dev->io);
-	return n;
+	if (!sync)
+		return -ENOMEM;
+	sync->io.end = nl_sync_end;
+	req = nl_req_alloc_other(&dev->due, nl_client_end, &sync->io);
+	if (!req) {
+		kfree(sync);
+		return -ENOMEM;
+	}
+	n = nl_client_list_locked(dev, from, names, max, &req->due);
+	nl_due_at(&dev->due, req);
+	err = nl_sync_wait(sync);
+	return n < 0 ? n : err ?: n;
 }
 EXPORT_SYMBOL_GPL(nl_client_list);
 

@@ -12,10 +12,7 @@
 
 #define NL_RESERVE_SHIFT	5	/* of the RAM, that is left alone */
 #define NL_HYBRID_PAGES		4096	/* a block: merges take time by their square */
-#define NL_TABLE_BYTES		24	/* a flash page: its data's place, maps, recovery */
-#define NL_BLOCK_BYTES		64	/* an erase block, in the flash and in the FTL */
-#define NL_LIST_BYTES		8	/* of blocks with as many live pages, in a plane */
-#define NL_SLOT_BYTES		32	/* a page of the write buffer, but its data */
+#define NL_REWRITE_SECONDS	90	/* that in-place GC of a block may take */
 
 /**
  * nl_fail - put an error into words
@@ -175,6 +172,18 @@ static int nl_fit_zones(struct nl_dev *dev, u64 bytes)
 	return 0;
 }
 
+/* A block of the physical segment waits for one that is collected: NL_AHEAD in client.c. */
+static int nl_fit_block(struct nl_dev *dev, const struct nl_config *config)
+{
+	u64 page = config->p[NL_P_READ] + config->p[NL_P_PROGRAM];
+
+	if (config->p[NL_P_FTL] != NL_FTL_NAMELESS ||
+	    config->p[NL_P_PAGES] * page <= NL_REWRITE_SECONDS * NSEC_PER_SEC)
+		return 0;
+	return nl_fail(dev, -EINVAL, "pages=%llu: to rewrite a block would take more than %u s",
+		       config->p[NL_P_PAGES], NL_REWRITE_SECONDS);
+}
+
 static int nl_fit(struct nl_dev *dev, u64 bytes)
 {
 	u64 page_bytes = dev->config.p[NL_P_PAGE_SIZE], pages = bytes / page_bytes;
@@ -190,7 +199,9 @@ static int nl_fit(struct nl_dev *dev, u64 bytes)
 	    dev->config.p[NL_P_PAGES] > NL_HYBRID_PAGES)
 		return nl_fail(dev, -EINVAL, "pages=%llu: the hybrid FTL merges blocks of up to %u",
 			       dev->config.p[NL_P_PAGES], NL_HYBRID_PAGES);
-	err = dev->config.p[NL_P_FTL] == NL_FTL_ZONED ? nl_fit_zones(dev, bytes) : 0;
+	err = nl_fit_block(dev, &dev->config);
+	if (!err && dev->config.p[NL_P_FTL] == NL_FTL_ZONED)
+		err = nl_fit_zones(dev, bytes);
 	if (err)
 		return err;
 	if (dev->config.p[NL_P_FTL] == NL_FTL_NAMELESS && dev->config.p[NL_P_MAP_CACHE] &&
@@ -280,8 +291,10 @@ int nl_dev_start(struct nl_dev *dev)
 }
 
 /* No table may be larger than the kernel can allocate. */
-static int nl_countable(struct nl_dev *dev, const struct nl_geometry *geo, u64 lists)
+static int nl_countable(struct nl_dev *dev, const struct nl_geometry *geo)
 {
+	u64 lists = (u64)geo->nr_planes * (geo->pages + 1);
+
 	if (geo->nr_pages > INT_MAX / sizeof(*dev->flash.data))
 		return nl_fail(dev, -EFBIG, "%u flash pages: more than a table can have",
 			       geo->nr_pages);
@@ -295,7 +308,6 @@ static int nl_countable(struct nl_dev *dev, const struct nl_geometry *geo, u64 l
 	return 0;
 }
 
-/* Ask before taking: what can't be had is refused at once, and nobody loses memory for it. */
 /* Bytes that there are, with those that are kept for what is gone. */
 static u64 nl_available(void)
 {
@@ -303,21 +315,20 @@ static u64 nl_available(void)
 	return (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
 }
 
+/* Ask before taking: what can't be had is refused at once, and nobody loses memory for it. */
 static int nl_enough(struct nl_dev *dev)
 {
 	u64 there = nl_available();
-	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> NL_RESERVE_SHIFT, bytes, lists;
+	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> NL_RESERVE_SHIFT, bytes;
 	struct nl_geometry geo;
 	int err;
 
 	if (nl_geometry_init(&geo, &dev->config))
 		return nl_fail(dev, -EINVAL, "no flash can have this shape");
-	lists = (u64)geo.nr_planes * (geo.pages + 1);
-	err = nl_countable(dev, &geo, lists);
+	err = nl_countable(dev, &geo);
 	if (err)
 		return err;
-	bytes = (u64)geo.nr_pages * NL_TABLE_BYTES + (u64)geo.nr_blocks * NL_BLOCK_BYTES +
-		lists * NL_LIST_BYTES + dev->config.p[NL_P_BUFFER] * NL_SLOT_BYTES;
+	bytes = nl_config_bytes(&geo, &dev->config);
 	if (bytes <= there && there - bytes >= reserve)
 		return 0;
 	return nl_fail(dev, -ENOMEM, "tables take %llu MiB, %llu MiB of RAM are there to be had",
@@ -403,14 +414,16 @@ int nl_dev_set(struct nl_dev *dev, char *args)
 
 	if (!dev->live)
 		return nl_fail(dev, -ENODEV, "%s is not there", dev->name);
-	err = nl_parse_params(dev, &config, args);
+	err = nl_parse_params(dev, &config, args) ?: nl_fit_block(dev, &config);
 	if (err)
 		return err;
 	mutex_lock(&dev->io);
 	dev->config = config;
 	nl_timing_retune(&dev->flash.timing, &dev->config);
-	if (!dev->off)
+	if (!dev->off) {
+		nl_ftl_retune(dev->ftl, &dev->config);
 		nl_idle_set(dev, ktime_get_ns());
+	}
 	mutex_unlock(&dev->io);
 	return 0;
 }

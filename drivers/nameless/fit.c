@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How much flash there has to be. */
+#include "battery.h"
 #include "ftl_hybrid.h"
 #include "ftl_nameless_map.h"
 #include "zones.h"
@@ -73,6 +74,30 @@ u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *con
 		       nl_hybrid_meta_blocks(geo, logical_pages) + NL_FLOOR;
 	return div_u64((u64)logical_pages + nl_fit_records(geo, config, logical_pages),
 		       geo->pages) + 1 + NL_FLOOR;
+}
+
+/* Battery-backed memory with its indexes, and what planes have beside it. */
+static u64 nl_nameless_bytes(const struct nl_geometry *geo, const struct nl_config *config)
+{
+	u64 moves = nl_battery_moves(geo, config), buckets = 1;
+
+	while (buckets < moves)
+		buckets *= 2;
+	return moves * (sizeof(struct nl_moved) + 2 * sizeof(u32)) + buckets * 2 * sizeof(u32) +
+	       geo->nr_planes * (sizeof(struct nl_slot) + 2 * sizeof(u32) +
+				 (u64)geo->pages * sizeof(struct nl_held)) +
+	       BITS_TO_LONGS(geo->nr_pages) * sizeof(long);
+}
+
+u64 nl_config_bytes(const struct nl_geometry *geo, const struct nl_config *config)
+{
+	u64 lists = (u64)geo->nr_planes * (geo->pages + 1);
+	u64 bytes = (u64)geo->nr_pages * NL_TABLE_BYTES + (u64)geo->nr_blocks * NL_BLOCK_BYTES +
+		    lists * NL_LIST_BYTES + config->p[NL_P_BUFFER] * NL_WSLOT_BYTES +
+		    geo->nr_channels * sizeof(struct nl_bus);
+
+	return config->p[NL_P_FTL] == NL_FTL_NAMELESS ? bytes + nl_nameless_bytes(geo, config) :
+							bytes;
 }
 
 int nl_config_fit(struct nl_config *config, u64 logical_pages)

@@ -133,6 +133,20 @@ static bool nl_flash_powered(struct nl_flash *flash)
 	return !flash->off;
 }
 
+static bool nl_counts_down(u64 *left)
+{
+	return *left && !--*left;
+}
+
+static void nl_page_spoil(struct nl_flash *flash, u32 ppn)
+{
+	if (flash->data[ppn]) {
+		flash->stored--;
+		nl_buf_put(flash->data[ppn]);
+	}
+	flash->data[ppn] = NL_PAGE_ERROR;
+}
+
 int nl_flash_read(struct nl_flash *flash, u32 ppn, enum nl_cause cause, u64 *when,
 		  struct nl_buf **buf, void *oob)
 {
@@ -147,6 +161,8 @@ int nl_flash_read(struct nl_flash *flash, u32 ppn, enum nl_cause cause, u64 *whe
 	nl_flash_done(flash, NL_READ, cause, number, page, when);
 	if (page >= block->next || flash->data[ppn] == NL_PAGE_BLANK)
 		return -ENODATA;
+	if (flash->data[ppn] != NL_PAGE_ERROR && nl_counts_down(&flash->fail_read))
+		nl_page_spoil(flash, ppn);
 	if (flash->data[ppn] == NL_PAGE_ERROR)
 		return -EBADMSG;
 	if (buf) {
@@ -196,11 +212,6 @@ static int nl_block_oob(struct nl_flash *flash, struct nl_block *block)
 		block->oob = kvzalloc((size_t)flash->geo.pages * flash->geo.oob_bytes,
 				      flash->nowait ? NL_GFP_NOWAIT : NL_GFP_IO);
 	return block->oob ? 0 : -ENOMEM;
-}
-
-static bool nl_counts_down(u64 *left)
-{
-	return *left && !--*left;
 }
 
 /* The page is spent, without content. */

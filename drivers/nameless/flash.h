@@ -105,6 +105,7 @@ struct nl_event {
  * @violation: the first one, in words
  * @fail_program: programs until one fails (a block goes bad), 0: none; for tests and users
  * @fail_erase: likewise, erases
+ * @fail_read: likewise, reads: the page can't be corrected from then on
  * @count: operations done, by kind and cause
  * @observe: told of each operation done, may be NULL; must not call back
  * @observer: passed to it
@@ -127,6 +128,7 @@ struct nl_flash {
 	const char *violation;
 	u64 fail_program;
 	u64 fail_erase;
+	u64 fail_read;
 	u64 count[NL_NR_OPS][NL_NR_CAUSES];
 	void (*observe)(void *observer, const struct nl_event *event);
 	void *observer;

@@ -100,6 +100,15 @@ void nl_ftl_destroy(struct nl_ftl *ftl)
 	kvfree(ftl);
 }
 
+void nl_ftl_retune(struct nl_ftl *ftl, const struct nl_config *config)
+{
+	int i;
+
+	for (i = 0; i < NL_NR_PARAMS; i++)
+		if (!nl_params[i].fixed)
+			ftl->config.p[i] = config->p[i];
+}
+
 void nl_ftl_begin(struct nl_ftl *ftl, struct nl_io *io)
 {
 	nl_timing_begin(&ftl->flash->timing, io->came ? io->came : io->now);

@@ -78,6 +78,8 @@ extern const char * const nl_zone_names[NL_NR_ZONE_STATES];
  * @waiting: migrations that are not acknowledged
  * @stalled: levelings that ended because too many are not
  * @stale: requests that were refused because no block has the name
+ * @unreadable: erase blocks that GC leaves, as something live in them can't be read
+ * @unlisted: times that a block was left out of a list for that
  * @merges: switch, partial and full (hybrid)
  * @zones: by state (zoned, as all that follow here)
  * @zone_spare: free blocks that no zone needs
@@ -95,7 +97,7 @@ extern const char * const nl_zone_names[NL_NR_ZONE_STATES];
  * @map_in: read from the flash
  * @map_out: written to it
  * @map_rebuilt: could not be read, and were made from OOB again
- * @map_lost: times that they could not
+ * @map_lost: pages of them that this did not find
  * @map_bytes: mapping tables as they are in memory, by kind: what table 4.3 counts
  * @other_bytes: the rest of the FTL's memory
  * @recovered_by_scan: the last open read all OOB; otherwise it had a checkpoint
@@ -115,6 +117,8 @@ struct nl_ftl_stat {
 	u64 wasted, migrated;
 	u32 waiting;
 	u64 stalled, stale;
+	u32 unreadable;
+	u64 unlisted;
 	u64 merges[NL_NR_MERGES];
 	u32 zones[NL_NR_ZONE_STATES];
 	u32 zone_spare;
@@ -232,6 +236,9 @@ void nl_ftl_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat);
 
 /* Flush and write a checkpoint, if there is room: before nl_ftl_destroy() at a clean stop. */
 int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io);
+
+/* Parameters that may be changed are as in @config from now on; others stay as they are. */
+void nl_ftl_retune(struct nl_ftl *ftl, const struct nl_config *config);
 
 /* Free the memory. What was not flushed is lost, as by a power cut. */
 void nl_ftl_destroy(struct nl_ftl *ftl);

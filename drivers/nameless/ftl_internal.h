@@ -40,6 +40,7 @@ enum nl_use {
 
 #define NL_DIRTY	0x1	/* looks erased, maybe isn't: to be erased before use */
 #define NL_RETIRED	0x2	/* a program failed: to be emptied and marked bad */
+#define NL_UNREADABLE	0x4	/* nameless: held, as a live page can't be read, till one is dead */
 
 /**
  * struct nl_bk - what an FTL knows of a block
@@ -49,7 +50,7 @@ enum nl_use {
  * @fill: pages spent
  * @live: of them live
  * @use: enum nl_use
- * @flags: NL_DIRTY, NL_RETIRED
+ * @flags: NL_DIRTY, NL_RETIRED, NL_UNREADABLE
  */
 struct nl_bk {
 	u64 newest;

@@ -40,11 +40,18 @@ static bool nl_nw_is_full(struct nl_ftl *ftl, u32 lpn)
 	return (u64)f->mapped + f->battery->nr_valid + ftl->wbuf.nr >= ftl->logical_pages;
 }
 
+/* Nothing leads to a page any more; to one that is lost nothing did. */
+static void nl_nw_leave(struct nl_nw *f, u32 ppn)
+{
+	if (ppn != NL_LOST)
+		nl_nw_dead(f, ppn);
+}
+
 static void nl_nw_forget(struct nl_ftl *ftl, u32 lpn)
 {
 	struct nl_nw *f = nl_nw(ftl);
 
-	nl_nw_dead(f, nl_nw_lookup(ftl, lpn));
+	nl_nw_leave(f, nl_nw_lookup(ftl, lpn));
 	nl_map_set(f, lpn, NL_UNMAPPED);
 	f->mapped--;
 }
@@ -132,7 +139,7 @@ static int nl_nw_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct n
 	if (old == NL_UNMAPPED)
 		f->mapped++;
 	else
-		nl_nw_dead(f, old);
+		nl_nw_leave(f, old);
 	nl_map_set(f, lpn, ppn);
 	f->rate_pages++;
 	nl_trims_unmark(ftl, lpn);
@@ -142,6 +149,8 @@ static int nl_nw_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct n
 
 static int nl_nw_read(struct nl_ftl *ftl, u32 ppn, struct nl_buf **buf, u64 *when)
 {
+	if (ppn == NL_LOST)
+		return -EIO;
 	return nl_nw_fetch(nl_nw(ftl), ppn, NL_FOR_HOST, when, buf, NULL);
 }
 
@@ -180,12 +189,13 @@ bool nl_nw_has_slots(const struct nl_nw *f)
 
 /*
  * All into the flash. Pages without a block go first, as they may open blocks that have to be
- * finished. Each time round a block has found its end or failed. 1: something has to stay, and
- * there may be no checkpoint, which would say of its block what is not so.
+ * finished. Each time round a block has found its end or failed. 1: something has to stay, or can't
+ * be read, and there may be no checkpoint, which would say of its block what is not so.
  */
 static int nl_nw_settle(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_nw *f = nl_nw(ftl);
+	bool lost = f->map.lost || f->unreadable;
 	u64 when = io->now;
 	u32 plane;
 	int r = 0;
@@ -197,7 +207,17 @@ static int nl_nw_settle(struct nl_ftl *ftl, struct nl_io *io)
 			r = nl_nw_finish(f, plane, &when);
 	}
 	nl_io_wait(io, when);
-	return !r || r == -ESHUTDOWN || r == -ENOMEM ? r : 1;
+	return (!r && !lost) || r == -ESHUTDOWN || r == -ENOMEM ? r : 1;
+}
+
+/* Pages of the virtual segment that can't be found since the last call. */
+static int nl_nw_lost(struct nl_ftl *ftl)
+{
+	struct nl_nw *f = nl_nw(ftl);
+	bool lost = f->map.untold;
+
+	f->map.untold = false;
+	return lost ? -EIO : 0;
 }
 
 static int nl_nw_gc(struct nl_ftl *ftl, struct nl_io *io)
@@ -249,6 +269,8 @@ static void nl_nw_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
 	stat->waiting = f->battery->nr_moved;
 	stat->stalled = f->stalled;
 	stat->stale = f->stale;
+	stat->unreadable = f->unreadable;
+	stat->unlisted = f->unlisted;
 	nl_map_stat(f, stat);
 	stat->map_bytes[NL_MAP_MOVED] = (u64)f->battery->nr_moved * sizeof(struct nl_moved);
 	stat->other_bytes += sizeof(*f) + (u64)ftl->geo->nr_planes * 2 * sizeof(u32) +
@@ -260,12 +282,10 @@ static int nl_nw_open(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_nw *f = nl_nw(ftl);
 	const struct nl_geometry *geo = ftl->geo;
-	u64 forced = (u64)geo->nr_planes * geo->pages;
-	u32 moves = min_t(u64, ftl->config.p[NL_P_MOVES] + forced, 1 << 22);
 	u32 i;
 	int r;
 
-	if (nl_battery_create(ftl->flash, moves))
+	if (nl_battery_create(ftl->flash, nl_battery_moves(geo, &ftl->config)))
 		return -ENOMEM;
 	f->battery = ftl->flash->battery;
 	r = nl_map_init(f);
@@ -306,6 +326,7 @@ const struct nl_ftl_ops nl_ftl_nameless = {
 	.write = nl_nw_write,
 	.read = nl_nw_read,
 	.peek = nl_nw_peek,
+	.lost = nl_nw_lost,
 	.full = nl_nw_is_full,
 	.settle = nl_nw_settle,
 	.gc = nl_nw_gc,

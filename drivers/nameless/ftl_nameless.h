@@ -35,6 +35,8 @@ struct nl_index {
  * @free_move: entry that is not in use, NL_NONE; others by @from.chain
  * @untold: migrations not handed out
  * @tell: entry to begin looking for them at
+ * @unreadable: blocks that GC leaves alone (NL_UNREADABLE)
+ * @unlisted: times that a block's name could not be read to be listed
  * @wasted: pages that were filled with nothing
  * @migrated: pages of the physical segment that got another name
  * @stalled: levelings that ended because too many migrations wait
@@ -59,6 +61,8 @@ struct nl_nw {
 	u32 free_move;
 	u32 untold;
 	u32 tell;
+	u32 unreadable;
+	u64 unlisted;
 	u64 wasted, migrated, stalled, stale;
 	u64 rate;
 	u64 rate_from;
@@ -106,6 +110,8 @@ int nl_nw_restore(struct nl_nw *f, u32 ppn, const struct nl_held *held, u64 *whe
 u32 nl_nw_holes(const struct nl_nw *f, u32 plane);
 /* It counts no more. */
 void nl_nw_dead(struct nl_nw *f, u32 ppn);
+/* A closed block, or one that was closed, has a live page that can't be read: GC leaves it. */
+void nl_nw_set_aside(struct nl_nw *f, u32 block);
 
 /* ftl_nameless_move.c: migrations. */
 int nl_nw_level(struct nl_nw *f, u32 plane, u64 *when);

@@ -6,7 +6,7 @@
 
 static u32 nl_check_virtual(struct nl_checking *c, struct nl_nw *f)
 {
-	u32 i, ppn, live = 0;
+	u32 i, ppn, nr = 0, lost = 0;
 	bool mapped;
 
 	for (i = 0; i < f->ftl.logical_pages; i++) {
@@ -16,49 +16,63 @@ static u32 nl_check_virtual(struct nl_checking *c, struct nl_nw *f)
 			nl_finding(c, "logical page %u: its bit and its chunk differ", i);
 		if (!mapped)
 			continue;
-		live++;
+		nr++;
+		lost += ppn == NL_LOST;
+		if (ppn == NL_LOST)
+			continue;
 		nl_check_live(c, ppn, NL_OOB_DATA, i);
 		if (nl_nw_is_valid(f, ppn))
 			nl_finding(c, "flash page %u: is in both segments", ppn);
 	}
-	if (live != f->mapped)
-		nl_finding(c, "%u pages are mapped, %u are counted", live, f->mapped);
-	return live;
+	if (nr != f->mapped)
+		nl_finding(c, "%u pages are mapped, %u are counted", nr, f->mapped);
+	/* what is lost is live, somewhere, also when it was written again */
+	return nr - lost + f->map.lost;
 }
 
 /* What the flash has of a chunk is what the map says. */
-static void nl_check_chunk(struct nl_checking *c, struct nl_nw *f, u32 n)
+static void nl_check_chunk(struct nl_checking *c, struct nl_nw *f, const struct nl_chunk *chunk)
 {
-	u32 lpn = n * f->map.entries, end = nl_map_end(&f->ftl, &f->map, n);
+	u32 n = chunk->n, lpn = n * f->map.entries, end = nl_map_end(&f->ftl, &f->map, n);
 
-	nl_check_live(c, f->map.chunk[n].ppn, NL_OOB_MAP, n);
-	for (; f->map.entry[n] && lpn < end; lpn++)
+	nl_check_live(c, chunk->ppn, NL_OOB_MAP, n);
+	for (; chunk->entry && lpn < end; lpn++)
 		if (nl_map_peek_flash(f, lpn) != nl_map_get(f, lpn))
 			nl_finding(c, "chunk %u: its flash page %u has not logical page %u's place",
-				   n, f->map.chunk[n].ppn, lpn);
+				   n, chunk->ppn, lpn);
 }
 
 static u32 nl_check_map(struct nl_checking *c, struct nl_nw *f)
 {
-	u32 n, live = 0, resident = 0, dirty = 0, listed = 0;
+	u32 n, live = 0, resident = 0, dirty = 0, clean = 0, changed = 0, chunks = 0;
 	const struct nl_vmap *m = &f->map;
 	const struct nl_chunk *chunk;
 
-	if (!m->max)
-		return 0;
-	for (n = 0; n < m->nr; n++) {
-		resident += !!m->entry[n];
-		dirty += nl_map_is_dirty(m, n);
-		if (m->chunk[n].ppn == NL_UNMAPPED)
+	for (n = 0; n < m->nr && m->max; n++) {
+		chunk = nl_map_chunk(m, n);
+		if (!chunk)
+			continue;
+		chunks++;
+		resident += nl_chunk_is_in_memory(chunk);
+		dirty += nl_chunk_is_dirty(chunk);
+		if (chunk->n != n || (!chunk->entry && chunk->ppn == NL_UNMAPPED))
+			nl_finding(c, "chunk %u: is there for nothing, or elsewhere", n);
+		if (chunk->ppn == NL_UNMAPPED)
 			continue;
 		live++;
-		nl_check_chunk(c, f, n);
+		nl_check_chunk(c, f, chunk);
 	}
-	list_for_each_entry(chunk, &m->lru, lru)
-		listed += !!m->entry[chunk - m->chunk];
-	if (resident != m->resident || listed != resident || dirty != m->dirty)
-		nl_finding(c, "%u chunks are in memory, %u listed, %u dirty; %u and %u are counted",
-			   resident, listed, dirty, m->resident, m->dirty);
+	if (!m->max)
+		return 0;
+	list_for_each_entry(chunk, &m->clean, lru)
+		clean += nl_chunk_is_in_memory(chunk) && !nl_chunk_is_dirty(chunk);
+	list_for_each_entry(chunk, &m->changed, lru)
+		changed += nl_chunk_is_dirty(chunk);
+	if (resident != m->resident || dirty != m->dirty || chunks != m->chunks ||
+	    clean != resident - dirty || changed != dirty)
+		nl_finding(c, "%u chunks, %u in memory, %u dirty; counted %u, %u, %u, listed %u, %u",
+			   chunks, resident, dirty, m->chunks, m->resident, m->dirty, clean,
+			   changed);
 	return live;
 }
 

@@ -37,15 +37,30 @@ u32 nl_nw_holes(const struct nl_nw *f, u32 plane)
 void nl_nw_dead(struct nl_nw *f, u32 ppn)
 {
 	u32 block = nl_block_of(f->ftl.geo, ppn), plane = nl_plane_of(f->ftl.geo, block);
+	struct nl_bk *bk = &f->ftl.blocks.bk[block];
 	struct nl_held *held = nl_nw_held(f, ppn);
 
 	if (held) {
 		nl_held_drop(held);
-		if (f->active[plane] == block &&
-		    nl_page_of(f->ftl.geo, ppn) >= f->ftl.blocks.bk[block].fill)
+		if (f->active[plane] == block && nl_page_of(f->ftl.geo, ppn) >= bk->fill)
 			f->pins[plane]--;
 	}
 	nl_page_dead(&f->ftl, ppn);
+	if (!(bk->flags & NL_UNREADABLE))
+		return;
+	bk->flags &= ~NL_UNREADABLE;
+	f->unreadable--;
+	nl_block_close(&f->ftl, block);
+}
+
+void nl_nw_set_aside(struct nl_nw *f, u32 block)
+{
+	struct nl_bk *bk = &f->ftl.blocks.bk[block];
+
+	if (bk->use == NL_USE_CLOSED)
+		nl_block_unclose(&f->ftl, block);
+	bk->flags |= NL_UNREADABLE;
+	f->unreadable++;
 }
 
 /* --- filling ---------------------------------------------------------------------------------- */
@@ -170,7 +185,8 @@ static u64 nl_nw_coming(const struct nl_nw *f, u64 pages)
 
 	if (!idle)
 		return U32_MAX;
-	return div_u64(us * min_t(u64, f->rate, 1 << 24), 1000000 * f->ftl.geo->nr_planes);
+	return div64_u64(us * min_t(u64, f->rate, 1 << 24),
+			 1000000ULL * f->ftl.geo->nr_planes);
 }
 
 static void nl_nw_measure(struct nl_nw *f, u64 now)
@@ -296,10 +312,12 @@ static int nl_nw_collect(struct nl_nw *f, u32 plane, u64 start)
 	if (block == NL_NONE)
 		return -ENOSPC;
 	r = nl_nw_hold(f, slot, block, start);
-	if (r) {
+	if (r)
 		nl_slot_drop(f->battery, slot);
-		return r;
-	}
+	if (r == -EIO)
+		nl_nw_set_aside(f, block);
+	if (r)
+		return r == -EIO ? -EAGAIN : r;
 	slot->block = block;	/* from here on a cut costs nothing */
 	nl_block_unclose(&f->ftl, block);
 	r = nl_media_erase_held(&f->ftl, block, NL_FOR_GC, &when);
@@ -439,8 +457,9 @@ static int nl_nw_program_here(struct nl_nw *f, u32 plane, enum nl_cause cause, u
 int nl_nw_program(struct nl_nw *f, u32 wanted, enum nl_cause cause, u64 *when, struct nl_buf *buf,
 		  struct nl_rec *rec, u32 *ppn)
 {
+	/* A page that is left out is a hole again for whoever collects its block. */
+	u32 left = f->battery->nr_moved + f->ftl.geo->pages, plane, block;
 	u64 start = *when;
-	u32 plane, block;
 	int r;
 
 	do {
@@ -456,7 +475,8 @@ int nl_nw_program(struct nl_nw *f, u32 wanted, enum nl_cause cause, u64 *when, s
 				r = nl_nw_failed(f, plane);
 			if (!r)
 				r = nl_nw_spent(f, plane, start);
-			r = r ? r : -EAGAIN;
+			if (!r)
+				r = left-- ? -EAGAIN : -ENOSPC;
 		} else {
 			r = nl_nw_program_here(f, plane, cause, when, buf, rec, *ppn);
 		}

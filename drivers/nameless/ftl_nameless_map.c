@@ -4,8 +4,9 @@
  *
  * With NL_P_MAP_CACHE the virtual segment's map is in chunks of a flash page's worth of entries;
  * as many as the cache holds are in memory, the others in flash pages of their own (NL_OOB_MAP).
- * In memory whole are the directory, which says where each chunk lies, and a bit per logical page,
- * whether it is mapped: trims, and reads of what was never written, need no more.
+ * In memory are the directory, which says where each chunk lies, and a bit for each of its pages,
+ * whether it is mapped: trims, and reads of what was never written, need no more. Both are there
+ * for chunks in which something is mapped: a file system's metadata is in few of them.
  *
  * Flash pages of the map are a cache, and nothing else. OOB says what they do, so the scan ignores
  * them, they are dead after a cut or a stop, and a checkpoint says nothing of them. A start has the
@@ -38,8 +39,10 @@
  * room the chunk stays in memory: the cache is too large, and nothing is lost.
  *
  * A chunk that can't be read is rebuilt: it is in the OOB of the live pages, each logical page
- * once. If one of these can't be read either, requests for the chunk fail with -EIO and are
- * counted; a wrong entry is never used.
+ * once. If one of these can't be read either, the logical page is lost (NL_LOST): reads of it fail
+ * until it is written or trimmed, and so does the next flush, once. Its flash page stays live,
+ * whichever it is, and nothing is written that a start would believe: that knows such a page as
+ * well as any scan does.
  */
 #include <linux/bitmap.h>
 #include <linux/mm.h>
@@ -49,106 +52,159 @@
 
 bool nl_map_has(const struct nl_nw *f, u32 lpn)
 {
-	return f->map.max ? test_bit(lpn, f->map.there) : nl_map_get(f, lpn) != NL_UNMAPPED;
+	const struct nl_vmap *m = &f->map;
+	const struct nl_chunk *chunk = nl_map_chunk(m, nl_map_of(m, lpn));
+
+	if (!m->max)
+		return nl_map_get(f, lpn) != NL_UNMAPPED;
+	return chunk && test_bit(nl_map_in(m, lpn), chunk->there);
 }
 
 u32 nl_map_get(const struct nl_nw *f, u32 lpn)
 {
-	const u32 *entry = f->map.entry[nl_map_of(&f->map, lpn)];
+	const struct nl_chunk *chunk = nl_map_chunk(&f->map, nl_map_of(&f->map, lpn));
 
-	return entry ? entry[nl_map_in(&f->map, lpn)] : NL_UNMAPPED;
+	return nl_chunk_is_in_memory(chunk) ? chunk->entry[nl_map_in(&f->map, lpn)] : NL_UNMAPPED;
 }
 
 /* It is not as in the flash any more. */
-static void nl_map_dirty(struct nl_nw *f, u32 n)
+static void nl_map_dirty(struct nl_nw *f, struct nl_chunk *chunk)
 {
-	struct nl_chunk *chunk = &f->map.chunk[n];
 	u32 ppn = chunk->ppn;
 
 	chunk->changed = true;
 	if (ppn == NL_UNMAPPED)
 		return;
 	chunk->ppn = NL_UNMAPPED;
+	list_move_tail(&chunk->lru, &f->map.changed);
 	f->map.dirty++;
 	nl_nw_dead(f, ppn);
 }
 
 void nl_map_set(struct nl_nw *f, u32 lpn, u32 ppn)
 {
-	struct nl_vmap *m = &f->map;
+	struct nl_chunk *chunk = nl_map_chunk(&f->map, nl_map_of(&f->map, lpn));
+	u32 i = nl_map_in(&f->map, lpn);
 
-	m->entry[nl_map_of(m, lpn)][nl_map_in(m, lpn)] = ppn;
-	if (!m->max)
+	chunk->entry[i] = ppn;
+	if (!f->map.max)
 		return;
 	if (ppn == NL_UNMAPPED)
-		__clear_bit(lpn, m->there);
+		__clear_bit(i, chunk->there);
 	else
-		__set_bit(lpn, m->there);
-	nl_map_dirty(f, nl_map_of(m, lpn));
+		__set_bit(i, chunk->there);
+	nl_map_dirty(f, chunk);
 }
 
 /* --- into memory ------------------------------------------------------------------------------ */
 
+static gfp_t nl_map_gfp(const struct nl_nw *f)
+{
+	return f->ftl.flash->nowait ? NL_GFP_NOWAIT : NL_GFP_IO;
+}
+
 /* Empty. */
 static u32 *nl_map_alloc(const struct nl_nw *f)
 {
-	u32 i, *entry = kmalloc_array(f->map.entries, sizeof(*entry),
-				      f->ftl.flash->nowait ? NL_GFP_NOWAIT : NL_GFP_IO);
+	u32 i, *entry = kmalloc_array(f->map.entries, sizeof(*entry), nl_map_gfp(f));
 
 	for (i = 0; entry && i < f->map.entries; i++)
 		entry[i] = NL_UNMAPPED;
 	return entry;
 }
 
-static void nl_map_install(struct nl_vmap *m, u32 n, u32 *entry)
+static size_t nl_chunk_bytes(const struct nl_vmap *m)
 {
-	m->entry[n] = entry;
+	return sizeof(struct nl_chunk) + (m->max ? BITS_TO_LONGS(m->entries) : 0) * sizeof(long);
+}
+
+/* The chunk, which is made if there is none. NULL: no memory. */
+static struct nl_chunk *nl_map_make_chunk(struct nl_nw *f, u32 n)
+{
+	struct nl_vmap *m = &f->map;
+	struct nl_chunk ***leaf = &m->dir[n / NL_LEAF], **chunk;
+
+	if (!*leaf) {
+		*leaf = kcalloc(NL_LEAF, sizeof(**leaf), nl_map_gfp(f));
+		if (!*leaf)
+			return NULL;
+		m->leaves++;
+	}
+	chunk = &(*leaf)[n % NL_LEAF];
+	if (*chunk)
+		return *chunk;
+	*chunk = kzalloc(nl_chunk_bytes(m), nl_map_gfp(f));
+	if (!*chunk)
+		return NULL;
+	(*chunk)->n = n;
+	(*chunk)->ppn = NL_UNMAPPED;
+	m->chunks++;
+	return *chunk;
+}
+
+void nl_map_forget_chunk(struct nl_vmap *m, struct nl_chunk *chunk)
+{
+	m->dir[chunk->n / NL_LEAF][chunk->n % NL_LEAF] = NULL;
+	m->chunks--;
+	kfree(chunk);
+}
+
+static struct list_head *nl_map_list(struct nl_vmap *m, const struct nl_chunk *chunk)
+{
+	return nl_chunk_is_dirty(chunk) ? &m->changed : &m->clean;
+}
+
+static void nl_map_install(struct nl_vmap *m, struct nl_chunk *chunk, u32 *entry)
+{
+	chunk->entry = entry;
 	m->resident++;
 	m->most = max(m->most, m->resident);
 	if (!m->max)
 		return;
-	list_add_tail(&m->chunk[n].lru, &m->lru);
-	m->dirty += nl_map_is_dirty(m, n);
+	m->dirty += nl_chunk_is_dirty(chunk);
+	list_add_tail(&chunk->lru, nl_map_list(m, chunk));
 }
 
-static int nl_map_fetch(struct nl_nw *f, u32 n, u32 *entry, u64 *when)
+static int nl_map_fetch(struct nl_nw *f, const struct nl_chunk *chunk, u32 *entry, u64 *when)
 {
-	const struct nl_vmap *m = &f->map;
 	struct nl_rec rec;
 	struct nl_buf *buf;
 	const __le32 *from;
 	u32 i;
-	int r = nl_nw_fetch(f, m->chunk[n].ppn, NL_FOR_META, when, &buf, &rec);
+	int r = nl_nw_fetch(f, chunk->ppn, NL_FOR_META, when, &buf, &rec);
 
 	if (r)
 		return r;
-	if (rec.type != NL_OOB_MAP || rec.lpn != n || !buf ||
+	if (rec.type != NL_OOB_MAP || rec.lpn != chunk->n || !buf ||
 	    nl_data_csum(&f->ftl, buf) != rec.data_csum) {
 		nl_buf_put(buf);
 		return -EIO;
 	}
 	from = nl_buf_data(buf);
-	for (i = 0; i < m->entries; i++)
+	for (i = 0; i < f->map.entries; i++)
 		entry[i] = le32_to_cpu(from[i]);
 	nl_buf_put(buf);
 	return 0;
 }
 
-/* Has each page that is mapped an entry, and no other one? */
-static bool nl_map_is_whole(const struct nl_nw *f, u32 n, const u32 *entry)
+/* Pages that are mapped and have no entry, nor will have one before they are written again. */
+static u32 nl_map_lose(const struct nl_nw *f, const struct nl_chunk *chunk, u32 *entry)
 {
-	u32 first = n * f->map.entries, lpn;
-	bool found;
+	u32 i, lost = 0;
 
-	for (lpn = first; lpn < nl_map_end(&f->ftl, &f->map, n); lpn++) {
-		found = entry[lpn - first] != NL_UNMAPPED;
-		if (test_bit(lpn, f->map.there) != found)
-			return false;
+	for_each_set_bit(i, chunk->there, f->map.entries) {
+		if (entry[i] != NL_UNMAPPED)
+			continue;
+		entry[i] = NL_LOST;
+		lost++;
 	}
-	return true;
+	return lost;
 }
 
-/* Out of the OOB of all that is live, in all planes at once. What can't be read is missing then. */
+/*
+ * Out of the OOB of all that is live, in all planes at once. What can't be read is lost; the others
+ * are not, nor is this looked for again.
+ */
 static int nl_map_rebuild(struct nl_nw *f, u32 n, u32 *entry, u64 *when)
 {
 	const struct nl_vmap *m = &f->map;
@@ -168,33 +224,35 @@ static int nl_map_rebuild(struct nl_nw *f, u32 n, u32 *entry, u64 *when)
 		if (!r && rec.type == NL_OOB_DATA && nl_map_of(m, rec.lpn) == n)
 			entry[rec.lpn % m->entries] = ppn;
 	}
-	return nl_map_is_whole(f, n, entry) ? 0 : -EIO;
+	return 0;
 }
 
-static int nl_map_load(struct nl_nw *f, u32 n, u64 *when)
+static int nl_map_load(struct nl_nw *f, struct nl_chunk *chunk, u64 *when)
 {
 	struct nl_vmap *m = &f->map;
-	u32 *entry = nl_map_alloc(f);
+	u32 *entry = nl_map_alloc(f), lost;
 	bool rebuilt;
 	int r;
 
 	if (!entry)
 		return -ENOMEM;
-	r = nl_map_fetch(f, n, entry, when);
+	r = nl_map_fetch(f, chunk, entry, when);
 	rebuilt = r == -EIO;
-	if (rebuilt) {
-		r = nl_map_rebuild(f, n, entry, when);
-		m->lost += r == -EIO;
-	}
+	if (rebuilt)
+		r = nl_map_rebuild(f, chunk->n, entry, when);
 	if (r) {
 		kfree(entry);
 		return r;
 	}
-	nl_map_install(m, n, entry);
+	nl_map_install(m, chunk, entry);
 	m->in++;
-	m->rebuilt += rebuilt;
-	if (rebuilt)
-		nl_map_dirty(f, n);
+	if (!rebuilt)
+		return 0;
+	lost = nl_map_lose(f, chunk, entry);
+	m->rebuilt++;
+	m->lost += lost;
+	m->untold |= lost;
+	nl_map_dirty(f, chunk);
 	return 0;
 }
 
@@ -204,27 +262,30 @@ static int nl_map_load(struct nl_nw *f, u32 n, u64 *when)
  * @lpn: a logical page of it
  * @when: in: not to begin before, out: when it is there, ns
  *
- * Return: 0; -ENOMEM; -EIO: neither the chunk nor all of the OOB that has it can be read;
- * -ESHUTDOWN.
+ * Return: 0; -ENOMEM; -ESHUTDOWN.
  */
 int nl_map_need(struct nl_nw *f, u32 lpn, u64 *when)
 {
 	struct nl_vmap *m = &f->map;
-	u32 n = nl_map_of(m, lpn), *entry;
+	struct nl_chunk *chunk = nl_map_chunk(m, nl_map_of(m, lpn));
+	u32 *entry;
 
-	if (m->entry[n]) {
+	if (nl_chunk_is_in_memory(chunk)) {
 		m->hits++;
 		if (m->max)
-			list_move_tail(&m->chunk[n].lru, &m->lru);
+			list_move_tail(&chunk->lru, nl_map_list(m, chunk));
 		return 0;
 	}
 	m->misses++;
-	if (m->max && m->chunk[n].ppn != NL_UNMAPPED)
-		return nl_map_load(f, n, when);
+	if (chunk && chunk->ppn != NL_UNMAPPED)
+		return nl_map_load(f, chunk, when);
 	entry = nl_map_alloc(f);
-	if (!entry)
+	chunk = entry ? nl_map_make_chunk(f, nl_map_of(m, lpn)) : NULL;
+	if (!chunk) {
+		kfree(entry);
 		return -ENOMEM;
-	nl_map_install(m, n, entry);
+	}
+	nl_map_install(m, chunk, entry);
 	return 0;
 }
 
@@ -235,16 +296,20 @@ int nl_map_export(struct nl_ftl *ftl, __le32 *to, u64 *when)
 	struct nl_nw *f = nl_nw(ftl);
 	const struct nl_vmap *m = &f->map;
 	u32 n, lpn, first, *copy = nl_map_alloc(f), *entry;
+	const struct nl_chunk *chunk;
 	int r = copy ? 0 : -ENOMEM;
 
 	for (n = 0; n < m->nr && !r; n++) {
 		first = n * m->entries;
-		entry = m->entry[n];
-		if (!entry && m->max && m->chunk[n].ppn != NL_UNMAPPED) {
+		chunk = nl_map_chunk(m, n);
+		entry = chunk ? chunk->entry : NULL;
+		if (!entry && chunk && chunk->ppn != NL_UNMAPPED) {
 			entry = copy;
-			r = nl_map_fetch(f, n, copy, when);
+			r = nl_map_fetch(f, chunk, copy, when);
 			if (r == -EIO)
 				r = nl_map_rebuild(f, n, copy, when);
+			if (!r && nl_map_lose(f, chunk, copy))
+				r = -EIO;
 		}
 		for (lpn = first; lpn < nl_map_end(&f->ftl, &f->map, n); lpn++)
 			to[lpn] = cpu_to_le32(entry ? entry[lpn - first] : NL_UNMAPPED);
@@ -255,7 +320,8 @@ int nl_map_export(struct nl_ftl *ftl, __le32 *to, u64 *when)
 
 u32 nl_map_peek_flash(const struct nl_nw *f, u32 lpn)
 {
-	u32 ppn = f->map.chunk[nl_map_of(&f->map, lpn)].ppn;
+	const struct nl_chunk *chunk = nl_map_chunk(&f->map, nl_map_of(&f->map, lpn));
+	u32 ppn = chunk ? chunk->ppn : NL_UNMAPPED;
 	const struct nl_held *held;
 	struct nl_buf *buf;
 
@@ -270,20 +336,23 @@ u32 nl_map_peek_flash(const struct nl_nw *f, u32 lpn)
 
 u32 nl_map_peek(const struct nl_nw *f, u32 lpn)
 {
-	if (f->map.max && !f->map.entry[nl_map_of(&f->map, lpn)])
+	if (f->map.max &&
+	    !nl_chunk_is_in_memory(nl_map_chunk(&f->map, nl_map_of(&f->map, lpn))))
 		return nl_map_peek_flash(f, lpn);
 	return nl_map_get(f, lpn);
+}
+
+static u32 nl_map_leaves(const struct nl_vmap *m)
+{
+	return DIV_ROUND_UP(m->nr, NL_LEAF);
 }
 
 u64 nl_map_memory(const struct nl_nw *f)
 {
 	const struct nl_vmap *m = &f->map;
-	u64 bytes = (u64)m->resident * m->entries * sizeof(u32) + (u64)m->nr * sizeof(u32 *);
 
-	if (!m->max)
-		return bytes;
-	return bytes + (u64)m->nr * sizeof(struct nl_chunk) +
-	       BITS_TO_LONGS(f->ftl.logical_pages) * sizeof(long);
+	return (u64)m->resident * m->entries * sizeof(u32) + m->chunks * nl_chunk_bytes(m) +
+	       (u64)m->leaves * NL_LEAF * sizeof(**m->dir) + nl_map_leaves(m) * sizeof(*m->dir);
 }
 
 void nl_map_stat(const struct nl_nw *f, struct nl_ftl_stat *stat)
@@ -304,41 +373,37 @@ void nl_map_stat(const struct nl_nw *f, struct nl_ftl_stat *stat)
 	stat->map_lost = m->lost;
 }
 
-/* As many chunks as the cache holds, or all; their table, and with a cache the directory. */
+/* As many chunks as the cache holds, or all; and the directory, which is empty. */
 int nl_map_init(struct nl_nw *f)
 {
 	const struct nl_config *config = &f->ftl.config;
 	u64 bytes = config->p[NL_P_MAP_CACHE];
 	struct nl_vmap *m = &f->map;
-	u32 i;
 
-	INIT_LIST_HEAD(&m->lru);
+	INIT_LIST_HEAD(&m->clean);
+	INIT_LIST_HEAD(&m->changed);
 	m->entries = bytes ? nl_map_entries(f->ftl.geo, config) : NL_PIECE;
 	m->nr = DIV_ROUND_UP(f->ftl.logical_pages, m->entries);
 	if (bytes && bytes < m->entries * sizeof(u32))
 		return -EINVAL;
-	m->entry = kvcalloc(m->nr, sizeof(*m->entry), GFP_KERNEL);
-	if (!m->entry)
-		return -ENOMEM;
-	if (!bytes)
-		return 0;
-	m->chunk = kvcalloc(m->nr, sizeof(*m->chunk), GFP_KERNEL);
-	m->there = kvcalloc(BITS_TO_LONGS(f->ftl.logical_pages), sizeof(long), GFP_KERNEL);
-	if (!m->chunk || !m->there)
-		return -ENOMEM;
-	for (i = 0; i < m->nr; i++)
-		m->chunk[i].ppn = NL_UNMAPPED;
-	m->max = min_t(u64, div_u64(bytes, m->entries * sizeof(u32)), m->nr);
-	return 0;
+	m->max = bytes ? min_t(u64, div_u64(bytes, m->entries * sizeof(u32)), m->nr) : 0;
+	m->dir = kvcalloc(nl_map_leaves(m), sizeof(*m->dir), GFP_KERNEL);
+	return m->dir ? 0 : -ENOMEM;
 }
 
 void nl_map_destroy(struct nl_nw *f)
 {
-	u32 i;
+	struct nl_vmap *m = &f->map;
+	struct nl_chunk *chunk;
+	u32 n;
 
-	for (i = 0; f->map.entry && i < f->map.nr; i++)
-		kfree(f->map.entry[i]);
-	kvfree(f->map.entry);
-	kvfree(f->map.chunk);
-	kvfree(f->map.there);
+	for (n = 0; m->dir && n < m->nr; n++) {
+		chunk = nl_map_chunk(m, n);
+		if (chunk)
+			kfree(chunk->entry);
+		kfree(chunk);
+	}
+	for (n = 0; m->dir && n < nl_map_leaves(m); n++)
+		kfree(m->dir[n]);
+	kvfree(m->dir);
 }

@@ -10,30 +10,41 @@
 #include "ftl_internal.h"
 
 #define NL_PIECE	1024u	/* entries of a chunk of a map that is whole in memory */
+#define NL_LOST		(NL_UNMAPPED - 1)	/* of an entry: mapped, and nobody knows where */
 
 struct nl_nw;
 
+#define NL_LEAF		512u	/* chunks that a piece of the directory has */
+
 /**
- * struct nl_chunk - where a chunk is
- * @lru: in the list of those in memory
+ * struct nl_chunk - entries of consecutive logical pages, of which one is mapped, or was
+ * @n: which
+ * @entry: NULL: not in memory
+ * @lru: in one of the lists of those in memory; with a cache only, as all that follows
  * @ppn: flash page that says the same as the map does; NL_UNMAPPED: none
  * @changed: since a program of it began
+ * @there: bit per entry: it is mapped. What asks for no more needs no entries
  */
 struct nl_chunk {
-	struct list_head lru;
+	u32 n;
 	u32 ppn;
+	u32 *entry;
+	struct list_head lru;
 	bool changed;
+	unsigned long there[];
 };
 
 /**
  * struct nl_vmap - the virtual segment's map
- * @nr: chunks
+ * @nr: chunks that there may be
  * @entries: of a chunk
- * @entry: of each chunk; NULL: not in memory
+ * @dir: the directory: NL_LEAF chunks each, NULL where there is none
+ * @leaves: pieces of it that there are
+ * @chunks: that there are
  * @max: chunks that may be in memory; 0: all, and all that follows is not used
- * @chunk: the directory
- * @lru: chunks in memory, the one that was not used for longest first
- * @there: bit per logical page: it is mapped. What asks for no more needs no chunk
+ * @clean: chunks in memory that the flash has, too, the one that was not used for longest first
+ * @changed: those that it has not, likewise
+ * @crowded: a read found no clean one to drop since half of the cache may be dirty
  * @resident: chunks in memory
  * @dirty: of them not as in the flash
  * @most: were in memory at once
@@ -42,18 +53,21 @@ struct nl_chunk {
  * @in: chunks read from the flash
  * @out: and written to it
  * @rebuilt: chunks that could not be read, out of OOB
- * @lost: times that OOB did not have all of one either
+ * @lost: pages that OOB did not have either. What they were in stays live
+ * @untold: no flush has failed for the last of these
  */
 struct nl_vmap {
 	u32 nr;
 	u32 entries;
-	u32 **entry;
+	struct nl_chunk ***dir;
+	u32 leaves;
+	u32 chunks;
 	u32 max;
-	struct nl_chunk *chunk;
-	struct list_head lru;
-	unsigned long *there;
+	struct list_head clean, changed;
+	bool crowded;
 	u32 resident, dirty, most;
 	u64 hits, misses, in, out, rebuilt, lost;
+	bool untold;
 };
 
 /* fit.c: entries of a chunk and chunks of a map that is swapped. */
@@ -103,23 +117,41 @@ static inline u32 nl_map_end(const struct nl_ftl *ftl, const struct nl_vmap *m, 
 	return min_t(u64, (u64)(n + 1) * m->entries, ftl->logical_pages);
 }
 
-/* With a cache only: all are without. */
-static inline bool nl_map_is_dirty(const struct nl_vmap *m, u32 n)
+/* NULL: nothing in it is mapped. */
+static inline struct nl_chunk *nl_map_chunk(const struct nl_vmap *m, u32 n)
 {
-	return m->entry[n] && m->chunk[n].ppn == NL_UNMAPPED;
+	struct nl_chunk **leaf = m->dir[n / NL_LEAF];
+
+	return leaf ? leaf[n % NL_LEAF] : NULL;
+}
+
+static inline bool nl_chunk_is_in_memory(const struct nl_chunk *chunk)
+{
+	return chunk && chunk->entry;
+}
+
+/* With a cache only: all are without. */
+static inline bool nl_chunk_is_dirty(const struct nl_chunk *chunk)
+{
+	return nl_chunk_is_in_memory(chunk) && chunk->ppn == NL_UNMAPPED;
 }
 
 /* Is this flash page the chunk's? */
-static inline bool nl_map_is_at(const struct nl_vmap *m, u32 chunk, u32 ppn)
+static inline bool nl_map_is_at(const struct nl_vmap *m, u32 n, u32 ppn)
 {
-	return m->max && m->chunk[chunk].ppn == ppn;
+	const struct nl_chunk *chunk = m->max ? nl_map_chunk(m, n) : NULL;
+
+	return chunk && chunk->ppn == ppn;
 }
 
 /* It was moved. */
-static inline void nl_map_moved(struct nl_vmap *m, u32 chunk, u32 ppn)
+static inline void nl_map_moved(struct nl_vmap *m, u32 n, u32 ppn)
 {
-	m->chunk[chunk].ppn = ppn;
+	nl_map_chunk(m, n)->ppn = ppn;
 }
+
+/* Nothing is mapped in it. It is not in memory: give it back. */
+void nl_map_forget_chunk(struct nl_vmap *m, struct nl_chunk *chunk);
 
 /* All of it, for a checkpoint; nothing is swapped for that. */
 int nl_map_export(struct nl_ftl *ftl, __le32 *to, u64 *when);

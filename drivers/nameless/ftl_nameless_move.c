@@ -393,6 +393,10 @@ static int nl_nw_empty(struct nl_nw *f, u32 block, u64 *when)
 	}
 	if (!r)
 		return nl_media_erase(&f->ftl, block, NL_FOR_GC, when);
+	if (r == -EIO) {
+		nl_nw_set_aside(f, block);
+		return 0;
+	}
 	nl_block_close(&f->ftl, block);
 	return r;
 }
@@ -404,7 +408,8 @@ static int nl_nw_empty(struct nl_nw *f, u32 block, u64 *when)
  *
  * There are holes enough. Fewer free blocks than the floor, and as many good ones as are needed
  * (nl_ftl_min_blocks()), leave floor(V / ppb) + 2 that are not free, with all V live pages; without
- * one of these it is floor(V / ppb) + 1, which have more than V pages.
+ * one of these it is floor(V / ppb) + 1, which have more than V pages. Blocks that are set aside
+ * have no holes for others, and don't count.
  */
 int nl_nw_refill_floor(struct nl_nw *f, u64 *when)
 {
@@ -414,7 +419,7 @@ int nl_nw_refill_floor(struct nl_nw *f, u64 *when)
 
 	f->leveled = true;
 	while (!r && !f->nr_lost && ftl->blocks.nr_free < NL_FLOOR &&
-	       ftl->blocks.good >= ftl->min_blocks) {
+	       ftl->blocks.good - f->unreadable >= ftl->min_blocks) {
 		block = nl_block_victim(ftl);
 		r = block == NL_NONE ? -ENOSPC : nl_nw_empty(f, block, when);
 	}
@@ -446,6 +451,8 @@ static int nl_nw_fill_cold(struct nl_nw *f, u32 plane, u32 cold, u64 start)
 	}
 	if (r == -EBUSY)
 		f->stalled++;
+	if (r == -EIO)
+		nl_nw_set_aside(f, cold);
 	/* Whoever wants a page programmed does not wait for this: no memory is no error of his. */
 	return r == -EBUSY || r == -EAGAIN || r == -EIO || r == -ENOMEM ? 0 : r;
 }
@@ -474,6 +481,8 @@ int nl_nw_level(struct nl_nw *f, u32 plane, u64 *when)
 	nl_block_unclose(ftl, cold);
 	r = nl_nw_fill_cold(f, plane, cold, *when);
 	f->moving = false;
+	if (ftl->blocks.bk[cold].flags & NL_UNREADABLE)
+		return 0;
 	if (r || ftl->blocks.bk[cold].live) {
 		nl_block_close(ftl, cold);
 		return r;

@@ -232,25 +232,34 @@ int nl_name_acknowledge(struct nl_ftl *ftl, u32 from, const struct nl_meta *meta
 
 /* --- what there is ---------------------------------------------------------------------------- */
 
+/* Plane by plane in turn: what is listed at one go is read in all of them at once. */
+static u32 nl_name_nth(const struct nl_geometry *geo, u32 n)
+{
+	return n % geo->nr_planes * (geo->blocks * geo->pages) + n / geo->nr_planes;
+}
+
 int nl_name_list(struct nl_ftl *ftl, u32 *from, struct nl_name *names, u32 max,
 		 struct nl_io *io)
 {
 	struct nl_nw *f = nl_nw(ftl);
 	struct nl_rec rec;
-	u32 n = 0;
+	u32 n = 0, ppn;
 	u64 when;
 	int r = nl_name_begin(ftl, io);
 
 	for (; !r && n < max && *from < ftl->geo->nr_pages; (*from)++) {
-		*from = find_next_bit(f->battery->valid, ftl->geo->nr_pages, *from);
-		if (*from >= ftl->geo->nr_pages)
-			break;
+		ppn = nl_name_nth(ftl->geo, *from);
+		if (!nl_nw_is_valid(f, ppn))
+			continue;
 		when = io->now;
-		r = nl_nw_fetch(f, *from, NL_FOR_RECOVERY, &when, NULL, &rec);
-		if (r)
+		r = nl_nw_fetch(f, ppn, NL_FOR_RECOVERY, &when, NULL, &rec);
+		if (r && r != -EIO)
 			break;
-		names[n++] = (struct nl_name){ .ppn = *from, .meta = nl_rec_meta(&rec) };
 		nl_io_wait(io, when);
+		if (!r)
+			names[n++] = (struct nl_name){ .ppn = ppn, .meta = nl_rec_meta(&rec) };
+		f->unlisted += !!r;
+		r = 0;
 	}
 	return r ? r : n;
 }

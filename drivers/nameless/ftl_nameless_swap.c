@@ -3,16 +3,23 @@
 #include <linux/slab.h>
 #include "ftl_nameless.h"
 
-static void nl_map_drop(struct nl_vmap *m, u32 n)
+static bool nl_chunk_is_empty(const struct nl_vmap *m, const struct nl_chunk *chunk)
 {
-	m->dirty -= nl_map_is_dirty(m, n);
-	list_del(&m->chunk[n].lru);
-	kfree(m->entry[n]);
-	m->entry[n] = NULL;
-	m->resident--;
+	return find_first_bit(chunk->there, m->entries) >= m->entries;
 }
 
-static struct nl_buf *nl_map_image(struct nl_nw *f, u32 n)
+static void nl_map_drop(struct nl_vmap *m, struct nl_chunk *chunk)
+{
+	m->dirty -= nl_chunk_is_dirty(chunk);
+	list_del(&chunk->lru);
+	kfree(chunk->entry);
+	chunk->entry = NULL;
+	m->resident--;
+	if (chunk->ppn == NL_UNMAPPED)
+		nl_map_forget_chunk(m, chunk);
+}
+
+static struct nl_buf *nl_map_image(struct nl_nw *f, const struct nl_chunk *chunk)
 {
 	struct nl_buf *buf = nl_buf_alloc(f->ftl.geo->page_bytes, f->ftl.flash->nowait);
 	__le32 *to;
@@ -23,14 +30,14 @@ static struct nl_buf *nl_map_image(struct nl_nw *f, u32 n)
 	to = nl_buf_data(buf);
 	memset(to, 0, f->ftl.geo->page_bytes);
 	for (i = 0; i < f->map.entries; i++)
-		to[i] = cpu_to_le32(f->map.entry[n][i]);
+		to[i] = cpu_to_le32(chunk->entry[i]);
 	return buf;
 }
 
 /* A dirty chunk is in the flash, too. It is dirty still if the program moved pages of its own. */
-static int nl_map_write(struct nl_nw *f, u32 n, u64 *when)
+static int nl_map_write(struct nl_nw *f, struct nl_chunk *chunk, u64 *when)
 {
-	struct nl_rec rec = { .type = NL_OOB_MAP, .lpn = n };
+	struct nl_rec rec = { .type = NL_OOB_MAP, .lpn = chunk->n };
 	struct nl_vmap *m = &f->map;
 	u64 start = *when;
 	struct nl_buf *buf;
@@ -40,36 +47,40 @@ static int nl_map_write(struct nl_nw *f, u32 n, u64 *when)
 	r = nl_nw_mend(f, when);	/* many may follow each other without a user's page */
 	if (r)
 		return r;
-	buf = nl_map_image(f, n);
+	buf = nl_map_image(f, chunk);
 	if (!buf)
 		return -ENOMEM;
 	rec.data_csum = nl_data_csum(&f->ftl, buf);
 	rec.seq = ++f->ftl.seq;
-	m->chunk[n].changed = false;
+	chunk->changed = false;
 	r = nl_nw_program(f, NL_NONE, NL_FOR_META, when, buf, &rec, &ppn);
 	nl_buf_put(buf);
 	if (r)
 		return r;
 	m->out++;
-	if (!m->chunk[n].changed) {
+	if (!chunk->changed) {
 		nl_page_live(&f->ftl, ppn);
-		m->chunk[n].ppn = ppn;
+		chunk->ppn = ppn;
+		list_move_tail(&chunk->lru, &m->clean);
 		m->dirty--;
 	}
 	r = nl_nw_spent(f, nl_plane_of(f->ftl.geo, nl_block_of(f->ftl.geo, ppn)), start);
 	return r == -ESHUTDOWN ? r : 0;
 }
 
-static u32 nl_map_oldest(const struct nl_vmap *m)
+/* The one that was not used for longest. */
+static struct nl_chunk *nl_map_oldest(const struct list_head *list)
 {
-	return list_first_entry(&m->lru, struct nl_chunk, lru) - m->chunk;
+	return list_first_entry(list, struct nl_chunk, lru);
 }
 
-static bool nl_map_is_empty(const struct nl_nw *f, u32 n)
+/* One more that is not dirty, or not in memory. */
+static int nl_map_save(struct nl_nw *f, struct nl_chunk *chunk, u64 *when)
 {
-	u32 end = nl_map_end(&f->ftl, &f->map, n);
-
-	return find_next_bit(f->map.there, end, n * f->map.entries) >= end;
+	if (!nl_chunk_is_empty(&f->map, chunk))
+		return nl_map_write(f, chunk, when);
+	nl_map_drop(&f->map, chunk);
+	return 0;
 }
 
 /* What finds no room in the flash stays. */
@@ -78,17 +89,31 @@ static int nl_map_shrink_to(struct nl_nw *f, u32 most, u64 *when)
 	struct nl_vmap *m = &f->map;
 	u64 start = *when, at;
 	int r = 0;
-	u32 n;
 
 	while (m->max && m->resident > most && !r) {
-		n = nl_map_oldest(m);
 		at = start;
-		if (nl_map_is_dirty(m, n) && !nl_map_is_empty(f, n))
-			r = nl_map_write(f, n, &at);
+		if (list_empty(&m->clean))
+			r = nl_map_save(f, nl_map_oldest(&m->changed), &at);
 		else
-			nl_map_drop(m, n);
+			nl_map_drop(m, nl_map_oldest(&m->clean));
 		*when = max(*when, at);
 	}
+	return r == -ESHUTDOWN || r == -ENOMEM ? r : 0;
+}
+
+/*
+ * A chunk more that a read may drop, up to half of the cache: reads program nothing, so writes that
+ * come between them do it. Without reads that miss chunks are written when their place is needed.
+ */
+static int nl_map_make_clean(struct nl_nw *f, u64 *when)
+{
+	struct nl_vmap *m = &f->map;
+	int r = 0;
+
+	if (m->dirty > m->max / 2)
+		r = nl_map_save(f, nl_map_oldest(&m->changed), when);
+	if (m->dirty <= m->max / 2)
+		m->crowded = false;
 	return r == -ESHUTDOWN || r == -ENOMEM ? r : 0;
 }
 
@@ -101,7 +126,9 @@ static int nl_map_shrink_to(struct nl_nw *f, u32 most, u64 *when)
  */
 int nl_map_shrink(struct nl_nw *f, u64 *when)
 {
-	return nl_map_shrink_to(f, f->map.max, when);
+	int r = nl_map_shrink_to(f, f->map.max, when);
+
+	return !r && f->map.crowded ? nl_map_make_clean(f, when) : r;
 }
 
 /* Room for the chunk is made first: it is never more than may be for a write. */
@@ -110,7 +137,7 @@ int nl_map_need_for_write(struct nl_nw *f, u32 lpn, u64 *when)
 	struct nl_vmap *m = &f->map;
 	int r = 0;
 
-	if (m->max && !m->entry[nl_map_of(m, lpn)])
+	if (m->max && !nl_chunk_is_in_memory(nl_map_chunk(m, nl_map_of(m, lpn))))
 		r = nl_map_shrink_to(f, m->max - 1, when);
 	return r ? r : nl_map_need(f, lpn, when);
 }
@@ -118,19 +145,15 @@ int nl_map_need_for_write(struct nl_nw *f, u32 lpn, u64 *when)
 int nl_map_need_for_read(struct nl_ftl *ftl, u32 lpn, u64 *when)
 {
 	struct nl_nw *f = nl_nw(ftl);
-	struct nl_chunk *chunk, *next;
 	struct nl_vmap *m = &f->map;
 
-	if (!m->max || !test_bit(lpn, m->there))
+	if (!m->max || !nl_map_has(f, lpn))
 		return 0;
-	if (m->entry[nl_map_of(m, lpn)])
+	if (nl_chunk_is_in_memory(nl_map_chunk(m, nl_map_of(m, lpn))))
 		return nl_map_need(f, lpn, when);
-	list_for_each_entry_safe(chunk, next, &m->lru, lru) {
-		if (m->resident < m->max || m->resident == m->dirty)
-			break;
-		if (chunk->ppn != NL_UNMAPPED)
-			nl_map_drop(m, chunk - m->chunk);
-	}
+	while (m->resident >= m->max && !list_empty(&m->clean))
+		nl_map_drop(m, nl_map_oldest(&m->clean));
+	m->crowded |= m->dirty > m->max / 2 && m->resident >= m->max;
 	return nl_map_need(f, lpn, when);
 }
 
@@ -157,16 +180,6 @@ int nl_map_need_trimmed(struct nl_ftl *ftl, u32 lpn, u32 end, u64 *when)
 	return r;
 }
 
-static u32 nl_map_oldest_dirty(const struct nl_vmap *m)
-{
-	const struct nl_chunk *chunk;
-
-	list_for_each_entry(chunk, &m->lru, lru)
-		if (chunk->ppn == NL_UNMAPPED)
-			return chunk - m->chunk;
-	return NL_NONE;
-}
-
 /* At most half of the cache is dirty when the device has been idle: reads may have that. */
 int nl_map_idle(struct nl_nw *f, u64 *when)
 {
@@ -181,6 +194,6 @@ int nl_map_idle(struct nl_nw *f, u64 *when)
 		return r ? r : 1;
 	if (m->dirty <= m->max / 2)
 		return 0;
-	r = nl_map_write(f, nl_map_oldest_dirty(m), when);
+	r = nl_map_save(f, nl_map_oldest(&m->changed), when);
 	return r == -ESHUTDOWN || r == -ENOMEM ? r : !r;
 }

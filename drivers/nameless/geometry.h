@@ -147,6 +147,12 @@ struct nl_geometry {
  */
 int nl_config_fit(struct nl_config *config, u64 logical_pages);
 
+/* What tables take in memory, bytes, of */
+#define NL_TABLE_BYTES	24	/* a flash page: its data's place, maps, recovery */
+#define NL_BLOCK_BYTES	64	/* an erase block, in the flash and in the FTL */
+#define NL_LIST_BYTES	8	/* blocks with as many live pages, in a plane */
+#define NL_WSLOT_BYTES	32	/* a page of the write buffer, but its data */
+
 /**
  * nl_geometry_init - compute the geometry
  * @geo: result
@@ -156,6 +162,9 @@ int nl_config_fit(struct nl_config *config, u64 logical_pages);
  * 31 bits.
  */
 int nl_geometry_init(struct nl_geometry *geo, const struct nl_config *config);
+
+/* All tables of a device whose flash is in use, bytes; what pages hold is apart. */
+u64 nl_config_bytes(const struct nl_geometry *geo, const struct nl_config *config);
 
 static inline u32 nl_block_of(const struct nl_geometry *geo, u32 ppn)
 {

@@ -55,7 +55,10 @@ void nl_name_untell(struct nl_ftl *ftl, const struct nl_move *move);
  */
 int nl_name_acknowledge(struct nl_ftl *ftl, u32 from, const struct nl_meta *meta);
 
-/* Names of valid blocks with an address from *@from on, @max at most: how many. *@from moves on. */
+/*
+ * Names of valid blocks, @max at most, from *@from on, which is 0 at first and moves on: how many.
+ * They come from all planes in turn. What can't be read is left out, and counted.
+ */
 int nl_name_list(struct nl_ftl *ftl, u32 *from, struct nl_name *names, u32 max,
 		 struct nl_io *io);
 

@@ -161,6 +161,24 @@ static long nl_names_ack(struct nl_names *names, void __user *user)
 	return err;
 }
 
+/*
+ * What there is, and of which notice of a cut that is true: a program that learns here of a cut is
+ * not to be told of it again.
+ */
+static int nl_names_ask_info(struct nl_names *names, struct nl_names_info *info,
+			     unsigned int *restarts)
+{
+	int err;
+
+	nl_client_is_behind(names->client);
+	do {
+		*restarts = READ_ONCE(names->restarts);
+		err = nl_client_info(names->client, info);
+		nl_client_is_behind(names->client);
+	} while (!err && *restarts != READ_ONCE(names->restarts));
+	return err;
+}
+
 /* The notice of a cut goes when it was given, and none came meanwhile. Then migrations come. */
 static long nl_names_info(struct nl_names *names, void __user *user)
 {
@@ -169,9 +187,7 @@ static long nl_names_info(struct nl_names *names, void __user *user)
 	bool told;
 	int err;
 
-	nl_client_is_behind(names->client);
-	restarts = READ_ONCE(names->restarts);
-	err = nl_client_info(names->client, &info);
+	err = nl_names_ask_info(names, &info, &restarts);
 	if (err)
 		return err;
 	if (copy_to_user(user, &info, sizeof(info)))

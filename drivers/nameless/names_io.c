@@ -7,7 +7,6 @@
  * gone is touched, and none of its data is kept for a request under way.
  */
 #include <linux/atomic.h>
-#include <linux/completion.h>
 #include <linux/mm.h>
 #include <linux/semaphore.h>
 #include <linux/slab.h>
@@ -92,17 +91,29 @@ static int nl_names_ask(enum nl_client_op op, struct nl_names_io __user *user,
 	return put_user(0, &user->done) ? -EFAULT : 0;
 }
 
-/* Return: as nl_client_submit(). */
-static int nl_names_begin(struct nl_client *client, enum nl_client_op op, struct nl_client_io *io,
-			  const struct nl_names_io *arg)
+/* All that it needs. */
+static int nl_names_prepare(struct nl_client *client, enum nl_client_op op,
+			    struct nl_client_io *io, const struct nl_names_io *arg)
 {
 	int err;
 
 	io->op = op;
 	io->nr = arg->nr;
 	err = nl_names_get(io, arg, arg->nr * (size_t)nl_client_block_bytes(client));
-	if (!err)
-		err = nl_client_submit(client, io);
+	if (err)
+		nl_names_drop(io);
+	return err;
+}
+
+/* Return: as nl_client_submit(). */
+static int nl_names_begin(struct nl_client *client, enum nl_client_op op, struct nl_client_io *io,
+			  const struct nl_names_io *arg)
+{
+	int err = nl_names_prepare(client, op, io, arg);
+
+	if (err)
+		return err;
+	err = nl_client_submit(client, io);
 	if (err)
 		nl_names_drop(io);
 	return err;
@@ -120,24 +131,17 @@ static int nl_names_tell(struct nl_client *client, struct nl_client_io *io,
 
 /* --- ioctl ------------------------------------------------------------------------------------ */
 
-static void nl_names_done(struct nl_client_io *io, int err)
-{
-	io->error = err;
-	complete(io->ctx);
-}
-
 long nl_names_io(struct nl_client *client, enum nl_client_op op, struct nl_names_io __user *user)
 {
-	DECLARE_COMPLETION_ONSTACK(done);
-	struct nl_client_io io = { .end = nl_names_done, .ctx = &done };
+	struct nl_client_io io = {};
 	struct nl_names_io arg;
 	int err;
 
-	err = nl_names_ask(op, user, &arg) ?: nl_names_begin(client, op, &io, &arg);
+	err = nl_names_ask(op, user, &arg) ?: nl_names_prepare(client, op, &io, &arg);
 	if (err)
 		return err;
-	wait_for_completion(&done);
-	return nl_names_tell(client, &io, &arg, user) ?: io.error;
+	err = nl_client_do(client, &io);
+	return nl_names_tell(client, &io, &arg, user) ?: err;
 }
 
 /* --- io_uring --------------------------------------------------------------------------------- */

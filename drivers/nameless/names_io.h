@@ -16,7 +16,7 @@ struct semaphore;
  * @op: what
  * @user: the program's
  *
- * Context: process context; sleeps until the flash is done.
+ * Context: process context; sleeps until the flash is done, or it is killed.
  * Return: 0 or a negative error number.
  */
 long nl_names_io(struct nl_client *client, enum nl_client_op op, struct nl_names_io __user *user);

@@ -48,6 +48,7 @@ void nl_timing_reset(struct nl_timing *timing)
 
 	for (i = 0; i < timing->geo->nr_planes; i++)
 		timing->plane_free[i] = 0;
+	timing->latest = 0;
 	for (i = 0; i < timing->geo->nr_channels; i++)
 		timing->bus[i].nr = 0;
 	timing->merge_until = 0;
@@ -176,6 +177,7 @@ u64 nl_timing_op(struct nl_timing *timing, enum nl_op op, enum nl_cause cause, u
 		break;
 	}
 	timing->plane_free[plane] = done;
+	timing->latest = max(timing->latest, done);
 	timing->busy[op][cause] += done - from;
 	timing->plane_busy[plane] += done - from;
 	return done + (op == NL_READ ? nl_latency(timing, NL_P_RAM) : 0);
@@ -195,10 +197,5 @@ void nl_timing_merge(struct nl_timing *timing, u64 from, u64 to, u64 busy)
 
 u64 nl_timing_idle_at(const struct nl_timing *timing)
 {
-	u64 latest = 0;
-	u32 i;
-
-	for (i = 0; i < timing->geo->nr_planes; i++)
-		latest = max(latest, timing->plane_free[i]);
-	return latest;
+	return timing->latest;
 }

@@ -57,6 +57,7 @@ struct nl_bus {
  * @geo: the shape
  * @lat: parameters NL_P_READ .. NL_P_REGISTER; may be changed between calls, what is booked stays
  * @plane_free: per plane: when the last operation booked is done
+ * @latest: of these
  * @bus: per channel
  * @busy: ns that planes spent or will, by operation and cause (figures 3.14 and 3.15)
  * @plane_busy: ns per plane
@@ -68,6 +69,7 @@ struct nl_timing {
 	const struct nl_geometry *geo;
 	u64 lat[NL_P_REGISTER - NL_P_READ + 1];
 	u64 *plane_free;
+	u64 latest;
 	struct nl_bus *bus;
 	u64 busy[NL_NR_OPS][NL_NR_CAUSES];
 	u64 *plane_busy;

@@ -8,6 +8,7 @@ client of the physical segment, which keeps its pointers in the virtual one."""
 import json
 import os
 import sys
+import time
 
 import lab
 from nameless import PAGE, Ssd, amplified, area, busy, shares
@@ -241,11 +242,13 @@ def recovery(out, _ftl, _cell):
         for n in loads.UNCOMMITTED:
             if n:
                 device.run("randwrite", n)
+            begin = time.monotonic_ns()
             lab.run("nlctl", "cut", "ssd")
+            put("recover", device.ssd.path)     # waits for the scan, too
+            total = time.monotonic_ns() - begin
             stat = device.stat()
-            put("recover", device.ssd.path)
             ns, blocks, wrong = map(int, got("recover"))
-            out.add(bench="names", what="recovery", writes=n, scan_ns=stat["recovery_ns"], client_ns=ns, blocks=blocks, wrong=wrong,
+            out.add(bench="names", what="recovery", writes=n, scan_ns=stat["recovery_ns"], client_ns=ns, total_ns=total, blocks=blocks, wrong=wrong,
                     valid=stat["valid"], scanned=stat["recovered_by_scan"])
 
 

@@ -562,6 +562,37 @@ static void run_all(const char *name)
 	}
 }
 
+/* What is asked for before a device is made is what it takes: all kinds and odd shapes of it. */
+static void test_asked(void)
+{
+	static const u32 shape[][3] = { { 2, 8, 400 }, { 64, 4, 600 }, { 4, 512, 3000 } };
+	u64 asked, taken, sum;
+	struct nl_ftl_stat stat;
+	u32 kind, i, n;
+
+	for (kind = 0; kind < NL_FTL_ZONED; kind++)
+		for (i = 0; i < ARRAY_SIZE(shape) && !ktap_failing(); i++) {
+			struct nl_config config = rig_tiny(kind, shape[i][0], shape[i][1],
+							   shape[i][2], 2);
+			struct rig rig;
+
+			config.p[NL_P_MOVES] = i * 5000;
+			config.p[NL_P_BUFFER] = i * 20;
+			rig_init(&rig, &config, shape[i][2], 1);
+			CHECK(!rig_open(&rig));
+			for (n = 0; n < shape[i][2]; n++)
+				CHECK(!rig_write(&rig, n, 0));
+			nl_ftl_stat(rig.ftl, &stat);
+			for (sum = 0, n = 0; n < NL_NR_MAPS; n++)
+				sum += n == NL_MAP_MOVED ? 0 : stat.map_bytes[n];
+			asked = nl_config_bytes(&rig.flash.geo, &config);
+			taken = sum + stat.other_bytes + nl_flash_memory(&rig.flash);
+			CHECK(taken <= asked + 4096 && asked <= 3 * taken, "%u, shape %u: %llu of %llu",
+			      kind, i, (unsigned long long)taken, (unsigned long long)asked);
+			rig_destroy(&rig);
+		}
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -571,5 +602,6 @@ int main(int argc, char **argv)
 	rig_map_chunks = 2;
 	rig_map_entries = 8;
 	run_all("swapped");
+	ktap_run("tables take what was asked for", test_asked);
 	return ktap_done();
 }

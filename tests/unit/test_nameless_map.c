@@ -166,15 +166,17 @@ static void test_trims(void)
 static u32 swapped(struct rig *rig, u32 *lpn)
 {
 	const struct nl_vmap *m = &nl_nw(rig->ftl)->map;
+	const struct nl_chunk *chunk;
 	u32 n;
 
-	for (n = 0; n < m->nr; n++)
-		if (!m->entry[n] && m->chunk[n].ppn != NL_UNMAPPED &&
-		    !nl_nw_held(nl_nw(rig->ftl), m->chunk[n].ppn))
-			break;
+	for (n = 0; n < m->nr; n++) {
+		chunk = nl_map_chunk(m, n);
+		*lpn = n * m->entries;
+		if (chunk && !chunk->entry && !nl_nw_held(nl_nw(rig->ftl), chunk->ppn))
+			return chunk->ppn;
+	}
 	CHECK(n < m->nr);
-	*lpn = n * m->entries;
-	return m->chunk[n].ppn;
+	return 0;
 }
 
 static void damage(struct rig *rig, u32 ppn)
@@ -211,29 +213,142 @@ static void test_rebuilt(void)
 	}
 }
 
-/* What OOB does not have either is never guessed: the chunk's pages fail, others don't. */
+/* The page can't be corrected from now on, nor can its OOB. */
+static void spoil(struct rig *rig, u32 ppn)
+{
+	u64 when = 0;
+
+	rig->flash.fail_read = 1;
+	CHECK(nl_flash_read(&rig->flash, ppn, NL_FOR_HOST, &when, NULL, NULL) == -EBADMSG);
+}
+
+static int read_page(struct rig *rig, u32 lpn)
+{
+	struct nl_io io = { .now = ++rig->now };
+	struct nl_buf *buf;
+	int r = nl_ftl_read(rig->ftl, lpn, &buf, &io);
+
+	if (!r)
+		nl_buf_put(buf);
+	return r;
+}
+
+static u64 reads(const struct rig *rig)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < NL_NR_CAUSES; i++)
+		sum += rig->flash.count[NL_READ][i];
+	return sum;
+}
+
+/* A chunk and a page of it that is neither held nor to be read any more; its logical page. */
+static u32 lose(struct rig *rig)
+{
+	struct nl_nw *f = nl_nw(rig->ftl);
+	u32 lpn, ppn = swapped(rig, &lpn), at;
+
+	for (; nl_nw_held(f, nl_map_peek(f, lpn)); lpn++)
+		;
+	at = nl_map_peek(f, lpn);
+	damage(rig, ppn);
+	spoil(rig, at);
+	return lpn;
+}
+
+/*
+ * What OOB does not have either is never guessed: that page fails until it is written, and one
+ * flush does. Nothing else, and nobody looks for it again.
+ */
 static void test_lost(void)
 {
-	struct nl_io io = { .now = 1 };
 	struct nl_ftl_stat stat;
-	struct nl_buf *buf;
 	struct rig rig;
-	u32 lpn, ppn, at;
+	u32 lpn, other, i;
+	u64 before;
 
 	make(&rig, 2, 8, 2);
-	ppn = swapped(&rig, &lpn);
-	at = nl_map_peek(nl_nw(rig.ftl), lpn + 3);
-	damage(&rig, ppn);
-	rig.flash.block[at / 8].oob[at % 8 * rig.flash.geo.oob_bytes] ^= 1;
-	CHECK(nl_ftl_read(rig.ftl, lpn, &buf, &io) == -EIO);
-	CHECK(nl_ftl_read(rig.ftl, lpn + 3, &buf, &io) == -EIO);
-	CHECK(rig_write(&rig, lpn + 1, 0) == -EIO);
+	lpn = lose(&rig);
+	other = lpn / 8 * 8 + (lpn % 8 ? 0 : 1);
+	CHECK(read_page(&rig, lpn) == -EIO);
+	rig_read(&rig, other);
+	for (i = 0; i < PAGES; i++)	/* its chunk goes into the flash as it is, and comes back */
+		CHECK(!read_page(&rig, i) || i == lpn);
+	idle(&rig);
+	before = reads(&rig);
+	CHECK(read_page(&rig, lpn) == -EIO && reads(&rig) - before <= 1);
 	stat = stat_of(&rig);
-	CHECK(!stat.map_rebuilt && stat.map_lost == 3, "%llu", stat.map_lost);
-	rig_read(&rig, (lpn + 100) % PAGES);
-	rig.flash.block[at / 8].oob[at % 8 * rig.flash.geo.oob_bytes] ^= 1;
-	rig_read(&rig, lpn + 3);
-	CHECK(stat_of(&rig).map_rebuilt == 1);
+	CHECK(stat.map_rebuilt == 1 && stat.map_lost == 1, "%llu", stat.map_lost);
+	CHECK(rig_flush(&rig) == -EIO && !rig_flush(&rig));
+	rig_check(&rig);
+	CHECK(!rig_write(&rig, lpn, 0));
+	rig_verify(&rig);
+	rig_restart(&rig);
+	CHECK(stat_of(&rig).recovered_by_scan);
+	rig_verify(&rig);
+	rig_destroy(&rig);
+}
+
+/* Behind it trims last as before, and what is in a write buffer goes into the flash. */
+static void test_lost_goes_on(void)
+{
+	struct nl_config config;
+	struct rig rig;
+	u32 lpn, i, round;
+
+	for (round = 0; round < 6 && !ktap_failing(); round++) {
+		rig_map_chunks = 2;
+		rig_map_entries = 8;
+		config = rig_tiny(NL_FTL_NAMELESS, 2, 8, 5000, 40);
+		config.p[NL_P_BUFFER] = round % 2 * 5;
+		rig_init(&rig, &config, 5000, ktap_seed);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 5000; i++)
+			CHECK(!rig_write(&rig, i, 0));
+		CHECK(!rig_flush(&rig));
+		lpn = lose(&rig);
+		CHECK(!rig_trim(&rig, lpn, 1) && !rig_trim(&rig, 4990, 10));
+		if (round / 2 == 1)
+			CHECK(!rig_write(&rig, lpn, 0));
+		else if (round / 2 == 2)
+			CHECK(!rig_write(&rig, lpn / 8 * 8 + (lpn + 1) % 8, 0));
+		CHECK(rig_flush(&rig) == -EIO && !rig_flush(&rig));
+		CHECK(!rig.ftl->trims.nr_pending && !rig.ftl->wbuf.nr);
+		CHECK(stat_of(&rig).map_lost == 1);
+		rig_verify(&rig);
+		rig_crash(&rig);
+		rig_verify(&rig);
+		rig_destroy(&rig);
+	}
+}
+
+/* Reads and writes in turn, never idle: writes leave reads half of the cache. */
+static void test_crowded(void)
+{
+	struct nl_ftl_stat stat, before = { 0 };
+	struct rig rig;
+	u32 i;
+
+	make(&rig, 8, 8, 4);
+	CHECK(stat_of(&rig).map_dirty == 8);
+	rig_read(&rig, PAGES / 2);
+	for (i = 0; i < 8; i++)	/* each makes one clean, at most */
+		CHECK(!rig_write(&rig, i % 2 * 8, 0));
+	stat = stat_of(&rig);
+	CHECK(stat.map_dirty <= 5 && stat.map_resident <= 8, "%u dirty, %u", stat.map_dirty,
+	      stat.map_resident);
+	for (i = 0; i < 20; i++) {	/* two chunks are written, two others read */
+		CHECK(!rig_write(&rig, i % 2 * 8, 0));
+		rig_read(&rig, 200 + i % 2 * 8);
+		if (i == 4)
+			before = stat_of(&rig);
+	}
+	stat = stat_of(&rig);
+	CHECK(stat.map_hits - before.map_hits >= 28 && stat.map_misses == before.map_misses,
+	      "%llu hits, %llu misses", stat.map_hits - before.map_hits,
+	      stat.map_misses - before.map_misses);
+	CHECK(stat.map_out == before.map_out);
 	rig_verify(&rig);
 	rig_destroy(&rig);
 }
@@ -242,12 +357,12 @@ static void test_lost(void)
 static u32 moved(struct rig *rig, u32 *ppn)
 {
 	const struct nl_vmap *m = &nl_nw(rig->ftl)->map;
-	u32 n, moved = 0;
+	u32 n, moved = 0, now;
 
 	for (n = 0; n < m->nr; n++) {
-		moved += m->chunk[n].ppn != ppn[n] && ppn[n] != NL_UNMAPPED &&
-			 m->chunk[n].ppn != NL_UNMAPPED;
-		ppn[n] = m->chunk[n].ppn;
+		now = nl_map_chunk(m, n) ? nl_map_chunk(m, n)->ppn : NL_UNMAPPED;
+		moved += now != ppn[n] && ppn[n] != NL_UNMAPPED && now != NL_UNMAPPED;
+		ppn[n] = now;
 	}
 	return moved;
 }
@@ -414,6 +529,68 @@ static void test_cost(void)
 	CHECK(whole < half && half < one && hot < half);
 }
 
+/*
+ * Bytes of the map of 100 GB, as it says, when @pages of metadata are mapped, each @step pages from
+ * the one before. No flash: what is more than the cache holds would have left memory.
+ */
+static u64 memory(u64 cache, u32 pages, u32 step)
+{
+	struct nl_config config = nl_preset_find("ssd1")->config;
+	u32 logical = 100U << 18, i;
+	struct nl_flash flash = { 0 };
+	struct nl_nw f = { 0 };
+	u64 when = 0, bytes;
+
+	config.p[NL_P_FTL] = NL_FTL_NAMELESS;
+	config.p[NL_P_MAP_CACHE] = cache;
+	CHECK(!nl_config_fit(&config, logical));
+	CHECK(!nl_geometry_init(&flash.geo, &config));
+	f.ftl.flash = &flash;
+	f.ftl.geo = &flash.geo;
+	f.ftl.config = config;
+	f.ftl.logical_pages = logical;
+	CHECK(!nl_map_init(&f));
+	for (i = 0; i < pages; i++) {
+		CHECK(!nl_map_need(&f, i * step, &when));
+		nl_map_set(&f, i * step, i);
+	}
+	bytes = nl_map_memory(&f);
+	if (f.map.max && f.map.resident > f.map.max)
+		bytes -= (u64)(f.map.resident - f.map.max) * f.map.entries * sizeof(u32);
+	nl_map_destroy(&f);
+	return bytes;
+}
+
+/*
+ * Table 4.3's 100 GB, of the metadata of an ext4 and an ext3 file system (nameless-figures.rst),
+ * against the hybrid FTL's 4 bytes for a block, and 8 for a page of the log area.
+ */
+static void test_memory(void)
+{
+	u64 blocks = (100ULL << 18) / 64, hybrid = blocks * 4 + blocks * 64 / 20 * 8;
+	static const struct {
+		const char *what;
+		u32 pages, step, least;
+		u64 cache;
+	} at[] = {
+		{ "ext4", 83672, 1, 30, 0 }, { "ext4", 83672, 1, 100, 65536 },
+		{ "ext4", 83672, 1, 40, 196608 }, { "ext3", 190291, 1, 14, 0 },
+		{ "ext3", 190291, 1, 100, 65536 }, { "ext3", 190291, 1, 40, 196608 },
+		{ "ext4, scattered", 83672, 300, 2, 65536 },
+		{ "ext3, scattered", 190291, 130, 2, 65536 }, { "nothing", 0, 1, 10000, 65536 },
+	};
+	u64 bytes;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		bytes = memory(at[i].cache, at[i].pages, at[i].step);
+		ktap_note("%s, cache %llu: %llu bytes, 1/%.1f of the hybrid FTL's %llu", at[i].what,
+			  (unsigned long long)at[i].cache, (unsigned long long)bytes,
+			  (double)hybrid / bytes, (unsigned long long)hybrid);
+		CHECK(bytes * at[i].least <= hybrid);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -423,10 +600,13 @@ int main(int argc, char **argv)
 	ktap_run("a trim record has all chunks that it is about", test_trims);
 	ktap_run("a chunk that can't be read is rebuilt", test_rebuilt);
 	ktap_run("no entry is guessed", test_lost);
+	ktap_run("what is lost keeps nothing else", test_lost_goes_on);
+	ktap_run("reads find room among writes", test_crowded);
 	ktap_run("pages of the map are moved like others", test_moved);
 	ktap_run("blocks fail while others are emptied", test_failures);
 	ktap_run("a start swaps out what is too much", test_start);
 	ktap_run("what can't be is refused", test_refused);
 	ktap_run("what a cache costs", test_cost);
+	ktap_run("what the map of 100 GB takes in memory", test_memory);
 	return ktap_done();
 }

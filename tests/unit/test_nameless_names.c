@@ -9,6 +9,7 @@
 #include "nameless/rig.h"
 #include "battery.h"
 #include "ftl_internal.h"
+#include "ftl_nameless.h"
 #include "names.h"
 
 #define BLOCKS	24u		/* that the client may have */
@@ -986,6 +987,12 @@ static void test_forged_image(void)
 		}
 }
 
+/* When a device is idle, ns: when it starts, and from then on. */
+#define IDLE_AS_IT_IS	(~0ULL)
+static struct {
+	u64 first, then;
+} idle = { IDLE_AS_IT_IS, IDLE_AS_IT_IS };
+
 /*
  * ns of the last of many writes of @used pages of a device, at depth 32, by its own clock; and how
  * many pages GC programmed.
@@ -1004,10 +1011,16 @@ static u64 many_writes(enum nl_ftl_kind kind, u32 pages, u32 used, bool trust, b
 
 	config.p[NL_P_FTL] = kind;
 	config.p[NL_P_TRUST] = trust;
+	if (idle.first != IDLE_AS_IT_IS)
+		config.p[NL_P_GC_IDLE] = idle.first;
 	CHECK(!nl_config_fit(&config, pages));
 	rig_init(&rig, &config, 1, 3);
 	rig.pages = pages;
 	CHECK(!rig_open(&rig));
+	if (idle.then != IDLE_AS_IT_IS) {
+		config.p[NL_P_GC_IDLE] = idle.then;
+		nl_ftl_retune(rig.ftl, &config);
+	}
 	for (i = 0; i < 3 * pages && !r; i++) {
 		lpn = i < used || !random ? i % used : rig_random(&rig, used);
 		for (least = 0, n = 1; n < ARRAY_SIZE(depth); n++)
@@ -1062,6 +1075,63 @@ static void test_victims(void)
 	CHECK(names * 100 < page * 110);
 }
 
+/* GC goes by what gc_idle is now, not by what it was when the power came. */
+static void test_retuned(void)
+{
+	u64 never, soon, from_soon, from_never;
+
+	idle.first = 0;
+	many_writes(NL_FTL_NAMELESS, 16384, 8192, true, true, &never);
+	idle.first = 1;
+	many_writes(NL_FTL_NAMELESS, 16384, 8192, true, true, &soon);
+	idle.then = 0;
+	many_writes(NL_FTL_NAMELESS, 16384, 8192, true, true, &from_soon);
+	idle.first = 0;
+	idle.then = 1;
+	many_writes(NL_FTL_NAMELESS, 16384, 8192, true, true, &from_never);
+	idle.first = IDLE_AS_IT_IS;
+	idle.then = IDLE_AS_IT_IS;
+	ktap_note("pages put back: %llu when it is never idle, %llu when it always is",
+		  (unsigned long long)never, (unsigned long long)soon);
+	CHECK(never != soon && from_soon == never && from_never == soon);
+}
+
+/*
+ * So many planes that hardly a write comes to each: of two blocks of one, that with more live pages
+ * gains more, as its dead ones are at its end.
+ */
+static void test_many_planes(void)
+{
+	const u32 planes = 4295, pages = planes * 8 - 24, dead[] = { 0, 1, 2, 6, 7 };
+	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 1, 4, 64, 0);
+	struct nl_io io = { .now = 1 };
+	struct nl_nw *f;
+	struct rig rig;
+	u32 i, lpn;
+
+	config.p[NL_P_PACKAGES] = planes / 5;
+	config.p[NL_P_DIES] = 5;
+	config.p[NL_P_BLOCKS] = 2;
+	config.p[NL_P_GC_IDLE] = 100000000;
+	CHECK(!nl_config_fit(&config, pages));
+	rig_init(&rig, &config, 1, 1);
+	rig.pages = pages;
+	CHECK(!rig_open(&rig));
+	f = nl_nw(rig.ftl);
+	for (i = 0; i < pages; i++)
+		CHECK(!nl_ftl_write(rig.ftl, i, NULL, 0, &io));
+	for (i = 0; i < ARRAY_SIZE(dead); i++) {
+		for (lpn = 0; lpn < pages && nl_map_get(f, lpn) != dead[i]; lpn++)
+			;
+		CHECK(!nl_ftl_write(rig.ftl, lpn, NULL, 0, &io));
+	}
+	f->cursor = 0;
+	f->rate = 10000;
+	CHECK(!nl_ftl_write(rig.ftl, 1, NULL, 0, &io));
+	CHECK(f->active[0] == 1, "block %u is collected", f->active[0]);
+	rig_destroy(&rig);
+}
+
 /* A stream leaves dead blocks in all planes: erases are spread over them. */
 static void test_stream(void)
 {
@@ -1103,6 +1173,199 @@ static void test_trust(void)
 	client_destroy(&c);
 }
 
+static u32 most_erases(struct client *c)
+{
+	u32 i, most = 0;
+
+	for (i = 0; i < c->rig.flash.geo.nr_blocks; i++)
+		most = max(most, nl_flash_erases(&c->rig.flash, i));
+	return most;
+}
+
+/* Erases of the most worn block when the first page is moved because of it (4.4.6). */
+static u32 leveled_at(u32 wear_at)
+{
+	struct nl_config config = worn(2, 36, 6, 50);
+	struct client c;
+	u32 i, most;
+
+	config.p[NL_P_ENDURANCE] = 400;
+	config.p[NL_P_WEAR] = 900;
+	config.p[NL_P_WEAR_AT] = wear_at;
+	client_init(&c, &config, BLOCKS, 12, ktap_seed);
+	for (i = 0; i < BLOCKS; i++)
+		CHECK(!put(&c, i) && !rig_write(&c.rig, i % 12, 0));
+	for (i = 0; i < 60000 && !c.rig.flash.count[NL_PROGRAM][NL_FOR_WEAR]; i++)
+		CHECK(!put(&c, i % 3));
+	most = most_erases(&c);
+	CHECK(c.rig.flash.count[NL_PROGRAM][NL_FOR_WEAR], "%u erases and no leveling", most);
+	verify(&c);
+	client_destroy(&c);
+	return most;
+}
+
+/* Of 400 erases that a block has, 3/4 go by without leveling, or 1/4, whatever is worn by then. */
+static void test_wear_at(void)
+{
+	u32 never = leveled_at(0), early = leveled_at(250), late = leveled_at(750);
+
+	ktap_note("leveling begins at %u erases, %u with wear_at=25%%, %u with 75%%", never, early,
+		  late);
+	CHECK(never < 100 && early >= 100 && early < 110 && late >= 300 && late < 310);
+}
+
+/* What is listed at one go is read in all planes side by side, and waited for. */
+static void test_list_time(void)
+{
+	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 3, 8, 36, 4);
+	u64 read = config.p[NL_P_READ];
+	struct nl_name names[6];
+	struct client c;
+	struct nl_io io;
+	u32 i, from = 0;
+
+	client_init(&c, &config, BLOCKS, 12, 1);
+	for (i = 0; i < BLOCKS; i++)
+		CHECK(!put(&c, i));
+	io = (struct nl_io){ .now = 1000000000 };
+	CHECK(nl_name_list(c.rig.ftl, &from, names, 6, &io) == 6);
+	CHECK(io.done - io.now >= 2 * read && io.done - io.now < 5 * read, "%llu ns",
+	      (unsigned long long)(io.done - io.now));
+	client_destroy(&c);
+}
+
+static void spoil(struct client *c, u32 ppn)
+{
+	u64 when = 0;
+
+	c->rig.flash.fail_read = 1;
+	CHECK(nl_flash_read(&c->rig.flash, ppn, NL_FOR_HOST, &when, NULL, NULL) == -EBADMSG);
+}
+
+/* A block of the physical segment, or a page of the virtual one, in a closed erase block. */
+static u32 closed(struct client *c, bool virtual, u32 *at)
+{
+	struct nl_nw *f = nl_nw(c->rig.ftl);
+	u32 ppn, nr = virtual ? c->virtual : c->blocks;
+
+	for (*at = 0; *at < nr; ++*at) {
+		const struct nl_name *name = &c->block[*at].name;
+
+		ppn = virtual ? nl_map_peek(f, *at) : name->ppn;
+		if (!virtual && nl_nw_moved(f, ppn, &name->meta))
+			continue;
+		if (ppn < NL_LOST && f->ftl.blocks.bk[nl_block_of(f->ftl.geo, ppn)].use ==
+				     NL_USE_CLOSED)
+			return ppn;
+	}
+	CHECK(*at < nr);
+	return 0;
+}
+
+static struct nl_ftl_stat stat_of(struct client *c)
+{
+	struct nl_ftl_stat stat;
+
+	nl_ftl_stat(c->rig.ftl, &stat);
+	return stat;
+}
+
+/* All that can be read is listed. */
+static u32 listed(struct client *c)
+{
+	struct nl_name names[5];
+	u32 from = 0, nr = 0;
+	struct nl_io io;
+	int n;
+
+	do {
+		io = now(c);
+		n = nl_name_list(c->rig.ftl, &from, names, ARRAY_SIZE(names), &io);
+		CHECK(n >= 0, "%d", n);
+		nr += max(n, 0);
+	} while (n > 0);
+	return nr;
+}
+
+/*
+ * What can't be read any more fails by itself: other writes find room, the floor is filled, wear is
+ * leveled, names are listed. Its erase block is collected when it is gone.
+ */
+static void test_unreadable(void)
+{
+	u32 round, i, at, ppn;
+
+	for (round = 0; round < 40 && !ktap_failing(); round++) {
+		struct nl_config config = worn(1 + round % 3, 36, 6 + round % 4, 50);
+		bool virtual = round % 2;
+		struct nl_ftl_stat stat;
+		struct client c;
+
+		client_init(&c, &config, BLOCKS, 12, ktap_seed + round);
+		for (i = 0; i < BLOCKS; i++)
+			CHECK(!put(&c, i) && !rig_write(&c.rig, i % 12, 0));
+		for (i = 0; i < 50; i++)
+			CHECK(!put(&c, rig_random(&c.rig, BLOCKS)));
+		ppn = closed(&c, virtual, &at);
+		spoil(&c, ppn);
+		for (i = 0; i < 600 && !ktap_failing(); i++) {
+			u32 other = rig_random(&c.rig, BLOCKS), lpn = rig_random(&c.rig, 12);
+
+			if (round % 5 == 4 && i == 200)
+				c.rig.flash.fail_erase = 1;
+			if (virtual || other != at)
+				CHECK(!put(&c, other), "block %u", other);
+			if (!virtual || lpn != at)
+				CHECK(!rig_write(&c.rig, lpn, 0), "page %u", lpn);
+			listen(&c);
+		}
+		stat = stat_of(&c);
+		CHECK(stat.unreadable == 1, "round %u: %u", round, stat.unreadable);
+		CHECK(listed(&c) == BLOCKS - !virtual && stat_of(&c).unlisted == !virtual);
+		for (i = 0; i < BLOCKS && !ktap_failing(); i++)
+			CHECK((!virtual && i == at) || right(&c, i));
+		if (virtual && !ktap_failing()) {
+			CHECK(!rig_write(&c.rig, at, 0) && !stat_of(&c).unreadable);
+			for (i = 0; i < 300; i++)
+				CHECK(!put(&c, rig_random(&c.rig, BLOCKS)));
+			verify(&c);
+		}
+		client_destroy(&c);
+	}
+}
+
+/*
+ * With blocks that fail beside it there may be too few, or only holes that are old names of what is
+ * written: then it can be read only, and nothing goes round in circles.
+ */
+static void test_unreadable_few(void)
+{
+	u32 round, i, at;
+
+	for (round = 0; round < 40 && !ktap_failing(); round++) {
+		struct nl_config config = worn(1, 36, 3, 50);
+		struct client c;
+		u64 erases;
+		int r = 0;
+
+		client_init(&c, &config, BLOCKS, 12, ktap_seed + round);
+		c.acks = round % 2 * 8;
+		for (i = 0; i < BLOCKS; i++)
+			CHECK(!put(&c, i) && !rig_write(&c.rig, i % 12, 0));
+		spoil(&c, closed(&c, true, &at));
+		c.rig.flash.fail_erase = 40;
+		for (i = 0; i < 400 && !r; i++) {
+			r = put(&c, rig_random(&c.rig, BLOCKS));
+			listen(&c);
+		}
+		CHECK(!r || r == -EROFS, "%d", r);
+		erases = c.rig.flash.count[NL_ERASE][NL_FOR_GC];
+		CHECK(erases < 10 * i + 100, "%llu erases for %u writes",
+		      (unsigned long long)erases, i);
+		client_destroy(&c);
+	}
+}
+
 static void test_others(void)
 {
 	struct nl_config config = rig_tiny(NL_FTL_PAGE, 2, 4, 36, 0);
@@ -1139,9 +1402,15 @@ int main(int argc, char **argv)
 	ktap_run("what is written after a block was lost is newer", test_lost);
 	ktap_run("an image has what the battery kept", test_image);
 	ktap_run("an image whose sums are right is not believed either", test_forged_image);
+	ktap_run("leveling begins when as much life is gone as is asked for", test_wear_at);
+	ktap_run("names are listed out of all planes at once", test_list_time);
+	ktap_run("what can't be read is passed by", test_unreadable);
+	ktap_run("so it is where there is hardly room", test_unreadable_few);
 	ktap_run("a device that trusts looks at no block to end it", test_trust);
 	ktap_run("random overwrites are about as fast as the page map's", test_speed);
 	ktap_run("in-place GC takes blocks in which little is live", test_victims);
+	ktap_run("of many planes each has its share of the writes", test_many_planes);
+	ktap_run("what gc_idle is changed to counts at once", test_retuned);
 	ktap_run("a stream keeps all planes busy, with names and without", test_stream);
 	ktap_run("other FTLs have no names", test_others);
 	rig_map_chunks = 1;

@@ -141,6 +141,45 @@ check "requests are under way" wait_for 10 under_way
 kill -9 $!
 wait $! 2>/dev/null
 check "their process is killed, and another one may be the client" wait_for 60 nlctl names a --count
+check "deleted" nlctl delete a
+rm -f /tmp/names.state
+check "a quick one" make
+
+# ms COMMAND...: how long it takes
+ms() {
+	local from
+	from=$(date +%s%N)
+	"$@" >/tmp/ms 2>&1 || return
+	took=$((($(date +%s%N) - from) / 1000000))
+}
+check "256 blocks" names fill 256
+check "reads that take a while" nlctl set a t_read=20ms
+check "the names are listed" ms nlctl names a
+is "in the time that reading them takes, in four planes" "$((took >= 64 * 20))" 1 || note "$took ms"
+list=$took
+check "the power goes" nlctl cut a
+scan=$(($(stat_of recovery_ns) / 1000000))
+check "and the names are listed again" ms nlctl names a
+is "behind the start" "$((scan > 1000 && took >= 64 * 20 + scan / 2))" 1 || note "$took ms; $scan of the start, $list without"
+check "quick again" nlctl set a t_read=0
+check "who asks what there is behind a cut is told of it then" names told 200
+
+check_fails "blocks that take longer than a ring may to be rewritten are refused" "to rewrite a block" \
+	nlctl create b 8M --ftl nameless packages=4 pages=128 t_program=1s
+check "deleted" nlctl delete a
+check "one with a single plane" make packages=1
+check "programs of a second" nlctl set a t_program=1s
+began=$(stat_of writes)
+begun() { [ "$(stat_of writes)" -gt "$began" ]; }
+rm -f /tmp/names.state
+build/tests/bin/names a /tmp/killed.state fill 640 >/tmp/cut 2>&1 &	# calls of eight blocks
+check "a call of eight programs of a second each" wait_for 10 begun
+pid=$!
+kill -9 $pid
+killed() { [ ! -e /proc/$pid ]; }
+check "its process can be killed" wait_for 4 killed
+wait $pid 2>/dev/null
+check "and another one may be the client at once" wait_for 5 nlctl names a --count
 nlctl set a t_program=0
 check "the directory goes under clients that wait" names gone $conf/a
 

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -579,6 +580,42 @@ static int cut(const char *name)
 	return verify();
 }
 
+static void *cut_again(void *path)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd < 0 || write(fd, "\n", 1) != 1)
+		die("cut", 0);
+	close(fd);
+	return NULL;
+}
+
+/* Who is told of a cut by the query's answer has ended its notice by that, however early he asks. */
+static int told(const char *name, uint32_t times)
+{
+	struct nl_names_acks acks = { .nr = 1 };
+	struct nl_move none = { .from = 1, .to = 2 };
+	struct nl_names_info query;
+	uint64_t cuts = info.cuts;
+	pthread_t cutter;
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/kernel/config/nameless/%s/cut", name);
+	acks.moves = (uintptr_t)&none;
+	for (; times; times--, cuts++) {
+		if (pthread_create(&cutter, NULL, cut_again, path))
+			die("thread", 0);
+		do
+			if (ask(NL_IOC_INFO, &query) && errno != EIO)
+				die("query", times);
+		while (query.cuts == cuts);
+		if (ask(NL_IOC_ACK, &acks))
+			die("acknowledged behind the query that told of the cut", times);
+		pthread_join(cutter, NULL);
+	}
+	return nameless_query(device, &info);
+}
+
 /* A device that is open for reading only changes nothing, one for writing only shows nothing. */
 static int readonly(const char *name)
 {
@@ -680,6 +717,8 @@ static int run(int argc, char **argv)
 		return heat(n);
 	if (!strcmp(what, "cut"))
 		return cut(argv[1]);
+	if (!strcmp(what, "told"))
+		return told(argv[1], n);
 	if (!strcmp(what, "late"))
 		return late(n);
 	if (!strcmp(what, "verify"))

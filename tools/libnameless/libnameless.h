@@ -159,9 +159,9 @@ int nameless_moves(struct nameless *dev, struct nl_move *moves, unsigned int max
 int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsigned int nr);
 
 /**
- * nameless_list - valid blocks by their addresses
+ * nameless_list - valid blocks
  * @dev: the device
- * @from: address to begin at, 0 at first; then, where to go on
+ * @from: 0 at first; then, where to go on
  * @names: result
  * @max: how many there is room for
  *

@@ -246,7 +246,7 @@ static void print_rest(json_t *stat)
 		       number(stat, "map_resident"), number(stat, "map_chunks"),
 		       number(stat, "map_max"), number(stat, "map_most"),
 		       number(stat, "map_dirty"));
-		printf("          %llu hits, %llu misses, %llu in, %llu out; %llu rebuilt, %llu times not\n",
+		printf("          %llu hits, %llu misses, %llu in, %llu out; %llu rebuilt, %llu pages lost\n",
 		       number(stat, "map_hits"), number(stat, "map_misses"), number(stat, "map_in"),
 		       number(stat, "map_out"), number(stat, "map_rebuilt"),
 		       number(stat, "map_lost"));

@@ -98,10 +98,13 @@ struct nl_names_uring {
 };
 
 /**
- * struct nl_names_list - valid blocks by their addresses
+ * struct nl_names_list - valid blocks
  * @names: struct nl_name[@nr], filled in
  * @nr: in: room, out: how many; 0: that is all
- * @from: in: address to begin at, out: where to go on
+ * @from: in: 0 at first, out: where to go on; no address, but not beyond the number of them
+ *
+ * Reading them takes the time that the flash takes, less for each when more are asked for at once.
+ * In what order they come is the device's business.
  */
 struct nl_names_list {
 	__u64	names;
