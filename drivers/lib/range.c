@@ -37,18 +37,34 @@ u64 scm_range_head(u64 bytes, u64 reserve)
 }
 EXPORT_SYMBOL_GPL(scm_range_head);
 
-/* Is the whole range of a kind that nobody allocates from? */
+/* What nobody allocates from. */
+static const unsigned long scm_range_kinds[] = {
+	IORES_DESC_RESERVED, IORES_DESC_SOFT_RESERVED, IORES_DESC_PERSISTENT_MEMORY,
+	IORES_DESC_PERSISTENT_MEMORY_LEGACY,
+};
+
+static int scm_range_add(struct resource *res, void *covered)
+{
+	*(u64 *)covered += resource_size(res);
+	return 0;
+}
+
+/*
+ * Is the whole range of such a kind? Every byte is counted: region_intersects() looks at what there
+ * is, and a hole, where there is no memory at all, would be nothing that speaks against it.
+ */
 static bool scm_range_set_aside(u64 start, u64 bytes)
 {
-	static const unsigned long kinds[] = {
-		IORES_DESC_RESERVED, IORES_DESC_SOFT_RESERVED, IORES_DESC_PERSISTENT_MEMORY,
-		IORES_DESC_PERSISTENT_MEMORY_LEGACY,
-	};
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (region_intersects(start, bytes, IORESOURCE_MEM, kinds[i]) == REGION_INTERSECTS)
+	for (i = 0; i < ARRAY_SIZE(scm_range_kinds); i++) {
+		u64 covered = 0;
+
+		walk_iomem_res_desc(scm_range_kinds[i], IORESOURCE_MEM, start, start + bytes - 1,
+				    &covered, scm_range_add);
+		if (covered == bytes)
 			return true;
+	}
 	return false;
 }
 

@@ -4,10 +4,10 @@
 # kernels: 6.1 6.12 debug
 # timeout: 120
 # memory: 2G
-# append: memmap=384M$1G memmap=64M!1408M
+# append: memmap=384M$1G memmap=320M!1408M memmap=4M$96G
 #
-# 384 MiB of reserved memory at 1 GiB, and 64 MiB behind it that nd_pmem takes; of which little
-# is used but for xfs, as machines are slow.
+# 384 MiB of reserved memory at 1 GiB, and 320 MiB behind it that nd_pmem takes; of which little
+# is used but for xfs, as machines are slow. 4 MiB at 96 GiB, where there is no memory, nor behind them.
 . tests/vm/lib.sh
 
 conf=/sys/kernel/config/mem2m
@@ -99,6 +99,8 @@ survives log reserved 32M $here
 check_fails "reserved: the kernel's own RAM is refused" "kernel's own RAM" mem2mctl create x 64M --phys 512M
 check_fails "reserved: and what is no memory" "not memory that was set aside" mem2mctl create x 64M --phys 64G
 check_fails "reserved: and half of both" "kernel's own RAM" mem2mctl create x 64M --phys $((1024 - 32))M
+check_fails "reserved: and what is followed by nothing at all" "not memory that was set aside" \
+	mem2mctl create x 4M --phys $((96 * 1024 + 2))M
 check_fails "reserved: odd addresses are refused" "multiples of 2M" mem2mctl create x 64M --phys 0x40001000
 make log 32M $here --force
 check_fails "reserved: a range in use is refused, with its owner's name" "in use by mem2m log" mem2mctl create x 64M $here
