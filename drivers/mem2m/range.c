@@ -187,8 +187,7 @@ static int m2_zero_part(struct m2_dev *dev, u64 from, u64 to)
 		err = m2_enter(dev, &cookie);
 		if (err)
 			return err;
-		m2_store_zero(&all, at, min(to - at, M2_ZERO_STEP));
-		m2_store_sync(&all);
+		m2_store_clear(&all, at, min(to - at, M2_ZERO_STEP));
 		m2_leave(dev, cookie);
 		WRITE_ONCE(dev->done, at - from);
 	}

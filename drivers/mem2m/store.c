@@ -115,6 +115,21 @@ void m2_store_zero(const struct m2_store *store, u64 offset, u64 len)
 }
 
 /**
+ * m2_store_clear - zero a range of it, which lasts on return
+ * @store: the memory
+ * @offset: first byte
+ * @len: bytes
+ *
+ * Who asks for it on behalf of a file system (DAX) may flush on another CPU, whose fence is not
+ * about these stores. Context: may sleep.
+ */
+void m2_store_clear(const struct m2_store *store, u64 offset, u64 len)
+{
+	m2_store_zero(store, offset, len);
+	m2_store_sync(store);
+}
+
+/**
  * m2_store_sync - make what this CPU wrote last
  * @store: the memory
  */
