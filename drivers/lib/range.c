@@ -206,6 +206,22 @@ EXPORT_SYMBOL_GPL(scm_range_unclaim);
 
 /* --- DAX -------------------------------------------------------------------------------------- */
 
+/* fs_dax_get_by_bdev() says nothing of why it hasn't. */
+static int scm_range_no_dax(struct scm_range *range, struct block_device *bdev)
+{
+	u64 start = (u64)get_start_sect(bdev) << SECTOR_SHIFT;
+
+	if (!blk_queue_dax(bdev_get_queue(bdev)))
+		return scm_range_fail(range, -EOPNOTSUPP, "/dev/%pg has no DAX (mode fsdax has)",
+				      bdev);
+	if (!PAGE_ALIGNED(start) || !PAGE_ALIGNED(bdev_nr_bytes(bdev)))
+		return scm_range_fail(range, -EINVAL,
+				      "/dev/%pg: a partition has to begin and end at multiples of 4K",
+				      bdev);
+	return scm_range_fail(range, -EBUSY, "/dev/%pg: it or another part of its memory is in use",
+			      bdev);
+}
+
 /* All of the range has to be one piece of addresses. */
 static int scm_range_map_dax(struct scm_range *range, const struct block_device *bdev)
 {
@@ -238,9 +254,9 @@ static int scm_range_map_dax(struct scm_range *range, const struct block_device 
  * @holder: whose it becomes
  *
  * What is mapped has to stay where it is, so device-mapper's devices don't do: their table may be
- * changed beneath.
+ * changed beneath. Memory has one holder, so only one partition of a device can be taken at a time.
  * Context: process context.
- * Return: 0 or a negative error number with the range's error set.
+ * Return: 0 or a negative error number with the range's error set; -EBUSY: somebody holds it.
  */
 int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 bytes, void *holder)
 {
@@ -253,8 +269,7 @@ int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 by
 	range->holder = holder;
 	range->dax = fs_dax_get_by_bdev(bdev, &range->dax_offset, holder, range->dax_ops);
 	if (!range->dax)
-		return scm_range_fail(range, -EOPNOTSUPP, "/dev/%pg has no DAX (mode fsdax has)",
-				      bdev);
+		return scm_range_no_dax(range, bdev);
 	err = scm_range_map_dax(range, bdev);
 	if (err)
 		scm_range_put_dax(range);
