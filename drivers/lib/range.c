@@ -6,7 +6,9 @@
 #include <linux/io.h>
 #include <linux/ioport.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <evenkeel/range.h>
+#include <evenkeel/tenant.h>
 
 #define SCM_PAGE_BYTES	64	/* of RAM for a struct page: what is left room for */
 
@@ -141,6 +143,86 @@ void scm_range_unpeek(void *addr)
 	memunmap(addr);
 }
 EXPORT_SYMBOL_GPL(scm_range_unpeek);
+
+static int scm_range_note(struct resource *res, void *last)
+{
+	*(struct resource *)last = *res;
+	return 0;
+}
+
+/* Where that begins, in one piece, in which @phys is. */
+static u64 scm_range_first(u64 phys)
+{
+	unsigned int i;
+
+	for (i = 0; phys && i < ARRAY_SIZE(scm_range_kinds); i++) {
+		struct resource last = {};
+
+		walk_iomem_res_desc(scm_range_kinds[i], IORESOURCE_MEM, 0, phys - 1, &last,
+				    scm_range_note);
+		if (last.end == phys - 1)
+			return ALIGN(last.start, SCM_RANGE_ALIGN);
+	}
+	return phys;
+}
+
+/* Does somebody's content reach into the range who begins at @phys, before it? */
+static int scm_range_look_at(struct scm_range *range, u64 phys)
+{
+	void *head = memremap(phys, SCM_TENANT_HEAD, MEMREMAP_WB);
+	struct scm_tenant tenant;
+	int err;
+
+	if (!head)
+		return 0;
+	err = scm_tenant_at(head, &tenant);
+	memunmap(head);
+	if (err || tenant.bytes <= range->phys - phys)
+		return 0;
+	return scm_range_fail(range, -EEXIST, "%s at 0x%llx reaches into it", tenant.name, phys);
+}
+
+static int scm_range_look_below(struct scm_range *range)
+{
+	u64 first = scm_range_first(range->phys), at = range->phys;
+	int err = 0;
+
+	while (!err && at > first) {
+		at -= SCM_RANGE_ALIGN;
+		err = scm_range_look_at(range, at);
+		if (!err && signal_pending(current))
+			err = scm_range_fail(range, -EINTR, "interrupted");
+		cond_resched();
+	}
+	return err;
+}
+
+/**
+ * scm_range_vacant - may a range be overwritten?
+ * @range: claimed, or taken from a device with DAX; as yet unchanged
+ * @addr: its first byte
+ * @but: an offset in it that the caller has judged; U64_MAX: there is none
+ *
+ * Content that lasts is looked for where it can begin: in all of the range and, of reserved memory,
+ * in what lies before it in the same piece. tenant.h has what is known.
+ * Context: process context; takes a while where there is much.
+ * Return: 0 or a negative error number with the range's error set, which names what is there:
+ * -EEXIST, -EIO: it can't be told, -EINTR.
+ */
+int scm_range_vacant(struct scm_range *range, const void *addr, u64 but)
+{
+	struct scm_tenant tenant;
+	int err = scm_tenant_find(addr, range->bytes, but, &tenant);
+
+	if (err == -EIO)
+		return scm_range_fail(range, err, "bad memory at 0x%llx, where something may begin",
+				      range->phys + tenant.offset);
+	if (!err)
+		return scm_range_fail(range, -EEXIST, "%s is there, at 0x%llx", tenant.name,
+				      range->phys + tenant.offset);
+	return range->dax ? 0 : scm_range_look_below(range);
+}
+EXPORT_SYMBOL_GPL(scm_range_vacant);
 
 /**
  * scm_range_map - give reserved memory addresses and struct pages
