@@ -6,7 +6,9 @@
 #include <linux/io.h>
 #include <linux/ioport.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <evenkeel/range.h>
+#include <evenkeel/tenant.h>
 
 #define SCM_PAGE_BYTES	64	/* of RAM for a struct page: what is left room for */
 
@@ -37,18 +39,34 @@ u64 scm_range_head(u64 bytes, u64 reserve)
 }
 EXPORT_SYMBOL_GPL(scm_range_head);
 
-/* Is the whole range of a kind that nobody allocates from? */
+/* What nobody allocates from. */
+static const unsigned long scm_range_kinds[] = {
+	IORES_DESC_RESERVED, IORES_DESC_SOFT_RESERVED, IORES_DESC_PERSISTENT_MEMORY,
+	IORES_DESC_PERSISTENT_MEMORY_LEGACY,
+};
+
+static int scm_range_add(struct resource *res, void *covered)
+{
+	*(u64 *)covered += resource_size(res);
+	return 0;
+}
+
+/*
+ * Is the whole range of such a kind? Every byte is counted: region_intersects() looks at what there
+ * is, and a hole, where there is no memory at all, would be nothing that speaks against it.
+ */
 static bool scm_range_set_aside(u64 start, u64 bytes)
 {
-	static const unsigned long kinds[] = {
-		IORES_DESC_RESERVED, IORES_DESC_SOFT_RESERVED, IORES_DESC_PERSISTENT_MEMORY,
-		IORES_DESC_PERSISTENT_MEMORY_LEGACY,
-	};
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (region_intersects(start, bytes, IORESOURCE_MEM, kinds[i]) == REGION_INTERSECTS)
+	for (i = 0; i < ARRAY_SIZE(scm_range_kinds); i++) {
+		u64 covered = 0;
+
+		walk_iomem_res_desc(scm_range_kinds[i], IORESOURCE_MEM, start, start + bytes - 1,
+				    &covered, scm_range_add);
+		if (covered == bytes)
 			return true;
+	}
 	return false;
 }
 
@@ -126,6 +144,86 @@ void scm_range_unpeek(void *addr)
 }
 EXPORT_SYMBOL_GPL(scm_range_unpeek);
 
+static int scm_range_note(struct resource *res, void *last)
+{
+	*(struct resource *)last = *res;
+	return 0;
+}
+
+/* Where that begins, in one piece, in which @phys is. */
+static u64 scm_range_first(u64 phys)
+{
+	unsigned int i;
+
+	for (i = 0; phys && i < ARRAY_SIZE(scm_range_kinds); i++) {
+		struct resource last = {};
+
+		walk_iomem_res_desc(scm_range_kinds[i], IORESOURCE_MEM, 0, phys - 1, &last,
+				    scm_range_note);
+		if (last.end == phys - 1)
+			return ALIGN(last.start, SCM_RANGE_ALIGN);
+	}
+	return phys;
+}
+
+/* Does somebody's content reach into the range who begins at @phys, before it? */
+static int scm_range_look_at(struct scm_range *range, u64 phys)
+{
+	void *head = memremap(phys, SCM_TENANT_HEAD, MEMREMAP_WB);
+	struct scm_tenant tenant;
+	int err;
+
+	if (!head)
+		return 0;
+	err = scm_tenant_at(head, &tenant);
+	memunmap(head);
+	if (err || tenant.bytes <= range->phys - phys)
+		return 0;
+	return scm_range_fail(range, -EEXIST, "%s at 0x%llx reaches into it", tenant.name, phys);
+}
+
+static int scm_range_look_below(struct scm_range *range)
+{
+	u64 first = scm_range_first(range->phys), at = range->phys;
+	int err = 0;
+
+	while (!err && at > first) {
+		at -= SCM_RANGE_ALIGN;
+		err = scm_range_look_at(range, at);
+		if (!err && signal_pending(current))
+			err = scm_range_fail(range, -EINTR, "interrupted");
+		cond_resched();
+	}
+	return err;
+}
+
+/**
+ * scm_range_vacant - may a range be overwritten?
+ * @range: claimed, or taken from a device with DAX; as yet unchanged
+ * @addr: its first byte
+ * @but: an offset in it that the caller has judged; U64_MAX: there is none
+ *
+ * Content that lasts is looked for where it can begin: in all of the range and, of reserved memory,
+ * in what lies before it in the same piece. tenant.h has what is known.
+ * Context: process context; takes a while where there is much.
+ * Return: 0 or a negative error number with the range's error set, which names what is there:
+ * -EEXIST, -EIO: it can't be told, -EINTR.
+ */
+int scm_range_vacant(struct scm_range *range, const void *addr, u64 but)
+{
+	struct scm_tenant tenant;
+	int err = scm_tenant_find(addr, range->bytes, but, &tenant);
+
+	if (err == -EIO)
+		return scm_range_fail(range, err, "bad memory at 0x%llx, where something may begin",
+				      range->phys + tenant.offset);
+	if (!err)
+		return scm_range_fail(range, -EEXIST, "%s is there, at 0x%llx", tenant.name,
+				      range->phys + tenant.offset);
+	return range->dax ? 0 : scm_range_look_below(range);
+}
+EXPORT_SYMBOL_GPL(scm_range_vacant);
+
 /**
  * scm_range_map - give reserved memory addresses and struct pages
  * @range: claimed
@@ -190,6 +288,22 @@ EXPORT_SYMBOL_GPL(scm_range_unclaim);
 
 /* --- DAX -------------------------------------------------------------------------------------- */
 
+/* fs_dax_get_by_bdev() says nothing of why it hasn't. */
+static int scm_range_no_dax(struct scm_range *range, struct block_device *bdev)
+{
+	u64 start = (u64)get_start_sect(bdev) << SECTOR_SHIFT;
+
+	if (!blk_queue_dax(bdev_get_queue(bdev)))
+		return scm_range_fail(range, -EOPNOTSUPP, "/dev/%pg has no DAX (mode fsdax has)",
+				      bdev);
+	if (!PAGE_ALIGNED(start) || !PAGE_ALIGNED(bdev_nr_bytes(bdev)))
+		return scm_range_fail(range, -EINVAL,
+				      "/dev/%pg: a partition has to begin and end at multiples of 4K",
+				      bdev);
+	return scm_range_fail(range, -EBUSY, "/dev/%pg: it or another part of its memory is in use",
+			      bdev);
+}
+
 /* All of the range has to be one piece of addresses. */
 static int scm_range_map_dax(struct scm_range *range, const struct block_device *bdev)
 {
@@ -222,9 +336,9 @@ static int scm_range_map_dax(struct scm_range *range, const struct block_device 
  * @holder: whose it becomes
  *
  * What is mapped has to stay where it is, so device-mapper's devices don't do: their table may be
- * changed beneath.
+ * changed beneath. Memory has one holder, so only one partition of a device can be taken at a time.
  * Context: process context.
- * Return: 0 or a negative error number with the range's error set.
+ * Return: 0 or a negative error number with the range's error set; -EBUSY: somebody holds it.
  */
 int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 bytes, void *holder)
 {
@@ -237,8 +351,7 @@ int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 by
 	range->holder = holder;
 	range->dax = fs_dax_get_by_bdev(bdev, &range->dax_offset, holder, range->dax_ops);
 	if (!range->dax)
-		return scm_range_fail(range, -EOPNOTSUPP, "/dev/%pg has no DAX (mode fsdax has)",
-				      bdev);
+		return scm_range_no_dax(range, bdev);
 	err = scm_range_map_dax(range, bdev);
 	if (err)
 		scm_range_put_dax(range);

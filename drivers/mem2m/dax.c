@@ -33,7 +33,7 @@ static int m2_dax_zero_page_range(struct dax_device *dax, pgoff_t pgoff, size_t 
 		return -ERANGE;
 	if (dev->backing->enter && !dev->backing->enter(dev, &cookie))
 		return -ENXIO;
-	m2_store_zero(&dev->store, offset, len);
+	m2_store_clear(&dev->store, offset, len);
 	if (dev->backing->enter)
 		dev->backing->leave(dev, cookie);
 	return 0;

@@ -15,6 +15,13 @@
 
 #define M2_SHORT	(64u << 10)	/* bytes that are copied without being preempted */
 
+/* What a read found to be bad is refused from now on, like what was known before. */
+static void m2_learn(struct m2_dev *dev, u64 bad)
+{
+	pr_err_ratelimited("mem2m: %s: bad memory at byte %llu\n", dev->name, bad);
+	badblocks_set(&dev->bb, bad >> SECTOR_SHIFT, 1, 1);
+}
+
 static noinline blk_status_t m2_transfer_carefully(struct m2_dev *dev, struct bio *bio)
 {
 	u64 bad = U64_MAX;
@@ -29,7 +36,7 @@ static noinline blk_status_t m2_transfer_carefully(struct m2_dev *dev, struct bi
 	status = m2_transfer(&dev->store, bio, &bad);
 	if (unlikely(status == BLK_STS_IOERR && bio_op(bio) == REQ_OP_READ &&
 		     bad < dev->store.bytes))
-		pr_err_ratelimited("mem2m: %s: bad memory at byte %llu\n", dev->name, bad);
+		m2_learn(dev, bad);
 	return status;
 }
 

@@ -88,7 +88,8 @@ int m2_label_read(const void *head, struct m2_label_info *info)
 /**
  * m2_label_write - change both copies such that one is whole at any time
  * @range: start of the range
- * @info: what to write, the next generation of which is; @info->newest is the copy that counts now
+ * @info: what to write, the next generation of which is; @info->newest is the copy that is known to
+ *	be durable, and the last to be overwritten, also when this fails
  * @settle: what it takes beyond a fence to make a copy durable, an error otherwise; NULL: nothing
  * @ctx: for @settle
  *
@@ -107,6 +108,8 @@ int m2_label_write(void *range, struct m2_label_info *info, int (*settle)(void *
 		scm_fence();
 		if (settle)
 			err = settle(ctx);
+		if (!err)
+			info->newest = copy;
 	}
 	return err;
 }

@@ -16,7 +16,7 @@ struct m2_label_info {
 	u64 data_bytes;
 	u64 ctime;
 	u32 flags;
-	unsigned int newest;	/* which copy it was found in */
+	unsigned int newest;	/* the copy that it was found in, or that is durable */
 };
 
 int m2_label_read(const void *head, struct m2_label_info *info);

@@ -14,6 +14,8 @@
 #include <asm/pgtable_types.h>
 #endif
 
+#define M2_COPY_STEP	((u64)SZ_2M)	/* between two looks for a signal */
+
 /* Left for everybody else. */
 #define M2_RESERVE_SHIFT	5	/* a 32nd of the RAM */
 
@@ -132,6 +134,34 @@ static void m2_ram_detach(struct m2_dev *dev)
 	kvfree(dev->store.unit);
 }
 
+static int m2_unit_copy(struct m2_dev *dev, void *to, const void *from, u64 bytes)
+{
+	u64 at;
+
+	for (at = 0; at < bytes; at += M2_COPY_STEP) {
+		if (signal_pending(current))
+			return m2_fail(dev, -EINTR, "interrupted");
+		m2_copy(to + at, from + at, min(bytes - at, M2_COPY_STEP));
+		cond_resched();
+	}
+	return 0;
+}
+
+/* The units of @new from @keep on, with what both have of the first; a failure leaves none. */
+static int m2_units_renew(struct m2_dev *dev, struct m2_store *new, unsigned int keep)
+{
+	const struct m2_store *old = &dev->store;
+	u64 kept = keep * old->unit_bytes, common = min(new->bytes, old->bytes);
+	int err = m2_units_alloc(dev, new, keep);
+
+	if (err || common == kept)
+		return err;
+	err = m2_unit_copy(dev, new->unit[keep], old->unit[keep], common - kept);
+	if (err)
+		m2_units_free(new, keep);
+	return err;
+}
+
 /*
  * Whole units that are in both are kept. The one after them is made anew and copied where both
  * have a part of it; so a device that fails to grow is what it was.
@@ -140,11 +170,10 @@ static int m2_ram_resize(struct m2_dev *dev, u64 bytes)
 {
 	struct m2_store *old = &dev->store, new = *old;
 	unsigned int keep;
-	u64 common = min(bytes, old->bytes);
 	int err;
 
 	m2_store_init(&new, bytes, old->unit_bytes);
-	keep = div64_u64(common, old->unit_bytes);
+	keep = div64_u64(min(bytes, old->bytes), old->unit_bytes);
 	dev->done = keep * old->unit_bytes;
 	dev->total = bytes;
 	err = m2_enough(dev, bytes - dev->done);
@@ -153,13 +182,11 @@ static int m2_ram_resize(struct m2_dev *dev, u64 bytes)
 	if (err)
 		return err;
 	memcpy(new.unit, old->unit, keep * sizeof(*new.unit));
-	err = m2_units_alloc(dev, &new, keep);
+	err = m2_units_renew(dev, &new, keep);
 	if (err) {
 		kvfree(new.unit);
 		return err;
 	}
-	if (common > keep * old->unit_bytes)
-		m2_copy(new.unit[keep], old->unit[keep], common - keep * old->unit_bytes);
 	m2_units_free(old, keep);
 	kvfree(old->unit);
 	*old = new;

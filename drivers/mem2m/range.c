@@ -98,6 +98,16 @@ static int m2_same(struct m2_dev *dev)
 	return 0;
 }
 
+/* Nothing of somebody else's, wherever in the range it begins, or before it. */
+static int m2_vacant(struct m2_dev *dev, const void *range)
+{
+	int err = scm_range_vacant(&dev->mem, range, U64_MAX);
+
+	if (err == -EINTR)
+		return m2_mem_fail(dev, err);
+	return err ? m2_fail(dev, err, "%s; --force overwrites it", dev->mem.error) : 0;
+}
+
 /* A new label over whatever is there; a valid one of before has to lose against it. */
 static void m2_label_anew(struct m2_dev *dev)
 {
@@ -113,6 +123,27 @@ static void m2_label_anew(struct m2_dev *dev)
 	label->ctime = ktime_get_real_seconds();
 	label->flags = M2_LABEL_FRESH;
 	dev->found = false;
+}
+
+/* m2_range_judge() with a buffer of M2_LOOK_CHUNK. */
+static int m2_judge(struct m2_dev *dev, u8 *buf, const void *range, bool force)
+{
+	int err = m2_look(dev, buf, range, M2_HEAD_BYTES);
+
+	if (err)
+		return err;
+	err = m2_label_read(buf, &dev->label);
+	dev->found = !err && !(dev->label.flags & M2_LABEL_FRESH);
+	if (dev->found && !force)
+		err = m2_same(dev);
+	if (err == -ENODATA)
+		err = m2_blank(dev, buf, range, M2_LOOK_HEAD) ?:
+		      m2_blank(dev, buf, range + dev->mem.bytes - M2_LOOK_TAIL, M2_LOOK_TAIL);
+	if (err && !dev->found && err != -EIO)
+		err = force ? 0 : m2_refuse(dev, err);
+	if (!err && !force && !dev->found)
+		err = m2_vacant(dev, range);
+	return err;
 }
 
 /**
@@ -133,21 +164,9 @@ int m2_range_judge(struct m2_dev *dev, const void *range, bool force)
 	if (!buf)
 		return m2_fail(dev, -ENOMEM, "out of memory");
 	memset(&dev->label, 0, sizeof(dev->label));
-	err = m2_look(dev, buf, range, M2_HEAD_BYTES);
-	if (err)
-		goto out;
-	err = m2_label_read(buf, &dev->label);
-	dev->found = !err && !(dev->label.flags & M2_LABEL_FRESH);
-	if (dev->found && !force)
-		err = m2_same(dev);
-	if (err == -ENODATA)
-		err = m2_blank(dev, buf, range, M2_LOOK_HEAD) ?:
-		      m2_blank(dev, buf, range + dev->mem.bytes - M2_LOOK_TAIL, M2_LOOK_TAIL);
-	if (err && !dev->found && err != -EIO)
-		err = force ? 0 : m2_refuse(dev, err);
+	err = m2_judge(dev, buf, range, force);
 	if (!err && (force || !dev->found))
 		m2_label_anew(dev);
-out:
 	kvfree(buf);
 	return err;
 }
@@ -187,8 +206,7 @@ static int m2_zero_part(struct m2_dev *dev, u64 from, u64 to)
 		err = m2_enter(dev, &cookie);
 		if (err)
 			return err;
-		m2_store_zero(&all, at, min(to - at, M2_ZERO_STEP));
-		m2_store_sync(&all);
+		m2_store_clear(&all, at, min(to - at, M2_ZERO_STEP));
 		m2_leave(dev, cookie);
 		WRITE_ONCE(dev->done, at - from);
 	}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Copies between memory and a device's memory. The caller has checked the range. */
-#include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -45,18 +44,20 @@ void m2_store_init(struct m2_store *store, u64 bytes, u64 unit_bytes)
  * @dst: where to
  * @len: bytes
  *
- * Return: 0, or -EIO when the memory is bad, with @dst filled up to there at most.
+ * Return: bytes that could not be read as the memory is bad where they begin, or 0.
  */
-int m2_store_read(const struct m2_store *store, u64 offset, void *dst, size_t len)
+size_t m2_store_read(const struct m2_store *store, u64 offset, void *dst, size_t len)
 {
 	while (len) {
-		size_t n = len;
+		size_t n = len, left = 0;
 		const void *src = m2_store_addr(store, offset, &n);
 
-		if (!store->persistent)
+		if (store->persistent)
+			left = copy_mc_to_kernel(dst, src, n);
+		else
 			m2_copy(dst, src, n);
-		else if (copy_mc_to_kernel(dst, src, n))
-			return -EIO;
+		if (left)
+			return len - n + left;
 		offset += n;
 		dst += n;
 		len -= n;
@@ -111,6 +112,21 @@ void m2_store_zero(const struct m2_store *store, u64 offset, u64 len)
 		len -= n;
 		cond_resched();
 	}
+}
+
+/**
+ * m2_store_clear - zero a range of it, which lasts on return
+ * @store: the memory
+ * @offset: first byte
+ * @len: bytes
+ *
+ * Who asks for it on behalf of a file system (DAX) may flush on another CPU, whose fence is not
+ * about these stores. Context: may sleep.
+ */
+void m2_store_clear(const struct m2_store *store, u64 offset, u64 len)
+{
+	m2_store_zero(store, offset, len);
+	m2_store_sync(store);
 }
 
 /**

@@ -53,9 +53,10 @@ static __always_inline void m2_copy(void *dst, const void *src, size_t len)
 void m2_zero(void *dst, size_t len);
 
 void m2_store_init(struct m2_store *store, u64 bytes, u64 unit_bytes);
-int m2_store_read(const struct m2_store *store, u64 offset, void *dst, size_t len);
+size_t m2_store_read(const struct m2_store *store, u64 offset, void *dst, size_t len);
 void m2_store_write(const struct m2_store *store, u64 offset, const void *src, size_t len);
 void m2_store_zero(const struct m2_store *store, u64 offset, u64 len);
+void m2_store_clear(const struct m2_store *store, u64 offset, u64 len);
 void m2_store_sync(const struct m2_store *store);
 
 /* Address of the byte at @offset; *@len is cut to what follows it in one piece. */

@@ -88,12 +88,14 @@ static blk_status_t m2_read(const struct m2_store *store, struct bio *bio, u64 *
 {
 	struct bvec_iter iter;
 	struct bio_vec bvec;
+	size_t left;
 
 	bio_for_each_bvec(bvec, bio, iter) {
-		if (unlikely(m2_store_read(store, *offset, bvec_virt(&bvec), bvec.bv_len)))
+		left = m2_store_read(store, *offset, bvec_virt(&bvec), bvec.bv_len);
+		*offset += bvec.bv_len - left;
+		if (unlikely(left))
 			return BLK_STS_IOERR;
 		flush_dcache_page(bvec.bv_page);
-		*offset += bvec.bv_len;
 	}
 	return BLK_STS_OK;
 }
@@ -113,7 +115,7 @@ static void m2_write(const struct m2_store *store, struct bio *bio, u64 offset)
  * m2_transfer - do what a bio asks for, whatever it is
  * @store: the memory
  * @bio: its sector is the device's; not ended here
- * @bad: of a read that hit bad memory, the offset of the vector that did; changed by reads alone
+ * @bad: of a read that hit bad memory, the offset of what could not be read; changed by reads alone
  *
  * What is written lasts on return where the memory is persistent: a fence drains what its own
  * CPU wrote past the cache and nobody else's, so a FLUSH that comes on another CPU could not do

@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <evenkeel/mem2m_format.h>
+#include <evenkeel/tenant.h>
 
 #include "vfs.h"
 
@@ -59,9 +60,28 @@ static bool sfs_is_blank(const void *at, u64 bytes)
 	return !memchr_inv(at, 0, min(SFS_LOOK_BYTES, bytes));
 }
 
+static bool sfs_both_blank(const struct sfs_sb *s, const void *start)
+{
+	return sfs_is_blank(s->base, s->bytes) &&
+	       (start == s->base || sfs_is_blank(start, s->base - start));
+}
+
+/* Our own place has been looked at. */
+static int sfs_judge_others(struct sfs_sb *s, struct fs_context *fc, const void *start)
+{
+	int err = scm_range_vacant(&s->mem, start, s->base - start);
+
+	if (err == -EINTR)
+		return err;
+	if (err)
+		errorf(fc, "scmfs: %s; init=force overwrites it", s->mem.error);
+	return err;
+}
+
 /*
  * May a new file system be made over what is there? The struct pages overwrite what begins at
- * @start as surely as the file system does what begins at its own place.
+ * @start as surely as the file system does what begins at its own place. A file system of ours may
+ * go, and what lies in one that takes all of the range is its own.
  */
 static int sfs_judge_blank(struct sfs_sb *s, struct fs_context *fc, const void *start)
 {
@@ -70,12 +90,12 @@ static int sfs_judge_blank(struct sfs_sb *s, struct fs_context *fc, const void *
 	bool damaged;
 	int err = scmfs_probe(s->base, s->bytes, &super, &damaged, &reason);
 
-	if (s->options.force || (err != -EMEDIUMTYPE && err != -ENODATA))
+	if (s->options.force || (!err && le64_to_cpu(super.region_bytes) == s->bytes))
 		return 0;
-	if (err == -ENODATA && sfs_is_blank(s->base, s->bytes) &&
-	    (start == s->base || sfs_is_blank(start, s->base - start)))
-		return 0;
-	return sfs_told(fc, "it isn't blank and no scmfs; init=force overwrites it", -EEXIST);
+	if (err == -EMEDIUMTYPE || (err == -ENODATA && !sfs_both_blank(s, start)))
+		return sfs_told(fc, "it isn't blank and no scmfs; init=force overwrites it",
+				-EEXIST);
+	return sfs_judge_others(s, fc, start);
 }
 
 static int sfs_judge(struct sfs_sb *s, struct fs_context *fc, const void *start)
@@ -228,21 +248,31 @@ void sfs_region_detach(struct sfs_sb *s, struct super_block *sb)
 	sfs_let_go(s, sb);
 }
 
-/*
- * A label that init=force has overruled would refuse the next mount: the struct pages of the pages
- * that hold struct pages are never written, and the label is where they are.
- */
-static void sfs_forget_mem2m(struct sfs_sb *s)
+static void sfs_forget(void *at, u64 magic)
 {
-	unsigned int i;
+	if (*(__le64 *)at != cpu_to_le64(magic))
+		return;
+	scm_store64(at, 0);
+	scm_flush(at, sizeof(magic));
+}
 
-	for (i = 0; i < 2; i++) {
-		__le64 *magic = s->mem.addr + i * M2_LABEL_STRIDE;
+/*
+ * What init=force has overruled must not be found again: neither by the next mount, as the struct
+ * pages of the pages that hold struct pages are never written, and a label may be where they are,
+ * nor by who looks for a device or a file system where it was, which may be in a file by then.
+ */
+static void sfs_forget_others(struct sfs_sb *s)
+{
+	void *at = s->mem.addr;
+	u64 left;
 
-		if ((void *)magic >= s->base || *magic != cpu_to_le64(M2_LABEL_MAGIC))
-			continue;
-		scm_store64((u64 *)magic, 0);
-		scm_flush(magic, sizeof(*magic));
+	for (left = s->mem.bytes; left >= SCM_TENANT_HEAD; left -= min(left, SCM_TENANT_STEP)) {
+		sfs_forget(at, M2_LABEL_MAGIC);
+		sfs_forget(at + M2_LABEL_STRIDE, M2_LABEL_MAGIC);
+		if (at != s->base)
+			sfs_forget(at, SCMFS_SUPER_MAGIC);
+		at += SCM_TENANT_STEP;
+		cond_resched();
 	}
 	scm_fence();
 }
@@ -256,7 +286,8 @@ static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 		errorf(fc, "scmfs: too small for a file system: %llu bytes", s->bytes);
 		return err;
 	}
-	sfs_forget_mem2m(s);
+	if (s->options.force)
+		sfs_forget_others(s);
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 
 The load, as a file of requests, runs once on a disk without latency, traced by blktrace; btrecord makes of that what
 btreplay then does to every volume, which is traced as well: what a request took is between its queueing and its
-completion. The traces are reduced outside of the machine (atsmf_report.py)."""
+completion. The traces are reduced outside of the machine (atsmf_traces.py)."""
 
 import contextlib
 import json
@@ -25,6 +25,8 @@ TRACE = "/sys/kernel/tracing"
 NAME = "vol"            # btreplay opens /dev/NAME
 BUCKET = "16k"          # bcache wants a thousand of them
 MIN_TIER = 4            # MiB: two sub-LUNs
+LOOK = 5                # s between two looks at a replay
+STUCK = 60              # s without any request: it has ended, or never will
 
 
 def put(path, text):
@@ -184,33 +186,49 @@ class Moves:
         return dict(most_bytes=most << 16, up_bytes=up << 16, down_bytes=down << 16, requests=requests)
 
 
-def ended(dev):
-    """Requests that a block device has ended, and those under way."""
-    with open(f"/sys/dev/block/{os.major(os.stat(dev).st_rdev)}:{os.minor(os.stat(dev).st_rdev)}/stat", encoding="ascii") as f:
+def sysfs(dev, name):
+    """A block device's file of that name in sysfs."""
+    number = os.stat(dev).st_rdev
+    return f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/{name}"
+
+
+def counted(dev):
+    """Requests that a block device has counted, and those under way: some kernels count them when they begin."""
+    with open(sysfs(dev, "stat"), encoding="ascii") as f:
         words = f.read().split()
     return int(words[0]) + int(words[4]), int(words[8])
 
 
-def btreplay(dev, seconds):
+def watch(replaying, dev, end):
     """
-    btreplay's threads may wait for each other for ever once all is done, where requests end within the call that
-    submits them: it is over, too, when nothing has been done for some time. That nothing is missing is seen in the trace.
+    Until btreplay ends, or all has been done, seen twice: its threads may wait for each other for ever then, where
+    requests end within the call that submits them. Or until nothing happens any more.
     """
-    replaying, end, before = subprocess.Popen(["btreplay", "-d", lab.RAM, "-W", NAME]), lab.uptime() + seconds, None
+    before, progress = None, lab.uptime()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            if replaying.wait(5):
-                raise SystemExit(f"btreplay: status {replaying.returncode}")
-            return
-        now = ended(dev)
-        if lab.uptime() > end and now == before:
+            return replaying.wait(LOOK)
+        now = counted(dev)
+        if now != before:
+            progress = lab.uptime()
+        elif now == (end, 0) or lab.uptime() > progress + STUCK:
             replaying.kill()
             replaying.wait()
-            return
+            return 0
         before = now
 
 
-def replay(out, share, name, kind, mib, label):
+def btreplay(dev, requests):
+    """Nothing may be missing, nor may there be more."""
+    volumes.put(sysfs(dev, "queue/iostats"), "1")       # an emudisk doesn't count by itself
+    first = counted(dev)[0]
+    status = watch(subprocess.Popen(["btreplay", "-d", lab.RAM, "-W", NAME]), dev, first + requests)
+    did, under_way = counted(dev)
+    if status or under_way or did - first != requests:
+        raise SystemExit(f"btreplay: status {status}, {did - first} of {requests} requests, {under_way} under way")
+
+
+def replay(out, share, name, kind, mib, label, requests):
     spec = atsmf_loads.LOADS[name]
     with volume(kind, spec, mib) as dev:
         link = f"/dev/{NAME}"
@@ -218,7 +236,7 @@ def replay(out, share, name, kind, mib, label):
         moves = Moves() if "tier" in kind else None
         trace = Blktrace(dev, "replayed", "queue", "complete")
         cpu = lab.Cpu()
-        btreplay(dev, spec["seconds"])
+        btreplay(dev, requests)
         used = cpu.used()
         trace.stop()
         more = moves.stop() if moves else {}
@@ -240,11 +258,12 @@ def measure(out, _quick):
     lab.run("mount", "-t", "debugfs", "none", "/sys/kernel/debug", check=False)
     issue, file = lab.stage(os.path.join(share, "issue"), os.path.join(share, cell["requests"]))
     lab.stage("dmsetup", "mem2mctl", "emuctl", "blktrace", "btrecord", "btreplay", "make-bcache", "dd")
+    requests = os.path.getsize(file) // atsmf_loads.REQUEST.size
     record(issue, file)
     whole = spec["volume"] // MIB
 
     def on(kind, mib, label=None):
-        return replay(out, share, name, kind, mib, label or kind)
+        return replay(out, share, name, kind, mib, label or kind, requests)
 
     on("ssd", 0)
     took = on("tier", whole // 2)["most_bytes"]

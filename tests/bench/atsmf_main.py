@@ -6,6 +6,7 @@ import os
 
 import atsmf_loads
 import atsmf_report
+import atsmf_traces
 import balance_cells
 import by_cells
 import machine
@@ -21,7 +22,7 @@ def measure_load(name, path, kernel):
     measured = machine.run("atsmf", kernel, "3G", json.dumps(dict(load=name, requests=os.path.basename(requests))),
                            record=record)
     os.remove(requests)
-    atsmf_report.reduce_all(measured, name, 1)
+    atsmf_traces.reduce_all(measured, name, 1)
     os.rename(measured, path)
 
 

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests/bench/atsmf.py traced: response times, what came from memory, tables, pictures."""
-
-import json
-import os
+"""What tests/bench/atsmf.py measured: tables, pictures, what was to be reached."""
 
 import matplotlib
 import atsmf_loads
-import blktrace
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt   # noqa: E402  pylint: disable=wrong-import-position
@@ -15,43 +11,6 @@ TENTH = ", a tenth"
 HALF = ", half of it"
 SHOWN = ("ssd", "tier", "tier on brd", "tier of 500 ns", "dm-cache", "bcache")
 COLOURS = dict(zip(SHOWN, ("#999999", "#1b6ca8", "#7fb3d5", "#7570b3", "#d95f02", "#1b9e77")))
-
-
-def reduce(record, folder, expected, fastest_ssd):
-    """
-    The record with what its trace says. What took less than half of the SSD's shortest time has been answered by
-    memory: caches don't count alike, and some don't count writes at all.
-    """
-    path = os.path.join(folder, record["trace"])
-    times, lost = blktrace.response_times(path)
-    if not times:
-        raise SystemExit(f"{path}: no request that ended")
-    ns = sorted(t for _, t in times)
-    if record["device"] == "ssd":
-        fastest_ssd = ns[0]
-    memory = [t for t in ns if t < fastest_ssd / 2]
-    begin, windows = times[0][0], {}
-    for t, took in times:
-        windows.setdefault(int((t - begin) / 1e9 / atsmf_loads.WINDOW), []).append(took)
-    record.update(requests_seen=len(ns), requests_missing=expected - len(ns) + lost,
-                  mean_us=sum(ns) / len(ns) / 1e3, p99_us=ns[len(ns) * 99 // 100] / 1e3,
-                  least_us=ns[0] / 1e3, memory_part=len(memory) / len(ns),
-                  memory_us=sum(memory) / len(memory) / 1e3 if memory else None,
-                  windows_us=[sum(w) / len(w) / 1e3 if (w := windows.get(i)) else None for i in range(max(windows) + 1)])
-    return fastest_ssd
-
-
-def reduce_all(path, name, seed):
-    """Records of a machine, their traces beside them, to records without."""
-    with open(path, encoding="utf-8") as f:
-        records = [json.loads(line) for line in f]
-    expected, fastest = sum(1 for _ in atsmf_loads.requests(name, seed)), None
-    for r in records:
-        fastest = reduce(r, os.path.dirname(path), expected, fastest)
-    with open(path, "w", encoding="utf-8") as f:
-        f.writelines(json.dumps(r) + "\n" for r in records)
-    for r in records:
-        os.remove(os.path.join(os.path.dirname(path), r["trace"]))
 
 
 def per_cent(x):
@@ -172,8 +131,7 @@ def mean(values):
 
 def judge(results, target):
     """What was to be reached."""
-    ok = [target(f"{n}, {d}: requests that the trace lacks", r["requests_missing"], 0)
-          for (n, d), r in results.by.items() if r["requests_missing"]]
+    ok = []
     for n in results.loads(atsmf_loads.CALM + atsmf_loads.OVERLOADED):
         ok.append(target(f"{n}: the tier over the SSD alone", results.over(n, "tier"), 1))
         for other in ("dm-cache", "bcache"):

@@ -3,14 +3,18 @@
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import traceback
+from unittest import mock
 
+import atsmf
 import atsmf_loads
+import atsmf_traces
 import balance_cells
 import balance_report
 import blktrace
@@ -144,6 +148,49 @@ def merged():
                 + event(completed, 10, 0, 16384) + event(completed, 20, 8, 65536))
         f.flush()
         assert blktrace.response_times(f.name) == ([(1, 9), (3, 7), (2, 8), (4, 16)], 0)
+
+
+def replayed(counts, script="exec sleep 100"):
+    """Whether a replay of three requests counts as done: what its device has counted at each look, the last for ever."""
+    counts = itertools.chain(counts, itertools.repeat(counts[-1]))
+    known = dict(sysfs=lambda *_: os.devnull, counted=lambda _: next(counts), LOOK=0.001, STUCK=9)
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        with open(os.path.join(folder, "btreplay"), "w", opener=lambda *x: os.open(*x, mode=0o755), encoding="ascii") as f:
+            f.write("#!/bin/sh\n" + script)
+        stack.enter_context(mock.patch.dict(os.environ, PATH=folder + ":" + os.environ["PATH"]))
+        stack.enter_context(mock.patch.multiple(atsmf, **known))
+        stack.enter_context(mock.patch.object(atsmf.lab, "uptime", itertools.count().__next__))
+        try:
+            atsmf.btreplay("/dev/x", 3)
+        except SystemExit:
+            return False
+        return True
+
+
+def replays():
+    """a replay is over when its device has ended every request, however it dawdles, and fails when one is missing"""
+    assert replayed([(7, 0), (8, 1), (10, 0)])
+    assert replayed([(7, 0)] * 5 + [(8, 0)] * 5 + [(10, 1)] * 5 + [(10, 0)])
+    assert not replayed([(7, 0), (9, 0)])
+    assert not replayed([(7, 0), (10, 1)])
+    assert not replayed([(7, 0), (11, 0)])
+    assert replayed([(7, 0), (10, 0)], "exit 0") and not replayed([(7, 0), (10, 0)], "exit 1")
+
+
+def whole_traces():
+    """a trace that lacks a request, or its end, makes no record"""
+    queued, completed = blktrace.QUEUED, blktrace.COMPLETED
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "t"), "wb") as f:
+            f.write(event(queued, 1000, 0) + event(queued, 2000, 8) + event(completed, 5000, 8))
+        for expected, fails in ((1, False), (2, True)):
+            said = dict(device="ssd", trace="t")
+            try:
+                assert atsmf_traces.reduce(said, folder, expected, None) == 3000 and said["mean_us"] == 3
+            except SystemExit:
+                assert fails
+            else:
+                assert not fails
 
 
 def undisturbed():
@@ -332,7 +379,7 @@ def nfs_mix():
 def main():
     tests = (postmark, policies_targets, policies_matrix, policies_resume, nfs_mix,
              netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated,
-             traced_times, merged, undisturbed, figures, figure_cells, names_targets, names_cells, counted_images)
+             traced_times, merged, replays, whole_traces, undisturbed, figures, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):

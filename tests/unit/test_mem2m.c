@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/bio.h>
 #include <evenkeel/label.h>
+#include <evenkeel/scmfs_format.h>
+#include <evenkeel/tenant.h>
 #include "crash.h"
 #include "ktap.h"
 #include "label.h"
@@ -190,6 +192,114 @@ static void crash_first(void)
 	change_label(&change);
 }
 
+/* Settles so many times, and what was settled is kept in @before. */
+static int settle(void *left)
+{
+	if (!(*(unsigned int *)left)--)
+		return -EIO;
+	memcpy(before, range, sizeof(range));
+	return 0;
+}
+
+static void look_whole(u8 *now, u32 point, void *arg)
+{
+	struct m2_label_info info;
+
+	CHECK(!m2_label_read(now, &info), "%u settled, point %u", *(unsigned int *)arg, point);
+}
+
+/* The change after one of which only @settled copies were made durable; the rest may be torn. */
+static void change_after_failure(unsigned int settled)
+{
+	struct m2_label_info info = sample();
+	unsigned int left = settled, i;
+	struct scm_log log;
+
+	memset(range, 0, sizeof(range));
+	CHECK(!m2_label_write(range, &info, NULL, NULL));
+	memcpy(before, range, sizeof(range));
+	CHECK(m2_label_write(range, &info, settle, &left) == -EIO);
+	for (i = 0; i < sizeof(range); i += M2_LABEL_STRIDE)
+		if (memcmp(before + i, range + i, sizeof(struct m2_label)))
+			before[i + 100] ^= 1;
+	crash_log_init(&log, range, sizeof(range), 64, 65536);
+	scm_record_start(&log);
+	CHECK(!m2_label_write(range, &info, NULL, NULL));
+	scm_record_stop();
+	CHECK(!log.full);
+	crash_each(&log, before, 300, look_whole, &settled);
+	crash_log_free(&log);
+}
+
+static void failed_settle(void)
+{
+	change_after_failure(0);
+	change_after_failure(1);
+}
+
+/* --- what is in a range ------------------------------------------------------------------------ */
+
+#define STEPS	6
+
+static u8 *make_range(void)
+{
+	u8 *start = aligned_alloc(4096, STEPS * SCM_TENANT_STEP);
+
+	memset(start, 0, STEPS * SCM_TENANT_STEP);
+	return start;
+}
+
+static int find(const u8 *start, u64 but, struct scm_tenant *tenant)
+{
+	return scm_tenant_find(start, STEPS * SCM_TENANT_STEP, but, tenant);
+}
+
+static void tenants_mem2m(void)
+{
+	struct m2_label_info info = sample();
+	u8 *start = make_range(), *at = start + 4 * SCM_TENANT_STEP;
+	struct scm_tenant tenant;
+
+	CHECK(find(start, U64_MAX, &tenant) == -ENOENT);
+	m2_label_write(at, &info, NULL, NULL);
+	CHECK(!find(start, U64_MAX, &tenant));
+	CHECK(!strcmp(tenant.name, "mem2m log") && tenant.offset == 4 * SCM_TENANT_STEP);
+	CHECK(tenant.bytes == info.range_bytes);
+	CHECK(find(start, 4 * SCM_TENANT_STEP, &tenant) == -ENOENT);
+	at[100] ^= 1;
+	CHECK(!find(start, U64_MAX, &tenant), "the other copy");
+	at[M2_LABEL_STRIDE + 100] ^= 1;
+	CHECK(find(start, U64_MAX, &tenant) == -ENOENT, "none of them whole");
+	at[100] ^= 1;
+	CHECK(!find(start, U64_MAX, &tenant));
+	info.flags = M2_LABEL_FRESH;
+	m2_label_write(at, &info, NULL, NULL);
+	CHECK(find(start, U64_MAX, &tenant) == -ENOENT, "without content");
+	info.flags = 0;
+	m2_label_write(at, &info, NULL, NULL);
+	shim_bad_memory = start + 2 * SCM_TENANT_STEP + 10;
+	CHECK(find(start, U64_MAX, &tenant) == -EIO && tenant.offset == 2 * SCM_TENANT_STEP);
+	shim_bad_memory = NULL;
+	free(start);
+}
+
+static void tenants_scmfs(void)
+{
+	u8 *start = make_range();
+	struct scmfs_super *super = (void *)(start + 5 * SCM_TENANT_STEP);
+	struct scm_tenant tenant;
+
+	super->magic = cpu_to_le64(SCMFS_SUPER_MAGIC);
+	super->region_bytes = cpu_to_le64(77 << 12);
+	CHECK(!find(start, U64_MAX, &tenant) && !tenant.bytes, "damaged");
+	super->csum = cpu_to_le32(ek_checksum(super, sizeof(*super), &super->csum));
+	CHECK(!find(start, U64_MAX, &tenant) && tenant.bytes == 77 << 12);
+	CHECK(!strcmp(tenant.name, "an scmfs file system") && tenant.offset == 5 * SCM_TENANT_STEP);
+	super->magic ^= 1;
+	CHECK(find(start, U64_MAX, &tenant) == -ENOENT);
+	free(start);
+}
+
 /* --- the store --------------------------------------------------------------------------------- */
 
 static struct m2_store make_store(u64 bytes, u64 unit, bool persistent)
@@ -278,7 +388,7 @@ static void bad_memory(void)
 	bio.bi_iter.bi_size = 1024;
 	CHECK(transfer(&store, &bio, &bad) == BLK_STS_OK);
 	bio.bi_iter.bi_sector = 2;
-	CHECK(transfer(&store, &bio, &bad) == BLK_STS_IOERR && bad == 1536);
+	CHECK(transfer(&store, &bio, &bad) == BLK_STS_IOERR && bad == 1600);
 	shim_bad_memory = NULL;
 	CHECK(transfer(&store, &bio, &bad) == BLK_STS_OK);
 	free_store(&store);
@@ -508,6 +618,35 @@ static void crash_commit(unsigned int flags, bool flush_first)
 	free_store(&store);
 }
 
+/* What is zeroed for a file system lasts on return. */
+static void look_zeroes(u8 *now, u32 point, void *arg)
+{
+	if (point == *(u32 *)arg)
+		CHECK(!memchr_inv(now + 512, 0, 1024) && now[511] && now[1536]);
+}
+
+static void crash_clear(void)
+{
+	struct m2_store store = make_store(SECTORS * 512, SECTORS * 512, true);
+	static u8 ones[SECTORS * 512];
+	struct scm_log log;
+	u32 end;
+
+	memset(ones, 1, sizeof(ones));
+	free(store.unit[0]);
+	store.unit[0] = aligned_alloc(64, SECTORS * 512);
+	memcpy(store.unit[0], ones, sizeof(ones));
+	crash_log_init(&log, store.unit[0], SECTORS * 512, 1024, 1 << 20);
+	scm_record_start(&log);
+	m2_store_clear(&store, 512, 1024);
+	end = log.nr_events;
+	scm_record_stop();
+	CHECK(!log.full);
+	crash_each(&log, ones, 20, look_zeroes, &end);
+	crash_log_free(&log);
+	free_store(&store);
+}
+
 static void crash_commits(void)
 {
 	crash_commit(REQ_PREFLUSH | REQ_FUA, false);
@@ -531,11 +670,15 @@ int main(int argc, char **argv)
 	ktap_run("mem2m: unknown versions and impossible fields are refused", fields);
 	ktap_run("mem2m: whenever the power goes, the old label is there or the new one", crash_label);
 	ktap_run("mem2m: whenever the power goes, a first label is there or none", crash_first);
+	ktap_run("mem2m: whenever the power goes after a change that failed, there is a label", failed_settle);
+	ktap_run("mem2m: devices are found in a range, but for those without content", tenants_mem2m);
+	ktap_run("mem2m: file systems are found in a range, also damaged ones", tenants_scmfs);
 	ktap_run("mem2m: units of any size hold what was written", stores);
 	ktap_run("mem2m: split bios of several vectors read and write what is theirs", vectors_both_ways);
 	ktap_run("mem2m: bad memory is an error of what reads it", bad_memory_both_ways);
 	ktap_run("mem2m: what is beyond the end is an error", ranges_both_ways);
 	ktap_run("mem2m: what was told as written is there whenever the power goes", crash_writes_both_ways);
+	ktap_run("mem2m: what is zeroed for DAX is zero whenever the power goes", crash_clear);
 	ktap_run("mem2m: a commit record is there only after what was written back before it", crash_commits_both_ways);
 	return ktap_done();
 }

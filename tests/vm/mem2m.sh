@@ -101,6 +101,23 @@ interrupt_once big_is_made mem2mctl create big $((there * 3 / 4))M --unit 2M
 is "a creation can be interrupted" "$interrupted" "1 mem2mctl: interrupted"
 check_fails "and leaves nothing" "no device big" mem2mctl list big
 
+# Also while a resize copies: all of the memory is there by then.
+copying() {
+	local key value
+	declare -A now=()
+	while read -r key value; do now[$key]=$value; done <$conf/r/info
+	[ "${now[state]:-}" = busy ] && [ "${now[done]}" = "${now[total]}" ]
+}
+make r 128M
+blkio write $d/r 260000 2144 "$seed"
+interrupt_once copying mem2mctl resize r 132M
+is "a resize can be interrupted while it copies" "$interrupted" "1 mem2mctl: interrupted"
+check "and the device is what it was" eval '[ "$(blockdev --getsz $d/r)" = 262144 ] && holds r 260000 2144 "$seed"'
+mem2mctl resize r 132M --progress 2>/tmp/progress
+matches "it says how far it is" "$(</tmp/progress)" "r: [0-9]+ of 132 MiB"
+check "and has copied all" holds r 260000 2144 "$seed"
+mem2mctl delete r
+
 # --- the dm target ----------------------------------------------------------------------------------
 
 make b 8M

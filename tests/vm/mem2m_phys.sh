@@ -4,10 +4,10 @@
 # kernels: 6.1 6.12 debug
 # timeout: 120
 # memory: 2G
-# append: memmap=384M$1G memmap=64M!1408M
+# append: memmap=384M$1G memmap=320M!1408M memmap=4M$96G
 #
-# 384 MiB of reserved memory at 1 GiB, and 64 MiB behind it that nd_pmem takes; of which little
-# is used but for xfs, as machines are slow.
+# 384 MiB of reserved memory at 1 GiB, and 320 MiB behind it that nd_pmem takes; of which little
+# is used but for xfs, as machines are slow. 4 MiB at 96 GiB, where there is no memory, nor behind them.
 . tests/vm/lib.sh
 
 conf=/sys/kernel/config/mem2m
@@ -49,6 +49,11 @@ survives() {
 	blkio write "$d/$name" 0 64 "$seed"
 	is "$kind: it asks for flushes" "$(<"/sys/block/mem2m!$name/queue/write_cache") $(
 		<"/sys/block/mem2m!$name/queue/fua")" "write back 1"
+
+	fio --name=v --filename="$d/$name" --rw=randrw --bsrange=512-64k --bs_unaligned=0 --size=4M --direct=1 --ioengine=psync \
+		--verify=crc32c --verify_fatal=1 --norandommap=0 --randseed="$seed" --output=/tmp/fio
+	is "$kind: fio finds what it wrote" "$? $(grep -c 'err= 0' /tmp/fio)" "0 1"
+	blkio write "$d/$name" 0 "$sectors" "$seed"
 
 	check "$kind: deleted, and created anew" again "$name" "$size" "$@"
 	is "$kind: it was found" "$(info "$name" found)" 1
@@ -99,6 +104,8 @@ survives log reserved 32M $here
 check_fails "reserved: the kernel's own RAM is refused" "kernel's own RAM" mem2mctl create x 64M --phys 512M
 check_fails "reserved: and what is no memory" "not memory that was set aside" mem2mctl create x 64M --phys 64G
 check_fails "reserved: and half of both" "kernel's own RAM" mem2mctl create x 64M --phys $((1024 - 32))M
+check_fails "reserved: and what is followed by nothing at all" "not memory that was set aside" \
+	mem2mctl create x 4M --phys $((96 * 1024 + 2))M
 check_fails "reserved: odd addresses are refused" "multiples of 2M" mem2mctl create x 64M --phys 0x40001000
 make log 32M $here --force
 check_fails "reserved: a range in use is refused, with its owner's name" "in use by mem2m log" mem2mctl create x 64M $here
@@ -157,6 +164,42 @@ check "reserved: as zeroes" blkio verify $d/log 0 2048 0
 check_fails "reserved: its size has to be given again" "log is there in 33554432 bytes" eval "mem2mctl delete log &&
 	mem2mctl create log 30M $here"
 
+# What is in the middle of a range, or begins before it, when nothing but the memory knows of it.
+make mid 16M --phys 1216M
+blkio write $d/mid 0 4096 "$seed"
+mem2mctl delete mid
+rmmod mem2m
+check_fails "reserved: a device within the range is not overwritten" "mem2m mid is there, at 0x4c000000; --force" \
+	mem2mctl create x 64M --phys 1184M
+check_fails "reserved: nor one that reaches into it" "mem2m mid at 0x4c000000 reaches into it; --force" \
+	mem2mctl create x 16M --phys 1224M
+modprobe scmfs || die "no scmfs"
+expect_refused "reserved: nor by a file system" "scmfs: mem2m mid is there, at 0x4c000000; init=force" \
+	mount -t scmfs -o phys=1184M,size=64M,init none /tmp/mnt
+expect_refused "reserved: nor by one that it reaches into" "scmfs: mem2m mid at 0x4c000000 reaches into it; init=force" \
+	mount -t scmfs -o phys=1224M,size=16M,init none /tmp/mnt
+check "reserved: it is there" eval "make mid 16M --phys 1216M && [ \$(info mid found) = 1 ] &&
+	blkio verify $d/mid 0 4096 $seed"
+mem2mctl delete mid
+check "reserved: what is beside it is free" eval "make x 16M --phys 1232M && mem2mctl delete x && make x 32M --phys 1184M"
+mem2mctl delete x
+check "reserved: --force takes a range with a device in it" make x 64M --phys 1184M --force
+mem2mctl delete x
+check "reserved: of which nothing is left" eval "make mid 16M --phys 1216M --force && [ \$(info mid found) = 0 ] &&
+	blkio verify $d/mid 0 4096 0"
+mem2mctl delete mid
+check "reserved: a file system by force" eval "mount -t scmfs -o phys=1184M,size=64M,init=force none /tmp/mnt &&
+	echo hello >/tmp/mnt/f && umount /tmp/mnt"
+check_fails "reserved: is not overwritten from before it" "an scmfs file system is there, at 0x4a200000; --force" \
+	mem2mctl create x 64M --phys 1152M
+check_fails "reserved: nor from within it" "an scmfs file system at 0x4a200000 reaches into it; --force" \
+	mem2mctl create mid 16M --phys 1200M
+check "reserved: it is there" eval "mount -t scmfs -o phys=1184M,size=64M none /tmp/mnt && [ \$(</tmp/mnt/f) = hello ]"
+umount /tmp/mnt
+check "reserved: and gives way to another one without force" mount -t scmfs -o phys=1184M,size=64M,init none /tmp/mnt
+umount /tmp/mnt
+rmmod scmfs
+
 # --- pmem -------------------------------------------------------------------------------------------
 
 survives log2 pmem 16M --dax /dev/pmem0
@@ -178,6 +221,39 @@ on_dax log2 pmem ext4 mkfs.ext4 -q -F -b 4096
 again log2 16M --dax /dev/pmem0
 check "pmem: a mapped file is there after the device was gone" eval "mount -o dax $d/log2 /tmp/mnt &&
 	daxmap verify /tmp/mnt/f 4 $seed; umount /tmp/mnt"
+mem2mctl delete log2
+if modprobe -q xfs; then
+	make big 310M --dax /dev/pmem0 --force		# xfs wants 300M
+	on_dax big pmem xfs mkfs.xfs -q -f -m reflink=0
+	mem2mctl delete big
+else
+	skip "pmem: xfs -o dax" "this kernel has no xfs"
+fi
+
+# Partitions: at 3 MiB, 32 MiB, and at 35 MiB.
+blkio zero /dev/pmem0 0 6144
+addpart /dev/pmem0 1 6144 65536
+addpart /dev/pmem0 2 71680 65536
+wait_for 10 test -b /dev/pmem0p2
+check "pmem: a device on a partition" make part 16M --dax /dev/pmem0p1 --force
+check "pmem: what is written there" blkio write $d/part 0 28672 "$seed" -- flush $d/part -- verify $d/part 0 28672 "$seed"
+check "pmem: is in the partition" cmp <(dd if=$d/part bs=1M count=14 iflag=direct status=none) \
+	<(dd if=/dev/pmem0 bs=1M skip=5 count=14 iflag=direct status=none)
+check_fails "pmem: the memory has one user, whatever part that has" "another part of its memory is in use by mem2m part" \
+	mem2mctl create other 16M --dax /dev/pmem0p2
+on_dax part "pmem, a partition" ext4 mkfs.ext4 -q -F -b 4096
+again part 16M --dax /dev/pmem0p1
+check "pmem: a mapped file on a partition is there after the device was gone" eval "mount -o dax $d/part /tmp/mnt &&
+	daxmap verify /tmp/mnt/f 4 $seed; umount /tmp/mnt"
+mem2mctl delete part
+check "pmem: then the other partition can be had" make other 16M --dax /dev/pmem0p2 --force
+mem2mctl delete other
+delpart /dev/pmem0 1
+delpart /dev/pmem0 2
+check_fails "pmem: what was on a partition is not overwritten" "mem2m part is there, at 0x300000; --force" \
+	mem2mctl create log2 32M --dax /dev/pmem0
+make log2 16M --dax /dev/pmem0 --force
+
 # Somebody who reads all the time finds it gone, and not half way through a copy.
 while dd if=$d/log2 of=/dev/null bs=1M iflag=direct; do echo; done >/tmp/dd 2>&1 &
 reading=$!

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Who has a range of memory or a device: the kernel says only that somebody has. */
 #include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "mem2mctl.h"
 
@@ -89,6 +91,54 @@ static void find_ours(dev_t devt, char *text, size_t size)
 	free_names(names, count);
 }
 
+static void find_users(dev_t devt, char *text, size_t size)
+{
+	find_mounts(major(devt), minor(devt), text, size);
+	find_holders(major(devt), minor(devt), text, size);
+	find_ours(devt, text, size);
+}
+
+/* Those of the device or partition in this folder of sysfs. */
+static void find_users_at(const char *folder, char *text, size_t size)
+{
+	unsigned int major_nr, minor_nr;
+	char path[PATH_MAX + 8];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/dev", folder);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%u:%u", &major_nr, &minor_nr) == 2)
+		find_users(makedev(major_nr, minor_nr), text, size);
+	if (f)
+		fclose(f);
+}
+
+/* Memory has one user, whichever of a disk's partitions that has. */
+static void find_users_beside(dev_t devt, char *text, size_t size)
+{
+	char path[64], disk[PATH_MAX], part[2 * PATH_MAX];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(devt), minor(devt));
+	if (!realpath(path, disk))
+		return;
+	snprintf(part, sizeof(part), "%s/partition", disk);
+	if (!access(part, F_OK))
+		*strrchr(disk, '/') = 0;
+	find_users_at(disk, text, size);
+	dir = opendir(disk);
+	while (dir && (e = readdir(dir))) {
+		snprintf(part, sizeof(part), "%s/%s/partition", disk, e->d_name);
+		if (access(part, F_OK))
+			continue;
+		*strrchr(part, '/') = 0;
+		find_users_at(part, text, size);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 void owner_of_device(const char *path, char *text, size_t size)
 {
 	struct stat st;
@@ -96,7 +146,7 @@ void owner_of_device(const char *path, char *text, size_t size)
 	*text = 0;
 	if (stat(path, &st) || !S_ISBLK(st.st_mode))
 		return;
-	find_mounts(major(st.st_rdev), minor(st.st_rdev), text, size);
-	find_holders(major(st.st_rdev), minor(st.st_rdev), text, size);
-	find_ours(st.st_rdev, text, size);
+	find_users(st.st_rdev, text, size);
+	if (!*text)
+		find_users_beside(st.st_rdev, text, size);
 }
