@@ -707,6 +707,8 @@ int hy_remove_member(struct hy_pool *pool, unsigned int i, const char **reason);
 
 /* lost.c */
 int hy_lost_show(struct hy_pool *pool, u64 from, char *result, unsigned int maxlen);
+int hy_holds_show(struct hy_pool *pool, unsigned int member, u64 from, char *result,
+		  unsigned int maxlen);
 
 /* ready.c */
 int hy_ready_policy(struct hy_table *t, char **error);
