@@ -177,6 +177,9 @@ check "an event" wait_for 60 more_events
 check "evacuation is offered" eval 'ctl status p | grep "hybridctl evacuate p 1"'
 check "nothing can be read while it is emptied" eval 'ctl evacuate p 1 --no-wait; wait_for 60 some_failed'
 fields_are "so all stays there" p "dev.1.state dev.1.used mode" "draining 192 rw"
+check_fails "who waits for it is told" "192 extents on member 1 can't be copied, and stay there: sectors 128 to 255, " ctl evacuate p 1
+matches "with where they are" "$(<"$said")" "and 184 more ranges of the volume .*hybridctl evacuate p 1 --cancel"
+fields_are "they are there" p "dev.1.state dev.1.used mode" "draining 192 rw"
 emuctl set b fail=none
 emuctl set c fail=write
 wait_for 60 status_is p dev.2.state degraded
@@ -187,16 +190,26 @@ check "stop" ctl stop p
 check "sound" is_whole /dev/emudisk/{m,a,b,c}
 check "errors are known anew at each start" ctl assemble p
 fields_are "so it is emptied" p "dev.1.state dev.2.state" "draining active"
-check "to the end" ctl evacuate p 1
+message p set migrate_kbps 20
+ctl evacuate p 1 >/tmp/waiting 2>&1 & waiting=$!
+check "somebody waits for it" wait_for 60 grep -q "left" /tmp/waiting
+emuctl set b fail=read
+# Where they are is the policy's: all of the volume is read, again and again.
+failed() {
+	dd if=$dev of=/dev/null bs=4k count=3000 iflag=direct conv=noerror status=none 2>/dev/null
+	status_is p "$1" failed
+}
+check "it fails meanwhile" wait_for 60 failed dev.1.state
+emuctl set b fail=none
+message p set migrate_kbps 0
+check "to the end" wait $waiting
+fields_are "it is failed, and empty" p "dev.1.state dev.1.used" "failed 0"
+check "one that has failed is one that is to leave" eval 'ctl remove p 1 --force && ctl add p /dev/emudisk/b'
+field_is "and comes back" p dev.1.state active
 check "data" blkio verify $dev 0 49152 "$seed"
 into events dmt events p
 emuctl set c fail=read
-# Where they are is the policy's: all of the volume is read, again and again.
-c_failed() {
-	dd if=$dev of=/dev/null bs=4k count=3000 iflag=direct conv=noerror status=none 2>/dev/null
-	status_is p dev.2.state failed
-}
-check "one that only fails" wait_for 60 c_failed
+check "one that only fails" wait_for 60 failed dev.2.state
 check "an event" wait_for 60 more_events
 into there dmt field p dev.2.used
 lost() { ctl status p --json | jq '[.lost[].sectors] | add'; }
@@ -211,6 +224,12 @@ check "on request" ctl assemble p --degraded
 fields_are "without it" p "dev.2.dev dev.2.state mode" "- failed rw"
 is "what is lost" "$(lost)" $((there * 128))
 check "others are served" blkio verify $dev 0 8 "$seed"
+mkfs.ext4 -q -F /dev/emudisk/d
+into before blkio digest /dev/emudisk/d 0 2048
+check_fails "it can't be replaced so" "is lost, and what was on it can't be read" ctl replace p 2 /dev/emudisk/d --force
+into after blkio digest /dev/emudisk/d 0 2048
+is "the new device is as it was" "$after" "$before"
+field_is "and no member" p devs 3
 check "what is lost can be given up" eval 'ctl status p --json | jq -r ".lost[] | \"\(.first_sector) \(.sectors)\"" >/tmp/lost
 	while read -r at nr; do
 		first=$at && blkio discard $dev "$at" "$nr" || exit; done </tmp/lost
