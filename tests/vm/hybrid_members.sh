@@ -37,6 +37,9 @@ check "a pool of two" ctl create p /dev/emudisk/a /dev/emudisk/b --metadata /dev
 	--policy stripe --set commit_ms=50 --set low_free=0
 pools+=(p)
 check "data" blkio write $dev 0 49152 "$seed" -- flush $dev
+trace=/sys/kernel/tracing
+# The debug kernel has none.
+[ ! -d $trace/events/hybrid ] || { echo >$trace/trace; echo 1 >$trace/events/hybrid/hybrid_member_state/enable; }
 is "lies on both" "$(status p dev.0.used) $(status p dev.1.used)" "192 192"
 
 # --- a member joins
@@ -64,6 +67,14 @@ fields_are "it is none any more" p "dev.1.dev dev.1.state dev.1.used" "- removed
 check "in the grammar" in_grammar p
 is "its label is gone" "$(blkid -p -o value -s TYPE /dev/emudisk/b)" ""
 check "data" blkio verify $dev 16384 32768 "$seed"
+if [ -d $trace/events/hybrid ]; then
+	is "each change of its state was traced" \
+		"$(sed -n 's/.*hybrid_member_state:.* \(member=.*\)/\1/p' $trace/trace | paste -sd,)" \
+		"member=1 from=0 to=3,member=1 from=3 to=4"
+	echo 0 >$trace/events/hybrid/hybrid_member_state/enable
+else
+	skip "each change of its state was traced" "a kernel without tracing"
+fi
 check "stop" ctl stop p
 check "sound" is_whole /dev/emudisk/{m,a,c}
 check "assembled without it" ctl assemble p
