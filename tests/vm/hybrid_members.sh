@@ -59,6 +59,7 @@ note "$(<"$said")"
 fields_are "nothing is there" p "dev.1.state dev.1.used" "draining 0"
 check "new extents go elsewhere" blkio write $dev 16384 16384 "$seed" -- flush $dev
 field_is "still nothing" p dev.1.used 0
+check "it is sound, also as it is seen while it is written to" eval 'for i in {1..10}; do is_whole p || exit; done'
 check "the load saw nothing wrong" ended
 check "data" blkio verify $dev 16384 32768 "$seed"
 check_fails "one that is not empty can't go" "not being evacuated" ctl remove p /dev/emudisk/c --force
