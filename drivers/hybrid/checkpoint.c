@@ -199,7 +199,7 @@ static void take_removed(struct hy_pool *pool)
 
 	for_each_set_bit(i, &removing, EK_MAX_MEMBERS) {
 		WRITE_ONCE(pool->member[i].leaving, false);
-		WRITE_ONCE(pool->member[i].state, EK_MEMBER_REMOVED);
+		hy_member_becomes(pool, &pool->member[i], EK_MEMBER_REMOVED);
 	}
 	pool->removing = 0;
 }

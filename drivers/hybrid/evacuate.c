@@ -183,7 +183,7 @@ static void set_leaving(struct hy_pool *pool, struct hy_member *m, bool leaving)
 {
 	WRITE_ONCE(m->leaving, leaving);
 	if (leaving)
-		xchg(&m->state, EK_MEMBER_DRAINING);	/* a failed one shows anew that it is */
+		hy_member_becomes(pool, m, EK_MEMBER_DRAINING);	/* a failed one shows anew that it is */
 	else
 		hy_member_stays(pool, m);
 }

@@ -673,6 +673,7 @@ static inline void hy_member_wrote(struct hy_member *m)
 
 int hy_members_flush(struct hy_pool *pool);
 void hy_member_forget_writes(struct hy_member *m);
+void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);
 void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests);
@@ -707,6 +708,8 @@ int hy_remove_member(struct hy_pool *pool, unsigned int i, const char **reason);
 
 /* lost.c */
 int hy_lost_show(struct hy_pool *pool, u64 from, char *result, unsigned int maxlen);
+int hy_holds_show(struct hy_pool *pool, unsigned int member, u64 from, char *result,
+		  unsigned int maxlen);
 
 /* ready.c */
 int hy_ready_policy(struct hy_table *t, char **error);

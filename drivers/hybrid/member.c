@@ -83,6 +83,22 @@ static bool change_state(struct hy_pool *pool, struct hy_member *m, u32 from, u3
 	return true;
 }
 
+/**
+ * hy_member_becomes - a member's state, whatever it was
+ * @pool: the pool
+ * @m: the member
+ * @state: enum ek_member_state
+ *
+ * Context: any.
+ */
+void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state)
+{
+	u32 was = xchg(&m->state, state);
+
+	if (was != state)
+		trace_hybrid_member_state(pool, m - pool->member, was, state);
+}
+
 /* Until the next start: new extents and migrations go elsewhere if they can. */
 static void degrade(struct hy_pool *pool, struct hy_member *m)
 {

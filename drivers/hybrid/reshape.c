@@ -210,7 +210,7 @@ static void join(struct hy_pool *pool, unsigned int i, struct hy_ready *ready)
 	m->drained = false;
 	atomic64_set(&m->errors, 0);
 	atomic64_set(&m->allocations, 0);
-	WRITE_ONCE(m->state, EK_MEMBER_ACTIVE);
+	hy_member_becomes(pool, m, EK_MEMBER_ACTIVE);
 	DMINFO("member %u has joined", i);
 }
 

@@ -411,6 +411,18 @@ static int message_lost(struct hy_pool *pool, char **argv, char *result, unsigne
 	return hy_lost_show(pool, from, result, maxlen);
 }
 
+static int message_holds(struct hy_pool *pool, char **argv, char *result, unsigned int maxlen)
+{
+	unsigned int member;
+	u64 from;
+
+	if (kstrtouint(argv[1], 10, &member) || member >= pool->nr_members)
+		return refuse("holds: no such member");
+	if (kstrtou64(argv[2], 10, &from))
+		return refuse("holds: an extent expected");
+	return hy_holds_show(pool, member, from, result, maxlen);
+}
+
 static int message_counts(struct hy_pool *pool, char **argv, char *result, unsigned int maxlen)
 {
 	u64 cursor;
@@ -496,6 +508,8 @@ static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc
 		return message_counts(pool, argv, result, maxlen);
 	if (argc == 2 && !strcasecmp(argv[0], "lost"))
 		return message_lost(pool, argv, result, maxlen);
+	if (argc == 3 && !strcasecmp(argv[0], "holds"))
+		return message_holds(pool, argv, result, maxlen);
 	if (argc == 1 && !strcasecmp(argv[0], "cache")) {
 		hy_cache_show(pool, result, maxlen);
 		return 1;

@@ -4,7 +4,7 @@
 # kernels: 6.1
 # timeout: 180
 #
-# Once, recorded, and written to meanwhile. Then the power goes at moments of it, most around the metadata's writes: the
+# Once, recorded, after a write to the volume. Then the power goes at moments of it, most around the metadata's writes: the
 # pool comes back without being told to do without anything, with all that was flushed. Of some of them, in turn, the same
 # command then finishes the work; of others the old device is gone by then, and all that did not lie on it is there. Then
 # the same for the only metadata area of a pool, which moves.

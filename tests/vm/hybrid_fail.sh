@@ -275,6 +275,40 @@ fields_are "and nothing else" p "dev.0.used dev.1.used dev.2.used" "4 0 0"
 remove_pool p
 check "sound" eval 'hybridctl check /dev/emudisk/{m1,a,b,c} | grep "0 errors\|no errors\|clean"'
 
+# a long map: one message looks at a part of it, and a page that can't be read hides no other one
+disk big 10G
+wipe m1 b
+long=$(table $((160000 * 128)) 128 m1 "b big" 0 "fill 0")
+check "a pool with a long map" pool p "$long"
+get p dev.0.total
+small=$got
+remove_pool p
+check "all of it mapped" mkmeta fill /dev/emudisk/m1
+check "without the small one" pool p "${long/\/dev\/emudisk\/b/-}"
+into answer dmt message p 0 lost 0
+matches "one answer has what is lost, and where to go on" "$answer" $'^0 1 0\n2 1 0\n.*\nmore 65024$'
+at=0 answers=0
+while [ "$at" != end ] && [ $answers -lt 9 ]; do
+	into answer dmt message p 0 lost "$at"
+	at=${answer##*[ $'\n']} answers=$((answers + 1))
+done
+# what the first one has read is there
+is "to the end in as many as it takes" $answers 2
+is "all is listed" "$(hybridctl lost p --json | jq -c '[(.lost | length), ([.lost[].sectors] | add), .lost_complete]')" \
+	"[$small,$((small * 128)),true]"
+asked() { hybridctl monitor p --interval 0.05 --count 3 --plain | grep -c "^LOST: "; }
+is "monitor shows it at each look" "$(asked)" 3
+remove_pool p
+check "a page is damaged" mkmeta free /dev/emudisk/m1 600
+check "without the small one" pool p "${long/\/dev\/emudisk\/b/-}"
+into answer dmt message p 0 lost 400
+matches "it is said that of its extents nothing is known" "$answer" $'\n508 508 \\?\nmore [0-9]+$'
+is "the rest is listed" "$(hybridctl lost p --json 2>/dev/null | jq -c '[([.lost[].sectors] | add), .lost_complete]')" \
+	"[$((254 * 128)),false]"
+check_fails "people are told" "UNKNOWN: of 31.[78]M the map can't be read" hybridctl lost p
+remove_pool p
+remove_disk big
+
 # what is lost of a file system has names: those of the files that can't be read, and of no others
 wipe m1 a b
 check "a pool, in device order" pool p "$(table 65536 128 m1 "a b" 0 "fill 2 commit_ms 50")"

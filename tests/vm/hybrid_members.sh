@@ -37,6 +37,9 @@ check "a pool of two" ctl create p /dev/emudisk/a /dev/emudisk/b --metadata /dev
 	--policy stripe --set commit_ms=50 --set low_free=0
 pools+=(p)
 check "data" blkio write $dev 0 49152 "$seed" -- flush $dev
+trace=/sys/kernel/tracing
+# The debug kernel has none.
+[ ! -d $trace/events/hybrid ] || { echo >$trace/trace; echo 1 >$trace/events/hybrid/hybrid_member_state/enable; }
 is "lies on both" "$(status p dev.0.used) $(status p dev.1.used)" "192 192"
 
 # --- a member joins
@@ -56,6 +59,7 @@ note "$(<"$said")"
 fields_are "nothing is there" p "dev.1.state dev.1.used" "draining 0"
 check "new extents go elsewhere" blkio write $dev 16384 16384 "$seed" -- flush $dev
 field_is "still nothing" p dev.1.used 0
+check "it is sound, also as it is seen while it is written to" eval 'for i in {1..10}; do is_whole p || exit; done'
 check "the load saw nothing wrong" ended
 check "data" blkio verify $dev 16384 32768 "$seed"
 check_fails "one that is not empty can't go" "not being evacuated" ctl remove p /dev/emudisk/c --force
@@ -64,6 +68,14 @@ fields_are "it is none any more" p "dev.1.dev dev.1.state dev.1.used" "- removed
 check "in the grammar" in_grammar p
 is "its label is gone" "$(blkid -p -o value -s TYPE /dev/emudisk/b)" ""
 check "data" blkio verify $dev 16384 32768 "$seed"
+if [ -d $trace/events/hybrid ]; then
+	is "each change of its state was traced" \
+		"$(sed -n 's/.*hybrid_member_state:.* \(member=.*\)/\1/p' $trace/trace | paste -sd,)" \
+		"member=1 from=0 to=3,member=1 from=3 to=4"
+	echo 0 >$trace/events/hybrid/hybrid_member_state/enable
+else
+	skip "each change of its state was traced" "a kernel without tracing"
+fi
 check "stop" ctl stop p
 check "sound" is_whole /dev/emudisk/{m,a,c}
 check "assembled without it" ctl assemble p
@@ -177,6 +189,9 @@ check "an event" wait_for 60 more_events
 check "evacuation is offered" eval 'ctl status p | grep "hybridctl evacuate p 1"'
 check "nothing can be read while it is emptied" eval 'ctl evacuate p 1 --no-wait; wait_for 60 some_failed'
 fields_are "so all stays there" p "dev.1.state dev.1.used mode" "draining 192 rw"
+check_fails "who waits for it is told" "192 extents on member 1 can't be copied, and stay there: sectors 128 to 255, " ctl evacuate p 1
+matches "with where they are" "$(<"$said")" "and 184 more ranges of the volume .*hybridctl evacuate p 1 --cancel"
+fields_are "they are there" p "dev.1.state dev.1.used mode" "draining 192 rw"
 emuctl set b fail=none
 emuctl set c fail=write
 wait_for 60 status_is p dev.2.state degraded
@@ -187,16 +202,26 @@ check "stop" ctl stop p
 check "sound" is_whole /dev/emudisk/{m,a,b,c}
 check "errors are known anew at each start" ctl assemble p
 fields_are "so it is emptied" p "dev.1.state dev.2.state" "draining active"
-check "to the end" ctl evacuate p 1
+message p set migrate_kbps 20
+ctl evacuate p 1 >/tmp/waiting 2>&1 & waiting=$!
+check "somebody waits for it" wait_for 60 grep -q "left" /tmp/waiting
+emuctl set b fail=read
+# Where they are is the policy's: all of the volume is read, again and again.
+failed() {
+	dd if=$dev of=/dev/null bs=4k count=3000 iflag=direct conv=noerror status=none 2>/dev/null
+	status_is p "$1" failed
+}
+check "it fails meanwhile" wait_for 60 failed dev.1.state
+emuctl set b fail=none
+message p set migrate_kbps 0
+check "to the end" wait $waiting
+fields_are "it is failed, and empty" p "dev.1.state dev.1.used" "failed 0"
+check "one that has failed is one that is to leave" eval 'ctl remove p 1 --force && ctl add p /dev/emudisk/b'
+field_is "and comes back" p dev.1.state active
 check "data" blkio verify $dev 0 49152 "$seed"
 into events dmt events p
 emuctl set c fail=read
-# Where they are is the policy's: all of the volume is read, again and again.
-c_failed() {
-	dd if=$dev of=/dev/null bs=4k count=3000 iflag=direct conv=noerror status=none 2>/dev/null
-	status_is p dev.2.state failed
-}
-check "one that only fails" wait_for 60 c_failed
+check "one that only fails" wait_for 60 failed dev.2.state
 check "an event" wait_for 60 more_events
 into there dmt field p dev.2.used
 lost() { ctl status p --json | jq '[.lost[].sectors] | add'; }
@@ -211,6 +236,12 @@ check "on request" ctl assemble p --degraded
 fields_are "without it" p "dev.2.dev dev.2.state mode" "- failed rw"
 is "what is lost" "$(lost)" $((there * 128))
 check "others are served" blkio verify $dev 0 8 "$seed"
+mkfs.ext4 -q -F /dev/emudisk/d
+into before blkio digest /dev/emudisk/d 0 2048
+check_fails "it can't be replaced so" "is lost, and what was on it can't be read" ctl replace p 2 /dev/emudisk/d --force
+into after blkio digest /dev/emudisk/d 0 2048
+is "the new device is as it was" "$after" "$before"
+field_is "and no member" p devs 3
 check "what is lost can be given up" eval 'ctl status p --json | jq -r ".lost[] | \"\(.first_sector) \(.sectors)\"" >/tmp/lost
 	while read -r at nr; do
 		first=$at && blkio discard $dev "$at" "$nr" || exit; done </tmp/lost

@@ -122,13 +122,28 @@ static bool can_do_without(const struct pool *p)
 	return metas && members;
 }
 
+/* Of a member what is on it can't be had; of a metadata area nobody knows what it had. */
+static void warn_without(const struct pool *p, const char *missing)
+{
+	unsigned int i, metas = 0, members = 0;
+
+	for (i = 0; i < p->nr_meta; i++)
+		metas += !p->meta[i].there && !(p->vacant >> i & 1);
+	for (i = 0; i < p->nr_members; i++)
+		members += !p->member[i].there && !(p->removed >> i & 1);
+	warn("%s: without %s: %s%s%s", p->name, missing,
+	     members ? "what is on it can't be read or written" : "",
+	     members && metas ? "; " : "",
+	     metas ? "the map that is there may be older than the missing one" : "");
+}
+
 static int judge(const struct pool *p)
 {
 	char *missing = pool_missing(p);
 	int there;
 
 	if (missing && degraded && can_do_without(p)) {
-		warn("%s: without %s: what is there can't be read or written", p->name, missing);
+		warn_without(p, missing);
 	} else if (missing) {
 		fail("%s: incomplete: %s not found%s", p->name, missing,
 		     can_do_without(p) ? " (--degraded activates it without)" : "");

@@ -62,8 +62,7 @@ char *bdev_mounted(dev_t rdev, const char *type);
 /* Its node's path: "/dev/sda", "/dev/mapper/x"; free(). */
 char *bdev_path(dev_t rdev);
 bool bdev_has_holders(dev_t rdev);
-bool bdev_is_holder_of(dev_t upper, dev_t lower);
-/* The same through any number of layers. */
+/* Does @upper lie on @lower, through any number of layers? */
 bool bdev_is_above(dev_t upper, dev_t lower);
 
 /* Call @fn for the device number of every block device there is, by name. */

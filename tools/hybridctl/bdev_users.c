@@ -344,21 +344,6 @@ bool bdev_has_holders(dev_t rdev)
 	return has;
 }
 
-static bool same(void *ctx, const char *name, dev_t rdev)
-{
-	(void)name;
-	return *(dev_t *)ctx == rdev;
-}
-
-bool bdev_is_holder_of(dev_t upper, dev_t lower)
-{
-	char *dir = sysfs_dir(lower, "/holders");
-	bool is = each_in(dir, same, &upper);
-
-	free(dir);
-	return is;
-}
-
 static bool leads_to(void *ctx, const char *name, dev_t rdev)
 {
 	(void)name;

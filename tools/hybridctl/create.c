@@ -296,9 +296,10 @@ static int look_again(const struct create *c)
  *	the devices' lock, and look again	the name may be taken, a disk have another size
  *	closed					device-mapper claims them itself
  *
- * Cut anywhere, or failing, it leaves devices that are wiped, and discarded in part.
+ * Cut anywhere, or failing when a discard has begun, it leaves devices that are wiped, and discarded
+ * in part.
  */
-static int discard_all(struct create *c)
+static int discard_all(struct create *c, bool *begun)
 {
 	int err = EXIT_OK;
 	unsigned int i;
@@ -306,9 +307,10 @@ static int discard_all(struct create *c)
 	unlock_devices();
 	dm_settle();
 	for (i = 0; i < c->nr_devs && !err; i++)
-		err = discard_device(&c->dev[i]);
-	if (!err)
-		err = lock_devices();
+		err = discard_device(&c->dev[i], begun);
+	/* Also to put back what was there. */
+	if (lock_devices())
+		err = EXIT_FAILED;
 	if (!err)
 		err = look_again(c);
 	close_devices(c);
@@ -333,6 +335,7 @@ static int refused(struct wipe *w, char *why)
 
 static int make(struct create *c, struct wipe **w)
 {
+	bool begun = false;
 	char *why = NULL;
 
 	/* A discard can't be taken back: let the kernel judge before. */
@@ -343,8 +346,8 @@ static int make(struct create *c, struct wipe **w)
 			dm_settle();
 			return put_back(*w);
 		}
-		if (discard_all(c))
-			return EXIT_FAILED;
+		if (discard_all(c, &begun))
+			return begun ? EXIT_FAILED : put_back(*w);
 		/* Discarded blocks need not read as zeroes; and there is no way back. */
 		wipe_free(*w);
 		*w = wipe_new();

@@ -19,7 +19,7 @@ static uint64_t step_of(const struct bdev *dev)
 	return unit && unit < STEP ? STEP / unit * unit : unit ? unit : STEP;
 }
 
-static int discard(const struct bdev *dev, struct progress *p)
+static int discard(const struct bdev *dev, struct progress *p, bool *begun)
 {
 	uint64_t total = dev->sectors * SECTOR_SIZE, step = step_of(dev), at = 0, n;
 	int err = 0;
@@ -29,13 +29,14 @@ static int discard(const struct bdev *dev, struct progress *p)
 		if (at)
 			progress_tell(p, at, total, false);
 		err = bdev_discard(dev, at, n);
+		*begun |= err != -EOPNOTSUPP;
 	}
 	if (p->told)
 		progress_tell(p, err ? at - n : total, total, true);
 	return err;
 }
 
-int discard_device(const struct bdev *dev)
+int discard_device(const struct bdev *dev, bool *begun)
 {
 	struct progress p;
 	int err;
@@ -45,7 +46,7 @@ int discard_device(const struct bdev *dev)
 	err = bdev_lock(dev);
 	if (err)
 		return fail("%s: can't be locked: %s", dev->path, strerror(-err));
-	err = discard(dev, &p);
+	err = discard(dev, &p, begun);
 	if (err == -EOPNOTSUPP)
 		note("%s does not know discards", dev->path);
 	else if (err)

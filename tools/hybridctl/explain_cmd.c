@@ -185,7 +185,7 @@ int cmd_explain(int argc, char **argv)
 	}
 	if (argc - optind != 2 || !parse_size(argv[optind + 1], &offset))
 		return usage_error("a name and an offset in bytes are needed");
-	if (volume_look(&v, argv[optind], false))
+	if (volume_look(&v, argv[optind], 0))
 		return EXIT_FAILED;
 	err = explain(&v, offset, json);
 	volume_free(&v);

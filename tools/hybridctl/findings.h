@@ -16,6 +16,8 @@ struct findings {
 };
 
 void findings_add(struct findings *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Keep of @f what @other has, too; all of it if there is more of both than is kept. */
+void findings_common(struct findings *f, const struct findings *other);
 void findings_free(struct findings *f);
 
 #endif

@@ -75,8 +75,8 @@ static void lost_bytes(const struct volume *v, struct ranges *r)
 	uint64_t extent = v->st.extent_sectors * SECTOR_SIZE;
 	unsigned int i;
 
-	for (i = 0; i < v->nr_lost; i++)
-		ranges_add(r, v->lost[i].first * extent, v->lost[i].nr * extent);
+	for (i = 0; i < v->lost.nr; i++)
+		ranges_add(r, v->lost.range[i].first * extent, v->lost.range[i].nr * extent);
 	ranges_settle(r);
 }
 
@@ -193,7 +193,7 @@ static void print_json(const struct volume *v, const struct asked *a, const stru
 {
 	json_t *all = json_pack("{s:s, s:o, s:b, s:o}", "name", v->name,
 				"lost", (json_t *)volume_lost_json(v),
-				"lost_complete", !v->lost_partly,
+				"lost_complete", !v->lost.partly,
 				"file_system", a->files ? files_json(a, f) : json_null());
 
 	json_dumpf(all, stdout, JSON_INDENT(2));
@@ -203,7 +203,7 @@ static void print_json(const struct volume *v, const struct asked *a, const stru
 
 static void print(const struct volume *v, const struct asked *a, const struct ext_files *f)
 {
-	if (!v->nr_lost && !v->lost_partly)
+	if (!v->lost.nr && !v->lost.partly)
 		puts("nothing is lost");
 	volume_print_lost(stdout, v, UINT_MAX);
 	if (a->files) {
@@ -221,7 +221,7 @@ int cmd_lost(int argc, char **argv)
 
 	if (err)
 		return err;
-	if (volume_look(&v, a.name, false))
+	if (volume_look(&v, a.name, LOOK_LOST))
 		return EXIT_FAILED;
 	if (a.files)
 		err = find(&v, &a, 0, &f);
@@ -229,7 +229,7 @@ int cmd_lost(int argc, char **argv)
 		print_json(&v, &a, &f);
 	else if (!err)
 		print(&v, &a, &f);
-	if (!err && v.lost_partly)
+	if (!err && v.lost.partly)
 		err = EXIT_FAILED;	/* what is missing has been told */
 	ext_files_free(&f);
 	volume_free(&v);
@@ -243,7 +243,7 @@ void lost_print_mounted(FILE *out, const struct volume *v)
 	struct ext_files f;
 	struct stat st;
 
-	if (v->nr_lost && !stat(path, &st))
+	if (v->lost.nr && !stat(path, &st))
 		where = bdev_mounted(st.st_rdev, "ext");
 	free(path);
 	if (!where)

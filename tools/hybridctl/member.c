@@ -17,6 +17,7 @@
 #include <uuid/uuid.h>
 
 #include "dm.h"
+#include "extents.h"
 #include "layout.h"
 #include "leftover.h"
 #include "lock.h"
@@ -28,6 +29,8 @@
 #define LOOK_MS		250		/* between looks at a member that is being emptied */
 #define YOUNG		86400		/* seconds: a replace that is gone on with */
 #define STUCK_LOOKS	(20000 / LOOK_MS)
+#define STUCK_PASSES	3		/* through what is left, in which no copy succeeds */
+#define RANGES_SHOWN	8
 
 /* --- a device joins --- */
 
@@ -242,6 +245,7 @@ struct emptying {
 	struct progress progress;
 	uint64_t begun, last;	/* extents */
 	unsigned int stuck;	/* looks without change */
+	uint64_t failed;	/* copies until then */
 };
 
 static void tell(const struct live *l, unsigned int i, struct emptying *p, bool end)
@@ -252,37 +256,117 @@ static void tell(const struct live *l, unsigned int i, struct emptying *p, bool 
 	progress_tell(&p->progress, (total - used) * bytes, total * bytes, end);
 }
 
-static uint64_t room_elsewhere(const struct live *l, unsigned int but)
+static uint64_t room_elsewhere(const struct live *l, unsigned int but, enum status_dev_state state)
 {
 	uint64_t sum = 0;
 	unsigned int i;
 
 	for (i = 0; i < l->st.nr_devs; i++)
-		if (i != but && l->st.dev[i].state == DEV_ACTIVE)
+		if (i != but && l->st.dev[i].state == state)
 			sum += l->st.dev[i].total - l->st.dev[i].used;
 	return sum;
+}
+
+/* What one that failed meanwhile still gives the kernel goes on to move. */
+static bool is_leaving(const struct status_dev *d)
+{
+	return d->state == DEV_DRAINING || (d->state == DEV_FAILED && d->present);
+}
+
+static uint64_t all_that_leaves(const struct live *l)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < l->st.nr_devs; i++)
+		if (is_leaving(&l->st.dev[i]))
+			sum += l->st.dev[i].used;
+	return sum;
+}
+
+static uint64_t copies_failed(const struct live *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->st.nr_reasons; i++)
+		if (!strcmp(l->st.reason[i].name, "error"))
+			return l->st.reason[i].count;
+	return 0;
+}
+
+/* "128 to 255, 1024 to 1151 and 3 more ranges", in sectors of the volume. */
+static char *text_of(const struct live *l, const struct extents *e)
+{
+	uint64_t sectors = l->st.extent_sectors;
+	char *text = xstrdup(""), *old;
+	unsigned int i;
+
+	for (i = 0; i < e->nr && i < RANGES_SHOWN; i++) {
+		old = text;
+		text = xasprintf("%s%s%llu to %llu", old, i ? ", " : "",
+				 (unsigned long long)(e->range[i].first * sectors),
+				 (unsigned long long)((e->range[i].first + e->range[i].nr) *
+						      sectors - 1));
+		free(old);
+	}
+	if (e->nr > i) {
+		old = text;
+		text = xasprintf("%s and %u more ranges", old, e->nr - i);
+		free(old);
+	}
+	return text;
+}
+
+/* All that is left there was tried, over and over, and nothing has moved. */
+static int stays(const struct live *l, unsigned int i)
+{
+	char *question = xasprintf("holds %u", i), *where;
+	struct extents e;
+
+	extents_ask(&e, l->name, question);
+	where = text_of(l, &e);
+	fail("%s: %llu extents on member %u can't be copied, and stay there: sectors %s of the volume (overwrite or discard them and go on, or hybridctl evacuate %s %u --cancel)",
+	     l->name, (unsigned long long)l->st.dev[i].used, i, where, l->name, i);
+	free(where);
+	free(question);
+	extents_free(&e);
+	return EXIT_FAILED;
+}
+
+static int judge_room(const struct live *l, unsigned int i)
+{
+	if (room_elsewhere(l, i, DEV_ACTIVE))
+		return EXIT_OK;
+	if (room_elsewhere(l, i, DEV_DEGRADED))
+		return fail("%s: the other members are full or degraded, and nothing moves to one that is; add one, or --cancel",
+			    l->name);
+	return fail("%s: the other members are full; add one, or --cancel", l->name);
 }
 
 static int judge_progress(const struct live *l, unsigned int i, struct emptying *p)
 {
 	const struct status_dev *d = &l->st.dev[i];
 
-	if (d->state != DEV_DRAINING)
+	if (!is_leaving(d))
 		return fail("%s: member %u is not being evacuated any more: it is %s", l->name, i,
-			    status_dev_state_name(d->state));
+			    d->present ? status_dev_state_name(d->state) : "lost");
 	if (l->st.mode != MODE_RW)
 		return fail("%s: is not writable any more", l->name);
-	p->stuck = d->used == p->last ? p->stuck + 1 : 0;
-	p->last = d->used;
-	if (p->stuck > STUCK_LOOKS && !room_elsewhere(l, i))
-		return fail("%s: the other members are full; add one, or --cancel", l->name);
-	return EXIT_OK;
+	/* Counted anew, it has been stopped and assembled. */
+	if (d->used != p->last || copies_failed(l) < p->failed) {
+		p->stuck = 0;
+		p->last = d->used;
+		p->failed = copies_failed(l);
+	}
+	if (d->used && copies_failed(l) - p->failed >= STUCK_PASSES * all_that_leaves(l))
+		return stays(l, i);
+	return p->stuck++ > STUCK_LOOKS ? judge_room(l, i) : EXIT_OK;
 }
 
 static int wait_empty(struct live *l, unsigned int i)
 {
 	struct timespec nap = { 0, LOOK_MS * 1000000L };
-	struct emptying p = { .begun = l->st.dev[i].used };
+	struct emptying p = { .begun = l->st.dev[i].used, .failed = copies_failed(l) };
 	int err;
 
 	progress_init(&p.progress, NULL, 0, isatty(STDOUT_FILENO), progress_now());

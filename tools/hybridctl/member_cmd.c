@@ -223,6 +223,14 @@ static int finish_metadata(struct live *l, unsigned int k)
 	return area >= 0 && l->st.meta[area] != 'A' ? mirror_resync(l) : EXIT_OK;
 }
 
+/* It can't be emptied: as the kernel sees it, which would say so only when the new one has joined. */
+static bool is_lost_with_data(const struct live *l, unsigned int i)
+{
+	const struct status_dev *d = &l->st.dev[i];
+
+	return d->state != DEV_REMOVED && !d->present && d->used;
+}
+
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
 static int replace(struct live *l, const char *old, const char *new, const struct fresh *how)
 {
@@ -240,9 +248,12 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	}
 	if (i < 0)
 		return fail("%s: no member of %s", old, l->name);
+	/* Before it joins: a new one that is of no use, or too small, stays what it is. */
+	if (is_lost_with_data(l, i))
+		return fail("%s: is lost, and what was on it can't be read: discard what \"hybridctl lost %s\" lists first",
+			    old, l->name);
 	if (k >= 0 && finish_metadata(l, k))
 		return EXIT_FAILED;
-	/* Before it joins: a new one that is too small stays what it is. */
 	area = k < 0 ? area_to_take(l, i, new) : live_metadata_on(l, i);
 	if (area >= 0) {
 		if (replace_metadata(l, area, i, k, new, how))

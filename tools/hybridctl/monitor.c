@@ -117,19 +117,16 @@ static bool pause_for(double interval, bool keys)
 	return interrupted;
 }
 
-static int look(const char *name, struct rates *rates, bool screen)
+static int look(struct volume *v, const char *name, struct rates *rates, bool screen)
 {
-	struct volume v;
-
-	if (volume_look(&v, name, false))
+	if (volume_look_again(v, name))
 		return EXIT_FAILED;
 	if (screen)
 		fputs("\033[H\033[J", stdout);
-	volume_print(stdout, &v, screen ? bar_width() : BAR_WIDTH);
-	print_rates(&v, rates);
+	volume_print(stdout, v, screen ? bar_width() : BAR_WIDTH);
+	print_rates(v, rates);
 	fputs(screen ? "\nq quits\n" : "\n", stdout);
 	fflush(stdout);
-	volume_free(&v);
 	return EXIT_OK;
 }
 
@@ -137,6 +134,7 @@ static int monitor(const char *name, double interval, uint64_t count, bool plain
 {
 	bool screen = !plain && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
 	struct rates rates = { .valid = false };
+	struct volume v = { .name = name };
 	uint64_t n;
 	int err = need_volume(name);
 
@@ -146,7 +144,7 @@ static int monitor(const char *name, double interval, uint64_t count, bool plain
 	if (screen)
 		screen_begin();
 	for (n = 0; !interrupted && !ferror(stdout);) {
-		err = look(name, &rates, screen);
+		err = look(&v, name, &rates, screen);
 		if (err || ++n == count || pause_for(interval, screen))
 			break;
 	}
@@ -154,8 +152,9 @@ static int monitor(const char *name, double interval, uint64_t count, bool plain
 		screen_end();
 		/* The screen took the message with it: say it again. */
 		if (err)
-			err = look(name, &rates, false);
+			err = look(&v, name, &rates, false);
 	}
+	volume_free(&v);
 	return err;
 }
 

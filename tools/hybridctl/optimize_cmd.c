@@ -85,7 +85,7 @@ static bool wait_queue(struct run *r, uint64_t most)
 
 	for (;;) {
 		volume_free(&r->v);
-		if (volume_look(&r->v, r->a->name, false))
+		if (volume_look(&r->v, r->a->name, 0))
 			return false;
 		if (r->v.st.queued < most)
 			return true;
@@ -432,7 +432,7 @@ int cmd_optimize(int argc, char **argv)
 
 	if (err)
 		return err;
-	if (volume_look(&r.v, a.name, false))
+	if (volume_look(&r.v, a.name, 0))
 		return EXIT_FAILED;
 	catch_interrupts();
 	err = optimize(&r);

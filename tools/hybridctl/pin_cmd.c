@@ -207,7 +207,7 @@ int cmd_pin(int argc, char **argv)
 
 	if (err)
 		return err;
-	if (volume_look(&v, a.word[-1], false))
+	if (volume_look(&v, a.word[-1], 0))
 		return EXIT_FAILED;
 	if (a.ext4_to)
 		err = pin_ext4(&v, &a);

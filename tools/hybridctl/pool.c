@@ -42,13 +42,13 @@ static void conflict(struct pool *p, char *text)
 		p->conflict = text;
 }
 
-/* The same label on two devices: the one on top (dm over it, multipath) is meant. */
+/* The same label on devices that lie on each other: the topmost (dm, multipath) is meant. */
 static bool prefer(const struct bdev *dev, const struct pool_area *old, struct pool *p)
 {
 	if (dev->rdev && old->rdev) {
-		if (bdev_is_holder_of(dev->rdev, old->rdev))
+		if (bdev_is_above(dev->rdev, old->rdev))
 			return true;
-		if (bdev_is_holder_of(old->rdev, dev->rdev))
+		if (bdev_is_above(old->rdev, dev->rdev))
 			return false;
 	}
 	conflict(p, xasprintf("%s and %s carry the same label", old->path, dev->path));

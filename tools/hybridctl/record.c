@@ -48,22 +48,19 @@ static json_t *io_json(const char *name)
 			 "write_bytes", (json_int_t)(write_sectors * 512));
 }
 
-static int sample(FILE *out, const char *name, double begun)
+/* @v: the one before, zeroed at first. */
+static int sample(struct volume *v, FILE *out, const char *name, double begun)
 {
 	json_t *line, *io;
-	struct volume v;
 	double at;
 
-	if (volume_look(&v, name, false))
+	if (volume_look_again(v, name))
 		return EXIT_FAILED;
 	at = clock_now(CLOCK_MONOTONIC) - begun;
 	io = io_json(name);
-	if (!io) {
-		volume_free(&v);
+	if (!io)
 		return fail("%s: its counters can't be read", name);
-	}
-	line = volume_json(&v);
-	volume_free(&v);
+	line = volume_json(v);
 	json_object_set_new(line, "time", json_real(clock_now(CLOCK_REALTIME)));
 	json_object_set_new(line, "at", json_real(at));
 	json_object_set_new(line, "io", io);
@@ -89,17 +86,20 @@ static void wait_until(double when)
 int record_volume(FILE *out, const char *name, double interval, double seconds)
 {
 	double begun = clock_now(CLOCK_MONOTONIC);
+	struct volume v = { .name = name };
 	uint64_t n = 0;
 	int err;
 
 	catch_interrupts();
 	for (;;) {
-		err = sample(out, name, begun);
+		err = sample(&v, out, name, begun);
 		if (err || interrupted ||
 		    (seconds > 0 && (double)(n + 1) * interval > seconds * 1.0001))
-			return err;
+			break;
 		n++;
 		wait_until(begun + (double)n * interval);
 		/* One more at a signal: what happened until then is not lost. */
 	}
+	volume_free(&v);
+	return err;
 }

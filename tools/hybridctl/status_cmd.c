@@ -28,7 +28,7 @@ int cmd_status(int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		return usage_error("one name is needed");
-	if (volume_look(&v, argv[optind], json))
+	if (volume_look(&v, argv[optind], LOOK_LOST | (json ? LOOK_UUIDS : 0)))
 		return EXIT_FAILED;
 	if (json) {
 		volume_print_json(stdout, &v);

@@ -86,63 +86,6 @@ static void read_cache(struct volume *v)
 	free(reply);
 }
 
-static void add_lost(struct volume *v, const struct lost *one)
-{
-	struct lost *last = v->nr_lost ? &v->lost[v->nr_lost - 1] : NULL;
-
-	/* The kernel answers in parts. */
-	if (last && last->dev == one->dev && last->first + last->nr == one->first) {
-		last->nr += one->nr;
-		return;
-	}
-	v->lost = xrealloc(v->lost, (v->nr_lost + 1) * sizeof(*v->lost));
-	v->lost[v->nr_lost++] = *one;
-}
-
-/* One answer, every line of which has to be understood; the extent to go on at, 0: no more. */
-static unsigned long long take_lost(struct volume *v, char *reply)
-{
-	unsigned long long first, nr, more = 0;
-	char *line, *save;
-	bool ended = false;
-	unsigned int dev;
-
-	for (line = strtok_r(reply, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (sscanf(line, "%llu %llu %u", &first, &nr, &dev) == 3)
-			add_lost(v, &(struct lost){ first, nr, dev });
-		else if (!strcmp(line, "end") || sscanf(line, "more %llu", &more) == 1)
-			ended = true;
-		else
-			v->lost_partly = true;
-	}
-	v->lost_partly |= !ended;
-	return more;
-}
-
-static void read_lost(struct volume *v)
-{
-	char *message, *reply, *why;
-	unsigned long long at = 0, next;
-	int err;
-
-	do {
-		message = xasprintf("lost %llu", at);
-		reply = NULL;
-		why = NULL;
-		err = dm_message(v->name, message, &reply, &why);
-		next = err ? 0 : reply ? take_lost(v, reply) : 0;
-		if (err)
-			fail("%s: what is lost can't be found out: %s", v->name, why);
-		/* It has to get on, or there would be no end. */
-		if (err || (next && next <= at))
-			v->lost_partly = true;
-		at = next > at ? next : 0;
-		free(message);
-		free(reply);
-		free(why);
-	} while (at);
-}
-
 static bool may_have_lost(const struct volume *v)
 {
 	unsigned int i;
@@ -151,6 +94,32 @@ static bool may_have_lost(const struct volume *v)
 		if (v->st.dev[i].state == DEV_FAILED && v->st.dev[i].used)
 			return true;
 	return false;
+}
+
+/* Who has failed, and how much is there, is what it was. */
+static bool loses_as(const struct volume *v, const struct volume *before)
+{
+	unsigned int i;
+
+	for (i = 0; i < v->st.nr_devs && i < before->st.nr_devs; i++) {
+		const struct status_dev *now = &v->st.dev[i], *was = &before->st.dev[i];
+
+		if (now->state != was->state || now->present != was->present ||
+		    (now->state == DEV_FAILED && now->used != was->used))
+			return false;
+	}
+	return v->st.nr_devs == before->st.nr_devs;
+}
+
+/* The kernel goes through all of the map for it. */
+static void read_lost(struct volume *v, struct volume *before)
+{
+	if (before && before->lost.asked && !before->lost.partly && loses_as(v, before)) {
+		v->lost = before->lost;
+		memset(&before->lost, 0, sizeof(before->lost));
+	} else {
+		extents_ask(&v->lost, v->name, "lost");
+	}
 }
 
 bool volume_sync_at(const char *name, const struct status *st, struct sync_at *at)
@@ -176,7 +145,7 @@ bool volume_sync_at(const char *name, const struct status *st, struct sync_at *a
 	return is;
 }
 
-int volume_look(struct volume *v, const char *name, bool uuids)
+static int look(struct volume *v, const char *name, unsigned int what, struct volume *before)
 {
 	char *params, why[128];
 	unsigned int i;
@@ -200,11 +169,25 @@ int volume_look(struct volume *v, const char *name, bool uuids)
 	read_tier(v);
 	read_cache(v);
 	v->has_sync = volume_sync_at(name, &v->st, &v->sync);
-	if (may_have_lost(v))
-		read_lost(v);
-	if (uuids)
+	if (what & LOOK_LOST && may_have_lost(v))
+		read_lost(v, before);
+	if (what & LOOK_UUIDS)
 		read_uuids(v);
 	return EXIT_OK;
+}
+
+int volume_look(struct volume *v, const char *name, unsigned int what)
+{
+	return look(v, name, what, NULL);
+}
+
+int volume_look_again(struct volume *v, const char *name)
+{
+	struct volume before = *v;
+	int err = look(v, name, LOOK_LOST, &before);
+
+	volume_free(&before);
+	return err;
 }
 
 void volume_free(struct volume *v)
@@ -215,6 +198,6 @@ void volume_free(struct volume *v)
 		free(v->path[i]);
 	status_free(&v->st);
 	tier_free(&v->tier);
-	free(v->lost);
+	extents_free(&v->lost);
 	memset(v, 0, sizeof(*v));
 }

@@ -9,15 +9,10 @@
 #include <stdio.h>
 
 #include "area.h"
+#include "extents.h"
 #include "status.h"
 #include "cached.h"
 #include "tier.h"
-
-/* Part of the volume whose data went with a member. */
-struct lost {
-	uint64_t first, nr;	/* extents */
-	unsigned int dev;
-};
 
 /* How far a metadata area is; pages. */
 struct sync_at {
@@ -33,9 +28,7 @@ struct volume {
 	char *path[STATUS_MAX_DEVS];	/* NULL: lost */
 	char uuid[STATUS_MAX_DEVS][UUID_TEXT];	/* "" if the label can't be read */
 	bool forgets[STATUS_MAX_DEVS];	/* its content is lost with the power */
-	struct lost *lost;
-	unsigned int nr_lost;
-	bool lost_partly;		/* not all that is lost could be found out */
+	struct extents lost;		/* whose data went with members, with LOOK_LOST */
 	bool has_cache;
 	struct cached cache;		/* extents in memory, if @has_cache */
 	bool has_tier;
@@ -44,8 +37,16 @@ struct volume {
 	struct sync_at sync;		/* of a metadata area that leaves or comes, if @has_sync */
 };
 
-/* Prints what is wrong; 0 or EXIT_FAILED. */
-int volume_look(struct volume *v, const char *name, bool uuids);
+#define LOOK_UUIDS	0x1
+#define LOOK_LOST	0x2	/* the kernel may have to read all of the map */
+
+/* @what: LOOK_*, beyond the status.  Prints what is wrong; 0 or EXIT_FAILED. */
+int volume_look(struct volume *v, const char *name, unsigned int what);
+/*
+ * With LOOK_LOST; @v has the look before, or is zeroed, and the kernel is not asked again for what
+ * can't have changed.
+ */
+int volume_look_again(struct volume *v, const char *name);
 void volume_free(struct volume *v);
 /* How far the metadata area is that leaves or comes; false: none does, or it is not known. */
 bool volume_sync_at(const char *name, const struct status *st, struct sync_at *at);

@@ -102,7 +102,7 @@ static json_t *tier_json(const struct volume *v)
 			 "concentrations", runs);
 }
 
-static json_t *range_json(const struct lost *l, uint64_t extent)
+static json_t *range_json(const struct extent_range *l, uint64_t extent)
 {
 	return json_pack("{s:I, s:I, s:i}", "first_sector", (json_int_t)(l->first * extent),
 			 "sectors", (json_int_t)(l->nr * extent), "device", (int)l->dev);
@@ -113,8 +113,8 @@ void *volume_lost_json(const struct volume *v)
 	json_t *list = json_array();
 	unsigned int i;
 
-	for (i = 0; i < v->nr_lost; i++)
-		json_array_append_new(list, range_json(&v->lost[i], v->st.extent_sectors));
+	for (i = 0; i < v->lost.nr; i++)
+		json_array_append_new(list, range_json(&v->lost.range[i], v->st.extent_sectors));
 	return list;
 }
 
@@ -147,7 +147,7 @@ json_t *volume_json(const struct volume *v)
 			"flushes", (json_int_t)st->flushes, "commits", (json_int_t)st->commits,
 			"checkpoints", (json_int_t)st->checkpoints,
 			"errors", (json_int_t)st->errors, "lost", (json_t *)volume_lost_json(v),
-			"lost_complete", !v->lost_partly,
+			"lost_complete", !v->lost.partly,
 			"tier", v->has_tier ? tier_json(v) : json_null(),
 			"cache", v->has_cache ? cache_json(&v->cache) : json_null());
 }
@@ -284,24 +284,25 @@ static void print_survival(FILE *out, const struct volume *v)
 
 void volume_print_lost(FILE *out, const struct volume *v, unsigned int shown)
 {
-	uint64_t extent = v->st.extent_sectors, sum = 0;
+	uint64_t extent = v->st.extent_sectors, sum = extents_sum(&v->lost);
 	char size[UNIT_TEXT];
 	unsigned int i;
 
-	for (i = 0; i < v->nr_lost; i++)
-		sum += v->lost[i].nr;
-	if (v->lost_partly)
+	if (v->lost.unknown)
+		fprintf(out, "UNKNOWN: of %s the map can't be read (hybridctl check says more)\n",
+			human_bytes(size, v->lost.unknown * extent * SECTOR_SIZE));
+	if (v->lost.partly)
 		fputs("LOST: not all that is lost could be found out; there may be more\n", out);
 	if (sum)
 		fprintf(out, "LOST: %s in %u ranges, in sectors of the volume:\n",
-			human_bytes(size, sum * extent * SECTOR_SIZE), v->nr_lost);
-	for (i = 0; i < v->nr_lost && i < shown; i++)
+			human_bytes(size, sum * extent * SECTOR_SIZE), v->lost.nr);
+	for (i = 0; i < v->lost.nr && i < shown; i++)
 		fprintf(out, "  %llu to %llu, with device %u\n",
-			(unsigned long long)(v->lost[i].first * extent),
-			(unsigned long long)((v->lost[i].first + v->lost[i].nr) * extent - 1),
-			v->lost[i].dev);
-	if (v->nr_lost > shown)
-		fprintf(out, "  and %u more\n", v->nr_lost - shown);
+			(unsigned long long)(v->lost.range[i].first * extent),
+			(unsigned long long)((v->lost.range[i].first + v->lost.range[i].nr) * extent - 1),
+			v->lost.range[i].dev);
+	if (v->lost.nr > shown)
+		fprintf(out, "  and %u more\n", v->lost.nr - shown);
 }
 
 static void print_offers(FILE *out, const struct volume *v)

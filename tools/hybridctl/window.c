@@ -38,7 +38,7 @@ static int add_period(struct window *w, const char *name, uint64_t *period_ms)
 	struct volume v;
 	int err;
 
-	if (volume_look(&v, name, false))
+	if (volume_look(&v, name, 0))
 		return EXIT_FAILED;
 	*period_ms = status_setting(&v.st, "period_ms", PERIOD_MS);
 	err = get_samples(name, sample, &nr);

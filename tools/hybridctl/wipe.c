@@ -12,6 +12,7 @@
 struct piece {
 	struct piece *next;	/* the one wiped before */
 	char *path;
+	dev_t rdev;
 	uint64_t offset;
 	size_t len;
 	uint8_t *old;
@@ -31,12 +32,14 @@ static bool all_zero(const uint8_t *p, size_t len)
 	return !len || (!*p && !memcmp(p, p + 1, len - 1));
 }
 
-static void remember(struct wipe *w, const char *path, uint64_t offset, uint8_t *old, size_t len)
+static void remember(struct wipe *w, const struct bdev *dev, uint64_t offset, uint8_t *old,
+		     size_t len)
 {
 	struct piece *p = xcalloc(1, sizeof(*p));
 
 	p->next = w->last;
-	p->path = xstrdup(path);
+	p->path = xstrdup(dev->path);
+	p->rdev = dev->rdev;
 	p->offset = offset;
 	p->len = len;
 	p->old = old;
@@ -54,7 +57,7 @@ static int wipe_chunk(struct wipe *w, struct bdev *dev, uint64_t offset, size_t 
 		return err;
 	}
 	/* Remembered even if zero: the kernel may write here before all is undone. */
-	remember(w, dev->path, offset, old, len);
+	remember(w, dev, offset, old, len);
 	return all_zero(old, len) ? 0 : bdev_write(dev, offset, zero, len);
 }
 
@@ -76,13 +79,15 @@ int wipe_range(struct wipe *w, const char *path, uint64_t offset, uint64_t len)
 	return err;
 }
 
-/* Somebody else who has taken the device meanwhile keeps what he wrote. */
+/* Somebody else who has taken the device meanwhile, or its name, keeps what he wrote. */
 static int put_back(const struct piece *p)
 {
 	uint8_t *now = bdev_buffer(p->len);
 	struct bdev dev;
 	int err = bdev_open(&dev, p->path, BDEV_WRITE | BDEV_EXCL);
 
+	if (!err && dev.rdev != p->rdev)
+		err = -ENODEV;
 	if (!err)
 		err = bdev_read(&dev, p->offset, now, p->len);
 	if (!err && memcmp(now, p->old, p->len)) {

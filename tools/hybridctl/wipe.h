@@ -16,7 +16,7 @@ struct wipe *wipe_new(void);
 int wipe_range(struct wipe *w, const char *path, uint64_t offset, uint64_t len);
 /*
  * Put everything back, also over what was written there since, but not on a device that another
- * has taken: -EBUSY.  0 or the first error.
+ * has taken: -EBUSY, or that another has the path of: -ENODEV.  0 or the first error.
  */
 int wipe_undo(struct wipe *w);
 void wipe_free(struct wipe *w);

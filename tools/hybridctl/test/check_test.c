@@ -204,6 +204,32 @@ static void test_layout(void)
 	free(why);
 }
 
+/* What one of two looks at a pool found alone may be no damage. */
+static void test_common(void)
+{
+	struct findings one = { .nr = 0 }, two = { .nr = 0 };
+	unsigned int i;
+
+	findings_add(&one, "journal: %s", "damaged");
+	findings_add(&one, "page 1");
+	findings_add(&two, "page 1");
+	findings_add(&two, "page 2");
+	findings_common(&two, &one);
+	ktap_ok(two.nr == 1 && !strcmp(two.text[0], "page 1"), "findings: of two looks, in order");
+	for (i = 0; i <= FINDINGS_KEPT; i++)
+		findings_add(&one, "more");
+	findings_common(&one, &two);
+	ktap_ok(one.nr == 1 && !strcmp(one.text[0], "page 1"), "findings: more than are kept");
+	for (i = 0; i <= FINDINGS_KEPT; i++) {
+		findings_add(&one, "one %u", i);
+		findings_add(&two, "two %u", i);
+	}
+	findings_common(&one, &two);
+	ktap_ok(one.nr == FINDINGS_KEPT + 2, "findings: more than are kept of both: they count");
+	findings_free(&one);
+	findings_free(&two);
+}
+
 int main(void)
 {
 	setbuf(stdout, NULL);
@@ -218,6 +244,7 @@ int main(void)
 	test_damage();
 	test_none();
 	test_layout();
+	test_common();
 	rmdir(dir);
 	return ktap_end();
 }

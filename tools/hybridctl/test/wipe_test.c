@@ -15,6 +15,7 @@
 static struct {
 	uint8_t data[BYTES];
 	bool taken;		/* exclusively, by somebody else */
+	dev_t rdev;		/* another number: the path is another device's */
 	unsigned int open;
 } disk;
 
@@ -26,6 +27,7 @@ int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 		return -EBUSY;
 	dev->fd = 0;
 	dev->path = xstrdup(path);
+	dev->rdev = disk.rdev;
 	disk.open++;
 	return 0;
 }
@@ -100,6 +102,19 @@ static void taken_meanwhile(void)
 	wipe_free(w);
 }
 
+static void another_device(void)
+{
+	struct wipe *w = wipe_new();
+
+	fill();
+	wipe_range(w, "disk", 0, BYTES);
+	disk.rdev++;
+	memset(disk.data, 'n', BYTES);
+	ktap_ok(wipe_undo(w) == -ENODEV && all_is('n', 0, BYTES) && !disk.open,
+		"wipe: nothing is put back on another device of that path");
+	wipe_free(w);
+}
+
 static void taken_before(void)
 {
 	struct wipe *w = wipe_new();
@@ -116,6 +131,7 @@ int main(void)
 	ktap_begin();
 	comes_back();
 	taken_meanwhile();
+	another_device();
 	taken_before();
 	return ktap_end();
 }
