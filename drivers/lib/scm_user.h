@@ -6,7 +6,7 @@
  * page was missing (6.1), to the end if somebody maps that page meanwhile, and nobody is told: what
  * it says to have copied need not last. Here what can't be read is not stored, and what is stored
  * is either non-temporal or flushed, whatever happens to the source on the way. A line costs the
- * same number of instructions.
+ * same 20 instructions.
  */
 #ifndef EVENKEEL_SCM_USER_H
 #define EVENKEEL_SCM_USER_H
@@ -17,46 +17,49 @@
 
 #include "scm_arch.h"
 
-/* Of an asm goto: a load that faults goes to its label @fault. */
-#define SCM_FAULTS(load)	_ASM_EXTABLE_UA(load, %l[fault])
+/* Of an asm goto: a load that faults goes to its label. */
+#define SCM_FAULTS(load, label)	_ASM_EXTABLE_UA(load, %l[label])
 
-/* All of a line is read before any of it is stored. False: it can't be read, nothing is stored. */
-static __always_inline bool scm_user_line(void *dst, const void __user *src)
+/* What is read before any of it is stored is half a line. Return: bytes stored. */
+static __always_inline size_t scm_user_line(void *dst, const void __user *src)
 {
-	asm goto("10: movq (%1), %%rax\n"
-		 "11: movq 8(%1), %%rcx\n"
-		 "12: movq 16(%1), %%rdx\n"
-		 "13: movq 24(%1), %%rsi\n"
+	asm goto("10: movq (%1), %%r8\n"
+		 "11: movq 8(%1), %%r9\n"
+		 "12: movq 16(%1), %%r10\n"
+		 "13: movq 24(%1), %%r11\n"
+		 "movnti %%r8, (%0)\n"
+		 "movnti %%r9, 8(%0)\n"
+		 "movnti %%r10, 16(%0)\n"
+		 "movnti %%r11, 24(%0)\n"
 		 "14: movq 32(%1), %%r8\n"
 		 "15: movq 40(%1), %%r9\n"
 		 "16: movq 48(%1), %%r10\n"
 		 "17: movq 56(%1), %%r11\n"
-		 "movnti %%rax, (%0)\n"
-		 "movnti %%rcx, 8(%0)\n"
-		 "movnti %%rdx, 16(%0)\n"
-		 "movnti %%rsi, 24(%0)\n"
 		 "movnti %%r8, 32(%0)\n"
 		 "movnti %%r9, 40(%0)\n"
 		 "movnti %%r10, 48(%0)\n"
 		 "movnti %%r11, 56(%0)\n"
-		 SCM_FAULTS(10b) SCM_FAULTS(11b) SCM_FAULTS(12b) SCM_FAULTS(13b)
-		 SCM_FAULTS(14b) SCM_FAULTS(15b) SCM_FAULTS(16b) SCM_FAULTS(17b)
-		 : : "r" (dst), "r" (src)
-		 : "memory", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11" : fault);
-	return true;
-fault:
-	return false;
+		 SCM_FAULTS(10b, none) SCM_FAULTS(11b, none)
+		 SCM_FAULTS(12b, none) SCM_FAULTS(13b, none)
+		 SCM_FAULTS(14b, half) SCM_FAULTS(15b, half)
+		 SCM_FAULTS(16b, half) SCM_FAULTS(17b, half)
+		 : : "r" (dst), "r" (src) : "memory", "r8", "r9", "r10", "r11" : none, half);
+	return SCM_LINE;
+half:
+	return SCM_LINE / 2;
+none:
+	return 0;
 }
 
-/* The same of 8, of 4 aligned bytes, and of one, which stays in the cache. */
+/* All of 8, of 4 aligned bytes, or of one, which stays in the cache; or nothing. */
 static __always_inline bool scm_user_word(void *dst, const void __user *src)
 {
 	asm goto("1: movq (%1), %%rax\n"
 		 "movnti %%rax, (%0)\n"
-		 SCM_FAULTS(1b)
-		 : : "r" (dst), "r" (src) : "memory", "rax" : fault);
+		 SCM_FAULTS(1b, none)
+		 : : "r" (dst), "r" (src) : "memory", "rax" : none);
 	return true;
-fault:
+none:
 	return false;
 }
 
@@ -64,10 +67,10 @@ static __always_inline bool scm_user_half(void *dst, const void __user *src)
 {
 	asm goto("1: movl (%1), %%eax\n"
 		 "movnti %%eax, (%0)\n"
-		 SCM_FAULTS(1b)
-		 : : "r" (dst), "r" (src) : "memory", "rax" : fault);
+		 SCM_FAULTS(1b, none)
+		 : : "r" (dst), "r" (src) : "memory", "rax" : none);
 	return true;
-fault:
+none:
 	return false;
 }
 
@@ -75,10 +78,10 @@ static __always_inline bool scm_user_byte(void *dst, const void __user *src)
 {
 	asm goto("1: movb (%1), %%al\n"
 		 "movb %%al, (%0)\n"
-		 SCM_FAULTS(1b)
-		 : : "r" (dst), "r" (src) : "memory", "rax" : fault);
+		 SCM_FAULTS(1b, none)
+		 : : "r" (dst), "r" (src) : "memory", "rax" : none);
 	return true;
-fault:
+none:
 	return false;
 }
 
@@ -97,17 +100,18 @@ static __always_inline size_t scm_user_bytes(void *dst, const void __user *src, 
 /* From an aligned word on. A line that can't be read as one is read word by word. */
 static __always_inline size_t scm_user_words(void *dst, const void __user *src, size_t len)
 {
-	size_t done = 0;
+	void *at = dst, *lines = dst + round_down(len, SCM_LINE), *words = dst + round_down(len, 8);
+	size_t done = SCM_LINE;
 
-	while (len - done >= SCM_LINE && scm_user_line(dst + done, src + done))
-		done += SCM_LINE;
-	while (len - done >= 8 && scm_user_word(dst + done, src + done))
-		done += 8;
-	if (len - done >= 4 && len - done < 8 && scm_user_half(dst + done, src + done))
-		done += 4;
-	if (len - done < 4)
-		done += scm_user_bytes(dst + done, src + done, len - done);
-	return done;
+	for (; at < lines && done == SCM_LINE; at += done, src += done)
+		done = scm_user_line(at, src);
+	for (; at < words && scm_user_word(at, src); at += 8)
+		src += 8;
+	done = at - dst;
+	if (at < words || (len & 4 && !scm_user_half(at, src)))
+		return done;
+	done += len & 4;
+	return done + scm_user_bytes(dst + done, src + (len & 4), len & 3);
 }
 
 /* Durable at the next fence. The user's memory is open. Return: bytes stored, from the first on. */
