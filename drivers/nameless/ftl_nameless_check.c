@@ -70,7 +70,7 @@ static u32 nl_check_map(struct nl_checking *c, struct nl_nw *f)
 		changed += nl_chunk_is_dirty(chunk);
 	if (resident != m->resident || dirty != m->dirty || chunks != m->chunks ||
 	    clean != resident - dirty || changed != dirty)
-		nl_finding(c, "%u chunks, %u in memory, %u dirty; counted %u, %u, %u, listed %u, %u",
+		nl_finding(c, "%u chunks, %u there, %u dirty; counted %u, %u, %u; listed %u, %u",
 			   chunks, resident, dirty, m->chunks, m->resident, m->dirty, clean,
 			   changed);
 	return live;
