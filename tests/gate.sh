@@ -102,6 +102,7 @@ start late scripts/vm --timeout 10 -- sleep 1000
 start status scripts/vm -- bash -c 'modprobe evenkeel_gate; exit 7'
 start unstartable scripts/vm --append rdinit=/none -- true
 start ends scripts/vm -- bash -c 'echo b >/proc/sysrq-trigger; sleep 1000'
+start again scripts/vm --reset -- bash -c 'echo b >/proc/sysrq-trigger; sleep 1000'
 start refused scripts/vm --kernel 5.10 -- true
 wait
 
@@ -126,6 +127,7 @@ wait
 ! did late || expect "a command that does not end" late 124 'time is up after 10 s'
 ! did unstartable || expect "a machine that does not start" unstartable 125 'the machine did not start'
 ! did ends || expect "a machine that ends before its command" ends 125 'the machine ended before the command did'
+! did again || expect "one that is reset, but not by its command" again 125 'the machine ended before the command did'
 ! did refused || expect "a kernel there is not" refused 125 '--kernel is'
 
 # found TITLE LINE: of the runner's summary

@@ -25,4 +25,20 @@ machine "in the next machine every byte of both is there" "
 		n=\$(blockdev --getsz \$d)
 		blkio verify \$d 0 8 $seed -- verify \$d 8 8 3 -- verify \$d 16 \$((n - 16)) $seed
 	done"
+options=(--reset)
+machine "and after a reset of the same machine" "
+	mem2mctl create log 128M \$where
+	mem2mctl create pm 64M --dax /dev/pmem0
+	if ! blkio verify \$log 0 8 $((seed + 1)); then
+		for d in \$log \$pm; do
+			n=\$(blockdev --getsz \$d)
+			blkio write \$d 0 \$n $((seed + 1)) -- fua \$d 8 8 4 -- flush \$d
+		done
+		vm-reset
+	fi
+	echo 'it was reset'
+	for d in \$log \$pm; do
+		n=\$(blockdev --getsz \$d)
+		blkio verify \$d 0 8 $((seed + 1)) -- verify \$d 8 8 4 -- verify \$d 16 \$((n - 16)) $((seed + 1))
+	done"
 done_rebooting

@@ -164,7 +164,7 @@ check_fails "direct mode: a device there is not" "No such device" modprobe mem2m
 
 # --- the measurements' generator --------------------------------------------------------------------
 
-make g 2M
+make g 4M
 modprobe evenkeel_biogen area_mib=2 || die "no evenkeel_biogen"
 run=/sys/module/evenkeel_biogen/parameters/run
 generate() { echo "$*" >$run && [ "$(<$run)" -gt 0 ]; }
@@ -177,6 +177,10 @@ each_way() {
 check "biogen: one by one and many, by the block layer and directly" each_way
 check "biogen: two threads" generate direct $d/g write 512 4 100 2
 check "biogen: they wrote" holds g 0 4096 0
+addpart $d/g 1 2048 4096
+check "biogen: directly to a partition" eval 'wait_for 10 test -b $d/g1 && blkio write $d/g 0 8192 "$seed" &&
+	generate direct $d/g1 write 4096 1 512'
+check "biogen: which is where it wrote" eval 'holds g 0 2048 "$seed" && holds g 2048 4096 0 && holds g 6144 2048 "$seed"'
 check_fails "biogen: there is no direct way to a disk that has none" "not supported" generate direct /dev/biogen-null read 512 1 1
 check_fails "biogen: nonsense is refused" "Invalid argument" generate block $d/g read 100 1 1
 check_fails "biogen: so is what is not there" "No such file" generate block $d/nope read 512 1 1

@@ -12,12 +12,12 @@ seed=${EVENKEEL_SEED:-$RANDOM} tests=0 failed=0
 echo "KTAP version 1"
 echo "# seed $seed (EVENKEEL_SEED)"
 
-setup=${setup:-}
+setup=${setup:-} options=()
 
-# machine TITLE COMMANDS: which begin with what is in $setup
+# machine TITLE COMMANDS: which begin with what is in $setup; $options are scripts/vm's
 machine() {
 	tests=$((tests + 1))
-	scripts/vm --memory 1G --ram "$tmp/ram" --pmem "$tmp/dimm:68M" --append 'memmap=128M$512M' -- bash -euc "
+	scripts/vm ${options+"${options[@]}"} --memory 1G --ram "$tmp/ram" --pmem "$tmp/dimm:68M" --append 'memmap=128M$512M' -- bash -euc "
 		PATH=$PWD/build/tests/bin:\$PATH
 		$setup
 		$2" >"$tmp/out" 2>&1
