@@ -159,8 +159,30 @@ check "data" holds
 check_fails "its areas are its own" "busy" dmsetup create q --table "$(dmsetup table p)"
 
 # --- to devices of its own
+label_of() { dd if="$1" of="$2" bs=4k count=1 iflag=direct status=none; }
+comes_back() { dd if="$1" of="$2" bs=4k count=1 conv=notrunc oflag=direct status=none; }
+no_area() { ! hybridctl identify "$1" | grep "metadata area"; }
+label_of $A /tmp/a.label
+label_of $C /tmp/c.label
 check "to a device of its own" hybridctl metadata p move $A /dev/emudisk/m
 check "and the other" hybridctl metadata p move 0 /dev/emudisk/n
+field_is "two mirrors" p meta AA
+comes_back /tmp/a.label $A
+check "cut before the old one was wiped, with a member behind it: by its path" hybridctl metadata p move $A /dev/emudisk/m
+check "nothing is left of the area" no_area $A
+comes_back /tmp/a.label $A
+check "by its number" hybridctl metadata p move 1 /dev/emudisk/m
+check "nothing is left of the area" no_area $A
+comes_back /tmp/c.label $C
+comes_back /tmp/c.label $B
+check "of several nobody knows which it was" hybridctl metadata p move 0 /dev/emudisk/n
+matches "which is said" "$(<"$said")" "2 devices carry what was metadata area 0: left alone"
+check "so they have it still" eval 'hybridctl identify $B && hybridctl identify $C | grep "metadata area 0"'
+wipe b
+check "of one it is known" hybridctl metadata p move 0 /dev/emudisk/n
+check "nothing is left of the area" no_area $C
+check "the members are what they were" holds
+check "what is there, and was never elsewhere" hybridctl metadata p move 0 /dev/emudisk/n
 field_is "two mirrors" p meta AA
 check "so they leave as others" hybridctl replace p $C $D
 check "data" holds
@@ -170,6 +192,7 @@ check "stop" hybridctl stop p
 # --- one alone has all that it needs
 blkio zero /dev/emudisk/n 0 16384
 check "assembled without the other" hybridctl assemble p --degraded
+matches "it says what that may mean" "$(<"$said")" "without metadata area 0: the map that is there may be older than the missing one"
 field_is "one area" p meta FA
 check "data" holds
 check_fails "what is not there is no mirror" "is not there" hybridctl metadata p resync
@@ -287,6 +310,7 @@ check "the tool goes on" hybridctl metadata q move 0 $C
 field_is "there" q meta "-A"
 check "nothing is left of it" no_label $D
 check "back" hybridctl metadata q move 1 $D
+label_of $D /tmp/d.label
 check "cut when the table has it" begin_move
 check "it is a mirror by now" eval 'message q metadata resync 1 && wait_for 20 status_is q meta AA'
 check "and the other one has left" eval 'message q metadata vacate 0 && wait_for 20 status_is q meta SA'
@@ -300,6 +324,9 @@ check "that is not missed" hybridctl assemble q
 field_is "one area" q meta "-A"
 check "data" q_holds
 check "the same command wipes what is left" hybridctl metadata q move $D $C
+check "nothing is left of it" no_label $D
+comes_back /tmp/d.label $D
+check "also by number" hybridctl metadata q move 0 $C
 check "nothing is left of it" no_label $D
 check "another one beside it" hybridctl metadata q move 0 $D
 field_is "two mirrors" q meta AA

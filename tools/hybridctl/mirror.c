@@ -367,7 +367,7 @@ static bool label_on(const struct live *l, dev_t rdev, unsigned int k, struct ek
 	bool is = false;
 	int nr, err;
 
-	if (path && !bdev_open(&dev, path, 0)) {
+	if (path && !bdev_open(&dev, path, BDEV_LOOK)) {
 		for (nr = area_find(&dev, area, &err); nr > 0; nr--)
 			if (area[nr - 1].info.role == EK_ROLE_META &&
 			    area[nr - 1].info.index == k && !area[nr - 1].head_err &&
@@ -546,18 +546,122 @@ bool mirror_is_done(const struct live *l, unsigned int k, const char *path)
 	       !stat(path, &st) && S_ISBLK(st.st_mode) && st.st_rdev == rdev_of(l, !k);
 }
 
-bool mirror_has_left(const struct live *l, const char *old, const char *path)
+bool mirror_is_there(const struct live *l, unsigned int k, const char *path)
 {
 	struct stat st;
-	unsigned int k;
 
-	if (stat(path, &st) || !S_ISBLK(st.st_mode))
-		return false;
-	for (k = 0; k < l->st.nr_meta; k++)
-		if (l->st.meta[k] == 'A' && st.st_rdev == rdev_of(l, k))
-			return !stat(old, &st) && S_ISBLK(st.st_mode) && member_is_leftover(l, old);
+	return k < l->st.nr_meta && l->st.meta[k] == 'A' && !stat(path, &st) &&
+	       S_ISBLK(st.st_mode) && st.st_rdev == rdev_of(l, k);
+}
+
+/* --- what was an area, and was not wiped --- */
+
+static bool is_member(const struct live *l, dev_t rdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->st.nr_devs; i++)
+		if (l->st.dev[i].present &&
+		    rdev == makedev(l->st.dev[i].major, l->st.dev[i].minor))
+			return true;
 	return false;
 }
+
+static bool has_left(const struct live *l, const struct ek_super *sb, unsigned int k, dev_t rdev)
+{
+	struct ek_label_info info;
+
+	return label_on(l, rdev, k, &info) && !ek_super_names(sb, k, info.area_uuid);
+}
+
+bool mirror_has_left(const struct live *l, const char *old, const char *path)
+{
+	struct ek_super sb;
+	struct stat st;
+
+	if (!mirror_is_there(l, 0, path) && !mirror_is_there(l, 1, path))
+		return false;
+	if (stat(old, &st) || !S_ISBLK(st.st_mode))
+		return false;
+	/* A member may lie behind it. */
+	if (is_member(l, st.st_rdev))
+		return !live_super(l, &sb) &&
+		       (has_left(l, &sb, 0, st.st_rdev) || has_left(l, &sb, 1, st.st_rdev));
+	return member_is_leftover(l, old);
+}
+
+int mirror_forget(const struct live *l, const char *old)
+{
+	struct stat st;
+
+	if (stat(old, &st) || !is_member(l, st.st_rdev))
+		return member_forget(l, old);
+	forget_old(l, 0, st.st_rdev);
+	forget_old(l, 1, st.st_rdev);
+	return EXIT_OK;
+}
+
+/* A look at all devices for one that carries what was an area. */
+struct left {
+	const struct live *l;
+	struct ek_super sb;
+	struct dm_dev *volume;
+	unsigned int nr_volumes;
+	unsigned int k;		/* the area's place */
+	unsigned int nr;	/* found */
+	dev_t at;		/* the last of them */
+};
+
+/* What is kept on a volume is its user's. */
+static bool is_on_volume(const struct left *left, dev_t rdev)
+{
+	unsigned int i;
+	dev_t volume;
+
+	for (i = 0; i < left->nr_volumes; i++) {
+		volume = makedev(left->volume[i].major, left->volume[i].minor);
+		if (rdev == volume || bdev_is_above(rdev, volume))
+			return true;
+	}
+	return false;
+}
+
+static void look_for_left(void *ctx, dev_t rdev)
+{
+	struct left *left = ctx;
+
+	if (is_on_volume(left, rdev) || (bdev_has_holders(rdev) && !is_member(left->l, rdev)))
+		return;
+	if (!has_left(left->l, &left->sb, left->k, rdev))
+		return;
+	left->at = rdev;
+	left->nr++;
+}
+
+int mirror_forget_left(const struct live *l, unsigned int k)
+{
+	struct left left = { .l = l, .k = k };
+	int err = live_super(l, &left.sb);
+
+	if (!err)
+		err = lock_devices();
+	if (err)
+		return err;
+	err = dm_list_hybrid(&left.volume, &left.nr_volumes);
+	if (!err) {
+		bdev_for_each(look_for_left, &left);
+		dm_free_list(left.volume, left.nr_volumes);
+		if (left.nr == 1)
+			forget_old(l, k, left.at);
+		else if (left.nr)
+			warn("%s: %u devices carry what was metadata area %u: left alone (\"hybridctl metadata %s move OLD DEV\" with the path of one of them wipes it there)",
+			     l->name, left.nr, k, l->name);
+	}
+	unlock_devices();
+	return err ? fail("can't list volumes: %s", strerror(-err)) : EXIT_OK;
+}
+
+/* --- a move that was cut short goes on --- */
 
 bool mirror_goes_on(const struct live *l, unsigned int k, const char *path)
 {

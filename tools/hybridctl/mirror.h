@@ -21,8 +21,14 @@ int mirror_move(struct live *l, unsigned int k, const char *path, const struct f
 		int join);
 /* Has the only area left place @k for @path already? */
 bool mirror_is_done(const struct live *l, unsigned int k, const char *path);
+/* Does area @k lie on @path, as it should be? */
+bool mirror_is_there(const struct live *l, unsigned int k, const char *path);
 /* It was done, to @path, but for what is left on @old. */
 bool mirror_has_left(const struct live *l, const char *old, const char *path);
+/* That is wiped, which leaves a member behind it as it is. */
+int mirror_forget(const struct live *l, const char *old);
+/* The same with a device that is looked for, if only one carries what was area @k. */
+int mirror_forget_left(const struct live *l, unsigned int k);
 /* Is area @k leaving to @path, where another was made in its stead, and that was cut short? */
 bool mirror_goes_on(const struct live *l, unsigned int k, const char *path);
 int mirror_go_on(struct live *l, unsigned int k);

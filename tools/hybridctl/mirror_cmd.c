@@ -4,9 +4,18 @@
 #include <string.h>
 
 #include "commands.h"
-#include "member.h"
 #include "mirror.h"
 #include "msg.h"
+
+/* All that may be left to do is to wipe what the area has left. */
+static int finish(const struct live *l, unsigned int k, const char *path)
+{
+	if (mirror_is_there(l, k, path))
+		note("%s: metadata area %u is there", path, k);
+	else
+		note("%s: metadata area %u is there, the place of area %u is vacant", path, !k, k);
+	return mirror_forget_left(l, k);
+}
 
 static int change(const char *name, char **word, const struct fresh *how)
 {
@@ -17,14 +26,13 @@ static int change(const char *name, char **word, const struct fresh *how)
 		err = mirror_resync(&l);
 	} else if (!err && mirror_has_left(&l, word[1], word[2])) {
 		note("%s: is in place, %s has left", word[2], word[1]);
-		err = member_forget(&l, word[1]);
+		err = mirror_forget(&l, word[1]);
 	} else if (!err) {
 		k = mirror_find(&l, word[1]);
 		if (k < 0)
 			err = EXIT_FAILED;
-		else if (mirror_is_done(&l, k, word[2]))
-			note("%s: metadata area %u is there, the place of area %d is vacant",
-			     word[2], !k, k);
+		else if (mirror_is_done(&l, k, word[2]) || mirror_is_there(&l, k, word[2]))
+			err = finish(&l, k, word[2]);
 		else if (mirror_goes_on(&l, k, word[2]))
 			err = mirror_go_on(&l, k);
 		else
