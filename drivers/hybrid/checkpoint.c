@@ -53,12 +53,28 @@ static void store_image(struct hy_pool *pool, const struct ek_page *image)
 	}
 }
 
+/* An image is of entries not yet committed, too: without what may not have become durable. */
+static int take_back(struct hy_pool *pool, struct ek_map_page *page, struct ek_page *image)
+{
+	unsigned int i;
+	u64 entry;
+	int r = 0;
+
+	for (i = 0; pool->doubted && !r && i < EK_PAGE_ENTRIES; i++) {
+		entry = le64_to_cpu(image->entry[i]);
+		r = hy_take_back(pool, page->index * EK_PAGE_ENTRIES + i, &entry);
+		image->entry[i] = cpu_to_le64(entry);
+	}
+	return r;
+}
+
 /* Take images of the next dirty pages, as many as there is room for. */
-static unsigned int take_images(struct hy_pool *pool)
+static int take_images(struct hy_pool *pool, unsigned int *nr)
 {
 	unsigned int n = 0;
+	int r = 0;
 
-	while (n < HY_IMAGES && !list_empty(&pool->dirty_pages)) {
+	while (!r && n < HY_IMAGES && !list_empty(&pool->dirty_pages)) {
 		struct ek_map_page *page = list_first_entry(&pool->dirty_pages,
 							    struct ek_map_page, dirty_node);
 
@@ -68,10 +84,12 @@ static unsigned int take_images(struct hy_pool *pool)
 		/* Marks first, image then: a change in between is marked again. */
 		ek_map_take_page(&pool->map, page, forget, NULL);
 		ek_map_page_encode(page, &pool->images[n]);
+		r = take_back(pool, page, &pool->images[n]);
 		store_image(pool, &pool->images[n]);
 		pool->image_index[n++] = page->index;
 	}
-	return n;
+	*nr = n;
+	return r;
 }
 
 static int write_images(struct hy_pool *pool, unsigned int n)
@@ -97,13 +115,19 @@ static int write_map(struct hy_pool *pool, struct list_head *frees)
 
 	down_write(&pool->free_sem);
 	hy_free_take(pool, frees);
+	r = hy_take_back_moved(pool, frees);
+	if (r) {
+		up_write(&pool->free_sem);
+		return r;
+	}
 	ek_map_take_changed(&pool->map, note_dirty, pool);
 	do {
-		n = take_images(pool);
+		r = take_images(pool, &n);
 		last = list_empty(&pool->dirty_pages);
 		if (last)
 			up_write(&pool->free_sem);
-		r = write_images(pool, n);
+		if (!r)
+			r = write_images(pool, n);
 	} while (!r && !last);
 	if (!last)
 		up_write(&pool->free_sem);

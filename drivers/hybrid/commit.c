@@ -8,9 +8,9 @@
  *	write the journal			the commit
  *	complete FLUSH and FUA bios, pass frees on
  *
- * A member whose flush fails stops all that, until it has failed for good (member.c): then
- * what was moving there stays where it was (free.c), the others' changes are not to wait for it,
- * and those who ask are told of the loss.
+ * A member whose flush fails has it all begin again, without it: what was moving there stays where
+ * it was (free.c), what was first written there since the last commit is taken back (take_back.c),
+ * the others' changes are not to wait for it, and those who ask are told of the loss.
  *
  * Cut before the journal is written: the old map, and all it points to is
  * untouched, since nothing freed was reused.  Cut after: the new map, and its data
@@ -25,10 +25,14 @@
 static int take_entry(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
 {
 	struct hy_pool *pool = ctx;
+	int r;
 
 	hy_page_dirty(pool, page);
 	if (pool->nr_taken == pool->max_taken)
 		return -ENOSPC;
+	r = hy_take_back(pool, le, &entry);
+	if (r)
+		return r;
 	pool->taken[pool->nr_taken++] = le;
 	if (ek_entry_mapped(entry))
 		ek_space_store(&pool->member[ek_entry_member(entry)].space,
@@ -42,7 +46,9 @@ static int collect(struct hy_pool *pool, struct list_head *frees)
 	int r;
 
 	pool->nr_taken = 0;
-	r = ek_map_take_changed(&pool->map, take_entry, pool);
+	r = hy_take_back_moved(pool, frees);
+	if (!r)
+		r = ek_map_take_changed(&pool->map, take_entry, pool);
 	list_for_each_entry(f, frees, list) {
 		if (r)
 			break;
@@ -111,7 +117,7 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 	int r;
 
 	if (!hy_pool_writable(pool)) {
-		r = hy_members_flush(pool);
+		r = hy_members_flush(pool) ?: hy_take_back_all(pool);
 		return r ? r : ek_map_has_changes(&pool->map) ? -EROFS : 0;
 	}
 	if (!checkpoint && !hy_free_pending(pool) && !ek_map_has_changes(&pool->map))
@@ -206,14 +212,18 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	note_states(pool);
 	note_needs_check(pool);
 	pool->nr_committed = 0;
+	pool->unflushed = false;
 	WRITE_ONCE(pool->committing, true);
 	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */
 	r = commit_once(pool, checkpoint);
-	/* Comes to an end: nothing new moves to a member that has failed. */
+	/* Comes to an end: who is doubted is not asked again. */
 	while (r && pool->reverting) {
 		hy_free_revert(pool);
 		r = commit_once(pool, checkpoint);
 	}
+	if (!r)
+		pool->doubted = 0;
+	hy_take_back_end(pool);
 	note_needs_check(pool);
 	/* pairs with hy_commit_needed(): what it finds false is durable, or marked again */
 	smp_store_release(&pool->committing, false);
@@ -330,13 +340,24 @@ static void take_wants(struct hy_pool *pool, struct wants *wants)
  */
 static int tell_lost(struct hy_pool *pool, const struct wants *wants)
 {
-	bool lost = pool->lost_unflushed;
+	bool lost = pool->lost_unflushed || pool->unflushed;
 
-	if (wants->message || !bio_list_empty(&wants->bios)) {
+	if (wants->message || !bio_list_empty(&wants->bios))
 		pool->lost_unflushed = pool->lost_again;
-		pool->lost_again = false;
-	}
+	pool->lost_again = false;
 	return lost ? -EIO : 0;
+}
+
+/*
+ * Who came during a commit that lost writes may have come before the last of these was done: told
+ * with those of before, or it would be the one that is told again.
+ */
+static void take_late(struct hy_pool *pool, struct wants *wants)
+{
+	spin_lock_irq(&pool->commit_lock);
+	bio_list_merge(&wants->bios, &pool->flush_bios);
+	bio_list_init(&pool->flush_bios);
+	spin_unlock_irq(&pool->commit_lock);
 }
 
 static void end_waits(struct hy_pool *pool, struct wants *wants, int error, int lost, int policy)
@@ -363,6 +384,8 @@ static void commit_work(struct work_struct *work)
 	take_wants(pool, &wants);
 	r = commit(pool, wants.checkpoint);
 	pool->removing = 0;
+	if (pool->lost_again)
+		take_late(pool, &wants);
 	lost = tell_lost(pool, &wants);
 	end_bios(&wants.bios, r ?: lost);
 	if (r)

@@ -18,8 +18,9 @@
  *	commit: the new place's member can't be flushed
  *				nothing is written; what was taken is to do again
  *	hy_free_revert()	the map points to the old place, the new one is what is free: a
- *				later flush that ends well says nothing of what this one lost
- *	commit			again; without that member when it has failed for good, or is lost
+ *				later flush that ends well says nothing of what this one lost.  If
+ *				it has moved on it was copied from there, and goes back all the way
+ *	commit			again, without asking that member (take_back.c)
  *
  * Cut anywhere here: the media have the old place, it was not reused.  What users wrote to the
  * new one since the switch was never said to be durable, as no flush has ended well since; it is
@@ -114,16 +115,7 @@ void hy_free_queue_moved(struct hy_pool *pool, struct hy_free *f, u64 le, u64 ol
 	f->le = le;
 	f->old = old;
 	f->now = now;
-	atomic_inc(&pool->member[ek_entry_member(now)].moved_in);
 	queue(pool, f, old);
-}
-
-/* From now on it can't be undone, or is undone. */
-static void settle(struct hy_pool *pool, struct hy_free *f)
-{
-	if (f->moved)
-		atomic_dec(&pool->member[ek_entry_member(f->now)].moved_in);
-	f->moved = false;
 }
 
 bool hy_free_pending(struct hy_pool *pool)
@@ -147,48 +139,71 @@ void hy_free_untake(struct hy_pool *pool, struct list_head *batch)
 	spin_unlock_irq(&pool->free_lock);
 }
 
-/*
- * An extent that moved twice, and is not where @f brought it any more: where it was at first is
- * what the second move goes back to, should it have to, and the place between the two is free.
- */
-static void hand_on(struct hy_pool *pool, struct hy_free *f)
+/* The next time that the extent which @f brought to a place was moved, from there. */
+static struct hy_free *moved_on(struct list_head *frees, struct hy_free *f)
 {
 	struct hy_free *g = f;
 
-	list_for_each_entry_continue(g, &pool->frees, list)
-		if (g->moved && g->le == f->le &&
-		    ek_entry_place(g->old) == ek_entry_place(f->now)) {
-			swap(g->member, f->member);
-			swap(g->pe, f->pe);
-			g->old = f->old;
-			return;
-		}
+	list_for_each_entry_continue(g, frees, list)
+		if (g->moved && g->le == f->le && ek_entry_place(g->old) == ek_entry_place(f->now))
+			return g;
+	return NULL;
 }
 
-/* The map is to point to where the extent was, unless it has moved on or was discarded. */
-static void revert(struct hy_pool *pool, struct hy_free *f)
+/**
+ * hy_free_moved_last - how an extent came to where it is
+ * @frees: what extents left that moved
+ * @f: the first of its moves
+ *
+ * Context: @frees does not change.
+ * Return: the last one; the extent may have been discarded since.
+ */
+struct hy_free *hy_free_moved_last(struct list_head *frees, struct hy_free *f)
 {
-	unsigned int from = f->member;
-	u64 entry;
+	struct hy_free *g;
+
+	while ((g = moved_on(frees, f)))
+		f = g;
+	return f;
+}
+
+/* The map is to point to where the extent was before @f, unless it was discarded since. */
+static bool point_back(struct hy_pool *pool, struct hy_free *f)
+{
+	u64 place = ek_entry_place(hy_free_moved_last(&pool->frees, f)->now), entry;
 
 	do {
-		if (ek_map_lookup(&pool->map, f->le, &entry) ||
-		    ek_entry_place(entry) != ek_entry_place(f->now)) {
-			hand_on(pool, f);
-			return;
-		}
+		if (ek_map_lookup(&pool->map, f->le, &entry) || ek_entry_place(entry) != place)
+			return false;
 	} while (ek_map_cmpxchg(&pool->map, f->le, entry, f->old) != entry);
-	hy_cache_forget(pool, f->le);
-	f->member = ek_entry_member(f->now);
-	f->pe = ek_entry_pe(f->now);
+	return true;
+}
+
+/* One that moved on is not believed either: it was copied from the place that may be lost. */
+static void revert(struct hy_pool *pool, struct hy_free *f)
+{
+	unsigned int to = ek_entry_member(f->old);
+	u64 le = f->le;
+
+	if (!point_back(pool, f))
+		return;
+	hy_cache_forget(pool, le);
+	while (f) {
+		struct hy_free *next = moved_on(&pool->frees, f);
+
+		f->member = ek_entry_member(f->now);
+		f->pe = ek_entry_pe(f->now);
+		f->moved = false;
+		f = next;
+	}
 	mutex_lock(&pool->heat_lock);
-	hy_heat_moved(&pool->heat, f->le, from, ktime_get_ns());
+	hy_heat_moved(&pool->heat, le, to, ktime_get_ns());
 	mutex_unlock(&pool->heat_lock);
 }
 
 /**
  * hy_free_revert - undo migrations to members of which a flush failed before they were durable
- * @pool: the pool; ->reverting: the members
+ * @pool: the pool; ->reverting: the members, which are doubted from here on (take_back.c)
  *
  * Who reads or writes the new places at this moment is let end, so that all writes there were
  * acknowledged before somebody is told that they are lost.
@@ -201,17 +216,20 @@ void hy_free_revert(struct hy_pool *pool)
 	struct hy_free *f;
 
 	pool->reverting = 0;
+	pool->doubted |= members;
 	/* No migration switches meanwhile, and those that want to later see the state. */
 	down_write(&pool->free_sem);
 	list_for_each_entry(f, &pool->frees, list) {
 		if (!f->moved || !test_bit(ek_entry_member(f->now), &members))
 			continue;
 		revert(pool, f);
-		settle(pool, f);
+		f->moved = false;	/* from now on it can't be undone */
 		n++;
 	}
 	up_write(&pool->free_sem);
 	synchronize_srcu(&pool->srcu);
+	if (!n)
+		return;
 	/* Twice: whom the first one tells may have asked before the last of these writes ended. */
 	pool->lost_unflushed = true;
 	pool->lost_again = true;
@@ -287,7 +305,7 @@ void hy_free_committed(struct hy_pool *pool, struct list_head *frees)
 	if (list_empty(frees))
 		return;
 	list_for_each_entry(f, frees, list)
-		settle(pool, f);
+		f->moved = false;	/* likewise */
 	batch = kmalloc(sizeof(*batch), GFP_NOIO);
 	if (!batch) {
 		hy_free_untake(pool, frees);

@@ -184,7 +184,6 @@ struct hy_probe {
  * @flush_bio: the committer's
  * @lost: of @writes those that a flush which failed may have lost, and somebody is to be told
  * @failed_flushes: in a row; the committer's own
- * @moved_in: extents that migrations brought, not yet committed; see free.c
  * @state: enum ek_member_state
  * @leaving: it is to be emptied, whatever @state says of its health; so it is saved
  * @drain_at: the next logical extent to be looked at while it is draining
@@ -215,7 +214,6 @@ struct hy_member {
 	struct bio flush_bio;
 	u64 lost;
 	unsigned int failed_flushes;
-	atomic_t moved_in;
 	u32 state;
 	bool leaving;
 	u64 drain_at;
@@ -432,9 +430,14 @@ struct hy_pool {
 	struct bio_list flush_bios;
 	bool want_policy;		/* nobody waits: the last try failed */
 	struct list_head commit_waits;	/* struct hy_commit_wait */
+	bool unflushed;			/* the committer's: a flush failed, others may not */
 	bool lost_unflushed;		/* the committer's: see hy_members_flush() */
-	bool lost_again;		/* and hy_free_revert() */
+	bool lost_again;		/* and hy_free_revert(), hy_take_back_end() */
 	unsigned long reverting;	/* the committer's: members; see free.c */
+	unsigned long doubted;		/* the committer's: members; see take_back.c */
+	unsigned int nr_taken_back;	/* likewise: extents */
+	struct ek_page *committed;	/* likewise: a page of the map, as on the media */
+	u64 committed_index;		/* which one; U64_MAX: none */
 	unsigned int removing;		/* the committer's: members; see checkpoint.c */
 	bool needs_check_noted;
 	char *text;		/* the committer's: see hy_policy_note() */
@@ -654,11 +657,18 @@ bool hy_free_pending(struct hy_pool *pool);
 void hy_free_take(struct hy_pool *pool, struct list_head *batch);
 void hy_free_untake(struct hy_pool *pool, struct list_head *batch);
 void hy_free_committed(struct hy_pool *pool, struct list_head *batch);
+struct hy_free *hy_free_moved_last(struct list_head *frees, struct hy_free *f);
 void hy_free_revert(struct hy_pool *pool);
 void hy_free_wake(struct hy_pool *pool);
 bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);
 int hy_free_init(void);
 void hy_free_exit(void);
+
+/* take_back.c */
+int hy_take_back(struct hy_pool *pool, u64 le, u64 *entry);
+int hy_take_back_moved(struct hy_pool *pool, struct list_head *frees);
+int hy_take_back_all(struct hy_pool *pool);
+void hy_take_back_end(struct hy_pool *pool);
 
 /* member.c */
 

@@ -112,31 +112,27 @@ static bool has_failed(struct hy_pool *pool, struct hy_member *m)
 	       change_state(pool, m, EK_MEMBER_DRAINING, EK_MEMBER_FAILED);
 }
 
-/* It is lost: with what was not flushed, if anything was written since then, or at all. */
-static void flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
+/*
+ * It is lost: with what was not flushed, if anything was written since then, or at all.  Return: 0
+ * if nothing was.
+ */
+static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
 {
-	if (m->state != EK_MEMBER_REMOVED && (m->flushed != HY_NEVER_FLUSHED || seen))
-		pool->lost_unflushed = true;
+	bool lost = m->state != EK_MEMBER_REMOVED && (m->flushed != HY_NEVER_FLUSHED || seen);
+
 	m->flushed = seen;
-}
-
-/*
- * What has just moved to one that is given up, or that may have lost its cache, is still where it
- * was: that goes first.  A later flush that succeeds says nothing of what an earlier one lost.
- */
-static bool must_revert(struct hy_pool *pool, struct hy_member *m)
-{
-	if (!atomic_read(&m->moved_in))
-		return false;
+	if (!lost)
+		return 0;
+	pool->lost_unflushed = true;
 	__set_bit(m - pool->member, &pool->reverting);
-	return true;
+	return -EIO;
 }
 
 /*
- * What it acknowledged may be gone, even if the next flush succeeds: that is told.  Return: 0 if
- * nobody is to wait for it any more.
+ * What it acknowledged may be gone, even if the next flush succeeds: that is told, and what has not
+ * been committed is not relied on any more.
  */
-static int flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk_status_t status)
+static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk_status_t status)
 {
 	/* Once for the same writes, however often that is tried. */
 	if (seen != m->lost)
@@ -152,12 +148,14 @@ static int flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk
 		      (unsigned int)(m - pool->member), m->failed_flushes);
 		queue_work(pool->wq, &pool->event_work);
 	}
-	if (must_revert(pool, m) || READ_ONCE(m->state) != EK_MEMBER_FAILED)
-		return -EIO;
-	/* Given up, until something is written there again. */
-	pool->lost_unflushed = true;
-	m->flushed = seen;
-	return 0;
+	__set_bit(m - pool->member, &pool->reverting);
+	if (READ_ONCE(m->state) == EK_MEMBER_FAILED) {
+		/* Given up, until something is written there again. */
+		pool->lost_unflushed = true;
+		m->flushed = seen;
+	} else {
+		pool->unflushed = true;
+	}
 }
 
 /**
@@ -165,11 +163,10 @@ static int flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk
  * @pool: the pool
  *
  * Only members that completed writes since their last flush are flushed, all at
- * once.  What a lost or a failed one had not flushed is lost: pool->lost_unflushed says so to the
- * next FLUSH, and what the others have can be committed.  The map then names places on it
- * that may hold what was there before: it has failed, and whoever wrote there is told.  Extents
- * that migrations not yet committed brought there are none of these: with pool->reverting set it
- * returns -EIO, and is to be called again when they are back where they were.
+ * once.  What one that is lost or can't flush had not flushed is lost: pool->lost_unflushed says so
+ * to the next FLUSH, pool->unflushed to those that this commit is for.  Nothing of that may be
+ * committed: with these members in pool->reverting it returns -EIO, and is to be called again, for
+ * the others, when they are doubted (free.c, take_back.c).
  *
  * Context: the committer; sleeps.
  * Return: 0, -EIO when a flush failed (that member's stay unflushed).
@@ -187,13 +184,10 @@ int hy_members_flush(struct hy_pool *pool)
 		struct hy_member *m = &pool->member[i];
 
 		seen[i] = writes_completed(m);
-		if (seen[i] == m->flushed)
+		if (seen[i] == m->flushed || test_bit(i, &pool->doubted))
 			continue;
 		if (!m->bdev) {
-			if (must_revert(pool, m))
-				r = -EIO;
-			else
-				flush_lost(pool, m, seen[i]);
+			r = flush_lost(pool, m, seen[i]) ?: r;
 			continue;
 		}
 		member_flush_begin(m, &wait);
@@ -207,7 +201,8 @@ int hy_members_flush(struct hy_pool *pool)
 
 		bio_uninit(&m->flush_bio);
 		if (status) {
-			r = flush_failed(pool, m, seen[i], status) ?: r;
+			flush_failed(pool, m, seen[i], status);
+			r = -EIO;
 		} else {
 			m->flushed = seen[i];
 			m->failed_flushes = 0;

@@ -114,6 +114,7 @@ static void pool_free(struct hy_pool *pool)
 	members_exit(pool);
 	kvfree(pool->images);
 	kvfree(pool->image_index);
+	kfree(pool->committed);
 	kfree(pool->text);
 	kvfree(pool);
 }
@@ -164,11 +165,12 @@ static int pool_init(struct hy_pool *pool, struct hy_table *t)
 	pool->rings = alloc_percpu(struct hy_ring);
 	pool->images = kvmalloc_array(HY_IMAGES, sizeof(struct ek_page), GFP_KERNEL);
 	pool->image_index = kvmalloc_array(HY_IMAGES, sizeof(u64), GFP_KERNEL);
+	pool->committed = kmalloc(sizeof(*pool->committed), GFP_KERNEL);
 	pool->text = kmalloc(2 * EK_POLICY_TEXT_SIZE, GFP_KERNEL);
 	pool->wq = alloc_workqueue("hybrid", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	pool->commit_wq = alloc_ordered_workqueue("hybrid_commit", WQ_MEM_RECLAIM);
-	if (!pool->rings || !pool->images || !pool->image_index || !pool->text || !pool->wq ||
-	    !pool->commit_wq)
+	if (!pool->rings || !pool->images || !pool->image_index || !pool->committed ||
+	    !pool->text || !pool->wq || !pool->commit_wq)
 		return -ENOMEM;
 	r = bioset_init(&pool->bs, 64, 0, BIOSET_NEED_BVECS);
 	if (r)

@@ -250,6 +250,8 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	if (pool->needs_check && !pool->needs_check_noted)
 		hy_commit_wait(pool, false);
 	flush_workqueue(pool->commit_wq);
+	if (pool->lost_unflushed)
+		DMERR("a member did not make durable all that was written to it");
 	hy_drain_wait(pool);
 }
 

@@ -105,6 +105,12 @@ int ek_journal_scan(const struct ek_journal_block *block, u64 nr, u64 generation
 	return 0;
 }
 
+/* Where the transaction being collected begins: behind those that the journal has. */
+static struct ek_journal_block *ek_tx_begin(struct ek_store *store)
+{
+	return store->tx + store->journal.used;
+}
+
 static int ek_tx_add(struct ek_store *store, u64 key, u64 value)
 {
 	struct ek_journal_block *block;
@@ -117,7 +123,7 @@ static int ek_tx_add(struct ek_store *store, u64 key, u64 value)
 		return -EBUSY;
 	if (i >= store->geo.journal_blocks - store->journal.used)
 		return -ENOSPC;
-	block = store->tx + i;
+	block = ek_tx_begin(store) + i;
 	i = store->tx_records % EK_JOURNAL_RECORDS;
 	if (!i)
 		memset(block, 0, sizeof(*block));
@@ -195,7 +201,7 @@ static u32 ek_tx_seal(struct ek_store *store, u32 parts)
 	u32 i, prev = store->journal.last_csum;
 
 	for (i = 0; i < parts; i++) {
-		struct ek_journal_block *block = store->tx + i;
+		struct ek_journal_block *block = ek_tx_begin(store) + i;
 
 		block->magic = cpu_to_le32(EK_JOURNAL_MAGIC);
 		block->generation = cpu_to_le64(store->journal_generation);
@@ -218,11 +224,11 @@ static unsigned int ek_tx_write(struct ek_store *store, u32 parts)
 	unsigned int failed = 0, flags = EK_IO_FUA;
 
 	if (body) {
-		failed = ek_areas_write(store, store->areas, offset, store->tx, body, 0);
+		failed = ek_areas_write(store, store->areas, offset, ek_tx_begin(store), body, 0);
 		flags |= EK_IO_PREFLUSH;
 	}
 	return failed | ek_areas_write(store, store->areas & ~failed, offset + body,
-				       store->tx + parts - 1, EK_BLOCK_SIZE, flags);
+				       ek_tx_begin(store) + parts - 1, EK_BLOCK_SIZE, flags);
 }
 
 /**
@@ -275,7 +281,7 @@ int ek_store_tx_commit(struct ek_store *store)
 }
 EXPORT_SYMBOL_GPL(ek_store_tx_commit);
 
-/* Bring one area's journal up to the authority's, which is in store->tx. */
+/* Bring one area's journal up to the authority's. */
 static unsigned int ek_level_journal(struct ek_store *store, unsigned int area)
 {
 	u64 from = store->area_used[area], to = store->journal.used;
@@ -394,3 +400,40 @@ int ek_store_replay(struct ek_store *store,
 	return 0;
 }
 EXPORT_SYMBOL_GPL(ek_store_replay);
+
+/* What one block has of a page of the map. */
+static void ek_overlay(struct ek_page *page, u64 first, const struct ek_journal_block *block)
+{
+	u32 i;
+
+	for (i = 0; i < le32_to_cpu(block->nr_records); i++) {
+		u64 slot = le64_to_cpu(block->record[i].key) -
+			   ((u64)EK_RECORD_MAP << EK_RECORD_TYPE_SHIFT | first);
+
+		if (slot < EK_PAGE_ENTRIES)
+			page->entry[slot] = block->record[i].value;
+	}
+}
+
+/**
+ * ek_store_read_committed - a page of the map as the next start would have it
+ * @store: opened
+ * @index: of the page
+ * @page: its entries are set; its header is the slot's
+ *
+ * The slot in force, and over it what the journal has of it; neither a transaction that is being
+ * collected nor a checkpoint under way.
+ *
+ * Context: the committer; sleeps.
+ * Return: as ek_store_read_page().
+ */
+int ek_store_read_committed(struct ek_store *store, u64 index, struct ek_page *page)
+{
+	int r = ek_store_read_page(store, index, page);
+	u64 i;
+
+	for (i = 0; !r && i < store->journal.used; i++)
+		ek_overlay(page, index * EK_PAGE_ENTRIES, store->tx + i);
+	return r;
+}
+EXPORT_SYMBOL_GPL(ek_store_read_committed);

@@ -83,8 +83,8 @@ struct ek_sync {
  * @table: page states in force, two bits each; readers beside the committer
  * @next: those of the checkpoint under way, else the same
  * @journal: where to append
- * @tx: as many blocks as the journal has: its content until replay, then the
- *	transaction being collected
+ * @tx: as many blocks as the journal has: what is in it, and behind that the transaction being
+ *	collected
  * @tx_records: records in it
  * @ckpt: a checkpoint is under way
  * @ckpt_failed: areas that failed in it

@@ -169,6 +169,12 @@ bool ek_store_page_absent(const struct ek_store *store, u64 index);
 int ek_store_read_page(struct ek_store *store, u64 index, struct ek_page *page);
 
 /*
+ * ek_store_read_committed - a page of the map as the next start would have it, journal included
+ * Context: the committer; sleeps.  Return: as ek_store_read_page().
+ */
+int ek_store_read_committed(struct ek_store *store, u64 index, struct ek_page *page);
+
+/*
  * ek_store_tx_add - collect a record of the next journal transaction
  * Return: 0; -ENOSPC: the journal can't hold it: ek_store_tx_abort() and checkpoint;
  * -EINVAL: out of range.

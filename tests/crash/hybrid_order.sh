@@ -131,7 +131,8 @@ moved() {
 scenario "an extent that moved, and nothing else was written" moved
 
 failed_flush() {
-	fresh && write 0 256 1 && slow a fail=flush && ! flush && slow a fail=none && flush && cut && holds 0 256 1
+	fresh && write 0 256 1 && flush && write 8 64 2 && slow a fail=flush && ! flush && slow a fail=none && flush &&
+		cut && holds 8 64 2
 }
 scenario "a flush after one that failed" failed_flush
 
@@ -212,6 +213,79 @@ swap() {
 		{ holds 128 128 9 || holds 128 128 1 || holds 128 128 0; }
 }
 scenario "an extent freed and wanted at once is not reused before its free is durable" swap
+
+# --- what a member has lost before it was committed ------------------------------------------------
+
+# Extents 40 and 41 were on b; 41 is in one of their places now, in b's cache, and both have the pattern of 1 below.
+recycle() {
+	full && discard 5120 256 && message p commit && wait_for 10 status_is p dev.1.used 29 && write 5248 128 9 &&
+		status_is p dev.1.used 30
+}
+nothing_foreign() { holds 0 5120 1 -- verify $dev 5120 128 0 -- verify $dev 5376 2560 1 && either 5248 128 9; }
+# One disk's power, which comes again at once
+lose_cache() { echo keep=none >$emudisk/$1/cut && echo on >$emudisk/power; }
+# In this order: a member that fails to flush at that moment, and is as ever afterwards
+bad_flush() { slow "$1" fail=flush && ! "${@:2}" && slow "$1" fail=none && wait_for 10 "${@:2}"; }
+until_failed() {
+	local n
+	for ((n = 0; n < 12; n++)); do
+		! flush || break
+	done
+	status_is p dev.1.state failed
+}
+
+gone_for_good() {
+	recycle && slow b fail=flush && until_failed && lose_cache b && nothing_foreign && write 0 8 1 && flush &&
+		cut && nothing_foreign
+}
+scenario "a recycled place on a member that is given up" gone_for_good
+gone_once() { recycle && lose_cache b && bad_flush b flush && nothing_foreign && cut && nothing_foreign; }
+scenario "a recycled place, and a flush that fails once" gone_once
+gone_in_checkpoint() {
+	recycle && lose_cache b && bad_flush b message p checkpoint && nothing_foreign && cut && nothing_foreign
+}
+scenario "the same in a checkpoint" gone_in_checkpoint
+gone_with_member() {
+	recycle && slow b fail=flush && dmsetup load p --table "${table/\/dev\/emudisk\/b/-}" && dmsetup suspend p &&
+		dmsetup resume p && wait_for 10 flush && cut && nothing_foreign
+}
+scenario "a recycled place on a member that is taken away" gone_with_member
+
+# A granule is committed, another one is not; beneath that is junk.
+granules() { fresh && write 0 8 1 && flush && write 16 8 2; }
+granules_are_own() { holds 0 8 1 -- verify $dev 8 8 0 -- verify $dev 24 104 0 && either 16 8 2; }
+gone_granule() { granules && lose_cache a && bad_flush a flush && granules_are_own && cut && granules_are_own; }
+scenario "a granule first written, and a flush that fails once" gone_granule
+gone_replayed() {
+	granules && flush && cut && write 32 8 3 && lose_cache a && bad_flush a flush &&
+		holds 0 8 1 -- verify $dev 16 8 2 && either 32 8 3 && cut && holds 0 8 1 -- verify $dev 16 8 2 &&
+		either 32 8 3
+}
+scenario "the same in an extent that was replayed" gone_replayed
+# Copied when it was lost already, and before anybody knew
+gone_and_moved() {
+	granules && lose_cache a && message p move 0 1 && wait_for 20 arrived && bad_flush a flush &&
+		granules_are_own && cut && granules_are_own
+}
+scenario "an extent that moves away from a member that lost a granule of it" gone_and_moved
+gone_and_moved_on() {
+	granules && lose_cache a && message p move 0 1 && wait_for 20 arrived && message p move 0 0 &&
+		wait_for 20 status_is p completed 2 && bad_flush a flush && granules_are_own && cut && granules_are_own
+}
+scenario "the same, there and back" gone_and_moved_on
+# Where it was in between has lost it; where it was at first has not.
+gone_in_between() {
+	fresh && write 0 128 1 && flush && message p move 0 1 && wait_for 20 arrived && lose_cache b &&
+		message p move 0 0 && wait_for 20 status_is p completed 2 && bad_flush b flush && holds 0 128 1 &&
+		cut && holds 0 128 1
+}
+scenario "an extent that moves on from a member that lost it" gone_in_between
+# Written again after that: durable like anything else
+gone_and_written() {
+	granules && lose_cache a && bad_flush a flush && write 16 8 4 && flush && cut &&
+		holds 0 8 1 -- verify $dev 16 8 4
+}
+scenario "what is written after a flush that failed" gone_and_written
 
 # --- while an extent moves -----------------------------------------------------------------------
 

@@ -318,8 +318,25 @@ static void apply_stored(struct player *p)
 	}
 }
 
+/* Whatever is being collected or written: committed is what was acknowledged. */
+static void check_committed(struct player *p)
+{
+	struct ek_page page;
+	unsigned int i, j;
+	int r;
+
+	for (i = 0; i < NR_PAGES; i++) {
+		r = ek_store_read_committed(p->store, i, &page);
+		CHECK(!r, "committed page %u: %d", i, r);
+		for (j = 0; j < EK_PAGE_ENTRIES && i * EK_PAGE_ENTRIES + j < NR; j++)
+			CHECK(le64_to_cpu(page.entry[j]) == p->acked.map[i * EK_PAGE_ENTRIES + j],
+			      "extent %u is not as committed", i * EK_PAGE_ENTRIES + j);
+	}
+}
+
 static void begin(struct player *p)
 {
+	check_committed(p);
 	p->candidate = p->now;
 	p->under_way = true;
 }
@@ -375,6 +392,7 @@ static int checkpoint_once(struct player *p, u32 flags)
 	if (r)
 		return r;
 	r = write_pages(p);
+	check_committed(p);
 	if (!r)
 		r = ek_store_ckpt_commit(p->store, flags);
 	if (r)
@@ -519,6 +537,7 @@ static void recover(const struct player *base, unsigned int how, unsigned int ma
 		goto out;
 	CHECK(is_allowed(p, &a), "crash %u, areas %u: not a state that may be found", how, mask);
 	check_space(p);
+	check_committed(p);
 	p->running = true;
 
 	steps = p->m->hook ? 3 : rnd(3);
