@@ -415,14 +415,16 @@ static void test_failures(void)
 {
 	struct nl_config config;
 	struct rig rig;
-	u32 round, i;
+	u32 round, n, i;
 	int r;
 
 	rig_map_chunks = 1;
-	for (round = 0; round < 900 && !ktap_failing(); round++) {
+	for (n = 0; n < 750 && !ktap_failing(); n++) {
+		/* A page of the map dies in 17 of 60000; three of these are among the last 150. */
+		round = n < 600 ? n : 55200 + n;
 		rig_map_entries = 5 + round % 4 * 5;
 		config = rig_tiny(NL_FTL_NAMELESS, 1, 4, 40, 12 + round % 7);
-		rig_init(&rig, &config, 40, round + 1);	/* it is rare: 1 of 400 */
+		rig_init(&rig, &config, 40, round + 1);
 		r = rig_open(&rig);
 		for (i = 0; i < 640 && !r && !ktap_failing(); i++) {
 			if (!rig.flash.fail_program && i % 15 == 0)
