@@ -182,8 +182,8 @@ static bool takes_elsewhere(struct hy_pool *pool, unsigned int but)
 static void set_leaving(struct hy_pool *pool, struct hy_member *m, bool leaving)
 {
 	WRITE_ONCE(m->leaving, leaving);
-	if (leaving)
-		hy_member_becomes(pool, m, EK_MEMBER_DRAINING);	/* a failed one shows anew that it is */
+	if (leaving)	/* a failed one shows anew that it is */
+		hy_member_becomes(pool, m, EK_MEMBER_DRAINING);
 	else
 		hy_member_stays(pool, m);
 }

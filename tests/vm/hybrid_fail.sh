@@ -72,6 +72,39 @@ check "what was flushed is there" blkio verify $dev 0 2048 "$seed"
 check "writes go on" blkio write $dev 0 8 1 -- verify $dev 0 8 1 -- flush $dev
 remove_pool p
 
+# what can't be written of the metadata: each part of it alone, then all but the label; repair brings the pool back
+geometry() {	# of the first superblock
+	dd if=/dev/emudisk/m1 bs=4k skip=256 count=1 iflag=direct status=none | od -An -v -w48 -tu8 -j 104 -N 48
+}
+wipe m1 a b
+check "a pool" pool p "$one"
+check "data" blkio write $dev 0 2048 "$seed" -- flush $dev
+read -r table0 _ table_bytes journal blocks pages < <(geometry)
+# Without pages or their table a checkpoint fails and nothing that counts was touched: commits go on as long as the journal has room.
+parts=("superblocks 2048+256 ro needs_check" "table $((table0 / 512))+$((table_bytes / 256)) rw -"
+	"journal $((journal / 512))+$((blocks * 8)) ro needs_check" "pages $((pages / 512))+$((32768 - 8 - pages / 512)) rw -"
+	"all 2048+$((32768 - 8 - 2048)) ro needs_check")
+for n in "${!parts[@]}"; do
+	read -r part range becomes <<<"${parts[n]}"
+	at=$((4096 + n * 256))
+	check "$part: can't be written" emuctl set m1 fail=write "fail_range=$range"
+	flushed=0
+	blkio write $dev $at 128 "$n" -- flush $dev 2>/dev/null && flushed=1
+	check_fails "$part: a checkpoint, or the commit" "I/O error|Input/output|EIO|Read-only" \
+		eval 'message p checkpoint && blkio write $dev $((at + 128)) 128 $n -- flush $dev'
+	fields_are "$part: the pool" p "mode needs_check" "$becomes"
+	check "$part: data can be read" blkio verify $dev 0 2048 "$seed"
+	emuctl set m1 fail=none fail_range=0+0
+	remove_pool p
+	check "$part: repair" hybridctl repair /dev/emudisk/{m1,a,b}
+	check "$part: sound" eval 'hybridctl check /dev/emudisk/{m1,a,b} | grep ": clean"'
+	check "$part: a new start" pool p "$one"
+	fields_are "$part: as it should be" p "mode needs_check" "rw -"
+	check "$part: all that was flushed" blkio verify $dev 0 2048 "$seed"
+	[ $flushed = 0 ] || check "$part: also when it could not be written" blkio verify $dev $at 128 "$n"
+done
+remove_pool p
+
 wipe m1 a b
 check "a pool, in device order" pool p "$(table 65536 128 m1 "a b" 0 "fill 4 commit_ms 50 cooldown_ms 0")"
 check "data on the first member" blkio write $dev 0 2048 "$seed" -- flush $dev

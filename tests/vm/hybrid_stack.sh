@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: dm-hybrid: encrypted, partitioned and LVM members; LVM, ext4, xfs and btrfs with discards on top
+# title: dm-hybrid: encrypted, partitioned, LVM and multipath members; LVM, ext4, xfs and btrfs with discards on top
 # kernels: 6.1
 # timeout: 120
 . tests/vm/lib.sh
 used=""
-modprobe dm-hybrid && modprobe dm-crypt && modprobe xfs && modprobe btrfs || die "modules are missing"
+modprobe dm-hybrid && modprobe dm-crypt && modprobe xfs && modprobe btrfs && modprobe dm-multipath && modprobe dm-round-robin || die "modules are missing"
 
 export LVM_SYSTEM_DIR=/tmp/lvm LVM_SUPPRESS_FD_WARNINGS=1
 mkdir -p /tmp/lvm /tmp/mnt
@@ -70,4 +70,44 @@ check "the volume grows, and the group with it" eval 'hybridctl add p /dev/emudi
 check "all goes" eval 'lvm vgremove -y -f upper && hybridctl stop p &&
 	hybridctl check /dev/emudisk/m /dev/mapper/secret /dev/lower/lv /dev/emudisk/d /dev/emudisk/b1'
 lvm vgremove -y -f lower >/dev/null 2>&1
+
+# --- one device seen several times: through layers, and by two paths
+pools=()
+disk e 32M
+disk f 32M
+counted e
+size=65536
+over() { dmsetup create "$1" --table "0 $size linear $2 0" && pools=("$1" "${pools[@]}"); }
+check "one layer over a disk" over one /dev/emudisk/f
+check "another over that" over two /dev/mapper/one
+check "two paths to a disk" eval 'over path1 /dev/emudisk/e && over path2 /dev/emudisk/e'
+check "multipath" dmsetup create multi --table \
+	"0 $size multipath 2 queue_mode bio 0 1 1 round-robin 0 2 1 /dev/mapper/path1 1 /dev/mapper/path2 1"
+pools=(multi "${pools[@]}")
+check "a pool of them" hybridctl create w /dev/mapper/multi /dev/mapper/two --extent 64K --size 24M --policy stripe --set commit_ms=50
+check "data" blkio write /dev/mapper/w 0 16384 "$seed" -- flush /dev/mapper/w
+check "what a path is, is known" eval 'hybridctl identify /dev/mapper/path1 | grep "member 0 of 2, volume w"'
+check "stop" hybridctl stop w
+check "found on top of all layers" hybridctl assemble w
+pools=(w "${pools[@]}")
+is "which are these" "$(hybridctl status w --json | jq -c '[.devices[].path]')" '["/dev/mapper/multi","/dev/mapper/two"]'
+check "data" blkio verify /dev/mapper/w 0 16384 "$seed"
+fio --name=v --filename=/dev/mapper/w --direct=1 --rw=randrw --bs=4k --offset=8m --size=8m --time_based --runtime=60 \
+	--verify=crc32c --verify_backlog=64 --verify_fatal=1 --iodepth=8 --ioengine=libaio --thread --randseed="$seed" \
+	--output=/tmp/fio.out & io=$!
+multi_is() { dmsetup status multi | grep -Eq "$1"; }
+before=$(reads e)
+check "fio is at it" wait_for 20 eval '[ $(reads e) -gt $((before + 100)) ]'
+check "a path fails" eval 'dmsetup load path1 --table "0 $size error" && dmsetup suspend --noflush path1 && dmsetup resume path1'
+check "multipath sees it" wait_for 20 multi_is "A 0 2 0 .*F [0-9]+"
+before=$(reads e)
+check "fio goes on by the other" wait_for 20 eval '[ $(reads e) -gt $((before + 200)) ]'
+kill -INT $io
+wait $io
+check "fio saw nothing wrong" eval '! grep -E "verify: bad|error=|err= *[1-9]" /tmp/fio.out'
+fields_are "nor did the pool" w "dev.0.state dev.1.state errors" "active active 0"
+check "data" blkio verify /dev/mapper/w 0 16384 "$seed"
+check "stop" hybridctl stop w
+pools=("${pools[@]:1}")
+check "sound" hybridctl check /dev/mapper/multi /dev/mapper/two
 done_testing

@@ -245,6 +245,15 @@ hybridctl stop t
 runs "assemble --all" 0 '/dev/mapper/t' hybridctl assemble --all
 hybridctl stop t
 
+# --- size: what create has taken
+runs "size" 0 '^[0-9]+ bytes \([0-9.]+[KMG]\) for each of 2 metadata areas' hybridctl size 32M 48M
+size=${text%% bytes*}
+runs "identify" 0 "$A: metadata area 0 of .*, sectors 0 to $((size / 512 - 1))[^0-9]" hybridctl identify "$A"
+runs "size: without any" 2 "the members' sizes are needed" hybridctl size
+runs "size: no size" 2 'x: not a size' hybridctl size 32M x
+runs "size: no extent size" 2 'power of two' hybridctl size 32M --extent 100K
+runs "size: too small" 1 'too small' hybridctl size 64K
+runs "size: too large" 1 'too large even for the largest extents' hybridctl size 1P --extent 64K
 runs "identify" 0 "$B: member 1 of 2, volume t, uuid $uuid, sectors [0-9]+ to [0-9]+" hybridctl identify "$B"
 runs "identify: no label" 1 'no label of a hybrid volume' hybridctl identify "$M"
 hybridctl identify --udev "$A" >"$out"
@@ -415,5 +424,27 @@ is "it fails" $? 1
 matches "and says why" "$(</tmp/second)" "v2: a device-mapper device of that name has been made meanwhile"
 runs "stop" 0 '' hybridctl stop v2
 check "gone" dmsetup remove slow
+
+# nothing was discarded: all is as it was
+wipe a
+mkfs.ext4 -q -F "$A" || die "mkfs"
+sum_up
+before=$sums
+discards=/sys/block/emudisk!a/queue/discard_max_bytes
+read -r most <$discards
+echo 0 >$discards
+exec {held}<"$A"
+flock "$held"
+hybridctl create v3 "$A" --discard --force >/dev/null 2>/tmp/second {held}<&- & second=$!
+check "create: another program has the device locked" wait_for 20 grep -q "waiting for another program" /tmp/second
+check "the name is taken meanwhile" dmsetup create v3 --table "0 1000 linear $C 0"
+exec {held}<&-
+wait $second
+is "it fails" $? 1
+matches "and says why" "$(</tmp/second)" "v3: a device-mapper device of that name has been made meanwhile"
+sum_up
+is "what was wiped is put back" "$sums" "$before"
+echo "$most" >$discards
+check "gone" dmsetup remove v3
 
 done_testing

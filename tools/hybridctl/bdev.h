@@ -65,7 +65,7 @@ bool bdev_has_holders(dev_t rdev);
 /* Does @upper lie on @lower, through any number of layers? */
 bool bdev_is_above(dev_t upper, dev_t lower);
 
-/* Call @fn for the device number of every block device there is, by name. */
+/* Call @fn for every block device there is, for one that lies on others before these; by name. */
 void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx);
 
 /* 4 KiB aligned, zeroed; free(). */

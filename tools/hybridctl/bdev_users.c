@@ -359,18 +359,63 @@ bool bdev_is_above(dev_t upper, dev_t lower)
 	return is;
 }
 
+static unsigned int height(dev_t rdev);
+
+static bool higher(void *ctx, const char *name, dev_t rdev)
+{
+	unsigned int *most = ctx, here = height(rdev) + 1;
+
+	(void)name;
+	if (here > *most)
+		*most = here;
+	return false;
+}
+
+/* Layers below it. */
+static unsigned int height(dev_t rdev)
+{
+	char *dir = sysfs_dir(rdev, "/slaves");
+	unsigned int most = 0;
+
+	each_in(dir, higher, &most);
+	free(dir);
+	return most;
+}
+
+struct found {
+	dev_t rdev;
+	unsigned int height;
+	int place;	/* by name */
+};
+
+static int by_height(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->height != y->height)
+		return x->height > y->height ? -1 : 1;
+	return x->place - y->place;
+}
+
 void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx)
 {
 	struct dirent **list;
+	struct found *found;
+	int i, nr = 0, n = scandir("/sys/class/block", &list, NULL, alphasort);
 	dev_t rdev;
-	int i, n = scandir("/sys/class/block", &list, NULL, alphasort);
 
+	if (n < 0)
+		return;
+	found = xcalloc(n + 1, sizeof(*found));
 	for (i = 0; i < n; i++) {
 		if (list[i]->d_name[0] != '.' &&
 		    read_devno("/sys/class/block", list[i]->d_name, &rdev))
-			fn(ctx, rdev);
+			found[nr++] = (struct found){ rdev, height(rdev), i };
 		free(list[i]);
 	}
-	if (n >= 0)
-		free(list);
+	free(list);
+	qsort(found, nr, sizeof(*found), by_height);
+	for (i = 0; i < nr; i++)
+		fn(ctx, found[i].rdev);
+	free(found);
 }

@@ -296,8 +296,8 @@ static int look_again(const struct create *c)
  *	the devices' lock, and look again	the name may be taken, a disk have another size
  *	closed					device-mapper claims them itself
  *
- * Cut anywhere, or failing when a discard has begun, it leaves devices that are wiped, and discarded
- * in part.
+ * Cut anywhere, or failing when a discard has begun, it leaves devices that are wiped, and
+ * discarded in part.
  */
 static int discard_all(struct create *c, bool *begun)
 {

@@ -223,7 +223,7 @@ static int finish_metadata(struct live *l, unsigned int k)
 	return area >= 0 && l->st.meta[area] != 'A' ? mirror_resync(l) : EXIT_OK;
 }
 
-/* It can't be emptied: as the kernel sees it, which would say so only when the new one has joined. */
+/* It can't be emptied, as the kernel would say, but only when the new one has joined. */
 static bool is_lost_with_data(const struct live *l, unsigned int i)
 {
 	const struct status_dev *d = &l->st.dev[i];
