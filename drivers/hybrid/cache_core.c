@@ -14,8 +14,8 @@
  * A copy that is GONE belongs to those who hold it; who puts the last reference frees it.
  *
  * Reading a whole extent for a few sectors costs more than those do, and is worth it where more is
- * read of it soon.  So fills have to be earned by hits: where reads are scattered, or a cache is too
- * small for what is read, hardly any extent is read, but some, to see when that changes.
+ * read of it soon.  So fills have to be earned by hits: where reads are scattered, or a cache is
+ * too small for what is read, hardly any extent is read, but some, to see when that changes.
  */
 #include <linux/hash.h>
 #include <linux/kernel.h>
@@ -101,7 +101,7 @@ struct hy_copy *hy_cc_read(struct hy_cache_core *c, u64 le, u64 entry, struct hy
 		return NULL;
 	}
 	c->hits++;
-	c->credit = min(c->credit + 1, (u32)HY_CACHE_CREDIT);
+	c->credit = min_t(u32, c->credit + 1, HY_CACHE_CREDIT);
 	copy->used = true;
 	copy->refs++;
 	return copy;
@@ -124,9 +124,9 @@ static struct hy_copy *evict(struct hy_cache_core *c)
 }
 
 /*
- * Have fills brought the hits that they cost?  If not, is it one of the few extents that are read all the
- * same?  A few extents rather than a few misses: of these all reads show what a fill is worth.  They
- * are others after some thousand misses.
+ * Have fills brought the hits that they cost?  If not, is it one of the few extents that are read
+ * all the same?  A few extents rather than a few misses: of these all reads show what a fill is
+ * worth.  They are others after some thousand misses.
  */
 static bool is_earned(const struct hy_cache_core *c, u64 le)
 {
@@ -182,7 +182,7 @@ void hy_cc_fill(struct hy_cache_core *c, struct hy_copy *copy, u64 le, u64 entry
 	c->nr++;
 	c->alive++;
 	c->fills++;
-	c->credit -= min(c->credit, (u32)HY_CACHE_COST);
+	c->credit -= min_t(u32, c->credit, HY_CACHE_COST);
 }
 
 /**

@@ -89,8 +89,8 @@ static bool is_far_off(u64 a, u64 b)
 }
 
 /*
- * Probes are few, so they count little by little.  But where a member is not in use and their median is
- * far from what was known, it has become another one, and what was known of it is void.
+ * Probes are few, so they count little by little.  But where a member is not in use and their
+ * median is far from what was known, it has become another one, and what was known of it is void.
  */
 static void note_probes(struct hy_estimate *e, const struct hy_dev_snap *d)
 {
@@ -274,8 +274,9 @@ static u64 burst_of(const struct seen *seen)
 }
 
 /*
- * Writes that came in a burst had to wait for each other: for half of the others, where one is served
- * after the other.  Alone they would take what is left then, and no less than reads, as far as is known.
+ * Writes that came in a burst had to wait for each other: for half of the others, where one is
+ * served after the other.  Alone they would take what is left then, and no less than reads, as far
+ * as is known.
  */
 static u64 without_burst(const struct hy_estimate *e, u64 ns, u64 burst)
 {

@@ -47,8 +47,8 @@ bool hy_estimate_wants_probe(const struct hy_dev_snap *d);
 u32 hy_read_part(const struct hy_snapshot *snap);
 
 /*
- * For the period's mix of reads and writes, the member's own if it has one, else @mix, which is what
- * it would get; 0: not known.
+ * For the period's mix of reads and writes, the member's own if it has one, else @mix, which is
+ * what it would get; 0: not known.
  */
 u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d, u32 mix);
 

@@ -33,6 +33,8 @@ struct hy_due {
  *
  * Tokens are released evenly over the period, but for its rest (hy_decision.rest), in which there
  * are none.  Those that allocation has taken count as used.
+ *
+ * Return: how many, and between whom.
  */
 struct hy_due hy_tokens_due(const struct hy_decision *decision, const struct hy_decision *left,
 			    unsigned int nr, u64 since_ns, u64 period_ns);

@@ -9,6 +9,7 @@
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/refcount.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -482,12 +483,12 @@ EXPORT_SYMBOL_GPL(nl_client_submit);
 struct nl_sync {
 	struct nl_client_io io;
 	struct completion over;
-	atomic_t left;
+	refcount_t left;
 };
 
 static void nl_sync_put(struct nl_sync *sync)
 {
-	if (atomic_dec_and_test(&sync->left))
+	if (refcount_dec_and_test(&sync->left))
 		kfree(sync);
 }
 
@@ -508,7 +509,7 @@ static struct nl_sync *nl_sync_alloc(void)
 	if (!sync)
 		return NULL;
 	init_completion(&sync->over);
-	atomic_set(&sync->left, 2);
+	refcount_set(&sync->left, 2);
 	return sync;
 }
 

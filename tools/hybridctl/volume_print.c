@@ -299,7 +299,8 @@ void volume_print_lost(FILE *out, const struct volume *v, unsigned int shown)
 	for (i = 0; i < v->lost.nr && i < shown; i++)
 		fprintf(out, "  %llu to %llu, with device %u\n",
 			(unsigned long long)(v->lost.range[i].first * extent),
-			(unsigned long long)((v->lost.range[i].first + v->lost.range[i].nr) * extent - 1),
+			(unsigned long long)((v->lost.range[i].first + v->lost.range[i].nr) *
+					     extent - 1),
 			v->lost.range[i].dev);
 	if (v->lost.nr > shown)
 		fprintf(out, "  and %u more\n", v->lost.nr - shown);
