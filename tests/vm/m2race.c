@@ -29,7 +29,8 @@
 #define PAGE	4096u
 #define MORE_S	100
 
-#define COUNTED(X) X(open) X(resize) X(release) X(create) X(rmdir) X(mkdir) X(map) X(reload) X(direct)
+#define COUNTED(X) \
+	X(open) X(resize) X(release) X(create) X(rmdir) X(mkdir) X(map) X(reload) X(direct)
 #define AS_ENUM(name) N_##name,
 #define AS_NAME(name) #name,
 enum { COUNTED(AS_ENUM) NR_COUNTED };
