@@ -233,7 +233,7 @@ check "stop" ctl stop p
 remove_disk c
 check_fails "not assembled in silence" "member 2 not found .--degraded" ctl assemble p
 check "on request" ctl assemble p --degraded
-matches "it says what is lost" "$(<"$said")" "without member 2: what is on it can't be read or written$"
+matches "it says what is lost" "$(<"$said")" "without member 2: what is on it can't be read or written"$'\n'
 fields_are "without it" p "dev.2.dev dev.2.state mode" "- failed rw"
 is "what is lost" "$(lost)" $((there * 128))
 check "others are served" blkio verify $dev 0 8 "$seed"
