@@ -72,7 +72,7 @@ check "all goes" eval 'lvm vgremove -y -f upper && hybridctl stop p &&
 lvm vgremove -y -f lower >/dev/null 2>&1
 
 # --- one device seen several times: through layers, and by two paths
-pools=()
+pools=(secret)
 disk e 32M
 disk f 32M
 counted e
