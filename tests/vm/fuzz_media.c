@@ -140,10 +140,14 @@ static void seal(struct disk *d, void *block, const char *what)
 		p->csum = cpu_to_le32(ek_checksum(p, sizeof(*p), &p->csum));
 	} else {	/* a page table: whichever superblock names it */
 		for (slot = 0; slot < 2; slot++) {
+			size_t room = d->now + d->len - (u8 *)block;
+			u64 bytes;
+
 			sb = super_of(d, slot);
 			if ((u8 *)block != d->now + le64_to_cpu(sb->table_offset[slot]))
 				continue;
-			sb->table_csum = cpu_to_le32(~crc32c(~0, block, le64_to_cpu(sb->table_bytes)));
+			bytes = le64_to_cpu(sb->table_bytes);	/* this may be damaged, too */
+			sb->table_csum = cpu_to_le32(~crc32c(~0, block, bytes < room ? bytes : room));
 			sb->csum = cpu_to_le32(ek_checksum(sb, sizeof(*sb), &sb->csum));
 		}
 	}
