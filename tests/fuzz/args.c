@@ -77,6 +77,9 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 		"1 m 0 512 2 a 0 b 0 0 wardrop 6 alpha 10 period_ms 100 low_free 7",
 		"1 m 0 512 2 a 0 b 0 0 stripe 4 candidates 16 commit_ms 60000",
 		"1 m 0 512 2 a 0 b 0 0 fill 2 cooldown_ms 10\\ movers\\ 5",
+		"1 m 0 512 2 a 0 b 0 2 cache_extents 8 asymmetry 2 pin 1+2/3*4:0",
+		"1 m 0 512 2 a 0 b 0 0 unified 2 delta 5",
+		"1 m 0 512 2 a 0 b 0 0 concentrate 4 sublun 1 fast auto",
 		"1 m", "0", "3 a 0 b 0 c 0 256 1 d 0 0 fill 0", NULL,
 	};
 	static const unsigned int texts = sizeof(text) / sizeof(*text) - 1;
