@@ -434,6 +434,10 @@ static int load_journal(struct hy_pool *pool)
 		ek_space_activate(&pool->member[i].space);
 		mapped += pool->member[i].nr_extents - ek_space_nr_free(&pool->member[i].space);
 	}
+	/* A damaged space map: places that no extent is at.  It costs room, and nothing else. */
+	if (mapped > pool->nr_extents)
+		DMWARN("%llu places are in use, of a volume of %llu extents: hybridctl check tells which are lost",
+		       mapped, pool->nr_extents);
 	atomic64_set(&pool->mapped, mapped);
 	return 0;
 }

@@ -156,8 +156,7 @@ static int pool_init(struct hy_pool *pool, struct hy_table *t)
 
 	pool->extent_sectors = t->extent_sectors;
 	pool->extent_shift = ilog2(t->extent_sectors);
-	pool->granule_shift = max(pool->extent_shift - ilog2(EK_GRANULES),
-				  ilog2(EK_BLOCK_SIZE >> SECTOR_SHIFT));
+	pool->granule_shift = pool->extent_shift - ilog2(ek_granules(t->extent_sectors));
 	pool_init_plain(pool);
 	r = members_init(pool, t);
 	if (r)

@@ -164,7 +164,7 @@ static void status_info(struct hy_table *t, struct texts *texts, char *result,
 
 	DMEMIT("%s %s %u %lld/%llu", pool->loaded ? mode[READ_ONCE(pool->mode)] : "fail",
 	       READ_ONCE(pool->needs_check) ? "needs_check" : "-", t->extent_sectors,
-	       (s64)atomic64_read(&pool->mapped), pool->nr_extents);
+	       min_t(s64, atomic64_read(&pool->mapped), pool->nr_extents), pool->nr_extents);
 	DMEMIT(" %llu/%llu", pool->loaded ? ek_store_journal_used(pool->store) : 0,
 	       pool->loaded ? ek_store_journal_blocks(pool->store) : 0);
 	DMEMIT(" %u", t->nr_meta);

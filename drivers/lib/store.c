@@ -59,7 +59,7 @@ void ek_areas_drop(struct ek_store *store, unsigned int areas)
 	store->stale |= areas;
 }
 
-/* Unmapped and without validity, or on a member's extent. */
+/* Unmapped and without validity, or on a member's extent, with nothing valid that the extent does not have. */
 bool ek_entry_in_range(const struct ek_store *store, u64 entry)
 {
 	unsigned int member = ek_entry_member(entry);
@@ -70,6 +70,7 @@ bool ek_entry_in_range(const struct ek_store *store, u64 entry)
 	if (!(entry >> EK_ENTRY_PHYS_SHIFT & EK_MAX_MEMBER_EXTENTS))
 		return false;
 	return member < le32_to_cpu(store->super->nr_members) &&
+	       !((u64)ek_entry_valid(entry) >> ek_granules(le32_to_cpu(store->super->extent_sectors))) &&
 	       ek_entry_pe(entry) < le32_to_cpu(store->super->member[member].nr_extents);
 }
 

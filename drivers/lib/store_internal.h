@@ -122,7 +122,13 @@ struct ek_store {
 	unsigned int ring_used;
 };
 
-/* No pool gets that old.  What would follow the last one is not written: it could not be opened. */
+/*
+ * No pool gets that old: a superblock that says so was not written by one.  A pool that believed it
+ * could go on for a moment only, and would notice too late.
+ */
+#define EK_GENERATION_LATEST	BIT_ULL(62)
+
+/* What would follow the last one is not written: it could not be opened. */
 #define EK_GENERATION_MAX	(BIT_ULL(63) - 1)
 
 /* Which superblock and table a generation uses: the first one uses 0. */

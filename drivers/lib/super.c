@@ -152,7 +152,7 @@ static bool ek_params_valid(const struct ek_store_params *p)
 	    p->nr_meta < 1 || p->nr_meta > EK_MAX_META ||
 	    p->extent_sectors < EK_MIN_EXTENT_SECTORS ||
 	    p->extent_sectors > EK_MAX_EXTENT_SECTORS || !is_power_of_2(p->extent_sectors) ||
-	    p->generation > EK_GENERATION_MAX || strlen(p->policy) >= EK_POLICY_TEXT_SIZE)
+	    p->generation > EK_GENERATION_LATEST || strlen(p->policy) >= EK_POLICY_TEXT_SIZE)
 		return false;
 	for (i = 0; i < p->nr_members; i++)
 		if (!p->member_extents[i] || p->member_extents[i] > EK_MAX_MEMBER_EXTENTS)
@@ -485,7 +485,7 @@ static bool ek_fields_valid(const struct ek_super *sb, unsigned int slot)
 	u32 extent = le32_to_cpu(sb->extent_sectors), nr_meta = le32_to_cpu(sb->nr_meta);
 	u32 stale = le32_to_cpu(sb->meta_stale);
 
-	if (!generation || generation > EK_GENERATION_MAX ||
+	if (!generation || generation > EK_GENERATION_LATEST ||
 	    ek_generation_slot(generation) != slot ||
 	    !sb->journal_generation || le64_to_cpu(sb->journal_generation) > generation)
 		return false;

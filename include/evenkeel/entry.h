@@ -45,6 +45,19 @@ static inline u32 ek_entry_valid(u64 e)
 	return e & EK_ENTRY_VALID_MASK;
 }
 
+/**
+ * ek_granules - granules that an extent is divided into
+ * @extent_sectors: its length, in sectors: a power of two, EK_MIN_EXTENT_SECTORS at least
+ *
+ * A granule is a block at least, so that a small extent has fewer than an entry has bits.
+ * Context: any.
+ * Return: their number, 1 to EK_GRANULES; as many validity bits of an entry, the lowest ones, are in use.
+ */
+static inline u32 ek_granules(u32 extent_sectors)
+{
+	return min_t(u32, extent_sectors / (EK_BLOCK_SIZE >> 9), EK_GRANULES);
+}
+
 /* Where an entry points, without its validity. */
 static inline u64 ek_entry_place(u64 e)
 {

@@ -270,6 +270,42 @@ static void forged_super(void)
 	fixture_free(f);
 }
 
+/* The generation with which it is opened, 0 when it is not. */
+static u64 opened_generation(struct media *m)
+{
+	u64 bytes = area_bytes(), generation = 0;
+	struct ek_store *store;
+	const char *reason;
+
+	if (!ek_store_open(&media_io, m, &bytes, 1, &store, &reason)) {
+		generation = ek_store_generation(store);
+		ek_store_close(store);
+	}
+	return generation;
+}
+
+/* A superblock whose generation leaves no room for what a pool does is none. */
+static void forged_generation(void)
+{
+	static const u64 last[] = { 1ULL << 62, (1ULL << 62) + 2, (1ULL << 63) - 1, 1ULL << 63, ~0ULL };
+	struct fixture *f = fixture_new(1);
+	struct spots s = find_spots(f->m);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(last); i++) {
+		struct media *c = media_crash(f->m, CRASH_NONE);
+		struct ek_super *sb = (void *)media_poke(c, 0, s.slot ? EK_SUPER1_OFFSET : EK_SUPER0_OFFSET);
+		u64 forged = last[i] ^ ((last[i] ^ le64_to_cpu(sb->generation)) & 1);
+
+		sb->generation = cpu_to_le64(forged);
+		sb->csum = cpu_to_le32(ek_checksum(sb, sizeof(*sb), &sb->csum));
+		CHECK((opened_generation(c) == forged) == (forged <= 1ULL << 62), "generation %llx",
+		      (unsigned long long)forged);
+		media_free(c);
+	}
+	fixture_free(f);
+}
+
 static void forged_journal(void)
 {
 	struct fixture *f = fixture_new(1);
@@ -473,6 +509,7 @@ int main(int argc, char **argv)
 	ktap_run("decode: a bit flip gives an error or the truth", flips_single);
 	ktap_run("decode: a bit flip on one of two areas gives the truth", flips_mirrored);
 	ktap_run("decode: superblocks with any fields", forged_super);
+	ktap_run("decode: a superblock with a generation that no pool comes to", forged_generation);
 	ktap_run("decode: journal blocks with any fields", forged_journal);
 	ktap_run("decode: pages of another place, a later generation, with any entry",
 		 forged_pages);

@@ -116,7 +116,8 @@ static int take_extent(struct plan *plan, const char *text, unsigned long line)
 
 	if (sscanf(text, "extent %llu member %u physical %u valid %x", &le, &m, &pe, &valid) != 4 ||
 	    !plan->super || le >= plan->p.nr_extents || m >= plan->p.nr_members || !plan->used[m] ||
-	    pe >= plan->p.member_extents[m] || plan->state[m] == EK_MEMBER_REMOVED)
+	    pe >= plan->p.member_extents[m] || (u64)valid >> ek_granules(plan->p.extent_sectors) ||
+	    plan->state[m] == EK_MEMBER_REMOVED)
 		return bad(line, "not an extent that the pool could have");
 	word = &plan->used[m][pe / WORD_BITS];
 	bit = 1ul << pe % WORD_BITS;
