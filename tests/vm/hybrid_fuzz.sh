@@ -8,7 +8,8 @@
 
 # EVENKEEL_FUZZ_SECONDS: of each of the four parts, for longer runs by hand
 seconds=${EVENKEEL_FUZZ_SECONDS:-9}
-for d in m m2 a b blank blank2; do disk $d 4M; done
+# what is written to them is counted, as it is looked at whether a refusal wrote
+for d in m m2 a b blank blank2; do disk $d 4M; counted $d; done
 modprobe dm-hybrid || die "no dm-hybrid"
 path() { printf '/dev/emudisk/%s ' "$@"; }
 
