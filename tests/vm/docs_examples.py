@@ -4,7 +4,8 @@
 # kernels: 6.1
 # timeout: 180
 """An example is a literal block after a line `.. example: NAME` (in Markdown: a fenced block after
-`<!-- example: NAME -->`).  A page's examples run in its order, in one shell each, on two fresh disks.
+`<!-- example: NAME -->`).  A page's examples run in its order, in one shell each, on fresh disks.  A literal block of
+commands without such a line has one that says why: `.. not run: REASON`.
 """
 
 import os
@@ -14,8 +15,10 @@ import sys
 import textwrap
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-PAGES = {"Documentation/admin-guide/dm-hybrid.rst": 10, "README.md": 1}    # and how many examples at least
+PAGES = {"Documentation/admin-guide/dm-hybrid.rst": 12, "Documentation/admin-guide/emudisk.rst": 1,
+         "Documentation/admin-guide/vm.rst": 1, "README.md": 1}    # and how many examples at least
 
+COMMANDS = "hybridctl|dmsetup|emuctl|mem2mctl|nlctl|mkfs\\S*|mount|umount|fio|blktrace|trace-cmd|modprobe|echo|dd"
 RST = re.compile(r"^\.\. example: (\S+)\n\s*\n::\n\s*\n((?:(?:[ \t]+.*)?\n)+)", re.M)
 MARKDOWN = re.compile(r"^<!-- example: (\S+) -->\n\s*```\w*\n(.*?)^```", re.M | re.S)
 
@@ -28,8 +31,18 @@ def examples(page):
     return marks, [(name, textwrap.dedent(code)) for name, code in found]
 
 
+def unmarked(page):
+    """Commands that nothing runs and nothing is said of."""
+    with open(os.path.join(TOP, page), encoding="utf-8") as f:
+        text = f.read()
+    blocks = re.finditer(r"^(.*::)\n\s*\n[ \t]+((?:%s) .*)$" % COMMANDS, text, re.M)
+    before = lambda block: (text[:block.start()].split("\n\n")[-2:] + [""])[0].strip()
+    return [b.group(2) for b in blocks if b.group(1) != "::" or not re.match(r"\.\. (example|not run): \S", before(b))]
+
+
 def fresh_disks():
-    for name, model, length in (("fast", "sata-ssd", "1G"), ("slow", "hdd7200", "2G")):
+    for name, model, length in (("fast", "sata-ssd", "1G"), ("slow", "hdd7200", "2G"), ("third", "hdd7200", "1G"),
+                                ("fourth", "hdd7200", "1G"), ("fifth", "sata-ssd", "64M")):
         subprocess.run(["emuctl", "del", name, "--force"], check=False, stderr=subprocess.DEVNULL)
         subprocess.run(["emuctl", "add", name, model, length], check=True)
         if not os.path.islink(f"/dev/{name}"):
@@ -54,6 +67,8 @@ def main(pages):
         marks, found = examples(page)
         test(len(found) == marks >= least, f"{page}: all examples found",
              f"{marks} marked, {len(found)} with a block, at least {least} expected")
+        left = unmarked(page)
+        test(not left, f"{page}: all commands are of an example, or it says why not", "\n".join(left))
         fresh_disks()
         for name, code in found:
             done = subprocess.run(["bash", "-euxo", "pipefail", "-c", code], check=False, text=True, timeout=120,
