@@ -43,7 +43,7 @@ static bool cut_random(const struct test *t)
 	bool kept = false, lost = false;
 
 	(void)t;
-	for (unsigned int i = 1; i <= 8; i++) {
+	for (unsigned int i = 1; i <= 32; i++) {
 		int over, beside;
 
 		if (!cut_pair("--keep random --seed %llu", seed + i))
@@ -59,7 +59,7 @@ static bool cut_random(const struct test *t)
 		if (kept && lost)
 			return true;
 	}
-	return wrong("always %s in 8 seeds", kept ? "kept" : "lost");
+	return wrong("always %s in 32 seeds", kept ? "kept" : "lost");
 }
 
 static char *content_of(const char *name, size_t len)
@@ -119,7 +119,7 @@ static bool cut_torn(const struct test *t)
 static bool tear_happens(const struct test *t)
 {
 	(void)t;
-	for (unsigned int i = 1; i <= 12; i++) {
+	for (unsigned int i = 1; i <= 32; i++) {
 		int byte;
 
 		if (!cut_pair("--keep random --tear --seed %llu", seed + i))
@@ -128,7 +128,7 @@ static bool tear_happens(const struct test *t)
 		if (byte != 1 && byte != 2)
 			return byte == MIXED || wrong("%s", strerror(-byte - 1));
 	}
-	return wrong("never torn in 12 seeds");
+	return wrong("never torn in 32 seeds");
 }
 
 static bool fua_is_durable(const struct test *t)

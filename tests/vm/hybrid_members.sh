@@ -192,10 +192,13 @@ fields_are "so all stays there" p "dev.1.state dev.1.used mode" "draining 192 rw
 check_fails "who waits for it is told" "192 extents on member 1 can't be copied, and stay there: sectors 128 to 255, " ctl evacuate p 1
 matches "with where they are" "$(<"$said")" "and 184 more ranges of the volume .*hybridctl evacuate p 1 --cancel"
 fields_are "they are there" p "dev.1.state dev.1.used mode" "draining 192 rw"
-emuctl set b fail=none
+# neither of the others takes anything, for as long as it takes to look
+emuctl set a fail=write
 emuctl set c fail=write
+emuctl set b fail=none
 wait_for 60 status_is p dev.2.state degraded
 field_is "nothing can be written, so all stays there" p dev.1.used 192
+emuctl set a fail=none
 emuctl set c fail=none
 check "data" blkio verify $dev 0 49152 "$seed"
 check "stop" ctl stop p

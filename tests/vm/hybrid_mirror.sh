@@ -51,9 +51,9 @@ message_fails "not twice" "Invalid argument" leave 0
 check "the other one has what comes then" blkio write $dev 1024 1024 7 -- flush $dev -- write $dev 1024 1024 "$seed" -- flush $dev
 load & load=$!
 # Slow for as long as it takes to look.
-emuctl set a write_lat=1s
+emuctl set a write_lat=5s
 hybridctl metadata p resync >/tmp/resync 2>&1 & resync=$!
-check "it is made a mirror under load" wait_for 20 status_is p meta RA
+check "it is made a mirror under load" wait_for 60 status_is p meta RA
 check "the kernel says how far it is" eval 'dmsetup message p 0 metadata | grep -E "^0 [0-9]+ [0-9]+$"'
 check "so do people's status" eval 'hybridctl status p | grep -E "metadata resync \([0-9]+%\) active"'
 check "and that for programs" eval 'hybridctl status p --json | jq -e ".metadata[0].progress | . >= 0 and . <= 1"'
@@ -290,7 +290,7 @@ check "data" q_holds
 
 # each state of it, by what the kernel is told
 begin_move() {	# to C, no further than the table
-	emuctl set c write_lat=200ms
+	emuctl set c write_lat=1s
 	hybridctl metadata q move 0 $C & tool=$!
 	wait_for 60 eval '! status_is q meta A-' && kill -9 $tool
 	wait $tool

@@ -27,13 +27,23 @@ check "slots are used again at once" rings reuse
 check "what comes too late for its slot is not done, rather than something else" rings unlinked
 
 check "a slow device" nlctl set a t_program=40ms
-for depth in 1 16; do
-	check "writes, $depth at a time" eval 'rings pace 32 $depth >/tmp/pace'
-	took[depth]=$(</tmp/pace)
-done
+# the least of several, as a slow machine may stand still during one
+paces() {
+	local round depth
+	took=([1]=99999999 [16]=99999999)
+	for ((round = 0; round < 8; round++)); do
+		for depth in 1 16; do
+			rings pace 32 $depth >/tmp/pace || return
+			[ "$(</tmp/pace)" -ge "${took[depth]}" ] || took[depth]=$(</tmp/pace)
+		done
+		[ $((took[16] * 2)) -ge "${took[1]}" ] || break
+	done
+}
+check "writes, one and 16 at a time" paces
 is "16 at a time take less than half as long" "$((took[16] * 2 < took[1]))" 1 || note "${took[*]} us"
-check "a very slow one" nlctl set a t_program=100ms
+check "a very slow one" nlctl set a t_program=200ms
 check "a closed file's requests are done, and the device has its client for as long" rings closed "$conf/a"
+check "slower" nlctl set a t_program=1s
 check "the power goes under requests: each is answered once, and their file and ring go on" rings cut
 check "a slow one again" nlctl set a t_program=40ms
 check "a ring goes" rings exits

@@ -836,7 +836,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	device_name = argv[1];
-	alarm(40);
+	alarm(120);
 	info.block_bytes = 4096;	/* as the tests make them */
 	data = aligned_alloc(4096, (size_t)(MANY + 1) * NL_IO_MAX * 4096);
 	if (!data)

@@ -192,7 +192,7 @@ writers+=($!)
 looked=0
 busy() {
 	local status=0
-	while kill -0 "${writers[0]}" 2>/dev/null; do
+	while kill -0 "${writers[0]}" 2>/dev/null || [ $looked -lt 2 ]; do
 		scmfsctl usage --json --watch 0.001 --count 20 $m/b >$seen && scmfsctl frag $m >/dev/null &&
 			scmfsctl wear $m >/dev/null && scmfsctl windows $m >/dev/null || status=1
 		looked=$((looked + 1))
