@@ -436,7 +436,7 @@ static int load_journal(struct hy_pool *pool)
 	}
 	/* A damaged space map: places that no extent is at.  It costs room, and nothing else. */
 	if (mapped > pool->nr_extents)
-		DMWARN("%llu places are in use, of a volume of %llu extents: hybridctl check tells which are lost",
+		DMWARN("%llu places in use by %llu extents: hybridctl check tells which are lost",
 		       mapped, pool->nr_extents);
 	atomic64_set(&pool->mapped, mapped);
 	return 0;

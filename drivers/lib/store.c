@@ -59,9 +59,13 @@ void ek_areas_drop(struct ek_store *store, unsigned int areas)
 	store->stale |= areas;
 }
 
-/* Unmapped and without validity, or on a member's extent, with nothing valid that the extent does not have. */
+/*
+ * Unmapped and without validity, or on a member's extent, with nothing valid that the extent does not
+ * have.
+ */
 bool ek_entry_in_range(const struct ek_store *store, u64 entry)
 {
+	u32 granules = ek_granules(le32_to_cpu(store->super->extent_sectors));
 	unsigned int member = ek_entry_member(entry);
 
 	if (!entry)
@@ -70,7 +74,7 @@ bool ek_entry_in_range(const struct ek_store *store, u64 entry)
 	if (!(entry >> EK_ENTRY_PHYS_SHIFT & EK_MAX_MEMBER_EXTENTS))
 		return false;
 	return member < le32_to_cpu(store->super->nr_members) &&
-	       !((u64)ek_entry_valid(entry) >> ek_granules(le32_to_cpu(store->super->extent_sectors))) &&
+	       !((u64)ek_entry_valid(entry) >> granules) &&
 	       ek_entry_pe(entry) < le32_to_cpu(store->super->member[member].nr_extents);
 }
 

@@ -111,16 +111,21 @@ static bool is_generic(const char *record)
 bool log_says_why(const char *who)
 {
 	char record[8193];
-	bool said = false;
+	int tries = 20;
 	ssize_t n;
 
-	while ((n = read(kmsg, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
-		if (n < 0)
-			continue;
-		record[n] = 0;
-		said |= strstr(record, who) && !is_generic(record);
-	}
-	return said;
+	do {
+		while ((n = read(kmsg, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
+			if (n < 0)
+				continue;
+			record[n] = 0;
+			if (strstr(record, who) && !is_generic(record))
+				return true;
+		}
+		/* a record that another CPU has begun holds up those behind it */
+		usleep(10000);
+	} while (tries--);
+	return false;
 }
 
 /* ---- disks ---- */
