@@ -40,10 +40,10 @@ static const struct shape {
 			     "1 %1$s 0 %5$u 2 %3$s 0 %4$s 0 1 read_only %6$s", "ro" },
 }, *shape = shapes;
 
-static const char *table(const char *format, const char *policy)
+static const char *table(const char *format, unsigned int extents, const char *policy)
 {
 	static char line[256];
-	int at = snprintf(line, sizeof(line), "0 %u hybrid ", EXTENTS * EXTENT / 512);
+	int at = snprintf(line, sizeof(line), "0 %u hybrid ", extents * (EXTENT / 512));
 
 	snprintf(line + at, sizeof(line) - at, format, disk[0], disk[1], disk[2], disk[3],
 		 EXTENT / 512, policy);
@@ -52,7 +52,12 @@ static const char *table(const char *format, const char *policy)
 
 const char *pool_table(const char *policy)
 {
-	return table(shape->used, policy);
+	return pool_table_of(EXTENTS, policy);
+}
+
+const char *pool_table_of(unsigned int extents, const char *policy)
+{
+	return table(shape->used, extents, policy);
 }
 
 void pool_be(enum pool_shape which)
@@ -105,7 +110,7 @@ void pool_make(void)
 	int fd;
 
 	pool_blank();
-	if (dm_make(POOL, table(shape->made, "fill 0"), pool_node, sizeof(pool_node)))
+	if (dm_make(POOL, table(shape->made, EXTENTS, "fill 0"), pool_node, sizeof(pool_node)))
 		die("making the pool");
 	fd = open_as(O_RDWR);
 	for (unsigned int i = 0; i < BLOCKS / 2; i += MOST)

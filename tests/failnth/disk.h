@@ -28,6 +28,8 @@ enum pool_shape {
 void pool_be(enum pool_shape shape);
 /* A table line with this policy and its arguments. */
 const char *pool_table(const char *policy);
+/* The same for a device of so many extents. */
+const char *pool_table_of(unsigned int extents, const char *policy);
 /* No device; the disks' ends are zero. */
 void pool_blank(void);
 /* Format, activate, write to some blocks. */

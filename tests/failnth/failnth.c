@@ -21,7 +21,7 @@
 #define MOST	20000
 #define DENSE	24	/* so many at the beginning, and half as many at the end, fail each */
 #define SAMPLE	14	/* of those between, without EVENKEEL_DENSE: about twice as many as this */
-#define SHAPED	4	/* of a pool's other shapes, that go much the same way, a quarter of these */
+#define THIN	4	/* of what goes much the way of another one, such as a pool's other shapes, a quarter */
 
 uint64_t seed;
 static int nth_file = -1;
@@ -127,7 +127,7 @@ static unsigned int max_of(unsigned int a, unsigned int b)
 /* The first and the last ones each, of those between a sample. */
 static unsigned int step(const struct op *op, unsigned int all)
 {
-	unsigned int part = op->shape ? SHAPED : 1, dense = DENSE / part, left;
+	unsigned int part = op->shape || op->thin ? THIN : 1, dense = DENSE / part, left;
 
 	if (!sparse || nth <= dense || nth + dense / 2 >= all)
 		return 1;
@@ -240,6 +240,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(group, "pool")) {
 		pool_begin();
 		each(pool_ops, only);
+		each(message_ops, only);
 		pool_end();
 	} else if (!strcmp(group, "commands")) {
 		pool_begin();

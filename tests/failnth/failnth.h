@@ -25,12 +25,14 @@ struct op {
 	const char *arg;
 	const char *const *argv;
 	unsigned int shape;		/* of the pool: enum pool_shape */
+	bool thin;			/* goes much the way that another one does */
 	bool allocates_nothing;		/* in the calling task */
 	const struct device *device;	/* device.h */
 };
 
 /* Each group of operations has one array, ended by one without a name. */
 extern const struct op pool_ops[];
+extern const struct op message_ops[];
 extern const struct op module_ops[];
 extern const struct op command_ops[];
 extern const struct op memory_ops[];

@@ -10,11 +10,14 @@
 
 #include "disk.h"
 #include "dm.h"
-#include "failnth.h"
+#include "pool.h"
 
 #define OTHER	"stripe 2 cooldown_ms 77"
 
+#define MOST_EXTENTS	80u	/* fewer than both members have */
+
 static int fd = -1;
+static unsigned int grown;
 
 static void no_fd(void)
 {
@@ -115,14 +118,14 @@ static void after_resume(const struct op *op, int error)
 
 /* --- of a pool that is there --- */
 
-static void live(const struct op *op)
+void pool_live(const struct op *op)
 {
 	pool_be(op->shape);
 	if (!pool_there())
 		pool_make();
 }
 
-static void sound(const struct op *op, int error)
+void pool_sound(const struct op *op, int error)
 {
 	(void)op;
 	(void)error;
@@ -131,7 +134,7 @@ static void sound(const struct op *op, int error)
 
 static void inactive(const struct op *op)
 {
-	live(op);
+	pool_live(op);
 	if (dm_unmake(POOL, 1) || dm_new(POOL, pool_node, sizeof(pool_node)) ||
 	    load(op))
 		die("a pool by its labels");
@@ -140,15 +143,51 @@ static void inactive(const struct op *op)
 static void after_reload(const struct op *op, int error)
 {
 	pool_check();
-	if (error && load(op))
+	if (error && op->run(op))
 		wrong("%s, and then: %s", strerror(error), strerror(errno));
 	if (dm_clear(POOL))
 		wrong("clear: %s", strerror(errno));
 }
 
+/* One extent more than the pool has, or will have had after the turn before. */
+static unsigned int longer(void)
+{
+	char line[DM_LINE_ROOM], value[64];
+
+	if (dm_line(POOL, 0, line, sizeof(line)) ||
+	    hybrid_field(line, "logical", value, sizeof(value)))
+		die("how long the pool is");
+	return strtoul(value, NULL, 10) + 1;
+}
+
+static int load_longer(const struct op *op)
+{
+	return dm_load(POOL, pool_table_of(longer(), op->arg));
+}
+
+static void loaded_longer(const struct op *op)
+{
+	pool_live(op);
+	if (longer() > MOST_EXTENTS) {
+		pool_make();
+		pool_check();
+	}
+	if (load_longer(op))
+		die("loading a longer table");
+	grown = longer();
+}
+
+/* It does not shrink again: what comes next has another one. */
+static void after_growth(const struct op *op, int error)
+{
+	after_resume(op, error);
+	if (!error && longer() != grown + 1)
+		wrong("it has %u extents, not %u", longer() - 1, grown);
+}
+
 static void loaded(const struct op *op)
 {
-	live(op);
+	pool_live(op);
 	if (load(op))
 		die("loading a table");
 }
@@ -166,9 +205,9 @@ static void after_suspend(const struct op *op, int error)
 	pool_check();
 }
 
-static void dirty(const struct op *op)
+void pool_dirty(const struct op *op)
 {
-	live(op);
+	pool_live(op);
 	fd = disk_open();
 	if (disk_write(fd, 100, 3))
 		die("writing");
@@ -190,69 +229,6 @@ static void after_remove(const struct op *op, int error)
 	pool_check();
 }
 
-static int do_message(const struct op *op)
-{
-	return dm_message(POOL, op->arg);
-}
-
-static unsigned long number(const char *line, const char *key)
-{
-	char value[64];
-
-	if (hybrid_field(line, key, value, sizeof(value)))
-		die("no %s in the status", key);
-	return strtoul(value, NULL, 10);
-}
-
-/* A move that was asked for goes on when the message has been answered. */
-static void until_nothing_moves(void)
-{
-	char line[DM_LINE_ROOM];
-
-	for (int i = 0; i < 5000; i++) {
-		if (dm_line(POOL, 0, line, sizeof(line)))
-			die("status");
-		if (number(line, "started") == number(line, "completed") + number(line, "failed"))
-			return;
-		usleep(2000);
-	}
-	die("a migration does not end");
-}
-
-/* The extent that is to move is at its first place, and nothing else moves. */
-static void to_move(const struct op *op)
-{
-	char at[64] = "";
-
-	live(op);
-	if (dm_message(POOL, "policy fill"))
-		die("policy");
-	if (dm_ask(POOL, "entry 3", at, sizeof(at)))
-		die("entry");
-	if (!strncmp(at, "-", 1)) {
-		fd = disk_open();
-		if (disk_write(fd, 3 * EXTENT / BLOCK, 1) || dm_message(POOL, "commit"))
-			die("writing");
-		no_fd();
-	}
-	for (int i = 0; i < 1000; i++) {
-		until_nothing_moves();
-		if (dm_ask(POOL, "entry 3", at, sizeof(at)))
-			die("entry");
-		if (!strncmp(at, "0 ", 2))
-			return;
-		dm_message(POOL, "move 3 0");
-	}
-	die("extent 3 stays at %s", at);
-}
-
-static void after_move(const struct op *op, int error)
-{
-	if (error && error != ENOMEM)
-		wrong("%s", strerror(error));
-	sound(op, error);
-}
-
 static int look(const struct op *op)
 {
 	char line[DM_LINE_ROOM];
@@ -264,9 +240,25 @@ static int look(const struct op *op)
 
 static void opened(const struct op *op)
 {
-	live(op);
+	pool_live(op);
 	if (fd < 0)
 		fd = disk_open();
+}
+
+/* It keeps extents, but not yet the one that is to be read. */
+static void cached(const struct op *op)
+{
+	char answer[256] = "";
+
+	opened(op);
+	if (dm_message(POOL, "set cache_extents 0") || dm_message(POOL, "set cache_extents 8"))
+		die("a cache");
+	for (int i = 0; strncmp(answer, "extents 0 ", 10) == 0 || !*answer; i++) {
+		if (i == 1000 || disk_read(fd, 4 * EXTENT / BLOCK, 1) ||
+		    dm_ask(POOL, "cache", answer, sizeof(answer)))
+			die("a cache: %s", answer);
+		usleep(1000);
+	}
 }
 
 static void unmapped(const struct op *op)
@@ -319,7 +311,19 @@ const struct op pool_ops[] = {
 	{ "table load of a new pool", new_device, load, NULL, after_first_load,
 	  "wardrop 2 alpha 2" },
 	{ "first resume, which formats", new_table, resume, NULL, after_resume, "fill 0" },
-	{ "table load beside the live table", live, load, NULL, after_reload, OTHER },
+	{ "table load beside the live table", pool_live, load, NULL, after_reload, OTHER },
+	{ "table load, policy asymmetry", pool_live, load, NULL, after_reload, "asymmetry 0",
+	  .thin = true },
+	{ "table load, policy unified", pool_live, load, NULL, after_reload, "unified 0",
+	  .thin = true },
+	{ "table load, policy static", pool_live, load, NULL, after_reload, "static 2 shares 70,30",
+	  .thin = true },
+	{ "table load, policy concentrate", pool_live, load, NULL, after_reload,
+	  "concentrate 4 sublun 64 evict 3", .thin = true },
+	{ "table load, pins and a cache", pool_live, load, NULL, after_reload,
+	  "fill 4 cache_extents 8 pin 17+2:1", .thin = true },
+	{ "resume with pins and a cache", loaded, resume, NULL, after_resume,
+	  "asymmetry 4 cache_extents 8 pin 17+2:1", .thin = true },
 	{ "resume with another table", loaded, resume, NULL, after_resume, OTHER },
 	{ "resume of a pool by its labels", inactive, resume, NULL, after_resume, "fill 0" },
 	{ "table load of a new pool, metadata mirrored", new_device, load, NULL, after_first_load,
@@ -328,39 +332,29 @@ const struct op pool_ops[] = {
 	  .shape = POOL_MIRRORED },
 	{ "resume by labels, metadata mirrored", inactive, resume, NULL, after_resume, "fill 0",
 	  .shape = POOL_MIRRORED },
-	{ "message checkpoint, metadata mirrored", dirty, do_message, NULL, sound, "checkpoint",
-	  .shape = POOL_MIRRORED },
-	{ "table load, devices missing", live, load, NULL, after_reload, OTHER,
+	{ "table load, devices missing", pool_live, load, NULL, after_reload, OTHER,
 	  .shape = POOL_LESS },
 	{ "resume by labels, devices missing", inactive, resume, NULL, after_resume, "fill 0",
 	  .shape = POOL_LESS },
-	{ "remove, devices missing", dirty, do_remove, NULL, after_remove, .shape = POOL_LESS },
-	{ "table load, read-only", live, load, NULL, after_reload, OTHER, .shape = POOL_READ_ONLY },
+	{ "remove, devices missing", pool_dirty, do_remove, NULL, after_remove, .shape = POOL_LESS },
+	{ "table load, read-only", pool_live, load, NULL, after_reload, OTHER, .shape = POOL_READ_ONLY },
 	{ "resume by labels, read-only", inactive, resume, NULL, after_resume, "fill 0",
 	  .shape = POOL_READ_ONLY },
-	{ "suspend", live, do_suspend, NULL, after_suspend, .allocates_nothing = true },
-	{ "suspend without a flush", live, do_suspend, NULL, after_suspend, "noflush",
+	{ "suspend", pool_live, do_suspend, NULL, after_suspend, .allocates_nothing = true },
+	{ "suspend without a flush", pool_live, do_suspend, NULL, after_suspend, "noflush",
 	  .allocates_nothing = true },
-	{ "remove", dirty, do_remove, NULL, after_remove },
-	{ "message set", live, do_message, NULL, sound, "set period_ms 500" },
-	{ "message set candidates", live, do_message, NULL, sound, "set candidates 64" },
-	{ "message policy static", live, do_message, NULL, sound, "policy static shares 70,30" },
-	{ "message policy wardrop", live, do_message, NULL, sound, "policy wardrop alpha 3" },
-	{ "message policy concentrate", live, do_message, NULL, sound,
-	  "policy concentrate sublun 64 evict 3" },
-	{ "message policy stripe", live, do_message, NULL, sound, "policy stripe" },
-	{ "message policy fill", live, do_message, NULL, sound, "policy fill" },
-	{ "message commit", dirty, do_message, NULL, sound, "commit" },
-	{ "message checkpoint", dirty, do_message, NULL, sound, "checkpoint" },
-	{ "message move", to_move, do_message, NULL, after_move, "move 3 1" },
-	{ "message entry", live, do_message, NULL, sound, "entry 1" },
-	{ "message samples", live, do_message, NULL, sound, "samples" },
-	{ "status", live, look, NULL, sound },
-	{ "table", live, look, NULL, sound, "table" },
+	{ "remove", pool_dirty, do_remove, NULL, after_remove },
+	{ "status", pool_live, look, NULL, pool_sound },
+	{ "table", pool_live, look, NULL, pool_sound, "table" },
 	{ "first write", unmapped, do_write, NULL, after_io },
 	{ "write", opened, do_write, NULL, after_io },
 	{ "read", opened, do_read, NULL, after_io },
 	{ "discard", opened, do_discard, NULL, after_io },
 	{ "flush", opened, do_flush, NULL, after_io },
+	{ "read, with a cache", cached, do_read, NULL, after_io },
+	{ "table load of a longer device", pool_live, load_longer, NULL, after_reload, "fill 0",
+	  .thin = true },
+	{ "resume of a longer device", loaded_longer, resume, NULL, after_growth, "fill 0",
+	  .thin = true },
 	{ }
 };
