@@ -160,6 +160,13 @@ void nameless_end(void)
 	unlink(DISK);
 }
 
+#define QUICK	" pages=16 t_program=0 t_read=0 t_erase=0"
+#define OTHER	.device = &nameless, .thin = true
+#define HYBRID	"1M ftl=hybrid packages=2 log=20%" QUICK
+#define NAMES	"1M ftl=nameless packages=2" QUICK
+#define ZONED	"1M ftl=zoned packages=3" QUICK
+
+/* A zone is not written twice, so its first page is written by made() alone. */
 const struct op nameless_ops[] = {
 	{ "nameless: create", device_empty, device_create, NULL, device_created, SHAPE,
 	  .device = &nameless },
@@ -168,5 +175,17 @@ const struct op nameless_ops[] = {
 	{ "nameless: save", made, try_save, NULL, after_save, SHAPE, .device = &nameless },
 	{ "nameless: load", saved, try_load, NULL, after_load, SHAPE, .device = &nameless },
 	{ "nameless: delete", made, device_delete, NULL, device_deleted, SHAPE, .device = &nameless },
+	{ "nameless, hybrid: create", device_empty, device_create, NULL, device_created, HYBRID, OTHER },
+	{ "nameless, hybrid: write", made, try_write, NULL, after_write, HYBRID, OTHER },
+	{ "nameless, hybrid: power comes back", made, try_cut, NULL, after_cut, HYBRID, OTHER },
+	{ "nameless, hybrid: load", saved, try_load, NULL, after_load, HYBRID, OTHER },
+	{ "nameless, names: create", device_empty, device_create, NULL, device_created, NAMES, OTHER },
+	{ "nameless, names: write", made, try_write, NULL, after_write, NAMES, OTHER },
+	{ "nameless, names: power comes back", made, try_cut, NULL, after_cut, NAMES, OTHER },
+	{ "nameless, names: load", saved, try_load, NULL, after_load, NAMES, OTHER },
+	{ "nameless, names: delete", made, device_delete, NULL, device_deleted, NAMES, OTHER },
+	{ "nameless, zoned: create", device_empty, device_create, NULL, device_created, ZONED, OTHER },
+	{ "nameless, zoned: power comes back", made, try_cut, NULL, after_cut, ZONED, OTHER },
+	{ "nameless, zoned: load", saved, try_load, NULL, after_load, ZONED, OTHER },
 	{ }
 };

@@ -13,6 +13,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <evenkeel/scmfs_format.h>
@@ -27,6 +28,7 @@
 #define BYTES	((8u << 20) - HEAD)
 #define BLOCK	4096
 #define IMAGE	"/tmp/failnth.scmfs.img"
+#define XATTR	"user.failnth"
 
 static bool mounted;
 static struct statvfs room;
@@ -123,7 +125,47 @@ static void made(const struct op *op)
 		die("a directory");
 	if (fill(AT("old"), 1, 2 * BLOCK, O_CREAT | O_TRUNC))
 		die("a file");
+	removexattr(AT("old"), XATTR);
 	look(&room);
+}
+
+static void two(const struct op *op)
+{
+	made(op);
+	if (fill(AT("new"), 2, BLOCK, O_CREAT | O_TRUNC))
+		die("another file");
+	look(&room);
+}
+
+/* Longer than what fits beside the inode. */
+static int try_setxattr(const struct op *op)
+{
+	static const char value[600];
+
+	(void)op;
+	return setxattr(AT("old"), XATTR, value, sizeof(value), 0);
+}
+
+static void with_xattr(const struct op *op)
+{
+	made(op);
+	if (try_setxattr(op))
+		die("an attribute");
+	look(&room);
+}
+
+/* A byte of the file, -1: its end. */
+static int byte_at(off_t at)
+{
+	int fd = open(AT("old"), O_RDONLY | O_CLOEXEC);
+	unsigned char byte;
+	ssize_t n;
+
+	n = fd < 0 ? -1 : pread(fd, &byte, 1, at);
+	if (n < 0)
+		die("reading");
+	close(fd);
+	return n ? byte : -1;
 }
 
 static void nothing_lost(int error)
@@ -225,18 +267,78 @@ static int try_truncate(const struct op *op)
 	return truncate(AT("old"), BLOCK / 2);
 }
 
-static int try_fallocate(const struct op *op)
+static int allocate(int how, off_t at, off_t len)
 {
 	int fd = open(AT("old"), O_WRONLY | O_CLOEXEC), r, err;
 
-	(void)op;
 	if (fd < 0)
 		return -1;
-	r = fallocate(fd, FALLOC_FL_KEEP_SIZE, 8 * BLOCK, 4 * BLOCK);
+	r = fallocate(fd, how, at, len);
 	err = errno;
 	close(fd);
 	errno = err;
 	return r;
+}
+
+static int try_fallocate(const struct op *op)
+{
+	(void)op;
+	return allocate(FALLOC_FL_KEEP_SIZE, 8 * BLOCK, 4 * BLOCK);
+}
+
+static int try_punch(const struct op *op)
+{
+	(void)op;
+	return allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, BLOCK);
+}
+
+static int try_zero(const struct op *op)
+{
+	(void)op;
+	return allocate(FALLOC_FL_ZERO_RANGE, 0, BLOCK);
+}
+
+static int try_collapse(const struct op *op)
+{
+	(void)op;
+	return allocate(FALLOC_FL_COLLAPSE_RANGE, 0, BLOCK);
+}
+
+static int try_insert(const struct op *op)
+{
+	(void)op;
+	return allocate(FALLOC_FL_INSERT_RANGE, 0, BLOCK);
+}
+
+static int try_replace(const struct op *op)
+{
+	(void)op;
+	return rename(AT("new"), AT("old"));
+}
+
+static int try_exchange(const struct op *op)
+{
+	(void)op;
+	return renameat2(AT_FDCWD, AT("new"), AT_FDCWD, AT("old"), RENAME_EXCHANGE);
+}
+
+static int try_rmdir(const struct op *op)
+{
+	(void)op;
+	return rmdir(AT("dir"));
+}
+
+static int try_removexattr(const struct op *op)
+{
+	(void)op;
+	return removexattr(AT("old"), XATTR);
+}
+
+static int try_read(const struct op *op)
+{
+	(void)op;
+	errno = EILSEQ;
+	return has(AT("old"), 1) == 2 * BLOCK ? 0 : -1;
 }
 
 static int try_remove(const struct op *op)
@@ -313,6 +415,70 @@ static void after_same(const struct op *op, int error)
 	after_size(op, error, 2 * BLOCK, 2 * BLOCK);
 }
 
+static void after_collapse(const struct op *op, int error)
+{
+	after_size(op, error, 2 * BLOCK, BLOCK);
+}
+
+/* The first block is as it was, or zero; what is behind it is there in any case. */
+static void after_hole(const struct op *op, int error, off_t behind)
+{
+	int first = byte_at(0), last = byte_at(behind), end = byte_at(behind + BLOCK);
+
+	if (first != !!error || last != 1 || end != -1)
+		wrong("%s, and it has %d, %d, %d", strerror(error), first, last, end);
+	again(op, error);
+}
+
+static void after_punch(const struct op *op, int error)
+{
+	after_hole(op, error, BLOCK);
+}
+
+static void after_insert(const struct op *op, int error)
+{
+	after_hole(op, error, error ? BLOCK : 2 * BLOCK);
+}
+
+static void after_replace(const struct op *op, int error)
+{
+	if (there(AT("new")) != !!error || has(AT("old"), error ? 1 : 2) != (error ? 2 : 1) * BLOCK)
+		wrong("%s, and it is %sreplaced", strerror(error), error ? "" : "not ");
+	again(op, error);
+}
+
+static void after_exchange(const struct op *op, int error)
+{
+	if (has(AT("old"), error ? 1 : 2) != (error ? 2 : 1) * BLOCK ||
+	    has(AT("new"), error ? 2 : 1) != (error ? 1 : 2) * BLOCK)
+		wrong("%s, and they are %sexchanged", strerror(error), error ? "" : "not ");
+	again(op, error);
+}
+
+static void after_rmdir(const struct op *op, int error)
+{
+	if (there(AT("dir")) != !!error)
+		wrong("%s, but it is %sthere", strerror(error), error ? "not " : "");
+	again(op, error);
+}
+
+static void after_xattr(const struct op *op, int error, bool wanted)
+{
+	if ((getxattr(AT("old"), XATTR, NULL, 0) == 600) != wanted)
+		wrong("%s, and the attribute is %sthere", strerror(error), wanted ? "not " : "");
+	again(op, error);
+}
+
+static void after_setxattr(const struct op *op, int error)
+{
+	after_xattr(op, error, !error);
+}
+
+static void after_removexattr(const struct op *op, int error)
+{
+	after_xattr(op, error, error);
+}
+
 static void after_write(const struct op *op, int error)
 {
 	if (has(AT("old"), error ? 1 : 2) != 2 * BLOCK)
@@ -373,6 +539,16 @@ const struct op scmfs_ops[] = {
 	{ "scmfs: write", made, try_write, NULL, after_write },
 	{ "scmfs: truncate", made, try_truncate, NULL, after_truncate },
 	{ "scmfs: fallocate", made, try_fallocate, NULL, after_same },
+	{ "scmfs: punch a hole", made, try_punch, NULL, after_punch },
+	{ "scmfs: zero a range", made, try_zero, NULL, after_punch },
+	{ "scmfs: collapse", made, try_collapse, NULL, after_collapse },
+	{ "scmfs: insert", made, try_insert, NULL, after_insert },
+	{ "scmfs: rename onto another", two, try_replace, NULL, after_replace },
+	{ "scmfs: exchange", two, try_exchange, NULL, after_exchange },
+	{ "scmfs: set an attribute", made, try_setxattr, NULL, after_setxattr },
+	{ "scmfs: remove an attribute", with_xattr, try_removexattr, NULL, after_removexattr },
+	{ "scmfs: read", made, try_read, NULL, after_same },
+	{ "scmfs: rmdir", made, try_rmdir, NULL, after_rmdir },
 	{ "scmfs: readdir", made, try_list, NULL, after_same },
 	{ "scmfs: unlink", made, try_remove, NULL, after_remove },
 	{ }
