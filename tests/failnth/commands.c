@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dm-ioctl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,17 +101,24 @@ static void blank(const struct op *op)
 	pool_blank();
 }
 
+/* It has other members now, or another size. */
+static bool changed;
+
 static void live(const struct op *op)
 {
-	(void)op;
-	if (!pool_there() && dm_make(POOL, pool_table("fill 0"), pool_node, sizeof(pool_node)))
+	if (pool_be(op->shape) || changed)
+		pool_make();
+	else if (!pool_there() &&
+		 dm_make(POOL, pool_table("fill 0"), pool_node, sizeof(pool_node)))
 		die("the pool by its labels");
+	changed = false;
 }
 
 /* It is on the disks nevertheless. */
 static void stopped(const struct op *op)
 {
-	(void)op;
+	if (changed)
+		live(op);
 	if (pool_there() && dm_unmake(POOL, 1))
 		die("removing the pool");
 }
@@ -179,22 +187,265 @@ static void after_look(const struct op *op, int error)
 	(void)error;
 }
 
-#define ARGV(...) .argv = (const char *const []){ "hybridctl", __VA_ARGS__, NULL }
+/* Given again, with memory, it does what it could not. */
+static void again(const struct op *op, int error)
+{
+	int later = 0;
+
+	if (error)
+		command(op, 0, &later);
+	if (later) {
+		wrong("status 1, and the next time, too");
+		tell_said();
+	}
+}
+
+/* --- commands that change a live pool --- */
+
+static char was[DM_LINE_ROOM];
+
+static void table(char *line)
+{
+	if (dm_line(POOL, DM_STATUS_TABLE_FLAG, line, DM_LINE_ROOM))
+		die("table");
+}
+
+static bool field_is(const char *key, const char *want)
+{
+	char line[DM_LINE_ROOM], value[64];
+
+	if (dm_line(POOL, 0, line, sizeof(line)) || hybrid_field(line, key, value, sizeof(value)))
+		die("no %s in the status", key);
+	return !strcmp(value, want);
+}
+
+static void tell(const char *message)
+{
+	if (dm_message(POOL, message))
+		die("%s", message);
+}
+
+/* Where commands look for it; udev, which would see to that, is not there. */
+static void name_node(void)
+{
+	if (unlink("/dev/mapper/" POOL) && errno != ENOENT)
+		die("/dev/mapper/" POOL);
+	if (symlink(pool_node, "/dev/mapper/" POOL))
+		die("/dev/mapper/" POOL);
+}
+
+static void unpinned(const struct op *op)
+{
+	live(op);
+	tell("set pin none");
+	table(was);
+}
+
+static void after_pin(const struct op *op, int error)
+{
+	char line[DM_LINE_ROOM];
+
+	table(line);
+	if (!strcmp(line, was) != !!error)
+		wrong("status %s, and the table is %s", error ? "1" : "0", line);
+	again(op, error);
+	table(line);
+	if (!strcmp(line, was))
+		wrong("nothing is pinned");
+	pool_check();
+	tell("set pin none");
+}
+
+static void staying(const struct op *op)
+{
+	live(op);
+	if (!field_is("dev.1.state", "active"))
+		tell("stay 1");
+}
+
+static void leaving(const struct op *op)
+{
+	staying(op);
+	tell("evacuate 1");
+}
+
+/* What was begun is so though the command could not look at it any more. */
+static void after_evacuate(const struct op *op, int error)
+{
+	again(op, error);
+	if (!field_is("dev.1.state", "draining"))
+		wrong("the member is not being emptied");
+	staying(op);
+	pool_check();
+}
+
+static void after_cancel(const struct op *op, int error)
+{
+	again(op, error);
+	if (!field_is("dev.1.state", "active"))
+		wrong("the member does not stay");
+	staying(op);
+	pool_check();
+}
+
+/* The disks that are in no pool are blank. */
+static void anew(const struct op *op)
+{
+	pool_be(op->shape);
+	pool_make();
+	name_node();
+	changed = true;
+}
+
+static void anew_leaving(const struct op *op)
+{
+	anew(op);
+	tell("evacuate 1");
+}
+
+/* Cut short anywhere, it goes on when it is given again. */
+static void after_change(const struct op *op, int error, const char *key, const char *want)
+{
+	again(op, error);
+	if (!field_is(key, want)) {
+		wrong("status 0, and %s is not %s", key, want);
+		tell_said();
+	}
+	pool_check();
+}
+
+static void after_add(const struct op *op, int error)
+{
+	after_change(op, error, "dev.2.state", "active");
+}
+
+static void after_remove(const struct op *op, int error)
+{
+	after_change(op, error, "dev.1.state", "removed");
+}
+
+static void after_replace(const struct op *op, int error)
+{
+	after_change(op, error, "dev.2.state", "active");
+	after_change(op, 0, "dev.1.state", "removed");
+}
+
+static void after_grow(const struct op *op, int error)
+{
+	after_change(op, error, "logical", "40");
+}
+
+static void after_metadata(const struct op *op, int error)
+{
+	after_change(op, error, "meta", "AA");
+}
+
+static void stale(const struct op *op)
+{
+	anew(op);
+	tell("metadata leave 1");
+	for (int i = 0; !field_is("meta", "AS"); i++) {
+		if (i == 5000)
+			die("the area does not leave");
+		usleep(2000);
+	}
+}
+
+/* --- commands for one that is not live --- */
+
+#define DUMP	"/tmp/failnth.dump"
 #define M "/dev/emudisk/m"
+#define N "/dev/emudisk/n"
 #define A "/dev/emudisk/a"
 #define B "/dev/emudisk/b"
+#define C "/dev/emudisk/c"
 
+static void dumped(const struct op *op)
+{
+	static const struct op *last;
+
+	if (last != op) {
+		live(op);
+		stopped(op);
+		if (system("hybridctl dump " M " --map >" DUMP))
+			die("dump");
+	}
+	last = op;
+	stopped(op);
+}
+
+/* A label is lost, its copy is there. */
+static void damaged(const struct op *op)
+{
+	static const char zeros[4096] __attribute__((aligned(4096)));
+	int fd;
+
+	stopped(op);
+	fd = open(B, O_WRONLY | O_DIRECT | O_CLOEXEC);
+	if (fd < 0 || pwrite(fd, zeros, sizeof(zeros), 0) != sizeof(zeros))
+		die(B);
+	close(fd);
+}
+
+static void after_offline(const struct op *op, int error)
+{
+	again(op, error);
+	live(op);
+	pool_check();
+}
+
+#define ARGV(...) .argv = (const char *const []){ "hybridctl", __VA_ARGS__, NULL }
+#define RECORDING "/tmp/failnth.jsonl"
+
+/*
+ * "size" asks the kernel for nothing.  "optimize" measures for whole periods each time, and what it
+ * does is told by messages that others send, too.
+ */
 const struct op command_ops[] = {
 	{ "hybridctl list", live, NULL, command, after_look, ARGV("list") },
 	{ "hybridctl status", live, NULL, command, after_look, ARGV("status", POOL, "--json") },
+	{ "hybridctl lost", live, NULL, command, after_look, ARGV("lost", POOL), .thin = 8 },
+	{ "hybridctl explain", live, NULL, command, after_look, ARGV("explain", POOL, "0"),
+	  .thin = 8 },
 	{ "hybridctl monitor", live, NULL, command, after_look,
 	  ARGV("monitor", POOL, "--plain", "--count", "1") },
+	{ "hybridctl record", live, NULL, command, after_look,
+	  ARGV("record", POOL, "--interval", "0.05", "--for", "0.05", "-o", RECORDING),
+	  .thin = 8 },
+	{ "hybridctl report", live, NULL, command, after_look,
+	  ARGV("report", RECORDING, "-o", "/tmp/failnth.html"), .thin = 8 },
+	{ "hybridctl check of a live pool", live, NULL, command, sound, ARGV("check", POOL),
+	  .thin = 8 },
 	{ "hybridctl set", live, NULL, command, sound, ARGV("set", POOL, "period_ms=300") },
 	{ "hybridctl policy", live, NULL, command, sound, ARGV("policy", POOL, "stripe") },
+	{ "hybridctl pin", unpinned, NULL, command, after_pin, ARGV("pin", POOL, "1M", "128K", "1"),
+	  .thin = 8 },
+	{ "hybridctl evacuate", staying, NULL, command, after_evacuate,
+	  ARGV("evacuate", POOL, B, "--no-wait"), .thin = 8 },
+	{ "hybridctl evacuate --cancel", leaving, NULL, command, after_cancel,
+	  ARGV("evacuate", POOL, B, "--cancel"), .thin = 8 },
+	{ "hybridctl add", anew, NULL, command, after_add, ARGV("add", POOL, C),
+	  .thin = 8 },
+	{ "hybridctl grow", anew, NULL, command, after_grow, ARGV("grow", POOL, "--size", "2560K"),
+	  .thin = 8 },
+	{ "hybridctl remove", anew_leaving, NULL, command, after_remove, ARGV("remove", POOL, B),
+	  .thin = 8 },
+	{ "hybridctl replace", anew, NULL, command, after_replace, ARGV("replace", POOL, B, C),
+	  .thin = 8 },
+	{ "hybridctl metadata resync", stale, NULL, command, after_metadata,
+	  ARGV("metadata", POOL, "resync"), .thin = 8, .shape = POOL_MIRRORED },
+	{ "hybridctl metadata move", anew, NULL, command, after_metadata,
+	  ARGV("metadata", POOL, "move", N, C), .thin = 8, .shape = POOL_MIRRORED },
 	{ "hybridctl stop", live, NULL, command, after_stop, ARGV("stop", POOL) },
 	{ "hybridctl assemble", stopped, NULL, command, after_assemble, ARGV("assemble", POOL) },
+	{ "hybridctl identify", stopped, NULL, command, after_look, ARGV("identify", M),
+	  .thin = 8 },
 	{ "hybridctl check", stopped, NULL, command, after_look, ARGV("check", M, A, B) },
 	{ "hybridctl dump", stopped, NULL, command, after_look, ARGV("dump", M, "--map") },
+	{ "hybridctl restore", dumped, NULL, command, after_offline,
+	  ARGV("restore", DUMP, M, A, B, "--force"), .thin = 8 },
+	{ "hybridctl repair", damaged, NULL, command, after_offline, ARGV("repair", M, A, B),
+	  .thin = 8 },
 	{ "hybridctl create", blank, NULL, command, after_create,
 	  ARGV("create", POOL, A, B, "--metadata", M, "--extent", "64K") },
 	{ }

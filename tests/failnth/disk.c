@@ -22,8 +22,9 @@ static struct {
 	bool discarded;
 } content[BLOCKS];
 
+/* The last one is for commands, which let it join. */
 static const char *const disk[] = {
-	"/dev/emudisk/m", "/dev/emudisk/n", "/dev/emudisk/a", "/dev/emudisk/b"
+	"/dev/emudisk/m", "/dev/emudisk/n", "/dev/emudisk/a", "/dev/emudisk/b", "/dev/emudisk/c"
 };
 
 /* How a pool is made, and how it is used. */
@@ -60,12 +61,13 @@ const char *pool_table_of(unsigned int extents, const char *policy)
 	return table(shape->used, extents, policy);
 }
 
-void pool_be(enum pool_shape which)
+bool pool_be(enum pool_shape which)
 {
 	if (shape == &shapes[which])
-		return;
+		return false;
 	pool_blank();
 	shape = &shapes[which];
+	return true;
 }
 
 bool pool_there(void)

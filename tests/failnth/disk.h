@@ -24,8 +24,8 @@ enum pool_shape {
 	POOL_READ_ONLY,
 };
 
-/* From now on the pool is such a one; one of another shape is taken down. */
-void pool_be(enum pool_shape shape);
+/* From now on the pool is such a one; one of another shape is taken down. Was it another? */
+bool pool_be(enum pool_shape shape);
 /* A table line with this policy and its arguments. */
 const char *pool_table(const char *policy);
 /* The same for a device of so many extents. */

@@ -21,7 +21,7 @@
 #define MOST	20000
 #define DENSE	24	/* so many at the beginning, and half as many at the end, fail each */
 #define SAMPLE	14	/* of those between, without EVENKEEL_DENSE: about twice as many as this */
-#define THIN	4	/* of what goes much the way of another one, such as a pool's other shapes, a quarter */
+#define SHAPED	4	/* of a pool's other shapes, that go much the same way, a quarter of these */
 
 uint64_t seed;
 static int nth_file = -1;
@@ -127,12 +127,12 @@ static unsigned int max_of(unsigned int a, unsigned int b)
 /* The first and the last ones each, of those between a sample. */
 static unsigned int step(const struct op *op, unsigned int all)
 {
-	unsigned int part = op->shape || op->thin ? THIN : 1, dense = DENSE / part, left;
+	unsigned int part = op->thin ? op->thin : op->shape ? SHAPED : 1, dense = DENSE / part, left;
 
 	if (!sparse || nth <= dense || nth + dense / 2 >= all)
 		return 1;
 	if (all == UINT_MAX)
-		return 1 + rand_r(&random_state) % (nth / 4);
+		return 1 + rand_r(&random_state) % (nth * part / 4);
 	left = all - dense / 2 - nth;
 	return 1 + rand_r(&random_state) % max_of(1, all * part / SAMPLE) % left;
 }

@@ -25,7 +25,7 @@ struct op {
 	const char *arg;
 	const char *const *argv;
 	unsigned int shape;		/* of the pool: enum pool_shape */
-	bool thin;			/* goes much the way that another one does */
+	unsigned int thin;		/* so many times fewer: dear, or goes much the way of another */
 	bool allocates_nothing;		/* in the calling task */
 	const struct device *device;	/* device.h */
 };

@@ -64,25 +64,35 @@ static void read_image(const char *name)
 	close(fd);
 }
 
+static void have(const char *name)
+{
+	if (loaded(name))
+		return;
+	read_image(name);
+	if (load())
+		die("cannot load %s", name);
+}
+
 static void need(const char *name)
 {
-	if (strcmp(name, "evenkeel") && strcmp(name, "emudisk") && !loaded("evenkeel")) {
-		read_image("evenkeel");
-		if (load())
-			die("cannot load evenkeel");
+	if (strcmp(name, "evenkeel") && strcmp(name, "emudisk"))
+		have("evenkeel");
+	if (!strcmp(name, "evenkeel_biogen_names")) {
+		have("nameless");
+		have("evenkeel_biogen");
 	}
 }
 
 static void unloaded(const struct op *op)
 {
-	static const char *have;
+	static const char *last;
 
 	parameters = !strcmp(op->arg, "mem2m") ? "create=a:1M,b:1M" : "";
-	if (have != op->arg) {
+	if (last != op->arg) {
 		need(op->arg);
 		read_image(op->arg);
 	}
-	have = op->arg;
+	last = op->arg;
 	if (loaded(op->arg) && unload(op->arg))
 		die("cannot unload %s", op->arg);
 }
@@ -130,6 +140,12 @@ const struct op module_ops[] = {
 	{ "unload mem2m", is_loaded, try_unload, NULL, after_unload, "mem2m" },
 	{ "load nameless", unloaded, try_load, NULL, after_load, "nameless" },
 	{ "unload nameless", is_loaded, try_unload, NULL, after_unload, "nameless" },
+	{ "load evenkeel_biogen", unloaded, try_load, NULL, after_load, "evenkeel_biogen" },
+	{ "unload evenkeel_biogen", is_loaded, try_unload, NULL, after_unload, "evenkeel_biogen" },
+	{ "load evenkeel_biogen_names", unloaded, try_load, NULL, after_load,
+	  "evenkeel_biogen_names" },
+	{ "unload evenkeel_biogen_names", is_loaded, try_unload, NULL, after_unload,
+	  "evenkeel_biogen_names" },
 	{ "load scmfs", unloaded, try_load, NULL, after_load, "scmfs" },
 	{ "unload scmfs", is_loaded, try_unload, NULL, after_unload, "scmfs" },
 	{ }

@@ -161,7 +161,7 @@ void nameless_end(void)
 }
 
 #define QUICK	" pages=16 t_program=0 t_read=0 t_erase=0"
-#define OTHER	.device = &nameless, .thin = true
+#define OTHER	.device = &nameless, .thin = 8
 #define HYBRID	"1M ftl=hybrid packages=2 log=20%" QUICK
 #define NAMES	"1M ftl=nameless packages=2" QUICK
 #define ZONED	"1M ftl=zoned packages=3" QUICK

@@ -7,9 +7,12 @@
  * Counted are those of the calls below that allocate anything in the kernel, and it
  * is their first allocation that fails: to a program a call fails or does not.  What
  * becomes of the others within device-mapper's calls is what the group "pool" tries,
- * and page faults between calls are tried again by the kernel itself.
+ * and page faults between calls are tried again by the kernel itself.  Nor do those fail
+ * that the C library makes behind a call of its own: for malloc(), of which a program
+ * dies with a word, or when a stream is read or written.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -88,6 +92,12 @@ COUNTED(int, fsync, (int fd), (fd))
 COUNTED(int, fdatasync, (int fd), (fd))
 COUNTED(int, stat, (const char *path, struct stat *st), (path, st))
 COUNTED(int, unlink, (const char *path), (path))
+COUNTED(int, mkdir, (const char *path, mode_t mode), (path, mode))
+COUNTED(int, access, (const char *path, int how), (path, how))
+COUNTED(ssize_t, readlink, (const char *path, char *buf, size_t n), (path, buf, n))
+COUNTED(int, flock, (int fd, int how), (fd, how))
+COUNTED(FILE *, fopen, (const char *path, const char *mode), (path, mode))
+COUNTED(DIR *, opendir, (const char *path), (path))
 COUNTED(int, mknod, (const char *path, mode_t mode, dev_t dev), (path, mode, dev))
 
 /* The real ones read a third argument too, needed or not. */

@@ -26,6 +26,7 @@ disk m 8M
 disk n 8M
 disk a 4M
 disk b 4M
+disk c 8M
 modprobe dm-hybrid || die "no dm-hybrid"
 modprobe mem2m || die "no mem2m"
 modprobe nameless || die "no nameless"
