@@ -241,8 +241,7 @@ static int look(const struct op *op)
 static void opened(const struct op *op)
 {
 	pool_live(op);
-	if (fd < 0)
-		fd = disk_open();
+	fd = disk_open();
 }
 
 /* It keeps extents, but not yet the one that is to be read. */
@@ -302,6 +301,7 @@ static int do_flush(const struct op *op)
 static void after_io(const struct op *op, int error)
 {
 	(void)op;
+	no_fd();
 	if (error && error != ENOMEM && error != EAGAIN)
 		wrong("%s", strerror(error));
 	pool_check();
