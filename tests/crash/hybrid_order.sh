@@ -104,6 +104,7 @@ q() { pool q "0 1024 hybrid 1 $dev 0 128 2 /dev/emudisk/c 0 /dev/emudisk/d 0 0 f
 q_write() { blkio write /dev/mapper/q "$@" && message q commit; }
 q_cut() {
 	echo keep=none >$emudisk/cut
+	wait
 	remove_pool q
 	remove_pool p
 	restore_speed && echo on >$emudisk/power && pool p "$table" && q && blkio verify /dev/mapper/q "$@"
@@ -115,11 +116,13 @@ fua_alone() { stack && q_write 0 8 5 && q_cut 0 8 5; }
 scenario "a FUA write of a new granule, and no flush" fua_alone
 fua_alone_over() { stack && q_write 0 8 5 && write $((journal + 8)) 8 0 && q_write 8 8 6 && q_cut 8 8 6; }
 scenario "a FUA write over what is mapped and not committed, and no flush" fua_alone_over
-fua_during() {
-	fresh && slow a flush=700ms && write 0 64 1 && { message p commit & } && pause 0.2 && fua 0 64 2 &&
-		cut && holds 0 64 2
+# The block is in the map, and the commit that takes it there has its mark and waits for a's flush.
+has_requests() { local info; info=$(<"$emudisk/$1/info"); [[ $info == *$'\n'"inflight "[1-9]* ]]; }
+fua_alone_during() {
+	stack && q_write 0 8 5 && write $((journal + 8)) 8 0 && slow a flush=1200ms && { message p commit & } &&
+		wait_for 10 has_requests a && q_write 8 8 6 && q_cut 8 8 6
 }
-scenario "a FUA write while the commit of its extent is under way" fua_during
+scenario "a FUA write while the commit of its extent is under way, and no flush" fua_alone_during
 
 checkpointed() { fresh && write 0 256 1 && message p checkpoint && cut && holds 0 256 1; }
 scenario "a checkpoint" checkpointed
@@ -163,12 +166,30 @@ scenario "space taken by what a checkpoint wrote" space
 
 freed() { fresh && write 0 512 1 && flush && discard 128 256 && message p commit && cut && holds 128 256 0; }
 scenario "discarded extents" freed
+freed_for_good() {
+	fresh && write 0 512 1 && message p checkpoint && discard 128 256 && message p commit && message p checkpoint &&
+		cut && holds 0 128 1 -- verify $dev 128 256 0
+}
+scenario "the same, in pages when the journal is emptied" freed_for_good
 
 policy_kept() {
 	fresh && message p policy static shares 70,30 cooldown_ms 5 && power_cycle && hybridctl assemble p &&
 		pools+=(p) && dmsetup table p | grep -E 'static [0-9]+ shares 70,30 .*cooldown_ms 5( |$)'
 }
 scenario "a policy that was set" policy_kept
+
+leaving() { fresh && message p evacuate 1 && power_cycle && pool p "$table" && status_is p dev.1.state draining; }
+scenario "that a member is to leave" leaving
+left() {
+	fresh && write 0 128 1 && flush && message p evacuate 1 && message p remove 1 && cut &&
+		status_is p dev.1.state removed && holds 0 128 1
+}
+scenario "that a member has left" left
+not_empty() {
+	fresh && write 0 128 1 && flush && slow a read_lat=700ms && message p evacuate 0 && ! message p remove 0 &&
+		cut && status_is p dev.0.state draining && holds 0 128 1
+}
+scenario "a member that is to leave and is not empty yet" not_empty
 
 # --- what was not is either as before or as after ------------------------------------------------
 
@@ -262,6 +283,12 @@ gone_replayed() {
 		either 32 8 3
 }
 scenario "the same in an extent that was replayed" gone_replayed
+# The extent is committed at another place, all of it.
+gone_rewritten() {
+	fresh && write 0 128 1 && flush && discard 0 128 && write 0 128 2 && lose_cache a && bad_flush a flush &&
+		either 0 128 2 && cut && either 0 128 2
+}
+scenario "an extent that was discarded and written anew, and a flush that fails once" gone_rewritten
 # Copied when it was lost already, and before anybody knew
 gone_and_moved() {
 	granules && lose_cache a && message p move 0 1 && wait_for 20 arrived && bad_flush a flush &&
@@ -373,5 +400,14 @@ after_another() {
 		remove_pool p && pool p "$(line)" && pool_is_sound && holds 0 256 1
 }
 scenario "a pool where another one was, cut at its first label" after_another
+
+# Longer than it was made: all others were as long as their members at first.
+grown() {
+	drop_leftovers
+	restore_speed && wipe m a b && pool p "$(line)" && table=$(line 62) && dmsetup load p --table "$table" &&
+		dmsetup suspend p && dmsetup resume p && write $((60 * 128)) 128 1 && flush && cut &&
+		holds $((60 * 128)) 128 1
+}
+scenario "what is written where the volume grew" grown
 check "the end" eval 'restore_speed && rec clear'
 done_testing
