@@ -34,6 +34,7 @@ campaign() {
 	check "$title: an earlier pool" pool p "$table"
 	remove_pool p
 	for d in $all; do wipe_labels "$d"; done
+	offline=". tests/crash/offline.sh; is_sound_offline $(printf '/dev/emudisk/%s ' $all)"
 	rec start
 	check "$title: a new pool" pool p "$table"
 	formed=$(now)
@@ -44,10 +45,9 @@ campaign() {
 	remove_pool p
 	rec stop
 	awk -v end="$formed" '$1 <= end { print $1; if ($2) print $2 }' /dev/emudisk-log | sort -n -u |
-		sweep "$title: the first resume, cut everywhere" "$table"
+		sweep "$title: the first resume, cut everywhere" "$table" --then "$offline"
 	all_points $((points / 4)) --every >/tmp/points
-	sweep "$title: cut" "$table" \
-		--then ". tests/crash/offline.sh; is_sound_offline $(printf '/dev/emudisk/%s ' $all)" </tmp/points
+	sweep "$title: cut" "$table" --then "$offline" </tmp/points
 	mapfile -t outer < <(awk -v n="$(wc -l </tmp/points)" 'NR == int(n / 3) || NR == int(n * 2 / 3)' /tmp/points)
 	nested "$title" "${outer[@]}"
 	rec clear
@@ -79,7 +79,7 @@ nested() {
 		rec stop
 		awk '{ print $1; if ($2) print $2 }' /dev/emudisk-log | sort -n -u >/tmp/moments
 		shuf -n $((points / 10 + 4)) --random-source=<(yes "$seed") /tmp/moments |
-			sweep "$title: recovery cut" "$table" --point "$outer"
+			sweep "$title: recovery cut" "$table" --point "$outer" --then "$offline"
 	done
 }
 

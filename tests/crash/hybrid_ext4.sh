@@ -21,7 +21,7 @@ judge() {
 	r=$?
 	umount /tmp/mnt
 	[ $r = 0 ] && e2fsck -fn /dev/mapper/p && pool_is_sound && remove_pool p &&
-		hybridctl check /dev/emudisk/{m,a,b}
+		is_sound_offline /dev/emudisk/{m,a,b}
 }
 
 check "a pool" pool p "$table"

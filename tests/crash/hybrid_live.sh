@@ -25,7 +25,7 @@ cut_once() {
 	for d in m a b; do emuctl power $d on || return; done
 	pool p "$table" || { echo "# does not come back"; return 1; }
 	oracle check /dev/mapper/p --log $log --point $never --write && pool_is_sound && remove_pool p &&
-		hybridctl check /dev/emudisk/{m,a,b}
+		is_sound_offline /dev/emudisk/{m,a,b}
 }
 
 for ((n = 0; n < points; n++)); do

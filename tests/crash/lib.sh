@@ -104,7 +104,7 @@ all_used_is_mapped() {
 		{ message p commit && false; }
 }
 
-# Is the pool whole, and does it lose no space?
+# Is the pool whole, and does it lose no space from here on? Of what was lost before it started is_sound_offline tells.
 pool_is_sound() {
 	local got
 	get p mode needs_check

@@ -36,7 +36,10 @@ static int replay(const struct sweep *s, uint64_t point, unsigned int n, char *h
 	return r;
 }
 
-/* In order, nothing to be checked, and every extent in use is a mapped one. */
+/*
+ * In order, nothing to be checked, and what moves has arrived: every extent in use is a mapped one.
+ * Of space that was lost before the start that says nothing, mapped is counted by it then; s->then does.
+ */
 static bool sound_now(const char *line)
 {
 	unsigned long total = 0, mapped;
