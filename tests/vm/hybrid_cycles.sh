@@ -7,6 +7,7 @@
 #
 # EVENKEEL_CYCLES: how many (500). hybrid_reload.sh has thirty of them for every run.
 . tests/vm/lib.sh
+. tests/crash/offline.sh
 
 disk m 16M
 disk a 24M mem cache=volatile
@@ -36,7 +37,7 @@ wait $io
 check "fio saw nothing wrong" eval '! grep -E "verify: bad|error=" /tmp/fio.out'
 fields_are "the pool is whole" p "mode needs_check errors" "rw - 0"
 check "remove" remove_pool p
-check "sound" hybridctl check /dev/emudisk/{m,a,b}
+check "sound" is_sound_offline /dev/emudisk/{m,a,b}
 
 # --- full to the last extent, one member slow: nothing can move, and nothing tries without end
 wipe m a b
