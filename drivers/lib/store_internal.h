@@ -123,12 +123,9 @@ struct ek_store {
 };
 
 /*
- * No pool gets that old: a superblock that says so was not written by one.  A pool that believed it
- * could go on for a moment only, and would notice too late.
+ * What would follow the last one is not written.  EK_GENERATION_LATEST, which is all that is opened,
+ * leaves room before it: who began with this one would go on for a moment only.
  */
-#define EK_GENERATION_LATEST	BIT_ULL(62)
-
-/* What would follow the last one is not written: it could not be opened. */
 #define EK_GENERATION_MAX	(BIT_ULL(63) - 1)
 
 /* Which superblock and table a generation uses: the first one uses 0. */

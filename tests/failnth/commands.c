@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/dm-ioctl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,27 +203,6 @@ static void again(const struct op *op, int error)
 
 static char was[DM_LINE_ROOM];
 
-static void table(char *line)
-{
-	if (dm_line(POOL, DM_STATUS_TABLE_FLAG, line, DM_LINE_ROOM))
-		die("table");
-}
-
-static bool field_is(const char *key, const char *want)
-{
-	char line[DM_LINE_ROOM], value[64];
-
-	if (dm_line(POOL, 0, line, sizeof(line)) || hybrid_field(line, key, value, sizeof(value)))
-		die("no %s in the status", key);
-	return !strcmp(value, want);
-}
-
-static void tell(const char *message)
-{
-	if (dm_message(POOL, message))
-		die("%s", message);
-}
-
 /* Where commands look for it; udev, which would see to that, is not there. */
 static void name_node(void)
 {
@@ -237,43 +215,43 @@ static void name_node(void)
 static void unpinned(const struct op *op)
 {
 	live(op);
-	tell("set pin none");
-	table(was);
+	pool_tell("set pin none");
+	pool_says_table(was);
 }
 
 static void after_pin(const struct op *op, int error)
 {
 	char line[DM_LINE_ROOM];
 
-	table(line);
+	pool_says_table(line);
 	if (!strcmp(line, was) != !!error)
 		wrong("status %s, and the table is %s", error ? "1" : "0", line);
 	again(op, error);
-	table(line);
+	pool_says_table(line);
 	if (!strcmp(line, was))
 		wrong("nothing is pinned");
 	pool_check();
-	tell("set pin none");
+	pool_tell("set pin none");
 }
 
 static void staying(const struct op *op)
 {
 	live(op);
-	if (!field_is("dev.1.state", "active"))
-		tell("stay 1");
+	if (!pool_field_is("dev.1.state", "active"))
+		pool_tell("stay 1");
 }
 
 static void leaving(const struct op *op)
 {
 	staying(op);
-	tell("evacuate 1");
+	pool_tell("evacuate 1");
 }
 
 /* What was begun is so though the command could not look at it any more. */
 static void after_evacuate(const struct op *op, int error)
 {
 	again(op, error);
-	if (!field_is("dev.1.state", "draining"))
+	if (!pool_field_is("dev.1.state", "draining"))
 		wrong("the member is not being emptied");
 	staying(op);
 	pool_check();
@@ -282,7 +260,7 @@ static void after_evacuate(const struct op *op, int error)
 static void after_cancel(const struct op *op, int error)
 {
 	again(op, error);
-	if (!field_is("dev.1.state", "active"))
+	if (!pool_field_is("dev.1.state", "active"))
 		wrong("the member does not stay");
 	staying(op);
 	pool_check();
@@ -300,14 +278,14 @@ static void anew(const struct op *op)
 static void anew_leaving(const struct op *op)
 {
 	anew(op);
-	tell("evacuate 1");
+	pool_tell("evacuate 1");
 }
 
 /* Cut short anywhere, it goes on when it is given again. */
 static void after_change(const struct op *op, int error, const char *key, const char *want)
 {
 	again(op, error);
-	if (!field_is(key, want)) {
+	if (!pool_field_is(key, want)) {
 		wrong("status 0, and %s is not %s", key, want);
 		tell_said();
 	}
@@ -343,8 +321,8 @@ static void after_metadata(const struct op *op, int error)
 static void stale(const struct op *op)
 {
 	anew(op);
-	tell("metadata leave 1");
-	for (int i = 0; !field_is("meta", "AS"); i++) {
+	pool_tell("metadata leave 1");
+	for (int i = 0; !pool_field_is("meta", "AS"); i++) {
 		if (i == 5000)
 			die("the area does not leave");
 		usleep(2000);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dm-ioctl.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,6 +106,36 @@ static int open_as(int how)
 	if (fd < 0)
 		die("%s", pool_node);
 	return fd;
+}
+
+void pool_tell(const char *message)
+{
+	if (dm_message(POOL, message))
+		die("%s", message);
+}
+
+void pool_says_table(char *line)
+{
+	if (dm_line(POOL, DM_STATUS_TABLE_FLAG, line, DM_LINE_ROOM))
+		die("table");
+}
+
+void pool_field(const char *key, char *value, size_t len)
+{
+	char line[DM_LINE_ROOM];
+
+	if (dm_line(POOL, 0, line, sizeof(line)))
+		die("status");
+	if (hybrid_field(line, key, value, len))
+		die("no %s in the status", key);
+}
+
+bool pool_field_is(const char *key, const char *want)
+{
+	char value[64];
+
+	pool_field(key, value, sizeof(value));
+	return !strcmp(value, want);
 }
 
 void pool_make(void)

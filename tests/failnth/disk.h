@@ -37,6 +37,13 @@ void pool_make(void);
 /* It is active, sound and holds what was written. */
 void pool_check(void);
 bool pool_there(void);
+/* A message that has to be taken. */
+void pool_tell(const char *message);
+/* Its table line, DM_LINE_ROOM characters at most. */
+void pool_says_table(char *line);
+/* A field of its status line. */
+void pool_field(const char *key, char *value, size_t len);
+bool pool_field_is(const char *key, const char *want);
 
 int disk_open(void);
 /* 0 or an errno; a write that failed leaves its blocks with either content. */

@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <linux/dm-ioctl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +19,6 @@
 
 static char was[DM_LINE_ROOM], answer[DM_LINE_ROOM];
 
-static void tell(const char *message)
-{
-	if (dm_message(POOL, message))
-		die("%s", message);
-}
-
 static int do_message(const struct op *op)
 {
 	return dm_message(POOL, op->arg);
@@ -36,36 +29,12 @@ static int ask(const struct op *op)
 	return dm_ask(POOL, op->arg, answer, sizeof(answer));
 }
 
-static void field(const char *key, char *value, size_t len)
-{
-	char line[DM_LINE_ROOM];
-
-	if (dm_line(POOL, 0, line, sizeof(line)))
-		die("status");
-	if (hybrid_field(line, key, value, len))
-		die("no %s in the status", key);
-}
-
-static bool field_is(const char *key, const char *want)
-{
-	char value[64];
-
-	field(key, value, sizeof(value));
-	return !strcmp(value, want);
-}
-
 static unsigned long number(const char *key)
 {
 	char value[64];
 
-	field(key, value, sizeof(value));
+	pool_field(key, value, sizeof(value));
 	return strtoul(value, NULL, 10);
-}
-
-static void table(char *line)
-{
-	if (dm_line(POOL, DM_STATUS_TABLE_FLAG, line, DM_LINE_ROOM))
-		die("table");
 }
 
 /* --- settings --- */
@@ -74,14 +43,14 @@ static void table(char *line)
 static void unset(const struct op *op)
 {
 	pool_live(op);
-	tell("set pin none");
-	tell("set cache_extents 0");
-	tell("set period_ms 2000");
-	tell("set candidates 16384");
-	tell(strcmp(op->arg, "policy fill") ? "policy fill" : "policy stripe");
+	pool_tell("set pin none");
+	pool_tell("set cache_extents 0");
+	pool_tell("set period_ms 2000");
+	pool_tell("set candidates 16384");
+	pool_tell(strcmp(op->arg, "policy fill") ? "policy fill" : "policy stripe");
 	for (const char *const *text = op->argv; text && *text; text++)
-		tell(*text);
-	table(was);
+		pool_tell(*text);
+	pool_says_table(was);
 }
 
 /* Nor has the pool the frame of a cache that was used before. */
@@ -98,7 +67,7 @@ static void after_set(const struct op *op, int error)
 {
 	char line[DM_LINE_ROOM];
 
-	table(line);
+	pool_says_table(line);
 	if (!strcmp(line, was) != !!error)
 		wrong("%s, and the table is %s", strerror(error), line);
 	pool_sound(op, error);
@@ -112,13 +81,13 @@ static void after_set_cache(const struct op *op, int error)
 		die("cache");
 	if (!strstr(answer, error ? " limit 0 " : " limit 8 "))
 		wrong("%s, and the cache is: %s", strerror(error), answer);
-	tell("set cache_extents 0");
+	pool_tell("set cache_extents 0");
 }
 
 static void after_policy_cache(const struct op *op, int error)
 {
 	after_set_cache(op, error);
-	tell("policy fill");
+	pool_tell("policy fill");
 }
 
 /* --- questions --- */
@@ -187,7 +156,7 @@ static void to_move(const struct op *op)
 		if (disk_write(fd, 3 * EXTENT / BLOCK, 1))
 			die("writing");
 		close(fd);
-		tell("commit");
+		pool_tell("commit");
 	}
 	for (int i = 0; i < 1000; i++) {
 		first_place(at, sizeof(at));
@@ -210,13 +179,13 @@ static void after_move(const struct op *op, int error)
 static void to_evacuate(const struct op *op)
 {
 	unset(op);
-	if (field_is(SECOND, "draining"))
-		tell("stay 1");
+	if (pool_field_is(SECOND, "draining"))
+		pool_tell("stay 1");
 }
 
 static void after_evacuate(const struct op *op, int error)
 {
-	if (field_is(SECOND, "draining") != !error)
+	if (pool_field_is(SECOND, "draining") != !error)
 		wrong("%s, and it is %sbeing emptied", strerror(error), error ? "" : "not ");
 	pool_sound(op, error);
 	to_evacuate(op);
@@ -225,12 +194,12 @@ static void after_evacuate(const struct op *op, int error)
 static void to_stay(const struct op *op)
 {
 	unset(op);
-	tell("evacuate 1");
+	pool_tell("evacuate 1");
 }
 
 static void after_stay(const struct op *op, int error)
 {
-	if (field_is(SECOND, "draining") != !!error)
+	if (pool_field_is(SECOND, "draining") != !!error)
 		wrong("%s, and it is %sbeing emptied", strerror(error), error ? "not " : "");
 	pool_sound(op, error);
 	to_evacuate(op);
@@ -240,7 +209,7 @@ static void after_stay(const struct op *op, int error)
 static void to_remove(const struct op *op)
 {
 	to_stay(op);
-	for (int i = 0; !field_is("dev.1.used", "0"); i++) {
+	for (int i = 0; !pool_field_is("dev.1.used", "0"); i++) {
 		if (i == POLLS)
 			die("the second member is not empty");
 		usleep(POLL_US);
@@ -250,7 +219,7 @@ static void to_remove(const struct op *op)
 /* It is gone for good: the next turn has another pool. */
 static void after_removal(const struct op *op, int error)
 {
-	if (field_is(SECOND, "removed") != !error)
+	if (pool_field_is(SECOND, "removed") != !error)
 		wrong("%s, and it is %sremoved", strerror(error), error ? "" : "not ");
 	if (error && do_message(op))
 		wrong("%s, nor is it removed the next time: %s", strerror(error), strerror(errno));
@@ -264,7 +233,7 @@ static void after_removal(const struct op *op, int error)
 static void until_areas_rest(char *letters, size_t len)
 {
 	for (int i = 0; i < POLLS; i++) {
-		field("meta", letters, len);
+		pool_field("meta", letters, len);
 		if (!strpbrk(letters, "LR"))
 			return;
 		usleep(POLL_US);
@@ -286,7 +255,7 @@ static void areas_become(const char *want, const char *message)
 
 	if (areas_are(want))
 		return;
-	tell(message);
+	pool_tell(message);
 	until_areas_rest(letters, sizeof(letters));
 	if (strcmp(letters, want))
 		die("%s: the metadata areas become %s, not %s", message, letters, want);

@@ -152,11 +152,9 @@ static void after_reload(const struct op *op, int error)
 /* One extent more than the pool has, or will have had after the turn before. */
 static unsigned int longer(void)
 {
-	char line[DM_LINE_ROOM], value[64];
+	char value[64];
 
-	if (dm_line(POOL, 0, line, sizeof(line)) ||
-	    hybrid_field(line, "logical", value, sizeof(value)))
-		die("how long the pool is");
+	pool_field("logical", value, sizeof(value));
 	return strtoul(value, NULL, 10) + 1;
 }
 

@@ -299,7 +299,7 @@ static void forged_generation(void)
 
 		sb->generation = cpu_to_le64(forged);
 		sb->csum = cpu_to_le32(ek_checksum(sb, sizeof(*sb), &sb->csum));
-		CHECK((opened_generation(c) == forged) == (forged <= 1ULL << 62), "generation %llx",
+		CHECK((opened_generation(c) == forged) == (forged <= EK_GENERATION_LATEST), "generation %llx",
 		      (unsigned long long)forged);
 		media_free(c);
 	}

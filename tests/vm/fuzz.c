@@ -299,7 +299,7 @@ static bool over(time_t deadline)
 static int lines(time_t deadline, char **disk, int nr)
 {
 	static const char *const policy[] = {
-		"0 fill 0", "1 no_discard_passdown static 4 shares 40,60 movers 3", "0 fill 0", "0 asymmetry 0",
+		"0 fill 0", "1 no_discard_passdown static 4 shares 40,60 movers 3", "0 asymmetry 0",
 		"0 unified 2 delta 0", "2 cache_extents 8 concentrate 4 sublun 1 fast 0",
 	};
 	static const int expected[] = { EINVAL, ENODEV, ENXIO, ENOENT, ENOTDIR, EISDIR, ENOTBLK, EROFS,

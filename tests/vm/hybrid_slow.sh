@@ -26,7 +26,7 @@ check "full" blkio write $dev 0 $all "$seed" -- flush $dev
 fields_are "to the last extent" p "dev.0.used dev.1.used" "$((fast / 128)) $((all / 128 - fast / 128))"
 check "the policy that would move most" message p policy wardrop period_ms 100 cooldown_ms 0 low_free 5
 # Its flushes take longer than all of what follows; what users write there waits for them, and nobody else does.
-check "the second is slow" emuctl set b flush=10s read_lat=20ms write_lat=20ms
+check "the second is slow" emuctl set b flush=5s read_lat=20ms write_lat=20ms
 get p started
 moved=$got
 check "what is on the first is written and flushed" fio --name=v --filename=$dev --direct=1 --rw=randwrite --bs=4k \
@@ -34,10 +34,9 @@ check "what is on the first is written and flushed" fio --name=v --filename=$dev
 	--verify=crc32c --verify_backlog=16 --verify_fatal=1 --output-format=json --output=/tmp/fio.json
 p99=$(flushes 'percentile["99.000000"]') max=$(flushes max)
 note "flushes: p99 $((p99 / 1000)) us, longest $((max / 1000)) us"
-check "99 of 100 flushes take less than a quarter of one of the second member" [ "$p99" -lt 2500000000 ]
-check "and all of them less than one of the second member" [ "$max" -lt 8000000000 ]
+check "99 of 100 flushes take less than a second" [ "$p99" -lt 1000000000 ]
+check "and all of them less than one of the second member" [ "$max" -lt 4000000000 ]
 field_is "nothing moves" p started "$moved"
-emuctl set b flush=5s
 before=${EPOCHREALTIME/./}
 check "one write to the second, flushed" blkio write $dev "$fast" 8 9 -- flush $dev
 check "takes that long" [ $((${EPOCHREALTIME/./} - before)) -ge 4500000 ]

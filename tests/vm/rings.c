@@ -789,6 +789,8 @@ static void removed(const char *directory)
 	for (i = 0; i < MANY; i++) {
 		res = reap(&slot);
 		is("a write", res == -EIO ? 0 : res, 0);
+		if (!res)
+			is("its blocks", slot->io.done, slot->io.nr);
 		failed += res != 0;
 	}
 	is("the device went under some", failed > 0, 1);

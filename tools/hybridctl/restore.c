@@ -35,7 +35,6 @@ struct plan {
 	unsigned long *used[EK_MAX_MEMBERS];
 };
 
-#define LATEST		(1ull << 62)	/* the dump's generation at most */
 #define WORD_BITS	(8 * sizeof(unsigned long))
 
 static int bad(unsigned long line, const char *what)
@@ -77,7 +76,7 @@ static int take_super(struct plan *plan, const char *text, unsigned long line)
 	if (vacant && (sscanf(vacant, " vacant %x", &plan->vacant) != 1 ||
 		       plan->vacant >= (1u << plan->p.nr_meta) - 1))
 		return bad(line, "a superblock with places that are not known");
-	if (generation > LATEST)
+	if (generation > EK_GENERATION_LATEST)
 		return bad(line, "a generation that no pool comes to");
 	if ((flags & ~(EK_SUPER_CLEAN | EK_SUPER_NEEDS_CHECK)) ||
 	    (at && sscanf(at, " used %llu", &used) != 1))

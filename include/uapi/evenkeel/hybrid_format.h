@@ -49,6 +49,9 @@
 #define EK_MIN_EXTENT_SECTORS	128u	/* 64 KiB */
 #define EK_MAX_EXTENT_SECTORS	8192u	/* 4 MiB */
 
+/* A superblock's generation at most: no pool gets that old, so one that says more was not written by one. */
+#define EK_GENERATION_LATEST	(1ULL << 62)
+
 enum ek_area_role {
 	EK_ROLE_META	= 1,
 	EK_ROLE_MEMBER	= 2,
