@@ -485,6 +485,14 @@ static int refuse(enum hy_reason *why, enum hy_reason reason, int error)
 	return error;
 }
 
+/* With a member that is to leave nothing is wrong: whoever wants an extent there may let it stay. */
+static int not_taken(struct hy_pool *pool, unsigned int to)
+{
+	struct hy_member *m = &pool->member[to];
+
+	return hy_pool_writable(pool) && m->bdev && m->state == EK_MEMBER_DRAINING ? -EBUSY : -EIO;
+}
+
 /**
  * hy_mig_start - begin to move an extent
  * @pool: the pool, running
@@ -508,7 +516,7 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 		return refuse(why, HY_NOT_UNMAPPED, r ? r : -ENOENT);
 	if (!pool->member[from].bdev || !pool->member[to].bdev ||
 	    pool->member[to].state != EK_MEMBER_ACTIVE || !hy_pool_writable(pool))
-		return refuse(why, HY_NOT_MEMBER, -EIO);
+		return refuse(why, HY_NOT_MEMBER, not_taken(pool, to));
 	mig = mig_alloc(pool, le, entry, to);
 	if (!mig)
 		return refuse(why, HY_NOT_BUSY, -ENOMEM);
@@ -523,7 +531,7 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 	/* State after place: see hy_remove_member(). */
 	if (!hy_member_takes(&pool->member[to])) {
 		undo_start(mig);
-		return refuse(why, HY_NOT_MEMBER, -EIO);
+		return refuse(why, HY_NOT_MEMBER, not_taken(pool, to));
 	}
 	r = READ_ONCE(pool->running) ? xa_insert(&pool->migs, le, mig, GFP_NOIO) : -EBUSY;
 	if (r) {

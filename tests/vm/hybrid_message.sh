@@ -117,6 +117,7 @@ refuse "which it does" "not being evacuated" stay 1
 check "fast" message p set migrate_kbps 0
 check "evacuate again" message p evacuate 1
 check "it is emptied" wait_for 20 status_is p dev.1.used 0
+check_fails "nothing moves there" "busy" dmsetup message p 0 move 1 1
 check "data" blkio verify $dev 16 1008 "$seed"
 check "it is removed" message p remove 1
 check "twice" message p remove 1
