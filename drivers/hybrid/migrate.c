@@ -485,7 +485,7 @@ static int refuse(enum hy_reason *why, enum hy_reason reason, int error)
 	return error;
 }
 
-/* With a member that is to leave nothing is wrong: whoever wants an extent there may let it stay. */
+/* With a member that is to leave nothing is wrong: who wants an extent there may let it stay. */
 static int not_taken(struct hy_pool *pool, unsigned int to)
 {
 	struct hy_member *m = &pool->member[to];

@@ -60,8 +60,8 @@ void ek_areas_drop(struct ek_store *store, unsigned int areas)
 }
 
 /*
- * Unmapped and without validity, or on a member's extent, with nothing valid that the extent does not
- * have.
+ * Unmapped and without validity, or on a member's extent, with nothing valid that the extent has
+ * not.
  */
 bool ek_entry_in_range(const struct ek_store *store, u64 entry)
 {

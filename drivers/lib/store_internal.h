@@ -123,8 +123,8 @@ struct ek_store {
 };
 
 /*
- * What would follow the last one is not written.  EK_GENERATION_LATEST, which is all that is opened,
- * leaves room before it: who began with this one would go on for a moment only.
+ * What would follow the last one is not written.  EK_GENERATION_LATEST, which is all that is
+ * opened, leaves room before it: who began with this one would go on for a moment only.
  */
 #define EK_GENERATION_MAX	(BIT_ULL(63) - 1)
 

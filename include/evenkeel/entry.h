@@ -51,7 +51,8 @@ static inline u32 ek_entry_valid(u64 e)
  *
  * A granule is a block at least, so that a small extent has fewer than an entry has bits.
  * Context: any.
- * Return: their number, 1 to EK_GRANULES; as many of an entry's validity bits, the lowest, are in use.
+ * Return: their number, 1 to EK_GRANULES; so many of an entry's validity bits, the lowest ones, are
+ * in use.
  */
 static inline u32 ek_granules(u32 extent_sectors)
 {

@@ -83,13 +83,14 @@ static u64 next_entry(const struct ek_super *super, u32 *used)
 {
 	static unsigned int member;
 	unsigned int i, nr = le32_to_cpu(super->nr_members);
+	u32 all = ~0u >> (EK_GRANULES - ek_granules(le32_to_cpu(super->extent_sectors)));
 
 	for (i = 0; i < nr; i++) {
 		unsigned int m = (member + i) % nr;
 
 		if (used[m] < le32_to_cpu(super->member[m].nr_extents)) {
 			member = m + 1;
-			return ek_entry_make(m, used[m]++, ~0u);
+			return ek_entry_make(m, used[m]++, all);
 		}
 	}
 	fprintf(stderr, "mkmeta: more logical extents than physical ones\n");

@@ -49,7 +49,7 @@
 #define EK_MIN_EXTENT_SECTORS	128u	/* 64 KiB */
 #define EK_MAX_EXTENT_SECTORS	8192u	/* 4 MiB */
 
-/* A superblock's generation at most: no pool gets that old, so one that says more was not written by one. */
+/* A superblock's generation at most.  No pool gets that old: none wrote one that says more. */
 #define EK_GENERATION_LATEST	(1ULL << 62)
 
 enum ek_area_role {
