@@ -18,7 +18,7 @@ emudisk=/sys/kernel/config/emudisk
 delayed=
 
 # The first member takes extents first; commits come when they are asked for.
-line() { table $((${1:-40} * 128)) 128 m "${2:-a b}" "1 no_discard_passdown" \
+line() { table $((${1:-40} * 128)) 128 "${3:-m}" "${2:-a b}" "1 no_discard_passdown" \
 	"fill 10 commit_ms 60000 cooldown_ms 0 migrate_kbps 0 movers 4 low_free 0"; }
 
 pause() { nap "$1"; }
@@ -409,5 +409,18 @@ grown() {
 		holds $((60 * 128)) 128 1
 }
 scenario "what is written where the volume grew" grown
+
+# A page that is damaged on the one that stays is whole on the one that leaves, until then.
+left_out() { ! status_is p meta AA; }
+mended() {
+	local pages
+	drop_leftovers
+	disk e 8M mem cache=volatile
+	restore_speed && wipe m a b && table=$(line 40 "a b" "m e") && pool p "$table" && write 0 256 1 &&
+		message p checkpoint && pages=$(od -An -tu8 -j $((1048576 + 144)) -N 8 /dev/emudisk/m) &&
+		blkio zero /dev/emudisk/m $((pages / 512)) 16 && message p metadata leave 1 &&
+		wait_for 60 left_out && power_cycle && pool p "$table" && pool_is_sound && holds 0 256 1
+}
+scenario "a metadata area that has left, and the other one was damaged" mended
 check "the end" eval 'restore_speed && rec clear'
 done_testing

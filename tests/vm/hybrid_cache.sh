@@ -5,6 +5,7 @@
 # timeout: 180
 # cpus: 2
 . tests/vm/lib.sh
+. tests/crash/offline.sh
 
 disk m 16M
 disk a 24M
@@ -230,5 +231,5 @@ note "$(message p cache)"
 check "the migrations end" wait_for 60 finished
 check "in the grammar" in_grammar p
 check "remove, with extents in memory" remove_pool p
-check "the pool checks out" hybridctl check /dev/emudisk/{m,a,b}
+check "the pool checks out" is_sound_offline /dev/emudisk/{m,a,b}
 done_testing
