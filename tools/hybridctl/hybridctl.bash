@@ -86,8 +86,8 @@ _hybridctl() {
 		[ "$COMP_CWORD" = 2 ] || words=$(_hybridctl_devices)
 		case $command:$cur in
 		add:-*) words="--grow --force --volatile-ok --help" ;;
-		replace:-*) words="--force --volatile-ok --help" ;;
-		evacuate:-*) words="--no-wait --force --cancel --help" ;;
+		replace:-*) words="--force --give-up --volatile-ok --help" ;;
+		evacuate:-*) words="--no-wait --give-up --force --cancel --help" ;;
 		remove:-*) words="--force --help" ;;
 		grow:-*) words="--size --help" ;;
 		esac ;;

@@ -89,10 +89,11 @@ static const struct command commands[] = {
 	  "  --volatile-ok    take a RAM disk, whose content is lost with the power\n" },
 	{ "grow", cmd_grow, false, "NAME [--size SIZE]", "let a volume grow to what its members hold",
 	  "  --size SIZE      to this size (all but a reserve for migration)\n" },
-	{ "evacuate", cmd_evacuate, false, "NAME DEV [--no-wait] [--force] | --cancel",
+	{ "evacuate", cmd_evacuate, false, "NAME DEV [--no-wait|--give-up] [--force] | --cancel",
 	  "empty a member while the volume runs",
 	  "  --no-wait        only begin; it goes on by itself, also after a restart\n"
 	  "  --force          though the others can't hold all of the volume, were it written\n"
+	  "  --give-up        discard what can't be read, so that the rest can move\n"
 	  "  --cancel         the member is to stay after all\n" },
 	{ "remove", cmd_remove, false, "NAME DEV [--force]", "let a member go that is empty",
 	  "  --force          though the others can't hold all of the volume, were it written\n" },
@@ -100,6 +101,7 @@ static const struct command commands[] = {
 	  "put a device in another's place while the volume runs: add, evacuate, remove",
 	  "  --force          overwrite file systems, partition tables and labels of other hybrid\n"
 	  "                   volumes on the new one\n"
+	  "  --give-up        discard what of the old one can't be read\n"
 	  "  --volatile-ok    take a RAM disk, whose content is lost with the power\n" },
 	{ "metadata", cmd_metadata, false, "NAME resync | NAME move AREA DEV [OPTION]...",
 	  "make a metadata area a mirror again, or move it, while the volume runs",

@@ -18,6 +18,7 @@
 
 #include "dm.h"
 #include "extents.h"
+#include "give_up.h"
 #include "layout.h"
 #include "leftover.h"
 #include "lock.h"
@@ -244,6 +245,7 @@ int member_add(struct live *l, const char *path, const struct fresh *how)
 struct emptying {
 	struct progress progress;
 	uint64_t begun, last;	/* extents */
+	bool give_up;
 	unsigned int stuck;	/* looks without change */
 	uint64_t failed;	/* copies until then */
 };
@@ -325,12 +327,27 @@ static int stays(const struct live *l, unsigned int i)
 
 	extents_ask(&e, l->name, question);
 	where = text_of(l, &e);
-	fail("%s: %llu extents on member %u can't be copied, and stay there: sectors %s of the volume (overwrite or discard them and go on, or hybridctl evacuate %s %u --cancel)",
+	fail("%s: %llu extents on member %u can't be copied, and stay there: sectors %s of the volume (overwrite or discard them and go on, or let --give-up discard what of them can't be read, or hybridctl evacuate %s %u --cancel)",
 	     l->name, (unsigned long long)l->st.dev[i].used, i, where, l->name, i);
 	free(where);
 	free(question);
 	extents_free(&e);
 	return EXIT_FAILED;
+}
+
+/* Of what is left the rest may be copied then; copies that failed until now count no more. */
+static int go_on_without(struct live *l, unsigned int i, struct emptying *p)
+{
+	uint64_t bytes;
+	int err = give_up(l, i, &bytes);
+
+	if (!err && !bytes)
+		err = stays(l, i);
+	if (!err)
+		err = live_look(l);
+	p->stuck = 0;
+	p->failed = copies_failed(l);
+	return err;
 }
 
 static int judge_room(const struct live *l, unsigned int i)
@@ -343,7 +360,7 @@ static int judge_room(const struct live *l, unsigned int i)
 	return fail("%s: the other members are full; add one, or --cancel", l->name);
 }
 
-static int judge_progress(const struct live *l, unsigned int i, struct emptying *p)
+static int judge_progress(struct live *l, unsigned int i, struct emptying *p)
 {
 	const struct status_dev *d = &l->st.dev[i];
 
@@ -359,14 +376,16 @@ static int judge_progress(const struct live *l, unsigned int i, struct emptying 
 		p->failed = copies_failed(l);
 	}
 	if (d->used && copies_failed(l) - p->failed >= STUCK_PASSES * all_that_leaves(l))
-		return stays(l, i);
+		return p->give_up ? go_on_without(l, i, p) : stays(l, i);
 	return p->stuck++ > STUCK_LOOKS ? judge_room(l, i) : EXIT_OK;
 }
 
-static int wait_empty(struct live *l, unsigned int i)
+static int wait_empty(struct live *l, unsigned int i, bool give_up)
 {
 	struct timespec nap = { 0, LOOK_MS * 1000000L };
-	struct emptying p = { .begun = l->st.dev[i].used, .failed = copies_failed(l) };
+	struct emptying p = {
+		.begun = l->st.dev[i].used, .failed = copies_failed(l), .give_up = give_up,
+	};
 	int err;
 
 	progress_init(&p.progress, NULL, 0, isatty(STDOUT_FILENO), progress_now());
@@ -408,22 +427,51 @@ int member_judge_room(const struct live *l, unsigned int but, uint64_t joining, 
 	return EXIT_OK;
 }
 
-int member_evacuate(struct live *l, unsigned int i, bool wait, bool force)
+bool member_is_lost_with_data(const struct live *l, unsigned int i)
+{
+	const struct status_dev *d = &l->st.dev[i];
+
+	return d->state != DEV_REMOVED && !d->present && d->used;
+}
+
+/* Nothing can be moved from it, nor does anything new come to it: it is empty when that is gone. */
+static int give_up_lost(struct live *l, unsigned int i)
+{
+	struct timespec nap = { 0, LOOK_MS * 1000000L };
+	unsigned int looks = 0;
+	uint64_t bytes, used;
+	int err = give_up(l, i, &bytes);
+
+	/* What was freed is so when it has been committed. */
+	while (!err && (used = l->st.dev[i].used)) {
+		err = live_look(l);
+		if (!err && l->st.dev[i].used == used && looks++ > STUCK_LOOKS)
+			err = fail("%s: %llu extents stay on member %u", l->name,
+				   (unsigned long long)used, i);
+		if (!err && l->st.dev[i].used)
+			nanosleep(&nap, NULL);
+	}
+	return err;
+}
+
+int member_evacuate(struct live *l, unsigned int i, unsigned int how)
 {
 	int err = EXIT_OK;
 
 	/* One that is draining was judged when that began. */
 	if (l->st.dev[i].state != DEV_DRAINING)
-		err = member_judge_room(l, i, 0, force);
+		err = member_judge_room(l, i, 0, how & EVACUATE_FORCE);
+	if (!err && how & EVACUATE_GIVE_UP && member_is_lost_with_data(l, i))
+		err = give_up_lost(l, i);
 	if (!err)
 		err = live_message(l, "evacuate", i);
 	if (!err)
 		err = live_look(l);
-	if (err || !wait)
+	if (err || !(how & EVACUATE_WAIT))
 		return err;
 	/* For hours: meanwhile it may be cancelled, or another be added that has room. */
 	unlock_pool();
-	return wait_empty(l, i);
+	return wait_empty(l, i, how & EVACUATE_GIVE_UP);
 }
 
 /* --- a member leaves --- */

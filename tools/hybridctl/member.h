@@ -28,8 +28,13 @@ int member_add(struct live *l, const char *path, const struct fresh *how);
  * also if @force, after a warning.
  */
 int member_judge_room(const struct live *l, unsigned int but, uint64_t joining, bool force);
-/* Begin to empty a member, and wait until it is empty; @force: though that is not so. */
-int member_evacuate(struct live *l, unsigned int i, bool wait, bool force);
+/* It is lost, with what was on it. */
+bool member_is_lost_with_data(const struct live *l, unsigned int i);
+#define EVACUATE_WAIT	 0x1	/* until it is empty */
+#define EVACUATE_FORCE	 0x2	/* though not all of the volume could be written then */
+#define EVACUATE_GIVE_UP 0x4	/* discard what can't be read, when nothing else is left; with WAIT */
+/* Begin to empty a member; @how: EVACUATE_*. */
+int member_evacuate(struct live *l, unsigned int i, unsigned int how);
 /* An empty member leaves, and its label goes. */
 int member_remove(struct live *l, unsigned int i, bool force);
 /* Wipe the label of one that left, or never quite joined, when that was cut short. */

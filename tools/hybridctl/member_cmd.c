@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "give_up.h"
 #include "member.h"
 #include "mirror.h"
 #include "msg.h"
@@ -12,7 +13,7 @@
 
 struct options {
 	struct fresh fresh;
-	bool grow, no_wait, cancel;
+	bool grow, no_wait, cancel, give_up;
 	uint64_t size;	/* bytes */
 };
 
@@ -22,7 +23,8 @@ static int parse(int argc, char **argv, const char *allowed, int words, const ch
 	static const struct option options[] = {
 		{ "force", no_argument, NULL, 'f' }, { "volatile-ok", no_argument, NULL, 'v' },
 		{ "grow", no_argument, NULL, 'g' }, { "no-wait", no_argument, NULL, 'n' },
-		{ "cancel", no_argument, NULL, 'c' }, { "size", required_argument, NULL, 'z' },
+		{ "cancel", no_argument, NULL, 'c' }, { "give-up", no_argument, NULL, 'u' },
+		{ "size", required_argument, NULL, 'z' },
 		OPT_HELP, { NULL, 0, NULL, 0 },
 	};
 	int opt;
@@ -38,6 +40,7 @@ static int parse(int argc, char **argv, const char *allowed, int words, const ch
 		o->grow |= opt == 'g';
 		o->no_wait |= opt == 'n';
 		o->cancel |= opt == 'c';
+		o->give_up |= opt == 'u';
 		if (opt == 'z' && (!parse_size(optarg, &o->size) || !o->size))
 			return usage_error("--size %s: not a size", optarg);
 	}
@@ -79,12 +82,19 @@ int cmd_grow(int argc, char **argv)
 	return err;
 }
 
+static unsigned int how_of(const struct options *o)
+{
+	return (o->fresh.force ? EVACUATE_FORCE : 0) | (o->give_up ? EVACUATE_GIVE_UP : 0);
+}
+
 int cmd_evacuate(int argc, char **argv)
 {
 	struct options o;
 	struct live l;
-	int i, err = parse(argc, argv, "ncf", 2, "a name and a member are", &o);
+	int i, err = parse(argc, argv, "ncfu", 2, "a name and a member are", &o);
 
+	if (!err && o.give_up && (o.no_wait || o.cancel))
+		err = usage_error("--give-up waits until all else has moved");
 	if (err)
 		return err;
 	err = live_open(&l, argv[optind]);
@@ -95,7 +105,7 @@ int cmd_evacuate(int argc, char **argv)
 		else if (o.cancel)
 			err = live_message(&l, "stay", i);
 		else
-			err = member_evacuate(&l, i, !o.no_wait, o.fresh.force);
+			err = member_evacuate(&l, i, (o.no_wait ? 0 : EVACUATE_WAIT) | how_of(&o));
 	}
 	live_close(&l);
 	return err;
@@ -223,16 +233,9 @@ static int finish_metadata(struct live *l, unsigned int k)
 	return area >= 0 && l->st.meta[area] != 'A' ? mirror_resync(l) : EXIT_OK;
 }
 
-/* It can't be emptied, as the kernel would say, but only when the new one has joined. */
-static bool is_lost_with_data(const struct live *l, unsigned int i)
-{
-	const struct status_dev *d = &l->st.dev[i];
-
-	return d->state != DEV_REMOVED && !d->present && d->used;
-}
-
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
-static int replace(struct live *l, const char *old, const char *new, const struct fresh *how)
+static int replace(struct live *l, const char *old, const char *new, const struct fresh *how,
+		   bool give_up)
 {
 	int i = live_member(l, old, true), k = live_member(l, new, true), area, err;
 
@@ -249,9 +252,13 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	if (i < 0)
 		return fail("%s: no member of %s", old, l->name);
 	/* Before it joins: a new one that is of no use, or too small, stays what it is. */
-	if (is_lost_with_data(l, i))
-		return fail("%s: is lost, and what was on it can't be read: discard what \"hybridctl lost %s\" lists first",
-			    old, l->name);
+	if (member_is_lost_with_data(l, i)) {
+		if (!give_up)
+			return fail("%s: is lost, and what was on it can't be read: \"hybridctl lost %s\" lists it, --give-up discards it",
+				    old, l->name);
+		if (give_up_may(l))
+			return EXIT_FAILED;
+	}
 	if (k >= 0 && finish_metadata(l, k))
 		return EXIT_FAILED;
 	area = k < 0 ? area_to_take(l, i, new) : live_metadata_on(l, i);
@@ -263,7 +270,7 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	}
 	if (l->st.dev[i].state == DEV_REMOVED)
 		return member_remove(l, i, false);
-	err = member_evacuate(l, i, true, false);
+	err = member_evacuate(l, i, EVACUATE_WAIT | (give_up ? EVACUATE_GIVE_UP : 0));
 	return err ? err : remove_emptied(l, i);
 }
 
@@ -271,13 +278,13 @@ int cmd_replace(int argc, char **argv)
 {
 	struct options o;
 	struct live l;
-	int err = parse(argc, argv, "fv", 3, "a name, a member and a device are", &o);
+	int err = parse(argc, argv, "fvu", 3, "a name, a member and a device are", &o);
 
 	if (err)
 		return err;
 	err = live_open(&l, argv[optind]);
 	if (!err)
-		err = replace(&l, argv[optind + 1], argv[optind + 2], &o.fresh);
+		err = replace(&l, argv[optind + 1], argv[optind + 2], &o.fresh, o.give_up);
 	if (!err)
 		warn_of_lost(&l);
 	live_close(&l);
