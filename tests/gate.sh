@@ -86,11 +86,11 @@ done
 start runner tests/run --suites tests/gate --logs build/gate/logs --jobs 2
 vm leak 1 "modprobe evenkeel_gate fault=leak; $(noticed 'new suspected memory leaks' \
 	'sleep 1; echo scan >/sys/kernel/debug/kmemleak')"
-vm spin 2 "echo 2 >/proc/sys/kernel/watchdog_thresh; modprobe evenkeel_gate fault=spin & $(noticed 'soft lockup')"
+vm spin 2 "echo 2 >/proc/sys/kernel/watchdog_thresh; modprobe evenkeel_gate fault=spin & $(noticed 'soft lockup.*modprobe')"
 vm stall 2 "echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
-	modprobe evenkeel_gate fault=stall & $(noticed 'rcu.*stall')"
+	modprobe evenkeel_gate fault=stall & $(noticed 'rcu: INFO: .*stall')"
 vm hang 1 "echo 2 >/proc/sys/kernel/hung_task_timeout_secs
-	modprobe evenkeel_gate fault=hang & $(noticed 'blocked for more than')"
+	modprobe evenkeel_gate fault=hang & $(noticed 'task modprobe.*blocked for more than')"
 vm uaf 1 "modprobe evenkeel_gate fault=uaf"
 vm shift 1 "modprobe evenkeel_gate fault=shift"
 vm inversion 1 "modprobe evenkeel_gate fault=inversion"

@@ -17,7 +17,7 @@ cut_once() {
 	oracle run /dev/mapper/p --log $log --seed $((seed + n)) --ops 100000 --threads 4 --dm p --extents $extents \
 		--members 2 --moves 15 --stop-at-error >/tmp/run.out 2>&1 &
 	io=$!
-	wait_for 20 status_above p commits $((2 + n % 5)) || { echo "# no commits"; return 1; }
+	wait_for 120 status_above p commits $((2 + n % 5)) || { echo "# no commits"; return 1; }
 	echo "$way" >/sys/kernel/config/emudisk/cut
 	wait $io
 	[ $? = 0 ] || { cat /tmp/run.out; return 1; }

@@ -193,7 +193,8 @@ static bool flush_covers_completed(const struct test *t)
 	int fd;
 
 	(void)t;
-	if (!emuctl("add fc mem 16M cache=volatile write_lat=3s flush=1ms"))
+	if (!emuctl("add fc mem 16M cache=volatile write_lat=3s flush=1ms") ||
+	    !emuctl("set fc dilate=40"))
 		return false;
 	fd = disk_open("fc", O_RDWR);
 	if (fd < 0)
@@ -203,6 +204,9 @@ static bool flush_covers_completed(const struct test *t)
 	/* SSD flushes wait for the writes before them: the clock is what stands between */
 	if (pthread_create(&flusher, NULL, flush_fd, &fd))
 		abort();
+	while (under_way && shown("fc", "inflight") == 1)
+		;	/* until the flush is submitted, too, well before the write is done */
+	under_way &= emuctl("set fc dilate=1");
 	if (outcome(writer))
 		under_way = wrong("the write failed");
 	pthread_join(flusher, NULL);

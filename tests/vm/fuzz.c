@@ -111,7 +111,7 @@ static bool is_generic(const char *record)
 bool log_says_why(const char *who)
 {
 	char record[8193];
-	int tries = 20;
+	int tries = 1000;
 	ssize_t n;
 
 	do {

@@ -62,7 +62,8 @@ note "moves: $moves, then $(($(status p started) - moves))"
 is "then it is at rest" $? 0
 [ "$(status p reason.balanced)" -gt 1000 ]
 is "as it is balanced" $? 0
-matches "explained" "$(message p explain 3)" "^extent 3 member 0 .* verdict balanced to -1 .* policy asymmetry reads [1-9]"
+for ((one = 0; one < 63; one++)); do into entry dmt message p 0 entry $one; [ "${entry%% *}" != 0 ] || break; done
+matches "explained" "$(message p explain $one)" "^extent $one member 0 .* verdict balanced to -1 .* policy asymmetry reads [1-9]"
 check "what was not written is as it was" blkio verify $dev 16384 16384 "$seed"
 
 # its own rate: one a second; members that change places.  A new policy begins with what the last period measured:

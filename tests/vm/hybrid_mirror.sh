@@ -294,8 +294,11 @@ begin_move() {	# to C, no further than the table
 	hybridctl metadata q move 0 $C & tool=$!
 	wait_for 60 eval '! status_is q meta A-' && kill -9 $tool
 	wait $tool
-	emuctl set c write_lat=10us
+	# slow until the suspension has ended what the tool began
 	dmsetup suspend q && dmsetup resume q && status_is q meta AS
+	began=$?
+	emuctl set c write_lat=10us
+	return $began
 } >/dev/null 2>&1
 check "cut when the table has it" begin_move
 check "stale, the tool goes on" hybridctl metadata q move 0 $C

@@ -118,8 +118,8 @@ def main():
     with subprocess.Popen(["nohup", "hybridctl", "record", "vol", "-o", RECORD, "--interval", "0.25"],
                           stderr=subprocess.DEVNULL) as recorder:
         test(wait_for(lambda: os.path.exists(RECORD) and length(RECORD), 60), "record begins")
-        load = run("fio", "--name=l", "--filename=/dev/mapper/vol", "--size=16M", "--bs=4k", "--rw=randrw", "--direct=1",
-                   "--ioengine=libaio", "--iodepth=4", "--time_based", "--runtime=4", "--output-format=json")
+        load = run("fio", "--name=l", "--filename=/dev/mapper/vol", "--size=16M", "--io_size=64M", "--bs=4k", "--rw=randrw",
+                   "--direct=1", "--ioengine=libaio", "--iodepth=4", "--output-format=json")
         recorder.send_signal(signal.SIGHUP)     # at a signal that it heeds it writes one line more
         had = length(RECORD)
         test(wait_for(lambda: length(RECORD) >= max(had + 2, 9), 60), "who ignores SIGHUP goes on to")

@@ -10,8 +10,8 @@ disk a 24M mem cache=volatile
 disk b 24M mem cache=volatile
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
-# nanoseconds that flushes took, of which there were some
-flushes() { jq "if .jobs[0].sync.total_ios > 20 then .jobs[0].sync.lat_ns.$1 | floor else \"too few\" end" /tmp/fio.json; }
+# nanoseconds that flushes took
+flushes() { jq ".jobs[0].sync.lat_ns.$1 | floor" /tmp/fio.json; }
 counted a
 counted b
 
@@ -25,18 +25,17 @@ check "one that is as long as its members" pool p "$(line $all)"
 check "full" blkio write $dev 0 $all "$seed" -- flush $dev
 fields_are "to the last extent" p "dev.0.used dev.1.used" "$((fast / 128)) $((all / 128 - fast / 128))"
 check "the policy that would move most" message p policy wardrop period_ms 100 cooldown_ms 0 low_free 5
-# Its flushes take longer than all of what follows; what users write there waits for them, and nobody else does.
-check "the second is slow" emuctl set b flush=5s read_lat=20ms write_lat=20ms
+# What users write to it would wait, and nobody else does.
+check "the second answers nothing" emuctl set b stall=1
 get p started
 moved=$got
-check "what is on the first is written and flushed" fio --name=v --filename=$dev --direct=1 --rw=randwrite --bs=4k \
-	--size=$((fast * 512)) --time_based --runtime=4 --fsync=1 --ioengine=psync --randseed="$seed" \
+check "what is on the first is written and flushed" timeout 80 fio --name=v --filename=$dev --direct=1 --rw=randwrite --bs=4k \
+	--size=$((fast * 512)) --io_size=1m --fsync=1 --ioengine=psync --randseed="$seed" \
 	--verify=crc32c --verify_backlog=16 --verify_fatal=1 --output-format=json --output=/tmp/fio.json
-p99=$(flushes 'percentile["99.000000"]') max=$(flushes max)
-note "flushes: p99 $((p99 / 1000)) us, longest $((max / 1000)) us"
-check "99 of 100 flushes take less than a second" [ "$p99" -lt 1000000000 ]
-check "and all of them less than one of the second member" [ "$max" -lt 4000000000 ]
+note "flushes: p99 $(flushes 'percentile["99.000000"]') ns, longest $(flushes max) ns"
+check "with flushes" [ "$(jq '.jobs[0].sync.total_ios' /tmp/fio.json)" -gt 20 ]
 field_is "nothing moves" p started "$moved"
+check "the second answers, slowly" emuctl set b stall=0 flush=5s read_lat=20ms write_lat=20ms
 before=${EPOCHREALTIME/./}
 check "one write to the second, flushed" blkio write $dev "$fast" 8 9 -- flush $dev
 check "takes that long" [ $((${EPOCHREALTIME/./} - before)) -ge 4500000 ]

@@ -5,7 +5,8 @@
 # timeout: 120
 . tests/vm/lib.sh
 used=""
-modprobe dm-hybrid && modprobe dm-crypt && modprobe xfs && modprobe btrfs && modprobe dm-multipath && modprobe dm-round-robin || die "modules are missing"
+modprobe dm-hybrid || die "no dm-hybrid"
+needs dm-crypt xfs btrfs dm-multipath dm-round-robin
 
 export LVM_SYSTEM_DIR=/tmp/lvm LVM_SUPPRESS_FD_WARNINGS=1
 mkdir -p /tmp/lvm /tmp/mnt
@@ -48,7 +49,7 @@ on_it() {
 	/run/evenkeel/busybox mount -t "$1" -o discard "$2" /tmp/mnt || return
 	cp /tmp/file /tmp/mnt/a && cp /tmp/file /tmp/mnt/b && sync && is_used && full=$used || return
 	rm /tmp/mnt/a && sync && fstrim /tmp/mnt && message p commit || return
-	wait_for 20 less_than "$full" 250 || { echo "# used $used of $full"; return 1; }
+	wait_for 90 less_than "$full" 250 || { echo "# used $used of $full"; return 1; }
 	/run/evenkeel/busybox umount /tmp/mnt && /run/evenkeel/busybox mount -t "$1" "$2" /tmp/mnt && cmp /tmp/file /tmp/mnt/b &&
 		/run/evenkeel/busybox umount /tmp/mnt
 }
@@ -92,16 +93,16 @@ check "found on top of all layers" hybridctl assemble w
 pools=(w "${pools[@]}")
 is "which are these" "$(hybridctl status w --json | jq -c '[.devices[].path]')" '["/dev/mapper/multi","/dev/mapper/two"]'
 check "data" blkio verify /dev/mapper/w 0 16384 "$seed"
-fio --name=v --filename=/dev/mapper/w --direct=1 --rw=randrw --bs=4k --offset=8m --size=8m --time_based --runtime=60 \
+fio --name=v --filename=/dev/mapper/w --direct=1 --rw=randrw --bs=4k --offset=8m --size=8m --time_based --runtime=600 \
 	--verify=crc32c --verify_backlog=64 --verify_fatal=1 --iodepth=8 --ioengine=libaio --thread --randseed="$seed" \
 	--output=/tmp/fio.out & io=$!
 multi_is() { dmsetup status multi | grep -Eq "$1"; }
 before=$(reads e)
-check "fio is at it" wait_for 20 eval '[ $(reads e) -gt $((before + 100)) ]'
+check "fio is at it" wait_for 120 eval '[ $(reads e) -gt $((before + 100)) ]'
 check "a path fails" eval 'dmsetup load path1 --table "0 $size error" && dmsetup suspend --noflush path1 && dmsetup resume path1'
-check "multipath sees it" wait_for 20 multi_is "A 0 2 0 .*F [0-9]+"
+check "multipath sees it" wait_for 120 multi_is "A 0 2 0 .*F [0-9]+"
 before=$(reads e)
-check "fio goes on by the other" wait_for 20 eval '[ $(reads e) -gt $((before + 200)) ]'
+check "fio goes on by the other" wait_for 120 eval '[ $(reads e) -gt $((before + 200)) ]'
 kill -INT $io
 wait $io
 check "fio saw nothing wrong" eval '! grep -E "verify: bad|error=|err= *[1-9]" /tmp/fio.out'

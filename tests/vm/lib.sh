@@ -24,6 +24,16 @@ note() { local text="$*"; echo "# ${text//$'\n'/$'\n'# }"; }
 ok() { echo "ok $((++tests)) - $*"; }
 not_ok() { failures=$((failures + 1)); echo "not ok $((++tests)) - $1"; shift; [ $# = 0 ] || note "$@"; }
 skip() { echo "ok $((++tests)) - $1 # SKIP $2"; }
+# Modules that Debian's kernels have, and the one for debugging may lack: there all of the suite is left out.
+needs() {
+	local module
+	for module; do
+		modprobe "$module" && continue
+		[[ $(uname -r) == *-debug ]] || die "no $module"
+		echo "1..0 # SKIP this kernel has no $module"
+		exit 0
+	done
+}
 die() { echo "Bail out! $*"; exit 2; }
 done_testing() { echo "1..$tests"; [ $failures = 0 ]; exit; }
 
@@ -135,12 +145,12 @@ interrupt_once() {
 	interrupted+=" $(<"$said")"
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds; polls
+# wait_for SECONDS COMMAND...: until it succeeds; polls. A machine that stood still has another second to come to it.
 wait_for() {
-	local deadline=$((SECONDS + $1))
+	local deadline=$((SECONDS + $1)) late=0
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $deadline ] || return 1
+		[ $SECONDS -lt $deadline ] || [ $((++late)) -le 20 ] || return 1
 		nap 0.05
 	done
 }

@@ -5,7 +5,8 @@
 # timeout: 120
 . tests/vm/lib.sh
 
-modprobe mem2m && modprobe dm-mirror && modprobe dm-snapshot || die "modules are missing"
+modprobe mem2m || die "no mem2m"
+needs dm-mirror dm-snapshot
 
 # No udev here, and nothing else's volumes.
 export LVM_SYSTEM_DIR=/tmp/lvm LVM_SUPPRESS_FD_WARNINGS=1

@@ -78,14 +78,15 @@ is "migrations are no more than they may be" "$(($(stat_of waiting) <= 64))" 1
 check "nlctl shows the migrations that wait" eval 'nlctl migrations a --wait 0 >/tmp/moves'
 is "all of them" "$(($(wc -l </tmp/moves) - 1))" "$(stat_of waiting)"
 check "as JSON, too, and acknowledges none" eval 'nlctl migrations a --count 2 --wait 10 --json >/tmp/moves'
-matches "a line each" "$(</tmp/moves)" '^\{"from":[0-9]+,"to":[0-9]+,"metadata":\["0x[0-9a-f]+","0x6e616d656c657373","0x[0-9a-f]+"\]\}.\{.*\}$'
+matches "a line each" "$(</tmp/moves)" '^\{"from":[0-9]+,"to":[0-9]+,"metadata":\["0(x[0-9a-f]+)?","0x6e616d656c657373","0(x[0-9a-f]+)?"\]\}.\{.*\}$'
 is "it shows how many names there are" "$(nlctl names a --count)" "$(stat_of valid)"
 check "and each, once" eval 'nlctl names a >/tmp/names.list'
 is "by its address" "$(tail -n +2 /tmp/names.list | sort -un | wc -l)" "$(stat_of valid)"
 check "as JSON, too" eval 'nlctl names a --json >/tmp/names.json'
 is "with the metadata" "$(grep -c '"0x6e616d656c657373"' /tmp/names.json)" "$(stat_of valid)"
-check "and finds its blocks by the names it knows" names verify
-is "who opens it next is told of all, and acknowledges" "$(stat_of waiting)" 0
+# By the names it knows it finds its blocks; it may end before it was told of the last.
+all_told() { names verify && [ "$(stat_of waiting)" = 0 ]; }
+check "who opens it next is told of all, and acknowledges" wait_for 60 all_told
 check "who looks at migrations late finds no block of his at an old address" names late 12 "$seed"
 check "all is what was written" names verify
 check "both segments are one space" eval 'blkio write $d/a 8192 4096 2 && ! blkio write $d/a 12288 4096 3 && blkio discard $d/a 8192 8192 -- flush $d/a'

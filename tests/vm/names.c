@@ -551,11 +551,11 @@ static int cut(const char *name)
 	while (info.waiting < 8)
 		if (put(any(nr / 8), 1) || nameless_query(device, &info))
 			die("overwrite", info.waiting);
-	if (nameless_moves(device, &move, 1, 10000) != 1)
+	if (nameless_moves(device, &move, 1, 60000) != 1)
 		die("none is told", 0);
 	power(name, "nlctl cut %s --off");
 	power(name, "nlctl power %s on");
-	if (poll(&poll_fd, 1, 10000) != 1)
+	if (poll(&poll_fd, 1, 60000) != 1)
 		die("no notice of a cut", 0);
 	fails("before the notice was taken", result(nameless_moves(device, &move, 1, 0)), ECONNRESET);
 	fails("and again", result(nameless_moves(device, &move, 1, 0)), ECONNRESET);
@@ -573,7 +573,7 @@ static int cut(const char *name)
 	if (nameless_query(device, &info))	/* without what was over */
 		die("query", 0);
 	poll_fd.events = POLLIN;
-	while (acked < info.waiting && poll(&poll_fd, 1, 10000) == 1)
+	while (acked < info.waiting && poll(&poll_fd, 1, 60000) == 1)
 		listen(false);
 	if (acked != info.waiting || moved != acked || nameless_query(device, &info) || info.waiting)
 		die("not all came, once", acked);

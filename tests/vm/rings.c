@@ -765,7 +765,7 @@ static void cut(void)
 	is("no more answers", io_uring_peek_cqe(&ring, &cqe), -EAGAIN);
 	is("the power went under some", failed > 0, 1);
 	file.fd = nameless_fd(device);
-	is("a notice of the cut", poll(&file, 1, 10000), 1);
+	is("a notice of the cut", poll(&file, 1, 60000), 1);
 	is("it", file.revents & POLLPRI, POLLPRI);
 	is("migrations", nameless_moves(device, &move, 1, 0), -ECONNRESET);
 	is("a query", nameless_query(device, &info), 0);

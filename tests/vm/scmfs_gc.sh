@@ -81,7 +81,7 @@ check_fails "of numbers" "usage:" scmfsctl gc $m --cold -1
 check_fails "it is for root" "takes root" setpriv --reuid 65534 --clear-groups scmfsctl gc $m
 check "aged" begin
 check "on, it needs nobody to start it" eval "scmfsctl gc $m --on --cold 0 >/dev/null &&
-	wait_for 30 eval 'value gc $m wholes && [ \$value = 2 ]'"
+	wait_for 120 eval 'value gc $m wholes && [ \$value = 2 ]'"
 exec {log}>>$m/log
 for ((i = 0; i < 83; i++)); do printf '%4096s' '' >&$log; done
 check "a file that grows has room ahead" eval "value usage $m/log file.ahead_bytes && [ \$value -gt 0 ]"

@@ -81,8 +81,8 @@ reads() { while [ ! -e /tmp/enough ]; do fstwin again $m/x $twin/x && fstwin aga
 rm -f /tmp/enough
 reads >/tmp/a 2>&1 &
 reader=$!
-check "windows are made" wait_for 20 eval "value windows $m windows.made && [ \$value -ge 2 ]"
-check "they are dropped under their reader" wait_for 60 eval "collect && is_whole x && is_whole y"
+check "windows are made" wait_for 120 eval "value windows $m windows.made && [ \$value -ge 2 ]"
+check "they are dropped under their reader" wait_for 180 eval "collect && is_whole x && is_whole y"
 touch /tmp/enough
 check "who read what was there, before and after" wait $reader
 check "every file holds what it held" same
