@@ -234,6 +234,7 @@ is "all of them" "$(lost)" $((there * 128))
 check "others are served" blkio verify $dev 0 8 "$seed"
 emuctl set c fail=none
 check "stop" ctl stop p
+dd if=/dev/emudisk/c of=/tmp/c.label bs=4k count=1 status=none
 remove_disk c
 check_fails "not assembled in silence" "member 2 not found .--degraded" ctl assemble p
 check "on request" ctl assemble p --degraded
@@ -254,9 +255,19 @@ dmsetup create top --table "0 8 linear $dev 0"
 check_fails "what is lost is not given up under another device" "is in use .*top" ctl evacuate p 2 --give-up
 check_fails "nor by a replace" "is in use .*top" ctl replace p 2 /dev/emudisk/d --force --give-up
 dmsetup remove top
+exec {open}<>$dev
+check_fails "nor while a program has it open" "is in use .opened by process" ctl evacuate p 2 --give-up
+exec {open}>&-
+disk c 24M
+dd if=/tmp/c.label of=/dev/emudisk/c oflag=direct bs=4k status=none
+check_fails "nor when it is there after all" "member 2 is there ./dev/emudisk/c.: it is taken back" ctl evacuate p 2 --give-up
+check_fails "not by a replace, either" "member 2 is there" ctl replace p 2 /dev/emudisk/d --force --give-up
+remove_disk c
+into after blkio digest /dev/emudisk/d 0 2048
+is "the new device is as it was" "$after" "$before"
 is "all of it is there to be lost" "$(lost)" $((there * 128))
 check "what is lost can be given up" ctl evacuate p 2 --give-up
-is "all of it was said" "$(awk '/^ +sectors [0-9]+ to [0-9]+$/ { sum += $4 - $2 + 1 } END { print sum }' "$said")" $((there * 128))
+is "all of it was said" "$(awk '/: sectors [0-9]+ to [0-9]+$/ { sum += $NF - $(NF - 2) + 1 } END { print sum }' "$said")" $((there * 128))
 check "and the member, too" ctl remove p 2
 check "nothing is lost any more" eval '[ "$(ctl status p --json | jq ".lost | length")" = 0 ]'
 check "what was given up is zeroes" blkio verify $dev "$first" 8 0
@@ -272,9 +283,12 @@ check_fails "it stays, with all that can be read of it" "extents on member 1 can
 dmsetup create top --table "0 8 linear $dev 0"
 check_fails "nothing is given up under another device" "is in use .*top" ctl evacuate p 1 --force --give-up
 dmsetup remove top
-check "in the end" ctl evacuate p 1 --force --give-up
-matches "it says of what" "$(paste -sd, "$said")" "given up 12K on member 1[^:]*:, +sectors $((one * 128 + 16)) to $((one * 128 + 39))(,|$)"
-check "it leaves" ctl remove p 1 --force
+emuctl set b fail_range=0+0
+check_fails "nor of one of which nothing at all can be read" "member 1 does not answer" ctl evacuate p 1 --force --give-up
+emuctl set b "fail_range=$((2048 + pe * 128 + 20))+13"
+check "in the end, by a replace" ctl replace p 1 /dev/emudisk/d --give-up
+matches "it says of what" "$(paste -sd, "$said")" "zeroes from now on: sectors $((one * 128 + 16)) to $((one * 128 + 39)),.*given up 12K on member 1(,|$)"
+field_is "it has left" p dev.1.state removed
 emuctl set b fail_range=0+0 fail=none
 check "all else is as it was" blkio verify $dev 0 $((one * 128 + 16)) "$seed" -- verify $dev $((one * 128 + 40)) $((49152 - one * 128 - 40)) "$seed"
 check "what was given up is zeroes" blkio verify $dev $((one * 128 + 16)) 24 0

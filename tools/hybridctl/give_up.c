@@ -4,93 +4,184 @@
  *
  * Of a member that is lost all of its extents are given up.  Of one that is there each granule is
  * read, and only those are that can't be, twice: the rest of the extent can be copied then, as a
- * copy leaves out what is not written.  Discards are as durable as any, after a flush: a cut
- * leaves some of them done, and an error where the others were to be.
+ * copy leaves out what is not written.  A discard is durable after a flush: a cut leaves some of
+ * them done, and errors where the others were to be.
  *
  * Between a read that fails and its discard somebody may write there, and would lose what he wrote.
- * So nobody else has the volume meanwhile; a file system would not know, either, that what it has
- * seen is zeroes by now.
+ * So nobody else has the volume, which is looked at before each discard; a file system would not
+ * know, either, that what it has seen is zeroes by now.
+ *
+ * What is gone can't be seen anywhere afterwards, so it is printed at once, and a signal ends the
+ * work between two discards.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "evenkeel/entry.h"
 
-#include "bdev.h"
+#include "area.h"
+#include "dm.h"
 #include "extents.h"
 #include "give_up.h"
+#include "interrupt.h"
 #include "msg.h"
+#include "pool.h"
 #include "progress.h"
-#include "ranges.h"
+#include "sole.h"
 #include "units.h"
 
 #define STEP	(1ull << 30)	/* bytes that one discard is about: often enough to tell of */
 #define SECONDS	5u		/* between lines, where there is no terminal */
+#define FLUSHES	3		/* up to two tell of what was lost before */
 
 struct giving {
+	const struct live *l;
+	unsigned int i;			/* member */
 	struct bdev dev;		/* the volume */
 	uint64_t extent, granule;	/* bytes */
 	void *buf;			/* of an extent */
-	struct ranges gone;		/* bytes */
+	uint64_t at, len;		/* the last range that is gone, not printed yet; bytes */
+	uint64_t gone;			/* bytes */
 	struct progress progress;
+	int64_t told;			/* seconds */
 	uint64_t done, total;		/* bytes */
 };
 
-static int volume_open(const struct live *l, struct bdev *dev)
-{
-	char *path = xasprintf("/dev/mapper/%s", l->name), *users;
-	int err = bdev_open(dev, path, BDEV_WRITE | BDEV_EXCL);
-	struct bdev other;
+/* --- may it be? --- */
 
-	if (err == -EBUSY && !bdev_open(&other, path, 0)) {
-		users = bdev_users(other.rdev);
-		fail("%s: is in use (%s): what can't be read may be given up only while nobody else has the volume",
-		     l->name, users ? users : "by a program");
-		free(users);
-		bdev_close(&other);
-	} else if (err) {
-		fail("%s: %s", path, strerror(-err));
+/* A device that came late is taken back when the volume starts again, with all that is on it. */
+static int judge_lost(const struct live *l, unsigned int i)
+{
+	struct pools pools;
+	struct pool *p;
+	unsigned int k;
+	int err = pools_scan(&pools);
+
+	if (err)
+		return fail("can't look for member %u: %s", i, strerror(-err));
+	for (k = 0; k < pools.nr && !err; k++) {
+		p = &pools.pool[k];
+		if (memcmp(p->uuid, l->info.pool_uuid, EK_UUID_SIZE))
+			continue;
+		pool_settle(p);
+		if (p->member[i].there)
+			err = fail("%s: member %u is there (%s): it is taken back when the volume is stopped and assembled",
+				   l->name, i, p->member[i].path);
 	}
-	free(path);
+	pools_free(&pools);
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 
-int give_up_may(const struct live *l)
+/* A disk that was pulled fails each read, and is whole. */
+static int judge_present(const struct live *l, unsigned int i)
+{
+	char *path = bdev_path(makedev(l->st.dev[i].major, l->st.dev[i].minor));
+	struct area area[AREA_MAX];
+	struct bdev dev;
+	int err, nr = -1;
+
+	if (path && !bdev_open(&dev, path, 0)) {
+		nr = area_find(&dev, area, &err);
+		bdev_close(&dev);
+	}
+	free(path);
+	return nr > 0 ? EXIT_OK :
+	       fail("%s: member %u does not answer, not even with its label: nothing is given up (if it is lost, assemble the volume without it, by --degraded, and give the command again)",
+		    l->name, i);
+}
+
+static int judge(const struct live *l, unsigned int i)
+{
+	return l->st.dev[i].present ? judge_present(l, i) : judge_lost(l, i);
+}
+
+int give_up_may(const struct live *l, unsigned int i)
 {
 	struct bdev dev;
-	int err = volume_open(l, &dev);
+	int err = judge(l, i);
 
-	if (!err)
-		bdev_close(&dev);
-	return err;
+	if (err || sole_open(&dev, l->name))
+		return EXIT_FAILED;
+	bdev_close(&dev);
+	return EXIT_OK;
 }
+
+/* --- what is told --- */
 
 static void tell(struct giving *g, bool end)
 {
+	int64_t now = progress_now();
+
+	if (!end && now == g->told)
+		return;
+	g->told = now;
 	progress_tell(&g->progress, g->done, g->total, end);
+}
+
+static void begin_line(const struct giving *g)
+{
+	if (g->progress.tty && g->progress.told)
+		printf("\r\033[K");
+}
+
+static void say(struct giving *g)
+{
+	if (!g->len)
+		return;
+	begin_line(g);
+	note("%s: given up, and zeroes from now on: sectors %llu to %llu", g->l->name,
+	     (unsigned long long)(g->at / SECTOR_SIZE),
+	     (unsigned long long)((g->at + g->len) / SECTOR_SIZE - 1));
+	fflush(stdout);
+	g->len = 0;
+}
+
+static void gone(struct giving *g, uint64_t at, uint64_t len)
+{
+	g->gone += len;
+	if (g->len && g->at + g->len == at) {
+		g->len += len;
+		return;
+	}
+	say(g);
+	g->at = at;
+	g->len = len;
+}
+
+/* --- one range --- */
+
+static int wrong(const struct giving *g, uint64_t at, const char *what)
+{
+	begin_line(g);
+	return fail("%s: sector %llu: %s", g->l->name, (unsigned long long)(at / SECTOR_SIZE), what);
 }
 
 static int discard(struct giving *g, uint64_t at, uint64_t len)
 {
-	int err = bdev_discard(&g->dev, at, len);
+	int err;
 
+	if (interrupted)
+		return wrong(g, at, "interrupted here: the rest is as it was, give the command again");
+	if (!sole_is(g->l->name))
+		return wrong(g, at, "somebody else has opened the volume: the rest is as it was");
+	err = bdev_discard(&g->dev, at, len);
 	if (err)
-		return fail("%s: sectors %llu to %llu can't be discarded: %s", g->dev.path,
-			    (unsigned long long)(at / SECTOR_SIZE),
-			    (unsigned long long)((at + len) / SECTOR_SIZE - 1), strerror(-err));
-	ranges_add(&g->gone, at, len);
+		return wrong(g, at, strerror(-err));
+	gone(g, at, len);
 	return EXIT_OK;
 }
 
-/* What the media say of it, not the way to them: that may be there again later. */
+/* What is said of the media, as far as anybody can tell. */
 static bool is_unreadable(int err)
 {
-	return err == -EIO || err == -ENODATA || err == -EILSEQ;
+	return err == -EIO || err == -ENODATA || err == -EILSEQ || err == -EREMOTEIO;
 }
 
-/* 0: it can be read; 1: it can't, whoever tries; EXIT_FAILED + 1: that can't be told, printed. */
+/* 0: it can be read; 1: it can't, whoever tries; -1: that can't be told, printed. */
 static int look(const struct giving *g, uint64_t at, uint64_t len)
 {
 	int err = bdev_read(&g->dev, at, g->buf, len);
@@ -99,86 +190,125 @@ static int look(const struct giving *g, uint64_t at, uint64_t len)
 		err = bdev_read(&g->dev, at, g->buf, len);
 	if (!err || is_unreadable(err))
 		return err ? 1 : 0;
-	return fail("%s: sector %llu: %s", g->dev.path, (unsigned long long)(at / SECTOR_SIZE),
-		    strerror(-err)) + 1;
+	wrong(g, at, strerror(-err));
+	return -1;
 }
 
-/* Granules of [@at, @end), which is an extent, or the last part of one. */
-static int unreadable_granules(struct giving *g, uint64_t at, uint64_t end)
+/* The rest of the extent moves only if that has helped. */
+static int discard_granule(struct giving *g, uint64_t at, uint64_t len)
 {
-	uint64_t len;
-	int bad, err = EXIT_OK;
+	int err = discard(g, at, len);
 
-	for (; at < end && !err; at += len) {
-		len = end - at < g->granule ? end - at : g->granule;
-		bad = look(g, at, len);
-		if (bad)
-			err = bad == 1 ? discard(g, at, len) : EXIT_FAILED;
-	}
+	if (!err && bdev_read(&g->dev, at, g->buf, len))
+		err = wrong(g, at, "still can't be read, though it was discarded");
 	return err;
 }
 
-static int unreadable(struct giving *g, uint64_t at, uint64_t end)
+/* The kernel has gone on since it was asked what is there.  1: it has moved. */
+static int is_elsewhere(const struct giving *g, uint64_t at)
 {
-	uint64_t len;
+	char *message = xasprintf("entry %llu", (unsigned long long)(at / g->extent));
+	char *reply = NULL, *why = NULL;
+	unsigned int member = 0;
+	int r = -1;
+
+	if (dm_message(g->l->name, message, &reply, &why))
+		wrong(g, at, why ? why : "the kernel can't tell where it is");
+	else
+		r = !reply || sscanf(reply, "%u", &member) != 1 || member != g->i;
+	free(message);
+	free(reply);
+	free(why);
+	return r;
+}
+
+/* [@at, @at + @len) is an extent, or what the volume has of its last one, and can't be read. */
+static int give_up_part(struct giving *g, uint64_t at, uint64_t len)
+{
+	uint64_t from, n, bad = 0;
+	unsigned int k, nr = (len + g->granule - 1) / g->granule;
+	int r = is_elsewhere(g, at);
+
+	for (k = 0; k < nr && !r; k++) {
+		from = k * g->granule;
+		n = len - from < g->granule ? len - from : g->granule;
+		r = look(g, at + from, n);
+		if (r > 0) {
+			bad |= 1ull << k;
+			r = 0;
+		}
+	}
+	if (r)
+		return r > 0 ? EXIT_OK : EXIT_FAILED;
+	/* Of one that has nothing to be copied nothing is left, and it need not be moved. */
+	if (bad == (1ull << nr) - 1)
+		return judge_present(g->l, g->i) ? EXIT_FAILED : discard(g, at, len);
+	for (k = 0; k < nr && !r; k++) {
+		from = k * g->granule;
+		n = len - from < g->granule ? len - from : g->granule;
+		if (bad & 1ull << k)
+			r = discard_granule(g, at + from, n);
+	}
+	return r;
+}
+
+static int unreadable(struct giving *g, uint64_t at, uint64_t len)
+{
+	if (interrupted)
+		return wrong(g, at, "interrupted here: the rest is as it was, give the command again");
+	return bdev_read(&g->dev, at, g->buf, len) ? give_up_part(g, at, len) : EXIT_OK;
+}
+
+/* --- all that is there --- */
+
+static int range(struct giving *g, uint64_t at, uint64_t end)
+{
+	bool lost = !g->l->st.dev[g->i].present;
+	uint64_t len, step = lost ? STEP : g->extent;
 	int err = EXIT_OK;
 
-	for (; at < end && !err; at += len, g->done += len) {
-		len = end - at < g->extent ? end - at : g->extent;
+	while (at < end && !err) {
+		len = end - at < step ? end - at : step;
 		tell(g, false);
-		if (bdev_read(&g->dev, at, g->buf, len))
-			err = unreadable_granules(g, at, at + len);
+		err = lost ? discard(g, at, len) : unreadable(g, at, len);
+		at += len;
+		g->done += err ? 0 : len;
 	}
 	return err;
 }
 
-static int everything(struct giving *g, uint64_t at, uint64_t end)
+/* Also of what was discarded before: what is to be freed then is so. */
+static int flush(const struct giving *g)
 {
-	uint64_t len;
-	int err = EXIT_OK;
+	unsigned int n;
 
-	for (; at < end && !err; at += len, g->done += len) {
-		len = end - at < STEP ? end - at : STEP;
-		tell(g, false);
-		err = discard(g, at, len);
-	}
-	return err;
+	for (n = 0; n < FLUSHES; n++)
+		if (!bdev_flush(&g->dev)) {
+			if (n)
+				warn("%s: a flush failed, as writes had been lost with a member before: see the kernel's log",
+				     g->l->name);
+			return EXIT_OK;
+		}
+	return fail("%s: what was given up may not be so after a power failure: the flush failed",
+		    g->l->name);
 }
 
-static int walk(struct giving *g, const struct extents *e, bool lost)
+static int walk(struct giving *g, const struct extents *e)
 {
 	uint64_t size = g->dev.sectors * SECTOR_SIZE, at, end;
-	unsigned int i;
-	int err = EXIT_OK;
+	int err = EXIT_OK, flushed;
+	unsigned int k;
 
-	for (i = 0; i < e->nr && !err; i++) {
-		at = e->range[i].first * g->extent;
-		end = at + e->range[i].nr * g->extent;
-		end = end < size ? end : size;
-		err = lost ? everything(g, at, end) : unreadable(g, at, end);
+	for (k = 0; k < e->nr && !err; k++) {
+		at = e->range[k].first * g->extent;
+		end = at + e->range[k].nr * g->extent;
+		err = range(g, at, end < size ? end : size);
 	}
-	if (!err && g->gone.nr && bdev_flush(&g->dev))
-		err = fail("%s: what was given up may not be so after a power failure: the flush failed",
-			   g->dev.path);
-	return err;
-}
-
-/* For good, and nowhere else to be seen. */
-static void say(const struct live *l, struct giving *g, unsigned int i)
-{
-	char size[UNIT_TEXT];
-	unsigned long k;
-
-	ranges_settle(&g->gone);
-	if (!g->gone.nr)
-		return;
-	note("%s: given up %s on member %u, which read as zeroes now:", l->name,
-	     human_bytes(size, ranges_sum(&g->gone)), i);
-	for (k = 0; k < g->gone.nr; k++)
-		note("  sectors %llu to %llu",
-		     (unsigned long long)(g->gone.range[k].first / SECTOR_SIZE),
-		     (unsigned long long)((g->gone.range[k].first + g->gone.range[k].nr) /
-					  SECTOR_SIZE - 1));
+	say(g);
+	flushed = flush(g);
+	if (g->progress.told)
+		tell(g, true);
+	return err ? err : flushed;
 }
 
 static int ask(const struct live *l, unsigned int i, struct extents *e)
@@ -193,31 +323,40 @@ static int ask(const struct live *l, unsigned int i, struct extents *e)
 		    l->name, i);
 }
 
+static int give_up_all(struct giving *g)
+{
+	char size[UNIT_TEXT];
+	struct extents e;
+	int err = ask(g->l, g->i, &e);
+
+	if (!err) {
+		g->buf = bdev_buffer(g->extent);
+		g->total = extents_sum(&e) * g->extent;
+		progress_init(&g->progress, "Giving up what can't be read", SECONDS,
+			      isatty(STDOUT_FILENO), progress_now());
+		catch_interrupts();
+		err = walk(g, &e);
+		let_interrupts();
+		if (g->gone)
+			note("%s: given up %s on member %u", g->l->name,
+			     human_bytes(size, g->gone), g->i);
+		free(g->buf);
+	}
+	extents_free(&e);
+	return err;
+}
+
 int give_up(const struct live *l, unsigned int i, uint64_t *bytes)
 {
-	struct giving g = { .extent = l->st.extent_sectors * SECTOR_SIZE };
-	struct extents e;
+	struct giving g = { .l = l, .i = i, .extent = l->st.extent_sectors * SECTOR_SIZE };
 	int err;
 
 	*bytes = 0;
-	if (volume_open(l, &g.dev))
+	if (judge(l, i) || sole_open(&g.dev, l->name))
 		return EXIT_FAILED;
-	err = ask(l, i, &e);
-	if (!err) {
-		g.granule = g.extent / ek_granules(l->st.extent_sectors);
-		g.buf = bdev_buffer(g.extent);
-		g.total = extents_sum(&e) * g.extent;
-		progress_init(&g.progress, "Looking for what can't be read", SECONDS,
-			      isatty(STDOUT_FILENO), progress_now());
-		err = walk(&g, &e, !l->st.dev[i].present);
-		if (g.progress.told)
-			tell(&g, true);
-		say(l, &g, i);
-		*bytes = ranges_sum(&g.gone);
-		free(g.buf);
-	}
-	ranges_free(&g.gone);
-	extents_free(&e);
+	g.granule = g.extent / ek_granules(l->st.extent_sectors);
+	err = give_up_all(&g);
+	*bytes = g.gone;
 	bdev_close(&g.dev);
 	return err;
 }

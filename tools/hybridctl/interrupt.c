@@ -12,13 +12,24 @@ static void on_signal(int sig)
 	interrupted = 1;
 }
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+#define NR	(sizeof(signals) / sizeof(*signals))
+static struct sigaction before[NR];
+
 void catch_interrupts(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on_signal }, is;
+	struct sigaction action = { .sa_handler = on_signal };
 	size_t i;
 
-	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!sigaction(signals[i], NULL, &is) && is.sa_handler != SIG_IGN)
+	for (i = 0; i < NR; i++)
+		if (!sigaction(signals[i], NULL, &before[i]) && before[i].sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
+}
+
+void let_interrupts(void)
+{
+	size_t i;
+
+	for (i = 0; i < NR; i++)
+		sigaction(signals[i], &before[i], NULL);
 }

@@ -12,5 +12,7 @@ extern volatile sig_atomic_t interrupted;
  * nothing else.  One that was ignored before (nohup) stays ignored.
  */
 void catch_interrupts(void);
+/* They do what they did before; @interrupted stays. */
+void let_interrupts(void);
 
 #endif

@@ -275,14 +275,15 @@ static bool is_leaving(const struct status_dev *d)
 	return d->state == DEV_DRAINING || (d->state == DEV_FAILED && d->present);
 }
 
-static uint64_t all_that_leaves(const struct live *l)
+/* Member @i is; of another one that has failed nobody knows whether it is to leave. */
+static uint64_t all_that_leaves(const struct live *l, unsigned int i)
 {
-	uint64_t sum = 0;
-	unsigned int i;
+	uint64_t sum = l->st.dev[i].used;
+	unsigned int k;
 
-	for (i = 0; i < l->st.nr_devs; i++)
-		if (is_leaving(&l->st.dev[i]))
-			sum += l->st.dev[i].used;
+	for (k = 0; k < l->st.nr_devs; k++)
+		if (k != i && l->st.dev[k].state == DEV_DRAINING)
+			sum += l->st.dev[k].used;
 	return sum;
 }
 
@@ -319,16 +320,16 @@ static char *text_of(const struct live *l, const struct extents *e)
 	return text;
 }
 
-/* All that is left there was tried, over and over, and nothing has moved. */
-static int stays(const struct live *l, unsigned int i)
+/* All that is left there was tried, over and over, and nothing has moved; @how: what may be done. */
+static int stays(const struct live *l, unsigned int i, const char *how)
 {
 	char *question = xasprintf("holds %u", i), *where;
 	struct extents e;
 
 	extents_ask(&e, l->name, question);
 	where = text_of(l, &e);
-	fail("%s: %llu extents on member %u can't be copied, and stay there: sectors %s of the volume (overwrite or discard them and go on, or let --give-up discard what of them can't be read, or hybridctl evacuate %s %u --cancel)",
-	     l->name, (unsigned long long)l->st.dev[i].used, i, where, l->name, i);
+	fail("%s: %llu extents on member %u can't be copied, and stay there: sectors %s of the volume (%s, or hybridctl evacuate %s %u --cancel)",
+	     l->name, (unsigned long long)l->st.dev[i].used, i, where, how, l->name, i);
 	free(where);
 	free(question);
 	extents_free(&e);
@@ -342,7 +343,7 @@ static int go_on_without(struct live *l, unsigned int i, struct emptying *p)
 	int err = give_up(l, i, &bytes);
 
 	if (!err && !bytes)
-		err = stays(l, i);
+		err = stays(l, i, "all of them can be read: see the kernel's log for what stops the copies");
 	if (!err)
 		err = live_look(l);
 	p->stuck = 0;
@@ -375,8 +376,9 @@ static int judge_progress(struct live *l, unsigned int i, struct emptying *p)
 		p->last = d->used;
 		p->failed = copies_failed(l);
 	}
-	if (d->used && copies_failed(l) - p->failed >= STUCK_PASSES * all_that_leaves(l))
-		return p->give_up ? go_on_without(l, i, p) : stays(l, i);
+	if (d->used && copies_failed(l) - p->failed >= STUCK_PASSES * all_that_leaves(l, i))
+		return p->give_up ? go_on_without(l, i, p) :
+		       stays(l, i, "overwrite or discard them and go on, or let --give-up discard what of them can't be read");
 	return p->stuck++ > STUCK_LOOKS ? judge_room(l, i) : EXIT_OK;
 }
 
@@ -440,7 +442,14 @@ static int give_up_lost(struct live *l, unsigned int i)
 	struct timespec nap = { 0, LOOK_MS * 1000000L };
 	unsigned int looks = 0;
 	uint64_t bytes, used;
-	int err = give_up(l, i, &bytes);
+	int err;
+
+	if (l->st.mode != MODE_RW)
+		return fail("%s: is not writable", l->name);
+	if (!room_elsewhere(l, i, DEV_ACTIVE) && !room_elsewhere(l, i, DEV_DEGRADED))
+		return fail("%s: no other member has room for what is written: member %u can't leave",
+			    l->name, i);
+	err = give_up(l, i, &bytes);
 
 	/* What was freed is so when it has been committed. */
 	while (!err && (used = l->st.dev[i].used)) {

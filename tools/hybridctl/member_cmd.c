@@ -256,7 +256,7 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 		if (!give_up)
 			return fail("%s: is lost, and what was on it can't be read: \"hybridctl lost %s\" lists it, --give-up discards it",
 				    old, l->name);
-		if (give_up_may(l))
+		if (give_up_may(l, i))
 			return EXIT_FAILED;
 	}
 	if (k >= 0 && finish_metadata(l, k))
