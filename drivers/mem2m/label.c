@@ -101,7 +101,8 @@ int m2_label_write(void *range, struct m2_label_info *info, int (*settle)(void *
 	unsigned int i, copy = !info->newest;
 	int err = 0;
 
-	info->generation++;
+	/* 0 is no label's. Until both copies are of the first one again, the old one counts. */
+	info->generation = info->generation + 1 ?: 1;
 	m2_label_encode(info, &label);
 	for (i = 0; i < 2 && !err; i++, copy = !copy) {
 		scm_copy_nt(range + copy * M2_LABEL_STRIDE, &label, sizeof(label));

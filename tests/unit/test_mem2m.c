@@ -184,6 +184,21 @@ static void crash_label(void)
 	ktap_note("%llu states", states);
 }
 
+/* The generation after the last one is the first: whoever wrote that label, it can be changed. */
+static void crash_last(void)
+{
+	struct change change = { .blank = false };
+	struct m2_label_info info = sample();
+
+	memset(range, 0, sizeof(range));
+	info.generation = U64_MAX - 1;
+	m2_label_write(range, &info, NULL, NULL);
+	memcpy(before, range, sizeof(range));
+	CHECK(!m2_label_read(before, &change.old) && change.old.generation == U64_MAX);
+	change_label(&change);
+	CHECK(change.new.generation == 1);
+}
+
 static void crash_first(void)
 {
 	struct change change = { .old = sample(), .blank = true };
@@ -669,6 +684,7 @@ int main(int argc, char **argv)
 	ktap_run("mem2m: foreign content is told from a label", foreign);
 	ktap_run("mem2m: unknown versions and impossible fields are refused", fields);
 	ktap_run("mem2m: whenever the power goes, the old label is there or the new one", crash_label);
+	ktap_run("mem2m: whenever the power goes, a label of the last generation is there or the next", crash_last);
 	ktap_run("mem2m: whenever the power goes, a first label is there or none", crash_first);
 	ktap_run("mem2m: whenever the power goes after a change that failed, there is a label", failed_settle);
 	ktap_run("mem2m: devices are found in a range, but for those without content", tenants_mem2m);
