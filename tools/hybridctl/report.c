@@ -285,16 +285,26 @@ static void print_members(const struct report *r)
 	fputs("</table>\n", r->out);
 }
 
+/* "-": there is none, or it is none that a calendar has. */
+static void time_text(char *text, size_t size, double seconds)
+{
+	struct tm tm;
+	time_t t;
+
+	snprintf(text, size, "-");
+	if (!(fabs(seconds) <= 1e15))
+		return;
+	t = (time_t)seconds;
+	if (gmtime_r(&t, &tm))
+		strftime(text, size, "%Y-%m-%d %H:%M:%S UTC", &tm);
+}
+
 static void print_head(const struct report *r)
 {
 	const json_t *first = line_of(r, 0), *last = line_of(r, r->nr - 1);
-	double began = number(first, "time");
-	char when[64] = "";
-	struct tm tm;
-	time_t t = (time_t)(isnan(began) ? 0 : began);
+	char when[64];
 
-	if (gmtime_r(&t, &tm))
-		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	time_text(when, sizeof(when), number(first, "time"));
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", r->out);
 	chart_text(r->out, string(first, "name"));
 	fputs("</title>\n<style>body{font-family:sans-serif;max-width:960px;margin:1em auto}"

@@ -125,11 +125,30 @@ static void test_odd(void)
 	free(page);
 }
 
+/* Times that can't be are not converted, which would be undefined. */
+static void test_times(void)
+{
+	static const char * const times_of[] = { "1e30", "-1e30", "1e308", "\"x\"", "null" };
+	char text[128], *page;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(times_of) / sizeof(*times_of); i++) {
+		snprintf(text, sizeof(text),
+			 "{\"at\":0,\"time\":%s,\"devices\":[]}\n{\"at\":1,\"devices\":[]}\n",
+			 times_of[i]);
+		page = page_of(text);
+		ktap_ok(page && times(page, "<p>From -, 1.0 s in 2 looks"), "begun at %s",
+			times_of[i]);
+		free(page);
+	}
+}
+
 int main(void)
 {
 	ktap_begin();
 	test_page();
 	test_readable();
 	test_odd();
+	test_times();
 	return ktap_end();
 }
