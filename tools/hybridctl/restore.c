@@ -42,16 +42,18 @@ static int bad(unsigned long line, const char *what)
 	return fail("line %lu: %s", line, what);
 }
 
+/* Numbers are read as wide as there are, so that none is cut off to one that would do. */
 static int take_pool(struct plan *plan, const char *text, unsigned long line)
 {
 	char uuid[40];
-	unsigned int sectors, members, metas;
+	unsigned long long sectors, members, metas;
 	const char *at = strstr(text, " extent_sectors ");
 
 	if (plan->super || sscanf(text, "pool %39s", uuid) != 1 || !at ||
-	    sscanf(at, " extent_sectors %u members %u metadata %u", &sectors, &members,
+	    sscanf(at, " extent_sectors %llu members %llu metadata %llu", &sectors, &members,
 		   &metas) != 3 ||
-	    uuid_parse(uuid, plan->p.pool_uuid) || members > EK_MAX_MEMBERS || metas > EK_MAX_META)
+	    uuid_parse(uuid, plan->p.pool_uuid) || sectors > EK_MAX_EXTENT_SECTORS ||
+	    members > EK_MAX_MEMBERS || metas > EK_MAX_META)
 		return bad(line, "not a pool");
 	if (memcmp(plan->p.pool_uuid, plan->pool->uuid, EK_UUID_SIZE))
 		return bad(line, "the dump is of another pool");
@@ -61,20 +63,37 @@ static int take_pool(struct plan *plan, const char *text, unsigned long line)
 	return EXIT_OK;
 }
 
+/* So many extents the largest metadata area might have room for: a map has two slots for each. */
+static uint64_t extents_at_most(const struct pool *pool)
+{
+	uint64_t sectors = 0;
+	unsigned int i;
+
+	for (i = 0; i < EK_MAX_META; i++)
+		if (pool->meta[i].there && pool->meta[i].area.info.area_sectors > sectors)
+			sectors = pool->meta[i].area.info.area_sectors;
+	return sectors * (SECTOR_SIZE / (2 * sizeof(u64)));
+}
+
 static int take_super(struct plan *plan, const char *text, unsigned long line)
 {
-	unsigned long long generation, extents, used = 0;
-	unsigned int flags, stale;
+	unsigned long long generation, flags, stale, extents, used = 0, places = 0;
+	uint64_t most = extents_at_most(plan->pool);
 	const char *at, *vacant;
 
 	if (plan->super || !plan->p.nr_members ||
-	    sscanf(text, "superblock generation %llu flags %x stale %x extents %llu", &generation,
-		   &flags, &stale, &extents) != 4 || !extents || extents > (1ull << 37))
+	    sscanf(text, "superblock generation %llu flags %llx stale %llx extents %llu",
+		   &generation, &flags, &stale, &extents) != 4 || !extents)
 		return bad(line, "not a superblock");
+	if (!most)
+		return fail("%s: no metadata area is on the devices", plan->pool->name);
+	/* Before there is memory for them. */
+	if (extents > most)
+		return bad(line, "more extents than the metadata area has room for");
 	at = strstr(text, " used ");
 	vacant = strstr(text, " vacant ");
-	if (vacant && (sscanf(vacant, " vacant %x", &plan->vacant) != 1 ||
-		       plan->vacant >= (1u << plan->p.nr_meta) - 1))
+	if (vacant && (sscanf(vacant, " vacant %llx", &places) != 1 ||
+		       places >= (1u << plan->p.nr_meta) - 1))
 		return bad(line, "a superblock with places that are not known");
 	if (generation > EK_GENERATION_LATEST)
 		return bad(line, "a generation that no pool comes to");
@@ -83,6 +102,7 @@ static int take_super(struct plan *plan, const char *text, unsigned long line)
 		return bad(line, "a superblock with flags or a journal that are not known");
 	plan->super = true;
 	plan->flags = flags;
+	plan->vacant = places;
 	plan->generation = generation;
 	plan->journal = used;
 	plan->p.nr_extents = extents;
@@ -92,10 +112,10 @@ static int take_super(struct plan *plan, const char *text, unsigned long line)
 
 static int take_member(struct plan *plan, const char *text, unsigned long line)
 {
-	unsigned int i, extents, state;
+	unsigned long long i, extents, state;
 	char uuid[40];
 
-	if (sscanf(text, "member %u extents %u state %u uuid %39s", &i, &extents, &state,
+	if (sscanf(text, "member %llu extents %llu state %llu uuid %39s", &i, &extents, &state,
 		   uuid) != 4 ||
 	    i >= plan->p.nr_members || plan->used[i] || !extents ||
 	    extents > EK_MAX_MEMBER_EXTENTS || state > EK_MEMBER_REMOVED ||
@@ -109,13 +129,13 @@ static int take_member(struct plan *plan, const char *text, unsigned long line)
 
 static int take_extent(struct plan *plan, const char *text, unsigned long line)
 {
-	unsigned int m, pe, valid;
-	unsigned long long le;
+	unsigned long long le, m, pe, valid;
 	unsigned long *word, bit;
 
-	if (sscanf(text, "extent %llu member %u physical %u valid %x", &le, &m, &pe, &valid) != 4 ||
+	if (sscanf(text, "extent %llu member %llu physical %llu valid %llx", &le, &m, &pe,
+		   &valid) != 4 ||
 	    !plan->super || le >= plan->p.nr_extents || m >= plan->p.nr_members || !plan->used[m] ||
-	    pe >= plan->p.member_extents[m] || (u64)valid >> ek_granules(plan->p.extent_sectors) ||
+	    pe >= plan->p.member_extents[m] || valid >> ek_granules(plan->p.extent_sectors) ||
 	    plan->state[m] == EK_MEMBER_REMOVED)
 		return bad(line, "not an extent that the pool could have");
 	word = &plan->used[m][pe / WORD_BITS];

@@ -486,6 +486,58 @@ static void vacant_places(void)
 	image_close(&set);
 }
 
+/* Its dump with @to in place of @from; as restore(). */
+static int restore_changed(struct image_set *set, const char *from, const char *to)
+{
+	FILE *f = tmpfile(), *changed = tmpfile();
+	char text[4096] = "", *at;
+	int err;
+
+	write_dump(f, true);
+	at = fread(text, 1, sizeof(text) - 1, f) ? strstr(text, from) : NULL;
+	fclose(f);
+	if (!at)
+		return EXIT_USAGE;
+	fprintf(changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+	rewind(changed);
+	silence();
+	err = restore(set, changed);
+	speak();
+	return err;
+}
+
+/* Numbers of more than 32 bits are not taken for what is left of them, nor is memory for any map. */
+static void wide_numbers(void)
+{
+	static const struct {
+		const char *from, *to;
+	} change[] = {
+		{ " members 2", " members 4294967298" }, { " metadata 2", " metadata 4294967298" },
+		{ " flags 0", " flags 100000000" }, { "member 0 ", "member 4294967296 " },
+		{ " state 3", " state 4294967299" }, { " member 0 ", " member 4294967296 " },
+		{ " physical 0 ", " physical 4294967296 " },
+		{ " valid 00000001", " valid 100000001" },
+		{ " extents 1000", " extents 4294968296" },
+		{ " extents 1000", " extents 137438953472" },
+	};
+	struct image_set set;
+	unsigned int i;
+	int status;
+
+	make(&set);
+	forced = true;
+	for (i = 0; i < sizeof(change) / sizeof(*change); i++)
+		ktap_ok(restore_changed(&set, change[i].from, change[i].to) == EXIT_FAILED,
+			"restore: refused for \"%s\"", change[i].to);
+	silence();
+	i = holds(&set, &status) && !status;
+	speak();
+	ktap_ok(i, "restore: nothing is written then");
+	ktap_ok(restore_changed(&set, " flags 0", " flags 0") == EXIT_OK, "restore: the dump will do");
+	forced = false;
+	image_close(&set);
+}
+
 /* What else there may be in a dump, and what must be refused before anything is written. */
 static void restores(void)
 {
@@ -927,6 +979,7 @@ int main(int argc, char **argv)
 	each();
 	spaces();
 	restores();
+	wide_numbers();
 	leftovers();
 	missing();
 	cuts();
