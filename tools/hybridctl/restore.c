@@ -551,6 +551,13 @@ static int write_all(struct plan *plan)
 	}
 	k->vacant = plan->vacant;
 	plan->p.generation = next_generation(plan, &k->io);
+	/* One that comes to the last generation is not opened any more. */
+	if (plan->p.generation > EK_GENERATION_LATEST - UNKNOWN) {
+		store_io_close(&k->io);
+		free(k);
+		return fail("%s: there are too few generations that are later than the dump and what was there",
+			    plan->pool->name);
+	}
 	/* As the labels have them: the pool's own, as when it was made, need not be said. */
 	for (i = 0; i < plan->p.nr_meta; i++)
 		if (plan->vacant >> i & 1)

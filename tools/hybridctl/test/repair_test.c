@@ -506,7 +506,10 @@ static int restore_changed(struct image_set *set, const char *from, const char *
 	return err;
 }
 
-/* Numbers of more than 32 bits are not taken for what is left of them, nor is memory for any map. */
+/*
+ * Numbers of more than 32 bits are not taken for what is left of them, nor is memory for any map; and
+ * there must be generations to come.
+ */
 static void wide_numbers(void)
 {
 	static const struct {
@@ -519,6 +522,11 @@ static void wide_numbers(void)
 		{ " valid 00000001", " valid 100000001" },
 		{ " extents 1000", " extents 4294968296" },
 		{ " extents 1000", " extents 137438953472" },
+		{ " generation 9 ", " generation 4611686018427387905 " },
+		{ " generation 9 ", " generation 4611686018427387904 " },
+		{ " generation 9 ", " generation 4611686018427387902 " },
+		{ " generation 9 ", " generation 4611686018427387900 " },
+		{ " generation 9 ", " generation 4611686014132420607 " },
 	};
 	struct image_set set;
 	unsigned int i;
