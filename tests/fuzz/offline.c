@@ -9,70 +9,10 @@
 #include <evenkeel/entry.h>
 
 #include "check.h"
+#include "devices.h"
 #include "edited.h"
 #include "fuzz.h"
 #include "msg.h"
-
-static struct media *media;
-static unsigned int areas;
-
-/* Devices "0" and "1" are the media's areas, as far as the input has them. */
-int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
-{
-	unsigned int area = path[0] - '0';
-
-	(void)flags;
-	if (area >= media->nr || !(areas & 1u << area))
-		return -ENOENT;
-	memset(dev, 0, sizeof(*dev));
-	dev->path = strdup(path);
-	dev->fd = area;
-	dev->sectors = pool_area_bytes() / SECTOR_SIZE;
-	return 0;
-}
-
-void bdev_close(struct bdev *dev)
-{
-	free(dev->path);
-}
-
-int bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len)
-{
-	uint64_t bytes = dev->sectors * SECTOR_SIZE;
-
-	MUST(!(offset % EK_BLOCK_SIZE) && len && !(len % EK_BLOCK_SIZE));
-	if (offset > bytes || len > bytes - offset)
-		return -EIO;
-	MUST(!media_io.read(media, dev->fd, offset, buf, len));
-	return 0;
-}
-
-/* Who only reads has opened nothing for writing. */
-int bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len)
-{
-	abort();
-}
-
-int bdev_flush(const struct bdev *dev)
-{
-	abort();
-}
-
-void *bdev_buffer(size_t len)
-{
-	void *p = NULL;
-
-	MUST(!posix_memalign(&p, EK_BLOCK_SIZE, len));
-	return memset(p, 0, len);
-}
-
-/* Silence: the tool's errors are not the fuzzer's. */
-int __wrap_fail(const char *fmt, ...);
-int __wrap_fail(const char *fmt, ...)
-{
-	(void)fmt;
-	return EXIT_FAILED;
-}
 
 struct seen {
 	uint64_t nr, size;
@@ -136,22 +76,16 @@ static void check_one(const struct pool *pool, bool untouched)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct pools pools = { };
 	struct pool_input in;
-	struct bdev dev;
+	struct pools pools;
+	struct media *media;
 	unsigned int i;
-	int head;
 
 	media = pool_make(data, size, &in);
-	areas = in.areas;
-	for (i = 0; i < media->nr; i++) {
-		if (bdev_open(&dev, i ? "1" : "0", 0))
-			continue;
-		MUST(pools_add(&pools, &dev, &head) <= AREA_MAX);
-		bdev_close(&dev);
-	}
+	devices_use(media, in.areas);
+	devices_pools(&pools);
 	if (pool_untouched(size))
-		MUST(pools.nr == !!areas);
+		MUST(pools.nr == !!in.areas);
 	for (i = 0; i < pools.nr; i++)
 		check_one(&pools.pool[i], pool_untouched(size) && in.kind != POOL_LAGGING &&
 					  in.kind != POOL_BEHIND);
