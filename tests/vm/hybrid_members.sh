@@ -4,7 +4,7 @@
 # kernels: 6.1 6.12 debug
 # timeout: 400
 . tests/vm/lib.sh
-there='' first='' before='' after=''
+there='' first='' before='' after='' entry=''
 
 disk m 8M
 disk a 24M

@@ -157,7 +157,8 @@ static void gone(struct giving *g, uint64_t at, uint64_t len)
 static int wrong(const struct giving *g, uint64_t at, const char *what)
 {
 	begin_line(g);
-	return fail("%s: sector %llu: %s", g->l->name, (unsigned long long)(at / SECTOR_SIZE), what);
+	return fail("%s: sector %llu: %s", g->l->name, (unsigned long long)(at / SECTOR_SIZE),
+		    what);
 }
 
 static int discard(struct giving *g, uint64_t at, uint64_t len)

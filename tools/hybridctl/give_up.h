@@ -15,7 +15,8 @@
 int give_up_may(const struct live *l, unsigned int i);
 /*
  * Of member @i; prints the sectors as they go.  @bytes: how much that was, also if it fails
- * half-way.  Cut short anywhere, it is done again.  EXIT_OK, or EXIT_FAILED with the reason printed.
+ * half-way.  Cut short anywhere, it is done again.  EXIT_OK, or EXIT_FAILED with the reason
+ * printed.
  */
 int give_up(const struct live *l, unsigned int i, uint64_t *bytes);
 

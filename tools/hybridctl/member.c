@@ -320,7 +320,7 @@ static char *text_of(const struct live *l, const struct extents *e)
 	return text;
 }
 
-/* All that is left there was tried, over and over, and nothing has moved; @how: what may be done. */
+/* What is left was tried, over and over, and nothing of it has moved; @how: what may be done. */
 static int stays(const struct live *l, unsigned int i, const char *how)
 {
 	char *question = xasprintf("holds %u", i), *where;

@@ -32,7 +32,7 @@ int member_judge_room(const struct live *l, unsigned int but, uint64_t joining, 
 bool member_is_lost_with_data(const struct live *l, unsigned int i);
 #define EVACUATE_WAIT	 0x1	/* until it is empty */
 #define EVACUATE_FORCE	 0x2	/* though not all of the volume could be written then */
-#define EVACUATE_GIVE_UP 0x4	/* discard what can't be read, when nothing else is left; with WAIT */
+#define EVACUATE_GIVE_UP 0x4	/* discard what can't be read, when only that is left; with WAIT */
 /* Begin to empty a member; @how: EVACUATE_*. */
 int member_evacuate(struct live *l, unsigned int i, unsigned int how);
 /* An empty member leaves, and its label goes. */

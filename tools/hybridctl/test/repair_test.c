@@ -507,8 +507,8 @@ static int restore_changed(struct image_set *set, const char *from, const char *
 }
 
 /*
- * Numbers of more than 32 bits are not taken for what is left of them, nor is memory for any map; and
- * there must be generations to come.
+ * Numbers of more than 32 bits are not taken for what is left of them, nor is memory for any map;
+ * and there must be generations to come.
  */
 static void wide_numbers(void)
 {
