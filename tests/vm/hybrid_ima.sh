@@ -10,7 +10,7 @@ disk m 16M
 disk a 24M
 disk b 24M
 modprobe dm-hybrid || die "no dm-hybrid"
-mountpoint -q /sys/kernel/security || mount -t securityfs securityfs /sys/kernel/security || die "no securityfs"
+mountpoint -q /sys/kernel/security || mount -t securityfs securityfs /sys/kernel/security || lacks securityfs
 number() { cat "/sys/block/emudisk!$1/dev"; }
 
 # loads: what IMA has of the tables that device-mapper loaded, a line each

@@ -86,6 +86,11 @@ check "as JSON" ctl pin p --json
 is "its stride" "$(json /tmp/out 0.stride)" 0
 check "hybridctl pin --remove" ctl pin p --remove 1M 128K
 is "leaves none" "$(hybridctl pin p)" ""
+ranges() { local n text=; for ((n = 0; n < $1; n++)); do text+=",$((2 * n))+1:0"; done; echo "${text:1}"; }
+check "as many ranges as there may be" ctl set p "pin=$(ranges 20)"
+check_fails "one more is refused" "pin: too many ranges" ctl_fails set p "pin=$(ranges 21)"
+is "and leaves them" "$(hybridctl pin p | wc -l)" 20
+check "none" ctl set p pin=none
 for bad in "p 1M" "p 1M 128K" "p 1M 128K 2" "p 1M 128K /dev/null" "p 16M 64K 0" "p 1M 100 0" "p --remove 1M" "p --dry-run" \
 	"p --ext4-metadata 2" "p --ext4-metadata 0" "nobody"; do
 	# shellcheck disable=SC2086

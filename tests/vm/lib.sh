@@ -24,17 +24,14 @@ note() { local text="$*"; echo "# ${text//$'\n'/$'\n'# }"; }
 ok() { echo "ok $((++tests)) - $*"; }
 not_ok() { failures=$((failures + 1)); echo "not ok $((++tests)) - $1"; shift; [ $# = 0 ] || note "$@"; }
 skip() { echo "ok $((++tests)) - $1 # SKIP $2"; }
-# Modules that Debian's kernels have, and the one for debugging may lack: there all of the suite is left out.
-needs() {
-	local module
-	for module; do
-		modprobe "$module" && continue
-		[[ $(uname -r) == *-debug ]] || die "no $module"
-		echo "1..0 # SKIP this kernel has no $module"
-		exit 0
-	done
-}
 die() { echo "Bail out! $*"; exit 2; }
+# What Debian's kernels have, and the one for debugging may lack: there all of the suite is left out.
+lacks() {
+	[[ $(uname -r) == *-debug ]] || die "no $1"
+	echo "1..0 # SKIP this kernel has no $1"
+	exit 0
+}
+needs() { local module; for module; do modprobe "$module" || lacks "$module"; done; }
 done_testing() { echo "1..$tests"; [ $failures = 0 ]; exit; }
 
 # check TITLE COMMAND...: the command succeeds. It runs in this shell, so functions may change variables.
