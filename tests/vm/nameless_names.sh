@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: nameless writes: a client of both segments through GC, migrations, power cuts and images; every refusal
 # kernels: 6.1 6.12 debug
-# quick: yes
 # timeout: 180
 . tests/vm/lib.sh
 
