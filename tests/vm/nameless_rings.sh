@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: nameless writes by io_uring: every refusal and kind of ring; files, rings, memory, threads and devices that go meanwhile
 # kernels: 6.12 debug
-# quick: yes
 # timeout: 90
 . tests/vm/lib.sh
 
