@@ -281,6 +281,12 @@ static void anew_leaving(const struct op *op)
 	pool_tell("evacuate 1");
 }
 
+static void anew_lost(const struct op *op)
+{
+	anew(op);
+	pool_lose(3);
+}
+
 /* Cut short anywhere, it goes on when it is given again. */
 static void after_change(const struct op *op, int error, const char *key, const char *want)
 {
@@ -290,6 +296,12 @@ static void after_change(const struct op *op, int error, const char *key, const 
 		tell_said();
 	}
 	pool_check();
+}
+
+/* What can't be read is, after that: pool_check() reads all. */
+static void after_give_up(const struct op *op, int error)
+{
+	after_change(op, error, "dev.1.used", "0");
 }
 
 static void after_add(const struct op *op, int error)
@@ -402,6 +414,8 @@ const struct op command_ops[] = {
 	  ARGV("evacuate", POOL, B, "--no-wait"), .thin = 8 },
 	{ "hybridctl evacuate --cancel", leaving, NULL, command, after_cancel,
 	  ARGV("evacuate", POOL, B, "--cancel"), .thin = 8 },
+	{ "hybridctl evacuate --give-up", anew_lost, NULL, command, after_give_up,
+	  ARGV("evacuate", POOL, "1", "--give-up"), .thin = 4 },
 	{ "hybridctl add", anew, NULL, command, after_add, ARGV("add", POOL, C),
 	  .thin = 24 },
 	{ "hybridctl grow", anew, NULL, command, after_grow, ARGV("grow", POOL, "--size", "2560K"),

@@ -156,6 +156,26 @@ void pool_make(void)
 		die("the pool once more");
 }
 
+void pool_lose(unsigned int extent)
+{
+	char message[32];
+
+	snprintf(message, sizeof(message), "move %u 1", extent);
+	pool_tell(message);
+	for (unsigned int i = 0; !pool_field_is("dev.1.used", "1"); i++) {
+		if (i == 5000)
+			die("%s", message);
+		usleep(2000);
+	}
+	pool_tell("commit");
+	if (dm_load(POOL, table("1 %1$s 0 %5$u 2 %3$s 0 - 0 0 %6$s", EXTENTS, "fill 0")) ||
+	    dm_suspend(POOL, 0) || dm_resume(POOL))
+		die("without the second member");
+	zero_ends(disk[3]);
+	for (unsigned int i = 0; i < EXTENT / BLOCK; i++)
+		content[extent * (EXTENT / BLOCK) + i].discarded = true;
+}
+
 static void field_is(const char *line, const char *key, const char *want)
 {
 	char value[64];

@@ -34,6 +34,8 @@ const char *pool_table_of(unsigned int extents, const char *policy);
 void pool_blank(void);
 /* Format, activate, write to some blocks. */
 void pool_make(void);
+/* That extent goes to the second member, which is lost with it and with its label. */
+void pool_lose(unsigned int extent);
 /* It is active, sound and holds what was written. */
 void pool_check(void);
 bool pool_there(void);

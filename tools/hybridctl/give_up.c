@@ -195,8 +195,8 @@ static int look(const struct giving *g, uint64_t at, uint64_t len)
 	return -1;
 }
 
-/* The rest of the extent moves only if that has helped. */
-static int discard_granule(struct giving *g, uint64_t at, uint64_t len)
+/* What is left moves only if that has helped: it may be the end of a volume within a granule. */
+static int discard_unreadable(struct giving *g, uint64_t at, uint64_t len)
 {
 	int err = discard(g, at, len);
 
@@ -223,33 +223,42 @@ static int is_elsewhere(const struct giving *g, uint64_t at)
 	return r;
 }
 
+/* How much of a granule that begins @from there is in @len bytes. */
+static uint64_t granule_in(const struct giving *g, uint64_t from, uint64_t len)
+{
+	return len - from < g->granule ? len - from : g->granule;
+}
+
+/* @bad: a bit for each granule that can't be read.  As look(). */
+static int look_at_granules(const struct giving *g, uint64_t at, uint64_t len, uint64_t *bad)
+{
+	uint64_t from, bit = 1;
+	int r = 0;
+
+	*bad = 0;
+	for (from = 0; from < len && r >= 0; from += g->granule, bit <<= 1) {
+		r = look(g, at + from, granule_in(g, from, len));
+		*bad |= r > 0 ? bit : 0;
+	}
+	return r < 0 ? r : *bad == bit - 1;
+}
+
 /* [@at, @at + @len) is an extent, or what the volume has of its last one, and can't be read. */
 static int give_up_part(struct giving *g, uint64_t at, uint64_t len)
 {
-	uint64_t from, n, bad = 0;
-	unsigned int k, nr = (len + g->granule - 1) / g->granule;
+	uint64_t from, bad;
 	int r = is_elsewhere(g, at);
 
-	for (k = 0; k < nr && !r; k++) {
-		from = k * g->granule;
-		n = len - from < g->granule ? len - from : g->granule;
-		r = look(g, at + from, n);
-		if (r > 0) {
-			bad |= 1ull << k;
-			r = 0;
-		}
-	}
 	if (r)
 		return r > 0 ? EXIT_OK : EXIT_FAILED;
+	r = look_at_granules(g, at, len, &bad);
 	/* Of one that has nothing to be copied nothing is left, and it need not be moved. */
-	if (bad == (1ull << nr) - 1)
-		return judge_present(g->l, g->i) ? EXIT_FAILED : discard(g, at, len);
-	for (k = 0; k < nr && !r; k++) {
-		from = k * g->granule;
-		n = len - from < g->granule ? len - from : g->granule;
-		if (bad & 1ull << k)
-			r = discard_granule(g, at + from, n);
-	}
+	if (r)
+		return r < 0 || judge_present(g->l, g->i) ? EXIT_FAILED :
+		       discard_unreadable(g, at, len);
+	for (from = 0; from < len && !r; from += g->granule, bad >>= 1)
+		if (bad & 1)
+			r = discard_unreadable(g, at + from, granule_in(g, from, len));
 	return r;
 }
 

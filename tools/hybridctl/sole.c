@@ -58,14 +58,13 @@ static int open_path(struct bdev *dev, const char *name, const char *path)
 			return in_use(name, path);
 		pause_a_little();
 	}
-	if (!err)
-		err = bdev_lock(dev);
 	if (err)
 		return fail("%s: %s", path, strerror(-err));
-	if (sole_is(name))
+	err = bdev_lock(dev);
+	if (!err && sole_is(name))
 		return EXIT_OK;
 	bdev_close(dev);
-	return in_use(name, path);
+	return err ? fail("%s: can't be locked: %s", path, strerror(-err)) : in_use(name, path);
 }
 
 int sole_open(struct bdev *dev, const char *name)
