@@ -157,7 +157,7 @@ static const char *const names[] = {
 	"period_ms", "candidates", "cooldown_ms", "movers", "low_free", "commit_ms", "cache_extents", "read_only",
 	"no_discard_passdown", "set", "policy", "move", "entry", "commit", "checkpoint", "samples", "concentrations", "sublun", "fast",
 	"auto", "@x", "+1", "-1", "pin", "unpin", "explain", "counts", "lost", "holds", "cache", "metadata", "resync", "leave",
-	"stay", "asymmetry", "unified", "delta",
+	"stay", "evacuate", "remove", "vacate", "asymmetry", "unified", "delta",
 	"0x10", "1\\ 2", "\\", "%s%n", "/dev/null", "/dev", "/", "253:0", "8:0", "99999:0", "0:0",
 };
 
@@ -369,6 +369,7 @@ static int messages(time_t deadline, const char *pool)
 		"policy asymmetry", "policy unified delta 0", "set cache_extents 8", "set pin 1+2:0",
 		"pin 0 128 0", "pin 256 512 1", "unpin", "unpin 0 128", "explain 0", "lost 0", "holds 0 0",
 		"cache", "metadata", "metadata resync 0", "metadata leave 0", "evacuate 1", "stay 1",
+		"metadata leave 1", "metadata resync 1", "metadata vacate 1", "evacuate 2", "stay 2", "remove 2",
 	};
 	static const int expected[] = { EINVAL, ENOENT, EBUSY, EAGAIN, ENOSPC, ENODATA, EALREADY, 0 };
 	unsigned int tried = 0, taken = 0;
@@ -381,11 +382,14 @@ static int messages(time_t deadline, const char *pool)
 			mutate_words(base[rnd(sizeof(base) / sizeof(*base))], rnd(4) ? 1 : 0);
 		else
 			snprintf(fuzz_input, sizeof(fuzz_input), "%s", base[rnd(sizeof(base) / sizeof(*base))]);
+		log_mark();
 		err = message(pool, fuzz_input);
 		tried++;
 		taken += !err;
 		if (err && !among(err, expected))
 			wrong("refused with %s", strerror(err));
+		if (err == EINVAL && !log_says_why("device-mapper: "))
+			wrong("refused without a word why");
 		if (tried % 16)
 			continue;
 		if (dm_line(pool, 0, line, sizeof(line)) || status_grammar(line))
@@ -397,6 +401,7 @@ static int messages(time_t deadline, const char *pool)
 		/* with all members on their way out there is no room for a first write */
 		message(pool, "stay 0");
 		message(pool, "stay 1");
+		message(pool, "stay 2");
 		if (device_works(node, rnd(0), true))
 			wrong("the pool does not work: %s", strerror(errno));
 	}

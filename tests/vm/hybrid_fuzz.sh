@@ -6,7 +6,7 @@
 # timeout: 240
 . tests/vm/lib.sh
 
-# EVENKEEL_FUZZ_SECONDS: of each of the four parts, for longer runs by hand
+# EVENKEEL_FUZZ_SECONDS: of each of the five parts, for longer runs by hand
 seconds=${EVENKEEL_FUZZ_SECONDS:-9}
 # what is written to them is counted, as it is looked at whether a refusal wrote
 for d in m m2 a b blank blank2; do disk $d 4M; counted $d; done
@@ -19,11 +19,18 @@ fuzzed() {
 	cat "$said"
 }
 
+# members may leave it, and one of two metadata areas
+for meta in m "m m2"; do
+	wipe m m2 a b blank
+	check "metadata on $meta: a pool" pool p "$(table 4096 128 "$meta" "a b blank" 0 "fill 2 commit_ms 50")"
+	check "data" blkio write /dev/mapper/p 0 2048 "$seed"
+	fuzzed "messages are refused or obeyed, and the pool goes on" fuzz messages "$seconds" "$seed" p
+	check "its data" blkio flush /dev/mapper/p
+	check "it goes" remove_pool p
+done
+wipe m m2 a b blank
 check "a pool" pool p "$(table 4096 128 m "a b" 0 "fill 2 commit_ms 50")"
-check "data" blkio write /dev/mapper/p 0 2048 "$seed"
-fuzzed "messages are refused or obeyed, and the pool goes on" fuzz messages "$seconds" "$seed" p
-check "its data" blkio flush /dev/mapper/p
-dmsetup message p 0 policy fill commit_ms 50 >/dev/null
+check "data" blkio write /dev/mapper/p 0 2048 "$seed" -- flush /dev/mapper/p
 remove_pool p
 # shellcheck disable=SC2046
 fuzzed "lines are refused or loaded, and nothing is written" fuzz lines "$seconds" "$seed" $(path m a b blank blank2)

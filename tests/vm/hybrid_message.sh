@@ -130,5 +130,11 @@ for words in "evacuate 0" "stay 0" "remove 0"; do
 	# shellcheck disable=SC2086
 	refuse "read-only: $words" "read-only" $words
 done
+check "a setting is for as long as it is active" message p set period_ms 700
+table_matches "it has it" p "period_ms 700"
+remove_pool p
+check "once more" pool p "$(table 65536 128 m "a -" "1 read_only" "fill 0")"
+into line dmt table p
+is "and has not" "${line##* }" 0
 check "data" blkio verify $dev 16 1008 "$seed"
 done_testing

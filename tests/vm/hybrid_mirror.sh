@@ -309,6 +309,10 @@ check "back" hybridctl metadata q move 1 $D
 check "cut when the table has it" begin_move
 check "it is a mirror by now" message q metadata resync 1
 check "two mirrors" wait_for 20 status_is q meta AA
+dmsetup suspend q
+check_fails "nothing begins while it is suspended" "busy" message q metadata leave 0
+check "which is over" dmsetup resume q
+field_is "and has left them" q meta AA
 check "the tool goes on" hybridctl metadata q move 0 $C
 field_is "there" q meta "-A"
 check "nothing is left of it" no_label $D

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: everything at once, on two CPUs
 # kernels: debug
-# timeout: 150
+# timeout: 300
 # cpus: 2
 #
-# EVENKEEL_SECONDS (60) and EVENKEEL_SEED vary it; tests/vm/soak repeats it for hours.
+# EVENKEEL_SECONDS (120) and EVENKEEL_SEED vary it; tests/vm/soak repeats it for hours.
 . tests/vm/lib.sh
 . tests/crash/offline.sh
 modprobe dm-hybrid || die "no dm-hybrid"
@@ -18,7 +18,7 @@ disk m2 8M
 disk c 3M
 disk d 3M
 prefix() { words=$(table "$@"); echo "${words% 0 wardrop 0}"; }
-check "no thread reads what it should not, none hangs" race "${EVENKEEL_SECONDS:-60}" "$seed" \
+check "no thread reads what it should not, none hangs" race "${EVENKEEL_SECONDS:-120}" "$seed" \
 	"$(prefix $((192 * 128)) 128 m "a b")" "$(prefix $((32 * 128)) 128 m2 "c d")" \
 	". tests/crash/offline.sh; is_sound_offline /dev/emudisk/m /dev/emudisk/a /dev/emudisk/b"
 cat "$said"

@@ -11,6 +11,7 @@ disk m2 16M
 disk a 16M
 disk b 16M
 disk tiny 1M
+disk small 3M
 disk large 1T
 disk huge 128T
 modprobe dm-hybrid || die "no dm-hybrid"
@@ -53,6 +54,7 @@ refuse "member with more extents than an entry can name" "too large for the exte
 refuse "metadata area too small for so much" "metadata area too small" "1 $M 0 128 2 $A 0 /dev/emudisk/large 0 0 fill 0" $((1 << 31))
 refuse "new pool with a lost member" "needs all its members" "1 $M 0 128 2 $A 0 - 0 0 fill 0"
 refuse "member too small" "member too small" "1 $M 0 128 2 $A 0 /dev/emudisk/tiny 0 0 fill 0"
+refuse "member without room for an extent" "member too small" "1 $M 0 8192 2 $A 0 /dev/emudisk/small 0 0 fill 0"
 refuse "the same area twice" "same sector" "1 $M 0 128 2 $A 0 $A 0 0 fill 0"
 refuse "metadata and member at one place" "same sector" "1 $A 0 128 2 $A 0 $B 0 0 fill 0"
 refuse "two areas that leave no room for the first" "too small" "1 $M 0 128 2 $A 0 $A 8 0 fill 0"

@@ -105,6 +105,10 @@ check "a pool with a mirror" pool r "$(mirrored m3 m4)"
 check "which is copied" dd if=/dev/emudisk/m3 of=/dev/emudisk/m5 bs=1M
 check "its data" blkio write /dev/mapper/r 0 1024 "$seed"
 expect_refused "the copy in the mirror's place" "metadata area is not the live pool's" dmsetup load r --table "$(mirrored m5 m4)"
+disk g 24M
+check "a member that is copied" dd if=/dev/emudisk/f of=/dev/emudisk/g bs=1M
+expect_refused "the copy in its place" "a member is not the live pool's" \
+	dmsetup load r --table "$(table $size 128 "m3 m4" "e g" 0 "fill 0")"
 check "without the second area" swap r "$(mirrored m3 -)"
 check "which misses something" blkio write /dev/mapper/r 1024 64 "$seed" -- flush /dev/mapper/r
 expect_refused "the second, which is stale, without the first" "none of the metadata areas is the live pool's" \
