@@ -172,19 +172,23 @@ static u64 window_mean(const struct ek_rt_sample *s)
 /* heat_lock held: samples and shares are read under it. */
 static void measure(struct hy_pool *pool)
 {
-	u64 total = 0;
+	struct hy_traffic traffic[EK_MAX_MEMBERS];
+	u32 share[EK_MAX_MEMBERS];
 	unsigned int i;
 
 	for (i = 0; i < pool->nr_members; i++) {
-		ek_rtmon_sample(pool->member[i].mon, &pool->member[i].sample);
-		total += window_count(&pool->member[i].sample);
-	}
-	for (i = 0; i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 
-		hy_member_judge(pool, m, window_count(&m->sample));
-		m->share = total ? div64_u64(window_count(&m->sample) * HY_PPM, total) : 0;
+		share[i] = m->share;
+		traffic[i].before = m->sample.inflight;
+		ek_rtmon_sample(m->mon, &m->sample);
+		traffic[i].ended = window_count(&m->sample);
+		traffic[i].after = m->sample.inflight;
+		hy_member_judge(pool, m, traffic[i].ended);
 	}
+	hy_measure_shares(share, traffic, pool->nr_members);
+	for (i = 0; i < pool->nr_members; i++)
+		pool->member[i].share = share[i];
 }
 
 /* policy_lock held. */

@@ -194,7 +194,7 @@ struct hy_probe {
  * @seen_failed: of them at the end of the last period
  * @allocations: extents placed here
  * @sample: the last period
- * @share: of the requests of the last period, in ppm
+ * @share: of the requests that came in in a period, in ppm: hy_measure_shares()
  * @copy_debt: ns that copies took and that are not paid for yet: mover.c
  * @more_inflight: what the monitor has in flight beyond bios: extents of runs but the first
  * @seen_occupancy: of users' requests, at the mover's last tick

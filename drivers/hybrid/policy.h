@@ -67,7 +67,7 @@ struct hy_access {
  * @usable: may new extents go there (state active)
  * @requests: foreground requests that completed in the period
  * @reads: of them reads
- * @share: of all requests in the period, in ppm; Q_i of equation (1)
+ * @share: of all requests that came in, in ppm; Q_i of equation (1), hy_measure_shares()
  * @mean_ns: mean response time over both directions in the period, 0: no requests
  * @read_ns: as @mean_ns, reads only
  * @write_ns: writes only

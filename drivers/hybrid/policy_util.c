@@ -7,6 +7,8 @@
 #include <linux/string.h>
 #include "policy_util.h"
 
+#define FEW_CAME	4	/* parts of what ended: less says nothing of shares */
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -119,6 +121,31 @@ void hy_apportion(u32 *parts, const u64 *weight, unsigned int nr, u32 total)
 	/* What is left is less than the number of non-zero remainders. */
 	while (left--)
 		parts[take_largest(rest, nr)]++;
+}
+
+void hy_measure_shares(u32 *share, const struct hy_traffic *traffic, unsigned int nr)
+{
+	u64 came[EK_MAX_MEMBERS], all_came = 0, ended = 0;
+	bool known = false;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		const struct hy_traffic *t = &traffic[i];
+
+		came[i] = max_t(s64, t->ended + t->after - t->before, 0);
+		all_came += came[i];
+		ended += t->ended;
+		known |= share[i];
+	}
+	if (all_came * FEW_CAME >= ended) {
+		hy_apportion(share, came, nr, HY_PPM);
+		return;
+	}
+	if (known)
+		return;
+	for (i = 0; i < nr; i++)
+		came[i] = traffic[i].ended;
+	hy_apportion(share, came, nr, HY_PPM);
 }
 
 void hy_spread_targets(u32 *target, const u32 *weight, const struct hy_snapshot *snap)

@@ -60,6 +60,31 @@ void hy_text_add_decimal(struct hy_text *text, u64 value, unsigned int places);
  */
 void hy_apportion(u32 *parts, const u64 *weight, unsigned int nr, u32 total);
 
+/**
+ * struct hy_traffic - a member's requests in a period
+ * @ended: how many completed
+ * @before: in flight when it began
+ * @after: in flight at its end
+ */
+struct hy_traffic {
+	u64 ended;
+	s64 before;
+	s64 after;
+};
+
+/**
+ * hy_measure_shares - the parts of the members in the requests of a period
+ * @share: what they were in the period before; filled, in ppm
+ * @traffic: the members' requests
+ * @nr: how many members
+ *
+ * Q_i of wu-reddy's equation (1), counted where requests come in: that is what the placement does.
+ * Where they end is another matter while a burst is worked off.  A disk that is done with its part
+ * ends none for periods, and the SSD that is not ends all; taken for shares, a step away from the SSD would
+ * begin at 100%.  A period in which next to nothing comes in says nothing, and the shares stay.
+ */
+void hy_measure_shares(u32 *share, const struct hy_traffic *traffic, unsigned int nr);
+
 /* May new extents go to it, now? */
 static inline bool hy_has_room(const struct hy_dev_snap *dev)
 {

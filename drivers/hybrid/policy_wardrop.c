@@ -221,7 +221,7 @@ static int wardrop_emit(const struct hy_policy *policy, char *buf, size_t len)
 	return text.len;
 }
 
-/* Q over the usable members that had requests; false: there were none. */
+/* Q over the usable members; false: there were no requests. */
 static bool measure_shares(struct balance *b, const struct hy_snapshot *snap)
 {
 	u64 share[EK_MAX_MEMBERS], sum = 0;
@@ -230,7 +230,7 @@ static bool measure_shares(struct balance *b, const struct hy_snapshot *snap)
 	for (i = 0; i < snap->nr; i++) {
 		const struct hy_dev_snap *dev = &snap->dev[i];
 
-		share[i] = dev->usable && dev->requests ? dev->share : 0;
+		share[i] = dev->usable ? dev->share : 0;
 		sum += share[i];
 	}
 	hy_apportion(b->q, share, snap->nr, HY_PPM);

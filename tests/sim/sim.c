@@ -141,17 +141,22 @@ static void run_until(struct sim *s, u64 end)
 /* The period's measurements into the snapshot; returns the requests. */
 static u64 measure(struct sim *s)
 {
+	struct hy_traffic traffic[SIM_DEVS] = { };
 	u64 weight[SIM_DEVS] = { }, total = 0;
 	u32 share[SIM_DEVS];
 	unsigned int i, nr = s->config->nr;
 
 	for (i = 0; i < nr; i++) {
+		share[i] = s->snap.dev[i].share;
+		traffic[i].before = s->dev[i].sample.inflight;
 		ek_rtmon_sample(s->dev[i].mon, &s->dev[i].sample);
 		weight[i] = s->dev[i].sample.dir[EK_READ].count +
 			    s->dev[i].sample.dir[EK_WRITE].count;
+		traffic[i].ended = weight[i];
+		traffic[i].after = s->dev[i].sample.inflight;
 		total += weight[i];
 	}
-	hy_apportion(share, weight, nr, HY_PPM);
+	hy_measure_shares(share, traffic, nr);
 	for (i = 0; i < nr; i++) {
 		struct ek_rt_sample *sample = &s->dev[i].sample;
 		struct hy_dev_snap *snap = &s->snap.dev[i];

@@ -1397,10 +1397,42 @@ static void credits_stay_bounded(void)
 	CHECK_MSG(largest < 8LL * HY_PPM, "(%lld)", (long long)largest);
 }
 
+/* A burst at an SSD (0) and a disk: where its requests come in counts, not where they end. */
+static void shares_of_what_comes(void)
+{
+	u32 share[3] = { };
+
+	/* 600 and 400 came; the SSD has ended 200 of its own, the disk all. */
+	hy_measure_shares(share, (struct hy_traffic[]){ { 200, 0, 400 }, { 400, 0, 0 } }, 2);
+	CHECK_EQ(share[0], 600000);
+	CHECK_EQ(share[1], 400000);
+	/* Two periods in which the SSD works it off, and nothing comes. */
+	hy_measure_shares(share, (struct hy_traffic[]){ { 300, 400, 100 }, { 0, 0, 0 } }, 2);
+	CHECK_EQ(share[0], 600000);
+	hy_measure_shares(share, (struct hy_traffic[]){ { 110, 100, 0 }, { 1, 0, 0 } }, 2);
+	CHECK_EQ(share[0], 600000);
+	/* Exactly a fourth of what ended: enough. */
+	hy_measure_shares(share, (struct hy_traffic[]){ { 75, 75, 10 }, { 25, 10, 0 } }, 2);
+	CHECK_EQ(share[0], 400000);
+	CHECK_EQ(share[1], 600000);
+	/* Counts of several processors, read one after the other: below none there are none. */
+	hy_measure_shares(share, (struct hy_traffic[]){ { 0, 1, 0 }, { 99, 0, 1 } }, 2);
+	CHECK_EQ(share[0], 0);
+	CHECK_EQ(share[1], HY_PPM);
+	/* No load, no shares. */
+	hy_measure_shares(share, (struct hy_traffic[]){ { }, { } }, 2);
+	CHECK_EQ(share[0] + share[1], 0);
+	/* Shares are not known, and nothing comes: where requests end is better than nothing. */
+	hy_measure_shares(share, (struct hy_traffic[]){ { 30, 30, 0 }, { 10, 10, 0 }, { } }, 3);
+	CHECK_EQ(share[0], 750000);
+	CHECK_EQ(share[1], 250000);
+	CHECK_EQ(share[2], 0);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
-		TEST(creation), TEST(two_members), TEST(three_members), TEST(five_members),
+		TEST(creation), TEST(shares_of_what_comes), TEST(two_members), TEST(three_members), TEST(five_members),
 		TEST(many_members), TEST(one_member), TEST(paper_clips), TEST(step_bounds),
 		TEST(deadband), TEST(idle_member), TEST(nothing_happened),
 		TEST(unusable_member), TEST(full_members), TEST(random_snapshots),
