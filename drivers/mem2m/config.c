@@ -147,9 +147,8 @@ static int m2_preset_create(struct m2_dev *dev, char *args)
 }
 
 /* One that can't be made keeps neither the others from being made nor the module from loading. */
-static void m2_preset_add(char *words)
+static void m2_preset_add(const char *name, char *args)
 {
-	char *name = strsep(&words, ":");
 	struct config_group *group;
 	struct m2_dev *dev;
 	int err;
@@ -169,16 +168,14 @@ static void m2_preset_add(char *words)
 	}
 	dev = container_of(group, struct m2_dev, group);
 	list_add_tail(&dev->preset, &m2_preset);
-	if (words)
-		strreplace(words, ':', ' ');
-	err = m2_preset_create(dev, words ?: name + strlen(name));
+	err = m2_preset_create(dev, args);
 	if (err)
 		pr_err("mem2m: create=%s: %s (error %d)\n", name, dev->error, -err);
 }
 
 static int m2_preset_all(void)
 {
-	char *list, *rest;
+	char *list, *rest, *name, *args;
 
 	if (!create)
 		return 0;
@@ -186,8 +183,10 @@ static int m2_preset_all(void)
 	if (!list)
 		return -ENOMEM;
 	rest = list;
-	while (rest)
-		m2_preset_add(strsep(&rest, ","));
+	while (rest) {
+		name = m2_words_preset(&rest, &args);
+		m2_preset_add(name, args);
+	}
 	kfree(list);
 	return 0;
 }

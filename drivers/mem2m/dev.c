@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Making, changing and deleting devices; who uses them. */
-#include <linux/ctype.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -193,70 +192,6 @@ int m2_dev_release(struct m2_dev *dev, char *args)
 
 /* --- creating --------------------------------------------------------------------------------- */
 
-static int m2_parse_size(const char *text, u64 *value)
-{
-	char *end;
-
-	if (!isdigit(*text))
-		return -EINVAL;
-	*value = memparse(text, &end);
-	return *end ? -EINVAL : 0;
-}
-
-static int m2_parse_word(struct m2_dev *dev, struct m2_settings *s, char *word)
-{
-	char *value = strchr(word, '=');
-
-	if (value)
-		*value++ = 0;
-	if (!value && !strcmp(word, "force")) {
-		s->force = true;
-		return 0;
-	}
-	if (value && !strcmp(word, "dax") && *value) {
-		s->dax = value;
-		return 0;
-	}
-	if (value && !strcmp(word, "phys")) {
-		s->has_phys = true;
-		if (!m2_parse_size(value, &s->phys))
-			return 0;
-		return m2_fail(dev, -EINVAL, "%s: not an address", value);
-	}
-	if (value && !strcmp(word, "unit")) {
-		if (!m2_parse_size(value, &s->unit) && s->unit && !(s->unit % M2_UNIT_ALIGN) &&
-		    s->unit < M2_MAX_BYTES)
-			return 0;
-		return m2_fail(dev, -EINVAL, "unit %s: not a multiple of 2M", value);
-	}
-	return m2_fail(dev, -EINVAL, "%s: unknown word", word);
-}
-
-static int m2_parse_bytes(struct m2_dev *dev, const char *size, u64 *bytes)
-{
-	if (!size || m2_parse_size(size, bytes))
-		return m2_fail(dev, -EINVAL, "%s: not a size", size ?: "");
-	if (!*bytes || *bytes % M2_BLOCK || *bytes > M2_MAX_BYTES)
-		return m2_fail(dev, -EINVAL, "%s: not a multiple of 4K up to 1P", size);
-	return 0;
-}
-
-static int m2_parse(struct m2_dev *dev, struct m2_settings *s, char *args)
-{
-	char *word;
-	int err;
-
-	memset(s, 0, sizeof(*s));
-	s->unit = M2_UNIT_DEFAULT;
-	err = m2_parse_bytes(dev, strsep(&args, " "), &s->bytes);
-	while (!err && (word = strsep(&args, " ")))
-		if (*word)
-			err = m2_parse_word(dev, s, word);
-	if (!err && s->has_phys && s->dax)
-		err = m2_fail(dev, -EINVAL, "phys and dax exclude each other");
-	return err;
-}
-
 static const struct m2_backing *m2_choose(const struct m2_settings *s)
 {
 	if (s->has_phys)
@@ -279,7 +214,7 @@ int m2_dev_create(struct m2_dev *dev, char *args)
 
 	if (dev->live)
 		return m2_fail(dev, -EBUSY, "%s exists", dev->name);
-	err = m2_parse(dev, &s, args);
+	err = m2_words_create(&s, args, dev->error);
 	if (err)
 		return err;
 	dev->found = false;
@@ -318,7 +253,7 @@ int m2_dev_resize(struct m2_dev *dev, char *args)
 	u64 bytes;
 	int err;
 
-	err = m2_parse_bytes(dev, args, &bytes);
+	err = m2_words_bytes(args, &bytes, dev->error);
 	if (!err)
 		err = m2_dev_claim_or_tell(dev);
 	if (err)

@@ -21,7 +21,6 @@
 #include <linux/configfs.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <evenkeel/range.h>
@@ -30,27 +29,14 @@
 
 #include "label.h"
 #include "store.h"
+#include "words.h"
 
 #define M2_PREFIX	"mem2m!"
 #define M2_NAME_LEN	(DISK_NAME_LEN - sizeof(M2_PREFIX))	/* without the NUL */
-#define M2_ERROR_LEN	192
 #define M2_CHANGING	(-1)
-#define M2_UNIT_ALIGN	SCM_RANGE_ALIGN
-#define M2_UNIT_DEFAULT	((u64)SZ_1G)
-#define M2_BLOCK	4096u
-#define M2_MAX_BYTES	BIT_ULL(50)
+static_assert(M2_UNIT_ALIGN == SCM_RANGE_ALIGN);
 
 struct m2_dev;
-
-/* What `create` was told. */
-struct m2_settings {
-	u64 bytes;
-	u64 unit;
-	u64 phys;
-	const char *dax;
-	bool has_phys;
-	bool force;
-};
 
 /**
  * struct m2_backing - where a device's memory comes from

@@ -24,7 +24,7 @@
 struct m2_target {
 	struct mem2m *mem;
 	struct dm_dev *disk;
-	sector_t start;
+	u64 start;
 	char name[M2_NAME_SIZE];
 };
 
@@ -61,27 +61,6 @@ static void m2_target_close(struct dm_target *ti, struct m2_target *t)
 	dm_put_device(ti, t->disk);
 }
 
-static int m2_target_parse(struct dm_target *ti, struct m2_target *t, unsigned int argc,
-			   char **argv)
-{
-	u64 start;
-
-	if (argc != 2) {
-		ti->error = "NAME and OFFSET are wanted";
-		return -EINVAL;
-	}
-	if (kstrtou64(argv[1], 10, &start)) {
-		ti->error = "OFFSET is not a number of sectors";
-		return -EINVAL;
-	}
-	if (strscpy(t->name, argv[0], sizeof(t->name)) < 0) {
-		ti->error = "no such memory device";
-		return -ENODEV;
-	}
-	t->start = start;
-	return 0;
-}
-
 static int m2_target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 {
 	struct m2_target *t = kzalloc(sizeof(*t), GFP_KERNEL);
@@ -91,7 +70,7 @@ static int m2_target_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		ti->error = "out of memory";
 		return -ENOMEM;
 	}
-	err = m2_target_parse(ti, t, argc, argv);
+	err = m2_words_target(t->name, &t->start, argc, argv, &ti->error);
 	if (!err)
 		err = m2_target_open(ti, t);
 	if (err)
@@ -147,11 +126,11 @@ static void m2_target_status(struct dm_target *ti, status_type_t type, unsigned 
 		result[0] = 0;
 		break;
 	case STATUSTYPE_TABLE:
-		DMEMIT("%s %llu", t->name, (u64)t->start);
+		DMEMIT("%s %llu", t->name, t->start);
 		break;
 	case STATUSTYPE_IMA:
 		DMEMIT_TARGET_NAME_VERSION(ti->type);
-		DMEMIT(",device_name=%s,start=%llu;", t->name, (u64)t->start);
+		DMEMIT(",device_name=%s,start=%llu;", t->name, t->start);
 		break;
 	}
 }

@@ -11,18 +11,28 @@ const char *dm_shift_arg(struct dm_arg_set *as)
 	return *as->argv++;
 }
 
-/* Base 10: digits, a sign "+" before and a newline behind are taken. */
+/*
+ * Base 10, or 0 for what the text itself says: a sign "+" before and a newline behind are taken.
+ */
 int kstrtou64(const char *s, unsigned int base, u64 *v)
 {
 	u64 n = 0;
+	int digit;
 
-	(void)base;
 	if (*s == '+')
 		s++;
-	if (*s < '0' || *s > '9')
+	if (!base) {
+		base = *s == '0' ? 8 : 10;
+		if (*s == '0' && (s[1] | 0x20) == 'x' && hex_to_bin(s[2]) >= 0) {
+			base = 16;
+			s += 2;
+		}
+	}
+	digit = hex_to_bin(*s);
+	if (digit < 0 || digit >= (int)base)
 		return -EINVAL;
-	for (; *s >= '0' && *s <= '9'; s++)
-		if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *s - '0', &n))
+	for (; digit >= 0 && digit < (int)base; digit = hex_to_bin(*++s))
+		if (__builtin_mul_overflow(n, base, &n) || __builtin_add_overflow(n, digit, &n))
 			return -ERANGE;
 	if (*s == '\n')
 		s++;

@@ -153,6 +153,8 @@ static inline u32 int_sqrt64(u64 x)
 #define div64_s64(a, b)		((s64)(a) / (s64)(b))
 #define abs(x)			({ typeof(x) shim_x = (x); shim_x < 0 ? -shim_x : shim_x; })
 #define fls64(x)		((x) ? 64 - __builtin_clzll(x) : 0)
+#define check_add_overflow(a, b, d) __builtin_add_overflow(a, b, d)
+#define check_mul_overflow(a, b, d) __builtin_mul_overflow(a, b, d)
 #define mul_u64_u32_div(a, m, d) ((u64)((unsigned __int128)(a) * (m) / (d)))
 #define mul_u64_u64_div_u64(a, m, d) ((u64)((unsigned __int128)(a) * (m) / (d)))
 #define container_of(p, t, m)	((t *)((char *)(p) - offsetof(t, m)))
@@ -256,6 +258,14 @@ int shim_scnprintf(char *buf, size_t n, const char *fmt, ...)
 	r = vsnprintf(buf, n, fmt, ap);
 	va_end(ap);
 	return n && r >= (int)n ? (int)n - 1 : r;
+}
+
+static inline int hex_to_bin(unsigned char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
+
+	return at ? at - digits : -1;
 }
 
 /* CPUs and the clock */
