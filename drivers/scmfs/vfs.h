@@ -49,6 +49,7 @@
 #include <compat/shrinker.h>
 
 #include "engine.h"
+#include "options.h"
 
 struct dax_device;
 struct fs_context;
@@ -56,46 +57,6 @@ struct iomap_ops;
 struct sfs_window;
 struct scmfs_gc;
 struct scmfs_gc_info;
-
-/**
- * struct sfs_gc_options - when garbage is collected; scmfs_gc_params has the thresholds
- * @on: by itself
- * @low: percent
- * @high: percent
- * @whole: percent
- * @cold: seconds
- */
-struct sfs_gc_options {
-	bool on;
-	u32 low;
-	u32 high;
-	u32 whole;
-	u32 cold;
-};
-
-/**
- * struct sfs_options - what mount was told
- * @named: of the parameters that it knows, those that it was told, a bit each
- * @phys: address of reserved memory
- * @bytes: its size; 0: the source is a block device
- * @has_phys: there is an address
- * @init: make a new file system
- * @force: whatever is there, it may go
- * @atomic: data=atomic
- * @acl: ACLs count
- * @gc: garbage collection; under sfs_gc.lock
- */
-struct sfs_options {
-	u32 named;
-	u64 phys;
-	u64 bytes;
-	bool has_phys;
-	bool init;
-	bool force;
-	bool atomic;
-	bool acl;
-	struct sfs_gc_options gc;
-};
 
 /**
  * struct sfs_areas - what nvmalloc() has of a file system; each is right by itself
@@ -415,8 +376,6 @@ bool sfs_make_room(struct super_block *sb, const struct inode *busy);
 void sfs_made_room(struct super_block *sb);
 
 /* vfs_gc.c */
-extern const struct sfs_gc_options sfs_gc_defaults;
-bool sfs_gc_options_ok(const struct sfs_gc_options *o);
 void sfs_gc_init(struct sfs_sb *s);
 void sfs_gc_allow(struct sfs_sb *s, struct super_block *sb);
 void sfs_gc_forbid(struct sfs_sb *s);

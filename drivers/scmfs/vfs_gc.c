@@ -43,15 +43,6 @@
 #define GC_LATER	HZ		/* while it can't */
 #define GC_ROUNDS	16u		/* of one that was started, at most */
 
-const struct sfs_gc_options sfs_gc_defaults = {
-	.low = 10, .high = 15, .whole = 50, .cold = 60,
-};
-
-bool sfs_gc_options_ok(const struct sfs_gc_options *o)
-{
-	return o->low <= o->high && o->high <= 100 && o->whole <= 100;
-}
-
 /* --- files ------------------------------------------------------------------------------------ */
 
 /*
@@ -349,7 +340,6 @@ void sfs_gc_init(struct sfs_sb *s)
 	spin_lock_init(&s->gc.lock);
 	mutex_init(&s->gc.step);
 	INIT_DELAYED_WORK(&s->gc.work, gc_work);
-	s->options.gc = sfs_gc_defaults;
 }
 
 /**

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mounting, its options, and what VFS asks of a file system as a whole. */
+/* Mounting, and what VFS asks of a file system as a whole. */
 #include <linux/fs_context.h>
-#include <linux/fs_parser.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -213,35 +212,17 @@ static int sfs_statfs(struct dentry *dentry, struct kstatfs *buf)
 	return 0;
 }
 
-static void sfs_show_gc(struct seq_file *m, struct sfs_sb *s)
-{
-	const struct sfs_gc_options *d = &sfs_gc_defaults;
-	struct sfs_gc_options o;
-
-	spin_lock(&s->gc.lock);
-	o = s->options.gc;
-	spin_unlock(&s->gc.lock);
-	if (o.on)
-		seq_puts(m, ",gc=on");
-	if (o.low != d->low || o.high != d->high)
-		seq_printf(m, ",gc_low=%u,gc_high=%u", o.low, o.high);
-	if (o.whole != d->whole)
-		seq_printf(m, ",gc_whole=%u", o.whole);
-	if (o.cold != d->cold)
-		seq_printf(m, ",gc_cold=%u", o.cold);
-}
-
 static int sfs_show_options(struct seq_file *m, struct dentry *root)
 {
-	const struct sfs_options *o = &sfs_sb(root->d_sb)->options;
+	struct sfs_sb *s = sfs_sb(root->d_sb);
+	char text[SFS_OPTIONS_TEXT];
+	struct sfs_options o;
 
-	if (o->has_phys)
-		seq_printf(m, ",phys=0x%llx,size=%llu", o->phys, o->bytes);
-	if (o->atomic)
-		seq_puts(m, ",data=atomic");
-	if (!o->acl)
-		seq_puts(m, ",noacl");
-	sfs_show_gc(m, sfs_sb(root->d_sb));
+	spin_lock(&s->gc.lock);
+	o = s->options;
+	spin_unlock(&s->gc.lock);
+	sfs_options_show(&o, text);
+	seq_puts(m, text);
 	return 0;
 }
 
@@ -363,103 +344,11 @@ no_windows:
 	return err;
 }
 
-enum {
-	SFS_OPT_PHYS, SFS_OPT_SIZE, SFS_OPT_INIT, SFS_OPT_INIT_HOW, SFS_OPT_DATA, SFS_OPT_ACL,
-	SFS_OPT_GC, SFS_OPT_GC_LOW, SFS_OPT_GC_HIGH, SFS_OPT_GC_WHOLE, SFS_OPT_GC_COLD
-};
-
-static const struct constant_table sfs_data_kinds[] = {
-	{ "inplace", false },
-	{ "atomic", true },
-	{ .name = NULL },
-};
-
-static const struct constant_table sfs_on_off[] = {
-	{ "off", false },
-	{ "on", true },
-	{ .name = NULL },
-};
-
-static const struct fs_parameter_spec sfs_parameters[] = {
-	fsparam_string("phys", SFS_OPT_PHYS),
-	fsparam_string("size", SFS_OPT_SIZE),
-	fsparam_flag("init", SFS_OPT_INIT),
-	fsparam_string("init", SFS_OPT_INIT_HOW),
-	fsparam_flag_no("acl", SFS_OPT_ACL),
-	fsparam_enum("data", SFS_OPT_DATA, sfs_data_kinds),
-	fsparam_enum("gc", SFS_OPT_GC, sfs_on_off),
-	fsparam_u32("gc_low", SFS_OPT_GC_LOW),
-	fsparam_u32("gc_high", SFS_OPT_GC_HIGH),
-	fsparam_u32("gc_whole", SFS_OPT_GC_WHOLE),
-	fsparam_u32("gc_cold", SFS_OPT_GC_COLD),
-	{ .name = NULL },
-};
-
-/* A number with K, M, G, T behind it, as memparse() has it, and nothing else. */
-static int sfs_parse_bytes(struct fs_context *fc, const struct fs_parameter *param, u64 *bytes)
-{
-	char *end;
-
-	*bytes = memparse(param->string, &end);
-	if (end == param->string || *end)
-		return invalf(fc, "scmfs: %s=%s: not a number of bytes", param->key, param->string);
-	return 0;
-}
-
 static int sfs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 {
 	struct sfs_sb *s = fc->s_fs_info;
-	struct sfs_options *o = &s->options;
-	struct fs_parse_result result;
-	int opt = fs_parse(fc, sfs_parameters, param, &result);
 
-	if (opt >= 0)
-		o->named |= BIT(opt);
-	switch (opt) {
-	case SFS_OPT_PHYS:
-		o->has_phys = true;
-		return sfs_parse_bytes(fc, param, &o->phys);
-	case SFS_OPT_SIZE:
-		return sfs_parse_bytes(fc, param, &o->bytes);
-	case SFS_OPT_INIT_HOW:
-		if (strcmp(param->string, "force"))
-			return invalf(fc, "scmfs: init=%s: init or init=force", param->string);
-		o->force = true;
-		fallthrough;
-	case SFS_OPT_INIT:
-		o->init = true;
-		return 0;
-	case SFS_OPT_ACL:
-		o->acl = !result.negated;
-		return 0;
-	case SFS_OPT_DATA:
-		o->atomic = result.uint_32;
-		return 0;
-	case SFS_OPT_GC:
-		o->gc.on = result.uint_32;
-		return 0;
-	case SFS_OPT_GC_LOW:
-		o->gc.low = result.uint_32;
-		return 0;
-	case SFS_OPT_GC_HIGH:
-		o->gc.high = result.uint_32;
-		return 0;
-	case SFS_OPT_GC_WHOLE:
-		o->gc.whole = result.uint_32;
-		return 0;
-	case SFS_OPT_GC_COLD:
-		o->gc.cold = result.uint_32;
-		return 0;
-	default:
-		return opt;
-	}
-}
-
-static int sfs_check_gc(struct fs_context *fc, const struct sfs_options *o)
-{
-	if (sfs_gc_options_ok(&o->gc))
-		return 0;
-	return invalf(fc, "scmfs: gc_low=, gc_high= and gc_whole= are percent, gc_low <= gc_high");
+	return sfs_options_parse(&s->options, &fc->log, param);
 }
 
 /* A device that is mounted already is mounted once more as it is, which init must not pass off. */
@@ -483,13 +372,10 @@ static int sfs_get_tree(struct fs_context *fc)
 {
 	const struct sfs_sb *s = fc->s_fs_info;
 	const struct sfs_options *o = &s->options;
+	int err = sfs_options_check(o, fc->sb_flags & SB_RDONLY, &fc->log);
 
-	if (o->has_phys != !!o->bytes)
-		return invalf(fc, "scmfs: phys= and size= go together");
-	if (o->init && (fc->sb_flags & SB_RDONLY))
-		return invalf(fc, "scmfs: init needs to write, and ro forbids it");
-	if (sfs_check_gc(fc, o))
-		return -EINVAL;
+	if (err)
+		return err;
 	return o->has_phys ? get_tree_nodev(fc, sfs_fill_super) : sfs_get_tree_bdev(fc, o->init);
 }
 
@@ -526,25 +412,6 @@ static void sfs_end_writing(struct sfs_sb *s, struct super_block *sb)
 		sfs_made_room(sb);
 }
 
-/* What was named; the rest stays: a context may be older than others that have changed it. */
-static void sfs_name_options(struct sfs_options *to, const struct sfs_options *new)
-{
-	if (new->named & BIT(SFS_OPT_DATA))
-		to->atomic = new->atomic;
-	if (new->named & BIT(SFS_OPT_ACL))
-		to->acl = new->acl;
-	if (new->named & BIT(SFS_OPT_GC))
-		to->gc.on = new->gc.on;
-	if (new->named & BIT(SFS_OPT_GC_LOW))
-		to->gc.low = new->gc.low;
-	if (new->named & BIT(SFS_OPT_GC_HIGH))
-		to->gc.high = new->gc.high;
-	if (new->named & BIT(SFS_OPT_GC_WHOLE))
-		to->gc.whole = new->gc.whole;
-	if (new->named & BIT(SFS_OPT_GC_COLD))
-		to->gc.cold = new->gc.cold;
-}
-
 /* Would they do, as it is now? */
 static int sfs_check_named(struct sfs_sb *s, struct fs_context *fc, const struct sfs_options *new)
 {
@@ -553,8 +420,8 @@ static int sfs_check_named(struct sfs_sb *s, struct fs_context *fc, const struct
 	spin_lock(&s->gc.lock);
 	all = s->options;
 	spin_unlock(&s->gc.lock);
-	sfs_name_options(&all, new);
-	return sfs_check_gc(fc, &all);
+	sfs_options_name(&all, new);
+	return sfs_options_check_gc(&all, &fc->log);
 }
 
 /* An ioctl may have set thresholds meanwhile: if these don't go together with them, its stay. */
@@ -564,7 +431,7 @@ static void sfs_set_named(struct sfs_sb *s, const struct sfs_options *new)
 
 	spin_lock(&s->gc.lock);
 	all = s->options;
-	sfs_name_options(&all, new);
+	sfs_options_name(&all, new);
 	WRITE_ONCE(s->options.atomic, all.atomic);
 	s->options.acl = all.acl;
 	if (sfs_gc_options_ok(&all.gc))
@@ -619,7 +486,7 @@ static int sfs_init_fs_context(struct fs_context *fc)
 	if (!s)
 		return -ENOMEM;
 	init_rwsem(&s->numbers);
-	s->options.acl = true;
+	sfs_options_init(&s->options);
 	sfs_gc_init(s);
 	fc->s_fs_info = s;
 	fc->ops = &sfs_context_ops;
