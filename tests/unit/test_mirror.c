@@ -262,6 +262,65 @@ static void cut_anywhere(void)
 	}
 }
 
+static struct state was;	/* when it left */
+
+/* Alone it is what it was, what it is to be, or nothing. */
+static void taken_in_hook(struct media *m)
+{
+	struct ek_store *store;
+	unsigned int how;
+	struct media *c;
+	struct state s;
+
+	for (how = CRASH_NONE; how <= CRASH_TORN + 7 && !ktap_failing(); how++) {
+		if (how == CRASH_TORN)
+			continue;
+		c = media_crash(m, how);
+		if (!open_as(c, "oo", 1u << place, &store)) {
+			CHECK(look(store, &s) && (is(&s, &was) || is(&s, &now) || is(&s, &next)),
+			      "alone: tx %u", s.tx);
+			if (is(&s, &was))
+				old_alone++;
+			else
+				new_alone++;
+			ek_store_close(store);
+		}
+		goes_on(c, "oo");
+		media_free(c);
+	}
+}
+
+static void taken_in_again(void)
+{
+	for (place = 0; place < 2 && !ktap_failing(); place++) {
+		struct media *m = make();
+		struct ek_store *store = start(m, "oo", 3);
+		struct ek_page *buf = ek_store_sync_buf();
+		unsigned int steps = 0;
+		int r;
+
+		between(store, 0);
+		between(store, 1);
+		CHECK(!ek_store_leave_out(store, place));
+		was = now;
+		between(store, 2);
+		between(store, 3);
+		old_alone = 0;
+		new_alone = 0;
+		m->hook = taken_in_hook;
+		CHECK(!ek_store_resync_begin(store, place, area_bytes(), pool_uuid, buf));
+		while ((r = ek_store_resync_step(store)) > 0 && !ktap_failing())
+			between(store, steps++);
+		commit(store);
+		m->hook = NULL;
+		CHECK(!r && steps > 4 && ek_store_areas(store) == 3);
+		CHECK(old_alone && new_alone);
+		kvfree(buf);
+		ek_store_close(store);
+		media_free(m);
+	}
+}
+
 /* One that is to leave, cut at every event: it is a mirror still, or is out. */
 static void leave_hook(struct media *m)
 {
@@ -779,6 +838,7 @@ int main(int argc, char **argv)
 	ktap_run("mirror: one can't leave", leave_errors);
 	ktap_run("mirror: pages are compared before one leaves", compares);
 	ktap_run("mirror: one takes its place, cut at every event", cut_anywhere);
+	ktap_run("mirror: one is taken in again, cut at every event", taken_in_again);
 	ktap_run("mirror: every write to the new one fails", errors);
 	ktap_run("mirror: the old one comes back", old_one);
 	ktap_run("mirror: one that left for good knows it", told);

@@ -47,6 +47,14 @@ static struct ek_store *open_store(struct media *m)
 	return store;
 }
 
+static int open_areas(struct media *m, unsigned int areas, struct ek_store **store)
+{
+	u64 bytes[2] = { area_bytes(spare), area_bytes(spare) };
+	const char *reason;
+
+	return ek_store_open(&media_io, m, bytes, areas, store, &reason);
+}
+
 static int seen_map(void *ctx, u64 le, u64 entry)
 {
 	u64 *seen = ctx;
@@ -242,6 +250,7 @@ static void refused(void)
 	m = one_left(1);
 	store = running(m, 1);
 	r.joining = 7;
+	r.member_extents[0] = old_extents[0];
 	CHECK(ek_store_reshape_check(store, &r, &room) == -EINVAL, "one that is there");
 	r = wanted();
 	r.joining = 2;
@@ -263,6 +272,31 @@ static void refused(void)
 	r.member_extents[2] = 1000 * EK_PAGE_BITS;
 	CHECK(ek_store_reshape_check(store, &r, &room) == -ENOSPC, "a larger member");
 	CHECK(is_old(ek_store_super(store)));
+	r = wanted();
+	CHECK(!ek_store_ckpt_begin(store));
+	CHECK(ek_store_reshape(store, &r) == -EBUSY, "amid a checkpoint");
+	ek_store_ckpt_abort(store);
+	CHECK(is_old(ek_store_super(store)));
+	ek_store_close(store);
+	media_free(m);
+}
+
+/* What is to be told of members with the next superblock is in that of the shape. */
+static void states_too(void)
+{
+	struct ek_reshape r = wanted();
+	struct ek_store *store;
+	struct media *m;
+
+	spare = 16;
+	m = one_left(1);
+	store = running(m, 1);
+	CHECK(!ek_store_set_member_state(store, 0, EK_MEMBER_DRAINING));
+	CHECK(!ek_store_reshape(store, &r));
+	ek_store_close(store);
+	store = running(m, 1);
+	CHECK(le32_to_cpu(ek_store_super(store)->member[0].state) == EK_MEMBER_DRAINING);
+	CHECK(le32_to_cpu(ek_store_super(store)->member[1].state) == EK_MEMBER_ACTIVE);
 	ek_store_close(store);
 	media_free(m);
 }
@@ -368,6 +402,37 @@ static void resync_alone(void)
 	media_free(m);
 }
 
+/* What an area that went on alone had more of is no sign that the other one has lost it. */
+static void resync_fork(void)
+{
+	struct ek_store *store;
+	struct media *m;
+	unsigned int i;
+	u64 seen = 0;
+
+	spare = 16;
+	m = media_new(2, area_bytes(spare));
+	CHECK(!format(m));
+	CHECK(!open_areas(m, 2, &store) && !ek_store_replay(store, seen_map, seen_free, &seen));
+	for (i = 0; i < 5; i++) {
+		CHECK(!ek_store_tx_add_map(store, 11 + i, ek_entry_make(0, 20 + i, 1)));
+		CHECK(!ek_store_tx_commit(store));
+	}
+	ek_store_close(store);
+	CHECK(!open_areas(m, 1, &store) && !ek_store_replay(store, seen_map, seen_free, &seen));
+	CHECK(!ek_store_tx_add_map(store, 5, ek_entry_make(0, 9, 1)));
+	CHECK(!ek_store_tx_commit(store));
+	CHECK(!ek_store_resync(store, 1));
+	ek_store_close(store);
+	store = running(m, 1);
+	CHECK(store && ek_store_areas(store) == 3);
+	ek_store_close(store);
+	CHECK(!open_areas(m, 2, &store) && !ek_store_replay(store, seen_map, seen_free, &seen));
+	CHECK(seen == 1, "%llu", (unsigned long long)seen);
+	ek_store_close(store);
+	media_free(m);
+}
+
 static void resync_errors(void)
 {
 	unsigned int at, failed = 0;
@@ -394,14 +459,6 @@ static void resync_errors(void)
 }
 
 /* --- which area is the newer when one can't be used --- */
-
-static int open_areas(struct media *m, unsigned int areas, struct ek_store **store)
-{
-	u64 bytes[2] = { area_bytes(spare), area_bytes(spare) };
-	const char *reason;
-
-	return ek_store_open(&media_io, m, bytes, areas, store, &reason);
-}
 
 static void damage(struct media *m, unsigned int area, u64 from, u64 to)
 {
@@ -452,10 +509,22 @@ static void put_page(struct ek_store *store, unsigned int pe)
 	CHECK(!ek_store_ckpt_commit(store, 0));
 }
 
+/* The page that says @pe says something else, and is whole. */
+static void forge(u8 *block, unsigned int pe)
+{
+	struct ek_page *page = (struct ek_page *)block;
+
+	if (ek_entry_pe(le64_to_cpu(page->entry[7])) != pe)
+		return;
+	page->entry[7] = cpu_to_le64(ek_entry_make(0, pe + 1, 1));
+	page->csum = cpu_to_le32(ek_checksum(page, sizeof(*page), &page->csum));
+}
+
 /* A disk dropped a page's write: what lies there is older, and whole. */
 static void dropped_write(void)
 {
-	struct media *m = media_new(2, area_bytes(16));
+	struct media *m = media_new(2, area_bytes(16)), *c;
+	struct ek_store *again;
 	struct ek_page was[2], page;
 	struct ek_store *store;
 	unsigned int slot;
@@ -478,6 +547,14 @@ static void dropped_write(void)
 	CHECK(!ek_store_read_page(store, 0, &page));
 	CHECK(ek_entry_pe(le64_to_cpu(page.entry[7])) == 4, "the older one won");
 	CHECK(!ek_store_mend_pages(store, &mended) && !mended);
+	c = media_crash(m, CRASH_NONE);
+	again = running(c, 0);
+	CHECK(!ek_store_mend_pages(again, &mended) && !mended, "it was not durable");
+	ek_store_close(again);
+	media_free(c);
+	forge(media_poke(m, 0, at), 4);
+	forge(media_poke(m, 0, at + EK_BLOCK_SIZE), 4);
+	CHECK(ek_store_mend_pages(store, &mended) == -EUCLEAN && !mended, "two of one generation");
 	ek_store_close(store);
 	media_free(m);
 }
@@ -488,8 +565,10 @@ int main(int argc, char **argv)
 	ktap_run("reshape: cut at every event, the old shape or the new one", cut_anywhere);
 	ktap_run("reshape: every write fails", errors);
 	ktap_run("reshape: what is refused", refused);
+	ktap_run("reshape: what members are told", states_too);
 	ktap_run("resync: cut at every event", resync_cut);
 	ktap_run("resync: what was made equal serves alone", resync_alone);
+	ktap_run("resync: over an area that went on alone", resync_fork);
 	ktap_run("resync: every write to the area fails", resync_errors);
 	ktap_run("areas: a stale one is no substitute for a damaged one", stale_stays_out);
 	ktap_run("areas: a dropped write is found and mended", dropped_write);
