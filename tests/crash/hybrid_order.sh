@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: the order of durability, step by step
 # kernels: 6.1 6.12
-# timeout: 120
+# timeout: 150
 #
 # The campaigns of hybrid.sh cut at moments of a storm. Here every step of the order is made to take long, so that
 # the one moment is met at which it matters. Members hold junk where nothing was written: what is shown too early
@@ -23,7 +23,7 @@ line() { table $((${1:-40} * 128)) 128 "${3:-m}" "${2:-a b}" "1 no_discard_passd
 
 pause() { nap "$1"; }
 slow() { echo "${*:2}" >"$emudisk/$1/set"; }
-restore_speed() { for d in m a b; do slow $d write_lat=10us read_lat=10us flush=0 fail=none || return; done; }
+restore_speed() { for d in m a b e; do slow $d write_lat=10us read_lat=10us flush=0 fail=none || return; done; }
 
 # The disks with an empty pool on them are put back by the recorder, which starts no program.
 base() {
@@ -32,6 +32,7 @@ base() {
 	disk b 3M mem cache=volatile
 	disk c 3M mem cache=volatile
 	disk d 3M mem cache=volatile
+	disk e 8M mem cache=volatile
 	blkio write /dev/emudisk/a 2048 3840 $junk -- flush /dev/emudisk/a -- \
 		write /dev/emudisk/b 2048 3840 $junk -- flush /dev/emudisk/b || return
 	pool p "$(line 62)" && remove_pool p || return
@@ -190,6 +191,14 @@ not_empty() {
 		cut && status_is p dev.0.state draining && holds 0 128 1
 }
 scenario "a member that is to leave and is not empty yet" not_empty
+not_asked() { fresh && ! message p remove 1 && cut && status_is p dev.1.state active; }
+scenario "a member that nobody has told to leave" not_asked
+in_next_table() {
+	fresh && write 0 128 1 && flush && message p evacuate 1 && message p remove 1 && dmsetup load p --table "$table" &&
+		dmsetup suspend p && dmsetup resume p && status_is p dev.1.state removed && cut &&
+		status_is p dev.1.state removed && holds 0 128 1
+}
+scenario "a member that has left, and is in the next table" in_next_table
 
 # --- what was not is either as before or as after ------------------------------------------------
 
@@ -229,6 +238,18 @@ scenario "two first writes of one granule" both
 # Full to the last extent, so that the next one allocated is the one that was freed.
 full() { fresh 62 && write 0 $((62 * 128)) 1 && flush; }
 scenario "all extents in use" full
+no_room() { full && ! message p evacuate 0 && status_is p dev.0.state active; }
+scenario "a member that is to leave, and no room for what is on it" no_room
+
+# extents MESSAGE...: of its answer, with member 1
+extents() { dmsetup message p 0 "$@" | awk 'NF == 3 && $3 == 1 { sum += $2 } END { print sum + 0 }'; }
+without_b() { dmsetup load p --table "${table/\/dev\/emudisk\/b/-}" && dmsetup suspend p && dmsetup resume p; }
+listed() {
+	local used
+	full && into used dmt field p dev.1.used && [ "$(extents holds 1 0)" = "$used" ] && [ "$(extents lost 0)" = 0 ] &&
+		without_b && [ "$(extents lost 0)" = "$used" ]
+}
+scenario "what a member has, and what is lost with it" listed
 swap() {
 	full && discard 0 256 && write 128 128 9 && cut keep=all && { holds 0 128 0 || holds 0 128 1; } &&
 		{ holds 128 128 9 || holds 128 128 1 || holds 128 128 0; }
@@ -271,6 +292,15 @@ gone_with_member() {
 		dmsetup resume p && wait_for 10 flush && cut && nothing_foreign
 }
 scenario "a recycled place on a member that is taken away" gone_with_member
+
+# The first commit without it is for another member, which does not depend on it.
+taken_away() {
+	drop_leftovers
+	restore_speed && wipe m a b c && table=$(line 40 "a b c") && pool p "$table" && write 0 $((40 * 128)) 1 && flush &&
+		message p evacuate 2 && write $((39 * 128)) 8 2 && slow b fail=flush && without_b && message p remove 2 &&
+		status_is p dev.2.state removed && ! flush && wait_for 10 flush
+}
+scenario "a member that is taken away with what it has not flushed" taken_away
 
 # A granule is committed, another one is not; beneath that is junk.
 granules() { fresh && write 0 8 1 && flush && write 16 8 2; }
@@ -401,6 +431,13 @@ after_another() {
 }
 scenario "a pool where another one was, cut at its first label" after_another
 
+just_made() {
+	drop_leftovers
+	restore_speed && wipe m a b && blkio flush /dev/emudisk/m -- flush /dev/emudisk/a -- flush /dev/emudisk/b &&
+		table=$(line) && pool p "$table" && cut
+}
+scenario "a pool that was just made" just_made
+
 # Longer than it was made: all others were as long as their members at first.
 grown() {
 	drop_leftovers
@@ -414,13 +451,30 @@ scenario "what is written where the volume grew" grown
 mended() {
 	local pages
 	drop_leftovers
-	disk e 8M mem cache=volatile
-	restore_speed && wipe m a b && table=$(line 40 "a b" "m e") && pool p "$table" && write 0 256 1 &&
+	restore_speed && wipe m a b e && table=$(line 40 "a b" "m e") && pool p "$table" && write 0 256 1 &&
 		message p checkpoint && pages=$(od -An -tu8 -j $((1048576 + 144)) -N 8 /dev/emudisk/m) &&
 		blkio zero /dev/emudisk/m $((pages / 512)) 16 && message p metadata leave 1 &&
 		wait_for 60 status_is p meta AS && power_cycle && pool p "$table" && status_is p meta AS &&
 		pool_is_sound && holds 0 256 1
 }
 scenario "a metadata area that has left, and the other one was damaged" mended
+
+# out: the second one has left
+mirrored_but_out() {
+	drop_leftovers
+	restore_speed && wipe m a b e && table=$(line 40 "a b" "m e") && pool p "$table" && write 0 256 1 && flush &&
+		message p metadata leave 1 && wait_for 60 status_is p meta AS
+}
+last_resort() {
+	mirrored_but_out && power_cycle && pool p "$(line 40 "a b" "- e")" && status_is p meta FA && holds 0 256 1
+}
+scenario "a metadata area that has left, and the other one is lost" last_resort
+
+given_up() {
+	mirrored_but_out && slow e write_lat=500ms && message p metadata resync 1 && dmsetup suspend p &&
+		dmsetup resume p && status_is p meta AS && slow e write_lat=10us && message p metadata resync 1 &&
+		wait_for 60 status_is p meta AA && power_cycle && pool p "$table" && status_is p meta AA && holds 0 256 1
+}
+scenario "a metadata area that was not made a mirror before a suspension" given_up
 check "the end" eval 'restore_speed && rec clear'
 done_testing
