@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: members come and go under load
 # kernels: 6.1 6.12 debug
-# timeout: 400
+# timeout: 440
 . tests/vm/lib.sh
-there='' first='' before='' after='' entry=''
+there='' first='' before='' after='' entry='' some=''
 
 disk m 8M
 disk a 24M
@@ -296,4 +296,49 @@ check "stop" ctl stop p
 check "sound" is_whole /dev/emudisk/{m,a,d}
 check "assembled, it is the same" eval 'ctl assemble p && blkio verify $dev $((one * 128 + 16)) 24 0'
 check "in the grammar" in_grammar p
+check "stop" ctl stop p
+
+# --- a signal while it is given up: what is said is gone, and nothing else; given again, the command goes on
+wipe m a b d
+check "a pool of two" ctl create p /dev/emudisk/a /dev/emudisk/b --metadata /dev/emudisk/m --extent 64K --size 16M \
+	--policy stripe --set commit_ms=50 --set low_free=0
+check "data" blkio write $dev 0 32768 "$seed" -- flush $dev
+check "one joins that has room" ctl add p /dev/emudisk/d --force
+# forty extents, but for half of the first; between them are others'
+emuctl set b fail_range=$((2048 + 20 * 128 + 64))+$((40 * 128 - 64)) fail=read
+: >/tmp/given
+give_up() { exec hybridctl evacuate p 1 --force --give-up >/tmp/given; }
+is_begun() { local text; read -r -d '' text </tmp/given; [[ $text == *"zeroes from now on"* ]]; }
+interrupt_once is_begun give_up
+matches "a signal ends it" "$interrupted" "^1 .*interrupted here: the rest is as it was, give the command again"
+# first sector and number of each range that was said
+ranges() { awk '/: sectors [0-9]+ to [0-9]+$/ { print $(NF - 2), $NF - $(NF - 2) + 1 }' "$1"; }
+sum() { awk '{ sum += $2 } END { print sum + 0 }' "$1"; }
+ranges /tmp/given >/tmp/gone
+some=$(sum /tmp/gone)
+note "$some of $((40 * 128 - 64)) sectors were given up"
+check "some of it is given up" eval '[ $some -gt 0 ] && [ $some -lt $((40 * 128 - 64)) ]'
+check "all else is there still" wait_for 20 status_is p dev.1.used $((40 - (some + 64) / 128))
+matches "how much is said, too" "$(</tmp/given)" "given up .* on member 1"
+check "it is sound" is_whole p
+check "given again, it goes on" ctl evacuate p 1 --force --give-up
+ranges "$said" >>/tmp/gone
+some=$(sum /tmp/gone)
+is "each sector was said once" "$some" $((40 * 128 - 64))
+fields_are "nothing is there any more" p "dev.1.used mode" "0 rw"
+emuctl set b fail_range=0+0 fail=none
+holds_but() {
+	local at=0 first nr
+	while read -r first nr; do
+		[ "$first" -le "$at" ] || blkio verify $dev "$at" $((first - at)) "$seed" || return
+		blkio verify $dev "$first" "$nr" 0 || return
+		at=$((first + nr))
+	done
+	blkio verify $dev $at $((32768 - at)) "$seed"
+}
+check "they are zeroes, and all else is as it was" eval 'sort -n /tmp/gone | holds_but'
+check "the member leaves" ctl remove p 1
+check "stop" ctl stop p
+pools=()
+check "sound" is_whole /dev/emudisk/{m,a,d}
 done_testing

@@ -161,6 +161,15 @@ static int wrong(const struct giving *g, uint64_t at, const char *what)
 		    what);
 }
 
+/* It may have been done to some of the range before it failed. */
+static int discard_failed(const struct giving *g, uint64_t at, uint64_t len, int err)
+{
+	begin_line(g);
+	return fail("%s: sectors %llu to %llu: %s, and how much of that was given up before is not known",
+		    g->l->name, (unsigned long long)(at / SECTOR_SIZE),
+		    (unsigned long long)((at + len) / SECTOR_SIZE - 1), strerror(-err));
+}
+
 static int discard(struct giving *g, uint64_t at, uint64_t len)
 {
 	int err;
@@ -171,7 +180,7 @@ static int discard(struct giving *g, uint64_t at, uint64_t len)
 		return wrong(g, at, "somebody else has opened the volume: the rest is as it was");
 	err = bdev_discard(&g->dev, at, len);
 	if (err)
-		return wrong(g, at, strerror(-err));
+		return discard_failed(g, at, len, err);
 	gone(g, at, len);
 	return EXIT_OK;
 }

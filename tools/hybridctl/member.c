@@ -19,6 +19,7 @@
 #include "dm.h"
 #include "extents.h"
 #include "give_up.h"
+#include "interrupt.h"
 #include "layout.h"
 #include "leftover.h"
 #include "lock.h"
@@ -342,6 +343,10 @@ static int go_on_without(struct live *l, unsigned int i, struct emptying *p)
 	uint64_t bytes;
 	int err = give_up(l, i, &bytes);
 
+	/* A signal that came with the last of it ends the command as any other moment's would. */
+	if (!err && interrupted)
+		err = fail("%s: interrupted: what is left on member %u still moves, give the command again",
+			   l->name, i);
 	if (!err && !bytes)
 		err = stays(l, i, "all of them can be read: see the kernel's log for what stops the copies");
 	if (!err)
