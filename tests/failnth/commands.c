@@ -180,6 +180,11 @@ static void after_stop(const struct op *op, int error)
 	pool_check();
 }
 
+static void anyhow(const struct op *op)
+{
+	(void)op;
+}
+
 static void after_look(const struct op *op, int error)
 {
 	(void)op;
@@ -210,6 +215,26 @@ static void name_node(void)
 		die("/dev/mapper/" POOL);
 	if (symlink(pool_node, "/dev/mapper/" POOL))
 		die("/dev/mapper/" POOL);
+}
+
+/* In short periods, and with something in them. */
+static void measured(const struct op *op)
+{
+	int fd;
+
+	live(op);
+	pool_tell("set period_ms 50");
+	fd = disk_open();
+	if (disk_read(fd, 0, 16))
+		die("reading it");
+	close(fd);
+}
+
+/* What has moved, and what has not, is where it can be read. */
+static void after_optimize(const struct op *op, int error)
+{
+	again(op, error);
+	pool_check();
 }
 
 static void unpinned(const struct op *op)
@@ -387,10 +412,6 @@ static void after_offline(const struct op *op, int error)
 #define ARGV(...) .argv = (const char *const []){ "hybridctl", __VA_ARGS__, NULL }
 #define RECORDING "/tmp/failnth.jsonl"
 
-/*
- * "size" asks the kernel for nothing.  "optimize" measures for whole periods each time, and what it
- * does is told by messages that others send, too.
- */
 const struct op command_ops[] = {
 	{ "hybridctl list", live, NULL, command, after_look, ARGV("list"), .thin = 2 },
 	{ "hybridctl status", live, NULL, command, after_look, ARGV("status", POOL, "--json") },
@@ -408,6 +429,11 @@ const struct op command_ops[] = {
 	  .thin = 24 },
 	{ "hybridctl set", live, NULL, command, sound, ARGV("set", POOL, "period_ms=300") },
 	{ "hybridctl policy", live, NULL, command, sound, ARGV("policy", POOL, "stripe") },
+	/* It asks the kernel for nothing but to print. */
+	{ "hybridctl size", anyhow, NULL, command, after_look, ARGV("size", "1T", "2T"),
+	  .allocates_nothing = true },
+	{ "hybridctl optimize", measured, NULL, command, after_optimize,
+	  ARGV("optimize", POOL, "--window", "0.1"), .thin = 8 },
 	{ "hybridctl pin", unpinned, NULL, command, after_pin, ARGV("pin", POOL, "1M", "128K", "1"),
 	  .thin = 8 },
 	{ "hybridctl evacuate", staying, NULL, command, after_evacuate,

@@ -233,6 +233,9 @@ int main(int argc, char **argv)
 		nameless_begin();
 		each(nameless_ops, only);
 		nameless_end();
+		names_begin();
+		each(names_ops, only);
+		names_end();
 	} else if (!strcmp(group, "scmfs")) {
 		scmfs_begin();
 		each(scmfs_ops, only);

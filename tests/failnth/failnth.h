@@ -37,6 +37,7 @@ extern const struct op module_ops[];
 extern const struct op command_ops[];
 extern const struct op memory_ops[];
 extern const struct op nameless_ops[];
+extern const struct op names_ops[];
 extern const struct op scmfs_ops[];
 
 /* Set up and take down what a group needs. */
@@ -45,6 +46,8 @@ void pool_end(void);
 void memory_end(void);
 void nameless_begin(void);
 void nameless_end(void);
+void names_begin(void);
+void names_end(void);
 void scmfs_begin(void);
 void scmfs_end(void);
 
