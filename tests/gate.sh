@@ -135,6 +135,7 @@ found() { expect "the runner: $1" runner 1 "^# FAILED: tests/gate/$2"; }
 if did runner; then
 	found "a leak" 'leaks.sh \[debug\]: kmemleak found something'
 	found "a device left" 'device.sh \[6.1\]: left devices: gate-left'
+	found "disks left" 'disk.sh \[6.1\]: left disks: gate-left gate-memory'
 	found "a module that stays" "loaded.sh \\[6.1\\]: modules can't be unloaded: evenkeel_gate"
 	found "a WARN" 'warns.sh \[6.1\]: complaint in the kernel log'
 	found "no plan" 'plan.sh \[6.1\]: ended without its plan'
