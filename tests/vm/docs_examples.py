@@ -40,10 +40,18 @@ def unmarked(page):
     return [b.group(2) for b in blocks if b.group(1) != "::" or not re.match(r"\.\. (example|not run): \S", before(b))]
 
 
-def fresh_disks():
-    for name, model, length in (("fast", "sata-ssd", "1G"), ("slow", "hdd7200", "2G"), ("third", "hdd7200", "1G"),
-                                ("fourth", "hdd7200", "1G"), ("fifth", "sata-ssd", "64M")):
+DISKS = (("fast", "sata-ssd", "1G"), ("slow", "hdd7200", "2G"), ("third", "hdd7200", "1G"),
+         ("fourth", "hdd7200", "1G"), ("fifth", "sata-ssd", "64M"))
+
+
+def delete_disks():
+    for name, _, _ in DISKS:
         subprocess.run(["emuctl", "del", name, "--force"], check=False, stderr=subprocess.DEVNULL)
+
+
+def fresh_disks():
+    delete_disks()
+    for name, model, length in DISKS:
         subprocess.run(["emuctl", "add", name, model, length], check=True)
         if not os.path.islink(f"/dev/{name}"):
             os.symlink(f"/dev/emudisk/{name}", f"/dev/{name}")
@@ -74,6 +82,7 @@ def main(pages):
             done = subprocess.run(["bash", "-euxo", "pipefail", "-c", code], check=False, text=True, timeout=120,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             test(done.returncode == 0, f"{page}: {name}", f"status {done.returncode}\n{done.stdout}")
+    delete_disks()
     print(f"1..{tests}")
     return 1 if failures else 0
 
