@@ -25,7 +25,7 @@ static void scm_log_add(struct scm_log *log, enum scm_event_type type, u64 offse
 	struct scm_event *event = log->event + log->nr_events;
 
 	if (log->nr_events == log->max_events || (src && len > log->max_bytes - log->nr_bytes)) {
-		log->full = true;
+		WRITE_ONCE(log->full, true);
 		return;
 	}
 	event->type = type;
@@ -36,7 +36,8 @@ static void scm_log_add(struct scm_log *log, enum scm_event_type type, u64 offse
 		memcpy(log->bytes + log->nr_bytes, src, len);
 		log->nr_bytes += len;
 	}
-	log->nr_events++;
+	/* pairs with smp_load_acquire() of who reads the log meanwhile */
+	smp_store_release(&log->nr_events, log->nr_events + 1);
 }
 
 /* Of what lies partly in the region, that part. */

@@ -66,7 +66,7 @@ struct scm_event {
  * @max_events: how many
  * @bytes: room for what is stored
  * @max_bytes: how much
- * @nr_events: recorded so far
+ * @nr_events: recorded so far; those may be read meanwhile, after smp_load_acquire() of this
  * @nr_bytes: recorded so far
  * @full: something did not fit and is missing; the recording is worth nothing
  */
