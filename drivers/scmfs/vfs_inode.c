@@ -173,10 +173,11 @@ static unsigned int sfs_attr_mask(unsigned int valid)
  * sfs_resize - set a file's size
  * @inode: locked
  * @size: bytes
+ * @now: the time of that
  *
  * Return: 0 or a negative error number; the size may have changed, and blocks not gone.
  */
-int sfs_resize(struct inode *inode, u64 size)
+int sfs_resize(struct inode *inode, u64 size, s64 now)
 {
 	u64 start = round_up(size, PAGE_SIZE);
 	int err = sfs_layout_lock(inode, start, round_up(i_size_read(inode), PAGE_SIZE));
@@ -185,7 +186,7 @@ int sfs_resize(struct inode *inode, u64 size)
 		return err;
 	unmap_mapping_range(&inode->i_data, start, 0, 1);	/* private copies, too */
 	sfs_forget_places(inode);
-	err = scmfs_truncate(sfs_fs(inode), inode->i_ino, size, sfs_now(inode));
+	err = scmfs_truncate(sfs_fs(inode), inode->i_ino, size, now);
 	sfs_refresh(inode);
 	sfs_layout_unlock(inode);
 	return err;
@@ -236,8 +237,9 @@ int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *ia
 	/* Through a file that was opened before nvmalloc() took it: its addresses must stay. */
 	if (!err && (iattr->ia_valid & ATTR_SIZE) && IS_IMMUTABLE(inode))
 		err = -EPERM;
+	/* The times that VFS sets below, so that nothing in between is seen after a cut. */
 	if (!err && (iattr->ia_valid & ATTR_SIZE))
-		err = sfs_resize(inode, iattr->ia_size);
+		err = sfs_resize(inode, iattr->ia_size, sfs_ns(iattr->ia_ctime));
 	if (!err)
 		err = sfs_copy_attr(idmap, inode, iattr, sfs_attr_mask(iattr->ia_valid));
 	if (!err && iattr->ia_valid & ATTR_ATIME)

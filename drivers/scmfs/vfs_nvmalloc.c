@@ -365,7 +365,7 @@ static int nvm_cut(struct inode *inode, u64 to)
 
 	sb_start_write(inode->i_sb);
 	inode_lock(inode);
-	err = sfs_alive(inode) ?: sfs_resize(inode, to);
+	err = sfs_alive(inode) ?: sfs_resize(inode, to, sfs_now(inode));
 	inode_unlock(inode);
 	sb_end_write(inode->i_sb);
 	return err;
