@@ -24,6 +24,8 @@ struct crash {
 	u32 *length;		/* of each queue */
 	u32 *take;		/* how much of it got there */
 	u32 from;
+	u64 limit;		/* of contents at a point that are all looked at */
+	bool by_lot;		/* not more than that, even where there are more */
 	bool by_word;		/* no order but that of stores to the same word */
 	crash_look look;
 	void *arg;
@@ -191,16 +193,45 @@ static void some(struct crash *c, u32 point, unsigned int samples)
 	}
 }
 
+/* Any subset, one single piece, or all but one. */
+static void draw(struct crash *c)
+{
+	u32 q, kind = get_random_u32() % 3, one = get_random_u32() % c->nr_queues;
+
+	take_all(c, kind == 1);
+	if (kind)
+		c->take[one] = kind == 1 ? 0 : c->length[one];
+	else
+		for (q = 0; q < c->nr_queues; q++)
+			c->take[q] = get_random_u32() % (c->length[q] + 1);
+}
+
+static void few(struct crash *c, u32 point)
+{
+	u64 i;
+
+	for (i = 0; i < c->limit; i++) {
+		if (c->limit > 1 && i < 2)
+			take_all(c, i);
+		else
+			draw(c);
+		show(c, point);
+	}
+}
+
 static void show_point(struct crash *c, u32 point, unsigned int samples)
 {
-	u64 total = 1, limit = c->by_word ? EXHAUSTIVE_CUTS : EXHAUSTIVE;
+	u64 total = 1;
 	u32 q;
 
 	make_queues(c);
-	for (q = 0; q < c->nr_queues && total <= limit; q++)
+	for (q = 0; q < c->nr_queues && total <= c->limit; q++)
 		total *= c->length[q] + 1;
-	if (total > limit) {
-		some(c, point, samples);
+	if (total > c->limit) {
+		if (c->by_lot)
+			few(c, point);
+		else
+			some(c, point, samples);
 		return;
 	}
 	take_all(c, false);
@@ -237,7 +268,7 @@ static u64 walk(struct crash *c, const u8 *before, unsigned int samples)
 u64 crash_each(const struct scm_log *log, const u8 *before, unsigned int samples, crash_look look,
 	       void *arg)
 {
-	struct crash c = { .log = log, .look = look, .arg = arg };
+	struct crash c = { .log = log, .look = look, .arg = arg, .limit = EXHAUSTIVE };
 
 	return walk(&c, before, samples);
 }
@@ -245,9 +276,28 @@ u64 crash_each(const struct scm_log *log, const u8 *before, unsigned int samples
 u64 crash_cuts(const struct scm_log *log, const u8 *before, u32 from, unsigned int samples,
 	       crash_look look, void *arg)
 {
-	struct crash c = { .log = log, .look = look, .arg = arg, .from = from, .by_word = true };
+	struct crash c = { .log = log, .look = look, .arg = arg, .from = from, .by_word = true,
+			   .limit = EXHAUSTIVE_CUTS };
 
 	return walk(&c, before, samples);
+}
+
+u64 crash_some(const struct scm_log *log, const u8 *before, u32 from, unsigned int most,
+	       crash_look look, void *arg)
+{
+	struct crash c = { .log = log, .look = look, .arg = arg, .from = from, .by_word = true,
+			   .limit = most, .by_lot = true };
+
+	return walk(&c, before, 0);
+}
+
+void crash_none(const struct scm_log *log, u8 *content)
+{
+	const struct scm_event *e;
+
+	for (e = log->event; e < log->event + log->nr_events; e++)
+		if (e->type == SCM_STORE || e->type == SCM_STORE_NT)
+			memcpy(content + e->offset, log->bytes + e->data, e->len);
 }
 
 u32 crash_fences(const struct scm_log *log)

@@ -31,6 +31,16 @@ u64 crash_each(const struct scm_log *log, const u8 *before, unsigned int samples
 u64 crash_cuts(const struct scm_log *log, const u8 *before, u32 from, unsigned int samples,
 	       crash_look look, void *arg);
 
+/*
+ * The same where a look is dear: not more than @most contents at each point. All there can be, or
+ * nothing, everything, and such as above by lot; of one, by lot.
+ */
+u64 crash_some(const struct scm_log *log, const u8 *before, u32 from, unsigned int most,
+	       crash_look look, void *arg);
+
+/* What is there without a cut: all that was stored, whether it is durable or not. */
+void crash_none(const struct scm_log *log, u8 *content);
+
 /* Fences of a recording. */
 u32 crash_fences(const struct scm_log *log);
 

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Power cuts of scmfs, as the kernel runs it. One range of reserved memory is mounted, and what the
+ * modules do to it is recorded (drivers/gate/record.c) while calls are made. For each call contents
+ * that a cut during it, or after it, may have left are drawn by lot (tests/unit/crash.h), put into
+ * another range and mounted there: what is seen has to be as before or after the call, after it if
+ * it had returned, without a fault to fsck.scmfs, and of use. Some of these mounts are recorded and
+ * cut as well.
+ *
+ *	scmcuts SEED SECONDS MOST START OTHER SIZE HEAD
+ *
+ * MOST contents at each fence; ranges of SIZE bytes, of which HEAD are struct pages.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <evenkeel/scm.h>
+
+#include "../../../drivers/gate/record.h"
+#include "check.h"
+#include "crash.h"
+#include "cuts.h"
+
+#define HERE		"/tmp/cuts.here"
+#define THERE		"/tmp/cuts.there"
+#define IMAGE		"/tmp/cuts.image"
+#define CHUNK		(4u << 20)	/* of what is recorded, at a time */
+#define USE_EACH	3		/* of the contents is used */
+#define FSCK_EACH	50		/* of them goes through the program as well */
+#define SAVED		3		/* mounts to be cut, of each round */
+
+/* A range of reserved memory, and where it is mounted. */
+struct range {
+	const char *top;
+	u64 start;
+	char options[80];
+};
+
+static struct range here = { .top = HERE }, there = { .top = THERE };
+static u64 head, bytes;		/* of struct pages, and behind them of a file system */
+static unsigned int most;
+static u8 *image;		/* where the recording begins */
+static u8 *copy, *content;
+static int node = -1;
+static struct scm_log recorded;
+static const char *doing = "begin";
+
+/* What is judged: contents during one call. */
+struct cut {
+	const struct op *op;
+	struct tree *before, *after;
+	u32 done;		/* events when it had returned */
+	bool nested;		/* the mount after it is cut: what it is to be is as far as it was */
+	bool returned;
+	bool saved;
+	u64 nr_before, nr_after, nr_parts;
+};
+
+struct saved {
+	u8 *image;
+	struct cut cut;
+};
+
+static struct saved saved[SAVED];
+static unsigned int nr_saved;
+
+static struct {
+	u64 rounds, calls, fences, states, before, after, same, parts, used, fsck, mounts, nested;
+} nr;
+
+void wrong(const char *fmt, ...)
+{
+	int err = errno;
+	va_list args;
+
+	printf("# %s: ", doing);
+	va_start(args, fmt);
+	errno = err;
+	vprintf(fmt, args);
+	va_end(args);
+	printf("\n");
+	exit(1);
+}
+
+static u64 now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000ull + t.tv_nsec / 1000000;
+}
+
+/* --- ranges -------------------------------------------------------------------------------------- */
+
+/* Nobody has it mounted; it is mapped for each copy, as a mount takes mappings away. */
+static u8 *map_range(const struct range *r)
+{
+	int fd = open("/dev/mem", O_RDWR | O_CLOEXEC);
+	u8 *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, r->start + head);
+
+	NEED(fd >= 0 && p != MAP_FAILED && !close(fd));
+	return p;
+}
+
+static void put(const struct range *r, const u8 *from)
+{
+	u8 *p = map_range(r);
+
+	memcpy(p, from, bytes);
+	NEED(!munmap(p, bytes));
+}
+
+static void get(const struct range *r, u8 *to)
+{
+	u8 *p = map_range(r);
+
+	memcpy(to, p, bytes);
+	NEED(!munmap(p, bytes));
+}
+
+static void mount_range(const struct range *r, const char *more)
+{
+	char options[160];
+
+	snprintf(options, sizeof(options), "%s%s", r->options, more);
+	if (mount("none", r->top, "scmfs", 0, options))
+		wrong("mount %s: %m", r->top);
+	nr.mounts++;
+}
+
+static void unmount_range(const struct range *r)
+{
+	if (umount(r->top))
+		wrong("umount %s: %m", r->top);
+}
+
+void unmount_here(void)
+{
+	NEED(!chdir("/"));
+	unmount_range(&here);
+}
+
+void mount_here(void)
+{
+	mount_range(&here, "");
+	NEED(!chdir(here.top));
+}
+
+/* --- what is recorded ---------------------------------------------------------------------------- */
+
+static void *grown(void *p, size_t size)
+{
+	p = realloc(p, size);
+	NEED(p);
+	return p;
+}
+
+/* Return: where the next one begins. */
+static const u8 *take(const u8 *from)
+{
+	struct record_event head;
+	struct scm_event *e;
+	size_t body;
+
+	memcpy(&head, from, sizeof(head));
+	from += sizeof(head);
+	if (recorded.nr_events == recorded.max_events) {
+		recorded.max_events = 2 * recorded.max_events + 1024;
+		recorded.event = grown(recorded.event, recorded.max_events * sizeof(*e));
+	}
+	body = head.type == SCM_STORE || head.type == SCM_STORE_NT ? head.len : 0;
+	if (recorded.nr_bytes + body > recorded.max_bytes) {
+		recorded.max_bytes = 2 * recorded.max_bytes + body;
+		recorded.bytes = grown(recorded.bytes, recorded.max_bytes);
+	}
+	e = &recorded.event[recorded.nr_events++];
+	*e = (struct scm_event){ .type = head.type, .len = head.len, .offset = head.offset,
+				 .data = recorded.nr_bytes };
+	memcpy(recorded.bytes + recorded.nr_bytes, from, body);
+	recorded.nr_bytes += body;
+	return from + body;
+}
+
+/* All there is; everything that was asked for has returned. */
+static u32 drain(void)
+{
+	static u8 buf[CHUNK];
+	const u8 *p;
+	ssize_t n;
+
+	while ((n = read(node, buf, sizeof(buf))) > 0)
+		for (p = buf; p < buf + n;)
+			p = take(p);
+	if (n < 0)
+		wrong("what is recorded: %m");
+	return recorded.nr_events;
+}
+
+static void begin_record(const struct range *r)
+{
+	char line[64];
+	int len = snprintf(line, sizeof(line), "%#llx %#llx\n", r->start + head, bytes);
+
+	node = open(RECORD_NODE, O_RDWR | O_CLOEXEC);
+	if (node < 0 || write(node, line, len) != len)
+		wrong(RECORD_NODE ": %m");
+	recorded.len = bytes;
+	recorded.nr_events = 0;
+	recorded.nr_bytes = 0;
+}
+
+static void end_record(void)
+{
+	drain();
+	NEED(!close(node));
+}
+
+/* --- contents ------------------------------------------------------------------------------------ */
+
+static void say(const char *text)
+{
+	printf("# fsck: %s\n", text);
+}
+
+/* What fsck.scmfs finds in it; it is repaired. */
+static void check_content(u8 *c, const char *which, bool closed)
+{
+	struct scmfs_check check = { .say = say };
+	const char *reason = "";
+	int r = scmfs_check(c, bytes, &check, &reason);
+
+	if (r || check.found)
+		wrong("%s: %d %s, %llu faults", which, r, reason, check.found);
+	if (closed && check.recovered)
+		wrong("%s: not closed", which);
+}
+
+static void run_fsck(const u8 *c)
+{
+	int fd = open(IMAGE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status;
+
+	NEED(fd >= 0 && write(fd, c, bytes) == (ssize_t)bytes && !close(fd));
+	status = system("fsck.scmfs -n -q " IMAGE);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		wrong("fsck.scmfs ends with %#x", status);
+	nr.fsck++;
+}
+
+/* Nothing is left but the root. */
+static void check_empty(void)
+{
+	struct statvfs v;
+	struct stat st;
+
+	NEED(!statvfs(there.top, &v) && !stat(there.top, &st));
+	if (v.f_files - v.f_ffree != 1)
+		wrong("%lu inodes are left", (long)(v.f_files - v.f_ffree));
+	if (v.f_blocks - v.f_bfree != (u64)st.st_blocks / 8)
+		wrong("%lu blocks are left, the root has %lu", (long)(v.f_blocks - v.f_bfree), (long)st.st_blocks / 8);
+}
+
+static void judge(struct cut *cut, u32 point)
+{
+	struct tree *t = tree_see(there.top);
+	bool returned = cut->nested ? cut->returned : point >= cut->done;
+
+	if (tree_same(t, cut->after)) {
+		cut->nr_after++;
+	} else if (!returned && tree_same(t, cut->before)) {
+		cut->nr_before++;
+	} else if (!returned && cut->op->parts && tree_between(t, cut->before, cut->after, cut->op->parts)) {
+		cut->nr_parts++;
+	} else {
+		tree_explain(t, cut->before, cut->after);
+		if (!cut->nested)
+			printf("# event %u of %u\n", point, cut->done);
+		wrong(returned ? "it had returned, and is not done" : "neither before nor after");
+	}
+	tree_free(t);
+}
+
+static void look(u8 *c, u32 point, void *arg)
+{
+	struct cut *cut = arg;
+
+	nr.states++;
+	memcpy(copy, c, bytes);
+	check_content(copy, "as the cut left it", false);
+	if (nr.states % FSCK_EACH == 1)
+		run_fsck(c);
+	put(&there, c);
+	mount_range(&there, "");
+	judge(cut, point);
+	if (nr.states % USE_EACH == 0) {
+		tree_use(there.top);
+		check_empty();
+		nr.used++;
+	}
+	unmount_range(&there);
+	get(&there, copy);
+	check_content(copy, "mounted and unmounted", true);
+	if (!cut->nested && !cut->saved && nr_saved < SAVED && get_random_u32() % 16 == 0) {
+		struct saved *s = &saved[nr_saved++];
+
+		cut->saved = true;
+		s->image = malloc(bytes);
+		NEED(s->image);
+		memcpy(s->image, c, bytes);
+		s->cut = *cut;
+		s->cut.nested = true;
+		s->cut.returned = point >= cut->done;
+	}
+}
+
+/* --- rounds -------------------------------------------------------------------------------------- */
+
+static void count(const struct cut *cut, u32 from, bool same)
+{
+	u32 i, fences = 0;
+
+	for (i = from; i < cut->done; i++)
+		fences += recorded.event[i].type == SCM_FENCE;
+	nr.calls++;
+	nr.fences += fences;
+	nr.parts += cut->nr_parts;
+	if (same) {
+		nr.same += cut->nr_after;
+		return;
+	}
+	nr.before += cut->nr_before;
+	nr.after += cut->nr_after;
+	if (!fences || !cut->nr_after || !(cut->nr_before + cut->nr_parts))
+		wrong("%u fences, seen %llu times as before it, %llu as after it", fences, cut->nr_before,
+		      cut->nr_after);
+}
+
+static void do_op(const struct op *op)
+{
+	struct cut cut = { .op = op };
+	u32 from;
+
+	doing = op->name;
+	op->prepare();
+	cut.before = tree_see(here.top);
+	from = drain();
+	op->run();
+	cut.done = drain();
+	cut.after = tree_see(here.top);
+	crash_some(&recorded, image, from, most, look, &cut);
+	count(&cut, from, tree_same(cut.before, cut.after));
+	if (op->end)
+		op->end();
+	drain();
+	if (cut.saved)
+		return;		/* they are its now */
+	tree_free(cut.before);
+	tree_free(cut.after);
+}
+
+/* Nothing was stored that is not recorded. */
+static void compare_recorded(void)
+{
+	u64 i;
+
+	get(&here, content);
+	memcpy(copy, image, bytes);
+	crash_none(&recorded, copy);
+	for (i = 0; i < bytes; i += 8)
+		if (memcmp(content + i, copy + i, 8))
+			wrong("byte %llu was changed, and nobody recorded it", i);
+}
+
+/* What a cut left is recovered by a mount that is cut itself. */
+static void cut_mount(struct saved *s)
+{
+	u64 before = nr.states;
+
+	doing = s->cut.op->name;
+	put(&there, s->image);
+	begin_record(&there);
+	mount_range(&there, "");
+	end_record();
+	unmount_range(&there);
+	crash_some(&recorded, s->image, 0, most, look, &s->cut);
+	nr.nested += nr.states - before;
+	tree_free(s->cut.before);
+	tree_free(s->cut.after);
+	free(s->image);
+}
+
+static void one_round(u64 deadline)
+{
+	unsigned int order[128], i;
+
+	NEED(nr_ops <= ARRAY_SIZE(order));
+	for (i = 0; i < nr_ops; i++) {
+		unsigned int j = get_random_u32() % (i + 1);
+
+		order[i] = order[j];
+		order[j] = i;
+	}
+	doing = "begin";
+	mount_range(&here, ",init=force");
+	unmount_range(&here);
+	get(&here, image);
+	begin_record(&here);
+	mount_here();
+	for (i = 0; i < nr_ops && (!nr.rounds || now_ms() < deadline); i++)
+		do_op(&ops[order[i]]);
+	doing = "end";
+	unmount_here();
+	end_record();
+	compare_recorded();
+	for (i = 0; i < nr_saved; i++)
+		cut_mount(&saved[i]);
+	nr_saved = 0;
+	nr.rounds++;
+}
+
+static void range_init(struct range *r, const char *start, const char *size)
+{
+	r->start = strtoull(start, NULL, 0);
+	snprintf(r->options, sizeof(r->options), "phys=%s,size=%s", start, size);
+	if (mkdir(r->top, 0755) && errno != EEXIST)
+		wrong("%s: %m", r->top);
+}
+
+int main(int argc, char **argv)
+{
+	u64 deadline;
+
+	if (argc != 8)
+		wrong("usage: scmcuts SEED SECONDS MOST START OTHER SIZE HEAD");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	shim_seed(strtoull(argv[1], NULL, 0));
+	deadline = now_ms() + strtoull(argv[2], NULL, 0) * 1000;
+	most = strtoul(argv[3], NULL, 0);
+	head = strtoull(argv[7], NULL, 0);
+	bytes = strtoull(argv[6], NULL, 0) - head;
+	range_init(&here, argv[4], argv[6]);
+	range_init(&there, argv[5], argv[6]);
+	umask(0);
+	image = malloc(bytes);
+	copy = aligned_alloc(4096, bytes);
+	content = malloc(bytes);
+	NEED(image && copy && content);
+	do
+		one_round(deadline);
+	while (now_ms() < deadline);
+	if (!nr.before || !nr.after || !nr.nested || !nr.used || !nr.fsck)
+		wrong("something was not met at all");
+	printf("# %llu rounds, %llu calls, %llu fences, %llu mounts\n", nr.rounds, nr.calls, nr.fences, nr.mounts);
+	printf("# %llu states: %llu as before, %llu as after, %llu half way, %llu where nothing changes, %llu of mounts cut\n",
+	       nr.states, nr.before, nr.after, nr.parts, nr.same, nr.nested);
+	printf("# %llu used, %llu by fsck.scmfs\n", nr.used, nr.fsck);
+	return 0;
+}
