@@ -165,6 +165,46 @@ static void enumerated(void)
 	crash_log_free(&scm_log);
 }
 
+static void look_each(u8 *now, u32 point, void *arg)
+{
+	struct seen *seen = arg;
+
+	if (point == seen->point)
+		look(now, point, arg);
+}
+
+static struct seen some_at(u32 point, unsigned int most)
+{
+	struct seen seen = { .point = point };
+
+	crash_some(&scm_log, before, 0, most, look_each, &seen);
+	return seen;
+}
+
+static void by_lot(void)
+{
+	u8 content[LEN];
+	struct seen seen;
+
+	begin();
+	scm_copy_nt(mem, data, 16);	/* 0 */
+	scm_fence();			/* 1 */
+	scm_store(mem + 64, data, 8);	/* 2: never flushed */
+	end();
+	seen = some_at(1, 4);
+	CHECK(seen.states == 4 && seen.old && seen.new && seen.torn);
+	seen = some_at(1, 2);
+	CHECK(seen.states == 2 && seen.old && seen.new && !seen.torn);
+	CHECK(some_at(1, 1).states == 1);
+	CHECK(!some_at(0, 4).states && !some_at(2, 4).states);
+	seen = some_at(3, 1);
+	CHECK(seen.states == 1 && seen.new);
+	memcpy(content, before, LEN);
+	crash_none(&scm_log, content);
+	CHECK(!memcmp(content, mem, LEN));
+	crash_log_free(&scm_log);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -173,5 +213,6 @@ int main(int argc, char **argv)
 	ktap_run("scm: the recorder has what was done, in its order", recorded);
 	ktap_run("scm: the recorder keeps to its region and says when it is full", recorder_limits);
 	ktap_run("scm: a power cut leaves what flushes and fences allow, and all of that", enumerated);
+	ktap_run("scm: or as much of it as is asked for", by_lot);
 	return ktap_done();
 }
