@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: scmfs: power cuts during the kernel's calls
-# kernels: 6.1 6.12 debug
+# kernels: 6.1 6.12
 # timeout: 90
 # append: memmap=8M$512M
 #
