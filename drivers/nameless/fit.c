@@ -3,6 +3,7 @@
 #include "battery.h"
 #include "ftl_hybrid.h"
 #include "ftl_nameless_map.h"
+#include "split.h"
 #include "zones.h"
 
 static u32 nl_fit_chunks(const struct nl_geometry *geo, u32 logical_pages)
@@ -48,6 +49,12 @@ u32 nl_map_chunks(const struct nl_geometry *geo, const struct nl_config *config,
 	return DIV_ROUND_UP(logical_pages, nl_map_entries(geo, config));
 }
 
+/* Raw flash is as much as the FTL on the host wants. */
+static bool nl_is_split(const struct nl_config *config)
+{
+	return config->p[NL_P_FTL] == NL_FTL_SPLIT || config->p[NL_P_FTL] == NL_FTL_RAW;
+}
+
 /* Pages beside users' that may be live before one is programmed: trim records, a swapped map. */
 static u32 nl_fit_records(const struct nl_geometry *geo, const struct nl_config *config,
 			  u32 logical_pages)
@@ -72,6 +79,9 @@ u32 nl_ftl_min_blocks(const struct nl_geometry *geo, const struct nl_config *con
 		return DIV_ROUND_UP(logical_pages, geo->pages) +
 		       nl_hybrid_log_blocks(geo, config, logical_pages) + 1 +
 		       nl_hybrid_meta_blocks(geo, logical_pages) + NL_FLOOR;
+	if (nl_is_split(config))
+		return logical_pages / geo->pages + 1 + NL_FLOOR +
+		       nl_split_blocks(geo, config, logical_pages);
 	return div_u64((u64)logical_pages + nl_fit_records(geo, config, logical_pages),
 		       geo->pages) + 1 + NL_FLOOR;
 }
@@ -100,6 +110,24 @@ u64 nl_config_bytes(const struct nl_geometry *geo, const struct nl_config *confi
 							bytes;
 }
 
+/* Its metadata has an entry for each block, so the more blocks the more of them it takes. */
+static int nl_fit_split(struct nl_config *config, u32 logical_pages, u64 blocks)
+{
+	struct nl_geometry geo;
+	u64 want;
+	int r;
+
+	for (;;) {
+		r = nl_geometry_init(&geo, config);
+		if (r)
+			return r;
+		want = blocks + nl_split_blocks(&geo, config, logical_pages);
+		if (want <= geo.nr_blocks)
+			return 0;
+		config->p[NL_P_BLOCKS] = div_u64(want + geo.nr_planes - 1, geo.nr_planes);
+	}
+}
+
 int nl_config_fit(struct nl_config *config, u64 logical_pages)
 {
 	struct nl_zone_shape shape;
@@ -126,9 +154,12 @@ int nl_config_fit(struct nl_config *config, u64 logical_pages)
 	least = nl_ftl_min_blocks(&geo, config, logical_pages) + config->p[NL_P_FACTORY_BAD];
 	if (given)
 		return geo.nr_blocks < least ? -ENOSPC : 0;
+	if (nl_is_split(config))
+		least -= nl_split_blocks(&geo, config, logical_pages);
 	blocks = div_u64(data * (1000 + config->p[NL_P_OVERPROVISION]),
 			 geo.pages * 1000) + 1;
 	blocks = max(blocks + config->p[NL_P_FACTORY_BAD], least);
 	config->p[NL_P_BLOCKS] = div_u64(blocks + geo.nr_planes - 1, geo.nr_planes);
-	return nl_geometry_init(&geo, config);
+	r = nl_geometry_init(&geo, config);
+	return r || !nl_is_split(config) ? r : nl_fit_split(config, logical_pages, blocks);
 }

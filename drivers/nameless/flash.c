@@ -7,6 +7,7 @@
 #include "battery.h"
 #include "buf.h"
 #include "flash_internal.h"
+#include "raw.h"
 
 static bool nl_page_is_mark(const struct nl_buf *data)
 {
@@ -92,6 +93,10 @@ void nl_flash_destroy(struct nl_flash *flash)
 {
 	u32 i;
 
+	if (flash->raw) {
+		nl_port_destroy(flash);
+		return;
+	}
 	nl_battery_destroy(flash);
 	for (i = 0; i < flash->geo.nr_blocks; i++)
 		nl_block_empty(flash, i, NULL);
@@ -155,6 +160,8 @@ int nl_flash_read(struct nl_flash *flash, u32 ppn, enum nl_cause cause, u64 *whe
 
 	if (flash->off)
 		return -ESHUTDOWN;
+	if (flash->raw)
+		return nl_port_read(flash, ppn, cause, when, buf, oob);
 	if (ppn >= flash->geo.nr_pages)
 		return nl_flash_violated(flash, "read beyond the end");
 	block = &flash->block[number];
@@ -181,6 +188,8 @@ const void *nl_flash_peek(const struct nl_flash *flash, u32 ppn)
 	const struct nl_block *block = &flash->block[nl_block_of(&flash->geo, ppn)];
 	u32 page = nl_page_of(&flash->geo, ppn);
 
+	if (flash->raw)
+		return nl_port_peek(flash, ppn);
 	if (page >= block->next || nl_page_is_mark(flash->data[ppn]))
 		return NULL;
 	return block->oob + (size_t)page * flash->geo.oob_bytes;
@@ -230,6 +239,8 @@ int nl_flash_program(struct nl_flash *flash, u32 ppn, enum nl_cause cause, u64 *
 
 	if (flash->off)
 		return -ESHUTDOWN;
+	if (flash->raw)
+		return nl_port_program(flash, ppn, cause, when, buf, oob);
 	r = nl_program_allowed(flash, ppn);
 	if (r)
 		return r;
@@ -262,6 +273,8 @@ int nl_flash_erase(struct nl_flash *flash, u32 number, enum nl_cause cause, u64 
 
 	if (flash->off)
 		return -ESHUTDOWN;
+	if (flash->raw)
+		return nl_port_erase(flash, number, cause, when);
 	if (number >= flash->geo.nr_blocks)
 		return nl_flash_violated(flash, "erase beyond the end");
 	block = &flash->block[number];
@@ -285,6 +298,8 @@ int nl_flash_erase(struct nl_flash *flash, u32 number, enum nl_cause cause, u64 
 
 int nl_flash_mark_bad(struct nl_flash *flash, u32 block)
 {
+	if (flash->raw && !flash->off)
+		return nl_port_mark_bad(flash, block);
 	if (flash->off || !nl_flash_powered(flash))
 		return -ESHUTDOWN;
 	flash->block[block].state = NL_BLOCK_BAD;
@@ -307,6 +322,8 @@ void nl_flash_power_on(struct nl_flash *flash)
 	flash->off = false;
 	flash->cut_at = NL_NO_CUT;
 	nl_timing_reset(&flash->timing);
+	if (flash->raw)
+		nl_port_power_on(flash);
 }
 
 u64 nl_flash_memory(const struct nl_flash *flash)
@@ -314,7 +331,7 @@ u64 nl_flash_memory(const struct nl_flash *flash)
 	const struct nl_geometry *geo = &flash->geo;
 
 	return (u64)geo->nr_blocks * sizeof(*flash->block) +
-	       (u64)geo->nr_pages * sizeof(*flash->data) +
+	       (flash->raw ? 0 : (u64)geo->nr_pages * sizeof(*flash->data)) +
 	       (u64)geo->nr_planes * 2 * sizeof(u64) +
 	       (u64)geo->nr_channels * sizeof(struct nl_bus);
 }

@@ -86,11 +86,39 @@ struct nl_event {
 };
 
 /**
+ * struct nl_raw_ops - what flash that is elsewhere offers (zhang-2013 5.3.4), and no more
+ * @read: as nl_flash_read()
+ * @program: as nl_flash_program()
+ * @erase: as nl_flash_erase()
+ * @mark_bad: as nl_flash_mark_bad()
+ * @is_bad: as nl_flash_is_bad(), asked once
+ * @peek: as nl_flash_peek(), into @oob: false if there is nothing
+ *
+ * @now is what time it is: nothing is booked before it any more. What flash would not do is refused
+ * without a change: -ERANGE beyond the end, -ENXIO in a bad block, -EEXIST for a page that is not
+ * erased, -EINVAL out of order.
+ */
+struct nl_raw_ops {
+	int (*read)(void *raw, u32 ppn, enum nl_cause cause, u64 now, u64 *when,
+		    struct nl_buf **buf, void *oob);
+	int (*program)(void *raw, u32 ppn, enum nl_cause cause, u64 now, u64 *when,
+		       struct nl_buf *buf, const void *oob);
+	int (*erase)(void *raw, u32 block, enum nl_cause cause, u64 now, u64 *when);
+	int (*mark_bad)(void *raw, u32 block);
+	bool (*is_bad)(void *raw, u32 block);
+	bool (*peek)(void *raw, u32 ppn, void *oob);
+};
+
+/**
  * struct nl_flash - the flash of one device
  * @geo: its shape
  * @timing: its clockwork
  * @endurance: erases that a block stands, 0: any number
  * @block: all erase blocks
+ * @raw: the flash is elsewhere, and this is the way there; @block has what passed this way. NULL:
+ *	it is here
+ * @raw_ctx: passed to it
+ * @peeked: one OOB, of nl_flash_peek() there
  * @battery: memory that lasts as the flash does, for FTLs that need it; NULL: none
  * @data: buffer of each physical page; NULL: not programmed, or with zeros; a mark: torn or
  *	failed
@@ -103,6 +131,7 @@ struct nl_event {
  * @off: the power is gone
  * @violations: times that a rule was broken
  * @violation: the first one, in words
+ * @refused: of a raw device: what it was asked for and flash would not do (raw.h)
  * @fail_program: programs until one fails (a block goes bad), 0: none; for tests and users
  * @fail_erase: likewise, erases
  * @fail_read: likewise, reads: the page can't be corrected from then on
@@ -115,6 +144,9 @@ struct nl_flash {
 	struct nl_timing timing;
 	u32 endurance;
 	struct nl_block *block;
+	const struct nl_raw_ops *raw;
+	void *raw_ctx;
+	void *peeked;
 	struct nl_battery *battery;
 	struct nl_buf **data;
 	u64 stored;
@@ -126,6 +158,7 @@ struct nl_flash {
 	bool off;
 	u64 violations;
 	const char *violation;
+	u64 refused;
 	u64 fail_program;
 	u64 fail_erase;
 	u64 fail_read;
@@ -210,6 +243,13 @@ static inline bool nl_flash_is_bad(const struct nl_flash *flash, u32 block)
 static inline u32 nl_flash_erases(const struct nl_flash *flash, u32 block)
 {
 	return flash->block[block].erases;
+}
+
+/* What a start found that they are, for flash that does not count by itself; others do. */
+static inline void nl_flash_recall(struct nl_flash *flash, u32 block, u32 erases)
+{
+	if (flash->raw)
+		flash->block[block].erases = max(flash->block[block].erases, erases);
 }
 
 /* Cut the power at the operation after @after more (0: the next one); @tear: how that is left. */

@@ -17,6 +17,7 @@ const char * const nl_map_names[NL_NR_MAPS] = {
 static const struct nl_ftl_ops *nl_ftl_kinds[NL_NR_FTLS] = {
 	[NL_FTL_PAGE] = &nl_ftl_page, [NL_FTL_HYBRID] = &nl_ftl_hybrid,
 	[NL_FTL_NAMELESS] = &nl_ftl_nameless, [NL_FTL_ZONED] = &nl_ftl_zoned,
+	[NL_FTL_SPLIT] = &nl_ftl_split,
 };
 
 /*
@@ -67,6 +68,8 @@ int nl_ftl_open(struct nl_ftl **result, struct nl_flash *flash, const struct nl_
 	if (config->p[NL_P_FTL] >= NL_NR_FTLS || !logical_pages)
 		return -EINVAL;
 	ops = nl_ftl_kinds[config->p[NL_P_FTL]];
+	if (!ops)
+		return -EINVAL;
 	ftl = kvzalloc(ops->size, GFP_KERNEL);
 	if (!ftl)
 		return -ENOMEM;
@@ -165,7 +168,7 @@ int nl_ftl_may_write(const struct nl_ftl *ftl)
 	return ftl->state == NL_FTL_RO ? -EROFS : 0;
 }
 
-static int nl_ftl_sync(struct nl_ftl *ftl, struct nl_io *io)
+static int nl_ftl_empty(struct nl_ftl *ftl, struct nl_io *io)
 {
 	int r;
 
@@ -175,6 +178,14 @@ static int nl_ftl_sync(struct nl_ftl *ftl, struct nl_io *io)
 	if (!r)
 		r = nl_wbuf_flush(ftl, io);
 	return r ? r : nl_trims_sync(ftl, io);
+}
+
+/* What was done before the device was read-only is committed all the same. */
+static int nl_ftl_sync(struct nl_ftl *ftl, struct nl_io *io)
+{
+	int r = nl_ftl_empty(ftl, io);
+
+	return !r && ftl->ops->commit ? ftl->ops->commit(ftl, io) : r;
 }
 
 /* Is there space for a page that has none? What waits in the buffer or for a record may have it. */
@@ -211,9 +222,10 @@ int nl_ftl_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, str
 	if (ftl->wbuf.max && !(flags & NL_FUA))
 		return nl_wbuf_write(ftl, lpn, buf, io);
 	r = ftl->ops->write(ftl, lpn, buf, io);
-	if (!r)
-		nl_wbuf_drop(ftl, lpn);
-	return r;
+	if (r)
+		return r;
+	nl_wbuf_drop(ftl, lpn);
+	return flags & NL_FUA && ftl->ops->commit ? ftl->ops->commit(ftl, io) : 0;
 }
 
 int nl_ftl_trim(struct nl_ftl *ftl, u32 lpn, u32 count, struct nl_io *io)
@@ -272,7 +284,7 @@ int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io)
 	r = nl_ftl_sync(ftl, io);
 	if (!r && ftl->ops->settle && ftl->state != NL_FTL_RO)
 		r = ftl->ops->settle(ftl, io);
-	if (r || ftl->state == NL_FTL_RO || ftl->checkpoint != NL_NONE)
+	if (r || ftl->ops->commit || ftl->state == NL_FTL_RO || ftl->checkpoint != NL_NONE)
 		return min(r, 0);
 	return nl_checkpoint(ftl, io);
 }

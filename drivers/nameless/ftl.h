@@ -17,7 +17,8 @@
  * What lasts: a write that returned and whose power is cut before a flush is there or not, whole
  * pages each, never another page's content and never older than the last flush. A flush that
  * returned 0 makes all earlier writes and trims last; so does NL_FUA for its own write. Without a
- * write buffer (NL_P_BUFFER 0) writes last when they return.
+ * write buffer (NL_P_BUFFER 0) writes last when they return, but for NL_FTL_SPLIT, which has them
+ * last at the next flush.
  *
  * Errors: -ESHUTDOWN after a power cut (only destroy is left to do); -EROFS when so many blocks
  * went bad that the next write might not find room: reads go on; -EIO for a read that the flash
@@ -98,6 +99,11 @@ extern const char * const nl_zone_names[NL_NR_ZONE_STATES];
  * @map_out: written to it
  * @map_rebuilt: could not be read, and were made from OOB again
  * @map_lost: pages of them that this did not find
+ * @commits: of metadata (split, as all that follow here)
+ * @images: of these with all of it
+ * @meta_blocks: blocks that are for it
+ * @meta_good: of these not bad
+ * @held: flash pages that nothing refers to but what was committed
  * @map_bytes: mapping tables as they are in memory, by kind: what table 4.3 counts
  * @other_bytes: the rest of the FTL's memory
  * @recovered_by_scan: the last open read all OOB; otherwise it had a checkpoint
@@ -125,6 +131,8 @@ struct nl_ftl_stat {
 	u64 zone_resets, zone_moves, zone_refused, zone_lost;
 	u32 map_chunks, map_max, map_resident, map_dirty, map_most;
 	u64 map_hits, map_misses, map_in, map_out, map_rebuilt, map_lost;
+	u64 commits, images;
+	u32 meta_blocks, meta_good, held;
 	u64 map_bytes[NL_NR_MAPS];
 	u64 other_bytes;
 	bool recovered_by_scan;
@@ -151,8 +159,10 @@ typedef void (*nl_report)(void *ctx, const char *text);
  *	record, until that is done; NULL: it is
  * @maps: all flash pages of logical ones, for a checkpoint; NULL: @lookup says so
  * @forget: a trim record says so: unmap a page that is mapped
- * @append: find room for a trim record, give it a seq and program it; its page is live then
- * @write: program it; when it returns 0 it lasts
+ * @append: find room for a trim record, give it a seq and program it; its page is live then; NULL:
+ *	there are no records, @commit says so
+ * @commit: all that was done so far lasts, 0 if it does already; NULL: it always does
+ * @write: program it; when it returns 0 it lasts, or @commit makes it
  * @read: a live page, which may be elsewhere than in the flash; NULL: it never is
  * @peek: OOB of a live page likewise, as nl_flash_peek()
  * @refuse: may this page not be read? 0 or why not; NULL: all may
@@ -178,6 +188,7 @@ struct nl_ftl_ops {
 	void (*forget)(struct nl_ftl *ftl, u32 lpn);
 	int (*append)(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_rec *rec, u64 *when,
 		      u32 *ppn);
+	int (*commit)(struct nl_ftl *ftl, struct nl_io *io);
 	int (*write)(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io);
 	int (*read)(struct nl_ftl *ftl, u32 ppn, struct nl_buf **buf, u64 *when);
 	const void *(*peek)(const struct nl_ftl *ftl, u32 ppn);
@@ -192,7 +203,8 @@ struct nl_ftl_ops {
 	void (*close)(struct nl_ftl *ftl);
 };
 
-extern const struct nl_ftl_ops nl_ftl_page, nl_ftl_hybrid, nl_ftl_nameless, nl_ftl_zoned;
+extern const struct nl_ftl_ops nl_ftl_page, nl_ftl_hybrid, nl_ftl_nameless, nl_ftl_zoned,
+			       nl_ftl_split;
 
 /**
  * nl_ftl_open - start an FTL on flash

@@ -24,6 +24,12 @@
  * however often the power goes, nothing adds up. What active blocks had blank is lost, but they
  * are closed then and counted above.
  *
+ * With metadata that is written at a flush (nl_ftl_split, split_meta.c) the same holds, but that a
+ * page which was overwritten or moved stays live until what refers to it is no longer what a start
+ * would find. So GC commits the metadata between the last page that it moved and the erase, and
+ * after a commit V is what it is above. Commits are whole or not at all: a cut leaves no block in
+ * which some of the moved pages count and others don't.
+ *
  * A program or an erase that fails takes the block with it; the second free block is for that.
  * When good blocks become fewer than the minimum, or no room can be made, the device is
  * read-only.
@@ -49,6 +55,7 @@ static int nl_page_open_block(struct nl_page_ftl *f, u32 plane, enum nl_cause ca
 	if (r)
 		return r;
 	f->ftl.blocks.bk[block].use = NL_USE_ACTIVE;
+	nl_split_opened(f, block);
 	f->active[plane] = block;
 	f->blank += f->ftl.geo->pages;
 	return 0;
@@ -146,26 +153,40 @@ static int nl_page_program(struct nl_page_ftl *f, enum nl_cause cause, u64 *when
 		return r;
 	nl_page_live(&f->ftl, *ppn);
 	nl_page_spent(f, nl_block_of(f->ftl.geo, *ppn));
+	nl_split_programmed(f, *when);
 	return 0;
+}
+
+/* Where a logical page was is not where it is any more. */
+static void nl_page_leave(struct nl_page_ftl *f, u32 ppn)
+{
+	if (f->split)
+		nl_split_leave(f, ppn);
+	else
+		nl_page_dead(&f->ftl, ppn);
 }
 
 static void nl_page_map(struct nl_page_ftl *f, u32 lpn, u32 ppn)
 {
-	if (f->map[lpn] == NL_UNMAPPED)
-		f->mapped++;
-	else
-		nl_page_dead(&f->ftl, f->map[lpn]);
+	u32 old = f->map[lpn];
+
 	f->map[lpn] = ppn;
+	if (old == NL_UNMAPPED)
+		f->mapped++;
+	nl_split_changed(f, lpn);
+	if (old != NL_UNMAPPED)
+		nl_page_leave(f, old);
 }
 
 /* A live page is elsewhere now. */
 static void nl_page_moved(struct nl_page_ftl *f, const struct nl_rec *rec, u32 from, u32 to)
 {
-	if (rec->type == NL_OOB_TRIM)
+	if (rec->type == NL_OOB_TRIM) {
 		nl_trims_moved(&f->ftl, rec->lpn, to);
-	else
-		f->map[rec->lpn] = to;
-	nl_page_dead(&f->ftl, from);
+		nl_page_dead(&f->ftl, from);
+	} else {
+		nl_page_map(f, rec->lpn, to);
+	}
 }
 
 /* Read a live page. -EUCLEAN if it says that it is another's: a checkpoint that lied. */
@@ -210,7 +231,7 @@ static int nl_page_empty(struct nl_page_ftl *f, u32 block, enum nl_cause cause, 
 	f->collecting = true;
 	f->home = nl_plane_of(f->ftl.geo, block);
 	for (page = 0; page < f->ftl.blocks.bk[block].fill && !r; page++) {
-		if (!nl_page_is_live(&f->ftl, ppn + page))
+		if (!nl_page_is_live(&f->ftl, ppn + page) || nl_split_holds(f, ppn + page))
 			continue;
 		one = start;
 		r = nl_page_move(f, ppn + page, cause, &one);
@@ -241,7 +262,7 @@ static int nl_page_refill(struct nl_page_ftl *f, u32 from, u32 to, u64 *when)
 
 	for (page = 0; page < f->ftl.blocks.bk[from].fill; page++) {
 		ppn = nl_ppn(f->ftl.geo, from, page);
-		if (!nl_page_is_live(&f->ftl, ppn))
+		if (!nl_page_is_live(&f->ftl, ppn) || nl_split_holds(f, ppn))
 			continue;
 		one = *when;
 		r = nl_page_fetch(f, ppn, NL_FOR_WEAR, &one, &buf, &rec);
@@ -288,11 +309,18 @@ static int nl_page_level(struct nl_page_ftl *f, u32 worn, u64 *when)
 		return 0;
 	nl_block_unclose(ftl, cold);
 	nl_block_take_this(ftl, worn);
+	nl_split_opened(f, worn);
 	r = nl_page_refill(f, cold, worn, when);
 	if (r)
 		return nl_page_level_undo(f, cold, worn, r);
 	nl_block_close(ftl, worn);
+	r = nl_split_commit(f, when);
+	if (r) {
+		nl_block_close(ftl, cold);
+		return r;
+	}
 	ftl->wear_swaps++;
+	nl_split_erased(f, cold);
 	return nl_media_erase(ftl, cold, NL_FOR_WEAR, when);
 }
 
@@ -313,11 +341,14 @@ static u32 nl_page_retired(const struct nl_ftl *ftl)
 static int nl_page_collect(struct nl_page_ftl *f, u64 when)
 {
 	struct nl_ftl *ftl = &f->ftl;
-	u32 victim = nl_block_victim(ftl);
-	bool retired = ftl->blocks.retired &&
-		       (ftl->blocks.nr_free > NL_FLOOR || victim == NL_NONE);
-	int r;
+	int r = nl_split_release(f, &when);	/* or it can't tell what there is to gain */
+	bool retired;
+	u32 victim;
 
+	if (r)
+		return r;
+	victim = nl_block_victim(ftl);
+	retired = ftl->blocks.retired && (ftl->blocks.nr_free > NL_FLOOR || victim == NL_NONE);
 	if (retired)
 		victim = nl_page_retired(ftl);
 
@@ -326,12 +357,15 @@ static int nl_page_collect(struct nl_page_ftl *f, u64 when)
 	if (!retired)
 		nl_block_unclose(ftl, victim);
 	r = nl_page_empty(f, victim, NL_FOR_GC, &when);
+	if (!r)
+		r = nl_split_commit(f, &when);
 	if (r) {
 		if (!retired)
 			nl_block_close(ftl, victim);
 		return r == -ENOSPC ? 0 : r;
 	}
 	ftl->victims++;
+	nl_split_erased(f, victim);
 	r = retired ? nl_media_retire(ftl, victim) :
 		      nl_media_erase(ftl, victim, NL_FOR_GC, &when);
 	if (!r)
@@ -424,10 +458,12 @@ static u32 nl_page_lookup(struct nl_ftl *ftl, u32 lpn)
 static void nl_page_forget(struct nl_ftl *ftl, u32 lpn)
 {
 	struct nl_page_ftl *f = nl_page_ftl(ftl);
+	u32 old = f->map[lpn];
 
-	nl_page_dead(ftl, f->map[lpn]);
 	f->map[lpn] = NL_UNMAPPED;
 	f->mapped--;
+	nl_split_changed(f, lpn);
+	nl_page_leave(f, old);
 }
 
 /* When nobody waits: what is cheap, up to twice the reserve. */
@@ -453,12 +489,13 @@ static void nl_page_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
 
 	stat->mapped = f->mapped;
 	stat->map_bytes[NL_MAP_PAGE] = (u64)ftl->logical_pages * sizeof(*f->map);
+	nl_split_stat(f, stat);
 	stat->other_bytes += sizeof(*f) + (u64)ftl->geo->nr_planes * sizeof(*f->active);
 }
 
-static int nl_page_open(struct nl_ftl *ftl, struct nl_io *io)
+static int nl_page_tables(struct nl_page_ftl *f)
 {
-	struct nl_page_ftl *f = nl_page_ftl(ftl);
+	struct nl_ftl *ftl = &f->ftl;
 	u32 i;
 
 	f->map = kvmalloc_array(ftl->logical_pages, sizeof(*f->map), GFP_KERNEL);
@@ -469,13 +506,40 @@ static int nl_page_open(struct nl_ftl *ftl, struct nl_io *io)
 		f->map[i] = NL_UNMAPPED;
 	for (i = 0; i < ftl->geo->nr_planes; i++)
 		f->active[i] = NL_NONE;
-	return nl_page_recover(f, io);
+	return 0;
+}
+
+static int nl_page_open(struct nl_ftl *ftl, struct nl_io *io)
+{
+	int r = nl_page_tables(nl_page_ftl(ftl));
+
+	return r ? r : nl_page_recover(nl_page_ftl(ftl), io);
 }
 
 static void nl_page_close(struct nl_ftl *ftl)
 {
+	nl_split_destroy(nl_page_ftl(ftl));
 	kvfree(nl_page_ftl(ftl)->map);
 	kvfree(nl_page_ftl(ftl)->active);
+}
+
+static int nl_page_open_split(struct nl_ftl *ftl, struct nl_io *io)
+{
+	struct nl_page_ftl *f = nl_page_ftl(ftl);
+	int r = nl_page_tables(f);
+
+	if (!r)
+		r = nl_split_init(f);
+	return r ? r : nl_split_recover(f, io);
+}
+
+static int nl_page_commit(struct nl_ftl *ftl, struct nl_io *io)
+{
+	u64 when = io->done;
+	int r = nl_split_commit(nl_page_ftl(ftl), &when);
+
+	nl_io_wait(io, when);
+	return r;
 }
 
 const struct nl_ftl_ops nl_ftl_page = {
@@ -485,6 +549,20 @@ const struct nl_ftl_ops nl_ftl_page = {
 	.lookup = nl_page_lookup,
 	.forget = nl_page_forget,
 	.append = nl_page_append_record,
+	.write = nl_page_write,
+	.gc = nl_page_gc,
+	.check = nl_page_check,
+	.stat = nl_page_stat,
+	.close = nl_page_close,
+};
+
+const struct nl_ftl_ops nl_ftl_split = {
+	.name = "split",
+	.size = sizeof(struct nl_page_ftl),
+	.open = nl_page_open_split,
+	.lookup = nl_page_lookup,
+	.forget = nl_page_forget,
+	.commit = nl_page_commit,
 	.write = nl_page_write,
 	.gc = nl_page_gc,
 	.check = nl_page_check,

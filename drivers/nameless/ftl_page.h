@@ -3,6 +3,7 @@
 #define NAMELESS_FTL_PAGE_H
 
 #include "ftl_internal.h"
+#include "split.h"
 
 /**
  * struct nl_page_ftl - the page map
@@ -14,6 +15,7 @@
  * @mapped: logical pages with a flash page
  * @collecting: live pages are being moved: they may use the floor
  * @home: plane that they are in
+ * @split: metadata that is written at a flush (nl_ftl_split); NULL: OOB and trim records say it all
  */
 struct nl_page_ftl {
 	struct nl_ftl ftl;
@@ -24,6 +26,7 @@ struct nl_page_ftl {
 	u32 mapped;
 	bool collecting;
 	u32 home;
+	struct nl_split *split;
 };
 
 static inline struct nl_page_ftl *nl_page_ftl(struct nl_ftl *ftl)

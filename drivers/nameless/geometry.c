@@ -61,6 +61,7 @@ const struct nl_param_info nl_params[NL_NR_PARAMS] = {
 const char * const nl_ftl_names[NL_NR_FTLS] = {
 	[NL_FTL_PAGE] = "page", [NL_FTL_HYBRID] = "hybrid",
 	[NL_FTL_NAMELESS] = "nameless", [NL_FTL_ZONED] = "zoned",
+	[NL_FTL_SPLIT] = "split", [NL_FTL_RAW] = "raw",
 };
 
 const char * const nl_gc_names[NL_NR_GCS] = {

@@ -77,6 +77,8 @@ static bool nl_rec_is_sane(const struct nl_ftl *ftl, const struct nl_rec *rec)
 	case NL_OOB_MAP:
 		return ftl->config.p[NL_P_FTL] == NL_FTL_NAMELESS &&
 		       rec->lpn < nl_map_chunks(ftl->geo, &ftl->config, ftl->logical_pages);
+	case NL_OOB_SPLIT:
+		return ftl->config.p[NL_P_FTL] == NL_FTL_SPLIT;
 	case NL_OOB_CHECKPOINT:
 		return rec->aux && rec->lpn < rec->aux && rec->aux < ftl->geo->nr_pages;
 	default:

@@ -41,6 +41,7 @@ u32 nl_page_check(struct nl_ftl *ftl, nl_report report, void *ctx)
 	u32 live = nl_check_map(&c, nl_page_ftl(ftl));
 
 	live += nl_check_trims(&c);
+	live += nl_split_check(&c, nl_page_ftl(ftl));
 	nl_check_blocks(&c, live);
 	nl_check_closed(&c);
 	nl_check_active(&c, nl_page_ftl(ftl));

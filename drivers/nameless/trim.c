@@ -87,22 +87,28 @@ static void nl_chunk_fill(struct nl_ftl *ftl, u32 chunk, u8 *bitmap)
 			bitmap[(lpn - first) / 8] |= 1 << (lpn - first) % 8;
 }
 
-/* The record is in flash: what waited for it is unmapped, and the record before it is dead. */
-static void nl_chunk_recorded(struct nl_ftl *ftl, u32 chunk, u32 ppn, u64 seq)
+static void nl_chunk_forget(struct nl_ftl *ftl, u32 chunk)
 {
-	struct nl_trims *t = &ftl->trims;
 	u32 lpn;
 
-	if (t->ppn[chunk] != NL_UNMAPPED)
-		nl_page_dead(ftl, t->ppn[chunk]);
-	t->ppn[chunk] = ppn;
-	t->seq[chunk] = seq;
-	for (lpn = chunk * t->bits; lpn < nl_chunk_end(ftl, chunk); lpn++) {
+	for (lpn = chunk * ftl->trims.bits; lpn < nl_chunk_end(ftl, chunk); lpn++) {
 		if (!nl_is_trimmed(ftl, lpn))
 			continue;
 		ftl->ops->forget(ftl, lpn);
 		nl_trims_unmark(ftl, lpn);
 	}
+}
+
+/* The record is in flash: what waited for it is unmapped, and the record before it is dead. */
+static void nl_chunk_recorded(struct nl_ftl *ftl, u32 chunk, u32 ppn, u64 seq)
+{
+	struct nl_trims *t = &ftl->trims;
+
+	if (t->ppn[chunk] != NL_UNMAPPED)
+		nl_page_dead(ftl, t->ppn[chunk]);
+	t->ppn[chunk] = ppn;
+	t->seq[chunk] = seq;
+	nl_chunk_forget(ftl, chunk);
 }
 
 static int nl_chunk_record(struct nl_ftl *ftl, u32 chunk, struct nl_io *io)
@@ -140,8 +146,10 @@ int nl_trims_sync(struct nl_ftl *ftl, struct nl_io *io)
 
 	t->syncing = true;
 	for (i = 0; i < t->nr && t->nr_pending && !r; i++)
-		if (t->pending_in[i])
+		if (t->pending_in[i] && ftl->ops->append)
 			r = nl_chunk_record(ftl, i, io);
+		else if (t->pending_in[i])
+			nl_chunk_forget(ftl, i);
 	t->syncing = false;
 	return r;
 }

@@ -24,6 +24,15 @@
  * for, 0x7fffffff of those that have none; @lpn counts them. It is a cache: what other pages' OOB
  * says counts, and a page of the map is dead after a start, whatever it says.
  *
+ * Split: OOB says whose a page is, and nothing of it is asked at a start. Pages of NL_OOB_SPLIT are
+ * the metadata, in blocks that it has for good: struct nl_split_page, and what it announces. They
+ * come in generations, each numbered higher than those before; @index counts the pages of one.
+ * The first @pages of a generation are all of the metadata, 32-bit words in order: the flash page
+ * of each logical page, 0x7fffffff if it has none, and the erases of each block. Commits follow,
+ * each of @parts pages, of pairs of words: a logical page and its flash page, or a block, with
+ * NL_SPLIT_BLOCK, and its erases. The highest generation whose first @pages are there counts, with
+ * all commits that are there as a whole, up to the first one that is not.
+ *
  * A checkpoint is @aux pages with one @seq, @lpn counts them from 0; their data in order is
  * struct nl_checkpoint and what it announces. It is complete or it does not count; the block of
  * page 0 is erased before anything else changes the flash.
@@ -46,6 +55,7 @@ enum nl_oob_type {
 	NL_OOB_PAD = 4,		/* fills a hole that nothing else was there for */
 	NL_OOB_NAMELESS = 5,	/* a block of the physical segment */
 	NL_OOB_MAP = 6,		/* nameless: a chunk of the virtual segment's map */
+	NL_OOB_SPLIT = 7,	/* split: metadata; @lpn is its index, @seq its generation */
 };
 
 enum nl_oob_role {
@@ -58,7 +68,7 @@ struct nl_oob {
 	__le32	magic;
 	__le32	csum;			/* of this struct */
 	__u8	version;
-	__u8	ftl;			/* 0 page map, 1 hybrid, 2 nameless, 3 zoned */
+	__u8	ftl;			/* 0 page map, 1 hybrid, 2 nameless, 3 zoned, 4 split */
 	__u8	type;			/* enum nl_oob_type */
 	__u8	role;			/* enum nl_oob_role */
 	__le32	logical_pages;		/* of the device */
@@ -94,6 +104,26 @@ struct nl_ckpt_block {
 	__u8	state;			/* as FTLs have it */
 	__u8	flags;
 	__u8	reserved[2];
+};
+
+#define NL_SPLIT_MAGIC		0x54494c5053454c4eULL	/* "NLESPLIT" */
+#define NL_SPLIT_BLOCK		0x80000000u		/* of a change: a block's erases */
+#define NL_SPLIT_FIRST		0x1u			/* flags: no generation was there before */
+
+struct nl_split_page {
+	__le64	magic;
+	__le32	csum;			/* of the whole page */
+	__le32	version;
+	__le64	gen;
+	__le64	seq;			/* of the last write that it knows of */
+	__le32	index;
+	__le32	pages;
+	__le32	part;			/* of a commit, from 0 */
+	__le32	parts;			/* 0: one of the first @pages */
+	__le32	words;			/* that follow */
+	__le32	nr_blocks;
+	__le32	flags;
+	__le32	reserved;
 };
 
 /*
@@ -173,6 +203,7 @@ enum nl_image_kind {
 _Static_assert(sizeof(struct nl_oob) == NL_OOB_BYTES, "OOB");
 _Static_assert(sizeof(struct nl_checkpoint) == 64, "checkpoint");
 _Static_assert(sizeof(struct nl_ckpt_block) == 16, "checkpoint's block");
+_Static_assert(sizeof(struct nl_split_page) == 64, "metadata of the split FTL");
 _Static_assert(sizeof(struct nl_image_header) == 256, "image");
 _Static_assert(sizeof(struct nl_image_block) == 32, "image's block");
 _Static_assert(sizeof(struct nl_image_battery) == 8, "image's battery");

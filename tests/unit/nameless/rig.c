@@ -2,6 +2,7 @@
 #include <linux/slab.h>
 #include "../ktap.h"
 #include "rig.h"
+#include "raw.h"
 
 struct stamp {
 	u64 lpn;
@@ -10,6 +11,44 @@ struct stamp {
 };
 
 u32 rig_map_chunks, rig_map_entries;
+bool rig_across;
+
+static int across_read(void *raw, u32 ppn, enum nl_cause cause, u64 now, u64 *when,
+		       struct nl_buf **buf, void *oob)
+{
+	return nl_raw_read(raw, ppn, cause, now, when, buf, oob);
+}
+
+static int across_program(void *raw, u32 ppn, enum nl_cause cause, u64 now, u64 *when,
+			  struct nl_buf *buf, const void *oob)
+{
+	return nl_raw_program(raw, ppn, cause, now, when, buf, oob);
+}
+
+static int across_erase(void *raw, u32 block, enum nl_cause cause, u64 now, u64 *when)
+{
+	return nl_raw_erase(raw, block, cause, now, when);
+}
+
+static int across_mark_bad(void *raw, u32 block)
+{
+	return nl_raw_mark_bad(raw, block);
+}
+
+static bool across_is_bad(void *raw, u32 block)
+{
+	return nl_raw_is_bad(raw, block);
+}
+
+static bool across_peek(void *raw, u32 ppn, void *oob)
+{
+	return nl_raw_peek(raw, ppn, oob);
+}
+
+static const struct nl_raw_ops across = {
+	.read = across_read, .program = across_program, .erase = across_erase,
+	.mark_bad = across_mark_bad, .is_bad = across_is_bad, .peek = across_peek,
+};
 
 struct nl_config rig_tiny(enum nl_ftl_kind kind, u32 planes, u32 pages_per_block, u32 pages,
 			  u32 spare)
@@ -37,12 +76,16 @@ void rig_init(struct rig *rig, const struct nl_config *config, u32 pages, u64 se
 	rig->random = seed;
 	rig->page = calloc(pages, sizeof(*rig->page));
 	CHECK(!nl_flash_create(&rig->flash, config));
+	if (rig_across)
+		CHECK(!nl_port_create(&rig->port, config, &across, &rig->flash));
 }
 
 void rig_destroy(struct rig *rig)
 {
 	if (rig->ftl)
 		nl_ftl_destroy(rig->ftl);
+	if (rig->port.raw)
+		nl_flash_destroy(&rig->port);
 	nl_flash_destroy(&rig->flash);
 	free(rig->page);
 }
@@ -59,7 +102,12 @@ u64 rig_random(struct rig *rig, u64 below)
 int rig_open(struct rig *rig)
 {
 	struct nl_io io = { .now = rig->now };
-	int r = nl_ftl_open(&rig->ftl, &rig->flash, &rig->config, rig->pages, &io);
+	struct nl_flash *flash = rig->port.raw ? &rig->port : &rig->flash;
+	int r;
+
+	if (rig->port.raw)
+		nl_flash_power_on(flash);	/* the host knows nothing */
+	r = nl_ftl_open(&rig->ftl, flash, &rig->config, rig->pages, &io);
 
 	if (r)
 		rig->ftl = NULL;
@@ -97,6 +145,39 @@ static struct nl_buf *rig_buf(struct rig *rig, u32 lpn, u32 version)
 	return buf;
 }
 
+/* The version that a page reads as; ~0 if that is no version of it. */
+static u32 rig_look(struct rig *rig, u32 lpn, int *result)
+{
+	struct nl_io io = { .now = rig->now };
+	const struct stamp *stamp;
+	struct nl_buf *buf = NULL;
+	u32 version = ~0u;
+
+	*result = nl_ftl_read(rig->ftl, lpn, &buf, &io);
+	if (*result)
+		return ~0u;
+	if (!buf)
+		return 0;
+	stamp = nl_buf_data(buf);
+	if (stamp->lpn == lpn && stamp->check == ~stamp->version)
+		version = stamp->version;
+	nl_buf_put(buf);
+	return version;
+}
+
+/* A write that failed may be there: it was programmed, and what says so was not. */
+static bool rig_shows(struct rig *rig, u32 lpn, u32 version)
+{
+	int r;
+
+	return rig->config.p[NL_P_FTL] == NL_FTL_SPLIT && rig_look(rig, lpn, &r) == version;
+}
+
+static bool rig_lasts_at_once(const struct rig *rig)
+{
+	return !rig->config.p[NL_P_BUFFER] && rig->config.p[NL_P_FTL] != NL_FTL_SPLIT;
+}
+
 int rig_write(struct rig *rig, u32 lpn, u32 flags)
 {
 	struct nl_io io = { .now = ++rig->now };
@@ -105,9 +186,9 @@ int rig_write(struct rig *rig, u32 lpn, u32 flags)
 	int r = nl_ftl_write(rig->ftl, lpn, buf, flags, &io);
 
 	nl_buf_put(buf);
-	if (!r || r == -ESHUTDOWN)
+	if (!r || r == -ESHUTDOWN || rig_shows(rig, lpn, version))
 		rig_add(&rig->page[lpn], version);
-	if (!r && (!rig->config.p[NL_P_BUFFER] || flags & NL_FUA))
+	if (!r && (rig_lasts_at_once(rig) || flags & NL_FUA))
 		rig_lasts(&rig->page[lpn], version);
 	CHECK(r || io.done >= io.now);
 	return r;
@@ -134,26 +215,6 @@ int rig_flush(struct rig *rig)
 	return r;
 }
 
-/* The version that a page reads as; ~0 if that is no version of it. */
-static u32 rig_look(struct rig *rig, u32 lpn, int *result)
-{
-	struct nl_io io = { .now = rig->now };
-	const struct stamp *stamp;
-	struct nl_buf *buf = NULL;
-	u32 version = ~0u;
-
-	*result = nl_ftl_read(rig->ftl, lpn, &buf, &io);
-	if (*result)
-		return ~0u;
-	if (!buf)
-		return 0;
-	stamp = nl_buf_data(buf);
-	if (stamp->lpn == lpn && stamp->check == ~stamp->version)
-		version = stamp->version;
-	nl_buf_put(buf);
-	return version;
-}
-
 bool rig_read(struct rig *rig, u32 lpn)
 {
 	int r;
@@ -173,6 +234,7 @@ static void rig_report(void *ctx, const char *text)
 
 bool rig_check(struct rig *rig)
 {
+	CHECK(!rig->flash.refused, "%llu refused", (unsigned long long)rig->flash.refused);
 	return CHECK(!nl_ftl_check(rig->ftl, rig_report, NULL));
 }
 

@@ -22,6 +22,7 @@ struct rig {
 	struct nl_config config;
 	u32 pages;
 	struct nl_flash flash;
+	struct nl_flash port;			/* the way to it, if it is across */
 	struct nl_ftl *ftl;
 	struct rig_page *page;
 	u32 version;
@@ -35,6 +36,8 @@ struct rig {
  * one. 0: all are.
  */
 extern u32 rig_map_chunks, rig_map_entries;
+/* The FTL is on the host, and the flash beyond the raw interface. */
+extern bool rig_across;
 
 /* What a tiny device is made of: the minimum of blocks, and @spare more in each plane. */
 struct nl_config rig_tiny(enum nl_ftl_kind kind, u32 planes, u32 pages_per_block, u32 pages,

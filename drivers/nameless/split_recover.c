@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The newest metadata that is complete. Nothing is written but the first generation of all, to
+ * flash that has none.
+ *
+ * Generations are looked at from the highest number down. One that is not complete was cut off
+ * while it was written, and the one before it is untouched; unless commits followed it: then it was
+ * complete, and to take the one before would be to show what is older than a flush. That is
+ * refused, and so is a commit behind one that can't be read.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "ftl_page.h"
+
+/**
+ * struct nl_split_find - what the blocks of the metadata hold
+ * @f: the FTL
+ * @io: its start
+ * @number: per block: the generation that has it, 0: none
+ * @place: and where in that it is
+ * @later: there is a page that was not the first generation's
+ * @blank: the page that was looked at last is, or looks, erased
+ */
+struct nl_split_find {
+	struct nl_page_ftl *f;
+	struct nl_io *io;
+	u64 *number;
+	u32 *place;
+	bool later;
+	bool blank;
+};
+
+static bool nl_split_is_sane(const struct nl_page_ftl *f, const struct nl_rec *rec,
+			     struct nl_buf *buf)
+{
+	const struct nl_split_page *head = buf ? nl_buf_data(buf) : NULL;
+	u32 parts, words;
+
+	if (!head || head->magic != cpu_to_le64(NL_SPLIT_MAGIC) ||
+	    le32_to_cpu(head->csum) != nl_split_csum(&f->ftl, nl_buf_data(buf)))
+		return false;
+	parts = le32_to_cpu(head->parts);
+	words = le32_to_cpu(head->words);
+	return le64_to_cpu(head->gen) == rec->seq && rec->seq &&
+	       le32_to_cpu(head->index) == rec->lpn &&
+	       le32_to_cpu(head->pages) == f->split->pages &&
+	       le32_to_cpu(head->nr_blocks) == f->ftl.geo->nr_blocks &&
+	       words <= nl_split_room(f->ftl.geo) && !(parts && words % 2) &&
+	       (rec->lpn < f->split->pages ? !parts : le32_to_cpu(head->part) < parts);
+}
+
+/*
+ * A page of the metadata: 1 and *@buf with a reference, 0 if it can't be read or is damaged; an
+ * error, -EMEDIUMTYPE if it is another's.
+ */
+static int nl_split_look(struct nl_split_find *find, u32 block, u32 page, struct nl_buf **buf)
+{
+	struct nl_ftl *ftl = &find->f->ftl;
+	u64 when = find->io->now;
+	struct nl_rec rec;
+	int r = nl_flash_read(ftl->flash, nl_ppn(ftl->geo, block, page), NL_FOR_RECOVERY, &when,
+			      buf, ftl->oob);
+
+	nl_io_wait(find->io, when);
+	find->blank = r == -ENODATA;
+	if (r)
+		return r == -ENODATA || r == -EBADMSG ? 0 : r;
+	r = nl_oob_decode(ftl, ftl->oob, &rec);
+	if (!r)
+		r = rec.type == NL_OOB_SPLIT ? nl_split_is_sane(find->f, &rec, *buf) : -EMEDIUMTYPE;
+	if (r <= 0)
+		nl_buf_put(*buf);
+	return r;
+}
+
+/* Whose a block is: its first page that can be read says so, unless its very first is erased. */
+static int nl_split_survey_block(struct nl_split_find *find, u32 i)
+{
+	struct nl_split *s = find->f->split;
+	u32 pages = find->f->ftl.geo->pages, page, block = nl_split_block(find->f->ftl.geo, i);
+	const struct nl_split_page *head;
+	struct nl_buf *buf;
+	int r = 0;
+
+	for (page = 0; page < pages && !r; page++) {
+		r = nl_split_look(find, block, page, &buf);
+		if (!r && find->blank)
+			return 0;
+	}
+	if (r <= 0)
+		return r;
+	head = nl_buf_data(buf);
+	find->number[i] = le64_to_cpu(head->gen);
+	find->place[i] = le32_to_cpu(head->index) / pages;
+	find->later |= !(le32_to_cpu(head->flags) & NL_SPLIT_FIRST);
+	s->last = max(s->last, find->number[i]);
+	nl_buf_put(buf);
+	return 0;
+}
+
+static int nl_split_survey(struct nl_split_find *find)
+{
+	struct nl_ftl *ftl = &find->f->ftl;
+	u32 i, block;
+	int r = 0;
+
+	for (i = 0; i < find->f->split->nr && !r; i++) {
+		block = nl_split_block(ftl->geo, i);
+		if (ftl->blocks.bk[block].use == NL_USE_BAD)
+			continue;
+		ftl->blocks.bk[block].use = NL_USE_META;
+		r = nl_split_survey_block(find, i);
+	}
+	return r;
+}
+
+/* Blocks of a generation, NL_NONE where one is missing; as far as there are any. */
+static void nl_split_gather(struct nl_split_find *find, u64 number)
+{
+	struct nl_split *s = find->f->split;
+	u32 i;
+
+	s->gen.number = number;
+	s->gen.nr = 0;
+	for (i = 0; i < s->nr; i++)
+		s->gen.block[i] = NL_NONE;
+	for (i = 0; i < s->nr; i++) {
+		s->used[i] = find->number[i] == number && find->place[i] < s->nr;
+		if (!s->used[i])
+			continue;
+		s->gen.block[find->place[i]] = nl_split_block(find->f->ftl.geo, i);
+		s->gen.nr = max(s->gen.nr, find->place[i] + 1);
+	}
+}
+
+/* Page @n of the generation, as nl_split_look(). */
+static int nl_split_read(struct nl_split_find *find, u32 n, struct nl_buf **buf)
+{
+	struct nl_split *s = find->f->split;
+	u32 pages = find->f->ftl.geo->pages, block = s->gen.block[n / pages];
+	const struct nl_split_page *head;
+	int r;
+
+	if (block == NL_NONE)
+		return 0;
+	r = nl_split_look(find, block, n % pages, buf);
+	if (r <= 0)
+		return r;
+	head = nl_buf_data(*buf);
+	if (le64_to_cpu(head->gen) == s->gen.number && le32_to_cpu(head->index) == n)
+		return 1;
+	nl_buf_put(*buf);
+	return 0;
+}
+
+/*
+ * 1 if the generation counts: gen.index is then the first page that can't be read. 0 if it never
+ * did; -EIO if something behind that page did.
+ */
+static int nl_split_measure(struct nl_split_find *find)
+{
+	struct nl_split *s = find->f->split;
+	u32 n, end = s->gen.nr * find->f->ftl.geo->pages;
+	struct nl_buf *buf;
+	int r;
+
+	s->gen.index = end;
+	for (n = 0; n < end; n++) {
+		r = nl_split_read(find, n, &buf);
+		if (r < 0)
+			return r;
+		if (r)
+			nl_buf_put(buf);
+		else if (s->gen.index == end)
+			s->gen.index = n;
+		if (r && s->gen.index < n && n >= s->pages)
+			return -EIO;
+	}
+	return s->gen.index >= s->pages;
+}
+
+/* A word of the metadata. */
+static int nl_split_set(struct nl_page_ftl *f, u32 what, u32 value)
+{
+	struct nl_ftl *ftl = &f->ftl;
+
+	if (what < ftl->logical_pages) {
+		if (value != NL_UNMAPPED && value >= ftl->geo->nr_pages)
+			return -EUCLEAN;
+		f->map[what] = value;
+		return 0;
+	}
+	if (!(what & NL_SPLIT_BLOCK) || (what & ~NL_SPLIT_BLOCK) >= ftl->geo->nr_blocks)
+		return -EUCLEAN;
+	nl_flash_recall(ftl->flash, what & ~NL_SPLIT_BLOCK, value);
+	return 0;
+}
+
+static int nl_split_apply_all(struct nl_page_ftl *f, void *page, u32 n)
+{
+	u32 room = nl_split_room(f->ftl.geo), first = n * room, i, what;
+	const struct nl_split_page *head = page;
+	u32 words = le32_to_cpu(head->words), bits = f->ftl.logical_pages + f->ftl.geo->nr_blocks;
+	int r = 0;
+
+	if (words != min(room, bits - first))
+		return -EUCLEAN;
+	for (i = 0; i < words && !r; i++) {
+		what = first + i;
+		if (what >= f->ftl.logical_pages)
+			what = NL_SPLIT_BLOCK | (what - f->ftl.logical_pages);
+		r = nl_split_set(f, what, le32_to_cpu(nl_split_words(page)[i]));
+	}
+	return r;
+}
+
+static int nl_split_apply_part(struct nl_page_ftl *f, void *page)
+{
+	const struct nl_split_page *head = page;
+	const __le32 *word = nl_split_words(page);
+	u32 i;
+	int r = 0;
+
+	for (i = 0; i < le32_to_cpu(head->words) && !r; i += 2)
+		r = nl_split_set(f, le32_to_cpu(word[i]), le32_to_cpu(word[i + 1]));
+	return r;
+}
+
+/* Page @n, of a commit that is there as a whole or of what comes before them all. */
+static int nl_split_apply(struct nl_split_find *find, u32 n)
+{
+	struct nl_page_ftl *f = find->f;
+	const struct nl_split_page *head;
+	struct nl_buf *buf;
+	int r = nl_split_read(find, n, &buf);
+
+	if (r <= 0)
+		return r < 0 ? r : -EIO;
+	head = nl_buf_data(buf);
+	f->ftl.seq = max_t(u64, f->ftl.seq, le64_to_cpu(head->seq));
+	r = n < f->split->pages ? nl_split_apply_all(f, nl_buf_data(buf), n) :
+				  nl_split_apply_part(f, nl_buf_data(buf));
+	nl_buf_put(buf);
+	return r;
+}
+
+/* Pages of the commit that begins at @n; 0 if it is not there as a whole. */
+static int nl_split_parts(struct nl_split_find *find, u32 n)
+{
+	const struct nl_split *s = find->f->split;
+	const struct nl_split_page *head;
+	u32 part, parts = 1;
+	struct nl_buf *buf;
+	bool fits;
+	int r;
+
+	for (part = 0; part < parts; part++) {
+		if (n + part >= s->gen.index)
+			return 0;
+		r = nl_split_read(find, n + part, &buf);
+		if (r <= 0)
+			return r < 0 ? r : -EIO;
+		head = nl_buf_data(buf);
+		if (!part)
+			parts = le32_to_cpu(head->parts);
+		fits = le32_to_cpu(head->part) == part && le32_to_cpu(head->parts) == parts;
+		nl_buf_put(buf);
+		if (!fits)
+			return -EIO;
+	}
+	return parts;
+}
+
+static int nl_split_load(struct nl_split_find *find)
+{
+	const struct nl_split *s = find->f->split;
+	int r = 0, parts;
+	u32 n, end;
+
+	for (n = 0; n < s->pages && !r; n++)
+		r = nl_split_apply(find, n);
+	while (!r && n < s->gen.index) {
+		parts = nl_split_parts(find, n);
+		if (parts <= 0)
+			return parts;
+		for (end = n + parts; n < end && !r; n++)
+			r = nl_split_apply(find, n);
+	}
+	return r;
+}
+
+/* No metadata: then nothing may be there that metadata could be of. */
+static int nl_split_fresh(struct nl_split_find *find)
+{
+	struct nl_ftl *ftl = &find->f->ftl;
+	struct nl_rec rec;
+	u64 when;
+	u32 i;
+	int r;
+
+	nl_split_gather(find, 0);
+	memset(find->f->split->used, 0, find->f->split->nr * sizeof(bool));
+	find->f->split->gen.nr = 0;
+	if (find->later)
+		return -EIO;
+	for (i = 0; i < ftl->geo->nr_blocks; i++) {
+		if (ftl->blocks.bk[i].use != NL_USE_HELD)
+			continue;
+		when = find->io->now;
+		r = nl_flash_read(ftl->flash, nl_ppn(ftl->geo, i, 0), NL_FOR_RECOVERY, &when, NULL,
+				  ftl->oob);
+		nl_io_wait(find->io, when);
+		if (!r)
+			return nl_oob_decode(ftl, ftl->oob, &rec) ? -EMEDIUMTYPE : -EIO;
+		if (r != -ENODATA && r != -EBADMSG)
+			return r;
+	}
+	return 0;
+}
+
+/* The newest generation that counts, 1; 0 if there is none. */
+static int nl_split_newest(struct nl_split_find *find)
+{
+	struct nl_split *s = find->f->split;
+	u64 below = U64_MAX, number;
+	u32 i;
+	int r;
+
+	for (;;) {
+		number = 0;
+		for (i = 0; i < s->nr; i++)
+			if (find->number[i] < below)
+				number = max(number, find->number[i]);
+		if (!number)
+			return 0;
+		nl_split_gather(find, number);
+		r = nl_split_measure(find);
+		if (r)
+			return r;
+		below = number;
+	}
+}
+
+static int nl_split_live(struct nl_page_ftl *f)
+{
+	struct nl_ftl *ftl = &f->ftl;
+	u32 i, ppn;
+
+	for (i = 0; i < ftl->logical_pages; i++) {
+		ppn = f->map[i];
+		if (ppn == NL_UNMAPPED)
+			continue;
+		if (ftl->blocks.bk[nl_block_of(ftl->geo, ppn)].use != NL_USE_HELD ||
+		    nl_page_is_live(ftl, ppn))
+			return -EUCLEAN;
+		nl_page_live(ftl, ppn);
+		f->mapped++;
+	}
+	return 0;
+}
+
+/* None goes on to be filled: the page after the last one may be torn and only look erased. */
+static void nl_split_place(struct nl_page_ftl *f)
+{
+	struct nl_ftl *ftl = &f->ftl;
+	struct nl_bk *bk;
+	u32 i;
+
+	ftl->blocks.erases = 0;
+	for (i = 0; i < ftl->geo->nr_blocks; i++) {
+		bk = &ftl->blocks.bk[i];
+		if (bk->use != NL_USE_BAD)
+			ftl->blocks.erases += nl_flash_erases(ftl->flash, i);
+		if (bk->use != NL_USE_HELD)
+			continue;
+		if (bk->live) {
+			bk->fill = ftl->geo->pages;
+			f->split->committed[i] = ftl->geo->pages;
+			nl_block_close(ftl, i);
+		} else {
+			bk->flags |= NL_DIRTY;
+			nl_block_free(ftl, i);
+		}
+	}
+}
+
+static int nl_split_start(struct nl_split_find *find)
+{
+	u64 when;
+	int r = nl_split_survey(find);
+
+	if (!r)
+		r = nl_split_newest(find);
+	if (r < 0)
+		return r;
+	r = r ? nl_split_load(find) : nl_split_fresh(find);
+	if (!r)
+		r = nl_split_live(find->f);
+	if (r)
+		return r;
+	nl_split_place(find->f);
+	when = find->io->done;
+	r = nl_split_commit(find->f, &when);
+	nl_io_wait(find->io, when);
+	return r;
+}
+
+int nl_split_recover(struct nl_page_ftl *f, struct nl_io *io)
+{
+	struct nl_split_find find = { .f = f, .io = io };
+	int r = -ENOMEM;
+
+	find.number = kvcalloc(f->split->nr, sizeof(*find.number), GFP_KERNEL);
+	find.place = kvcalloc(f->split->nr, sizeof(*find.place), GFP_KERNEL);
+	if (find.number && find.place)
+		r = nl_split_start(&find);
+	kvfree(find.number);
+	kvfree(find.place);
+	return r;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The raw interface, and the FTL on the host that keeps its metadata by flushes: what
+ * test_nameless.c does not ask, which has both FTL and interface through what all FTLs go through.
+ */
+#include <linux/slab.h>
+#include "ktap.h"
+#include "nameless/rig.h"
+#include "ftl_page.h"
+#include "raw.h"
+
+static struct nl_config tiny(u32 planes, u32 pages, u32 spare)
+{
+	return rig_tiny(NL_FTL_SPLIT, planes, 4, pages, spare);
+}
+
+static struct nl_split *split_of(struct rig *rig)
+{
+	return container_of(rig->ftl, struct nl_page_ftl, ftl)->split;
+}
+
+/* --- the raw device --------------------------------------------------------------------------- */
+
+static u64 when;
+
+static int program(struct nl_flash *flash, u32 ppn)
+{
+	static const u8 oob[64] = { 1 };
+
+	return nl_raw_program(flash, ppn, NL_FOR_HOST, 0, &when, NULL, oob);
+}
+
+static void test_refused(void)
+{
+	struct nl_config config = tiny(2, 26, 0);
+	struct nl_flash flash;
+	u64 ops, count, refused = 0;
+	u8 oob[64];
+
+	CHECK(!nl_flash_create(&flash, &config));
+	CHECK(!program(&flash, 0) && !program(&flash, 1));
+	CHECK(!nl_raw_mark_bad(&flash, 3));
+	ops = flash.ops;
+	count = flash.count[NL_PROGRAM][NL_FOR_HOST];
+	when = 0;
+	CHECK(program(&flash, 0) == -EEXIST);
+	CHECK(program(&flash, 1) == -EEXIST);
+	CHECK(program(&flash, 3) == -EINVAL);
+	CHECK(program(&flash, 5) == -EINVAL);
+	CHECK(program(&flash, 12) == -ENXIO);
+	CHECK(program(&flash, flash.geo.nr_pages) == -ERANGE);
+	CHECK(program(&flash, ~0u) == -ERANGE);
+	CHECK(nl_raw_erase(&flash, 3, NL_FOR_HOST, 0, &when) == -ENXIO);
+	CHECK(nl_raw_erase(&flash, flash.geo.nr_blocks, NL_FOR_HOST, 0, &when) == -ERANGE);
+	CHECK(nl_raw_read(&flash, flash.geo.nr_pages, NL_FOR_HOST, 0, &when, NULL, oob) == -ERANGE);
+	CHECK(nl_raw_mark_bad(&flash, flash.geo.nr_blocks) == -ERANGE);
+	refused += 11;
+	CHECK(flash.refused == refused, "%llu", (unsigned long long)flash.refused);
+	CHECK(!flash.violations && !when, "nothing is done, and no time passes");
+	CHECK(flash.ops == ops && flash.count[NL_PROGRAM][NL_FOR_HOST] == count);
+	CHECK(flash.block[0].next == 2 && !flash.block[1].next && !flash.block[0].erases);
+	CHECK(nl_raw_is_bad(&flash, 3) && !nl_raw_is_bad(&flash, 0) && nl_raw_is_bad(&flash, ~0u));
+	CHECK(!nl_raw_read(&flash, 1, NL_FOR_HOST, 0, &when, NULL, oob) && oob[0] == 1 && when);
+	CHECK(nl_raw_read(&flash, 2, NL_FOR_HOST, 0, &when, NULL, oob) == -ENODATA);
+	CHECK(!program(&flash, 2));
+	CHECK(!nl_raw_erase(&flash, 0, NL_FOR_HOST, 0, &when) && !program(&flash, 0));
+	nl_flash_power_off(&flash);
+	CHECK(program(&flash, 1) == -ESHUTDOWN && program(&flash, ~0u) == -ESHUTDOWN);
+	CHECK(flash.refused == refused);
+	nl_flash_destroy(&flash);
+}
+
+/* An FTL that asks for what flash would not do is told, and it shows. */
+static void test_violation(void)
+{
+	struct nl_config config = tiny(1, 17, 2);
+	static const u8 oob[64];
+	struct rig rig;
+
+	rig_init(&rig, &config, 17, 1);
+	CHECK(!rig_open(&rig) && !rig_write(&rig, 1, 0));
+	CHECK(nl_flash_program(&rig.port, rig.port.geo.nr_pages - 1, NL_FOR_HOST, &when, NULL,
+			       oob) == -EINVAL);
+	CHECK(rig.port.violations == 1 && rig.flash.refused == 1 && !rig.flash.violations);
+	rig.port.violations = 0;
+	rig.flash.refused = 0;
+	rig_verify(&rig);
+	rig_destroy(&rig);
+}
+
+/* --- the metadata ----------------------------------------------------------------------------- */
+
+static bool crash(struct rig *rig)
+{
+	rig->cut_start = 3;		/* the start itself is not cut: it changes nothing */
+	return rig_crash(rig);
+}
+
+/* What was not flushed is gone, all of it, and what was is there; nothing else is asked for. */
+static void test_flush_lasts(void)
+{
+	struct nl_config config = tiny(2, 26, 4);
+	struct nl_io io = { .now = 1000000000 };
+	struct nl_buf *buf = NULL;
+	struct rig rig;
+	u32 i;
+
+	rig_init(&rig, &config, 26, 1);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 13; i++)
+		CHECK(!rig_write(&rig, i, 0));
+	CHECK(!rig_flush(&rig));
+	for (i = 13; i < 26; i++)
+		CHECK(!rig_write(&rig, i, 0));
+	CHECK(!rig_write(&rig, 3, NL_FUA));	/* lasts, and all that was before it */
+	CHECK(!rig_write(&rig, 4, 0));
+	CHECK(crash(&rig));
+	CHECK(!nl_ftl_read(rig.ftl, 20, &buf, &io) && buf);
+	nl_buf_put(buf);
+	CHECK(!rig_trim(&rig, 20, 1) && !rig_write(&rig, 21, 0));
+	CHECK(crash(&rig));
+	CHECK(rig.page[20].flushed, "a trim that was not flushed");
+	CHECK(!rig_trim(&rig, 20, 1) && !rig_flush(&rig));
+	CHECK(crash(&rig));
+	CHECK(!rig.page[20].flushed, "a trim that was");
+	rig_destroy(&rig);
+}
+
+/* A flush with nothing to say programs nothing. */
+static void test_flush_of_nothing(void)
+{
+	struct nl_config config = tiny(2, 26, 4);
+	struct rig rig;
+	u64 ops;
+
+	rig_init(&rig, &config, 26, 1);
+	CHECK(!rig_open(&rig));
+	CHECK(!rig_write(&rig, 1, 0) && !rig_write(&rig, 2, 0) && !rig_flush(&rig));
+	ops = rig.flash.ops;
+	CHECK(!rig_flush(&rig) && rig.flash.ops == ops);
+	CHECK(!rig_write(&rig, 1, 0) && !rig_flush(&rig));
+	CHECK(rig.flash.ops == ops + 2, "a page, and a commit: %llu",
+	      (unsigned long long)(rig.flash.ops - ops));
+	rig_destroy(&rig);
+}
+
+/* Only what the committed map refers to is held. */
+static void test_held(void)
+{
+	struct nl_config config = tiny(2, 26, 6);
+	struct nl_ftl_stat stat;
+	struct rig rig;
+	u32 i;
+
+	rig_init(&rig, &config, 26, 1);
+	CHECK(!rig_open(&rig));
+	CHECK(!rig_write(&rig, 1, 0) && !rig_flush(&rig));
+	for (i = 0; i < 4; i++)
+		CHECK(!rig_write(&rig, 1, 0) && !rig_write(&rig, 2, 0));
+	nl_ftl_stat(rig.ftl, &stat);
+	CHECK(stat.held == 1, "%u", stat.held);
+	CHECK(!rig_flush(&rig));
+	nl_ftl_stat(rig.ftl, &stat);
+	CHECK(!stat.held && stat.mapped == 2);
+	rig_verify(&rig);
+	rig_destroy(&rig);
+}
+
+/* How often blocks were erased the device does not tell: the metadata does. */
+static void test_erases(void)
+{
+	struct nl_config config = tiny(2, 40, 3);
+	struct nl_io io = { .now = 1 };
+	u32 i, ours = 0, theirs = 0;
+	struct rig rig;
+
+	rig_init(&rig, &config, 40, ktap_seed);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 3000 && !ktap_failing(); i++) {
+		CHECK(!rig_write(&rig, rig_random(&rig, 40), 0));
+		if (i % 7 == 0)
+			CHECK(!rig_flush(&rig));
+		if (i % 400 == 399) {
+			CHECK(!nl_ftl_stop(rig.ftl, &io));
+			rig_flush(&rig);
+			crash(&rig);
+		}
+	}
+	for (i = 0; i < rig.flash.geo.nr_blocks; i++) {
+		ours += rig.port.block[i].erases;
+		theirs += rig.flash.block[i].erases;
+		CHECK(rig.port.block[i].erases <= rig.flash.block[i].erases);
+	}
+	CHECK(theirs > 500 && ours * 100 >= theirs * 95, "%u of %u", ours, theirs);
+	rig_destroy(&rig);
+}
+
+/* Whatever page of the metadata can't be read: what was flushed is read, or nothing is. */
+static void test_damaged(void)
+{
+	u32 place, tried = 0, refused = 0;
+	struct nl_config config = tiny(2, 26, 4);
+
+	for (place = 0; !ktap_failing(); place++) {
+		struct nl_buf **page, *was;
+		struct rig rig;
+		u32 i, block;
+		int r;
+
+		rig_init(&rig, &config, 26, 7);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 9; i++)
+			CHECK(!rig_write(&rig, i, 0) && !rig_flush(&rig));
+		if (place >= split_of(&rig)->nr * 4) {
+			rig_destroy(&rig);
+			break;
+		}
+		block = nl_split_block(&rig.flash.geo, place / 4);
+		if (place % 4 >= rig.flash.block[block].next) {
+			rig_destroy(&rig);
+			continue;
+		}
+		page = &rig.flash.data[nl_ppn(&rig.flash.geo, block, place % 4)];
+		was = *page;
+		*page = (struct nl_buf *)1;		/* NL_PAGE_ERROR */
+		rig.flash.stored--;
+		nl_ftl_destroy(rig.ftl);
+		rig.ftl = NULL;
+		r = rig_open(&rig);
+		tried++;
+		refused += r == -EIO;
+		/*
+		 * The last page of all is as one that was torn. That is for the flush before it, so
+		 * at most one write is missing; anything else is refused.
+		 */
+		if (!r) {
+			u32 gone = 0;
+
+			for (i = 0; i < 9; i++)
+				gone += rig.ftl->ops->lookup(rig.ftl, i) == NL_UNMAPPED;
+			CHECK(gone <= 1, "page %u: %u of 9 are gone", place, gone);
+		} else {
+			CHECK(r == -EIO, "page %u: %d", place, r);
+		}
+		*page = was;
+		rig.flash.stored++;
+		if (rig.ftl)
+			nl_ftl_destroy(rig.ftl);
+		rig.ftl = NULL;
+		CHECK(!rig_open(&rig));
+		rig_verify(&rig);
+		rig_destroy(&rig);
+	}
+	ktap_note("%u pages, %u refused", tried, refused);
+	CHECK(refused > 2);
+}
+
+/* Data without metadata is not taken for an empty device, nor another FTL's flash. */
+static void test_no_metadata(void)
+{
+	struct nl_config config = tiny(2, 26, 4), page;
+	struct nl_io io = { .now = 1 };
+	struct nl_ftl *ftl;
+	struct rig rig;
+	u32 i;
+
+	rig_init(&rig, &config, 26, 1);
+	CHECK(!rig_open(&rig) && !rig_write(&rig, 1, NL_FUA));
+	for (i = 0; i < split_of(&rig)->nr; i++)
+		CHECK(!nl_flash_erase(&rig.flash, nl_split_block(&rig.flash.geo, i), NL_FOR_HOST,
+				      &when));
+	nl_ftl_destroy(rig.ftl);
+	rig.ftl = NULL;
+	CHECK(rig_open(&rig) == -EIO);
+	rig_destroy(&rig);
+
+	rig_across = false;
+	page = config;
+	page.p[NL_P_FTL] = NL_FTL_PAGE;
+	rig_init(&rig, &page, 26, 1);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 20; i++)
+		CHECK(!rig_write(&rig, i, 0));
+	CHECK(nl_ftl_open(&ftl, &rig.flash, &config, 26, &io) == -EMEDIUMTYPE);
+	rig_destroy(&rig);
+	rig_across = true;
+}
+
+/* Each program of the metadata fails once: what was flushed is there, at once and after a cut. */
+static void test_failing(void)
+{
+	struct nl_config config = tiny(2, 26, 4);
+	u32 at, i;
+
+	for (at = 1; at < 40 && !ktap_failing(); at++) {
+		struct rig rig;
+
+		rig_init(&rig, &config, 26, at);
+		rig.flash.fail_program = at;
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 30 && !ktap_failing(); i++)
+			CHECK(!rig_write(&rig, rig_random(&rig, 26), i % 3 ? 0 : NL_FUA));
+		CHECK(!rig_flush(&rig));
+		rig_verify(&rig);
+		CHECK(crash(&rig));
+		CHECK(!rig.flash.fail_program && rig.flash.count[NL_PROGRAM][NL_FOR_META]);
+		for (i = 0; i < 30 && !ktap_failing(); i++)
+			CHECK(!rig_write(&rig, rig_random(&rig, 26), 0));
+		rig_verify(&rig);
+		rig_destroy(&rig);
+	}
+}
+
+/*
+ * A commit that takes several pages is there as a whole or not at all: wherever it is cut, either
+ * all pages of the run are the new ones or none is.
+ */
+static void test_whole(void)
+{
+	struct nl_config config = rig_tiny(NL_FTL_SPLIT, 2, 16, 400, 12);
+	u32 cut, i, new, partly = 0, all = 0, none = 0;
+
+	for (cut = 0; !all && !ktap_failing(); cut++) {
+		struct rig rig;
+		int r;
+
+		rig_init(&rig, &config, 400, 1);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 400; i++)
+			CHECK(!rig_write(&rig, i, 0));
+		CHECK(!rig_flush(&rig));
+		for (i = 0; i < 150; i++)
+			CHECK(!rig_write(&rig, i, 0));
+		nl_flash_cut(&rig.flash, cut, NL_TEAR_BLANK);
+		r = rig_flush(&rig);
+		CHECK(!r || r == -ESHUTDOWN);
+		new = rig.page[0].nr ? rig.page[0].since[0] : rig.page[0].flushed;
+		CHECK(crash(&rig));
+		for (i = 0; i < 150; i++)
+			if ((rig.page[i].flushed >= new) != (rig.page[0].flushed >= new))
+				partly++;
+		all += !r;
+		none += r && rig.page[0].flushed < new;
+		rig_destroy(&rig);
+	}
+	CHECK(!partly, "%u", partly);
+	CHECK(none >= 2, "the commit has several pages: %u", none);
+}
+
+int main(int argc, char **argv)
+{
+	ktap_init(argc, argv);
+	rig_across = true;
+	ktap_run("what flash would not do is refused, and nothing is changed", test_refused);
+	ktap_run("an FTL that asks for it has a bug, which shows", test_violation);
+	ktap_run("what was flushed lasts, and nothing else", test_flush_lasts);
+	ktap_run("a flush with nothing to say programs nothing", test_flush_of_nothing);
+	ktap_run("a page is held as long as a start would ask for it", test_held);
+	ktap_run("the metadata knows how often blocks were erased", test_erases);
+	ktap_run("metadata that can't be read is refused, not made up for by older one", test_damaged);
+	ktap_run("data without metadata is not taken for an empty device", test_no_metadata);
+	ktap_run("programs of the metadata fail", test_failing);
+	ktap_run("a commit is whole or not there", test_whole);
+	return ktap_done();
+}
