@@ -62,10 +62,13 @@ void nl_dev_unuse(struct nl_dev *dev)
  */
 int nl_dev_claim(struct nl_dev *dev)
 {
+	char user[NL_NAME_MAX + 1];
 	int err = 0;
 
 	if (!dev->live)
 		return nl_fail(dev, -ENODEV, "%s is not there", dev->name);
+	if (nl_raws_user(dev, user, sizeof(user)))
+		return nl_fail(dev, -EBUSY, "%s is in use by %s", dev->name, user);
 	spin_lock(&dev->users_lock);
 	if (dev->users)
 		err = -EBUSY;
@@ -93,6 +96,8 @@ static int nl_set_param(struct nl_dev *dev, struct nl_config *config, const char
 		return nl_fail(dev, -EINVAL, "%s: no such parameter", key);
 	if (dev->live && nl_params[i].fixed)
 		return nl_fail(dev, -EINVAL, "%s can be given at create only", key);
+	if (dev->on && !nl_host_may_set(i))
+		return nl_fail(dev, -EINVAL, "%s is for %s to say", key, nl_raw_name(dev->on));
 	err = nl_parse(nl_params[i].unit, value, &config->p[i]);
 	if (err)
 		return nl_fail(dev, err, "%s=%s: bad value", key, value);
@@ -111,24 +116,49 @@ static const struct nl_preset *nl_preset_by_name(char *name)
 	return nl_preset_find(name);
 }
 
-/* The preset comes first, wherever it stands. @args is left as it was. */
-static int nl_find_preset(struct nl_dev *dev, const char *args)
+static int nl_use_preset(struct nl_dev *dev, char *name)
+{
+	if (dev->on)
+		return nl_fail(dev, -EINVAL, "preset is for %s to say", nl_raw_name(dev->on));
+	dev->preset = nl_preset_by_name(name);
+	if (!dev->preset)
+		return nl_fail(dev, -EINVAL, "no preset %s", name);
+	dev->config = dev->preset->config;
+	return 0;
+}
+
+/* Every @word there is in @args, which is left as it was. */
+static int nl_find_word(struct nl_dev *dev, const char *args, const char *word,
+			int (*use)(struct nl_dev *dev, char *value))
 {
 	char *copy = kstrdup(args, GFP_KERNEL), *rest = copy, *key, *value;
 	int err = 0;
 
 	if (!copy)
 		return -ENOMEM;
-	dev->preset = &nl_presets[0];
-	while (!err && nl_word(&rest, &key, &value)) {
-		if (strcmp(key, "preset") || !value)
-			continue;
-		dev->preset = nl_preset_by_name(value);
-		if (!dev->preset)
-			err = nl_fail(dev, -EINVAL, "no preset %s", value);
-	}
+	while (!err && nl_word(&rest, &key, &value))
+		if (!strcmp(key, word) && value)
+			err = use(dev, value);
 	kfree(copy);
 	return err;
+}
+
+static int nl_use_raw(struct nl_dev *dev, char *name)
+{
+	if (dev->on)
+		return nl_fail(dev, -EINVAL, "on=%s: there is one already", name);
+	return nl_host_enter(dev, name);
+}
+
+/* What the parameters begin with, wherever it stands. */
+static int nl_find_base(struct nl_dev *dev, const char *args)
+{
+	int err;
+
+	dev->preset = &nl_presets[0];
+	dev->config = dev->preset->config;
+	err = nl_find_word(dev, args, "on", nl_use_raw);
+	return err ?: nl_find_word(dev, args, "preset", nl_use_preset);
 }
 
 static int nl_parse_params(struct nl_dev *dev, struct nl_config *config, char *args)
@@ -139,7 +169,7 @@ static int nl_parse_params(struct nl_dev *dev, struct nl_config *config, char *a
 	while (!err && nl_word(&args, &key, &value)) {
 		if (!value)
 			err = nl_fail(dev, -EINVAL, "%s: not key=value", key);
-		else if (dev->live || strcmp(key, "preset"))
+		else if (dev->live || (strcmp(key, "preset") && strcmp(key, "on")))
 			err = nl_set_param(dev, config, key, value);
 	}
 	return err;
@@ -239,12 +269,17 @@ int nl_dev_parse(struct nl_dev *dev, char *args)
 
 	if (nl_parse(NL_SIZE, size, &bytes))
 		return nl_fail(dev, -EINVAL, "%s: not a size", size);
-	err = nl_find_preset(dev, args ?: "");
+	err = nl_find_base(dev, args ?: "");
+	if (!err)
+		err = nl_parse_params(dev, &dev->config, args);
+	if (!err && dev->on && dev->config.p[NL_P_FTL] != NL_FTL_SPLIT)
+		err = nl_fail(dev, -EINVAL, "ftl=%s: is none for a host",
+			      nl_ftl_names[dev->config.p[NL_P_FTL]]);
+	if (!err)
+		err = nl_fit(dev, bytes);
 	if (err)
-		return err;
-	dev->config = dev->preset->config;
-	err = nl_parse_params(dev, &dev->config, args);
-	return err ?: nl_fit(dev, bytes);
+		nl_host_leave(dev);
+	return err;
 }
 
 static void nl_dev_cut_off(struct nl_dev *dev)
@@ -275,6 +310,11 @@ int nl_dev_start(struct nl_dev *dev)
 	dev->made = ktime_get_ns();
 	dev->ready = dev->made;		/* it was plugged in before there was anybody to wait */
 	dev->users = 0;
+	if (nl_is_raw(dev)) {
+		WRITE_ONCE(dev->live, true);
+		nl_raws_add(dev);
+		return 0;
+	}
 	err = nl_names_add(dev);
 	if (err) {
 		nl_dev_cut_off(dev);
@@ -349,11 +389,13 @@ int nl_dev_make_flash(struct nl_dev *dev)
 	if (err)
 		return err;
 	memset(&dev->flash, 0, sizeof(dev->flash));
-	err = nl_flash_create(&dev->flash, &dev->config);
+	err = dev->on ? nl_host_make_flash(dev) : nl_flash_create(&dev->flash, &dev->config);
 	if (err == -ENOMEM)
 		return nl_fail(dev, err, "no memory for the flash's tables");
 	if (err)
 		return nl_fail(dev, err, "no flash can have this shape");
+	if (dev->on)
+		return 0;
 	dev->flash.observe = nl_trace;
 	dev->flash.observer = dev;
 	nl_buf_room(dev->page_bytes, dev->flash.geo.nr_pages);
@@ -368,9 +410,11 @@ int nl_dev_make_flash(struct nl_dev *dev)
  */
 void nl_dev_drop_flash(struct nl_dev *dev)
 {
-	nl_buf_room(dev->page_bytes, -(long)dev->flash.geo.nr_pages);
+	if (!dev->on)
+		nl_buf_room(dev->page_bytes, -(long)dev->flash.geo.nr_pages);
 	nl_flash_destroy(&dev->flash);
 	nl_buf_drain();
+	nl_host_leave(dev);
 }
 
 /**
@@ -391,8 +435,10 @@ int nl_dev_create(struct nl_dev *dev, char *args)
 	if (err)
 		return err;
 	err = nl_dev_make_flash(dev);
-	if (err)
+	if (err) {
+		nl_host_leave(dev);
 		return err;
+	}
 	err = nl_dev_start(dev);
 	if (err)
 		nl_dev_drop_flash(dev);
@@ -420,7 +466,7 @@ int nl_dev_set(struct nl_dev *dev, char *args)
 	mutex_lock(&dev->io);
 	dev->config = config;
 	nl_timing_retune(&dev->flash.timing, &dev->config);
-	if (!dev->off) {
+	if (dev->ftl) {
 		nl_ftl_retune(dev->ftl, &dev->config);
 		nl_idle_set(dev, ktime_get_ns());
 	}
@@ -440,11 +486,18 @@ void nl_dev_destroy(struct nl_dev *dev)
 {
 	if (!dev->live)
 		return;
+	if (dev->on)
+		nl_host_stop(dev);
 	WRITE_ONCE(dev->live, false);
 	nl_dev_cut_off(dev);
+	if (nl_is_raw(dev)) {
+		nl_raws_del(dev);
+		nl_raws_cut(dev);
+	}
 	nl_names_remove(dev);
 	nl_client_gone(dev);
-	nl_disk_remove(dev);
+	if (dev->disk)
+		nl_disk_remove(dev);
 	nl_due_drain(&dev->due);
 	cancel_delayed_work_sync(&dev->idle_work);
 	nl_dev_drop_flash(dev);
@@ -492,6 +545,7 @@ struct nl_dev *nl_dev_alloc(const char *name)
 	mutex_init(&dev->io);
 	spin_lock_init(&dev->users_lock);
 	dev->off = true;
+	INIT_LIST_HEAD(&dev->raws);
 	nl_due_init(&dev->due);
 	nl_idle_init(dev);
 	atomic_inc(&nl_devices);

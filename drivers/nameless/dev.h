@@ -2,7 +2,8 @@
 /*
  * DOC: emulated SSDs
  *
- * Lock order: nl_dev.lock, nl_dev.zones, nl_dev.io, nl_due.lock.
+ * Lock order: nl_dev.lock, nl_raws_lock, nl_dev.zones, nl_dev.io, nl_due.lock. Of two devices, one
+ * of them on the other: io of the upper one, io of the raw one. Nobody has both locks.
  *
  * lock		configuration: create, set, cut, power, save, load, release
  * zones	writes to a zone, and what changes all of it, one by one; a few, by number
@@ -20,6 +21,7 @@
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <evenkeel/nameless_raw.h>
 
 #include "due.h"
 #include "ftl.h"
@@ -66,6 +68,10 @@ struct nl_client_ops;
  * @client: of the physical segment (io)
  * @names: its character device
  * @names_node: the name of that; NULL: there is none
+ * @raws: of a raw device: in the list of these (nl_raws_lock)
+ * @raw: and who has it (nl_raws_lock)
+ * @on: the raw device that has this one's flash; NULL: it has its own
+ * @host_user: told of what happens to that
  */
 struct nl_dev {
 	struct config_item item;
@@ -98,6 +104,10 @@ struct nl_dev {
 	struct nl_client *client;
 	struct miscdevice names;
 	char *names_node;
+	struct list_head raws;
+	struct nl_raw *raw;
+	struct nl_raw *on;
+	struct nl_raw_user host_user;
 };
 
 /**
@@ -149,6 +159,25 @@ void nl_client_gone(struct nl_dev *dev);
 int nl_names_add(struct nl_dev *dev);
 void nl_names_remove(struct nl_dev *dev);
 
+/* raw_dev.c */
+void nl_raws_add(struct nl_dev *dev);
+void nl_raws_del(struct nl_dev *dev);
+void nl_raws_cut(struct nl_dev *dev);
+bool nl_raws_user(struct nl_dev *dev, char *name, size_t size);
+const char *nl_raw_name(const struct nl_raw *raw);
+void nl_raw_config(const struct nl_raw *raw, struct nl_config *config,
+		   const struct nl_preset **preset);
+int nl_raw_power(struct nl_raw *raw, bool on);
+void nl_raw_arm(struct nl_raw *raw, u64 after, enum nl_tear tear);
+bool nl_raw_page_peek(struct nl_raw *raw, u32 page, void *oob);
+
+/* host.c */
+int nl_host_enter(struct nl_dev *dev, const char *name);
+void nl_host_leave(struct nl_dev *dev);
+bool nl_host_may_set(enum nl_param param);
+int nl_host_make_flash(struct nl_dev *dev);
+void nl_host_stop(struct nl_dev *dev);
+
 /* idle.c */
 void nl_idle_init(struct nl_dev *dev);
 void nl_idle_seen(struct nl_dev *dev, u64 now, bool changes);
@@ -163,6 +192,11 @@ void nl_submit_bio(struct bio *bio);
 static inline bool nl_is_zoned(const struct nl_dev *dev)
 {
 	return dev->config.p[NL_P_FTL] == NL_FTL_ZONED;
+}
+
+static inline bool nl_is_raw(const struct nl_dev *dev)
+{
+	return dev->config.p[NL_P_FTL] == NL_FTL_RAW;
 }
 
 /* zones_io.c */

@@ -55,7 +55,9 @@ static struct gendisk *nl_disk_alloc(struct nl_dev *dev)
 		.discard_granularity = dev->page_bytes,
 	};
 
-	return compat_alloc_disk(&lim, COMPAT_DISK_NOWAIT | COMPAT_DISK_WRITE_CACHE);
+	/* Who must not wait would have to for the raw device. */
+	return compat_alloc_disk(&lim, COMPAT_DISK_WRITE_CACHE |
+				 (dev->on ? 0 : COMPAT_DISK_NOWAIT));
 }
 
 /*

@@ -253,6 +253,9 @@ int nl_dev_save(struct nl_dev *dev, char *args)
 {
 	int err;
 
+	if (dev->on)
+		return nl_fail(dev, -EOPNOTSUPP, "the flash of %s is that of %s: save that",
+			       dev->name, nl_raw_name(dev->on));
 	err = nl_dev_claim(dev);
 	if (err)
 		return err;
@@ -289,6 +292,10 @@ static int nl_load_head(struct nl_dev *dev, struct nl_stream *stream, const char
 		err = nl_head_check(dev, head, path);
 	if (!err)
 		err = nl_dev_parse(dev, head->text);
+	if (!err && dev->on) {
+		nl_host_leave(dev);
+		err = nl_fail(dev, -EUCLEAN, "%s: its head is damaged", path);
+	}
 	kfree(head);
 	return err;
 }

@@ -23,7 +23,8 @@ void nl_power_off(struct nl_dev *dev)
 	dev->cuts++;
 	nl_flash_power_off(&dev->flash);
 	nl_due_close(&dev->due);
-	nl_ftl_destroy(dev->ftl);
+	if (dev->ftl)
+		nl_ftl_destroy(dev->ftl);
 	dev->ftl = NULL;
 }
 
@@ -54,6 +55,9 @@ static const char *nl_why_not_open(int err)
 		return "the power went in recovery";
 	case -EINVAL:
 		return "an FTL can't be so";
+	case -EIO:
+	case -EUCLEAN:
+		return "what the flash says of itself is damaged";
 	default:
 		return "the FTL can't use this flash";
 	}
@@ -68,13 +72,16 @@ static const char *nl_why_not_open(int err)
  */
 int nl_power_on(struct nl_dev *dev)
 {
-	struct nl_io io = { .now = ktime_get_ns() };
+	struct nl_io io = { .now = ktime_get_ns(), .done = ktime_get_ns() };
 	unsigned int noio;
-	int err;
+	int err = 0;
 
+	if (dev->on && nl_raw_power(dev->on, true))
+		return nl_fail(dev, -ENODEV, "%s is gone", nl_raw_name(dev->on));
 	nl_flash_power_on(&dev->flash);
 	noio = memalloc_noio_save();	/* reclaim could write to this device, and wait for io */
-	err = nl_ftl_open(&dev->ftl, &dev->flash, &dev->config, dev->logical_pages, &io);
+	if (!nl_is_raw(dev))
+		err = nl_ftl_open(&dev->ftl, &dev->flash, &dev->config, dev->logical_pages, &io);
 	memalloc_noio_restore(noio);
 	if (err) {
 		dev->ftl = NULL;
@@ -84,7 +91,8 @@ int nl_power_on(struct nl_dev *dev)
 	dev->ready = io.done;
 	dev->off = false;
 	nl_due_open(&dev->due);
-	nl_client_start(dev);
+	if (dev->ftl)
+		nl_client_start(dev);
 	return 0;
 }
 
@@ -141,9 +149,25 @@ static int nl_power_back(struct nl_dev *dev)
 {
 	int err = nl_power_on(dev);
 
-	if (!err)
+	if (!err && dev->ftl)
 		nl_idle_seen(dev, ktime_get_ns(), true);
 	return err;
+}
+
+/* The power of the raw device goes with that of the host, and the other way round. */
+static void nl_power_cut(struct nl_dev *dev)
+{
+	if (dev->on)
+		nl_raw_power(dev->on, false);
+	nl_power_off(dev);
+}
+
+static void nl_power_arm(struct nl_dev *dev, const struct nl_cut *cut)
+{
+	if (dev->on)
+		nl_raw_arm(dev->on, cut->after, cut->tear);
+	else
+		nl_flash_cut(&dev->flash, cut->after, cut->tear);
 }
 
 /**
@@ -169,13 +193,15 @@ int nl_dev_cut(struct nl_dev *dev, char *args)
 	if (dev->off) {
 		err = nl_fail(dev, -EIO, "the power of %s is off", dev->name);
 	} else if (cut.armed) {
-		nl_flash_cut(&dev->flash, cut.after, cut.tear);
+		nl_power_arm(dev, &cut);
 	} else {
-		nl_power_off(dev);
+		nl_power_cut(dev);
 		if (!cut.stay_off)
 			err = nl_power_back(dev);
 	}
 	mutex_unlock(&dev->io);
+	if (nl_is_raw(dev) && !cut.armed)
+		nl_raws_cut(dev);
 	return err;
 }
 
@@ -198,9 +224,11 @@ int nl_dev_power(struct nl_dev *dev, char *args)
 		return nl_fail(dev, -ENODEV, "%s is not there", dev->name);
 	mutex_lock(&dev->io);
 	if (!on)
-		nl_power_off(dev);
+		nl_power_cut(dev);
 	else if (dev->off)
 		err = nl_power_back(dev);
 	mutex_unlock(&dev->io);
+	if (nl_is_raw(dev) && !on)
+		nl_raws_cut(dev);
 	return err;
 }

@@ -30,6 +30,8 @@ ssize_t nl_dev_show(struct nl_dev *dev, char *page)
 			    geo->page_bytes, geo->oob_bytes, geo->nr_planes);
 	at += sysfs_emit_at(page, at, "nr_blocks %u\nflash_pages %u\n", geo->nr_blocks,
 			    geo->nr_pages);
+	if (dev->on)
+		at += sysfs_emit_at(page, at, "on %s\n", nl_raw_name(dev->on));
 	if (nl_is_zoned(dev) && !nl_zone_shape(&shape, &dev->config))
 		at += sysfs_emit_at(page, at, "nr_zones %u\nzone_bytes %llu\nzone_capacity %llu\n",
 				    dev->logical_pages / shape.size,
@@ -121,6 +123,11 @@ static ssize_t nl_show_ftl(struct nl_dev *dev, char *page, ssize_t at)
 				    stat.map_bytes[i]);
 	if (nl_is_zoned(dev))
 		at = nl_show_zones(&stat, page, at);
+	if (stat.meta_blocks)
+		at += sysfs_emit_at(page, at,
+				    "commits %llu\nimages %llu\nmeta_blocks %u\nmeta_good %u\n"
+				    "held %u\n", stat.commits, stat.images, stat.meta_blocks,
+				    stat.meta_good, stat.held);
 	at += sysfs_emit_at(page, at, "ftl_bytes %llu\nrecovered_by_scan %d\nrecovery_ns %llu\n",
 			    stat.other_bytes, stat.recovered_by_scan, stat.recovery_ns);
 	return at;
@@ -175,6 +182,8 @@ ssize_t nl_dev_show_stat(struct nl_dev *dev, char *page)
 			    flash->stored, nl_flash_memory(flash));
 	at += sysfs_emit_at(page, at, "gc_idle %s\nidle_steps %llu\n", nl_idle_state(dev),
 			    dev->idle_steps);
+	if (nl_is_raw(dev))
+		at += sysfs_emit_at(page, at, "refused %llu\n", flash->refused);
 	if (dev->ftl)
 		at = nl_show_ftl(dev, page, at);
 	mutex_unlock(&dev->io);
@@ -271,9 +280,9 @@ int nl_dev_check(struct nl_dev *dev, char *args)
 		return -ENOMEM;
 	dev->findings[0] = 0;
 	mutex_lock(&dev->io);
-	if (!dev->ftl)
+	if (dev->off)
 		err = nl_fail(dev, -EIO, "the power of %s is off", dev->name);
-	else
+	else if (dev->ftl)
 		broken = nl_ftl_check(dev->ftl, nl_note, dev);
 	if (dev->flash.violations) {
 		nl_note(dev, dev->flash.violation);

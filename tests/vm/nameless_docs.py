@@ -11,4 +11,4 @@ import sys
 import docs_examples
 
 os.makedirs("/mnt", exist_ok=True)
-sys.exit(docs_examples.main({"Documentation/admin-guide/nameless.rst": 8}))
+sys.exit(docs_examples.main({"Documentation/admin-guide/nameless.rst": 9}))

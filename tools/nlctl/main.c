@@ -39,18 +39,18 @@ static bool are_words(int argc, char **argv, int least)
 
 static int cmd_create(int argc, char **argv)
 {
-	const char *ftl = NULL, *preset = NULL;
+	const char *ftl = NULL, *preset = NULL, *on = NULL;
 	char *words, *text;
 	int err;
 
-	if (take_option(&argc, argv, "--ftl", &ftl) ||
+	if (take_option(&argc, argv, "--ftl", &ftl) || take_option(&argc, argv, "--on", &on) ||
 	    take_option(&argc, argv, "--preset", &preset))
 		return EXIT_USAGE;
 	if (!are_words(argc, argv, 2))
 		return usage();
 	words = join(argv + 1, argc - 1);
-	if (asprintf(&text, "%s%s%s%s%s", words, preset ? " preset=" : "", preset ?: "",
-		     ftl ? " ftl=" : "", ftl ?: "") < 0)
+	if (asprintf(&text, "%s%s%s%s%s%s%s", words, preset ? " preset=" : "", preset ?: "",
+		     ftl ? " ftl=" : "", ftl ?: "", on ? " on=" : "", on ?: "") < 0)
 		abort();
 	err = device_make(argv[0], "create", text);
 	free(text);
@@ -205,12 +205,13 @@ static int cmd_keys(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "create", cmd_create, true, "NAME SIZE [--ftl FTL] [--preset PRESET] [key=value]...",
+	{ "create", cmd_create, true, "NAME SIZE [--ftl FTL] [--preset PRESET] [--on RAW] [key=value]...",
 	  "make a device of SIZE visible bytes",
 	  "Its flash is larger: by over-provisioning, the log area and the FTL's reserve.\n"
 	  "\n"
-	  "  --ftl FTL        page, hybrid, nameless, zoned\n"
+	  "  --ftl FTL        page, hybrid, nameless, zoned, split; raw: none, flash for --on\n"
 	  "  --preset PRESET  whose parameters to begin with ('nlctl presets' lists them)\n"
+	  "  --on RAW         its FTL, split, is on the host, and its flash the raw device RAW\n"
 	  "  key=value        a parameter ('nlctl keys' lists them); times take ns, us, ms, s\n" },
 	{ "stat", cmd_stat, false, "NAME [--json]", "what a device has done",
 	  "  --json           as JSON\n" },

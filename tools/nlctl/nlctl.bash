@@ -24,10 +24,11 @@ _nlctl() {
 		return
 	fi
 	case $command:$COMP_CWORD:$prev in
-	create:*:--ftl) words="page hybrid nameless zoned" ;;
+	create:*:--ftl) words="page hybrid nameless zoned split raw" ;;
+	create:*:--on) words=$(_nlctl_names) ;;
 	create:*:--preset) words=$(_nlctl_lines presets) ;;
 	create:[23]:*) return ;;
-	create:*) words="--ftl --preset --help $(_nlctl_lines keys =)"; [[ $cur != -* ]] && compopt -o nospace ;;
+	create:*) words="--ftl --preset --on --help $(_nlctl_lines keys =)"; [[ $cur != -* ]] && compopt -o nospace ;;
 	cut:*:--tear) words="not error blank" ;;
 	cut:*:--after | top:*:--interval | top:*:--count | migrations:*:--count | migrations:*:--wait) return ;;
 	delete:* | *:2:*) words="--help $(_nlctl_names)" ;;
