@@ -537,25 +537,20 @@ static void test_refused(void)
 	rig_destroy(&rig);
 }
 
-/*
- * @oob: of FTLs that find everything in OOB, or in a checkpoint.
- * @device: of FTLs in the device. Those on the host wait for memory.
- */
 static const struct {
 	const char *title;
 	void (*test)(void);
-	bool oob, device;
 } tests[] = {
 	{ "reads give what was written last, and all invariants hold", test_requests },
 	{ "a full device at minimum over-provisioning takes writes for ever", test_full },
 	{ "after a cut at every operation each page is as old as a flush at most", test_every_cut },
-	{ "a clean stop spares the scan, and a write after it is not lost", test_clean_stop, true },
-	{ "a checkpoint with a part twice is not whole", test_part_twice, true },
+	{ "a clean stop spares the scan, and a write after it is not lost", test_clean_stop },
+	{ "a checkpoint with a part twice is not whole", test_part_twice },
 	{ "blocks go bad, data stays, and in the end it is read-only", test_failures },
 	{ "a full device goes on until its spare blocks are used up", test_spares },
 	{ "erases are spread when one percent of the pages is hot", test_wear },
 	{ "when memory fails nothing is lost", test_memory },
-	{ "who must not wait does not", test_nowait, false, true },
+	{ "who must not wait does not", test_nowait },
 	{ "what begins later takes nothing from what comes before", test_came },
 	{ "a flush waits for what left the buffer before it", test_flush_waits },
 	{ "what can't be is refused", test_refused },
@@ -563,13 +558,22 @@ static const struct {
 	{ "large devices survive cuts anywhere", test_random_cuts },
 };
 
+/* Metadata of its own is no checkpoint, and who is on the host waits for memory. */
+static bool fits(void (*test)(void))
+{
+	if (kind != NL_FTL_SPLIT)
+		return true;
+	return test != test_clean_stop && test != test_part_twice &&
+	       !(test == test_nowait && rig_across);
+}
+
 static void run_all(const char *name)
 {
 	char title[160];
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(tests); i++) {
-		if (kind == NL_FTL_SPLIT && (tests[i].oob || (rig_across && tests[i].device)))
+		if (!fits(tests[i].test))
 			continue;
 		snprintf(title, sizeof(title), "%s: %s", name, tests[i].title);
 		ktap_run(title, tests[i].test);
