@@ -40,6 +40,20 @@ scattered() {
 	blkio "${words[@]:1}"
 }
 
+# --- a driver that has a raw device ----------------------------------------------------------------------
+
+check "a raw device for a driver" nlctl create chips 8M --ftl raw packages=4 pages=16
+check "it gets all that a raw device offers, and what flash would not do is refused" modprobe evenkeel_raw device=chips
+is "which is counted" "$(stat_of chips refused)" 9
+check_fails "a host can't have it now" "on=chips: is in use" nlctl create host 8M --on chips
+check_fails "it is not deleted" "chips is in use by evenkeel_raw" nlctl delete chips
+check_fails "nor can its module be unloaded" "in use" rmmod nameless
+check "its power goes" nlctl cut chips --off
+is "and the driver was told" "$(</sys/module/evenkeel_raw/parameters/cuts)" 1
+check "and goes itself" rmmod evenkeel_raw
+check "the power is back" nlctl power chips on
+check "deleted" nlctl delete chips
+
 # --- a raw device, and an FTL over it ------------------------------------------------------------------
 
 check "a raw device" raw
