@@ -3,21 +3,13 @@
  * Discards: a whole extent is unmapped and its place freed, so that the next write
  * to it is an allocation (wu-reddy section II); in an extent's part the granules
  * that it covers become unwritten.  Either way they read as zeroes from then on.
- * Granules covered in part stay as they are.
+ * Granules covered in part stay as they are.  Where the volume ends its last extent, and granule,
+ * does, too.
  *
  * Members are told when the free is durable (free.c); granules of an extent that
  * stays are not passed down.
  */
 #include "hybrid.h"
-
-/* Granules of an extent that lie wholly within sectors [from, to) of it. */
-static u32 covered(struct hy_pool *pool, u32 from, u32 to)
-{
-	u32 first = DIV_ROUND_UP(from, 1u << pool->granule_shift);
-	u32 end = to >> pool->granule_shift;
-
-	return first < end ? GENMASK(end - 1, first) : 0;
-}
 
 /* @f is used up on success. */
 static bool unmap(struct hy_pool *pool, u64 le, u64 entry, struct hy_free *f)
@@ -32,41 +24,53 @@ static bool unmap(struct hy_pool *pool, u64 le, u64 entry, struct hy_free *f)
 	return done;
 }
 
-static int discard_whole(struct hy_pool *pool, u64 le)
+/* @whole: all that the volume has of the extent. */
+static int discard_in(struct hy_pool *pool, u64 le, u32 bits, bool whole)
 {
 	struct hy_free *f = NULL;
-	u64 entry;
+	u64 entry, left;
 	int r;
 
 	for (;;) {
 		r = hy_pool_lookup(pool, le, &entry);
 		if (r || !ek_entry_mapped(entry))
 			break;
-		if (!f)
+		left = ek_entry_discard(entry, bits, whole);
+		if (left == entry)
+			break;
+		if (!left && !f)
 			f = hy_free_alloc(HY_MUST);
-		if (unmap(pool, le, entry, f)) {
+		if (!left && unmap(pool, le, entry, f)) {
 			hy_cache_forget(pool, le);
 			atomic64_dec(&pool->mapped);
 			return 0;
+		}
+		if (left && ek_map_cmpxchg(&pool->map, le, entry, left) == entry) {
+			hy_cache_forget(pool, le);
+			hy_commit_soon(pool);
+			break;
 		}
 	}
 	hy_free_drop(f);
 	return r;
 }
 
-static int discard_granules(struct hy_pool *pool, u64 le, u32 bits)
+/*
+ * Sectors [from, to) of an extent.  The last one of the pool ends where the volume does, or no
+ * discard would ever free it; not one within, where a table is shorter than the pool.
+ */
+static int discard_extent(struct hy_pool *pool, u64 le, u32 from, u32 to)
 {
-	u64 entry;
-	int r;
+	sector_t base = (sector_t)le << pool->extent_shift;
+	u32 end = pool->extent_sectors;
 
-	do {
-		r = hy_pool_lookup(pool, le, &entry);
-		if (r || !(ek_entry_valid(entry) & bits))
-			return r;
-	} while (ek_map_cmpxchg(&pool->map, le, entry, entry & ~(u64)bits) != entry);
-	hy_cache_forget(pool, le);
-	hy_commit_soon(pool);
-	return 0;
+	/* A discard is under way, so no other table is bound meanwhile. */
+	if (le == pool->nr_extents - 1)
+		end = min_t(sector_t, pool->bound->ti->len - base, end);
+	if (!from && to == pool->extent_sectors)
+		return discard_in(pool, le, U32_MAX, true);
+	return discard_in(pool, le, ek_discard_covers(from, to, end, pool->granule_shift),
+			  !from && to == end);
 }
 
 /**
@@ -96,10 +100,7 @@ int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker)
 
 		if (le >= nr_extents)
 			break;
-		if (!from && to == pool->extent_sectors)
-			r = discard_whole(pool, le);
-		else
-			r = discard_granules(pool, le, covered(pool, from, to));
+		r = discard_extent(pool, le, from, to);
 		sector = base + pool->extent_sectors;
 		cond_resched();
 	}

@@ -65,4 +65,43 @@ static inline u64 ek_entry_place(u64 e)
 	return e & ~EK_ENTRY_VALID_MASK;
 }
 
+/**
+ * ek_discard_covers - granules of an extent that a discard covers
+ * @from: its first sector within the extent
+ * @to: the first one behind it, @end at most
+ * @end: sectors of the extent that the volume has: fewer than its length in a volume's last one
+ * @granule_shift: of a number of sectors
+ *
+ * The granule that the volume ends in counts as covered to its end.  What is behind the volume is
+ * zeroes, as a first write fills its granule; but for what a longer table wrote there.
+ * Context: any.
+ * Return: a bit for each.
+ */
+static inline u32 ek_discard_covers(u32 from, u32 to, u32 end, u32 granule_shift)
+{
+	u32 granule = 1u << granule_shift;
+	u32 first = (from + granule - 1) >> granule_shift;
+	u32 last = (to + (to == end ? granule - 1 : 0)) >> granule_shift;
+
+	return first < last ? (u32)((2ull << (last - 1)) - (1ull << first)) : 0;
+}
+
+/**
+ * ek_entry_discard - what a discard leaves of an entry
+ * @e: the entry, mapped
+ * @bits: granules that it covers
+ * @whole: it covers all that the volume has of the extent
+ *
+ * Behind the end of a volume that was longer once other granules may be valid; then it stays.  One
+ * that is covered in part stays, too, whatever is valid: a first write to the rest may be under
+ * way, and would lose its place.
+ * Context: any.
+ * Return: the entry as it is to be; 0: unmapped.
+ */
+static inline u64 ek_entry_discard(u64 e, u32 bits, bool whole)
+{
+	e &= ~(u64)bits;
+	return whole && !ek_entry_valid(e) ? 0 : e;
+}
+
 #endif

@@ -329,9 +329,57 @@ static void changed_in_hand(void)
 	ek_map_destroy(&map);
 }
 
+#define GRANULE	4u	/* sectors, of a volume that is small enough to try all there is */
+#define EXTENT	(8 * GRANULE)
+
+/* Sector by sector: all of a granule's that the volume has are discarded. */
+static bool is_covered(u32 granule, u32 from, u32 to, u32 end)
+{
+	u32 s, n = 0;
+
+	for (s = granule * GRANULE; s < (granule + 1) * GRANULE && s < end; s++, n++)
+		if (s < from || s >= to)
+			return false;
+	return n;
+}
+
+static void discard_bits(void)
+{
+	u32 from, to, end, g, bits;
+
+	for (end = 1; end <= EXTENT; end++)
+		for (from = 0; from < end; from++)
+			for (to = from + 1; to <= end; to++) {
+				bits = ek_discard_covers(from, to, end, 2);
+				CHECK(!(bits >> 8));
+				for (g = 0; g < 8; g++)
+					CHECK(!(bits >> g & 1) == !is_covered(g, from, to, end),
+					      "[%u, %u) of %u: granule %u", from, to, end, g);
+			}
+	CHECK(ek_discard_covers(0, 8192, 8192, 8) == U32_MAX);
+	CHECK(ek_discard_covers(0, 8191, 8192, 8) == U32_MAX >> 1);
+	CHECK(ek_discard_covers(7936, 8192, 8192, 8) == 1u << 31);
+}
+
+static void discarded_entries(void)
+{
+	u64 e = ek_entry_make(3, 7, 0x3f);
+
+	CHECK(ek_entry_discard(e, 0x3f, true) == 0);
+	CHECK(ek_entry_discard(e, U32_MAX, true) == 0);
+	/* Nothing valid is left, but a write to the rest may be under way. */
+	CHECK(ek_entry_discard(e, 0x3f, false) == ek_entry_make(3, 7, 0));
+	/* Behind the end of the volume is what a longer table wrote. */
+	CHECK(ek_entry_discard(e, 0x1f, true) == ek_entry_make(3, 7, 0x20));
+	CHECK(ek_entry_discard(ek_entry_make(3, 7, 0), 0, true) == 0);
+	CHECK(ek_entry_discard(e, 0, false) == e);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
+	ktap_run("entry: a discard covers what is wholly within it, and the volume's end", discard_bits);
+	ktap_run("entry: an extent goes when all that the volume has of it is discarded", discarded_entries);
 	ktap_run("map: agrees with an array under random changes and takes", against_model);
 	ktap_run("map: allocation failures leave it whole", no_memory);
 	ktap_run("map: a change after the committer's read is in the next take", changed_in_hand);

@@ -82,4 +82,58 @@ check "make again with both" pool p "$line"
 fields_are "both are active" p "dev.0.state dev.1.state" "active active"
 check "there is room again" blkio write $dev $((61 * ext)) 8 1 -- verify $dev $((61 * ext)) 8 1
 check "nothing is lost" blkio verify $dev $((2 * ext)) $((46 * ext)) "$seed" -- verify $dev $((60 * ext)) $ext 9
+remove_pool p
+
+# A volume that ends within an extent, and within a granule: extents of 4 MiB, granules of 128 KiB
+disk m2 16M
+disk d 40M	# 9 extents
+disk e 40M
+end=$((2 * 8192 + 1024 + 8))
+ends() { table $end 8192 m2 "d e" 0 "stripe 2 commit_ms 50"; }
+grown() { table $1 8192 m2 "d e" 0 "stripe 2 commit_ms 50"; }
+have() { local got; get p dev.0.used dev.1.used mapped; [ "${#got[*]} $((got[0] + got[1])) ${got[2]}" = "3 $1 $1" ]; }
+check "a volume of two extents and a part" pool p "$(ends)"
+check "all of it" blkio write $dev 0 $end "$seed" -- flush $dev
+check "takes three" have 3
+check "a discard of a part at its end" blkio discard $dev $((end - 264)) 264
+check "which reads as zeroes" blkio verify $dev $((end - 264)) 264 0 -- verify $dev 16384 $((1024 + 8 - 264)) "$seed"
+check "frees nothing" blkio flush $dev -- verify $dev 0 16384 "$seed"
+check "three" have 3
+check "a discard of all but the last sectors" blkio discard $dev 0 $((end - 8))
+check "frees two" wait_for 10 have 1
+check "a discard of all that the volume has of the last one" blkio discard $dev 16384 $((end - 16384))
+check "frees it" wait_for 10 have 0
+check "again, by the command" eval 'blkio write $dev 0 $end "$seed" -- flush $dev && blkdiscard $dev'
+check "frees all" wait_for 10 have 0
+check "zeroes" blkio verify $dev 0 $end 0
+
+# ... that grows: what was never written there is zeroes, whether the end was freed or not
+check "its end is written" blkio write $dev 16384 $((end - 16384)) "$seed" -- flush $dev
+reload() { dmsetup load p --table "$1" && dmsetup suspend p && dmsetup resume p; }
+check "it grows, within the extent" reload "$(grown $((end + 504)))"
+check "what it had, and zeroes" blkio verify $dev 16384 $((end - 16384)) "$seed" -- verify $dev $end 504 0
+check "what it has got is written" blkio write $dev $end 504 "$seed" -- flush $dev
+check "a table that is shorter" reload "$(ends)"
+check "a discard of all that it has" blkio discard $dev 0 $end
+check "the longer one" reload "$(grown $((end + 504)))"
+check "has what is more than a granule behind that end" blkio verify $dev 16384 1024 0 -- verify $dev $((16384 + 1280)) 256 "$seed"
+check "one extent" have 1
+check "grown by extents" reload "$(grown $((4 * 8192)))"
+check "the same" blkio verify $dev 0 $((16384 + 1024)) 0 -- verify $dev $((16384 + 1280)) 256 "$seed" -- verify $dev $((16384 + 1536)) $((4 * 8192 - 16384 - 1536)) 0
+check "a table that ends before the pool does" reload "$(ends)"
+check "a discard of all that it has" blkio discard $dev 0 $end -- flush $dev
+check "frees nothing of an extent that goes on" have 1
+remove_pool p
+
+# a lost member that has the end can leave
+wipe m2 d e
+check "a volume that ends within an extent" pool p "$(ends)"
+check "all of it" blkio write $dev 0 $end "$seed" -- flush $dev
+is "its end is on the first member" "$(message p entry 2 | cut -d ' ' -f 1)" 0
+lost=$(ends)
+check "without that" reload "${lost/\/dev\/emudisk\/d/-}"
+check "a discard of all" blkdiscard -f $dev
+check "empties it" wait_for 10 have 0
+check "it can leave" message p evacuate 0
+check "and be removed" message p remove 0
 done_testing

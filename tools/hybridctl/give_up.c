@@ -204,7 +204,7 @@ static int look(const struct giving *g, uint64_t at, uint64_t len)
 	return -1;
 }
 
-/* What is left moves only if that has helped: it may be the end of a volume within a granule. */
+/* What is left moves only if that has helped. */
 static int discard_unreadable(struct giving *g, uint64_t at, uint64_t len)
 {
 	int err = discard(g, at, len);
