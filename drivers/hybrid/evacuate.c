@@ -85,19 +85,45 @@ static enum step send_off(struct hy_pool *pool, unsigned int from, u64 le, u64 n
 	return why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER ? STEP_WAIT : STEP_ON;
 }
 
+/* A page of the map that can't be read tells nothing of its extents: on to the next one. */
+static void pass_page(struct hy_pool *pool, struct hy_member *m)
+{
+	u64 left = min(EK_PAGE_ENTRIES - m->drain_at % EK_PAGE_ENTRIES,
+		       pool->nr_extents - m->drain_at);
+
+	m->passes.unread += left;
+	m->drain_at += left - 1;
+}
+
 /* The entry at the cursor; @loaded: a page of the map was read in this tick, the next waits. */
 static enum step look_at(struct hy_pool *pool, unsigned int i, u64 now, bool *loaded)
 {
 	struct hy_member *m = &pool->member[i];
+	enum step step;
 	u64 entry;
 	int r;
 
 	r = hy_pool_lookup_step(pool, m->drain_at, &entry, loaded);
 	if (r == -EAGAIN)
 		return STEP_WAIT;
+	if (r)
+		pass_page(pool, m);
 	if (r || !ek_entry_mapped(entry) || ek_entry_member(entry) != i)
 		return STEP_ON;
-	return send_off(pool, i, m->drain_at, now);
+	step = send_off(pool, i, m->drain_at, now);
+	m->passes.trying += step == STEP_ON;
+	return step;
+}
+
+/* Whoever waits until it is empty is to see whether that has an end. */
+static void end_pass(struct hy_passes *p)
+{
+	WRITE_ONCE(p->tried, p->trying);
+	WRITE_ONCE(p->unknown, p->unread);
+	p->trying = 0;
+	p->unread = 0;
+	/* Its numbers first: pairs with hy_members_show(). */
+	smp_store_release(&p->nr, p->nr + 1);
 }
 
 /* Returns: has it to wait for something? */
@@ -117,6 +143,7 @@ static bool drain(struct hy_pool *pool, unsigned int i, u64 now)
 		/* What could not be copied is tried again, but not all the time. */
 		m->drain_at = 0;
 		m->drain_next = now + HY_DRAIN_PAUSE;
+		end_pass(&m->passes);
 		hy_commit_soon(pool);
 		return false;
 	}
@@ -242,6 +269,8 @@ int hy_evacuate(struct hy_pool *pool, unsigned int i, const char **reason)
 	m->drain_at = 0;
 	m->drain_next = 0;
 	m->drained = false;
+	m->passes.trying = 0;
+	m->passes.unread = 0;
 	return change(pool, m, true, reason);
 }
 

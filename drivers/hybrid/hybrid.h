@@ -169,6 +169,16 @@ struct hy_probe {
 	u64 seen_ns;
 };
 
+/*
+ * struct hy_passes - what came of going through the map for what is on a member that leaves
+ * Numbers of extents; of the last time that came to the end, and of the present one.
+ */
+struct hy_passes {
+	u64 nr;			/* times */
+	u64 tried, unknown;	/* was to be moved; the map can't be read */
+	u64 trying, unread;
+};
+
 /**
  * struct hy_member - a member of a pool
  * @bdev: its device, of the bound table; NULL: lost
@@ -189,6 +199,7 @@ struct hy_probe {
  * @drain_at: the next logical extent to be looked at while it is draining
  * @drained: said to be empty
  * @drain_next: ns: not to be looked through again before
+ * @passes: through the map since it was to leave, the balancer's
  * @errors: I/O errors
  * @failed_requests: of users, that ended with an error
  * @seen_failed: of them at the end of the last period
@@ -219,6 +230,7 @@ struct hy_member {
 	u64 drain_at;
 	bool drained;
 	u64 drain_next;
+	struct hy_passes passes;
 	atomic64_t errors;
 	atomic64_t failed_requests;
 	u64 seen_failed;
@@ -715,6 +727,10 @@ bool hy_evacuate_tick(struct hy_pool *pool, u64 now);
 int hy_evacuate(struct hy_pool *pool, unsigned int i, const char **reason);
 int hy_stay(struct hy_pool *pool, unsigned int i, const char **reason);
 int hy_remove_member(struct hy_pool *pool, unsigned int i, const char **reason);
+
+/* standing.c */
+void hy_members_show(struct hy_pool *pool, char *result, unsigned int maxlen);
+const char *hy_member_state(struct hy_member *m);
 
 /* lost.c */
 int hy_lost_show(struct hy_pool *pool, u64 from, char *result, unsigned int maxlen);

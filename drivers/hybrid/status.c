@@ -71,16 +71,6 @@ static char meta_state(struct hy_pool *pool, unsigned int i)
 	return 'A';
 }
 
-static const char *member_state(struct hy_member *m)
-{
-	static const char * const name[] = {
-		"active", "degraded", "failed", "draining", "removed"
-	};
-	u32 state = READ_ONCE(m->state);
-
-	return name[m->bdev || state == EK_MEMBER_REMOVED ? state : EK_MEMBER_FAILED];
-}
-
 /* heat_lock held, for the sample. */
 static void emit_member(struct hy_pool *pool, unsigned int i, char *result, unsigned int maxlen,
 			unsigned int *pos)
@@ -94,7 +84,7 @@ static void emit_member(struct hy_pool *pool, unsigned int i, char *result, unsi
 		DMEMIT(" %u:%u", MAJOR(m->bdev->bd_dev), MINOR(m->bdev->bd_dev));
 	else
 		DMEMIT(" -");
-	DMEMIT(" %s %u/%u %u %u %llu %llu %llu %llu %lld %lld", member_state(m),
+	DMEMIT(" %s %u/%u %u %u %llu %llu %llu %llu %lld %lld", hy_member_state(m),
 	       total ? total - ek_space_nr_free(&m->space) : 0, total,
 	       m->share, READ_ONCE(pool->decision.target[i]),
 	       ek_rt_mean(r), ek_rt_mean(w), ek_rt_percentile(r, 990), ek_rt_percentile(w, 990),
@@ -512,6 +502,10 @@ static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc
 		return message_holds(pool, argv, result, maxlen);
 	if (argc == 1 && !strcasecmp(argv[0], "cache")) {
 		hy_cache_show(pool, result, maxlen);
+		return 1;
+	}
+	if (argc == 1 && !strcasecmp(argv[0], "members")) {
+		hy_members_show(pool, result, maxlen);
 		return 1;
 	}
 	if (argc == 1 && !strcasecmp(argv[0], "samples"))

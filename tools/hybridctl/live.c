@@ -151,6 +151,17 @@ int live_look(struct live *l)
 	return err;
 }
 
+bool live_standing(const struct live *l, struct standing *s)
+{
+	char *reply = NULL, *why = NULL;
+	bool is = !dm_message(l->name, "members", &reply, &why) && reply &&
+		  standing_parse(reply, s) && s->nr == l->st.nr_devs;
+
+	free(reply);
+	free(why);
+	return is;
+}
+
 bool live_pool(const char *name, struct ek_label_info *info)
 {
 	char *params, why[96];

@@ -6,6 +6,7 @@
 #define HYBRIDCTL_LIVE_H
 
 #include "area.h"
+#include "standing.h"
 #include "status.h"
 #include "table.h"
 
@@ -39,6 +40,9 @@ bool live_pool(const char *name, struct ek_label_info *info);
 int live_is_still(const char *name, const uint8_t *uuid);
 /* The status anew. */
 int live_look(struct live *l);
+
+/* How its members stand; false: the kernel can't tell, as its module is an older one. */
+bool live_standing(const struct live *l, struct standing *s);
 
 /* Member by path or by index, printed if there is none; -1: none.  Of a path: its label's, too. */
 int live_member(const struct live *l, const char *word, bool quiet);

@@ -249,6 +249,9 @@ struct emptying {
 	bool give_up;
 	unsigned int stuck;	/* looks without change */
 	uint64_t failed;	/* copies until then */
+	uint64_t passes;	/* through the map until then */
+	bool known;		/* can the kernel tell of @standing? */
+	struct standing standing;
 };
 
 static void tell(const struct live *l, unsigned int i, struct emptying *p, bool end)
@@ -270,20 +273,27 @@ static uint64_t room_elsewhere(const struct live *l, unsigned int but, enum stat
 	return sum;
 }
 
-/* What one that failed meanwhile still gives the kernel goes on to move. */
-static bool is_leaving(const struct status_dev *d)
+/*
+ * What one that failed meanwhile still gives the kernel goes on to move; unless it was told to let
+ * it stay, which only newer modules can tell.
+ */
+static bool is_leaving(const struct live *l, unsigned int i, const struct emptying *p)
 {
-	return d->state == DEV_DRAINING || (d->state == DEV_FAILED && d->present);
+	const struct status_dev *d = &l->st.dev[i];
+
+	return d->state == DEV_DRAINING ||
+	       (d->state == DEV_FAILED && d->present && (!p->known || p->standing.dev[i].leaving));
 }
 
-/* Member @i is; of another one that has failed nobody knows whether it is to leave. */
-static uint64_t all_that_leaves(const struct live *l, unsigned int i)
+/* Member @i is; of another one that has failed an older module does not tell. */
+static uint64_t all_that_leaves(const struct live *l, unsigned int i, const struct emptying *p)
 {
 	uint64_t sum = l->st.dev[i].used;
 	unsigned int k;
 
 	for (k = 0; k < l->st.nr_devs; k++)
-		if (k != i && l->st.dev[k].state == DEV_DRAINING)
+		if (k != i && (l->st.dev[k].state == DEV_DRAINING ||
+			       (p->known && p->standing.dev[k].leaving && l->st.dev[k].present)))
 			sum += l->st.dev[k].used;
 	return sum;
 }
@@ -329,12 +339,23 @@ static int stays(const struct live *l, unsigned int i, const char *how)
 
 	extents_ask(&e, l->name, question);
 	where = text_of(l, &e);
+	if (e.unknown)
+		warn("%s: of %llu extents of the volume the map can't be read: some of member %u may be among them",
+		     l->name, (unsigned long long)e.unknown, i);
 	fail("%s: %llu extents on member %u can't be copied, and stay there: sectors %s of the volume (%s, or hybridctl evacuate %s %u --cancel)",
 	     l->name, (unsigned long long)l->st.dev[i].used, i, where, how, l->name, i);
 	free(where);
 	free(question);
 	extents_free(&e);
 	return EXIT_FAILED;
+}
+
+static void begin_anew(const struct live *l, unsigned int i, struct emptying *p)
+{
+	p->stuck = 0;
+	p->last = l->st.dev[i].used;
+	p->failed = copies_failed(l);
+	p->passes = p->standing.dev[i].passes;
 }
 
 /* Of what is left the rest may be copied then; copies that failed until now count no more. */
@@ -351,8 +372,8 @@ static int go_on_without(struct live *l, unsigned int i, struct emptying *p)
 		err = stays(l, i, "all of them can be read: see the kernel's log for what stops the copies");
 	if (!err)
 		err = live_look(l);
-	p->stuck = 0;
-	p->failed = copies_failed(l);
+	if (!err)
+		begin_anew(l, i, p);
 	return err;
 }
 
@@ -366,25 +387,52 @@ static int judge_room(const struct live *l, unsigned int i)
 	return fail("%s: the other members are full; add one, or --cancel", l->name);
 }
 
+/* What was freed last is so after a commit. */
+static unsigned int looks_of_commit(const struct live *l)
+{
+	return STUCK_LOOKS / 2 + status_setting(&l->st, "commit_ms", 1000) / LOOK_MS;
+}
+
+/*
+ * The kernel has gone through all of the map, time and again, and found nothing there that it could
+ * have tried to move.
+ */
+static int judge_passes(const struct live *l, unsigned int i, const struct emptying *p)
+{
+	const struct standing_dev *s = &p->standing.dev[i];
+
+	if (!p->known || s->tried || s->passes - p->passes <= STUCK_PASSES ||
+	    p->stuck < looks_of_commit(l))
+		return EXIT_OK;
+	if (s->unknown)
+		return fail("%s: %llu extents stay on member %u, as the map of %llu extents of the volume can't be read: stop the volume and let hybridctl repair look at its metadata, or let the member stay (hybridctl evacuate %s %u --cancel)",
+			    l->name, (unsigned long long)l->st.dev[i].used, i,
+			    (unsigned long long)s->unknown, l->name, i);
+	return fail("%s: %llu extents on member %u are in use, and nothing of the volume is there: stop the volume and let hybridctl check look at its metadata, or let the member stay (hybridctl evacuate %s %u --cancel)",
+		    l->name, (unsigned long long)l->st.dev[i].used, i, l->name, i);
+}
+
 static int judge_progress(struct live *l, unsigned int i, struct emptying *p)
 {
 	const struct status_dev *d = &l->st.dev[i];
 
-	if (!is_leaving(d))
+	p->known = live_standing(l, &p->standing);
+	if (!is_leaving(l, i, p))
 		return fail("%s: member %u is not being evacuated any more: it is %s", l->name, i,
 			    d->present ? status_dev_state_name(d->state) : "lost");
 	if (l->st.mode != MODE_RW)
 		return fail("%s: is not writable any more", l->name);
 	/* Counted anew, it has been stopped and assembled. */
-	if (d->used != p->last || copies_failed(l) < p->failed) {
-		p->stuck = 0;
-		p->last = d->used;
-		p->failed = copies_failed(l);
-	}
-	if (d->used && copies_failed(l) - p->failed >= STUCK_PASSES * all_that_leaves(l, i))
+	if (d->used != p->last || copies_failed(l) < p->failed ||
+	    p->standing.dev[i].passes < p->passes)
+		begin_anew(l, i, p);
+	if (d->used && copies_failed(l) - p->failed >= STUCK_PASSES * all_that_leaves(l, i, p))
 		return p->give_up ? go_on_without(l, i, p) :
 		       stays(l, i, "overwrite or discard them and go on, or let --give-up discard what of them can't be read");
-	return p->stuck++ > STUCK_LOOKS ? judge_room(l, i) : EXIT_OK;
+	p->stuck++;
+	if (d->used && judge_passes(l, i, p))
+		return EXIT_FAILED;
+	return p->stuck > STUCK_LOOKS ? judge_room(l, i) : EXIT_OK;
 }
 
 static int wait_empty(struct live *l, unsigned int i, bool give_up)

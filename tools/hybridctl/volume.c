@@ -86,6 +86,19 @@ static void read_cache(struct volume *v)
 	free(reply);
 }
 
+/* A module that is older does not know the question. */
+static void read_standing(struct volume *v)
+{
+	char *reply = NULL, *why = NULL;
+
+	if (dm_message(v->name, "members", &reply, &why))
+		free(why);
+	else if (reply)
+		v->has_standing = standing_parse(reply, &v->standing) &&
+				  v->standing.nr == v->st.nr_devs;
+	free(reply);
+}
+
 static bool may_have_lost(const struct volume *v)
 {
 	unsigned int i;
@@ -166,6 +179,7 @@ static int look(struct volume *v, const char *name, unsigned int what, struct vo
 	free(params);
 	for (i = 0; i < v->st.nr_devs; i++)
 		look_at_member(v, i);
+	read_standing(v);
 	read_tier(v);
 	read_cache(v);
 	v->has_sync = volume_sync_at(name, &v->st, &v->sync);

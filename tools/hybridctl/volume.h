@@ -10,6 +10,7 @@
 
 #include "area.h"
 #include "extents.h"
+#include "standing.h"
 #include "status.h"
 #include "cached.h"
 #include "tier.h"
@@ -28,6 +29,8 @@ struct volume {
 	char *path[STATUS_MAX_DEVS];	/* NULL: lost */
 	char uuid[STATUS_MAX_DEVS][UUID_TEXT];	/* "" if the label can't be read */
 	bool forgets[STATUS_MAX_DEVS];	/* its content is lost with the power */
+	bool has_standing;
+	struct standing standing;	/* of the members, if @has_standing */
 	struct extents lost;		/* whose data went with members, with LOOK_LOST */
 	bool has_cache;
 	struct cached cache;		/* extents in memory, if @has_cache */

@@ -13,13 +13,16 @@
 static json_t *device_json(const struct volume *v, unsigned int i)
 {
 	const struct status_dev *d = &v->st.dev[i];
+	const struct standing_dev *s = v->has_standing ? &v->standing.dev[i] : NULL;
 
-	return json_pack("{s:i, s:o, s:o, s:b, s:s, s:{s:I, s:I}, s:f, s:f, s:f, s:f, s:f, s:f, s:I}",
+	return json_pack("{s:i, s:o, s:o, s:b, s:s, s:o, s:o, s:{s:I, s:I}, s:f, s:f, s:f, s:f, s:f, s:f, s:I}",
 			 "index", (int)i,
 			 "path", v->path[i] ? json_string(v->path[i]) : json_null(),
 			 "uuid", v->uuid[i][0] ? json_string(v->uuid[i]) : json_null(),
 			 "volatile", v->forgets[i],
 			 "state", status_dev_state_name(d->state),
+			 "leaving", s ? json_boolean(s->leaving) : json_null(),
+			 "errors", s ? json_integer((json_int_t)s->errors) : json_null(),
 			 "extents", "total", (json_int_t)d->total, "used", (json_int_t)d->used,
 			 "share", (double)d->share_ppm / 1e6, "target", (double)d->target_ppm / 1e6,
 			 "read_us", (double)d->read_ns / 1e3, "write_us", (double)d->write_ns / 1e3,
@@ -308,12 +311,22 @@ void volume_print_lost(FILE *out, const struct volume *v, unsigned int shown)
 
 static void print_offers(FILE *out, const struct volume *v)
 {
+	const struct status_dev *d;
 	unsigned int i;
 
-	for (i = 0; i < v->st.nr_devs; i++)
-		if (v->st.dev[i].state == DEV_DEGRADED && v->st.dev[i].used)
+	for (i = 0; i < v->st.nr_devs; i++) {
+		d = &v->st.dev[i];
+		if (d->state == DEV_DEGRADED && d->used)
 			fprintf(out, "Device %u had errors: hybridctl evacuate %s %u would empty it\n",
 				i, v->name, i);
+		if (d->state != DEV_FAILED || !d->present || !d->used || !v->has_standing)
+			continue;
+		if (v->standing.dev[i].leaving)
+			fprintf(out, "Device %u has failed, and is to leave: what can be read of it moves\n", i);
+		else
+			fprintf(out, "Device %u has failed: hybridctl evacuate %s %u would move what can be read\n",
+				i, v->name, i);
+	}
 }
 
 void volume_print(FILE *out, const struct volume *v, unsigned int width)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What status --json tells of a volume is what its status line has. */
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../volume.h"
@@ -122,6 +123,66 @@ static void test_cache(void)
 	status_free(&v.st);
 }
 
+#define MEMBERS	"rw - 256 10/8000 3/512 1 A 2 254:3 failed 7/100 0 0 0 0 0 0 0 7 " \
+		"254:4 draining 3/100 0 0 0 0 0 0 0 7 0 - 9 8 1 1048576 2 0 11 22 33 44 wardrop 0"
+
+/* A failed member that is to leave is told from one that stays. */
+static void test_standing(void)
+{
+	static const char *const other[] = {
+		"", "0 failed leaves 3 4 5", "0 failed leaves 3 4 5 6 7", "0 gone leaves 3 4 5 6",
+		"0 failed goes 3 4 5 6", "1 failed leaves 3 4 5 6", "0 failed leaves 3 4 -5 6",
+		"0 failed leaves 3 4 5 6\n", "0 failed leaves 3 4 5 6\n2 draining leaves 0 1 2 3",
+	};
+	char said[] = "0 failed leaves 3 4 5 6\n1 draining leaves 0 1 2 0", why[128], text[128];
+	char stays[] = "0 failed stays 3 4 5 6\n1 draining leaves 0 1 2 0", *out = NULL;
+	struct volume v = { .name = "vol" };
+	json_t *all, *devices;
+	size_t i, size;
+	FILE *f;
+
+	if (!ktap_ok(status_parse(MEMBERS, &v.st, why, sizeof(why)), "two members"))
+		return;
+	all = volume_json(&v);
+	devices = json_object_get(all, "devices");
+	ktap_ok(json_is_null(json_object_get(json_array_get(devices, 0), "leaving")) &&
+		json_is_null(json_object_get(json_array_get(devices, 1), "errors")),
+		"json: who leaves is not known of an older module");
+	json_decref(all);
+	v.has_standing = standing_parse(said, &v.standing);
+	all = volume_json(&v);
+	devices = json_object_get(all, "devices");
+	ktap_ok(v.has_standing && v.standing.nr == 2 && v.standing.dev[0].passes == 4 &&
+		v.standing.dev[0].tried == 5 && v.standing.dev[0].unknown == 6 &&
+		json_is_true(json_object_get(json_array_get(devices, 0), "leaving")) &&
+		number(json_array_get(devices, 0), NULL, "errors") == 3, "json: one that leaves");
+	json_decref(all);
+	v.has_standing = standing_parse(stays, &v.standing);
+	all = volume_json(&v);
+	devices = json_object_get(all, "devices");
+	ktap_ok(json_is_false(json_object_get(json_array_get(devices, 0), "leaving")) &&
+		json_is_true(json_object_get(json_array_get(devices, 1), "leaving")),
+		"json: one that stays");
+	json_decref(all);
+	f = open_memstream(&out, &size);
+	volume_print(f, &v, 8);
+	fclose(f);
+	ktap_ok(strstr(out, "Device 0 has failed: hybridctl evacuate vol 0 would"),
+		"people are told what may be done about one that has failed");
+	free(out);
+	v.standing.dev[0].leaving = true;
+	f = open_memstream(&out, &size);
+	volume_print(f, &v, 8);
+	fclose(f);
+	ktap_ok(strstr(out, "Device 0 has failed, and is to leave"), "and that it leaves");
+	free(out);
+	for (i = 0; i < sizeof(other) / sizeof(*other); i++) {
+		snprintf(text, sizeof(text), "%s", other[i]);
+		ktap_ok(!standing_parse(text, &v.standing), "members: an answer that is not understood (%zu)", i);
+	}
+	status_free(&v.st);
+}
+
 int main(void)
 {
 	ktap_begin();
@@ -129,5 +190,6 @@ int main(void)
 	test_progress();
 	test_counts();
 	test_cache();
+	test_standing();
 	return ktap_end();
 }
