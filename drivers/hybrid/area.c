@@ -155,6 +155,31 @@ static int label_read(struct hy_area *a, struct page *page, struct ek_label_info
 	return r;
 }
 
+/**
+ * hy_area_answers - does a device flush, and is its label there?
+ * @a: an area of a table that is in use
+ *
+ * Context: sleeps.
+ * Return: 0; -EUCLEAN: another label; -ENOMEM; why it does not.
+ */
+int hy_area_answers(struct hy_area *a)
+{
+	struct page *page = alloc_page(GFP_NOIO);
+	struct ek_label_info info;
+	bool forming;
+	int r;
+
+	if (!page)
+		return -ENOMEM;
+	r = blkdev_issue_flush(a->dev->bdev);
+	if (!r)
+		r = label_read(a, page, &info, &forming);
+	if (!r && memcmp(info.area_uuid, a->uuid, EK_UUID_SIZE))
+		r = -EUCLEAN;
+	__free_page(page);
+	return r;
+}
+
 static int label_error(int r, bool meta, char **error)
 {
 	switch (r) {

@@ -297,6 +297,7 @@ struct hy_commit_wait {
 	bool policy;
 	bool super;
 	unsigned int remove;
+	struct hy_member *reinstate;
 	const struct ek_reshape *reshape;
 	int error;
 	struct completion done;
@@ -331,6 +332,8 @@ static void take_wants(struct hy_pool *pool, struct wants *wants)
 		wants->message |= w->message;
 		wants->policy |= w->policy;
 		pool->removing |= w->remove;
+		if (w->reinstate)
+			hy_member_reinstate_begin(pool, w->reinstate);
 	}
 }
 
@@ -370,6 +373,8 @@ static void end_waits(struct hy_pool *pool, struct wants *wants, int error, int 
 			w->error = write_super(pool, w->reshape);
 		else
 			w->error = error ?: w->message ? lost : w->policy ? policy : 0;
+		if (w->reinstate && !w->error)
+			w->error = hy_member_reinstate_end(pool, w->reinstate);
 		complete(&w->done);	/* it is gone */
 	}
 }
@@ -483,6 +488,17 @@ int hy_commit_removal(struct hy_pool *pool, unsigned int member)
 	int r = wait_for_commit(pool, &w);
 
 	return r ?: READ_ONCE(pool->member[member].state) == EK_MEMBER_REMOVED ? 0 : -EROFS;
+}
+
+/*
+ * A commit that asks it, as all others; then nobody is in the middle of doubting it, and it is
+ * trusted again.  Context: sleeps.  Return: 0: it is; an error.
+ */
+int hy_commit_reinstate(struct hy_pool *pool, struct hy_member *m)
+{
+	struct hy_commit_wait w = { .reinstate = m };
+
+	return wait_for_commit(pool, &w);
 }
 
 /**

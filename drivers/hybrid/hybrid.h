@@ -194,6 +194,7 @@ struct hy_passes {
  * @flush_bio: the committer's
  * @lost: of @writes those that a flush which failed may have lost, and somebody is to be told
  * @failed_flushes: in a row; the committer's own
+ * @write_failed: one has since the last flush that ended well
  * @state: enum ek_member_state
  * @leaving: it is to be emptied, whatever @state says of its health; so it is saved
  * @drain_at: the next logical extent to be looked at while it is draining
@@ -225,6 +226,7 @@ struct hy_member {
 	struct bio flush_bio;
 	u64 lost;
 	unsigned int failed_flushes;
+	bool write_failed;
 	u32 state;
 	bool leaving;
 	u64 drain_at;
@@ -447,6 +449,7 @@ struct hy_pool {
 	bool lost_again;		/* and hy_free_revert(), hy_take_back_end() */
 	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned long doubted;		/* the committer's: members; see take_back.c */
+	unsigned long distrusted;	/* members: see hy_members_flush() */
 	unsigned int nr_taken_back;	/* likewise: extents */
 	struct ek_page *committed;	/* likewise: a page of the map, as on the media */
 	u64 committed_index;		/* which one; U64_MAX: none */
@@ -533,6 +536,7 @@ int hy_areas_check(struct hy_table *t, char **error);
 int hy_labels_write(struct hy_pool *pool, struct hy_table *t, const char *name, bool forming,
 		    u8 (*member_uuid)[EK_UUID_SIZE]);
 int hy_labels_settle(struct hy_table *t);
+int hy_area_answers(struct hy_area *a);
 int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *state,
 		    char **error);
 
@@ -699,6 +703,8 @@ void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);
 void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests);
+void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m);
+int hy_member_reinstate_end(struct hy_pool *pool, struct hy_member *m);
 
 /* commit.c */
 void hy_commit_init(struct hy_pool *pool);
@@ -708,6 +714,7 @@ void hy_commit_soon(struct hy_pool *pool);
 int hy_commit_policy(struct hy_pool *pool);
 int hy_commit_super(struct hy_pool *pool, const struct ek_reshape *reshape);
 int hy_commit_removal(struct hy_pool *pool, unsigned int member);
+int hy_commit_reinstate(struct hy_pool *pool, struct hy_member *m);
 int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
 int hy_commit_message(struct hy_pool *pool, bool checkpoint);
 bool hy_commit_needed(struct hy_pool *pool, u64 le);
@@ -731,6 +738,7 @@ int hy_remove_member(struct hy_pool *pool, unsigned int i, const char **reason);
 /* standing.c */
 void hy_members_show(struct hy_pool *pool, char *result, unsigned int maxlen);
 const char *hy_member_state(struct hy_member *m);
+int hy_reinstate(struct hy_pool *pool, unsigned int i, const char **reason);
 
 /* lost.c */
 int hy_lost_show(struct hy_pool *pool, u64 from, char *result, unsigned int maxlen);

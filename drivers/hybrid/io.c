@@ -563,6 +563,8 @@ static noinline void sent_done(struct hy_pool *pool, struct hy_io *io, blk_statu
 	request_done(m, io, write, !error);
 	if (unlikely(error)) {
 		atomic64_add(1 + io->more, &m->failed_requests);	/* as the monitor counts */
+		if (write)
+			WRITE_ONCE(m->write_failed, true);
 		hy_member_error(pool, m, error);
 	} else if (write && !(io->flags & HY_IO_FIRST)) {
 		mark_settled(pool, io);

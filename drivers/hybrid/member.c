@@ -3,14 +3,18 @@
  * Members: which of their writes are durable, and how they fare.
  *
  *	active		as it should be
- *	degraded	it answered with an error: nothing new goes there while another has
- *			room, and it is time to evacuate it
- *	failed		for a whole period it answered with nothing else: nothing new goes
- *			there at all.  What is there is still asked for, as nobody knows
- *			better which of it can be had.  Or it could not flush, time and again:
- *			commits do not wait for it any more
+ *	degraded	it answered with errors (degrade_errors), or could not flush: nothing new goes
+ *			there while another has room, and it is time to evacuate it
+ *	failed		for a whole period it answered with nothing else (fail_requests): nothing new
+ *			goes there at all.  What is there is still asked for, as nobody knows
+ *			better which of it can be had.  Or it could not flush, time and again
+ *			(fail_flushes): commits do not wait for it any more
  *
- * Neither outlives the pool's next start, unlike what somebody asked for (evacuate.c).
+ * Neither outlives the pool's next start, unlike what somebody asked for (evacuate.c), and whoever
+ * knows that the cause is gone can say so before that (standing.c).
+ *
+ * A flush that fails makes it degraded at once, whatever is set: nothing may move to a member that is
+ * doubted (take_back.c).
  *
  * One that is to leave (evacuate.c) and fails is failed, too, and still to leave.  Whoever changes
  * a state does it from the one it knows, as errors come on any CPU.
@@ -22,9 +26,6 @@
  */
 #include "hybrid.h"
 #include "hybrid_trace.h"
-
-#define HY_FAILED_REQUESTS	16	/* in a period: fewer prove nothing */
-#define HY_FAILED_FLUSHES	8	/* in a row */
 
 static u64 writes_completed(struct hy_member *m)
 {
@@ -72,6 +73,7 @@ void hy_member_forget_writes(struct hy_member *m)
 	m->flushed = HY_NEVER_FLUSHED;
 	m->lost = 0;
 	m->failed_flushes = 0;
+	m->write_failed = false;
 }
 
 /* Others may change it at the same time, so that only who finds what it expects does. */
@@ -99,17 +101,30 @@ void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state)
 		trace_hybrid_member_state(pool, m - pool->member, was, state);
 }
 
-/* Until the next start: new extents and migrations go elsewhere if they can. */
-static void degrade(struct hy_pool *pool, struct hy_member *m)
+/* New extents and migrations go elsewhere if they can. */
+static bool degrade(struct hy_pool *pool, struct hy_member *m)
 {
-	change_state(pool, m, EK_MEMBER_ACTIVE, EK_MEMBER_DEGRADED);
+	return change_state(pool, m, EK_MEMBER_ACTIVE, EK_MEMBER_DEGRADED);
 }
 
-/* From one that answered with an error to one of which nothing is expected. */
+/* To one of which nothing is expected. */
 static bool has_failed(struct hy_pool *pool, struct hy_member *m)
 {
 	return change_state(pool, m, EK_MEMBER_DEGRADED, EK_MEMBER_FAILED) ||
+	       change_state(pool, m, EK_MEMBER_ACTIVE, EK_MEMBER_FAILED) ||
 	       change_state(pool, m, EK_MEMBER_DRAINING, EK_MEMBER_FAILED);
+}
+
+static void tell_degraded(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
+{
+	DMERR("member %u is degraded: I/O error (status %d)",
+	      (unsigned int)(m - pool->member), blk_status_to_errno(status));
+	queue_work(pool->wq, &pool->event_work);
+}
+
+static bool has_too_many_errors(struct hy_pool *pool, struct hy_member *m)
+{
+	return atomic64_read(&m->errors) >= READ_ONCE(pool->set.degrade_errors);
 }
 
 /*
@@ -128,6 +143,13 @@ static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
 	return -EIO;
 }
 
+/* Nothing moves to a member that is doubted, which it may be, reinstated as it has failed anew. */
+static void distrust(struct hy_pool *pool, struct hy_member *m)
+{
+	hy_cache_forget_all(pool);
+	degrade(pool, m);
+}
+
 /*
  * What it acknowledged may be gone, even if the next flush succeeds: that is told, and what has not
  * been committed is not relied on any more.
@@ -140,10 +162,12 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 	hy_cache_forget_all(pool);
 	m->lost = seen;
 	hy_member_error(pool, m, status);
-	degrade(pool, m);	/* whatever the error is called */
-	if (m->failed_flushes < HY_FAILED_FLUSHES)
+	/* Whatever the error is called, and however many may be. */
+	if (degrade(pool, m))
+		tell_degraded(pool, m, status);
+	if (m->failed_flushes < UINT_MAX)
 		m->failed_flushes++;
-	if (m->failed_flushes == HY_FAILED_FLUSHES && has_failed(pool, m)) {
+	if (m->failed_flushes >= READ_ONCE(pool->set.fail_flushes) && has_failed(pool, m)) {
 		DMERR("member %u has failed: %u flushes in a row",
 		      (unsigned int)(m - pool->member), m->failed_flushes);
 		queue_work(pool->wq, &pool->event_work);
@@ -166,7 +190,8 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
  * once.  What one that is lost or can't flush had not flushed is lost: pool->lost_unflushed says so
  * to the next FLUSH, pool->unflushed to those that this commit is for.  Nothing of that may be
  * committed: with these members in pool->reverting it returns -EIO, and is to be called again, for
- * the others, when they are doubted (free.c, take_back.c).
+ * the others, when they are doubted (free.c, take_back.c).  One that is distrusted, as it has failed
+ * in between (standing.c), is treated as if it were lost, with what it had not flushed until now.
  *
  * Context: the committer; sleeps.
  * Return: 0, -EIO when a flush failed (that member's stay unflushed).
@@ -182,11 +207,15 @@ int hy_members_flush(struct hy_pool *pool)
 	init_completion(&wait.done);
 	for (i = 0; i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
+		bool distrusted = test_and_clear_bit(i, &pool->distrusted);
 
+		/* After the bit: what was acknowledged before it was set is among them. */
 		seen[i] = writes_completed(m);
 		if (seen[i] == m->flushed || test_bit(i, &pool->doubted))
 			continue;
-		if (!m->bdev) {
+		if (!m->bdev || distrusted) {
+			if (distrusted)
+				distrust(pool, m);
 			r = flush_lost(pool, m, seen[i]) ?: r;
 			continue;
 		}
@@ -206,6 +235,7 @@ int hy_members_flush(struct hy_pool *pool)
 		} else {
 			m->flushed = seen[i];
 			m->failed_flushes = 0;
+			WRITE_ONCE(m->write_failed, false);
 		}
 	}
 	return r;
@@ -223,7 +253,7 @@ void hy_member_stays(struct hy_pool *pool, struct hy_member *m)
 	change_state(pool, m, EK_MEMBER_DRAINING, EK_MEMBER_ACTIVE);
 	/* An error that found it draining counted and changed nothing; one from now on does. */
 	smp_mb();
-	if (atomic64_read(&m->errors))
+	if (has_too_many_errors(pool, m))
 		degrade(pool, m);
 }
 
@@ -240,12 +270,13 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 	if (status == BLK_STS_NOTSUPP || status == BLK_STS_AGAIN)
 		return;
 	atomic64_inc(&pool->errors);
-	if (atomic64_inc_return(&m->errors) == 1) {
-		degrade(pool, m);
-		DMERR("member %u is degraded: I/O error (status %d)",
-		      (unsigned int)(m - pool->member), blk_status_to_errno(status));
-		queue_work(pool->wq, &pool->event_work);
-	}
+	atomic64_inc(&m->errors);
+	if (!has_too_many_errors(pool, m))
+		return;
+	/* One that is draining is told of, too, once. */
+	if (degrade(pool, m) || (READ_ONCE(m->state) == EK_MEMBER_DRAINING &&
+				 atomic64_read(&m->errors) == READ_ONCE(pool->set.degrade_errors)))
+		tell_degraded(pool, m, status);
 }
 
 /**
@@ -261,9 +292,56 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 	u64 now = atomic64_read(&m->failed_requests), failed = now - m->seen_failed;
 
 	m->seen_failed = now;
-	if (failed < HY_FAILED_REQUESTS || failed < requests || !has_failed(pool, m))
+	if (failed < READ_ONCE(pool->set.fail_requests) || failed < requests ||
+	    !has_failed(pool, m))
 		return;
 	DMERR("member %u has failed: %llu requests, %llu errors",
 	      (unsigned int)(m - pool->member), requests, failed);
+	/* Errors of reads alone are a bad medium rather than a cache without power. */
+	if (READ_ONCE(m->write_failed)) {
+		set_bit(m - pool->member, &pool->distrusted);
+		hy_commit_kick(pool);
+	}
 	queue_work(pool->wq, &pool->event_work);
+}
+
+/**
+ * hy_member_reinstate_begin - a member is to be trusted again, if the commit that follows agrees
+ * @pool: the pool
+ * @m: the member
+ *
+ * Context: the committer, before the commit.
+ */
+void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m)
+{
+	m->failed_flushes = 0;
+	if (READ_ONCE(m->state) == EK_MEMBER_FAILED)
+		set_bit(m - pool->member, &pool->distrusted);
+}
+
+/**
+ * hy_member_reinstate_end - the commit has ended well: the member is what it was
+ * @pool: the pool
+ * @m: the member
+ *
+ * Context: the committer; takes heat_lock.
+ * Return: 0; -EIO: it could not flush.
+ */
+int hy_member_reinstate_end(struct hy_pool *pool, struct hy_member *m)
+{
+	if (m->failed_flushes || test_bit(m - pool->member, &pool->doubted))
+		return -EIO;
+	/* What failed until now says nothing of the rest of the period. */
+	mutex_lock(&pool->heat_lock);
+	m->seen_failed = atomic64_read(&m->failed_requests);
+	mutex_unlock(&pool->heat_lock);
+	atomic64_set(&m->errors, 0);
+	change_state(pool, m, EK_MEMBER_FAILED,
+		     READ_ONCE(m->leaving) ? EK_MEMBER_DRAINING : EK_MEMBER_ACTIVE);
+	change_state(pool, m, EK_MEMBER_DEGRADED, EK_MEMBER_ACTIVE);
+	/* As in hy_member_stays(). */
+	smp_mb();
+	if (has_too_many_errors(pool, m))
+		degrade(pool, m);
+	return 0;
 }

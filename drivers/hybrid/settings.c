@@ -31,6 +31,9 @@ static const struct hy_setting {
 	S(low_free, 5, 0, 50),
 	S(commit_ms, 1000, 1, 60000),
 	S(cache_extents, 0, 0, 65536),
+	S(degrade_errors, 1, 1, 1000000),
+	S(fail_requests, 16, 1, 1000000),
+	S(fail_flushes, 8, 1, 1000),
 #undef S
 };
 

@@ -26,6 +26,9 @@ struct hy_settings {
 	u32 low_free;
 	u32 commit_ms;
 	u32 cache_extents;
+	u32 degrade_errors;
+	u32 fail_requests;
+	u32 fail_flushes;
 	struct hy_pins pins;
 };
 

@@ -358,6 +358,8 @@ static int message_member(struct hy_pool *pool, char **argv)
 		r = hy_evacuate(pool, i, &reason);
 	else if (!strcasecmp(argv[0], "stay"))
 		r = hy_stay(pool, i, &reason);
+	else if (!strcasecmp(argv[0], "reinstate"))
+		r = hy_reinstate(pool, i, &reason);
 	else
 		r = hy_remove_member(pool, i, &reason);
 	mutex_unlock(&pool->message_lock);
@@ -369,7 +371,7 @@ static int message_member(struct hy_pool *pool, char **argv)
 static bool is_member_message(const char *word)
 {
 	return !strcasecmp(word, "evacuate") || !strcasecmp(word, "stay") ||
-	       !strcasecmp(word, "remove");
+	       !strcasecmp(word, "remove") || !strcasecmp(word, "reinstate");
 }
 
 /* Returns 1: there is a result to be shown. */

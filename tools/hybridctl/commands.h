@@ -13,6 +13,7 @@
 int cmd_create(int argc, char **argv);
 int cmd_assemble(int argc, char **argv);
 int cmd_evacuate(int argc, char **argv);
+int cmd_reinstate(int argc, char **argv);
 int cmd_remove(int argc, char **argv);
 int cmd_add(int argc, char **argv);
 int cmd_metadata(int argc, char **argv);

@@ -18,7 +18,7 @@ _hybridctl_keys() {
 	local wardrop="objective= first= beta= alpha= floor= deadband= step= estimator= rounding= preset="
 	local asymmetry="delta= accesses= rate= age_ms= sizes=" concentrate="sublun= window_ms= share= size= evict= fast="
 
-	echo "period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms= cache_extents= pin="
+	echo "period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms= cache_extents= degrade_errors= fail_requests= fail_flushes= pin="
 	case $1 in
 	wardrop) echo "$wardrop" ;;
 	asymmetry) echo "$asymmetry first=" ;;
@@ -34,7 +34,7 @@ _hybridctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create assemble stop identify list status lost monitor set policy pin explain record report optimize add grow evacuate remove replace metadata check dump restore repair size --help --version"
+		words="create assemble stop identify list status lost monitor set policy pin explain record report optimize add grow evacuate reinstate remove replace metadata check dump restore repair size --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
@@ -81,7 +81,7 @@ _hybridctl() {
 	explain:*) words="--json --help $(_hybridctl_volumes)" ;;
 	grow:--size) return ;;
 	size:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
-	add:*|evacuate:*|remove:*|replace:*|grow:*)
+	add:*|evacuate:*|reinstate:*|remove:*|replace:*|grow:*)
 		words=$(_hybridctl_volumes)
 		[ "$COMP_CWORD" = 2 ] || words=$(_hybridctl_devices)
 		case $command:$cur in
@@ -89,6 +89,7 @@ _hybridctl() {
 		replace:-*) words="--force --give-up --volatile-ok --help" ;;
 		evacuate:-*) words="--no-wait --give-up --force --cancel --help" ;;
 		remove:-*) words="--force --help" ;;
+		reinstate:-*) words="--help" ;;
 		grow:-*) words="--size --help" ;;
 		esac ;;
 	metadata:*)

@@ -95,6 +95,8 @@ static const struct command commands[] = {
 	  "  --force          though the others can't hold all of the volume, were it written\n"
 	  "  --give-up        discard what can't be read, so that the rest can move\n"
 	  "  --cancel         the member is to stay after all\n" },
+	{ "reinstate", cmd_reinstate, false, "NAME DEV",
+	  "trust a member again that is degraded or has failed, as the cause is gone", "" },
 	{ "remove", cmd_remove, false, "NAME DEV [--force]", "let a member go that is empty",
 	  "  --force          though the others can't hold all of the volume, were it written\n" },
 	{ "replace", cmd_replace, false, "NAME DEV NEW [OPTION]...",

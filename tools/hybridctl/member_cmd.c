@@ -111,6 +111,27 @@ int cmd_evacuate(int argc, char **argv)
 	return err;
 }
 
+int cmd_reinstate(int argc, char **argv)
+{
+	struct options o;
+	struct live l;
+	int i, err = parse(argc, argv, "", 2, "a name and a member are", &o);
+
+	if (err)
+		return err;
+	err = live_open(&l, argv[optind]);
+	if (!err) {
+		i = live_member(&l, argv[optind + 1], false);
+		err = i < 0 ? EXIT_FAILED : live_message(&l, "reinstate", i);
+		if (!err)
+			err = live_look(&l);
+		if (!err)
+			note("%s: member %d is %s", l.name, i, status_dev_state_name(l.st.dev[i].state));
+	}
+	live_close(&l);
+	return err;
+}
+
 int cmd_remove(int argc, char **argv)
 {
 	struct options o;

@@ -317,14 +317,14 @@ static void print_offers(FILE *out, const struct volume *v)
 	for (i = 0; i < v->st.nr_devs; i++) {
 		d = &v->st.dev[i];
 		if (d->state == DEV_DEGRADED && d->used)
-			fprintf(out, "Device %u had errors: hybridctl evacuate %s %u would empty it\n",
+			fprintf(out, "Device %u had errors: hybridctl evacuate %s %u would empty it (reinstate, if the cause is gone)\n",
 				i, v->name, i);
 		if (d->state != DEV_FAILED || !d->present || !d->used || !v->has_standing)
 			continue;
 		if (v->standing.dev[i].leaving)
 			fprintf(out, "Device %u has failed, and is to leave: what can be read of it moves\n", i);
 		else
-			fprintf(out, "Device %u has failed: hybridctl evacuate %s %u would move what can be read\n",
+			fprintf(out, "Device %u has failed: hybridctl evacuate %s %u would move what can be read (reinstate, if the cause is gone)\n",
 				i, v->name, i);
 	}
 }

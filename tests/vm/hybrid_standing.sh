@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: members that can't be emptied, and those that are taken back
+# kernels: 6.1 6.12 debug
+# timeout: 240
+. tests/vm/lib.sh
+
+disk m 8M
+disk a 24M mem cache=volatile
+disk b 24M mem cache=volatile
+disk c 24M
+modprobe dm-hybrid || die "no dm-hybrid"
+dev=/dev/mapper/p
+all=(/dev/emudisk/{m,a,b,c})
+create() {
+	hybridctl create p "${all[@]:1}" --metadata "${all[0]}" --extent 64K --size 36M --policy stripe \
+		--set commit_ms=50 --set low_free=0 --set period_ms=200 --set cooldown_ms=0 || return
+	pools+=(p)
+}
+# standing MEMBER: its line, without the index
+standing() { local lines; into lines dmt message p 0 members; mapfile -t lines <<<"$lines"; echo "${lines[$1]#* }"; }
+leaving() { hybridctl status p --json | jq -c '[.devices[].leaving]'; }
+reads_fail() { dd if=$dev of=/dev/null bs=4k count=9216 iflag=direct conv=noerror status=none 2>/dev/null; status_is p dev.1.state failed; }
+writes_fail() {
+	local i
+	for ((i = 0; i < 40; i++)); do blkio write $dev $((i * 384 + 128)) 8 1 2>/dev/null; done
+	status_is p dev.1.state failed
+}
+
+# --- told to stay, by somebody else
+check "a pool of three" create
+check "data" blkio write $dev 0 73728 "$seed" -- flush $dev
+is "nobody leaves" "$(leaving)" "[false,false,false]"
+matches "how they stand" "$(standing 1)" '^active stays 0 0 0 0$'
+# Before it fails to read, too much at a time must not be tried: that would be an end of its own.
+check "slowly" eval 'message p set migrate_kbps 1 && hybridctl evacuate p 1 --no-wait'
+emuctl set b fail=read
+check "it fails while it is emptied" wait_for 60 reads_fail
+is "it is told from one that stays" "$(leaving)" "[false,true,false]"
+check "people are told" eval 'hybridctl status p | grep "Device 1 has failed, and is to leave"'
+hybridctl evacuate p 1 >/tmp/waiting 2>&1 & waiting=$!
+check "somebody waits" wait_for 30 grep -q left /tmp/waiting
+# The message has it shown as draining until its requests have failed for a period again.
+check "it fails again" wait_for 60 reads_fail
+check "somebody else lets it stay" hybridctl evacuate p 1 --cancel
+check "it stays, failed" eval 'status_is p dev.1.state failed && [ "$(leaving)" = "[false,false,false]" ]'
+ended() { ! kill -0 $waiting 2>/dev/null; }
+check "who waits is not left waiting" wait_for 20 ended || kill $waiting
+wait $waiting
+is "it is an error" $? 1
+matches "that says why" "$(</tmp/waiting)" "member 1 is not being evacuated any more: it is failed"
+check "people are told that it stays" eval 'hybridctl status p | grep "Device 1 has failed: hybridctl evacuate p 1"'
+check "in the grammar" in_grammar p
+
+# --- one that has failed is taken back
+check_fails "not while its label can't be read" "its label can't be read" hybridctl reinstate p 1
+emuctl set b fail=flush
+check_fails "nor while it can't flush" "can't flush" hybridctl reinstate p 1
+emuctl set b fail=none
+events=0
+into events dmt events p
+more_events() { local n; into n dmt events p; [ "$n" -gt "$events" ]; }
+field_is "it has failed still" p dev.1.state failed
+check "when it answers" hybridctl reinstate p /dev/emudisk/b
+fields_are "it is active" p "dev.1.state mode" "active rw"
+matches "its errors are forgotten" "$(standing 1)" '^active stays 0 '
+check "an event" wait_for 10 more_events
+check "nothing was lost: all had been flushed" blkio flush $dev
+check "all data" blkio verify $dev 0 73728 "$seed"
+into before dmt field p dev.1.allocations
+check "what is discarded and written again" blkio discard $dev 0 3840 -- write $dev 0 3840 "$seed" -- flush $dev
+status_above p dev.1.allocations "$before"
+is "new extents go there" $? 0
+check_fails "one that is lost or nobody's can't be" "no member of p" hybridctl reinstate p 7
+
+# --- thresholds
+check "three errors are let pass" hybridctl set p degrade_errors=4
+emuctl set b fail=read
+at=0
+for ((i = 0; i < 576; i++)); do into entry dmt message p 0 entry $i; [ "${entry%% *}" != 1 ] || { at=$((i * 128)); break; }; done
+for i in 1 2 3; do blkio verify $dev $at 8 "$seed" 2>/dev/null; done
+field_is "it is active still" p dev.1.state active
+matches "they are counted" "$(standing 1)" '^active stays 3 '
+blkio verify $dev $at 8 "$seed" 2>/dev/null
+field_is "with the fourth it is degraded" p dev.1.state degraded
+emuctl set b fail=none
+check "taken back" hybridctl reinstate p 1
+fields_are "it is active" p "dev.1.state errors" "active $(status p errors)"
+emuctl set b fail=flush
+check_fails "one flush that fails is one too many" EIO blkio write $dev $at 8 "$seed" -- flush $dev
+field_is "degraded" p dev.1.state degraded
+check "two are said to be failure" hybridctl set p fail_flushes=2
+check "it has failed soon" wait_for 10 eval 'blkio write $dev $at 8 "$seed" -- flush $dev; status_is p dev.1.state failed'
+emuctl set b fail=none
+for i in 1 2; do blkio flush $dev 2>/dev/null; done	# are told
+check "taken back" hybridctl reinstate p 1
+check "40 of a period, all of them errors" hybridctl set p fail_requests=40 period_ms=60000 degrade_errors=1000
+table_matches "are in the table" p "degrade_errors 1000 fail_requests 40 fail_flushes 2"
+check "as they were" hybridctl set p fail_requests=16 period_ms=200 degrade_errors=1 fail_flushes=8
+
+# --- without power for a while, and nobody asked for a flush: what its cache had is not believed
+for i in 1 2 3; do blkio flush $dev 2>/dev/null; done
+check "it is active" eval 'hybridctl reinstate p 1; status_is p dev.1.state active'
+check "all is flushed, and nothing is committed from here on" eval 'message p set commit_ms 60000 && blkio flush $dev'
+check "a new extent is written there" blkio discard $dev $at 128 -- write $dev $at 128 77
+for ((i = 0; i < 3; i++)); do
+	into entry dmt message p 0 entry $((at / 128))
+	[ "${entry%% *}" != 1 ] || break
+	blkio discard $dev $at 128 -- write $dev $at 128 77
+done
+matches "it is" "$entry" "^1 "
+emuctl set b fail=write
+check "it fails" wait_for 60 writes_fail
+emuctl set b fail=none
+check "nothing of it is believed" wait_for 10 eval '[ "$(message p entry $((at / 128)) | cut -d " " -f 3)" = 00000000 ]'
+check_fails "the next flush says so" EIO blkio flush $dev
+for i in 1 2; do blkio flush $dev 2>/dev/null; done
+check "it reads as zeroes" blkio verify $dev $at 128 0
+check "written again, and not flushed, while it has failed" blkio write $dev $at 128 78
+check "it is taken back" hybridctl reinstate p 1
+check_fails "what was not flushed is not believed, which is told" EIO blkio flush $dev
+for i in 1 2; do blkio flush $dev 2>/dev/null; done
+field_is "active" p dev.1.state active
+check "it takes data" blkio write $dev $at 128 79 -- flush $dev -- verify $dev $at 128 79
+check "in the grammar" in_grammar p
+check "stop" hybridctl stop p
+pools=()
+check "sound" eval 'hybridctl check "${all[@]}" | grep ": clean"'
+
+# --- a page of the map that can't be read
+wipe m a b c
+check "a pool of three" create
+check "data" blkio write $dev 0 73728 "$seed" -- flush $dev
+check "a new start: nothing of the map is in memory" eval 'hybridctl stop p && pools=() && hybridctl assemble p'
+pools+=(p)
+check "but its first page" blkio verify $dev 0 8 "$seed"
+emuctl set m fail=read "fail_range=2048+14328"	# all but the label
+check_fails "what the second page has can't be moved, and that is said" \
+	"[0-9]+ extents stay on member 1, as the map of 68 extents of the volume can't be read: .*evacuate p 1 --cancel" \
+	hybridctl evacuate p 1
+matches "the kernel counts them" "$(standing 1)" '^draining leaves 0 [0-9]+ 0 68$'
+get p dev.1.used mode
+matches "all else has moved" "${got[*]}" '^(1[0-9]|2[0-9]|3[0-9]) rw$'
+check_fails "nothing of it is given up" "not all that is on member 1|the map of 68 extents" hybridctl evacuate p 1 --give-up
+emuctl set m fail=none fail_range=0+0
+check "when it can be read it goes on" hybridctl evacuate p 1
+check "all data" blkio verify $dev 0 73728 "$seed"
+check "in the grammar" in_grammar p
+done_testing
