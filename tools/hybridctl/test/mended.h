@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests of repair and restore share: a pool whose map is known, what is found in it when
+ * it has been damaged and mended, and a power that goes while it is.
+ */
+#ifndef TEST_MENDED_H
+#define TEST_MENDED_H
+
+#include <evenkeel/entry.h>
+
+#include "image.h"
+
+#define SECTOR		512u
+#define LABEL		0u
+#define TABLE		(EK_AREA_HEAD_BYTES + (128u << 10))
+#define SUPER(n)	(EK_AREA_HEAD_BYTES + 65536u * (n))
+#define META_BYTES	((u64)IMAGE_META * SECTOR)
+#define MAP(l, m, p)	{ .le = (l), .member = (m), .pe = (p), .valid = 1 }
+#define FREE(m, p)	{ .free = true, .member = (m), .pe = (p) }
+
+/* Where pools are made: for mkdtemp() to complete. */
+extern char pool_dir[];
+
+/* What is mapped in the end, by extent. */
+extern u64 truth[1000];
+
+/* A pool with six extents mapped. */
+void pool_make(struct image_set *set);
+/* Where the journal, or a table of pages, is. */
+u64 pool_offset(struct image_set *set, bool journal);
+
+struct found {
+	unsigned int right, wrong;
+};
+
+/* As @nr files of the set have it; false: could not be opened at all. */
+bool pool_look(struct image_set *set, unsigned int first, unsigned int nr, struct found *f,
+	       bool *clean);
+/* Would the kernel open it by them? */
+bool pool_opens(struct image_set *set, unsigned int first, unsigned int nr);
+
+/* Does pool_repair() use force? */
+extern bool forced;
+int pool_repair(struct image_set *set);
+/* Repair, and hold the result to what was there. */
+bool pool_holds(struct image_set *set, int *status);
+
+/* What repair and check say goes nowhere in between. */
+void silence(void);
+void speak(void);
+
+extern u64 rnd_state;
+u64 rnd(u64 n);
+
+/* How many writes and flushes it takes; 0: it fails. */
+unsigned int cut_events(int (*command)(struct image_set *set), struct image_set *set);
+/* The power goes with the write or flush of that number; 0: never. */
+void cut_begin(unsigned int at);
+
+enum kept { KEPT_ALL, KEPT_NONE, KEPT_SOME, NR_KEPT };
+
+/* The power is back: what was in the caches is what it is. */
+void power_on(enum kept kept);
+
+#endif

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Dumps that are taken and such that must not be; a pool that was restored has what the dump says,
+ * and nothing else, wherever the power goes meanwhile.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <evenkeel/entry.h>
+#include <evenkeel/label.h>
+
+#include "../check.h"
+#include "../msg.h"
+#include "../offline.h"
+#include "../restore.h"
+#include "../store_io.h"
+#include "ktap.h"
+#include "mended.h"
+
+static unsigned int dump_generation = 9, dump_metas = 2, dump_vacant;
+
+static void write_dump(FILE *f, bool end)
+{
+	unsigned int i;
+
+	fprintf(f, "pool 11111111-1111-1111-1111-111111111111 name testpool extent_sectors %u members 2"
+		" metadata %u\nlabel x\nsuperblock generation %u flags 0 stale %x extents 1000 pages 9 journal 9",
+		IMAGE_EXTENT, dump_metas, dump_generation, dump_vacant);
+	if (dump_vacant)
+		fprintf(f, " vacant %x", dump_vacant);
+	fputs("\npolicy wardrop 2 alpha 10\n", f);
+	for (i = 0; i < 2; i++)
+		fprintf(f, "member %u extents %u state %u uuid 2%u2%u2%u2%u-2%u2%u-2%u2%u-2%u2%u-"
+			"2%u2%u2%u2%u2%u2%u\n", i,
+			(unsigned int)ek_member_extents(IMAGE_SECTORS - IMAGE_META, IMAGE_EXTENT), 3 * i,
+			i, i, i, i, i, i, i, i, i, i, i, i, i, i, i, i);
+	for (i = 0; i < 1000; i++)
+		if (truth[i])
+			fprintf(f, "extent %u member %u physical %u valid %08x\n", i,
+				ek_entry_member(truth[i]), ek_entry_pe(truth[i]),
+				ek_entry_valid(truth[i]));
+	if (end)
+		fputs("end\n", f);
+	rewind(f);
+}
+
+static int restore(struct image_set *set, FILE *f)
+{
+	char *paths[2] = { set->path[0], set->path[1] };
+	struct pools pools;
+	int err;
+
+	if (offline_pools(&pools, paths, 2))
+		return EXIT_USAGE;
+	err = restore_pool(&pools.pool[0], f, forced);
+	pools_free(&pools);
+	fclose(f);
+	return err;
+}
+
+/* Page tables that can't be read: the superblocks still tell that there was more after the dump. */
+static void older_is_refused(void)
+{
+	struct image_set set;
+	unsigned int i;
+	int then;
+	bool ok;
+	FILE *f;
+
+	pool_make(&set);
+	for (i = 0; i < 2; i++)
+		image_spoil(&set, i, TABLE, 8192);
+	dump_generation = 0;
+	f = tmpfile();
+	write_dump(f, true);
+	silence();
+	ok = restore(&set, f) == EXIT_FAILED;
+	dump_generation = 9;
+	f = tmpfile();
+	write_dump(f, true);
+	then = restore(&set, f);
+	speak();
+	ktap_ok(ok && !then, "restore: not over metadata that is newer, damaged or not");
+	image_close(&set);
+}
+
+/* An area that can't say how new it is may be the newer one. */
+static void blind_is_refused(void)
+{
+	struct image_set set;
+	int status;
+	bool ok;
+
+	pool_make(&set);
+	image_spoil(&set, 0, SUPER(0), 1 << 20);
+	silence();
+	ok = pool_repair(&set) == EXIT_FAILED;
+	speak();
+	ktap_ok(ok, "repair: an area without superblocks may be newer: refused");
+	forced = true;
+	silence();
+	ok = pool_repair(&set) == EXIT_OK && pool_holds(&set, &status) && !status;
+	speak();
+	forced = false;
+	ktap_ok(ok, "repair: --force writes it anew");
+	image_close(&set);
+}
+
+/* Of the pool as it is; 0: it can't be opened. */
+static u64 generation(struct image_set *set)
+{
+	char *paths[2] = { set->path[0], set->path[1] };
+	struct ek_store *store;
+	struct pools pools;
+	struct store_io io;
+	u64 found = 0;
+
+	if (offline_pools(&pools, paths, 2))
+		return 0;
+	if (!store_open(&io, &pools.pool[0], &store)) {
+		found = ek_store_generation(store);
+		store_close(&io, store);
+	}
+	pools_free(&pools);
+	return found;
+}
+
+/* Whatever was there, or is in the dump: what is restored is later. */
+static void later_than_all(void)
+{
+	static const unsigned int dumps[] = { 1, 9, 500 };
+	struct image_set set;
+	u64 before, after;
+	unsigned int i;
+	bool ok = true;
+	FILE *f;
+
+	for (i = 0; i < 3; i++) {
+		pool_make(&set);
+		before = generation(&set);
+		dump_generation = dumps[i];
+		forced = true;
+		f = tmpfile();
+		write_dump(f, true);
+		ok &= before && !restore(&set, f);
+		after = generation(&set);
+		ok &= after > before && after > dumps[i] && after < 600;
+		/* The same dump once more would take back what comes from now on. */
+		forced = false;
+		image_spoil(&set, 0, TABLE, 8192);
+		image_spoil(&set, 1, TABLE, 8192);
+		f = tmpfile();
+		write_dump(f, true);
+		silence();
+		ok &= restore(&set, f) == EXIT_FAILED;
+		speak();
+		image_close(&set);
+	}
+	dump_generation = 9;
+	ktap_ok(ok, "restore: of a later generation than what was there and than the dump");
+}
+
+static int restore_of(struct image_set *set, unsigned int metas, unsigned int vacant)
+{
+	FILE *f = tmpfile();
+	int err;
+
+	dump_metas = metas;
+	dump_vacant = vacant;
+	write_dump(f, true);
+	dump_metas = 2;
+	dump_vacant = 0;
+	silence();
+	err = restore(set, f);
+	speak();
+	return err;
+}
+
+/* All of the dump, when all devices are there, and from area @i alone. */
+static bool is_restored(struct image_set *set, unsigned int i)
+{
+	struct found f;
+	bool clean, ok;
+
+	silence();
+	ok = pool_look(set, 0, 2, &f, &clean) && clean && f.right == 6 && !f.wrong;
+	if (!i)
+		ok = ok && pool_look(set, 0, 1, &f, &clean) && f.right == 6 && !f.wrong;
+	speak();
+	return ok;
+}
+
+/* A dump of a pool with one area, in either place: what is in the other one is not in the dump. */
+static void vacant_places(void)
+{
+	struct image_set set;
+	struct found f;
+	unsigned int i;
+	bool clean, ok;
+
+	for (i = 0; i < 2; i++) {
+		pool_make(&set);
+		forced = true;
+		ok = restore_of(&set, 2, 1u << !i) == EXIT_FAILED;
+		ok &= pool_look(&set, 0, 2, &f, &clean) && clean && f.right == 6;
+		ktap_ok(ok, "restore: refused beside an area where the dump has none, even with --force");
+		image_wipe_area(&set, !i);
+		image_spoil(&set, i, TABLE, 8192);
+		ok = !restore_of(&set, 2, 1u << !i) && is_restored(&set, i);
+		ktap_ok(ok, "restore: area %u, the other place is vacant", i);
+		image_close(&set);
+	}
+	pool_make(&set);
+	ok = restore_of(&set, 1, 0) == EXIT_FAILED;
+	ok &= pool_look(&set, 0, 2, &f, &clean) && clean && f.right == 6;
+	ktap_ok(ok, "restore: refused beside an area that the dump has no place for");
+	forced = false;
+	image_wipe_area(&set, 1);
+	image_made_with_one(&set);
+	image_spoil(&set, 0, SUPER(0), 1 << 20);
+	ok = !restore_of(&set, 2, 2) && is_restored(&set, 0);
+	ktap_ok(ok, "restore: labels of before there was another place");
+	image_new_area(&set, 1);
+	image_spoil(&set, 0, SUPER(0), 1 << 20);
+	ok = restore_of(&set, 2, 0) == EXIT_OK;
+	image_new_area(&set, 1);
+	image_spoil(&set, 0, SUPER(0), 1 << 20);
+	ok &= !restore_of(&set, 1, 0) && is_restored(&set, 0);
+	ktap_ok(ok, "restore: the label of an area that was to come is nothing");
+	image_close(&set);
+}
+
+/* Its dump with @to in place of @from; as restore(). */
+static int restore_changed(struct image_set *set, const char *from, const char *to)
+{
+	FILE *f = tmpfile(), *changed = tmpfile();
+	char text[4096] = "", *at;
+	int err;
+
+	write_dump(f, true);
+	at = fread(text, 1, sizeof(text) - 1, f) ? strstr(text, from) : NULL;
+	fclose(f);
+	if (!at)
+		return EXIT_USAGE;
+	fprintf(changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+	rewind(changed);
+	silence();
+	err = restore(set, changed);
+	speak();
+	return err;
+}
+
+/*
+ * Numbers of more than 32 bits are not taken for what is left of them, nor is memory for any map;
+ * and there must be generations to come.
+ */
+static void wide_numbers(void)
+{
+	static const struct {
+		const char *from, *to;
+	} change[] = {
+		{ " members 2", " members 4294967298" }, { " metadata 2", " metadata 4294967298" },
+		{ " flags 0", " flags 100000000" }, { "member 0 ", "member 4294967296 " },
+		{ " state 3", " state 4294967299" }, { " member 0 ", " member 4294967296 " },
+		{ " physical 0 ", " physical 4294967296 " },
+		{ " valid 00000001", " valid 100000001" },
+		{ " extents 1000", " extents 4294968296" },
+		{ " extents 1000", " extents 137438953472" },
+		{ " generation 9 ", " generation 4611686018427387905 " },
+		{ " generation 9 ", " generation 4611686018427387904 " },
+		{ " generation 9 ", " generation 4611686018427387902 " },
+		{ " generation 9 ", " generation 4611686018427387900 " },
+		{ " generation 9 ", " generation 4611686014132420607 " },
+	};
+	struct image_set set;
+	unsigned int i;
+	int status;
+
+	pool_make(&set);
+	forced = true;
+	for (i = 0; i < sizeof(change) / sizeof(*change); i++)
+		ktap_ok(restore_changed(&set, change[i].from, change[i].to) == EXIT_FAILED,
+			"restore: refused for \"%s\"", change[i].to);
+	silence();
+	i = pool_holds(&set, &status) && !status;
+	speak();
+	ktap_ok(i, "restore: nothing is written then");
+	ktap_ok(restore_changed(&set, " flags 0", " flags 0") == EXIT_OK, "restore: the dump will do");
+	forced = false;
+	image_close(&set);
+}
+
+/* What else there may be in a dump, and what must be refused before anything is written. */
+static void restores(void)
+{
+	static const char * const wrong[] = {
+		"extent 1000 member 0 physical 20 valid 1\n", "extent 20 member 2 physical 0 valid 1\n",
+		"extent 20 member 0 physical 0 valid 1\n", "extent 0 member 0 physical 77 valid 1\n",
+		"extent 20 member 0 physical 99999 valid 1\n", "garbage\n",
+	};
+	struct image_set set;
+	struct found both;
+	unsigned int i;
+	int status, refused = 0;
+	bool clean, ok;
+	FILE *f;
+
+	pool_make(&set);
+	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		f = tmpfile();
+		write_dump(f, false);
+		fseek(f, 0, SEEK_END);
+		fprintf(f, "%send\n", wrong[i]);
+		rewind(f);
+		silence();
+		refused += restore(&set, f) == EXIT_FAILED;
+		speak();
+	}
+	f = tmpfile();
+	write_dump(f, false);
+	silence();
+	refused += restore(&set, f) == EXIT_FAILED;
+	ok = pool_holds(&set, &status);
+	speak();
+	ktap_ok(refused == 7 && ok && !status, "restore: %d wrong dumps are refused, nothing is written",
+		refused);
+	forced = false;
+	f = tmpfile();
+	write_dump(f, true);
+	silence();
+	ok = restore(&set, f) == EXIT_FAILED;
+	speak();
+	ktap_ok(ok, "restore: not over a pool that is sound");
+	forced = true;
+	image_spoil(&set, 0, SUPER(0), 1 << 20);
+	image_spoil(&set, 1, SUPER(0), 1 << 20);
+	f = tmpfile();
+	write_dump(f, true);
+	silence();
+	status = restore(&set, f);
+	pool_look(&set, 0, 2, &both, &clean);
+	ok = !status && clean && both.right == 6 && !both.wrong && pool_holds(&set, &status) && !status;
+	speak();
+	ktap_ok(ok, "restore: both areas are wrecked, the dump brings all back");
+	ktap_ok(generation(&set) > 1u << 30, "restore: later than what nobody knows any more");
+	image_close(&set);
+	forced = false;
+	older_is_refused();
+	blind_is_refused();
+	later_than_all();
+	vacant_places();
+}
+
+/* --- cut at each write --- */
+
+/* A pool that can be opened at all, by both areas or one of them, is the one that there was. */
+static bool is_none_or_right(struct image_set *set)
+{
+	static const unsigned int first[] = { 0, 0, 1 }, nr[] = { 2, 1, 1 };
+	struct found f;
+	unsigned int i;
+	bool clean;
+
+	for (i = 0; i < 3; i++) {
+		pool_look(set, first[i], nr[i], &f, &clean);
+		if (f.wrong || (f.right != 6 && (clean || pool_opens(set, first[i], nr[i]))))
+			return false;
+	}
+	return true;
+}
+
+static int restore_whole(struct image_set *set)
+{
+	FILE *f = tmpfile();
+
+	write_dump(f, true);
+	return restore(set, f);
+}
+
+static void make_wrecked(struct image_set *set, bool wreck)
+{
+	pool_make(set);
+	if (!wreck)
+		return;
+	image_spoil(set, 0, SUPER(0), 1 << 20);
+	image_spoil(set, 1, SUPER(0), 1 << 20);
+}
+
+static void cut_restore(bool wreck)
+{
+	unsigned int all, at, bad = 0, none = 0;
+	struct image_set set;
+	struct found f;
+	bool clean, ok;
+
+	forced = true;
+	make_wrecked(&set, wreck);
+	silence();
+	all = cut_events(restore_whole, &set);
+	image_close(&set);
+	for (at = 1; at <= all && !bad; at++) {
+		make_wrecked(&set, wreck);
+		cut_begin(at);
+		restore_whole(&set);
+		power_on((at + wreck) % NR_KEPT);
+		bad = !is_none_or_right(&set);
+		none += !pool_opens(&set, 0, 2);
+		ok = !restore_whole(&set) && pool_look(&set, 0, 2, &f, &clean) && clean &&
+		     f.right == 6 && !f.wrong;
+		bad |= !ok;
+		image_close(&set);
+	}
+	speak();
+	ktap_ok(all > 10 && !bad && none, "restore over %s: cut at %u of %u; %u times no pool",
+		wreck ? "a wreck" : "what is sound", at - 1, all, none);
+}
+
+int main(int argc, char **argv)
+{
+	rnd_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+	if (!mkdtemp(pool_dir))
+		return 1;
+	ktap_begin();
+	restores();
+	wide_numbers();
+	cut_restore(true);
+	cut_restore(false);
+	rmdir(pool_dir);
+	return ktap_end();
+}
