@@ -10,7 +10,7 @@ default_points=60
 . tests/crash/lib.sh
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
-extents=48
+extents=48 on=() entry=''
 
 disk m 8M mem cache=volatile
 disk a 4M mem cache=volatile

@@ -4,6 +4,7 @@
 # kernels: 6.1 6.12 debug
 # timeout: 240
 . tests/vm/lib.sh
+entry='' before=''
 
 disk m 8M
 disk a 24M mem cache=volatile
