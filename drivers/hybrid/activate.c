@@ -464,6 +464,7 @@ static int load(struct hy_pool *pool, struct hy_table *t)
 	}
 	for (i = 0; i < t->nr_members; i++)
 		hy_member_forget_writes(&pool->member[i]);
+	pool->distrusted = 0;
 	r = check_super(pool, t);
 	if (r)
 		return r;

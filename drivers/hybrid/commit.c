@@ -212,7 +212,8 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	note_states(pool);
 	note_needs_check(pool);
 	pool->nr_committed = 0;
-	pool->unflushed = false;
+	/* Who was doubted by a commit that failed is not flushed by this one, whatever was written since. */
+	pool->unflushed = pool->doubted;
 	WRITE_ONCE(pool->committing, true);
 	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */
 	r = commit_once(pool, checkpoint);

@@ -147,7 +147,12 @@ static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
 static void distrust(struct hy_pool *pool, struct hy_member *m)
 {
 	hy_cache_forget_all(pool);
-	degrade(pool, m);
+	WRITE_ONCE(m->write_failed, false);	/* of writes that count no more */
+	if (degrade(pool, m)) {
+		DMERR("member %u is degraded: it failed, and may have lost what it had not flushed",
+		      (unsigned int)(m - pool->member));
+		queue_work(pool->wq, &pool->event_work);
+	}
 }
 
 /*
@@ -160,6 +165,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 	if (seen != m->lost)
 		pool->lost_unflushed = true;
 	hy_cache_forget_all(pool);
+	WRITE_ONCE(m->write_failed, true);
 	m->lost = seen;
 	hy_member_error(pool, m, status);
 	/* Whatever the error is called, and however many may be. */
@@ -207,11 +213,15 @@ int hy_members_flush(struct hy_pool *pool)
 	init_completion(&wait.done);
 	for (i = 0; i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
-		bool distrusted = test_and_clear_bit(i, &pool->distrusted);
+		bool distrusted;
 
+		/* Distrusted, too: the bit is the next commit's, as nothing would come of it here. */
+		if (test_bit(i, &pool->doubted))
+			continue;
+		distrusted = test_and_clear_bit(i, &pool->distrusted);
 		/* After the bit: what was acknowledged before it was set is among them. */
 		seen[i] = writes_completed(m);
-		if (seen[i] == m->flushed || test_bit(i, &pool->doubted))
+		if (seen[i] == m->flushed)
 			continue;
 		if (!m->bdev || distrusted) {
 			if (distrusted)
@@ -219,6 +229,8 @@ int hy_members_flush(struct hy_pool *pool)
 			r = flush_lost(pool, m, seen[i]) ?: r;
 			continue;
 		}
+		/* Before: of a write that fails while this or another member flushes it says nothing. */
+		WRITE_ONCE(m->write_failed, false);
 		member_flush_begin(m, &wait);
 		__set_bit(i, &begun);
 	}
@@ -235,7 +247,6 @@ int hy_members_flush(struct hy_pool *pool)
 		} else {
 			m->flushed = seen[i];
 			m->failed_flushes = 0;
-			WRITE_ONCE(m->write_failed, false);
 		}
 	}
 	return r;
@@ -253,7 +264,11 @@ void hy_member_stays(struct hy_pool *pool, struct hy_member *m)
 	change_state(pool, m, EK_MEMBER_DRAINING, EK_MEMBER_ACTIVE);
 	/* An error that found it draining counted and changed nothing; one from now on does. */
 	smp_mb();
-	if (has_too_many_errors(pool, m))
+	/*
+	 * However many degrade one: it may be doubted at this moment, or have failed before it was to leave,
+	 * and only hy_member_reinstate_end() knows that it is not.
+	 */
+	if (atomic64_read(&m->errors) || READ_ONCE(m->failed_flushes))
 		degrade(pool, m);
 }
 
@@ -267,15 +282,16 @@ void hy_member_stays(struct hy_pool *pool, struct hy_member *m)
  */
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
 {
+	u64 errors, most = READ_ONCE(pool->set.degrade_errors);
+
 	if (status == BLK_STS_NOTSUPP || status == BLK_STS_AGAIN)
 		return;
 	atomic64_inc(&pool->errors);
-	atomic64_inc(&m->errors);
-	if (!has_too_many_errors(pool, m))
+	errors = atomic64_inc_return(&m->errors);
+	if (errors < most)
 		return;
 	/* One that is draining is told of, too, once. */
-	if (degrade(pool, m) || (READ_ONCE(m->state) == EK_MEMBER_DRAINING &&
-				 atomic64_read(&m->errors) == READ_ONCE(pool->set.degrade_errors)))
+	if (degrade(pool, m) || (errors == most && READ_ONCE(m->state) == EK_MEMBER_DRAINING))
 		tell_degraded(pool, m, status);
 }
 
@@ -292,16 +308,20 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 	u64 now = atomic64_read(&m->failed_requests), failed = now - m->seen_failed;
 
 	m->seen_failed = now;
-	if (failed < READ_ONCE(pool->set.fail_requests) || failed < requests ||
-	    !has_failed(pool, m))
+	if (failed < READ_ONCE(pool->set.fail_requests) || failed < requests)
 		return;
-	DMERR("member %u has failed: %llu requests, %llu errors",
-	      (unsigned int)(m - pool->member), requests, failed);
-	/* Errors of reads alone are a bad medium rather than a cache without power. */
+	/*
+	 * Errors of reads alone are a bad medium rather than a cache without power.  One that has failed
+	 * already may have had its power back for a while, and lost more.
+	 */
 	if (READ_ONCE(m->write_failed)) {
 		set_bit(m - pool->member, &pool->distrusted);
 		hy_commit_kick(pool);
 	}
+	if (!has_failed(pool, m))
+		return;
+	DMERR("member %u has failed: %llu requests, %llu errors",
+	      (unsigned int)(m - pool->member), requests, failed);
 	queue_work(pool->wq, &pool->event_work);
 }
 
@@ -315,7 +335,7 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m)
 {
 	m->failed_flushes = 0;
-	if (READ_ONCE(m->state) == EK_MEMBER_FAILED)
+	if (READ_ONCE(m->state) == EK_MEMBER_FAILED || READ_ONCE(m->write_failed))
 		set_bit(m - pool->member, &pool->distrusted);
 }
 

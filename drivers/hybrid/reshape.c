@@ -206,6 +206,7 @@ static void join(struct hy_pool *pool, unsigned int i, struct hy_ready *ready)
 		swap(m->mon, ready->mon[i]);
 	m->nr_extents = ready->want.member_extents[i];
 	hy_member_forget_writes(m);
+	clear_bit(i, &pool->distrusted);
 	m->leaving = false;
 	m->drained = false;
 	atomic64_set(&m->errors, 0);

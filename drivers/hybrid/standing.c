@@ -3,8 +3,8 @@
  * How each member stands: what the status line, whose grammar is fixed, has no word for; and the
  * way back for one that is degraded or has failed, when somebody says that the cause is gone.
  *
- * Nobody knows what it has gone through, so what it acknowledged and did not flush is not relied on.
- * A flush that ends well now is no proof:
+ * Nobody knows what one that has failed has gone through, or one whose writes failed, so what it
+ * acknowledged and did not flush is not relied on.  A flush that ends well now is no proof:
  *
  *	X is discarded, committed
  *				place P on member b is free; it holds X's bytes
@@ -17,8 +17,10 @@
  *
  * So one that fails, writes included, is distrusted from that moment (hy_member_judge()): the next
  * commit takes it for lost with what it had not flushed, takes that back (take_back.c) and tells who
- * asks next.  Once more when it is reinstated, as it may have gone through that since, failed as it
- * was.  If its flushes have failed all that has been done already.
+ * asks next.  Again with each period like that, and once more when it is reinstated, as it may have
+ * gone through that since, failed as it was.  If its flushes have failed all that has been done
+ * already.  An outage in which no period ends like that, or only reads fail, is not seen: see the
+ * limits in Documentation/admin-guide/dm-hybrid.rst.
  *
  * What was acknowledged elsewhere is not looked for there: the map alone says where an extent is.
  * One that moved away is at its new place, and the old one was free when that was durable; one that

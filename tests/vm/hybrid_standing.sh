@@ -4,7 +4,7 @@
 # kernels: 6.1 6.12 debug
 # timeout: 240
 . tests/vm/lib.sh
-entry='' before=''
+entry='' before='' last=''
 
 disk m 8M
 disk a 24M mem cache=volatile
@@ -97,7 +97,17 @@ for i in 1 2; do blkio flush $dev 2>/dev/null; done	# are told
 check "taken back" hybridctl reinstate p 1
 check "40 of a period, all of them errors" hybridctl set p fail_requests=40 period_ms=60000 degrade_errors=1000
 table_matches "are in the table" p "degrade_errors 1000 fail_requests 40 fail_flushes 2"
-check "as they were" hybridctl set p fail_requests=16 period_ms=200 degrade_errors=1 fail_flushes=8
+# One that is doubted must not be active again before a commit has ended well, whatever the threshold.
+check "far from any threshold" hybridctl set p fail_requests=16 period_ms=200 degrade_errors=1000 fail_flushes=1000
+for ((i = 575; i >= 0; i--)); do into entry dmt message p 0 entry $i; [ "${entry%% *}" != 1 ] || { last=$((i * 128)); break; }; done
+check "it is to leave" message p evacuate 1
+emuctl set b fail=flush
+check_fails "meanwhile a flush of it fails" EIO blkio write $dev $last 8 "$seed" -- flush $dev
+emuctl set b fail=none
+for i in 1 2; do blkio flush $dev 2>/dev/null; done
+check "it may stay" message p stay 1
+field_is "degraded" p dev.1.state degraded
+check "as they were" hybridctl set p degrade_errors=1 fail_flushes=8
 
 # --- without power for a while, and nobody asked for a flush: what its cache had is not believed
 for i in 1 2 3; do blkio flush $dev 2>/dev/null; done

@@ -129,7 +129,7 @@ static void test_cache(void)
 /* A failed member that is to leave is told from one that stays. */
 static void test_standing(void)
 {
-	static const char *const other[] = {
+	static const char * const other[] = {
 		"", "0 failed leaves 3 4 5", "0 failed leaves 3 4 5 6 7", "0 gone leaves 3 4 5 6",
 		"0 failed goes 3 4 5 6", "1 failed leaves 3 4 5 6", "0 failed leaves 3 4 -5 6",
 		"0 failed leaves 3 4 5 6\n", "0 failed leaves 3 4 5 6\n2 draining leaves 0 1 2 3",
