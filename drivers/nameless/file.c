@@ -167,7 +167,10 @@ static int nl_save_head(struct nl_dev *dev, struct nl_stream *stream)
 	return err;
 }
 
-/* Of a read-only device what is in the flash is all that there will ever be. */
+/*
+ * Of a read-only device what is in the flash is all that there will ever be; unless that is only
+ * found with metadata that could not be written.
+ */
 static int nl_stop_ftl(struct nl_dev *dev)
 {
 	struct nl_io io = { .now = ktime_get_ns() };
@@ -175,7 +178,7 @@ static int nl_stop_ftl(struct nl_dev *dev)
 	int err = nl_ftl_stop(dev->ftl, &io);
 
 	memalloc_noio_restore(noio);
-	if (err && err != -EROFS) {
+	if (err && (err != -EROFS || nl_ftl_behind(dev->ftl))) {
 		nl_power_look(dev);
 		return nl_fail(dev, err, "what is buffered can't be written (error %d)", -err);
 	}

@@ -127,6 +127,7 @@ static u64 nl_ram(const struct nl_ftl *ftl, const struct nl_io *io)
 static int nl_ftl_fetch(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
 {
 	u64 when = io->now;
+	struct nl_rec rec;
 	u32 ppn;
 	int r = ftl->ops->load ? ftl->ops->load(ftl, lpn, &when) : 0;
 
@@ -136,8 +137,15 @@ static int nl_ftl_fetch(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct
 	if (ppn == NL_UNMAPPED)
 		return 0;
 	r = ftl->ops->read ? ftl->ops->read(ftl, ppn, buf, &when) :
-			     nl_media_read(ftl, ppn, NL_FOR_HOST, &when, buf, NULL);
+			     nl_media_read(ftl, ppn, NL_FOR_HOST, &when, buf,
+					   ftl->ops->whose ? &rec : NULL);
 	nl_io_wait(io, when);
+	if (!r && ftl->ops->whose && (rec.type != NL_OOB_DATA || rec.lpn != lpn)) {
+		nl_buf_put(*buf);
+		r = -EIO;
+	}
+	if (r)
+		*buf = NULL;
 	return r;
 }
 
@@ -175,6 +183,8 @@ static int nl_ftl_empty(struct nl_ftl *ftl, struct nl_io *io)
 	if (!ftl->wbuf.nr && !ftl->trims.nr_pending)
 		return 0;
 	r = nl_ftl_may_write(ftl);
+	if (r == -EROFS && !ftl->wbuf.nr && !ftl->ops->append)
+		r = 0;		/* trims take no flash there */
 	if (!r)
 		r = nl_wbuf_flush(ftl, io);
 	return r ? r : nl_trims_sync(ftl, io);
@@ -183,9 +193,17 @@ static int nl_ftl_empty(struct nl_ftl *ftl, struct nl_io *io)
 /* What was done before the device was read-only is committed all the same. */
 static int nl_ftl_sync(struct nl_ftl *ftl, struct nl_io *io)
 {
-	int r = nl_ftl_empty(ftl, io);
+	int r = nl_ftl_empty(ftl, io), committed;
 
-	return !r && ftl->ops->commit ? ftl->ops->commit(ftl, io) : r;
+	if (!ftl->ops->commit || (r && r != -EROFS))
+		return r;
+	committed = ftl->ops->commit(ftl, io);
+	return committed ? committed : r;
+}
+
+bool nl_ftl_behind(const struct nl_ftl *ftl)
+{
+	return ftl->ops->behind && ftl->ops->behind(ftl);
 }
 
 /* Is there space for a page that has none? What waits in the buffer or for a record may have it. */

@@ -151,6 +151,8 @@ typedef void (*nl_report)(void *ctx, const char *text);
  * buffer.
  *
  * @lean: it tracks neither live pages nor trims: no memory for them, and no requests to trim
+ * @whose: its map may be of before what the flash has: a read by a user looks at the OOB whose the
+ *	page is
  * @open: make or recover; @ftl is zeroed but for its head
  * @lookup: flash page of a logical page, NL_UNMAPPED: none
  * @load: have in memory what @lookup needs for this page, which a user wants to read; NULL: it is
@@ -163,6 +165,7 @@ typedef void (*nl_report)(void *ctx, const char *text);
  *	there are no records, @commit says so
  * @commit: all that was done so far lasts, 0 if it does already; NULL: it always does
  * @write: program it; when it returns 0 it lasts, or @commit makes it
+ * @behind: has it something that @commit has to do? NULL: never
  * @read: a live page, which may be elsewhere than in the flash; NULL: it never is
  * @peek: OOB of a live page likewise, as nl_flash_peek()
  * @refuse: may this page not be read? 0 or why not; NULL: all may
@@ -179,6 +182,7 @@ struct nl_ftl_ops {
 	const char *name;
 	size_t size;
 	bool lean;
+	bool whose;
 	int (*open)(struct nl_ftl *ftl, struct nl_io *io);
 	u32 (*lookup)(struct nl_ftl *ftl, u32 lpn);
 	int (*load)(struct nl_ftl *ftl, u32 lpn, u64 *when);
@@ -189,6 +193,7 @@ struct nl_ftl_ops {
 	int (*append)(struct nl_ftl *ftl, struct nl_buf *buf, struct nl_rec *rec, u64 *when,
 		      u32 *ppn);
 	int (*commit)(struct nl_ftl *ftl, struct nl_io *io);
+	bool (*behind)(const struct nl_ftl *ftl);
 	int (*write)(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, struct nl_io *io);
 	int (*read)(struct nl_ftl *ftl, u32 ppn, struct nl_buf **buf, u64 *when);
 	const void *(*peek)(const struct nl_ftl *ftl, u32 ppn);
@@ -248,6 +253,9 @@ void nl_ftl_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat);
 
 /* Flush and write a checkpoint, if there is room: before nl_ftl_destroy() at a clean stop. */
 int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io);
+
+/* Would a cut lose what was done, though nothing is buffered? */
+bool nl_ftl_behind(const struct nl_ftl *ftl);
 
 /* Parameters that may be changed are as in @config from now on; others stay as they are. */
 void nl_ftl_retune(struct nl_ftl *ftl, const struct nl_config *config);

@@ -542,6 +542,11 @@ static int nl_page_commit(struct nl_ftl *ftl, struct nl_io *io)
 	return r;
 }
 
+static bool nl_page_behind(const struct nl_ftl *ftl)
+{
+	return nl_split_behind(container_of(ftl, struct nl_page_ftl, ftl));
+}
+
 const struct nl_ftl_ops nl_ftl_page = {
 	.name = "page",
 	.size = sizeof(struct nl_page_ftl),
@@ -559,10 +564,12 @@ const struct nl_ftl_ops nl_ftl_page = {
 const struct nl_ftl_ops nl_ftl_split = {
 	.name = "split",
 	.size = sizeof(struct nl_page_ftl),
+	.whose = true,
 	.open = nl_page_open_split,
 	.lookup = nl_page_lookup,
 	.forget = nl_page_forget,
 	.commit = nl_page_commit,
+	.behind = nl_page_behind,
 	.write = nl_page_write,
 	.gc = nl_page_gc,
 	.check = nl_page_check,

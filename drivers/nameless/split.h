@@ -43,7 +43,7 @@ struct nl_gen {
  * @held: bit per flash page to which nothing refers but what was committed
  * @nr_held: bits that are set
  * @committed: per block: pages that were spent at the last commit
- * @until: when all is in the flash that a commit may refer to, ns
+ * @until: when all is in the flash that a commit may refer to, and the last commit, ns
  * @commits: so far
  * @images: of these with all of it
  */
@@ -105,6 +105,8 @@ bool nl_split_holds(const struct nl_page_ftl *f, u32 ppn);
  * may be tried again; -EROFS, no blocks are left for it; -ESHUTDOWN.
  */
 int nl_split_commit(struct nl_page_ftl *f, u64 *when);
+/* Is anything not as the metadata in the flash says? */
+bool nl_split_behind(const struct nl_page_ftl *f);
 /* Commit if that sets pages free. */
 int nl_split_release(struct nl_page_ftl *f, u64 *when);
 void nl_split_stat(const struct nl_page_ftl *f, struct nl_ftl_stat *stat);

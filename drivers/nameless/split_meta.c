@@ -429,20 +429,28 @@ static int nl_split_image(struct nl_page_ftl *f, u64 *when)
 	return -EROFS;
 }
 
+bool nl_split_behind(const struct nl_page_ftl *f)
+{
+	return !f->split->gen.number || f->split->nr_changed;
+}
+
 int nl_split_commit(struct nl_page_ftl *f, u64 *when)
 {
 	struct nl_split *s = f->split;
 	int r;
 
-	if (!s || (s->gen.number && !s->nr_changed))
+	if (!s)
 		return 0;
 	*when = max(*when, s->until);
+	if (!nl_split_behind(f))
+		return 0;
 	r = nl_split_append(f, when);
 	if (r == -ENOSPC || r == -EIO)
 		r = nl_split_image(f, when);
 	if (r)
 		return r;
 	s->commits++;
+	s->until = max(s->until, *when);	/* the next one is not there before this one is */
 	nl_split_committed(f);
 	return 0;
 }

@@ -41,12 +41,19 @@ static bool nl_split_is_sane(const struct nl_page_ftl *f, const struct nl_rec *r
 		return false;
 	parts = le32_to_cpu(head->parts);
 	words = le32_to_cpu(head->words);
-	return le64_to_cpu(head->gen) == rec->seq && rec->seq &&
+	return le64_to_cpu(head->gen) == rec->seq && rec->seq && rec->seq != U64_MAX &&
 	       le32_to_cpu(head->index) == rec->lpn &&
 	       le32_to_cpu(head->pages) == f->split->pages &&
 	       le32_to_cpu(head->nr_blocks) == f->ftl.geo->nr_blocks &&
 	       words <= nl_split_room(f->ftl.geo) && !(parts && words % 2) &&
 	       (rec->lpn < f->split->pages ? !parts : le32_to_cpu(head->part) < parts);
+}
+
+/* Of a later version there may be what changes the meaning of all. */
+static bool nl_split_is_known(const struct nl_split_page *head)
+{
+	return head->version == cpu_to_le32(NL_FORMAT_VERSION) && !head->reserved &&
+	       !(head->flags & ~cpu_to_le32(NL_SPLIT_FIRST));
 }
 
 /*
@@ -68,6 +75,8 @@ static int nl_split_look(struct nl_split_find *find, u32 block, u32 page, struct
 	r = nl_oob_decode(ftl, ftl->oob, &rec);
 	if (!r)
 		r = rec.type == NL_OOB_SPLIT ? nl_split_is_sane(find->f, &rec, *buf) : -EMEDIUMTYPE;
+	if (r > 0 && !nl_split_is_known(nl_buf_data(*buf)))
+		r = -EMEDIUMTYPE;
 	if (r <= 0)
 		nl_buf_put(*buf);
 	return r;
@@ -155,12 +164,14 @@ static int nl_split_read(struct nl_split_find *find, u32 n, struct nl_buf **buf)
 
 /*
  * 1 if the generation counts: gen.index is then the first page that can't be read. 0 if it never
- * did; -EIO if something behind that page did.
+ * did; -EIO if something can be read behind that page, in a block that is there: pages are
+ * programmed in order, and none after one that failed, so it was there and is damaged. (One of
+ * whose blocks one is missing never counted, or is another one's now.)
  */
 static int nl_split_measure(struct nl_split_find *find)
 {
 	struct nl_split *s = find->f->split;
-	u32 n, end = s->gen.nr * find->f->ftl.geo->pages;
+	u32 n, pages = find->f->ftl.geo->pages, end = s->gen.nr * pages;
 	struct nl_buf *buf;
 	int r;
 
@@ -173,7 +184,8 @@ static int nl_split_measure(struct nl_split_find *find)
 			nl_buf_put(buf);
 		else if (s->gen.index == end)
 			s->gen.index = n;
-		if (r && s->gen.index < n && n >= s->pages)
+		if (r && s->gen.index < n &&
+		    (n >= s->pages || s->gen.block[s->gen.index / pages] != NL_NONE))
 			return -EIO;
 	}
 	return s->gen.index >= s->pages;

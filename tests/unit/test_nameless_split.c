@@ -144,6 +144,41 @@ static void test_flush_of_nothing(void)
 	rig_destroy(&rig);
 }
 
+/* One that has nothing to say is not done before the one that has. */
+static void test_flush_of_a_flush(void)
+{
+	struct nl_io one = { .now = 1000000000 }, two = { .now = 1000000001 };
+	struct nl_config config = tiny(2, 26, 4);
+	struct rig rig;
+
+	rig_init(&rig, &config, 26, 1);
+	CHECK(!rig_open(&rig) && !rig_write(&rig, 1, 0));
+	CHECK(!nl_ftl_flush(rig.ftl, &one) && one.done > one.now);
+	CHECK(!nl_ftl_flush(rig.ftl, &two));
+	CHECK(two.done >= one.done, "%llu, %llu", (unsigned long long)two.done,
+	      (unsigned long long)one.done);
+	rig_destroy(&rig);
+}
+
+/* Of a device that takes no more writes what was written and trimmed before can still be flushed. */
+static void test_read_only(void)
+{
+	struct nl_config config = tiny(2, 26, 4);
+	struct rig rig;
+
+	rig_init(&rig, &config, 26, 1);
+	CHECK(!rig_open(&rig) && !rig_write(&rig, 1, 0) && !rig_write(&rig, 2, 0));
+	CHECK(!rig_flush(&rig) && !nl_ftl_behind(rig.ftl));
+	CHECK(!rig_write(&rig, 3, 0) && !rig_trim(&rig, 1, 1));
+	rig.ftl->state = NL_FTL_RO;
+	CHECK(rig_write(&rig, 2, 0) == -EROFS);
+	CHECK(nl_ftl_behind(rig.ftl));
+	CHECK(!rig_flush(&rig) && !nl_ftl_behind(rig.ftl));
+	CHECK(crash(&rig));
+	CHECK(!rig.page[1].flushed && rig.page[3].flushed);
+	rig_destroy(&rig);
+}
+
 /* Only what the committed map refers to is held. */
 static void test_held(void)
 {
@@ -255,6 +290,62 @@ static void test_damaged(void)
 	CHECK(refused > 2);
 }
 
+/*
+ * Writes that GC makes room for, flushes among them, and some behind the last flush: a damaged page
+ * of the metadata. Metadata of before would have blocks that were erased and filled again.
+ */
+static void damage_and_look(u32 writes, u32 place, u32 *programmed, u32 *refused)
+{
+	struct nl_config config = tiny(2, 120, 4);
+	struct nl_buf **page, *was;
+	u32 i, block, last;
+	struct rig rig;
+	int r;
+
+	rig_init(&rig, &config, 120, 11);
+	CHECK(!rig_open(&rig));
+	CHECK(split_of(&rig)->pages > 1, "an image of more than a page");
+	for (i = 0; i < writes && !ktap_failing(); i++) {
+		CHECK(!rig_write(&rig, rig_random(&rig, 120), 0));
+		if (i % 11 == 0 && i + 30 < writes)
+			CHECK(!rig_flush(&rig));
+	}
+	block = place / 4 < split_of(&rig)->nr ? nl_split_block(&rig.flash.geo, place / 4) : 0;
+	page = &rig.flash.data[nl_ppn(&rig.flash.geo, block, place % 4)];
+	i = split_of(&rig)->gen.index - 1;
+	last = nl_ppn(&rig.flash.geo, split_of(&rig)->gen.block[i / 4], i % 4);
+	if (block && place % 4 < rig.flash.block[block].next && *page) {
+		was = *page;
+		*page = (struct nl_buf *)1;		/* NL_PAGE_ERROR */
+		rig.flash.stored--;
+		++*programmed;
+		nl_ftl_destroy(rig.ftl);
+		rig.ftl = NULL;
+		r = rig_open(&rig);
+		CHECK(!r || r == -EIO, "page %u after %u writes: %d", place, writes, r);
+		*refused += !!r;
+		/* Only the last page of all may be as one that was torn. */
+		for (i = 0; i < 120 && !r && !ktap_failing(); i++)
+			CHECK(page == &rig.flash.data[last] ? rig_is_own(&rig, i) :
+							      rig_settle(&rig, i),
+			      "page %u after %u writes: %u", place, writes, i);
+		*page = was;
+		rig.flash.stored++;
+	}
+	rig_destroy(&rig);
+}
+
+static void test_damaged_reused(void)
+{
+	u32 writes, place, programmed = 0, refused = 0;
+
+	for (writes = 400; writes < 420 && !ktap_failing(); writes++)
+		for (place = 4; place < 48 && !ktap_failing(); place++)
+			damage_and_look(writes, place, &programmed, &refused);
+	ktap_note("%u pages, %u refused", programmed, refused);
+	CHECK(programmed > 50 && refused > 5 && refused < programmed);
+}
+
 /* Data without metadata is not taken for an empty device, nor another FTL's flash. */
 static void test_no_metadata(void)
 {
@@ -355,9 +446,12 @@ int main(int argc, char **argv)
 	ktap_run("an FTL that asks for it has a bug, which shows", test_violation);
 	ktap_run("what was flushed lasts, and nothing else", test_flush_lasts);
 	ktap_run("a flush with nothing to say programs nothing", test_flush_of_nothing);
+	ktap_run("one that has nothing to say waits for the one that has", test_flush_of_a_flush);
+	ktap_run("a read-only device can still be flushed", test_read_only);
 	ktap_run("a page is held as long as a start would ask for it", test_held);
 	ktap_run("the metadata knows how often blocks were erased", test_erases);
 	ktap_run("metadata that can't be read is refused, not made up for by older one", test_damaged);
+	ktap_run("damaged metadata shows no page in place of another", test_damaged_reused);
 	ktap_run("data without metadata is not taken for an empty device", test_no_metadata);
 	ktap_run("programs of the metadata fail", test_failing);
 	ktap_run("a commit is whole or not there", test_whole);

@@ -165,6 +165,14 @@ static u32 rig_look(struct rig *rig, u32 lpn, int *result)
 	return version;
 }
 
+bool rig_is_own(struct rig *rig, u32 lpn)
+{
+	int r;
+	u32 version = rig_look(rig, lpn, &r);
+
+	return r == -EIO || (!r && version != ~0u);
+}
+
 /* A write that failed may be there: it was programmed, and what says so was not. */
 static bool rig_shows(struct rig *rig, u32 lpn, u32 version)
 {
@@ -249,7 +257,7 @@ bool rig_verify(struct rig *rig)
 }
 
 /* What is read after a cut: one of those that are allowed, and it is so for good. */
-static bool rig_settle(struct rig *rig, u32 lpn)
+bool rig_settle(struct rig *rig, u32 lpn)
 {
 	struct rig_page *page = &rig->page[lpn];
 	int r;

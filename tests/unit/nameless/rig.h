@@ -57,6 +57,10 @@ int rig_write(struct rig *rig, u32 lpn, u32 flags);
 int rig_trim(struct rig *rig, u32 lpn, u32 count);
 int rig_flush(struct rig *rig);
 bool rig_read(struct rig *rig, u32 lpn);
+/* After a cut: what lasted, or a later version, which lasts from now on. */
+bool rig_settle(struct rig *rig, u32 lpn);
+/* Some version of the page, or an error: nothing else's. */
+bool rig_is_own(struct rig *rig, u32 lpn);
 /* All pages read as they have to, and all invariants hold. */
 bool rig_verify(struct rig *rig);
 bool rig_check(struct rig *rig);
