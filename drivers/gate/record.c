@@ -82,7 +82,7 @@ static int record_open(struct inode *inode, struct file *file)
 		err = -EBUSY;
 	in_use = true;
 	mutex_unlock(&record_lock);
-	return err ?: nonseekable_open(inode, file);
+	return err ?: stream_open(inode, file);
 }
 
 static int record_release(struct inode *inode, struct file *file)

@@ -212,7 +212,7 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	note_states(pool);
 	note_needs_check(pool);
 	pool->nr_committed = 0;
-	/* Who was doubted by a commit that failed is not flushed by this one, whatever was written since. */
+	/* Who was doubted by a commit that failed is not flushed by this one. */
 	pool->unflushed = pool->doubted;
 	WRITE_ONCE(pool->committing, true);
 	smp_mb();	/* pairs with hy_commit_needed(): set before a mark is taken */

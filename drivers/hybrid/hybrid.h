@@ -194,7 +194,7 @@ struct hy_passes {
  * @flush_bio: the committer's
  * @lost: of @writes those that a flush which failed may have lost, and somebody is to be told
  * @failed_flushes: in a row; the committer's own
- * @write_failed: one has since the last flush that ended well
+ * @write_failed: a write has since the last flush began, or the member was reinstated
  * @state: enum ek_member_state
  * @leaving: it is to be emptied, whatever @state says of its health; so it is saved
  * @drain_at: the next logical extent to be looked at while it is draining
@@ -206,7 +206,7 @@ struct hy_passes {
  * @seen_failed: of them at the end of the last period
  * @allocations: extents placed here
  * @sample: the last period
- * @share: of the requests that came in in a period, in ppm: hy_measure_shares()
+ * @share: of the requests that came in during a period, in ppm: hy_measure_shares()
  * @copy_debt: ns that copies took and that are not paid for yet: mover.c
  * @more_inflight: what the monitor has in flight beyond bios: extents of runs but the first
  * @seen_occupancy: of users' requests, at the mover's last tick
@@ -702,6 +702,8 @@ void hy_member_forget_writes(struct hy_member *m);
 void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);
+void hy_member_failed(struct hy_pool *pool, struct hy_member *m, bool write, unsigned int requests,
+		      blk_status_t status);
 void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests);
 void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m);
 int hy_member_reinstate_end(struct hy_pool *pool, struct hy_member *m);

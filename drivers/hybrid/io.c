@@ -561,14 +561,10 @@ static noinline void sent_done(struct hy_pool *pool, struct hy_io *io, blk_statu
 	bool write = io->flags & HY_IO_WRITE;
 
 	request_done(m, io, write, !error);
-	if (unlikely(error)) {
-		atomic64_add(1 + io->more, &m->failed_requests);	/* as the monitor counts */
-		if (write)
-			WRITE_ONCE(m->write_failed, true);
-		hy_member_error(pool, m, error);
-	} else if (write && !(io->flags & HY_IO_FIRST)) {
+	if (unlikely(error))
+		hy_member_failed(pool, m, write, 1 + io->more, error);	/* as the monitor counts */
+	else if (write && !(io->flags & HY_IO_FIRST))
 		mark_settled(pool, io);
-	}
 }
 
 /* What most requests are: sent to a place that was valid, without an error. */

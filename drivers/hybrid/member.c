@@ -3,18 +3,18 @@
  * Members: which of their writes are durable, and how they fare.
  *
  *	active		as it should be
- *	degraded	it answered with errors (degrade_errors), or could not flush: nothing new goes
- *			there while another has room, and it is time to evacuate it
- *	failed		for a whole period it answered with nothing else (fail_requests): nothing new
- *			goes there at all.  What is there is still asked for, as nobody knows
+ *	degraded	it answered with errors (degrade_errors), or could not flush: nothing
+ *			new goes there while another has room, and it is time to evacuate it
+ *	failed		for a whole period it answered with nothing else (fail_requests): nothing
+ *			new goes there at all.  What is there is still asked for, as nobody knows
  *			better which of it can be had.  Or it could not flush, time and again
  *			(fail_flushes): commits do not wait for it any more
  *
  * Neither outlives the pool's next start, unlike what somebody asked for (evacuate.c), and whoever
  * knows that the cause is gone can say so before that (standing.c).
  *
- * A flush that fails makes it degraded at once, whatever is set: nothing may move to a member that is
- * doubted (take_back.c).
+ * A flush that fails makes it degraded at once, whatever is set: nothing may move to a member that
+ * is doubted (take_back.c).
  *
  * One that is to leave (evacuate.c) and fails is failed, too, and still to leave.  Whoever changes
  * a state does it from the one it knows, as errors come on any CPU.
@@ -138,7 +138,10 @@ static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
 	m->flushed = seen;
 	if (!lost)
 		return 0;
-	pool->lost_unflushed = true;
+	/* As in flush_failed(): once for the same writes. */
+	if (seen != m->lost || !m->bdev)
+		pool->lost_unflushed = true;
+	m->lost = seen;
 	__set_bit(m - pool->member, &pool->reverting);
 	return -EIO;
 }
@@ -196,8 +199,9 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
  * once.  What one that is lost or can't flush had not flushed is lost: pool->lost_unflushed says so
  * to the next FLUSH, pool->unflushed to those that this commit is for.  Nothing of that may be
  * committed: with these members in pool->reverting it returns -EIO, and is to be called again, for
- * the others, when they are doubted (free.c, take_back.c).  One that is distrusted, as it has failed
- * in between (standing.c), is treated as if it were lost, with what it had not flushed until now.
+ * the others, when they are doubted (free.c, take_back.c).  One that is distrusted, as it has
+ * failed in between (standing.c), is treated as if it were lost, with what it had not flushed until
+ * now.
  *
  * Context: the committer; sleeps.
  * Return: 0, -EIO when a flush failed (that member's stay unflushed).
@@ -215,7 +219,7 @@ int hy_members_flush(struct hy_pool *pool)
 		struct hy_member *m = &pool->member[i];
 		bool distrusted;
 
-		/* Distrusted, too: the bit is the next commit's, as nothing would come of it here. */
+		/* Distrusted, too: that is for the next commit, nothing would come of it here. */
 		if (test_bit(i, &pool->doubted))
 			continue;
 		distrusted = test_and_clear_bit(i, &pool->distrusted);
@@ -229,7 +233,7 @@ int hy_members_flush(struct hy_pool *pool)
 			r = flush_lost(pool, m, seen[i]) ?: r;
 			continue;
 		}
-		/* Before: of a write that fails while this or another member flushes it says nothing. */
+		/* Before: it says nothing of a write that fails meanwhile. */
 		WRITE_ONCE(m->write_failed, false);
 		member_flush_begin(m, &wait);
 		__set_bit(i, &begun);
@@ -252,6 +256,11 @@ int hy_members_flush(struct hy_pool *pool)
 	return r;
 }
 
+static bool has_errors(struct hy_member *m)
+{
+	return atomic64_read(&m->errors) || READ_ONCE(m->failed_flushes);
+}
+
 /**
  * hy_member_stays - one that was to leave is a member as it was
  * @pool: the pool
@@ -261,15 +270,22 @@ int hy_members_flush(struct hy_pool *pool)
  */
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m)
 {
-	change_state(pool, m, EK_MEMBER_DRAINING, EK_MEMBER_ACTIVE);
+	/*
+	 * However many degrade one: it may be doubted at this moment, or have failed before it was
+	 * to leave, and only hy_member_reinstate_end() knows that it is not.
+	 */
+	change_state(pool, m, EK_MEMBER_DRAINING,
+		     has_errors(m) ? EK_MEMBER_DEGRADED : EK_MEMBER_ACTIVE);
 	/* An error that found it draining counted and changed nothing; one from now on does. */
 	smp_mb();
-	/*
-	 * However many degrade one: it may be doubted at this moment, or have failed before it was to leave,
-	 * and only hy_member_reinstate_end() knows that it is not.
-	 */
-	if (atomic64_read(&m->errors) || READ_ONCE(m->failed_flushes))
+	if (has_errors(m))
 		degrade(pool, m);
+}
+
+/* Does it say something of the member?  Not if it was asked not to wait, or for what it lacks. */
+static bool is_an_error(blk_status_t status)
+{
+	return status != BLK_STS_NOTSUPP && status != BLK_STS_AGAIN;
 }
 
 /**
@@ -284,7 +300,7 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 {
 	u64 errors, most = READ_ONCE(pool->set.degrade_errors);
 
-	if (status == BLK_STS_NOTSUPP || status == BLK_STS_AGAIN)
+	if (!is_an_error(status))
 		return;
 	atomic64_inc(&pool->errors);
 	errors = atomic64_inc_return(&m->errors);
@@ -293,6 +309,27 @@ void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t sta
 	/* One that is draining is told of, too, once. */
 	if (degrade(pool, m) || (errors == most && READ_ONCE(m->state) == EK_MEMBER_DRAINING))
 		tell_degraded(pool, m, status);
+}
+
+/**
+ * hy_member_failed - a user's request ended with an error
+ * @pool: the pool
+ * @m: the member
+ * @write: was it a write?
+ * @requests: as many as the monitor took it for
+ * @status: what it answered
+ *
+ * Context: any.
+ */
+void hy_member_failed(struct hy_pool *pool, struct hy_member *m, bool write, unsigned int requests,
+		      blk_status_t status)
+{
+	if (!is_an_error(status))
+		return;
+	atomic64_add(requests, &m->failed_requests);
+	if (write)
+		WRITE_ONCE(m->write_failed, true);
+	hy_member_error(pool, m, status);
 }
 
 /**
@@ -311,8 +348,8 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 	if (failed < READ_ONCE(pool->set.fail_requests) || failed < requests)
 		return;
 	/*
-	 * Errors of reads alone are a bad medium rather than a cache without power.  One that has failed
-	 * already may have had its power back for a while, and lost more.
+	 * Errors of reads alone are a bad medium rather than a cache without power.  One that has
+	 * failed already may have had its power back for a while, and lost more.
 	 */
 	if (READ_ONCE(m->write_failed)) {
 		set_bit(m - pool->member, &pool->distrusted);
@@ -349,8 +386,11 @@ void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m)
  */
 int hy_member_reinstate_end(struct hy_pool *pool, struct hy_member *m)
 {
-	if (m->failed_flushes || test_bit(m - pool->member, &pool->doubted))
+	/* Distrusted since, or by a commit that had no use for it: another one has to be asked. */
+	if (m->failed_flushes || test_bit(m - pool->member, &pool->doubted) ||
+	    test_bit(m - pool->member, &pool->distrusted))
 		return -EIO;
+	WRITE_ONCE(m->write_failed, false);
 	/* What failed until now says nothing of the rest of the period. */
 	mutex_lock(&pool->heat_lock);
 	m->seen_failed = atomic64_read(&m->failed_requests);

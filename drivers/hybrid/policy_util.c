@@ -8,6 +8,7 @@
 #include "policy_util.h"
 
 #define FEW_CAME	4	/* parts of what ended: less says nothing of shares */
+#define STEADY		8	/* likewise: by so little the number in flight differs */
 
 static bool is_digit(char c)
 {
@@ -125,27 +126,27 @@ void hy_apportion(u32 *parts, const u64 *weight, unsigned int nr, u32 total)
 
 void hy_measure_shares(u32 *share, const struct hy_traffic *traffic, unsigned int nr)
 {
-	u64 came[EK_MAX_MEMBERS], all_came = 0, ended = 0;
-	bool known = false;
+	u64 ended[EK_MAX_MEMBERS], came[EK_MAX_MEMBERS];
+	u64 all_ended = 0, all_came = 0, drift = 0;
+	bool known = false, busy = false;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
 		const struct hy_traffic *t = &traffic[i];
+		s64 more = t->after - t->before;
 
-		came[i] = max_t(s64, t->ended + t->after - t->before, 0);
+		ended[i] = t->ended;
+		came[i] = max_t(s64, t->ended + more, 0);
+		all_ended += ended[i];
 		all_came += came[i];
-		ended += t->ended;
+		drift += abs(more);
 		known |= share[i];
+		busy |= t->after > 0;
 	}
-	if (all_came * FEW_CAME >= ended) {
+	if (drift * STEADY > all_ended && all_came * FEW_CAME >= all_ended)
 		hy_apportion(share, came, nr, HY_PPM);
-		return;
-	}
-	if (known)
-		return;
-	for (i = 0; i < nr; i++)
-		came[i] = traffic[i].ended;
-	hy_apportion(share, came, nr, HY_PPM);
+	else if (drift * STEADY > all_ended ? !known : all_ended || !busy)
+		hy_apportion(share, ended, nr, HY_PPM);
 }
 
 void hy_spread_targets(u32 *target, const u32 *weight, const struct hy_snapshot *snap)

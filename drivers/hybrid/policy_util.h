@@ -78,10 +78,11 @@ struct hy_traffic {
  * @traffic: the members' requests
  * @nr: how many members
  *
- * Q_i of wu-reddy's equation (1), counted where requests come in: that is what the placement does.
- * Where they end is another matter while a burst is worked off.  A disk that is done with its part
- * ends none for periods, and the SSD that is not ends all; taken for shares, a step away from the SSD would
- * begin at 100%.  A period in which next to nothing comes in says nothing, and the shares stay.
+ * Q_i of wu-reddy's equation (1).  While about as many are in flight at a period's end as before
+ * it, these are the parts of what ended.  Otherwise of what came in, as that is what the placement
+ * does: where a burst is worked off, a disk that is done with its part of it ends none for
+ * periods, and the SSD that is not ends all; taken for shares, a step away from the SSD would begin
+ * at 100%.  A period in which next to nothing comes in says nothing, and the shares stay.
  */
 void hy_measure_shares(u32 *share, const struct hy_traffic *traffic, unsigned int nr);
 

@@ -239,7 +239,7 @@ static bool measure_shares(struct balance *b, const struct hy_snapshot *snap)
 
 /*
  * A member without requests has Q = 0 and so drops out of equation (1) whatever
- * its R is taken for; the floor is what gets it measured again.
+ * its R is taken for; the floor is what gets it measured again.  One that ended none keeps its Q.
  */
 static void measure_times(struct balance *b, const struct hy_snapshot *snap, bool ewma)
 {

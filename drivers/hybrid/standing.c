@@ -11,13 +11,13 @@
  *	Y's first write, to P, is acknowledged
  *				in b's cache; in memory Y's granules are valid, at P
  *	b loses its power		all requests fail: it has failed
- *	it has power again		its cache is empty; nobody has asked for a flush meanwhile
+ *	it has power again		its cache is empty; nobody asked for a flush meanwhile
  *	a commit: b's flush ends well
- *				the media would have the map with Y's granules valid, at P: X's bytes
+ *				the media would have the map with Y's granules valid, at P
  *
  * So one that fails, writes included, is distrusted from that moment (hy_member_judge()): the next
- * commit takes it for lost with what it had not flushed, takes that back (take_back.c) and tells who
- * asks next.  Again with each period like that, and once more when it is reinstated, as it may have
+ * commit takes it for lost with what it had not flushed, takes that back (take_back.c) and tells
+ * who asks next.  Again with each period like that, and once more when it is reinstated, as it may have
  * gone through that since, failed as it was.  If its flushes have failed all that has been done
  * already.  An outage in which no period ends like that, or only reads fail, is not seen: see the
  * limits in Documentation/admin-guide/dm-hybrid.rst.

@@ -53,6 +53,7 @@ enum nl_ftl_kind {
 	NL_FTL_PAGE, NL_FTL_HYBRID, NL_FTL_NAMELESS, NL_FTL_ZONED, NL_FTL_SPLIT, NL_FTL_RAW,
 	NL_NR_FTLS
 };
+
 enum nl_gc_kind { NL_GC_GREEDY, NL_GC_FIFO, NL_NR_GCS };
 
 /**

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What mount and remount are told: read, checked, put together and shown. Of VFS it knows the reader. */
+/* What mount and remount are told: read, checked and shown. Of VFS it knows the reader. */
 #ifndef SCMFS_OPTIONS_H
 #define SCMFS_OPTIONS_H
 

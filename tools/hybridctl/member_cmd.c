@@ -126,7 +126,8 @@ int cmd_reinstate(int argc, char **argv)
 		if (!err)
 			err = live_look(&l);
 		if (!err)
-			note("%s: member %d is %s", l.name, i, status_dev_state_name(l.st.dev[i].state));
+			note("%s: member %d is %s", l.name, i,
+			     status_dev_state_name(l.st.dev[i].state));
 	}
 	live_close(&l);
 	return err;

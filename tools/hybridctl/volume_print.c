@@ -322,9 +322,11 @@ static void print_offers(FILE *out, const struct volume *v)
 		if (d->state != DEV_FAILED || !d->present || !d->used || !v->has_standing)
 			continue;
 		if (v->standing.dev[i].leaving)
-			fprintf(out, "Device %u has failed, and is to leave: what can be read of it moves\n", i);
+			fprintf(out, "Device %u has failed, and is to leave: "
+				"what can be read of it moves\n", i);
 		else
-			fprintf(out, "Device %u has failed: hybridctl evacuate %s %u would move what can be read (reinstate, if the cause is gone)\n",
+			fprintf(out, "Device %u has failed: hybridctl evacuate %s %u would move "
+				"what can be read (reinstate, if the cause is gone)\n",
 				i, v->name, i);
 	}
 }

@@ -1419,6 +1419,12 @@ static void shares_of_what_comes(void)
 	hy_measure_shares(share, (struct hy_traffic[]){ { 0, 1, 0 }, { 99, 0, 1 } }, 2);
 	CHECK_EQ(share[0], 0);
 	CHECK_EQ(share[1], HY_PPM);
+	/* About as many in flight as before: where they end, a little more or less is by chance. */
+	hy_measure_shares(share, (struct hy_traffic[]){ { 600, 30, 60 }, { 400, 40, 10 } }, 2);
+	CHECK_EQ(share[0], 600000);
+	/* Nothing comes and nothing ends, and there is a load. */
+	hy_measure_shares(share, (struct hy_traffic[]){ { 0, 100, 100 }, { } }, 2);
+	CHECK_EQ(share[0], 600000);
 	/* No load, no shares. */
 	hy_measure_shares(share, (struct hy_traffic[]){ { }, { } }, 2);
 	CHECK_EQ(share[0] + share[1], 0);

@@ -78,7 +78,7 @@ void speak(void)
 
 /* As @files of the set have it; false: could not be opened at all. */
 bool pool_look(struct image_set *set, unsigned int first, unsigned int nr, struct found *f,
-		 bool *clean)
+	       bool *clean)
 {
 	char *paths[2] = { set->path[first], set->path[1] };
 	struct pools pools;
