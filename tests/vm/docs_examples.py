@@ -83,6 +83,7 @@ def main(pages):
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             test(done.returncode == 0, f"{page}: {name}", f"status {done.returncode}\n{done.stdout}")
     delete_disks()
+    subprocess.run(["emuctl", "del", "--all"], check=False)    # what a page's last example leaves to its reader
     print(f"1..{tests}")
     return 1 if failures else 0
 

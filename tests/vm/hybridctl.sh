@@ -154,7 +154,7 @@ hybridctl status t --json >"$out" || die "status --json"
 json_is "status --json: keys" "allocations cache checkpoints commits devices direction errors extent_bytes extents flushes journal lost \
 lost_complete metadata migrations mode \
 name needs_check not_migrated policy tier tokens" '?'
-json_is "status --json: a device's keys" "extents index inflight path read_p99_us read_us share state target uuid volatile \
+json_is "status --json: a device's keys" "errors extents index inflight leaving path read_p99_us read_us share state target uuid volatile \
 write_p99_us write_us" 'devices.0.?'
 into uuids json "$out" 'devices.*.uuid'
 [[ $uuids =~ ^(\"[^\" ]+\")\ (\"[^\" ]+\")$ && ${BASH_REMATCH[1]} != "${BASH_REMATCH[2]}" ]] && two=yes || two="no: $uuids"
