@@ -17,10 +17,10 @@
  *
  * So one that fails, writes included, is distrusted from that moment (hy_member_judge()): the next
  * commit takes it for lost with what it had not flushed, takes that back (take_back.c) and tells
- * who asks next.  Again with each period like that, and once more when it is reinstated, as it may have
- * gone through that since, failed as it was.  If its flushes have failed all that has been done
- * already.  An outage in which no period ends like that, or only reads fail, is not seen: see the
- * limits in Documentation/admin-guide/dm-hybrid.rst.
+ * who asks next.  Again with each period like that, and once more when it is reinstated, as it may
+ * have gone through that since, failed as it was.  If its flushes have failed all that has been
+ * done already.  An outage in which no period ends like that, or only reads fail, is not seen: see
+ * the limits in Documentation/admin-guide/dm-hybrid.rst.
  *
  * What was acknowledged elsewhere is not looked for there: the map alone says where an extent is.
  * One that moved away is at its new place, and the old one was free when that was durable; one that
