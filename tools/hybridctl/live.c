@@ -151,11 +151,11 @@ int live_look(struct live *l)
 	return err;
 }
 
-bool live_standing(const struct live *l, struct standing *s)
+bool live_standing(const char *name, unsigned int nr_devs, struct standing *s)
 {
 	char *reply = NULL, *why = NULL;
-	bool is = !dm_message(l->name, "members", &reply, &why) && reply &&
-		  standing_parse(reply, s) && s->nr == l->st.nr_devs;
+	bool is = !dm_message(name, "members", &reply, &why) && reply &&
+		  standing_parse(reply, s) && s->nr == nr_devs;
 
 	free(reply);
 	free(why);

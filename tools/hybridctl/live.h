@@ -41,8 +41,8 @@ int live_is_still(const char *name, const uint8_t *uuid);
 /* The status anew. */
 int live_look(struct live *l);
 
-/* How its members stand; false: the kernel can't tell, as its module is an older one. */
-bool live_standing(const struct live *l, struct standing *s);
+/* How a volume's members stand; false: the kernel can't tell, as its module is an older one. */
+bool live_standing(const char *name, unsigned int nr_devs, struct standing *s);
 
 /* Member by path or by index, printed if there is none; -1: none.  Of a path: its label's, too. */
 int live_member(const struct live *l, const char *word, bool quiet);

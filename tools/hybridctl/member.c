@@ -416,7 +416,7 @@ static int judge_progress(struct live *l, unsigned int i, struct emptying *p)
 {
 	const struct status_dev *d = &l->st.dev[i];
 
-	p->known = live_standing(l, &p->standing);
+	p->known = live_standing(l->name, l->st.nr_devs, &p->standing);
 	if (!is_leaving(l, i, p))
 		return fail("%s: member %u is not being evacuated any more: it is %s", l->name, i,
 			    d->present ? status_dev_state_name(d->state) : "lost");

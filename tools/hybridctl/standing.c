@@ -7,16 +7,13 @@
 
 static bool parse_dev(char *line, unsigned int i, struct standing_dev *d)
 {
-	static const char * const states[] = {
-		"active", "degraded", "failed", "draining", "removed", NULL
-	};
 	static const char * const stays[] = { "stays", "leaves", NULL };
 	struct words w;
 
 	words_init(&w, line);
 	if (words_u64(&w, "index", STATUS_MAX_DEVS) != i)
 		words_bad(&w, "index");
-	d->state = words_one_of(&w, "state", states);
+	d->state = words_one_of(&w, "state", status_dev_states);
 	d->leaving = words_one_of(&w, "stays or leaves", stays);
 	d->errors = words_u64(&w, "errors", UINT64_MAX);
 	d->passes = words_u64(&w, "passes", UINT64_MAX);

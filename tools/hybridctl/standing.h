@@ -16,7 +16,8 @@ struct standing_dev {
 	bool leaving;			/* to be emptied, be it failed or not */
 	uint64_t errors;
 	uint64_t passes;		/* through the map, for what is to be moved off it */
-	uint64_t tried, unknown;	/* extents, in the last: moved or tried; not in the map */
+	uint64_t tried;			/* in the last one: extents that moved, or could not */
+	uint64_t unknown;		/* likewise: of which the map can't be read */
 };
 
 struct standing {

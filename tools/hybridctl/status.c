@@ -12,7 +12,7 @@
 #define PPM	1000000u
 
 static const char * const mode_names[] = { "rw", "ro", "fail", NULL };
-static const char * const state_names[] = {
+const char * const status_dev_states[] = {
 	"active", "degraded", "failed", "draining", "removed", NULL
 };
 
@@ -23,7 +23,7 @@ const char *status_mode_name(enum status_mode mode)
 
 const char *status_dev_state_name(enum status_dev_state state)
 {
-	return state_names[state];
+	return status_dev_states[state];
 }
 
 static void parse_number(struct words *w, struct status_dev *dev)
@@ -49,7 +49,7 @@ static void parse_number(struct words *w, struct status_dev *dev)
 static void parse_dev(struct words *w, struct status_dev *dev)
 {
 	parse_number(w, dev);
-	dev->state = words_one_of(w, "device state", state_names);
+	dev->state = words_one_of(w, "device state", status_dev_states);
 	words_ratio(w, "device's used/total extents", &dev->used, &dev->total);
 	dev->share_ppm = words_u64(w, "share", PPM);
 	dev->target_ppm = words_u64(w, "target share", PPM);

@@ -65,6 +65,7 @@ void status_free(struct status *st);
 uint64_t status_setting(const struct status *st, const char *key, uint64_t otherwise);
 
 const char *status_mode_name(enum status_mode mode);
+extern const char * const status_dev_states[];	/* their words, NULL behind them */
 const char *status_dev_state_name(enum status_dev_state state);
 
 #endif

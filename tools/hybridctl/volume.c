@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "dm.h"
+#include "live.h"
 #include "msg.h"
 #include "table.h"
 #include "volume.h"
@@ -83,19 +84,6 @@ static void read_cache(struct volume *v)
 		free(why);
 	else if (reply)
 		v->has_cache = cached_parse(reply, &v->cache);
-	free(reply);
-}
-
-/* A module that is older does not know the question. */
-static void read_standing(struct volume *v)
-{
-	char *reply = NULL, *why = NULL;
-
-	if (dm_message(v->name, "members", &reply, &why))
-		free(why);
-	else if (reply)
-		v->has_standing = standing_parse(reply, &v->standing) &&
-				  v->standing.nr == v->st.nr_devs;
 	free(reply);
 }
 
@@ -179,7 +167,7 @@ static int look(struct volume *v, const char *name, unsigned int what, struct vo
 	free(params);
 	for (i = 0; i < v->st.nr_devs; i++)
 		look_at_member(v, i);
-	read_standing(v);
+	v->has_standing = live_standing(v->name, v->st.nr_devs, &v->standing);
 	read_tier(v);
 	read_cache(v);
 	v->has_sync = volume_sync_at(name, &v->st, &v->sync);
