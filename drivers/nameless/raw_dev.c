@@ -366,12 +366,14 @@ const char *nl_raw_name(const struct nl_raw *raw)
 	return raw->dev->name;
 }
 
-/* What a device above it is made of. It does not change while somebody has it. */
+/* What a device above it is made of; its times may be set meanwhile. Context: no io held; sleeps. */
 void nl_raw_config(const struct nl_raw *raw, struct nl_config *config,
 		   const struct nl_preset **preset)
 {
+	mutex_lock(&raw->dev->io);
 	*config = raw->dev->config;
 	*preset = raw->dev->preset;
+	mutex_unlock(&raw->dev->io);
 }
 
 /*

@@ -37,7 +37,9 @@ struct nl_buf;
  * struct nl_raw_user - who has it
  * @name: for messages
  * @cut: the power was cut, or the device removed; from process context, with no lock of the device.
- *	It may be that it is back, or that operations failed before this came
+ *	It may be that it is back, or that operations failed before this came; of a cut that an
+ *	operation ran into nothing is told but its -ESHUTDOWN. What it locks must not be held by who
+ *	calls nl_raw_get() or nl_raw_put()
  */
 struct nl_raw_user {
 	const char *name;
