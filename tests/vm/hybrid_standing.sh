@@ -133,6 +133,26 @@ check_fails "what was not flushed is not believed, which is told" EIO blkio flus
 for i in 1 2; do blkio flush $dev 2>/dev/null; done
 field_is "active" p dev.1.state active
 check "it takes data" blkio write $dev $at 128 79 -- flush $dev -- verify $dev $at 128 79
+
+# --- a write that failed before it was taken back is no reason to doubt what it was given since
+emuctl set b fail=write
+check_fails "a write fails, all else is flushed" EIO blkio write $dev $at 8 80
+emuctl set b fail=none
+field_is "degraded" p dev.1.state degraded
+check "it is taken back" hybridctl reinstate p 1
+for ((i = 0; i < 6; i++)); do
+	blkio discard $dev $at 128 -- write $dev $at 128 81
+	into entry dmt message p 0 entry $((at / 128))
+	[ "${entry%% *}" != 1 ] || break
+done
+matches "a new extent is written there, and not flushed" "$entry" "^1 "
+emuctl set b fail=read
+check "it fails to read" wait_for 60 reads_fail
+emuctl set b fail=none
+check "what was written is there" blkio verify $dev $at 128 81
+check "and can be flushed" blkio flush $dev
+check "it is taken back" hybridctl reinstate p 1
+check "it is there" blkio verify $dev $at 128 81
 check "in the grammar" in_grammar p
 check "stop" hybridctl stop p
 pools=()
