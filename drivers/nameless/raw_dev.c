@@ -366,7 +366,7 @@ const char *nl_raw_name(const struct nl_raw *raw)
 	return raw->dev->name;
 }
 
-/* What a device above it is made of; its times may be set meanwhile. Context: no io held; sleeps. */
+/* What a device above it is made of; its times may be set meanwhile. Context: no io; sleeps. */
 void nl_raw_config(const struct nl_raw *raw, struct nl_config *config,
 		   const struct nl_preset **preset)
 {
