@@ -5,7 +5,10 @@
 # timeout: 60
 # memory: 2G
 # append: memmap=64M$1G memmap=32M!1088M
-"""In the machine of scmfs.sh, as blank as a new one."""
+"""
+In the machine of scmfs.sh, as blank as a new one: what was left in the middle of the memory, such as the file system
+of a partition, would have init refused.
+"""
 
 import subprocess
 import sys
@@ -16,7 +19,7 @@ for module in ("nd_e820", "nd_pmem", "scmfs"):
     subprocess.run(["modprobe", "-q", module], check=False)
 subprocess.run("""
     until [ -b /dev/pmem0 ]; do sleep 0.1; done
-    dd if=/dev/zero of=/dev/pmem0 bs=1M count=2 status=none
-    dd if=/dev/zero of=/dev/mem bs=1M seek=1024 count=4 status=none
+    dd if=/dev/zero of=/dev/pmem0 bs=1M count=32 status=none
+    dd if=/dev/zero of=/dev/mem bs=1M seek=1024 count=64 status=none
     mkdir -p /mnt""", shell=True, check=True, timeout=20)
 sys.exit(docs_examples.main({"Documentation/admin-guide/scmfs.rst": 8}))
