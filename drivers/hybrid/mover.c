@@ -68,24 +68,31 @@ bool hy_mover_free(struct hy_pool *pool, unsigned int from)
 	return atomic_read(&pool->nr_migrating) < hy_movers(&pool->set, inflight);
 }
 
-/* The rate limit: is it time for another copy? */
-bool hy_mover_rate_allows(struct hy_pool *pool, u64 now)
+/* What a copy may take at least by the rate limit, ns; 0: there is no limit. */
+static u64 copy_ns(struct hy_pool *pool)
 {
 	u32 kbps = READ_ONCE(pool->set.migrate_kbps);
 	u64 bytes = (u64)pool->extent_sectors << SECTOR_SHIFT;
 
-	return !kbps || now + div_u64(bytes * NSEC_PER_SEC / 1024, kbps) >= pool->next_copy;
+	return kbps ? div_u64(bytes * NSEC_PER_SEC / 1024, kbps) : 0;
+}
+
+/*
+ * The rate limit: is it time for another copy?  One may begin ahead of its time; what was charged
+ * beyond that was at a lower limit than there is now, and is forgiven.
+ */
+bool hy_mover_rate_allows(struct hy_pool *pool, u64 now)
+{
+	u64 ns = copy_ns(pool);
+
+	pool->next_copy = min(pool->next_copy, now + 2 * ns);
+	return now + ns >= pool->next_copy;
 }
 
 /* One has begun: when is it time for the next? */
 void hy_mover_rate_charge(struct hy_pool *pool, u64 now)
 {
-	u32 kbps = READ_ONCE(pool->set.migrate_kbps);
-	u64 bytes = (u64)pool->extent_sectors << SECTOR_SHIFT;
-
-	if (kbps)
-		pool->next_copy = max(pool->next_copy, now) +
-				  div_u64(bytes * NSEC_PER_SEC / 1024, kbps);
+	pool->next_copy = max(pool->next_copy, now) + copy_ns(pool);
 }
 
 static void pay_debt(struct hy_member *m, u64 ns, u32 percent)
@@ -120,13 +127,13 @@ bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i)
 }
 
 /* How many tokens migration may take now, and between which members. */
-static struct hy_due tokens_due(struct hy_pool *pool, u64 now)
+static struct hy_due tokens_due(struct hy_pool *pool, struct hy_barred barred, u64 now)
 {
 	u64 period_ns = (u64)READ_ONCE(pool->set.period_ms) * NSEC_PER_MSEC;
 	struct hy_due due;
 
 	spin_lock_irq(&pool->policy_lock);
-	due = hy_tokens_due(&pool->decision, &pool->tokens, pool->nr_members,
+	due = hy_tokens_due(&pool->decision, &pool->tokens, pool->nr_members, barred,
 			    now - pool->period_start, period_ns);
 	spin_unlock_irq(&pool->policy_lock);
 	if (due.spent)
@@ -231,10 +238,10 @@ static bool move_cached(struct hy_pool *pool, struct way *way, unsigned int from
 
 /*
  * Start one of the hottest extents of a member on its way to another; @share is set to its part
- * of the accesses.
+ * of the accesses, or @barred to who is not to be asked again.
  */
-static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u64 now,
-		    u32 *share)
+static bool move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u64 now,
+		     u32 *share, struct hy_barred *barred)
 {
 	u32 most = most_share(pool, from, to);
 	u64 cooldown = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC;
@@ -244,7 +251,7 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 	unsigned int n, i, pinned;
 
 	if (move_cached(pool, &way, from, now, share))
-		return 0;
+		return true;
 	mutex_lock(&pool->heat_lock);
 	pool->heat.held = is_pinned;
 	pool->heat.data = &way;
@@ -262,7 +269,7 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 		hy_heat_moved(&pool->heat, le[i], from, now);
 		mutex_unlock(&pool->heat_lock);
 		if (!hy_mig_start(pool, le[i], from, to, &why))
-			return 0;
+			return true;
 		if (why == HY_NOT_UNMAPPED)
 			forget_heat(pool, le[i]);
 		if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
@@ -270,33 +277,54 @@ static int move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u6
 	}
 	if (n || !pinned)
 		hy_not_migrated(pool, why);
-	return -ENOENT;
+	if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
+		barred->to |= BIT(to);
+	else
+		barred->from |= BIT(from);
+	return false;
 }
 
-/* Something due that had to wait? */
+/* Who of them has to wait, and why?  Returns false if neither has. */
+static bool must_wait(struct hy_pool *pool, const struct hy_due *due, struct hy_barred *barred)
+{
+	bool from = hy_mover_in_debt(pool, due->from), to = hy_mover_in_debt(pool, due->to);
+
+	if (!hy_mover_free(pool, due->from)) {
+		hy_not_migrated(pool, HY_NOT_BUSY);
+		barred->from |= BIT(due->from);
+		return true;
+	}
+	if (from || to)
+		hy_not_migrated(pool, HY_NOT_FOREGROUND);
+	if (from)
+		barred->from |= BIT(due->from);
+	if (to)
+		barred->to |= BIT(due->to);
+	return from || to;
+}
+
+/* Something due that had to wait?  Who waits, or has nothing that may go, is no reason for others. */
 static bool spend_tokens(struct hy_pool *pool, u64 now)
 {
+	struct hy_barred barred = {};
 	struct hy_due due;
+	bool waits = false;
 	u32 share;
 
 	for (;;) {
-		due = tokens_due(pool, now);
+		due = tokens_due(pool, barred, now);
 		if (!due.tokens)
-			return false;
-		if (!hy_mover_free(pool, due.from)) {
-			hy_not_migrated(pool, HY_NOT_BUSY);
-			return true;
-		}
+			return waits;
 		if (!hy_mover_rate_allows(pool, now)) {
 			hy_not_migrated(pool, HY_NOT_RATE);
 			return true;
 		}
-		if (hy_mover_in_debt(pool, due.from) || hy_mover_in_debt(pool, due.to)) {
-			hy_not_migrated(pool, HY_NOT_FOREGROUND);
-			return true;
+		if (must_wait(pool, &due, &barred)) {
+			waits = true;
+			continue;
 		}
-		if (move_hot(pool, due.from, due.to, now, &share))
-			return false;
+		if (!move_hot(pool, due.from, due.to, now, &share, &barred))
+			continue;
 		take_tokens(pool, due.from, due.to, share);
 		hy_mover_rate_charge(pool, now);
 	}

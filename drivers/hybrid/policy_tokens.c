@@ -14,30 +14,31 @@ static u64 sum_of(const u32 *tokens, unsigned int nr)
 	return sum;
 }
 
-static unsigned int most_of(const u32 *tokens, unsigned int nr)
+/* Returns @nr if nobody has any. */
+static unsigned int most_of(const u32 *tokens, unsigned int nr, u32 barred)
 {
-	unsigned int i, most = 0;
+	unsigned int i, most = nr;
 
-	for (i = 1; i < nr; i++)
-		if (tokens[i] > tokens[most])
+	for (i = 0; i < nr; i++)
+		if (tokens[i] && !(barred & BIT(i)) && (most == nr || tokens[i] > tokens[most]))
 			most = i;
 	return most;
 }
 
 struct hy_due hy_tokens_due(const struct hy_decision *decision, const struct hy_decision *left,
-			    unsigned int nr, u64 since_ns, u64 period_ns)
+			    unsigned int nr, struct hy_barred barred, u64 since_ns, u64 period_ns)
 {
 	u64 all = sum_of(decision->receive, nr), still = sum_of(left->receive, nr), due;
 	u64 spend = div_u64(period_ns, HY_PPM) * (HY_PPM - decision->rest);
 	struct hy_due d = {
-		.from = most_of(left->give, nr),
-		.to = most_of(left->receive, nr),
+		.from = most_of(left->give, nr, barred.from),
 		.spent = all && !still,
 	};
 
+	d.to = most_of(left->receive, nr, barred.to | (u32)BIT(d.from));
 	if (!spend || (decision->rest && since_ns >= spend))
 		return d;
-	if (!left->give[d.from] || !left->receive[d.to] || d.from == d.to)
+	if (d.from == nr || d.to == nr)
 		return d;
 	due = min(DIV64_U64_ROUND_UP(all * min(since_ns, spend), spend), all);
 	d.tokens = due > all - still ? due - (all - still) : 0;
@@ -49,12 +50,12 @@ static void take(u32 *tokens, unsigned int nr, unsigned int first, u64 n)
 {
 	unsigned int at = first;
 
-	while (n && tokens[at]) {
+	while (n && at < nr) {
 		u32 part = min_t(u64, tokens[at], n);
 
 		tokens[at] -= part;
 		n -= part;
-		at = most_of(tokens, nr);
+		at = most_of(tokens, nr, 0);
 	}
 }
 

@@ -12,8 +12,8 @@
 /**
  * struct hy_due - what migration may take now
  * @tokens: so many; 0: nothing
- * @from: the giver with the most left
- * @to: the receiver with the most left
+ * @from: the giver with the most left, of those that are not barred
+ * @to: the receiver with the most left, likewise
  * @spent: there were some, and they are used up
  */
 struct hy_due {
@@ -24,20 +24,32 @@ struct hy_due {
 };
 
 /**
+ * struct hy_barred - members that can't take part just now, as bits
+ * @from: has nothing that may go, or waits before it may give again
+ * @to: has no room, or waits before it may receive again
+ */
+struct hy_barred {
+	u32 from;
+	u32 to;
+};
+
+/**
  * hy_tokens_due - how many tokens migration may take now, and between which members
  * @decision: as the policy made it
  * @left: what is left of it
  * @nr: members
+ * @barred: between whom not
  * @since_ns: since the period began
  * @period_ns: its length
  *
  * Tokens are released evenly over the period, but for its rest (hy_decision.rest), in which there
- * are none.  Those that allocation has taken count as used.
+ * are none.  Those that allocation has taken count as used.  One that is barred keeps its tokens,
+ * and keeps nobody else from using theirs.
  *
  * Return: how many, and between whom.
  */
 struct hy_due hy_tokens_due(const struct hy_decision *decision, const struct hy_decision *left,
-			    unsigned int nr, u64 since_ns, u64 period_ns);
+			    unsigned int nr, struct hy_barred barred, u64 since_ns, u64 period_ns);
 
 /**
  * hy_tokens_take - an extent moves

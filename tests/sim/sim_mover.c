@@ -104,34 +104,44 @@ static bool start_copy(struct sim *s, struct request *r, unsigned int from, unsi
 	return true;
 }
 
-/* Comes when a copy is done, and after a while if something was in the way of one. */
-void sim_mover_tick(struct sim *s)
+/* Who is in debt, or has nothing that may go, keeps nobody else from it. */
+static void spend_tokens(struct sim *s)
 {
 	u64 gap = s->set.migrate_kbps ? EXTENT_KB * 1000000000ULL / s->set.migrate_kbps : 0;
+	struct hy_barred barred = {};
 	struct request *r;
 	struct hy_due due;
 
-	sim_pay_debts(s);
-	if (s->policy->ops->next)
-		sim_gather_tick(s);
-	if (s->policy->ops->alone)
-		return;
 	for (;;) {
-		due = hy_tokens_due(&s->decision, &s->tokens, s->config->nr,
+		due = hy_tokens_due(&s->decision, &s->tokens, s->config->nr, barred,
 				    s->now - s->period_start, SIM_PERIOD_NS);
-		if (!due.tokens)
+		if (!due.tokens || s->now + gap < s->next_copy)
 			return;
+		if (s->dev[due.to].debt > 0)
+			barred.to |= 1u << due.to;
 		r = sim_free_mover(s, due.from);
-		if (!r || s->now + gap < s->next_copy)
-			return;
-		if (s->dev[due.from].debt > 0 || s->dev[due.to].debt > 0)
-			return;
-		if (!start_copy(s, r, due.from, due.to))
-			return;
+		if (!r || s->dev[due.from].debt > 0)
+			barred.from |= 1u << due.from;
+		if (!r || s->dev[due.from].debt > 0 || s->dev[due.to].debt > 0)
+			continue;
+		if (!start_copy(s, r, due.from, due.to)) {
+			barred.from |= 1u << due.from;
+			continue;
+		}
 		hy_tokens_take(&s->tokens, s->config->nr, due.from, due.to,
 			       hy_heat_share(&s->heat, r->le), &s->moved_ppm);
 		s->next_copy = max(s->next_copy, s->now) + gap;
 	}
+}
+
+/* Comes when a copy is done, and after a while if something was in the way of one. */
+void sim_mover_tick(struct sim *s)
+{
+	sim_pay_debts(s);
+	if (!s->policy->ops->alone)
+		spend_tokens(s);
+	if (s->policy->ops->next)
+		sim_gather_tick(s);
 }
 
 void sim_copy_done(struct sim *s, struct request *r)

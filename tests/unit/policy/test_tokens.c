@@ -5,6 +5,8 @@
 
 #define PERIOD	2000000000ULL
 
+static const struct hy_barred nobody;
+
 static u64 sum(const u32 *tokens, unsigned int nr)
 {
 	u64 all = 0;
@@ -18,23 +20,23 @@ static u64 sum(const u32 *tokens, unsigned int nr)
 static void released_evenly(void)
 {
 	struct hy_decision d = { .receive = { 0, 10 }, .give = { 10, 0 } }, left = d;
-	struct hy_due due = hy_tokens_due(&d, &left, 2, PERIOD / 4, PERIOD);
+	struct hy_due due = hy_tokens_due(&d, &left, 2, nobody, PERIOD / 4, PERIOD);
 
 	CHECK_EQ(due.tokens, 3);
 	CHECK_EQ(due.from, 0);
 	CHECK_EQ(due.to, 1);
 	left.receive[1] -= 2;
-	CHECK_EQ(hy_tokens_due(&d, &left, 2, PERIOD / 4, PERIOD).tokens, 1);
-	CHECK_EQ(hy_tokens_due(&d, &left, 2, 3 * PERIOD, PERIOD).tokens, 8);
+	CHECK_EQ(hy_tokens_due(&d, &left, 2, nobody, PERIOD / 4, PERIOD).tokens, 1);
+	CHECK_EQ(hy_tokens_due(&d, &left, 2, nobody, 3 * PERIOD, PERIOD).tokens, 8);
 	d.rest = HY_PPM / 4;
-	CHECK_EQ(hy_tokens_due(&d, &left, 2, 3 * PERIOD / 4, PERIOD).tokens, 0);
-	CHECK(hy_tokens_due(&d, &left, 2, 3 * PERIOD / 4 - 1, PERIOD).tokens);
+	CHECK_EQ(hy_tokens_due(&d, &left, 2, nobody, 3 * PERIOD / 4, PERIOD).tokens, 0);
+	CHECK(hy_tokens_due(&d, &left, 2, nobody, 3 * PERIOD / 4 - 1, PERIOD).tokens);
 	d.rest = HY_PPM;
-	CHECK_EQ(hy_tokens_due(&d, &left, 2, 0, PERIOD).tokens, 0);
+	CHECK_EQ(hy_tokens_due(&d, &left, 2, nobody, 0, PERIOD).tokens, 0);
 	CHECK(!due.spent);
 	left.receive[1] = 0;
-	CHECK(hy_tokens_due(&d, &left, 2, PERIOD, PERIOD).spent);
-	CHECK_EQ(hy_tokens_due(&d, &left, 2, PERIOD, PERIOD).tokens, 0);
+	CHECK(hy_tokens_due(&d, &left, 2, nobody, PERIOD, PERIOD).spent);
+	CHECK_EQ(hy_tokens_due(&d, &left, 2, nobody, PERIOD, PERIOD).tokens, 0);
 }
 
 /* A token is 100 ppm: what makes up no whole one counts with the next extent. */
@@ -71,7 +73,7 @@ static void both_sides_alike(void)
 	u32 rest = 0, moved = 0;
 
 	for (;;) {
-		struct hy_due due = hy_tokens_due(&d, &left, 4, PERIOD, PERIOD);
+		struct hy_due due = hy_tokens_due(&d, &left, 4, nobody, PERIOD, PERIOD);
 
 		if (!due.tokens)
 			break;
@@ -89,9 +91,30 @@ static void nobody_gives(void)
 {
 	struct hy_decision d = { .receive = { 5, 0 }, .give = { 5, 0 } }, left = d;
 
-	CHECK_EQ(hy_tokens_due(&d, &left, 2, PERIOD, PERIOD).tokens, 0);
+	CHECK_EQ(hy_tokens_due(&d, &left, 2, nobody, PERIOD, PERIOD).tokens, 0);
 	left.give[0] = 0;
-	CHECK_EQ(hy_tokens_due(&d, &left, 2, PERIOD, PERIOD).tokens, 0);
+	CHECK_EQ(hy_tokens_due(&d, &left, 2, nobody, PERIOD, PERIOD).tokens, 0);
+}
+
+/* The one with the most tokens has nothing that may go, or has to wait: the others go on. */
+static void who_can_not_keeps_nobody(void)
+{
+	struct hy_decision d = { .receive = { 0, 0, 400, 100 }, .give = { 300, 200, 0, 0 } }, left = d;
+	struct hy_barred barred = { .from = BIT(0) };
+	struct hy_due due = hy_tokens_due(&d, &left, 4, barred, PERIOD, PERIOD);
+
+	CHECK_EQ(due.tokens, 500);
+	CHECK_EQ(due.from, 1);
+	CHECK_EQ(due.to, 2);
+	barred.to = BIT(2);
+	CHECK_EQ(hy_tokens_due(&d, &left, 4, barred, PERIOD, PERIOD).to, 3);
+	hy_tokens_take(&left, 4, 1, 3, 0, &(u32){ 0 });
+	CHECK_EQ(left.give[0], 300);
+	CHECK_EQ(left.receive[2], 400);
+	barred.to |= BIT(3);
+	due = hy_tokens_due(&d, &left, 4, barred, PERIOD, PERIOD);
+	CHECK_EQ(due.tokens, 0);
+	CHECK(!due.spent);
 }
 
 int main(void)
@@ -101,6 +124,7 @@ int main(void)
 		TEST(by_shares),
 		TEST(both_sides_alike),
 		TEST(nobody_gives),
+		TEST(who_can_not_keeps_nobody),
 	};
 
 	return run_tests(tests, ARRAY_SIZE(tests));
