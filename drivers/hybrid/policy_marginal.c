@@ -604,14 +604,14 @@ u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, co
 	clear = is_clear(&s) || (s.best >= 0 && has_gross(m, &s));
 	if (!is_quiet(snap) && !clear && m->held < MAX_HELD) {
 		m->held++;
+		m->settled = false;
 		m->gross = false;
 		memcpy(p, m->target, snap->nr * sizeof(*p));
 		return m->held < MAX_HELD ? REST : HY_PPM;
 	}
 	m->held = 0;
 	move = decide(m, &s, p);
+	m->settled = !move;
 	memcpy(m->target, p, snap->nr * sizeof(*p));
-	if (!move)
-		return HY_PPM;
-	return clear ? 0 : REST;
+	return move && clear ? 0 : REST;
 }

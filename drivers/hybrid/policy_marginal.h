@@ -62,6 +62,7 @@ struct hy_marginal_pair {
  * @target: P, in ppm
  * @held: periods since the last decision
  * @gross: members are to have none, which does not depend on how hot an extent is
+ * @settled: the last decision is to move nothing
  * @inflight: requests in flight when the load last changed, in 1/1024
  * @room: for a period's computation, too large for the stack
  */
@@ -71,6 +72,7 @@ struct hy_marginal {
 	u32 target[EK_MAX_MEMBERS];
 	u32 held;
 	bool gross;
+	bool settled;
 	u64 inflight;
 	u64 room[3][EK_MAX_MEMBERS];
 };
@@ -87,7 +89,9 @@ void hy_marginal_idle(struct hy_marginal *m, const struct hy_snapshot *snap);
  * @q: the shares, sum to HY_PPM; 0 where a member is not usable
  * @p: filled: the targets, likewise
  *
- * Return: for which part of the next period migration is to rest, ppm; HY_PPM: for all of it.
+ * Return: for which part of the next period migration is to rest, ppm; HY_PPM: for all of it,
+ * as it was held off for as long as it may be.  Where nothing is to move (hy_marginal.settled) others
+ * may move what doesn't change the shares, and rest likewise.
  */
 u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, const u32 *q,
 		       u32 *p);

@@ -414,7 +414,7 @@ static void marginal_period(struct wardrop *w, struct balance *b, const struct h
 			decision->probe |= BIT(i);
 	decision->rest = hy_marginal_period(&w->marginal, snap, b->q, b->p);
 	normalise(b->p, snap, 0);
-	if (decision->rest == HY_PPM || !w->param[BETA])
+	if (decision->rest == HY_PPM || w->marginal.settled || !w->param[BETA])
 		return;
 	if (!w->marginal.gross)
 		decision->token_ppm = max_t(u64, div64_u64(TOKEN, w->param[BETA]), 1);

@@ -134,6 +134,28 @@ static void some_get_nothing(void)
 	hy_policy_destroy(b.p);
 }
 
+/* What wardrop has no reason to move doesn't hold exchanges off, but for the rest in which it measures. */
+static void settled_is_no_silence(void)
+{
+	struct bed b = bed();
+
+	CHECK_EQ(hy_policy_set(b.p, "objective", "marginal", &(const char *){ NULL }), 0);
+	CHECK_EQ(hy_policy_set(b.p, "alpha", "1", &(const char *){ NULL }), 0);
+	member(&b, 0, MS, 9 * MS);
+	member(&b, 1, 5 * MS, 5 * MS);
+	end_period(&b);
+	CHECK_EQ(b.d.give[0] + b.d.give[1], 0);
+	access(&b, 1, 1, false, 100);
+	access(&b, 2, 0, true, 100);
+	b.s.now_ns += b.s.period_ns / 2;
+	CHECK(moves(&b, 2, 0, 1));
+	b.s.now_ns += b.s.period_ns / 3;
+	CHECK(!moves(&b, 1, 1, 0));
+	end_period(&b);
+	CHECK(moves(&b, 1, 1, 0));
+	hy_policy_destroy(b.p);
+}
+
 static void parameters_of_both(void)
 {
 	struct bed b = bed();
@@ -165,6 +187,7 @@ int main(void)
 		TEST(load_is_not_its_business),
 		TEST(who_is_better_at_what),
 		TEST(some_get_nothing),
+		TEST(settled_is_no_silence),
 		TEST(parameters_of_both),
 	};
 
