@@ -151,16 +151,26 @@ static int concentrate_emit(const struct hy_policy *policy, char *buf, size_t le
 }
 
 /* The one that was named; else the first that is memory; else the first. */
+/*
+ * Memory that can be used, else memory, else the first.  Where memory is about to leave, or has
+ * failed, no disk takes its place: nothing is moved.
+ */
 static int choose_fast(const struct concentrate *c, const struct hy_snapshot *snap)
 {
-	unsigned int i;
+	int i, memory = -1, first = -1;
 
 	if (c->fast != AUTO)
 		return c->fast;
-	for (i = 0; i < snap->nr; i++)
-		if (snap->dev[i].memory)
-			return i;
-	return 0;
+	for (i = snap->nr - 1; i >= 0; i--) {
+		const struct hy_dev_snap *d = &snap->dev[i];
+
+		if (!d->extents)
+			continue;	/* nobody is there */
+		first = i;
+		if (d->memory && (d->usable || memory < 0 || !snap->dev[memory].usable))
+			memory = i;
+	}
+	return memory >= 0 ? memory : max(first, 0);
 }
 
 /* A sub-LUN is as large as asked for, or as it takes for no more than GROUPS of them. */
@@ -179,6 +189,8 @@ static void divide(struct concentrate *c, const struct hy_snapshot *snap)
 	    c->extents == snap->logical_extents && c->extent_sectors == snap->extent_sectors)
 		return;
 	memset(c->group, 0, sizeof(c->group));
+	if (member != c->member)
+		c->times.fast_ns = 0;
 	c->shift = shift;
 	c->member = member;
 	c->extents = snap->logical_extents;

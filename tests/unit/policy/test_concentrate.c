@@ -845,6 +845,24 @@ static void which_is_fast(void)
 	end_period(p, &s, &d);
 	CHECK_EQ(d.target[2], 0);
 	CHECK_EQ(d.probe, BIT(2));
+	/* its successor is there; then no more, but a disk is no memory */
+	s.dev[1].memory = true;
+	s.dev[2].usable = false;
+	end_period(p, &s, &d);
+	CHECK_EQ(d.probe, BIT(1));
+	s.dev[1] = (struct hy_dev_snap){};
+	end_period(p, &s, &d);
+	CHECK_EQ(d.target[0], 1000000);
+	CHECK_EQ(d.probe, 0);
+	/* the first has been removed */
+	s.dev[2].memory = false;
+	s.dev[2].usable = true;
+	s.dev[0] = (struct hy_dev_snap){};
+	s.dev[1] = (struct hy_dev_snap){ .usable = true, .extents = 2000, .free = 2000 };
+	end_period(p, &s, &d);
+	CHECK_EQ(d.probe, BIT(1));
+	s.dev[0] = (struct hy_dev_snap){ .usable = true, .extents = 1000, .free = 1000 };
+	s.dev[2].memory = true;
 	CHECK_EQ(hy_policy_set(p, "fast", "1", &reason), 0);
 	end_period(p, &s, &d);
 	CHECK_EQ(d.target[1], 0);
