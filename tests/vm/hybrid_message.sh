@@ -111,10 +111,11 @@ check "slowly" message p set migrate_kbps 1
 check "evacuate" message p evacuate 1
 check "twice" message p evacuate 1
 refuse "the other one as well" "no other member" evacuate 0
+check "one goes, and one ahead of its time" wait_for 20 status_is p dev.1.used 2
 refuse "remove one that is not empty" "not empty" remove 1
 check "it may stay" message p stay 1
 refuse "which it does" "not being evacuated" stay 1
-check "fast" message p set migrate_kbps 0
+check "fast: what is owed at the lower rate is forgiven" message p set migrate_kbps 1000000
 check "evacuate again" message p evacuate 1
 check "it is emptied" wait_for 20 status_is p dev.1.used 0
 check_fails "nothing moves there" "busy" dmsetup message p 0 move 1 1
