@@ -6,17 +6,14 @@
  */
 #include <string.h>
 
-#include "fuzz.h"
-#include "ktap.h"
-#include "nameless/rig.h"
+#include "stream.h"
 #include "names.h"
 
-#define PAGES	40u
 #define BLOCKS	20u
 #define QUEUE	16u
 #define HEAD	5u
 
-enum { PUT, PUT_TOO, FREE, LOOK, FORGE, LISTEN, TAKE, WRITE, TRIM, FLUSH, GC, CUT, CRASH, FAIL_PROGRAM, FAIL_ERASE, NR };
+enum { PUT, PUT_TOO, FREE, LOOK, FORGE, LISTEN, TAKE, COMMON, NR = COMMON + STREAM_NR };
 
 /* @maybe: what a cut may have left instead, 0: it may be gone; @open: one of these */
 struct block {
@@ -186,12 +183,17 @@ static void crash(struct client *c)
 	enumerate(c);
 }
 
+/* There may be no space for a page that has none. */
+static int common(struct client *c, u32 op, const uint8_t *in)
+{
+	int r = stream_request(&c->rig, op - COMMON, in);
+
+	return r == -ENOSPC && op == COMMON + STREAM_WRITE ? 0 : r;
+}
+
 static int request(struct client *c, const uint8_t *in)
 {
-	struct rig *rig = &c->rig;
-	uint32_t at = in[1] % BLOCKS, lpn = in[1] % PAGES;
-	struct nl_io io;
-	int r;
+	uint32_t at = in[1] % BLOCKS;
 
 	switch (in[0] % NR) {
 	case PUT:
@@ -209,28 +211,8 @@ static int request(struct client *c, const uint8_t *in)
 	case TAKE:
 		take(c, in[2] % 4);
 		return 0;
-	case WRITE:
-		r = rig_write(rig, lpn, in[2] & 1 ? NL_FUA : 0);
-		return r == -ENOSPC ? 0 : r;
-	case TRIM:
-		return rig_trim(rig, lpn, 1 + in[2] % (PAGES - lpn));
-	case FLUSH:
-		return rig_flush(rig);
-	case GC:
-		io = now(c);
-		r = nl_ftl_gc(rig->ftl, &io);
-		return r < 0 ? r : 0;
-	case CUT:
-		nl_flash_cut(&rig->flash, in[1], in[2] % NL_NR_TEARS);
-		return 0;
-	case CRASH:
-		return -ESHUTDOWN;
-	case FAIL_PROGRAM:
-		rig->flash.fail_program = in[1];
-		return 0;
 	default:
-		rig->flash.fail_erase = in[1];
-		return 0;
+		return common(c, in[0] % NR, in);
 	}
 }
 
@@ -244,19 +226,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < HEAD)
 		return 0;
 	memset(&c, 0, sizeof(c));
-	rig_map_chunks = data[0] % 3;	/* 0: no map is swapped */
-	rig_map_entries = 3 + rig_map_chunks;
-	config = rig_tiny(NL_FTL_NAMELESS, 1 + data[1] % 3, 3 + data[1] / 16 % 6, PAGES, 1 + data[2] % 6);
-	config.p[NL_P_BUFFER] = data[3] % 9;
+	config = stream_config(NL_FTL_NAMELESS, data[0] % 3, 1 + data[2] % 6, data);
 	config.p[NL_P_ENDURANCE] = 1000;
 	config.p[NL_P_WEAR] = data[3] & 0x40 ? 1000 : 900;
 	config.p[NL_P_MOVES] = data[4] % 32;
 	config.p[NL_P_TRUST] = data[4] / 32 & 1;
-	rig_init(&c.rig, &config, PAGES, 1);
+	rig_init(&c.rig, &config, STREAM_PAGES, 1);
 	MUST(!rig_open(&c.rig));
-	for (i = HEAD; i + 3 <= size && r != -EROFS; i += 3) {
+	for (i = HEAD; i + STREAM_BYTES <= size && r != -EROFS; i += STREAM_BYTES) {
 		r = request(&c, &data[i]);
-		MUST(!r || r == -ESHUTDOWN || r == -EROFS, "%d", r);
+		stream_result(r);
 		if (r == -ESHUTDOWN)
 			crash(&c);
 		else
@@ -269,16 +248,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 {
-	unsigned int state = nr + 1;
-	size_t i, size = HEAD + 3 * 250;
+	size_t size = stream_corpus(nr, 9, HEAD, NR, COMMON + STREAM_CUT, PUT, data);
 
-	if (nr >= 9)
-		return 0;
-	for (i = 0; i < size; i++)
-		data[i] = fuzz_random(&state, 256);
 	data[0] = nr % 3;
-	for (i = HEAD; i < size; i += 3)
-		if (data[i] % NR > GC && i / 3 % 16)
-			data[i] = PUT;
 	return size;
 }
