@@ -243,7 +243,7 @@ int nl_ftl_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, str
 	if (r)
 		return r;
 	nl_wbuf_drop(ftl, lpn);
-	return flags & NL_FUA && ftl->ops->commit ? ftl->ops->commit(ftl, io) : 0;
+	return flags == NL_FUA && ftl->ops->commit ? ftl->ops->commit(ftl, io) : 0;
 }
 
 int nl_ftl_trim(struct nl_ftl *ftl, u32 lpn, u32 count, struct nl_io *io)

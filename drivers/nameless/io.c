@@ -146,6 +146,17 @@ static int nl_read(struct nl_walk *walk)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+/*
+ * The request lasts as a whole, when its last page does. @last: of those that were taken out of it.
+ * Zeroes have nothing to be taken: each of their pages counts by itself.
+ */
+static u32 nl_fua_of(const struct nl_walk *walk, bool last)
+{
+	bool more = !last || (bio_op(walk->bio) == REQ_OP_WRITE && walk->iter.bi_size);
+
+	return nl_fua(walk) && more ? NL_FUA | NL_MORE : nl_fua(walk);
+}
+
 static int nl_write_batch(struct nl_walk *walk, u32 lpn, struct nl_buf **buf, u32 count)
 {
 	u64 merges[NL_NR_MERGES];
@@ -159,7 +170,8 @@ static int nl_write_batch(struct nl_walk *walk, u32 lpn, struct nl_buf **buf, u3
 	for (i = 0; i < count && !err; i++) {
 		struct nl_io io = nl_io(walk);
 
-		err = nl_ftl_write(walk->dev->ftl, lpn + i, buf[i], nl_fua(walk), &io);
+		err = nl_ftl_write(walk->dev->ftl, lpn + i, buf[i],
+				   nl_fua_of(walk, i + 1 == count), &io);
 		nl_done(walk, &io, err);
 	}
 	nl_trace_merges_end(walk->dev, merges);
@@ -230,7 +242,7 @@ static int nl_write_part_locked(struct nl_walk *walk, struct nl_buf *buf, u32 le
 	nl_patch(walk, nl_buf_data(buf), old, len);
 	nl_buf_put(old);
 	io.now = io.done;
-	return nl_done(walk, &io, nl_ftl_write(ftl, lpn, buf, nl_fua(walk), &io));
+	return nl_done(walk, &io, nl_ftl_write(ftl, lpn, buf, nl_fua_of(walk, true), &io));
 }
 
 static int nl_write_part(struct nl_walk *walk, u32 len)

@@ -196,7 +196,7 @@ int rig_write(struct rig *rig, u32 lpn, u32 flags)
 	nl_buf_put(buf);
 	if (!r || r == -ESHUTDOWN || rig_shows(rig, lpn, version))
 		rig_add(&rig->page[lpn], version);
-	if (!r && (rig_lasts_at_once(rig) || flags & NL_FUA))
+	if (!r && (rig_lasts_at_once(rig) || flags == NL_FUA))
 		rig_lasts(&rig->page[lpn], version);
 	CHECK(r || io.done >= io.now);
 	return r;
