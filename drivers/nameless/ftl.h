@@ -104,7 +104,8 @@ extern const char * const nl_zone_names[NL_NR_ZONE_STATES];
  * @commits: of metadata (split, as all that follow here)
  * @images: of these with all of it
  * @meta_blocks: blocks that are for it
- * @meta_good: of these not bad
+ * @meta_good: of these there are, not bad
+ * @meta_rotated: blocks that were data's and took the place of one that is bad or worn
  * @held: flash pages that nothing refers to but what was committed
  * @map_bytes: mapping tables as they are in memory, by kind: what table 4.3 counts
  * @other_bytes: the rest of the FTL's memory
@@ -135,6 +136,7 @@ struct nl_ftl_stat {
 	u64 map_hits, map_misses, map_in, map_out, map_rebuilt, map_lost;
 	u64 commits, images;
 	u32 meta_blocks, meta_good, held;
+	u64 meta_rotated;
 	u64 map_bytes[NL_NR_MAPS];
 	u64 other_bytes;
 	bool recovered_by_scan;

@@ -34,7 +34,7 @@ enum nl_use {
 	NL_USE_HELD,		/* neither: the FTL knows what for */
 	NL_USE_DATA,		/* hybrid: ordered by address, the sequential log block too */
 	NL_USE_LOG,		/* hybrid: a random log block */
-	NL_USE_META,		/* hybrid: trim records */
+	NL_USE_META,		/* hybrid: trim records; split: metadata */
 	NL_USE_BAD,
 };
 

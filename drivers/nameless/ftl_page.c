@@ -153,7 +153,7 @@ static int nl_page_program(struct nl_page_ftl *f, enum nl_cause cause, u64 *when
 		return r;
 	nl_page_live(&f->ftl, *ppn);
 	nl_page_spent(f, nl_block_of(f->ftl.geo, *ppn));
-	nl_split_programmed(f, *when);
+	nl_split_programmed(f, nl_block_of(f->ftl.geo, *ppn), *when);
 	return 0;
 }
 
@@ -274,6 +274,7 @@ static int nl_page_refill(struct nl_page_ftl *f, u32 from, u32 to, u64 *when)
 		if (r)
 			return r;
 		nl_page_live(&f->ftl, at);
+		nl_split_programmed(f, to, one);
 		nl_page_moved(f, &rec, ppn, at);
 		*when = one;
 	}

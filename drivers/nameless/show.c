@@ -126,8 +126,8 @@ static ssize_t nl_show_ftl(struct nl_dev *dev, char *page, ssize_t at)
 	if (stat.meta_blocks)
 		at += sysfs_emit_at(page, at,
 				    "commits %llu\nimages %llu\nmeta_blocks %u\nmeta_good %u\n"
-				    "held %u\n", stat.commits, stat.images, stat.meta_blocks,
-				    stat.meta_good, stat.held);
+				    "meta_rotated %llu\nheld %u\n", stat.commits, stat.images,
+				    stat.meta_blocks, stat.meta_good, stat.meta_rotated, stat.held);
 	at += sysfs_emit_at(page, at, "ftl_bytes %llu\nrecovered_by_scan %d\nrecovery_ns %llu\n",
 			    stat.other_bytes, stat.recovered_by_scan, stat.recovery_ns);
 	return at;

@@ -3,8 +3,8 @@
  * DOC: metadata that is written at a flush
  *
  * A host that has the FTL has memory for its map, and no OOB that it could rely on (zhang-2013
- * 5.2.1), so the map is written at a flush, to blocks that are at a fixed place (5.3.4). Of these
- * the generation that counts has some: first all of the map, then what each commit changed. When
+ * 5.2.1), so the map is written at a flush, to blocks that are for nothing else (5.3.4,
+ * split_pool.c). Of these the generation that counts has some: first all of the map, then what each commit changed. When
  * there is no room for a commit the next generation is written in blocks that the last one has not;
  * it counts from its last page on, and the blocks of the one before are free then.
  *
@@ -41,11 +41,11 @@
  * some that may fail.
  */
 #define NL_SPLIT_SPARE	2u
-#define NL_SPLIT_BAD	4u	/* and for those that are bad from the factory */
+#define NL_SPLIT_BAD	4u	/* and, where blocks are bad from the factory, more that may */
 
 static u32 nl_split_all(const struct nl_geometry *geo, u32 logical_pages)
 {
-	return DIV_ROUND_UP(logical_pages + geo->nr_blocks, nl_split_room(geo));
+	return DIV_ROUND_UP(nl_split_bits(geo, logical_pages), nl_split_room(geo));
 }
 
 u32 nl_split_blocks(const struct nl_geometry *geo, const struct nl_config *config,
@@ -68,9 +68,9 @@ u32 nl_split_csum(const struct nl_ftl *ftl, void *page)
 	return sum;
 }
 
-static u32 nl_split_bits(const struct nl_ftl *ftl)
+static u32 nl_split_all_bits(const struct nl_ftl *ftl)
 {
-	return ftl->logical_pages + ftl->geo->nr_blocks;
+	return nl_split_bits(ftl->geo, ftl->logical_pages);
 }
 
 int nl_split_init(struct nl_page_ftl *f)
@@ -85,13 +85,14 @@ int nl_split_init(struct nl_page_ftl *f)
 	s->pages = nl_split_all(ftl->geo, ftl->logical_pages);
 	s->failed = NL_NONE;
 	s->whole = true;
+	s->block = kvcalloc(s->nr, sizeof(*s->block), GFP_KERNEL);
 	s->used = kvcalloc(s->nr, sizeof(*s->used), GFP_KERNEL);
 	s->gen.block = kvcalloc(s->nr, sizeof(u32), GFP_KERNEL);
 	s->next.block = kvcalloc(s->nr, sizeof(u32), GFP_KERNEL);
-	s->changed = kvcalloc(BITS_TO_LONGS(nl_split_bits(ftl)), sizeof(long), GFP_KERNEL);
+	s->changed = kvcalloc(BITS_TO_LONGS(nl_split_all_bits(ftl)), sizeof(long), GFP_KERNEL);
 	s->held = kvcalloc(BITS_TO_LONGS(ftl->geo->nr_pages), sizeof(long), GFP_KERNEL);
 	s->committed = kvcalloc(ftl->geo->nr_blocks, sizeof(u32), GFP_KERNEL);
-	if (!s->used || !s->gen.block || !s->next.block || !s->changed || !s->held ||
+	if (!s->block || !s->used || !s->gen.block || !s->next.block || !s->changed || !s->held ||
 	    !s->committed)
 		return -ENOMEM;
 	return 0;
@@ -103,6 +104,7 @@ void nl_split_destroy(struct nl_page_ftl *f)
 
 	if (!s)
 		return;
+	kvfree(s->block);
 	kvfree(s->used);
 	kvfree(s->gen.block);
 	kvfree(s->next.block);
@@ -141,10 +143,12 @@ void nl_split_opened(struct nl_page_ftl *f, u32 block)
 		f->split->committed[block] = 0;
 }
 
-void nl_split_programmed(struct nl_page_ftl *f, u64 when)
+void nl_split_programmed(struct nl_page_ftl *f, u32 block, u64 when)
 {
-	if (f->split)
-		f->split->until = max(f->split->until, when);
+	if (!f->split)
+		return;
+	nl_split_change(f->split, f->ftl.logical_pages + f->ftl.geo->nr_blocks + block);
+	f->split->until = max(f->split->until, when);
 }
 
 void nl_split_leave(struct nl_page_ftl *f, u32 ppn)
@@ -171,7 +175,7 @@ static void nl_split_committed(struct nl_page_ftl *f)
 	struct nl_split *s = f->split;
 	u32 i;
 
-	memset(s->changed, 0, BITS_TO_LONGS(nl_split_bits(ftl)) * sizeof(long));
+	memset(s->changed, 0, BITS_TO_LONGS(nl_split_all_bits(ftl)) * sizeof(long));
 	s->nr_changed = 0;
 	for (i = 0; s->nr_held && i < ftl->geo->nr_pages; i++) {
 		i = find_next_bit(s->held, ftl->geo->nr_pages, i);
@@ -187,75 +191,13 @@ static void nl_split_committed(struct nl_page_ftl *f)
 
 /* --- writing it ------------------------------------------------------------------------------- */
 
-/* Blocks of the metadata that could be taken. */
-static u32 nl_split_unused(const struct nl_page_ftl *f)
-{
-	u32 i, n = 0;
-
-	for (i = 0; i < f->split->nr; i++)
-		n += !f->split->used[i] &&
-		     f->ftl.blocks.bk[nl_split_block(f->ftl.geo, i)].use == NL_USE_META;
-	return n;
-}
-
-/* The one of them that was erased least often, NL_NONE. */
-static u32 nl_split_pick(const struct nl_page_ftl *f)
-{
-	const struct nl_ftl *ftl = &f->ftl;
-	u32 i, block, best = NL_NONE, least = 0;
-
-	for (i = 0; i < f->split->nr; i++) {
-		block = nl_split_block(ftl->geo, i);
-		if (f->split->used[i] || ftl->blocks.bk[block].use != NL_USE_META)
-			continue;
-		if (best == NL_NONE || nl_flash_erases(ftl->flash, block) < least) {
-			best = i;
-			least = nl_flash_erases(ftl->flash, block);
-		}
-	}
-	return best;
-}
-
-/* One more block for a generation, erased. -ENOSPC: there is none. */
-static int nl_split_take(struct nl_page_ftl *f, struct nl_gen *gen, u64 *when)
-{
-	struct nl_ftl *ftl = &f->ftl;
-	u32 i, block;
-	int r;
-
-	do {
-		i = nl_split_pick(f);
-		if (i == NL_NONE)
-			return -ENOSPC;
-		block = nl_split_block(ftl->geo, i);
-		r = nl_media_erase_held(ftl, block, NL_FOR_META, when);
-	} while (r == -EIO);
-	if (r)
-		return r;
-	ftl->blocks.bk[block].fill = 0;
-	f->split->used[i] = true;
-	gen->block[gen->nr++] = block;
-	return 0;
-}
-
-static void nl_split_drop(struct nl_page_ftl *f, struct nl_gen *gen)
-{
-	u32 i, n;
-
-	for (n = 0; n < gen->nr; n++)
-		for (i = 0; i < f->split->nr; i++)
-			if (nl_split_block(f->ftl.geo, i) == gen->block[n])
-				f->split->used[i] = false;
-	gen->nr = 0;
-}
-
 static void nl_split_head(struct nl_page_ftl *f, const struct nl_gen *gen, void *page, u32 part,
 			  u32 parts, u32 words)
 {
 	struct nl_split_page *head = page;
 
 	head->magic = cpu_to_le64(NL_SPLIT_MAGIC);
-	head->version = cpu_to_le32(NL_FORMAT_VERSION);
+	head->version = cpu_to_le32(NL_SPLIT_VERSION);
 	head->gen = cpu_to_le64(gen->number);
 	head->seq = cpu_to_le64(f->ftl.seq);
 	head->index = cpu_to_le32(gen->index);
@@ -286,17 +228,33 @@ static int nl_split_put(struct nl_page_ftl *f, struct nl_gen *gen, struct nl_buf
 	return r;
 }
 
+/*
+ * How many writes ago the newest data of a block was written, as far as a word has it. What OOB says
+ * of a page that GC moved goes into that unseen: it may be anything.
+ */
+static u32 nl_split_age(const struct nl_ftl *ftl, u32 block)
+{
+	u64 newest = ftl->blocks.bk[block].newest;
+
+	return newest < ftl->seq ? min_t(u64, ftl->seq - newest, U32_MAX) : 0;
+}
+
 static u32 nl_split_word(const struct nl_page_ftl *f, u32 i)
 {
-	return i < f->ftl.logical_pages ?
-	       f->map[i] : nl_flash_erases(f->ftl.flash, i - f->ftl.logical_pages);
+	const struct nl_ftl *ftl = &f->ftl;
+
+	if (i < ftl->logical_pages)
+		return f->map[i];
+	i -= ftl->logical_pages;
+	return i < ftl->geo->nr_blocks ? nl_flash_erases(ftl->flash, i) :
+					 nl_split_age(ftl, i - ftl->geo->nr_blocks);
 }
 
 /* Page @n of all of it. */
 static void nl_split_fill_all(struct nl_page_ftl *f, void *page, u32 n)
 {
 	u32 room = nl_split_room(f->ftl.geo), first = n * room, i;
-	u32 words = min(room, nl_split_bits(&f->ftl) - first);
+	u32 words = min(room, nl_split_all_bits(&f->ftl) - first);
 
 	for (i = 0; i < words; i++)
 		nl_split_words(page)[i] = cpu_to_le32(nl_split_word(f, first + i));
@@ -306,15 +264,13 @@ static void nl_split_fill_all(struct nl_page_ftl *f, void *page, u32 n)
 /* What changed, from bit *@bit on. */
 static void nl_split_fill_part(struct nl_page_ftl *f, void *page, u32 part, u32 parts, u32 *bit)
 {
-	u32 room = nl_split_room(f->ftl.geo) / 2, bits = nl_split_bits(&f->ftl), n, what;
+	u32 room = nl_split_room(f->ftl.geo) / 2, bits = nl_split_all_bits(&f->ftl), n;
 
 	for (n = 0; n < room; n++) {
 		*bit = find_next_bit(f->split->changed, bits, *bit);
 		if (*bit >= bits)
 			break;
-		what = *bit < f->ftl.logical_pages ?
-		       *bit : NL_SPLIT_BLOCK | (*bit - f->ftl.logical_pages);
-		nl_split_words(page)[2 * n] = cpu_to_le32(what);
+		nl_split_words(page)[2 * n] = cpu_to_le32(nl_split_what(&f->ftl, *bit));
 		nl_split_words(page)[2 * n + 1] = cpu_to_le32(nl_split_word(f, *bit));
 		(*bit)++;
 	}
@@ -401,7 +357,7 @@ static int nl_split_turn(struct nl_page_ftl *f)
 	s->whole = false;
 	s->images++;
 	s->failed = NL_NONE;
-	return failed == NL_NONE ? 0 : nl_media_retire(&f->ftl, failed);
+	return failed == NL_NONE ? 0 : nl_split_retire(f, failed);
 }
 
 /* Another generation. A block that fails takes what was written of it along: again, without it. */
@@ -419,7 +375,7 @@ static int nl_split_image(struct nl_page_ftl *f, u64 *when)
 		nl_split_drop(f, &s->next);
 		if (failed == NL_NONE)
 			break;
-		r = nl_media_retire(&f->ftl, failed);
+		r = nl_split_retire(f, failed);
 		if (r)
 			return r;
 	}
@@ -452,6 +408,7 @@ int nl_split_commit(struct nl_page_ftl *f, u64 *when)
 	s->commits++;
 	s->until = max(s->until, *when);	/* the next one is not there before this one is */
 	nl_split_committed(f);
+	nl_split_fill(f);
 	return 0;
 }
 
@@ -465,19 +422,17 @@ int nl_split_release(struct nl_page_ftl *f, u64 *when)
 void nl_split_stat(const struct nl_page_ftl *f, struct nl_ftl_stat *stat)
 {
 	const struct nl_split *s = f->split;
-	u32 i;
 
 	if (!s)
 		return;
-	for (i = 0; i < s->nr; i++)
-		stat->meta_good += f->ftl.blocks.bk[nl_split_block(f->ftl.geo, i)].use ==
-				   NL_USE_META;
 	stat->commits = s->commits;
 	stat->images = s->images;
 	stat->meta_blocks = s->nr;
+	stat->meta_good = s->have;
+	stat->meta_rotated = s->rotated;
 	stat->held = s->nr_held;
-	stat->other_bytes += sizeof(*s) + s->nr * (sizeof(*s->used) + 2 * sizeof(u32)) +
-			     (BITS_TO_LONGS(nl_split_bits(&f->ftl)) +
+	stat->other_bytes += sizeof(*s) + s->nr * (sizeof(*s->used) + 3 * sizeof(u32)) +
+			     (BITS_TO_LONGS(nl_split_all_bits(&f->ftl)) +
 			      BITS_TO_LONGS(f->ftl.geo->nr_pages)) * sizeof(long) +
 			     (u64)f->ftl.geo->nr_blocks * sizeof(u32);
 }
@@ -496,9 +451,10 @@ u32 nl_split_check(struct nl_checking *c, const struct nl_page_ftl *f)
 	}
 	if (held != s->nr_held)
 		nl_finding(c, "%u flash pages are held, %u are counted", held, s->nr_held);
-	for_each_set_bit(i, s->changed, nl_split_bits(&f->ftl))
+	for_each_set_bit(i, s->changed, nl_split_all_bits(&f->ftl))
 		changed++;
 	if (changed != s->nr_changed)
 		nl_finding(c, "%u changes, %u are counted", changed, s->nr_changed);
+	nl_split_check_pool(c, f);
 	return held;
 }

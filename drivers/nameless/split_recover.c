@@ -3,12 +3,16 @@
  * The newest metadata that is complete. Nothing is written but the first generation of all, to
  * flash that has none.
  *
+ * What has metadata is found by the first page of each block that can be read: a read for each, and
+ * those of all planes at once. Of a block of data nothing else is read.
+ *
  * Generations are looked at from the highest number down. One that is not complete was cut off
  * while it was written, and the one before it is untouched; unless commits followed it: then it was
  * complete, and to take the one before would be to show what is older than a flush. That is
  * refused, and so is a commit behind one that can't be read.
  */
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include "ftl_page.h"
 
@@ -16,9 +20,10 @@
  * struct nl_split_find - what the blocks of the metadata hold
  * @f: the FTL
  * @io: its start
- * @number: per block: the generation that has it, 0: none
+ * @number: per block of the pool: the generation that has it
  * @place: and where in that it is
- * @later: there is a page that was not the first generation's
+ * @later: there is a page that was not the first generation's, or can't be told from one
+ * @data: there is a page of data
  * @blank: the page that was looked at last is, or looks, erased
  */
 struct nl_split_find {
@@ -27,22 +32,30 @@ struct nl_split_find {
 	u64 *number;
 	u32 *place;
 	bool later;
+	bool data;
 	bool blank;
 };
 
-static bool nl_split_is_sane(const struct nl_page_ftl *f, const struct nl_rec *rec,
-			     struct nl_buf *buf)
+enum nl_split_sight { NL_SIGHT_NOTHING, NL_SIGHT_METADATA, NL_SIGHT_DATA };
+
+/* Numbers that there is an end of: none that are written ever come near. */
+#define NL_SPLIT_LAST	(U64_MAX / 2)
+
+static bool nl_split_is_whole(const struct nl_page_ftl *f, struct nl_buf *buf)
 {
 	const struct nl_split_page *head = buf ? nl_buf_data(buf) : NULL;
-	u32 parts, words;
 
-	if (!head || head->magic != cpu_to_le64(NL_SPLIT_MAGIC) ||
-	    le32_to_cpu(head->csum) != nl_split_csum(&f->ftl, nl_buf_data(buf)))
-		return false;
-	parts = le32_to_cpu(head->parts);
-	words = le32_to_cpu(head->words);
-	return le64_to_cpu(head->gen) == rec->seq && rec->seq && rec->seq != U64_MAX &&
-	       le32_to_cpu(head->index) == rec->lpn &&
+	return head && head->magic == cpu_to_le64(NL_SPLIT_MAGIC) &&
+	       le32_to_cpu(head->csum) == nl_split_csum(&f->ftl, nl_buf_data(buf));
+}
+
+static bool nl_split_is_sane(const struct nl_page_ftl *f, const struct nl_rec *rec,
+			     const struct nl_split_page *head)
+{
+	u32 parts = le32_to_cpu(head->parts), words = le32_to_cpu(head->words);
+
+	return le64_to_cpu(head->gen) == rec->seq && rec->seq && rec->seq < NL_SPLIT_LAST &&
+	       le64_to_cpu(head->seq) < NL_SPLIT_LAST && le32_to_cpu(head->index) == rec->lpn &&
 	       le32_to_cpu(head->pages) == f->split->pages &&
 	       le32_to_cpu(head->nr_blocks) == f->ftl.geo->nr_blocks &&
 	       words <= nl_split_room(f->ftl.geo) && !(parts && words % 2) &&
@@ -52,13 +65,30 @@ static bool nl_split_is_sane(const struct nl_page_ftl *f, const struct nl_rec *r
 /* Of a later version there may be what changes the meaning of all. */
 static bool nl_split_is_known(const struct nl_split_page *head)
 {
-	return head->version == cpu_to_le32(NL_FORMAT_VERSION) && !head->reserved &&
+	return head->version == cpu_to_le32(NL_SPLIT_VERSION) && !head->reserved &&
 	       !(head->flags & ~cpu_to_le32(NL_SPLIT_FIRST));
 }
 
+/* What a page of this FTL is. -EMEDIUMTYPE: metadata of another version. */
+static int nl_split_see(struct nl_split_find *find, const struct nl_rec *rec, struct nl_buf *buf)
+{
+	if (rec->type == NL_OOB_DATA)
+		return NL_SIGHT_DATA;
+	if (rec->type != NL_OOB_SPLIT)
+		return -EMEDIUMTYPE;
+	if (nl_split_is_whole(find->f, buf)) {
+		if (!nl_split_is_known(nl_buf_data(buf)))
+			return -EMEDIUMTYPE;
+		if (nl_split_is_sane(find->f, rec, nl_buf_data(buf)))
+			return NL_SIGHT_METADATA;
+	}
+	find->later = true;
+	return NL_SIGHT_NOTHING;
+}
+
 /*
- * A page of the metadata: 1 and *@buf with a reference, 0 if it can't be read or is damaged; an
- * error, -EMEDIUMTYPE if it is another's.
+ * A page: enum nl_split_sight, of metadata with *@buf and a reference, nothing if it can't be read
+ * or is damaged; an error, -EMEDIUMTYPE if it is another FTL's.
  */
 static int nl_split_look(struct nl_split_find *find, u32 block, u32 page, struct nl_buf **buf)
 {
@@ -74,57 +104,68 @@ static int nl_split_look(struct nl_split_find *find, u32 block, u32 page, struct
 		return r == -ENODATA || r == -EBADMSG ? 0 : r;
 	r = nl_oob_decode(ftl, ftl->oob, &rec);
 	if (!r)
-		r = rec.type == NL_OOB_SPLIT ? nl_split_is_sane(find->f, &rec, *buf) : -EMEDIUMTYPE;
-	if (r > 0 && !nl_split_is_known(nl_buf_data(*buf)))
-		r = -EMEDIUMTYPE;
-	if (r <= 0)
+		r = nl_split_see(find, &rec, *buf);
+	if (r != NL_SIGHT_METADATA)
 		nl_buf_put(*buf);
 	return r;
 }
 
-/* Whose a block is: its first page that can be read says so, unless its very first is erased. */
-static int nl_split_survey_block(struct nl_split_find *find, u32 i)
+/* It is the pool's, as it has a page of metadata. */
+static int nl_split_found(struct nl_split_find *find, u32 block, const struct nl_split_page *head)
 {
 	struct nl_split *s = find->f->split;
-	u32 pages = find->f->ftl.geo->pages, page, block = nl_split_block(find->f->ftl.geo, i);
-	const struct nl_split_page *head;
-	struct nl_buf *buf;
-	int r = 0;
+	u32 i = s->have;
+	int r = nl_split_add(find->f, block);
 
-	for (page = 0; page < pages && !r; page++) {
-		r = nl_split_look(find, block, page, &buf);
-		if (!r && find->blank)
-			return 0;
-	}
-	if (r <= 0)
+	if (r)
 		return r;
-	head = nl_buf_data(buf);
+	find->f->ftl.blocks.bk[block].flags |= NL_DIRTY;
 	find->number[i] = le64_to_cpu(head->gen);
-	find->place[i] = le32_to_cpu(head->index) / pages;
+	find->place[i] = le32_to_cpu(head->index) / find->f->ftl.geo->pages;
 	find->later |= !(le32_to_cpu(head->flags) & NL_SPLIT_FIRST);
 	s->last = max(s->last, find->number[i]);
-	nl_buf_put(buf);
 	return 0;
+}
+
+/* Whose a block is: its first page that can be read says so, unless its very first is erased. */
+static int nl_split_survey_block(struct nl_split_find *find, u32 block)
+{
+	u32 pages = find->f->ftl.geo->pages, page;
+	int r = NL_SIGHT_NOTHING;
+	struct nl_buf *buf;
+
+	for (page = 0; page < pages && r == NL_SIGHT_NOTHING; page++) {
+		r = nl_split_look(find, block, page, &buf);
+		if (find->blank)
+			return 0;
+	}
+	find->data |= r == NL_SIGHT_DATA;
+	if (r != NL_SIGHT_METADATA)
+		return min(r, 0);
+	r = nl_split_found(find, block, nl_buf_data(buf));
+	nl_buf_put(buf);
+	return r;
 }
 
 static int nl_split_survey(struct nl_split_find *find)
 {
 	struct nl_ftl *ftl = &find->f->ftl;
-	u32 i, block;
+	u32 i;
 	int r = 0;
 
-	for (i = 0; i < find->f->split->nr && !r; i++) {
-		block = nl_split_block(ftl->geo, i);
-		if (ftl->blocks.bk[block].use == NL_USE_BAD)
-			continue;
-		ftl->blocks.bk[block].use = NL_USE_META;
-		r = nl_split_survey_block(find, i);
+	for (i = 0; i < ftl->geo->nr_blocks && !r; i++) {
+		if (ftl->blocks.bk[i].use != NL_USE_BAD)
+			r = nl_split_survey_block(find, i);
+		cond_resched();
 	}
 	return r;
 }
 
-/* Blocks of a generation, NL_NONE where one is missing; as far as there are any. */
-static void nl_split_gather(struct nl_split_find *find, u64 number)
+/*
+ * Blocks of a generation, NL_NONE where one is missing; as far as there are any. -EUCLEAN: two of
+ * them say that they are the same.
+ */
+static int nl_split_gather(struct nl_split_find *find, u64 number)
 {
 	struct nl_split *s = find->f->split;
 	u32 i;
@@ -133,16 +174,19 @@ static void nl_split_gather(struct nl_split_find *find, u64 number)
 	s->gen.nr = 0;
 	for (i = 0; i < s->nr; i++)
 		s->gen.block[i] = NL_NONE;
-	for (i = 0; i < s->nr; i++) {
+	for (i = 0; i < s->have; i++) {
 		s->used[i] = find->number[i] == number && find->place[i] < s->nr;
 		if (!s->used[i])
 			continue;
-		s->gen.block[find->place[i]] = nl_split_block(find->f->ftl.geo, i);
+		if (s->gen.block[find->place[i]] != NL_NONE)
+			return -EUCLEAN;
+		s->gen.block[find->place[i]] = s->block[i];
 		s->gen.nr = max(s->gen.nr, find->place[i] + 1);
 	}
+	return 0;
 }
 
-/* Page @n of the generation, as nl_split_look(). */
+/* Page @n of the generation: 1 and *@buf with a reference, 0 if it can't be read. */
 static int nl_split_read(struct nl_split_find *find, u32 n, struct nl_buf **buf)
 {
 	struct nl_split *s = find->f->split;
@@ -153,8 +197,8 @@ static int nl_split_read(struct nl_split_find *find, u32 n, struct nl_buf **buf)
 	if (block == NL_NONE)
 		return 0;
 	r = nl_split_look(find, block, n % pages, buf);
-	if (r <= 0)
-		return r;
+	if (r != NL_SIGHT_METADATA)
+		return r == NL_SIGHT_DATA ? -EUCLEAN : r;
 	head = nl_buf_data(*buf);
 	if (le64_to_cpu(head->gen) == s->gen.number && le32_to_cpu(head->index) == n)
 		return 1;
@@ -191,10 +235,13 @@ static int nl_split_measure(struct nl_split_find *find)
 	return s->gen.index >= s->pages;
 }
 
-/* A word of the metadata. */
-static int nl_split_set(struct nl_page_ftl *f, u32 what, u32 value)
+/* A word of a page of the metadata. */
+static int nl_split_set(struct nl_page_ftl *f, const struct nl_split_page *head, u32 what,
+			u32 value)
 {
 	struct nl_ftl *ftl = &f->ftl;
+	u64 seq = le64_to_cpu(head->seq);
+	u32 block;
 
 	if (what < ftl->logical_pages) {
 		if (value != NL_UNMAPPED && value >= ftl->geo->nr_pages)
@@ -202,27 +249,32 @@ static int nl_split_set(struct nl_page_ftl *f, u32 what, u32 value)
 		f->map[what] = value;
 		return 0;
 	}
-	if (!(what & NL_SPLIT_BLOCK) || (what & ~NL_SPLIT_BLOCK) >= ftl->geo->nr_blocks)
+	block = what & ~NL_SPLIT_NEWEST;
+	if (!(what & NL_SPLIT_BLOCK) || block >= ftl->geo->nr_blocks)
 		return -EUCLEAN;
-	nl_flash_recall(ftl->flash, what & ~NL_SPLIT_BLOCK, value);
+	if ((what & NL_SPLIT_NEWEST) == NL_SPLIT_BLOCK) {
+		nl_flash_recall(ftl->flash, block, value);
+		return 0;
+	}
+	if (value > seq)
+		return -EUCLEAN;
+	ftl->blocks.bk[block].newest = seq - value;
 	return 0;
 }
 
 static int nl_split_apply_all(struct nl_page_ftl *f, void *page, u32 n)
 {
-	u32 room = nl_split_room(f->ftl.geo), first = n * room, i, what;
+	u32 room = nl_split_room(f->ftl.geo), first = n * room, i;
 	const struct nl_split_page *head = page;
-	u32 words = le32_to_cpu(head->words), bits = f->ftl.logical_pages + f->ftl.geo->nr_blocks;
+	u32 words = le32_to_cpu(head->words);
+	u32 bits = nl_split_bits(f->ftl.geo, f->ftl.logical_pages);
 	int r = 0;
 
 	if (words != min(room, bits - first))
 		return -EUCLEAN;
-	for (i = 0; i < words && !r; i++) {
-		what = first + i;
-		if (what >= f->ftl.logical_pages)
-			what = NL_SPLIT_BLOCK | (what - f->ftl.logical_pages);
-		r = nl_split_set(f, what, le32_to_cpu(nl_split_words(page)[i]));
-	}
+	for (i = 0; i < words && !r; i++)
+		r = nl_split_set(f, head, nl_split_what(&f->ftl, first + i),
+				 le32_to_cpu(nl_split_words(page)[i]));
 	return r;
 }
 
@@ -234,7 +286,7 @@ static int nl_split_apply_part(struct nl_page_ftl *f, void *page)
 	int r = 0;
 
 	for (i = 0; i < le32_to_cpu(head->words) && !r; i += 2)
-		r = nl_split_set(f, le32_to_cpu(word[i]), le32_to_cpu(word[i + 1]));
+		r = nl_split_set(f, head, le32_to_cpu(word[i]), le32_to_cpu(word[i + 1]));
 	return r;
 }
 
@@ -304,30 +356,7 @@ static int nl_split_load(struct nl_split_find *find)
 /* No metadata: then nothing may be there that metadata could be of. */
 static int nl_split_fresh(struct nl_split_find *find)
 {
-	struct nl_ftl *ftl = &find->f->ftl;
-	struct nl_rec rec;
-	u64 when;
-	u32 i;
-	int r;
-
-	nl_split_gather(find, 0);
-	memset(find->f->split->used, 0, find->f->split->nr * sizeof(bool));
-	find->f->split->gen.nr = 0;
-	if (find->later)
-		return -EIO;
-	for (i = 0; i < ftl->geo->nr_blocks; i++) {
-		if (ftl->blocks.bk[i].use != NL_USE_HELD)
-			continue;
-		when = find->io->now;
-		r = nl_flash_read(ftl->flash, nl_ppn(ftl->geo, i, 0), NL_FOR_RECOVERY, &when, NULL,
-				  ftl->oob);
-		nl_io_wait(find->io, when);
-		if (!r)
-			return nl_oob_decode(ftl, ftl->oob, &rec) ? -EMEDIUMTYPE : -EIO;
-		if (r != -ENODATA && r != -EBADMSG)
-			return r;
-	}
-	return 0;
+	return find->later || find->data ? -EIO : nl_split_gather(find, 0);
 }
 
 /* The newest generation that counts, 1; 0 if there is none. */
@@ -340,13 +369,14 @@ static int nl_split_newest(struct nl_split_find *find)
 
 	for (;;) {
 		number = 0;
-		for (i = 0; i < s->nr; i++)
+		for (i = 0; i < s->have; i++)
 			if (find->number[i] < below)
 				number = max(number, find->number[i]);
 		if (!number)
 			return 0;
-		nl_split_gather(find, number);
-		r = nl_split_measure(find);
+		r = nl_split_gather(find, number);
+		if (!r)
+			r = nl_split_measure(find);
 		if (r)
 			return r;
 		below = number;
@@ -394,6 +424,8 @@ static void nl_split_place(struct nl_page_ftl *f)
 			nl_block_free(ftl, i);
 		}
 	}
+	nl_split_fill(f);
+	f->split->rotated = 0;
 }
 
 static int nl_split_start(struct nl_split_find *find)

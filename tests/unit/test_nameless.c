@@ -336,9 +336,7 @@ static void failing_one_by_one(u32 planes, u32 spare, bool erases, u32 apart)
 	}
 	nl_ftl_stat(rig.ftl, &stat);
 	CHECK(r == -EROFS && stat.state == NL_FTL_RO, "write %u: %d", i, r);
-	/* Metadata has its own blocks, and no others. */
-	CHECK(rig.ftl->blocks.good == stat.min_blocks - 1 ||
-	      (kind == NL_FTL_SPLIT && stat.meta_good + 2 <= stat.meta_blocks),
+	CHECK(rig.ftl->blocks.good == stat.min_blocks - 1,
 	      "%u planes, %u spare, %s: %u good blocks left, %u needed, %u free", planes, spare,
 	      erases ? "erases" : "programs", rig.ftl->blocks.good, stat.min_blocks,
 	      stat.free_blocks);

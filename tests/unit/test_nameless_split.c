@@ -246,11 +246,11 @@ static void test_damaged(void)
 		CHECK(!rig_open(&rig));
 		for (i = 0; i < 9; i++)
 			CHECK(!rig_write(&rig, i, 0) && !rig_flush(&rig));
-		if (place >= split_of(&rig)->nr * 4) {
+		if (place >= split_of(&rig)->have * 4) {
 			rig_destroy(&rig);
 			break;
 		}
-		block = nl_split_block(&rig.flash.geo, place / 4);
+		block = split_of(&rig)->block[place / 4];
 		if (place % 4 >= rig.flash.block[block].next) {
 			rig_destroy(&rig);
 			continue;
@@ -310,11 +310,11 @@ static void damage_and_look(u32 writes, u32 place, u32 *programmed, u32 *refused
 		if (i % 11 == 0 && i + 30 < writes)
 			CHECK(!rig_flush(&rig));
 	}
-	block = place / 4 < split_of(&rig)->nr ? nl_split_block(&rig.flash.geo, place / 4) : 0;
-	page = &rig.flash.data[nl_ppn(&rig.flash.geo, block, place % 4)];
+	block = place / 4 < split_of(&rig)->have ? split_of(&rig)->block[place / 4] : ~0u;
+	page = &rig.flash.data[nl_ppn(&rig.flash.geo, block == ~0u ? 0 : block, place % 4)];
 	i = split_of(&rig)->gen.index - 1;
 	last = nl_ppn(&rig.flash.geo, split_of(&rig)->gen.block[i / 4], i % 4);
-	if (block && place % 4 < rig.flash.block[block].next && *page) {
+	if (block != ~0u && place % 4 < rig.flash.block[block].next && *page) {
 		was = *page;
 		*page = (struct nl_buf *)1;		/* NL_PAGE_ERROR */
 		rig.flash.stored--;
@@ -357,9 +357,8 @@ static void test_no_metadata(void)
 
 	rig_init(&rig, &config, 26, 1);
 	CHECK(!rig_open(&rig) && !rig_write(&rig, 1, NL_FUA));
-	for (i = 0; i < split_of(&rig)->nr; i++)
-		CHECK(!nl_flash_erase(&rig.flash, nl_split_block(&rig.flash.geo, i), NL_FOR_HOST,
-				      &when));
+	for (i = 0; i < split_of(&rig)->have; i++)
+		CHECK(!nl_flash_erase(&rig.flash, split_of(&rig)->block[i], NL_FOR_HOST, &when));
 	nl_ftl_destroy(rig.ftl);
 	rig.ftl = NULL;
 	CHECK(rig_open(&rig) == -EIO);
@@ -438,6 +437,266 @@ static void test_whole(void)
 	CHECK(none >= 2, "the commit has several pages: %u", none);
 }
 
+/* --- its blocks ------------------------------------------------------------------------------- */
+
+static u64 rotated(struct rig *rig)
+{
+	struct nl_ftl_stat stat;
+
+	nl_ftl_stat(rig->ftl, &stat);
+	CHECK(stat.meta_good <= stat.meta_blocks);
+	return stat.meta_rotated;
+}
+
+/* Flushes wear all blocks that are not full of what nobody changes, not a few. */
+static void test_rotates(void)
+{
+	struct nl_config config = tiny(2, 26, 10);
+	u32 i, most = 0;
+	struct rig rig;
+	u64 all = 0;
+
+	rig_init(&rig, &config, 26, ktap_seed);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 6000 && !ktap_failing(); i++) {
+		CHECK(!rig_write(&rig, rig_random(&rig, 6), NL_FUA));
+		if (i % 500 == 499) {
+			rig_verify(&rig);
+			CHECK(crash(&rig));
+		}
+	}
+	for (i = 0; i < rig.flash.geo.nr_blocks; i++) {
+		all += rig.flash.block[i].erases;
+		most = max(most, rig.flash.block[i].erases);
+	}
+	ktap_note("%u blocks, %llu erases, %u at most", i, (unsigned long long)all, most);
+	CHECK(all > 2000 && most * i < all * 3 / 2);
+	rig_destroy(&rig);
+}
+
+/*
+ * As many blocks go bad as there may, most of them while the metadata is written: it has others
+ * instead, and the device is not read-only before too few are left for all.
+ */
+static void test_replaced(void)
+{
+	struct nl_config config = tiny(2, 26, 10);
+	u32 programs, i, spare, r;
+	struct nl_ftl_stat stat;
+	struct rig rig;
+
+	for (programs = 0; programs < 2; programs++) {
+		rig_init(&rig, &config, 26, ktap_seed);
+		CHECK(!rig_open(&rig));
+		nl_ftl_stat(rig.ftl, &stat);
+		spare = rig.ftl->blocks.good - stat.min_blocks;
+		CHECK(spare >= 8, "%u", spare);
+		for (i = r = 0; !r && i < 6000 && !ktap_failing(); i++) {
+			if (i % 40 == 5)
+				*(programs ? &rig.flash.fail_program : &rig.flash.fail_erase) =
+					programs ? 2 : 1;	/* of a write and its commit */
+			r = rig_write(&rig, rig_random(&rig, 26), NL_FUA);
+			nl_ftl_stat(rig.ftl, &stat);
+			CHECK(r || stat.meta_good == stat.meta_blocks ||
+			      stat.free_blocks <= NL_FLOOR, "%u of %u, %u free",
+			      stat.meta_good, stat.meta_blocks, stat.free_blocks);
+			if (i % 100 == 99 && !r)
+				CHECK(crash(&rig));
+		}
+		CHECK(r == (u32)-EROFS && rig.ftl->blocks.good == stat.min_blocks - 1, "%u: %u good, %u least",
+		      programs, rig.ftl->blocks.good, stat.min_blocks);
+		CHECK(!rig_flush(&rig) && crash(&rig));
+		rig_destroy(&rig);
+	}
+}
+
+/*
+ * The power goes at each operation while the metadata goes from block to block, for some of these
+ * fail: where it is, is found. @fails: 1 a program, 2 an erase, so many operations before the cut.
+ */
+static u32 cut_rotation(u32 cut, enum nl_tear tear, u32 fails, u32 ahead)
+{
+	struct nl_config config = tiny(2, 26, 5);
+	u32 i, moved = 0, r = 0;
+	struct rig rig;
+
+	rig_init(&rig, &config, 26, 5);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 260; i++)		/* some are worn more than others */
+		CHECK(!rig_write(&rig, rig_random(&rig, 26), i % 2 ? NL_FUA : 0));
+	moved = rotated(&rig);
+	rig.flash.fail_program = fails == 1 ? ahead : 0;
+	rig.flash.fail_erase = fails == 2 ? ahead : 0;
+	nl_flash_cut(&rig.flash, cut, tear);
+	for (i = 0; i < 90 && !r && !ktap_failing(); i++)
+		r = rig_write(&rig, rig_random(&rig, 26), i % 3 ? NL_FUA : 0);
+	CHECK(!r || r == (u32)-ESHUTDOWN || r == (u32)-EROFS, "%d", r);
+	moved = r == (u32)-ESHUTDOWN ? 0 : rotated(&rig) - moved;
+	CHECK(rig_crash(&rig), "cut at %u, left %u; failing %u, %u before", cut, tear, fails, ahead);
+	for (i = 0; i < 40 && !ktap_failing(); i++)
+		CHECK(!rig_write(&rig, rig_random(&rig, 26), NL_FUA));
+	rig_verify(&rig);
+	CHECK(rig_crash(&rig));
+	rig_destroy(&rig);
+	return moved;
+}
+
+static void test_rotation_cut(void)
+{
+	u32 cut, tear, fails, moved = 0;
+
+	for (cut = 0; cut < 120 && !ktap_failing(); cut++)
+		for (tear = 0; tear < NL_NR_TEARS && !ktap_failing(); tear++) {
+			fails = (cut / 3 + tear) % 3;
+			cut_rotation(cut, tear, fails, 1 + cut * 7 % (fails == 2 ? 9 : 40));
+		}
+	for (fails = 0; fails < 3; fails++)
+		moved += cut_rotation(1000, 0, fails, 20);
+	ktap_note("%u blocks changed hands without a cut", moved);
+	CHECK(moved >= 9);
+}
+
+/* A start that finds more blocks with metadata than there can be, or one twice, says so. */
+static void test_too_many(void)
+{
+	struct nl_config config = tiny(2, 26, 10);
+	struct nl_split *s;
+	struct nl_buf *buf;
+	struct rig rig;
+	u8 oob[64];
+	u32 i, from;
+
+	rig_init(&rig, &config, 26, 1);
+	CHECK(!rig_open(&rig) && !rig_write(&rig, 1, NL_FUA));
+	s = split_of(&rig);
+	from = nl_ppn(&rig.flash.geo, s->gen.block[0], 0);
+	CHECK(!nl_flash_read(&rig.flash, from, NL_FOR_HOST, &when, &buf, oob));
+	for (i = 0; i < s->have && s->block[i] == s->gen.block[0]; i++)
+		;
+	CHECK(!nl_flash_program(&rig.flash, nl_ppn(&rig.flash.geo, s->block[i], 0), NL_FOR_HOST, &when,
+				buf, oob));
+	nl_ftl_destroy(rig.ftl);
+	rig.ftl = NULL;
+	CHECK(rig_open(&rig) == -EUCLEAN, "a block of it twice");
+	for (i = 0; i < rig.flash.geo.nr_blocks; i++)
+		if (!rig.flash.block[i].next)
+			CHECK(!nl_flash_program(&rig.flash, nl_ppn(&rig.flash.geo, i, 0), NL_FOR_HOST,
+						&when, buf, oob));
+	CHECK(rig_open(&rig) == -EUCLEAN);
+	nl_buf_put(buf);
+	rig_destroy(&rig);
+}
+
+/* --- what a start brings back ----------------------------------------------------------------- */
+
+/* How warm the data of each block is: wear leveling asks for the coldest. */
+static void test_newest(void)
+{
+	struct nl_config config = tiny(2, 60, 6);
+	u32 i, n, turn, same = 0, block;
+	u64 newest[256];
+	struct rig rig;
+
+	config.p[NL_P_ENDURANCE] = 1000000;
+	config.p[NL_P_WEAR] = 999;
+	rig_init(&rig, &config, 60, ktap_seed);
+	CHECK(!rig_open(&rig) && rig.flash.geo.nr_blocks <= ARRAY_SIZE(newest));
+	for (turn = 0; turn < 20 && !ktap_failing(); turn++) {
+		for (i = 0; i < 60; i++)
+			CHECK(!rig_write(&rig, turn % 3 ? rig_random(&rig, 20) : i, i % 9 ? 0 : NL_FUA));
+		CHECK(!rig_flush(&rig));
+		for (n = 0; n < rig.flash.geo.nr_blocks; n++)
+			newest[n] = rig.ftl->blocks.bk[n].newest;
+		nl_ftl_destroy(rig.ftl);
+		rig.ftl = NULL;
+		CHECK(!rig_open(&rig));
+		for (n = 0; n < rig.flash.geo.nr_blocks; n++) {
+			if (rig.ftl->blocks.bk[n].use != NL_USE_CLOSED)
+				continue;
+			CHECK(newest[n] && rig.ftl->blocks.bk[n].newest == newest[n],
+			      "block %u: %llu, was %llu", n,
+			      (unsigned long long)rig.ftl->blocks.bk[n].newest,
+			      (unsigned long long)newest[n]);
+			same++;
+		}
+		block = nl_block_coldest(rig.ftl);
+		for (n = 0; n < rig.flash.geo.nr_blocks && block != NL_NONE; n++)
+			CHECK(rig.ftl->blocks.bk[n].use != NL_USE_CLOSED ||
+			      nl_block_is_old(rig.ftl, n) || newest[block] <= newest[n]);
+	}
+	CHECK(same > 100, "%u", same);
+	rig_destroy(&rig);
+}
+
+/* What comes when a start is done waits for nothing that the start asked for. */
+static void test_first(void)
+{
+	struct nl_config config = tiny(3, 40, 4);
+	u32 i, turn, was;
+	struct rig rig;
+	u64 took = 0;
+
+	rig_init(&rig, &config, 40, 3);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 200; i++)
+		CHECK(!rig_write(&rig, i % 40, i % 7 ? 0 : NL_FUA));
+	CHECK(!rig_flush(&rig));
+	for (turn = 0; turn < 41 && !ktap_failing(); turn++) {
+		struct nl_io start = { .now = 1000000000ULL * (turn + 1) }, first;
+		struct nl_buf *buf;
+
+		nl_ftl_destroy(rig.ftl);
+		rig.ftl = NULL;
+		if (turn == 40) {		/* nothing there: it writes the first metadata */
+			for (i = 0; i < rig.flash.geo.nr_blocks; i++)
+				CHECK(!nl_flash_erase(&rig.flash, i, NL_FOR_HOST, &when));
+		}
+		nl_flash_power_on(&rig.flash);
+		nl_flash_power_on(&rig.port);
+		was = rig.flash.count[NL_READ][NL_FOR_RECOVERY];
+		CHECK(!nl_ftl_open(&rig.ftl, &rig.port, &config, 40, &start));
+		took = max(took, start.done - start.now);
+		CHECK(start.done >= rig.flash.timing.latest && start.done > start.now);
+		/* No more than if all that it read were behind each other. */
+		CHECK(start.done - start.now <=
+		      39000ULL * (rig.flash.count[NL_READ][NL_FOR_RECOVERY] - was) + 1714000);
+		first = (struct nl_io){ .now = start.done, .came = start.now + 1 };
+		if (turn == 40) {
+			CHECK(!nl_ftl_write(rig.ftl, 0, NULL, 0, &first));
+			CHECK(first.done - first.now <= 214000 + 1502000);
+			continue;
+		}
+		CHECK(!nl_ftl_read(rig.ftl, turn, &buf, &first));
+		nl_buf_put(buf);
+		CHECK(first.done - first.now == 39000, "page %u: %llu", turn,
+		      (unsigned long long)(first.done - first.now));
+	}
+	ktap_note("a start took %llu us at most", (unsigned long long)took / 1000);
+	rig_destroy(&rig);
+}
+
+/* The pages of one request are committed at once, with its last one. */
+static void test_request(void)
+{
+	struct nl_config config = tiny(2, 26, 6);
+	struct nl_ftl_stat before, after;
+	struct rig rig;
+	u32 i;
+
+	rig_init(&rig, &config, 26, 1);
+	CHECK(!rig_open(&rig));
+	nl_ftl_stat(rig.ftl, &before);
+	for (i = 0; i < 16; i++)
+		CHECK(!rig_write(&rig, i, i < 15 ? NL_FUA | NL_MORE : NL_FUA));
+	nl_ftl_stat(rig.ftl, &after);
+	CHECK(after.commits == before.commits + 1, "%llu",
+	      (unsigned long long)(after.commits - before.commits));
+	CHECK(crash(&rig));
+	for (i = 0; i < 16; i++)
+		CHECK(rig.page[i].flushed);
+	rig_destroy(&rig);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -455,5 +714,12 @@ int main(int argc, char **argv)
 	ktap_run("data without metadata is not taken for an empty device", test_no_metadata);
 	ktap_run("programs of the metadata fail", test_failing);
 	ktap_run("a commit is whole or not there", test_whole);
+	ktap_run("flushes wear all blocks, not a few", test_rotates);
+	ktap_run("blocks of the metadata that fail are replaced as long as there are any", test_replaced);
+	ktap_run("metadata that goes from block to block is found after a cut", test_rotation_cut);
+	ktap_run("more metadata than there can be is refused", test_too_many);
+	ktap_run("the metadata knows how warm the data of a block is", test_newest);
+	ktap_run("what comes after a start does not wait for it", test_first);
+	ktap_run("the pages of a request are committed at once", test_request);
 	return ktap_done();
 }
