@@ -16,8 +16,8 @@
  *
  * What lasts: a write that returned and whose power is cut before a flush is there or not, whole
  * pages each, never another page's content and never older than the last flush. A flush that
- * returned 0 makes all earlier writes and trims last; so does NL_FUA for its own write, and for what
- * was written with NL_MORE before it: the pages of one request, of which the last says NL_FUA
+ * returned 0 makes all earlier writes and trims last; so does NL_FUA for its own write, and for
+ * what was written with NL_MORE before it: the pages of one request, of which the last says NL_FUA
  * alone. Without a write buffer (NL_P_BUFFER 0) writes last when they return, but for NL_FTL_SPLIT,
  * which has them last at the next flush.
  *
@@ -239,7 +239,8 @@ int nl_ftl_open(struct nl_ftl **result, struct nl_flash *flash, const struct nl_
 int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io);
 
 /*
- * Write a page. @buf isn't changed any more; the caller keeps its reference. @flags: NL_FUA, NL_MORE.
+ * Write a page. @buf isn't changed any more; the caller keeps its reference. @flags: NL_FUA,
+ * NL_MORE.
  */
 int nl_ftl_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, struct nl_io *io);
 

@@ -4,9 +4,10 @@
  *
  * A host that has the FTL has memory for its map, and no OOB that it could rely on (zhang-2013
  * 5.2.1), so the map is written at a flush, to blocks that are for nothing else (5.3.4,
- * split_pool.c). Of these the generation that counts has some: first all of the map, then what each commit changed. When
- * there is no room for a commit the next generation is written in blocks that the last one has not;
- * it counts from its last page on, and the blocks of the one before are free then.
+ * split_pool.c). Of these the generation that counts has some: first all of the map, then what each
+ * commit changed. When there is no room for a commit the next generation is written in blocks that
+ * the last one has not; it counts from its last page on, and the blocks of the one before are free
+ * then.
  *
  * A flash page to which the committed map refers must be there as long as that map counts. So when
  * the map leaves a page that was there at the last commit, the page is not dead but held: live, as
@@ -229,8 +230,8 @@ static int nl_split_put(struct nl_page_ftl *f, struct nl_gen *gen, struct nl_buf
 }
 
 /*
- * How many writes ago the newest data of a block was written, as far as a word has it. What OOB says
- * of a page that GC moved goes into that unseen: it may be anything.
+ * How many writes ago the newest data of a block was written, as far as a word has it. What OOB
+ * says of a page that GC moved goes into that unseen: it may be anything.
  */
 static u32 nl_split_age(const struct nl_ftl *ftl, u32 block)
 {

@@ -7,9 +7,9 @@
  * the number. So nothing that a cut could leave half done says where the metadata is.
  *
  * A block that failed when it was erased or programmed is replaced by a free one. One that was
- * erased more often than a free one is given for that, when it is its turn: so what frequent flushes
- * wear out is not a few blocks but all that are not full of what nobody changes, and to those
- * leveling gets (nl_page_level()).
+ * erased more often than a free one is given for that, when it is its turn: so what frequent
+ * flushes wear out is not a few blocks but all that are not full of what nobody changes, and to
+ * those leveling gets (nl_page_level()).
  *
  * What leaves the pool is erased first: so there are never more blocks with metadata than the
  * pool has room for, and all that a start finds are its own again. A block is taken only from above
@@ -17,20 +17,18 @@
  * (ftl_page.c), and as there are as many good blocks as GC and a full pool need, or the device is
  * read-only, the pool is full again in the end.
  *
- *	pool a b c; generation 7 is in a, and has no room for a commit; f is free
- *	c is the next one, and f was erased less often
- *	erase c				cut: c has no metadata, f neither, all of 7 is in a
- *	f is the pool's, c is data's	cut: the same, as only the memory knew
- *	program the first of 8 in f	cut: f is the pool's, as it says so; 8 is not complete, so 7 counts
- *	program the last of 8 in f	cut: 8 counts; a is the pool's, for what it has of 7
- *	program data in c		cut: c is data's, as its OOB says
- *	next turn: a is older than c	what is in a does not count any more, for 8 does
- *	erase a				cut: a torn block has no metadata: it is free, to be erased
+ *	pool a b c; generation 7 is in a, and has no room for a commit
+ *	c is to be the next one's; f is free, and was erased less often
+ *	erase c			cut: c has no metadata, f neither, all of 7 is in a
+ *	swap c and f		cut: the same, as only the memory knew
+ *	program in f: 8 begins	cut: f says that it is the pool's; 8 is not complete, 7 counts
+ *	program in f: 8 ends	cut: 8 counts; a is the pool's, for what it has of 7
+ *	program data in c	cut: c's OOB says that it is data's
+ *	next turn: erase a	cut: torn, it has no metadata: it is free, to be erased; 8 counts
  *
- *	program of 8 in f fails		cut: f has metadata that is not complete: the pool's, unmarked,
- *					erased before it is used, and found to be bad then or never
- *	f is marked, g is the pool's	cut: f is bad, g is free
- *	program all of 9 in g		7 counts until its last page, as it was never touched
+ *	a program of 8 fails	cut: f is the pool's, with what is not complete and no mark
+ *	mark f, have g		cut: f is bad, g is free
+ *	program in g: 9 begins	7 counts until 9 ends, as a was never touched
  *
  * All these erases and programs are one after the other in time, too: the erase of a block begins
  * when what makes it superfluous is in the flash.
@@ -215,7 +213,7 @@ void nl_split_check_pool(struct nl_checking *c, const struct nl_page_ftl *f)
 	for (i = 0; i < s->have; i++) {
 		used += s->used[i];
 		if (bk[s->block[i]].use != NL_USE_META)
-			nl_finding(c, "block %u is the metadata's, and something else", s->block[i]);
+			nl_finding(c, "block %u is the metadata's, and not so", s->block[i]);
 	}
 	if (meta != s->have)
 		nl_finding(c, "%u blocks are the metadata's, %u are counted", meta, s->have);

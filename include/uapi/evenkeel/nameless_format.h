@@ -25,14 +25,15 @@
  * says counts, and a page of the map is dead after a start, whatever it says.
  *
  * Split: OOB says whose a page is, and a start asks only which blocks have metadata: pages of
- * NL_OOB_SPLIT, with nothing else in such a block: struct nl_split_page, and what it announces. They
- * come in generations, each numbered higher than those before; @index counts the pages of one.
+ * NL_OOB_SPLIT, with nothing else in such a block: struct nl_split_page, and what it announces.
+ * They come in generations, each numbered higher than those before; @index counts the pages of one.
  * The first @pages of a generation are all of the metadata, 32-bit words in order: the flash page
  * of each logical page, 0x7fffffff if it has none; the erases of each block; and for each block how
  * much less than the page's @seq that of its newest data is. Commits follow, each of @parts pages,
  * of pairs of words: what it is of, and the word. That is a logical page, or a block with
- * NL_SPLIT_BLOCK, of its erases, or with NL_SPLIT_NEWEST, of its newest data. The highest generation whose first @pages are there counts, with
- * all commits that are there as a whole, up to the first one that is not.
+ * NL_SPLIT_BLOCK, of its erases, or with NL_SPLIT_NEWEST, of its newest data. The highest
+ * generation whose first @pages are there counts, with all commits that are there as a whole, up to
+ * the first one that is not.
  *
  * A checkpoint is @aux pages with one @seq, @lpn counts them from 0; their data in order is
  * struct nl_checkpoint and what it announces. It is complete or it does not count; the block of
@@ -108,7 +109,7 @@ struct nl_ckpt_block {
 };
 
 #define NL_SPLIT_MAGIC		0x54494c5053454c4eULL	/* "NLESPLIT" */
-#define NL_SPLIT_VERSION	2u	/* 1 had its blocks at a fixed place, and no newest data */
+#define NL_SPLIT_VERSION	2u			/* 1 had a fixed place, and no newest data */
 #define NL_SPLIT_BLOCK		0x80000000u		/* of a change: a block's erases */
 #define NL_SPLIT_NEWEST		0xc0000000u		/* of a change: its newest data */
 #define NL_SPLIT_FIRST		0x1u			/* flags: no generation was there before */
