@@ -371,6 +371,7 @@ static int nl_page_collect(struct nl_page_ftl *f, u64 when)
 		      nl_media_erase(ftl, victim, NL_FOR_GC, &when);
 	if (!r)
 		r = nl_page_level(f, victim, &when);
+	nl_split_fill(f);
 	return r ? r : 1;
 }
 

@@ -11,6 +11,8 @@
  * flushes wear out is not a few blocks but all that are not full of what nobody changes, and to
  * those leveling gets (nl_page_level()).
  *
+ * What GC frees above the floor is the metadata's as long as that has too few, and users' then.
+ *
  * What leaves the pool is erased first: so there are never more blocks with metadata than the
  * pool has room for, and all that a start finds are its own again. A block is taken only from above
  * the floor, but for a device that is read-only and has no use for it: GC's room is not touched
@@ -63,14 +65,13 @@ static void nl_split_remove(struct nl_split *s, u32 i)
 	s->used[i] = s->used[s->have];
 }
 
-/* A free block that can be spared: of the plane that has most, then the least erased. */
+/* A free block: of the plane that has most, then the least erased. */
 static u32 nl_split_spare(const struct nl_page_ftl *f)
 {
 	const struct nl_blocks *b = &f->ftl.blocks;
-	u32 floor = f->ftl.state == NL_FTL_RO ? 0 : NL_FLOOR;
 	u32 plane, block, most = 0, best = NL_NONE;
 
-	for (plane = 0; plane < f->ftl.geo->nr_planes && b->nr_free > floor; plane++) {
+	for (plane = 0; plane < f->ftl.geo->nr_planes; plane++) {
 		block = b->free[plane].first;
 		if (block == NL_NONE || b->nr_free_in[plane] < most ||
 		    (b->nr_free_in[plane] == most && nl_flash_erases(f->ftl.flash, block) >=
@@ -84,13 +85,11 @@ static u32 nl_split_spare(const struct nl_page_ftl *f)
 
 void nl_split_fill(struct nl_page_ftl *f)
 {
+	u32 block, floor = f->ftl.state == NL_FTL_RO ? 0 : NL_FLOOR;
 	struct nl_split *s = f->split;
-	u32 block;
 
-	while (s->have < s->nr) {
+	while (s && s->have < s->nr && f->ftl.blocks.nr_free > floor) {
 		block = nl_split_spare(f);
-		if (block == NL_NONE)
-			return;
 		nl_block_take_this(&f->ftl, block);
 		nl_split_add(f, block);
 		s->rotated++;
@@ -121,25 +120,29 @@ static u32 nl_split_pick(const struct nl_page_ftl *f)
 	return best;
 }
 
-/* A block that is not used, and gets another one in its place if that is worn less. */
+/*
+ * A block that is not used, and gets another one in its place if that is worn less. It is free
+ * before that is taken, so it needs no room. -EIO: it went bad by being erased for that.
+ */
 static int nl_split_rotate(struct nl_page_ftl *f, u32 i, u64 *when)
 {
 	struct nl_split *s = f->split;
 	u32 old = s->block[i], new = nl_split_spare(f);
+	int r = 0;
 
 	if (new == NL_NONE ||
 	    nl_flash_erases(f->ftl.flash, new) >= nl_flash_erases(f->ftl.flash, old))
 		return 0;
+	if (f->ftl.blocks.bk[old].flags & NL_DIRTY)
+		r = nl_media_erase_held(&f->ftl, old, NL_FOR_META, when);
+	if (r)
+		return r;
+	nl_block_free(&f->ftl, old);
 	nl_block_take_this(&f->ftl, new);
 	f->ftl.blocks.bk[new].use = NL_USE_META;
 	s->block[i] = new;
 	s->rotated++;
-	f->ftl.blocks.bk[old].use = NL_USE_HELD;
-	if (!(f->ftl.blocks.bk[old].flags & NL_DIRTY)) {
-		nl_block_free(&f->ftl, old);
-		return 0;
-	}
-	return nl_media_erase(&f->ftl, old, NL_FOR_META, when);
+	return 0;
 }
 
 /*
