@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Raw flash that whoever made it wanted, under the FTL of the host: a used device's metadata, OOB,
- * blocks and marks of bad ones are edited as the input says, with sums that are right where it wants
- * that. The start is refused with an error that says why, or what it gives is consistent: but for
- * pages whose OOB the input had a hand in, nothing is found, and what is written and flushed then is
- * there after a cut. Four bytes say what device, then six each are an edit: what, which page (two
- * bytes), which byte or field, and two to put there.
+ * blocks and marks of bad ones are edited as the input says, with sums that are right where it
+ * wants that. The start is refused with an error that says why, or what it gives is consistent: but
+ * for pages whose OOB the input had a hand in, nothing is found, and what is written and flushed
+ * then is there after a cut. Four bytes say what device, then six each are an edit: what, which
+ * page (two bytes), which byte or field, and two to put there.
  */
 #include <string.h>
 #include <linux/slab.h>

@@ -23,7 +23,7 @@ struct nl_config stream_config(enum nl_ftl_kind kind, u32 chunks, u32 spare, con
 int stream_request(struct rig *rig, enum stream_op op, const uint8_t *in);
 /* May a request end so? The power may be off, and the device worn. */
 void stream_result(int r);
-/* Input @nr of @most: @head bytes, requests, of @ops; from @rare on they are seldom, else @often. */
+/* Input @nr of @most: @head bytes, requests, of @ops; from @rare on seldom, @often instead. */
 size_t stream_corpus(unsigned int nr, unsigned int most, size_t head, uint8_t ops, uint8_t rare,
 		     uint8_t often, uint8_t *data);
 
