@@ -533,6 +533,13 @@ void scmfs_write_known(u64 ino, const struct scmfs_seg *seg, struct scmfs_write 
  * ahead). Growing allocates nothing, and zeroes what there is already between the sizes.
  */
 int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now);
+/*
+ * scmfs_truncate_set - set the size, and the fields of @attr that @mask names, all at once [X]
+ * @attr: its size is the new one
+ * @mask: SCMFS_SET_*; no times are set but those that it names
+ */
+int scmfs_truncate_set(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr,
+		       unsigned int mask);
 
 #define SCMFS_RESERVE_KEEP_SIZE	0x1
 #define SCMFS_RESERVE_ZEROED	0x2	/* blocks that can be stored to at once */

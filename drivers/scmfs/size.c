@@ -60,16 +60,17 @@ static int drop_maps(struct scmfs *fs, u64 ino)
 }
 
 /* What was reserved goes with what is cut off. */
-static int set_size(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now)
+static int set_size(struct scmfs *fs, struct scmfs_inode *inode, u64 ino,
+		    const struct scmfs_attr *attr, unsigned int mask)
 {
 	struct scmfs_op op EK_UNINITIALIZED;
-	bool cuts = size <= scmfs_read(&inode->size);
+	bool cuts = attr->size <= scmfs_read(&inode->size);
 	int r;
 
 	scmfs_op_begin(fs, &op, &ino, 1);
-	r = ek_undo_set(&op.tx, &inode->size, size);
+	r = ek_undo_set(&op.tx, &inode->size, attr->size);
 	if (!r)
-		r = scmfs_op_times(&op, inode, now);
+		r = scmfs_set_fields(&op, inode, attr, mask);
 	if (!r && cuts && scmfs_read(&inode->kept))
 		r = ek_undo_set(&op.tx, &inode->kept, 0);
 	if (r)
@@ -178,14 +179,15 @@ int scmfs_trim_before(struct scmfs *fs, const struct scmfs_inode *inode, u64 ino
 	return scmfs_trim(fs, ino);
 }
 
-int scmfs_resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now)
+static int resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino,
+		  const struct scmfs_attr *attr, unsigned int mask)
 {
-	u64 old = scmfs_read(&inode->size);
+	u64 old = scmfs_read(&inode->size), size = attr->size;
 	int r;
 
 	if (size > old)		/* before the size shows it */
 		scmfs_zero_mapped(fs, inode, old, round_up(size, SCMFS_BLOCK_SIZE));
-	r = set_size(fs, inode, ino, size, now);
+	r = set_size(fs, inode, ino, attr, mask);
 	if (r || size > old)
 		return r;
 	if (in_block(size)) {
@@ -195,14 +197,28 @@ int scmfs_resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size,
 	return scmfs_trim(fs, ino);
 }
 
-int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)
+int scmfs_resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now)
+{
+	const struct scmfs_attr attr = { .size = size, .mtime = now, .ctime = now };
+
+	return resize(fs, inode, ino, &attr, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
+}
+
+int scmfs_truncate_set(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr, unsigned int mask)
 {
 	struct scmfs_inode *inode;
 	int r = scmfs_open_file(fs, ino, &inode);
 
-	if (!r && blocks_to(size) > SCMFS_MAX_FILE_BLOCKS)
+	if (!r && blocks_to(attr->size) > SCMFS_MAX_FILE_BLOCKS)
 		r = -EFBIG;
 	if (!r)
-		r = scmfs_trim_before(fs, inode, ino, size);
-	return r ? r : scmfs_resize(fs, inode, ino, size, now);
+		r = scmfs_trim_before(fs, inode, ino, attr->size);
+	return r ? r : resize(fs, inode, ino, attr, mask);
+}
+
+int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)
+{
+	const struct scmfs_attr attr = { .size = size, .mtime = now, .ctime = now };
+
+	return scmfs_truncate_set(fs, ino, &attr, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
 }

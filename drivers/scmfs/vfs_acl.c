@@ -119,13 +119,15 @@ int sfs_set_acl(struct mnt_idmap *idmap, struct compat_acl_target *target, struc
 /**
  * sfs_chmod_begin - the ACL that a change of the mode changes
  * @inode: locked, its extents not
- * @valid: ATTR_*
+ * @valid: ATTR_*; with ATTR_KILL_* it is but set-user-ID and set-group-ID that go, and no ACL has
+ *	these
  *
  * Return: it, NULL: there is none, or an ERR_PTR.
  */
 struct posix_acl *sfs_chmod_begin(struct inode *inode, unsigned int valid)
 {
-	if (!(valid & ATTR_MODE) || !IS_POSIXACL(inode) || S_ISLNK(inode->i_mode))
+	if (!(valid & ATTR_MODE) || valid & (ATTR_KILL_SUID | ATTR_KILL_SGID) ||
+	    !IS_POSIXACL(inode) || S_ISLNK(inode->i_mode))
 		return NULL;
 	return get_inode_acl(inode, ACL_TYPE_ACCESS);
 }

@@ -550,7 +550,7 @@ static int sfs_shift(struct inode *inode, u64 offset, u64 len, bool insert, s64 
 static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len)
 {
 	struct inode *inode = file_inode(file);
-	s64 now = sfs_now(inode);
+	s64 now;
 	int err;
 
 	/* VFS has looked without the lock. */
@@ -559,6 +559,7 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 	err = sfs_alive(inode) ?: file_remove_privs(file);
 	if (err)
 		return err;
+	now = sfs_now(inode);	/* not before what that has set */
 	if (mode & FALLOC_FL_PUNCH_HOLE)
 		return sfs_punch(inode, offset, len, now);
 	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))

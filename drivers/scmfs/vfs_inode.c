@@ -169,6 +169,28 @@ static unsigned int sfs_attr_mask(unsigned int valid)
 	return mask;
 }
 
+/* On success its layout is locked, until sfs_resize_end(). */
+static int sfs_resize_begin(struct inode *inode, u64 size)
+{
+	u64 start = round_up(size, PAGE_SIZE);
+	int err = sfs_layout_lock(inode, start, round_up(i_size_read(inode), PAGE_SIZE));
+
+	if (err)
+		return err;
+	unmap_mapping_range(&inode->i_data, start, 0, 1);	/* private copies, too */
+	sfs_forget_places(inode);
+	return 0;
+}
+
+static int sfs_resize_end(struct inode *inode, const struct scmfs_attr *attr, unsigned int mask)
+{
+	int err = scmfs_truncate_set(sfs_fs(inode), inode->i_ino, attr, mask);
+
+	sfs_refresh(inode);
+	sfs_layout_unlock(inode);
+	return err;
+}
+
 /**
  * sfs_resize - set a file's size
  * @inode: locked
@@ -179,17 +201,41 @@ static unsigned int sfs_attr_mask(unsigned int valid)
  */
 int sfs_resize(struct inode *inode, u64 size, s64 now)
 {
-	u64 start = round_up(size, PAGE_SIZE);
-	int err = sfs_layout_lock(inode, start, round_up(i_size_read(inode), PAGE_SIZE));
+	const struct scmfs_attr attr = { .size = size, .mtime = now, .ctime = now };
+	int err = sfs_resize_begin(inode, size);
+
+	return err ?: sfs_resize_end(inode, &attr, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
+}
+
+/*
+ * The size and all that changes with it at once. Who cuts a file that is set-user-ID, and is not
+ * entitled to, loses that bit. Were it to go in a transaction of its own behind the size's:
+ *
+ *	truncate
+ *	size 0, durable
+ *	--- power goes ---		the mode says set-user-ID still
+ *	mode without it
+ *
+ * somebody else's choice of what is left of the program would run with its owner's rights. A
+ * capability goes before: setattr_prepare() removes it, in a transaction of its own.
+ */
+static int sfs_resize_attr(struct mnt_idmap *idmap, struct inode *inode, const struct iattr *iattr)
+{
+	unsigned int mask = sfs_attr_mask(iattr->ia_valid);
+	struct scmfs_attr attr;
+	int err = sfs_resize_begin(inode, iattr->ia_size);
 
 	if (err)
 		return err;
-	unmap_mapping_range(&inode->i_data, start, 0, 1);	/* private copies, too */
-	sfs_forget_places(inode);
-	err = scmfs_truncate(sfs_fs(inode), inode->i_ino, size, now);
-	sfs_refresh(inode);
-	sfs_layout_unlock(inode);
-	return err;
+	setattr_copy(idmap, inode, iattr);
+	sfs_attr_of(inode, &attr);
+	attr.size = iattr->ia_size;
+	/* truncate(2) asks for no times */
+	if (!(mask & SCMFS_SET_MTIME))
+		attr.mtime = sfs_ns(iattr->ia_ctime);
+	if (!(mask & SCMFS_SET_CTIME))
+		attr.ctime = sfs_ns(iattr->ia_ctime);
+	return sfs_resize_end(inode, &attr, mask | SCMFS_SET_MTIME | SCMFS_SET_CTIME);
 }
 
 /* Both, as a fault may set the times meanwhile. */
@@ -213,18 +259,31 @@ static int sfs_copy_attr_once(struct mnt_idmap *idmap, struct inode *inode,
 }
 
 static int sfs_copy_attr(struct mnt_idmap *idmap, struct inode *inode, const struct iattr *iattr,
-			 unsigned int mask)
+			 struct posix_acl **acl)
 {
-	struct posix_acl *acl = sfs_chmod_begin(inode, iattr->ia_valid);
-	int err;
+	unsigned int mask = sfs_attr_mask(iattr->ia_valid);
+	int err = sfs_copy_attr_once(idmap, inode, iattr, mask, acl);
 
-	if (IS_ERR(acl))
-		return PTR_ERR(acl);
-	err = sfs_copy_attr_once(idmap, inode, iattr, mask, &acl);
 	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
-		err = sfs_copy_attr_once(idmap, inode, iattr, mask, &acl);
+		err = sfs_copy_attr_once(idmap, inode, iattr, mask, acl);
 		sfs_made_room(inode->i_sb);
 	}
+	return err;
+}
+
+/* Where an ACL has to change as well all but the size goes first: what is granted by it. */
+static int sfs_change(struct mnt_idmap *idmap, struct inode *inode, const struct iattr *iattr)
+{
+	struct posix_acl *acl = sfs_chmod_begin(inode, iattr->ia_valid);
+	bool sized = iattr->ia_valid & ATTR_SIZE;
+	int err = PTR_ERR_OR_ZERO(acl);
+
+	if (err)
+		return err;
+	if (acl || !sized)
+		err = sfs_copy_attr(idmap, inode, iattr, &acl);
+	if (!err && sized)
+		err = sfs_resize_attr(idmap, inode, iattr);
 	posix_acl_release(acl);
 	return err;
 }
@@ -232,16 +291,18 @@ static int sfs_copy_attr(struct mnt_idmap *idmap, struct inode *inode, const str
 int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *iattr)
 {
 	struct inode *inode = d_inode(dentry);
-	int err = sfs_alive(inode) ?: setattr_prepare(idmap, dentry, iattr);
+	int err = sfs_alive(inode);
 
 	/* Through a file that was opened before nvmalloc() took it: its addresses must stay. */
 	if (!err && (iattr->ia_valid & ATTR_SIZE) && IS_IMMUTABLE(inode))
 		err = -EPERM;
-	/* The times that VFS sets below, so that nothing in between is seen after a cut. */
-	if (!err && (iattr->ia_valid & ATTR_SIZE))
-		err = sfs_resize(inode, iattr->ia_size, sfs_ns(iattr->ia_ctime));
 	if (!err)
-		err = sfs_copy_attr(idmap, inode, iattr, sfs_attr_mask(iattr->ia_valid));
+		err = setattr_prepare(idmap, dentry, iattr);
+	/* It may have removed a capability, at a later time than VFS has seen: none goes back. */
+	if (!err && iattr->ia_valid & ATTR_KILL_PRIV)
+		iattr->ia_ctime = current_time(inode);
+	if (!err)
+		err = sfs_change(idmap, inode, iattr);
 	if (!err && iattr->ia_valid & ATTR_ATIME)
 		mark_inode_dirty_sync(inode);	/* writeback may just have stored the former one */
 	return err;

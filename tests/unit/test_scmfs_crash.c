@@ -110,9 +110,14 @@ static int write_atomic(u64 ino, u64 size)
 	return tfs_write(&t, ino, 1001, 6000, 0x33, SCMFS_WRITE_ATOMIC);
 }
 
+/* With other rights, as who cuts a set-user-ID file leaves it. */
 static int shrink(u64 ino, u64 size)
 {
-	return scmfs_truncate(t.fs, ino, size / 2 + 1, ++t.now);
+	const struct scmfs_attr attr = { .size = size / 2 + 1, .mode = 0600 | (size & 0177), .mtime = ++t.now,
+					 .ctime = t.now };
+
+	return scmfs_truncate_set(t.fs, ino, &attr,
+				  SCMFS_SET_MODE | SCMFS_SET_MTIME | SCMFS_SET_CTIME);
 }
 
 static int grow(u64 ino, u64 size)
