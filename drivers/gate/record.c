@@ -117,7 +117,7 @@ static ssize_t record_write(struct file *file, const char __user *buf, size_t le
 static ssize_t tell(const struct scm_event *event, char __user *to, size_t room)
 {
 	const struct record_event head = { .type = event->type, .len = event->len,
-					   .offset = event->offset };
+					   .offset = event->offset, .task = event->task };
 	size_t body = is_store(event) ? event->len : 0;
 
 	if (sizeof(head) + body > room)

@@ -12,11 +12,13 @@
  * @type: enum scm_event_type
  * @len: bytes; 0 for a fence. After a store so many of them follow
  * @offset: of the first byte, from where the recorded memory begins
+ * @task: who did it, a number that two who run at once don't share
  */
 struct record_event {
 	__u32 type;
 	__u32 len;
 	__u64 offset;
+	__u64 task;
 };
 
 #endif

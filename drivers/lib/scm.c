@@ -4,6 +4,7 @@
 #include <linux/export.h>
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <evenkeel/scm.h>
@@ -32,6 +33,7 @@ static void scm_log_add(struct scm_log *log, enum scm_event_type type, u64 offse
 	event->offset = offset;
 	event->len = len;
 	event->data = log->nr_bytes;
+	event->task = (unsigned long)current / SCM_LINE;
 	if (src) {
 		memcpy(log->bytes + log->nr_bytes, src, len);
 		log->nr_bytes += len;

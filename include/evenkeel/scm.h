@@ -50,12 +50,14 @@ enum scm_event_type {
  * @len: bytes; 0 for a fence
  * @offset: of the first byte, from the region's start
  * @data: where what was stored begins in scm_log.bytes
+ * @task: who did it, a number that two who run at once don't share
  */
 struct scm_event {
 	enum scm_event_type type;
 	u32 len;
 	u64 offset;
 	u64 data;
+	u64 task;
 };
 
 /**

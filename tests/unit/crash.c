@@ -10,7 +10,7 @@ struct piece {
 	u32 from, to;		/* bytes of it */
 	u8 data[8];
 	bool nt;
-	bool flushed;
+	u64 fences;		/* bit per task: whose fence makes it durable */
 	u32 queue;
 };
 
@@ -20,6 +20,8 @@ struct crash {
 	u8 *now;
 	struct piece *piece;
 	u32 nr, room;
+	u64 task[64];		/* those there have been; the last stands for more as well */
+	u32 nr_tasks;
 	u32 nr_queues;
 	u32 *length;		/* of each queue */
 	u32 *take;		/* how much of it got there */
@@ -37,6 +39,18 @@ static void apply(u8 *mem, const struct piece *p)
 	memcpy(mem + p->word * 8 + p->from, p->data + p->from, p->to - p->from);
 }
 
+static u64 task_bit(struct crash *c, u64 task)
+{
+	u32 i;
+
+	for (i = 0; i < c->nr_tasks; i++)
+		if (c->task[i] == task)
+			return 1ULL << i;
+	if (c->nr_tasks < ARRAY_SIZE(c->task))
+		c->task[c->nr_tasks++] = task;
+	return 1ULL << (c->nr_tasks - 1);
+}
+
 static void add_store(struct crash *c, const struct scm_event *e, bool nt)
 {
 	const u8 *data = c->log->bytes + e->data;
@@ -52,6 +66,7 @@ static void add_store(struct crash *c, const struct scm_event *e, bool nt)
 		}
 		p = &c->piece[c->nr++];
 		*p = (struct piece){ .word = at / 8, .from = at % 8, .nt = nt };
+		p->fences = nt ? task_bit(c, e->task) : 0;
 		p->to = p->from + (to - at);
 		memcpy(p->data + p->from, data, to - at);
 		data += to - at;
@@ -62,22 +77,24 @@ static void add_store(struct crash *c, const struct scm_event *e, bool nt)
 static void flush(struct crash *c, const struct scm_event *e)
 {
 	u64 first = e->offset / SCM_LINE, last = (e->offset + e->len - 1) / SCM_LINE;
+	u64 by = task_bit(c, e->task);
 	u32 i;
 
 	for (i = 0; i < c->nr; i++) {
 		u64 line = c->piece[i].word * 8ULL / SCM_LINE;
 
 		if (!c->piece[i].nt && line >= first && line <= last)
-			c->piece[i].flushed = true;
+			c->piece[i].fences |= by;
 	}
 }
 
-static void fence(struct crash *c)
+static void fence(struct crash *c, const struct scm_event *e)
 {
+	u64 by = task_bit(c, e->task);
 	u32 i, left = 0;
 
 	for (i = 0; i < c->nr; i++) {
-		if (c->piece[i].nt || c->piece[i].flushed)
+		if (c->piece[i].fences & by)
 			apply(c->durable, &c->piece[i]);
 		else
 			c->piece[left++] = c->piece[i];
@@ -96,7 +113,7 @@ static void do_event(struct crash *c, const struct scm_event *e)
 		flush(c, e);
 		break;
 	case SCM_FENCE:
-		fence(c);
+		fence(c, e);
 		break;
 	}
 }

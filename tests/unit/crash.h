@@ -5,7 +5,8 @@
  * At each point of it, what was stored and is not durable yet may have got there or not: words of
  * 8 bytes of non-temporal stores each by itself; those through the cache line by line, in their
  * order within a line. A flush followed by a fence makes stores before the flush durable, a fence
- * non-temporal ones.
+ * non-temporal ones; but only a fence of the task that flushed, or stored past the cache: another
+ * task's may be another CPU's.
  */
 #ifndef EVENKEEL_CRASH_H
 #define EVENKEEL_CRASH_H
