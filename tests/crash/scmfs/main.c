@@ -7,9 +7,14 @@
  * it had returned, without a fault to fsck.scmfs, and of use. Some of these mounts are recorded and
  * cut as well.
  *
- *	scmcuts SEED SECONDS MOST START OTHER SIZE HEAD
+ * Each call is made with data=atomic or without, as a lot says, and those that write in place with
+ * both. Now and then the machine has one CPU while it is recorded and all of them when it is
+ * recovered, or the other way round.
  *
- * MOST contents at each fence; ranges of SIZE bytes, of which HEAD are struct pages.
+ *	scmcuts SEED SECONDS MOST START OTHER SIZE HEAD [gc]
+ *
+ * MOST contents at each fence; ranges of SIZE bytes, of which HEAD are struct pages. With gc the
+ * calls are those beside which garbage is collected, which needs several units of 2 MiB.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +44,11 @@
 #define USE_EACH	3		/* of the contents is used */
 #define FSCK_EACH	50		/* of them goes through the program as well */
 #define SAVED		3		/* mounts to be cut, of each round */
+#define STEPS		128		/* room for */
+#define SHORT		30		/* seconds; in no more than that CUT_SOME is done */
+#define SOME		4		/* once in so many rounds */
+#define CPUS_EACH	16		/* of the calls are recovered on another number of CPUs */
+#define CPU		"/sys/devices/system/cpu/cpu1/online"
 
 /* A range of reserved memory, and where it is mounted. */
 struct range {
@@ -61,10 +71,17 @@ struct cut {
 	const struct op *op;
 	struct tree *before, *after;
 	u32 done;		/* events when it had returned */
+	bool parts;		/* op->path, or what was called at once, may be half way */
 	bool nested;		/* the mount after it is cut: what it is to be is as far as it was */
 	bool returned;
 	bool saved;
 	u64 nr_before, nr_after, nr_parts;
+};
+
+/* What is done in a round. */
+struct step {
+	const struct op *op;
+	bool atomic;		/* with data=atomic */
 };
 
 struct saved {
@@ -72,11 +89,16 @@ struct saved {
 	struct cut cut;
 };
 
+static const struct op *calls;
+static unsigned int nr_calls;
+static bool is_short;
+
 static struct saved saved[SAVED];
 static unsigned int nr_saved;
 
 static struct {
-	u64 rounds, calls, fences, states, before, after, same, parts, used, fsck, mounts, nested;
+	u64 rounds, calls, fences, states, before, after, same, parts, used, fsck, mounts, nested, atomic, tasks;
+	u64 on_more, on_fewer;	/* contents recovered on more CPUs than they were left by, and on fewer */
 } nr;
 
 void wrong(const char *fmt, ...)
@@ -139,6 +161,11 @@ static void mount_range(const struct range *r, const char *more)
 	nr.mounts++;
 }
 
+static void set_atomic(bool atomic)
+{
+	NEED(!mount(NULL, here.top, NULL, MS_REMOUNT, atomic ? "data=atomic" : "data=inplace"));
+}
+
 static void unmount_range(const struct range *r)
 {
 	if (umount(r->top))
@@ -186,7 +213,7 @@ static const u8 *take(const u8 *from)
 	}
 	e = &recorded.event[recorded.nr_events++];
 	*e = (struct scm_event){ .type = head.type, .len = head.len, .offset = head.offset,
-				 .data = recorded.nr_bytes };
+				 .data = recorded.nr_bytes, .task = head.task };
 	memcpy(recorded.bytes + recorded.nr_bytes, from, body);
 	recorded.nr_bytes += body;
 	return from + body;
@@ -270,6 +297,20 @@ static void check_empty(void)
 		wrong("%lu blocks are left, the root has %lu", (long)(v.f_blocks - v.f_bfree), (long)st.st_blocks / 8);
 }
 
+/* Of a call that had not returned. */
+static bool half_done(const struct cut *cut, const struct tree *t)
+{
+	const struct op *op = cut->op;
+
+	if (op->how & CUT_CAPS && tree_without_rights(t, cut->before, cut->after, op->path, false))
+		return true;
+	if (op->how & CUT_MODE && tree_without_rights(t, cut->before, cut->after, op->path, true))
+		return true;
+	if (op->how & CUT_EACH)
+		return tree_each(t, cut->before, cut->after, cut->parts);
+	return cut->parts && tree_between(t, cut->before, cut->after, op->path);
+}
+
 static void judge(struct cut *cut, u32 point)
 {
 	struct tree *t = tree_see(there.top);
@@ -279,7 +320,7 @@ static void judge(struct cut *cut, u32 point)
 		cut->nr_after++;
 	} else if (!returned && tree_same(t, cut->before)) {
 		cut->nr_before++;
-	} else if (!returned && cut->op->parts && tree_between(t, cut->before, cut->after, cut->op->parts)) {
+	} else if (!returned && half_done(cut, t)) {
 		cut->nr_parts++;
 	} else {
 		tree_explain(t, cut->before, cut->after);
@@ -323,7 +364,35 @@ static void look(u8 *c, u32 point, void *arg)
 	}
 }
 
+/* --- CPUs ---------------------------------------------------------------------------------------- */
+
+/* Has it a second one, and may that go? */
+static bool has_cpus(void)
+{
+	return !access(CPU, W_OK);
+}
+
+static void use_cpus(bool all)
+{
+	int f = open(CPU, O_WRONLY | O_CLOEXEC);
+
+	NEED(f >= 0 && write(f, all ? "1" : "0", 1) == 1 && !close(f));
+}
+
 /* --- rounds -------------------------------------------------------------------------------------- */
+
+/* Who has done something from event @from on. */
+static u32 tasks_since(u32 from)
+{
+	u32 i, j, tasks = 0;
+
+	for (i = from; i < recorded.nr_events; i++) {
+		for (j = from; j < i && recorded.event[j].task != recorded.event[i].task; j++)
+			;
+		tasks += j == i;
+	}
+	return tasks;
+}
 
 static void count(const struct cut *cut, u32 from, bool same)
 {
@@ -345,20 +414,37 @@ static void count(const struct cut *cut, u32 from, bool same)
 		      cut->nr_after);
 }
 
-static void do_op(const struct op *op)
+static void do_step(const struct step *step)
 {
+	const struct op *op = step->op;
 	struct cut cut = { .op = op };
+	bool others = has_cpus() && get_random_u32() % CPUS_EACH == 0, all = get_random_u32() % 2;
+	u64 states = nr.states;
+	char text[100];
 	u32 from;
 
-	doing = op->name;
+	snprintf(text, sizeof(text), "%s%s", op->name, step->atomic ? ", data=atomic" : "");
+	doing = text;
+	cut.parts = op->how & CUT_PARTS && !(op->how & CUT_WRITES && step->atomic);
+	set_atomic(step->atomic);
 	op->prepare();
 	cut.before = tree_see(here.top);
+	if (others)
+		use_cpus(all);
 	from = drain();
 	op->run();
 	cut.done = drain();
+	if (others)
+		use_cpus(!all);
 	cut.after = tree_see(here.top);
 	crash_some(&recorded, image, from, most, look, &cut);
+	if (others)
+		use_cpus(true);
+	*(all ? &nr.on_fewer : &nr.on_more) += others ? nr.states - states : 0;
+	nr.atomic += step->atomic ? nr.states - states : 0;
+	nr.tasks = max(nr.tasks, (u64)tasks_since(from));
 	count(&cut, from, tree_same(cut.before, cut.after));
+	doing = op->name;
 	if (op->end)
 		op->end();
 	drain();
@@ -405,25 +491,45 @@ static void cut_mount(struct saved *s)
 	free(s->image);
 }
 
+static void add_step(struct step *step, unsigned int *nr_steps, const struct op *op, bool atomic)
+{
+	unsigned int at = get_random_u32() % (*nr_steps + 1);
+
+	NEED(*nr_steps < STEPS);
+	step[(*nr_steps)++] = step[at];
+	step[at] = (struct step){ op, atomic };
+}
+
+/* All calls, in any order. */
+static unsigned int draw_steps(struct step *step)
+{
+	unsigned int i, nr_steps = 0;
+
+	for (i = 0; i < nr_calls; i++) {
+		bool atomic = get_random_u32() % 2;
+
+		if (is_short && calls[i].how & CUT_SOME && get_random_u32() % SOME)
+			continue;
+		add_step(step, &nr_steps, &calls[i], atomic);
+		if (calls[i].how & CUT_WRITES && !(is_short && calls[i].how & (CUT_EACH | CUT_SOME)))
+			add_step(step, &nr_steps, &calls[i], !atomic);
+	}
+	return nr_steps;
+}
+
 static void one_round(u64 deadline)
 {
-	unsigned int order[128], i;
+	struct step step[STEPS];
+	unsigned int nr_steps = draw_steps(step), i;
 
-	NEED(nr_ops <= ARRAY_SIZE(order));
-	for (i = 0; i < nr_ops; i++) {
-		unsigned int j = get_random_u32() % (i + 1);
-
-		order[i] = order[j];
-		order[j] = i;
-	}
 	doing = "begin";
 	mount_range(&here, ",init=force");
 	unmount_range(&here);
 	get(&here, image);
 	begin_record(&here);
 	mount_here();
-	for (i = 0; i < nr_ops && (!nr.rounds || now_ms() < deadline); i++)
-		do_op(&ops[order[i]]);
+	for (i = 0; i < nr_steps && (!nr.rounds || now_ms() < deadline); i++)
+		do_step(&step[i]);
 	doing = "end";
 	unmount_here();
 	end_record();
@@ -446,11 +552,14 @@ int main(int argc, char **argv)
 {
 	u64 deadline;
 
-	if (argc != 8)
-		wrong("usage: scmcuts SEED SECONDS MOST START OTHER SIZE HEAD");
+	if (argc != 8 && (argc != 9 || strcmp(argv[8], "gc")))
+		wrong("usage: scmcuts SEED SECONDS MOST START OTHER SIZE HEAD [gc]");
+	calls = argc == 9 ? gc_ops : ops;
+	nr_calls = argc == 9 ? nr_gc_ops : nr_ops;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	shim_seed(strtoull(argv[1], NULL, 0));
 	deadline = now_ms() + strtoull(argv[2], NULL, 0) * 1000;
+	is_short = strtoull(argv[2], NULL, 0) <= SHORT;
 	most = strtoul(argv[3], NULL, 0);
 	head = strtoull(argv[7], NULL, 0);
 	bytes = strtoull(argv[6], NULL, 0) - head;
@@ -464,11 +573,14 @@ int main(int argc, char **argv)
 	do
 		one_round(deadline);
 	while (now_ms() < deadline);
-	if (!nr.before || !nr.after || !nr.nested || !nr.used || !nr.fsck)
+	if (!(nr.before + nr.parts) || !nr.after || !nr.used || !nr.fsck || nr.tasks < 2 ||
+	    (calls == ops && !(nr.nested && nr.atomic)))
 		wrong("something was not met at all");
 	printf("# %llu rounds, %llu calls, %llu fences, %llu mounts\n", nr.rounds, nr.calls, nr.fences, nr.mounts);
 	printf("# %llu states: %llu as before, %llu as after, %llu half way, %llu where nothing changes, %llu of mounts cut\n",
 	       nr.states, nr.before, nr.after, nr.parts, nr.same, nr.nested);
-	printf("# %llu used, %llu by fsck.scmfs\n", nr.used, nr.fsck);
+	printf("# %llu used, %llu by fsck.scmfs, %llu of data=atomic, up to %llu tasks at once\n", nr.used, nr.fsck,
+	       nr.atomic, nr.tasks);
+	printf("# %llu recovered on more CPUs than they were left by, %llu on fewer\n", nr.on_more, nr.on_fewer);
 	return 0;
 }

@@ -2,11 +2,12 @@
 /*
  * Calls that are cut. Each is one operation of the file system, and what it needs is made before
  * it, so that they can follow each other in any order. What is written where something is written
- * already may be seen half way, in that file.
+ * already may be seen half way, in that file, unless the file system is mounted with data=atomic.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +16,16 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <evenkeel/scmfs.h>
+
 #include "cuts.h"
+#include "shim.h"
 
 #define BLOCK	4096
 #define SIZE	10006		/* of a file that is there: two blocks and some */
@@ -114,6 +120,14 @@ static void have_sparse(void) { gone("h"); fd = opened("h", O_CREAT | O_RDWR); N
 static void have_room(void) { have_sparse(); NEED(!fallocate(fd, 0, 0, 5 * BLOCK)); }
 static void have_blocks(void) { file("a"); fd = opened("a", O_RDWR); put(fd, BLOCK, 3 * BLOCK); put(fd, BLOCK, 4 * BLOCK); }
 
+/* In three extents. */
+static void have_pieces(void)
+{
+	have_open_a();
+	NEED(!fallocate(fd, FALLOC_FL_INSERT_RANGE, BLOCK, BLOCK));
+	put(fd, BLOCK, BLOCK);
+}
+
 /* --- names -------------------------------------------------------------------------------------- */
 
 static void create_at(const char *path)
@@ -150,12 +164,30 @@ static void before_tmpfile(void)
 	put(fd, 5000, 0);
 }
 
+/* With what a file can have besides content. */
+static void before_tmpfile_full(void)
+{
+	before_tmpfile();
+	NEED(!fallocate(fd, 0, 6000, 9000) && !fsetxattr(fd, "user.one", next_fill(), 300, 0) && !fchmod(fd, 0640));
+}
+
+static void open_tmpfile(void) { fd = opened(".", O_TMPFILE | O_RDWR); }
+static void before_whole_tmpfile(void) { gone("n"); }
+
 static void link_tmpfile(void)
 {
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	NEED(!linkat(AT_FDCWD, path, AT_FDCWD, "n", AT_SYMLINK_FOLLOW));
+}
+
+/* From the first call to the last; what it is until it has a name nobody sees. */
+static void whole_tmpfile(void)
+{
+	open_tmpfile();
+	put(fd, 3000, 0);
+	link_tmpfile();
 }
 
 static void rename_to(const char *from, const char *to, unsigned int flags)
@@ -187,6 +219,8 @@ static void write_hole(void) { put(fd, 3000, 100); }
 static void write_room(void) { put(fd, 100, 3 * BLOCK + 50); }
 static void write_all_room(void) { put(fd, 5000, 3 * BLOCK + 50); }
 static void overwrite(void) { put(fd, 5000, 1001); }
+static void overwrite_pieces(void) { put(fd, 5900, BLOCK - 1001); }
+static void overwrite_to_more(void) { put(fd, 5900, SIZE - 3000); }
 static void shrink(void) { NEED(!ftruncate(fd, 5003)); }
 static void grow(void) { NEED(!ftruncate(fd, SIZE + 3000)); }
 static void empty(void) { NEED(!truncate("a", 0)); }
@@ -196,6 +230,10 @@ static void reserve_ahead(void) { NEED(!fallocate(fd, FALLOC_FL_KEEP_SIZE, SIZE,
 static void reserve_hole(void) { NEED(!fallocate(fd, 0, 0, 12000)); }
 static void punch(void) { NEED(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, BLOCK, BLOCK)); }
 static void zero(void) { NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE, 0, 2 * BLOCK)); }
+static void punch_bytes(void) { NEED(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 100, 3 * BLOCK)); }
+static void zero_bytes(void) { NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE, 100, 2 * BLOCK)); }
+static void zero_far(void) { NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE, 3 * BLOCK, 2 * BLOCK)); }
+static void zero_ahead(void) { NEED(!fallocate(fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, 3 * BLOCK, BLOCK)); }
 static void collapse(void) { NEED(!fallocate(fd, FALLOC_FL_COLLAPSE_RANGE, BLOCK, BLOCK)); }
 static void insert(void) { NEED(!fallocate(fd, FALLOC_FL_INSERT_RANGE, BLOCK, 2 * BLOCK)); }
 
@@ -266,6 +304,251 @@ static void flags(void)
 	NEED(!ioctl(fd, FS_IOC_SETFLAGS, &f));
 }
 
+/* --- rights ------------------------------------------------------------------------------------- */
+
+/* Who has CAP_FSETID leaves set-user-ID and set-group-ID to whom he writes. */
+static void set_fsetid(bool has)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	NEED(!syscall(SYS_capget, &head, data));
+	data[0].effective &= ~(1u << CAP_FSETID);
+	if (has)
+		data[0].effective |= 1u << CAP_FSETID;
+	NEED(!syscall(SYS_capset, &head, data));
+}
+
+/* Of version 2: CAP_NET_RAW, permitted. */
+static void capability(void)
+{
+	const struct vfs_cap_data cap = {
+		.magic_etc = VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE,
+		.data[0].permitted = 1u << CAP_NET_RAW,
+	};
+
+	NEED(!setxattr("a", "security.capability", &cap, sizeof(cap), 0));
+}
+
+static void have_rights(void)
+{
+	have_open_a();
+	NEED(!chmod("a", 06777));
+	capability();
+	set_fsetid(false);
+}
+
+/* An ACL says nothing about set-user-ID. */
+static void have_rights_acl(void)
+{
+	have_open_a();
+	acl();
+	NEED(!chmod("a", 06775));
+	set_fsetid(false);
+}
+
+static void rights_end(void)
+{
+	set_fsetid(true);
+	close_it();
+}
+
+static void reserve_rights(void) { NEED(!fallocate(fd, 0, 0, 20000)); }
+
+/* --- many at once ------------------------------------------------------------------------------- */
+
+#define AT_ONCE	8
+
+static struct {
+	const struct op *op;
+	int fd;
+} at_once[AT_ONCE];
+
+static void in_own_dir(int i, bool make)
+{
+	char path[8];
+
+	snprintf(path, sizeof(path), "p%d", i);
+	if (make) {
+		gone(path);
+		NEED(!mkdir(path, 0755));
+	}
+	NEED(!chdir(path));
+}
+
+/* Each in its own directory; all of them are done or not begun. */
+static const struct op *any_op(void)
+{
+	const struct op *op;
+
+	do
+		op = &ops[get_random_u32() % nr_ops];
+	while (op->how & ~CUT_SOME);
+	return op;
+}
+
+static void prepare_at_once(void)
+{
+	int i;
+
+	for (i = 0; i < AT_ONCE; i++) {
+		in_own_dir(i, true);
+		at_once[i].op = any_op();
+		at_once[i].op->prepare();
+		at_once[i].fd = fd;
+		fd = -1;
+		NEED(!chdir(".."));
+	}
+}
+
+static void do_one(int i, int begin)
+{
+	char byte;
+
+	in_own_dir(i, false);
+	fd = at_once[i].fd;
+	NEED(!read(begin, &byte, 1));
+	at_once[i].op->run();
+	_exit(0);
+}
+
+/* By as many tasks, so that several lanes of the log are in use when power goes. */
+static void run_at_once(void)
+{
+	int begin[2], i, status;
+
+	NEED(!pipe(begin));
+	for (i = 0; i < AT_ONCE; i++) {
+		pid_t pid = fork();
+
+		NEED(pid >= 0);
+		if (pid)
+			continue;
+		close(begin[1]);
+		do_one(i, begin[0]);
+	}
+	close(begin[1]);
+	for (i = 0; i < AT_ONCE; i++)
+		NEED(wait(&status) > 0 && WIFEXITED(status) && !WEXITSTATUS(status));
+	close(begin[0]);
+}
+
+static void end_at_once(void)
+{
+	int i;
+
+	for (i = 0; i < AT_ONCE; i++) {
+		fd = at_once[i].fd;
+		close_it();
+	}
+}
+
+/* --- garbage collection ------------------------------------------------------------------------- */
+
+#define SCATTERED	5	/* files of two blocks, */
+#define BETWEEN		54	/* as many files between each of them and the next, */
+#define EACH		8	/* which have as many blocks */
+
+static int small[SCATTERED];
+static uint64_t moves;
+
+static void gc(uint32_t set, struct scmfs_gc_info *info)
+{
+	int top = opened(".", O_RDONLY);
+
+	*info = (struct scmfs_gc_info){ .size = sizeof(*info), .set = set };
+	NEED(!ioctl(top, SCMFS_IOC_GC, info) && !close(top));
+}
+
+static void make_small(int i)
+{
+	char path[16];
+
+	snprintf(path, sizeof(path), "s%d", i);
+	gone(path);
+	small[i] = opened(path, O_CREAT | O_EXCL | O_RDWR);
+	put(small[i], 5000, 0);
+	NEED(!ftruncate(small[i], 5000));	/* no room ahead */
+}
+
+/* Files all over the memory, which is empty but for them. */
+static void scattered(void)
+{
+	struct scmfs_gc_info info;
+	char path[16];
+	int i, f;
+
+	for (i = 0; i < SCATTERED * BETWEEN; i++) {
+		if (i % BETWEEN == BETWEEN / 2)
+			make_small(i / BETWEEN);
+		snprintf(path, sizeof(path), "between%d", i);
+		f = opened(path, O_CREAT | O_EXCL | O_RDWR);
+		NEED(!fallocate(f, 0, 0, EACH * BLOCK) && !close(f));
+	}
+	for (i = 0; i < SCATTERED * BETWEEN; i++) {
+		snprintf(path, sizeof(path), "between%d", i);
+		NEED(!unlink(path));
+	}
+	gc(0, &info);
+	moves = info.moves;
+}
+
+static void end_collecting(void)
+{
+	struct scmfs_gc_info info;
+
+	do {
+		usleep(1000);	/* there is nothing that tells */
+		gc(0, &info);
+	} while (info.flags & SCMFS_GC_RUNNING);
+	if (info.moves == moves || info.failed)
+		wrong("%llu moves, %llu failed, %llu without room, %llu inodes in %llu rounds, flags %x, error %d",
+		      (unsigned long long)(info.moves - moves), (unsigned long long)info.failed,
+		      (unsigned long long)info.no_room, (unsigned long long)info.inodes, (unsigned long long)info.rounds,
+		      info.flags, info.error);
+}
+
+static void collect(void)
+{
+	struct scmfs_gc_info info;
+
+	gc(SCMFS_GC_SET_START, &info);
+	end_collecting();
+}
+
+/* Over what is being moved, from one block into the other. */
+static void collect_and_write(void)
+{
+	struct scmfs_gc_info info;
+	int i;
+
+	gc(SCMFS_GC_SET_START, &info);
+	for (i = 0; i < SCATTERED; i++)
+		put(small[i], 2000, 3000);
+	end_collecting();
+}
+
+static void collect_and_append(void)
+{
+	struct scmfs_gc_info info;
+	int i;
+
+	gc(SCMFS_GC_SET_START, &info);
+	for (i = 0; i < SCATTERED; i += 2)
+		put(small[i], 4000, 5000);
+	for (i = 1; i < SCATTERED; i += 2)
+		NEED(!ftruncate(small[i], 4500));
+	end_collecting();
+}
+
+static void end_scattered(void)
+{
+	int i;
+
+	for (i = 0; i < SCATTERED; i++)
+		NEED(!close(small[i]));
+}
+
 /* --- the whole ---------------------------------------------------------------------------------- */
 
 static void sync_all(void) { NEED(!syncfs(fd) && !fsync(fd)); }
@@ -280,70 +563,98 @@ static void again(void)
 }
 
 const struct op ops[] = {
-	{ "create", no_n, create, NULL, NULL },
-	{ "create below", no_dn, create_below, NULL, NULL },
-	{ "create, a long name", no_long, create_long, NULL, NULL },
-	{ "mkdir", no_n, make_dir, NULL, NULL },
-	{ "mkdir below", no_dn, make_dir_below, NULL, NULL },
-	{ "mknod of a fifo", no_n, make_fifo, NULL, NULL },
-	{ "mknod of a device", no_dn, make_device, NULL, NULL },
-	{ "symlink", no_n, make_symlink, NULL, NULL },
-	{ "symlink, a long one", no_dn, make_symlink_long, NULL, NULL },
-	{ "link", before_link, make_link, NULL, NULL },
-	{ "a name for O_TMPFILE", before_tmpfile, link_tmpfile, close_it, NULL },
-	{ "unlink", have_a, unlink_a, NULL, NULL },
-	{ "unlink, a long name", have_long, unlink_long, NULL, NULL },
-	{ "unlink of one of two links", have_two_links, unlink_a, NULL, NULL },
-	{ "unlink of an open file", have_open_a, unlink_a, close_it, NULL },
-	{ "write without a name", have_nameless, write_nameless, close_it, NULL },
-	{ "close without a name", have_nameless, close_last, NULL, NULL },
-	{ "rmdir", have_dir_n, remove_dir, NULL, NULL },
-	{ "rename", have_a_no_n, rename_a, NULL, NULL },
-	{ "rename over a file", have_a_b, rename_over, NULL, NULL },
-	{ "rename over an open file", have_open_b, rename_over, close_it, NULL },
-	{ "rename to a long name", before_rename_long, rename_long, NULL, NULL },
-	{ "rename of a directory", two_dirs, rename_dir, NULL, NULL },
-	{ "rename over a directory", over_dir, rename_dir, NULL, NULL },
-	{ "rename, noreplace", have_a_no_n, rename_noreplace, NULL, NULL },
-	{ "rename, exchange", have_a_b, rename_exchange, NULL, NULL },
-	{ "rename, exchange with a directory", file_and_dir, rename_exchange_dir, NULL, NULL },
-	{ "rename, whiteout", have_a_no_n, rename_whiteout, NULL, NULL },
-	{ "rename, whiteout, over a file", have_a_b, rename_whiteout_over, NULL, NULL },
-	{ "append", have_open_append, append, close_it, NULL },
-	{ "append in the last block", have_open_append, append_in_block, close_it, NULL },
-	{ "write behind the end", have_open_a, write_far, close_it, NULL },
-	{ "write to a hole", have_sparse, write_hole, close_it, NULL },
-	{ "write to reserved room", have_room, write_room, close_it, NULL },
-	{ "write over the end of reserved room", have_room, write_all_room, close_it, NULL },
-	{ "write in place", have_open_a, overwrite, close_it, "a" },
-	{ "sendfile", have_open_a, send, close_it, NULL },
-	{ "a store to a mapped hole", have_sparse, fault, close_it, NULL },
-	{ "ftruncate", have_open_a, shrink, close_it, NULL },
-	{ "ftruncate to more", have_open_a, grow, close_it, NULL },
-	{ "truncate to nothing", have_a, empty, NULL, NULL },
-	{ "open with O_TRUNC", have_a, open_truncates, NULL, NULL },
-	{ "fallocate", have_open_a, reserve, close_it, NULL },
-	{ "fallocate ahead", have_open_a, reserve_ahead, close_it, NULL },
-	{ "fallocate in holes", have_sparse, reserve_hole, close_it, NULL },
-	{ "fallocate, a hole", have_blocks, punch, close_it, NULL },
-	{ "fallocate, zeroes", have_blocks, zero, close_it, NULL },
-	{ "fallocate, collapse", have_blocks, collapse, close_it, NULL },
-	{ "fallocate, insert", have_blocks, insert, close_it, NULL },
-	{ "setxattr", have_attr, attr_new, NULL, NULL },
-	{ "setxattr, another value", have_attr, attr_large, NULL, NULL },
-	{ "removexattr", have_attr, attr_gone, NULL, NULL },
-	{ "chmod", have_a, mode, NULL, NULL },
-	{ "chown of a setuid file", have_setuid, own, NULL, NULL },
-	{ "utimensat", have_a, times, NULL, NULL },
-	{ "an ACL", have_a, acl, NULL, NULL },
-	{ "chmod with an ACL", have_acl, mode_of_acl, NULL, NULL },
-	{ "a default ACL", have_dir_n, default_acl, NULL, NULL },
-	{ "create under a default ACL", have_default_acl, create_heir, NULL, NULL },
-	{ "mkdir under a default ACL", have_default_acl, make_heir, NULL, NULL },
-	{ "chattr", have_open_a, flags, close_it, NULL },
-	{ "sync", have_open_a, sync_all, close_it, NULL },
-	{ "freeze and thaw", have_root, freeze, close_it, NULL },
-	{ "unmount and mount", nothing, again, NULL, NULL },
+	{ "create", no_n, create, NULL, NULL, 0 },
+	{ "create below", no_dn, create_below, NULL, NULL, 0 },
+	{ "create, a long name", no_long, create_long, NULL, NULL, 0 },
+	{ "mkdir", no_n, make_dir, NULL, NULL, 0 },
+	{ "mkdir below", no_dn, make_dir_below, NULL, NULL, 0 },
+	{ "mknod of a fifo", no_n, make_fifo, NULL, NULL, 0 },
+	{ "mknod of a device", no_dn, make_device, NULL, NULL, 0 },
+	{ "symlink", no_n, make_symlink, NULL, NULL, 0 },
+	{ "symlink, a long one", no_dn, make_symlink_long, NULL, NULL, 0 },
+	{ "link", before_link, make_link, NULL, NULL, 0 },
+	{ "O_TMPFILE", nothing, open_tmpfile, close_it, NULL, 0 },
+	{ "a name for O_TMPFILE", before_tmpfile, link_tmpfile, close_it, NULL, 0 },
+	{ "a name for O_TMPFILE, with attributes and room", before_tmpfile_full, link_tmpfile, close_it, NULL, CUT_SOME },
+	{ "O_TMPFILE and a name", before_whole_tmpfile, whole_tmpfile, close_it, NULL, CUT_SOME },
+	{ "unlink", have_a, unlink_a, NULL, NULL, 0 },
+	{ "unlink, a long name", have_long, unlink_long, NULL, NULL, 0 },
+	{ "unlink of one of two links", have_two_links, unlink_a, NULL, NULL, 0 },
+	{ "unlink of an open file", have_open_a, unlink_a, close_it, NULL, 0 },
+	{ "write without a name", have_nameless, write_nameless, close_it, NULL, 0 },
+	{ "close without a name", have_nameless, close_last, NULL, NULL, 0 },
+	{ "rmdir", have_dir_n, remove_dir, NULL, NULL, 0 },
+	{ "rename", have_a_no_n, rename_a, NULL, NULL, 0 },
+	{ "rename over a file", have_a_b, rename_over, NULL, NULL, 0 },
+	{ "rename over an open file", have_open_b, rename_over, close_it, NULL, 0 },
+	{ "rename to a long name", before_rename_long, rename_long, NULL, NULL, 0 },
+	{ "rename of a directory", two_dirs, rename_dir, NULL, NULL, 0 },
+	{ "rename over a directory", over_dir, rename_dir, NULL, NULL, 0 },
+	{ "rename, noreplace", have_a_no_n, rename_noreplace, NULL, NULL, 0 },
+	{ "rename, exchange", have_a_b, rename_exchange, NULL, NULL, 0 },
+	{ "rename, exchange with a directory", file_and_dir, rename_exchange_dir, NULL, NULL, 0 },
+	{ "rename, whiteout", have_a_no_n, rename_whiteout, NULL, NULL, 0 },
+	{ "rename, whiteout, over a file", have_a_b, rename_whiteout_over, NULL, NULL, 0 },
+	{ "append", have_open_append, append, close_it, NULL, 0 },
+	{ "append in the last block", have_open_append, append_in_block, close_it, NULL, 0 },
+	{ "write behind the end", have_open_a, write_far, close_it, NULL, 0 },
+	{ "write to a hole", have_sparse, write_hole, close_it, NULL, 0 },
+	{ "write to reserved room", have_room, write_room, close_it, NULL, 0 },
+	{ "write over the end of reserved room", have_room, write_all_room, close_it, NULL, 0 },
+	{ "write in place", have_open_a, overwrite, close_it, "a", CUT_PARTS | CUT_WRITES },
+	{ "write over several extents", have_pieces, overwrite_pieces, close_it, "a", CUT_PARTS | CUT_WRITES | CUT_SOME },
+	{ "write in place and behind", have_open_a, overwrite_to_more, close_it, "a", CUT_PARTS | CUT_WRITES | CUT_SOME },
+	{ "sendfile", have_open_a, send, close_it, NULL, 0 },
+	{ "a store to a mapped hole", have_sparse, fault, close_it, NULL, 0 },
+	{ "ftruncate", have_open_a, shrink, close_it, NULL, 0 },
+	{ "ftruncate to more", have_open_a, grow, close_it, NULL, 0 },
+	{ "truncate to nothing", have_a, empty, NULL, NULL, 0 },
+	{ "open with O_TRUNC", have_a, open_truncates, NULL, NULL, 0 },
+	{ "fallocate", have_open_a, reserve, close_it, NULL, 0 },
+	{ "fallocate ahead", have_open_a, reserve_ahead, close_it, NULL, 0 },
+	{ "fallocate in holes", have_sparse, reserve_hole, close_it, NULL, 0 },
+	{ "fallocate, a hole", have_blocks, punch, close_it, NULL, 0 },
+	{ "fallocate, zeroes", have_blocks, zero, close_it, NULL, 0 },
+	{ "fallocate, a hole in blocks", have_blocks, punch_bytes, close_it, "a", CUT_PARTS | CUT_SOME },
+	{ "fallocate, zeroes in blocks", have_blocks, zero_bytes, close_it, "a", CUT_PARTS | CUT_SOME },
+	{ "fallocate, zeroes behind the end", have_open_a, zero_far, close_it, "a", CUT_PARTS | CUT_SOME },
+	{ "fallocate, zeroes ahead", have_open_a, zero_ahead, close_it, "a", CUT_PARTS | CUT_SOME },
+	{ "fallocate, collapse", have_blocks, collapse, close_it, NULL, 0 },
+	{ "fallocate, insert", have_blocks, insert, close_it, NULL, 0 },
+	{ "setxattr", have_attr, attr_new, NULL, NULL, 0 },
+	{ "setxattr, another value", have_attr, attr_large, NULL, NULL, 0 },
+	{ "removexattr", have_attr, attr_gone, NULL, NULL, 0 },
+	{ "chmod", have_a, mode, NULL, NULL, 0 },
+	{ "chown of a setuid file", have_setuid, own, NULL, NULL, 0 },
+	{ "utimensat", have_a, times, NULL, NULL, 0 },
+	{ "an ACL", have_a, acl, NULL, NULL, 0 },
+	{ "chmod with an ACL", have_acl, mode_of_acl, NULL, NULL, 0 },
+	{ "a default ACL", have_dir_n, default_acl, NULL, NULL, 0 },
+	{ "create under a default ACL", have_default_acl, create_heir, NULL, NULL, 0 },
+	{ "mkdir under a default ACL", have_default_acl, make_heir, NULL, NULL, 0 },
+	{ "chattr", have_open_a, flags, close_it, NULL, 0 },
+	{ "setxattr of a capability", have_a, capability, NULL, NULL, 0 },
+	{ "chown with a capability", have_rights, own, rights_end, "a", CUT_CAPS | CUT_SOME },
+	{ "truncate of who has rights", have_rights, empty, rights_end, "a", CUT_CAPS | CUT_SOME },
+	{ "ftruncate to more of who has rights", have_rights, grow, rights_end, "a", CUT_CAPS | CUT_SOME },
+	{ "ftruncate of who has rights and an ACL", have_rights_acl, shrink, rights_end, NULL, CUT_ALONE | CUT_SOME },
+	{ "write to who has rights", have_rights, overwrite, rights_end, "a",
+	  CUT_CAPS | CUT_MODE | CUT_PARTS | CUT_WRITES | CUT_SOME },
+	{ "append to who has rights", have_rights, write_far, rights_end, "a", CUT_CAPS | CUT_MODE | CUT_SOME },
+	{ "fallocate of who has rights", have_rights, reserve_rights, rights_end, "a", CUT_CAPS | CUT_MODE | CUT_SOME },
+	{ "eight calls at once", prepare_at_once, run_at_once, end_at_once, NULL, CUT_EACH },
+	{ "sync", have_open_a, sync_all, close_it, NULL, CUT_ALONE },
+	{ "freeze and thaw", have_root, freeze, close_it, NULL, CUT_ALONE },
+	{ "unmount and mount", nothing, again, NULL, NULL, CUT_ALONE },
 };
 
 const unsigned int nr_ops = sizeof(ops) / sizeof(*ops);
+
+const struct op gc_ops[] = {
+	{ "collecting", scattered, collect, end_scattered, NULL, CUT_SOME },
+	{ "collecting beside writes", scattered, collect_and_write, end_scattered, NULL,
+	  CUT_EACH | CUT_PARTS | CUT_WRITES },
+	{ "collecting beside changes of size", scattered, collect_and_append, end_scattered, NULL, CUT_EACH | CUT_SOME },
+};
+
+const unsigned int nr_gc_ops = sizeof(gc_ops) / sizeof(*gc_ops);

@@ -64,17 +64,17 @@ static void add(struct tree *t, const char *path, const char *shown, const struc
 	t->entry = realloc(t->entry, (t->nr + 1) * sizeof(*t->entry));
 	NEED(t->entry);
 	e = &t->entry[t->nr++];
-	*e = (struct entry){ .path = strdup(shown), .mtime = ns(&st->stx_mtime), .ctime = ns(&st->stx_ctime) };
+	*e = (struct entry){ .path = strdup(shown), .mode = st->stx_mode, .attrs = attrs(path),
+			     .mtime = ns(&st->stx_mtime), .ctime = ns(&st->stx_ctime) };
 	if (S_ISLNK(st->stx_mode))
 		NEED(readlink(path, target, sizeof(target) - 1) == (ssize_t)st->stx_size);
 	if (S_ISREG(st->stx_mode))
 		read_all(e, path, st->stx_size);
-	NEED(asprintf(&e->what, "inode %llu mode %o links %u own %u:%u dev %u:%u size %llu made %lld flags %llx attributes %llx %s",
-		      (unsigned long long)st->stx_ino, st->stx_mode, st->stx_nlink, st->stx_uid, st->stx_gid,
+	NEED(asprintf(&e->what, "inode %llu type %o links %u own %u:%u dev %u:%u size %llu made %lld flags %llx %s",
+		      (unsigned long long)st->stx_ino, st->stx_mode & S_IFMT, st->stx_nlink, st->stx_uid, st->stx_gid,
 		      st->stx_rdev_major, st->stx_rdev_minor,
 		      S_ISDIR(st->stx_mode) ? 0 : (unsigned long long)st->stx_size, (long long)ns(&st->stx_btime),
-		      (unsigned long long)(st->stx_attributes & ~(STATX_ATTR_MOUNT_ROOT | STATX_ATTR_DAX)),
-		      (unsigned long long)attrs(path), target) > 0);
+		      (unsigned long long)(st->stx_attributes & ~(STATX_ATTR_MOUNT_ROOT | STATX_ATTR_DAX)), target) > 0);
 }
 
 static void see(struct tree *t, const char *top, const char *path)
@@ -130,11 +130,20 @@ void tree_free(struct tree *t)
 	free(t);
 }
 
+static bool same_content(const struct entry *a, const struct entry *b)
+{
+	return a->size == b->size && !memcmp(a->content ?: (uint8_t *)"", b->content ?: (uint8_t *)"", a->size);
+}
+
+static bool same_rights(const struct entry *a, const struct entry *b)
+{
+	return a->mode == b->mode && a->attrs == b->attrs;
+}
+
 static bool same(const struct entry *a, const struct entry *b)
 {
-	return !strcmp(a->path, b->path) && !strcmp(a->what, b->what) && a->mtime == b->mtime &&
-		a->ctime == b->ctime && a->size == b->size && !memcmp(a->content ?: (uint8_t *)"",
-								      b->content ?: (uint8_t *)"", a->size);
+	return !strcmp(a->path, b->path) && !strcmp(a->what, b->what) && same_rights(a, b) && a->mtime == b->mtime &&
+		a->ctime == b->ctime && same_content(a, b);
 }
 
 bool tree_same(const struct tree *a, const struct tree *b)
@@ -152,22 +161,25 @@ static bool is_between(int64_t t, int64_t a, int64_t b)
 	return a <= b ? a <= t && t <= b : b <= t && t <= a;
 }
 
+/* A byte of both sizes is the one's or the other's. */
 static bool half_way(const struct entry *e, const struct entry *a, const struct entry *b)
 {
 	const struct entry *like = strcmp(e->what, a->what) ? b : a;
-	size_t i;
+	size_t both = a->size < b->size ? a->size : b->size, i;
 
-	if (strcmp(e->what, like->what) || e->size != like->size || !is_between(e->mtime, a->mtime, b->mtime) ||
-	    !is_between(e->ctime, a->ctime, b->ctime))
+	if (strcmp(e->what, like->what) || e->size != like->size || !same_rights(e, b) ||
+	    !is_between(e->mtime, a->mtime, b->mtime) || !is_between(e->ctime, a->ctime, b->ctime))
 		return false;
 	for (i = 0; i < e->size; i++)
 		if (e->content[i] != like->content[i] &&
-		    (a->size != b->size || (e->content[i] != a->content[i] && e->content[i] != b->content[i])))
+		    (i >= both || (e->content[i] != a->content[i] && e->content[i] != b->content[i])))
 			return false;
 	return true;
 }
 
-bool tree_between(const struct tree *t, const struct tree *before, const struct tree *after, const char *path)
+/* In all but @path as @after; that is as @fn says. */
+static bool all_but(const struct tree *t, const struct tree *before, const struct tree *after, const char *path,
+		    bool (*fn)(const struct entry *e, const struct entry *a, const struct entry *b))
 {
 	unsigned int i;
 
@@ -178,10 +190,96 @@ bool tree_between(const struct tree *t, const struct tree *before, const struct 
 
 		if (strcmp(e->path, a->path) || strcmp(e->path, b->path))
 			return false;
-		if (*e->path && !strcmp(e->path + 1, path) ? !half_way(e, a, b) : !same(e, b))
+		if (*e->path && !strcmp(e->path + 1, path) ? !fn(e, a, b) : !same(e, b))
 			return false;
 	}
 	return true;
+}
+
+bool tree_between(const struct tree *t, const struct tree *before, const struct tree *after, const char *path)
+{
+	return all_but(t, before, after, path, half_way);
+}
+
+static bool without_attrs(const struct entry *e, const struct entry *a, const struct entry *b)
+{
+	return !strcmp(e->what, a->what) && e->mode == a->mode && e->attrs == b->attrs && e->mtime == a->mtime &&
+		is_between(e->ctime, a->ctime, b->ctime) && same_content(e, a);
+}
+
+static bool without_both(const struct entry *e, const struct entry *a, const struct entry *b)
+{
+	return !strcmp(e->what, a->what) && same_rights(e, b) && e->mtime == a->mtime &&
+		is_between(e->ctime, a->ctime, b->ctime) && same_content(e, a);
+}
+
+bool tree_without_rights(const struct tree *t, const struct tree *before, const struct tree *after, const char *path,
+			 bool mode)
+{
+	return all_but(t, before, after, path, mode ? without_both : without_attrs);
+}
+
+/* Bytes of a path up to the end of its first name; 0: the top directory. */
+static size_t first_name(const char *path)
+{
+	return *path ? 1 + strcspn(path + 1, "/") : 0;
+}
+
+/* Where those with this first name begin in a tree, and how many they are. */
+static const struct entry *group(const struct tree *t, const char *path, size_t len, unsigned int *nr)
+{
+	const struct entry *first = NULL;
+	unsigned int i;
+
+	*nr = 0;
+	for (i = 0; i < t->nr; i++) {
+		if (first_name(t->entry[i].path) != len || strncmp(t->entry[i].path, path, len))
+			continue;
+		if (!first)
+			first = &t->entry[i];
+		++*nr;
+	}
+	return first;
+}
+
+/* "p1-x" comes between "p1" and "p1/x": names there are such that this doesn't happen. */
+static bool same_group(const struct entry *a, unsigned int nr_a, const struct entry *b, unsigned int nr_b)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_a && i < nr_b; i++)
+		if (!same(&a[i], &b[i]))
+			return false;
+	return nr_a == nr_b;
+}
+
+static bool each_group(const struct tree *t, const struct tree *before, const struct tree *after, const char *path,
+		       bool parts)
+{
+	size_t len = first_name(path);
+	unsigned int nr, nr_a, nr_b;
+	const struct entry *e = group(t, path, len, &nr), *a = group(before, path, len, &nr_a);
+	const struct entry *b = group(after, path, len, &nr_b);
+
+	return same_group(e, nr, a, nr_a) || same_group(e, nr, b, nr_b) ||
+		(parts && nr == 1 && nr_a == 1 && nr_b == 1 && half_way(e, a, b));
+}
+
+static bool groups_of(const struct tree *of, const struct tree *t, const struct tree *before, const struct tree *after,
+		      bool parts)
+{
+	unsigned int i;
+
+	for (i = 0; i < of->nr; i++)
+		if (!each_group(t, before, after, of->entry[i].path, parts))
+			return false;
+	return true;
+}
+
+bool tree_each(const struct tree *t, const struct tree *before, const struct tree *after, bool parts)
+{
+	return groups_of(t, t, before, after, parts) && groups_of(before, t, before, after, parts) &&
+		groups_of(after, t, before, after, parts);
 }
 
 static const struct entry *find(const struct tree *t, const char *path)
@@ -197,8 +295,9 @@ static const struct entry *find(const struct tree *t, const char *path)
 static void print(const char *which, const struct entry *e)
 {
 	if (e)
-		printf("# %s: %s %s times %lld %lld content %llx\n", which, *e->path ? e->path : "/", e->what,
-		       (long long)e->mtime, (long long)e->ctime, (unsigned long long)sum(1, e->content, e->size));
+		printf("# %s: %s %s mode %o attributes %llx times %lld %lld content %llx\n", which,
+		       *e->path ? e->path : "/", e->what, e->mode, (unsigned long long)e->attrs, (long long)e->mtime,
+		       (long long)e->ctime, (unsigned long long)sum(1, e->content, e->size));
 	else
 		printf("# %s: nothing\n", which);
 }
