@@ -8,7 +8,8 @@
 # append: memmap=256M!1G
 #
 # fsx and fsstress of xfstests, which EVENKEEL_XFSTESTS says the place of, and stress-ng's stressors of file systems.
-# EVENKEEL_SECONDS (60) is shared among the three, EVENKEEL_SEED varies them; tests/vm/soak repeats it for hours.
+# EVENKEEL_SECONDS (60) is shared among the three, EVENKEEL_SEED varies them; tests/vm/soak repeats it for hours. As long as
+# a quarter of that both are at it once more while garbage is collected all the time.
 . tests/vm/lib.sh
 
 modprobe -a scmfs nd_e820 nd_pmem || die "no scmfs"
@@ -41,6 +42,31 @@ fsstress() {
 	note "fsstress: $n rounds"
 }
 
+# fsx beside fsstress, which scatters what is put together meanwhile: on two CPUs they meet
+collecting=/tmp/collecting
+collect() {
+	local n=0
+	while [ -e $collecting ]; do
+		scmfsctl gc $m --start || return
+		"$ltp/fsstress" -d $m/others -p 2 -n 300 -s $((seed + n)) >/dev/null || return
+		n=$((n + 1))
+	done
+	note "fsstress beside it: $n rounds"
+}
+beside_gc() {
+	local collector status=0
+	mkdir $m/others && touch $collecting || return
+	collect &
+	collector=$!
+	"$@" || status=$?
+	rm $collecting
+	wait $collector && return $status
+}
+count_moves() {
+	scmfsctl gc --json $m >"$said" && into moves json "$said" moves && into failed json "$said" failed &&
+		note "garbage collection: $moves moves, $failed failed"
+}
+
 if [ -x "$ltp/fsx" ]; then
 	check "a file system" begin
 	check "fsx: small operations" fsx small -l 262144 -o 8192
@@ -53,6 +79,12 @@ if [ -x "$ltp/fsx" ]; then
 	check "a file system" begin
 	check "fsstress" fsstress
 	check "in order" in_order
+	for options in data=inplace data=atomic; do
+		check "with $options, and garbage is collected" begin "$options,gc=on,gc_cold=0,gc_whole=100"
+		check "fsx: beside that and fsstress" beside_gc fsx collected -l 8388608 -o 524288 -c 50
+		check "blocks were moved" eval 'count_moves && [ "$moves" -gt 0 ] && [ "$failed" = 0 ]'
+		check "in order" in_order
+	done
 else
 	skip "fsx and fsstress" "EVENKEEL_XFSTESTS names no xfstests that was built"
 fi
