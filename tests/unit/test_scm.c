@@ -165,6 +165,33 @@ static void enumerated(void)
 	crash_log_free(&scm_log);
 }
 
+/* What one task flushes, or stores past the cache, another's fence doesn't wait for. */
+static void of_tasks(void)
+{
+	struct seen seen;
+
+	begin();
+	shim_task = 1 * SCM_LINE;
+	scm_copy_nt(mem, data, 8);	/* 0 */
+	scm_store(mem + 8, data + 8, 8);	/* 1 */
+	scm_flush(mem + 8, 8);		/* 2 */
+	shim_task = 2 * SCM_LINE;
+	scm_fence();			/* 3: of no use */
+	scm_flush(mem + 8, 8);		/* 4: the other's store, by whom it is seen */
+	scm_fence();			/* 5 */
+	shim_task = 1 * SCM_LINE;
+	scm_fence();			/* 6 */
+	shim_task = 0;
+	end();
+	CHECK(at_point(3).states == 4);
+	CHECK(at_point(4).states == 4);
+	seen = at_point(6);
+	CHECK(seen.states == 2 && !seen.old && seen.new && seen.torn);
+	seen = at_point(7);
+	CHECK(seen.states == 1 && seen.new);
+	crash_log_free(&scm_log);
+}
+
 static void look_each(u8 *now, u32 point, void *arg)
 {
 	struct seen *seen = arg;
@@ -213,6 +240,7 @@ int main(int argc, char **argv)
 	ktap_run("scm: the recorder has what was done, in its order", recorded);
 	ktap_run("scm: the recorder keeps to its region and says when it is full", recorder_limits);
 	ktap_run("scm: a power cut leaves what flushes and fences allow, and all of that", enumerated);
+	ktap_run("scm: and that a task's fence is for what it has done itself", of_tasks);
 	ktap_run("scm: or as much of it as is asked for", by_lot);
 	return ktap_done();
 }
