@@ -37,6 +37,7 @@
 #include "../../../drivers/gate/record.h"
 #include "check.h"
 #include "crash.h"
+#include "engine.h"
 #include "cuts.h"
 
 #define HERE		"/tmp/cuts.here"
@@ -47,9 +48,10 @@
 #define FSCK_EACH	50		/* of them goes through the program as well */
 #define SAVED		3		/* mounts to be cut, of each round */
 #define STEPS		128		/* room for */
+#define LANES		8		/* of the log, at most */
 #define SHORT		30		/* seconds; in no more than that CUT_SOME is done */
 #define SOME		4		/* once in so many rounds */
-#define CPUS_EACH	16		/* of the calls are recovered on another number of CPUs */
+#define CPUS_EACH	8		/* of the calls, and several at once, are recovered on other CPUs */
 #define CPU		"/sys/devices/system/cpu/cpu1/online"
 
 /* A range of reserved memory, and where it is mounted. */
@@ -421,7 +423,8 @@ static void do_step(const struct step *step)
 {
 	const struct op *op = step->op;
 	struct cut cut = { .op = op };
-	bool others = has_cpus() && get_random_u32() % CPUS_EACH == 0, all = get_random_u32() % 2;
+	bool others = has_cpus() && (op->how & CUT_EACH || get_random_u32() % CPUS_EACH == 0);
+	bool all = get_random_u32() % 2;
 	u64 states = nr.states;
 	char text[100];
 	u32 from;
@@ -521,15 +524,23 @@ static unsigned int draw_steps(struct step *step)
 	return nr_steps;
 }
 
+/* With a log for any number of CPUs, as other machines may have made it. */
+static void format_here(void)
+{
+	const struct scmfs_format_params p = { .lanes = 1 + get_random_u32() % LANES };
+
+	memset(image, 0, bytes);
+	NEED(!scmfs_format(image, bytes, &p));
+	put(&here, image);
+}
+
 static void one_round(u64 deadline)
 {
 	struct step step[STEPS];
 	unsigned int nr_steps = draw_steps(step), i;
 
 	doing = "begin";
-	mount_range(&here, ",init=force");
-	unmount_range(&here);
-	get(&here, image);
+	format_here();
 	begin_record(&here);
 	mount_here();
 	for (i = 0; i < nr_steps && (!nr.rounds || now_ms() < deadline); i++)
@@ -584,7 +595,7 @@ int main(int argc, char **argv)
 	printf("# %llu rounds, %llu calls, %llu fences, %llu mounts\n", nr.rounds, nr.calls, nr.fences, nr.mounts);
 	printf("# %llu states: %llu as before, %llu as after, %llu half way, %llu where nothing changes, %llu of mounts cut\n",
 	       nr.states, nr.before, nr.after, nr.parts, nr.same, nr.nested);
-	printf("# %llu used, %llu by fsck.scmfs, %llu of data=atomic, up to %llu tasks at once\n", nr.used, nr.fsck,
+	printf("# %llu used, %llu by fsck.scmfs, %llu of data=atomic, calls by up to %llu tasks\n", nr.used, nr.fsck,
 	       nr.atomic, nr.tasks);
 	printf("# %llu recovered on more CPUs than they were left by, %llu on fewer\n", nr.on_more, nr.on_fewer);
 	return 0;
