@@ -6,8 +6,8 @@
 # append: memmap=24M$512M
 #
 # What the module stores, flushes and fences is recorded while calls are made; what a cut may leave of that is mounted.
-# EVENKEEL_CUTS_SECONDS: for longer runs by hand, half as many beside garbage collection; EVENKEEL_CUTS_MOST: contents
-# at each fence. EVENKEEL_SECONDS is that of tests/vm/soak.
+# EVENKEEL_CUTS_SECONDS: for longer runs by hand, a quarter of that beside garbage collection. EVENKEEL_CUTS_MOST:
+# contents at each fence. EVENKEEL_CUTS_ONLY: a part of calls' names. EVENKEEL_SECONDS is that of tests/vm/soak.
 . tests/vm/lib.sh
 
 seconds=${EVENKEEL_CUTS_SECONDS:-${EVENKEEL_SECONDS:-20}}
@@ -23,7 +23,7 @@ check "whenever power goes a call is done or not begun, and done once it has ret
 cat "$said"
 unmount	# after a failure
 check "also while garbage is collected" \
-	scmcuts "$seed" $((seconds / 2)) "$most" 0x20000000 0x20c00000 0xc00000 0x200000 gc
+	scmcuts "$seed" $((seconds / 4)) "$most" 0x20000000 0x20c00000 0xc00000 0x200000 gc
 cat "$said"
 unmount
 check "the modules are unloaded" rmmod evenkeel_record scmfs
