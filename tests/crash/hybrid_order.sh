@@ -273,7 +273,7 @@ until_failed() {
 	for ((n = 0; n < 12; n++)); do
 		! flush || break
 	done
-	status_is p dev.1.state failed
+	status_is p dev.${1:-1}.state failed
 }
 
 gone_for_good() {
@@ -287,6 +287,14 @@ gone_in_checkpoint() {
 	recycle && lose_cache b && bad_flush b message p checkpoint && nothing_foreign && cut && nothing_foreign
 }
 scenario "the same in a checkpoint" gone_in_checkpoint
+# The write is under way when the metadata can't be written any more, and ends when nothing is committed any more.
+gone_read_only() {
+	full && discard 5120 256 && message p commit && wait_for 10 status_is p dev.1.used 29 && slow b write_lat=1s &&
+		{ write 5248 128 9 & } && wait_for 10 has_requests b && slow m fail=write && ! message p commit &&
+		status_is p mode ro && wait $! && slow b write_lat=10us && lose_cache b && slow b fail=flush && ! flush &&
+		slow b fail=none && nothing_foreign && status_is p mode ro && cut && nothing_foreign
+}
+scenario "a recycled place that was written in a pool that is read-only by then, and a flush that fails" gone_read_only
 gone_with_member() {
 	recycle && slow b fail=flush && dmsetup load p --table "${table/\/dev\/emudisk\/b/-}" && dmsetup suspend p &&
 		dmsetup resume p && wait_for 10 flush && cut && nothing_foreign
@@ -313,6 +321,15 @@ gone_replayed() {
 		either 32 8 3
 }
 scenario "the same in an extent that was replayed" gone_replayed
+# It has failed, is written to nevertheless, loses its power, and is said to be in order when it has it again.
+gone_and_reinstated() {
+	fresh && write 0 8 1 && flush && write 8 8 1 && slow a fail=flush && until_failed 0 && slow a fail=none &&
+		wait_for 10 flush && write 16 8 2 && status_is p dev.0.state failed && lose_cache a &&
+		message p reinstate 0 && status_is p dev.0.state active && reinstated_are_own && wait_for 10 flush &&
+		cut && reinstated_are_own
+}
+reinstated_are_own() { holds 0 8 1 -- verify $dev 24 104 0 && either 8 8 1 && either 16 8 2; }
+scenario "a granule first written on a member that has failed, lost that, and is taken back" gone_and_reinstated
 # The extent is committed at another place, all of it.
 gone_rewritten() {
 	fresh && write 0 128 1 && flush && discard 0 128 && write 0 128 2 && lose_cache a && bad_flush a flush &&
