@@ -113,8 +113,16 @@ field_is "it is draining" p dev.0.state draining
 check "stop" ctl stop p
 check "assembled" ctl assemble p
 field_is "it still is" p dev.0.state draining
-ctl evacuate p 0 >/tmp/waiting 2>&1 & waiting=$!
+hybridctl evacuate p 0 >/tmp/waiting 2>&1 & waiting=$!
 check "the tool waits for it" wait_for 60 grep -q "left" /tmp/waiting
+kill -TERM $waiting
+gone() { ! kill -0 $waiting 2>/dev/null; }
+check "a signal ends the waiting" wait_for 20 gone || kill -KILL $waiting
+wait $waiting 2>/dev/null
+is "by that signal" $? 143
+field_is "not the work" p dev.0.state draining
+hybridctl evacuate p 0 >/tmp/waiting 2>&1 & waiting=$!
+check "another one waits" wait_for 60 grep -q "left" /tmp/waiting
 check "others are not kept waiting: one cancels it" ctl evacuate p 0 --cancel
 wait $waiting
 is "the first one ends" $? 1

@@ -158,6 +158,38 @@ check "stop" hybridctl stop p
 pools=()
 check "sound" eval 'hybridctl check "${all[@]}" | grep ": clean"'
 
+# --- who is asked not to wait, and would have to, has made no error, whatever is set
+wipe m a b
+disk n 8M
+check "a volume" pool q "$(table 40960 128 n b 0 "fill 2 commit_ms 60000")"
+check "a pool, with it as a member" hybridctl create p /dev/emudisk/a /dev/mapper/q --metadata "${all[0]}" --extent 64K \
+	--size 16M --policy stripe --set commit_ms=50 --set low_free=0 --set period_ms=200 --set cooldown_ms=0 \
+	--set degrade_errors=1 --set fail_requests=4
+pools+=(p)
+check "data" blkio write $dev 0 32768 "$seed" -- flush $dev
+for ((i = 0; i < 256; i++)); do into entry dmt message p 0 entry $i; [ "${entry%% *}" != 1 ] || break; done
+at=$((i * 128))
+read -r _ last _ <<<"$entry"
+check "beneath, a part of it is to be placed anew" blkio discard /dev/mapper/q $((2048 + last * 128)) 128 -- verify $dev $at 128 0
+# For five periods and more, of which nothing else ends: whoever counts them finds that all have failed.
+would_wait() {
+	local n=0 end=$((SECONDS + 1)) text
+	while [ $SECONDS -le $end ]; do
+		if blkio nowait-write $dev $at 8 1 >/tmp/bounced 2>&1; then return 1; fi
+		read -r text </tmp/bounced && [[ $text == *EAGAIN* ]] || { echo "$text"; return 1; }
+		n=$((n + 1))
+	done
+	echo "$n of them"
+	[ $n -ge 40 ]
+}
+check "writes bounce" would_wait
+note "$(<"$said")"
+matches "which is no error of the member" "$(standing 1)" '^active stays 0 '
+field_is "nor of the pool" p errors 0
+check "who waits writes" blkio write $dev $at 8 1 -- flush $dev -- verify $dev $at 8 1
+check "and then nobody has to" blkio nowait-write $dev $at 8 2 -- verify $dev $at 8 2
+check "stop" eval 'hybridctl stop p && remove_pool q && pools=()'
+
 # --- a page of the map that can't be read
 wipe m a b c
 check "a pool of three" create
