@@ -17,6 +17,8 @@ struct history {
 	struct log *log;
 	uint64_t point;
 	uint64_t covered_tick;		/* what ended before it is durable */
+	uint32_t *flush, nr_flushes;	/* of the log: acknowledged; NULL: none has failed */
+	uint32_t *failure, nr_failures;	/* flushes and FUA writes that failed */
 	uint64_t *first;		/* per sector, into index; one more at the end */
 	uint32_t *index;		/* operations on a sector, in order */
 };
@@ -26,11 +28,61 @@ static bool acked_at(const struct history *h, const struct op *op)
 	return op->end_tick && !op->error && op->end_seq <= h->point;
 }
 
+/*
+ * Told or not, a failure may be of anything acknowledged before its end: a flush that ended well
+ * covers only what no failure has come between.
+ */
+static bool covered(const struct history *h, const struct op *op)
+{
+	uint64_t until = UINT64_MAX;
+	uint32_t i;
+
+	if (!h->failure)
+		return op->end_tick < h->covered_tick;
+	for (i = 0; i < h->nr_failures; i++) {
+		const struct op *f = &h->log->op[h->failure[i]];
+
+		if (f->end_tick > op->end_tick && f->start_tick < until)
+			until = f->start_tick;
+	}
+	for (i = 0; i < h->nr_flushes; i++) {
+		const struct op *f = &h->log->op[h->flush[i]];
+
+		if (f->start_tick > op->end_tick && f->end_tick < until)
+			return true;
+	}
+	return false;
+}
+
 static bool durable_at(const struct history *h, const struct op *op)
 {
 	if (!op->end_tick || op->error || op->partial)
 		return false;
-	return op->end_tick < h->covered_tick || (op->kind == OP_FUA && acked_at(h, op));
+	return (op->kind == OP_FUA && acked_at(h, op)) || covered(h, op);
+}
+
+/* Only where something has failed it matters which flush covers what. */
+static void find_failures(struct history *h)
+{
+	uint64_t i, n = h->log->nr_ops;
+
+	for (i = 0; i < n; i++) {
+		const struct op *op = &h->log->op[i];
+
+		if ((op->kind != OP_FLUSH && op->kind != OP_FUA) || !op->end_tick)
+			continue;
+		if (op->error && !h->failure) {
+			h->failure = calloc(n, sizeof(*h->failure));
+			h->flush = calloc(n, sizeof(*h->flush));
+			if (!h->failure || !h->flush)
+				die("memory");
+		}
+		if (op->error)
+			h->failure[h->nr_failures++] = i;
+	}
+	for (i = 0; h->flush && i < n; i++)
+		if (h->log->op[i].kind == OP_FLUSH && acked_at(h, &h->log->op[i]))
+			h->flush[h->nr_flushes++] = i;
 }
 
 static void history_build(struct history *h, struct log *log, uint64_t point)
@@ -65,6 +117,7 @@ static void history_build(struct history *h, struct log *log, uint64_t point)
 		for (j = 0; j < log->op[i].nr; j++)
 			h->index[fill[log->op[i].sector + j]++] = i;
 	free(fill);
+	find_failures(h);
 }
 
 static bool legal(const struct history *h, uint64_t sector, uint64_t id)
@@ -165,6 +218,8 @@ int check_device(const char *dev, struct log *log, uint64_t point, bool rewrite)
 	free(buf);
 	free(h.first);
 	free(h.index);
+	free(h.failure);
+	free(h.flush);
 	return wrong ? 1 : 0;
 }
 

@@ -12,6 +12,9 @@
  *	     own FUA) covers at that point
  *   legal   base, and whatever was begun after it
  *
+ * A flush that failed covers nothing, and what was acknowledged before its end may be gone: flushes
+ * that end well after that don't cover it, either.
+ *
  * Anything else is wrong: a lost write, another sector's or another run's data,
  * a sector of two halves, zeroes that nobody asked for.
  *
@@ -47,7 +50,7 @@ static void usage(void)
 {
 	fputs("usage: oracle run DEVICE --log FILE --seed N [--ops N] [--threads N] [--seq FILE]\n"
 	      "\t[--dm NAME --extents N --members N] [--moves PERCENT] [--flushes PERCENT]\n"
-	      "\t[--discards PERCENT] [--align SECTORS] [--stop-at-error]\n"
+	      "\t[--discards PERCENT] [--align SECTORS] [--stop-at-error] [--lossy]\n"
 	      "       oracle check DEVICE --log FILE --point SEQ [--write]\n"
 	      "       oracle sweep NAME --table LINE --record FILE --log FILE --seed N [--point SEQ]\n"
 	      "\t[--plain] [--then COMMAND] < POINTS\n"
@@ -65,7 +68,7 @@ int main(int argc, char **argv)
 		{ "extents", 1, NULL, 'e' }, { "members", 1, NULL, 'm' }, { "moves", 1, NULL, 'v' },
 		{ "flushes", 1, NULL, 'f' }, { "discards", 1, NULL, 'c' }, { "point", 1, NULL, 'p' },
 		{ "count", 1, NULL, 'n' }, { "write", 0, NULL, 'w' }, { "align", 1, NULL, 'a' },
-		{ "stop-at-error", 0, NULL, 'x' }, { "table", 1, NULL, 'T' },
+		{ "stop-at-error", 0, NULL, 'x' }, { "lossy", 0, NULL, 'L' }, { "table", 1, NULL, 'T' },
 		{ "record", 1, NULL, 'r' }, { "plain", 0, NULL, 'P' }, { "then", 1, NULL, 'h' },
 		{ "every", 0, NULL, 'e' + 256 }, { }
 	};
@@ -98,6 +101,7 @@ int main(int argc, char **argv)
 		case 'w': rewrite = true; break;
 		case 'e' + 256: every = true; break;
 		case 'x': w.stop_at_error = true; break;
+		case 'L': w.lossy = true; break;
 		case 'T': s.table = optarg; break;
 		case 'r': s.record = optarg; break;
 		case 'P': s.plain = true; break;

@@ -40,12 +40,14 @@ struct log {
  * @log: path of the log
  * @seq_path: the recorder's state, with a line "now NUMBER"; NULL: not recorded
  * @dm_name: pool whose extents are to be moved; NULL: none
+ * @lossy: the device may lose what is not flushed while it runs, and says so to flushes: content of
+ *	another time that is read meanwhile is no error
  */
 struct workload {
 	const char *dev, *log, *seq_path, *dm_name;
 	uint64_t seed, ops, extents;
 	unsigned int members, threads, moves, flushes, discards, align;
-	bool stop_at_error;
+	bool stop_at_error, lossy;
 };
 
 /**
