@@ -124,8 +124,9 @@ field_is "not the work" p dev.0.state draining
 hybridctl evacuate p 0 >/tmp/waiting 2>&1 & waiting=$!
 check "another one waits" wait_for 60 grep -q "left" /tmp/waiting
 check "others are not kept waiting: one cancels it" ctl evacuate p 0 --cancel
+check "who waits is not left waiting" wait_for 20 gone || kill -KILL $waiting
 wait $waiting
-is "the first one ends" $? 1
+is "that is an error" $? 1
 matches "and says why" "$(</tmp/waiting)" "not being evacuated any more"
 check "to the end" eval 'message p set migrate_kbps 0; ctl evacuate p /dev/emudisk/a --force'
 check "another way: it is to stay" ctl evacuate p 0 --cancel
