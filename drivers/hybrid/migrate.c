@@ -74,6 +74,7 @@ struct hy_mig {
  */
 struct hy_mig *hy_mig_enter(struct hy_pool *pool, u64 le, struct bio *bio, bool *deferred)
 {
+	bool nowait = bio->bi_opf & REQ_NOWAIT;
 	struct hy_io *io = hy_io(bio);
 	struct hy_mig *mig;
 	unsigned long flags;
@@ -92,7 +93,7 @@ struct hy_mig *hy_mig_enter(struct hy_pool *pool, u64 le, struct bio *bio, bool 
 	case MIG_HOLDING:
 		*deferred = true;
 		hy_io_unpin(io);
-		if (!(bio->bi_opf & REQ_NOWAIT))
+		if (!nowait)
 			bio_list_add(&mig->held, bio);
 		break;
 	case MIG_DONE:
@@ -106,7 +107,8 @@ struct hy_mig *hy_mig_enter(struct hy_pool *pool, u64 le, struct bio *bio, bool 
 	}
 out:
 	rcu_read_unlock();
-	if (*deferred && bio->bi_opf & REQ_NOWAIT)
+	/* One that is held may be done and gone by now. */
+	if (*deferred && nowait)
 		bio_wouldblock_error(bio);
 	return mig;
 }
