@@ -111,6 +111,11 @@ static int commit_pages(struct hy_pool *pool, struct list_head *frees)
 	return 0;
 }
 
+static bool has_changes(struct hy_pool *pool)
+{
+	return hy_free_pending(pool) || ek_map_has_changes(&pool->map);
+}
+
 static int commit_once(struct hy_pool *pool, bool checkpoint)
 {
 	LIST_HEAD(frees);
@@ -120,7 +125,7 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 		r = hy_members_flush(pool) ?: hy_take_back_all(pool);
 		return r ? r : ek_map_has_changes(&pool->map) ? -EROFS : 0;
 	}
-	if (!checkpoint && !hy_free_pending(pool) && !ek_map_has_changes(&pool->map))
+	if (!checkpoint && !has_changes(pool))
 		return hy_members_flush(pool);
 	if (checkpoint)
 		return commit_pages(pool, &frees);
@@ -403,14 +408,19 @@ static void commit_work(struct work_struct *work)
 	if (wants.policy && hy_pool_writable(pool))
 		policy = note_policy(pool);
 	end_waits(pool, &wants, r, lost, policy);
+	/* What failed is tried again; read-only it would fail for ever. */
+	if (hy_pool_writable(pool) && has_changes(pool))
+		hy_commit_soon(pool);
 	memalloc_noio_restore(noio);
 }
 
+/* Whoever waited for a flush meanwhile has had the changes committed: members are left alone. */
 static void commit_timer(struct work_struct *work)
 {
 	struct hy_pool *pool = container_of(to_delayed_work(work), struct hy_pool, commit_timer);
 
-	hy_commit_kick(pool);
+	if (has_changes(pool))
+		hy_commit_kick(pool);
 }
 
 /**
@@ -436,12 +446,23 @@ void hy_commit_kick(struct hy_pool *pool)
 	queue_work(pool->commit_wq, &pool->commit_work);
 }
 
-/* Commit within commit_ms.  Any context. */
+/*
+ * Commit what has changed within commit_ms.  To be called after the change: the timer is either
+ * found pending, and has yet to look for changes, or begins anew.  Any context.
+ */
 void hy_commit_soon(struct hy_pool *pool)
 {
 	if (READ_ONCE(pool->running))
 		queue_delayed_work(pool->commit_wq, &pool->commit_timer,
 				   msecs_to_jiffies(READ_ONCE(pool->set.commit_ms)));
+}
+
+/* commit_ms is another one: also for a timer that runs.  Any context. */
+void hy_commit_retime(struct hy_pool *pool)
+{
+	if (READ_ONCE(pool->running))
+		mod_delayed_work(pool->commit_wq, &pool->commit_timer,
+				 msecs_to_jiffies(READ_ONCE(pool->set.commit_ms)));
 }
 
 static int wait_for_commit(struct hy_pool *pool, struct hy_commit_wait *w)

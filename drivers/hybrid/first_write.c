@@ -10,7 +10,8 @@
  *
  * Cut before the bit is durable: the granule reads as zeroes again, or, when the
  * extent itself was not committed, nothing is allocated.  Cut after: the commit
- * that made it durable had flushed the data first.
+ * that made it durable had flushed the data first.  If nobody flushes that is the timer's,
+ * within commit_ms: whoever never does loses what he wrote of late, not all of it.
  */
 #include <linux/hash.h>
 #include "hybrid.h"
@@ -259,8 +260,10 @@ void hy_first_write_done(struct hy_pool *pool, struct hy_io *io, bool failed)
 	struct hy_bucket *b = bucket_of(pool, io->le);
 	unsigned long flags;
 
-	if (!failed)
+	if (!failed) {
 		ek_map_set_valid(&pool->map, io->le, io->place, io->bits);
+		hy_commit_soon(pool);
+	}
 	spin_lock_irqsave(&b->lock, flags);
 	hlist_del(&io->hash);
 	spin_unlock_irqrestore(&b->lock, flags);

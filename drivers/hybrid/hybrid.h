@@ -713,6 +713,7 @@ void hy_commit_init(struct hy_pool *pool);
 void hy_commit_bio(struct hy_pool *pool, struct bio *bio);
 void hy_commit_kick(struct hy_pool *pool);
 void hy_commit_soon(struct hy_pool *pool);
+void hy_commit_retime(struct hy_pool *pool);
 int hy_commit_policy(struct hy_pool *pool);
 int hy_commit_super(struct hy_pool *pool, const struct ek_reshape *reshape);
 int hy_commit_removal(struct hy_pool *pool, unsigned int member);

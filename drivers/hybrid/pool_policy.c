@@ -90,6 +90,7 @@ static int check_pins(struct hy_pool *pool, const char *key, const struct hy_set
 int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const char **reason)
 {
 	struct hy_pins old = pool->set.pins;	/* message_lock is held */
+	u32 commit_ms = pool->set.commit_ms;
 	unsigned long flags;
 	int r;
 
@@ -102,6 +103,8 @@ int hy_pool_set(struct hy_pool *pool, const char *key, const char *value, const 
 	spin_unlock_irqrestore(&pool->policy_lock, flags);
 	if (r)
 		return r;
+	if (pool->set.commit_ms != commit_ms)
+		hy_commit_retime(pool);
 	hy_pin_rescan(pool);
 	mutex_lock(&pool->heat_lock);
 	hy_heat_resize(&pool->heat, pool->set.candidates);
@@ -125,6 +128,7 @@ int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc
 		       const char **reason)
 {
 	struct hy_settings set = pool->set;
+	u32 commit_ms = set.commit_ms;
 	struct hy_policy *policy, *old;
 	unsigned int i;
 	int r;
@@ -149,6 +153,8 @@ int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc
 	hy_gather_drop(pool);
 	spin_unlock_irq(&pool->policy_lock);
 	hy_policy_destroy(old);
+	if (set.commit_ms != commit_ms)
+		hy_commit_retime(pool);
 	hy_pin_rescan(pool);
 	mutex_lock(&pool->heat_lock);
 	hy_heat_resize(&pool->heat, set.candidates);

@@ -223,12 +223,17 @@ static void hybrid_presuspend(struct dm_target *ti)
 	hy_balance_stop(pool);
 }
 
+/* What changed while it was not running, or was left by a commit that failed, has no timer. */
+static void run(struct hy_pool *pool)
+{
+	WRITE_ONCE(pool->running, true);
+	hy_commit_soon(pool);
+	hy_balance_start(pool);
+}
+
 static void hybrid_presuspend_undo(struct dm_target *ti)
 {
-	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
-
-	WRITE_ONCE(pool->running, true);
-	hy_balance_start(pool);
+	run(((struct hy_table *)ti->private)->pool);
 }
 
 /* No bio is in flight any more. */
@@ -242,6 +247,8 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	/* Nobody says that the members are the same, or have the same, afterwards. */
 	hy_cache_forget_all(pool);
 	hy_mirror_stop(pool);
+	/* A commit that failed may be about to have the timer try again: not behind its end. */
+	flush_workqueue(pool->commit_wq);
 	cancel_delayed_work_sync(&pool->commit_timer);
 	WRITE_ONCE(pool->closing, true);
 	if (hy_pool_writable(pool) && hy_commit_wait(pool, true))
@@ -267,10 +274,7 @@ static int hybrid_preresume(struct dm_target *ti)
 
 static void hybrid_resume(struct dm_target *ti)
 {
-	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
-
-	WRITE_ONCE(pool->running, true);
-	hy_balance_start(pool);
+	run(((struct hy_table *)ti->private)->pool);
 }
 
 static int hybrid_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
