@@ -95,7 +95,7 @@ static int take_images(struct hy_pool *pool, unsigned int *nr)
 static int write_images(struct hy_pool *pool, unsigned int n)
 {
 	unsigned int i;
-	int r = hy_members_flush(pool);
+	int r = hy_members_flush(pool, HY_ALL_MEMBERS);
 
 	for (i = 0; !r && i < n; i++)
 		r = ek_store_ckpt_page(pool->store, pool->image_index[i], &pool->images[i]);

@@ -4,7 +4,8 @@
  * who wait at that moment together (group commit).
  *
  *	take the freed extents, then the changed entries
- *	flush the members			data before the map that points to it
+ *	flush the members			data before the map that points to it; all of them
+ *						for who asks, else those of the entries
  *	write the journal			the commit
  *	complete FLUSH and FUA bios, pass frees on
  *
@@ -34,9 +35,11 @@ static int take_entry(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
 	if (r)
 		return r;
 	pool->taken[pool->nr_taken++] = le;
-	if (ek_entry_mapped(entry))
+	if (ek_entry_mapped(entry)) {
 		ek_space_store(&pool->member[ek_entry_member(entry)].space,
 			       ek_entry_pe(entry), 1, true);
+		__set_bit(ek_entry_member(entry), &pool->taken_on);
+	}
 	return ek_store_tx_add_map(pool->store, le, entry);
 }
 
@@ -46,6 +49,7 @@ static int collect(struct hy_pool *pool, struct list_head *frees)
 	int r;
 
 	pool->nr_taken = 0;
+	pool->taken_on = 0;
 	r = hy_take_back_moved(pool, frees);
 	if (!r)
 		r = ek_map_take_changed(&pool->map, take_entry, pool);
@@ -73,9 +77,15 @@ static void store_frees(struct hy_pool *pool, struct list_head *frees)
 		ek_space_store(&pool->member[f->member].space, f->pe, f->count, false);
 }
 
+/* If nobody waits it is the map alone that is to become durable, and the data it points to. */
+static unsigned long to_flush(struct hy_pool *pool, unsigned long members)
+{
+	return pool->asked ? HY_ALL_MEMBERS : members | READ_ONCE(pool->distrusted);
+}
+
 static int commit_records(struct hy_pool *pool, struct list_head *frees)
 {
-	int r = hy_members_flush(pool);
+	int r = hy_members_flush(pool, to_flush(pool, pool->taken_on));
 
 	if (r) {
 		ek_store_tx_abort(pool->store);
@@ -122,11 +132,11 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 	int r;
 
 	if (!hy_pool_writable(pool)) {
-		r = hy_members_flush(pool) ?: hy_take_back_all(pool);
+		r = hy_members_flush(pool, HY_ALL_MEMBERS) ?: hy_take_back_all(pool);
 		return r ? r : ek_map_has_changes(&pool->map) ? -EROFS : 0;
 	}
 	if (!checkpoint && !has_changes(pool))
-		return hy_members_flush(pool);
+		return hy_members_flush(pool, to_flush(pool, 0));
 	if (checkpoint)
 		return commit_pages(pool, &frees);
 	down_write(&pool->free_sem);
@@ -332,6 +342,7 @@ static void take_wants(struct hy_pool *pool, struct wants *wants)
 	wants->policy = pool->want_policy;
 	pool->want_policy = false;
 	spin_unlock_irq(&pool->commit_lock);
+	pool->asked = !bio_list_empty(&wants->bios) || !list_empty(&wants->waits);
 	pool->removing = 0;
 	list_for_each_entry(w, &wants->waits, list) {
 		wants->checkpoint |= w->checkpoint;

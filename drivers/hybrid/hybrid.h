@@ -457,7 +457,9 @@ struct hy_pool {
 	bool needs_check_noted;
 	char *text;		/* the committer's: see hy_policy_note() */
 	bool committing;	/* see hy_commit_needed() */
-	u64 *taken;		/* extents in the commit under way */
+	bool asked;		/* the committer's: somebody waits for the commit under way */
+	u64 *taken;		/* extents in it */
+	unsigned long taken_on;	/* members that they are on */
 	size_t nr_taken;
 	size_t max_taken;
 	size_t nr_committed;	/* by the last commit, for its trace */
@@ -697,7 +699,9 @@ static inline void hy_member_wrote(struct hy_member *m)
 	this_cpu_inc(*m->writes);
 }
 
-int hy_members_flush(struct hy_pool *pool);
+#define HY_ALL_MEMBERS	ULONG_MAX
+
+int hy_members_flush(struct hy_pool *pool, unsigned long members);
 void hy_member_forget_writes(struct hy_member *m);
 void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);

@@ -192,8 +192,9 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 }
 
 /**
- * hy_members_flush - make all completed writes durable
+ * hy_members_flush - make completed writes durable
  * @pool: the pool
+ * @members: a bit for each that is asked; the others' writes stay as durable as they are
  *
  * Only members that completed writes since their last flush are flushed, all at
  * once.  What one that is lost or can't flush had not flushed is lost: pool->lost_unflushed says so
@@ -206,7 +207,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
  * Context: the committer; sleeps.
  * Return: 0, -EIO when a flush failed (that member's stay unflushed).
  */
-int hy_members_flush(struct hy_pool *pool)
+int hy_members_flush(struct hy_pool *pool, unsigned long members)
 {
 	struct flush_wait wait = { .pending = ATOMIC_INIT(1) };
 	u64 seen[EK_MAX_MEMBERS];
@@ -220,7 +221,7 @@ int hy_members_flush(struct hy_pool *pool)
 		bool distrusted;
 
 		/* Distrusted, too: that is for the next commit, nothing would come of it here. */
-		if (test_bit(i, &pool->doubted))
+		if (!(members & BIT(i)) || test_bit(i, &pool->doubted))
 			continue;
 		distrusted = test_and_clear_bit(i, &pool->distrusted);
 		/* After the bit: what was acknowledged before it was set is among them. */

@@ -125,6 +125,14 @@ fua_alone_during() {
 }
 scenario "a FUA write while the commit of its extent is under way, and no flush" fua_alone_during
 
+# Nobody asks for anything: the timer's commit flushes what it takes, and says when it has.
+by_itself() {
+	local got
+	fresh && message p set commit_ms 20 && get p commits && write 0 128 1 &&
+		wait_for 10 status_above p commits "$got" && cut && holds 0 128 1
+}
+scenario "a write that nobody flushes, after commit_ms" by_itself
+
 checkpointed() { fresh && write 0 256 1 && message p checkpoint && cut && holds 0 256 1; }
 scenario "a checkpoint" checkpointed
 

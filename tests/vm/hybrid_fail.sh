@@ -204,6 +204,17 @@ is "nothing is valid where it may be lost, all is where it is not" \
 	"$(for i in 10 11; do message p entry $i | cut -d " " -f 1,3; done | sort | paste -sd,)" "0 0000ffff,1 00000000"
 matches "the log says so" "$(log_since)" "1 extents have lost what was first written"
 
+# nobody asked: what the timer commits is on the first, so only that is flushed
+check "all is flushed" blkio write $dev 128 8 "$seed" -- flush $dev
+emuctl set b fail=flush
+check "a write to the second of what is there" blkio write $dev 128 8 "$seed"
+get p commits errors
+check "a write to the first of what is not" blkio write $dev 1536 8 4
+check "it is committed" wait_for 10 status_above p commits "${got[0]}"
+field_is "the second was not asked" p errors "${got[1]}"
+emuctl set b fail=none
+check "it is when somebody flushes" blkio flush $dev
+
 # one that never flushes again: the others' commits go on without it
 emuctl set b fail=flush
 check_fails "a flush fails" EIO blkio write $dev 128 8 5 -- flush $dev
