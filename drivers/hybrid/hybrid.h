@@ -204,6 +204,8 @@ struct hy_passes {
  * @errors: I/O errors
  * @failed_requests: of users, that ended with an error
  * @seen_failed: of them at the end of the last period
+ * @failed_fast: likewise, reads that the member was not to try hard for: they say nothing
+ * @seen_failed_fast: of them at the end of the last period
  * @allocations: extents placed here
  * @sample: the last period
  * @share: of the requests that came in during a period, in ppm: hy_measure_shares()
@@ -236,6 +238,8 @@ struct hy_member {
 	atomic64_t errors;
 	atomic64_t failed_requests;
 	u64 seen_failed;
+	atomic64_t failed_fast;
+	u64 seen_failed_fast;
 	atomic64_t allocations;
 	struct ek_rt_sample sample;
 	u32 share;

@@ -555,14 +555,27 @@ static __always_inline void request_done(struct hy_member *m, struct hy_io *io, 
 		hy_member_wrote(m);
 }
 
-static noinline void sent_done(struct hy_pool *pool, struct hy_io *io, blk_status_t error)
+/*
+ * Nobody tries such a read again where it failed: a moment's trouble shows, that others never hear
+ * of.  Read-ahead is read again by whoever needs it.  A write that fails leaves nobody a choice.
+ */
+static bool fails_fast(struct bio *bio)
+{
+	return bio_op(bio) == REQ_OP_READ && bio->bi_opf & (REQ_RAHEAD | REQ_FAILFAST_MASK);
+}
+
+static noinline void sent_done(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+			       blk_status_t error)
 {
 	struct hy_member *m = &pool->member[io->member];
 	bool write = io->flags & HY_IO_WRITE;
 
 	request_done(m, io, write, !error);
-	if (unlikely(error))
-		hy_member_failed(pool, m, write, 1 + io->more, error);	/* as the monitor counts */
+	/* Requests as the monitor counts them. */
+	if (unlikely(error) && fails_fast(bio))
+		atomic64_add(1 + io->more, &m->failed_fast);
+	else if (unlikely(error))
+		hy_member_failed(pool, m, write, 1 + io->more, error);
 	else if (write && !(io->flags & HY_IO_FIRST))
 		mark_settled(pool, io);
 }
@@ -620,7 +633,7 @@ int hy_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
 		}
 	}
 	if (io->flags & HY_IO_SENT)
-		sent_done(pool, io, *error);
+		sent_done(pool, bio, io, *error);
 	if (unlikely(io->flags & HY_IO_FIRST))
 		hy_first_write_done(pool, io, *error);
 	if (unlikely(io->flags & HY_IO_COUNTED))

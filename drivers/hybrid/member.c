@@ -344,9 +344,11 @@ void hy_member_failed(struct hy_pool *pool, struct hy_member *m, bool write, uns
 void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 {
 	u64 now = atomic64_read(&m->failed_requests), failed = now - m->seen_failed;
+	u64 fast = atomic64_read(&m->failed_fast), silent = fast - m->seen_failed_fast;
 
 	m->seen_failed = now;
-	if (failed < READ_ONCE(pool->set.fail_requests) || failed < requests)
+	m->seen_failed_fast = fast;
+	if (failed < READ_ONCE(pool->set.fail_requests) || failed + silent < requests)
 		return;
 	/*
 	 * Errors of reads alone are a bad medium rather than a cache without power.  One that has

@@ -11,6 +11,7 @@
  *   blkio digest DEVICE SECTOR COUNT            of the content, printed
  *   blkio nowait DEVICE SECTOR COUNT            read that must not block
  *   blkio nowait-write DEVICE SECTOR COUNT SEED
+ *   blkio ahead DEVICE SECTOR COUNT             read ahead, not waited for
  *
  * Several of them may follow each other, separated by "--".  Exits with 0, or 1
  * after printing what failed and the errno's name, or 2.
@@ -125,7 +126,7 @@ static int print_size(int fd)
 static bool only_reads(const char *what)
 {
 	return !strcmp(what, "verify") || !strcmp(what, "nowait") || !strcmp(what, "digest") ||
-		!strcmp(what, "size");
+		!strcmp(what, "size") || !strcmp(what, "ahead");
 }
 
 static int one(int argc, char **argv)
@@ -157,6 +158,8 @@ static int one(int argc, char **argv)
 		err = ioctl(fd, BLKDISCARD, range) ? errno : 0;
 	else if (!strcmp(what, "zero"))
 		err = ioctl(fd, BLKZEROOUT, range) ? errno : 0;
+	else if (!strcmp(what, "ahead"))
+		err = posix_fadvise(fd, range[0], range[1], POSIX_FADV_WILLNEED);
 	else if (!strcmp(what, "size"))
 		err = print_size(fd);
 	else if (!strcmp(what, "flush"))

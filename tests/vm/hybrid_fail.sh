@@ -111,6 +111,16 @@ check "data on the first member" blkio write $dev 0 2048 "$seed" -- flush $dev
 check "some moved to the second" eval 'message p move 0 1; message p move 1 1;
 	wait_for 20 status_is p completed 2'
 field_is "two extents" p dev.1.used 2
+# what is read ahead is read again by whoever needs it
+counted b
+emuctl set b fail=read
+more_reads() { [ "$(reads b)" -gt "$1" ]; }
+check "read ahead on the second, which fails" eval 'r=$(reads b); blkio ahead $dev 128 64 && wait_for 10 more_reads $r'
+fields_are "which says nothing of it" p "dev.1.state errors" "active 0"
+check_fails "who needs it is told" EIO blkio verify $dev 128 64 "$seed"
+fields_are "and that counts" p "dev.1.state errors" "degraded 1"
+emuctl set b fail=none
+check "it is taken back" message p reinstate 1
 emuctl set b fail=write
 check_fails "a write to the second fails to the writer" EIO blkio write $dev 0 8 1
 check "one to the first does not" blkio write $dev 1024 8 1 -- verify $dev 1024 8 1
