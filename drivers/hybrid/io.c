@@ -171,14 +171,14 @@ static u32 same_validity(struct hy_pool *pool, struct bio *bio, u64 entry, bool 
 /*
  * A read of granules of which some were never written: pieces that were go to the
  * member, the others are zeroes.  Pieces are chained to the bio, so it ends with
- * the last of them, and holds the epoch for all.
+ * the last of them, holds the epoch for all, and is to the monitor the one request that it was.
  */
 static noinline int read_mixed(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
 {
 	bool valid;
 	u32 len;
 
-	hy_note_access(pool, bio->bi_iter.bi_sector, ek_entry_member(entry));
+	note_sent(pool, bio, io, entry, 0);
 	bio_clear_polled(bio);	/* nobody polls for the pieces */
 	while ((len = same_validity(pool, bio, entry, &valid)) < bio_sectors(bio)) {
 		struct bio *piece = bio_split(bio, len, GFP_NOIO, &pool->bs);

@@ -121,6 +121,13 @@ check_fails "who needs it is told" EIO blkio verify $dev 128 64 "$seed"
 fields_are "and that counts" p "dev.1.state errors" "degraded 1"
 emuctl set b fail=none
 check "it is taken back" message p reinstate 1
+check "data, and none of a part" blkio verify $dev 128 128 "$seed" -- discard $dev 160 8
+emuctl set b fail=read
+check_fails "a read of both" EIO blkio verify $dev 128 64 "$seed"
+fields_are "its error counts, too" p "dev.1.state errors" "degraded 2"
+emuctl set b fail=none
+check "it is taken back again" message p reinstate 1
+check "data all over" blkio write $dev 160 8 "$seed" -- flush $dev
 emuctl set b fail=write
 check_fails "a write to the second fails to the writer" EIO blkio write $dev 0 8 1
 check "one to the first does not" blkio write $dev 1024 8 1 -- verify $dev 1024 8 1
