@@ -661,6 +661,10 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 	bool claimed;
 	int r = 0;
 
+	if (pool->outdated) {
+		DMERR("a table that was loaded later says otherwise of this pool");
+		return -EINVAL;
+	}
 	/* What was opened for reading has nothing in memory that the media do not. */
 	if (pool->loaded && pool->store_ro && (!t->read_only || hy_areas_gone(pool, t)))
 		hy_pool_deactivate(pool);

@@ -408,6 +408,7 @@ struct hy_pool {
 	struct rw_semaphore state_sem;	/* held by status and messages: all stays loaded */
 	struct hy_table *bound;	/* changes only while suspended */
 	bool loaded;
+	bool outdated;		/* never loaded, and a later table says otherwise */
 	bool map_ready;
 	bool store_ro;		/* opened for reading only */
 	bool running;		/* between resume and presuspend */

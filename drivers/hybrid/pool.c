@@ -343,6 +343,35 @@ bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error)
 	return !*error;
 }
 
+/*
+ * A pool that nothing was read of yet is nothing but what its table says, and that one goes when
+ * this one is loaded: nobody should have to clear it first.  It can't be resumed any more, or there
+ * could be two pools with these areas.  hy_pools_lock held.
+ * Return: 0: it is the table's, too; -ESTALE: it is out of date; another error.
+ */
+static int share(struct hy_pool *pool, struct hy_table *t, char **error)
+{
+	int r = -EINVAL;
+
+	if (pool->md != dm_table_get_md(t->ti->table)) {
+		*error = "the pool is in use by another device";
+		return -EBUSY;
+	}
+	down_read(&pool->state_sem);
+	if (!pool->loaded && is_claimed(t)) {
+		*error = "a member is in use by another pool";
+		r = -EBUSY;
+	} else if (hy_pool_matches(pool, t, error)) {
+		pool->refs++;
+		r = 0;
+	} else if (!pool->loaded) {
+		pool->outdated = true;
+		r = -ESTALE;
+	}
+	up_read(&pool->state_sem);
+	return r;
+}
+
 /**
  * hy_pool_get - the pool of a table, made if there is none
  * @t: devices opened, areas checked
@@ -357,23 +386,12 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 	int r = -EINVAL;
 
 	mutex_lock(&hy_pools_lock);
-	pool = find_pool(t);
-	if (pool) {
-		if (pool->md != dm_table_get_md(t->ti->table)) {
-			*error = "the pool is in use by another device";
-			r = -EBUSY;
+	while ((pool = find_pool(t))) {
+		r = share(pool, t, error);
+		if (r != -ESTALE)
 			goto out;
-		}
-		down_read(&pool->state_sem);
-		if (!pool->loaded && is_claimed(t)) {
-			*error = "a member is in use by another pool";
-			r = -EBUSY;
-		} else if (hy_pool_matches(pool, t, error)) {
-			pool->refs++;
-			r = 0;
-		}
-		up_read(&pool->state_sem);
-		goto out;
+		list_del_init(&pool->list);
+		r = -EINVAL;
 	}
 	/* {A, -} and {-, B} may be one pool, of which B is stale: not beside each other. */
 	if (has_live_pool(dm_table_get_md(t->ti->table))) {
