@@ -536,6 +536,30 @@ static void bind(struct hy_pool *pool, struct hy_table *t)
 	WRITE_ONCE(pool->bound, t);
 }
 
+/**
+ * hy_pool_unbind - the table that the pool is bound to goes, with its devices
+ * @pool: the pool, suspended
+ *
+ * Another one, not resumed yet, may keep the pool.
+ * Context: the table's destructor; sleeps.
+ */
+void hy_pool_unbind(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	WRITE_ONCE(pool->bound, NULL);
+	hy_drain_wait(pool);
+	flush_workqueue(pool->commit_wq);
+	down_write(&pool->state_sem);
+	for (i = 0; i < pool->nr_members; i++) {
+		pool->member[i].bdev = NULL;
+		pool->member[i].direct = NULL;
+	}
+	for (i = 0; i < EK_MAX_META; i++)
+		pool->meta[i].dev = NULL;
+	up_write(&pool->state_sem);
+}
+
 /* The table's takes over; with the one before, what that had learned is gone. */
 static void adopt_policy(struct hy_pool *pool, struct hy_ready *ready)
 {

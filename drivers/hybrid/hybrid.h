@@ -575,6 +575,7 @@ static inline bool hy_member_takes(struct hy_member *m)
 
 /* activate.c */
 int hy_pool_activate(struct hy_pool *pool, struct hy_table *t);
+void hy_pool_unbind(struct hy_pool *pool);
 void hy_pool_deactivate(struct hy_pool *pool);
 int hy_pool_load_page(struct hy_pool *pool, u64 index);
 int hy_pool_lookup(struct hy_pool *pool, u64 le, u64 *entry);

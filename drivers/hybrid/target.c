@@ -203,10 +203,8 @@ static void hybrid_dtr(struct dm_target *ti)
 {
 	struct hy_table *t = ti->private;
 
-	if (t->pool->bound == t) {
-		WRITE_ONCE(t->pool->bound, NULL);
-		hy_drain_wait(t->pool);
-	}
+	if (t->pool->bound == t)
+		hy_pool_unbind(t->pool);
 	/* It may have looked which table is bound before another one was. */
 	flush_work(&t->pool->event_work);
 	hy_pool_put(t->pool);
