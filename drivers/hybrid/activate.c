@@ -680,6 +680,17 @@ static int leave_areas(struct hy_pool *pool, struct hy_table *t)
 	return hy_mirror_leave_now(pool, gone);
 }
 
+/* Also when the one that has the largest is lost: whoever has the device open relies on it. */
+static void note_block_size(struct hy_pool *pool, struct hy_table *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_members; i++)
+		if (t->member[i].dev)
+			pool->block_size = max(pool->block_size,
+					       bdev_logical_block_size(t->member[i].dev->bdev));
+}
+
 static int activate(struct hy_pool *pool, struct hy_table *t)
 {
 	bool claimed;
@@ -710,6 +721,7 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 		adopt_policy(pool, &t->ready);
 	unbind_removed(pool);
 	note_areas(pool, t);
+	note_block_size(pool, t);
 	set_mode(pool, t);
 	/* What it did not take: it did not want it after all, nor would it the next time. */
 	hy_ready_drop_shape(&t->ready);

@@ -403,6 +403,7 @@ struct hy_pool {
 	unsigned int nr_meta;
 	struct hy_area meta[EK_MAX_META];	/* of the bound table */
 	u8 uuid[EK_UUID_SIZE];
+	unsigned int block_size;	/* bytes: no member's logical blocks are larger */
 
 	/* state */
 	struct rw_semaphore state_sem;	/* held by status and messages: all stays loaded */

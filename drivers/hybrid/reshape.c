@@ -86,20 +86,13 @@ static char *judge(struct hy_pool *pool, struct hy_table *t)
 	return "a member can't join there";
 }
 
-static unsigned int blocks_of(struct hy_area *a)
+/*
+ * What is on the live device may be written in smaller blocks than such a member takes, be it one
+ * that joins or one that was lost when the pool was started.
+ */
+static bool has_larger_blocks(struct hy_pool *pool, struct hy_area *a)
 {
-	return bdev_logical_block_size(a->dev->bdev);
-}
-
-/* What is on the live device may be written in smaller blocks than such a member takes. */
-static bool has_larger_blocks(struct hy_pool *pool, struct hy_table *t, unsigned int i)
-{
-	unsigned int j, size = 0;
-
-	for (j = 0; j < pool->nr_members; j++)
-		if (t->member[j].dev && !joins(pool, t, j))
-			size = max(size, blocks_of(&t->member[j]));
-	return size && blocks_of(&t->member[i]) > size;
+	return a->dev && bdev_logical_block_size(a->dev->bdev) > pool->block_size;
 }
 
 static char *judge_members(struct hy_pool *pool, struct hy_table *t)
@@ -114,8 +107,8 @@ static char *judge_members(struct hy_pool *pool, struct hy_table *t)
 	for (i = 0; i < t->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 
-		if (joins(pool, t, i) && has_larger_blocks(pool, t, i))
-			return "a member that joins has larger logical blocks than the live pool";
+		if (has_larger_blocks(pool, &t->member[i]))
+			return "a member has larger logical blocks than the live pool";
 		if (i >= pool->nr_members) {
 			if (!t->member[i].dev)
 				return "a member that joins can't be lost";

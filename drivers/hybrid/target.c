@@ -308,11 +308,20 @@ static void split_between_granules(struct hy_table *t, struct queue_limits *limi
 	limits->max_hw_sectors = limits->max_sectors;
 }
 
+/* As large as they were, though a member that had such is lost: it may come back under a user. */
+static void keep_block_size(struct hy_pool *pool, struct queue_limits *limits)
+{
+	limits->logical_block_size = max(limits->logical_block_size, pool->block_size);
+	limits->physical_block_size = max(limits->physical_block_size, limits->logical_block_size);
+	limits->io_min = max(limits->io_min, limits->physical_block_size);
+}
+
 static void hybrid_io_hints(struct dm_target *ti, struct queue_limits *limits)
 {
 	struct hy_table *t = ti->private;
 	u32 bytes = t->extent_sectors << SECTOR_SHIFT;
 
+	keep_block_size(t->pool, limits);
 	split_between_granules(t, limits);
 	limits->chunk_sectors = t->extent_sectors;
 	limits->discard_granularity = bytes;

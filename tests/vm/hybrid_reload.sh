@@ -130,4 +130,25 @@ check "the data is there" blkio verify /dev/mapper/r 0 1024 "$seed"
 check "one that is empty is evacuated" message r evacuate 1
 expect_refused "not the last that takes anything" "no other member would take what is written" message r evacuate 0
 check "writes find room" blkio write /dev/mapper/r 1024 8192 "$seed"
+
+# who has the device open knows its logical blocks: they do not grow beneath him, nor shrink to grow again
+disk n 24M mem lbs=4096
+mixed=$(table 32768 128 m6 "o n" 0 "stripe 0") without=${mixed/\/dev\/emudisk\/n/-}
+disk m6 16M
+disk o 24M
+block_is() { [ "$(blockdev --getss /dev/mapper/s)" = "$1" ]; }
+check "a pool of members with unlike blocks" pool s "$mixed"
+check "has the larger ones" block_is 4096
+check "without the member that has them" swap s "$without"
+check "it still has" block_is 4096
+check "which may come back" swap s "$mixed"
+check "to a device that is as it was" block_is 4096
+check "remove" remove_pool s
+check "made without it" pool s "$without"
+check "it has the smaller ones" block_is 512
+expect_refused "the member that has larger ones, now" "larger logical blocks than the live pool" \
+	dmsetup load s --table "$mixed"
+check "remove" remove_pool s
+check "made with it" pool s "$mixed"
+check "it has the larger ones again" block_is 4096
 done_testing
