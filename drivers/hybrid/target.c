@@ -258,6 +258,8 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	if (pool->lost_unflushed)
 		DMERR("a member did not make durable all that was written to it");
 	hy_drain_wait(pool);
+	/* The last bio may be done, and commit_first() not have left its epoch yet. */
+	synchronize_srcu(&pool->srcu);
 }
 
 static int hybrid_preresume(struct dm_target *ti)
