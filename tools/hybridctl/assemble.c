@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "commands.h"
@@ -280,13 +281,13 @@ static int find_one(const struct pools *pools, const char *name, struct pool **p
 	return EXIT_OK;
 }
 
-static int scan(struct pools *pools)
+static int scan(struct pools *pools, dev_t with)
 {
 	int err;
 
 	/* What the system starts from is not to depend on a directory for locks. */
 	lock_devices();
-	err = pools_scan(pools);
+	err = with ? pools_scan_with(pools, with) : pools_scan(pools);
 	return err ? fail("can't list volumes: %s", strerror(-err)) : EXIT_OK;
 }
 
@@ -301,7 +302,7 @@ static int wait_and_scan(struct pools *pools, const char *name, struct pool **p)
 	err = lock_pool(uuid, name);
 	pools_free(pools);
 	if (!err)
-		err = scan(pools);
+		err = scan(pools, 0);
 	if (!err)
 		err = find_one(pools, name, p);
 	if (!err && memcmp((*p)->uuid, uuid, EK_UUID_SIZE))
@@ -329,7 +330,7 @@ static int assemble_one(struct pools *pools, const char *name)
 static int assemble_with(const struct pools *pools, const char *path)
 {
 	struct pools here = { 0 };
-	int head_err, err, ret = EXIT_OK;
+	int nr, err, ret = EXIT_OK;
 	struct bdev dev;
 	unsigned int i;
 
@@ -338,7 +339,10 @@ static int assemble_with(const struct pools *pools, const char *path)
 		return fail("%s: another program has it locked", path);
 	if (err)
 		return fail("%s: %s", path, strerror(-err));
-	if (pools_add(&here, &dev, &head_err) <= 0)
+	nr = pools_add_unowned(&here, &dev);
+	if (nr == -EBUSY)
+		ret = EXIT_FAILED;
+	else if (nr <= 0)
 		ret = fail("%s: no label of a hybrid volume", path);
 	bdev_close(&dev);
 	for (i = 0; i < here.nr; i++) {
@@ -368,6 +372,7 @@ int cmd_assemble(int argc, char **argv)
 	const char *with = NULL;
 	struct pools pools;
 	bool all = false;
+	struct stat st;
 	int opt, err;
 
 	while ((opt = getopt_long(argc, argv, "aw:h", options, NULL)) != -1) {
@@ -387,7 +392,7 @@ int cmd_assemble(int argc, char **argv)
 	if (need_dm())
 		return EXIT_FAILED;
 	/* Looking for a pool and activating it is one step for others. */
-	if (scan(&pools))
+	if (scan(&pools, with && !stat(with, &st) ? st.st_rdev : 0))
 		return EXIT_FAILED;
 	err = all ? assemble_all(&pools) : with ? assemble_with(&pools, with) :
 	      assemble_one(&pools, argv[optind]);

@@ -10,9 +10,11 @@
 
 #include "dm.h"
 #include "msg.h"
+#include "owner.h"
 #include "pool.h"
 #include "store_io.h"
 #include "table.h"
+#include "udev_db.h"
 
 static struct pool *pool_of(struct pools *pools, const struct ek_label_info *info)
 {
@@ -271,15 +273,39 @@ void pool_settle(struct pool *p)
 					      p->other[k].path));
 }
 
-int pools_add(struct pools *pools, const struct bdev *dev, int *head_err)
+static void enter(struct pools *pools, const struct bdev *dev, const struct area *area, int nr)
 {
-	struct area area[AREA_MAX];
-	int i, nr = area_find(dev, area, head_err);
+	int i;
 
 	for (i = 0; i < nr; i++)
 		if (area[i].info.nr_meta <= EK_MAX_META &&
 		    area[i].info.nr_members <= EK_MAX_MEMBERS)
 			add_area(pool_of(pools, &area[i].info), dev, &area[i]);
+}
+
+int pools_add(struct pools *pools, const struct bdev *dev, int *head_err)
+{
+	struct area area[AREA_MAX];
+	int nr = area_find(dev, area, head_err);
+
+	enter(pools, dev, area, nr);
+	return nr;
+}
+
+int pools_add_unowned(struct pools *pools, const struct bdev *dev)
+{
+	struct area area[AREA_MAX];
+	int head_err, nr = area_find(dev, area, &head_err);
+	char *owner;
+
+	/* Of a device that is held what is on top is preferred; or it is that which we look for. */
+	owner = nr > 0 && !bdev_has_holders(dev->rdev) ? owner_of(dev, area, nr) : NULL;
+	if (owner) {
+		warn("%s: passed over, as it %s", dev->path, owner);
+		free(owner);
+		return -EBUSY;
+	}
+	enter(pools, dev, area, nr);
 	return nr;
 }
 
@@ -287,6 +313,8 @@ struct scan {
 	struct pools *pools;
 	struct dm_dev *live;
 	unsigned int nr_live;
+	dev_t with;		/* asked for by the event of this one; or 0 */
+	bool owned;		/* parts of other devices count, too */
 	unsigned int looks;	/* left, at devices that are locked: all of them together */
 };
 
@@ -318,10 +346,16 @@ static void scan_device(void *ctx, dev_t rdev)
 	for (i = 0; i < scan->nr_live; i++)
 		if (makedev(scan->live[i].major, scan->live[i].minor) == rdev)
 			return;
+	/* It may turn out to be a path, or a leg. Its own event looks for its pool again. */
+	if (scan->with && rdev != scan->with && udev_db_is_to_come(rdev))
+		return;
 	path = bdev_path(rdev);
 	/* No medium, suspended, being discarded, gone meanwhile: nothing to be assembled from. */
 	if (!access(path, R_OK) && !open_to_look(scan, &dev, path)) {
-		pools_add(scan->pools, &dev, &err);
+		if (scan->owned)
+			pools_add(scan->pools, &dev, &err);
+		else
+			pools_add_unowned(scan->pools, &dev);
 		bdev_close(&dev);
 	}
 	free(path);
@@ -373,24 +407,46 @@ static void mark_active(struct pools *pools, const char *name)
 	free(params);
 }
 
-int pools_scan(struct pools *pools)
+static int scan_all(struct scan *scan)
 {
-	struct scan scan = { .pools = pools, .looks = LOOKS };
+	struct pools *pools = scan->pools;
 	unsigned int i;
 	int err;
 
 	memset(pools, 0, sizeof(*pools));
-	err = dm_list_hybrid(&scan.live, &scan.nr_live);
+	scan->looks = LOOKS;
+	err = dm_list_hybrid(&scan->live, &scan->nr_live);
 	if (err)
 		return err;
-	bdev_for_each(scan_device, &scan);
-	for (i = 0; i < scan.nr_live; i++)
-		mark_active(pools, scan.live[i].name);
-	dm_free_list(scan.live, scan.nr_live);
+	bdev_for_each(scan_device, scan);
+	for (i = 0; i < scan->nr_live; i++)
+		mark_active(pools, scan->live[i].name);
+	dm_free_list(scan->live, scan->nr_live);
 	for (i = 0; i < pools->nr; i++)
 		if (!pools->pool[i].active)
 			pool_settle(&pools->pool[i]);
 	return 0;
+}
+
+int pools_scan(struct pools *pools)
+{
+	struct scan scan = { .pools = pools };
+
+	return scan_all(&scan);
+}
+
+int pools_scan_with(struct pools *pools, dev_t with)
+{
+	struct scan scan = { .pools = pools, .with = with };
+
+	return scan_all(&scan);
+}
+
+int pools_scan_owned(struct pools *pools)
+{
+	struct scan scan = { .pools = pools, .owned = true };
+
+	return scan_all(&scan);
 }
 
 void pools_free(struct pools *pools)

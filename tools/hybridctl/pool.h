@@ -35,8 +35,15 @@ struct pools {
 	unsigned int nr;
 };
 
-/* All pools whose labels are on the machine's block devices; which are active. */
+/*
+ * All pools whose labels are on the machine's block devices; which are active.  What is part of
+ * another device is passed over, as owner_of() tells it.
+ */
 int pools_scan(struct pools *pools);
+/* For an event of @with: of the others only those that udev has looked at. */
+int pools_scan_with(struct pools *pools, dev_t with);
+/* What is part of another device, too: to know whether a label is there, not to write to it. */
+int pools_scan_owned(struct pools *pools);
 /*
  * Take the superblock's word for which areas are members, if it can be read: areas that were
  * removed, or never quite joined, still carry labels.
@@ -44,6 +51,8 @@ int pools_scan(struct pools *pools);
 void pool_settle(struct pool *pool);
 /* Enter the areas found on @dev; number of them or as area_find(). */
 int pools_add(struct pools *pools, const struct bdev *dev, int *head_err);
+/* The same of one that is part of nothing else, else -EBUSY with the reason printed. */
+int pools_add_unowned(struct pools *pools, const struct bdev *dev);
 void pools_free(struct pools *pools);
 
 /* By name or uuid: the number of pools that match, @pool the last of them. */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who a device belongs to that carries a label: a leg of a mirror, or a path of a multipath device,
+ * shows what is on top of it, label and all, and must not be written to beside it.
+ */
+#ifndef HYBRIDCTL_OWNER_H
+#define HYBRIDCTL_OWNER_H
+
+#include "area.h"
+
+/*
+ * What @dev, on which area_find() has found these areas, is a part of, as far as signatures and
+ * udev's database tell; NULL: of nothing; free().  Not for one that is held: what holds it is on
+ * top.
+ */
+char *owner_of(const struct bdev *dev, const struct area *area, int nr);
+
+#endif
