@@ -414,6 +414,11 @@ runs "assemble: not by a path" 1 '/dev/emudisk/e: passed over, as it is a path o
 : >/run/udev/control
 runs "assemble --with: not by what udev has yet to look at" 0 'member 1 not there yet' hybridctl assemble --with "$A"
 rm -r /run/udev/control /run/udev/data
+check "what is suspended" eval 'dmsetup create leg --table "0 40960 linear /dev/emudisk/e 0" && dmsetup suspend leg &&
+	dmsetup create above --table "0 1000 linear /dev/mapper/leg 0"'
+runs "list: is not waited for" 0 '/dev/mapper/above: passed over, it is suspended.*/dev/mapper/leg: passed over, it is' \
+	timeout -s KILL 60 hybridctl list
+check "gone" eval 'dmsetup remove above; dmsetup resume leg && dmsetup remove leg'
 runs "assemble: by what is nobody's" 0 '/dev/mapper/t' hybridctl assemble t
 runs "stop" 0 '' hybridctl stop t
 remove_disk e

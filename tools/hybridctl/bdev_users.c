@@ -327,6 +327,27 @@ char *bdev_users(dev_t rdev)
 	return found ? found : opened_by(rdev);
 }
 
+static bool suspended_below(void *ctx, const char *name, dev_t rdev)
+{
+	(void)ctx;
+	(void)name;
+	return bdev_is_suspended(rdev);
+}
+
+bool bdev_is_suspended(dev_t rdev)
+{
+	char *line = sysfs_line(rdev, "/dm/suspended"), *dir;
+	bool is = line && !strcmp(line, "1");
+
+	free(line);
+	if (is)
+		return true;
+	dir = sysfs_dir(rdev, "/slaves");
+	is = each_in(dir, suspended_below, NULL);
+	free(dir);
+	return is;
+}
+
 static bool any(void *ctx, const char *name, dev_t rdev)
 {
 	(void)ctx;

@@ -632,6 +632,12 @@ static void look_for_left(void *ctx, dev_t rdev)
 
 	if (is_on_volume(left, rdev) || (bdev_has_holders(rdev) && !is_member(left->l, rdev)))
 		return;
+	/* Reading it might take for ever, with the devices' lock held. */
+	if (bdev_is_suspended(rdev)) {
+		warn("%s: %u:%u is suspended, and not looked at", left->l->name, major(rdev),
+		     minor(rdev));
+		return;
+	}
 	if (!has_left(left->l, &left->sb, left->k, rdev))
 		return;
 	left->at = rdev;

@@ -315,21 +315,36 @@ struct scan {
 	unsigned int nr_live;
 	dev_t with;		/* asked for by the event of this one; or 0 */
 	bool owned;		/* parts of other devices count, too */
-	unsigned int looks;	/* left, at devices that are locked: all of them together */
+	unsigned int looks;	/* left, at devices that are locked or suspended: all together */
 };
 
 #define LOOKS	40		/* 50 ms each: who makes a partition has a device for a moment */
 
-/* What is passed over may be what a volume lacks then, so it is said. */
-static int open_to_look(struct scan *scan, struct bdev *dev, const char *path)
+static bool may_wait(struct scan *scan)
 {
 	const struct timespec nap = { 0, 50 * 1000000L };
+
+	if (!scan->looks)
+		return false;
+	scan->looks--;
+	nanosleep(&nap, NULL);
+	return true;
+}
+
+/* What is passed over may be what a volume lacks then, so it is said. */
+static int open_to_look(struct scan *scan, struct bdev *dev, const char *path, dev_t rdev)
+{
+	bool suspended;
 	int err;
 
-	while ((err = bdev_open(dev, path, BDEV_LOOK)) == -EAGAIN && scan->looks) {
-		scan->looks--;
-		nanosleep(&nap, NULL);
+	while ((suspended = bdev_is_suspended(rdev)) && may_wait(scan))
+		;
+	if (suspended) {
+		warn("%s: passed over, it is suspended or lies on what is", path);
+		return -EBUSY;
 	}
+	while ((err = bdev_open(dev, path, BDEV_LOOK)) == -EAGAIN && may_wait(scan))
+		;
 	if (err == -EAGAIN)
 		warn("%s: passed over, another program has it locked", path);
 	return err;
@@ -350,8 +365,8 @@ static void scan_device(void *ctx, dev_t rdev)
 	if (scan->with && rdev != scan->with && udev_db_is_to_come(rdev))
 		return;
 	path = bdev_path(rdev);
-	/* No medium, suspended, being discarded, gone meanwhile: nothing to be assembled from. */
-	if (!access(path, R_OK) && !open_to_look(scan, &dev, path)) {
+	/* No medium, being discarded, gone meanwhile: nothing to be assembled from. */
+	if (!access(path, R_OK) && !open_to_look(scan, &dev, path, rdev)) {
 		if (scan->owned)
 			pools_add(scan->pools, &dev, &err);
 		else
