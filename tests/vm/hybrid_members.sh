@@ -46,6 +46,13 @@ is "lies on both" "$(status p dev.0.used) $(status p dev.1.used)" "192 192"
 check_fails "a device that is one already" "in use" ctl add p /dev/emudisk/b
 check_fails "no device" "No such file" ctl add p /dev/none
 mkfs.ext4 -q -F /dev/emudisk/c
+# a write to it would wait for itself
+check "what lies on the volume" eval 'dmsetup create on --table "0 32768 linear $dev 0" && dmsetup create onon --table "0 32768 linear /dev/mapper/on 0"'
+check_fails "is no member of it" "/dev/mapper/onon: lies on the volume itself" ctl add p /dev/mapper/onon
+check_fails "takes no member's place" "/dev/mapper/onon: lies on the volume itself" ctl replace p 1 /dev/mapper/onon
+check_fails "nor its metadata" "/dev/mapper/onon: lies on the volume itself" ctl metadata p move 0 /dev/mapper/onon
+check "nothing has changed" eval 'dmsetup remove onon && dmsetup remove on && blkio verify $dev 0 49152 "$seed"'
+check_fails "nor is the volume itself" "lies on the volume itself" ctl add p $dev
 check_fails "one with a file system on it" "has an ext4 signature" ctl add p /dev/emudisk/c
 load 8M
 check "a third joins under load" ctl add p /dev/emudisk/c --force

@@ -66,6 +66,8 @@ bool bdev_has_holders(dev_t rdev);
 bool bdev_is_suspended(dev_t rdev);
 /* Does @upper lie on @lower, through any number of layers? */
 bool bdev_is_above(dev_t upper, dev_t lower);
+/* Is it that device, or on top of it, also by a partition or a loop device's file? */
+bool bdev_lies_on(dev_t upper, dev_t lower);
 
 /* Call @fn for every block device there is, for one that lies on others before these; by name. */
 void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx);

@@ -380,6 +380,46 @@ bool bdev_is_above(dev_t upper, dev_t lower)
 	return is;
 }
 
+/* The disk that a partition is of; holders know only that. */
+static dev_t disk_of(dev_t rdev)
+{
+	char *line = sysfs_line(rdev, "/partition"), *dev;
+	unsigned int ma, mi;
+
+	if (!line)
+		return rdev;
+	dev = sysfs_line(rdev, "/../dev");
+	if (dev && sscanf(dev, "%u:%u", &ma, &mi) == 2)
+		rdev = makedev(ma, mi);
+	free(dev);
+	free(line);
+	return rdev;
+}
+
+/* Of a loop device: what the file system of its file is on. */
+static dev_t file_system_of(dev_t rdev)
+{
+	char *file = sysfs_line(rdev, "/loop/backing_file");
+	struct stat st;
+	dev_t on = 0;
+
+	if (file && !stat(file, &st))
+		on = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+	free(file);
+	return on;
+}
+
+bool bdev_lies_on(dev_t upper, dev_t lower)
+{
+	dev_t disk = disk_of(upper), on;
+
+	if (upper == lower || disk == lower || bdev_is_above(upper, lower) ||
+	    bdev_is_above(disk, lower))
+		return true;
+	on = file_system_of(disk);
+	return on && (on == lower || bdev_is_above(on, lower));
+}
+
 static unsigned int height(dev_t rdev);
 
 static bool higher(void *ctx, const char *name, dev_t rdev)

@@ -87,6 +87,9 @@ int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
 		return fail("%s: %s", path, strerror(errno));
 	if (!S_ISBLK(st.st_mode))
 		return fail("%s: not a block device", path);
+	/* A write to it would wait for one that the volume can't end before it. */
+	if (how->volume && bdev_lies_on(st.st_rdev, how->volume))
+		return fail("%s: lies on the volume itself", path);
 	err = bdev_open(dev, path, BDEV_WRITE | BDEV_EXCL);
 	if (err == -EBUSY)
 		return fresh_in_use(path, st.st_rdev);

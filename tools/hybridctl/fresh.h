@@ -15,6 +15,7 @@ struct fresh {
 	bool force;		/* whatever is on it */
 	bool volatile_ok;	/* RAM disks, too */
 	bool leftover;		/* a label of ours on it is nobody's member */
+	dev_t volume;		/* that it is for, which it must not lie on; 0: there is none yet */
 };
 
 /* Open @path for writing, alone; prints why not.  EXIT_OK, EXIT_FAILED with @dev closed. */

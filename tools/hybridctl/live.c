@@ -123,6 +123,13 @@ static bool is_on(const struct table_area *a, dev_t rdev)
 	return number_is(a->dev, &used) && (used == rdev || bdev_is_above(used, rdev));
 }
 
+dev_t live_rdev(const struct live *l)
+{
+	struct dm_dev dev;
+
+	return dm_lookup(l->name, &dev) > 0 ? makedev(dev.major, dev.minor) : 0;
+}
+
 bool live_uses(const struct live *l, dev_t rdev)
 {
 	bool uses = false;

@@ -51,6 +51,8 @@ int live_metadata_on(const struct live *l, unsigned int i);
 
 /* The superblock as it is on the media; prints why it can't be had. */
 int live_super(const struct live *l, struct ek_super *sb);
+/* The volume's own device; 0: it is gone. */
+dev_t live_rdev(const struct live *l);
 /* Is the device, or one that lies on it, in the volume's table? */
 bool live_uses(const struct live *l, dev_t rdev);
 

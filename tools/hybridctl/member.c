@@ -212,6 +212,7 @@ static int add(struct live *l, const char *path, const struct fresh *how, int in
 	/* One that was killed between load and resume would hold the device. */
 	dm_clear(l->name);
 	mine.leftover = member_is_leftover(l, path);
+	mine.volume = live_rdev(l);
 	err = fresh_open(&dev, path, &mine);
 	if (err)
 		return err;

@@ -527,6 +527,7 @@ int mirror_move(struct live *l, unsigned int k, const char *path, const struct f
 		return err;
 	dm_clear(l->name);
 	mine.leftover = member_is_leftover(l, path);
+	mine.volume = live_rdev(l);
 	err = fresh_open(&p.dev, path, &mine);
 	if (!err) {
 		err = alone ? settle_in_alone(l, &p, k) : settle_in(l, &p, k);
