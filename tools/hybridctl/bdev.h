@@ -57,6 +57,10 @@ int bdev_lock(const struct bdev *dev);
 char *bdev_volatile(dev_t rdev);
 /* Who uses it: "mounted on /mnt", "part of dm device vg-lv", ...; NULL: nobody known; free(). */
 char *bdev_users(dev_t rdev);
+/* Those of them who do so until they are told otherwise; not who only has it open. */
+char *bdev_keepers(dev_t rdev);
+/* Have udev look at it anew, as it does by itself when somebody has closed it who could write. */
+void bdev_announce(dev_t rdev);
 /* Where a file system of a type that begins so is mounted from it; NULL: nowhere; free(). */
 char *bdev_mounted(dev_t rdev, const char *type);
 /* Its node's path: "/dev/sda", "/dev/mapper/x"; free(). */

@@ -308,7 +308,7 @@ static char *opened_by(dev_t rdev)
 	return found;
 }
 
-char *bdev_users(dev_t rdev)
+char *bdev_keepers(dev_t rdev)
 {
 	char *found = mounted_on(rdev), *dir;
 
@@ -324,7 +324,26 @@ char *bdev_users(dev_t rdev)
 		each_in(dir, partition_used, &found);
 		free(dir);
 	}
+	return found;
+}
+
+char *bdev_users(dev_t rdev)
+{
+	char *found = bdev_keepers(rdev);
+
 	return found ? found : opened_by(rdev);
+}
+
+void bdev_announce(dev_t rdev)
+{
+	char *path = sysfs_dir(rdev, "/uevent");
+	FILE *f = fopen(path, "we");
+
+	free(path);
+	if (!f)
+		return;
+	fputs("change", f);
+	fclose(f);
 }
 
 static bool suspended_below(void *ctx, const char *name, dev_t rdev)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 
 #include "bdev.h"
 #include "commands.h"
@@ -21,24 +22,54 @@ static int in_use(const char *name, const struct dm_dev *dev)
 	return ret;
 }
 
+#define LOOKS	40	/* 50 ms apart */
+
+/*
+ * Who has closed it after writing has udev look at it, a moment later; others look, too.  Who has
+ * mounted it does not go away by himself.
+ */
+static bool is_passing(const struct dm_dev *dev, unsigned int looks)
+{
+	const struct timespec nap = { 0, 50 * 1000000L };
+	char *keeper;
+
+	if (looks == LOOKS)
+		return false;
+	keeper = bdev_keepers(makedev(dev->major, dev->minor));
+	free(keeper);
+	if (keeper)
+		return false;
+	nanosleep(&nap, NULL);
+	return true;
+}
+
+static int try(const char *name, struct dm_dev *dev)
+{
+	char *why = NULL;
+	int err;
+
+	if (dm_lookup(name, dev) <= 0)
+		return fail("%s: gone", name);
+	if (dev->open_count)
+		return -EBUSY;
+	err = dm_remove(name, &why);
+	if (err && err != -EBUSY)
+		err = fail("%s: %s", name, why);
+	free(why);
+	return err;
+}
+
 static int stop(const char *name)
 {
+	unsigned int looks = 0;
 	struct dm_dev dev;
-	char *why = NULL;
 	int err;
 
 	if (need_volume(name) || live_lock(name))
 		return EXIT_FAILED;
-	if (dm_lookup(name, &dev) <= 0)
-		return fail("%s: gone", name);
-	if (dev.open_count)
-		return in_use(name, &dev);
-	err = dm_remove(name, &why);
-	if (err == -EBUSY)
-		err = in_use(name, &dev);
-	else if (err)
-		err = fail("%s: %s", name, why);
-	free(why);
+	while ((err = try(name, &dev)) == -EBUSY)
+		if (!is_passing(&dev, looks++))
+			return in_use(name, &dev);
 	return err;
 }
 
