@@ -36,6 +36,7 @@ struct create {
 	struct layout layout;
 	struct bdev dev[MAX_SET_DEVS];	/* members, then metadata devices */
 	unsigned int nr_devs;
+	dev_t rdev[MAX_SET_DEVS];
 	char *numbers[MAX_SET_DEVS];	/* "major:minor" */
 	char *params;
 };
@@ -147,6 +148,7 @@ static int judge_device(struct create *c, unsigned int i)
 	if (fresh_open(&c->dev[i], path, &how))
 		return EXIT_FAILED;
 	c->nr_devs = i + 1;
+	c->rdev[i] = st.st_rdev;
 	c->numbers[i] = xasprintf("%u:%u", major(st.st_rdev), minor(st.st_rdev));
 	return EXIT_OK;
 }
@@ -384,6 +386,19 @@ static void name_by_pool(const struct create *c)
 	free(uuid);
 }
 
+/*
+ * udev looked at the devices when we closed them, before the target labelled them, and nothing tells
+ * it of that.  It is to know the pool while the volume is active: else the next event, which may
+ * come when the volume has been stopped, would be the first to show it, and start it.
+ */
+static void announce(const struct create *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_devs; i++)
+		bdev_announce(c->rdev[i]);
+}
+
 static void tell(const struct create *c)
 {
 	const struct layout *l = &c->layout;
@@ -420,6 +435,7 @@ static int build(struct create *c)
 	unlock_devices();
 	dm_settle();
 	name_by_pool(c);
+	announce(c);
 	tell(c);
 	return EXIT_OK;
 }
