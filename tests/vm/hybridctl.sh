@@ -268,6 +268,8 @@ is "identify --udev" "$(<"$out")" "EVENKEEL_UUID=$uuid
 EVENKEEL_NAME=t
 ID_FS_USAGE=raid
 ID_FS_TYPE=evenkeel_member"
+runs "identify --udev --was: known" 0 '^EVENKEEL_UUID=.*EVENKEEL_KNOWN=1' hybridctl identify --udev --was=$uuid "$A"
+runs "identify --udev --was: not known" 0 "EVENKEEL_NAME=t"$'\n'ID_FS_USAGE hybridctl identify --udev --was= "$A"
 runs "identify --udev: no label, no word" 1 '^$' hybridctl identify --udev "$M"
 runs "assemble --with" 0 '/dev/mapper/t' hybridctl assemble --with "$B"
 runs "assemble --with: active" 0 'active already' hybridctl assemble --with "$A"
@@ -488,5 +490,37 @@ sum_up
 is "what was wiped is put back" "$sums" "$before"
 echo "$most" >$discards
 check "gone" dmsetup remove v3
+
+# --- with udev, which the machine has not: its daemon, the rule, and those that it needs
+unset DM_DISABLE_UDEV
+rules=$(mktemp -d)
+cp /usr/lib/udev/rules.d/{55-dm,60-persistent-storage-dm,95-dm-notify}.rules "$rules"
+sed "s|@SBINDIR@|$PWD/build/tools|" tools/system/64-evenkeel.rules >"$rules/64-evenkeel.rules"
+stop_udev() {
+	udevadm control --exit
+	umount /usr/lib/udev/rules.d
+	rm -rf "$rules" /run/udev
+	export DM_DISABLE_UDEV=1
+	take_down
+}
+check "udev" eval 'mount --bind "$rules" /usr/lib/udev/rules.d && /lib/systemd/systemd-udevd --daemon' && trap stop_udev EXIT
+event() { udevadm trigger --settle --action="$1" "/dev/emudisk/$2"; }
+knows() { [[ $'\n'$(udevadm info --query=property "/dev/emudisk/$1") =~ $'\n'EVENKEEL_UUID=([^$'\n']+) ]]; }
+is_there() { hybridctl status t >/dev/null; }
+wipe a b
+check "all is seen" eval 'event add a && event add b'
+runs "create" 0 '/dev/mapper/t' hybridctl create t "$A" "$B"
+check "udev knows the members" wait_for 20 eval 'knows a && knows b'
+check "mkfs" mkfs.ext4 -q /dev/mapper/t
+runs "stop: though udev looks" 0 '' hybridctl stop t
+check "who writes to a member" event change a
+check_fails "starts nothing" "no active volume" is_there
+check "when one appears" event add b
+check "it is there" is_there
+runs "stop" 0 '' hybridctl stop t
+check "it is no member any more" eval 'dd if="$B" of=/tmp/label bs=4k count=1 status=none && blkio zero "$B" 0 8 -- zero "$B" 98296 8 && event change b'
+check_fails "and udev knows" "" knows b
+check "it is again" eval 'dd if=/tmp/label of="$B" bs=4k oflag=direct status=none && event change b'
+check "and udev knows" knows b
 
 done_testing

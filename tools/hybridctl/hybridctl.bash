@@ -50,7 +50,7 @@ _hybridctl() {
 		esac ;;
 	assemble:--with) words=$(_hybridctl_devices) ;;
 	assemble:*) words="--all --with --degraded --help $(hybridctl list --json 2>/dev/null | jq -r '.[].name' 2>/dev/null)" ;;
-	identify:*) words="--udev --help $(_hybridctl_devices)" ;;
+	identify:*) words="--udev --was --help $(_hybridctl_devices)" ;;
 	list:*) words="--json --help" ;;
 	stop:*) words="--help $(_hybridctl_volumes)" ;;
 	status:*) words="--json --help $(_hybridctl_volumes)" ;;

@@ -25,12 +25,14 @@ static void print_property(const char *key, const char *value)
 	putchar('\n');
 }
 
-static void print_udev(const struct ek_label_info *info)
+static void print_udev(const struct ek_label_info *info, const char *was)
 {
 	char name[EK_NAME_SIZE], uuid[UUID_TEXT];
 
 	print_property("EVENKEEL_UUID", uuid_text(uuid, info->pool_uuid));
 	print_property("EVENKEEL_NAME", name_of(info, name));
+	if (!strcmp(was, uuid))
+		print_property("EVENKEEL_KNOWN", "1");
 	/* As for members of md and LVM: what libblkid may have seen in their data is not there. */
 	puts("ID_FS_USAGE=raid\nID_FS_TYPE=evenkeel_member");
 }
@@ -48,7 +50,7 @@ static void print_area(const struct bdev *dev, const struct area *a)
 	       a->head_err ? ", label damaged" : a->copy_err ? ", label's copy damaged" : "");
 }
 
-static int identify(const struct bdev *dev, bool udev)
+static int identify(const struct bdev *dev, bool udev, const char *was)
 {
 	struct area area[AREA_MAX];
 	int head_err, i, nr = area_find(dev, area, &head_err);
@@ -60,7 +62,7 @@ static int identify(const struct bdev *dev, bool udev)
 	if (!nr)
 		return fail("%s: no label of a hybrid volume", dev->path);
 	if (udev)
-		print_udev(&area[0].info);
+		print_udev(&area[0].info, was);
 	else
 		for (i = 0; i < nr; i++)
 			print_area(dev, &area[i]);
@@ -70,8 +72,10 @@ static int identify(const struct bdev *dev, bool udev)
 int cmd_identify(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "udev", no_argument, NULL, 'u' }, OPT_HELP, { NULL, 0, NULL, 0 },
+		{ "udev", no_argument, NULL, 'u' },
+		{ "was", required_argument, NULL, 'w' }, OPT_HELP, { NULL, 0, NULL, 0 },
 	};
+	const char *was = "";
 	struct bdev dev;
 	bool udev = false;
 	int opt, err;
@@ -79,16 +83,19 @@ int cmd_identify(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "uh", options, NULL)) != -1) {
 		if (opt == 'h')
 			return command_help();
-		if (opt != 'u')
+		if (opt == 'u')
+			udev = true;
+		else if (opt == 'w')
+			was = optarg;
+		else
 			return bad_option(argv);
-		udev = true;
 	}
 	if (argc - optind != 1)
 		return usage_error("one device is needed");
 	err = bdev_open(&dev, argv[optind], BDEV_FILES);
 	if (err)
 		return fail("%s: %s", argv[optind], strerror(-err));
-	err = identify(&dev, udev);
+	err = identify(&dev, udev, was);
 	bdev_close(&dev);
 	return err;
 }

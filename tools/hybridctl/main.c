@@ -32,8 +32,10 @@ static const struct command commands[] = {
 	  "  --with DEV       the pool that DEV belongs to, if all of it is there\n"
 	  "  --degraded       without members that are missing, whose data can't be read then\n" },
 	{ "stop", cmd_stop, false, "NAME", "deactivate a volume", "" },
-	{ "identify", cmd_identify, false, "DEV [--udev]", "what a device is to which volume",
-	  "  --udev           as properties for udev's rules\n" },
+	{ "identify", cmd_identify, false, "DEV [--udev [--was UUID]]",
+	  "what a device is to which volume",
+	  "  --udev           as properties for udev's rules\n"
+	  "  --was UUID       and whether it is a part of that pool\n" },
 	{ "list", cmd_list, false, "[--json]", "active and inactive volumes",
 	  "  --json           as JSON\n" },
 	{ "status", cmd_status, false, "NAME [--json]", "a volume's state, loads and response times",
