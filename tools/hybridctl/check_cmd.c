@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "msg.h"
 #include "offline.h"
+#include "quote.h"
 #include "store_io.h"
 
 static void print_findings(const char *kind, const struct findings *f)
@@ -45,7 +46,7 @@ static json_t *findings_json(const struct findings *f)
 	uint64_t i;
 
 	for (i = 0; i < f->nr && i < FINDINGS_KEPT; i++)
-		json_array_append_new(list, json_string(f->text[i]));
+		json_array_append_new(list, text_json(f->text[i]));
 	return list;
 }
 

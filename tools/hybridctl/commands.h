@@ -44,10 +44,6 @@ int bad_option(char **argv);
 /* Options every command takes; getopt_long() values above any character. */
 #define OPT_HELP	{ "help", no_argument, NULL, 'h' }
 
-/* What a volume's name is made of. */
-#define NAME_CHARACTERS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" \
-			"#+-.:=@_"
-
 /* A device name that device-mapper takes as it is; prints why not. */
 bool good_name(const char *name);
 /*

@@ -3,24 +3,28 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check_internal.h"
 #include "commands.h"
 #include "msg.h"
 #include "offline.h"
+#include "quote.h"
 
 static void dump_area(const struct pool_area *a)
 {
 	const struct ek_label_info *l = &a->area.info;
-	char text[AREA_TEXT], uuid[UUID_TEXT];
+	char text[AREA_TEXT], uuid[UUID_TEXT], *path;
 
 	if (!a->there)
 		return;
+	path = quoted(a->path, false);
 	printf("label %s role %s device %s start %llu sectors %llu label %s copy %s\n",
-	       uuid_text(uuid, l->area_uuid), area_text(text, l->role, l->index), a->path,
+	       uuid_text(uuid, l->area_uuid), area_text(text, l->role, l->index), path,
 	       (unsigned long long)l->area_start, (unsigned long long)l->area_sectors,
 	       area_label_error(a->area.head_err), area_label_error(a->area.copy_err));
+	free(path);
 }
 
 static void dump_super(const struct ek_super *sb, unsigned int stale, uint64_t used)

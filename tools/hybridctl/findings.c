@@ -8,6 +8,7 @@
 
 #include "findings.h"
 #include "msg.h"
+#include "quote.h"
 
 void findings_add(struct findings *f, const char *fmt, ...)
 {
@@ -18,7 +19,7 @@ void findings_add(struct findings *f, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (f->nr < FINDINGS_KEPT)
-		f->text[f->nr] = xstrdup(text);
+		f->text[f->nr] = quoted(text, false);	/* of a file any path can be given */
 	f->nr++;
 }
 

@@ -8,6 +8,7 @@
 #include "area.h"
 #include "fresh.h"
 #include "msg.h"
+#include "quote.h"
 #include "signature.h"
 
 #define AREA_TAIL	(1u << 20)	/* where others keep their copies */
@@ -45,7 +46,8 @@ static int check_ours(const struct fresh *how, const struct bdev *dev)
 		return EXIT_OK;
 	if (nr && !how->leftover)
 		return fail("%s: belongs to the hybrid volume %s, pool %s (use --force)", dev->path,
-			    area[0].info.name, uuid_text(uuid, area[0].info.pool_uuid));
+			    name_clean(area[0].info.name),
+			    uuid_text(uuid, area[0].info.pool_uuid));
 	if (head_err == -EUCLEAN || head_err == -EPROTONOSUPPORT)
 		return fail("%s: has a hybrid label that is %s (use --force)", dev->path,
 			    area_label_error(head_err));

@@ -8,12 +8,13 @@
 #include "area.h"
 #include "commands.h"
 #include "msg.h"
+#include "quote.h"
 
 static const char *name_of(const struct ek_label_info *info, char name[EK_NAME_SIZE])
 {
 	memcpy(name, info->name, EK_NAME_SIZE);
 	name[EK_NAME_SIZE - 1] = 0;
-	return name;
+	return name_clean(name);
 }
 
 /* Anybody can write a label: what it says must not end the line and begin a property of its own. */

@@ -11,6 +11,7 @@
 #include "dm.h"
 #include "msg.h"
 #include "pool.h"
+#include "quote.h"
 #include "status.h"
 #include "units.h"
 
@@ -65,14 +66,14 @@ static json_t *paths(const struct pool *p)
 
 	for (i = 0; p && i < p->nr_members; i++)
 		json_array_append_new(list, p->member[i].there ?
-				      json_string(p->member[i].path) : json_null());
+				      text_json(p->member[i].path) : json_null());
 	return list;
 }
 
 static json_t *row_json(const struct row *r)
 {
-	return json_pack("{s:s, s:s*, s:s, s:b, s:i, s:I, s:o, s:s*}",
-			 "name", r->name, "uuid", r->uuid[0] ? r->uuid : NULL, "state", r->state,
+	return json_pack("{s:o, s:s*, s:s, s:b, s:i, s:I, s:o, s:s*}",
+			 "name", text_json(r->name), "uuid", r->uuid[0] ? r->uuid : NULL, "state", r->state,
 			 "active", !r->pool || r->pool->active, "members", (int)r->members,
 			 "bytes", (json_int_t)r->bytes, "devices", paths(r->pool),
 			 "missing", r->missing);

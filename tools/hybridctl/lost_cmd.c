@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* hybridctl lost: ranges that went with members, and the files in them. */
-#include <ctype.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
@@ -13,6 +12,7 @@
 #include "ext_files.h"
 #include "lost.h"
 #include "msg.h"
+#include "quote.h"
 #include "units.h"
 
 #define FILES_SHOWN	1000	/* unless --limit says otherwise */
@@ -93,22 +93,6 @@ static int find(const struct volume *v, const struct asked *a, time_t until, str
 	return err;
 }
 
-/* As in /proc/mounts: a line stays one, and a terminal does nothing. @all: not UTF-8 either. */
-static char *quoted(const char *path, bool all)
-{
-	char *text = xcalloc(4, strlen(path) + 1), *out = text;
-
-	for (; *path; path++) {
-		unsigned char c = *path;
-
-		if (iscntrl(c) || c == '\\' || (all && c >= 0x80))
-			out += sprintf(out, "\\%03o", c);
-		else
-			*out++ = c;
-	}
-	return text;
-}
-
 static void print_file(FILE *out, const struct ext_file *file)
 {
 	char *path = file->path ? quoted(file->path, false) : NULL;
@@ -159,12 +143,7 @@ static json_t *path_json(const char *path)
 	text = quoted(path, false);
 	json = json_string(text);
 	free(text);
-	if (json)
-		return json;
-	text = quoted(path, true);
-	json = json_string(text);
-	free(text);
-	return json;
+	return json ? json : text_json(path);
 }
 
 static json_t *file_json(const struct ext_file *file)

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "dm.h"
 #include "msg.h"
+#include "quote.h"
 
 #define NAME_MAX_LEN	127
 

@@ -12,6 +12,7 @@
 #include "msg.h"
 #include "owner.h"
 #include "pool.h"
+#include "quote.h"
 #include "store_io.h"
 #include "table.h"
 #include "udev_db.h"
@@ -30,6 +31,7 @@ static struct pool *pool_of(struct pools *pools, const struct ek_label_info *inf
 	memcpy(p->uuid, info->pool_uuid, EK_UUID_SIZE);
 	memcpy(p->name, info->name, EK_NAME_SIZE);
 	p->name[EK_NAME_SIZE - 1] = 0;
+	name_clean(p->name);
 	p->extent_sectors = info->extent_sectors;
 	p->nr_meta = info->nr_meta;
 	p->nr_members = info->nr_members;

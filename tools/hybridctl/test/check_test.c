@@ -154,6 +154,21 @@ static void test_none(void)
 	image_close(&set);
 }
 
+/* Anybody can write a label. */
+static void test_name(void)
+{
+	struct image_set set;
+	struct pools pools;
+	char *paths[2] = { set.path[0], set.path[1] };
+
+	image_make(&set, dir);
+	image_named(&set, "a\x20" "b\\x20c\nd\377\033[2J");
+	ktap_ok(!offline_pools(&pools, paths, 2) && pools.nr == 1 &&
+		!strcmp(pools.pool[0].name, "a_b\\x20c_d___2J"), "name: what is in none");
+	pools_free(&pools);
+	image_close(&set);
+}
+
 static char *lay(struct layout *l, uint64_t a, uint64_t b)
 {
 	l->nr_members = 2;
@@ -216,6 +231,11 @@ static void test_common(void)
 	findings_add(&two, "page 2");
 	findings_common(&two, &one);
 	ktap_ok(two.nr == 1 && !strcmp(two.text[0], "page 1"), "findings: of two looks, in order");
+	findings_free(&two);
+	findings_add(&two, "a\nb");
+	ktap_ok(!strcmp(two.text[0], "a\\012b"), "findings: a line stays one");
+	findings_free(&two);
+	findings_add(&two, "page 1");
 	for (i = 0; i <= FINDINGS_KEPT; i++)
 		findings_add(&one, "more");
 	findings_common(&one, &two);
@@ -243,6 +263,7 @@ int main(void)
 	test_map();
 	test_damage();
 	test_none();
+	test_name();
 	test_layout();
 	test_common();
 	rmdir(dir);

@@ -50,6 +50,7 @@ static void must(int err, const char *what)
 }
 
 static unsigned int nr_meta = 2;	/* in labels */
+static const char *name = "testpool";	/* likewise */
 
 static void label(const struct image_set *set, unsigned int file, u32 role, u32 index,
 		  u8 uuid, u64 start, u64 end)
@@ -57,10 +58,11 @@ static void label(const struct image_set *set, unsigned int file, u32 role, u32 
 	struct ek_label_info info = {
 		.role = role, .index = index, .nr_members = 2, .nr_meta = nr_meta,
 		.extent_sectors = IMAGE_EXTENT, .area_start = start, .area_sectors = end - start,
-		.ctime = 1, .name = "testpool",
+		.ctime = 1,
 	};
 	struct ek_label out;
 
+	snprintf(info.name, sizeof(info.name), "%s", name);
 	memset(info.pool_uuid, 0x11, EK_UUID_SIZE);
 	memset(info.area_uuid, uuid, EK_UUID_SIZE);
 	ek_label_encode(&info, &out);
@@ -151,6 +153,19 @@ void image_made_with_one(struct image_set *set)
 		label(set, i, EK_ROLE_MEMBER, i, (EK_ROLE_MEMBER << 4) + i, IMAGE_META,
 		      IMAGE_SECTORS);
 	nr_meta = 2;
+}
+
+void image_named(struct image_set *set, const char *new)
+{
+	unsigned int i;
+
+	name = new;
+	for (i = 0; i < 2; i++) {
+		label(set, i, EK_ROLE_META, i, 0x11, 0, IMAGE_META);
+		label(set, i, EK_ROLE_MEMBER, i, (EK_ROLE_MEMBER << 4) + i, IMAGE_META,
+		      IMAGE_SECTORS);
+	}
+	name = "testpool";
 }
 
 void image_new_area(struct image_set *set, unsigned int i)

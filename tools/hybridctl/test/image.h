@@ -32,6 +32,8 @@ void image_leave(struct image_set *set, unsigned int i);
 void image_wipe_area(struct image_set *set, unsigned int i);
 /* The labels are of a pool that was made with area 0 alone. */
 void image_made_with_one(struct image_set *set);
+/* The labels have another name. */
+void image_named(struct image_set *set, const char *new);
 void image_new_area(struct image_set *set, unsigned int i);
 void image_close(struct image_set *set);
 

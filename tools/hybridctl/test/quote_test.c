@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names and paths that others made. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../quote.h"
+#include "ktap.h"
+
+static void name_is(const char *name, const char *wanted)
+{
+	char buf[64];
+
+	snprintf(buf, sizeof(buf), "%s", name);
+	name_clean(buf);
+	ktap_ok(!strcmp(buf, wanted), "name: %s", buf);
+}
+
+static void text_is(const char *text, bool all, const char *wanted)
+{
+	char *got = quoted(text, all);
+
+	ktap_ok(!strcmp(got, wanted), "quoted: %s", got);
+	free(got);
+}
+
+static void json_is(const char *text, const char *wanted)
+{
+	json_t *json = text_json(text);
+	const char *got = json_string_value(json);
+
+	ktap_ok(got && !strcmp(got, wanted), "JSON: %s", got ? got : "nothing");
+	json_decref(json);
+}
+
+int main(void)
+{
+	setbuf(stdout, NULL);
+	ktap_begin();
+	name_is("vol-1.a:b=c@d_e#f+", "vol-1.a:b=c@d_e#f+");
+	name_is("my\\x20vol", "my\\x20vol");
+	name_is("my\\x2gvol\\x2", "my_x2gvol_x2");
+	name_is("a b\n\033[2J\377\\", "a_b___2J__");
+	name_is("", "");
+	text_is("/dev/sda", true, "/dev/sda");
+	text_is("a\nb\\c\177", false, "a\\012b\\134c\\177");
+	text_is("gr\303\274n", false, "gr\303\274n");
+	text_is("gr\303\274n", true, "gr\\303\\274n");
+	json_is("gr\303\274n\n", "gr\303\274n\n");
+	json_is("gr\374n", "gr\\374n");
+	return ktap_end();
+}
