@@ -86,7 +86,7 @@ size_is() {
 take_down() {
 	umount "$dir" 2>/dev/null
 	emuctl set b stall=0
-	for p in t t2 u other; do dmsetup remove --retry "$p" 2>/dev/null; done
+	for p in t t2 u x other; do dmsetup remove --retry "$p" 2>/dev/null; done
 	rm -f "$out.err"
 	rmdir "$dir"
 	cleanup
@@ -401,24 +401,24 @@ runs "stop" 0 '' hybridctl stop w
 disk e 24M
 check "what a leg shows is shorter" dmsetup create leg --table "0 40960 linear /dev/emudisk/e 0"
 wipe a
-runs "create" 0 '/dev/mapper/t: ' hybridctl create t "$A" /dev/mapper/leg --force
-runs "stop" 0 '' hybridctl stop t
+runs "create" 0 '/dev/mapper/x: ' hybridctl create x "$A" /dev/mapper/leg --force
+runs "stop" 0 '' hybridctl stop x
 # of version 0.90, in the last whole 64 KiB but one: its magic number, major version 0, minor version 90
 check "the leg" eval "printf '\\374\\116\\053\\251\\0\\0\\0\\0\\132\\0\\0\\0' | dd of=/dev/emudisk/e bs=512 seek=49024 status=none && blkio flush /dev/emudisk/e"
-runs "assemble: by what it shows" 0 '/dev/mapper/t' hybridctl assemble t
-runs "stop" 0 '' hybridctl stop t
+runs "assemble: by what it shows" 0 '/dev/mapper/x' hybridctl assemble x
+runs "stop" 0 '' hybridctl stop x
 check "md is not there" dmsetup remove leg
 passed='/dev/emudisk/e: passed over, as it has the signature of a part of another device .linux_raid_member'
-runs "assemble: not by the leg" 1 "$passed.*t: incomplete: .*member 1.* not found" hybridctl assemble t
+runs "assemble: not by the leg" 1 "$passed.*x: incomplete: .*member 1.* not found" hybridctl assemble x
 runs "assemble --with: nor when another disk appears" 0 "member 1 not there yet.*$passed" hybridctl assemble --with "$A"
 runs "assemble --with: nor when it does itself" 1 "$passed" hybridctl assemble --with /dev/emudisk/e
-runs "assemble --all: nor with all" 1 't: incomplete: .*member 1.* not found' hybridctl assemble --all
+runs "assemble --all: nor with all" 1 'x: incomplete: .*member 1.* not found' hybridctl assemble --all
 check "it is none any more" blkio zero /dev/emudisk/e 49024 8
 mkdir -p /run/udev/data
 read -r node </sys/block/emudisk!e/dev
 printf 'I:1\nE:DM_MULTIPATH_DEVICE_PATH=1\n' >/run/udev/data/b$node
 runs "assemble: not by a path" 1 '/dev/emudisk/e: passed over, as it is a path of a multipath device.*incomplete' \
-	hybridctl assemble t
+	hybridctl assemble x
 : >/run/udev/data/b$node
 : >/run/udev/control
 runs "assemble --with: not by what udev has yet to look at" 0 'member 1 not there yet' hybridctl assemble --with "$A"
@@ -428,8 +428,8 @@ check "what is suspended" eval 'dmsetup create leg --table "0 40960 linear /dev/
 runs "list: is not waited for" 0 '/dev/mapper/above: passed over, it is suspended.*/dev/mapper/leg: passed over, it is' \
 	timeout -s KILL 60 hybridctl list
 check "gone" eval 'dmsetup remove above; dmsetup resume leg && dmsetup remove leg'
-runs "assemble: by what is nobody's" 0 '/dev/mapper/t' hybridctl assemble t
-runs "stop" 0 '' hybridctl stop t
+runs "assemble: by what is nobody's" 0 '/dev/mapper/x' hybridctl assemble x
+runs "stop" 0 '' hybridctl stop x
 remove_disk e
 
 # --- a discard that takes its time: dm-delay holds it. Meanwhile the kernel has those wait who read the device.
