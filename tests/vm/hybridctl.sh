@@ -397,6 +397,14 @@ check "it is there" hybridctl status u
 runs "stop" 0 '' hybridctl stop u
 runs "stop" 0 '' hybridctl stop w
 
+# --- names that are not made here: dmsetup's, and what anybody can write into a label
+wipe a
+check "dmsetup: a name with a blank" command dmsetup create "a b" --table "0 4096 hybrid 1 $A 0 128 1 $A 16384 0 stripe 0"
+check "gone" command dmsetup remove "a b"
+runs "list" 0 '^a.x20b +inactive ' hybridctl list
+runs "assemble: as libdevmapper writes it" 0 '/dev/mapper/a.x20b' hybridctl assemble 'a\x20b'
+runs "stop" 0 '' hybridctl stop 'a\x20b'
+
 # --- a leg of md's, a path of multipath's: what is on top of it counts, and it never does
 disk e 24M
 check "what a leg shows is shorter" dmsetup create leg --table "0 40960 linear /dev/emudisk/e 0"

@@ -156,7 +156,7 @@ static int judge(const struct pool *p)
 		return fail("%s: %s", p->name, p->conflict);
 	if (damaged_label(p))
 		return EXIT_FAILED;
-	if (!good_name(p->name))
+	if (!good_label_name(p->name))
 		return EXIT_FAILED;
 	there = dm_lookup(p->name, NULL);
 	if (there > 0)

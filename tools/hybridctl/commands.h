@@ -46,6 +46,8 @@ int bad_option(char **argv);
 
 /* A device name that device-mapper takes as it is; prints why not. */
 bool good_name(const char *name);
+/* Likewise, one that dmsetup may have made: with what libdevmapper writes as \xNN, too. */
+bool good_label_name(const char *name);
 /*
  * Is there a hybrid volume of that name?  EXIT_OK, or EXIT_FAILED with the reason
  * printed.

@@ -146,17 +146,32 @@ int bad_option(char **argv)
 	return usage_error("%s: unknown option, or its argument is missing", argv[optind - 1]);
 }
 
-bool good_name(const char *name)
+static bool name_is_good(const char *name, bool mangled)
 {
-	size_t len = strlen(name);
+	size_t len = strlen(name), n = 0;
 
-	if (!len || len > NAME_MAX_LEN || strspn(name, NAME_CHARACTERS) != len ||
+	if (mangled)
+		while (name[n] && name_takes(name + n))
+			n += name_takes(name + n);
+	else
+		n = strspn(name, NAME_CHARACTERS);
+	if (!len || len > NAME_MAX_LEN || n != len ||
 	    !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "control")) {
 		fail("%s: not a name for a volume (letters, digits and #+-.:=@_, up to %d)",
 		     *name ? name : "''", NAME_MAX_LEN);
 		return false;
 	}
 	return true;
+}
+
+bool good_name(const char *name)
+{
+	return name_is_good(name, false);
+}
+
+bool good_label_name(const char *name)
+{
+	return name_is_good(name, true);
 }
 
 int need_dm(void)
