@@ -52,6 +52,17 @@ ok "fsck.scmfs finds nothing" status 0 "0 faults" fsck.scmfs -n img
 ok "mkfs.scmfs keeps its hands off what is there" status 1 "force" mkfs.scmfs img
 ok "unless it is forced" mkfs.scmfs -f -q img
 ok "too small is told" status 1 "too small" mkfs.scmfs -s 64K small
+ok "and leaves no file" [ ! -e small ]
+echo something >text
+ok "a file with something in it is no image yet" status 1 "force" mkfs.scmfs -s 8M text
+ok "and stays as it is" [ "$(<text)$(stat -c %s text)" = something10 ]
+truncate -s 8K zeroes
+ok "one of zeroes is, unless that is too small" status 1 "too small" mkfs.scmfs -s 64K zeroes
+ok "and stays as it is" [ "$(stat -c %s zeroes)" = 8192 ]
+ok "it becomes one" mkfs.scmfs -q -s 8M zeroes
+ok "in order" status 0 "0 faults" fsck.scmfs -n zeroes
+ok "a device that is not there is not made" status 1 "no such device" mkfs.scmfs -s 8M /dev/no-such-pmem7
+ok "not as a file, either" [ ! -e /dev/no-such-pmem7 ]
 cp img part
 ok "of what is larger it takes as much as it was told to" status 0 "1024 blocks of 4 KiB" mkfs.scmfs -f -s 4M part
 ok "which is in order" status 0 "0 faults" fsck.scmfs -n part

@@ -9,6 +9,7 @@
 
 #include "engine_internal.h"
 #include "feature_names.h"
+#include "file.h"
 #include "image.h"
 
 static const char usage[] =
@@ -92,12 +93,9 @@ static int parse(int c, const char *arg, struct args *a)
 /* Whatever it is: only zeroes are free for the taking. */
 static bool may_overwrite(const struct image *im, const struct args *a)
 {
-	uint64_t look = min_t(uint64_t, im->size, 1 << 20);
+	uint64_t look = min_t(uint64_t, im->size, FILE_LOOK);
 
-	if (a->force || !memchr_inv(im->base, 0, look))
-		return true;
-	fprintf(stderr, "%s: there is something on it; --force overwrites that\n", im->path);
-	return false;
+	return a->force || !memchr_inv(im->base, 0, look) || file_refused(im->path);
 }
 
 /* How much of the image to use, 0: it is smaller than that. */
@@ -163,14 +161,12 @@ static void random_uuid(uint8_t *uuid)
 	uuid[8] = (uuid[8] & 0x3f) | 0x80;
 }
 
-static int make(const char *path, struct args *a)
+static int make_on(const char *path, struct args *a)
 {
 	struct timespec now;
 	struct image im;
 	int r;
 
-	if (a->size && !image_create(path, a->size))
-		return 1;
 	if (!image_open(&im, path, IMAGE_WRITE))
 		return 1;
 	if (!may_overwrite(&im, a)) {
@@ -187,6 +183,19 @@ static int make(const char *path, struct args *a)
 	if (!r && !a->quiet)
 		report(&im);
 	return !image_close(&im) || r;
+}
+
+static int make(const char *path, struct args *a)
+{
+	struct file_before before = { 0 };
+	int r;
+
+	if (a->size && !file_enlarge(path, a->size, a->force, &before))
+		return 1;
+	r = make_on(path, a);
+	if (r)
+		file_take_back(path, &before);
+	return r;
 }
 
 int main(int argc, char **argv)

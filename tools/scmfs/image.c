@@ -76,22 +76,6 @@ close:
 	return false;
 }
 
-bool image_create(const char *path, uint64_t size)
-{
-	struct stat st;
-	bool ok;
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-
-	if (fd < 0)
-		return fail(path, "open");
-	ok = !fstat(fd, &st) &&
-		(!S_ISREG(st.st_mode) || (uint64_t)st.st_size >= size || !ftruncate(fd, size));
-	if (!ok)
-		fail(path, "make it larger");
-	close(fd);
-	return ok;
-}
-
 bool image_close(struct image *im)
 {
 	bool ok = true;

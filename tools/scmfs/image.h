@@ -21,7 +21,6 @@ struct image {
 
 /* Each says what is wrong on standard error and returns false. */
 bool image_open(struct image *im, const char *path, enum image_use use);
-bool image_create(const char *path, uint64_t size);	/* a file, made larger if need be */
 bool image_close(struct image *im);	/* what was changed is on the media */
 
 bool parse_size(const char *text, uint64_t *size);	/* K, M, G, T suffixes */
