@@ -87,6 +87,14 @@ ok "what is not formatted is told, no fault" status 8 "not formatted" fsck.scmfs
 ok "by dumpscmfs, too" status 1 "not formatted" dumpscmfs blank
 truncate -s 4M img
 ok "an image that was cut off is told" status 8 "smaller than the file system" fsck.scmfs img
+full() { "$@" >/dev/full; }
+mkfs.scmfs -f -q -s 8M img
+ok "mkfs.scmfs: what can't be said is a failure" status 1 "can't write" full mkfs.scmfs -f img
+ok "fsck.scmfs, too" status 8 "can't write" full fsck.scmfs -n img
+cp img damaged
+damage damaged 16 XXXX
+ok "beside what it found" status 12 "can't write" full fsck.scmfs -n damaged
+ok "dumpscmfs, too" status 1 "can't write" full dumpscmfs img
 for tool in mkfs.scmfs fsck.scmfs dumpscmfs; do
 	ok "$tool shows its version" status 0 "$tool $(<"$OLDPWD/VERSION")" $tool --version
 done

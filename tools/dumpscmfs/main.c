@@ -210,5 +210,6 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 1;
 	}
-	return dump(argv[optind], ino, all, wear);
+	c = dump(argv[optind], ino, all, wear);
+	return output_is_out("dumpscmfs") ? c : 1;
 }

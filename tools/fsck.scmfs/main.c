@@ -94,5 +94,6 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return FSCK_USAGE;
 	}
-	return check(argv[optind], only, quiet);
+	c = check(argv[optind], only, quiet);
+	return output_is_out("fsck.scmfs") ? c : c | FSCK_ERROR;
 }

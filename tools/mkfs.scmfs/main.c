@@ -219,5 +219,6 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 1;
 	}
-	return make(argv[optind], &a);
+	c = make(argv[optind], &a);
+	return output_is_out("mkfs.scmfs") ? c : 1;
 }

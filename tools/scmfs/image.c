@@ -89,6 +89,14 @@ bool image_close(struct image *im)
 	return ok;
 }
 
+bool output_is_out(const char *tool)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return true;
+	fprintf(stderr, "%s: can't write what is to be said: %s\n", tool, strerror(errno));
+	return false;
+}
+
 bool parse_size(const char *text, uint64_t *size)
 {
 	static const char units[] = "KMGT";
