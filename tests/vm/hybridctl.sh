@@ -188,6 +188,12 @@ is "monitor: blocks" $blocks 3
 runs "monitor: bad interval" 2 'interval' hybridctl monitor t --interval x
 runs "monitor of nothing" 1 'no active volume' hybridctl monitor none --plain --count 1
 
+for c in record report; do
+	runs "$c: for less than the interval" 2 '--for 2: must be at least the interval, 5' hybridctl $c none --for 2 --interval 5
+	runs "$c: in the other order" 2 '--for 2: must be' hybridctl $c none --interval 5 --for 2
+	runs "$c: for as long" 1 'no active volume' hybridctl $c none --for 1 --interval 1
+done
+
 # --- set and policy
 runs "set" 0 '' hybridctl set t alpha=20 period_ms=1000
 table_matches "set: done" t "alpha 20"

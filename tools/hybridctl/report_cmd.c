@@ -12,6 +12,8 @@
 #include "record.h"
 #include "report.h"
 
+#define LEAST_SECONDS	.05
+
 struct asked {
 	const char *what, *output;
 	double interval, seconds;
@@ -34,15 +36,17 @@ static int parse(int argc, char **argv, struct asked *a)
 		{ "for", required_argument, NULL, 'f' },
 		{ "output", required_argument, NULL, 'o' }, OPT_HELP, { NULL, 0, NULL, 0 },
 	};
+	const char *given = NULL;
 	int opt, err = EXIT_OK;
 
 	while (!err && (opt = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
 		switch (opt) {
 		case 'i':
-			err = parse_seconds("--interval", optarg, .05, &a->interval);
+			err = parse_seconds("--interval", optarg, LEAST_SECONDS, &a->interval);
 			break;
 		case 'f':
-			err = parse_seconds("--for", optarg, a->interval, &a->seconds);
+			err = parse_seconds("--for", optarg, LEAST_SECONDS, &a->seconds);
+			given = optarg;
 			break;
 		case 'o':
 			a->output = optarg;
@@ -55,6 +59,12 @@ static int parse(int argc, char **argv, struct asked *a)
 	}
 	if (err)
 		return err;
+	if (given && a->seconds < a->interval)
+		return usage_error("--for %s: must be at least the interval, %g", given,
+				   a->interval);
+	/* Of a report, and if it is not to be for ever. */
+	if (!given && a->seconds && a->seconds < a->interval)
+		a->seconds = a->interval;
 	if (argc - optind != 1)
 		return usage_error("one name is needed");
 	a->what = argv[optind];
