@@ -76,7 +76,8 @@ int cmd_grow(int argc, char **argv)
 	err = live_open(&l, argv[optind]);
 	if (!err) {
 		extent = l.st.extent_sectors * SECTOR_SIZE;
-		err = member_grow(&l, (o.size + extent - 1) / extent * l.st.extent_sectors);
+		err = member_grow(&l, (o.size / extent + !!(o.size % extent)) *
+				      l.st.extent_sectors);
 	}
 	live_close(&l);
 	return err;
