@@ -5,7 +5,9 @@
 # timeout: 60
 set -u
 cd "$(dirname "$(readlink -f "$0")")/.." || exit
-make -s -C tools/mkfs.scmfs && make -s -C tools/fsck.scmfs && make -s -C tools/dumpscmfs || exit
+for tool in mkfs.scmfs fsck.scmfs dumpscmfs emuctl mem2mctl nlctl nlstore scmfsctl; do
+	make -s -C tools/$tool || exit
+done
 PATH=$PWD/build/tools:$PATH
 dir=$(mktemp -d) || exit
 trap 'rm -rf "$dir"' EXIT
@@ -95,6 +97,10 @@ cp img damaged
 damage damaged 16 XXXX
 ok "beside what it found" status 12 "can't write" full fsck.scmfs -n damaged
 ok "dumpscmfs, too" status 1 "can't write" full dumpscmfs img
+# of the others, which take a machine for all else
+for tool in emuctl mem2mctl nlctl nlstore scmfsctl; do
+	ok "$tool, too" status 1 "cannot write: No space" full $tool --version
+done
 for tool in mkfs.scmfs fsck.scmfs dumpscmfs; do
 	ok "$tool shows its version" status 0 "$tool $(<"$OLDPWD/VERSION")" $tool --version
 done

@@ -71,7 +71,7 @@ int cmd_delete(int argc, char **argv)
 	return err;
 }
 
-int devices_main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	int i;
 
@@ -92,4 +92,14 @@ int devices_main(int argc, char **argv)
 	if (command_current->needs_module && setup())
 		return EXIT_FAILED;
 	return command_current->run(argc - 2, argv + 2);
+}
+
+int devices_main(int argc, char **argv)
+{
+	int err = run(argc, argv);
+
+	/* Output that did not get out (a full disk, a closed pipe) is a failure, too. */
+	if (fflush(stdout) || ferror(stdout))
+		return err ? err : complain("cannot write: %s", strerror(errno));
+	return err;
 }

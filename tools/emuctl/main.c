@@ -160,12 +160,10 @@ static const struct {
 	{ "power", cmd_power }, { "record", cmd_record },
 };
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	const char *patience = getenv("EMUCTL_PATIENCE_MS");
 	size_t i;
 
-	configfs.patience_ms = patience ? strtol(patience, NULL, 10) : PATIENCE_MS;
 	if (argc < 2)
 		return usage();
 	if (!strcmp(argv[1], "--version")) {
@@ -181,4 +179,18 @@ int main(int argc, char **argv)
 	}
 	complain("no command %s", argv[1]);
 	return usage();
+}
+
+int main(int argc, char **argv)
+{
+	const char *patience = getenv("EMUCTL_PATIENCE_MS");
+	int err;
+
+	configfs.patience_ms = patience ? strtol(patience, NULL, 10) : PATIENCE_MS;
+	err = run(argc, argv);
+	/* Output that did not get out (a full disk, a closed pipe) is a failure, too. */
+	if (!fflush(stdout) && !ferror(stdout))
+		return err;
+	clearerr(stdout);	/* the tests' shell goes on */
+	return err ? err : complain("cannot write: %s", strerror(errno));
 }
