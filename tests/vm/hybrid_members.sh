@@ -102,7 +102,7 @@ check "and in what is new" blkio write $dev 49152 $((size - 49152)) 7 -- flush $
 	verify $dev 49152 $((size - 49152)) 7
 check_fails "not smaller" "would become smaller" ctl grow p --size 1M
 check_fails "not beyond its members" "longer than its members" ctl grow p --size 1G
-check_fails "nor by as much as there are numbers" "longer than its members" ctl grow p --size 18446744073709551615
+check_fails "nor by as much as there are numbers" "too large" ctl grow p --size 18446744073709551615
 field_is "it goes on" p mode rw
 check "stop" ctl stop p
 check "sound" is_whole /dev/emudisk/{m,a,b,c}

@@ -67,7 +67,7 @@ char *owner_of(const struct bdev *dev, const struct area *area, int nr)
 
 	if (dev->rdev && udev_db_is(dev->rdev, "DM_MULTIPATH_DEVICE_PATH", "1"))
 		return xstrdup("is a path of a multipath device");
-	/* Its own, as it moves the offset; and not for direct I/O, as libblkid's buffers are not. */
+	/* Its own, and not for direct I/O, for which libblkid's buffers are not aligned. */
 	fd = open(dev->path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;

@@ -14,7 +14,7 @@
 
 static char path[] = "/tmp/owner-test-XXXXXX";
 
-/* As what is kept with it: 0.90 in the last whole 64 KiB but one, the firmware's in the last KiB. */
+/* 0.90 in the last whole 64 KiB but one, the firmware's in the last KiB. */
 #define MD_0_90(size)	(((size) & ~0xffffu) - 0x10000u)
 #define ISW(size)	((size) - 1024u)
 
