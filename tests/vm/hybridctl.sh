@@ -433,6 +433,7 @@ read -r node </sys/block/emudisk!e/dev
 printf 'I:1\nE:DM_MULTIPATH_DEVICE_PATH=1\n' >/run/udev/data/b$node
 runs "assemble: not by a path" 1 '/dev/emudisk/e: passed over, as it is a path of a multipath device.*incomplete' \
 	hybridctl assemble x
+refuses "create: of a path" 'is a path of a multipath device \(use --force\)' hybridctl create t3 /dev/emudisk/e
 : >/run/udev/data/b$node
 : >/run/udev/control
 runs "assemble --with: not by what udev has yet to look at" 0 'member 1 not there yet' hybridctl assemble --with "$A"

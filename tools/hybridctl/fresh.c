@@ -10,6 +10,7 @@
 #include "msg.h"
 #include "quote.h"
 #include "signature.h"
+#include "udev_db.h"
 
 #define AREA_TAIL	(1u << 20)	/* where others keep their copies */
 
@@ -32,6 +33,14 @@ static int check_volatile(const struct fresh *how, const char *path, dev_t rdev)
 	     path, found);
 	free(found);
 	return EXIT_FAILED;
+}
+
+/* multipath may have let it go for the moment; past it one path would be written to. */
+static int check_path(const struct fresh *how, const char *path, dev_t rdev)
+{
+	if (how->force || !udev_db_is(rdev, "DM_MULTIPATH_DEVICE_PATH", "1"))
+		return EXIT_OK;
+	return fail("%s: is a path of a multipath device (use --force)", path);
 }
 
 static int check_ours(const struct fresh *how, const struct bdev *dev)
@@ -73,7 +82,7 @@ static int check_signature(const struct fresh *how, const char *path)
 
 static int judge(const struct bdev *dev, const struct fresh *how)
 {
-	if (check_volatile(how, dev->path, dev->rdev))
+	if (check_volatile(how, dev->path, dev->rdev) || check_path(how, dev->path, dev->rdev))
 		return EXIT_FAILED;
 	if (dev->sectors < FRESH_MEMBER_HEAD / SECTOR_SIZE)
 		return fail("%s: too small", dev->path);
