@@ -388,8 +388,8 @@ static void name_by_pool(const struct create *c)
 
 /*
  * udev looked at the devices when we closed them, before the target labelled them, and nothing
- * tells it of that.  It is to know the pool while the volume is active: else the next event, which may
- * come when the volume has been stopped, would be the first to show it, and start it.
+ * tells it of that.  It is to know the pool while the volume is active: else the next event, which
+ * may come when the volume has been stopped, would be the first to show it, and start it.
  */
 static void announce(const struct create *c)
 {
