@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reserved memory and DAX devices as one piece of addresses; range.h has the contract. */
+#include <linux/badblocks.h>
 #include <linux/blkdev.h>
 #include <linux/dax.h>
 #include <linux/export.h>
@@ -304,7 +305,21 @@ static int scm_range_no_dax(struct scm_range *range, struct block_device *bdev)
 			      bdev);
 }
 
-/* All of the range has to be one piece of addresses. */
+/*
+ * Where pages are, and how many of them in one piece. A bad sector among them is an error to who
+ * asks for access, so one sector would make all of the device useless; who asks in order to write
+ * over what is bad is told where that is as well.
+ */
+static long scm_range_ask(struct scm_range *range, pgoff_t page, long pages, void **kaddr)
+{
+	long n = dax_direct_access(range->dax, page, pages, DAX_ACCESS, kaddr, NULL);
+
+	if (n == -EIO || n == -EHWPOISON)
+		n = dax_direct_access(range->dax, page, pages, DAX_RECOVERY_WRITE, kaddr, NULL);
+	return min(n, pages);
+}
+
+/* All of the range has to be one piece of addresses, bad memory in it or not. */
 static int scm_range_map_dax(struct scm_range *range, const struct block_device *bdev)
 {
 	long pages = PHYS_PFN(range->bytes), n = 0;
@@ -313,7 +328,7 @@ static int scm_range_map_dax(struct scm_range *range, const struct block_device 
 	int cookie = dax_read_lock();
 
 	for (at = 0; at < pages; at += n) {
-		n = dax_direct_access(range->dax, first + at, pages - at, DAX_ACCESS, &kaddr, NULL);
+		n = scm_range_ask(range, first + at, pages - at, &kaddr);
 		if (n <= 0 || (at && kaddr != range->addr + PFN_PHYS(at)))
 			break;
 		if (!at)
@@ -323,7 +338,7 @@ static int scm_range_map_dax(struct scm_range *range, const struct block_device 
 	if (at >= pages)
 		return 0;
 	if (n < 0)
-		return scm_range_fail(range, n, "/dev/%pg: bad memory, or none, at byte %llu", bdev,
+		return scm_range_fail(range, n, "/dev/%pg: no memory at byte %llu", bdev,
 				      (u64)PFN_PHYS(at));
 	return scm_range_fail(range, -EOPNOTSUPP, "/dev/%pg: not one piece of memory", bdev);
 }
@@ -337,6 +352,7 @@ static int scm_range_map_dax(struct scm_range *range, const struct block_device 
  *
  * What is mapped has to stay where it is, so device-mapper's devices don't do: their table may be
  * changed beneath. Memory has one holder, so only one partition of a device can be taken at a time.
+ * Bad memory is taken with the rest: who reads it has to survive that.
  * Context: process context.
  * Return: 0 or a negative error number with the range's error set; -EBUSY: somebody holds it.
  */
@@ -348,6 +364,7 @@ int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 by
 	if (bytes > most)
 		return scm_range_fail(range, -ENOSPC, "/dev/%pg has %llu bytes", bdev, most);
 	range->bytes = bytes;
+	range->bdev = bdev;
 	range->holder = holder;
 	range->dax = fs_dax_get_by_bdev(bdev, &range->dax_offset, holder, range->dax_ops);
 	if (!range->dax)
@@ -372,3 +389,41 @@ void scm_range_put_dax(struct scm_range *range)
 	range->addr = NULL;
 }
 EXPORT_SYMBOL_GPL(scm_range_put_dax);
+
+#define SCM_BAD_LOOK	((u64)SZ_1G)	/* the list takes numbers of sectors as int */
+
+/**
+ * scm_range_next_bad - the next memory that the device's driver knows to be bad
+ * @range: from scm_range_get_dax(), or reserved memory, of which nobody knows anything
+ * @from: byte of the range to begin at
+ * @to: byte behind the last that is of interest
+ * @bytes: how much of it is bad in a row, at least
+ *
+ * Context: any.
+ * Return: the first byte of it, a multiple of the sector size unless it is @from; @to: there is
+ * none.
+ */
+u64 scm_range_next_bad(const struct scm_range *range, u64 from, u64 to, u64 *bytes)
+{
+	struct badblocks *bb = range->dax ? range->bdev->bd_disk->bb : NULL;
+	u64 start, at = from, n, first, end;
+	sector_t bad;
+	int nr;
+
+	if (!bb || !READ_ONCE(bb->count))
+		return to;
+	start = (u64)get_start_sect(range->bdev) << SECTOR_SHIFT;
+	for (; at < to; at += n) {
+		n = min(to - at, SCM_BAD_LOOK);
+		first = (start + at) >> SECTOR_SHIFT;
+		end = DIV_ROUND_UP_ULL(start + at + n, SECTOR_SIZE);
+		if (!badblocks_check(bb, first, end - first, &bad, &nr))
+			continue;
+		end = ((bad + nr) << SECTOR_SHIFT) - start;
+		at = max(at, (max(bad, first) << SECTOR_SHIFT) - start);
+		*bytes = min(to, end) - at;
+		return at;
+	}
+	return to;
+}
+EXPORT_SYMBOL_GPL(scm_range_next_bad);

@@ -3,24 +3,48 @@
 #include <linux/dax.h>
 #include <linux/mm.h>
 #include <linux/pfn_t.h>
+#include <linux/sizes.h>
 
 #include "mem2m.h"
+
+#define M2_DAX_LOOK	((long)SZ_256K)	/* pages: the list takes numbers of sectors as int */
+
+/*
+ * How many pages of @nr_pages can be had: none with bad memory among them, but for who means to
+ * write over that. He gets those before it, or one page of it.
+ */
+static long m2_dax_pages(struct m2_dev *dev, u64 offset, long nr_pages, enum dax_access_mode mode)
+{
+	u64 sector = offset >> SECTOR_SHIFT;
+	sector_t bad_sector;
+	int nr_bad;
+
+	if (likely(!dev->bb.count))
+		return LONG_MAX;
+	nr_pages = min(nr_pages, M2_DAX_LOOK);
+	if (!badblocks_check(&dev->bb, sector, PFN_PHYS(nr_pages) >> SECTOR_SHIFT, &bad_sector,
+			     &nr_bad))
+		return nr_pages;
+	if (mode != DAX_RECOVERY_WRITE)
+		return -EIO;
+	return bad_sector < sector + PAGE_SECTORS ? 1 :
+		(bad_sector - sector) >> PAGE_SECTORS_SHIFT;
+}
 
 static long m2_dax_direct_access(struct dax_device *dax, pgoff_t pgoff, long nr_pages,
 				 enum dax_access_mode mode, void **kaddr, pfn_t *pfn)
 {
 	struct m2_dev *dev = dax_get_private(dax);
 	u64 offset = PFN_PHYS(pgoff);
-	sector_t bad_sector;
-	int nr_bad;
+	long most, n;
 
 	if (offset >= dev->store.bytes)
 		return -ERANGE;
-	if (unlikely(dev->bb.count) &&
-	    badblocks_check(&dev->bb, offset >> SECTOR_SHIFT, PFN_PHYS(nr_pages) >> SECTOR_SHIFT,
-			    &bad_sector, &nr_bad))
-		return -EIO;
-	return dev->backing->direct_access(dev, offset, nr_pages, kaddr, pfn);
+	most = m2_dax_pages(dev, offset, nr_pages, mode);
+	if (most < 0)
+		return most;
+	n = dev->backing->direct_access(dev, offset, min(nr_pages, most), mode, kaddr, pfn);
+	return min(n, most);
 }
 
 static int m2_dax_zero_page_range(struct dax_device *dax, pgoff_t pgoff, size_t nr_pages)

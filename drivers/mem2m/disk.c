@@ -59,6 +59,8 @@ int m2_disk_add(struct m2_dev *dev)
 	err = badblocks_init(&dev->bb, 1);
 	if (err)
 		return err;
+	if (dev->backing->learn)
+		dev->backing->learn(dev);
 	disk = m2_disk_alloc(dev);
 	if (IS_ERR(disk)) {
 		err = PTR_ERR(disk);

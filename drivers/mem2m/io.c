@@ -8,6 +8,7 @@
 #include <linux/blkdev.h>
 #include <linux/export.h>
 #include <linux/rcupdate.h>
+#include <linux/sizes.h>
 #include <evenkeel/mem2m.h>
 
 #include "mem2m.h"
@@ -15,11 +16,24 @@
 
 #define M2_SHORT	(64u << 10)	/* bytes that are copied without being preempted */
 
-/* What a read found to be bad is refused from now on, like what was known before. */
-static void m2_learn(struct m2_dev *dev, u64 bad)
+/**
+ * m2_bad - from now on this is refused, without being touched
+ * @dev: the device, with its list of what is bad
+ * @offset: first byte of its data
+ * @bytes: how many
+ *
+ * All of the pages: the kernel takes these away when it has found one bad line in them.
+ * Context: any.
+ */
+void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes)
 {
-	pr_err_ratelimited("mem2m: %s: bad memory at byte %llu\n", dev->name, bad);
-	badblocks_set(&dev->bb, bad >> SECTOR_SHIFT, 1, 1);
+	u64 end = round_up(offset + bytes, PAGE_SIZE), n;
+
+	pr_err_ratelimited("mem2m: %s: bad memory at byte %llu\n", dev->name, offset);
+	for (offset = round_down(offset, PAGE_SIZE); offset < end; offset += n) {
+		n = min(end - offset, (u64)SZ_1G);
+		badblocks_set(&dev->bb, offset >> SECTOR_SHIFT, n >> SECTOR_SHIFT, 1);
+	}
 }
 
 static noinline blk_status_t m2_transfer_carefully(struct m2_dev *dev, struct bio *bio)
@@ -36,7 +50,7 @@ static noinline blk_status_t m2_transfer_carefully(struct m2_dev *dev, struct bi
 	status = m2_transfer(&dev->store, bio, &bad);
 	if (unlikely(status == BLK_STS_IOERR && bio_op(bio) == REQ_OP_READ &&
 		     bad < dev->store.bytes))
-		m2_learn(dev, bad);
+		m2_bad(dev, bad, 1);
 	return status;
 }
 

@@ -19,6 +19,7 @@
 #include <linux/bio.h>
 #include <linux/blkdev.h>
 #include <linux/configfs.h>
+#include <linux/dax.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
@@ -44,6 +45,7 @@ struct m2_dev;
  * @attach: get it and fill m2_dev.store; on failure nothing is left and the device's error says why
  * @detach: give it back; contents that can survive do
  * @resize: to another size, with the content kept as far as it fits; all or nothing
+ * @learn: fill m2_dev.bb with what is known to be bad; NULL: nothing is
  * @direct_access: for DAX, as dax_operations has it, with the range checked; NULL: no DAX
  * @enter: before I/O: false when the memory has gone away; NULL: it can't
  * @leave: after I/O
@@ -53,8 +55,9 @@ struct m2_backing {
 	int (*attach)(struct m2_dev *dev, const struct m2_settings *s);
 	void (*detach)(struct m2_dev *dev);
 	int (*resize)(struct m2_dev *dev, u64 bytes);
-	long (*direct_access)(struct m2_dev *dev, u64 offset, long nr_pages, void **kaddr,
-			      pfn_t *pfn);
+	void (*learn)(struct m2_dev *dev);
+	long (*direct_access)(struct m2_dev *dev, u64 offset, long nr_pages,
+			      enum dax_access_mode mode, void **kaddr, pfn_t *pfn);
 	bool (*enter)(struct m2_dev *dev, int *cookie);
 	void (*leave)(struct m2_dev *dev, int cookie);
 };
@@ -171,6 +174,7 @@ void m2_disk_remove(struct m2_dev *dev);
 void m2_submit_bio(struct bio *bio);
 void m2_direct_submit(void *mem, struct bio *bio);
 void m2_flush_work(struct work_struct *work);
+void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes);
 
 /* range.c: what reserved memory and pmem have in common */
 int m2_range_judge(struct m2_dev *dev, const void *range, bool force);

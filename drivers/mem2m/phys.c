@@ -65,8 +65,8 @@ static void m2_phys_detach(struct m2_dev *dev)
 	scm_range_unclaim(&dev->mem);
 }
 
-static long m2_phys_direct_access(struct m2_dev *dev, u64 offset, long nr_pages, void **kaddr,
-				  pfn_t *pfn)
+static long m2_phys_direct_access(struct m2_dev *dev, u64 offset, long nr_pages,
+				  enum dax_access_mode mode, void **kaddr, pfn_t *pfn)
 {
 	u64 at = dev->label.data_offset + offset;
 

@@ -140,6 +140,18 @@ static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
 	return m2_pmem_take(dev, bytes);
 }
 
+/* A new device is zeroed, all of it. What is there keeps all but the bad of it. */
+static int m2_pmem_check_bad(struct m2_dev *dev)
+{
+	u64 to = dev->found ? M2_HEAD_BYTES : dev->mem.bytes, bytes;
+	u64 bad = scm_range_next_bad(&dev->mem, 0, to, &bytes);
+
+	if (bad == to)
+		return 0;
+	return m2_fail(dev, -EIO, "%s: bad memory at byte %llu; blkdiscard -z there may mend it",
+		       dev->path, bad);
+}
+
 static int m2_pmem_prepare(struct m2_dev *dev, bool force)
 {
 	int cookie, err;
@@ -148,6 +160,8 @@ static int m2_pmem_prepare(struct m2_dev *dev, bool force)
 		return m2_fail(dev, -ENXIO, "%s has gone", dev->path);
 	err = m2_range_judge(dev, dev->mem.addr, force);
 	m2_pmem_leave(dev, cookie);
+	if (!err)
+		err = m2_pmem_check_bad(dev);
 	if (!err)
 		err = m2_range_label(dev, dev->mem.addr, M2_UNIT_ALIGN);
 	return err ?: m2_range_attach(dev);
@@ -182,11 +196,22 @@ static void m2_pmem_detach(struct m2_dev *dev)
 	m2_pmem_close(dev);
 }
 
-static long m2_pmem_direct_access(struct m2_dev *dev, u64 offset, long nr_pages, void **kaddr,
-				  pfn_t *pfn)
+/* What its driver knows to be bad. */
+static void m2_pmem_learn(struct m2_dev *dev)
+{
+	u64 begin = dev->label.data_offset, end = dev->mem.bytes, at = begin, bytes;
+
+	while ((at = scm_range_next_bad(&dev->mem, at, end, &bytes)) < end) {
+		m2_bad(dev, at - begin, bytes);
+		at += bytes;
+	}
+}
+
+static long m2_pmem_direct_access(struct m2_dev *dev, u64 offset, long nr_pages,
+				  enum dax_access_mode mode, void **kaddr, pfn_t *pfn)
 {
 	u64 at = dev->mem.dax_offset + dev->label.data_offset + offset;
-	long n = dax_direct_access(dev->mem.dax, PHYS_PFN(at), nr_pages, DAX_ACCESS, kaddr, pfn);
+	long n = dax_direct_access(dev->mem.dax, PHYS_PFN(at), nr_pages, mode, kaddr, pfn);
 
 	return min_t(long, n, PHYS_PFN(dev->store.bytes - offset));
 }
@@ -196,6 +221,7 @@ const struct m2_backing m2_pmem = {
 	.attach = m2_pmem_attach,
 	.detach = m2_pmem_detach,
 	.resize = m2_range_resize,
+	.learn = m2_pmem_learn,
 	.direct_access = m2_pmem_direct_access,
 	.enter = m2_pmem_enter,
 	.leave = m2_pmem_leave,

@@ -156,6 +156,21 @@ no_map:
 	return err;
 }
 
+/*
+ * Metadata is read by plain loads, so what is known to be bad of it must not be: that would be a
+ * machine check. Return: 0 or -EIO.
+ */
+static int sfs_check_known(struct sfs_sb *s, struct fs_context *fc, u64 from, u64 to)
+{
+	u64 bytes, bad = scm_range_next_bad(&s->mem, from, to, &bytes);
+
+	if (bad >= to)
+		return 0;
+	errorf(fc, "scmfs: %pg: bad memory at byte %llu, where its metadata is; blkdiscard -z there may mend it",
+	       s->mem.bdev, bad);
+	return -EIO;
+}
+
 /* Of device-mapper's devices the table may be changed beneath. */
 static bool sfs_bdev_stays(const struct block_device *bdev)
 {
@@ -191,7 +206,9 @@ static int sfs_attach_bdev(struct sfs_sb *s, struct super_block *sb, struct fs_c
 	s->base = s->mem.addr;
 	s->bytes = s->mem.bytes;
 	s->synchronous = dax_synchronous(s->mem.dax);
-	err = sfs_judge(s, fc, s->base);
+	err = sfs_check_known(s, fc, 0, min(SFS_LOOK_BYTES, s->bytes)) ?:
+		sfs_check_known(s, fc, s->bytes - SCMFS_BLOCK_SIZE, s->bytes) ?:
+		sfs_judge(s, fc, s->base);
 	if (err)
 		goto put_pages;
 	return 0;
@@ -291,6 +308,15 @@ static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 	return 0;
 }
 
+/* All that lies before the files. */
+static int sfs_check_head(struct sfs_sb *s, struct fs_context *fc)
+{
+	const struct scmfs_super *super = s->base;
+	u64 blocks = min(le64_to_cpu(super->first_data_block), s->bytes >> SCMFS_BLOCK_SHIFT);
+
+	return sfs_check_known(s, fc, 0, blocks << SCMFS_BLOCK_SHIFT);
+}
+
 /* As a writable mount would, and unmounted at once. */
 static int sfs_recover_first(struct sfs_sb *s, struct scmfs_recovery *recovery,
 			     const char **reason)
@@ -322,6 +348,8 @@ int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only, boo
 
 	if (s->options.init)
 		err = sfs_format(s, fc);
+	if (!err)
+		err = sfs_check_head(s, fc);
 	if (!err) {
 		err = scmfs_open(s->base, s->bytes, flags, &s->fs, &recovery, &reason);
 		if (err == -EROFS && recover)

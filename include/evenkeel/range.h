@@ -35,6 +35,7 @@ struct dax_holder_operations;
  * @phys: reserved memory: its address
  * @region: reserved memory: what /proc/iomem calls it
  * @pgmap: reserved memory: its struct pages
+ * @bdev: DAX: the block device that it was got by
  * @dax: DAX: the device
  * @dax_offset: DAX: where the block device begins in it, bytes
  * @holder: DAX: whose it is
@@ -47,6 +48,7 @@ struct scm_range {
 	u64 phys;
 	char region[48];
 	struct dev_pagemap pgmap;
+	struct block_device *bdev;
 	struct dax_device *dax;
 	u64 dax_offset;
 	void *holder;
@@ -66,5 +68,6 @@ void scm_range_unclaim(struct scm_range *range);
 
 int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 bytes, void *holder);
 void scm_range_put_dax(struct scm_range *range);
+u64 scm_range_next_bad(const struct scm_range *range, u64 from, u64 to, u64 *bytes);
 
 #endif

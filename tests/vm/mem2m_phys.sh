@@ -216,6 +216,20 @@ fi
 bad log2 pmem
 check_fails "pmem: a device in use is refused, with its owner's name" "in use by mem2m log2" \
 	mem2mctl create x 64M --dax /dev/pmem0
+# Sector 4096 + 100 of what is beneath, where data begins at 2 MiB.
+mem2mctl delete log2
+echo "4196 1" >/sys/block/pmem0/badblocks
+check "pmem: with bad memory beneath it is found" make log2 16M --dax /dev/pmem0
+check_fails "pmem: which can't be read" EIO blkio verify $d/log2 100 1 0
+check "pmem: nothing but the page of it" blkio verify $d/log2 88 8 $seed -- verify $d/log2 104 8 $seed
+is "pmem: it is in the list" "$(<'/sys/block/mem2m!log2/badblocks')" "96 8"
+mem2mctl delete log2
+check_fails "pmem: a new one is not made over it" "/dev/pmem0: bad memory at byte 2148352" \
+	mem2mctl create log2 16M --dax /dev/pmem0 --force
+echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind	# which forgets what it was told
+echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind
+wait_for 10 test -b /dev/pmem0
+make log2 16M --dax /dev/pmem0 --force
 again log2 16M --dax /dev/pmem0
 on_dax log2 pmem ext4 mkfs.ext4 -q -F -b 4096
 again log2 16M --dax /dev/pmem0

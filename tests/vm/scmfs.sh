@@ -291,7 +291,21 @@ check "it goes" delpart /dev/pmem0 1
 check "a mem2m device" eval "mem2mctl create there 16M --phys 1G --force &&
 	wait_for 10 test -b /dev/mem2m/there && at init /dev/mem2m/there && echo hello >$m/f &&
 	again defaults /dev/mem2m/there && holds $m/f hello"
+head -c 1000000 /dev/urandom >$m/cold
+cp $m/cold /tmp/cold
+sync -f $m
+block=$(filefrag -v $m/cold | sed -n 's/^ *0: .* \([0-9]\+\)\.\. .*/\1/p')
 umount $m
+# known BLOCK: to be bad, as part of it is
+known() { echo "$(($1 * 8 + 2)) 3" >'/sys/block/mem2m!there/badblocks'; }
+check "a block is known to be bad" known $((block + 3))
+check "the file system is mounted all the same" at defaults /dev/mem2m/there
+check "with all other files" holds $m/f hello
+check "and what lies before and behind it" eval "cmp -n 12288 $m/cold /tmp/cold &&
+	cmp -i 16384 $m/cold /tmp/cold"
+umount $m
+check "one of its metadata" known 9
+refused "is no reason to touch it" "bad memory at byte 37888, where its metadata is" defaults /dev/mem2m/there
 mem2mctl delete there
 refused "reserved memory with a mem2m device in it is refused" "mem2m device is there" $here,init
 check "init=force takes it, for good" eval "at $here,init=force && echo hello >$m/f && again && holds $m/f hello"
