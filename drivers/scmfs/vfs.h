@@ -372,7 +372,7 @@ void sfs_closed(struct file *file);
 /* vfs_room.c */
 bool sfs_has_room_ahead(struct inode *inode);
 int sfs_trim(struct inode *inode);
-bool sfs_make_room(struct super_block *sb, const struct inode *busy);
+bool sfs_make_room(struct super_block *sb, struct inode *busy);
 void sfs_made_room(struct super_block *sb);
 
 /* vfs_gc.c */

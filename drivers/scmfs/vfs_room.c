@@ -34,6 +34,16 @@ int sfs_trim(struct inode *inode)
 	return err ?: 1;
 }
 
+static bool sfs_trim_locked(struct inode *inode)
+{
+	bool some;
+
+	down_write(&sfs_inode(inode)->extents);
+	some = sfs_trim(inode) > 0;
+	up_write(&sfs_inode(inode)->extents);
+	return some;
+}
+
 /* Those that somebody is at work on keep it. */
 static bool sfs_trim_idle(struct inode *inode)
 {
@@ -41,9 +51,7 @@ static bool sfs_trim_idle(struct inode *inode)
 
 	if (!inode_trylock(inode))
 		return false;
-	down_write(&sfs_inode(inode)->extents);
-	some = sfs_trim(inode) > 0;
-	up_write(&sfs_inode(inode)->extents);
+	some = sfs_trim_locked(inode);
 	inode_unlock(inode);
 	return some;
 }
@@ -51,17 +59,20 @@ static bool sfs_trim_idle(struct inode *inode)
 /**
  * sfs_make_room - have all files give back what they have beyond their ends
  * @sb: the file system
- * @busy: which the caller has locked
+ * @busy: which the caller has locked, exclusively; of a file its own room ahead goes, too, which
+ *	may be all that there is; NULL: none
  *
  * Context: process context; no spinlock held, nor any inode's extents.
  * Return: there is something free that was not before, or there may be. Then nothing is collected
  * until the caller has tried again, and called sfs_made_room().
  */
-bool sfs_make_room(struct super_block *sb, const struct inode *busy)
+bool sfs_make_room(struct super_block *sb, struct inode *busy)
 {
 	struct inode *inode, *last = NULL;
 	bool some = sfs_gc_make_way(sfs_sb(sb));
 
+	if (busy && S_ISREG(busy->i_mode))
+		some |= sfs_trim_locked(busy);
 	spin_lock(&sb->s_inode_list_lock);
 	list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
 		if (inode == busy || !S_ISREG(inode->i_mode) || !igrab(inode))

@@ -41,6 +41,15 @@ check_fails "a full file system says so" "No space" eval "head -c 60000 /dev/zer
 	setfattr -n user.more -v \"\$(</tmp/large)\" $m/kept"
 is "and has what it had" "$(names $m/kept)" "security.evil trusted.one user.large user.one"
 rm $m/full
+# The last free memory is what one file has ahead of itself.
+: >$m/own
+exec {append}>>$m/own
+for ((i = 0; i < 80; i++)); do printf '%4096s' '' >&$append; done
+fallocate -l $(($(free_blocks) * 4096)) $m/full
+is "all is taken" "$(free_blocks)" 0
+check "a file's own room ahead does for its attributes" setfattr -n user.origin -v x $m/own
+exec {append}>&-
+rm $m/own $m/full
 check "what a program may do goes when it is written to" eval "cp /bin/true $m/able && chmod 755 $m/able &&
 	setfattr -n security.capability -v 0x0100000200040000000000000000000000000000 $m/able &&
 	names $m/able | grep -q security.capability && echo x >>$m/able && ! names $m/able | grep capability"
