@@ -40,9 +40,14 @@ static size_t sfs_read_seg(struct inode *inode, const struct scmfs_seg *seg, str
 	return scm_copy_to_iter(sfs_sb(inode->i_sb)->base + seg->at, seg->len, to);
 }
 
-/* Why a copy stopped short; a pipe that is full is no bad memory. */
+/*
+ * Why a copy stopped short. The kernel's own pages are there: to splice, sendfile, nfsd and loop
+ * -EFAULT would be something to try again. A pipe (6.1) that is full is no bad memory.
+ */
 static int sfs_read_error(const struct iov_iter *to)
 {
+	if (iov_iter_is_bvec(to) || iov_iter_is_kvec(to))
+		return -EIO;
 	return user_backed_iter(to) && !fault_in_iov_iter_writeable(to, 1) ? -EIO : -EFAULT;
 }
 
