@@ -117,6 +117,7 @@ static ssize_t sfs_read_some(struct inode *inode, u64 pos, size_t len, struct io
 	return scm_copy_to_iter(sfs_sb(inode->i_sb)->base + at, len, to) ?: sfs_read_error(to);
 }
 
+/* Not all of a large read at once: who does it can be killed, and others have the CPU. */
 static ssize_t sfs_read(struct inode *inode, u64 pos, struct iov_iter *to)
 {
 	u64 size = i_size_read(inode);
@@ -126,10 +127,14 @@ static ssize_t sfs_read(struct inode *inode, u64 pos, struct iov_iter *to)
 		return 0;
 	iov_iter_truncate(to, size - pos);
 	while (iov_iter_count(to)) {
-		n = sfs_read_some(inode, pos + done, iov_iter_count(to), to);
+		if (done && fatal_signal_pending(current))
+			break;
+		n = min_t(u64, iov_iter_count(to), SCMFS_UNIT_SIZE);
+		n = sfs_read_some(inode, pos + done, n, to);
 		if (n < 0)
 			return done ?: n;
 		done += n;
+		cond_resched();
 	}
 	return done;
 }
@@ -296,9 +301,10 @@ static bool sfs_write_again(struct inode *inode, const struct iov_iter *from, in
 	return *made_room;
 }
 
+/* In parts, like a read; faults wait for the extents only as long as one takes. */
 static ssize_t sfs_write(struct inode *inode, u64 pos, struct iov_iter *from)
 {
-	size_t most = SIZE_MAX;
+	size_t most = SCMFS_UNIT_SIZE;
 	bool made_room = false;
 	ssize_t done = 0, n = 0;
 
@@ -311,7 +317,7 @@ static ssize_t sfs_write(struct inode *inode, u64 pos, struct iov_iter *from)
 		if (n < 0)
 			continue;
 		done += n;
-		most = SIZE_MAX;
+		most = SCMFS_UNIT_SIZE;
 		if (made_room)
 			sfs_made_room(inode->i_sb);
 		made_room = false;
