@@ -271,14 +271,60 @@ bool sfs_is_free(struct inode *inode, u64 start, u64 end)
 
 /* --- nobody has it mapped any more ------------------------------------------------------------ */
 
+/*
+ * Of those that the kernel has entries for: what of a large file was mapped may be little of it.
+ * Entries next to each other are looked at in one.
+ */
+static struct page *sfs_busy_entries(struct inode *inode)
+{
+	struct address_space *mapping = &inode->i_data;
+	u64 start = 0, end = 0, at, bytes;
+	struct page *page = NULL;
+	unsigned long index;
+	void *entry;
+
+	xa_for_each(&mapping->i_pages, index, entry) {
+		at = (u64)index << PAGE_SHIFT;
+		bytes = sfs_entry_bytes(mapping, at);
+		at = round_down(at, bytes);
+		if (at != end) {
+			page = sfs_busy(inode, start, end);
+			if (page)
+				return page;
+			start = at;
+		}
+		end = at + bytes;
+	}
+	return sfs_busy(inode, start, end);
+}
+
 static struct page *sfs_busy_anywhere(struct inode *inode)
 {
 	struct page *page;
 
 	down_read(&sfs_inode(inode)->extents);
-	page = sfs_busy(inode, 0, i_size_read(inode));
+	if (READ_ONCE(sfs_inode(inode)->pinned))
+		page = sfs_busy(inode, 0, i_size_read(inode));
+	else
+		page = sfs_busy_entries(inode);
 	up_read(&sfs_inode(inode)->extents);
 	return page;
+}
+
+/* Return: somebody has pages pinned. Otherwise what was mapped is flushed and forgotten. */
+static bool sfs_is_pinned(struct inode *inode)
+{
+	struct address_space *mapping = &inode->i_data;
+	bool pinned = false;
+
+	filemap_invalidate_lock(mapping);
+	if (!mapping_mapped(mapping)) {
+		pinned = sfs_busy_anywhere(inode);
+		if (!pinned && !mapping_empty(mapping) && !filemap_write_and_wait(mapping))
+			truncate_inode_pages(mapping, 0);
+	}
+	filemap_invalidate_unlock(mapping);
+	return pinned;
 }
 
 /**
@@ -291,11 +337,7 @@ void sfs_unmapped(struct inode *inode)
 
 	if (mapping_empty(mapping) || mapping_mapped(mapping))
 		return;
-	filemap_invalidate_lock(mapping);
-	if (!mapping_mapped(mapping) && !sfs_busy_anywhere(inode) &&
-	    !filemap_write_and_wait(mapping))
-		truncate_inode_pages(mapping, 0);
-	filemap_invalidate_unlock(mapping);
+	sfs_is_pinned(inode);
 }
 
 /* --- files that nobody has open or mapped, but pages of which are pinned ---------------------- */
@@ -417,10 +459,8 @@ void sfs_closed(struct file *file)
 
 	if (!sfs_may_be_busy(inode) || mapping_mapped(&inode->i_data))
 		return;
-	if (sfs_busy_anywhere(inode)) {
+	if (sfs_is_pinned(inode))
 		sfs_hold(inode, &file->f_path);
-	} else {
-		sfs_unmapped(inode);
+	else
 		sfs_forget_pins(inode);
-	}
 }
