@@ -51,7 +51,8 @@ static bool sfs_trim_idle(struct inode *inode)
 
 	if (!inode_trylock(inode))
 		return false;
-	some = sfs_trim_locked(inode);
+	/* One that could not be read has the number of an inode that is somebody else's, or free. */
+	some = !is_bad_inode(inode) && sfs_trim_locked(inode);
 	inode_unlock(inode);
 	return some;
 }
