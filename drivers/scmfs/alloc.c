@@ -39,6 +39,7 @@ void scmfs_maps_free(struct scmfs *fs)
 	kvfree(fs->unit_free);
 	kvfree(fs->wear);
 	kvfree(fs->gc_done);
+	scmfs_bad_free(fs);
 }
 
 u64 scmfs_gc_done_bytes(const struct scmfs *fs)
@@ -108,6 +109,7 @@ int scmfs_maps_load(struct scmfs *fs)
 /* With this the file system is clean. */
 void scmfs_maps_save(struct scmfs *fs)
 {
+	scmfs_show_aside(fs, false);
 	scmfs_save_wear(fs);
 	scm_copy_nt(fs->base + le64_to_cpu(fs->super.block_map_offset), fs->block_map,
 		    map_words(fs->nr_blocks) * 8);
@@ -116,6 +118,7 @@ void scmfs_maps_save(struct scmfs *fs)
 	scm_fence();
 	scmfs_write_word(&fs->state->clean, maps_hash(fs, fs->block_map, fs->inode_map));
 	scm_fence();
+	scmfs_show_aside(fs, true);
 }
 
 void scmfs_save_wear(struct scmfs *fs)
@@ -366,7 +369,7 @@ u32 scmfs_unit_frees(struct scmfs *fs, u64 *unit, u16 *count, u32 nr)
 
 void scmfs_free(struct scmfs *fs, u64 block, u64 count)
 {
-	u64 unit, n;
+	u64 unit, n, first = block, all = count;
 
 	spin_lock(&fs->lock);
 	bitmap_clear(fs->block_map, block, count);
@@ -376,6 +379,7 @@ void scmfs_free(struct scmfs *fs, u64 block, u64 count)
 		n = min(count, (unit + 1) * SCMFS_UNIT_BLOCKS - block);
 		fs->unit_free[unit] += n;
 	}
+	scmfs_set_aside(fs, first, all);
 	spin_unlock(&fs->lock);
 }
 
@@ -423,6 +427,7 @@ void scmfs_statfs(struct scmfs *fs, struct scmfs_statfs *st)
 	st->free = fs->free_blocks;
 	st->inodes = fs->nr_inodes - 1;
 	st->free_inodes = fs->free_inodes;
+	st->aside = fs->nr_aside;
 	spin_unlock(&fs->lock);
 }
 

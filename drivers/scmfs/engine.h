@@ -180,16 +180,29 @@ u64 scmfs_next_inode(struct scmfs *fs, u64 ino, u64 end);
  * @free: of them
  * @inodes: that there can be
  * @free_inodes: of them
+ * @aside: blocks that would be free if their memory was good
  */
 struct scmfs_statfs {
 	u64 blocks;
 	u64 free;
 	u64 inodes;
 	u64 free_inodes;
+	u64 aside;
 };
 
 /* scmfs_statfs - Context: any. */
 void scmfs_statfs(struct scmfs *fs, struct scmfs_statfs *st);
+
+/*
+ * scmfs_set_bad - this memory is bad, from now on until it is closed
+ *
+ * Blocks that are free, or become free, are given to nobody; who is about to store to others gets
+ * -EIO, and what would be zeroed of them is not. Nobody freezes it meanwhile.
+ * @at, @len: bytes of the region; all of the blocks count. Return: 0; -ENOMEM.
+ */
+int scmfs_set_bad(struct scmfs *fs, u64 at, u64 len);
+/* scmfs_good - how many bytes from @at on aren't known to be bad; up to @len. Context: any. */
+u64 scmfs_good(const struct scmfs *fs, u64 at, u64 len);
 
 /* ---- inodes ---------------------------------------------------------------------------------- */
 

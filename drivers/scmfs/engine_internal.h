@@ -58,6 +58,9 @@ struct scmfs_index_bucket {
  * @gc_unit: where garbage collection looks next
  * @gc_done: bit per inode: garbage collection has found nothing in it that is to be put together,
  *	and no transaction has named it since; NULL: nothing is collected. Not under the lock.
+ * @bad: bit per block: its memory is bad; NULL: none is known to be. Read without the lock.
+ * @aside: bit per block: bad, and free but for that
+ * @nr_aside: how many
  * @inode_map: bit per inode: used
  * @free_inodes: how many are not
  * @inode_hint: below it none is free
@@ -83,6 +86,9 @@ struct scmfs {
 	u64 unit;
 	u64 gc_unit;
 	unsigned long *gc_done;
+	unsigned long *bad;
+	unsigned long *aside;
+	u64 nr_aside;
 	unsigned long *inode_map;
 	u64 nr_inodes;
 	u64 free_inodes;
@@ -286,6 +292,19 @@ u32 scmfs_unit_frees(struct scmfs *fs, u64 *unit, u16 *count, u32 nr);
 void scmfs_free(struct scmfs *fs, u64 block, u64 count);
 u64 scmfs_alloc_inode(struct scmfs *fs);
 void scmfs_free_inode(struct scmfs *fs, u64 ino);
+
+/* bad.c */
+void scmfs_bad_free(struct scmfs *fs);
+void scmfs_set_aside(struct scmfs *fs, u64 block, u64 count);
+void scmfs_show_aside(struct scmfs *fs, bool used);
+
+/* May all of these blocks be stored to? */
+static inline bool scmfs_all_good(const struct scmfs *fs, u64 block, u64 count)
+{
+	u64 bytes = count << SCMFS_BLOCK_SHIFT;
+
+	return scmfs_good(fs, block << SCMFS_BLOCK_SHIFT, bytes) == bytes;
+}
 
 /* op.c */
 void scmfs_op_begin(struct scmfs *fs, struct scmfs_op *op, const u64 *ino, u32 nr);

@@ -143,10 +143,14 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino)
 	return end << SCMFS_BLOCK_SHIFT;
 }
 
-/* Zero what there is of a range; not fenced. May sleep. 0, or what is wrong with its extents. */
+/*
+ * Zero what there is of a range, but for bad memory, which reads as an error anyway; not fenced. May
+ * sleep. 0, or what is wrong with its extents.
+ */
 int scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to)
 {
 	struct scmfs_seg part;
+	u64 good;
 
 	for (; from < to; from += part.len) {
 		int r = scmfs_part_at(fs, inode, from, to, &part);
@@ -156,7 +160,10 @@ int scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 fro
 		if (part.at == SCMFS_HOLE)
 			continue;
 		part.len = min_t(u64, part.len, SCMFS_UNIT_SIZE);
-		scm_zero_nt(fs->base + part.at, part.len);
+		good = scmfs_good(fs, part.at, part.len);
+		scm_zero_nt(fs->base + part.at, good);
+		if (good < part.len)
+			part.len = good ?: min(part.len, SCMFS_BLOCK_SIZE - in_block(part.at));
 		cond_resched();
 	}
 	return 0;

@@ -36,6 +36,8 @@ static int write_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino,
 	struct scmfs_op op EK_UNINITIALIZED;
 	int r;
 
+	if (!scmfs_all_good(fs, e->block, count))
+		return -EIO;
 	scm_zero_nt(scmfs_block(fs, e->block), count << SCMFS_BLOCK_SHIFT);
 	scmfs_op_begin(fs, &op, &ino, 1);
 	r = scmfs_ext_mark(&op, inode, e->file, count, false);

@@ -6,10 +6,12 @@
  * size; the first fence of the transaction makes them durable; then extents and size change. A
  * cut before shows the old size.
  */
+#include <linux/uaccess.h>
 #include "engine_internal.h"
 
 #define AHEAD_BLOCKS	SCMFS_UNIT_BLOCKS
 #define ATOMIC_EXTENTS	16u	/* that one atomic write replaces at most */
+#define EDGE_PART	256u	/* that is copied at once, by way of the stack */
 
 static struct scmfs_run run_of(const struct scmfs_write *w, unsigned int i)
 {
@@ -32,37 +34,58 @@ static void give_up(struct scmfs *fs, struct scmfs_write *w)
 	w->nr = 0;
 }
 
+/* What the file has at @from, which may be bad: an error there, and no machine check. */
+static int copy_edge(const struct scmfs *fs, u8 *to, u64 from, u64 len)
+{
+	u8 part[EDGE_PART] EK_UNINITIALIZED;
+	u64 n;
+
+	if (scmfs_good(fs, from, len) < len)
+		return -EIO;
+	for (; len; to += n, from += n, len -= n) {
+		n = min_t(u64, len, EDGE_PART);
+		if (copy_mc_to_kernel(part, fs->base + from, n))
+			return -EIO;
+		scm_copy_nt(to, part, n);
+	}
+	return 0;
+}
+
 /* Bytes [@from, @to) of a new block that the write does not cover: what the file has there. */
-static void fill_edge(const struct scmfs *fs, struct scmfs_inode *inode,
+static int fill_edge(const struct scmfs *fs, struct scmfs_inode *inode,
 		      const struct scmfs_write *w, u64 block, u64 from, u64 to)
 {
 	u8 *at = (u8 *)scmfs_block(fs, block) + in_block(from);
 	u64 size = scmfs_read(&inode->size), keep = 0;
 	struct scmfs_seg old;
+	int r = 0;
 
 	if (from >= to)
-		return;
+		return 0;
 	if (w->flags & SCMFS_WRITE_ATOMIC && from < size &&
 	    !scmfs_part_at(fs, inode, from, to, &old) && old.at != SCMFS_HOLE) {
 		keep = min(to, size) - from;
-		scm_copy_nt(at, fs->base + old.at, keep);
+		r = copy_edge(fs, at, old.at, keep);
 	}
 	scm_zero_nt(at + keep, to - from - keep);
+	return r;
 }
 
-static void fill_edges(const struct scmfs *fs, struct scmfs_inode *inode,
+static int fill_edges(const struct scmfs *fs, struct scmfs_inode *inode,
 		       const struct scmfs_write *w, unsigned int i)
 {
 	const struct scmfs_seg *seg = &w->seg[i];
 	u64 end = seg->file + seg->len;
+	int r;
 
 	if (w->flags & SCMFS_WRITE_KEEP_SIZE)
 		scm_zero_nt(fs->base + seg->at, seg->len);
-	fill_edge(fs, inode, w, block_of(seg->at), round_down(seg->file, SCMFS_BLOCK_SIZE),
-		  seg->file);
-	if (in_block(end))
-		fill_edge(fs, inode, w, block_of(seg->at + seg->len), end,
-			  round_up(end, SCMFS_BLOCK_SIZE));
+	r = fill_edge(fs, inode, w, block_of(seg->at), round_down(seg->file, SCMFS_BLOCK_SIZE),
+		      seg->file);
+	if (!r && in_block(end))
+		r = fill_edge(fs, inode, w, block_of(seg->at + seg->len), end,
+			      round_up(end, SCMFS_BLOCK_SIZE));
+	return r;
 }
 
 /*
@@ -115,6 +138,25 @@ static u64 goal_of(const struct scmfs *fs, struct scmfs_inode *inode, const stru
 	return e.block + 1;
 }
 
+/* Bad memory is not stored to: what lies before it is done. */
+static int limit_good(const struct scmfs *fs, struct scmfs_seg *part)
+{
+	u64 good = scmfs_good(fs, part->at, part->len);
+
+	part->len = good;
+	return good ? 0 : -EIO;
+}
+
+/* The part that has been added last, but for what the write covers. */
+static int fill_part(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_write *w)
+{
+	int r = fill_edges(fs, inode, w, w->nr - 1);
+
+	if (r)
+		give_up(fs, w);
+	return r;
+}
+
 /* The next part of a write, from @offset on. */
 static int next_part(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_write *w,
 		     u64 offset, u64 end)
@@ -131,18 +173,18 @@ static int next_part(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_w
 		min(end, (e.file + e.count) << SCMFS_BLOCK_SHIFT) - offset;
 	if (e.block && !atomic) {
 		part->at = (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset);
+		r = limit_good(fs, part);
+		if (r)
+			return r;
 		w->unwritten |= (u32)e.unwritten << w->nr;
 		w->nr++;
-		if (e.unwritten)
-			fill_edges(fs, inode, w, w->nr - 1);
-		return 0;
+		return e.unwritten ? fill_part(fs, inode, w) : 0;
 	}
 	r = add_fresh(fs, inode, w, part, e.block ? 0 : e.count, goal_of(fs, inode, w, offset));
 	if (r)
 		return r;
 	w->nr++;
-	fill_edges(fs, inode, w, w->nr - 1);
-	return 0;
+	return fill_part(fs, inode, w);
 }
 
 /*
@@ -243,13 +285,14 @@ int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned i
  * Parts behind @done bytes are given back; what is left of the last block is as if the write had
  * been begun with that length.
  */
-static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
+static int shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, w->ino);
 	u64 end = w->offset + done;
+	int r = 0;
 
 	if (done == w->len)
-		return;
+		return 0;
 	while (w->nr && w->seg[w->nr - 1].file >= end) {
 		struct scmfs_run run = run_of(w, w->nr - 1);
 
@@ -268,21 +311,21 @@ static void shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 		w->ahead = 0;
 		if (w->fresh & 1u << (w->nr - 1)) {
 			if (in_block(end))
-				fill_edge(fs, inode, w,
-					  block_of(seg->at + seg->len), end,
-					  round_up(end, SCMFS_BLOCK_SIZE));
+				r = fill_edge(fs, inode, w, block_of(seg->at + seg->len), end,
+					      round_up(end, SCMFS_BLOCK_SIZE));
 			if (run.count > keep)
 				scmfs_free(fs, run.block + keep, run.count - keep);
 		} else if (w->unwritten & 1u << (w->nr - 1)) {
 			if (in_block(end))
-				fill_edge(fs, inode, w, block_of(seg->at + seg->len), end,
-					  round_up(end, SCMFS_BLOCK_SIZE));
+				r = fill_edge(fs, inode, w, block_of(seg->at + seg->len), end,
+					      round_up(end, SCMFS_BLOCK_SIZE));
 		} else if (end > scmfs_read(&inode->size)) {
 			/* Room ahead has what was there before: the size shows it to mappings. */
 			scmfs_zero_mapped(fs, inode, end, round_up(end, SCMFS_BLOCK_SIZE));
 		}
 	}
 	w->len = done;
+	return r;
 }
 
 /* What was unwritten of a part is written; with @whole all of the extent that it lies in. */
@@ -376,6 +419,8 @@ static int zero_around(struct scmfs *fs, struct scmfs_inode *inode, const struct
 		if (r)
 			return r;
 		end = run.block + run.count;
+		if (!scmfs_all_good(fs, e.block, e.count))
+			return -EIO;
 		zero_blocks(fs, e.block, run.block - e.block);
 		zero_blocks(fs, end, e.block + e.count - end);
 	}
@@ -445,7 +490,11 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 		give_up(fs, w);
 		return 0;
 	}
-	shorten(fs, w, min(done, w->len));
+	r = shorten(fs, w, min(done, w->len));
+	if (r) {
+		give_up(fs, w);
+		return r;
+	}
 	if (!needs_transaction(inode, w, now)) {
 		finish_in_place(fs, inode, w);
 		return 0;

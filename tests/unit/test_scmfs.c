@@ -1051,6 +1051,124 @@ static void atomic_short(void)
 	}
 }
 
+/* Byte @offset of a file in the region. */
+static u64 place_of(u64 ino, u64 offset)
+{
+	struct scmfs_seg seg = {};
+
+	CHECK(scmfs_map(t.fs, ino, offset, 1, &seg, 1) == 1 && seg.at != SCMFS_HOLE);
+	return seg.at;
+}
+
+static struct scmfs_statfs stat_now(void)
+{
+	struct scmfs_statfs st;
+
+	scmfs_statfs(t.fs, &st);
+	return st;
+}
+
+/* A file of 16 blocks, the block of byte 20480 of which is bad. Return: that. */
+static u64 make_bad(u64 *ino)
+{
+	u64 at;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, ino));
+	CHECK(!tfs_write(&t, *ino, 0, 65536, 1, 0));
+	at = place_of(*ino, 20480);
+	CHECK(scmfs_good(t.fs, at - 20480, 65536) == 65536);
+	CHECK(!scmfs_set_bad(t.fs, at + 700, 64));
+	return at;
+}
+
+/* Nobody stores to it, whatever is done to the file. */
+static void bad_is_untouched(void)
+{
+	u8 was[4096];
+	struct scmfs_write w;
+	u64 ino, at = make_bad(&ino);
+
+	memset(was, 1, sizeof(was));
+	CHECK(scmfs_good(t.fs, at - 20480, 65536) == 20480 && !scmfs_good(t.fs, at + 5, 1));
+	CHECK(scmfs_good(t.fs, at + 4096, 65536) == 65536);
+	CHECK(!scmfs_write_begin(t.fs, ino, 100, 40000, 0, &w) && w.len == 20380);
+	CHECK(!scmfs_write_end(t.fs, &w, 0, 5));
+	CHECK(tfs_write(&t, ino, 0, 65536, 2, 0) == -EIO);
+	CHECK(tfs_write(&t, ino, 21000, 10, 2, 0) == -EIO);
+	CHECK(!tfs_write(&t, ino, 24576, 100, 2, 0));
+	CHECK(tfs_write(&t, ino, 24576, 65536, 2, SCMFS_WRITE_ATOMIC) == 0);
+	CHECK(!scmfs_punch(t.fs, ino, 21000, 100, 6));
+	CHECK(!scmfs_truncate(t.fs, ino, 21000, 7));
+	CHECK(!scmfs_truncate(t.fs, ino, 65536, 8));
+	CHECK(!memcmp(t.mem + at, was, sizeof(was)), "somebody stored to it");
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* data=atomic has to copy what it does not cover; unwritten blocks are zeroed around a write. */
+static void bad_edges(void)
+{
+	struct scmfs_write w;
+	u64 ino, free, at = make_bad(&ino);
+	u8 was[4096];
+
+	free = stat_now().free;
+	memset(was, 1, sizeof(was));
+	CHECK(scmfs_write_begin(t.fs, ino, 21000, 10, SCMFS_WRITE_ATOMIC, &w) == -EIO);
+	CHECK(scmfs_write_begin(t.fs, ino, 16384, 5000, SCMFS_WRITE_ATOMIC, &w) == -EIO);
+	CHECK(!scmfs_write_begin(t.fs, ino, 16384, 8192, SCMFS_WRITE_ATOMIC, &w));
+	CHECK(scmfs_write_end(t.fs, &w, 5000, 5) == -EIO, "cut short within it");
+	CHECK(stat_now().free == free && place_of(ino, 20480) == at);
+	CHECK(!memcmp(t.mem + at, was, sizeof(was)) && !stat_now().aside);
+	CHECK(!tfs_write(&t, ino, 16384, 8192, 3, SCMFS_WRITE_ATOMIC), "all of it is replaced");
+	CHECK(stat_now().free == free - 1 && stat_now().aside == 1);
+	CHECK(!scmfs_reserve(t.fs, ino, 1 << 20, 65536, 0, 6));
+	CHECK(!tfs_write(&t, ino, 1 << 20, 1, 4, 0));
+	at = place_of(ino, 1 << 20);
+	CHECK(!scmfs_set_bad(t.fs, at + 4096, 1));
+	memset(t.mem + at + 4096, 1, 4096);
+	CHECK(tfs_write(&t, ino, (1 << 20) + 5000, 10, 4, 0) == -EIO);
+	CHECK(tfs_fault(&t, ino, (1 << 20) + 4096, 4096) == -EIO);
+	CHECK(!memcmp(t.mem + at + 4096, was, sizeof(was)));
+	tfs_unmount(&t);	/* what is set aside is nobody's */
+	CHECK(!tfs_mount(&t, NULL));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* What is free of it is nobody's until the file system is opened again. */
+static void bad_is_aside(void)
+{
+	u64 ino, at = make_bad(&ino), free = stat_now().free, found = 0, pos;
+	struct scmfs_seg seg;
+
+	CHECK(!stat_now().aside);
+	CHECK(!tfs_unlink(&t, "f"));
+	CHECK(stat_now().free >= free + 15 && stat_now().aside == 1);
+	free = stat_now().free;
+	CHECK(!scmfs_set_bad(t.fs, at - 4096, 8192));
+	CHECK(stat_now().free == free - 1 && stat_now().aside == 2);
+	CHECK(!tfs_make_node(&t, "all", S_IFREG | 0644, NULL, &ino));
+	CHECK(tfs_write(&t, ino, 0, 16 << 20, 3, 0) == -ENOSPC);
+	for (pos = 0; pos < scmfs_mapped_size(t.fs, ino); pos += seg.len) {
+		CHECK(scmfs_map(t.fs, ino, pos, 16 << 20, &seg, 1) == 1);
+		if (seg.at != SCMFS_HOLE && scmfs_good(t.fs, seg.at, seg.len) < seg.len)
+			found++;
+	}
+	CHECK(!found && stat_now().aside == 2);
+	scmfs_freeze(t.fs);
+	CHECK(stat_now().aside == 2);
+	scmfs_thaw(t.fs);
+	CHECK(!tfs_unlink(&t, "all"));
+	free = stat_now().free;
+	tfs_unmount(&t);
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(stat_now().free == free + 2 && !stat_now().aside);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* Behind the end of a file that is mapped there are zeroes, not what its room ahead had before. */
 static void short_append(void)
 {
@@ -1846,6 +1964,9 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: a name that comes and goes is found as fast as before", comes_and_goes);
 	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
 	ktap_run("scmfs: data=atomic: of a write cut short the rest is as it was", atomic_short);
+	ktap_run("scmfs: nobody stores to bad memory", bad_is_untouched);
+	ktap_run("scmfs: nor copies from it", bad_edges);
+	ktap_run("scmfs: nor is it given to anybody", bad_is_aside);
 	ktap_run("scmfs: an append cut short shows nothing of what was there before", short_append);
 	ktap_run("scmfs: stores behind the end are not seen when it grows", grow_over_stores);
 	ktap_run("scmfs: maps that would give the file system's own blocks out are refused",

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Blocks the memory of which is known to be bad.
+ *
+ * The kernel may have taken their pages out of its map: to touch them is an oops then. So nobody
+ * stores to them or zeroes them, and those that are free are set aside: they are marked as used, as
+ * long as the file system is open. What is saved says that they are free, as the memory may be
+ * mended, or another one's, by the next time.
+ */
+#include "engine_internal.h"
+
+static u64 bad_bytes(const struct scmfs *fs)
+{
+	return DIV_ROUND_UP(fs->nr_blocks, 64) * 8;
+}
+
+/* Both at once. */
+static int bad_init(struct scmfs *fs)
+{
+	unsigned long *bad = kvzalloc(bad_bytes(fs), GFP_KERNEL);
+	unsigned long *aside = kvzalloc(bad_bytes(fs), GFP_KERNEL);
+	bool ok = bad && aside;
+
+	spin_lock(&fs->lock);
+	if (ok && !fs->bad) {
+		fs->aside = aside;
+		smp_store_release(&fs->bad, bad);	/* zeroed: pairs with scmfs_good() */
+		bad = aside = NULL;
+	}
+	ok = fs->bad;
+	spin_unlock(&fs->lock);
+	kvfree(bad);
+	kvfree(aside);
+	return ok ? 0 : -ENOMEM;
+}
+
+void scmfs_bad_free(struct scmfs *fs)
+{
+	kvfree(fs->bad);
+	kvfree(fs->aside);
+}
+
+/* Those of a run that are bad and free; the lock is held. */
+void scmfs_set_aside(struct scmfs *fs, u64 block, u64 count)
+{
+	u64 end = block + count;
+
+	if (!fs->bad)
+		return;
+	for (;; block++) {
+		block = find_next_bit(fs->bad, end, block);
+		if (block >= end)
+			return;
+		if (test_bit(block, fs->block_map))
+			continue;
+		__set_bit(block, fs->block_map);
+		__set_bit(block, fs->aside);
+		fs->unit_free[block / SCMFS_UNIT_BLOCKS]--;
+		fs->free_blocks--;
+		fs->nr_aside++;
+	}
+}
+
+/* What is saved has them as free: before that, and after. */
+void scmfs_show_aside(struct scmfs *fs, bool used)
+{
+	u64 block = 0;
+
+	spin_lock(&fs->lock);
+	for (; fs->nr_aside; block++) {
+		block = find_next_bit(fs->aside, fs->nr_blocks, block);
+		if (block >= fs->nr_blocks)
+			break;
+		if (used)
+			__set_bit(block, fs->block_map);
+		else
+			__clear_bit(block, fs->block_map);
+	}
+	spin_unlock(&fs->lock);
+}
+
+int scmfs_set_bad(struct scmfs *fs, u64 at, u64 len)
+{
+	u64 block = block_of(at), end = min(blocks_to(at + len), fs->nr_blocks), n;
+	int r;
+
+	if (block >= end)
+		return 0;
+	r = fs->bad ? 0 : bad_init(fs);
+	for (; !r && block < end; block += n) {
+		n = min_t(u64, end - block, SCMFS_UNIT_BLOCKS);
+		spin_lock(&fs->lock);
+		bitmap_set(fs->bad, block, n);
+		scmfs_set_aside(fs, block, n);
+		spin_unlock(&fs->lock);
+		cond_resched();
+	}
+	return r;
+}
+
+u64 scmfs_good(const struct scmfs *fs, u64 at, u64 len)
+{
+	const unsigned long *bad = smp_load_acquire(&fs->bad);	/* see bad_init() */
+	u64 end = min(blocks_to(at + len), fs->nr_blocks), block;
+
+	if (likely(!bad) || block_of(at) >= end)
+		return len;
+	block = find_next_bit(bad, end, block_of(at));
+	if (block >= end)
+		return len;
+	return block == block_of(at) ? 0 : (block << SCMFS_BLOCK_SHIFT) - at;
+}
