@@ -6,7 +6,9 @@
 #include <linux/export.h>
 #include <linux/io.h>
 #include <linux/ioport.h>
+#include <linux/list.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/sched/signal.h>
 #include <evenkeel/range.h>
 #include <evenkeel/tenant.h>
@@ -225,6 +227,20 @@ int scm_range_vacant(struct scm_range *range, const void *addr, u64 but)
 }
 EXPORT_SYMBOL_GPL(scm_range_vacant);
 
+/* Of pages that struct pages are in the kernel tells nobody. */
+static int scm_range_page_failed(struct dev_pagemap *map, unsigned long pfn, unsigned long nr,
+				 int flags)
+{
+	struct scm_range *range = container_of(map, struct scm_range, pgmap);
+
+	range->failed(range, PFN_PHYS(pfn) - range->phys, PFN_PHYS(nr));
+	return -EOPNOTSUPP;	/* the kernel kills who has it mapped */
+}
+
+static const struct dev_pagemap_ops scm_range_page_ops = {
+	.memory_failure = scm_range_page_failed,
+};
+
 /**
  * scm_range_map - give reserved memory addresses and struct pages
  * @range: claimed
@@ -254,6 +270,8 @@ int scm_range_map(struct scm_range *range, u64 reserve, u64 head, void *owner)
 	map->nr_range = 1;
 	map->flags = PGMAP_ALTMAP_VALID;
 	map->owner = owner;
+	if (range->failed)
+		map->ops = &scm_range_page_ops;
 	addr = memremap_pages(map, NUMA_NO_NODE);
 	if (IS_ERR(addr))
 		return scm_range_fail(range, PTR_ERR(addr), "the kernel can't map it");
@@ -288,6 +306,40 @@ void scm_range_unclaim(struct scm_range *range)
 EXPORT_SYMBOL_GPL(scm_range_unclaim);
 
 /* --- DAX -------------------------------------------------------------------------------------- */
+
+static LIST_HEAD(scm_ranges);		/* that are on a device, and want to know what fails */
+static DEFINE_MUTEX(scm_ranges_lock);	/* for the list */
+
+/* Of the range alone: the device may have more memory than that. */
+static void scm_range_part_failed(struct scm_range *range, u64 offset, u64 bytes)
+{
+	u64 end = offset + bytes;
+
+	if (end <= range->dax_offset || offset >= range->dax_offset + range->bytes)
+		return;
+	offset = max(offset, range->dax_offset) - range->dax_offset;
+	end = min(end - range->dax_offset, range->bytes);
+	range->failed(range, offset, end - offset);
+}
+
+/* Its driver tells the holder. That all of it goes away is no news: who holds pages is waited for. */
+static int scm_range_dax_failed(struct dax_device *dax, u64 offset, u64 bytes, int flags)
+{
+	struct scm_range *range;
+
+	if (bytes == U64_MAX)
+		return -EOPNOTSUPP;
+	mutex_lock(&scm_ranges_lock);
+	list_for_each_entry(range, &scm_ranges, on_list)
+		if (range->dax == dax)
+			scm_range_part_failed(range, offset, bytes);
+	mutex_unlock(&scm_ranges_lock);
+	return -EOPNOTSUPP;
+}
+
+static const struct dax_holder_operations scm_range_holder = {
+	.notify_failure = scm_range_dax_failed,
+};
 
 /* fs_dax_get_by_bdev() says nothing of why it hasn't. */
 static int scm_range_no_dax(struct scm_range *range, struct block_device *bdev)
@@ -366,9 +418,17 @@ int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 by
 	range->bytes = bytes;
 	range->bdev = bdev;
 	range->holder = holder;
+	INIT_LIST_HEAD(&range->on_list);
+	if (range->failed)
+		range->dax_ops = &scm_range_holder;
 	range->dax = fs_dax_get_by_bdev(bdev, &range->dax_offset, holder, range->dax_ops);
 	if (!range->dax)
 		return scm_range_no_dax(range, bdev);
+	if (range->failed) {
+		mutex_lock(&scm_ranges_lock);
+		list_add(&range->on_list, &scm_ranges);
+		mutex_unlock(&scm_ranges_lock);
+	}
 	err = scm_range_map_dax(range, bdev);
 	if (err)
 		scm_range_put_dax(range);
@@ -384,6 +444,9 @@ EXPORT_SYMBOL_GPL(scm_range_get_dax);
  */
 void scm_range_put_dax(struct scm_range *range)
 {
+	mutex_lock(&scm_ranges_lock);
+	list_del_init(&range->on_list);
+	mutex_unlock(&scm_ranges_lock);
 	fs_put_dax(range->dax, range->holder);
 	range->dax = NULL;
 	range->addr = NULL;
