@@ -136,6 +136,9 @@ struct sfs_gc {
  * @shrinker: drops windows when memory is short
  * @areas: of nvmalloc()
  * @gc: garbage collection
+ * @bad: some of the memory is known to be bad
+ * @bad_lock: for @bad_told, and held while something is noted, or the maps are saved
+ * @bad_told: what is reported is noted
  */
 struct sfs_sb {
 	struct scmfs *fs;
@@ -162,6 +165,9 @@ struct sfs_sb {
 	struct compat_shrinker shrinker;
 	struct sfs_areas areas;
 	struct sfs_gc gc;
+	bool bad;
+	struct mutex bad_lock;	/* see vfs_bad.c */
+	bool bad_told;
 };
 
 /**
@@ -244,6 +250,17 @@ static inline void sfs_set_times(struct inode *inode, s64 now)
 	inode_set_mtime_to_ts(inode, ns_to_timespec64(now));
 	inode_set_ctime_to_ts(inode, ns_to_timespec64(now));
 }
+
+/* How many bytes from @at of the region on may be touched; up to @len. */
+static inline u64 sfs_good(const struct sfs_sb *s, u64 at, u64 len)
+{
+	return likely(!READ_ONCE(s->bad)) ? len : scmfs_good(s->fs, at, len);
+}
+
+/* vfs_bad.c */
+void sfs_bad_init(struct sfs_sb *s);
+void sfs_bad_begin(struct sfs_sb *s);
+void sfs_bad_end(struct sfs_sb *s);
 
 /* vfs_main.c */
 extern struct workqueue_struct *sfs_wq, *sfs_held_wq, *sfs_gc_wq;

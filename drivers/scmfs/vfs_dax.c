@@ -23,15 +23,18 @@ static long sfs_dax_direct_access(struct dax_device *dax, pgoff_t pgoff, long nr
 				  enum dax_access_mode mode, void **kaddr, pfn_t *pfn)
 {
 	const struct sfs_sb *s = dax_get_private(dax);
-	u64 at = PFN_PHYS(pgoff);
+	u64 at = PFN_PHYS(pgoff), good;
 
 	if (at >= s->bytes)
 		return -ERANGE;
+	good = sfs_good(s, at, s->bytes - at);
+	if (good < PAGE_SIZE && mode != DAX_RECOVERY_WRITE)
+		return -EIO;
 	if (kaddr)
 		*kaddr = s->base + at;
 	if (pfn)
 		*pfn = phys_to_pfn_t(virt_to_phys(s->base) + at, PFN_DEV | PFN_MAP);
-	return PHYS_PFN(s->bytes - at);
+	return good < PAGE_SIZE ? 1 : PHYS_PFN(good);
 }
 
 static int sfs_dax_zero_page_range(struct dax_device *dax, pgoff_t pgoff, size_t nr_pages)
@@ -41,6 +44,8 @@ static int sfs_dax_zero_page_range(struct dax_device *dax, pgoff_t pgoff, size_t
 
 	if (at >= s->bytes || len > s->bytes - at)
 		return -ERANGE;
+	if (sfs_good(s, at, len) < len)
+		return -EIO;
 	scm_zero_nt(s->base + at, len);
 	scm_fence();
 	return 0;

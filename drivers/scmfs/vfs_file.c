@@ -35,18 +35,22 @@ static int sfs_map(struct inode *inode, u64 pos, u64 len, struct scmfs_seg *seg)
 /* A part of a file; less than its length: the user's memory ends, or the file's is bad. */
 static size_t sfs_read_seg(struct inode *inode, const struct scmfs_seg *seg, struct iov_iter *to)
 {
+	const struct sfs_sb *s = sfs_sb(inode->i_sb);
+
 	if (seg->at == SCMFS_HOLE)
 		return iov_iter_zero(seg->len, to);
-	return scm_copy_to_iter(sfs_sb(inode->i_sb)->base + seg->at, seg->len, to);
+	return scm_copy_to_iter(s->base + seg->at, sfs_good(s, seg->at, seg->len), to);
 }
 
 /*
  * Why a copy stopped short. The kernel's own pages are there: to splice, sendfile, nfsd and loop
  * -EFAULT would be something to try again. A pipe (6.1) that is full is no bad memory.
  */
-static int sfs_read_error(const struct iov_iter *to)
+static int sfs_read_error(const struct inode *inode, u64 at, const struct iov_iter *to)
 {
 	if (iov_iter_is_bvec(to) || iov_iter_is_kvec(to))
+		return -EIO;
+	if (at != SCMFS_HOLE && !sfs_good(sfs_sb(inode->i_sb), at, 1))
 		return -EIO;
 	return user_backed_iter(to) && !fault_in_iov_iter_writeable(to, 1) ? -EIO : -EFAULT;
 }
@@ -64,7 +68,7 @@ static ssize_t sfs_read_pieces(struct inode *inode, u64 pos, size_t len, struct 
 		n = sfs_read_seg(inode, seg + i, to);
 		done += n;
 		if (n < seg[i].len)
-			return done ?: sfs_read_error(to);
+			return done ?: sfs_read_error(inode, seg[i].at, to);
 	}
 	if (nr > 1)
 		sfs_window_walked(inode);
@@ -93,11 +97,12 @@ static ssize_t sfs_read_elsewhere(struct inode *inode, u64 pos, size_t len, stru
 	size_t done;
 	int cookie, err;
 
-	src = sfs_window_enter(inode, pos, len, &cookie);
+	src = READ_ONCE(sfs_sb(inode->i_sb)->bad) ? NULL :
+		sfs_window_enter(inode, pos, len, &cookie);
 	if (src) {
 		done = scm_copy_to_iter(src, len, to);
 		sfs_window_leave(inode, cookie);
-		return done ?: sfs_read_error(to);
+		return done ?: sfs_read_error(inode, SCMFS_HOLE, to);
 	}
 	err = sfs_look(inode, pos, &seg);
 	if (err)
@@ -105,16 +110,16 @@ static ssize_t sfs_read_elsewhere(struct inode *inode, u64 pos, size_t len, stru
 	if (seg.len < len)
 		return sfs_read_pieces(inode, pos, len, to);
 	seg.len = len;
-	return sfs_read_seg(inode, &seg, to) ?: sfs_read_error(to);
+	return sfs_read_seg(inode, &seg, to) ?: sfs_read_error(inode, seg.at, to);
 }
 
 static ssize_t sfs_read_some(struct inode *inode, u64 pos, size_t len, struct iov_iter *to)
 {
-	u64 at = sfs_piece_find(inode, pos, len);
+	struct scmfs_seg seg = { .len = len, .at = sfs_piece_find(inode, pos, len) };
 
-	if (at == SCMFS_HOLE)
+	if (seg.at == SCMFS_HOLE)
 		return sfs_read_elsewhere(inode, pos, len, to);
-	return scm_copy_to_iter(sfs_sb(inode->i_sb)->base + at, len, to) ?: sfs_read_error(to);
+	return sfs_read_seg(inode, &seg, to) ?: sfs_read_error(inode, seg.at, to);
 }
 
 /* Not all of a large read at once: who does it can be killed, and others have the CPU. */
@@ -196,7 +201,8 @@ static bool sfs_write_known(struct inode *inode, u64 pos, size_t len, struct scm
 {
 	struct scmfs_seg seg = { .file = pos, .len = len, .at = sfs_piece_find(inode, pos, len) };
 
-	if (seg.at == SCMFS_HOLE || pos > i_size_read(inode))
+	if (seg.at == SCMFS_HOLE || pos > i_size_read(inode) ||
+	    sfs_good(sfs_sb(inode->i_sb), seg.at, len) < len)
 		return false;
 	scmfs_write_known(inode->i_ino, &seg, w);
 	return true;

@@ -186,7 +186,9 @@ static int sfs_freeze(struct super_block *sb)
 	err = sfs_settle(sb);
 	if (err || sfs_has_orphans(sb))
 		return err;
+	mutex_lock(&s->bad_lock);
 	scmfs_freeze(s->fs);
+	mutex_unlock(&s->bad_lock);
 	s->saved = true;
 	err = sfs_settle(sb);
 	if (err)
@@ -231,6 +233,7 @@ static void sfs_put_super(struct super_block *sb)
 {
 	struct sfs_sb *s = sfs_sb(sb);
 
+	sfs_bad_end(s);
 	if (s->writable)
 		scmfs_close(s->fs);
 	else
@@ -332,6 +335,7 @@ static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
 	return 0;
 
 no_root:
+	sfs_bad_end(s);
 	/* Nothing was done to it since it was opened. */
 	if (s->writable)
 		scmfs_close(s->fs);
@@ -486,6 +490,7 @@ static int sfs_init_fs_context(struct fs_context *fc)
 	if (!s)
 		return -ENOMEM;
 	init_rwsem(&s->numbers);
+	sfs_bad_init(s);
 	sfs_options_init(&s->options);
 	sfs_gc_init(s);
 	fc->s_fs_info = s;

@@ -7,12 +7,14 @@
  *	mapped DIR after	what `last` left, after the file system was mounted once more
  *	mapped DIR race SEED N	stores, writes, holes, truncations by four processes at once
  *	mapped DIR holds NAME	pins the first page of a file, unmapped and closed, says "held", waits for a line
+ *	mapped DIR poison NAME PAGE	that page's memory goes bad; exits with 3 if this kernel can't do that
  *	mapped DIR faults NAME	says how many faults it takes to read all pages of a file
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/falloc.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -24,6 +26,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -554,6 +557,54 @@ static const struct {
 	{ "full", full }, { "huge", huge }, { "last", last },
 };
 
+/* --- bad memory ------------------------------------------------------------------------------- */
+
+#ifndef MADV_HWPOISON
+#define MADV_HWPOISON 100
+#endif
+#define UNKNOWN	3	/* to the kernel */
+
+/* As the kernel does when it has had a machine check, but that the memory is good. */
+static void make_bad(unsigned char *page)
+{
+	const struct sigaction sa = { .sa_handler = on_bus };
+
+	sigaction(SIGBUS, &sa, NULL);
+	if (!sigsetjmp(back, 1) && madvise(page, PAGE, MADV_HWPOISON)) {
+		if (errno == EINVAL)
+			exit(UNKNOWN);
+		NEED(!"madvise");
+	}
+}
+
+static void poison(const char *name, unsigned int page)
+{
+	off_t at = (off_t)page * PAGE;
+	unsigned char *p, before[PAGE];
+	int fd, to = memfd_create("to", MFD_CLOEXEC);
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	NEED(fd >= 0 && to >= 0);
+	NEED(pread(fd, before, PAGE, at - PAGE) == PAGE);
+	p = map(fd, (page + 2) * PAGE, MAP_SHARED);
+	p[at] = 'x';
+	make_bad(p + at);
+	NEED(pread(fd, buf, PAGE, at) == -1 && errno == EIO);
+	NEED(pread(fd, buf, 2 * PAGE, at - PAGE) == PAGE && !memcmp(buf, before, PAGE));
+	NEED(pread(fd, buf, PAGE, at + PAGE) == PAGE);
+	NEED(sendfile(to, fd, &(off_t){ at }, PAGE) == -1 && errno == EIO);
+	NEED(sendfile(to, fd, &(off_t){ at + PAGE }, PAGE) == PAGE);
+	NEED(pwrite(fd, buf, PAGE, at) == -1 && errno == EIO);
+	NEED(pwrite(fd, buf, 10, at + 100) == -1 && errno == EIO);
+	NEED(pwrite(fd, before, 2 * PAGE, at - PAGE) == PAGE);
+	NEED(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at + 100, 10));
+	NEED(!munmap(p, (page + 2) * PAGE));
+	p = map(fd, (page + 2) * PAGE, MAP_SHARED);
+	NEED(!is_bus(p + at - PAGE, false) && !is_bus(p + at + PAGE, false));
+	NEED(is_bus(p + at, false) && is_bus(p + at, true));
+}
+
 int main(int argc, char **argv)
 {
 	size_t i, nr = sizeof(cases) / sizeof(*cases);
@@ -569,6 +620,8 @@ int main(int argc, char **argv)
 		return hold(argc > 3), 0;
 	if (!strcmp(argv[2], "holds") && argc == 4)
 		return hold_file(argv[3]), 0;
+	if (!strcmp(argv[2], "poison") && argc == 5)
+		return poison(argv[3], atoi(argv[4])), 0;
 	if (!strcmp(argv[2], "faults") && argc == 4)
 		return count_faults(argv[3]), 0;
 	if (!strcmp(argv[2], "race") && argc == 5)

@@ -51,6 +51,29 @@ check "files that come and go mapped, beside tmpfs" eval "mkdir $m/twin &&
 	fstwin run $m/twin $twin $((seed + 1)) $((3000 / slow)) && again && fstwin same $m/twin $twin"
 rm -rf ${m:?}/* ${twin:?}/*
 
+# poisoned TITLE NAME PAGE: that page of a file goes bad; skipped where the kernel can't
+poisoned() {
+	local status=0
+	mapped $m poison "$2" "$3" >"$said" 2>&1 || status=$?
+	case $status in
+	0) ok "$1" ;;
+	3) skip "$1" "this kernel is built without" ;;
+	*) not_ok "$1" "status $status: $(<"$said")" ;;
+	esac
+	return $status
+}
+head -c 200000 /dev/urandom >$m/bad
+if poisoned "bad memory is an error, and nothing else" bad 10; then
+	free=$(stat -f -c %f $m)
+	rm $m/bad
+	is "what was in it is gone" "$(stat -f -c %f $m)" $((free + 48))
+	check_fails "and what comes doesn't get it" "No space" dd if=/dev/zero of=$m/all bs=1M
+	check "all of that can be read" cmp -n "$(stat -c %s $m/all)" $m/all /dev/zero
+	rm $m/all
+	check "the next mount finds all there was" eval "again && [ \$(stat -f -c %f $m) -gt $((free + 48)) ]"
+fi
+rm -f $m/bad
+
 # pinned TITLE MOUNT [shut]: unmounting while a program holds pages, and nothing else; MOUNT mounts it again
 pinned() {
 	local held program

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bad memory: what is known of it when the file system is mounted, and what the kernel reports
+ * afterwards. It takes such a page out of its map of the memory, so a load or store through that is
+ * an oops and no machine check any more; whoever reads, writes or zeroes asks sfs_good() before.
+ *
+ *	memory_failure()		sfs_failed()
+ *	tells				the blocks are bad; free ones are set aside
+ *	kills who has it mapped
+ *	unmaps the page			nobody touches it any more
+ *
+ * Who was past the question by then does touch it.
+ */
+#include <linux/fs.h>
+#include <linux/mutex.h>
+
+#include "vfs.h"
+
+/* It can't go on without; the next mount is refused, if the device knows by then. */
+static void sfs_end_for_good(struct sfs_sb *s, u64 at)
+{
+	WRITE_ONCE(s->shut, true);
+	WRITE_ONCE(s->writable, false);
+	pr_err("scmfs: bad memory at byte %llu, where its metadata is: shut down\n", at);
+}
+
+static void sfs_note_bad(struct sfs_sb *s, u64 at, u64 len)
+{
+	u64 head = le64_to_cpu(scmfs_super(s->fs)->first_data_block) << SCMFS_BLOCK_SHIFT;
+
+	if (at >= s->bytes)
+		return;
+	if (scmfs_set_bad(s->fs, at, min(len, s->bytes - at))) {
+		pr_err("scmfs: bad memory at byte %llu: no memory to remember it\n", at);
+		return;
+	}
+	WRITE_ONCE(s->bad, true);
+	if (at < head)
+		sfs_end_for_good(s, at);
+	else
+		pr_err_ratelimited("scmfs: bad memory at byte %llu: what a file has there is lost\n",
+				   at);
+}
+
+/* The kernel has found some; it tells before it takes the page out of its map. */
+static void sfs_failed(struct scm_range *range, u64 offset, u64 bytes)
+{
+	struct sfs_sb *s = container_of(range, struct sfs_sb, mem);
+	u64 before;
+
+	mutex_lock(&s->bad_lock);
+	if (s->bad_told) {
+		before = s->base - range->addr;
+		if (offset >= before)
+			sfs_note_bad(s, offset - before, bytes);
+	}
+	mutex_unlock(&s->bad_lock);
+}
+
+/* Before the memory is got. */
+void sfs_bad_init(struct sfs_sb *s)
+{
+	mutex_init(&s->bad_lock);
+	s->mem.failed = sfs_failed;
+}
+
+/**
+ * sfs_bad_begin - from now on what is bad is known
+ * @s: its file system has just been opened
+ */
+void sfs_bad_begin(struct sfs_sb *s)
+{
+	u64 at = le64_to_cpu(scmfs_super(s->fs)->first_data_block) << SCMFS_BLOCK_SHIFT, len;
+
+	mutex_lock(&s->bad_lock);
+	while ((at = scm_range_next_bad(&s->mem, at, s->bytes, &len)) < s->bytes) {
+		sfs_note_bad(s, at, len);
+		at += len;
+	}
+	s->bad_told = true;
+	mutex_unlock(&s->bad_lock);
+}
+
+/* Before it is closed, or saved: what is told meanwhile is not noted. */
+void sfs_bad_end(struct sfs_sb *s)
+{
+	mutex_lock(&s->bad_lock);
+	s->bad_told = false;
+	mutex_unlock(&s->bad_lock);
+}
