@@ -47,6 +47,23 @@ static long m2_dax_direct_access(struct dax_device *dax, pgoff_t pgoff, long nr_
 	return min(n, most);
 }
 
+static bool m2_is_bad(struct m2_dev *dev, u64 offset, u64 len)
+{
+	u64 end = offset + len, n;
+	sector_t bad_sector;
+	int nr_bad;
+
+	if (likely(!dev->bb.count))
+		return false;
+	for (; offset < end; offset += n) {
+		n = min(end - offset, PFN_PHYS(M2_DAX_LOOK));
+		if (badblocks_check(&dev->bb, offset >> SECTOR_SHIFT, n >> SECTOR_SHIFT,
+				    &bad_sector, &nr_bad))
+			return true;
+	}
+	return false;
+}
+
 static int m2_dax_zero_page_range(struct dax_device *dax, pgoff_t pgoff, size_t nr_pages)
 {
 	struct m2_dev *dev = dax_get_private(dax);
@@ -55,6 +72,8 @@ static int m2_dax_zero_page_range(struct dax_device *dax, pgoff_t pgoff, size_t 
 
 	if (offset >= dev->store.bytes || len > dev->store.bytes - offset)
 		return -ERANGE;
+	if (m2_is_bad(dev, offset, len))
+		return -EIO;
 	if (dev->backing->enter && !dev->backing->enter(dev, &cookie))
 		return -ENXIO;
 	m2_store_clear(&dev->store, offset, len);

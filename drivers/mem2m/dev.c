@@ -275,6 +275,7 @@ struct m2_dev *m2_dev_alloc(const char *name)
 		return NULL;
 	strscpy(dev->name, name, sizeof(dev->name));
 	mutex_init(&dev->lock);
+	mutex_init(&dev->bad_lock);
 	INIT_LIST_HEAD(&dev->node);
 	INIT_WORK(&dev->orphan_work, m2_orphan_work);
 	INIT_WORK(&dev->flush_work, m2_flush_work);
@@ -285,6 +286,7 @@ struct m2_dev *m2_dev_alloc(const char *name)
 
 void m2_dev_free(struct m2_dev *dev)
 {
+	mutex_destroy(&dev->bad_lock);
 	mutex_destroy(&dev->lock);
 	kfree(dev);
 }

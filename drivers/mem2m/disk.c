@@ -45,6 +45,13 @@ static struct gendisk *m2_disk_alloc(struct m2_dev *dev)
 	return compat_alloc_disk(&lim, features);
 }
 
+static void m2_disk_tell(struct m2_dev *dev, bool told)
+{
+	mutex_lock(&dev->bad_lock);
+	dev->bad_told = told;
+	mutex_unlock(&dev->bad_lock);
+}
+
 /**
  * m2_disk_add - make the block device
  * @dev: with its store
@@ -75,12 +82,14 @@ int m2_disk_add(struct m2_dev *dev)
 	err = m2_dax_add(dev);
 	if (err)
 		goto no_dax;
+	m2_disk_tell(dev, true);
 	err = add_disk(disk);
 	if (err)
 		goto not_added;
 	return 0;
 
 not_added:
+	m2_disk_tell(dev, false);
 	m2_dax_remove(dev);
 no_dax:
 	put_disk(disk);
@@ -91,6 +100,7 @@ no_disk:
 
 void m2_disk_remove(struct m2_dev *dev)
 {
+	m2_disk_tell(dev, false);
 	m2_dax_remove(dev);
 	del_gendisk(dev->disk);
 	put_disk(dev->disk);

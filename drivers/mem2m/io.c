@@ -36,6 +36,31 @@ void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes)
 	}
 }
 
+/**
+ * m2_failed - the kernel has found bad memory, and is about to take it out of its map
+ * @dev: the device, not held by anything: it may be on its way in or out
+ * @offset: first byte of its memory
+ * @bytes: how many
+ * @flags: MF_*
+ *
+ * Who has a file system on it is told, too.
+ * Context: process context; sleeps.
+ */
+void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags)
+{
+	u64 begin = dev->label.data_offset, end = offset + bytes;
+
+	mutex_lock(&dev->bad_lock);
+	offset = max(offset, begin) - begin;
+	end = min(max(end, begin) - begin, dev->store.bytes);
+	if (dev->bad_told && offset < end) {
+		m2_bad(dev, offset, end - offset);
+		if (dev->dax)
+			dax_holder_notify_failure(dev->dax, offset, end - offset, flags);
+	}
+	mutex_unlock(&dev->bad_lock);
+}
+
 static noinline blk_status_t m2_transfer_carefully(struct m2_dev *dev, struct bio *bio)
 {
 	u64 bad = U64_MAX;

@@ -4,6 +4,9 @@
  *
  * Lock order: m2_dev.lock, m2_devs_lock.
  *
+ * m2_dev.bad_lock is taken by whoever the kernel tells of bad memory, under its lock for DAX devices;
+ * who is told by this driver takes his own within it.
+ *
  * m2_dev.lock	configuration: creating, resizing, deleting. Not held by I/O or an open.
  * m2_devs_lock	the list of devices, and who uses them. One for all, so that it is still there when
  *		the last user of a device has let go of it
@@ -80,6 +83,8 @@ struct m2_backing {
  * @disk: the block device
  * @dax: for file systems that map the memory; NULL: none
  * @bb: ranges known to be bad; EIO
+ * @bad_lock: for @bad_told, and held while what the kernel has found is noted
+ * @bad_told: there is a list to note it in, and a DAX device to tell
  * @done: bytes got or zeroed so far, for those who wait
  * @total: of so many
  * @huge: bytes of it in huge pages
@@ -113,6 +118,8 @@ struct m2_dev {
 	struct gendisk *disk;
 	struct dax_device *dax;
 	struct badblocks bb;
+	struct mutex bad_lock;	/* for bad_told */
+	bool bad_told;
 	u64 done, total;
 	u64 huge;
 
@@ -175,6 +182,7 @@ void m2_submit_bio(struct bio *bio);
 void m2_direct_submit(void *mem, struct bio *bio);
 void m2_flush_work(struct work_struct *work);
 void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes);
+void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags);
 
 /* range.c: what reserved memory and pmem have in common */
 int m2_range_judge(struct m2_dev *dev, const void *range, bool force);

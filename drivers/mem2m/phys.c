@@ -26,6 +26,11 @@ static int m2_phys_prepare(struct m2_dev *dev, bool force)
 	return err;
 }
 
+static void m2_phys_failed(struct scm_range *range, u64 offset, u64 bytes)
+{
+	m2_failed(container_of(range, struct m2_dev, mem), offset, bytes, 0);
+}
+
 static int m2_phys_attach(struct m2_dev *dev, const struct m2_settings *s)
 {
 	struct scm_range *mem = &dev->mem;
@@ -35,6 +40,7 @@ static int m2_phys_attach(struct m2_dev *dev, const struct m2_settings *s)
 		return m2_fail(dev, -EINVAL, "too small: labels and struct pages take %llu bytes",
 			       scm_range_head(s->bytes, M2_HEAD_BYTES));
 	memset(mem, 0, sizeof(*mem));
+	mem->failed = m2_phys_failed;
 	err = scm_range_claim(mem, s->phys, s->bytes, "mem2m %s", dev->name);
 	if (err)
 		return m2_mem_fail(dev, err);

@@ -304,6 +304,19 @@ check "with all other files" holds $m/f hello
 check "and what lies before and behind it" eval "cmp -n 12288 $m/cold /tmp/cold &&
 	cmp -i 16384 $m/cold /tmp/cold"
 umount $m
+mem2mctl delete there
+mem2mctl create there 16M --phys 1G	# which knows of nothing any more
+wait_for 10 test -b /dev/mem2m/there
+at defaults /dev/mem2m/there
+status=0
+mapped $m poison cold 10 >"$said" 2>&1 || status=$?
+if [ $status = 3 ]; then
+	skip "a page that the kernel finds to be bad" "this kernel is built without"
+else
+	is "a page that the kernel finds to be bad" "$status $(<"$said")" "0 "
+	is "is known to the device, too" "$(<'/sys/block/mem2m!there/badblocks')" "$(((block + 10) * 8)) 8"
+fi
+umount $m
 check "one of its metadata" known 9
 refused "is no reason to touch it" "bad memory at byte 37888, where its metadata is" defaults /dev/mem2m/there
 mem2mctl delete there
