@@ -298,6 +298,10 @@ static bool sfs_write_again(struct inode *inode, const struct iov_iter *from, in
 	if (fatal_signal_pending(current))
 		return false;
 	if (err == -EFAULT) {
+		/* However long that takes, garbage is collected meanwhile. */
+		if (*made_room)
+			sfs_made_room(inode->i_sb);
+		*made_room = false;
 		*most = sfs_fault_in(from);
 		return *most;
 	}
