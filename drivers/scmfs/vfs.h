@@ -9,9 +9,9 @@
  * Lock order:
  *
  *   i_rwsem, as VFS has it
- *     sfs_gc.step: who has it takes i_rwsem and those below by trylock only, so that who has
- *     i_rwsem may wait for it
  *     mmap_lock
+ *       sfs_gc.step: who has it takes inodes' locks by trylock only, so that who has i_rwsem may
+ *       wait for it, and so may a fault
  *       the mapping's invalidate_lock: faults have it shared, who takes blocks out exclusively
  *         the kernel's locks of DAX entries
  *           sfs_inode.extents
