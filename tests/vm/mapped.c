@@ -580,7 +580,7 @@ static void make_bad(unsigned char *page)
 static void poison(const char *name, unsigned int page)
 {
 	off_t at = (off_t)page * PAGE;
-	unsigned char *p, before[PAGE];
+	unsigned char *p, before[2 * PAGE];
 	int fd, to = memfd_create("to", MFD_CLOEXEC);
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
