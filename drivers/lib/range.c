@@ -322,7 +322,7 @@ static void scm_range_part_failed(struct scm_range *range, u64 offset, u64 bytes
 	range->failed(range, offset, end - offset);
 }
 
-/* Its driver tells the holder. That all of it goes away is no news: who holds pages is waited for. */
+/* Its driver tells the holder. That all of it goes is no news: who holds pages is waited for. */
 static int scm_range_dax_failed(struct dax_device *dax, u64 offset, u64 bytes, int flags)
 {
 	struct scm_range *range;

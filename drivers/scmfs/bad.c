@@ -25,7 +25,8 @@ static int bad_init(struct scmfs *fs)
 	if (ok && !fs->bad) {
 		fs->aside = aside;
 		smp_store_release(&fs->bad, bad);	/* zeroed: pairs with scmfs_good() */
-		bad = aside = NULL;
+		bad = NULL;
+		aside = NULL;
 	}
 	ok = fs->bad;
 	spin_unlock(&fs->lock);

@@ -51,7 +51,7 @@ static bool sfs_trim_idle(struct inode *inode)
 
 	if (!inode_trylock(inode))
 		return false;
-	/* One that could not be read has the number of an inode that is somebody else's, or free. */
+	/* One that could not be read has a number that is another inode's, or free. */
 	some = !is_bad_inode(inode) && sfs_trim_locked(inode);
 	inode_unlock(inode);
 	return some;

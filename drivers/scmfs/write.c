@@ -53,7 +53,7 @@ static int copy_edge(const struct scmfs *fs, u8 *to, u64 from, u64 len)
 
 /* Bytes [@from, @to) of a new block that the write does not cover: what the file has there. */
 static int fill_edge(const struct scmfs *fs, struct scmfs_inode *inode,
-		      const struct scmfs_write *w, u64 block, u64 from, u64 to)
+		     const struct scmfs_write *w, u64 block, u64 from, u64 to)
 {
 	u8 *at = (u8 *)scmfs_block(fs, block) + in_block(from);
 	u64 size = scmfs_read(&inode->size), keep = 0;
@@ -72,7 +72,7 @@ static int fill_edge(const struct scmfs *fs, struct scmfs_inode *inode,
 }
 
 static int fill_edges(const struct scmfs *fs, struct scmfs_inode *inode,
-		       const struct scmfs_write *w, unsigned int i)
+		      const struct scmfs_write *w, unsigned int i)
 {
 	const struct scmfs_seg *seg = &w->seg[i];
 	u64 end = seg->file + seg->len;
