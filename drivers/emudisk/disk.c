@@ -358,7 +358,7 @@ static int emu_add_disk(struct emu_dev *dev)
 		.max_write_zeroes_sectors = UINT_MAX >> SECTOR_SHIFT,
 		.discard_granularity = dev->lbs,
 	};
-	unsigned int features = COMPAT_DISK_NOWAIT;
+	unsigned int features = COMPAT_DISK_NOWAIT | COMPAT_DISK_IO_STAT;
 	struct gendisk *disk;
 	int err;
 

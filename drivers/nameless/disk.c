@@ -56,7 +56,7 @@ static struct gendisk *nl_disk_alloc(struct nl_dev *dev)
 	};
 
 	/* Who must not wait would have to for the raw device. */
-	return compat_alloc_disk(&lim, COMPAT_DISK_WRITE_CACHE |
+	return compat_alloc_disk(&lim, COMPAT_DISK_WRITE_CACHE | COMPAT_DISK_IO_STAT |
 				 (dev->on ? 0 : COMPAT_DISK_NOWAIT));
 }
 
@@ -83,7 +83,8 @@ static struct gendisk *nl_disk_alloc_zoned(struct nl_dev *dev)
 		.max_active = dev->config.p[NL_P_MAX_ACTIVE],
 	};
 
-	return compat_alloc_zoned_disk(&lim, COMPAT_DISK_WRITE_CACHE, &zones);
+	return compat_alloc_zoned_disk(&lim, COMPAT_DISK_WRITE_CACHE | COMPAT_DISK_IO_STAT,
+				       &zones);
 }
 
 /**

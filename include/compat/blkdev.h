@@ -13,6 +13,7 @@
 #define COMPAT_DISK_NOWAIT	BIT(2)
 #define COMPAT_DISK_SYNCHRONOUS	BIT(3)		/* done when submit_bio returns */
 #define COMPAT_DISK_DAX		BIT(4)
+#define COMPAT_DISK_IO_STAT	BIT(5)		/* its driver counts what it does */
 
 #ifdef HAVE_ALLOC_DISK_LIMITS
 /**
@@ -37,6 +38,8 @@ static inline struct gendisk *compat_alloc_disk(struct queue_limits *lim, unsign
 		lim->features |= BLK_FEAT_SYNCHRONOUS;
 	if (features & COMPAT_DISK_DAX)
 		lim->features |= BLK_FEAT_DAX;
+	if (features & COMPAT_DISK_IO_STAT)
+		lim->features |= BLK_FEAT_IO_STAT;
 	return blk_alloc_disk(lim, NUMA_NO_NODE);
 }
 #else
@@ -69,6 +72,8 @@ static inline struct gendisk *compat_alloc_disk(struct queue_limits *lim, unsign
 		blk_queue_flag_set(QUEUE_FLAG_NOWAIT, q);
 	if (features & COMPAT_DISK_DAX)
 		blk_queue_flag_set(QUEUE_FLAG_DAX, q);
+	if (features & COMPAT_DISK_IO_STAT)
+		blk_queue_flag_set(QUEUE_FLAG_IO_STAT, q);
 	return disk;
 }
 #endif

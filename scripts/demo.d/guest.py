@@ -29,9 +29,6 @@ class Volume:
         wanted = {"ssd": ("ssd",), "hdd": ("hdd",)}.get(name, ("ssd", "hdd"))
         self.disks = wanted
         dev = {d: lab.emudisk(d, plan[d], plan["size"][d], dilate=plan["dilate"]) for d in wanted}
-        for d in wanted:
-            with open(f"/sys/block/emudisk!{d}/queue/iostats", "w", encoding="ascii") as f:
-                f.write("1")
         if name == "pool":
             lab.modprobe("dm-hybrid")
             self.path = lab.dm(name, lab.hybrid_table((dev["ssd"], 0), [(dev["ssd"], META), (dev["hdd"], 0)],

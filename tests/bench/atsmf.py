@@ -220,7 +220,6 @@ def watch(replaying, dev, end):
 
 def btreplay(dev, requests):
     """Nothing may be missing, nor may there be more."""
-    volumes.put(sysfs(dev, "queue/iostats"), "1")       # an emudisk doesn't count by itself
     first = counted(dev)[0]
     status = watch(subprocess.Popen(["btreplay", "-d", lab.RAM, "-W", NAME]), dev, first + requests)
     did, under_way = counted(dev)

@@ -67,12 +67,6 @@ def sys_folders():
     return [f"/sys/dev/block/{os.major(n)}:{os.minor(n)}" for n in numbers]
 
 
-def count_requests():
-    """They don't by themselves."""
-    for folder in sys_folders():
-        volumes.put(folder + "/queue/iostats", "1")
-
-
 def of_disks():
     """What each of a cell's devices has done: reads, sectors, writes, sectors."""
     out = []
@@ -88,7 +82,6 @@ def measure(out, cell, load, name, volume, words):
     with volume as dev, files.mounted(dev, cell.data):
         if words.endswith(" pin"):
             lab.run("hybridctl", "pin", "pool", "--ext4-metadata", "0")
-        count_requests()
         load.prepare()
         load.warm(policies_loads.WARM["hybrid" if ours else "other"])
         cpu, before = lab.Cpu(), of_disks()

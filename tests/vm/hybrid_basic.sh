@@ -80,7 +80,6 @@ check "fio: random, unaligned, verified" random_io
 
 # dm splits nothing where a member takes less than an extent at once: a rest would share its granule with what went before.
 echo 127 >"/sys/block/emudisk!big/queue/max_sectors_kb"
-echo 1 >"/sys/block/emudisk!big/queue/iostats"
 check "a pool whose member takes 254 sectors" pool q "$(table 16384 256 n "big" 0 "wardrop 0")"
 before=$(writes big)
 check "a first write of two extents" blkio write /dev/mapper/q 0 512 "$seed" -- verify /dev/mapper/q 0 512 "$seed"

@@ -10,7 +10,6 @@
 disk m 16M
 disk a 24M
 disk b 24M
-for d in a b; do echo 1 >"/sys/block/emudisk!$d/queue/iostats"; done
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
 extents=256

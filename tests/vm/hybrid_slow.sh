@@ -12,8 +12,6 @@ modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
 # nanoseconds that flushes took
 flushes() { jq ".jobs[0].sync.lat_ns.$1 | floor" /tmp/fio.json; }
-counted a
-counted b
 
 line() { table "$1" 128 m "a b" 0 "fill 8 period_ms 100 commit_ms 20 cooldown_ms 0 low_free 5"; }
 check "a pool, in device order" pool p "$(line 65536)"

@@ -181,21 +181,17 @@ remove_disk() {
 
 sectors() { blkio size "$1"; }
 
-# What a disk has seen is counted only from then on.
-counted() { echo 1 >"/sys/block/emudisk!$1/queue/iostats"; }
-
 # Writes and discards that each disk has seen, into $written.
 count_written() {
 	local d f
 	written=
 	for d in "${disks[@]}"; do
-		counted "$d"
 		read -ra f <"/sys/block/emudisk!$d/stat"
 		written+="$d ${f[4]} ${f[11]};"
 	done
 }
 
-# Writes, or reads, of one disk since it is counted.
+# Writes, or reads, of one disk.
 writes() { local f; read -ra f <"/sys/block/emudisk!$1/stat"; echo "${f[4]}"; }
 reads() { local f; read -ra f <"/sys/block/emudisk!$1/stat"; echo "${f[0]}"; }
 

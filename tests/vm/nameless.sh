@@ -88,6 +88,8 @@ check_fails "a command there is not" "no command" nlctl erase a
 
 check "it begins as zeroes" blkio verify $d/a 0 32768 0
 check "what is written is read" blkio write $d/a 0 32768 "$seed" -- verify $d/a 0 32768 "$seed"
+done_so_far() { local f; read -ra f <"/sys/block/nameless!$1/stat"; echo "${f[2]} ${f[6]}"; }
+matches "which iostat sees, without being asked to" "$(done_so_far a)" "^[1-9][0-9]{4,} 32768$"
 check "sectors within a flash page" blkio write $d/a 13 2 7 -- verify $d/a 13 2 7 -- verify $d/a 0 13 "$seed" -- \
 	verify $d/a 15 100 "$seed"
 check "discard reads as zeroes, and nothing else does" blkio discard $d/a 800 80 -- verify $d/a 800 80 0 -- \
