@@ -309,6 +309,7 @@ int nl_dev_start(struct nl_dev *dev)
 	nl_timing_reset(&dev->flash.timing);	/* or the first bios wait for recovery's */
 	dev->made = ktime_get_ns();
 	dev->ready = dev->made;		/* it was plugged in before there was anybody to wait */
+	nl_due_limit(&dev->due, dev->config.p[NL_P_QUEUE]);
 	dev->users = 0;
 	if (nl_is_raw(dev)) {
 		WRITE_ONCE(dev->live, true);
@@ -471,6 +472,7 @@ int nl_dev_set(struct nl_dev *dev, char *args)
 		nl_idle_set(dev, ktime_get_ns());
 	}
 	mutex_unlock(&dev->io);
+	nl_due_limit(&dev->due, dev->config.p[NL_P_QUEUE]);
 	return 0;
 }
 

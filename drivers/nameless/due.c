@@ -2,6 +2,7 @@
 /* Completions; see due.h. */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "due.h"
@@ -9,10 +10,75 @@
 
 static struct kmem_cache *nl_req_cache;
 
+static bool nl_due_try(struct nl_due *due)
+{
+	unsigned int depth = READ_ONCE(due->depth);
+	int taken = atomic_read(&due->taken);
+
+	do {
+		if (depth && taken >= depth)
+			return false;
+	} while (!atomic_try_cmpxchg(&due->taken, &taken, taken + 1));
+	return true;
+}
+
+/**
+ * nl_due_enter - have a place for a bio
+ * @due: the device's
+ * @nowait: rather none than wait
+ *
+ * As others end one by one, or all at once when the power goes, it takes no longer than that.
+ * Context: may sleep, unless @nowait; no lock, and nothing that a bio of the device needs to end.
+ * Return: false: there is none.
+ */
+bool nl_due_enter(struct nl_due *due, bool nowait)
+{
+	DEFINE_WAIT(wait);
+
+	if (likely(nl_due_try(due)))
+		return true;
+	if (nowait)
+		return false;
+	for (;;) {
+		prepare_to_wait_exclusive(&due->room, &wait, TASK_UNINTERRUPTIBLE);
+		if (nl_due_try(due))
+			break;
+		io_schedule();
+	}
+	finish_wait(&due->room, &wait);
+	return true;
+}
+
+/**
+ * nl_due_leave - give the place of a bio back
+ * @due: the device's
+ *
+ * Context: any.
+ */
+void nl_due_leave(struct nl_due *due)
+{
+	atomic_dec(&due->taken);
+	if (wq_has_sleeper(&due->room))		/* its barrier is against prepare_to_wait()'s */
+		wake_up(&due->room);
+}
+
+/**
+ * nl_due_limit - how many bios may be under way
+ * @due: the device's
+ * @depth: so many; 0: any number. More than that may be for as long as they take
+ *
+ * Context: any.
+ */
+void nl_due_limit(struct nl_due *due, unsigned int depth)
+{
+	WRITE_ONCE(due->depth, depth);
+	wake_up_all(&due->room);
+}
+
 /**
  * nl_req_alloc - begin a bio
  * @due: the device's
- * @bio: it
+ * @bio: it, which has a place
  *
  * Context: may sleep, unless the bio must not.
  * Return: NULL without memory.
@@ -25,6 +91,7 @@ struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio)
 	if (!req)
 		return NULL;
 	req->bio = bio;
+	req->of = due;
 	req->due = 0;
 	req->cuts = READ_ONCE(due->cuts);
 	req->accounted = blk_queue_io_stat(bdev_get_queue(bio->bi_bdev)) && bio_sectors(bio);
@@ -65,7 +132,7 @@ static void nl_req_end_other(struct nl_req *req, blk_status_t status)
 }
 
 /**
- * nl_req_end - end a bio now
+ * nl_req_end - end a bio now, which gives its place back
  * @req: of the bio; freed
  * @status: its result
  *
@@ -81,6 +148,7 @@ void nl_req_end(struct nl_req *req, blk_status_t status)
 	}
 	if (req->accounted)
 		bio_end_io_acct(bio, req->start);
+	nl_due_leave(req->of);
 	kmem_cache_free(nl_req_cache, req);
 	if (status)
 		bio->bi_status = status;
@@ -255,6 +323,7 @@ void nl_due_init(struct nl_due *due)
 	due->timer.function = nl_due_timer;
 	due->armed = U64_MAX;
 	init_waitqueue_head(&due->idle);
+	init_waitqueue_head(&due->room);
 }
 
 int nl_due_start_up(void)

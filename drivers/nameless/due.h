@@ -5,10 +5,15 @@
  * What the flash has been told to do is done in memory at once; its bio ends at the time that the
  * timing model says. One high-resolution timer a device, at the earliest of these times; none when
  * nothing is under way.
+ *
+ * As many bios are under way as the device's queue has places: without a limit all that is dirty in
+ * a machine would be booked before a read that comes then. Who finds no place waits for one before
+ * anything is done for his bio, and holds nothing meanwhile.
  */
 #ifndef NAMELESS_DUE_H
 #define NAMELESS_DUE_H
 
+#include <linux/atomic.h>
 #include <linux/blk_types.h>
 #include <linux/hrtimer.h>
 #include <linux/list.h>
@@ -23,6 +28,7 @@
  * @node: in nl_due.pending
  * @list: when taken out of there
  * @bio: it; NULL: another request
+ * @of: where the bio has its place
  * @end: of that, called from the timer's hard interrupt
  * @ctx: passed to it
  * @due: when it ends, ns of CLOCK_MONOTONIC
@@ -36,6 +42,7 @@ struct nl_req {
 		struct list_head list;
 	};
 	struct bio *bio;
+	struct nl_due *of;
 	void (*end)(void *ctx, blk_status_t status);
 	void *ctx;
 	u64 due;
@@ -54,6 +61,9 @@ struct nl_req {
  * @cuts: how often it was closed
  * @closed: power is off: nothing is taken in
  * @idle: woken when none is left
+ * @depth: places; 0: any number
+ * @taken: of them, from before a bio is looked at until it ends
+ * @room: who waits for one
  * @late: how many ended how late: [0] under 1 us, [n] under 2^n us, the last: all others
  * @late_max: ns
  */
@@ -66,11 +76,17 @@ struct nl_due {
 	unsigned int cuts;
 	bool closed;
 	wait_queue_head_t idle;
+	unsigned int depth;
+	atomic_t taken;
+	wait_queue_head_t room;
 	u64 late[NL_LATE_BUCKETS];
 	u64 late_max;
 };
 
 void nl_due_init(struct nl_due *due);
+bool nl_due_enter(struct nl_due *due, bool nowait);
+void nl_due_leave(struct nl_due *due);
+void nl_due_limit(struct nl_due *due, unsigned int depth);
 struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio);
 struct nl_req *nl_req_alloc_other(struct nl_due *due, void (*end)(void *ctx, blk_status_t status),
 				  void *ctx);

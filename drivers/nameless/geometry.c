@@ -56,6 +56,8 @@ const struct nl_param_info nl_params[NL_NR_PARAMS] = {
 			      "zones open or closed at once; 0: any number (zoned)" },
 	[NL_P_GC_IDLE]	= { "gc_idle", NL_TIME, false, 0, 1000 * SECOND,
 			    "without requests, after which GC begins; 0: never" },
+	[NL_P_QUEUE]	= { "queue", NL_COUNT, false, 0, 1 << 16,
+			    "requests of the block device at once, others wait; 0: any number" },
 };
 
 const char * const nl_ftl_names[NL_NR_FTLS] = {

@@ -106,6 +106,7 @@ bool nl_host_may_set(enum nl_param param)
 	case NL_P_WEAR:
 	case NL_P_BUFFER:
 	case NL_P_GC_IDLE:
+	case NL_P_QUEUE:
 		return true;
 	default:
 		return false;

@@ -423,15 +423,8 @@ static void nl_end(struct nl_walk *walk, struct nl_req *req)
 	trace_nameless_request(devt, op, sector, bytes, &cost);
 }
 
-/**
- * nl_submit_bio - the block device's entry
- * @bio: anything
- *
- * Context: process context; sleeps unless the bio says otherwise.
- */
-void nl_submit_bio(struct bio *bio)
+static void nl_begin(struct nl_dev *dev, struct bio *bio)
 {
-	struct nl_dev *dev = bio->bi_bdev->bd_disk->private_data;
 	struct nl_walk walk = {
 		.dev = dev,
 		.bio = bio,
@@ -447,6 +440,7 @@ void nl_submit_bio(struct bio *bio)
 	walk.start = walk.came;
 	INIT_LIST_HEAD(&walk.drops.pages);
 	if (!req) {
+		nl_due_leave(&dev->due);
 		bio->bi_status = nl_status(bio, -ENOMEM);
 		bio_endio(bio);
 		return;
@@ -462,4 +456,22 @@ void nl_submit_bio(struct bio *bio)
 		nl_end(&walk, req);
 	}
 	nl_drops_put(&walk.drops);
+}
+
+/**
+ * nl_submit_bio - the block device's entry
+ * @bio: anything
+ *
+ * A bio that waits for its place has not come yet, as far as the flash knows. Its submitter keeps
+ * the disk from going meanwhile.
+ * Context: process context; sleeps unless the bio says otherwise.
+ */
+void nl_submit_bio(struct bio *bio)
+{
+	struct nl_dev *dev = bio->bi_bdev->bd_disk->private_data;
+
+	if (likely(nl_due_enter(&dev->due, bio->bi_opf & REQ_NOWAIT)))
+		nl_begin(dev, bio);
+	else
+		bio_wouldblock_error(bio);
 }

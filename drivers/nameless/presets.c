@@ -15,7 +15,8 @@
 
 #define FTL_DEFAULTS							\
 	[NL_P_OVERPROVISION] = 70, [NL_P_LOG] = 50, [NL_P_WEAR] = 900,	\
-	[NL_P_WEAR_AT] = 250, [NL_P_MOVES] = 8192, [NL_P_GC_IDLE] = 100 * MS
+	[NL_P_WEAR_AT] = 250, [NL_P_MOVES] = 8192, [NL_P_GC_IDLE] = 100 * MS,	\
+	[NL_P_QUEUE] = 256
 
 const struct nl_preset nl_presets[] = {
 	{ "ssd1", "older flash, zhang-2013 table 3.1; SLC", { .p = {

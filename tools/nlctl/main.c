@@ -241,7 +241,7 @@ static const struct command commands[] = {
 	  "  --after N        it goes, and stays off, when N more programs and erases are done\n"
 	  "  --tear HOW       how the next one is left: not (done), error, blank\n" },
 	{ "power", cmd_power, false, "NAME on|off", "switch the power", "" },
-	{ "set", cmd_set, false, "NAME key=value...", "change latencies and gc_idle of a device",
+	{ "set", cmd_set, false, "NAME key=value...", "change latencies, gc_idle and queue of a device",
 	  "Other parameters can be given to create only.\n" },
 	{ "save", cmd_save, false, "NAME FILE", "write a device that nobody has open into a file",
 	  "" },
