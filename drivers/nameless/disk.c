@@ -55,6 +55,9 @@ static struct gendisk *nl_disk_alloc(struct nl_dev *dev)
 		.discard_granularity = dev->page_bytes,
 	};
 
+	/* There they may be written, as long ones as data. */
+	if (dev->config.p[NL_P_FTL] == NL_FTL_NAMELESS)
+		lim.max_write_zeroes_sectors = NL_MAX_SECTORS;
 	/* Who must not wait would have to for the raw device. */
 	return compat_alloc_disk(&lim, COMPAT_DISK_WRITE_CACHE | COMPAT_DISK_IO_STAT |
 				 (dev->on ? 0 : COMPAT_DISK_NOWAIT));

@@ -308,6 +308,38 @@ static int nl_discard(struct nl_walk *walk)
 		       nl_lpn_at(walk, walk->at + walk->iter.bi_size));
 }
 
+/* Pages without data, which are zeroes. */
+static int nl_write_none(struct nl_walk *walk, u64 end)
+{
+	struct nl_buf *none[NL_BATCH] = {};
+	int err = 0;
+
+	while (walk->at < end && !err) {
+		u32 count = min_t(u64, nl_lpn_at(walk, end - walk->at), NL_BATCH);
+
+		err = nl_write_batch(walk, nl_lpn(walk), none, count);
+		walk->at += (u64)count << walk->dev->page_shift;
+		cond_resched();
+	}
+	return err;
+}
+
+/*
+ * Zeroes that are to keep their place are as good as trimmed, but where others may have that place
+ * meanwhile: a write to come would find none.
+ */
+static int nl_zero_whole(struct nl_walk *walk, u64 end)
+{
+	int err;
+
+	if (walk->bio->bi_opf & REQ_NOUNMAP &&
+	    walk->dev->config.p[NL_P_FTL] == NL_FTL_NAMELESS)
+		return nl_write_none(walk, end);
+	err = nl_trim(walk, nl_lpn(walk), nl_lpn_at(walk, end));
+	walk->at = end;
+	return err;
+}
+
 static int nl_write_zeroes(struct nl_walk *walk)
 {
 	u64 end = walk->at + walk->iter.bi_size, whole;
@@ -317,10 +349,8 @@ static int nl_write_zeroes(struct nl_walk *walk)
 	if (offset)
 		err = nl_write_part(walk, min_t(u64, page_bytes - offset, end - walk->at));
 	whole = round_down(end, page_bytes);
-	if (!err && walk->at < whole) {
-		err = nl_trim(walk, nl_lpn(walk), nl_lpn_at(walk, whole));
-		walk->at = whole;
-	}
+	if (!err && walk->at < whole)
+		err = nl_zero_whole(walk, whole);
 	if (!err && walk->at < end)
 		err = nl_write_part(walk, end - walk->at);
 	return err;

@@ -125,6 +125,11 @@ clean "loaded" a
 check "all freed" names free
 is "nothing is valid then" "$(stat_of valid)" 0
 check "a file that is open for reading changes nothing" names readonly
+mapped=$(stat_of mapped)
+check "zeroes that are to keep their space" blkio zero $d/a 802 88 -- verify $d/a 802 88 0 -- verify $d/a 700 102 "$seed" -- flush $d/a
+is "keep it" "$(stat_of mapped)" "$mapped"
+check "those that need not" eval 'fallocate -p -o $((800 * 512)) -l $((88 * 512)) $d/a && blkio verify $d/a 800 88 0 -- flush $d/a'
+is "give it back" "$(stat_of mapped)" $((mapped - 11))
 check "deleted" nlctl delete a
 check "one that many migrations may wait in" make wear=100% wear_at=0 endurance=10000 moves=600
 check "with blocks, most of them cold" names fill 1600
