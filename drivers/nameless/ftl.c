@@ -300,6 +300,8 @@ int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io)
 	if (ftl->flash->off)
 		return -ESHUTDOWN;
 	r = nl_ftl_sync(ftl, io);
+	if ((!r || r == -EROFS) && ftl->ops->lost)
+		r = ftl->ops->lost(ftl) ?: r;
 	if (!r && ftl->ops->settle && ftl->state != NL_FTL_RO)
 		r = ftl->ops->settle(ftl, io);
 	if (r || ftl->ops->commit || ftl->state == NL_FTL_RO || ftl->checkpoint != NL_NONE)

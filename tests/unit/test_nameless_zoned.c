@@ -232,7 +232,17 @@ static void test_program_fails(void)
 	zrig_destroy(&b);
 }
 
-/* What the buffer had still comes into the flash; without a spare block it is lost, and said. */
+static int stop(struct zrig *b)
+{
+	struct nl_io io = { .now = ++b->now };
+
+	return nl_ftl_stop(b->ftl, &io);
+}
+
+/*
+ * What the buffer had still comes into the flash; without a spare block it is lost, and said, to
+ * who flushes or to who stops the device.
+ */
 static void test_program_fails_buffered(void)
 {
 	u32 spare, round, i;
@@ -252,12 +262,12 @@ static void test_program_fails_buffered(void)
 			b.flash.fail_program = round;
 			r = zrig_append(&b, 0, 7, 0);
 			CHECK(!r || r == -EROFS || r == -EIO, "append %d", r);
-			r = zrig_flush(&b);
+			r = round % 2 ? zrig_flush(&b) : stop(&b);
 			if (spare)
-				CHECK(!r, "flush %d", r);
+				CHECK(!r, "flush or stop %d", r);
 			else if (zrig_look(&b, 0).state == NL_ZONE_READONLY)
-				CHECK(r == -EIO, "flush %d", r);
-			CHECK(!zrig_flush(&b) && zrig_settle(&b));
+				CHECK(r == -EIO, "flush or stop %d", r);
+			CHECK(!stop(&b) && !zrig_flush(&b) && zrig_settle(&b));
 			CHECK(zrig_crash(&b, NL_NO_CUT, 0));
 			zrig_destroy(&b);
 		}
