@@ -309,6 +309,7 @@ int nl_dev_start(struct nl_dev *dev)
 	nl_timing_reset(&dev->flash.timing);	/* or the first bios wait for recovery's */
 	dev->made = ktime_get_ns();
 	dev->ready = dev->made;		/* it was plugged in before there was anybody to wait */
+	nl_due_forget(&dev->due);
 	nl_due_limit(&dev->due, dev->config.p[NL_P_QUEUE]);
 	dev->users = 0;
 	if (nl_is_raw(dev)) {

@@ -63,6 +63,20 @@ void nl_due_leave(struct nl_due *due)
 }
 
 /**
+ * nl_due_forget - nothing was late so far
+ * @due: of a device that begins
+ *
+ * Context: process context.
+ */
+void nl_due_forget(struct nl_due *due)
+{
+	spin_lock_irq(&due->lock);
+	memset(due->late, 0, sizeof(due->late));
+	due->late_max = 0;
+	spin_unlock_irq(&due->lock);
+}
+
+/**
  * nl_due_limit - how many bios may be under way
  * @due: the device's
  * @depth: so many; 0: any number. More than that may be for as long as they take

@@ -120,6 +120,18 @@ tables = s["flash_bytes"] + s["ftl_bytes"] + s["map_bytes_page"] + s["map_bytes_
 assert tables <= 0.016 * s["flash_pages"] * s["page_bytes"], tables'
 matches "stat says it in words" "$(nlctl stat a)" "writes +amplified [0-9]"
 matches "top has a line" "$(nlctl top a --interval 0.1 --count 1)" $'WRITE/S.*\n +[0-9]+ '
+ended() { local n sum=0; for n in $(stat_of "$1" late_us); do sum=$((sum + n)); done; echo $sum; }
+check "a device of its own" fast again 1M
+words=()
+for ((i = 0; i < 400; i++)); do words+=(-- write $d/again $((i * 4)) 1 "$seed"); done
+blkio "${words[@]:1}"
+before=$(ended again)
+[ "$before" -gt 400 ]
+is "which is counted" $? 0
+check "made again in its directory" eval 'wait_for 10 eval "echo 1 >$conf/again/release" 2>/dev/null && echo 1M >$conf/again/create'
+[ "$(ended again)" -lt 400 ]
+is "is another one, of which nothing is counted" $? 0
+check "deleted" nlctl delete again
 check "a latency is changed" nlctl set a t_read=40us
 matches "and shown" "$(<$conf/a/params)" $'\nt_read 40000\n'
 check_fails "what is fixed is not changed" "pages can be given at create only" nlctl set a t_read=1 pages=3
