@@ -203,6 +203,24 @@ static int nl_stop(struct nl_dev *dev, bool *stopped)
 	return err;
 }
 
+/*
+ * The power back after a stop. That was no cut: one that was asked for is still to come, as many
+ * operations from here as there were left. Context: lock and io held.
+ */
+static int nl_start_again(struct nl_dev *dev)
+{
+	u64 left = nl_flash_cut_left(&dev->flash);
+	enum nl_tear tear = dev->flash.cut_tear;
+	int err = nl_power_on(dev);
+
+	if (err)
+		return err;
+	if (left != NL_NO_CUT)
+		nl_flash_cut(&dev->flash, left, tear);
+	nl_idle_seen(dev, ktime_get_ns(), true);
+	return 0;
+}
+
 /* Nobody has the device open: io would keep nobody out, but be held over a file system's locks. */
 static int nl_save_flash(struct nl_dev *dev, struct nl_stream *stream)
 {
@@ -215,9 +233,7 @@ static int nl_save_flash(struct nl_dev *dev, struct nl_stream *stream)
 	if (!stopped)
 		return err;
 	mutex_lock(&dev->io);
-	failed = nl_power_on(dev);
-	if (!failed)
-		nl_idle_seen(dev, ktime_get_ns(), true);
+	failed = nl_start_again(dev);
 	mutex_unlock(&dev->io);
 	return failed ?: err;
 }

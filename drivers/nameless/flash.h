@@ -41,7 +41,7 @@
 struct nl_buf;
 struct nl_buf *nl_buf_alloc(u32 bytes, bool nowait);	/* NULL: no memory. Sleeps if it may. */
 void nl_buf_get(struct nl_buf *buf);		/* any context, no lock */
-void nl_buf_put(struct nl_buf *buf);		/* any context, no lock; NULL is fine */
+void nl_buf_put(struct nl_buf *buf);		/* process context, no lock; NULL is fine */
 /* As nl_buf_put(), of an erased page; with @drops it may be done later, by who has these. */
 struct nl_drops;
 void nl_buf_drop(struct nl_drops *drops, struct nl_buf *buf);
@@ -254,6 +254,12 @@ static inline void nl_flash_recall(struct nl_flash *flash, u32 block, u32 erases
 
 /* Cut the power at the operation after @after more (0: the next one); @tear: how that is left. */
 void nl_flash_cut(struct nl_flash *flash, u64 after, enum nl_tear tear);
+/* Operations before the one that it is due at, NL_NO_CUT: it is not. */
+static inline u64 nl_flash_cut_left(const struct nl_flash *flash)
+{
+	return flash->cut_at == NL_NO_CUT ? NL_NO_CUT : flash->cut_at - flash->ops;
+}
+
 /* Now: whatever is asked next fails. */
 void nl_flash_power_off(struct nl_flash *flash);
 /* No cut is due any more; nothing is booked in the clockwork. */

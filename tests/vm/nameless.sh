@@ -253,6 +253,8 @@ note "erased $(erased a least) to $(erased a most) times"
 is "the cold blocks are worn like the hot ones" $? 0
 check "and keep what they hold" blkio verify $d/a 512 7680 1
 clean "wear leveling" a
+check "a cut to come outlasts a save" eval 'nlctl cut a --after 300 && nlctl save a /tmp/a.img && blkio verify $d/a 512 7680 1'
+check_fails "and comes" "EIO" blkio write $d/a 0 8192 2
 nlctl delete a
 
 # --- GC when nobody wants anything --------------------------------------------------------------------------
