@@ -351,7 +351,7 @@ EXPORT_SYMBOL_GPL(nl_raw_buf_data);
  * nl_raw_buf_put - give back a reference
  * @buf: the data; NULL is fine
  *
- * Context: any.
+ * Context: process context.
  */
 void nl_raw_buf_put(struct nl_buf *buf)
 {
