@@ -2,13 +2,17 @@
 /* Completions; see due.h. */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
+#include <linux/mempool.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "due.h"
 #include "buf.h"
 
+#define NL_REQS_KEPT	64	/* of all devices, for bios that come when memory is short */
+
 static struct kmem_cache *nl_req_cache;
+static mempool_t *nl_reqs;
 
 static bool nl_due_try(struct nl_due *due)
 {
@@ -94,13 +98,14 @@ void nl_due_limit(struct nl_due *due, unsigned int depth)
  * @due: the device's
  * @bio: it, which has a place
  *
- * Context: may sleep, unless the bio must not.
- * Return: NULL without memory.
+ * Who may wait gets one: those that are kept come back when bios end, which takes nothing but time.
+ * Context: may sleep, unless the bio must not; without a lock that a bio needs to end.
+ * Return: NULL without memory, for one that must not wait.
  */
 struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio)
 {
-	gfp_t gfp = bio->bi_opf & REQ_NOWAIT ? NL_GFP_NOWAIT : NL_GFP_IO;
-	struct nl_req *req = kmem_cache_alloc(nl_req_cache, gfp);
+	gfp_t gfp = bio->bi_opf & REQ_NOWAIT ? NL_GFP_NOWAIT : GFP_NOIO;
+	struct nl_req *req = mempool_alloc(nl_reqs, gfp);
 
 	if (!req)
 		return NULL;
@@ -163,7 +168,7 @@ void nl_req_end(struct nl_req *req, blk_status_t status)
 	if (req->accounted)
 		bio_end_io_acct(bio, req->start);
 	nl_due_leave(req->of);
-	kmem_cache_free(nl_req_cache, req);
+	mempool_free(req, nl_reqs);
 	if (status)
 		bio->bi_status = status;
 	bio_endio(bio);
@@ -343,10 +348,17 @@ void nl_due_init(struct nl_due *due)
 int nl_due_start_up(void)
 {
 	nl_req_cache = KMEM_CACHE(nl_req, 0);
-	return nl_req_cache ? 0 : -ENOMEM;
+	if (!nl_req_cache)
+		return -ENOMEM;
+	nl_reqs = mempool_create_slab_pool(NL_REQS_KEPT, nl_req_cache);
+	if (nl_reqs)
+		return 0;
+	kmem_cache_destroy(nl_req_cache);
+	return -ENOMEM;
 }
 
 void nl_due_shut_down(void)
 {
+	mempool_destroy(nl_reqs);
 	kmem_cache_destroy(nl_req_cache);
 }

@@ -103,6 +103,32 @@ static void after_write(const struct op *op, int error)
 		wrong("and not the next time either: %s", strerror(errno));
 }
 
+static int flushed = -1;
+
+static void opened(const struct op *op)
+{
+	made(op);
+	flushed = open(DISK, O_WRONLY | O_CLOEXEC);
+	if (flushed < 0)
+		die(DISK);
+}
+
+static int try_flush(const struct op *op)
+{
+	(void)op;
+	return fsync(flushed);
+}
+
+/* There is nothing to be written, so nothing that could not be done. */
+static void after_flush(const struct op *op, int error)
+{
+	(void)op;
+	close(flushed);
+	if (error)
+		wrong("%s", strerror(error));
+	sound();
+}
+
 static int try_cut(const struct op *op)
 {
 	(void)op;
@@ -171,6 +197,7 @@ const struct op nameless_ops[] = {
 	{ "nameless: create", device_empty, device_create, NULL, device_created, SHAPE,
 	  .device = &nameless },
 	{ "nameless: write", made, try_write, NULL, after_write, SHAPE, .device = &nameless },
+	{ "nameless: flush", opened, try_flush, NULL, after_flush, SHAPE, .device = &nameless },
 	{ "nameless: power comes back", made, try_cut, NULL, after_cut, SHAPE, .device = &nameless },
 	{ "nameless: save", made, try_save, NULL, after_save, SHAPE, .device = &nameless },
 	{ "nameless: load", saved, try_load, NULL, after_load, SHAPE, .device = &nameless },
