@@ -1,11 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "devices.h"
+
+#ifndef RUN_DIR
+#define RUN_DIR	"/run"
+#endif
+#define PAUSE_MS	10
+
+static int lock_fd = -1;
+
+/* Not below /run/lock, nor the folder of configfs: what others may open they could hold. */
+static void open_lock(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), RUN_DIR "/%s.lock", configfs.tool);
+	lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/* The byte of the file that stands for a name; that another one has it, too, only takes time. */
+static off_t lock_byte(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	while (*name)
+		hash = (hash ^ (unsigned char)*name++) * 16777619u;
+	return hash;
+}
+
+static void lock_do(const char *name, int command, short type)
+{
+	struct flock lock = {
+		.l_type = type, .l_whence = SEEK_SET, .l_start = lock_byte(name), .l_len = 1,
+	};
+
+	if (lock_fd < 0)
+		open_lock();
+	while (lock_fd >= 0 && fcntl(lock_fd, command, &lock) && errno == EINTR)
+		;
+}
+
+void device_lock(const char *name)
+{
+	lock_do(name, F_OFD_SETLKW, F_WRLCK);
+}
+
+void device_unlock(const char *name)
+{
+	lock_do(name, F_OFD_SETLK, F_UNLCK);
+}
 
 int device_dir_make(const char *name, bool *made)
 {
@@ -41,20 +92,49 @@ int device_make(const char *name, const char *attr, const char *text)
 	bool made = false;
 	int err;
 
-	if (device_dir_make(name, &made))
-		return EXIT_FAILED;
-	err = attr_explain(name, attr_write(name, attr, text));
-	/* Another one may have made the device meanwhile. */
-	if (err && made && configfs.is_empty(name))
-		device_dir_remove(name);
+	device_lock(name);
+	err = device_dir_make(name, &made);
+	if (!err) {
+		err = attr_explain(name, attr_write(name, attr, text));
+		/* Another one may have made the device meanwhile, by hand. */
+		if (err && made && configfs.is_empty(name))
+			device_dir_remove(name);
+	}
+	device_unlock(name);
 	return err;
 }
 
+/* The device and its folder at one go, or what is made in the folder between them goes with it. */
+static int delete_at_once(const char *name, bool *busy)
+{
+	int err;
+
+	device_lock(name);
+	err = attr_write(name, "release", "1");
+	*busy = err == EBUSY;
+	if (!err || err == ENODEV)
+		err = device_dir_remove(name);
+	else if (!*busy)
+		err = attr_explain(name, err);
+	device_unlock(name);
+	return err;
+}
+
+/* Who makes it anew meanwhile need not wait for who has it open. */
 static int delete_one(const char *name)
 {
-	int err = attr_write_patiently(name, "release", "1");
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000L };
+	long left = configfs.patience_ms;
+	bool busy;
+	int err;
 
-	return err && err != ENODEV ? attr_explain(name, err) : device_dir_remove(name);
+	while ((err = delete_at_once(name, &busy)) && busy) {
+		if (left <= 0 || (configfs.hopeless && configfs.hopeless(name)))
+			return attr_explain(name, err);
+		nanosleep(&pause, NULL);
+		left -= PAUSE_MS;
+	}
+	return err;
 }
 
 int cmd_delete(int argc, char **argv)

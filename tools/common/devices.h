@@ -8,6 +8,13 @@
 #include "command.h"
 #include "configfs.h"
 
+/*
+ * Of those who make a device in a folder, or delete one and then its folder, one at a time for each
+ * name. Until it is unlocked, or the process ends.
+ */
+void device_lock(const char *name);
+void device_unlock(const char *name);
+
 /* EXIT_OK when there is a folder without a device. *@made: it was not there before. */
 int device_dir_make(const char *name, bool *made);
 int device_dir_remove(const char *name);

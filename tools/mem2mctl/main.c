@@ -124,6 +124,7 @@ static int cmd_create(int argc, char **argv)
 	c.size = word[1];
 	if (c.phys && c.dax)
 		return complain("--phys and --dax exclude each other"), EXIT_USAGE;
+	device_lock(c.name);		/* till the end */
 	if (device_dir_make(c.name, &made))
 		return EXIT_FAILED;
 	if (asprintf(&text, "%s%s%s%s%s%s%s%s", c.size, c.unit ? " unit=" : "", c.unit ?: "",
