@@ -123,7 +123,7 @@ matches "top has a line" "$(nlctl top a --interval 0.1 --count 1)" $'WRITE/S.*\n
 ended() { local n sum=0; for n in $(stat_of "$1" late_us); do sum=$((sum + n)); done; echo $sum; }
 check "a device of its own" fast again 1M
 words=()
-for ((i = 0; i < 80; i++)); do words+=(-- write $d/again $((i * 16)) 1 "$seed"); done
+for ((i = 0; i < 80; i++)); do words+=(-- write "$d/again" "$((i * 16))" 1 "$seed"); done
 check "that did something" blkio "${words[@]:1}" -- "${words[@]:1}"
 before=$(ended again)
 [ "$before" -ge 160 ]
