@@ -26,30 +26,67 @@ static bool nl_due_try(struct nl_due *due)
 	return true;
 }
 
+/* One who waits, on his stack. */
+struct nl_turn {
+	wait_queue_entry_t entry;
+	struct nl_due *due;
+	bool has_place;
+};
+
+/*
+ * Under the lock of nl_due.room, in the order in which they came: the place is taken for him, so
+ * nobody who comes later has it first. Off the list last: then his stack is his again.
+ */
+static int nl_due_turn(wait_queue_entry_t *entry, unsigned int mode, int flags, void *key)
+{
+	struct nl_turn *turn = container_of(entry, struct nl_turn, entry);
+
+	if (!nl_due_try(turn->due))
+		return -1;
+	WRITE_ONCE(turn->has_place, true);
+	default_wake_function(entry, mode, flags, key);
+	list_del_init_careful(&entry->entry);
+	return 1;
+}
+
+static void nl_due_wait(struct nl_due *due)
+{
+	struct nl_turn turn = {
+		.entry = { .private = current, .func = nl_due_turn },
+		.due = due,
+	};
+	bool first;
+
+	INIT_LIST_HEAD(&turn.entry.entry);
+	first = prepare_to_wait_exclusive(&due->room, &turn.entry, TASK_UNINTERRUPTIBLE);
+	/* Nobody may be left who would wake the first one. */
+	first = first && nl_due_try(due);
+	while (!first && !READ_ONCE(turn.has_place)) {
+		io_schedule();
+		set_current_state(TASK_UNINTERRUPTIBLE);
+	}
+	finish_wait(&due->room, &turn.entry);
+	if (first && READ_ONCE(turn.has_place))
+		nl_due_leave(due);	/* taken twice */
+}
+
 /**
  * nl_due_enter - have a place for a bio
  * @due: the device's
  * @nowait: rather none than wait
  *
- * As others end one by one, or all at once when the power goes, it takes no longer than that.
+ * As others end one by one, or all at once when the power goes, it takes no longer than those that
+ * came before it do.
  * Context: may sleep, unless @nowait; no lock, and nothing that a bio of the device needs to end.
  * Return: false: there is none.
  */
 bool nl_due_enter(struct nl_due *due, bool nowait)
 {
-	DEFINE_WAIT(wait);
-
-	if (likely(nl_due_try(due)))
+	if (likely(!waitqueue_active(&due->room) && nl_due_try(due)))
 		return true;
 	if (nowait)
 		return false;
-	for (;;) {
-		prepare_to_wait_exclusive(&due->room, &wait, TASK_UNINTERRUPTIBLE);
-		if (nl_due_try(due))
-			break;
-		io_schedule();
-	}
-	finish_wait(&due->room, &wait);
+	nl_due_wait(due);
 	return true;
 }
 
@@ -97,12 +134,13 @@ void nl_due_limit(struct nl_due *due, unsigned int depth)
  * nl_req_alloc - begin a bio
  * @due: the device's
  * @bio: it, which has a place
+ * @cuts: nl_due.cuts when it was submitted
  *
  * Who may wait gets one: those that are kept come back when bios end, which takes nothing but time.
  * Context: may sleep, unless the bio must not; without a lock that a bio needs to end.
  * Return: NULL without memory, for one that must not wait.
  */
-struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio)
+struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio, unsigned int cuts)
 {
 	gfp_t gfp = bio->bi_opf & REQ_NOWAIT ? NL_GFP_NOWAIT : GFP_NOIO;
 	struct nl_req *req = mempool_alloc(nl_reqs, gfp);
@@ -112,7 +150,7 @@ struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio)
 	req->bio = bio;
 	req->of = due;
 	req->due = 0;
-	req->cuts = READ_ONCE(due->cuts);
+	req->cuts = cuts;
 	req->accounted = blk_queue_io_stat(bdev_get_queue(bio->bi_bdev)) && bio_sectors(bio);
 	if (req->accounted)
 		req->start = bio_start_io_acct(bio);

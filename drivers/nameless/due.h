@@ -88,7 +88,7 @@ bool nl_due_enter(struct nl_due *due, bool nowait);
 void nl_due_leave(struct nl_due *due);
 void nl_due_forget(struct nl_due *due);
 void nl_due_limit(struct nl_due *due, unsigned int depth);
-struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio);
+struct nl_req *nl_req_alloc(struct nl_due *due, struct bio *bio, unsigned int cuts);
 struct nl_req *nl_req_alloc_other(struct nl_due *due, void (*end)(void *ctx, blk_status_t status),
 				  void *ctx);
 void nl_req_end(struct nl_req *req, blk_status_t status);

@@ -453,7 +453,7 @@ static void nl_end(struct nl_walk *walk, struct nl_req *req)
 	trace_nameless_request(devt, op, sector, bytes, &cost);
 }
 
-static void nl_begin(struct nl_dev *dev, struct bio *bio)
+static void nl_begin(struct nl_dev *dev, struct bio *bio, unsigned int cuts)
 {
 	struct nl_walk walk = {
 		.dev = dev,
@@ -463,7 +463,7 @@ static void nl_begin(struct nl_dev *dev, struct bio *bio)
 		.came = ktime_get_ns(),
 		.traced = trace_nameless_request_enabled(),
 	};
-	struct nl_req *req = nl_req_alloc(&dev->due, bio);
+	struct nl_req *req = nl_req_alloc(&dev->due, bio, cuts);
 	blk_status_t status;
 	int err;
 
@@ -499,9 +499,10 @@ static void nl_begin(struct nl_dev *dev, struct bio *bio)
 void nl_submit_bio(struct bio *bio)
 {
 	struct nl_dev *dev = bio->bi_bdev->bd_disk->private_data;
+	unsigned int cuts = READ_ONCE(dev->due.cuts);
 
 	if (likely(nl_due_enter(&dev->due, bio->bi_opf & REQ_NOWAIT)))
-		nl_begin(dev, bio);
+		nl_begin(dev, bio, cuts);
 	else
 		bio_wouldblock_error(bio);
 }
