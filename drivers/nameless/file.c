@@ -180,6 +180,9 @@ static int nl_stop_ftl(struct nl_dev *dev)
 	memalloc_noio_restore(noio);
 	if (err && (err != -EROFS || nl_ftl_behind(dev->ftl))) {
 		nl_power_look(dev);
+		if (err == -EIO)
+			return nl_fail(dev, err,
+				       "data were lost since the last flush; save again for what is left");
 		return nl_fail(dev, err, "what is buffered can't be written (error %d)", -err);
 	}
 	nl_power_off(dev);

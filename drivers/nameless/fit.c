@@ -152,10 +152,11 @@ int nl_config_fit(struct nl_config *config, u64 logical_pages)
 		data = (u32)logical_pages / shape.size * shape.capacity;
 	}
 	least = nl_ftl_min_blocks(&geo, config, logical_pages) + config->p[NL_P_FACTORY_BAD];
+	/* Of bare flash its host asks again; what is there is for whoever made it. */
+	if (nl_is_split(config) && (!given || config->p[NL_P_FTL] == NL_FTL_RAW))
+		least -= nl_split_blocks(&geo, config, logical_pages);
 	if (given)
 		return geo.nr_blocks < least ? -ENOSPC : 0;
-	if (nl_is_split(config))
-		least -= nl_split_blocks(&geo, config, logical_pages);
 	blocks = div_u64(data * (1000 + config->p[NL_P_OVERPROVISION]),
 			 geo.pages * 1000) + 1;
 	blocks = max(blocks + config->p[NL_P_FACTORY_BAD], least);

@@ -361,7 +361,10 @@ static int nl_split_turn(struct nl_page_ftl *f)
 	return failed == NL_NONE ? 0 : nl_split_retire(f, failed);
 }
 
-/* Another generation. A block that fails takes what was written of it along: again, without it. */
+/*
+ * Another generation. A block that fails takes what was written of it along: again, without it. If
+ * that leaves too few, GC's last ones are taken, and from then on nothing but metadata is written.
+ */
 static int nl_split_image(struct nl_page_ftl *f, u64 *when)
 {
 	struct nl_split *s = f->split;
@@ -374,16 +377,17 @@ static int nl_split_image(struct nl_page_ftl *f, u64 *when)
 			return nl_split_turn(f);
 		failed = r == -EIO ? s->next.block[s->next.nr - 1] : NL_NONE;
 		nl_split_drop(f, &s->next);
-		if (failed == NL_NONE)
-			break;
-		r = nl_split_retire(f, failed);
-		if (r)
-			return r;
+		if (failed != NL_NONE) {
+			r = nl_split_retire(f, failed);
+			if (r)
+				return r;
+		} else if (r == -ENOSPC && f->ftl.state != NL_FTL_RO) {
+			f->ftl.state = NL_FTL_RO;
+			nl_split_fill(f);
+		} else {
+			return r == -ENOSPC ? -EROFS : r;
+		}
 	}
-	if (r != -ENOSPC)
-		return r;
-	f->ftl.state = NL_FTL_RO;
-	return -EROFS;
 }
 
 bool nl_split_behind(const struct nl_page_ftl *f)

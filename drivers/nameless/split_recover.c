@@ -127,7 +127,7 @@ static int nl_split_found(struct nl_split_find *find, u32 block, const struct nl
 	return 0;
 }
 
-/* Whose a block is: its first page that can be read says so, unless its very first is erased. */
+/* Whose a block is: its first page that can be read says so, unless an erased one is before. */
 static int nl_split_survey_block(struct nl_split_find *find, u32 block)
 {
 	u32 pages = find->f->ftl.geo->pages, page;

@@ -155,7 +155,7 @@ check "the host is deleted" nlctl delete host
 check "and made again: what it had is in the raw device" eval 'host && blkio verify $d/host 0 16384 "$seed"'
 clean "again"
 check "deleted" nlctl delete host
-check_fails "one of another size does not find its own" "another FTL, or one of another size" nlctl create host 4M --on chips
+check_fails "one of another size does not find its own" "another FTL, one of another size" nlctl create host 4M --on chips
 check "the raw device is saved, deleted and loaded" eval 'nlctl save chips /tmp/chips.img && nlctl delete chips && nlctl load chips /tmp/chips.img'
 check "with what the host wrote" eval 'host && blkio verify $d/host 0 16384 "$seed"'
 exec {open}<$d/host
