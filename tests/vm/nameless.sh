@@ -310,8 +310,11 @@ check "has no more when it takes four again" nlctl set a queue=4
 blkio write $d/a 1024 8 1 >/tmp/one 2>&1 &
 late=$!
 check_fails "one that must not wait is told so, while these are there" "EAGAIN" blkio nowait $d/a 0 8
-check "a cut ends them, and who waits goes on" nlctl cut a
-wait $writer $late
+check "another one waits" wait_for 10 grep -q "^State:.D" /proc/$late/status
+check "a cut ends them" nlctl cut a
+wait $writer
+wait $late
+is "and is one for who waited, though the power is back" "$? $(grep -o EIO /tmp/one)" "1 EIO"
 check "with none left" taken 0
 check "and room" blkio nowait $d/a 0 8 -- write $d/a 0 8 1
 nlctl delete a
