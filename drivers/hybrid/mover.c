@@ -303,7 +303,7 @@ static bool must_wait(struct hy_pool *pool, const struct hy_due *due, struct hy_
 	return from || to;
 }
 
-/* Something due that had to wait?  Who waits, or has nothing that may go, is no reason for others. */
+/* Something due that had to wait?  Who waits, or has nothing that may go, holds nobody else up. */
 static bool spend_tokens(struct hy_pool *pool, u64 now)
 {
 	struct hy_barred barred = {};

@@ -90,8 +90,8 @@ void hy_marginal_idle(struct hy_marginal *m, const struct hy_snapshot *snap);
  * @p: filled: the targets, likewise
  *
  * Return: for which part of the next period migration is to rest, ppm; HY_PPM: for all of it,
- * as it was held off for as long as it may be.  Where nothing is to move (hy_marginal.settled) others
- * may move what doesn't change the shares, and rest likewise.
+ * as it was held off for as long as it may be.  Where nothing is to move (hy_marginal.settled)
+ * others may move what doesn't change the shares, and rest likewise.
  */
 u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, const u32 *q,
 		       u32 *p);

@@ -4,8 +4,8 @@
  *
  * Lock order: m2_dev.lock, m2_devs_lock.
  *
- * m2_dev.bad_lock is taken by whoever the kernel tells of bad memory, under its lock for DAX devices;
- * who is told by this driver takes his own within it.
+ * m2_dev.bad_lock is taken by whoever the kernel tells of bad memory, under its lock for DAX
+ * devices; who is told by this driver takes his own within it.
  *
  * m2_dev.lock	configuration: creating, resizing, deleting. Not held by I/O or an open.
  * m2_devs_lock	the list of devices, and who uses them. One for all, so that it is still there when

@@ -82,6 +82,7 @@ static void nl_due_wait(struct nl_due *due)
  */
 bool nl_due_enter(struct nl_due *due, bool nowait)
 {
+	/* Whoever begins to wait just now is overtaken by one, which needs no barrier. */
 	if (likely(!waitqueue_active(&due->room) && nl_due_try(due)))
 		return true;
 	if (nowait)

@@ -259,8 +259,8 @@ u32 nl_ftl_check(struct nl_ftl *ftl, nl_report report, void *ctx);
 void nl_ftl_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat);
 
 /*
- * Flush and write a checkpoint, if there is room: before nl_ftl_destroy() at a clean stop. -EIO as a
- * flush has it, once: what got lost since the last one.
+ * Flush and write a checkpoint, if there is room: before nl_ftl_destroy() at a clean stop. -EIO as
+ * a flush has it, once: what got lost since the last one.
  */
 int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io);
 

@@ -46,7 +46,7 @@ static const char *nl_why_not_open(int err)
 {
 	switch (err) {
 	case -EMEDIUMTYPE:
-		return "another FTL, one of another size, or another version of it wrote this flash";
+		return "another FTL, one of another size, or another version wrote this flash";
 	case -ENOSPC:
 		return "too little flash for this size and its reserve";
 	case -ENOMEM:

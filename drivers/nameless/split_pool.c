@@ -28,7 +28,7 @@
  *	program data in c	cut: c's OOB says that it is data's
  *	next turn: erase a	cut: torn, it has no metadata: it is free, to be erased; 8 counts
  *
- *	a program of 8 fails	cut: f is the pool's, with what is not complete and no mark
+ *	a program of 8 fails	cut: f is the pool's, with what is not complete unmarked
  *	mark f, have g		cut: f is bad, g is free
  *	program in g: 9 begins	7 counts until 9 ends, as a was never touched
  *

@@ -144,8 +144,8 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino)
 }
 
 /*
- * Zero what there is of a range, but for bad memory, which reads as an error anyway; not fenced. May
- * sleep. 0, or what is wrong with its extents.
+ * Zero what there is of a range, but for bad memory, which reads as an error anyway; not fenced.
+ * May sleep. 0, or what is wrong with its extents.
  */
 int scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 from, u64 to)
 {

@@ -73,7 +73,8 @@ static json_t *paths(const struct pool *p)
 static json_t *row_json(const struct row *r)
 {
 	return json_pack("{s:o, s:s*, s:s, s:b, s:i, s:I, s:o, s:s*}",
-			 "name", text_json(r->name), "uuid", r->uuid[0] ? r->uuid : NULL, "state", r->state,
+			 "name", text_json(r->name), "uuid", r->uuid[0] ? r->uuid : NULL,
+			 "state", r->state,
 			 "active", !r->pool || r->pool->active, "members", (int)r->members,
 			 "bytes", (json_int_t)r->bytes, "devices", paths(r->pool),
 			 "missing", r->missing);

@@ -109,7 +109,7 @@ struct nl_ckpt_block {
 };
 
 #define NL_SPLIT_MAGIC		0x54494c5053454c4eULL	/* "NLESPLIT" */
-#define NL_SPLIT_VERSION	2u			/* 1 had a fixed place, and no newest data */
+#define NL_SPLIT_VERSION	2u			/* 1 had a fixed place, no newest */
 #define NL_SPLIT_BLOCK		0x80000000u		/* of a change: a block's erases */
 #define NL_SPLIT_NEWEST		0xc0000000u		/* of a change: its newest data */
 #define NL_SPLIT_FIRST		0x1u			/* flags: no generation was there before */

@@ -162,7 +162,7 @@ static void test_name(void)
 	char *paths[2] = { set.path[0], set.path[1] };
 
 	image_make(&set, dir);
-	image_named(&set, "a\x20" "b\\x20c\nd\377\033[2J");
+	image_named(&set, "a b\\x20c\nd\377\033[2J");
 	ktap_ok(!offline_pools(&pools, paths, 2) && pools.nr == 1 &&
 		!strcmp(pools.pool[0].name, "a_b\\x20c_d___2J"), "name: what is in none");
 	pools_free(&pools);
