@@ -250,8 +250,83 @@ const struct iomap_ops sfs_report_ops = {
 
 /* --- what was stored through mappings --------------------------------------------------------- */
 
+static bool sfs_find_good(struct inode *inode, u64 pos, u64 len, struct scmfs_seg *seg)
+{
+	return !sfs_find(inode, pos, len, seg) &&
+	       (seg->at == SCMFS_HOLE ||
+		sfs_good(sfs_sb(inode->i_sb), seg->at, seg->len) == seg->len);
+}
+
+static bool sfs_all_good(struct inode *inode, u64 pos, u64 end)
+{
+	struct scmfs_seg seg;
+	bool good = true;
+
+	down_read(&sfs_inode(inode)->extents);
+	for (; good && pos < end; pos += seg.len)
+		good = sfs_find_good(inode, pos, end - pos, &seg);
+	up_read(&sfs_inode(inode)->extents);
+	return good;
+}
+
+static void sfs_flush_good(struct inode *inode, u64 pos, u64 end)
+{
+	struct scmfs_seg seg;
+
+	down_read(&sfs_inode(inode)->extents);
+	for (; pos < end; pos += PAGE_SIZE)
+		if (sfs_find_good(inode, pos, PAGE_SIZE, &seg) && seg.at != SCMFS_HOLE)
+			scm_flush(sfs_sb(inode->i_sb)->base + seg.at, PAGE_SIZE);
+	up_read(&sfs_inode(inode)->extents);
+}
+
+/*
+ * An entry that isn't good as a whole is clean from now on. A huge one has good pages as well: what
+ * is stored to them makes it dirty again, or is flushed here.
+ *
+ *	this				a fault
+ *					makes the entry dirty
+ *	makes it clean
+ *	waits for the fault		maps the page: stores
+ *	unmaps				the next store is a fault, and makes it dirty
+ *	flushes
+ */
+static void sfs_clean_bad(struct address_space *mapping, unsigned long index, u64 pos, u64 end)
+{
+	xa_lock_irq(&mapping->i_pages);
+	__xa_clear_mark(&mapping->i_pages, index, PAGECACHE_TAG_DIRTY);
+	__xa_clear_mark(&mapping->i_pages, index, PAGECACHE_TAG_TOWRITE);
+	xa_unlock_irq(&mapping->i_pages);
+	dax_layout_busy_page_range(mapping, pos, end - 1);	/* it waits for the entry's lock */
+	unmap_mapping_range(mapping, pos, end - pos, 0);
+	sfs_flush_good(mapping->host, pos, end);
+	mapping_set_error(mapping, -EIO);
+}
+
+/*
+ * The kernel would flush what is dirty, and bad memory isn't in its map any more, or a machine
+ * check. What was stored there is lost, which the next fsync tells.
+ */
+static void sfs_skip_bad(struct address_space *mapping)
+{
+	struct inode *inode = mapping->host;
+	unsigned long index;
+	u64 pos, bytes;
+	void *entry;
+
+	xa_for_each_marked(&mapping->i_pages, index, entry, PAGECACHE_TAG_DIRTY) {
+		bytes = PAGE_SIZE << xa_get_order(&mapping->i_pages, index);
+		pos = round_down((u64)index << PAGE_SHIFT, bytes);
+		if (!sfs_all_good(inode, pos, pos + bytes))
+			sfs_clean_bad(mapping, index, pos, pos + bytes);
+		cond_resched();
+	}
+}
+
 static int sfs_writepages(struct address_space *mapping, struct writeback_control *wbc)
 {
+	if (unlikely(READ_ONCE(sfs_sb(mapping->host->i_sb)->bad)))
+		sfs_skip_bad(mapping);
 	return dax_writeback_mapping_range(mapping, sfs_sb(mapping->host->i_sb)->dax, wbc);
 }
 

@@ -162,6 +162,15 @@ static bool sfs_may_be_busy(struct inode *inode)
 	return !mapping_empty(&inode->i_data) || READ_ONCE(sfs_inode(inode)->pinned);
 }
 
+/* Return: 0: what was stored is flushed, or lost as its memory is bad, which fsync tells. */
+static int sfs_flush(struct address_space *mapping, u64 from, u64 to)
+{
+	unsigned long index = from >> PAGE_SHIFT, last = (to - 1) >> PAGE_SHIFT;
+	int err = filemap_write_and_wait_range(mapping, from, to - 1);
+
+	return xa_find(&mapping->i_pages, &index, last, PAGECACHE_TAG_DIRTY) ? err : 0;
+}
+
 /*
  * Flushed before the entries go, as more may go than was asked for, and what was asked for may stay
  * in the file if the operation fails; not before it is unmapped, or more could be stored.
@@ -185,7 +194,7 @@ static int sfs_unmap(struct inode *inode, u64 start, u64 end)
 		if (err)
 			return err;
 	}
-	err = filemap_write_and_wait_range(mapping, from, to - 1);
+	err = sfs_flush(mapping, from, to);
 	if (!err)
 		truncate_inode_pages_range(mapping, from, to - 1);
 	return err;
@@ -320,7 +329,7 @@ static bool sfs_is_pinned(struct inode *inode)
 	filemap_invalidate_lock(mapping);
 	if (!mapping_mapped(mapping)) {
 		pinned = sfs_busy_anywhere(inode);
-		if (!pinned && !mapping_empty(mapping) && !filemap_write_and_wait(mapping))
+		if (!pinned && !mapping_empty(mapping) && !sfs_flush(mapping, 0, LLONG_MAX))
 			truncate_inode_pages(mapping, 0);
 	}
 	filemap_invalidate_unlock(mapping);

@@ -598,6 +598,8 @@ static void poison(const char *name, unsigned int page)
 	NEED(pwrite(fd, buf, PAGE, at) == -1 && errno == EIO);
 	NEED(pwrite(fd, buf, 10, at + 100) == -1 && errno == EIO);
 	NEED(pwrite(fd, before, 2 * PAGE, at - PAGE) == PAGE);
+	NEED(fsync(fd) == -1 && errno == EIO);	/* what was stored to it */
+	NEED(!fsync(fd));
 	NEED(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at + 100, 10));
 	NEED(!munmap(p, (page + 2) * PAGE));
 	p = map(fd, (page + 2) * PAGE, MAP_SHARED);
