@@ -185,6 +185,18 @@ static int sfs_find_for_write(struct inode *inode, u64 pos, u64 len, struct scmf
 	return err;
 }
 
+/* Nobody maps bad memory, or copies it for a mapping of its own: not every driver would refuse. */
+static int sfs_tell_good(const struct sfs_sb *s, struct iomap *iomap, struct scmfs_seg *seg)
+{
+	if (seg->at != SCMFS_HOLE) {
+		seg->len = sfs_good(s, seg->at, seg->len);
+		if (!seg->len)
+			return -EIO;
+	}
+	sfs_tell(s, iomap, seg);
+	return 0;
+}
+
 static int sfs_iomap_begin(struct inode *inode, loff_t pos, loff_t len, unsigned int flags,
 			   struct iomap *iomap, struct iomap *srcmap)
 {
@@ -200,9 +212,7 @@ static int sfs_iomap_begin(struct inode *inode, loff_t pos, loff_t len, unsigned
 		err = sfs_find_for_write(inode, pos, len, &seg);
 		up_write(&si->extents);
 	}
-	if (!err)
-		sfs_tell(sfs_sb(inode->i_sb), iomap, &seg);
-	return err;
+	return err ?: sfs_tell_good(sfs_sb(inode->i_sb), iomap, &seg);
 }
 
 const struct iomap_ops sfs_iomap_ops = {

@@ -605,6 +605,8 @@ static void poison(const char *name, unsigned int page)
 	p = map(fd, (page + 2) * PAGE, MAP_SHARED);
 	NEED(!is_bus(p + at - PAGE, false) && !is_bus(p + at + PAGE, false));
 	NEED(is_bus(p + at, false) && is_bus(p + at, true));
+	p = map(fd, (page + 2) * PAGE, MAP_PRIVATE);
+	NEED(!is_bus(p + at - PAGE, true) && !is_bus(p + at + PAGE, true) && is_bus(p + at, true));
 }
 
 int main(int argc, char **argv)

@@ -126,6 +126,11 @@ umount $m
 check "pmem" at init=force /dev/pmem0
 all_cases pmem
 check "what was stored is there after mounting again" eval "again defaults /dev/pmem0 && mapped $m after"
-umount $m
+head -c 200000 /dev/urandom >$m/bad
+poisoned "pmem: bad memory is an error" bad 10 || :
+check "pmem: it can be unmounted" wait_for 20 umount $m
+echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind	# which forgets it
+echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind
+wait_for 10 test -b /dev/pmem0
 check "the module is unloaded" rmmod scmfs
 done_testing
