@@ -9,6 +9,7 @@
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
+#include <linux/pfn_t.h>
 #include <linux/sched/signal.h>
 #include <evenkeel/range.h>
 #include <evenkeel/tenant.h>
@@ -360,14 +361,15 @@ static int scm_range_no_dax(struct scm_range *range, struct block_device *bdev)
 /*
  * Where pages are, and how many of them in one piece. A bad sector among them is an error to who
  * asks for access, so one sector would make all of the device useless; who asks in order to write
- * over what is bad is told where that is as well.
+ * over what is bad is told where that is as well; by mem2m if it wants the page, too.
  */
 static long scm_range_ask(struct scm_range *range, pgoff_t page, long pages, void **kaddr)
 {
 	long n = dax_direct_access(range->dax, page, pages, DAX_ACCESS, kaddr, NULL);
+	pfn_t pfn;
 
 	if (n == -EIO || n == -EHWPOISON)
-		n = dax_direct_access(range->dax, page, pages, DAX_RECOVERY_WRITE, kaddr, NULL);
+		n = dax_direct_access(range->dax, page, pages, DAX_RECOVERY_WRITE, kaddr, &pfn);
 	return min(n, pages);
 }
 

@@ -10,6 +10,16 @@
 #define M2_DAX_LOOK	((long)SZ_256K)	/* pages: the list takes numbers of sectors as int */
 
 /*
+ * The kernel's DAX code asks in order to write over what is bad when a write has found it to be,
+ * and would then have the device do that, which this one can't; it doesn't ask where the page is.
+ * Who takes all of the memory does, and looks after the bad of it himself.
+ */
+static enum dax_access_mode m2_dax_mode(enum dax_access_mode mode, const pfn_t *pfn)
+{
+	return mode == DAX_RECOVERY_WRITE && !pfn ? DAX_ACCESS : mode;
+}
+
+/*
  * How many pages of @nr_pages can be had: none with bad memory among them, but for who means to
  * write over that. He gets those before it, or one page of it.
  */
@@ -40,6 +50,7 @@ static long m2_dax_direct_access(struct dax_device *dax, pgoff_t pgoff, long nr_
 
 	if (offset >= dev->store.bytes)
 		return -ERANGE;
+	mode = m2_dax_mode(mode, pfn);
 	most = m2_dax_pages(dev, offset, nr_pages, mode);
 	if (most < 0)
 		return most;

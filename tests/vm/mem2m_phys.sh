@@ -113,7 +113,13 @@ check_fails "reserved: also when that is another driver" "in use by .*namespace0
 bad log reserved
 again log 32M $here
 on_dax log reserved ext4 mkfs.ext4 -q -F -b 4096
-again log 32M $here
+mount -o dax $d/log /tmp/mnt
+block=$(filefrag -v /tmp/mnt/f | sed -n 's/^ *0: .* \([0-9]\+\)\.\. .*/\1/p')
+echo "$((block * 8)) 8" >'/sys/block/mem2m!log/badblocks'
+check_fails "reserved: ext4: a write to bad memory is an error" "Input/output error" \
+	dd if=/dev/zero of=/tmp/mnt/f bs=4096 count=1 conv=notrunc
+umount /tmp/mnt
+again log 32M $here	# and nothing is known any more
 check "reserved: a mapped file is there after the device was gone" eval "mount -o dax $d/log /tmp/mnt &&
 	daxmap verify /tmp/mnt/f 4 $seed; umount /tmp/mnt"
 check "reserved: a dm target on it passes DAX on" eval "n=\$(blockdev --getsz $d/log) &&
