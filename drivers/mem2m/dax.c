@@ -58,7 +58,15 @@ static long m2_dax_direct_access(struct dax_device *dax, pgoff_t pgoff, long nr_
 	return min(n, most);
 }
 
-static bool m2_is_bad(struct m2_dev *dev, u64 offset, u64 len)
+/**
+ * m2_is_bad - is anything of it known to be bad?
+ * @dev: the device
+ * @offset: first byte of its data, or of what is behind it and it may grow to
+ * @len: how many
+ *
+ * Context: any.
+ */
+bool m2_is_bad(struct m2_dev *dev, u64 offset, u64 len)
 {
 	u64 end = offset + len, n;
 	sector_t bad_sector;

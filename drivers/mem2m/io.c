@@ -48,14 +48,16 @@ void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes)
  */
 void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags)
 {
-	u64 begin = dev->label.data_offset, end = offset + bytes;
+	u64 begin = dev->label.data_offset, end = offset + bytes, most;
 
 	mutex_lock(&dev->bad_lock);
 	offset = max(offset, begin) - begin;
-	end = min(max(end, begin) - begin, dev->store.bytes);
+	most = max(dev->label.range_bytes, begin) - begin;	/* it may grow to that */
+	end = min(max(end, begin) - begin, most);
 	if (dev->bad_told && offset < end) {
 		m2_bad(dev, offset, end - offset);
-		if (dev->dax)
+		end = min(end, dev->store.bytes);
+		if (dev->dax && offset < end)
 			dax_holder_notify_failure(dev->dax, offset, end - offset, flags);
 	}
 	mutex_unlock(&dev->bad_lock);

@@ -194,6 +194,7 @@ void m2_range_detach(struct m2_dev *dev);
 /* dax.c */
 int m2_dax_add(struct m2_dev *dev);
 void m2_dax_remove(struct m2_dev *dev);
+bool m2_is_bad(struct m2_dev *dev, u64 offset, u64 len);
 
 /* direct.c, target.c, config.c */
 int m2_direct_init(void);

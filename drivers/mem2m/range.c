@@ -253,7 +253,7 @@ int m2_range_attach(struct m2_dev *dev)
  * @dev: the device
  * @bytes: its size from now on
  *
- * What is new is zero before the label says that it is there.
+ * What is new is zero before the label says that it is there, and none of it is known to be bad.
  * Return: 0 or a negative error number with the device's error set.
  */
 int m2_range_resize(struct m2_dev *dev, u64 bytes)
@@ -264,6 +264,8 @@ int m2_range_resize(struct m2_dev *dev, u64 bytes)
 
 	if (bytes > most)
 		return m2_fail(dev, -ENOSPC, "its memory has room for %llu bytes", most);
+	if (bytes > old && m2_is_bad(dev, old, bytes - old))
+		return m2_fail(dev, -EIO, "bad memory behind its end");
 	if (bytes > old)
 		err = m2_zero_part(dev, old, bytes);
 	if (err)

@@ -149,6 +149,11 @@ check "reserved: the next one begins anew" make whole 384M $here
 check "reserved: with nothing of what was there" eval "[ \$(info whole found) = 0 ] && blkio verify $d/whole 400000 1024 0"
 mem2mctl delete whole
 make log 32M $here --force
+mem2mctl resize log 16M
+echo "40960 1" >'/sys/block/mem2m!log/badblocks'
+check_fails "reserved: nothing grows over bad memory" "bad memory behind its end" mem2mctl resize log 24M
+check "reserved: up to it, it does" eval "mem2mctl resize log 20M && blkio verify $d/log 32768 8192 0"
+again log 32M $here --force
 mem2mctl delete log
 
 # One copy of the label damaged, then both, then something else in its place: /dev/mem is for reserved memory.
