@@ -89,6 +89,14 @@ struct scmfs_format_params {
 int scmfs_format(void *base, u64 size, const struct scmfs_format_params *p);
 
 /*
+ * scmfs_format_head - how much of a region would be stored to by scmfs_format()
+ *
+ * @bytes: from the start. The last block is, too.
+ * Return: as scmfs_format() would.
+ */
+int scmfs_format_head(u64 size, const struct scmfs_format_params *p, u64 *bytes);
+
+/*
  * scmfs_probe - is there a file system?
  *
  * Reads the super block (or its copy: @damaged is set then), checks every field of it.

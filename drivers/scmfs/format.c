@@ -152,6 +152,16 @@ int scmfs_format(void *base, u64 size, const struct scmfs_format_params *p)
 	return 0;
 }
 
+int scmfs_format_head(u64 size, const struct scmfs_format_params *p, u64 *bytes)
+{
+	struct scmfs_super s;
+	int r = plan(&s, size, p);
+
+	if (!r)
+		*bytes = le64_to_cpu(s.first_data_block) << SCMFS_BLOCK_SHIFT;
+	return r;
+}
+
 /* ---- is it one? ----------------------------------------------------------------------------- */
 
 static int say(const char **reason, const char *text, int r)

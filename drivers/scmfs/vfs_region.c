@@ -267,7 +267,9 @@ void sfs_region_detach(struct sfs_sb *s, struct super_block *sb)
 
 static void sfs_forget(void *at, u64 magic)
 {
-	if (*(__le64 *)at != cpu_to_le64(magic))
+	__le64 found;
+
+	if (copy_mc_to_kernel(&found, at, sizeof(found)) || found != cpu_to_le64(magic))
 		return;
 	scm_store64(at, 0);
 	scm_flush(at, sizeof(magic));
@@ -277,32 +279,42 @@ static void sfs_forget(void *at, u64 magic)
  * What init=force has overruled must not be found again: neither by the next mount, as the struct
  * pages of the pages that hold struct pages are never written, and a label may be where they are,
  * nor by who looks for a device or a file system where it was, which may be in a file by then.
+ * Nobody finds anything in bad memory.
  */
 static void sfs_forget_others(struct sfs_sb *s)
 {
-	void *at = s->mem.addr;
-	u64 left;
+	u64 offset, end, bytes;
+	void *at;
 
-	for (left = s->mem.bytes; left >= SCM_TENANT_HEAD; left -= min(left, SCM_TENANT_STEP)) {
+	for (offset = 0; s->mem.bytes - offset >= SCM_TENANT_HEAD;
+	     offset += min(s->mem.bytes - offset, SCM_TENANT_STEP)) {
+		cond_resched();
+		end = offset + SCM_TENANT_HEAD;
+		if (scm_range_next_bad(&s->mem, offset, end, &bytes) < end)
+			continue;
+		at = s->mem.addr + offset;
 		sfs_forget(at, M2_LABEL_MAGIC);
 		sfs_forget(at + M2_LABEL_STRIDE, M2_LABEL_MAGIC);
 		if (at != s->base)
 			sfs_forget(at, SCMFS_SUPER_MAGIC);
-		at += SCM_TENANT_STEP;
-		cond_resched();
 	}
 	scm_fence();
 }
 
+/* Where anything would be stored is looked at before any of it is. */
 static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 {
 	const struct scmfs_format_params params = { .now = ktime_get_real_ns() };
-	int err = scmfs_format(s->base, s->bytes, &params);
+	u64 head;
+	int err = scmfs_format_head(s->bytes, &params, &head);
 
 	if (err) {
 		errorf(fc, "scmfs: too small for a file system: %llu bytes", s->bytes);
 		return err;
 	}
+	err = sfs_check_known(s, fc, 0, head) ?: scmfs_format(s->base, s->bytes, &params);
+	if (err)
+		return err;
 	if (s->options.force)
 		sfs_forget_others(s);
 	return 0;

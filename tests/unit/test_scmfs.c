@@ -970,7 +970,7 @@ static void refused(void)
 	const char *reason;
 	struct scmfs *fs;
 	bool damaged;
-	u64 size = 4 << 20;
+	u64 size = 4 << 20, head;
 	u8 *mem = aligned_alloc(4096, size);
 
 	memset(mem, 0, size);
@@ -985,15 +985,17 @@ static void refused(void)
 	CHECK(scmfs_format(mem, size, &p) == -EINVAL);
 	p.nr_inodes = 20000;
 	CHECK(scmfs_format(mem, size, &p) == -ENOSPC);
+	CHECK(scmfs_format_head(size, &p, &head) == -ENOSPC);
 	p.nr_inodes = 100;
-	CHECK(!scmfs_format(mem, size, &p));
+	CHECK(!scmfs_format(mem, size, &p) && !scmfs_format_head(size, &p, &head));
+	on = (void *)mem;
+	CHECK(head == le64_to_cpu(on->first_data_block) << SCMFS_BLOCK_SHIFT);
 	CHECK(scmfs_open(mem, size, SCMFS_OPEN_READ_ONLY, &fs, NULL, &reason) == -EROFS);
 	CHECK(!scmfs_open(mem, size, 0, &fs, NULL, &reason));
 	scmfs_close(fs);
 	CHECK(!scmfs_open(mem, size, SCMFS_OPEN_READ_ONLY, &fs, NULL, &reason));
 	scmfs_close(fs);
 	CHECK(scmfs_open(mem, size / 2, 0, &fs, NULL, &reason) == -ENOSPC && *reason);
-	on = (void *)mem;
 	on->incompat = cpu_to_le64(SCMFS_INCOMPAT_KNOWN ^ 1ULL << 40);
 	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EUCLEAN && damaged);
 	CHECK(le64_to_cpu(s.incompat) == SCMFS_INCOMPAT_KNOWN);

@@ -317,6 +317,12 @@ else
 	is "is known to the device, too" "$(<'/sys/block/mem2m!there/badblocks')" "$(((block + 10) * 8)) 8"
 fi
 umount $m
+check "one where a new one has its metadata" known 20
+refused "is no place for that" "bad memory at byte 82944, where its metadata is" init=force /dev/mem2m/there
+mem2mctl delete there
+mem2mctl create there 16M --phys 1G
+wait_for 10 test -b /dev/mem2m/there
+check "what was there still is" eval "at defaults /dev/mem2m/there && holds $m/f hello && umount $m"
 check "one of its metadata" known 9
 refused "is no reason to touch it" "bad memory at byte 37888, where its metadata is" defaults /dev/mem2m/there
 mem2mctl delete there
