@@ -166,7 +166,8 @@ static int sfs_check_known(struct sfs_sb *s, struct fs_context *fc, u64 from, u6
 
 	if (bad >= to)
 		return 0;
-	errorf(fc, "scmfs: %pg: bad memory at byte %llu, where its metadata is; blkdiscard -z there may mend it",
+	errorf(fc,
+	       "scmfs: %pg: bad memory at byte %llu, where its metadata is; blkdiscard -z may help",
 	       s->mem.bdev, bad);
 	return -EIO;
 }
