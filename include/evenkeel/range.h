@@ -42,9 +42,9 @@ struct dax_holder_operations;
  * @holder: DAX: whose it is
  * @dax_ops: DAX: what that wants to be told, set before it is taken; NULL: nothing
  * @failed: called when the kernel has found memory of it to be bad, before it takes that out of
- *	its map; set before it is mapped, and reserved memory or without @dax_ops; NULL: nobody wants
- *	to know.  May sleep; a call may be under way until scm_range_unmap() or scm_range_put_dax()
- *	returns
+ *	its map; set before it is mapped, and reserved memory or without @dax_ops; NULL: nobody
+ *	wants to know.  May sleep; a call may be under way until scm_range_unmap() or
+ *	scm_range_put_dax() returns
  * @on_list: DAX: in the list of those whose holder is told by @failed
  * @error: why the last call failed
  */

@@ -68,7 +68,7 @@ cut_each </tmp/moments
 rec clear
 
 # --- beside a load: whatever it was told is durable is there, and nothing else is but what it wrote
-load_points=${EVENKEEL_POINTS:-4}
+load_points=${EVENKEEL_POINTS:-3}
 A=/dev/emudisk/a B=/dev/emudisk/b C=/dev/emudisk/c D=/dev/emudisk/d
 disk d 8M mem cache=volatile
 all+=("$D")

@@ -63,6 +63,8 @@ beside_gc() {
 	wait $collector && return $status
 }
 count_moves() {
+	local moves failed
+
 	scmfsctl gc --json $m >"$said" && into moves json "$said" moves && into failed json "$said" failed &&
 		note "garbage collection: $moves moves, $failed failed"
 }
