@@ -65,6 +65,7 @@ static long m2_dax_direct_access(struct dax_device *dax, pgoff_t pgoff, long nr_
  * @len: how many
  *
  * Context: any.
+ * Return: something is.
  */
 bool m2_is_bad(struct m2_dev *dev, u64 offset, u64 len)
 {
