@@ -5,7 +5,8 @@
  *
  *	take the freed extents, then the changed entries
  *	flush the members			data before the map that points to it; all of them
- *						for who asks, else those of the entries
+ *						for who asks, else those of the entries and
+ *						those that extents have moved from
  *	write the journal			the commit
  *	complete FLUSH and FUA bios, pass frees on
  *
@@ -56,6 +57,11 @@ static int collect(struct hy_pool *pool, struct list_head *frees)
 	list_for_each_entry(f, frees, list) {
 		if (r)
 			break;
+		/* Where it was may have lost it before the copy: nobody would know. */
+		if (f->moved) {
+			__set_bit(ek_entry_member(f->old), &pool->taken_on);
+			__set_bit(ek_entry_member(f->now), &pool->taken_on);
+		}
 		r = ek_store_tx_add_free(pool->store, f->member, f->pe, f->count);
 	}
 	return r;
