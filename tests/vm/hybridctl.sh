@@ -526,6 +526,10 @@ knows() { udevadm info --query=property "/dev/emudisk/$1" | grep -q '^EVENKEEL_U
 is_there() { hybridctl status t >/dev/null; }
 wipe a b
 check "all is seen" eval 'event add a && event add b'
+check "create, and stop at once" eval 'hybridctl create t "$A" "$B" && hybridctl stop t && udevadm settle'
+check_fails "it stays stopped" "no active volume" is_there
+wipe a b
+check "all is seen" eval 'event add a && event add b'
 runs "create" 0 '/dev/mapper/t' hybridctl create t "$A" "$B"
 check "udev knows the members" wait_for 20 eval 'knows a && knows b'
 check "mkfs" mkfs.ext4 -q /dev/mapper/t

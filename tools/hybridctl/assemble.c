@@ -339,6 +339,10 @@ static int assemble_with(const struct pools *pools, const char *path)
 		return fail("%s: another program has it locked", path);
 	if (err)
 		return fail("%s: %s", path, strerror(-err));
+	if (bdev_is_suspended(dev.rdev)) {
+		bdev_close(&dev);
+		return fail("%s: it is suspended or lies on what is", path);
+	}
 	nr = pools_add_unowned(&here, &dev);
 	if (nr == -EBUSY)
 		ret = EXIT_FAILED;

@@ -59,7 +59,7 @@ char *bdev_volatile(dev_t rdev);
 char *bdev_users(dev_t rdev);
 /* Those of them who do so until they are told otherwise; not who only has it open. */
 char *bdev_keepers(dev_t rdev);
-/* Have udev look at it anew, as it does by itself when somebody has closed it who could write. */
+/* Have udev look at it anew, and know whose it is, but not start that volume. */
 void bdev_announce(dev_t rdev);
 /* Where a file system of a type that begins so is mounted from it; NULL: nowhere; free(). */
 char *bdev_mounted(dev_t rdev, const char *type);

@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "area.h"
 #include "commands.h"
 #include "msg.h"
+#include "owner.h"
 #include "quote.h"
 
 static const char *name_of(const struct ek_label_info *info, char name[EK_NAME_SIZE])
@@ -51,15 +53,35 @@ static void print_area(const struct bdev *dev, const struct area *a)
 	       a->head_err ? ", label damaged" : a->copy_err ? ", label's copy damaged" : "");
 }
 
+static bool is_owned(const struct bdev *dev, const struct area *area, int nr)
+{
+	char *owner = owner_of(dev, area, nr);
+
+	free(owner);
+	return owner;
+}
+
+/* It can't be looked at just now, which says nothing of what it is. */
+static int stays_known(const char *was)
+{
+	print_property("EVENKEEL_UUID", was);
+	puts("EVENKEEL_KNOWN=1\nID_FS_USAGE=raid\nID_FS_TYPE=evenkeel_member");
+	return EXIT_OK;
+}
+
 static int identify(const struct bdev *dev, bool udev, const char *was)
 {
+	bool suspended = udev && dev->rdev && bdev_is_suspended(dev->rdev);
 	struct area area[AREA_MAX];
-	int head_err, i, nr = area_find(dev, area, &head_err);
+	int head_err, i, nr = suspended ? -EBUSY : area_find(dev, area, &head_err);
 
+	if (nr < 0 && udev && *was)
+		return stays_known(was);
 	if (nr < 0)
 		return fail("%s: %s", dev->path, strerror(-nr));
-	if (!nr && udev)
-		return EXIT_FAILED;	/* nearly all devices are none of ours */
+	/* Nearly all devices are none of ours; what is another device's is seen on top of that. */
+	if (udev && (!nr || is_owned(dev, area, nr)))
+		return EXIT_FAILED;
 	if (!nr)
 		return fail("%s: no label of a hybrid volume", dev->path);
 	if (udev)
