@@ -697,7 +697,7 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 	int r = 0;
 
 	if (pool->outdated) {
-		DMERR("a table that was loaded later says otherwise of this pool");
+		DMERR("a table that was loaded later said otherwise of this pool: load one again");
 		return -EINVAL;
 	}
 	/* What was opened for reading has nothing in memory that the media do not. */
