@@ -350,6 +350,16 @@ gone_and_moved() {
 		granules_are_own && cut && granules_are_own
 }
 scenario "an extent that moves away from a member that lost a granule of it" gone_and_moved
+# Likewise, and its new place is committed by the timer before anybody flushes; a message would ask all members
+gone_moved_by_itself() {
+	local got
+	fresh && message p set commit_ms 2000 && write 0 8 1 && flush && get p commits && write 16 8 2 && lose_cache a &&
+		slow a fail=flush && message p move 0 1 && wait_for 20 arrived &&
+		wait_for 10 asked_or_committed "${got[0]}" && slow a fail=none && { flush || wait_for 10 flush; } &&
+		granules_are_own && cut && granules_are_own
+}
+asked_or_committed() { status_above p commits "$1" || ! status_is p dev.0.state active; }
+scenario "an extent that moves away from a member that lost a granule of it, and no flush" gone_moved_by_itself
 gone_and_moved_on() {
 	granules && lose_cache a && message p move 0 1 && wait_for 20 arrived && message p move 0 0 &&
 		wait_for 20 status_is p completed 2 && bad_flush a flush && granules_are_own && cut && granules_are_own
