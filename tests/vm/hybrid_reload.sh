@@ -30,7 +30,7 @@ check "one with another member, and one with another extent size" eval \
 	'dmsetup load p --table "$fill" && dmsetup load p --table "${fill/ 128 2 / 256 2 }" && dmsetup clear p'
 log_mark
 check_fails "the first one is out of date" "Invalid argument" dmsetup resume p
-matches "the log says so" "$(log_since)" "loaded later says otherwise"
+matches "the log says so" "$(log_since)" "loaded later said otherwise"
 check "a pool" eval 'dmsetup load p --table "$fill" && dmsetup resume p && dmsetup mknodes p'
 check "data" blkio write $dev 0 4096 "$seed"
 check "suspend and resume" dmsetup suspend p
