@@ -79,6 +79,8 @@ static bool sfs_put_blocks(struct inode *inode)
 			scmfs_release(sfs_fs(inode), sfs_node(inode)->ino);
 		else
 			sfs_trim(inode);
+		/* Who saves the maps as clean may run elsewhere: its fence is for its own stores. */
+		scm_fence();
 		free = nameless;
 	}
 	sb_end_intwrite(sb);
