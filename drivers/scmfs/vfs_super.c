@@ -79,7 +79,7 @@ static bool sfs_put_blocks(struct inode *inode)
 			scmfs_release(sfs_fs(inode), sfs_node(inode)->ino);
 		else
 			sfs_trim(inode);
-		/* Who saves the maps as clean may run elsewhere: its fence is for its own stores. */
+		/* Who saves the maps as clean may be another task, with its own fences. */
 		scm_fence();
 		free = nameless;
 	}
