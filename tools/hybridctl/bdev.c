@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bdev.h"
+#include "looks.h"
 #include "msg.h"
 
 /* Shared, until it is closed: who wants it for himself waits for us, too. */
@@ -121,19 +122,17 @@ int bdev_discard(const struct bdev *dev, uint64_t offset, uint64_t len)
 	return ioctl(dev->fd, BLKDISCARD, range) ? -errno : 0;
 }
 
-#define LOCK_LOOKS	40	/* before it is said that somebody else has it */
-
 int bdev_lock(const struct bdev *dev)
 {
-	struct timespec nap = { 0, 50 * 1000000L };
 	unsigned int i;
 
-	for (i = 0; i < LOCK_LOOKS; i++) {
+	/* Before it is said that somebody else has it. */
+	for (i = 0; i < LOOKS; i++) {
 		if (!flock(dev->fd, LOCK_EX | LOCK_NB))
 			return 0;
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return -errno;
-		nanosleep(&nap, NULL);
+		nap_between_looks();
 	}
 	warn("%s: waiting for another program that has it locked", dev->path);
 	while (flock(dev->fd, LOCK_EX))

@@ -347,6 +347,22 @@ void bdev_announce(dev_t rdev)
 	fclose(f);
 }
 
+/* The disk that a partition is of: holders and what it lies on are known of that. */
+static dev_t disk_of(dev_t rdev)
+{
+	char *line = sysfs_line(rdev, "/partition"), *dev;
+	unsigned int ma, mi;
+
+	if (!line)
+		return rdev;
+	dev = sysfs_line(rdev, "/../dev");
+	if (dev && sscanf(dev, "%u:%u", &ma, &mi) == 2)
+		rdev = makedev(ma, mi);
+	free(dev);
+	free(line);
+	return rdev;
+}
+
 static bool suspended_below(void *ctx, const char *name, dev_t rdev)
 {
 	(void)ctx;
@@ -362,7 +378,7 @@ bool bdev_is_suspended(dev_t rdev)
 	free(line);
 	if (is)
 		return true;
-	dir = sysfs_dir(rdev, "/slaves");
+	dir = sysfs_dir(disk_of(rdev), "/slaves");
 	is = each_in(dir, suspended_below, NULL);
 	free(dir);
 	return is;
@@ -398,22 +414,6 @@ bool bdev_is_above(dev_t upper, dev_t lower)
 
 	free(dir);
 	return is;
-}
-
-/* The disk that a partition is of; holders know only that. */
-static dev_t disk_of(dev_t rdev)
-{
-	char *line = sysfs_line(rdev, "/partition"), *dev;
-	unsigned int ma, mi;
-
-	if (!line)
-		return rdev;
-	dev = sysfs_line(rdev, "/../dev");
-	if (dev && sscanf(dev, "%u:%u", &ma, &mi) == 2)
-		rdev = makedev(ma, mi);
-	free(dev);
-	free(line);
-	return rdev;
 }
 
 /* Of a loop device: what the file system of its file is on. */

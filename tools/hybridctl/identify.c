@@ -56,9 +56,10 @@ static void print_area(const struct bdev *dev, const struct area *a)
 static bool is_owned(const struct bdev *dev, const struct area *area, int nr)
 {
 	char *owner = owner_of(dev, area, nr);
+	bool is = owner;
 
 	free(owner);
-	return owner;
+	return is;
 }
 
 /* It can't be looked at just now, which says nothing of what it is. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "dm.h"
+#include "looks.h"
 #include "msg.h"
 #include "owner.h"
 #include "pool.h"
@@ -320,16 +321,12 @@ struct scan {
 	unsigned int looks;	/* left, at devices that are locked or suspended: all together */
 };
 
-#define LOOKS	40		/* 50 ms each: who makes a partition has a device for a moment */
-
 static bool may_wait(struct scan *scan)
 {
-	const struct timespec nap = { 0, 50 * 1000000L };
-
 	if (!scan->looks)
 		return false;
 	scan->looks--;
-	nanosleep(&nap, NULL);
+	nap_between_looks();
 	return true;
 }
 

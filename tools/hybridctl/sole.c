@@ -3,20 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "dm.h"
+#include "looks.h"
 #include "msg.h"
 #include "sole.h"
-
-#define LOOKS	40	/* 50 ms apart */
-
-static void pause_a_little(void)
-{
-	const struct timespec nap = { 0, 50 * 1000000L };
-
-	nanosleep(&nap, NULL);
-}
 
 bool sole_is(const char *name)
 {
@@ -28,7 +19,7 @@ bool sole_is(const char *name)
 			return true;
 		if (looks == LOOKS)
 			break;
-		pause_a_little();
+		nap_between_looks();
 	}
 	return false;
 }
@@ -56,7 +47,7 @@ static int open_path(struct bdev *dev, const char *name, const char *path)
 	for (looks = 0; (err = bdev_open(dev, path, BDEV_WRITE | BDEV_EXCL)) == -EBUSY; looks++) {
 		if (looks == LOOKS)
 			return in_use(name, path);
-		pause_a_little();
+		nap_between_looks();
 	}
 	if (err)
 		return fail("%s: %s", path, strerror(-err));

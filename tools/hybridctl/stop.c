@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "bdev.h"
 #include "commands.h"
 #include "dm.h"
 #include "live.h"
+#include "looks.h"
 #include "msg.h"
 
 static int in_use(const char *name, const struct dm_dev *dev)
@@ -22,15 +22,12 @@ static int in_use(const char *name, const struct dm_dev *dev)
 	return ret;
 }
 
-#define LOOKS	40	/* 50 ms apart */
-
 /*
  * Who has closed it after writing has udev look at it, a moment later; others look, too.  Who has
  * mounted it does not go away by himself.
  */
 static bool is_passing(const struct dm_dev *dev, unsigned int looks)
 {
-	const struct timespec nap = { 0, 50 * 1000000L };
 	char *keeper;
 
 	if (looks == LOOKS)
@@ -39,7 +36,7 @@ static bool is_passing(const struct dm_dev *dev, unsigned int looks)
 	free(keeper);
 	if (keeper)
 		return false;
-	nanosleep(&nap, NULL);
+	nap_between_looks();
 	return true;
 }
 
