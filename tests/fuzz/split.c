@@ -106,37 +106,15 @@ static uint64_t odd(const uint8_t *in)
 
 static void edit_field(struct nl_split_page *head, uint8_t field, uint64_t to)
 {
-	switch (field % 10) {
-	case 0:
-		head->gen = cpu_to_le64(to);
-		break;
-	case 1:
-		head->seq = cpu_to_le64(to);
-		break;
-	case 2:
-		head->version = cpu_to_le32(to);
-		break;
-	case 3:
-		head->index = cpu_to_le32(to);
-		break;
-	case 4:
-		head->pages = cpu_to_le32(to);
-		break;
-	case 5:
-		head->part = cpu_to_le32(to);
-		break;
-	case 6:
-		head->parts = cpu_to_le32(to);
-		break;
-	case 7:
-		head->words = cpu_to_le32(to);
-		break;
-	case 8:
-		head->nr_blocks = cpu_to_le32(to);
-		break;
-	default:
-		head->flags = cpu_to_le32(to);
-	}
+	__le64 *wide[] = { &head->gen, &head->seq };
+	__le32 *narrow[] = { &head->version, &head->index, &head->pages, &head->part, &head->parts, &head->words,
+			     &head->nr_blocks, &head->flags };
+
+	field %= ARRAY_SIZE(wide) + ARRAY_SIZE(narrow);
+	if (field < ARRAY_SIZE(wide))
+		*wide[field] = cpu_to_le64(to);
+	else
+		*narrow[field - ARRAY_SIZE(wide)] = cpu_to_le32(to);
 }
 
 /* Page and OOB say that it is elsewhere: of another generation, or in another place of it. */

@@ -493,10 +493,14 @@ static void scattered(void)
 	moves = info.moves;
 }
 
-static void end_collecting(void)
+/* Collect, and meanwhile make these calls; NULL: none. */
+static void collect_beside(void (*calls)(void))
 {
 	struct scmfs_gc_info info;
 
+	gc(SCMFS_GC_SET_START, &info);
+	if (calls)
+		calls();
 	do {
 		usleep(1000);	/* there is nothing that tells */
 		gc(0, &info);
@@ -510,38 +514,39 @@ static void end_collecting(void)
 
 static void collect(void)
 {
-	struct scmfs_gc_info info;
-
-	gc(SCMFS_GC_SET_START, &info);
-	end_collecting();
+	collect_beside(NULL);
 }
 
 /*
  * Over what is being moved, from one block into the other. Some files are left alone: with
  * data=atomic a write puts them together itself, and who is written to may be passed by.
  */
-static void collect_and_write(void)
+static void write_small(void)
 {
-	struct scmfs_gc_info info;
 	int i;
 
-	gc(SCMFS_GC_SET_START, &info);
 	for (i = 0; i < SCATTERED; i += 2)
 		put(small[i], 2000, 3000);
-	end_collecting();
 }
 
-static void collect_and_append(void)
+static void collect_and_write(void)
 {
-	struct scmfs_gc_info info;
+	collect_beside(write_small);
+}
+
+static void append_small(void)
+{
 	int i;
 
-	gc(SCMFS_GC_SET_START, &info);
 	for (i = 0; i < SCATTERED; i += 4)
 		put(small[i], 4000, 5000);
 	for (i = 2; i < SCATTERED; i += 4)
 		NEED(!ftruncate(small[i], 4500));
-	end_collecting();
+}
+
+static void collect_and_append(void)
+{
+	collect_beside(append_small);
 }
 
 static void end_scattered(void)
