@@ -554,6 +554,15 @@ void scmfs_write_known(u64 ino, const struct scmfs_seg *seg, struct scmfs_write 
  * ahead). Growing allocates nothing, and zeroes what there is already between the sizes.
  */
 int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now);
+
+#define SCMFS_SET_TIMES	(SCMFS_SET_MTIME | SCMFS_SET_CTIME)
+
+/* A size, and SCMFS_SET_TIMES as of @now. */
+static inline struct scmfs_attr scmfs_sized(u64 size, s64 now)
+{
+	return (struct scmfs_attr){ .size = size, .mtime = now, .ctime = now };
+}
+
 /*
  * scmfs_truncate_set - set the size, and the fields of @attr that @mask names, all at once [X]
  * @attr: its size is the new one

@@ -199,9 +199,9 @@ static int resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino,
 
 int scmfs_resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now)
 {
-	const struct scmfs_attr attr = { .size = size, .mtime = now, .ctime = now };
+	const struct scmfs_attr attr = scmfs_sized(size, now);
 
-	return resize(fs, inode, ino, &attr, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
+	return resize(fs, inode, ino, &attr, SCMFS_SET_TIMES);
 }
 
 int scmfs_truncate_set(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr, unsigned int mask)
@@ -218,7 +218,7 @@ int scmfs_truncate_set(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr,
 
 int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)
 {
-	const struct scmfs_attr attr = { .size = size, .mtime = now, .ctime = now };
+	const struct scmfs_attr attr = scmfs_sized(size, now);
 
-	return scmfs_truncate_set(fs, ino, &attr, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
+	return scmfs_truncate_set(fs, ino, &attr, SCMFS_SET_TIMES);
 }

@@ -257,6 +257,16 @@ static inline u64 sfs_good(const struct sfs_sb *s, u64 at, u64 len)
 	return likely(!READ_ONCE(s->bad)) ? len : scmfs_good(s->fs, at, len);
 }
 
+/*
+ * Free an inode that has no links. Who saves the maps as clean may be another task, with its own
+ * fences: by then it has to be so.
+ */
+static inline void sfs_release_orphan(const struct sfs_sb *s, u64 ino)
+{
+	scmfs_release(s->fs, ino);
+	scm_fence();
+}
+
 /* vfs_bad.c */
 void sfs_bad_init(struct sfs_sb *s);
 void sfs_bad_begin(struct sfs_sb *s);

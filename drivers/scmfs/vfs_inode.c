@@ -201,10 +201,10 @@ static int sfs_resize_end(struct inode *inode, const struct scmfs_attr *attr, un
  */
 int sfs_resize(struct inode *inode, u64 size, s64 now)
 {
-	const struct scmfs_attr attr = { .size = size, .mtime = now, .ctime = now };
+	const struct scmfs_attr attr = scmfs_sized(size, now);
 	int err = sfs_resize_begin(inode, size);
 
-	return err ?: sfs_resize_end(inode, &attr, SCMFS_SET_MTIME | SCMFS_SET_CTIME);
+	return err ?: sfs_resize_end(inode, &attr, SCMFS_SET_TIMES);
 }
 
 /*
@@ -235,7 +235,7 @@ static int sfs_resize_attr(struct mnt_idmap *idmap, struct inode *inode, const s
 		attr.mtime = sfs_ns(iattr->ia_ctime);
 	if (!(mask & SCMFS_SET_CTIME))
 		attr.ctime = sfs_ns(iattr->ia_ctime);
-	return sfs_resize_end(inode, &attr, mask | SCMFS_SET_MTIME | SCMFS_SET_CTIME);
+	return sfs_resize_end(inode, &attr, mask | SCMFS_SET_TIMES);
 }
 
 /* Both, as a fault may set the times meanwhile. */

@@ -296,7 +296,7 @@ static int sfs_swap_name(struct super_block *sb, const struct scmfs_new *new,
 	err = scmfs_tmpfile(s->fs, new, &from->whiteout);
 	if (!err) {
 		err = scmfs_rename(s->fs, from, to, flags, now);
-		scmfs_release(s->fs, from->whiteout);	/* if it has no name */
+		sfs_release_orphan(s, from->whiteout);	/* if it has no name */
 	}
 	up_read(&s->numbers);
 	return err;

@@ -76,11 +76,9 @@ static bool sfs_put_blocks(struct inode *inode)
 		return false;
 	if (READ_ONCE(sfs_sb(sb)->writable)) {
 		if (nameless)
-			scmfs_release(sfs_fs(inode), sfs_node(inode)->ino);
+			sfs_release_orphan(sfs_sb(sb), sfs_node(inode)->ino);
 		else
 			sfs_trim(inode);
-		/* Who saves the maps as clean may be another task, with its own fences. */
-		scm_fence();
 		free = nameless;
 	}
 	sb_end_intwrite(sb);
