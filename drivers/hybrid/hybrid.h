@@ -465,7 +465,7 @@ struct hy_pool {
 	bool committing;	/* see hy_commit_needed() */
 	bool asked;		/* the committer's: somebody waits for the commit under way */
 	u64 *taken;		/* extents in it */
-	unsigned long taken_on;	/* members that they are on */
+	unsigned long taken_on;	/* members that they are on, or have moved from */
 	size_t nr_taken;
 	size_t max_taken;
 	size_t nr_committed;	/* by the last commit, for its trace */
