@@ -10,7 +10,7 @@
 # contents at each fence. EVENKEEL_CUTS_ONLY: a part of calls' names. EVENKEEL_SECONDS is that of tests/vm/soak.
 . tests/vm/lib.sh
 
-seconds=${EVENKEEL_CUTS_SECONDS:-${EVENKEEL_SECONDS:-12}}
+seconds=${EVENKEEL_CUTS_SECONDS:-${EVENKEEL_SECONDS:-20}}
 most=${EVENKEEL_CUTS_MOST:-1}
 modprobe scmfs || die "no scmfs"
 modprobe evenkeel_record || die "no evenkeel_record"
