@@ -151,8 +151,9 @@ static int concentrate_emit(const struct hy_policy *policy, char *buf, size_t le
 }
 
 /*
- * The one that was named, else memory that can be used, else memory, else the first.  Where memory is about to leave, or has
- * failed, no disk takes its place: nothing is moved.
+ * The one that was named, else memory that can be used, else memory, else the
+ * first.  Where memory is about to leave, or has failed, no disk takes its
+ * place: nothing is moved.
  */
 static int choose_fast(const struct concentrate *c, const struct hy_snapshot *snap)
 {

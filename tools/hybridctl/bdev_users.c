@@ -342,7 +342,10 @@ void bdev_announce(dev_t rdev)
 	free(path);
 	if (!f)
 		return;
-	/* The volume may be stopped before the event is looked at: the rule is told not to start it. */
+	/*
+	 * The volume may be stopped before the event is looked at: the rule is
+	 * told not to start it.
+	 */
 	fputs("change 00000000-0000-0000-0000-000000000000 EVENKEELKNOWN=1", f);
 	fclose(f);
 }
