@@ -206,6 +206,18 @@ static int nl_split_read(struct nl_split_find *find, u32 n, struct nl_buf **buf)
 	return 0;
 }
 
+/* Blocks behind the last page that can be read have nothing of it, whatever they say. */
+static void nl_split_end_at(struct nl_split *s, u32 nr)
+{
+	u32 n, i;
+
+	for (n = nr; n < s->gen.nr; n++)
+		for (i = 0; i < s->have; i++)
+			if (s->block[i] == s->gen.block[n])
+				s->used[i] = false;	/* to be erased, like others that were found */
+	s->gen.nr = min(s->gen.nr, nr);
+}
+
 /*
  * 1 if the generation counts: gen.index is then the first page that can't be read. 0 if it never
  * did; -EIO if something can be read behind that page, in a block that is there: pages are
@@ -232,7 +244,10 @@ static int nl_split_measure(struct nl_split_find *find)
 		    (n >= s->pages || s->gen.block[s->gen.index / pages] != NL_NONE))
 			return -EIO;
 	}
-	return s->gen.index >= s->pages;
+	if (s->gen.index < s->pages)
+		return 0;
+	nl_split_end_at(s, DIV_ROUND_UP(s->gen.index, pages));
+	return 1;
 }
 
 /* A word of a page of the metadata. */
