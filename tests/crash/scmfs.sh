@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: scmfs: power cuts during the kernel's calls
 # kernels: 6.1 6.12
-# timeout: 150
+# timeout: 240
 # append: memmap=24M$512M
 #
 # What the module stores, flushes and fences is recorded while calls are made; what a cut may leave of that is mounted.

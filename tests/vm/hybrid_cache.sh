@@ -99,7 +99,7 @@ check "memory is given back" eval 'echo 2 >/proc/sys/vm/drop_caches && cached_is
 check "and taken again" eval 'one_by_one && cached_is 16'
 before=$(reads a) b_reads=$(reads b)
 check "an extent that moves" message p move 55 1
-check "arrives" wait_for 20 field_at 55 1
+check "arrives" wait_for 20 eval 'finished && field_at 55 1'
 check "with its data" blkio verify $dev $((55 * 128)) 128 "$seed"
 counters
 is "it was in memory" "${cache[7]}" 1

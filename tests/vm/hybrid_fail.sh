@@ -112,7 +112,6 @@ check "some moved to the second" eval 'message p move 0 1; message p move 1 1;
 	wait_for 20 status_is p completed 2'
 field_is "two extents" p dev.1.used 2
 # what is read ahead is read again by whoever needs it
-counted b
 emuctl set b fail=read
 more_reads() { [ "$(reads b)" -gt "$1" ]; }
 check "read ahead on the second, which fails" eval 'r=$(reads b); blkio ahead $dev 128 64 && wait_for 10 more_reads $r'
@@ -397,7 +396,7 @@ done
 is "found" "$(jq -r '.file_system.files[].path' /tmp/lost | sort)" "$(printf '%s\n' "${unread[@]}" | sort)"
 matches "there are such, and others" "${#unread[@]}" '^([1-9]|1[01])$'
 is "and nothing of its own" "$(jq '([.file_system.metadata_lost_bytes[]] | add), .file_system.complete, .lost_complete' /tmp/lost | paste -sd ' ')" "0 true true"
-check "status says so, as it is mounted" eval "hybridctl status p | grep -A99 'LOST of what is mounted on /run/mnt' | grep '^  ${unread[0]}: .* (file, inode'"
+check "status says so, as it is mounted" wait_for 60 eval "hybridctl status p | grep -A99 'LOST of what is mounted on /run/mnt' | grep '^  ${unread[0]}: .* (file, inode'"
 umount /run/mnt
 check "lost does so anyway" eval "hybridctl lost p --files --limit 1 | grep '^  /f'"
 check_fails "none is there" "no file system of ext2, 3 or 4 at byte 65536" hybridctl lost p --files --offset 64K

@@ -129,6 +129,7 @@ check "a signal ends the waiting" wait_for 20 gone || kill -KILL $waiting
 wait $waiting 2>/dev/null
 is "by that signal" $? 143
 field_is "not the work" p dev.0.state draining
+rm -f /tmp/waiting
 hybridctl evacuate p 0 >/tmp/waiting 2>&1 & waiting=$!
 check "another one waits" wait_for 60 grep -q "left" /tmp/waiting
 check "others are not kept waiting: one cancels it" ctl evacuate p 0 --cancel
@@ -224,6 +225,7 @@ check "stop" ctl stop p
 check "sound" is_whole /dev/emudisk/{m,a,b,c}
 check "errors are known anew at each start" ctl assemble p
 fields_are "so it is emptied" p "dev.1.state dev.2.state" "draining active"
+rm -f /tmp/waiting
 ctl evacuate p 1 >/tmp/waiting 2>&1 & waiting=$!
 check "somebody waits for it" wait_for 60 grep -q "left" /tmp/waiting
 emuctl set b fail=read

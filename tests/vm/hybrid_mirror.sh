@@ -54,7 +54,7 @@ load & load=$!
 emuctl set a write_lat=5s
 hybridctl metadata p resync >/tmp/resync 2>&1 & resync=$!
 check "it is made a mirror under load" wait_for 60 status_is p meta RA
-check "the kernel says how far it is" eval 'dmsetup message p 0 metadata | grep -E "^0 [0-9]+ [0-9]+$"'
+check "the kernel says how far it is" wait_for 10 eval 'dmsetup message p 0 metadata | grep -E "^0 [0-9]+ [0-9]+$"'
 check "so do people's status" eval 'hybridctl status p | grep -E "metadata resync \([0-9]+%\) active"'
 check "and that for programs" eval 'hybridctl status p --json | jq -e ".metadata[0].progress | . >= 0 and . <= 1"'
 emuctl set a write_lat=10us

@@ -76,7 +76,6 @@ lvm vgremove -y -f lower >/dev/null 2>&1
 pools=(secret)
 disk e 32M
 disk f 32M
-counted e
 size=65536
 over() { dmsetup create "$1" --table "0 $size linear $2 0" && pools=("$1" "${pools[@]}"); }
 check "one layer over a disk" over one /dev/emudisk/f

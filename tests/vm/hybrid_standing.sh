@@ -98,7 +98,7 @@ check "taken back" hybridctl reinstate p 1
 check "40 of a period, all of them errors" hybridctl set p fail_requests=40 period_ms=60000 degrade_errors=1000
 table_matches "are in the table" p "degrade_errors 1000 fail_requests 40 fail_flushes 2"
 # One that is doubted must not be active again before a commit has ended well, whatever the threshold.
-check "far from any threshold" hybridctl set p fail_requests=16 period_ms=200 degrade_errors=1000 fail_flushes=1000
+check "far from any threshold" hybridctl set p fail_requests=4 period_ms=200 degrade_errors=1000 fail_flushes=1000
 for ((i = 575; i >= 0; i--)); do into entry dmt message p 0 entry $i; [ "${entry%% *}" != 1 ] || { last=$((i * 128)); break; }; done
 check "it is to leave" message p evacuate 1
 emuctl set b fail=flush
@@ -128,7 +128,8 @@ check_fails "the next flush says so" EIO blkio flush $dev
 for i in 1 2; do blkio flush $dev 2>/dev/null; done
 check "it reads as zeroes" blkio verify $dev $at 128 0
 check "written again, and not flushed, while it has failed" blkio write $dev $at 128 78
-check "it is taken back" hybridctl reinstate p 1
+# A period that has yet to be judged may have writes that failed, for which it would be doubted anew.
+check "it is taken back" wait_for 10 hybridctl reinstate p 1
 check_fails "what was not flushed is not believed, which is told" EIO blkio flush $dev
 for i in 1 2; do blkio flush $dev 2>/dev/null; done
 field_is "active" p dev.1.state active
@@ -174,13 +175,12 @@ check "beneath, a part of it is to be placed anew" blkio discard /dev/mapper/q $
 # For five periods and more, of which nothing else ends: whoever counts them finds that all have failed.
 would_wait() {
 	local n=0 end=$((SECONDS + 1)) text
-	while [ $SECONDS -le $end ]; do
+	while [ $SECONDS -le $end ] || [ $n -lt 40 ]; do
 		if blkio nowait-write $dev $at 8 1 >/tmp/bounced 2>&1; then return 1; fi
 		read -r text </tmp/bounced && [[ $text == *EAGAIN* ]] || { echo "$text"; return 1; }
 		n=$((n + 1))
 	done
 	echo "$n of them"
-	[ $n -ge 40 ]
 }
 check "writes bounce" would_wait
 note "$(<"$said")"

@@ -299,12 +299,12 @@ nlctl delete a
 # of one plane that takes a second a page, so nothing ends unseen
 check "a device that takes four requests at a time" make a 1M packages=1 pages=16 queue=4 gc_idle=0
 nlctl set a t_program=1s
-fio --thread --name=q --filename=$d/a --rw=write --bs=4k --size=256k --direct=1 --ioengine=libaio --iodepth=64 \
+fio --thread --name=q --filename=$d/a --rw=write --bs=4k --size=512k --direct=1 --ioengine=libaio --iodepth=128 \
 	--output=/tmp/fio 2>/dev/null &
 writer=$!
 taken() { [ "$(stat_of a inflight)" = "$1" ]; }
-some_ended() { local n; n=$(stat_of a writes); [ "$n" -ge 6 ] && [ "$n" -lt 24 ] && taken 4; }
-check "has four of 64, also when some have ended" wait_for 60 some_ended
+some_ended() { local n; n=$(stat_of a writes); [ "$n" -ge 6 ] && [ "$n" -lt 48 ] && taken 4; }
+check "has four of 128, also when some have ended" wait_for 60 some_ended
 check "has all when it takes any number" eval 'nlctl set a queue=0 && wait_for 10 eval "[ \$(stat_of a inflight) -gt 16 ]"'
 check "has no more when it takes four again" nlctl set a queue=4
 blkio write $d/a 1024 8 1 >/tmp/one 2>&1 &

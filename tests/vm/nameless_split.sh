@@ -104,12 +104,14 @@ umount /mnt
 check "and the file system is whole" e2fsck -fn $d/host
 clean "after a cut"
 
+nlctl set host gc_idle=0	# commits, too
 check "a flush" blkio write $d/host 0 8192 3 -- flush $d/host
 commits=$(stat_of host commits)
 check "a FUA write of 16 pages" blkio fua $d/host 12000 128 6
 is "is committed once" "$(($(stat_of host commits) - commits))" 1
 check "and sectors of 17, two of them in part" blkio fua $d/host 12004 128 7 -- verify $d/host 12004 128 7
 is "likewise" "$(($(stat_of host commits) - commits))" 2
+nlctl set host gc_idle=100ms
 for tear in not error blank; do
 	for after in 0 3 40 111; do
 		check "FUA" blkio fua $d/host 8192 8 "$((after + 20))"
@@ -180,7 +182,8 @@ worn() {
 check "written until it is read-only" worn
 is "which it says" "$(stat_of host mode)" ro
 more "its metadata went from block to block" host meta_rotated 10
-is "and has as many as it should" "$(stat_of host meta_good)" "$(stat_of host meta_blocks)"
+[ "$(stat_of host meta_good)" = "$(stat_of host meta_blocks)" ] || [ "$(stat_of host free_blocks)" = 0 ]
+is "and has as many as it should, or all there are" $? 0
 nlctl cut host
 clean "worn"
 check "what there is can be read" dd if=$d/host of=/dev/null bs=1M iflag=direct
