@@ -442,6 +442,8 @@ const struct op command_ops[] = {
 	  ARGV("evacuate", POOL, B, "--cancel"), .thin = 8 },
 	{ "hybridctl evacuate --give-up", anew_lost, NULL, command, after_give_up,
 	  ARGV("evacuate", POOL, "1", "--give-up"), .thin = 4 },
+	{ "hybridctl reinstate", live, NULL, command, after_optimize, ARGV("reinstate", POOL, B),
+	  .thin = 8 },
 	{ "hybridctl add", anew, NULL, command, after_add, ARGV("add", POOL, C),
 	  .thin = 24 },
 	{ "hybridctl grow", anew, NULL, command, after_grow, ARGV("grow", POOL, "--size", "2560K"),

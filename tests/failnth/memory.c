@@ -64,6 +64,7 @@ void memory_end(void)
 }
 
 #define RESERVED "4M phys=512M force"
+#define PMEM "4M dax=/dev/pmem0 force"
 
 const struct op memory_ops[] = {
 	{ "mem2m: a directory", device_absent, try_dir, NULL, after_dir, .device = &memory },
@@ -74,5 +75,9 @@ const struct op memory_ops[] = {
 	  RESERVED, .device = &memory },
 	{ "mem2m: delete of reserved memory", device_made, device_delete, NULL, device_deleted,
 	  RESERVED, .device = &memory },
+	{ "mem2m: create on pmem", device_empty, device_create, NULL, device_created,
+	  PMEM, .device = &memory, .thin = 8 },
+	{ "mem2m: delete on pmem", device_made, device_delete, NULL, device_deleted,
+	  PMEM, .device = &memory },
 	{ }
 };

@@ -330,6 +330,8 @@ const struct op message_ops[] = {
 	{ "message metadata", to_ask, ask, NULL, after_same, "metadata" },
 	{ "message evacuate", to_evacuate, do_message, NULL, after_evacuate, "evacuate 1" },
 	{ "message stay", to_stay, do_message, NULL, after_stay, "stay 1" },
+	{ "message reinstate", unset, do_message, NULL, pool_sound, "reinstate 1" },
+	{ "message members", to_ask, ask, NULL, after_same, "members" },
 	{ "message remove", to_remove, do_message, NULL, after_removal, "remove 1" },
 	{ "message lost, devices missing", to_ask, ask, NULL, after_same, "lost 0",
 	  .shape = POOL_LESS },

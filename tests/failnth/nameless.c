@@ -18,6 +18,8 @@
 #define IMAGE	"/tmp/failnth.img"
 #define SHAPE	"1M packages=2 pages=16 t_program=0 t_read=0 t_erase=0"
 #define PAGE	4096
+#define RAW_DIR	"/sys/kernel/config/nameless/r"
+#define RAW	"4M ftl=raw packages=2 pages=16 t_program=0 t_read=0 t_erase=0"
 
 static char *page;
 
@@ -84,6 +86,53 @@ static void sound(void)
 }
 
 static const struct device nameless = { .dir = DIR, .node = NODE, .sound = sound };
+
+/* A host's FTL is over flash of its own, which outlasts it. */
+static const struct device flash = { .dir = RAW_DIR, .node = RAW_DIR };
+
+static void over_new_flash(const struct op *op)
+{
+	device_remove(&nameless);
+	rmdir(RAW_DIR);
+	if (mkdir(RAW_DIR, 0755) || device_say(&flash, "create", RAW))
+		die("raw flash");
+	device_empty(op);
+}
+
+/* Its map is in memory until it is flushed. */
+static void host_made(const struct op *op)
+{
+	int fd;
+
+	over_new_flash(op);
+	made(op);
+	fd = open(DISK, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd))
+		die("flushing it");
+	close(fd);
+}
+
+static void new_flash(const struct op *op)
+{
+	(void)op;
+	device_remove(&nameless);
+	rmdir(RAW_DIR);
+	if (mkdir(RAW_DIR, 0755))
+		die(RAW_DIR);
+}
+
+static int make_flash(const struct op *op)
+{
+	return device_say(&flash, "create", op->arg);
+}
+
+static void after_flash(const struct op *op, int error)
+{
+	if (error && device_say(&flash, "create", op->arg))
+		wrong("and not the next time either: %s", strerror(errno));
+	if (device_say(&flash, "release", "1"))
+		wrong("it can't be deleted: %s", strerror(errno));
+}
 
 static int try_write(const struct op *op)
 {
@@ -182,6 +231,7 @@ void nameless_begin(void)
 void nameless_end(void)
 {
 	device_remove(&nameless);
+	rmdir(RAW_DIR);
 	unlink(IMAGE);
 	unlink(DISK);
 }
@@ -191,6 +241,7 @@ void nameless_end(void)
 #define HYBRID	"1M ftl=hybrid packages=2 log=20%" QUICK
 #define NAMES	"1M ftl=nameless packages=2" QUICK
 #define ZONED	"1M ftl=zoned packages=3" QUICK
+#define HOST	"2M on=r"
 
 /* A zone is not written twice, so its first page is written by made() alone. */
 const struct op nameless_ops[] = {
@@ -214,5 +265,10 @@ const struct op nameless_ops[] = {
 	{ "nameless, zoned: create", device_empty, device_create, NULL, device_created, ZONED, OTHER },
 	{ "nameless, zoned: power comes back", made, try_cut, NULL, after_cut, ZONED, OTHER },
 	{ "nameless, zoned: load", saved, try_load, NULL, after_load, ZONED, OTHER },
+	{ "nameless, raw: create", new_flash, make_flash, NULL, after_flash, RAW, OTHER },
+	{ "nameless, on a host: create", over_new_flash, device_create, NULL, device_created, HOST, OTHER },
+	{ "nameless, on a host: write", host_made, try_write, NULL, after_write, HOST, OTHER },
+	{ "nameless, on a host: power comes back", host_made, try_cut, NULL, after_cut, HOST, OTHER },
+	{ "nameless, on a host: delete", host_made, device_delete, NULL, device_deleted, HOST, OTHER },
 	{ }
 };

@@ -35,7 +35,8 @@ static struct statvfs room;
 
 static int mount_with(const char *options)
 {
-	int r = mount("none", DIR_AT, "scmfs", 0, options);
+	const char *source = strstr(options, "phys=") ? "none" : "/dev/pmem0";
+	int r = mount(source, DIR_AT, "scmfs", 0, options);
 
 	mounted |= !r;
 	return r;
@@ -526,6 +527,8 @@ void scmfs_end(void)
 }
 
 const struct op scmfs_ops[] = {
+	{ "scmfs: a new file system on pmem", unmounted, try_mount, NULL, after_mount, "init", .thin = 8 },
+	{ "scmfs: mount of pmem", unmounted, try_mount, NULL, after_mount, "acl", .thin = 8 },
 	{ "scmfs: a new file system", unmounted, try_mount, NULL, after_mount, WHERE ",init" },
 	{ "scmfs: mount", unmounted, try_mount, NULL, after_mount, WHERE },
 	{ "scmfs: mount after a crash", crashed, try_mount, NULL, after_mount, WHERE },

@@ -4,7 +4,7 @@
 # kernels: debug
 # timeout: 900
 # cpus: 1
-# append: memmap=32M$512M
+# append: memmap=32M$512M memmap=16M!544M
 #
 # One CPU: 6.1 frees a queue that could not be registered while its reference counter is still being switched, by two RCU
 # callbacks of which the second must not be first; on two CPUs it sometimes is, and the machine dies of it.
