@@ -362,14 +362,15 @@ static int messages(time_t deadline, const char *pool)
 {
 	static const char *const base[] = {
 		"set period_ms 500", "set alpha 10", "set movers 3", "set candidates 100", "set low_free 7",
-		"policy stripe", "policy fill cooldown_ms 100", "policy static shares 70,30 commit_ms 100",
+		"policy stripe", "policy fill cooldown_ms 100", "policy static shares 50,30,20 commit_ms 100",
 		"policy wardrop alpha 1 beta 100", "policy concentrate sublun 1 fast 1", "concentrations",
 		"move 0 1", "move 3 0", "counts 0", "counts 9", "entry 0", "entry 63", "commit",
-		"checkpoint", "samples", "set commit_ms 1000", "set migrate_kbps 0", "set shares 40,60",
+		"checkpoint", "samples", "set commit_ms 1000", "set migrate_kbps 0", "set shares 40,40,20",
 		"policy asymmetry", "policy unified delta 0", "set cache_extents 8", "set pin 1+2:0",
 		"pin 0 128 0", "pin 256 512 1", "unpin", "unpin 0 128", "explain 0", "lost 0", "holds 0 0",
 		"cache", "metadata", "metadata resync 0", "metadata leave 0", "evacuate 1", "stay 1",
 		"metadata leave 1", "metadata resync 1", "metadata vacate 1", "evacuate 2", "stay 2", "remove 2",
+		"reinstate 0", "reinstate 1", "members",
 	};
 	static const int expected[] = { EINVAL, ENOENT, EBUSY, EAGAIN, ENOSPC, ENODATA, EALREADY, 0 };
 	unsigned int tried = 0, taken = 0;

@@ -42,11 +42,11 @@ table_matches "shows in the table" p "period_ms 500"
 check "set it back" message p set period_ms 2000
 check "policy" message p policy stripe
 field_is "shows in the status" p policy stripe
-check "policy with arguments" message p policy static shares 70,30 cooldown_ms 100
-table_matches "shown" p "static 4 shares 70,30 cooldown_ms 100$"
+check "policy with arguments" message p policy static shares 70,30 commit_ms 900 cooldown_ms 100
+table_matches "shown" p "static 6 shares 70,30 cooldown_ms 100 commit_ms 900$"
 check "its own parameter" message p set shares 40,60
 table_matches "shown" p "shares 40,60"
-check "wardrop" message p policy wardrop
+check "wardrop" message p policy wardrop commit_ms 1000
 check "and fill" message p policy fill
 get p commits
 before=$got

@@ -147,6 +147,16 @@ check "that pool starts" pool p "$(table 8192 128 m "a b" 0 "fill 0")"
 check "and has its data, too" blkio verify /dev/mapper/p 0 1024 "$seed"
 remove_pool p
 
+# Two new pools, each allowed by itself; the first that is resumed has the disk.
+wipe m m2 a
+check "a table of blank disks" eval 'dmsetup create p --notable && dmsetup load p --table "$(table 8192 128 m a 0 "fill 0")"'
+check "another one with one of them" eval 'dmsetup create q --notable && dmsetup load q --table "$(table 8192 128 m2 a 0 "fill 0")"'
+check "one starts" dmsetup resume p
+expect_refused "the other one doesn't" "in use by another pool" dmsetup resume q
+check "remove both" eval 'dmsetup remove q && dmsetup remove --retry p'
+for d in m a b; do restore $d whole; done
+wipe m2
+
 disk c 16M
 disk d 16M
 check "a second pool" pool q "$(table 8192 128 m2 "c d" 0 "fill 0")"
