@@ -25,6 +25,7 @@
 
 #include "due.h"
 #include "ftl.h"
+#include "words.h"
 
 struct nl_client;
 struct nl_client_io;
@@ -207,11 +208,6 @@ int nl_report_zones(struct gendisk *disk, sector_t sector, unsigned int count, r
 void nl_trace(void *observer, const struct nl_event *event);
 void nl_trace_merges_begin(struct nl_dev *dev, u64 merges[NL_NR_MERGES]);
 void nl_trace_merges_end(struct nl_dev *dev, const u64 merges[NL_NR_MERGES]);
-
-/* words.c */
-int nl_word(char **args, char **key, char **value);
-int nl_parse(enum nl_unit unit, const char *text, u64 *value);
-ssize_t nl_emit(char *page, ssize_t at, enum nl_unit unit, u64 value);
 
 /* show.c */
 ssize_t nl_dev_show(struct nl_dev *dev, char *page);

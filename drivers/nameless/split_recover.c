@@ -214,7 +214,7 @@ static void nl_split_end_at(struct nl_split *s, u32 nr)
 	for (n = nr; n < s->gen.nr; n++)
 		for (i = 0; i < s->have; i++)
 			if (s->block[i] == s->gen.block[n])
-				s->used[i] = false;	/* to be erased, like others that were found */
+				s->used[i] = false;	/* to be erased, as all that were found */
 	s->gen.nr = min(s->gen.nr, nr);
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is typed and shown: key=value, and values with their units. */
+/* See words.h. */
 #include <linux/ctype.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <linux/time64.h>
 
-#include "dev.h"
+#include "words.h"
 
 /* More digits than any limit has, and fewer than would overflow. */
 #define NL_DIGITS	15

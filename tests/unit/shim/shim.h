@@ -222,6 +222,16 @@ extern const void *shim_bad_memory;
 unsigned long copy_mc_to_kernel(void *dst, const void *src, size_t len);
 
 /* strings */
+static inline int match_string(const char *const *array, size_t n, const char *string)
+{
+	size_t i;
+
+	for (i = 0; i < n && array[i]; i++)
+		if (!strcmp(array[i], string))
+			return i;
+	return -EINVAL;
+}
+
 static inline void *memchr_inv(const void *p, int c, size_t n)
 {
 	const u8 *s = p;
