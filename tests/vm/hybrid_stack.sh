@@ -57,6 +57,10 @@ less_than() { is_used && [ "$used" -lt $(($1 - $2)) ]; }
 
 check "LVM on the pool" eval 'lvm pvcreate -y /dev/mapper/p && lvm vgcreate -y upper /dev/mapper/p &&
 	lvm lvcreate -y -W n -n e -L 200M upper && lvm lvcreate -y -W n -n x -L 320M upper && lvm lvcreate -y -W n -n b -L 240M upper'
+check "one of its volumes is suspended" dmsetup suspend upper-e
+check "what the pool lies on is known all the same" eval 'timeout 60 hybridctl list --json |
+	jq -e ".[] | select(.name == \"p\") | .active and .members == 3 and (has(\"missing\") | not)"'
+dmsetup resume upper-e
 check "ext4" mkfs.ext4 -q -F /dev/upper/e
 check "files, discards, fstrim on ext4" on_it ext4 /dev/upper/e
 check "e2fsck" e2fsck -fn /dev/upper/e
@@ -110,4 +114,17 @@ check "data" blkio verify /dev/mapper/w 0 16384 "$seed"
 check "stop" hybridctl stop w
 pools=("${pools[@]:1}")
 check "sound" hybridctl check /dev/mapper/multi /dev/mapper/two
+
+# without any path requests are queued, and who reads would wait for ever
+check "no path is left" eval 'dmsetup message multi 0 queue_if_no_path && dmsetup message multi 0 fail_path "$(stat -Lc %Hr:%Lr /dev/mapper/path2)"'
+check "multipath sees it" wait_for 20 eval '! multi_is ":[0-9]+ A [0-9]"'
+check_fails "who assembles doesn't wait for it" "/dev/mapper/multi: passed over, it is multipath without a usable path.*/path2: passed over, as what lies on it is.*incomplete" \
+	timeout 60 hybridctl assemble w
+check_fails "nor who is told to take it" "/dev/mapper/multi: it is multipath without a usable path" timeout 60 hybridctl assemble --with /dev/mapper/multi
+check "a path comes back" dmsetup message multi 0 reinstate_path "$(stat -Lc %Hr:%Lr /dev/mapper/path2)"
+check "and it is found" wait_for 20 hybridctl assemble w
+pools=(w "${pools[@]}")
+check "data" blkio verify /dev/mapper/w 0 16384 "$seed"
+check "stop" hybridctl stop w
+pools=("${pools[@]:1}")
 done_testing

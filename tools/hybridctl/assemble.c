@@ -331,6 +331,7 @@ static int assemble_with(const struct pools *pools, const char *path)
 {
 	struct pools here = { 0 };
 	int nr, err, ret = EXIT_OK;
+	const char *stalled;
 	struct bdev dev;
 	unsigned int i;
 
@@ -339,9 +340,10 @@ static int assemble_with(const struct pools *pools, const char *path)
 		return fail("%s: another program has it locked", path);
 	if (err)
 		return fail("%s: %s", path, strerror(-err));
-	if (bdev_is_suspended(dev.rdev)) {
+	stalled = bdev_stalled(dev.rdev);
+	if (stalled) {
 		bdev_close(&dev);
-		return fail("%s: it is suspended or lies on what is", path);
+		return fail("%s: %s", path, stalled);
 	}
 	nr = pools_add_unowned(&here, &dev);
 	if (nr == -EBUSY)

@@ -66,8 +66,11 @@ char *bdev_mounted(dev_t rdev, const char *type);
 /* Its node's path: "/dev/sda", "/dev/mapper/x"; free(). */
 char *bdev_path(dev_t rdev);
 bool bdev_has_holders(dev_t rdev);
-/* Is it, or anything it lies on, a suspended device-mapper device?  Who reads it waits for long. */
-bool bdev_is_suspended(dev_t rdev);
+/*
+ * Is it, or anything it lies on, a device-mapper device that is suspended, or multipath's without a
+ * usable path?  Who reads it waits for long.  NULL: no, else what to tell of it.
+ */
+const char *bdev_stalled(dev_t rdev);
 /* Does @upper lie on @lower, through any number of layers? */
 bool bdev_is_above(dev_t upper, dev_t lower);
 /* Is it that device, or on top of it, also by a partition or a loop device's file? */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What sysfs and procfs tell of a block device: its name, its users, what is under it. */
+/* What sysfs, procfs and device-mapper tell of a block device: its name, its users, what is under it. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bdev.h"
+#include "dm.h"
 #include "msg.h"
 
 #define RAM_MAJOR	1
@@ -366,25 +367,31 @@ static dev_t disk_of(dev_t rdev)
 	return rdev;
 }
 
-static bool suspended_below(void *ctx, const char *name, dev_t rdev)
+static bool stalled_below(void *ctx, const char *name, dev_t rdev)
 {
-	(void)ctx;
+	const char **why = ctx;
+
 	(void)name;
-	return bdev_is_suspended(rdev);
+	*why = bdev_stalled(rdev);
+	return *why;
 }
 
-bool bdev_is_suspended(dev_t rdev)
+const char *bdev_stalled(dev_t rdev)
 {
 	char *line = sysfs_line(rdev, "/dm/suspended"), *dir;
-	bool is = line && !strcmp(line, "1");
+	const char *why = NULL;
 
+	if (line && !strcmp(line, "1"))
+		why = "it is suspended or lies on what is";
+	else if (line && !dm_has_path(rdev))
+		why = "it is multipath without a usable path, or lies on it";
 	free(line);
-	if (is)
-		return true;
+	if (why)
+		return why;
 	dir = sysfs_dir(disk_of(rdev), "/slaves");
-	is = each_in(dir, suspended_below, NULL);
+	each_in(dir, stalled_below, &why);
 	free(dir);
-	return is;
+	return why;
 }
 
 static bool any(void *ctx, const char *name, dev_t rdev)

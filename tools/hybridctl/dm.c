@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "dm.h"
 #include "klog.h"
@@ -125,6 +126,49 @@ int dm_lookup(const char *name, struct dm_dev *dev)
 	}
 	dm_task_destroy(task);
 	return ret;
+}
+
+/* A path is "MAJOR:MINOR", what has become of it, and how often it failed: "8:16 A 0". */
+static bool is_usable_path(const char *dev, const char *state)
+{
+	unsigned int ma, mi;
+	char rest;
+
+	return dev && sscanf(dev, "%u:%u%c", &ma, &mi, &rest) == 2 && !strcmp(state, "A");
+}
+
+static bool has_usable_path(const char *status)
+{
+	char *copy = xstrdup(status), *rest = copy, *word, *last = NULL;
+	bool found = false;
+
+	while (!found && (word = strsep(&rest, " "))) {
+		found = is_usable_path(last, word);
+		last = word;
+	}
+	free(copy);
+	return found;
+}
+
+bool dm_has_path(dev_t rdev)
+{
+	struct dm_task *task = task_for(DM_DEVICE_STATUS, NULL);
+	char *target = NULL, *status = NULL;
+	uint64_t start, length;
+	void *next = NULL;
+	bool has = true;
+
+	if (task && dm_task_set_major_minor(task, major(rdev), minor(rdev), 0) &&
+	    dm_task_no_flush(task) && dm_task_run(task)) {
+		do {
+			next = dm_get_next_target(task, next, &start, &length, &target, &status);
+			if (target && !strcmp(target, "multipath") && status)
+				has &= has_usable_path(status);
+		} while (next);
+	}
+	if (task)
+		dm_task_destroy(task);
+	return has;
 }
 
 static int get_params(int type, const char *name, char **params, uint64_t *sectors)

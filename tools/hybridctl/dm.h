@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define DM_TARGET	"hybrid"
 #define DM_UUID_PREFIX	"EVENKEEL-hybrid-"
@@ -26,6 +27,9 @@ void dm_free_list(struct dm_dev *devs, unsigned int nr);
 int dm_reachable(void);
 /* 1: there, 0: not, -errno.  @dev may be NULL; its name is not set. */
 int dm_lookup(const char *name, struct dm_dev *dev);
+
+/* False: it is multipath's, and all its paths have failed; its requests may be queued for ever. */
+bool dm_has_path(dev_t rdev);
 
 /*
  * Live status or table of @name: 0 with @params to free() and @sectors, -ENXIO

@@ -72,9 +72,9 @@ static int stays_known(const char *was)
 
 static int identify(const struct bdev *dev, bool udev, const char *was)
 {
-	bool suspended = udev && dev->rdev && bdev_is_suspended(dev->rdev);
+	bool stalled = udev && dev->rdev && bdev_stalled(dev->rdev);
 	struct area area[AREA_MAX];
-	int head_err, i, nr = suspended ? -EBUSY : area_find(dev, area, &head_err);
+	int head_err, i, nr = stalled ? -EBUSY : area_find(dev, area, &head_err);
 
 	if (nr < 0 && udev && *was)
 		return stays_known(was);

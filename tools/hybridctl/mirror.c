@@ -630,13 +630,15 @@ static bool is_on_volume(const struct left *left, dev_t rdev)
 static void look_for_left(void *ctx, dev_t rdev)
 {
 	struct left *left = ctx;
+	const char *stalled;
 
 	if (is_on_volume(left, rdev) || (bdev_has_holders(rdev) && !is_member(left->l, rdev)))
 		return;
 	/* Reading it might take for ever, with the devices' lock held. */
-	if (bdev_is_suspended(rdev)) {
-		warn("%s: %u:%u is suspended, and not looked at", left->l->name, major(rdev),
-		     minor(rdev));
+	stalled = bdev_stalled(rdev);
+	if (stalled) {
+		warn("%s: %u:%u is not looked at, %s", left->l->name, major(rdev), minor(rdev),
+		     stalled);
 		return;
 	}
 	if (!has_left(left->l, &left->sb, left->k, rdev))

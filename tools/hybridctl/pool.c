@@ -318,8 +318,54 @@ struct scan {
 	unsigned int nr_live;
 	dev_t with;		/* asked for by the event of this one; or 0 */
 	bool owned;		/* parts of other devices count, too */
-	unsigned int looks;	/* left, at devices that are locked or suspended: all together */
+	unsigned int looks;	/* left, at devices that are locked or stalled: all together */
+	dev_t *passed;		/* over: what is on them is not known */
+	unsigned int nr_passed;
 };
+
+static dev_t live_dev(const struct scan *scan, unsigned int i)
+{
+	return makedev(scan->live[i].major, scan->live[i].minor);
+}
+
+static void pass_over(struct scan *scan, dev_t rdev)
+{
+	scan->passed = xrealloc(scan->passed, (scan->nr_passed + 1) * sizeof(*scan->passed));
+	scan->passed[scan->nr_passed++] = rdev;
+}
+
+/*
+ * What lies on it counts, also if that can't be looked at now: a volume with what is beneath in it
+ * would go past multipath, or past a layer that is suspended to be changed.
+ */
+static bool is_hidden(const struct scan *scan, const struct bdev *dev)
+{
+	struct area area[AREA_MAX];
+	unsigned int i;
+	int head_err;
+
+	/* What is on a volume doesn't tell whose its members are. */
+	for (i = 0; i < scan->nr_live; i++)
+		if (bdev_is_above(live_dev(scan, i), dev->rdev))
+			return false;
+	for (i = 0; i < scan->nr_passed; i++) {
+		if (!bdev_is_above(scan->passed[i], dev->rdev))
+			continue;
+		if (area_find(dev, area, &head_err) > 0)
+			warn("%s: passed over, as what lies on it is", dev->path);
+		return true;
+	}
+	return false;
+}
+
+static int look_at(struct scan *scan, const struct bdev *dev)
+{
+	int err;
+
+	if (is_hidden(scan, dev))
+		return 0;
+	return scan->owned ? pools_add(scan->pools, dev, &err) : pools_add_unowned(scan->pools, dev);
+}
 
 static bool may_wait(struct scan *scan)
 {
@@ -333,13 +379,13 @@ static bool may_wait(struct scan *scan)
 /* What is passed over may be what a volume lacks then, so it is said. */
 static int open_to_look(struct scan *scan, struct bdev *dev, const char *path, dev_t rdev)
 {
-	bool suspended;
+	const char *stalled;
 	int err;
 
-	while ((suspended = bdev_is_suspended(rdev)) && may_wait(scan))
+	while ((stalled = bdev_stalled(rdev)) && may_wait(scan))
 		;
-	if (suspended) {
-		warn("%s: passed over, it is suspended or lies on what is", path);
+	if (stalled) {
+		warn("%s: passed over, %s", path, stalled);
 		return -EBUSY;
 	}
 	while ((err = bdev_open(dev, path, BDEV_LOOK)) == -EAGAIN && may_wait(scan))
@@ -355,21 +401,20 @@ static void scan_device(void *ctx, dev_t rdev)
 	struct bdev dev;
 	unsigned int i;
 	char *path;
-	int err;
 
 	for (i = 0; i < scan->nr_live; i++)
-		if (makedev(scan->live[i].major, scan->live[i].minor) == rdev)
+		if (live_dev(scan, i) == rdev)
 			return;
 	/* It may turn out to be a path, or a leg. Its own event looks for its pool again. */
 	if (scan->with && rdev != scan->with && udev_db_is_to_come(rdev))
 		return;
 	path = bdev_path(rdev);
 	/* No medium, being discarded, gone meanwhile: nothing to be assembled from. */
-	if (!access(path, R_OK) && !open_to_look(scan, &dev, path, rdev)) {
-		if (scan->owned)
-			pools_add(scan->pools, &dev, &err);
-		else
-			pools_add_unowned(scan->pools, &dev);
+	if (access(path, R_OK) || open_to_look(scan, &dev, path, rdev)) {
+		pass_over(scan, rdev);
+	} else {
+		if (look_at(scan, &dev) < 0)
+			pass_over(scan, rdev);
 		bdev_close(&dev);
 	}
 	free(path);
@@ -436,6 +481,7 @@ static int scan_all(struct scan *scan)
 	for (i = 0; i < scan->nr_live; i++)
 		mark_active(pools, scan->live[i].name);
 	dm_free_list(scan->live, scan->nr_live);
+	free(scan->passed);
 	for (i = 0; i < pools->nr; i++)
 		if (!pools->pool[i].active)
 			pool_settle(&pools->pool[i]);
