@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What sysfs, procfs and device-mapper tell of a block device: its name, its users, what is under it. */
+/* What the kernel tells of a block device: its name, its users, what is under it. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

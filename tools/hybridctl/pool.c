@@ -364,7 +364,8 @@ static int look_at(struct scan *scan, const struct bdev *dev)
 
 	if (is_hidden(scan, dev))
 		return 0;
-	return scan->owned ? pools_add(scan->pools, dev, &err) : pools_add_unowned(scan->pools, dev);
+	return scan->owned ? pools_add(scan->pools, dev, &err) :
+			     pools_add_unowned(scan->pools, dev);
 }
 
 static bool may_wait(struct scan *scan)
