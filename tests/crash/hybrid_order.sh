@@ -299,8 +299,8 @@ gone_in_checkpoint() {
 scenario "the same in a checkpoint" gone_in_checkpoint
 # The write is under way when the metadata can't be written any more, and ends when nothing is committed any more.
 gone_read_only() {
-	full && discard 5120 256 && message p commit && wait_for 10 status_is p dev.1.used 29 && slow b write_lat=1s &&
-		{ write 5248 128 9 & } && { wait_for 2 has_requests b || :; } && slow m fail=write && ! message p commit &&
+	full && discard 5120 256 && message p commit && wait_for 10 status_is p dev.1.used 29 && slow b write_lat=5s &&
+		{ write 5248 128 9 & } && wait_for 10 has_requests b && slow m fail=write && ! message p commit &&
 		status_is p mode ro && wait $! && slow b write_lat=10us && lose_cache b && slow b fail=flush && ! flush &&
 		slow b fail=none && nothing_foreign && status_is p mode ro && cut && nothing_foreign
 }

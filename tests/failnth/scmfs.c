@@ -194,6 +194,15 @@ static void after_mount(const struct op *op, int error)
 		wrong("its file is not what it was");
 }
 
+static void pmem_made(const struct op *op)
+{
+	unmounted(op);
+	if (mount_with("init=force"))
+		die("a file system on pmem");
+	made(op);
+	unmounted(op);
+}
+
 static int try_unmount(const struct op *op)
 {
 	(void)op;
@@ -528,7 +537,7 @@ void scmfs_end(void)
 
 const struct op scmfs_ops[] = {
 	{ "scmfs: a new file system on pmem", unmounted, try_mount, NULL, after_mount, "init", .thin = 8 },
-	{ "scmfs: mount of pmem", unmounted, try_mount, NULL, after_mount, "acl", .thin = 8 },
+	{ "scmfs: mount of pmem", pmem_made, try_mount, NULL, after_mount, "acl", .thin = 8 },
 	{ "scmfs: a new file system", unmounted, try_mount, NULL, after_mount, WHERE ",init" },
 	{ "scmfs: mount", unmounted, try_mount, NULL, after_mount, WHERE },
 	{ "scmfs: mount after a crash", crashed, try_mount, NULL, after_mount, WHERE },

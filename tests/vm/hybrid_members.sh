@@ -280,6 +280,9 @@ exec {open}>&-
 disk c 24M
 dd if=/tmp/c.label of=/dev/emudisk/c oflag=direct bs=4k status=none
 check_fails "nor when it is there after all" "member 2 is there ./dev/emudisk/c.: it is taken back" ctl evacuate p 2 --give-up
+check "beneath what is suspended" eval 'dmsetup create over --table "0 8192 linear /dev/emudisk/c 0" && dmsetup suspend over'
+check_fails "it is there as well" "member 2 is there ./dev/emudisk/c.: it is taken back" ctl evacuate p 2 --give-up
+check "and no more" eval 'dmsetup resume over && dmsetup remove --retry over'
 check_fails "not by a replace, either" "member 2 is there" ctl replace p 2 /dev/emudisk/d --force --give-up
 remove_disk c
 into after blkio digest /dev/emudisk/d 0 2048

@@ -334,6 +334,18 @@ static void pass_over(struct scan *scan, dev_t rdev)
 	scan->passed[scan->nr_passed++] = rdev;
 }
 
+/* What is on a volume doesn't tell whose its members are. */
+static bool is_on_live(const struct scan *scan, dev_t upper, dev_t lower)
+{
+	unsigned int i;
+
+	for (i = 0; i < scan->nr_live; i++)
+		if (bdev_is_above(upper, live_dev(scan, i)) &&
+		    bdev_is_above(live_dev(scan, i), lower))
+			return true;
+	return false;
+}
+
 /*
  * What lies on it counts, also if that can't be looked at now: a volume with what is beneath in it
  * would go past multipath, or past a layer that is suspended to be changed.
@@ -344,12 +356,9 @@ static bool is_hidden(const struct scan *scan, const struct bdev *dev)
 	unsigned int i;
 	int head_err;
 
-	/* What is on a volume doesn't tell whose its members are. */
-	for (i = 0; i < scan->nr_live; i++)
-		if (bdev_is_above(live_dev(scan, i), dev->rdev))
-			return false;
 	for (i = 0; i < scan->nr_passed; i++) {
-		if (!bdev_is_above(scan->passed[i], dev->rdev))
+		if (!bdev_is_above(scan->passed[i], dev->rdev) ||
+		    is_on_live(scan, scan->passed[i], dev->rdev))
 			continue;
 		if (area_find(dev, area, &head_err) > 0)
 			warn("%s: passed over, as what lies on it is", dev->path);
@@ -362,7 +371,8 @@ static int look_at(struct scan *scan, const struct bdev *dev)
 {
 	int err;
 
-	if (is_hidden(scan, dev))
+	/* Who asks what is there at all is told of it. */
+	if (!scan->owned && is_hidden(scan, dev))
 		return 0;
 	return scan->owned ? pools_add(scan->pools, dev, &err) :
 			     pools_add_unowned(scan->pools, dev);
