@@ -536,7 +536,9 @@ void scmfs_end(void)
 }
 
 const struct op scmfs_ops[] = {
-	{ "scmfs: a new file system on pmem", unmounted, try_mount, NULL, after_mount, "init", .thin = 8 },
+	/* Instead of what mem2m had there. */
+	{ "scmfs: a new file system on pmem", unmounted, try_mount, NULL, after_mount, "init=force",
+	  .thin = 8 },
 	{ "scmfs: mount of pmem", pmem_made, try_mount, NULL, after_mount, "acl", .thin = 8 },
 	{ "scmfs: a new file system", unmounted, try_mount, NULL, after_mount, WHERE ",init" },
 	{ "scmfs: mount", unmounted, try_mount, NULL, after_mount, WHERE },
