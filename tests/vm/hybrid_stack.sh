@@ -116,14 +116,21 @@ pools=("${pools[@]:1}")
 check "sound" hybridctl check /dev/mapper/multi /dev/mapper/two
 
 # without any path requests are queued, and who reads would wait for ever
+uuid=$(hybridctl list --json | jq -r '.[] | select(.name == "w") | .uuid')
 check "no path is left" eval 'dmsetup message multi 0 queue_if_no_path && dmsetup message multi 0 fail_path "$(stat -Lc %Hr:%Lr /dev/mapper/path2)"'
 check "multipath sees it" wait_for 20 eval '! multi_is ":[0-9]+ A [0-9]"'
-check_fails "who assembles doesn't wait for it" "/dev/mapper/multi: passed over, it is multipath without a usable path.*/path2: passed over, as what lies on it is.*incomplete" \
+check_fails "who assembles doesn't wait for it" "/dev/mapper/multi: passed over, it is multipath without a usable path.*/path2: passed over, as /dev/mapper/multi lies on it and can't be looked at.*incomplete" \
 	timeout 60 hybridctl assemble w
 check_fails "nor who is told to take it" "/dev/mapper/multi: it is multipath without a usable path" timeout 60 hybridctl assemble --with /dev/mapper/multi
 check "a path comes back" dmsetup message multi 0 reinstate_path "$(stat -Lc %Hr:%Lr /dev/mapper/path2)"
 check "and it is found" wait_for 20 hybridctl assemble w
 pools=(w "${pools[@]}")
+check "no path again, beneath the live volume" dmsetup message multi 0 fail_path "$(stat -Lc %Hr:%Lr /dev/mapper/path2)"
+timeout 60 hybridctl list --json >/tmp/list 2>/tmp/passed
+is "which is not taken for one on a path" \
+	"$(jq -c "[.[] | select(.uuid == \"$uuid\" or .name == \"w\") | .active != null and .active != false]" /tmp/list)" "[true]"
+matches "nor looked for there" "$(</tmp/passed)" '/path2: passed over, as /dev/mapper/multi lies on it'
+check "a path comes back" dmsetup message multi 0 reinstate_path "$(stat -Lc %Hr:%Lr /dev/mapper/path2)"
 check "data" blkio verify /dev/mapper/w 0 16384 "$seed"
 check "stop" hybridctl stop w
 pools=("${pools[@]:1}")

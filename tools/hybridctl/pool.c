@@ -355,13 +355,18 @@ static bool is_hidden(const struct scan *scan, const struct bdev *dev)
 	struct area area[AREA_MAX];
 	unsigned int i;
 	int head_err;
+	char *upper;
 
 	for (i = 0; i < scan->nr_passed; i++) {
 		if (!bdev_is_above(scan->passed[i], dev->rdev) ||
 		    is_on_live(scan, scan->passed[i], dev->rdev))
 			continue;
-		if (area_find(dev, area, &head_err) > 0)
-			warn("%s: passed over, as what lies on it is", dev->path);
+		if (area_find(dev, area, &head_err) > 0) {
+			upper = bdev_path(scan->passed[i]);
+			warn("%s: passed over, as %s lies on it and can't be looked at", dev->path,
+			     upper);
+			free(upper);
+		}
 		return true;
 	}
 	return false;
