@@ -70,13 +70,18 @@ discards() {
 }
 discards >/tmp/discards.out 2>&1 &
 discarder=$!
-before=$(status p completed)
-check "fio writes and verifies under constant migration" verified 15
+# again where the machine stood still for most of it
+for ((turn = 1; turn <= 4; turn++)); do
+	before=$(status p completed)
+	check "fio writes and verifies under constant migration" verified 15
+	[ "$(status p completed)" -le $((before + 5)) ] || break
+done
+[ $turn -le 4 ]
+is "several completed meanwhile" $? 0
 : >/tmp/fio.done
 wait $discarder
 is "so are the extents beside it that are written, discarded, written" $? 0 || note "$(cat /tmp/discards.out)"
 note "$(($(status p completed) - before)) migrations completed; $(dmsetup status p | grep -o ' [0-9]* cooldown.*')"
-check "several complete" wait_for 60 status_above p completed $((before + 5))
 
 # discards race with copies: the oracle knows what may be where
 check "discard everything" blkio discard $dev 0 $((extents * 128)) -- verify $dev 0 $((extents * 128)) 0
