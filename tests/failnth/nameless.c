@@ -90,11 +90,19 @@ static const struct device nameless = { .dir = DIR, .node = NODE, .sound = sound
 /* A host's FTL is over flash of its own, which outlasts it. */
 static const struct device flash = { .dir = RAW_DIR, .node = RAW_DIR };
 
-static void over_new_flash(const struct op *op)
+static void new_flash(const struct op *op)
 {
+	(void)op;
 	device_remove(&nameless);
 	rmdir(RAW_DIR);
-	if (mkdir(RAW_DIR, 0755) || device_say(&flash, "create", RAW))
+	if (mkdir(RAW_DIR, 0755))
+		die(RAW_DIR);
+}
+
+static void over_new_flash(const struct op *op)
+{
+	new_flash(op);
+	if (device_say(&flash, "create", RAW))
 		die("raw flash");
 	device_empty(op);
 }
@@ -110,15 +118,6 @@ static void host_made(const struct op *op)
 	if (fd < 0 || fsync(fd))
 		die("flushing it");
 	close(fd);
-}
-
-static void new_flash(const struct op *op)
-{
-	(void)op;
-	device_remove(&nameless);
-	rmdir(RAW_DIR);
-	if (mkdir(RAW_DIR, 0755))
-		die(RAW_DIR);
 }
 
 static int make_flash(const struct op *op)
