@@ -362,16 +362,28 @@ static void take_wants(struct hy_pool *pool, struct wants *wants)
 
 /*
  * Acknowledged writes that no flush made durable: whoever asks next is told, whichever commit it
- * was that lost them, be it a timer's.  Known until then.
+ * was that lost them, be it a timer's.  Known until then.  A FLUSH and a message come from people
+ * who don't know of each other, a file system and an administrator: each kind is told.
+ *
+ * Return: HY_TELL_*: to whom that is an error.
  */
-static int tell_lost(struct hy_pool *pool, const struct wants *wants)
+static unsigned int tell_lost(struct hy_pool *pool, const struct wants *wants)
 {
-	bool lost = pool->lost_unflushed || pool->unflushed;
+	unsigned int lost = pool->unflushed ? HY_TELL_ALL : pool->to_tell, told = 0;
 
-	if (wants->message || !bio_list_empty(&wants->bios))
-		pool->lost_unflushed = pool->lost_again;
+	if (!bio_list_empty(&wants->bios))
+		told |= HY_TELL_FLUSH;
+	if (wants->message)
+		told |= HY_TELL_MESSAGE;
+	if (!pool->lost_again)
+		pool->to_tell &= ~told;
 	pool->lost_again = false;
-	return lost ? -EIO : 0;
+	return lost;
+}
+
+static int error_for(unsigned int lost, unsigned int whom)
+{
+	return lost & whom ? -EIO : 0;
 }
 
 /*
@@ -407,7 +419,8 @@ static void commit_work(struct work_struct *work)
 	struct hy_pool *pool = container_of(work, struct hy_pool, commit_work);
 	unsigned int noio = memalloc_noio_save();
 	struct wants wants;
-	int r, lost, policy = 0;
+	int r, policy = 0;
+	unsigned int lost;
 
 	take_wants(pool, &wants);
 	r = commit(pool, wants.checkpoint);
@@ -415,7 +428,7 @@ static void commit_work(struct work_struct *work)
 	if (pool->lost_again)
 		take_late(pool, &wants);
 	lost = tell_lost(pool, &wants);
-	end_bios(&wants.bios, r ?: lost);
+	end_bios(&wants.bios, r ?: error_for(lost, HY_TELL_FLUSH));
 	if (r)
 		fail_waiting(pool);
 	/* Now rather than when somebody waits for it. */
@@ -424,7 +437,7 @@ static void commit_work(struct work_struct *work)
 	/* Data does not depend on it, whoever sent a message does. */
 	if (wants.policy && hy_pool_writable(pool))
 		policy = note_policy(pool);
-	end_waits(pool, &wants, r, lost, policy);
+	end_waits(pool, &wants, r, error_for(lost, HY_TELL_MESSAGE), policy);
 	/* What failed is tried again; read-only it would fail for ever. */
 	if (hy_pool_writable(pool) && has_changes(pool))
 		hy_commit_soon(pool);

@@ -52,6 +52,11 @@
 #define HY_MAX_DISCARD	BIT(30)		/* bytes of one discard */
 #define HY_RUN		16	/* extents that a bio may go through */
 #define HY_RING		512	/* accesses remembered per CPU between two ticks */
+/* Who is to be told of lost writes, each kind once */
+#define HY_TELL_FLUSH	0x1	/* FLUSH and FUA bios */
+#define HY_TELL_MESSAGE	0x2	/* "commit" and "checkpoint" */
+#define HY_TELL_ALL	(HY_TELL_FLUSH | HY_TELL_MESSAGE)
+
 /* A page or less: for want of it users would see an error as of a lost disk, or a false status. */
 #define HY_MUST		(GFP_NOIO | __GFP_NOFAIL)
 
@@ -451,7 +456,7 @@ struct hy_pool {
 	bool want_policy;		/* nobody waits: the last try failed */
 	struct list_head commit_waits;	/* struct hy_commit_wait */
 	bool unflushed;			/* the committer's: a flush failed, others may not */
-	bool lost_unflushed;		/* the committer's: see hy_members_flush() */
+	unsigned int to_tell;		/* the committer's: HY_TELL_*; see hy_members_flush() */
 	bool lost_again;		/* and hy_free_revert(), hy_take_back_end() */
 	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned long doubted;		/* the committer's: members; see take_back.c */

@@ -140,7 +140,7 @@ static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
 		return 0;
 	/* As in flush_failed(): once for the same writes. */
 	if (seen != m->lost || !m->bdev)
-		pool->lost_unflushed = true;
+		pool->to_tell = HY_TELL_ALL;
 	m->lost = seen;
 	__set_bit(m - pool->member, &pool->reverting);
 	return -EIO;
@@ -166,7 +166,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 {
 	/* Once for the same writes, however often that is tried. */
 	if (seen != m->lost)
-		pool->lost_unflushed = true;
+		pool->to_tell = HY_TELL_ALL;
 	hy_cache_forget_all(pool);
 	WRITE_ONCE(m->write_failed, true);
 	m->lost = seen;
@@ -184,7 +184,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 	__set_bit(m - pool->member, &pool->reverting);
 	if (READ_ONCE(m->state) == EK_MEMBER_FAILED) {
 		/* Given up, until something is written there again. */
-		pool->lost_unflushed = true;
+		pool->to_tell = HY_TELL_ALL;
 		m->flushed = seen;
 	} else {
 		pool->unflushed = true;
@@ -197,7 +197,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
  * @members: a bit for each that is asked; the others' writes stay as durable as they are
  *
  * Only members that completed writes since their last flush are flushed, all at
- * once.  What one that is lost or can't flush had not flushed is lost: pool->lost_unflushed says so
+ * once.  What one that is lost or can't flush had not flushed is lost: pool->to_tell says so
  * to the next FLUSH, pool->unflushed to those that this commit is for.  Nothing of that may be
  * committed: with these members in pool->reverting it returns -EIO, and is to be called again, for
  * the others, when they are doubted (free.c, take_back.c).  One that is distrusted, as it has

@@ -255,7 +255,7 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	if (pool->needs_check && !pool->needs_check_noted)
 		hy_commit_wait(pool, false);
 	flush_workqueue(pool->commit_wq);
-	if (pool->lost_unflushed)
+	if (pool->to_tell & HY_TELL_FLUSH)
 		DMERR("a member did not make durable all that was written to it");
 	hy_drain_wait(pool);
 	/* The last bio may be done, and commit_first() not have left its epoch yet. */

@@ -197,6 +197,9 @@ check "and takes what did not fit" blkio write $dev 65408 8 1 -- verify $dev 654
 emuctl set b fail=flush
 check "an unflushed write to the second" blkio write $dev 128 8 4
 check "reload without it" eval 'dmsetup load p --table "$without" && dmsetup suspend p && dmsetup resume p'
+# Who asks in one way does not take it from who asks in the other.
+check_fails "the next message says what is lost" "(Input/output|I/O) error" message p commit
+check "once" message p commit
 check_fails "the next flush says what is lost" EIO blkio flush $dev
 check "once" blkio flush $dev
 emuctl set b fail=none
@@ -216,6 +219,8 @@ check "the timer's fails" wait_for 10 status_is p dev.1.state degraded
 emuctl set b fail=none
 check_fails "the next flush says so" EIO blkio flush $dev
 check "not for ever" wait_for 5 blkio flush $dev	# it may have come during the timer's commit: then the next one does, too
+check_fails "the next message says so, too" "(Input/output|I/O) error" message p checkpoint
+check "not for ever" message p checkpoint
 is "nothing is valid where it may be lost, all is where it is not" \
 	"$(for i in 10 11; do message p entry $i | cut -d " " -f 1,3; done | sort | paste -sd,)" "0 0000ffff,1 00000000"
 matches "the log says so" "$(log_since)" "1 extents have lost what was first written"
