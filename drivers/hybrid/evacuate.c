@@ -209,8 +209,8 @@ static bool takes_elsewhere(struct hy_pool *pool, unsigned int but)
 static void set_leaving(struct hy_pool *pool, struct hy_member *m, bool leaving)
 {
 	WRITE_ONCE(m->leaving, leaving);
-	if (leaving)	/* a failed one shows anew that it is */
-		hy_member_becomes(pool, m, EK_MEMBER_DRAINING);
+	if (leaving)
+		hy_member_leaves(pool, m);
 	else
 		hy_member_stays(pool, m);
 }
@@ -243,7 +243,7 @@ static int refuse(const char **reason, const char *why, int error)
  * @reason: set on failure
  *
  * Context: message_lock held; sleeps.
- * Return: 0, also if it is draining already; -EINVAL; -ENOSPC: the others, active ones, have no
+ * Return: 0, also if it is to leave already; -EINVAL; -ENOSPC: the others, active ones, have no
  * room for what is there; -EROFS; an I/O error.
  */
 int hy_evacuate(struct hy_pool *pool, unsigned int i, const char **reason)
@@ -257,7 +257,7 @@ int hy_evacuate(struct hy_pool *pool, unsigned int i, const char **reason)
 	/* A lost one can't be read, and if it is empty there is nothing to be read. */
 	if (!m->bdev && nr_used(m))
 		return refuse(reason, "it is lost, nothing can be read from it", -EINVAL);
-	if (m->state == EK_MEMBER_DRAINING)
+	if (m->leaving)
 		return 0;
 	if (!takes_elsewhere(pool, i))
 		return refuse(reason, "no other member would take what is written", -ENOSPC);

@@ -715,6 +715,7 @@ static inline void hy_member_wrote(struct hy_member *m)
 
 int hy_members_flush(struct hy_pool *pool, unsigned long members);
 void hy_member_forget_writes(struct hy_member *m);
+void hy_member_leaves(struct hy_pool *pool, struct hy_member *m);
 void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);

@@ -263,6 +263,21 @@ static bool has_errors(struct hy_member *m)
 }
 
 /**
+ * hy_member_leaves - a member is being emptied
+ * @pool: the pool
+ * @m: the member
+ *
+ * One that has failed stays failed, or nobody would be told any more what is lost with it.
+ * Context: message_lock held, so that nobody reinstates it meanwhile.
+ */
+void hy_member_leaves(struct hy_pool *pool, struct hy_member *m)
+{
+	/* In the order in which errors change it, whenever they do. */
+	if (!change_state(pool, m, EK_MEMBER_ACTIVE, EK_MEMBER_DRAINING))
+		change_state(pool, m, EK_MEMBER_DEGRADED, EK_MEMBER_DRAINING);
+}
+
+/**
  * hy_member_stays - one that was to leave is a member as it was
  * @pool: the pool
  * @m: the member

@@ -41,8 +41,7 @@ is "it is told from one that stays" "$(leaving)" "[false,true,false]"
 check "people are told" eval 'hybridctl status p | grep "Device 1 has failed, and is to leave"'
 hybridctl evacuate p 1 >/tmp/waiting 2>&1 & waiting=$!
 check "somebody waits" wait_for 30 grep -q left /tmp/waiting
-# The message has it shown as draining until its requests have failed for a period again.
-check "it fails again" wait_for 60 reads_fail
+field_is "it is failed still" p dev.1.state failed
 check "somebody else lets it stay" hybridctl evacuate p 1 --cancel
 check "it stays, failed" eval 'status_is p dev.1.state failed && [ "$(leaving)" = "[false,false,false]" ]'
 ended() { ! kill -0 $waiting 2>/dev/null; }
@@ -51,6 +50,17 @@ wait $waiting
 is "it is an error" $? 1
 matches "that says why" "$(</tmp/waiting)" "member 1 is not being evacuated any more: it is failed"
 check "people are told that it stays" eval 'hybridctl status p | grep "Device 1 has failed: hybridctl evacuate p 1"'
+
+# --- one that has failed is to leave: what is lost with it is told as before, and it is failed
+before=$(hybridctl lost p --json)
+check "something is lost with it" eval '[ "$(jq ".lost | length" <<<"$before")" -gt 0 ]'
+check "it is to leave" hybridctl evacuate p 1 --no-wait
+field_is "failed, though" p dev.1.state failed
+is "which is told" "$(leaving)" "[false,true,false]"
+is "what is lost with it is told as before" "$(hybridctl lost p --json)" "$before"
+check "asked again" hybridctl evacuate p 1 --no-wait
+check "it may stay" hybridctl evacuate p 1 --cancel
+check "failed as it was" eval 'status_is p dev.1.state failed && [ "$(leaving)" = "[false,false,false]" ]'
 check "in the grammar" in_grammar p
 
 # --- one that has failed is taken back

@@ -169,6 +169,14 @@ bool live_standing(const char *name, unsigned int nr_devs, struct standing *s)
 	return is;
 }
 
+bool live_is_leaving(const struct live *l, unsigned int i)
+{
+	struct standing s;
+
+	return l->st.dev[i].state == DEV_DRAINING ||
+	       (live_standing(l->name, l->st.nr_devs, &s) && s.dev[i].leaving);
+}
+
 bool live_pool(const char *name, struct ek_label_info *info)
 {
 	char *params, why[96];

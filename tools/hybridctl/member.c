@@ -521,8 +521,8 @@ int member_evacuate(struct live *l, unsigned int i, unsigned int how)
 {
 	int err = EXIT_OK;
 
-	/* One that is draining was judged when that began. */
-	if (l->st.dev[i].state != DEV_DRAINING)
+	/* One that is to leave was judged when that began. */
+	if (!live_is_leaving(l, i))
 		err = member_judge_room(l, i, 0, how & EVACUATE_FORCE);
 	if (!err && how & EVACUATE_GIVE_UP && member_is_lost_with_data(l, i))
 		err = give_up_lost(l, i);

@@ -163,7 +163,7 @@ static int judge_new(const struct live *l, unsigned int old, const char *path, u
 	uint64_t extents, sectors;
 	struct bdev dev;
 
-	if (l->st.dev[old].state == DEV_REMOVED || l->st.dev[old].state == DEV_DRAINING ||
+	if (l->st.dev[old].state == DEV_REMOVED || live_is_leaving(l, old) ||
 	    bdev_open(&dev, path, BDEV_EXCL))
 		return EXIT_OK;
 	sectors = dev.sectors > taken ? dev.sectors - taken : 0;
@@ -265,7 +265,7 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	if ((i >= 0 && i == k) || !strcmp(old, new))
 		return fail("%s: can't take its own place", new);
 	if (k >= 0 && !member_is_young(l, k) &&
-	    (i < 0 || (l->st.dev[i].state != DEV_DRAINING && l->st.dev[i].state != DEV_REMOVED)))
+	    (i < 0 || (l->st.dev[i].state != DEV_REMOVED && !live_is_leaving(l, i))))
 		return fail("%s: is a member of %s, and not for a replace that was cut short (evacuate and remove %s instead)",
 			    new, l->name, old);
 	if (i < 0 && k >= 0) {
