@@ -17,7 +17,7 @@ struct emu_settings {
 	u64 cache_size;
 	enum emu_cache cache;
 	unsigned int fail;
-	u64 fail_start, fail_len, fail_after;
+	u64 fail_start, fail_len, fail_after, fail_drop;
 	bool stall;
 	bool on;
 };
@@ -164,6 +164,8 @@ static int emu_set_common(struct emu_settings *s, const char *key, char *value)
 		err = emu_set_fail_range(s, value);
 	else if (!strcmp(key, "fail_after"))
 		err = kstrtoull(value, 0, &s->fail_after);
+	else if (!strcmp(key, "fail_drop"))
+		err = kstrtoull(value, 0, &s->fail_drop);
 	else if (!strcmp(key, "cache_size"))
 		err = emu_parse(EMU_SIZE, value, &s->cache_size);
 	else
@@ -241,6 +243,7 @@ static void emu_get_settings(struct emu_dev *dev, struct emu_settings *s)
 	s->fail_start = dev->fail_start;
 	s->fail_len = dev->fail_len;
 	s->fail_after = dev->fail_after;
+	s->fail_drop = dev->fail_drop;
 	s->stall = dev->stall;
 	s->on = !dev->off;
 }
@@ -257,6 +260,7 @@ static void emu_apply_settings(struct emu_dev *dev, const struct emu_settings *s
 	dev->fail_start = s->fail_start;
 	dev->fail_len = s->fail_len;
 	dev->fail_after = s->fail_after;
+	dev->fail_drop = s->fail_drop;
 	dev->fail = s->fail;
 	if (s->stall)
 		dev->stall = true;
@@ -535,9 +539,9 @@ ssize_t emu_dev_show(struct emu_dev *dev, char *page)
 			    disk_openers(dev->disk));
 	at += sysfs_emit_at(page, at,
 			    "stall %u\nfail %s\nfail_range %llu+%llu\nfail_after %llu\n"
-			    "memory %lu\nunflushed %llu\n",
+			    "fail_drop %llu\nmemory %lu\nunflushed %llu\n",
 			    dev->stall, emu_fail_name(dev->fail), dev->fail_start, dev->fail_len,
-			    dev->fail_after, atomic_long_read(&dev->nr_pages) << PAGE_SHIFT,
+			    dev->fail_after, dev->fail_drop, atomic_long_read(&dev->nr_pages) << PAGE_SHIFT,
 			    dev->pending_bytes);
 	return emu_show_stats(dev, page, at);
 }

@@ -163,7 +163,7 @@ struct emu_dev {
 	struct list_head held_done;	/* completed while stalled */
 	struct list_head taken;		/* cut off, to be failed */
 	unsigned int fail;
-	u64 fail_start, fail_len, fail_after;
+	u64 fail_start, fail_len, fail_after, fail_drop;
 	struct emu_stats stats;
 };
 

@@ -191,6 +191,13 @@ static bool emu_must_fail(struct emu_dev *dev, struct bio *bio, u8 op)
 		dev->fail_after--;
 		return false;
 	}
+	/* That was too much for it: from now on it answers nothing. */
+	if (bio_sectors(bio) && bio_sectors(bio) <= dev->fail_drop) {
+		dev->fail = EMU_FAIL_READ | EMU_FAIL_WRITE | EMU_FAIL_FLUSH;
+		dev->fail_start = 0;
+		dev->fail_len = 0;
+		dev->fail_drop = 0;
+	}
 	return true;
 }
 

@@ -32,6 +32,15 @@ static bool after_some(const struct test *t)
 		unwritable("x", 16, 4) && emuctl("set x fail=none fail_after=0");
 }
 
+static bool dropped(const struct test *t)
+{
+	(void)t;
+	return put("x", 1, 0, 64) && emuctl("set x fail=read fail_range=16+8 fail_drop=8") &&
+		unreadable("x", 0, 64) && holds("x", 1, 0, 4) && put("x", 2, 12, 4) &&
+		unreadable("x", 8, 4) && unreadable("x", 0, 4) && unwritable("x", 12, 4) && unflushable("x") &&
+		emuctl("set x fail=none") && holds("x", 2, 12, 4) && holds("x", 1, 8, 4);
+}
+
 static bool failed_flush(const struct test *t)
 {
 	(void)t;
@@ -150,6 +159,7 @@ const struct test fault_tests[] = {
 	{ "errors by direction", by_direction, .reset = true },
 	{ "errors by range", by_range },
 	{ "errors after N", after_some },
+	{ "errors of all after one", dropped },
 	{ "a failed flush makes nothing durable", failed_flush },
 	{ "stall and go on", stalled },
 	{ "deleting an open device is refused", del_open },

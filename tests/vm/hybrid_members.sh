@@ -307,7 +307,12 @@ check_fails "nothing is given up under another device" "is in use .*top" ctl eva
 dmsetup remove top
 emuctl set b fail_range=0+0
 check_fails "nor of one of which nothing at all can be read" "member 1 does not answer" ctl evacuate p 1 --force --give-up
-emuctl set b "fail_range=$((2048 + pe * 128 + 20))+13"
+emuctl set b "fail_range=$((2048 + pe * 128 + 20))+13" fail=read fail_drop=8
+check_fails "nor of one that drops off at the first place that can't be read" "member 1 does not answer" \
+	ctl evacuate p 1 --force --give-up
+matches "it did" "$(emuctl list b --json)" '"fail": *"all"'
+emuctl set b "fail_range=$((2048 + pe * 128 + 20))+13" fail=read
+check "all else is there" blkio verify $dev 0 $((one * 128 + 16)) "$seed" -- verify $dev $((one * 128 + 40)) $((49152 - one * 128 - 40)) "$seed"
 check "in the end, by a replace" ctl replace p 1 /dev/emudisk/d --give-up
 matches "it says of what" "$(paste -sd, "$said")" "zeroes from now on: sectors $((one * 128 + 16)) to $((one * 128 + 39)),.*given up 12K on member 1(,|$)"
 field_is "it has left" p dev.1.state removed

@@ -3,7 +3,7 @@
  * See give_up.h.
  *
  * Of a member that is lost all of its extents are given up.  Of one that is there each granule is
- * read, and only those are that can't be, twice: the rest of the extent can be copied then, as a
+ * read, and only those are that can't be, three times, while its label can: the rest of the extent can be copied then, as a
  * copy leaves out what is not written.  A discard is durable after a flush: a cut leaves some of
  * them done, and errors where the others were to be.
  *
@@ -214,6 +214,19 @@ static int discard_unreadable(struct giving *g, uint64_t at, uint64_t len)
 	return err;
 }
 
+/*
+ * What was found to be so while others were looked at is looked at again.  A disk that dropped off
+ * meanwhile, at a bad place as a rule, fails all reads: what it has is not given up.
+ */
+static int discard_if_still_bad(struct giving *g, uint64_t at, uint64_t len)
+{
+	int r = look(g, at, len);
+
+	if (r <= 0)
+		return r ? EXIT_FAILED : EXIT_OK;
+	return judge_present(g->l, g->i) ? EXIT_FAILED : discard_unreadable(g, at, len);
+}
+
 /* The kernel has gone on since it was asked what is there.  1: it has moved. */
 static int is_elsewhere(const struct giving *g, uint64_t at)
 {
@@ -267,7 +280,7 @@ static int give_up_part(struct giving *g, uint64_t at, uint64_t len)
 		       discard_unreadable(g, at, len);
 	for (from = 0; from < len && !r; from += g->granule, bad >>= 1)
 		if (bad & 1)
-			r = discard_unreadable(g, at + from, granule_in(g, from, len));
+			r = discard_if_still_bad(g, at + from, granule_in(g, from, len));
 	return r;
 }
 
