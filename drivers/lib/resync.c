@@ -542,10 +542,13 @@ static int ek_mend_write(struct ek_store *store, struct ek_mend *m, u64 index, u
 	int r = 0;
 
 	for (area = 0; !r && area < EK_MAX_META; area++) {
-		if (!(store->areas & m->areas & 1u << area))
+		struct ek_page *page = ek_mend_at(store, m, area, index);
+
+		if (there & 1u << area && !memcmp(page, good, sizeof(*good)))
 			continue;
-		if (there & 1u << area &&
-		    !memcmp(ek_mend_at(store, m, area, index), good, sizeof(*good)))
+		if (there & 1u << area && ek_page_verify(store, index, page))
+			m->older[area]++;
+		if (!(store->areas & m->areas & 1u << area))
 			continue;
 		r = ek_resync_write(store, area, offset, good, sizeof(*good));
 		m->mended += !r;
@@ -594,7 +597,7 @@ static int ek_mend_some(struct ek_store *store, struct ek_mend *m)
 
 /**
  * ek_store_mend_step - a few pages that one area has and the other has not, damaged, or older
- * @store: replayed, no checkpoint under way
+ * @store: replayed, no checkpoint under way; if none is to be written it may be read-only
  * @m: which areas are written, if need be (the others are read only), and where it is
  *
  * A step is one large read of each area, or one page when that fails.  A page is overwritten where
@@ -606,7 +609,7 @@ static int ek_mend_some(struct ek_store *store, struct ek_mend *m)
  */
 int ek_store_mend_step(struct ek_store *store, struct ek_mend *m)
 {
-	int r = ek_store_writable(store);
+	int r = m->areas ? ek_store_writable(store) : 0;
 
 	if (r)
 		return r;

@@ -309,12 +309,13 @@ int ek_store_vacate(struct ek_store *store, unsigned int area);
 bool ek_store_resync_at(const struct ek_store *store, u64 *done, u64 *total);
 /**
  * struct ek_mend - pages that are damaged on one area are written anew from the other
- * @areas: which are written; the others are read only
+ * @areas: which are written; the others are read only; none: all are only looked at
  * @buf: of ek_store_sync_buf()
  * @at: the next page
  * @singly: pages before it are read one by one
  * @failed: of those that are not written, which could not be read
  * @mended: how many were written
+ * @older: of each area, how many are whole, and not as new as the other's
  *
  * All that is not set by who begins it is zero.
  */
@@ -325,6 +326,7 @@ struct ek_mend {
 	u64 singly;
 	unsigned int failed;
 	u64 mended;
+	u64 older[EK_MAX_META];
 };
 
 /* The step goes over some pages and returns 1 if there are more. */

@@ -63,6 +63,26 @@ static void check_mirrors(struct check *c, struct store_io *io, unsigned int sta
 	}
 }
 
+/* Each may be good, and one be older: its disk has dropped a write. */
+static void compare_mirrors(struct check *c, struct ek_store *store)
+{
+	struct ek_mend look = { .buf = ek_store_sync_buf() };
+	unsigned int i;
+	int err = look.buf ? 0 : -ENOMEM;
+
+	while (!err && (err = ek_store_mend_step(store, &look)) > 0)
+		err = 0;
+	kvfree(look.buf);
+	for (i = 0; i < EK_MAX_META; i++)
+		if (look.older[i])
+			findings_add(&c->errors, "metadata area %u: %llu pages are older than the other area's",
+				     i, (unsigned long long)look.older[i]);
+	if (err == -EUCLEAN)
+		findings_add(&c->errors, "metadata areas: two pages contradict each other, and are as old");
+	else if (err)
+		findings_add(&c->errors, "metadata areas: can't be compared: %s", strerror(-err));
+}
+
 static void visit(struct image *im, entry_fn fn, void *ctx)
 {
 	uint64_t le;
@@ -83,10 +103,12 @@ static void check_store(struct check *c, struct ek_store *store, entry_fn fn, vo
 		return;
 	c->complete = image_load(&im, c, store);
 	/* What is there is compared even when something else is missing. */
-	if (fn)
+	if (fn) {
 		visit(&im, fn, ctx);
-	else
+	} else {
 		image_check(&im);
+		compare_mirrors(c, store);
+	}
 	image_free(&im);
 }
 

@@ -235,26 +235,59 @@ static int judge_untold(const struct pool *p, const struct ek_store *store,
 	return err;
 }
 
-static int mend_store(struct pool *p, struct ek_store *store, const struct store_io *io,
-		      const struct repair_how *how)
+static int none_map(void *ctx, u64 le, u64 entry)
 {
-	struct check c = { .pool = p };
-	struct image im;
-	u64 mended;
-	int err;
+	(void)ctx;
+	(void)le;
+	(void)entry;
+	return 0;
+}
 
-	/* Replays the journal, which levels the mirrors: from here on it can be written. */
-	image_load(&im, &c, store);
-	err = ek_store_writable(store);
+static int none_free(void *ctx, unsigned int member, u32 pe, u32 count)
+{
+	(void)ctx;
+	(void)member;
+	(void)pe;
+	(void)count;
+	return 0;
+}
+
+/* What is under way, of a store that is open. */
+struct mending {
+	struct pool *pool;
+	const struct repair_how *how;
+	struct ek_store *store;
+	struct store_io io;
+};
+
+static int mend_areas(struct mending *m)
+{
+	u64 mended;
+	int err = judge_untold(m->pool, m->store, &m->io, m->how);
+
+	if (err)
+		return err;
+	/* Levels the mirrors: from here on it can be written.  A damaged journal is judged later. */
+	ek_store_replay(m->store, none_map, none_free, NULL);
+	err = ek_store_writable(m->store);
 	if (!err)
-		err = ek_store_mend_pages(store, &mended);
+		err = ek_store_mend_pages(m->store, &mended);
 	if (!err && mended)
 		note("%llu pages written anew from the other metadata area",
 		     (unsigned long long)mended);
-	if (!err)
-		err = resync(store, io, how);
-	if (!err && map_is_whole(&c))
-		err = rebuild_spaces(store, &im);
+	return err ? err : resync(m->store, &m->io, m->how);
+}
+
+/* From the map as it is by now: what an area had before may have been older. */
+static int mend_spaces(struct mending *m)
+{
+	struct check c = { .pool = m->pool };
+	struct image im;
+	int err = 0;
+
+	image_load(&im, &c, m->store);
+	if (map_is_whole(&c))
+		err = rebuild_spaces(m->store, &im);
 	image_free(&im);
 	findings_free(&c.errors);
 	findings_free(&c.warnings);
@@ -277,41 +310,20 @@ static int open_rw(struct pool *p, struct store_io *io, struct ek_store **store)
 		    reason ? reason : strerror(-err));
 }
 
-static int mend(struct pool *p, const struct repair_how *how)
+/* A store is replayed once: each part has one of its own. */
+static int mend(struct pool *p, const struct repair_how *how, int (*part)(struct mending *m))
 {
-	struct ek_store *store;
-	struct store_io io;
-	int err = open_rw(p, &io, &store);
+	struct mending m = { .pool = p, .how = how };
+	int err = open_rw(p, &m.io, &m.store);
 
 	if (err)
 		return err;
-	if (judge_untold(p, store, &io, how)) {
-		store_close(&io, store);
-		return EXIT_FAILED;
-	}
-	err = mend_store(p, store, &io, how);
-	store_close(&io, store);
-	return err ? fail("%s: can't be mended: %s", p->name, strerror(-err)) : EXIT_OK;
+	err = part(&m);
+	store_close(&m.io, m.store);
+	return err < 0 ? fail("%s: can't be mended: %s", p->name, strerror(-err)) : err;
 }
 
 /* --- and afterwards --- */
-
-static int none_map(void *ctx, u64 le, u64 entry)
-{
-	(void)ctx;
-	(void)le;
-	(void)entry;
-	return 0;
-}
-
-static int none_free(void *ctx, unsigned int member, u32 pe, u32 count)
-{
-	(void)ctx;
-	(void)member;
-	(void)pe;
-	(void)count;
-	return 0;
-}
 
 /* The kernel asked for a check: it has been made, and all is well. */
 static int clear_needs_check(struct pool *p)
@@ -395,7 +407,9 @@ int repair_pool(struct pool *p, const struct repair_how *how)
 	if (!err)
 		err = mend_labels(p);
 	if (!err)
-		err = mend(p, how);
+		err = mend(p, how, mend_areas);
+	if (!err)
+		err = mend(p, how, mend_spaces);
 	if (!err)
 		err = judge(p);
 	if (!err)

@@ -122,6 +122,36 @@ static void spaces(void)
 	image_close(&set);
 }
 
+/* A disk that has dropped a write has an older page in that place, whole. */
+static void older(unsigned int file)
+{
+	static const struct image_change before[] = { MAP(0, 0, 0), MAP(3, 0, 7) };
+	static const struct image_change page[] = { MAP(0, 0, 0), MAP(3, 0, 1), MAP(9, 0, 2) };
+	static const struct image_change rest[] = { MAP(7, 0, 8), MAP(8, 1, 3), MAP(600, 1, 5) };
+	struct image_set set;
+	struct ek_page old;
+	struct found f;
+	bool ok, clean;
+	int status;
+	u64 at;
+
+	pool_make(&set);	/* for what is true */
+	image_close(&set);
+	image_make(&set, pool_dir);
+	image_checkpoint(&set, before, 2, 2);
+	at = image_page_offset(&set);
+	ok = pread(set.fd[file], &old, sizeof(old), at) == sizeof(old);
+	image_checkpoint(&set, before, 2, 2);
+	image_checkpoint(&set, page, 3, 3);
+	image_journal(&set, rest, 3);
+	ok &= pwrite(set.fd[file], &old, sizeof(old), at) == sizeof(old);
+	silence();
+	ok &= pool_look(&set, 0, 2, &f, &clean) && !clean && pool_holds(&set, &status) && !status;
+	speak();
+	ktap_ok(ok, "repair: a page of area %u that is older than the other's", file);
+	image_close(&set);
+}
+
 /* --- what else may be there --- */
 
 static void overwritten(void)
@@ -326,6 +356,8 @@ int main(int argc, char **argv)
 	ktap_begin();
 	each();
 	spaces();
+	older(0);
+	older(1);
 	overwritten();
 	leftovers();
 	missing();
