@@ -541,8 +541,8 @@ ssize_t emu_dev_show(struct emu_dev *dev, char *page)
 			    "stall %u\nfail %s\nfail_range %llu+%llu\nfail_after %llu\n"
 			    "fail_drop %llu\nmemory %lu\nunflushed %llu\n",
 			    dev->stall, emu_fail_name(dev->fail), dev->fail_start, dev->fail_len,
-			    dev->fail_after, dev->fail_drop, atomic_long_read(&dev->nr_pages) << PAGE_SHIFT,
-			    dev->pending_bytes);
+			    dev->fail_after, dev->fail_drop,
+			    atomic_long_read(&dev->nr_pages) << PAGE_SHIFT, dev->pending_bytes);
 	return emu_show_stats(dev, page, at);
 }
 

@@ -267,7 +267,7 @@ static int mend_areas(struct mending *m)
 
 	if (err)
 		return err;
-	/* Levels the mirrors: from here on it can be written.  A damaged journal is judged later. */
+	/* Levels the mirrors: from here on it can be written.  A damaged journal: see judge(). */
 	ek_store_replay(m->store, none_map, none_free, NULL);
 	err = ek_store_writable(m->store);
 	if (!err)
