@@ -44,7 +44,7 @@ int live_look(struct live *l);
 /* How a volume's members stand; false: the kernel can't tell, as its module is an older one. */
 bool live_standing(const char *name, unsigned int nr_devs, struct standing *s);
 
-/* Is a member to leave, be it failed or not?  Of one that has failed an older module does not tell. */
+/* Is a member to leave, failed or not?  Of a failed one an older module does not tell. */
 bool live_is_leaving(const struct live *l, unsigned int i);
 
 /* Member by path or by index, printed if there is none; -1: none.  Of a path: its label's, too. */
