@@ -103,4 +103,30 @@ first_on() { entry_on 0 0; }
 check "its superblock goes there" wait_for 20 first_on
 check "the file system is well" e2fsck -fn $dev
 remove_pool p
+
+# members that come and go: pins go with who takes the place of another, and with who leaves
+disk c 12M
+wipe m a b
+check "a pool by hybridctl" hybridctl create p /dev/emudisk/a /dev/emudisk/b --metadata /dev/emudisk/m --extent 64K --size 8M \
+	--policy fill --set cooldown_ms=0 --set migrate_kbps=0 --set period_ms=100 --set low_free=0
+pools+=(p)
+check "data" blkio write $dev 0 $((64 * 128)) "$seed" -- flush $dev
+check "some is held on the second" ctl pin p 1M 512K 1
+check "goes there" wait_for 20 all_on 16 24 1
+check "some on the first" ctl pin p 0 64K 0
+check "another in its place" ctl replace p /dev/emudisk/b /dev/emudisk/c
+matches "which is told" "$(</tmp/out)" "what was pinned to member 1 is pinned to member 2"
+check "it is held there" wait_for 20 all_on 16 24 2
+table_matches "in the table" p "pin 16\+8:2,0\+1:0$"
+check "the first leaves its place to the one that was replaced" eval 'ctl add p /dev/emudisk/b && ctl evacuate p 2 --force && ctl remove p 2 --force'
+matches "nothing is held on who left" "$(</tmp/out)" "nothing is pinned to member 2 any more"
+table_matches "in the table" p "pin 0\+1:0$"
+check "their data" blkio verify $dev 0 $((64 * 128)) "$seed"
+check "pins of one that leaves by messages" eval 'ctl pin p 1M 64K 1 && message p evacuate 1 && wait_for 20 status_is p dev.1.used 0 && message p remove 1'
+table_matches "stay" p "pin 16\+1:1,0\+1:0$"
+check "who gets its place" ctl add p /dev/emudisk/c --force
+fields_are "has it" p "dev.1.state" active
+table_matches "has none of them" p "pin 0\+1:0$"
+check "stop" hybridctl stop p
+pools=()
 done_testing

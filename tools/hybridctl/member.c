@@ -168,6 +168,8 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 		err = label(dev->path, &info);
 	if (!err) {
 		live_put(l, index, dev->rdev, 0);
+		/* Of one that left, as messages have it. */
+		table_move_pins(&l->t, index, -1);
 		err = live_reload(l, l->sectors);
 	}
 	if (err)
@@ -616,6 +618,13 @@ static char *path_of(const struct live *l, unsigned int i)
 	return NULL;
 }
 
+/* Or they would be of whoever gets the place next. */
+static void drop_pins(struct live *l, unsigned int i)
+{
+	if (table_move_pins(&l->t, i, -1))
+		note("%s: nothing is pinned to member %u any more", l->name, i);
+}
+
 int member_remove(struct live *l, unsigned int i, bool force)
 {
 	char *path = path_of(l, i);
@@ -632,6 +641,7 @@ int member_remove(struct live *l, unsigned int i, bool force)
 		err = live_message(l, "remove", i);
 	if (!err && strcmp(l->t.dev[i].dev, "-")) {
 		live_put_none(l, i);
+		drop_pins(l, i);
 		err = live_reload(l, l->sectors);
 	}
 	if (!err)

@@ -256,6 +256,19 @@ static int finish_metadata(struct live *l, unsigned int k)
 	return area >= 0 && l->st.meta[area] != 'A' ? mirror_resync(l) : EXIT_OK;
 }
 
+/* What was to be on the old one is to be on the new one. */
+static int follow(struct live *l, unsigned int i, const char *new)
+{
+	int k = live_member(l, new, true), err;
+
+	if (k < 0 || !table_move_pins(&l->t, i, k))
+		return EXIT_OK;
+	err = live_reload(l, l->sectors);
+	if (!err)
+		note("%s: what was pinned to member %u is pinned to member %d", l->name, i, k);
+	return err;
+}
+
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
 static int replace(struct live *l, const char *old, const char *new, const struct fresh *how,
 		   bool give_up)
@@ -291,6 +304,8 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	} else if (k < 0 && (judge_new(l, i, new, 0) || member_add(l, new, how) < 0)) {
 		return EXIT_FAILED;
 	}
+	if (follow(l, i, new))
+		return EXIT_FAILED;
 	if (l->st.dev[i].state == DEV_REMOVED)
 		return member_remove(l, i, false);
 	err = member_evacuate(l, i, EVACUATE_WAIT | (give_up ? EVACUATE_GIVE_UP : 0));

@@ -122,3 +122,55 @@ char *table_policy(const char *policy, char * const *settings, unsigned int nr,
 	}
 	return text;
 }
+
+/* "FIRST+COUNT[/STRIDE*TIMES]:MEMBER,..." with the members changed; NULL: none is @from's. */
+static char *moved_pins(const char *pins, unsigned int from, int to)
+{
+	char *text = xstrdup(pins), *rest = text, *pin, *colon, *new = xstrdup(""), *longer;
+	const char *comma = "";
+	bool any = false;
+
+	while ((pin = strsep(&rest, ","))) {
+		bool is;
+
+		colon = strrchr(pin, ':');
+		is = colon && strtoul(colon + 1, NULL, 10) == from;
+		any |= is;
+		if (is && to < 0)
+			continue;
+		if (is)
+			*colon = 0;
+		longer = is ? xasprintf("%s%s%s:%d", new, comma, pin, to) :
+			      xasprintf("%s%s%s", new, comma, pin);
+		free(new);
+		new = longer;
+		comma = ",";
+	}
+	free(text);
+	if (any)
+		return *new ? new : (free(new), xstrdup("none"));
+	free(new);
+	return NULL;
+}
+
+bool table_move_pins(struct table *t, unsigned int from, int to)
+{
+	static const char key[] = " pin ";
+	const char *at = strstr(t->policy, key), *end;
+	char *pins, *moved, *policy;
+
+	if (!at)
+		return false;
+	at += strlen(key);
+	end = at + strcspn(at, " ");
+	pins = xasprintf("%.*s", (int)(end - at), at);
+	moved = moved_pins(pins, from, to);
+	free(pins);
+	if (!moved)
+		return false;
+	policy = xasprintf("%.*s%s%s", (int)(at - t->policy), t->policy, moved, end);
+	free(moved);
+	free((char *)t->policy);
+	t->policy = policy;
+	return true;
+}

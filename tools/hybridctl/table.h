@@ -40,4 +40,10 @@ void table_free(struct table *t);
 char *table_policy(const char *policy, char * const *settings, unsigned int nr,
 		   const char **bad);
 
+/*
+ * What is pinned to member @from is pinned to @to from now on; @to < 0: it is not any more.  False:
+ * nothing is.
+ */
+bool table_move_pins(struct table *t, unsigned int from, int to);
+
 #endif

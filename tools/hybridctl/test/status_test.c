@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../klog.h"
+#include "../msg.h"
 #include "../status.h"
 #include "../table.h"
 #include "../units.h"
@@ -140,6 +141,36 @@ static void test_mangled(void)
 	ktap_ok(parsed > sizeof(line), "status: bytes changed, %u lines still parse", parsed);
 }
 
+static void moved(const char *before, unsigned int from, int to, const char *after)
+{
+	char *line = xasprintf("1 /dev/a 0 128 2 /dev/b 0 /dev/c 8 0 %s", before), why[96];
+	struct table t;
+	bool changed;
+
+	if (!table_parse(line, &t, why, sizeof(why))) {
+		ktap_ok(false, "table: pins: %s", why);
+	} else {
+		changed = table_move_pins(&t, from, to);
+		ktap_ok(changed == !!strcmp(before, after) && !strcmp(t.policy, after),
+			"table: pins of %u to %d: %s", from, to, t.policy);
+		table_free(&t);
+	}
+	free(line);
+}
+
+static void test_pins(void)
+{
+	static const char some[] = "fill 4 pin 0+2/10*3:1,7+1:0,30+4:11,40+1:1 low_free 0";
+
+	moved(some, 1, 2, "fill 4 pin 0+2/10*3:2,7+1:0,30+4:11,40+1:2 low_free 0");
+	moved(some, 1, -1, "fill 4 pin 7+1:0,30+4:11 low_free 0");
+	moved(some, 11, 1, "fill 4 pin 0+2/10*3:1,7+1:0,30+4:1,40+1:1 low_free 0");
+	moved(some, 3, 1, some);
+	moved("fill 2 pin 5+1:1", 1, -1, "fill 2 pin none");
+	moved("fill 2 pin none", 1, 0, "fill 2 pin none");
+	moved("fill 0", 1, 0, "fill 0");
+}
+
 static void test_table(void)
 {
 	static const char line[] = "2 8:0 0 8:16 0 256 2 8:0 6144 - 0 1 no_discard_passdown static 2 shares 80,20";
@@ -245,6 +276,7 @@ int main(void)
 	test_bad();
 	test_mangled();
 	test_table();
+	test_pins();
 	test_policy();
 	test_units();
 	test_klog();
