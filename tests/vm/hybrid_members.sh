@@ -283,6 +283,12 @@ check_fails "nor when it is there after all" "member 2 is there ./dev/emudisk/c.
 check "beneath what is suspended" eval 'dmsetup create over --table "0 8192 linear /dev/emudisk/c 0" && dmsetup suspend over'
 check_fails "it is there as well" "member 2 is there ./dev/emudisk/c.: it is taken back" ctl evacuate p 2 --give-up
 check "and no more" eval 'dmsetup resume over && dmsetup remove --retry over'
+exec {held}</dev/emudisk/c
+flock "$held"
+check_fails "nor while somebody has it locked" "/dev/emudisk/c may be member 2, and can't be looked at" ctl evacuate p 2 --give-up
+exec {held}<&-
+check_fails "it is not taken for one that was replaced" "/dev/emudisk/c: is member 2, which p is without" ctl replace p /dev/emudisk/c /dev/emudisk/a
+check_fails "nor is what is none" "/dev/emudisk/d: no member of p: is member 2 meant, which is lost" ctl replace p /dev/emudisk/d /dev/emudisk/a
 check_fails "not by a replace, either" "member 2 is there" ctl replace p 2 /dev/emudisk/d --force --give-up
 remove_disk c
 into after blkio digest /dev/emudisk/d 0 2048
@@ -331,27 +337,42 @@ check "a pool of two" ctl create p /dev/emudisk/a /dev/emudisk/b --metadata /dev
 	--policy stripe --set commit_ms=50 --set low_free=0
 check "data" blkio write $dev 0 32768 "$seed" -- flush $dev
 check "one joins that has room" ctl add p /dev/emudisk/d --force
-# forty extents, but for half of the first; between them are others'
-emuctl set b fail_range=$((2048 + 20 * 128 + 64))+$((40 * 128 - 64)) fail=read
+# ninety extents, but for half of the first; between them are others'
+bad=90
+emuctl set b fail_range=$((2048 + 20 * 128 + 64))+$((bad * 128 - 64)) fail=read
 : >/tmp/given
 give_up() { exec hybridctl evacuate p 1 --force --give-up >/tmp/given; }
 is_begun() { local text; read -r -d '' text </tmp/given; [[ $text == *"zeroes from now on"* ]]; }
-interrupt_once is_begun give_up
-matches "a signal ends it" "$interrupted" "^1 .*interrupted here: the rest is as it was, give the command again"
 # first sector and number of each range that was said
 ranges() { awk '/: sectors [0-9]+ to [0-9]+$/ { print $(NF - 2), $NF - $(NF - 2) + 1 }' "$1"; }
 sum() { awk '{ sum += $2 } END { print sum + 0 }' "$1"; }
+hybridctl evacuate p 1 --force --give-up >/tmp/given 2>/tmp/given.err & giving=$!
+check "it begins" wait_for 60 is_begun
+# Whoever found the cable; nothing is read meanwhile.
+emuctl set b stall=1
+check "somebody has the member stay" hybridctl evacuate p 1 --cancel
+emuctl set b stall=0
+wait $giving
+is "that ends it" $? 1
+matches "at once" "$(</tmp/given.err)" "the member is to stay after all: the rest is as it was"
 ranges /tmp/given >/tmp/gone
+first_gone=$(sum /tmp/gone)
+note "$first_gone of $((bad * 128 - 64)) sectors were given up before"
+check "some of it is given up" eval '[ $first_gone -gt 0 ] && [ $first_gone -lt $((bad * 128 - 64)) ]'
+: >/tmp/given
+interrupt_once is_begun give_up
+matches "a signal ends it" "$interrupted" "^1 .*interrupted here: the rest is as it was, give the command again"
+ranges /tmp/given >>/tmp/gone
 some=$(sum /tmp/gone)
-note "$some of $((40 * 128 - 64)) sectors were given up"
-check "some of it is given up" eval '[ $some -gt 0 ] && [ $some -lt $((40 * 128 - 64)) ]'
-check "all else is there still" wait_for 20 status_is p dev.1.used $((40 - (some + 64) / 128))
+note "$some of $((bad * 128 - 64)) sectors were given up"
+check "some more of it is given up" eval '[ $some -gt $first_gone ] && [ $some -lt $((bad * 128 - 64)) ]'
+check "all else is there still" wait_for 20 status_is p dev.1.used $((bad - (some + 64) / 128))
 matches "how much is said, too" "$(</tmp/given)" "given up .* on member 1"
 check "it is sound" is_whole p
 check "given again, it goes on" ctl evacuate p 1 --force --give-up
 ranges "$said" >>/tmp/gone
 some=$(sum /tmp/gone)
-is "each sector was said once" "$some" $((40 * 128 - 64))
+is "each sector was said once" "$some" $((bad * 128 - 64))
 fields_are "nothing is there any more" p "dev.1.used mode" "0 rw"
 emuctl set b fail_range=0+0 fail=none
 holds_but() {

@@ -123,7 +123,7 @@ matches "nothing is held on who left" "$(</tmp/out)" "nothing is pinned to membe
 table_matches "in the table" p "pin 0\+1:0$"
 check "their data" blkio verify $dev 0 $((64 * 128)) "$seed"
 check "pins of one that leaves by messages" eval 'ctl pin p 1M 64K 1 && message p evacuate 1 && wait_for 20 status_is p dev.1.used 0 && message p remove 1'
-table_matches "stay" p "pin 16\+1:1,0\+1:0$"
+table_matches "stay" p "pin 0\+1:0,16\+1:1$"
 check "who gets its place" ctl add p /dev/emudisk/c --force
 fields_are "has it" p "dev.1.state" active
 table_matches "has none of them" p "pin 0\+1:0$"

@@ -48,6 +48,7 @@ struct giving {
 	uint64_t gone;			/* bytes */
 	struct progress progress;
 	int64_t told;			/* seconds */
+	int64_t judged;			/* likewise: that one which is lost is not there */
 	uint64_t done, total;		/* bytes */
 };
 
@@ -72,6 +73,9 @@ static int judge_lost(const struct live *l, unsigned int i)
 			err = fail("%s: member %u is there (%s): it is taken back when the volume is stopped and assembled",
 				   l->name, i, p->member[i].path);
 	}
+	if (!err && pools.unseen)
+		err = fail("%s: %s may be member %u, and can't be looked at: nothing is given up before it can, or is gone",
+			   l->name, pools.unseen, i);
 	pools_free(&pools);
 	return err ? EXIT_FAILED : EXIT_OK;
 }
@@ -170,6 +174,15 @@ static int discard_failed(const struct giving *g, uint64_t at, uint64_t len, int
 		    (unsigned long long)((at + len) / SECTOR_SIZE - 1), strerror(-err));
 }
 
+/* Somebody has found the cable, and has it stay: what fails to be read may not soon. */
+static bool is_cancelled(const struct giving *g)
+{
+	struct standing s;
+
+	return g->l->st.dev[g->i].present && live_standing(g->l->name, g->l->st.nr_devs, &s) &&
+	       !s.dev[g->i].leaving;
+}
+
 static int discard(struct giving *g, uint64_t at, uint64_t len)
 {
 	int err;
@@ -178,6 +191,8 @@ static int discard(struct giving *g, uint64_t at, uint64_t len)
 		return wrong(g, at, "interrupted here: the rest is as it was, give the command again");
 	if (!sole_is(g->l->name))
 		return wrong(g, at, "somebody else has opened the volume: the rest is as it was");
+	if (is_cancelled(g))
+		return wrong(g, at, "the member is to stay after all: the rest is as it was");
 	err = bdev_discard(&g->dev, at, len);
 	if (err)
 		return discard_failed(g, at, len, err);
@@ -293,6 +308,24 @@ static int unreadable(struct giving *g, uint64_t at, uint64_t len)
 
 /* --- all that is there --- */
 
+/* It takes hours, in which the device may come back. */
+static int still_lost(struct giving *g)
+{
+	int64_t now = progress_now();
+
+	if (now - g->judged < SECONDS)
+		return EXIT_OK;
+	g->judged = now;
+	return judge_lost(g->l, g->i);
+}
+
+static int give_up_lost(struct giving *g, uint64_t at, uint64_t len)
+{
+	int err = still_lost(g);
+
+	return err ? err : discard(g, at, len);
+}
+
 static int range(struct giving *g, uint64_t at, uint64_t end)
 {
 	bool lost = !g->l->st.dev[g->i].present;
@@ -302,7 +335,7 @@ static int range(struct giving *g, uint64_t at, uint64_t end)
 	while (at < end && !err) {
 		len = end - at < step ? end - at : step;
 		tell(g, false);
-		err = lost ? discard(g, at, len) : unreadable(g, at, len);
+		err = lost ? give_up_lost(g, at, len) : unreadable(g, at, len);
 		at += len;
 		g->done += err ? 0 : len;
 	}
@@ -380,7 +413,10 @@ static int give_up_all(struct giving *g)
 
 int give_up(const struct live *l, unsigned int i, uint64_t *bytes)
 {
-	struct giving g = { .l = l, .i = i, .extent = l->st.extent_sectors * SECTOR_SIZE };
+	struct giving g = {
+		.l = l, .i = i, .extent = l->st.extent_sectors * SECTOR_SIZE,
+		.judged = progress_now(),
+	};
 	int err;
 
 	*bytes = 0;

@@ -73,6 +73,26 @@ bool member_is_leftover(const struct live *l, const char *path)
 	return is;
 }
 
+int member_named(const struct live *l, const char *path)
+{
+	struct area area[AREA_MAX];
+	struct ek_super sb;
+	struct bdev dev;
+	int nr, err, found = -1;
+	uint32_t i;
+
+	if (bdev_open(&dev, path, 0))
+		return -1;
+	nr = live_super(l, &sb) ? 0 : area_find(&dev, area, &err);
+	while (nr-- > 0)
+		for (i = 0; i < le32_to_cpu(sb.nr_members); i++)
+			if (le32_to_cpu(sb.member[i].state) != EK_MEMBER_REMOVED &&
+			    !memcmp(area[nr].info.area_uuid, sb.member[i].uuid, EK_UUID_SIZE))
+				found = i;
+	bdev_close(&dev);
+	return found;
+}
+
 void member_make_info(const struct live *l, uint64_t start, uint64_t sectors, unsigned int index,
 		      struct ek_label_info *info)
 {

@@ -269,6 +269,34 @@ static int follow(struct live *l, unsigned int i, const char *new)
 	return err;
 }
 
+/* Is there one that OLD may have been? */
+static int unsettled(const struct live *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->st.nr_devs; i++)
+		if (l->st.dev[i].state != DEV_REMOVED &&
+		    (!l->st.dev[i].present || live_is_leaving(l, i)))
+			return i;
+	return -1;
+}
+
+/* NEW is a member and OLD is none: that is the end of a replace, if nothing else is open. */
+static int replaced_before(const struct live *l, const char *old, const char *new)
+{
+	int i = member_named(l, old);
+
+	if (i >= 0)
+		return fail("%s: is member %d, which %s is without: it is taken back when that is stopped and assembled (or replace %d by a device that is no member)",
+			    old, i, l->name, i);
+	i = unsettled(l);
+	if (i >= 0)
+		return fail("%s: no member of %s: is member %d meant, which is %s?", old, l->name,
+			    i, l->st.dev[i].present ? "to leave" : "lost");
+	note("%s: is a member of %s, %s is none (any more)", new, l->name, old);
+	return member_is_leftover(l, old) ? member_forget(l, old) : EXIT_OK;
+}
+
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */
 static int replace(struct live *l, const char *old, const char *new, const struct fresh *how,
 		   bool give_up)
@@ -281,10 +309,8 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	    (i < 0 || (l->st.dev[i].state != DEV_REMOVED && !live_is_leaving(l, i))))
 		return fail("%s: is a member of %s, and not for a replace that was cut short (evacuate and remove %s instead)",
 			    new, l->name, old);
-	if (i < 0 && k >= 0) {
-		note("%s: is a member of %s, %s is none (any more)", new, l->name, old);
-		return member_is_leftover(l, old) ? member_forget(l, old) : EXIT_OK;
-	}
+	if (i < 0 && k >= 0)
+		return replaced_before(l, old, new);
 	if (i < 0)
 		return fail("%s: no member of %s", old, l->name);
 	/* Before it joins: a new one that is of no use, or too small, stays what it is. */

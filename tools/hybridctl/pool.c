@@ -392,6 +392,12 @@ static bool may_wait(struct scan *scan)
 	return true;
 }
 
+static void note_unseen(struct pools *pools, const char *path)
+{
+	if (!pools->unseen)
+		pools->unseen = xstrdup(path);
+}
+
 /* What is passed over may be what a volume lacks then, so it is said. */
 static int open_to_look(struct scan *scan, struct bdev *dev, const char *path, dev_t rdev)
 {
@@ -402,12 +408,15 @@ static int open_to_look(struct scan *scan, struct bdev *dev, const char *path, d
 		;
 	if (stalled) {
 		warn("%s: passed over, %s", path, stalled);
+		note_unseen(scan->pools, path);
 		return -EBUSY;
 	}
 	while ((err = bdev_open(dev, path, BDEV_LOOK)) == -EAGAIN && may_wait(scan))
 		;
-	if (err == -EAGAIN)
+	if (err == -EAGAIN) {
 		warn("%s: passed over, another program has it locked", path);
+		note_unseen(scan->pools, path);
+	}
 	return err;
 }
 
@@ -543,6 +552,7 @@ void pools_free(struct pools *pools)
 		free(p->active);
 	}
 	free(pools->pool);
+	free(pools->unseen);
 	memset(pools, 0, sizeof(*pools));
 }
 
