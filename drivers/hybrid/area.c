@@ -156,13 +156,13 @@ static int label_read(struct hy_area *a, struct page *page, struct ek_label_info
 }
 
 /**
- * hy_area_answers - does a device flush, and is its label there?
+ * hy_area_is_labelled - is its label there?
  * @a: an area of a table that is in use
  *
  * Context: sleeps.
- * Return: 0; -EUCLEAN: another label; -ENOMEM; why it does not.
+ * Return: 0; -EUCLEAN: another label; -ENOMEM; why it can't be read.
  */
-int hy_area_answers(struct hy_area *a)
+int hy_area_is_labelled(struct hy_area *a)
 {
 	struct page *page = alloc_page(GFP_NOIO);
 	struct ek_label_info info;
@@ -171,9 +171,7 @@ int hy_area_answers(struct hy_area *a)
 
 	if (!page)
 		return -ENOMEM;
-	r = blkdev_issue_flush(a->dev->bdev);
-	if (!r)
-		r = label_read(a, page, &info, &forming);
+	r = label_read(a, page, &info, &forming);
 	if (!r && memcmp(info.area_uuid, a->uuid, EK_UUID_SIZE))
 		r = -EUCLEAN;
 	__free_page(page);

@@ -289,15 +289,6 @@ static void fail_waiting(struct hy_pool *pool)
 		bio_io_error(bio);
 }
 
-static void end_bios(struct bio_list *bios, int error)
-{
-	struct bio *bio;
-
-	while ((bio = bio_list_pop(bios))) {
-		bio->bi_status = errno_to_blk_status(error);
-		bio_endio(bio);
-	}
-}
 
 /* Before the journal, or the room for a checkpoint's images, runs out. */
 static bool checkpoint_is_due(struct hy_pool *pool)
@@ -362,17 +353,23 @@ static void take_wants(struct hy_pool *pool, struct wants *wants)
 
 /*
  * Acknowledged writes that no flush made durable: whoever asks next is told, whichever commit it
- * was that lost them, be it a timer's.  Known until then.  A FLUSH and a message come from people
- * who don't know of each other, a file system and an administrator: each kind is told.
- *
- * Return: HY_TELL_*: to whom that is an error.
+ * was that lost them, be it a timer's.  Known until then.  A FLUSH, a FUA write and a message come
+ * from people who don't know of each other, a file system, a program that writes with O_DSYNC, and
+ * an administrator: each kind is told.
  */
-static unsigned int tell_lost(struct hy_pool *pool, const struct wants *wants)
+static unsigned int kind_of(const struct bio *bio)
+{
+	return bio->bi_opf & REQ_PREFLUSH ? HY_TELL_FLUSH : HY_TELL_FUA;
+}
+
+/* Returns HY_TELL_*: to whom there is something to tell; who is here needs no telling again. */
+static unsigned int take_lost(struct hy_pool *pool, const struct wants *wants)
 {
 	unsigned int lost = pool->unflushed ? HY_TELL_ALL : pool->to_tell, told = 0;
+	struct bio *bio;
 
-	if (!bio_list_empty(&wants->bios))
-		told |= HY_TELL_FLUSH;
+	bio_list_for_each(bio, &wants->bios)
+		told |= kind_of(bio);
 	if (wants->message)
 		told |= HY_TELL_MESSAGE;
 	if (!pool->lost_again)
@@ -381,9 +378,9 @@ static unsigned int tell_lost(struct hy_pool *pool, const struct wants *wants)
 	return lost;
 }
 
-static int error_for(unsigned int lost, unsigned int whom)
+static int error_for(unsigned int lost, unsigned int kind)
 {
-	return lost & whom ? -EIO : 0;
+	return lost & kind ? -EIO : 0;
 }
 
 /*
@@ -396,6 +393,16 @@ static void take_late(struct hy_pool *pool, struct wants *wants)
 	bio_list_merge(&wants->bios, &pool->flush_bios);
 	bio_list_init(&pool->flush_bios);
 	spin_unlock_irq(&pool->commit_lock);
+}
+
+static void end_bios(struct bio_list *bios, int error, unsigned int lost)
+{
+	struct bio *bio;
+
+	while ((bio = bio_list_pop(bios))) {
+		bio->bi_status = errno_to_blk_status(error ?: error_for(lost, kind_of(bio)));
+		bio_endio(bio);
+	}
 }
 
 static void end_waits(struct hy_pool *pool, struct wants *wants, int error, int lost, int policy)
@@ -427,8 +434,8 @@ static void commit_work(struct work_struct *work)
 	pool->removing = 0;
 	if (pool->lost_again)
 		take_late(pool, &wants);
-	lost = tell_lost(pool, &wants);
-	end_bios(&wants.bios, r ?: error_for(lost, HY_TELL_FLUSH));
+	lost = take_lost(pool, &wants);
+	end_bios(&wants.bios, r, lost);
 	if (r)
 		fail_waiting(pool);
 	/* Now rather than when somebody waits for it. */

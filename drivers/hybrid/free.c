@@ -228,6 +228,7 @@ void hy_free_revert(struct hy_pool *pool)
 	}
 	up_write(&pool->free_sem);
 	synchronize_srcu(&pool->srcu);
+	hy_members_lost_late(pool, members);
 	if (!n)
 		return;
 	/* Twice: whom the first one tells may have asked before the last of these writes ended. */

@@ -53,9 +53,10 @@
 #define HY_RUN		16	/* extents that a bio may go through */
 #define HY_RING		512	/* accesses remembered per CPU between two ticks */
 /* Who is to be told of lost writes, each kind once */
-#define HY_TELL_FLUSH	0x1	/* FLUSH and FUA bios */
-#define HY_TELL_MESSAGE	0x2	/* "commit" and "checkpoint" */
-#define HY_TELL_ALL	(HY_TELL_FLUSH | HY_TELL_MESSAGE)
+#define HY_TELL_FLUSH	0x1	/* FLUSH bios */
+#define HY_TELL_FUA	0x2	/* FUA writes */
+#define HY_TELL_MESSAGE	0x4	/* "commit" and "checkpoint" */
+#define HY_TELL_ALL	(HY_TELL_FLUSH | HY_TELL_FUA | HY_TELL_MESSAGE)
 
 /* A page or less: for want of it users would see an error as of a lost disk, or a false status. */
 #define HY_MUST		(GFP_NOIO | __GFP_NOFAIL)
@@ -198,6 +199,7 @@ struct hy_passes {
  * @flushed: of them durable; the committer's own
  * @flush_bio: the committer's
  * @lost: of @writes those that a flush which failed may have lost, and somebody is to be told
+ * @losses: how often it may have; changed by the committer before it takes free_sem
  * @failed_flushes: in a row; the committer's own
  * @write_failed: a write has since the last flush began, or the member was reinstated
  * @state: enum ek_member_state
@@ -232,6 +234,7 @@ struct hy_member {
 	u64 flushed;
 	struct bio flush_bio;
 	u64 lost;
+	unsigned int losses;
 	unsigned int failed_flushes;
 	bool write_failed;
 	u32 state;
@@ -549,7 +552,7 @@ int hy_areas_check(struct hy_table *t, char **error);
 int hy_labels_write(struct hy_pool *pool, struct hy_table *t, const char *name, bool forming,
 		    u8 (*member_uuid)[EK_UUID_SIZE]);
 int hy_labels_settle(struct hy_table *t);
-int hy_area_answers(struct hy_area *a);
+int hy_area_is_labelled(struct hy_area *a);
 int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *state,
 		    char **error);
 
@@ -716,6 +719,8 @@ static inline void hy_member_wrote(struct hy_member *m)
 int hy_members_flush(struct hy_pool *pool, unsigned long members);
 void hy_member_forget_writes(struct hy_member *m);
 void hy_member_leaves(struct hy_pool *pool, struct hy_member *m);
+void hy_members_lost_late(struct hy_pool *pool, unsigned long members);
+void hy_member_distrust(struct hy_pool *pool, struct hy_member *m);
 void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);
 void hy_member_error(struct hy_pool *pool, struct hy_member *m, blk_status_t status);

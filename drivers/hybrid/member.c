@@ -127,6 +127,12 @@ static bool has_too_many_errors(struct hy_pool *pool, struct hy_member *m)
 	return atomic64_read(&m->errors) >= READ_ONCE(pool->set.degrade_errors);
 }
 
+/* What was copied there so far is not believed, whatever the member is by the time of the switch. */
+static void count_loss(struct hy_member *m)
+{
+	WRITE_ONCE(m->losses, m->losses + 1);
+}
+
 /*
  * It is lost: with what was not flushed, if anything was written since then, or at all.  Return: 0
  * if nothing was.
@@ -138,12 +144,50 @@ static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
 	m->flushed = seen;
 	if (!lost)
 		return 0;
+	count_loss(m);
 	/* As in flush_failed(): once for the same writes. */
 	if (seen != m->lost || !m->bdev)
 		pool->to_tell = HY_TELL_ALL;
 	m->lost = seen;
 	__set_bit(m - pool->member, &pool->reverting);
 	return -EIO;
+}
+
+/**
+ * hy_members_lost_late - what was acknowledged while it was found out that they lose writes
+ * @pool: the pool
+ * @members: a bit for each that is doubted since the last flush
+ *
+ * Who was writing at that moment has been let end, so that all that they may have dropped is
+ * counted.  Whom the first telling reaches may have asked before the last of that was done: they
+ * are told twice.
+ *
+ *	W5, FLUSH-A		b is flushed
+ *	W6 over what is there	in b's cache; no entry changes
+ *	FLUSH-B, or W6's FUA	wait for the next commit
+ *	b's flush fails		W5 and W6 are gone; FLUSH-A is told
+ *	the next commit		b's flush ends well, and FLUSH-B would
+ *
+ * Context: the committer, after a grace period of pool->srcu.
+ */
+void hy_members_lost_late(struct hy_pool *pool, unsigned long members)
+{
+	unsigned int i;
+
+	for_each_set_bit(i, &members, EK_MAX_MEMBERS) {
+		struct hy_member *m = &pool->member[i];
+		u64 now;
+
+		/* A place that was never taken has no writes. */
+		if (!m->writes)
+			continue;
+		now = writes_completed(m);
+		if (now == m->lost)
+			continue;
+		m->lost = now;
+		pool->to_tell = HY_TELL_ALL;
+		pool->lost_again = true;
+	}
 }
 
 /* Nothing moves to a member that is doubted, which it may be, reinstated as it has failed anew. */
@@ -168,6 +212,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 	if (seen != m->lost)
 		pool->to_tell = HY_TELL_ALL;
 	hy_cache_forget_all(pool);
+	count_loss(m);
 	WRITE_ONCE(m->write_failed, true);
 	m->lost = seen;
 	hy_member_error(pool, m, status);
@@ -369,15 +414,26 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 	 * Errors of reads alone are a bad medium rather than a cache without power.  One that has
 	 * failed already may have had its power back for a while, and lost more.
 	 */
-	if (READ_ONCE(m->write_failed)) {
-		set_bit(m - pool->member, &pool->distrusted);
-		hy_commit_kick(pool);
-	}
+	if (READ_ONCE(m->write_failed))
+		hy_member_distrust(pool, m);
 	if (!has_failed(pool, m))
 		return;
 	DMERR("member %u has failed: %llu requests, %llu errors",
 	      (unsigned int)(m - pool->member), requests, failed);
 	queue_work(pool->wq, &pool->event_work);
+}
+
+/**
+ * hy_member_distrust - it may have lost what it has not flushed until now
+ * @pool: the pool
+ * @m: the member
+ *
+ * Context: any.
+ */
+void hy_member_distrust(struct hy_pool *pool, struct hy_member *m)
+{
+	set_bit(m - pool->member, &pool->distrusted);
+	hy_commit_kick(pool);
 }
 
 /**

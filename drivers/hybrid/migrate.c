@@ -20,6 +20,7 @@
  *	the source fails to read	given up: the map was not touched
  *	the destination fails to write	the same
  *	it fails, or is to leave, while others' writes tell so	the same, at the switch
+ *	it fails to flush before the switch	the same, though it be reinstated by then
  *	it fails to flush after the switch	the commit fails and is tried again; when the member
  *			can't be flushed the switch is undone (free.c)
  *	it is lost after that commit	as all that is on it
@@ -49,6 +50,7 @@ struct hy_mig {
 	u32 todo;		/* granules of the present round that are to be copied yet */
 	struct hy_slot *slot;	/* the extent in memory, held; NULL: it is not there */
 	u32 in_memory;		/* granules of it that were not written yet at all */
+	unsigned int losses;	/* of the new place's member when it began */
 	bool copying;		/* a copy is under way */
 	bool failed;
 	u64 bytes;
@@ -226,12 +228,16 @@ static void give_up(struct hy_mig *mig, enum hy_reason why)
 	hy_free_wake(pool);
 }
 
-/* Errors may have come meanwhile.  free_sem held: see hy_free_revert(). */
+/*
+ * Errors may have come meanwhile, and be forgiven; what was lost with one is not there for that.
+ * free_sem held: see hy_free_revert().
+ */
 static bool still_wanted(struct hy_mig *mig)
 {
 	struct hy_member *m = &mig->pool->member[mig->to];
 
-	return m->bdev && READ_ONCE(m->state) == EK_MEMBER_ACTIVE;
+	return m->bdev && READ_ONCE(m->state) == EK_MEMBER_ACTIVE &&
+	       READ_ONCE(m->losses) == mig->losses;
 }
 
 /* mig->lock held, no write in flight, nothing dirty: point the map to the copy. */
@@ -455,6 +461,7 @@ static struct hy_mig *mig_alloc(struct hy_pool *pool, u64 le, u64 entry, unsigne
 	mig->src = ek_entry_place(entry);
 	mig->from = ek_entry_member(entry);
 	mig->to = to;
+	mig->losses = READ_ONCE(pool->member[to].losses);
 	spin_lock_init(&mig->lock);
 	bio_list_init(&mig->held);
 	INIT_WORK(&mig->work, mig_step);

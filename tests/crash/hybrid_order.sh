@@ -381,6 +381,36 @@ gone_and_written() {
 }
 scenario "what is written after a flush that failed" gone_and_written
 
+# What is over what is there already changes no entry, and is acknowledged while the flush is under way that loses it.
+late_lost() {
+	local first second
+	fresh && write 0 128 1 && flush && write 0 8 2 && slow a flush=2s || return
+	flush & first=$!
+	wait_for 10 has_requests a && "$@" || return
+	! wait $first && { ! wait $second || holds 8 8 3; }
+}
+then_flush() {
+	write 8 8 3 || return
+	flush & second=$!
+	pause 0.3
+	lose_cache a
+}
+then_fua() {
+	fua 8 8 3 & second=$!
+	pause 0.3
+	lose_cache a
+}
+late_flush() { late_lost then_flush; }
+scenario "a flush after a write that was acknowledged while another flush failed" late_flush
+late_fua() { late_lost then_fua; }
+scenario "a FUA write likewise" late_fua
+# Who reinstates a member has it flushed.
+asked_by_message() {
+	recycle && lose_cache b && slow b fail=flush && ! message p reinstate 1 && slow b fail=none &&
+		{ flush || wait_for 10 flush; } && nothing_foreign && cut && nothing_foreign
+}
+scenario "a recycled place on a member of which a reinstatement's flush fails" asked_by_message
+
 # --- while an extent moves -----------------------------------------------------------------------
 
 while_copied() {
@@ -396,6 +426,15 @@ while_switched() {
 		wait_for 20 arrived && holds 8 16 2
 }
 scenario "a write that is under way when the copy is done" while_switched
+
+# Most of it has been copied, and lost; nobody would know any more when the rest has been.
+copied_in_vain() {
+	fresh && write 0 128 1 && flush && slow b write_lat=1s && message p move 0 1 && pause 0.3 && write 0 8 2 &&
+		slow a read_lat=5s && pause 1.2 && slow b write_lat=10us && lose_cache b && bad_flush b flush &&
+		message p reinstate 1 && status_is p dev.1.state active && slow a read_lat=10us && wait_for 20 finished &&
+		wait_for 10 flush && cut && holds 0 8 2 -- verify $dev 8 120 1
+}
+scenario "an extent that moves to a member that lost the copy, and was reinstated" copied_in_vain
 
 # What was written since the copy is discarded when the copy is done, so that there is nothing more to copy, and an older
 # granule is being written: the write is waited for all the same.

@@ -217,7 +217,9 @@ log_mark
 check "a write to each, and a discard, which is committed soon" blkio write $dev 1280 256 4 -- discard $dev 1152 128
 check "the timer's fails" wait_for 10 status_is p dev.1.state degraded
 emuctl set b fail=none
-check_fails "the next flush says so" EIO blkio flush $dev
+# It is another's.
+check_fails "the next FUA write says so" EIO blkio fua $dev 2048 8 4
+check_fails "and the next flush" EIO blkio flush $dev
 check "not for ever" wait_for 5 blkio flush $dev	# it may have come during the timer's commit: then the next one does, too
 check_fails "the next message says so, too" "(Input/output|I/O) error" message p checkpoint
 check "not for ever" message p checkpoint
