@@ -289,7 +289,6 @@ static void fail_waiting(struct hy_pool *pool)
 		bio_io_error(bio);
 }
 
-
 /* Before the journal, or the room for a checkpoint's images, runs out. */
 static bool checkpoint_is_due(struct hy_pool *pool)
 {

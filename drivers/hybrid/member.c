@@ -127,7 +127,7 @@ static bool has_too_many_errors(struct hy_pool *pool, struct hy_member *m)
 	return atomic64_read(&m->errors) >= READ_ONCE(pool->set.degrade_errors);
 }
 
-/* What was copied there so far is not believed, whatever the member is by the time of the switch. */
+/* What was copied there so far is not believed, whatever the member is by the switch. */
 static void count_loss(struct hy_member *m)
 {
 	WRITE_ONCE(m->losses, m->losses + 1);

@@ -39,7 +39,7 @@ int member_evacuate(struct live *l, unsigned int i, unsigned int how);
 int member_remove(struct live *l, unsigned int i, bool force);
 /* Wipe the label of one that left, or never quite joined, when that was cut short. */
 bool member_is_leftover(const struct live *l, const char *path);
-/* Which member the superblock means by a label there, though it may be lost to the volume; -1: none. */
+/* Which member the superblock means by a label there, be it lost or not; -1: none. */
 int member_named(const struct live *l, const char *path);
 /* Joined in the last day, or nothing is on it yet. */
 bool member_is_young(const struct live *l, unsigned int i);
