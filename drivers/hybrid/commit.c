@@ -350,18 +350,19 @@ static void take_wants(struct hy_pool *pool, struct wants *wants)
 	}
 }
 
-/*
- * Acknowledged writes that no flush made durable: whoever asks next is told, whichever commit it
- * was that lost them, be it a timer's.  Known until then.  A FLUSH, a FUA write and a message come
- * from people who don't know of each other, a file system, a program that writes with O_DSYNC, and
- * an administrator: each kind is told.
- */
 static unsigned int kind_of(const struct bio *bio)
 {
 	return bio->bi_opf & REQ_PREFLUSH ? HY_TELL_FLUSH : HY_TELL_FUA;
 }
 
-/* Returns HY_TELL_*: to whom there is something to tell; who is here needs no telling again. */
+/*
+ * Acknowledged writes that no flush made durable: whoever asks next is told, whichever commit it
+ * was that lost them, be it a timer's.  Known until then.  A FLUSH, a FUA write and a message come
+ * from people who don't know of each other, a file system, a program that writes with O_DSYNC, and
+ * an administrator: each kind is told.
+ *
+ * Return: HY_TELL_*: to whom there is something to tell; who is here needs no telling again.
+ */
 static unsigned int take_lost(struct hy_pool *pool, const struct wants *wants)
 {
 	unsigned int lost = pool->unflushed ? HY_TELL_ALL : pool->to_tell, told = 0;

@@ -127,6 +127,10 @@ table_matches "stay" p "pin 0\+1:0,16\+1:1$"
 check "who gets its place" ctl add p /dev/emudisk/c --force
 fields_are "has it" p "dev.1.state" active
 table_matches "has none of them" p "pin 0\+1:0$"
+check "some is held on it, and it is lost" eval 'ctl pin p 1M 64K 1 && wait_for 20 all_on 16 17 1 && blkio flush $dev && hybridctl stop p && remove_disk c &&
+	ctl assemble p --degraded'
+check "it leaves" eval 'ctl evacuate p 1 --give-up && ctl remove p 1 --force'
+table_matches "and what was held on it" p "pin 0\+1:0$"
 check "stop" hybridctl stop p
 pools=()
 done_testing

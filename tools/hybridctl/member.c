@@ -639,10 +639,13 @@ static char *path_of(const struct live *l, unsigned int i)
 }
 
 /* Or they would be of whoever gets the place next. */
-static void drop_pins(struct live *l, unsigned int i)
+static bool drop_pins(struct live *l, unsigned int i)
 {
-	if (table_move_pins(&l->t, i, -1))
+	bool any = table_move_pins(&l->t, i, -1);
+
+	if (any)
 		note("%s: nothing is pinned to member %u any more", l->name, i);
+	return any;
 }
 
 int member_remove(struct live *l, unsigned int i, bool force)
@@ -659,9 +662,9 @@ int member_remove(struct live *l, unsigned int i, bool force)
 		err = member_judge_room(l, i, 0, force);
 	if (!err)
 		err = live_message(l, "remove", i);
-	if (!err && strcmp(l->t.dev[i].dev, "-")) {
+	/* One that is lost is not in the table any more; what is pinned to it may be. */
+	if (!err && (drop_pins(l, i) | !!strcmp(l->t.dev[i].dev, "-"))) {
 		live_put_none(l, i);
-		drop_pins(l, i);
 		err = live_reload(l, l->sectors);
 	}
 	if (!err)
