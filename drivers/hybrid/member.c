@@ -244,8 +244,8 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
  * Only members that completed writes since their last flush are flushed, all at
  * once.  What one that is lost or can't flush had not flushed is lost: pool->to_tell says so
  * to the next of each kind, pool->unflushed to those that this commit is for.  Nothing of that may
- * be committed: with these members in pool->reverting it returns -EIO, and is to be called again, for
- * the others, when they are doubted (free.c, take_back.c).  One that is distrusted, as it has
+ * be committed: with these members in pool->reverting it returns -EIO, and is to be called again,
+ * for the others, when they are doubted (free.c, take_back.c).  One that is distrusted, as it has
  * failed in between (standing.c), is treated as if it were lost, with what it had not flushed until
  * now.
  *
