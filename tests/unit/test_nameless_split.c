@@ -290,11 +290,23 @@ static void test_damaged(void)
 	CHECK(refused > 2);
 }
 
+struct damage_counts {
+	u32 programmed;		/* pages that were damaged */
+	u32 refused;
+	u32 image;		/* of an image that no commit is behind */
+};
+
+static bool image_alone(struct rig *rig)
+{
+	return split_of(rig)->gen.index == split_of(rig)->pages;
+}
+
 /*
  * Writes that GC makes room for, flushes among them, and some behind the last flush: a damaged page
- * of the metadata. Metadata of before would have blocks that were erased and filled again.
+ * of the metadata. Metadata of before would have blocks that were erased and filled again.  After
+ * odd numbers of writes an image was flushed last, with no commit behind it.
  */
-static void damage_and_look(u32 writes, u32 place, u32 *programmed, u32 *refused)
+static void damage_and_look(u32 writes, u32 place, struct damage_counts *counts)
 {
 	struct nl_config config = tiny(2, 120, 4);
 	struct nl_buf **page, *was;
@@ -310,6 +322,10 @@ static void damage_and_look(u32 writes, u32 place, u32 *programmed, u32 *refused
 		if (i % 11 == 0 && i + 30 < writes)
 			CHECK(!rig_flush(&rig));
 	}
+	for (i = 0; writes % 2 && i < 400 && !image_alone(&rig) && !ktap_failing(); i++) {
+		CHECK(!rig_write(&rig, rig_random(&rig, 120), 0));
+		CHECK(!rig_flush(&rig));
+	}
 	block = place / 4 < split_of(&rig)->have ? split_of(&rig)->block[place / 4] : ~0u;
 	page = &rig.flash.data[nl_ppn(&rig.flash.geo, block == ~0u ? 0 : block, place % 4)];
 	i = split_of(&rig)->gen.index - 1;
@@ -318,12 +334,14 @@ static void damage_and_look(u32 writes, u32 place, u32 *programmed, u32 *refused
 		was = *page;
 		*page = (struct nl_buf *)1;		/* NL_PAGE_ERROR */
 		rig.flash.stored--;
-		++*programmed;
+		counts->programmed++;
+		counts->image += image_alone(&rig) && block == split_of(&rig)->gen.block[0] &&
+				 page != &rig.flash.data[last];
 		nl_ftl_destroy(rig.ftl);
 		rig.ftl = NULL;
 		r = rig_open(&rig);
 		CHECK(!r || r == -EIO, "page %u after %u writes: %d", place, writes, r);
-		*refused += !!r;
+		counts->refused += !!r;
 		/* Only the last page of all may be as one that was torn. */
 		for (i = 0; i < 120 && !r && !ktap_failing(); i++)
 			CHECK(page == &rig.flash.data[last] ? rig_is_own(&rig, i) :
@@ -337,13 +355,16 @@ static void damage_and_look(u32 writes, u32 place, u32 *programmed, u32 *refused
 
 static void test_damaged_reused(void)
 {
-	u32 writes, place, programmed = 0, refused = 0;
+	struct damage_counts counts = {};
+	u32 writes, place;
 
 	for (writes = 400; writes < 420 && !ktap_failing(); writes++)
-		for (place = 4; place < 48 && !ktap_failing(); place++)
-			damage_and_look(writes, place, &programmed, &refused);
-	ktap_note("%u pages, %u refused", programmed, refused);
-	CHECK(programmed > 50 && refused > 5 && refused < programmed);
+		for (place = 0; place < 48 && !ktap_failing(); place++)
+			damage_and_look(writes, place, &counts);
+	ktap_note("%u pages, %u refused, %u of an image alone", counts.programmed, counts.refused,
+		  counts.image);
+	CHECK(counts.programmed > 50 && counts.refused > 5 && counts.refused < counts.programmed);
+	CHECK(counts.image >= 5);
 }
 
 /* Data without metadata is not taken for an empty device, nor another FTL's flash. */
