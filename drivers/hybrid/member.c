@@ -450,20 +450,40 @@ void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m)
 		set_bit(m - pool->member, &pool->distrusted);
 }
 
+/*
+ * Can it flush?  The commit may have had no reason to ask, or not have dared to.  It is asked by the
+ * committer, as all are: what a flush that fails has dropped is known before another one is tried.
+ */
+static int flushes(struct hy_pool *pool, struct hy_member *m)
+{
+	int r = blkdev_issue_flush(m->bdev);
+
+	if (!r)
+		return 0;
+	m->failed_flushes++;
+	hy_member_distrust(pool, m);
+	return r;
+}
+
 /**
  * hy_member_reinstate_end - the commit has ended well: the member is what it was
  * @pool: the pool
  * @m: the member
  *
- * Context: the committer; takes heat_lock.
- * Return: 0; -EIO: it could not flush.
+ * Context: the committer; sleeps; takes heat_lock.
+ * Return: 0; -EIO: it could not flush, or another error that its flush ended with.
  */
 int hy_member_reinstate_end(struct hy_pool *pool, struct hy_member *m)
 {
+	int r;
+
 	/* Distrusted since, or by a commit that had no use for it: another one has to be asked. */
 	if (m->failed_flushes || test_bit(m - pool->member, &pool->doubted) ||
 	    test_bit(m - pool->member, &pool->distrusted))
 		return -EIO;
+	r = flushes(pool, m);
+	if (r)
+		return r;
 	WRITE_ONCE(m->write_failed, false);
 	/* What failed until now says nothing of the rest of the period. */
 	mutex_lock(&pool->heat_lock);

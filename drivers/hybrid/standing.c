@@ -82,19 +82,6 @@ static int refuse(const char **reason, const char *why, int error)
 	return error;
 }
 
-/* It is asked beside the committer: what a flush has dropped that failed, that has to know. */
-static int answers(struct hy_pool *pool, unsigned int i)
-{
-	struct hy_member *m = &pool->member[i];
-	int r = blkdev_issue_flush(m->bdev);
-
-	if (r) {
-		hy_member_distrust(pool, m);
-		return r;
-	}
-	return hy_area_is_labelled(&pool->bound->member[i]);
-}
-
 /**
  * hy_reinstate - one that is degraded or has failed is a member as it was
  * @pool: the pool, loaded
@@ -116,12 +103,13 @@ int hy_reinstate(struct hy_pool *pool, unsigned int i, const char **reason)
 		return refuse(reason, "it has been removed", -EINVAL);
 	if (!m->bdev)
 		return refuse(reason, "it is lost, a table has to have it again", -EINVAL);
-	r = answers(pool, i);
+	/* First, as one that answers nothing is not to keep the committer waiting. */
+	r = hy_area_is_labelled(&pool->bound->member[i]);
 	if (r)
-		return refuse(reason, "it can't flush, or its label can't be read", r);
+		return refuse(reason, "its label can't be read", r);
 	r = hy_commit_reinstate(pool, m);
 	if (r)
-		return refuse(reason, "what was written to it can't be made durable", r);
+		return refuse(reason, "it can't flush what was written to it", r);
 	DMINFO("member %u is reinstated", i);
 	queue_work(pool->wq, &pool->event_work);
 	return 0;

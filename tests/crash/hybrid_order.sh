@@ -269,10 +269,9 @@ scenario "an extent freed and wanted at once is not reused before its free is du
 # --- what a member has lost before it was committed ------------------------------------------------
 
 # Extents 40 and 41 were on b; 41 is in one of their places now, in b's cache, and both have the pattern of 1 below.
-recycle() {
-	full && discard 5120 256 && message p commit && wait_for 10 status_is p dev.1.used 29 && write 5248 128 9 &&
-		status_is p dev.1.used 30
-}
+make_places() { full && discard 5120 256 && message p commit && wait_for 10 status_is p dev.1.used 29; }
+reuse_place() { write 5248 128 9 && status_is p dev.1.used 30; }
+recycle() { make_places && reuse_place; }
 nothing_foreign() { holds 0 5120 1 -- verify $dev 5120 128 0 -- verify $dev 5376 2560 1 && either 5248 128 9; }
 # One disk's power, which comes again at once
 lose_cache() { echo keep=none >$emudisk/$1/cut && echo on >$emudisk/power; }
@@ -410,6 +409,16 @@ asked_by_message() {
 		{ flush || wait_for 10 flush; } && nothing_foreign && cut && nothing_foreign
 }
 scenario "a recycled place on a member of which a reinstatement's flush fails" asked_by_message
+# The commit has no reason to ask b, and is kept by a; what is written to b meanwhile is lost when b is asked at the end.
+asked_at_the_end() {
+	local asked entry
+	make_places && into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] && write 0 8 1 && slow a flush=1s &&
+		slow b fail=flush || return
+	message p reinstate 1 & asked=$!
+	wait_for 10 has_requests a && reuse_place && lose_cache b && ! wait $asked && slow b fail=none && slow a flush=0 &&
+		{ flush || wait_for 10 flush; } && nothing_foreign && cut && nothing_foreign
+}
+scenario "the same when it was written after the commit had looked" asked_at_the_end
 
 # --- while an extent moves -----------------------------------------------------------------------
 
