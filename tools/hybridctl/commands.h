@@ -15,6 +15,8 @@ int cmd_assemble(int argc, char **argv);
 int cmd_evacuate(int argc, char **argv);
 int cmd_reinstate(int argc, char **argv);
 int cmd_remove(int argc, char **argv);
+int cmd_detach(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_add(int argc, char **argv);
 int cmd_metadata(int argc, char **argv);
 int cmd_grow(int argc, char **argv);

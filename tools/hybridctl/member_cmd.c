@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* hybridctl add, grow, evacuate, remove, replace: the command lines. */
+/* hybridctl add, grow, evacuate, detach, attach, remove, replace: the command lines. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
+#include "detach.h"
 #include "give_up.h"
 #include "member.h"
 #include "mirror.h"
@@ -130,6 +131,36 @@ int cmd_reinstate(int argc, char **argv)
 			note("%s: member %d is %s", l.name, i,
 			     status_dev_state_name(l.st.dev[i].state));
 	}
+	live_close(&l);
+	return err;
+}
+
+int cmd_detach(int argc, char **argv)
+{
+	struct options o;
+	struct live l;
+	int err = parse(argc, argv, "f", 2, "a name and a device are", &o);
+
+	if (err)
+		return err;
+	err = live_open(&l, argv[optind]);
+	if (!err)
+		err = detach_device(&l, argv[optind + 1], o.fresh.force);
+	live_close(&l);
+	return err;
+}
+
+int cmd_attach(int argc, char **argv)
+{
+	struct options o;
+	struct live l;
+	int err = parse(argc, argv, "", 2, "a name and a device are", &o);
+
+	if (err)
+		return err;
+	err = live_open(&l, argv[optind]);
+	if (!err)
+		err = attach_device(&l, argv[optind + 1]);
 	live_close(&l);
 	return err;
 }

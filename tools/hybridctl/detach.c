@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A disk that is dead keeps its node and its place on the bus as long as the volume has it open,
+ * and one that was pulled comes back as another device.  So the volume is given a table without it,
+ * and later one that has it where it is then:
+ *
+ *	detach	"-" in place of the member, and of a metadata area on the same device.  Nothing is
+ *		written for that but what each suspension commits; at the next start the device is
+ *		missed, or taken if it is there.
+ *	attach	the device in these places.  What it had not flushed when it went was lost for the
+ *		kernel at its next commit, and told; its state is made anew, and what it missed of
+ *		the metadata is copied.
+ *
+ * Which devices are where is in the table alone, so that cut between any two steps the volume is
+ * as it was, or without the device, or has it in a state that "status" shows.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <evenkeel/store.h>
+
+#include "area.h"
+#include "detach.h"
+#include "dm.h"
+#include "lock.h"
+#include "member.h"
+#include "mirror.h"
+#include "msg.h"
+#include "units.h"
+
+static bool is_none(const struct table_area *a)
+{
+	return !strcmp(a->dev, "-");
+}
+
+/* What of a volume is on one device: -1 where nothing is. */
+struct parts {
+	int member;
+	int meta;
+};
+
+static int meta_at(const struct live *l, const char *dev)
+{
+	unsigned int k;
+
+	for (k = 0; k < l->t.nr_meta; k++)
+		if (!strcmp(l->t.meta[k].dev, dev))
+			return k;
+	return -1;
+}
+
+static int meta_by_path(const struct live *l, const char *path)
+{
+	struct stat st;
+	char *number;
+	int k;
+
+	if (stat(path, &st) || !S_ISBLK(st.st_mode))
+		return -1;
+	number = xasprintf("%u:%u", major(st.st_rdev), minor(st.st_rdev));
+	k = meta_at(l, number);
+	free(number);
+	return k;
+}
+
+static struct parts parts_of(const struct live *l, const char *word)
+{
+	struct parts p = { live_member(l, word, true), -1 };
+
+	if (p.member >= 0 && is_none(&l->t.dev[p.member]))
+		return p;
+	p.meta = p.member >= 0 ? meta_at(l, l->t.dev[p.member].dev) : meta_by_path(l, word);
+	return p;
+}
+
+/* --- it goes --- */
+
+static unsigned int members_there(const struct live *l)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < l->t.nr_devs; i++)
+		nr += !is_none(&l->t.dev[i]);
+	return nr;
+}
+
+static int judge_meta(const struct live *l, int k)
+{
+	if (k < 0 || l->st.meta[k] != 'A')
+		return EXIT_OK;
+	if (l->t.nr_meta > 1 && l->st.meta[!k] == 'A')
+		return EXIT_OK;
+	return fail("%s: all that the metadata is on lies there (\"hybridctl metadata %s move %d DEV\" moves it)",
+		    l->name, l->name, k);
+}
+
+static int judge_member(const struct live *l, int i, bool force)
+{
+	const struct status_dev *d = &l->st.dev[i];
+	char size[UNIT_TEXT];
+
+	if (members_there(l) < 2)
+		return fail("%s: member %d is the last one that is there", l->name, i);
+	if (d->state == DEV_FAILED || force)
+		return EXIT_OK;
+	return fail("%s: member %d is %s, and %s on it could be neither read nor written then: evacuate and remove it, or --force",
+		    l->name, i, status_dev_state_name(d->state),
+		    human_bytes(size, d->used * l->st.extent_sectors * SECTOR_SIZE));
+}
+
+static void tell_detached(const struct live *l, struct parts p, const char *word)
+{
+	char size[UNIT_TEXT];
+
+	if (p.meta >= 0)
+		note("%s: goes on without metadata area %d", l->name, p.meta);
+	if (p.member < 0)
+		return;
+	note("%s: goes on without member %d (%s): what is on it, %s, can be neither read nor written until \"hybridctl attach %s DEV\" (\"hybridctl lost %s\" lists it)",
+	     l->name, p.member, word,
+	     human_bytes(size, l->st.dev[p.member].used * l->st.extent_sectors * SECTOR_SIZE),
+	     l->name, l->name);
+}
+
+static int take_out(struct live *l, struct parts p, const char *word)
+{
+	int err;
+
+	if (p.member >= 0)
+		live_put_none(l, p.member);
+	if (p.meta >= 0)
+		live_put_no_meta(l, p.meta);
+	err = live_reload(l, l->sectors);
+	if (!err)
+		err = live_look(l);
+	if (!err)
+		tell_detached(l, p, word);
+	return err;
+}
+
+int detach_device(struct live *l, const char *word, bool force)
+{
+	struct parts p = parts_of(l, word);
+	int err = EXIT_OK;
+
+	if (p.member < 0 && p.meta < 0)
+		return fail("%s: no part of %s (a path, or the number that status shows)", word,
+			    l->name);
+	if (p.member >= 0 && l->st.dev[p.member].state == DEV_REMOVED)
+		return fail("%s: member %d has been removed", l->name, p.member);
+	if (p.member >= 0 && is_none(&l->t.dev[p.member])) {
+		note("%s: is without member %d already", l->name, p.member);
+		return EXIT_OK;
+	}
+	err = judge_meta(l, p.meta);
+	if (!err && p.member >= 0)
+		err = judge_member(l, p.member, force);
+	return err ? err : take_out(l, p, word);
+}
+
+/* --- it comes back --- */
+
+struct found {
+	struct parts p;
+	uint64_t member_start, meta_start;
+};
+
+static void find_part(const struct ek_super *sb, const struct ek_label_info *info,
+		      struct found *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < le32_to_cpu(sb->nr_members); i++)
+		if (info->role == EK_ROLE_MEMBER &&
+		    le32_to_cpu(sb->member[i].state) != EK_MEMBER_REMOVED &&
+		    !memcmp(info->area_uuid, sb->member[i].uuid, EK_UUID_SIZE)) {
+			f->p.member = i;
+			f->member_start = info->area_start;
+		}
+	if (info->role == EK_ROLE_META && info->index < EK_MAX_META &&
+	    ek_super_names(sb, info->index, info->area_uuid)) {
+		f->p.meta = info->index;
+		f->meta_start = info->area_start;
+	}
+}
+
+/* By labels at their heads: a device that got something else since has that there. */
+static int find_parts(const struct live *l, const struct bdev *dev, struct found *f)
+{
+	struct area area[AREA_MAX];
+	struct ek_super sb;
+	int nr, err;
+
+	*f = (struct found){ .p = { -1, -1 } };
+	if (live_super(l, &sb))
+		return EXIT_FAILED;
+	nr = area_find(dev, area, &err);
+	if (nr < 0)
+		return fail("%s: %s", dev->path, strerror(-nr));
+	while (nr-- > 0)
+		if (!area[nr].head_err &&
+		    !memcmp(area[nr].info.pool_uuid, l->info.pool_uuid, EK_UUID_SIZE))
+			find_part(&sb, &area[nr].info, f);
+	if (f->p.member < 0 && f->p.meta < 0)
+		return fail("%s: carries no part of %s", dev->path, l->name);
+	return EXIT_OK;
+}
+
+/* Does the one that the table has there answer? */
+static bool answers(const char *number)
+{
+	unsigned int ma, mi;
+	struct area area[AREA_MAX];
+	struct bdev dev;
+	bool is = false;
+	char *path;
+	int err;
+
+	if (sscanf(number, "%u:%u", &ma, &mi) != 2)
+		return false;
+	path = bdev_path(makedev(ma, mi));
+	if (path && !bdev_open(&dev, path, 0)) {
+		is = area_find(&dev, area, &err) > 0;
+		bdev_close(&dev);
+	}
+	free(path);
+	return is;
+}
+
+/* A place is free, or has a device that is dead, which goes now.  Left: what there is to do. */
+static int make_way(struct live *l, const struct bdev *dev, struct found *f)
+{
+	char *number = xasprintf("%u:%u", major(dev->rdev), minor(dev->rdev)), *old = NULL;
+	int err = EXIT_OK;
+
+	if (f->p.meta >= 0 && !strcmp(l->t.meta[f->p.meta].dev, number))
+		f->p.meta = -1;
+	if (f->p.member >= 0 && !strcmp(l->t.dev[f->p.member].dev, number))
+		f->p.member = -1;
+	if (f->p.member >= 0 && !is_none(&l->t.dev[f->p.member]))
+		old = xstrdup(l->t.dev[f->p.member].dev);
+	else if (f->p.meta >= 0 && !is_none(&l->t.meta[f->p.meta]))
+		old = xstrdup(l->t.meta[f->p.meta].dev);
+	if (old && answers(old))
+		err = fail("%s: has that already on %s, which answers: %s is a copy of it",
+			   l->name, old, dev->path);
+	else if (old)
+		err = take_out(l, (struct parts){ f->p.member, meta_at(l, old) }, old);
+	free(old);
+	free(number);
+	return err;
+}
+
+/* Its errors were another time's. */
+static int trust(struct live *l, int i)
+{
+	int err = live_look(l);
+
+	if (!err && l->st.dev[i].state != DEV_ACTIVE && l->st.dev[i].state != DEV_DRAINING)
+		err = live_message(l, "reinstate", i);
+	if (!err)
+		err = live_look(l);
+	if (!err)
+		note("%s: member %d is %s", l->name, i,
+		     status_dev_state_name(l->st.dev[i].state));
+	return err;
+}
+
+static int put_back(struct live *l, const struct bdev *dev, const struct found *f)
+{
+	int err = EXIT_OK;
+
+	if (f->p.member >= 0)
+		live_put(l, f->p.member, dev->rdev, f->member_start);
+	if (f->p.meta >= 0)
+		live_put_meta(l, f->p.meta, dev->rdev, f->meta_start);
+	err = live_reload(l, l->sectors);
+	if (!err && f->p.member >= 0)
+		err = trust(l, f->p.member);
+	if (!err && f->p.meta >= 0)
+		err = live_look(l) ? EXIT_FAILED : mirror_resync(l);
+	return err;
+}
+
+static int attach_open(struct live *l, struct bdev *dev)
+{
+	struct found f;
+	int err;
+
+	dm_clear(l->name);
+	err = find_parts(l, dev, &f);
+	if (!err)
+		err = make_way(l, dev, &f);
+	if (err)
+		return err;
+	if (f.p.member < 0 && f.p.meta < 0) {
+		note("%s: is in %s already (\"hybridctl reinstate\" trusts a member again)",
+		     dev->path, l->name);
+		return EXIT_OK;
+	}
+	return put_back(l, dev, &f);
+}
+
+int attach_device(struct live *l, const char *path)
+{
+	struct bdev dev;
+	int err = lock_devices() ? -ENOLCK : bdev_open(&dev, path, 0);
+
+	if (err == -ENOLCK)
+		return EXIT_FAILED;
+	if (!err) {
+		err = attach_open(l, &dev);
+		bdev_close(&dev);
+	} else {
+		err = fail("%s: %s", path, strerror(-err));
+	}
+	unlock_devices();
+	return err;
+}
