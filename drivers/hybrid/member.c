@@ -451,8 +451,8 @@ void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m)
 }
 
 /*
- * Can it flush?  The commit may have had no reason to ask, or not have dared to.  It is asked by the
- * committer, as all are: what a flush that fails has dropped is known before another one is tried.
+ * Can it flush?  The commit may have had no reason to ask, or not have dared to.  It is asked by
+ * the committer, as all are: what one that fails has dropped is known before another is tried.
  */
 static int flushes(struct hy_pool *pool, struct hy_member *m)
 {

@@ -15,7 +15,7 @@ import sys
 import textwrap
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
-PAGES = {"Documentation/admin-guide/dm-hybrid.rst": 12, "Documentation/admin-guide/emudisk.rst": 1,
+PAGES = {"Documentation/admin-guide/dm-hybrid.rst": 13, "Documentation/admin-guide/emudisk.rst": 1,
          "Documentation/admin-guide/vm.rst": 1, "README.md": 1}    # and how many examples at least
 
 COMMANDS = "hybridctl|dmsetup|emuctl|mem2mctl|nlctl|mkfs\\S*|mount|umount|fio|blktrace|trace-cmd|modprobe|echo|dd"

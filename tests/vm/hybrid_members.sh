@@ -279,9 +279,9 @@ check_fails "nor while a program has it open" "is in use .opened by process" ctl
 exec {open}>&-
 disk c 24M
 dd if=/tmp/c.label of=/dev/emudisk/c oflag=direct bs=4k status=none
-check_fails "nor when it is there after all" "member 2 is there ./dev/emudisk/c.: it is taken back" ctl evacuate p 2 --give-up
+check_fails "nor when it is there after all" "member 2 is there ./dev/emudisk/c.: .hybridctl attach p /dev/emudisk/c. takes it back" ctl evacuate p 2 --give-up
 check "beneath what is suspended" eval 'dmsetup create over --table "0 8192 linear /dev/emudisk/c 0" && dmsetup suspend over'
-check_fails "it is there as well" "member 2 is there ./dev/emudisk/c.: it is taken back" ctl evacuate p 2 --give-up
+check_fails "it is there as well" "member 2 is there ./dev/emudisk/c.: .hybridctl attach p /dev/emudisk/c. takes it back" ctl evacuate p 2 --give-up
 check "and no more" eval 'dmsetup resume over && dmsetup remove --retry over'
 exec {held}</dev/emudisk/c
 flock "$held"

@@ -54,7 +54,7 @@ struct giving {
 
 /* --- may it be? --- */
 
-/* A device that came late is taken back when the volume starts again, with all that is on it. */
+/* A device that came late is taken back by "attach", with all that is on it. */
 static int judge_lost(const struct live *l, unsigned int i)
 {
 	struct pools pools;
@@ -70,8 +70,9 @@ static int judge_lost(const struct live *l, unsigned int i)
 			continue;
 		pool_settle(p);
 		if (p->member[i].there)
-			err = fail("%s: member %u is there (%s): it is taken back when the volume is stopped and assembled",
-				   l->name, i, p->member[i].path);
+			err = fail("%s: member %u is there (%s): \"hybridctl attach %s %s\" takes it back",
+				   l->name, i, p->member[i].path, l->name,
+				   p->member[i].path);
 	}
 	if (!err && pools.unseen)
 		err = fail("%s: %s may be member %u, and can't be looked at: nothing is given up before it can, or is gone",
@@ -94,7 +95,7 @@ static int judge_present(const struct live *l, unsigned int i)
 	}
 	free(path);
 	return nr > 0 ? EXIT_OK :
-	       fail("%s: member %u does not answer, not even with its label: nothing is given up (if it is lost, assemble the volume without it, by --degraded, and give the command again)",
+	       fail("%s: member %u does not answer, not even with its label: nothing is given up (if it is dead, \"hybridctl detach\" it, and give the command again)",
 		    l->name, i);
 }
 

@@ -34,7 +34,7 @@ _hybridctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create assemble stop identify list status lost monitor set policy pin explain record report optimize add grow evacuate reinstate remove replace metadata check dump restore repair size --help --version"
+		words="create assemble stop identify list status lost monitor set policy pin explain record report optimize add grow evacuate reinstate detach attach remove replace metadata check dump restore repair size --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
@@ -81,15 +81,15 @@ _hybridctl() {
 	explain:*) words="--json --help $(_hybridctl_volumes)" ;;
 	grow:--size) return ;;
 	size:--extent) words="64K 128K 256K 512K 1M 2M 4M" ;;
-	add:*|evacuate:*|reinstate:*|remove:*|replace:*|grow:*)
+	add:*|evacuate:*|reinstate:*|detach:*|attach:*|remove:*|replace:*|grow:*)
 		words=$(_hybridctl_volumes)
 		[ "$COMP_CWORD" = 2 ] || words=$(_hybridctl_devices)
 		case $command:$cur in
 		add:-*) words="--grow --force --volatile-ok --help" ;;
 		replace:-*) words="--force --give-up --volatile-ok --help" ;;
 		evacuate:-*) words="--no-wait --give-up --force --cancel --help" ;;
-		remove:-*) words="--force --help" ;;
-		reinstate:-*) words="--help" ;;
+		remove:-*|detach:-*) words="--force --help" ;;
+		reinstate:-*|attach:-*) words="--help" ;;
 		grow:-*) words="--size --help" ;;
 		esac ;;
 	metadata:*)

@@ -318,8 +318,8 @@ static int replaced_before(const struct live *l, const char *old, const char *ne
 	int i = member_named(l, old);
 
 	if (i >= 0)
-		return fail("%s: is member %d, which %s is without: it is taken back when that is stopped and assembled (or replace %d by a device that is no member)",
-			    old, i, l->name, i);
+		return fail("%s: is member %d, which %s is without: \"hybridctl attach %s %s\" takes it back (or replace %d by a device that is no member)",
+			    old, i, l->name, l->name, old, i);
 	i = unsettled(l);
 	if (i >= 0)
 		return fail("%s: no member of %s: is member %d meant, which is %s?", old, l->name,

@@ -319,6 +319,10 @@ static void print_offers(FILE *out, const struct volume *v)
 		if (d->state == DEV_DEGRADED && d->used)
 			fprintf(out, "Device %u had errors: hybridctl evacuate %s %u would empty it (reinstate, if the cause is gone)\n",
 				i, v->name, i);
+		if (d->state == DEV_FAILED && !d->present)
+			fprintf(out,
+				"Device %u is not there: hybridctl attach %s DEV takes it back\n",
+				i, v->name);
 		if (d->state != DEV_FAILED || !d->present || !d->used || !v->has_standing)
 			continue;
 		if (v->standing.dev[i].leaving)
@@ -326,7 +330,7 @@ static void print_offers(FILE *out, const struct volume *v)
 				"what can be read of it moves\n", i);
 		else
 			fprintf(out, "Device %u has failed: hybridctl evacuate %s %u would move "
-				"what can be read (reinstate, if the cause is gone)\n",
+				"what can be read (reinstate, if the cause is gone; detach, if it is dead)\n",
 				i, v->name, i);
 	}
 }
