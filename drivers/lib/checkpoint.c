@@ -55,6 +55,23 @@ static void ek_super_adopt(struct ek_store *store, u64 generation, u64 journal_g
 		memcpy(store->table, table, store->geo.table_bytes);
 }
 
+/*
+ * The superblock of @generation.  One that is about to be a mirror gets it when another one has it:
+ * until then those call it stale, and would not agree with it afterwards.  Return: who failed.
+ */
+static unsigned int ek_super_write(struct ek_store *store, unsigned int areas, u64 generation)
+{
+	u64 offset = ek_generation_slot(generation) ? EK_SUPER1_OFFSET : EK_SUPER0_OFFSET;
+	unsigned int old = areas & ~store->joining, failed;
+
+	failed = ek_areas_write(store, old, offset, store->pending, EK_BLOCK_SIZE,
+				EK_IO_PREFLUSH | EK_IO_FUA);
+	if (failed == old)
+		return areas;
+	return failed | ek_areas_write(store, areas & store->joining, offset, store->pending,
+				       EK_BLOCK_SIZE, EK_IO_PREFLUSH | EK_IO_FUA);
+}
+
 /* One generation; returns 0, or -EIO with store->dead when its fate is unknown. */
 static int ek_super_step(struct ek_store *store, const u8 *table, u64 journal_generation,
 			 u32 flags)
@@ -68,11 +85,10 @@ static int ek_super_step(struct ek_store *store, const u8 *table, u64 journal_ge
 	failed = ek_areas_write(store, store->areas, store->geo.table_offset[slot], table,
 				store->geo.table_bytes, 0);
 	left = store->areas & ~failed;
-	if (!left)
+	if (!(left & ~store->joining))
 		return -EIO;
 	ek_super_seal(store, generation, journal_generation, table, store->stale | failed, flags);
-	failed |= ek_areas_write(store, left, slot ? EK_SUPER1_OFFSET : EK_SUPER0_OFFSET,
-				 store->pending, EK_BLOCK_SIZE, EK_IO_PREFLUSH | EK_IO_FUA);
+	failed |= ek_super_write(store, left, generation);
 	if (failed == store->areas) {
 		store->dead = true;
 		return -EIO;

@@ -15,10 +15,11 @@
  *					write their pages to both, so what is behind the cursor
  *					is equal in the table's slots before and after each
  *	journal; flush			the same
- *	superblock of the next		written to one only: the authority still names the area
- *	generation, on both, without	stale, or the area has none and alone it goes on.
- *	the stale mark, with the	Nothing was acknowledged by then that it has not.
- *	uuid of the area's label	to both: mirrors again
+ *	superblock of the next		the area has none: the other one goes on alone, and
+ *	generation, on the other one,	calls it stale anew.  If it can't be written nothing can
+ *	without the stale mark, with	be from here on, or an area that the other one may call
+ *	the uuid of the area's label	stale would go on alone
+ *	the same on the area		mirrors again
  *
  * From then on the label of the one that was replaced, should it come back, is not the one named.
  */
@@ -148,8 +149,10 @@ static int ek_sync_finish(struct ek_store *store)
 	ek_store_resync_stop(store);
 	store->stale &= ~bit;
 	WRITE_ONCE(store->areas, store->areas | bit);
+	store->joining = bit;
 	r = ek_store_update_super(store, 0, 0);
-	if (r && !store->dead) {
+	store->joining = 0;
+	if (r) {
 		ek_areas_drop(store, bit);
 		memcpy(store->pending->meta_uuid[area], was, EK_UUID_SIZE);
 	}

@@ -90,6 +90,7 @@ struct ek_sync {
  * @ckpt_failed: areas that failed in it
  * @sync: an area that is to become a mirror
  * @syncing: its bit, while it gets the pages that checkpoints write; not in @areas
+ * @joining: its bit, in @areas, until its first superblock is there
  * @ring: page images being written
  * @ring_used: of EK_CKPT_RING
  */
@@ -118,6 +119,7 @@ struct ek_store {
 	unsigned int ckpt_failed;
 	struct ek_sync sync;
 	unsigned int syncing;
+	unsigned int joining;
 	struct ek_page *ring;
 	unsigned int ring_used;
 };

@@ -807,6 +807,55 @@ static void errors(void)
 	kvfree(buf);
 }
 
+/* Has the copying begun?  From there on nothing is written to the old one but its last superblock. */
+static bool is_copying(struct ek_store *store)
+{
+	u64 done, total;
+
+	return ek_store_resync_at(store, &done, &total) && done * 2 >= total;
+}
+
+/*
+ * The old one can't be written any more when all has been copied. Nobody is told that the new one
+ * is a mirror, and neither is believed against the other.
+ */
+static void authority_errors(void)
+{
+	struct ek_page *buf = ek_store_sync_buf();
+	unsigned int at, failed = 0, done = 0, dead = 0;
+
+	place = 1;
+	for (at = 1; at < 8 && !ktap_failing(); at++) {
+		struct media *m = make();
+		struct ek_store *store = left_out(m);
+		unsigned int steps = 0;
+		int r;
+
+		CHECK(!ek_store_resync_begin(store, 1, area_bytes(), new_uuid[1], buf));
+		while (steps++ < 1000 && ek_store_resync_step(store) > 0 && !is_copying(store))
+			;
+		m->fail_at[0] = m->writes[0] + at;
+		m->fail_on[0] = true;
+		while ((r = ek_store_resync_step(store)) > 0)
+			;
+		m->fail_at[0] = 0;
+		m->fail_on[0] = false;
+		failed += !!r;
+		done += !r;
+		dead += !!ek_store_writable(store);
+		CHECK(!r == (ek_store_areas(store) == 3), "%u: %d", at, r);
+		if (!ek_store_writable(store))
+			commit(store);
+		ek_store_close(store);
+		comes_back(m, "on", 3, r ? 1 : 3, "afterwards");
+		comes_back(m, "on", 1, 1, "alone");
+		media_free(before);
+		media_free(m);
+	}
+	CHECK(failed && done && dead, "%u, %u, %u", failed, done, dead);
+	kvfree(buf);
+}
+
 static void refused(void)
 {
 	struct ek_page *buf = ek_store_sync_buf();
@@ -840,6 +889,7 @@ int main(int argc, char **argv)
 	ktap_run("mirror: one takes its place, cut at every event", cut_anywhere);
 	ktap_run("mirror: one is taken in again, cut at every event", taken_in_again);
 	ktap_run("mirror: every write to the new one fails", errors);
+	ktap_run("mirror: the old one fails when all is copied", authority_errors);
 	ktap_run("mirror: the old one comes back", old_one);
 	ktap_run("mirror: one that left for good knows it", told);
 	ktap_run("mirror: the only one moves, cut at every event", only_one_moves);
