@@ -510,27 +510,34 @@ void scmfs_free_maps(struct scmfs *fs, u64 block, u64 nr)
 	}
 }
 
-/* All blocks that an inode refers to, those of extents, too. */
+/*
+ * All blocks that an inode refers to, those of extents, too.  One with places of extents comes when
+ * they have been read: whom @fn gives it to may write it at once.
+ */
 int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
 		   int (*fn)(struct scmfs *fs, u64 block, u64 count))
 {
 	struct scmfs_extent *place;
+	u64 next, map = 0;
 	struct scmfs_slots s;
 	struct scmfs_ext e;
-	u64 map;
 	int r;
 
 	scmfs_slots(fs, inode, &s);
 	for (;;) {
-		map = s.left ? 0 : s.map;
+		next = s.left ? 0 : s.map;
 		place = scmfs_slots_next(&s);
-		if (!place)
-			return s.error ? s.error : scmfs_xattr_each(fs, inode, fn);
-		if (map) {
+		if (s.error)
+			return s.error;
+		if (map && (next || !place)) {
 			r = fn((struct scmfs *)fs, map, 1);
 			if (r)
 				return r;
 		}
+		if (!place)
+			return scmfs_xattr_each(fs, inode, fn);
+		if (next)
+			map = next;
 		e = scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
 		if (!e.count)
 			continue;

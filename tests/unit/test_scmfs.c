@@ -1333,6 +1333,36 @@ static long idle_is_small(const char *when, u32 files, long bytes)
 	return bytes * 10 / files;
 }
 
+static u64 given_runs;
+static u64 given_blocks;
+
+/* What its next user may do with it at once, on another CPU. */
+static int give_away(struct scmfs *fs, u64 block, u64 count)
+{
+	memset(scmfs_block(fs, block), 0xee, count * SCMFS_BLOCK_SIZE);
+	given_runs++;
+	given_blocks += count;
+	return 0;
+}
+
+/* The blocks of an inode, among them those of its map, in an order in which all can be reused. */
+static void given_back(void)
+{
+	const u64 holes = 2 * SCMFS_MAP_EXTENTS + SCMFS_INLINE_EXTENTS + 40;
+	u64 ino, i;
+
+	tfs_make(&t, 64 << 20, 64, 2);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0600, NULL, &ino));
+	for (i = 0; i < holes && !ktap_failing(); i++)
+		CHECK(!tfs_write(&t, ino, 2 * i * SCMFS_BLOCK_SIZE, SCMFS_BLOCK_SIZE, i & 0xff, 0));
+	given_runs = 0;
+	given_blocks = 0;
+	CHECK(!scmfs_each_run(t.fs, scmfs_inode(t.fs, ino), give_away));
+	CHECK(given_runs == holes + 3 && given_blocks == holes + 3, "%llu runs, %llu blocks",
+	      (unsigned long long)given_runs, (unsigned long long)given_blocks);
+	tfs_free(&t);
+}
+
 /*
  * Files that were used and have left VFS' cache. The maps have bits for all that there can be,
  * and are there before.
@@ -1989,6 +2019,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: sizes that can't be are damage", sizes);
 	ktap_run("scmfs: names that change under their index are damage", names_change);
 	ktap_run("scmfs: so are extents", extents_change);
+	ktap_run("scmfs: what is told to be given back is not looked at again", given_back);
 	ktap_run("scmfs: an idle file takes little memory", idle);
 	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
 	return ktap_done();
