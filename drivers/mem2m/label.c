@@ -85,6 +85,30 @@ int m2_label_read(const void *head, struct m2_label_info *info)
 	return worst;
 }
 
+static void m2_label_copy(void *range, unsigned int copy, const struct m2_label *label)
+{
+	scm_copy_nt(range + copy * M2_LABEL_STRIDE, label, sizeof(*label));
+	scm_fence();
+}
+
+/*
+ * The first copy could not be made durable.  It is in the memory all the same, and would count for
+ * whoever looks next: so it gets what the other one says, as of later.  Should the power go before
+ * anything else is flushed it is either of the two, or torn.
+ */
+static void m2_label_undo(void *range, struct m2_label_info *info)
+{
+	struct m2_label label = {};
+	struct m2_label_info old;
+
+	if (!m2_label_decode(range + info->newest * M2_LABEL_STRIDE, &old)) {
+		info->generation = info->generation + 1 ?: 1;
+		old.generation = info->generation;
+		m2_label_encode(&old, &label);
+	}
+	m2_label_copy(range, !info->newest, &label);
+}
+
 /**
  * m2_label_write - change both copies such that one is whole at any time
  * @range: start of the range
@@ -93,24 +117,26 @@ int m2_label_read(const void *head, struct m2_label_info *info)
  * @settle: what it takes beyond a fence to make a copy durable, an error otherwise; NULL: nothing
  * @ctx: for @settle
  *
- * Return: 0 when durable, or the error of @settle: the copy after the one that failed is as it was.
+ * Return: 0 when the one that counts is durable, though the other one may not be; or the error of
+ * @settle: the range says what it said before.
  */
 int m2_label_write(void *range, struct m2_label_info *info, int (*settle)(void *ctx), void *ctx)
 {
 	struct m2_label label;
 	unsigned int i, copy = !info->newest;
-	int err = 0;
+	int err;
 
 	/* 0 is no label's. Until both copies are of the first one again, the old one counts. */
 	info->generation = info->generation + 1 ?: 1;
 	m2_label_encode(info, &label);
-	for (i = 0; i < 2 && !err; i++, copy = !copy) {
-		scm_copy_nt(range + copy * M2_LABEL_STRIDE, &label, sizeof(label));
-		scm_fence();
-		if (settle)
-			err = settle(ctx);
-		if (!err)
-			info->newest = copy;
+	for (i = 0; i < 2; i++, copy = !copy) {
+		m2_label_copy(range, copy, &label);
+		err = settle ? settle(ctx) : 0;
+		if (err)
+			break;
+		info->newest = copy;
 	}
-	return err;
+	if (!i)
+		m2_label_undo(range, info);
+	return i ? 0 : err;
 }

@@ -223,6 +223,42 @@ static void look_whole(u8 *now, u32 point, void *arg)
 	CHECK(!m2_label_read(now, &info), "%u settled, point %u", *(unsigned int *)arg, point);
 }
 
+static void says(const struct m2_label_info *info, u64 bytes, const char *name)
+{
+	struct m2_label_info found;
+
+	CHECK(!m2_label_read(range, &found) && found.data_bytes == bytes &&
+	      !strcmp(found.name, name));
+	CHECK(found.generation == info->generation);
+}
+
+/* A change that failed is none, for whoever looks next; one whose first copy is durable is. */
+static void failed_change(void)
+{
+	struct m2_label_info info = sample(), other;
+	u64 bytes = info.data_bytes;
+	unsigned int left = 0;
+
+	memset(range, 0, sizeof(range));
+	CHECK(m2_label_write(range, &info, settle, &left) == -EIO);
+	CHECK(m2_label_read(range, &other) == -ENODATA, "the first label of all");
+	CHECK(!m2_label_write(range, &info, NULL, NULL));
+	left = 0;
+	info.data_bytes = bytes / 2 & ~4095ULL;
+	CHECK(m2_label_write(range, &info, settle, &left) == -EIO);
+	says(&info, bytes, "log");
+	/* Over another device's label */
+	other = info;
+	strcpy(other.name, "new");
+	left = 0;
+	CHECK(m2_label_write(range, &other, settle, &left) == -EIO);
+	says(&other, bytes, "log");
+	info.generation = other.generation;
+	left = 1;
+	CHECK(!m2_label_write(range, &info, settle, &left));
+	says(&info, info.data_bytes, "log");
+}
+
 /* The change after one of which only @settled copies were made durable; the rest may be torn. */
 static void change_after_failure(unsigned int settled)
 {
@@ -233,7 +269,7 @@ static void change_after_failure(unsigned int settled)
 	memset(range, 0, sizeof(range));
 	CHECK(!m2_label_write(range, &info, NULL, NULL));
 	memcpy(before, range, sizeof(range));
-	CHECK(m2_label_write(range, &info, settle, &left) == -EIO);
+	CHECK(m2_label_write(range, &info, settle, &left) == (settled ? 0 : -EIO));
 	for (i = 0; i < sizeof(range); i += M2_LABEL_STRIDE)
 		if (memcmp(before + i, range + i, sizeof(struct m2_label)))
 			before[i + 100] ^= 1;
@@ -687,6 +723,7 @@ int main(int argc, char **argv)
 	ktap_run("mem2m: whenever the power goes, a label of the last generation is there or the next", crash_last);
 	ktap_run("mem2m: whenever the power goes, a first label is there or none", crash_first);
 	ktap_run("mem2m: whenever the power goes after a change that failed, there is a label", failed_settle);
+	ktap_run("mem2m: a change that failed is none", failed_change);
 	ktap_run("mem2m: devices are found in a range, but for those without content", tenants_mem2m);
 	ktap_run("mem2m: file systems are found in a range, also damaged ones", tenants_scmfs);
 	ktap_run("mem2m: units of any size hold what was written", stores);
