@@ -462,6 +462,12 @@ static int load(struct hy_pool *pool, struct hy_table *t)
 		DMERR("cannot open the metadata: %s (error %d)", reason, r);
 		return r;
 	}
+	/* One that was left out and doesn't know would be the only one that is heard. */
+	if (ek_store_unread(pool->store) & areas) {
+		DMERR("a superblock of metadata area %u can't be read, and it may be the newer one (repair it, or - in its place)",
+		      ek_store_unread(pool->store) & 1 ? 0 : 1);
+		return -EIO;
+	}
 	for (i = 0; i < t->nr_members; i++)
 		hy_member_forget_writes(&pool->member[i]);
 	pool->distrusted = 0;

@@ -226,7 +226,6 @@ static int note_policy(struct hy_pool *pool)
  */
 static int commit(struct hy_pool *pool, bool checkpoint)
 {
-	unsigned int areas = ek_store_areas(pool->store);
 	u64 began = ktime_get_ns();
 	int r;
 
@@ -249,8 +248,6 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	note_needs_check(pool);
 	/* pairs with hy_commit_needed(): what it finds false is durable, or marked again */
 	smp_store_release(&pool->committing, false);
-	if (ek_store_areas(pool->store) != areas)
-		queue_work(pool->wq, &pool->event_work);	/* one of two was lost */
 	trace_hybrid_commit(pool, checkpoint, pool->nr_committed, ktime_get_ns() - began, r);
 	return r;
 }
@@ -405,25 +402,51 @@ static void end_bios(struct bio_list *bios, int error, unsigned int lost)
 	}
 }
 
+static void write_supers(struct hy_pool *pool, struct wants *wants)
+{
+	struct hy_commit_wait *w;
+
+	list_for_each_entry(w, &wants->waits, list)
+		if (w->super)
+			w->error = write_super(pool, w->reshape);
+}
+
+/* When all that they see is as it will be: they are gone then. */
 static void end_waits(struct hy_pool *pool, struct wants *wants, int error, int lost, int policy)
 {
 	struct hy_commit_wait *w, *tmp;
 
 	list_for_each_entry_safe(w, tmp, &wants->waits, list) {
 		list_del(&w->list);
-		if (w->super)
-			w->error = write_super(pool, w->reshape);
-		else
+		if (!w->super)
 			w->error = error ?: w->message ? lost : w->policy ? policy : 0;
 		if (w->reinstate && !w->error)
 			w->error = hy_member_reinstate_end(pool, w->reinstate);
-		complete(&w->done);	/* it is gone */
+		complete(&w->done);
 	}
+}
+
+/*
+ * What the writes of a batch, those of superblocks alone among them, have made of the metadata.  A
+ * store that is dead takes no commit any more, and says so to who asks: nobody may ask.
+ */
+static void judge_store(struct hy_pool *pool, unsigned int areas)
+{
+	unsigned long lost = areas & ~ek_store_areas(pool->store);
+	unsigned int i;
+
+	for_each_set_bit(i, &lost, EK_MAX_META)
+		DMERR("metadata area %u is left out: it can't be written", i);
+	if (lost)
+		queue_work(pool->wq, &pool->event_work);
+	if (ek_store_writable(pool->store) == -EIO && !READ_ONCE(pool->needs_check))
+		hy_pool_needs_check(pool, "the superblock can't be written");
 }
 
 static void commit_work(struct work_struct *work)
 {
 	struct hy_pool *pool = container_of(work, struct hy_pool, commit_work);
+	unsigned int areas = ek_store_areas(pool->store);
 	unsigned int noio = memalloc_noio_save();
 	struct wants wants;
 	int r, policy = 0;
@@ -444,6 +467,8 @@ static void commit_work(struct work_struct *work)
 	/* Data does not depend on it, whoever sent a message does. */
 	if (wants.policy && hy_pool_writable(pool))
 		policy = note_policy(pool);
+	write_supers(pool, &wants);
+	judge_store(pool, areas);
 	end_waits(pool, &wants, r, error_for(lost, HY_TELL_MESSAGE), policy);
 	/* What failed is tried again; read-only it would fail for ever. */
 	if (hy_pool_writable(pool) && has_changes(pool))

@@ -211,6 +211,8 @@ static void leave_work(struct work_struct *work)
 
 	for_each_set_bit(i, &l->areas, EK_MAX_META) {
 		l->error = ek_store_leave_out(l->pool->store, i);
+		if (l->error && ek_store_writable(l->pool->store))
+			hy_pool_needs_check(l->pool, "the superblock can't be written");
 		if (l->error)
 			break;
 		DMWARN("metadata area %u is left out: the table has it not", i);

@@ -18,6 +18,11 @@
  * of some time ago, and whoever goes on from there reads what was freed since, and overwrites what
  * was acknowledged.
  *
+ * Where neither of an area's superblocks is whole, nobody knows whether it was the other one that
+ * was left out: ek_store_untold() tells, and whoever opened it decides.  A cut leaves such an area
+ * only where it just gets its first one, so the other one goes on.  A superblock that can't be read
+ * is another matter: it may be the one that says so (ek_store_unread()).
+ *
  * An area's label has a uuid, a superblock the uuids of the areas that are the mirrors.  One that
  * was replaced while it could not be told (it was gone, or the power went) has the superblock of
  * that time.  It is as sound as it was, so nothing but the other one's superblock tells:
@@ -45,6 +50,7 @@
  * @err: 0, or why it can't be used; -ENODATA: nothing, or a format cut short
  * @reason: text for @err
  * @told: its superblock is sound, whatever else is not
+ * @unread: one of its superblocks can't be read, and may be of the generation behind @sb
  * @sb: its superblock
  * @geo: as @sb says
  * @table: its page table
@@ -55,6 +61,7 @@ struct ek_scan {
 	int err;
 	const char *reason;
 	bool told;
+	bool unread;
 	struct ek_super *sb;
 	struct ek_geometry geo;
 	u8 *table;
@@ -126,19 +133,28 @@ static int ek_scan_pick(struct ek_scan *scan, struct ek_super *sb, u64 area_byte
 	return 0;
 }
 
+static const char ek_unread[] = "superblock can't be read";
+
 static int ek_scan_super(struct ek_opening *o, unsigned int area, u64 area_bytes)
 {
+	static const u64 offset[] = { EK_SUPER0_OFFSET, EK_SUPER1_OFFSET };
 	struct ek_scan *scan = &o->scan[area];
+	unsigned int i;
+	int r;
 
 	if (area_bytes < EK_TABLES_OFFSET)
 		return ek_fail(scan, -EUCLEAN, "metadata area too small");
 	scan->sb = kzalloc(2 * sizeof(*scan->sb), GFP_KERNEL);
 	if (!scan->sb)
 		return ek_fail(scan, -ENOMEM, "out of memory");
-	if (o->io->read(o->ctx, area, EK_SUPER0_OFFSET, scan->sb, sizeof(*scan->sb)) ||
-	    o->io->read(o->ctx, area, EK_SUPER1_OFFSET, scan->sb + 1, sizeof(*scan->sb)))
-		return ek_fail(scan, -EIO, "superblock can't be read");
-	return ek_scan_pick(scan, scan->sb, area_bytes);
+	for (i = 0; i < 2; i++)
+		if (o->io->read(o->ctx, area, offset[i], scan->sb + i, sizeof(*scan->sb))) {
+			memset(scan->sb + i, 0, sizeof(*scan->sb));
+			scan->unread = true;
+		}
+	r = ek_scan_pick(scan, scan->sb, area_bytes);
+	/* Blank is what could be read only. */
+	return scan->unread && r == -ENODATA ? ek_fail(scan, -EIO, ek_unread) : r;
 }
 
 static int ek_scan_table(struct ek_opening *o, unsigned int area)
@@ -198,6 +214,10 @@ static void ek_scan_area(struct ek_opening *o, unsigned int area, u64 area_bytes
 		return;
 	}
 	scan->told = true;
+	if (scan->unread) {
+		ek_fail(scan, -EIO, ek_unread);
+		return;
+	}
 	if (ek_scan_table(o, area))
 		return;
 	ek_scan_journal(o, area);
@@ -405,6 +425,16 @@ static int ek_judge(struct ek_opening *o, unsigned int areas, unsigned int *lead
 	return areas == 3 ? ek_judge_left(o, *lead, reason) : 0;
 }
 
+/*
+ * What its superblock would say nobody knows: may it have gone on without @sound?  One that can't be
+ * read is of the generation behind the other one of that area, or of the one before.
+ */
+static bool ek_may_be_newer(const struct ek_scan *scan, const struct ek_scan *sound)
+{
+	return !scan->told || (scan->unread && le64_to_cpu(scan->sb->generation) >=
+					       le64_to_cpu(sound->sb->generation));
+}
+
 static void ek_store_take(struct ek_store *store, struct ek_opening *o, unsigned int lead)
 {
 	struct ek_scan *scan = &o->scan[lead], *other = &o->scan[!lead];
@@ -416,8 +446,10 @@ static void ek_store_take(struct ek_store *store, struct ek_opening *o, unsigned
 	store->journal = scan->journal;
 	store->area_used[lead] = scan->journal.used;
 	store->stale = ((1u << le32_to_cpu(scan->sb->nr_meta)) - 1) & ~store->areas;
-	if (store->stale & bit && !other->told && !ek_names_stale(scan, !lead))
+	if (store->stale & bit && ek_may_be_newer(other, scan) && !ek_names_stale(scan, !lead))
 		store->untold = bit;
+	if (other->unread)
+		store->unread = store->untold;
 	memcpy(store->super, scan->sb, sizeof(*store->super));
 	memcpy(store->pending, scan->sb, sizeof(*store->pending));
 	memcpy(store->next, scan->table, scan->geo.table_bytes);

@@ -347,6 +347,12 @@ unsigned int ek_store_untold(const struct ek_store *store)
 }
 EXPORT_SYMBOL_GPL(ek_store_untold);
 
+unsigned int ek_store_unread(const struct ek_store *store)
+{
+	return store->unread;
+}
+EXPORT_SYMBOL_GPL(ek_store_unread);
+
 /**
  * ek_store_areas - areas in use
  * @store: opened

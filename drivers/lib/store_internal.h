@@ -101,6 +101,7 @@ struct ek_store {
 	unsigned int areas;
 	unsigned int stale;
 	unsigned int untold;
+	unsigned int unread;
 	unsigned int lagging;
 	unsigned int behind;
 	u64 area_used[EK_MAX_META];

@@ -128,6 +128,7 @@ void ek_store_close(struct ek_store *store);
 const struct ek_super *ek_store_super(const struct ek_store *store);
 unsigned int ek_store_stale(const struct ek_store *store);	/* bit per area left out */
 unsigned int ek_store_untold(const struct ek_store *store);	/* of these, what may be newer */
+unsigned int ek_store_unread(const struct ek_store *store);	/* of those, by errors of reading */
 unsigned int ek_store_areas(const struct ek_store *store);	/* bit per area in use */
 u64 ek_store_generation(const struct ek_store *store);
 u64 ek_store_journal_used(const struct ek_store *store);	/* blocks */

@@ -466,6 +466,81 @@ static void damage(struct media *m, unsigned int area, u64 from, u64 to)
 		*media_poke(m, area, from) ^= 1;
 }
 
+static unsigned int bad_area;
+static u64 bad_offset;
+
+static bool bad_block(unsigned int area, u64 offset, size_t len)
+{
+	return area == bad_area && offset <= bad_offset && bad_offset < offset + len;
+}
+
+/* The areas in use, or -EIO: one that is not may be the newer one. */
+static int areas_with_bad(struct media *m, unsigned int area, u64 offset)
+{
+	struct ek_store *store;
+	int r;
+
+	bad_area = area;
+	bad_offset = offset;
+	m->unreadable = bad_block;
+	r = open_areas(m, 3, &store);
+	m->unreadable = NULL;
+	if (!r) {
+		r = ek_store_unread(store) ? -EIO : (int)ek_store_areas(store);
+		CHECK(!(ek_store_untold(store) & ek_store_areas(store)));
+		CHECK(ek_store_unread(store) == ek_store_untold(store));
+		ek_store_close(store);
+	}
+	return r;
+}
+
+/*
+ * Area 1 was left out, and doesn't know. Of area 0 one superblock of the two can't be read: neither
+ * the one that says so, nor the one before it, which nobody can tell from one behind it.
+ */
+static void unread_stays_in(void)
+{
+	struct ek_store *store;
+	struct media *m;
+	struct ek_super sb;
+	unsigned int slot;
+
+	spare = 16;
+	m = mirror_behind();
+	store = running(m, 1);
+	sb = *ek_store_super(store);
+	ek_store_close(store);
+	for (slot = 0; slot < 2; slot++) {
+		u64 offset = le64_to_cpu(sb.super_offset[slot]);
+
+		CHECK(areas_with_bad(m, 0, offset) < 0, "a stale area goes on");
+		/* The other way round: area 0 says that it is stale. */
+		CHECK(areas_with_bad(m, 1, offset) == 1);
+	}
+	media_free(m);
+}
+
+/* Two mirrors: one whose last superblock can't be read has none behind it. */
+static void unread_is_older(void)
+{
+	struct media *m = media_new(2, area_bytes(16));
+	struct ek_store *store;
+	u64 newest, older;
+
+	CHECK(!format(m));
+	store = running(m, 0);
+	CHECK(!ek_store_ckpt_begin(store) && !ek_store_ckpt_commit(store, 0));
+	newest = (le64_to_cpu(ek_store_super(store)->generation) - 1) & 1;
+	older = le64_to_cpu(ek_store_super(store)->super_offset[!newest]);
+	newest = le64_to_cpu(ek_store_super(store)->super_offset[newest]);
+	ek_store_close(store);
+	CHECK(areas_with_bad(m, 0, newest) == 2);
+	CHECK(areas_with_bad(m, 1, newest) == 1);
+	CHECK(areas_with_bad(m, 0, older) == -EIO, "what can't be read may be behind it");
+	CHECK(areas_with_bad(m, 1, older) == -EIO, "what can't be read may be behind it");
+	media_free(m);
+}
+
 /* Area 1 was left out, and doesn't know: it is not to be taken for all that there is. */
 static void stale_stays_out(void)
 {
@@ -571,6 +646,8 @@ int main(int argc, char **argv)
 	ktap_run("resync: over an area that went on alone", resync_fork);
 	ktap_run("resync: every write to the area fails", resync_errors);
 	ktap_run("areas: a stale one is no substitute for a damaged one", stale_stays_out);
+	ktap_run("areas: nor for one of which a superblock can't be read", unread_stays_in);
+	ktap_run("areas: one that has a later superblock is", unread_is_older);
 	ktap_run("areas: a dropped write is found and mended", dropped_write);
 	return ktap_done();
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: devices that fail
 # kernels: 6.1 6.12 debug
-# timeout: 180
+# timeout: 240
 . tests/vm/lib.sh
 
 disk m1 16M
@@ -70,6 +70,95 @@ check "make again" pool p "$one"
 fields_are "as of the last commit" p "mode needs_check" "rw -"
 check "what was flushed is there" blkio verify $dev 0 2048 "$seed"
 check "writes go on" blkio write $dev 0 8 1 -- verify $dev 0 8 1 -- flush $dev
+remove_pool p
+
+# the superblock alone can't be written, and nobody asks for a commit
+wipe m1 a b
+check "a pool" pool p "$one"
+check "data" blkio write $dev 0 2048 "$seed" -- flush $dev
+emuctl set m1 fail=write fail_range=2048+256
+check_fails "a parameter that can't be noted" "Input/output error" message p set period_ms 500
+fields_are "is the end of writing" p "mode needs_check" "ro needs_check"
+emuctl set m1 fail=none fail_range=0+0
+check_fails "nothing is acknowledged any more" "EIO|EROFS" blkio write $dev 4096 8 1
+remove_pool p
+wipe m1 m2 a b
+check "two areas" pool p "$line"
+events=0
+into events dmt events p
+emuctl set m2 fail=write
+check "a parameter that one of two can't be told" message p set period_ms 500
+matches "it is left out" "$(status p meta)" '^A[SF]$'
+check "an event was raised" wait_for 5 more_events
+emuctl set m2 fail=none
+remove_pool p
+
+# an area that was left out and does not know it; of the other one a superblock can't be read
+wipe m1 m2 a b
+check "two areas" pool p "$line"
+check "data" blkio write $dev 0 2560 1 -- flush $dev
+emuctl set m2 fail=write
+check "one of them misses what is discarded and written anew" blkio discard $dev 0 2560 -- flush $dev -- write $dev 4096 2560 "$seed" -- flush $dev -- write $dev 0 2560 "$seed" -- flush $dev
+remove_pool p
+emuctl set m2 fail=none
+for range in 2048+8 2176+8; do
+	emuctl set m1 fail=read "fail_range=$range"
+	expect_refused "$range: it does not go on in the other's place" "the newer metadata area is damaged" dmsetup create p --table "$line"
+	dmsetup remove p >/dev/null 2>&1
+	check_fails "$range: nor is it repaired from that" "the newer metadata area is damaged" hybridctl repair /dev/emudisk/{m1,m2,a,b}
+	emuctl set m1 fail=none fail_range=0+0
+done
+emuctl set m2 fail=read fail_range=2048+8
+check "one that is known to be stale keeps nobody" pool p "$line"
+emuctl set m2 fail=none fail_range=0+0
+check "all data" blkio verify $dev 0 2560 "$seed" -- verify $dev 4096 2560 "$seed"
+remove_pool p
+
+# two that are equal, and it can't be seen whether one has left the other out
+wipe m1 m2 a b
+check "two areas" pool p "$line"
+check "data" blkio write $dev 0 2560 "$seed" -- flush $dev
+remove_pool p
+# Of the older one: those behind the newer one's, were they not readable, would be of when both were told.
+older=''
+for range in 2048+8 2176+8; do
+	emuctl set m1 fail=read "fail_range=$range"
+	if dmsetup create p --readonly --table "$line" 2>/dev/null; then
+		check "$range: it goes on without, with all data" blkio verify $dev 0 2560 "$seed"
+	else
+		older+=" $range"
+	fi
+	dmsetup remove --retry p >/dev/null 2>&1
+done
+is "one of the two keeps it" "$(wc -w <<<"$older")" 1
+emuctl set m1 fail=read "fail_range=${older# }"
+expect_refused "nobody can tell" "may be the newer one" dmsetup create p --table "$line"
+dmsetup remove p >/dev/null 2>&1
+check_fails "nor can repair" "may be newer" hybridctl repair /dev/emudisk/{m1,m2,a,b}
+check "somebody else may" pool p "${line/\/dev\/emudisk\/m1/-}"
+check "all data" blkio verify $dev 0 2560 "$seed" -- write $dev 2560 8 1 -- flush $dev
+remove_pool p
+emuctl set m1 fail=none fail_range=0+0
+check "it is a stale one from then on" pool p "$line"
+field_is "it is a stale one from then on" p meta SA
+remove_pool p
+
+# the only one that has it all can't be written any more, when the other one would be its mirror
+wipe m1 m2 a b
+check "two areas" pool p "$line"
+check "data" blkio write $dev 0 2560 1 -- flush $dev
+check "one leaves" eval 'message p metadata leave 0 && wait_for 10 status_is p meta SA'
+check "more data" blkio write $dev 0 2560 "$seed" -- flush $dev
+emuctl set m2 fail=write fail_range=2048+256
+message p metadata resync 0
+is_over() { [[ $(status p meta) != *R* ]]; }
+check "it is to be a mirror again" wait_for 10 is_over
+field_is "and is none" p meta SA
+fields_are "as nobody could be told" p "mode needs_check" "ro needs_check"
+emuctl set m2 fail=none fail_range=0+0
+remove_pool p
+check "the next start has both" pool p "$line"
+check "all data" blkio verify $dev 0 2560 "$seed"
 remove_pool p
 
 # what can't be written of the metadata: each part of it alone, then all but the label; repair brings the pool back
