@@ -60,12 +60,42 @@ static int nl_slots_restore(struct nl_nw *f, struct nl_io *io)
 
 /* --- what has no block ------------------------------------------------------------------------ */
 
-static void nl_lost_data(struct nl_nw *f, u32 *map, u32 ppn, const struct nl_rec *rec)
+/*
+ * Has a record that the scan has found taken it away?  The power may go between that and what the
+ * slot forgets for it.
+ */
+static int nl_lost_is_trimmed(struct nl_nw *f, const struct nl_rec *rec, u64 *when)
 {
+	struct nl_trims *t = &f->ftl.trims;
+	u32 chunk = rec->lpn / t->bits, bit = rec->lpn % t->bits;
+	const u8 *bitmap;
+	struct nl_buf *buf;
+	int r;
+
+	if (t->ppn[chunk] == NL_UNMAPPED || t->seq[chunk] < rec->seq)
+		return 0;
+	r = nl_nw_fetch(f, t->ppn[chunk], NL_FOR_RECOVERY, when, &buf, NULL);
+	if (r)
+		return r;
+	if (!buf)
+		return -EIO;
+	bitmap = nl_buf_data(buf);
+	r = !!(bitmap[bit / 8] & 1 << bit % 8);
+	nl_buf_put(buf);
+	return r;
+}
+
+static int nl_lost_data(struct nl_nw *f, u32 *map, u32 ppn, const struct nl_rec *rec, u64 *when)
+{
+	int r = nl_lost_is_trimmed(f, rec, when);
+
+	if (r)
+		return min(r, 0);
 	if (map[rec->lpn] != NL_UNMAPPED)
 		nl_page_dead(&f->ftl, map[rec->lpn]);
 	map[rec->lpn] = ppn;
 	nl_page_live(&f->ftl, ppn);
+	return 0;
 }
 
 /* What a trim record that the scan did not see takes away. */
@@ -113,7 +143,7 @@ static int nl_lost_page(struct nl_nw *f, u32 *map, u32 ppn, u8 type, u64 *when)
 	if (rec.type != type)
 		return 0;
 	if (rec.type == NL_OOB_DATA)
-		nl_lost_data(f, map, ppn, &rec);
+		r = nl_lost_data(f, map, ppn, &rec, when);
 	else if (rec.type == NL_OOB_TRIM && held->buf)
 		r = nl_lost_trim(f, map, ppn, &rec, held->buf, when);
 	return r;

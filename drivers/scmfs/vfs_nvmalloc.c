@@ -57,6 +57,7 @@ struct nvm_area {
 	struct mutex lock;	/* for changes of mapping */
 	struct nvm_mapping __rcu *mapping;
 	struct srcu_struct srcu;
+	struct mutex flushing;	/* who finds a bit cleared waits for who has cleared it */
 	unsigned long *dirty;
 	unsigned long nr_dirty;
 	unsigned int dirty_shift;
@@ -260,6 +261,7 @@ void nvm_flush(struct nvm_area *area)
 {
 	unsigned long piece;
 
+	mutex_lock(&area->flushing);
 	for (piece = 0; area->dirty; piece++) {
 		piece = find_next_bit(area->dirty, area->nr_dirty, piece);
 		if (piece >= area->nr_dirty)
@@ -270,6 +272,7 @@ void nvm_flush(struct nvm_area *area)
 		cond_resched();
 	}
 	scm_fence();
+	mutex_unlock(&area->flushing);
 }
 EXPORT_SYMBOL_GPL(nvm_flush);
 
@@ -556,6 +559,7 @@ static struct nvm_area *nvm_area_alloc(struct file *file, bool write_through)
 	area->file = file;
 	area->write_through = write_through;
 	mutex_init(&area->lock);
+	mutex_init(&area->flushing);
 	INIT_DELAYED_WORK(&area->flush, nvm_flush_work);
 	atomic64_inc(&nvm_areas(area)->nr);
 	return area;

@@ -892,6 +892,52 @@ static void test_lost(void)
 	CHECK(lost > 10, "%u", lost);
 }
 
+/*
+ * The power goes while a trim record is programmed, or right behind it, and the block whose slot has
+ * the page fails in the start that follows: what the page is then, it stays.
+ */
+static u32 cut_behind_trim(u32 round, u32 lpn, u32 cut, u32 fail)
+{
+	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 2, 4, 24, 1 + round % 3);
+	u32 i, lost = 0;
+	struct rig rig;
+
+	rig_init(&rig, &config, 24, round);
+	CHECK(!rig_open(&rig));
+	for (i = 0; i < 24; i++)
+		CHECK(!rig_write(&rig, i, 0));
+	for (i = 0; i < 40 + round % 17; i++)
+		CHECK(!rig_write(&rig, rig_random(&rig, 24), 0));
+	CHECK(!rig_flush(&rig) && !rig_trim(&rig, lpn, 1));
+	nl_flash_cut(&rig.flash, cut, NL_TEAR_NOT);
+	rig_flush(&rig);
+	rig.flash.fail_erase = fail;
+	rig.cut_start = 4;
+	rig_crash(&rig);
+	for (i = 0; i < 2; i++)
+		lost += rig.flash.battery->slot[i].lost;
+	rig.flash.fail_erase = 0;
+	CHECK(!rig_write(&rig, (lpn + 1) % 24, 0) && !rig_flush(&rig));
+	if (!ktap_failing())
+		rig_crash(&rig);
+	rig_destroy(&rig);
+	return lost;
+}
+
+static void test_lost_trim(void)
+{
+	u32 round, cut, fail, lost = 0;
+
+	for (round = 0; round < 400 && !ktap_failing(); round++)
+		for (cut = 1; cut < 7 && !ktap_failing(); cut++)
+			for (fail = 1; fail < 3 && !ktap_failing(); fail++) {
+				lost += cut_behind_trim(round, (round * 7 + cut) % 24, cut, fail);
+				if (ktap_failing())
+					ktap_note("round %u, cut %u, fail %u", round, cut, fail);
+			}
+	CHECK(lost > 10, "%u", lost);
+}
+
 /* A device whose power went, in the middle of GC or not, into an image and out of it. */
 static void test_image(void)
 {
@@ -1400,6 +1446,7 @@ int main(int argc, char **argv)
 	ktap_run("no checkpoint contradicts what the battery keeps", test_stop_fails);
 	ktap_run("names: one plane goes on until its spare blocks are used up", test_spares);
 	ktap_run("what is written after a block was lost is newer", test_lost);
+	ktap_run("nor does what was trimmed come back out of one, and go again", test_lost_trim);
 	ktap_run("an image has what the battery kept", test_image);
 	ktap_run("an image whose sums are right is not believed either", test_forged_image);
 	ktap_run("leveling begins when as much life is gone as is asked for", test_wear_at);
