@@ -266,8 +266,11 @@ int scmfs_getattr(struct scmfs *fs, u64 ino, struct scmfs_attr *attr);
 /* scmfs_setattr - change the fields of @attr that @mask names, all at once [X] */
 int scmfs_setattr(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr, unsigned int mask);
 
-/* scmfs_touch_atime - flushed, not fenced: lasts by this CPU's next fence. Context: may sleep. */
-void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 atime);
+/*
+ * scmfs_touch_atime - flushed, not fenced: lasts by this CPU's next fence. @atime is asked where no
+ * operation sets another one: what it says is not older than what is there. Context: may sleep.
+ */
+void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 (*atime)(void *), void *ctx);
 
 /*
  * scmfs_node_clear - drop what a node has in RAM [X]

@@ -111,7 +111,7 @@ int scmfs_setattr(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr, unsi
 }
 
 /* Under the lock no operation names the word between what is settled and the store. */
-void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 atime)
+void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 (*atime)(void *), void *ctx)
 {
 	struct mutex *lock = &fs->inode_lock[ino % INODE_LOCKS];
 	struct scmfs_inode *inode;
@@ -120,7 +120,7 @@ void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 atime)
 		return;
 	mutex_lock(lock);
 	ek_undo_settle(fs->log);
-	scmfs_write_word(&inode->atime, atime);
+	scmfs_write_word(&inode->atime, atime(ctx));
 	mutex_unlock(lock);
 }
 

@@ -303,6 +303,8 @@ static void sfs_flush_good(struct inode *inode, u64 pos, u64 end)
  */
 static void sfs_clean_bad(struct address_space *mapping, unsigned long index, u64 pos, u64 end)
 {
+	/* Before the mark goes: another fsync that finds none is told as well. */
+	mapping_set_error(mapping, -EIO);
 	xa_lock_irq(&mapping->i_pages);
 	__xa_clear_mark(&mapping->i_pages, index, PAGECACHE_TAG_DIRTY);
 	__xa_clear_mark(&mapping->i_pages, index, PAGECACHE_TAG_TOWRITE);
@@ -310,7 +312,6 @@ static void sfs_clean_bad(struct address_space *mapping, unsigned long index, u6
 	dax_layout_busy_page_range(mapping, pos, end - 1);	/* it waits for the entry's lock */
 	unmap_mapping_range(mapping, pos, end - pos, 0);
 	sfs_flush_good(mapping->host, pos, end);
-	mapping_set_error(mapping, -EIO);
 }
 
 /*

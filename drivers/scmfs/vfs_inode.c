@@ -308,9 +308,14 @@ int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *ia
 	return err;
 }
 
+static s64 sfs_atime(void *inode)
+{
+	return sfs_ns(inode_get_atime((struct inode *)inode));
+}
+
 void sfs_store_atime(struct inode *inode)
 {
-	scmfs_touch_atime(sfs_fs(inode), inode->i_ino, sfs_ns(inode_get_atime(inode)));
+	scmfs_touch_atime(sfs_fs(inode), inode->i_ino, sfs_atime, inode);
 }
 
 /* Where its blocks are, in the device; in reserved memory from the file system's first byte on. */

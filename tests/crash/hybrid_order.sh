@@ -127,12 +127,12 @@ scenario "a FUA write while the commit of its extent is under way, and no flush"
 
 # Nobody asks for anything: the timer's commit flushes what it takes, and says when it has.
 by_itself() {
-	local got
+	local got next=896
 	fresh && message p set commit_ms 20 && write 0 128 1 && get p commits &&
 		wait_for 10 committed_since "${got[0]}" && cut && holds 0 128 1
 }
-# One that was under way may have begun before the write was done; the next has not, and each has something to commit.
-committed_since() { status_above p commits $(($1 + 1)) || { write 1024 8 2 && discard 1024 8; false; }; }
+# One that was under way may have begun before the write was done; the next has not, and each has a new extent to commit.
+committed_since() { status_above p commits $(($1 + 1)) || { write $((next += 128)) 8 2; false; }; }
 scenario "a write that nobody flushes, after commit_ms" by_itself
 
 checkpointed() { fresh && write 0 256 1 && message p checkpoint && cut && holds 0 256 1; }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* mkfs.scmfs: make a file system in persistent memory, or in an image of it. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -110,16 +112,26 @@ static uint64_t use_of(const struct image *im, uint64_t wanted)
 	return wanted < SCMFS_BLOCK_SIZE ? SCMFS_BLOCK_SIZE : wanted & ~(SCMFS_BLOCK_SIZE - 1ULL);
 }
 
-/*
- * A copy of the super block is looked for at the end of all of the memory, where a former file
- * system may have had one.
- */
-static void copy_to_end(const struct image *im, uint64_t size)
+/* A copy of the super block is looked for at the end of all of the memory; NULL: that is @size. */
+static void *behind(const struct image *im, uint64_t size)
 {
 	uint64_t last = (im->size & ~(SCMFS_BLOCK_SIZE - 1ULL)) - SCMFS_BLOCK_SIZE;
 
-	if (last >= size)
-		memcpy(im->base + last, im->base, SCMFS_BLOCK_SIZE);
+	return last >= size ? im->base + last : NULL;
+}
+
+/*
+ * A former file system may have had one there: cut short, this would be mended to be that one, which
+ * it is not any more.
+ */
+static bool forget_former(const struct image *im, uint64_t size)
+{
+	void *end = behind(im, size);
+
+	if (!end)
+		return true;
+	memset(end, 0, SCMFS_BLOCK_SIZE);
+	return !msync(end, SCMFS_BLOCK_SIZE, MS_SYNC);
 }
 
 static int format(const struct image *im, struct args *a)
@@ -131,13 +143,16 @@ static int format(const struct image *im, struct args *a)
 
 	if (!size)
 		return 1;
+	if (!forget_former(im, size))
+		return wrong(strerror(errno), im->path);
 	r = scmfs_format(im->base, size, &a->p);
 	if (!r)		/* opened and closed once it has valid maps, and can be mounted read-only */
 		r = scmfs_open(im->base, size, 0, &fs, NULL, &reason);
 	if (r)
 		return wrong(r == -ENOSPC ? "too small" : "can't be made so", im->path);
 	scmfs_close(fs);
-	copy_to_end(im, size);
+	if (behind(im, size))
+		memcpy(behind(im, size), im->base, SCMFS_BLOCK_SIZE);
 	return 0;
 }
 

@@ -237,8 +237,11 @@ static int check_super(u8 *base, u64 size, struct scmfs_check *check, const char
 	return scmfs_probe(base, size, &super, &damaged, reason);
 }
 
-/* A cut is no fault: recover as opening does. What that can't is for the steps that follow. */
-static void recover(u8 *base, u64 size, struct scmfs_check *check)
+/*
+ * A cut is no fault: recover as opening does. What that can't is for the steps that follow, but for
+ * want of memory: half a transaction would be mended, and the log be replayed over that.
+ */
+static int recover(u8 *base, u64 size, struct scmfs_check *check)
 {
 	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
 	struct scmfs_recovery rec;
@@ -247,11 +250,12 @@ static void recover(u8 *base, u64 size, struct scmfs_check *check)
 	int r;
 
 	if (state->clean)
-		return;
+		return 0;
 	check->recovered = true;
 	r = scmfs_open(base, size, 0, &fs, &rec, &reason);
 	if (!r)
 		scmfs_close(fs);
+	return r == -ENOMEM ? r : 0;
 }
 
 /* Free a log that can't be replayed, and have the maps made anew. */
@@ -395,7 +399,10 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 
 	if (r)
 		return r;
-	recover(base, size, check);
+	*reason = "out of memory";
+	r = recover(base, size, check);
+	if (r)
+		return r;
 	r = begin(&run, base, size, reason);
 	if (r)
 		return r;
