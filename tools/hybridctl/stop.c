@@ -40,7 +40,25 @@ static bool is_passing(const struct dm_dev *dev, unsigned int looks)
 	return true;
 }
 
-static int try(const char *name, struct dm_dev *dev)
+/*
+ * The removal commits, too, but can't fail for it: only the kernel's log would tell.  A volume that
+ * is suspended answers as well.  Of one whose table was never resumed nothing can be lost.  What
+ * was lost earlier and told to who flushed alone, the file system, is told here, too.
+ */
+static bool commits(const char *name)
+{
+	char *why = NULL;
+	int err = dm_message(name, "checkpoint", NULL, &why);
+
+	if (err && err != -EAGAIN)
+		fail("%s: the last commit failed or tells of writes that were lost (%s): what was written last may be lost; the kernel's log says more",
+		     name, why);
+	free(why);
+	return !err || err == -EAGAIN;
+}
+
+/* @lost: a commit failed; it is told once. */
+static int try(const char *name, struct dm_dev *dev, bool *lost)
 {
 	char *why = NULL;
 	int err;
@@ -49,6 +67,8 @@ static int try(const char *name, struct dm_dev *dev)
 		return fail("%s: gone", name);
 	if (dev->open_count)
 		return -EBUSY;
+	if (!*lost)
+		*lost = !commits(name);
 	err = dm_remove(name, &why);
 	if (err && err != -EBUSY)
 		err = fail("%s: %s", name, why);
@@ -60,14 +80,16 @@ static int stop(const char *name)
 {
 	unsigned int looks = 0;
 	struct dm_dev dev;
+	bool lost = false;
 	int err;
 
 	if (need_volume(name) || live_lock(name))
 		return EXIT_FAILED;
-	while ((err = try(name, &dev)) == -EBUSY)
+	while ((err = try(name, &dev, &lost)) == -EBUSY)
 		if (!is_passing(&dev, looks++))
 			return in_use(name, &dev);
-	return err;
+	/* Inactive it is all the same: who has a broken disk must get rid of it. */
+	return err || lost ? EXIT_FAILED : EXIT_OK;
 }
 
 int cmd_stop(int argc, char **argv)
