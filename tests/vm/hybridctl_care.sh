@@ -69,4 +69,42 @@ check_fails "stop: suspended, when it lost some" "p: the last commit failed .*ma
 check "it is inactive all the same" gone
 emuctl set b fail=none
 
+# --- what was left by one that was killed between making a device and its table's being live
+check "another" create
+line=$(dmsetup table p)
+uuid=$(hybridctl list --json | jq -r '.[] | select(.name == "p") | .uuid')
+check "data" blkio write $dev 0 512 "$seed"
+check "stop" hybridctl stop p
+leave() { command dmsetup create "$@" --notable; }
+leave_loaded() { leave "$@" && command dmsetup load "$1" --table "$line"; }
+works() { hybridctl assemble p && blkio verify $dev 0 512 "$seed" && hybridctl stop p; }
+check "a device without a table" leave p -u "EVENKEEL-hybrid-$uuid"
+check "assemble" works
+check "one with a table that was not resumed" leave_loaded p -u "EVENKEEL-hybrid-$uuid"
+check "list: what it holds is not hidden" eval 'hybridctl list | grep "^p .* inactive .*$A $B"'
+check "assemble" works
+check "one of another name" leave_loaded q -u "EVENKEEL-hybrid-$uuid"
+check "assemble --with" eval 'hybridctl assemble --with $A && blkio verify $dev 0 512 "$seed"'
+check_fails "it is gone" "" command dmsetup info q
+check "stop" hybridctl stop p
+check "one that somebody has open" leave_loaded p -u "EVENKEEL-hybrid-$uuid"
+command dmsetup mknodes p
+exec 7<$dev
+check_fails "assemble: not that" "p: .*is open" hybridctl assemble p
+exec 7<&-
+check "assemble: it is closed" works
+check "somebody else's" leave p -u LVM-1
+check_fails "assemble: not that" "p: another device-mapper device has that name" hybridctl assemble p
+check "gone" command dmsetup remove p
+check "one with another target" eval 'leave p && command dmsetup load p --table "0 1000 linear $C 0"'
+check_fails "assemble: not that" "p: another device-mapper device has that name" hybridctl assemble p
+check_fails "create: nor that" "p: .*there already" hybridctl create p $C
+check "gone" command dmsetup remove p
+check "one that create left" eval 'wipe c && leave q && command dmsetup load q --table "0 4096 hybrid 1 $C 0 128 1 $C 16384 0 stripe 0"'
+check "create" hybridctl create q $C
+check "stop" hybridctl stop q
+check "one without a table" leave q
+check "create" hybridctl create q $C --force
+check "stop" hybridctl stop q
+
 done_testing

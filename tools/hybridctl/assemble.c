@@ -15,6 +15,7 @@
 #include "pool.h"
 #include "store_io.h"
 #include "table.h"
+#include "unfinished.h"
 
 /* What the newest superblock says; the rest of the table is in the labels. */
 struct facts {
@@ -138,10 +139,31 @@ static void warn_without(const struct pool *p, const char *missing)
 	     metas ? "the map that is there may be older than the missing one" : "");
 }
 
+static char *dm_uuid(const struct pool *p)
+{
+	char text[UUID_TEXT];
+
+	return xasprintf(DM_UUID_PREFIX "%s", uuid_text(text, p->uuid));
+}
+
+/* Of one who was killed: the name or the uuid would be taken, the devices in use. */
+static int clear_name(const struct pool *p)
+{
+	char *uuid = dm_uuid(p);
+	int there, err = unfinished_remove(p->name, uuid);
+
+	free(uuid);
+	if (err)
+		return err;
+	there = dm_lookup(p->name, NULL);
+	if (there > 0)
+		return fail("%s: another device-mapper device has that name", p->name);
+	return there ? fail("%s: %s", p->name, strerror(-there)) : EXIT_OK;
+}
+
 static int judge(const struct pool *p)
 {
 	char *missing = pool_missing(p);
-	int there;
 
 	if (missing && degraded && can_do_without(p)) {
 		warn_without(p, missing);
@@ -158,10 +180,7 @@ static int judge(const struct pool *p)
 		return EXIT_FAILED;
 	if (!good_label_name(p->name))
 		return EXIT_FAILED;
-	there = dm_lookup(p->name, NULL);
-	if (there > 0)
-		return fail("%s: another device-mapper device has that name", p->name);
-	return there ? fail("%s: %s", p->name, strerror(-there)) : EXIT_OK;
+	return clear_name(p);
 }
 
 /* Values of a list "shares 60,30,10" in a policy's text; 0: there is none. */
@@ -217,7 +236,7 @@ static void settle(void)
 /* With its lock. */
 static int activate_locked(const struct pool *p)
 {
-	char text[UUID_TEXT], *uuid, *params, *why = NULL;
+	char *uuid, *params, *why = NULL;
 	struct facts facts = { 0 };
 	int err;
 
@@ -225,7 +244,7 @@ static int activate_locked(const struct pool *p)
 		return EXIT_FAILED;
 	err = read_facts(p, &facts);
 	if (!err) {
-		uuid = xasprintf(DM_UUID_PREFIX "%s", uuid_text(text, p->uuid));
+		uuid = dm_uuid(p);
 		params = make_params(p, facts.policy);
 		if (dm_create(p->name, uuid, facts.sectors, params, &why))
 			err = refused(p, facts.policy, why);

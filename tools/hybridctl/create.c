@@ -21,6 +21,7 @@
 #include "msg.h"
 #include "pool.h"
 #include "table.h"
+#include "unfinished.h"
 #include "units.h"
 
 #define DEFAULT_POLICY	"wardrop"
@@ -203,7 +204,7 @@ static int judge(struct create *c)
 
 	if (!good_name(c->name))
 		return EXIT_FAILED;
-	if (need_dm())
+	if (need_dm() || unfinished_remove(c->name, NULL))
 		return EXIT_FAILED;
 	there = dm_lookup(c->name, NULL);
 	if (there)

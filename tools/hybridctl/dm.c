@@ -31,6 +31,8 @@ static void keep_complaint(int level, const char *file, int line, int dm_errno,
 	va_end(ap);
 }
 
+#define UUID_ROOM	130	/* device-mapper's own limit, and a zero */
+
 static struct dm_task *task_for(int type, const char *name)
 {
 	struct dm_task *task;
@@ -102,10 +104,12 @@ int dm_reachable(void)
 	return err;
 }
 
-int dm_lookup(const char *name, struct dm_dev *dev)
+/* @uuid has room for one. */
+static int look_up(const char *name, struct dm_dev *dev, char *uuid)
 {
 	struct dm_task *task = task_for(DM_DEVICE_INFO, name);
 	struct dm_info info;
+	const char *text;
 	int ret;
 
 	if (!task)
@@ -122,10 +126,48 @@ int dm_lookup(const char *name, struct dm_dev *dev)
 			*dev = (struct dm_dev){
 				.major = info.major, .minor = info.minor,
 				.open_count = info.open_count, .suspended = info.suspended,
+				.live = info.live_table, .loaded = info.inactive_table,
 			};
+		text = ret && uuid ? dm_task_get_uuid(task) : NULL;
+		if (uuid)
+			snprintf(uuid, UUID_ROOM, "%s", text ? text : "");
 	}
 	dm_task_destroy(task);
 	return ret;
+}
+
+int dm_lookup(const char *name, struct dm_dev *dev)
+{
+	return look_up(name, dev, NULL);
+}
+
+/* Is the table that was loaded, and not resumed, one hybrid target? */
+static bool has_loaded_hybrid(const char *name)
+{
+	struct dm_task *task = task_for(DM_DEVICE_TABLE, name);
+	char *target = NULL, *params = NULL;
+	uint64_t start, length;
+	bool is = false;
+
+	if (task && dm_task_query_inactive_table(task) && dm_task_no_flush(task) &&
+	    dm_task_run(task))
+		is = !dm_get_next_target(task, NULL, &start, &length, &target, &params) &&
+		     target && !strcmp(target, DM_TARGET);
+	if (task)
+		dm_task_destroy(task);
+	return is;
+}
+
+bool dm_is_unfinished(const char *name, const char *uuid)
+{
+	char its[UUID_ROOM];
+	struct dm_dev dev;
+
+	if (look_up(name, &dev, its) <= 0 || dev.live)
+		return false;
+	if (uuid ? strcmp(its, uuid) : *its && strncmp(its, DM_UUID_PREFIX, strlen(DM_UUID_PREFIX)))
+		return false;
+	return !dev.loaded || has_loaded_hybrid(name);
 }
 
 /* A path is "MAJOR:MINOR", what has become of it, and how often it failed: "8:16 A 0". */
@@ -212,21 +254,35 @@ int dm_get_table(const char *name, char **params, uint64_t *sectors)
 	return get_params(DM_DEVICE_TABLE, name, params, sectors);
 }
 
-static void add_hybrid(const char *name, struct dm_dev **devs, unsigned int *nr)
+static bool is_hybrid(const char *name)
 {
-	struct dm_dev dev;
 	uint64_t sectors;
 	char *params;
 
-	if (dm_lookup(name, &dev) <= 0 || dm_get_table(name, &params, &sectors))
-		return;
+	if (dm_get_table(name, &params, &sectors))
+		return false;
 	free(params);
+	return true;
+}
+
+static bool is_unfinished(const char *name)
+{
+	return dm_is_unfinished(name, NULL);
+}
+
+static void add(const char *name, bool (*is)(const char *name), struct dm_dev **devs,
+		unsigned int *nr)
+{
+	struct dm_dev dev;
+
+	if (dm_lookup(name, &dev) <= 0 || !is(name))
+		return;
 	dev.name = xstrdup(name);
 	*devs = xrealloc(*devs, (*nr + 1) * sizeof(**devs));
 	(*devs)[(*nr)++] = dev;
 }
 
-int dm_list_hybrid(struct dm_dev **devs, unsigned int *nr)
+static int list(bool (*is)(const char *name), struct dm_dev **devs, unsigned int *nr)
 {
 	struct dm_task *task = task_for(DM_DEVICE_LIST, NULL);
 	struct dm_names *names;
@@ -244,7 +300,7 @@ int dm_list_hybrid(struct dm_dev **devs, unsigned int *nr)
 	if (!names || !names->dev)
 		goto out;
 	for (;;) {
-		add_hybrid(names->name, devs, nr);
+		add(names->name, is, devs, nr);
 		if (!names->next)
 			break;
 		names = (struct dm_names *)((char *)names + names->next);
@@ -252,6 +308,16 @@ int dm_list_hybrid(struct dm_dev **devs, unsigned int *nr)
 out:
 	dm_task_destroy(task);
 	return err;
+}
+
+int dm_list_hybrid(struct dm_dev **devs, unsigned int *nr)
+{
+	return list(is_hybrid, devs, nr);
+}
+
+int dm_list_unfinished(struct dm_dev **devs, unsigned int *nr)
+{
+	return list(is_unfinished, devs, nr);
 }
 
 void dm_free_list(struct dm_dev *devs, unsigned int nr)

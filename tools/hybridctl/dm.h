@@ -17,16 +17,24 @@ struct dm_dev {
 	unsigned int major, minor;
 	unsigned int open_count;
 	bool suspended;
+	bool live, loaded;	/* has a table; has one that was not resumed (yet) */
 };
 
 /* The devices whose live table is one hybrid target; free with dm_free_list(). */
 int dm_list_hybrid(struct dm_dev **devs, unsigned int *nr);
+/*
+ * Those that were to become one, and have no live table: their making goes on just now, or was cut
+ * short.  They have the uuid of a volume or none, and no other target is loaded.
+ */
+int dm_list_unfinished(struct dm_dev **devs, unsigned int *nr);
 void dm_free_list(struct dm_dev *devs, unsigned int nr);
 
 /* Can device-mapper be talked to at all?  0 or -errno. */
 int dm_reachable(void);
 /* 1: there, 0: not, -errno.  @dev may be NULL; its name is not set. */
 int dm_lookup(const char *name, struct dm_dev *dev);
+/* Is the device one of dm_list_unfinished()'s?  @uuid: has it this one; NULL: whichever. */
+bool dm_is_unfinished(const char *name, const char *uuid);
 
 /* False: it is multipath's, and all its paths have failed; its requests may be queued for ever. */
 bool dm_has_path(dev_t rdev);

@@ -316,6 +316,8 @@ struct scan {
 	struct pools *pools;
 	struct dm_dev *live;
 	unsigned int nr_live;
+	struct dm_dev *unfinished;	/* what they hold is nobody's yet */
+	unsigned int nr_unfinished;
 	dev_t with;		/* asked for by the event of this one; or 0 */
 	bool owned;		/* parts of other devices count, too */
 	unsigned int looks;	/* left, at devices that are locked or stalled: all together */
@@ -430,6 +432,9 @@ static void scan_device(void *ctx, dev_t rdev)
 	for (i = 0; i < scan->nr_live; i++)
 		if (live_dev(scan, i) == rdev)
 			return;
+	for (i = 0; i < scan->nr_unfinished; i++)
+		if (makedev(scan->unfinished[i].major, scan->unfinished[i].minor) == rdev)
+			return;
 	/* It may turn out to be a path, or a leg. Its own event looks for its pool again. */
 	if (scan->with && rdev != scan->with && udev_db_is_to_come(rdev))
 		return;
@@ -502,10 +507,16 @@ static int scan_all(struct scan *scan)
 	err = dm_list_hybrid(&scan->live, &scan->nr_live);
 	if (err)
 		return err;
+	err = dm_list_unfinished(&scan->unfinished, &scan->nr_unfinished);
+	if (err) {
+		dm_free_list(scan->live, scan->nr_live);
+		return err;
+	}
 	bdev_for_each(scan_device, scan);
 	for (i = 0; i < scan->nr_live; i++)
 		mark_active(pools, scan->live[i].name);
 	dm_free_list(scan->live, scan->nr_live);
+	dm_free_list(scan->unfinished, scan->nr_unfinished);
 	free(scan->passed);
 	for (i = 0; i < pools->nr; i++)
 		if (!pools->pool[i].active)
