@@ -107,4 +107,30 @@ check "one without a table" leave q
 check "create" hybridctl create q $C --force
 check "stop" hybridctl stop q
 
+# --- a device that was given to something else since, with the label's copy as it was
+claimed() { hybridctl identify --udev $B; }
+check "it is claimed" claimed
+cp $B /tmp/b.kept
+check "swap space" mkswap $B
+check "people are told" eval 'hybridctl identify $B | grep "member 1 .*label overwritten: a swap signature is there"'
+check_fails "udev is not" "^$" claimed
+check_fails "repair: not without being told to" "something else" hybridctl repair $M $A $B
+check_fails "nor now" "^$" claimed
+check "repair --force" hybridctl repair --force $M $A $B
+check "it is ours again" claimed
+check "with what it has left" hybridctl check $M $A $B
+dd if=/tmp/b.kept of=$B bs=1M oflag=direct status=none
+check "a partition table" eval "printf '\0\0\2\0\203\0\2\0\0\10\0\0\0\40\0\0' | dd of=$B bs=1 seek=446 conv=notrunc status=none &&
+	printf '\125\252' | dd of=$B bs=1 seek=510 conv=notrunc,fsync status=none"
+check "people are told" eval 'hybridctl identify $B | grep "label overwritten: a dos partition table is there"'
+check_fails "udev is not" "^$" claimed
+dd if=/tmp/b.kept of=$B bs=1M oflag=direct status=none
+check "nothing but zeroes" blkio zero $B 0 8
+check "it is claimed" claimed
+check "something that nobody knows" blkio write $B 0 8 "$seed"
+check "it is claimed" claimed
+check "people are told" eval 'hybridctl identify $B | grep "label damaged"'
+dd if=/tmp/b.kept of=$B bs=1M oflag=direct status=none
+check "all is well" works
+
 done_testing

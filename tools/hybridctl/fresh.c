@@ -75,7 +75,7 @@ static int check_signature(const struct fresh *how, const char *path)
 		return fail("%s: can't be probed for signatures: %s", path, strerror(-ret));
 	if (!ret)
 		return EXIT_OK;
-	fail("%s: has %s %s (use --force)", path, strchr("aeioux", *what) ? "an" : "a", what);
+	fail("%s: has %s %s (use --force)", path, signature_article(what), what);
 	free(what);
 	return EXIT_FAILED;
 }

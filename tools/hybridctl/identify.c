@@ -11,6 +11,7 @@
 #include "msg.h"
 #include "owner.h"
 #include "quote.h"
+#include "signature.h"
 
 static const char *name_of(const struct ek_label_info *info, char name[EK_NAME_SIZE])
 {
@@ -40,17 +41,29 @@ static void print_udev(const struct ek_label_info *info, const char *was)
 	puts("ID_FS_USAGE=raid\nID_FS_TYPE=evenkeel_member");
 }
 
-static void print_area(const struct bdev *dev, const struct area *a)
+/* @since: what has taken the place of the label at the device's start; NULL: nothing. */
+static void print_label(const struct area *a, const char *since)
+{
+	if (a->head_err && since && !a->info.area_start)
+		printf(", label overwritten: %s %s is there now", signature_article(since), since);
+	else if (a->head_err)
+		fputs(", label damaged", stdout);
+	else if (a->copy_err)
+		fputs(", label's copy damaged", stdout);
+	putchar('\n');
+}
+
+static void print_area(const struct bdev *dev, const struct area *a, const char *since)
 {
 	char name[EK_NAME_SIZE], uuid[UUID_TEXT], text[AREA_TEXT];
 	bool meta = a->info.role == EK_ROLE_META;
 
-	printf("%s: %s of %u, volume %s, uuid %s, sectors %llu to %llu%s\n", dev->path,
+	printf("%s: %s of %u, volume %s, uuid %s, sectors %llu to %llu", dev->path,
 	       area_text(text, a->info.role, a->info.index),
 	       meta ? a->info.nr_meta : a->info.nr_members, name_of(&a->info, name),
 	       uuid_text(uuid, a->info.pool_uuid), (unsigned long long)a->info.area_start,
-	       (unsigned long long)(a->info.area_start + a->info.area_sectors - 1),
-	       a->head_err ? ", label damaged" : a->copy_err ? ", label's copy damaged" : "");
+	       (unsigned long long)(a->info.area_start + a->info.area_sectors - 1));
+	print_label(a, since);
 }
 
 static bool is_owned(const struct bdev *dev, const struct area *area, int nr)
@@ -70,26 +83,48 @@ static int stays_known(const char *was)
 	return EXIT_OK;
 }
 
+static void print_areas(const struct bdev *dev, const struct area *area, int nr)
+{
+	char *since = owner_since(dev, area, nr);
+	int i;
+
+	for (i = 0; i < nr; i++)
+		print_area(dev, &area[i], since);
+	free(since);
+}
+
+/*
+ * Somebody has given the device to something else since: what libblkid says of it is to stand.  A
+ * label that is only damaged keeps it ours: it can be mended.
+ */
+static bool is_taken(const struct bdev *dev, const struct area *area, int nr)
+{
+	char *since = owner_since(dev, area, nr);
+	bool is = since;
+
+	free(since);
+	return is;
+}
+
 static int identify(const struct bdev *dev, bool udev, const char *was)
 {
 	bool stalled = udev && dev->rdev && bdev_stalled(dev->rdev);
 	struct area area[AREA_MAX];
-	int head_err, i, nr = stalled ? -EBUSY : area_find(dev, area, &head_err);
+	int head_err, nr = stalled ? -EBUSY : area_find(dev, area, &head_err);
 
 	if (nr < 0 && udev && *was)
 		return stays_known(was);
 	if (nr < 0)
 		return fail("%s: %s", dev->path, strerror(-nr));
 	/* Nearly all devices are none of ours; what is another device's is seen on top of that. */
-	if (udev && (!nr || is_owned(dev, area, nr)))
+	if (udev && (!nr || is_owned(dev, area, nr) || is_taken(dev, area, nr)))
 		return EXIT_FAILED;
 	if (!nr)
 		return fail("%s: no label of a hybrid volume", dev->path);
 	if (udev)
 		print_udev(&area[0].info, was);
 	else
-		for (i = 0; i < nr; i++)
-			print_area(dev, &area[i]);
+		print_areas(dev, area, nr);
 	return EXIT_OK;
 }
 

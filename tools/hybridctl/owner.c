@@ -16,6 +16,7 @@
 
 #include "msg.h"
 #include "owner.h"
+#include "signature.h"
 #include "udev_db.h"
 
 static bool is_data(uint64_t offset, const struct area *area, int nr)
@@ -75,5 +76,30 @@ char *owner_of(const struct bdev *dev, const struct area *area, int nr)
 	what = pr && !blkid_probe_set_device(pr, fd, 0, 0) ? find(pr, area, nr) : NULL;
 	blkid_free_probe(pr);
 	close(fd);
+	return what;
+}
+
+struct areas {
+	const struct area *area;
+	int nr;
+};
+
+static bool lies_in_data(const void *ctx, uint64_t offset)
+{
+	const struct areas *areas = ctx;
+
+	return is_data(offset, areas->area, areas->nr);
+}
+
+char *owner_since(const struct bdev *dev, const struct area *area, int nr)
+{
+	const struct areas areas = { area, nr };
+	char *what = NULL;
+
+	/* Where a good label is nothing else can be. */
+	while (nr && (area[nr - 1].info.area_start || !area[nr - 1].head_err))
+		nr--;
+	if (!nr || signature_find_but(dev->path, lies_in_data, &areas, &what) <= 0)
+		return NULL;
 	return what;
 }

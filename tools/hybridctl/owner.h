@@ -15,4 +15,10 @@
  */
 char *owner_of(const struct bdev *dev, const struct area *area, int nr);
 
+/*
+ * What somebody has put where the label at the start of @dev was, of whose areas the copies are
+ * there still: "ext4 signature"; NULL: nothing that libblkid knows; free().
+ */
+char *owner_since(const struct bdev *dev, const struct area *area, int nr);
+
 #endif

@@ -5,10 +5,18 @@
 #ifndef HYBRIDCTL_SIGNATURE_H
 #define HYBRIDCTL_SIGNATURE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /*
  * 1 with @what set ("ext4 signature", "gpt partition table"; free() it), 0: none
  * found, -errno.
  */
 int signature_find(const char *path, char **what);
+/* Likewise, but for one that begins at a byte that @skip says means nothing. */
+int signature_find_but(const char *path, bool (*skip)(const void *ctx, uint64_t offset),
+		       const void *ctx, char **what);
+/* "a" or "an", as @what of these needs it. */
+const char *signature_article(const char *what);
 
 #endif

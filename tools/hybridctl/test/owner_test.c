@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Signatures of what a labelled device is a part of, and what only looks like one. */
 #include <endian.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,45 @@ static void expect(const char *what, uint64_t size, uint32_t role, uint64_t star
 	bdev_close(&dev);
 }
 
+static void put_swap(uint64_t offset)
+{
+	static const uint8_t version[] = { 1, 0, 0, 0, 255 };
+
+	put(offset + 1024, version, sizeof(version));
+	put(offset + 4086, "SWAPSPACE2", 10);
+}
+
+/* One partition. */
+static void put_table(uint64_t offset)
+{
+	static const uint8_t entry[] = { 0, 0, 2, 0, 131, 0, 2, 0, 0, 8, 0, 0, 0, 32, 0, 0 };
+
+	put(offset + 446, entry, sizeof(entry));
+	put(offset + 510, "\125\252", 2);
+}
+
+/* The label at the start, or at @start, is as @head_err says, its copy is good. */
+static void expect_since(const char *what, uint64_t start, int head_err, void (*place)(uint64_t),
+			 uint64_t offset, const char *type)
+{
+	struct area area = { .info = { .role = EK_ROLE_MEMBER, .area_start = start,
+				       .extent_sectors = EK_MIN_EXTENT_SECTORS,
+				       .area_sectors = AREA - start }, .head_err = head_err };
+	struct bdev dev;
+	char *since;
+
+	if (truncate(path, 0) || truncate(path, SIZE))
+		ktap_ok(false, "truncate");
+	place(offset);
+	if (!ktap_ok(!bdev_open(&dev, path, BDEV_FILES), "%s: open", what))
+		return;
+	since = owner_since(&dev, &area, 1);
+	ktap_ok(type ? since && !strcmp(since, type) : !since, "%s: %s", what,
+		since ? since : "nothing");
+	free(since);
+	bdev_close(&dev);
+}
+
 static void put_nothing(uint64_t offset)
 {
 }
@@ -87,6 +127,16 @@ int main(void)
 	       MD_0_90(SIZE), NULL);
 	expect("nothing of a volume's is there", SIZE, EK_ROLE_META, 0, AREA, put_md,
 	       MD_0_90(SIZE), "linux_raid_member");
+	expect_since("since: swap", 0, -EINVAL, put_swap, 0, "swap signature");
+	expect_since("since: a partition table", 0, -EUCLEAN, put_table, 0, "dos partition table");
+	expect_since("since: a raid's, at the end", 0, -EINVAL, put_isw, ISW(SIZE),
+		     "isw_raid_member signature");
+	expect_since("since: damaged", 0, -EUCLEAN, put_nothing, 0, NULL);
+	expect_since("since: zeroed", 0, -ENODATA, put_nothing, 0, NULL);
+	expect_since("since: the label is good", 0, 0, put_swap, 0, NULL);
+	expect_since("since: of another area", 2048, -EINVAL, put_swap, 0, NULL);
+	/* A guest may write that, and the label be damaged for another reason. */
+	expect_since("since: in the volume's data", 0, -EINVAL, put_md, MD_0_90(SIZE), NULL);
 	unlink(path);
 	return ktap_end();
 }
