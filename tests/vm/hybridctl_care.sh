@@ -133,4 +133,40 @@ check "people are told" eval 'hybridctl identify $B | grep "label damaged"'
 dd if=/tmp/b.kept of=$B bs=1M oflag=direct status=none
 check "all is well" works
 
+# --- a path that becomes another device's while a command is at work
+needs dm-delay
+delay() { echo "0 $(sectors $B) delay $B 0 0 $B 0 $1"; }
+at_work() { # what it writes is held, as nothing else is for so long
+	local where _
+	for _ in 1 2 3 4 5; do
+		read -r where <"/proc/$second/wchan"
+		[[ $where == *submit_bio_wait* ]] || return
+		nap 0.05
+	done
+}
+on_its_way() { # COMMAND...: while it writes its first block the path changes
+	wipe b
+	blkio write $B 0 256 "$seed"
+	dmsetup create slow --table "$(delay 100000)" || return
+	ln -sf /dev/mapper/slow /tmp/path
+	hybridctl "$@" >/tmp/second 2>&1 & second=$!
+	wait_for 20 at_work && ln -sfn $C /tmp/path
+	dmsetup load slow --table "$(delay 0)" && dmsetup suspend slow && dmsetup resume slow
+	wait $second
+	is "$1 fails" $? 1
+	matches "and says why" "$(</tmp/second)" "$1: /tmp/path: .*is another device by now"
+	is "nothing was written to the other" "$(blkio digest $C 0 49152)" "$before"
+	wait_for 10 dmsetup remove slow
+}
+mkfs.ext4 -q -F -E nodiscard $C || die "mkfs"
+before=$(blkio digest $C 0 49152)
+wipe a m
+on_its_way create p /tmp/path $A --force
+wipe a m
+check "a volume" hybridctl create p $A --metadata $M --extent 64K --size 8M
+on_its_way add p /tmp/path --force
+on_its_way metadata p move 0 /tmp/path --force
+field_is "it goes on" p mode rw
+check "stop" hybridctl stop p
+
 done_testing

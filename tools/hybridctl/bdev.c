@@ -22,6 +22,15 @@ static bool is_locked(const struct bdev *dev)
 	       !bdev_has_holders(dev->rdev);
 }
 
+void bdev_close(struct bdev *dev)
+{
+	if (dev->path && dev->fd >= 0)
+		close(dev->fd);
+	free(dev->path);
+	memset(dev, 0, sizeof(*dev));
+	dev->fd = -1;
+}
+
 int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 {
 	int mode = (flags & BDEV_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC;
@@ -43,6 +52,14 @@ int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 	dev->fd = open(path, mode);
 	if (dev->fd < 0)
 		return -errno;
+	/* The path may have become another's since. */
+	if (fstat(dev->fd, &st) || S_ISREG(st.st_mode) != dev->file) {
+		close(dev->fd);
+		dev->fd = -1;
+		return -EREMCHG;
+	}
+	if (!dev->file)
+		dev->rdev = st.st_rdev;
 	if (flags & BDEV_LOOK && !dev->file && is_locked(dev)) {
 		close(dev->fd);
 		dev->fd = -1;
@@ -60,13 +77,19 @@ int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 	return 0;
 }
 
-void bdev_close(struct bdev *dev)
+int bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags)
 {
-	if (dev->path && dev->fd >= 0)
-		close(dev->fd);
-	free(dev->path);
-	memset(dev, 0, sizeof(*dev));
-	dev->fd = -1;
+	int err = bdev_open(dev, path, flags);
+
+	if (err || dev->rdev == rdev)
+		return err;
+	bdev_close(dev);
+	return -EREMCHG;
+}
+
+const char *bdev_error(int err)
+{
+	return err == -EREMCHG ? "is another device by now" : strerror(-err);
 }
 
 int bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len)

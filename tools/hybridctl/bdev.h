@@ -32,6 +32,10 @@ struct bdev {
 
 /* 0; -ENOTBLK: neither block device nor (with BDEV_FILES) file; -errno of open. */
 int bdev_open(struct bdev *dev, const char *path, unsigned int flags);
+/* Likewise, but only if it is the device that was judged by that path before, else -EREMCHG. */
+int bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags);
+/* What bdev_open() and bdev_open_same() return, for people. */
+const char *bdev_error(int err);
 void bdev_close(struct bdev *dev);
 
 /*

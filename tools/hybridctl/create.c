@@ -149,8 +149,8 @@ static int judge_device(struct create *c, unsigned int i)
 	if (fresh_open(&c->dev[i], path, &how))
 		return EXIT_FAILED;
 	c->nr_devs = i + 1;
-	c->rdev[i] = st.st_rdev;
-	c->numbers[i] = xasprintf("%u:%u", major(st.st_rdev), minor(st.st_rdev));
+	c->rdev[i] = c->dev[i].rdev;
+	c->numbers[i] = xasprintf("%u:%u", major(c->rdev[i]), minor(c->rdev[i]));
 	return EXIT_OK;
 }
 
@@ -170,6 +170,12 @@ static int judge_devices(struct create *c)
 	return EXIT_OK;
 }
 
+/* Of the devices: which metadata area @i is on. */
+static unsigned int meta_dev(const struct create *c, unsigned int i)
+{
+	return c->layout.carve ? i : c->layout.nr_members + i;
+}
+
 static int make_table(struct create *c)
 {
 	const struct layout *l = &c->layout;
@@ -184,7 +190,7 @@ static int make_table(struct create *c)
 		return usage_error("--set %s: must be key=value", bad);
 	t.policy = policy;
 	for (i = 0; i < l->nr_meta; i++)
-		t.meta[i].dev = c->numbers[l->carve ? i : l->nr_members + i];
+		t.meta[i].dev = c->numbers[meta_dev(c, i)];
 	for (i = 0; i < l->nr_members; i++)
 		t.dev[i] = (struct table_area){ c->numbers[i], l->start[i] };
 	c->params = table_build(&t);
@@ -228,10 +234,11 @@ static int wipe_all(const struct create *c, struct wipe *w)
 	int err = 0;
 
 	for (i = 0; i < l->nr_meta && !err; i++)
-		err = fresh_wipe(w, l->meta_path[i], 0, l->meta_sectors[i], FRESH_META_HEAD);
+		err = fresh_wipe(w, l->meta_path[i], c->rdev[meta_dev(c, i)], 0,
+				 l->meta_sectors[i], FRESH_META_HEAD);
 	for (i = 0; i < l->nr_members && !err; i++)
-		err = fresh_wipe(w, l->path[i], l->start[i], l->dev_sectors[i] - l->start[i],
-				 FRESH_MEMBER_HEAD);
+		err = fresh_wipe(w, l->path[i], c->rdev[i], l->start[i],
+				 l->dev_sectors[i] - l->start[i], FRESH_MEMBER_HEAD);
 	return err;
 }
 
@@ -249,9 +256,10 @@ static int claim_devices(struct create *c)
 	int err = 0;
 
 	for (i = 0; i < c->nr_devs && !err; i++) {
-		err = bdev_open(&c->dev[i], path_of(c, i), BDEV_WRITE | BDEV_EXCL);
+		err = bdev_open_same(&c->dev[i], path_of(c, i), c->rdev[i],
+				     BDEV_WRITE | BDEV_EXCL);
 		if (err)
-			fail("%s: %s", path_of(c, i), strerror(-err));
+			fail("%s: %s", path_of(c, i), bdev_error(err));
 	}
 	if (err)
 		close_devices(c);
@@ -371,7 +379,7 @@ static void name_by_pool(const struct create *c)
 	struct bdev dev;
 	int err, nr = -ENOENT;
 
-	err = bdev_open(&dev, c->layout.meta_path[0], 0);
+	err = bdev_open_same(&dev, c->layout.meta_path[0], c->rdev[meta_dev(c, 0)], 0);
 	if (!err) {
 		nr = area_find(&dev, area, &err);
 		bdev_close(&dev);

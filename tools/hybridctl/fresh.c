@@ -53,7 +53,7 @@ static int check_ours(const struct fresh *how, const struct bdev *dev)
 		return fail("%s: can't be read: %s", dev->path, strerror(-nr));
 	if (how->force)
 		return EXIT_OK;
-	if (nr && !how->leftover)
+	if (nr && how->leftover != dev->rdev)
 		return fail("%s: belongs to the hybrid volume %s, pool %s (use --force)", dev->path,
 			    name_clean(area[0].info.name),
 			    uuid_text(uuid, area[0].info.pool_uuid));
@@ -63,14 +63,18 @@ static int check_ours(const struct fresh *how, const struct bdev *dev)
 	return EXIT_OK;
 }
 
-static int check_signature(const struct fresh *how, const char *path)
+static int check_signature(const struct fresh *how, const struct bdev *dev)
 {
-	char *what = NULL;
+	const char *path = dev->path;
+	char *what = NULL, *self;
 	int ret;
 
 	if (how->force)
 		return EXIT_OK;
-	ret = signature_find(path, &what);
+	/* Opened anew, not for direct I/O, but not by a path that may be another's by now. */
+	self = xasprintf("/proc/self/fd/%d", dev->fd);
+	ret = signature_find(self, &what);
+	free(self);
 	if (ret < 0)
 		return fail("%s: can't be probed for signatures: %s", path, strerror(-ret));
 	if (!ret)
@@ -86,7 +90,7 @@ static int judge(const struct bdev *dev, const struct fresh *how)
 		return EXIT_FAILED;
 	if (dev->sectors < FRESH_MEMBER_HEAD / SECTOR_SIZE)
 		return fail("%s: too small", dev->path);
-	return check_ours(how, dev) ? EXIT_FAILED : check_signature(how, dev->path);
+	return check_ours(how, dev) ? EXIT_FAILED : check_signature(how, dev);
 }
 
 int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
@@ -101,18 +105,19 @@ int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
 	/* A write to it would wait for one that the volume can't end before it. */
 	if (how->volume && bdev_lies_on(st.st_rdev, how->volume))
 		return fail("%s: lies on the volume itself", path);
-	err = bdev_open(dev, path, BDEV_WRITE | BDEV_EXCL);
+	err = bdev_open_same(dev, path, st.st_rdev, BDEV_WRITE | BDEV_EXCL);
 	if (err == -EBUSY)
 		return fresh_in_use(path, st.st_rdev);
 	if (err)
-		return fail("%s: %s", path, strerror(-err));
+		return fail("%s: %s", path, bdev_error(err));
 	err = judge(dev, how);
 	if (err)
 		bdev_close(dev);
 	return err;
 }
 
-int fresh_wipe(struct wipe *w, const char *path, uint64_t start, uint64_t sectors, uint64_t head)
+int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uint64_t sectors,
+	       uint64_t head)
 {
 	uint64_t bytes = sectors * SECTOR_SIZE / EK_BLOCK_SIZE * EK_BLOCK_SIZE;
 	uint64_t tail = bytes < AREA_TAIL ? bytes : AREA_TAIL;
@@ -121,10 +126,10 @@ int fresh_wipe(struct wipe *w, const char *path, uint64_t start, uint64_t sector
 	if (head > bytes)
 		head = bytes;
 	start *= SECTOR_SIZE;
-	err = wipe_range(w, path, start, head);
+	err = wipe_range(w, path, rdev, start, head);
 	if (!err)
-		err = wipe_range(w, path, start + bytes - tail, tail);
+		err = wipe_range(w, path, rdev, start + bytes - tail, tail);
 	if (err)
-		fail("%s: can't be wiped: %s", path, strerror(-err));
+		fail("%s: can't be wiped: %s", path, bdev_error(err));
 	return err;
 }

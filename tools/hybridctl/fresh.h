@@ -14,7 +14,7 @@
 struct fresh {
 	bool force;		/* whatever is on it */
 	bool volatile_ok;	/* RAM disks, too */
-	bool leftover;		/* a label of ours on it is nobody's member */
+	dev_t leftover;		/* a label of ours on this one is nobody's member; 0: on none */
 	dev_t volume;		/* that it is for, which it must not lie on; 0: there is none yet */
 };
 
@@ -22,7 +22,11 @@ struct fresh {
 int fresh_open(struct bdev *dev, const char *path, const struct fresh *how);
 /* Print that @path is in use, and by whom; EXIT_FAILED. */
 int fresh_in_use(const char *path, dev_t rdev);
-/* Zero the first @head bytes of an area and what others keep at its end; 0 or -errno, printed. */
-int fresh_wipe(struct wipe *w, const char *path, uint64_t start, uint64_t sectors, uint64_t head);
+/*
+ * Zero the first @head bytes of an area and what others keep at its end, on the device that had
+ * that path when it was judged; 0 or -errno, printed.
+ */
+int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uint64_t sectors,
+	       uint64_t head);
 
 #endif

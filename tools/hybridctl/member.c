@@ -54,23 +54,25 @@ int member_vacant(const struct live *l)
  * is in use is nobody's leftover, and is not read: if it is being discarded, who reads it waits
  * until that is done.
  */
-bool member_is_leftover(const struct live *l, const char *path)
+dev_t member_leftover(const struct live *l, const char *path)
 {
 	struct area area[AREA_MAX];
 	struct ek_super sb;
 	struct bdev dev;
 	int nr, err;
+	dev_t rdev;
 	bool is;
 
 	if (bdev_open(&dev, path, BDEV_EXCL))
-		return false;
+		return 0;
+	rdev = dev.rdev;
 	nr = area_find(&dev, area, &err);
 	is = nr > 0 && !live_uses(l, dev.rdev) && !live_super(l, &sb);
 	while (is && nr--)
 		is = (!area[nr].head_err || area[nr].head_err == -ENODATA) &&
 		     leftover_is(&sb, &area[nr]);
 	bdev_close(&dev);
-	return is;
+	return is ? rdev : 0;
 }
 
 int member_named(const struct live *l, const char *path)
@@ -125,13 +127,14 @@ int member_write_label(const struct bdev *dev, const struct ek_label_info *info)
 	return err ? fail("%s: can't be labelled: %s", dev->path, strerror(-err)) : EXIT_OK;
 }
 
-static int label(const char *path, const struct ek_label_info *info)
+/* @as: as it was judged. */
+static int label(const struct bdev *as, const struct ek_label_info *info)
 {
 	struct bdev dev;
-	int err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
+	int err = bdev_open_same(&dev, as->path, as->rdev, BDEV_WRITE | BDEV_EXCL);
 
 	if (err)
-		return fail("%s: %s", path, strerror(-err));
+		return fail("%s: %s", as->path, bdev_error(err));
 	err = member_write_label(&dev, info);
 	bdev_close(&dev);
 	return err;
@@ -183,9 +186,10 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 	l->tried = false;
 	member_make_info(l, 0, dev->sectors, index, &info);
 
-	err = fresh_wipe(w, dev->path, 0, dev->sectors, FRESH_MEMBER_HEAD) ? EXIT_FAILED : EXIT_OK;
+	err = fresh_wipe(w, dev->path, dev->rdev, 0, dev->sectors, FRESH_MEMBER_HEAD) ?
+	      EXIT_FAILED : EXIT_OK;
 	if (!err)
-		err = label(dev->path, &info);
+		err = label(dev, &info);
 	if (!err) {
 		live_put(l, index, dev->rdev, 0);
 		/* Of one that left, as messages have it. */
@@ -233,7 +237,7 @@ static int add(struct live *l, const char *path, const struct fresh *how, int in
 
 	/* One that was killed between load and resume would hold the device. */
 	dm_clear(l->name);
-	mine.leftover = member_is_leftover(l, path);
+	mine.leftover = member_leftover(l, path);
 	mine.volume = live_rdev(l);
 	err = fresh_open(&dev, path, &mine);
 	if (err)

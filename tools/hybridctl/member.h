@@ -37,12 +37,13 @@ bool member_is_lost_with_data(const struct live *l, unsigned int i);
 int member_evacuate(struct live *l, unsigned int i, unsigned int how);
 /* An empty member leaves, and its label goes. */
 int member_remove(struct live *l, unsigned int i, bool force);
-/* Wipe the label of one that left, or never quite joined, when that was cut short. */
-bool member_is_leftover(const struct live *l, const char *path);
+/* The device, if all labels on it are of what left or never quite joined; 0: not so. */
+dev_t member_leftover(const struct live *l, const char *path);
 /* Which member the superblock means by a label there, be it lost or not; -1: none. */
 int member_named(const struct live *l, const char *path);
 /* Joined in the last day, or nothing is on it yet. */
 bool member_is_young(const struct live *l, unsigned int i);
+/* Wipe them. */
 int member_forget(const struct live *l, const char *path);
 /* The volume grows to @sectors; 0: to all but the reserve. */
 int member_grow(struct live *l, uint64_t sectors);

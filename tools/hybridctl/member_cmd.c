@@ -325,7 +325,7 @@ static int replaced_before(const struct live *l, const char *old, const char *ne
 		return fail("%s: no member of %s: is member %d meant, which is %s?", old, l->name,
 			    i, l->st.dev[i].present ? "to leave" : "lost");
 	note("%s: is a member of %s, %s is none (any more)", new, l->name, old);
-	return member_is_leftover(l, old) ? member_forget(l, old) : EXIT_OK;
+	return member_leftover(l, old) ? member_forget(l, old) : EXIT_OK;
 }
 
 /* Asked for again after a cut, it goes on: NEW may be a member, DEV may be none any more. */

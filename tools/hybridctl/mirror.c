@@ -305,9 +305,9 @@ static int wipe_and_label(const struct live *l, struct place *p, unsigned int k)
 	struct bdev dev;
 	int err;
 
-	err = fresh_wipe(p->w, path, 0, p->sectors, FRESH_META_HEAD);
+	err = fresh_wipe(p->w, path, p->dev.rdev, 0, p->sectors, FRESH_META_HEAD);
 	if (!err && p->join >= 0)
-		err = fresh_wipe(p->w, path, p->sectors, rest, FRESH_MEMBER_HEAD);
+		err = fresh_wipe(p->w, path, p->dev.rdev, p->sectors, rest, FRESH_MEMBER_HEAD);
 	if (err)
 		return EXIT_FAILED;
 	member_make_info(l, p->sectors, rest, p->join < 0 ? 0 : p->join, &p->member);
@@ -322,9 +322,9 @@ static int wipe_and_label(const struct live *l, struct place *p, unsigned int k)
 	uuid_generate(p->meta.area_uuid);
 	if (p->follows)
 		say_follows(p->meta.area_uuid, p->follows);
-	err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
+	err = bdev_open_same(&dev, path, p->dev.rdev, BDEV_WRITE | BDEV_EXCL);
 	if (err)
-		return fail("%s: %s", path, strerror(-err));
+		return fail("%s: %s", path, bdev_error(err));
 	err = member_write_label(&dev, &p->meta);
 	if (!err && p->join >= 0)
 		err = member_write_label(&dev, &p->member);
@@ -336,10 +336,10 @@ static int wipe_and_label(const struct live *l, struct place *p, unsigned int k)
 static int leave_holding(struct live *l, struct place *p, unsigned int k)
 {
 	struct bdev held;
-	int err = bdev_open(&held, p->dev.path, BDEV_WRITE | BDEV_EXCL);
+	int err = bdev_open_same(&held, p->dev.path, p->dev.rdev, BDEV_WRITE | BDEV_EXCL);
 
 	if (err)
-		return fail("%s: %s", p->dev.path, strerror(-err));
+		return fail("%s: %s", p->dev.path, bdev_error(err));
 	unlock_devices();
 	err = leave(l, k);
 	if (lock_devices())
@@ -526,7 +526,7 @@ int mirror_move(struct live *l, unsigned int k, const char *path, const struct f
 	if (err)
 		return err;
 	dm_clear(l->name);
-	mine.leftover = member_is_leftover(l, path);
+	mine.leftover = member_leftover(l, path);
 	mine.volume = live_rdev(l);
 	err = fresh_open(&p.dev, path, &mine);
 	if (!err) {
@@ -588,7 +588,7 @@ bool mirror_has_left(const struct live *l, const char *old, const char *path)
 	if (is_member(l, st.st_rdev))
 		return !live_super(l, &sb) &&
 		       (has_left(l, &sb, 0, st.st_rdev) || has_left(l, &sb, 1, st.st_rdev));
-	return member_is_leftover(l, old);
+	return member_leftover(l, old);
 }
 
 int mirror_forget(const struct live *l, const char *old)

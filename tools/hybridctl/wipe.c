@@ -61,12 +61,12 @@ static int wipe_chunk(struct wipe *w, struct bdev *dev, uint64_t offset, size_t 
 	return all_zero(old, len) ? 0 : bdev_write(dev, offset, zero, len);
 }
 
-int wipe_range(struct wipe *w, const char *path, uint64_t offset, uint64_t len)
+int wipe_range(struct wipe *w, const char *path, dev_t rdev, uint64_t offset, uint64_t len)
 {
 	uint8_t *zero = bdev_buffer(CHUNK);
 	struct bdev dev;
 	uint64_t n;
-	int err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
+	int err = bdev_open_same(&dev, path, rdev, BDEV_WRITE | BDEV_EXCL);
 
 	for (; !err && len; offset += n, len -= n) {
 		n = len < CHUNK ? len : CHUNK;
@@ -84,10 +84,8 @@ static int put_back(const struct piece *p)
 {
 	uint8_t *now = bdev_buffer(p->len);
 	struct bdev dev;
-	int err = bdev_open(&dev, p->path, BDEV_WRITE | BDEV_EXCL);
+	int err = bdev_open_same(&dev, p->path, p->rdev, BDEV_WRITE | BDEV_EXCL);
 
-	if (!err && dev.rdev != p->rdev)
-		err = -ENODEV;
 	if (!err)
 		err = bdev_read(&dev, p->offset, now, p->len);
 	if (!err && memcmp(now, p->old, p->len)) {

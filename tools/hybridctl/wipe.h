@@ -12,11 +12,14 @@ struct wipe;
 
 /* What is overwritten is kept in memory; what is zero already is not written. */
 struct wipe *wipe_new(void);
-/* Zero @len bytes (multiples of 4 KiB); 0 or -errno, -EBUSY: in use. */
-int wipe_range(struct wipe *w, const char *path, uint64_t offset, uint64_t len);
+/*
+ * Zero @len bytes (multiples of 4 KiB) of the device that had that path when it was judged; 0 or
+ * -errno, -EBUSY: in use, -EREMCHG: another one has that path.
+ */
+int wipe_range(struct wipe *w, const char *path, dev_t rdev, uint64_t offset, uint64_t len);
 /*
  * Put everything back, also over what was written there since, but not on a device that another
- * has taken: -EBUSY, or that another has the path of: -ENODEV.  0 or the first error.
+ * has taken: -EBUSY, or that another has the path of: -EREMCHG.  0 or the first error.
  */
 int wipe_undo(struct wipe *w);
 void wipe_free(struct wipe *w);

@@ -32,6 +32,13 @@ int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 	return 0;
 }
 
+int bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags)
+{
+	if (rdev != disk.rdev)
+		return -EREMCHG;
+	return bdev_open(dev, path, flags);
+}
+
 void bdev_close(struct bdev *dev)
 {
 	disk.open -= !!dev->path;
@@ -80,7 +87,7 @@ static void comes_back(void)
 	struct wipe *w = wipe_new();
 
 	fill();
-	ktap_ok(!wipe_range(w, "disk", 4096, BYTES - 8192) && all_is('o', 0, 4096) &&
+	ktap_ok(!wipe_range(w, "disk", 0, 4096, BYTES - 8192) && all_is('o', 0, 4096) &&
 		all_is(0, 4096, BYTES - 4096) && all_is('o', BYTES - 4096, BYTES),
 		"wipe: the range and no more");
 	ktap_ok(!wipe_undo(w) && all_is('o', 0, BYTES) && !disk.open,
@@ -94,7 +101,7 @@ static void taken_meanwhile(void)
 	struct wipe *w = wipe_new();
 
 	fill();
-	wipe_range(w, "disk", 0, BYTES);
+	wipe_range(w, "disk", 0, 0, BYTES);
 	disk.taken = true;
 	memset(disk.data, 'n', BYTES);
 	ktap_ok(wipe_undo(w) == -EBUSY && all_is('n', 0, BYTES) && !disk.open,
@@ -107,11 +114,22 @@ static void another_device(void)
 	struct wipe *w = wipe_new();
 
 	fill();
-	wipe_range(w, "disk", 0, BYTES);
+	wipe_range(w, "disk", 0, 0, BYTES);
 	disk.rdev++;
 	memset(disk.data, 'n', BYTES);
-	ktap_ok(wipe_undo(w) == -ENODEV && all_is('n', 0, BYTES) && !disk.open,
+	ktap_ok(wipe_undo(w) == -EREMCHG && all_is('n', 0, BYTES) && !disk.open,
 		"wipe: nothing is put back on another device of that path");
+	wipe_free(w);
+}
+
+static void another_before(void)
+{
+	struct wipe *w = wipe_new();
+
+	fill();
+	disk.rdev++;
+	ktap_ok(wipe_range(w, "disk", 0, 0, BYTES) == -EREMCHG && all_is('o', 0, BYTES) &&
+		!disk.open, "wipe: nothing is wiped on another device of that path");
 	wipe_free(w);
 }
 
@@ -121,7 +139,7 @@ static void taken_before(void)
 
 	fill();
 	disk.taken = true;
-	ktap_ok(wipe_range(w, "disk", 0, BYTES) == -EBUSY && all_is('o', 0, BYTES) && !disk.open,
+	ktap_ok(wipe_range(w, "disk", 0, 0, BYTES) == -EBUSY && all_is('o', 0, BYTES) && !disk.open,
 		"wipe: what another has taken is not wiped");
 	wipe_free(w);
 }
@@ -133,5 +151,6 @@ int main(void)
 	taken_meanwhile();
 	another_device();
 	taken_before();
+	another_before();
 	return ktap_end();
 }
