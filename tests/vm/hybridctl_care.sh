@@ -169,4 +169,37 @@ on_its_way metadata p move 0 /tmp/path --force
 field_is "it goes on" p mode rw
 check "stop" hybridctl stop p
 
+# --- how a volume is, at a glance
+health() { hybridctl list --json | jq -r '.[] | select(.name == "p") | .health'; }
+says() { hybridctl status p | grep "^health: $1"; }
+check "a volume" create
+is "it is well" "$(health)" ok
+check "list: as a column" eval 'hybridctl list | grep "^NAME  *STATE  *HEALTH " && hybridctl list | grep "^p  *rw  *ok "'
+check "status: in a line" says 'ok$'
+check "data" blkio write $dev 0 512 "$seed" -- flush $dev
+emuctl set b fail=write
+check_fails "a write" EIO blkio write $dev 128 8 1
+emuctl set b fail=none
+is "a member had errors" "$(health)" degraded
+check "status: what to do" says "degraded: device 1 had errors: .*evacuate p 1"
+check "taken back" hybridctl reinstate p 1
+is "it is well" "$(health)" ok
+check "stop" hybridctl stop p
+is "inactive" "$(health)" null
+check "list: inactive" eval 'hybridctl list | grep "^p  *inactive  *- "'
+remove_disk b
+check "assemble --degraded" hybridctl assemble p --degraded
+is "a member is lost" "$(health)" "lost member"
+check "status: what to do" says "lost member: device 1 .*hybridctl lost p"
+check "list" eval 'hybridctl list | grep "^p  *rw  *lost member "'
+check "stop" hybridctl stop p
+disk b 24M mem cache=volatile
+check "a volume" create
+emuctl set m fail=write
+check "a write to a new place" blkio write $dev 1024 128 1
+check_fails "a flush" EIO blkio flush $dev
+emuctl set m fail=none
+is "the metadata can't be trusted" "$(health)" needs_check
+check "status: what to do" says "needs_check: .*hybridctl stop p.*hybridctl repair"
+
 done_testing

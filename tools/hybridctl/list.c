@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "dm.h"
+#include "health.h"
 #include "msg.h"
 #include "pool.h"
 #include "quote.h"
@@ -19,6 +20,7 @@
 struct row {
 	const char *name;
 	const char *state;	/* rw ro fail, inactive, incomplete, conflict, unknown */
+	const char *health;	/* health_name(); NULL: not active, or not known */
 	char uuid[UUID_TEXT];
 	uint64_t bytes;		/* active: the volume; else 0 */
 	unsigned int members;
@@ -30,6 +32,7 @@ static void fill_live(struct row *r)
 {
 	char *params, why[128];
 	struct status st;
+	unsigned int which;
 	uint64_t sectors;
 
 	r->state = "unknown";
@@ -38,6 +41,7 @@ static void fill_live(struct row *r)
 	r->bytes = sectors * SECTOR_SIZE;
 	if (status_parse(params, &st, why, sizeof(why))) {
 		r->state = status_mode_name(st.mode);
+		r->health = health_name(health_of(&st, &which));
 		r->members = st.nr_devs;
 		status_free(&st);
 	}
@@ -72,9 +76,9 @@ static json_t *paths(const struct pool *p)
 
 static json_t *row_json(const struct row *r)
 {
-	return json_pack("{s:o, s:s*, s:s, s:b, s:i, s:I, s:o, s:s*}",
+	return json_pack("{s:o, s:s*, s:s, s:s?, s:b, s:i, s:I, s:o, s:s*}",
 			 "name", text_json(r->name), "uuid", r->uuid[0] ? r->uuid : NULL,
-			 "state", r->state,
+			 "state", r->state, "health", r->health,
 			 "active", !r->pool || r->pool->active, "members", (int)r->members,
 			 "bytes", (json_int_t)r->bytes, "devices", paths(r->pool),
 			 "missing", r->missing);
@@ -87,7 +91,8 @@ static void print_row(const struct row *r)
 
 	if (r->bytes)
 		human_bytes(size, r->bytes);
-	printf("%-16s %-10s %8s  %-36s ", r->name, r->state, size, r->uuid[0] ? r->uuid : "-");
+	printf("%-16s %-10s %-13s %8s  %-36s ", r->name, r->state, r->health ? r->health : "-",
+	       size, r->uuid[0] ? r->uuid : "-");
 	for (i = 0; r->pool && i < r->pool->nr_members; i++)
 		printf(" %s", r->pool->member[i].there ? r->pool->member[i].path : "-");
 	if (r->missing)
@@ -124,7 +129,8 @@ static void print_rows(const struct row *row, unsigned int nr, bool json)
 	unsigned int i;
 
 	if (!json && nr)
-		printf("%-16s %-10s %8s  %-36s  %s\n", "NAME", "STATE", "SIZE", "POOL", "MEMBERS");
+		printf("%-16s %-10s %-13s %8s  %-36s  %s\n", "NAME", "STATE", "HEALTH", "SIZE",
+		       "POOL", "MEMBERS");
 	for (i = 0; i < nr; i++) {
 		if (json)
 			json_array_append_new(list, row_json(&row[i]));

@@ -2,9 +2,11 @@
 /* A volume's state for people and as JSON. */
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bdev.h"
+#include "health.h"
 #include "units.h"
 #include "volume.h"
 
@@ -164,6 +166,17 @@ void volume_print_json(FILE *out, const struct volume *v)
 	json_decref(all);
 }
 
+/* On one line, for who reads no other. */
+static void print_health(FILE *out, const struct volume *v)
+{
+	char *advice = health_advice(&v->st, v->name);
+	unsigned int which;
+
+	fprintf(out, "health: %s%s%s\n", health_name(health_of(&v->st, &which)),
+		advice ? ": " : "", advice ? advice : "");
+	free(advice);
+}
+
 static void print_head(FILE *out, const struct volume *v)
 {
 	const struct status *st = &v->st;
@@ -185,6 +198,7 @@ static void print_head(FILE *out, const struct volume *v)
 	}
 	fprintf(out, ", journal %llu/%llu\n", (unsigned long long)st->journal_used,
 		(unsigned long long)st->journal_total);
+	print_health(out, v);
 }
 
 static void print_dev(FILE *out, const struct volume *v, unsigned int i, unsigned int width)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../health.h"
 #include "../volume.h"
 #include "ktap.h"
 
@@ -183,6 +184,55 @@ static void test_standing(void)
 	status_free(&v.st);
 }
 
+#define OF(mode, check, areas, devs)							\
+	mode " " check " 256 10/8000 3/512 " areas " " devs " 9 - 9 8 1 1048576 2 0 11 22 33 44 wardrop 0"
+#define DEV(number, state)	number " " state " 7/100 0 0 1000 2000 3000 4000 5 7"
+
+/* What a look at it tells, and what is to be done. */
+static void test_health(void)
+{
+	static const struct {
+		const char *line, *name, *advice;
+	} looks[] = {
+		{ OF("rw", "-", "2 A A", "2 " DEV("8:0", "active") " " DEV("8:1", "draining")),
+		  "ok", NULL },
+		{ OF("rw", "-", "2 A R", "2 " DEV("8:0", "active") " " DEV("-", "removed")),
+		  "ok", NULL },
+		{ OF("rw", "-", "2 A -", "1 " DEV("8:0", "active")), "ok", NULL },
+		{ OF("rw", "-", "2 A A", "2 " DEV("8:0", "active") " " DEV("8:1", "degraded")),
+		  "degraded", "device 1 had errors: \"hybridctl replace vol 1 DEV\"" },
+		{ OF("rw", "-", "2 A A", "2 " DEV("8:0", "degraded") " " DEV("8:1", "failed")),
+		  "failed member", "\"hybridctl evacuate vol 1\"" },
+		{ OF("rw", "-", "2 A A", "2 " DEV("8:0", "failed") " " DEV("-", "failed")),
+		  "lost member", "\"hybridctl lost vol\"" },
+		{ OF("rw", "-", "2 A S", "1 " DEV("8:0", "active")),
+		  "metadata", "\"hybridctl metadata vol resync\"" },
+		{ OF("rw", "-", "2 F A", "1 " DEV("8:0", "active")),
+		  "metadata", "\"hybridctl metadata vol move 0 DEV\"" },
+		{ OF("ro", "-", "1 A", "1 " DEV("8:0", "active")),
+		  "read-only", "\"hybridctl assemble vol\"" },
+		{ OF("ro", "needs_check", "1 A", "1 " DEV("-", "failed")),
+		  "needs_check", "\"hybridctl repair\"" },
+		{ OF("fail", "needs_check", "1 F", "1 " DEV("8:0", "active")),
+		  "fail", "\"hybridctl stop vol\"" },
+	};
+	struct status st;
+	unsigned int which;
+	char why[128], *advice;
+	size_t i;
+
+	for (i = 0; i < sizeof(looks) / sizeof(*looks); i++) {
+		if (!ktap_ok(status_parse(looks[i].line, &st, why, sizeof(why)), "health: a line"))
+			continue;
+		advice = health_advice(&st, "vol");
+		ktap_ok(!strcmp(health_name(health_of(&st, &which)), looks[i].name) &&
+			(looks[i].advice ? advice && strstr(advice, looks[i].advice) : !advice),
+			"health: %s: %s", looks[i].name, advice ? advice : "nothing");
+		free(advice);
+		status_free(&st);
+	}
+}
+
 int main(void)
 {
 	ktap_begin();
@@ -191,5 +241,6 @@ int main(void)
 	test_counts();
 	test_cache();
 	test_standing();
+	test_health();
 	return ktap_end();
 }
