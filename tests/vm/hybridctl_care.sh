@@ -202,4 +202,30 @@ emuctl set m fail=none
 is "the metadata can't be trusted" "$(health)" needs_check
 check "status: what to do" says "needs_check: .*hybridctl stop p.*hybridctl repair"
 
+# --- settings of one that can't keep them
+kept="p: .*holds until the volume is stopped"
+check "set" hybridctl set p commit_ms=5000
+matches "that it is not kept is said" "$(<"$said")" "warning: $kept"
+table_matches "it is set" p "commit_ms 5000"
+check "policy" hybridctl policy p fill
+matches "likewise" "$(<"$said")" "warning: $kept"
+check "pin" hybridctl pin p 0 64K 0
+matches "likewise" "$(<"$said")" "warning: $kept"
+check "pin --remove" hybridctl pin p --remove
+matches "likewise" "$(<"$said")" "warning: $kept"
+check "pin: show" hybridctl pin p
+is "nothing" "$(<"$said")" ""
+check_fails "stop" "may be lost" hybridctl stop p
+check "a volume" create
+check "set" hybridctl set p commit_ms=5000
+is "without a word" "$(<"$said")" ""
+line=$(dmsetup table p | sed 's/ 2 \([0-9:]* [0-9]*\) \([0-9:]* [0-9]*\) 0 / 2 \1 \2 1 read_only /')
+check "stop" hybridctl stop p
+check "for reading" pool p "$line"
+is "it is read-only" "$(health)" read-only
+check "set" hybridctl set p commit_ms=6000
+matches "not kept" "$(<"$said")" "warning: $kept"
+check "stop" hybridctl stop p
+pools=()
+
 done_testing

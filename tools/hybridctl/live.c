@@ -158,6 +158,18 @@ int live_look(struct live *l)
 	return err;
 }
 
+void live_warn_kept(const char *name)
+{
+	struct live l = { .name = name };
+
+	if (live_look(&l))
+		return;
+	if (l.st.mode != MODE_RW)
+		warn("%s: can't write its metadata (%s%s): what was set holds until the volume is stopped, and is not kept",
+		     name, status_mode_name(l.st.mode), l.st.needs_check ? ", needs_check" : "");
+	status_free(&l.st);
+}
+
 bool live_standing(const char *name, unsigned int nr_devs, struct standing *s)
 {
 	char *reply = NULL, *why = NULL;

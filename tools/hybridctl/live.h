@@ -38,6 +38,8 @@ bool live_pool(const char *name, struct ek_label_info *info);
  * become of it printed.
  */
 int live_is_still(const char *name, const uint8_t *uuid);
+/* What was set in a volume that can't write its metadata is not kept: says so. */
+void live_warn_kept(const char *name);
 /* The status anew. */
 int live_look(struct live *l);
 

@@ -92,6 +92,8 @@ static int tell(const struct volume *v, char *message)
 
 	if (!err && dm_message(v->name, message, NULL, &why))
 		err = fail("%s: %s", v->name, why);
+	if (!err)
+		live_warn_kept(v->name);
 	free(why);
 	free(message);
 	return err;

@@ -74,6 +74,8 @@ int cmd_set(int argc, char **argv)
 		free(message);
 		free(kv);
 	}
+	if (!err)
+		live_warn_kept(name);
 	return err;
 }
 
@@ -99,6 +101,8 @@ int cmd_policy(int argc, char **argv)
 		message = xasprintf("policy %s%s", policy, kv);
 		err = send(name, message, policy);
 		free(message);
+		if (!err)
+			live_warn_kept(name);
 	}
 	free(kv);
 	return err;
