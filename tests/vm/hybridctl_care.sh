@@ -228,4 +228,19 @@ matches "not kept" "$(<"$said")" "warning: $kept"
 check "stop" hybridctl stop p
 pools=()
 
+# --- two of a name
+wipe c
+uuid=$(hybridctl list --json | jq -r '.[] | select(.name == "p") | .uuid')
+check "another of the same name" hybridctl create p $C
+check_fails "assemble: the name is taken" "p: another device-mapper device has that name.*--name" hybridctl assemble "$uuid"
+check_fails "assemble: no name" "a/b: not a name" hybridctl assemble "$uuid" --name a/b
+check_fails "assemble: --name with all" "--name" hybridctl assemble --all --name q
+check "assemble: by another name" hybridctl assemble "$uuid" --name q
+matches "which is said" "$(<"$said")" "^/dev/mapper/q$"
+matches "both are there" "$(hybridctl list | awk '$2 == "rw" { print $1 }' | sort | paste -sd,)" "^p,q$"
+check "assemble again" hybridctl assemble "$uuid" --name x
+matches "it is active" "$(<"$said")" "p is active already \(/dev/mapper/q\)"
+check "stop" eval 'hybridctl stop q && hybridctl stop p'
+matches "the labels' name is as it was" "$(hybridctl list | awk '{ print $1 }' | sort -u | paste -sd,)" "^NAME,p$"
+
 done_testing

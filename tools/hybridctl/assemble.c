@@ -111,6 +111,12 @@ static int damaged_label(const struct pool *p)
 }
 
 static bool degraded;	/* --degraded: without what is missing */
+static const char *other_name;	/* --name: until it is stopped */
+
+static const char *name_for(const struct pool *p)
+{
+	return other_name ? other_name : p->name;
+}
 
 /* What can be done without: any member, and one of two metadata areas. */
 static bool can_do_without(const struct pool *p)
@@ -150,15 +156,16 @@ static char *dm_uuid(const struct pool *p)
 static int clear_name(const struct pool *p)
 {
 	char *uuid = dm_uuid(p);
-	int there, err = unfinished_remove(p->name, uuid);
+	int there, err = unfinished_remove(name_for(p), uuid);
 
 	free(uuid);
 	if (err)
 		return err;
-	there = dm_lookup(p->name, NULL);
+	there = dm_lookup(name_for(p), NULL);
 	if (there > 0)
-		return fail("%s: another device-mapper device has that name", p->name);
-	return there ? fail("%s: %s", p->name, strerror(-there)) : EXIT_OK;
+		return fail("%s: another device-mapper device has that name (--name gives it another one)",
+			    name_for(p));
+	return there ? fail("%s: %s", name_for(p), strerror(-there)) : EXIT_OK;
 }
 
 static int judge(const struct pool *p)
@@ -178,7 +185,7 @@ static int judge(const struct pool *p)
 		return fail("%s: %s", p->name, p->conflict);
 	if (damaged_label(p))
 		return EXIT_FAILED;
-	if (!good_label_name(p->name))
+	if (!other_name && !good_label_name(p->name))
 		return EXIT_FAILED;
 	return clear_name(p);
 }
@@ -246,10 +253,10 @@ static int activate_locked(const struct pool *p)
 	if (!err) {
 		uuid = dm_uuid(p);
 		params = make_params(p, facts.policy);
-		if (dm_create(p->name, uuid, facts.sectors, params, &why))
+		if (dm_create(name_for(p), uuid, facts.sectors, params, &why))
 			err = refused(p, facts.policy, why);
 		else
-			note_made(p->name);
+			note_made(name_for(p));
 		free(why);
 		free(params);
 		free(uuid);
@@ -392,7 +399,8 @@ int cmd_assemble(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "all", no_argument, NULL, 'a' }, { "with", required_argument, NULL, 'w' },
-		{ "degraded", no_argument, NULL, 'd' }, OPT_HELP, { NULL, 0, NULL, 0 },
+		{ "degraded", no_argument, NULL, 'd' },
+		{ "name", required_argument, NULL, 'n' }, OPT_HELP, { NULL, 0, NULL, 0 },
 	};
 	const char *with = NULL;
 	struct pools pools;
@@ -409,11 +417,17 @@ int cmd_assemble(int argc, char **argv)
 			all = true;
 		else if (opt == 'w')
 			with = optarg;
+		else if (opt == 'n')
+			other_name = optarg;
 		else
 			return bad_option(argv);
 	}
 	if (argc - optind + all + !!with != 1)
 		return usage_error("a name, --all or --with DEV is needed");
+	if (other_name && (all || with))
+		return usage_error("--name goes with one volume, by its name or uuid");
+	if (other_name && !good_name(other_name))
+		return EXIT_FAILED;
 	if (need_dm())
 		return EXIT_FAILED;
 	/* Looking for a pool and activating it is one step for others. */

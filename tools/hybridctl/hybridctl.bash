@@ -49,7 +49,8 @@ _hybridctl() {
 		*) [ "$COMP_CWORD" = 2 ] || words=$(_hybridctl_devices) ;;
 		esac ;;
 	assemble:--with) words=$(_hybridctl_devices) ;;
-	assemble:*) words="--all --with --degraded --help $(hybridctl list --json 2>/dev/null | jq -r '.[].name' 2>/dev/null)" ;;
+	assemble:--name) return ;;
+	assemble:*) words="--all --with --name --degraded --help $(hybridctl list --json 2>/dev/null | jq -r '.[].name' 2>/dev/null)" ;;
 	identify:*) words="--udev --was --help $(_hybridctl_devices)" ;;
 	list:*) words="--json --help" ;;
 	stop:*) words="--help $(_hybridctl_volumes)" ;;

@@ -27,11 +27,12 @@ static const struct command commands[] = {
 	  "  --force          overwrite file systems, partition tables and labels of other hybrid\n"
 	  "                   volumes\n"
 	  "  --volatile-ok    take RAM disks, whose content is lost with the power\n" },
-	{ "assemble", cmd_assemble, false, "NAME | UUID | --all | --with DEV [--degraded]",
+	{ "assemble", cmd_assemble, false, "NAME | UUID [--name OTHER] | --all | --with DEV [--degraded]",
 	  "activate volumes from their labels",
 	  "  --all            every complete pool; the others are reported\n"
 	  "  --with DEV       the pool that DEV belongs to, if all of it is there\n"
-	  "  --degraded       without members that are missing, whose data can't be read then\n" },
+	  "  --degraded       without members that are missing, whose data can't be read then\n"
+	  "  --name OTHER     by that name, until it is stopped\n" },
 	{ "stop", cmd_stop, false, "NAME", "deactivate a volume", "" },
 	{ "identify", cmd_identify, false, "DEV [--udev [--was UUID]]",
 	  "what a device is to which volume",
