@@ -243,4 +243,32 @@ matches "it is active" "$(<"$said")" "p is active already \(/dev/mapper/q\)"
 check "stop" eval 'hybridctl stop q && hybridctl stop p'
 matches "the labels' name is as it was" "$(hybridctl list | awk '{ print $1 }' | sort -u | paste -sd,)" "^NAME,p$"
 
+# --- events, one a line
+check "a volume" hybridctl assemble "$uuid"
+check "data" blkio write $dev 0 512 "$seed" -- flush $dev
+hybridctl monitor p --events >/tmp/events 2>&1 & second=$!
+told() { grep -E "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}[+-][0-9:]+ p: $1" /tmp/events; }
+check "how it is" wait_for 10 told "rw, device 0 active, device 1 active, metadata area 0 active$"
+emuctl set b fail=write
+check_fails "a write" EIO blkio write $dev 128 8 1
+emuctl set b fail=none
+check "a member had errors" wait_for 10 told "device 1 degraded$"
+check "taken back" hybridctl reinstate p 1
+check "it is active" wait_for 10 told "device 1 active$"
+check "stop" hybridctl stop p
+check "its end" wait_for 10 told "stopped$"
+wait $second
+is "which is no failure" $? 0
+is "no more than that" "$(wc -l </tmp/events)" 4
+check "a volume" hybridctl assemble "$uuid"
+hybridctl monitor p --events >/tmp/events & second=$!
+check "how it is" wait_for 10 told "rw, "
+kill -TERM $second
+wait $second
+is "interrupted" $? 0
+check "as often as asked" hybridctl monitor p --events --count 1
+check_fails "of nothing" "no active volume" hybridctl monitor none --events
+check_fails "with --interval" "--events" hybridctl monitor p --events --interval 1
+check "stop" hybridctl stop p
+
 done_testing

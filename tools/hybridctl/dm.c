@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Device-mapper through libdevmapper. */
 #include <errno.h>
+#include <fcntl.h>
 #include <libdevmapper.h>
+#include <linux/dm-ioctl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "dm.h"
 #include "klog.h"
@@ -90,6 +94,25 @@ static int run_and_settle(struct dm_task *task)
 
 	dm_settle();
 	return err;
+}
+
+int dm_watch(void)
+{
+	int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	err = dm_watch_on(fd);
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
+int dm_watch_on(int fd)
+{
+	struct dm_ioctl arg = { .version = { 4, 37, 0 }, .data_size = sizeof(arg) };
+
+	return ioctl(fd, DM_DEV_ARM_POLL, &arg) ? -errno : 0;
 }
 
 int dm_reachable(void)

@@ -29,6 +29,10 @@ int dm_list_hybrid(struct dm_dev **devs, unsigned int *nr);
 int dm_list_unfinished(struct dm_dev **devs, unsigned int *nr);
 void dm_free_list(struct dm_dev *devs, unsigned int nr);
 
+/* A file that can be read after an event of any device since dm_watch_on(); or -errno. */
+int dm_watch(void);
+int dm_watch_on(int fd);
+
 /* Can device-mapper be talked to at all?  0 or -errno. */
 int dm_reachable(void);
 /* 1: there, 0: not, -errno.  @dev may be NULL; its name is not set. */

@@ -57,7 +57,7 @@ _hybridctl() {
 	status:*) words="--json --help $(_hybridctl_volumes)" ;;
 	lost:--offset|lost:--limit) return ;;
 	lost:*) words="--files --offset --limit --json --help $(_hybridctl_volumes)" ;;
-	monitor:*) words="--interval --count --plain --help $(_hybridctl_volumes)" ;;
+	monitor:*) words="--interval --count --plain --events --help $(_hybridctl_volumes)" ;;
 	policy:*)
 		case $COMP_CWORD in
 		2) words="--help $(_hybridctl_volumes)" ;;

@@ -48,11 +48,12 @@ static const struct command commands[] = {
 	  "  --offset SIZE    where the file system begins on the volume (0)\n"
 	  "  --limit N        name so many files at most (1000)\n"
 	  "  --json           as JSON\n" },
-	{ "monitor", cmd_monitor, false, "NAME [--interval S] [--count N] [--plain]",
+	{ "monitor", cmd_monitor, false, "NAME [--interval S] [--count N] [--plain] | --events [--count N]",
 	  "a volume's state, live; q quits",
 	  "  --interval S     seconds between looks (2)\n"
 	  "  --count N        end after so many\n"
-	  "  --plain          one block of lines per look, no cursor control\n" },
+	  "  --plain          one block of lines per look, no cursor control\n"
+	  "  --events         a line for each change of its state, until it is stopped\n" },
 	{ "record", cmd_record, false, "NAME [--interval S] [--for S] [-o FILE]",
 	  "write down what monitor shows, a line of JSON each time, until interrupted",
 	  "  --interval S     seconds between looks (2)\n"

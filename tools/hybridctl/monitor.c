@@ -13,10 +13,12 @@
 
 #include "commands.h"
 #include "interrupt.h"
+#include "monitor.h"
 #include "msg.h"
 #include "units.h"
 #include "volume.h"
 
+#define INTERVAL	2	/* seconds */
 #define BAR_WIDTH	20
 #define MIN_COLUMNS	100	/* narrower screens get shorter bars */
 #define BAR_MIN		14	/* its heading's length */
@@ -164,12 +166,13 @@ int cmd_monitor(int argc, char **argv)
 		{ "interval", required_argument, NULL, 'i' },
 		{ "count", required_argument, NULL, 'c' },
 		{ "plain", no_argument, NULL, 'p' },
+		{ "events", no_argument, NULL, 'e' },
 		OPT_HELP,
 		{ NULL, 0, NULL, 0 },
 	};
-	double interval = 2;
+	double interval = 0;
 	uint64_t count = 0;
-	bool plain = false;
+	bool plain = false, events = false;
 	char *end;
 	int opt;
 
@@ -187,6 +190,9 @@ int cmd_monitor(int argc, char **argv)
 		case 'p':
 			plain = true;
 			break;
+		case 'e':
+			events = true;
+			break;
 		case 'h':
 			return command_help();
 		default:
@@ -195,5 +201,10 @@ int cmd_monitor(int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		return usage_error("one name is needed");
-	return monitor(argv[optind], interval, count, plain);
+	if (events && interval > 0)
+		return usage_error("--events waits for them, without an --interval");
+	if (events)
+		return need_volume(argv[optind]) ? EXIT_FAILED :
+						   monitor_events(argv[optind], count);
+	return monitor(argv[optind], interval > 0 ? interval : INTERVAL, count, plain);
 }

@@ -26,6 +26,23 @@ const char *status_dev_state_name(enum status_dev_state state)
 	return status_dev_states[state];
 }
 
+const char *status_meta_name(char state)
+{
+	switch (state) {
+	case 'A':
+		return "active";
+	case 'S':
+		return "stale";
+	case 'L':
+		return "leaving";
+	case 'R':
+		return "resync";
+	case '-':
+		return "vacant";
+	}
+	return "failed";
+}
+
 static void parse_number(struct words *w, struct status_dev *dev)
 {
 	char *word = words_take(w, "device number");

@@ -67,5 +67,6 @@ uint64_t status_setting(const struct status *st, const char *key, uint64_t other
 const char *status_mode_name(enum status_mode mode);
 extern const char * const status_dev_states[];	/* their words, NULL behind them */
 const char *status_dev_state_name(enum status_dev_state state);
+const char *status_meta_name(char state);
 
 #endif

@@ -33,23 +33,6 @@ static json_t *device_json(const struct volume *v, unsigned int i)
 			 "inflight", (json_int_t)d->inflight);
 }
 
-static const char *meta_state(char state)
-{
-	switch (state) {
-	case 'A':
-		return "active";
-	case 'S':
-		return "stale";
-	case 'L':
-		return "leaving";
-	case 'R':
-		return "resync";
-	case '-':
-		return "vacant";
-	}
-	return "failed";
-}
-
 static double sync_part(const struct sync_at *at)
 {
 	return (double)at->done / (double)at->total;
@@ -61,7 +44,8 @@ static json_t *metadata_json(const struct volume *v)
 	unsigned int i;
 
 	for (i = 0; i < v->st.nr_meta; i++) {
-		one = json_pack("{s:i, s:s}", "index", (int)i, "state", meta_state(v->st.meta[i]));
+		one = json_pack("{s:i, s:s}", "index", (int)i,
+				"state", status_meta_name(v->st.meta[i]));
 		if (v->has_sync && v->sync.area == i)
 			json_object_set_new(one, "progress", json_real(sync_part(&v->sync)));
 		json_array_append_new(list, one);
@@ -192,7 +176,7 @@ static void print_head(FILE *out, const struct volume *v)
 		st->policy_args);
 	for (i = 0; i < st->nr_meta; i++) {
 		fprintf(out, " %s", st->meta[i] == 'S' ? "STALE" : st->meta[i] == 'F' ? "FAILED" :
-			meta_state(st->meta[i]));
+			status_meta_name(st->meta[i]));
 		if (v->has_sync && v->sync.area == i)
 			fprintf(out, " (%.0f%%)", sync_part(&v->sync) * 100);
 	}
