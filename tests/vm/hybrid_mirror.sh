@@ -209,11 +209,15 @@ check_fails "a device without room for it" "too small for the metadata" hybridct
 check "a device is put in use before it is let go" dmsetup create held --table "0 8 linear /dev/emudisk/m 0"
 pools+=(held)
 into there blkio digest /dev/emudisk/m 0 8192
-check "its area moves" hybridctl metadata p move 1 $B
-matches "it is not wiped, which is said" "$(<"$said")" "/dev/emudisk/m: the metadata that was there is not wiped"
+wiping="hybridctl metadata p move /dev/emudisk/m $B"
+check_fails "its area moves, but is not wiped, which is said with what does it" \
+	"/dev/emudisk/m: the metadata that was there is not wiped.*$wiping.*: the metadata has moved, but" hybridctl metadata p move 1 $B
+field_is "two mirrors" p meta AA
+check "on the new one" eval 'hybridctl identify $B | grep "metadata area 1"'
+check_fails "nor when it is tried again" "carries no metadata area of p" $wiping
 check "it holds what it did" eval 'hybridctl identify /dev/emudisk/m | grep "metadata area 1"'
 remove_pool held
-check "wiped" hybridctl remove p /dev/emudisk/m
+check "wiped" $wiping
 check "nothing is left of it" no_label /dev/emudisk/m
 
 # --- one has left, no other is complete yet, and the one that stays is lost

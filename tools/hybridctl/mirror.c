@@ -198,33 +198,71 @@ static void stay(struct live *l, unsigned int k)
 		warn("%s: the metadata is on one device only until then", l->name);
 }
 
+static bool unwiped;	/* what was an area is to be found still */
+
+/* The path of an area by now that was @k's, or is beside it. */
+static char *path_by_now(const struct live *l, unsigned int k, dev_t old)
+{
+	dev_t rdev = rdev_of(l, k);
+
+	return bdev_path(rdev && rdev != old ? rdev : rdev_of(l, !k));
+}
+
+static void warn_unwiped(const struct live *l, unsigned int k, dev_t old, const char *why)
+{
+	char *path = bdev_path(old), *now = path_by_now(l, k, old);
+
+	warn("%s: the metadata that was there is not wiped: %s; nobody believes it beside %s, and \"hybridctl metadata %s move %s %s\" wipes it when that is mended",
+	     path, why, now, l->name, path, now);
+	unwiped = true;
+	free(path);
+	free(now);
+}
+
+bool mirror_is_wiped(void)
+{
+	return !unwiped;
+}
+
 /* It is a mirror no more, and is not to be found when devices are looked at. */
 static void forget_old(const struct live *l, unsigned int k, dev_t rdev)
 {
-	char *path = rdev ? bdev_path(rdev) : NULL;
 	struct area area[AREA_MAX];
 	struct ek_super sb;
 	struct bdev dev;
 	int err, nr;
+	char *path;
 
-	if (!path || live_super(l, &sb)) {
-		free(path);
+	if (!rdev)
+		return;
+	if (live_super(l, &sb)) {
+		warn_unwiped(l, k, rdev, "the superblock can't be read");
 		return;
 	}
+	path = bdev_path(rdev);
 	/* Somebody may have taken it; or a member lies behind it, so that it is in use. */
-	err = bdev_open(&dev, path, BDEV_WRITE | BDEV_EXCL);
+	err = bdev_open_same(&dev, path, rdev, BDEV_WRITE | BDEV_EXCL);
 	if (err == -EBUSY && live_uses(l, rdev))
-		err = bdev_open(&dev, path, BDEV_WRITE);
-	if (err)
-		warn("%s: the metadata that was there is not wiped: %s; nobody believes it", path,
-		     strerror(-err));
-	for (nr = err ? 0 : area_find(&dev, area, &err); nr > 0; nr--)
-		if (area[nr - 1].info.role == EK_ROLE_META && area[nr - 1].info.index == k &&
-		    leftover_is(&sb, &area[nr - 1]) && leftover_wipe(&dev, &area[nr - 1]))
-			warn("%s: the metadata that was there can't be wiped; nobody believes it",
-			     path);
-	bdev_close(&dev);
+		err = bdev_open_same(&dev, path, rdev, BDEV_WRITE);
 	free(path);
+	if (err) {
+		warn_unwiped(l, k, rdev, bdev_error(err));
+		return;
+	}
+	for (nr = area_find(&dev, area, &err); nr > 0; nr--) {
+		if (area[nr - 1].info.role != EK_ROLE_META || area[nr - 1].info.index != k ||
+		    !leftover_is(&sb, &area[nr - 1]))
+			continue;
+		err = leftover_wipe(&dev, &area[nr - 1]);
+		if (err == -EINVAL)
+			warn("%s: something else has overwritten the label of the metadata that was there: left alone",
+			     dev.path);
+		else if (err)
+			warn_unwiped(l, k, rdev, strerror(-err));
+	}
+	if (nr < 0)
+		warn_unwiped(l, k, rdev, strerror(-nr));
+	bdev_close(&dev);
 }
 
 /* The table has the new area by now, with @old in whose place it is. */

@@ -23,6 +23,8 @@ int mirror_move(struct live *l, unsigned int k, const char *path, const struct f
 bool mirror_is_done(const struct live *l, unsigned int k, const char *path);
 /* Does area @k lie on @path, as it should be? */
 bool mirror_is_there(const struct live *l, unsigned int k, const char *path);
+/* Is nothing left of what moved?  Else it was said; the move itself is done. */
+bool mirror_is_wiped(void);
 /* It was done, to @path, but for what is left on @old. */
 bool mirror_has_left(const struct live *l, const char *old, const char *path);
 /* That is wiped, which leaves a member behind it as it is. */

@@ -38,6 +38,8 @@ static int change(const char *name, char **word, const struct fresh *how)
 		else
 			err = mirror_move(&l, k, word[2], how, -1);
 	}
+	if (!err && !mirror_is_wiped())
+		err = fail("%s: the metadata has moved, but what it left is not wiped", l.name);
 	live_close(&l);
 	return err;
 }
