@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: dead devices go and come back while the volume is mounted
-# kernels: 6.12 debug
+# kernels: 6.12
 # timeout: 240
 . tests/vm/lib.sh
 at='' entry='' used='' lost=''
@@ -96,6 +96,7 @@ emuctl set d fail=all
 check "it goes with that" hybridctl detach p 1 --force
 check_fails "which is told" EIO blkio flush $dev
 check "once" blkio flush $dev
+check_fails "and to who sends a message" "Input/output error" message p commit
 emuctl set d fail=none
 check "it comes back" hybridctl attach p /dev/emudisk/d
 check "with what was written, or what was before" eval 'blkio verify $dev "$at" 8 77 || blkio verify $dev "$at" 8 "$seed"'
