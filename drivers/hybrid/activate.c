@@ -464,7 +464,7 @@ static int load(struct hy_pool *pool, struct hy_table *t)
 	}
 	/* One that was left out and doesn't know would be the only one that is heard. */
 	if (ek_store_unread(pool->store) & areas) {
-		DMERR("a superblock of metadata area %u can't be read, and it may be the newer one (repair it, or - in its place)",
+		DMERR("a superblock of metadata area %u can't be read, and it may be the newer one",
 		      ek_store_unread(pool->store) & 1 ? 0 : 1);
 		return -EIO;
 	}

@@ -426,8 +426,8 @@ static int ek_judge(struct ek_opening *o, unsigned int areas, unsigned int *lead
 }
 
 /*
- * What its superblock would say nobody knows: may it have gone on without @sound?  One that can't be
- * read is of the generation behind the other one of that area, or of the one before.
+ * What its superblock would say nobody knows: may it have gone on without @sound?  One that can't
+ * be read is of the generation behind the other one of that area, or of the one before.
  */
 static bool ek_may_be_newer(const struct ek_scan *scan, const struct ek_scan *sound)
 {

@@ -61,6 +61,7 @@ check "an event was raised" wait_for 5 more_events
 field_is "needs_check" p needs_check needs_check
 check "in the grammar" in_grammar p
 check "reads go on" blkio verify $dev 0 2048 "$seed"
+check_fails "nobody is trusted anew" "Read-only" message p reinstate 0
 check_fails "writes do not" "EIO|EROFS" blkio write $dev 0 8 1
 emuctl set m1 fail=none
 check "suspend and resume of it" eval 'dmsetup suspend p && dmsetup resume p'

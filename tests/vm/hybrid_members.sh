@@ -72,6 +72,7 @@ check "data" blkio verify $dev 16384 32768 "$seed"
 check_fails "one that is not empty can't go" "not being evacuated" ctl remove p /dev/emudisk/c --force
 check "the second goes" ctl remove p /dev/emudisk/b
 fields_are "it is none any more" p "dev.1.dev dev.1.state dev.1.used" "- removed 0"
+check_fails "nor can it be one by being trusted" "Invalid argument" message p reinstate 1
 check "in the grammar" in_grammar p
 is "its label is gone" "$(blkid -p -o value -s TYPE /dev/emudisk/b)" ""
 check "data" blkio verify $dev 16384 32768 "$seed"
@@ -260,6 +261,8 @@ check "on request" ctl assemble p --degraded
 matches "it says what is lost" "$(<"$said")" "without member 2: what is on it can't be read or written"$'\n'
 fields_are "without it" p "dev.2.dev dev.2.state mode" "- failed rw"
 is "what is lost" "$(lost)" $((there * 128))
+check_fails "nobody trusts what is not there" "Invalid argument" message p reinstate 2
+check_fails "an extent to begin with" "Invalid argument" message p holds 2 x
 check "others are served" blkio verify $dev 0 8 "$seed"
 mkfs.ext4 -q -F /dev/emudisk/d
 into before blkio digest /dev/emudisk/d 0 2048

@@ -121,8 +121,8 @@ static void *behind(const struct image *im, uint64_t size)
 }
 
 /*
- * A former file system may have had one there: cut short, this would be mended to be that one, which
- * it is not any more.
+ * A former file system may have had one there: cut short, this would be mended to be that one,
+ * which it is not any more.
  */
 static bool forget_former(const struct image *im, uint64_t size)
 {
