@@ -347,6 +347,14 @@ unsigned int ek_store_untold(const struct ek_store *store)
 }
 EXPORT_SYMBOL_GPL(ek_store_untold);
 
+/**
+ * ek_store_unread - of the areas that may be newer, those with a superblock that can't be read
+ * @store: opened
+ *
+ * No cut leaves an area so, unlike one without a whole superblock.
+ * Context: any; takes no lock.
+ * Return: a bit per area.
+ */
 unsigned int ek_store_unread(const struct ek_store *store)
 {
 	return store->unread;

@@ -71,6 +71,7 @@ struct ek_sync {
  * @areas: bit per area in use
  * @stale: bit per area left out
  * @untold: of these, without a superblock that could be read, and not called stale by the authority
+ * @unread: of those, the ones with a superblock that can't be read
  * @lagging: areas in use that replay has to bring up to the authority
  * @behind: of these, whose superblock is one generation older
  * @area_used: journal blocks that each has

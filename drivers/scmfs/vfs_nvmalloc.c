@@ -45,6 +45,7 @@ struct nvm_mapping {
  * @lock: for changes of the mapping
  * @mapping: the present one
  * @srcu: those who use it
+ * @flushing: who finds a bit of @dirty cleared waits for who has cleared it
  * @dirty: bit per piece that was written but not flushed; NULL with @write_through
  * @nr_dirty: pieces
  * @dirty_shift: log2 of a piece's bytes
@@ -57,7 +58,7 @@ struct nvm_area {
 	struct mutex lock;	/* for changes of mapping */
 	struct nvm_mapping __rcu *mapping;
 	struct srcu_struct srcu;
-	struct mutex flushing;	/* who finds a bit cleared waits for who has cleared it */
+	struct mutex flushing;
 	unsigned long *dirty;
 	unsigned long nr_dirty;
 	unsigned int dirty_shift;
