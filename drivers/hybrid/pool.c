@@ -296,6 +296,9 @@ bool hy_pool_claim(struct hy_pool *pool, struct hy_table *t)
 		pool->claim[i].dev = a->dev ? a->dev->bdev->bd_dev : 0;
 		pool->claim[i].start = a->start;
 	}
+	/* Of a table whose shape the pool did not take. */
+	for (i = max(i, pool->nr_members); free && i < EK_MAX_MEMBERS; i++)
+		pool->claim[i].dev = 0;
 	if (free && list_empty(&pool->claimed))
 		list_add(&pool->claimed, &hy_claimed);
 	spin_unlock(&hy_keys_lock);
@@ -347,7 +350,8 @@ bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error)
  * A pool that nothing was read of yet is nothing but what its table says, and that one goes when
  * this one is loaded: nobody should have to clear it first.  It can't be resumed any more, or there
  * could be two pools with these areas.  hy_pools_lock held.
- * Return: 0: it is the table's, too; -ESTALE: it is out of date; another error.
+ * Return: 0: it is the table's, too; -ESTALE: it is out of date; -EAGAIN: it is being resumed; another
+ * error.
  */
 static int share(struct hy_pool *pool, struct hy_table *t, char **error)
 {
@@ -357,7 +361,8 @@ static int share(struct hy_pool *pool, struct hy_table *t, char **error)
 		*error = "the pool is in use by another device";
 		return -EBUSY;
 	}
-	down_read(&pool->state_sem);
+	if (!down_read_trylock(&pool->state_sem))
+		return -EAGAIN;
 	if (!pool->loaded && is_claimed(t)) {
 		*error = "a member is in use by another pool";
 		r = -EBUSY;
@@ -370,6 +375,29 @@ static int share(struct hy_pool *pool, struct hy_table *t, char **error)
 	}
 	up_read(&pool->state_sem);
 	return r;
+}
+
+/* One reference less.  hy_pools_lock held. */
+static void put(struct hy_pool *pool)
+{
+	if (--pool->refs)
+		return;
+	list_del(&pool->list);
+	pool_free(pool);
+}
+
+/*
+ * Until its resume is over, however long its metadata devices take: other pools have nothing to do
+ * with that.
+ */
+static void wait_for_resume(struct hy_pool *pool)
+{
+	pool->refs++;
+	mutex_unlock(&hy_pools_lock);
+	down_read(&pool->state_sem);
+	up_read(&pool->state_sem);
+	mutex_lock(&hy_pools_lock);
+	put(pool);
 }
 
 /**
@@ -388,9 +416,12 @@ struct hy_pool *hy_pool_get(struct hy_table *t, char **error)
 	mutex_lock(&hy_pools_lock);
 	while ((pool = find_pool(t))) {
 		r = share(pool, t, error);
-		if (r != -ESTALE)
+		if (r == -ESTALE)
+			list_del_init(&pool->list);
+		else if (r == -EAGAIN)
+			wait_for_resume(pool);
+		else
 			goto out;
-		list_del_init(&pool->list);
 		r = -EINVAL;
 	}
 	/* {A, -} and {-, B} may be one pool, of which B is stale: not beside each other. */
@@ -431,9 +462,6 @@ out:
 void hy_pool_put(struct hy_pool *pool)
 {
 	mutex_lock(&hy_pools_lock);
-	if (!--pool->refs) {
-		list_del(&pool->list);
-		pool_free(pool);
-	}
+	put(pool);
 	mutex_unlock(&hy_pools_lock);
 }

@@ -151,4 +151,28 @@ expect_refused "the member that has larger ones, now" "larger logical blocks tha
 check "remove" remove_pool s
 check "made with it" pool s "$mixed"
 check "it has the larger ones again" block_is 4096
+remove_pool s
+
+# one whose metadata does not answer is resumed, and loaded again: other pools have nothing to do with that
+disk m7 16M
+wipe m6 o n
+two=$(table 32768 128 "m6 m7" "o n" 0 "stripe 0")
+check "two metadata areas" eval 'pool s "$two" && remove_pool s'
+check "a table is loaded" eval 'dmsetup create s --notable && dmsetup load s --table "$two"'
+has_request() { local info; info=$(</sys/kernel/config/emudisk/m6/info); [[ $info == *$'\n'"inflight "[1-9]* ]]; }
+emuctl set m6 stall=1
+dmsetup resume s & resuming=$!
+check "its resume waits for one of them" wait_for 10 has_request
+dmsetup load s --table "${two/\/dev\/emudisk\/m6/-}" & loading=$!
+in_constructor() { grep -q hy_pool_get /proc/$loading/stack 2>/dev/null; }
+check "a table without that waits for the resume" wait_for 10 in_constructor
+disk m8 16M
+disk q 24M
+check "another pool is made meanwhile" pool t "$(table 32768 128 m8 q 0 "stripe 0")"
+check "and removed" remove_pool t
+check "they wait still" kill -0 $resuming $loading
+emuctl set m6 stall=0
+wait $resuming $loading
+check "and have ended" eval 'dmsetup clear s; status_is s meta AA'
+remove_pool s
 done_testing
