@@ -125,14 +125,22 @@ struct scmfs_recovery {
 };
 
 /*
+ * scmfs_may_write - may what scmfs_probe() has found be changed?
+ *
+ * Return: 0; -EPROTONOSUPPORT: it has ro_compat bits, which are not known, and can be read; @reason
+ *	as scmfs_probe() has it.
+ */
+int scmfs_may_write(const struct scmfs_super *super, const char **reason);
+
+/*
  * scmfs_open - open, and recover what a cut left
  *
  * Time does not depend on the size when it was closed, but for copying the maps (a bit per
  * block). After a crash: the log, and one pass over the inodes that were ever used. May be cut
  * itself.
  * @recovery may be NULL. @reason as scmfs_probe() has it.
- * Return: 0; errors of scmfs_probe(); -EUCLEAN: an inode refers to blocks that it can't have;
- * -EROFS; -ENOMEM.
+ * Return: 0; errors of scmfs_probe() and, but with SCMFS_OPEN_READ_ONLY or _NO_SCAN, of
+ *	scmfs_may_write(); -EUCLEAN: an inode refers to blocks that it can't have; -EROFS; -ENOMEM.
  */
 int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 	       struct scmfs_recovery *recovery, const char **reason);

@@ -203,6 +203,13 @@ static int check_super(const struct scmfs_super *s, u64 size, const char **reaso
 	return 0;
 }
 
+/* Of what this code doesn't know it can be read, and is not to be changed by it. */
+int scmfs_may_write(const struct scmfs_super *super, const char **reason)
+{
+	return super->ro_compat ? say(reason, "it has features that are not known: read-only",
+				      -EPROTONOSUPPORT) : 0;
+}
+
 int scmfs_probe(const void *base, u64 size, struct scmfs_super *super, bool *damaged,
 		const char **reason)
 {

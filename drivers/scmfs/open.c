@@ -193,8 +193,11 @@ int scmfs_make_writable(struct scmfs *fs)
 {
 	struct scmfs_recovery rec;
 	struct ek_undo *log;
-	int r = replay(fs, false, &rec);
+	const char *reason;
+	int r = scmfs_may_write(&fs->super, &reason);
 
+	if (!r)
+		r = replay(fs, false, &rec);
 	if (!r)
 		r = open_log(fs, &log);
 	if (r)
@@ -214,6 +217,8 @@ int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 	bool damaged;
 	int r = scmfs_probe(base, size, &super, &damaged, reason);
 
+	if (!r && !(flags & (SCMFS_OPEN_READ_ONLY | SCMFS_OPEN_NO_SCAN)))
+		r = scmfs_may_write(&super, reason);
 	if (r)
 		return r;
 	*reason = "no memory";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* scmfs' engine against a model, and what is counted. */
 #include <sys/stat.h>
+#include <evenkeel/label.h>
 #include <evenkeel/scm.h>
 #include "crash.h"
 #include "engine_gc.h"
@@ -995,6 +996,14 @@ static void refused(void)
 	scmfs_close(fs);
 	CHECK(!scmfs_open(mem, size, SCMFS_OPEN_READ_ONLY, &fs, NULL, &reason));
 	scmfs_close(fs);
+	on->ro_compat = cpu_to_le64(1ULL << 17);
+	on->csum = cpu_to_le32(ek_checksum(on, sizeof(*on), &on->csum));
+	CHECK(scmfs_open(mem, size, 0, &fs, NULL, &reason) == -EPROTONOSUPPORT && *reason);
+	CHECK(!scmfs_open(mem, size, SCMFS_OPEN_READ_ONLY, &fs, NULL, &reason));
+	CHECK(scmfs_make_writable(fs) == -EPROTONOSUPPORT);
+	scmfs_close(fs);
+	on->ro_compat = 0;
+	on->csum = cpu_to_le32(ek_checksum(on, sizeof(*on), &on->csum));
 	CHECK(scmfs_open(mem, size / 2, 0, &fs, NULL, &reason) == -ENOSPC && *reason);
 	on->incompat = cpu_to_le64(SCMFS_INCOMPAT_KNOWN ^ 1ULL << 40);
 	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EUCLEAN && damaged);

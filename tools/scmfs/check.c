@@ -228,6 +228,8 @@ static int check_super(u8 *base, u64 size, struct scmfs_check *check, const char
 	bool damaged;
 	int r = scmfs_probe(base, size, &super, &damaged, reason);
 
+	if ((!r || damaged) && scmfs_may_write(&super, reason))
+		return -EPROTONOSUPPORT;
 	if (!damaged)
 		return r;
 	check->found++;
