@@ -350,8 +350,8 @@ bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error)
  * A pool that nothing was read of yet is nothing but what its table says, and that one goes when
  * this one is loaded: nobody should have to clear it first.  It can't be resumed any more, or there
  * could be two pools with these areas.  hy_pools_lock held.
- * Return: 0: it is the table's, too; -ESTALE: it is out of date; -EAGAIN: it is being resumed; another
- * error.
+ * Return: 0: it is the table's, too; -ESTALE: it is out of date; -EAGAIN: it is being resumed;
+ * another error.
  */
 static int share(struct hy_pool *pool, struct hy_table *t, char **error)
 {
