@@ -58,7 +58,7 @@ struct nvm_area {
 	struct mutex lock;	/* for changes of mapping */
 	struct nvm_mapping __rcu *mapping;
 	struct srcu_struct srcu;
-	struct mutex flushing;
+	struct mutex flushing;	/* who flushes */
 	unsigned long *dirty;
 	unsigned long nr_dirty;
 	unsigned int dirty_shift;
