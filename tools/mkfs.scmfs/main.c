@@ -138,14 +138,18 @@ static int format(const struct image *im, struct args *a)
 {
 	uint64_t size = use_of(im, a->size);
 	const char *reason;
+	u64 head;
 	struct scmfs *fs;
 	int r;
 
 	if (!size)
 		return 1;
-	if (!forget_former(im, size))
+	/* What can't be made changes nothing. */
+	r = scmfs_format_head(size, &a->p, &head);
+	if (!r && !forget_former(im, size))
 		return wrong(strerror(errno), im->path);
-	r = scmfs_format(im->base, size, &a->p);
+	if (!r)
+		r = scmfs_format(im->base, size, &a->p);
 	if (!r)		/* opened and closed once it has valid maps, and can be mounted read-only */
 		r = scmfs_open(im->base, size, 0, &fs, NULL, &reason);
 	if (r)
