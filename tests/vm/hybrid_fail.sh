@@ -136,7 +136,11 @@ emuctl set m1 fail=read "fail_range=${older# }"
 expect_refused "nobody can tell" "may be the newer one" dmsetup create p --table "$line"
 dmsetup remove p >/dev/null 2>&1
 check_fails "nor can repair" "may be newer" hybridctl repair /dev/emudisk/{m1,m2,a,b}
-check "somebody else may" pool p "${line/\/dev\/emudisk\/m1/-}"
+check "but if it is asked to do without" hybridctl repair --degraded /dev/emudisk/{m1,m2,a,b}
+check "after which it is known to be stale" pool p "$line"
+field_is "it is" p meta SA
+remove_pool p
+check "nobody needs it" pool p "${line/\/dev\/emudisk\/m1/-}"
 check "all data" blkio verify $dev 0 2560 "$seed" -- write $dev 2560 8 1 -- flush $dev
 remove_pool p
 emuctl set m1 fail=none fail_range=0+0

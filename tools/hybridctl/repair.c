@@ -275,7 +275,12 @@ static int mend_areas(struct mending *m)
 	if (!err && mended)
 		note("%llu pages written anew from the other metadata area",
 		     (unsigned long long)mended);
-	return err ? err : resync(m->store, &m->io, m->how);
+	if (!err)
+		err = resync(m->store, &m->io, m->how);
+	/* What it is done without is stale from here on, or the next start would ask the same again. */
+	if (!err && ek_store_stale(m->store) != le32_to_cpu(ek_store_super(m->store)->meta_stale))
+		err = ek_store_update_super(m->store, 0, 0);
+	return err;
 }
 
 /* From the map as it is by now: what an area had before may have been older. */
