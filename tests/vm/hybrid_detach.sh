@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: dead devices go and come back while the volume is mounted
-# kernels: 6.12
+# kernels: 6.1 6.12
 # timeout: 240
 . tests/vm/lib.sh
 at='' entry='' used='' lost=''

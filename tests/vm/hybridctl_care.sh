@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: hybridctl: what it says of trouble, and what others have left behind
-# kernels: 6.12
+# kernels: 6.1 6.12
 # timeout: 300
 . tests/vm/lib.sh
 

@@ -145,7 +145,7 @@ static int take_out(struct live *l, struct parts p, const char *word)
 int detach_device(struct live *l, const char *word, bool force)
 {
 	struct parts p = parts_of(l, word);
-	int err = EXIT_OK;
+	int err;
 
 	if (p.member < 0 && p.meta < 0)
 		return fail("%s: no part of %s (a path, or the number that status shows)", word,
@@ -210,48 +210,37 @@ static int find_parts(const struct live *l, const struct bdev *dev, struct found
 	return EXIT_OK;
 }
 
-/* Does the one that the table has there answer? */
-static bool answers(const char *number)
+/* What has the place of the first of @f that is missing; NULL: nobody has. */
+static const struct table_area *occupant(const struct live *l, const struct found *f)
 {
-	unsigned int ma, mi;
-	struct area area[AREA_MAX];
-	struct bdev dev;
-	bool is = false;
-	char *path;
-	int err;
-
-	if (sscanf(number, "%u:%u", &ma, &mi) != 2)
-		return false;
-	path = bdev_path(makedev(ma, mi));
-	if (path && !bdev_open(&dev, path, 0)) {
-		is = area_find(&dev, area, &err) > 0;
-		bdev_close(&dev);
-	}
-	free(path);
-	return is;
+	if (f->p.member >= 0 && !is_none(&l->t.dev[f->p.member]))
+		return &l->t.dev[f->p.member];
+	if (f->p.meta >= 0 && !is_none(&l->t.meta[f->p.meta]))
+		return &l->t.meta[f->p.meta];
+	return NULL;
 }
 
 /* A place is free, or has a device that is dead, which goes now.  Left: what there is to do. */
 static int make_way(struct live *l, const struct bdev *dev, struct found *f)
 {
-	char *number = xasprintf("%u:%u", major(dev->rdev), minor(dev->rdev)), *old = NULL;
-	int err = EXIT_OK;
+	char *number = xasprintf("%u:%u", major(dev->rdev), minor(dev->rdev)), *old;
+	const struct table_area *has;
+	int err;
 
 	if (f->p.meta >= 0 && !strcmp(l->t.meta[f->p.meta].dev, number))
 		f->p.meta = -1;
 	if (f->p.member >= 0 && !strcmp(l->t.dev[f->p.member].dev, number))
 		f->p.member = -1;
-	if (f->p.member >= 0 && !is_none(&l->t.dev[f->p.member]))
-		old = xstrdup(l->t.dev[f->p.member].dev);
-	else if (f->p.meta >= 0 && !is_none(&l->t.meta[f->p.meta]))
-		old = xstrdup(l->t.meta[f->p.meta].dev);
-	if (old && answers(old))
-		err = fail("%s: has that already on %s, which answers: %s is a copy of it",
-			   l->name, old, dev->path);
-	else if (old)
-		err = take_out(l, (struct parts){ f->p.member, meta_at(l, old) }, old);
-	free(old);
 	free(number);
+	has = occupant(l, f);
+	if (!has)
+		return EXIT_OK;
+	if (live_answers(has))
+		return fail("%s: has that already on %s, which answers: %s is a copy of it",
+			    l->name, has->dev, dev->path);
+	old = xstrdup(has->dev);
+	err = take_out(l, (struct parts){ f->p.member, meta_at(l, old) }, old);
+	free(old);
 	return err;
 }
 
@@ -308,15 +297,16 @@ static int attach_open(struct live *l, struct bdev *dev)
 int attach_device(struct live *l, const char *path)
 {
 	struct bdev dev;
-	int err = lock_devices() ? -ENOLCK : bdev_open(&dev, path, 0);
+	int err;
 
-	if (err == -ENOLCK)
+	if (lock_devices())
 		return EXIT_FAILED;
-	if (!err) {
+	err = bdev_open(&dev, path, 0);
+	if (err) {
+		err = fail("%s: %s", path, bdev_error(err));
+	} else {
 		err = attach_open(l, &dev);
 		bdev_close(&dev);
-	} else {
-		err = fail("%s: %s", path, strerror(-err));
 	}
 	unlock_devices();
 	return err;

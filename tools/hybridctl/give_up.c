@@ -84,17 +84,7 @@ static int judge_lost(const struct live *l, unsigned int i)
 /* A disk that was pulled fails each read, and is whole. */
 static int judge_present(const struct live *l, unsigned int i)
 {
-	char *path = bdev_path(makedev(l->st.dev[i].major, l->st.dev[i].minor));
-	struct area area[AREA_MAX];
-	struct bdev dev;
-	int err, nr = -1;
-
-	if (path && !bdev_open(&dev, path, 0)) {
-		nr = area_find(&dev, area, &err);
-		bdev_close(&dev);
-	}
-	free(path);
-	return nr > 0 ? EXIT_OK :
+	return live_answers(&l->t.dev[i]) ? EXIT_OK :
 	       fail("%s: member %u does not answer, not even with its label: nothing is given up (if it is dead, \"hybridctl detach\" it, and give the command again)",
 		    l->name, i);
 }

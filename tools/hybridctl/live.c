@@ -116,6 +116,25 @@ int live_super(const struct live *l, struct ek_super *sb)
 	return err;
 }
 
+bool live_answers(const struct table_area *a)
+{
+	struct area area[AREA_MAX];
+	struct bdev dev;
+	int nr = -1, err;
+	char *path;
+	dev_t rdev;
+
+	if (!number_is(a->dev, &rdev))
+		return false;
+	path = bdev_path(rdev);
+	if (path && !bdev_open(&dev, path, 0)) {
+		nr = area_find(&dev, area, &err);
+		bdev_close(&dev);
+	}
+	free(path);
+	return nr > 0;
+}
+
 static bool is_on(const struct table_area *a, dev_t rdev)
 {
 	dev_t used;

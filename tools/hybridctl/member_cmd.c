@@ -113,76 +113,72 @@ int cmd_evacuate(int argc, char **argv)
 	return err;
 }
 
-int cmd_reinstate(int argc, char **argv)
+/* A command about one device of a volume. */
+static int with_device(int argc, char **argv, const char *allowed,
+		       int (*fn)(struct live *l, const char *word, const struct options *o))
 {
 	struct options o;
 	struct live l;
-	int i, err = parse(argc, argv, "", 2, "a name and a member are", &o);
+	int err = parse(argc, argv, allowed, 2, "a name and a device are", &o);
 
 	if (err)
 		return err;
 	err = live_open(&l, argv[optind]);
-	if (!err) {
-		i = live_member(&l, argv[optind + 1], false);
-		err = i < 0 ? EXIT_FAILED : live_message(&l, "reinstate", i);
-		if (!err)
-			err = live_look(&l);
-		if (!err)
-			note("%s: member %d is %s", l.name, i,
-			     status_dev_state_name(l.st.dev[i].state));
-	}
+	if (!err)
+		err = fn(&l, argv[optind + 1], &o);
 	live_close(&l);
 	return err;
+}
+
+static int reinstate(struct live *l, const char *word, const struct options *o)
+{
+	int i = live_member(l, word, false), err;
+
+	(void)o;
+	err = i < 0 ? EXIT_FAILED : live_message(l, "reinstate", i);
+	if (!err)
+		err = live_look(l);
+	if (!err)
+		note("%s: member %d is %s", l->name, i, status_dev_state_name(l->st.dev[i].state));
+	return err;
+}
+
+int cmd_reinstate(int argc, char **argv)
+{
+	return with_device(argc, argv, "", reinstate);
+}
+
+static int detach(struct live *l, const char *word, const struct options *o)
+{
+	return detach_device(l, word, o->fresh.force);
 }
 
 int cmd_detach(int argc, char **argv)
 {
-	struct options o;
-	struct live l;
-	int err = parse(argc, argv, "f", 2, "a name and a device are", &o);
+	return with_device(argc, argv, "f", detach);
+}
 
-	if (err)
-		return err;
-	err = live_open(&l, argv[optind]);
-	if (!err)
-		err = detach_device(&l, argv[optind + 1], o.fresh.force);
-	live_close(&l);
-	return err;
+static int attach(struct live *l, const char *path, const struct options *o)
+{
+	(void)o;
+	return attach_device(l, path);
 }
 
 int cmd_attach(int argc, char **argv)
 {
-	struct options o;
-	struct live l;
-	int err = parse(argc, argv, "", 2, "a name and a device are", &o);
+	return with_device(argc, argv, "", attach);
+}
 
-	if (err)
-		return err;
-	err = live_open(&l, argv[optind]);
-	if (!err)
-		err = attach_device(&l, argv[optind + 1]);
-	live_close(&l);
-	return err;
+static int remove_device(struct live *l, const char *word, const struct options *o)
+{
+	int i = live_member(l, word, true);
+
+	return i >= 0 ? member_remove(l, i, o->fresh.force) : member_forget(l, word);
 }
 
 int cmd_remove(int argc, char **argv)
 {
-	struct options o;
-	struct live l;
-	int i, err = parse(argc, argv, "f", 2, "a name and a member are", &o);
-
-	if (err)
-		return err;
-	err = live_open(&l, argv[optind]);
-	if (!err) {
-		i = live_member(&l, argv[optind + 1], true);
-		if (i >= 0)
-			err = member_remove(&l, i, o.fresh.force);
-		else
-			err = member_forget(&l, argv[optind + 1]);
-	}
-	live_close(&l);
-	return err;
+	return with_device(argc, argv, "f", remove_device);
 }
 
 /*

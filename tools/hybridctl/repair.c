@@ -277,7 +277,7 @@ static int mend_areas(struct mending *m)
 		     (unsigned long long)mended);
 	if (!err)
 		err = resync(m->store, &m->io, m->how);
-	/* What it is done without is stale from here on, or the next start would ask the same again. */
+	/* What it is done without is stale from here on, or the next start would ask again. */
 	if (!err && ek_store_stale(m->store) != le32_to_cpu(ek_store_super(m->store)->meta_stale))
 		err = ek_store_update_super(m->store, 0, 0);
 	return err;
