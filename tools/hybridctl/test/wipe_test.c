@@ -34,9 +34,12 @@ int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 
 int bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags)
 {
-	if (rdev != disk.rdev)
-		return -EREMCHG;
-	return bdev_open(dev, path, flags);
+	int err = bdev_open(dev, path, flags);
+
+	if (err || dev->rdev == rdev)
+		return err;
+	bdev_close(dev);
+	return -EREMCHG;
 }
 
 void bdev_close(struct bdev *dev)
