@@ -63,6 +63,23 @@ void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags)
 	mutex_unlock(&dev->bad_lock);
 }
 
+/**
+ * m2_goes_away - tell a file system that all of its memory is about to be taken away
+ * @dev: the device, whose memory is still there, and which still does bios
+ * @flags: MF_*
+ *
+ * Those who map its files lose their mappings now, rather than find nothing behind them; what it
+ * writes meanwhile is lost with the rest, if that is lost.
+ * Context: process context; sleeps for as long as the file system takes.
+ */
+void m2_goes_away(struct m2_dev *dev, int flags)
+{
+	mutex_lock(&dev->bad_lock);
+	if (dev->bad_told && dev->dax)
+		dax_holder_notify_failure(dev->dax, 0, U64_MAX, flags);
+	mutex_unlock(&dev->bad_lock);
+}
+
 static noinline blk_status_t m2_transfer_carefully(struct m2_dev *dev, struct bio *bio)
 {
 	u64 bad = U64_MAX;

@@ -83,7 +83,7 @@ struct m2_backing {
  * @disk: the block device
  * @dax: for file systems that map the memory; NULL: none
  * @bb: ranges known to be bad; EIO
- * @bad_lock: for @bad_told, and held while what the kernel has found is noted
+ * @bad_lock: for @bad_told, and held while what the kernel has found is noted and passed on
  * @bad_told: there is a list to note it in, and a DAX device to tell
  * @done: bytes got or zeroed so far, for those who wait
  * @total: of so many
@@ -183,6 +183,7 @@ void m2_direct_submit(void *mem, struct bio *bio);
 void m2_flush_work(struct work_struct *work);
 void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes);
 void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags);
+void m2_goes_away(struct m2_dev *dev, int flags);
 
 /* range.c: what reserved memory and pmem have in common */
 int m2_range_judge(struct m2_dev *dev, const void *range, bool force);

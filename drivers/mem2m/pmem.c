@@ -5,7 +5,8 @@
  * last fence.
  *
  * It may be unbound, and unmaps the memory then.  Before, its kill_dax() tells us, waits until we
- * are done with that, and then for all who are within dax_read_lock().  Short plain reads and
+ * are done with that, and then for all who are within dax_read_lock(). We tell the file system on
+ * the device first, as it has pages of its files mapped, and can still write what it has to.  Short plain reads and
  * writes, to which that lock and its barriers would be most of what they cost besides the copy, are
  * under RCU instead, see that the memory is not gone yet, and are waited for here.
  */
@@ -55,6 +56,7 @@ static int m2_pmem_notify(struct dax_device *dax, u64 offset, u64 len, int flags
 	mutex_lock(&m2_pmem_lock);
 	list_for_each_entry(dev, &m2_pmem_devs, on_pmem)
 		if (dev->mem.dax == dax) {
+			m2_goes_away(dev, flags);
 			WRITE_ONCE(dev->gone, true);
 			found = true;
 		}

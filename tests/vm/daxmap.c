@@ -5,6 +5,7 @@
  *   daxmap write FILE MIB SEED	 make it, map it with MAP_SYNC, fill it through the mapping, msync
  *   daxmap verify FILE MIB SEED	 it holds that, read and mapped
  *   daxmap out FILE MIB DEVICE	 write its mapping to a device by direct I/O: the pages have to be real
+ *   daxmap watch FILE MIB SEED	 say that it is mapped, read it over and over till it is taken away (SIGBUS), say so
  *
  * MAP_SYNC is refused for what is not mapped from memory that persists.
  */
@@ -12,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mman.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +67,29 @@ static int out(const char *device, const uint8_t *map, size_t len)
 	return fsync(fd) ? fail("fsync") : 0;
 }
 
+static void taken(int sig)
+{
+	static const char text[] = "taken away\n";
+
+	(void)sig;
+	_exit(write(STDOUT_FILENO, text, sizeof(text) - 1) < 0);
+}
+
+static int watch(const volatile uint8_t *map, size_t len)
+{
+	uint8_t sum = 0;
+	size_t at;
+
+	if (signal(SIGBUS, taken) == SIG_ERR)
+		return fail("signal");
+	puts("mapped");
+	fflush(stdout);
+	for (;;)
+		for (at = 0; at < len; at += PAGE)
+			sum += map[at];
+	return sum;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t pages, i, seed;
@@ -89,6 +114,8 @@ int main(int argc, char **argv)
 		return verify(fd, map, pages, seed);
 	if (!strcmp(argv[1], "out"))
 		return out(argv[4], map, len);
+	if (!strcmp(argv[1], "watch"))
+		return watch(map, len);
 	for (i = 0; i < pages; i++)
 		fill(map + i * PAGE, i, seed);
 	return msync(map, len, MS_SYNC) ? fail("msync") : verify(fd, map, pages, seed);
