@@ -582,6 +582,18 @@ static inline struct scmfs_attr scmfs_sized(u64 size, s64 now)
 int scmfs_truncate_set(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr,
 		       unsigned int mask);
 
+/*
+ * scmfs_tail_is_dirty - is there anything but zeroes behind the end of a file, in its last block? [S]
+ * scmfs_clean_tail - zeroes there [X]
+ *
+ * Nobody sees these bytes but who maps the file. A cut leaves some: between a smaller size and the
+ * zeroes that follow it, or between what is appended and the size. What was stored there through a
+ * mapping goes as well, so this is for a file that nobody has mapped since the file system is
+ * open: whoever changes the size afterwards looks after them.
+ */
+bool scmfs_tail_is_dirty(struct scmfs *fs, u64 ino);
+void scmfs_clean_tail(struct scmfs *fs, u64 ino);
+
 #define SCMFS_RESERVE_KEEP_SIZE	0x1
 #define SCMFS_RESERVE_ZEROED	0x2	/* blocks that can be stored to at once */
 

@@ -3,8 +3,11 @@
  * The size of files, and what is given back with it: blocks beyond it, and those of extents that
  * are all empty.
  */
+#include <linux/uaccess.h>
 #include "engine_gc.h"
 #include "engine_internal.h"
+
+#define TAIL_PART	256u	/* that is looked at at once, by way of the stack */
 
 /*
  * Take blocks out of a file, operation by operation; the first one sets the times, if @now is
@@ -221,4 +224,46 @@ int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)
 	const struct scmfs_attr attr = scmfs_sized(size, now);
 
 	return scmfs_truncate_set(fs, ino, &attr, SCMFS_SET_TIMES);
+}
+
+/* What is behind the size in the block of a file's last byte, if that is written. */
+static bool find_tail(struct scmfs *fs, u64 ino, struct scmfs_seg *tail)
+{
+	struct scmfs_inode *inode;
+	u64 size;
+
+	if (scmfs_find_file(fs, ino, &inode))
+		return false;
+	size = scmfs_read(&inode->size);
+	return in_block(size) &&
+	       !scmfs_part_at(fs, inode, size, round_up(size, SCMFS_BLOCK_SIZE), tail) &&
+	       tail->at != SCMFS_HOLE && scmfs_good(fs, tail->at, tail->len) == tail->len;
+}
+
+bool scmfs_tail_is_dirty(struct scmfs *fs, u64 ino)
+{
+	u8 part[TAIL_PART] EK_UNINITIALIZED;
+	struct scmfs_seg tail;
+	u64 n;
+
+	if (!find_tail(fs, ino, &tail))
+		return false;
+	for (; tail.len; tail.at += n, tail.len -= n) {
+		n = min_t(u64, tail.len, TAIL_PART);
+		if (copy_mc_to_kernel(part, fs->base + tail.at, n))
+			return false;	/* nor can anybody map it */
+		if (memchr_inv(part, 0, n))
+			return true;
+	}
+	return false;
+}
+
+void scmfs_clean_tail(struct scmfs *fs, u64 ino)
+{
+	struct scmfs_seg tail;
+
+	if (!scmfs_tail_is_dirty(fs, ino) || !find_tail(fs, ino, &tail))
+		return;
+	scm_zero_nt(fs->base + tail.at, tail.len);
+	scm_fence();
 }

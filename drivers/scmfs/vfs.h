@@ -193,6 +193,7 @@ struct sfs_piece {
  * @walks: reads that had to go from piece to piece since the last look at whether to make one
  * @tried: pages that the last try was for; 0: none since the window was dropped
  * @around: some of what was a hole to mappings has become written without their notice
+ * @tail_known: behind its end are zeroes, or what was stored there through a mapping since
  * @pinned: the kernel has forgotten that pages were mapped while somebody had them pinned
  * @held: in use until nobody has pages of it pinned
  * @vfs: VFS' part
@@ -205,6 +206,7 @@ struct sfs_inode {
 	unsigned int walks;
 	unsigned long tried;
 	bool around;
+	bool tail_known;
 	bool pinned;
 	atomic_t held;
 	struct inode vfs;

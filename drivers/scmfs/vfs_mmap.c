@@ -79,10 +79,40 @@ static const struct vm_operations_struct sfs_vm_ops = {
 	.pfn_mkwrite = sfs_fault,
 };
 
+/*
+ * What a cut has left behind the file's end is mapped with the last bytes of it: it goes before
+ * the first mapping is made. Hardly any file has some, so who finds none waits for no thaw: to
+ * thaw a file system a program may have to be mapped from it. Read-only, it stays.
+ */
+static void sfs_look_behind_end(struct inode *inode)
+{
+	struct sfs_inode *si = sfs_inode(inode);
+	bool dirty;
+
+	if (READ_ONCE(si->tail_known))
+		return;
+	down_read(&si->extents);
+	dirty = scmfs_tail_is_dirty(sfs_fs(inode), inode->i_ino);
+	up_read(&si->extents);
+	if (dirty && sb_rdonly(inode->i_sb))
+		return;
+	if (dirty)
+		sb_start_pagefault(inode->i_sb);
+	down_write(&si->extents);
+	/* Who was first may have it mapped, and has stored there. */
+	if (dirty && !si->tail_known && !sfs_alive(inode))
+		scmfs_clean_tail(sfs_fs(inode), inode->i_ino);
+	WRITE_ONCE(si->tail_known, true);
+	up_write(&si->extents);
+	if (dirty)
+		sb_end_pagefault(inode->i_sb);
+}
+
 int sfs_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	if (!daxdev_mapping_supported(vma, sfs_sb(file_inode(file)->i_sb)->dax))
 		return -EOPNOTSUPP;
+	sfs_look_behind_end(file_inode(file));
 	file_accessed(file);
 	vma->vm_ops = &sfs_vm_ops;
 	vm_flags_set(vma, VM_HUGEPAGE);

@@ -47,6 +47,7 @@ static struct inode *sfs_alloc_inode(struct super_block *sb)
 	si->walks = 0;
 	si->tried = 0;
 	si->around = false;
+	si->tail_known = false;
 	si->pinned = false;
 	atomic_set(&si->held, 0);
 	return &si->vfs;

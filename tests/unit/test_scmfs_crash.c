@@ -594,6 +594,25 @@ static bool remove_below(u64 dir)
 	return true;
 }
 
+static u64 dirty_tails;
+
+/* Whoever maps a file sees zeroes behind its end, if that was looked at before. */
+static void look_behind_end(u64 ino, u64 size)
+{
+	struct scmfs_seg tail;
+	u64 end = (size | 4095) + 1, i;
+
+	if (!(size % 4096))
+		return;
+	dirty_tails += scmfs_tail_is_dirty(after.fs, ino);
+	scmfs_clean_tail(after.fs, ino);
+	if (scmfs_map_part(after.fs, ino, size, end, &tail) || tail.at == SCMFS_HOLE)
+		return;
+	for (i = 0; i < tail.len; i++)
+		if (!CHECK(!after.mem[tail.at + i], "%s: ino %llu: byte %llu behind the end", sequence, ino, i))
+			return;
+}
+
 /* It must be of use afterwards: create, write to everything, remove everything, nothing is left. */
 static void use_it(void)
 {
@@ -606,8 +625,10 @@ static void use_it(void)
 	CHECK(!tfs_make_node(&after, "newdir", S_IFDIR | 0755, NULL, NULL), "%s", sequence);
 	for (ino = 1; ino < INODES; ino++)
 		if (!scmfs_getattr(after.fs, ino, &a) && S_ISREG(a.mode)) {
-			int r = tfs_write(&after, ino, a.size, 100, 1, 0);
+			int r;
 
+			look_behind_end(ino, a.size);
+			r = tfs_write(&after, ino, a.size, 100, 1, 0);
 			/* the others need room, too */
 			CHECK(!r && !scmfs_trim(after.fs, ino), "%s: %d", sequence, r);
 		}
@@ -739,12 +760,13 @@ static void begin(void (*files)(void))
 		after.node[i].ino = i;
 	crash_log_init(&scm_log, t.mem, SIZE, 16384, 2 << 20);
 	crash_log_init(&second_log, after.mem, SIZE, 16384, 2 << 20);
-	states = nested = 0;
+	states = nested = dirty_tails = 0;
 }
 
 static void end(u32 nr)
 {
-	ktap_note("%u sequences, %llu states, %llu cuts in recoveries", nr, states, nested);
+	ktap_note("%u sequences, %llu states, %llu cuts in recoveries, %llu dirty tails", nr, states, nested,
+		  dirty_tails);
 	crash_log_free(&scm_log);
 	crash_log_free(&second_log);
 	free(t.mem);
@@ -828,6 +850,7 @@ static void one(void)
 		nr += run(seq, 1);
 	}
 	CHECK(nr > ARRAY_SIZE(ops) * 3 / 4, "only %u operations can be done", nr);
+	CHECK(dirty_tails, "no cut left anything behind a file's end");
 	end(nr);
 }
 

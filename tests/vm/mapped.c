@@ -474,6 +474,23 @@ static void last(void)
 	NEED(p != MAP_FAILED);
 	for (i = 0; i < 16; i += 3)
 		memset(p + i * PAGE, i + 1, PAGE);
+	/* As a cut leaves it: what is behind the end isn't the file's. */
+	fd = file("end", 100);
+	NEED(pwrite(fd, "x", 1, 0) == 1);
+	p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	NEED(p != MAP_FAILED);
+	memset(p, 0x77, PAGE);
+}
+
+static void after_end(void)
+{
+	unsigned char *p;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/end", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	p = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	NEED(p != MAP_FAILED && all(p, 0x77, 100) && all(p + 100, 0, PAGE - 100));
 }
 
 static void after(void)
@@ -485,6 +502,7 @@ static void after(void)
 	NEED(fd >= 0 && read(fd, buf, FILE_BYTES) == FILE_BYTES && blocks(fd) == 6);
 	for (i = 0; i < 16; i++)
 		NEED(all(buf + i * PAGE, i % 3 ? 0 : i + 1, PAGE));
+	after_end();
 }
 
 /* --- at once ---------------------------------------------------------------------------------- */
