@@ -2,9 +2,9 @@
 /**
  * DOC: evenkeel_areas
  *
- * What drivers do with areas of nvmalloc(), while these change. Loading the module with path=NAME,
- * in a mounted scmfs, does it and says in the kernel's log what was wrong; it is never installed.
- * tests/vm/scmfs.sh is its user.
+ * What drivers do with areas of nvmalloc() while these change, and whether what they write there
+ * lasts. Loading the module with path=NAME, in a mounted scmfs, does it and says in the kernel's
+ * log what was wrong; it is never installed. tests/vm/scmfs.sh is its user.
  */
 #include <linux/err.h>
 #include <linux/kthread.h>
@@ -28,7 +28,8 @@ static unsigned int rounds = 100;
 module_param(rounds, uint, 0444);
 MODULE_PARM_DESC(rounds, "how often the area grows and shrinks");
 
-static struct nvm_area *area, *other;
+static const char pattern[3 * SCM_LINE] = { [0] = 1, [SCM_LINE] = 2, [3 * SCM_LINE - 1] = 3 };
+static struct nvm_area *area, *other, *through;
 static atomic_long_t looks, wrong;
 
 static void is_wrong(const char *what, u64 at)
@@ -123,7 +124,59 @@ static int race(void)
 	return err;
 }
 
-/* --- what a flush costs --- */
+/* --- what was written lasts, and what that costs --- */
+
+static bool covers(const struct scm_event *event, u64 line)
+{
+	return event->type == SCM_FENCE ||
+	       (event->offset < line + SCM_LINE && event->offset + event->len > line);
+}
+
+/* The first one after @i that does that to a line; a fence is that of who flushed, or stored. */
+static u32 next_event(const struct scm_log *log, u32 i, enum scm_event_type type, u64 line)
+{
+	u64 task = log->event[i].task;
+
+	while (++i < log->nr_events)
+		if (log->event[i].type == type && covers(log->event + i, line) &&
+		    (type != SCM_FENCE || log->event[i].task == task))
+			break;
+	return i;
+}
+
+static bool lasts(const struct scm_log *log, u32 store, u64 line)
+{
+	u32 i = store;
+
+	if (log->event[store].type == SCM_STORE)
+		i = next_event(log, store, SCM_FLUSH, line);
+	return i < log->nr_events && next_event(log, i, SCM_FENCE, line) < log->nr_events;
+}
+
+/* Each line that was stored to; they are told apart by how. */
+static void all_last(const struct scm_log *log, enum scm_event_type how, unsigned int stores)
+{
+	const struct scm_event *event;
+	u64 line;
+	u32 i;
+
+	if (log->full)
+		is_wrong("too many events", log->nr_events);
+	for (i = 0; i < log->nr_events; i++) {
+		event = log->event + i;
+		if (event->type != SCM_STORE && event->type != SCM_STORE_NT)
+			continue;
+		if (event->type != how)
+			is_wrong("a store of the other kind", event->offset);
+		stores--;
+		line = round_down(event->offset, SCM_LINE);
+		for (; line < event->offset + event->len; line += SCM_LINE)
+			if (!lasts(log, i, line))
+				is_wrong("a line that may be lost", line);
+	}
+	if (stores)
+		is_wrong("stores that are missing", stores);
+}
 
 static u64 flushed(const struct scm_log *log)
 {
@@ -137,39 +190,76 @@ static u64 flushed(const struct scm_log *log)
 }
 
 /* Two words, as far from each other as can be: of nothing in between. */
-static int flush_ends(struct scm_log *log)
+static int write_ends(struct nvm_area *of)
 {
-	u64 word = 1, bytes = nvm_mapped_size(area);
-	int err;
+	u64 word = 1, bytes = nvm_mapped_size(of);
+	int err = nvm_write(of, 0, &word, sizeof(word));
 
-	nvm_flush(area);	/* what was written before */
-	err = scm_record_start(log);
-	if (err)
-		return err;
-	err = nvm_write(area, 0, &word, sizeof(word));
 	if (!err)
-		err = nvm_write(area, bytes - sizeof(word), &word, sizeof(word));
-	nvm_flush(area);
-	scm_record_stop();
-	if (flushed(log) < 2 * SCM_LINE || flushed(log) > 2 * PAGE_SIZE)
-		is_wrong("bytes flushed of two words", flushed(log));
+		err = nvm_write(of, bytes - sizeof(word), &word, sizeof(word));
+	nvm_flush(of);
 	return err;
 }
 
-static int flush(void)
+/* Of words and lines not all; nobody flushes. */
+static int write_some(struct nvm_area *of)
 {
-	struct scm_log log = { .max_events = EVENTS, .max_bytes = SZ_4K };
-	int cookie, err = nvmalloc_expand(area, nvm_size(area));
+	return nvm_write(of, SCM_LINE - 3, pattern, sizeof(pattern));
+}
+
+static int record(struct scm_log *log, struct nvm_area *of, int (*what)(struct nvm_area *of))
+{
+	int cookie, err;
 	u64 bytes;
 
+	nvm_flush(of);	/* what was written before */
+	log->base = nvm_enter(of, &bytes, &cookie);
+	nvm_leave(of, cookie);
+	log->len = bytes;
+	err = scm_record_start(log);
 	if (err)
 		return err;
-	log.base = nvm_enter(area, &bytes, &cookie);
-	nvm_leave(area, cookie);
-	log.len = bytes;
+	err = what(of);
+	scm_record_stop();
+	return err;
+}
+
+static int written(struct scm_log *log)
+{
+	int err = nvmalloc_expand(area, nvm_size(area));
+
+	if (!err)
+		err = record(log, area, write_ends);
+	if (err)
+		return err;
+	all_last(log, SCM_STORE, 2);
+	if (flushed(log) < 2 * SCM_LINE || flushed(log) > 2 * PAGE_SIZE)
+		is_wrong("bytes flushed of two words", flushed(log));
+	return 0;
+}
+
+static int written_through(struct scm_log *log)
+{
+	int err = nvmalloc_expand(through, PAGE_SIZE);
+
+	if (!err)
+		err = record(log, through, write_some);
+	if (err)
+		return err;
+	all_last(log, SCM_STORE_NT, 1);
+	if (memcmp(log->base + SCM_LINE - 3, pattern, sizeof(pattern)))
+		is_wrong("not what was written", SCM_LINE - 3);
+	return 0;
+}
+
+static int durability(void)
+{
+	struct scm_log log = { .max_events = EVENTS, .max_bytes = SZ_4K };
+	int err;
+
 	log.event = kvcalloc(EVENTS, sizeof(*log.event), GFP_KERNEL);
 	log.bytes = kvmalloc(log.max_bytes, GFP_KERNEL);
-	err = log.event && log.bytes ? flush_ends(&log) : -ENOMEM;
+	err = log.event && log.bytes ? written(&log) ?: written_through(&log) : -ENOMEM;
 	kvfree(log.event);
 	kvfree(log.bytes);
 	return err;
@@ -177,10 +267,10 @@ static int flush(void)
 
 /* --- */
 
-static struct nvm_area *make(const char *end)
+static struct nvm_area *make(const char *end, bool write_through)
 {
 	char *name = kasprintf(GFP_KERNEL, "%s%s", path, end);
-	struct nvm_area *made = name ? nvmalloc(name, SZ_4M, 0, false) : ERR_PTR(-ENOMEM);
+	struct nvm_area *made = name ? nvmalloc(name, SZ_4M, 0, write_through) : ERR_PTR(-ENOMEM);
 
 	kfree(name);
 	return made;
@@ -190,18 +280,26 @@ static int __init areas_init(void)
 {
 	int err;
 
-	area = make("");
+	area = make("", false);
 	if (IS_ERR(area))
 		return PTR_ERR(area);
-	other = make(".other");
-	if (IS_ERR(other)) {
-		nvfree(area);
-		return PTR_ERR(other);
-	}
-	err = race() ?: flush();
+	other = make(".other", false);
+	err = PTR_ERR(other);
+	if (IS_ERR(other))
+		goto free_area;
+	through = make(".through", true);
+	err = PTR_ERR(through);
+	if (IS_ERR(through))
+		goto free_other;
+	err = race() ?: durability();
+	if (!err && atomic_long_read(&wrong))
+		err = -EUCLEAN;
+	nvfree(through);
+free_other:
 	nvfree(other);
+free_area:
 	nvfree(area);
-	return err ?: atomic_long_read(&wrong) ? -EUCLEAN : 0;
+	return err;
 }
 
 static void __exit areas_exit(void)
