@@ -408,7 +408,7 @@ int cmd_assemble(int argc, char **argv)
 	struct stat st;
 	int opt, err;
 
-	while ((opt = getopt_long(argc, argv, "aw:h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt == 'h')
 			return command_help();
 		if (opt == 'd')

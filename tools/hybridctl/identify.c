@@ -139,7 +139,7 @@ int cmd_identify(int argc, char **argv)
 	bool udev = false;
 	int opt, err;
 
-	while ((opt = getopt_long(argc, argv, "uh", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt == 'h')
 			return command_help();
 		if (opt == 'u')
