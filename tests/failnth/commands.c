@@ -69,6 +69,17 @@ static void tell_said(void)
 		close(fd);
 }
 
+static bool says(const char *what)
+{
+	char text[4096] = "";
+	int fd = open(SAID, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		die(SAID);
+	close(fd);
+	return strstr(text, what);
+}
+
 static unsigned int command(const struct op *op, unsigned int nth, int *error)
 {
 	struct shim_answer answer;
@@ -323,6 +334,40 @@ static void after_change(const struct op *op, int error, const char *key, const 
 	pool_check();
 }
 
+#define ON_SECOND	3u	/* an extent */
+
+static void hurt(const struct op *op)
+{
+	live(op);
+	name_node();
+	pool_hurt(ON_SECOND);
+}
+
+static void after_reinstate(const struct op *op, int error)
+{
+	if (!error && !pool_field_is("dev.1.state", "active"))
+		wrong("status 0, and the member is not trusted");
+	again(op, error);
+	pool_healed();
+}
+
+/* Nothing that is said of it changes it. */
+static void lost(const struct op *op)
+{
+	static const struct op *last;
+
+	if (last != op)
+		anew_lost(op);
+	last = op;
+}
+
+static void after_lost(const struct op *op, int error)
+{
+	(void)op;
+	if (!error && !says("384 to 511, with device 1"))
+		wrong("does not say what is lost");
+}
+
 /* What can't be read is, after that: pool_check() reads all. */
 static void after_give_up(const struct op *op, int error)
 {
@@ -415,7 +460,7 @@ static void after_offline(const struct op *op, int error)
 const struct op command_ops[] = {
 	{ "hybridctl list", live, NULL, command, after_look, ARGV("list"), .thin = 2 },
 	{ "hybridctl status", live, NULL, command, after_look, ARGV("status", POOL, "--json") },
-	{ "hybridctl lost", live, NULL, command, after_look, ARGV("lost", POOL), .thin = 8 },
+	{ "hybridctl lost", lost, NULL, command, after_lost, ARGV("lost", POOL), .thin = 8 },
 	{ "hybridctl explain", live, NULL, command, after_look, ARGV("explain", POOL, "0"),
 	  .thin = 8 },
 	{ "hybridctl monitor", live, NULL, command, after_look,
@@ -442,7 +487,7 @@ const struct op command_ops[] = {
 	  ARGV("evacuate", POOL, B, "--cancel"), .thin = 8 },
 	{ "hybridctl evacuate --give-up", anew_lost, NULL, command, after_give_up,
 	  ARGV("evacuate", POOL, "1", "--give-up"), .thin = 4 },
-	{ "hybridctl reinstate", live, NULL, command, after_optimize, ARGV("reinstate", POOL, B),
+	{ "hybridctl reinstate", hurt, NULL, command, after_reinstate, ARGV("reinstate", POOL, B),
 	  .thin = 8 },
 	{ "hybridctl add", anew, NULL, command, after_add, ARGV("add", POOL, C),
 	  .thin = 24 },

@@ -14,6 +14,7 @@
 #include "failnth.h"
 
 #define MOST	16u	/* blocks in one request */
+#define SECOND_SET	"/sys/kernel/config/emudisk/b/set"
 
 char pool_node[32];
 
@@ -28,14 +29,16 @@ static const char *const disk[] = {
 	"/dev/emudisk/m", "/dev/emudisk/n", "/dev/emudisk/a", "/dev/emudisk/b", "/dev/emudisk/c"
 };
 
-/* How a pool is made, and how it is used. */
+/* How a pool is made, and how it is used; and without its second member, or metadata area. */
 static const struct shape {
-	const char *made, *used, *mode;
+	const char *made, *used, *mode, *less;
 } shapes[] = {
 	[POOL_PLAIN] = { "1 %1$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s",
-			 "1 %1$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s", "rw" },
+			 "1 %1$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s", "rw",
+			 "1 %1$s 0 %5$u 2 %3$s 0 - 0 0 %6$s" },
 	[POOL_MIRRORED] = { "2 %1$s 0 %2$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s",
-			    "2 %1$s 0 %2$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s", "rw" },
+			    "2 %1$s 0 %2$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s", "rw",
+			    "2 %1$s 0 - 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s" },
 	[POOL_LESS] = { "2 %1$s 0 %2$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s",
 			"2 - 0 %2$s 0 %5$u 2 %3$s 0 - 0 0 %6$s", "rw" },
 	[POOL_READ_ONLY] = { "1 %1$s 0 %5$u 2 %3$s 0 %4$s 0 0 %6$s",
@@ -156,24 +159,122 @@ void pool_make(void)
 		die("the pool once more");
 }
 
-void pool_lose(unsigned int extent)
+void pool_entry(unsigned int extent, char *entry, size_t len)
 {
 	char message[32];
 
+	snprintf(message, sizeof(message), "entry %u", extent);
+	if (dm_ask(POOL, message, entry, len))
+		die("%s", message);
+}
+
+void pool_second_has(unsigned int extent)
+{
+	char message[32], entry[64] = "";
+
 	snprintf(message, sizeof(message), "move %u 1", extent);
-	pool_tell(message);
-	for (unsigned int i = 0; !pool_field_is("dev.1.used", "1"); i++) {
+	for (unsigned int i = 0; strncmp(entry, "1 ", 2); i++) {
 		if (i == 5000)
 			die("%s", message);
-		usleep(2000);
+		if (i == 1)
+			pool_tell(message);
+		if (i > 1)
+			usleep(2000);
+		pool_entry(extent, entry, sizeof(entry));
 	}
 	pool_tell("commit");
-	if (dm_load(POOL, table("1 %1$s 0 %5$u 2 %3$s 0 - 0 0 %6$s", EXTENTS, "fill 0")) ||
-	    dm_suspend(POOL, 0) || dm_resume(POOL))
-		die("without the second member");
+}
+
+static void be(const char *line)
+{
+	if (dm_load(POOL, line) || dm_suspend(POOL, 0) || dm_resume(POOL))
+		die("%s", line);
+}
+
+bool pool_is_less(void)
+{
+	char line[DM_LINE_ROOM];
+
+	pool_says_table(line);
+	return strstr(line, " - 0 ");
+}
+
+void pool_less(void)
+{
+	be(table(shape->less, EXTENTS, "fill 0"));
+}
+
+void pool_whole(void)
+{
+	if (pool_is_less())
+		be(pool_table("fill 0"));
+}
+
+void pool_lose(unsigned int extent)
+{
+	pool_second_has(extent);
+	pool_less();
 	zero_ends(disk[3]);
 	for (unsigned int i = 0; i < EXTENT / BLOCK; i++)
 		content[extent * (EXTENT / BLOCK) + i].discarded = true;
+}
+
+/* --- one that fails --- */
+
+static struct {
+	unsigned int extent;
+	char entry[64];
+} hurt;
+
+void pool_hurt(unsigned int extent)
+{
+	unsigned int block = (extent + 1) * (EXTENT / BLOCK) - 2;
+	uint32_t good = content[block].good;
+	int fd;
+
+	pool_second_has(extent);
+	pool_tell("set commit_ms 60000");
+	hurt.extent = extent;
+	pool_entry(extent, hurt.entry, sizeof(hurt.entry));
+	fd = disk_open();
+	if (disk_write(fd, block, 1))
+		die("a write that is not flushed");
+	content[block].good = good;
+	put(SECOND_SET, "fail=write");
+	if (!disk_write(fd, block + 1, 1))
+		die("a write to a disk that fails");
+	put(SECOND_SET, "fail=none");
+	close(fd);
+	if (!pool_field_is("dev.1.state", "degraded"))
+		die("the second member is not degraded");
+}
+
+/* The first to ask is told that something is lost, and perhaps the second. */
+static void hear_of_it(void)
+{
+	int fd = disk_open();
+
+	if (!fdatasync(fd))
+		wrong("nobody is told of what was not flushed");
+	else if (fdatasync(fd) && fdatasync(fd))
+		wrong("flushes go on failing: %s", strerror(errno));
+	close(fd);
+}
+
+void pool_healed(void)
+{
+	char entry[64];
+
+	if (!pool_field_is("dev.1.state", "active"))
+		wrong("the member is not trusted");
+	pool_entry(hurt.extent, entry, sizeof(entry));
+	if (strcmp(entry, hurt.entry))
+		wrong("what was not flushed is believed: %s, and it was %s", entry, hurt.entry);
+	hear_of_it();
+	/* its errors are counted until then */
+	if (dm_unmake(POOL, 1) || dm_make(POOL, pool_table("fill 0"), pool_node, sizeof(pool_node)))
+		die("the pool once more");
+	pool_check();
 }
 
 static void field_is(const char *line, const char *key, const char *want)

@@ -34,6 +34,20 @@ const char *pool_table_of(unsigned int extents, const char *policy);
 void pool_blank(void);
 /* Format, activate, write to some blocks. */
 void pool_make(void);
+/* "MEMBER PLACE VALID" of an extent. */
+void pool_entry(unsigned int extent, char *entry, size_t len);
+/* That extent is on the second member, for good. */
+void pool_second_has(unsigned int extent);
+/* The table does without its second member, or metadata area; is it so; and has it again. */
+void pool_less(void);
+bool pool_is_less(void);
+void pool_whole(void);
+/*
+ * The second member, which has that extent, takes a block of it that was never written and is not
+ * flushed, and fails the next.  Until pool_healed(): it is trusted again, but not believed that.
+ */
+void pool_hurt(unsigned int extent);
+void pool_healed(void);
 /* That extent goes to the second member, which is lost with it and with its label. */
 void pool_lose(unsigned int extent);
 /* It is active, sound and holds what was written. */

@@ -205,6 +205,41 @@ static void after_stay(const struct op *op, int error)
 	to_evacuate(op);
 }
 
+#define FIRST_LOST	3u
+
+static void to_lose(const struct op *op)
+{
+	pool_live(op);
+	pool_whole();
+	pool_second_has(FIRST_LOST);
+	pool_less();
+	if (dm_ask(POOL, op->arg, was, sizeof(was)))
+		die("%s", op->arg);
+	if (atoi(was) != FIRST_LOST)
+		die("extent %u is lost, and it says %s", FIRST_LOST, was);
+}
+
+static void after_lost(const struct op *op, int error)
+{
+	pool_whole();
+	after_same(op, error);
+}
+
+static void to_reinstate(const struct op *op)
+{
+	unset(op);
+	pool_hurt(FIRST_LOST);
+}
+
+static void after_reinstate(const struct op *op, int error)
+{
+	if (pool_field_is(SECOND, "active") != !error)
+		wrong("%s, and it is %strusted", strerror(error), error ? "" : "not ");
+	if (error && do_message(op))
+		wrong("%s, nor is it trusted the next time: %s", strerror(error), strerror(errno));
+	pool_healed();
+}
+
 /* Nothing was ever there. */
 static void to_remove(const struct op *op)
 {
@@ -330,11 +365,10 @@ const struct op message_ops[] = {
 	{ "message metadata", to_ask, ask, NULL, after_same, "metadata" },
 	{ "message evacuate", to_evacuate, do_message, NULL, after_evacuate, "evacuate 1" },
 	{ "message stay", to_stay, do_message, NULL, after_stay, "stay 1" },
-	{ "message reinstate", unset, do_message, NULL, pool_sound, "reinstate 1" },
+	{ "message reinstate", to_reinstate, do_message, NULL, after_reinstate, "reinstate 1" },
 	{ "message members", to_ask, ask, NULL, after_same, "members" },
 	{ "message remove", to_remove, do_message, NULL, after_removal, "remove 1" },
-	{ "message lost, devices missing", to_ask, ask, NULL, after_same, "lost 0",
-	  .shape = POOL_LESS },
+	{ "message lost, a member missing", to_lose, ask, NULL, after_lost, "lost 0", .thin = 4 },
 	{ "message remove, devices missing", to_remove, do_message, NULL, after_removal, "remove 1",
 	  .shape = POOL_LESS },
 	{ "message checkpoint, metadata mirrored", pool_dirty, do_message, NULL, pool_sound,
