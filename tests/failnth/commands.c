@@ -368,6 +368,30 @@ static void after_lost(const struct op *op, int error)
 		wrong("does not say what is lost");
 }
 
+static void whole(const struct op *op)
+{
+	live(op);
+	pool_whole();
+	name_node();
+	if (op->shape == POOL_PLAIN)
+		pool_second_has(ON_SECOND);
+}
+
+static void after_detach(const struct op *op, int error)
+{
+	again(op, error);
+	if (!pool_is_less())
+		wrong("it has the device");
+	pool_whole();
+	pool_check();
+}
+
+static void less(const struct op *op)
+{
+	whole(op);
+	pool_less();
+}
+
 /* What can't be read is, after that: pool_check() reads all. */
 static void after_give_up(const struct op *op, int error)
 {
@@ -398,6 +422,17 @@ static void after_grow(const struct op *op, int error)
 static void after_metadata(const struct op *op, int error)
 {
 	after_change(op, error, "meta", "AA");
+}
+
+static void after_attach(const struct op *op, int error)
+{
+	again(op, error);
+	if (pool_is_less())
+		wrong("it is without the device");
+	if (op->shape == POOL_MIRRORED)
+		after_metadata(op, 0);
+	else
+		after_change(op, 0, "dev.1.state", "active");
 }
 
 static void stale(const struct op *op)
@@ -489,6 +524,12 @@ const struct op command_ops[] = {
 	  ARGV("evacuate", POOL, "1", "--give-up"), .thin = 4 },
 	{ "hybridctl reinstate", hurt, NULL, command, after_reinstate, ARGV("reinstate", POOL, B),
 	  .thin = 8 },
+	{ "hybridctl detach", whole, NULL, command, after_detach,
+	  ARGV("detach", POOL, B, "--force"), .thin = 8 },
+	{ "hybridctl attach", less, NULL, command, after_attach, ARGV("attach", POOL, B),
+	  .thin = 8 },
+	{ "hybridctl attach of metadata", less, NULL, command, after_attach,
+	  ARGV("attach", POOL, N), .thin = 16, .shape = POOL_MIRRORED },
 	{ "hybridctl add", anew, NULL, command, after_add, ARGV("add", POOL, C),
 	  .thin = 24 },
 	{ "hybridctl grow", anew, NULL, command, after_grow, ARGV("grow", POOL, "--size", "2560K"),
@@ -516,3 +557,88 @@ const struct op command_ops[] = {
 	  ARGV("create", POOL, A, B, "--metadata", M, "--extent", "64K"), .thin = 2 },
 	{ }
 };
+
+/* --- is any command forgotten? --- */
+
+/* What has no row above, and why. */
+static const struct {
+	const char *program, *command, *why;
+} without[] = {
+	{ "mem2mctl", "create", "a word to configfs, as in memory.c" },
+	{ "mem2mctl", "resize", "a word to configfs, as in memory.c" },
+	{ "mem2mctl", "delete", "a word to configfs, as in memory.c" },
+	{ "mem2mctl", "list", "reads configfs" },
+	{ "nlctl", "create", "a word to configfs, as in nameless.c" },
+	{ "nlctl", "stat", "reads configfs" },
+	{ "nlctl", "top", "reads configfs" },
+	{ "nlctl", "names", "what names.c asks for" },
+	{ "nlctl", "migrations", "what names.c asks for" },
+	{ "nlctl", "check", "reads configfs" },
+	{ "nlctl", "cut", "a word to configfs, as in nameless.c" },
+	{ "nlctl", "power", "a word to configfs, as in nameless.c" },
+	{ "nlctl", "set", "a word to configfs" },
+	{ "nlctl", "save", "a word to configfs, as in nameless.c" },
+	{ "nlctl", "load", "a word to configfs, as in nameless.c" },
+	{ "nlctl", "delete", "a word to configfs, as in nameless.c" },
+	{ "nlctl", "list", "reads configfs" },
+	{ "nlctl", "presets", "reads configfs" },
+	{ "nlctl", "keys", "reads configfs" },
+	{ "scmfsctl", "usage", "reads only" },
+	{ "scmfsctl", "windows", "reads only" },
+	{ "scmfsctl", "wear", "reads only" },
+	{ "scmfsctl", "frag", "reads only" },
+	{ "scmfsctl", "gc", "asks for what scmfs does by itself" },
+};
+
+static bool has_row(const char *program, const char *name)
+{
+	for (const struct op *op = command_ops; op->name; op++)
+		if (!strcmp(op->argv[0], program) && !strcmp(op->argv[1], name))
+			return true;
+	return false;
+}
+
+static bool has_reason(const char *program, const char *name)
+{
+	for (unsigned int i = 0; i < sizeof(without) / sizeof(*without); i++)
+		if (!strcmp(without[i].program, program) && !strcmp(without[i].command, name))
+			return true;
+	return false;
+}
+
+static void judge(const char *program, const char *name)
+{
+	if (!has_row(program, name) && !has_reason(program, name))
+		wrong("%s %s: no row, and no reason for that", program, name);
+	if (has_row(program, name) && has_reason(program, name))
+		wrong("%s %s: a row, and a reason for none", program, name);
+}
+
+/* "  COMMAND   what it does" */
+static unsigned int judge_all(const char *program)
+{
+	char line[256], name[32];
+	unsigned int nr = 0;
+	FILE *help;
+
+	snprintf(line, sizeof(line), "%s --help", program);
+	help = popen(line, "re");
+	while (help && fgets(line, sizeof(line), help))
+		if (!strncmp(line, "  ", 2) && sscanf(line + 2, "%31[a-z] ", name) == 1) {
+			judge(program, name);
+			nr++;
+		}
+	if (!help || pclose(help) || !nr)
+		wrong("%s --help says nothing", program);
+	return nr;
+}
+
+void commands_all(void)
+{
+	unsigned int nr = judge_all("hybridctl") + judge_all("mem2mctl") + judge_all("nlctl") +
+			  judge_all("scmfsctl"), rows = 0;
+
+	for (const struct op *op = command_ops; op->name; op++)
+		rows++;
+	result("%u commands: each is in one of %u rows, or it is said why not", nr, rows);
+}

@@ -246,6 +246,8 @@ int main(int argc, char **argv)
 		each(message_ops, only);
 		pool_end();
 	} else if (!strcmp(group, "commands")) {
+		running = "commands";
+		commands_all();
 		pool_begin();
 		each(command_ops, only);
 		pool_end();

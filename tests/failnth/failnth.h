@@ -40,6 +40,9 @@ extern const struct op nameless_ops[];
 extern const struct op names_ops[];
 extern const struct op scmfs_ops[];
 
+/* Each command of the tools has a row, or a reason why not. */
+void commands_all(void);
+
 /* Set up and take down what a group needs. */
 void pool_begin(void);
 void pool_end(void);
