@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Everything that a pool is asked for, at once: I/O, discards, migration, messages,
- * reloads, suspension, status, a second pool; and at intervals the pool is removed
- * and made again.
+ * members and metadata areas that leave and come back, pins, reloads, suspension,
+ * status, a second pool; and at intervals the pool is removed and made again.
  *
- *   race SECONDS SEED TABLE SECOND-TABLE [COMMAND]	lines up to the members, without features
+ *   race SECONDS SEED TABLE SECOND-TABLE [COMMAND]	lines up to the members, without features;
+ *							the first of two areas and MEMBERS members
  *
  * COMMAND is run each time that the pool has been removed, and has to succeed.
  *
@@ -49,13 +50,18 @@
 #define MORE_S		120	/* and this much longer where it did not */
 #define MAGIC		0x6b6c656576654e72ULL
 #define TABLE_WAYS	5u
+#define AREAS		2u		/* of metadata */
+#define MEMBERS		3u
+#define LEAVES		(MEMBERS - 1)	/* the smallest one: the others have room for all */
 
-/* What is counted; each must have happened in a run of a minute or more. */
+/* What is counted; each must have happened in a run of a minute or more, and discards so often. */
+#define DISCARDS	36u		/* of extents that had been written, as a whole */
 #define COUNTED(X) \
 	X(write) X(fua) X(read) X(peek) X(flush) X(nowait_write) X(nowait_read) X(would_block) \
 	X(discard) X(discard_part) X(move) X(commit) X(checkpoint) X(set) X(policy) X(refused_message) \
 	X(reload) X(round_trip) X(refused_load) X(clear) X(suspend) X(suspend_noflush) X(status) \
-	X(second_pool) X(cycle) X(explain)
+	X(second_pool) X(cycle) X(explain) X(evacuate) X(stay) X(pin) X(unpin) X(holds) X(counts) \
+	X(members) X(leave) X(resync)
 #define AS_ENUM(name) N_##name,
 #define AS_NAME(name) #name,
 enum { COUNTED(AS_ENUM) NR_COUNTED };
@@ -71,6 +77,7 @@ struct worker {
 	uint64_t rng;
 	struct region *region;
 	unsigned int nr_regions;
+	unsigned int *large, nr_large;	/* those that are whole extents */
 	uint8_t *buf, *want;
 	pthread_t thread;
 };
@@ -190,9 +197,15 @@ static bool judge(const uint8_t *buf, uint8_t *want, uint64_t sector, uint32_t n
 
 /* ---- I/O threads ---- */
 
+/* Few are large, so that they have a turn of their own. */
+static struct region *pick_region(struct worker *w, bool large)
+{
+	return &w->region[large ? w->large[rnd(w, w->nr_large)] : rnd(w, w->nr_regions)];
+}
+
 static void pick(struct worker *w, uint64_t *sector, uint32_t *nr)
 {
-	struct region *r = &w->region[rnd(w, w->nr_regions)];
+	struct region *r = pick_region(w, !rnd(w, 4));
 	uint32_t from = 0;
 
 	*nr = r->nr;
@@ -281,19 +294,37 @@ static void do_flush(struct worker *w)
 	did(N_flush);
 }
 
+/* Does it free an extent: was there anything, and is all of it covered? */
+static bool frees(uint64_t sector, uint32_t nr)
+{
+	for (uint64_t e = (sector + EXTENT - 1) / EXTENT; (e + 1) * EXTENT <= sector + nr; e++)
+		for (uint32_t i = 0; i < EXTENT; i++)
+			if (version[e * EXTENT + i])
+				return true;
+	return false;
+}
+
 /* Granules covered in full become zeroes, the others stay. */
 static void do_discard(struct worker *w, uint64_t sector, uint32_t nr)
 {
 	uint64_t range[2] = { sector * SECTOR, nr * SECTOR };
 	uint64_t from = (sector + GRANULE - 1) / GRANULE * GRANULE;
 	uint64_t to = (sector + nr) / GRANULE * GRANULE;
+	int what = frees(sector, nr) ? N_discard : N_discard_part;
 
 	doing(w, "discard");
 	if (ioctl(fd, BLKDISCARD, range))
 		wrong("discard of %" PRIu64 "+%u: %s", sector, nr, strerror(errno));
 	if (to > from)
 		set_version(from, to - from, 0);
-	did(nr >= EXTENT ? N_discard : N_discard_part);
+	did(what);
+}
+
+static void discard_all(struct worker *w)
+{
+	struct region *r = pick_region(w, true);
+
+	do_discard(w, r->start, r->nr);
 }
 
 static void io_round(struct worker *w)
@@ -310,6 +341,8 @@ static void io_round(struct worker *w)
 		do_peek(w);
 	else if (dice < 79)
 		do_flush(w);
+	else if (dice < 84)
+		discard_all(w);
 	else if (dice < 94)
 		do_discard(w, sector, nr);
 	else
@@ -331,14 +364,22 @@ static bool among(int error, const int *allowed)
 	return false;
 }
 
+/* It may make no sense: somebody has changed what it is about. */
+static bool too_late(int what, int error)
+{
+	return (error == EIO && what == N_move) ||
+	       (error == EINVAL && (what == N_stay || what == N_unpin || what == N_leave ||
+				    what == N_resync));
+}
+
 static void say(struct worker *w, int what, const char *text)
 {
-	static const int busy[] = { EAGAIN, EBUSY, ENOENT, ENOSPC, EIO, 0 };
+	static const int busy[] = { EAGAIN, EBUSY, ENOENT, ENOSPC, 0 };
 
 	doing(w, counted[what]);
 	if (!dm_message("p", text))
 		did(what);
-	else if (!among(errno, busy) || (errno == EIO && what != N_move))
+	else if (!among(errno, busy) && !too_late(what, errno))
 		wrong("message %s: %s", text, strerror(errno));
 }
 
@@ -347,7 +388,7 @@ static void move_round(struct worker *w)
 	char text[64];
 
 	for (uint32_t n = 1 + rnd(w, 24); n; n--) {
-		snprintf(text, sizeof(text), "move %u %u", rnd(w, sectors / EXTENT), rnd(w, 2));
+		snprintf(text, sizeof(text), "move %u %u", rnd(w, sectors / EXTENT), rnd(w, MEMBERS));
 		say(w, N_move, text);
 		snprintf(text, sizeof(text), "explain %u", rnd(w, sectors / EXTENT));
 		say(w, N_explain, text);	/* while the policy is replaced by another thread */
@@ -364,7 +405,7 @@ static const char *policy_words(struct worker *w, char *text, size_t len)
 	};
 	unsigned int n = rnd(w, 7), share = 10 + rnd(w, 80);
 
-	snprintf(text, len, n == 6 ? "%s shares %u,%u" : "%s", name[n], share, 100 - share);
+	snprintf(text, len, n == 6 ? "%s shares %u,%u,10" : "%s", name[n], share, 90 - share);
 	return text;
 }
 
@@ -412,13 +453,84 @@ static void message_round(struct worker *w)
 	nap(w, 40);
 }
 
+/* An answer in lines: so many, of which the last says how to go on. */
+static void ask(struct worker *w, int what, const char *text, unsigned int lines)
+{
+	char answer[DM_LINE_ROOM] = "", *last = answer;
+	unsigned int n = 1;
+
+	doing(w, counted[what]);
+	if (dm_ask("p", text, answer, sizeof(answer))) {
+		if (errno != EAGAIN && errno != EBUSY)
+			wrong("message %s: %s", text, strerror(errno));
+		return;
+	}
+	for (char *c = strchr(answer, '\n'); c; c = strchr(last, '\n')) {
+		last = c + 1;
+		n++;
+	}
+	if (lines ? n != lines : strcmp(last, "end") && strncmp(last, "more ", 5))
+		wrong("message %s: %u lines, the last is \"%s\"", text, n, last);
+	did(what);
+}
+
+/* It may be removed at any of these, and is what it was when it is made again. */
+static void member_round(struct worker *w)
+{
+	char text[64];
+
+	if (rnd(w, 2))
+		snprintf(text, sizeof(text), "evacuate %u", LEAVES);
+	else
+		snprintf(text, sizeof(text), "stay %u", LEAVES);
+	say(w, *text == 'e' ? N_evacuate : N_stay, text);
+	snprintf(text, sizeof(text), "holds %u %u", rnd(w, MEMBERS), rnd(w, sectors / EXTENT));
+	ask(w, N_holds, text, 0);
+	ask(w, N_counts, "counts 0", 0);
+	ask(w, N_members, "members", MEMBERS);
+	doing(w, "nap");
+	nap(w, 300);
+}
+
+/* Few ranges at a time: all are let go of now and then. */
+static void pin_round(struct worker *w)
+{
+	uint32_t nr = 1 + rnd(w, 6), first = rnd(w, sectors / EXTENT - nr);
+	char text[64];
+
+	snprintf(text, sizeof(text), "pin %u %u %u", first * EXTENT, nr * EXTENT, rnd(w, MEMBERS));
+	say(w, N_pin, text);
+	doing(w, "nap");
+	nap(w, 60);
+	snprintf(text, sizeof(text), rnd(w, 4) ? "unpin %u %u" : "unpin", first * EXTENT, nr * EXTENT);
+	say(w, N_unpin, text);
+}
+
+/* Either one: the other is all that there is of the metadata until it is a mirror again. */
+static void area_round(struct worker *w)
+{
+	unsigned int area = rnd(w, AREAS);
+	char text[64];
+
+	snprintf(text, sizeof(text), "metadata leave %u", area);
+	say(w, N_leave, text);
+	doing(w, "nap");
+	nap(w, 200);
+	for (area = 0; area < AREAS; area++) {
+		snprintf(text, sizeof(text), "metadata resync %u", area);
+		say(w, N_resync, text);
+	}
+	doing(w, "nap");
+	nap(w, 200);
+}
+
 static const char *table_line(struct worker *w, char *line, size_t len)
 {
 	static const char *const rest[TABLE_WAYS] = {
 		"0 stripe 12 commit_ms 20 cooldown_ms 0 migrate_kbps 0 movers 4 period_ms 200 cache_extents 40",
 		"0 wardrop 12 commit_ms 10 cooldown_ms 0 migrate_kbps 0 movers 8 period_ms 150 cache_extents 200",
 		"1 no_discard_passdown fill 6 cooldown_ms 0 migrate_kbps 0 low_free 40",
-		"0 static 8 shares 70,30 cooldown_ms 0 migrate_kbps 0 commit_ms 5",
+		"0 static 8 shares 60,30,10 cooldown_ms 0 migrate_kbps 0 commit_ms 5",
 		"0 wardrop 0",
 	};
 
@@ -461,7 +573,7 @@ static void suspend_round(struct worker *w)
 static void load_bad(struct worker *w)
 {
 	static const char *const rest[] = { "0 nosuch 0", "0 fill 1 x", "1 nosuch fill 0",
-					    "0 static 2 shares 1,2,3", "0 fill 2 period_ms 0" };
+					    "0 static 2 shares 1,2", "0 fill 2 period_ms 0" };
 	char line[DM_LINE_ROOM];
 
 	snprintf(line, sizeof(line), "%s %s", prefix, rest[rnd(w, sizeof(rest) / sizeof(*rest))]);
@@ -678,7 +790,7 @@ static void cycle(struct worker *w, unsigned int n)
 		verify(w, "at rest");
 	/* While extents are moving. */
 	for (uint32_t i = 0; i < 16; i++) {
-		snprintf(text, sizeof(text), "move %u %u", rnd(w, sectors / EXTENT), rnd(w, 2));
+		snprintf(text, sizeof(text), "move %u %u", rnd(w, sectors / EXTENT), rnd(w, MEMBERS));
 		dm_message("p", text);
 	}
 	close(fd);
@@ -701,19 +813,24 @@ static void give_regions(void)
 {
 	static const uint32_t size[8] = { 4, 8, 20, 32, 64, 128, 256, 256 };
 	uint64_t at = 0, extent;
-	unsigned int n = 0;
+	unsigned int n[2] = { 0 };
 
-	for (unsigned int i = 0; i < IO_THREADS; i++)
+	for (unsigned int i = 0; i < IO_THREADS; i++) {
 		worker[i].region = calloc(sectors / 4, sizeof(*worker[i].region));
+		worker[i].large = calloc(sectors / EXTENT, sizeof(*worker[i].large));
+	}
 	while (at < sectors) {
 		uint32_t nr = size[at / EXTENT % 8];
-		struct worker *w = &worker[n++ % IO_THREADS];
+		bool large = nr >= EXTENT;
+		struct worker *w = &worker[n[large]++ % IO_THREADS];
 
 		extent = at / EXTENT + (nr > EXTENT ? 2 : 1);
 		if (at + nr > extent * EXTENT)
 			nr = extent * EXTENT - at;
 		if (at + nr > sectors)
 			nr = sectors - at;
+		if (large)
+			w->large[w->nr_large++] = w->nr_regions;
 		w->region[w->nr_regions++] = (struct region){ at, nr };
 		at += nr;
 	}
@@ -732,10 +849,15 @@ static void new_worker(const char *name, void (*round)(struct worker *))
 	shared->slot[nr_workers++].name = name;
 }
 
+static bool seen(int what)
+{
+	return shared->count[what] >= (what == N_discard ? DISCARDS : 1);
+}
+
 static bool all_seen(void)
 {
 	for (int i = 0; i < NR_COUNTED; i++)
-		if (!shared->count[i])
+		if (!seen(i))
 			return false;
 	return true;
 }
@@ -762,6 +884,9 @@ static int child(long seconds)
 	give_regions();
 	new_worker("mover", move_round);
 	new_worker("messages", message_round);
+	new_worker("members", member_round);
+	new_worker("pins", pin_round);
+	new_worker("areas", area_round);
 	new_worker("reload", reload_round);
 	new_worker("suspend", suspend_round);
 	new_worker("status", status_round);
@@ -825,8 +950,8 @@ static int tell(long seconds, int status)
 		printf(", %s %llu", counted[i], (unsigned long long)shared->count[i]);
 	printf("\n");
 	for (int i = 0; !status && seconds >= FULL_S && i < NR_COUNTED; i++)
-		if (!shared->count[i]) {
-			printf("# WRONG: no %s\n", counted[i]);
+		if (!seen(i)) {
+			printf("# WRONG: too few of %s\n", counted[i]);
 			status = 1;
 		}
 	return status;
