@@ -84,6 +84,36 @@ ok "a damaged super block is found" status 4 "super block" fsck.scmfs -n damaged
 ok "only telling changes nothing" cmp damaged before
 ok "it is repaired from its copy" status 1 "1 faults repaired" fsck.scmfs damaged
 ok "after which nothing is wrong" status 0 "0 faults" fsck.scmfs damaged
+# memory that was a file system's once, and is another's, who left the last block alone
+cp img foreign
+head -c 2M /dev/urandom | dd of=foreign conv=notrunc status=none
+printf X | dd of=foreign conv=notrunc status=none
+cp foreign before
+ok "what has the copy of a super block alone is no file system" status 8 "no scmfs file system, but the copy" fsck.scmfs foreign
+ok "nor for dumpscmfs" status 1 "no scmfs file system, but the copy" dumpscmfs foreign
+ok "and stays as it is" cmp foreign before
+cp img wiped
+dd if=/dev/zero of=wiped bs=1M count=2 conv=notrunc status=none
+cp wiped before
+ok "nor is one of which the start is zeroes" status 8 "no scmfs file system, but the copy" fsck.scmfs wiped
+ok "it stays as it is" cmp wiped before
+cp img damaged
+damage damaged 0 XXXXXXXX
+ok "the copy is taken if somebody says so" status 1 "restored from its copy" fsck.scmfs --from-copy damaged
+ok "after which nothing is wrong" status 0 "0 faults" fsck.scmfs damaged
+# larger than memory: hardly any of it is touched
+size=$(($(awk '/^(MemTotal|SwapTotal)/ { sum += $2 } END { print sum }' /proc/meminfo) * 2048))
+ok "an image larger than memory" mkfs.scmfs -q -N 500 -s $size large
+ok "is shown" status 0 "clean: yes" dumpscmfs large
+ok "and checked" status 0 "0 faults" fsck.scmfs -n large
+rm large
+if [ "$(id -u)" = 0 ] && mkdir disk && mount -t tmpfs -o size=2M none disk 2>/dev/null; then
+	ok "on a full disk it is told" status 1 "No space" mkfs.scmfs -s 1G disk/img
+	ok "and no file is left" [ ! -e disk/img ]
+	umount disk
+else
+	ok "on a full disk it is told # SKIP no tmpfs can be mounted here" true
+fi
 dd if=/dev/zero of=blank bs=1M count=1 status=none
 ok "what is not formatted is told, no fault" status 8 "not formatted" fsck.scmfs blank
 ok "by dumpscmfs, too" status 1 "not formatted" dumpscmfs blank

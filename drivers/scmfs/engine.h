@@ -101,11 +101,14 @@ int scmfs_format_head(u64 size, const struct scmfs_format_params *p, u64 *bytes)
  *
  * Reads the super block (or its copy: @damaged is set then), checks every field of it.
  * @reason is set to a static text on failure. Return: 0; -ENODATA: only zeroes where it should
- *	be; -EMEDIUMTYPE: something else is there; -EPROTONOSUPPORT: version or incompat bits not
+ *	be; -EMEDIUMTYPE: something else is there, may be with such a copy behind it, as of who
+ *	had the memory before; -EPROTONOSUPPORT: version or incompat bits not
  *	known; -EUCLEAN: damaged; -ENOSPC: the region is smaller than the file system.
  */
 int scmfs_probe(const void *base, u64 size, struct scmfs_super *super, bool *damaged,
 		const char **reason);
+/* The copy alone, of whatever is at the start; as scmfs_probe(). */
+int scmfs_probe_copy(const void *base, u64 size, struct scmfs_super *super, const char **reason);
 
 #define SCMFS_OPEN_READ_ONLY	0x1	/* stores nothing; -EROFS when it was not closed cleanly */
 #define SCMFS_OPEN_NO_SCAN	0x2	/* only to look: replays and loads nothing, as fsck does */

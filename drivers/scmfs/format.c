@@ -210,11 +210,45 @@ int scmfs_may_write(const struct scmfs_super *super, const char **reason)
 				      -EPROTONOSUPPORT) : 0;
 }
 
+/* Nothing of anybody's: the first block may still have the state behind the super block. */
+static bool is_wiped(const u8 *base)
+{
+	const u32 behind = SCMFS_STATE_OFFSET + sizeof(struct scmfs_state);
+
+	return !memchr_inv(base, 0, SCMFS_STATE_OFFSET) &&
+	       !memchr_inv(base + behind, 0, SCMFS_BLOCK_SIZE - behind);
+}
+
+/*
+ * Where the super block was wiped the copy is believed if what it names is there. Who took the
+ * memory for something else and left the last block alone has left the copy as well.
+ */
+static bool root_is_there(const void *base, const struct scmfs_super *super)
+{
+	const struct scmfs_inode *root = base + le64_to_cpu(super->inode_offset);
+
+	root += SCMFS_ROOT_INO;
+	return le16_to_cpu(root->magic) == SCMFS_INODE_MAGIC &&
+	       scmfs_is_dir(scmfs_read(&root->mode_links));
+}
+
+static const void *last_block(const void *base, u64 size)
+{
+	return (const u8 *)base + (size & ~(u64)(SCMFS_BLOCK_SIZE - 1)) - SCMFS_BLOCK_SIZE;
+}
+
+int scmfs_probe_copy(const void *base, u64 size, struct scmfs_super *super, const char **reason)
+{
+	if (size < SCMFS_MIN_BLOCKS * (u64)SCMFS_BLOCK_SIZE)
+		return say(reason, "the region is too small for a file system", -ENOSPC);
+	memcpy(super, last_block(base, size), sizeof(*super));
+	return check_super(super, size, reason);
+}
+
 int scmfs_probe(const void *base, u64 size, struct scmfs_super *super, bool *damaged,
 		const char **reason)
 {
-	const u8 *last = (const u8 *)base + (size & ~(u64)(SCMFS_BLOCK_SIZE - 1)) -
-			 SCMFS_BLOCK_SIZE;
+	const struct scmfs_super *first = base;
 	const char *ignored;
 	int r;
 
@@ -226,11 +260,15 @@ int scmfs_probe(const void *base, u64 size, struct scmfs_super *super, bool *dam
 	r = check_super(super, size, reason);
 	if (r != -EUCLEAN && r != -EMEDIUMTYPE)
 		return r;
-	if (!memchr_inv(base, 0, SCMFS_BLOCK_SIZE) && !memchr_inv(last, 0, sizeof(*super)))
+	if (!memchr_inv(base, 0, SCMFS_BLOCK_SIZE) &&
+	    !memchr_inv(last_block(base, size), 0, sizeof(*super)))
 		return say(reason, "the region is not formatted", -ENODATA);
-	memcpy(super, last, sizeof(*super));
-	if (check_super(super, size, &ignored))
+	if (scmfs_probe_copy(base, size, super, &ignored))
 		return r;
+	if (le64_to_cpu(first->magic) != SCMFS_SUPER_MAGIC &&
+	    !(is_wiped(base) && root_is_there(base, super)))
+		return say(reason, "no scmfs file system, but the copy of its super block",
+			   -EMEDIUMTYPE);
 	*damaged = true;
 	return say(reason, "the super block is damaged, its copy is not", -EUCLEAN);
 }

@@ -17,7 +17,9 @@
 
 #include "vfs.h"
 
-#define SFS_LOOK_BYTES	((u64)SZ_64K)	/* from the start, where other formats begin */
+#define SFS_LOOK_BYTES	((u64)SZ_64K)	/* from the start, where our own format begins */
+#define SFS_BLANK_HEAD	((u64)SZ_1M)	/* what has to be blank: other formats begin and end here */
+#define SFS_BLANK_TAIL	((u64)SZ_64K)
 
 static int sfs_told(struct fs_context *fc, const char *what, int err)
 {
@@ -55,15 +57,35 @@ static bool sfs_is_mem2m(const void *start)
 	       *(const __le64 *)(start + M2_LABEL_STRIDE) == magic;
 }
 
-static bool sfs_is_blank(const void *at, u64 bytes)
+/* Read by what survives bad memory, which is not blank. */
+static bool sfs_is_zero(const void *at, u64 bytes, u8 *buf)
 {
-	return !memchr_inv(at, 0, min(SFS_LOOK_BYTES, bytes));
+	for (; bytes; at += PAGE_SIZE, bytes -= PAGE_SIZE)
+		if (copy_mc_to_kernel(buf, at, PAGE_SIZE) || memchr_inv(buf, 0, PAGE_SIZE))
+			return false;
+	return true;
 }
 
-static bool sfs_both_blank(const struct sfs_sb *s, const void *start)
+static bool sfs_is_blank(const void *at, u64 bytes, u8 *buf)
 {
-	return sfs_is_blank(s->base, s->bytes) &&
-	       (start == s->base || sfs_is_blank(start, s->base - start));
+	u64 tail = min(SFS_BLANK_TAIL, bytes);
+
+	return sfs_is_zero(at, min(SFS_BLANK_HEAD, bytes), buf) &&
+	       sfs_is_zero(at + bytes - tail, tail, buf);
+}
+
+/* Our own place, and that of the struct pages before it. */
+static int sfs_both_blank(const struct sfs_sb *s, const void *start)
+{
+	u8 *buf = kmalloc(PAGE_SIZE, GFP_KERNEL);
+	bool blank;
+
+	if (!buf)
+		return -ENOMEM;
+	blank = sfs_is_blank(s->base, round_down(s->bytes, PAGE_SIZE), buf) &&
+		(start == s->base || sfs_is_blank(start, s->base - start, buf));
+	kfree(buf);
+	return blank ? 0 : -EEXIST;
 }
 
 /* Our own place has been looked at. */
@@ -92,10 +114,10 @@ static int sfs_judge_blank(struct sfs_sb *s, struct fs_context *fc, const void *
 
 	if (s->options.force || (!err && le64_to_cpu(super.region_bytes) == s->bytes))
 		return 0;
-	if (err == -EMEDIUMTYPE || (err == -ENODATA && !sfs_both_blank(s, start)))
-		return sfs_told(fc, "it isn't blank and no scmfs; init=force overwrites it",
-				-EEXIST);
-	return sfs_judge_others(s, fc, start);
+	err = err == -EMEDIUMTYPE ? -EEXIST : err == -ENODATA ? sfs_both_blank(s, start) : 0;
+	if (err == -EEXIST)
+		return sfs_told(fc, "it isn't blank and no scmfs; init=force overwrites it", err);
+	return err ?: sfs_judge_others(s, fc, start);
 }
 
 static int sfs_judge(struct sfs_sb *s, struct fs_context *fc, const void *start)

@@ -293,6 +293,38 @@ static void ring(void)
 	free(t.mem);
 }
 
+/* Names that are to be given are there already: of files that were saved before, for one. */
+static void names_are_taken(bool file)
+{
+	char path[40], other[48];
+	u64 a, b, ino;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(!tfs_find(&t, "dir0/sub", &a) && !tfs_find(&t, "dir0/sub/sub", &b));
+	CHECK(!tfs_make_node(&t, "lost+found", file ? S_IFREG | 0600 : S_IFDIR | 0700, NULL, NULL));
+	for (ino = a; !file && ino <= b; ino += b - a) {
+		sprintf(path, "lost+found/#%llu", ino);
+		CHECK(!tfs_make_node(&t, path, S_IFREG | 0600, NULL, NULL));
+	}
+	CHECK(!tfs_rename(&t, "dir0/sub", "dir0/sub/sub/ring", 0));
+	tfs_unmount(&t);
+	repaired(file ? "lost+found is a file" : "names in lost+found are taken", 1);
+	CHECK(!tfs_mount(&t, NULL));
+	sprintf(path, file ? "lost+found.1/#%llu" : "lost+found/#%llu.1", a);
+	sprintf(other, file ? "lost+found.1/#%llu" : "lost+found/#%llu.1", b);
+	CHECK(!tfs_find(&t, path, &ino) || !tfs_find(&t, other, &ino), "%s", path);
+	tfs_crash(&t);
+	free(image);
+	free(t.mem);
+}
+
+static void taken(void)
+{
+	names_are_taken(false);
+	names_are_taken(true);
+}
+
 /* What was unlinked and still in use refers to blocks that another file has meanwhile. */
 static void orphan_first(void)
 {
@@ -579,6 +611,7 @@ int main(int argc, char **argv)
 	ktap_run("fsck.scmfs: finds nothing where nothing is wrong", undamaged);
 	ktap_run("fsck.scmfs: repairs each kind of damage", one_damage);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
+	ktap_run("scmfs: names for what was lost are taken", taken);
 	ktap_run("fsck.scmfs: takes no file's blocks for one without names", orphan_first);
 	ktap_run("fsck.scmfs: of extents that overlap as many as possible stay", overlaps);
 	ktap_run("fsck.scmfs: extents in any order take no longer", many);

@@ -55,9 +55,20 @@ poke /dev/zero 64 0
 poke /dev/urandom 64 $begin
 refused "what is foreign is refused" "init=force overwrites it" $here
 refused "also to init" "init=force overwrites it" $here,init
+poke /dev/zero 64 $begin
+poke /dev/urandom 8 $((begin + 65536 + 64))
+refused "also what begins at 64 KiB, as btrfs does" "init=force overwrites it" $here,init
+poke /dev/zero 8 $((begin + 65536 + 64))
+poke /dev/urandom 8 $(((64 << 20) - 512))
+refused "also what ends there" "init=force overwrites it" $here,init
+poke /dev/zero 8 $(((64 << 20) - 512))
 
 # --- a file system ---------------------------------------------------------------------------------
 
+check "init makes one where nothing is" at $here,init
+umount $m
+poke /dev/urandom 64 $begin
+refused "the copy of a super block alone is what somebody left behind" "init=force overwrites it" $here,init
 check "init=force makes one over it" at $here,init=force
 check "a file is written and read" eval "echo hello >$m/f && holds $m/f hello"
 refused "memory in use is refused" "in use" $here

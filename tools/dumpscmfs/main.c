@@ -7,6 +7,7 @@
 #include "engine_internal.h"
 #include "feature_names.h"
 #include "image.h"
+#include "text.h"
 
 static const char usage[] =
 	"usage: dumpscmfs [OPTION]... DEVICE|FILE\n"
@@ -80,9 +81,16 @@ static void show_extents(const struct scmfs *fs, struct scmfs_inode *inode)
 		printf("  extents: damaged\n");
 }
 
+static void put_line(const char *text, size_t len)
+{
+	text_put(stdout, text, len);
+	putchar('\n');
+}
+
 static bool show_name(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie)
 {
-	printf("  name: %llu inode %llu type %u %.*s\n", cookie, ino, type, len, name);
+	printf("  name: %llu inode %llu type %u ", cookie, ino, type);
+	put_line(name, len);
 	return true;
 }
 
@@ -106,7 +114,8 @@ static int show_attribute(void *ctx, u32 index, const char *name, u32 len, u32 v
 		[SCMFS_XATTR_ACL_DEFAULT] = "system.posix_acl_default",
 	};
 
-	printf("  attribute: %u bytes %s%.*s\n", value_len, prefix[index], len, name);
+	printf("  attribute: %u bytes %s", value_len, prefix[index]);
+	put_line(name, len);
 	return 0;
 }
 
@@ -128,8 +137,10 @@ static bool show_inode(struct scmfs *fs, u64 ino, bool names)
 	if (S_ISDIR(a.mode) && names)
 		show_names(fs, ino);
 	len = scmfs_target(fs, ino, &target);
-	if (len > 0)
-		printf("  target: %.*s\n", len, target);
+	if (len > 0) {
+		printf("  target: ");
+		put_line(target, len);
+	}
 	return true;
 }
 

@@ -5,7 +5,7 @@ _fsck_scmfs() {
 	local cur=${COMP_WORDS[COMP_CWORD]} words=
 
 	COMPREPLY=()
-	[[ $cur != -* ]] || words="--no --yes --auto --preen --force --quiet --help --version"
+	[[ $cur != -* ]] || words="--no --yes --auto --preen --force --from-copy --quiet --help --version"
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 

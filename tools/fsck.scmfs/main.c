@@ -2,9 +2,11 @@
 /* fsck.scmfs: check a file system, and repair it. */
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "check.h"
 #include "image.h"
+#include "text.h"
 
 static const char usage[] =
 	"usage: fsck.scmfs [OPTION]... DEVICE|FILE\n"
@@ -16,6 +18,8 @@ static const char usage[] =
 	"  -a, --auto           the same\n"
 	"  -p, --preen          the same\n"
 	"  -f, --force          nothing: it always checks\n"
+	"  -b, --from-copy      take the copy of the super block at the end, whatever\n"
+	"                       is in its place: that goes\n"
 	"  -q, --quiet          say only what was wrong\n"
 	"  -h, --help           show this\n"
 	"  -V, --version        show the version\n";
@@ -26,6 +30,7 @@ static const struct option options[] = {
 	{ "auto", no_argument, NULL, 'a' },
 	{ "preen", no_argument, NULL, 'p' },
 	{ "force", no_argument, NULL, 'f' },
+	{ "from-copy", no_argument, NULL, 'b' },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -37,12 +42,13 @@ enum { FSCK_OK = 0, FSCK_REPAIRED = 1, FSCK_WRONG = 4, FSCK_ERROR = 8, FSCK_USAG
 
 static void say(const char *text)
 {
-	puts(text);
+	text_put(stdout, text, strlen(text));
+	putchar('\n');
 }
 
-static int check(const char *path, bool only, bool quiet)
+static int check(const char *path, bool only, bool quiet, bool from_copy)
 {
-	struct scmfs_check result = { .say = say };
+	struct scmfs_check result = { .say = say, .from_copy = from_copy };
 	const char *reason;
 	struct image im;
 	int r;
@@ -53,8 +59,10 @@ static int check(const char *path, bool only, bool quiet)
 	r = scmfs_check(im.base, im.size, &result, &reason);
 	if (r)
 		fprintf(stderr, "%s: %s\n", path, reason);
+	/* What was repaired before that is. */
 	if (!image_close(&im) || r)
-		return r == -EUCLEAN ? FSCK_WRONG : FSCK_ERROR;
+		return (r == -EUCLEAN ? FSCK_WRONG : FSCK_ERROR) |
+		       (!only && result.found ? FSCK_REPAIRED : 0);
 	if (!quiet)
 		printf("%s: %s%llu inodes, %llu blocks, %llu faults%s\n", path,
 		       result.recovered ? "recovered, " : "", result.inodes, result.blocks,
@@ -66,15 +74,18 @@ static int check(const char *path, bool only, bool quiet)
 
 int main(int argc, char **argv)
 {
-	bool only = false, quiet = false;
+	bool only = false, quiet = false, from_copy = false;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "nyapfqhV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "nyapfbqhV", options, NULL)) != -1) {
 		switch (c) {
 		case 'n':
 			only = true;
 			break;
 		case 'y': case 'a': case 'p': case 'f':
+			break;
+		case 'b':
+			from_copy = true;
 			break;
 		case 'q':
 			quiet = true;
@@ -94,6 +105,6 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return FSCK_USAGE;
 	}
-	c = check(argv[optind], only, quiet);
+	c = check(argv[optind], only, quiet, from_copy);
 	return output_is_out("fsck.scmfs") ? c : c | FSCK_ERROR;
 }

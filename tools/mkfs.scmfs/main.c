@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* mkfs.scmfs: make a file system in persistent memory, or in an image of it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,6 +136,24 @@ static bool forget_former(const struct image *im, uint64_t size)
 	return !msync(end, SCMFS_BLOCK_SIZE, MS_SYNC);
 }
 
+/* On a disk that is full a store to what a file has no block for ends the program. */
+static bool has_room(const struct image *im, u64 head, u64 size)
+{
+	const u8 *end = behind(im, size);
+	struct stat st;
+
+	if (fstat(im->fd, &st))
+		return false;
+	if (!S_ISREG(st.st_mode))
+		return true;
+	errno = posix_fallocate(im->fd, 0, head);
+	if (!errno)
+		errno = posix_fallocate(im->fd, size - SCMFS_BLOCK_SIZE, SCMFS_BLOCK_SIZE);
+	if (!errno && end)
+		errno = posix_fallocate(im->fd, end - im->base, SCMFS_BLOCK_SIZE);
+	return !errno;
+}
+
 static int format(const struct image *im, struct args *a)
 {
 	uint64_t size = use_of(im, a->size);
@@ -146,6 +166,8 @@ static int format(const struct image *im, struct args *a)
 		return 1;
 	/* What can't be made changes nothing. */
 	r = scmfs_format_head(size, &a->p, &head);
+	if (!r && !has_room(im, head, size))
+		return wrong(strerror(errno), im->path);
 	if (!r && !forget_former(im, size))
 		return wrong(strerror(errno), im->path);
 	if (!r)

@@ -228,6 +228,10 @@ static int check_super(u8 *base, u64 size, struct scmfs_check *check, const char
 	bool damaged;
 	int r = scmfs_probe(base, size, &super, &damaged, reason);
 
+	if (check->from_copy && r) {
+		r = scmfs_probe_copy(base, size, &super, reason);
+		damaged = !r;
+	}
 	if ((!r || damaged) && scmfs_may_write(&super, reason))
 		return -EPROTONOSUPPORT;
 	if (!damaged)
@@ -324,25 +328,56 @@ static int adopt(struct scmfs *fs, struct scmfs_node *node, const char *name, u6
 	return 0;
 }
 
+/* The first of NAME, NAME.1, NAME.2... that nothing has. */
+static int free_name(struct scmfs *fs, struct scmfs_node *dir, const char *name, char *buf,
+		     size_t size)
+{
+	unsigned int n;
+	u64 ino;
+	int r;
+
+	snprintf(buf, size, "%s", name);
+	for (n = 1; !(r = scmfs_lookup(fs, dir, buf, strlen(buf), &ino)); n++)
+		snprintf(buf, size, "%s.%u", name, n);
+	return r == -ENOENT ? 0 : r;
+}
+
+/* A directory lost+found, or lost+found.1... where something else has the name. */
+static int lost_found(struct scmfs *fs, struct scmfs_node *root, struct scmfs_node *dir)
+{
+	struct scmfs_new new = { .mode = S_IFDIR | 0700 };
+	struct scmfs_attr a;
+	char name[32];
+	int r = scmfs_lookup(fs, root, "lost+found", 10, &dir->ino);
+
+	if (!r)
+		r = scmfs_getattr(fs, dir->ino, &a);
+	if (!r && S_ISDIR(a.mode))
+		return 0;
+	if (r && r != -ENOENT)
+		return r;
+	r = free_name(fs, root, "lost+found", name, sizeof(name));
+	return r ? r : scmfs_create(fs, root, name, strlen(name), &new, &dir->ino);
+}
+
 /* Names for what has none, in /lost+found; with the engine, as everything else is right by now. */
 static int rescue(u8 *base, u64 size, const u64 *lost, u64 nr, const char **reason)
 {
-	struct scmfs_new new = { .mode = S_IFDIR | 0700 };
 	struct scmfs_node root = { .ino = SCMFS_ROOT_INO }, dir = { 0 };
+	char number[24], name[40];
 	struct scmfs *fs;
-	char name[32];
 	int r;
 	u64 i;
 
 	r = scmfs_open(base, size, 0, &fs, NULL, reason);
 	if (r)
 		return r;
-	r = scmfs_lookup(fs, &root, "lost+found", 10, &dir.ino);
-	if (r == -ENOENT)
-		r = scmfs_create(fs, &root, "lost+found", 10, &new, &dir.ino);
+	r = lost_found(fs, &root, &dir);
 	for (i = 0; !r && i < nr; i++) {
-		snprintf(name, sizeof(name), "#%llu", lost[i]);
-		r = adopt(fs, &dir, name, lost[i]);
+		snprintf(number, sizeof(number), "#%llu", lost[i]);
+		r = free_name(fs, &dir, number, name, sizeof(name));
+		if (!r)
+			r = adopt(fs, &dir, name, lost[i]);
 	}
 	scmfs_node_clear(&dir);
 	scmfs_node_clear(&root);
@@ -369,16 +404,23 @@ static bool maps_match(const struct run *run, const u8 *base)
 	return true;
 }
 
-static u64 *collect_lost(const struct run *run, u64 *nr)
+/* false: no memory. */
+static bool collect_lost(const struct run *run, u64 **lost, u64 *nr)
 {
-	u64 ino, *lost = NULL;
+	u64 ino, *more;
 
+	*lost = NULL;
 	*nr = 0;
 	for (ino = next_lost(run, 1); ino; ino = next_lost(run, ino + 1)) {
-		lost = realloc(lost, (*nr + 1) * sizeof(*lost));
-		lost[(*nr)++] = ino;
+		more = realloc(*lost, (*nr + 1) * sizeof(*more));
+		if (!more) {
+			free(*lost);
+			return false;
+		}
+		*lost = more;
+		more[(*nr)++] = ino;
 	}
-	return lost;
+	return true;
 }
 
 /* What was not checked must not be held against the rest: nothing more is changed. */
@@ -417,7 +459,8 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	check_links(&run);
 	if (check->found == before && !maps_match(&run, base))
 		found(&run, "the maps of free space do not tell what is free; made anew");
-	lost = collect_lost(&run, &nr);
+	if (!collect_lost(&run, &lost, &nr))
+		return give_up(&run, before, reason);
 	if (check->found != before)
 		scmfs_write_word(&run.fs->state->clean, 0);
 	scm_fence();

@@ -14,6 +14,7 @@
  * @recovered: it had not been closed, which is no fault
  * @inodes: in use
  * @blocks: of files
+ * @from_copy: take the super block's copy, whatever is in its place
  * @say: called with each finding; a line without its end
  */
 struct scmfs_check {
@@ -21,6 +22,7 @@ struct scmfs_check {
 	bool recovered;
 	u64 inodes;
 	u64 blocks;
+	bool from_copy;
 	void (*say)(const char *text);
 };
 

@@ -55,6 +55,8 @@ static int open_flags(const char *path, enum image_use use)
 bool image_open(struct image *im, const char *path, enum image_use use)
 {
 	int prot = use == IMAGE_READ ? PROT_READ : PROT_READ | PROT_WRITE;
+	/* Of a copy hardly any page is written: it need not fit into memory as a whole. */
+	int flags = use == IMAGE_COPY ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
 
 	im->path = path;
 	im->fd = open(path, open_flags(path, use));
@@ -66,8 +68,7 @@ bool image_open(struct image *im, const char *path, enum image_use use)
 	}
 	if (!find_size(im))
 		goto close;
-	im->base = mmap(NULL, im->size, prot, use == IMAGE_COPY ? MAP_PRIVATE : MAP_SHARED,
-			im->fd, 0);
+	im->base = mmap(NULL, im->size, prot, flags, im->fd, 0);
 	if (im->base != MAP_FAILED)
 		return true;
 	fail(path, "map");
