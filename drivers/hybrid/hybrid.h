@@ -384,10 +384,14 @@ struct hy_meta_io {
 	struct completion done;
 };
 
-/* Which place an area is, whatever table names it; dev 0: none. */
+/*
+ * Which place an area is, whatever table names it; dev 0: none. One that is not open is where it
+ * was: the number may be another device's by now.
+ */
 struct hy_key {
 	dev_t dev;
 	sector_t start;
+	bool open;	/* of a metadata area */
 };
 
 /* A pool. */

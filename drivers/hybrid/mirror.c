@@ -134,7 +134,7 @@ out:
  * Context: message_lock held; sleeps.
  * Return: 0: it has begun; -EBUSY: one of them is under way, or the pool is suspended; -EINVAL: no
  * such area, the last one in use, or a mirror already; -ENODEV: it is not there; -ENOSPC: it is too
- * small; -EROFS; -ENOMEM.
+ * small; -EEXIST: it went on without the one in use; -EROFS; -ENOMEM.
  */
 int hy_mirror(struct hy_pool *pool, enum hy_mirror_op op, unsigned int area)
 {
@@ -203,20 +203,32 @@ struct leaving {
 	int error;
 };
 
+/*
+ * The one that goes is to be called stale. If that can't be written no other one can be, and nothing
+ * else: the pool goes on for reading. Suspended, it would wait for a table that has a device which
+ * may be gone, with all that waits for it.
+ */
+static void leave_one(struct leaving *l, unsigned int area)
+{
+	int r = ek_store_leave_out(l->pool->store, area);
+
+	if (r == -EIO)
+		hy_pool_needs_check(l->pool, "no metadata area can be left out");
+	else if (r)
+		l->error = r;
+	else
+		DMWARN("metadata area %u is left out: the table has it not", area);
+}
+
 static void leave_work(struct work_struct *work)
 {
 	struct leaving *l = container_of(work, struct leaving, work);
 	unsigned int noio = memalloc_noio_save();
 	unsigned int i;
 
-	for_each_set_bit(i, &l->areas, EK_MAX_META) {
-		l->error = ek_store_leave_out(l->pool->store, i);
-		if (l->error && ek_store_writable(l->pool->store))
-			hy_pool_needs_check(l->pool, "the superblock can't be written");
-		if (l->error)
-			break;
-		DMWARN("metadata area %u is left out: the table has it not", i);
-	}
+	for_each_set_bit(i, &l->areas, EK_MAX_META)
+		if (!l->error && hy_pool_writable(l->pool))
+			leave_one(l, i);
 	memalloc_noio_restore(noio);
 }
 
@@ -226,7 +238,7 @@ static void leave_work(struct work_struct *work)
  * @areas: which ones
  *
  * Context: preresume; sleeps; takes no memory.
- * Return: 0, or an error as ek_store_leave_out().
+ * Return: 0, also if it is read-only from now on; or an error as ek_store_leave_out().
  */
 int hy_mirror_leave_now(struct hy_pool *pool, unsigned int areas)
 {
@@ -236,6 +248,8 @@ int hy_mirror_leave_now(struct hy_pool *pool, unsigned int areas)
 	queue_work(pool->commit_wq, &l.work);
 	flush_work(&l.work);
 	destroy_work_on_stack(&l.work);
+	/* A commit that it asked for is of the devices that are about to go. */
+	flush_workqueue(pool->commit_wq);
 	return l.error;
 }
 

@@ -199,14 +199,19 @@ static bool same_area(const struct hy_area *a, dev_t dev, sector_t start)
 	return a->dev && a->dev->bdev->bd_dev == dev && a->start == start;
 }
 
-static bool has_key(struct hy_pool *pool, const struct hy_area *a)
+/*
+ * The labels of @t were read: where an area was that is not there by now may be anything, and is
+ * this pool's only if they say so.
+ */
+static bool has_key(struct hy_pool *pool, const struct hy_table *t, const struct hy_area *a)
 {
-	bool has = false;
+	bool ours = !memcmp(t->uuid, pool->uuid, EK_UUID_SIZE), has = false;
 	unsigned int k;
 
 	spin_lock(&hy_keys_lock);
 	for (k = 0; k < EK_MAX_META; k++)
-		has |= same_area(a, pool->key[k].dev, pool->key[k].start);
+		has |= (pool->key[k].open || ours) &&
+		       same_area(a, pool->key[k].dev, pool->key[k].start);
 	spin_unlock(&hy_keys_lock);
 	return has;
 }
@@ -219,7 +224,7 @@ static struct hy_pool *find_pool(struct hy_table *t)
 
 	list_for_each_entry(pool, &hy_pools, list)
 		for (i = 0; i < t->nr_meta; i++)
-			if (has_key(pool, &t->meta[i]))
+			if (has_key(pool, t, &t->meta[i]))
 				return pool;
 	return NULL;
 }
@@ -248,13 +253,15 @@ void hy_pool_note_keys(struct hy_pool *pool, struct hy_table *t, unsigned int va
 	unsigned int i;
 
 	spin_lock(&hy_keys_lock);
-	for (i = 0; i < t->nr_meta; i++)
+	for (i = 0; i < t->nr_meta; i++) {
+		pool->key[i].open = t->meta[i].dev;
 		if (t->meta[i].dev) {
 			pool->key[i].dev = t->meta[i].dev->bdev->bd_dev;
 			pool->key[i].start = t->meta[i].start;
 		} else if (vacant & BIT(i)) {
 			memset(&pool->key[i], 0, sizeof(pool->key[i]));
 		}
+	}
 	spin_unlock(&hy_keys_lock);
 }
 

@@ -329,7 +329,8 @@ static int message_mirror(struct hy_pool *pool, char **argv)
 		return refuse(op == HY_MIRROR_RESYNC ? "metadata resync: it is a mirror already" :
 						       "metadata leave: it is the last one");
 	if (r)
-		DMERR("message: metadata area %u: error %d", area, r);
+		DMERR("message: metadata area %u%s: error %d", area,
+		      r == -EEXIST ? " went on without the one in use" : "", r);
 	return r;
 }
 

@@ -231,7 +231,11 @@ static void run(struct hy_pool *pool)
 
 static void hybrid_presuspend_undo(struct dm_target *ti)
 {
-	run(((struct hy_table *)ti->private)->pool);
+	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
+
+	run(pool);
+	/* What the table has, and has not, may be a change of states. */
+	queue_work(pool->wq, &pool->event_work);
 }
 
 /* No bio is in flight any more. */

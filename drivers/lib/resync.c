@@ -111,6 +111,31 @@ static int ek_resync_journal(struct ek_store *store, unsigned int area, void *bu
 			      store->geo.journal_blocks * EK_BLOCK_SIZE - used, buf);
 }
 
+/*
+ * Its newest superblock, if any is sound, calls stale what is in use here: it went on alone, and may
+ * be all that has what was acknowledged then.  Both at a start are refused; here the one is in use
+ * already, as the other one was not there.
+ */
+static bool ek_sync_went_on(struct ek_store *store, unsigned int area, u64 area_bytes,
+			    struct ek_super *sb)
+{
+	static const u64 offset[] = { EK_SUPER0_OFFSET, EK_SUPER1_OFFSET };
+	const struct ek_super *newest = NULL;
+	const char *reason;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		if (store->io->read(store->ctx, area, offset[i], sb + i, sizeof(*sb)) ||
+		    ek_super_check(sb + i, i, area_bytes, &reason))
+			continue;
+		if (!newest ||
+		    le64_to_cpu(sb[i].generation) > le64_to_cpu(newest->generation))
+			newest = sb + i;
+	}
+	return newest && le32_to_cpu(newest->meta_stale) & store->areas &&
+	       !memcmp(newest->pool_uuid, store->super->pool_uuid, EK_UUID_SIZE);
+}
+
 /* All pages are there.  From here on the area is written. */
 static int ek_sync_begin_copy(struct ek_store *store)
 {
@@ -265,7 +290,8 @@ EXPORT_SYMBOL_GPL(ek_store_sync_buf);
  *
  * Context: the committer; sleeps; takes no memory.
  * Return: 0; -EINVAL: it is one already, or is not of the pool; -EBUSY: another is under way;
- * -ENOSPC: it is too small; -EROFS, -EIO.
+ * -ENOSPC: it is too small; -EEXIST: it went on without those that are in use, and what it has
+ * would be lost; -EROFS, -EIO.
  */
 int ek_store_resync_begin(struct ek_store *store, unsigned int area, u64 area_bytes,
 			  const u8 *uuid, struct ek_page *buf)
@@ -281,6 +307,8 @@ int ek_store_resync_begin(struct ek_store *store, unsigned int area, u64 area_by
 		return -EINVAL;
 	if (area_bytes < ek_super_area_bytes(store->super))
 		return -ENOSPC;
+	if (ek_sync_went_on(store, area, area_bytes, (struct ek_super *)buf))
+		return -EEXIST;
 	sync->buf = buf;
 	memset(sync->uuid, 0, EK_UUID_SIZE);
 	if (uuid && memcmp(uuid, store->super->pool_uuid, EK_UUID_SIZE))

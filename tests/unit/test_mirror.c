@@ -856,6 +856,50 @@ static void authority_errors(void)
 	kvfree(buf);
 }
 
+/* Each was used while the other one was not there: neither is overwritten by the other. */
+static void went_on_alone(void)
+{
+	struct ek_page *buf = ek_store_sync_buf();
+	struct media *m = make(), *other;
+	struct ek_store *store = start(m, "oo", 3);
+	struct state theirs, s;
+	int r;
+
+	commit(store);
+	ek_store_close(store);
+	other = media_crash(m, CRASH_ALL);
+	store = start(other, "oo", 2);
+	commit(store);
+	checkpoint(store, 1);
+	commit(store);
+	ek_store_close(store);
+	CHECK(!open_as(other, "oo", 2, &store) && look(store, &theirs) && theirs.tx);
+	ek_store_close(store);
+	store = start(m, "oo", 1);
+	commit(store);
+	checkpoint(store, 2);
+	media_put_area(m, 1, other, 1);
+	CHECK(ek_store_resync_begin(store, 1, area_bytes(), pool_uuid, buf) == -EEXIST);
+	CHECK(ek_store_resync_begin(store, 1, area_bytes(), new_uuid[1], buf) == -EEXIST);
+	CHECK(!ek_store_resyncing(store) && ek_store_areas(store) == 1);
+	commit(store);
+	ek_store_close(store);
+	CHECK(!open_as(m, "oo", 2, &store));
+	CHECK(look(store, &s) && is(&s, &theirs), "what it has is there");
+	ek_store_close(store);
+	/* Whoever wants it gone wipes it. */
+	store = start(m, "oo", 1);
+	media_blank_area(m, 1);
+	CHECK(!ek_store_resync_begin(store, 1, area_bytes(), pool_uuid, buf));
+	while ((r = ek_store_resync_step(store)) > 0)
+		;
+	CHECK(!r && ek_store_areas(store) == 3, "%d", r);
+	ek_store_close(store);
+	media_free(other);
+	media_free(m);
+	kvfree(buf);
+}
+
 static void refused(void)
 {
 	struct ek_page *buf = ek_store_sync_buf();
@@ -895,6 +939,7 @@ int main(int argc, char **argv)
 	ktap_run("mirror: the only one moves, cut at every event", only_one_moves);
 	ktap_run("mirror: every write of that fails", move_errors);
 	ktap_run("mirror: both are replaced", both);
+	ktap_run("mirror: each went on without the other", went_on_alone);
 	ktap_run("mirror: what is refused", refused);
 	return ktap_done();
 }

@@ -1011,6 +1011,12 @@ static void refused(void)
 	CHECK(scmfs_open(mem, size, 0, &fs, NULL, &reason) == -EUCLEAN && *reason);
 	memset(mem, 0, 4096);
 	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EUCLEAN && damaged);
+	/* Whoever has the memory by now left the last block alone. */
+	memset(mem + 512, 'L', 32);
+	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EMEDIUMTYPE && !damaged);
+	CHECK(!scmfs_probe_copy(mem, size, &s, &reason));
+	memset(mem, 0, le64_to_cpu(s.inode_offset) + 4096);
+	CHECK(scmfs_probe(mem, size, &s, &damaged, &reason) == -EMEDIUMTYPE && !damaged);
 	free(mem);
 }
 

@@ -96,6 +96,11 @@ check "found on top of all layers" hybridctl assemble w
 pools=(w "${pools[@]}")
 is "which are these" "$(hybridctl status w --json | jq -c '[.devices[].path]')" '["/dev/mapper/multi","/dev/mapper/two"]'
 check "data" blkio verify /dev/mapper/w 0 16384 "$seed"
+check "multipath is taken out" hybridctl detach w 0 --force
+check_fails "a path is not attached past it" "/dev/mapper/path2: in use" hybridctl attach w /dev/mapper/path2
+check "multipath comes back" hybridctl attach w /dev/mapper/multi
+check "the metadata is a mirror" wait_for 20 status_is w meta AA
+check "data" blkio verify /dev/mapper/w 0 16384 "$seed"
 fio --name=v --filename=/dev/mapper/w --direct=1 --rw=randrw --bs=4k --offset=8m --size=8m --time_based --runtime=600 \
 	--verify=crc32c --verify_backlog=64 --verify_fatal=1 --iodepth=8 --ioengine=libaio --thread --randseed="$seed" \
 	--output=/tmp/fio.out & io=$!

@@ -255,11 +255,15 @@ emuctl set b fail=none
 check "a member had errors" wait_for 10 told "device 1 degraded$"
 check "taken back" hybridctl reinstate p 1
 check "it is active" wait_for 10 told "device 1 active$"
+check "detached" hybridctl detach p 1 --force
+check "it is lost" wait_for 10 told "device 1 lost$"
+check "attached" hybridctl attach p /dev/emudisk/b
+check "it is back" wait_for 10 eval '[ "$(told "device 1 active$" | wc -l)" = 2 ]'
 check "stop" hybridctl stop p
 check "its end" wait_for 10 told "stopped$"
 wait $second
 is "which is no failure" $? 0
-is "no more than that" "$(wc -l </tmp/events)" 4
+is "no more than that" "$(wc -l </tmp/events)" 6
 check "a volume" hybridctl assemble "$uuid"
 hybridctl monitor p --events >/tmp/events & second=$!
 check "how it is" wait_for 10 told "rw, "

@@ -26,10 +26,12 @@
 #include "area.h"
 #include "detach.h"
 #include "dm.h"
+#include "fresh.h"
 #include "lock.h"
 #include "member.h"
 #include "mirror.h"
 #include "msg.h"
+#include "owner.h"
 #include "units.h"
 
 static bool is_none(const struct table_area *a)
@@ -67,13 +69,41 @@ static int meta_by_path(const struct live *l, const char *path)
 	return k;
 }
 
+static int member_at(const struct live *l, const char *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->t.nr_devs; i++)
+		if (!strcmp(l->t.dev[i].dev, dev))
+			return i;
+	return -1;
+}
+
+/* "meta0", of an area whose node may be gone. */
+static int meta_by_name(const struct live *l, const char *word)
+{
+	unsigned int k;
+
+	for (k = 0; k < l->t.nr_meta; k++)
+		if (!strncmp(word, "meta", 4) && word[4] == (char)('0' + k) && !word[5])
+			return k;
+	return -1;
+}
+
 static struct parts parts_of(const struct live *l, const char *word)
 {
 	struct parts p = { live_member(l, word, true), -1 };
 
-	if (p.member >= 0 && is_none(&l->t.dev[p.member]))
+	if (p.member >= 0) {
+		if (!is_none(&l->t.dev[p.member]))
+			p.meta = meta_at(l, l->t.dev[p.member].dev);
 		return p;
-	p.meta = p.member >= 0 ? meta_at(l, l->t.dev[p.member].dev) : meta_by_path(l, word);
+	}
+	p.meta = meta_by_name(l, word);
+	if (p.meta < 0)
+		p.meta = meta_by_path(l, word);
+	else if (!is_none(&l->t.meta[p.meta]))
+		p.member = member_at(l, l->t.meta[p.meta].dev);
 	return p;
 }
 
@@ -137,8 +167,32 @@ static int take_out(struct live *l, struct parts p, const char *word)
 	err = live_reload(l, l->sectors);
 	if (!err)
 		err = live_look(l);
-	if (!err)
-		tell_detached(l, p, word);
+	if (err)
+		return err;
+	tell_detached(l, p, word);
+	if (l->st.mode == MODE_RW)
+		return EXIT_OK;
+	return fail("%s: is not writable any more (\"hybridctl status %s\" says what to do)",
+		    l->name, l->name);
+}
+
+static bool is_out(const struct live *l, struct parts p)
+{
+	return is_none(p.member >= 0 ? &l->t.dev[p.member] : &l->t.meta[p.meta]);
+}
+
+/* Of a command that was cut short, or whose resume failed, it may be suspended still. */
+static int already(struct live *l, struct parts p)
+{
+	struct dm_dev dev;
+	int err = EXIT_OK;
+
+	if (dm_lookup(l->name, &dev) > 0 && dev.suspended)
+		err = live_reload(l, l->sectors);
+	if (!err && p.member >= 0)
+		note("%s: is without member %d already", l->name, p.member);
+	else if (!err)
+		note("%s: is without metadata area %d already", l->name, p.meta);
 	return err;
 }
 
@@ -148,14 +202,12 @@ int detach_device(struct live *l, const char *word, bool force)
 	int err;
 
 	if (p.member < 0 && p.meta < 0)
-		return fail("%s: no part of %s (a path, or the number that status shows)", word,
-			    l->name);
+		return fail("%s: no part of %s (a path, the number that status shows, meta0 or meta1)",
+			    word, l->name);
 	if (p.member >= 0 && l->st.dev[p.member].state == DEV_REMOVED)
 		return fail("%s: member %d has been removed", l->name, p.member);
-	if (p.member >= 0 && is_none(&l->t.dev[p.member])) {
-		note("%s: is without member %d already", l->name, p.member);
-		return EXIT_OK;
-	}
+	if (is_out(l, p))
+		return already(l, p);
 	err = judge_meta(l, p.meta);
 	if (!err && p.member >= 0)
 		err = judge_member(l, p.member, force);
@@ -188,6 +240,24 @@ static void find_part(const struct ek_super *sb, const struct ek_label_info *inf
 	}
 }
 
+/* A leg of a mirror, a path of multipath: what is on top of it is the member, if anything is. */
+static int judge_owner(const struct live *l, const struct bdev *dev, const struct area *area,
+		       int nr)
+{
+	char *owner;
+	int err;
+
+	if (live_uses(l, dev->rdev))
+		return EXIT_OK;
+	if (bdev_has_holders(dev->rdev))
+		return fresh_in_use(dev->path, dev->rdev);
+	owner = owner_of(dev, area, nr);
+	err = owner ? fail("%s: %s: what is made of that is to be attached", dev->path, owner) :
+		      EXIT_OK;
+	free(owner);
+	return err;
+}
+
 /* By labels at their heads: a device that got something else since has that there. */
 static int find_parts(const struct live *l, const struct bdev *dev, struct found *f)
 {
@@ -201,6 +271,9 @@ static int find_parts(const struct live *l, const struct bdev *dev, struct found
 	nr = area_find(dev, area, &err);
 	if (nr < 0)
 		return fail("%s: %s", dev->path, strerror(-nr));
+	err = nr > 0 ? judge_owner(l, dev, area, nr) : EXIT_OK;
+	if (err)
+		return err;
 	while (nr-- > 0)
 		if (!area[nr].head_err &&
 		    !memcmp(area[nr].info.pool_uuid, l->info.pool_uuid, EK_UUID_SIZE))
@@ -235,9 +308,16 @@ static int make_way(struct live *l, const struct bdev *dev, struct found *f)
 	has = occupant(l, f);
 	if (!has)
 		return EXIT_OK;
-	if (live_answers(has))
+	switch (live_answers(has)) {
+	case LIVE_ANSWERS:
 		return fail("%s: has that already on %s, which answers: %s is a copy of it",
 			    l->name, has->dev, dev->path);
+	case LIVE_STALLED:
+		return fail("%s: has that already on %s, which may answer yet: \"hybridctl detach\" it, if it will not",
+			    l->name, has->dev);
+	case LIVE_DEAD:
+		break;
+	}
 	old = xstrdup(has->dev);
 	err = take_out(l, (struct parts){ f->p.member, meta_at(l, old) }, old);
 	free(old);
@@ -294,14 +374,33 @@ static int attach_open(struct live *l, struct bdev *dev)
 	return put_back(l, dev, &f);
 }
 
+/* Before it is read, which might take for ever, with the devices' lock held. */
+static int judge_path(const struct live *l, const char *path, dev_t *rdev)
+{
+	const char *stalled;
+	struct stat st;
+
+	if (stat(path, &st))
+		return fail("%s: %s", path, strerror(errno));
+	if (!S_ISBLK(st.st_mode))
+		return fail("%s: not a block device", path);
+	*rdev = st.st_rdev;
+	/* A write to it would wait for one that the volume can't end before it. */
+	if (bdev_lies_on(st.st_rdev, live_rdev(l)))
+		return fail("%s: lies on the volume itself", path);
+	stalled = bdev_stalled(st.st_rdev);
+	return stalled ? fail("%s: can't be looked at, %s", path, stalled) : EXIT_OK;
+}
+
 int attach_device(struct live *l, const char *path)
 {
 	struct bdev dev;
+	dev_t rdev = 0;
 	int err;
 
-	if (lock_devices())
+	if (judge_path(l, path, &rdev) || lock_devices())
 		return EXIT_FAILED;
-	err = bdev_open(&dev, path, 0);
+	err = bdev_open_same(&dev, path, rdev, 0);
 	if (err) {
 		err = fail("%s: %s", path, bdev_error(err));
 	} else {

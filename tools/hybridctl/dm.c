@@ -450,10 +450,14 @@ int dm_clear(const char *name)
 static void go_back(const char *name, uint64_t sectors, const char *params)
 {
 	struct dm_dev dev;
-	int err = load(name, sectors, params);
+	int err;
 
-	if (!err)
-		err = resume(name);
+	/*
+	 * It may be without a device that the one before still has, and that can't be opened any
+	 * more: then the new one is all there is, and what it failed at may be over.
+	 */
+	load(name, sectors, params);
+	err = resume(name);
 	if (err || dm_lookup(name, &dev) <= 0 || dev.suspended)
 		warn("%s: STAYS SUSPENDED, I/O to it waits: the table before can't be had back (see dmsetup resume)",
 		     name);

@@ -29,6 +29,7 @@
 #include "give_up.h"
 #include "interrupt.h"
 #include "msg.h"
+#include "owner.h"
 #include "pool.h"
 #include "progress.h"
 #include "sole.h"
@@ -54,7 +55,30 @@ struct giving {
 
 /* --- may it be? --- */
 
-/* A device that came late is taken back by "attach", with all that is on it. */
+/* A device that came late is taken back by "attach", with all that is on it; not by a part of it. */
+static int tell_there(const struct live *l, unsigned int i, const char *path)
+{
+	struct area area[AREA_MAX];
+	struct bdev dev;
+	char *owner = NULL;
+	int nr, err;
+
+	if (!bdev_open(&dev, path, 0)) {
+		nr = area_find(&dev, area, &err);
+		if (nr > 0 && !bdev_has_holders(dev.rdev))
+			owner = owner_of(&dev, area, nr);
+		bdev_close(&dev);
+	}
+	if (owner)
+		err = fail("%s: member %u is there: %s %s: \"hybridctl attach %s\" takes back what is made of that",
+			   l->name, i, path, owner, l->name);
+	else
+		err = fail("%s: member %u is there (%s): \"hybridctl attach %s %s\" takes it back",
+			   l->name, i, path, l->name, path);
+	free(owner);
+	return err;
+}
+
 static int judge_lost(const struct live *l, unsigned int i)
 {
 	struct pools pools;
@@ -70,9 +94,7 @@ static int judge_lost(const struct live *l, unsigned int i)
 			continue;
 		pool_settle(p);
 		if (p->member[i].there)
-			err = fail("%s: member %u is there (%s): \"hybridctl attach %s %s\" takes it back",
-				   l->name, i, p->member[i].path, l->name,
-				   p->member[i].path);
+			err = tell_there(l, i, p->member[i].path);
 	}
 	if (!err && pools.unseen)
 		err = fail("%s: %s may be member %u, and can't be looked at: nothing is given up before it can, or is gone",
@@ -84,7 +106,7 @@ static int judge_lost(const struct live *l, unsigned int i)
 /* A disk that was pulled fails each read, and is whole. */
 static int judge_present(const struct live *l, unsigned int i)
 {
-	return live_answers(&l->t.dev[i]) ? EXIT_OK :
+	return live_answers(&l->t.dev[i]) == LIVE_ANSWERS ? EXIT_OK :
 	       fail("%s: member %u does not answer, not even with its label: nothing is given up (if it is dead, \"hybridctl detach\" it, and give the command again)",
 		    l->name, i);
 }
@@ -174,6 +196,27 @@ static bool is_cancelled(const struct giving *g)
 	       !s.dev[g->i].leaving;
 }
 
+/*
+ * The pool's lock is not held for all of the work. Detached meanwhile all of a member fails to be
+ * read at once, as whole as its disk may be; attached it has come back.
+ */
+static bool is_other_table(const struct giving *g)
+{
+	char *params, why[96];
+	uint64_t sectors;
+	struct table t;
+	bool other = true;
+
+	if (dm_get_table(g->l->name, &params, &sectors))
+		return true;
+	if (table_parse(params, &t, why, sizeof(why))) {
+		other = g->i >= t.nr_devs || strcmp(t.dev[g->i].dev, g->l->t.dev[g->i].dev);
+		table_free(&t);
+	}
+	free(params);
+	return other;
+}
+
 static int discard(struct giving *g, uint64_t at, uint64_t len)
 {
 	int err;
@@ -184,6 +227,8 @@ static int discard(struct giving *g, uint64_t at, uint64_t len)
 		return wrong(g, at, "somebody else has opened the volume: the rest is as it was");
 	if (is_cancelled(g))
 		return wrong(g, at, "the member is to stay after all: the rest is as it was");
+	if (is_other_table(g))
+		return wrong(g, at, "the member was detached or attached meanwhile: the rest is as it was, give the command again");
 	err = bdev_discard(&g->dev, at, len);
 	if (err)
 		return discard_failed(g, at, len, err);

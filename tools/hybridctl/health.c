@@ -70,10 +70,11 @@ const char *health_name(enum health kind)
 static char *member_advice(enum health kind, unsigned int i, const char *name)
 {
 	if (kind == HEALTH_LOST)
-		return xasprintf("device %u is not there: \"hybridctl lost %s\" lists what is on it; if it comes back, stop and assemble, else \"hybridctl evacuate %s %u --give-up\"",
-				 i, name, name, i);
-	return xasprintf("device %u %s: \"hybridctl replace %s %u DEV\", or \"hybridctl evacuate %s %u\" and remove (reinstate, if the cause is gone)",
-			 i, kind == HEALTH_FAILED ? "has failed" : "had errors", name, i, name, i);
+		return xasprintf("device %u is not there: \"hybridctl lost %s\" lists what is on it; if it comes back, \"hybridctl attach %s DEV\", else \"hybridctl evacuate %s %u --give-up\"",
+				 i, name, name, name, i);
+	return xasprintf("device %u %s: \"hybridctl replace %s %u DEV\", or \"hybridctl evacuate %s %u\" and remove (reinstate, if the cause is gone%s)",
+			 i, kind == HEALTH_FAILED ? "has failed" : "had errors", name, i, name, i,
+			 kind == HEALTH_FAILED ? "; detach, if it is dead" : "");
 }
 
 char *health_advice(const struct status *st, const char *name)

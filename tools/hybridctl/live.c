@@ -116,7 +116,7 @@ int live_super(const struct live *l, struct ek_super *sb)
 	return err;
 }
 
-bool live_answers(const struct table_area *a)
+enum live_answer live_answers(const struct table_area *a)
 {
 	struct area area[AREA_MAX];
 	struct bdev dev;
@@ -125,14 +125,16 @@ bool live_answers(const struct table_area *a)
 	dev_t rdev;
 
 	if (!number_is(a->dev, &rdev))
-		return false;
+		return LIVE_DEAD;
+	if (bdev_stalled(rdev))
+		return LIVE_STALLED;
 	path = bdev_path(rdev);
 	if (path && !bdev_open(&dev, path, 0)) {
 		nr = area_find(&dev, area, &err);
 		bdev_close(&dev);
 	}
 	free(path);
-	return nr > 0;
+	return nr > 0 ? LIVE_ANSWERS : LIVE_DEAD;
 }
 
 static bool is_on(const struct table_area *a, dev_t rdev)

@@ -54,8 +54,12 @@ int live_member(const struct live *l, const char *word, bool quiet);
 /* The metadata area that lies on the same device as a member; -1: none. */
 int live_metadata_on(const struct live *l, unsigned int i);
 
-/* Does a device of the table, a metadata area's or a member's, answer with its label? */
-bool live_answers(const struct table_area *a);
+/*
+ * Does a device of the table, a metadata area's or a member's, answer with its label? One that is
+ * stalled is not asked: that might take for ever.
+ */
+enum live_answer { LIVE_DEAD, LIVE_ANSWERS, LIVE_STALLED };
+enum live_answer live_answers(const struct table_area *a);
 
 /* The superblock as it is on the media; prints why it can't be had. */
 int live_super(const struct live *l, struct ek_super *sb);

@@ -252,11 +252,22 @@ static int add(struct live *l, const char *path, const struct fresh *how, int in
 	return err;
 }
 
+int member_judge_none(const struct live *l, const char *path)
+{
+	int i = member_named(l, path);
+
+	if (i < 0)
+		return EXIT_OK;
+	return fail("%s: is member %d of %s itself, with what is on it: \"hybridctl attach %s %s\" takes it back if it is missed (or remove it first)",
+		    path, i, l->name, l->name, path);
+}
+
 int member_add(struct live *l, const char *path, const struct fresh *how)
 {
 	int index = member_vacant(l);
 
-	if (index < 0 || lock_devices())
+	/* Whatever --force may overwrite, it is not the volume's own data. */
+	if (index < 0 || member_judge_none(l, path) || lock_devices())
 		return -1;
 	if (add(l, path, how, index))
 		index = -1;

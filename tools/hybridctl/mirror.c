@@ -560,6 +560,8 @@ int mirror_move(struct live *l, unsigned int k, const char *path, const struct f
 	int err = judge(l, k);
 
 	if (!err)
+		err = member_judge_none(l, path);
+	if (!err)
 		err = lock_devices();
 	if (err)
 		return err;

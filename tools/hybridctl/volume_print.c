@@ -111,7 +111,9 @@ json_t *volume_json(const struct volume *v)
 {
 	json_t *devices = json_array(), *reasons = json_object(), *allocations = json_array();
 	const struct status *st = &v->st;
-	unsigned int i;
+	char *advice = health_advice(st, v->name);
+	unsigned int i, which;
+	json_t *all;
 
 	for (i = 0; i < st->nr_devs; i++) {
 		json_array_append_new(devices, device_json(v, i));
@@ -119,9 +121,10 @@ json_t *volume_json(const struct volume *v)
 	}
 	for (i = 0; i < st->nr_reasons; i++)
 		json_object_set_new(reasons, st->reason[i].name, json_integer(st->reason[i].count));
-	return json_pack("{s:s, s:s, s:b, s:o, s:{s:I, s:I}, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
+	all = json_pack("{s:s, s:s, s:s, s:s?, s:b, s:o, s:{s:I, s:I}, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
 			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o}",
 			"name", v->name, "mode", status_mode_name(st->mode),
+			"health", health_name(health_of(st, &which)), "advice", advice,
 			"needs_check", st->needs_check, "metadata", metadata_json(v),
 			"journal", "total", (json_int_t)st->journal_total,
 			"used", (json_int_t)st->journal_used, "policy", st->policy,
@@ -139,6 +142,8 @@ json_t *volume_json(const struct volume *v)
 			"lost_complete", !v->lost.partly,
 			"tier", v->has_tier ? tier_json(v) : json_null(),
 			"cache", v->has_cache ? cache_json(&v->cache) : json_null());
+	free(advice);
+	return all;
 }
 
 void volume_print_json(FILE *out, const struct volume *v)
