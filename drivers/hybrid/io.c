@@ -545,6 +545,20 @@ static noinline void run_done(struct hy_member *m, struct hy_io *io, bool write)
 	atomic_sub(io->more, &m->more_inflight);
 }
 
+/*
+ * It was asked not to wait and would have had to, as who uses io_uring asks at first: refused in
+ * microseconds by a member that is busy, it would make that one look fast.
+ */
+static noinline void request_refused(struct hy_member *m, struct hy_io *io)
+{
+	unsigned int i;
+
+	for (i = 0; i <= io->more; i++)
+		ek_rtmon_cancel(m->mon, io->start_ns);
+	if (io->more)
+		atomic_sub(io->more, &m->more_inflight);
+}
+
 static __always_inline void request_done(struct hy_member *m, struct hy_io *io, bool write, bool ok)
 {
 	ek_rtmon_end(m->mon, write ? EK_WRITE : EK_READ, io->bytes, io->start_ns);
@@ -570,6 +584,10 @@ static noinline void sent_done(struct hy_pool *pool, struct bio *bio, struct hy_
 	struct hy_member *m = &pool->member[io->member];
 	bool write = io->flags & HY_IO_WRITE;
 
+	if (unlikely(error == BLK_STS_AGAIN)) {
+		request_refused(m, io);
+		return;
+	}
 	request_done(m, io, write, !error);
 	/* Requests as the monitor counts them. */
 	if (unlikely(error) && fails_fast(bio))

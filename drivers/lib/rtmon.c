@@ -216,6 +216,13 @@ void ek_rtmon_ended(struct ek_rtmon *mon, enum ek_dir dir, u32 bytes, u64 start_
 }
 EXPORT_SYMBOL_GPL(ek_rtmon_ended);
 
+/* Documented in the header. */
+void ek_rtmon_cancel(struct ek_rtmon *mon, u64 start_ns)
+{
+	this_cpu_sub(mon->cpu->flight, ek_rt_flight_word(start_ns));
+}
+EXPORT_SYMBOL_GPL(ek_rtmon_cancel);
+
 /**
  * ek_rtmon_note_background - account device time that is not the users'
  * @mon: the device's monitor

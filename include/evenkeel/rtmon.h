@@ -128,6 +128,17 @@ static __always_inline void ek_rtmon_end(struct ek_rtmon *mon, enum ek_dir dir, 
 	ek_rtmon_ended(mon, dir, bytes, start_ns, ktime_get_ns());
 }
 
+/**
+ * ek_rtmon_cancel - a request did not happen: the device refused it at once
+ * @mon: the device's monitor
+ * @start_ns: what ek_rtmon_start() returned
+ *
+ * Of one that was asked not to wait, and would have had to, the time says nothing.
+ *
+ * Context: as ek_rtmon_end().
+ */
+void ek_rtmon_cancel(struct ek_rtmon *mon, u64 start_ns);
+
 void ek_rtmon_note_background(struct ek_rtmon *mon, u64 ns, u64 bytes);
 /* Around each of it: what users see meanwhile is not in ek_rt_sample.quiet. */
 void ek_rtmon_background_begin(struct ek_rtmon *mon);

@@ -285,6 +285,33 @@ static void many_in_flight(void)
 	ek_rtmon_destroy(mon);
 }
 
+/* What a busy device refuses at once is no fast request of its. */
+static void refused(void)
+{
+	struct ek_rtmon *mon;
+	struct ek_rt_sample s;
+	u64 start, refused;
+
+	shim_now = 1000 * MS;
+	mon = ek_rtmon_create();
+	start = ek_rtmon_start(mon);
+	shim_now += MS;
+	refused = ek_rtmon_start(mon);
+	shim_now += 3000;
+	CHECK_EQ(ek_rtmon_inflight(mon), 2);
+	shim_cpu = 1;
+	ek_rtmon_cancel(mon, refused);
+	CHECK_EQ(ek_rtmon_inflight(mon), 1);
+	shim_now = start + 10 * MS;
+	ek_rtmon_end(mon, EK_READ, 4096, start);
+	ek_rtmon_sample(mon, &s);
+	CHECK_EQ(s.dir[EK_READ].count, 1);
+	CHECK_EQ(s.dir[EK_READ].sum_ns, 10 * MS);
+	CHECK_EQ(ek_rtmon_inflight(mon), 0);
+	shim_cpu = 0;
+	ek_rtmon_destroy(mon);
+}
+
 /* A reader that saw an end and not its start. */
 static void torn_read(void)
 {
@@ -406,6 +433,7 @@ int main(void)
 		TEST(ewma_over_cpus),
 		TEST(occupancy_brute_force),
 		TEST(many_in_flight),
+		TEST(refused),
 		TEST(torn_read),
 		TEST(looks),
 		TEST(looks_are_bounded),

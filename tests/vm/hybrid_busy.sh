@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: dm-hybrid: what a busy member refuses is no request of its; freed extents are told together
+# kernels: 6.1 6.12
+# timeout: 120
+. tests/vm/lib.sh
+
+disk m 16M
+disk a 40M mem discard=20ms
+disk b 40M mem discard=20ms
+modprobe dm-hybrid || die "no dm-hybrid"
+dev=/dev/mapper/p
+discards() { awk '$1 == "discards" { print $2 }' "/sys/kernel/config/emudisk/$1/info"; }
+
+# --- extents of two members, which come back in the order of the volume: every other one is the first's
+check "a pool" pool p "$(table 122880 128 m "a b" 0 "stripe 2 commit_ms 60000")"
+check "data" blkio write $dev 0 122880 "$seed" -- flush $dev
+fields_are "on both" p "dev.0.used dev.1.used" "480 480"
+before=$(($(discards a) + $(discards b)))
+check "all of it is discarded" blkio discard $dev 0 122880 -- flush $dev
+check "and free" wait_for 60 eval '[ "$(status p dev.0.used) $(status p dev.1.used)" = "0 0" ]'
+sent=$(($(discards a) + $(discards b) - before))
+note "$sent discards for 960 extents"
+check "members are told of many extents at once" [ $sent -le 60 ] 
+check "of all" [ $sent -ge 2 ]
+check "reads as zeroes" blkio verify $dev 0 122880 0
+check "data" blkio write $dev 0 122880 "$seed" -- flush $dev
+emuctl set a discard=2s
+emuctl set b discard=2s
+before=$(($(discards a) + $(discards b)))
+check "all of it is discarded" blkio discard $dev 0 122880 -- flush $dev
+check "suspended" dmsetup suspend p
+note "$(($(discards a) + $(discards b) - before)) discards before that"
+check "nobody waits for more than those under way" [ $(($(discards a) + $(discards b) - before)) -le 8 ]
+check "resumed" dmsetup resume p
+check "all is free" wait_for 60 eval '[ "$(status p dev.0.used) $(status p dev.1.used)" = "0 0" ]'
+remove_pool p
+
+# --- a disk that takes one request at a time and 5 ms for it, and who asks not to wait
+modprobe null_blk nr_devices=0 || die "no null_blk"
+null=/sys/kernel/config/nullb/slow
+mkdir $null
+for set in size=64 memory_backed=1 queue_mode=2 submit_queues=1 hw_queue_depth=1 irqmode=2 completion_nsec=5000000; do
+	echo "${set#*=}" >"$null/${set%=*}" || die "no $set"
+done
+echo 1 >$null/power
+if [ -b /dev/slow ]; then slow=slow; else slow=nullb$(<$null/index); fi
+wait_for 20 test -b /dev/$slow || die "no $slow"
+wipe m
+pool p "$(table 65536 128 m "/dev/$slow" 0 "fill 2 period_ms 1000")" || die "no pool"
+check "data" blkio write $dev 0 65536 "$seed" -- flush $dev
+fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --iodepth=16 --ioengine=io_uring --time_based --runtime=600 \
+	--randseed="$seed" --output=/tmp/fio.out & io=$!
+reads() { dmsetup message p 0 samples | awk '{ print $3 }'; }
+check "the disk has all that it can do" wait_for 60 eval '[ "$(reads)" -ge 100 ]'
+done_at() { echo "$(awk '{ print $1 }' "/sys/block/$slow/stat") $(awk '{ print $1 }' /proc/uptime)"; }
+most=0 before=$(done_at)
+for ((i = 0; i < 5; i++)); do
+	event=$(dmsetup message p 0 samples)
+	check "another period" wait_for 30 eval '[ "$(dmsetup message p 0 samples)" != "$event" ]'
+	now=$(reads)
+	[ "$now" -le $most ] || most=$now
+done
+rate=$(awk '{ print int(($3 - $1) / ($4 - $2)) }' <<<"$before $(done_at)")
+kill -INT $io
+wait $io
+note "at most $most reads in a second, $rate at the disk"
+check "that is what the disk did, not what it refused besides" [ "$most" -le $((rate * 3 / 2)) ]
+remove_pool p
+rmdir $null
+done_testing
