@@ -26,6 +26,7 @@
  * new one since the switch was never said to be durable, as no flush has ended well since; it is
  * gone, and the next flush says so, as it does of all that the member had not made durable.
  */
+#include <linux/list_sort.h>
 #include <linux/slab.h>
 #include "hybrid.h"
 
@@ -243,17 +244,6 @@ struct free_batch {
 	struct list_head frees;
 };
 
-static void discard_freed(struct hy_pool *pool, struct hy_free *f)
-{
-	struct hy_member *m = &pool->member[f->member];
-	sector_t sector = m->data + ((sector_t)f->pe << pool->extent_shift);
-
-	if (pool->no_discard_passdown || !m->bdev || !bdev_max_discard_sectors(m->bdev))
-		return;
-	/* Best effort: what counts is that the map no longer points here. */
-	blkdev_issue_discard(m->bdev, sector, (sector_t)f->count << pool->extent_shift, GFP_NOIO);
-}
-
 /**
  * hy_free_wake - extents may have become free: who waited for one tries again
  * @pool: the pool
@@ -272,22 +262,93 @@ void hy_free_wake(struct hy_pool *pool)
 	hy_defer_bios(pool, &waiting);
 }
 
+#define HY_DISCARDS	64	/* under way at a time */
+
+static bool takes_discards(struct hy_pool *pool, struct hy_member *m)
+{
+	/* Nobody waits with a volume that is suspended for what only tells a device. */
+	return READ_ONCE(pool->running) && !pool->no_discard_passdown && m->bdev &&
+	       bdev_max_discard_sectors(m->bdev);
+}
+
+/* One behind the other, in order: one discard is sent for them. */
+static bool goes_on(const struct hy_free *f, const struct hy_free *next)
+{
+	return next->member == f->member && next->pe == f->pe + f->count;
+}
+
+/*
+ * Best effort: what counts is that the map no longer points here. But nobody gets the extents
+ * before it is done.
+ */
+static void discard_freed(struct hy_pool *pool, struct list_head *some)
+{
+	struct bio *bio = NULL;
+	struct hy_free *f;
+	u64 count = 0;
+
+	list_for_each_entry(f, some, list) {
+		struct hy_member *m = &pool->member[f->member];
+
+		count += f->count;
+		if (!list_is_last(&f->list, some) && goes_on(f, list_next_entry(f, list)))
+			continue;
+		if (takes_discards(pool, m))
+			__blkdev_issue_discard(m->bdev,
+					       m->data + ((f->pe + f->count - count) <<
+							  pool->extent_shift),
+					       count << pool->extent_shift, GFP_NOIO, &bio);
+		count = 0;
+	}
+	if (!bio)
+		return;
+	submit_bio_wait(bio);
+	bio_put(bio);
+}
+
+static void give_back(struct hy_pool *pool, struct hy_free *f)
+{
+	if (ek_space_free(&pool->member[f->member].space, f->pe, f->count))
+		hy_pool_needs_check(pool, "an extent was freed twice");
+	/* Ordered: who finds none on its way back finds them free. */
+	atomic64_sub_return(f->count, &pool->nr_quarantined);
+	list_del(&f->list);
+	kmem_cache_free(free_cache, f);
+}
+
+static int by_place(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	const struct hy_free *x = list_entry(a, struct hy_free, list);
+	const struct hy_free *y = list_entry(b, struct hy_free, list);
+
+	if (x->member != y->member)
+		return x->member > y->member;
+	return x->pe > y->pe;
+}
+
+/* A discard may take milliseconds: who waits for room gets what there is meanwhile. */
 static void batch_drained(struct hy_drain *drain)
 {
 	struct free_batch *batch = container_of(drain, struct free_batch, drain);
 	struct hy_pool *pool = batch->pool;
 	struct hy_free *f, *tmp;
+	struct list_head *last;
+	LIST_HEAD(some);
+	unsigned int n;
 
-	list_for_each_entry_safe(f, tmp, &batch->frees, list) {
-		discard_freed(pool, f);
-		if (ek_space_free(&pool->member[f->member].space, f->pe, f->count))
-			hy_pool_needs_check(pool, "an extent was freed twice");
-		/* Ordered: who finds none on its way back finds them free. */
-		atomic64_sub_return(f->count, &pool->nr_quarantined);
-		kmem_cache_free(free_cache, f);
+	list_sort(NULL, &batch->frees, by_place);
+	while (!list_empty(&batch->frees)) {
+		n = 0;
+		list_for_each(last, &batch->frees)
+			if (++n == HY_DISCARDS || list_is_last(last, &batch->frees))
+				break;
+		list_cut_position(&some, &batch->frees, last);
+		discard_freed(pool, &some);
+		list_for_each_entry_safe(f, tmp, &some, list)
+			give_back(pool, f);
+		hy_free_wake(pool);
 	}
 	kfree(batch);
-	hy_free_wake(pool);
 }
 
 /**
