@@ -4,7 +4,7 @@
  * one that is not in use, and hardly of one that always is; see policy_estimate.c.
  *
  * A probe is a read of the mean size of the users' reads, at a place that is drawn, so that
- * it is in no cache, while neither users nor copies are at the member.  There are at most ten a
+ * it is in no cache, of those that have been written to if there are enough, while neither users nor copies are at the member.  There are at most ten a
  * second of a member until enough are known, then one; none unless the policy wants them, and none
  * while the pool is not in use.  What was read is thrown away, and an error is
  * none of the users'.
@@ -20,6 +20,7 @@
 #define HY_PROBE_BYTES	4096
 #define HY_PROBE_MAX	32		/* of them in a read */
 #define HY_PROBES_KNOWN	32
+#define HY_PROBE_USED	256		/* extents, of which one is drawn */
 #define HY_PROBE_GAP	(100 * NSEC_PER_MSEC)
 #define HY_PROBE_LATER	NSEC_PER_SEC
 #define HY_PROBE_TRIES	(2 * HY_FIRST_PROBES)	/* at once, in a period */
@@ -71,11 +72,22 @@ static unsigned int probe_pages(struct hy_pool *pool)
 	return clamp_t(u64, pages, 1, HY_PROBE_MAX);
 }
 
+/*
+ * Where nothing was written yet a thin volume, a sparse image, or an SSD that was told so by a
+ * discard answers without its media. Of a few extents the device's own cache would.
+ */
+static u32 probe_extent(struct hy_member *m)
+{
+	u32 pe = (u64)get_random_u32() * m->nr_extents >> 32, used = EK_SPACE_NONE;
+
+	if (m->nr_extents - ek_space_nr_free(&m->space) >= HY_PROBE_USED)
+		used = ek_space_find_used(&m->space, pe);
+	return used == EK_SPACE_NONE ? pe : used;
+}
+
 static sector_t probe_sector(struct hy_pool *pool, struct hy_member *m)
 {
-	u64 pe = (u64)get_random_u32() * m->nr_extents >> 32;
-
-	return m->data + (pe << pool->extent_shift);
+	return m->data + ((sector_t)probe_extent(m) << pool->extent_shift);
 }
 
 static struct bio *probe_bio(struct hy_pool *pool, struct hy_member *m, unsigned int pages)
