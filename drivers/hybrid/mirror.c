@@ -204,9 +204,9 @@ struct leaving {
 };
 
 /*
- * The one that goes is to be called stale. If that can't be written no other one can be, and nothing
- * else: the pool goes on for reading. Suspended, it would wait for a table that has a device which
- * may be gone, with all that waits for it.
+ * The one that goes is to be called stale. If that can't be written nothing can be: the pool goes
+ * on for reading. Suspended, it would wait for a table that has a device which may be gone, with
+ * all that waits for it.
  */
 static void leave_one(struct leaving *l, unsigned int area)
 {

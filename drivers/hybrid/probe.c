@@ -4,10 +4,10 @@
  * one that is not in use, and hardly of one that always is; see policy_estimate.c.
  *
  * A probe is a read of the mean size of the users' reads, at a place that is drawn, so that
- * it is in no cache, of those that have been written to if there are enough, while neither users nor copies are at the member.  There are at most ten a
- * second of a member until enough are known, then one; none unless the policy wants them, and none
- * while the pool is not in use.  What was read is thrown away, and an error is
- * none of the users'.
+ * it is in no cache, of those that have been written to if there are enough, while neither users
+ * nor copies are at the member.  There are at most ten a second of a member until enough are known,
+ * then one; none unless the policy wants them, and none while the pool is not in use.  What was
+ * read is thrown away, and an error is none of the users'.
  *
  * A policy that has to place extents before there is a load may want some at once: then one
  * follows the other, of all members at a time, and the period ends when there are enough.

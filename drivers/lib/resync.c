@@ -112,9 +112,9 @@ static int ek_resync_journal(struct ek_store *store, unsigned int area, void *bu
 }
 
 /*
- * Its newest superblock, if any is sound, calls stale what is in use here: it went on alone, and may
- * be all that has what was acknowledged then.  Both at a start are refused; here the one is in use
- * already, as the other one was not there.
+ * Its newest superblock, if any is sound, calls stale what is in use here: it went on alone, and
+ * may be all that has what was acknowledged then.  Both at a start are refused; here the one is in
+ * use already, as the other one was not there.
  */
 static bool ek_sync_went_on(struct ek_store *store, unsigned int area, u64 area_bytes,
 			    struct ek_super *sb)

@@ -5,10 +5,11 @@
  * last fence.
  *
  * It may be unbound, and unmaps the memory then.  Before, its kill_dax() tells us, waits until we
- * are done with that, and then for all who are within dax_read_lock(). We tell the file system on
- * the device first, as it has pages of its files mapped, and can still write what it has to.  Short plain reads and
- * writes, to which that lock and its barriers would be most of what they cost besides the copy, are
- * under RCU instead, see that the memory is not gone yet, and are waited for here.
+ * are done with that, and then for all who are within dax_read_lock().  We tell the file system on
+ * the device first, as it has pages of its files mapped, and can still write what it has to.  Short
+ * plain reads and writes, to which that lock and its barriers would be most of what they cost
+ * besides the copy, are under RCU instead, see that the memory is not gone yet, and are waited for
+ * here.
  */
 #include <linux/dax.h>
 #include <linux/mm.h>

@@ -586,7 +586,7 @@ int scmfs_truncate_set(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr,
 		       unsigned int mask);
 
 /*
- * scmfs_tail_is_dirty - is there anything but zeroes behind the end of a file, in its last block? [S]
+ * scmfs_tail_is_dirty - is anything but zeroes behind the end of a file, in its last block? [S]
  * scmfs_clean_tail - zeroes there [X]
  *
  * Nobody sees these bytes but who maps the file. A cut leaves some: between a smaller size and the

@@ -7,7 +7,7 @@
 #include "engine_gc.h"
 #include "engine_internal.h"
 
-#define TAIL_PART	256u	/* that is looked at at once, by way of the stack */
+#define TAIL_PART	256u	/* in one look, by way of the stack */
 
 /*
  * Take blocks out of a file, operation by operation; the first one sets the times, if @now is

@@ -51,13 +51,13 @@ pool p "$(table 65536 128 m "/dev/$slow" 0 "fill 2 period_ms 1000")" || die "no 
 check "data" blkio write $dev 0 65536 "$seed" -- flush $dev
 fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --iodepth=16 --ioengine=io_uring --time_based --runtime=600 \
 	--randseed="$seed" --output=/tmp/fio.out & io=$!
+differ() { [ "$(dmsetup message p 0 samples)" != "$1" ]; }
 reads() { dmsetup message p 0 samples | awk '{ print $3 }'; }
 check "the disk has all that it can do" wait_for 60 eval '[ "$(reads)" -ge 100 ]'
 done_at() { echo "$(awk '{ print $1 }' "/sys/block/$slow/stat") $(awk '{ print $1 }' /proc/uptime)"; }
 most=0 before=$(done_at)
 for ((i = 0; i < 5; i++)); do
-	event=$(dmsetup message p 0 samples)
-	check "another period" wait_for 30 eval '[ "$(dmsetup message p 0 samples)" != "$event" ]'
+	check "another period" wait_for 30 differ "$(dmsetup message p 0 samples)"
 	now=$(reads)
 	[ "$now" -le $most ] || most=$now
 done

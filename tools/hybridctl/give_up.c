@@ -55,7 +55,7 @@ struct giving {
 
 /* --- may it be? --- */
 
-/* A device that came late is taken back by "attach", with all that is on it; not by a part of it. */
+/* A device that came late is taken back by "attach", with all that is on it; no part of one is. */
 static int tell_there(const struct live *l, unsigned int i, const char *path)
 {
 	struct area area[AREA_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names come from whoever could make a file: what is printed of them is one line, and no command. */
+/* Names come from whoever could make a file: what is printed of them is one line, and no more. */
 #ifndef EVENKEEL_SCMFS_TEXT_H
 #define EVENKEEL_SCMFS_TEXT_H
 
