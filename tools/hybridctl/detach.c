@@ -278,6 +278,11 @@ static int find_parts(const struct live *l, const struct bdev *dev, struct found
 		if (!area[nr].head_err &&
 		    !memcmp(area[nr].info.pool_uuid, l->info.pool_uuid, EK_UUID_SIZE))
 			find_part(&sb, &area[nr].info, f);
+	/* Of a superblock that is ahead of the table. */
+	if (f->p.member >= (int)l->t.nr_devs)
+		f->p.member = -1;
+	if (f->p.meta >= (int)l->t.nr_meta)
+		f->p.meta = -1;
 	if (f->p.member < 0 && f->p.meta < 0)
 		return fail("%s: carries no part of %s", dev->path, l->name);
 	return EXIT_OK;

@@ -205,7 +205,7 @@ static bool peek(const struct pool *p, const struct pool_area *a, struct ek_supe
 	one.meta[a->area.info.index] = *a;
 	if (store_io_open(&io, &one))
 		return false;
-	is = !ek_store_peek(&store_io_ops, &io, io.bytes, io.areas, sb) &&
+	is = !ek_store_peek(&store_io_ops, &io, io.bytes, io.areas, sb, NULL) &&
 	     !memcmp(sb->pool_uuid, p->uuid, EK_UUID_SIZE) && is_meant(a, a->area.info.index, sb);
 	store_io_close(&io);
 	return is;

@@ -207,7 +207,7 @@ static bool has_super(const struct pool *pool, unsigned int i)
 
 	one.meta[i] = pool->meta[i];
 	if (!store_io_open(&io, &one)) {
-		has = !ek_store_peek(&store_io_ops, &io, io.bytes, io.areas, sb);
+		has = !ek_store_peek(&store_io_ops, &io, io.bytes, io.areas, sb, NULL);
 		store_io_close(&io);
 	}
 	free(sb);
@@ -283,11 +283,15 @@ static int is_newer(const struct plan *plan, uint64_t generation, const char *wh
 static int judge_damaged(const struct plan *plan, struct store_io *io)
 {
 	struct ek_super *sb = bdev_buffer(sizeof(*sb));
-	int err = ek_store_peek(&store_io_ops, io, io->bytes, io->areas, sb);
+	bool unread = false;
+	int err = ek_store_peek(&store_io_ops, io, io->bytes, io->areas, sb, &unread);
 	uint64_t generation = err ? 0 : le64_to_cpu(sb->generation);
 	bool clean = !err && le32_to_cpu(sb->flags) & EK_SUPER_CLEAN;
 
 	free(sb);
+	if (unread)
+		return fail("%s: a superblock can't be read, and may be newer than the dump; see check and repair, or use --force",
+			    plan->pool->name);
 	if (generation > plan->generation)
 		return is_newer(plan, generation, "");
 	if (generation == plan->generation && !clean)
@@ -525,7 +529,7 @@ static uint64_t next_generation(const struct plan *plan, struct store_io *io)
 	for (i = 0; i < plan->p.nr_meta; i++) {
 		if (plan->vacant >> i & 1 && !(io->areas >> i & 1))
 			continue;
-		if (ek_store_peek(&store_io_ops, io, io->bytes, 1u << i, sb))
+		if (ek_store_peek(&store_io_ops, io, io->bytes, 1u << i, sb, NULL))
 			ahead = UNKNOWN;
 		else if (le64_to_cpu(sb->generation) > latest)
 			latest = le64_to_cpu(sb->generation);

@@ -348,21 +348,31 @@ static int keep_move(struct ns_store *store, const struct nl_move *move)
 	return 0;
 }
 
+/* There is a block of that serial: the next one gets another. */
+static void pass_serial(struct ns_store *store, uint64_t serial)
+{
+	if (serial >= store->serial && serial < SERIALS)
+		store->serial = serial + 1;
+}
+
 /*
  * Of a block that moved twice the second migration is told after the first: who has its address by
  * another way already is not at @from. A block that is not in the map is one whose name a write
- * that failed has not told: it is freed with what no tree has.
+ * that failed has not told, or that was listed on neither side of a migration: it is freed with
+ * what no tree has.
  */
 static int note_move(struct ns_store *store, const struct nl_move *move)
 {
-	struct ns_where *where = map_find(&store->map, move->meta.word[1]);
+	uint64_t serial = move->meta.word[1];
+	struct ns_where *where = map_find(&store->map, serial);
 
 	store->moved++;
 	if (!where) {
-		int err = map_add(&store->map, move->meta.word[1], move->to);
+		int err = map_add(&store->map, serial, move->to);
 
 		if (err)
 			return err;
+		pass_serial(store, serial);
 	} else if (where->address == move->from) {
 		where->address = move->to;
 		store->dirty = true;
@@ -655,8 +665,7 @@ static int learn_name(struct ns_store *store, const struct nl_name *name)
 	where = map_find(&store->map, serial);
 	if (!where) {
 		store->orphans++;
-		if (serial >= store->serial && serial < SERIALS)
-			store->serial = serial + 1;
+		pass_serial(store, serial);
 		err = map_add(&store->map, serial, name->ppn);
 		if (err)
 			return err;
