@@ -85,6 +85,7 @@ int sfs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct file
 		return -EBUSY;		/* nvmalloc() has it */
 	attr.flags = (attr.flags & ~SFS_FLAGS) | fa->flags;
 	attr.ctime = timespec64_to_ns(&now);
+	filemap_invalidate_lock(inode->i_mapping);
 	down_write(&sfs_inode(inode)->extents);
 	err = scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, SCMFS_SET_FLAGS | SCMFS_SET_CTIME);
 	if (!err) {
@@ -92,8 +93,9 @@ int sfs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct file
 		inode_set_ctime_to_ts(inode, now);
 	}
 	up_write(&sfs_inode(inode)->extents);
-	/* Who has mapped it finds out at the next store. */
+	/* Who has mapped it finds out at the next store; who is about to store waits for the lock. */
 	if (!err && IS_IMMUTABLE(inode) && S_ISREG(inode->i_mode))
 		unmap_mapping_range(inode->i_mapping, 0, 0, 0);
+	filemap_invalidate_unlock(inode->i_mapping);
 	return err;
 }

@@ -30,13 +30,20 @@
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
+static bool sfs_stores(const struct vm_fault *vmf)
+{
+	return vmf->flags & FAULT_FLAG_WRITE && vmf->vma->vm_flags & VM_SHARED;
+}
+
+/* Under the lock, as who makes a file immutable takes its pages from everybody afterwards. */
 static vm_fault_t sfs_fault_locked(struct vm_fault *vmf, compat_fault_size size, int *err)
 {
 	struct address_space *mapping = vmf->vma->vm_file->f_mapping;
-	vm_fault_t ret;
+	vm_fault_t ret = VM_FAULT_SIGBUS;
 
 	filemap_invalidate_lock_shared(mapping);
-	ret = dax_iomap_fault(vmf, size, NULL, err, &sfs_iomap_ops);
+	if (!sfs_stores(vmf) || !IS_IMMUTABLE(mapping->host))
+		ret = dax_iomap_fault(vmf, size, NULL, err, &sfs_iomap_ops);
 	filemap_invalidate_unlock_shared(mapping);
 	return ret;
 }
@@ -44,12 +51,10 @@ static vm_fault_t sfs_fault_locked(struct vm_fault *vmf, compat_fault_size size,
 static vm_fault_t sfs_huge_fault(struct vm_fault *vmf, compat_fault_size size)
 {
 	struct super_block *sb = file_inode(vmf->vma->vm_file)->i_sb;
-	bool write = vmf->flags & FAULT_FLAG_WRITE && vmf->vma->vm_flags & VM_SHARED;
+	bool write = sfs_stores(vmf);
 	vm_fault_t ret;
 	int err = 0;
 
-	if (write && IS_IMMUTABLE(file_inode(vmf->vma->vm_file)))
-		return VM_FAULT_SIGBUS;
 	if (write)
 		sb_start_pagefault(sb);
 	if (READ_ONCE(sfs_sb(sb)->shut)) {	/* perhaps while it was frozen */
