@@ -665,8 +665,8 @@ static void unbind_removed(struct hy_pool *pool)
  *	resume		C would count as one, with what it had some time ago; A would miss all that
  *			comes, and no superblock say so
  *
- * So it is left out again before the devices change.  If nothing would be left, or that can't be
- * written, the resume fails; such an area then has no device (bind_meta()) until a table has it.
+ * So it is left out again before the devices change.  If nothing would be left the resume fails, if
+ * that can't be written the pool is read-only from then on; such an area then has no device (bind_meta()) until a table has it.
  */
 static int leave_areas(struct hy_pool *pool, struct hy_table *t)
 {

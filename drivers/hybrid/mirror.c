@@ -227,7 +227,7 @@ static void leave_work(struct work_struct *work)
 	unsigned int i;
 
 	for_each_set_bit(i, &l->areas, EK_MAX_META)
-		if (!l->error && hy_pool_writable(l->pool))
+		if (!l->error && !l->pool->needs_check)
 			leave_one(l, i);
 	memalloc_noio_restore(noio);
 }

@@ -4,7 +4,7 @@
  * one that is not in use, and hardly of one that always is; see policy_estimate.c.
  *
  * A probe is a read of the mean size of the users' reads, at a place that is drawn, so that
- * it is in no cache, of those that have been written to if there are enough, while neither users
+ * it is in no cache, of those that have been written to if they are many, while neither users
  * nor copies are at the member.  There are at most ten a second of a member until enough are known,
  * then one; none unless the policy wants them, and none while the pool is not in use.  What was
  * read is thrown away, and an error is none of the users'.
@@ -20,7 +20,7 @@
 #define HY_PROBE_BYTES	4096
 #define HY_PROBE_MAX	32		/* of them in a read */
 #define HY_PROBES_KNOWN	32
-#define HY_PROBE_USED	256		/* extents, of which one is drawn */
+#define HY_PROBE_DRAWS	16		/* of places, for one that was written to */
 #define HY_PROBE_GAP	(100 * NSEC_PER_MSEC)
 #define HY_PROBE_LATER	NSEC_PER_SEC
 #define HY_PROBE_TRIES	(2 * HY_FIRST_PROBES)	/* at once, in a period */
@@ -74,15 +74,18 @@ static unsigned int probe_pages(struct hy_pool *pool)
 
 /*
  * Where nothing was written yet a thin volume, a sparse image, or an SSD that was told so by a
- * discard answers without its media. Of a few extents the device's own cache would.
+ * discard answers without its media. Each of those that were written to is as likely; where they
+ * are few it is mostly another one, as their device's own cache would answer for them.
  */
 static u32 probe_extent(struct hy_member *m)
 {
-	u32 pe = (u64)get_random_u32() * m->nr_extents >> 32, used = EK_SPACE_NONE;
+	unsigned int draws = 0;
+	u32 pe;
 
-	if (m->nr_extents - ek_space_nr_free(&m->space) >= HY_PROBE_USED)
-		used = ek_space_find_used(&m->space, pe);
-	return used == EK_SPACE_NONE ? pe : used;
+	do
+		pe = (u64)get_random_u32() * m->nr_extents >> 32;
+	while (!ek_space_is_used(&m->space, pe) && ++draws < HY_PROBE_DRAWS);
+	return pe;
 }
 
 static sector_t probe_sector(struct hy_pool *pool, struct hy_member *m)

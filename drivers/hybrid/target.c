@@ -231,11 +231,7 @@ static void run(struct hy_pool *pool)
 
 static void hybrid_presuspend_undo(struct dm_target *ti)
 {
-	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
-
-	run(pool);
-	/* What the table has, and has not, may be a change of states. */
-	queue_work(pool->wq, &pool->event_work);
+	run(((struct hy_table *)ti->private)->pool);
 }
 
 /* No bio is in flight any more. */
@@ -278,7 +274,11 @@ static int hybrid_preresume(struct dm_target *ti)
 
 static void hybrid_resume(struct dm_target *ti)
 {
-	run(((struct hy_table *)ti->private)->pool);
+	struct hy_pool *pool = ((struct hy_table *)ti->private)->pool;
+
+	run(pool);
+	/* What the table has, and has not, may be a change of states. */
+	queue_work(pool->wq, &pool->event_work);
 }
 
 static int hybrid_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)

@@ -11,7 +11,6 @@
 #define _EVENKEEL_SPACE_MAP_H
 
 #include <linux/types.h>
-#include <linux/bitops.h>
 #include <linux/spinlock.h>
 #include <evenkeel/hybrid_format.h>
 
@@ -82,23 +81,6 @@ static inline u32 ek_space_nr_free(const struct ek_space *space)
 static inline bool ek_space_is_used(const struct ek_space *space, u32 pe)
 {
 	return test_bit(pe, space->used);
-}
-
-/**
- * ek_space_find_used - a used extent, from a place on
- * @space: the map
- * @from: where to begin; it goes on at the start
- *
- * Context: any; takes no lock: it may be free by now.
- * Return: it, or EK_SPACE_NONE.
- */
-static inline u32 ek_space_find_used(const struct ek_space *space, u32 from)
-{
-	unsigned long pe = find_next_bit(space->used, space->nr, from);
-
-	if (pe >= space->nr)
-		pe = find_first_bit(space->used, space->nr);
-	return pe < space->nr ? pe : EK_SPACE_NONE;
 }
 
 /*
