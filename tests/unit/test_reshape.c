@@ -402,9 +402,14 @@ static void resync_alone(void)
 	media_free(m);
 }
 
-/* What an area that went on alone had more of is no sign that the other one has lost it. */
+/*
+ * What an area that went on alone has more of goes if somebody has wiped its superblocks, and is then
+ * no sign that the other one has lost it.
+ */
 static void resync_fork(void)
 {
+	static const u64 super_offset[2] = { EK_AREA_HEAD_BYTES, EK_AREA_HEAD_BYTES + (64 << 10) };
+	static const u8 blank[EK_BLOCK_SIZE] __aligned(EK_BLOCK_SIZE);
 	struct ek_store *store;
 	struct media *m;
 	unsigned int i;
@@ -422,6 +427,9 @@ static void resync_fork(void)
 	CHECK(!open_areas(m, 1, &store) && !ek_store_replay(store, seen_map, seen_free, &seen));
 	CHECK(!ek_store_tx_add_map(store, 5, ek_entry_make(0, 9, 1)));
 	CHECK(!ek_store_tx_commit(store));
+	CHECK(ek_store_resync(store, 1) == -EEXIST);
+	for (i = 0; i < 2; i++)
+		CHECK(!media_io.write(m, 1, super_offset[i], blank, sizeof(blank), 0));
 	CHECK(!ek_store_resync(store, 1));
 	ek_store_close(store);
 	store = running(m, 1);
