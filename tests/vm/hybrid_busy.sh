@@ -21,7 +21,7 @@ check "all of it is discarded" blkio discard $dev 0 122880 -- flush $dev
 check "and free" wait_for 60 eval '[ "$(status p dev.0.used) $(status p dev.1.used)" = "0 0" ]'
 sent=$(($(discards a) + $(discards b) - before))
 note "$sent discards for 960 extents"
-check "members are told of many extents at once" [ $sent -le 60 ] 
+check "members are told of many extents at once" [ $sent -le 60 ]
 check "of all" [ $sent -ge 2 ]
 check "reads as zeroes" blkio verify $dev 0 122880 0
 check "data" blkio write $dev 0 122880 "$seed" -- flush $dev

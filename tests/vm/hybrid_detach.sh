@@ -89,13 +89,13 @@ check "all data" data_is
 emuctl set b fail=none
 
 # --- while what can't be read is given up
-emuctl set d fail_range=$((2048 + 20 * 128 + 64))+8000 fail=read
+emuctl set d fail_range=$((2048 + 20 * 128 + 64))+8000 fail=read read_lat=5ms	# half a minute at least
 check "nobody else has it open" umount /tmp/mnt
 hybridctl evacuate p 1 --force --give-up >/tmp/given 2>&1 & giving=$!
 check "something is given up" wait_for 120 grep -q "zeroes from now on" /tmp/given
 emuctl set d stall=1	# it stops where it is, or when its read ends
 kill -STOP $giving
-emuctl set d stall=0 fail_range=0+0 fail=none
+emuctl set d stall=0 fail_range=0+0 fail=none read_lat=0
 check "it is detached" hybridctl detach p 1 --force
 check "all of it can't be read then" eval '! dd if=$dev of=/dev/null bs=64k iflag=direct status=none 2>/dev/null'
 before=$(hybridctl lost p --json | jq -c .lost)
@@ -193,13 +193,26 @@ check "then without the second" hybridctl assemble p --degraded
 check "another write" blkio write $dev 0 128 3 -- discard $dev 256 128 -- flush $dev
 emuctl set d fail=none
 before=$(content d)
-check_fails "the second is not overwritten" "went on without the one in use" hybridctl attach p /dev/emudisk/d
+check_fails "the second is not overwritten" "went on without the one in use: neither has all" hybridctl attach p /dev/emudisk/d
+field_is "nor taken" p meta AF
+check "not by a table, either" eval 'dmsetup table p | sed "s| - | /dev/emudisk/d |" >/tmp/table && dmsetup load p /tmp/table && dmsetup resume p'
 is "what it has is there" "$(content d)" "$before"
 check_fails "nor by a message" "" message p metadata resync 1
 check "the volume goes on" blkio write $dev 0 128 4 -- flush $dev -- verify $dev 0 128 4
 check "stopped" hybridctl stop p
 pools=()
 check_fails "both are no pool" "went on without each other" hybridctl assemble p
+emuctl set d fail=all
+check "without the second" hybridctl assemble p --degraded
+emuctl set d fail=none
+check "which comes back when its own is to be forgotten" hybridctl attach p /dev/emudisk/d --force
+field_is "as a mirror" p meta AA
+check "what was written last" blkio verify $dev 0 128 4
+check "sound" hybridctl check p
+check "stopped" hybridctl stop p
+check "whole" hybridctl assemble p
+check "what was written last" blkio verify $dev 0 128 4
+check "stopped" hybridctl stop p
 
 # --- the metadata can't be written any more while a device goes
 wipe d e f

@@ -32,6 +32,7 @@
 #include "mirror.h"
 #include "msg.h"
 #include "owner.h"
+#include "store_io.h"
 #include "units.h"
 
 static bool is_none(const struct table_area *a)
@@ -158,6 +159,7 @@ static void tell_detached(const struct live *l, struct parts p, const char *word
 
 static int take_out(struct live *l, struct parts p, const char *word)
 {
+	bool writable = l->st.mode == MODE_RW;
 	int err;
 
 	if (p.member >= 0)
@@ -170,7 +172,7 @@ static int take_out(struct live *l, struct parts p, const char *word)
 	if (err)
 		return err;
 	tell_detached(l, p, word);
-	if (l->st.mode == MODE_RW)
+	if (!writable || l->st.mode == MODE_RW)
 		return EXIT_OK;
 	return fail("%s: is not writable any more (\"hybridctl status %s\" says what to do)",
 		    l->name, l->name);
@@ -219,11 +221,12 @@ int detach_device(struct live *l, const char *word, bool force)
 struct found {
 	struct parts p;
 	uint64_t member_start, meta_start;
+	struct area meta;
 };
 
-static void find_part(const struct ek_super *sb, const struct ek_label_info *info,
-		      struct found *f)
+static void find_part(const struct ek_super *sb, const struct area *area, struct found *f)
 {
+	const struct ek_label_info *info = &area->info;
 	uint32_t i;
 
 	for (i = 0; i < le32_to_cpu(sb->nr_members); i++)
@@ -237,6 +240,7 @@ static void find_part(const struct ek_super *sb, const struct ek_label_info *inf
 	    ek_super_names(sb, info->index, info->area_uuid)) {
 		f->p.meta = info->index;
 		f->meta_start = info->area_start;
+		f->meta = *area;
 	}
 }
 
@@ -277,7 +281,7 @@ static int find_parts(const struct live *l, const struct bdev *dev, struct found
 	while (nr-- > 0)
 		if (!area[nr].head_err &&
 		    !memcmp(area[nr].info.pool_uuid, l->info.pool_uuid, EK_UUID_SIZE))
-			find_part(&sb, &area[nr].info, f);
+			find_part(&sb, &area[nr], f);
 	/* Of a superblock that is ahead of the table. */
 	if (f->p.member >= (int)l->t.nr_devs)
 		f->p.member = -1;
@@ -286,6 +290,63 @@ static int find_parts(const struct live *l, const struct bdev *dev, struct found
 	if (f->p.member < 0 && f->p.meta < 0)
 		return fail("%s: carries no part of %s", dev->path, l->name);
 	return EXIT_OK;
+}
+
+/* The area that was found, as it lies on @dev. */
+static struct store_io io_of(const struct bdev *dev, const struct found *f)
+{
+	return (struct store_io){
+		.dev = { *dev }, .start = { f->meta_start * SECTOR_SIZE },
+		.bytes = { f->meta.info.area_sectors * SECTOR_SIZE }, .areas = 1,
+	};
+}
+
+/* Does its superblock call stale what the volume has in use?  What can't be read may. */
+static bool went_on(const struct live *l, const struct bdev *dev, const struct found *f)
+{
+	struct ek_super *sb = bdev_buffer(sizeof(*sb));
+	struct store_io io = io_of(dev, f);
+	bool unread = false, is;
+	unsigned int k;
+
+	is = !ek_store_peek(&store_io_ops, &io, io.bytes, 1, sb, &unread) &&
+	     !memcmp(sb->pool_uuid, l->info.pool_uuid, EK_UUID_SIZE);
+	for (k = 0; is && k < l->st.nr_meta; k++)
+		if (l->st.meta[k] == 'A' && le32_to_cpu(sb->meta_stale) & 1u << k)
+			unread = true;
+	free(sb);
+	return unread;
+}
+
+static int forget(const struct bdev *dev, const struct found *f)
+{
+	struct bdev rw;
+	struct store_io io;
+	int err = bdev_open_same(&rw, dev->path, dev->rdev, BDEV_WRITE);
+
+	if (err)
+		return fail("%s: %s", dev->path, bdev_error(err));
+	io = io_of(&rw, f);
+	err = ek_store_forget(&store_io_rw, &io, 1);
+	bdev_close(&rw);
+	return err ? fail("%s: its metadata can't be wiped: %s", dev->path, strerror(-err)) :
+		     EXIT_OK;
+}
+
+/*
+ * The volume was used with that area alone, and with the other one alone: what either map says lies
+ * on a device is not what the other one does.  Nothing of it is taken before somebody has said
+ * which of the two counts.
+ */
+static int judge_fork(const struct live *l, const struct bdev *dev, const struct found *f,
+		      bool force)
+{
+	if (f->p.meta < 0 || !is_none(&l->t.meta[f->p.meta]) || !went_on(l, dev, f))
+		return EXIT_OK;
+	if (force)
+		return forget(dev, f);
+	return fail("%s: metadata area %d on it went on without the one in use: neither has all that was written since (--force forgets what this one has)",
+		    dev->path, f->p.meta);
 }
 
 /* What has the place of the first of @f that is missing; NULL: nobody has. */
@@ -360,13 +421,15 @@ static int put_back(struct live *l, const struct bdev *dev, const struct found *
 	return err;
 }
 
-static int attach_open(struct live *l, struct bdev *dev)
+static int attach_open(struct live *l, struct bdev *dev, bool force)
 {
 	struct found f;
 	int err;
 
 	dm_clear(l->name);
 	err = find_parts(l, dev, &f);
+	if (!err)
+		err = judge_fork(l, dev, &f, force);
 	if (!err)
 		err = make_way(l, dev, &f);
 	if (err)
@@ -397,7 +460,7 @@ static int judge_path(const struct live *l, const char *path, dev_t *rdev)
 	return stalled ? fail("%s: can't be looked at, %s", path, stalled) : EXIT_OK;
 }
 
-int attach_device(struct live *l, const char *path)
+int attach_device(struct live *l, const char *path, bool force)
 {
 	struct bdev dev;
 	dev_t rdev = 0;
@@ -409,7 +472,7 @@ int attach_device(struct live *l, const char *path)
 	if (err) {
 		err = fail("%s: %s", path, bdev_error(err));
 	} else {
-		err = attach_open(l, &dev);
+		err = attach_open(l, &dev, force);
 		bdev_close(&dev);
 	}
 	unlock_devices();

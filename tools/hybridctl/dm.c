@@ -446,21 +446,25 @@ int dm_clear(const char *name)
 	return simple(DM_DEVICE_CLEAR, name);
 }
 
-/* After a resume that failed: what was there goes on, or it is said that it does not. */
-static void go_back(const char *name, uint64_t sectors, const char *params)
+/*
+ * After a resume that failed: what was there goes on, or it is said that it does not.  0: it is the
+ * new table that goes on.
+ */
+static int go_back(const char *name, uint64_t sectors, const char *params)
 {
 	struct dm_dev dev;
-	int err;
+	int err, old;
 
 	/*
 	 * It may be without a device that the one before still has, and that can't be opened any
 	 * more: then the new one is all there is, and what it failed at may be over.
 	 */
-	load(name, sectors, params);
+	old = load(name, sectors, params);
 	err = resume(name);
 	if (err || dm_lookup(name, &dev) <= 0 || dev.suspended)
 		warn("%s: STAYS SUSPENDED, I/O to it waits: the table before can't be had back (see dmsetup resume)",
 		     name);
+	return old && !err ? 0 : -EIO;
 }
 
 int dm_reload(const char *name, uint64_t sectors, const char *params, bool *tried, char **why)
@@ -486,7 +490,7 @@ int dm_reload(const char *name, uint64_t sectors, const char *params, bool *trie
 		err = resume(name);
 		if (err) {
 			*why = explain(mark, err);
-			go_back(name, old_sectors, old);
+			err = go_back(name, old_sectors, old) ? err : 0;
 			dm_settle();
 		} else {
 			free(klog_reason(mark));

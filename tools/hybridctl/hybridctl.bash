@@ -89,8 +89,8 @@ _hybridctl() {
 		add:-*) words="--grow --force --volatile-ok --help" ;;
 		replace:-*) words="--force --give-up --volatile-ok --help" ;;
 		evacuate:-*) words="--no-wait --give-up --force --cancel --help" ;;
-		remove:-*|detach:-*) words="--force --help" ;;
-		reinstate:-*|attach:-*) words="--help" ;;
+		remove:-*|detach:-*|attach:-*) words="--force --help" ;;
+		reinstate:-*) words="--help" ;;
 		grow:-*) words="--size --help" ;;
 		esac ;;
 	metadata:*)

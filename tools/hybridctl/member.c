@@ -171,7 +171,7 @@ void member_take_back(struct live *l, struct wipe *w, const struct bdev *dev,
 		      const struct ek_label_info *info)
 {
 	if (!is_no_member(l, info))
-		warn("%s: keeps its label, as the superblock may name it: when %s can be written again, add it or remove it once more",
+		warn("%s: keeps its label, as the superblock may name it: when %s can be written again, stop and assemble it: it is a member then, or \"hybridctl remove\" wipes the label",
 		     dev->path, l->name);
 	else if (wipe_undo(w))
 		fail("%s: the old content can't be put back", dev->path);

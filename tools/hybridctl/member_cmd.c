@@ -160,13 +160,12 @@ int cmd_detach(int argc, char **argv)
 
 static int attach(struct live *l, const char *path, const struct options *o)
 {
-	(void)o;
-	return attach_device(l, path);
+	return attach_device(l, path, o->fresh.force);
 }
 
 int cmd_attach(int argc, char **argv)
 {
-	return with_device(argc, argv, "", attach);
+	return with_device(argc, argv, "f", attach);
 }
 
 static int remove_device(struct live *l, const char *word, const struct options *o)
