@@ -666,7 +666,8 @@ static void unbind_removed(struct hy_pool *pool)
  *			comes, and no superblock say so
  *
  * So it is left out again before the devices change.  If nothing would be left the resume fails, if
- * that can't be written the pool is read-only from then on; such an area then has no device (bind_meta()) until a table has it.
+ * that can't be written the pool is read-only from then on; such an area then has no device
+ * (bind_meta()) until a table has it.
  */
 static int leave_areas(struct hy_pool *pool, struct hy_table *t)
 {

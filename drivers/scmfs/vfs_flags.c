@@ -93,7 +93,7 @@ int sfs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct file
 		inode_set_ctime_to_ts(inode, now);
 	}
 	up_write(&sfs_inode(inode)->extents);
-	/* Who has mapped it finds out at the next store; who is about to store waits for the lock. */
+	/* Who has mapped it finds out at the next store; who is about to waits for the lock. */
 	if (!err && IS_IMMUTABLE(inode) && S_ISREG(inode->i_mode))
 		unmap_mapping_range(inode->i_mapping, 0, 0, 0);
 	filemap_invalidate_unlock(inode->i_mapping);

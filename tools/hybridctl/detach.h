@@ -10,7 +10,7 @@
 
 /* @word: a path, or a member's number; @force: though it has not failed. */
 int detach_device(struct live *l, const char *word, bool force);
-/* A device of which labels say that something of it is missed; @force: though its metadata went on. */
+/* A device of which labels say that it is missed; @force: though its metadata went on alone. */
 int attach_device(struct live *l, const char *path, bool force);
 
 #endif
