@@ -120,7 +120,7 @@ wipe m1 m2 a b
 check "two areas" pool p "$line"
 check "data" blkio write $dev 0 2560 "$seed" -- flush $dev
 remove_pool p
-check "a dump" eval 'hybridctl dump /dev/emudisk/{m1,m2,a,b} >/tmp/dump'
+check "a dump" eval 'hybridctl dump --map /dev/emudisk/{m1,m2,a,b} >/tmp/dump'
 # Of the older one: those behind the newer one's, were they not readable, would be of when both were told.
 older=''
 for range in 2048+8 2176+8; do

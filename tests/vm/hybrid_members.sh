@@ -43,7 +43,7 @@ trace=/sys/kernel/tracing
 is "lies on both" "$(status p dev.0.used) $(status p dev.1.used)" "192 192"
 
 # --- a member joins
-check_fails "a device that is one already" "is member 1 of p itself" ctl add p /dev/emudisk/b
+check_fails "a device that is one already" "in use" ctl add p /dev/emudisk/b
 check_fails "no device" "No such file" ctl add p /dev/none
 mkfs.ext4 -q -F /dev/emudisk/c
 # a write to it would wait for itself

@@ -151,7 +151,7 @@ is "uuid" "${uuid:0:16}" "EVENKEEL-hybrid-"
 runs "create: members in use" 1 'in use: held by /dev/mapper/t' hybridctl create t2 "$A" "$C"
 runs "status" 0 'policy wardrop' hybridctl status t
 hybridctl status t --json >"$out" || die "status --json"
-json_is "status --json: keys" "allocations cache checkpoints commits devices direction errors extent_bytes extents flushes journal lost \
+json_is "status --json: keys" "advice allocations cache checkpoints commits devices direction errors extent_bytes extents flushes health journal lost \
 lost_complete metadata migrations mode \
 name needs_check not_migrated policy tier tokens" '?'
 json_is "status --json: a device's keys" "errors extents index inflight leaving path read_p99_us read_us share state target uuid volatile \

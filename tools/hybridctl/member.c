@@ -75,7 +75,7 @@ dev_t member_leftover(const struct live *l, const char *path)
 	return is ? rdev : 0;
 }
 
-int member_named(const struct live *l, const char *path)
+static int named(const struct live *l, const char *path, unsigned int flags)
 {
 	struct area area[AREA_MAX];
 	struct ek_super sb;
@@ -83,7 +83,7 @@ int member_named(const struct live *l, const char *path)
 	int nr, err, found = -1;
 	uint32_t i;
 
-	if (bdev_open(&dev, path, 0))
+	if (bdev_open(&dev, path, flags))
 		return -1;
 	nr = live_super(l, &sb) ? 0 : area_find(&dev, area, &err);
 	while (nr-- > 0)
@@ -93,6 +93,11 @@ int member_named(const struct live *l, const char *path)
 				found = i;
 	bdev_close(&dev);
 	return found;
+}
+
+int member_named(const struct live *l, const char *path)
+{
+	return named(l, path, 0);
 }
 
 void member_make_info(const struct live *l, uint64_t start, uint64_t sectors, unsigned int index,
@@ -228,6 +233,17 @@ int member_judge_blocks(const struct live *l, const struct bdev *dev)
 	return EXIT_OK;
 }
 
+/* One that is in use is not read: what is being discarded has who reads it wait for the end. */
+int member_judge_none(const struct live *l, const char *path)
+{
+	int i = named(l, path, BDEV_EXCL);
+
+	if (i < 0)
+		return EXIT_OK;
+	return fail("%s: is member %d of %s itself, with what is on it: \"hybridctl attach %s %s\" takes it back if it is missed (or remove it first)",
+		    path, i, l->name, l->name, path);
+}
+
 /* No other pool gets the device between our look and device-mapper's claim. */
 static int add(struct live *l, const char *path, const struct fresh *how, int index)
 {
@@ -237,6 +253,10 @@ static int add(struct live *l, const char *path, const struct fresh *how, int in
 
 	/* One that was killed between load and resume would hold the device. */
 	dm_clear(l->name);
+	/* Whatever --force may overwrite, it is not the volume's own data. */
+	err = member_judge_none(l, path);
+	if (err)
+		return err;
 	mine.leftover = member_leftover(l, path);
 	mine.volume = live_rdev(l);
 	err = fresh_open(&dev, path, &mine);
@@ -252,22 +272,11 @@ static int add(struct live *l, const char *path, const struct fresh *how, int in
 	return err;
 }
 
-int member_judge_none(const struct live *l, const char *path)
-{
-	int i = member_named(l, path);
-
-	if (i < 0)
-		return EXIT_OK;
-	return fail("%s: is member %d of %s itself, with what is on it: \"hybridctl attach %s %s\" takes it back if it is missed (or remove it first)",
-		    path, i, l->name, l->name, path);
-}
-
 int member_add(struct live *l, const char *path, const struct fresh *how)
 {
 	int index = member_vacant(l);
 
-	/* Whatever --force may overwrite, it is not the volume's own data. */
-	if (index < 0 || member_judge_none(l, path) || lock_devices())
+	if (index < 0 || lock_devices())
 		return -1;
 	if (add(l, path, how, index))
 		index = -1;

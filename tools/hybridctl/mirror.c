@@ -560,15 +560,15 @@ int mirror_move(struct live *l, unsigned int k, const char *path, const struct f
 	int err = judge(l, k);
 
 	if (!err)
-		err = member_judge_none(l, path);
-	if (!err)
 		err = lock_devices();
 	if (err)
 		return err;
 	dm_clear(l->name);
 	mine.leftover = member_leftover(l, path);
 	mine.volume = live_rdev(l);
-	err = fresh_open(&p.dev, path, &mine);
+	err = member_judge_none(l, path);
+	if (!err)
+		err = fresh_open(&p.dev, path, &mine);
 	if (!err) {
 		err = alone ? settle_in_alone(l, &p, k) : settle_in(l, &p, k);
 		bdev_close(&p.dev);
