@@ -120,7 +120,6 @@ wipe m1 m2 a b
 check "two areas" pool p "$line"
 check "data" blkio write $dev 0 2560 "$seed" -- flush $dev
 remove_pool p
-check "a dump" eval 'hybridctl dump --map /dev/emudisk/{m1,m2,a,b} >/tmp/dump'
 # Of the older one: those behind the newer one's, were they not readable, would be of when both were told.
 older=''
 for range in 2048+8 2176+8; do
@@ -137,7 +136,6 @@ emuctl set m1 fail=read "fail_range=${older# }"
 expect_refused "nobody can tell" "may be the newer one" dmsetup create p --table "$line"
 dmsetup remove p >/dev/null 2>&1
 check_fails "nor can repair" "may be newer" hybridctl repair /dev/emudisk/{m1,m2,a,b}
-check_fails "nor restore" "a superblock can't be read, and may be newer than the dump" hybridctl restore /tmp/dump /dev/emudisk/{m1,m2,a,b}
 check "but if it is asked to do without" hybridctl repair --degraded /dev/emudisk/{m1,m2,a,b}
 check "after which it is known to be stale" pool p "$line"
 field_is "it is" p meta SA

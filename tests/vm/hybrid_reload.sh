@@ -95,6 +95,7 @@ disk d 24M
 second=$(table $size 128 m2 "c d" 0 "stripe 0")
 check "a second pool" pool q "$second"
 check "has its own data" blkio write /dev/mapper/q 0 1024 99 -- verify /dev/mapper/q 0 1024 99
+check "and writes nothing by itself from here on" message q commit
 check "the first has its" blkio verify $dev 0 4096 "$seed"
 expect_refused "a reload of the first with the second's areas" "pool|uuid|metadata" dmsetup load p --table "$second"
 expect_refused "a third device on the first's pool" "use|busy|pool" dmsetup create r --table "$fill"
@@ -117,6 +118,7 @@ mirrored() { table $size 128 "$*" "e f" 0 "fill 0"; }
 check "a pool with a mirror" pool r "$(mirrored m3 m4)"
 check "which is copied" dd if=/dev/emudisk/m3 of=/dev/emudisk/m5 bs=1M
 check "its data" blkio write /dev/mapper/r 0 1024 "$seed"
+check "nor does it write more by itself" eval 'message r commit && message p commit'
 expect_refused "the copy in the mirror's place" "metadata area is not the live pool's" dmsetup load r --table "$(mirrored m5 m4)"
 disk g 24M
 check "a member that is copied" dd if=/dev/emudisk/f of=/dev/emudisk/g bs=1M
