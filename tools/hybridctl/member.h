@@ -42,8 +42,8 @@ dev_t member_leftover(const struct live *l, const char *path);
 /* Which member the superblock means by a label there, be it lost or not; -1: none. */
 int member_named(const struct live *l, const char *path);
 /*
- * Is it none, or in use?  With the devices' lock.  EXIT_OK, or EXIT_FAILED with how a member that is
- * missed comes back printed.
+ * Is it none, or in use?  With the devices' lock.  EXIT_OK, or EXIT_FAILED with how a member that
+ * is missed comes back printed.
  */
 int member_judge_none(const struct live *l, const char *path);
 /* Joined in the last day, or nothing is on it yet. */
