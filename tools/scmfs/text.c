@@ -19,7 +19,8 @@ void text_put(FILE *out, const char *text, size_t len)
 	for (i = 0; i < len; i++) {
 		c = text[i];
 		/* Those of eight bits, too: a terminal may take them by themselves, or in UTF-8. */
-		if (c < ' ' || c == '\\' || (c >= 0x7f && c < 0xa0 && is_control(text, i)))
+		if (c < ' ' || c == '\\' || c == 0x7f ||
+		    (c >= 0x80 && c < 0xa0 && is_control(text, i)))
 			fprintf(out, "\\%03o", c);
 		else
 			putc(c, out);
