@@ -46,14 +46,19 @@ struct parts {
 	int meta;
 };
 
+static int area_at(const struct table_area *a, unsigned int nr, const char *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (!strcmp(a[i].dev, dev))
+			return i;
+	return -1;
+}
+
 static int meta_at(const struct live *l, const char *dev)
 {
-	unsigned int k;
-
-	for (k = 0; k < l->t.nr_meta; k++)
-		if (!strcmp(l->t.meta[k].dev, dev))
-			return k;
-	return -1;
+	return area_at(l->t.meta, l->t.nr_meta, dev);
 }
 
 static int meta_by_path(const struct live *l, const char *path)
@@ -68,16 +73,6 @@ static int meta_by_path(const struct live *l, const char *path)
 	k = meta_at(l, number);
 	free(number);
 	return k;
-}
-
-static int member_at(const struct live *l, const char *dev)
-{
-	unsigned int i;
-
-	for (i = 0; i < l->t.nr_devs; i++)
-		if (!strcmp(l->t.dev[i].dev, dev))
-			return i;
-	return -1;
 }
 
 /* "meta0", of an area whose node may be gone. */
@@ -104,7 +99,7 @@ static struct parts parts_of(const struct live *l, const char *word)
 	if (p.meta < 0)
 		p.meta = meta_by_path(l, word);
 	else if (!is_none(&l->t.meta[p.meta]))
-		p.member = member_at(l, l->t.meta[p.meta].dev);
+		p.member = area_at(l->t.dev, l->t.nr_devs, l->t.meta[p.meta].dev);
 	return p;
 }
 
@@ -333,22 +328,6 @@ static int forget(const struct bdev *dev, const struct found *f)
 		     EXIT_OK;
 }
 
-/*
- * The volume was used with that area alone, and with the other one alone: what either map says lies
- * on a device is not what the other one does.  Nothing of it is taken before somebody has said
- * which of the two counts.
- */
-static int judge_fork(const struct live *l, const struct bdev *dev, const struct found *f,
-		      bool force)
-{
-	if (f->p.meta < 0 || !is_none(&l->t.meta[f->p.meta]) || !went_on(l, dev, f))
-		return EXIT_OK;
-	if (force)
-		return forget(dev, f);
-	return fail("%s: metadata area %d on it went on without the one in use: neither has all that was written since (--force forgets what this one has)",
-		    dev->path, f->p.meta);
-}
-
 /* What has the place of the first of @f that is missing; NULL: nobody has. */
 static const struct table_area *occupant(const struct live *l, const struct found *f)
 {
@@ -359,19 +338,25 @@ static const struct table_area *occupant(const struct live *l, const struct foun
 	return NULL;
 }
 
-/* A place is free, or has a device that is dead, which goes now.  Left: what there is to do. */
-static int make_way(struct live *l, const struct bdev *dev, struct found *f)
+/* Left: what there is to do. */
+static void drop_present(const struct live *l, const struct bdev *dev, struct found *f)
 {
-	char *number = xasprintf("%u:%u", major(dev->rdev), minor(dev->rdev)), *old;
-	const struct table_area *has;
-	int err;
+	char *number = xasprintf("%u:%u", major(dev->rdev), minor(dev->rdev));
 
 	if (f->p.meta >= 0 && !strcmp(l->t.meta[f->p.meta].dev, number))
 		f->p.meta = -1;
 	if (f->p.member >= 0 && !strcmp(l->t.dev[f->p.member].dev, number))
 		f->p.member = -1;
 	free(number);
-	has = occupant(l, f);
+}
+
+/* A place is free, or has a device that is dead, which goes now. */
+static int make_way(struct live *l, const struct bdev *dev, const struct found *f)
+{
+	const struct table_area *has = occupant(l, f);
+	char *old;
+	int err;
+
 	if (!has)
 		return EXIT_OK;
 	switch (live_answers(has)) {
@@ -421,25 +406,35 @@ static int put_back(struct live *l, const struct bdev *dev, const struct found *
 	return err;
 }
 
+/*
+ * Where the volume was used with that area alone, and with the other one alone, what either map
+ * says lies on a device is not what the other one does: nothing of it is taken before somebody has
+ * said which of the two counts.
+ */
 static int attach_open(struct live *l, struct bdev *dev, bool force)
 {
 	struct found f;
+	bool fork;
 	int err;
 
 	dm_clear(l->name);
 	err = find_parts(l, dev, &f);
-	if (!err)
-		err = judge_fork(l, dev, &f, force);
-	if (!err)
-		err = make_way(l, dev, &f);
 	if (err)
 		return err;
+	drop_present(l, dev, &f);
 	if (f.p.member < 0 && f.p.meta < 0) {
 		note("%s: is in %s already (\"hybridctl reinstate\" trusts a member again)",
 		     dev->path, l->name);
 		return EXIT_OK;
 	}
-	return put_back(l, dev, &f);
+	fork = f.p.meta >= 0 && went_on(l, dev, &f);
+	if (fork && !force)
+		return fail("%s: metadata area %d on it went on without the one in use: neither has all that was written since (--force forgets what this one has)",
+			    dev->path, f.p.meta);
+	err = make_way(l, dev, &f);
+	if (!err && fork)
+		err = forget(dev, &f);
+	return err ? err : put_back(l, dev, &f);
 }
 
 /* Before it is read, which might take for ever, with the devices' lock held. */
