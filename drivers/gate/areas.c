@@ -4,7 +4,8 @@
  *
  * What drivers do with areas of nvmalloc() while these change, and whether what they write there
  * lasts. Loading the module with path=NAME, in a mounted scmfs, does it and says in the kernel's
- * log what was wrong; it is never installed. tests/vm/scmfs.sh is its user.
+ * log what was wrong; so does writing to its parameter run, as often as one wants. It is never
+ * installed. tests/vm/scmfs.sh and tests/failnth are its users.
  */
 #include <linux/err.h>
 #include <linux/kthread.h>
@@ -276,7 +277,8 @@ static struct nvm_area *make(const char *end, bool write_through)
 	return made;
 }
 
-static int __init areas_init(void)
+/* Empty files stay under the areas' names. */
+static int go_through(void)
 {
 	int err;
 
@@ -299,6 +301,28 @@ free_other:
 	nvfree(other);
 free_area:
 	nvfree(area);
+	return err;
+}
+
+static bool ready;	/* before that there are no other parameters yet */
+
+/* As an allocation of who writes here may fail, what is wrong is told of each time anew. */
+static int run_set(const char *text, const struct kernel_param *param)
+{
+	atomic_long_set(&wrong, 0);
+	return ready ? go_through() : -EBUSY;
+}
+
+/* One at a time: parameters are locked meanwhile. */
+static const struct kernel_param_ops run_ops = { .set = run_set };
+module_param_cb(run, &run_ops, NULL, 0200);
+MODULE_PARM_DESC(run, "written to, the module does it again");
+
+static int __init areas_init(void)
+{
+	int err = go_through();
+
+	ready = !err;
 	return err;
 }
 

@@ -239,6 +239,7 @@ int main(int argc, char **argv)
 	} else if (!strcmp(group, "scmfs")) {
 		scmfs_begin();
 		each(scmfs_ops, only);
+		each(scmfs_asked_ops, only);
 		scmfs_end();
 	} else if (!strcmp(group, "pool")) {
 		pool_begin();

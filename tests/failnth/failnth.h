@@ -39,6 +39,7 @@ extern const struct op memory_ops[];
 extern const struct op nameless_ops[];
 extern const struct op names_ops[];
 extern const struct op scmfs_ops[];
+extern const struct op scmfs_asked_ops[];
 
 /* Each command of the tools has a row, or a reason why not. */
 void commands_all(void);
@@ -52,6 +53,7 @@ void nameless_end(void);
 void names_begin(void);
 void names_end(void);
 void scmfs_begin(void);
+void scmfs_asked_end(void);
 void scmfs_end(void);
 
 /* Background work under random failures; milliseconds, percent. */

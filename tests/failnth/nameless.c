@@ -3,9 +3,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/blkzoned.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@
 #define RAW	"4M ftl=raw packages=2 pages=16 t_program=0 t_read=0 t_erase=0"
 
 static char *page;
+static uint64_t first_len;		/* of a zone, in sectors */
 
 static void make_node(void)
 {
@@ -220,6 +223,113 @@ static void after_load(const struct op *op, int error)
 	sound();
 }
 
+/* --- zones ----------------------------------------------------------------------------------- */
+
+static int zoned_disk(int flags)
+{
+	return open(DISK, flags | O_DIRECT | O_CLOEXEC);
+}
+
+static int close_as(int fd, int r)
+{
+	int err = errno;
+
+	close(fd);
+	errno = err;
+	return r;
+}
+
+static struct blk_zone first_zone(void)
+{
+	char room[sizeof(struct blk_zone_report) + sizeof(struct blk_zone)];
+	struct blk_zone_report *report = (void *)room;
+	int fd = zoned_disk(O_RDONLY);
+
+	memset(room, 0, sizeof(room));
+	report->nr_zones = 1;
+	if (fd < 0 || ioctl(fd, BLKREPORTZONE, report) || report->nr_zones != 1)
+		die("reporting zones");
+	close(fd);
+	return report->zones[0];
+}
+
+/* The page behind the one that is there. */
+static int try_append(const struct op *op)
+{
+	int fd = zoned_disk(O_WRONLY);
+	ssize_t n;
+
+	(void)op;
+	memset(page, 2, PAGE);
+	n = fd < 0 ? -1 : pwrite(fd, page, PAGE, PAGE);
+	return close_as(fd, n == PAGE ? 0 : -1);
+}
+
+/* The write pointer stands where what was written ends. */
+static void after_append(const struct op *op, int error)
+{
+	struct blk_zone zone;
+	int fd;
+
+	if (error && first_zone().wp == PAGE / 512 && try_append(op))
+		wrong("%s, and not the next time either: %s", strerror(error), strerror(errno));
+	zone = first_zone();
+	fd = zoned_disk(O_RDONLY);
+	if (zone.wp != 2 * PAGE / 512 || pread(fd, page, PAGE, PAGE) != PAGE || *page != 2)
+		wrong("%s, and it has %d, with the pointer at %llu", strerror(error), *page,
+		      (unsigned long long)zone.wp);
+	close(fd);
+	if (look() != 1)
+		wrong("the page before it is gone");
+	sound();
+}
+
+static int try_reset(const struct op *op)
+{
+	struct blk_zone_range range = { .nr_sectors = first_len };
+	int fd = zoned_disk(O_WRONLY);
+
+	(void)op;
+	return close_as(fd, fd < 0 ? -1 : ioctl(fd, BLKRESETZONE, &range));
+}
+
+static void zone_written(const struct op *op)
+{
+	made(op);
+	first_len = first_zone().len;
+}
+
+/* Its page is there, or it is empty and can be written from its start. */
+static void after_reset(const struct op *op, int error)
+{
+	if (first_zone().wp ? look() != 1 || !error : !!error)
+		wrong("%s, and the pointer is at %llu", strerror(error),
+		      (unsigned long long)first_zone().wp);
+	if (error && try_reset(op))
+		wrong("and not the next time either: %s", strerror(errno));
+	if (fill(3) || look() != 3)
+		wrong("it can't be written anew: %s", strerror(errno));
+	sound();
+}
+
+static int try_report(const struct op *op)
+{
+	char room[sizeof(struct blk_zone_report) + sizeof(struct blk_zone)];
+	struct blk_zone_report *report = (void *)room;
+	int fd = zoned_disk(O_RDONLY);
+
+	(void)op;
+	memset(room, 0, sizeof(room));
+	report->nr_zones = 1;
+	return close_as(fd, fd < 0 ? -1 : ioctl(fd, BLKREPORTZONE, report));
+}
+
+static void after_report(const struct op *op, int error)
+{
+	if (error && try_report(op))
+		wrong("%s, and not the next time either", strerror(error));
+}
+
 void nameless_begin(void)
 {
 	page = aligned_alloc(PAGE, PAGE);
@@ -262,6 +372,9 @@ const struct op nameless_ops[] = {
 	{ "nameless, names: load", saved, try_load, NULL, after_load, NAMES, OTHER },
 	{ "nameless, names: delete", made, device_delete, NULL, device_deleted, NAMES, OTHER },
 	{ "nameless, zoned: create", device_empty, device_create, NULL, device_created, ZONED, OTHER },
+	{ "nameless, zoned: write", made, try_append, NULL, after_append, ZONED, OTHER },
+	{ "nameless, zoned: reset", zone_written, try_reset, NULL, after_reset, ZONED, OTHER },
+	{ "nameless, zoned: report", made, try_report, NULL, after_report, ZONED, OTHER },
 	{ "nameless, zoned: power comes back", made, try_cut, NULL, after_cut, ZONED, OTHER },
 	{ "nameless, zoned: load", saved, try_load, NULL, after_load, ZONED, OTHER },
 	{ "nameless, raw: create", new_flash, make_flash, NULL, after_flash, RAW, OTHER },

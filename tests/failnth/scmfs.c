@@ -18,20 +18,17 @@
 
 #include <evenkeel/scmfs_format.h>
 
-#include "failnth.h"
+#include "scmfs.h"
 
-#define DIR_AT	"/tmp/failnth.scmfs"
-#define AT(name) DIR_AT "/" name
 #define WHERE	"phys=520M,size=8M"
 #define START	(520ull << 20)
 #define HEAD	(2u << 20)		/* struct pages are there */
 #define BYTES	((8u << 20) - HEAD)
-#define BLOCK	4096
 #define IMAGE	"/tmp/failnth.scmfs.img"
 #define XATTR	"user.failnth"
 
 static bool mounted;
-static struct statvfs room;
+struct statvfs scmfs_room;
 
 static int mount_with(const char *options)
 {
@@ -63,7 +60,7 @@ static void crashed(const struct op *op)
 	close(fd);
 }
 
-static int fill(const char *path, char byte, size_t len, int flags)
+int scmfs_fill(const char *path, char byte, size_t len, int flags)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0644), err;
 	static char text[3 * BLOCK];
@@ -115,7 +112,7 @@ static void look(struct statvfs *at)
 }
 
 /* One file of two blocks, and an empty directory; nothing else. */
-static void made(const struct op *op)
+void scmfs_made(const struct op *op)
 {
 	(void)op;
 	if (!mounted && mount_with(WHERE))
@@ -124,18 +121,18 @@ static void made(const struct op *op)
 	rmdir(AT("new"));
 	if (mkdir(AT("dir"), 0755) && errno != EEXIST)
 		die("a directory");
-	if (fill(AT("old"), 1, 2 * BLOCK, O_CREAT | O_TRUNC))
+	if (scmfs_fill(AT("old"), 1, 2 * BLOCK, O_CREAT | O_TRUNC))
 		die("a file");
 	removexattr(AT("old"), XATTR);
-	look(&room);
+	look(&scmfs_room);
 }
 
 static void two(const struct op *op)
 {
-	made(op);
-	if (fill(AT("new"), 2, BLOCK, O_CREAT | O_TRUNC))
+	scmfs_made(op);
+	if (scmfs_fill(AT("new"), 2, BLOCK, O_CREAT | O_TRUNC))
 		die("another file");
-	look(&room);
+	look(&scmfs_room);
 }
 
 /* Longer than what fits beside the inode. */
@@ -149,10 +146,10 @@ static int try_setxattr(const struct op *op)
 
 static void with_xattr(const struct op *op)
 {
-	made(op);
+	scmfs_made(op);
 	if (try_setxattr(op))
 		die("an attribute");
-	look(&room);
+	look(&scmfs_room);
 }
 
 /* A byte of the file, -1: its end. */
@@ -174,9 +171,9 @@ static void nothing_lost(int error)
 	struct statvfs now;
 
 	look(&now);
-	if (now.f_bfree != room.f_bfree || now.f_ffree != room.f_ffree)
+	if (now.f_bfree != scmfs_room.f_bfree || now.f_ffree != scmfs_room.f_ffree)
 		wrong("%s, and %ld blocks and %ld inodes are gone", strerror(error),
-		      (long)(room.f_bfree - now.f_bfree), (long)(room.f_ffree - now.f_ffree));
+		      (long)(scmfs_room.f_bfree - now.f_bfree), (long)(scmfs_room.f_ffree - now.f_ffree));
 }
 
 static int try_mount(const struct op *op)
@@ -189,7 +186,7 @@ static void after_mount(const struct op *op, int error)
 	if (error && mount_with(op->arg))
 		wrong("%s, nor is it mounted the next time: %s", strerror(error), strerror(errno));
 	if (mounted && strstr(op->arg, "init"))
-		made(op);
+		scmfs_made(op);
 	if (has(AT("old"), 1) != 2 * BLOCK)
 		wrong("its file is not what it was");
 }
@@ -199,7 +196,7 @@ static void pmem_made(const struct op *op)
 	unmounted(op);
 	if (mount_with("init=force"))
 		die("a file system on pmem");
-	made(op);
+	scmfs_made(op);
 	unmounted(op);
 }
 
@@ -262,13 +259,13 @@ static int try_move(const struct op *op)
 static int try_append(const struct op *op)
 {
 	(void)op;
-	return fill(AT("old"), 1, 3 * BLOCK, O_APPEND);
+	return scmfs_fill(AT("old"), 1, 3 * BLOCK, O_APPEND);
 }
 
 static int try_write(const struct op *op)
 {
 	(void)op;
-	return fill(AT("old"), 2, 2 * BLOCK, 0);
+	return scmfs_fill(AT("old"), 2, 2 * BLOCK, 0);
 }
 
 static int try_truncate(const struct op *op)
@@ -375,7 +372,7 @@ static int try_list(const struct op *op)
 }
 
 /* What failed has taken nothing, and succeeds the next time. */
-static void again(const struct op *op, int error)
+void scmfs_again(const struct op *op, int error)
 {
 	if (!error)
 		return;
@@ -389,14 +386,14 @@ static void after_new(const struct op *op, int error)
 {
 	if (there(AT("new")) != !error)
 		wrong("%s, but it is %sthere", strerror(error), error ? "" : "not ");
-	again(op, error);
+	scmfs_again(op, error);
 }
 
 static void after_move(const struct op *op, int error)
 {
 	if (there(AT("dir/new")) == !!error || there(AT("old")) != !!error)
 		wrong("%s, and it is at neither place, or both", strerror(error));
-	again(op, error);
+	scmfs_again(op, error);
 	if (unlink(AT("dir/new")))
 		wrong("what was moved can't be removed: %s", strerror(errno));
 }
@@ -407,7 +404,7 @@ static void after_size(const struct op *op, int error, long before, long then)
 
 	if (n != (error ? before : then))
 		wrong("%s, and there are %ld bytes", strerror(error), n);
-	again(op, error);
+	scmfs_again(op, error);
 }
 
 static void after_append(const struct op *op, int error)
@@ -437,7 +434,7 @@ static void after_hole(const struct op *op, int error, off_t behind)
 
 	if (first != !!error || last != 1 || end != -1)
 		wrong("%s, and it has %d, %d, %d", strerror(error), first, last, end);
-	again(op, error);
+	scmfs_again(op, error);
 }
 
 static void after_punch(const struct op *op, int error)
@@ -454,7 +451,7 @@ static void after_replace(const struct op *op, int error)
 {
 	if (there(AT("new")) != !!error || has(AT("old"), error ? 1 : 2) != (error ? 2 : 1) * BLOCK)
 		wrong("%s, and it is %sreplaced", strerror(error), error ? "" : "not ");
-	again(op, error);
+	scmfs_again(op, error);
 }
 
 static void after_exchange(const struct op *op, int error)
@@ -462,21 +459,21 @@ static void after_exchange(const struct op *op, int error)
 	if (has(AT("old"), error ? 1 : 2) != (error ? 2 : 1) * BLOCK ||
 	    has(AT("new"), error ? 2 : 1) != (error ? 1 : 2) * BLOCK)
 		wrong("%s, and they are %sexchanged", strerror(error), error ? "" : "not ");
-	again(op, error);
+	scmfs_again(op, error);
 }
 
 static void after_rmdir(const struct op *op, int error)
 {
 	if (there(AT("dir")) != !!error)
 		wrong("%s, but it is %sthere", strerror(error), error ? "not " : "");
-	again(op, error);
+	scmfs_again(op, error);
 }
 
 static void after_xattr(const struct op *op, int error, bool wanted)
 {
 	if ((getxattr(AT("old"), XATTR, NULL, 0) == 600) != wanted)
 		wrong("%s, and the attribute is %sthere", strerror(error), wanted ? "not " : "");
-	again(op, error);
+	scmfs_again(op, error);
 }
 
 static void after_setxattr(const struct op *op, int error)
@@ -493,14 +490,14 @@ static void after_write(const struct op *op, int error)
 {
 	if (has(AT("old"), error ? 1 : 2) != 2 * BLOCK)
 		wrong("%s, and it is neither the old one nor the new", strerror(error));
-	again(op, error);
+	scmfs_again(op, error);
 }
 
 static void after_remove(const struct op *op, int error)
 {
 	if (there(AT("old")) != !!error)
 		wrong("%s, but it is %sthere", strerror(error), error ? "not " : "");
-	again(op, error);
+	scmfs_again(op, error);
 }
 
 void scmfs_begin(void)
@@ -509,7 +506,7 @@ void scmfs_begin(void)
 		die(DIR_AT);
 	if (mount_with(WHERE ",init=force"))
 		die("a file system");
-	made(NULL);
+	scmfs_made(NULL);
 }
 
 /* What all of it left, looked at from outside. */
@@ -519,6 +516,7 @@ void scmfs_end(void)
 	int in = open("/dev/mem", O_RDONLY | O_CLOEXEC);
 	int out = open(IMAGE, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
+	scmfs_asked_end();
 	unmounted(NULL);
 	if (!memory || pread(in, memory, BYTES, START + HEAD) != BYTES || write(out, memory, BYTES) != BYTES)
 		die("an image of it");
@@ -543,27 +541,27 @@ const struct op scmfs_ops[] = {
 	{ "scmfs: a new file system", unmounted, try_mount, NULL, after_mount, WHERE ",init" },
 	{ "scmfs: mount", unmounted, try_mount, NULL, after_mount, WHERE },
 	{ "scmfs: mount after a crash", crashed, try_mount, NULL, after_mount, WHERE },
-	{ "scmfs: unmount", made, try_unmount, NULL, after_unmount },
-	{ "scmfs: create", made, try_create, NULL, after_new },
-	{ "scmfs: mkdir", made, try_mkdir, NULL, after_new },
-	{ "scmfs: symlink", made, try_symlink, NULL, after_new },
-	{ "scmfs: link", made, try_link, NULL, after_new },
-	{ "scmfs: rename", made, try_move, NULL, after_move },
-	{ "scmfs: append", made, try_append, NULL, after_append },
-	{ "scmfs: write", made, try_write, NULL, after_write },
-	{ "scmfs: truncate", made, try_truncate, NULL, after_truncate },
-	{ "scmfs: fallocate", made, try_fallocate, NULL, after_same },
-	{ "scmfs: punch a hole", made, try_punch, NULL, after_punch },
-	{ "scmfs: zero a range", made, try_zero, NULL, after_punch },
-	{ "scmfs: collapse", made, try_collapse, NULL, after_collapse },
-	{ "scmfs: insert", made, try_insert, NULL, after_insert },
+	{ "scmfs: unmount", scmfs_made, try_unmount, NULL, after_unmount },
+	{ "scmfs: create", scmfs_made, try_create, NULL, after_new },
+	{ "scmfs: mkdir", scmfs_made, try_mkdir, NULL, after_new },
+	{ "scmfs: symlink", scmfs_made, try_symlink, NULL, after_new },
+	{ "scmfs: link", scmfs_made, try_link, NULL, after_new },
+	{ "scmfs: rename", scmfs_made, try_move, NULL, after_move },
+	{ "scmfs: append", scmfs_made, try_append, NULL, after_append },
+	{ "scmfs: write", scmfs_made, try_write, NULL, after_write },
+	{ "scmfs: truncate", scmfs_made, try_truncate, NULL, after_truncate },
+	{ "scmfs: fallocate", scmfs_made, try_fallocate, NULL, after_same },
+	{ "scmfs: punch a hole", scmfs_made, try_punch, NULL, after_punch },
+	{ "scmfs: zero a range", scmfs_made, try_zero, NULL, after_punch },
+	{ "scmfs: collapse", scmfs_made, try_collapse, NULL, after_collapse },
+	{ "scmfs: insert", scmfs_made, try_insert, NULL, after_insert },
 	{ "scmfs: rename onto another", two, try_replace, NULL, after_replace },
 	{ "scmfs: exchange", two, try_exchange, NULL, after_exchange },
-	{ "scmfs: set an attribute", made, try_setxattr, NULL, after_setxattr },
+	{ "scmfs: set an attribute", scmfs_made, try_setxattr, NULL, after_setxattr },
 	{ "scmfs: remove an attribute", with_xattr, try_removexattr, NULL, after_removexattr },
-	{ "scmfs: read", made, try_read, NULL, after_same },
-	{ "scmfs: rmdir", made, try_rmdir, NULL, after_rmdir },
-	{ "scmfs: readdir", made, try_list, NULL, after_same },
-	{ "scmfs: unlink", made, try_remove, NULL, after_remove },
+	{ "scmfs: read", scmfs_made, try_read, NULL, after_same },
+	{ "scmfs: rmdir", scmfs_made, try_rmdir, NULL, after_rmdir },
+	{ "scmfs: readdir", scmfs_made, try_list, NULL, after_same },
+	{ "scmfs: unlink", scmfs_made, try_remove, NULL, after_remove },
 	{ }
 };
