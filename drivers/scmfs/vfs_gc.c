@@ -446,14 +446,18 @@ static int gc_set_locked(struct sfs_sb *s, const struct scmfs_gc_info *info)
 		return -EROFS;
 	s->options.gc = o;
 	s->gc.quiet = 0;
+	if (info->set & (SCMFS_GC_SET_START | SCMFS_GC_SET_ON))
+		s->gc.error = 0;	/* of a pass before that */
 	if (info->set & SCMFS_GC_SET_START) {
 		s->gc.wanted = true;
 		s->gc.order++;
 		s->gc.rounds = 0;
-		s->gc.error = 0;	/* of a pass before that */
 	}
-	if (info->set & SCMFS_GC_SET_STOP)
+	if (info->set & SCMFS_GC_SET_STOP) {
+		if (s->gc.wanted)
+			s->gc.error = ECANCELED;	/* for who waits for its end */
 		s->gc.wanted = false;
+	}
 	if (info->set & (SCMFS_GC_SET_STOP | SCMFS_GC_SET_OFF))
 		s->gc.halt = true;
 	gc_queue_locked(s, info->set & SCMFS_GC_SET_STOP ? GC_PERIOD : 0);

@@ -114,8 +114,14 @@ check "aged to be stopped" begin
 # It waits for the thaw; whoever is told to stop meanwhile has nothing to do then.
 waits() { scmfsctl gc $m "$@" >/dev/null && wait_for 10 value_is gc $m error '"Operation canceled"'; }
 fsfreeze -f $m
-check "started, it waits for a thaw" waits --start
+scmfsctl gc $m --run >/tmp/run 2>&1 &
+run=$!
+at_work() { value_is gc $m running true && value_is gc $m error '"Operation canceled"'; }
+check "started, it waits for a thaw" wait_for 10 at_work
 check "and is stopped" scmfsctl gc $m --stop
+status=0
+wait $run || status=$?
+check "who waited for its end hears of that" eval "[ $status = 1 ] && grep -q 'before all was done' /tmp/run"
 fsfreeze -u $m
 nap 1.5
 check "so it does nothing" eval "ended && value_is gc $m moves 0"

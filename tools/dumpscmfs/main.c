@@ -157,7 +157,7 @@ static int dump(const char *path, uint64_t ino, bool all, bool wear)
 {
 	struct scmfs_super super;
 	const char *reason;
-	struct image im;
+	struct image im = { .status = 1 };
 	struct scmfs *fs;
 	bool damaged, ok = true;
 

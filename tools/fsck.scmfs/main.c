@@ -40,8 +40,13 @@ static const struct option options[] = {
 /* As fsck(8) has them. */
 enum { FSCK_OK = 0, FSCK_REPAIRED = 1, FSCK_WRONG = 4, FSCK_ERROR = 8, FSCK_USAGE = 16 };
 
+static struct image im = { .status = FSCK_ERROR };
+static int if_found;		/* also the status if there was a fault */
+
+/* Of each fault. */
 static void say(const char *text)
 {
+	im.status |= if_found;
 	text_put(stdout, text, strlen(text));
 	putchar('\n');
 }
@@ -50,9 +55,9 @@ static int check(const char *path, bool only, bool quiet, bool from_copy)
 {
 	struct scmfs_check result = { .say = say, .from_copy = from_copy };
 	const char *reason;
-	struct image im;
 	int r;
 
+	if_found = only ? FSCK_WRONG : FSCK_REPAIRED;
 	/* Checking is repairing a copy that is forgotten. */
 	if (!image_open(&im, path, only ? IMAGE_COPY : IMAGE_WRITE))
 		return FSCK_ERROR;

@@ -205,7 +205,7 @@ static void random_uuid(uint8_t *uuid)
 static int make_on(const char *path, struct args *a)
 {
 	struct timespec now;
-	struct image im;
+	struct image im = { .status = 1 };
 	int r;
 
 	if (!image_open(&im, path, IMAGE_WRITE))

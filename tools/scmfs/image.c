@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,57 @@ static int open_flags(const char *path, enum image_use use)
 	return flags | O_CLOEXEC;
 }
 
+/* --- what can't be read is a signal where memory is mapped --- */
+
+static struct image *mapped;		/* by this program, which has one */
+
+/* Of a signal handler; @text has room for 21 bytes. */
+static const char *decimal(uint64_t n, char *text)
+{
+	char *at = text + 20;
+
+	*at = '\0';
+	do
+		*--at = '0' + n % 10;
+	while (n /= 10);
+	return at;
+}
+
+static void tell(const char *text)
+{
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		return;
+}
+
+/*
+ * A page that the device can't give, a file that has become shorter or has no room for what is
+ * written. What was written so far stays, as after a cut: each repair leaves less wrong.
+ */
+static void unreadable(int sig, siginfo_t *info, void *context)
+{
+	uint64_t at = (uint8_t *)info->si_addr - mapped->base;
+	char text[21];
+
+	if ((uint8_t *)info->si_addr < mapped->base || at >= mapped->size) {
+		signal(sig, SIG_DFL);	/* not ours: once more, and it ends the program */
+		return;
+	}
+	tell(mapped->path);
+	tell(": can't be accessed at byte ");
+	tell(decimal(at, text));
+	tell("\n");
+	_exit(mapped->status);
+}
+
+static void expect_bad_memory(struct image *im)
+{
+	struct sigaction action = { .sa_sigaction = unreadable, .sa_flags = SA_SIGINFO };
+
+	mapped = im;
+	setvbuf(stdout, NULL, _IOLBF, 0);	/* what was said before is not lost with it */
+	sigaction(SIGBUS, &action, NULL);
+}
+
 bool image_open(struct image *im, const char *path, enum image_use use)
 {
 	int prot = use == IMAGE_READ ? PROT_READ : PROT_READ | PROT_WRITE;
@@ -69,8 +121,10 @@ bool image_open(struct image *im, const char *path, enum image_use use)
 	if (!find_size(im))
 		goto close;
 	im->base = mmap(NULL, im->size, prot, flags, im->fd, 0);
-	if (im->base != MAP_FAILED)
+	if (im->base != MAP_FAILED) {
+		expect_bad_memory(im);
 		return true;
+	}
 	fail(path, "map");
 close:
 	close(im->fd);

@@ -17,9 +17,13 @@ struct image {
 	int fd;
 	uint8_t *base;
 	uint64_t size;
+	int status;		/* the program's, set before it is opened, if it can't be read later */
 };
 
-/* Each says what is wrong on standard error and returns false. */
+/*
+ * Each says what is wrong on standard error and returns false. Of an open one what turns out to be
+ * unreadable ends the program.
+ */
 bool image_open(struct image *im, const char *path, enum image_use use);
 bool image_close(struct image *im);	/* what was changed is on the media */
 

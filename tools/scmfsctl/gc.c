@@ -44,6 +44,9 @@ static bool ask_and_wait(const struct place *p, struct scmfs_gc_info *info)
 		if (!ask_gc(p, info))
 			return false;
 	}
+	if (wait_for_end && info->error)
+		return complain("%s: it ended before all was done: %s", p->path,
+				strerror((int)info->error)), false;
 	wait_for_end = false;
 	return true;
 }
