@@ -9,7 +9,6 @@
 #include "policy_util.h"
 
 #define HY_TICK_MS	100
-#define HY_WAITING_MS	10	/* while copies wait for their turn */
 #define HY_PROBING_MS	250	/* users wait for probes at most */
 
 static struct hy_access access_in(struct hy_pool *pool, const struct hy_ring *ring, u32 at)
@@ -331,6 +330,7 @@ void hy_balance_start(struct hy_pool *pool)
 	hy_gather_drop(pool);
 	spin_unlock_irq(&pool->policy_lock);
 	end_period(pool, ktime_get_ns());
+	pool->last_user = pool->period_start;	/* who resumed it is about to use it */
 	queue_delayed_work(pool->wq, &pool->tick, 0);
 	wait_event_timeout(pool->mig_wait, !is_probing(pool), msecs_to_jiffies(HY_PROBING_MS));
 }

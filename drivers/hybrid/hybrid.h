@@ -521,6 +521,7 @@ struct hy_pool {
 	struct delayed_work tick;
 	u64 period_start;	/* ns */
 	u64 next_copy;		/* ns: rate limit */
+	u64 last_user;		/* ns: the last tick that found a request of a user's */
 	u64 last_tick;		/* ns: the mover's */
 	u64 cold_cursor;	/* logical extent */
 	u64 pin_at;		/* likewise; U64_MAX: all are where they are held, or were tried */
@@ -794,6 +795,8 @@ int hy_mirror_leave_now(struct hy_pool *pool, unsigned int areas);
 void hy_mirror_init(struct hy_pool *pool);
 
 /* mover.c */
+#define HY_WAITING_MS	10	/* between two ticks while copies wait for their turn */
+
 bool hy_mover_tick(struct hy_pool *pool, u64 now);
 bool hy_mover_free(struct hy_pool *pool, unsigned int from);
 bool hy_mover_rate_allows(struct hy_pool *pool, u64 now);

@@ -22,6 +22,7 @@
 #include "hybrid.h"
 #include "policy_tokens.h"
 
+#define HY_IDLE_MS	100	/* without a user: then there is nobody to yield to */
 #define HY_TRIES	8	/* candidates tried for one token */
 #define HY_COLD_SCAN	4096	/* map entries looked at per tick */
 
@@ -63,9 +64,12 @@ static s64 bios_in_flight(struct hy_member *m)
 /* May another copy off this member begin, by how many there are? */
 bool hy_mover_free(struct hy_pool *pool, unsigned int from)
 {
-	s64 inflight = bios_in_flight(&pool->member[from]);
+	unsigned int nr = atomic_read(&pool->nr_migrating);
 
-	return atomic_read(&pool->nr_migrating) < hy_movers(&pool->set, inflight);
+	if (pool->last_tick - pool->last_user >= HY_IDLE_MS * NSEC_PER_MSEC &&
+	    nr < hy_idle_movers(&pool->set, pool->extent_sectors))
+		return true;
+	return nr < hy_movers(&pool->set, bios_in_flight(&pool->member[from]));
 }
 
 /* What a copy may take at least by the rate limit, ns; 0: there is no limit. */
@@ -89,13 +93,19 @@ bool hy_mover_rate_allows(struct hy_pool *pool, u64 now)
 	return now + ns >= pool->next_copy;
 }
 
-/* One has begun: when is it time for the next? */
+/*
+ * One has begun: when is it time for the next?  What could not begin since the last tick is made
+ * good: a limit is met though a tick is longer than a copy may take by it.
+ */
 void hy_mover_rate_charge(struct hy_pool *pool, u64 now)
 {
-	pool->next_copy = max(pool->next_copy, now) + copy_ns(pool);
+	u64 tick = HY_WAITING_MS * NSEC_PER_MSEC;
+
+	pool->next_copy = max(pool->next_copy, now - min(now, tick)) + copy_ns(pool);
 }
 
-static void pay_debt(struct hy_member *m, u64 ns, u32 percent)
+/* Return: has a user had a request there since the last tick? */
+static bool pay_debt(struct hy_member *m, u64 ns, u32 percent)
 {
 	u64 occupancy = ek_rtmon_occupancy(m->mon);
 	s64 users = max_t(s64, occupancy - m->seen_occupancy, 0);
@@ -108,6 +118,7 @@ static void pay_debt(struct hy_member *m, u64 ns, u32 percent)
 	if (!users || !percent || paid > debt)
 		paid = debt;
 	atomic64_sub(paid, &m->copy_debt);
+	return users || inflight > 0;
 }
 
 static void pay_debts(struct hy_pool *pool, u64 now)
@@ -117,7 +128,8 @@ static void pay_debts(struct hy_pool *pool, u64 now)
 
 	pool->last_tick = now;
 	for (i = 0; i < pool->nr_members; i++)
-		pay_debt(&pool->member[i], ns, READ_ONCE(pool->set.migrate_share));
+		if (pay_debt(&pool->member[i], ns, READ_ONCE(pool->set.migrate_share)))
+			pool->last_user = now;
 }
 
 /* Does the member still owe its users the time that copies took? */

@@ -103,6 +103,23 @@ unsigned int hy_movers(const struct hy_settings *set, s64 inflight)
 }
 
 /**
+ * hy_idle_movers - how many copies may be under way while no user's request is
+ * @set: the settings
+ * @extent_sectors: sectors of an extent
+ *
+ * A migration is announced to all writes before it is copied (epoch.c), which takes some ticks of
+ * the clock however small the extent is: two small ones at a time would leave the members idle for
+ * most of it. Who comes meanwhile waits for HY_IDLE_SECTORS at most.
+ *
+ * Return: at most HY_MAX_MOVERS.
+ */
+unsigned int hy_idle_movers(const struct hy_settings *set, u32 extent_sectors)
+{
+	return clamp_t(u32, HY_IDLE_SECTORS / extent_sectors, READ_ONCE(set->movers),
+		       HY_MAX_MOVERS);
+}
+
+/**
  * hy_copy_part - how much of the time of a copy is charged to one of its members
  * @ns: that the copy took, reading and writing
  * @mine: the member's mean response time; 0: not known

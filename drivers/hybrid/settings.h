@@ -11,6 +11,7 @@
 #include "policy_pin.h"
 
 #define HY_MAX_MOVERS	64
+#define HY_IDLE_SECTORS	2048	/* 1 MiB */
 
 /*
  * struct hy_settings - what the mover and the committer can be told
@@ -42,6 +43,7 @@ u64 hy_copy_part(u64 ns, u64 mine, u64 other);
 
 /* How many copies may be under way off a member with so many requests of users in flight. */
 unsigned int hy_movers(const struct hy_settings *set, s64 inflight);
+unsigned int hy_idle_movers(const struct hy_settings *set, u32 extent_sectors);
 
 /* As hy_settings_set(), the policy's own keys first. */
 int hy_policy_set_any(struct hy_policy *policy, struct hy_settings *set, const char *key,

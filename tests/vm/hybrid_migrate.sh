@@ -102,4 +102,25 @@ is "no extent is lost: used equals mapped" $((got[0] + got[1])) "$mapped"
 check "remove while extents move" eval 'all_move_no_wait() { for ((e = 0; e < 64; e++)); do message p move $e 0 || :; done; }; all_move_no_wait; remove_pool p'
 check "make again" pool p "$line"
 check "it still is" oracle check $dev --log /tmp/log --point 18446744073709551615
+
+# --- while nobody uses it small extents move side by side: each waits for the clock before it is copied
+check "discard everything" blkio discard $dev 0 $((extents * 128))
+check "data" blkio write $dev 0 $((64 * 128)) "$seed" -- flush $dev
+speed() { echo "read_lat=$1" >/sys/kernel/config/emudisk/a/set; echo "read_lat=$1" >/sys/kernel/config/emudisk/b/set; }
+queued() { [ "$(status p queued)" "$@" ]; }
+check "two at a time beside users" message p set movers 2
+get p dev.0.used dev.1.used
+from=$((got[0] < got[1]))
+speed 300ms
+check "one is emptied" message p evacuate $from
+check "1 MiB at a time" wait_for 30 queued -eq 16
+blkio verify $dev 0 $((64 * 128)) "$seed" >/tmp/reader.out 2>&1 &
+reader=$!
+check "two as soon as somebody reads" wait_for 60 queued -le 2
+speed 10us
+wait $reader
+is "who reads what was written" $? 0 || note "$(</tmp/reader.out)"
+check "it is empty at last" wait_for 60 status_is p dev.$from.used 0
+check "all is there" blkio verify $dev 0 $((64 * 128)) "$seed"
+field_is "no failure" p failed 0
 done_testing
