@@ -700,7 +700,7 @@ static void note_block_size(struct hy_pool *pool, struct hy_table *t)
 
 static int activate(struct hy_pool *pool, struct hy_table *t)
 {
-	bool claimed;
+	const char *why;
 	int r = 0;
 
 	if (pool->outdated) {
@@ -717,9 +717,9 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 		r = leave_areas(pool, t);
 	bind(pool, t);
 	/* Also if it fails: these are the members that it has from here on. */
-	claimed = hy_pool_claim(pool, t);
-	if (!r && !claimed) {
-		DMERR("a member is in use by another pool");
+	why = hy_pool_claim(pool, t);
+	if (!r && why) {
+		DMERR("%s", why);
 		r = -EBUSY;
 	}
 	if (r)

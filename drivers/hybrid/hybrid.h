@@ -569,7 +569,9 @@ extern const struct ek_store_io hy_meta_io_ro;
 struct hy_pool *hy_pool_get(struct hy_table *t, char **error);
 void hy_pool_put(struct hy_pool *pool);
 void hy_pool_note_keys(struct hy_pool *pool, struct hy_table *t, unsigned int vacant);
-bool hy_pool_claim(struct hy_pool *pool, struct hy_table *t);
+const char *hy_pool_claim(struct hy_pool *pool, struct hy_table *t);
+bool hy_pools_stop_claims(char *who, size_t len);
+void hy_pools_allow_claims(void);
 void hy_pool_unclaim(struct hy_pool *pool);
 bool hy_pool_matches(struct hy_pool *pool, struct hy_table *t, char **error);
 void hy_pool_set_mode(struct hy_pool *pool, enum hy_mode mode, const char *why);
@@ -793,6 +795,10 @@ void hy_mirror_stop(struct hy_pool *pool);
 bool hy_mirror_at(struct hy_pool *pool, unsigned int *area, u64 *done, u64 *total);
 int hy_mirror_leave_now(struct hy_pool *pool, unsigned int areas);
 void hy_mirror_init(struct hy_pool *pool);
+
+/* hibernate.c */
+int hy_hibernate_init(void);
+void hy_hibernate_exit(void);
 
 /* mover.c */
 #define HY_WAITING_MS	10	/* between two ticks while copies wait for their turn */

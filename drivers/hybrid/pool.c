@@ -7,6 +7,7 @@
 static LIST_HEAD(hy_pools);
 static DEFINE_MUTEX(hy_pools_lock);
 static LIST_HEAD(hy_claimed);		/* of those that are loaded; hy_keys_lock */
+static bool hy_no_claims;		/* likewise */
 static DEFINE_SPINLOCK(hy_keys_lock);	/* so that no resume waits for constructors */
 
 /* --- modes --- */
@@ -288,15 +289,16 @@ static bool claimed_by_other(struct hy_pool *pool, struct hy_table *t)
  * A metadata area that was replaced, and not wiped, names the same members as the pool that goes
  * on; it is no key of that any more.
  * Context: preresume.
- * Return: false: one of them is another's.
+ * Return: NULL, or why not.
  */
-bool hy_pool_claim(struct hy_pool *pool, struct hy_table *t)
+const char *hy_pool_claim(struct hy_pool *pool, struct hy_table *t)
 {
 	unsigned int i;
-	bool free;
+	bool free, may;
 
 	spin_lock(&hy_keys_lock);
-	free = !claimed_by_other(pool, t);
+	may = !hy_no_claims || !list_empty(&pool->claimed);
+	free = may && !claimed_by_other(pool, t);
 	for (i = 0; free && i < t->nr_members; i++) {
 		struct hy_area *a = &t->member[i];
 
@@ -309,7 +311,38 @@ bool hy_pool_claim(struct hy_pool *pool, struct hy_table *t)
 	if (free && list_empty(&pool->claimed))
 		list_add(&pool->claimed, &hy_claimed);
 	spin_unlock(&hy_keys_lock);
-	return free;
+	if (!may)
+		return "hibernation has begun";
+	return free ? NULL : "a member is in use by another pool";
+}
+
+/**
+ * hy_pools_stop_claims - no pool may be loaded from here on, if none is
+ * @who: set to the device of one that is loaded
+ * @len: its room
+ *
+ * Context: any but interrupts.
+ * Return: false: one is, and nothing has changed.
+ */
+bool hy_pools_stop_claims(char *who, size_t len)
+{
+	struct hy_pool *pool;
+
+	spin_lock(&hy_keys_lock);
+	pool = list_first_entry_or_null(&hy_claimed, struct hy_pool, claimed);
+	/* Its device goes after that. */
+	if (pool)
+		strscpy(who, dm_device_name(pool->md), len);
+	hy_no_claims = !pool;
+	spin_unlock(&hy_keys_lock);
+	return !pool;
+}
+
+void hy_pools_allow_claims(void)
+{
+	spin_lock(&hy_keys_lock);
+	hy_no_claims = false;
+	spin_unlock(&hy_keys_lock);
 }
 
 /* It is not loaded any more. */

@@ -11,6 +11,7 @@
  *	migrate.c, epoch.c		moving an extent under I/O
  *	balance.c, mover.c, policy*.c	who decides and who acts
  *	pool.c, activate.c, area.c	tables, pools, labels, metadata
+ *	hibernate.c			why a machine with a volume does not hibernate
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>
@@ -366,9 +367,14 @@ static int __init hybrid_init(void)
 	r = hy_cache_init();
 	if (r)
 		goto no_cache;
+	r = hy_hibernate_init();
+	if (r)
+		goto no_notifier;
 	r = dm_register_target(&hybrid_target);
 	if (!r)
 		return 0;
+	hy_hibernate_exit();
+no_notifier:
 	hy_cache_exit();
 no_cache:
 	hy_free_exit();
@@ -378,6 +384,7 @@ no_cache:
 static void __exit hybrid_exit(void)
 {
 	dm_unregister_target(&hybrid_target);
+	hy_hibernate_exit();
 	hy_cache_exit();
 	hy_free_exit();
 }
