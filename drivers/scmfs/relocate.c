@@ -34,8 +34,11 @@ struct move {
 	void *page;
 };
 
+/* What is known to be bad may be readable, and hold anything: it isn't moved to where it is believed. */
 static int copy_blocks(const struct move *mv, u64 to, u64 from, u64 count)
 {
+	if (!scmfs_all_good(mv->fs, from, count))
+		return -EIO;
 	for (; count; to++, from++, count--) {
 		if (copy_mc_to_kernel(mv->page, scmfs_block(mv->fs, from), SCMFS_BLOCK_SIZE))
 			return -EIO;

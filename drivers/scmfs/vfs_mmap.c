@@ -120,7 +120,11 @@ int sfs_mmap(struct file *file, struct vm_area_struct *vma)
 	sfs_look_behind_end(file_inode(file));
 	file_accessed(file);
 	vma->vm_ops = &sfs_vm_ops;
-	vm_flags_set(vma, VM_HUGEPAGE);
+	/*
+	 * Mixed: who unmaps flushes other processors before the file loses sight of the mapping, or
+	 * one of them could store to blocks that were freed, and are another file's, in between.
+	 */
+	vm_flags_set(vma, VM_MIXEDMAP | VM_HUGEPAGE);
 	return 0;
 }
 
@@ -281,10 +285,15 @@ void sfs_filled(struct inode *inode, u64 start, u64 end)
 
 	if (mapping_empty(mapping) || start >= end)
 		return;
+	/*
+	 * A huge entry goes as a whole, and with it what says that small pages of its are mapped, too,
+	 * by who has mapped less of the file. So all that is goes. One that a fault has just made as well.
+	 */
+	start = round_down(start, PMD_SIZE);
+	end = round_up(end, PMD_SIZE);
 	invalidate_inode_pages2_range(mapping, start >> PAGE_SHIFT, (end - 1) >> PAGE_SHIFT);
 	down_read(&sfs_inode(inode)->extents);
-	/* A huge entry goes as a whole; one that a fault has just made as well. */
-	if (sfs_busy(inode, round_down(start, PMD_SIZE), round_up(end, PMD_SIZE)))
+	if (sfs_busy(inode, start, end))
 		WRITE_ONCE(sfs_inode(inode)->pinned, true);
 	up_read(&sfs_inode(inode)->extents);
 }

@@ -10,6 +10,7 @@
 #include "engine_internal.h"
 
 #define AHEAD_BLOCKS	SCMFS_UNIT_BLOCKS
+#define AHEAD_PART	16u	/* the most of what is free that a write takes ahead: 1 of so many */
 #define ATOMIC_EXTENTS	16u	/* that one atomic write replaces at most */
 #define EDGE_PART	256u	/* that is copied at once, by way of the stack */
 
@@ -90,14 +91,16 @@ static int fill_edges(const struct scmfs *fs, struct scmfs_inode *inode,
 
 /*
  * How many blocks to have in store behind a write that ends the file: as many as it has, within
- * bounds. None behind one that leaves a hole: the next one may as well, and would give them back;
+ * bounds. While the write lasts nobody can ask for them back, so little is taken of little. None behind one that leaves a hole: the next one may as well, and would give them back;
  * each had taken a block of a free unit by then, until no unit was free as a whole.
  */
-static u64 ahead_of(struct scmfs_inode *inode, const struct scmfs_write *w, u64 end, u64 hole)
+static u64 ahead_of(const struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w,
+		    u64 end, u64 hole)
 {
 	u64 need = blocks_to(end) - block_of(w->offset);
 	u64 want = min_t(u64, block_of(scmfs_read(&inode->size)), AHEAD_BLOCKS);
 
+	want = min_t(u64, want, READ_ONCE(fs->free_blocks) / AHEAD_PART);
 	if (block_of(w->offset) > blocks_to(scmfs_read(&inode->size)))
 		return 0;
 	if (w->flags & (SCMFS_WRITE_KEEP_SIZE | SCMFS_WRITE_ATOMIC) ||
@@ -113,7 +116,7 @@ static int add_fresh(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_w
 	u64 end = part->file + part->len, block, got, ahead;
 	u64 need = blocks_to(end) - block_of(part->file);
 
-	ahead = ahead_of(inode, w, end, hole);
+	ahead = ahead_of(fs, inode, w, end, hole);
 	got = scmfs_alloc(fs, need + ahead, goal, &block);
 	if (!got)
 		return -ENOSPC;
@@ -481,20 +484,24 @@ static void finish_in_place(struct scmfs *fs, struct scmfs_inode *inode,
 	scm_fence();
 }
 
+/* What was stored behind the end, in the last block, is to be seen by nobody who maps it. */
+static int fail_write(struct scmfs *fs, struct scmfs_write *w, int error)
+{
+	give_up(fs, w);
+	scmfs_clean_tail(fs, w->ino);
+	return error;
+}
+
 int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 {
 	struct scmfs_inode *inode = scmfs_inode(fs, w->ino);
 	int r;
 
-	if (!done) {
-		give_up(fs, w);
-		return 0;
-	}
+	if (!done)
+		return fail_write(fs, w, 0);
 	r = shorten(fs, w, min(done, w->len));
-	if (r) {
-		give_up(fs, w);
-		return r;
-	}
+	if (r)
+		return fail_write(fs, w, r);
 	if (!needs_transaction(inode, w, now)) {
 		finish_in_place(fs, inode, w);
 		return 0;
@@ -508,7 +515,5 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 			r = finish_write(fs, inode, w, now, true);
 		w->around = !r;
 	}
-	if (r)
-		give_up(fs, w);
-	return r;
+	return r ? fail_write(fs, w, r) : 0;
 }

@@ -1476,6 +1476,57 @@ static bool all_are(u64 ino, u64 from, u64 to, u8 fill)
 	return i == to - from;
 }
 
+/* Who appends takes no more ahead than leaves others room, however large the file: its writer may be slow. */
+static void ahead_leaves_room(void)
+{
+	struct scmfs_write w, other;
+	u64 ino[3];
+
+	tfs_make(&t, 16 << 20, 100, 2);
+	CHECK(!tfs_make_node(&t, "a", S_IFREG | 0644, NULL, &ino[0]));
+	CHECK(!tfs_make_node(&t, "b", S_IFREG | 0644, NULL, &ino[1]));
+	CHECK(!tfs_make_node(&t, "rest", S_IFREG | 0644, NULL, &ino[2]));
+	CHECK(!tfs_write(&t, ino[0], 0, 4 << 20, 1, 0) && !scmfs_trim(t.fs, ino[0]));
+	CHECK(!scmfs_reserve(t.fs, ino[2], 0, (stat_now().free - 400) << SCMFS_BLOCK_SHIFT, 0, 5));
+	CHECK(!scmfs_write_begin(t.fs, ino[0], 4 << 20, 4096, 0, &w));
+	CHECK(!scmfs_write_begin(t.fs, ino[1], 0, 4096, 0, &other), "%llu of 400 blocks ahead", w.ahead);
+	CHECK(w.ahead && !scmfs_write_end(t.fs, &other, 4096, 6));
+	memset(t.mem + w.seg[0].at, 1, 4096);
+	CHECK(!scmfs_write_end(t.fs, &w, 4096, 6));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* A write that has failed leaves nothing behind the end, where who maps the last block would see it. */
+static void failed_append(void)
+{
+	struct scmfs_write w;
+	u64 ino, pad, i, end;
+
+	tfs_make(&t, 1 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_make_node(&t, "pad", S_IFREG | 0644, NULL, &pad));
+	/* as many extents as the inode has room for, each beside another's block */
+	for (i = 0; i < SCMFS_INLINE_EXTENTS; i++) {
+		CHECK(!scmfs_reserve(t.fs, ino, i * 8192, 4096, 0, 5));
+		CHECK(!scmfs_reserve(t.fs, pad, i * 8192, 4096, 0, 5));
+	}
+	end = (i - 1) * 8192 + 100;
+	CHECK(!tfs_write(&t, ino, end - 100, 100, 1, 0) && !scmfs_truncate(t.fs, ino, end, 5));
+	while (stat_now().free > 1)
+		if (!CHECK(!scmfs_reserve(t.fs, pad, 1 << 20 | i++ << 12, 4096, 0, 5)))
+			break;
+	CHECK(!scmfs_write_begin(t.fs, ino, end, 8000, 0, &w) && w.nr == 2, "%u parts", w.nr);
+	CHECK(w.seg[1].at != w.seg[0].at + w.seg[0].len);
+	memset(t.mem + w.seg[0].at, 0xff, w.seg[0].len);
+	memset(t.mem + w.seg[1].at, 0xff, w.seg[1].len);
+	CHECK(scmfs_tail_is_dirty(t.fs, ino));
+	CHECK(scmfs_write_end(t.fs, &w, w.len, 6) == -ENOSPC);
+	CHECK(stat_now().free == 1 && !scmfs_tail_is_dirty(t.fs, ino));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* What the size passes without a write is a hole, although there was room ahead. */
 static void ahead_is_no_room(void)
 {
@@ -2020,6 +2071,8 @@ int main(int argc, char **argv)
 		 maps_of_its_own);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
+	ktap_run("scmfs: room ahead leaves others room", ahead_leaves_room);
+	ktap_run("scmfs: a write that fails leaves nothing behind the end", failed_append);
 	ktap_run("scmfs: what is written with holes between leaves units whole", holes_between);
 	ktap_run("scmfs: ranges put in and taken out again leave no extents", inserted_and_gone);
 	ktap_run("scmfs: who is killed while zeroing leaves part of it", zeroing_killed);

@@ -153,6 +153,22 @@ static void into_one(void)
 	tfs_free(&t);
 }
 
+/* What is known to be bad may hold anything by now, and stays: a copy would be taken for its content. */
+static void bad_stays(void)
+{
+	u64 ino[1], moved, first, is;
+
+	tfs_make(&t, 16 << 20, 50, 2);
+	in_turns(ino, 1, 40);
+	pieces(ino[0], 1, &first);
+	CHECK(!scmfs_set_bad(t.fs, ((first + 7) << SCMFS_BLOCK_SHIFT) + 512, 64));
+	CHECK(relocate(ino[0], 0, 40, false, &moved) == -EIO && !moved, "%llu moved", moved);
+	pieces(ino[0], 1, &is);
+	CHECK(is == first);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 static void refused(void)
 {
 	struct scmfs_statfs st, after;
@@ -1045,6 +1061,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs gc: the emptiest units go, as far as there is room for what they have", victims);
 	ktap_run("scmfs gc: what is worth a whole unit", worth);
 	ktap_run("scmfs gc: 2 MiB in many pieces become one, and hold the same", into_one);
+	ktap_run("scmfs gc: a relocation leaves bad memory where it is", bad_stays);
 	ktap_run("scmfs gc: what can't be moved is as it was", refused);
 	ktap_run("scmfs gc: what was moved in part is in one place or the other", partly);
 	ktap_run("scmfs gc: the old blocks are free when nothing durable leads to them", free_last);

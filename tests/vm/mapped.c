@@ -462,6 +462,34 @@ static void huge(void)
 	NEED(q[5 * PAGE] == 1 && !msync(p, HUGE, MS_SYNC));
 }
 
+/*
+ * Who has mapped a page of what others have mapped by a huge one, and of which the kernel knows by the
+ * huge one alone: a write behind that has it forgotten.
+ */
+static void small_of_huge(void)
+{
+	int fd = file("f", 2 * HUGE), end[2], status;
+	unsigned char *p = map(fd, HUGE, MAP_SHARED), *q = map(fd, PAGE, MAP_SHARED);
+	pid_t pid;
+
+	p[0] = 1;
+	NEED(q[0] == 1 && !fsync(fd));
+	memset(buf, 3, 2 * PAGE);
+	NEED(pwrite(fd, buf, 2 * PAGE, HUGE - PAGE) == 2 * PAGE);
+	memset(buf, 4, PAGE);
+	NEED(pwrite(fd, buf, PAGE, 0) == PAGE && all(q, 4, PAGE));
+	NEED(!pipe2(end, O_CLOEXEC) && !munmap(p, HUGE));
+	pin(end[1], q);
+	pid = fork();
+	if (!pid)
+		_exit(ftruncate(fd, 0));
+	while (!rests(pid))
+		sched_yield();
+	NEED(!has_ended(pid));
+	NEED(read(end[0], buf, PAGE) == PAGE && all(buf, 4, PAGE));
+	NEED(waitpid(pid, &status, 0) == pid && !status && !blocks(fd));
+}
+
 /* --- across mounts ---------------------------------------------------------------------------- */
 
 static void last(void)
@@ -572,7 +600,8 @@ static const struct {
 	{ "truncated", truncated }, { "punched", punched }, { "reused", reused },
 	{ "own_buffer", own_buffer }, { "bad_buffer", bad_buffer }, { "stamped", stamped },
 	{ "pinned_truncate", pinned_truncate }, { "pinned_unlink", pinned_unlink },
-	{ "full", full }, { "huge", huge }, { "last", last },
+	{ "full", full }, { "huge", huge },
+	{ "small_of_huge", small_of_huge }, { "last", last },
 };
 
 /* --- bad memory ------------------------------------------------------------------------------- */
