@@ -632,6 +632,14 @@ int scmfs_collapse(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 int scmfs_insert(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /* scmfs_trim - give back blocks beyond the size that nobody reserved [X] */
 int scmfs_trim(struct scmfs *fs, u64 ino);
+
+/*
+ * scmfs_trim_all - the same for all files that a recovery has found
+ *
+ * Nobody has them then, and who has is whom room is asked of when blocks run short.
+ * Context: nobody else uses it yet; sleeps.
+ */
+void scmfs_trim_all(struct scmfs *fs);
 /* scmfs_kept_size - the byte from which on blocks are such [S] */
 u64 scmfs_kept_size(struct scmfs *fs, u64 ino);
 /* scmfs_has_room_ahead - are there such? [S] */

@@ -149,6 +149,19 @@ int scmfs_trim(struct scmfs *fs, u64 ino)
 	return r ? r : drop_maps(fs, ino);
 }
 
+/* One that can't be done stays, as room that is taken. */
+void scmfs_trim_all(struct scmfs *fs)
+{
+	u64 ino;
+
+	for (ino = 1; ino < fs->inode_high; ino++) {
+		if (scmfs_has_room_ahead(fs, ino))
+			scmfs_trim(fs, ino);
+		if (!(ino % 4096))
+			cond_resched();
+	}
+}
+
 int scmfs_trim_some(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_op op EK_UNINITIALIZED;

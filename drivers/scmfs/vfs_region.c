@@ -360,6 +360,8 @@ static int sfs_recover_first(struct sfs_sb *s, struct scmfs_recovery *recovery,
 
 	if (err)
 		return err;
+	if (!recovery->clean)
+		scmfs_trim_all(s->fs);
 	scmfs_close(s->fs);
 	s->fs = NULL;
 	return 0;
@@ -400,5 +402,7 @@ int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only, boo
 		      recovery.undo.undone, recovery.orphans, recovery.inodes);
 	s->writable = !read_only;
 	sfs_bad_begin(s);
+	if (!recovery.clean && !read_only)
+		scmfs_trim_all(s->fs);
 	return 0;
 }

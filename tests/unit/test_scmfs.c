@@ -1497,6 +1497,25 @@ static void ahead_leaves_room(void)
 	tfs_free(&t);
 }
 
+/* Nobody has the file after a cut, so nobody would find its room when blocks run short. */
+static void ahead_ends_with_a_cut(void)
+{
+	u64 ino, free;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	free = stat_now().free;
+	CHECK(!tfs_write(&t, ino, 0, 65536, 1, 0) && !tfs_write(&t, ino, 65536, 100, 1, 0));
+	CHECK(scmfs_has_room_ahead(t.fs, ino) && stat_now().free < free - 17);
+	tfs_crash(&t);
+	CHECK(!tfs_mount(&t, NULL) && scmfs_has_room_ahead(t.fs, ino));
+	scmfs_trim_all(t.fs);
+	CHECK(!scmfs_has_room_ahead(t.fs, ino) && stat_now().free == free - 17);
+	CHECK(all_are(ino, 0, 65536, 1));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* A write that has failed leaves nothing behind the end, where who maps the last block would see it. */
 static void failed_append(void)
 {
@@ -2072,6 +2091,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
 	ktap_run("scmfs: room ahead leaves others room", ahead_leaves_room);
+	ktap_run("scmfs: after a cut it is given back", ahead_ends_with_a_cut);
 	ktap_run("scmfs: a write that fails leaves nothing behind the end", failed_append);
 	ktap_run("scmfs: what is written with holes between leaves units whole", holes_between);
 	ktap_run("scmfs: ranges put in and taken out again leave no extents", inserted_and_gone);
