@@ -188,20 +188,30 @@ static int resync_area(struct ek_store *store, const struct store_io *io, unsign
 	return err;
 }
 
-static int resync(struct ek_store *store, const struct store_io *io, const struct repair_how *how)
+/* What is under way, of a store that is open. */
+struct mending {
+	struct pool *pool;
+	const struct repair_how *how;
+	struct ek_store *store;
+	struct store_io io;
+	unsigned int left;	/* areas that may have what the other lost, so that they stay */
+};
+
+static int resync(struct mending *m)
 {
-	unsigned int i, again = io->areas & ~ek_store_areas(store);
+	unsigned int i, again = m->io.areas & ~ek_store_areas(m->store);
 	int err = 0;
 
-	if (!how->force)
-		again &= ~ek_store_untold(store);
+	m->left = 0;
+	if (!m->how->force)
+		again &= ~ek_store_untold(m->store);
 
 	for (i = 0; !err && i < EK_MAX_META; i++) {
 		if (!(again >> i & 1))
 			continue;
-		err = resync_area(store, io, i);
+		err = resync_area(m->store, &m->io, i);
 		if (err == -EUCLEAN) {
-			fail("metadata area %u is left: it may have what the other lost", i);
+			m->left |= 1u << i;
 			return 0;
 		}
 		if (!err)
@@ -252,14 +262,6 @@ static int none_free(void *ctx, unsigned int member, u32 pe, u32 count)
 	return 0;
 }
 
-/* What is under way, of a store that is open. */
-struct mending {
-	struct pool *pool;
-	const struct repair_how *how;
-	struct ek_store *store;
-	struct store_io io;
-};
-
 static int mend_areas(struct mending *m)
 {
 	u64 mended;
@@ -276,7 +278,7 @@ static int mend_areas(struct mending *m)
 		note("%llu pages written anew from the other metadata area",
 		     (unsigned long long)mended);
 	if (!err)
-		err = resync(m->store, &m->io, m->how);
+		err = resync(m);
 	/* What it is done without is stale from here on, or the next start would ask again. */
 	if (!err && ek_store_stale(m->store) != le32_to_cpu(ek_store_super(m->store)->meta_stale))
 		err = ek_store_update_super(m->store, 0, 0);
@@ -316,16 +318,32 @@ static int open_rw(struct pool *p, struct store_io *io, struct ek_store **store)
 }
 
 /* A store is replayed once: each part has one of its own. */
-static int mend(struct pool *p, const struct repair_how *how, int (*part)(struct mending *m))
+static int mend(struct mending *m, int (*part)(struct mending *m))
 {
-	struct mending m = { .pool = p, .how = how };
-	int err = open_rw(p, &m.io, &m.store);
+	int err = open_rw(m->pool, &m->io, &m->store);
 
 	if (err)
 		return err;
-	err = part(&m);
-	store_close(&m.io, m.store);
-	return err < 0 ? fail("%s: can't be mended: %s", p->name, strerror(-err)) : err;
+	err = part(m);
+	store_close(&m->io, m->store);
+	return err < 0 ? fail("%s: can't be mended: %s", m->pool->name, strerror(-err)) : err;
+}
+
+static int mend_store(struct pool *p, const struct repair_how *how)
+{
+	struct mending m = { .pool = p, .how = how };
+	unsigned int i;
+	int err = mend(&m, mend_areas);
+
+	if (!err)
+		err = mend(&m, mend_spaces);
+	/* What an area was left for may have been a space map, which is there again. */
+	if (!err && m.left)
+		err = mend(&m, mend_areas);
+	for (i = 0; !err && i < EK_MAX_META; i++)
+		if (m.left >> i & 1)
+			fail("metadata area %u is left: it may have what the other lost", i);
+	return err;
 }
 
 /* --- and afterwards --- */
@@ -412,9 +430,7 @@ int repair_pool(struct pool *p, const struct repair_how *how)
 	if (!err)
 		err = mend_labels(p);
 	if (!err)
-		err = mend(p, how, mend_areas);
-	if (!err)
-		err = mend(p, how, mend_spaces);
+		err = mend_store(p, how);
 	if (!err)
 		err = judge(p);
 	if (!err)

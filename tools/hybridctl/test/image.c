@@ -213,23 +213,40 @@ void image_checkpoint(struct image_set *set, const struct image_change *c, unsig
 	free(space);
 }
 
-/* Offset of the slot in use of page 0. */
-u64 image_page_offset(struct image_set *set)
+/* Offset of the slot in use of a page. */
+static u64 page_offset(struct image_set *set, u64 index, u64 pages)
 {
-	struct ek_store *store = open_store(set);
-	u64 offset = le64_to_cpu(ek_store_super(store)->pages_offset);
+	u64 offset = pages + 2 * index * EK_BLOCK_SIZE;
 	struct ek_page page;
 	unsigned int slot;
 
-	ek_store_close(store);
 	for (slot = 0; slot < 2; slot++) {
 		must(pread(set->fd[0], &page, sizeof(page), offset + slot * sizeof(page)) !=
 		     sizeof(page), "page");
 		if (le32_to_cpu(page.magic) == EK_PAGE_MAGIC)
 			return offset + slot * sizeof(page);
 	}
-	must(1, "no page 0");
+	must(1, "no such page");
 	return 0;
+}
+
+u64 image_page_offset(struct image_set *set)
+{
+	struct ek_store *store = open_store(set);
+	u64 pages = le64_to_cpu(ek_store_super(store)->pages_offset);
+
+	ek_store_close(store);
+	return page_offset(set, 0, pages);
+}
+
+u64 image_space_offset(struct image_set *set)
+{
+	struct ek_store *store = open_store(set);
+	u64 pages = le64_to_cpu(ek_store_super(store)->pages_offset);
+	u64 index = ek_store_space_index(store, 0, 0);
+
+	ek_store_close(store);
+	return page_offset(set, index, pages);
 }
 
 void image_spoil(struct image_set *set, unsigned int file, u64 offset, size_t len)

@@ -25,7 +25,9 @@ void image_make(struct image_set *set, const char *dir);
 void image_journal(struct image_set *set, const struct image_change *c, unsigned int nr);
 void image_checkpoint(struct image_set *set, const struct image_change *c, unsigned int nr,
 		      u32 used);
+/* The first page of the map, and that of member 0's space map, on area 0. */
 u64 image_page_offset(struct image_set *set);
+u64 image_space_offset(struct image_set *set);
 void image_spoil(struct image_set *set, unsigned int file, u64 offset, size_t len);
 /* Area @i is left out; it is another one, labelled for the same place. */
 void image_leave(struct image_set *set, unsigned int i);

@@ -152,6 +152,40 @@ static void older(unsigned int file)
 	image_close(&set);
 }
 
+/* By the newer superblock of area 0. */
+static u32 stale(const struct image_set *set)
+{
+	struct ek_super sb[2];
+
+	if (pread(set->fd[0], &sb[0], sizeof(sb[0]), SUPER(0)) != sizeof(sb[0]) ||
+	    pread(set->fd[0], &sb[1], sizeof(sb[1]), SUPER(1)) != sizeof(sb[1]))
+		abort();
+	return le32_to_cpu(sb[le64_to_cpu(sb[1].generation) > le64_to_cpu(sb[0].generation)].meta_stale);
+}
+
+/* One area is out, the other has lost what the map tells: that does not keep the first one out. */
+static void space_without_mirror(void)
+{
+	struct image_set set;
+	u32 before, after;
+	int status;
+	bool ok;
+
+	pool_make(&set);
+	image_leave(&set, 1);
+	before = stale(&set);
+	image_spoil(&set, 0, image_space_offset(&set) + 64, 8);
+	silence();
+	status = pool_repair(&set);
+	after = stale(&set);
+	ok = pool_holds(&set, &status);
+	speak();
+	ktap_ok(ok && !status && before == 2 && !after,
+		"repair: a stale area, and a space map that is damaged on the other: stale %x, then %x",
+		before, after);
+	image_close(&set);
+}
+
 /* --- what else may be there --- */
 
 static void overwritten(void)
@@ -358,6 +392,7 @@ int main(int argc, char **argv)
 	spaces();
 	older(0);
 	older(1);
+	space_without_mirror();
 	overwritten();
 	leftovers();
 	missing();
