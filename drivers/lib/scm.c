@@ -54,16 +54,15 @@ void scm_record(enum scm_event_type type, const void *dst, const void *src, size
 	log = smp_load_acquire(&scm_log);
 	if (!log)
 		goto unlock;
+	if (type == SCM_FENCE)
+		dst = log->base;	/* it is of no place */
 	from = max_t(const u8 *, dst, log->base);
 	to = min_t(const u8 *, (const u8 *)dst + len, (const u8 *)log->base + log->len);
 	if (type != SCM_FENCE && from >= to)
 		goto unlock;
 	spin_lock_irqsave(&scm_log_lock, flags);
-	if (type == SCM_FENCE)
-		scm_log_add(log, type, 0, NULL, 0);
-	else
-		scm_log_add(log, type, from - (const u8 *)log->base,
-			    src ? (const u8 *)src + (from - (const u8 *)dst) : NULL, to - from);
+	scm_log_add(log, type, from - (const u8 *)log->base,
+		    src ? (const u8 *)src + (from - (const u8 *)dst) : NULL, to - from);
 	spin_unlock_irqrestore(&scm_log_lock, flags);
 unlock:
 	rcu_read_unlock();
