@@ -13,6 +13,8 @@
 static struct media *media;
 static unsigned int areas;
 
+bool devices_labels;
+
 int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 {
 	unsigned int area = path[0] - '0';
@@ -47,9 +49,23 @@ int bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len)
 	return 0;
 }
 
+/* What nothing but the tool may write, so media.c does not: at once, durably. */
+static void write_label(unsigned int area, uint64_t offset, const void *buf, size_t len)
+{
+	MUST(devices_labels && len == sizeof(struct ek_label));
+	memcpy(media_poke(media, area, offset), buf, len);
+	media->writes[area]++;
+	if (media->hook)
+		media->hook(media);
+}
+
 int bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len)
 {
 	MUST(dev->fd & WRITABLE && inside(dev, offset, len));
+	if (offset < EK_AREA_HEAD_BYTES || offset == ek_label_copy_offset(dev->sectors)) {
+		write_label(dev->fd & AREA, offset, buf, len);
+		return 0;
+	}
 	MUST(!media_io.write(media, dev->fd & AREA, offset, buf, len, 0));
 	MUST(!media_io.wait(media, dev->fd & AREA));
 	return 0;

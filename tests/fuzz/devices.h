@@ -9,6 +9,9 @@
 #include "media.h"
 #include "pool.h"
 
+/* Labels may be written, too; without it that is a fault. */
+extern bool devices_labels;
+
 void devices_use(struct media *m, unsigned int areas);
 /* The pools whose labels are on them; pools_free(). */
 void devices_pools(struct pools *pools);

@@ -208,6 +208,17 @@ static struct media *make_sample(enum pool_kind kind)
 	return kind == POOL_BEHIND ? cut_second(m, last_super) : m;
 }
 
+u64 pool_entry(enum pool_kind kind, u64 le)
+{
+	u64 moved = kind == POOL_CLEAN ? 0 : kind == POOL_LAGGING ? 580 : 560;
+
+	if (kind == POOL_FRESH)
+		return 0;
+	if (le < moved)
+		return ek_entry_make(0, le, le);
+	return le % 3 ? ek_entry_make(1, place(le, 2), 2) : 0;
+}
+
 /* ---- edits ---- */
 
 static struct ek_super *super_of(struct media *m, unsigned int area, unsigned int slot)
@@ -375,6 +386,39 @@ struct media *pool_make(const uint8_t *data, size_t size, struct pool_input *in)
 bool pool_untouched(size_t size)
 {
 	return size < 1 + EDIT_SIZE;
+}
+
+/* ---- damage ---- */
+
+void pool_damage(uint8_t *data, size_t size)
+{
+	size_t i;
+
+	for (i = 1; i + EDIT_SIZE <= size; i += EDIT_SIZE)
+		((struct edit *)(data + i))->flags &= ~EDIT_SEAL;
+}
+
+size_t pool_damage_page(uint8_t *data, size_t size, unsigned int page, bool mirror)
+{
+	struct edit e = { .what = EDIT_PAGE, .at = { 64 }, .how = EDIT_XOR, .value = { 1 } };
+	unsigned int slot;
+
+	e.flags = mirror ? EDIT_MIRROR : 0;
+	for (slot = 0; slot < 2; slot++, size += EDIT_SIZE) {
+		e.index = page << 1 | slot;
+		memcpy(data + size, &e, sizeof(e));
+	}
+	return size;
+}
+
+size_t pool_older_page(uint8_t *data, size_t size, unsigned int page, unsigned int slot,
+		       bool mirror)
+{
+	struct edit e = { .what = EDIT_PAGE, .index = page << 1 | slot, .how = EDIT_COPY,
+			  .flags = mirror ? EDIT_MIRROR : 0, .value = { 1 } };
+
+	memcpy(data + size, &e, sizeof(e));
+	return size + sizeof(e);
 }
 
 /* ---- mutation ---- */

@@ -37,8 +37,17 @@ extern const u32 pool_extents[POOL_MEMBERS];
 u64 pool_area_bytes(void);
 /* A pool with the edits made; media_free(). */
 struct media *pool_make(const uint8_t *data, size_t size, struct pool_input *in);
+/* The entry of a logical extent, by the newest of its areas' maps. */
+u64 pool_entry(enum pool_kind kind, u64 le);
 /* True if nothing is edited. */
 bool pool_untouched(size_t size);
+/* Whatever is edited is damage: no checksum is made good. */
+void pool_damage(uint8_t *data, size_t size);
+/* One more edit: a page is damaged, whichever of its slots is in use. The new size. */
+size_t pool_damage_page(uint8_t *data, size_t size, unsigned int page, bool mirror);
+/* Likewise: a slot of it has what the other one has, which may be older. */
+size_t pool_older_page(uint8_t *data, size_t size, unsigned int page, unsigned int slot,
+		       bool mirror);
 size_t pool_mutate(uint8_t *data, size_t size, size_t max, unsigned int seed);
 /* The inputs without an edit, then one edit of every kind of structure. */
 size_t pool_corpus(unsigned int nr, uint8_t *data);

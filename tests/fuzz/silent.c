@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* For targets linked with --wrap=fail and --wrap=warn: the tool's errors are not the fuzzer's. */
+/* For targets linked with --wrap=fail and the like: what the tool says is not the fuzzer's. */
 #include "msg.h"
 
 int __wrap_fail(const char *fmt, ...);
@@ -11,6 +11,12 @@ int __wrap_fail(const char *fmt, ...)
 
 void __wrap_warn(const char *fmt, ...);
 void __wrap_warn(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
+void __wrap_note(const char *fmt, ...);
+void __wrap_note(const char *fmt, ...)
 {
 	(void)fmt;
 }
