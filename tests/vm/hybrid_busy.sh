@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: dm-hybrid: what a busy member refuses is no request of its; freed extents are told together
+# title: dm-hybrid: what a busy member refuses is no request of its; freed extents are told together; no hibernation beside a volume
 # kernels: 6.1 6.12
 # timeout: 120
 . tests/vm/lib.sh
@@ -68,4 +68,18 @@ note "at most $most reads in a second, $rate at the disk"
 check "that is what the disk did, not what it refused besides" [ "$most" -le $((rate * 3 / 2)) ]
 remove_pool p
 rmdir $null
+
+# --- hibernation: extents would move, and commits be made, that the image of memory does not know of
+disk x 16M
+disk y 40M
+disk z 40M
+hibernate() { echo disk >/sys/power/state; }
+check "tries of it end once programs are frozen" eval "echo freezer >/sys/power/pm_test"
+check "a pool" pool p "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 60000")"
+expect_refused "beside a volume it is refused" "hybrid: .* is active: no hibernation" hibernate
+check "who goes on as before" eval 'blkio write $dev 0 128 "$seed" -- flush $dev -- verify $dev 0 128 "$seed"'
+check "another table" eval 'dmsetup suspend p && dmsetup resume p'
+remove_pool p
+check "beside none it is not" hibernate
+check "and a volume is activated after it" pool p "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 60000")"
 done_testing
