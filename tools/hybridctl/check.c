@@ -49,14 +49,19 @@ static void check_mirror(struct check *c, struct store_io *io, unsigned int area
 	ek_store_close(store);
 }
 
-static void check_mirrors(struct check *c, struct store_io *io, unsigned int stale)
+/* @untold: of those that are stale, what may be newer; only the other one would have told. */
+static void check_mirrors(struct check *c, struct store_io *io, unsigned int stale,
+			  unsigned int untold)
 {
 	unsigned int i;
 
 	for (i = 0; i < c->pool->nr_meta; i++) {
 		if (!(io->areas >> i & 1))
 			continue;
-		if (stale >> i & 1)
+		if (untold >> i & 1)
+			findings_add(&c->warnings, "metadata area %u has no superblock that can be read, and may be newer",
+				     i);
+		else if (stale >> i & 1)
 			findings_add(&c->warnings, "metadata area %u is stale", i);
 		else
 			check_mirror(c, io, i);
@@ -117,7 +122,7 @@ static int run(struct check *c, const struct pool *pool, entry_fn fn, void *ctx)
 	const char *reason = NULL;
 	struct ek_store *store;
 	struct store_io io;
-	unsigned int stale;
+	unsigned int stale, untold;
 	int err;
 
 	memset(c, 0, sizeof(*c));
@@ -144,9 +149,10 @@ static int run(struct check *c, const struct pool *pool, entry_fn fn, void *ctx)
 	}
 	check_store(c, store, fn, ctx);
 	stale = ek_store_stale(store);
+	untold = ek_store_untold(store);
 	ek_store_close(store);
 	if (!fn)
-		check_mirrors(c, &io, stale);
+		check_mirrors(c, &io, stale, untold);
 	store_io_close(&io);
 	return EXIT_OK;
 }

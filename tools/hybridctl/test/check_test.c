@@ -138,6 +138,75 @@ static void test_damage(void)
 	image_spoil(&set, 1, EK_AREA_HEAD_BYTES, 131072);
 	expect(&set, 2, "superblocks lost", 1, 0, 0, "metadata: ");
 	image_close(&set);
+
+	image_make(&set, dir);
+	image_spoil(&set, 1, EK_AREA_HEAD_BYTES, 131072);
+	expect(&set, 2, "superblocks of one area lost", 0, 1, 0, "metadata area 1 has no superblock");
+	image_close(&set);
+}
+
+static void another_uuid(struct ek_label *label)
+{
+	label->area_uuid[3] ^= 1;
+}
+
+/* Labels that are whole, and not what they should be. */
+static void test_labels(void)
+{
+	const u64 member = IMAGE_META * 512ull, end = IMAGE_SECTORS * 512ull - 4096;
+	struct image_set set, alike;
+	struct pools pools;
+	char *path = set.path[0], block[4096];
+
+	image_make(&set, dir);
+	image_relabel(&set, 0, end, another_uuid);
+	expect(&set, 2, "labels differ", 1, 0, 0, "label of member 0 and its copy differ");
+	image_close(&set);
+
+	image_make(&set, dir);
+	image_of_extents(&set, 2 * IMAGE_EXTENT);
+	expect(&set, 2, "other extents", 1, 0, 0, "of different pools or shapes");
+	image_close(&set);
+
+	image_make(&set, dir);
+	image_shrunk(&set, 1);
+	expect(&set, 2, "a smaller member", 1, 0, 0, "the superblock says");
+	image_close(&set);
+
+	image_make(&set, dir);
+	ktap_ok(!ftruncate(set.fd[1], 2 * member), "a shorter device: made");
+	expect(&set, 2, "a shorter device", 0, 1, 0, "not given, so not checked: member 1");
+	image_close(&set);
+
+	image_make(&set, dir);
+	alike = set;
+	snprintf(alike.path[1], sizeof(alike.path[1]), "%.200s.copy", set.path[0]);
+	image_copy(&set, 0, alike.path[1]);
+	expect(&alike, 2, "two alike", 1, 1, 0, "carry the same label");
+	unlink(alike.path[1]);
+	image_close(&set);
+
+	/* The second half of a disk, as a partition of its own: what its label says lies elsewhere. */
+	image_make(&set, dir);
+	ktap_ok(pread(set.fd[0], block, sizeof(block), member) == sizeof(block) &&
+		pwrite(set.fd[0], block, sizeof(block), 0) == sizeof(block) &&
+		!ftruncate(set.fd[0], end + 4096 - member), "a label in another place: made");
+	ktap_ok(offline_pools(&pools, &path, 1), "a label in another place: refused");
+	image_close(&set);
+}
+
+static void test_states(void)
+{
+	struct image_set set;
+
+	image_make(&set, dir);
+	image_leave(&set, 1);
+	expect(&set, 2, "stale", 0, 1, 0, "metadata area 1 is stale");
+	image_close(&set);
+	image_make(&set, dir);
+	image_flags(&set, EK_SUPER_NEEDS_CHECK, 0);
+	expect(&set, 2, "needs a check", 0, 1, 0, "needing a check");
+	image_close(&set);
 }
 
 static void test_none(void)
@@ -262,6 +331,8 @@ int main(void)
 	test_unnamed();
 	test_map();
 	test_damage();
+	test_labels();
+	test_states();
 	test_none();
 	test_name();
 	test_layout();

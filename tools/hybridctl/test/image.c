@@ -51,13 +51,14 @@ static void must(int err, const char *what)
 
 static unsigned int nr_meta = 2;	/* in labels */
 static const char *name = "testpool";	/* likewise */
+static u32 extent = IMAGE_EXTENT;
 
 static void label(const struct image_set *set, unsigned int file, u32 role, u32 index,
 		  u8 uuid, u64 start, u64 end)
 {
 	struct ek_label_info info = {
 		.role = role, .index = index, .nr_members = 2, .nr_meta = nr_meta,
-		.extent_sectors = IMAGE_EXTENT, .area_start = start, .area_sectors = end - start,
+		.extent_sectors = extent, .area_start = start, .area_sectors = end - start,
 		.ctime = 1,
 	};
 	struct ek_label out;
@@ -155,17 +156,85 @@ void image_made_with_one(struct image_set *set)
 	nr_meta = 2;
 }
 
-void image_named(struct image_set *set, const char *new)
+static void label_all(const struct image_set *set)
 {
 	unsigned int i;
 
-	name = new;
 	for (i = 0; i < 2; i++) {
 		label(set, i, EK_ROLE_META, i, 0x11, 0, IMAGE_META);
 		label(set, i, EK_ROLE_MEMBER, i, (EK_ROLE_MEMBER << 4) + i, IMAGE_META,
 		      IMAGE_SECTORS);
 	}
+}
+
+void image_named(struct image_set *set, const char *new)
+{
+	name = new;
+	label_all(set);
 	name = "testpool";
+}
+
+void image_of_extents(struct image_set *set, u32 sectors)
+{
+	extent = sectors;
+	label_all(set);
+	extent = IMAGE_EXTENT;
+}
+
+void image_shrunk(struct image_set *set, unsigned int i)
+{
+	label(set, i, EK_ROLE_MEMBER, i, (EK_ROLE_MEMBER << 4) + i, IMAGE_META, IMAGE_SECTORS / 2);
+}
+
+void image_flags(struct image_set *set, u32 on, u32 off)
+{
+	struct ek_store *store = open_store(set);
+
+	must(ek_store_replay(store, ignore_map, ignore_free, NULL), "replay");
+	must(ek_store_update_super(store, on, off), "superblock");
+	ek_store_close(store);
+}
+
+u32 image_super_flags(struct image_set *set)
+{
+	struct ek_store *store = open_store(set);
+	u32 flags = le32_to_cpu(ek_store_super(store)->flags);
+
+	ek_store_close(store);
+	return flags;
+}
+
+u32 image_member_state(struct image_set *set, unsigned int i)
+{
+	struct ek_store *store = open_store(set);
+	u32 state = le32_to_cpu(ek_store_super(store)->member[i].state);
+
+	ek_store_close(store);
+	return state;
+}
+
+void image_copy(struct image_set *set, unsigned int i, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	char data[65536];
+	u64 at;
+
+	must(fd < 0, "file");
+	for (at = 0; at < IMAGE_SECTORS * SECTOR; at += sizeof(data))
+		must(pread(set->fd[i], data, sizeof(data), at) != sizeof(data) ||
+		     write(fd, data, sizeof(data)) != sizeof(data), "copy");
+	close(fd);
+}
+
+void image_relabel(struct image_set *set, unsigned int file, u64 offset,
+		   void (*change)(struct ek_label *label))
+{
+	struct ek_label out;
+
+	must(pread(set->fd[file], &out, sizeof(out), offset) != sizeof(out), "label");
+	change(&out);
+	out.csum = cpu_to_le32(ek_checksum(&out, sizeof(out), &out.csum));
+	must(pwrite(set->fd[file], &out, sizeof(out), offset) != sizeof(out), "label");
 }
 
 void image_new_area(struct image_set *set, unsigned int i)

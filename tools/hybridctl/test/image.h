@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include <evenkeel/hybrid_format.h>
+
 #define IMAGE_EXTENT	128u		/* sectors */
 #define IMAGE_META	16384u		/* sectors of each metadata area */
 #define IMAGE_SECTORS	65536u		/* of each file */
@@ -36,6 +38,18 @@ void image_wipe_area(struct image_set *set, unsigned int i);
 void image_made_with_one(struct image_set *set);
 /* The labels have another name. */
 void image_named(struct image_set *set, const char *new);
+/* They are of a pool of larger extents; or of a member that is half as large. */
+void image_of_extents(struct image_set *set, u32 sectors);
+void image_shrunk(struct image_set *set, unsigned int i);
+/* One label, or copy of one, is another, and whole. */
+void image_relabel(struct image_set *set, unsigned int file, u64 offset,
+		   void (*change)(struct ek_label *label));
+/* The superblock's flags, and what it says of a member. */
+void image_flags(struct image_set *set, u32 on, u32 off);
+u32 image_super_flags(struct image_set *set);
+u32 image_member_state(struct image_set *set, unsigned int i);
+/* One more file that is as one of them is. */
+void image_copy(struct image_set *set, unsigned int i, const char *path);
 void image_new_area(struct image_set *set, unsigned int i);
 void image_close(struct image_set *set);
 
