@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../ext_files.h"
+#include "../ext_meta.h"
 #include "../msg.h"
 #include "ktap.h"
 
@@ -179,6 +180,29 @@ static unsigned long long block_at(const char *key)
 	return nr;
 }
 
+/* Some inodes are lost; those in the block before are not. */
+static void test_inodes(void)
+{
+	unsigned long long nr = 0;
+	struct ranges r = { 0 };
+	struct ext_files f;
+	char command[256];
+	FILE *p;
+
+	snprintf(command, sizeof(command),
+		 "debugfs -R 'imap /d/b' '%s?offset=%llu' 2>/dev/null | sed -n 's/.*located at block \\([0-9]*\\),.*/\\1/p'",
+		 image, (unsigned long long)offset);
+	p = popen(command, "re");
+	ktap_ok(fscanf(p, "%llu", &nr) == 1, "%s: its inode", what);
+	pclose(p);
+	lose(&r, nr + 1);
+	blocks_of("/d/b");
+	lose(&r, block[5]);
+	ktap_ok(!find(&f, &r, 10) && named(&f, "/d/b") && named(&f, "/d/b")->lost == block_size &&
+		f.partly, "%s: an inode beside those that are lost", what);
+	ext_files_free(&f);
+}
+
 static void test_own(void)
 {
 	static const struct {
@@ -201,12 +225,39 @@ static void test_own(void)
 			"%s: %s at %llu", what, ext_part_name[own[i].part], nr);
 		ext_files_free(&f);
 	}
+	test_inodes();
 	if (!blocks_of("<8>"))
 		return;
 	lose(&r, block[1]);
 	ktap_ok(!find(&f, &r, 10) && f.part[EXT_JOURNAL] == block_size && !f.all,
 		"%s: journal", what);
 	ext_files_free(&f);
+}
+
+/* What is to lie on the fastest member: metadata, and nothing else. */
+static void test_meta(void)
+{
+	static const char * const key[] = {
+		"Primary superblock", "Group descriptors", "Block bitmap", "Inode bitmap",
+		"Inode table"
+	};
+	struct ranges r = { 0 };
+	unsigned int i;
+	int nr;
+
+	ktap_ok(!ext_meta_find(image, block_size, &r), "%s: its metadata", what);
+	for (i = 0; i < sizeof(key) / sizeof(key[0]); i++)
+		ktap_ok(ranges_overlap(&r, block_at(key[i]), 1) == 1, "%s: metadata: %s", what,
+			key[i]);
+	nr = blocks_of("<8>");
+	for (i = 0; i < nr && ranges_overlap(&r, block[i], 1); i++)
+		;
+	ktap_ok(i == nr, "%s: metadata: the journal's %d blocks", what, nr);
+	nr = blocks_of("/d/b");
+	for (i = 0; i < nr && !ranges_overlap(&r, block[i], 1); i++)
+		;
+	ktap_ok(i == nr, "%s: metadata: no file", what);
+	ranges_free(&r);
 }
 
 /* The block with an ext2 file's further blocks: what can't be reached isn't counted, but told. */
@@ -330,6 +381,7 @@ int main(void)
 		test_own();
 		test_names();
 		test_tree();
+		test_meta();
 	}
 	if (make("ext4 behind", 4096, 1 << 20, "-t ext4"))
 		test_file();
@@ -339,6 +391,7 @@ int main(void)
 		test_own();
 		test_names();
 		test_indirect();
+		test_meta();
 		test_copy();
 	}
 	if (make("ext4 of copies", 1024, 4096, "-t ext4 -O ^64bit"))

@@ -176,10 +176,32 @@ struct undone {
 static struct undone undone[UNDONE_MAX];
 static unsigned int nr_undone, events, cut_event;	/* 0: never */
 
+int __real_bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len);
+int __wrap_bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len);
 int __real_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len);
 int __real_bdev_flush(const struct bdev *dev);
 int __wrap_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len);
 int __wrap_bdev_flush(const struct bdev *dev);
+
+static struct {
+	const char *path;
+	u64 from, to;
+} unreadable;
+
+void read_fails(const char *path, u64 from, u64 to)
+{
+	unreadable.path = path;
+	unreadable.from = from;
+	unreadable.to = to;
+}
+
+int __wrap_bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len)
+{
+	if (unreadable.path && !strcmp(dev->path, unreadable.path) && offset < unreadable.to &&
+	    offset + len > unreadable.from)
+		return -EIO;
+	return __real_bdev_read(dev, offset, buf, len);
+}
 
 static bool is_cut(void)
 {

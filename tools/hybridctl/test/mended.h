@@ -59,6 +59,9 @@ void cut_begin(unsigned int at);
 
 enum kept { KEPT_ALL, KEPT_NONE, KEPT_SOME, NR_KEPT };
 
+/* Reads of these bytes fail; NULL: none. */
+void read_fails(const char *path, u64 from, u64 to);
+
 /* The power is back: what was in the caches is what it is. */
 void power_on(enum kept kept);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../owner.h"
+#include "../signature.h"
 #include "ktap.h"
 
 #define SIZE	((33u << 20) + (32u << 10))
@@ -106,6 +107,70 @@ static void put_nothing(uint64_t offset)
 {
 }
 
+/* In the volume's data, and at @offset. */
+static void put_both(uint64_t offset)
+{
+	put_md(MD_0_90(SIZE));
+	put_isw(offset);
+}
+
+/* LVM's label, with a wrong checksum. */
+static void put_lvm(uint64_t offset)
+{
+	static const uint8_t label[] = "LABELONE\1\0\0\0\0\0\0\0\1\2\3\4\40\0\0\0LVM2 001";
+
+	put(offset, label, sizeof(label) - 1);
+}
+
+static uint32_t crc32(const uint8_t *p, size_t len)
+{
+	uint32_t crc = ~0u;
+	int bit;
+
+	for (; len--; p++)
+		for (crc ^= *p, bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	return ~crc;
+}
+
+/* A table without entries; what should be before it, the protective MBR, is not there. */
+static void put_gpt(uint64_t offset)
+{
+	static const uint8_t entries[128 * 128];
+	struct {
+		char magic[8];
+		uint32_t revision, size, crc, reserved;
+		uint64_t here, other, first, last;
+		uint8_t uuid[16];
+		uint64_t entries;
+		uint32_t nr, entry, entries_crc;
+	} __attribute__((packed)) head = {
+		.magic = "EFI PART", .revision = htole32(0x10000), .size = htole32(92),
+		.here = htole64(1), .other = htole64(SIZE / SECTOR_SIZE - 1), .first = htole64(34),
+		.last = htole64(SIZE / SECTOR_SIZE - 34), .uuid = { 1 }, .entries = htole64(2),
+		.nr = htole32(128), .entry = htole32(128),
+		.entries_crc = htole32(crc32(entries, sizeof(entries))),
+	};
+
+	head.crc = htole32(crc32((uint8_t *)&head, 92));
+	put(offset, &head, sizeof(head));
+}
+
+/* A device that is to be used for something new. */
+static void expect_found(void (*place)(uint64_t), uint64_t offset, const char *type)
+{
+	char *what = NULL;
+	int ret;
+
+	if (truncate(path, 0) || truncate(path, SIZE))
+		ktap_ok(false, "truncate");
+	place(offset);
+	ret = signature_find(path, &what);
+	ktap_ok(type ? ret == 1 && !strcmp(what, type) : !ret, "blank: not with %s: %s",
+		type ? type : "anything", what ? what : "nothing");
+	free(what);
+}
+
 int main(void)
 {
 	const uint64_t more = SIZE + (128u << 10);
@@ -137,6 +202,14 @@ int main(void)
 	expect_since("since: of another area", 2048, -EINVAL, put_swap, 0, NULL);
 	/* A guest may write that, and the label be damaged for another reason. */
 	expect_since("since: in the volume's data", 0, -EINVAL, put_md, MD_0_90(SIZE), NULL);
+	expect_since("since: behind the volume's data", 0, -EINVAL, put_both, ISW(SIZE),
+		     "isw_raid_member signature");
+	expect_found(put_nothing, 0, NULL);
+	expect_found(put_swap, 0, "swap signature");
+	expect_found(put_table, 0, "dos partition table");
+	expect_found(put_lvm, SECTOR_SIZE, "LVM2_member signature");
+	expect_found(put_gpt, SECTOR_SIZE, "gpt partition table");
 	unlink(path);
+	ktap_ok(signature_find(path, &(char *){ NULL }) < 0, "blank: not what can't be read");
 	return ktap_end();
 }

@@ -63,6 +63,21 @@ static void test_overlaps(void)
 	ktap_ok(!ranges_sum(&r), "none of none");
 }
 
+static void test_lost(void)
+{
+	struct ranges r = { 0 };
+
+	ranges_add(&r, 10, 5);
+	ranges_add(&r, 20, 5);
+	ranges_add(&r, 30, 5);
+	ranges_settle(&r);
+	ktap_ok(ranges_overlap(&r, 0, 100) == 15 && ranges_overlap(&r, 12, 20) == 10 &&
+		ranges_overlap(&r, 15, 5) == 0 && ranges_overlap(&r, 14, 7) == 2 &&
+		ranges_overlap(&r, 22, 1) == 1 && !ranges_overlap(&r, 35, 9),
+		"how much of a range lies in others");
+	ranges_free(&r);
+}
+
 /* Whatever it is: nothing twice, nothing else, and what is missing is what is left. */
 static void test_any(void)
 {
@@ -98,6 +113,7 @@ int main(void)
 	ktap_begin();
 	test_rows();
 	test_overlaps();
+	test_lost();
 	test_any();
 	return ktap_end();
 }

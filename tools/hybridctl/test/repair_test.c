@@ -18,6 +18,7 @@
 #include "../msg.h"
 #include "../offline.h"
 #include "../repair.h"
+#include "../store_io.h"
 #include "ktap.h"
 #include "mended.h"
 
@@ -188,20 +189,136 @@ static void space_without_mirror(void)
 
 /* --- what else may be there --- */
 
-static void overwritten(void)
+static void overwritten(u64 label, const char *whose)
 {
 	struct image_set set;
 	bool ok;
 
 	pool_make(&set);
 	forced = false;
-	image_spoil(&set, 0, META_BYTES, 8);
+	image_spoil(&set, 0, label, 8);
 	silence();
 	ok = pool_repair(&set) == EXIT_FAILED;
 	forced = true;
 	ok &= pool_repair(&set) == EXIT_OK;
 	speak();
-	ktap_ok(ok, "repair: a head that something else has overwritten, only with --force");
+	ktap_ok(ok, "repair: %s head that something else has overwritten, only with --force", whose);
+	image_close(&set);
+}
+
+static void of_tomorrow(struct ek_label *label)
+{
+	label->incompat = cpu_to_le64(1ull << 63);
+}
+
+static bool same(const struct image_set *set, unsigned int file, u64 at, const void *old, size_t len)
+{
+	char *now = malloc(len);
+	bool is = pread(set->fd[file], now, len, at) == (ssize_t)len && !memcmp(now, old, len);
+
+	free(now);
+	return is;
+}
+
+static void keep(const struct image_set *set, unsigned int file, u64 at, void *old, size_t len)
+{
+	if (pread(set->fd[file], old, len, at) != (ssize_t)len)
+		abort();
+}
+
+/* A copy that is damaged is no reason to write over a label that is not understood. */
+static void later_version(void)
+{
+	char old[EK_BLOCK_SIZE];
+	struct image_set set;
+
+	pool_make(&set);
+	image_relabel(&set, 0, META_BYTES, of_tomorrow);
+	keep(&set, 0, META_BYTES, old, sizeof(old));
+	silence();
+	pool_repair(&set);
+	speak();
+	ktap_ok(same(&set, 0, META_BYTES, old, sizeof(old)), "repair: a label of a later version is left");
+	image_close(&set);
+}
+
+/* Two devices, one of which was copied from the other: which is the pool's? */
+static void alike(void)
+{
+	struct image_set set, both;
+	char old[EK_BLOCK_SIZE];
+	int status;
+
+	pool_make(&set);
+	both = set;
+	snprintf(both.path[1], sizeof(both.path[1]), "%.200s.copy", set.path[0]);
+	image_copy(&set, 0, both.path[1]);
+	image_spoil(&set, 0, META_BYTES - EK_BLOCK_SIZE + 100, 8);
+	keep(&set, 0, META_BYTES - EK_BLOCK_SIZE, old, sizeof(old));
+	silence();
+	status = pool_repair(&both);
+	speak();
+	ktap_ok(status == EXIT_FAILED && same(&set, 0, META_BYTES - EK_BLOCK_SIZE, old, sizeof(old)),
+		"repair: neither of two that are alike is written to");
+	unlink(both.path[1]);
+	image_close(&set);
+}
+
+/* What the kernel asked for is done when all is sound, and not before. */
+static void needs_check(void)
+{
+	static const struct image_change same_place[] = { MAP(20, 0, 40), MAP(21, 0, 40) };
+	struct image_set set;
+	int status;
+
+	pool_make(&set);
+	image_flags(&set, EK_SUPER_NEEDS_CHECK, 0);
+	silence();
+	status = pool_repair(&set);
+	speak();
+	ktap_ok(!status && !(image_super_flags(&set) & EK_SUPER_NEEDS_CHECK),
+		"repair: what is sound needs no check any more");
+	image_flags(&set, EK_SUPER_NEEDS_CHECK, 0);
+	image_journal(&set, same_place, 2);
+	silence();
+	status = pool_repair(&set);
+	speak();
+	ktap_ok(status == EXIT_FAILED && image_super_flags(&set) & EK_SUPER_NEEDS_CHECK,
+		"repair: what is not sound needs a check still");
+	image_close(&set);
+}
+
+static int degraded_repair(struct image_set *set, int nr)
+{
+	struct repair_how degraded = { .degraded = true };
+	char *paths[2] = { set->path[0], set->path[1] };
+	struct pools pools;
+	int err;
+
+	if (offline_pools(&pools, paths, nr))
+		return EXIT_USAGE;
+	err = repair_pool(&pools.pool[0], &degraded);
+	pools_free(&pools);
+	return err;
+}
+
+/* An area that can't tell whether it is newer is done without, not written over. */
+static void untold(void)
+{
+	const size_t len = 1 << 20;
+	char *old = malloc(len);
+	struct image_set set;
+	int status;
+
+	pool_make(&set);
+	image_spoil(&set, 0, SUPER(0), len);
+	keep(&set, 0, SUPER(0), old, len);
+	silence();
+	status = degraded_repair(&set, 2);
+	speak();
+	ktap_ok(!status && same(&set, 0, SUPER(0), old, len),
+		"repair: --degraded leaves an area without superblocks as it is: %d", status);
+	free(old);
 	image_close(&set);
 }
 
@@ -239,12 +356,20 @@ static void leftovers(void)
 	sb.member[0].state = cpu_to_le32(EK_MEMBER_ACTIVE);
 	area.info.area_uuid[3] ^= 1;
 	ktap_ok(leftover_is(&sb, &area), "leftover: of a place that another has by now");
+	area.differ = true;
+	ktap_ok(!leftover_is(&sb, &area), "leftover: not if its copy says otherwise");
+	area.differ = false;
 	area.info.pool_uuid[3] ^= 1;
 	ktap_ok(!leftover_is(&sb, &area), "leftover: not of another pool");
 	area.head_err = -EINVAL;
 	ktap_ok(leftover_wipe(&dev, &area) == -EINVAL &&
 		pread(set.fd[0], &byte, 1, META_BYTES) == 1 && byte, "leftover: what is overwritten is left");
 	area.head_err = 0;
+	area.copy_err = -EINVAL;
+	ktap_ok(!leftover_wipe(&dev, &area) &&
+		pread(set.fd[0], &byte, 1, (u64)IMAGE_SECTORS * SECTOR - EK_BLOCK_SIZE) == 1 && byte,
+		"leftover: nor is an end wiped that is overwritten");
+	area.copy_err = 0;
 	ktap_ok(!leftover_wipe(&dev, &area) &&
 		pread(set.fd[0], &byte, 1, META_BYTES) == 1 && !byte, "leftover: wiped");
 	bdev_close(&dev);
@@ -252,6 +377,24 @@ static void leftovers(void)
 }
 
 /* --- what is not there --- */
+
+static unsigned int pool_stale(struct image_set *set)
+{
+	char *paths[2] = { set->path[0], set->path[1] };
+	unsigned int stale = 0;
+	struct ek_store *store;
+	struct store_io io;
+	struct pools pools;
+
+	if (offline_pools(&pools, paths, 2))
+		return 0;
+	if (!store_open(&io, &pools.pool[0], &store)) {
+		stale = ek_store_stale(store);
+		store_close(&io, store);
+	}
+	pools_free(&pools);
+	return stale;
+}
 
 static void missing(void)
 {
@@ -275,6 +418,7 @@ static void missing(void)
 	speak();
 	ktap_ok(ok && first == EXIT_FAILED && then == EXIT_OK,
 		"repair: without a metadata area only if told to: %d, %d", first, then);
+	ktap_ok(pool_stale(&set) == 2, "repair: the one that it did without is stale from then on");
 	image_close(&set);
 
 	/* Another area's label, the member's own device being gone. */
@@ -388,14 +532,19 @@ int main(int argc, char **argv)
 	if (!mkdtemp(pool_dir))
 		return 1;
 	ktap_begin();
-	each();
+	overwritten(META_BYTES, "a member's");
+	overwritten(LABEL, "a metadata area's");
+	later_version();
+	alike();
+	needs_check();
+	untold();
+	leftovers();
+	missing();
 	spaces();
 	older(0);
 	older(1);
 	space_without_mirror();
-	overwritten();
-	leftovers();
-	missing();
+	each();
 	cuts();
 	any(argc > 2 ? atoi(argv[2]) : 80);
 	rmdir(pool_dir);

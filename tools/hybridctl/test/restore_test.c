@@ -21,15 +21,17 @@
 #include "ktap.h"
 #include "mended.h"
 
-static unsigned int dump_generation = 9, dump_metas = 2, dump_vacant;
+static unsigned int dump_generation = 9, dump_metas = 2, dump_vacant, dump_used, dump_flags;
 
 static void write_dump(FILE *f, bool end)
 {
 	unsigned int i;
 
 	fprintf(f, "pool 11111111-1111-1111-1111-111111111111 name testpool extent_sectors %u members 2"
-		" metadata %u\nlabel x\nsuperblock generation %u flags 0 stale %x extents 1000 pages 9 journal 9",
-		IMAGE_EXTENT, dump_metas, dump_generation, dump_vacant);
+		" metadata %u\nlabel x\nsuperblock generation %u flags %x stale %x extents 1000 pages 9 journal 9",
+		IMAGE_EXTENT, dump_metas, dump_generation, dump_flags, dump_vacant);
+	if (dump_used)
+		fprintf(f, " used %u", dump_used);
 	if (dump_vacant)
 		fprintf(f, " vacant %x", dump_vacant);
 	fputs("\npolicy wardrop 2 alpha 10\n", f);
@@ -62,6 +64,25 @@ static int restore(struct image_set *set, FILE *f)
 	return err;
 }
 
+/* Of the pool as it is; 0: it can't be opened. */
+static u64 generation(struct image_set *set)
+{
+	char *paths[2] = { set->path[0], set->path[1] };
+	struct ek_store *store;
+	struct pools pools;
+	struct store_io io;
+	u64 found = 0;
+
+	if (offline_pools(&pools, paths, 2))
+		return 0;
+	if (!store_open(&io, &pools.pool[0], &store)) {
+		found = ek_store_generation(store);
+		store_close(&io, store);
+	}
+	pools_free(&pools);
+	return found;
+}
+
 /* Page tables that can't be read: the superblocks still tell that there was more after the dump. */
 static void older_is_refused(void)
 {
@@ -88,6 +109,109 @@ static void older_is_refused(void)
 	image_close(&set);
 }
 
+/* The dump as it is set up, with force or without. */
+static int restore_it(struct image_set *set)
+{
+	FILE *f = tmpfile();
+	int err;
+
+	write_dump(f, true);
+	silence();
+	err = restore(set, f);
+	speak();
+	return err;
+}
+
+/* A page of the map that is damaged keeps nobody from seeing how new the rest is. */
+static void newer_is_refused(void)
+{
+	struct image_set set;
+	bool ok;
+	u64 at;
+
+	pool_make(&set);
+	at = image_page_offset(&set);
+	image_spoil(&set, 0, at + 64, 8);
+	image_spoil(&set, 1, at + 64, 8);
+	dump_generation = generation(&set) - 1;
+	ktap_ok(restore_it(&set) == EXIT_FAILED, "restore: not over a later generation that can be opened");
+	dump_generation++;
+	ok = restore_it(&set) == EXIT_FAILED;
+	dump_used = 99;
+	ok &= restore_it(&set) == EXIT_OK;
+	dump_used = 0;
+	dump_generation = 9;
+	ktap_ok(ok, "restore: nor over a longer journal of the same generation");
+	image_close(&set);
+}
+
+/* A superblock alone: what came after it is known only if it was closed. */
+static void unclosed_is_refused(void)
+{
+	struct image_set set;
+	unsigned int i, k;
+	bool ok = true;
+
+	for (i = 0; i < 2; i++) {
+		pool_make(&set);
+		image_flags(&set, i ? EK_SUPER_CLEAN : 0, i ? 0 : EK_SUPER_CLEAN);
+		dump_generation = generation(&set);
+		for (k = 0; k < 2; k++)
+			image_spoil(&set, k, TABLE, 8192);
+		ok &= restore_it(&set) == (i ? EXIT_OK : EXIT_FAILED);
+		image_close(&set);
+	}
+	dump_generation = 9;
+	ktap_ok(ok, "restore: not over a superblock of the same generation that was not closed");
+}
+
+/* What fails to be read now may be read again tomorrow, and be newer. */
+static void unread_is_refused(void)
+{
+	struct image_set set;
+	unsigned int i;
+	bool ok;
+
+	pool_make(&set);
+	for (i = 0; i < 2; i++)
+		image_spoil(&set, i, TABLE, 8192);
+	read_fails(set.path[1], SUPER(0), TABLE);
+	ok = restore_it(&set) == EXIT_FAILED;
+	read_fails(NULL, 0, 0);
+	ok &= restore_it(&set) == EXIT_OK;
+	ktap_ok(ok, "restore: not over a superblock that can't be read");
+	image_close(&set);
+}
+
+/* Nothing is written to what somebody else may have by now, whatever force. */
+static void anothers_is_refused(void)
+{
+	struct image_set set;
+
+	pool_make(&set);
+	image_spoil(&set, 1, LABEL, 8);
+	forced = true;
+	ktap_ok(restore_it(&set) == EXIT_FAILED, "restore: not where another may have overwritten the label");
+	forced = false;
+	image_close(&set);
+}
+
+/* The dump says more than where extents are. */
+static void states(void)
+{
+	struct image_set set;
+
+	pool_make(&set);
+	forced = true;
+	dump_flags = EK_SUPER_NEEDS_CHECK;
+	ktap_ok(!restore_it(&set) && image_member_state(&set, 1) == EK_MEMBER_DRAINING &&
+		image_member_state(&set, 0) == EK_MEMBER_ACTIVE, "restore: the states of members");
+	ktap_ok(image_super_flags(&set) & EK_SUPER_NEEDS_CHECK, "restore: that a check is needed");
+	dump_flags = 0;
+	forced = false;
+	image_close(&set);
+}
+
 /* An area that can't say how new it is may be the newer one. */
 static void blind_is_refused(void)
 {
@@ -110,37 +234,20 @@ static void blind_is_refused(void)
 	image_close(&set);
 }
 
-/* Of the pool as it is; 0: it can't be opened. */
-static u64 generation(struct image_set *set)
-{
-	char *paths[2] = { set->path[0], set->path[1] };
-	struct ek_store *store;
-	struct pools pools;
-	struct store_io io;
-	u64 found = 0;
-
-	if (offline_pools(&pools, paths, 2))
-		return 0;
-	if (!store_open(&io, &pools.pool[0], &store)) {
-		found = ek_store_generation(store);
-		store_close(&io, store);
-	}
-	pools_free(&pools);
-	return found;
-}
-
 /* Whatever was there, or is in the dump: what is restored is later. */
 static void later_than_all(void)
 {
 	static const unsigned int dumps[] = { 1, 9, 500 };
 	struct image_set set;
 	u64 before, after;
-	unsigned int i;
+	unsigned int i, k;
 	bool ok = true;
 	FILE *f;
 
 	for (i = 0; i < 3; i++) {
 		pool_make(&set);
+		for (k = 0; k < 5; k++)
+			image_flags(&set, EK_SUPER_CLEAN, 0);
 		before = generation(&set);
 		dump_generation = dumps[i];
 		forced = true;
@@ -263,6 +370,7 @@ static void wide_numbers(void)
 	static const struct {
 		const char *from, *to;
 	} change[] = {
+		{ "pool 1", "pool 2" }, { "uuid 20", "uuid 30" }, { " state 3", " state 4" },
 		{ " members 2", " members 4294967298" }, { " metadata 2", " metadata 4294967298" },
 		{ " flags 0", " flags 100000000" }, { "member 0 ", "member 4294967296 " },
 		{ " state 3", " state 4294967299" }, { " member 0 ", " member 4294967296 " },
@@ -350,6 +458,11 @@ static void restores(void)
 	image_close(&set);
 	forced = false;
 	older_is_refused();
+	newer_is_refused();
+	unclosed_is_refused();
+	unread_is_refused();
+	anothers_is_refused();
+	states();
 	blind_is_refused();
 	later_than_all();
 	vacant_places();

@@ -15,15 +15,18 @@
 static struct {
 	uint8_t data[BYTES];
 	bool taken;		/* exclusively, by somebody else */
+	const char *taken_by_name;	/* the same, of that path only */
 	dev_t rdev;		/* another number: the path is another device's */
 	unsigned int open;
+	bool dirty;		/* written to since the last flush */
 } disk;
 
 int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 {
 	memset(dev, 0, sizeof(*dev));
 	dev->fd = -1;
-	if (disk.taken && flags & BDEV_EXCL)
+	if (flags & BDEV_EXCL &&
+	    (disk.taken || (disk.taken_by_name && !strcmp(disk.taken_by_name, path))))
 		return -EBUSY;
 	dev->fd = 0;
 	dev->path = xstrdup(path);
@@ -58,11 +61,13 @@ int bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len)
 int bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len)
 {
 	memcpy(disk.data + offset, buf, len);
+	disk.dirty = true;
 	return 0;
 }
 
 int bdev_flush(const struct bdev *dev)
 {
+	disk.dirty = false;
 	return 0;
 }
 
@@ -147,6 +152,55 @@ static void taken_before(void)
 	wipe_free(w);
 }
 
+static void is_durable(void)
+{
+	struct wipe *w = wipe_new();
+
+	fill();
+	ktap_ok(!wipe_range(w, "disk", 0, 4096, 8192) && !disk.dirty, "wipe: it is durable");
+	ktap_ok(!wipe_undo(w) && !disk.dirty, "wipe: so is what is put back");
+	wipe_free(w);
+}
+
+/* What was zero is wiped too: somebody may write there before all is undone. */
+static void zeroes_come_back(void)
+{
+	struct wipe *w = wipe_new();
+
+	fill();
+	memset(disk.data, 0, BYTES);
+	wipe_range(w, "disk", 0, 0, 4096);
+	memset(disk.data, 'k', 4096);
+	ktap_ok(!wipe_undo(w) && all_is(0, 0, BYTES), "wipe: zeroes are put back, too");
+	wipe_free(w);
+}
+
+static void twice(void)
+{
+	struct wipe *w = wipe_new();
+
+	fill();
+	wipe_range(w, "disk", 0, 0, 8192);
+	memset(disk.data, 'k', 8192);
+	wipe_range(w, "disk", 0, 4096, 8192);
+	ktap_ok(!wipe_undo(w) && all_is('o', 0, BYTES),
+		"wipe: of what was wiped twice, what there was first is put back");
+	wipe_free(w);
+}
+
+static void one_of_two(void)
+{
+	struct wipe *w = wipe_new();
+
+	fill();
+	wipe_range(w, "disk", 0, 0, 4096);
+	wipe_range(w, "other", 0, 8192, 4096);
+	disk.taken_by_name = "other";
+	ktap_ok(wipe_undo(w) == -EBUSY && all_is('o', 0, 4096) && all_is(0, 8192, 12288),
+		"wipe: one that was taken keeps no other from being put back");
+	wipe_free(w);
+}
+
 int main(void)
 {
 	ktap_begin();
@@ -155,5 +209,9 @@ int main(void)
 	another_device();
 	taken_before();
 	another_before();
+	is_durable();
+	zeroes_come_back();
+	twice();
+	one_of_two();
 	return ktap_end();
 }
