@@ -128,7 +128,7 @@ static const struct command commands[] = {
 	  "  --map            also every mapped extent\n" },
 	{ "restore", cmd_restore, false, "FILE DEV... [--force]",
 	  "write the metadata of an inactive volume anew, from a dump --map",
-	  "  --force          though it is sound, or newer than the dump\n" },
+	  "  --force          though it is sound, or may be newer than the dump\n" },
 	{ "size", cmd_size, false, "SIZE... [--extent SIZE]",
 	  "how much metadata members of these sizes take",
 	  "  --extent SIZE    extent size (128K)\n" },

@@ -197,17 +197,17 @@ static int read_dump(struct plan *plan, FILE *dump)
 	return err;
 }
 
-/* Has that area a superblock, whatever it says otherwise? */
+/* Has that area a superblock, whatever it says otherwise?  One that is not known is one, too. */
 static bool has_super(const struct pool *pool, unsigned int i)
 {
 	struct ek_super *sb = bdev_buffer(sizeof(*sb));
 	struct pool one = { .nr_meta = pool->nr_meta };
 	struct store_io io;
-	bool has = true;
+	bool has = true, untold = true;
 
 	one.meta[i] = pool->meta[i];
 	if (!store_io_open(&io, &one)) {
-		has = !ek_store_peek(&store_io_ops, &io, io.bytes, io.areas, sb, NULL);
+		has = !ek_store_peek(&store_io_ops, &io, io.bytes, io.areas, sb, &untold) || untold;
 		store_io_close(&io);
 	}
 	free(sb);
@@ -283,14 +283,14 @@ static int is_newer(const struct plan *plan, uint64_t generation, const char *wh
 static int judge_damaged(const struct plan *plan, struct store_io *io)
 {
 	struct ek_super *sb = bdev_buffer(sizeof(*sb));
-	bool unread = false;
-	int err = ek_store_peek(&store_io_ops, io, io->bytes, io->areas, sb, &unread);
+	bool untold = false;
+	int err = ek_store_peek(&store_io_ops, io, io->bytes, io->areas, sb, &untold);
 	uint64_t generation = err ? 0 : le64_to_cpu(sb->generation);
 	bool clean = !err && le32_to_cpu(sb->flags) & EK_SUPER_CLEAN;
 
 	free(sb);
-	if (unread)
-		return fail("%s: a superblock can't be read, and may be newer than the dump; see check and repair, or use --force",
+	if (untold)
+		return fail("%s: a superblock can't be read, or is of an unknown version, and may be newer than the dump; see check and repair, or use --force",
 			    plan->pool->name);
 	if (generation > plan->generation)
 		return is_newer(plan, generation, "");

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/crc32c.h>
 #include <evenkeel/entry.h>
 #include <evenkeel/label.h>
 
@@ -62,6 +63,22 @@ static int restore(struct image_set *set, FILE *f)
 	return err;
 }
 
+static int restore_of(struct image_set *set, unsigned int metas, unsigned int vacant)
+{
+	FILE *f = tmpfile();
+	int err;
+
+	dump_metas = metas;
+	dump_vacant = vacant;
+	write_dump(f, true);
+	dump_metas = 2;
+	dump_vacant = 0;
+	silence();
+	err = restore(set, f);
+	speak();
+	return err;
+}
+
 /* Page tables that can't be read: the superblocks still tell that there was more after the dump. */
 static void older_is_refused(void)
 {
@@ -107,6 +124,82 @@ static void blind_is_refused(void)
 	speak();
 	forced = false;
 	ktap_ok(ok, "repair: --force writes it anew");
+	image_close(&set);
+}
+
+/* All of a file's bytes in one number. */
+static u32 sum_of(const struct image_set *set, unsigned int i)
+{
+	const size_t len = (size_t)IMAGE_SECTORS * SECTOR;
+	char *all = malloc(len);
+	u32 sum;
+
+	if (!all || pread(set->fd[i], all, len, 0) != (ssize_t)len)
+		abort();
+	sum = crc32c(~0, all, len);
+	free(all);
+	return sum;
+}
+
+/* As a later format would have it: sound, of another version or with another feature. */
+static void make_unknown(struct image_set *set, unsigned int area, bool version)
+{
+	struct ek_super sb;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		if (pread(set->fd[area], &sb, sizeof(sb), SUPER(i)) != sizeof(sb))
+			abort();
+		if (version)
+			sb.version = cpu_to_le32(EK_FORMAT_VERSION + 1);
+		else
+			sb.incompat |= cpu_to_le64(1ull << 40);
+		sb.csum = cpu_to_le32(ek_checksum(&sb, sizeof(sb), &sb.csum));
+		if (pwrite(set->fd[area], &sb, sizeof(sb), SUPER(i)) != sizeof(sb))
+			abort();
+	}
+}
+
+/* Nobody here knows how new it is, nor what else it has. */
+static void unknown_is_refused(unsigned int areas, bool version)
+{
+	struct image_set set;
+	unsigned int i;
+	u32 sum[2];
+	bool ok;
+
+	pool_make(&set);
+	for (i = 0; i < 2; i++) {
+		if (areas >> i & 1)
+			make_unknown(&set, i, version);
+		sum[i] = sum_of(&set, i);
+	}
+	forced = false;
+	ok = restore_of(&set, 2, 0) == EXIT_FAILED;
+	ktap_ok(ok && sum_of(&set, 0) == sum[0] && sum_of(&set, 1) == sum[1],
+		"restore: not over an unknown %s (areas %x)", version ? "version" : "feature", areas);
+	forced = true;
+	ktap_ok(!restore_of(&set, 2, 0), "restore: but with --force");
+	forced = false;
+	image_close(&set);
+}
+
+/* Where the dump has no place for an area, one of an unknown version is one all the same. */
+static void unknown_beside(void)
+{
+	struct image_set set;
+	u32 sum[2];
+	bool ok;
+
+	pool_make(&set);
+	make_unknown(&set, 1, true);
+	sum[0] = sum_of(&set, 0);
+	sum[1] = sum_of(&set, 1);
+	forced = true;
+	ok = restore_of(&set, 1, 0) == EXIT_FAILED;
+	forced = false;
+	ktap_ok(ok && sum_of(&set, 0) == sum[0] && sum_of(&set, 1) == sum[1],
+		"restore: refused beside an area of an unknown version");
 	image_close(&set);
 }
 
@@ -162,22 +255,6 @@ static void later_than_all(void)
 	}
 	dump_generation = 9;
 	ktap_ok(ok, "restore: of a later generation than what was there and than the dump");
-}
-
-static int restore_of(struct image_set *set, unsigned int metas, unsigned int vacant)
-{
-	FILE *f = tmpfile();
-	int err;
-
-	dump_metas = metas;
-	dump_vacant = vacant;
-	write_dump(f, true);
-	dump_metas = 2;
-	dump_vacant = 0;
-	silence();
-	err = restore(set, f);
-	speak();
-	return err;
 }
 
 /* All of the dump, when all devices are there, and from area @i alone. */
@@ -351,6 +428,11 @@ static void restores(void)
 	forced = false;
 	older_is_refused();
 	blind_is_refused();
+	unknown_is_refused(3, false);
+	unknown_is_refused(3, true);
+	unknown_is_refused(1, false);
+	unknown_is_refused(2, true);
+	unknown_beside();
 	later_than_all();
 	vacant_places();
 }
