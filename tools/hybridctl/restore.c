@@ -589,6 +589,8 @@ int restore_pool(struct pool *pool, FILE *dump, bool force)
 	unsigned int i;
 	int err;
 
+	if (pool->conflict)
+		return fail("%s: %s", pool->name, pool->conflict);
 	err = read_dump(&plan, dump);
 	if (!err)
 		err = judge(&plan);

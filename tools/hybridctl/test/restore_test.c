@@ -141,6 +141,20 @@ static u32 sum_of(const struct image_set *set, unsigned int i)
 	return sum;
 }
 
+/* The first one of @set, in a file beside it. */
+static void copy_file(struct image_set *copy, const struct image_set *set)
+{
+	const size_t len = (size_t)IMAGE_SECTORS * SECTOR;
+	char *all = malloc(len);
+
+	snprintf(copy->path[0], sizeof(copy->path[0]), "%s/copy", pool_dir);
+	copy->fd[0] = open(copy->path[0], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (!all || pread(set->fd[0], all, len, 0) != (ssize_t)len ||
+	    pwrite(copy->fd[0], all, len, 0) != (ssize_t)len)
+		abort();
+	free(all);
+}
+
 /* As a later format would have it: sound, of another version or with another feature. */
 static void make_unknown(struct image_set *set, unsigned int area, bool version)
 {
@@ -200,6 +214,36 @@ static void unknown_beside(void)
 	forced = false;
 	ktap_ok(ok && sum_of(&set, 0) == sum[0] && sum_of(&set, 1) == sum[1],
 		"restore: refused beside an area of an unknown version");
+	image_close(&set);
+}
+
+/* Of two with the same label nobody knows which one is meant. */
+static void copy_is_refused(void)
+{
+	struct image_set set, copy;
+	char *paths[3] = { set.path[0], set.path[1], copy.path[0] };
+	struct pools pools;
+	FILE *f = tmpfile();
+	u32 sum[2];
+	int err;
+
+	pool_make(&set);
+	copy_file(&copy, &set);
+	sum[0] = sum_of(&set, 0);
+	sum[1] = sum_of(&set, 1);
+	write_dump(f, true);
+	silence();
+	err = offline_pools(&pools, paths, 3);
+	if (!err) {
+		err = restore_pool(&pools.pool[0], f, true);
+		pools_free(&pools);
+	}
+	speak();
+	fclose(f);
+	ktap_ok(err == EXIT_FAILED && sum_of(&set, 0) == sum[0] && sum_of(&set, 1) == sum[1] &&
+		sum_of(&copy, 0) == sum[0], "restore: refused beside a copy, even with --force");
+	close(copy.fd[0]);
+	unlink(copy.path[0]);
 	image_close(&set);
 }
 
@@ -433,6 +477,7 @@ static void restores(void)
 	unknown_is_refused(1, false);
 	unknown_is_refused(2, true);
 	unknown_beside();
+	copy_is_refused();
 	later_than_all();
 	vacant_places();
 }
