@@ -8,6 +8,8 @@
  *	the superblock that names them is kept back	no pool: an empty one must never be
  *							found, somebody would write to it
  *	all is flushed, the superblock is written	what the dump said
+ *
+ * An area that fails on the way gets no superblock, and is stale in the other one's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -424,16 +426,17 @@ static int write_super(struct kept *k, unsigned int area)
 	return err;
 }
 
-static int write_supers(struct kept *k, unsigned int nr_meta)
+/* What is kept for an area that was dropped since is that of an empty pool. */
+static int write_supers(struct kept *k, unsigned int areas)
 {
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; !err && i < nr_meta; i++)
-		if (!(k->vacant >> i & 1))
+	for (i = 0; !err && i < EK_MAX_META; i++)
+		if (areas >> i & 1)
 			err = k->there[i] ? store_io_rw.flush(&k->io, i) : -EIO;
-	for (i = 0; !err && i < nr_meta; i++)
-		if (!(k->vacant >> i & 1))
+	for (i = 0; !err && i < EK_MAX_META; i++)
+		if (areas >> i & 1)
 			err = write_super(k, i);
 	return err;
 }
@@ -538,13 +541,41 @@ static uint64_t next_generation(const struct plan *plan, struct store_io *io)
 	return latest + ahead;
 }
 
-static int write_all(struct plan *plan)
+/* All but the superblocks, to @areas; those that failed are taken from it. */
+static int write_kept(const struct plan *plan, struct kept *k, unsigned int *areas)
 {
 	const char *reason = NULL;
-	struct pool pool = *plan->pool;
 	struct ek_store *store;
-	struct kept *k = xcalloc(1, sizeof(*k));
+	int err;
+
+	err = ek_store_format(&kept_io, k, &plan->p);
+	if (!err)
+		err = ek_store_open(&kept_io, k, k->io.bytes, *areas, &store, &reason);
+	if (err)
+		return err;
+	err = fill(plan, store);
+	*areas = ek_store_areas(store);
+	ek_store_close(store);
+	return err;
+}
+
+static int tell_dropped(const struct plan *plan, unsigned int dropped)
+{
 	unsigned int i;
+	int err = EXIT_OK;
+
+	for (i = 0; i < EK_MAX_META; i++)
+		if (dropped >> i & 1)
+			err = fail("%s: metadata area %u can't be written, and is stale: restored without it",
+				   plan->pool->meta[i].path, i);
+	return err;
+}
+
+static int write_all(struct plan *plan)
+{
+	struct pool pool = *plan->pool;
+	struct kept *k = xcalloc(1, sizeof(*k));
+	unsigned int i, areas, left;
 	int err;
 
 	/* Places that the dump does not have. */
@@ -568,19 +599,16 @@ static int write_all(struct plan *plan)
 			memset(plan->p.meta_uuid[i], 0xff, EK_UUID_SIZE);
 		else if (memcmp(k->io.uuid[i], plan->p.pool_uuid, EK_UUID_SIZE))
 			memcpy(plan->p.meta_uuid[i], k->io.uuid[i], EK_UUID_SIZE);
-	err = ek_store_format(&kept_io, k, &plan->p);
+	areas = k->io.areas & ~plan->vacant;
+	left = areas;
+	err = write_kept(plan, k, &left);
 	if (!err)
-		err = ek_store_open(&kept_io, k, k->io.bytes, k->io.areas & ~plan->vacant, &store,
-				    &reason);
-	if (!err) {
-		err = fill(plan, store);
-		ek_store_close(store);
-	}
-	if (!err)
-		err = write_supers(k, plan->p.nr_meta);
+		err = write_supers(k, left);
 	store_io_close(&k->io);
 	free(k);
-	return err ? fail("%s: can't be written: %s", plan->pool->name, strerror(-err)) : EXIT_OK;
+	if (err)
+		return fail("%s: can't be written: %s", plan->pool->name, strerror(-err));
+	return tell_dropped(plan, areas & ~left);
 }
 
 int restore_pool(struct pool *pool, FILE *dump, bool force)

@@ -181,6 +181,14 @@ int __real_bdev_flush(const struct bdev *dev);
 int __wrap_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len);
 int __wrap_bdev_flush(const struct bdev *dev);
 
+const char *page_fails;
+
+static bool fails(const struct bdev *dev, const void *buf, size_t len)
+{
+	return page_fails && !strcmp(page_fails, dev->path) && len == sizeof(struct ek_page) &&
+	       le32_to_cpu(((const struct ek_page *)buf)->magic) == EK_PAGE_MAGIC;
+}
+
 static bool is_cut(void)
 {
 	events++;
@@ -191,6 +199,8 @@ int __wrap_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, 
 {
 	struct undone *u = &undone[nr_undone];
 
+	if (fails(dev, buf, len))
+		return -EIO;
 	/* The one that is cut may have reached the media, too. */
 	if (is_cut() && events > cut_event)
 		return -EIO;

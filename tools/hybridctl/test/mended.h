@@ -57,6 +57,9 @@ unsigned int cut_events(int (*command)(struct image_set *set), struct image_set 
 /* The power goes with the write or flush of that number; 0: never. */
 void cut_begin(unsigned int at);
 
+/* Pages can't be written to this one, all else can; NULL: they can. */
+extern const char *page_fails;
+
 enum kept { KEPT_ALL, KEPT_NONE, KEPT_SOME, NR_KEPT };
 
 /* The power is back: what was in the caches is what it is. */

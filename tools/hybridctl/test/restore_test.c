@@ -247,6 +247,29 @@ static void copy_is_refused(void)
 	image_close(&set);
 }
 
+/* An area that fails meanwhile is left out, and has no pool of its own. */
+static void failing_area(unsigned int i)
+{
+	struct image_set set;
+	struct found f;
+	bool clean, ok;
+	int err;
+
+	pool_make(&set);
+	forced = true;
+	page_fails = set.path[i];
+	err = restore_of(&set, 2, 0);
+	page_fails = NULL;
+	forced = false;
+	silence();
+	ok = !pool_opens(&set, i, 1);
+	ok &= pool_look(&set, 0, 2, &f, &clean) && clean && f.right == 6 && !f.wrong;
+	ok &= pool_look(&set, !i, 1, &f, &clean) && f.right == 6 && !f.wrong;
+	speak();
+	ktap_ok(err == EXIT_FAILED && ok, "restore: area %u fails meanwhile: told, and no pool", i);
+	image_close(&set);
+}
+
 /* Of the pool as it is; 0: it can't be opened. */
 static u64 generation(struct image_set *set)
 {
@@ -478,6 +501,8 @@ static void restores(void)
 	unknown_is_refused(2, true);
 	unknown_beside();
 	copy_is_refused();
+	failing_area(0);
+	failing_area(1);
 	later_than_all();
 	vacant_places();
 }
