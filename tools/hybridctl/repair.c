@@ -35,7 +35,7 @@ static int write_label(const struct pool_area *a)
 	int err;
 
 	ek_label_encode(&a->area.info, label);
-	err = bdev_open(&dev, a->path, BDEV_WRITE | BDEV_EXCL | BDEV_FILES);
+	err = pool_area_open(&dev, a, BDEV_WRITE | BDEV_EXCL);
 	if (!err)
 		err = bdev_write(&dev, start, label, sizeof(*label));
 	if (!err)
@@ -62,7 +62,7 @@ static int mend_label(struct pool_area *a)
 		return 0;
 	err = write_label(a);
 	if (err)
-		return fail("%s: label of %s: %s", a->path, text, strerror(-err));
+		return fail("%s: label of %s: %s", a->path, text, bdev_error(err));
 	note("%s: %s of %s written anew", a->path,
 	     a->area.head_err ? "label" : "the label's copy", text);
 	a->area.head_err = 0;

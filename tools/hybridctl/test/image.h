@@ -35,6 +35,12 @@ void image_made_with_one(struct image_set *set);
 /* The labels have another name. */
 void image_named(struct image_set *set, const char *new);
 void image_new_area(struct image_set *set, unsigned int i);
+/* All bytes of file @i in one number. */
+u32 image_sum(const struct image_set *set, unsigned int i);
+/* A copy of the first file, as the first of @copy. */
+void image_copy(struct image_set *copy, const struct image_set *set, const char *dir);
+/* The first file's path is that of a copy from now on. */
+void image_exchange(struct image_set *set, const char *dir);
 void image_close(struct image_set *set);
 
 #endif

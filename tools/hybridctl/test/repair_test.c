@@ -171,6 +171,34 @@ static void overwritten(void)
 	image_close(&set);
 }
 
+/* What was judged is written to, and nothing that has its path by now. */
+static void exchanged(u64 spoilt)
+{
+	struct repair_how how = { .force = true };
+	struct image_set set;
+	struct pools pools;
+	char *paths[2] = { set.path[0], set.path[1] };
+	u32 sum[2];
+	int err;
+
+	pool_make(&set);
+	image_spoil(&set, 0, spoilt, 8);
+	silence();
+	err = offline_pools(&pools, paths, 2);
+	if (!err) {
+		image_exchange(&set, pool_dir);
+		sum[0] = image_sum(&set, 0);
+		sum[1] = image_sum(&set, 1);
+		err = repair_pool(&pools.pool[0], &how);
+		pools_free(&pools);
+	}
+	speak();
+	ktap_ok(err && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1],
+		"repair: another file has the path meanwhile (%llx): refused, nothing is written",
+		(unsigned long long)spoilt);
+	image_close(&set);
+}
+
 /* --- labels that name nobody --- */
 
 static bool first_leftover(struct image_set *set, struct bdev *dev, struct area *area)
@@ -359,6 +387,9 @@ int main(int argc, char **argv)
 	older(0);
 	older(1);
 	overwritten();
+	exchanged(LABEL + 8);
+	exchanged(META_BYTES + 60);
+	exchanged(SUPER(1));
 	leftovers();
 	missing();
 	cuts();

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <linux/crc32c.h>
 #include <evenkeel/entry.h>
 #include <evenkeel/label.h>
 
@@ -127,34 +126,6 @@ static void blind_is_refused(void)
 	image_close(&set);
 }
 
-/* All of a file's bytes in one number. */
-static u32 sum_of(const struct image_set *set, unsigned int i)
-{
-	const size_t len = (size_t)IMAGE_SECTORS * SECTOR;
-	char *all = malloc(len);
-	u32 sum;
-
-	if (!all || pread(set->fd[i], all, len, 0) != (ssize_t)len)
-		abort();
-	sum = crc32c(~0, all, len);
-	free(all);
-	return sum;
-}
-
-/* The first one of @set, in a file beside it. */
-static void copy_file(struct image_set *copy, const struct image_set *set)
-{
-	const size_t len = (size_t)IMAGE_SECTORS * SECTOR;
-	char *all = malloc(len);
-
-	snprintf(copy->path[0], sizeof(copy->path[0]), "%s/copy", pool_dir);
-	copy->fd[0] = open(copy->path[0], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (!all || pread(set->fd[0], all, len, 0) != (ssize_t)len ||
-	    pwrite(copy->fd[0], all, len, 0) != (ssize_t)len)
-		abort();
-	free(all);
-}
-
 /* As a later format would have it: sound, of another version or with another feature. */
 static void make_unknown(struct image_set *set, unsigned int area, bool version)
 {
@@ -186,11 +157,11 @@ static void unknown_is_refused(unsigned int areas, bool version)
 	for (i = 0; i < 2; i++) {
 		if (areas >> i & 1)
 			make_unknown(&set, i, version);
-		sum[i] = sum_of(&set, i);
+		sum[i] = image_sum(&set, i);
 	}
 	forced = false;
 	ok = restore_of(&set, 2, 0) == EXIT_FAILED;
-	ktap_ok(ok && sum_of(&set, 0) == sum[0] && sum_of(&set, 1) == sum[1],
+	ktap_ok(ok && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1],
 		"restore: not over an unknown %s (areas %x)", version ? "version" : "feature", areas);
 	forced = true;
 	ktap_ok(!restore_of(&set, 2, 0), "restore: but with --force");
@@ -207,12 +178,12 @@ static void unknown_beside(void)
 
 	pool_make(&set);
 	make_unknown(&set, 1, true);
-	sum[0] = sum_of(&set, 0);
-	sum[1] = sum_of(&set, 1);
+	sum[0] = image_sum(&set, 0);
+	sum[1] = image_sum(&set, 1);
 	forced = true;
 	ok = restore_of(&set, 1, 0) == EXIT_FAILED;
 	forced = false;
-	ktap_ok(ok && sum_of(&set, 0) == sum[0] && sum_of(&set, 1) == sum[1],
+	ktap_ok(ok && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1],
 		"restore: refused beside an area of an unknown version");
 	image_close(&set);
 }
@@ -228,9 +199,9 @@ static void copy_is_refused(void)
 	int err;
 
 	pool_make(&set);
-	copy_file(&copy, &set);
-	sum[0] = sum_of(&set, 0);
-	sum[1] = sum_of(&set, 1);
+	image_copy(&copy, &set, pool_dir);
+	sum[0] = image_sum(&set, 0);
+	sum[1] = image_sum(&set, 1);
 	write_dump(f, true);
 	silence();
 	err = offline_pools(&pools, paths, 3);
@@ -240,8 +211,8 @@ static void copy_is_refused(void)
 	}
 	speak();
 	fclose(f);
-	ktap_ok(err == EXIT_FAILED && sum_of(&set, 0) == sum[0] && sum_of(&set, 1) == sum[1] &&
-		sum_of(&copy, 0) == sum[0], "restore: refused beside a copy, even with --force");
+	ktap_ok(err == EXIT_FAILED && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1] &&
+		image_sum(&copy, 0) == sum[0], "restore: refused beside a copy, even with --force");
 	close(copy.fd[0]);
 	unlink(copy.path[0]);
 	image_close(&set);
@@ -267,6 +238,58 @@ static void failing_area(unsigned int i)
 	ok &= pool_look(&set, !i, 1, &f, &clean) && f.right == 6 && !f.wrong;
 	speak();
 	ktap_ok(err == EXIT_FAILED && ok, "restore: area %u fails meanwhile: told, and no pool", i);
+	image_close(&set);
+}
+
+/* What happens after the devices were judged, when the dump is read. */
+struct meanwhile {
+	FILE *dump;
+	void (*happens)(struct image_set *set);
+	struct image_set *set;
+	u32 sum[2];		/* then */
+};
+
+static ssize_t meanwhile_read(void *cookie, char *buf, size_t len)
+{
+	struct meanwhile *m = cookie;
+	unsigned int i;
+
+	if (m->happens)
+		m->happens(m->set);
+	for (i = 0; m->happens && i < 2; i++)
+		m->sum[i] = image_sum(m->set, i);
+	m->happens = NULL;
+	return fread(buf, 1, len, m->dump);
+}
+
+static void exchange(struct image_set *set)
+{
+	image_exchange(set, pool_dir);
+}
+
+static void relabel(struct image_set *set)
+{
+	image_new_area(set, 0);
+}
+
+/* What was judged is written to, and nothing that has its path by now. */
+static void other_by_now(void (*happens)(struct image_set *set), const char *what)
+{
+	const cookie_io_functions_t io = { .read = meanwhile_read };
+	struct image_set set;
+	struct meanwhile m = { .dump = tmpfile(), .happens = happens, .set = &set };
+	int err;
+
+	pool_make(&set);
+	write_dump(m.dump, true);
+	forced = true;
+	silence();
+	err = restore(&set, fopencookie(&m, "r", io));
+	speak();
+	forced = false;
+	ktap_ok(err && image_sum(&set, 0) == m.sum[0] && image_sum(&set, 1) == m.sum[1],
+		"restore: %s meanwhile: refused, nothing is written", what);
+	fclose(m.dump);
 	image_close(&set);
 }
 
@@ -501,6 +524,8 @@ static void restores(void)
 	unknown_is_refused(2, true);
 	unknown_beside();
 	copy_is_refused();
+	other_by_now(exchange, "another file has the path");
+	other_by_now(relabel, "the label is another area's");
 	failing_area(0);
 	failing_area(1);
 	later_than_all();
