@@ -330,7 +330,7 @@ static int judge_present(const struct plan *plan, struct pool *pool)
 	int err;
 
 	if (store_io_open(&io, pool))
-		return EXIT_FAILED;
+		return EXIT_USAGE;
 	if (ek_store_open_named(&store_io_ops, &io, io.bytes, store_io_uuids(&io), io.areas, &store,
 				&(const char *){ NULL })) {
 		err = judge_damaged(plan, &io);
@@ -582,7 +582,7 @@ static int write_all(struct plan *plan)
 	pool.nr_meta = plan->p.nr_meta;
 	if (store_io_open_rw(&k->io, &pool)) {
 		free(k);
-		return EXIT_FAILED;
+		return EXIT_USAGE;
 	}
 	k->vacant = plan->vacant;
 	plan->p.generation = next_generation(plan, &k->io);

@@ -10,7 +10,8 @@
 #include "pool.h"
 
 /*
- * All of the dump is read and judged before anything is written.  EXIT_OK, EXIT_FAILED (printed).
+ * All of the dump is read and judged before anything is written.  EXIT_OK; EXIT_FAILED (printed);
+ * EXIT_USAGE: a device can't be opened (likewise).
  */
 int restore_pool(struct pool *pool, FILE *dump, bool force);
 

@@ -11,6 +11,7 @@
 #include <evenkeel/label.h>
 
 #include "../check.h"
+#include "../commands.h"
 #include "../msg.h"
 #include "../offline.h"
 #include "../repair.h"
@@ -103,6 +104,17 @@ bool pool_look(struct image_set *set, unsigned int first, unsigned int nr, struc
 	return ok;
 }
 
+int command_help(void)
+{
+	return EXIT_OK;
+}
+
+int bad_option(char **argv)
+{
+	(void)argv;
+	return EXIT_USAGE;
+}
+
 bool forced = true;
 
 int pool_repair(struct image_set *set)
@@ -180,6 +192,20 @@ int __real_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, 
 int __real_bdev_flush(const struct bdev *dev);
 int __wrap_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len);
 int __wrap_bdev_flush(const struct bdev *dev);
+
+bool read_only;
+
+int __real_bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags);
+int __wrap_bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags);
+
+int __wrap_bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags)
+{
+	if (!read_only || !(flags & BDEV_WRITE))
+		return __real_bdev_open_same(dev, path, rdev, flags);
+	memset(dev, 0, sizeof(*dev));
+	dev->fd = -1;
+	return -EROFS;
+}
 
 const char *page_fails;
 

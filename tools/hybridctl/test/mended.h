@@ -60,6 +60,9 @@ void cut_begin(unsigned int at);
 /* Pages can't be written to this one, all else can; NULL: they can. */
 extern const char *page_fails;
 
+/* No device can be opened to be written to. */
+extern bool read_only;
+
 enum kept { KEPT_ALL, KEPT_NONE, KEPT_SOME, NR_KEPT };
 
 /* The power is back: what was in the caches is what it is. */

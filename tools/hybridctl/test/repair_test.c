@@ -14,6 +14,7 @@
 #include <evenkeel/entry.h>
 #include <evenkeel/label.h>
 
+#include "../commands.h"
 #include "../leftover.h"
 #include "../msg.h"
 #include "../offline.h"
@@ -196,6 +197,41 @@ static void exchanged(u64 spoilt)
 	ktap_ok(err && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1],
 		"repair: another file has the path meanwhile (%llx): refused, nothing is written",
 		(unsigned long long)spoilt);
+	image_close(&set);
+}
+
+/* --- the command's status --- */
+
+static int command(struct image_set *set)
+{
+	char *argv[] = { "repair", set->path[0], set->path[1], NULL };
+	int status;
+
+	optind = 0;
+	silence();
+	status = cmd_repair(3, argv);
+	speak();
+	return status;
+}
+
+static void statuses(void)
+{
+	struct image_set set;
+	u64 page;
+
+	pool_make(&set);
+	page = image_page_offset(&set);
+	ktap_ok(command(&set) == EXIT_OK, "repair: status 0: sound");
+	read_only = true;
+	ktap_ok(command(&set) == EXIT_USAGE, "repair: status 2: can't be opened for writing");
+	image_spoil(&set, 0, LABEL + 8, 8);
+	ktap_ok(command(&set) == EXIT_USAGE, "repair: status 2: nor for its label");
+	image_spoil(&set, 0, META_BYTES + 60, 8);
+	ktap_ok(command(&set) == EXIT_USAGE, "repair: status 2: nor for two labels");
+	read_only = false;
+	image_spoil(&set, 0, page + 64, 8);
+	image_spoil(&set, 1, page + 64, 8);
+	ktap_ok(command(&set) == EXIT_FAILED, "repair: status 1: something is left");
 	image_close(&set);
 }
 
@@ -390,6 +426,7 @@ int main(int argc, char **argv)
 	exchanged(LABEL + 8);
 	exchanged(META_BYTES + 60);
 	exchanged(SUPER(1));
+	statuses();
 	leftovers();
 	missing();
 	cuts();

@@ -293,6 +293,22 @@ static void other_by_now(void (*happens)(struct image_set *set), const char *wha
 	image_close(&set);
 }
 
+/* It could not run, which is no verdict. */
+static void read_only_devices(void)
+{
+	struct image_set set;
+	int err;
+
+	pool_make(&set);
+	read_only = true;
+	forced = true;
+	err = restore_of(&set, 2, 0);
+	forced = false;
+	read_only = false;
+	ktap_ok(err == EXIT_USAGE, "restore: status 2: can't be opened for writing");
+	image_close(&set);
+}
+
 /* Of the pool as it is; 0: it can't be opened. */
 static u64 generation(struct image_set *set)
 {
@@ -526,6 +542,7 @@ static void restores(void)
 	copy_is_refused();
 	other_by_now(exchange, "another file has the path");
 	other_by_now(relabel, "the label is another area's");
+	read_only_devices();
 	failing_area(0);
 	failing_area(1);
 	later_than_all();
