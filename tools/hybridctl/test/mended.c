@@ -207,10 +207,12 @@ int __wrap_bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsign
 	return -EROFS;
 }
 
-const char *page_fails;
+const char *page_fails, *write_fails;
 
 static bool fails(const struct bdev *dev, const void *buf, size_t len)
 {
+	if (write_fails && !strcmp(write_fails, dev->path))
+		return true;
 	return page_fails && !strcmp(page_fails, dev->path) && len == sizeof(struct ek_page) &&
 	       le32_to_cpu(((const struct ek_page *)buf)->magic) == EK_PAGE_MAGIC;
 }

@@ -59,6 +59,8 @@ void cut_begin(unsigned int at);
 
 /* Pages can't be written to this one, all else can; NULL: they can. */
 extern const char *page_fails;
+/* Likewise, but nothing can be. */
+extern const char *write_fails;
 
 /* No device can be opened to be written to. */
 extern bool read_only;
