@@ -494,13 +494,13 @@ static struct ek_store *ek_store_make(struct ek_opening *o, unsigned int lead, u
  * @area_bytes: sizes of the areas
  * @areas: bit per area that is there
  * @super: set to it
- * @unread: set if a superblock can't be read, which may be a newer one; or NULL
+ * @untold: set if one can't be read, or is of an unknown version: it may be newer; or NULL
  *
  * Context: sleeps; reads only.
  * Return: 0; -ENODATA: there is none; -ENOMEM.
  */
 int ek_store_peek(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
-		  unsigned int areas, struct ek_super *super, bool *unread)
+		  unsigned int areas, struct ek_super *super, bool *untold)
 {
 	struct ek_opening *o = kzalloc(sizeof(*o), GFP_KERNEL);
 	unsigned int area;
@@ -510,8 +510,8 @@ int ek_store_peek(const struct ek_store_io *io, void *ctx, const u64 *area_bytes
 		return -ENOMEM;
 	o->io = io;
 	o->ctx = ctx;
-	if (unread)
-		*unread = false;
+	if (untold)
+		*untold = false;
 	for (area = 0; area < EK_MAX_META; area++) {
 		const struct ek_scan *scan = &o->scan[area];
 
@@ -522,8 +522,8 @@ int ek_store_peek(const struct ek_store_io *io, void *ctx, const u64 *area_bytes
 			memcpy(super, scan->sb, sizeof(*super));
 			r = 0;
 		}
-		if (unread)
-			*unread |= scan->unread;
+		if (untold)
+			*untold |= scan->unread || scan->err == -EPROTONOSUPPORT;
 		kfree(scan->sb);
 	}
 	kfree(o);

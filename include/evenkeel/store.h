@@ -121,7 +121,7 @@ int ek_store_open_named(const struct ek_store_io *io, void *ctx, const u64 *area
 			const u8 uuid[][EK_UUID_SIZE], unsigned int areas,
 			struct ek_store **store, const char **reason);
 int ek_store_peek(const struct ek_store_io *io, void *ctx, const u64 *area_bytes,
-		  unsigned int areas, struct ek_super *super, bool *unread);
+		  unsigned int areas, struct ek_super *super, bool *untold);
 void ek_store_close(struct ek_store *store);
 
 /* The superblock as read or last written; multi-byte fields little-endian. */

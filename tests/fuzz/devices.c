@@ -28,6 +28,17 @@ int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 	return 0;
 }
 
+/* There are no others. */
+int bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags)
+{
+	return bdev_open(dev, path, flags);
+}
+
+const char *bdev_error(int err)
+{
+	return strerror(-err);
+}
+
 void bdev_close(struct bdev *dev)
 {
 	free(dev->path);

@@ -187,13 +187,14 @@ static bool restore(struct media *m, unsigned int areas, const char *text, bool 
 {
 	uint64_t before = written(m);
 	FILE *in = fmemopen((void *)text, strlen(text), "r");
+	struct restore_how how = { .force = force };
 	struct pools pools;
 	int err = EXIT_FAILED;
 
 	devices_use(m, areas);
 	offline_pools(&pools, NULL, 0);
 	if (pools.nr)
-		err = restore_pool(&pools.pool[0], in, force);
+		err = restore_pool(&pools.pool[0], in, &how);
 	MUST(err == EXIT_OK || (err == EXIT_FAILED && written(m) == before));
 	pools_free(&pools);
 	fclose(in);

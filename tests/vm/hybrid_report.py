@@ -130,6 +130,7 @@ def main():
         lines = [json.loads(line) for line in f]
     test(len(lines) > 8, "lines", len(lines))
     test(lines == sorted(lines, key=lambda r: r["at"]), "in order")
+    test(all(member["uuid"] for line in lines for member in line["devices"]), "each line with the members' uuids")
     # The load ran within the recording.
     reads = lines[-1]["io"]["reads"] - lines[0]["io"]["reads"]
     total = done["read"]["total_ios"]

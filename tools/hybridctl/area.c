@@ -119,6 +119,31 @@ static void walk_back(const struct bdev *dev, struct area *area, int *nr, uint64
 	}
 }
 
+/* Whatever else a label says may have changed meanwhile. */
+static bool is_same(const struct ek_label_info *a, const struct ek_label_info *b)
+{
+	return a->role == b->role && a->index == b->index &&
+	       !memcmp(a->pool_uuid, b->pool_uuid, EK_UUID_SIZE) &&
+	       !memcmp(a->area_uuid, b->area_uuid, EK_UUID_SIZE);
+}
+
+int area_is_still(const struct bdev *dev, const struct area *area)
+{
+	struct ek_label *label = bdev_buffer(sizeof(*label));
+	uint64_t offset = area->info.area_start * SECTOR_SIZE;
+	struct ek_label_info now;
+	int err;
+
+	if (area->head_err)
+		offset += ek_label_copy_offset(area->info.area_sectors);
+	memset(&now, 0, sizeof(now));
+	err = read_label(dev, offset, &now, label);
+	free(label);
+	if (err == -EIO)
+		return err;
+	return !err && is_same(&now, &area->info) ? 0 : -EREMCHG;
+}
+
 int area_find(const struct bdev *dev, struct area *area, int *head_err)
 {
 	struct ek_label *label = bdev_buffer(sizeof(*label));

@@ -25,6 +25,12 @@ struct area {
  */
 int area_find(const struct bdev *dev, struct area *area, int *head_err);
 
+/*
+ * Is that area, found before, still where it was, as far as the label tells that was good then?
+ * 0; -EREMCHG; -EIO.
+ */
+int area_is_still(const struct bdev *dev, const struct area *area);
+
 /* "metadata area 0" or "member 1", into @buf of AREA_TEXT bytes. */
 #define AREA_TEXT	32
 char *area_text(char *buf, uint32_t role, uint32_t index);

@@ -58,8 +58,12 @@ int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 		dev->fd = -1;
 		return -EREMCHG;
 	}
-	if (!dev->file)
+	if (dev->file) {
+		dev->fs = st.st_dev;
+		dev->ino = st.st_ino;
+	} else {
 		dev->rdev = st.st_rdev;
+	}
 	if (flags & BDEV_LOOK && !dev->file && is_locked(dev)) {
 		close(dev->fd);
 		dev->fd = -1;

@@ -18,6 +18,8 @@ struct bdev {
 	int fd;
 	bool file;		/* a regular file: only with BDEV_FILES */
 	dev_t rdev;		/* device number; of a file: 0 */
+	dev_t fs;		/* of a file: which one; of a device: 0 */
+	ino_t ino;		/* likewise */
 	uint64_t sectors;
 };
 

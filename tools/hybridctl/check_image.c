@@ -103,6 +103,7 @@ static int replay_free(void *ctx, unsigned int m, u32 pe, u32 count)
 
 bool image_load(struct image *im, struct check *c, struct ek_store *store)
 {
+	uint64_t before = c->errors.nr;
 	unsigned int m;
 	int err;
 
@@ -121,7 +122,7 @@ bool image_load(struct image *im, struct check *c, struct ek_store *store)
 	if (err)
 		findings_add(&c->errors, "journal: %s",
 			     err == -EUCLEAN ? "damaged" : strerror(-err));
-	return !c->errors.nr;
+	return c->errors.nr == before;
 }
 
 static void check_entry(struct image *im, uint64_t le, u64 entry)

@@ -26,7 +26,7 @@ struct image {
 	unsigned long *seen[EK_MAX_MEMBERS];
 };
 
-/* False if something is missing of it (in @c's errors). */
+/* False if something is missing of it (then in @c's errors, beside what was there before). */
 bool image_load(struct image *im, struct check *c, struct ek_store *store);
 void image_check(struct image *im);
 void image_free(struct image *im);

@@ -296,21 +296,21 @@ static struct store_io io_of(const struct bdev *dev, const struct found *f)
 	};
 }
 
-/* Does its superblock call stale what the volume has in use?  What can't be read may. */
+/* Does its superblock call stale what the volume has in use?  What nobody can tell may. */
 static bool went_on(const struct live *l, const struct bdev *dev, const struct found *f)
 {
 	struct ek_super *sb = bdev_buffer(sizeof(*sb));
 	struct store_io io = io_of(dev, f);
-	bool unread = false, is;
+	bool untold = false, is;
 	unsigned int k;
 
-	is = !ek_store_peek(&store_io_ops, &io, io.bytes, 1, sb, &unread) &&
+	is = !ek_store_peek(&store_io_ops, &io, io.bytes, 1, sb, &untold) &&
 	     !memcmp(sb->pool_uuid, l->info.pool_uuid, EK_UUID_SIZE);
 	for (k = 0; is && k < l->st.nr_meta; k++)
 		if (l->st.meta[k] == 'A' && le32_to_cpu(sb->meta_stale) & 1u << k)
-			unread = true;
+			untold = true;
 	free(sb);
-	return unread;
+	return untold;
 }
 
 static int forget(const struct bdev *dev, const struct found *f)

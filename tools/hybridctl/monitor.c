@@ -121,7 +121,7 @@ static bool pause_for(double interval, bool keys)
 
 static int look(struct volume *v, const char *name, struct rates *rates, bool screen)
 {
-	if (volume_look_again(v, name))
+	if (volume_look_again(v, name, LOOK_LOST))
 		return EXIT_FAILED;
 	if (screen)
 		fputs("\033[H\033[J", stdout);

@@ -65,6 +65,8 @@ static void fill(struct pool_area *slot, const struct bdev *dev, const struct ar
 	slot->there = true;
 	slot->path = xstrdup(dev->path);
 	slot->rdev = dev->rdev;
+	slot->fs = dev->fs;
+	slot->ino = dev->ino;
 	slot->area = *a;
 }
 
@@ -582,6 +584,22 @@ unsigned int pools_find(const struct pools *pools, const char *name, struct pool
 		nr++;
 	}
 	return nr;
+}
+
+/* Between the look at it and this its path may have become another's. */
+int pool_area_open(struct bdev *dev, const struct pool_area *a, unsigned int flags)
+{
+	int err = bdev_open_same(dev, a->path, a->rdev, BDEV_FILES | flags);
+
+	if (err)
+		return err;
+	if (dev->fs != a->fs || dev->ino != a->ino)
+		err = -EREMCHG;
+	else if (flags & BDEV_WRITE)
+		err = area_is_still(dev, &a->area);
+	if (err)
+		bdev_close(dev);
+	return err;
 }
 
 static char *add_missing(char *list, uint32_t role, unsigned int index)

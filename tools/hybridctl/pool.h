@@ -11,6 +11,8 @@ struct pool_area {
 	bool there;
 	char *path;
 	dev_t rdev;		/* 0: an image file */
+	dev_t fs;		/* of an image file: which one */
+	ino_t ino;		/* likewise */
 	struct area area;
 };
 
@@ -58,6 +60,12 @@ void pools_free(struct pools *pools);
 
 /* By name or uuid: the number of pools that match, @pool the last of them. */
 unsigned int pools_find(const struct pools *pools, const char *name, struct pool **pool);
+
+/*
+ * As bdev_open(), image files too, but only if it is the device or file that was looked at, and, to
+ * write, if the area is still there: else -EREMCHG.
+ */
+int pool_area_open(struct bdev *dev, const struct pool_area *a, unsigned int flags);
 
 /* What is not there: "member 1, metadata area 0"; NULL when complete; free(). */
 char *pool_missing(const struct pool *pool);

@@ -54,7 +54,7 @@ static int sample(struct volume *v, FILE *out, const char *name, double begun)
 	json_t *line, *io;
 	double at;
 
-	if (volume_look_again(v, name))
+	if (volume_look_again(v, name, LOOK_LOST | LOOK_UUIDS))
 		return EXIT_FAILED;
 	at = clock_now(CLOCK_MONOTONIC) - begun;
 	io = io_json(name);

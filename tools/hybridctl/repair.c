@@ -26,25 +26,21 @@
 
 /* --- labels --- */
 
-static int write_label(const struct pool_area *a)
+static int write_label(const struct bdev *dev, const struct pool_area *a)
 {
 	struct ek_label *label = bdev_buffer(sizeof(*label));
 	uint64_t start = a->area.info.area_start * SECTOR_SIZE;
 	uint64_t copy = start + ek_label_copy_offset(a->area.info.area_sectors);
-	struct bdev dev;
 	int err;
 
 	ek_label_encode(&a->area.info, label);
-	err = bdev_open(&dev, a->path, BDEV_WRITE | BDEV_EXCL | BDEV_FILES);
+	err = bdev_write(dev, start, label, sizeof(*label));
 	if (!err)
-		err = bdev_write(&dev, start, label, sizeof(*label));
+		err = bdev_flush(dev);
 	if (!err)
-		err = bdev_flush(&dev);
+		err = bdev_write(dev, copy, label, sizeof(*label));
 	if (!err)
-		err = bdev_write(&dev, copy, label, sizeof(*label));
-	if (!err)
-		err = bdev_flush(&dev);
-	bdev_close(&dev);
+		err = bdev_flush(dev);
 	free(label);
 	return err;
 }
@@ -52,6 +48,7 @@ static int write_label(const struct pool_area *a)
 static int mend_label(struct pool_area *a)
 {
 	char text[AREA_TEXT];
+	struct bdev dev;
 	int err;
 
 	area_text(text, a->area.info.role, a->area.info.index);
@@ -60,7 +57,13 @@ static int mend_label(struct pool_area *a)
 		return 0;
 	if (a->area.head_err == -EPROTONOSUPPORT || a->area.copy_err == -EPROTONOSUPPORT)
 		return 0;
-	err = write_label(a);
+	err = pool_area_open(&dev, a, BDEV_WRITE | BDEV_EXCL);
+	if (err) {
+		fail("%s: %s", a->path, bdev_error(err));
+		return EXIT_USAGE;
+	}
+	err = write_label(&dev, a);
+	bdev_close(&dev);
 	if (err)
 		return fail("%s: label of %s: %s", a->path, text, strerror(-err));
 	note("%s: %s of %s written anew", a->path,
@@ -73,12 +76,12 @@ static int mend_label(struct pool_area *a)
 static int mend_labels(struct pool *p)
 {
 	unsigned int i;
-	int err = 0;
+	int err = EXIT_OK;
 
 	for (i = 0; i < p->nr_meta; i++)
-		err |= mend_label(&p->meta[i]);
+		err = repair_worse(err, mend_label(&p->meta[i]));
 	for (i = 0; i < p->nr_members; i++)
-		err |= mend_label(&p->member[i]);
+		err = repair_worse(err, mend_label(&p->member[i]));
 	return err;
 }
 

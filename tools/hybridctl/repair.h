@@ -16,6 +16,12 @@ struct repair_how {
 	bool degraded;	/* with a metadata area missing: it may be the newer one */
 };
 
+/* Of two of its statuses: that one could not run outweighs what the other one says. */
+static inline int repair_worse(int a, int b)
+{
+	return a > b ? a : b;
+}
+
 int repair_pool(struct pool *pool, const struct repair_how *how);
 
 #endif

@@ -39,8 +39,8 @@ int cmd_repair(int argc, char **argv)
 
 		if (ret)
 			return ret;
-		err |= repair_pool(&pools.pool[i], &how);
+		err = repair_worse(err, repair_pool(&pools.pool[i], &how));
 	}
 	pools_free(&pools);
-	return err ? EXIT_FAILED : EXIT_OK;
+	return err;
 }

@@ -8,6 +8,8 @@
  *	the superblock that names them is kept back	no pool: an empty one must never be
  *							found, somebody would write to it
  *	all is flushed, the superblock is written	what the dump said
+ *
+ * An area that fails on the way gets no superblock, and is stale in the other one's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,8 +24,17 @@
 #include "restore.h"
 #include "store_io.h"
 
+/* A metadata area as the dump has it. */
+struct dumped {
+	uint8_t uuid[EK_UUID_SIZE];
+	uint64_t sectors;		/* 0: it has not */
+};
+
 struct plan {
 	const struct pool *pool;
+	bool degraded;
+	struct dumped meta[EK_MAX_META];
+	unsigned int missing;		/* a bit per metadata area that is left out */
 	struct ek_store_params p;
 	uint32_t state[EK_MAX_MEMBERS];
 	char policy[EK_POLICY_TEXT_SIZE];
@@ -61,6 +72,27 @@ static int take_pool(struct plan *plan, const char *text, unsigned long line)
 	plan->p.nr_members = members;
 	plan->p.nr_meta = metas;
 	return EXIT_OK;
+}
+
+/*
+ * Of metadata areas only, which may be missing by now.  A path may have anything in it, what comes
+ * after it has not.
+ */
+static void take_label(struct plan *plan, const char *text)
+{
+	unsigned long long index, sectors;
+	const char *at = NULL, *next = text;
+	struct dumped label;
+	char uuid[40];
+
+	while ((next = strstr(next, " sectors ")))
+		at = next++;
+	if (!at || sscanf(text, "label %39s role metadata area %llu ", uuid, &index) != 2 ||
+	    index >= EK_MAX_META || uuid_parse(uuid, label.uuid) ||
+	    sscanf(at, " sectors %llu", &sectors) != 1 || sectors > UINT64_MAX / SECTOR_SIZE)
+		return;
+	label.sectors = sectors;
+	plan->meta[index] = label;
 }
 
 /* So many extents the largest metadata area might have room for: a map has two slots for each. */
@@ -162,8 +194,10 @@ static int take(struct plan *plan, const char *text, unsigned long line)
 		return bad(line, "something after the end");
 	if (!strncmp(text, "pool ", 5))
 		return take_pool(plan, text, line);
-	if (!strncmp(text, "label ", 6))
+	if (!strncmp(text, "label ", 6)) {
+		take_label(plan, text);
 		return EXIT_OK;
+	}
 	if (!strncmp(text, "superblock ", 11))
 		return take_super(plan, text, line);
 	if (!strncmp(text, "policy ", 7))
@@ -197,17 +231,17 @@ static int read_dump(struct plan *plan, FILE *dump)
 	return err;
 }
 
-/* Has that area a superblock, whatever it says otherwise? */
+/* Has that area a superblock, whatever it says otherwise?  One that is not known is one, too. */
 static bool has_super(const struct pool *pool, unsigned int i)
 {
 	struct ek_super *sb = bdev_buffer(sizeof(*sb));
 	struct pool one = { .nr_meta = pool->nr_meta };
 	struct store_io io;
-	bool has = true;
+	bool has = true, untold = true;
 
 	one.meta[i] = pool->meta[i];
 	if (!store_io_open(&io, &one)) {
-		has = !ek_store_peek(&store_io_ops, &io, io.bytes, io.areas, sb, NULL);
+		has = !ek_store_peek(&store_io_ops, &io, io.bytes, io.areas, sb, &untold) || untold;
 		store_io_close(&io);
 	}
 	free(sb);
@@ -232,6 +266,50 @@ static int judge_vacant(const struct plan *plan)
 	return EXIT_OK;
 }
 
+static uint64_t area_sectors(const struct plan *plan, unsigned int i)
+{
+	const struct pool *pool = plan->pool;
+
+	if (!(plan->vacant >> i & 1) && pool->meta[i].there)
+		return pool->meta[i].area.info.area_sectors;
+	if (plan->missing >> i & 1 && plan->meta[i].sectors)
+		return plan->meta[i].sectors;
+	/* As large as the other one: nothing is written there. */
+	return pool->meta[!i].area.info.area_sectors;
+}
+
+static int judge_meta(struct plan *plan, unsigned int i)
+{
+	const struct pool_area *a = &plan->pool->meta[i];
+
+	if (plan->vacant >> i & 1)
+		return EXIT_OK;
+	if (!a->there && !plan->degraded)
+		return fail("%s: metadata area %u is not on the devices (--degraded does without)",
+			    plan->pool->name, i);
+	if (!a->there)
+		plan->missing |= 1u << i;
+	else if (a->area.head_err)
+		return fail("%s: label of metadata area %u is %s (see repair)", a->path, i,
+			    area_label_error(a->area.head_err));
+	return EXIT_OK;
+}
+
+/* One at least is written. */
+static int judge_metas(struct plan *plan)
+{
+	unsigned int i;
+
+	for (i = 0; i < plan->p.nr_meta; i++)
+		if (judge_meta(plan, i))
+			return EXIT_FAILED;
+	if ((plan->vacant | plan->missing) == (1u << plan->p.nr_meta) - 1)
+		return fail("%s: no metadata area of the dump is on the devices", plan->pool->name);
+	for (i = 0; i < plan->p.nr_meta; i++)
+		plan->p.area_bytes[i] = area_sectors(plan, i) * SECTOR_SIZE;
+	return EXIT_OK;
+}
+
 /*
  * Are the devices the ones that the dump is of?  How many metadata areas there are is more than the
  * labels know if one came later, and less if one was to come.
@@ -245,22 +323,8 @@ static int judge(struct plan *plan)
 		return fail("the dump has no superblock or policy");
 	if (plan->p.extent_sectors != pool->extent_sectors)
 		return fail("%s: labels and dump do not agree", pool->name);
-	if (judge_vacant(plan))
+	if (judge_vacant(plan) || judge_metas(plan))
 		return EXIT_FAILED;
-	for (i = 0; i < plan->p.nr_meta; i++) {
-		/* As large as the other one: nothing is written there. */
-		if (plan->vacant >> i & 1) {
-			plan->p.area_bytes[i] = pool->meta[!i].area.info.area_sectors * SECTOR_SIZE;
-			continue;
-		}
-		if (!pool->meta[i].there)
-			return fail("%s: metadata area %u is not on the devices", pool->name, i);
-		if (pool->meta[i].area.head_err)
-			return fail("%s: label of metadata area %u is %s (see repair)",
-				    pool->meta[i].path, i,
-				    area_label_error(pool->meta[i].area.head_err));
-		plan->p.area_bytes[i] = pool->meta[i].area.info.area_sectors * SECTOR_SIZE;
-	}
 	for (i = 0; i < plan->p.nr_members && i < pool->nr_members; i++)
 		if (pool->member[i].there && plan->state[i] != EK_MEMBER_REMOVED &&
 		    memcmp(pool->member[i].area.info.area_uuid, plan->p.member_uuid[i],
@@ -283,14 +347,14 @@ static int is_newer(const struct plan *plan, uint64_t generation, const char *wh
 static int judge_damaged(const struct plan *plan, struct store_io *io)
 {
 	struct ek_super *sb = bdev_buffer(sizeof(*sb));
-	bool unread = false;
-	int err = ek_store_peek(&store_io_ops, io, io->bytes, io->areas, sb, &unread);
+	bool untold = false;
+	int err = ek_store_peek(&store_io_ops, io, io->bytes, io->areas, sb, &untold);
 	uint64_t generation = err ? 0 : le64_to_cpu(sb->generation);
 	bool clean = !err && le32_to_cpu(sb->flags) & EK_SUPER_CLEAN;
 
 	free(sb);
-	if (unread)
-		return fail("%s: a superblock can't be read, and may be newer than the dump; see check and repair, or use --force",
+	if (untold)
+		return fail("%s: a superblock can't be read, or is of an unknown version, and may be newer than the dump; see check and repair, or use --force",
 			    plan->pool->name);
 	if (generation > plan->generation)
 		return is_newer(plan, generation, "");
@@ -328,7 +392,7 @@ static int judge_present(const struct plan *plan, struct pool *pool)
 	int err;
 
 	if (store_io_open(&io, pool))
-		return EXIT_FAILED;
+		return EXIT_USAGE;
 	if (ek_store_open_named(&store_io_ops, &io, io.bytes, store_io_uuids(&io), io.areas, &store,
 				&(const char *){ NULL })) {
 		err = judge_damaged(plan, &io);
@@ -344,7 +408,8 @@ static int judge_present(const struct plan *plan, struct pool *pool)
 
 struct kept {
 	struct store_io io;
-	unsigned int vacant;			/* areas that are none: not written, and blank */
+	unsigned int without;			/* areas that are none: not written, and blank */
+	unsigned int failed;			/* areas with an I/O error */
 	struct ek_super super[EK_MAX_META];	/* of the highest generation */
 	u64 offset[EK_MAX_META];
 	bool there[EK_MAX_META];
@@ -359,11 +424,18 @@ static bool is_super(u64 offset, size_t len)
 	       len == sizeof(struct ek_super);
 }
 
+static int noted(struct kept *k, unsigned int area, int err)
+{
+	if (err)
+		k->failed |= 1u << area;
+	return err;
+}
+
 static int kept_read(void *ctx, unsigned int area, u64 offset, void *buf, size_t len)
 {
 	struct kept *k = ctx;
 
-	if (k->vacant >> area & 1) {
+	if (k->without >> area & 1) {
 		memset(buf, 0, len);
 		return 0;
 	}
@@ -371,7 +443,7 @@ static int kept_read(void *ctx, unsigned int area, u64 offset, void *buf, size_t
 		memcpy(buf, &k->super[area], len);
 		return 0;
 	}
-	return store_io_rw.read(&k->io, area, offset, buf, len);
+	return noted(k, area, store_io_rw.read(&k->io, area, offset, buf, len));
 }
 
 static int kept_write(void *ctx, unsigned int area, u64 offset, const void *buf, size_t len,
@@ -379,12 +451,12 @@ static int kept_write(void *ctx, unsigned int area, u64 offset, const void *buf,
 {
 	struct kept *k = ctx;
 
-	if (k->vacant >> area & 1)
+	if (k->without >> area & 1)
 		return 0;
 	/* One without its head is none yet, or none any more. */
 	if (!is_super(offset, len) ||
 	    le64_to_cpu(((const struct ek_super *)buf)->magic) != EK_SUPER_MAGIC)
-		return store_io_rw.write(&k->io, area, offset, buf, len, flags);
+		return noted(k, area, store_io_rw.write(&k->io, area, offset, buf, len, flags));
 	memcpy(&k->super[area], buf, len);
 	k->offset[area] = offset;
 	k->there[area] = true;
@@ -395,14 +467,14 @@ static int kept_wait(void *ctx, unsigned int area)
 {
 	struct kept *k = ctx;
 
-	return k->vacant >> area & 1 ? 0 : store_io_rw.wait(&k->io, area);
+	return k->without >> area & 1 ? 0 : noted(k, area, store_io_rw.wait(&k->io, area));
 }
 
 static int kept_flush(void *ctx, unsigned int area)
 {
 	struct kept *k = ctx;
 
-	return k->vacant >> area & 1 ? 0 : store_io_rw.flush(&k->io, area);
+	return k->without >> area & 1 ? 0 : noted(k, area, store_io_rw.flush(&k->io, area));
 }
 
 static const struct ek_store_io kept_io = {
@@ -421,19 +493,20 @@ static int write_super(struct kept *k, unsigned int area)
 	if (!err)
 		err = store_io_rw.write(&k->io, area, k->offset[area], &k->super[area],
 					sizeof(headless), EK_IO_PREFLUSH | EK_IO_FUA);
-	return err;
+	return noted(k, area, err);
 }
 
-static int write_supers(struct kept *k, unsigned int nr_meta)
+/* What is kept for an area that was dropped since is that of an empty pool. */
+static int write_supers(struct kept *k, unsigned int areas)
 {
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; !err && i < nr_meta; i++)
-		if (!(k->vacant >> i & 1))
-			err = k->there[i] ? store_io_rw.flush(&k->io, i) : -EIO;
-	for (i = 0; !err && i < nr_meta; i++)
-		if (!(k->vacant >> i & 1))
+	for (i = 0; !err && i < EK_MAX_META; i++)
+		if (areas >> i & 1)
+			err = k->there[i] ? kept_flush(k, i) : -EIO;
+	for (i = 0; !err && i < EK_MAX_META; i++)
+		if (areas >> i & 1)
 			err = write_super(k, i);
 	return err;
 }
@@ -538,64 +611,123 @@ static uint64_t next_generation(const struct plan *plan, struct store_io *io)
 	return latest + ahead;
 }
 
-static int write_all(struct plan *plan)
+/* All but the superblocks, to @areas; those that failed are taken from it. */
+static int write_kept(const struct plan *plan, struct kept *k, unsigned int *areas)
 {
 	const char *reason = NULL;
-	struct pool pool = *plan->pool;
 	struct ek_store *store;
-	struct kept *k = xcalloc(1, sizeof(*k));
-	unsigned int i;
 	int err;
+
+	err = ek_store_format(&kept_io, k, &plan->p);
+	if (!err)
+		err = ek_store_open(&kept_io, k, k->io.bytes, *areas, &store, &reason);
+	if (err)
+		return err;
+	err = fill(plan, store);
+	*areas = ek_store_areas(store);
+	ek_store_close(store);
+	return err;
+}
+
+static void tell_without(const struct plan *plan, unsigned int areas)
+{
+	unsigned int i;
+
+	for (i = 0; i < EK_MAX_META; i++)
+		if (areas >> i & 1)
+			warn("%s: metadata area %u %s, and is stale: restored without it",
+			     plan->pool->name, i,
+			     plan->missing >> i & 1 ? "is not there" : "can't be written");
+}
+
+/*
+ * @areas: likewise.  Where the store can't go on without an area that failed, it is begun again: its
+ * first writes, and the superblocks, are to be on all areas.
+ */
+static int write_areas(const struct plan *plan, struct kept *k, unsigned int *areas)
+{
+	unsigned int left;
+	int err;
+
+	do {
+		memset(k->there, 0, sizeof(k->there));
+		left = *areas & ~k->without;
+		err = write_kept(plan, k, &left);
+		if (!err)
+			err = write_supers(k, left);
+		k->without |= k->failed;
+	} while (err && plan->degraded && k->failed & left && *areas & ~k->without);
+	*areas = left;
+	return err;
+}
+
+/* As the labels have them: the pool's own, as when it was made, need not be said. */
+static void name_areas(struct plan *plan, const struct store_io *io)
+{
+	const u8 *uuid;
+	unsigned int i;
+
+	for (i = 0; i < plan->p.nr_meta; i++) {
+		uuid = plan->missing >> i & 1 ? plan->meta[i].uuid : io->uuid[i];
+		if (plan->vacant >> i & 1)
+			memset(plan->p.meta_uuid[i], 0xff, EK_UUID_SIZE);
+		else if (memcmp(uuid, plan->p.pool_uuid, EK_UUID_SIZE))
+			memcpy(plan->p.meta_uuid[i], uuid, EK_UUID_SIZE);
+	}
+}
+
+static int write_all(struct plan *plan, struct kept *k)
+{
+	unsigned int areas, left;
+	int err;
+
+	plan->p.generation = next_generation(plan, &k->io);
+	/* One that comes to the last generation is not opened any more. */
+	if (plan->p.generation > EK_GENERATION_LATEST - UNKNOWN)
+		return fail("%s: there are too few generations that are later than the dump and what was there",
+			    plan->pool->name);
+	name_areas(plan, &k->io);
+	k->without = plan->vacant | plan->missing;
+	areas = k->io.areas & ~k->without;
+	left = areas;
+	err = write_areas(plan, k, &left);
+	if (err)
+		return fail("%s: can't be written: %s", plan->pool->name, strerror(-err));
+	tell_without(plan, plan->missing | (areas & ~left));
+	return areas == left || plan->degraded ? EXIT_OK : EXIT_FAILED;
+}
+
+static int open_and_write(struct plan *plan)
+{
+	struct pool pool = *plan->pool;
+	struct kept *k = xcalloc(1, sizeof(*k));
+	int err = EXIT_USAGE;
 
 	/* Places that the dump does not have. */
 	pool.nr_meta = plan->p.nr_meta;
-	if (store_io_open_rw(&k->io, &pool)) {
-		free(k);
-		return EXIT_FAILED;
-	}
-	k->vacant = plan->vacant;
-	plan->p.generation = next_generation(plan, &k->io);
-	/* One that comes to the last generation is not opened any more. */
-	if (plan->p.generation > EK_GENERATION_LATEST - UNKNOWN) {
+	if (!store_io_open_rw(&k->io, &pool)) {
+		err = write_all(plan, k);
 		store_io_close(&k->io);
-		free(k);
-		return fail("%s: there are too few generations that are later than the dump and what was there",
-			    plan->pool->name);
 	}
-	/* As the labels have them: the pool's own, as when it was made, need not be said. */
-	for (i = 0; i < plan->p.nr_meta; i++)
-		if (plan->vacant >> i & 1)
-			memset(plan->p.meta_uuid[i], 0xff, EK_UUID_SIZE);
-		else if (memcmp(k->io.uuid[i], plan->p.pool_uuid, EK_UUID_SIZE))
-			memcpy(plan->p.meta_uuid[i], k->io.uuid[i], EK_UUID_SIZE);
-	err = ek_store_format(&kept_io, k, &plan->p);
-	if (!err)
-		err = ek_store_open(&kept_io, k, k->io.bytes, k->io.areas & ~plan->vacant, &store,
-				    &reason);
-	if (!err) {
-		err = fill(plan, store);
-		ek_store_close(store);
-	}
-	if (!err)
-		err = write_supers(k, plan->p.nr_meta);
-	store_io_close(&k->io);
 	free(k);
-	return err ? fail("%s: can't be written: %s", plan->pool->name, strerror(-err)) : EXIT_OK;
+	return err;
 }
 
-int restore_pool(struct pool *pool, FILE *dump, bool force)
+int restore_pool(struct pool *pool, FILE *dump, const struct restore_how *how)
 {
-	struct plan plan = { .pool = pool };
+	struct plan plan = { .pool = pool, .degraded = how->degraded };
 	unsigned int i;
 	int err;
 
+	if (pool->conflict)
+		return fail("%s: %s", pool->name, pool->conflict);
 	err = read_dump(&plan, dump);
 	if (!err)
 		err = judge(&plan);
-	if (!err && !force)
+	if (!err && !how->force)
 		err = judge_present(&plan, pool);
 	if (!err)
-		err = write_all(&plan);
+		err = open_and_write(&plan);
 	free(plan.map);
 	for (i = 0; i < EK_MAX_MEMBERS; i++)
 		free(plan.used[i]);

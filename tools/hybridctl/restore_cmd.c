@@ -15,18 +15,25 @@
 int cmd_restore(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{ "force", no_argument, NULL, 'f' }, OPT_HELP, { NULL, 0, NULL, 0 },
+		{ "force", no_argument, NULL, 'f' }, { "degraded", no_argument, NULL, 'd' },
+		OPT_HELP, { NULL, 0, NULL, 0 },
 	};
+	struct restore_how how = { .force = false };
 	struct pools pools;
-	bool force = false;
 	FILE *dump;
 	int opt, err;
 
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (opt != 'f')
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1)
+		switch (opt) {
+		case 'f':
+			how.force = true;
+			break;
+		case 'd':
+			how.degraded = true;
+			break;
+		default:
 			return opt == 'h' ? command_help() : bad_option(argv);
-		force = true;
-	}
+		}
 	if (argc - optind < 2)
 		return usage_error("a dump and the pool's devices are needed");
 	dump = fopen(argv[optind], "re");
@@ -39,7 +46,7 @@ int cmd_restore(int argc, char **argv)
 		else
 			err = offline_lock(&pools, 0, argv + optind + 1, argc - optind - 1);
 		if (!err)
-			err = restore_pool(&pools.pool[0], dump, force);
+			err = restore_pool(&pools.pool[0], dump, &how);
 		pools_free(&pools);
 	}
 	fclose(dump);

@@ -76,9 +76,9 @@ static int open_with(struct store_io *io, const struct pool *pool, unsigned int 
 		a = &pool->meta[i];
 		if (!a->there)
 			continue;
-		err = bdev_open(&io->dev[i], a->path, BDEV_FILES | flags);
+		err = pool_area_open(&io->dev[i], a, flags);
 		if (err) {
-			fail("%s: %s", a->path, strerror(-err));
+			fail("%s: %s", a->path, bdev_error(err));
 			store_io_close(io);
 			return err;
 		}

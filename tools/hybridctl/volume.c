@@ -27,18 +27,46 @@ static void read_uuid(struct volume *v, unsigned int i, uint64_t start)
 	bdev_close(&dev);
 }
 
-static void read_uuids(struct volume *v)
+/* The device that it was at the look before: no other label comes to one that is in use. */
+static bool is_as(const struct volume *v, const struct volume *before, unsigned int i)
+{
+	const struct status_dev *now = &v->st.dev[i], *was = &before->st.dev[i];
+
+	return i < before->st.nr_devs && was->present && was->major == now->major &&
+	       was->minor == now->minor;
+}
+
+/* Also that it could not be read: a member that fails is not asked at every look. */
+static bool keep_uuids(struct volume *v, const struct volume *before)
+{
+	bool all = true;
+	unsigned int i;
+
+	for (i = 0; i < v->st.nr_devs; i++) {
+		if (!v->path[i])
+			continue;
+		if (is_as(v, before, i))
+			memcpy(v->uuid[i], before->uuid[i], UUID_TEXT);
+		else
+			all = false;
+	}
+	return all;
+}
+
+static void read_uuids(struct volume *v, const struct volume *before)
 {
 	struct table t;
 	uint64_t sectors;
 	char *params, why[96];
 	unsigned int i;
 
+	if (before && keep_uuids(v, before))
+		return;
 	if (dm_get_table(v->name, &params, &sectors))
 		return;
 	if (table_parse(params, &t, why, sizeof(why))) {
 		for (i = 0; i < v->st.nr_devs && i < t.nr_devs; i++)
-			if (v->path[i])
+			if (v->path[i] && !(before && is_as(v, before, i)))
 				read_uuid(v, i, t.dev[i].start);
 		table_free(&t);
 	}
@@ -174,7 +202,7 @@ static int look(struct volume *v, const char *name, unsigned int what, struct vo
 	if (what & LOOK_LOST && may_have_lost(v))
 		read_lost(v, before);
 	if (what & LOOK_UUIDS)
-		read_uuids(v);
+		read_uuids(v, before);
 	return EXIT_OK;
 }
 
@@ -183,10 +211,10 @@ int volume_look(struct volume *v, const char *name, unsigned int what)
 	return look(v, name, what, NULL);
 }
 
-int volume_look_again(struct volume *v, const char *name)
+int volume_look_again(struct volume *v, const char *name, unsigned int what)
 {
 	struct volume before = *v;
-	int err = look(v, name, LOOK_LOST, &before);
+	int err = look(v, name, what, &before);
 
 	volume_free(&before);
 	return err;

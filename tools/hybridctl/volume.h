@@ -46,10 +46,10 @@ struct volume {
 /* @what: LOOK_*, beyond the status.  Prints what is wrong; 0 or EXIT_FAILED. */
 int volume_look(struct volume *v, const char *name, unsigned int what);
 /*
- * With LOOK_LOST; @v has the look before, or is zeroed, and the kernel is not asked again for what
- * can't have changed.
+ * Likewise; @v has the look before, or is zeroed, and neither is the kernel asked nor a label read
+ * again for what can't have changed.
  */
-int volume_look_again(struct volume *v, const char *name);
+int volume_look_again(struct volume *v, const char *name, unsigned int what);
 void volume_free(struct volume *v);
 /* How far the metadata area is that leaves or comes; false: none does, or it is not known. */
 bool volume_sync_at(const char *name, const struct status *st, struct sync_at *at);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../check.h"
+#include "../commands.h"
 #include "../layout.h"
 #include "../offline.h"
 #include "image.h"
@@ -46,6 +47,55 @@ static void expect(struct image_set *set, int files, const char *what, uint64_t 
 	pools_free(&pools);
 }
 
+int command_help(void)
+{
+	return EXIT_OK;
+}
+
+int bad_option(char **argv)
+{
+	(void)argv;
+	return EXIT_USAGE;
+}
+
+/* Does dump --map come to its end, and say that it did? */
+static bool dumps(struct image_set *set)
+{
+	char *argv[] = { "dump", "--map", set->path[0], set->path[1], NULL };
+	char line[512], last[512] = "";
+	FILE *out = tmpfile();
+	int was = dup(1), status;
+
+	fflush(stdout);
+	dup2(fileno(out), 1);
+	optind = 0;
+	status = cmd_dump(4, argv);
+	fflush(stdout);
+	dup2(was, 1);
+	close(was);
+	rewind(out);
+	while (fgets(line, sizeof(line), out))
+		strcpy(last, line);
+	fclose(out);
+	return !status && !strcmp(last, "end\n");
+}
+
+static void complete(struct image_set *set, const char *what, bool all, bool dumped)
+{
+	char *paths[2] = { set->path[0], set->path[1] };
+	struct pools pools;
+	struct check c;
+
+	if (!ktap_ok(!offline_pools(&pools, paths, 2) && pools.nr == 1, "%s: one pool", what))
+		return;
+	ktap_ok(!check_pool(&c, &pools.pool[0]) && c.complete == all, "%s: %scomplete", what,
+		all ? "" : "not ");
+	findings_free(&c.errors);
+	findings_free(&c.warnings);
+	pools_free(&pools);
+	ktap_ok(dumps(set) == dumped, "%s: %sdumped", what, dumped ? "" : "not ");
+}
+
 static void test_clean(void)
 {
 	static const struct image_change first[] = { MAP(0, 0, 0), MAP(7, 1, 3) };
@@ -61,6 +111,26 @@ static void test_clean(void)
 	expect(&set, 1, "one device", 0, 1, 3, "not given, so not checked: metadata area 1, member 1");
 	image_checkpoint(&set, first, 1, 1);
 	expect(&set, 2, "checkpoint", 0, 0, 1, NULL);
+	image_close(&set);
+}
+
+/* Labels are no part of the map. */
+static void test_complete(void)
+{
+	static const struct image_change one[] = { MAP(0, 0, 0) };
+	struct image_set set;
+	u64 page;
+
+	image_make(&set, dir);
+	image_checkpoint(&set, one, 1, 1);
+	page = image_page_offset(&set);
+	complete(&set, "clean", true, true);
+	image_spoil(&set, 0, 100, 4);
+	complete(&set, "label damaged", true, true);
+	image_spoil(&set, 0, page + 100, 1);
+	complete(&set, "page damaged on one mirror", true, true);
+	image_spoil(&set, 1, page + 100, 1);
+	complete(&set, "page damaged on both", false, false);
 	image_close(&set);
 }
 
@@ -330,6 +400,7 @@ int main(void)
 	test_clean();
 	test_unnamed();
 	test_map();
+	test_complete();
 	test_damage();
 	test_labels();
 	test_states();

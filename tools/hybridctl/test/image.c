@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <linux/crc32c.h>
 #include <evenkeel/entry.h>
 #include <evenkeel/label.h>
 #include <evenkeel/store.h>
@@ -329,6 +330,45 @@ void image_spoil(struct image_set *set, unsigned int file, u64 offset, size_t le
 		bytes[i] ^= 0x5a;
 	must(pwrite(set->fd[file], bytes, len, offset) != (ssize_t)len, "spoil");
 	free(bytes);
+}
+
+static void *read_all(const struct image_set *set, unsigned int i)
+{
+	const ssize_t len = (ssize_t)IMAGE_SECTORS * SECTOR;
+	void *all = malloc(len);
+
+	must(!all || pread(set->fd[i], all, len, 0) != len, "read");
+	return all;
+}
+
+u32 image_sum(const struct image_set *set, unsigned int i)
+{
+	void *all = read_all(set, i);
+	u32 sum = crc32c(~0, all, IMAGE_SECTORS * SECTOR);
+
+	free(all);
+	return sum;
+}
+
+void image_clone(struct image_set *copy, const struct image_set *set, const char *dir)
+{
+	const ssize_t len = (ssize_t)IMAGE_SECTORS * SECTOR;
+	void *all = read_all(set, 0);
+
+	snprintf(copy->path[0], sizeof(copy->path[0]), "%s/copy", dir);
+	copy->fd[0] = open(copy->path[0], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	must(copy->fd[0] < 0 || pwrite(copy->fd[0], all, len, 0) != len, "copy");
+	free(all);
+}
+
+void image_exchange(struct image_set *set, const char *dir)
+{
+	struct image_set copy;
+
+	image_clone(&copy, set, dir);
+	must(rename(copy.path[0], set->path[0]), "exchange");
+	close(set->fd[0]);
+	set->fd[0] = copy.fd[0];
 }
 
 void image_close(struct image_set *set)

@@ -51,6 +51,12 @@ u32 image_member_state(struct image_set *set, unsigned int i);
 /* One more file that is as one of them is. */
 void image_copy(struct image_set *set, unsigned int i, const char *path);
 void image_new_area(struct image_set *set, unsigned int i);
+/* All bytes of file @i in one number. */
+u32 image_sum(const struct image_set *set, unsigned int i);
+/* A copy of the first file, as the first of @copy. */
+void image_clone(struct image_set *copy, const struct image_set *set, const char *dir);
+/* The first file's path is that of a copy from now on. */
+void image_exchange(struct image_set *set, const char *dir);
 void image_close(struct image_set *set);
 
 #endif

@@ -11,6 +11,7 @@
 #include <evenkeel/label.h>
 
 #include "../check.h"
+#include "../commands.h"
 #include "../msg.h"
 #include "../offline.h"
 #include "../repair.h"
@@ -101,6 +102,17 @@ bool pool_look(struct image_set *set, unsigned int first, unsigned int nr, struc
 	}
 	pools_free(&pools);
 	return ok;
+}
+
+int command_help(void)
+{
+	return EXIT_OK;
+}
+
+int bad_option(char **argv)
+{
+	(void)argv;
+	return EXIT_USAGE;
 }
 
 bool forced = true;
@@ -203,6 +215,30 @@ int __wrap_bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t 
 	return __real_bdev_read(dev, offset, buf, len);
 }
 
+bool read_only;
+
+int __real_bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags);
+int __wrap_bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags);
+
+int __wrap_bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags)
+{
+	if (!read_only || !(flags & BDEV_WRITE))
+		return __real_bdev_open_same(dev, path, rdev, flags);
+	memset(dev, 0, sizeof(*dev));
+	dev->fd = -1;
+	return -EROFS;
+}
+
+const char *page_fails, *write_fails;
+
+static bool fails(const struct bdev *dev, const void *buf, size_t len)
+{
+	if (write_fails && !strcmp(write_fails, dev->path))
+		return true;
+	return page_fails && !strcmp(page_fails, dev->path) && len == sizeof(struct ek_page) &&
+	       le32_to_cpu(((const struct ek_page *)buf)->magic) == EK_PAGE_MAGIC;
+}
+
 static bool is_cut(void)
 {
 	events++;
@@ -213,6 +249,8 @@ int __wrap_bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, 
 {
 	struct undone *u = &undone[nr_undone];
 
+	if (fails(dev, buf, len))
+		return -EIO;
 	/* The one that is cut may have reached the media, too. */
 	if (is_cut() && events > cut_event)
 		return -EIO;

@@ -57,6 +57,14 @@ unsigned int cut_events(int (*command)(struct image_set *set), struct image_set 
 /* The power goes with the write or flush of that number; 0: never. */
 void cut_begin(unsigned int at);
 
+/* Pages can't be written to this one, all else can; NULL: they can. */
+extern const char *page_fails;
+/* Likewise, but nothing can be. */
+extern const char *write_fails;
+
+/* No device can be opened to be written to. */
+extern bool read_only;
+
 enum kept { KEPT_ALL, KEPT_NONE, KEPT_SOME, NR_KEPT };
 
 /* Reads of these bytes fail; NULL: none. */

@@ -14,6 +14,7 @@
 #include <evenkeel/entry.h>
 #include <evenkeel/label.h>
 
+#include "../commands.h"
 #include "../leftover.h"
 #include "../msg.h"
 #include "../offline.h"
@@ -322,6 +323,69 @@ static void untold(void)
 	image_close(&set);
 }
 
+/* What was judged is written to, and nothing that has its path by now. */
+static void exchanged(u64 spoilt)
+{
+	struct repair_how how = { .force = true };
+	struct image_set set;
+	struct pools pools;
+	char *paths[2] = { set.path[0], set.path[1] };
+	u32 sum[2];
+	int err;
+
+	pool_make(&set);
+	image_spoil(&set, 0, spoilt, 8);
+	silence();
+	err = offline_pools(&pools, paths, 2);
+	if (!err) {
+		image_exchange(&set, pool_dir);
+		sum[0] = image_sum(&set, 0);
+		sum[1] = image_sum(&set, 1);
+		err = repair_pool(&pools.pool[0], &how);
+		pools_free(&pools);
+	}
+	speak();
+	ktap_ok(err && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1],
+		"repair: another file has the path meanwhile (%llx): refused, nothing is written",
+		(unsigned long long)spoilt);
+	image_close(&set);
+}
+
+/* --- the command's status --- */
+
+static int command(struct image_set *set)
+{
+	char *argv[] = { "repair", set->path[0], set->path[1], NULL };
+	int status;
+
+	optind = 0;
+	silence();
+	status = cmd_repair(3, argv);
+	speak();
+	return status;
+}
+
+static void statuses(void)
+{
+	struct image_set set;
+	u64 page;
+
+	pool_make(&set);
+	page = image_page_offset(&set);
+	ktap_ok(command(&set) == EXIT_OK, "repair: status 0: sound");
+	read_only = true;
+	ktap_ok(command(&set) == EXIT_USAGE, "repair: status 2: can't be opened for writing");
+	image_spoil(&set, 0, LABEL + 8, 8);
+	ktap_ok(command(&set) == EXIT_USAGE, "repair: status 2: nor for its label");
+	image_spoil(&set, 0, META_BYTES + 60, 8);
+	ktap_ok(command(&set) == EXIT_USAGE, "repair: status 2: nor for two labels");
+	read_only = false;
+	image_spoil(&set, 0, page + 64, 8);
+	image_spoil(&set, 1, page + 64, 8);
+	ktap_ok(command(&set) == EXIT_FAILED, "repair: status 1: something is left");
+	image_close(&set);
+}
+
 /* --- labels that name nobody --- */
 
 static bool first_leftover(struct image_set *set, struct bdev *dev, struct area *area)
@@ -544,6 +608,10 @@ int main(int argc, char **argv)
 	older(0);
 	older(1);
 	space_without_mirror();
+	exchanged(LABEL + 8);
+	exchanged(META_BYTES + 60);
+	exchanged(SUPER(1));
+	statuses();
 	each();
 	cuts();
 	any(argc > 2 ? atoi(argv[2]) : 80);

@@ -22,14 +22,16 @@
 #include "mended.h"
 
 static unsigned int dump_generation = 9, dump_metas = 2, dump_vacant, dump_used, dump_flags;
+static const char *dump_label = "label x";
+static bool degraded;
 
 static void write_dump(FILE *f, bool end)
 {
 	unsigned int i;
 
 	fprintf(f, "pool 11111111-1111-1111-1111-111111111111 name testpool extent_sectors %u members 2"
-		" metadata %u\nlabel x\nsuperblock generation %u flags %x stale %x extents 1000 pages 9 journal 9",
-		IMAGE_EXTENT, dump_metas, dump_generation, dump_flags, dump_vacant);
+		" metadata %u\n%s\nsuperblock generation %u flags %x stale %x extents 1000 pages 9 journal 9",
+		IMAGE_EXTENT, dump_metas, dump_label, dump_generation, dump_flags, dump_vacant);
 	if (dump_used)
 		fprintf(f, " used %u", dump_used);
 	if (dump_vacant)
@@ -50,15 +52,17 @@ static void write_dump(FILE *f, bool end)
 	rewind(f);
 }
 
-static int restore(struct image_set *set, FILE *f)
+/* With @nr files from @first on. */
+static int restore_to(struct image_set *set, unsigned int first, int nr, FILE *f)
 {
-	char *paths[2] = { set->path[0], set->path[1] };
+	struct restore_how how = { .force = forced, .degraded = degraded };
+	char *paths[2] = { set->path[first], set->path[1] };
 	struct pools pools;
 	int err;
 
-	if (offline_pools(&pools, paths, 2))
+	if (offline_pools(&pools, paths, nr))
 		return EXIT_USAGE;
-	err = restore_pool(&pools.pool[0], f, forced);
+	err = restore_pool(&pools.pool[0], f, &how);
 	pools_free(&pools);
 	fclose(f);
 	return err;
@@ -81,6 +85,27 @@ static u64 generation(struct image_set *set)
 	}
 	pools_free(&pools);
 	return found;
+}
+
+static int restore(struct image_set *set, FILE *f)
+{
+	return restore_to(set, 0, 2, f);
+}
+
+static int restore_of(struct image_set *set, unsigned int metas, unsigned int vacant)
+{
+	FILE *f = tmpfile();
+	int err;
+
+	dump_metas = metas;
+	dump_vacant = vacant;
+	write_dump(f, true);
+	dump_metas = 2;
+	dump_vacant = 0;
+	silence();
+	err = restore(set, f);
+	speak();
+	return err;
 }
 
 /* Page tables that can't be read: the superblocks still tell that there was more after the dump. */
@@ -234,6 +259,301 @@ static void blind_is_refused(void)
 	image_close(&set);
 }
 
+/* As a later format would have it: sound, of another version or with another feature. */
+static void make_unknown(struct image_set *set, unsigned int area, bool version)
+{
+	struct ek_super sb;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		if (pread(set->fd[area], &sb, sizeof(sb), SUPER(i)) != sizeof(sb))
+			abort();
+		if (version)
+			sb.version = cpu_to_le32(EK_FORMAT_VERSION + 1);
+		else
+			sb.incompat |= cpu_to_le64(1ull << 40);
+		sb.csum = cpu_to_le32(ek_checksum(&sb, sizeof(sb), &sb.csum));
+		if (pwrite(set->fd[area], &sb, sizeof(sb), SUPER(i)) != sizeof(sb))
+			abort();
+	}
+}
+
+/* Nobody here knows how new it is, nor what else it has. */
+static void unknown_is_refused(unsigned int areas, bool version)
+{
+	struct image_set set;
+	unsigned int i;
+	u32 sum[2];
+	bool ok;
+
+	pool_make(&set);
+	for (i = 0; i < 2; i++) {
+		if (areas >> i & 1)
+			make_unknown(&set, i, version);
+		sum[i] = image_sum(&set, i);
+	}
+	forced = false;
+	ok = restore_of(&set, 2, 0) == EXIT_FAILED;
+	ktap_ok(ok && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1],
+		"restore: not over an unknown %s (areas %x)", version ? "version" : "feature", areas);
+	forced = true;
+	ktap_ok(!restore_of(&set, 2, 0), "restore: but with --force");
+	forced = false;
+	image_close(&set);
+}
+
+/* Where the dump has no place for an area, one of an unknown version is one all the same. */
+static void unknown_beside(void)
+{
+	struct image_set set;
+	u32 sum[2];
+	bool ok;
+
+	pool_make(&set);
+	make_unknown(&set, 1, true);
+	sum[0] = image_sum(&set, 0);
+	sum[1] = image_sum(&set, 1);
+	forced = true;
+	ok = restore_of(&set, 1, 0) == EXIT_FAILED;
+	forced = false;
+	ktap_ok(ok && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1],
+		"restore: refused beside an area of an unknown version");
+	image_close(&set);
+}
+
+/* Of two with the same label nobody knows which one is meant. */
+static void copy_is_refused(void)
+{
+	struct image_set set, copy;
+	char *paths[3] = { set.path[0], set.path[1], copy.path[0] };
+	struct restore_how how = { .force = true, .degraded = true };
+	struct pools pools;
+	FILE *f = tmpfile();
+	u32 sum[2];
+	int err;
+
+	pool_make(&set);
+	image_clone(&copy, &set, pool_dir);
+	sum[0] = image_sum(&set, 0);
+	sum[1] = image_sum(&set, 1);
+	write_dump(f, true);
+	silence();
+	err = offline_pools(&pools, paths, 3);
+	if (!err) {
+		err = restore_pool(&pools.pool[0], f, &how);
+		pools_free(&pools);
+	}
+	speak();
+	fclose(f);
+	ktap_ok(err == EXIT_FAILED && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1] &&
+		image_sum(&copy, 0) == sum[0], "restore: refused beside a copy, even with --force");
+	close(copy.fd[0]);
+	unlink(copy.path[0]);
+	image_close(&set);
+}
+
+/* An area that fails meanwhile is left out, and has no pool of its own. */
+static void failing_area(unsigned int i)
+{
+	struct image_set set;
+	struct found f;
+	bool clean, ok;
+	int err;
+
+	pool_make(&set);
+	forced = true;
+	page_fails = set.path[i];
+	err = restore_of(&set, 2, 0);
+	page_fails = NULL;
+	forced = false;
+	silence();
+	ok = !pool_opens(&set, i, 1);
+	ok &= pool_look(&set, 0, 2, &f, &clean) && clean && f.right == 6 && !f.wrong;
+	ok &= pool_look(&set, !i, 1, &f, &clean) && f.right == 6 && !f.wrong;
+	speak();
+	ktap_ok(err == (degraded ? EXIT_OK : EXIT_FAILED) && ok,
+		"restore: area %u fails meanwhile%s: told, and no pool", i,
+		degraded ? ", --degraded" : "");
+	image_close(&set);
+}
+
+/* What happens after the devices were judged, when the dump is read. */
+struct meanwhile {
+	FILE *dump;
+	void (*happens)(struct image_set *set);
+	struct image_set *set;
+	u32 sum[2];		/* then */
+};
+
+static ssize_t meanwhile_read(void *cookie, char *buf, size_t len)
+{
+	struct meanwhile *m = cookie;
+	unsigned int i;
+
+	if (m->happens)
+		m->happens(m->set);
+	for (i = 0; m->happens && i < 2; i++)
+		m->sum[i] = image_sum(m->set, i);
+	m->happens = NULL;
+	return fread(buf, 1, len, m->dump);
+}
+
+static void exchange(struct image_set *set)
+{
+	image_exchange(set, pool_dir);
+}
+
+static void relabel(struct image_set *set)
+{
+	image_new_area(set, 0);
+}
+
+/* What was judged is written to, and nothing that has its path by now. */
+static void other_by_now(void (*happens)(struct image_set *set), const char *what)
+{
+	const cookie_io_functions_t io = { .read = meanwhile_read };
+	struct image_set set;
+	struct meanwhile m = { .dump = tmpfile(), .happens = happens, .set = &set };
+	int err;
+
+	pool_make(&set);
+	write_dump(m.dump, true);
+	forced = true;
+	silence();
+	err = restore(&set, fopencookie(&m, "r", io));
+	speak();
+	forced = false;
+	ktap_ok(err && image_sum(&set, 0) == m.sum[0] && image_sum(&set, 1) == m.sum[1],
+		"restore: %s meanwhile: refused, nothing is written", what);
+	fclose(m.dump);
+	image_close(&set);
+}
+
+static int restore_alone(struct image_set *set, unsigned int i)
+{
+	FILE *f = tmpfile();
+	int err;
+
+	write_dump(f, true);
+	silence();
+	err = restore_to(set, i, 1, f);
+	speak();
+	return err;
+}
+
+/* Does the superblock of area @i say that the other one is stale, and name it by byte @other? */
+static bool calls_stale(struct image_set *set, unsigned int i, u8 other)
+{
+	char *path = set->path[i];
+	struct ek_store *store;
+	struct pools pools;
+	struct store_io io;
+	u8 uuid[EK_UUID_SIZE];
+	bool is = false;
+
+	memset(uuid, other, sizeof(uuid));
+	if (offline_pools(&pools, &path, 1))
+		return false;
+	if (!store_open(&io, &pools.pool[0], &store)) {
+		is = le32_to_cpu(ek_store_super(store)->meta_stale) == 1u << !i &&
+		     ek_super_names(ek_store_super(store), !i, uuid);
+		store_close(&io, store);
+	}
+	pools_free(&pools);
+	return is;
+}
+
+/* One that is not there is left out; when it comes back it counts for nothing until it is mended. */
+static void missing_area(unsigned int i)
+{
+	struct image_set set;
+	struct found f;
+	bool clean, ok;
+	int status;
+
+	pool_make(&set);
+	image_spoil(&set, i, TABLE, 8192);
+	ktap_ok(restore_alone(&set, i) == EXIT_FAILED, "restore: without area %u: refused", !i);
+	degraded = true;
+	ktap_ok(restore_alone(&set, i) == EXIT_OK && calls_stale(&set, i, 0x11),
+		"restore: but with --degraded it is stale");
+	degraded = false;
+	silence();
+	ok = pool_look(&set, i, 1, &f, &clean) && f.right == 6 && !f.wrong;
+	ok &= pool_look(&set, 0, 2, &f, &clean) && clean && f.right == 6 && !f.wrong;
+	forced = true;
+	ok &= pool_holds(&set, &status) && !status;
+	forced = false;
+	speak();
+	ktap_ok(ok, "restore: and when it is back it can be mended");
+	image_close(&set);
+}
+
+/* The dump knows who it was, and that it was the smaller one. */
+static void missing_label(void)
+{
+	const unsigned int sectors = IMAGE_META - 2048;
+	struct image_set set;
+	struct ek_super sb;
+	char text[200];
+
+	pool_make(&set);
+	snprintf(text, sizeof(text), "label 77777777-7777-7777-7777-777777777777 role metadata area 1"
+		 " device /dev/x start 0 sectors %u label good copy good", sectors);
+	dump_label = text;
+	degraded = true;
+	forced = true;
+	ktap_ok(restore_alone(&set, 0) == EXIT_OK && calls_stale(&set, 0, 0x77),
+		"restore: the area that is missing is named as in the dump");
+	if (pread(set.fd[0], &sb, sizeof(sb), SUPER(0)) != sizeof(sb))
+		abort();
+	ktap_ok(le64_to_cpu(sb.pages_offset) + le64_to_cpu(sb.nr_pages) * 2 * EK_BLOCK_SIZE <=
+		(u64)sectors * SECTOR, "restore: and has room");
+	image_spoil(&set, 1, SUPER(0), 1 << 20);
+	dump_metas = 1;
+	ktap_ok(restore_alone(&set, 1) == EXIT_FAILED, "restore: not without any, even so");
+	dump_metas = 2;
+	forced = false;
+	degraded = false;
+	dump_label = "label x";
+	image_close(&set);
+}
+
+/* An area that takes nothing at all, from the first write on. */
+static void dead_area(unsigned int i)
+{
+	struct image_set set;
+	int err;
+
+	pool_make(&set);
+	forced = true;
+	write_fails = set.path[i];
+	err = restore_of(&set, 2, 0);
+	degraded = true;
+	ktap_ok(err == EXIT_FAILED && !restore_of(&set, 2, 0) && calls_stale(&set, !i, 0x11),
+		"restore: area %u can't be written at all: only with --degraded", i);
+	write_fails = NULL;
+	degraded = false;
+	forced = false;
+	image_close(&set);
+}
+
+/* It could not run, which is no verdict. */
+static void read_only_devices(void)
+{
+	struct image_set set;
+	int err;
+
+	pool_make(&set);
+	read_only = true;
+	forced = true;
+	err = restore_of(&set, 2, 0);
+	forced = false;
+	read_only = false;
+	ktap_ok(err == EXIT_USAGE, "restore: status 2: can't be opened for writing");
+	image_close(&set);
+}
+
 /* Whatever was there, or is in the dump: what is restored is later. */
 static void later_than_all(void)
 {
@@ -269,22 +589,6 @@ static void later_than_all(void)
 	}
 	dump_generation = 9;
 	ktap_ok(ok, "restore: of a later generation than what was there and than the dump");
-}
-
-static int restore_of(struct image_set *set, unsigned int metas, unsigned int vacant)
-{
-	FILE *f = tmpfile();
-	int err;
-
-	dump_metas = metas;
-	dump_vacant = vacant;
-	write_dump(f, true);
-	dump_metas = 2;
-	dump_vacant = 0;
-	silence();
-	err = restore(set, f);
-	speak();
-	return err;
 }
 
 /* All of the dump, when all devices are there, and from area @i alone. */
@@ -464,6 +768,26 @@ static void restores(void)
 	anothers_is_refused();
 	states();
 	blind_is_refused();
+	unknown_is_refused(3, false);
+	unknown_is_refused(3, true);
+	unknown_is_refused(1, false);
+	unknown_is_refused(2, true);
+	unknown_beside();
+	copy_is_refused();
+	other_by_now(exchange, "another file has the path");
+	other_by_now(relabel, "the label is another area's");
+	read_only_devices();
+	failing_area(0);
+	failing_area(1);
+	degraded = true;
+	failing_area(0);
+	failing_area(1);
+	degraded = false;
+	missing_area(0);
+	missing_area(1);
+	missing_label();
+	dead_area(0);
+	dead_area(1);
 	later_than_all();
 	vacant_places();
 }
