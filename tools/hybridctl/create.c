@@ -227,15 +227,19 @@ static int judge(struct create *c)
 	return make_table(c);
 }
 
+/* Whatever the kernel zeroes before it may fail is remembered, too. */
 static int wipe_all(const struct create *c, struct wipe *w)
 {
 	const struct layout *l = &c->layout;
+	uint64_t head;
 	unsigned int i;
-	int err = 0;
+	int err = layout_meta_head(l, &head);
 
+	if (err)
+		fail("the metadata can't be laid out: %s", strerror(-err));
 	for (i = 0; i < l->nr_meta && !err; i++)
 		err = fresh_wipe(w, l->meta_path[i], c->rdev[meta_dev(c, i)], 0,
-				 l->meta_sectors[i], FRESH_META_HEAD);
+				 l->meta_sectors[i], head);
 	for (i = 0; i < l->nr_members && !err; i++)
 		err = fresh_wipe(w, l->path[i], c->rdev[i], l->start[i],
 				 l->dev_sectors[i] - l->start[i], FRESH_MEMBER_HEAD);
@@ -432,11 +436,7 @@ static int build(struct create *c)
 
 	note("Wiping the areas' starts and ends");
 	close_devices(c);
-	err = wipe_all(c, w) ? EXIT_FAILED : EXIT_OK;
-	if (err)
-		wipe_undo(w);
-	else
-		err = make(c, &w);
+	err = wipe_all(c, w) ? put_back(w) : make(c, &w);
 	wipe_free(w);
 	if (err)
 		return err;

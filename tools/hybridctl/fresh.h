@@ -9,7 +9,8 @@
 #include "wipe.h"
 
 #define FRESH_MEMBER_HEAD	(1u << 20)
-#define FRESH_META_HEAD		(2u << 20)	/* the superblocks lie behind the label's MiB */
+/* Of an area that joins a pool: the superblocks lie behind the label's MiB, the rest is copied. */
+#define FRESH_META_HEAD		(2u << 20)
 
 struct fresh {
 	bool force;		/* whatever is on it */
