@@ -75,22 +75,39 @@ dev_t member_leftover(const struct live *l, const char *path)
 	return is ? rdev : 0;
 }
 
-static int named(const struct live *l, const char *path, unsigned int flags)
+static int named_by(const struct live *l, const struct bdev *dev)
 {
 	struct area area[AREA_MAX];
 	struct ek_super sb;
-	struct bdev dev;
-	int nr, err, found = -1;
+	int nr, err, found = MEMBER_NONE;
 	uint32_t i;
 
-	if (bdev_open(&dev, path, flags))
-		return -1;
-	nr = live_super(l, &sb) ? 0 : area_find(&dev, area, &err);
-	while (nr-- > 0)
+	nr = area_find(dev, area, &err);
+	if (nr < 0) {
+		fail("%s: can't be read: %s", dev->path, strerror(-nr));
+		return MEMBER_UNKNOWN;
+	}
+	if (nr && live_super(l, &sb)) {
+		fail("%s: has a label, and nobody knows whether it is a member of %s", dev->path,
+		     l->name);
+		return MEMBER_UNKNOWN;
+	}
+	while (nr--)
 		for (i = 0; i < le32_to_cpu(sb.nr_members); i++)
 			if (le32_to_cpu(sb.member[i].state) != EK_MEMBER_REMOVED &&
 			    !memcmp(area[nr].info.area_uuid, sb.member[i].uuid, EK_UUID_SIZE))
 				found = i;
+	return found;
+}
+
+static int named(const struct live *l, const char *path, unsigned int flags)
+{
+	struct bdev dev;
+	int found;
+
+	if (bdev_open(&dev, path, flags))
+		return MEMBER_NONE;
+	found = named_by(l, &dev);
 	bdev_close(&dev);
 	return found;
 }
@@ -238,8 +255,10 @@ int member_judge_none(const struct live *l, const char *path)
 {
 	int i = named(l, path, BDEV_EXCL);
 
-	if (i < 0)
+	if (i == MEMBER_NONE)
 		return EXIT_OK;
+	if (i == MEMBER_UNKNOWN)
+		return EXIT_FAILED;
 	return fail("%s: is member %d of %s itself, with what is on it: \"hybridctl attach %s %s\" takes it back if it is missed (or remove it first)",
 		    path, i, l->name, l->name, path);
 }

@@ -312,6 +312,8 @@ static int replaced_before(const struct live *l, const char *old, const char *ne
 {
 	int i = member_named(l, old);
 
+	if (i == MEMBER_UNKNOWN)
+		return EXIT_FAILED;
 	if (i >= 0)
 		return fail("%s: is member %d, which %s is without: \"hybridctl attach %s %s\" takes it back (or replace %d by a device that is no member)",
 			    old, i, l->name, l->name, old, i);
