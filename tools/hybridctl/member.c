@@ -49,6 +49,14 @@ int member_vacant(const struct live *l)
 	return -fail("%s: has %u members already", l->name, EK_MAX_MEMBERS);
 }
 
+/* Reading it might take for ever, with the devices' lock held.  NULL: no, else why. */
+static const char *stalled(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || !S_ISBLK(st.st_mode) ? NULL : bdev_stalled(st.st_rdev);
+}
+
 /*
  * Of a device all of whose areas are, and with a start that nothing else has overwritten.  What
  * is in use is nobody's leftover, and is not read: if it is being discarded, who reads it waits
@@ -63,7 +71,7 @@ dev_t member_leftover(const struct live *l, const char *path)
 	dev_t rdev;
 	bool is;
 
-	if (bdev_open(&dev, path, BDEV_EXCL))
+	if (stalled(path) || bdev_open(&dev, path, BDEV_EXCL))
 		return 0;
 	rdev = dev.rdev;
 	nr = area_find(&dev, area, &err);
@@ -102,9 +110,14 @@ static int named_by(const struct live *l, const struct bdev *dev)
 
 static int named(const struct live *l, const char *path, unsigned int flags)
 {
+	const char *why = stalled(path);
 	struct bdev dev;
 	int found;
 
+	if (why) {
+		fail("%s: can't be looked at, %s", path, why);
+		return MEMBER_UNKNOWN;
+	}
 	if (bdev_open(&dev, path, flags))
 		return MEMBER_NONE;
 	found = named_by(l, &dev);

@@ -40,7 +40,7 @@ int member_remove(struct live *l, unsigned int i, bool force);
 /* The device, if all labels on it are of what left or never quite joined; 0: not so. */
 dev_t member_leftover(const struct live *l, const char *path);
 #define MEMBER_NONE	(-1)
-#define MEMBER_UNKNOWN	(-2)	/* the label or the superblock can't be read; printed */
+#define MEMBER_UNKNOWN	(-2)	/* the label or the superblock can't be read, or is not; printed */
 /* Which member the superblock means by a label there, be it lost or not; or one of these. */
 int member_named(const struct live *l, const char *path);
 /*

@@ -24,13 +24,28 @@
 /* The only device that there is, and the superblock of the pool. */
 static struct {
 	int open_err;
+	const char *stalled;
 	struct area area;
 	int nr_areas;			/* -errno: it can't be read */
+	unsigned int nr_read;
 	int super_err;
 	uint8_t member;			/* the uuid of member 1 */
 } now;
 
 /* --- what is asked of the others --- */
+
+int __wrap_stat(const char *path, struct stat *st)
+{
+	memset(st, 0, sizeof(*st));
+	st->st_mode = S_IFBLK;
+	st->st_rdev = makedev(8, 0);
+	return 0;
+}
+
+const char *bdev_stalled(dev_t rdev)
+{
+	return now.stalled;
+}
 
 int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 {
@@ -82,6 +97,7 @@ void *bdev_buffer(size_t len)
 
 int area_find(const struct bdev *dev, struct area *area, int *head_err)
 {
+	now.nr_read++;
 	*head_err = now.nr_areas < 0 ? -EIO : 0;
 	if (now.nr_areas > 0)
 		*area = now.area;
@@ -294,9 +310,25 @@ static void test_none(void)
 	is_none("neither a label nor a superblock", true);
 }
 
+static void test_stalled(void)
+{
+	struct live l = volume();
+
+	put(POOL, MEMBER);
+	now.stalled = "it is suspended";
+	is_none("suspended", false);
+	ktap_ok(!now.nr_read, "suspended: not read");
+	put(POOL, 'x');
+	ktap_ok(member_leftover(&l, "disk") == makedev(8, 0), "what is left of a member");
+	put(POOL, 'x');
+	now.stalled = "it is suspended";
+	ktap_ok(!member_leftover(&l, "disk") && !now.nr_read, "suspended: not looked at");
+}
+
 int main(void)
 {
 	ktap_begin();
 	test_none();
+	test_stalled();
 	return ktap_end();
 }
