@@ -21,6 +21,7 @@
 #include "give_up.h"
 #include "interrupt.h"
 #include "layout.h"
+#include "left.h"
 #include "leftover.h"
 #include "lock.h"
 #include "member.h"
@@ -682,6 +683,50 @@ int member_forget(const struct live *l, const char *path)
 	return err;
 }
 
+static bool carries_left(const struct left *left, dev_t rdev)
+{
+	char *path = bdev_path(rdev);
+	struct area area[AREA_MAX];
+	struct bdev dev;
+	bool is = false;
+	int nr, err;
+
+	if (path && !bdev_open(&dev, path, BDEV_LOOK)) {
+		for (nr = area_find(&dev, area, &err); nr > 0; nr--)
+			is |= area[nr - 1].info.role == EK_ROLE_MEMBER &&
+			      area[nr - 1].info.index == left->index &&
+			      leftover_is(&left->sb, &area[nr - 1]);
+		bdev_close(&dev);
+	}
+	free(path);
+	return is;
+}
+
+/* The member is out, and where it was nobody knows: of a command that was cut its label is there. */
+static int forget_left(const struct live *l, unsigned int i)
+{
+	struct left left = { .l = l, .index = i, .is = carries_left };
+	char *path;
+	int err = lock_devices();
+
+	if (err)
+		return err;
+	err = left_look(&left);
+	if (err) {
+		fail("%s: whether a label of member %u is left can't be told (\"hybridctl remove %s PATH\" wipes it)",
+		     l->name, i, l->name);
+	} else if (left.nr > 1) {
+		err = fail("%s: %u devices carry what was member %u: left alone (\"hybridctl remove %s PATH\" with the path of one of them wipes it there)",
+			   l->name, left.nr, i, l->name);
+	} else if (left.nr) {
+		path = bdev_path(left.at);
+		err = member_forget(l, path);
+		free(path);
+	}
+	unlock_devices();
+	return err;
+}
+
 static char *path_of(const struct live *l, unsigned int i)
 {
 	const struct status_dev *d = &l->st.dev[i];
@@ -706,6 +751,7 @@ static bool drop_pins(struct live *l, unsigned int i)
 
 int member_remove(struct live *l, unsigned int i, bool force)
 {
+	bool again = l->st.dev[i].state == DEV_REMOVED;
 	char *path = path_of(l, i);
 	int err = EXIT_OK;
 
@@ -714,7 +760,7 @@ int member_remove(struct live *l, unsigned int i, bool force)
 		return fail("%s: a metadata area lies on member %u, and has to move first (hybridctl metadata %s move %d DEV)",
 			    l->name, i, l->name, live_metadata_on(l, i));
 	}
-	if (l->st.dev[i].state != DEV_REMOVED)
+	if (!again)
 		err = member_judge_room(l, i, 0, force);
 	if (!err)
 		err = live_message(l, "remove", i);
@@ -727,6 +773,8 @@ int member_remove(struct live *l, unsigned int i, bool force)
 		err = live_look(l);
 	if (!err && path)
 		err = member_forget(l, path);
+	else if (!err && again)
+		err = forget_left(l, i);
 	free(path);
 	return err;
 }

@@ -30,6 +30,9 @@ static struct {
 	unsigned int nr_read;
 	int super_err;
 	uint8_t member;			/* the uuid of member 1 */
+	unsigned int nr_disks;		/* like it */
+	bool held;			/* by another device */
+	unsigned int nr_wiped;
 } now;
 
 /* --- what is asked of the others --- */
@@ -95,6 +98,24 @@ void *bdev_buffer(size_t len)
 	return xcalloc(1, len);
 }
 
+bool bdev_has_holders(dev_t rdev)
+{
+	return now.held;
+}
+
+bool bdev_is_above(dev_t upper, dev_t lower)
+{
+	return false;
+}
+
+void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx)
+{
+	unsigned int i;
+
+	for (i = 0; i < now.nr_disks; i++)
+		fn(ctx, makedev(8, i));
+}
+
 int area_find(const struct bdev *dev, struct area *area, int *head_err)
 {
 	now.nr_read++;
@@ -142,6 +163,7 @@ bool leftover_is(const struct ek_super *sb, const struct area *a)
 
 int leftover_wipe(const struct bdev *dev, const struct area *a)
 {
+	now.nr_wiped++;
 	return 0;
 }
 
@@ -163,6 +185,17 @@ int dm_lookup(const char *name, struct dm_dev *dev)
 	return 0;
 }
 
+int dm_list_hybrid(struct dm_dev **devs, unsigned int *nr)
+{
+	*devs = NULL;
+	*nr = 0;
+	return 0;
+}
+
+void dm_free_list(struct dm_dev *devs, unsigned int nr)
+{
+}
+
 int dm_clear(const char *name)
 {
 	return 0;
@@ -180,6 +213,11 @@ int live_super(const struct live *l, struct ek_super *sb)
 }
 
 bool live_uses(const struct live *l, dev_t rdev)
+{
+	return false;
+}
+
+bool live_is_member(const struct live *l, dev_t rdev)
 {
 	return false;
 }
@@ -262,6 +300,7 @@ static void put(char pool, char uuid)
 	memset(&now, 0, sizeof(now));
 	now.member = MEMBER;
 	now.nr_areas = 1;
+	now.nr_disks = 1;
 	now.area.info.role = EK_ROLE_MEMBER;
 	now.area.info.index = 1;
 	memset(now.area.info.pool_uuid, pool, EK_UUID_SIZE);
@@ -325,10 +364,56 @@ static void test_stalled(void)
 	ktap_ok(!member_leftover(&l, "disk") && !now.nr_read, "suspended: not looked at");
 }
 
+/* Member 1, which is out already, is removed once more. */
+static int remove_again(void)
+{
+	struct live l = volume();
+
+	l.st.nr_devs = l.t.nr_devs = 2;
+	l.st.dev[1].state = DEV_REMOVED;
+	l.t.dev[0].dev = "8:16";
+	l.t.dev[1].dev = "-";
+	return member_remove(&l, 1, false);
+}
+
+static void test_remove_again(void)
+{
+	put(POOL, 'x');
+	ktap_ok(remove_again() == EXIT_OK && now.nr_wiped == 1,
+		"removed again: the label that was left is wiped");
+	put(POOL, 'x');
+	now.nr_areas = 0;
+	ktap_ok(remove_again() == EXIT_OK && !now.nr_wiped, "removed again: nothing was left");
+	put(POOL, 'x');
+	now.area.info.index = 0;
+	ktap_ok(remove_again() == EXIT_OK && !now.nr_wiped,
+		"removed again: what another member left is not looked for");
+	put(POOL, MEMBER);
+	ktap_ok(remove_again() == EXIT_OK && !now.nr_wiped,
+		"removed again: a label that the superblock names stays");
+	put(POOL, 'x');
+	now.held = true;
+	ktap_ok(remove_again() == EXIT_OK && !now.nr_wiped,
+		"removed again: what is in use is passed over");
+	put(POOL, 'x');
+	now.stalled = "it is suspended";
+	ktap_ok(remove_again() == EXIT_OK && !now.nr_read,
+		"removed again: what would not answer is not read");
+	put(POOL, 'x');
+	now.nr_disks = 2;
+	ktap_ok(remove_again() == EXIT_FAILED && !now.nr_wiped,
+		"removed again: of two nobody knows which");
+	put(POOL, 'x');
+	now.super_err = EXIT_FAILED;
+	ktap_ok(remove_again() == EXIT_FAILED && !now.nr_wiped,
+		"removed again: without a superblock nothing is wiped");
+}
+
 int main(void)
 {
 	ktap_begin();
 	test_none();
 	test_stalled();
+	test_remove_again();
 	return ktap_end();
 }
