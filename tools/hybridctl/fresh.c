@@ -134,7 +134,9 @@ int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uin
 	err = wipe_range(w, path, rdev, start, head);
 	if (!err)
 		err = wipe_range(w, path, rdev, start + bytes - tail, tail);
-	if (err)
+	if (err == -EINTR)
+		fail("%s: interrupted while it was wiped", path);
+	else if (err)
 		fail("%s: can't be wiped: %s", path, bdev_error(err));
 	return err;
 }

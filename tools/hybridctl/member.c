@@ -222,10 +222,14 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 	l->tried = false;
 	member_make_info(l, 0, dev->sectors, index, &info);
 
+	/* What was wiped is known here alone: until the kernel has the device it can be put back. */
+	catch_interrupts();
 	err = fresh_wipe(w, dev->path, dev->rdev, 0, dev->sectors, FRESH_MEMBER_HEAD) ?
 	      EXIT_FAILED : EXIT_OK;
 	if (!err)
 		err = label(dev, &info);
+	if (!err && interrupted)
+		err = fail("%s: interrupted", dev->path);
 	if (!err) {
 		live_put(l, index, dev->rdev, 0);
 		/* Of one that left, as messages have it. */
@@ -234,6 +238,7 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 	}
 	if (err)
 		member_take_back(l, w, dev, &info);
+	let_interrupts();
 	wipe_free(w);
 	return err;
 }

@@ -21,7 +21,10 @@ void member_take_back(struct live *l, struct wipe *w, const struct bdev *dev,
 		      const struct ek_label_info *info);
 /* Are the device's logical blocks small enough for what is on the volume? */
 int member_judge_blocks(const struct live *l, const struct bdev *dev);
-/* A device joins; its index, -1: refused. */
+/*
+ * A device joins; its index, -1: refused, or interrupted (interrupt.h) when it can be as it was.  A
+ * signal that came later is left to the caller.
+ */
 int member_add(struct live *l, const char *path, const struct fresh *how);
 /*
  * Can all of the volume be written without that member, and with @joining extents more?  EXIT_OK,

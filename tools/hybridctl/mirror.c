@@ -36,6 +36,7 @@
 #include <uuid/uuid.h>
 
 #include "dm.h"
+#include "interrupt.h"
 #include "layout.h"
 #include "left.h"
 #include "leftover.h"
@@ -96,6 +97,11 @@ static int wait_while(struct live *l, unsigned int k, char state)
 		err = live_look(l);
 		if (err || k >= l->st.nr_meta || l->st.meta[k] != state)
 			break;
+		if (interrupted) {
+			err = fail("%s: interrupted; what the kernel does with metadata area %u goes on",
+				   l->name, k);
+			break;
+		}
 		tell(l, &p, &at);
 		nanosleep(&nap, NULL);
 	}
@@ -195,7 +201,12 @@ static int leave(struct live *l, unsigned int k)
 /* As it was before, as far as it can be. */
 static void stay(struct live *l, unsigned int k)
 {
-	if (!live_look(l) && l->st.meta[k] == 'S' && resync(l, k))
+	if (live_look(l) || k >= l->st.nr_meta)
+		return;
+	if (l->st.meta[k] == 'L')
+		warn("%s: metadata area %u leaves; \"hybridctl metadata %s resync\" makes it a mirror again",
+		     l->name, k, l->name);
+	else if (l->st.meta[k] == 'S' && resync(l, k))
 		warn("%s: the metadata is on one device only until then", l->name);
 }
 
@@ -395,6 +406,31 @@ static int put_in(struct live *l, struct place *p, unsigned int k)
 	return live_reload(l, l->sectors);
 }
 
+/*
+ * What was wiped is known here alone: until the kernel has the device a signal puts it back.  One
+ * that comes later ends the first wait.
+ */
+static int take_in(struct live *l, struct place *p, unsigned int k, bool alone)
+{
+	int err;
+
+	l->tried = false;
+	p->w = wipe_new();
+	catch_interrupts();
+	err = wipe_and_label(l, p, k);
+	if (!err && !alone)
+		err = leave_holding(l, p, k);
+	if (!err && interrupted)
+		err = fail("%s: interrupted", p->dev.path);
+	if (!err)
+		err = put_in(l, p, k);
+	if (err)
+		member_take_back(l, p->w, &p->dev, &p->member);
+	let_interrupts();
+	wipe_free(p->w);
+	return err;
+}
+
 /* --- the only area moves --- */
 
 /* The label of the area that a device has for place @k; false: none of this pool. */
@@ -503,15 +539,8 @@ static int settle_in_alone(struct live *l, struct place *p, unsigned int k)
 		return fail("%s: the label of metadata area %u can't be read", l->name, k);
 	close(p->dev.fd);
 	p->dev.fd = -1;
-	l->tried = false;
 	p->follows = old.area_uuid;
-	p->w = wipe_new();
-	err = wipe_and_label(l, p, !k);
-	if (!err)
-		err = put_in(l, p, !k);
-	if (err)
-		member_take_back(l, p->w, &p->dev, &p->member);
-	wipe_free(p->w);
+	err = take_in(l, p, !k, true);
 	if (err)
 		return err;
 	unlock_devices();
@@ -533,19 +562,9 @@ static int settle_in(struct live *l, struct place *p, unsigned int k)
 		return err;
 	close(p->dev.fd);	/* what wipes it opens it itself, and so does device-mapper */
 	p->dev.fd = -1;
-	l->tried = false;
-	p->w = wipe_new();
-	err = wipe_and_label(l, p, k);
-	if (!err)
-		err = leave_holding(l, p, k);
-	if (!err)
-		err = put_in(l, p, k);
-	if (err) {
-		member_take_back(l, p->w, &p->dev, &p->member);
-		if (mirror)
-			stay(l, k);
-	}
-	wipe_free(p->w);
+	err = take_in(l, p, k, false);
+	if (err && mirror)
+		stay(l, k);
 	if (err)
 		return err;
 	unlock_devices();

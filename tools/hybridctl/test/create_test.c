@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What create wipes can be put back: all that the kernel's format may have overwritten. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "../discard.h"
 #include "../dm.h"
 #include "../fresh.h"
+#include "../interrupt.h"
 #include "../lock.h"
 #include "../msg.h"
 #include "../table.h"
@@ -23,18 +25,30 @@
 #define MAX	4
 #define MIB	(1ull << 20)
 
+/* When a signal comes. */
+enum when { NEVER, WIPING, TRYING, DISCARDING, HAS_DISCARDED, LOCKING };
+
 /* The devices that there are: "0" and so on. */
 static struct {
 	uint64_t bytes[MAX];
 	struct wiped {
 		unsigned int disk;
 		uint64_t start, head;	/* bytes */
-	} wiped[2 * MAX];
+	} wiped[4 * MAX];
 	unsigned int nr_wiped, nr_undone;
 	uint64_t format_end;		/* of what the kernel's format wrote of an area */
 	unsigned int wipe_fails;	/* at the so-manieth; 0: not */
 	int undo_err;
+	enum when when;
+	bool knows_discard, discarding;
+	unsigned int nr_locked, nr_locked_late, nr_created;
 } now;
+
+static void comes(enum when when)
+{
+	if (now.when == when)
+		raise(SIGTERM);
+}
 
 /* --- what create needs of the others --- */
 
@@ -78,7 +92,10 @@ int unfinished_remove(const char *name, const char *uuid)
 
 int lock_devices(void)
 {
-	return EXIT_OK;
+	if (!now.discarding || now.when != LOCKING)
+		return EXIT_OK;
+	raise(SIGTERM);
+	return EXIT_FAILED;
 }
 
 void unlock_devices(void)
@@ -91,6 +108,14 @@ int bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int 
 	dev->path = xstrdup(path);
 	dev->rdev = rdev;
 	dev->sectors = now.bytes[minor(rdev)] / SECTOR_SIZE;
+	return 0;
+}
+
+/* A wait for another program may be cut by whatever signal. */
+int bdev_lock(const struct bdev *dev)
+{
+	now.nr_locked++;
+	now.nr_locked_late += now.nr_wiped > 0;
 	return 0;
 }
 
@@ -126,7 +151,14 @@ char *uuid_text(char *buf, const uint8_t *uuid)
 
 int discard_device(const struct bdev *dev, bool *begun)
 {
-	*begun = true;
+	now.discarding = true;
+	if (interrupted)
+		return EXIT_FAILED;
+	*begun |= now.knows_discard;
+	comes(DISCARDING);
+	if (interrupted)
+		return EXIT_FAILED;
+	comes(HAS_DISCARDED);
 	return EXIT_OK;
 }
 
@@ -139,6 +171,7 @@ int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uin
 	       uint64_t head)
 {
 	now.wiped[now.nr_wiped++] = (struct wiped){ minor(rdev), start * SECTOR_SIZE, head };
+	comes(WIPING);
 	return now.nr_wiped == now.wipe_fails ? -EIO : 0;
 }
 
@@ -174,6 +207,7 @@ int dm_set_uuid(const char *name, const char *uuid, char **why)
 
 int dm_try(const char *name, uint64_t sectors, const char *params, char **why)
 {
+	comes(TRYING);
 	return 0;
 }
 
@@ -222,6 +256,7 @@ int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *
 	struct table t;
 	char text[96];
 
+	now.nr_created++;
 	*why = xstrdup("error 5");
 	if (!table_parse(params, &t, text, sizeof(text)))
 		return -EINVAL;
@@ -319,11 +354,54 @@ static void test_told(unsigned int wipe_fails)
 		"what can't be put back is told, after %u areas", now.nr_wiped);
 }
 
+/* Before the kernel has the devices: their old content comes back, if it is not discarded. */
+static void ends(const char *title, enum when when, const char *words, bool back)
+{
+	void (*before)(int) = signal(SIGTERM, SIG_DFL);
+
+	now.nr_wiped = now.nr_undone = now.nr_created = 0;
+	now.discarding = false;
+	now.when = when;
+	interrupted = 0;
+	ktap_ok(create(title, words) == EXIT_FAILED && !now.nr_created &&
+		now.nr_undone == back, "interrupted, %s: %s", title,
+		back ? "as it was" : "no way back");
+	ktap_ok(signal(SIGTERM, before) == SIG_DFL, "interrupted, %s: caught no more", title);
+	interrupted = 0;
+	now.when = NEVER;
+}
+
+static void test_interrupted(void)
+{
+	now.knows_discard = true;
+	ends("wiping", WIPING, "0 1", true);
+	ends("trying", TRYING, "0 1 --discard", true);
+	ends("discarding", DISCARDING, "0 1 --discard", false);
+	now.knows_discard = false;
+	ends("undiscarded", DISCARDING, "0 1 --discard", true);
+	ends("between", HAS_DISCARDED, "0 1 --discard", true);
+	ends("after", HAS_DISCARDED, "0 --discard", true);
+	ends("waiting", LOCKING, "0 1 --discard", true);
+}
+
+/* Others may have the devices locked for as long as they like. */
+static void test_locks(void)
+{
+	now.nr_wiped = now.nr_locked = now.nr_locked_late = 0;
+	create("locked", "0 1 --discard");
+	ktap_ok(now.nr_locked == 2 && !now.nr_locked_late, "locked before anything is wiped");
+	now.nr_wiped = now.nr_locked = 0;
+	create("unlocked", "0 1");
+	ktap_ok(!now.nr_locked, "not locked where nothing is discarded");
+}
+
 int main(void)
 {
 	ktap_begin();
 	test_covers();
 	test_told(0);
 	test_told(2);
+	test_locks();
+	test_interrupted();
 	return ktap_end();
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Whether a device is a member, and what becomes of one that joins or has left. */
 #include <errno.h>
+#include <linux/fs.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +15,7 @@
 #include "../dm.h"
 #include "../extents.h"
 #include "../give_up.h"
+#include "../interrupt.h"
 #include "../leftover.h"
 #include "../lock.h"
 #include "../member.h"
@@ -33,6 +37,8 @@ static struct {
 	unsigned int nr_disks;		/* like it */
 	bool held;			/* by another device */
 	unsigned int nr_wiped;
+	bool signalled;			/* while one that joins is wiped */
+	unsigned int nr_undone, nr_reloaded;
 } now;
 
 /* --- what is asked of the others --- */
@@ -42,6 +48,17 @@ int __wrap_stat(const char *path, struct stat *st)
 	memset(st, 0, sizeof(*st));
 	st->st_mode = S_IFBLK;
 	st->st_rdev = makedev(8, 0);
+	return 0;
+}
+
+/* The size of logical blocks, which is all that is asked so. */
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+
+	va_start(ap, request);
+	*va_arg(ap, int *) = 512;
+	va_end(ap);
 	return 0;
 }
 
@@ -138,6 +155,8 @@ int fresh_in_use(const char *path, dev_t rdev)
 int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uint64_t sectors,
 	       uint64_t head)
 {
+	if (now.signalled)
+		raise(SIGHUP);
 	return 0;
 }
 
@@ -148,6 +167,7 @@ struct wipe *wipe_new(void)
 
 int wipe_undo(struct wipe *w)
 {
+	now.nr_undone++;
 	return 0;
 }
 
@@ -262,6 +282,7 @@ void live_put_none(struct live *l, unsigned int i)
 
 int live_reload(struct live *l, uint64_t sectors)
 {
+	now.nr_reloaded++;
 	return EXIT_OK;
 }
 
@@ -409,11 +430,30 @@ static void test_remove_again(void)
 		"removed again: without a superblock nothing is wiped");
 }
 
+/* Before the kernel has the device: it does not join. */
+static void test_interrupted(void)
+{
+	struct fresh how = { .force = true };
+	struct live l = volume();
+
+	l.st.nr_devs = l.t.nr_devs = 1;
+	put('o', 'x');
+	now.signalled = true;
+	ktap_ok(member_add(&l, "disk", &how) < 0 && !now.nr_reloaded && now.nr_undone == 1,
+		"interrupted: what joins is as it was");
+	ktap_ok(signal(SIGHUP, SIG_DFL) == SIG_DFL, "interrupted: caught no more");
+	interrupted = 0;
+	put('o', 'x');
+	ktap_ok(member_add(&l, "disk", &how) == 1 && now.nr_reloaded == 1 && !now.nr_undone,
+		"not interrupted: it joins");
+}
+
 int main(void)
 {
 	ktap_begin();
 	test_none();
 	test_stalled();
 	test_remove_again();
+	test_interrupted();
 	return ktap_end();
 }
