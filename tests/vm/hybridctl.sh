@@ -505,8 +505,21 @@ is "it fails" $? 1
 matches "and says why" "$(</tmp/second)" "v3: a device-mapper device of that name has been made meanwhile"
 sum_up
 is "what was wiped is put back" "$sums" "$before"
-echo "$most" >$discards
 check "gone" dmsetup remove v3
+
+# nor is anything wiped while a lock is waited for, which a signal ends
+rm /tmp/second
+exec {held}<"$A"
+flock "$held"
+hybridctl create v3 "$A" --discard --force >/dev/null 2>/tmp/second {held}<&- & second=$!
+check "create: it waits again" wait_for 20 grep -qs "waiting for another program" /tmp/second
+kill -TERM $second	# a job in the background ignores SIGINT
+wait $second
+is "the signal ends it" $? 143
+exec {held}<&-
+sum_up
+is "all is as it was" "$sums" "$before"
+echo "$most" >$discards
 
 # --- with udev, which the machine has not: its daemon, the rule, and those that it needs
 unset DM_DISABLE_UDEV

@@ -16,6 +16,7 @@
 #include "discard.h"
 #include "dm.h"
 #include "fresh.h"
+#include "interrupt.h"
 #include "layout.h"
 #include "lock.h"
 #include "msg.h"
@@ -37,6 +38,8 @@ struct create {
 	struct layout layout;
 	struct bdev dev[MAX_SET_DEVS];	/* members, then metadata devices */
 	unsigned int nr_devs;
+	struct bdev lock[MAX_SET_DEVS];	/* the same devices, open for their locks alone */
+	unsigned int nr_locks;
 	dev_t rdev[MAX_SET_DEVS];
 	char *numbers[MAX_SET_DEVS];	/* "major:minor" */
 	char *params;
@@ -227,15 +230,19 @@ static int judge(struct create *c)
 	return make_table(c);
 }
 
+/* Whatever the kernel zeroes before it may fail is remembered, too. */
 static int wipe_all(const struct create *c, struct wipe *w)
 {
 	const struct layout *l = &c->layout;
+	uint64_t head;
 	unsigned int i;
-	int err = 0;
+	int err = layout_meta_head(l, &head);
 
+	if (err)
+		fail("the metadata can't be laid out: %s", strerror(-err));
 	for (i = 0; i < l->nr_meta && !err; i++)
 		err = fresh_wipe(w, l->meta_path[i], c->rdev[meta_dev(c, i)], 0,
-				 l->meta_sectors[i], FRESH_META_HEAD);
+				 l->meta_sectors[i], head);
 	for (i = 0; i < l->nr_members && !err; i++)
 		err = fresh_wipe(w, l->path[i], c->rdev[i], l->start[i],
 				 l->dev_sectors[i] - l->start[i], FRESH_MEMBER_HEAD);
@@ -248,6 +255,12 @@ static void close_devices(struct create *c)
 
 	for (i = 0; i < c->nr_devs; i++)
 		bdev_close(&c->dev[i]);
+}
+
+static void put_locks(struct create *c)
+{
+	while (c->nr_locks)
+		bdev_close(&c->lock[--c->nr_locks]);
 }
 
 static int claim_devices(struct create *c)
@@ -297,17 +310,38 @@ static int look_again(const struct create *c)
 }
 
 /*
+ * Each device by itself, so that who looks at all devices passes it over while it is discarded: the
+ * kernel has those wait who read it.  Another program may have one locked for as long as it likes:
+ * nothing is wiped yet, the devices are open exclusively, and others get theirs meanwhile.
+ */
+static int take_locks(struct create *c)
+{
+	unsigned int i;
+	int err = 0;
+
+	unlock_devices();
+	for (i = 0; i < c->nr_devs && !err; i++) {
+		err = bdev_open_same(&c->lock[i], path_of(c, i), c->rdev[i], 0);
+		if (!err) {
+			c->nr_locks = i + 1;
+			err = bdev_lock(&c->lock[i]);
+		}
+		if (err)
+			fail("%s: can't be locked: %s", path_of(c, i), bdev_error(err));
+	}
+	return err || lock_devices() ? EXIT_FAILED : look_again(c);
+}
+
+/*
  * It may take minutes, for which nobody waits who is after other devices:
  *
  *	all devices are open exclusively	nobody gets one of them
  *	the devices' lock is given up		others get theirs
- *	each is locked by itself		who looks at all devices passes it over: the kernel
- *						has those wait who read what is being discarded
- *	discard
+ *	discard					take_locks() has been before
  *	the devices' lock, and look again	the name may be taken, a disk have another size
- *	closed					device-mapper claims them itself
+ *	closed, and their locks given up	device-mapper claims them itself
  *
- * Cut anywhere, or failing when a discard has begun, it leaves devices that are wiped, and
+ * Killed anywhere, or failing when a discard has begun, it leaves devices that are wiped, and
  * discarded in part.
  */
 static int discard_all(struct create *c, bool *begun)
@@ -325,6 +359,7 @@ static int discard_all(struct create *c, bool *begun)
 	if (!err)
 		err = look_again(c);
 	close_devices(c);
+	put_locks(c);
 	return err;
 }
 
@@ -360,11 +395,15 @@ static int make(struct create *c, struct wipe **w)
 		if (discard_all(c, &begun))
 			return begun ? EXIT_FAILED : put_back(*w);
 		/* Discarded blocks need not read as zeroes; and there is no way back. */
-		wipe_free(*w);
-		*w = wipe_new();
-		if (wipe_all(c, *w))
-			return EXIT_FAILED;
+		if (begun) {
+			wipe_free(*w);
+			*w = wipe_new();
+			if (wipe_all(c, *w))
+				return EXIT_FAILED;
+		}
 	}
+	if (interrupted)
+		return refused(*w, xstrdup("interrupted"));
 	note("Formatting %s", c->name);
 	if (dm_create(c->name, NULL, length(c), c->params, &why))
 		return refused(*w, why);
@@ -425,19 +464,28 @@ static void tell(const struct create *c)
 	     l->nr_meta > 1 ? ", mirrored on " : "", l->nr_meta > 1 ? l->meta_path[1] : "");
 }
 
-static int build(struct create *c)
+/* What was wiped is known here alone: until the kernel has the devices a signal puts it back. */
+static int wipe_and_make(struct create *c)
 {
 	struct wipe *w = wipe_new();
 	int err;
 
+	catch_interrupts();
+	err = wipe_all(c, w) ? put_back(w) : make(c, &w);
+	let_interrupts();
+	wipe_free(w);
+	return err;
+}
+
+static int build(struct create *c)
+{
+	int err = c->discard ? take_locks(c) : EXIT_OK;
+
+	if (err)
+		return err;
 	note("Wiping the areas' starts and ends");
 	close_devices(c);
-	err = wipe_all(c, w) ? EXIT_FAILED : EXIT_OK;
-	if (err)
-		wipe_undo(w);
-	else
-		err = make(c, &w);
-	wipe_free(w);
+	err = wipe_and_make(c);
 	if (err)
 		return err;
 	/* The kernel has claimed the devices.  Until then they might have had to be put back. */
@@ -464,6 +512,7 @@ int cmd_create(int argc, char **argv)
 	if (!err)
 		err = build(&c);
 	close_devices(&c);
+	put_locks(&c);
 	for (i = 0; i < MAX_SET_DEVS; i++)
 		free(c.numbers[i]);
 	free(c.params);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "discard.h"
+#include "interrupt.h"
 #include "msg.h"
 #include "progress.h"
 
@@ -28,8 +29,8 @@ static int discard(const struct bdev *dev, struct progress *p, bool *begun)
 		n = total - at < step ? total - at : step;
 		if (at)
 			progress_tell(p, at, total, false);
-		err = bdev_discard(dev, at, n);
-		*begun |= err != -EOPNOTSUPP;
+		err = interrupted ? -EINTR : bdev_discard(dev, at, n);
+		*begun |= err != -EOPNOTSUPP && err != -EINTR;
 	}
 	if (p->told)
 		progress_tell(p, err ? at - n : total, total, true);
@@ -43,12 +44,11 @@ int discard_device(const struct bdev *dev, bool *begun)
 
 	note("Discarding %s", dev->path);
 	progress_init(&p, dev->path, SECONDS, isatty(STDOUT_FILENO), progress_now());
-	err = bdev_lock(dev);
-	if (err)
-		return fail("%s: can't be locked: %s", dev->path, strerror(-err));
 	err = discard(dev, &p, begun);
 	if (err == -EOPNOTSUPP)
 		note("%s does not know discards", dev->path);
+	else if (err == -EINTR)
+		return fail("%s: interrupted%s", dev->path, *begun ? ", and discarded in part" : "");
 	else if (err)
 		return fail("%s: discard: %s", dev->path, strerror(-err));
 	return EXIT_OK;

@@ -6,8 +6,8 @@
 #include "bdev.h"
 
 /*
- * @dev: open exclusively; it is locked, too, until it is closed.  @begun is set once something may
- * be gone.  EXIT_OK, also if it does not know discards; EXIT_FAILED with the reason printed.
+ * @dev: open exclusively, and locked.  @begun is set once something may be gone.  EXIT_OK, also if
+ * it does not know discards; EXIT_FAILED with the reason printed, also when interrupted.
  */
 int discard_device(const struct bdev *dev, bool *begun);
 

@@ -13,8 +13,6 @@
 #include "ext_io.h"
 #include "msg.h"
 
-#define LOOK_AT_CLOCK	1024	/* inodes */
-
 const char * const ext_part_name[EXT_NR_PARTS] = {
 	[EXT_SUPER] = "superblock",
 	[EXT_DESCRIPTORS] = "group descriptors",
@@ -29,8 +27,6 @@ struct search {
 	struct ext_volume v;
 	struct ext_files *f;
 	unsigned long limit;
-	time_t until;
-	unsigned int seen;
 	ext2_ino_t *dir;	/* directories */
 	unsigned long nr_dirs, max_dirs;
 	unsigned long nr_named;
@@ -38,11 +34,6 @@ struct search {
 	/* Of the inode that is looked at: */
 	uint64_t data, map;
 };
-
-static bool is_late(struct search *s)
-{
-	return s->until && !(++s->seen % LOOK_AT_CLOCK) && time(NULL) >= s->until;
-}
 
 /* How many bytes of these blocks are lost. */
 static uint64_t lost_of(const struct search *s, blk64_t first, uint64_t nr)
@@ -217,7 +208,7 @@ static void look_at_inodes(struct search *s)
 	       err == EXT2_ET_BAD_BLOCK_IN_INODE_TABLE) {
 		if (!err && !ino)
 			break;
-		if (is_late(s)) {
+		if (ext_is_late(&s->v)) {
 			s->f->partly = true;
 			break;
 		}
@@ -299,7 +290,7 @@ static void look_for_names(struct search *s)
 	s->v.names = true;
 	name_root(s);
 	for (i = 0; i < s->nr_dirs && s->nr_named < s->f->nr; i++) {
-		if (is_late(s)) {
+		if (ext_is_late(&s->v)) {
 			s->f->partly = true;
 			break;
 		}
@@ -312,12 +303,12 @@ static void look_for_names(struct search *s)
 int ext_files_find(struct ext_files *f, const char *path, uint64_t offset,
 		   const struct ranges *lost, unsigned long limit, time_t until, bool say)
 {
-	struct search s = { .f = f, .limit = limit, .until = until };
+	struct search s = { .f = f, .limit = limit };
 	dgrp_t group;
 	int err;
 
 	memset(f, 0, sizeof(*f));
-	err = ext_open(&s.v, path, offset, lost, say);
+	err = ext_open(&s.v, path, offset, lost, until, say);
 	if (err)
 		return err;
 	for (group = 0; group < s.v.fs->group_desc_count; group++)

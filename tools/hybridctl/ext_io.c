@@ -7,6 +7,11 @@
 #include "msg.h"
 #include "signature.h"
 
+bool ext_is_late(const struct ext_volume *v)
+{
+	return v->until && time(NULL) >= v->until;
+}
+
 static struct ext_volume *volume_of(io_channel channel)
 {
 	ext2_filsys fs = channel->app_data;
@@ -34,7 +39,7 @@ static errcode_t read_rest(io_channel channel, unsigned long long block, int cou
 	char *to = data;
 	int i;
 
-	if (!ranges_overlap(v->lost, at, size) &&
+	if (!ranges_overlap(v->lost, at, size) && !ext_is_late(v) &&
 	    !unix_io_manager->read_blk64(channel, block, count, data))
 		return 0;
 	if (count <= 1) {
@@ -85,7 +90,7 @@ static void say_why(const char *path, uint64_t offset, errcode_t err)
 }
 
 int ext_open(struct ext_volume *v, const char *path, uint64_t offset, const struct ranges *lost,
-	     bool say)
+	     time_t until, bool say)
 {
 	errcode_t err;
 
@@ -93,6 +98,7 @@ int ext_open(struct ext_volume *v, const char *path, uint64_t offset, const stru
 	memset(v, 0, sizeof(*v));
 	v->lost = lost;
 	v->offset = offset;
+	v->until = until;
 	err = open_any(v, path, offset);
 	if (err) {
 		if (say)

@@ -9,6 +9,7 @@
 #include <ext2fs/ext2fs.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "ranges.h"
 
@@ -17,9 +18,10 @@ struct ext_volume {
 	struct struct_io_manager io;
 	const struct ranges *lost;	/* bytes of the device, settled */
 	uint64_t offset;		/* on it, of the file system */
+	time_t until;			/* nothing is asked for from then on; 0: no such time */
 	/* What is lost reads as a block of no names, otherwise as zeroes. */
 	bool names;
-	bool partly;			/* something was asked for that is lost */
+	bool partly;			/* something was asked for that is lost, or too late */
 };
 
 /*
@@ -27,7 +29,8 @@ struct ext_volume {
  * superblock if the first can't be read.  0 or EXIT_FAILED with the reason printed, if @say.
  */
 int ext_open(struct ext_volume *v, const char *path, uint64_t offset, const struct ranges *lost,
-	     bool say);
+	     time_t until, bool say);
+bool ext_is_late(const struct ext_volume *v);
 void ext_close(struct ext_volume *v);
 
 #endif

@@ -95,6 +95,7 @@ static int judge(const struct bdev *dev, const struct fresh *how)
 
 int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
 {
+	const char *stalled;
 	struct stat st;
 	int err;
 
@@ -105,6 +106,10 @@ int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
 	/* A write to it would wait for one that the volume can't end before it. */
 	if (how->volume && bdev_lies_on(st.st_rdev, how->volume))
 		return fail("%s: lies on the volume itself", path);
+	/* Reading it might take for ever, with the devices' lock held. */
+	stalled = bdev_stalled(st.st_rdev);
+	if (stalled)
+		return fail("%s: can't be looked at, %s", path, stalled);
 	err = bdev_open_same(dev, path, st.st_rdev, BDEV_WRITE | BDEV_EXCL);
 	if (err == -EBUSY)
 		return fresh_in_use(path, st.st_rdev);
@@ -129,7 +134,9 @@ int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uin
 	err = wipe_range(w, path, rdev, start, head);
 	if (!err)
 		err = wipe_range(w, path, rdev, start + bytes - tail, tail);
-	if (err)
+	if (err == -EINTR)
+		fail("%s: interrupted while it was wiped", path);
+	else if (err)
 		fail("%s: can't be wiped: %s", path, bdev_error(err));
 	return err;
 }

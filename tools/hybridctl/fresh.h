@@ -9,7 +9,8 @@
 #include "wipe.h"
 
 #define FRESH_MEMBER_HEAD	(1u << 20)
-#define FRESH_META_HEAD		(2u << 20)	/* the superblocks lie behind the label's MiB */
+/* Of an area that joins a pool: the superblocks lie behind the label's MiB, the rest is copied. */
+#define FRESH_META_HEAD		(2u << 20)
 
 struct fresh {
 	bool force;		/* whatever is on it */
@@ -24,7 +25,7 @@ int fresh_open(struct bdev *dev, const char *path, const struct fresh *how);
 int fresh_in_use(const char *path, dev_t rdev);
 /*
  * Zero the first @head bytes of an area and what others keep at its end, on the device that had
- * that path when it was judged; 0 or -errno, printed.
+ * that path when it was judged; 0 or -errno, printed.  Ends when interrupted.
  */
 int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uint64_t sectors,
 	       uint64_t head);

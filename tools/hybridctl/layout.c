@@ -150,6 +150,56 @@ uint64_t layout_volume_extents(const struct layout *l)
 	return sum - reserve(l);
 }
 
+/* --- what the kernel's format will write: the same code says it, and writes nothing --- */
+
+static int read_nothing(void *ctx, unsigned int area, u64 offset, void *buf, size_t len)
+{
+	(void)ctx;
+	(void)area;
+	(void)offset;
+	memset(buf, 0, len);
+	return 0;
+}
+
+static int note_end(void *ctx, unsigned int area, u64 offset, const void *buf, size_t len,
+		    unsigned int flags)
+{
+	uint64_t *end = ctx;
+
+	(void)area;
+	(void)buf;
+	(void)flags;
+	if (offset + len > *end)
+		*end = offset + len;
+	return 0;
+}
+
+static int do_nothing(void *ctx, unsigned int area)
+{
+	(void)ctx;
+	(void)area;
+	return 0;
+}
+
+static const struct ek_store_io note_io = {
+	.read = read_nothing, .write = note_end, .wait = do_nothing, .flush = do_nothing,
+};
+
+int layout_meta_head(const struct layout *l, uint64_t *bytes)
+{
+	struct ek_store_params p = {
+		.extent_sectors = l->extent_sectors, .nr_extents = l->logical,
+		.nr_meta = l->nr_meta, .nr_members = l->nr_members, .policy = "",
+	};
+	unsigned int i;
+
+	for (i = 0; i < l->nr_meta; i++)
+		p.area_bytes[i] = l->meta_sectors[i] * SECTOR;
+	memcpy(p.member_extents, l->extents, sizeof(p.member_extents));
+	*bytes = 0;
+	return ek_store_format(&note_io, bytes, &p);
+}
+
 char *layout_make(struct layout *l)
 {
 	char *why;

@@ -163,6 +163,17 @@ bool live_uses(const struct live *l, dev_t rdev)
 	return uses;
 }
 
+bool live_is_member(const struct live *l, dev_t rdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->st.nr_devs; i++)
+		if (l->st.dev[i].present &&
+		    rdev == makedev(l->st.dev[i].major, l->st.dev[i].minor))
+			return true;
+	return false;
+}
+
 int live_look(struct live *l)
 {
 	char *params, why[128];

@@ -67,6 +67,8 @@ int live_super(const struct live *l, struct ek_super *sb);
 dev_t live_rdev(const struct live *l);
 /* Is the device, or one that lies on it, in the volume's table? */
 bool live_uses(const struct live *l, dev_t rdev);
+/* Is it a member itself? */
+bool live_is_member(const struct live *l, dev_t rdev);
 
 /* Change the table, not the volume. */
 void live_put(struct live *l, unsigned int i, dev_t rdev, uint64_t start);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "area.h"
+#include "interrupt.h"
 #include "lock.h"
 #include "msg.h"
 
@@ -68,10 +69,10 @@ static int take(int fd, const char *what, bool wait)
 	if (!wait)
 		return -EBUSY;
 	tell_wait(fd, what);
-	while (flock(fd, LOCK_EX))
+	while (!interrupted && flock(fd, LOCK_EX))
 		if (errno != EINTR)
 			return -errno;
-	return 0;
+	return interrupted ? -EINTR : 0;
 }
 
 static int get(int *slot, const char *file, const char *what, bool wait)

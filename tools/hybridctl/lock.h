@@ -14,7 +14,7 @@
 
 /*
  * Waits, with a line on standard error, while another has it.  EXIT_OK, or EXIT_FAILED with the
- * reason printed.  One pool at a time.
+ * reason printed, also when interrupted (interrupt.h).  One pool at a time.
  */
 int lock_pool(const uint8_t *uuid, const char *name);
 /* 0; -EBUSY: another has it; another error, printed. */

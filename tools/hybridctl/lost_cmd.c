@@ -219,15 +219,23 @@ void lost_print_mounted(FILE *out, const struct volume *v)
 {
 	struct asked a = { .limit = BRIEF_SHOWN };
 	char *path = xasprintf("/dev/mapper/%s", v->name), *where = NULL;
+	const char *stalled = NULL;
 	struct ext_files f;
 	struct stat st;
 
-	if (v->lost.nr && !stat(path, &st))
+	if (v->lost.nr && !stat(path, &st)) {
 		where = bdev_mounted(st.st_rdev, "ext");
+		stalled = bdev_stalled(st.st_rdev);
+	}
 	free(path);
 	if (!where)
 		return;
-	if (!find(v, &a, time(NULL) + BRIEF_SECONDS, &f)) {
+	/* Whatever becomes of the look, what is known is said before. */
+	fflush(out);
+	if (stalled) {
+		fprintf(out, "LOST of what is mounted on %s can't be looked at, %s\n", where,
+			stalled);
+	} else if (!find(v, &a, time(NULL) + BRIEF_SECONDS, &f)) {
 		fprintf(out, "LOST of what is mounted on %s (hybridctl lost %s --files has all):\n",
 			where, v->name);
 		print_files(out, &f);

@@ -21,6 +21,7 @@
 #include "give_up.h"
 #include "interrupt.h"
 #include "layout.h"
+#include "left.h"
 #include "leftover.h"
 #include "lock.h"
 #include "member.h"
@@ -49,6 +50,14 @@ int member_vacant(const struct live *l)
 	return -fail("%s: has %u members already", l->name, EK_MAX_MEMBERS);
 }
 
+/* Reading it might take for ever, with the devices' lock held.  NULL: no, else why. */
+static const char *stalled(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || !S_ISBLK(st.st_mode) ? NULL : bdev_stalled(st.st_rdev);
+}
+
 /*
  * Of a device all of whose areas are, and with a start that nothing else has overwritten.  What
  * is in use is nobody's leftover, and is not read: if it is being discarded, who reads it waits
@@ -63,7 +72,7 @@ dev_t member_leftover(const struct live *l, const char *path)
 	dev_t rdev;
 	bool is;
 
-	if (bdev_open(&dev, path, BDEV_EXCL))
+	if (stalled(path) || bdev_open(&dev, path, BDEV_EXCL))
 		return 0;
 	rdev = dev.rdev;
 	nr = area_find(&dev, area, &err);
@@ -75,22 +84,44 @@ dev_t member_leftover(const struct live *l, const char *path)
 	return is ? rdev : 0;
 }
 
-static int named(const struct live *l, const char *path, unsigned int flags)
+static int named_by(const struct live *l, const struct bdev *dev)
 {
 	struct area area[AREA_MAX];
 	struct ek_super sb;
-	struct bdev dev;
-	int nr, err, found = -1;
+	int nr, err, found = MEMBER_NONE;
 	uint32_t i;
 
-	if (bdev_open(&dev, path, flags))
-		return -1;
-	nr = live_super(l, &sb) ? 0 : area_find(&dev, area, &err);
-	while (nr-- > 0)
+	nr = area_find(dev, area, &err);
+	if (nr < 0) {
+		fail("%s: can't be read: %s", dev->path, strerror(-nr));
+		return MEMBER_UNKNOWN;
+	}
+	if (nr && live_super(l, &sb)) {
+		fail("%s: has a label, and nobody knows whether it is a member of %s", dev->path,
+		     l->name);
+		return MEMBER_UNKNOWN;
+	}
+	while (nr--)
 		for (i = 0; i < le32_to_cpu(sb.nr_members); i++)
 			if (le32_to_cpu(sb.member[i].state) != EK_MEMBER_REMOVED &&
 			    !memcmp(area[nr].info.area_uuid, sb.member[i].uuid, EK_UUID_SIZE))
 				found = i;
+	return found;
+}
+
+static int named(const struct live *l, const char *path, unsigned int flags)
+{
+	const char *why = stalled(path);
+	struct bdev dev;
+	int found;
+
+	if (why) {
+		fail("%s: can't be looked at, %s", path, why);
+		return MEMBER_UNKNOWN;
+	}
+	if (bdev_open(&dev, path, flags))
+		return MEMBER_NONE;
+	found = named_by(l, &dev);
 	bdev_close(&dev);
 	return found;
 }
@@ -191,10 +222,14 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 	l->tried = false;
 	member_make_info(l, 0, dev->sectors, index, &info);
 
+	/* What was wiped is known here alone: until the kernel has the device it can be put back. */
+	catch_interrupts();
 	err = fresh_wipe(w, dev->path, dev->rdev, 0, dev->sectors, FRESH_MEMBER_HEAD) ?
 	      EXIT_FAILED : EXIT_OK;
 	if (!err)
 		err = label(dev, &info);
+	if (!err && interrupted)
+		err = fail("%s: interrupted", dev->path);
 	if (!err) {
 		live_put(l, index, dev->rdev, 0);
 		/* Of one that left, as messages have it. */
@@ -203,6 +238,7 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 	}
 	if (err)
 		member_take_back(l, w, dev, &info);
+	let_interrupts();
 	wipe_free(w);
 	return err;
 }
@@ -238,8 +274,10 @@ int member_judge_none(const struct live *l, const char *path)
 {
 	int i = named(l, path, BDEV_EXCL);
 
-	if (i < 0)
+	if (i == MEMBER_NONE)
 		return EXIT_OK;
+	if (i == MEMBER_UNKNOWN)
+		return EXIT_FAILED;
 	return fail("%s: is member %d of %s itself, with what is on it: \"hybridctl attach %s %s\" takes it back if it is missed (or remove it first)",
 		    path, i, l->name, l->name, path);
 }
@@ -650,6 +688,50 @@ int member_forget(const struct live *l, const char *path)
 	return err;
 }
 
+static bool carries_left(const struct left *left, dev_t rdev)
+{
+	char *path = bdev_path(rdev);
+	struct area area[AREA_MAX];
+	struct bdev dev;
+	bool is = false;
+	int nr, err;
+
+	if (path && !bdev_open(&dev, path, BDEV_LOOK)) {
+		for (nr = area_find(&dev, area, &err); nr > 0; nr--)
+			is |= area[nr - 1].info.role == EK_ROLE_MEMBER &&
+			      area[nr - 1].info.index == left->index &&
+			      leftover_is(&left->sb, &area[nr - 1]);
+		bdev_close(&dev);
+	}
+	free(path);
+	return is;
+}
+
+/* The member is out, and where it was nobody knows: of a command that was cut its label is there. */
+static int forget_left(const struct live *l, unsigned int i)
+{
+	struct left left = { .l = l, .index = i, .is = carries_left };
+	char *path;
+	int err = lock_devices();
+
+	if (err)
+		return err;
+	err = left_look(&left);
+	if (err) {
+		fail("%s: whether a label of member %u is left can't be told (\"hybridctl remove %s PATH\" wipes it)",
+		     l->name, i, l->name);
+	} else if (left.nr > 1) {
+		err = fail("%s: %u devices carry what was member %u: left alone (\"hybridctl remove %s PATH\" with the path of one of them wipes it there)",
+			   l->name, left.nr, i, l->name);
+	} else if (left.nr) {
+		path = bdev_path(left.at);
+		err = member_forget(l, path);
+		free(path);
+	}
+	unlock_devices();
+	return err;
+}
+
 static char *path_of(const struct live *l, unsigned int i)
 {
 	const struct status_dev *d = &l->st.dev[i];
@@ -674,6 +756,7 @@ static bool drop_pins(struct live *l, unsigned int i)
 
 int member_remove(struct live *l, unsigned int i, bool force)
 {
+	bool again = l->st.dev[i].state == DEV_REMOVED;
 	char *path = path_of(l, i);
 	int err = EXIT_OK;
 
@@ -682,7 +765,7 @@ int member_remove(struct live *l, unsigned int i, bool force)
 		return fail("%s: a metadata area lies on member %u, and has to move first (hybridctl metadata %s move %d DEV)",
 			    l->name, i, l->name, live_metadata_on(l, i));
 	}
-	if (l->st.dev[i].state != DEV_REMOVED)
+	if (!again)
 		err = member_judge_room(l, i, 0, force);
 	if (!err)
 		err = live_message(l, "remove", i);
@@ -695,6 +778,8 @@ int member_remove(struct live *l, unsigned int i, bool force)
 		err = live_look(l);
 	if (!err && path)
 		err = member_forget(l, path);
+	else if (!err && again)
+		err = forget_left(l, i);
 	free(path);
 	return err;
 }

@@ -21,7 +21,10 @@ void member_take_back(struct live *l, struct wipe *w, const struct bdev *dev,
 		      const struct ek_label_info *info);
 /* Are the device's logical blocks small enough for what is on the volume? */
 int member_judge_blocks(const struct live *l, const struct bdev *dev);
-/* A device joins; its index, -1: refused. */
+/*
+ * A device joins; its index, -1: refused, or interrupted (interrupt.h) when it can be as it was.  A
+ * signal that came later is left to the caller.
+ */
 int member_add(struct live *l, const char *path, const struct fresh *how);
 /*
  * Can all of the volume be written without that member, and with @joining extents more?  EXIT_OK,
@@ -39,11 +42,13 @@ int member_evacuate(struct live *l, unsigned int i, unsigned int how);
 int member_remove(struct live *l, unsigned int i, bool force);
 /* The device, if all labels on it are of what left or never quite joined; 0: not so. */
 dev_t member_leftover(const struct live *l, const char *path);
-/* Which member the superblock means by a label there, be it lost or not; -1: none. */
+#define MEMBER_NONE	(-1)
+#define MEMBER_UNKNOWN	(-2)	/* the label or the superblock can't be read, or is not; printed */
+/* Which member the superblock means by a label there, be it lost or not; or one of these. */
 int member_named(const struct live *l, const char *path);
 /*
  * Is it none, or in use?  With the devices' lock.  EXIT_OK, or EXIT_FAILED with how a member that
- * is missed comes back printed.
+ * is missed comes back printed, or why nobody knows.
  */
 int member_judge_none(const struct live *l, const char *path);
 /* Joined in the last day, or nothing is on it yet. */

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "detach.h"
 #include "give_up.h"
+#include "interrupt.h"
 #include "member.h"
 #include "mirror.h"
 #include "msg.h"
@@ -48,6 +49,13 @@ static int parse(int argc, char **argv, const char *allowed, int words, const ch
 	return argc - optind == words ? EXIT_OK : usage_error("%s needed", what);
 }
 
+/* A signal that came when it was too late to keep the device out ends what would follow. */
+static int judge_joined(const struct live *l, const char *path)
+{
+	return interrupted ? fail("%s: interrupted: %s has joined, what would follow is left undone",
+				  l->name, path) : EXIT_OK;
+}
+
 int cmd_add(int argc, char **argv)
 {
 	struct options o;
@@ -59,6 +67,8 @@ int cmd_add(int argc, char **argv)
 	err = live_open(&l, argv[optind]);
 	if (!err)
 		err = member_add(&l, argv[optind + 1], &o.fresh) < 0 ? EXIT_FAILED : EXIT_OK;
+	if (!err && o.grow)
+		err = judge_joined(&l, argv[optind + 1]);
 	if (!err && o.grow)
 		err = member_grow(&l, 0);
 	live_close(&l);
@@ -312,6 +322,8 @@ static int replaced_before(const struct live *l, const char *old, const char *ne
 {
 	int i = member_named(l, old);
 
+	if (i == MEMBER_UNKNOWN)
+		return EXIT_FAILED;
 	if (i >= 0)
 		return fail("%s: is member %d, which %s is without: \"hybridctl attach %s %s\" takes it back (or replace %d by a device that is no member)",
 			    old, i, l->name, l->name, old, i);
@@ -356,7 +368,7 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 	} else if (k < 0 && (judge_new(l, i, new, 0) || member_add(l, new, how) < 0)) {
 		return EXIT_FAILED;
 	}
-	if (follow(l, i, new))
+	if (judge_joined(l, new) || follow(l, i, new))
 		return EXIT_FAILED;
 	if (l->st.dev[i].state == DEV_REMOVED)
 		return member_remove(l, i, false);

@@ -36,7 +36,9 @@
 #include <uuid/uuid.h>
 
 #include "dm.h"
+#include "interrupt.h"
 #include "layout.h"
+#include "left.h"
 #include "leftover.h"
 #include "lock.h"
 #include "member.h"
@@ -95,6 +97,11 @@ static int wait_while(struct live *l, unsigned int k, char state)
 		err = live_look(l);
 		if (err || k >= l->st.nr_meta || l->st.meta[k] != state)
 			break;
+		if (interrupted) {
+			err = fail("%s: interrupted; what the kernel does with metadata area %u goes on",
+				   l->name, k);
+			break;
+		}
 		tell(l, &p, &at);
 		nanosleep(&nap, NULL);
 	}
@@ -194,7 +201,12 @@ static int leave(struct live *l, unsigned int k)
 /* As it was before, as far as it can be. */
 static void stay(struct live *l, unsigned int k)
 {
-	if (!live_look(l) && l->st.meta[k] == 'S' && resync(l, k))
+	if (live_look(l) || k >= l->st.nr_meta)
+		return;
+	if (l->st.meta[k] == 'L')
+		warn("%s: metadata area %u leaves; \"hybridctl metadata %s resync\" makes it a mirror again",
+		     l->name, k, l->name);
+	else if (l->st.meta[k] == 'S' && resync(l, k))
 		warn("%s: the metadata is on one device only until then", l->name);
 }
 
@@ -394,6 +406,31 @@ static int put_in(struct live *l, struct place *p, unsigned int k)
 	return live_reload(l, l->sectors);
 }
 
+/*
+ * What was wiped is known here alone: until the kernel has the device a signal puts it back.  One
+ * that comes later ends the first wait.
+ */
+static int take_in(struct live *l, struct place *p, unsigned int k, bool alone)
+{
+	int err;
+
+	l->tried = false;
+	p->w = wipe_new();
+	catch_interrupts();
+	err = wipe_and_label(l, p, k);
+	if (!err && !alone)
+		err = leave_holding(l, p, k);
+	if (!err && interrupted)
+		err = fail("%s: interrupted", p->dev.path);
+	if (!err)
+		err = put_in(l, p, k);
+	if (err)
+		member_take_back(l, p->w, &p->dev, &p->member);
+	let_interrupts();
+	wipe_free(p->w);
+	return err;
+}
+
 /* --- the only area moves --- */
 
 /* The label of the area that a device has for place @k; false: none of this pool. */
@@ -502,15 +539,8 @@ static int settle_in_alone(struct live *l, struct place *p, unsigned int k)
 		return fail("%s: the label of metadata area %u can't be read", l->name, k);
 	close(p->dev.fd);
 	p->dev.fd = -1;
-	l->tried = false;
 	p->follows = old.area_uuid;
-	p->w = wipe_new();
-	err = wipe_and_label(l, p, !k);
-	if (!err)
-		err = put_in(l, p, !k);
-	if (err)
-		member_take_back(l, p->w, &p->dev, &p->member);
-	wipe_free(p->w);
+	err = take_in(l, p, !k, true);
 	if (err)
 		return err;
 	unlock_devices();
@@ -532,19 +562,9 @@ static int settle_in(struct live *l, struct place *p, unsigned int k)
 		return err;
 	close(p->dev.fd);	/* what wipes it opens it itself, and so does device-mapper */
 	p->dev.fd = -1;
-	l->tried = false;
-	p->w = wipe_new();
-	err = wipe_and_label(l, p, k);
-	if (!err)
-		err = leave_holding(l, p, k);
-	if (!err)
-		err = put_in(l, p, k);
-	if (err) {
-		member_take_back(l, p->w, &p->dev, &p->member);
-		if (mirror)
-			stay(l, k);
-	}
-	wipe_free(p->w);
+	err = take_in(l, p, k, false);
+	if (err && mirror)
+		stay(l, k);
 	if (err)
 		return err;
 	unlock_devices();
@@ -597,17 +617,6 @@ bool mirror_is_there(const struct live *l, unsigned int k, const char *path)
 
 /* --- what was an area, and was not wiped --- */
 
-static bool is_member(const struct live *l, dev_t rdev)
-{
-	unsigned int i;
-
-	for (i = 0; i < l->st.nr_devs; i++)
-		if (l->st.dev[i].present &&
-		    rdev == makedev(l->st.dev[i].major, l->st.dev[i].minor))
-			return true;
-	return false;
-}
-
 static bool has_left(const struct live *l, const struct ek_super *sb, unsigned int k, dev_t rdev)
 {
 	struct ek_label_info info;
@@ -625,7 +634,7 @@ bool mirror_has_left(const struct live *l, const char *old, const char *path)
 	if (stat(old, &st) || !S_ISBLK(st.st_mode))
 		return false;
 	/* A member may lie behind it. */
-	if (is_member(l, st.st_rdev))
+	if (live_is_member(l, st.st_rdev))
 		return !live_super(l, &sb) &&
 		       (has_left(l, &sb, 0, st.st_rdev) || has_left(l, &sb, 1, st.st_rdev));
 	return member_leftover(l, old);
@@ -635,79 +644,33 @@ int mirror_forget(const struct live *l, const char *old)
 {
 	struct stat st;
 
-	if (stat(old, &st) || !is_member(l, st.st_rdev))
+	if (stat(old, &st) || !live_is_member(l, st.st_rdev))
 		return member_forget(l, old);
 	forget_old(l, 0, st.st_rdev);
 	forget_old(l, 1, st.st_rdev);
 	return EXIT_OK;
 }
 
-/* A look at all devices for one that carries what was an area. */
-struct left {
-	const struct live *l;
-	struct ek_super sb;
-	struct dm_dev *volume;
-	unsigned int nr_volumes;
-	unsigned int k;		/* the area's place */
-	unsigned int nr;	/* found */
-	dev_t at;		/* the last of them */
-};
-
-/* What is kept on a volume is its user's. */
-static bool is_on_volume(const struct left *left, dev_t rdev)
+static bool is_left(const struct left *left, dev_t rdev)
 {
-	unsigned int i;
-	dev_t volume;
-
-	for (i = 0; i < left->nr_volumes; i++) {
-		volume = makedev(left->volume[i].major, left->volume[i].minor);
-		if (rdev == volume || bdev_is_above(rdev, volume))
-			return true;
-	}
-	return false;
-}
-
-static void look_for_left(void *ctx, dev_t rdev)
-{
-	struct left *left = ctx;
-	const char *stalled;
-
-	if (is_on_volume(left, rdev) || (bdev_has_holders(rdev) && !is_member(left->l, rdev)))
-		return;
-	/* Reading it might take for ever, with the devices' lock held. */
-	stalled = bdev_stalled(rdev);
-	if (stalled) {
-		warn("%s: %u:%u is not looked at, %s", left->l->name, major(rdev), minor(rdev),
-		     stalled);
-		return;
-	}
-	if (!has_left(left->l, &left->sb, left->k, rdev))
-		return;
-	left->at = rdev;
-	left->nr++;
+	return has_left(left->l, &left->sb, left->index, rdev);
 }
 
 int mirror_forget_left(const struct live *l, unsigned int k)
 {
-	struct left left = { .l = l, .k = k };
-	int err = live_super(l, &left.sb);
+	struct left left = { .l = l, .index = k, .members_too = true, .is = is_left };
+	int err = lock_devices();
 
-	if (!err)
-		err = lock_devices();
 	if (err)
 		return err;
-	err = dm_list_hybrid(&left.volume, &left.nr_volumes);
-	if (!err) {
-		bdev_for_each(look_for_left, &left);
-		dm_free_list(left.volume, left.nr_volumes);
-		if (left.nr == 1)
-			forget_old(l, k, left.at);
-		else if (left.nr)
-			warn("%s: %u devices carry what was metadata area %u: left alone (\"hybridctl metadata %s move OLD DEV\" with the path of one of them wipes it there)",
-			     l->name, left.nr, k, l->name);
-	}
+	err = left_look(&left);
+	if (!err && left.nr == 1)
+		forget_old(l, k, left.at);
+	else if (!err && left.nr)
+		warn("%s: %u devices carry what was metadata area %u: left alone (\"hybridctl metadata %s move OLD DEV\" with the path of one of them wipes it there)",
+		     l->name, left.nr, k, l->name);
 	unlock_devices();
-	return err ? fail("can't list volumes: %s", strerror(-err)) : EXIT_OK;
+	return err;
 }
 
 /* --- a move that was cut short goes on --- */

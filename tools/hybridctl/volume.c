@@ -14,11 +14,13 @@
 
 static void read_uuid(struct volume *v, unsigned int i, uint64_t start)
 {
+	const struct status_dev *d = &v->st.dev[i];
 	struct area area[AREA_MAX];
 	struct bdev dev;
 	int nr, err;
 
-	if (bdev_open(&dev, v->path[i], 0))
+	/* Reading it might take for ever. */
+	if (bdev_stalled(makedev(d->major, d->minor)) || bdev_open(&dev, v->path[i], 0))
 		return;
 	nr = area_find(&dev, area, &err);
 	while (nr-- > 0)

@@ -27,7 +27,7 @@ struct volume {
 	uint64_t sectors;
 	struct status st;
 	char *path[STATUS_MAX_DEVS];	/* NULL: lost */
-	char uuid[STATUS_MAX_DEVS][UUID_TEXT];	/* "" if the label can't be read */
+	char uuid[STATUS_MAX_DEVS][UUID_TEXT];	/* "" if the label can't be read just now */
 	bool forgets[STATUS_MAX_DEVS];	/* its content is lost with the power */
 	bool has_standing;
 	struct standing standing;	/* of the members, if @has_standing */

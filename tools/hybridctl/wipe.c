@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "msg.h"
 #include "wipe.h"
 
@@ -70,7 +71,7 @@ int wipe_range(struct wipe *w, const char *path, dev_t rdev, uint64_t offset, ui
 
 	for (; !err && len; offset += n, len -= n) {
 		n = len < CHUNK ? len : CHUNK;
-		err = wipe_chunk(w, &dev, offset, n, zero);
+		err = interrupted ? -EINTR : wipe_chunk(w, &dev, offset, n, zero);
 	}
 	if (!err)
 		err = bdev_flush(&dev);

@@ -14,7 +14,7 @@ struct wipe;
 struct wipe *wipe_new(void);
 /*
  * Zero @len bytes (multiples of 4 KiB) of the device that had that path when it was judged; 0 or
- * -errno, -EBUSY: in use, -EREMCHG: another one has that path.
+ * -errno, -EBUSY: in use, -EREMCHG: another one has that path, -EINTR: interrupted (interrupt.h).
  */
 int wipe_range(struct wipe *w, const char *path, dev_t rdev, uint64_t offset, uint64_t len);
 /*

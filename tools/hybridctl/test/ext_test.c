@@ -130,6 +130,20 @@ static void test_file(void)
 	ext_files_free(&f);
 }
 
+/* Who has no time left is told so, and has nothing read for him. */
+static void test_late(void)
+{
+	struct ranges r = { 0 };
+	struct ext_files f;
+
+	blocks_of("/d/b");
+	lose(&r, block[5]);
+	ktap_ok(!ext_files_find(&f, image, offset, &r, 10, 1, true) && f.partly && !f.all,
+		"%s: too late", what);
+	ranges_free(&r);
+	ext_files_free(&f);
+}
+
 /* A directory's block: what is in there has no name, the directory has. */
 static void test_directory(void)
 {
@@ -376,6 +390,7 @@ int main(void)
 	snprintf(image, sizeof(image), "%s/image", dir);
 	if (make("ext4", 4096, 0, "-t ext4 -g 4096")) {
 		test_file();
+		test_late();
 		test_directory();
 		test_root();
 		test_own();

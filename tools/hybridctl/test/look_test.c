@@ -48,6 +48,11 @@ char *bdev_path(dev_t rdev)
 	return asprintf(&path, "%u", minor(rdev)) < 0 ? NULL : path;
 }
 
+const char *bdev_stalled(dev_t rdev)
+{
+	return NULL;
+}
+
 char *bdev_volatile(dev_t rdev)
 {
 	return NULL;

@@ -330,7 +330,7 @@ static void exchanged(u64 spoilt)
 	struct image_set set;
 	struct pools pools;
 	char *paths[2] = { set.path[0], set.path[1] };
-	u32 sum[2];
+	u32 sum[2] = { 0 };
 	int err;
 
 	pool_make(&set);

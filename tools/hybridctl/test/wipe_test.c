@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../interrupt.h"
 #include "../msg.h"
 #include "../wipe.h"
 #include "ktap.h"
@@ -201,6 +202,21 @@ static void one_of_two(void)
 	wipe_free(w);
 }
 
+/* What waits for a slow device ends, and what was wiped until then can be put back. */
+static void interrupted_before(void)
+{
+	struct wipe *w = wipe_new();
+
+	fill();
+	wipe_range(w, "disk", 0, 0, 4096);
+	interrupted = 1;
+	ktap_ok(wipe_range(w, "disk", 0, 4096, BYTES - 4096) == -EINTR && !disk.open &&
+		all_is('o', 4096, BYTES), "wipe: an interrupt ends it");
+	ktap_ok(!wipe_undo(w) && all_is('o', 0, BYTES), "wipe: and is none for what is put back");
+	interrupted = 0;
+	wipe_free(w);
+}
+
 int main(void)
 {
 	ktap_begin();
@@ -213,5 +229,6 @@ int main(void)
 	zeroes_come_back();
 	twice();
 	one_of_two();
+	interrupted_before();
 	return ktap_end();
 }

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What create wipes can be put back: all that the kernel's format may have overwritten. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <evenkeel/store.h>
+
+#include "../area.h"
+#include "../commands.h"
+#include "../discard.h"
+#include "../dm.h"
+#include "../fresh.h"
+#include "../interrupt.h"
+#include "../lock.h"
+#include "../msg.h"
+#include "../table.h"
+#include "../unfinished.h"
+#include "ktap.h"
+
+#define MAX	4
+#define MIB	(1ull << 20)
+
+/* When a signal comes. */
+enum when { NEVER, WIPING, TRYING, DISCARDING, HAS_DISCARDED, LOCKING };
+
+/* The devices that there are: "0" and so on. */
+static struct {
+	uint64_t bytes[MAX];
+	struct wiped {
+		unsigned int disk;
+		uint64_t start, head;	/* bytes */
+	} wiped[4 * MAX];
+	unsigned int nr_wiped, nr_undone;
+	uint64_t format_end;		/* of what the kernel's format wrote of an area */
+	unsigned int wipe_fails;	/* at the so-manieth; 0: not */
+	int undo_err;
+	enum when when;
+	bool knows_discard, discarding;
+	unsigned int nr_locked, nr_locked_late, nr_created;
+} now;
+
+static void comes(enum when when)
+{
+	if (now.when == when)
+		raise(SIGTERM);
+}
+
+/* --- what create needs of the others --- */
+
+int __wrap_stat(const char *path, struct stat *st)
+{
+	memset(st, 0, sizeof(*st));
+	st->st_mode = S_IFBLK;
+	st->st_rdev = makedev(8, atoi(path));
+	return 0;
+}
+
+uid_t geteuid(void)
+{
+	return 0;
+}
+
+int command_help(void)
+{
+	return EXIT_OK;
+}
+
+int bad_option(char **argv)
+{
+	return EXIT_USAGE;
+}
+
+bool good_name(const char *name)
+{
+	return true;
+}
+
+int need_dm(void)
+{
+	return EXIT_OK;
+}
+
+int unfinished_remove(const char *name, const char *uuid)
+{
+	return EXIT_OK;
+}
+
+int lock_devices(void)
+{
+	if (!now.discarding || now.when != LOCKING)
+		return EXIT_OK;
+	raise(SIGTERM);
+	return EXIT_FAILED;
+}
+
+void unlock_devices(void)
+{
+}
+
+int bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags)
+{
+	memset(dev, 0, sizeof(*dev));
+	dev->path = xstrdup(path);
+	dev->rdev = rdev;
+	dev->sectors = now.bytes[minor(rdev)] / SECTOR_SIZE;
+	return 0;
+}
+
+/* A wait for another program may be cut by whatever signal. */
+int bdev_lock(const struct bdev *dev)
+{
+	now.nr_locked++;
+	now.nr_locked_late += now.nr_wiped > 0;
+	return 0;
+}
+
+void bdev_close(struct bdev *dev)
+{
+	free(dev->path);
+	memset(dev, 0, sizeof(*dev));
+}
+
+uint64_t bdev_sectors(const struct bdev *dev)
+{
+	return dev->sectors;
+}
+
+const char *bdev_error(int err)
+{
+	return strerror(-err);
+}
+
+void bdev_announce(dev_t rdev)
+{
+}
+
+int area_find(const struct bdev *dev, struct area *area, int *head_err)
+{
+	return 0;
+}
+
+char *uuid_text(char *buf, const uint8_t *uuid)
+{
+	return strcpy(buf, "");
+}
+
+int discard_device(const struct bdev *dev, bool *begun)
+{
+	now.discarding = true;
+	if (interrupted)
+		return EXIT_FAILED;
+	*begun |= now.knows_discard;
+	comes(DISCARDING);
+	if (interrupted)
+		return EXIT_FAILED;
+	comes(HAS_DISCARDED);
+	return EXIT_OK;
+}
+
+int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
+{
+	return bdev_open_same(dev, path, makedev(8, atoi(path)), 0);
+}
+
+int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uint64_t sectors,
+	       uint64_t head)
+{
+	now.wiped[now.nr_wiped++] = (struct wiped){ minor(rdev), start * SECTOR_SIZE, head };
+	comes(WIPING);
+	return now.nr_wiped == now.wipe_fails ? -EIO : 0;
+}
+
+struct wipe *wipe_new(void)
+{
+	return xcalloc(1, 1);
+}
+
+void wipe_free(struct wipe *w)
+{
+	free(w);
+}
+
+int wipe_undo(struct wipe *w)
+{
+	now.nr_undone++;
+	return now.undo_err;
+}
+
+int dm_lookup(const char *name, struct dm_dev *dev)
+{
+	return 0;
+}
+
+void dm_settle(void)
+{
+}
+
+int dm_set_uuid(const char *name, const char *uuid, char **why)
+{
+	return 0;
+}
+
+int dm_try(const char *name, uint64_t sectors, const char *params, char **why)
+{
+	comes(TRYING);
+	return 0;
+}
+
+/* --- the kernel --- */
+
+static int none(void *ctx, unsigned int area, u64 offset, void *buf, size_t len)
+{
+	memset(buf, 0, len);
+	return 0;
+}
+
+static int count(void *ctx, unsigned int area, u64 offset, const void *buf, size_t len,
+		 unsigned int flags)
+{
+	if (offset + len > now.format_end)
+		now.format_end = offset + len;
+	return 0;
+}
+
+static int done(void *ctx, unsigned int area)
+{
+	return 0;
+}
+
+static const struct ek_store_io counting = {
+	.read = none, .write = count, .wait = done, .flush = done,
+};
+
+/* An area reaches to the next one on its device, or to the end. */
+static uint64_t area_bytes(const struct table *t, const struct table_area *a)
+{
+	uint64_t end = now.bytes[atoi(a->dev + 2)] / SECTOR_SIZE;
+	unsigned int i;
+
+	for (i = 0; i < t->nr_devs; i++)
+		if (!strcmp(t->dev[i].dev, a->dev) && t->dev[i].start > a->start)
+			end = t->dev[i].start;
+	return (end - a->start) * SECTOR_SIZE;
+}
+
+/* Formats, and fails then. */
+int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *params, char **why)
+{
+	struct ek_store_params p = { .policy = "wardrop 0" };
+	unsigned int i;
+	struct table t;
+	char text[96];
+
+	now.nr_created++;
+	*why = xstrdup("error 5");
+	if (!table_parse(params, &t, text, sizeof(text)))
+		return -EINVAL;
+	p.extent_sectors = t.extent_sectors;
+	p.nr_extents = (sectors + t.extent_sectors - 1) / t.extent_sectors;
+	p.nr_meta = t.nr_meta;
+	p.nr_members = t.nr_devs;
+	for (i = 0; i < t.nr_meta; i++)
+		p.area_bytes[i] = area_bytes(&t, &t.meta[i]);
+	for (i = 0; i < t.nr_devs; i++)
+		p.member_extents[i] = ek_member_extents(area_bytes(&t, &t.dev[i]) / SECTOR_SIZE,
+							t.extent_sectors);
+	ktap_ok(!ek_store_format(&counting, NULL, &p), "%s: it is formatted", name);
+	table_free(&t);
+	return -EIO;
+}
+
+/* --- the tests --- */
+
+static int create(const char *name, const char *words)
+{
+	char *line = xasprintf("create %s %s", name, words), *rest = line, *argv[16];
+	int argc = 0, ret;
+
+	while (argc < 16 && (argv[argc] = strsep(&rest, " ")))
+		argc++;
+	optind = 0;
+	ret = cmd_create(argc, argv);
+	free(line);
+	return ret;
+}
+
+static uint64_t head_of(unsigned int disk)
+{
+	unsigned int i;
+
+	for (i = 0; i < now.nr_wiped; i++)
+		if (now.wiped[i].disk == disk && !now.wiped[i].start)
+			return now.wiped[i].head;
+	return 0;
+}
+
+/* Disk @meta carries a metadata area. */
+static void covers(const char *name, const char *words, unsigned int meta)
+{
+	now.nr_wiped = 0;
+	now.nr_undone = 0;
+	now.format_end = 0;
+	ktap_ok(create(name, words) == EXIT_FAILED && now.nr_undone == 1,
+		"%s: what was wiped is put back", name);
+	ktap_ok(now.format_end && head_of(meta) >= now.format_end,
+		"%s: all of it, %llu KiB", name, (unsigned long long)now.format_end >> 10);
+}
+
+static void test_covers(void)
+{
+	now.bytes[0] = 32 * MIB;
+	now.bytes[1] = 48 * MIB;
+	covers("small", "0 1 --extent 64K", 0);
+	now.bytes[0] = 4ull << 40;
+	now.bytes[1] = 12ull << 40;
+	covers("large", "0 1", 1);
+	now.bytes[2] = 8 * MIB;
+	now.bytes[0] = now.bytes[1] = 1ull << 30;
+	covers("least", "0 1 --metadata 2", 2);
+	now.bytes[2] = 64ull << 30;
+	covers("roomy", "0 1 --metadata 2", 2);
+	now.bytes[3] = 8 * MIB;
+	covers("unlike", "0 1 --metadata 2 --metadata 3", 2);
+}
+
+/* The old content of a device can't be put back, after a wipe that failed and a format that did. */
+static void test_told(unsigned int wipe_fails)
+{
+	int keep = dup(STDERR_FILENO), ret;
+	char text[512] = "";
+	FILE *f = tmpfile();
+	size_t n;
+
+	dup2(fileno(f), STDERR_FILENO);
+	now.nr_wiped = 0;
+	now.wipe_fails = wipe_fails;
+	now.undo_err = -EIO;
+	ret = create("unput", "0 1");
+	now.wipe_fails = 0;
+	now.undo_err = 0;
+	fflush(stderr);
+	dup2(keep, STDERR_FILENO);
+	close(keep);
+	rewind(f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = 0;
+	fclose(f);
+	ktap_ok(ret == EXIT_FAILED && strstr(text, "the devices' old content can't be put back"),
+		"what can't be put back is told, after %u areas", now.nr_wiped);
+}
+
+/* Before the kernel has the devices: their old content comes back, if it is not discarded. */
+static void ends(const char *title, enum when when, const char *words, bool back)
+{
+	void (*before)(int) = signal(SIGTERM, SIG_DFL);
+
+	now.nr_wiped = now.nr_undone = now.nr_created = 0;
+	now.discarding = false;
+	now.when = when;
+	interrupted = 0;
+	ktap_ok(create(title, words) == EXIT_FAILED && !now.nr_created &&
+		now.nr_undone == back, "interrupted, %s: %s", title,
+		back ? "as it was" : "no way back");
+	ktap_ok(signal(SIGTERM, before) == SIG_DFL, "interrupted, %s: caught no more", title);
+	interrupted = 0;
+	now.when = NEVER;
+}
+
+static void test_interrupted(void)
+{
+	now.knows_discard = true;
+	ends("wiping", WIPING, "0 1", true);
+	ends("trying", TRYING, "0 1 --discard", true);
+	ends("discarding", DISCARDING, "0 1 --discard", false);
+	now.knows_discard = false;
+	ends("undiscarded", DISCARDING, "0 1 --discard", true);
+	ends("between", HAS_DISCARDED, "0 1 --discard", true);
+	ends("after", HAS_DISCARDED, "0 --discard", true);
+	ends("waiting", LOCKING, "0 1 --discard", true);
+}
+
+/* Others may have the devices locked for as long as they like. */
+static void test_locks(void)
+{
+	now.nr_wiped = now.nr_locked = now.nr_locked_late = 0;
+	create("locked", "0 1 --discard");
+	ktap_ok(now.nr_locked == 2 && !now.nr_locked_late, "locked before anything is wiped");
+	now.nr_wiped = now.nr_locked = 0;
+	create("unlocked", "0 1");
+	ktap_ok(!now.nr_locked, "not locked where nothing is discarded");
+}
+
+int main(void)
+{
+	ktap_begin();
+	test_covers();
+	test_told(0);
+	test_told(2);
+	test_locks();
+	test_interrupted();
+	return ktap_end();
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is to become part of a pool is judged before it is read. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "../area.h"
+#include "../fresh.h"
+#include "../msg.h"
+#include "../quote.h"
+#include "../signature.h"
+#include "../udev_db.h"
+#include "ktap.h"
+
+static const char *stalled;
+static unsigned int nr_open, nr_opened, nr_read;
+
+int __wrap_stat(const char *path, struct stat *st)
+{
+	memset(st, 0, sizeof(*st));
+	st->st_mode = S_IFBLK;
+	st->st_rdev = makedev(8, 0);
+	return 0;
+}
+
+const char *bdev_stalled(dev_t rdev)
+{
+	return stalled;
+}
+
+int bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags)
+{
+	memset(dev, 0, sizeof(*dev));
+	dev->path = xstrdup(path);
+	dev->rdev = rdev;
+	dev->sectors = 65536;
+	nr_open++;
+	nr_opened++;
+	return 0;
+}
+
+void bdev_close(struct bdev *dev)
+{
+	free(dev->path);
+	memset(dev, 0, sizeof(*dev));
+	nr_open--;
+}
+
+const char *bdev_error(int err)
+{
+	return strerror(-err);
+}
+
+char *bdev_users(dev_t rdev)
+{
+	return NULL;
+}
+
+char *bdev_volatile(dev_t rdev)
+{
+	return NULL;
+}
+
+bool bdev_lies_on(dev_t upper, dev_t lower)
+{
+	return false;
+}
+
+bool udev_db_is(dev_t rdev, const char *key, const char *value)
+{
+	return false;
+}
+
+int area_find(const struct bdev *dev, struct area *area, int *head_err)
+{
+	nr_read++;
+	*head_err = -ENODATA;
+	return 0;
+}
+
+const char *area_label_error(int err)
+{
+	return "";
+}
+
+char *uuid_text(char *buf, const uint8_t *uuid)
+{
+	return strcpy(buf, "");
+}
+
+int signature_find(const char *path, char **what)
+{
+	nr_read++;
+	return 0;
+}
+
+const char *signature_article(const char *what)
+{
+	return "a";
+}
+
+char *name_clean(char *name)
+{
+	return name;
+}
+
+int wipe_range(struct wipe *w, const char *path, dev_t rdev, uint64_t offset, uint64_t len)
+{
+	return 0;
+}
+
+/* Whoever holds the devices' lock is not to wait for one of them. */
+static void judged(const char *title, bool force, const char *why, int ret)
+{
+	struct fresh how = { .force = force };
+	struct bdev dev;
+	int got;
+
+	stalled = why;
+	nr_open = nr_opened = nr_read = 0;
+	got = fresh_open(&dev, "disk", &how);
+	ktap_ok(got == ret, "%s: %s", title, ret ? "refused" : "taken");
+	ktap_ok(ret ? !nr_opened && !nr_read : nr_open && nr_read, "%s: %s", title,
+		ret ? "not read" : "read");
+	if (!got)
+		bdev_close(&dev);
+}
+
+int main(void)
+{
+	ktap_begin();
+	judged("a disk", false, NULL, EXIT_OK);
+	judged("suspended", false, "it is suspended", EXIT_FAILED);
+	judged("suspended, by force", true, "it is suspended", EXIT_FAILED);
+	return ktap_end();
+}
