@@ -91,6 +91,52 @@ static void test_unnamed(void)
 	}
 }
 
+static void expect_lack(struct image_set *set, int files, const char *what, const char *missing,
+			bool stale_only)
+{
+	char *paths[2] = { set->path[0], set->path[1] }, *text;
+	struct pools pools;
+
+	if (!ktap_ok(!offline_pools(&pools, paths, files) && pools.nr == 1, "%s: one pool", what))
+		return;
+	text = pool_missing(&pools.pool[0]);
+	ktap_ok(text && !strcmp(text, missing), "%s: without %s", what, text ? text : "nothing");
+	free(text);
+	ktap_ok(pool_lacks_stale_only(&pools.pool[0]) == stale_only, "%s: that %s be done without",
+		what, stale_only ? "can" : "can't");
+	if (stale_only) {
+		pools.pool[0].to_come = 3;
+		ktap_ok(!pool_lacks_stale_only(&pools.pool[0]), "%s: not if it is to come", what);
+	}
+	pools_free(&pools);
+}
+
+/* Metadata that was left out before is no loss, if nothing else is missing. */
+static void test_stale(void)
+{
+	static const struct image_change one[] = { MAP(0, 0, 0) };
+	static const char * const area[] = { "metadata area 0", "metadata area 1" };
+	struct image_set set;
+	unsigned int k;
+
+	for (k = 0; k < 2; k++) {
+		image_make(&set, dir);
+		image_journal(&set, one, 1);
+		image_wipe_area(&set, k);
+		expect_lack(&set, 2, "a mirror is gone", area[k], false);
+		image_close(&set);
+		image_make(&set, dir);
+		image_leave(&set, k);
+		image_wipe_area(&set, k);
+		expect_lack(&set, 2, "a stale mirror is gone", area[k], true);
+		image_close(&set);
+	}
+	image_make(&set, dir);
+	image_leave(&set, 1);
+	expect_lack(&set, 1, "with a member", "metadata area 1, member 1", false);
+	image_close(&set);
+}
+
 static void test_map(void)
 {
 	static const struct image_change twice[] = { MAP(0, 0, 0), MAP(1, 0, 0) };
@@ -260,6 +306,7 @@ int main(void)
 	}
 	test_clean();
 	test_unnamed();
+	test_stale();
 	test_map();
 	test_damage();
 	test_none();
