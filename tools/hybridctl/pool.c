@@ -47,14 +47,25 @@ static void conflict(struct pool *p, char *text)
 		p->conflict = text;
 }
 
-/* The same label on devices that lie on each other: the topmost (dm, multipath) is meant. */
+/*
+ * The same label on devices that lie on each other: the topmost (dm, multipath) is meant.  Of one
+ * and its snapshots it is not what it was some time ago.
+ */
 static bool prefer(const struct bdev *dev, const struct pool_area *old, struct pool *p)
 {
+	bool snapshot;
+
 	if (dev->rdev && old->rdev) {
 		if (bdev_is_above(dev->rdev, old->rdev))
 			return true;
 		if (bdev_is_above(old->rdev, dev->rdev))
 			return false;
+		snapshot = bdev_is_snapshot(dev->rdev);
+		if (snapshot != bdev_is_snapshot(old->rdev)) {
+			warn("%s: passed over, as it is a snapshot and %s carries the same label",
+			     snapshot ? dev->path : old->path, snapshot ? old->path : dev->path);
+			return !snapshot;
+		}
 	}
 	conflict(p, xasprintf("%s and %s carry the same label", old->path, dev->path));
 	return false;
