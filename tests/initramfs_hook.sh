@@ -49,7 +49,8 @@ hook() {
 
 takes() { grep -qx "$1" "$work/out"; }
 takes_nothing() { ! [ -s "$work/out" ]; }
-takes_all() { takes "exec /sbin/hybridctl" && takes "modules dm-hybrid" && takes "file rule .*"; }
+takes_all() { takes "exec /sbin/hybridctl" && takes "modules dm-hybrid" && takes_rule /lib/udev/rules.d/64-evenkeel.rules; }
+takes_rule() { takes "file rule $1 /lib/udev/rules.d/64-evenkeel.rules"; }
 says() { grep -q "$1" "$work/err"; }
 says_nothing() { ! [ -s "$work/err" ]; }
 
@@ -101,5 +102,19 @@ ln -s /dev/null "$rules/64-evenkeel.rules"
 ok "the rule is masked" hook without 0
 ok "nothing is taken along" takes_nothing
 ok "nothing is said" says_nothing
+rm "$rules/64-evenkeel.rules"
+: >"$rules/64-evenkeel.rules"
+ok "it is empty" hook with 0
+ok "nothing is taken along" takes_nothing
+echo '# mine' >"$rules/64-evenkeel.rules"
+ok "it is another" hook with 0
+ok "which is taken along, where the rule would be" takes_rule "$rules/64-evenkeel.rules"
+mv "$rules/64-evenkeel.rules" "$work/mine"
+ln -s "$work/mine" "$rules/64-evenkeel.rules"
+ok "it is somewhere else" hook with 0
+ok "which is taken along, where the rule would be" takes_rule "$work/mine"
+ln -sf "$work/none" "$rules/64-evenkeel.rules"
+ok "it is nowhere" hook with 0
+ok "the package's is taken along" takes_all
 echo "1..$n"
 exit $failed

@@ -143,6 +143,18 @@ masked() {
 	[ "$ret" = 0 ] && ! grep -q 'sbin/hybridctl' "$work/log"
 }
 
+# An edited one is in it.
+edited() {
+	local own=$root/etc/udev/rules.d/64-evenkeel.rules ret=0
+	{ echo '# edited' && cat "$root/usr/lib/udev/rules.d/64-evenkeel.rules"; } >"$own" || return
+	inside update-initramfs -u -k "$kernel" && rm -rf "$root/tmp/unpacked" &&
+		inside unmkinitramfs "/boot/initrd.img-$kernel" /tmp/unpacked || ret=1
+	rm "$own"
+	[ "$ret" = 0 ] && grep -qrx '# edited' --include=64-evenkeel.rules "$root/tmp/unpacked" || ret=1
+	rm -rf "$root/tmp/unpacked"
+	return "$ret"
+}
+
 install_root() {
 	EVENKEEL_NO_BUILD='' scripts/vm --disk "$work/fast" --disk "$work/slow" --disk "$work/image" -- sh -ec '
 		hybridctl create root /dev/vda /dev/vdb --policy stripe
@@ -206,6 +218,7 @@ step "DKMS has built every module for both kernels" modules_there
 step "libnameless has its io_uring" library_works
 step "an initial file system has what a root on a volume takes" make_image
 step "and has nothing of it when the rule is masked" masked
+step "or has the one that was edited" edited
 step "a root file system is put on a volume" install_root
 step "a machine boots from it" root_is_on_a_pool
 step "and does not without one of its members" waits_for_member
