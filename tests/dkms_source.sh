@@ -46,8 +46,37 @@ installs_the_same() {
 	find "$work/installed" -name '*.ko' -printf '%f\n' | sort | diff "$work/promised" -
 }
 
+# Three kernels, of which one has no headers and another one fails; @1: how DKMS' own script ends, which is done with 6.1.
+postinst() {
+	mkdir -p "$work"/lib/modules/{6.1,6.12,6.18,7.0,old}/build "$work/bin"
+	mkdir -p "$work"/lib/modules/{6.1,6.12,6.18,7.0}/build/include
+	sed "s,/lib/modules,$work&,; s/#VERSION#/0.1/; s/#DEBHELPER#/$1/" debian/evenkeel-dkms.postinst >"$work/postinst"
+	cat >"$work/bin/dkms" <<-'END'
+		#!/bin/sh
+		[ "$1 $2 $3 $4 $5" = "$1 -m evenkeel -v 0.1" ] || exit 99
+		case $1,$7 in
+		status,6.1) echo "evenkeel/0.1, 6.1, x86_64: installed" ;;
+		status,*) echo "evenkeel/0.1: added" ;;
+		install,6.12) echo "$7" >>"$DID"; exit 10 ;;
+		install,6.18) echo "$7" >>"$DID"; exit 77 ;;
+		install,*) echo "$7" >>"$DID" ;;
+		esac
+	END
+	chmod +x "$work/bin/dkms"
+	: >"$work/did"
+	DID=$work/did PATH="$work/bin:$PATH" sh "$work/postinst" "${@:2}" >"$work/told" 2>&1
+}
+has_built() { [ "$(paste -sd' ' "$work/did")" = "$1" ]; }
+tells() { grep -q "$1" "$work/told"; }
+
 ok "make dkms_source" make -s dkms_source DESTDIR="$work"
 ok "the modules that DKMS installs are those of make install" installs_the_same
 ok "they are built by DKMS' command, and cleaned away" eval '(builds)'
+ok "the package's script" postinst true configure 0.0
+ok "builds for each kernel with headers for which DKMS did not" has_built "6.12 6.18 7.0"
+ok "and tells where that failed" tells "no modules for 6.12"
+ok "where DKMS itself failed, it fails" eval '! postinst false configure'
+ok "and builds for the others" has_built "6.12 6.18 7.0"
+ok "it builds nothing in other cases" eval 'postinst true abort-upgrade && has_built ""'
 echo "1..$n"
 exit $failed
