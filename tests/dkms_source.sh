@@ -39,6 +39,18 @@ builds() {
 	eval "$CLEAN" && ! [ -e build ]
 }
 
+# As DKMS compares it; what names a lowest version is not known to Debian 12's.
+takes_kernels() {
+	local kernel got=
+	# shellcheck source=/dev/null
+	. "$work"/usr/src/evenkeel-*/dkms.conf
+	for kernel in 4.19.0-1 5.10.0-28-amd64 6.0.0-6-amd64 6.1.0-18-amd64 6.9.7 6.10.1 6.12.9+bpo-amd64 6.18.2 7.0.0 10.2.1; do
+		[[ $BUILD_EXCLUSIVE_KERNEL && ! $kernel =~ $BUILD_EXCLUSIVE_KERNEL ]] || got+=" $kernel"
+	done
+	echo "$got"
+	[ "$got" = " 6.1.0-18-amd64 6.9.7 6.10.1 6.12.9+bpo-amd64 6.18.2 7.0.0 10.2.1" ]
+}
+
 installs_the_same() {
 	make -s modules_install KVER=6.1 DESTDIR="$work/installed" || return
 	# shellcheck source=/dev/null
@@ -72,6 +84,7 @@ tells() { grep -q "$1" "$work/told"; }
 ok "make dkms_source" make -s dkms_source DESTDIR="$work"
 ok "the modules that DKMS installs are those of make install" installs_the_same
 ok "they are built by DKMS' command, and cleaned away" eval '(builds)'
+ok "kernels before 6.1 are left alone" eval '(takes_kernels)'
 ok "the package's script" postinst true configure 0.0
 ok "builds for each kernel with headers for which DKMS did not" has_built "6.12 6.18 7.0"
 ok "and tells where that failed" tells "no modules for 6.12"
