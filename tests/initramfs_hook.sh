@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: the hook of initramfs-tools': what it takes along, and what it says
+# title: the hook of initramfs-tools' and the tools' package: what they take along, and what they say
 # timeout: 60
 # It is run with what it reads in a directory, and with functions that note what they are asked for; tests/packages.sh has
 # the real ones.
@@ -47,7 +47,7 @@ hook() {
 	[ "$status" = "$2" ]
 }
 
-takes() { grep -qx "$1" "$work/out"; }
+takes() { grep -qxe "$1" "$work/out"; }
 takes_nothing() { ! [ -s "$work/out" ]; }
 takes_all() { takes "exec /sbin/hybridctl" && takes "modules dm-hybrid" && takes_rule /lib/udev/rules.d/64-evenkeel.rules; }
 takes_rule() { takes "file rule $1 /lib/udev/rules.d/64-evenkeel.rules"; }
@@ -116,5 +116,19 @@ ok "which is taken along, where the rule would be" takes_rule "$work/mine"
 ln -sf "$work/none" "$rules/64-evenkeel.rules"
 ok "it is nowhere" hook with 0
 ok "the package's is taken along" takes_all
+
+# removes ARG: what the package's script does then
+removes() {
+	printf '#!/bin/sh\necho "$@"\nexit %s\n' "${2:-0}" >"$work/bin/update-initramfs"
+	chmod +x "$work/bin/update-initramfs"
+	sed '/^#DEBHELPER#/d' debian/evenkeel-tools.postrm >"$work/postrm"
+	PATH="$work/bin:$PATH" sh "$work/postrm" "$1" >"$work/out" 2>"$work/err"
+}
+ok "the package is removed" removes remove
+ok "all kernels' are renewed" takes "-u -k all"
+ok "it is upgraded" removes upgrade
+ok "nothing is done" takes_nothing
+ok "one can't be renewed" removes purge 1
+ok "that is said" says "may have hybridctl still"
 echo "1..$n"
 exit $failed

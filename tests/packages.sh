@@ -109,6 +109,15 @@ none_left() {
 		! find usr/sbin/hybridctl usr/lib/udev/rules.d usr/share/initramfs-tools/hooks -name '*evenkeel*' -o -name hybridctl | grep .
 }
 
+# Not in those of kernels that are not the newest, either.
+none_in_images() {
+	local image
+	for image in "$root"/boot/initrd.img-*; do
+		inside lsinitramfs "/boot/${image##*/}" || return
+	done
+	grep -q 'lib/modules/6.1.' "$work/log" && ! grep -e sbin/hybridctl -e 64-evenkeel.rules "$work/log"
+}
+
 # The root file system's image, and an initial file system that says what it takes to mount it.
 make_image() {
 	kernel=$(basename "$(ls -d "$root"/lib/modules/6.1.*)")
@@ -239,5 +248,6 @@ step "every module is there again" modules_there
 step "of the version before nothing is left" sh -c "! [ -e '$root/usr/src/evenkeel-$version' ] && ! [ -e '$root/var/lib/dkms/evenkeel/$version' ]"
 step "they are removed" get purge evenkeel-dkms evenkeel-tools
 step "nothing is left" eval '(none_left)'
+step "nor in an initial file system" none_in_images
 echo "1..$n"
 exit 0
