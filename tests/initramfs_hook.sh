@@ -130,5 +130,17 @@ ok "it is upgraded" removes upgrade
 ok "nothing is done" takes_nothing
 ok "one can't be renewed" removes purge 1
 ok "that is said" says "may have hybridctl still"
+
+configures() {
+	sed "/^#DEBHELPER#/d; s,/usr/local,$work&,; s,/etc/initramfs,$work&," debian/evenkeel-tools.postinst >"$work/postinst"
+	sh "$work/postinst" configure >"$work/out" 2>"$work/err"
+}
+ok "the package is installed" configures
+ok "nothing is said" says_nothing
+mkdir -p "$work/usr/local/lib/udev/rules.d" "$work/etc/initramfs-tools/hooks"
+touch "$work/usr/local/lib/udev/rules.d/64-evenkeel.rules" "$work/etc/initramfs-tools/hooks/evenkeel"
+ok "beside what make install left" configures
+ok "that is said of the rule" says "usr/local/lib/udev/rules.d/64-evenkeel.rules, of \"make install\", is used instead"
+ok "and of the hook" says "etc/initramfs-tools/hooks/evenkeel, of"
 echo "1..$n"
 exit $failed
