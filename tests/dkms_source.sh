@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: what DKMS gets builds every module, and says where they are
+# title: what DKMS and the packages get builds every module, and says where they are and for which kernels
 # timeout: 300
 # tests/packages.sh has the packages installed, booted from, upgraded and removed; it takes long, and is run by hand.
 set -u
@@ -58,7 +58,7 @@ installs_the_same() {
 	find "$work/installed" -name '*.ko' -printf '%f\n' | sort | diff "$work/promised" -
 }
 
-# Three kernels, of which one has no headers and another one fails; @1: how DKMS' own script ends, which is done with 6.1.
+# DKMS' own script is done with 6.1, and ends as the first word says; of the others one has no headers, and one fails.
 postinst() {
 	mkdir -p "$work"/lib/modules/{6.1,6.12,6.18,7.0,old}/build "$work/bin"
 	mkdir -p "$work"/lib/modules/{6.1,6.12,6.18,7.0}/build/include
@@ -81,10 +81,30 @@ postinst() {
 has_built() { [ "$(paste -sd' ' "$work/did")" = "$1" ]; }
 tells() { grep -q "$1" "$work/told"; }
 
+# packs TREE LIST: what the packages would be built from
+packs() {
+	cat >"$work/bin/dpkg-buildpackage" <<-'END'
+		#!/bin/sh
+		find . -type f | sort >"$LIST"
+		touch ../x.deb ../x.dsc ../x.tar.xz ../x.changes ../x.buildinfo
+	END
+	printf '#!/bin/sh\ncat VERSION\n' >"$work/bin/dpkg-parsechangelog"
+	chmod +x "$work"/bin/*
+	LIST=$2 PATH="$work/bin:$PATH" "$1/scripts/package" "$work/packages"
+}
+unpacked() {
+	mkdir -p "$work/tree/build" && git ls-files -z --cached --others --exclude-standard |
+		rsync -a --from0 --files-from=- --ignore-missing-args . "$work/tree/" && touch "$work"/tree/{build/junk,junk.o} && packs "$work/tree" "$work/archive"
+}
+
 ok "make dkms_source" make -s dkms_source DESTDIR="$work"
 ok "the modules that DKMS installs are those of make install" installs_the_same
 ok "they are built by DKMS' command, and cleaned away" eval '(builds)'
 ok "kernels before 6.1 are left alone" eval '(takes_kernels)'
+mkdir -p "$work/bin"
+ok "packages are made of a checkout" packs . "$work/checkout"
+ok "and of a tree that is none" unpacked
+ok "from the same files" diff "$work/checkout" "$work/archive"
 ok "the package's script" postinst true configure 0.0
 ok "builds for each kernel with headers for which DKMS did not" has_built "6.12 6.18 7.0"
 ok "and tells where that failed" tells "no modules for 6.12"
