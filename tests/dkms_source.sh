@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: what DKMS gets builds every module, and says where they are
+# title: what DKMS and the packages get builds every module, and says where they are and for which kernels
 # timeout: 300
 # tests/packages.sh has the packages installed, booted from, upgraded and removed; it takes long, and is run by hand.
 set -u
@@ -39,6 +39,18 @@ builds() {
 	eval "$CLEAN" && ! [ -e build ]
 }
 
+# As DKMS compares it; what names a lowest version is not known to Debian 12's.
+takes_kernels() {
+	local kernel got=
+	# shellcheck source=/dev/null
+	. "$work"/usr/src/evenkeel-*/dkms.conf
+	for kernel in 4.19.0-1 5.10.0-28-amd64 6.0.0-6-amd64 6.1.0-18-amd64 6.9.7 6.10.1 6.12.9+bpo-amd64 6.18.2 7.0.0 10.2.1; do
+		[[ $BUILD_EXCLUSIVE_KERNEL && ! $kernel =~ $BUILD_EXCLUSIVE_KERNEL ]] || got+=" $kernel"
+	done
+	echo "$got"
+	[ "$got" = " 6.1.0-18-amd64 6.9.7 6.10.1 6.12.9+bpo-amd64 6.18.2 7.0.0 10.2.1" ]
+}
+
 installs_the_same() {
 	make -s modules_install KVER=6.1 DESTDIR="$work/installed" || return
 	# shellcheck source=/dev/null
@@ -46,8 +58,58 @@ installs_the_same() {
 	find "$work/installed" -name '*.ko' -printf '%f\n' | sort | diff "$work/promised" -
 }
 
+# DKMS' own script is done with 6.1, and ends as the first word says; of the others one has no headers, and one fails.
+postinst() {
+	mkdir -p "$work"/lib/modules/{6.1,6.12,6.18,7.0,old}/build "$work/bin"
+	mkdir -p "$work"/lib/modules/{6.1,6.12,6.18,7.0}/build/include
+	sed "s,/lib/modules,$work&,; s/#VERSION#/0.1/; s/#DEBHELPER#/$1/" debian/evenkeel-dkms.postinst >"$work/postinst"
+	cat >"$work/bin/dkms" <<-'END'
+		#!/bin/sh
+		[ "$1 $2 $3 $4 $5" = "$1 -m evenkeel -v 0.1" ] || exit 99
+		case $1,$7 in
+		status,6.1) echo "evenkeel/0.1, 6.1, x86_64: installed" ;;
+		status,*) echo "evenkeel/0.1: added" ;;
+		install,6.12) echo "$7" >>"$DID"; exit 10 ;;
+		install,6.18) echo "$7" >>"$DID"; exit 77 ;;
+		install,*) echo "$7" >>"$DID" ;;
+		esac
+	END
+	chmod +x "$work/bin/dkms"
+	: >"$work/did"
+	DID=$work/did PATH="$work/bin:$PATH" sh "$work/postinst" "${@:2}" >"$work/told" 2>&1
+}
+has_built() { [ "$(paste -sd' ' "$work/did")" = "$1" ]; }
+tells() { grep -q "$1" "$work/told"; }
+
+# packs TREE LIST: what the packages would be built from
+packs() {
+	cat >"$work/bin/dpkg-buildpackage" <<-'END'
+		#!/bin/sh
+		find . -type f | sort >"$LIST"
+		touch ../x.deb ../x.dsc ../x.tar.xz ../x.changes ../x.buildinfo
+	END
+	printf '#!/bin/sh\ncat VERSION\n' >"$work/bin/dpkg-parsechangelog"
+	chmod +x "$work"/bin/*
+	LIST=$2 PATH="$work/bin:$PATH" "$1/scripts/package" "$work/packages"
+}
+unpacked() {
+	mkdir -p "$work/tree/build" && git ls-files -z --cached --others --exclude-standard |
+		rsync -a --from0 --files-from=- --ignore-missing-args . "$work/tree/" && touch "$work"/tree/{build/junk,junk.o} && packs "$work/tree" "$work/archive"
+}
+
 ok "make dkms_source" make -s dkms_source DESTDIR="$work"
 ok "the modules that DKMS installs are those of make install" installs_the_same
 ok "they are built by DKMS' command, and cleaned away" eval '(builds)'
+ok "kernels before 6.1 are left alone" eval '(takes_kernels)'
+mkdir -p "$work/bin"
+ok "packages are made of a checkout" packs . "$work/checkout"
+ok "and of a tree that is none" unpacked
+ok "from the same files" diff "$work/checkout" "$work/archive"
+ok "the package's script" postinst true configure 0.0
+ok "builds for each kernel with headers for which DKMS did not" has_built "6.12 6.18 7.0"
+ok "and tells where that failed" tells "no modules for 6.12"
+ok "where DKMS itself failed, it fails" eval '! postinst false configure'
+ok "and builds for the others" has_built "6.12 6.18 7.0"
+ok "it builds nothing in other cases" eval 'postinst true abort-upgrade && has_built ""'
 echo "1..$n"
 exit $failed

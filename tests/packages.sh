@@ -12,6 +12,7 @@ root=$cache/root
 work=$(mktemp -d)
 mounted=()
 leave() {
+	rm -f "$root/usr/local/bin/uname"
 	for m in "${mounted[@]}"; do
 		umount "$m"
 	done
@@ -66,6 +67,15 @@ mount_inside() {
 		mount --bind /dev "$root/dev" && mounted=("$root/dev" "${mounted[@]}")
 }
 
+# DKMS builds for the kernel that it takes for the running one, and for newer ones.
+runs_newest() {
+	local newest
+	newest=$(basename "$(ls -d "$root"/lib/modules/6.12.*)")
+	mkdir -p "$root/usr/local/bin"
+	printf '#!/bin/sh\n[ "$*" = -r ] && echo %s || exec /usr/bin/uname "$@"\n' "$newest" >"$root/usr/local/bin/uname"
+	chmod +x "$root/usr/local/bin/uname"
+}
+
 # Every module that is no test's own, for each kernel
 modules_there() {
 	local kernel module
@@ -97,6 +107,15 @@ none_left() {
 	cd "$root" || return
 	! find lib/modules usr/src var/lib/dkms \( -name '*evenkeel*' -o -name 'dm-hybrid.ko*' \) | grep . &&
 		! find usr/sbin/hybridctl usr/lib/udev/rules.d usr/share/initramfs-tools/hooks -name '*evenkeel*' -o -name hybridctl | grep .
+}
+
+# Not in those of kernels that are not the newest, either.
+none_in_images() {
+	local image
+	for image in "$root"/boot/initrd.img-*; do
+		inside lsinitramfs "/boot/${image##*/}" || return
+	done
+	grep -q 'lib/modules/6.1.' "$work/log" && ! grep -e sbin/hybridctl -e 64-evenkeel.rules "$work/log"
 }
 
 # The root file system's image, and an initial file system that says what it takes to mount it.
@@ -141,6 +160,18 @@ masked() {
 	inside update-initramfs -u -k "$kernel" && inside lsinitramfs "/boot/initrd.img-$kernel" || ret=1
 	rm "$mask"
 	[ "$ret" = 0 ] && ! grep -q 'sbin/hybridctl' "$work/log"
+}
+
+# An edited one is in it.
+edited() {
+	local own=$root/etc/udev/rules.d/64-evenkeel.rules ret=0
+	{ echo '# edited' && cat "$root/usr/lib/udev/rules.d/64-evenkeel.rules"; } >"$own" || return
+	inside update-initramfs -u -k "$kernel" && rm -rf "$root/tmp/unpacked" &&
+		inside unmkinitramfs "/boot/initrd.img-$kernel" /tmp/unpacked || ret=1
+	rm "$own"
+	[ "$ret" = 0 ] && grep -qrx '# edited' --include=64-evenkeel.rules "$root/tmp/unpacked" || ret=1
+	rm -rf "$root/tmp/unpacked"
+	return "$ret"
 }
 
 install_root() {
@@ -206,14 +237,17 @@ step "DKMS has built every module for both kernels" modules_there
 step "libnameless has its io_uring" library_works
 step "an initial file system has what a root on a volume takes" make_image
 step "and has nothing of it when the rule is masked" masked
+step "or has the one that was edited" edited
 step "a root file system is put on a volume" install_root
 step "a machine boots from it" root_is_on_a_pool
 step "and does not without one of its members" waits_for_member
+step "the newest of the kernels is the running one" runs_newest
 step "they are upgraded" get install "/packages/evenkeel-dkms_${version}.1_all.deb" \
 	"/packages/evenkeel-tools_${version}.1_$(dpkg --print-architecture).deb"
 step "every module is there again" modules_there
 step "of the version before nothing is left" sh -c "! [ -e '$root/usr/src/evenkeel-$version' ] && ! [ -e '$root/var/lib/dkms/evenkeel/$version' ]"
 step "they are removed" get purge evenkeel-dkms evenkeel-tools
 step "nothing is left" eval '(none_left)'
+step "nor in an initial file system" none_in_images
 echo "1..$n"
 exit 0

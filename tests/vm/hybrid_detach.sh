@@ -167,6 +167,27 @@ emuctl set m fail=all
 check "a device goes by its place" hybridctl detach p meta0
 check "again" hybridctl detach p meta0
 field_is "the other one is all" p meta FA
+check "stopped" hybridctl stop p
+pools=()
+is "it is not missed" "$(hybridctl list --json | jq -r '.[] | select(.name == "p") | .state, .missing' | paste -sd' ')" "inactive metadata area 0"
+check_fails "unless a member is, too" "incomplete" eval 'emuctl set c fail=all; hybridctl assemble p; r=$?; emuctl set c fail=none; [ $r = 0 ]'
+check "the next start does without it" eval 'hybridctl assemble p 2>/tmp/told'
+pools=(p)
+matches "and says so" "$(</tmp/told)" "without metadata area 0, which was left out before"
+field_is "the other one is all" p meta FA
+check "stopped" hybridctl stop p
+check "so does the boot" eval 'hybridctl assemble --with /dev/emudisk/a && hybridctl status p'
+emuctl set m fail=none
+hybridctl assemble --with /dev/emudisk/m >/tmp/told 2>&1
+is "one that appears later is no failure" $? 0
+matches "and told of" "$(</tmp/told)" "goes on without metadata area 0 on /dev/emudisk/m .\"hybridctl attach p /dev/emudisk/m\""
+field_is "but not taken" p meta FA
+check "unless somebody says so" hybridctl attach p /dev/emudisk/m
+field_is "it is a mirror" p meta AA
+emuctl set m fail=all
+check "it goes again" hybridctl detach p meta0
+field_is "the other one is all" p meta FA
+check "all data" blkio verify $dev 0 8192 "$seed"
 check "and in nobody's way" is_let_go m
 # Its number may be another's: nobody else's volume is refused for that.
 number=$(</sys/class/block/emudisk!m/dev)
@@ -183,6 +204,7 @@ field_is "like any other" p meta AA
 check "stopped" hybridctl stop p
 pools=()
 emuctl set e fail=all
+check_fails "one that may be the newer is missed" "incomplete: metadata area 0 not found .--degraded" hybridctl assemble p
 check "without the first" hybridctl assemble p --degraded
 pools=(p)
 check "a write" blkio write $dev 0 128 2 -- flush $dev -- discard $dev 128 128 -- flush $dev

@@ -6,7 +6,7 @@
 . tests/vm/lib.sh
 used=""
 modprobe dm-hybrid || die "no dm-hybrid"
-needs dm-crypt xfs btrfs dm-multipath dm-round-robin
+needs dm-crypt xfs btrfs dm-multipath dm-round-robin dm-snapshot
 
 export LVM_SYSTEM_DIR=/tmp/lvm LVM_SUPPRESS_FD_WARNINGS=1
 mkdir -p /tmp/lvm /tmp/mnt
@@ -138,5 +138,30 @@ matches "nor looked for there" "$(</tmp/passed)" '/path2: passed over, as /dev/m
 check "a path comes back" dmsetup message multi 0 reinstate_path "$(stat -Lc %Hr:%Lr /dev/mapper/path2)"
 check "data" blkio verify /dev/mapper/w 0 16384 "$seed"
 check "stop" hybridctl stop w
+pools=("${pools[@]:1}")
+
+# --- a snapshot of a member has its label
+disk g 32M
+disk h 32M
+disk s 16M
+check "one that a snapshot is made of" eval 'over real /dev/emudisk/g && dmsetup create origin --table "0 $size snapshot-origin /dev/mapper/real"'
+pools=(origin "${pools[@]}")
+check "a pool" hybridctl create o /dev/mapper/origin /dev/emudisk/h --extent 64K --size 24M --policy stripe --set commit_ms=50
+check "data" blkio write /dev/mapper/o 0 16384 "$seed" -- flush /dev/mapper/o
+check "stop" hybridctl stop o
+check "a snapshot" eval 'dmsetup suspend origin && dmsetup create snap --table "0 $size snapshot /dev/mapper/real /dev/emudisk/s N 8" && dmsetup resume origin'
+pools=(snap "${pools[@]}")
+check "the origin is taken" eval 'hybridctl assemble o 2>/tmp/passed'
+pools=(o "${pools[@]}")
+matches "the snapshot passed over" "$(</tmp/passed)" "/dev/mapper/snap: passed over, as it is a snapshot and /dev/mapper/origin carries the same label"
+is "which are these" "$(hybridctl status o --json | jq -c '[.devices[].path]')" '["/dev/mapper/origin","/dev/emudisk/h"]'
+check "data" blkio verify /dev/mapper/o 0 16384 "$seed"
+check "new data" blkio write /dev/mapper/o 0 16384 $((seed + 1)) -- flush /dev/mapper/o
+check "stop" hybridctl stop o
+pools=("${pools[@]:1}")
+check "also by the snapshot's event" hybridctl assemble --with /dev/mapper/snap
+pools=(o "${pools[@]}")
+check "new data" blkio verify /dev/mapper/o 0 16384 $((seed + 1))
+check "stop" hybridctl stop o
 pools=("${pools[@]:1}")
 done_testing

@@ -13,6 +13,7 @@
 #include "lock.h"
 #include "msg.h"
 #include "pool.h"
+#include "status.h"
 #include "store_io.h"
 #include "table.h"
 #include "unfinished.h"
@@ -172,7 +173,10 @@ static int judge(const struct pool *p)
 {
 	char *missing = pool_missing(p);
 
-	if (missing && degraded && can_do_without(p)) {
+	if (missing && pool_lacks_stale_only(p)) {
+		warn("%s: without %s, which was left out before: the metadata has no mirror",
+		     p->name, missing);
+	} else if (missing && degraded && can_do_without(p)) {
 		warn_without(p, missing);
 	} else if (missing) {
 		fail("%s: incomplete: %s not found%s", p->name, missing,
@@ -349,6 +353,44 @@ static int assemble_one(struct pools *pools, const char *name)
 	return p->active ? activate(p) : activate_locked(p);
 }
 
+static bool is_left_out(const char *name, unsigned int k)
+{
+	char *params, why[128];
+	bool is = false;
+	uint64_t sectors;
+	struct status st;
+	struct table t;
+
+	if (dm_get_table(name, &params, &sectors))
+		return false;
+	if (table_parse(params, &t, why, sizeof(why))) {
+		is = k < t.nr_meta && !strcmp(t.meta[k].dev, "-");
+		table_free(&t);
+	}
+	free(params);
+	if (!is || dm_get_status(name, &params, &sectors))
+		return false;
+	is = status_parse(params, &st, why, sizeof(why));
+	if (is) {
+		/* A place that is vacant misses nobody. */
+		is = k < st.nr_meta && st.meta[k] != '-';
+		status_free(&st);
+	}
+	free(params);
+	return is;
+}
+
+/* The volume was activated without what this device, @here, has of it. */
+static void tell_left_out(const struct pool *p, const struct pool *here)
+{
+	unsigned int k;
+
+	for (k = 0; k < EK_MAX_META; k++)
+		if (here->meta[k].there && is_left_out(p->active, k))
+			note("%s: goes on without metadata area %u on %s (\"hybridctl attach %s %s\" makes it a mirror again)",
+			     p->name, k, here->meta[k].path, p->active, here->meta[k].path);
+}
+
 /*
  * Devices appear one by one, and in no order: each of them asks, the last one finds the pool
  * complete. Two that appear at a time are kept apart by the lock.
@@ -385,7 +427,9 @@ static int assemble_with(const struct pools *pools, const char *path)
 		if (!pools_find(pools, uuid_text(uuid, here.pool[i].uuid), &p))
 			continue;
 		missing = p->active ? NULL : pool_missing(p);
-		if (missing)
+		if (p->active)
+			tell_left_out(p, &here.pool[i]);
+		if (missing && !pool_lacks_stale_only(p))
 			note("%s: %s not there yet", p->name, missing);
 		else if (activate(p))
 			ret = EXIT_FAILED;

@@ -77,6 +77,8 @@ bool bdev_has_holders(dev_t rdev);
  * usable path?  Who reads it waits for long.  NULL: no, else what to tell of it.
  */
 const char *bdev_stalled(dev_t rdev);
+/* Is it a copy that is not to be taken for the original: LVM's, or another of device-mapper's? */
+bool bdev_is_snapshot(dev_t rdev);
 /* Does @upper lie on @lower, through any number of layers? */
 bool bdev_is_above(dev_t upper, dev_t lower);
 /* Is it that device, or on top of it, also by a partition or a loop device's file? */

@@ -12,6 +12,7 @@
 #include "bdev.h"
 #include "dm.h"
 #include "msg.h"
+#include "udev_db.h"
 
 #define RAM_MAJOR	1
 #define LINE		4096
@@ -392,6 +393,16 @@ const char *bdev_stalled(dev_t rdev)
 	each_in(dir, stalled_below, &why);
 	free(dir);
 	return why;
+}
+
+bool bdev_is_snapshot(dev_t rdev)
+{
+	char *name = sysfs_line(rdev, "/dm/name");
+	bool is = name && (udev_db_is(rdev, "DM_UDEV_LOW_PRIORITY_FLAG", "1") ||
+			   dm_is_snapshot(rdev));
+
+	free(name);
+	return is;
 }
 
 static bool any(void *ctx, const char *name, dev_t rdev)

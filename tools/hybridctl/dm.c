@@ -236,6 +236,23 @@ bool dm_has_path(dev_t rdev)
 	return has;
 }
 
+bool dm_is_snapshot(dev_t rdev)
+{
+	struct dm_task *task = task_for(DM_DEVICE_STATUS, NULL);
+	char *target = NULL, *status = NULL;
+	uint64_t start, length;
+	bool is = false;
+
+	if (task && dm_task_set_major_minor(task, major(rdev), minor(rdev), 0) &&
+	    dm_task_no_flush(task) && dm_task_run(task)) {
+		dm_get_next_target(task, NULL, &start, &length, &target, &status);
+		is = target && !strcmp(target, "snapshot");
+	}
+	if (task)
+		dm_task_destroy(task);
+	return is;
+}
+
 static int get_params(int type, const char *name, char **params, uint64_t *sectors)
 {
 	char *target = NULL, *text = NULL;

@@ -42,6 +42,8 @@ bool dm_is_unfinished(const char *name, const char *uuid);
 
 /* False: it is multipath's, and all its paths have failed; its requests may be queued for ever. */
 bool dm_has_path(dev_t rdev);
+/* Is its table a snapshot's? */
+bool dm_is_snapshot(dev_t rdev);
 
 /*
  * Live status or table of @name: 0 with @params to free() and @sectors, -ENXIO

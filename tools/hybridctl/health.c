@@ -98,8 +98,8 @@ char *health_advice(const struct status *st, const char *name)
 		if (st->meta[i] == 'S')
 			return xasprintf("metadata area %u is no mirror: \"hybridctl metadata %s resync\"",
 					 i, name);
-		return xasprintf("metadata area %u is lost: \"hybridctl metadata %s move %u DEV\" makes another mirror",
-				 i, name, i);
+		return xasprintf("metadata area %u is lost: if it comes back, \"hybridctl attach %s DEV\", else \"hybridctl metadata %s move %u DEV\" makes another mirror",
+				 i, name, name, i);
 	case HEALTH_READ_ONLY:
 		return xasprintf("it was activated for reading only: \"hybridctl stop %s\" and \"hybridctl assemble %s\" make it writable",
 				 name, name);

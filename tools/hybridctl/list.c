@@ -60,7 +60,7 @@ static void fill_pool(struct row *r, const struct pool *p)
 		return;
 	}
 	r->missing = pool_missing(p);
-	r->state = p->conflict ? "conflict" : r->missing ? "incomplete" : "inactive";
+	r->state = p->conflict ? "conflict" : pool_lacks_stale_only(p) ? "inactive" : "incomplete";
 }
 
 static json_t *paths(const struct pool *p)

@@ -47,14 +47,25 @@ static void conflict(struct pool *p, char *text)
 		p->conflict = text;
 }
 
-/* The same label on devices that lie on each other: the topmost (dm, multipath) is meant. */
+/*
+ * The same label on devices that lie on each other: the topmost (dm, multipath) is meant.  Of one
+ * and its snapshots it is not what it was some time ago.
+ */
 static bool prefer(const struct bdev *dev, const struct pool_area *old, struct pool *p)
 {
+	bool snapshot;
+
 	if (dev->rdev && old->rdev) {
 		if (bdev_is_above(dev->rdev, old->rdev))
 			return true;
 		if (bdev_is_above(old->rdev, dev->rdev))
 			return false;
+		snapshot = bdev_is_snapshot(dev->rdev);
+		if (snapshot != bdev_is_snapshot(old->rdev)) {
+			warn("%s: passed over, as it is a snapshot and %s carries the same label",
+			     snapshot ? dev->path : old->path, snapshot ? old->path : dev->path);
+			return !snapshot;
+		}
 	}
 	conflict(p, xasprintf("%s and %s carry the same label", old->path, dev->path));
 	return false;
@@ -242,6 +253,7 @@ static void settle(struct pool *p, const struct ek_super *sb)
 	if (memcmp(sb->pool_uuid, p->uuid, EK_UUID_SIZE))
 		return;
 	p->generation = le64_to_cpu(sb->generation);
+	p->stale = le32_to_cpu(sb->meta_stale);
 	take_meta(p, sb, true);
 	for (i = 0; i < nr; i++)
 		settle_member(p, i, &sb->member[i]);
@@ -325,6 +337,8 @@ struct scan {
 	unsigned int looks;	/* left, at devices that are locked or stalled: all together */
 	dev_t *passed;		/* over: what is on them is not known */
 	unsigned int nr_passed;
+	dev_t *to_come;		/* of udev's, with events of their own */
+	unsigned int nr_to_come;
 };
 
 static dev_t live_dev(const struct scan *scan, unsigned int i)
@@ -332,10 +346,15 @@ static dev_t live_dev(const struct scan *scan, unsigned int i)
 	return makedev(scan->live[i].major, scan->live[i].minor);
 }
 
+static void append(dev_t **list, unsigned int *nr, dev_t rdev)
+{
+	*list = xrealloc(*list, (*nr + 1) * sizeof(**list));
+	(*list)[(*nr)++] = rdev;
+}
+
 static void pass_over(struct scan *scan, dev_t rdev)
 {
-	scan->passed = xrealloc(scan->passed, (scan->nr_passed + 1) * sizeof(*scan->passed));
-	scan->passed[scan->nr_passed++] = rdev;
+	append(&scan->passed, &scan->nr_passed, rdev);
 }
 
 /* What is on a volume doesn't tell whose its members are. */
@@ -438,8 +457,10 @@ static void scan_device(void *ctx, dev_t rdev)
 		if (makedev(scan->unfinished[i].major, scan->unfinished[i].minor) == rdev)
 			return;
 	/* It may turn out to be a path, or a leg. Its own event looks for its pool again. */
-	if (scan->with && rdev != scan->with && udev_db_is_to_come(rdev))
+	if (scan->with && rdev != scan->with && udev_db_is_to_come(rdev)) {
+		append(&scan->to_come, &scan->nr_to_come, rdev);
 		return;
+	}
 	path = bdev_path(rdev);
 	/* No medium, being discarded, gone meanwhile: nothing to be assembled from. */
 	if (access(path, R_OK) || open_to_look(scan, &dev, path, rdev)) {
@@ -447,6 +468,32 @@ static void scan_device(void *ctx, dev_t rdev)
 	} else {
 		if (look_at(scan, &dev) < 0)
 			pass_over(scan, rdev);
+		bdev_close(&dev);
+	}
+	free(path);
+}
+
+static void note_to_come(struct pools *pools, const struct ek_label_info *info)
+{
+	unsigned int i;
+
+	for (i = 0; i < pools->nr; i++)
+		if (info->role == EK_ROLE_META && info->index < EK_MAX_META &&
+		    !memcmp(pools->pool[i].uuid, info->pool_uuid, EK_UUID_SIZE))
+			pools->pool[i].to_come |= 1u << info->index;
+}
+
+/* A mirror that is stale is done without, but not if it only comes a moment later. */
+static void look_ahead(struct pools *pools, dev_t rdev)
+{
+	struct area area[AREA_MAX];
+	char *path = bdev_path(rdev);
+	struct bdev dev;
+	int nr, err;
+
+	if (!bdev_stalled(rdev) && !access(path, R_OK) && !bdev_open(&dev, path, BDEV_LOOK)) {
+		for (nr = area_find(&dev, area, &err); nr > 0; nr--)
+			note_to_come(pools, &area[nr - 1].info);
 		bdev_close(&dev);
 	}
 	free(path);
@@ -520,6 +567,9 @@ static int scan_all(struct scan *scan)
 	dm_free_list(scan->live, scan->nr_live);
 	dm_free_list(scan->unfinished, scan->nr_unfinished);
 	free(scan->passed);
+	for (i = 0; i < scan->nr_to_come; i++)
+		look_ahead(pools, scan->to_come[i]);
+	free(scan->to_come);
 	for (i = 0; i < pools->nr; i++)
 		if (!pools->pool[i].active)
 			pool_settle(&pools->pool[i]);
@@ -624,4 +674,18 @@ char *pool_missing(const struct pool *pool)
 		if (!pool->member[i].there && !(pool->removed >> i & 1))
 			list = add_missing(list, EK_ROLE_MEMBER, i);
 	return list;
+}
+
+bool pool_lacks_stale_only(const struct pool *pool)
+{
+	uint32_t needed = ~(pool->vacant | (pool->stale & ~pool->to_come));
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_meta; i++)
+		if (!pool->meta[i].there && needed >> i & 1)
+			return false;
+	for (i = 0; i < pool->nr_members; i++)
+		if (!pool->member[i].there && !(pool->removed >> i & 1))
+			return false;
+	return true;
 }

@@ -28,6 +28,8 @@ struct pool {
 	uint64_t generation;	/* of the superblock whose word was taken; 0: of none */
 	uint32_t removed;	/* a bit per member that left; see pool_settle() */
 	uint32_t vacant;	/* a bit per place for metadata where none is missed; likewise */
+	uint32_t stale;		/* a bit per metadata area that was left out; likewise */
+	uint32_t to_come;	/* a bit per metadata area on what udev has yet to look at */
 	char *conflict;		/* labels that contradict each other; NULL: none */
 	char *active;		/* name of its dm device; NULL: inactive */
 };
@@ -69,5 +71,10 @@ int pool_area_open(struct bdev *dev, const struct pool_area *a, unsigned int fla
 
 /* What is not there: "member 1, metadata area 0"; NULL when complete; free(). */
 char *pool_missing(const struct pool *pool);
+/*
+ * Is all that is not there metadata that was left out before?  The superblock that says so is the
+ * newest: nothing is lost without.  One that an event of its own will bring is waited for.
+ */
+bool pool_lacks_stale_only(const struct pool *pool);
 
 #endif

@@ -161,6 +161,108 @@ static void test_unnamed(void)
 	}
 }
 
+static void expect_lack(struct image_set *set, int files, const char *what, const char *missing,
+			bool stale_only)
+{
+	char *paths[2] = { set->path[0], set->path[1] }, *text;
+	struct pools pools;
+
+	if (!ktap_ok(!offline_pools(&pools, paths, files) && pools.nr == 1, "%s: one pool", what))
+		return;
+	text = pool_missing(&pools.pool[0]);
+	ktap_ok(text && !strcmp(text, missing), "%s: without %s", what, text ? text : "nothing");
+	free(text);
+	ktap_ok(pool_lacks_stale_only(&pools.pool[0]) == stale_only, "%s: that %s be done without",
+		what, stale_only ? "can" : "can't");
+	if (stale_only) {
+		pools.pool[0].to_come = 3;
+		ktap_ok(!pool_lacks_stale_only(&pools.pool[0]), "%s: not if it is to come", what);
+	}
+	pools_free(&pools);
+}
+
+/* Metadata that was left out before is no loss, if nothing else is missing. */
+static void test_stale(void)
+{
+	static const struct image_change one[] = { MAP(0, 0, 0) };
+	static const char * const area[] = { "metadata area 0", "metadata area 1" };
+	struct image_set set;
+	unsigned int k;
+
+	for (k = 0; k < 2; k++) {
+		image_make(&set, dir);
+		image_journal(&set, one, 1);
+		image_wipe_area(&set, k);
+		expect_lack(&set, 2, "a mirror is gone", area[k], false);
+		image_close(&set);
+		image_make(&set, dir);
+		image_leave(&set, k);
+		image_wipe_area(&set, k);
+		expect_lack(&set, 2, "a stale mirror is gone", area[k], true);
+		image_close(&set);
+	}
+	image_make(&set, dir);
+	image_leave(&set, 1);
+	expect_lack(&set, 1, "with a member", "metadata area 1, member 1", false);
+	image_close(&set);
+}
+
+static dev_t snapshots[2];
+
+bool __wrap_bdev_is_snapshot(dev_t rdev);
+
+bool __wrap_bdev_is_snapshot(dev_t rdev)
+{
+	return rdev == snapshots[0] || rdev == snapshots[1];
+}
+
+static void add_as(struct pools *pools, const char *path, dev_t rdev)
+{
+	struct bdev dev;
+	int err;
+
+	if (!ktap_ok(!bdev_open(&dev, path, BDEV_FILES), "snapshot: open"))
+		return;
+	dev.rdev = rdev;
+	ktap_ok(pools_add(pools, &dev, &err) > 0, "snapshot: has labels");
+	bdev_close(&dev);
+}
+
+/* The original counts, whichever of the two comes first; of others nobody knows. */
+static void test_snapshot(void)
+{
+	static const struct {
+		const char *what;
+		dev_t snapshots[2];
+		dev_t chosen;		/* 0: none */
+	} of[] = {
+		{ "the second is one", { 0xfff02, 0 }, 0xfff01 },
+		{ "the first is one", { 0xfff01, 0 }, 0xfff02 },
+		{ "neither is one", { 0, 0 }, 0 },
+		{ "both are", { 0xfff01, 0xfff02 }, 0 },
+	};
+	struct image_set set;
+	struct pools pools;
+	struct pool *p;
+	size_t i;
+
+	image_make(&set, dir);
+	for (i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		memset(&pools, 0, sizeof(pools));
+		memcpy(snapshots, of[i].snapshots, sizeof(snapshots));
+		add_as(&pools, set.path[0], 0xfff01);
+		add_as(&pools, set.path[0], 0xfff02);
+		p = pools.pool;
+		ktap_ok(pools.nr == 1 && !p->conflict == !!of[i].chosen, "snapshot: %s: %s",
+			of[i].what, p && p->conflict ? p->conflict : "no conflict");
+		ktap_ok(!of[i].chosen || (p->meta[0].rdev == of[i].chosen &&
+					  p->member[0].rdev == of[i].chosen),
+			"snapshot: %s: it is the other one", of[i].what);
+		pools_free(&pools);
+	}
+	image_close(&set);
+}
+
 static void test_map(void)
 {
 	static const struct image_change twice[] = { MAP(0, 0, 0), MAP(1, 0, 0) };
@@ -399,6 +501,8 @@ int main(void)
 	}
 	test_clean();
 	test_unnamed();
+	test_stale();
+	test_snapshot();
 	test_map();
 	test_complete();
 	test_damage();

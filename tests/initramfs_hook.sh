@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: the hook of initramfs-tools' and the tools' package: what they take along, and what they say
+# timeout: 60
+# It is run with what it reads in a directory, and with functions that note what they are asked for; tests/packages.sh has
+# the real ones.
+set -u
+cd "$(dirname "$(dirname "$(readlink -f "$0")")")" || exit
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+n=0 failed=0
+sys=$work/sys/dev/block rules=$work/etc/udev/rules.d
+mkdir -p "$sys" "$rules" "$work/proc/self" "$work/bin"
+sed -E "s,@SBINDIR@,/sbin,; s,@RULES@,/lib/udev/rules.d,; s,(/sys/|/proc/|/etc/udev|/usr/share/initramfs),$work\\1,g" \
+	tools/system/initramfs-hook >"$work/hook"
+mkdir -p "$work/usr/share/initramfs-tools"
+cat >"$work/usr/share/initramfs-tools/hook-functions" <<-'END'
+	copy_exec() { echo "exec $*"; }
+	copy_file() { echo "file $*"; }
+	manual_add_modules() { echo "modules $*"; }
+END
+# The kernel named "with" has the module.
+printf '#!/bin/sh\n[ "$*" = "-S with -n -q dm-hybrid" ]\n' >"$work/bin/modprobe"
+chmod +x "$work/bin/modprobe"
+export version
+echo "KTAP version 1"
+
+ok() {
+	local title=$1
+	shift
+	n=$((n + 1))
+	if "$@"; then
+		echo "ok $n - $title"
+	else
+		echo "not ok $n - $title"
+		sed 's/^/# /' "$work/out" "$work/err"
+		failed=1
+	fi
+}
+
+# hook VERSION STATUS: it ends with that
+hook() {
+	local status
+	version=$1
+	PATH="$work/bin:$PATH" sh -u "$work/hook" >"$work/out" 2>"$work/err"
+	status=$?
+	[ "$status" = "$2" ]
+}
+
+takes() { grep -qxe "$1" "$work/out"; }
+takes_nothing() { ! [ -s "$work/out" ]; }
+takes_all() { takes "exec /sbin/hybridctl" && takes "modules dm-hybrid" && takes_rule /lib/udev/rules.d/64-evenkeel.rules; }
+takes_rule() { takes "file rule $1 /lib/udev/rules.d/64-evenkeel.rules"; }
+says() { grep -q "$1" "$work/err"; }
+says_nothing() { ! [ -s "$work/err" ]; }
+
+# device NUMBER [UUID]: of device-mapper's if it has one
+device() {
+	mkdir -p "$sys/$1/slaves"
+	[ $# = 1 ] || { mkdir -p "$sys/$1/dm" && echo "$2" >"$sys/$1/dm/uuid"; }
+}
+root_is() { printf '1 0 0:5 / /proc rw - proc proc rw\n2 0 %s / / rw - %s %s rw\n3 2 8:2 / /boot rw - ext4 /dev/x rw\n' "$@" >"$work/proc/self/mountinfo"; }
+
+ok "a kernel that has the module" hook with 0
+ok "all is taken along" takes_all
+ok "nothing is said" says_nothing
+ok "one that has it not, and no /proc" hook without 0
+ok "that is said" says "W: evenkeel: no module dm-hybrid for without"
+device 8:1
+root_is 8:1 ext4 /dev/sda1
+ok "likewise, the root file system on a disk" hook without 0
+ok "that is said" says "no module dm-hybrid for without"
+device 254:0 EVENKEEL-hybrid-1234
+root_is 254:0 ext4 /dev/mapper/root
+ok "on a volume: there is no such image" hook without 1
+ok "that is said" says "E: evenkeel: the root file system is on one"
+ok "with the module there is" hook with 0
+device 254:1 LVM-abc
+ln -s ../../254:0 "$sys/254:1/slaves/dm-0"
+root_is 254:1 ext4 /dev/mapper/vg-root
+ok "LVM on it" hook without 1
+mkdir -p "$work/sys/devices/md0/slaves" "$work/sys/devices/md0/md0p1"
+ln -s ../../../dev/block/254:1 "$work/sys/devices/md0/slaves/dm-1"
+echo 1 >"$work/sys/devices/md0/md0p1/partition"
+ln -s ../../devices/md0/md0p1 "$sys/259:0"
+root_is 259:0 ext4 /dev/md0p1
+ok "a partition of md's on that" hook without 1
+device 254:2 LVM-def
+ln -s ../../8:1 "$sys/254:2/slaves/sda1"
+root_is 254:2 ext4 /dev/mapper/vg-other
+ok "LVM on a disk" hook without 0
+read -r node < <(find -L /dev -maxdepth 2 -type b 2>/dev/null)
+if [ -n "$node" ]; then
+	number=$((0x$(stat -Lc %t "$node"))):$((0x$(stat -Lc %T "$node")))
+	device "$number" EVENKEEL-hybrid-5678
+	root_is 0:30 btrfs "$node"
+	ok "a file system with a number of its own" hook without 1
+fi
+root_is 0:30 overlay overlay
+ok "one without a device" hook without 0
+ln -s /dev/null "$rules/64-evenkeel.rules"
+ok "the rule is masked" hook without 0
+ok "nothing is taken along" takes_nothing
+ok "nothing is said" says_nothing
+rm "$rules/64-evenkeel.rules"
+: >"$rules/64-evenkeel.rules"
+ok "it is empty" hook with 0
+ok "nothing is taken along" takes_nothing
+echo '# mine' >"$rules/64-evenkeel.rules"
+ok "it is another" hook with 0
+ok "which is taken along, where the rule would be" takes_rule "$rules/64-evenkeel.rules"
+mv "$rules/64-evenkeel.rules" "$work/mine"
+ln -s "$work/mine" "$rules/64-evenkeel.rules"
+ok "it is somewhere else" hook with 0
+ok "which is taken along, where the rule would be" takes_rule "$work/mine"
+ln -sf "$work/none" "$rules/64-evenkeel.rules"
+ok "it is nowhere" hook with 0
+ok "the package's is taken along" takes_all
+
+# removes ARG: what the package's script does then
+removes() {
+	printf '#!/bin/sh\necho "$@"\nexit %s\n' "${2:-0}" >"$work/bin/update-initramfs"
+	chmod +x "$work/bin/update-initramfs"
+	sed '/^#DEBHELPER#/d' debian/evenkeel-tools.postrm >"$work/postrm"
+	PATH="$work/bin:$PATH" sh "$work/postrm" "$1" >"$work/out" 2>"$work/err"
+}
+ok "the package is removed" removes remove
+ok "all kernels' are renewed" takes "-u -k all"
+ok "it is upgraded" removes upgrade
+ok "nothing is done" takes_nothing
+ok "one can't be renewed" removes purge 1
+ok "that is said" says "may have hybridctl still"
+
+configures() {
+	sed "/^#DEBHELPER#/d; s,/usr/local,$work&,; s,/etc/initramfs,$work&," debian/evenkeel-tools.postinst >"$work/postinst"
+	sh "$work/postinst" configure >"$work/out" 2>"$work/err"
+}
+ok "the package is installed" configures
+ok "nothing is said" says_nothing
+mkdir -p "$work/usr/local/lib/udev/rules.d" "$work/etc/initramfs-tools/hooks"
+touch "$work/usr/local/lib/udev/rules.d/64-evenkeel.rules" "$work/etc/initramfs-tools/hooks/evenkeel"
+ok "beside what make install left" configures
+ok "that is said of the rule" says "usr/local/lib/udev/rules.d/64-evenkeel.rules, of \"make install\", is used instead"
+ok "and of the hook" says "etc/initramfs-tools/hooks/evenkeel, of"
+echo "1..$n"
+exit $failed
