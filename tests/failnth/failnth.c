@@ -19,8 +19,8 @@
 #include "failnth.h"
 
 #define MOST	20000
-#define DENSE	24	/* so many at the beginning, and half as many at the end, fail each */
-#define SAMPLE	14	/* of those between, without EVENKEEL_DENSE: about twice as many as this */
+#define DENSE	16	/* so many at the beginning, and half as many at the end, fail each */
+#define SAMPLE	10	/* of those between, without EVENKEEL_DENSE: about twice as many as this */
 #define SHAPED	4	/* of a pool's other shapes, that go much the same way, a quarter of these */
 
 uint64_t seed;
