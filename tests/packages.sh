@@ -115,7 +115,7 @@ none_in_images() {
 	for image in "$root"/boot/initrd.img-*; do
 		inside lsinitramfs "/boot/${image##*/}" || return
 	done
-	grep -q 'lib/modules/6.1.' "$work/log" && ! grep -e sbin/hybridctl -e 64-evenkeel.rules "$work/log"
+	grep -q 'lib/modules/6.1.' "$work/log" && ! grep -q -e sbin/hybridctl -e 64-evenkeel.rules "$work/log"
 }
 
 # The root file system's image, and an initial file system that says what it takes to mount it.

@@ -310,6 +310,7 @@ static bool ready;	/* before that there are no other parameters yet */
 static int run_set(const char *text, const struct kernel_param *param)
 {
 	atomic_long_set(&wrong, 0);
+	atomic_long_set(&looks, 0);
 	return ready ? go_through() : -EBUSY;
 }
 

@@ -34,7 +34,7 @@ struct move {
 	void *page;
 };
 
-/* What is known to be bad may be readable, and hold anything: it isn't moved to where it is believed. */
+/* What is known to be bad may be readable, and hold anything: it stays where that is known. */
 static int copy_blocks(const struct move *mv, u64 to, u64 from, u64 count)
 {
 	if (!scmfs_all_good(mv->fs, from, count))

@@ -149,14 +149,20 @@ int scmfs_trim(struct scmfs *fs, u64 ino)
 	return r ? r : drop_maps(fs, ino);
 }
 
-/* One that can't be done stays, as room that is taken. */
+/*
+ * One that can't be done stays, as room that is taken. A truncation that was cut leaves much: it
+ * goes by an index, as it would have.
+ */
 void scmfs_trim_all(struct scmfs *fs)
 {
+	struct scmfs_inode *inode;
 	u64 ino;
 
 	for (ino = 1; ino < fs->inode_high; ino++) {
-		if (scmfs_has_room_ahead(fs, ino))
+		if (scmfs_has_room_ahead(fs, ino) && !scmfs_open_file(fs, ino, &inode)) {
 			scmfs_trim(fs, ino);
+			scmfs_forget(fs, ino);
+		}
 		if (!(ino % 4096))
 			cond_resched();
 	}

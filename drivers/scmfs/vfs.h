@@ -83,6 +83,7 @@ struct sfs_areas {
  * @wanted: somebody has started it
  * @order: counts how often, so that a round that began before is not taken for its answer
  * @halt: somebody has stopped it, or turned it off: the pass ends
+ * @stopped: what was started was ended before all was done; until it is started, or on, again
  * @rounds: that began since then
  * @quiet: rounds in turn that found nothing to do
  * @done: what the collector counted when the round began
@@ -101,6 +102,7 @@ struct sfs_gc {
 	bool wanted;
 	u64 order;
 	bool halt;
+	bool stopped;
 	u32 rounds;
 	u32 quiet;
 	u64 done;

@@ -360,6 +360,7 @@ static void gc_disallow(struct sfs_sb *s)
 {
 	spin_lock(&s->gc.lock);
 	s->gc.allowed = false;
+	s->gc.stopped |= s->gc.wanted;
 	s->gc.wanted = false;
 	spin_unlock(&s->gc.lock);
 }
@@ -446,16 +447,17 @@ static int gc_set_locked(struct sfs_sb *s, const struct scmfs_gc_info *info)
 		return -EROFS;
 	s->options.gc = o;
 	s->gc.quiet = 0;
-	if (info->set & (SCMFS_GC_SET_START | SCMFS_GC_SET_ON))
+	if (info->set & (SCMFS_GC_SET_START | SCMFS_GC_SET_ON)) {
 		s->gc.error = 0;	/* of a pass before that */
+		s->gc.stopped = false;
+	}
 	if (info->set & SCMFS_GC_SET_START) {
 		s->gc.wanted = true;
 		s->gc.order++;
 		s->gc.rounds = 0;
 	}
 	if (info->set & SCMFS_GC_SET_STOP) {
-		if (s->gc.wanted)
-			s->gc.error = ECANCELED;	/* for who waits for its end */
+		s->gc.stopped |= s->gc.wanted;	/* for who waits for its end */
 		s->gc.wanted = false;
 	}
 	if (info->set & (SCMFS_GC_SET_STOP | SCMFS_GC_SET_OFF))
@@ -525,7 +527,7 @@ void sfs_gc_tell(struct sfs_sb *s, struct scmfs_gc_info *info)
 	info->high = s->options.gc.high;
 	info->whole = s->options.gc.whole;
 	info->cold = s->options.gc.cold;
-	info->error = s->gc.error;
+	info->error = s->gc.stopped ? ECANCELED : s->gc.error;
 	spin_unlock(&s->gc.lock);
 	if (gc)
 		gc_tell_counts(gc, info);

@@ -120,11 +120,7 @@ int sfs_mmap(struct file *file, struct vm_area_struct *vma)
 	sfs_look_behind_end(file_inode(file));
 	file_accessed(file);
 	vma->vm_ops = &sfs_vm_ops;
-	/*
-	 * Mixed: who unmaps flushes other processors before the file loses sight of the mapping, or
-	 * one of them could store to blocks that were freed, and are another file's, in between.
-	 */
-	vm_flags_set(vma, VM_MIXEDMAP | VM_HUGEPAGE);
+	vm_flags_set(vma, VM_HUGEPAGE);
 	return 0;
 }
 
@@ -286,8 +282,9 @@ void sfs_filled(struct inode *inode, u64 start, u64 end)
 	if (mapping_empty(mapping) || start >= end)
 		return;
 	/*
-	 * A huge entry goes as a whole, and with it what says that small pages of its are mapped, too,
-	 * by who has mapped less of the file. So all that is goes. One that a fault has just made as well.
+	 * A huge entry goes as a whole, and with it what says that small pages of its are mapped,
+	 * too, by who has mapped less of the file. So all of these are unmapped; as is one that a
+	 * fault has just made.
 	 */
 	start = round_down(start, PMD_SIZE);
 	end = round_up(end, PMD_SIZE);

@@ -10,7 +10,7 @@
 #include "engine_internal.h"
 
 #define AHEAD_BLOCKS	SCMFS_UNIT_BLOCKS
-#define AHEAD_PART	16u	/* the most of what is free that a write takes ahead: 1 of so many */
+#define AHEAD_PART	16u	/* of what is free a write takes no more ahead than 1 of so many */
 #define ATOMIC_EXTENTS	16u	/* that one atomic write replaces at most */
 #define EDGE_PART	256u	/* that is copied at once, by way of the stack */
 
@@ -91,8 +91,9 @@ static int fill_edges(const struct scmfs *fs, struct scmfs_inode *inode,
 
 /*
  * How many blocks to have in store behind a write that ends the file: as many as it has, within
- * bounds. While the write lasts nobody can ask for them back, so little is taken of little. None behind one that leaves a hole: the next one may as well, and would give them back;
- * each had taken a block of a free unit by then, until no unit was free as a whole.
+ * bounds. While the write lasts nobody can ask for them back, so little is taken of little. None
+ * behind one that leaves a hole: the next one may as well, and would give them back; each had taken
+ * a block of a free unit by then, until no unit was free as a whole.
  */
 static u64 ahead_of(const struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w,
 		    u64 end, u64 hole)

@@ -79,7 +79,15 @@ check "a pool" pool p "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 60000")"
 expect_refused "beside a volume it is refused" "hybrid: .* is active: no hibernation" hibernate
 check "who goes on as before" eval 'blkio write $dev 0 128 "$seed" -- flush $dev -- verify $dev 0 128 "$seed"'
 check "another table" eval 'dmsetup suspend p && dmsetup resume p'
+# who has it open for reading has begun
+begin() { exec {image}</dev/snapshot; }
+expect_refused "to programs that write the image themselves, too" "hybrid: .* is active: no hibernation" begin
 remove_pool p
 check "beside none it is not" hibernate
+check "it has begun" begin
+expect_refused "no volume is activated from then on" "hybrid: hibernation has begun" \
+	dmsetup create p --table "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 60000")"
+exec {image}<&-
+dmsetup remove p 2>/dev/null
 check "and a volume is activated after it" pool p "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 60000")"
 done_testing

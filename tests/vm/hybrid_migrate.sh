@@ -107,16 +107,18 @@ check "it still is" oracle check $dev --log /tmp/log --point 1844674407370955161
 check "discard everything" blkio discard $dev 0 $((extents * 128))
 check "data" blkio write $dev 0 $((64 * 128)) "$seed" -- flush $dev
 speed() { echo "read_lat=$1" >/sys/kernel/config/emudisk/a/set; echo "read_lat=$1" >/sys/kernel/config/emudisk/b/set; }
-queued() { [ "$(status p queued)" "$@" ]; }
+queued() { test "$(status p queued)" "$@"; }
 check "two at a time beside users" message p set movers 2
 get p dev.0.used dev.1.used
 from=$((got[0] < got[1]))
-speed 300ms
+speed 2s
 check "one is emptied" message p evacuate $from
-check "1 MiB at a time" wait_for 30 queued -eq 16
+check "1 MiB at a time" wait_for 60 queued -gt 8
+check "and no more" queued -le 16
 blkio verify $dev 0 $((64 * 128)) "$seed" >/tmp/reader.out 2>&1 &
 reader=$!
-check "two as soon as somebody reads" wait_for 60 queued -le 2
+few() { queued -gt 0 && queued -le 2 && ! status_is p dev.$from.used 0; }
+check "two as soon as somebody reads" wait_for 60 few
 speed 10us
 wait $reader
 is "who reads what was written" $? 0 || note "$(</tmp/reader.out)"

@@ -131,6 +131,19 @@ check "and is turned off" scmfsctl gc $m --off
 fsfreeze -u $m
 nap 1.5
 check "nothing, either" eval "ended && value_is gc $m moves 0"
+caught() {
+	local i got
+	for i in 1 2 3 4 5; do
+		begin || return
+		scmfsctl gc $m --run >/tmp/run 2>&1 &
+		wait_for 20 value_is gc $m running true
+		scmfsctl gc $m --stop >/dev/null
+		got=0
+		wait $! || got=$?
+		[ $got = 0 ] || { grep -q 'before all was done' /tmp/run; return; }
+	done
+}
+check "who waits hears of it in its midst, too" caught
 check "in its midst" eval "scmfsctl gc $m --start >/dev/null && scmfsctl gc $m --stop >/dev/null && wait_for 10 ended"
 value gc $m moves
 moved=$value

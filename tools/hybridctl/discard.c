@@ -39,16 +39,18 @@ static int discard(const struct bdev *dev, struct progress *p, bool *begun)
 
 int discard_device(const struct bdev *dev, bool *begun)
 {
+	bool part = false;
 	struct progress p;
 	int err;
 
 	note("Discarding %s", dev->path);
 	progress_init(&p, dev->path, SECONDS, isatty(STDOUT_FILENO), progress_now());
-	err = discard(dev, &p, begun);
+	err = discard(dev, &p, &part);
+	*begun |= part;
 	if (err == -EOPNOTSUPP)
 		note("%s does not know discards", dev->path);
 	else if (err == -EINTR)
-		return fail("%s: interrupted%s", dev->path, *begun ? ", and discarded in part" : "");
+		return fail("%s: interrupted%s", dev->path, part ? ", and discarded in part" : "");
 	else if (err)
 		return fail("%s: discard: %s", dev->path, strerror(-err));
 	return EXIT_OK;

@@ -31,8 +31,8 @@ struct layout {
 /* NULL, or why not; free() it. */
 char *layout_make(struct layout *l);
 /*
- * How much of the start of a metadata area the kernel overwrites when it formats the pool.  0; -errno
- * with which it would fail.
+ * How much of the start of a metadata area the kernel overwrites when it formats the pool.  0;
+ * -errno with which it would fail.
  */
 int layout_meta_head(const struct layout *l, uint64_t *bytes);
 /* Extents of the volume that members with so many (@extents, @nr_members) would be made into. */

@@ -106,6 +106,7 @@ int live_super(const struct live *l, struct ek_super *sb)
 	/* A stale one tells of members that were. */
 	for (i = 0; i < p.nr_meta; i++)
 		p.meta[i].there = i < l->st.nr_meta && l->st.meta[i] == 'A' &&
+				  number_is(l->t.meta[i].dev, &p.meta[i].rdev) &&
 				  find_meta(&l->t.meta[i], &p.meta[i].area, &p.meta[i].path);
 	err = read_super(&p, sb);
 	for (i = 0; i < p.nr_meta; i++)

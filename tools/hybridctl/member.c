@@ -222,7 +222,7 @@ static int join(struct live *l, const struct bdev *dev, unsigned int index)
 	l->tried = false;
 	member_make_info(l, 0, dev->sectors, index, &info);
 
-	/* What was wiped is known here alone: until the kernel has the device it can be put back. */
+	/* What was wiped is known here alone: until the kernel has the device it can come back. */
 	catch_interrupts();
 	err = fresh_wipe(w, dev->path, dev->rdev, 0, dev->sectors, FRESH_MEMBER_HEAD) ?
 	      EXIT_FAILED : EXIT_OK;
@@ -707,7 +707,7 @@ static bool carries_left(const struct left *left, dev_t rdev)
 	return is;
 }
 
-/* The member is out, and where it was nobody knows: of a command that was cut its label is there. */
+/* The member is out, and where it was nobody knows: a command that was cut has left its label. */
 static int forget_left(const struct live *l, unsigned int i)
 {
 	struct left left = { .l = l, .index = i, .is = carries_left };

@@ -483,7 +483,10 @@ static void note_to_come(struct pools *pools, const struct ek_label_info *info)
 			pools->pool[i].to_come |= 1u << info->index;
 }
 
-/* A mirror that is stale is done without, but not if it only comes a moment later. */
+/*
+ * A mirror that is stale is done without, but not if it only comes a moment later. Only where that
+ * is so: devices whose own event is to come are not read otherwise, as they may be slow.
+ */
 static void look_ahead(struct pools *pools, dev_t rdev)
 {
 	struct area area[AREA_MAX];
@@ -545,9 +548,18 @@ static void mark_active(struct pools *pools, const char *name)
 	free(params);
 }
 
+static bool is_complete(const struct pool *p)
+{
+	char *missing = pool_missing(p);
+
+	free(missing);
+	return !missing;
+}
+
 static int scan_all(struct scan *scan)
 {
 	struct pools *pools = scan->pools;
+	bool ahead = false;
 	unsigned int i;
 	int err;
 
@@ -567,12 +579,15 @@ static int scan_all(struct scan *scan)
 	dm_free_list(scan->live, scan->nr_live);
 	dm_free_list(scan->unfinished, scan->nr_unfinished);
 	free(scan->passed);
-	for (i = 0; i < scan->nr_to_come; i++)
+	for (i = 0; i < pools->nr; i++)
+		if (!pools->pool[i].active) {
+			pool_settle(&pools->pool[i]);
+			ahead |= !is_complete(&pools->pool[i]) &&
+				 pool_lacks_stale_only(&pools->pool[i]);
+		}
+	for (i = 0; ahead && i < scan->nr_to_come; i++)
 		look_ahead(pools, scan->to_come[i]);
 	free(scan->to_come);
-	for (i = 0; i < pools->nr; i++)
-		if (!pools->pool[i].active)
-			pool_settle(&pools->pool[i]);
 	return 0;
 }
 

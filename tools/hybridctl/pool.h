@@ -72,8 +72,10 @@ int pool_area_open(struct bdev *dev, const struct pool_area *a, unsigned int fla
 /* What is not there: "member 1, metadata area 0"; NULL when complete; free(). */
 char *pool_missing(const struct pool *pool);
 /*
- * Is all that is not there metadata that was left out before?  The superblock that says so is the
- * newest: nothing is lost without.  One that an event of its own will bring is waited for.
+ * Is all that is not there metadata that was left out before?  The superblock that says so was
+ * written before anything after that was acknowledged: nothing is lost without.  (Two that name
+ * each other were both done without by --degraded, which said so.)  One that an event of its own
+ * will bring is waited for.
  */
 bool pool_lacks_stale_only(const struct pool *pool);
 

@@ -641,8 +641,8 @@ static void tell_without(const struct plan *plan, unsigned int areas)
 }
 
 /*
- * @areas: likewise.  Where the store can't go on without an area that failed, it is begun again: its
- * first writes, and the superblocks, are to be on all areas.
+ * @areas: likewise.  Where the store can't go on without an area that failed, it is begun again:
+ * its first writes, and the superblocks, are to be on all areas.
  */
 static int write_areas(const struct plan *plan, struct kept *k, unsigned int *areas)
 {

@@ -63,9 +63,11 @@ static const char *decimal(uint64_t n, char *text)
 	char *at = text + 20;
 
 	*at = '\0';
-	do
-		*--at = '0' + n % 10;
-	while (n /= 10);
+	do {
+		at--;
+		*at = '0' + n % 10;
+		n /= 10;
+	} while (n);
 	return at;
 }
 

@@ -17,7 +17,7 @@ struct image {
 	int fd;
 	uint8_t *base;
 	uint64_t size;
-	int status;		/* the program's, set before it is opened, if it can't be read later */
+	int status;		/* the program's if it can't be read later; set before it is opened */
 };
 
 /*

@@ -11,6 +11,7 @@
 #include "../offline.h"
 #include "image.h"
 #include "ktap.h"
+#include "wrapped.h"
 
 static char dir[] = "/tmp/hybridctl-test-XXXXXX";
 
@@ -209,8 +210,6 @@ static void test_stale(void)
 
 static dev_t snapshots[2];
 
-bool __wrap_bdev_is_snapshot(dev_t rdev);
-
 bool __wrap_bdev_is_snapshot(dev_t rdev)
 {
 	return rdev == snapshots[0] || rdev == snapshots[1];
@@ -358,7 +357,7 @@ static void test_labels(void)
 	unlink(alike.path[1]);
 	image_close(&set);
 
-	/* The second half of a disk, as a partition of its own: what its label says lies elsewhere. */
+	/* The second half of a disk, as a partition: what its label says lies elsewhere. */
 	image_make(&set, dir);
 	ktap_ok(pread(set.fd[0], block, sizeof(block), member) == sizeof(block) &&
 		pwrite(set.fd[0], block, sizeof(block), 0) == sizeof(block) &&

@@ -320,7 +320,8 @@ static void test_covers(void)
 	now.bytes[1] = 12ull << 40;
 	covers("large", "0 1", 1);
 	now.bytes[2] = 8 * MIB;
-	now.bytes[0] = now.bytes[1] = 1ull << 30;
+	now.bytes[0] = 1ull << 30;
+	now.bytes[1] = now.bytes[0];
 	covers("least", "0 1 --metadata 2", 2);
 	now.bytes[2] = 64ull << 30;
 	covers("roomy", "0 1 --metadata 2", 2);
@@ -357,9 +358,11 @@ static void test_told(unsigned int wipe_fails)
 /* Before the kernel has the devices: their old content comes back, if it is not discarded. */
 static void ends(const char *title, enum when when, const char *words, bool back)
 {
-	void (*before)(int) = signal(SIGTERM, SIG_DFL);
+	sighandler_t before = signal(SIGTERM, SIG_DFL);
 
-	now.nr_wiped = now.nr_undone = now.nr_created = 0;
+	now.nr_wiped = 0;
+	now.nr_undone = 0;
+	now.nr_created = 0;
 	now.discarding = false;
 	now.when = when;
 	interrupted = 0;
@@ -387,10 +390,13 @@ static void test_interrupted(void)
 /* Others may have the devices locked for as long as they like. */
 static void test_locks(void)
 {
-	now.nr_wiped = now.nr_locked = now.nr_locked_late = 0;
+	now.nr_wiped = 0;
+	now.nr_locked = 0;
+	now.nr_locked_late = 0;
 	create("locked", "0 1 --discard");
 	ktap_ok(now.nr_locked == 2 && !now.nr_locked_late, "locked before anything is wiped");
-	now.nr_wiped = now.nr_locked = 0;
+	now.nr_wiped = 0;
+	now.nr_locked = 0;
 	create("unlocked", "0 1");
 	ktap_ok(!now.nr_locked, "not locked where nothing is discarded");
 }

@@ -119,7 +119,9 @@ static void judged(const char *title, bool force, const char *why, int ret)
 	int got;
 
 	stalled = why;
-	nr_open = nr_opened = nr_read = 0;
+	nr_open = 0;
+	nr_opened = 0;
+	nr_read = 0;
 	got = fresh_open(&dev, "disk", &how);
 	ktap_ok(got == ret, "%s: %s", title, ret ? "refused" : "taken");
 	ktap_ok(ret ? !nr_opened && !nr_read : nr_open && nr_read, "%s: %s", title,

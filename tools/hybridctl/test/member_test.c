@@ -390,7 +390,8 @@ static int remove_again(void)
 {
 	struct live l = volume();
 
-	l.st.nr_devs = l.t.nr_devs = 2;
+	l.st.nr_devs = 2;
+	l.t.nr_devs = 2;
 	l.st.dev[1].state = DEV_REMOVED;
 	l.t.dev[0].dev = "8:16";
 	l.t.dev[1].dev = "-";
@@ -436,7 +437,8 @@ static void test_interrupted(void)
 	struct fresh how = { .force = true };
 	struct live l = volume();
 
-	l.st.nr_devs = l.t.nr_devs = 1;
+	l.st.nr_devs = 1;
+	l.t.nr_devs = 1;
 	put('o', 'x');
 	now.signalled = true;
 	ktap_ok(member_add(&l, "disk", &how) < 0 && !now.nr_reloaded && now.nr_undone == 1,

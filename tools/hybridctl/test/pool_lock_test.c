@@ -12,15 +12,12 @@
 #include "../lock.h"
 #include "../msg.h"
 #include "ktap.h"
+#include "wrapped.h"
 
 static char dir[] = "/tmp/hybridctl-lock-XXXXXX";
 static bool refused;	/* whatever is to be opened */
 static uid_t user;
 
-int __wrap_open(const char *path, int flags, mode_t mode);
-int __real_open(const char *path, int flags, mode_t mode);
-int __wrap_mkdir(const char *path, mode_t mode);
-uid_t __wrap_geteuid(void);
 
 int __wrap_open(const char *path, int flags, mode_t mode)
 {

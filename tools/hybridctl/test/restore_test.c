@@ -463,7 +463,7 @@ static bool calls_stale(struct image_set *set, unsigned int i, u8 other)
 	return is;
 }
 
-/* One that is not there is left out; when it comes back it counts for nothing until it is mended. */
+/* One that is not there is left out; back again it counts for nothing until it is mended. */
 static void missing_area(unsigned int i)
 {
 	struct image_set set;
