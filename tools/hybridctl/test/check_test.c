@@ -13,7 +13,7 @@
 #include "ktap.h"
 #include "wrapped.h"
 
-static char dir[] = "/tmp/hybridctl-test-XXXXXX";
+static char dir[KTAP_NAME];
 
 #define MAP(l, m, p)	{ .le = (l), .member = (m), .pe = (p), .valid = 1 }
 #define FREE(m, p)	{ .free = true, .member = (m), .pe = (p) }
@@ -494,7 +494,7 @@ int main(void)
 {
 	setbuf(stdout, NULL);
 	ktap_begin();
-	if (!mkdtemp(dir)) {
+	if (!mkdtemp(ktap_name(dir, "/tmp"))) {
 		puts("Bail out! no directory");
 		return 1;
 	}

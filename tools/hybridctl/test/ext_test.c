@@ -14,8 +14,7 @@
 #define NAME	"x\ny"		/* a name that is no line */
 #define BLOCKS	4096
 
-static char dir[] = "/tmp/hybridctl-ext-XXXXXX";
-static char image[64], what[32];
+static char dir[KTAP_NAME], image[KTAP_NAME + 8], what[32];
 static unsigned int block_size;
 static uint64_t offset;
 static unsigned long long block[BLOCKS];
@@ -319,7 +318,7 @@ static void test_names(void)
 /* Every second block is a hole: more extents than a block of the tree has. */
 static bool write_holes(void)
 {
-	char path[64], data[4096];
+	char path[KTAP_NAME + 8], data[4096];
 	bool good = true;
 	FILE *f;
 	int i;
@@ -385,7 +384,7 @@ static void test_copy(void)
 int main(void)
 {
 	ktap_begin();
-	if (!mkdtemp(dir))
+	if (!mkdtemp(ktap_name(dir, "/tmp")))
 		return 1;
 	snprintf(image, sizeof(image), "%s/image", dir);
 	if (make("ext4", 4096, 0, "-t ext4 -g 4096")) {

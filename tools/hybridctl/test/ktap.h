@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static unsigned int ktap_nr, ktap_failed;
 
@@ -25,6 +26,17 @@ static inline bool ktap_ok(bool ok, const char *fmt, ...)
 	printf("%sok %u %s\n", ok ? "" : "not ", ++ktap_nr, text);
 	ktap_failed += !ok;
 	return ok;
+}
+
+#define KTAP_NAME	128
+
+/* A name for mkdtemp() or mkstemp(), in @place, or in $TMPDIR: who ends the program cleans up there. */
+static inline char *ktap_name(char *name, const char *place)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(name, KTAP_NAME, "%s/hybridctl-test-XXXXXX", tmp ? tmp : place);
+	return name;
 }
 
 static inline int ktap_end(void)

@@ -16,10 +16,10 @@
 #include "../offline.h"
 #include "../repair.h"
 #include "../store_io.h"
+#include "ktap.h"
 #include "mended.h"
 
-/* In memory: hundreds of pools are made, and flushed at each step. */
-char pool_dir[] = "/dev/shm/hybridctl-test-XXXXXX";
+char pool_dir[KTAP_NAME];
 
 /* What is mapped in the end, by extent. */
 u64 truth[1000];

@@ -18,8 +18,10 @@
 #define MAP(l, m, p)	{ .le = (l), .member = (m), .pe = (p), .valid = 1 }
 #define FREE(m, p)	{ .free = true, .member = (m), .pe = (p) }
 
-/* Where pools are made: for mkdtemp() to complete. */
+/* Where pools are made: for mkdtemp(ktap_name()). */
 extern char pool_dir[];
+/* In memory: hundreds of pools are made, and flushed at each step. */
+#define POOL_PLACE	"/dev/shm"
 
 /* What is mapped in the end, by extent. */
 extern u64 truth[1000];

@@ -14,7 +14,7 @@
 #define SIZE	((33u << 20) + (32u << 10))
 #define AREA	(SIZE / SECTOR_SIZE)
 
-static char path[] = "/tmp/owner-test-XXXXXX";
+static char path[KTAP_NAME];
 
 /* 0.90 in the last whole 64 KiB but one, the firmware's in the last KiB. */
 #define MD_0_90(size)	(((size) & ~0xffffu) - 0x10000u)
@@ -177,7 +177,7 @@ int main(void)
 
 	setbuf(stdout, NULL);
 	ktap_begin();
-	close(mkstemp(path));
+	close(mkstemp(ktap_name(path, "/tmp")));
 	expect("a member", SIZE, EK_ROLE_MEMBER, 0, AREA, put_nothing, 0, NULL);
 	expect("leg of md, 0.90", more, EK_ROLE_MEMBER, 0, AREA, put_md, MD_0_90(more),
 	       "linux_raid_member");

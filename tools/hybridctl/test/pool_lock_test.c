@@ -14,7 +14,7 @@
 #include "ktap.h"
 #include "wrapped.h"
 
-static char dir[] = "/tmp/hybridctl-lock-XXXXXX";
+static char dir[KTAP_NAME];
 static bool refused;	/* whatever is to be opened */
 static uid_t user;
 
@@ -85,12 +85,12 @@ static bool other_waits(void)
 
 int main(void)
 {
-	char command[64];
+	char command[KTAP_NAME + 8];
 	int err;
 
 	setbuf(stdout, NULL);
 	ktap_begin();
-	if (!mkdtemp(dir) || !freopen("/dev/null", "w", stderr))
+	if (!mkdtemp(ktap_name(dir, "/tmp")) || !freopen("/dev/null", "w", stderr))
 		return 1;
 	ktap_ok(!lock_pool(a, "p"), "lock: nobody has it");
 	ktap_ok(other_tries(a) == -EBUSY, "lock: another command does not get it");

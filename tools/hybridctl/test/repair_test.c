@@ -593,7 +593,7 @@ static void cuts(void)
 int main(int argc, char **argv)
 {
 	rnd_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	if (!mkdtemp(pool_dir))
+	if (!mkdtemp(ktap_name(pool_dir, POOL_PLACE)))
 		return 1;
 	ktap_begin();
 	overwritten(META_BYTES, "a member's");
