@@ -455,9 +455,9 @@ wipe a b c d m
 blkio zero /dev/ram0 0 65536 || die "wipe ram0"
 size=$(sectors "$B")
 delay() { echo "0 $size delay $B 0 0 $B 0 $1"; }
-discards() { ! flock --nonblock --shared /dev/mapper/slow true; }
+discards() { grep -q "^Discarding /dev/mapper/slow" /tmp/first && ! flock --nonblock --shared /dev/mapper/slow true; }
 check "a slow device" dmsetup create slow --table "$(delay 100000)"
-hybridctl create t "$A" /dev/mapper/slow --discard >/dev/null 2>/tmp/second & second=$!
+hybridctl create t "$A" /dev/mapper/slow --discard >/tmp/first 2>/tmp/second & second=$!
 check "a discard is under way" wait_for 20 discards
 runs "create: others need not wait" 0 '/dev/mapper/v: ' timeout 30 hybridctl create v "$C"
 refuses "create: not of the same" "$A: in use" timeout 30 hybridctl create w "$A" /dev/emudisk/d
@@ -476,7 +476,8 @@ runs "stop" 0 '' hybridctl stop t
 # the name is not held meanwhile
 wipe a b
 check "slow again" eval 'dmsetup load slow --table "$(delay 100000)" && dmsetup suspend slow && dmsetup resume slow'
-hybridctl create v2 "$A" /dev/mapper/slow --discard --force >/dev/null 2>/tmp/second & second=$!
+: >/tmp/first
+hybridctl create v2 "$A" /dev/mapper/slow --discard --force >/tmp/first 2>/tmp/second & second=$!
 check "a discard is under way" wait_for 20 discards
 dmsetup rename v v2
 check "it comes to its end" eval 'dmsetup load slow --table "$(delay 0)" && dmsetup suspend slow && dmsetup resume slow'
