@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: extents move while they are read, written and discarded
 # kernels: 6.1 6.12 debug
-# timeout: 240
+# timeout: 300
 # cpus: 2
 . tests/vm/lib.sh
 
