@@ -17,7 +17,7 @@ struct image {
 	int fd;
 	uint8_t *base;
 	uint64_t size;
-	int status;		/* the program's if it can't be read later; set before it is opened */
+	int status;		/* the program's if it is unreadable; set before it is opened */
 };
 
 /*

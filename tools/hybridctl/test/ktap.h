@@ -30,7 +30,7 @@ static inline bool ktap_ok(bool ok, const char *fmt, ...)
 
 #define KTAP_NAME	128
 
-/* A name for mkdtemp() or mkstemp(), in @place, or in $TMPDIR: who ends the program cleans up there. */
+/* A name for mkdtemp() or mkstemp(), in @place, or in $TMPDIR, which others may clean up. */
 static inline char *ktap_name(char *name, const char *place)
 {
 	const char *tmp = getenv("TMPDIR");

@@ -18,7 +18,6 @@ static char dir[KTAP_NAME];
 static bool refused;	/* whatever is to be opened */
 static uid_t user;
 
-
 int __wrap_open(const char *path, int flags, mode_t mode)
 {
 	char here[256];
