@@ -293,27 +293,27 @@ static bool claimed_by_other(struct hy_pool *pool, struct hy_table *t)
  */
 const char *hy_pool_claim(struct hy_pool *pool, struct hy_table *t)
 {
+	const char *why = NULL;
 	unsigned int i;
-	bool free, may;
 
 	spin_lock(&hy_keys_lock);
-	may = !hy_no_claims || !list_empty(&pool->claimed);
-	free = may && !claimed_by_other(pool, t);
-	for (i = 0; free && i < t->nr_members; i++) {
+	if (hy_no_claims && list_empty(&pool->claimed))
+		why = "hibernation has begun";
+	else if (claimed_by_other(pool, t))
+		why = "a member is in use by another pool";
+	for (i = 0; !why && i < t->nr_members; i++) {
 		struct hy_area *a = &t->member[i];
 
 		pool->claim[i].dev = a->dev ? a->dev->bdev->bd_dev : 0;
 		pool->claim[i].start = a->start;
 	}
 	/* Of a table whose shape the pool did not take. */
-	for (i = max(i, pool->nr_members); free && i < EK_MAX_MEMBERS; i++)
+	for (i = max(i, pool->nr_members); !why && i < EK_MAX_MEMBERS; i++)
 		pool->claim[i].dev = 0;
-	if (free && list_empty(&pool->claimed))
+	if (!why && list_empty(&pool->claimed))
 		list_add(&pool->claimed, &hy_claimed);
 	spin_unlock(&hy_keys_lock);
-	if (!may)
-		return "hibernation has begun";
-	return free ? NULL : "a member is in use by another pool";
+	return why;
 }
 
 /**
@@ -338,6 +338,11 @@ bool hy_pools_stop_claims(char *who, size_t len)
 	return !pool;
 }
 
+/**
+ * hy_pools_allow_claims - pools may be loaded again
+ *
+ * Context: any but interrupts.
+ */
 void hy_pools_allow_claims(void)
 {
 	spin_lock(&hy_keys_lock);

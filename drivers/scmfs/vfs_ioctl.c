@@ -134,7 +134,7 @@ static int sfs_add_room(struct super_block *sb, u64 ino, struct scmfs_room *r)
 	return err;
 }
 
-/* Only files that are in RAM have any, but for what a crash left. */
+/* Only files that are in RAM have any, but for those that left it while nothing could be stored. */
 static int sfs_tell_room(struct inode *inode, union sfs_told *told)
 {
 	struct scmfs *fs = sfs_fs(inode);

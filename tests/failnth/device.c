@@ -9,18 +9,22 @@
 
 #include "device.h"
 
+int close_as(int fd, int r)
+{
+	int err = errno;
+
+	close(fd);
+	errno = err;
+	return r;
+}
+
 int say(const char *attr, const char *text)
 {
-	int fd = open(attr, O_WRONLY | O_CLOEXEC), err;
-	ssize_t n;
+	int fd = open(attr, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return -1;
-	n = write(fd, text, strlen(text));
-	err = errno;
-	close(fd);
-	errno = err;
-	return n < 0 ? -1 : 0;
+	return close_as(fd, write(fd, text, strlen(text)) < 0 ? -1 : 0);
 }
 
 int device_say(const struct device *dev, const char *attr, const char *text)

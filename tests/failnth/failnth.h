@@ -68,6 +68,8 @@ __attribute__((format(printf, 1, 2))) void wrong(const char *fmt, ...);
 __attribute__((format(printf, 1, 2), noreturn)) void die(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) void result(const char *fmt, ...);
 void put(const char *path, const char *text);
+/* Close it; @r, with errno as it was. */
+int close_as(int fd, int r);
 /* 0, or -1 with errno. */
 int say(const char *attr, const char *text);
 extern uint64_t seed;

@@ -54,16 +54,13 @@ static int look(void)
 
 static int fill(int byte)
 {
-	int fd = open(DISK, O_WRONLY | O_DIRECT | O_CLOEXEC), err;
+	int fd = open(DISK, O_WRONLY | O_DIRECT | O_CLOEXEC);
 	ssize_t n = -1;
 
 	memset(page, byte, PAGE);
 	if (fd >= 0)
 		n = pwrite(fd, page, PAGE, 0);
-	err = errno;
-	close(fd);
-	errno = err;
-	return n == PAGE ? 0 : -1;
+	return close_as(fd, n == PAGE ? 0 : -1);
 }
 
 static void made(const struct op *op)
@@ -228,15 +225,6 @@ static void after_load(const struct op *op, int error)
 static int zoned_disk(int flags)
 {
 	return open(DISK, flags | O_DIRECT | O_CLOEXEC);
-}
-
-static int close_as(int fd, int r)
-{
-	int err = errno;
-
-	close(fd);
-	errno = err;
-	return r;
 }
 
 static struct blk_zone first_zone(void)

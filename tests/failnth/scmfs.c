@@ -276,15 +276,9 @@ static int try_truncate(const struct op *op)
 
 static int allocate(int how, off_t at, off_t len)
 {
-	int fd = open(AT("old"), O_WRONLY | O_CLOEXEC), r, err;
+	int fd = open(AT("old"), O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		return -1;
-	r = fallocate(fd, how, at, len);
-	err = errno;
-	close(fd);
-	errno = err;
-	return r;
+	return fd < 0 ? -1 : close_as(fd, fallocate(fd, how, at, len));
 }
 
 static int try_fallocate(const struct op *op)

@@ -200,15 +200,9 @@ static void after_inherit(const struct op *op, int error)
 
 static int on_file(unsigned long cmd, void *arg)
 {
-	int fd = open(AT("old"), O_RDWR | O_CLOEXEC), r, err;
+	int fd = open(AT("old"), O_RDWR | O_CLOEXEC);
 
-	if (fd < 0)
-		return -1;
-	r = ioctl(fd, cmd, arg);
-	err = errno;
-	close(fd);
-	errno = err;
-	return r;
+	return fd < 0 ? -1 : close_as(fd, ioctl(fd, cmd, arg));
 }
 
 static int ask(unsigned long cmd, void *arg, uint32_t size)

@@ -156,7 +156,8 @@ struct scmfs_words {
  * @high: up to so many percent; not less than @low
  * @whole: percent of what is free that should be in whole units of 2 MiB
  * @cold: seconds since a file was modified from which on it is cold
- * @error: out: why the last pass ended early, an errno; 0: it did not
+ * @error: out: why the last pass ended early, an errno; 0: it did not. ECANCELED also if what was
+ *	started was stopped before all was done
  * @ram: out: bytes of ordinary memory
  * @passes: out: begun since the file system was mounted, as all that follows
  * @rounds: out: times that all files were looked at

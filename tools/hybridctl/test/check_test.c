@@ -115,16 +115,23 @@ static void test_clean(void)
 	image_close(&set);
 }
 
+/* A pool with one extent.  Return: where the page of the map is that has it. */
+static u64 make_one(struct image_set *set)
+{
+	static const struct image_change one[] = { MAP(0, 0, 0) };
+
+	image_make(set, dir);
+	image_checkpoint(set, one, 1, 1);
+	return image_page_offset(set);
+}
+
 /* Labels are no part of the map. */
 static void test_complete(void)
 {
-	static const struct image_change one[] = { MAP(0, 0, 0) };
 	struct image_set set;
 	u64 page;
 
-	image_make(&set, dir);
-	image_checkpoint(&set, one, 1, 1);
-	page = image_page_offset(&set);
+	page = make_one(&set);
 	complete(&set, "clean", true, true);
 	image_spoil(&set, 0, 100, 4);
 	complete(&set, "label damaged", true, true);
@@ -284,13 +291,10 @@ static void test_map(void)
 
 static void test_damage(void)
 {
-	static const struct image_change one[] = { MAP(0, 0, 0) };
 	struct image_set set;
 	u64 page;
 
-	image_make(&set, dir);
-	image_checkpoint(&set, one, 1, 1);
-	page = image_page_offset(&set);
+	page = make_one(&set);
 	image_spoil(&set, 0, page + 100, 1);
 	expect(&set, 2, "page damaged on one mirror", 1, 0, 1, "metadata area 0: page 0: damaged");
 	image_spoil(&set, 1, page + 200, 1);

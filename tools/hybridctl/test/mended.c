@@ -304,7 +304,7 @@ void power_on(enum kept kept)
 }
 
 /* As the kernel would open it. */
-bool pool_opens(struct image_set *set, unsigned int first, unsigned int nr)
+static bool ask(struct image_set *set, unsigned int first, unsigned int nr, struct pool_word *word)
 {
 	char *paths[2] = { set->path[first], set->path[1] };
 	struct ek_store *store;
@@ -315,10 +315,28 @@ bool pool_opens(struct image_set *set, unsigned int first, unsigned int nr)
 	if (offline_pools(&pools, paths, nr))
 		return false;
 	ok = pools.nr == 1 && !store_open(&io, &pools.pool[0], &store);
-	if (ok)
+	if (ok) {
+		word->generation = ek_store_generation(store);
+		word->stale = ek_store_stale(store);
 		store_close(&io, store);
+	}
 	pools_free(&pools);
 	return ok;
+}
+
+bool pool_opens(struct image_set *set, unsigned int first, unsigned int nr)
+{
+	struct pool_word ignored;
+
+	return ask(set, first, nr, &ignored);
+}
+
+struct pool_word pool_word(struct image_set *set)
+{
+	struct pool_word word = { 0 };
+
+	ask(set, 0, 2, &word);
+	return word;
 }
 
 void cut_begin(unsigned int at)

@@ -41,6 +41,14 @@ bool pool_look(struct image_set *set, unsigned int first, unsigned int nr, struc
 /* Would the kernel open it by them? */
 bool pool_opens(struct image_set *set, unsigned int first, unsigned int nr);
 
+/* What it says of itself, of all that is there; all 0: it can't be opened. */
+struct pool_word {
+	u64 generation;
+	unsigned int stale;
+};
+
+struct pool_word pool_word(struct image_set *set);
+
 /* Does pool_repair() use force? */
 extern bool forced;
 int pool_repair(struct image_set *set);

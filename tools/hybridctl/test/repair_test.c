@@ -154,17 +154,6 @@ static void older(unsigned int file)
 	image_close(&set);
 }
 
-/* By the newer superblock of area 0. */
-static u32 stale(const struct image_set *set)
-{
-	struct ek_super sb[2];
-
-	if (pread(set->fd[0], &sb[0], sizeof(sb[0]), SUPER(0)) != sizeof(sb[0]) ||
-	    pread(set->fd[0], &sb[1], sizeof(sb[1]), SUPER(1)) != sizeof(sb[1]))
-		abort();
-	return le32_to_cpu(sb[le64_to_cpu(sb[1].generation) > le64_to_cpu(sb[0].generation)].meta_stale);
-}
-
 /* One area is out, the other has lost what the map tells: that does not keep the first one out. */
 static void space_without_mirror(void)
 {
@@ -175,11 +164,11 @@ static void space_without_mirror(void)
 
 	pool_make(&set);
 	image_leave(&set, 1);
-	before = stale(&set);
+	before = pool_word(&set).stale;
 	image_spoil(&set, 0, image_space_offset(&set) + 64, 8);
 	silence();
 	status = pool_repair(&set);
-	after = stale(&set);
+	after = pool_word(&set).stale;
 	ok = pool_holds(&set, &status);
 	speak();
 	ktap_ok(ok && !status && before == 2 && !after,
@@ -442,24 +431,6 @@ static void leftovers(void)
 
 /* --- what is not there --- */
 
-static unsigned int pool_stale(struct image_set *set)
-{
-	char *paths[2] = { set->path[0], set->path[1] };
-	unsigned int stale = 0;
-	struct ek_store *store;
-	struct store_io io;
-	struct pools pools;
-
-	if (offline_pools(&pools, paths, 2))
-		return 0;
-	if (!store_open(&io, &pools.pool[0], &store)) {
-		stale = ek_store_stale(store);
-		store_close(&io, store);
-	}
-	pools_free(&pools);
-	return stale;
-}
-
 static void missing(void)
 {
 	struct repair_how careful = { .force = false }, degraded = { .degraded = true };
@@ -482,7 +453,7 @@ static void missing(void)
 	speak();
 	ktap_ok(ok && first == EXIT_FAILED && then == EXIT_OK,
 		"repair: without a metadata area only if told to: %d, %d", first, then);
-	ktap_ok(pool_stale(&set) == 2, "repair: the one that it did without is stale from then on");
+	ktap_ok(pool_word(&set).stale == 2, "repair: the one that it did without is stale from then on");
 	image_close(&set);
 
 	/* Another area's label, the member's own device being gone. */

@@ -68,43 +68,33 @@ static int restore_to(struct image_set *set, unsigned int first, int nr, FILE *f
 	return err;
 }
 
-/* Of the pool as it is; 0: it can't be opened. */
-static u64 generation(struct image_set *set)
-{
-	char *paths[2] = { set->path[0], set->path[1] };
-	struct ek_store *store;
-	struct pools pools;
-	struct store_io io;
-	u64 found = 0;
-
-	if (offline_pools(&pools, paths, 2))
-		return 0;
-	if (!store_open(&io, &pools.pool[0], &store)) {
-		found = ek_store_generation(store);
-		store_close(&io, store);
-	}
-	pools_free(&pools);
-	return found;
-}
-
 static int restore(struct image_set *set, FILE *f)
 {
 	return restore_to(set, 0, 2, f);
 }
 
-static int restore_of(struct image_set *set, unsigned int metas, unsigned int vacant)
+/* The dump as it is set up, with force or without. */
+static int restore_it(struct image_set *set)
 {
 	FILE *f = tmpfile();
 	int err;
 
-	dump_metas = metas;
-	dump_vacant = vacant;
 	write_dump(f, true);
-	dump_metas = 2;
-	dump_vacant = 0;
 	silence();
 	err = restore(set, f);
 	speak();
+	return err;
+}
+
+static int restore_of(struct image_set *set, unsigned int metas, unsigned int vacant)
+{
+	int err;
+
+	dump_metas = metas;
+	dump_vacant = vacant;
+	err = restore_it(set);
+	dump_metas = 2;
+	dump_vacant = 0;
 	return err;
 }
 
@@ -134,19 +124,6 @@ static void older_is_refused(void)
 	image_close(&set);
 }
 
-/* The dump as it is set up, with force or without. */
-static int restore_it(struct image_set *set)
-{
-	FILE *f = tmpfile();
-	int err;
-
-	write_dump(f, true);
-	silence();
-	err = restore(set, f);
-	speak();
-	return err;
-}
-
 /* A page of the map that is damaged keeps nobody from seeing how new the rest is. */
 static void newer_is_refused(void)
 {
@@ -158,7 +135,7 @@ static void newer_is_refused(void)
 	at = image_page_offset(&set);
 	image_spoil(&set, 0, at + 64, 8);
 	image_spoil(&set, 1, at + 64, 8);
-	dump_generation = generation(&set) - 1;
+	dump_generation = pool_word(&set).generation - 1;
 	ktap_ok(restore_it(&set) == EXIT_FAILED, "restore: not over a later generation that can be opened");
 	dump_generation++;
 	ok = restore_it(&set) == EXIT_FAILED;
@@ -180,7 +157,7 @@ static void unclosed_is_refused(void)
 	for (i = 0; i < 2; i++) {
 		pool_make(&set);
 		image_flags(&set, i ? EK_SUPER_CLEAN : 0, i ? 0 : EK_SUPER_CLEAN);
-		dump_generation = generation(&set);
+		dump_generation = pool_word(&set).generation;
 		for (k = 0; k < 2; k++)
 			image_spoil(&set, k, TABLE, 8192);
 		ok &= restore_it(&set) == (i ? EXIT_OK : EXIT_FAILED);
@@ -568,13 +545,13 @@ static void later_than_all(void)
 		pool_make(&set);
 		for (k = 0; k < 5; k++)
 			image_flags(&set, EK_SUPER_CLEAN, 0);
-		before = generation(&set);
+		before = pool_word(&set).generation;
 		dump_generation = dumps[i];
 		forced = true;
 		f = tmpfile();
 		write_dump(f, true);
 		ok &= before && !restore(&set, f);
-		after = generation(&set);
+		after = pool_word(&set).generation;
 		ok &= after > before && after > dumps[i] && after < 600;
 		/* The same dump once more would take back what comes from now on. */
 		forced = false;
@@ -758,7 +735,7 @@ static void restores(void)
 	ok = !status && clean && both.right == 6 && !both.wrong && pool_holds(&set, &status) && !status;
 	speak();
 	ktap_ok(ok, "restore: both areas are wrecked, the dump brings all back");
-	ktap_ok(generation(&set) > 1u << 30, "restore: later than what nobody knows any more");
+	ktap_ok(pool_word(&set).generation > 1u << 30, "restore: later than what nobody knows any more");
 	image_close(&set);
 	forced = false;
 	older_is_refused();
