@@ -284,6 +284,16 @@ check "inodes leave RAM while it is frozen" wait_for 60 test -e /tmp/dropped
 check "and nobody stops the thaw" timeout 60 fsfreeze -u $m
 copy_of
 is "from then on a copy is one of a crash" "$(dumpscmfs /tmp/frozen | grep ^clean)" "clean: no"
+ahead() { scmfsctl usage --json $m/log >/tmp/ahead && json /tmp/ahead file.ahead_bytes; }
+exec {open}>>$m/log
+for ((i = 0; i < 8; i++)); do head -c 3000 /dev/zero >&$open; done
+check "a file that is appended to has room ahead" [ "$(ahead)" -gt 0 ]
+copy_of
+exec {open}>&-
+umount $m
+dd if=/tmp/frozen of=/dev/pmem0 bs=1M oflag=direct status=none
+check "after a crash" at defaults /dev/pmem0
+is "it has none" "$(stat -c %s $m/log) $(ahead)" "24000 0"
 exec {open}<>$m/late
 rm $m/late
 fsfreeze -f $m
@@ -291,7 +301,7 @@ copy_of
 is "so is one with a file that has no name any more" "$(dumpscmfs /tmp/frozen | grep ^clean)" "clean: no"
 fsfreeze -u $m
 exec {open}>&-
-rm $m/cold /tmp/frozen /tmp/dropped
+rm $m/cold $m/log /tmp/frozen /tmp/dropped
 check "the module stays as long as it is used" eval "! rmmod scmfs 2>/dev/null"
 umount $m
 check "a partition of it" eval "addpart /dev/pmem0 1 8192 49152 && wait_for 10 test -b /dev/pmem0p1 &&
