@@ -106,20 +106,32 @@ check "it still is" oracle check $dev --log /tmp/log --point 1844674407370955161
 # --- while nobody uses it small extents move side by side: each waits for the clock before it is copied
 check "discard everything" blkio discard $dev 0 $((extents * 128))
 check "data" blkio write $dev 0 $((64 * 128)) "$seed" -- flush $dev
-speed() { echo "read_lat=$1" >/sys/kernel/config/emudisk/a/set; echo "read_lat=$1" >/sys/kernel/config/emudisk/b/set; }
+both() { emuctl set a "$@" && emuctl set b "$@"; }
 queued() { test "$(status p queued)" "$@"; }
+number=$(($(stat -Lc 0x%t $dev))):$(($(stat -Lc 0x%T $dev)))
+reader_waits() { local r w; read -r r w <"/sys/dev/block/$number/inflight" && [ $((r + w)) -gt 0 ]; }
 check "two at a time beside users" message p set movers 2
 get p dev.0.used dev.1.used
 from=$((got[0] < got[1]))
-speed 2s
+used=${got[from]}
+both stall=1	# nothing ends before all of it was looked at, however slow this machine is
 check "one is emptied" message p evacuate $from
 check "1 MiB at a time" wait_for 60 queued -gt 8
 check "and no more" queued -le 16
-blkio verify $dev 0 $((64 * 128)) "$seed" >/tmp/reader.out 2>&1 &
+reads=()	# one after another
+for ((e = 0; e < 64; e++)); do
+	reads+=(${reads[@]:+--} verify $dev $((e * 128)) 128 "$seed")
+done
+blkio "${reads[@]}" >/tmp/reader.out 2>&1 &
 reader=$!
-few() { queued -gt 0 && queued -le 2 && ! status_is p dev.$from.used 0; }
-check "two as soon as somebody reads" wait_for 60 few
-speed 10us
+check "somebody reads" wait_for 60 reader_waits
+both read_lat=2s stall=0
+few() {	# after what was under way before it came
+	get p queued dev.$from.used
+	((got[0] > 0 && got[0] <= 2 && got[1] > 0 && got[1] <= used - 16))
+}
+check "then it is two" wait_for 60 few
+both read_lat=10us
 wait $reader
 is "who reads what was written" $? 0 || note "$(</tmp/reader.out)"
 check "it is empty at last" wait_for 60 status_is p dev.$from.used 0
