@@ -84,6 +84,7 @@ for kbuild in drivers/*/Kbuild; do
 done
 
 start runner tests/run --suites tests/gate --logs build/gate/logs --jobs 2
+start spare tests/run --suites tests/gate --only passes --spare 0 --logs build/gate/spare --jobs 1
 vm leak 1 "modprobe evenkeel_gate fault=leak; $(noticed 'new suspected memory leaks' \
 	'sleep 1; echo scan >/sys/kernel/debug/kmemleak')"
 vm spin 2 "echo 2 >/proc/sys/kernel/watchdog_thresh; modprobe evenkeel_gate fault=spin & $(noticed 'soft lockup.*modprobe')"
@@ -151,6 +152,11 @@ if did runner; then
 			"^ok [0-9]+ tests/gate/passes.sh \\[$kernel\\]"
 	done
 	expect "the runner: nothing else failed" runner 1 '^[0-9]+ passed, 15 failed, 0 skipped$'
+fi
+if did spare; then
+	expect "the runner: without time, the debug kernel all the same" spare 0 '^ok [0-9]+ tests/gate/passes.sh \[debug\]'
+	expect "the runner: and what was left out is told" spare 0 '^# skipped: tests/gate/passes.sh \[6.1\]: SKIP no time'
+	expect "the runner: and counted" spare 0 '^[0-9]+ passed, 0 failed, 1 skipped$'
 fi
 echo "1..$tests"
 exit $failed
