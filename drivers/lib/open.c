@@ -13,6 +13,10 @@
  * went to both before anybody was told; replay levels that.  More means that an area
  * lost what it called durable: it is left out.
  *
+ * A superblock is begun when the transaction before it is on both, so one that is a generation
+ * ahead with the shorter journal of the two lost the rest of it.  It gets that from the other one:
+ * believed as it is, it would take back what was acknowledged.
+ *
  * An area of which the table or the journal can't be used still has a superblock that tells which
  * of the two is the newer.  If that is the damaged one the pool is refused: the other one is
  * of some time ago, and whoever goes on from there reads what was freed since, and overwrites what
@@ -56,6 +60,7 @@
  * @table: its page table
  * @block: its journal
  * @journal: the valid prefix of that
+ * @whole: journal blocks that the area itself has of @journal
  */
 struct ek_scan {
 	int err;
@@ -67,6 +72,7 @@ struct ek_scan {
 	u8 *table;
 	struct ek_journal_block *block;
 	struct ek_journal journal;
+	u64 whole;
 };
 
 struct ek_opening {
@@ -191,6 +197,7 @@ static int ek_scan_journal(struct ek_opening *o, unsigned int area)
 	if (ek_journal_scan(scan->block, scan->geo.journal_blocks,
 			    le64_to_cpu(scan->sb->journal_generation), &scan->journal))
 		return ek_fail(scan, -EUCLEAN, "journal damaged, or superblock lost");
+	scan->whole = scan->journal.used;
 	return 0;
 }
 
@@ -254,6 +261,27 @@ static bool ek_newer(const struct ek_scan *a, const struct ek_scan *b)
 	return a->journal.transactions > b->journal.transactions;
 }
 
+/* Does @longer begin with all that @scan has of the same journal? */
+static bool ek_begins_with(const struct ek_scan *longer, const struct ek_scan *scan)
+{
+	u64 used = scan->journal.used;
+
+	return longer->sb->journal_generation == scan->sb->journal_generation &&
+	       longer->journal.used >= used &&
+	       scan->journal.last_csum == (used ? le32_to_cpu(longer->block[used - 1].csum) : 0);
+}
+
+/* @new is a superblock ahead of @old: give it what it lost of the journal that it had by then. */
+static void ek_complete_journal(struct ek_scan *new, const struct ek_scan *old)
+{
+	if (le64_to_cpu(new->sb->generation) - le64_to_cpu(old->sb->generation) != 1 ||
+	    !ek_begins_with(old, new))
+		return;
+	memcpy(new->block + new->whole, old->block + new->whole,
+	       (old->journal.used - new->whole) * EK_BLOCK_SIZE);
+	new->journal = old->journal;
+}
+
 /*
  * Does a crash explain how @old differs from @new?  Levelling then needs no pages:
  * both were flushed before the newer superblock was written.
@@ -261,23 +289,20 @@ static bool ek_newer(const struct ek_scan *a, const struct ek_scan *b)
 static bool ek_can_level(const struct ek_scan *new, const struct ek_scan *old)
 {
 	u64 ahead = le64_to_cpu(new->sb->generation) - le64_to_cpu(old->sb->generation);
-	u64 used = old->journal.used;
 
 	if (ahead > 1)
 		return false;
 	if (new->sb->journal_generation != old->sb->journal_generation)
 		return ahead == 1 && !new->journal.used;
 	if (old->journal.transactions > new->journal.transactions ||
-	    new->journal.transactions - old->journal.transactions > 1 ||
-	    used > new->journal.used)
+	    new->journal.transactions - old->journal.transactions > 1)
 		return false;
 	/* A superblock is begun when the transaction before it is on both. */
 	if (ahead && new->journal.transactions != old->journal.transactions)
 		return false;
 	if (!ahead && memcmp(new->sb, old->sb, sizeof(*new->sb)))
 		return false;
-	return old->journal.last_csum ==
-	       (used ? le32_to_cpu(new->block[used - 1].csum) : 0);
+	return ek_begins_with(new, old);
 }
 
 static int ek_pick_error(struct ek_opening *o, unsigned int areas, const char **reason)
@@ -393,6 +418,8 @@ static int ek_judge_both(struct ek_opening *o, unsigned int *lead, unsigned int 
 		return 0;
 	}
 	*lead = a_out || (!b_out && ek_newer(b, a));
+	if (!a_out && !b_out)
+		ek_complete_journal(&o->scan[*lead], &o->scan[!*lead]);
 	*use = 1u << *lead;
 	if (!a_out && !b_out && ek_can_level(&o->scan[*lead], &o->scan[!*lead]))
 		*use = 3;
@@ -444,7 +471,9 @@ static void ek_store_take(struct ek_store *store, struct ek_opening *o, unsigned
 	store->generation = le64_to_cpu(scan->sb->generation);
 	store->journal_generation = le64_to_cpu(scan->sb->journal_generation);
 	store->journal = scan->journal;
-	store->area_used[lead] = scan->journal.used;
+	store->area_used[lead] = scan->whole;
+	if (scan->whole < scan->journal.used)
+		store->lagging = 1u << lead;
 	store->stale = ((1u << le32_to_cpu(scan->sb->nr_meta)) - 1) & ~store->areas;
 	if (store->stale & bit && ek_may_be_newer(other, scan) && !ek_names_stale(scan, !lead))
 		store->untold = bit;
@@ -459,11 +488,11 @@ static void ek_store_take(struct ek_store *store, struct ek_opening *o, unsigned
 		return;
 	if (other->sb->generation != scan->sb->generation)
 		store->behind = bit;
-	store->area_used[!lead] = other->journal.used;
+	store->area_used[!lead] = other->whole;
 	if (other->sb->journal_generation != scan->sb->journal_generation)
 		store->area_used[!lead] = 0;
 	if (store->behind || store->area_used[!lead] < scan->journal.used)
-		store->lagging = bit;
+		store->lagging |= bit;
 }
 
 static struct ek_store *ek_store_make(struct ek_opening *o, unsigned int lead, unsigned int use)

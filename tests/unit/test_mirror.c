@@ -8,6 +8,7 @@
 #include <evenkeel/label.h>
 #include "ktap.h"
 #include "media.h"
+#include "store_internal.h"
 
 #define NR	150000u		/* logical extents: pages for several steps */
 #define PAGES	4u
@@ -900,6 +901,55 @@ static void went_on_alone(void)
 	kvfree(buf);
 }
 
+/* One has the next superblock, and has lost its last transaction since: the other one still has that. */
+static struct ek_store *writer;
+static u64 torn;
+
+static void torn_hook(struct media *m)
+{
+	u64 bytes[2] = { area_bytes(), area_bytes() };
+	unsigned int how, area;
+
+	for (how = CRASH_FIRST; how <= CRASH_SECOND && !ktap_failing(); how++) {
+		struct media *c = media_crash(m, how);
+		struct ek_super super[2];
+		struct ek_geometry geo;
+
+		for (area = 0; area < 2; area++)
+			CHECK(!ek_store_peek(&media_io, c, bytes, 1u << area, &super[area], NULL));
+		area = le64_to_cpu(super[1].generation) > le64_to_cpu(super[0].generation);
+		if (super[0].generation != super[1].generation &&
+		    super[0].journal_generation == super[1].journal_generation) {
+			torn++;
+			ek_super_geometry(&super[area], &geo);
+			media_poke(c, area, geo.journal_offset + (ek_store_journal_used(writer) - 1) *
+				   EK_BLOCK_SIZE)[100] ^= 1;
+			comes_back(c, "oo", 3, 3, "a newer superblock, a shorter journal");
+			comes_back(c, "oo", 1, 1, "the first, levelled");
+			comes_back(c, "oo", 2, 2, "the second, levelled");
+		}
+		media_free(c);
+	}
+}
+
+static void shorter(void)
+{
+	struct media *m = make();
+
+	writer = start(m, "oo", 3);
+	checkpoint(writer, 0);
+	commit(writer);
+	commit(writer);
+	torn = 0;
+	m->hook = torn_hook;
+	CHECK(!ek_store_sync_super(writer));
+	CHECK(!ek_store_sync_super(writer));
+	m->hook = NULL;
+	CHECK(torn);
+	ek_store_close(writer);
+	media_free(m);
+}
+
 static void refused(void)
 {
 	struct ek_page *buf = ek_store_sync_buf();
@@ -940,6 +990,7 @@ int main(int argc, char **argv)
 	ktap_run("mirror: every write of that fails", move_errors);
 	ktap_run("mirror: both are replaced", both);
 	ktap_run("mirror: each went on without the other", went_on_alone);
+	ktap_run("mirror: the newer one has lost the last transaction", shorter);
 	ktap_run("mirror: what is refused", refused);
 	return ktap_done();
 }
