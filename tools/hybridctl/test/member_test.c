@@ -436,6 +436,7 @@ static void test_interrupted(void)
 {
 	struct fresh how = { .force = true };
 	struct live l = volume();
+	sighandler_t before = signal(SIGHUP, SIG_DFL);
 
 	l.st.nr_devs = 1;
 	l.t.nr_devs = 1;
@@ -443,7 +444,7 @@ static void test_interrupted(void)
 	now.signalled = true;
 	ktap_ok(member_add(&l, "disk", &how) < 0 && !now.nr_reloaded && now.nr_undone == 1,
 		"interrupted: what joins is as it was");
-	ktap_ok(signal(SIGHUP, SIG_DFL) == SIG_DFL, "interrupted: caught no more");
+	ktap_ok(signal(SIGHUP, before) == SIG_DFL, "interrupted: caught no more");
 	interrupted = 0;
 	put('o', 'x');
 	ktap_ok(member_add(&l, "disk", &how) == 1 && now.nr_reloaded == 1 && !now.nr_undone,
