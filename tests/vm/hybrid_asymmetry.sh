@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: asymmetry brings reads to what reads fast and writes to what writes fast
+# one-of: 2
 # kernels: 6.1 6.12
 # virtual-time: yes
 # timeout: 300

@@ -88,6 +88,8 @@ check "stop" ctl stop p
 check "sound" is_whole /dev/emudisk/{m,a,c}
 check "assembled without it" ctl assemble p
 fields_are "as it was" p "dev.1.dev dev.1.state dev.2.state" "- removed active"
+check_fails "the place of one that has left is not to be replaced" "member 1 of p was removed.*hybridctl add p" ctl replace p 1 /dev/emudisk/b
+field_is "nothing joins by that" p dev.1.state removed
 check "data" blkio verify $dev 16384 32768 "$seed"
 
 # --- room

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: hybridctl optimize plans over all extents, moves them, and measures what it brought
+# one-of: 2
 # kernels: 6.1 6.12
 # virtual-time: yes
 # timeout: 400

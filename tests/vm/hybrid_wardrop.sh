@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: wardrop moves load from the slow member to the fast one
+# one-of: 2
 # kernels: 6.1 6.12
 # virtual-time: yes
 # timeout: 300

@@ -351,6 +351,9 @@ static int replace(struct live *l, const char *old, const char *new, const struc
 		return replaced_before(l, old, new);
 	if (i < 0)
 		return fail("%s: no member of %s", old, l->name);
+	if (k < 0 && l->st.dev[i].state == DEV_REMOVED)
+		return fail("%s: member %d of %s was removed, its place is nobody's (\"hybridctl add %s %s\" adds %s)",
+			    old, i, l->name, l->name, new, new);
 	/* Before it joins: a new one that is of no use, or too small, stays what it is. */
 	if (member_is_lost_with_data(l, i)) {
 		if (!give_up)
