@@ -120,7 +120,8 @@ check "1 MiB at a time" wait_for 60 queued -gt 8
 check "and no more" queued -le 16
 reads=()	# one after another
 for ((e = 0; e < 64; e++)); do
-	reads+=(${reads[@]:+--} verify $dev $((e * 128)) 128 "$seed")
+	[ $e = 0 ] || reads+=(--)
+	reads+=(verify "$dev" $((e * 128)) 128 "$seed")
 done
 blkio "${reads[@]}" >/tmp/reader.out 2>&1 &
 reader=$!
