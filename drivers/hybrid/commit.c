@@ -253,6 +253,23 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 }
 
 /**
+ * hy_commit_tells_fua - is there something that a FUA write has to be told?
+ * @pool: the pool
+ *
+ * A journal's commit record is a write with PREFLUSH and FUA, which says that what was written
+ * before is durable.  Device-mapper asks for the flush by a bio of its own, drops the error of that,
+ * and sends the write all the same, with FUA alone.  So what the flush was told the write is told,
+ * too, wherever it goes to; and after a commit that failed it has to wait for one that does not.
+ *
+ * Context: any.
+ * Return: true when the write is to end with a commit, which knows.
+ */
+bool hy_commit_tells_fua(const struct hy_pool *pool)
+{
+	return READ_ONCE(pool->to_tell) & HY_TELL_FUA || READ_ONCE(pool->commit_failed);
+}
+
+/**
  * hy_commit_needed - may an extent's entry not be durable yet?
  * @pool: the pool
  * @le: logical extent
@@ -370,7 +387,10 @@ static unsigned int take_lost(struct hy_pool *pool, const struct wants *wants)
 	if (wants->message)
 		told |= HY_TELL_MESSAGE;
 	if (!pool->lost_again)
-		pool->to_tell &= ~told;
+		WRITE_ONCE(pool->to_tell, pool->to_tell & ~told);
+	/* It may have been a write's: see hy_commit_tells_fua(). */
+	if (lost & told & HY_TELL_FLUSH)
+		WRITE_ONCE(pool->to_tell, pool->to_tell | HY_TELL_FUA);
 	pool->lost_again = false;
 	return lost;
 }
@@ -458,6 +478,7 @@ static void commit_work(struct work_struct *work)
 	if (pool->lost_again)
 		take_late(pool, &wants);
 	lost = take_lost(pool, &wants);
+	WRITE_ONCE(pool->commit_failed, r);
 	end_bios(&wants.bios, r, lost);
 	if (r)
 		fail_waiting(pool);

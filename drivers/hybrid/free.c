@@ -233,7 +233,7 @@ void hy_free_revert(struct hy_pool *pool)
 	if (!n)
 		return;
 	/* Twice: whom the first one tells may have asked before the last of these writes ended. */
-	pool->to_tell = HY_TELL_ALL;
+	WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
 	pool->lost_again = true;
 	DMINFO("%u extents stay where they were, as what they moved to can't be flushed", n);
 }

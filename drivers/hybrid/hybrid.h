@@ -464,6 +464,7 @@ struct hy_pool {
 	struct list_head commit_waits;	/* struct hy_commit_wait */
 	bool unflushed;			/* the committer's: a flush failed, others may not */
 	unsigned int to_tell;		/* the committer's: HY_TELL_*; see hy_members_flush() */
+	bool commit_failed;		/* the committer's: the last one; see hy_commit_tells_fua() */
 	bool lost_again;		/* and hy_free_revert(), hy_take_back_end() */
 	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned long doubted;		/* the committer's: members; see take_back.c */
@@ -750,6 +751,7 @@ int hy_commit_reinstate(struct hy_pool *pool, struct hy_member *m);
 int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
 int hy_commit_message(struct hy_pool *pool, bool checkpoint);
 bool hy_commit_needed(struct hy_pool *pool, u64 le);
+bool hy_commit_tells_fua(const struct hy_pool *pool);
 
 /* checkpoint.c */
 int hy_checkpoint(struct hy_pool *pool, struct list_head *frees, u32 flags);

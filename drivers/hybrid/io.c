@@ -380,7 +380,7 @@ static void note_fua(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bo
 {
 	if (!(bio->bi_opf & REQ_FUA))
 		return;
-	if (first || hy_commit_needed(pool, io->le)) {
+	if (first || hy_commit_needed(pool, io->le) || unlikely(hy_commit_tells_fua(pool))) {
 		bio->bi_opf &= ~REQ_FUA;
 		io->flags |= HY_IO_COMMIT;
 	}

@@ -147,7 +147,7 @@ static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
 	count_loss(m);
 	/* As in flush_failed(): once for the same writes. */
 	if (seen != m->lost || !m->bdev)
-		pool->to_tell = HY_TELL_ALL;
+		WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
 	m->lost = seen;
 	__set_bit(m - pool->member, &pool->reverting);
 	return -EIO;
@@ -185,7 +185,7 @@ void hy_members_lost_late(struct hy_pool *pool, unsigned long members)
 		if (now == m->lost)
 			continue;
 		m->lost = now;
-		pool->to_tell = HY_TELL_ALL;
+		WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
 		pool->lost_again = true;
 	}
 }
@@ -210,7 +210,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 {
 	/* Once for the same writes, however often that is tried. */
 	if (seen != m->lost)
-		pool->to_tell = HY_TELL_ALL;
+		WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
 	hy_cache_forget_all(pool);
 	count_loss(m);
 	WRITE_ONCE(m->write_failed, true);
@@ -229,7 +229,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 	__set_bit(m - pool->member, &pool->reverting);
 	if (READ_ONCE(m->state) == EK_MEMBER_FAILED) {
 		/* Given up, until something is written there again. */
-		pool->to_tell = HY_TELL_ALL;
+		WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
 		m->flushed = seen;
 	} else {
 		pool->unflushed = true;

@@ -190,7 +190,7 @@ void hy_take_back_end(struct hy_pool *pool)
 	if (!pool->nr_taken_back)
 		return;
 	synchronize_srcu(&pool->srcu);
-	pool->to_tell = HY_TELL_ALL;
+	WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
 	pool->lost_again = true;
 	DMERR_LIMIT("%u extents have lost what was first written there and could not be flushed",
 		    pool->nr_taken_back);

@@ -503,6 +503,25 @@ check "lost does so anyway" eval "hybridctl lost p --files --limit 1 | grep '^  
 check_fails "none is there" "no file system of ext2, 3 or 4 at byte 65536" hybridctl lost p --files --offset 64K
 remove_pool p
 
+# A journal's commit record is a FUA write to where the journal always was, and device-mapper keeps the error of the
+# flush before it to itself. The journal has pages of the map of its own, which have nothing to commit.
+disk left 160M mem cache=volatile
+disk right 160M mem cache=volatile
+wipe m1
+check "a larger pool" pool p "$(table 393216 128 m1 "left right" 0 "stripe 2 commit_ms 50")"
+mkfs.ext4 -q -b 4096 -J size=4,location=30000 -E lazy_itable_init=0,lazy_journal_init=0 $dev && mount $dev /run/mnt || die "no file system"
+put() { dd if=/dev/urandom of=/run/mnt/"$1" bs=64K count=8 conv=fsync status=none; }
+check "files" eval 'for i in {0..9}; do put $i || exit; done; sync'
+check "nothing waits to be committed" eval 'message p commit && blkio flush $dev'
+emuctl set left fail=flush
+emuctl set right fail=flush
+check_fails "the file system hears of what was lost" "Input/output error" put lost
+emuctl set left fail=none
+emuctl set right fail=none
+umount /run/mnt
+check "it is sound" eval 'e2fsck -fy $dev >/tmp/e2fsck || [ $? = 1 ]; e2fsck -fn $dev >/dev/null'
+remove_pool p
+
 # fault on the first resume: nothing half made stays
 wipe m1 a b
 emuctl set m1 fail=write
