@@ -242,6 +242,8 @@ static ssize_t sfs_write_step(struct inode *inode, struct scmfs_write *w, u64 po
 		done = 0;
 	}
 	done = sfs_write_done(inode, w, done, now);
+	if (done < 0)
+		*from = start;	/* tried again, it is the same bytes that go there */
 	if (done > 0 && !known && !flags)
 		sfs_piece_keep(inode, &w->seg[w->nr - 1]);
 	return done;

@@ -294,6 +294,22 @@ umount $m
 dd if=/tmp/frozen of=/dev/pmem0 bs=1M oflag=direct status=none
 check "after a crash" at defaults /dev/pmem0
 is "it has none" "$(stat -c %s $m/log) $(ahead)" "24000 0"
+
+# All but a few blocks is taken, and what another file has ahead: a write takes these, lacks one for the extent, and is tried
+# again with the other one's. The file has as many extents as an inode has places for.
+for ((i = 0; i < 8; i++)); do dd if=/dev/zero of=$m/parts bs=4K count=1 seek=$((32 * i)) conv=notrunc status=none; done
+exec {open}>>$m/log
+for ((i = 0; i < 100; i++)); do head -c 4000 /dev/zero >&$open; done
+matches "another file has room ahead" "$(ahead)" '^[0-9]{5,}$'
+for ((i = 0; i < 9 && $(stat -f -c %f $m) > 12; i++)); do fallocate -l $((($(stat -f -c %f $m) - 6) * 4096)) $m/filler$i; done
+note "$(stat -f -c %f $m) blocks are free, $(ahead) bytes ahead"
+head -c 65536 /dev/urandom >/tmp/pattern
+dd if=/tmp/pattern of=$m/parts bs=64K count=1 seek=16 conv=notrunc status=none
+wrote=$(($(stat -c %s $m/parts) - (1 << 20)))
+check "a write finds room" [ $wrote -gt 0 ]
+check "and begins with its first bytes" cmp -n $wrote <(tail -c +$(((1 << 20) + 1)) $m/parts) /tmp/pattern
+exec {open}>&-
+rm $m/parts $m/filler*
 exec {open}<>$m/late
 rm $m/late
 fsfreeze -f $m
