@@ -44,7 +44,7 @@ start() {
 	# shellcheck disable=SC2053 # a pattern
 	[[ $name == $only ]] || return
 	cases+=("$name")
-	[ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
+	while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n; done	# it also returns for one that ended long ago
 	{ "$@" >"$tmp/$name" 2>&1; echo $? >"$tmp/$name.status"; } <&0 &
 }
 
