@@ -100,6 +100,34 @@ static int block_io(struct hy_area *a, u64 offset, struct page *page, blk_opf_t 
 	return r;
 }
 
+/**
+ * hy_preflush - have what was written before made durable before a write
+ * @dev: where that write goes to; NULL: nowhere
+ * @opf: of that write
+ *
+ * A request queue tells when the flush that belongs to a write has failed; device-mapper drops that
+ * (see hy_commit_tells_fua()), and others that are made of bios may.
+ *
+ * Context: sleeps.
+ * Return: 0: done, or @opf has REQ_PREFLUSH; an error: the write is not to be begun.
+ */
+int hy_preflush(struct dm_dev *dev, blk_opf_t *opf)
+{
+	if (!dev)
+		return -EIO;
+	if (!queue_is_mq(bdev_get_queue(dev->bdev)))
+		return blkdev_issue_flush(dev->bdev);
+	*opf |= REQ_PREFLUSH;
+	return 0;
+}
+
+static int label_store(struct hy_area *a, u64 offset, struct page *page)
+{
+	blk_opf_t opf = REQ_OP_WRITE | REQ_FUA | REQ_META | REQ_SYNC;
+
+	return hy_preflush(a->dev, &opf) ?: block_io(a, offset, page, opf);
+}
+
 static bool page_is_zero(struct page *page)
 {
 	return !memchr_inv(page_address(page), 0, EK_BLOCK_SIZE);
@@ -345,7 +373,7 @@ static int label_write(struct hy_area *a, struct page *page, const struct ek_lab
 		label->reserved0 = cpu_to_le32(HY_LABEL_FORMING);
 		label->csum = cpu_to_le32(ek_checksum(label, sizeof(*label), &label->csum));
 	}
-	r = block_io(a, 0, page, REQ_OP_WRITE | REQ_PREFLUSH | REQ_FUA | REQ_META | REQ_SYNC);
+	r = label_store(a, 0, page);
 	if (!r)
 		r = block_io(a, ek_label_copy_offset(a->sectors), page,
 			     REQ_OP_WRITE | REQ_FUA | REQ_META | REQ_SYNC);
@@ -405,12 +433,6 @@ static bool label_is_final(struct hy_area *a, u64 offset, struct page *page)
 
 	return !block_io(a, offset, page, REQ_OP_READ) && !ek_label_decode(label, &info) &&
 	       !(le32_to_cpu(label->reserved0) & HY_LABEL_FORMING);
-}
-
-static int label_store(struct hy_area *a, u64 offset, struct page *page)
-{
-	return block_io(a, offset, page,
-			REQ_OP_WRITE | REQ_PREFLUSH | REQ_FUA | REQ_META | REQ_SYNC);
 }
 
 static int settle_area(struct hy_area *a, struct page *page)

@@ -563,6 +563,7 @@ int hy_labels_check(struct hy_table *t, u8 *pool_uuid, enum hy_label_state *stat
 		    char **error);
 
 /* meta_io.c */
+int hy_preflush(struct dm_dev *dev, blk_opf_t *opf);
 extern const struct ek_store_io hy_meta_io;
 extern const struct ek_store_io hy_meta_io_ro;
 

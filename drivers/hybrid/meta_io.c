@@ -54,16 +54,27 @@ static void meta_written(unsigned long error, void *context)
 	meta_put(m);
 }
 
+static int meta_flush(void *ctx, unsigned int area)
+{
+	struct hy_pool *pool = ctx;
+
+	if (!pool->meta[area].dev)
+		return -EIO;
+	return blkdev_issue_flush(pool->meta[area].dev->bdev);
+}
+
 static int meta_write(void *ctx, unsigned int area, u64 offset, const void *buf, size_t len,
 		      unsigned int flags)
 {
 	struct hy_pool *pool = ctx;
 	struct hy_meta_io *m = &pool->meta_io[area];
 	blk_opf_t opf = REQ_OP_WRITE | REQ_META | REQ_SYNC;
-	int r;
+	int r = 0;
 
 	if (flags & EK_IO_PREFLUSH)
-		opf |= REQ_PREFLUSH;
+		r = hy_preflush(pool->meta[area].dev, &opf);
+	if (r)
+		return r;
 	if (flags & EK_IO_FUA)
 		opf |= REQ_FUA;
 	atomic_inc(&m->pending);
@@ -85,15 +96,6 @@ static int meta_wait(void *ctx, unsigned int area)
 	reinit_completion(&m->done);
 	atomic_set(&m->pending, 1);
 	return r;
-}
-
-static int meta_flush(void *ctx, unsigned int area)
-{
-	struct hy_pool *pool = ctx;
-
-	if (!pool->meta[area].dev)
-		return -EIO;
-	return blkdev_issue_flush(pool->meta[area].dev->bdev);
 }
 
 /* For tables that must not write. */
