@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: what is there to find faults finds them: scripts/vm and tests/run
-# timeout: 400
+# timeout: 600
 # exclusive: yes
 #
 # Faults are committed on purpose, by evenkeel_gate.ko in machines and by the suites in tests/gate. Every fault of
