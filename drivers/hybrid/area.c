@@ -100,27 +100,6 @@ static int block_io(struct hy_area *a, u64 offset, struct page *page, blk_opf_t 
 	return r;
 }
 
-/**
- * hy_preflush - have what was written before made durable before a write
- * @dev: where that write goes to; NULL: nowhere
- * @opf: of that write
- *
- * A request queue tells when the flush that belongs to a write has failed; device-mapper drops that
- * (see hy_commit_tells_fua()), and others that are made of bios may.
- *
- * Context: sleeps.
- * Return: 0: done, or @opf has REQ_PREFLUSH; an error: the write is not to be begun.
- */
-int hy_preflush(struct dm_dev *dev, blk_opf_t *opf)
-{
-	if (!dev)
-		return -EIO;
-	if (!queue_is_mq(bdev_get_queue(dev->bdev)))
-		return blkdev_issue_flush(dev->bdev);
-	*opf |= REQ_PREFLUSH;
-	return 0;
-}
-
 static int label_store(struct hy_area *a, u64 offset, struct page *page)
 {
 	blk_opf_t opf = REQ_OP_WRITE | REQ_FUA | REQ_META | REQ_SYNC;

@@ -54,13 +54,25 @@ static void meta_written(unsigned long error, void *context)
 	meta_put(m);
 }
 
-static int meta_flush(void *ctx, unsigned int area)
+/**
+ * hy_preflush - have what was written before made durable before a write
+ * @dev: where that write goes to; NULL: nowhere
+ * @opf: of that write
+ *
+ * A request queue tells when the flush that belongs to a write has failed; device-mapper drops that
+ * (see hy_commit_tells_fua()), and others that are made of bios may.
+ *
+ * Context: sleeps.
+ * Return: 0: done, or @opf has REQ_PREFLUSH; an error: the write is not to be begun.
+ */
+int hy_preflush(struct dm_dev *dev, blk_opf_t *opf)
 {
-	struct hy_pool *pool = ctx;
-
-	if (!pool->meta[area].dev)
+	if (!dev)
 		return -EIO;
-	return blkdev_issue_flush(pool->meta[area].dev->bdev);
+	if (!queue_is_mq(bdev_get_queue(dev->bdev)))
+		return blkdev_issue_flush(dev->bdev);
+	*opf |= REQ_PREFLUSH;
+	return 0;
 }
 
 static int meta_write(void *ctx, unsigned int area, u64 offset, const void *buf, size_t len,
@@ -96,6 +108,15 @@ static int meta_wait(void *ctx, unsigned int area)
 	reinit_completion(&m->done);
 	atomic_set(&m->pending, 1);
 	return r;
+}
+
+static int meta_flush(void *ctx, unsigned int area)
+{
+	struct hy_pool *pool = ctx;
+
+	if (!pool->meta[area].dev)
+		return -EIO;
+	return blkdev_issue_flush(pool->meta[area].dev->bdev);
 }
 
 /* For tables that must not write. */
