@@ -85,6 +85,7 @@ done
 
 start runner tests/run --suites tests/gate --logs build/gate/logs --jobs 2
 start spare tests/run --suites tests/gate --only passes --spare 0 --logs build/gate/spare --jobs 1
+start last tests/run --suites tests/gate --only passes --last 0 --logs build/gate/last --jobs 1
 vm leak 1 "modprobe evenkeel_gate fault=leak; $(noticed 'new suspected memory leaks' \
 	'sleep 1; echo scan >/sys/kernel/debug/kmemleak')"
 vm spin 2 "echo 2 >/proc/sys/kernel/watchdog_thresh; modprobe evenkeel_gate fault=spin & $(noticed 'soft lockup.*modprobe')"
@@ -158,5 +159,6 @@ if did spare; then
 	expect "the runner: and what was left out is told" spare 0 '^# skipped: tests/gate/passes.sh \[6.1\]: SKIP no time on a slow machine; it ran'
 	expect "the runner: and counted" spare 0 '^[0-9]+ passed, 0 failed, 1 skipped$'
 fi
+! did last || expect "the runner: what no kernel has met has failed" last 1 '^# FAILED: tests/gate/passes.sh \[6.1\]: no time was left'
 echo "1..$tests"
 exit $failed
