@@ -315,6 +315,8 @@ emuctl set b fail=none
 check_fails "the next FUA write says so" EIO blkio fua $dev 2048 8 4
 check_fails "and the next flush" EIO blkio flush $dev
 check "not for ever" wait_for 5 blkio flush $dev	# it may have come during the timer's commit: then the next one does, too
+check_fails "the flush may have been that of a write, which says so itself" EIO blkio fua $dev 2048 8 4
+check "not for ever" wait_for 5 blkio fua $dev 2048 8 4
 check_fails "the next message says so, too" "(Input/output|I/O) error" message p checkpoint
 check "not for ever" message p checkpoint
 is "nothing is valid where it may be lost, all is where it is not" \
