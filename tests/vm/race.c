@@ -506,6 +506,19 @@ static void pin_round(struct worker *w)
 	say(w, N_unpin, text);
 }
 
+/*
+ * Until no area leaves or becomes a mirror: how long that takes is the machine's affair.  A
+ * suspension gives it up, and then none is under way either; without a pool there is no answer.
+ */
+static void until_areas_rest(struct worker *w)
+{
+	char answer[DM_LINE_ROOM] = "1";
+
+	doing(w, "wait for a metadata area");
+	while (!dm_ask("p", "metadata", answer, sizeof(answer)) && *answer)
+		usleep(5000);
+}
+
 /* Either one: the other is all that there is of the metadata until it is a mirror again. */
 static void area_round(struct worker *w)
 {
@@ -514,11 +527,14 @@ static void area_round(struct worker *w)
 
 	snprintf(text, sizeof(text), "metadata leave %u", area);
 	say(w, N_leave, text);
+	until_areas_rest(w);
 	doing(w, "nap");
 	nap(w, 200);
 	for (area = 0; area < AREAS; area++) {
 		snprintf(text, sizeof(text), "metadata resync %u", area);
 		say(w, N_resync, text);
+		if (rnd(w, 2))
+			until_areas_rest(w);
 	}
 	doing(w, "nap");
 	nap(w, 200);
