@@ -546,8 +546,9 @@ struct scmfs_write {
  * back.
  * @done: bytes really stored, from the front; 0 gives up. The rest of new blocks is given back or
  *	zeroed. Each begin that returned 0 is followed by its end.
- * Return: 0; -ENOSPC; -EFBIG; -ENOMEM; -EUCLEAN. End: 0; -ENOSPC (a block for extents): the write
- * did not happen.
+ * Return: 0; -ENOSPC; -EFBIG; -ENOMEM; -EUCLEAN. End: 0, and @len is what was written: less than
+ * @done if there was no block for extents, and the front of it needed none; -ENOSPC: the write did
+ * not happen.
  */
 int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int flags,
 		      struct scmfs_write *w);
@@ -618,7 +619,11 @@ bool scmfs_has_unwritten(const struct scmfs *fs);
  * rest is zeroed in place, also all of it where there is no room for more extents. In steps.
  */
 int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
-/* scmfs_punch - make a range zeroes, give its whole blocks back; not beyond the size [X] */
+/*
+ * scmfs_punch - make a range zeroes, give its whole blocks back; not beyond the size [X]
+ *
+ * It keeps blocks where two extents would be left of one and there is no room for that.
+ */
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /*
  * scmfs_collapse - take a range of whole blocks out of a file: what follows moves up to it [X]

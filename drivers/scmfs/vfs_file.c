@@ -179,7 +179,7 @@ static size_t sfs_store(struct inode *inode, const struct scmfs_write *w, struct
 	return done;
 }
 
-/* Take @done bytes of what was begun into the file. */
+/* Take @done bytes of what was begun into the file; less than that where there is no room. */
 static ssize_t sfs_write_done(struct inode *inode, struct scmfs_write *w, size_t done,
 			      struct timespec64 now)
 {
@@ -189,6 +189,7 @@ static ssize_t sfs_write_done(struct inode *inode, struct scmfs_write *w, size_t
 		return err;
 	if (!done)
 		return -EFAULT;
+	done = w->len;
 	if (w->offset + done > i_size_read(inode))
 		i_size_write(inode, w->offset + done);
 	inode_set_mtime_to_ts(inode, now);
@@ -228,6 +229,7 @@ static ssize_t sfs_write_step(struct inode *inode, struct scmfs_write *w, u64 po
 	struct iov_iter start = *from;
 	bool known;
 	ssize_t done;
+	size_t stored;
 	int err = sfs_write_begin(inode, w, pos, len, flags, &known);
 
 	if (err)
@@ -235,15 +237,15 @@ static ssize_t sfs_write_step(struct inode *inode, struct scmfs_write *w, u64 po
 	if (flags & SCMFS_WRITE_ATOMIC)
 		sfs_forget_places(inode);
 	pagefault_disable();
-	done = sfs_store(inode, w, from);
+	stored = sfs_store(inode, w, from);
 	pagefault_enable();
-	if (done < w->len && flags & SCMFS_WRITE_ATOMIC) {
+	done = sfs_write_done(inode, w, flags & SCMFS_WRITE_ATOMIC && stored < w->len ? 0 : stored,
+			      now);
+	/* What was not taken is tried again, and it is the same bytes that go there. */
+	if (done != stored) {
 		*from = start;
-		done = 0;
+		iov_iter_advance(from, max_t(ssize_t, done, 0));
 	}
-	done = sfs_write_done(inode, w, done, now);
-	if (done < 0)
-		*from = start;	/* tried again, it is the same bytes that go there */
 	if (done > 0 && !known && !flags)
 		sfs_piece_keep(inode, &w->seg[w->nr - 1]);
 	return done;

@@ -303,6 +303,7 @@ static int shorten(struct scmfs *fs, struct scmfs_write *w, u64 done)
 		w->nr--;
 		if (w->fresh & 1u << w->nr)
 			scmfs_free(fs, run.block, run.count);
+		w->fresh &= ~(1u << w->nr);
 		w->unwritten &= ~(1u << w->nr);
 		w->ahead = 0;
 	}
@@ -493,16 +494,11 @@ static int fail_write(struct scmfs *fs, struct scmfs_write *w, int error)
 	return error;
 }
 
-int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
+/* What was begun becomes the file's, if need be with less around it than there was to be. */
+static int finish(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_write *w, s64 now)
 {
-	struct scmfs_inode *inode = scmfs_inode(fs, w->ino);
 	int r;
 
-	if (!done)
-		return fail_write(fs, w, 0);
-	r = shorten(fs, w, min(done, w->len));
-	if (r)
-		return fail_write(fs, w, r);
 	if (!needs_transaction(inode, w, now)) {
 		finish_in_place(fs, inode, w);
 		return 0;
@@ -515,6 +511,30 @@ int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
 		if (!r)
 			r = finish_write(fs, inode, w, now, true);
 		w->around = !r;
+	}
+	return r;
+}
+
+/* Bytes that lie in blocks which the file has: no room for another extent can take them back. */
+static u64 before_fresh(const struct scmfs_write *w)
+{
+	return w->fresh ? w->seg[__ffs(w->fresh)].file - w->offset : w->len;
+}
+
+int scmfs_write_end(struct scmfs *fs, struct scmfs_write *w, u64 done, s64 now)
+{
+	struct scmfs_inode *inode = scmfs_inode(fs, w->ino);
+	int r;
+
+	if (!done)
+		return fail_write(fs, w, 0);
+	r = shorten(fs, w, min(done, w->len));
+	if (!r)
+		r = finish(fs, inode, w, now);
+	if (r == -ENOSPC && before_fresh(w)) {
+		r = shorten(fs, w, before_fresh(w));
+		if (!r)
+			r = finish(fs, inode, w, now);
 	}
 	return r ? fail_write(fs, w, r) : 0;
 }

@@ -1489,7 +1489,7 @@ static void ahead_leaves_room(void)
 	CHECK(!tfs_write(&t, ino[0], 0, 4 << 20, 1, 0) && !scmfs_trim(t.fs, ino[0]));
 	CHECK(!scmfs_reserve(t.fs, ino[2], 0, (stat_now().free - 400) << SCMFS_BLOCK_SHIFT, 0, 5));
 	CHECK(!scmfs_write_begin(t.fs, ino[0], 4 << 20, 4096, 0, &w));
-	CHECK(!scmfs_write_begin(t.fs, ino[1], 0, 4096, 0, &other), "%llu of 400 blocks ahead", w.ahead);
+	CHECK(!scmfs_write_begin(t.fs, ino[1], 0, 4096, 0, &other), "%u of 400 blocks ahead", w.ahead);
 	CHECK(w.ahead && !scmfs_write_end(t.fs, &other, 4096, 6));
 	memset(t.mem + w.seg[0].at, 1, 4096);
 	CHECK(!scmfs_write_end(t.fs, &w, 4096, 6));
@@ -1516,32 +1516,85 @@ static void ahead_ends_with_a_cut(void)
 	tfs_free(&t);
 }
 
+/*
+ * A file with as many extents as its inode has room for, each of @blocks and beside another's block, and @left free
+ * blocks: there is room for data, or for a block of extents, and not for both.
+ */
+static u64 crowded(u64 blocks, u64 left, u64 *ino)
+{
+	const u64 step = (blocks + 1) << 12;
+	u64 pad, i;
+
+	tfs_make(&t, 1 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, ino));
+	CHECK(!tfs_make_node(&t, "pad", S_IFREG | 0644, NULL, &pad));
+	for (i = 0; i < SCMFS_INLINE_EXTENTS; i++) {
+		CHECK(!tfs_write(&t, *ino, i * step, blocks << 12, 1, 0) && !scmfs_trim(t.fs, *ino));
+		CHECK(!scmfs_reserve(t.fs, pad, i * step, 4096, 0, 5));
+	}
+	while (stat_now().free > left)
+		if (!CHECK(!scmfs_reserve(t.fs, pad, 1 << 20 | i++ << 12, 4096, 0, 5)))
+			break;
+	return (SCMFS_INLINE_EXTENTS - 1) * step;
+}
+
 /* A write that has failed leaves nothing behind the end, where who maps the last block would see it. */
 static void failed_append(void)
 {
 	struct scmfs_write w;
-	u64 ino, pad, i, end;
+	u64 ino, end;
 
-	tfs_make(&t, 1 << 20, 100, 1);
-	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
-	CHECK(!tfs_make_node(&t, "pad", S_IFREG | 0644, NULL, &pad));
-	/* as many extents as the inode has room for, each beside another's block */
-	for (i = 0; i < SCMFS_INLINE_EXTENTS; i++) {
-		CHECK(!scmfs_reserve(t.fs, ino, i * 8192, 4096, 0, 5));
-		CHECK(!scmfs_reserve(t.fs, pad, i * 8192, 4096, 0, 5));
-	}
-	end = (i - 1) * 8192 + 100;
-	CHECK(!tfs_write(&t, ino, end - 100, 100, 1, 0) && !scmfs_truncate(t.fs, ino, end, 5));
-	while (stat_now().free > 1)
-		if (!CHECK(!scmfs_reserve(t.fs, pad, 1 << 20 | i++ << 12, 4096, 0, 5)))
-			break;
+	end = crowded(1, 1, &ino) + 100;
+	CHECK(!scmfs_truncate(t.fs, ino, end, 5));
 	CHECK(!scmfs_write_begin(t.fs, ino, end, 8000, 0, &w) && w.nr == 2, "%u parts", w.nr);
-	CHECK(w.seg[1].at != w.seg[0].at + w.seg[0].len);
 	memset(t.mem + w.seg[0].at, 0xff, w.seg[0].len);
 	memset(t.mem + w.seg[1].at, 0xff, w.seg[1].len);
 	CHECK(scmfs_tail_is_dirty(t.fs, ino));
-	CHECK(scmfs_write_end(t.fs, &w, w.len, 6) == -ENOSPC);
+	CHECK(!scmfs_write_end(t.fs, &w, 0, 6));
 	CHECK(stat_now().free == 1 && !scmfs_tail_is_dirty(t.fs, ino));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* What needs no room is written, and said: the bytes are there already. */
+static void short_write(void)
+{
+	struct scmfs_write w;
+	struct scmfs_attr a;
+	u64 ino, end;
+
+	end = crowded(1, 1, &ino) + 100;
+	CHECK(!scmfs_truncate(t.fs, ino, end, 5));
+	CHECK(!scmfs_write_begin(t.fs, ino, end - 50, 8000, 0, &w) && w.nr == 2, "%u parts", w.nr);
+	CHECK(w.seg[1].at != w.seg[0].at + w.seg[0].len);
+	memset(t.mem + w.seg[0].at, 2, w.seg[0].len);
+	memset(t.mem + w.seg[1].at, 2, w.seg[1].len);
+	CHECK(!scmfs_write_end(t.fs, &w, w.len, 777));
+	CHECK(w.len == 4096 - 50, "%llu", w.len);
+	CHECK(!scmfs_getattr(t.fs, ino, &a) && a.size == end - 50 + w.len && a.mtime == 777 && a.ctime == 777);
+	CHECK(all_are(ino, end - 100, end - 50, 1) && all_are(ino, end - 50, a.size, 2));
+	CHECK(stat_now().free == 1 && !scmfs_tail_is_dirty(t.fs, ino));
+	/* with nothing in front that needs no room it has not happened */
+	CHECK(!scmfs_write_begin(t.fs, ino, a.size, 4000, 0, &w) && w.nr == 1 && w.fresh);
+	memset(t.mem + w.seg[0].at, 3, w.seg[0].len);
+	CHECK(scmfs_write_end(t.fs, &w, w.len, 778) == -ENOSPC);
+	CHECK(!scmfs_getattr(t.fs, ino, &a) && a.size == end - 50 + 4096 - 50 && a.mtime == 777);
+	CHECK(stat_now().free == 1);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* A hole where two extents would be left of one, and there is no room for that: zeroes, and its blocks stay. */
+static void punch_when_full(void)
+{
+	struct scmfs_attr a;
+	u64 ino;
+
+	crowded(3, 0, &ino);
+	CHECK(!scmfs_punch(t.fs, ino, 4000, 4096 + 200, 777));
+	CHECK(all_are(ino, 0, 4000, 1) && all_are(ino, 4000, 8296, 0) && all_are(ino, 8296, 3 << 12, 1));
+	CHECK(!scmfs_getattr(t.fs, ino, &a) && a.mtime == 777 && a.ctime == 777);
+	CHECK(!stat_now().free);
 	tfs_check(&t);
 	tfs_free(&t);
 }
@@ -2093,6 +2146,8 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: room ahead leaves others room", ahead_leaves_room);
 	ktap_run("scmfs: after a cut it is given back", ahead_ends_with_a_cut);
 	ktap_run("scmfs: a write that fails leaves nothing behind the end", failed_append);
+	ktap_run("scmfs: a write that has room for its front is a short one", short_write);
+	ktap_run("scmfs: a hole that there is no room for is zeroes", punch_when_full);
 	ktap_run("scmfs: what is written with holes between leaves units whole", holes_between);
 	ktap_run("scmfs: ranges put in and taken out again leave no extents", inserted_and_gone);
 	ktap_run("scmfs: who is killed while zeroing leaves part of it", zeroing_killed);
