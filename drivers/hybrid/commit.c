@@ -24,6 +24,8 @@
 #include "hybrid.h"
 #include "hybrid_trace.h"
 
+#define HY_FULL_FAILURES	3u	/* checkpoints in a row, and the journal is full */
+
 static int take_entry(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
 {
 	struct hy_pool *pool = ctx;
@@ -112,14 +114,31 @@ static int commit_records(struct hy_pool *pool, struct list_head *frees)
 	return 0;
 }
 
-static int commit_pages(struct hy_pool *pool, struct list_head *frees)
+/*
+ * Nothing that counts was touched, and commits go on as long as the journal has room.  When that is
+ * over nothing will ever be durable again if it goes on so: writers are to know.
+ */
+static void checkpoint_failed(struct hy_pool *pool, bool full, int error)
+{
+	if (pool->reverting)	/* a member's flush, without which it begins again */
+		return;
+	DMERR_LIMIT("a checkpoint failed: error %d; %llu of %llu blocks of the journal are left",
+		    error, ek_store_journal_blocks(pool->store) -
+		    ek_store_journal_used(pool->store), ek_store_journal_blocks(pool->store));
+	if (full && ++pool->full_failures == HY_FULL_FAILURES)
+		hy_pool_needs_check(pool, "the journal is full, and checkpoints fail");
+}
+
+static int commit_pages(struct hy_pool *pool, struct list_head *frees, bool full)
 {
 	int r = hy_checkpoint(pool, frees, READ_ONCE(pool->closing) ? EK_SUPER_CLEAN : 0);
 
 	if (r) {
 		put_back(pool, frees);
+		checkpoint_failed(pool, full, r);
 		return r;
 	}
+	pool->full_failures = 0;
 	pool->nr_taken = 0;
 	atomic64_inc(&pool->commits);
 	atomic64_inc(&pool->checkpoints);
@@ -144,7 +163,7 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 	if (!checkpoint && !has_changes(pool))
 		return hy_members_flush(pool, to_flush(pool, 0));
 	if (checkpoint)
-		return commit_pages(pool, &frees);
+		return commit_pages(pool, &frees, false);
 	down_write(&pool->free_sem);
 	hy_free_take(pool, &frees);
 	r = collect(pool, &frees);
@@ -153,7 +172,7 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 		return commit_records(pool, &frees);
 	ek_store_tx_abort(pool->store);
 	if (r == -ENOSPC)
-		return commit_pages(pool, &frees);
+		return commit_pages(pool, &frees, true);
 	put_back(pool, &frees);
 	return r;
 }
@@ -257,9 +276,10 @@ static int commit(struct hy_pool *pool, bool checkpoint)
  * @pool: the pool
  *
  * A journal's commit record is a write with PREFLUSH and FUA, which says that what was written
- * before is durable.  Device-mapper asks for the flush by a bio of its own, drops the error of that,
- * and sends the write all the same, with FUA alone.  So what the flush was told the write is told,
- * too, wherever it goes to; and after a commit that failed it has to wait for one that does not.
+ * before is durable.  Device-mapper asks for the flush by a bio of its own, drops the error of
+ * that, and sends the write all the same, with FUA alone.  So what the flush was told the write is
+ * told, too, wherever it goes to; and after a commit that failed it has to wait for one that does
+ * not.
  *
  * Context: any.
  * Return: true when the write is to end with a commit, which knows.
@@ -286,21 +306,6 @@ bool hy_commit_needed(struct hy_pool *pool, u64 le)
 	if (smp_load_acquire(&pool->committing))
 		return true;
 	return ek_map_uncommitted(&pool->map, le);	/* a commit that failed marks again */
-}
-
-/* Nothing will be freed: do not wait for it. */
-static void fail_waiting(struct hy_pool *pool)
-{
-	struct bio_list bios;
-	struct bio *bio;
-
-	bio_list_init(&bios);
-	spin_lock_irq(&pool->free_lock);
-	bio_list_merge(&bios, &pool->nospace);
-	bio_list_init(&pool->nospace);
-	spin_unlock_irq(&pool->free_lock);
-	while ((bio = bio_list_pop(&bios)))
-		bio_io_error(bio);
 }
 
 /* Before the journal, or the room for a checkpoint's images, runs out. */
@@ -480,8 +485,8 @@ static void commit_work(struct work_struct *work)
 	lost = take_lost(pool, &wants);
 	WRITE_ONCE(pool->commit_failed, r);
 	end_bios(&wants.bios, r, lost);
-	if (r)
-		fail_waiting(pool);
+	if (r || !hy_pool_writable(pool))
+		hy_free_fail_waiting(pool);
 	/* Now rather than when somebody waits for it. */
 	if (!r && checkpoint_is_due(pool))
 		commit(pool, true);

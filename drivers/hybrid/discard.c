@@ -7,7 +7,7 @@
  * does, too.
  *
  * Members are told when the free is durable (free.c); granules of an extent that
- * stays are not passed down.
+ * stays are not passed down.  A large discard goes on in pieces, as what it frees is committed.
  */
 #include "hybrid.h"
 
@@ -100,6 +100,9 @@ int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker)
 
 		if (le >= nr_extents)
 			break;
+		bio_advance(bio, (sector - bio->bi_iter.bi_sector) << SECTOR_SHIFT);
+		if (hy_free_crowded(pool, bio))
+			return DM_MAPIO_SUBMITTED;
 		r = discard_extent(pool, le, from, to);
 		sector = base + pool->extent_sectors;
 		cond_resched();

@@ -56,9 +56,24 @@ void hy_free_drop(struct hy_free *f)
 		kmem_cache_free(free_cache, f);
 }
 
+/* free_lock held.  Behind what its member was left before, if that is where it lies. */
+static void add(struct hy_pool *pool, struct hy_free *f)
+{
+	struct hy_free **last = &pool->member[f->member].last_free;
+
+	if (!f->moved && *last && (*last)->pe + (*last)->count == f->pe) {
+		(*last)->count++;
+		kmem_cache_free(free_cache, f);
+		return;
+	}
+	if (!f->moved)
+		*last = f;
+	list_add_tail(&f->list, &pool->frees);
+	atomic_inc(&pool->nr_frees);
+}
+
 static void queue(struct hy_pool *pool, struct hy_free *f, u64 place)
 {
-	struct hy_free *last;
 	unsigned long flags;
 	bool wanted;
 
@@ -67,16 +82,8 @@ static void queue(struct hy_pool *pool, struct hy_free *f, u64 place)
 	f->count = 1;
 	atomic64_inc(&pool->nr_quarantined);
 	spin_lock_irqsave(&pool->free_lock, flags);
-	last = list_empty(&pool->frees) ? NULL :
-	       list_last_entry(&pool->frees, struct hy_free, list);
-	if (last && !last->moved && !f->moved && last->member == f->member &&
-	    last->pe + last->count == f->pe) {
-		last->count++;
-		kmem_cache_free(free_cache, f);
-	} else {
-		list_add_tail(&f->list, &pool->frees);
-	}
-	wanted = !bio_list_empty(&pool->nospace);
+	add(pool, f);
+	wanted = !bio_list_empty(&pool->nospace) || !bio_list_empty(&pool->crowded);
 	spin_unlock_irqrestore(&pool->free_lock, flags);
 	if (wanted)
 		hy_commit_kick(pool);
@@ -127,8 +134,12 @@ bool hy_free_pending(struct hy_pool *pool)
 /* The committer takes what has been freed up to now. */
 void hy_free_take(struct hy_pool *pool, struct list_head *batch)
 {
+	unsigned int i;
+
 	spin_lock_irq(&pool->free_lock);
 	list_splice_tail_init(&pool->frees, batch);
+	for (i = 0; i < pool->nr_members; i++)
+		pool->member[i].last_free = NULL;
 	spin_unlock_irq(&pool->free_lock);
 }
 
@@ -244,8 +255,23 @@ struct free_batch {
 	struct list_head frees;
 };
 
+#define HY_FREES	BIT(14)		/* runs of extents on their way back, in memory */
+
+static void take_waiting(struct hy_pool *pool, struct bio_list *waiting, bool crowded)
+{
+	bio_list_init(waiting);
+	spin_lock_irq(&pool->free_lock);
+	bio_list_merge(waiting, &pool->nospace);
+	bio_list_init(&pool->nospace);
+	if (crowded) {
+		bio_list_merge(waiting, &pool->crowded);
+		bio_list_init(&pool->crowded);
+	}
+	spin_unlock_irq(&pool->free_lock);
+}
+
 /**
- * hy_free_wake - extents may have become free: who waited for one tries again
+ * hy_free_wake - extents may have become free: who waited for that tries again
  * @pool: the pool
  *
  * Context: process.
@@ -254,12 +280,57 @@ void hy_free_wake(struct hy_pool *pool)
 {
 	struct bio_list waiting;
 
-	bio_list_init(&waiting);
-	spin_lock_irq(&pool->free_lock);
-	bio_list_merge(&waiting, &pool->nospace);
-	bio_list_init(&pool->nospace);
-	spin_unlock_irq(&pool->free_lock);
+	/* Not for a few: each time that they wait they ask for a commit. */
+	take_waiting(pool, &waiting, atomic_read(&pool->nr_frees) < HY_FREES / 2);
 	hy_defer_bios(pool, &waiting);
+}
+
+/**
+ * hy_free_fail_waiting - nothing will be freed: nobody is to wait for that
+ * @pool: the pool
+ *
+ * Context: process.
+ */
+void hy_free_fail_waiting(struct hy_pool *pool)
+{
+	struct bio_list waiting;
+	struct bio *bio;
+
+	take_waiting(pool, &waiting, true);
+	while ((bio = bio_list_pop(&waiting)))
+		bio_io_error(bio);
+}
+
+/**
+ * hy_free_crowded - hold a discard while very much is on its way back
+ * @pool: the pool
+ * @bio: in no epoch; what is left of a discard
+ *
+ * Who discards a volume whose extents lie all over its members would fill the memory with what has
+ * yet to be committed.  No lane waits: what makes room may need one.
+ *
+ * Context: any; takes free_lock.
+ * Return: true: the bio was taken, and will be mapped again.
+ */
+bool hy_free_crowded(struct hy_pool *pool, struct bio *bio)
+{
+	unsigned long flags;
+	bool wait;
+
+	if (likely(atomic_read(&pool->nr_frees) < HY_FREES))
+		return false;
+	spin_lock_irqsave(&pool->free_lock, flags);
+	/*
+	 * Who counts down looks for waiters afterwards: hy_free_wake().  The commit takes all that
+	 * has been freed by now, so it will count down to nothing.
+	 */
+	wait = atomic_read(&pool->nr_frees) >= HY_FREES;
+	if (wait)
+		bio_list_add(&pool->crowded, bio);
+	spin_unlock_irqrestore(&pool->free_lock, flags);
+	if (wait)
+		hy_commit_kick(pool);
+	return wait;
 }
 
 #define HY_DISCARDS	64	/* under way at a time */
@@ -312,6 +383,7 @@ static void give_back(struct hy_pool *pool, struct hy_free *f)
 		hy_pool_needs_check(pool, "an extent was freed twice");
 	/* Ordered: who finds none on its way back finds them free. */
 	atomic64_sub_return(f->count, &pool->nr_quarantined);
+	atomic_dec(&pool->nr_frees);
 	list_del(&f->list);
 	kmem_cache_free(free_cache, f);
 }

@@ -230,6 +230,7 @@ struct hy_member {
 	u32 nr_extents;
 	struct ek_space space;
 	struct ek_rtmon *mon;
+	struct hy_free *last_free;	/* of pool->frees, behind which the next one may lie */
 	u64 __percpu *writes;
 	u64 flushed;
 	struct bio flush_bio;
@@ -464,7 +465,7 @@ struct hy_pool {
 	struct list_head commit_waits;	/* struct hy_commit_wait */
 	bool unflushed;			/* the committer's: a flush failed, others may not */
 	unsigned int to_tell;		/* the committer's: HY_TELL_*; see hy_members_flush() */
-	bool commit_failed;		/* the committer's: the last one; see hy_commit_tells_fua() */
+	bool commit_failed;		/* the last one of the committer's; hy_commit_tells_fua() */
 	bool lost_again;		/* and hy_free_revert(), hy_take_back_end() */
 	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned long doubted;		/* the committer's: members; see take_back.c */
@@ -485,6 +486,7 @@ struct hy_pool {
 	struct list_head dirty_pages;	/* the committer's */
 	struct list_head writing_pages;	/* in the checkpoint under way */
 	unsigned int nr_dirty;
+	unsigned int full_failures;	/* of checkpoints in a row, with a full journal */
 	struct ek_page *images;
 	u64 *image_index;
 	bool closing;		/* the next checkpoint leaves the pool clean */
@@ -499,7 +501,9 @@ struct hy_pool {
 	spinlock_t free_lock;
 	struct list_head frees;		/* not yet committed */
 	atomic64_t nr_quarantined;	/* extents freed, not yet free */
+	atomic_t nr_frees;		/* runs of such */
 	struct bio_list nospace;	/* bios that wait for them */
+	struct bio_list crowded;	/* discards that wait, as these are so many */
 
 	/* policy */
 	spinlock_t policy_lock;
@@ -702,6 +706,8 @@ void hy_free_committed(struct hy_pool *pool, struct list_head *batch);
 struct hy_free *hy_free_moved_last(struct list_head *frees, struct hy_free *f);
 void hy_free_revert(struct hy_pool *pool);
 void hy_free_wake(struct hy_pool *pool);
+void hy_free_fail_waiting(struct hy_pool *pool);
+bool hy_free_crowded(struct hy_pool *pool, struct bio *bio);
 bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);
 int hy_free_init(void);
 void hy_free_exit(void);

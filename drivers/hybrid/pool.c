@@ -132,6 +132,7 @@ static void pool_init_plain(struct hy_pool *pool)
 	spin_lock_init(&pool->free_lock);
 	INIT_LIST_HEAD(&pool->frees);
 	bio_list_init(&pool->nospace);
+	bio_list_init(&pool->crowded);
 	INIT_WORK(&pool->event_work, raise_event);
 	xa_init(&pool->migs);
 	init_waitqueue_head(&pool->mig_wait);

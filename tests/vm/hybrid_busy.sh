@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: what a busy member refuses is no request of its; freed extents are told together; no hibernation beside a volume
 # kernels: 6.1 6.12
-# timeout: 120
+# timeout: 240
 . tests/vm/lib.sh
 
 disk m 16M
@@ -12,9 +12,14 @@ modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
 discards() { awk '$1 == "discards" { print $2 }' "/sys/kernel/config/emudisk/$1/info"; }
 
-# --- extents of two members, which come back in the order of the volume: every other one is the first's
+# --- extents of two members, which come back in the order of the volume: every other one is the first's, and lies before
+# what came back before it
+backwards() {
+	awk -v d=$dev -v s="$seed" 'BEGIN { for (e = 959; e >= 0; e--) print "write", d, e * 128, 128, s; print "flush", d }' |
+		blkio_lines
+}
 check "a pool" pool p "$(table 122880 128 m "a b" 0 "stripe 2 commit_ms 60000")"
-check "data" blkio write $dev 0 122880 "$seed" -- flush $dev
+check "data" backwards
 fields_are "on both" p "dev.0.used dev.1.used" "480 480"
 before=$(($(discards a) + $(discards b)))
 check "all of it is discarded" blkio discard $dev 0 122880 -- flush $dev
@@ -24,7 +29,7 @@ note "$sent discards for 960 extents"
 check "members are told of many extents at once" [ $sent -le 60 ]
 check "of all" [ $sent -ge 2 ]
 check "reads as zeroes" blkio verify $dev 0 122880 0
-check "data" blkio write $dev 0 122880 "$seed" -- flush $dev
+check "data" backwards
 emuctl set a discard=2s
 emuctl set b discard=2s
 before=$(($(discards a) + $(discards b)))
@@ -34,6 +39,40 @@ note "$(($(discards a) + $(discards b) - before)) discards before that"
 check "nobody waits for more than those under way" [ $(($(discards a) + $(discards b) - before)) -le 8 ]
 check "resumed" dmsetup resume p
 check "all is free" wait_for 60 eval '[ "$(status p dev.0.used) $(status p dev.1.used)" = "0 0" ]'
+remove_pool p
+
+# --- a large volume, a sector of each extent: what lies in order comes back as a run of each member; what lies all over
+# them is committed in between, as it would fill the memory else
+wipe m
+for d in a b; do remove_disk $d; done
+disk a 800M
+disk b 800M
+check "a large pool" pool p "$(table $((20000 * 128)) 128 m "a b" 0 "stripe 2 commit_ms 60000")"
+# written STEP: a granule of extent 0, STEP, 2 * STEP, ... modulo their number
+written() {
+	awk -v d=$dev -v s="$seed" -v n="$1" 'BEGIN { for (e = 0; e < 20000; e++) print "write", d, e * n % 20000 * 128, 8, s
+		print "flush", d }' | blkio_lines
+}
+discarded() {
+	local got commits
+	written "$1" || return
+	get p commits dev.0.used dev.1.used && commits=${got[0]}
+	[ $((got[1] + got[2])) = 20000 ] || { echo "# $((got[1] + got[2])) extents"; return 1; }
+	blkio discard $dev 0 $((20000 * 128)) || return
+	get p commits && between=$((got[0] - commits))
+	blkio flush $dev -- verify $dev 0 $((64 * 128)) 0 -- verify $dev $((19990 * 128)) $((10 * 128)) 0
+}
+check "one that was written in order is discarded" discarded 1
+is "at once" "$between" 0
+check "and is free" wait_for 60 eval '[ "$(status p dev.0.used) $(status p dev.1.used)" = "0 0" ]'
+check "one that was written all over is" discarded 7919
+note "$between commits meanwhile"
+check "in pieces" [ "$between" -ge 1 ]
+check "and is free" wait_for 60 eval '[ "$(status p dev.0.used) $(status p dev.1.used)" = "0 0" ]'
+check "it is written all over again" written 7919
+emuctl set m fail=write
+check_fails "nothing can be committed: a discard that waits for that ends" EIO blkio discard $dev 0 $((20000 * 128))
+emuctl set m fail=none
 remove_pool p
 
 # --- a disk that takes one request at a time and 5 ms for it, and who asks not to wait

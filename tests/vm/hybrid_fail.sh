@@ -197,6 +197,25 @@ for n in "${!parts[@]}"; do
 	check "$part: all that was flushed" blkio verify $dev 0 2048 "$seed"
 	[ $flushed = 0 ] || check "$part: also when it could not be written" blkio verify $dev $at 128 "$n"
 done
+# ... and then nothing would ever be durable again
+granules() {
+	awk -v d=$dev -v s="$seed" -v n=$((blocks + 8)) 'BEGIN { for (; i < n; i++) printf "write %s %u 8 %s\nflush %s\n", d, 16384 + i * 8, s, d }' |
+		blkio_lines
+}
+events=0
+into events dmt events p
+read -r _ range _ <<<"${parts[3]}"
+emuctl set m1 fail=write "fail_range=$range"
+check_fails "pages can't be written, and the journal fills" EIO granules
+check "the pool takes no more" wait_for 20 status_is p mode ro
+field_is "and is to be checked" p needs_check needs_check
+check "an event was raised" wait_for 5 more_events
+check "data can be read" blkio verify $dev 0 2048 "$seed"
+emuctl set m1 fail=none fail_range=0+0
+remove_pool p
+check "repair" hybridctl repair /dev/emudisk/{m1,a,b}
+check "a new start" pool p "$one"
+check "all that was flushed" blkio verify $dev 0 2048 "$seed" -- verify $dev 16384 8 "$seed"
 remove_pool p
 
 wipe m1 a b

@@ -242,6 +242,14 @@ wipe() {
 	done
 }
 
+# blkio_lines: standard input has commands of blkio, one a line
+blkio_lines() {
+	local words
+	while read -ra words; do
+		blkio "${words[@]}" || return
+	done < <(awk '{ printf "%s%s", NR % 100 == 1 ? (NR > 1 ? "\n" : "") : " -- ", $0 } END { print "" }')
+}
+
 # status NAME KEY: one field of the status line; tests/dm/dm.h has the keys
 status() { dmt field "$1" "$2"; }
 
