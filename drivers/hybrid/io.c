@@ -390,15 +390,17 @@ static void note_fua(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bo
 static noinline int map_write_slow(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
 				   bool worker)
 {
+	struct hy_mig *mig;
 	bool again, deferred;
 	u64 entry;
 	int r;
 
 	for (;;) {
 		if (atomic_read_acquire(&pool->nr_migrating)) {
-			io->mig = hy_mig_enter(pool, io->le, bio, &deferred);
-			if (deferred)
+			mig = hy_mig_enter(pool, io->le, bio, &deferred);
+			if (deferred)	/* a lane may have it by now, in another migration */
 				return DM_MAPIO_SUBMITTED;
+			io->mig = mig;
 			smp_rmb();	/* none found, then no entry of before its end */
 		}
 		r = ek_map_lookup(&pool->map, io->le, &entry);
