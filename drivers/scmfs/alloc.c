@@ -411,8 +411,11 @@ u64 scmfs_alloc_inode(struct scmfs *fs)
 	return ino;
 }
 
+/* One with links is somebody's, and the map was wrong: it stays used, and the next one is another. */
 void scmfs_free_inode(struct scmfs *fs, u64 ino)
 {
+	if (scmfs_links(scmfs_read(&scmfs_inode(fs, ino)->mode_links)))
+		return;
 	spin_lock(&fs->lock);
 	__clear_bit(ino, fs->inode_map);
 	fs->inode_hint = min(fs->inode_hint, ino);

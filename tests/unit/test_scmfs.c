@@ -1516,6 +1516,26 @@ static void ahead_ends_with_a_cut(void)
 	tfs_free(&t);
 }
 
+/* An inode that is used, and free to the map: told once, and no reason to make no others. */
+static void used_number(void)
+{
+	struct scmfs_new new = { .mode = S_IFREG | 0644 };
+	u64 ino, other;
+
+	tfs_make(&t, 1 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	scmfs_write_word(&scmfs_inode(t.fs, ino + 1)->mode_links, scmfs_mode_links(S_IFREG | 0644, 1));
+	CHECK(scmfs_tmpfile(t.fs, &new, &other) == -EUCLEAN);
+	CHECK(!scmfs_tmpfile(t.fs, &new, &other) && other != ino + 1);
+	scmfs_release(t.fs, other);
+	scmfs_write_word(&scmfs_inode(t.fs, ino + 1)->mode_links, 0);
+	CHECK(!tfs_make_node(&t, "g", S_IFREG | 0644, NULL, &other) && other != ino + 1);
+	tfs_crash(&t);
+	CHECK(!tfs_mount(&t, NULL));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /*
  * A file with as many extents as its inode has room for, each of @blocks and beside another's block, and @left free
  * blocks: there is room for data, or for a block of extents, and not for both.
@@ -2145,6 +2165,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
 	ktap_run("scmfs: room ahead leaves others room", ahead_leaves_room);
 	ktap_run("scmfs: after a cut it is given back", ahead_ends_with_a_cut);
+	ktap_run("scmfs: an inode that the map calls free is told of once", used_number);
 	ktap_run("scmfs: a write that fails leaves nothing behind the end", failed_append);
 	ktap_run("scmfs: a write that has room for its front is a short one", short_write);
 	ktap_run("scmfs: a hole that there is no room for is zeroes", punch_when_full);

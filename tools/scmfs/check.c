@@ -9,11 +9,20 @@
 
 #include "check_internal.h"
 
+/*
+ * From the first repair on the saved maps may be wrong: who is ended in the middle must not leave
+ * them vouched for.
+ */
 void found(struct run *run, const char *fmt, ...)
 {
+	struct scmfs_state *state = run->fs->state;
 	char text[600];
 	va_list ap;
 
+	if (scmfs_read(&state->clean)) {
+		scmfs_write_word(&state->clean, 0);
+		scm_fence();
+	}
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
@@ -264,7 +273,10 @@ static int recover(u8 *base, u64 size, struct scmfs_check *check)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Free a log that can't be replayed, and have the maps made anew. */
+/*
+ * Free a log that can't be replayed, and have the maps made anew. Room ahead, and what a truncation
+ * has left that was cut, is given back as a mount would: the next one finds nothing to recover.
+ */
 static int reopen(u8 *base, u64 size, struct scmfs_check *check, const char **reason)
 {
 	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
@@ -288,9 +300,12 @@ static int reopen(u8 *base, u64 size, struct scmfs_check *check, const char **re
 		ek_undo_format(base + le64_to_cpu(s.log_offset), le32_to_cpu(s.log_lanes));
 		r = scmfs_open(base, size, 0, &fs, NULL, reason);
 	}
-	if (!r)
-		scmfs_close(fs);
-	return r;
+	if (r)
+		return r;
+	if (check->recovered)
+		scmfs_trim_all(fs);
+	scmfs_close(fs);
+	return 0;
 }
 
 /* A name for an inode whose links count it already. */
@@ -424,10 +439,8 @@ static bool collect_lost(const struct run *run, u64 **lost, u64 *nr)
 }
 
 /* What was not checked must not be held against the rest: nothing more is changed. */
-static int give_up(struct run *run, u64 before, const char **reason)
+static int give_up(struct run *run, const char **reason)
 {
-	if (run->check->found != before)
-		scmfs_write_word(&run->fs->state->clean, 0);
 	scm_fence();
 	free_run(run);
 	free(run->acls);
@@ -454,15 +467,13 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	check_root(&run);
 	check_inodes(&run);
 	if (run.no_memory)
-		return give_up(&run, before, reason);
+		return give_up(&run, reason);
 	check_tree(&run);
 	check_links(&run);
 	if (check->found == before && !maps_match(&run, base))
 		found(&run, "the maps of free space do not tell what is free; made anew");
 	if (!collect_lost(&run, &lost, &nr))
-		return give_up(&run, before, reason);
-	if (check->found != before)
-		scmfs_write_word(&run.fs->state->clean, 0);
+		return give_up(&run, reason);
 	scm_fence();
 	free_run(&run);
 	r = reopen(base, size, check, reason);
