@@ -190,6 +190,7 @@ struct sfs_piece {
  * struct sfs_inode - an inode in RAM
  * @node: the engine's part
  * @extents: of a file: where its blocks are
+ * @flushing: of a file: what is mapped, on kernels that need one at a time (compat/dax.h)
  * @piece: of a file: what was read or written last
  * @window: of a file in pieces: all of it in one; NULL: none yet
  * @walks: reads that had to go from piece to piece since the last look at whether to make one
@@ -203,6 +204,7 @@ struct sfs_piece {
 struct sfs_inode {
 	struct scmfs_node node;
 	struct rw_semaphore extents;
+	struct mutex flushing;
 	struct sfs_piece piece;
 	struct sfs_window __rcu *window;
 	unsigned int walks;

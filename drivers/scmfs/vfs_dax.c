@@ -12,8 +12,11 @@
 #include <linux/iomap.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/writeback.h>
 #include <linux/pfn_t.h>
 #include <evenkeel/scm.h>
+
+#include <compat/dax.h>
 
 #include "vfs.h"
 
@@ -334,11 +337,52 @@ static void sfs_skip_bad(struct address_space *mapping)
 	}
 }
 
-static int sfs_writepages(struct address_space *mapping, struct writeback_control *wbc)
+/* Nothing was stored there. */
+static void sfs_skip_holes(struct address_space *mapping)
+{
+	XA_STATE(xas, &mapping->i_pages, 0);
+	unsigned int n = 0;
+	void *entry;
+
+	xas_lock_irq(&xas);
+	xas_for_each_marked(&xas, entry, ULONG_MAX, PAGECACHE_TAG_DIRTY) {
+		if (compat_dax_is_hole(entry)) {
+			xas_clear_mark(&xas, PAGECACHE_TAG_DIRTY);
+			xas_clear_mark(&xas, PAGECACHE_TAG_TOWRITE);
+		}
+		if (++n % XA_CHECK_SCHED)
+			continue;
+		xas_pause(&xas);
+		xas_unlock_irq(&xas);
+		cond_resched();
+		xas_lock_irq(&xas);
+	}
+	xas_unlock_irq(&xas);
+}
+
+static int sfs_write_back(struct address_space *mapping, struct writeback_control *wbc)
 {
 	if (unlikely(READ_ONCE(sfs_sb(mapping->host->i_sb)->bad)))
 		sfs_skip_bad(mapping);
 	return dax_writeback_mapping_range(mapping, sfs_sb(mapping->host->i_sb)->dax, wbc);
+}
+
+/*
+ * One after the other where the kernel has dirty holes: only a fault can bring one between the two
+ * steps then, and another fault of the same place have it locked when it is looked at.
+ */
+static int sfs_writepages(struct address_space *mapping, struct writeback_control *wbc)
+{
+	struct mutex *flushing = &sfs_inode(mapping->host)->flushing;
+	int err;
+
+	if (!compat_dax_dirty_holes() || wbc->sync_mode != WB_SYNC_ALL)
+		return sfs_write_back(mapping, wbc);
+	mutex_lock(flushing);
+	sfs_skip_holes(mapping);
+	err = sfs_write_back(mapping, wbc);
+	mutex_unlock(flushing);
+	return err;
 }
 
 const struct address_space_operations sfs_aops = {

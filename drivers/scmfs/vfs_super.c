@@ -20,6 +20,7 @@ static void sfs_inode_once(void *p)
 
 	inode_init_once(&si->vfs);
 	init_rwsem(&si->extents);
+	mutex_init(&si->flushing);
 }
 
 int sfs_inode_cache_init(void)

@@ -136,6 +136,7 @@ static void hole_store(void)
 	NEED(blocks(fd) == 1 && q[4 * PAGE + 1] == 5 && all(p + 4 * PAGE + 2, 0, PAGE - 2));
 	NEED(lseek(fd, 0, SEEK_DATA) == 4 * PAGE && lseek(fd, 4 * PAGE, SEEK_HOLE) == 5 * PAGE);
 	NEED(pread(fd, buf, 2, 4 * PAGE) == 2 && buf[0] == 0 && buf[1] == 5);
+	NEED(!fsync(fd));
 }
 
 static void private_map(void)
@@ -490,6 +491,46 @@ static void small_of_huge(void)
 	NEED(waitpid(pid, &status, 0) == pid && !status && !blocks(fd));
 }
 
+static void look_at_hole(volatile unsigned char *p, size_t len)
+{
+	unsigned int n;
+	size_t at;
+
+	for (n = 0; n < 2000; n++) {
+		NEED(!madvise((void *)p, len, MADV_DONTNEED));
+		for (at = 0; at < len; at += HUGE)
+			NEED(!p[at]);
+	}
+}
+
+/* Two look at a hole again and again, three flush: there is nothing to flush, and nothing to be told. */
+static void hole_flushed(void)
+{
+	const size_t len = HUGE;
+	int fd = file("f", len), status, bad = 0;
+	unsigned char *p = map(fd, len, MAP_SHARED);
+	volatile unsigned int *over = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		if (fork())
+			continue;
+		if (i < 2) {
+			look_at_hole(p, len);
+			__sync_fetch_and_add(over, 1);
+		}
+		while (*over < 2)
+			NEED(!fsync(fd));
+		exit(0);
+	}
+	while (wait(&status) > 0) {
+		bad |= status;
+		if (status)
+			*over = 2;
+	}
+	NEED(!bad && !fsync(fd) && !blocks(fd));
+}
+
 /* --- across mounts ---------------------------------------------------------------------------- */
 
 static void last(void)
@@ -600,7 +641,7 @@ static const struct {
 	{ "truncated", truncated }, { "punched", punched }, { "reused", reused },
 	{ "own_buffer", own_buffer }, { "bad_buffer", bad_buffer }, { "stamped", stamped },
 	{ "pinned_truncate", pinned_truncate }, { "pinned_unlink", pinned_unlink },
-	{ "full", full }, { "huge", huge },
+	{ "full", full }, { "huge", huge }, { "hole_flushed", hole_flushed },
 	{ "small_of_huge", small_of_huge }, { "last", last },
 };
 
