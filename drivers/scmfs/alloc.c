@@ -411,7 +411,7 @@ u64 scmfs_alloc_inode(struct scmfs *fs)
 	return ino;
 }
 
-/* One with links is somebody's, and the map was wrong: it stays used, and the next one is another. */
+/* One with links is somebody's, and the map was wrong: it stays used, the next one is another. */
 void scmfs_free_inode(struct scmfs *fs, u64 ino)
 {
 	if (scmfs_links(scmfs_read(&scmfs_inode(fs, ino)->mode_links)))

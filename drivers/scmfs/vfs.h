@@ -204,7 +204,7 @@ struct sfs_piece {
 struct sfs_inode {
 	struct scmfs_node node;
 	struct rw_semaphore extents;
-	struct mutex flushing;
+	struct mutex flushing;		/* of one fsync */
 	struct sfs_piece piece;
 	struct sfs_window __rcu *window;
 	unsigned int walks;

@@ -172,7 +172,8 @@ static int sfs_thaw(struct super_block *sb)
 }
 
 /*
- * A copy of the memory that is made now can be mounted at once, also read-only. Last, as nobody
+ * A copy of the memory that is made now can be mounted at once, also read-only. It has nothing to
+ * recover, so nobody would look there for room ahead: files give it back before. Last, as nobody
  * thaws what could not be frozen.
  */
 static int sfs_freeze(struct super_block *sb)
@@ -188,6 +189,8 @@ static int sfs_freeze(struct super_block *sb)
 	err = sfs_settle(sb);
 	if (err || sfs_has_orphans(sb))
 		return err;
+	if (sfs_make_room(sb, NULL))
+		sfs_made_room(sb);
 	mutex_lock(&s->bad_lock);
 	scmfs_freeze(s->fs);
 	mutex_unlock(&s->bad_lock);

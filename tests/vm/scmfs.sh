@@ -294,6 +294,18 @@ umount $m
 dd if=/tmp/frozen of=/dev/pmem0 bs=1M oflag=direct status=none
 check "after a crash" at defaults /dev/pmem0
 is "it has none" "$(stat -c %s $m/log) $(ahead)" "24000 0"
+# A copy of what is frozen has nothing to recover, so the mount does not look for any.
+exec {open}>>$m/log
+for ((i = 0; i < 4; i++)); do head -c 3000 /dev/zero >&$open; done
+check "it has some again" [ "$(ahead)" -gt 0 ]
+fsfreeze -f $m
+copy_of
+fsfreeze -u $m
+exec {open}>&-
+umount $m
+dd if=/tmp/frozen of=/dev/pmem0 bs=1M oflag=direct status=none
+check "the copy" at defaults /dev/pmem0
+is "has none" "$(stat -c %s $m/log) $(ahead)" "36000 0"
 
 # All but a few blocks is taken, and what another file has ahead: a write takes these, lacks one for the extent, and is tried
 # again with the other one's. The file has as many extents as an inode has places for.
