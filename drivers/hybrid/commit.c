@@ -24,7 +24,7 @@
 #include "hybrid.h"
 #include "hybrid_trace.h"
 
-#define HY_FULL_FAILURES	3u	/* checkpoints in a row, and the journal is full */
+#define HY_FAILED_COMMITS	3u	/* in a row, after which there is no hope */
 
 static int take_entry(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
 {
@@ -114,31 +114,14 @@ static int commit_records(struct hy_pool *pool, struct list_head *frees)
 	return 0;
 }
 
-/*
- * Nothing that counts was touched, and commits go on as long as the journal has room.  When that is
- * over nothing will ever be durable again if it goes on so: writers are to know.
- */
-static void checkpoint_failed(struct hy_pool *pool, bool full, int error)
-{
-	if (pool->reverting)	/* a member's flush, without which it begins again */
-		return;
-	DMERR_LIMIT("a checkpoint failed: error %d; %llu of %llu blocks of the journal are left",
-		    error, ek_store_journal_blocks(pool->store) -
-		    ek_store_journal_used(pool->store), ek_store_journal_blocks(pool->store));
-	if (full && ++pool->full_failures == HY_FULL_FAILURES)
-		hy_pool_needs_check(pool, "the journal is full, and checkpoints fail");
-}
-
-static int commit_pages(struct hy_pool *pool, struct list_head *frees, bool full)
+static int commit_pages(struct hy_pool *pool, struct list_head *frees)
 {
 	int r = hy_checkpoint(pool, frees, READ_ONCE(pool->closing) ? EK_SUPER_CLEAN : 0);
 
 	if (r) {
 		put_back(pool, frees);
-		checkpoint_failed(pool, full, r);
 		return r;
 	}
-	pool->full_failures = 0;
 	pool->nr_taken = 0;
 	atomic64_inc(&pool->commits);
 	atomic64_inc(&pool->checkpoints);
@@ -163,7 +146,7 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 	if (!checkpoint && !has_changes(pool))
 		return hy_members_flush(pool, to_flush(pool, 0));
 	if (checkpoint)
-		return commit_pages(pool, &frees, false);
+		return commit_pages(pool, &frees);
 	down_write(&pool->free_sem);
 	hy_free_take(pool, &frees);
 	r = collect(pool, &frees);
@@ -172,7 +155,7 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 		return commit_records(pool, &frees);
 	ek_store_tx_abort(pool->store);
 	if (r == -ENOSPC)
-		return commit_pages(pool, &frees, true);
+		return commit_pages(pool, &frees);
 	put_back(pool, &frees);
 	return r;
 }
@@ -240,6 +223,23 @@ static int note_policy(struct hy_pool *pool)
 }
 
 /*
+ * It was not for a member, without which it would have begun again.  A checkpoint that fails has
+ * touched nothing that counts, and commits go on as long as the journal has room.  Where these
+ * fail, for a page that can't be written or read, nothing will ever be durable again: writers are
+ * to know.
+ */
+static void commit_failed(struct hy_pool *pool, bool checkpoint, int error)
+{
+	if (!hy_pool_writable(pool))
+		return;
+	DMERR_LIMIT("a %s failed: error %d; %llu of %llu blocks of the journal are used",
+		    checkpoint ? "checkpoint" : "commit", error,
+		    ek_store_journal_used(pool->store), ek_store_journal_blocks(pool->store));
+	if (!checkpoint && ++pool->failed_commits == HY_FAILED_COMMITS)
+		hy_pool_needs_check(pool, "nothing can be committed");
+}
+
+/*
  * While changes are taken and not yet durable, nothing marks them: FUA writes
  * look at pool->committing after they looked for marks.
  */
@@ -263,6 +263,10 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	}
 	if (!r)
 		pool->doubted = 0;
+	if (r)
+		commit_failed(pool, checkpoint, r);
+	else if (!checkpoint)
+		pool->failed_commits = 0;
 	hy_take_back_end(pool);
 	note_needs_check(pool);
 	/* pairs with hy_commit_needed(): what it finds false is durable, or marked again */
@@ -286,7 +290,8 @@ static int commit(struct hy_pool *pool, bool checkpoint)
  */
 bool hy_commit_tells_fua(const struct hy_pool *pool)
 {
-	return READ_ONCE(pool->to_tell) & HY_TELL_FUA || READ_ONCE(pool->commit_failed);
+	return READ_ONCE(pool->to_tell) & HY_TELL_FUA || READ_ONCE(pool->commit_failed) ||
+	       time_before(jiffies, READ_ONCE(pool->tell_fua_until));
 }
 
 /**
@@ -336,6 +341,7 @@ struct hy_commit_wait {
 
 /* What a batch of waiters wants together. */
 struct wants {
+	unsigned long since;	/* jiffies */
 	struct list_head waits;
 	struct bio_list bios;
 	bool checkpoint;
@@ -348,6 +354,7 @@ static void take_wants(struct hy_pool *pool, struct wants *wants)
 	struct hy_commit_wait *w;
 
 	memset(wants, 0, sizeof(*wants));
+	wants->since = jiffies;
 	INIT_LIST_HEAD(&wants->waits);
 	bio_list_init(&wants->bios);
 	spin_lock_irq(&pool->commit_lock);
@@ -374,47 +381,56 @@ static unsigned int kind_of(const struct bio *bio)
 	return bio->bi_opf & REQ_PREFLUSH ? HY_TELL_FLUSH : HY_TELL_FUA;
 }
 
-/*
- * Acknowledged writes that no flush made durable: whoever asks next is told, whichever commit it
- * was that lost them, be it a timer's.  Known until then.  A FLUSH, a FUA write and a message come
- * from people who don't know of each other, a file system, a program that writes with O_DSYNC, and
- * an administrator: each kind is told.
+/**
+ * hy_commit_lost - acknowledged writes are lost, as no flush has made them durable
+ * @pool: the pool
  *
- * Return: HY_TELL_*: to whom there is something to tell; who is here needs no telling again.
+ * Whoever asks is told, whichever commit it was that lost them, be it a timer's; known until then.
+ * A FLUSH, a FUA write and a message come from people who don't know of each other: a file system,
+ * a program that writes with O_DSYNC, and an administrator.  Nor do two file systems, or two
+ * programs: each FLUSH and FUA write is told for tell_ms.  That is for whom was told in vain, too:
+ * the flush of a journal's commit record may be the first one, which device-mapper drops the error
+ * of, and for who asked before the last of what is lost was acknowledged.
+ *
+ * Context: the committer.
  */
+void hy_commit_lost(struct hy_pool *pool)
+{
+	unsigned long until = jiffies + msecs_to_jiffies(READ_ONCE(pool->set.tell_ms));
+
+	pool->tell_until = until;
+	WRITE_ONCE(pool->tell_fua_until, until);
+	WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
+}
+
+/* Return: HY_TELL_*: to whom there is something to tell. */
 static unsigned int take_lost(struct hy_pool *pool, const struct wants *wants)
 {
 	unsigned int lost = pool->unflushed ? HY_TELL_ALL : pool->to_tell, told = 0;
 	struct bio *bio;
 
+	/* A flush may take longer than that. */
+	if (time_before(wants->since, pool->tell_until))
+		lost |= HY_TELL_FLUSH | HY_TELL_FUA;
+	if (time_before(wants->since, pool->tell_fua_until))
+		lost |= HY_TELL_FUA;
 	bio_list_for_each(bio, &wants->bios)
 		told |= kind_of(bio);
 	if (wants->message)
 		told |= HY_TELL_MESSAGE;
-	if (!pool->lost_again)
-		WRITE_ONCE(pool->to_tell, pool->to_tell & ~told);
-	/* It may have been a write's: see hy_commit_tells_fua(). */
-	if (lost & told & HY_TELL_FLUSH)
+	WRITE_ONCE(pool->to_tell, pool->to_tell & ~told);
+	/* It may have been a write's, which is yet to come: see hy_commit_tells_fua(). */
+	if (lost & told & HY_TELL_FLUSH) {
+		WRITE_ONCE(pool->tell_fua_until,
+			   jiffies + msecs_to_jiffies(READ_ONCE(pool->set.tell_ms)));
 		WRITE_ONCE(pool->to_tell, pool->to_tell | HY_TELL_FUA);
-	pool->lost_again = false;
+	}
 	return lost;
 }
 
 static int error_for(unsigned int lost, unsigned int kind)
 {
 	return lost & kind ? -EIO : 0;
-}
-
-/*
- * Who came during a commit that lost writes may have come before the last of these was done: told
- * with those of before, or it would be the one that is told again.
- */
-static void take_late(struct hy_pool *pool, struct wants *wants)
-{
-	spin_lock_irq(&pool->commit_lock);
-	bio_list_merge(&wants->bios, &pool->flush_bios);
-	bio_list_init(&pool->flush_bios);
-	spin_unlock_irq(&pool->commit_lock);
 }
 
 static void end_bios(struct bio_list *bios, int error, unsigned int lost)
@@ -480,8 +496,6 @@ static void commit_work(struct work_struct *work)
 	take_wants(pool, &wants);
 	r = commit(pool, wants.checkpoint);
 	pool->removing = 0;
-	if (pool->lost_again)
-		take_late(pool, &wants);
 	lost = take_lost(pool, &wants);
 	WRITE_ONCE(pool->commit_failed, r);
 	end_bios(&wants.bios, r, lost);

@@ -243,9 +243,7 @@ void hy_free_revert(struct hy_pool *pool)
 	hy_members_lost_late(pool, members);
 	if (!n)
 		return;
-	/* Twice: whom the first one tells may have asked before the last of these writes ended. */
-	WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
-	pool->lost_again = true;
+	hy_commit_lost(pool);
 	DMINFO("%u extents stay where they were, as what they moved to can't be flushed", n);
 }
 

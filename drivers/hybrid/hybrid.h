@@ -195,6 +195,7 @@ struct hy_passes {
  * @nr_extents: physical extents
  * @space: which are in use
  * @mon: response times
+ * @last_free: of what is freed and not committed the last run here, which the next may go on
  * @writes: per CPU: writes that completed
  * @flushed: of them durable; the committer's own
  * @flush_bio: the committer's
@@ -464,9 +465,10 @@ struct hy_pool {
 	bool want_policy;		/* nobody waits: the last try failed */
 	struct list_head commit_waits;	/* struct hy_commit_wait */
 	bool unflushed;			/* the committer's: a flush failed, others may not */
-	unsigned int to_tell;		/* the committer's: HY_TELL_*; see hy_members_flush() */
+	unsigned int to_tell;		/* the committer's: HY_TELL_*; see hy_commit_lost() */
+	unsigned long tell_until;	/* likewise: jiffies */
+	unsigned long tell_fua_until;
 	bool commit_failed;		/* the last one of the committer's; hy_commit_tells_fua() */
-	bool lost_again;		/* and hy_free_revert(), hy_take_back_end() */
 	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned long doubted;		/* the committer's: members; see take_back.c */
 	unsigned long distrusted;	/* members: see hy_members_flush() */
@@ -486,7 +488,7 @@ struct hy_pool {
 	struct list_head dirty_pages;	/* the committer's */
 	struct list_head writing_pages;	/* in the checkpoint under way */
 	unsigned int nr_dirty;
-	unsigned int full_failures;	/* of checkpoints in a row, with a full journal */
+	unsigned int failed_commits;	/* in a row */
 	struct ek_page *images;
 	u64 *image_index;
 	bool closing;		/* the next checkpoint leaves the pool clean */
@@ -758,6 +760,7 @@ int hy_commit_reinstate(struct hy_pool *pool, struct hy_member *m);
 int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
 int hy_commit_message(struct hy_pool *pool, bool checkpoint);
 bool hy_commit_needed(struct hy_pool *pool, u64 le);
+void hy_commit_lost(struct hy_pool *pool);
 bool hy_commit_tells_fua(const struct hy_pool *pool);
 
 /* checkpoint.c */

@@ -147,7 +147,7 @@ static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
 	count_loss(m);
 	/* As in flush_failed(): once for the same writes. */
 	if (seen != m->lost || !m->bdev)
-		WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
+		hy_commit_lost(pool);
 	m->lost = seen;
 	__set_bit(m - pool->member, &pool->reverting);
 	return -EIO;
@@ -159,8 +159,8 @@ static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
  * @members: a bit for each that is doubted since the last flush
  *
  * Who was writing at that moment has been let end, so that all that they may have dropped is
- * counted.  Whom the first telling reaches may have asked before the last of that was done: they
- * are told twice.
+ * counted.  Whom the first telling reaches may have asked before the last of that was done: that
+ * is not the only one.
  *
  *	W5, FLUSH-A		b is flushed
  *	W6 over what is there	in b's cache; no entry changes
@@ -185,8 +185,7 @@ void hy_members_lost_late(struct hy_pool *pool, unsigned long members)
 		if (now == m->lost)
 			continue;
 		m->lost = now;
-		WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
-		pool->lost_again = true;
+		hy_commit_lost(pool);
 	}
 }
 
@@ -210,7 +209,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 {
 	/* Once for the same writes, however often that is tried. */
 	if (seen != m->lost)
-		WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
+		hy_commit_lost(pool);
 	hy_cache_forget_all(pool);
 	count_loss(m);
 	WRITE_ONCE(m->write_failed, true);
@@ -229,7 +228,7 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 	__set_bit(m - pool->member, &pool->reverting);
 	if (READ_ONCE(m->state) == EK_MEMBER_FAILED) {
 		/* Given up, until something is written there again. */
-		WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
+		hy_commit_lost(pool);
 		m->flushed = seen;
 	} else {
 		pool->unflushed = true;
@@ -242,8 +241,8 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
  * @members: a bit for each that is asked; the others' writes stay as durable as they are
  *
  * Only members that completed writes since their last flush are flushed, all at
- * once.  What one that is lost or can't flush had not flushed is lost: pool->to_tell says so
- * to the next of each kind, pool->unflushed to those that this commit is for.  Nothing of that may
+ * once.  What one that is lost or can't flush had not flushed is lost: hy_commit_lost() says so
+ * to those who ask later, pool->unflushed to those that this commit is for.  Nothing of that may
  * be committed: with these members in pool->reverting it returns -EIO, and is to be called again,
  * for the others, when they are doubted (free.c, take_back.c).  One that is distrusted, as it has
  * failed in between (standing.c), is treated as if it were lost, with what it had not flushed until

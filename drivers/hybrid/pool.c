@@ -131,6 +131,8 @@ static void pool_init_plain(struct hy_pool *pool)
 	init_rwsem(&pool->free_sem);
 	spin_lock_init(&pool->free_lock);
 	INIT_LIST_HEAD(&pool->frees);
+	pool->tell_until = jiffies;
+	pool->tell_fua_until = jiffies;
 	bio_list_init(&pool->nospace);
 	bio_list_init(&pool->crowded);
 	INIT_WORK(&pool->event_work, raise_event);

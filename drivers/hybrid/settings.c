@@ -34,6 +34,7 @@ static const struct hy_setting {
 	S(degrade_errors, 1, 1, 1000000),
 	S(fail_requests, 16, 1, 1000000),
 	S(fail_flushes, 8, 1, 1000),
+	S(tell_ms, 30000, 0, 3600000),
 #undef S
 };
 

@@ -30,6 +30,7 @@ struct hy_settings {
 	u32 degrade_errors;
 	u32 fail_requests;
 	u32 fail_flushes;
+	u32 tell_ms;
 	struct hy_pins pins;
 };
 

@@ -32,7 +32,7 @@
  *	journal, or superblock	b is not doubted any more: what was not committed is gone, what is
  *				valid from here on was written after that flush
  *	hy_take_back_end()	who reads or writes is waited for: granules may have been taken back
- *				before their write was acknowledged; the next two flushes are told
+ *				before their write was acknowledged; flushes are told
  *
  * Cut anywhere here: what was committed, and that had been flushed before.  Nobody was told that
  * anything else is durable, as no flush of a user has ended well since it was written.
@@ -190,8 +190,7 @@ void hy_take_back_end(struct hy_pool *pool)
 	if (!pool->nr_taken_back)
 		return;
 	synchronize_srcu(&pool->srcu);
-	WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
-	pool->lost_again = true;
+	hy_commit_lost(pool);
 	DMERR_LIMIT("%u extents have lost what was first written there and could not be flushed",
 		    pool->nr_taken_back);
 	pool->nr_taken_back = 0;

@@ -18,6 +18,7 @@ emudisk=/sys/kernel/config/emudisk
 delayed=
 
 # The first member takes extents first; commits come when they are asked for.
+tell_ms=500	# none of what is asked at once comes later
 line() { table $((${1:-40} * 128)) 128 "${3:-m}" "${2:-a b}" "1 no_discard_passdown" \
 	"fill 10 commit_ms 60000 cooldown_ms 0 migrate_kbps 0 movers 4 low_free 0"; }
 
@@ -145,8 +146,8 @@ moved() {
 scenario "an extent that moved, and nothing else was written" moved
 
 failed_flush() {
-	fresh && write 0 256 1 && flush && write 8 64 2 && slow a fail=flush && ! flush && slow a fail=none && flush &&
-		cut && holds 8 64 2
+	fresh && write 0 256 1 && flush && write 8 64 2 && slow a fail=flush && ! flush && slow a fail=none &&
+		wait_for 10 flush && cut && holds 8 64 2
 }
 scenario "a flush after one that failed" failed_flush
 
@@ -282,7 +283,7 @@ until_failed() {
 	for ((n = 0; n < 12; n++)); do
 		! flush || break
 	done
-	status_is p dev.${1:-1}.state failed
+	status_is p dev.${1:-1}.state failed && wait_for 10 flush
 }
 
 gone_for_good() {

@@ -11,7 +11,7 @@ disk m 8M
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
 create() {
-	hybridctl create p /dev/emudisk/{a,b,c} --extent 64K --size 32M --policy stripe --set commit_ms=50 --set low_free=0 \
+	hybridctl create p /dev/emudisk/{a,b,c} --extent 64K --size 32M --policy stripe --set commit_ms=50 --set low_free=0 --set tell_ms=0 \
 		--set period_ms=200 "$@" || return
 	pools+=(p)
 }
@@ -89,7 +89,7 @@ check "all data" data_is
 emuctl set b fail=none
 
 # --- while what can't be read is given up
-emuctl set d fail_range=$((2048 + 20 * 128 + 64))+8000 fail=read read_lat=5ms	# half a minute at least
+emuctl set d fail_range=$((2048 + 20 * 128 + 64))+8000 fail=read read_lat=20ms	# two minutes at least
 check "nobody else has it open" umount /tmp/mnt
 hybridctl evacuate p 1 --force --give-up >/tmp/given 2>&1 & giving=$!
 check "something is given up" wait_for 120 grep -q "zeroes from now on" /tmp/given
@@ -106,6 +106,7 @@ matches "at once" "$(</tmp/given)" "the member was detached or attached meanwhil
 is "nothing that can be read there is gone" "$(hybridctl lost p --json | jq -c .lost)" "$before"
 check "it comes back" hybridctl attach p /dev/emudisk/d
 check "and stays" hybridctl evacuate p 1 --cancel
+check "and takes extents" eval 'status_is p dev.1.state active || message p reinstate 1'
 check "files again" eval 'mkfs.ext4 -q -F -b 4096 $dev 4096 && mount $dev /tmp/mnt && seq 200000 >/tmp/mnt/seq && umount /tmp/mnt'
 for ((at = 32768; at < 57344; at += 128)); do blkio discard $dev $at 128; done
 check "written anew" blkio write $dev 32768 24576 "$seed" -- flush $dev
@@ -117,7 +118,7 @@ check "it comes back" hybridctl attach p /dev/emudisk/d
 check "all data" data_is
 wipe b
 check "nothing is committed from here on" eval 'message p set commit_ms 60000 && blkio flush $dev'
-extent_on 1
+check "some of it lies there" extent_on 1
 check "a write that nobody flushes" blkio write $dev "$at" 8 77
 emuctl set d fail=all
 check "it goes with that" hybridctl detach p 1 --force

@@ -11,6 +11,7 @@ disk a 24M mem cache=volatile
 disk b 24M mem cache=volatile
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
+tell_ms=0
 line=$(table 65536 128 "m1 m2" "a b" 0 "stripe 2 commit_ms 50")
 
 check "two metadata areas" pool p "$line"
@@ -216,6 +217,19 @@ remove_pool p
 check "repair" hybridctl repair /dev/emudisk/{m1,a,b}
 check "a new start" pool p "$one"
 check "all that was flushed" blkio verify $dev 0 2048 "$seed" -- verify $dev 16384 8 "$seed"
+# What a member may have lost is taken back to what was committed; where that can't be read nothing can be committed.
+emuctl set m1 fail=read "fail_range=$range"
+emuctl set b fail=flush
+check_fails "a member can't flush, and what it had can't be read" EIO blkio write $dev 32768 256 1 -- flush $dev
+emuctl set b fail=none
+check "the pool takes no more" wait_for 20 status_is p mode ro
+field_is "and is to be checked" p needs_check needs_check
+emuctl set m1 fail=none fail_range=0+0
+check "data can be read" blkio verify $dev 0 2048 "$seed"
+remove_pool p
+check "repair" hybridctl repair /dev/emudisk/{m1,a,b}
+check "a new start" pool p "$one"
+check "all that was flushed" blkio verify $dev 0 2048 "$seed" -- verify $dev 32768 256 0
 remove_pool p
 
 wipe m1 a b
@@ -341,6 +355,25 @@ check "not for ever" message p checkpoint
 is "nothing is valid where it may be lost, all is where it is not" \
 	"$(for i in 10 11; do message p entry $i | cut -d " " -f 1,3; done | sort | paste -sd,)" "0 0000ffff,1 00000000"
 matches "the log says so" "$(log_since)" "1 extents have lost what was first written"
+
+# ... but, unless it is set to nothing, for a while: whose writes these were is not known, and whom the first telling
+# reached was perhaps another one, or the flush of a write, whose error device-mapper keeps to itself
+check "it is taken back" message p reinstate 1
+check "what is told is told for some seconds" message p set tell_ms 4000
+check "all is flushed" blkio flush $dev
+emuctl set b fail=flush
+check "a write to each, which is committed soon" blkio write $dev 4096 256 4
+check "the timer's fails" wait_for 10 status_is p dev.1.state degraded
+emuctl set b fail=none
+for n in {1..3}; do
+	check_fails "a flush says so" EIO blkio flush $dev
+	check_fails "a FUA write to the other member, too" EIO blkio fua $dev 2048 8 4
+done
+check_fails "the first message" "(Input/output|I/O) error" message p commit
+check "but no other" message p commit
+check "flushes end well at last" wait_for 20 blkio flush $dev
+check "and FUA writes" wait_for 20 blkio fua $dev 2048 8 4
+check "back to once, and to what there was" eval 'message p set tell_ms 0 && message p reinstate 1 && blkio discard $dev 4096 256 -- flush $dev'
 
 # nobody asked: what the timer commits is on the first, so only that is flushed
 check "all is flushed" blkio write $dev 128 8 "$seed" -- flush $dev

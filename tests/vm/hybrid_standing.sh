@@ -15,7 +15,7 @@ dev=/dev/mapper/p
 all=(/dev/emudisk/{m,a,b,c})
 create() {
 	hybridctl create p "${all[@]:1}" --metadata "${all[0]}" --extent 64K --size 36M --policy stripe \
-		--set commit_ms=50 --set low_free=0 --set period_ms=200 --set cooldown_ms=0 || return
+		--set commit_ms=50 --set low_free=0 --set period_ms=200 --set cooldown_ms=0 --set tell_ms=0 || return
 	pools+=(p)
 }
 # standing MEMBER: its line, without the index

@@ -197,11 +197,17 @@ reads() { local f; read -ra f <"/sys/block/emudisk!$1/stat"; echo "${f[0]}"; }
 
 # --- pools -------------------------------------------------------------------------------------------------------
 
-# table LENGTH EXTENT "META..." "MEMBER..." [FEATURES [POLICY...]]: a table line; a device is NAME[:START]
+# table LENGTH EXTENT "META..." "MEMBER..." [FEATURES [POLICY...]]: a table line; a device is NAME[:START]. A suite that
+# looks at what comes after a loss sets $tell_ms, for how long that is told to who flushes.
 table() {
-	local length=$1 extent=$2 features=${5:-0} policy=${6:-wardrop 0} line d areas devices
+	local length=$1 extent=$2 features=${5:-0} policy=${6:-wardrop 0} line d areas devices words
 	read -ra areas <<<"$3"
 	read -ra devices <<<"$4"
+	if [ "${tell_ms:-}" ]; then
+		read -ra words <<<"$policy tell_ms $tell_ms"
+		words[1]=$((words[1] + 2))
+		policy=${words[*]}
+	fi
 	line="0 $length hybrid ${#areas[@]}"
 	for d in "${areas[@]}"; do add_device "$d"; done
 	line+=" $extent ${#devices[@]}"

@@ -18,7 +18,7 @@ _hybridctl_keys() {
 	local wardrop="objective= first= beta= alpha= floor= deadband= step= estimator= rounding= preset="
 	local asymmetry="delta= accesses= rate= age_ms= sizes=" concentrate="sublun= window_ms= share= size= evict= fast="
 
-	echo "period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms= cache_extents= degrade_errors= fail_requests= fail_flushes= pin="
+	echo "period_ms= candidates= cooldown_ms= migrate_kbps= migrate_share= movers= low_free= commit_ms= cache_extents= degrade_errors= fail_requests= fail_flushes= tell_ms= pin="
 	case $1 in
 	wardrop) echo "$wardrop" ;;
 	asymmetry) echo "$asymmetry first=" ;;
