@@ -3,6 +3,10 @@
  * Directories. On the media only names in slots; in RAM, from the first use on, where the blocks
  * are, which slots are taken, and a hash table from names to slots (open addressing, linear
  * probing, at most 2/3 full).
+ *
+ * The hash that a name has on the media has no key: whoever knows that could make as many names
+ * with the same one as they like, and looking for any would go past them all. The table goes by
+ * another one.
  */
 #include "engine_internal.h"
 
@@ -12,6 +16,7 @@
 #define NO_BLOCK	(~0ULL)
 #define SMALL_TABLE	32u
 #define SPARSE		6u		/* of less than one name in so many becomes smaller */
+#define AT_ONCE		4096u		/* slots that are looked at */
 
 struct scmfs_dir_block {
 	u64 block;
@@ -24,7 +29,7 @@ struct scmfs_dir_block {
  * @block: its blocks
  * @nr_blocks: how many
  * @room: for how many
- * @table: hash << 32 | slot + 1, TAKEN_BACK or 0
+ * @table: key << 32 | slot + 1, TAKEN_BACK or 0
  * @mask: entries of @table - 1
  * @filled: entries that are not 0
  * @count: names
@@ -56,6 +61,11 @@ u32 scmfs_name_hash(const char *name, u32 len)
 	memcpy(&word, name, len);
 	h = (h ^ word) * 0x9e3779b97f4a7c15ULL;
 	return h >> 32 ^ h >> 16;
+}
+
+static u32 key_of(const struct scmfs *fs, const void *name, u32 len)
+{
+	return hsiphash(name, len, &fs->name_key);
 }
 
 u64 scmfs_head(u64 ino, u32 mode, u64 slots)
@@ -133,9 +143,12 @@ static int resize_table(struct scmfs_dir *dir, gfp_t gfp)
 	table = kvcalloc(size, sizeof(*table), gfp);
 	if (!table)
 		return -ENOMEM;
-	for (i = 0; dir->table && i <= dir->mask; i++)
+	for (i = 0; dir->table && i <= dir->mask; i++) {
 		if (in_use(dir->table[i]))
 			table_put(table, size - 1, dir->table[i]);
+		if (!(i % AT_ONCE))
+			cond_resched();
+	}
 	kvfree(dir->table);
 	dir->table = table;
 	dir->mask = size - 1;
@@ -152,9 +165,9 @@ int scmfs_dir_room(struct scmfs_dir *dir)
 }
 
 /* There is room. */
-static void index_add(struct scmfs_dir *dir, u32 hash, u64 slot, u64 slots)
+static void index_add(struct scmfs_dir *dir, u32 key, u64 slot, u64 slots)
 {
-	dir->filled += table_put(dir->table, dir->mask, (u64)hash << 32 | (u32)(slot + 1));
+	dir->filled += table_put(dir->table, dir->mask, (u64)key << 32 | (u32)(slot + 1));
 	dir->count++;
 	dir->used_slots += slots;
 	dir->block[slot / SCMFS_SLOTS_PER_BLOCK].used |= slot_bits(slot, slots);
@@ -163,7 +176,7 @@ static void index_add(struct scmfs_dir *dir, u32 hash, u64 slot, u64 slots)
 
 void scmfs_dir_added(struct scmfs_dir *dir, const struct scmfs_name *n)
 {
-	index_add(dir, n->hash, n->slot, SCMFS_HEAD_SLOTS(n->head));
+	index_add(dir, n->key, n->slot, SCMFS_HEAD_SLOTS(n->head));
 }
 
 /* Where there is no memory for a smaller table the large one stays: it is not waited for. */
@@ -176,7 +189,7 @@ static void shrink_table(struct scmfs_dir *dir)
 void scmfs_dir_removed(struct scmfs_dir *dir, const struct scmfs_name *n)
 {
 	struct scmfs_dir_block *block = &dir->block[n->slot / SCMFS_SLOTS_PER_BLOCK];
-	u64 i = n->hash, entry = (u64)n->hash << 32 | (u32)(n->slot + 1);
+	u64 i = n->key, entry = (u64)n->key << 32 | (u32)(n->slot + 1);
 
 	while (dir->table[i & dir->mask] != entry)
 		i++;
@@ -188,13 +201,13 @@ void scmfs_dir_removed(struct scmfs_dir *dir, const struct scmfs_name *n)
 	shrink_table(dir);
 }
 
-int scmfs_name_init(struct scmfs_name *n, const char *name, u32 len)
+int scmfs_name_init(const struct scmfs *fs, struct scmfs_name *n, const char *name, u32 len)
 {
 	if (!len)
 		return -EINVAL;
 	if (len > SCMFS_NAME_MAX)
 		return -ENAMETOOLONG;
-	*n = (struct scmfs_name){ .name = name, .len = len, .hash = scmfs_name_hash(name, len) };
+	*n = (struct scmfs_name){ .name = name, .len = len, .key = key_of(fs, name, len) };
 	return 0;
 }
 
@@ -215,10 +228,10 @@ int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct s
 {
 	u64 i, entry;
 
-	for (i = n->hash; dir->table && (entry = dir->table[i & dir->mask]); i++) {
+	for (i = n->key; dir->table && (entry = dir->table[i & dir->mask]); i++) {
 		struct scmfs_dirent *ent;
 
-		if (entry >> 32 != n->hash || !in_use(entry))
+		if (entry >> 32 != n->key || !in_use(entry))
 			continue;
 		ent = dirent_at(fs, dir, (u32)entry - 1);
 		if (ent->len != n->len || memcmp(ent->name, n->name, n->len))
@@ -289,12 +302,16 @@ static bool ent_ok(const struct scmfs *fs, const struct scmfs_dirent *ent, u64 h
 
 static int read_names(const struct scmfs *fs, struct scmfs_dir *dir)
 {
-	u64 slot, head;
+	u64 slot, head, look = AT_ONCE;
 	int r;
 
 	for (slot = 0; slot < dir->nr_blocks * SCMFS_SLOTS_PER_BLOCK;) {
 		struct scmfs_dirent *ent = dirent_at(fs, dir, slot);
 
+		if (slot >= look) {
+			cond_resched();
+			look += AT_ONCE;
+		}
 		head = scmfs_read(&ent->head);
 		if (!head) {
 			slot++;
@@ -305,7 +322,8 @@ static int read_names(const struct scmfs *fs, struct scmfs_dir *dir)
 		r = scmfs_dir_room(dir);
 		if (r)
 			return r;
-		index_add(dir, le32_to_cpu(ent->hash), slot, SCMFS_HEAD_SLOTS(head));
+		index_add(dir, key_of(fs, ent->name, READ_ONCE(ent->len)), slot,
+			  SCMFS_HEAD_SLOTS(head));
 		slot += SCMFS_HEAD_SLOTS(head);
 	}
 	return 0;
@@ -357,7 +375,7 @@ int scmfs_lookup(struct scmfs *fs, struct scmfs_node *node, const char *name, u3
 {
 	struct scmfs_dir *dir;
 	struct scmfs_name n;
-	int r = scmfs_name_init(&n, name, len);
+	int r = scmfs_name_init(fs, &n, name, len);
 
 	if (!r)
 		r = scmfs_dir_get(fs, node, &dir);
@@ -486,7 +504,7 @@ static int store_name(struct scmfs_op *op, const struct scmfs_name *n, u64 slots
 	int r = 0;
 
 	memset(ent, 0, slots * SCMFS_SLOT_SIZE);
-	ent->hash = cpu_to_le32(n->hash);
+	ent->hash = cpu_to_le32(scmfs_name_hash(n->name, n->len));
 	ent->len = n->len;
 	memcpy((u8 *)ent + SCMFS_SLOT_NAME, n->name, n->len);
 	for (i = 0; !r && i < slots; i++) {

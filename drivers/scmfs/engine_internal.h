@@ -12,6 +12,7 @@
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -73,6 +74,7 @@ struct scmfs {
 	u8 *base;
 	struct scmfs_super super;
 	struct scmfs_state *state;
+	hsiphash_key_t name_key;	/* nobody knows it who makes names */
 	struct ek_undo *log;
 	bool read_only;
 	spinlock_t lock;		/* for what follows up to dir_lock */
@@ -359,7 +361,7 @@ int scmfs_xattr_new(struct scmfs_op *op, u64 ino, const struct scmfs_xattr *x, u
  * struct scmfs_name - a name and where it is
  * @name: text
  * @len: bytes
- * @hash: of it
+ * @key: hash of it in the table of this mount
  * @slot: number in the directory
  * @ent: in the region
  * @head: its first word
@@ -367,7 +369,7 @@ int scmfs_xattr_new(struct scmfs_op *op, u64 ino, const struct scmfs_xattr *x, u
 struct scmfs_name {
 	const char *name;
 	u32 len;
-	u32 hash;
+	u32 key;
 	u64 slot;
 	struct scmfs_dirent *ent;
 	u64 head;
@@ -375,7 +377,7 @@ struct scmfs_name {
 
 int scmfs_dir_get(struct scmfs *fs, struct scmfs_node *node, struct scmfs_dir **dir);
 u64 scmfs_dir_count(const struct scmfs_dir *dir);
-int scmfs_name_init(struct scmfs_name *n, const char *name, u32 len);
+int scmfs_name_init(const struct scmfs *fs, struct scmfs_name *n, const char *name, u32 len);
 int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct scmfs_name *n);
 int scmfs_dir_room(struct scmfs_dir *dir);
 int scmfs_dir_place(struct scmfs_op *op, struct scmfs_node *node, struct scmfs_name *n);

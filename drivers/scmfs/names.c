@@ -116,7 +116,7 @@ int scmfs_create(struct scmfs *fs, struct scmfs_node *node, const char *name, u3
 	struct scmfs_dir *dir;
 	struct scmfs_name n;
 	struct scmfs_op op EK_UNINITIALIZED;
-	int r = scmfs_name_init(&n, name, len);
+	int r = scmfs_name_init(fs, &n, name, len);
 
 	if (!r && new->target_len >= SCMFS_BLOCK_SIZE)
 		r = -ENAMETOOLONG;
@@ -163,7 +163,7 @@ int scmfs_link(struct scmfs *fs, struct scmfs_node *node, const char *name, u32 
 	struct scmfs_dir *dir;
 	struct scmfs_name n;
 	struct scmfs_op op EK_UNINITIALIZED;
-	int r = scmfs_name_init(&n, name, len);
+	int r = scmfs_name_init(fs, &n, name, len);
 
 	if (!r)
 		r = scmfs_live(fs, ino, &inode);
@@ -221,7 +221,7 @@ int scmfs_unlink(struct scmfs *fs, struct scmfs_node *node, const char *name, u3
 	struct scmfs_inode *victim;
 	struct scmfs_dir *dir;
 	struct scmfs_name n;
-	int r = scmfs_name_init(&n, name, len);
+	int r = scmfs_name_init(fs, &n, name, len);
 
 	if (!r)
 		r = open_for_old(fs, node, &dir, &n, &victim);
@@ -256,7 +256,7 @@ int scmfs_rmdir(struct scmfs *fs, struct scmfs_node *node, const char *name, u32
 	struct scmfs_inode *inode;
 	struct scmfs_dir *dir;
 	struct scmfs_name n;
-	int r = scmfs_name_init(&n, name, len);
+	int r = scmfs_name_init(fs, &n, name, len);
 
 	if (!r)
 		r = open_for_old(fs, node, &dir, &n, &inode);
@@ -281,7 +281,7 @@ struct end {
 
 static int find_end(struct scmfs *fs, const struct scmfs_rename *side, struct end *e)
 {
-	int r = scmfs_name_init(&e->n, side->name, side->len);
+	int r = scmfs_name_init(fs, &e->n, side->name, side->len);
 
 	e->node = side->dir;
 	e->whiteout = 0;

@@ -7,6 +7,7 @@
  * the truth. Then one pass over them marks what is used and frees orphans. Cut at any moment, all
  * of it can be begun again.
  */
+#include <linux/random.h>
 #include "engine_internal.h"
 
 static int say(const char **reason, const char *text, int r)
@@ -171,6 +172,7 @@ static int start(struct scmfs *fs, unsigned int flags, struct scmfs_recovery *re
 	int r;
 
 	*reason = "no memory";
+	get_random_bytes(&fs->name_key, sizeof(fs->name_key));
 	fs->read_only = flags & (SCMFS_OPEN_READ_ONLY | SCMFS_OPEN_NO_SCAN);
 	r = scmfs_maps_init(fs);
 	if (r || flags & SCMFS_OPEN_NO_SCAN)

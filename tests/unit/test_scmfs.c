@@ -917,6 +917,69 @@ static void million(void)
 	tfs_free(&t);
 }
 
+/* Time that it takes to make so many names, each another one for the same file, and to make the index anew. */
+static double names_take(u32 nr, void (*name_of)(u32 i, char *name))
+{
+	struct timespec a, b;
+	char name[17] = "";
+	u64 ino, found;
+	u32 i;
+
+	tfs_make(&t, 64 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+	for (i = 0; i < nr && !ktap_failing(); i++) {
+		name_of(i, name);
+		CHECK(!scmfs_link(t.fs, &t.node[1], name, 16, ino, 1));
+	}
+	tfs_unmount(&t);
+	CHECK(!tfs_mount(&t, NULL) && !scmfs_lookup(t.fs, &t.node[1], name, 16, &found) && found == ino);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
+	tfs_free(&t);
+	return (b.tv_sec - a.tv_sec) * 1e9 + b.tv_nsec - a.tv_nsec;
+}
+
+static void plain_name(u32 i, char *name)
+{
+	sprintf(name, "name-%011u", i);
+}
+
+/* scmfs_name_hash() of 16 bytes: the second word makes up for what the first one has done. */
+static void same_hash(u32 i, char *name)
+{
+	static u64 next;
+	u64 first, h;
+	char c;
+
+	next = i ? next : 0;
+	do {
+		first = 0x4141414141414141ULL + ++next * 0x9e3779b97f4a7c15ULL;
+		h = (16 ^ first) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 32;
+		h ^= 0x123456789abcdef0ULL;
+		memcpy(name, &first, 8);
+		memcpy(name + 8, &h, 8);
+		for (c = 0; c < 16 && name[(int)c] && name[(int)c] != '/'; c++)
+			;
+	} while (c < 16);
+}
+
+/* Whoever makes names chooses them, and is not to choose how long looking for one takes. */
+static void chosen_names(void)
+{
+	const u32 nr = 20000;
+	char a[17], b[17];
+	double plain, chosen;
+
+	same_hash(0, a);
+	same_hash(1, b);
+	CHECK(memcmp(a, b, 16) && scmfs_name_hash(a, 16) == scmfs_name_hash(b, 16));
+	plain = names_take(nr, plain_name);
+	chosen = names_take(nr, same_hash);
+	ktap_note("%u names: %.0f ms, of one hash: %.0f ms", nr, plain / 1e6, chosen / 1e6);
+	CHECK(chosen < 4 * plain);
+}
+
 static double lookups(void)
 {
 	struct timespec a, b;
@@ -2166,6 +2229,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: room ahead leaves others room", ahead_leaves_room);
 	ktap_run("scmfs: after a cut it is given back", ahead_ends_with_a_cut);
 	ktap_run("scmfs: an inode that the map calls free is told of once", used_number);
+	ktap_run("scmfs: names that were chosen for their hash are found like others", chosen_names);
 	ktap_run("scmfs: a write that fails leaves nothing behind the end", failed_append);
 	ktap_run("scmfs: a write that has room for its front is a short one", short_write);
 	ktap_run("scmfs: a hole that there is no room for is zeroes", punch_when_full);

@@ -316,7 +316,7 @@ static int adopt(struct scmfs *fs, struct scmfs_node *node, const char *name, u6
 	struct scmfs_dir *dir;
 	struct scmfs_name n;
 	struct scmfs_op op;
-	int r = scmfs_name_init(&n, name, strlen(name));
+	int r = scmfs_name_init(fs, &n, name, strlen(name));
 
 	if (!r)
 		r = scmfs_dir_get(fs, node, &dir);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <sys/random.h>
 #include <malloc.h>
 #include "shim.h"
 
@@ -129,6 +130,58 @@ u64 get_random_u64(void)
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
 	return z ^ z >> 31;
+}
+
+void get_random_bytes(void *to, size_t len)
+{
+	if (getrandom(to, len, 0) != (ssize_t)len)
+		abort();
+}
+
+static u64 turned(u64 x, unsigned int by)
+{
+	return x << by | x >> (64 - by);
+}
+
+static void sip_rounds(u64 v[4], unsigned int nr)
+{
+	while (nr--) {
+		v[0] += v[1];
+		v[2] += v[3];
+		v[1] = turned(v[1], 13) ^ v[0];
+		v[3] = turned(v[3], 16) ^ v[2];
+		v[0] = turned(v[0], 32) + v[3];
+		v[2] += v[1];
+		v[3] = turned(v[3], 21) ^ v[0];
+		v[1] = turned(v[1], 17) ^ v[2];
+		v[2] = turned(v[2], 32);
+	}
+}
+
+static void sip_word(u64 v[4], u64 word)
+{
+	v[3] ^= word;
+	sip_rounds(v, 1);
+	v[0] ^= word;
+}
+
+u32 hsiphash(const void *data, size_t len, const hsiphash_key_t *key)
+{
+	u64 v[4] = { key->key[0] ^ 0x736f6d6570736575ULL, key->key[1] ^ 0x646f72616e646f6dULL,
+		     key->key[0] ^ 0x6c7967656e657261ULL, key->key[1] ^ 0x7465646279746573ULL };
+	const u8 *at = data;
+	u64 word, left;
+
+	for (left = len; left >= 8; left -= 8, at += 8) {
+		memcpy(&word, at, 8);
+		sip_word(v, word);
+	}
+	word = 0;
+	memcpy(&word, at, left);
+	sip_word(v, word | (u64)len << 56);
+	v[2] ^= 0xff;
+	sip_rounds(v, 3);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 static unsigned int xa_slot(unsigned long index, unsigned int level)

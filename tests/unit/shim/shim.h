@@ -302,6 +302,12 @@ u32 crc32c(u32 crc, const void *data, size_t len);
 void shim_seed(u64 seed);
 u64 get_random_u64(void);
 #define get_random_u32()	((u32)get_random_u64())
+/* not seeded: what nobody may know, and nothing that is seen depends on */
+void get_random_bytes(void *to, size_t len);
+
+/* SipHash-1-3 */
+typedef struct { unsigned long key[2]; } hsiphash_key_t;
+u32 hsiphash(const void *data, size_t len, const hsiphash_key_t *key);
 
 /* locks */
 typedef struct { pthread_mutex_t m; } spinlock_t;
