@@ -253,7 +253,7 @@ struct free_batch {
 	struct list_head frees;
 };
 
-#define HY_FREES	BIT(14)		/* runs of extents on their way back, in memory */
+#define HY_FREES	BIT(13)		/* runs of extents on their way back, in memory */
 
 static void take_waiting(struct hy_pool *pool, struct bio_list *waiting, bool crowded)
 {

@@ -45,22 +45,22 @@ remove_pool p
 # them is committed in between, as it would fill the memory else
 wipe m
 for d in a b; do remove_disk $d; done
-disk a 800M
-disk b 800M
-check "a large pool" pool p "$(table $((20000 * 128)) 128 m "a b" 0 "stripe 2 commit_ms 60000")"
+disk a 400M
+disk b 400M
+check "a large pool" pool p "$(table $((10000 * 128)) 128 m "a b" 0 "stripe 2 commit_ms 60000")"
 # written STEP: a granule of extent 0, STEP, 2 * STEP, ... modulo their number
 written() {
-	awk -v d=$dev -v s="$seed" -v n="$1" 'BEGIN { for (e = 0; e < 20000; e++) print "write", d, e * n % 20000 * 128, 8, s
+	awk -v d=$dev -v s="$seed" -v n="$1" 'BEGIN { for (e = 0; e < 10000; e++) print "write", d, e * n % 10000 * 128, 8, s
 		print "flush", d }' | blkio_lines
 }
 discarded() {
 	local got commits
 	written "$1" || return
 	get p commits dev.0.used dev.1.used && commits=${got[0]}
-	[ $((got[1] + got[2])) = 20000 ] || { echo "# $((got[1] + got[2])) extents"; return 1; }
-	blkio discard $dev 0 $((20000 * 128)) || return
+	[ $((got[1] + got[2])) = 10000 ] || { echo "# $((got[1] + got[2])) extents"; return 1; }
+	blkio discard $dev 0 $((10000 * 128)) || return
 	get p commits && between=$((got[0] - commits))
-	blkio flush $dev -- verify $dev 0 $((64 * 128)) 0 -- verify $dev $((19990 * 128)) $((10 * 128)) 0
+	blkio flush $dev -- verify $dev 0 $((64 * 128)) 0 -- verify $dev $((9990 * 128)) $((10 * 128)) 0
 }
 check "one that was written in order is discarded" discarded 1
 is "at once" "$between" 0
@@ -71,7 +71,7 @@ check "in pieces" [ "$between" -ge 1 ]
 check "and is free" wait_for 60 eval '[ "$(status p dev.0.used) $(status p dev.1.used)" = "0 0" ]'
 check "it is written all over again" written 7919
 emuctl set m fail=write
-check_fails "nothing can be committed: a discard that waits for that ends" EIO blkio discard $dev 0 $((20000 * 128))
+check_fails "nothing can be committed: a discard that waits for that ends" EIO blkio discard $dev 0 $((10000 * 128))
 emuctl set m fail=none
 remove_pool p
 

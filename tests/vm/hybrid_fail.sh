@@ -359,7 +359,7 @@ matches "the log says so" "$(log_since)" "1 extents have lost what was first wri
 # ... but, unless it is set to nothing, for a while: whose writes these were is not known, and whom the first telling
 # reached was perhaps another one, or the flush of a write, whose error device-mapper keeps to itself
 check "it is taken back" message p reinstate 1
-check "what is told is told for some seconds" message p set tell_ms 4000
+check "what is told is told for a while" message p set tell_ms 15000
 check "all is flushed" blkio flush $dev
 emuctl set b fail=flush
 check "a write to each, which is committed soon" blkio write $dev 4096 256 4
@@ -371,8 +371,8 @@ for n in {1..3}; do
 done
 check_fails "the first message" "(Input/output|I/O) error" message p commit
 check "but no other" message p commit
-check "flushes end well at last" wait_for 20 blkio flush $dev
-check "and FUA writes" wait_for 20 blkio fua $dev 2048 8 4
+check "flushes end well at last" wait_for 60 blkio flush $dev
+check "and FUA writes" wait_for 60 blkio fua $dev 2048 8 4
 check "back to once, and to what there was" eval 'message p set tell_ms 0 && message p reinstate 1 && blkio discard $dev 4096 256 -- flush $dev'
 
 # nobody asked: what the timer commits is on the first, so only that is flushed
