@@ -200,13 +200,13 @@ reads() { local f; read -ra f <"/sys/block/emudisk!$1/stat"; echo "${f[0]}"; }
 # table LENGTH EXTENT "META..." "MEMBER..." [FEATURES [POLICY...]]: a table line; a device is NAME[:START]. A suite that
 # looks at what comes after a loss sets $tell_ms, for how long that is told to who flushes.
 table() {
-	local length=$1 extent=$2 features=${5:-0} policy=${6:-wardrop 0} line d areas devices words
+	local length=$1 extent=$2 features=${5:-0} policy=${6:-wardrop 0} line d areas devices policy_words
 	read -ra areas <<<"$3"
 	read -ra devices <<<"$4"
 	if [ "${tell_ms:-}" ]; then
-		read -ra words <<<"$policy tell_ms $tell_ms"
-		words[1]=$((words[1] + 2))
-		policy=${words[*]}
+		read -ra policy_words <<<"$policy tell_ms $tell_ms"
+		policy_words[1]=$((policy_words[1] + 2))
+		policy=${policy_words[*]}
 	fi
 	line="0 $length hybrid ${#areas[@]}"
 	for d in "${areas[@]}"; do add_device "$d"; done
@@ -250,9 +250,9 @@ wipe() {
 
 # blkio_lines: standard input has commands of blkio, one a line
 blkio_lines() {
-	local words
-	while read -ra words; do
-		blkio "${words[@]}" || return
+	local batch
+	while read -ra batch; do
+		blkio "${batch[@]}" || return
 	done < <(awk '{ printf "%s%s", NR % 100 == 1 ? (NR > 1 ? "\n" : "") : " -- ", $0 } END { print "" }')
 }
 
