@@ -25,6 +25,7 @@
 #include "hybrid_trace.h"
 
 #define HY_FAILED_COMMITS	3u	/* in a row, after which there is no hope */
+#define HY_FAILING		(10 * HZ)	/* and for so long */
 
 static int take_entry(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
 {
@@ -235,7 +236,12 @@ static void commit_failed(struct hy_pool *pool, bool checkpoint, int error)
 	DMERR_LIMIT("a %s failed: error %d; %llu of %llu blocks of the journal are used",
 		    checkpoint ? "checkpoint" : "commit", error,
 		    ek_store_journal_used(pool->store), ek_store_journal_blocks(pool->store));
-	if (!checkpoint && ++pool->failed_commits == HY_FAILED_COMMITS)
+	if (checkpoint)
+		return;
+	if (!pool->failed_commits++)
+		pool->failing_since = jiffies;
+	if (pool->failed_commits >= HY_FAILED_COMMITS &&
+	    time_after(jiffies, pool->failing_since + HY_FAILING))
 		hy_pool_needs_check(pool, "nothing can be committed");
 }
 
@@ -265,7 +271,7 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 		pool->doubted = 0;
 	if (r)
 		commit_failed(pool, checkpoint, r);
-	else if (!checkpoint)
+	else
 		pool->failed_commits = 0;
 	hy_take_back_end(pool);
 	note_needs_check(pool);
@@ -388,30 +394,79 @@ static unsigned int kind_of(const struct bio *bio)
  * Whoever asks is told, whichever commit it was that lost them, be it a timer's; known until then.
  * A FLUSH, a FUA write and a message come from people who don't know of each other: a file system,
  * a program that writes with O_DSYNC, and an administrator.  Nor do two file systems, or two
- * programs: each FLUSH and FUA write is told for tell_ms.  That is for whom was told in vain, too:
- * the flush of a journal's commit record may be the first one, which device-mapper drops the error
- * of, and for who asked before the last of what is lost was acknowledged.
+ * programs: each of them is told for tell_ms.  That is for whom was told in vain, too: the flush of
+ * a journal's commit record may be the first one, which device-mapper drops the error of, and for
+ * who asked before the last of what is lost was acknowledged.
  *
  * Context: the committer.
  */
 void hy_commit_lost(struct hy_pool *pool)
 {
-	unsigned long until = jiffies + msecs_to_jiffies(READ_ONCE(pool->set.tell_ms));
-
-	pool->tell_until = until;
-	WRITE_ONCE(pool->tell_fua_until, until);
+	pool->lost_now = true;
 	WRITE_ONCE(pool->to_tell, HY_TELL_ALL);
 }
 
+static unsigned long tell_end(const struct hy_pool *pool)
+{
+	return jiffies + msecs_to_jiffies(READ_ONCE(pool->set.tell_ms));
+}
+
+static void tell_for_a_while(struct hy_pool *pool)
+{
+	pool->tell_until = tell_end(pool);
+	WRITE_ONCE(pool->tell_fua_until, pool->tell_until);
+}
+
+/**
+ * hy_commit_tells - is there a loss that whoever asks is told of?
+ * @pool: the pool, suspended
+ *
+ * Return: true also when somebody has been told.
+ */
+bool hy_commit_tells(const struct hy_pool *pool)
+{
+	return pool->to_tell & HY_TELL_FLUSH || time_before(jiffies, pool->tell_until);
+}
+
+/**
+ * hy_commit_tell_anew - who was kept from asking by a suspension is told as well
+ * @pool: the pool, about to be resumed
+ *
+ * Context: nothing is committed.
+ */
+void hy_commit_tell_anew(struct hy_pool *pool)
+{
+	if (pool->told_at_suspend)
+		tell_for_a_while(pool);
+	pool->told_at_suspend = false;
+}
+
+/*
+ * Who came during a commit that lost writes is told with those of before: what was lost may have
+ * been acknowledged by then, and nothing says when that commit is over.
+ */
+static void take_late(struct hy_pool *pool, struct wants *wants)
+{
+	spin_lock_irq(&pool->commit_lock);
+	bio_list_merge(&wants->bios, &pool->flush_bios);
+	bio_list_init(&pool->flush_bios);
+	spin_unlock_irq(&pool->commit_lock);
+}
+
 /* Return: HY_TELL_*: to whom there is something to tell. */
-static unsigned int take_lost(struct hy_pool *pool, const struct wants *wants)
+static unsigned int take_lost(struct hy_pool *pool, struct wants *wants)
 {
 	unsigned int lost = pool->unflushed ? HY_TELL_ALL : pool->to_tell, told = 0;
 	struct bio *bio;
 
+	if (pool->lost_now) {
+		pool->lost_now = false;
+		take_late(pool, wants);
+		tell_for_a_while(pool);
+	}
 	/* A flush may take longer than that. */
 	if (time_before(wants->since, pool->tell_until))
-		lost |= HY_TELL_FLUSH | HY_TELL_FUA;
+		lost = HY_TELL_ALL;
 	if (time_before(wants->since, pool->tell_fua_until))
 		lost |= HY_TELL_FUA;
 	bio_list_for_each(bio, &wants->bios)
@@ -421,9 +476,9 @@ static unsigned int take_lost(struct hy_pool *pool, const struct wants *wants)
 	WRITE_ONCE(pool->to_tell, pool->to_tell & ~told);
 	/* It may have been a write's, which is yet to come: see hy_commit_tells_fua(). */
 	if (lost & told & HY_TELL_FLUSH) {
-		WRITE_ONCE(pool->tell_fua_until,
-			   jiffies + msecs_to_jiffies(READ_ONCE(pool->set.tell_ms)));
-		WRITE_ONCE(pool->to_tell, pool->to_tell | HY_TELL_FUA);
+		WRITE_ONCE(pool->tell_fua_until, tell_end(pool));
+		if (!READ_ONCE(pool->set.tell_ms))
+			WRITE_ONCE(pool->to_tell, pool->to_tell | HY_TELL_FUA);
 	}
 	return lost;
 }

@@ -466,6 +466,8 @@ struct hy_pool {
 	struct list_head commit_waits;	/* struct hy_commit_wait */
 	bool unflushed;			/* the committer's: a flush failed, others may not */
 	unsigned int to_tell;		/* the committer's: HY_TELL_*; see hy_commit_lost() */
+	bool lost_now;			/* likewise: since to_tell was looked at */
+	bool told_at_suspend;		/* likewise: hy_commit_tells() */
 	unsigned long tell_until;	/* likewise: jiffies */
 	unsigned long tell_fua_until;
 	bool commit_failed;		/* the last one of the committer's; hy_commit_tells_fua() */
@@ -489,6 +491,7 @@ struct hy_pool {
 	struct list_head writing_pages;	/* in the checkpoint under way */
 	unsigned int nr_dirty;
 	unsigned int failed_commits;	/* in a row */
+	unsigned long failing_since;	/* jiffies, of the first of them */
 	struct ek_page *images;
 	u64 *image_index;
 	bool closing;		/* the next checkpoint leaves the pool clean */
@@ -761,6 +764,8 @@ int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
 int hy_commit_message(struct hy_pool *pool, bool checkpoint);
 bool hy_commit_needed(struct hy_pool *pool, u64 le);
 void hy_commit_lost(struct hy_pool *pool);
+bool hy_commit_tells(const struct hy_pool *pool);
+void hy_commit_tell_anew(struct hy_pool *pool);
 bool hy_commit_tells_fua(const struct hy_pool *pool);
 
 /* checkpoint.c */

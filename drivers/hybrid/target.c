@@ -225,6 +225,7 @@ static void hybrid_presuspend(struct dm_target *ti)
 /* What changed while it was not running, or was left by a commit that failed, has no timer. */
 static void run(struct hy_pool *pool)
 {
+	hy_commit_tell_anew(pool);
 	WRITE_ONCE(pool->running, true);
 	hy_commit_soon(pool);
 	hy_balance_start(pool);
@@ -256,7 +257,8 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	if (pool->needs_check && !pool->needs_check_noted)
 		hy_commit_wait(pool, false);
 	flush_workqueue(pool->commit_wq);
-	if (pool->to_tell & HY_TELL_FLUSH)
+	pool->told_at_suspend = hy_commit_tells(pool);
+	if (pool->told_at_suspend)
 		DMERR("a member did not make durable all that was written to it");
 	hy_drain_wait(pool);
 	/* The last bio may be done, and commit_first() not have left its epoch yet. */

@@ -622,7 +622,8 @@ int scmfs_zero(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /*
  * scmfs_punch - make a range zeroes, give its whole blocks back; not beyond the size [X]
  *
- * It keeps blocks where two extents would be left of one and there is no room for that.
+ * -ENOSPC: two extents would be left of one, and there is no room for that: to be followed by
+ * another try, or by scmfs_zero() of the range, as parts of it are zeroes.
  */
 int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now);
 /*

@@ -207,6 +207,5 @@ int scmfs_punch(struct scmfs *fs, u64 ino, u64 offset, u64 len, s64 now)
 	scmfs_zero_mapped(fs, inode, offset, min(from, end));
 	if (to < end)
 		scmfs_zero_mapped(fs, inode, to, end);
-	r = scmfs_cut_range(fs, ino, block_of(from), block_of(to - from), &now);
-	return r == -ENOSPC ? scmfs_zero(fs, ino, offset, end - offset, now) : r;
+	return scmfs_cut_range(fs, ino, block_of(from), block_of(to - from), &now);
 }

@@ -204,7 +204,7 @@ struct sfs_piece {
 struct sfs_inode {
 	struct scmfs_node node;
 	struct rw_semaphore extents;
-	struct mutex flushing;		/* of one fsync */
+	struct rw_semaphore flushing;
 	struct sfs_piece piece;
 	struct sfs_window __rcu *window;
 	unsigned int walks;
@@ -405,6 +405,7 @@ void sfs_closed(struct file *file);
 /* vfs_room.c */
 bool sfs_has_room_ahead(struct inode *inode);
 int sfs_trim(struct inode *inode);
+void sfs_trim_frozen(struct super_block *sb);
 bool sfs_make_room(struct super_block *sb, struct inode *busy);
 void sfs_made_room(struct super_block *sb);
 

@@ -338,14 +338,14 @@ static void sfs_skip_bad(struct address_space *mapping)
 }
 
 /* Nothing was stored there. */
-static void sfs_skip_holes(struct address_space *mapping)
+static void sfs_skip_holes(struct address_space *mapping, u64 from, u64 to)
 {
-	XA_STATE(xas, &mapping->i_pages, 0);
+	XA_STATE(xas, &mapping->i_pages, round_down(from, PMD_SIZE) >> PAGE_SHIFT);
 	unsigned int n = 0;
 	void *entry;
 
 	xas_lock_irq(&xas);
-	xas_for_each_marked(&xas, entry, ULONG_MAX, PAGECACHE_TAG_DIRTY) {
+	xas_for_each_marked(&xas, entry, to >> PAGE_SHIFT, PAGECACHE_TAG_DIRTY) {
 		if (compat_dax_is_hole(entry)) {
 			xas_clear_mark(&xas, PAGECACHE_TAG_DIRTY);
 			xas_clear_mark(&xas, PAGECACHE_TAG_TOWRITE);
@@ -367,21 +367,18 @@ static int sfs_write_back(struct address_space *mapping, struct writeback_contro
 	return dax_writeback_mapping_range(mapping, sfs_sb(mapping->host->i_sb)->dax, wbc);
 }
 
-/*
- * One after the other where the kernel has dirty holes: only a fault can bring one between the two
- * steps then, and another fault of the same place have it locked when it is looked at.
- */
+/* Where the kernel has dirty holes: one after the other, and no look at a hole in between. */
 static int sfs_writepages(struct address_space *mapping, struct writeback_control *wbc)
 {
-	struct mutex *flushing = &sfs_inode(mapping->host)->flushing;
+	struct rw_semaphore *flushing = &sfs_inode(mapping->host)->flushing;
 	int err;
 
 	if (!compat_dax_dirty_holes() || wbc->sync_mode != WB_SYNC_ALL)
 		return sfs_write_back(mapping, wbc);
-	mutex_lock(flushing);
-	sfs_skip_holes(mapping);
+	down_write(flushing);
+	sfs_skip_holes(mapping, wbc->range_start, wbc->range_end);
 	err = sfs_write_back(mapping, wbc);
-	mutex_unlock(flushing);
+	up_write(flushing);
 	return err;
 }
 

@@ -458,7 +458,8 @@ static int sfs_reserve(struct inode *inode, u64 offset, u64 len, bool keep, s64 
 	return err;
 }
 
-static int sfs_punch_locked(struct inode *inode, u64 offset, u64 len, s64 now)
+/* @or_zero: what can't become a hole becomes zeroes, and keeps its blocks. */
+static int sfs_punch_locked(struct inode *inode, u64 offset, u64 len, s64 now, bool or_zero)
 {
 	u64 end = min(offset + len, round_up((u64)i_size_read(inode), PAGE_SIZE));
 	int err = sfs_layout_lock(inode, round_down(offset, PAGE_SIZE), round_up(end, PAGE_SIZE));
@@ -467,6 +468,8 @@ static int sfs_punch_locked(struct inode *inode, u64 offset, u64 len, s64 now)
 		return err;
 	sfs_forget_places(inode);
 	err = scmfs_punch(sfs_fs(inode), inode->i_ino, offset, len, now);
+	if (err == -ENOSPC && or_zero)
+		err = scmfs_zero(sfs_fs(inode), inode->i_ino, offset, len, now);
 	sfs_refresh(inode);	/* it works in steps */
 	sfs_layout_unlock(inode);
 	return err;
@@ -475,12 +478,15 @@ static int sfs_punch_locked(struct inode *inode, u64 offset, u64 len, s64 now)
 /* A hole in the middle of an extent makes two of it, which may take a block. */
 static int sfs_punch(struct inode *inode, u64 offset, u64 len, s64 now)
 {
-	int err = sfs_punch_locked(inode, offset, len, now);
+	int err = sfs_punch_locked(inode, offset, len, now, false);
+	bool made_room;
 
-	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
-		err = sfs_punch_locked(inode, offset, len, now);
+	if (err != -ENOSPC)
+		return err;
+	made_room = sfs_make_room(inode->i_sb, inode);
+	err = sfs_punch_locked(inode, offset, len, now, true);
+	if (made_room)
 		sfs_made_room(inode->i_sb);
-	}
 	return err;
 }
 

@@ -35,6 +35,21 @@ static bool sfs_stores(const struct vm_fault *vmf)
 	return vmf->flags & FAULT_FLAG_WRITE && vmf->vma->vm_flags & VM_SHARED;
 }
 
+/* One that only looks makes a hole dirty on some kernels: not while it is flushed. */
+static vm_fault_t sfs_dax_fault(struct vm_fault *vmf, compat_fault_size size, int *err)
+{
+	struct rw_semaphore *flushing = &sfs_inode(file_inode(vmf->vma->vm_file))->flushing;
+	bool looks = compat_dax_dirty_holes() && !sfs_stores(vmf);
+	vm_fault_t ret;
+
+	if (looks)
+		down_read(flushing);
+	ret = dax_iomap_fault(vmf, size, NULL, err, &sfs_iomap_ops);
+	if (looks)
+		up_read(flushing);
+	return ret;
+}
+
 /* Under the lock, as who makes a file immutable takes its pages from everybody afterwards. */
 static vm_fault_t sfs_fault_locked(struct vm_fault *vmf, compat_fault_size size, int *err)
 {
@@ -43,7 +58,7 @@ static vm_fault_t sfs_fault_locked(struct vm_fault *vmf, compat_fault_size size,
 
 	filemap_invalidate_lock_shared(mapping);
 	if (!sfs_stores(vmf) || !IS_IMMUTABLE(mapping->host))
-		ret = dax_iomap_fault(vmf, size, NULL, err, &sfs_iomap_ops);
+		ret = sfs_dax_fault(vmf, size, err);
 	filemap_invalidate_unlock_shared(mapping);
 	return ret;
 }

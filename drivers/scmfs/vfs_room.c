@@ -44,6 +44,12 @@ static bool sfs_trim_locked(struct inode *inode)
 	return some;
 }
 
+/* One that could not be read has a number that is another inode's, or free. */
+static bool sfs_trim_good(struct inode *inode)
+{
+	return !is_bad_inode(inode) && sfs_trim_locked(inode);
+}
+
 /* Those that somebody is at work on keep it. */
 static bool sfs_trim_idle(struct inode *inode)
 {
@@ -51,10 +57,43 @@ static bool sfs_trim_idle(struct inode *inode)
 
 	if (!inode_trylock(inode))
 		return false;
-	/* One that could not be read has a number that is another inode's, or free. */
-	some = !is_bad_inode(inode) && sfs_trim_locked(inode);
+	some = sfs_trim_good(inode);
 	inode_unlock(inode);
 	return some;
+}
+
+/* Of all files that are in use but @busy. */
+static bool sfs_trim_each(struct super_block *sb, struct inode *busy,
+			  bool (*trim)(struct inode *inode))
+{
+	struct inode *inode, *last = NULL;
+	bool some = false;
+
+	spin_lock(&sb->s_inode_list_lock);
+	list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
+		if (inode == busy || !S_ISREG(inode->i_mode) || !igrab(inode))
+			continue;
+		spin_unlock(&sb->s_inode_list_lock);
+		iput(last);	/* which kept the place in the list */
+		last = inode;
+		some |= trim(inode);
+		cond_resched();
+		spin_lock(&sb->s_inode_list_lock);
+	}
+	spin_unlock(&sb->s_inode_list_lock);
+	iput(last);
+	return some;
+}
+
+/**
+ * sfs_trim_frozen - have all files give back what they have beyond their ends
+ * @sb: the file system, to be frozen: nobody writes, and who reads is not in the way
+ *
+ * Context: process context.
+ */
+void sfs_trim_frozen(struct super_block *sb)
+{
+	sfs_trim_each(sb, NULL, sfs_trim_good);
 }
 
 /**
@@ -69,24 +108,11 @@ static bool sfs_trim_idle(struct inode *inode)
  */
 bool sfs_make_room(struct super_block *sb, struct inode *busy)
 {
-	struct inode *inode, *last = NULL;
 	bool some = sfs_gc_make_way(sfs_sb(sb));
 
 	if (busy && S_ISREG(busy->i_mode))
 		some |= sfs_trim_locked(busy);
-	spin_lock(&sb->s_inode_list_lock);
-	list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
-		if (inode == busy || !S_ISREG(inode->i_mode) || !igrab(inode))
-			continue;
-		spin_unlock(&sb->s_inode_list_lock);
-		iput(last);	/* which kept the place in the list */
-		last = inode;
-		some |= sfs_trim_idle(inode);
-		cond_resched();
-		spin_lock(&sb->s_inode_list_lock);
-	}
-	spin_unlock(&sb->s_inode_list_lock);
-	iput(last);
+	some |= sfs_trim_each(sb, busy, sfs_trim_idle);
 	if (!some)
 		sfs_made_room(sb);
 	return some;

@@ -20,7 +20,7 @@ static void sfs_inode_once(void *p)
 
 	inode_init_once(&si->vfs);
 	init_rwsem(&si->extents);
-	mutex_init(&si->flushing);
+	init_rwsem(&si->flushing);
 }
 
 int sfs_inode_cache_init(void)
@@ -173,8 +173,8 @@ static int sfs_thaw(struct super_block *sb)
 
 /*
  * A copy of the memory that is made now can be mounted at once, also read-only. It has nothing to
- * recover, so nobody would look there for room ahead: files give it back before. Last, as nobody
- * thaws what could not be frozen.
+ * recover, so nobody would look there for room ahead: files that are in use give it back before.
+ * Last, as nobody thaws what could not be frozen.
  */
 static int sfs_freeze(struct super_block *sb)
 {
@@ -189,8 +189,7 @@ static int sfs_freeze(struct super_block *sb)
 	err = sfs_settle(sb);
 	if (err || sfs_has_orphans(sb))
 		return err;
-	if (sfs_make_room(sb, NULL))
-		sfs_made_room(sb);
+	sfs_trim_frozen(sb);
 	mutex_lock(&s->bad_lock);
 	scmfs_freeze(s->fs);
 	mutex_unlock(&s->bad_lock);

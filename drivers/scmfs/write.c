@@ -161,7 +161,7 @@ static int fill_part(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_w
 	return r;
 }
 
-/* The next part of a write, from @offset on. */
+/* The next part of a write, from @offset on. -EAGAIN: it is for another write. */
 static int next_part(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_write *w,
 		     u64 offset, u64 end)
 {
@@ -176,6 +176,8 @@ static int next_part(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_w
 	part->len = atomic ? end - offset :
 		min(end, (e.file + e.count) << SCMFS_BLOCK_SHIFT) - offset;
 	if (e.block && !atomic) {
+		if (w->fresh)	/* if these can't be had at the end, nothing behind has changed */
+			return -EAGAIN;
 		part->at = (e.block << SCMFS_BLOCK_SHIFT) + in_block(offset);
 		r = limit_good(fs, part);
 		if (r)
@@ -506,7 +508,7 @@ static int finish(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_writ
 	r = finish_write(fs, inode, w, now, false);
 	if (r == -ENOSPC && drop_ahead(fs, w))
 		r = finish_write(fs, inode, w, now, false);
-	if (r == -ENOSPC && w->unwritten) {
+	if (r == -ENOSPC && w->unwritten && !w->fresh) {
 		r = zero_around(fs, inode, w);
 		if (!r)
 			r = finish_write(fs, inode, w, now, true);

@@ -139,12 +139,13 @@ static void do_discard(uint64_t sector, uint32_t nr, bool aligned)
 }
 
 /*
- * A device that can't flush any more may have lost what it acknowledged, and show it before anybody
- * is told: where errors are expected, who reads so is to be told by a flush of its own.
+ * A device that can't flush any more may have lost what it acknowledged, and show what was there
+ * before until somebody is told: where errors are expected, who reads that is to be told by a flush
+ * of its own.
  */
-static bool is_told(void)
+static bool is_of_before(uint64_t id, uint64_t want)
 {
-	return run.w.stop_at_error && fdatasync(run.fd);
+	return run.w.stop_at_error && id < want && fdatasync(run.fd);
 }
 
 /* Reads under the range lock of a write, so what has to be there is known. */
@@ -167,7 +168,7 @@ static void do_read(void *buf, uint64_t sector, uint32_t nr)
 			break;
 		why = n == (ssize_t)(nr * SECTOR) ?
 			read_tag(buf + i * SECTOR, run.log->seed, sector + i, &id) : "not readable";
-		if (!why && !run.w.lossy && want[i] != UNKNOWN && id != want[i] && !is_told())
+		if (!why && !run.w.lossy && want[i] != UNKNOWN && id != want[i] && !is_of_before(id, want[i]))
 			why = "of another time";
 		if (why && run.wrong++ < 10)
 			printf("# live read of sector %" PRIu64 ": %s (has %" PRIu64 ", wants %" PRIu64 ")\n",

@@ -1657,6 +1657,10 @@ static void short_write(void)
 	CHECK(!scmfs_getattr(t.fs, ino, &a) && a.size == end - 50 + w.len && a.mtime == 777 && a.ctime == 777);
 	CHECK(all_are(ino, end - 100, end - 50, 1) && all_are(ino, end - 50, a.size, 2));
 	CHECK(stat_now().free == 1 && !scmfs_tail_is_dirty(t.fs, ino));
+	/* nor is anything changed behind what needs room: that is for another write */
+	CHECK(!scmfs_write_begin(t.fs, ino, 4096, 8192, 0, &w) && w.nr == 1 && w.fresh && w.len == 4096);
+	memset(t.mem + w.seg[0].at, 3, w.seg[0].len);
+	CHECK(scmfs_write_end(t.fs, &w, w.len, 778) == -ENOSPC && all_are(ino, 4096, 8192, 0) && all_are(ino, 8192, 12288, 1));
 	/* with nothing in front that needs no room it has not happened */
 	CHECK(!scmfs_write_begin(t.fs, ino, a.size, 4000, 0, &w) && w.nr == 1 && w.fresh);
 	memset(t.mem + w.seg[0].at, 3, w.seg[0].len);
@@ -1667,14 +1671,15 @@ static void short_write(void)
 	tfs_free(&t);
 }
 
-/* A hole where two extents would be left of one, and there is no room for that: zeroes, and its blocks stay. */
+/* A hole where two extents would be left of one, and there is no room for that: zeroes do, and its blocks stay. */
 static void punch_when_full(void)
 {
 	struct scmfs_attr a;
 	u64 ino;
 
 	crowded(3, 0, &ino);
-	CHECK(!scmfs_punch(t.fs, ino, 4000, 4096 + 200, 777));
+	CHECK(scmfs_punch(t.fs, ino, 4000, 4096 + 200, 776) == -ENOSPC);
+	CHECK(!scmfs_zero(t.fs, ino, 4000, 4096 + 200, 777));
 	CHECK(all_are(ino, 0, 4000, 1) && all_are(ino, 4000, 8296, 0) && all_are(ino, 8296, 3 << 12, 1));
 	CHECK(!scmfs_getattr(t.fs, ino, &a) && a.mtime == 777 && a.ctime == 777);
 	CHECK(!stat_now().free);

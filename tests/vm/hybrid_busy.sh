@@ -55,7 +55,7 @@ written() {
 }
 discarded() {
 	local got commits
-	written "$1" || return
+	written "$1" && message p set commit_ms 60000 || return	# from now on
 	get p commits dev.0.used dev.1.used && commits=${got[0]}
 	[ $((got[1] + got[2])) = 10000 ] || { echo "# $((got[1] + got[2])) extents"; return 1; }
 	blkio discard $dev 0 $((10000 * 128)) || return

@@ -270,6 +270,9 @@ static int recover(u8 *base, u64 size, struct scmfs_check *check)
 	r = scmfs_open(base, size, 0, &fs, &rec, &reason);
 	if (!r)
 		scmfs_close(fs);
+	/* Until reopen(), who is ended before has the next one recover. */
+	scmfs_write_word(&state->clean, 0);
+	scm_fence();
 	return r == -ENOMEM ? r : 0;
 }
 
