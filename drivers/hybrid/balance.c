@@ -319,7 +319,8 @@ static bool is_probing(struct hy_pool *pool)
 
 /*
  * The pool runs: begin a period.  A policy that wants probes before anything is placed gets them
- * before users come, if the members answer soon.
+ * before users come, if the members answer soon.  The time up to now is measured by itself and
+ * decides nothing: most of it was perhaps a suspension, in which members had nothing to do.
  *
  * Context: sleeps.
  */
@@ -329,6 +330,9 @@ void hy_balance_start(struct hy_pool *pool)
 	spin_lock_irq(&pool->policy_lock);
 	hy_gather_drop(pool);
 	spin_unlock_irq(&pool->policy_lock);
+	mutex_lock(&pool->heat_lock);
+	measure(pool);
+	mutex_unlock(&pool->heat_lock);
 	end_period(pool, ktime_get_ns());
 	pool->last_user = pool->period_start;	/* who resumed it is about to use it */
 	queue_delayed_work(pool->wq, &pool->tick, 0);

@@ -370,6 +370,10 @@ static void take_wants(struct hy_pool *pool, struct wants *wants)
 	wants->policy = pool->want_policy;
 	pool->want_policy = false;
 	spin_unlock_irq(&pool->commit_lock);
+	if (READ_ONCE(pool->policy_may_differ)) {
+		WRITE_ONCE(pool->policy_may_differ, false);
+		wants->policy |= hy_pool_writable(pool) && !hy_policy_is_noted(pool);
+	}
 	pool->asked = !bio_list_empty(&wants->bios) || !list_empty(&wants->waits);
 	pool->removing = 0;
 	list_for_each_entry(w, &wants->waits, list) {
@@ -595,6 +599,13 @@ void hy_commit_bio(struct hy_pool *pool, struct bio *bio)
 	bio_list_add(&pool->flush_bios, bio);
 	spin_unlock_irqrestore(&pool->commit_lock, flags);
 	queue_work(pool->commit_wq, &pool->commit_work);
+}
+
+/* A table's policy may be another one than the superblock has; nobody waits.  Any context. */
+void hy_commit_note_policy(struct hy_pool *pool)
+{
+	WRITE_ONCE(pool->policy_may_differ, true);
+	hy_commit_kick(pool);
 }
 
 /* Commit now; do not wait.  Any context. */

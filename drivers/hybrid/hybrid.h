@@ -463,6 +463,7 @@ struct hy_pool {
 	spinlock_t commit_lock;		/* requests and their completion */
 	struct bio_list flush_bios;
 	bool want_policy;		/* nobody waits: the last try failed */
+	bool policy_may_differ;		/* from what the superblock has */
 	struct list_head commit_waits;	/* struct hy_commit_wait */
 	bool unflushed;			/* the committer's: a flush failed, others may not */
 	unsigned int to_tell;		/* the committer's: HY_TELL_*; see hy_commit_lost() */
@@ -560,6 +561,7 @@ int hy_pool_set_policy(struct hy_pool *pool, const char *name, unsigned int argc
 		       const char **reason);
 int hy_policy_text(struct hy_pool *pool, char *buf, size_t len, char *room);
 int hy_policy_note(struct hy_pool *pool);
+bool hy_policy_is_noted(struct hy_pool *pool);
 void hy_policy_show_any(struct hy_pool *pool, char *buf, size_t len);
 
 /* area.c */
@@ -753,6 +755,7 @@ int hy_member_reinstate_end(struct hy_pool *pool, struct hy_member *m);
 /* commit.c */
 void hy_commit_init(struct hy_pool *pool);
 void hy_commit_bio(struct hy_pool *pool, struct bio *bio);
+void hy_commit_note_policy(struct hy_pool *pool);
 void hy_commit_kick(struct hy_pool *pool);
 void hy_commit_soon(struct hy_pool *pool);
 void hy_commit_retime(struct hy_pool *pool);

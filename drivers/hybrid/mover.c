@@ -115,7 +115,8 @@ static bool pay_debt(struct hy_member *m, u64 ns, u32 percent)
 		users = div64_s64(users * bios_in_flight(m), inflight);
 	paid = div_s64(users * percent, 100) + max_t(s64, ns - users, 0);
 	m->seen_occupancy = occupancy;
-	if (!users || !percent || paid > debt)
+	/* Of requests that are in flight so short a time may not show. */
+	if ((!users && inflight <= 0) || !percent || paid > debt)
 		paid = debt;
 	atomic64_sub(paid, &m->copy_debt);
 	return users || inflight > 0;

@@ -48,6 +48,22 @@ int hy_policy_note(struct hy_pool *pool)
 }
 
 /**
+ * hy_policy_is_noted - has the superblock what the pool goes by?
+ * @pool: the pool
+ *
+ * Context: the committer; takes policy_lock.
+ * Return: it has, or can't have it.
+ */
+bool hy_policy_is_noted(struct hy_pool *pool)
+{
+	char *text = pool->text + EK_POLICY_TEXT_SIZE;
+
+	return format(pool, pool->text, text, EK_POLICY_TEXT_SIZE) ||
+	       !strncmp(text, (const char *)ek_store_super(pool->store)->policy,
+			EK_POLICY_TEXT_SIZE);
+}
+
+/**
  * hy_policy_show_any - what the running policy has in hand
  * @pool: the pool
  * @buf: gets lines, NUL terminated; empty if the policy has nothing to show

@@ -227,6 +227,7 @@ static void run(struct hy_pool *pool)
 {
 	hy_commit_tell_anew(pool);
 	WRITE_ONCE(pool->running, true);
+	hy_commit_note_policy(pool);
 	hy_commit_soon(pool);
 	hy_balance_start(pool);
 }

@@ -458,7 +458,9 @@ static void take_background(struct ek_rtmon *mon, struct ek_rt_mark *took)
 	spin_unlock_irqrestore(&mon->background_lock, flags);
 	took->ns = take_growth(took->ns, &mon->taken.ns);
 	took->requests = take_growth(took->requests, &mon->taken.requests);
-	took->occupancy_ns = take_growth(took->occupancy_ns, &mon->taken.occupancy_ns);
+	/* Ages are rounded, what has ended is not: it may have grown by less than nothing. */
+	took->occupancy_ns = max_t(s64, take_growth(took->occupancy_ns, &mon->taken.occupancy_ns),
+				   0);
 }
 
 static u64 less(u64 all, u64 part)

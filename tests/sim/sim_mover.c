@@ -55,7 +55,7 @@ void sim_pay_debts(struct sim *s)
 		s64 paid = users * s->set.migrate_share / 100 + max_t(s64, ns - users, 0);
 
 		d->seen_occupancy = occupancy;
-		if (!users || !s->set.migrate_share || paid > d->debt)
+		if ((!users && ek_rtmon_inflight(d->mon) <= 0) || !s->set.migrate_share || paid > d->debt)
 			paid = d->debt;
 		d->debt -= paid;
 	}

@@ -43,7 +43,10 @@ check "suspend without freezing the file system" dmsetup suspend --nolockfs p
 check "resume again" dmsetup resume p
 check "the data" blkio verify $dev 0 4096 "$seed"
 
+noted() { [ "$(dd if=/dev/emudisk/m bs=4k skip=256 count=64 iflag=direct status=none | strings | grep -cxF "$1")" -gt 0 ]; }
+check_fails "no superblock has it" "" noted "stripe 0"
 check "reload with another policy" swap p "$stripe"
+check "one has, as the next start may be after a cut" wait_for 20 noted "stripe 0"
 field_is "which the status shows" p policy stripe
 matches "and the table" "$(words)" "stripe 0$"
 check "the data" blkio verify $dev 0 4096 "$seed"
