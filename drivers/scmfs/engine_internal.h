@@ -44,6 +44,7 @@ struct scmfs_index_bucket {
  * @base: the region
  * @super: as it was checked: replaying a log may change the one in the region
  * @state: in it
+ * @name_key: of directories' tables: nobody knows it who makes names
  * @log: undo log
  * @read_only: stores nothing
  * @lock: for all that follows up to @dir_lock
@@ -74,7 +75,7 @@ struct scmfs {
 	u8 *base;
 	struct scmfs_super super;
 	struct scmfs_state *state;
-	hsiphash_key_t name_key;	/* nobody knows it who makes names */
+	hsiphash_key_t name_key;
 	struct ek_undo *log;
 	bool read_only;
 	spinlock_t lock;		/* for what follows up to dir_lock */
