@@ -282,22 +282,27 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 }
 
 /**
- * hy_commit_tells_fua - is there something that a FUA write has to be told?
+ * hy_commit_tells_fua - is there a loss that a FUA write has to be told of?
  * @pool: the pool
  *
  * A journal's commit record is a write with PREFLUSH and FUA, which says that what was written
  * before is durable.  Device-mapper asks for the flush by a bio of its own, drops the error of
  * that, and sends the write all the same, with FUA alone.  So what the flush was told the write is
- * told, too, wherever it goes to; and after a commit that failed it has to wait for one that does
- * not.
+ * told, too, wherever it goes to.
  *
  * Context: any.
- * Return: true when the write is to end with a commit, which knows.
+ * Return: true when the write is to end with a commit, which tells it.
  */
 bool hy_commit_tells_fua(const struct hy_pool *pool)
 {
-	return READ_ONCE(pool->to_tell) & HY_TELL_FUA || READ_ONCE(pool->commit_failed) ||
+	return READ_ONCE(pool->to_tell) & HY_TELL_FUA ||
 	       time_before(jiffies, READ_ONCE(pool->tell_fua_until));
+}
+
+/* After a commit that failed a FUA write has to wait for one that does not.  Any context. */
+bool hy_commit_fails(const struct hy_pool *pool)
+{
+	return READ_ONCE(pool->commit_failed);
 }
 
 /**
@@ -421,28 +426,39 @@ static void tell_for_a_while(struct hy_pool *pool)
 	WRITE_ONCE(pool->tell_fua_until, pool->tell_until);
 }
 
-/**
- * hy_commit_tells - is there a loss that whoever asks is told of?
- * @pool: the pool, suspended
- *
- * Return: true also when somebody has been told.
- */
-bool hy_commit_tells(const struct hy_pool *pool)
+static unsigned long left_of(unsigned long until)
 {
-	return pool->to_tell & HY_TELL_FLUSH || time_before(jiffies, pool->tell_until);
+	return time_before(jiffies, until) ? until - jiffies : 0;
 }
 
 /**
- * hy_commit_tell_anew - who was kept from asking by a suspension is told as well
+ * hy_commit_tell_stop - the time of a suspension is none in which somebody could have asked
+ * @pool: the pool, suspended
+ *
+ * Context: nothing is committed.
+ * Return: there is a loss that whoever asks is told of, also when somebody has been.
+ */
+bool hy_commit_tell_stop(struct hy_pool *pool)
+{
+	pool->tell_left = left_of(pool->tell_until);
+	pool->tell_fua_left = left_of(pool->tell_fua_until);
+	return pool->to_tell & HY_TELL_FLUSH || pool->tell_left;
+}
+
+/**
+ * hy_commit_tell_on - who was kept from asking by a suspension is told as well
  * @pool: the pool, about to be resumed
  *
  * Context: nothing is committed.
  */
-void hy_commit_tell_anew(struct hy_pool *pool)
+void hy_commit_tell_on(struct hy_pool *pool)
 {
-	if (pool->told_at_suspend)
-		tell_for_a_while(pool);
-	pool->told_at_suspend = false;
+	if (pool->tell_left)
+		pool->tell_until = jiffies + pool->tell_left;
+	if (pool->tell_fua_left)
+		WRITE_ONCE(pool->tell_fua_until, jiffies + pool->tell_fua_left);
+	pool->tell_left = 0;
+	pool->tell_fua_left = 0;
 }
 
 /*
@@ -492,12 +508,21 @@ static int error_for(unsigned int lost, unsigned int kind)
 	return lost & kind ? -EIO : 0;
 }
 
+/* A FUA write that was to be told when it was sent is told, also if that time is over by now. */
+static unsigned int owed(unsigned int lost, struct bio *bio)
+{
+	if (kind_of(bio) == HY_TELL_FUA && hy_io(bio)->flags & HY_IO_TELL)
+		lost |= HY_TELL_FUA;
+	return lost;
+}
+
 static void end_bios(struct bio_list *bios, int error, unsigned int lost)
 {
 	struct bio *bio;
 
 	while ((bio = bio_list_pop(bios))) {
-		bio->bi_status = errno_to_blk_status(error ?: error_for(lost, kind_of(bio)));
+		bio->bi_status = errno_to_blk_status(error ?: error_for(owed(lost, bio),
+									kind_of(bio)));
 		bio_endio(bio);
 	}
 }

@@ -313,6 +313,7 @@ struct hy_io {
 #define HY_IO_PINNED	0x10	/* an SRCU reader: see epoch.c */
 #define HY_IO_COUNTED	0x20	/* a write that the extent cache knows of */
 #define HY_IO_UPDATES	0x40	/* and whose data it has taken over */
+#define HY_IO_TELL	0x80	/* with COMMIT: to be told of a loss, however late that is */
 
 /*
  * struct hy_bucket - first writes in flight for the extents of a hash value
@@ -468,9 +469,10 @@ struct hy_pool {
 	bool unflushed;			/* the committer's: a flush failed, others may not */
 	unsigned int to_tell;		/* the committer's: HY_TELL_*; see hy_commit_lost() */
 	bool lost_now;			/* likewise: since to_tell was looked at */
-	bool told_at_suspend;		/* likewise: hy_commit_tells() */
 	unsigned long tell_until;	/* likewise: jiffies */
 	unsigned long tell_fua_until;
+	unsigned long tell_left;	/* of these at the suspension */
+	unsigned long tell_fua_left;
 	bool commit_failed;		/* the last one of the committer's; hy_commit_tells_fua() */
 	unsigned long reverting;	/* the committer's: members; see free.c */
 	unsigned long doubted;		/* the committer's: members; see take_back.c */
@@ -767,8 +769,9 @@ int hy_commit_wait(struct hy_pool *pool, bool checkpoint);
 int hy_commit_message(struct hy_pool *pool, bool checkpoint);
 bool hy_commit_needed(struct hy_pool *pool, u64 le);
 void hy_commit_lost(struct hy_pool *pool);
-bool hy_commit_tells(const struct hy_pool *pool);
-void hy_commit_tell_anew(struct hy_pool *pool);
+bool hy_commit_tell_stop(struct hy_pool *pool);
+void hy_commit_tell_on(struct hy_pool *pool);
+bool hy_commit_fails(const struct hy_pool *pool);
 bool hy_commit_tells_fua(const struct hy_pool *pool);
 
 /* checkpoint.c */

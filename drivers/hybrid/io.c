@@ -380,7 +380,10 @@ static void note_fua(struct hy_pool *pool, struct bio *bio, struct hy_io *io, bo
 {
 	if (!(bio->bi_opf & REQ_FUA))
 		return;
-	if (first || hy_commit_needed(pool, io->le) || unlikely(hy_commit_tells_fua(pool))) {
+	if (unlikely(hy_commit_tells_fua(pool)))
+		io->flags |= HY_IO_TELL;
+	if (first || hy_commit_needed(pool, io->le) ||
+	    unlikely(io->flags & HY_IO_TELL || hy_commit_fails(pool))) {
 		bio->bi_opf &= ~REQ_FUA;
 		io->flags |= HY_IO_COMMIT;
 	}
@@ -619,7 +622,7 @@ static int commit_first(struct hy_pool *pool, struct bio *bio, struct hy_io *io)
 	bool pinned = io->flags & HY_IO_PINNED;
 	u8 epoch = io->epoch;
 
-	io->flags = 0;
+	io->flags &= HY_IO_TELL;
 	hy_commit_bio(pool, bio);
 	if (pinned)
 		hy_epoch_leave(pool, epoch);

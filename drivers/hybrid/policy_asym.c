@@ -490,10 +490,13 @@ static void sweep(struct hy_asym *a)
 			age(a, &a->set[i][j]);
 }
 
+/* Nothing is known of a period that has only begun, as after a suspension. */
 static bool is_quiet(const struct hy_snapshot *snap)
 {
 	unsigned int i;
 
+	if (snap->period_ns < NS_PER_MS)
+		return false;
 	for (i = 0; i < snap->nr; i++)
 		if (snap->dev[i].occupancy_ns > snap->period_ns / QUIET)
 			return false;

@@ -225,7 +225,7 @@ static void hybrid_presuspend(struct dm_target *ti)
 /* What changed while it was not running, or was left by a commit that failed, has no timer. */
 static void run(struct hy_pool *pool)
 {
-	hy_commit_tell_anew(pool);
+	hy_commit_tell_on(pool);
 	WRITE_ONCE(pool->running, true);
 	hy_commit_note_policy(pool);
 	hy_commit_soon(pool);
@@ -258,8 +258,7 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	if (pool->needs_check && !pool->needs_check_noted)
 		hy_commit_wait(pool, false);
 	flush_workqueue(pool->commit_wq);
-	pool->told_at_suspend = hy_commit_tells(pool);
-	if (pool->told_at_suspend)
+	if (hy_commit_tell_stop(pool))
 		DMERR("a member did not make durable all that was written to it");
 	hy_drain_wait(pool);
 	/* The last bio may be done, and commit_first() not have left its epoch yet. */

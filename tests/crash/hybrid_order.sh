@@ -384,7 +384,7 @@ scenario "what is written after a flush that failed" gone_and_written
 # What is over what is there already changes no entry, and is acknowledged while the flush is under way that loses it.
 late_lost() {
 	local first second
-	fresh && message p set tell_ms 10000 && write 0 128 1 && flush && write 0 8 2 && slow a flush=2s || return
+	fresh && message p set tell_ms 0 && write 0 128 1 && flush && write 0 8 2 && slow a flush=2s || return
 	flush & first=$!
 	wait_for 10 has_requests a && "$@" || return
 	! wait $first && { ! wait $second || holds 8 8 3; }
