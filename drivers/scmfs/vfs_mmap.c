@@ -18,6 +18,7 @@
  */
 #include <linux/fs.h>
 #include <linux/pagemap.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
@@ -35,18 +36,24 @@ static bool sfs_stores(const struct vm_fault *vmf)
 	return vmf->flags & FAULT_FLAG_WRITE && vmf->vma->vm_flags & VM_SHARED;
 }
 
-/* One that only looks makes a hole dirty on some kernels: not while it is flushed. */
+/*
+ * One that only looks makes a hole dirty on some kernels: not while it is flushed. Memory that it
+ * needs is not to be had by writing back an inode, which would wait for it.
+ */
 static vm_fault_t sfs_dax_fault(struct vm_fault *vmf, compat_fault_size size, int *err)
 {
 	struct rw_semaphore *flushing = &sfs_inode(file_inode(vmf->vma->vm_file))->flushing;
 	bool looks = compat_dax_dirty_holes() && !sfs_stores(vmf);
+	unsigned int nofs;
 	vm_fault_t ret;
 
-	if (looks)
-		down_read(flushing);
+	if (!looks)
+		return dax_iomap_fault(vmf, size, NULL, err, &sfs_iomap_ops);
+	nofs = memalloc_nofs_save();
+	down_read(flushing);
 	ret = dax_iomap_fault(vmf, size, NULL, err, &sfs_iomap_ops);
-	if (looks)
-		up_read(flushing);
+	up_read(flushing);
+	memalloc_nofs_restore(nofs);
 	return ret;
 }
 
