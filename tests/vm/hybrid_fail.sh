@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: devices that fail
 # kernels: 6.1 6.12 debug
-# timeout: 240
+# timeout: 320
 . tests/vm/lib.sh
 
 disk m1 16M
