@@ -422,22 +422,33 @@ static void hold_many(int nr)
 
 /* --- no room ---------------------------------------------------------------------------------- */
 
+static void fill_up(int fd)
+{
+	size_t len = sizeof(buf);
+
+	while (len)
+		if (write(fd, buf, len) < 0)
+			len /= 2;
+	NEED(errno == ENOSPC);
+}
+
+/* What another case had pinned a moment ago may be let go of meanwhile: then there is room once more. */
 static void full(void)
 {
 	int fd = file("f", FILE_BYTES), other = file("g", 0);
 	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
-	size_t len = sizeof(buf);
-	ssize_t n;
+	off_t at;
 
-	while (len) {
-		n = write(other, buf, len);
-		if (n < 0)
-			len /= 2;
+	for (at = PAGE; at < FILE_BYTES; at += PAGE) {
+		fill_up(other);
+		NEED(!p[at]);
+		if (is_bus(p + at, true))
+			break;
 	}
-	NEED(errno == ENOSPC && !p[PAGE] && is_bus(p + PAGE, true) && !p[PAGE]);
+	NEED(at < FILE_BYTES && !p[at]);
 	NEED(!ftruncate(other, 0));
-	p[PAGE] = 2;
-	NEED(pread(fd, buf, 1, PAGE) == 1 && buf[0] == 2);
+	p[at] = 2;
+	NEED(pread(fd, buf, 1, at) == 1 && buf[0] == 2);
 }
 
 /* --- huge pages ------------------------------------------------------------------------------- */
