@@ -229,7 +229,7 @@ static int note_policy(struct hy_pool *pool)
  * fail, for a page that can't be written or read, nothing will ever be durable again: writers are
  * to know.
  */
-static void commit_failed(struct hy_pool *pool, bool checkpoint, int error)
+static void note_failure(struct hy_pool *pool, bool checkpoint, int error)
 {
 	if (!hy_pool_writable(pool))
 		return;
@@ -267,12 +267,12 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 		hy_free_revert(pool);
 		r = commit_once(pool, checkpoint);
 	}
-	if (!r)
+	if (r) {
+		note_failure(pool, checkpoint, r);
+	} else {
 		pool->doubted = 0;
-	if (r)
-		commit_failed(pool, checkpoint, r);
-	else
 		pool->failed_commits = 0;
+	}
 	hy_take_back_end(pool);
 	note_needs_check(pool);
 	/* pairs with hy_commit_needed(): what it finds false is durable, or marked again */

@@ -31,6 +31,13 @@ int hy_policy_text(struct hy_pool *pool, char *buf, size_t len, char *room)
 	return format(pool, room, buf, len);
 }
 
+/* As above; in the committer's room. */
+static int own_text(struct hy_pool *pool, char **text)
+{
+	*text = pool->text + EK_POLICY_TEXT_SIZE;
+	return format(pool, pool->text, *text, EK_POLICY_TEXT_SIZE);
+}
+
 /**
  * hy_policy_note - the same into the store, for its next superblock
  * @pool: the pool
@@ -41,8 +48,8 @@ int hy_policy_text(struct hy_pool *pool, char *buf, size_t len, char *room)
  */
 int hy_policy_note(struct hy_pool *pool)
 {
-	char *text = pool->text + EK_POLICY_TEXT_SIZE;
-	int r = format(pool, pool->text, text, EK_POLICY_TEXT_SIZE);
+	char *text;
+	int r = own_text(pool, &text);
 
 	return r ? r : ek_store_set_policy(pool->store, text);
 }
@@ -56,9 +63,9 @@ int hy_policy_note(struct hy_pool *pool)
  */
 bool hy_policy_is_noted(struct hy_pool *pool)
 {
-	char *text = pool->text + EK_POLICY_TEXT_SIZE;
+	char *text;
 
-	return format(pool, pool->text, text, EK_POLICY_TEXT_SIZE) ||
+	return own_text(pool, &text) ||
 	       !strncmp(text, (const char *)ek_store_super(pool->store)->policy,
 			EK_POLICY_TEXT_SIZE);
 }
