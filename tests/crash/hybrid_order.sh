@@ -18,7 +18,7 @@ emudisk=/sys/kernel/config/emudisk
 delayed=
 
 # The first member takes extents first; commits come when they are asked for.
-tell_ms=500	# none of what is asked at once comes later
+tell_ms=500	# what comes after a loss is not to wait for long
 line() { table $((${1:-40} * 128)) 128 "${3:-m}" "${2:-a b}" "1 no_discard_passdown" \
 	"fill 10 commit_ms 60000 cooldown_ms 0 migrate_kbps 0 movers 4 low_free 0"; }
 

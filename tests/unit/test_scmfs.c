@@ -949,7 +949,7 @@ static void same_hash(u32 i, char *name)
 {
 	static u64 next;
 	u64 first, h;
-	char c;
+	u32 c;
 
 	next = i ? next : 0;
 	do {
@@ -959,7 +959,7 @@ static void same_hash(u32 i, char *name)
 		h ^= 0x123456789abcdef0ULL;
 		memcpy(name, &first, 8);
 		memcpy(name + 8, &h, 8);
-		for (c = 0; c < 16 && name[(int)c] && name[(int)c] != '/'; c++)
+		for (c = 0; c < 16 && name[c] && name[c] != '/'; c++)
 			;
 	} while (c < 16);
 }

@@ -280,8 +280,11 @@ static void acls(void)
 /* Who ends in the middle of its repairs leaves no maps that are believed, which may be wrong by then. */
 static void told_first(void)
 {
+	struct scmfs_inode *table;
+
 	make();
-	scmfs_write_word(&((struct scmfs_inode *)(t.mem + le64_to_cpu(((struct scmfs_super *)t.mem)->inode_offset)))[7].blocks, 77);
+	table = (void *)(t.mem + le64_to_cpu(((struct scmfs_super *)image)->inode_offset));
+	scmfs_write_word(&table[7].blocks, 77);
 	vouched = false;
 	CHECK(check("blocks miscounted") == 1 && !vouched, "%llu said, %d", said, vouched);
 	CHECK(!check("again"));

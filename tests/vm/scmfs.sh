@@ -310,6 +310,7 @@ is "has none" "$(stat -c %s $m/log) $(ahead)" "36000 0"
 # All but a few blocks is taken, and what another file has ahead: a write takes these, lacks one for the extent, and is tried
 # again with the other one's. The file has as many extents as an inode has places for.
 for ((i = 0; i < 8; i++)); do dd if=/dev/zero of=$m/parts bs=4K count=1 seek=$((32 * i)) conv=notrunc status=none; done
+for ((i = 0; i < 8; i++)); do dd if=/dev/urandom of=$m/split bs=12K count=1 seek=$((8 * i)) conv=notrunc status=none; done
 exec {open}>>$m/log
 for ((i = 0; i < 100; i++)); do head -c 4000 /dev/zero >&$open; done
 matches "another file has room ahead" "$(ahead)" '^[0-9]{5,}$'
@@ -321,7 +322,15 @@ wrote=$(($(stat -c %s $m/parts) - (1 << 20)))
 check "a write finds room" [ $wrote -gt 0 ]
 check "and begins with its first bytes" cmp -n $wrote <(tail -c +$(((1 << 20) + 1)) $m/parts) /tmp/pattern
 exec {open}>&-
-rm $m/parts $m/filler*
+# A hole makes two extents of one, for which there is no block.
+dd if=/dev/zero of=$m/filler.rest bs=4K status=none 2>/dev/null
+for ((i = 0; i < 9 && $(stat -f -c %f $m) > 0; i++)); do fallocate -l 4K $m/filler.$i; done
+is "nothing is free" "$(stat -f -c %f $m)" 0
+cp $m/split /tmp/split
+dd if=/dev/zero of=/tmp/split bs=1 seek=4000 count=4300 conv=notrunc status=none
+check "a hole where nothing is free" fallocate -p -o 4000 -l 4300 $m/split
+check "is zeroes, and nothing else is" cmp $m/split /tmp/split
+rm $m/parts $m/filler* $m/split
 exec {open}<>$m/late
 rm $m/late
 fsfreeze -f $m

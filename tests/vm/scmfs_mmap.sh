@@ -40,9 +40,13 @@ check "all that was removed is free" [ "$(stat -f -c %f $m)" -ge $((fresh - 4)) 
 # Some kernels mark a hole dirty that was only looked at, and two who flush it at once disturb each other: neither is to.
 tracing=/sys/kernel/tracing/events/fs_dax/dax_writeback_one/enable
 look_and_flush() {
+	local status=0
 	echo >/sys/kernel/tracing/trace
-	echo 1 >$tracing && mapped $m "$1" && echo 0 >$tracing
+	echo 1 >$tracing || return
+	mapped $m "$1" || status=$?
+	echo 0 >$tracing
 	flushed=$(grep -c 'dax_writeback_one:' /sys/kernel/tracing/trace) || true
+	return $status
 }
 check "stores through a mapping" look_and_flush hole_store
 check "are flushed" [ "$flushed" -gt 0 ]
