@@ -88,7 +88,7 @@ load_ends() {
 pool_of_two() {
 	wipe a b c d m
 	hybridctl create p $A $B --metadata "${all[0]}" --extent 64K --size 2560K --policy stripe --set commit_ms=20 \
-		--set low_free=0 --set fail_flushes=2 && pools+=(p)
+		--set low_free=0 --set fail_flushes=2 --set tell_ms=0 && pools+=(p)
 }
 is_member() { local line; into line dmt table p; [[ " $line " == *" $(<"/sys/block/emudisk!$1/dev") "* ]]; }
 has_label() { hybridctl identify "/dev/emudisk/$1" >/dev/null 2>&1; }

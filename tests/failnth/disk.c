@@ -234,6 +234,7 @@ void pool_hurt(unsigned int extent)
 
 	pool_second_has(extent);
 	pool_tell("set commit_ms 60000");
+	pool_tell("set tell_ms 0");
 	hurt.extent = extent;
 	pool_entry(extent, hurt.entry, sizeof(hurt.entry));
 	fd = disk_open();
