@@ -217,6 +217,7 @@ struct hy_passes {
  * @allocations: extents placed here
  * @sample: the last period
  * @share: of the requests that came in during a period, in ppm: hy_measure_shares()
+ * @nr_giving: copies off it that are under way
  * @copy_debt: ns that copies took and that are not paid for yet: mover.c
  * @more_inflight: what the monitor has in flight beyond bios: extents of runs but the first
  * @seen_occupancy: of users' requests, at the mover's last tick
@@ -253,6 +254,7 @@ struct hy_member {
 	atomic64_t allocations;
 	struct ek_rt_sample sample;
 	u32 share;
+	atomic_t nr_giving;
 	atomic64_t copy_debt;
 	atomic_t more_inflight;
 	u64 seen_occupancy;

@@ -199,6 +199,22 @@ static void write_cached(struct hy_mig *mig)
 	hy_cache_write_out(mig->slot, to.bdev, to.sector, first, last, written, mig);
 }
 
+/*
+ * Copies are counted by giver for who begins the next one, and together for who waits until there
+ * are none.  The pool may be gone after count_ended().
+ */
+static void count_begun(struct hy_pool *pool, unsigned int from)
+{
+	atomic_inc(&pool->member[from].nr_giving);
+	atomic_inc(&pool->nr_migrating);
+}
+
+static void count_ended(struct hy_pool *pool)
+{
+	if (atomic_dec_and_test(&pool->nr_migrating))
+		wake_up_all(&pool->mig_wait);
+}
+
 /* @count: of those that end so.  Who sees it there can have the extent moved again. */
 static void finish(struct hy_mig *mig, atomic64_t *count)
 {
@@ -210,10 +226,10 @@ static void finish(struct hy_mig *mig, atomic64_t *count)
 	atomic64_inc(count);
 	hy_defer_bios(pool, &held);
 	hy_free_drop(mig->free);
+	atomic_dec(&pool->member[mig->from].nr_giving);
 	kfree_rcu(mig, rcu);
 	hy_balance_kick(pool);
-	if (atomic_dec_and_test(&pool->nr_migrating))
-		wake_up_all(&pool->mig_wait);
+	count_ended(pool);
 }
 
 /* mig->lock not held; no write can enter any more. */
@@ -482,8 +498,8 @@ static void undo_start(struct hy_mig *mig)
 
 	if (mig->dst_pe != EK_SPACE_NONE)
 		ek_space_free(&pool->member[mig->to].space, mig->dst_pe, 1);
-	if (atomic_dec_and_test(&pool->nr_migrating))
-		wake_up_all(&pool->mig_wait);
+	atomic_dec(&pool->member[mig->from].nr_giving);
+	count_ended(pool);
 	hy_free_wake(pool);
 	mig_drop(mig);
 }
@@ -530,7 +546,7 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 	if (!mig)
 		return refuse(why, HY_NOT_BUSY, -ENOMEM);
 	/* Counted first: a writer that finds no space waits for those under way. */
-	atomic_inc(&pool->nr_migrating);
+	count_begun(pool, from);
 	smp_mb__after_atomic();	/* pairs with hy_balance_stop(): it sees us or we see it */
 	mig->dst_pe = ek_space_alloc(&pool->member[to].space, EK_SPACE_NONE);
 	if (mig->dst_pe == EK_SPACE_NONE) {

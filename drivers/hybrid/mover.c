@@ -61,15 +61,19 @@ static s64 bios_in_flight(struct hy_member *m)
 	return max_t(s64, ek_rtmon_inflight(m->mon) - atomic_read(&m->more_inflight), 0);
 }
 
-/* May another copy off this member begin, by how many there are? */
+/*
+ * May another copy off this member begin, by how many there are?  Who comes to an idle pool waits
+ * for all of them; beside users each giver has a number of its own: what is copied off a member
+ * with a long queue, or off one that does not answer, keeps nothing from leaving another one.
+ */
 bool hy_mover_free(struct hy_pool *pool, unsigned int from)
 {
-	unsigned int nr = atomic_read(&pool->nr_migrating);
+	struct hy_member *m = &pool->member[from];
 
 	if (pool->last_tick - pool->last_user >= HY_IDLE_MS * NSEC_PER_MSEC &&
-	    nr < hy_idle_movers(&pool->set, pool->extent_sectors))
+	    atomic_read(&pool->nr_migrating) < hy_idle_movers(&pool->set, pool->extent_sectors))
 		return true;
-	return nr < hy_movers(&pool->set, bios_in_flight(&pool->member[from]));
+	return atomic_read(&m->nr_giving) < hy_movers(&pool->set, bios_in_flight(m));
 }
 
 /* What a copy may take at least by the rate limit, ns; 0: there is no limit. */

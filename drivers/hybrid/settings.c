@@ -84,7 +84,7 @@ int hy_settings_set(struct hy_settings *set, const char *key, const char *value,
 }
 
 /**
- * hy_movers - how many copies may be under way
+ * hy_movers - how many copies off a member may be under way
  * @set: the settings
  * @inflight: requests of users in flight at the member that gives
  *

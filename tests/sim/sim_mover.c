@@ -69,10 +69,10 @@ struct request *sim_free_mover(struct sim *s, unsigned int from)
 	unsigned int i, busy = 0;
 
 	for (i = 0; i < MAX_MOVERS; i++) {
-		if (s->request[MAX_PROCESSES + i].active)
-			busy++;
-		else
+		if (!s->request[MAX_PROCESSES + i].active)
 			r = &s->request[MAX_PROCESSES + i];
+		else if (s->request[MAX_PROCESSES + i].from == from)
+			busy++;
 	}
 	return busy < allowed ? r : NULL;
 }

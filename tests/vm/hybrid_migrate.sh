@@ -138,4 +138,23 @@ is "who reads what was written" $? 0 || note "$(</tmp/reader.out)"
 check "it is empty at last" wait_for 60 status_is p dev.$from.used 0
 check "all is there" blkio verify $dev 0 $((64 * 128)) "$seed"
 field_is "no failure" p failed 0
+
+# --- what is copied off a member that does not answer keeps nothing on the others from moving
+check "remove" remove_pool p
+disk c 24M
+wipe m a b
+check "a pool of three" pool p "$(table $((extents * 128)) 128 m "a b c" 0 "stripe 6 migrate_kbps 0 movers 2 low_free 0")"
+check "data on all" blkio write $dev 0 $((60 * 128)) "$seed" -- flush $dev
+field_is "a third of it on each" p dev.1.used 20
+check "what leaves goes to the third" message p policy static shares 0,0,100 migrate_kbps 0 movers 2
+emuctl set a stall=1
+check "the first is to be emptied" message p evacuate 0
+check "which waits for it" wait_for 60 queued = 16
+check "the second is to be emptied, too" message p evacuate 1
+check "and is" wait_for 60 status_is p dev.1.used 0
+field_is "while nothing has left the first" p dev.0.used 20
+emuctl set a stall=0
+check "then that as well" wait_for 60 status_is p dev.0.used 0
+check "all of it is there" blkio verify $dev 0 $((60 * 128)) "$seed"
+field_is "no failure on the way" p failed 0
 done_testing
