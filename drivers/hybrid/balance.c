@@ -11,13 +11,25 @@
 #define HY_TICK_MS	100
 #define HY_PROBING_MS	250	/* users wait for probes at most */
 
-static struct hy_access access_in(struct hy_pool *pool, const struct hy_ring *ring, u32 at)
+/* Of @all accesses of a CPU since the last tick only so many are known, the last ones. */
+static u32 ring_known(u32 all)
 {
+	return min_t(u32, all, HY_RING);
+}
+
+/*
+ * The @i-th of those that are known.  It stands for some of those that are not, or what a CPU with
+ * many accesses makes hot would look cold beside what one with few accesses does.
+ */
+static struct hy_access access_in(struct hy_pool *pool, const struct hy_ring *ring, u32 i, u32 all)
+{
+	u32 at = ring->tail + all - ring_known(all) + i;
 	u64 slot = READ_ONCE(ring->slot[at & (HY_RING - 1)]);
 	sector_t sector = slot >> 8;
 	struct hy_access a = {
 		.le = sector >> pool->extent_shift,
 		.offset = sector & (pool->extent_sectors - 1),
+		.weight = hy_access_weight(i, ring_known(all), all),
 		.member = slot & HY_ACCESS_MEMBER,
 		.write = slot & HY_ACCESS_WRITE,
 		.large = slot & HY_ACCESS_LARGE,
@@ -27,16 +39,16 @@ static struct hy_access access_in(struct hy_pool *pool, const struct hy_ring *ri
 	return a;
 }
 
-/* What was accessed on a CPU up to @head, for a policy that asks for it; heat_lock held. */
-static void tell_policy(struct hy_pool *pool, const struct hy_ring *ring, u32 head)
+/* The @all accesses of a CPU since the last tick, for a policy that asks; heat_lock held. */
+static void tell_policy(struct hy_pool *pool, const struct hy_ring *ring, u32 all)
 {
 	struct hy_policy *policy;
-	u32 at;
+	u32 i, n = ring_known(all);
 
 	spin_lock_irq(&pool->policy_lock);
 	policy = pool->policy;
-	for (at = ring->tail; policy->ops->accessed && at != head; at++) {
-		struct hy_access a = access_in(pool, ring, at);
+	for (i = 0; policy->ops->accessed && i < n; i++) {
+		struct hy_access a = access_in(pool, ring, i, all);
 
 		a.pinned = pool->set.pins.nr && hy_pins_find(&pool->set.pins, a.le) >= 0;
 		policy->ops->accessed(policy, &a);
@@ -45,25 +57,28 @@ static void tell_policy(struct hy_pool *pool, const struct hy_ring *ring, u32 he
 }
 
 /* heat_lock held. */
+static void take_accesses_of(struct hy_pool *pool, struct hy_ring *ring)
+{
+	u32 i, all = READ_ONCE(ring->head) - ring->tail;
+
+	tell_policy(pool, ring, all);
+	for (i = 0; i < ring_known(all); i++) {
+		struct hy_access a = access_in(pool, ring, i, all);
+
+		if (!a.ahead)
+			hy_heat_touch(&pool->heat, a.le, a.member, a.write, a.weight,
+				      GFP_NOIO | __GFP_NOWARN);
+	}
+	ring->tail += all;
+}
+
+/* heat_lock held. */
 static void take_accesses(struct hy_pool *pool)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu) {
-		struct hy_ring *ring = per_cpu_ptr(pool->rings, cpu);
-		u32 head = READ_ONCE(ring->head);
-
-		if (head - ring->tail > HY_RING)
-			ring->tail = head - HY_RING;
-		tell_policy(pool, ring, head);
-		for (; ring->tail != head; ring->tail++) {
-			struct hy_access a = access_in(pool, ring, ring->tail);
-
-			if (!a.ahead)
-				hy_heat_touch(&pool->heat, a.le, a.member, a.write,
-					      GFP_NOIO | __GFP_NOWARN);
-		}
-	}
+	for_each_possible_cpu(cpu)
+		take_accesses_of(pool, per_cpu_ptr(pool->rings, cpu));
 }
 
 /* Why the policy let extents stay, into the pool's counters. */

@@ -140,12 +140,14 @@ static void note_look(struct hy_heat *heat, bool hit)
  * @le: the logical extent
  * @member: where it is
  * @write: or read
+ * @n: how often
  * @gfp: how to allocate; without memory the coldest node makes room, or the access
  *	is forgotten
  *
  * Context: sleeps if @gfp may.
  */
-void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, bool write, gfp_t gfp)
+void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, bool write, u32 n,
+		   gfp_t gfp)
 {
 	struct hy_heat_node *node = find(heat, le);
 
@@ -158,11 +160,10 @@ void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, bool write
 	}
 	if (!node)
 		return;
-	if (node->accesses < U32_MAX) {
-		node->accesses++;
-		node->writes += write;
-		heat->accesses++;
-	}
+	n = min(n, U32_MAX - node->accesses);
+	node->accesses += n;
+	node->writes += write ? n : 0;
+	heat->accesses += n;
 }
 
 /**

@@ -46,8 +46,9 @@ void hy_heat_init(struct hy_heat *heat, u32 max);
 void hy_heat_destroy(struct hy_heat *heat);
 void hy_heat_resize(struct hy_heat *heat, u32 max);
 
-/* An access; may allocate (@gfp), reuses the coldest node when full; best effort. */
-void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, bool write, gfp_t gfp);
+/* Accesses; may allocate (@gfp), reuses the coldest node when full; best effort. */
+void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, bool write, u32 n,
+		   gfp_t gfp);
 bool hy_heat_is_hot(struct hy_heat *heat, u64 le);
 /* The extent is at another member now. */
 void hy_heat_moved(struct hy_heat *heat, u64 le, unsigned int member, u64 now);

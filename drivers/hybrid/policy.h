@@ -13,6 +13,7 @@
 #define _HYBRID_POLICY_H
 
 #include <linux/types.h>
+#include <linux/math64.h>
 #include <evenkeel/hybrid_format.h>
 #include <evenkeel/rtmon.h>
 #include "counts.h"
@@ -45,6 +46,7 @@ enum hy_reason {
  * struct hy_access - an access to an extent
  * @le: logical extent
  * @offset: where in it the access begins, sectors
+ * @weight: how many it stands for: of a CPU that has too many only the last are known
  * @member: where the extent is
  * @write: or a read
  * @large: part of a request larger than an extent
@@ -55,12 +57,26 @@ enum hy_reason {
 struct hy_access {
 	u64 le;
 	u32 offset;
+	u32 weight;
 	u8 member;
 	bool write;
 	bool large;
 	bool pinned;
 	bool ahead;
 };
+
+/**
+ * hy_access_weight - for how many accesses one stands, of those of which only some are known
+ * @i: which of those that are known
+ * @known: how many are, at least one
+ * @all: how many there were, at least @known
+ *
+ * As alike as integers can be; the sum of all is @all.
+ */
+static inline u32 hy_access_weight(u32 i, u32 known, u32 all)
+{
+	return div_u64((u64)(i + 1) * all, known) - div_u64((u64)i * all, known);
+}
 
 /**
  * struct hy_dev_snap - what a policy sees of a member

@@ -214,8 +214,7 @@ static void concentrate_accessed(struct hy_policy *policy, const struct hy_acces
 	if (access->ahead || access->le >> c->shift >= c->nr)
 		return;
 	g = &c->group[access->le >> c->shift];
-	if (g->now < U32_MAX)
-		g->now++;
+	g->now += min(access->weight, U32_MAX - g->now);
 	if (access->member == c->member && !g->here)
 		g->here = 1;
 }

@@ -20,6 +20,7 @@ void sim_note_access(struct sim *s, const struct request *r)
 	ring->slot[ring->head++ % RING] = (struct hy_access){
 		.le = r->le,
 		.offset = offset_of(r),
+		.weight = 1,
 		.member = s->map[r->le],
 		.write = r->dir == EK_WRITE,
 		.large = s->config->large && sim_is_large(s, r->le),
@@ -36,7 +37,8 @@ void sim_take_accesses(struct sim *s)
 		for (; ring->tail != ring->head; ring->tail++) {
 			struct hy_access *slot = &ring->slot[ring->tail % RING];
 
-			hy_heat_touch(&s->heat, slot->le, slot->member, slot->write, GFP_KERNEL);
+			hy_heat_touch(&s->heat, slot->le, slot->member, slot->write, slot->weight,
+				      GFP_KERNEL);
 			if (s->policy->ops->accessed)
 				s->policy->ops->accessed(s->policy, slot);
 		}

@@ -263,7 +263,7 @@ static struct bed bed(unsigned int groups, unsigned int mem)
 
 static void access(struct hy_policy *p, u64 le, unsigned int member)
 {
-	struct hy_access a = { .le = le, .member = member };
+	struct hy_access a = { .le = le, .weight = 1, .member = member };
 
 	p->ops->accessed(p, &a);
 }

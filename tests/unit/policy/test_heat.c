@@ -2,6 +2,7 @@
 /* The heat list against a model: an array in order of access. */
 #include "check.h"
 #include "heat.h"
+#include "policy.h"
 
 #define MODEL_MAX 64
 
@@ -128,7 +129,7 @@ static void random_step(struct hy_heat *heat, u64 now)
 		CHECK(!memcmp(a, b, i * sizeof(*a)));
 		break;
 	default:
-		hy_heat_touch(heat, le, member, false, GFP_KERNEL);
+		hy_heat_touch(heat, le, member, false, 1, GFP_KERNEL);
 		model_touch(le, member);
 	}
 }
@@ -157,25 +158,25 @@ static void failing_allocations(void)
 
 	hy_heat_init(&heat, 10);
 	shim_fail_alloc = 1;
-	hy_heat_touch(&heat, 1, 0, false, 0);		/* no node, nothing to reuse */
+	hy_heat_touch(&heat, 1, 0, false, 1, 0);		/* no node, nothing to reuse */
 	CHECK_EQ(heat.nr, 0);
 	CHECK(!hy_heat_is_hot(&heat, 1));
 	shim_fail_alloc = 2;
-	hy_heat_touch(&heat, 1, 0, false, 0);		/* a node, no room in the index */
+	hy_heat_touch(&heat, 1, 0, false, 1, 0);		/* a node, no room in the index */
 	CHECK_EQ(heat.nr, 0);
 	CHECK_EQ(shim_allocated, 0);
 	shim_fail_alloc = 0;
 	for (i = 0; i < 3; i++)
-		hy_heat_touch(&heat, i, 0, false, 0);
+		hy_heat_touch(&heat, i, 0, false, 1, 0);
 	shim_fail_alloc = 1;
-	hy_heat_touch(&heat, 7, 1, false, 0);		/* the coldest, 0, makes room */
+	hy_heat_touch(&heat, 7, 1, false, 1, 0);		/* the coldest, 0, makes room */
 	CHECK_EQ(heat.nr, 3);
 	CHECK(!hy_heat_is_hot(&heat, 0));
 	CHECK(hy_heat_is_hot(&heat, 1));
 	CHECK(hy_heat_is_hot(&heat, 7));
 	for (i = 0; i < 20000; i++) {
 		shim_fail_alloc = rnd() % 3 + 1;
-		hy_heat_touch(&heat, rnd() % 30, 0, false, 0);
+		hy_heat_touch(&heat, rnd() % 30, 0, false, 1, 0);
 		CHECK(heat.nr <= 10);
 	}
 	shim_fail_alloc = 0;
@@ -188,9 +189,9 @@ static void counts_saturate(void)
 	struct hy_heat heat;
 
 	hy_heat_init(&heat, 2);
-	hy_heat_touch(&heat, 5, 0, false, 0);
+	hy_heat_touch(&heat, 5, 0, false, 1, 0);
 	list_last_entry(&heat.lru, struct hy_heat_node, lru)->accesses = U32_MAX;
-	hy_heat_touch(&heat, 5, 0, false, 0);
+	hy_heat_touch(&heat, 5, 0, false, 1, 0);
 	CHECK_EQ(list_last_entry(&heat.lru, struct hy_heat_node, lru)->accesses, U32_MAX);
 	hy_heat_destroy(&heat);
 }
@@ -202,14 +203,14 @@ static void pick_is_bounded(void)
 	u64 le[2], i;
 
 	hy_heat_init(&heat, 1000);
-	hy_heat_touch(&heat, 999, 1, false, 0);
+	hy_heat_touch(&heat, 999, 1, false, 1, 0);
 	for (i = 0; i < 263; i++) {
-		hy_heat_touch(&heat, i, 1, false, 0);
+		hy_heat_touch(&heat, i, 1, false, 1, 0);
 		hy_heat_moved(&heat, i, 1, 1);
 	}
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 10, U32_MAX, le, 2), 1);
 	CHECK_EQ(le[0], 999);
-	hy_heat_touch(&heat, i, 1, false, 0);
+	hy_heat_touch(&heat, i, 1, false, 1, 0);
 	hy_heat_moved(&heat, i, 1, 1);
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 10, U32_MAX, le, 2), 0);
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, U32_MAX, le, 0), 0);
@@ -231,10 +232,10 @@ static void held_ones_are_passed_over(void)
 	u64 le[2], i;
 
 	hy_heat_init(&heat, 2000);
-	hy_heat_touch(&heat, 7, 1, false, 0);
-	hy_heat_touch(&heat, 9, 1, false, 0);
+	hy_heat_touch(&heat, 7, 1, false, 1, 0);
+	hy_heat_touch(&heat, 9, 1, false, 1, 0);
 	for (i = 0; i < 1000; i++)
-		hy_heat_touch(&heat, 2 * i, 1, false, 0);
+		hy_heat_touch(&heat, 2 * i, 1, false, 1, 0);
 	heat.held = is_even;
 	heat.data = &asked;
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 10, U32_MAX, le, 2), 2);
@@ -258,9 +259,9 @@ static void pick_sees_only_its_member(void)
 	u64 le[2], i;
 
 	hy_heat_init(&heat, 1000);
-	hy_heat_touch(&heat, 999, 1, false, 0);
+	hy_heat_touch(&heat, 999, 1, false, 1, 0);
 	for (i = 0; i < 900; i++)
-		hy_heat_touch(&heat, i, 0, false, 0);
+		hy_heat_touch(&heat, i, 0, false, 1, 0);
 	CHECK_EQ(hy_heat_pick(&heat, 1, 1, 0, U32_MAX, le, 2), 1);
 	CHECK_EQ(le[0], 999);
 	hy_heat_moved(&heat, 999, 2, 1);
@@ -275,13 +276,13 @@ static void empty_and_zero(void)
 	u64 le;
 
 	hy_heat_init(&heat, 0);
-	hy_heat_touch(&heat, 1, 0, false, 0);
+	hy_heat_touch(&heat, 1, 0, false, 1, 0);
 	CHECK_EQ(heat.nr, 0);
 	CHECK_EQ(hy_heat_pick(&heat, 0, 0, 0, U32_MAX, &le, 1), 0);
 	hy_heat_forget(&heat, 1);
 	hy_heat_moved(&heat, 1, 0, 1);
 	hy_heat_resize(&heat, 1);
-	hy_heat_touch(&heat, 1, 3, false, 0);
+	hy_heat_touch(&heat, 1, 3, false, 1, 0);
 	hy_heat_moved(&heat, 1, 2, 0);		/* a clock of 0 is not "never" */
 	CHECK_EQ(hy_heat_pick(&heat, 2, 5, 10, U32_MAX, &le, 1), 0);
 	CHECK_EQ(hy_heat_pick(&heat, 2, 11, 10, U32_MAX, &le, 1), 1);
@@ -306,8 +307,8 @@ static void shares(void)
 
 	hy_heat_init(&heat, 10);
 	for (i = 0; i < 6; i++)
-		hy_heat_touch(&heat, 7, 0, false, GFP_KERNEL);
-	hy_heat_touch(&heat, 8, 0, false, GFP_KERNEL);
+		hy_heat_touch(&heat, 7, 0, false, 1, GFP_KERNEL);
+	hy_heat_touch(&heat, 8, 0, false, 1, GFP_KERNEL);
 	known_by_now(&heat);
 	CHECK_EQ(hy_heat_share(&heat, 7), 812500);
 	CHECK_EQ(hy_heat_share(&heat, 8), 187500);
@@ -333,7 +334,7 @@ static u32 mean_share(u32 extents, u32 listed)
 	hy_heat_init(&heat, listed);
 	for (i = 0; i < 8 * listed; i++) {
 		x = x * 6364136223846793005ULL + 1442695040888963407ULL;
-		hy_heat_touch(&heat, (x >> 33) % extents, 0, false, GFP_KERNEL);
+		hy_heat_touch(&heat, (x >> 33) % extents, 0, false, 1, GFP_KERNEL);
 	}
 	list_for_each_entry(node, &heat.lru, lru)
 		sum += hy_heat_share(&heat, node->le);
@@ -366,9 +367,9 @@ static void counts(void)
 
 	hy_heat_init(&heat, 10);
 	for (i = 0; i < 8; i++)
-		hy_heat_touch(&heat, 7, 0, i < 3, GFP_KERNEL);
-	hy_heat_touch(&heat, 9, 0, true, GFP_KERNEL);
-	hy_heat_touch(&heat, 3, 1, false, GFP_KERNEL);
+		hy_heat_touch(&heat, 7, 0, i < 3, 1, GFP_KERNEL);
+	hy_heat_touch(&heat, 9, 0, true, 1, GFP_KERNEL);
+	hy_heat_touch(&heat, 3, 1, false, 1, GFP_KERNEL);
 	CHECK_EQ(hy_heat_counts(&heat, &cursor, c, 2), 2);
 	CHECK_EQ(c[0].le * 100 + c[0].reads * 10 + c[0].writes, 310);
 	CHECK_EQ(c[1].le * 100 + c[1].reads * 10 + c[1].writes, 753);
@@ -379,6 +380,47 @@ static void counts(void)
 	cursor = 0;
 	CHECK_EQ(hy_heat_counts(&heat, &cursor, c, 4), 1);
 	CHECK_EQ(c[0].le * 100 + c[0].reads * 10 + c[0].writes, 731);
+	hy_heat_destroy(&heat);
+}
+
+/* Those that are known stand for all, each for as many as the next one. */
+static void weights(void)
+{
+	static const u32 all[] = { 1, 7, 512, 513, 1000, 5000, U32_MAX };
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		u32 known = min(all[i], 512u), least = U32_MAX, most = 0;
+		u64 sum = 0;
+
+		for (j = 0; j < known; j++) {
+			u32 weight = hy_access_weight(j, known, all[i]);
+
+			sum += weight;
+			least = min(least, weight);
+			most = max(most, weight);
+		}
+		CHECK_EQ(sum, all[i]);
+		CHECK(least >= 1 && most - least <= 1);
+	}
+}
+
+/* A CPU with 20 accesses and one with 20000, of which 512 are known: each to an extent of its own. */
+static void weighed_shares(void)
+{
+	struct hy_heat heat;
+	u32 i;
+
+	hy_heat_init(&heat, 10);
+	for (i = 0; i < 20; i++)
+		hy_heat_touch(&heat, 1, 0, false, 1, GFP_KERNEL);
+	for (i = 0; i < 512; i++)
+		hy_heat_touch(&heat, 2, 0, true, hy_access_weight(i, 512, 20000), GFP_KERNEL);
+	CHECK_NEAR(hy_heat_share(&heat, 1), 1000, 100);
+	CHECK_NEAR(hy_heat_share(&heat, 2), 996000, 4000);
+	hy_heat_touch(&heat, 2, 0, true, U32_MAX, GFP_KERNEL);
+	hy_heat_touch(&heat, 2, 0, false, 9, GFP_KERNEL);
+	CHECK(hy_heat_share(&heat, 2) <= 1000000);
 	hy_heat_destroy(&heat);
 }
 
@@ -394,6 +436,8 @@ int main(void)
 		TEST(shares),
 		TEST(shares_of_all),
 		TEST(counts),
+		TEST(weights),
+		TEST(weighed_shares),
 		TEST(empty_and_zero),
 	};
 
