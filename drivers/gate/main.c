@@ -17,7 +17,7 @@
 
 static char *fault = "none";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "none, uaf, leak, shift, inversion, atomic, warn, oops, hang, spin, stall or pin");
+MODULE_PARM_DESC(fault, "none, uaf, leak, shift, inversion, atomic, warn, oops, hang, spin, stall, int3 or pin");
 
 static unsigned int seconds = 60;
 module_param(seconds, uint, 0444);
@@ -132,6 +132,11 @@ static void do_stall(void)
 	rcu_read_unlock();
 }
 
+static void do_int3(void)
+{
+	asm volatile("int3");
+}
+
 static void do_pin(void)
 {
 	__module_get(THIS_MODULE);
@@ -152,6 +157,7 @@ static const struct {
 	{ "hang", do_hang },
 	{ "spin", do_spin },
 	{ "stall", do_stall },
+	{ "int3", do_int3 },
 	{ "pin", do_pin },
 };
 
