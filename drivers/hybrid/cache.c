@@ -385,6 +385,14 @@ static void submit_pieces(struct work_struct *work)
 	submit_bio_noacct(bio);
 }
 
+/* From the first part that was written to the last one. */
+static u32 fill_bytes(const struct hy_pool *pool, u64 entry)
+{
+	u32 first = __ffs(ek_entry_valid(entry)), last = __fls(ek_entry_valid(entry));
+
+	return (last - first + 1) << pool->granule_shift << SECTOR_SHIFT;
+}
+
 static void submit_fill(struct hy_slot *slot, u64 entry, blk_opf_t opf)
 {
 	struct hy_pool *pool = slot->cache->pool;
@@ -495,7 +503,7 @@ bool hy_cache_read(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 
 	if (!slot)
 		return false;
 	bio_clear_polled(bio);
-	hy_io_sent(pool, bio, io, entry);
+	hy_io_sent(pool, bio, io, entry, fill_bytes(pool, entry));
 	submit_fill(slot, entry, opf);
 	return true;
 }

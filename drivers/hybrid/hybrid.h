@@ -620,7 +620,7 @@ int hy_map_deferred(struct hy_pool *pool, struct bio *bio);
 int hy_map(struct dm_target *ti, struct bio *bio);
 int hy_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error);
 void hy_io_send(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
-void hy_io_sent(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry);
+void hy_io_sent(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry, u32 bytes);
 void hy_io_read_itself(struct hy_pool *pool, struct bio *bio, u64 entry);
 u32 hy_bio_bits(struct hy_pool *pool, struct bio *bio);
 

@@ -91,10 +91,11 @@ static __always_inline void send_write(struct hy_pool *pool, struct bio *bio, st
 	send(pool, bio, io, entry, HY_ACCESS_WRITE);
 }
 
-/* A read has become a request to a member, made in its name by the extent cache.  Pinned. */
-void hy_io_sent(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry)
+/* A read has become a request of @bytes to a member, made for it by the extent cache.  Pinned. */
+void hy_io_sent(struct hy_pool *pool, struct bio *bio, struct hy_io *io, u64 entry, u32 bytes)
 {
 	note_sent(pool, bio, io, entry, 0);
+	io->bytes = bytes;
 }
 
 /* A read that the extent cache could not answer is sent to an entry's place.  Sleeps; pinned. */
@@ -103,7 +104,7 @@ void hy_io_read_itself(struct hy_pool *pool, struct bio *bio, u64 entry)
 	struct hy_io *io = hy_io(bio);
 
 	if (!(io->flags & HY_IO_SENT))
-		hy_io_sent(pool, bio, io, entry);
+		hy_io_sent(pool, bio, io, entry, bio->bi_iter.bi_size);
 	remap(pool, bio, entry);
 	submit_bio_noacct(bio);
 }
