@@ -71,7 +71,7 @@ struct hy_access {
  * @known: how many are, at least one
  * @all: how many there were, at least @known
  *
- * As alike as integers can be; the sum of all is @all.
+ * Return: as alike as integers can be; the sum of all is @all.
  */
 static inline u32 hy_access_weight(u32 i, u32 known, u32 all)
 {

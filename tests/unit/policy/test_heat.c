@@ -289,7 +289,7 @@ static void empty_and_zero(void)
 	hy_heat_destroy(&heat);
 }
 
-/* All accesses hit what is on the list, as after a while when there are fewer extents than it holds. */
+/* All accesses hit what is on the list, as they do where it has room for all extents. */
 static void known_by_now(struct hy_heat *heat)
 {
 	heat->hits = heat->looks;
@@ -344,12 +344,13 @@ static u32 mean_share(u32 extents, u32 listed)
 }
 
 /*
- * Of more extents than the list holds each has its part of all, not of the list: otherwise what is to
- * move would be counted as so much more than it is, and hardly anything would.
+ * Of more extents than the list holds each has its part of all, not of the list: otherwise what is
+ * to move would be counted as so much more than it is, and hardly anything would.
  */
 static void shares_of_all(void)
 {
-	u32 few = mean_share(1000, 4096), twice = mean_share(8192, 4096), many = mean_share(409600, 4096);
+	u32 few = mean_share(1000, 4096), twice = mean_share(8192, 4096);
+	u32 many = mean_share(409600, 4096);
 
 	printf("# mean shares, ppm: of 1000 %u, of 8192 %u, of 409600 %u\n", few, twice, many);
 	CHECK(few >= 950 && few <= 1000);
@@ -405,7 +406,7 @@ static void weights(void)
 	}
 }
 
-/* A CPU with 20 accesses and one with 20000, of which 512 are known: each to an extent of its own. */
+/* A CPU with 20 accesses, and one with 20000 of which 512 are known, each to its own extent. */
 static void weighed_shares(void)
 {
 	struct hy_heat heat;
