@@ -171,6 +171,31 @@ int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
 	return -1;
 }
 
+/**
+ * hy_place_moved - where the policy would place an extent that leaves its place, were it new
+ * @pool: the pool
+ * @le: the logical extent
+ *
+ * Takes a token, unless the member is in debt: whoever has to wait for it asks again.
+ *
+ * Context: process; takes policy_lock.
+ * Return: member; -1: nowhere.
+ */
+int hy_place_moved(struct hy_pool *pool, u64 le)
+{
+	u32 receive[EK_MAX_MEMBERS];
+	int to;
+
+	spin_lock_irq(&pool->policy_lock);
+	hy_snap_space(pool);
+	memcpy(receive, pool->tokens.receive, sizeof(receive));
+	to = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
+	if (to >= 0 && hy_mover_in_debt(pool, to))
+		memcpy(pool->tokens.receive, receive, sizeof(receive));
+	spin_unlock_irq(&pool->policy_lock);
+	return to;
+}
+
 static u64 window_count(const struct ek_rt_sample *s)
 {
 	return s->dir[EK_READ].count + s->dir[EK_WRITE].count;

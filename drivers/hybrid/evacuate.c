@@ -41,18 +41,6 @@ static u32 nr_used(struct hy_member *m)
 	return m->nr_extents - ek_space_nr_free(&m->space);
 }
 
-/* Where the policy would place it, were it new; -1: nowhere. */
-static int destination(struct hy_pool *pool, u64 le)
-{
-	int to;
-
-	spin_lock_irq(&pool->policy_lock);
-	hy_snap_space(pool);
-	to = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
-	spin_unlock_irq(&pool->policy_lock);
-	return to;
-}
-
 static enum step wait_for(struct hy_pool *pool, enum hy_reason why)
 {
 	hy_not_migrated(pool, why);
@@ -70,7 +58,7 @@ static enum step send_off(struct hy_pool *pool, unsigned int from, u64 le, u64 n
 		return wait_for(pool, HY_NOT_RATE);
 	if (hy_mover_in_debt(pool, from))
 		return wait_for(pool, HY_NOT_FOREGROUND);
-	to = destination(pool, le);
+	to = hy_place_moved(pool, le);
 	if (to < 0) {
 		hy_commit_soon(pool);	/* what waits to be free may be what is wanted */
 		return wait_for(pool, HY_NOT_NOSPACE);

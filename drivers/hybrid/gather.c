@@ -50,15 +50,8 @@ static bool have_range(struct hy_pool *pool, u64 now)
 static int destination(struct hy_pool *pool, u64 le)
 {
 	struct hy_gather *g = &pool->gather;
-	int to = g->range.to;
 
-	if (to < 0) {
-		spin_lock_irq(&pool->policy_lock);
-		hy_snap_space(pool);
-		to = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
-		spin_unlock_irq(&pool->policy_lock);
-	}
-	return to;
+	return g->range.to < 0 ? hy_place_moved(pool, le) : g->range.to;
 }
 
 static enum step wait_for(struct hy_pool *pool, enum hy_reason why)

@@ -866,6 +866,7 @@ void hy_balance_start(struct hy_pool *pool);
 void hy_balance_stop(struct hy_pool *pool);
 void hy_balance_kick(struct hy_pool *pool);
 int hy_place(struct hy_pool *pool, u64 le, u32 *pe);
+int hy_place_moved(struct hy_pool *pool, u64 le);
 void hy_snap_space(struct hy_pool *pool);
 
 /*
