@@ -976,6 +976,34 @@ static void test_image(void)
 	CHECK(slots > 10 && damaged == 20);
 }
 
+/* Who never acknowledges has more migrations waiting in the end than there are pages on the flash. */
+static void test_image_of_many(void)
+{
+	struct nl_config config = worn(2, 36, 6, 1 << 14);
+	struct nl_ftl_stat stat = {};
+	struct client c;
+	u32 i, pages;
+
+	client_init(&c, &config, BLOCKS, 12, 9 * 100);
+	pages = c.rig.flash.geo.nr_pages;
+	for (i = 0; i < 1000000 && stat.waiting <= pages && !ktap_failing(); i++) {
+		CHECK(!put(&c, rig_random(&c.rig, i < BLOCKS ? BLOCKS : 3)));
+		if (i % 1000 == 0)
+			nl_ftl_stat(c.rig.ftl, &stat);
+	}
+	ktap_note("%u waiting, %u pages, %u writes", stat.waiting, pages, i);
+	CHECK(stat.waiting > pages);
+	nl_flash_power_off(&c.rig.flash);
+	nl_ftl_destroy(c.rig.ftl);
+	c.rig.ftl = NULL;
+	image_len = 0;
+	CHECK(!nl_flash_save(&c.rig.flash, save, NULL) && !reload(&c));
+	crash(&c);
+	if (!ktap_failing())
+		verify(&c);
+	client_destroy(&c);
+}
+
 enum lie { NO_LIE, DATA_VALID, TRIM_VALID, FREE_VALID, MOVE_TWICE, NR_LIES };
 
 static void tell(struct client *c, enum lie lie)
@@ -1448,6 +1476,7 @@ int main(int argc, char **argv)
 	ktap_run("what is written after a block was lost is newer", test_lost);
 	ktap_run("nor does what was trimmed come back out of one, and go again", test_lost_trim);
 	ktap_run("an image has what the battery kept", test_image);
+	ktap_run("an image has more migrations than pages", test_image_of_many);
 	ktap_run("an image whose sums are right is not believed either", test_forged_image);
 	ktap_run("leveling begins when as much life is gone as is asked for", test_wear_at);
 	ktap_run("names are listed out of all planes at once", test_list_time);
