@@ -59,6 +59,7 @@ struct nl_client_ops;
  * @off: power is off
  * @made: when the device was, ns
  * @ready: when the FTL has recovered, ns
+ * @warned: somebody was told that to save it loses what is in the buffer
  * @cuts: how often the power went
  * @errors: bios that failed
  * @due: bios under way
@@ -93,6 +94,7 @@ struct nl_dev {
 	struct nl_flash flash;
 	struct nl_ftl *ftl;
 	bool off;
+	bool warned;
 	u64 made;
 	u64 ready;
 	u64 cuts;

@@ -169,8 +169,21 @@ static int nl_save_head(struct nl_dev *dev, struct nl_stream *stream)
 
 /*
  * Of a read-only device what is in the flash is all that there will ever be; unless that is only
- * found with metadata that could not be written.
+ * found with metadata that could not be written.  What is still read out of the buffer is lost by
+ * the stop: that is said first, to who may want to copy it.
  */
+static int nl_stop_read_only(struct nl_dev *dev)
+{
+	u32 unwritten = nl_ftl_unwritten(dev->ftl);
+
+	if (!unwritten || dev->warned)
+		return 0;
+	dev->warned = true;
+	return nl_fail(dev, -EROFS,
+		       "read-only, and %u pages are only in the buffer; copy them, or save again without",
+		       unwritten);
+}
+
 static int nl_stop_ftl(struct nl_dev *dev)
 {
 	struct nl_io io = { .now = ktime_get_ns() };
@@ -178,7 +191,11 @@ static int nl_stop_ftl(struct nl_dev *dev)
 	int err = nl_ftl_stop(dev->ftl, &io);
 
 	memalloc_noio_restore(noio);
-	if (err && (err != -EROFS || nl_ftl_behind(dev->ftl))) {
+	if (err == -EROFS && !nl_ftl_behind(dev->ftl)) {
+		err = nl_stop_read_only(dev);
+		if (err)
+			return err;
+	} else if (err) {
 		nl_power_look(dev);
 		if (err == -EIO)
 			return nl_fail(dev, err,

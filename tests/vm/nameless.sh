@@ -257,6 +257,25 @@ check "a cut to come outlasts a save" eval 'nlctl cut a --after 300 && nlctl sav
 check_fails "and comes" "EIO" blkio write $d/a 0 8192 2
 nlctl delete a
 
+# --- read-only, with what only its buffer has ------------------------------------------------------------------
+
+# What is programmed when the last spare block goes is not all that was written.
+until_worn() {
+	local i
+	for ((i = 1; i < 4000; i++)); do
+		blkio write $d/a 0 2048 "$i" 2>/dev/null || break
+	done
+	[ "$(stat_of a mode)" = ro ]
+}
+check "a device with a buffer that wears out" fast a 1M endurance=6 buffer=64 op=20%
+check "is written until it is read-only" until_worn
+blkio digest $d/a 0 2048 >/tmp/before
+check_fails "what only the buffer has is not dropped unsaid" "are only in the buffer; copy them" nlctl save a /tmp/a.img
+blkio digest $d/a 0 2048 >/tmp/after
+check "nor by that" cmp /tmp/before /tmp/after
+check "saved without" nlctl save a /tmp/a.img
+nlctl delete a
+
 # --- GC when nobody wants anything --------------------------------------------------------------------------
 
 collected() { [ "$(stat_of a gc_idle)" = asleep ] && [ "$(stat_of a idle_steps)" -gt 0 ]; }
