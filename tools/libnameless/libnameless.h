@@ -287,7 +287,7 @@ int nameless_pread(struct nameless *dev, void *data, size_t bytes, uint64_t at);
  * @at: where
  *
  * Return: 0, all was written; -EINVAL; -ENXIO, that is beyond the end; -ENOSPC, all space is in
- * use; -EROFS.
+ * use; -EIO: the power went, or the flash is read-only: to a block device that is the same.
  */
 int nameless_pwrite(struct nameless *dev, const void *data, size_t bytes, uint64_t at);
 
