@@ -893,8 +893,8 @@ static void test_lost(void)
 }
 
 /*
- * The power goes while a trim record is programmed, or right behind it, and the block whose slot has
- * the page fails in the start that follows: what the page is then, it stays.
+ * The power goes while a trim record is programmed, or right behind it, and the block whose slot
+ * has the page fails in the start that follows: what the page is then, it stays.
  */
 static u32 cut_behind_trim(u32 round, u32 lpn, u32 cut, u32 fail)
 {
@@ -976,7 +976,7 @@ static void test_image(void)
 	CHECK(slots > 10 && damaged == 20);
 }
 
-/* Who never acknowledges has more migrations waiting in the end than there are pages on the flash. */
+/* Who never acknowledges has more migrations waiting in the end than the flash has pages. */
 static void test_image_of_many(void)
 {
 	struct nl_config config = worn(2, 36, 6, 1 << 14);
@@ -1500,6 +1500,7 @@ int main(int argc, char **argv)
 	ktap_run("swapped: one plane goes on until its spare blocks are used up", test_spares);
 	ktap_run("swapped: what is written after a block was lost is newer", test_lost);
 	ktap_run("swapped: an image has what the battery kept", test_image);
-	ktap_run("swapped: an image whose sums are right is not believed either", test_forged_image);
+	ktap_run("swapped: an image whose sums are right is not believed either",
+		 test_forged_image);
 	return ktap_done();
 }
