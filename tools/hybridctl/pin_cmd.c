@@ -87,10 +87,9 @@ static int member_of(const struct volume *v, const char *text)
 static int tell(const struct volume *v, char *message)
 {
 	char *why = NULL;
-	/* A table that another command is about to load would take it back. */
-	int err = live_lock(v->name);
+	int err = EXIT_OK;
 
-	if (!err && dm_message(v->name, message, NULL, &why))
+	if (dm_message(v->name, message, NULL, &why))
 		err = fail("%s: %s", v->name, why);
 	if (!err)
 		live_warn_kept(v->name);
@@ -201,6 +200,20 @@ static int show(const struct volume *v, const struct asked *a)
 	return EXIT_OK;
 }
 
+/*
+ * While the lock is waited for, a member's number may become another device's, and what is pinned
+ * change: the volume is looked at with it.  And a table that another command is about to load would
+ * take back what is told here.
+ */
+static int lock_to_change(const struct asked *a)
+{
+	const char *name = a->word[-1];
+
+	if (a->dry_run || !(a->ext4_to || a->nr || a->remove))
+		return EXIT_OK;
+	return need_volume(name) || live_lock(name) ? EXIT_FAILED : EXIT_OK;
+}
+
 int cmd_pin(int argc, char **argv)
 {
 	struct asked a = { 0 };
@@ -209,7 +222,7 @@ int cmd_pin(int argc, char **argv)
 
 	if (err)
 		return err;
-	if (volume_look(&v, a.word[-1], 0))
+	if (lock_to_change(&a) || volume_look(&v, a.word[-1], 0))
 		return EXIT_FAILED;
 	if (a.ext4_to)
 		err = pin_ext4(&v, &a);
