@@ -12,6 +12,8 @@
 
 /* Write to @out for @seconds (0: until a signal comes); prints what fails. */
 int record_volume(FILE *out, const char *name, double interval, double seconds);
+/* A regular file or a FIFO; NULL with the reason printed. */
+FILE *record_open(const char *path);
 /* Into an array of lines; NULL with the reason printed.  A last one that was cut is left out. */
 json_t *record_read(FILE *in, const char *path);
 

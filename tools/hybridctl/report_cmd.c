@@ -116,11 +116,9 @@ static json_t *get_lines(const struct asked *a)
 	FILE *f;
 
 	if (!access(a->what, F_OK)) {
-		f = fopen(a->what, "re");
-		if (!f) {
-			fail("%s: %s", a->what, strerror(errno));
+		f = record_open(a->what);
+		if (!f)
 			return NULL;
-		}
 	} else {
 		if (need_volume(a->what))
 			return NULL;

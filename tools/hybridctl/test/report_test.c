@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a recording has is what the page has. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "../record.h"
 #include "../report.h"
@@ -113,6 +117,96 @@ static void test_readable(void)
 	json_decref(lines);
 }
 
+/* --- what can't be read --- */
+
+/* A text, again and again until so many bytes are read, and then an error; 0: the end. */
+struct source {
+	const char *text;
+	size_t len, at, most;
+	int err;
+};
+
+static ssize_t give(void *cookie, char *buf, size_t size)
+{
+	struct source *s = cookie;
+	size_t n;
+
+	for (n = 0; n < size && s->at < s->most; n++)
+		buf[n] = s->text[s->at++ % s->len];
+	if (n || !s->err)
+		return n;
+	errno = s->err;
+	return -1;
+}
+
+static char told[512];
+
+/* What is said of it goes to @told. */
+static json_t *read_source(struct source *s)
+{
+	FILE *in = fopencookie(s, "r", (cookie_io_functions_t){ .read = give });
+	int keep = dup(STDERR_FILENO);
+	FILE *f = tmpfile();
+	json_t *lines;
+	size_t n;
+
+	dup2(fileno(f), STDERR_FILENO);
+	lines = record_read(in, "test");
+	fflush(stderr);
+	dup2(keep, STDERR_FILENO);
+	close(keep);
+	rewind(f);
+	n = fread(told, 1, sizeof(told) - 1, f);
+	told[n] = 0;
+	told[strcspn(told, "\n")] = 0;
+	fclose(f);
+	fclose(in);
+	return lines;
+}
+
+static void fails(const char *title, const char *text, size_t most, int err, const char *why)
+{
+	struct source s = { text, strlen(text), 0, most, err };
+	json_t *lines = read_source(&s);
+
+	ktap_ok(!lines && strstr(told, why), "%s: %s", title, told);
+	ktap_ok(s.at <= 80ul << 20, "%s: not read for ever", title);
+	json_decref(lines);
+}
+
+static void test_unreadable(void)
+{
+	size_t len = strlen(recording);
+
+	fails("at a line's end", recording, len, EIO, strerror(EIO));
+	fails("amid a line", recording, len - 40, EIO, strerror(EIO));
+	fails("at once", recording, 0, EISDIR, strerror(EISDIR));
+	fails("one line without end", "x", SIZE_MAX, 0, "line 1 is too long");
+	fails("blanks without end", " ", SIZE_MAX, 0, "line 1 is too long");
+}
+
+static void test_open(void)
+{
+	char name[KTAP_NAME], path[KTAP_NAME + 8];
+	FILE *f;
+
+	if (!mkdtemp(ktap_name(name, "/tmp")))
+		return;
+	ktap_ok(!record_open(name), "a directory is no recording");
+	ktap_ok(!record_open("/dev/zero"), "neither is a device");
+	snprintf(path, sizeof(path), "%s/fifo", name);
+	if (!mkfifo(path, 0600) && !fork()) {
+		f = fopen(path, "w");
+		_exit(!f);
+	}
+	f = record_open(path);
+	ktap_ok(f, "a FIFO may be one");
+	if (f)
+		fclose(f);
+	unlink(path);
+	rmdir(name);
+}
+
 /* Members that come, values that are missing or of another type. */
 static void test_odd(void)
 {
@@ -148,6 +242,8 @@ int main(void)
 	ktap_begin();
 	test_page();
 	test_readable();
+	test_unreadable();
+	test_open();
 	test_odd();
 	test_times();
 	return ktap_end();
