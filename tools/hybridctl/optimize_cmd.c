@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 #include <jansson.h>
@@ -48,7 +49,9 @@ struct run {
 	struct known known;
 	struct plan plan;
 	struct window before, after;
+	dev_t member[PLAN_MAX_MEMBERS];	/* that the plan is for; 0: lost */
 	unsigned long done, failed;	/* moves */
+	char *why;			/* the first that was refused was; NULL: none */
 	unsigned int patience;		/* looks for a place that was left */
 	bool carried_out;
 };
@@ -77,7 +80,31 @@ static void tell(const struct run *r, const char *fmt, ...)
 
 /* --- carried out --- */
 
-/* Until fewer than @most are on their way; false: it is not writable, gone, or stuck. */
+static dev_t device_of(const struct volume *v, unsigned int i)
+{
+	const struct status_dev *d = &v->st.dev[i];
+
+	return i < v->st.nr_devs && d->present ? makedev(d->major, d->minor) : 0;
+}
+
+/* The plan names members by numbers, which no lock keeps from becoming those of others. */
+static bool is_as_planned(const struct run *r)
+{
+	unsigned int i;
+
+	for (i = 0; i < r->plan.nr_members; i++)
+		if (device_of(&r->v, i) != r->member[i]) {
+			fail("%s: its members have changed since that was planned: run it again",
+			     r->a->name);
+			return false;
+		}
+	return true;
+}
+
+/*
+ * Until fewer than @most are on their way; false: it is not writable, gone, or stuck, or not what
+ * was planned for.
+ */
 static bool wait_queue(struct run *r, uint64_t most)
 {
 	unsigned int looks = 0, all = 0;
@@ -86,6 +113,8 @@ static bool wait_queue(struct run *r, uint64_t most)
 	for (;;) {
 		volume_free(&r->v);
 		if (volume_look(&r->v, r->a->name, 0))
+			return false;
+		if (!is_as_planned(r))
 			return false;
 		if (r->v.st.queued < most)
 			return true;
@@ -103,13 +132,20 @@ static bool wait_queue(struct run *r, uint64_t most)
 	}
 }
 
-static int send(const struct run *r, const char *message)
+/* @why: the reason if it fails, in place of an earlier one; free(). */
+static int send(const struct run *r, const char *message, char **why)
 {
-	char *why = NULL;
-	int err = dm_message(r->a->name, message, NULL, &why);
+	free(*why);
+	*why = NULL;
+	return dm_message(r->a->name, message, NULL, why);
+}
 
-	free(why);
-	return err;
+/* What stands for all if none is made. */
+static void keep_first(struct run *r, const struct plan_move *m, const char *why)
+{
+	if (!r->why)
+		r->why = xasprintf("extent %llu to member %u: %s", (unsigned long long)m->le,
+				   m->to, why ? why : "refused");
 }
 
 /*
@@ -118,18 +154,21 @@ static int send(const struct run *r, const char *message)
  */
 static int move(struct run *r, const struct plan_move *m)
 {
-	char *message = xasprintf("move %llu %u", (unsigned long long)m->le, m->to);
+	char *message = xasprintf("move %llu %u", (unsigned long long)m->le, m->to), *why = NULL;
 	unsigned int looks;
-	int err = send(r, message);
+	int err = send(r, message, &why);
 
 	for (looks = 0; err == -ENOSPC && looks < r->patience && !interrupted; looks++) {
-		if (!wait_queue(r, 1) || send(r, "commit"))
+		if (!wait_queue(r, 1) || send(r, "commit", &why))
 			break;
 		nap(LOOK_MS);
-		err = send(r, message);
+		err = send(r, message, &why);
 	}
 	if (looks == FREED)
 		r->patience = 1;	/* somebody else takes what is left */
+	if (err)
+		keep_first(r, m, why);
+	free(why);
 	free(message);
 	return err;
 }
@@ -155,6 +194,15 @@ static void count_done(struct run *r, unsigned long begun)
 	for (i = 0; i < begun; i++)
 		r->done += is_there(r, &r->plan.move[i]);
 	r->failed = begun - r->done;
+}
+
+/* A few may fail, as their extents have moved or are gone by then; not all of them. */
+static int judge_done(const struct run *r)
+{
+	if (r->done || interrupted)
+		return EXIT_OK;
+	return fail("%s: none of %lu moves was made: %s", r->a->name, r->plan.nr_moves,
+		    r->why ? r->why : "they were begun, and nothing has arrived");
 }
 
 static int carry_out(struct run *r)
@@ -186,7 +234,7 @@ static int carry_out(struct run *r)
 		err = EXIT_FAILED;
 	r->carried_out = true;
 	count_done(r, i < r->plan.nr_moves ? i : r->plan.nr_moves);
-	return err;
+	return err ? err : judge_done(r);
 }
 
 /* --- shown --- */
@@ -354,6 +402,7 @@ static int optimize(struct run *r)
 {
 	uint64_t extent = r->v.st.extent_sectors * 512;
 	unsigned long budget;
+	unsigned int i;
 	int err;
 
 	if (!parse_budget(r->a->budget, extent, &budget))
@@ -371,6 +420,8 @@ static int optimize(struct run *r)
 	if (interrupted)
 		return fail("%s: interrupted, nothing was moved", r->a->name);
 	plan_make(&r->plan, budget);
+	for (i = 0; i < r->plan.nr_members; i++)
+		r->member[i] = device_of(&r->v, i);
 	print_plan(r);
 	if (!r->a->dry_run && r->plan.nr_moves) {
 		err = carry_out(r);
@@ -440,5 +491,6 @@ int cmd_optimize(int argc, char **argv)
 	known_free(&r.known);
 	free(r.plan.extent);
 	plan_free(&r.plan);
+	free(r.why);
 	return err;
 }
