@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "commands.h"
+#include "json_print.h"
 #include "msg.h"
 #include "offline.h"
 #include "quote.h"
@@ -54,9 +55,9 @@ static json_t *check_json(const struct check *c)
 {
 	char uuid[UUID_TEXT];
 
-	return json_pack("{s:s, s:s, s:b, s:b, s:I, s:I, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I,"
+	return json_pack("{s:o, s:s, s:b, s:b, s:I, s:I, s:I, s:{s:I, s:I}, s:{s:I, s:I}, s:I,"
 			 " s:I, s:o, s:I, s:o}",
-			 "name", c->pool->name, "uuid", uuid_text(uuid, c->pool->uuid),
+			 "name", text_json(c->pool->name), "uuid", uuid_text(uuid, c->pool->uuid),
 			 "clean", !c->errors.nr, "complete", c->complete,
 			 "generation", (json_int_t)c->generation, "pages", (json_int_t)c->pages,
 			 "journal_records", (json_int_t)c->journal_records,
@@ -224,10 +225,8 @@ int cmd_check(int argc, char **argv)
 		err = check_name(argv[optind], list);
 	else
 		err = check_devices(argv + optind, argc - optind, list);
-	if (json && err != EXIT_USAGE) {
-		json_dumpf(list, stdout, JSON_INDENT(2));
-		putchar('\n');
-	}
+	if (json && err != EXIT_USAGE)
+		return json_print(stdout, list, JSON_INDENT(2)) ? EXIT_USAGE : err;
 	json_decref(list);
 	return err;
 }

@@ -9,7 +9,9 @@
 
 #include "commands.h"
 #include "dm.h"
+#include "json_print.h"
 #include "msg.h"
+#include "quote.h"
 #include "units.h"
 #include "volume.h"
 
@@ -49,7 +51,7 @@ static json_t *value_of(const char *key, const char *text)
 		return json_null();
 	if (strcmp(key, "valid") && parse_u64(text, &n))
 		return json_integer(n);
-	return json_string(text);
+	return text_json(text);
 }
 
 /* "key value key value" into an object, cost.N into the array cost_ns; NULL: not understood. */
@@ -156,12 +158,9 @@ static int explain(const struct volume *v, uint64_t offset, bool json)
 	free(reply);
 	if (!o)
 		return fail("%s: the kernel's answer was not understood", v->name);
-	if (json) {
-		json_dumpf(o, stdout, JSON_INDENT(2));
-		putchar('\n');
-	} else {
-		print(v, o);
-	}
+	if (json)
+		return json_print(stdout, o, JSON_INDENT(2));
+	print(v, o);
 	json_decref(o);
 	return EXIT_OK;
 }

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "dm.h"
 #include "health.h"
+#include "json_print.h"
 #include "msg.h"
 #include "pool.h"
 #include "quote.h"
@@ -123,7 +124,7 @@ static unsigned int collect(const struct pools *pools, struct dm_dev *live, unsi
 	return nr;
 }
 
-static void print_rows(const struct row *row, unsigned int nr, bool json)
+static int print_rows(const struct row *row, unsigned int nr, bool json)
 {
 	json_t *list = json_array();
 	unsigned int i;
@@ -137,11 +138,10 @@ static void print_rows(const struct row *row, unsigned int nr, bool json)
 		else
 			print_row(&row[i]);
 	}
-	if (json) {
-		json_dumpf(list, stdout, JSON_INDENT(2));
-		putchar('\n');
-	}
+	if (json)
+		return json_print(stdout, list, JSON_INDENT(2));
 	json_decref(list);
+	return EXIT_OK;
 }
 
 static int list(bool json)
@@ -161,13 +161,13 @@ static int list(bool json)
 		return fail("can't list volumes: %s", strerror(-err));
 	row = xcalloc(pools.nr + nr_live, sizeof(*row));
 	nr = collect(&pools, live, nr_live, row);
-	print_rows(row, nr, json);
+	err = print_rows(row, nr, json);
 	while (nr--)
 		free(row[nr].missing);
 	free(row);
 	dm_free_list(live, nr_live);
 	pools_free(&pools);
-	return EXIT_OK;
+	return err;
 }
 
 int cmd_list(int argc, char **argv)

@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "ext_files.h"
+#include "json_print.h"
 #include "lost.h"
 #include "msg.h"
 #include "quote.h"
@@ -168,16 +169,14 @@ static json_t *files_json(const struct asked *a, const struct ext_files *f)
 			 "files_total", (json_int_t)f->all, "complete", !f->partly);
 }
 
-static void print_json(const struct volume *v, const struct asked *a, const struct ext_files *f)
+static int print_json(const struct volume *v, const struct asked *a, const struct ext_files *f)
 {
-	json_t *all = json_pack("{s:s, s:o, s:b, s:o}", "name", v->name,
+	json_t *all = json_pack("{s:o, s:o, s:b, s:o}", "name", text_json(v->name),
 				"lost", (json_t *)volume_lost_json(v),
 				"lost_complete", !v->lost.partly,
 				"file_system", a->files ? files_json(a, f) : json_null());
 
-	json_dumpf(all, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(all);
+	return json_print(stdout, all, JSON_INDENT(2));
 }
 
 static void print(const struct volume *v, const struct asked *a, const struct ext_files *f)
@@ -205,7 +204,7 @@ int cmd_lost(int argc, char **argv)
 	if (a.files)
 		err = find(&v, &a, 0, &f);
 	if (!err && a.json)
-		print_json(&v, &a, &f);
+		err = print_json(&v, &a, &f);
 	else if (!err)
 		print(&v, &a, &f);
 	if (!err && v.lost.partly)

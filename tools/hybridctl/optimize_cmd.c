@@ -19,9 +19,11 @@
 #include "commands.h"
 #include "dm.h"
 #include "interrupt.h"
+#include "json_print.h"
 #include "msg.h"
 #include "plan.h"
 #include "plan_gather.h"
+#include "quote.h"
 #include "units.h"
 #include "usage.h"
 #include "volume.h"
@@ -352,7 +354,7 @@ static json_t *move_json(const struct plan_move *m)
 			 "makes_room", m->makes_room);
 }
 
-static void print_json(const struct run *r)
+static int print_json(const struct run *r)
 {
 	json_t *moves = json_array(), *all;
 	const struct plan *p = &r->plan;
@@ -360,8 +362,9 @@ static void print_json(const struct run *r)
 
 	for (i = 0; i < p->nr_moves; i++)
 		json_array_append_new(moves, move_json(&p->move[i]));
-	all = json_pack("{s:s, s:I, s:o, s:o, s:f, s:f, s:b, s:b, s:I, s:I, s:o, s:o, s:o}",
-			"name", r->a->name, "extents_known", (json_int_t)r->known.nr_counted,
+	all = json_pack("{s:o, s:I, s:o, s:o, s:f, s:f, s:b, s:b, s:I, s:I, s:o, s:o, s:o}",
+			"name", text_json(r->a->name),
+			"extents_known", (json_int_t)r->known.nr_counted,
 			"moves", moves, "before", window_json(&r->before),
 			"predicted_us", predicted_ns(r) / 1e3,
 			"predicted_gain", percent_less(r->before.mean_ns, predicted_ns(r)) / 100,
@@ -373,9 +376,7 @@ static void print_json(const struct run *r)
 			"measured_gain", r->after.requests > 0 ?
 				json_real(percent_less(r->before.mean_ns, measured_ns(r)) / 100) :
 				json_null());
-	json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-	putchar('\n');
-	json_decref(all);
+	return json_print(stdout, all, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 }
 
 /* --- the command --- */
@@ -431,8 +432,8 @@ static int optimize(struct run *r)
 		}
 		print_result(r);
 	}
-	if (r->a->json)
-		print_json(r);
+	if (r->a->json && print_json(r))
+		err = EXIT_FAILED;
 	return err || interrupted ? EXIT_FAILED : EXIT_OK;
 }
 

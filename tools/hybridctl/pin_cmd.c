@@ -10,6 +10,7 @@
 #include "dm.h"
 #include "live.h"
 #include "ext_meta.h"
+#include "json_print.h"
 #include "msg.h"
 #include "ranges.h"
 #include "units.h"
@@ -188,16 +189,14 @@ static int show(const struct volume *v, const struct asked *a)
 {
 	json_t *list = a->json ? json_array() : NULL;
 	char *pins = pins_of(v), *pin, *save;
+	int err = EXIT_OK;
 
 	for (pin = pins ? strtok_r(pins, ",", &save) : NULL; pin; pin = strtok_r(NULL, ",", &save))
 		show_one(v, pin, list);
-	if (list) {
-		json_dumpf(list, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(list);
-	}
+	if (list)
+		err = json_print(stdout, list, JSON_INDENT(2));
 	free(pins);
-	return EXIT_OK;
+	return err;
 }
 
 /*

@@ -9,6 +9,7 @@
 
 #include "dm.h"
 #include "interrupt.h"
+#include "json_print.h"
 #include "msg.h"
 #include "record.h"
 #include "volume.h"
@@ -64,10 +65,10 @@ static int sample(struct volume *v, FILE *out, const char *name, double begun)
 	json_object_set_new(line, "time", json_real(clock_now(CLOCK_REALTIME)));
 	json_object_set_new(line, "at", json_real(at));
 	json_object_set_new(line, "io", io);
-	json_dumpf(line, out, JSON_COMPACT | JSON_REAL_PRECISION(15));
-	fputc('\n', out);
-	json_decref(line);
-	return fflush(out) ? fail("the recording can't be written: %s", strerror(errno)) : EXIT_OK;
+	if (!json_print(out, line, JSON_COMPACT | JSON_REAL_PRECISION(15)))
+		return EXIT_OK;
+	return ferror(out) ? fail("the recording can't be written: %s", strerror(errno)) :
+			     EXIT_FAILED;
 }
 
 /* At multiples of the interval, however long a look takes. */

@@ -17,7 +17,7 @@ int cmd_status(int argc, char **argv)
 	};
 	bool json = false;
 	struct volume v;
-	int opt;
+	int opt, err = EXIT_OK;
 
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt == 'h')
@@ -31,11 +31,11 @@ int cmd_status(int argc, char **argv)
 	if (volume_look(&v, argv[optind], LOOK_LOST | (json ? LOOK_UUIDS : 0)))
 		return EXIT_FAILED;
 	if (json) {
-		volume_print_json(stdout, &v);
+		err = volume_print_json(stdout, &v);
 	} else {
 		volume_print(stdout, &v, BAR_WIDTH);
 		lost_print_mounted(stdout, &v);
 	}
 	volume_free(&v);
-	return EXIT_OK;
+	return err;
 }

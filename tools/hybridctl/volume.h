@@ -58,7 +58,8 @@ bool volume_sync_at(const char *name, const struct status *st, struct sync_at *a
 void volume_print(FILE *out, const struct volume *v, unsigned int width);
 /* What --json prints; the caller's. */
 struct json_t *volume_json(const struct volume *v);
-void volume_print_json(FILE *out, const struct volume *v);
+/* EXIT_OK, or EXIT_FAILED; see json_print(). */
+int volume_print_json(FILE *out, const struct volume *v);
 /* The lost ranges, @shown at most. */
 void volume_print_lost(FILE *out, const struct volume *v, unsigned int shown);
 /* json_t *: the lost ranges as an array. */

@@ -7,6 +7,8 @@
 
 #include "bdev.h"
 #include "health.h"
+#include "json_print.h"
+#include "quote.h"
 #include "units.h"
 #include "volume.h"
 
@@ -19,7 +21,7 @@ static json_t *device_json(const struct volume *v, unsigned int i)
 
 	return json_pack("{s:i, s:o, s:o, s:b, s:s, s:o, s:o, s:{s:I, s:I}, s:f, s:f, s:f, s:f, s:f, s:f, s:I}",
 			 "index", (int)i,
-			 "path", v->path[i] ? json_string(v->path[i]) : json_null(),
+			 "path", v->path[i] ? text_json(v->path[i]) : json_null(),
 			 "uuid", v->uuid[i][0] ? json_string(v->uuid[i]) : json_null(),
 			 "volatile", v->forgets[i],
 			 "state", status_dev_state_name(d->state),
@@ -121,10 +123,11 @@ json_t *volume_json(const struct volume *v)
 	}
 	for (i = 0; i < st->nr_reasons; i++)
 		json_object_set_new(reasons, st->reason[i].name, json_integer(st->reason[i].count));
-	all = json_pack("{s:s, s:s, s:s, s:s?, s:b, s:o, s:{s:I, s:I}, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
+	all = json_pack("{s:o, s:s, s:s, s:o, s:b, s:o, s:{s:I, s:I}, s:s, s:I, s:{s:I, s:I}, s:o, s:I, s:o,"
 			" s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:b, s:o, s:o}",
-			"name", v->name, "mode", status_mode_name(st->mode),
-			"health", health_name(health_of(st, &which)), "advice", advice,
+			"name", text_json(v->name), "mode", status_mode_name(st->mode),
+			"health", health_name(health_of(st, &which)),
+			"advice", advice ? text_json(advice) : json_null(),
 			"needs_check", st->needs_check, "metadata", metadata_json(v),
 			"journal", "total", (json_int_t)st->journal_total,
 			"used", (json_int_t)st->journal_used, "policy", st->policy,
@@ -146,13 +149,9 @@ json_t *volume_json(const struct volume *v)
 	return all;
 }
 
-void volume_print_json(FILE *out, const struct volume *v)
+int volume_print_json(FILE *out, const struct volume *v)
 {
-	json_t *all = volume_json(v);
-
-	json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
-	fputc('\n', out);
-	json_decref(all);
+	return json_print(out, volume_json(v), JSON_INDENT(2) | JSON_REAL_PRECISION(10));
 }
 
 /* On one line, for who reads no other. */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "../health.h"
+#include "../json_print.h"
+#include "../msg.h"
 #include "../volume.h"
 #include "ktap.h"
 
@@ -124,6 +126,50 @@ static void test_cache(void)
 	status_free(&v.st);
 }
 
+/* Others made the names, and they need not be UTF-8. */
+static void test_names(void)
+{
+	struct volume v = { .name = "v\xff" };
+	char line[] = LINE, why[128], *out = NULL;
+	json_t *all = NULL, *devices;
+	size_t size;
+	FILE *f;
+	int err;
+
+	if (!status_parse(line, &v.st, why, sizeof(why)))
+		return;
+	v.path[0] = "/dev/mapper/\xfe";
+	f = open_memstream(&out, &size);
+	err = volume_print_json(f, &v);
+	fclose(f);
+	all = json_loads(out, 0, NULL);
+	free(out);
+	devices = json_object_get(all, "devices");
+	if (!ktap_ok(!err && all, "json: of names that are not UTF-8"))
+		return;
+	ktap_ok(!strcmp(json_string_value(json_object_get(all, "name")), "v\\377"),
+		"json: the volume's");
+	ktap_ok(!strcmp(text_of(devices, 0, "path"), "/dev/mapper/\\376"), "json: a member's");
+	ktap_ok(strstr(json_string_value(json_object_get(all, "advice")), "v\\377"),
+		"json: in an advice");
+	json_decref(all);
+	status_free(&v.st);
+}
+
+static void test_output(void)
+{
+	struct volume v = { .name = "vol" };
+	char line[] = LINE, why[128];
+	FILE *full = fopen("/dev/full", "w");
+
+	if (!full || !status_parse(line, &v.st, why, sizeof(why)))
+		return;
+	ktap_ok(volume_print_json(full, &v) == EXIT_FAILED, "json: what can't be written fails");
+	ktap_ok(json_print(stdout, NULL, 0) == EXIT_FAILED, "json: what can't be made fails");
+	fclose(full);
+	status_free(&v.st);
+}
+
 #define MEMBERS	"rw - 256 10/8000 3/512 1 A 2 254:3 failed 7/100 0 0 0 0 0 0 0 7 " \
 		"254:4 draining 3/100 0 0 0 0 0 0 0 7 0 - 9 8 1 1048576 2 0 11 22 33 44 wardrop 0"
 
@@ -238,6 +284,8 @@ int main(void)
 	ktap_begin();
 	test_states();
 	test_progress();
+	test_names();
+	test_output();
 	test_counts();
 	test_cache();
 	test_standing();
