@@ -41,8 +41,8 @@ const char *bdev_error(int err);
 void bdev_close(struct bdev *dev);
 
 /*
- * Whole 4 KiB blocks at multiples of 4 KiB, in direct I/O for devices: the page
- * cache would show what was there before the kernel's target wrote.  0 or -errno.
+ * Whole 4 KiB blocks at multiples of 4 KiB, less only at a device's end, in direct I/O for devices:
+ * the page cache would show what was there before the kernel's target wrote.  0 or -errno.
  */
 int bdev_read(const struct bdev *dev, uint64_t offset, void *buf, size_t len);
 int bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t len);

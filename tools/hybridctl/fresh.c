@@ -126,6 +126,8 @@ int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uin
 {
 	uint64_t bytes = sectors * SECTOR_SIZE / EK_BLOCK_SIZE * EK_BLOCK_SIZE;
 	uint64_t tail = bytes < AREA_TAIL ? bytes : AREA_TAIL;
+	/* No block of ours, but others' metadata may end with the device. */
+	uint64_t rest = sectors * SECTOR_SIZE - bytes;
 	int err;
 
 	if (head > bytes)
@@ -133,7 +135,7 @@ int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uin
 	start *= SECTOR_SIZE;
 	err = wipe_range(w, path, rdev, start, head);
 	if (!err)
-		err = wipe_range(w, path, rdev, start + bytes - tail, tail);
+		err = wipe_range(w, path, rdev, start + bytes - tail, tail + rest);
 	if (err == -EINTR)
 		fail("%s: interrupted while it was wiped", path);
 	else if (err)

@@ -106,8 +106,12 @@ char *name_clean(char *name)
 	return name;
 }
 
+static uint64_t wiped_from, wiped_to;	/* the last range; bytes */
+
 int wipe_range(struct wipe *w, const char *path, dev_t rdev, uint64_t offset, uint64_t len)
 {
+	wiped_from = offset;
+	wiped_to = offset + len;
 	return 0;
 }
 
@@ -130,11 +134,28 @@ static void judged(const char *title, bool force, const char *why, int ret)
 		bdev_close(&dev);
 }
 
+/* Some RAID's metadata are in the very last sectors. */
+static void wiped(uint64_t start, uint64_t sectors)
+{
+	uint64_t end = (start + sectors) * SECTOR_SIZE;
+
+	ktap_ok(!fresh_wipe(NULL, "disk", makedev(8, 0), start, sectors, 1 << 20) &&
+		wiped_to == end, "wiped: to the end of sector %llu",
+		(unsigned long long)(start + sectors));
+	ktap_ok(wiped_from % 4096 == 0 &&
+		(wiped_from <= start * SECTOR_SIZE || wiped_from <= end - (1 << 20)),
+		"wiped: a MiB before that, in whole blocks");
+}
+
 int main(void)
 {
 	ktap_begin();
 	judged("a disk", false, NULL, EXIT_OK);
 	judged("suspended", false, "it is suspended", EXIT_FAILED);
 	judged("suspended, by force", true, "it is suspended", EXIT_FAILED);
+	wiped(0, 65536);
+	wiped(0, 65537);
+	wiped(2048, 65543);
+	wiped(0, 2047);
 	return ktap_end();
 }
