@@ -59,7 +59,10 @@ uint64_t bdev_discard_unit(dev_t rdev);
  */
 int bdev_lock(const struct bdev *dev);
 
-/* The lowest device under it that loses its content with the power, or NULL; free(). */
+/*
+ * It, or one that it lies on, as bdev_lies_on() has it, that loses its content with the power: a
+ * RAM disk, or a loop device of a file in memory; NULL: none; free().
+ */
 char *bdev_volatile(dev_t rdev);
 /* Who uses it: "mounted on /mnt", "part of dm device vg-lv", ...; NULL: nobody known; free(). */
 char *bdev_users(dev_t rdev);
@@ -81,7 +84,11 @@ const char *bdev_stalled(dev_t rdev);
 bool bdev_is_snapshot(dev_t rdev);
 /* Does @upper lie on @lower, through any number of layers? */
 bool bdev_is_above(dev_t upper, dev_t lower);
-/* Is it that device, or on top of it, also by a partition or a loop device's file? */
+/*
+ * Is it that device, or on top of it through any number of layers, also by partitions and by loop
+ * devices' files?  Of a file system of several devices only the one it was mounted by is seen, and
+ * none of one that lies on another, like overlayfs.
+ */
 bool bdev_lies_on(dev_t upper, dev_t lower);
 
 /* Call @fn for every block device there is, for one that lies on others before these; by name. */

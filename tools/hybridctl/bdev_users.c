@@ -11,6 +11,7 @@
 
 #include "bdev.h"
 #include "dm.h"
+#include "mounts.h"
 #include "msg.h"
 #include "udev_db.h"
 
@@ -117,13 +118,20 @@ char *bdev_path(dev_t rdev)
 	return path;
 }
 
-static bool volatile_below(void *ctx, const char *name, dev_t rdev)
+/* The disk that a partition is of: holders and what it lies on are known of that. */
+static dev_t disk_of(dev_t rdev)
 {
-	char **found = ctx;
+	char *line = sysfs_line(rdev, "/partition"), *dev;
+	unsigned int ma, mi;
 
-	(void)name;
-	*found = bdev_volatile(rdev);
-	return *found;
+	if (!line)
+		return rdev;
+	dev = sysfs_line(rdev, "/../dev");
+	if (dev && sscanf(dev, "%u:%u", &ma, &mi) == 2)
+		rdev = makedev(ma, mi);
+	free(dev);
+	free(line);
+	return rdev;
 }
 
 /* A mem2m device of ordinary RAM, or a partition of one: its disk is on the way there in sysfs. */
@@ -153,61 +161,127 @@ static bool mem2m_volatile(dev_t rdev)
 	return !survives;
 }
 
+/* The file, or device, that a loop device is of; free(); NULL: it is none. */
+static char *loop_file(dev_t rdev)
+{
+	return sysfs_line(rdev, "/loop/backing_file");
+}
+
+/* Where another machine's files are it might take for ever. */
+static dev_t node_at(const char *path, const struct mount *m)
+{
+	struct stat st;
+
+	if (!mount_is_memory(m) && !major(m->dev))
+		return 0;
+	return !stat(path, &st) && S_ISBLK(st.st_mode) ? st.st_rdev : 0;
+}
+
+/*
+ * What a loop device's file is on; 0: not on what is known.  btrfs has no device's number: then it
+ * is what was mounted, of several devices that one.
+ */
+static dev_t file_is_on(const char *file)
+{
+	struct stat st;
+	struct mount m;
+	dev_t node;
+
+	if (!mount_of(file, &m))
+		return 0;
+	node = node_at(file, &m);
+	if (node || mount_is_memory(&m))
+		return node;
+	if (major(m.dev))
+		return m.dev;
+	return *m.source == '/' && !stat(m.source, &st) && S_ISBLK(st.st_mode) ? st.st_rdev : 0;
+}
+
+#define MOST_LAYERS	32	/* none can go round, but who knows */
+
+struct walk {
+	bool (*is)(struct walk *w, dev_t rdev);
+	unsigned int layers;
+	dev_t lower;	/* that is looked for */
+	char *found;
+};
+
+static bool walk_below(struct walk *w, dev_t rdev);
+
+static bool walk_from(void *ctx, const char *name, dev_t rdev)
+{
+	struct walk *w = ctx;
+	bool is;
+
+	(void)name;
+	if (w->layers == MOST_LAYERS)
+		return false;
+	w->layers++;
+	is = w->is(w, rdev) || walk_below(w, rdev);
+	w->layers--;
+	return is;
+}
+
+/* Is one of those that it lies on, through any number of layers, what is looked for? */
+static bool walk_below(struct walk *w, dev_t rdev)
+{
+	dev_t disk = disk_of(rdev), on;
+	char *file, *dir;
+	bool is;
+
+	if (disk != rdev)
+		return walk_from(w, NULL, disk);
+	file = loop_file(rdev);
+	on = file ? file_is_on(file) : 0;
+	free(file);
+	if (on)
+		return walk_from(w, NULL, on);
+	dir = sysfs_dir(rdev, "/slaves");
+	is = each_in(dir, walk_from, w);
+	free(dir);
+	return is;
+}
+
+/* A loop device of a file in memory. */
+static bool is_file_in_memory(dev_t rdev)
+{
+	char *file = loop_file(rdev);
+	struct mount m;
+	bool is = file && mount_of(file, &m) && mount_is_memory(&m) && !node_at(file, &m);
+
+	free(file);
+	return is;
+}
+
+static bool is_volatile(struct walk *w, dev_t rdev)
+{
+	char *name = kernel_name(rdev);
+
+	if (major(rdev) == RAM_MAJOR || !strncmp(name, "zram", 4) || mem2m_volatile(rdev) ||
+	    is_file_in_memory(rdev))
+		w->found = bdev_path(rdev);
+	free(name);
+	return w->found;
+}
+
 char *bdev_volatile(dev_t rdev)
 {
-	char *name = kernel_name(rdev), *dir, *found = NULL;
+	struct walk w = { .is = is_volatile };
 
-	if (major(rdev) == RAM_MAJOR || !strncmp(name, "zram", 4) || mem2m_volatile(rdev)) {
-		free(name);
-		return bdev_path(rdev);
-	}
-	free(name);
-	dir = sysfs_dir(rdev, "/slaves");
-	each_in(dir, volatile_below, &found);
-	free(dir);
-	return found;
+	walk_from(&w, NULL, rdev);
+	return w.found;
 }
 
-/* mountinfo writes blanks and such as \ooo. */
-static void unescape(char *s)
+static bool is_lower(struct walk *w, dev_t rdev)
 {
-	char *out = s;
-
-	for (; *s; s++)
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] && s[3]) {
-			*out++ = (s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0');
-			s += 3;
-		} else {
-			*out++ = *s;
-		}
-	*out = 0;
+	return rdev == w->lower;
 }
 
-/* The type follows optional fields and a lone "-". */
-static bool has_type(const char *line, const char *type)
+bool bdev_lies_on(dev_t upper, dev_t lower)
 {
-	const char *at = strstr(line, " - ");
+	struct walk w = { .is = is_lower, .lower = lower };
 
-	return at && !strncmp(at + 3, type, strlen(type));
-}
-
-char *bdev_mounted(dev_t rdev, const char *type)
-{
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL, where[LINE], *found = NULL;
-	unsigned int ma, mi;
-	size_t size = 0;
-
-	while (f && !found && getline(&line, &size, f) > 0)
-		if (sscanf(line, "%*u %*u %u:%u %*s %4095s", &ma, &mi, where) == 3 &&
-		    makedev(ma, mi) == rdev && has_type(line, type)) {
-			unescape(where);
-			found = xstrdup(where);
-		}
-	free(line);
-	if (f)
-		fclose(f);
-	return found;
+	return walk_from(&w, NULL, upper);
 }
 
 static char *mounted_on(dev_t rdev)
@@ -352,22 +426,6 @@ void bdev_announce(dev_t rdev)
 	fclose(f);
 }
 
-/* The disk that a partition is of: holders and what it lies on are known of that. */
-static dev_t disk_of(dev_t rdev)
-{
-	char *line = sysfs_line(rdev, "/partition"), *dev;
-	unsigned int ma, mi;
-
-	if (!line)
-		return rdev;
-	dev = sysfs_line(rdev, "/../dev");
-	if (dev && sscanf(dev, "%u:%u", &ma, &mi) == 2)
-		rdev = makedev(ma, mi);
-	free(dev);
-	free(line);
-	return rdev;
-}
-
 static bool stalled_below(void *ctx, const char *name, dev_t rdev)
 {
 	const char **why = ctx;
@@ -435,30 +493,6 @@ bool bdev_is_above(dev_t upper, dev_t lower)
 
 	free(dir);
 	return is;
-}
-
-/* Of a loop device: what the file system of its file is on. */
-static dev_t file_system_of(dev_t rdev)
-{
-	char *file = sysfs_line(rdev, "/loop/backing_file");
-	struct stat st;
-	dev_t on = 0;
-
-	if (file && !stat(file, &st))
-		on = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
-	free(file);
-	return on;
-}
-
-bool bdev_lies_on(dev_t upper, dev_t lower)
-{
-	dev_t disk = disk_of(upper), on;
-
-	if (upper == lower || disk == lower || bdev_is_above(upper, lower) ||
-	    bdev_is_above(disk, lower))
-		return true;
-	on = file_system_of(disk);
-	return on && (on == lower || bdev_is_above(on, lower));
 }
 
 static unsigned int height(dev_t rdev);

@@ -3,13 +3,21 @@
 #ifndef HYBRIDCTL_WRAPPED_H
 #define HYBRIDCTL_WRAPPED_H
 
+#include <dirent.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 int __wrap_open(const char *path, int flags, mode_t mode);
 int __real_open(const char *path, int flags, mode_t mode);
 int __wrap_mkdir(const char *path, mode_t mode);
 uid_t __wrap_geteuid(void);
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__real_fopen(const char *path, const char *mode);
+DIR *__wrap_opendir(const char *path);
+DIR *__real_opendir(const char *path);
+ssize_t __wrap_readlink(const char *path, char *buf, size_t len);
+ssize_t __real_readlink(const char *path, char *buf, size_t len);
 bool __wrap_bdev_is_snapshot(dev_t rdev);
 
 #endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a device lies on, through whatever layers, and whether one of them forgets. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "../bdev.h"
+#include "../dm.h"
+#include "../msg.h"
+#include "../udev_db.h"
+#include "ktap.h"
+#include "wrapped.h"
+
+/* --- a machine of one's own: what begins with /sys or /proc is in a directory --- */
+
+static char root[KTAP_NAME];
+
+static const char *moved(char *buf, const char *path)
+{
+	snprintf(buf, 512, "%s%s", strncmp(path, "/sys/", 5) && strncmp(path, "/proc/", 6) ? "" :
+		 root, path);
+	return buf;
+}
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	char buf[512];
+
+	return __real_fopen(moved(buf, path), mode);
+}
+
+DIR *__wrap_opendir(const char *path)
+{
+	char buf[512];
+
+	return __real_opendir(moved(buf, path));
+}
+
+ssize_t __wrap_readlink(const char *path, char *buf, size_t len)
+{
+	char from[512];
+
+	return __real_readlink(moved(from, path), buf, len);
+}
+
+/* A node is named by its number. */
+int __wrap_stat(const char *path, struct stat *st)
+{
+	unsigned int ma, mi;
+
+	memset(st, 0, sizeof(*st));
+	if (sscanf(path, "/dev/%u:%u", &ma, &mi) == 2) {
+		st->st_mode = S_IFBLK;
+		st->st_rdev = makedev(ma, mi);
+		return 0;
+	}
+	st->st_mode = S_IFREG;
+	return strstr(path, "(deleted)") ? -1 : 0;
+}
+
+bool dm_has_path(dev_t rdev)
+{
+	return true;
+}
+
+bool dm_is_snapshot(dev_t rdev)
+{
+	return false;
+}
+
+bool udev_db_is(dev_t rdev, const char *key, const char *value)
+{
+	return false;
+}
+
+static void put(const char *path, const char *text)
+{
+	char buf[512];
+	FILE *f;
+
+	snprintf(buf, sizeof(buf), "%s/%s", root, path);
+	f = __real_fopen(buf, "w");
+	if (!f || fputs(text, f) < 0 || fclose(f))
+		ktap_ok(false, "%s", path);
+}
+
+__attribute__((format(printf, 1, 2)))
+static void make_dir(const char *fmt, ...)
+{
+	char buf[512], part[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(part, sizeof(part), fmt, ap);
+	va_end(ap);
+	snprintf(buf, sizeof(buf), "%s/%s", root, part);
+	mkdir(buf, 0700);
+}
+
+/* "ram0" 1:0; "ram0/ram0p1" is a partition of it. */
+static void disk(const char *name, const char *number)
+{
+	char buf[512], target[256], path[256];
+
+	make_dir("sys/devices/%s", name);
+	make_dir("sys/devices/%s/slaves", name);
+	snprintf(path, sizeof(path), "sys/devices/%s/dev", name);
+	put(path, number);
+	if (strchr(name, '/')) {
+		snprintf(path, sizeof(path), "sys/devices/%s/partition", name);
+		put(path, "1\n");
+	}
+	snprintf(target, sizeof(target), "../../devices/%s", name);
+	snprintf(buf, sizeof(buf), "%s/sys/dev/block/%s", root, number);
+	if (symlink(target, buf))
+		ktap_ok(false, "%s", name);
+}
+
+static void looped(const char *name, const char *number, const char *file)
+{
+	char path[256];
+
+	disk(name, number);
+	make_dir("sys/devices/%s/loop", name);
+	snprintf(path, sizeof(path), "sys/devices/%s/loop/backing_file", name);
+	put(path, file);
+}
+
+/* @upper is made of @lower, a partition or not. */
+static void slave(const char *upper, const char *lower)
+{
+	const char *base = strrchr(lower, '/') ? strrchr(lower, '/') + 1 : lower;
+	char buf[512], target[256];
+
+	snprintf(buf, sizeof(buf), "%s/sys/devices/%s/slaves/%s", root, upper, base);
+	snprintf(target, sizeof(target), "../../%s", lower);
+	if (symlink(target, buf))
+		ktap_ok(false, "%s", upper);
+}
+
+static void make_machine(void)
+{
+	static const char * const dirs[] = { "sys", "sys/dev", "sys/dev/block", "sys/devices",
+					     "proc", "proc/self" };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		make_dir("%s", dirs[i]);
+	put("proc/self/mountinfo",
+	    "20 1 8:1 / / rw - ext4 /dev/8:1 rw\n"
+	    "21 20 0:5 / /dev rw shared:2 - devtmpfs udev rw\n"
+	    "22 20 0:30 / /tmp\\040x rw shared:3 - tmpfs none rw\n"
+	    "23 20 0:31 /@ /butter rw - btrfs /dev/254:0 rw\n"
+	    "24 20 7:2 / /over rw - xfs /dev/7:2 rw\n"
+	    "25 20 0:40 / /net rw - nfs server:/x rw\n");
+	disk("sda", "8:0");
+	disk("sda/sda1", "8:1");
+	disk("ram0", "1:0");
+	disk("ram0/ram0p1", "259:0");
+	disk("zram0", "253:0");
+	disk("dm-0", "254:0");		/* on sda1 */
+	slave("dm-0", "sda/sda1");
+	disk("dm-1", "254:1");		/* on a partition of ram0 */
+	slave("dm-1", "ram0/ram0p1");
+	looped("loop0", "7:0", "/tmp x/file\n");
+	disk("loop0/loop0p1", "259:1");
+	looped("loop1", "7:1", "/tmp x/file (deleted)\n");
+	looped("loop2", "7:2", "/butter/file\n");
+	looped("loop3", "7:3", "/over/file\n");
+	looped("loop4", "7:4", "/dev/1:0\n");
+	looped("loop5", "7:5", "/dev/8:0\n");
+	looped("loop6", "7:6", "/dev/file\n");
+	looped("loop7", "7:7", "/net/file\n");
+	looped("loop8", "7:8", "/tmp/file\n");
+	disk("dm-2", "254:2");		/* on loop0p1 */
+	slave("dm-2", "loop0/loop0p1");
+	disk("dm-3", "254:3");		/* on loop3 */
+	slave("dm-3", "loop3");
+	looped("loop9", "7:9", "/dev/7:9\n");	/* can't be: not for ever */
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+	return remove(path);
+}
+
+/* --- the tests --- */
+
+static void forgets(unsigned int ma, unsigned int mi, const char *what, const char *title)
+{
+	char *found = bdev_volatile(makedev(ma, mi));
+
+	ktap_ok(what ? found && !strcmp(found, what) : !found, "%s: %s", title,
+		found ? found : "stays");
+	free(found);
+}
+
+static void stands(unsigned int ma, unsigned int mi, unsigned int on_ma, unsigned int on_mi,
+		   bool is, const char *title)
+{
+	ktap_ok(bdev_lies_on(makedev(ma, mi), makedev(on_ma, on_mi)) == is, "%s: %s", title,
+		is ? "lies on it" : "does not");
+}
+
+int main(void)
+{
+	if (!mkdtemp(ktap_name(root, "/tmp")))
+		return 1;
+	ktap_begin();
+	make_machine();
+	forgets(8, 0, NULL, "a disk");
+	forgets(8, 1, NULL, "a partition");
+	forgets(1, 0, "/dev/ram0", "a RAM disk");
+	forgets(259, 0, "/dev/ram0", "a partition of a RAM disk");
+	forgets(254, 0, NULL, "device-mapper on a partition");
+	forgets(254, 1, "/dev/ram0", "device-mapper on a RAM disk's");
+	forgets(253, 0, "/dev/zram0", "zram");
+	forgets(7, 0, "/dev/loop0", "a file in a tmpfs");
+	forgets(7, 1, "/dev/loop1", "one that was unlinked");
+	forgets(259, 1, "/dev/loop0", "a partition of a file in a tmpfs");
+	forgets(254, 2, "/dev/loop0", "device-mapper on that");
+	forgets(7, 2, NULL, "a file in a btrfs on a disk");
+	forgets(7, 4, "/dev/ram0", "a loop device on a RAM disk");
+	forgets(7, 5, NULL, "a loop device on a disk");
+	forgets(7, 6, "/dev/loop6", "a file among the nodes");
+	forgets(7, 7, NULL, "a file of another machine");
+	forgets(7, 8, NULL, "a file beside a tmpfs with a like name");
+	forgets(7, 9, NULL, "a device on itself");
+	stands(8, 1, 8, 0, true, "a partition");
+	stands(254, 0, 8, 0, true, "device-mapper on a partition");
+	stands(254, 0, 1, 0, false, "device-mapper and another disk");
+	stands(7, 8, 8, 0, true, "a file");
+	stands(7, 2, 254, 0, true, "a file in a btrfs");
+	stands(7, 3, 8, 0, true, "a file in a file");
+	stands(254, 3, 254, 0, true, "device-mapper on a file in a file");
+	stands(7, 5, 8, 0, true, "a loop device without a file");
+	stands(7, 0, 8, 0, false, "a file in a tmpfs");
+	stands(8, 0, 8, 1, false, "a disk and its partition");
+	nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return ktap_end();
+}
