@@ -269,17 +269,25 @@ int member_judge_blocks(const struct live *l, const struct bdev *dev)
 	return EXIT_OK;
 }
 
-/* One that is in use is not read: what is being discarded has who reads it wait for the end. */
-int member_judge_none(const struct live *l, const char *path)
+static int judge_found(const struct live *l, const char *path, int i)
 {
-	int i = named(l, path, BDEV_EXCL);
-
 	if (i == MEMBER_NONE)
 		return EXIT_OK;
 	if (i == MEMBER_UNKNOWN)
 		return EXIT_FAILED;
 	return fail("%s: is member %d of %s itself, with what is on it: \"hybridctl attach %s %s\" takes it back if it is missed (or remove it first)",
 		    path, i, l->name, l->name, path);
+}
+
+/* One that is in use is not read: what is being discarded has who reads it wait for the end. */
+int member_judge_none(const struct live *l, const char *path)
+{
+	return judge_found(l, path, named(l, path, BDEV_EXCL));
+}
+
+int member_judge_held(const struct live *l, const struct bdev *dev)
+{
+	return judge_found(l, dev->path, named_by(l, dev));
 }
 
 /* No other pool gets the device between our look and device-mapper's claim. */
@@ -300,7 +308,9 @@ static int add(struct live *l, const char *path, const struct fresh *how, int in
 	err = fresh_open(&dev, path, &mine);
 	if (err)
 		return err;
-	err = member_judge_blocks(l, &dev);
+	err = member_judge_held(l, &dev);
+	if (!err)
+		err = member_judge_blocks(l, &dev);
 	if (!err) {
 		close(dev.fd);	/* device-mapper claims it itself */
 		dev.fd = -1;

@@ -51,6 +51,8 @@ int member_named(const struct live *l, const char *path);
  * is missed comes back printed, or why nobody knows.
  */
 int member_judge_none(const struct live *l, const char *path);
+/* Is it none, now that it is held open exclusively?  By that path there may have been another. */
+int member_judge_held(const struct live *l, const struct bdev *dev);
 /* Joined in the last day, or nothing is on it yet. */
 bool member_is_young(const struct live *l, unsigned int i);
 /* Wipe them. */

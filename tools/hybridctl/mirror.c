@@ -590,7 +590,9 @@ int mirror_move(struct live *l, unsigned int k, const char *path, const struct f
 	if (!err)
 		err = fresh_open(&p.dev, path, &mine);
 	if (!err) {
-		err = alone ? settle_in_alone(l, &p, k) : settle_in(l, &p, k);
+		err = member_judge_held(l, &p.dev);
+		if (!err)
+			err = alone ? settle_in_alone(l, &p, k) : settle_in(l, &p, k);
 		bdev_close(&p.dev);
 	}
 	unlock_devices();

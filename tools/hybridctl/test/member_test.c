@@ -39,6 +39,8 @@ static struct {
 	unsigned int nr_wiped;
 	bool signalled;			/* while one that joins is wiped */
 	unsigned int nr_undone, nr_reloaded;
+	bool swapped;			/* the path is a member's when it is opened to be taken */
+	bool freed;			/* likewise, and till then in use */
 } now;
 
 /* --- what is asked of the others --- */
@@ -144,6 +146,10 @@ int area_find(const struct bdev *dev, struct area *area, int *head_err)
 
 int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
 {
+	if (now.freed)
+		now.open_err = 0;
+	if (now.swapped)
+		memset(now.area.info.area_uuid, MEMBER, EK_UUID_SIZE);
 	return bdev_open(dev, path, 0);
 }
 
@@ -451,6 +457,25 @@ static void test_interrupted(void)
 		"not interrupted: it joins");
 }
 
+/* By its path it was another one. */
+static void test_swapped(void)
+{
+	struct fresh how = { .force = true };
+	struct live l = volume();
+
+	l.st.nr_devs = 1;
+	l.t.nr_devs = 1;
+	put(POOL, 'x');
+	now.swapped = true;
+	ktap_ok(member_add(&l, "disk", &how) < 0 && !now.nr_reloaded && !now.nr_wiped,
+		"another one has the path when it is opened: a member is not wiped");
+	put(POOL, MEMBER);
+	now.open_err = -EBUSY;
+	now.freed = true;
+	ktap_ok(member_add(&l, "disk", &how) < 0 && !now.nr_reloaded && !now.nr_wiped,
+		"in use when it is looked at: a member is not wiped");
+}
+
 int main(void)
 {
 	ktap_begin();
@@ -458,5 +483,6 @@ int main(void)
 	test_stalled();
 	test_remove_again();
 	test_interrupted();
+	test_swapped();
 	return ktap_end();
 }
