@@ -464,7 +464,11 @@ static void tell(const struct create *c)
 	     l->nr_meta > 1 ? ", mirrored on " : "", l->nr_meta > 1 ? l->meta_path[1] : "");
 }
 
-/* What was wiped is known here alone: until the kernel has the devices a signal puts it back. */
+/*
+ * What was wiped is known here alone: until the kernel has the devices a signal puts it back.  And
+ * what the kernel has made gets its uuid whatever comes: without, it would be a stranger to udev's
+ * rules and the initramfs for as long as it is active.
+ */
 static int wipe_and_make(struct create *c)
 {
 	struct wipe *w = wipe_new();
@@ -472,6 +476,12 @@ static int wipe_and_make(struct create *c)
 
 	catch_interrupts();
 	err = wipe_all(c, w) ? put_back(w) : make(c, &w);
+	if (!err) {
+		/* Claimed.  Until then the devices might have had to be put back. */
+		unlock_devices();
+		name_by_pool(c);
+		dm_settle();
+	}
 	let_interrupts();
 	wipe_free(w);
 	return err;
@@ -488,10 +498,6 @@ static int build(struct create *c)
 	err = wipe_and_make(c);
 	if (err)
 		return err;
-	/* The kernel has claimed the devices.  Until then they might have had to be put back. */
-	unlock_devices();
-	dm_settle();
-	name_by_pool(c);
 	announce(c);
 	tell(c);
 	return EXIT_OK;

@@ -26,7 +26,7 @@
 #define MIB	(1ull << 20)
 
 /* When a signal comes. */
-enum when { NEVER, WIPING, TRYING, DISCARDING, HAS_DISCARDED, LOCKING };
+enum when { NEVER, WIPING, TRYING, DISCARDING, HAS_DISCARDED, LOCKING, MADE };
 
 /* The devices that there are: "0" and so on. */
 static struct {
@@ -42,6 +42,8 @@ static struct {
 	enum when when;
 	bool knows_discard, discarding;
 	unsigned int nr_locked, nr_locked_late, nr_created;
+	bool takes;			/* the kernel does what it is told */
+	bool has_uuid, ended;
 } now;
 
 static void comes(enum when when)
@@ -100,6 +102,8 @@ int lock_devices(void)
 
 void unlock_devices(void)
 {
+	if (now.takes)
+		comes(MADE);
 }
 
 int bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsigned int flags)
@@ -141,7 +145,7 @@ void bdev_announce(dev_t rdev)
 
 int area_find(const struct bdev *dev, struct area *area, int *head_err)
 {
-	return 0;
+	return now.takes;
 }
 
 char *uuid_text(char *buf, const uint8_t *uuid)
@@ -198,10 +202,13 @@ int dm_lookup(const char *name, struct dm_dev *dev)
 
 void dm_settle(void)
 {
+	if (now.takes)
+		comes(MADE);
 }
 
 int dm_set_uuid(const char *name, const char *uuid, char **why)
 {
+	now.has_uuid = true;
 	return 0;
 }
 
@@ -257,6 +264,8 @@ int dm_create(const char *name, const char *uuid, uint64_t sectors, const char *
 	char text[96];
 
 	now.nr_created++;
+	if (now.takes)
+		return 0;
 	*why = xstrdup("error 5");
 	if (!table_parse(params, &t, text, sizeof(text)))
 		return -EINVAL;
@@ -387,6 +396,29 @@ static void test_interrupted(void)
 	ends("waiting", LOCKING, "0 1 --discard", true);
 }
 
+static void on_end(int sig)
+{
+	now.ended |= !now.has_uuid;
+}
+
+/* The kernel has made it: it gets its uuid, by which udev's rules and the initramfs know it. */
+static void test_made(void)
+{
+	sighandler_t before = signal(SIGTERM, on_end);
+	int ret;
+
+	now.takes = true;
+	now.when = MADE;
+	now.nr_undone = 0;
+	ret = create("made", "0 1");
+	ktap_ok(ret == EXIT_OK && now.has_uuid && !now.ended && !now.nr_undone,
+		"interrupted when it is made: it is finished");
+	ktap_ok(signal(SIGTERM, before) == on_end, "interrupted when it is made: caught no more");
+	interrupted = 0;
+	now.takes = false;
+	now.when = NEVER;
+}
+
 /* Others may have the devices locked for as long as they like. */
 static void test_locks(void)
 {
@@ -409,5 +441,6 @@ int main(void)
 	test_told(2);
 	test_locks();
 	test_interrupted();
+	test_made();
 	return ktap_end();
 }
