@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See interrupt.h. */
 #include <stddef.h>
+#include <time.h>
 
 #include "interrupt.h"
 
@@ -32,4 +33,22 @@ void let_interrupts(void)
 
 	for (i = 0; i < NR; i++)
 		sigaction(signals[i], &before[i], NULL);
+}
+
+bool sleep_interruptibly(double seconds, struct pollfd *fds, unsigned int nr)
+{
+	struct timespec t = { .tv_sec = (time_t)seconds };
+	sigset_t set, mask;
+	bool ready;
+	size_t i;
+
+	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+	sigemptyset(&set);
+	for (i = 0; i < NR; i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, &mask);
+	/* From here on they come in ppoll() alone. */
+	ready = !interrupted && ppoll(fds, nr, &t, &mask) > 0;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	return ready;
 }

@@ -2,7 +2,9 @@
 #ifndef INTERRUPT_H
 #define INTERRUPT_H
 
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 
 /* A signal asked for the end: what runs for long looks at it. */
 extern volatile sig_atomic_t interrupted;
@@ -14,5 +16,10 @@ extern volatile sig_atomic_t interrupted;
 void catch_interrupts(void);
 /* They do what they did before; @interrupted stays. */
 void let_interrupts(void);
+/*
+ * Sleep for so long, or until a file is ready (@fds may be NULL), or one of these signals comes, or
+ * has come: none is lost between a look at @interrupted and the sleep.  True: a file is ready.
+ */
+bool sleep_interruptibly(double seconds, struct pollfd *fds, unsigned int nr);
 
 #endif

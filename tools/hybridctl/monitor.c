@@ -111,7 +111,7 @@ static bool pause_for(double interval, bool keys)
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	while (!interrupted && left > 0) {
-		if (poll(&fd, 1, (int)(left * 1000) + 1) > 0 && quit_key())
+		if (sleep_interruptibly(left, &fd, 1) && quit_key())
 			return true;
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		left = interval - seconds_since(&start, &now);

@@ -75,13 +75,9 @@ static int sample(struct volume *v, FILE *out, const char *name, double begun)
 static void wait_until(double when)
 {
 	double left = when - clock_now(CLOCK_MONOTONIC);
-	struct timespec t;
 
-	if (left <= 0)
-		return;
-	t.tv_sec = (time_t)left;
-	t.tv_nsec = (long)((left - (double)t.tv_sec) * 1e9);
-	nanosleep(&t, NULL);
+	if (left > 0)
+		sleep_interruptibly(left, NULL, 0);
 }
 
 int record_volume(FILE *out, const char *name, double interval, double seconds)

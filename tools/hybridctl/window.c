@@ -67,9 +67,8 @@ static int add_period(struct window *w, const char *name, uint64_t *period_ms)
 /* A signal ends it, which is told. */
 static bool pause_for(uint64_t ms)
 {
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
-
-	return nanosleep(&t, NULL);
+	sleep_interruptibly((double)ms / 1e3, NULL, 0);
+	return interrupted;
 }
 
 static double mean_of(double n, double sum)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <time.h>
 
 int __wrap_open(const char *path, int flags, mode_t mode);
 int __real_open(const char *path, int flags, mode_t mode);
@@ -18,6 +19,8 @@ DIR *__wrap_opendir(const char *path);
 DIR *__real_opendir(const char *path);
 ssize_t __wrap_readlink(const char *path, char *buf, size_t len);
 ssize_t __real_readlink(const char *path, char *buf, size_t len);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
 bool __wrap_bdev_is_snapshot(dev_t rdev);
 
 #endif
