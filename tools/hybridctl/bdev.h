@@ -68,6 +68,11 @@ char *bdev_volatile(dev_t rdev);
 char *bdev_users(dev_t rdev);
 /* Those of them who do so until they are told otherwise; not who only has it open. */
 char *bdev_keepers(dev_t rdev);
+/*
+ * A number that no other device gets until the machine is started anew; 0: it is not there, or the
+ * kernel tells none.
+ */
+uint64_t bdev_seq(dev_t rdev);
 /* Have udev look at it anew, and know whose it is, but not start that volume. */
 void bdev_announce(dev_t rdev);
 /* Where a file system of a type that begins so is mounted from it; NULL: nowhere; free(). */

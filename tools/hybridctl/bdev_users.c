@@ -56,6 +56,15 @@ uint64_t bdev_discard_unit(dev_t rdev)
 	return unit;
 }
 
+uint64_t bdev_seq(dev_t rdev)
+{
+	char *line = sysfs_line(rdev, "/diskseq");
+	uint64_t seq = line ? strtoull(line, NULL, 10) : 0;
+
+	free(line);
+	return seq;
+}
+
 static bool read_devno(const char *dir, const char *name, dev_t *rdev)
 {
 	char *path = xasprintf("%s/%s/dev", dir, name);

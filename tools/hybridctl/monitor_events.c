@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "bdev.h"
 #include "commands.h"
 #include "dm.h"
 #include "interrupt.h"
@@ -91,15 +93,72 @@ static void tell(const char *name, const char *text)
 	fflush(stdout);
 }
 
+/* The volume that is watched, which others may rename, or stop and make another of its name. */
+struct watched {
+	char *name;	/* that it has now */
+	uint64_t seq;	/* bdev_seq(); 0: not known */
+	struct status st;
+	bool first;	/* it was not looked at before */
+};
+
+static uint64_t seq_of(const char *name)
+{
+	struct dm_dev dev;
+
+	return dm_lookup(name, &dev) > 0 ? bdev_seq(makedev(dev.major, dev.minor)) : 0;
+}
+
+/* The name that it has by now, NULL: none; free(). */
+static char *name_of(uint64_t seq)
+{
+	struct dm_dev *devs;
+	unsigned int nr, i;
+	char *name = NULL;
+
+	if (dm_list_hybrid(&devs, &nr))
+		return NULL;
+	for (i = 0; i < nr && !name; i++)
+		if (bdev_seq(makedev(devs[i].major, devs[i].minor)) == seq)
+			name = xstrdup(devs[i].name);
+	dm_free_list(devs, nr);
+	return name;
+}
+
+/* As look(): is it there, by which name? */
+static int follow(struct watched *w)
+{
+	char *name, *text;
+
+	if (w->first)
+		w->seq = seq_of(w->name);
+	if (w->first || !w->seq || seq_of(w->name) == w->seq)
+		return 0;
+	name = name_of(w->seq);
+	if (!name) {
+		tell(w->name, "stopped");
+		return -1;
+	}
+	text = xasprintf("renamed to %s", name);
+	tell(w->name, text);
+	free(text);
+	free(w->name);
+	w->name = name;
+	return 1;
+}
+
 /* 1: a line was told; 0: none; -1: it is not there any more, or a failure that was printed. */
-static int look(const char *name, struct status *st, bool first, int *failed)
+static int look(struct watched *w, int *failed)
 {
 	char *params, *text, why[128];
+	const char *name = w->name;
 	struct status now;
 	uint64_t sectors;
 	int err;
 
 	err = dm_get_status(name, &params, &sectors);
+	/* Since follow(): that is an event, too. */
+	if (err == -ENXIO && w->seq)
+		return 0;
 	if (err == -ENXIO || err == -EMEDIUMTYPE) {
 		tell(name, "stopped");
 		return -1;
@@ -112,9 +171,10 @@ static int look(const char *name, struct status *st, bool first, int *failed)
 		return -1;
 	}
 	free(params);
-	text = changes(first ? NULL : st, &now);
-	status_free(st);
-	*st = now;
+	text = changes(w->first ? NULL : &w->st, &now);
+	w->first = false;
+	status_free(&w->st);
+	w->st = now;
 	if (text)
 		tell(name, text);
 	free(text);
@@ -133,33 +193,52 @@ static void block_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &set, before);
 }
 
-int monitor_events(const char *name, uint64_t count)
+/* An event of any device; @mask: with the signals that end it.  false: nobody reads any more. */
+static bool wait_event(int watch, const sigset_t *mask)
 {
-	struct pollfd fd = { .events = POLLIN };
-	struct status st = { .nr_devs = 0 };
-	int told = 0, failed = EXIT_OK;
-	uint64_t lines = 0;
-	bool first = true;
-	sigset_t before;
+	struct pollfd fd[] = { { .fd = watch, .events = POLLIN }, { .fd = STDOUT_FILENO } };
 
-	fd.fd = dm_watch();
-	if (fd.fd < 0)
-		return fail("device-mapper's events can't be had: %s", strerror(-fd.fd));
-	catch_interrupts();
-	block_signals(&before);
+	return ppoll(fd, 2, NULL, mask) < 0 || !(fd[1].revents & (POLLERR | POLLHUP));
+}
+
+/* Until @count lines are told; 0: for ever. */
+static int watch(struct watched *w, int fd, uint64_t count, const sigset_t *mask)
+{
+	int failed = EXIT_OK, told;
+	uint64_t lines = 0;
+
 	while (!interrupted && !ferror(stdout)) {
 		/* Before the look: what comes after it is not missed. */
-		failed = dm_watch_on(fd.fd) ? fail("device-mapper's events can't be had") :
-					      EXIT_OK;
-		told = failed ? -1 : look(name, &st, first, &failed);
-		first = false;
+		if (dm_watch_on(fd))
+			return fail("device-mapper's events can't be had");
+		told = follow(w);
 		lines += told == 1;
-		if (told < 0 || (count && lines >= count))
+		if (told >= 0 && !(count && lines >= count)) {
+			told = look(w, &failed);
+			lines += told == 1;
+		}
+		if (told < 0 || (count && lines >= count) || !wait_event(fd, mask))
 			break;
-		ppoll(&fd, 1, NULL, &before);
 	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	status_free(&st);
-	close(fd.fd);
 	return failed;
+}
+
+int monitor_events(const char *name, uint64_t count)
+{
+	struct watched w = { .name = xstrdup(name), .first = true };
+	int fd = dm_watch(), ret;
+	sigset_t before;
+
+	if (fd < 0) {
+		free(w.name);
+		return fail("device-mapper's events can't be had: %s", strerror(-fd));
+	}
+	catch_interrupts();
+	block_signals(&before);
+	ret = watch(&w, fd, count, &before);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	status_free(&w.st);
+	free(w.name);
+	close(fd);
+	return ret;
 }
