@@ -24,6 +24,7 @@ struct sync_at {
 
 struct volume {
 	const char *name;
+	uint64_t seq;		/* bdev_seq(): another after a stop; 0: not known */
 	uint64_t sectors;
 	struct status st;
 	char *path[STATUS_MAX_DEVS];	/* NULL: lost */
