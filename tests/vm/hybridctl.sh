@@ -113,11 +113,11 @@ runs "unknown command" 2 "unknown command 'frob'" hybridctl frob
 # --- create: what it refuses
 runs "create without devices" 2 'at least one device' hybridctl create t
 runs "create: extent size" 2 'power of two' hybridctl create t "$A" "$B" --extent 100K
+runs "create: bad name" 2 'create: a/b: not a name' hybridctl create a/b "$A" "$B"
 runs "create: --set without a value" 2 'must be key=value' hybridctl create t "$A" "$B" --set alpha
 refuses "create: no such device" '/dev/none: No such file' hybridctl create t "$A" /dev/none
 refuses "create: not a block device" '/dev/null: not a block device' hybridctl create t "$A" /dev/null
 refuses "create: a device twice" 'same device' hybridctl create t "$A" "$B" "$A"
-refuses "create: bad name" 'not a name' hybridctl create a/b "$A" "$B"
 refuses "create: RAM disk" '/dev/ram0.*--volatile-ok' hybridctl create t "$A" /dev/ram0
 refuses "create: unknown policy" 'create: .*policy' hybridctl create t "$A" "$B" --policy nonesuch
 refuses "create: unknown key" 'create: ' hybridctl create t "$A" "$B" --set nonesuch=1

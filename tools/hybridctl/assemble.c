@@ -471,7 +471,7 @@ int cmd_assemble(int argc, char **argv)
 	if (other_name && (all || with))
 		return usage_error("--name goes with one volume, by its name or uuid");
 	if (other_name && !good_name(other_name))
-		return EXIT_FAILED;
+		return EXIT_USAGE;
 	if (need_dm())
 		return EXIT_FAILED;
 	/* Looking for a pool and activating it is one step for others. */

@@ -46,9 +46,12 @@ int bad_option(char **argv);
 /* Options every command takes; getopt_long() values above any character. */
 #define OPT_HELP	{ "help", no_argument, NULL, 'h' }
 
-/* A device name that device-mapper takes as it is; prints why not. */
+/* A device name that device-mapper takes as it is; prints why not, as a wrong command line. */
 bool good_name(const char *name);
-/* Likewise, one that dmsetup may have made: with what libdevmapper writes as \xNN, too. */
+/*
+ * Likewise, one that dmsetup may have made: with what libdevmapper writes as \xNN, too.  It is a
+ * label's: no command line is wrong.
+ */
 bool good_label_name(const char *name);
 /*
  * Is there a hybrid volume of that name?  EXIT_OK, or EXIT_FAILED with the reason

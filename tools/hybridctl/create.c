@@ -115,6 +115,8 @@ static int parse(struct create *c, int argc, char **argv)
 	if (argc - optind < 2)
 		return usage_error("a name and at least one device are needed");
 	c->name = argv[optind++];
+	if (!good_name(c->name))
+		return EXIT_USAGE;
 	if (argc - optind > EK_MAX_MEMBERS)
 		return usage_error("more than %d devices", EK_MAX_MEMBERS);
 	for (; optind < argc; optind++)
@@ -211,8 +213,6 @@ static int judge(struct create *c)
 	char *why;
 	int there;
 
-	if (!good_name(c->name))
-		return EXIT_FAILED;
 	if (need_dm() || unfinished_remove(c->name, NULL))
 		return EXIT_FAILED;
 	there = dm_lookup(c->name, NULL);

@@ -155,6 +155,8 @@ int bad_option(char **argv)
 	return usage_error("%s: unknown option, or its argument is missing", argv[optind - 1]);
 }
 
+#define NOT_A_NAME	"%s: not a name for a volume (letters, digits and #+-.:=@_, up to %d)"
+
 static bool name_is_good(const char *name, bool mangled)
 {
 	size_t len = strlen(name), n = 0;
@@ -164,23 +166,24 @@ static bool name_is_good(const char *name, bool mangled)
 			n += name_takes(name + n);
 	else
 		n = strspn(name, NAME_CHARACTERS);
-	if (!len || len > NAME_MAX_LEN || n != len ||
-	    !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "control")) {
-		fail("%s: not a name for a volume (letters, digits and #+-.:=@_, up to %d)",
-		     *name ? name : "''", NAME_MAX_LEN);
-		return false;
-	}
-	return true;
+	return len && len <= NAME_MAX_LEN && n == len && strcmp(name, ".") && strcmp(name, "..") &&
+	       strcmp(name, "control");
 }
 
 bool good_name(const char *name)
 {
-	return name_is_good(name, false);
+	if (name_is_good(name, false))
+		return true;
+	usage_error(NOT_A_NAME, *name ? name : "''", NAME_MAX_LEN);
+	return false;
 }
 
 bool good_label_name(const char *name)
 {
-	return name_is_good(name, true);
+	if (name_is_good(name, true))
+		return true;
+	fail(NOT_A_NAME, *name ? name : "''", NAME_MAX_LEN);
+	return false;
 }
 
 int need_dm(void)

@@ -105,7 +105,9 @@ int cmd_evacuate(int argc, char **argv)
 	struct live l;
 	int i, err = parse(argc, argv, "ncfu", 2, "a name and a member are", &o);
 
-	if (!err && o.give_up && (o.no_wait || o.cancel))
+	if (!err && o.cancel && (o.no_wait || o.fresh.force || o.give_up))
+		err = usage_error("--cancel goes with no other option");
+	if (!err && o.give_up && o.no_wait)
 		err = usage_error("--give-up waits until all else has moved");
 	if (err)
 		return err;

@@ -40,7 +40,8 @@
 
 struct asked {
 	const char *name;
-	const char *budget;
+	uint64_t budget;
+	bool budget_bytes;	/* else extents */
 	double window;
 	bool dry_run, json;
 };
@@ -382,33 +383,23 @@ static int print_json(const struct run *r)
 /* --- the command --- */
 
 /* A plain number is extents, one with a unit is a size. */
-static bool parse_budget(const char *text, uint64_t extent, unsigned long *extents)
+static bool parse_budget(const char *text, struct asked *a)
 {
-	uint64_t n;
-
-	if (!text) {
-		*extents = BUDGET / extent;
-		return true;
-	}
-	if (parse_u64(text, &n))
-		*extents = n;
-	else if (parse_size(text, &n))
-		*extents = n / extent;
-	else
-		return false;
-	return *extents;
+	a->budget_bytes = !parse_u64(text, &a->budget);
+	return (!a->budget_bytes || parse_size(text, &a->budget)) && a->budget;
 }
 
 static int optimize(struct run *r)
 {
 	uint64_t extent = r->v.st.extent_sectors * 512;
-	unsigned long budget;
+	unsigned long budget = r->a->budget / (r->a->budget_bytes ? extent : 1);
+	char size[UNIT_TEXT];
 	unsigned int i;
 	int err;
 
-	if (!parse_budget(r->a->budget, extent, &budget))
-		return fail("%s: --budget %s: must be extents, or a size of one at least",
-			    r->a->name, r->a->budget);
+	if (!budget)
+		return fail("%s: --budget: extents are of %s, less moves none", r->a->name,
+			    human_bytes(size, extent));
 	tell(r, "measuring for %.1f s", r->a->window);
 	err = window_measure(&r->before, r->a->name, r->a->window);
 	if (!err && !interrupted)
@@ -451,7 +442,9 @@ static int parse(int argc, char **argv, struct asked *a)
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (opt) {
 		case 'b':
-			a->budget = optarg;
+			if (!parse_budget(optarg, a))
+				return usage_error("--budget %s: neither extents nor a size",
+						   optarg);
 			break;
 		case 'w':
 			a->window = strtod(optarg, &end);
@@ -478,7 +471,7 @@ static int parse(int argc, char **argv, struct asked *a)
 
 int cmd_optimize(int argc, char **argv)
 {
-	struct asked a = { .window = WINDOW };
+	struct asked a = { .budget = BUDGET, .budget_bytes = true, .window = WINDOW };
 	struct run r = { .a = &a, .patience = FREED };
 	int err = parse(argc, argv, &a);
 

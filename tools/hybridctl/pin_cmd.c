@@ -23,7 +23,18 @@ struct asked {
 	const char *ext4_to;	/* member for an ext4's metadata */
 	int nr;			/* words behind the name */
 	char **word;
+	uint64_t start, len;	/* bytes, if there are any */
 };
+
+/* Bytes as people write them; extents that they touch. */
+static int parse_range(struct asked *a)
+{
+	if (!parse_size(a->word[0], &a->start) || !parse_size(a->word[1], &a->len) || !a->len ||
+	    a->start % 512 || a->len % 512)
+		return usage_error("%s %s: not an offset and a length, multiples of 512",
+				   a->word[0], a->word[1]);
+	return EXIT_OK;
+}
 
 static int parse(int argc, char **argv, struct asked *a)
 {
@@ -66,7 +77,7 @@ static int parse(int argc, char **argv, struct asked *a)
 		return usage_error("--dry-run goes with --ext4-metadata");
 	if (a->json && (a->ext4_to || a->remove || a->nr))
 		return usage_error("--json shows what is pinned");
-	return EXIT_OK;
+	return a->nr ? parse_range(a) : EXIT_OK;
 }
 
 /* An index or a path as status shows it; -1 with the reason printed. */
@@ -99,24 +110,17 @@ static int tell(const struct volume *v, char *message)
 	return err;
 }
 
-/* Bytes as people write them; extents that they touch. */
 static int pin_range(const struct volume *v, const struct asked *a)
 {
-	uint64_t start, len;
-	int member = 0;
+	unsigned long long start = a->start / 512, len = a->len / 512;
+	int member;
 
-	if (!parse_size(a->word[0], &start) || !parse_size(a->word[1], &len) || !len ||
-	    start % 512 || len % 512)
-		return fail("%s: %s %s: not an offset and a length, multiples of 512", v->name,
-			    a->word[0], a->word[1]);
 	if (a->remove)
-		return tell(v, xasprintf("unpin %llu %llu", (unsigned long long)start / 512,
-				    (unsigned long long)len / 512));
+		return tell(v, xasprintf("unpin %llu %llu", start, len));
 	member = member_of(v, a->word[2]);
 	if (member < 0)
 		return EXIT_FAILED;
-	return tell(v, xasprintf("pin %llu %llu %d", (unsigned long long)start / 512,
-			    (unsigned long long)len / 512, member));
+	return tell(v, xasprintf("pin %llu %llu %d", start, len, member));
 }
 
 static int pin_ext4(const struct volume *v, const struct asked *a)

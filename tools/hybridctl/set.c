@@ -87,8 +87,10 @@ int cmd_policy(int argc, char **argv)
 
 	if (err)
 		return err;
-	if (argc - optind < 2 || argc - optind > MAX_SETTINGS)
+	if (argc - optind < 2)
 		return usage_error("a name and a policy are needed");
+	if (argc - optind - 2 > MAX_SETTINGS)
+		return usage_error("more than %d settings", MAX_SETTINGS);
 	name = argv[optind];
 	policy = argv[optind + 1];
 	kv = key_values(argv + optind + 2, argc - optind - 2, &bad);

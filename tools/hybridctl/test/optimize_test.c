@@ -132,16 +132,17 @@ int bad_option(char **argv)
 
 static char told[512];
 
-static int run(void)
+static int run(const char *budget)
 {
-	char *argv[] = { "optimize", "vol", NULL };
+	char option[32], *argv[] = { "optimize", "vol", option, NULL };
 	int keep = dup(STDERR_FILENO), ret;
 	FILE *f = tmpfile();
 	size_t n;
 
+	snprintf(option, sizeof(option), "--budget=%s", budget);
 	dup2(fileno(f), STDERR_FILENO);
 	optind = 0;
-	ret = cmd_optimize(2, argv);
+	ret = cmd_optimize(3, argv);
 	dup2(keep, STDERR_FILENO);
 	close(keep);
 	rewind(f);
@@ -154,12 +155,21 @@ static int run(void)
 
 static void ends(const char *title, int status, const char *why)
 {
-	int ret = run();
+	int ret = run("1G");
 
 	ktap_ok(ret == status && strstr(told, why) && !*why == !*told, "%s: status %d: %s", title,
 		ret, told);
 	ktap_ok(now.nr_measured == (status ? 1 : 2), "%s: measured %u times", title,
 		now.nr_measured);
+	memset(&now, 0, sizeof(now));
+}
+
+static void refuses(const char *budget, int status)
+{
+	int ret = run(budget);
+
+	ktap_ok(ret == status && strstr(told, "--budget") && !now.nr_measured,
+		"--budget %s: status %d: %s", budget, ret, told);
 	memset(&now, 0, sizeof(now));
 }
 
@@ -175,5 +185,9 @@ int main(void)
 	ends("none arrives", EXIT_FAILED, "none of 4");
 	now.changes_after = 2;
 	ends("a member is another device", EXIT_FAILED, "have changed");
+	refuses("x", EXIT_USAGE);
+	refuses("", EXIT_USAGE);
+	refuses("0", EXIT_USAGE);
+	refuses("1K", EXIT_FAILED);	/* less than an extent, which only the volume tells */
 	return ktap_end();
 }

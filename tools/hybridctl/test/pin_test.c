@@ -143,5 +143,8 @@ int main(void)
 	pins_none("0 1M /dev/old", NULL, EXIT_FAILED, "the lock can't be had");
 	shows("--json");
 	shows("--ext4-metadata /dev/old --dry-run");
+	pins_none("abc 1M 1", "/dev/old", EXIT_USAGE, "not an offset");
+	pins_none("0 1000 1", "/dev/old", EXIT_USAGE, "not a multiple of 512");
+	pins_none("--remove 0 0", "/dev/old", EXIT_USAGE, "no length");
 	return ktap_end();
 }
