@@ -174,9 +174,7 @@ void *bdev_buffer(size_t len)
 
 	if (posix_memalign(&buf, 4096, len))
 		buf = NULL;
-	if (!buf) {
-		fail("out of memory");
-		exit(EXIT_USAGE);
-	}
+	if (!buf)
+		no_memory();
 	return memset(buf, 0, len);
 }

@@ -211,6 +211,8 @@ int cmd_check(int argc, char **argv)
 	json_t *list;
 	int opt, err;
 
+	/* Not that something was found. */
+	no_memory_status = EXIT_USAGE;
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt == 'h')
 			return command_help();

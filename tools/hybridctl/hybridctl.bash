@@ -33,8 +33,9 @@ _hybridctl() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} words=
 
 	COMPREPLY=()
-	if [ "$COMP_CWORD" = 1 ]; then
-		words="create assemble stop identify list status lost monitor set policy pin explain record report optimize add grow evacuate reinstate detach attach remove replace metadata check dump restore repair size --help --version"
+	if [ "$COMP_CWORD" = 1 ] || [ "$COMP_CWORD:$command" = 2:help ]; then
+		words="create assemble stop identify list status lost monitor set policy pin explain record report optimize add grow evacuate reinstate detach attach remove replace metadata check dump restore repair size"
+		[ "$COMP_CWORD" != 1 ] || words+=" help --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi

@@ -219,11 +219,26 @@ int need_volume(const char *name)
 /* Output that did not get out (a full disk, a closed pipe) is a failure, too. */
 static int finish(int status)
 {
-	if (fflush(stdout) || ferror(stdout)) {
-		perror("hybridctl: stdout");
-		return status ? status : EXIT_FAILED;
-	}
-	return status;
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fail("standard output: %s", strerror(errno));
+	return status ? status : EXIT_FAILED;
+}
+
+static int unknown(const char *name)
+{
+	return usage_error("unknown command '%s'", name);
+}
+
+/* Of all commands, or of the one that is named. */
+static int help(int argc, char **argv)
+{
+	if (argc < 2)
+		return tool_help();
+	if (argc > 2)
+		return usage_error("help: one command, or none");
+	command_current = command_find(argv[1]);
+	return command_current ? command_help() : unknown(argv[1]);
 }
 
 int main(int argc, char **argv)
@@ -233,14 +248,14 @@ int main(int argc, char **argv)
 	if (!name)
 		return usage_error("no command given");
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
-		return finish(tool_help());
+		return finish(help(argc - 1, argv + 1));
 	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
 		printf("hybridctl %s\n", EVENKEEL_VERSION);
 		return finish(EXIT_OK);
 	}
 	command_current = command_find(name);
 	if (!command_current)
-		return usage_error("unknown command '%s'", name);
+		return unknown(name);
 	msg_command = command_current->name;
 	opterr = 0;
 	return finish(command_current->run(argc - 1, argv + 1));

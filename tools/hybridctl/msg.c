@@ -8,6 +8,7 @@
 #include "msg.h"
 
 const char *msg_command;
+int no_memory_status = EXIT_FAILED;
 
 static void say(const char *kind, const char *fmt, va_list ap)
 {
@@ -62,12 +63,16 @@ void note(const char *fmt, ...)
 	fflush(stdout);
 }
 
+void no_memory(void)
+{
+	fail("out of memory");
+	exit(no_memory_status);
+}
+
 static void *must(void *p)
 {
-	if (!p) {
-		fail("out of memory");
-		exit(EXIT_USAGE);
-	}
+	if (!p)
+		no_memory();
 	return p;
 }
 

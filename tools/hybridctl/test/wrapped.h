@@ -23,4 +23,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 int __real_clock_gettime(clockid_t clock, struct timespec *t);
 bool __wrap_bdev_is_snapshot(dev_t rdev);
 
+const char *__asan_default_options(void);
+/* main() of the program. */
+int tool_main(int argc, char **argv);
+
 #endif
