@@ -22,7 +22,7 @@ void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* What it ends with that is out of memory: EXIT_FAILED, unless that says something else. */
 extern int no_memory_status;
 /* Says so, and ends the program. */
-_Noreturn void no_memory(void);
+__attribute__((noreturn)) void no_memory(void);
 /* Never return NULL: out of memory ends the program. */
 void *xcalloc(unsigned long nr, unsigned long size);
 void *xrealloc(void *old, unsigned long size);

@@ -13,9 +13,9 @@ struct wipe;
 /* What is overwritten is kept in memory; what is zero already is not written. */
 struct wipe *wipe_new(void);
 /*
- * Zero @len bytes (from a multiple of 4 KiB, whole sectors) of the device that had that path when it
- * was judged; 0 or -errno, -EBUSY: in use, -EREMCHG: another one has that path, -EINTR: interrupted
- * (interrupt.h).
+ * Zero @len bytes (from a multiple of 4 KiB, whole sectors) of the device that had that path when
+ * it was judged; 0 or -errno, -EBUSY: in use, -EREMCHG: another one has that path, -EINTR:
+ * interrupted (interrupt.h).
  */
 int wipe_range(struct wipe *w, const char *path, dev_t rdev, uint64_t offset, uint64_t len);
 /*
