@@ -91,15 +91,32 @@ static bool lies_in_data(const void *ctx, uint64_t offset)
 	return is_data(offset, areas->area, areas->nr);
 }
 
-char *owner_since(const struct bdev *dev, const struct area *area, int nr)
+/* Nothing that lies in data counts. */
+static char *find_since(const struct bdev *dev, const struct area *area, int nr)
 {
 	const struct areas areas = { area, nr };
 	char *what = NULL;
 
+	if (signature_find_but(dev->path, lies_in_data, &areas, &what) <= 0)
+		return NULL;
+	return what;
+}
+
+char *owner_since(const struct bdev *dev, const struct area *area, int nr)
+{
 	/* Where a good label is nothing else can be. */
 	while (nr && (area[nr - 1].info.area_start || !area[nr - 1].head_err))
 		nr--;
-	if (!nr || signature_find_but(dev->path, lies_in_data, &areas, &what) <= 0)
-		return NULL;
-	return what;
+	return nr ? find_since(dev, area, nr) : NULL;
+}
+
+char *owner_instead(const struct bdev *dev)
+{
+	struct area area[AREA_MAX];
+	int err, i, nr = area_find(dev, area, &err);
+
+	for (i = 0; i < nr; i++)
+		if (!area[i].info.area_start && !area[i].head_err)
+			return NULL;
+	return find_since(dev, area, nr > 0 ? nr : 0);
 }

@@ -21,4 +21,11 @@ char *owner_of(const struct bdev *dev, const struct area *area, int nr);
  */
 char *owner_since(const struct bdev *dev, const struct area *area, int nr);
 
+/*
+ * What somebody has put on @dev, if no good label is at its start: of the area that was there not
+ * even the copy need be left.  To be asked before a damaged label on it is written or zeroed.
+ * As owner_since().
+ */
+char *owner_instead(const struct bdev *dev);
+
 #endif

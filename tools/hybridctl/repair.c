@@ -22,7 +22,9 @@
 
 #include "check_internal.h"
 #include "msg.h"
+#include "owner.h"
 #include "repair.h"
+#include "signature.h"
 
 /* --- labels --- */
 
@@ -386,16 +388,41 @@ static int judge(struct pool *p)
 	return err;
 }
 
-/* A head that is neither ours nor zero is somebody's; our copy may be all that is left. */
+/* As far as it can be looked at: what can't be opened is not written to either. */
+static char *put_instead(const struct pool_area *a)
+{
+	struct bdev dev;
+	char *what;
+
+	if (!a->area.head_err || pool_area_open(&dev, a, 0))
+		return NULL;
+	what = owner_instead(&dev);
+	bdev_close(&dev);
+	return what;
+}
+
+/*
+ * What is neither ours nor zero is somebody's; and whoever has zeroed our label, or left some of
+ * it, may have his own beside it.  Our copy may be all that is left.
+ */
 static int judge_head(const struct pool_area *a)
 {
-	char text[AREA_TEXT];
+	char text[AREA_TEXT], *what;
+	int err = EXIT_OK;
 
-	if (!a->there || a->area.head_err != -EINVAL)
+	if (!a->there)
 		return EXIT_OK;
-	return fail("%s: label of %s is %s: is the device another's by now? (--force writes it anew)",
-		    a->path, area_text(text, a->area.info.role, a->area.info.index),
-		    area_label_error(-EINVAL));
+	area_text(text, a->area.info.role, a->area.info.index);
+	what = put_instead(a);
+	if (what)
+		err = fail("%s: label of %s is %s, and something else is on the device: %s %s (--force writes the label anew)",
+			   a->path, text, area_label_error(a->area.head_err),
+			   signature_article(what), what);
+	else if (a->area.head_err == -EINVAL)
+		err = fail("%s: label of %s is %s: is the device another's by now? (--force writes it anew)",
+			   a->path, text, area_label_error(-EINVAL));
+	free(what);
+	return err;
 }
 
 /*

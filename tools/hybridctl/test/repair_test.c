@@ -312,6 +312,81 @@ static void untold(void)
 	image_close(&set);
 }
 
+/* --- what somebody has put there since --- */
+
+static void put(const struct image_set *set, u64 at, const void *what, size_t len)
+{
+	if (pwrite(set->fd[0], what, len, at) != (ssize_t)len)
+		abort();
+}
+
+/* make-bcache zeroes the first block, and puts its own behind it. */
+static void put_bcache(const struct image_set *set)
+{
+	static const u8 none[EK_BLOCK_SIZE];
+	static const u8 magic[] = { 0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca,
+				    0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81 };
+	static const __le64 head[] = { 0, cpu_to_le64(8), cpu_to_le64(1) };
+
+	put(set, 0, none, sizeof(none));
+	put(set, EK_BLOCK_SIZE, head, sizeof(head));
+	put(set, EK_BLOCK_SIZE + sizeof(head), magic, sizeof(magic));
+}
+
+/* The boot code stays, and with it the magic of the label that was there. */
+static void put_mbr(const struct image_set *set)
+{
+	static const u8 entry[] = { 0, 0, 2, 0, 131, 0, 2, 0, 0, 8, 0, 0, 0, 32, 0, 0 };
+
+	put(set, 446, entry, sizeof(entry));
+	put(set, 510, "\125\252", 2);
+}
+
+/* Of the area at the start nothing is left; of the member behind it the label is gone. */
+static void put_over_all(const struct image_set *set)
+{
+	static const u8 none[EK_BLOCK_SIZE];
+
+	put_bcache(set);
+	put(set, META_BYTES - EK_BLOCK_SIZE, none, sizeof(none));
+	put(set, META_BYTES, none, sizeof(none));
+}
+
+/* The other area may call the one on that device stale: that is no leave to overwrite it. */
+static void given_away(const char *by, void (*place)(const struct image_set *set), bool stale)
+{
+	struct image_set set;
+	u32 sum[2];
+	int status;
+
+	pool_make(&set);
+	if (stale)
+		image_leave(&set, 0);
+	place(&set);
+	sum[0] = image_sum(&set, 0);
+	sum[1] = image_sum(&set, 1);
+	silence();
+	status = degraded_repair(&set, 2);
+	speak();
+	ktap_ok(status == EXIT_FAILED && image_sum(&set, 0) == sum[0] &&
+		image_sum(&set, 1) == sum[1],
+		"repair: %s has taken a device%s: refused, nothing is written", by,
+		stale ? " whose area is stale" : "");
+	silence();
+	status = pool_repair(&set);
+	speak();
+	ktap_ok(status == EXIT_OK, "repair: %s: with --force it is taken back: %d", by, status);
+	image_close(&set);
+}
+
+static void all_given_away(void)
+{
+	given_away("bcache", put_bcache, false);
+	given_away("bcache", put_bcache, true);
+	given_away("a partition table", put_mbr, false);
+	given_away("what left only a member's copy", put_over_all, true);
+}
+
 /* What was judged is written to, and nothing that has its path by now. */
 static void exchanged(u64 spoilt)
 {
@@ -573,6 +648,7 @@ int main(int argc, char **argv)
 	alike();
 	needs_check();
 	untold();
+	all_given_away();
 	leftovers();
 	missing();
 	spaces();
