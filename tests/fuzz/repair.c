@@ -286,7 +286,8 @@ static bool is_refused(const struct pool *p, const struct repair_how *how)
 	for (i = 0; i < p->nr_meta && !how->force; i++) {
 		if (!p->meta[i].there && !(p->vacant >> i & 1) && !how->degraded)
 			return true;
-		if (p->meta[i].there && p->meta[i].area.head_err == -EINVAL)
+		if (p->meta[i].there && (p->meta[i].area.head_err == -EINVAL ||
+					 p->meta[i].area.copy_err == -EINVAL))
 			return true;
 	}
 	return false;

@@ -403,7 +403,7 @@ static char *put_instead(const struct pool_area *a)
 
 /*
  * What is neither ours nor zero is somebody's; and whoever has zeroed our label, or left some of
- * it, may have his own beside it.  Our copy may be all that is left.
+ * it, may have his own beside it.  Our copy, or our label, may be all that is left.
  */
 static int judge_head(const struct pool_area *a)
 {
@@ -418,9 +418,10 @@ static int judge_head(const struct pool_area *a)
 		err = fail("%s: label of %s is %s, and something else is on the device: %s %s (--force writes the label anew)",
 			   a->path, text, area_label_error(a->area.head_err),
 			   signature_article(what), what);
-	else if (a->area.head_err == -EINVAL)
-		err = fail("%s: label of %s is %s: is the device another's by now? (--force writes it anew)",
-			   a->path, text, area_label_error(-EINVAL));
+	else if (a->area.head_err == -EINVAL || a->area.copy_err == -EINVAL)
+		err = fail("%s: %s of %s is %s: is the device another's by now? (--force writes it anew)",
+			   a->path, a->area.head_err == -EINVAL ? "label" : "the label's copy",
+			   text, area_label_error(-EINVAL));
 	free(what);
 	return err;
 }

@@ -352,6 +352,15 @@ static void put_over_all(const struct image_set *set)
 	put(set, META_BYTES, none, sizeof(none));
 }
 
+/* What ends with a backup of a GPT's header: an entry, and the header behind it. */
+static void put_backup(const struct image_set *set)
+{
+	static const u8 entry[] = { 0xaf, 0x3d, 0xc6, 0x0f, 0x83, 0x84, 0x72, 0x47 };
+
+	put(set, (u64)IMAGE_SECTORS * SECTOR - EK_BLOCK_SIZE, entry, sizeof(entry));
+	put(set, (u64)IMAGE_SECTORS * SECTOR - SECTOR, "EFI PART", 8);
+}
+
 /* The other area may call the one on that device stale: that is no leave to overwrite it. */
 static void given_away(const char *by, void (*place)(const struct image_set *set), bool stale)
 {
@@ -385,6 +394,7 @@ static void all_given_away(void)
 	given_away("bcache", put_bcache, true);
 	given_away("a partition table", put_mbr, false);
 	given_away("what left only a member's copy", put_over_all, true);
+	given_away("the end of a GPT", put_backup, false);
 }
 
 /* What was judged is written to, and nothing that has its path by now. */
