@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "leftover.h"
+#include "owner.h"
 #include "store_io.h"
 
 bool leftover_is(const struct ek_super *sb, const struct area *a)
@@ -36,6 +37,16 @@ static int forget_store(const struct bdev *dev, const struct area *a)
 	return ek_store_forget(&store_io_rw, &io, 1);
 }
 
+/* A label that can't be read may be the trace of somebody who has the device by now. */
+static bool is_given_away(const struct bdev *dev, const struct area *a)
+{
+	char *what = a->head_err ? owner_instead(dev) : NULL;
+	bool is = what;
+
+	free(what);
+	return is;
+}
+
 int leftover_wipe(const struct bdev *dev, const struct area *a)
 {
 	uint64_t start = a->info.area_start * SECTOR_SIZE;
@@ -44,14 +55,18 @@ int leftover_wipe(const struct bdev *dev, const struct area *a)
 
 	if (a->head_err == -EINVAL || a->head_err == -EPROTONOSUPPORT)
 		return -EINVAL;
+	if (is_given_away(dev, a))
+		return -EINVAL;
 	zero = bdev_buffer(EK_BLOCK_SIZE);
 
 	if (a->info.role == EK_ROLE_META)
 		err = forget_store(dev, a);
-	/* Either alone is found still, and wiped the next time. */
+	/* The label goes last: a copy alone may as well be what somebody has left of a label. */
 	if (!err && a->copy_err != -EINVAL)
 		err = bdev_write(dev, start + ek_label_copy_offset(a->info.area_sectors), zero,
 				 EK_BLOCK_SIZE);
+	if (!err)
+		err = bdev_flush(dev);
 	if (!err)
 		err = bdev_write(dev, start, zero, EK_BLOCK_SIZE);
 	if (!err)

@@ -650,7 +650,8 @@ static int forget_areas(const struct live *l, const struct bdev *dev)
 			err = leftover_wipe(dev, &area[i]);
 		}
 	if (err == -EINVAL)
-		return fail("%s: something else has overwritten the label: left alone", dev->path);
+		return fail("%s: something else has overwritten the label, or is on the device beside it: left alone (wipefs wipes what is not needed any more)",
+			    dev->path);
 	if (err)
 		return fail("%s: the label can't be wiped: %s", dev->path, strerror(-err));
 	return found ? EXIT_OK : fail("%s: nothing that a member of %s has left", dev->path,
@@ -698,6 +699,16 @@ int member_forget(const struct live *l, const char *path)
 	return err;
 }
 
+/* Nobody has named the device: without its label it may be another's, also without a signature. */
+static bool is_readable(const struct left *left, const char *path, const struct area *a)
+{
+	if (!a->head_err)
+		return true;
+	warn("%s: carries what may be left of member %u, with its label %s: left alone (\"hybridctl remove %s %s\" wipes it if nothing else is on it)",
+	     path, left->index, area_label_error(a->head_err), left->l->name, path);
+	return false;
+}
+
 static bool carries_left(const struct left *left, dev_t rdev)
 {
 	char *path = bdev_path(rdev);
@@ -710,7 +721,8 @@ static bool carries_left(const struct left *left, dev_t rdev)
 		for (nr = area_find(&dev, area, &err); nr > 0; nr--)
 			is |= area[nr - 1].info.role == EK_ROLE_MEMBER &&
 			      area[nr - 1].info.index == left->index &&
-			      leftover_is(&left->sb, &area[nr - 1]);
+			      leftover_is(&left->sb, &area[nr - 1]) &&
+			      is_readable(left, path, &area[nr - 1]);
 		bdev_close(&dev);
 	}
 	free(path);

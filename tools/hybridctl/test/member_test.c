@@ -144,6 +144,11 @@ int area_find(const struct bdev *dev, struct area *area, int *head_err)
 	return now.nr_areas;
 }
 
+const char *area_label_error(int err)
+{
+	return strerror(-err);
+}
+
 int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
 {
 	if (now.freed)
@@ -427,6 +432,10 @@ static void test_remove_again(void)
 	now.stalled = "it is suspended";
 	ktap_ok(remove_again() == EXIT_OK && !now.nr_read,
 		"removed again: what would not answer is not read");
+	put(POOL, 'x');
+	now.area.head_err = -ENODATA;
+	ktap_ok(remove_again() == EXIT_OK && !now.nr_wiped,
+		"removed again: of a label only the copy is not looked for");
 	put(POOL, 'x');
 	now.nr_disks = 2;
 	ktap_ok(remove_again() == EXIT_FAILED && !now.nr_wiped,

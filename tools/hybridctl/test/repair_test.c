@@ -397,6 +397,32 @@ static void all_given_away(void)
 	given_away("the end of a GPT", put_backup, false);
 }
 
+/* What a metadata area has left is wiped from its superblocks on: not if its device is another's. */
+static void leftover_given_away(void (*place)(const struct image_set *set), unsigned int nr)
+{
+	struct area area[AREA_MAX];
+	struct image_set set;
+	struct bdev dev;
+	u32 sum;
+	int err;
+
+	pool_make(&set);
+	if (place)
+		place(&set);
+	else
+		put(&set, 0, (u8[EK_BLOCK_SIZE]){ 0 }, EK_BLOCK_SIZE);
+	sum = image_sum(&set, 0);
+	if (bdev_open(&dev, set.path[0], BDEV_WRITE | BDEV_FILES) ||
+	    area_find(&dev, area, &err) != (int)nr || !area[nr - 1].head_err)
+		abort();
+	err = leftover_wipe(&dev, &area[nr - 1]);
+	ktap_ok(place ? err == -EINVAL && image_sum(&set, 0) == sum : !err,
+		"leftover: %u with its label zeroed%s: %d", nr,
+		place ? ", and something else beside it, is left" : " is wiped", err);
+	bdev_close(&dev);
+	image_close(&set);
+}
+
 /* What was judged is written to, and nothing that has its path by now. */
 static void exchanged(u64 spoilt)
 {
@@ -512,6 +538,31 @@ static void leftovers(void)
 		pread(set.fd[0], &byte, 1, META_BYTES) == 1 && !byte, "leftover: wiped");
 	bdev_close(&dev);
 	image_close(&set);
+}
+
+/* Cut at any write: what is found of it then is found by its label, and can be looked for again. */
+static void leftover_cut(void)
+{
+	unsigned int at, round, bad = 0;
+	struct area area[AREA_MAX];
+	struct image_set set;
+	struct bdev dev;
+	int err, nr;
+
+	for (at = 1; at < 6; at++)
+		for (round = 0; round < 12; round++) {
+			pool_make(&set);
+			if (!first_leftover(&set, &dev, area))
+				abort();
+			cut_begin(at);
+			leftover_wipe(&dev, area);
+			power_on(round % NR_KEPT);
+			for (nr = area_find(&dev, area, &err); nr > 0; nr--)
+				bad += !!area[nr - 1].head_err;
+			bdev_close(&dev);
+			image_close(&set);
+		}
+	ktap_ok(!bad, "leftover: wiping is cut, and its copy alone is never left: %u", bad);
 }
 
 /* --- what is not there --- */
@@ -659,7 +710,12 @@ int main(int argc, char **argv)
 	needs_check();
 	untold();
 	all_given_away();
+	leftover_given_away(put_bcache, 2);
+	leftover_given_away(put_mbr, 2);
+	leftover_given_away(put_over_all, 1);
+	leftover_given_away(NULL, 2);
 	leftovers();
+	leftover_cut();
 	missing();
 	spaces();
 	older(0);
