@@ -22,56 +22,6 @@ static char *number_of(dev_t rdev)
 	return xasprintf("%u:%u", major(rdev), minor(rdev));
 }
 
-static bool number_is(const char *number, dev_t *rdev)
-{
-	unsigned int major, minor;
-
-	if (sscanf(number, "%u:%u", &major, &minor) != 2)
-		return false;
-	*rdev = makedev(major, minor);
-	return true;
-}
-
-static bool find_meta(const struct table_area *a, struct area *meta, char **path)
-{
-	struct area area[AREA_MAX];
-	int nr, err, i, found = -1;
-	struct bdev dev;
-	dev_t rdev;
-
-	if (!number_is(a->dev, &rdev))
-		return false;
-	*path = bdev_path(rdev);
-	if (!bdev_open(&dev, *path, 0)) {
-		nr = area_find(&dev, area, &err);
-		for (i = 0; i < nr; i++)
-			if (area[i].info.role == EK_ROLE_META &&
-			    area[i].info.area_start == a->start)
-				found = i;
-		if (found >= 0)
-			*meta = area[found];
-		bdev_close(&dev);
-	}
-	if (found < 0)
-		free(*path);
-	return found >= 0;
-}
-
-static bool read_label(const struct table *t, struct ek_label_info *info)
-{
-	struct area area;
-	unsigned int i;
-	char *path;
-
-	for (i = 0; i < t->nr_meta; i++)
-		if (find_meta(&t->meta[i], &area, &path)) {
-			*info = area.info;
-			free(path);
-			return true;
-		}
-	return false;
-}
-
 #define SUPER_TRIES	5	/* the kernel may be writing it */
 
 static int read_super(const struct pool *p, struct ek_super *sb)
@@ -106,8 +56,8 @@ int live_super(const struct live *l, struct ek_super *sb)
 	/* A stale one tells of members that were. */
 	for (i = 0; i < p.nr_meta; i++)
 		p.meta[i].there = i < l->st.nr_meta && l->st.meta[i] == 'A' &&
-				  number_is(l->t.meta[i].dev, &p.meta[i].rdev) &&
-				  find_meta(&l->t.meta[i], &p.meta[i].area, &p.meta[i].path);
+				  live_number(l->t.meta[i].dev, &p.meta[i].rdev) &&
+				  live_find_meta(&l->t.meta[i], &p.meta[i].area, &p.meta[i].path);
 	err = read_super(&p, sb);
 	for (i = 0; i < p.nr_meta; i++)
 		if (p.meta[i].there)
@@ -125,7 +75,7 @@ enum live_answer live_answers(const struct table_area *a)
 	char *path;
 	dev_t rdev;
 
-	if (!number_is(a->dev, &rdev))
+	if (!live_number(a->dev, &rdev))
 		return LIVE_DEAD;
 	if (bdev_stalled(rdev))
 		return LIVE_STALLED;
@@ -142,7 +92,7 @@ static bool is_on(const struct table_area *a, dev_t rdev)
 {
 	dev_t used;
 
-	return number_is(a->dev, &used) && (used == rdev || bdev_is_above(used, rdev));
+	return live_number(a->dev, &used) && (used == rdev || bdev_is_above(used, rdev));
 }
 
 dev_t live_rdev(const struct live *l)
@@ -222,23 +172,6 @@ bool live_is_leaving(const struct live *l, unsigned int i)
 	       (live_standing(l->name, l->st.nr_devs, &s) && s.dev[i].leaving);
 }
 
-bool live_pool(const char *name, struct ek_label_info *info)
-{
-	char *params, why[96];
-	uint64_t sectors;
-	struct table t;
-	bool is = false;
-
-	if (dm_get_table(name, &params, &sectors))
-		return false;
-	if (table_parse(params, &t, why, sizeof(why))) {
-		is = read_label(&t, info);
-		table_free(&t);
-	}
-	free(params);
-	return is;
-}
-
 /* The lock is had: nothing of what is read changes by another of these commands. */
 static int look_at_all(struct live *l)
 {
@@ -270,7 +203,7 @@ int live_open(struct live *l, const char *name)
 	if (lock_pool(info.pool_uuid, name) || live_is_still(name, info.pool_uuid) ||
 	    look_at_all(l))
 		return EXIT_FAILED;
-	if (!read_label(&l->t, &l->info))
+	if (!live_read_label(&l->t, &l->info))
 		return fail("%s: no label of its metadata can be read", name);
 	if (memcmp(l->info.pool_uuid, info.pool_uuid, EK_UUID_SIZE))
 		return fail("%s: has become another pool", name);

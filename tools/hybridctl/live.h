@@ -33,6 +33,11 @@ int live_open_again(struct live *l);
 int live_lock(const char *name);
 /* Which pool has the name?  Prints nothing: who goes on without finds the same wrong. */
 bool live_pool(const char *name, struct ek_label_info *info);
+/* Of a table's: the label of a metadata area, and its path to free(); one of all those. */
+bool live_find_meta(const struct table_area *a, struct area *meta, char **path);
+bool live_read_label(const struct table *t, struct ek_label_info *info);
+/* The device that a table names "MAJOR:MINOR"; false: it names none. */
+bool live_number(const char *number, dev_t *rdev);
 /*
  * The lock was waited for: has that pool the name still?  EXIT_OK, or EXIT_FAILED with what has
  * become of it printed.
