@@ -22,6 +22,17 @@ static bool is_locked(const struct bdev *dev)
 	       !bdev_has_holders(dev->rdev);
 }
 
+/*
+ * To have a file for oneself, or together with others who only read: until it is closed.  Only who
+ * asks as well is kept away, and a file system without such locks keeps nobody.
+ */
+static bool is_taken(const struct bdev *dev, unsigned int flags)
+{
+	int lock = flags & BDEV_WRITE ? LOCK_EX : LOCK_SH;
+
+	return flock(dev->fd, lock | LOCK_NB) && errno == EWOULDBLOCK;
+}
+
 void bdev_close(struct bdev *dev)
 {
 	if (dev->path && dev->fd >= 0)
@@ -68,6 +79,11 @@ int bdev_open(struct bdev *dev, const char *path, unsigned int flags)
 		close(dev->fd);
 		dev->fd = -1;
 		return -EAGAIN;
+	}
+	if (flags & BDEV_EXCL && dev->file && is_taken(dev, flags)) {
+		close(dev->fd);
+		dev->fd = -1;
+		return -EBUSY;
 	}
 	end = lseek(dev->fd, 0, SEEK_END);
 	if (end < 0) {

@@ -24,7 +24,7 @@ struct bdev {
 };
 
 #define BDEV_WRITE	0x1
-#define BDEV_EXCL	0x2	/* fail with -EBUSY if in use */
+#define BDEV_EXCL	0x2	/* fail with -EBUSY if in use; a file: if a program has it locked */
 #define BDEV_FILES	0x4	/* take regular files, too */
 /*
  * To look at it, who ever has it: fail with -EAGAIN if a program has a lock of it, as long as it is

@@ -14,6 +14,10 @@ static void in_use(const char *path)
 	char *user = NULL;
 	struct stat st;
 
+	if (!stat(path, &st) && S_ISREG(st.st_mode)) {
+		fail("%s: in use: another program has it locked", path);
+		return;
+	}
 	if (!stat(path, &st))
 		user = bdev_users(st.st_rdev);
 	fail("%s: in use%s%s (of an active volume see hybridctl status)", path,
