@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "claims.h"
 #include "commands.h"
 #include "json_print.h"
 #include "msg.h"
@@ -197,6 +198,7 @@ static int check_devices(char * const *paths, int nr, json_t *list)
 
 	if (err)
 		return err;
+	claims_warn(&pools);
 	err = check_each(&pools, list);
 	pools_free(&pools);
 	return err;

@@ -164,6 +164,16 @@ int dm_lookup(const char *name, struct dm_dev *dev)
 	return look_up(name, dev, NULL);
 }
 
+char *dm_pool_uuid(const char *name)
+{
+	const size_t prefix = strlen(DM_UUID_PREFIX);
+	char uuid[UUID_ROOM];
+
+	if (look_up(name, NULL, uuid) <= 0 || strncmp(uuid, DM_UUID_PREFIX, prefix))
+		return NULL;
+	return xstrdup(uuid + prefix);
+}
+
 /* Is the table that was loaded, and not resumed, one hybrid target? */
 static bool has_loaded_hybrid(const char *name)
 {

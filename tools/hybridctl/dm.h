@@ -40,6 +40,9 @@ int dm_lookup(const char *name, struct dm_dev *dev);
 /* Is the device one of dm_list_unfinished()'s?  @uuid: has it this one; NULL: whichever. */
 bool dm_is_unfinished(const char *name, const char *uuid);
 
+/* The uuid of the pool that hybridctl has made @name for; NULL: it has not; free(). */
+char *dm_pool_uuid(const char *name);
+
 /* False: it is multipath's, and all its paths have failed; its requests may be queued for ever. */
 bool dm_has_path(dev_t rdev);
 /* Is its table a snapshot's? */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check_internal.h"
+#include "claims.h"
 #include "commands.h"
 #include "msg.h"
 #include "offline.h"
@@ -126,6 +127,7 @@ int cmd_dump(int argc, char **argv)
 	err = offline_pools(&pools, argv + optind, argc - optind);
 	if (err)
 		return err;
+	claims_warn(&pools);
 	for (i = 0; i < pools.nr; i++)
 		if (dump_pool(&pools.pool[i], map))
 			ret = EXIT_FAILED;

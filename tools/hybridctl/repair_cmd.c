@@ -2,10 +2,18 @@
 /* hybridctl repair: the command line. */
 #include <getopt.h>
 
+#include "claims.h"
 #include "commands.h"
 #include "msg.h"
 #include "offline.h"
 #include "repair.h"
+
+static int repair(struct pool *p, const struct repair_how *how)
+{
+	int err = claims_judge(p, how->force);
+
+	return err ? err : repair_pool(p, how);
+}
 
 int cmd_repair(int argc, char **argv)
 {
@@ -39,7 +47,7 @@ int cmd_repair(int argc, char **argv)
 
 		if (ret)
 			return ret;
-		err = repair_worse(err, repair_pool(&pools.pool[i], &how));
+		err = repair_worse(err, repair(&pools.pool[i], &how));
 	}
 	pools_free(&pools);
 	return err;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "claims.h"
 #include "commands.h"
 #include "layout.h"
 #include "msg.h"
@@ -45,6 +46,8 @@ int cmd_restore(int argc, char **argv)
 			err = fail("the devices are of %u pools", pools.nr);
 		else
 			err = offline_lock(&pools, 0, argv + optind + 1, argc - optind - 1);
+		if (!err)
+			err = claims_judge(&pools.pool[0], how.force);
 		if (!err)
 			err = restore_pool(&pools.pool[0], dump, &how);
 		pools_free(&pools);

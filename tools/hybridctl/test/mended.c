@@ -12,6 +12,9 @@
 
 #include "../check.h"
 #include "../commands.h"
+#include "../dm.h"
+#include "../live.h"
+#include "../loop.h"
 #include "../msg.h"
 #include "../offline.h"
 #include "../repair.h"
@@ -227,6 +230,58 @@ int __wrap_bdev_open_same(struct bdev *dev, const char *path, dev_t rdev, unsign
 	memset(dev, 0, sizeof(*dev));
 	dev->fd = -1;
 	return -EROFS;
+}
+
+/* --- what else there is --- */
+
+struct world world;
+
+int __wrap_dm_reachable(void);
+int __wrap_dm_list_hybrid(struct dm_dev **devs, unsigned int *nr);
+char *__wrap_dm_pool_uuid(const char *name);
+bool __wrap_live_pool(const char *name, struct ek_label_info *info);
+char *__wrap_loop_users(dev_t fs, ino_t ino, dev_t but);
+
+int __wrap_dm_reachable(void)
+{
+	return 0;
+}
+
+int __wrap_dm_list_hybrid(struct dm_dev **devs, unsigned int *nr)
+{
+	*devs = NULL;
+	*nr = 0;
+	if (world.list_err)
+		return world.list_err;
+	*devs = xcalloc(2, sizeof(**devs));
+	(*devs)[(*nr)++].name = xstrdup("another");
+	if (world.active)
+		(*devs)[(*nr)++].name = xstrdup(world.active);
+	return 0;
+}
+
+char *__wrap_dm_pool_uuid(const char *name)
+{
+	if (!strcmp(name, "another"))
+		return xstrdup("22222222-2222-2222-2222-222222222222");
+	return world.by_dmsetup ? NULL : xstrdup("11111111-1111-1111-1111-111111111111");
+}
+
+bool __wrap_live_pool(const char *name, struct ek_label_info *info)
+{
+	memset(info->pool_uuid, strcmp(name, "another") ? 0x11 : 0x22, EK_UUID_SIZE);
+	return true;
+}
+
+char *__wrap_loop_users(dev_t fs, ino_t ino, dev_t but)
+{
+	static ino_t first;
+
+	if (!world.loop)
+		first = 0;
+	else if (!first)
+		first = ino;
+	return world.loop && ino == first ? xstrdup(world.loop) : NULL;
 }
 
 const char *page_fails, *write_fails;

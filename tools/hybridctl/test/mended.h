@@ -75,6 +75,16 @@ extern const char *write_fails;
 /* No device can be opened to be written to. */
 extern bool read_only;
 
+/* What there is beside the pool's files: another volume, and what is told here. */
+struct world {
+	const char *active;	/* the pool, by that name; NULL: it is not */
+	bool by_dmsetup;	/* so that device-mapper does not know whose it is */
+	int list_err;		/* of device-mapper, to be asked for volumes */
+	const char *loop;	/* one in use, with the first file behind it; NULL: none */
+};
+
+extern struct world world;
+
 enum kept { KEPT_ALL, KEPT_NONE, KEPT_SOME, NR_KEPT };
 
 /* Reads of these bytes fail; NULL: none. */

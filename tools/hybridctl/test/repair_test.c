@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <evenkeel/entry.h>
@@ -453,16 +454,21 @@ static void exchanged(u64 spoilt)
 
 /* --- the command's status --- */
 
-static int command(struct image_set *set)
+static int command_with(struct image_set *set, const char *option)
 {
-	char *argv[] = { "repair", set->path[0], set->path[1], NULL };
+	char *argv[] = { "repair", set->path[0], set->path[1], (char *)option, NULL };
 	int status;
 
 	optind = 0;
 	silence();
-	status = cmd_repair(3, argv);
+	status = cmd_repair(option ? 4 : 3, argv);
 	speak();
 	return status;
+}
+
+static int command(struct image_set *set)
+{
+	return command_with(set, NULL);
 }
 
 static void statuses(void)
@@ -484,6 +490,92 @@ static void statuses(void)
 	image_spoil(&set, 1, page + 64, 8);
 	ktap_ok(command(&set) == EXIT_FAILED, "repair: status 1: something is left");
 	image_close(&set);
+}
+
+/* --- who else has a claim --- */
+
+/* There is something to mend, and somebody else at work on it or on top of it. */
+static void claimed(const char *by, int status, bool ever)
+{
+	struct image_set set;
+	u32 sum[2];
+	int first, then;
+
+	pool_make(&set);
+	image_spoil(&set, 1, LABEL + 8, 8);
+	sum[0] = image_sum(&set, 0);
+	sum[1] = image_sum(&set, 1);
+	first = command(&set);
+	ktap_ok(first == status && image_sum(&set, 0) == sum[0] && image_sum(&set, 1) == sum[1],
+		"repair: %s: refused, nothing is written: %d", by, first);
+	then = command_with(&set, "--force");
+	ktap_ok(ever ? then == EXIT_OK : then == status && image_sum(&set, 1) == sum[1],
+		"repair: %s: --force: %d", by, then);
+	image_close(&set);
+}
+
+/* One that is not written to as long as another program has it to itself. */
+static void locked_file(void)
+{
+	struct image_set set;
+	int fd;
+
+	pool_make(&set);
+	fd = open(set.path[1], O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || flock(fd, LOCK_EX))
+		abort();
+	ktap_ok(command(&set) == EXIT_USAGE, "repair: a file that another program has locked");
+	if (flock(fd, LOCK_SH))
+		abort();
+	ktap_ok(command(&set) == EXIT_USAGE, "repair: or that others read, and want as it is");
+	close(fd);
+	ktap_ok(command(&set) == EXIT_OK, "repair: and not any more");
+	image_close(&set);
+}
+
+/* md's superblock of format 1.0, where the device ends: behind the pool's data. */
+static void put_md(const struct image_set *set)
+{
+	const u64 at = (u64)IMAGE_SECTORS * SECTOR - 2 * EK_BLOCK_SIZE;
+	const __le64 where = cpu_to_le64(at / SECTOR);
+	const __le32 head[] = { cpu_to_le32(0xa92b4efc), cpu_to_le32(1) };
+
+	put(set, at, head, sizeof(head));
+	put(set, at + 144, &where, sizeof(where));
+}
+
+static void leg(void)
+{
+	struct image_set set;
+	u32 sum[2];
+	int first, then;
+
+	pool_make(&set);
+	put_md(&set);
+	image_spoil(&set, 1, LABEL + 8, 8);
+	sum[0] = image_sum(&set, 0);
+	sum[1] = image_sum(&set, 1);
+	first = command(&set);
+	ktap_ok(first == EXIT_FAILED && image_sum(&set, 0) == sum[0] &&
+		image_sum(&set, 1) == sum[1], "repair: a leg of md: refused, nothing is written");
+	then = command_with(&set, "--force");
+	ktap_ok(then == EXIT_OK, "repair: a leg of md: only with --force: %d", then);
+	image_close(&set);
+}
+
+static void claims(void)
+{
+	world.active = "vol";
+	claimed("active", EXIT_USAGE, false);
+	world.by_dmsetup = true;
+	claimed("active, by dmsetup's doing", EXIT_USAGE, false);
+	world = (struct world){ .list_err = -ENOMEM };
+	claimed("nobody knows whether it is active", EXIT_USAGE, false);
+	world = (struct world){ .loop = "/dev/loop7" };
+	claimed("behind a loop device in use", EXIT_USAGE, false);
+	world = (struct world){ 0 };
+	locked_file();
+	leg();
 }
 
 /* --- labels that name nobody --- */
@@ -725,6 +817,7 @@ int main(int argc, char **argv)
 	exchanged(META_BYTES + 60);
 	exchanged(SUPER(1));
 	statuses();
+	claims();
 	each();
 	cuts();
 	any(argc > 2 ? atoi(argv[2]) : 80);

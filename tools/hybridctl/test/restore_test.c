@@ -14,6 +14,7 @@
 #include <evenkeel/label.h>
 
 #include "../check.h"
+#include "../commands.h"
 #include "../msg.h"
 #include "../offline.h"
 #include "../restore.h"
@@ -327,6 +328,62 @@ static void copy_is_refused(void)
 	close(copy.fd[0]);
 	unlink(copy.path[0]);
 	image_close(&set);
+}
+
+static int command(struct image_set *set, const char *dump)
+{
+	char *argv[] = { "restore", (char *)dump, set->path[0], set->path[1], NULL };
+	int status;
+
+	optind = 0;
+	silence();
+	status = cmd_restore(4, argv);
+	speak();
+	return status;
+}
+
+/* What is active, or a leg of something, is not written to, whatever its metadata needs. */
+static void claimed(const char *what, bool leg, int expected)
+{
+	const u64 md = (u64)IMAGE_SECTORS * SECTOR - 2 * EK_BLOCK_SIZE;
+	const __le64 where = cpu_to_le64(md / SECTOR);
+	const __le32 head[] = { cpu_to_le32(0xa92b4efc), cpu_to_le32(1) };
+	struct image_set set;
+	char path[KTAP_NAME];
+	unsigned int i;
+	int status;
+	u32 sum[2];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%.100s/dump", pool_dir);
+	f = fopen(path, "w");
+	pool_make(&set);
+	for (i = 0; i < 2; i++)
+		image_spoil(&set, i, TABLE, 8192);
+	if (leg && (pwrite(set.fd[1], head, sizeof(head), md) != sizeof(head) ||
+		    pwrite(set.fd[1], &where, sizeof(where), md + 144) != sizeof(where)))
+		abort();
+	write_dump(f, true);
+	fclose(f);
+	for (i = 0; i < 2; i++)
+		sum[i] = image_sum(&set, i);
+	status = command(&set, path);
+	ktap_ok(status == expected && (!status || (image_sum(&set, 0) == sum[0] &&
+						   image_sum(&set, 1) == sum[1])),
+		"restore: %s: %d", what, status);
+	unlink(path);
+	image_close(&set);
+}
+
+static void claims(void)
+{
+	claimed("nobody else has a claim", false, EXIT_OK);
+	claimed("a leg of md: refused", true, EXIT_FAILED);
+	world.active = "vol";
+	claimed("active: refused", false, EXIT_USAGE);
+	world = (struct world){ .loop = "/dev/loop7" };
+	claimed("behind a loop device in use: refused", false, EXIT_USAGE);
+	world = (struct world){ 0 };
 }
 
 /* An area that fails meanwhile is left out, and has no pool of its own. */
@@ -751,6 +808,7 @@ static void restores(void)
 	unknown_is_refused(2, true);
 	unknown_beside();
 	copy_is_refused();
+	claims();
 	other_by_now(exchange, "another file has the path");
 	other_by_now(relabel, "the label is another area's");
 	read_only_devices();

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See loop.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <linux/major.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "bdev.h"
+#include "loop.h"
+#include "msg.h"
+
+/* Not by the path that sysfs has: that may be another file's by now, or of another namespace. */
+bool loop_file(dev_t rdev, dev_t *fs, ino_t *ino)
+{
+	struct loop_info64 info;
+	bool is = false;
+	char *path;
+	int fd;
+
+	if (major(rdev) != LOOP_MAJOR)
+		return false;
+	path = bdev_path(rdev);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		is = !ioctl(fd, LOOP_GET_STATUS64, &info);
+		close(fd);
+	}
+	free(path);
+	if (is) {
+		*fs = info.lo_device;
+		*ino = info.lo_inode;
+	}
+	return is;
+}
+
+/* Taken for itself by somebody: a mount, swap, another device, or a program that says so. */
+static bool is_used(const char *path)
+{
+	struct bdev dev;
+	int err = bdev_open(&dev, path, BDEV_EXCL);
+
+	if (!err)
+		bdev_close(&dev);
+	return err == -EBUSY;
+}
+
+static char *user_of(dev_t rdev)
+{
+	char *path = bdev_path(rdev), *who = bdev_keepers(rdev), *text = NULL;
+
+	if (who || is_used(path))
+		text = who ? xasprintf("%s, %s", path, who) : xstrdup(path);
+	free(who);
+	free(path);
+	return text;
+}
+
+struct search {
+	dev_t fs, but;
+	ino_t ino;
+	char *found;
+};
+
+static void look_at(void *ctx, dev_t rdev)
+{
+	struct search *s = ctx;
+	dev_t fs;
+	ino_t ino;
+
+	if (s->found || rdev == s->but || !loop_file(rdev, &fs, &ino))
+		return;
+	if (fs == s->fs && ino == s->ino)
+		s->found = user_of(rdev);
+}
+
+char *loop_users(dev_t fs, ino_t ino, dev_t but)
+{
+	struct search s = { .fs = fs, .ino = ino, .but = but };
+
+	bdev_for_each(look_at, &s);
+	return s.found;
+}
