@@ -178,9 +178,13 @@ static int scm_range_look_at(struct scm_range *range, u64 phys)
 	int err;
 
 	if (!head)
-		return 0;
+		return scm_range_fail(range, -ENOMEM, "0x%llx, before it, can't be mapped", phys);
 	err = scm_tenant_at(head, &tenant);
 	memunmap(head);
+	if (err == -EIO)
+		return scm_range_fail(range, err,
+				      "bad memory at 0x%llx, where something may begin and reach into it",
+				      phys);
 	if (err || tenant.bytes <= range->phys - phys)
 		return 0;
 	return scm_range_fail(range, -EEXIST, "%s at 0x%llx reaches into it", tenant.name, phys);
@@ -211,7 +215,7 @@ static int scm_range_look_below(struct scm_range *range)
  * in what lies before it in the same piece. tenant.h has what is known.
  * Context: process context; takes a while where there is much.
  * Return: 0 or a negative error number with the range's error set, which names what is there:
- * -EEXIST, -EIO: it can't be told, -EINTR.
+ * -EEXIST, -EIO and -ENOMEM: it can't be told, -EINTR.
  */
 int scm_range_vacant(struct scm_range *range, const void *addr, u64 but)
 {

@@ -39,30 +39,46 @@ static bool scm_tenant_scmfs(const struct scmfs_super *super, struct scm_tenant 
 	return true;
 }
 
+/* The newest whole copy of a label; zero: there is none. False: some of it is in bad memory. */
+static bool scm_newest_label(const void *head, struct m2_label *newest)
+{
+	struct m2_label label;
+	bool readable = true;
+	unsigned int i;
+
+	memset(newest, 0, sizeof(*newest));
+	for (i = 0; i < 2; i++) {
+		if (copy_mc_to_kernel(&label, head + i * M2_LABEL_STRIDE, sizeof(label)))
+			readable = false;
+		else if (scm_label_whole(&label) &&
+			 le64_to_cpu(label.generation) > le64_to_cpu(newest->generation))
+			*newest = label;
+	}
+	return readable;
+}
+
 /**
  * scm_tenant_at - does somebody's content begin here?
  * @head: SCM_TENANT_HEAD bytes of memory
  * @tenant: filled, but for its offset, when 0 is returned
  *
+ * Bad memory in one copy of a label says nothing against the other one.
  * Context: any.
- * Return: 0, -ENOENT or, when the memory is bad, -EIO.
+ * Return: 0, -ENOENT or, when the memory is bad where it would say so, -EIO.
  */
 int scm_tenant_at(const void *head, struct scm_tenant *tenant)
 {
-	struct m2_label newest = {}, label;
 	struct scmfs_super super;
-	unsigned int i;
+	struct m2_label newest;
+	bool readable = scm_newest_label(head, &newest);
 
-	for (i = 0; i < 2; i++) {
-		if (copy_mc_to_kernel(&label, head + i * M2_LABEL_STRIDE, sizeof(label)))
-			return -EIO;
-		if (scm_label_whole(&label) &&
-		    le64_to_cpu(label.generation) > le64_to_cpu(newest.generation))
-			newest = label;
-	}
+	if (scm_tenant_mem2m(&newest, tenant))
+		return 0;
 	if (copy_mc_to_kernel(&super, head, sizeof(super)))
 		return -EIO;
-	return scm_tenant_mem2m(&newest, tenant) || scm_tenant_scmfs(&super, tenant) ? 0 : -ENOENT;
+	if (scm_tenant_scmfs(&super, tenant))
+		return 0;
+	return readable ? -ENOENT : -EIO;
 }
 EXPORT_SYMBOL_GPL(scm_tenant_at);
 

@@ -114,6 +114,20 @@ static int read_alone(const uint8_t *head, unsigned int i, struct m2_label_info 
 	return m2_label_read(alone, info);
 }
 
+/* The labels that can be read; another one isn't there for who survives that. */
+static const uint8_t *readable(const uint8_t *head)
+{
+	static uint8_t seen[M2_HEAD_BYTES];
+	unsigned int i;
+
+	memset(seen, 0, sizeof(seen));
+	for (i = 0; i < 2; i++)
+		if (copy_mc_to_kernel(label_at(seen, i), label_at(head, i),
+				      sizeof(struct m2_label)))
+			memset(label_at(seen, i), 0, sizeof(struct m2_label));
+	return seen;
+}
+
 /*
  * Who looks for content must find all that its owner would take up again. The two may disagree
  * where a label is whole and yet none that there could be: such counts here, and not there.
@@ -152,7 +166,7 @@ static void check_at(const uint8_t *head, int r, const struct scm_tenant *tenant
 		MUST(fs);
 		MUST(!tenant->bytes || tenant->bytes == le64_to_cpu(super->region_bytes));
 	}
-	check_device(head, r, tenant, fs);
+	check_device(readable(head), r, tenant, fs);
 }
 
 /* The first place that isn't empty, by the order of the places alone. */

@@ -334,6 +334,38 @@ static void tenants_mem2m(void)
 	free(start);
 }
 
+static bool found_at(const u8 *at, const u8 *bad)
+{
+	struct scm_tenant tenant;
+	int err;
+
+	shim_bad_memory = bad;
+	err = scm_tenant_at(at, &tenant);
+	shim_bad_memory = NULL;
+	return !err && !strcmp(tenant.name, "mem2m log") && tenant.bytes == 512 << 20;
+}
+
+/* One bad line hides nobody whose other label is whole, and leaves open who there may be. */
+static void tenants_bad(void)
+{
+	struct m2_label_info info = sample();
+	u8 *at = make_range();
+	struct scm_tenant tenant;
+
+	m2_label_write(at, &info, NULL, NULL);
+	CHECK(found_at(at, at + 100), "the first label");
+	CHECK(found_at(at, at + M2_LABEL_STRIDE + 100), "the second one");
+	CHECK(found_at(at, at + 1024), "what may be a super block");
+	at[M2_LABEL_STRIDE + 100] ^= 1;
+	shim_bad_memory = at + 100;
+	CHECK(scm_tenant_at(at, &tenant) == -EIO, "one bad, the other one damaged");
+	memset(at, 0, SCM_TENANT_HEAD);
+	shim_bad_memory = at + M2_LABEL_STRIDE;
+	CHECK(scm_tenant_at(at, &tenant) == -EIO, "one bad, the other one blank");
+	shim_bad_memory = NULL;
+	free(at);
+}
+
 static void tenants_scmfs(void)
 {
 	u8 *start = make_range();
@@ -725,6 +757,7 @@ int main(int argc, char **argv)
 	ktap_run("mem2m: whenever the power goes after a change that failed, there is a label", failed_settle);
 	ktap_run("mem2m: a change that failed is none", failed_change);
 	ktap_run("mem2m: devices are found in a range, but for those without content", tenants_mem2m);
+	ktap_run("mem2m: devices are found beside bad memory", tenants_bad);
 	ktap_run("mem2m: file systems are found in a range, also damaged ones", tenants_scmfs);
 	ktap_run("mem2m: units of any size hold what was written", stores);
 	ktap_run("mem2m: split bios of several vectors read and write what is theirs", vectors_both_ways);
