@@ -171,34 +171,15 @@ int m2_range_judge(struct m2_dev *dev, const void *range, bool force)
 	return err;
 }
 
-/**
- * m2_range_label - write the label of a new device, or make both copies of a found one whole
- * @dev: judged
- * @range: the range's start
- * @data_offset: where its data begins, for a new one
- *
- * Return: 0 or a negative error number with the device's error set.
- */
-int m2_range_label(struct m2_dev *dev, void *range, u64 data_offset)
+/* Zero a part of the range, of whatever use; lasts once it is settled. */
+static int m2_zero_memory(struct m2_dev *dev, void *range, u64 from, u64 to)
 {
-	struct m2_label_info *label = &dev->label;
-
-	if (!dev->found) {
-		label->range_bytes = dev->mem.bytes;
-		label->data_offset = data_offset;
-		label->data_bytes = dev->mem.bytes - data_offset;
-	}
-	return m2_write_label(dev, range);
-}
-
-/* Zero a part of the range's data, whatever the size of the device is. */
-static int m2_zero_part(struct m2_dev *dev, u64 from, u64 to)
-{
-	struct m2_store all = dev->store;
+	struct m2_store all = { .unit = &range, .persistent = true };
 	int cookie, err;
 	u64 at;
 
-	all.bytes = dev->label.range_bytes - dev->label.data_offset;
+	m2_store_init(&all, dev->mem.bytes, dev->mem.bytes);
+	WRITE_ONCE(dev->done, 0);
 	WRITE_ONCE(dev->total, to - from);
 	for (at = from; at < to; at += M2_ZERO_STEP) {
 		if (signal_pending(current))
@@ -210,7 +191,59 @@ static int m2_zero_part(struct m2_dev *dev, u64 from, u64 to)
 		m2_leave(dev, cookie);
 		WRITE_ONCE(dev->done, at - from);
 	}
-	return m2_settle(dev);
+	return 0;
+}
+
+/*
+ * Who was there before must not be found again, by whatever looks: other users of a pmem device
+ * know themselves by what is some way behind its start, devices and file systems of ours may have
+ * begun anywhere.  Struct pages don't overwrite all of it: those of the pages that hold struct
+ * pages are never written, and those of a section that is filled in part are elsewhere.
+ *
+ * The labels are durable by now, so this is begun anew should the power go.
+ */
+static int m2_zero_head(struct m2_dev *dev, void *range)
+{
+	u64 label = sizeof(struct m2_label);
+	int err;
+
+	err = m2_zero_memory(dev, range, label, M2_LABEL_STRIDE);
+	if (!err)
+		err = m2_zero_memory(dev, range, M2_LABEL_STRIDE + label, dev->label.data_offset);
+	return err ?: m2_settle(dev);
+}
+
+/**
+ * m2_range_label - write the label of a new device, or make both copies of a found one whole
+ * @dev: judged
+ * @range: the range's start, without struct pages in it
+ * @data_offset: where its data begins, for a new one
+ *
+ * Of what was there a new one leaves nothing before its data.
+ * Return: 0 or a negative error number with the device's error set.
+ */
+int m2_range_label(struct m2_dev *dev, void *range, u64 data_offset)
+{
+	struct m2_label_info *label = &dev->label;
+	int err;
+
+	if (!dev->found) {
+		label->range_bytes = dev->mem.bytes;
+		label->data_offset = data_offset;
+		label->data_bytes = dev->mem.bytes - data_offset;
+	}
+	err = m2_write_label(dev, range);
+	if (!err && !dev->found)
+		err = m2_zero_head(dev, range);
+	return err;
+}
+
+/* Zero a part of the range's data, whatever the size of the device is. */
+static int m2_zero_part(struct m2_dev *dev, u64 from, u64 to)
+{
+	u64 begin = dev->label.data_offset;
+
+	return m2_zero_memory(dev, dev->mem.addr, begin + from, begin + to) ?: m2_settle(dev);
 }
 
 static void m2_range_size(struct m2_dev *dev)

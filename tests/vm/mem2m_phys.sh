@@ -175,6 +175,9 @@ check "reserved: up to it, it does" eval "mem2mctl resize log 20M && blkio verif
 again log 32M $here --force
 mem2mctl delete log
 
+# zeroes FILE FROM BYTES: there is nothing
+zeroes() { dd if="$1" bs=512 skip=$(($2 / 512)) count=$(($3 / 512)) status=none | cmp -n "$3" - /dev/zero; }
+
 # One copy of the label damaged, then both, then something else in its place: /dev/mem is for reserved memory.
 poke() { dd if="$1" of=/dev/mem bs=1 count="$2" seek=$((0x40000000 + $3)) conv=notrunc status=none; }
 check "reserved: with one label damaged it is found" eval "poke /dev/urandom 64 16 && make log 32M $here &&
@@ -218,6 +221,37 @@ mem2mctl delete x
 check "reserved: of which nothing is left" eval "make mid 16M --phys 1216M --force && [ \$(info mid found) = 0 ] &&
 	blkio verify $d/mid 0 4096 0"
 mem2mctl delete mid
+# Nor of what began before the data of the new one, where struct pages are put in part of the memory only.
+make old 16M --phys 1026M --force
+mem2mctl delete old
+check "reserved: --force takes a range that begins with another device's" make whole 128M $here --force
+mem2mctl delete whole
+check_fails "reserved: which is not found again" "isn't blank" \
+	mem2mctl create old 16M --phys 1026M
+poke /dev/urandom 64 $((1 << 20))
+make whole 32M $here --force
+mem2mctl delete whole
+check "reserved: there is nothing but labels before the data" eval "zeroes /dev/mem 0x40000200 32256 &&
+	zeroes /dev/mem 0x40008200 $((0x200000 - 0x8200))"
+
+if grep -qw disk /sys/power/state; then
+	make old 16M --phys 1216M --force
+	echo freezer >/sys/power/pm_test
+	hibernate() { echo disk >/sys/power/state; }
+	expect_refused "reserved: no hibernation beside a device" "mem2m old: reserved memory is not in the image" hibernate
+	check "reserved: suspend to RAM isn't refused" eval "echo mem >/sys/power/state"
+	mem2mctl delete old
+	check "reserved: beside none there is" hibernate
+	exec {image}</dev/snapshot	# by a program, which has begun with that
+	check_fails "reserved: during it none is made" "hibernation has begun" mem2mctl create old 16M --phys 1216M
+	exec {image}<&-
+	check "reserved: after it one is" make old 16M --phys 1216M
+	mem2mctl delete old
+	echo none >/sys/power/pm_test
+else
+	skip "reserved: hibernation" "this kernel has none"
+fi
+
 check "reserved: a file system by force" eval "mount -t scmfs -o phys=1184M,size=64M,init=force none /tmp/mnt &&
 	echo hello >/tmp/mnt/f && umount /tmp/mnt"
 check_fails "reserved: is not overwritten from before it" "an scmfs file system is there, at 0x4a200000; --force" \
@@ -255,6 +289,14 @@ check "pmem: nothing but the page of it" blkio verify $d/log2 88 8 0 -- verify $
 is "pmem: it is in the list" "$(<'/sys/block/mem2m!log2/badblocks')" "96 8"
 mem2mctl delete log2
 check_fails "pmem: a new one is not made over it" "/dev/pmem0: bad memory at byte 2148352" \
+	mem2mctl create log2 16M --dax /dev/pmem0 --force
+echo "16 1" >/sys/block/pmem0/badblocks		# between the labels
+echo "64 1" >/sys/block/pmem0/badblocks		# the second one
+check "pmem: with a label in bad memory it is found by the other one" eval "make log2 16M --dax /dev/pmem0 &&
+	[ \$(info log2 found) = 1 ]"
+check_fails "pmem: which is not changed while it is the only one" "label is in bad memory" mem2mctl resize log2 8M
+mem2mctl delete log2
+check_fails "pmem: a new one is not made without the other" "bad memory at byte 32768, where a label would be" \
 	mem2mctl create log2 16M --dax /dev/pmem0 --force
 echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind	# which forgets what it was told
 echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind
@@ -322,5 +364,25 @@ check "pmem: a mounted one is refused, with the place" eval "mkfs.ext4 -q -F /de
 check_fails "pmem: that is where" "in use mounted at /tmp/mnt" mem2mctl create x 64M --dax /dev/pmem0
 umount /tmp/mnt
 check_fails "pmem: a file system is not overwritten" "isn't blank" mem2mctl create x 64M --dax /dev/pmem0
+check "pmem: unless --force says so" make x 16M --dax /dev/pmem0 --force
+mem2mctl delete x
+check "pmem: nothing but labels is before the data" eval "zeroes /dev/pmem0 512 32256 &&
+	zeroes /dev/pmem0 $((0x8200)) $((0x200000 - 0x8200))"
+
+# What somebody has written to the device without taking it, and is still in the page cache.
+exec {cached}<>/dev/pmem0
+for at in 0 64; do dd if=/dev/urandom of=/dev/pmem0 bs=64k count=1 seek=$at conv=notrunc status=none; done
+make x 16M --dax /dev/pmem0 --force
+blkio write $d/x 0 8192 "$seed"
+sync
+check "pmem: what was in the page cache isn't written over the data" blkio verify $d/x 0 8192 "$seed"
+cat /dev/pmem0 >/dev/null
+blkio write $d/x 0 8192 9
+mem2mctl delete x
+check "pmem: who reads the device through the page cache sees what is there" eval "cmp -n 6291456 /dev/pmem0 \
+	<(dd if=/dev/pmem0 bs=1M count=6 iflag=direct status=none)"
+exec {cached}<&-
+check "pmem: nor over the label" eval "make x 16M --dax /dev/pmem0 && [ \$(info x found) = 1 ]"
+mem2mctl delete x
 check "the module is unloaded" rmmod mem2m
 done_testing
