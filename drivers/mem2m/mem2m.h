@@ -89,6 +89,7 @@ struct m2_backing {
  * @total: of so many
  * @huge: bytes of it in huge pages
  * @label: what is in the memory, where it survives
+ * @label_bad: byte of the memory at which a copy of that is in bad memory; U64_MAX: none is
  * @mem: the memory with its label, where it survives
  * @found: the content is what was there before
  * @opened: pmem: the block device beneath, for this device alone
@@ -124,6 +125,7 @@ struct m2_dev {
 	u64 huge;
 
 	struct m2_label_info label;
+	u64 label_bad;
 	struct scm_range mem;
 	bool found;
 

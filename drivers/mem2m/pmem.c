@@ -169,9 +169,11 @@ static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
 /* A new device is zeroed, all of it. What is there keeps all but the bad of it. */
 static int m2_pmem_check_bad(struct m2_dev *dev)
 {
-	u64 to = dev->found ? M2_HEAD_BYTES : dev->mem.bytes, bytes;
-	u64 bad = scm_range_next_bad(&dev->mem, 0, to, &bytes);
+	u64 to = dev->mem.bytes, bytes, bad;
 
+	if (dev->found)
+		return 0;
+	bad = scm_range_next_bad(&dev->mem, 0, to, &bytes);
 	if (bad == to)
 		return 0;
 	return m2_fail(dev, -EIO, "%s: bad memory at byte %llu; blkdiscard -z there may mend it",

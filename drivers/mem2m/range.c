@@ -41,10 +41,18 @@ static int m2_settle(void *ctx)
 	return err ? m2_fail(dev, err, "the device beneath can't flush") : 0;
 }
 
+/*
+ * What is bad is not stored to: that needn't mend it, and in reserved memory may be a machine check
+ * that nobody survives.  And with one copy there is no moment at which it may be overwritten.
+ */
 static int m2_write_label(struct m2_dev *dev, void *range)
 {
-	int cookie, err = m2_enter(dev, &cookie);
+	int cookie, err;
 
+	if (dev->label_bad != U64_MAX)
+		return m2_fail(dev, -EIO, "at byte %llu a copy of its label is in bad memory",
+			       dev->label_bad);
+	err = m2_enter(dev, &cookie);
 	if (err)
 		return err;
 	err = m2_label_write(range, &dev->label, m2_settle, dev);
@@ -52,22 +60,44 @@ static int m2_write_label(struct m2_dev *dev, void *range)
 	return err;
 }
 
-/* Read by what survives bad memory. */
-static int m2_look(struct m2_dev *dev, void *buf, const void *from, size_t len)
+/* Is it bad, as far as anybody knows? Otherwise read it by what survives if it is. */
+static bool m2_unreadable(struct m2_dev *dev, void *buf, const void *range, u64 at, size_t len)
 {
-	if (copy_mc_to_kernel(buf, from, len))
-		return m2_fail(dev, -EIO, "bad memory where the label would be");
-	return 0;
+	u64 bytes;
+
+	return scm_range_next_bad(&dev->mem, at, at + len, &bytes) < at + len ||
+	       copy_mc_to_kernel(buf, range + at, len);
 }
 
-static int m2_blank(struct m2_dev *dev, u8 *buf, const void *from, size_t len)
+/*
+ * Both copies of the label into @head, which is zero otherwise. One that can't be read is as good
+ * as damaged; the rest of the head is of no use to a device that is there.
+ */
+static void m2_look_for_labels(struct m2_dev *dev, u8 *head, const void *range)
 {
-	int err;
+	struct m2_label *label;
+	unsigned int i;
+	u64 at;
 
-	for (; len; from += M2_LOOK_CHUNK, len -= M2_LOOK_CHUNK) {
-		err = m2_look(dev, buf, from, M2_LOOK_CHUNK);
-		if (err)
-			return err;
+	memset(head, 0, M2_HEAD_BYTES);
+	dev->label_bad = U64_MAX;
+	for (i = 0; i < 2; i++) {
+		at = i * M2_LABEL_STRIDE;
+		label = (struct m2_label *)(head + at);
+		if (!m2_unreadable(dev, label, range, at, sizeof(*label)))
+			continue;
+		dev->label_bad = at;
+		memset(label, 0, sizeof(*label));
+		label->magic = cpu_to_le64(M2_LABEL_MAGIC);
+	}
+}
+
+static int m2_blank(struct m2_dev *dev, u8 *buf, const void *range, u64 from, u64 to)
+{
+	for (; from < to; from += M2_LOOK_CHUNK) {
+		if (m2_unreadable(dev, buf, range, from, M2_LOOK_CHUNK))
+			return m2_fail(dev, -EIO,
+				       "bad memory behind byte %llu; --force overwrites it", from);
 		if (memchr_inv(buf, 0, M2_LOOK_CHUNK))
 			return -EINVAL;
 	}
@@ -77,6 +107,8 @@ static int m2_blank(struct m2_dev *dev, u8 *buf, const void *from, size_t len)
 static int m2_refuse(struct m2_dev *dev, int err)
 {
 	switch (err) {
+	case -EIO:	/* has been told */
+		return err;
 	case -EUCLEAN:
 		return m2_fail(dev, err, "a damaged mem2m label is there; --force overwrites it");
 	case -EPROTONOSUPPORT:
@@ -128,22 +160,23 @@ static void m2_label_anew(struct m2_dev *dev)
 /* m2_range_judge() with a buffer of M2_LOOK_CHUNK. */
 static int m2_judge(struct m2_dev *dev, u8 *buf, const void *range, bool force)
 {
-	int err = m2_look(dev, buf, range, M2_HEAD_BYTES);
+	u64 bytes = dev->mem.bytes;
+	int err;
 
-	if (err)
-		return err;
+	m2_look_for_labels(dev, buf, range);
 	err = m2_label_read(buf, &dev->label);
 	dev->found = !err && !(dev->label.flags & M2_LABEL_FRESH);
 	if (dev->found && !force)
-		err = m2_same(dev);
+		return m2_same(dev);
+	if (dev->label_bad != U64_MAX)	/* nothing is begun with one copy */
+		return m2_fail(dev, -EIO, "bad memory at byte %llu, where a label would be",
+			       dev->label_bad);
+	if (force)
+		return 0;
 	if (err == -ENODATA)
-		err = m2_blank(dev, buf, range, M2_LOOK_HEAD) ?:
-		      m2_blank(dev, buf, range + dev->mem.bytes - M2_LOOK_TAIL, M2_LOOK_TAIL);
-	if (err && !dev->found && err != -EIO)
-		err = force ? 0 : m2_refuse(dev, err);
-	if (!err && !force && !dev->found)
-		err = m2_vacant(dev, range);
-	return err;
+		err = m2_blank(dev, buf, range, 0, M2_LOOK_HEAD) ?:
+		      m2_blank(dev, buf, range, bytes - M2_LOOK_TAIL, bytes);
+	return err ? m2_refuse(dev, err) : m2_vacant(dev, range);
 }
 
 /**
@@ -231,6 +264,8 @@ int m2_range_label(struct m2_dev *dev, void *range, u64 data_offset)
 		label->range_bytes = dev->mem.bytes;
 		label->data_offset = data_offset;
 		label->data_bytes = dev->mem.bytes - data_offset;
+	} else if (dev->label_bad != U64_MAX) {
+		return 0;	/* the other copy says what it said */
 	}
 	err = m2_write_label(dev, range);
 	if (!err && !dev->found)

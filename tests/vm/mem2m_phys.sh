@@ -294,7 +294,7 @@ echo "16 1" >/sys/block/pmem0/badblocks		# between the labels
 echo "64 1" >/sys/block/pmem0/badblocks		# the second one
 check "pmem: with a label in bad memory it is found by the other one" eval "make log2 16M --dax /dev/pmem0 &&
 	[ \$(info log2 found) = 1 ]"
-check_fails "pmem: which is not changed while it is the only one" "label is in bad memory" mem2mctl resize log2 8M
+check_fails "pmem: which is not changed while it is the only one" "a copy of its label is in bad memory" mem2mctl resize log2 8M
 mem2mctl delete log2
 check_fails "pmem: a new one is not made without the other" "bad memory at byte 32768, where a label would be" \
 	mem2mctl create log2 16M --dax /dev/pmem0 --force
