@@ -166,7 +166,7 @@ static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
 	return m2_pmem_take(dev, bytes);
 }
 
-/* A new device is zeroed, all of it. What is there keeps all but the bad of it. */
+/* A new device is zeroed, all of it. What is there keeps all but the bad of it. Entered. */
 static int m2_pmem_check_bad(struct m2_dev *dev)
 {
 	u64 to = dev->mem.bytes, bytes, bad;
@@ -187,9 +187,9 @@ static int m2_pmem_prepare(struct m2_dev *dev, bool force)
 	if (!m2_pmem_enter(dev, &cookie))
 		return m2_fail(dev, -ENXIO, "%s has gone", dev->path);
 	err = m2_range_judge(dev, dev->mem.addr, force);
-	m2_pmem_leave(dev, cookie);
 	if (!err)
 		err = m2_pmem_check_bad(dev);
+	m2_pmem_leave(dev, cookie);
 	if (!err)
 		err = m2_range_label(dev, dev->mem.addr, M2_UNIT_ALIGN);
 	return err ?: m2_range_attach(dev);
@@ -224,15 +224,19 @@ static void m2_pmem_detach(struct m2_dev *dev)
 	m2_pmem_close(dev);
 }
 
-/* What its driver knows to be bad. */
+/* What its driver knows to be bad, as long as there is one: the list goes with it. */
 static void m2_pmem_learn(struct m2_dev *dev)
 {
 	u64 begin = dev->label.data_offset, end = dev->mem.bytes, at = begin, bytes;
+	int cookie;
 
+	if (!m2_pmem_enter(dev, &cookie))
+		return;
 	while ((at = scm_range_next_bad(&dev->mem, at, end, &bytes)) < end) {
 		m2_bad(dev, at - begin, bytes);
 		at += bytes;
 	}
+	m2_pmem_leave(dev, cookie);
 }
 
 static long m2_pmem_direct_access(struct m2_dev *dev, u64 offset, long nr_pages,
