@@ -125,15 +125,40 @@ static void m2_pmem_leave(struct m2_dev *dev, int cookie)
 	dax_read_unlock(cookie);
 }
 
+static void m2_pmem_close(struct m2_dev *dev)
+{
+	/* Who reads the device beneath finds what was written here since. */
+	invalidate_bdev(dev->bdev);
+	compat_bdev_close(&dev->opened);
+	kfree(dev->path);
+	dev->path = NULL;
+	dev->bdev = NULL;
+}
+
+/*
+ * Who writes to the device beneath without taking it leaves that in the page cache: it is to be
+ * seen in the memory now, and never written again.
+ */
+static int m2_pmem_store_cached(struct m2_dev *dev)
+{
+	int err = sync_blockdev(dev->bdev);
+
+	if (err)
+		return m2_fail(dev, err, "what was written to %s can't be stored", dev->path);
+	invalidate_bdev(dev->bdev);
+	return 0;
+}
+
 static int m2_pmem_open(struct m2_dev *dev, const char *path)
 {
+	int err;
+
 	dev->path = kstrdup(path, GFP_KERNEL);
 	if (!dev->path)
 		return m2_fail(dev, -ENOMEM, "out of memory");
 	dev->bdev = compat_bdev_open(&dev->opened, path, dev);
 	if (IS_ERR(dev->bdev)) {
-		int err = PTR_ERR(dev->bdev);
-
+		err = PTR_ERR(dev->bdev);
 		dev->bdev = NULL;
 		kfree(dev->path);
 		dev->path = NULL;
@@ -141,15 +166,10 @@ static int m2_pmem_open(struct m2_dev *dev, const char *path)
 			return m2_fail(dev, err, "%s: in use", path);
 		return m2_fail(dev, err, "%s can't be opened: error %d", path, -err);
 	}
-	return 0;
-}
-
-static void m2_pmem_close(struct m2_dev *dev)
-{
-	compat_bdev_close(&dev->opened);
-	kfree(dev->path);
-	dev->path = NULL;
-	dev->bdev = NULL;
+	err = m2_pmem_store_cached(dev);
+	if (err)
+		m2_pmem_close(dev);
+	return err;
 }
 
 static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
