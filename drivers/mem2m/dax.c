@@ -107,6 +107,14 @@ static const struct dax_operations m2_dax_ops = {
 	.zero_page_range = m2_dax_zero_page_range,
 };
 
+/* Who is told of bad memory passes it on, from now on or no longer. */
+static void m2_dax_tell(struct m2_dev *dev, struct dax_device *dax)
+{
+	mutex_lock(&dev->bad_lock);
+	dev->dax = dax;
+	mutex_unlock(&dev->bad_lock);
+}
+
 /**
  * m2_dax_add - let file systems find the memory beneath the disk
  * @dev: with its disk, not yet added
@@ -118,7 +126,6 @@ int m2_dax_add(struct m2_dev *dev)
 	struct dax_device *dax;
 	int err;
 
-	dev->dax = NULL;
 	if (!dev->backing->direct_access)
 		return 0;
 	dax = alloc_dax(dev, &m2_dax_ops);
@@ -135,16 +142,18 @@ int m2_dax_add(struct m2_dev *dev)
 		put_dax(dax);
 		return err;
 	}
-	dev->dax = dax;
+	m2_dax_tell(dev, dax);
 	return 0;
 }
 
 void m2_dax_remove(struct m2_dev *dev)
 {
-	if (!dev->dax)
+	struct dax_device *dax = dev->dax;
+
+	if (!dax)
 		return;
+	m2_dax_tell(dev, NULL);
 	dax_remove_host(dev->disk);
-	kill_dax(dev->dax);
-	put_dax(dev->dax);
-	dev->dax = NULL;
+	kill_dax(dax);
+	put_dax(dax);
 }

@@ -122,6 +122,7 @@ static void m2_dev_destroy(struct m2_dev *dev)
 {
 	m2_disk_remove(dev);
 	dev->backing->detach(dev);
+	m2_bad_exit(dev);
 	dev->live = false;
 	spin_lock(&m2_devs_lock);
 	list_del_init(&dev->node);
@@ -199,6 +200,32 @@ static const struct m2_backing *m2_choose(const struct m2_settings *s)
 	return s->dax ? &m2_pmem : &m2_ram;
 }
 
+/* The memory, and the disk on it. */
+static int m2_dev_make(struct m2_dev *dev, const struct m2_settings *s)
+{
+	int err = m2_bad_init(dev);
+
+	if (err)
+		return m2_fail(dev, err, "out of memory");
+	memset(&dev->label, 0, sizeof(dev->label));
+	err = dev->backing->attach(dev, s);
+	if (err)
+		goto no_memory;
+	dev->users = 0;
+	err = m2_disk_add(dev);
+	if (err) {
+		m2_fail(dev, err, "the block layer refuses the disk");
+		goto no_disk;
+	}
+	return 0;
+
+no_disk:
+	dev->backing->detach(dev);
+no_memory:
+	m2_bad_exit(dev);
+	return err;
+}
+
 /**
  * m2_dev_create - get the memory of a new device and make its disk
  * @dev: fresh from m2_dev_alloc(), or deleted
@@ -222,15 +249,9 @@ int m2_dev_create(struct m2_dev *dev, char *args)
 	dev->done = 0;
 	dev->total = s.bytes;
 	dev->backing = m2_choose(&s);
-	err = dev->backing->attach(dev, &s);
+	err = m2_dev_make(dev, &s);
 	if (err)
 		return err;
-	dev->users = 0;
-	err = m2_disk_add(dev);
-	if (err) {
-		dev->backing->detach(dev);
-		return m2_fail(dev, err, "the block layer refuses the disk");
-	}
 	dev->live = true;
 	config_item_get(&dev->group.cg_item);
 	spin_lock(&m2_devs_lock);

@@ -45,16 +45,9 @@ static struct gendisk *m2_disk_alloc(struct m2_dev *dev)
 	return compat_alloc_disk(&lim, features);
 }
 
-static void m2_disk_tell(struct m2_dev *dev, bool told)
-{
-	mutex_lock(&dev->bad_lock);
-	dev->bad_told = told;
-	mutex_unlock(&dev->bad_lock);
-}
-
 /**
  * m2_disk_add - make the block device
- * @dev: with its store
+ * @dev: with its store, and its list of what is bad
  *
  * Return: 0 or a negative error number.
  */
@@ -63,16 +56,11 @@ int m2_disk_add(struct m2_dev *dev)
 	struct gendisk *disk;
 	int err;
 
-	err = badblocks_init(&dev->bb, 1);
-	if (err)
-		return err;
 	if (dev->backing->learn)
 		dev->backing->learn(dev);
 	disk = m2_disk_alloc(dev);
-	if (IS_ERR(disk)) {
-		err = PTR_ERR(disk);
-		goto no_disk;
-	}
+	if (IS_ERR(disk))
+		return PTR_ERR(disk);
 	dev->disk = disk;
 	snprintf(disk->disk_name, DISK_NAME_LEN, M2_PREFIX "%s", dev->name);
 	disk->fops = &m2_fops;
@@ -82,27 +70,21 @@ int m2_disk_add(struct m2_dev *dev)
 	err = m2_dax_add(dev);
 	if (err)
 		goto no_dax;
-	m2_disk_tell(dev, true);
 	err = add_disk(disk);
 	if (err)
 		goto not_added;
 	return 0;
 
 not_added:
-	m2_disk_tell(dev, false);
 	m2_dax_remove(dev);
 no_dax:
 	put_disk(disk);
-no_disk:
-	badblocks_exit(&dev->bb);
 	return err;
 }
 
 void m2_disk_remove(struct m2_dev *dev)
 {
-	m2_disk_tell(dev, false);
 	m2_dax_remove(dev);
 	del_gendisk(dev->disk);
 	put_disk(dev->disk);
-	badblocks_exit(&dev->bb);
 }

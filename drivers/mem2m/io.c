@@ -17,6 +17,37 @@
 #define M2_SHORT	(64u << 10)	/* bytes that are copied without being preempted */
 
 /**
+ * m2_bad_init - begin to note what is bad
+ * @dev: the device, which has no memory yet: what fails from the first moment on is noted
+ *
+ * Context: process context; sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int m2_bad_init(struct m2_dev *dev)
+{
+	int err = badblocks_init(&dev->bb, 1);
+
+	mutex_lock(&dev->bad_lock);
+	dev->bad_told = !err;
+	mutex_unlock(&dev->bad_lock);
+	return err;
+}
+
+/**
+ * m2_bad_exit - nobody wants to know any more
+ * @dev: the device, which has no memory any more
+ *
+ * Context: process context; sleeps.
+ */
+void m2_bad_exit(struct m2_dev *dev)
+{
+	mutex_lock(&dev->bad_lock);
+	dev->bad_told = false;
+	mutex_unlock(&dev->bad_lock);
+	badblocks_exit(&dev->bb);
+}
+
+/**
  * m2_bad - from now on this is refused, without being touched
  * @dev: the device, with its list of what is bad
  * @offset: first byte of its data
@@ -43,7 +74,7 @@ void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes)
  * @bytes: how many
  * @flags: MF_*
  *
- * Who has a file system on it is told, too.
+ * Who has a file system on it is told, too, once there is a disk.
  * Context: process context; sleeps.
  */
 void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags)
@@ -75,7 +106,7 @@ void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags)
 void m2_goes_away(struct m2_dev *dev, int flags)
 {
 	mutex_lock(&dev->bad_lock);
-	if (dev->bad_told && dev->dax)
+	if (dev->dax)
 		dax_holder_notify_failure(dev->dax, 0, U64_MAX, flags);
 	mutex_unlock(&dev->bad_lock);
 }

@@ -81,10 +81,10 @@ struct m2_backing {
  * @store: its memory
  * @backing: where that comes from
  * @disk: the block device
- * @dax: for file systems that map the memory; NULL: none
+ * @dax: for file systems that map the memory; NULL: none. Changed under @bad_lock
  * @bb: ranges known to be bad; EIO
  * @bad_lock: for @bad_told, and held while what the kernel has found is noted and passed on
- * @bad_told: there is a list to note it in, and a DAX device to tell
+ * @bad_told: there is a list to note it in
  * @done: bytes got or zeroed so far, for those who wait
  * @total: of so many
  * @huge: bytes of it in huge pages
@@ -183,6 +183,8 @@ void m2_disk_remove(struct m2_dev *dev);
 void m2_submit_bio(struct bio *bio);
 void m2_direct_submit(void *mem, struct bio *bio);
 void m2_flush_work(struct work_struct *work);
+int m2_bad_init(struct m2_dev *dev);
+void m2_bad_exit(struct m2_dev *dev);
 void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes);
 void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags);
 void m2_goes_away(struct m2_dev *dev, int flags);

@@ -204,23 +204,34 @@ int m2_range_judge(struct m2_dev *dev, const void *range, bool force)
 	return err;
 }
 
+/* Has the kernel found it to be bad meanwhile, and taken it out of its map? */
+static bool m2_failed_there(struct m2_dev *dev, u64 at, u64 n)
+{
+	u64 begin = dev->label.data_offset;
+
+	return at >= begin && m2_is_bad(dev, at - begin, n);
+}
+
 /* Zero a part of the range, of whatever use; lasts once it is settled. */
 static int m2_zero_memory(struct m2_dev *dev, void *range, u64 from, u64 to)
 {
 	struct m2_store all = { .unit = &range, .persistent = true };
 	int cookie, err;
-	u64 at;
+	u64 at, n;
 
 	m2_store_init(&all, dev->mem.bytes, dev->mem.bytes);
 	WRITE_ONCE(dev->done, 0);
 	WRITE_ONCE(dev->total, to - from);
-	for (at = from; at < to; at += M2_ZERO_STEP) {
+	for (at = from; at < to; at += n) {
+		n = min(to - at, M2_ZERO_STEP);
 		if (signal_pending(current))
 			return m2_fail(dev, -EINTR, "interrupted");
+		if (m2_failed_there(dev, at, n))
+			return m2_fail(dev, -EIO, "bad memory behind byte %llu", at);
 		err = m2_enter(dev, &cookie);
 		if (err)
 			return err;
-		m2_store_clear(&all, at, min(to - at, M2_ZERO_STEP));
+		m2_store_clear(&all, at, n);
 		m2_leave(dev, cookie);
 		WRITE_ONCE(dev->done, at - from);
 	}
