@@ -20,7 +20,10 @@ MODULE_PARM_DESC(text, "what to put into its first sector");
 
 static struct mem2m *mem;
 
-/* A bio on the stack will do: it is done when the call returns. */
+/*
+ * A bio on the stack will do: it has ended when the call returns.  One with PREFLUSH or FUA would
+ * have to be waited for, see mem2m.h.
+ */
 static int transfer(void *buf, blk_opf_t opf, sector_t sector)
 {
 	struct bio_vec vec;

@@ -255,9 +255,10 @@ void m2_submit_bio(struct bio *bio)
  * @bio: read, write, discard, write-zeroes or flush; its sector counts from the handle's first, its
  *	block device does not matter
  *
- * The bio is done and has been ended on return. One exception: with PREFLUSH or FUA on memory of
- * a pmem device it may end later, as that device's driver flushes as well. Context: process
- * context; may sleep for a discard or write-zeroes.
+ * The bio is done and has been ended on return. One exception: a flush, or one with PREFLUSH or
+ * FUA, on memory of a pmem device may end later, as that device's driver flushes as well; until
+ * then the bio and the handle have to stay. Context: process context; may sleep for a discard or
+ * write-zeroes.
  */
 void mem2m_submit_bio(struct mem2m *mem, struct bio *bio)
 {

@@ -3,14 +3,17 @@
  * DOC: direct mode
  *
  * Memory for another driver, without the block layer on the way (section 3.2 of the paper): find
- * the device once, hand it bios, which are done on return.
+ * the device once, hand it bios.  They are done, and have ended, on return; but for those with
+ * PREFLUSH or FUA, and flushes, on memory of a pmem device: such a bio ends when the device beneath
+ * has flushed, which may be later.  So it, and what it points to, has to stay until its end_io; on
+ * the stack only where that is waited for.
  *
  *	struct mem2m *mem = mem2m_get("name");
  *
  *	if (IS_ERR(mem))
  *		return PTR_ERR(mem);
- *	mem2m_submit_bio(mem, bio);
- *	mem2m_put(mem);
+ *	mem2m_submit_bio(mem, bio);	wait for its end_io before the bio goes
+ *	mem2m_put(mem);			and before this
  *
  * As long as it is held the device can't be deleted or resized, nor the module unloaded.
  * Documentation/mem2m-example has a whole module.
