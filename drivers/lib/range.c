@@ -9,10 +9,14 @@
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/pfn_t.h>
 #include <linux/sched/signal.h>
+#include <linux/suspend.h>
 #include <evenkeel/range.h>
 #include <evenkeel/tenant.h>
+
+#include "range_internal.h"
 
 #define SCM_PAGE_BYTES	64	/* of RAM for a struct page: what is left room for */
 
@@ -232,6 +236,80 @@ int scm_range_vacant(struct scm_range *range, const void *addr, u64 but)
 }
 EXPORT_SYMBOL_GPL(scm_range_vacant);
 
+/*
+ * No hibernation beside reserved memory.
+ *
+ *	the image of memory is taken	without what is reserved, and so without the struct pages
+ *					that lie in it
+ *	the next start			leaves something else there: firmware's, or those of its own
+ *	the image is back		with a map of struct pages that are none
+ *
+ * So it is refused while any is mapped, as every program that asks for it is told, and none is
+ * mapped once it has begun.  Suspend to RAM loses nothing, and is not concerned.
+ */
+static LIST_HEAD(scm_mapped);
+static bool scm_hibernating;
+static DEFINE_MUTEX(scm_mapped_lock);	/* for both */
+
+static bool scm_mapped_add(struct scm_range *range)
+{
+	bool ok;
+
+	mutex_lock(&scm_mapped_lock);
+	ok = !scm_hibernating;
+	if (ok)
+		list_add(&range->on_list, &scm_mapped);
+	mutex_unlock(&scm_mapped_lock);
+	return ok;
+}
+
+static void scm_mapped_del(struct scm_range *range)
+{
+	mutex_lock(&scm_mapped_lock);
+	list_del(&range->on_list);
+	mutex_unlock(&scm_mapped_lock);
+}
+
+static int scm_hibernation_begins(void)
+{
+	struct scm_range *range;
+
+	mutex_lock(&scm_mapped_lock);
+	range = list_first_entry_or_null(&scm_mapped, struct scm_range, on_list);
+	if (range)
+		pr_warn("evenkeel: %s: reserved memory is not in the image: no hibernation\n",
+			range->region);
+	scm_hibernating = !range;
+	mutex_unlock(&scm_mapped_lock);
+	return range ? notifier_from_errno(-EBUSY) : NOTIFY_DONE;
+}
+
+static int scm_range_pm_event(struct notifier_block *nb, unsigned long action, void *unused)
+{
+	switch (action) {
+	case PM_HIBERNATION_PREPARE:
+		return scm_hibernation_begins();
+	case PM_POST_HIBERNATION:
+		mutex_lock(&scm_mapped_lock);
+		scm_hibernating = false;
+		mutex_unlock(&scm_mapped_lock);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block scm_range_pm = { .notifier_call = scm_range_pm_event };
+
+int scm_range_init(void)
+{
+	return register_pm_notifier(&scm_range_pm);
+}
+
+void scm_range_exit(void)
+{
+	unregister_pm_notifier(&scm_range_pm);
+}
+
 /* Of pages that struct pages are in the kernel tells nobody. */
 static int scm_range_page_failed(struct dev_pagemap *map, unsigned long pfn, unsigned long nr,
 				 int flags)
@@ -253,8 +331,9 @@ static const struct dev_pagemap_ops scm_range_page_ops = {
  * @head: struct pages are put between @reserve and this, of which scm_range_head() is the least
  * @owner: of the pages, as in struct dev_pagemap
  *
+ * As long as it is mapped there is no hibernation, and the other way round.
  * Context: process context; takes a while where the range is large.
- * Return: 0 or a negative error number with the range's error set.
+ * Return: 0 or a negative error number with the range's error set; -EBUSY: hibernation has begun.
  */
 int scm_range_map(struct scm_range *range, u64 reserve, u64 head, void *owner)
 {
@@ -277,9 +356,13 @@ int scm_range_map(struct scm_range *range, u64 reserve, u64 head, void *owner)
 	map->owner = owner;
 	if (range->failed)
 		map->ops = &scm_range_page_ops;
+	if (!scm_mapped_add(range))
+		return scm_range_fail(range, -EBUSY, "hibernation has begun");
 	addr = memremap_pages(map, NUMA_NO_NODE);
-	if (IS_ERR(addr))
+	if (IS_ERR(addr)) {
+		scm_mapped_del(range);
 		return scm_range_fail(range, PTR_ERR(addr), "the kernel can't map it");
+	}
 	range->addr = addr;
 	return 0;
 }
@@ -294,6 +377,7 @@ EXPORT_SYMBOL_GPL(scm_range_map);
 void scm_range_unmap(struct scm_range *range)
 {
 	memunmap_pages(&range->pgmap);
+	scm_mapped_del(range);
 	range->addr = NULL;
 }
 EXPORT_SYMBOL_GPL(scm_range_unmap);

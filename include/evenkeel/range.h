@@ -45,7 +45,8 @@ struct dax_holder_operations;
  *	its map; set before it is mapped, and reserved memory or without @dax_ops; NULL: nobody
  *	wants to know.  May sleep; a call may be under way until scm_range_unmap() or
  *	scm_range_put_dax() returns
- * @on_list: DAX: in the list of those whose holder is told by @failed
+ * @on_list: DAX: in the list of those whose holder is told by @failed; reserved memory: of those
+ *	beside which there is no hibernation
  * @error: why the last call failed
  */
 struct scm_range {
