@@ -11,8 +11,8 @@
 #include <linux/mutex.h>
 #include <linux/notifier.h>
 #include <linux/pfn_t.h>
-#include <linux/sched/signal.h>
 #include <linux/suspend.h>
+#include <evenkeel/interrupt.h>
 #include <evenkeel/range.h>
 #include <evenkeel/tenant.h>
 
@@ -202,7 +202,7 @@ static int scm_range_look_below(struct scm_range *range)
 	while (!err && at > first) {
 		at -= SCM_RANGE_ALIGN;
 		err = scm_range_look_at(range, at);
-		if (!err && signal_pending(current))
+		if (!err && ek_interrupted())
 			err = scm_range_fail(range, -EINTR, "interrupted");
 		cond_resched();
 	}

@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <evenkeel/interrupt.h>
 
 #include "mem2m.h"
 
@@ -59,7 +60,7 @@ static int m2_units_alloc(struct m2_dev *dev, struct m2_store *store, unsigned i
 	int err = 0;
 
 	for (i = from; !err && i < store->nr_units; i++) {
-		if (signal_pending(current)) {
+		if (ek_interrupted()) {
 			err = m2_fail(dev, -EINTR, "interrupted");
 			break;
 		}
@@ -139,7 +140,7 @@ static int m2_unit_copy(struct m2_dev *dev, void *to, const void *from, u64 byte
 	u64 at;
 
 	for (at = 0; at < bytes; at += M2_COPY_STEP) {
-		if (signal_pending(current))
+		if (ek_interrupted())
 			return m2_fail(dev, -EINTR, "interrupted");
 		m2_copy(to + at, from + at, min(bytes - at, M2_COPY_STEP));
 		cond_resched();

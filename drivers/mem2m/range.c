@@ -4,11 +4,11 @@
  * piece of addresses, so the store has one unit.
  */
 #include <linux/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <linux/uuid.h>
+#include <evenkeel/interrupt.h>
 #include <evenkeel/scm.h>
 
 #include "mem2m.h"
@@ -224,7 +224,7 @@ static int m2_zero_memory(struct m2_dev *dev, void *range, u64 from, u64 to)
 	WRITE_ONCE(dev->total, to - from);
 	for (at = from; at < to; at += n) {
 		n = min(to - at, M2_ZERO_STEP);
-		if (signal_pending(current))
+		if (ek_interrupted())
 			return m2_fail(dev, -EINTR, "interrupted");
 		if (m2_failed_there(dev, at, n))
 			return m2_fail(dev, -EIO, "bad memory behind byte %llu", at);
