@@ -2,6 +2,7 @@
 /* Reserved memory and DAX devices as one piece of addresses; range.h has the contract. */
 #include <linux/badblocks.h>
 #include <linux/blkdev.h>
+#include <linux/cc_platform.h>
 #include <linux/dax.h>
 #include <linux/export.h>
 #include <linux/io.h>
@@ -83,6 +84,10 @@ static int scm_range_check(struct scm_range *range, u64 start, u64 bytes)
 	if ((start | bytes) % SCM_RANGE_ALIGN || !bytes || start + bytes < start)
 		return scm_range_fail(range, -EINVAL,
 				      "address and size have to be multiples of 2M");
+	/* It would be looked at as it is, and used encrypted. */
+	if (cc_platform_has(CC_ATTR_MEM_ENCRYPT))
+		return scm_range_fail(range, -EOPNOTSUPP,
+				      "reserved memory can't be used where memory is encrypted (mem_encrypt=off)");
 	if (region_intersects(start, bytes, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) !=
 	    REGION_DISJOINT)
 		return scm_range_fail(range, -EBUSY,
