@@ -398,10 +398,11 @@ static void all_given_away(void)
 	given_away("the end of a GPT", put_backup, false);
 }
 
-/* What a metadata area has left is wiped from its superblocks on: not if its device is another's. */
+/* What an area has left is wiped from its superblocks on: not if its device is another's. */
 static void leftover_given_away(void (*place)(const struct image_set *set), unsigned int nr)
 {
 	struct area area[AREA_MAX];
+	static const u8 nothing[EK_BLOCK_SIZE];
 	struct image_set set;
 	struct bdev dev;
 	u32 sum;
@@ -411,7 +412,7 @@ static void leftover_given_away(void (*place)(const struct image_set *set), unsi
 	if (place)
 		place(&set);
 	else
-		put(&set, 0, (u8[EK_BLOCK_SIZE]){ 0 }, EK_BLOCK_SIZE);
+		put(&set, 0, nothing, sizeof(nothing));
 	sum = image_sum(&set, 0);
 	if (bdev_open(&dev, set.path[0], BDEV_WRITE | BDEV_FILES) ||
 	    area_find(&dev, area, &err) != (int)nr || !area[nr - 1].head_err)
