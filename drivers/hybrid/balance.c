@@ -176,22 +176,23 @@ int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
  * @pool: the pool
  * @le: the logical extent
  *
- * Takes a token, unless the member is in debt: whoever has to wait for it asks again.
+ * Takes tokens, unless the member is in debt: whoever has to wait for it asks again.  Whether the
+ * giver is has to be looked at before.
  *
  * Context: process; takes policy_lock.
  * Return: member; -1: nowhere.
  */
 int hy_place_moved(struct hy_pool *pool, u64 le)
 {
-	u32 receive[EK_MAX_MEMBERS];
+	struct hy_decision before;
 	int to;
 
 	spin_lock_irq(&pool->policy_lock);
 	hy_snap_space(pool);
-	memcpy(receive, pool->tokens.receive, sizeof(receive));
+	before = pool->tokens;
 	to = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
 	if (to >= 0 && hy_mover_in_debt(pool, to))
-		memcpy(pool->tokens.receive, receive, sizeof(receive));
+		pool->tokens = before;
 	spin_unlock_irq(&pool->policy_lock);
 	return to;
 }

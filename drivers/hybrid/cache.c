@@ -385,12 +385,10 @@ static void submit_pieces(struct work_struct *work)
 	submit_bio_noacct(bio);
 }
 
-/* From the first part that was written to the last one. */
+/* What was never written is not read, either. */
 static u32 fill_bytes(const struct hy_pool *pool, u64 entry)
 {
-	u32 first = __ffs(ek_entry_valid(entry)), last = __fls(ek_entry_valid(entry));
-
-	return (last - first + 1) << pool->granule_shift << SECTOR_SHIFT;
+	return hweight_long(ek_entry_valid(entry)) << pool->granule_shift << SECTOR_SHIFT;
 }
 
 static void submit_fill(struct hy_slot *slot, u64 entry, blk_opf_t opf)

@@ -93,10 +93,12 @@ static enum step send_off(struct hy_pool *pool, unsigned int from, u64 now)
 		return wait_for(pool, HY_NOT_BUSY);
 	if (!hy_mover_rate_allows(pool, now))
 		return wait_for(pool, HY_NOT_RATE);
+	if (hy_mover_in_debt(pool, from))
+		return wait_for(pool, HY_NOT_FOREGROUND);
 	to = destination(pool, g->at);
 	if (to < 0 || to == from)
 		return no_room(pool, now);
-	if (hy_mover_in_debt(pool, from) || hy_mover_in_debt(pool, to))
+	if (hy_mover_in_debt(pool, to))
 		return wait_for(pool, HY_NOT_FOREGROUND);
 	if (!hy_mig_start(pool, g->at, from, to, &why)) {
 		hy_mover_rate_charge(pool, now);

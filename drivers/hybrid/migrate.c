@@ -201,7 +201,7 @@ static void write_cached(struct hy_mig *mig)
 
 /*
  * Copies are counted by giver for who begins the next one, and together for who waits until there
- * are none.  The pool may be gone after count_ended().
+ * are none: for whom that is a copy's end the pool may be gone after count_ended().
  */
 static void count_begun(struct hy_pool *pool, unsigned int from)
 {

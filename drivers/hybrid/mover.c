@@ -63,17 +63,20 @@ static s64 bios_in_flight(struct hy_member *m)
 
 /*
  * May another copy off this member begin, by how many there are?  Who comes to an idle pool waits
- * for all of them; beside users each giver has a number of its own: what is copied off a member
+ * for all of them, so they are counted together; beside users each giver has a number of its own,
+ * and all together no more than HY_MAX_MOVERS.  One is always free: what is copied off a member
  * with a long queue, or off one that does not answer, keeps nothing from leaving another one.
  */
 bool hy_mover_free(struct hy_pool *pool, unsigned int from)
 {
 	struct hy_member *m = &pool->member[from];
+	unsigned int nr = atomic_read(&pool->nr_migrating), giving = atomic_read(&m->nr_giving);
 
-	if (pool->last_tick - pool->last_user >= HY_IDLE_MS * NSEC_PER_MSEC &&
-	    atomic_read(&pool->nr_migrating) < hy_idle_movers(&pool->set, pool->extent_sectors))
+	if (!giving)
 		return true;
-	return atomic_read(&m->nr_giving) < hy_movers(&pool->set, bios_in_flight(m));
+	if (pool->last_tick - pool->last_user >= HY_IDLE_MS * NSEC_PER_MSEC)
+		return nr < hy_idle_movers(&pool->set, pool->extent_sectors);
+	return nr < HY_MAX_MOVERS && giving < hy_movers(&pool->set, bios_in_flight(m));
 }
 
 /* What a copy may take at least by the rate limit, ns; 0: there is no limit. */
