@@ -87,7 +87,7 @@ static int scm_range_check(struct scm_range *range, u64 start, u64 bytes)
 	/* It would be looked at as it is, and used encrypted. */
 	if (cc_platform_has(CC_ATTR_MEM_ENCRYPT))
 		return scm_range_fail(range, -EOPNOTSUPP,
-				      "reserved memory can't be used where memory is encrypted (mem_encrypt=off)");
+				      "reserved memory can't be used where memory is encrypted");
 	if (region_intersects(start, bytes, IORESOURCE_SYSTEM_RAM, IORES_DESC_NONE) !=
 	    REGION_DISJOINT)
 		return scm_range_fail(range, -EBUSY,

@@ -67,6 +67,16 @@ void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes)
 	}
 }
 
+/* A copy of the label, which is not to be written any more. */
+static void m2_label_failed(struct m2_dev *dev, u64 offset, u64 end)
+{
+	u64 at;
+
+	for (at = 0; at <= M2_LABEL_STRIDE; at += M2_LABEL_STRIDE)
+		if (offset < at + sizeof(struct m2_label) && end > at)
+			WRITE_ONCE(dev->label_bad, at);
+}
+
 /**
  * m2_failed - the kernel has found bad memory, and is about to take it out of its map
  * @dev: the device, not held by anything: it may be on its way in or out
@@ -82,6 +92,7 @@ void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags)
 	u64 begin = dev->label.data_offset, end = offset + bytes, most;
 
 	mutex_lock(&dev->bad_lock);
+	m2_label_failed(dev, offset, end);
 	offset = max(offset, begin) - begin;
 	most = max(dev->label.range_bytes, begin) - begin;	/* it may grow to that */
 	end = min(max(end, begin) - begin, most);

@@ -125,10 +125,16 @@ static void m2_pmem_leave(struct m2_dev *dev, int cookie)
 	dax_read_unlock(cookie);
 }
 
+static void m2_pmem_drop_cached(struct m2_dev *dev)
+{
+	invalidate_bdev(bdev_whole(dev->bdev));
+	invalidate_bdev(dev->bdev);
+}
+
 static void m2_pmem_close(struct m2_dev *dev)
 {
 	/* Who reads the device beneath finds what was written here since. */
-	invalidate_bdev(dev->bdev);
+	m2_pmem_drop_cached(dev);
 	compat_bdev_close(&dev->opened);
 	kfree(dev->path);
 	dev->path = NULL;
@@ -141,11 +147,12 @@ static void m2_pmem_close(struct m2_dev *dev)
  */
 static int m2_pmem_store_cached(struct m2_dev *dev)
 {
-	int err = sync_blockdev(dev->bdev);
+	struct block_device *whole = bdev_whole(dev->bdev);	/* a partition has a cache of its own */
+	int err = sync_blockdev(whole) ?: sync_blockdev(dev->bdev);
 
 	if (err)
 		return m2_fail(dev, err, "what was written to %s can't be stored", dev->path);
-	invalidate_bdev(dev->bdev);
+	m2_pmem_drop_cached(dev);
 	return 0;
 }
 

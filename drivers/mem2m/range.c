@@ -41,17 +41,25 @@ static int m2_settle(void *ctx)
 	return err ? m2_fail(dev, err, "the device beneath can't flush") : 0;
 }
 
+static int m2_label_writable(struct m2_dev *dev)
+{
+	u64 bad = READ_ONCE(dev->label_bad);
+
+	if (bad == U64_MAX)
+		return 0;
+	return m2_fail(dev, -EIO, "at byte %llu a copy of its label is in bad memory", bad);
+}
+
 /*
  * What is bad is not stored to: that needn't mend it, and in reserved memory may be a machine check
  * that nobody survives.  And with one copy there is no moment at which it may be overwritten.
  */
 static int m2_write_label(struct m2_dev *dev, void *range)
 {
-	int cookie, err;
+	int cookie, err = m2_label_writable(dev);
 
-	if (dev->label_bad != U64_MAX)
-		return m2_fail(dev, -EIO, "at byte %llu a copy of its label is in bad memory",
-			       dev->label_bad);
+	if (err)
+		return err;
 	err = m2_enter(dev, &cookie);
 	if (err)
 		return err;
@@ -97,7 +105,8 @@ static int m2_blank(struct m2_dev *dev, u8 *buf, const void *range, u64 from, u6
 	for (; from < to; from += M2_LOOK_CHUNK) {
 		if (m2_unreadable(dev, buf, range, from, M2_LOOK_CHUNK))
 			return m2_fail(dev, -EIO,
-				       "bad memory behind byte %llu; --force overwrites it", from);
+				       "bad memory behind byte %llu, of which nobody can tell whose it is",
+				       from);
 		if (memchr_inv(buf, 0, M2_LOOK_CHUNK))
 			return -EINVAL;
 	}
@@ -343,6 +352,9 @@ int m2_range_resize(struct m2_dev *dev, u64 bytes)
 
 	if (bytes > most)
 		return m2_fail(dev, -ENOSPC, "its memory has room for %llu bytes", most);
+	err = m2_label_writable(dev);
+	if (err)
+		return err;
 	if (bytes > old && m2_is_bad(dev, old, bytes - old))
 		return m2_fail(dev, -EIO, "bad memory behind its end");
 	if (bytes > old)

@@ -2,16 +2,18 @@
 #ifndef _EVENKEEL_INTERRUPT_H
 #define _EVENKEEL_INTERRUPT_H
 
+#include <linux/freezer.h>
 #include <linux/sched/signal.h>
 
 /**
  * ek_interrupted - is somebody waiting for this task to end what it is at?
  *
- * signal_pending() says so as well where the task is only to stop for a while: for the terminal's
- * Ctrl-Z, or as the machine suspends, which has no signal at all. What then ended early would be an
- * error that nobody asked for. The sets are read without a lock: who is missed is seen next time.
+ * signal_pending() says so as well where the terminal's Ctrl-Z only stops the task for a while. What
+ * then ended early would be an error that nobody asked for. The machine's suspend is waiting,
+ * though: it gives up after some seconds, and would not be had beside what takes longer. The sets
+ * are read without a lock: who is missed is seen next time.
  * Context: process context.
- * Return: there is a signal that isn't blocked, and not one to stop.
+ * Return: all tasks are to freeze, or there is a signal that isn't blocked, and not one to stop.
  */
 static inline bool ek_interrupted(void)
 {
@@ -19,6 +21,8 @@ static inline bool ek_interrupted(void)
 
 	if (likely(!signal_pending(current)))
 		return false;
+	if (freezing(current))
+		return true;
 	siginitset(&stop, sigmask(SIGSTOP) | sigmask(SIGTSTP) | sigmask(SIGTTIN) |
 		   sigmask(SIGTTOU));
 	sigorsets(&set, &current->pending.signal, &current->signal->shared_pending.signal);
