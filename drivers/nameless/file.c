@@ -174,14 +174,14 @@ static int nl_save_head(struct nl_dev *dev, struct nl_stream *stream)
  */
 static int nl_stop_read_only(struct nl_dev *dev)
 {
-	u32 unwritten = nl_ftl_unwritten(dev->ftl);
+	u32 buffered = nl_ftl_buffered(dev->ftl);
 
-	if (!unwritten || dev->warned)
+	if (!buffered || dev->warned)
 		return 0;
 	dev->warned = true;
 	return nl_fail(dev, -EROFS,
 		       "read-only, and %u pages are only in the buffer; copy them, or save again without",
-		       unwritten);
+		       buffered);
 }
 
 static int nl_stop_ftl(struct nl_dev *dev)
@@ -233,6 +233,7 @@ static int nl_start_again(struct nl_dev *dev)
 	enum nl_tear tear = dev->flash.cut_tear;
 	int err = nl_power_on(dev);
 
+	dev->warned = false;
 	if (err)
 		return err;
 	if (left != NL_NO_CUT)

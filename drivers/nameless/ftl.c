@@ -206,9 +206,9 @@ bool nl_ftl_behind(const struct nl_ftl *ftl)
 	return ftl->ops->behind && ftl->ops->behind(ftl);
 }
 
-u32 nl_ftl_unwritten(const struct nl_ftl *ftl)
+u32 nl_ftl_buffered(const struct nl_ftl *ftl)
 {
-	return ftl->wbuf.nr + ftl->trims.nr_pending;
+	return ftl->wbuf.nr;
 }
 
 /* Is there space for a page that has none? What waits in the buffer or for a record may have it. */

@@ -267,8 +267,8 @@ int nl_ftl_stop(struct nl_ftl *ftl, struct nl_io *io);
 /* Would a cut lose what was done, though nothing is buffered? */
 bool nl_ftl_behind(const struct nl_ftl *ftl);
 
-/* Pages that are only in the buffer, and those trimmed that the flash has no record of. */
-u32 nl_ftl_unwritten(const struct nl_ftl *ftl);
+/* Pages that are only in the buffer. */
+u32 nl_ftl_buffered(const struct nl_ftl *ftl);
 
 /* Parameters that may be changed are as in @config from now on; others stay as they are. */
 void nl_ftl_retune(struct nl_ftl *ftl, const struct nl_config *config);
