@@ -95,6 +95,8 @@ bool bdev_is_above(dev_t upper, dev_t lower);
  * none of one that lies on another, like overlayfs.
  */
 bool bdev_lies_on(dev_t upper, dev_t lower);
+/* The disk that a partition is of, any other device itself: what it lies on is known of that. */
+dev_t bdev_disk(dev_t rdev);
 
 /* Call @fn for every block device there is, for one that lies on others before these; by name. */
 void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx);

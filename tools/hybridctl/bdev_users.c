@@ -127,8 +127,7 @@ char *bdev_path(dev_t rdev)
 	return path;
 }
 
-/* The disk that a partition is of: holders and what it lies on are known of that. */
-static dev_t disk_of(dev_t rdev)
+dev_t bdev_disk(dev_t rdev)
 {
 	char *line = sysfs_line(rdev, "/partition"), *dev;
 	unsigned int ma, mi;
@@ -234,7 +233,7 @@ static bool walk_from(void *ctx, const char *name, dev_t rdev)
 /* Is one of those that it lies on, through any number of layers, what is looked for? */
 static bool walk_below(struct walk *w, dev_t rdev)
 {
-	dev_t disk = disk_of(rdev), on;
+	dev_t disk = bdev_disk(rdev), on;
 	char *file, *dir;
 	bool is;
 
@@ -456,7 +455,7 @@ const char *bdev_stalled(dev_t rdev)
 	free(line);
 	if (why)
 		return why;
-	dir = sysfs_dir(disk_of(rdev), "/slaves");
+	dir = sysfs_dir(bdev_disk(rdev), "/slaves");
 	each_in(dir, stalled_below, &why);
 	free(dir);
 	return why;

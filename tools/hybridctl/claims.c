@@ -49,12 +49,12 @@ static int find_active(const uint8_t *uuid, char **name)
 
 static char *loop_of(const struct pool_area *a)
 {
-	dev_t fs = a->fs;
-	ino_t ino = a->ino;
+	struct loop_part part = { .fs = a->fs, .ino = a->ino, .to = UINT64_MAX };
 
-	if (a->rdev && !loop_file(a->rdev, &fs, &ino))
+	/* A partition has what its disk has. */
+	if (a->rdev && !loop_part_of(bdev_disk(a->rdev), &part))
 		return NULL;
-	return loop_users(fs, ino, a->rdev);
+	return loop_users(&part, a->rdev ? bdev_disk(a->rdev) : 0);
 }
 
 /* Of a device that is held who opens it for itself is told. */

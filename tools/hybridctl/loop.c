@@ -14,7 +14,7 @@
 #include "msg.h"
 
 /* Not by the path that sysfs has: that may be another file's by now, or of another namespace. */
-bool loop_file(dev_t rdev, dev_t *fs, ino_t *ino)
+bool loop_part_of(dev_t rdev, struct loop_part *part)
 {
 	struct loop_info64 info;
 	bool is = false;
@@ -30,11 +30,13 @@ bool loop_file(dev_t rdev, dev_t *fs, ino_t *ino)
 		close(fd);
 	}
 	free(path);
-	if (is) {
-		*fs = info.lo_device;
-		*ino = info.lo_inode;
-	}
-	return is;
+	if (!is)
+		return false;
+	part->fs = info.lo_device;
+	part->ino = info.lo_inode;
+	part->from = info.lo_offset;
+	part->to = info.lo_sizelimit ? info.lo_offset + info.lo_sizelimit : UINT64_MAX;
+	return true;
 }
 
 /* Taken for itself by somebody: a mount, swap, another device, or a program that says so. */
@@ -60,26 +62,28 @@ static char *user_of(dev_t rdev)
 }
 
 struct search {
-	dev_t fs, but;
-	ino_t ino;
+	const struct loop_part *part;
+	dev_t but;
 	char *found;
 };
+
+static bool is_shared(const struct loop_part *a, const struct loop_part *b)
+{
+	return a->fs == b->fs && a->ino == b->ino && a->from < b->to && b->from < a->to;
+}
 
 static void look_at(void *ctx, dev_t rdev)
 {
 	struct search *s = ctx;
-	dev_t fs;
-	ino_t ino;
+	struct loop_part part;
 
-	if (s->found || rdev == s->but || !loop_file(rdev, &fs, &ino))
-		return;
-	if (fs == s->fs && ino == s->ino)
+	if (!s->found && rdev != s->but && loop_part_of(rdev, &part) && is_shared(&part, s->part))
 		s->found = user_of(rdev);
 }
 
-char *loop_users(dev_t fs, ino_t ino, dev_t but)
+char *loop_users(const struct loop_part *part, dev_t but)
 {
-	struct search s = { .fs = fs, .ino = ino, .but = but };
+	struct search s = { .part = part, .but = but };
 
 	bdev_for_each(look_at, &s);
 	return s.found;

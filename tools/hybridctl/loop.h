@@ -7,14 +7,22 @@
 #define HYBRIDCTL_LOOP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-/* The file behind @rdev: its file system and number there; false: it is no loop device. */
-bool loop_file(dev_t rdev, dev_t *fs, ino_t *ino);
+/* Of a file, by its file system and its number there, the bytes from @from up to @to. */
+struct loop_part {
+	dev_t fs;
+	ino_t ino;
+	uint64_t from, to;
+};
+
+/* What @rdev shows; false: it is no loop device, or nobody may ask. */
+bool loop_part_of(dev_t rdev, struct loop_part *part);
 /*
- * A loop device of that file, other than @but, that is in use, and by whom as far as that is known:
- * "/dev/loop0, mounted on /mnt"; NULL: none; free().
+ * A loop device of some of that, other than @but, that is in use, and by whom as far as that is
+ * known: "/dev/loop0, mounted on /mnt"; NULL: none; free().
  */
-char *loop_users(dev_t fs, ino_t ino, dev_t but);
+char *loop_users(const struct loop_part *part, dev_t but);
 
 #endif

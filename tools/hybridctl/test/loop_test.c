@@ -20,6 +20,7 @@
 static struct {
 	int status_err;			/* of asking what is behind */
 	ino_t ino;
+	uint64_t from, bytes;
 	const char *keeper;
 	int open_err;
 } now;
@@ -69,6 +70,8 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	memset(info, 0, sizeof(*info));
 	info->lo_device = FS;
 	info->lo_inode = now.ino;
+	info->lo_offset = now.from;
+	info->lo_sizelimit = now.bytes;
 	return 0;
 }
 
@@ -82,7 +85,8 @@ static void put(const char *keeper, int open_err)
 
 static void expect(const char *title, dev_t but, const char *text)
 {
-	char *user = loop_users(FS, FILE_NR, but);
+	struct loop_part part = { FS, FILE_NR, 1000, 2000 };
+	char *user = loop_users(&part, but);
 
 	ktap_ok(text ? user && !strcmp(user, text) : !user, "%s: %s", title,
 		user ? user : "nobody");
@@ -91,8 +95,7 @@ static void expect(const char *title, dev_t but, const char *text)
 
 int main(void)
 {
-	dev_t fs;
-	ino_t ino;
+	struct loop_part part;
 
 	ktap_begin();
 	put(NULL, 0);
@@ -105,13 +108,20 @@ int main(void)
 	expect("one that can't be opened", 0, "/dev/null, mounted on /mnt");
 	put("mounted on /mnt", -EBUSY);
 	expect("the one that is asked about itself", makedev(LOOP_MAJOR, 1), NULL);
+	now.from = 2000;
+	expect("what is behind it in the file", 0, NULL);
+	now.from = 500;
+	now.bytes = 500;
+	expect("what is before it", 0, NULL);
+	now.bytes = 501;
+	expect("what begins before it and ends in it", 0, "/dev/null, mounted on /mnt");
 	now.ino++;
 	expect("another file", 0, NULL);
 	now.status_err = -ENXIO;
 	expect("without a file", 0, NULL);
 	put(NULL, 0);
-	ktap_ok(loop_file(makedev(LOOP_MAJOR, 1), &fs, &ino) && fs == FS && ino == FILE_NR,
-		"the file behind one");
-	ktap_ok(!loop_file(makedev(8, 0), &fs, &ino), "none behind a disk");
+	ktap_ok(loop_part_of(makedev(LOOP_MAJOR, 1), &part) && part.fs == FS &&
+		part.ino == FILE_NR && !part.from && part.to == UINT64_MAX, "the file behind one");
+	ktap_ok(!loop_part_of(makedev(8, 0), &part), "none behind a disk");
 	return ktap_end();
 }

@@ -240,7 +240,7 @@ int __wrap_dm_reachable(void);
 int __wrap_dm_list_hybrid(struct dm_dev **devs, unsigned int *nr);
 char *__wrap_dm_pool_uuid(const char *name);
 bool __wrap_live_pool(const char *name, struct ek_label_info *info);
-char *__wrap_loop_users(dev_t fs, ino_t ino, dev_t but);
+char *__wrap_loop_users(const struct loop_part *part, dev_t but);
 
 int __wrap_dm_reachable(void)
 {
@@ -273,15 +273,15 @@ bool __wrap_live_pool(const char *name, struct ek_label_info *info)
 	return true;
 }
 
-char *__wrap_loop_users(dev_t fs, ino_t ino, dev_t but)
+char *__wrap_loop_users(const struct loop_part *part, dev_t but)
 {
 	static ino_t first;
 
 	if (!world.loop)
 		first = 0;
 	else if (!first)
-		first = ino;
-	return world.loop && ino == first ? xstrdup(world.loop) : NULL;
+		first = part->ino;
+	return world.loop && part->ino == first ? xstrdup(world.loop) : NULL;
 }
 
 const char *page_fails, *write_fails;
