@@ -46,8 +46,8 @@ enum hy_reason {
  * struct hy_access - an access to an extent
  * @le: logical extent
  * @offset: where in it the access begins, sectors
- * @weight: how many it stands for: of a CPU that has too many only the last are known.  Who looks at
- *	the proportion of an extent's own accesses has no need of it
+ * @weight: how many it stands for: of a CPU that has too many only the last are known.  Who looks
+ *	at the proportion of an extent's own accesses has no need of it
  * @member: where the extent is
  * @write: or a read
  * @large: part of a request larger than an extent

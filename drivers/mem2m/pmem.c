@@ -147,8 +147,8 @@ static void m2_pmem_close(struct m2_dev *dev)
  */
 static int m2_pmem_store_cached(struct m2_dev *dev)
 {
-	struct block_device *whole = bdev_whole(dev->bdev);	/* a partition has a cache of its own */
-	int err = sync_blockdev(whole) ?: sync_blockdev(dev->bdev);
+	/* A partition has a cache of its own. */
+	int err = sync_blockdev(bdev_whole(dev->bdev)) ?: sync_blockdev(dev->bdev);
 
 	if (err)
 		return m2_fail(dev, err, "what was written to %s can't be stored", dev->path);

@@ -8,8 +8,8 @@
 /**
  * ek_interrupted - is somebody waiting for this task to end what it is at?
  *
- * signal_pending() says so as well where the terminal's Ctrl-Z only stops the task for a while. What
- * then ended early would be an error that nobody asked for. The machine's suspend is waiting,
+ * signal_pending() says so as well where the terminal's Ctrl-Z only stops the task for a while.
+ * What then ended early would be an error that nobody asked for. The machine's suspend is waiting,
  * though: it gives up after some seconds, and would not be had beside what takes longer. The sets
  * are read without a lock: who is missed is seen next time.
  * Context: process context.
