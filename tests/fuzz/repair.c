@@ -321,8 +321,8 @@ static void check_sound(const struct media *m, unsigned int areas, const struct 
 {
 	struct media *now = media_crash(m, CRASH_NONE), *then;
 
-	/* An area that was to be done without is known to be stale from now on: it can be mended. */
-	if (how->degraded)
+	/* An area that was done without is known to be stale from now on: it can be mended. */
+	if (how->degraded || how->force)
 		MUST(repair(now, areas, how) == EXIT_OK);
 	then = media_crash(now, CRASH_NONE);
 	MUST(repair(now, areas, how) == EXIT_OK);
