@@ -10,18 +10,19 @@
 #include "loop.h"
 #include "msg.h"
 #include "owner.h"
+#include "which.h"
 
 /* By device-mapper's uuid where hybridctl made it: its labels may be on what does not answer. */
-static bool is_pool(const char *name, const uint8_t *uuid)
+static bool is_pool(const struct dm_dev *dev, const void *uuid)
 {
-	char text[UUID_TEXT], *its = dm_pool_uuid(name);
+	char text[UUID_TEXT], *its = dm_pool_uuid(dev->name);
 	struct ek_label_info info;
 	bool is;
 
 	if (its)
 		is = !strcmp(its, uuid_text(text, uuid));
 	else
-		is = live_pool(name, &info) && !memcmp(info.pool_uuid, uuid, EK_UUID_SIZE);
+		is = live_pool(dev->name, &info) && !memcmp(info.pool_uuid, uuid, EK_UUID_SIZE);
 	free(its);
 	return is;
 }
@@ -29,22 +30,12 @@ static bool is_pool(const char *name, const uint8_t *uuid)
 /* @name: what the pool is active as, NULL: it is not; free().  0 or -errno. */
 static int find_active(const uint8_t *uuid, char **name)
 {
-	struct dm_dev *devs;
-	unsigned int nr, i;
-	int err;
-
-	*name = NULL;
 	/* Image files of one's own, or no device-mapper in this kernel: no volume is active. */
-	if (dm_reachable())
+	if (dm_reachable()) {
+		*name = NULL;
 		return 0;
-	err = dm_list_hybrid(&devs, &nr);
-	if (err)
-		return err;
-	for (i = 0; i < nr && !*name; i++)
-		if (is_pool(devs[i].name, uuid))
-			*name = xstrdup(devs[i].name);
-	dm_free_list(devs, nr);
-	return 0;
+	}
+	return which_is(is_pool, uuid, name);
 }
 
 static char *loop_of(const struct pool_area *a)

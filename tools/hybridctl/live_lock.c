@@ -12,21 +12,21 @@
 #include "live.h"
 #include "lock.h"
 #include "msg.h"
+#include "which.h"
+
+static bool is_pool(const struct dm_dev *dev, const void *uuid)
+{
+	struct ek_label_info info;
+
+	return live_pool(dev->name, &info) && !memcmp(info.pool_uuid, uuid, EK_UUID_SIZE);
+}
 
 /* The name that the pool has now, NULL: none; free(). */
 static char *name_of(const uint8_t *uuid)
 {
-	struct ek_label_info info;
-	struct dm_dev *devs;
-	unsigned int nr, i;
-	char *name = NULL;
+	char *name;
 
-	if (dm_list_hybrid(&devs, &nr))
-		return NULL;
-	for (i = 0; i < nr && !name; i++)
-		if (live_pool(devs[i].name, &info) && !memcmp(info.pool_uuid, uuid, EK_UUID_SIZE))
-			name = xstrdup(devs[i].name);
-	dm_free_list(devs, nr);
+	which_is(is_pool, uuid, &name);
 	return name;
 }
 

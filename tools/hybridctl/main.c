@@ -219,9 +219,11 @@ int need_volume(const char *name)
 /* Output that did not get out (a full disk, a closed pipe) is a failure, too. */
 static int finish(int status)
 {
+	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
-	fail("standard output: %s", strerror(errno));
+	/* It may have failed before, and nobody knows why any more. */
+	fail("standard output: %s", errno ? strerror(errno) : "not all of it could be written");
 	return status ? status : EXIT_FAILED;
 }
 

@@ -23,6 +23,7 @@
 #include "monitor.h"
 #include "msg.h"
 #include "status.h"
+#include "which.h"
 
 struct line {
 	char *text;	/* NULL: nothing has changed */
@@ -101,27 +102,9 @@ struct watched {
 	bool first;	/* it was not looked at before */
 };
 
-static uint64_t seq_of(const char *name)
+static bool has_seq(const struct dm_dev *dev, const void *seq)
 {
-	struct dm_dev dev;
-
-	return dm_lookup(name, &dev) > 0 ? bdev_seq(makedev(dev.major, dev.minor)) : 0;
-}
-
-/* The name that it has by now, NULL: none; free(). */
-static char *name_of(uint64_t seq)
-{
-	struct dm_dev *devs;
-	unsigned int nr, i;
-	char *name = NULL;
-
-	if (dm_list_hybrid(&devs, &nr))
-		return NULL;
-	for (i = 0; i < nr && !name; i++)
-		if (bdev_seq(makedev(devs[i].major, devs[i].minor)) == seq)
-			name = xstrdup(devs[i].name);
-	dm_free_list(devs, nr);
-	return name;
+	return bdev_seq(makedev(dev->major, dev->minor)) == *(const uint64_t *)seq;
 }
 
 /* As look(): is it there, by which name? */
@@ -130,11 +113,10 @@ static int follow(struct watched *w)
 	char *name, *text;
 
 	if (w->first)
-		w->seq = seq_of(w->name);
-	if (w->first || !w->seq || seq_of(w->name) == w->seq)
+		w->seq = which_seq(w->name);
+	if (w->first || !w->seq || which_seq(w->name) == w->seq)
 		return 0;
-	name = name_of(w->seq);
-	if (!name) {
+	if (which_is(has_seq, &w->seq, &name) || !name) {
 		tell(w->name, "stopped");
 		return -1;
 	}

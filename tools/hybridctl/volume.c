@@ -11,6 +11,7 @@
 #include "msg.h"
 #include "table.h"
 #include "volume.h"
+#include "which.h"
 
 static void read_uuid(struct volume *v, unsigned int i, uint64_t start)
 {
@@ -176,13 +177,6 @@ bool volume_sync_at(const char *name, const struct status *st, struct sync_at *a
 	return is;
 }
 
-static uint64_t seq_of(const char *name)
-{
-	struct dm_dev dev;
-
-	return dm_lookup(name, &dev) > 0 ? bdev_seq(makedev(dev.major, dev.minor)) : 0;
-}
-
 static int look(struct volume *v, const char *name, unsigned int what, struct volume *before)
 {
 	char *params, why[128];
@@ -194,7 +188,7 @@ static int look(struct volume *v, const char *name, unsigned int what, struct vo
 	if (need_volume(name))
 		return EXIT_FAILED;
 	/* One that has been stopped since, and made anew, has nothing of what was there before. */
-	v->seq = seq_of(name);
+	v->seq = which_seq(name);
 	if (before && before->seq != v->seq)
 		before = NULL;
 	err = dm_get_status(name, &params, &v->sectors);

@@ -20,6 +20,7 @@
 #include "../msg.h"
 #include "../table.h"
 #include "../unfinished.h"
+#include "capture.h"
 #include "ktap.h"
 
 #define MAX	4
@@ -341,25 +342,18 @@ static void test_covers(void)
 /* The old content of a device can't be put back, after a wipe that failed and a format that did. */
 static void test_told(unsigned int wipe_fails)
 {
-	int keep = dup(STDERR_FILENO), ret;
-	char text[512] = "";
-	FILE *f = tmpfile();
-	size_t n;
+	struct capture c;
+	char text[512];
+	int ret;
 
-	dup2(fileno(f), STDERR_FILENO);
+	capture_begin(&c, stderr);
 	now.nr_wiped = 0;
 	now.wipe_fails = wipe_fails;
 	now.undo_err = -EIO;
 	ret = create("unput", "0 1");
 	now.wipe_fails = 0;
 	now.undo_err = 0;
-	fflush(stderr);
-	dup2(keep, STDERR_FILENO);
-	close(keep);
-	rewind(f);
-	n = fread(text, 1, sizeof(text) - 1, f);
-	text[n] = 0;
-	fclose(f);
+	capture_end(&c, text, sizeof(text));
 	ktap_ok(ret == EXIT_FAILED && strstr(text, "the devices' old content can't be put back"),
 		"what can't be put back is told, after %u areas", now.nr_wiped);
 }

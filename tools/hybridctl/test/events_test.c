@@ -13,6 +13,7 @@
 #include "../interrupt.h"
 #include "../monitor.h"
 #include "../msg.h"
+#include "capture.h"
 #include "ktap.h"
 
 #define MAX	2
@@ -119,27 +120,19 @@ static char told[1024];
 
 static int monitor(const struct world (*at)[MAX], unsigned int nr, uint64_t count)
 {
-	int keep = dup(STDOUT_FILENO), ret;
-	FILE *f = tmpfile();
-	size_t n;
+	struct capture c;
+	int ret;
 
 	now.at = at;
 	now.nr = nr;
 	now.event = 0;
 	begun = false;
 	interrupted = 0;
-	fflush(stdout);
-	dup2(fileno(f), STDOUT_FILENO);
+	capture_begin(&c, stdout);
 	alarm(20);
 	ret = monitor_events("p", count);
 	alarm(0);
-	fflush(stdout);
-	dup2(keep, STDOUT_FILENO);
-	close(keep);
-	rewind(f);
-	n = fread(told, 1, sizeof(told) - 1, f);
-	told[n] = 0;
-	fclose(f);
+	capture_end(&c, told, sizeof(told));
 	return ret;
 }
 

@@ -341,6 +341,16 @@ static void *read_all(const struct image_set *set, unsigned int i)
 	return all;
 }
 
+void image_md(struct image_set *set, unsigned int i)
+{
+	const u64 at = (u64)IMAGE_SECTORS * SECTOR - 2 * EK_BLOCK_SIZE;
+	const __le64 where = cpu_to_le64(at / SECTOR);
+	const __le32 head[] = { cpu_to_le32(0xa92b4efc), cpu_to_le32(1) };
+
+	must(pwrite(set->fd[i], head, sizeof(head), at) != sizeof(head), "md");
+	must(pwrite(set->fd[i], &where, sizeof(where), at + 144) != sizeof(where), "md");
+}
+
 u32 image_sum(const struct image_set *set, unsigned int i)
 {
 	void *all = read_all(set, i);

@@ -51,6 +51,8 @@ u32 image_member_state(struct image_set *set, unsigned int i);
 /* One more file that is as one of them is. */
 void image_copy(struct image_set *set, unsigned int i, const char *path);
 void image_new_area(struct image_set *set, unsigned int i);
+/* md's superblock of format 1.0, where file @i ends: behind the pool's data. */
+void image_md(struct image_set *set, unsigned int i);
 /* All bytes of file @i in one number. */
 u32 image_sum(const struct image_set *set, unsigned int i);
 /* A copy of the first file, as the first of @copy. */

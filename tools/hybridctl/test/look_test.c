@@ -52,6 +52,17 @@ uint64_t bdev_seq(dev_t rdev)
 	return seq;
 }
 
+/* Nobody asks for these. */
+int dm_list_hybrid(struct dm_dev **devs, unsigned int *nr)
+{
+	abort();
+}
+
+void dm_free_list(struct dm_dev *devs, unsigned int nr)
+{
+	abort();
+}
+
 char *bdev_path(dev_t rdev)
 {
 	char *path;

@@ -12,6 +12,7 @@
 #include "../plan_gather.h"
 #include "../volume.h"
 #include "../window.h"
+#include "capture.h"
 #include "ktap.h"
 
 #define MOVES	4
@@ -135,21 +136,15 @@ static char told[512];
 static int run(const char *budget)
 {
 	char option[32], *argv[] = { "optimize", "vol", option, NULL };
-	int keep = dup(STDERR_FILENO), ret;
-	FILE *f = tmpfile();
-	size_t n;
+	struct capture c;
+	int ret;
 
 	snprintf(option, sizeof(option), "--budget=%s", budget);
-	dup2(fileno(f), STDERR_FILENO);
+	capture_begin(&c, stderr);
 	optind = 0;
 	ret = cmd_optimize(3, argv);
-	dup2(keep, STDERR_FILENO);
-	close(keep);
-	rewind(f);
-	n = fread(told, 1, sizeof(told) - 1, f);
-	told[n] = 0;
+	capture_end(&c, told, sizeof(told));
 	told[strcspn(told, "\n")] = 0;
-	fclose(f);
 	return ret;
 }
 

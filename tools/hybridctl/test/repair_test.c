@@ -534,17 +534,6 @@ static void locked_file(void)
 	image_close(&set);
 }
 
-/* md's superblock of format 1.0, where the device ends: behind the pool's data. */
-static void put_md(const struct image_set *set)
-{
-	const u64 at = (u64)IMAGE_SECTORS * SECTOR - 2 * EK_BLOCK_SIZE;
-	const __le64 where = cpu_to_le64(at / SECTOR);
-	const __le32 head[] = { cpu_to_le32(0xa92b4efc), cpu_to_le32(1) };
-
-	put(set, at, head, sizeof(head));
-	put(set, at + 144, &where, sizeof(where));
-}
-
 static void leg(void)
 {
 	struct image_set set;
@@ -552,7 +541,7 @@ static void leg(void)
 	int first, then;
 
 	pool_make(&set);
-	put_md(&set);
+	image_md(&set, 0);
 	image_spoil(&set, 1, LABEL + 8, 8);
 	sum[0] = image_sum(&set, 0);
 	sum[1] = image_sum(&set, 1);

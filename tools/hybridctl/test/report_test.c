@@ -9,6 +9,7 @@
 
 #include "../record.h"
 #include "../report.h"
+#include "capture.h"
 #include "ktap.h"
 
 #define LINE(at, name, reads, read_us, share, done, busy, state) \
@@ -145,21 +146,13 @@ static char told[512];
 static json_t *read_source(struct source *s)
 {
 	FILE *in = fopencookie(s, "r", (cookie_io_functions_t){ .read = give });
-	int keep = dup(STDERR_FILENO);
-	FILE *f = tmpfile();
+	struct capture c;
 	json_t *lines;
-	size_t n;
 
-	dup2(fileno(f), STDERR_FILENO);
+	capture_begin(&c, stderr);
 	lines = record_read(in, "test");
-	fflush(stderr);
-	dup2(keep, STDERR_FILENO);
-	close(keep);
-	rewind(f);
-	n = fread(told, 1, sizeof(told) - 1, f);
-	told[n] = 0;
+	capture_end(&c, told, sizeof(told));
 	told[strcspn(told, "\n")] = 0;
-	fclose(f);
 	fclose(in);
 	return lines;
 }

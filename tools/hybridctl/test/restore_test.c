@@ -53,6 +53,14 @@ static void write_dump(FILE *f, bool end)
 	rewind(f);
 }
 
+static FILE *dumped(bool end)
+{
+	FILE *f = tmpfile();
+
+	write_dump(f, end);
+	return f;
+}
+
 /* With @nr files from @first on. */
 static int restore_to(struct image_set *set, unsigned int first, int nr, FILE *f)
 {
@@ -77,10 +85,9 @@ static int restore(struct image_set *set, FILE *f)
 /* The dump as it is set up, with force or without. */
 static int restore_it(struct image_set *set)
 {
-	FILE *f = tmpfile();
+	FILE *f = dumped(true);
 	int err;
 
-	write_dump(f, true);
 	silence();
 	err = restore(set, f);
 	speak();
@@ -112,13 +119,11 @@ static void older_is_refused(void)
 	for (i = 0; i < 2; i++)
 		image_spoil(&set, i, TABLE, 8192);
 	dump_generation = 0;
-	f = tmpfile();
-	write_dump(f, true);
+	f = dumped(true);
 	silence();
 	ok = restore(&set, f) == EXIT_FAILED;
 	dump_generation = 9;
-	f = tmpfile();
-	write_dump(f, true);
+	f = dumped(true);
 	then = restore(&set, f);
 	speak();
 	ktap_ok(ok && !then, "restore: not over metadata that is newer, damaged or not");
@@ -345,9 +350,6 @@ static int command(struct image_set *set, const char *dump)
 /* What is active, or a leg of something, is not written to, whatever its metadata needs. */
 static void claimed(const char *what, bool leg, int expected)
 {
-	const u64 md = (u64)IMAGE_SECTORS * SECTOR - 2 * EK_BLOCK_SIZE;
-	const __le64 where = cpu_to_le64(md / SECTOR);
-	const __le32 head[] = { cpu_to_le32(0xa92b4efc), cpu_to_le32(1) };
 	struct image_set set;
 	char path[KTAP_NAME];
 	unsigned int i;
@@ -360,9 +362,8 @@ static void claimed(const char *what, bool leg, int expected)
 	pool_make(&set);
 	for (i = 0; i < 2; i++)
 		image_spoil(&set, i, TABLE, 8192);
-	if (leg && (pwrite(set.fd[1], head, sizeof(head), md) != sizeof(head) ||
-		    pwrite(set.fd[1], &where, sizeof(where), md + 144) != sizeof(where)))
-		abort();
+	if (leg)
+		image_md(&set, 1);
 	write_dump(f, true);
 	fclose(f);
 	for (i = 0; i < 2; i++)
@@ -465,10 +466,9 @@ static void other_by_now(void (*happens)(struct image_set *set), const char *wha
 
 static int restore_alone(struct image_set *set, unsigned int i)
 {
-	FILE *f = tmpfile();
+	FILE *f = dumped(true);
 	int err;
 
-	write_dump(f, true);
 	silence();
 	err = restore_to(set, i, 1, f);
 	speak();
@@ -605,8 +605,7 @@ static void later_than_all(void)
 		before = pool_word(&set).generation;
 		dump_generation = dumps[i];
 		forced = true;
-		f = tmpfile();
-		write_dump(f, true);
+		f = dumped(true);
 		ok &= before && !restore(&set, f);
 		after = pool_word(&set).generation;
 		ok &= after > before && after > dumps[i] && after < 600;
@@ -614,8 +613,7 @@ static void later_than_all(void)
 		forced = false;
 		image_spoil(&set, 0, TABLE, 8192);
 		image_spoil(&set, 1, TABLE, 8192);
-		f = tmpfile();
-		write_dump(f, true);
+		f = dumped(true);
 		silence();
 		ok &= restore(&set, f) == EXIT_FAILED;
 		speak();
@@ -682,11 +680,10 @@ static void vacant_places(void)
 /* Its dump with @to in place of @from; as restore(). */
 static int restore_changed(struct image_set *set, const char *from, const char *to)
 {
-	FILE *f = tmpfile(), *changed = tmpfile();
+	FILE *f = dumped(true), *changed = tmpfile();
 	char text[4096] = "", *at;
 	int err;
 
-	write_dump(f, true);
 	at = fread(text, 1, sizeof(text) - 1, f) ? strstr(text, from) : NULL;
 	fclose(f);
 	if (!at)
@@ -757,8 +754,7 @@ static void restores(void)
 
 	pool_make(&set);
 	for (i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-		f = tmpfile();
-		write_dump(f, false);
+		f = dumped(false);
 		fseek(f, 0, SEEK_END);
 		fprintf(f, "%send\n", wrong[i]);
 		rewind(f);
@@ -766,8 +762,7 @@ static void restores(void)
 		refused += restore(&set, f) == EXIT_FAILED;
 		speak();
 	}
-	f = tmpfile();
-	write_dump(f, false);
+	f = dumped(false);
 	silence();
 	refused += restore(&set, f) == EXIT_FAILED;
 	ok = pool_holds(&set, &status);
@@ -775,8 +770,7 @@ static void restores(void)
 	ktap_ok(refused == 7 && ok && !status, "restore: %d wrong dumps are refused, nothing is written",
 		refused);
 	forced = false;
-	f = tmpfile();
-	write_dump(f, true);
+	f = dumped(true);
 	silence();
 	ok = restore(&set, f) == EXIT_FAILED;
 	speak();
@@ -784,8 +778,7 @@ static void restores(void)
 	forced = true;
 	image_spoil(&set, 0, SUPER(0), 1 << 20);
 	image_spoil(&set, 1, SUPER(0), 1 << 20);
-	f = tmpfile();
-	write_dump(f, true);
+	f = dumped(true);
 	silence();
 	status = restore(&set, f);
 	pool_look(&set, 0, 2, &both, &clean);
@@ -847,10 +840,7 @@ static bool is_none_or_right(struct image_set *set)
 
 static int restore_whole(struct image_set *set)
 {
-	FILE *f = tmpfile();
-
-	write_dump(f, true);
-	return restore(set, f);
+	return restore(set, dumped(true));
 }
 
 static void make_wrecked(struct image_set *set, bool wreck)
