@@ -148,6 +148,8 @@ if did runner; then
 	found "a machine that died" 'dies.sh \[6.1\]: the machine stopped: complaint in the kernel log.*: BUG: kernel NULL pointer'
 	expect "the runner: what the emulator may have done is tried once more" runner 1 \
 		'^# tests/gate/patched.sh \[6.1\]: its machine ran into a breakpoint that was gone; once more'
+	expect "the runner: which its summary says as well" runner 1 \
+		'^# tried once more, after a breakpoint that was gone: tests/gate/patched.sh'
 	found "and twice is a failure" 'patched.sh \[6.1\]: the machine stopped: complaint in the kernel log.*: .*int3: 0000'
 	found "a suite that hangs" 'hangs.sh \[6.1\]: took more than 10 s'
 	found "and can't be killed" "hangs.sh \\[6.1\\]: can't be killed"
