@@ -384,5 +384,17 @@ check "pmem: who reads the device through the page cache sees what is there" eva
 exec {cached}<&-
 check "pmem: nor over the label" eval "make x 16M --dax /dev/pmem0 && [ \$(info x found) = 1 ]"
 mem2mctl delete x
+
+# The page of a label is taken out of the kernel's map: nothing is stored there any more. Last, as it stays so.
+page=/sys/devices/system/memory/hard_offline_page
+if [ -w $page ]; then
+	make x 16M --dax /dev/pmem0
+	echo 0x58000000 >$page 2>/dev/null	# EBUSY: we hold the page
+	check "pmem: when a label fails its data is read and written" blkio write $d/x 0 64 3 -- verify $d/x 0 64 3
+	check_fails "pmem: it is not resized any more" "at byte 0 a copy of its label is in bad memory" mem2mctl resize x 8M
+	check "pmem: but deleted" mem2mctl delete x
+else
+	skip "pmem: a label that fails while the device is there" "this kernel can't be told of bad memory"
+fi
 check "the module is unloaded" rmmod mem2m
 done_testing
