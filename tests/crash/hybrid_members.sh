@@ -158,6 +158,9 @@ check "is taken back" hybridctl reinstate p $B
 field_is "it is active" p dev.1.state active
 check "the load goes on" wait_for 20 status_above p flushes $(($(status p flushes) + 8))
 load_ends
+# What was lost is told to the next message, too: one of the load's, or this, or else `stop` would be the one that fails.
+message p commit
+check "what was lost is told once" message p commit
 check "its end" oracle check $dev --log $log --point $never
 end_record
 cut_at() {
