@@ -335,6 +335,11 @@ bool hy_free_crowded(struct hy_pool *pool, struct bio *bio)
 
 static bool takes_discards(struct hy_pool *pool, struct hy_member *m)
 {
+	enum ek_member_state state = READ_ONCE(m->state);
+
+	/* Nor does what is free elsewhere wait for a device that may not answer any more. */
+	if (state == EK_MEMBER_DEGRADED || state == EK_MEMBER_FAILED)
+		return false;
 	/* Nobody waits with a volume that is suspended for what only tells a device. */
 	return READ_ONCE(pool->running) && !pool->no_discard_passdown && m->bdev &&
 	       bdev_max_discard_sectors(m->bdev);

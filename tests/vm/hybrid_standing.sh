@@ -4,7 +4,7 @@
 # kernels: 6.1 6.12 debug
 # timeout: 240
 . tests/vm/lib.sh
-entry='' before='' last=''
+entry='' before='' last='' told='' used=''
 
 disk m 8M
 disk a 24M mem cache=volatile
@@ -79,7 +79,11 @@ check "an event" wait_for 10 more_events
 check "nothing was lost: all had been flushed" blkio flush $dev
 check "all data" blkio verify $dev 0 73728 "$seed"
 into before dmt field p dev.1.allocations
+discards() { local stat; read -ra stat </sys/block/emudisk!b/stat; echo "${stat[11]}"; }
+told=$(discards)
 check "what is discarded and written again" blkio discard $dev 0 3840 -- write $dev 0 3840 "$seed" -- flush $dev
+more_discards() { [ "$(discards)" -gt "$told" ]; }
+check "it is told what is free there" wait_for 10 more_discards
 status_above p dev.1.allocations "$before"
 is "new extents go there" $? 0
 check_fails "one that is lost or nobody's can't be" "no member of p" hybridctl reinstate p 7
@@ -102,6 +106,11 @@ check_fails "one flush that fails is one too many" EIO blkio write $dev $at 8 "$
 field_is "degraded" p dev.1.state degraded
 check "two are said to be failure" hybridctl set p fail_flushes=2
 check "it has failed soon" wait_for 10 eval 'blkio write $dev $at 8 "$seed" -- flush $dev; status_is p dev.1.state failed'
+told=$(discards)
+into used dmt field p dev.1.used
+less_used() { local n; message p commit; into n dmt field p dev.1.used; [ "$n" -lt "$used" ]; }
+check "what is free there" eval 'blkio discard $dev $at 128 && wait_for 10 less_used'
+is "is free without a word to it, which might not answer" "$(discards)" "$told"
 emuctl set b fail=none
 for i in 1 2; do blkio flush $dev 2>/dev/null; done	# are told
 check "taken back" hybridctl reinstate p 1
