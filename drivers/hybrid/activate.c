@@ -555,7 +555,7 @@ void hy_pool_unbind(struct hy_pool *pool)
 
 	WRITE_ONCE(pool->bound, NULL);
 	hy_drain_wait(pool);
-	flush_workqueue(pool->commit_wq);
+	hy_commit_end(pool);
 	down_write(&pool->state_sem);
 	for (i = 0; i < pool->nr_members; i++) {
 		pool->member[i].bdev = NULL;
@@ -757,7 +757,7 @@ int hy_pool_activate(struct hy_pool *pool, struct hy_table *t)
 	int r;
 
 	/* Of a resume that failed: it uses the devices of the table before. */
-	flush_workqueue(pool->commit_wq);
+	hy_commit_end(pool);
 	down_write(&pool->state_sem);
 	r = activate(pool, t);
 	up_write(&pool->state_sem);

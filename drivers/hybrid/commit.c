@@ -645,15 +645,25 @@ void hy_commit_kick(struct hy_pool *pool)
  */
 void hy_commit_soon(struct hy_pool *pool)
 {
-	if (READ_ONCE(pool->running))
+	if (READ_ONCE(pool->timed))
 		queue_delayed_work(pool->commit_wq, &pool->commit_timer,
 				   msecs_to_jiffies(READ_ONCE(pool->set.commit_ms)));
+}
+
+/*
+ * No commit is under way any more, nor comes one by itself: a message that sets commit_ms may have
+ * found the pool running, and begin its timer behind the suspension.  Context: suspended; sleeps.
+ */
+void hy_commit_end(struct hy_pool *pool)
+{
+	cancel_delayed_work_sync(&pool->commit_timer);
+	flush_workqueue(pool->commit_wq);
 }
 
 /* commit_ms is another one: also for a timer that runs.  Any context. */
 void hy_commit_retime(struct hy_pool *pool)
 {
-	if (READ_ONCE(pool->running))
+	if (READ_ONCE(pool->timed))
 		mod_delayed_work(pool->commit_wq, &pool->commit_timer,
 				 msecs_to_jiffies(READ_ONCE(pool->set.commit_ms)));
 }

@@ -430,6 +430,7 @@ struct hy_pool {
 	bool map_ready;
 	bool store_ro;		/* opened for reading only */
 	bool running;		/* between resume and presuspend */
+	bool timed;		/* and postsuspend: a file system may write much before it */
 	enum hy_mode mode;
 	bool needs_check;
 	bool no_discard_passdown;
@@ -763,6 +764,7 @@ void hy_commit_note_policy(struct hy_pool *pool);
 void hy_commit_kick(struct hy_pool *pool);
 void hy_commit_soon(struct hy_pool *pool);
 void hy_commit_retime(struct hy_pool *pool);
+void hy_commit_end(struct hy_pool *pool);
 int hy_commit_policy(struct hy_pool *pool);
 int hy_commit_super(struct hy_pool *pool, const struct ek_reshape *reshape);
 int hy_commit_removal(struct hy_pool *pool, unsigned int member);

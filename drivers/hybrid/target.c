@@ -227,6 +227,7 @@ static void run(struct hy_pool *pool)
 {
 	hy_commit_tell_on(pool);
 	WRITE_ONCE(pool->running, true);
+	WRITE_ONCE(pool->timed, true);
 	hy_commit_note_policy(pool);
 	hy_commit_soon(pool);
 	hy_balance_start(pool);
@@ -248,6 +249,7 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	/* Nobody says that the members are the same, or have the same, afterwards. */
 	hy_cache_forget_all(pool);
 	hy_mirror_stop(pool);
+	WRITE_ONCE(pool->timed, false);
 	/* A commit that failed may be about to have the timer try again: not behind its end. */
 	flush_workqueue(pool->commit_wq);
 	cancel_delayed_work_sync(&pool->commit_timer);

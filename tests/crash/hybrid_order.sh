@@ -135,6 +135,15 @@ by_itself() {
 # One that was under way may have begun before the write was done; the next has not, and each has a new extent to commit.
 committed_since() { status_above p commits $(($1 + 1)) || { write $((next += 128)) 8 2; false; }; }
 scenario "a write that nobody flushes, after commit_ms" by_itself
+# A file system that is frozen for it writes all that it has, for minutes maybe; here a read is what is waited for.
+while_it_ends() {
+	local got writer
+	fresh && message p set commit_ms 20 && write 0 128 1 && flush && slow a read_lat=10s write_lat=1200ms &&
+		{ holds 0 8 1 & } && { write 128 128 2 & writer=$!; } && wait_for 10 has_requests a && get p commits &&
+		{ dmsetup suspend p & } && wait "$writer" && wait_for 5 status_above p commits "${got[0]}" &&
+		cut && holds 128 128 2
+}
+scenario "a write that nobody flushes, while a suspension waits for something else" while_it_ends
 
 checkpointed() { fresh && write 0 256 1 && message p checkpoint && cut && holds 0 256 1; }
 scenario "a checkpoint" checkpointed
