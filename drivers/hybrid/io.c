@@ -624,6 +624,9 @@ static int commit_first(struct hy_pool *pool, struct bio *bio, struct hy_io *io)
 	u8 epoch = io->epoch;
 
 	io->flags &= HY_IO_TELL;
+	/* The commit ends it once more: what counts the member's requests has counted this one. */
+	bio_clear_flag(bio, BIO_QOS_THROTTLED);
+	bio_clear_flag(bio, BIO_QOS_MERGED);
 	hy_commit_bio(pool, bio);
 	if (pinned)
 		hy_epoch_leave(pool, epoch);
