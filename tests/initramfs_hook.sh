@@ -54,12 +54,17 @@ takes_rule() { takes "file rule $1 /lib/udev/rules.d/64-evenkeel.rules"; }
 says() { grep -q "$1" "$work/err"; }
 says_nothing() { ! [ -s "$work/err" ]; }
 
+asks() {
+	PATH="$work/bin:$PATH" sh -u "$work/hook" on-volume >"$work/out" 2>"$work/err"
+}
+
 # device NUMBER [UUID]: of device-mapper's if it has one
 device() {
 	mkdir -p "$sys/$1/slaves"
 	[ $# = 1 ] || { mkdir -p "$sys/$1/dm" && echo "$2" >"$sys/$1/dm/uuid"; }
 }
 root_is() { printf '1 0 0:5 / /proc rw - proc proc rw\n2 0 %s / / rw - %s %s rw\n3 2 8:2 / /boot rw - ext4 /dev/x rw\n' "$@" >"$work/proc/self/mountinfo"; }
+usr_is() { printf '4 2 %s / /usr rw - %s %s rw\n' "$@" >>"$work/proc/self/mountinfo"; }
 
 ok "a kernel that has the module" hook with 0
 ok "all is taken along" takes_all
@@ -70,11 +75,21 @@ device 8:1
 root_is 8:1 ext4 /dev/sda1
 ok "likewise, the root file system on a disk" hook without 0
 ok "that is said" says "no module dm-hybrid for without"
+ok "who asks for what is on a volume" asks
+ok "is told nothing" takes_nothing
 device 254:0 EVENKEEL-hybrid-1234
 root_is 254:0 ext4 /dev/mapper/root
 ok "on a volume: there is no such image" hook without 1
 ok "that is said" says "E: evenkeel: the root file system is on one"
 ok "with the module there is" hook with 0
+ok "who asks for what is on a volume" asks
+ok "is told" takes "the root file system"
+root_is 8:1 ext4 /dev/sda1
+usr_is 254:0 ext4 /dev/mapper/usr
+ok "/usr alone is on it" hook without 1
+ok "that is said" says "E: evenkeel: /usr is on one"
+ok "who asks for what is on a volume" asks
+ok "is told" takes /usr
 device 254:1 LVM-abc
 ln -s ../../254:0 "$sys/254:1/slaves/dm-0"
 root_is 254:1 ext4 /dev/mapper/vg-root
@@ -102,6 +117,13 @@ ln -s /dev/null "$rules/64-evenkeel.rules"
 ok "the rule is masked" hook without 0
 ok "nothing is taken along" takes_nothing
 ok "nothing is said" says_nothing
+root_is 254:0 ext4 /dev/mapper/root
+ok "it is, with the root file system on a volume" hook with 1
+ok "that is said" says "E: evenkeel: the root file system is on a volume, and .*rules, which is empty"
+root_is 8:1 ext4 /dev/sda1
+usr_is 254:0 ext4 /dev/mapper/usr
+ok "with /usr on one" hook with 1
+root_is 0:30 overlay overlay
 rm "$rules/64-evenkeel.rules"
 : >"$rules/64-evenkeel.rules"
 ok "it is empty" hook with 0
@@ -117,29 +139,47 @@ ln -sf "$work/none" "$rules/64-evenkeel.rules"
 ok "it is nowhere" hook with 0
 ok "the package's is taken along" takes_all
 
-# removes ARG: what the package's script does then
-removes() {
-	printf '#!/bin/sh\necho "$@"\nexit %s\n' "${2:-0}" >"$work/bin/update-initramfs"
+# script NAME ARG...: what that one of the package's does then
+script() {
+	sed "/^#DEBHELPER#/d; s,/usr/local,$work&,; s,/etc/initramfs,$work&,; s,/usr/share/initramfs,$work&," "debian/evenkeel-$1" >"$work/script"
+	PATH="$work/bin:$PATH" sh "$work/script" "${@:2}" >"$work/out" 2>"$work/err"
+}
+refuses() { ! script "$@"; }
+# renewing STATUS: of what renews initial file systems
+renewing() {
+	printf '#!/bin/sh\necho "$@"\nexit %s\n' "$1" >"$work/bin/update-initramfs"
 	chmod +x "$work/bin/update-initramfs"
-	sed '/^#DEBHELPER#/d' debian/evenkeel-tools.postrm >"$work/postrm"
-	PATH="$work/bin:$PATH" sh "$work/postrm" "$1" >"$work/out" 2>"$work/err"
 }
-ok "the package is removed" removes remove
-ok "all kernels' are renewed" takes "-u -k all"
-ok "it is upgraded" removes upgrade
-ok "nothing is done" takes_nothing
-ok "one can't be renewed" removes purge 1
-ok "that is said" says "may have hybridctl still"
+renewing 0
+mkdir -p "$work/usr/share/initramfs-tools/hooks"
+cp "$work/hook" "$work/usr/share/initramfs-tools/hooks/evenkeel"
+chmod +x "$work/usr/share/initramfs-tools/hooks/evenkeel"
 
-configures() {
-	sed "/^#DEBHELPER#/d; s,/usr/local,$work&,; s,/etc/initramfs,$work&," debian/evenkeel-tools.postinst >"$work/postinst"
-	sh "$work/postinst" configure >"$work/out" 2>"$work/err"
-}
-ok "the package is installed" configures
+ok "the package is to be removed" script tools.prerm remove
+root_is 254:0 ext4 /dev/mapper/root
+ok "not with the root file system on a volume" refuses tools.prerm remove
+ok "that is said" says "E: evenkeel-tools: the root file system is on a volume"
+ok "it is upgraded" script tools.prerm upgrade 2.0
+mkdir -p "$work/etc/initramfs-tools/hooks"
+touch "$work/etc/initramfs-tools/hooks/evenkeel"
+ok "another one's hook is there" script tools.prerm remove
+rm -r "$work/etc/initramfs-tools"
+ok "it is removed" script tools.postrm remove
+ok "all kernels' are renewed" takes "-u -k all"
+ok "it is upgraded" script tools.postrm upgrade 2.0
+ok "nothing is done" takes_nothing
+ok "it is purged" script tools.postrm purge
+ok "nothing is done" takes_nothing
+ok "the package is installed" script tools.postinst configure
 ok "nothing is said" says_nothing
+renewing 1
+ok "one can't be renewed" script tools.postrm remove
+ok "that is said" says "may have hybridctl still"
+renewing 0
+
 mkdir -p "$work/usr/local/lib/udev/rules.d" "$work/etc/initramfs-tools/hooks"
 touch "$work/usr/local/lib/udev/rules.d/64-evenkeel.rules" "$work/etc/initramfs-tools/hooks/evenkeel"
-ok "beside what make install left" configures
+ok "the package is installed beside what make install left" script tools.postinst configure
 ok "that is said of the rule" says "usr/local/lib/udev/rules.d/64-evenkeel.rules, of \"make install\", is used instead"
 ok "and of the hook" says "etc/initramfs-tools/hooks/evenkeel, of"
 echo "1..$n"
