@@ -75,11 +75,14 @@ postinst() {
 		install,*) echo "$7" >>"$DID" ;;
 		esac
 	END
-	chmod +x "$work/bin/dkms"
+	printf '#!/bin/sh\necho "$(wc -w <"$DID"): ${0##*/} $*" >>"$RENEWED"\n' | tee "$work/bin/dpkg-trigger" >"$work/bin/update-initramfs"
+	chmod +x "$work"/bin/*
 	: >"$work/did"
-	DID=$work/did PATH="$work/bin:$PATH" sh "$work/postinst" "${@:2}" >"$work/told" 2>&1
+	: >"$work/renewed"
+	DID=$work/did RENEWED=$work/renewed PATH="$work/bin:$PATH" sh "$work/postinst" "${@:2}" >"$work/told" 2>&1
 }
 has_built() { [ "$(paste -sd' ' "$work/did")" = "$1" ]; }
+has_renewed() { [ "$(<"$work/renewed")" = "$1" ]; }
 tells() { grep -q "$1" "$work/told"; }
 
 # packs TREE LIST: what the packages would be built from
@@ -109,8 +112,10 @@ ok "from the same files" diff "$work/checkout" "$work/archive"
 ok "the package's script" postinst true configure 0.0
 ok "builds for each kernel with headers for which DKMS did not" has_built "6.12 6.18 7.0"
 ok "and tells where that failed" tells "no modules for 6.12"
+ok "after which initial file systems are renewed" has_renewed "3: dpkg-trigger --no-await evenkeel-initramfs"
+ok "the newest kernel's where it is new" eval 'postinst true configure && has_renewed "3: update-initramfs -u"'
 ok "where DKMS itself failed, it fails" eval '! postinst false configure'
 ok "and builds for the others" has_built "6.12 6.18 7.0"
-ok "it builds nothing in other cases" eval 'postinst true abort-upgrade && has_built ""'
+ok "it builds and renews nothing in other cases" eval 'postinst true abort-upgrade && has_built "" && has_renewed ""'
 echo "1..$n"
 exit $failed

@@ -150,6 +150,8 @@ renewing() {
 	printf '#!/bin/sh\necho "$@"\nexit %s\n' "$1" >"$work/bin/update-initramfs"
 	chmod +x "$work/bin/update-initramfs"
 }
+printf '#!/bin/sh\necho "trigger $*"\n' >"$work/bin/dpkg-trigger"
+chmod +x "$work/bin/dpkg-trigger"
 renewing 0
 mkdir -p "$work/usr/share/initramfs-tools/hooks"
 cp "$work/hook" "$work/usr/share/initramfs-tools/hooks/evenkeel"
@@ -170,11 +172,22 @@ ok "it is upgraded" script tools.postrm upgrade 2.0
 ok "nothing is done" takes_nothing
 ok "it is purged" script tools.postrm purge
 ok "nothing is done" takes_nothing
-ok "the package is installed" script tools.postinst configure
+ok "it is installed" script tools.postinst configure
+ok "the newest kernel's is renewed" takes "-u"
 ok "nothing is said" says_nothing
+ok "it is upgraded" script tools.postinst configure 1.0
+ok "all kernels' are to be renewed" takes "trigger --no-await evenkeel-initramfs"
+ok "that is done" script tools.postinst triggered evenkeel-initramfs
+ok "for all of them" takes "-u -k all"
+ok "the modules' package is removed" script dkms.postrm remove
+ok "the newest kernel's is renewed" takes "-u"
+ok "it is upgraded" script dkms.postrm upgrade 2.0
+ok "nothing is done" takes_nothing
 renewing 1
 ok "one can't be renewed" script tools.postrm remove
 ok "that is said" says "may have hybridctl still"
+ok "after an upgrade, too" script tools.postinst triggered evenkeel-initramfs
+ok "that is said" says "may have the version before"
 renewing 0
 
 mkdir -p "$work/usr/local/lib/udev/rules.d" "$work/etc/initramfs-tools/hooks"

@@ -174,6 +174,16 @@ edited() {
 	return "$ret"
 }
 
+# The older kernel's has what the upgrade brought, though it was made before.
+older_is_renewed() {
+	local program module
+	rm -rf "$root/tmp/unpacked"
+	inside unmkinitramfs "/boot/initrd.img-$kernel" /tmp/unpacked || return
+	program=$(find "$root/tmp/unpacked" -name hybridctl -type f) module=$(find "$root/tmp/unpacked" -name 'dm-hybrid.ko*' -type f)
+	cmp "$program" "$root/usr/sbin/hybridctl" && cmp "$module" "$root/lib/modules/$kernel/updates/dkms/${module##*/}" || return
+	rm -rf "$root/tmp/unpacked"
+}
+
 install_root() {
 	EVENKEEL_NO_BUILD='' scripts/vm --disk "$work/fast" --disk "$work/slow" --disk "$work/image" -- sh -ec '
 		hybridctl create root /dev/vda /dev/vdb --policy stripe
@@ -245,6 +255,7 @@ step "the newest of the kernels is the running one" runs_newest
 step "they are upgraded" get install "/packages/evenkeel-dkms_${version}.1_all.deb" \
 	"/packages/evenkeel-tools_${version}.1_$(dpkg --print-architecture).deb"
 step "every module is there again" modules_there
+step "and in the older kernel's initial file system" older_is_renewed
 step "of the version before nothing is left" sh -c "! [ -e '$root/usr/src/evenkeel-$version' ] && ! [ -e '$root/var/lib/dkms/evenkeel/$version' ]"
 step "they are removed" get purge evenkeel-dkms evenkeel-tools
 step "nothing is left" eval '(none_left)'
