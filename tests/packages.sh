@@ -20,6 +20,7 @@ leave() {
 }
 trap leave EXIT
 version=$(cat VERSION)
+arch=$(dpkg --print-architecture)
 
 inside() {
 	DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$root" "$@" >>"$work/log" 2>&1 </dev/null
@@ -240,8 +241,8 @@ mkdir -p "$root/packages"
 cp "$work"/new*/*.deb "$root/packages/"
 step "nothing else is mounted there" mount_inside
 step "with two kernels" kernels
-step "the packages are installed" get install "/packages/evenkeel-dkms_${version}_all.deb" \
-	"/packages/evenkeel-tools_${version}_$(dpkg --print-architecture).deb"
+step "the packages are installed" get install "/packages/evenkeel-dkms_${version}_$arch.deb" \
+	"/packages/evenkeel-tools_${version}_$arch.deb"
 step "every program is there" programs_there
 step "DKMS has built every module for both kernels" modules_there
 step "libnameless has its io_uring" library_works
@@ -252,8 +253,8 @@ step "a root file system is put on a volume" install_root
 step "a machine boots from it" root_is_on_a_pool
 step "and does not without one of its members" waits_for_member
 step "the newest of the kernels is the running one" runs_newest
-step "they are upgraded" get install "/packages/evenkeel-dkms_${version}.1_all.deb" \
-	"/packages/evenkeel-tools_${version}.1_$(dpkg --print-architecture).deb"
+step "they are upgraded" get install "/packages/evenkeel-dkms_${version}.1_$arch.deb" \
+	"/packages/evenkeel-tools_${version}.1_$arch.deb"
 step "every module is there again" modules_there
 step "and in the older kernel's initial file system" older_is_renewed
 step "of the version before nothing is left" sh -c "! [ -e '$root/usr/src/evenkeel-$version' ] && ! [ -e '$root/var/lib/dkms/evenkeel/$version' ]"
