@@ -75,6 +75,21 @@ static bool bad_settings(const struct test *t)
 		refused("record stop");
 }
 
+static bool wrong_usage(const struct test *t)
+{
+	static const char *const bad[] = {
+		"add x mem", "set x", "del", "del x --all", "list x y", "list --jason", "models x",
+		"cut", "cut x y", "power x", "power x on off", "record", "record mark",
+		"record stop now", "record list x", "record replay x", "record rewind", "format x",
+	};
+
+	(void)t;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		if (!misused("%s", bad[i]))
+			return false;
+	return refused("cut x --some") && refused("power x maybe") && no_devices();
+}
+
 static bool every_model(const struct test *t)
 {
 	unsigned int nr = 0;
@@ -220,6 +235,7 @@ static bool misaligned(const struct test *t)
 
 const struct test content_tests[] = {
 	{ "bad arguments are refused and leave nothing", bad_arguments },
+	{ "wrong usage has a status of its own", wrong_usage },
 	{ "bad settings are refused, all or none", bad_settings },
 	{ "every model holds data", every_model, .reset = true },
 	{ "unloading is refused with devices, works without", unload },

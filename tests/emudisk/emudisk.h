@@ -42,7 +42,9 @@ __attribute__((format(printf, 1, 2))) bool program(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) bool emuctl(const char *fmt, ...);
 /* has to fail, and to say why */
 __attribute__((format(printf, 1, 2))) bool refused(const char *fmt, ...);
-/* the same, of what emuctl would try again for seconds */
+/* the same, with the status of wrong usage */
+__attribute__((format(printf, 1, 2))) bool misused(const char *fmt, ...);
+/* the same as refused(), of what emuctl would try again for seconds */
 __attribute__((format(printf, 1, 2))) bool refused_at_once(const char *fmt, ...);
 /* of `emuctl list NAME --json`; -1 if there is none such */
 long long shown(const char *name, const char *key);

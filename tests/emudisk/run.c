@@ -118,6 +118,14 @@ bool refused(const char *fmt, ...)
 	return failed(status);
 }
 
+bool misused(const char *fmt, ...)
+{
+	int status;
+
+	RUN_LINE(status, "emuctl", fmt);
+	return failed(status) && (status == 2 || wrong("emuctl %s: status %d", line, status));
+}
+
 bool refused_at_once(const char *fmt, ...)
 {
 	int status;

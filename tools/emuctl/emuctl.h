@@ -17,6 +17,9 @@ struct survival {
 int parse_survival(struct survival *s, int *argc, char **argv, bool replay);
 char *survival_text(const struct survival *s);
 
+/* main.c: says how emuctl is called; returns 2, for who was called otherwise */
+int usage(void);
+
 /* list.c, record.c */
 int cmd_list(int argc, char **argv);
 int cmd_models(int argc, char **argv);

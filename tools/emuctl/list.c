@@ -133,7 +133,7 @@ int cmd_list(int argc, char **argv)
 	json_t *devices, *root;
 
 	if (argc > 1 || (only && *only == '-'))
-		return complain("usage: emuctl list [NAME] [--json]");
+		return usage();
 	devices = all_devices(only);
 	if (only && !json_array_size(devices)) {
 		json_decref(devices);
@@ -152,14 +152,14 @@ int cmd_models(int argc, char **argv)
 {
 	bool json = take_flag(&argc, argv, "--json");
 	char *text, *line, *save, *about;
-	json_t *array = json_array();
+	json_t *array;
 
-	(void)argv;
 	if (argc)
-		return complain("usage: emuctl models [--json]");
+		return usage();
 	text = attr_read(NULL, "models");
 	if (!text)
 		return complain("cannot read the models");
+	array = json_array();
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		about = strchr(line, ' ');
 		if (!about)

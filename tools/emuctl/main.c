@@ -28,7 +28,7 @@ static int print_usage(FILE *to, int status)
 	return status;
 }
 
-static int usage(void)
+int usage(void)
 {
 	return print_usage(stderr, 2);
 }

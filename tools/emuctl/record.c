@@ -134,7 +134,7 @@ static int replay(int argc, char **argv)
 	if (parse_survival(&s, &argc, argv, true))
 		return 1;
 	if (argc)
-		return complain("usage: emuctl record replay [--to SEQ] [--keep none|all|random] [--seed N] [--tear]");
+		return usage();
 	text = survival_text(&s);
 	if (asprintf(&command, "replay %s", text) < 0)
 		abort();
@@ -190,5 +190,5 @@ int cmd_record(int argc, char **argv)
 		return plain(verb, "end");
 	if (argc == 0 && !json && !strcmp(verb, "clear"))
 		return plain(verb, NULL);
-	return complain("usage: emuctl record start|stop|clear|status [--json]|list [--json]|mark TEXT|replay ...");
+	return usage();
 }
