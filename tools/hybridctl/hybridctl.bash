@@ -5,6 +5,11 @@ _hybridctl_volumes() {
 	dmsetup ls --target hybrid 2>/dev/null | awk '$1 != "No" { print $1 }'
 }
 
+# Also those that are not active
+_hybridctl_pools() {
+	hybridctl list 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
 _hybridctl_devices() {
 	local name _
 
@@ -51,7 +56,7 @@ _hybridctl() {
 		esac ;;
 	assemble:--with) words=$(_hybridctl_devices) ;;
 	assemble:--name) return ;;
-	assemble:*) words="--all --with --name --degraded --help $(hybridctl list --json 2>/dev/null | jq -r '.[].name' 2>/dev/null)" ;;
+	assemble:*) words="--all --with --name --degraded --help $(_hybridctl_pools)" ;;
 	identify:*) words="--udev --was --help $(_hybridctl_devices)" ;;
 	list:*) words="--json --help" ;;
 	stop:*) words="--help $(_hybridctl_volumes)" ;;
