@@ -114,6 +114,18 @@ if [ "$(id -u)" = 0 ] && mkdir disk && mount -t tmpfs -o size=2M none disk 2>/de
 else
 	ok "on a full disk it is told # SKIP no tmpfs can be mounted here" true
 fi
+# As udev does after something was written: what is started has the lock until it ends.
+cp img looked
+exec 9<looked
+flock -s 9
+sleep 0.2 &
+exec 9<&-
+ok "who looks at it for a moment is waited for" fsck.scmfs looked
+exec 9<looked
+flock -s 9
+ok "who does not let go is told of" status 8 "in use" fsck.scmfs looked
+ok "by mkfs.scmfs, too" status 1 "in use" mkfs.scmfs -f -s 16M looked
+exec 9<&-
 dd if=/dev/zero of=blank bs=1M count=1 status=none
 ok "what is not formatted is told, no fault" status 8 "not formatted" fsck.scmfs blank
 ok "by dumpscmfs, too" status 1 "not formatted" dumpscmfs blank

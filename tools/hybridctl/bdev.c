@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/looks.h"
 #include "bdev.h"
-#include "looks.h"
 #include "msg.h"
 
 /* Shared, until it is closed: who wants it for himself waits for us, too. */
@@ -167,16 +167,10 @@ int bdev_discard(const struct bdev *dev, uint64_t offset, uint64_t len)
 
 int bdev_lock(const struct bdev *dev)
 {
-	unsigned int i;
-
-	/* Before it is said that somebody else has it. */
-	for (i = 0; i < LOOKS; i++) {
-		if (!flock(dev->fd, LOCK_EX | LOCK_NB))
-			return 0;
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return -errno;
-		nap_between_looks();
-	}
+	if (!flock_patiently(dev->fd, LOCK_EX))
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return -errno;
 	warn("%s: waiting for another program that has it locked", dev->path);
 	while (flock(dev->fd, LOCK_EX))
 		if (errno != EINTR)

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/looks.h"
 #include "dm.h"
-#include "looks.h"
 #include "msg.h"
 #include "owner.h"
 #include "pool.h"

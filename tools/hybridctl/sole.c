@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/looks.h"
 #include "dm.h"
-#include "looks.h"
 #include "msg.h"
 #include "sole.h"
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "../common/looks.h"
 #include "bdev.h"
 #include "commands.h"
 #include "dm.h"
 #include "live.h"
-#include "looks.h"
 #include "msg.h"
 
 static int in_use(const char *name, const struct dm_dev *dev)

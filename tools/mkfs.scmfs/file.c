@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../common/looks.h"
 #include "file.h"
 
 static bool fail(const char *path, const char *what)
@@ -60,7 +60,7 @@ static bool enlarge(const char *path, int fd, uint64_t size, bool force, struct 
 		return fail(path, "stat");
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size >= size)
 		return true;
-	if (flock(fd, LOCK_EX | LOCK_NB))
+	if (flock_patiently(fd, LOCK_EX))
 		return fail(path, "in use");
 	if (!force && !is_blank(fd))
 		return file_refused(path);

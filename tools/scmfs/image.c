@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../common/looks.h"
 #include "image.h"
 
 #ifndef BLKGETSIZE64
@@ -116,7 +116,7 @@ bool image_open(struct image *im, const char *path, enum image_use use)
 	im->fd = open(path, open_flags(path, use));
 	if (im->fd < 0)
 		return fail(path, "open");
-	if (flock(im->fd, (use == IMAGE_WRITE ? LOCK_EX : LOCK_SH) | LOCK_NB)) {
+	if (flock_patiently(im->fd, use == IMAGE_WRITE ? LOCK_EX : LOCK_SH)) {
 		fail(path, "in use");
 		goto close;
 	}
