@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# title: the hook of initramfs-tools' and the tools' package: what they take along, and what they say
+# title: the hook of initramfs-tools', the tools' package and the unit: what they take along, what they stop, what they say
 # timeout: 60
 # It is run with what it reads in a directory, and with functions that note what they are asked for; tests/packages.sh has
 # the real ones.
@@ -195,5 +195,24 @@ touch "$work/usr/local/lib/udev/rules.d/64-evenkeel.rules" "$work/etc/initramfs-
 ok "the package is installed beside what make install left" script tools.postinst configure
 ok "that is said of the rule" says "usr/local/lib/udev/rules.d/64-evenkeel.rules, of \"make install\", is used instead"
 ok "and of the hook" says "etc/initramfs-tools/hooks/evenkeel, of"
+
+# shutdown STATE LINE...: what the unit does when systemd is in that state and dmsetup lists these
+shutdown() {
+	printf '#!/bin/sh\necho %s\n' "$1" >"$work/bin/systemctl"
+	printf '%s\n' "${@:2}" >"$work/list"
+	printf '#!/bin/sh\n[ "$*" = "ls --target hybrid" ] && cat "%s"\n' "$work/list" >"$work/bin/dmsetup"
+	printf '#!/bin/sh\necho "hybridctl $*"\n[ "$2" != root ]\n' >"$work/bin/hybridctl"
+	chmod +x "$work"/bin/*
+	sed -n "/^ExecStop=/,/'\$/{ s,^ExecStop=-/bin/sh -c ',,; s,'\$,,; s,\\\\\$,,; s,\\$\\$,$,g; s,@SBINDIR@,$work/bin,; p }" \
+		tools/system/evenkeel-stop.service | tr '\n' ' ' >"$work/stop"
+	PATH="$work/bin:$PATH" sh -u "$work/stop" >"$work/out" 2>"$work/err"
+}
+ok "the machine goes down" shutdown stopping $'root\t(254:0)' $'vol\t(254:1)'
+ok "each volume is asked for" takes "hybridctl stop root"
+ok "though one is in use" takes "hybridctl stop vol"
+ok "without any volume" shutdown stopping "No devices found"
+ok "nothing is done" takes_nothing
+ok "the unit is stopped while the machine runs" shutdown running $'vol\t(254:1)'
+ok "nothing is done" takes_nothing
 echo "1..$n"
 exit $failed

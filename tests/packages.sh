@@ -107,7 +107,8 @@ library_works() {
 none_left() {
 	cd "$root" || return
 	! find lib/modules usr/src var/lib/dkms \( -name '*evenkeel*' -o -name 'dm-hybrid.ko*' \) | grep . &&
-		! find usr/sbin/hybridctl usr/lib/udev/rules.d usr/share/initramfs-tools/hooks -name '*evenkeel*' -o -name hybridctl | grep .
+		! find usr/sbin/hybridctl usr/lib/udev/rules.d usr/share/initramfs-tools/hooks -name '*evenkeel*' -o -name hybridctl | grep . &&
+		! find lib/systemd/ etc/systemd -name '*evenkeel*' | grep .
 }
 
 # Not in those of kernels that are not the newest, either.
@@ -146,12 +147,19 @@ make_image() {
 		[Install]
 		WantedBy=multi-user.target
 	EOF
+	mkdir -p "$work/tree/etc/systemd/system/evenkeel-stop.service.d"
+	cat >"$work/tree/etc/systemd/system/evenkeel-stop.service.d/told.conf" <<-'EOF'
+		[Service]
+		StandardOutput=tty
+		TTYPath=/dev/ttyS0
+		ExecStopPost=/bin/sh -c 'echo left $$(dmsetup ls --target hybrid)'
+	EOF
 	mkdir -p "$work/tree/etc/systemd/system/multi-user.target.wants"
 	ln -s ../told.service "$work/tree/etc/systemd/system/multi-user.target.wants/told.service"
 	truncate -s 700M "$work/image"
 	mke2fs -q -t ext4 -d "$work/tree" "$work/image" || return
 	rm -rf "$work/tree"
-	truncate -s 600M "$work/fast" "$work/slow"
+	truncate -s 600M "$work/fast" "$work/slow" "$work/one" "$work/two"
 }
 
 # Nothing of it is in an initial file system when the rule is masked.
@@ -186,11 +194,14 @@ older_is_renewed() {
 }
 
 install_root() {
-	EVENKEEL_NO_BUILD='' scripts/vm --disk "$work/fast" --disk "$work/slow" --disk "$work/image" -- sh -ec '
+	EVENKEEL_NO_BUILD='' scripts/vm --disk "$work/fast" --disk "$work/slow" --disk "$work/image" \
+		--disk "$work/one" --disk "$work/two" -- sh -ec '
 		hybridctl create root /dev/vda /dev/vdb --policy stripe
 		dd if=/dev/vdc of=/dev/mapper/root bs=1M conv=sparse,fsync status=none
 		hybridctl identify /dev/vdb
-		hybridctl stop root' >>"$work/log" 2>&1
+		hybridctl stop root
+		hybridctl create other /dev/vdd /dev/vde
+		hybridctl stop other' >>"$work/log" 2>&1
 }
 
 boot_root() {
@@ -198,12 +209,18 @@ boot_root() {
 		-cpu max,-la57,-erms,-fsrm -smp 2 -m 1G -serial stdio -kernel "$work/vmlinuz-$kernel" \
 		-initrd "$work/initrd.img-$kernel" -append "root=/dev/mapper/root rw console=ttyS0 panic=-1 $*" \
 		-drive "file=$work/slow,if=virtio,format=raw" -drive "file=$work/fast,if=virtio,format=raw" \
+		-drive "file=$work/one,if=virtio,format=raw" -drive "file=$work/two,if=virtio,format=raw" \
 		</dev/null >"$work/boot" 2>"$work/boot.err"
 }
 
 # The console's lines end in CR LF.
 root_is_on_a_pool() {
 	boot_root && grep -aq '^/dev/mapper/root *ext4' "$work/boot" && grep -aq 'told.*"mode":"rw"' "$work/boot"
+}
+
+# The one that is mounted stays active.
+stops_the_other() {
+	grep -aq '^other *rw' "$work/boot" && grep -aq 'left root ([0-9:]*)[[:space:]]*$' "$work/boot"
 }
 
 # A member is missing: nothing to mount, and the log says what is not there.
@@ -251,6 +268,7 @@ step "and has nothing of it when the rule is masked" masked
 step "or has the one that was edited" edited
 step "a root file system is put on a volume" install_root
 step "a machine boots from it" root_is_on_a_pool
+step "which stops a volume that is not in use when it goes down" stops_the_other
 step "and does not without one of its members" waits_for_member
 step "the newest of the kernels is the running one" runs_newest
 step "they are upgraded" get install "/packages/evenkeel-dkms_${version}.1_$arch.deb" \
