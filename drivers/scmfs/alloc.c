@@ -26,7 +26,7 @@ int scmfs_maps_init(struct scmfs *fs)
 	if (!fs->block_map || !fs->inode_map || !fs->unit_free || !fs->wear)
 		return -ENOMEM;
 	memcpy(fs->wear, fs->base + le64_to_cpu(fs->super.wear_offset), fs->nr_units * 8);
-	bitmap_set(fs->block_map, 0, fs->first_data);
+	scmfs_set_bits(fs->block_map, 0, fs->first_data);
 	__set_bit(fs->nr_blocks - 1, fs->block_map);
 	__set_bit(0, fs->inode_map);
 	return 0;
@@ -151,7 +151,7 @@ static void take(struct scmfs *fs, u64 block, u64 count)
 {
 	u64 unit, n;
 
-	bitmap_set(fs->block_map, block, count);
+	scmfs_set_bits(fs->block_map, block, count);
 	fs->free_blocks -= count;
 	for (; count; block += n, count -= n) {
 		unit = block / SCMFS_UNIT_BLOCKS;
@@ -167,7 +167,7 @@ int scmfs_mark_used(struct scmfs *fs, u64 block, u64 count)
 	if (!scmfs_run_ok(fs, block, count) ||
 	    find_next_bit(fs->block_map, block + count, block) < block + count)
 		return -EUCLEAN;
-	bitmap_set(fs->block_map, block, count);
+	scmfs_set_bits(fs->block_map, block, count);
 	return 0;
 }
 
@@ -372,7 +372,7 @@ void scmfs_free(struct scmfs *fs, u64 block, u64 count)
 	u64 unit, n, first = block, all = count;
 
 	spin_lock(&fs->lock);
-	bitmap_clear(fs->block_map, block, count);
+	scmfs_clear_bits(fs->block_map, block, count);
 	fs->free_blocks += count;
 	for (; count; block += n, count -= n) {
 		unit = block / SCMFS_UNIT_BLOCKS;

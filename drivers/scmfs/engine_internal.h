@@ -187,6 +187,27 @@ static inline bool scmfs_run_ok(const struct scmfs *fs, u64 block, u64 count)
 		count <= fs->nr_blocks - 1 - block;
 }
 
+/* The kernel's bitmap_set() and bitmap_clear() take no more than an int has: go in pieces. */
+static inline void scmfs_set_bits(unsigned long *map, u64 first, u64 nr)
+{
+	u64 n;
+
+	for (; nr; first += n, nr -= n) {
+		n = min_t(u64, nr, SCMFS_UNIT_BLOCKS);
+		bitmap_set(map, first, n);
+	}
+}
+
+static inline void scmfs_clear_bits(unsigned long *map, u64 first, u64 nr)
+{
+	u64 n;
+
+	for (; nr; first += n, nr -= n) {
+		n = min_t(u64, nr, SCMFS_UNIT_BLOCKS);
+		bitmap_clear(map, first, n);
+	}
+}
+
 /* Was it made with this? */
 static inline bool scmfs_has(const struct scmfs *fs, u64 incompat)
 {

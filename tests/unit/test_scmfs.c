@@ -1025,6 +1025,34 @@ static void comes_and_goes(void)
 	tfs_free(&t);
 }
 
+/*
+ * As many blocks in one run as the kernel's bitmap_set() takes for a negative number. Their bits
+ * alone are 256 MiB: the maps are all there is of it.
+ */
+static void long_runs(void)
+{
+	const u64 nr = 1ULL << 31;
+	struct scmfs fs = { .nr_blocks = nr + 130, .first_data = 3 };
+	u64 block = 0;
+
+	fs.nr_units = DIV_ROUND_UP(fs.nr_blocks, SCMFS_UNIT_BLOCKS);
+	fs.block_map = calloc(fs.nr_blocks / 64 + 1, 8);
+	fs.unit_free = calloc(fs.nr_units, sizeof(*fs.unit_free));
+	fs.wear = calloc(fs.nr_units, sizeof(*fs.wear));
+	spin_lock_init(&fs.lock);
+	CHECK(!scmfs_mark_used(&fs, 70, nr));
+	CHECK(find_next_bit(fs.block_map, fs.nr_blocks, 0) == 70);
+	CHECK(find_next_zero_bit(fs.block_map, fs.nr_blocks, 70) == nr + 70);
+	CHECK(scmfs_mark_used(&fs, nr, 1) == -EUCLEAN);
+	scmfs_free(&fs, 70, nr);
+	CHECK(find_next_bit(fs.block_map, fs.nr_blocks, 0) == fs.nr_blocks && fs.free_blocks == nr);
+	CHECK(scmfs_alloc(&fs, nr, 70, &block) == nr && block == 70 && !fs.free_blocks);
+	CHECK(find_next_zero_bit(fs.block_map, fs.nr_blocks, 70) == nr + 70);
+	free(fs.block_map);
+	free(fs.unit_free);
+	free(fs.wear);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------- */
 
 static void refused(void)
@@ -2220,6 +2248,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: readdir tells of each name once, whatever happens beside", cookies);
 	ktap_run("scmfs: a large directory costs as little as a small one", million);
 	ktap_run("scmfs: a name that comes and goes is found as fast as before", comes_and_goes);
+	ktap_run("scmfs: runs of more blocks than an int has", long_runs);
 	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
 	ktap_run("scmfs: data=atomic: of a write cut short the rest is as it was", atomic_short);
 	ktap_run("scmfs: nobody stores to bad memory", bad_is_untouched);

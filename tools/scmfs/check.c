@@ -57,7 +57,7 @@ bool take_blocks(struct run *run, u64 block, u64 count)
 	if (!scmfs_run_ok(run->fs, block, count) ||
 	    find_next_bit(run->used, block + count, block) < block + count)
 		return false;
-	bitmap_set(run->used, block, count);
+	scmfs_set_bits(run->used, block, count);
 	run->check->blocks += count;
 	return true;
 }

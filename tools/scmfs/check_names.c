@@ -23,7 +23,7 @@ static u64 cut_behind(struct run *run, u64 ino, u64 nr)
 		if (e.file + e.count <= nr)
 			continue;
 		keep = e.file < nr ? nr - e.file : 0;
-		bitmap_clear(run->used, e.block + keep, e.count - keep);
+		scmfs_clear_bits(run->used, e.block + keep, e.count - keep);
 		scmfs_write_word(&place->second, scmfs_second(e.file, keep));
 		cut += e.count - keep;
 	}

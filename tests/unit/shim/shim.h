@@ -401,15 +401,24 @@ static inline unsigned long shim_find(const unsigned long *p, unsigned long size
 #define for_each_set_bit(i, p, s)	\
 	for ((i) = find_first_bit(p, s); (i) < (s); (i) = find_next_bit(p, s, (i) + 1))
 
-static inline void bitmap_set(unsigned long *p, unsigned int n, unsigned int count)
+/* As the kernel's, which do next to nothing where the length is more than an int has. */
+static inline void bitmap_set(unsigned long *p, unsigned int n, int count)
 {
-	while (count--)
+	for (; count > 0 && n % 64; count--)
+		__set_bit(n++, p);
+	for (; count >= 64; count -= 64, n += 64)
+		p[BIT_WORD(n)] = ~0UL;
+	for (; count > 0; count--)
 		__set_bit(n++, p);
 }
 
-static inline void bitmap_clear(unsigned long *p, unsigned int n, unsigned int count)
+static inline void bitmap_clear(unsigned long *p, unsigned int n, int count)
 {
-	while (count--)
+	for (; count > 0 && n % 64; count--)
+		__clear_bit(n++, p);
+	for (; count >= 64; count -= 64, n += 64)
+		p[BIT_WORD(n)] = 0;
+	for (; count > 0; count--)
 		__clear_bit(n++, p);
 }
 
