@@ -408,7 +408,8 @@ static void zero_blocks(const struct scmfs *fs, u64 block, u64 count)
 /*
  * What was reserved can be written to, even if there is no room to tell the part of an extent that
  * is written from the rest: then the rest is zeroed, and all of it is written, which needs none.
- * Nobody sees the zeroes before the transaction, whose first fence makes them durable.
+ * Nobody sees the zeroes before the transaction, whose first fence makes them durable. The extent
+ * is read once more: in an image made for it that is no longer one around what was written.
  */
 static int zero_around(struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w)
 {
@@ -426,6 +427,8 @@ static int zero_around(struct scmfs *fs, struct scmfs_inode *inode, const struct
 		if (r)
 			return r;
 		end = run.block + run.count;
+		if (e.block > run.block || end > e.block + e.count)
+			return -EUCLEAN;
 		if (!scmfs_all_good(fs, e.block, e.count))
 			return -EIO;
 		zero_blocks(fs, e.block, run.block - e.block);

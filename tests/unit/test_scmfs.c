@@ -2203,6 +2203,47 @@ static void extents_change(void)
 	free(before);
 }
 
+/*
+ * Likewise between the two halves of a write to reserved room, where all is full and the rest of
+ * its extent is to be zeroed: the extent is in front of what was written, behind it, or ends in it.
+ */
+static void extent_changes_in_write(void)
+{
+	static const s64 moved[] = { 40, -40, 2, -2 };
+	u8 *before = malloc(8 << 20), bytes[8192] = { 0 };
+	struct scmfs_extent *place;
+	struct scmfs_write w;
+	u64 ino, filler, at;
+	struct scmfs_ext e;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(moved) && !ktap_failing(); i++) {
+		tfs_make(&t, 8 << 20, 256, 4);
+		CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+		CHECK(!tfs_make_node(&t, "filler", S_IFREG | 0644, NULL, &filler));
+		CHECK(!tfs_write(&t, filler, 0, 400000, 1, 0));
+		for (at = 0; at < SCMFS_INLINE_EXTENTS; at++)	/* no place is left */
+			CHECK(!scmfs_reserve(t.fs, ino, at << 20, 16384, SCMFS_RESERVE_KEEP_SIZE, 5));
+		for (at = 400000; !tfs_write(&t, filler, at, 4096, 1, 0); at += 4096)
+			;
+		at = (3 << 20) + (moved[i] < 0 ? 2 : 1) * 4096;
+		CHECK(!scmfs_write_begin(t.fs, ino, at, sizeof(bytes) / 2, 0, &w));
+		CHECK(w.nr == 1 && w.unwritten == 1);
+		memcpy(t.mem + w.seg[0].at, bytes, sizeof(bytes) / 2);
+		for (place = scmfs_inode(t.fs, ino)->extent;; place++) {
+			e = scmfs_ext_of(le64_to_cpu(place->block), le64_to_cpu(place->second));
+			if (e.file == 3 << 8)
+				break;
+		}
+		place->block = cpu_to_le64((e.block + moved[i]) | SCMFS_UNWRITTEN);
+		memcpy(before, t.mem, t.size);
+		CHECK(scmfs_write_end(t.fs, &w, w.len, 6) == -EUCLEAN, "%lld", moved[i]);
+		nothing_else(before, "a write to what is no longer around it");
+		tfs_free(&t);
+	}
+	free(before);
+}
+
 /* More bytes than a file can have, so many that rounding up to blocks would pass 0. */
 static void sizes(void)
 {
@@ -2281,6 +2322,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: sizes that can't be are damage", sizes);
 	ktap_run("scmfs: names that change under their index are damage", names_change);
 	ktap_run("scmfs: so are extents", extents_change);
+	ktap_run("scmfs: so is one that changes while it is written to", extent_changes_in_write);
 	ktap_run("scmfs: what is told to be given back is not looked at again", given_back);
 	ktap_run("scmfs: an idle file takes little memory", idle);
 	ktap_run("scmfs: no memory is an error that changes nothing", no_memory);
