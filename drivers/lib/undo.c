@@ -120,14 +120,17 @@ static u64 record_check(u64 salt, const struct eku_record *r)
  */
 void ek_undo_format(void *log, u32 nr_lanes)
 {
+	struct eku_head head = { .retired = cpu_to_le64(EKU_FIRST - 1) };
 	struct eku_lane *lane = log;
 	u32 i;
 
 	for (i = 0; i < nr_lanes; i++)
 		scm_zero_nt(lane[i].record, sizeof(lane->record));
 	scm_fence();
-	for (i = 0; i < nr_lanes; i++)
-		scm_zero_nt(&lane[i], offsetof(struct eku_lane, record));
+	for (i = 0; i < nr_lanes; i++) {
+		scm_copy_line_nt(&lane[i].head, &head);
+		scm_zero_nt(lane[i].spare, sizeof(lane->spare));
+	}
 }
 EXPORT_SYMBOL_GPL(ek_undo_format);
 
@@ -201,12 +204,15 @@ static void give_back(const struct undo_replay *p, const struct eku_record *r, u
 
 static int replay_half(const struct undo_replay *p, const struct eku_lane *lane, unsigned int half)
 {
+	u64 retired = le64_to_cpu(lane->head.retired), mark;
 	const struct eku_record *r = lane->record[half];
-	u64 id = le64_to_cpu(r->transaction), mark;
+	u64 id = le64_to_cpu(r->transaction);
 	int count;
 
-	if (id <= le64_to_cpu(lane->head.retired) || (id & 1) != half || !record_whole(p, r))
+	if (id <= retired || (id & 1) != half || !record_whole(p, r))
 		return 0;
+	if (id - retired > EKU_AHEAD)
+		return -EUCLEAN;
 	count = count_records(p, r, id, &mark);
 	if (count < 0)
 		return count;
@@ -225,7 +231,7 @@ static int replay_half(const struct undo_replay *p, const struct eku_lane *lane,
  */
 static u64 highest(const struct undo_replay *p, const struct eku_lane *lane)
 {
-	u64 max = le64_to_cpu(lane->head.retired);
+	u64 max = max_t(u64, le64_to_cpu(lane->head.retired), EKU_FIRST - 1);
 	u32 half, i;
 
 	for (half = 0; half < 2; half++)
@@ -238,6 +244,12 @@ static u64 highest(const struct undo_replay *p, const struct eku_lane *lane)
 	return max;
 }
 
+static void set_retired(struct eku_lane *lane, u64 transaction)
+{
+	scm_store64((u64 *)&lane->head.retired, (__force u64)cpu_to_le64(transaction));
+	scm_flush(&lane->head, sizeof(lane->head));
+}
+
 static void retire_all(const struct undo_replay *p, struct eku_lane *lane, u32 nr_lanes)
 {
 	u32 i;
@@ -248,10 +260,22 @@ static void retire_all(const struct undo_replay *p, struct eku_lane *lane, u32 n
 
 		if (max == le64_to_cpu(lane[i].head.retired))
 			continue;
-		scm_store64((u64 *)&lane[i].head.retired, (__force u64)cpu_to_le64(max));
-		scm_flush(&lane[i].head, sizeof(lane[i].head));
+		set_retired(&lane[i], max);
 	}
 	scm_fence();
+}
+
+static int replay_lanes(const struct undo_replay *p, const struct eku_lane *lane, u32 nr_lanes)
+{
+	unsigned int half;
+	int r = 0;
+	u32 i;
+
+	memset(p->stats, 0, sizeof(*p->stats));
+	for (i = 0; i < nr_lanes && !r; i++)
+		for (half = 0; half < 2 && !r; half++)
+			r = replay_half(p, &lane[i], half);
+	return r;
 }
 
 /**
@@ -267,22 +291,22 @@ static void retire_all(const struct undo_replay *p, struct eku_lane *lane, u32 n
  * Looks at nothing but the media. May be cut and begun again: nothing is retired before all that
  * had to be given back is durable.
  * Context: nobody else uses the region.
- * Return: 0; -EUCLEAN: a whole record names words that are not in the region, nothing was retired.
+ * Return: 0; -EUCLEAN: a whole record names words that are not in the region, or is too far ahead
+ * of what its lane has retired, whose head was lost then. Nothing was stored: to say so it is gone
+ * through twice.
  */
 int ek_undo_replay(void *region, u64 size, u64 at, u32 nr_lanes, u64 salt, bool dry,
 		   struct ek_undo_stats *stats)
 {
-	struct undo_replay p = { region, size, at, ek_undo_bytes(nr_lanes), salt, dry, stats };
+	struct undo_replay p = { region, size, at, ek_undo_bytes(nr_lanes), salt, true, stats };
 	struct eku_lane *lane = (void *)((u8 *)region + at);
-	unsigned int half;
-	int r = 0;
-	u32 i;
+	int r = replay_lanes(&p, lane, nr_lanes);
 
-	memset(stats, 0, sizeof(*stats));
-	for (i = 0; i < nr_lanes && !r; i++)
-		for (half = 0; half < 2 && !r; half++)
-			r = replay_half(&p, &lane[i], half);
-	if (!r && !dry)
+	if (r || dry)
+		return r;
+	p.dry = false;
+	r = replay_lanes(&p, lane, nr_lanes);
+	if (!r)
 		retire_all(&p, lane, nr_lanes);
 	return r;
 }
@@ -586,9 +610,7 @@ static void store_words(const struct ek_undo *log, struct ek_undo_lane *lane)
 /* Not fenced: the next fence 1 of anybody makes it durable. */
 static void retire(struct ek_undo *log, struct ek_undo_lane *lane)
 {
-	scm_store64((u64 *)&lane->media->head.retired,
-		    (__force u64)cpu_to_le64(lane->transaction));
-	scm_flush(&lane->media->head, sizeof(struct eku_head));
+	set_retired(lane->media, lane->transaction);
 	WRITE_ONCE(lane->retired, lane->transaction);
 	if (!test_bit(lane - log->lane, &log->unsettled))
 		set_bit(lane - log->lane, &log->unsettled);

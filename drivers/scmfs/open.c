@@ -121,6 +121,19 @@ static int replay(struct scmfs *fs, bool dry, struct scmfs_recovery *rec)
 			      dry, &rec->undo);
 }
 
+/*
+ * What a log would have undone is looked at first: who closed it has left nothing, or heads of its
+ * lanes have been lost. Then nothing is stored.
+ */
+static int replay_checked(struct scmfs *fs, bool dry, struct scmfs_recovery *rec)
+{
+	int r = replay(fs, true, rec);
+
+	if (!r && rec->undo.undone && scmfs_read(&fs->state->clean))
+		r = -EUCLEAN;
+	return r || dry ? r : replay(fs, false, rec);
+}
+
 static bool root_ok(const struct scmfs *fs)
 {
 	struct scmfs_inode *root;
@@ -135,10 +148,10 @@ static int recover(struct scmfs *fs, struct scmfs_recovery *rec, const char **re
 	int r;
 
 	rec->clean = scmfs_read(&fs->state->clean);
-	r = replay(fs, fs->read_only, rec);
+	r = replay_checked(fs, fs->read_only, rec);
 	if (r)
 		return say(reason, "the undo log is damaged", r);
-	if (fs->read_only && (!rec->clean || rec->undo.undone))
+	if (fs->read_only && !rec->clean)
 		return say(reason, "it was not closed, and must be recovered first", -EROFS);
 	if (!root_ok(fs))
 		return say(reason, "the root directory is damaged", -EUCLEAN);
@@ -188,8 +201,8 @@ static int start(struct scmfs *fs, unsigned int flags, struct scmfs_recovery *re
 }
 
 /*
- * Nothing is left to be undone, or it would not have been opened, and closing retired all else. An
- * image that says otherwise is replayed before words change that its log names.
+ * Nothing is left to be undone, or it would not have been opened. What was done and is not retired
+ * is, before words change that its log names.
  */
 int scmfs_make_writable(struct scmfs *fs)
 {
@@ -199,7 +212,7 @@ int scmfs_make_writable(struct scmfs *fs)
 	int r = scmfs_may_write(&fs->super, &reason);
 
 	if (!r)
-		r = replay(fs, false, &rec);
+		r = replay_checked(fs, false, &rec);
 	if (!r)
 		r = open_log(fs, &log);
 	if (r)

@@ -9,6 +9,7 @@
 
 #define SIZE	(2u << 20)
 #define INODES	200u
+#define LANES	2u
 
 static struct tfs t;
 static u8 *image;
@@ -40,7 +41,7 @@ static void make(void)
 	u32 i, j;
 	u64 ino;
 
-	tfs_make(&t, SIZE, INODES, 2);
+	tfs_make(&t, SIZE, INODES, LANES);
 	for (i = 0; i < 6; i++) {
 		sprintf(path, "dir%u", i);
 		CHECK(!tfs_make_node(&t, path, S_IFDIR | 0755, NULL, NULL));
@@ -288,6 +289,109 @@ static void told_first(void)
 	vouched = false;
 	CHECK(check("blocks miscounted") == 1 && !vouched, "%llu said, %d", said, vouched);
 	CHECK(!check("again"));
+	free(image);
+	free(t.mem);
+}
+
+/* ---- the undo log --------------------------------------------------------------------------- */
+
+static struct eku_lane *lane_of(u32 nr)
+{
+	return (struct eku_lane *)(t.mem + le64_to_cpu(((struct scmfs_super *)t.mem)->log_offset)) + nr;
+}
+
+/* The next one that transactions were in. */
+static struct eku_lane *next_used(struct eku_lane *lane)
+{
+	do
+		lane = lane ? lane + 1 : lane_of(0);
+	while (lane < lane_of(LANES) && le64_to_cpu(lane->head.retired) < EKU_FIRST);
+	return lane < lane_of(LANES) ? lane : NULL;
+}
+
+/* A mount refuses it, and changes nothing; a repair keeps all that was there. */
+static void refused_and_repaired(const char *what, u64 least)
+{
+	char *before, *after;
+	u8 *damaged = malloc(SIZE);
+	u64 n;
+
+	memcpy(damaged, t.mem, SIZE);
+	CHECK(tfs_mount(&t, NULL) == -EUCLEAN, "%s", what);
+	CHECK(!memcmp(damaged, t.mem, SIZE), "%s: a mount changes it", what);
+	memcpy(t.mem, image, SIZE);
+	CHECK(!tfs_mount(&t, NULL));
+	before = tfs_show(&t);
+	tfs_crash(&t);
+	memcpy(t.mem, damaged, SIZE);
+	n = check(what);
+	CHECK(n >= least, "%s: %llu found", what, n);
+	CHECK(!check(what), "%s: again", what);
+	if (CHECK(!tfs_mount(&t, NULL), "%s", what)) {
+		tfs_check(&t);
+		after = tfs_show(&t);
+		CHECK(before && after && !strcmp(before, after), "%s: it is another one", what);
+		free(after);
+		tfs_crash(&t);
+	}
+	free(before);
+	free(damaged);
+}
+
+static u32 each_head_lost(const char *what)
+{
+	struct eku_lane *lane;
+	u32 nr = 0;
+
+	memcpy(image, t.mem, SIZE);
+	for (lane = next_used(NULL); lane && !ktap_failing(); lane = next_used(lane), nr++) {
+		memset(lane, 0, 512);
+		refused_and_repaired(what, 1);
+		memcpy(t.mem, image, SIZE);
+	}
+	return nr;
+}
+
+/* The sector of a head is gone: of one that was closed, and of one that was not. */
+static void lost_heads(void)
+{
+	u32 i;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	for (i = 0; i < 8; i++) {
+		shim_task = 1 + i * SCM_LINE;
+		CHECK(!tfs_chmod(&t, "dir1/0", 0600 + i));
+		CHECK(!tfs_chmod(&t, i % 2 ? "dir2/0" : "dir3/0", 0640 + i % 3));
+	}
+	shim_task = 0;
+	tfs_crash(&t);
+	CHECK(each_head_lost("a head after a crash") == LANES);
+	free(image);
+	free(t.mem);
+}
+
+static void lost_heads_closed(void)
+{
+	make();
+	CHECK(each_head_lost("a head of a closed one"));
+	free(image);
+	free(t.mem);
+}
+
+/*
+ * A head that tells of less than was retired, by little: two transactions would come to life again in
+ * one that was closed, and nothing of what a repair leaves may be changed by them.
+ */
+static void old_heads(void)
+{
+	struct eku_lane *lane;
+
+	make();
+	lane = next_used(NULL);
+	lane->head.retired = cpu_to_le64(le64_to_cpu(lane->head.retired) - 2);
+	lane->head.commit = 0;
+	refused_and_repaired("a head that is behind", 1);
 	free(image);
 	free(t.mem);
 }
@@ -648,6 +752,9 @@ int main(int argc, char **argv)
 	ktap_run("fsck.scmfs: finds nothing where nothing is wrong", undamaged);
 	ktap_run("fsck.scmfs: repairs each kind of damage", one_damage);
 	ktap_run("fsck.scmfs: what is repaired is not vouched for meanwhile", told_first);
+	ktap_run("fsck.scmfs: the undo log brings nothing to life again", lost_heads_closed);
+	ktap_run("fsck.scmfs: nor after a crash", lost_heads);
+	ktap_run("fsck.scmfs: nor where it is only a little behind", old_heads);
 	ktap_run("fsck.scmfs: what a cut has left behind the ends of files is given back", room_ahead);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
 	ktap_run("scmfs: names for what was lost are taken", taken);

@@ -118,6 +118,14 @@ static void cut_replay(const u8 *now, struct expected *e)
 
 static u32 undone, committed, nested;
 
+/* As the lane that a task begins to look at follows from it. */
+static void transact_anywhere(u32 nr, u32 of)
+{
+	shim_task = 1 + SCM_LINE * (get_random_u32() % 4);
+	transact(get_random_u32() % LANES, nr, of);
+	shim_task = 0;
+}
+
 static void look(u8 *now, u32 point, void *arg)
 {
 	struct expected e = expect_at(point);
@@ -150,9 +158,14 @@ static void every_cut(void)
 	nested = 37;
 	for (round = 0; round < 12 && !ktap_failing(); round++) {
 		fresh();
-		for (i = 0; i < 5; i++)
-			transact(round % 2 ? get_random_u32() % LANES : 0,
-				 1 + get_random_u32() % (round < 8 ? 5 : 9), round % 3 ? 12 : 40);
+		for (i = 0; i < 5; i++) {
+			u32 nr = 1 + get_random_u32() % (round < 8 ? 5 : 9), of = round % 3 ? 12 : 40;
+
+			if (round % 2)
+				transact_anywhere(nr, of);
+			else
+				transact(0, nr, of);
+		}
 		done();
 		states += crash_cuts(&scm_log, before, 0, 60, look, NULL);
 		crash_log_free(&scm_log);
@@ -268,7 +281,7 @@ static void damaged(void)
 
 	for (i = 0; i < ARRAY_SIZE(where); i++) {
 		fresh();
-		r->transaction = cpu_to_le64(1);
+		r->transaction = cpu_to_le64(EKU_FIRST);
 		r->where = cpu_to_le64(where[i]);
 		CHECK(!ek_undo_replay(mem, SIZE, AT, LANES, SALT, false, &stats) && !stats.undone,
 		      "one whose check is wrong is none");
@@ -284,6 +297,73 @@ static void damaged(void)
 		done();
 		crash_log_free(&scm_log);
 	}
+}
+
+/* A task whose own lane is the first. */
+static void first_lane_task(void)
+{
+	u64 task = 0;
+
+	while (ek_undo_hash(0, &task, 1) % LANES)
+		task++;
+	shim_task = task * SCM_LINE + 1;
+}
+
+/*
+ * The sector that a lane's head is in is zeroes, and whatever number of transactions its other
+ * records are from: none of them comes to life again, nor is anything of other lanes taken back.
+ */
+static void lost_head(void)
+{
+	struct eku_lane *lane = (void *)(mem + AT);
+	struct ek_undo_stats stats;
+	u32 nr, i;
+
+	for (nr = 0; nr <= 6; nr++) {
+		fresh();
+		first_lane_task();
+		for (i = 0; i < nr; i++)
+			transact(1, 9, 40);
+		transact(0, 2, 40);
+		shim_task = 0;
+		done();
+		crash_log_free(&scm_log);
+		/* That one was cut before its words were there. */
+		lane[0].head.retired = cpu_to_le64(EKU_FIRST - 1);
+		lane[0].head.commit = 0;
+		memset(&lane[1], 0, 512);
+		memcpy(before, mem, SIZE);
+		CHECK(ek_undo_replay(mem, SIZE, AT, LANES, SALT, true, &stats) == (nr ? -EUCLEAN : 0),
+		      "%u transactions", nr);
+		CHECK(!memcmp(before, mem, SIZE));
+		CHECK(ek_undo_replay(mem, SIZE, AT, LANES, SALT, false, &stats) == (nr ? -EUCLEAN : 0));
+		CHECK(!nr || !memcmp(before, mem, SIZE), "%u transactions: something is stored", nr);
+		CHECK(nr || stats.undone == 1);
+	}
+}
+
+/* A log from when numbers began with 1: what it has is as it was, and its next ones are as now. */
+static void small_numbers(void)
+{
+	struct eku_lane *lane = (void *)(mem + AT);
+	struct ek_undo_stats stats;
+	struct eku_record *r;
+	u32 i;
+
+	fresh();
+	done();
+	crash_log_free(&scm_log);
+	for (i = 0; i < LANES; i++)
+		lane[i].head.retired = cpu_to_le64(i == 2);
+	r = &lane[1].record[1][0];	/* cut */
+	r->transaction = cpu_to_le64(1);
+	r->where = cpu_to_le64(1ULL << EKU_WHERE_BITS | 8);
+	r->old[0] = cpu_to_le64(77);
+	r->check = cpu_to_le64(ek_undo_hash(SALT, &r->transaction, 7));
+	CHECK(!ek_undo_replay(mem, SIZE, AT, LANES, SALT, false, &stats));
+	CHECK(stats.undone == 1 && le64_to_cpu(word[1]) == 77);
+	for (i = 0; i < LANES; i++)
+		CHECK(le64_to_cpu(lane[i].head.retired) == EKU_FIRST - 1);
 }
 
 #define THREADS	6
@@ -364,6 +444,8 @@ int main(int argc, char **argv)
 	ktap_run("undo: a transaction has two fences, one of nothing has none", costs);
 	ktap_run("undo: what is too large is refused and changes nothing", too_large);
 	ktap_run("undo: damaged and foreign records are refused or none", damaged);
+	ktap_run("undo: a lane whose head is lost is refused, whatever it has", lost_head);
+	ktap_run("undo: a log whose numbers began with 1 is replayed, and goes on", small_numbers);
 	ktap_run("undo: more tasks than lanes, words in common", threads);
 	ktap_run("undo: a log formatted again with its salt has forgotten all", formatted_again);
 	ktap_run("undo: no memory is an error", no_memory);

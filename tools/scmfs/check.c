@@ -231,32 +231,68 @@ static int begin(struct run *run, u8 *base, u64 size, const char **reason)
 	return -ENOMEM;
 }
 
-static int check_super(u8 *base, u64 size, struct scmfs_check *check, const char **reason)
+static int check_super(u8 *base, u64 size, struct scmfs_super *super, struct scmfs_check *check,
+		       const char **reason)
 {
-	struct scmfs_super super;
 	bool damaged;
-	int r = scmfs_probe(base, size, &super, &damaged, reason);
+	int r = scmfs_probe(base, size, super, &damaged, reason);
 
 	if (check->from_copy && r) {
-		r = scmfs_probe_copy(base, size, &super, reason);
+		r = scmfs_probe_copy(base, size, super, reason);
 		damaged = !r;
 	}
-	if ((!r || damaged) && scmfs_may_write(&super, reason))
+	if ((!r || damaged) && scmfs_may_write(super, reason))
 		return -EPROTONOSUPPORT;
 	if (!damaged)
 		return r;
 	check->found++;
 	check->say("the super block is damaged; restored from its copy");
-	scm_copy_nt(base, &super, sizeof(super));
+	scm_copy_nt(base, super, sizeof(*super));
 	scm_fence();
-	return scmfs_probe(base, size, &super, &damaged, reason);
+	return scmfs_probe(base, size, super, &damaged, reason);
+}
+
+/* One lane. False: it is damaged, and what it would give back may have become content since. */
+static bool replay_lane(u8 *base, const struct scmfs_super *s, u32 lane, bool clean)
+{
+	u64 bytes = le64_to_cpu(s->nr_blocks) << SCMFS_BLOCK_SHIFT;
+	u64 at = le64_to_cpu(s->log_offset) + lane * EKU_LANE_BYTES, salt = le64_to_cpu(s->salt);
+	struct ek_undo_stats stats;
+
+	if (ek_undo_replay(base, bytes, at, 1, salt, true, &stats) || (stats.undone && clean))
+		return false;
+	return !ek_undo_replay(base, bytes, at, 1, salt, false, &stats);
+}
+
+/*
+ * Before anything else is looked at: what it undoes is neither taken for damage nor laid over what
+ * was repaired.
+ */
+static void check_log(u8 *base, const struct scmfs_super *s, struct scmfs_check *check)
+{
+	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
+	bool clean = state->clean;
+	char text[80];
+	u32 i;
+
+	for (i = 0; i < le32_to_cpu(s->log_lanes); i++) {
+		if (replay_lane(base, s, i, clean))
+			continue;
+		scmfs_write_word(&state->clean, 0);
+		scm_fence();
+		check->found++;
+		snprintf(text, sizeof(text), "lane %u of the undo log is damaged; emptied", i);
+		check->say(text);
+		ek_undo_format(base + le64_to_cpu(s->log_offset) + i * EKU_LANE_BYTES, 1);
+	}
+	scm_fence();
 }
 
 /*
  * A cut is no fault: recover as opening does. What that can't is for the steps that follow, but for
- * want of memory: half a transaction would be mended, and the log be replayed over that.
+ * want of memory.
  */
-static int recover(u8 *base, u64 size, struct scmfs_check *check)
+static int recover(u8 *base, u64 size, const struct scmfs_super *super, struct scmfs_check *check)
 {
 	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
 	struct scmfs_recovery rec;
@@ -264,9 +300,10 @@ static int recover(u8 *base, u64 size, struct scmfs_check *check)
 	struct scmfs *fs;
 	int r;
 
-	if (state->clean)
+	check->recovered = !state->clean;
+	check_log(base, super, check);
+	if (!check->recovered)
 		return 0;
-	check->recovered = true;
 	r = scmfs_open(base, size, 0, &fs, &rec, &reason);
 	if (!r)
 		scmfs_close(fs);
@@ -277,30 +314,19 @@ static int recover(u8 *base, u64 size, struct scmfs_check *check)
 }
 
 /*
- * Free a log that can't be replayed, and have the maps made anew. Room ahead, and what a truncation
- * has left that was cut, is given back as a mount would: the next one finds nothing to recover.
+ * Have the maps made anew. Room ahead, and what a truncation has left that was cut, is given back
+ * as a mount would: the next one finds nothing to recover.
  */
 static int reopen(u8 *base, u64 size, struct scmfs_check *check, const char **reason)
 {
 	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
-	struct scmfs_super s;	/* from before the log is replayed, which may change it */
 	struct scmfs *fs;
-	bool damaged;
-	int r = scmfs_probe(base, size, &s, &damaged, reason);
+	int r = scmfs_open(base, size, 0, &fs, NULL, reason);
 
-	if (r)
-		return r;
-	r = scmfs_open(base, size, 0, &fs, NULL, reason);
 	if (r && r != -ENOMEM && state->clean) {
 		check->found++;
 		check->say("the maps of free space are damaged; made anew");
 		scmfs_write_word(&state->clean, 0);
-		r = scmfs_open(base, size, 0, &fs, NULL, reason);
-	}
-	if (r && r != -ENOMEM) {
-		check->found++;
-		check->say("the undo log is damaged; emptied");
-		ek_undo_format(base + le64_to_cpu(s.log_offset), le32_to_cpu(s.log_lanes));
 		r = scmfs_open(base, size, 0, &fs, NULL, reason);
 	}
 	if (r)
@@ -454,13 +480,14 @@ static int give_up(struct run *run, const char **reason)
 int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reason)
 {
 	struct run run = { .check = check };
+	struct scmfs_super super;
 	u64 *lost, nr, before;
-	int r = check_super(base, size, check, reason);
+	int r = check_super(base, size, &super, check, reason);
 
 	if (r)
 		return r;
 	*reason = "out of memory";
-	r = recover(base, size, check);
+	r = recover(base, size, &super, check);
 	if (r)
 		return r;
 	r = begin(&run, base, size, reason);

@@ -15,6 +15,10 @@
  * transaction of which only some records are whole changed nothing, and giving back what they say
  * changes nothing either.
  *
+ * A lane's numbers begin with EKU_FIRST, and no record has one that is more than two above
+ * `retired`: N is begun when N-1 is done, and N-1's records are durable together with N-2's end. So
+ * a head that has been lost, which is zeroes, is not taken for one that has retired nothing.
+ *
  * All integers are little-endian. Hashes are ek_undo_hash(); a record's begins with the log's
  * salt, so that what another log left in the same memory means nothing.
  */
@@ -27,6 +31,8 @@
 #define EKU_RECORDS		63u	/* of one transaction */
 #define EKU_RECORD_WORDS	5u
 #define EKU_MAX_LANES		64u
+#define EKU_FIRST		3u	/* number; it was 1 once */
+#define EKU_AHEAD		2u	/* of `retired` */
 #define EKU_WHERE_BITS		56	/* of eku_record.where: the offset */
 
 struct eku_head {
