@@ -83,12 +83,16 @@ static bool bits_end(const unsigned long *map, u64 bits)
 	return find_next_bit(map, end, bits) >= end;
 }
 
-/* Whatever is free in them may be given out: never what the file system itself is in. */
+/*
+ * Whatever is free in them may be given out: never what the file system itself is in. No inode is
+ * used that a scan would not get to.
+ */
 static bool maps_ok(const struct scmfs *fs)
 {
 	return find_next_zero_bit(fs->block_map, fs->first_data, 0) >= fs->first_data &&
 		test_bit(fs->nr_blocks - 1, fs->block_map) &&
 		test_bit(0, fs->inode_map) && test_bit(SCMFS_ROOT_INO, fs->inode_map) &&
+		find_next_bit(fs->inode_map, fs->nr_inodes, fs->inode_high) >= fs->nr_inodes &&
 		bits_end(fs->block_map, fs->nr_blocks) && bits_end(fs->inode_map, fs->nr_inodes);
 }
 
@@ -403,7 +407,7 @@ u64 scmfs_alloc_inode(struct scmfs *fs)
 	fs->free_inodes--;
 	if (ino >= fs->inode_high) {
 		fs->inode_high = min(fs->nr_inodes, ino + 64);
-		scmfs_write_word(&fs->state->inode_high, fs->inode_high);
+		scmfs_write_word(&fs->state->inode_high, scmfs_high_word(fs->inode_high));
 	} else if (ino + 64 >= fs->inode_high) {
 		scm_flush(&fs->state->inode_high, sizeof(fs->state->inode_high));
 	}

@@ -66,7 +66,7 @@ struct scmfs_index_bucket {
  * @inode_map: bit per inode: used
  * @free_inodes: how many are not
  * @inode_hint: below it none is free
- * @inode_high: as in the state
+ * @inode_high: of the state: the number; 0: damaged, when only to look
  * @dir_lock: for making indexes
  * @inode_lock: for words of inodes, by their numbers
  * @index: of files in many extents, by their numbers
@@ -185,6 +185,19 @@ static inline bool scmfs_run_ok(const struct scmfs *fs, u64 block, u64 count)
 {
 	return count && block >= fs->first_data && block < fs->nr_blocks - 1 &&
 		count <= fs->nr_blocks - 1 - block;
+}
+
+/* The state's inode_high, and what it says; 0: it can't be. */
+static inline u64 scmfs_high_word(u64 high)
+{
+	return (U32_MAX - high) << 32 | high;
+}
+
+static inline u64 scmfs_high_of(u64 word, u64 nr_inodes)
+{
+	u32 high = word, check = word >> 32;
+
+	return (!check || check == ~high) && high > SCMFS_ROOT_INO && high <= nr_inodes ? high : 0;
 }
 
 /* The kernel's bitmap_set() and bitmap_clear() take no more than an int has: go in pieces. */

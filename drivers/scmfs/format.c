@@ -109,7 +109,9 @@ static void zero(u8 *base, u64 from, u64 to)
 static void make_empty(u8 *base, const struct scmfs_super *s, const struct scmfs_format_params *p)
 {
 	u64 inode_offset = le64_to_cpu(s->inode_offset);
-	struct scmfs_state state = { .inode_high = cpu_to_le64(SCMFS_ROOT_INO + 1) };
+	struct scmfs_state state = {
+		.inode_high = cpu_to_le64(scmfs_high_word(SCMFS_ROOT_INO + 1)),
+	};
 	struct scmfs_inode root = {
 		.mode_links = cpu_to_le64(scmfs_mode_links(SCMFS_IFDIR | 0755, 2)),
 		.mtime = cpu_to_le64(p->now),

@@ -2,7 +2,9 @@
 /* fsck's check and repair, on file systems that were damaged in one or several places. */
 #include <sys/stat.h>
 #include <time.h>
+#include <evenkeel/scm.h>
 #include "check.h"
+#include "crash.h"
 #include "engine_internal.h"
 #include "ktap.h"
 #include "scmfs_lib.h"
@@ -396,6 +398,124 @@ static void old_heads(void)
 	free(t.mem);
 }
 
+/* ---- how far inodes go ---------------------------------------------------------------------- */
+
+static struct scmfs_state *state_of(u8 *mem)
+{
+	return (struct scmfs_state *)(mem + SCMFS_STATE_OFFSET);
+}
+
+static void state_lost(void)
+{
+	u64 high, word;
+	u32 i;
+
+	make();
+	memset(state_of(t.mem), 0, 512);
+	refused_and_repaired("the state", 1);
+
+	memcpy(t.mem, image, SIZE);
+	word = scmfs_read(&state_of(t.mem)->inode_high);
+	high = (u32)word;
+	CHECK(high > 80 && high < INODES && word == scmfs_high_word(high));
+	for (i = 0; i < 64 && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		state_of(t.mem)->clean = 0;
+		state_of(t.mem)->inode_high = cpu_to_le64(word ^ 1ULL << i);
+		refused_and_repaired("a bit of how far inodes go", 1);
+	}
+	free(image);
+	free(t.mem);
+}
+
+/* From before there was a check: believed where it can be, and changed into the other form. */
+static void high_unchecked(void)
+{
+	static const u64 wrong[] = { 0, SCMFS_ROOT_INO, INODES + 1, 1ULL << 32 };
+	u64 high;
+	u32 i;
+
+	make();
+	high = (u32)scmfs_read(&state_of(t.mem)->inode_high);
+	for (i = 0; i < 2 * ARRAY_SIZE(wrong) && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		if (i % 2)
+			state_of(t.mem)->clean = 0;
+		state_of(t.mem)->inode_high = cpu_to_le64(wrong[i / 2]);
+		refused_and_repaired("how far inodes go", 1);
+	}
+	/* Lowered, where the maps know better. */
+	memcpy(t.mem, image, SIZE);
+	state_of(t.mem)->inode_high = cpu_to_le64(7);
+	refused_and_repaired("less than are used", 1);
+	for (i = 0; i < 2 && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		if (i)
+			state_of(t.mem)->clean = 0;
+		state_of(t.mem)->inode_high = cpu_to_le64(high);
+		CHECK(!check("the former form"));
+		CHECK(!tfs_mount(&t, NULL));
+		tfs_check(&t);
+		CHECK(scmfs_read(&state_of(t.mem)->inode_high) == scmfs_high_word(high));
+		tfs_crash(&t);
+	}
+	free(image);
+	free(t.mem);
+}
+
+static char *as_it_was;
+static u64 refusals, mounts;
+
+static void look_ended(u8 *now, u32 point, void *arg)
+{
+	u8 *mem = t.mem;
+	char *text;
+
+	if (ktap_failing())
+		return;
+	t.mem = now;
+	if (*(__le64 *)now == cpu_to_le64(SCMFS_SUPER_MAGIC))
+		CHECK(scmfs_high_of(scmfs_read(&state_of(now)->inode_high), INODES), "event %u", point);
+	if (tfs_mount(&t, NULL)) {
+		refusals++;
+	} else {
+		mounts++;
+		tfs_check(&t);
+		text = tfs_show(&t);
+		CHECK(text && !strcmp(text, as_it_was), "event %u: another one", point);
+		free(text);
+		tfs_crash(&t);
+	}
+	t.mem = mem;
+}
+
+/* The first block is gone: whenever the repair ends, nobody mounts it and takes what is used for free. */
+static void ended_in_the_middle(void)
+{
+	u8 *before = malloc(SIZE);
+	struct scm_log log;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	as_it_was = tfs_show(&t);
+	tfs_unmount(&t);
+	memset(t.mem, 0, SCMFS_BLOCK_SIZE);
+	memcpy(before, t.mem, SIZE);
+	crash_log_init(&log, t.mem, SIZE, 65536, 8 << 20);
+	CHECK(!scm_record_start(&log));
+	CHECK(check("the first block"));
+	scm_record_stop();
+	CHECK(!log.full);
+	crash_some(&log, before, 0, 8, look_ended, NULL);
+	CHECK(refusals && mounts, "%llu %llu", refusals, mounts);
+	CHECK((u32)scmfs_read(&state_of(t.mem)->inode_high) < INODES);
+	crash_log_free(&log);
+	free(as_it_was);
+	free(before);
+	free(image);
+	free(t.mem);
+}
+
 /* The next mount finds it closed, and does not look for what a cut has left behind the ends of files. */
 static void room_ahead(void)
 {
@@ -755,6 +875,10 @@ int main(int argc, char **argv)
 	ktap_run("fsck.scmfs: the undo log brings nothing to life again", lost_heads_closed);
 	ktap_run("fsck.scmfs: nor after a crash", lost_heads);
 	ktap_run("fsck.scmfs: nor where it is only a little behind", old_heads);
+	ktap_run("scmfs: how far inodes go is not believed where it can't be", state_lost);
+	ktap_run("scmfs: nor in its former form", high_unchecked);
+	ktap_run("fsck.scmfs: who ends before all is repaired leaves none that takes files for free",
+		 ended_in_the_middle);
 	ktap_run("fsck.scmfs: what a cut has left behind the ends of files is given back", room_ahead);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
 	ktap_run("scmfs: names for what was lost are taken", taken);

@@ -178,21 +178,30 @@ static bool has_links(const struct run *run, u64 ino)
 	return scmfs_links(scmfs_read(&scmfs_inode(run->fs, ino)->mode_links));
 }
 
+/* Where it includes all there are it may be check_super() that has put it there, or rightly so. */
+static void check_high(struct run *run)
+{
+	struct scmfs *fs = run->fs;
+	u64 high = fs->inode_high, ino = fs->nr_inodes - 1;
+	u64 least = high && high < fs->nr_inodes ? high : SCMFS_ROOT_INO + 1;
+
+	while (ino >= least && !is_live(run, ino))
+		ino--;
+	if (ino + 1 == high)
+		return;
+	if (ino >= high)
+		found(run, "the highest inode ever used is not %u",
+		      (u32)scmfs_read(&fs->state->inode_high) - 1);
+	fs->inode_high = ino + 1;
+	scmfs_write_word(&fs->state->inode_high, scmfs_high_word(fs->inode_high));
+}
+
 static void check_inodes(struct run *run)
 {
 	struct scmfs *fs = run->fs;
-	u64 ino, high = fs->inode_high;
+	u64 ino;
 
-	for (ino = fs->nr_inodes - 1; ino > high && !is_live(run, ino); ino--)
-		;
-	if (ino >= high) {
-		if (is_live(run, ino) || scmfs_read(&fs->state->inode_high) > fs->nr_inodes) {
-			found(run, "the highest inode ever used is not %llu",
-			      scmfs_read(&fs->state->inode_high));
-			scmfs_write_word(&fs->state->inode_high, min(ino + 1, fs->nr_inodes));
-		}
-		fs->inode_high = min(ino + 1, fs->nr_inodes);
-	}
+	check_high(run);
 	/* Of two that refer to a block the one keeps it that somebody may have a name for. */
 	for (ino = 1; ino < fs->nr_inodes && !run->no_memory; ino++)
 		if (has_links(run, ino))
@@ -231,6 +240,22 @@ static int begin(struct run *run, u8 *base, u64 size, const char **reason)
 	return -ENOMEM;
 }
 
+/*
+ * Who is ended behind the super block's repair leaves no state by which a mount would take what is
+ * used for free: until the inodes have been looked at all of them may be.
+ */
+static void check_state(u8 *base, const struct scmfs_super *super)
+{
+	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
+	u64 nr_inodes = le64_to_cpu(super->nr_inodes);
+
+	if (scmfs_high_of(scmfs_read(&state->inode_high), nr_inodes))
+		return;
+	scmfs_write_word(&state->clean, 0);
+	scmfs_write_word(&state->inode_high, scmfs_high_word(nr_inodes));
+	scm_fence();
+}
+
 static int check_super(u8 *base, u64 size, struct scmfs_super *super, struct scmfs_check *check,
 		       const char **reason)
 {
@@ -247,6 +272,7 @@ static int check_super(u8 *base, u64 size, struct scmfs_super *super, struct scm
 		return r;
 	check->found++;
 	check->say("the super block is damaged; restored from its copy");
+	check_state(base, super);
 	scm_copy_nt(base, super, sizeof(*super));
 	scm_fence();
 	return scmfs_probe(base, size, super, &damaged, reason);

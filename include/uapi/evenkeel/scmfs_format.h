@@ -77,12 +77,16 @@ struct scmfs_super {
 /*
  * What changes of it: each word by itself, by an atomic store.
  *
+ * `inode_high` is 2 at least, and at most the super block's nr_inodes; what is used behind it would
+ * be taken for free after a crash. Above it is its complement, in 32 bits: a word without it, but
+ * for the largest number there is, is from before that.
+ *
  * `clean` is 0 while mounted. It is zeroed, durably, before anything else changes; it is set,
  * durably, after the maps are durable.
  */
 struct scmfs_state {
 	__le64	clean;			/* hash of the saved maps | 1 */
-	__le64	inode_high;		/* numbers from here on were never used */
+	__le64	inode_high;		/* numbers from here on were never used | ~them << 32 */
 	__le64	mounts;
 	__le64	error;			/* not 0: damage was seen, fsck is due */
 	__u8	reserved[32];
