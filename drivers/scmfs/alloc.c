@@ -172,6 +172,7 @@ int scmfs_mark_used(struct scmfs *fs, u64 block, u64 count)
 	    find_next_bit(fs->block_map, block + count, block) < block + count)
 		return -EUCLEAN;
 	scmfs_set_bits(fs->block_map, block, count);
+	fs->marked += count;
 	return 0;
 }
 

@@ -239,7 +239,7 @@ int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct s
 		n->slot = (u32)entry - 1;
 		n->ent = ent;
 		n->head = scmfs_read(&ent->head);
-		return head_ok(fs, n->head, n->slot, n->len) ? 0 : -EUCLEAN;
+		return head_ok(fs, n->head, n->slot, n->len) ? 0 : scmfs_damaged(fs);
 	}
 	return -ENOENT;
 }
@@ -275,12 +275,12 @@ static int read_blocks(const struct scmfs *fs, struct scmfs_inode *inode, struct
 	int r;
 
 	if (nr > MAX_BLOCKS || nr > fs->nr_blocks || scmfs_read(&inode->size) % SCMFS_BLOCK_SIZE)
-		return -EUCLEAN;
+		return scmfs_damaged(fs);
 	while (dir->nr_blocks < nr) {
 		if (!e.count) {
 			r = scmfs_ext_at(fs, inode, dir->nr_blocks, &e);
 			if (r || !e.block)
-				return r ? r : -EUCLEAN;
+				return r ? r : scmfs_damaged(fs);
 		}
 		r = add_block(dir, e.block);
 		if (r)
@@ -318,7 +318,7 @@ static int read_names(const struct scmfs *fs, struct scmfs_dir *dir)
 			continue;
 		}
 		if (!ent_ok(fs, ent, head, slot))
-			return -EUCLEAN;
+			return scmfs_damaged(fs);
 		r = scmfs_dir_room(dir);
 		if (r)
 			return r;
@@ -405,7 +405,7 @@ int scmfs_readdir(struct scmfs *fs, struct scmfs_node *node, u64 *cookie,
 		head = scmfs_read(&ent->head);
 		len = READ_ONCE(ent->len);
 		if (!head_ok(fs, head, slot, len))
-			return -EUCLEAN;
+			return scmfs_damaged(fs);
 		if (!emit(ctx, (const char *)ent->name, len, SCMFS_HEAD_INO(head),
 			  SCMFS_HEAD_TYPE(head), slot))
 			break;

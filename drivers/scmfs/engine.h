@@ -149,6 +149,13 @@ int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 	       struct scmfs_recovery *recovery, const char **reason);
 
 /*
+ * scmfs_damage_seen - was anything -EUCLEAN since the last fsck, while it could be changed?
+ *
+ * Context: any.
+ */
+bool scmfs_damage_seen(const struct scmfs *fs);
+
+/*
  * scmfs_make_writable - what was opened with SCMFS_OPEN_READ_ONLY is going to be changed
  *
  * Nobody else is in the engine but to read. Return: 0; -ENOMEM; -EUCLEAN: the log.

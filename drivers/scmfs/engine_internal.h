@@ -56,6 +56,7 @@ struct scmfs_index_bucket {
  * @unit_free: free blocks of each 2 MiB
  * @wear: blocks allocated in each 2 MiB so far
  * @free_blocks: all of @unit_free
+ * @marked: blocks that recovery has found so far
  * @unit: where small files are put
  * @gc_unit: where garbage collection looks next
  * @gc_done: bit per inode: garbage collection has found nothing in it that is to be put together,
@@ -86,6 +87,7 @@ struct scmfs {
 	u64 first_data;
 	u64 nr_units;
 	u64 free_blocks;
+	u64 marked;
 	u64 unit;
 	u64 gc_unit;
 	unsigned long *gc_done;
@@ -379,6 +381,7 @@ int scmfs_index_change(struct scmfs_index *x, u64 old, u64 file, u64 count);
 int scmfs_index_add_free(struct scmfs_index *x, struct scmfs_extent *place, u32 nr);
 
 /* inode.c */
+int scmfs_damaged(const struct scmfs *fs);
 int scmfs_live(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode);
 int scmfs_set_fields(struct scmfs_op *op, struct scmfs_inode *inode, const struct scmfs_attr *attr,
 		     unsigned int mask);

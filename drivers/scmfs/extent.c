@@ -48,8 +48,11 @@ static bool next_map(struct scmfs_slots *s)
 /* Free places, too; NULL at the end, or with s->error. */
 struct scmfs_extent *scmfs_slots_next(struct scmfs_slots *s)
 {
-	if (!s->left && !next_map(s))
+	if (!s->left && !next_map(s)) {
+		if (s->error)
+			scmfs_damaged(s->fs);
 		return NULL;
+	}
 	s->left--;
 	return s->place++;
 }
@@ -57,7 +60,7 @@ struct scmfs_extent *scmfs_slots_next(struct scmfs_slots *s)
 static int checked(const struct scmfs *fs, const struct scmfs_inode *inode,
 		   const struct scmfs_ext *e)
 {
-	return scmfs_ext_ok(fs, inode, e) ? 0 : -EUCLEAN;
+	return scmfs_ext_ok(fs, inode, e) ? 0 : scmfs_damaged(fs);
 }
 
 /* Of an extent that ends behind @file, or a hole if it begins there; NULL: there is none. */
@@ -139,7 +142,7 @@ int scmfs_ext_around(const struct scmfs *fs, struct scmfs_inode *inode, u64 file
 
 	if (r)
 		return r;
-	return place && found->file <= file ? 0 : -EUCLEAN;
+	return place && found->file <= file ? 0 : scmfs_damaged(fs);
 }
 
 static int count_blocks(struct scmfs_op *op, struct scmfs_inode *inode, s64 more)

@@ -9,6 +9,17 @@ struct scmfs_inode *scmfs_inode(const struct scmfs *fs, u64 ino)
 	return (struct scmfs_inode *)(fs->base + le64_to_cpu(fs->super.inode_offset)) + ino;
 }
 
+/*
+ * For the next mount and fsck. Not while it is opened, which fails, nor where nothing is to be
+ * changed; not fenced, as nothing goes by it. Return: -EUCLEAN.
+ */
+int scmfs_damaged(const struct scmfs *fs)
+{
+	if (fs->log && !fs->read_only && !scmfs_damage_seen(fs))
+		scmfs_write_word(&fs->state->error, 1);
+	return -EUCLEAN;
+}
+
 /* The inode of a number that is in use. */
 int scmfs_live(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode)
 {
@@ -16,7 +27,7 @@ int scmfs_live(const struct scmfs *fs, u64 ino, struct scmfs_inode **inode)
 	if (!*inode || !ino || !scmfs_mode(scmfs_read(&(*inode)->mode_links)))
 		return -ESTALE;
 	return le16_to_cpu((*inode)->magic) == SCMFS_INODE_MAGIC && scmfs_size_ok(*inode) ? 0 :
-		-EUCLEAN;
+		scmfs_damaged(fs);
 }
 
 int scmfs_getattr(struct scmfs *fs, u64 ino, struct scmfs_attr *attr)
@@ -177,7 +188,7 @@ int scmfs_new_inode(struct scmfs_op *op, u64 ino, const struct scmfs_new *new, u
 		.rdev = cpu_to_le32(new->rdev),
 		.magic = cpu_to_le16(SCMFS_INODE_MAGIC),
 	};
-	int r = used ? -EUCLEAN : 0;
+	int r = used ? scmfs_damaged(op->fs) : 0;
 
 	if (!r && new->target_len)
 		r = store_target(op, &body, new);
@@ -215,7 +226,7 @@ int scmfs_tmpfile(struct scmfs *fs, const struct scmfs_new *new, u64 *ino)
 static int give_back(struct scmfs *fs, u64 block, u64 count)
 {
 	if (!scmfs_run_ok(fs, block, count))
-		return -EUCLEAN;
+		return scmfs_damaged(fs);
 	scmfs_free(fs, block, count);
 	return 0;
 }
@@ -253,12 +264,12 @@ int scmfs_target(struct scmfs *fs, u64 ino, const char **target)
 		return -EINVAL;
 	len = scmfs_read(&inode->size);
 	if (!len || len >= SCMFS_BLOCK_SIZE)
-		return -EUCLEAN;
+		return scmfs_damaged(fs);
 	*target = (const char *)inode->target;
 	if (len > SCMFS_INLINE_TARGET) {
 		r = scmfs_ext_at(fs, inode, 0, &e);
 		if (r || !e.block)
-			return -EUCLEAN;
+			return scmfs_damaged(fs);
 		*target = scmfs_block(fs, e.block);
 	}
 	return len;

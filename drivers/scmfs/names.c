@@ -16,7 +16,7 @@ static int add_links(struct scmfs_op *op, struct scmfs_inode *inode, s32 more)
 	if (more > 0 && links >= SCMFS_LINK_MAX)
 		return -EMLINK;
 	if (more < 0 && links < (u32)-more)
-		return -EUCLEAN;
+		return scmfs_damaged(op->fs);
 	return ek_undo_set(&op->tx, &inode->mode_links,
 			   scmfs_mode_links(scmfs_mode(now), links + more));
 }
@@ -79,7 +79,7 @@ static int open_for_old(struct scmfs *fs, struct scmfs_node *node, struct scmfs_
 	if (!r)
 		r = scmfs_dir_find(fs, *dir, n);
 	if (!r && scmfs_live(fs, SCMFS_HEAD_INO(n->head), inode))
-		r = -EUCLEAN;
+		r = scmfs_damaged(fs);
 	return r;
 }
 

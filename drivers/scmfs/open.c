@@ -77,6 +77,15 @@ void scmfs_thaw(struct scmfs *fs)
 	scm_fence();
 }
 
+/* How many it says it has changes together with what they are: unlike, one of both is damaged. */
+static int take_blocks(struct scmfs *fs, struct scmfs_inode *inode)
+{
+	u64 before = fs->marked;
+	int r = scmfs_each_run(fs, inode, scmfs_mark_used);
+
+	return !r && fs->marked - before != scmfs_read(&inode->blocks) ? -EUCLEAN : r;
+}
+
 /* One inode of the pass; an orphan's first word is not fenced, it has no links either way. */
 static int take_inode(struct scmfs *fs, u64 ino, struct scmfs_recovery *rec)
 {
@@ -94,7 +103,7 @@ static int take_inode(struct scmfs *fs, u64 ino, struct scmfs_recovery *rec)
 		return -EUCLEAN;
 	rec->inodes++;
 	__set_bit(ino, fs->inode_map);
-	return scmfs_each_run(fs, inode, scmfs_mark_used);
+	return take_blocks(fs, inode);
 }
 
 static int scan(struct scmfs *fs, struct scmfs_recovery *rec)
@@ -254,6 +263,11 @@ int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 	}
 	*reason = "";
 	return 0;
+}
+
+bool scmfs_damage_seen(const struct scmfs *fs)
+{
+	return scmfs_read(&fs->state->error);
 }
 
 void *scmfs_base(const struct scmfs *fs)

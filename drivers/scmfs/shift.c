@@ -119,7 +119,7 @@ static bool next_old(struct scmfs_slots *s, struct scmfs_ext *e)
 		*e = scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
 		if (!e->count)
 			continue;
-		s->error = scmfs_ext_ok(s->fs, s->inode, e) ? 0 : -EUCLEAN;
+		s->error = scmfs_ext_ok(s->fs, s->inode, e) ? 0 : scmfs_damaged(s->fs);
 		return !s->error;
 	}
 	return false;

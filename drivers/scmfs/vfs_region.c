@@ -397,6 +397,8 @@ int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only, boo
 	}
 	if (err)
 		return err;
+	if (scmfs_damage_seen(s->fs))
+		warnf(fc, "scmfs: damage was seen while it was mounted; fsck.scmfs may repair it");
 	if (!recovery.clean && !s->options.init)
 		infof(fc, "scmfs: recovered: %u transactions undone, %llu of %llu inodes orphans",
 		      recovery.undo.undone, recovery.orphans, recovery.inodes);

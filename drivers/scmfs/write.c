@@ -428,7 +428,7 @@ static int zero_around(struct scmfs *fs, struct scmfs_inode *inode, const struct
 			return r;
 		end = run.block + run.count;
 		if (e.block > run.block || end > e.block + e.count)
-			return -EUCLEAN;
+			return scmfs_damaged(fs);
 		if (!scmfs_all_good(fs, e.block, e.count))
 			return -EIO;
 		zero_blocks(fs, e.block, run.block - e.block);

@@ -89,12 +89,12 @@ static int more(struct stream *s)
 			return 0;
 		s->b = block_at(s->fs, s->ino, s->next);
 		if (!s->b || s->blocks++ == SCMFS_MAX_XATTR_BLOCKS)
-			return -EUCLEAN;
+			return scmfs_damaged(s->fs);
 		s->used = le32_to_cpu(READ_ONCE(s->b->used));
 		if (s->used > SCMFS_XATTR_DATA ||
 		    le32_to_cpu(s->b->csum) !=
 		    ek_checksum(s->b, HEAD_BYTES + s->used, &s->b->csum))
-			return -EUCLEAN;
+			return scmfs_damaged(s->fs);
 		s->next = le64_to_cpu(s->b->next);
 		s->pos = 0;
 	}
@@ -108,7 +108,7 @@ static int get_bytes(struct stream *s, void *to, u32 len)
 		u32 n;
 
 		if (more(s) <= 0)
-			return -EUCLEAN;
+			return scmfs_damaged(s->fs);
 		n = min(len, s->used - s->pos);
 		if (to) {
 			memcpy(to, s->b->data + s->pos, n);
@@ -160,7 +160,7 @@ static int next_entry(struct stream *s, struct entry *e)
 	e->name_len = head.name_len;
 	e->value_len = le32_to_cpu(head.value_len);
 	if (!name_ok(e->index, e->name_len) || e->value_len > SCMFS_MAX_XATTR_VALUE)
-		return -EUCLEAN;
+		return scmfs_damaged(s->fs);
 	r = get_bytes(s, e->name, e->name_len);
 	return r ? r : 1;
 }
@@ -247,7 +247,7 @@ int scmfs_xattr_each(const struct scmfs *fs, struct scmfs_inode *inode,
 	while (!r && block) {
 		s.b = block_at(fs, s.ino, block);
 		if (!s.b || nr++ == SCMFS_MAX_XATTR_BLOCKS)
-			return -EUCLEAN;
+			return scmfs_damaged(fs);
 		s.next = le64_to_cpu(s.b->next);
 		r = fn((struct scmfs *)fs, block, 1);
 		block = s.next;
@@ -501,7 +501,7 @@ static int drop_chain(struct scmfs_op *op, struct scmfs_inode *inode, u32 *nr)
 	for (*nr = 0; block; block = le64_to_cpu(s.b->next), ++*nr) {
 		s.b = block_at(op->fs, s.ino, block);
 		if (!s.b || op->nr_drops == MAX_DROPS)
-			return -EUCLEAN;
+			return scmfs_damaged(op->fs);
 		op->drop[op->nr_drops++] = (struct scmfs_run){ block, 1 };
 	}
 	return 0;
@@ -515,7 +515,7 @@ static int change(struct chain *c, struct scmfs_inode *inode, const struct scmfs
 	u32 dropped;
 
 	if (c->overrun)
-		r = -EUCLEAN;
+		r = scmfs_damaged(c->op->fs);
 	if (!r)
 		r = drop_chain(c->op, inode, &dropped);
 	if (!r)

@@ -516,6 +516,64 @@ static void ended_in_the_middle(void)
 	free(t.mem);
 }
 
+/* ---- damage that is seen -------------------------------------------------------------------- */
+
+/* What an inode says it has is less or more than can be found, for whatever reason. */
+static void blocks_differ(void)
+{
+	static const u32 types[] = { S_IFIFO, S_IFSOCK, S_IFCHR, 0150000 };
+	struct scmfs_statfs before, after;
+	u32 i;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	scmfs_statfs(t.fs, &before);
+	tfs_crash(&t);
+	for (i = 0; i < ARRAY_SIZE(types) + 2; i++) {
+		memcpy(t.mem, image, SIZE);
+		state_of(t.mem)->clean = 0;
+		if (i < ARRAY_SIZE(types))
+			inode_word(5, 0, (u64)(types[i] | 0644) << 32 | 1);
+		else
+			inode_word(5, 32, word_of(5, 32) + (i % 2 ? 1 : -1));
+		CHECK(tfs_mount(&t, NULL) == -EUCLEAN, "%u", i);
+		if (i >= ARRAY_SIZE(types)) {
+			CHECK(check("blocks") && !check("again") && !tfs_mount(&t, NULL));
+			scmfs_statfs(t.fs, &after);
+			CHECK(before.free == after.free);
+			tfs_crash(&t);
+		}
+	}
+	free(image);
+	free(t.mem);
+}
+
+/* What was damage while it was mounted is told of until fsck has been there. */
+static void damage_told(void)
+{
+	const char *reason;
+	struct scmfs_attr a;
+	u64 ino;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL) && !scmfs_damage_seen(t.fs));
+	CHECK(!tfs_find(&t, "dir0/0", &ino));
+	tfs_unmount(&t);
+	inode_word(ino, 88, 0);
+	CHECK(!scmfs_open(t.mem, SIZE, SCMFS_OPEN_READ_ONLY, &t.fs, NULL, &reason));
+	CHECK(scmfs_getattr(t.fs, ino, &a) == -EUCLEAN && !scmfs_damage_seen(t.fs), "read only");
+	scmfs_abandon(t.fs);
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(scmfs_getattr(t.fs, ino, &a) == -EUCLEAN && scmfs_damage_seen(t.fs));
+	tfs_unmount(&t);
+	CHECK(!tfs_mount(&t, NULL) && scmfs_damage_seen(t.fs), "after closing");
+	tfs_unmount(&t);
+	CHECK(check("what was seen") && !check("again"));
+	CHECK(!tfs_mount(&t, NULL) && !scmfs_damage_seen(t.fs), "after fsck");
+	tfs_free(&t);
+	free(image);
+}
+
 /* The next mount finds it closed, and does not look for what a cut has left behind the ends of files. */
 static void room_ahead(void)
 {
@@ -879,6 +937,9 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: nor in its former form", high_unchecked);
 	ktap_run("fsck.scmfs: who ends before all is repaired leaves none that takes files for free",
 		 ended_in_the_middle);
+	ktap_run("scmfs: blocks that an inode counts and does not have, or has and does not count",
+		 blocks_differ);
+	ktap_run("scmfs: damage that was seen is told of until fsck", damage_told);
 	ktap_run("fsck.scmfs: what a cut has left behind the ends of files is given back", room_ahead);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
 	ktap_run("scmfs: names for what was lost are taken", taken);

@@ -541,7 +541,8 @@ static bool recovered(u32 point)
 		return false;
 	text = tfs_show(&after);
 	ok = CHECK(text && as_expected(text, point), "%s: event %u of %u: neither before nor after",
-		   sequence, point, op_done) && !tfs_check(&after);
+		   sequence, point, op_done) && !tfs_check(&after) &&
+	     CHECK(!scmfs_damage_seen(after.fs), "%s: event %u of %u", sequence, point, op_done);
 	if (!ok)
 		explain(text);
 	free(text);

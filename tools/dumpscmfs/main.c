@@ -49,8 +49,9 @@ static void show_super(const struct scmfs *fs, bool damaged)
 	       le64_to_cpu(s->block_map_offset), le64_to_cpu(s->inode_map_offset));
 	printf("wear: at %llu\ninode table: at %llu\n", le64_to_cpu(s->wear_offset),
 	       le64_to_cpu(s->inode_offset));
-	printf("clean: %s\nmounts: %llu\n%s", scmfs_read(&fs->state->clean) ? "yes" : "no",
-	       scmfs_read(&fs->state->mounts), damaged ? "super block: damaged\n" : "");
+	printf("clean: %s\nmounts: %llu\ndamage seen: %s\n%s",
+	       scmfs_read(&fs->state->clean) ? "yes" : "no", scmfs_read(&fs->state->mounts),
+	       scmfs_damage_seen(fs) ? "yes" : "no", damaged ? "super block: damaged\n" : "");
 }
 
 static void show_log(const struct scmfs *fs)

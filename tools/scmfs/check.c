@@ -493,6 +493,15 @@ static bool collect_lost(const struct run *run, u64 **lost, u64 *nr)
 	return true;
 }
 
+/* None is left. */
+static void forget_damage(u8 *base)
+{
+	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
+
+	scmfs_write_word(&state->error, 0);
+	scm_fence();
+}
+
 /* What was not checked must not be held against the rest: nothing more is changed. */
 static int give_up(struct run *run, const char **reason)
 {
@@ -537,6 +546,8 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 		r = rescue(base, size, lost, nr, reason);
 	if (!r && run.nr_acls)
 		r = check_acls(base, size, run.acls, run.nr_acls, reason);
+	if (!r)
+		forget_damage(base);
 	free(run.acls);
 	free(lost);
 	return r;
