@@ -101,6 +101,8 @@ static inline void scm_arch_copy_nt(void *dst, const void *src, size_t len)
 static inline void scm_arch_fence(void)
 {
 	asm volatile("sfence" : : : "memory");
+	if (shim_fence)
+		shim_fence();
 }
 #endif
 

@@ -12,6 +12,7 @@
 
 #include "../common/looks.h"
 #include "image.h"
+#include "shim.h"
 
 #ifndef BLKGETSIZE64
 #define BLKGETSIZE64	_IOR(0x12, 114, size_t)
@@ -106,6 +107,19 @@ static void expect_bad_memory(struct image *im)
 	sigaction(SIGBUS, &action, NULL);
 }
 
+/*
+ * What is stored here is in a page cache, which writes it back in any order. So a fence, which is
+ * what the engine's order rests on, waits until all of it is on the media. Who can't have that ends
+ * as at a cut: what comes next would rest on what is not there.
+ */
+static void sync_mapped(void)
+{
+	if (!msync(mapped->base, mapped->size, MS_SYNC))
+		return;
+	fail(mapped->path, "write");
+	exit(mapped->status);
+}
+
 bool image_open(struct image *im, const char *path, enum image_use use)
 {
 	int prot = use == IMAGE_READ ? PROT_READ : PROT_READ | PROT_WRITE;
@@ -125,6 +139,7 @@ bool image_open(struct image *im, const char *path, enum image_use use)
 	im->base = mmap(NULL, im->size, prot, flags, im->fd, 0);
 	if (im->base != MAP_FAILED) {
 		expect_bad_memory(im);
+		shim_fence = use == IMAGE_WRITE ? sync_mapped : NULL;
 		return true;
 	}
 	fail(path, "map");
@@ -137,6 +152,7 @@ bool image_close(struct image *im)
 {
 	bool ok = true;
 
+	shim_fence = NULL;
 	if (fcntl(im->fd, F_GETFL) & O_RDWR)
 		ok = !msync(im->base, im->size, MS_SYNC) && !fsync(im->fd);
 	if (!ok)

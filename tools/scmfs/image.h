@@ -9,7 +9,7 @@
 enum image_use {
 	IMAGE_READ,		/* not changed */
 	IMAGE_COPY,		/* may be changed in memory, which the file does not see */
-	IMAGE_WRITE,
+	IMAGE_WRITE,		/* each fence makes durable what was stored before it */
 };
 
 struct image {

@@ -13,6 +13,7 @@ long shim_bytes;
 int shim_cpu;
 unsigned long shim_task;
 u64 shim_now;
+void (*shim_fence)(void);
 
 static bool fails(void)
 {

@@ -278,6 +278,9 @@ static inline int hex_to_bin(unsigned char c)
 	return at ? at - digits : -1;
 }
 
+/* If set, called by each fence of memory that persists: for programs that map a file. */
+extern void (*shim_fence)(void);
+
 /* CPUs and the clock */
 #define SHIM_CPUS	4
 #define SHIM_STRIDE	4096
