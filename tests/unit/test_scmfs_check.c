@@ -594,6 +594,65 @@ static void room_ahead(void)
 	tfs_free(&t);
 }
 
+/* The head of a name of @len bytes of a directory with one block. */
+static struct scmfs_dirent *name_of(u64 dir, u32 len)
+{
+	struct scmfs_dirent *ent = (void *)(t.mem + word_of(dir, 128) * SCMFS_BLOCK_SIZE);
+	u32 i;
+
+	for (i = 0; i < SCMFS_SLOTS_PER_BLOCK; i++)
+		if (ent[i].head && ent[i].len == len)
+			return ent + i;
+	CHECK(0, "no name of %u bytes", len);
+	return ent;
+}
+
+/* Of a name that is damaged, nothing goes but itself: not even that if its length is known. */
+static void neighbours(void)
+{
+	static const struct {
+		const char *what;
+		u32 len, bit;
+		size_t offset;
+		bool stays;
+	} damage[] = {
+		{ "a name of one slot has three", 1, 1, 7, true },
+		{ "a name of two slots has none", 81, 1, 7, true },
+		{ "a name of four slots has five", 201, 0, 7, true },
+		{ "a name of two slots has 130", 81, 7, 7, true },
+		{ "a name's text", 1, 0, 16, false },
+		{ "a name's text in its second slot", 81, 0, 80, false },
+		{ "a name's length", 1, 6, 12, false },
+	};
+	char path[300];
+	u64 ino;
+	u32 i, j;
+
+	make();
+	for (i = 0; i < ARRAY_SIZE(damage) && !ktap_failing(); i++) {
+		u64 dir = 2;
+
+		memcpy(t.mem, image, SIZE);
+		CHECK(!tfs_mount(&t, NULL) && !tfs_find(&t, "dir4", &dir));
+		tfs_unmount(&t);
+		((u8 *)name_of(dir, damage[i].len))[damage[i].offset] ^= 1 << damage[i].bit;
+		repaired(damage[i].what, 1);
+		CHECK(!tfs_mount(&t, NULL));
+		for (j = 0; j < 12; j++) {
+			u32 len = j * 20 + 1;
+			bool there;
+
+			sprintf(path, "dir4/%0*u", len, j);
+			there = !tfs_find(&t, path, &ino);
+			CHECK(there == (damage[i].stays || len != damage[i].len), "%s: %s %d",
+			      damage[i].what, path, there);
+		}
+		tfs_crash(&t);
+	}
+	free(image);
+	free(t.mem);
+}
+
 static void ring(void)
 {
 	u64 a, b;
@@ -941,6 +1000,7 @@ int main(int argc, char **argv)
 		 blocks_differ);
 	ktap_run("scmfs: damage that was seen is told of until fsck", damage_told);
 	ktap_run("fsck.scmfs: what a cut has left behind the ends of files is given back", room_ahead);
+	ktap_run("fsck.scmfs: a name that is damaged costs no other one", neighbours);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
 	ktap_run("scmfs: names for what was lost are taken", taken);
 	ktap_run("fsck.scmfs: takes no file's blocks for one without names", orphan_first);

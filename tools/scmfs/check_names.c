@@ -72,15 +72,22 @@ static bool is_above(const struct run *run, u64 ino, u64 dir)
 	return true;
 }
 
-/* What is wrong with a name in @dir; NULL: nothing. */
-static const char *wrong_name(const struct run *run, u64 dir, const struct scmfs_dirent *ent,
-			      u64 head, u64 slot)
+/* By its length, which the hash vouches for; 0: there is no such name. */
+static u64 slots_of(const struct scmfs_dirent *ent, u64 slot)
 {
-	u64 slots = SCMFS_HEAD_SLOTS(head), ino = SCMFS_HEAD_INO(head);
+	u64 slots = DIV_ROUND_UP(SCMFS_SLOT_NAME + ent->len, SCMFS_SLOT_SIZE);
 
-	if (!slots || slot + slots > SCMFS_SLOTS_PER_BLOCK ||
-	    slots != DIV_ROUND_UP(SCMFS_SLOT_NAME + ent->len, SCMFS_SLOT_SIZE) || !text_ok(ent) ||
-	    le32_to_cpu(ent->hash) != scmfs_name_hash((const char *)ent->name, ent->len))
+	return slot + slots <= SCMFS_SLOTS_PER_BLOCK && text_ok(ent) &&
+		le32_to_cpu(ent->hash) == scmfs_name_hash((const char *)ent->name, ent->len) ?
+		slots : 0;
+}
+
+/* What is wrong with a name in @dir; NULL: nothing. */
+static const char *wrong_name(const struct run *run, u64 dir, u64 head, u64 slots)
+{
+	u64 ino = SCMFS_HEAD_INO(head);
+
+	if (!slots)
 		return "is damaged";
 	if (!is_live(run, ino))
 		return "leads to no inode";
@@ -91,14 +98,16 @@ static const char *wrong_name(const struct run *run, u64 dir, const struct scmfs
 	return NULL;
 }
 
-static void clear_name(struct scmfs_dirent *ent, u64 slot, u64 slots)
+/*
+ * Of one that is damaged nobody knows how far it goes: what follows may be the next one. If it is
+ * text, that is found slot by slot.
+ */
+static void clear_name(struct scmfs_dirent *ent, u64 slots)
 {
-	u64 i;
-
-	if (!slots || slot + slots > SCMFS_SLOTS_PER_BLOCK || slots > SCMFS_MAX_SLOTS)
-		slots = 1;
-	for (i = 0; i < slots; i++)
-		scmfs_write_word(&ent[i].head, 0);
+	do {
+		scmfs_write_word(&ent->head, 0);
+		ent++;
+	} while (slots && --slots);
 }
 
 /* Of names that are twice in a directory the second goes. */
@@ -128,15 +137,16 @@ static bool is_double(struct run *run, u64 dir, const struct scmfs_dirent *ent)
 	return false;
 }
 
-static void follow(struct run *run, u64 dir, struct scmfs_dirent *ent, u64 head)
+static void follow(struct run *run, u64 dir, struct scmfs_dirent *ent, u64 slots)
 {
-	u64 ino = SCMFS_HEAD_INO(head);
+	u64 head = scmfs_read(&ent->head), ino = SCMFS_HEAD_INO(head);
 	u32 mode = mode_of(run, ino);
-	u64 right = scmfs_head(ino, mode, SCMFS_HEAD_SLOTS(head));
+	u64 right = scmfs_head(ino, mode, slots);
 
 	run->refs[ino]++;
 	if (head != right) {
-		found(run, "directory %llu: \"%.*s\" has a wrong type", dir, ent->len, ent->name);
+		found(run, "directory %llu: \"%.*s\" has a wrong %s", dir, ent->len, ent->name,
+		      SCMFS_HEAD_SLOTS(head) == slots ? "type" : "number of slots");
 		scmfs_write_word(&ent->head, right);
 	}
 	if (!S_ISDIR(mode))
@@ -153,7 +163,7 @@ static void follow(struct run *run, u64 dir, struct scmfs_dirent *ent, u64 head)
 static void check_block(struct run *run, u64 dir, struct scmfs_dirent *ents, bool doubles)
 {
 	const char *wrong;
-	u64 slot, head;
+	u64 slot, slots, head;
 
 	for (slot = 0; slot < SCMFS_SLOTS_PER_BLOCK;) {
 		struct scmfs_dirent *ent = ents + slot;
@@ -163,17 +173,17 @@ static void check_block(struct run *run, u64 dir, struct scmfs_dirent *ents, boo
 			slot++;
 			continue;
 		}
-		wrong = wrong_name(run, dir, ent, head, slot);
+		slots = slots_of(ent, slot);
+		wrong = wrong_name(run, dir, head, slots);
 		if (!wrong && doubles && is_double(run, dir, ent))
 			wrong = "is there twice";
 		if (wrong) {
 			found(run, "directory %llu: a name %s; removed", dir, wrong);
-			clear_name(ent, slot, SCMFS_HEAD_SLOTS(head));
-			slot++;
-			continue;
+			clear_name(ent, slots);
+		} else {
+			follow(run, dir, ent, slots);
 		}
-		follow(run, dir, ent, head);
-		slot += SCMFS_HEAD_SLOTS(head);
+		slot += max_t(u64, slots, 1);
 	}
 }
 
