@@ -927,6 +927,44 @@ static void many(void)
 	free(t.mem);
 }
 
+#define LOST	25000u
+
+/* In time that grows with their number, not with its square. */
+static void many_lost(void)
+{
+	struct scmfs_new new = { .mode = S_IFDIR | 0755 };
+	struct scmfs_node root = { .ino = SCMFS_ROOT_INO };
+	struct scmfs_check c = { .say = say };
+	const char *reason = "";
+	struct scmfs_slots s;
+	struct scmfs_extent *place;
+	clock_t begun;
+	char name[20];
+	u64 ino;
+	u32 i;
+
+	tfs_make(&t, MANY_BYTES, 2 * LOST, 2);
+	for (i = 0; i < LOST; i++) {
+		sprintf(name, "%u", i);
+		if (!CHECK(!scmfs_create(t.fs, &root, name, strlen(name), &new, &ino)))
+			return;
+	}
+	scmfs_node_clear(&root);
+	scmfs_slots(t.fs, scmfs_inode(t.fs, SCMFS_ROOT_INO), &s);
+	while ((place = scmfs_slots_next(&s)))
+		memset(t.mem + place->block * SCMFS_BLOCK_SIZE, 0,
+		       (place->second >> 32) * SCMFS_BLOCK_SIZE);
+	tfs_unmount(&t);
+	begun = clock();
+	CHECK(!scmfs_check(t.mem, MANY_BYTES, &c, &reason), "%s", reason);
+	begun = clock() - begun;
+	CHECK(begun < 4 * CLOCKS_PER_SEC, "%ld ms", begun * 1000 / CLOCKS_PER_SEC);
+	CHECK(c.found > LOST, "%llu found", c.found);
+	c.found = 0;
+	CHECK(!scmfs_check(t.mem, MANY_BYTES, &c, &reason) && !c.found, "%llu left", c.found);
+	free(t.mem);
+}
+
 /* Who can't check an inode says so, and takes nothing from it or others. */
 static void no_memory(void)
 {
@@ -1006,6 +1044,7 @@ int main(int argc, char **argv)
 	ktap_run("fsck.scmfs: takes no file's blocks for one without names", orphan_first);
 	ktap_run("fsck.scmfs: of extents that overlap as many as possible stay", overlaps);
 	ktap_run("fsck.scmfs: extents in any order take no longer", many);
+	ktap_run("fsck.scmfs: directories that nothing leads to take no longer", many_lost);
 	ktap_run("fsck.scmfs: without memory nothing is taken for damage", no_memory);
 	ktap_run("fsck.scmfs: whatever is damaged can be used afterwards", random_damage);
 	return ktap_done();

@@ -477,19 +477,17 @@ static bool maps_match(const struct run *run, const u8 *base)
 /* false: no memory. */
 static bool collect_lost(const struct run *run, u64 **lost, u64 *nr)
 {
-	u64 ino, *more;
+	u64 ino;
 
-	*lost = NULL;
 	*nr = 0;
-	for (ino = next_lost(run, 1); ino; ino = next_lost(run, ino + 1)) {
-		more = realloc(*lost, (*nr + 1) * sizeof(*more));
-		if (!more) {
-			free(*lost);
-			return false;
-		}
-		*lost = more;
-		more[(*nr)++] = ino;
-	}
+	for (ino = next_lost(run, 1); ino; ino = next_lost(run, ino + 1))
+		++*nr;
+	*lost = malloc((*nr + 1) * sizeof(**lost));
+	if (!*lost)
+		return false;
+	*nr = 0;
+	for (ino = next_lost(run, 1); ino; ino = next_lost(run, ino + 1))
+		(*lost)[(*nr)++] = ino;
 	return true;
 }
 
@@ -534,6 +532,8 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	if (run.no_memory)
 		return give_up(&run, reason);
 	check_tree(&run);
+	if (run.no_memory)
+		return give_up(&run, reason);
 	check_links(&run);
 	if (check->found == before && !maps_match(&run, base))
 		found(&run, "the maps of free space do not tell what is free; made anew");

@@ -13,6 +13,8 @@
  * @refs: names of each inode, by number
  * @subdirs: directories in each directory
  * @seen: directories whose names were looked at
+ * @todo: directories that names were found for, for a while
+ * @nr_todo: how many
  * @acls: inodes that have a broken ACL
  * @nr_acls: how many
  * @no_memory: there was none to check an inode, and no other is
@@ -24,6 +26,8 @@ struct run {
 	u32 *refs;
 	u32 *subdirs;
 	unsigned long *seen;
+	u32 *todo;
+	u64 nr_todo;
 	u64 *acls;
 	u64 nr_acls;
 	bool no_memory;

@@ -151,6 +151,7 @@ static void follow(struct run *run, u64 dir, struct scmfs_dirent *ent, u64 slots
 	}
 	if (!S_ISDIR(mode))
 		return;
+	run->todo[run->nr_todo++] = ino;
 	run->subdirs[dir]++;
 	if (scmfs_read(&scmfs_inode(run->fs, ino)->parent) == dir)
 		return;
@@ -204,31 +205,36 @@ static void check_dir(struct run *run, u64 dir)
 	}
 }
 
+/* A directory, and all that it leads to, in the order of their names. */
+static void check_below(struct run *run, u64 dir)
+{
+	u64 i;
+
+	run->nr_todo = 0;
+	check_dir(run, dir);
+	for (i = 0; i < run->nr_todo; i++)
+		if (!test_bit(run->todo[i], run->seen))
+			check_dir(run, run->todo[i]);
+}
+
 /*
  * From the root on, then from each directory that was not reached: one of a ring is as good as
- * another.
+ * another. A name leads to each only once, so all of them have room in the list.
  */
 void check_tree(struct run *run)
 {
 	u64 ino;
-	bool more;
 
-	check_dir(run, SCMFS_ROOT_INO);
-	do {
-		more = false;
-		for (ino = 1; ino < run->fs->nr_inodes; ino++)
-			if (is_live(run, ino) && S_ISDIR(mode_of(run, ino)) && run->refs[ino] &&
-			    !test_bit(ino, run->seen)) {
-				check_dir(run, ino);
-				more = true;
-			}
-		for (ino = 1; !more && ino < run->fs->nr_inodes; ino++)
-			if (is_live(run, ino) && S_ISDIR(mode_of(run, ino)) &&
-			    !test_bit(ino, run->seen)) {
-				check_dir(run, ino);
-				more = true;
-			}
-	} while (more);
+	run->todo = kvcalloc(run->fs->nr_inodes, sizeof(*run->todo), GFP_KERNEL);
+	if (!run->todo) {
+		run->no_memory = true;
+		return;
+	}
+	check_below(run, SCMFS_ROOT_INO);
+	for (ino = 1; ino < run->fs->nr_inodes; ino++)
+		if (is_live(run, ino) && S_ISDIR(mode_of(run, ino)) && !test_bit(ino, run->seen))
+			check_below(run, ino);
+	kvfree(run->todo);
 }
 
 u64 next_lost(const struct run *run, u64 from)
