@@ -653,6 +653,33 @@ static void neighbours(void)
 	free(t.mem);
 }
 
+/* What can't be given a name is left, and all else is repaired as it is told. */
+static void no_room(void)
+{
+	struct scmfs_check c = { .say = say };
+	const char *reason = "";
+	u8 broken[3] = { 0 };
+	u32 i;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	set_acl(2, SCMFS_XATTR_ACL_DEFAULT, broken, sizeof(broken));
+	CHECK(scmfs_reserve(t.fs, 4, 1 << 20, 2 << 20, SCMFS_RESERVE_KEEP_SIZE, 1) == -ENOSPC);
+	for (i = 0; !scmfs_reserve(t.fs, 4, (4 << 20) + i * 4096, 4096, SCMFS_RESERVE_KEEP_SIZE, 1); i++)
+		;
+	tfs_unmount(&t);
+	scmfs_write_word(&name_of(2, 1)->head, 0);
+	said = 0;
+	CHECK(!scmfs_check(t.mem, SIZE, &c, &reason), "%s", reason);
+	/* the ACL, the file and that it has no name; its block is what the ACL leaves, but later */
+	CHECK(c.found == said && c.left == 2 && c.found == 3, "%llu found, %llu left", c.found, c.left);
+	CHECK(!tfs_mount(&t, NULL) && !has_acl(2, SCMFS_XATTR_ACL_DEFAULT));
+	tfs_unmount(&t);
+	repaired("names for what was lost, with room", 1);
+	free(image);
+	free(t.mem);
+}
+
 static void ring(void)
 {
 	u64 a, b;
@@ -1039,6 +1066,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: damage that was seen is told of until fsck", damage_told);
 	ktap_run("fsck.scmfs: what a cut has left behind the ends of files is given back", room_ahead);
 	ktap_run("fsck.scmfs: a name that is damaged costs no other one", neighbours);
+	ktap_run("fsck.scmfs: where nothing is free for names all else is repaired", no_room);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
 	ktap_run("scmfs: names for what was lost are taken", taken);
 	ktap_run("fsck.scmfs: takes no file's blocks for one without names", orphan_first);

@@ -51,6 +51,26 @@ static void say(const char *text)
 	putchar('\n');
 }
 
+static void tell(const char *path, const struct scmfs_check *c, bool only)
+{
+	u64 left = only ? c->found : c->left;
+
+	printf("%s: %s%llu inodes, %llu blocks, %llu faults", path,
+	       c->recovered ? "recovered, " : "", c->inodes, c->blocks, c->found);
+	if (c->found > left)
+		printf(left ? ", %llu repaired" : " repaired", c->found - left);
+	if (left)
+		printf(left < c->found ? ", %llu left" : " left", left);
+	putchar('\n');
+}
+
+static int status_of(const struct scmfs_check *c, bool only)
+{
+	u64 left = only ? c->found : c->left;
+
+	return (c->found > left ? FSCK_REPAIRED : FSCK_OK) | (left ? FSCK_WRONG : FSCK_OK);
+}
+
 static int check(const char *path, bool only, bool quiet, bool from_copy)
 {
 	struct scmfs_check result = { .say = say, .from_copy = from_copy };
@@ -69,12 +89,8 @@ static int check(const char *path, bool only, bool quiet, bool from_copy)
 		return (r == -EUCLEAN ? FSCK_WRONG : FSCK_ERROR) |
 		       (!only && result.found ? FSCK_REPAIRED : 0);
 	if (!quiet)
-		printf("%s: %s%llu inodes, %llu blocks, %llu faults%s\n", path,
-		       result.recovered ? "recovered, " : "", result.inodes, result.blocks,
-		       result.found, !result.found ? "" : only ? " left" : " repaired");
-	if (!result.found)
-		return FSCK_OK;
-	return only ? FSCK_WRONG : FSCK_REPAIRED;
+		tell(path, &result, only);
+	return status_of(&result, only);
 }
 
 int main(int argc, char **argv)

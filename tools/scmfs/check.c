@@ -431,13 +431,14 @@ static int lost_found(struct scmfs *fs, struct scmfs_node *root, struct scmfs_no
 }
 
 /* Names for what has none, in /lost+found; with the engine, as everything else is right by now. */
-static int rescue(u8 *base, u64 size, const u64 *lost, u64 nr, const char **reason)
+static int rescue(u8 *base, u64 size, struct scmfs_check *check, const u64 *lost, u64 nr,
+		  const char **reason)
 {
 	struct scmfs_node root = { .ino = SCMFS_ROOT_INO }, dir = { 0 };
 	char number[24], name[40];
 	struct scmfs *fs;
+	u64 i, done = 0;
 	int r;
-	u64 i;
 
 	r = scmfs_open(base, size, 0, &fs, NULL, reason);
 	if (r)
@@ -448,12 +449,18 @@ static int rescue(u8 *base, u64 size, const u64 *lost, u64 nr, const char **reas
 		r = free_name(fs, &dir, number, name, sizeof(name));
 		if (!r)
 			r = adopt(fs, &dir, name, lost[i]);
+		done += !r;
 	}
 	scmfs_node_clear(&dir);
 	scmfs_node_clear(&root);
 	scmfs_close(fs);
 	*reason = "what was lost can't be given names";
-	return r;
+	if (r != -ENOSPC)
+		return r;
+	check->say("nothing is free for names in lost+found; what was lost has none yet");
+	check->found++;
+	check->left += nr - done + 1;
+	return 0;
 }
 
 static bool maps_match(const struct run *run, const u8 *base)
@@ -515,6 +522,7 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	struct run run = { .check = check };
 	struct scmfs_super super;
 	u64 *lost, nr, before;
+	const char *ignored;
 	int r = check_super(base, size, &super, check, reason);
 
 	if (r)
@@ -542,11 +550,16 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	scm_fence();
 	free_run(&run);
 	r = reopen(base, size, check, reason);
-	if (!r && nr)
-		r = rescue(base, size, lost, nr, reason);
-	if (!r && run.nr_acls)
-		r = check_acls(base, size, run.acls, run.nr_acls, reason);
-	if (!r)
+	if (!r) {	/* what is told to be removed is, whatever becomes of the lost */
+		int acls = 0;
+
+		if (nr)
+			r = rescue(base, size, check, lost, nr, reason);
+		if (run.nr_acls)
+			acls = check_acls(base, size, run.acls, run.nr_acls, r ? &ignored : reason);
+		r = r ? r : acls;
+	}
+	if (!r && !check->left)
 		forget_damage(base);
 	free(run.acls);
 	free(lost);

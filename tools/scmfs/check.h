@@ -10,7 +10,8 @@
 
 /**
  * struct scmfs_check - what was found
- * @found: wrong things, all repaired
+ * @found: wrong things
+ * @left: of them, those that are not repaired
  * @recovered: it had not been closed, which is no fault
  * @inodes: in use
  * @blocks: of files
@@ -19,6 +20,7 @@
  */
 struct scmfs_check {
 	u64 found;
+	u64 left;
 	bool recovered;
 	u64 inodes;
 	u64 blocks;
