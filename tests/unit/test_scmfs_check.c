@@ -653,6 +653,70 @@ static void neighbours(void)
 	free(t.mem);
 }
 
+/* A directory of three extents, of which each name is known: some of them are there in any case. */
+static u64 big_dir(void)
+{
+	char path[40];
+	u64 dir, f;
+	u32 i;
+
+	tfs_make(&t, SIZE, 400, 1);
+	CHECK(!tfs_make_node(&t, "d", S_IFDIR | 0755, NULL, &dir));
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &f));
+	for (i = 0; i < 180; i++) {
+		sprintf(path, "d/%u", i);
+		CHECK(!tfs_make_node(&t, path, S_IFREG | 0644, NULL, NULL));
+		CHECK(!tfs_write(&t, f, i * 8192, 100, 1, SCMFS_WRITE_ATOMIC));	/* blocks in between */
+	}
+	tfs_unmount(&t);
+	image = malloc(SIZE);
+	memcpy(image, t.mem, SIZE);
+	return dir;
+}
+
+static u32 names_there(void)
+{
+	u32 i, nr = 0;
+	char path[40];
+	u64 ino;
+
+	CHECK(!tfs_mount(&t, NULL));
+	for (i = 0; i < 180; i++) {
+		sprintf(path, "d/%u", i);
+		nr += !tfs_find(&t, path, &ino);
+	}
+	tfs_crash(&t);
+	return nr;
+}
+
+/* Neither its size nor a hole costs a directory a name whose block is there. */
+static void dir_size(void)
+{
+	static const u64 sizes[] = { 0, 4096, 8192, 8193, 4096 * 4, 1ULL << 40, -1ULL };
+	u64 dir = big_dir();
+	u32 i;
+
+	CHECK(word_of(dir, 8) == 3 * 4096 && word_of(dir, 152) && word_of(dir, 168));
+	for (i = 0; i < ARRAY_SIZE(sizes) && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		inode_word(dir, 8, sizes[i]);
+		repaired("a directory's size", 1);
+		CHECK(names_there() == 180, "size %llu: %u", sizes[i], names_there());
+	}
+	for (i = 0; i < 3 && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		inode_word(dir, 136 + 16 * i, 0);
+		repaired("a hole in a directory", 1);
+		CHECK(names_there() >= 180 - SCMFS_SLOTS_PER_BLOCK, "hole %u: %u", i, names_there());
+		memcpy(t.mem, image, SIZE);
+		inode_word(dir, 136 + 16 * i, word_of(dir, 136 + 16 * i) ^ 1 << 9);
+		repaired("a directory's block is elsewhere in it", 1);
+		CHECK(names_there() == 180, "elsewhere %u: %u", i, names_there());
+	}
+	free(image);
+	free(t.mem);
+}
+
 /* What can't be given a name is left, and all else is repaired as it is told. */
 static void no_room(void)
 {
@@ -1066,6 +1130,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: damage that was seen is told of until fsck", damage_told);
 	ktap_run("fsck.scmfs: what a cut has left behind the ends of files is given back", room_ahead);
 	ktap_run("fsck.scmfs: a name that is damaged costs no other one", neighbours);
+	ktap_run("fsck.scmfs: a directory keeps the names whose blocks are there", dir_size);
 	ktap_run("fsck.scmfs: where nothing is free for names all else is repaired", no_room);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
 	ktap_run("scmfs: names for what was lost are taken", taken);

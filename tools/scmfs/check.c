@@ -121,7 +121,7 @@ static void check_size(struct run *run, u64 ino, struct scmfs_inode *inode)
 static void check_inode(struct run *run, u64 ino)
 {
 	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
-	u64 mode_links = scmfs_read(&inode->mode_links), blocks;
+	u64 mode_links = scmfs_read(&inode->mode_links), blocks, of_names;
 
 	if (!mode_links)
 		return;
@@ -136,7 +136,7 @@ static void check_inode(struct run *run, u64 ino)
 	check_size(run, ino, inode);
 	blocks = scmfs_has_extents(scmfs_mode(mode_links)) && !scmfs_inline_target(inode) ?
 		check_maps(run, ino, inode) : 0;
-	blocks += check_extents(run, ino, inode);
+	of_names = check_extents(run, ino, inode);
 	if (run->no_memory)
 		return;
 	blocks += check_xattrs(run, ino, inode);
@@ -145,7 +145,10 @@ static void check_inode(struct run *run, u64 ino)
 		return;
 	}
 	if (S_ISDIR(scmfs_mode(mode_links)))
-		blocks -= check_dir_blocks(run, ino);
+		of_names -= check_dir_blocks(run, ino, blocks);
+	if (run->no_memory)
+		return;
+	blocks += of_names;
 	if (blocks != scmfs_read(&inode->blocks)) {
 		found(run, "inode %llu: has %llu blocks, not %llu", ino, blocks,
 		      scmfs_read(&inode->blocks));

@@ -84,20 +84,30 @@ static u64 take_in_order(struct run *run, u64 ino, struct scmfs_inode *inode,
 	return blocks;
 }
 
+struct scmfs_extent **collect_extents(struct run *run, struct scmfs_inode *inode, u64 *nr)
+{
+	struct scmfs_extent **place;
+
+	*nr = collect(run, inode, NULL);
+	if (!*nr)
+		return NULL;
+	place = kvmalloc_array(*nr, sizeof(struct scmfs_extent *), GFP_KERNEL);
+	if (place)
+		collect(run, inode, place);
+	else
+		run->no_memory = true;
+	return place;
+}
+
 /* After check_maps(): the chain is sound. Without memory nothing is changed. */
 u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode)
 {
-	u64 nr = collect(run, inode, NULL), blocks;
 	struct scmfs_extent **place;
+	u64 nr, blocks;
 
-	if (!nr)
+	place = collect_extents(run, inode, &nr);
+	if (!place)
 		return 0;
-	place = kvmalloc_array(nr, sizeof(struct scmfs_extent *), GFP_KERNEL);
-	if (!place) {
-		run->no_memory = true;
-		return 0;
-	}
-	collect(run, inode, place);
 	qsort(place, nr, sizeof(struct scmfs_extent *), by_end);
 	blocks = take_in_order(run, ino, inode, place, nr);
 	kvfree(place);

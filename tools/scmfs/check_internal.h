@@ -39,10 +39,12 @@ bool take_blocks(struct run *run, u64 block, u64 count);	/* false: they can't be
 u32 mode_of(const struct run *run, u64 ino);
 
 /* check_extents.c */
+/* Places of the extents that an inode has, and how many: kvfree() them. NULL, also without memory. */
+struct scmfs_extent **collect_extents(struct run *run, struct scmfs_inode *inode, u64 *nr);
 u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode);	/* blocks in them */
 
 /* check_names.c */
-u64 check_dir_blocks(struct run *run, u64 ino);
+u64 check_dir_blocks(struct run *run, u64 ino, u64 others);
 void check_tree(struct run *run);
 void check_links(struct run *run);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Directories: what they are made of, where their names lead, how many lead to each inode. */
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "check_internal.h"
@@ -33,21 +34,65 @@ static u64 cut_behind(struct run *run, u64 ino, u64 nr)
 	return cut;
 }
 
-/* All blocks up to the size are there, and none behind it. Return: as cut_behind(). */
-u64 check_dir_blocks(struct run *run, u64 ino)
+static struct scmfs_ext ext_of(const struct scmfs_extent *place)
+{
+	return scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
+}
+
+static int by_file(const void *pa, const void *pb)
+{
+	struct scmfs_extent * const *a = pa, * const *b = pb;
+	struct scmfs_ext x = ext_of(*a), y = ext_of(*b);
+
+	return x.file < y.file ? -1 : x.file > y.file;
+}
+
+/*
+ * Names are found by what is in the blocks, wherever these are in the directory: behind a hole they
+ * are moved down to it, a word for each extent, from the first one on. Return: all blocks.
+ */
+static u64 close_holes(struct run *run, u64 ino, struct scmfs_extent **place, u64 nr)
+{
+	u64 i, have = 0;
+
+	if (nr)
+		qsort(place, nr, sizeof(*place), by_file);
+	for (i = 0; i < nr; i++) {
+		struct scmfs_ext e = ext_of(place[i]);
+
+		if (e.file != have) {
+			found(run, "directory %llu: a hole at block %llu; closed", ino, have);
+			scmfs_write_word(&place[i]->second, scmfs_second(have, e.count));
+		}
+		have += e.count;
+	}
+	return have;
+}
+
+/*
+ * All blocks up to the size are there, and none behind it. Blocks and size change together, so it
+ * is the blocks that tell the size; but if what the inode counts, @others of them for else than names,
+ * says that it is right, too many are there. Return: as cut_behind().
+ */
+u64 check_dir_blocks(struct run *run, u64 ino, u64 others)
 {
 	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
-	u64 size = scmfs_read(&inode->size), have = 0;
-	struct scmfs_ext e;
+	u64 size = scmfs_read(&inode->size), nr, have;
+	struct scmfs_extent **place = collect_extents(run, inode, &nr);
 
-	while (have * SCMFS_BLOCK_SIZE < size && !scmfs_ext_at(run->fs, inode, have, &e) && e.block)
-		have += e.count;
-	have = min(have * SCMFS_BLOCK_SIZE, round_down(size, (u64)SCMFS_BLOCK_SIZE));
-	if (size != have) {
-		found(run, "directory %llu: %llu bytes are there, not %llu", ino, have, size);
-		scmfs_write_word(&inode->size, have);
-	}
-	return cut_behind(run, ino, have / SCMFS_BLOCK_SIZE);
+	if (run->no_memory)
+		return 0;
+	have = close_holes(run, ino, place, nr);
+	kvfree(place);
+	if (size == have * SCMFS_BLOCK_SIZE)
+		return 0;
+	if (size < have * SCMFS_BLOCK_SIZE && !(size % SCMFS_BLOCK_SIZE) &&
+	    scmfs_read(&inode->blocks) == size / SCMFS_BLOCK_SIZE + others)
+		return cut_behind(run, ino, size / SCMFS_BLOCK_SIZE);
+	found(run, "directory %llu: %llu bytes are there, not %llu", ino, have * SCMFS_BLOCK_SIZE,
+	      size);
+	scmfs_write_word(&inode->size, have * SCMFS_BLOCK_SIZE);
+	return 0;
 }
 
 static bool text_ok(const struct scmfs_dirent *ent)
