@@ -822,6 +822,64 @@ static void orphan_first(void)
 	free(t.mem);
 }
 
+/* One bit of a length costs nobody anything, and what two files have not in common stays. */
+static void shared_blocks(void)
+{
+	char *before, *after;
+	u64 a, b, c, block;
+	u8 is[8 * 4096];
+	u32 i, nr;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(!tfs_make_node(&t, "a", S_IFREG | 0644, NULL, &a) && !tfs_write(&t, a, 0, 12 * 4096, 1, 0));
+	CHECK(!tfs_make_node(&t, "b", S_IFREG | 0644, NULL, &b) && !tfs_write(&t, b, 0, 8 * 4096, 2, 0));
+	CHECK(!tfs_make_node(&t, "c", S_IFREG | 0644, NULL, &c) && !tfs_write(&t, c, 0, 8 * 4096, 3, 0));
+	tfs_unmount(&t);
+	memcpy(image, t.mem, SIZE);
+	CHECK(!tfs_mount(&t, NULL));
+	before = tfs_show(&t);
+	tfs_crash(&t);
+	block = word_of(b, 128);
+	CHECK(word_of(a, 136) == 12ULL << 32 && block == word_of(a, 128) + 12, "%llu", block);
+	CHECK(word_of(b, 136) == 8ULL << 32 && word_of(c, 128) == block + 8);
+	for (i = 4; i < 7 && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		inode_word(a, 136, (12ULL + (1 << i)) << 32);
+		nr = check("a bit of a length");
+		CHECK(nr == 1 && !check("again"), "bit %u: %u found", i, nr);
+		CHECK(!tfs_mount(&t, NULL));
+		after = tfs_show(&t);
+		CHECK(before && after && !strcmp(before, after), "bit %u", i);
+		free(after);
+		tfs_crash(&t);
+	}
+	/* in front, in the middle, and at the end another has them, who adds up */
+	for (i = 0; i < 3 && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		inode_word(c, 32, 99);
+		inode_word(c, 128, word_of(c, 128) - (i ? 0 : 3));
+		if (i) {
+			inode_word(b, 128, block + 8 + (i == 1 ? 3 : 5));
+			inode_word(b, 136, (i == 1 ? 2ULL : 8) << 32);
+			inode_word(b, 32, i == 1 ? 2 : 8);
+		}
+		repaired("blocks of two files", 1);
+		CHECK(!tfs_mount(&t, NULL));
+		memset(is, 0, sizeof(is));
+		CHECK(!tfs_read(&t, c, 0, sizeof(is), is));
+		for (nr = 0; nr < 8; nr++) {
+			bool others = i == 0 ? nr < 3 : i == 1 ? nr == 3 || nr == 4 : nr >= 5;
+
+			CHECK(is[nr * 4096] == (others ? 0 : 3), "%u: block %u: %u", i, nr, is[nr * 4096]);
+		}
+		tfs_crash(&t);
+	}
+	free(before);
+	free(image);
+	free(t.mem);
+}
+
 /* ---- extents that overlap ------------------------------------------------------------------- */
 
 static struct scmfs_inode *inode_of(u64 ino)
@@ -847,12 +905,13 @@ static u32 maps_for(u32 nr)
 		DIV_ROUND_UP(nr - SCMFS_INLINE_EXTENTS, SCMFS_MAP_EXTENTS) : 0;
 }
 
-/* Give a file these extents, in this order. */
+/* Give a file these extents, in this order; it has as many blocks as it says. */
 static void put_extents(u64 ino, u64 map, const struct scmfs_ext *e, u32 nr)
 {
 	struct scmfs_map *maps = (struct scmfs_map *)(t.mem + map * SCMFS_BLOCK_SIZE);
 	u32 i, nr_maps = maps_for(nr);
 	struct scmfs_extent *place;
+	u64 sum = 0;
 
 	memset(inode_of(ino)->extent, 0, sizeof(inode_of(ino)->extent));
 	inode_of(ino)->map = cpu_to_le64(nr_maps ? map : 0);
@@ -866,7 +925,9 @@ static void put_extents(u64 ino, u64 map, const struct scmfs_ext *e, u32 nr)
 		place = place_of(ino, map, i);
 		place->block = cpu_to_le64(e[i].block);
 		place->second = cpu_to_le64(scmfs_second(e[i].file, e[i].count));
+		sum += e[i].count;
 	}
+	inode_word(ino, 32, sum + nr_maps + (word_of(ino, 104) ? 1 : 0));
 }
 
 static bool stayed(u64 ino, u64 map, u32 i, const struct scmfs_ext *e)
@@ -1135,6 +1196,7 @@ int main(int argc, char **argv)
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
 	ktap_run("scmfs: names for what was lost are taken", taken);
 	ktap_run("fsck.scmfs: takes no file's blocks for one without names", orphan_first);
+	ktap_run("fsck.scmfs: what is claimed twice goes to who can have it", shared_blocks);
 	ktap_run("fsck.scmfs: of extents that overlap as many as possible stay", overlaps);
 	ktap_run("fsck.scmfs: extents in any order take no longer", many);
 	ktap_run("fsck.scmfs: directories that nothing leads to take no longer", many_lost);

@@ -136,7 +136,7 @@ static void check_inode(struct run *run, u64 ino)
 	check_size(run, ino, inode);
 	blocks = scmfs_has_extents(scmfs_mode(mode_links)) && !scmfs_inline_target(inode) ?
 		check_maps(run, ino, inode) : 0;
-	of_names = check_extents(run, ino, inode);
+	of_names = check_extents(run, ino, inode, blocks);
 	if (run->no_memory)
 		return;
 	blocks += check_xattrs(run, ino, inode);
@@ -199,20 +199,40 @@ static void check_high(struct run *run)
 	scmfs_write_word(&fs->state->inode_high, scmfs_high_word(fs->inode_high));
 }
 
-static void check_inodes(struct run *run)
+/*
+ * Of two that refer to a block the one keeps it that somebody may have a name for, and of two such
+ * the one that has as many as it says: each that says so is right, or both it and its count are
+ * wrong.
+ */
+static u32 rank_of(const struct run *run, u64 ino)
 {
-	struct scmfs *fs = run->fs;
+	return !has_links(run, ino) ? 2 : !adds_up(run, ino);
+}
+
+static void check_each(struct run *run)
+{
+	u8 *rank = kvcalloc(run->fs->nr_inodes, 1, GFP_KERNEL);
+	u32 now;
 	u64 ino;
 
+	if (!rank) {
+		run->no_memory = true;
+		return;
+	}
+	/* Before the checks, which change links and blocks. */
+	for (ino = 1; ino < run->fs->nr_inodes; ino++)
+		rank[ino] = rank_of(run, ino);
+	for (now = 0; now <= 2; now++)
+		for (ino = 1; ino < run->fs->nr_inodes && !run->no_memory; ino++)
+			if (rank[ino] == now)
+				check_inode(run, ino);
+	kvfree(rank);
+}
+
+static void check_inodes(struct run *run)
+{
 	check_high(run);
-	/* Of two that refer to a block the one keeps it that somebody may have a name for. */
-	for (ino = 1; ino < fs->nr_inodes && !run->no_memory; ino++)
-		if (has_links(run, ino))
-			check_inode(run, ino);
-	/* Each gets a link by its check; those that were checked have some, or are removed. */
-	for (ino = 1; ino < fs->nr_inodes && !run->no_memory; ino++)
-		if (!has_links(run, ino))
-			check_inode(run, ino);
+	check_each(run);
 }
 
 /* ---- steps ---------------------------------------------------------------------------------- */

@@ -42,6 +42,174 @@ static void check_unwritten(struct run *run, u64 ino, struct scmfs_inode *inode,
 	scmfs_write_word(&place->block, e.block);
 }
 
+/* Does an inode have as many blocks as it says? Two that refer to the same can't both be right. */
+bool adds_up(const struct run *run, u64 ino)
+{
+	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
+	u64 sum = scmfs_xattr_blocks(run->fs, inode);
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+
+	scmfs_slots(run->fs, inode, &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = ext_of(place);
+
+		if (e.count && !scmfs_ext_ok(run->fs, inode, &e))
+			return false;
+		sum += e.count;
+	}
+	return !s.error && sum + s.maps == scmfs_read(&inode->blocks);
+}
+
+/* Of @count blocks from @block on, those up to the first that somebody has, or that nobody has. */
+static u64 same_from(const struct run *run, u64 block, u64 count, bool *used)
+{
+	*used = test_bit(block, run->used);
+	if (*used)
+		return find_next_zero_bit(run->used, block + count, block) - block;
+	return find_next_bit(run->used, block + count, block) - block;
+}
+
+static bool is_free(const struct run *run, const struct scmfs_ext *e)
+{
+	bool used;
+
+	return same_from(run, e->block, e->count, &used) == e->count && !used;
+}
+
+/* Is it one that can be, among those of its inode, and those of others that were taken before? */
+static bool fits(const struct run *run, struct scmfs_inode *inode, struct scmfs_extent **place,
+		 u64 nr, u64 which, const struct scmfs_ext *e)
+{
+	u64 i;
+
+	if (!scmfs_ext_ok(run->fs, inode, e) || !is_free(run, e))
+		return false;
+	for (i = 0; i < nr; i++) {
+		struct scmfs_ext o = ext_of(place[i]);
+
+		if (i != which && e->file < o.file + o.count && o.file < e->file + e->count)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * An inode that has too many blocks by its own count, and one extent that can't be, and can if it
+ * has so many less: it is that one's length that is wrong.
+ */
+static void mend_length(struct run *run, u64 ino, struct scmfs_inode *inode,
+			struct scmfs_extent **place, u64 nr, u64 maps)
+{
+	u64 sum = maps + scmfs_xattr_blocks(run->fs, inode), i, more, which = nr;
+	struct scmfs_ext e;
+
+	for (i = 0; i < nr; i++)
+		sum += ext_of(place[i]).count;
+	more = sum - scmfs_read(&inode->blocks);
+	if (!more || more > sum)
+		return;
+	for (i = 0; i < nr; i++) {
+		if (ext_of(place[i]).count <= more)
+			continue;
+		if (which < nr)
+			return;
+		which = i;
+	}
+	if (which == nr)
+		return;
+	e = ext_of(place[which]);
+	if (fits(run, inode, place, nr, which, &e))
+		return;
+	e.count -= more;
+	if (!fits(run, inode, place, nr, which, &e))
+		return;
+	found(run, "inode %llu: extent at file block %llu has %llu blocks, not %llu", ino, e.file,
+	      e.count, e.count + more);
+	scmfs_write_word(&place[which]->second, scmfs_second(e.file, e.count));
+}
+
+/* An extent in a place that has none; what is cut in between is none yet. */
+static void put_extent(struct scmfs_extent *place, const struct scmfs_ext *e)
+{
+	scmfs_write_word(&place->block, scmfs_ext_block(e));
+	scm_fence();
+	scmfs_write_word(&place->second, scmfs_second(e->file, e->count));
+}
+
+static struct scmfs_extent *next_free(struct scmfs_slots *s)
+{
+	struct scmfs_extent *place;
+
+	do
+		place = scmfs_slots_next(s);
+	while (place && ext_of(place).count);
+	return place;
+}
+
+static struct scmfs_ext part_of(const struct scmfs_ext *e, u64 from, u64 count)
+{
+	return (struct scmfs_ext){ e->block + from, e->file + from, count, e->unwritten };
+}
+
+/*
+ * Of an extent some of whose blocks are somebody else's the others stay. What it begins with stays
+ * in its place, the rest goes to free places before, so that a cut loses nothing; for lack of them
+ * the first that stays may have its own, and others are lost.
+ */
+static void split(struct run *run, struct scmfs_extent *place, struct scmfs_slots *free)
+{
+	struct scmfs_ext e = ext_of(place), last = { 0 }, part;
+	u64 at, n, front = 0;
+	bool used;
+
+	for (at = 0; at < e.count; at += n) {
+		struct scmfs_extent *other;
+
+		n = same_from(run, e.block + at, e.count - at, &used);
+		if (used)
+			continue;
+		if (!at) {
+			front = n;
+			continue;
+		}
+		part = part_of(&e, at, n);
+		other = next_free(free);
+		if (other)
+			put_extent(other, &part);
+		else if (!last.count)
+			last = part;
+	}
+	scm_fence();
+	scmfs_write_word(&place->second, scmfs_second(e.file, front));
+	if (front || !last.count)
+		return;
+	scm_fence();
+	put_extent(place, &last);
+}
+
+/* Before any of the inode's own is taken: what is used is others'. Return: some were split. */
+static bool split_shared(struct run *run, u64 ino, struct scmfs_inode *inode,
+			 struct scmfs_extent **place, u64 nr)
+{
+	bool any = false;
+	struct scmfs_slots free;
+	u64 i;
+
+	scmfs_slots(run->fs, inode, &free);
+	for (i = 0; i < nr; i++) {
+		struct scmfs_ext e = ext_of(place[i]);
+
+		if (!scmfs_ext_ok(run->fs, inode, &e) || is_free(run, &e))
+			continue;
+		found(run, "inode %llu: extent at file block %llu (%llu + %llu) is in part another's",
+		      ino, e.file, e.block, e.count);
+		split(run, place[i], &free);
+		any = true;
+	}
+	return any;
+}
+
 /* The places that have an extent, or just how many: @place may be NULL. */
 static u64 collect(const struct run *run, struct scmfs_inode *inode, struct scmfs_extent **place)
 {
@@ -100,7 +268,7 @@ struct scmfs_extent **collect_extents(struct run *run, struct scmfs_inode *inode
 }
 
 /* After check_maps(): the chain is sound. Without memory nothing is changed. */
-u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode)
+u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode, u64 maps)
 {
 	struct scmfs_extent **place;
 	u64 nr, blocks;
@@ -108,6 +276,13 @@ u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode)
 	place = collect_extents(run, inode, &nr);
 	if (!place)
 		return 0;
+	mend_length(run, ino, inode, place, nr, maps);
+	if (split_shared(run, ino, inode, place, nr)) {
+		kvfree(place);
+		place = collect_extents(run, inode, &nr);
+		if (!place)
+			return 0;
+	}
 	qsort(place, nr, sizeof(struct scmfs_extent *), by_end);
 	blocks = take_in_order(run, ino, inode, place, nr);
 	kvfree(place);

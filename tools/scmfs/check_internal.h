@@ -41,7 +41,9 @@ u32 mode_of(const struct run *run, u64 ino);
 /* check_extents.c */
 /* Places of the extents that an inode has, and how many: kvfree() them. NULL, also without memory. */
 struct scmfs_extent **collect_extents(struct run *run, struct scmfs_inode *inode, u64 *nr);
-u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode);	/* blocks in them */
+bool adds_up(const struct run *run, u64 ino);
+/* Return: blocks in them; @maps are in the blocks of extents. */
+u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode, u64 maps);
 
 /* check_names.c */
 u64 check_dir_blocks(struct run *run, u64 ino, u64 others);
