@@ -653,6 +653,60 @@ static void neighbours(void)
 	free(t.mem);
 }
 
+/* A bit of what says that an inode is one, or what it is, costs nobody a file. */
+static void types(void)
+{
+	static const char * const names[] = { "", "dir0", "dir0/0", "long", "holes", "empty", "short" };
+	char *before, *after;
+	u64 ino[ARRAY_SIZE(names)], mode;
+	u32 i, bit;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(!tfs_make_node(&t, "empty", S_IFDIR | 0755, NULL, NULL));
+	CHECK(!tfs_make_node(&t, "short", S_IFLNK | 0777, "there", NULL));
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		CHECK(!tfs_find(&t, names[i], &ino[i]));
+	before = tfs_show(&t);
+	tfs_unmount(&t);
+	memcpy(image, t.mem, SIZE);
+	for (i = 0; i < ARRAY_SIZE(names) && !ktap_failing(); i++)
+		for (bit = 0; bit < 5 && !ktap_failing(); bit++) {
+			memcpy(t.mem, image, SIZE);
+			mode = word_of(ino[i], 0) ^ 1ULL << (44 + bit);
+			/* what goes with what it has is believed, and nothing is lost */
+			if (bit < 4 && ((i == 5 && (S_ISBLK(mode >> 32) || S_ISSOCK(mode >> 32))) || (i == 3 && S_ISREG(mode >> 32))))
+				continue;
+			if (bit < 4)
+				inode_word(ino[i], 0, mode);
+			else
+				inode_word(ino[i], 88, word_of(ino[i], 88) ^ 1ULL << 33);
+			repaired(names[i], 1);
+			memcpy(t.mem, image, SIZE);
+			if (bit < 4)
+				inode_word(ino[i], 0, mode);
+			else
+				inode_word(ino[i], 88, word_of(ino[i], 88) ^ 1ULL << 33);
+			check(names[i]);
+			CHECK(!tfs_mount(&t, NULL));
+			after = tfs_show(&t);
+			CHECK(before && after && !strcmp(before, after), "%s: bit %u", names[i], bit);
+			free(after);
+			tfs_crash(&t);
+		}
+	memcpy(t.mem, image, SIZE);
+	inode_word(1, 0, 0);
+	check("the root's first word");
+	CHECK(!tfs_mount(&t, NULL));
+	after = tfs_show(&t);
+	CHECK(before && after && !strcmp(before, after));
+	free(after);
+	tfs_crash(&t);
+	free(before);
+	free(image);
+	free(t.mem);
+}
+
 /* A directory of three extents, of which each name is known: some of them are there in any case. */
 static u64 big_dir(void)
 {
@@ -1191,6 +1245,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: damage that was seen is told of until fsck", damage_told);
 	ktap_run("fsck.scmfs: what a cut has left behind the ends of files is given back", room_ahead);
 	ktap_run("fsck.scmfs: a name that is damaged costs no other one", neighbours);
+	ktap_run("fsck.scmfs: a file is kept whose type or magic is damaged", types);
 	ktap_run("fsck.scmfs: a directory keeps the names whose blocks are there", dir_size);
 	ktap_run("fsck.scmfs: where nothing is free for names all else is repaired", no_room);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);

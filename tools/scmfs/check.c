@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In order: super blocks, undo log, inodes with their extents, names, links, what no name leads
+ * In order: super blocks, undo log, inodes' types, inodes with their extents, names, links, what no name leads
  * to, maps, ACLs. Each step may rely on those before it. The engine's own opening comes last: it
  * makes the maps.
  */
@@ -41,16 +41,6 @@ bool is_live(const struct run *run, u64 ino)
 }
 
 /* ---- inodes --------------------------------------------------------------------------------- */
-
-static bool known_type(u32 mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG: case S_IFDIR: case S_IFLNK: case S_IFCHR: case S_IFBLK: case S_IFIFO:
-	case S_IFSOCK:
-		return true;
-	}
-	return false;
-}
 
 bool take_blocks(struct run *run, u64 block, u64 count)
 {
@@ -558,6 +548,9 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	if (r)
 		return r;
 	before = check->found;
+	check_types(&run);
+	if (run.no_memory)
+		return give_up(&run, reason);
 	check_root(&run);
 	check_inodes(&run);
 	if (run.no_memory)

@@ -45,7 +45,12 @@ bool adds_up(const struct run *run, u64 ino);
 /* Return: blocks in them; @maps are in the blocks of extents. */
 u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode, u64 maps);
 
+/* check_types.c */
+bool known_type(u32 mode);
+void check_types(struct run *run);
+
 /* check_names.c */
+u64 slots_of(const struct scmfs_dirent *ent, u64 slot);	/* of a name at @slot; 0: it is none */
 u64 check_dir_blocks(struct run *run, u64 ino, u64 others);
 void check_tree(struct run *run);
 void check_links(struct run *run);

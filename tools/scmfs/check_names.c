@@ -118,7 +118,7 @@ static bool is_above(const struct run *run, u64 ino, u64 dir)
 }
 
 /* By its length, which the hash vouches for; 0: there is no such name. */
-static u64 slots_of(const struct scmfs_dirent *ent, u64 slot)
+u64 slots_of(const struct scmfs_dirent *ent, u64 slot)
 {
 	u64 slots = DIV_ROUND_UP(SCMFS_SLOT_NAME + ent->len, SCMFS_SLOT_SIZE);
 
