@@ -84,6 +84,26 @@ ok "a damaged super block is found" status 4 "super block" fsck.scmfs -n damaged
 ok "only telling changes nothing" cmp damaged before
 ok "it is repaired from its copy" status 1 "1 faults repaired" fsck.scmfs damaged
 ok "after which nothing is wrong" status 0 "0 faults" fsck.scmfs damaged
+# inode_word FILE INODE OFFSET TEXT: 8 bytes of an inode
+inode_word() {
+	local table
+	table=$(dumpscmfs "$1" | sed -n 's/^inode table: at //p')
+	damage "$1" $((table + $2 * 256 + $3)) "$4"
+}
+
+cp img damaged
+inode_word damaged 1 32 X
+ok "fsck.scmfs --auto repairs what costs nothing" status 1 "1 faults repaired" fsck.scmfs -a damaged
+ok "after which nothing is wrong" status 0 "0 faults" fsck.scmfs -p damaged
+inode_word damaged 1 104 X
+cp damaged before
+ok "what costs something it leaves" status 4 "1 faults left" fsck.scmfs -a damaged
+ok "as it is" cmp damaged before
+ok "so does --preen, which says how it goes on" status 4 "-y does that" fsck.scmfs -p damaged
+inode_word damaged 1 48 X
+ok "of two it repairs the one and leaves the other" status 5 "2 faults, 1 repaired, 1 left" fsck.scmfs -p damaged
+ok "with --yes it is repaired" status 1 "repaired" fsck.scmfs -a -y damaged
+ok "after which nothing is wrong" status 0 "0 faults" fsck.scmfs damaged
 # memory that was a file system's once, and is another's, who left the last block alone
 cp img foreign
 head -c 2M /dev/urandom | dd of=foreign conv=notrunc status=none

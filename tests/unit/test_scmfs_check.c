@@ -707,6 +707,73 @@ static void types(void)
 	free(t.mem);
 }
 
+/* Who is not asked repairs what takes nothing from anybody, and of all else changes nothing. */
+static void unasked(void)
+{
+	static const struct {
+		const char *what;
+		bool lost;
+		u64 ino;
+		size_t offset;
+		u64 value;
+	} damage[] = {
+		{ "links", false, 3, 0, (u64)(S_IFREG | 0644) << 32 | 7 },
+		{ "a directory's size", false, 2, 8, 1 << 20 },
+		{ "a directory is a file", false, 2, 0, (u64)(S_IFREG | 0755) << 32 | 1 },
+		{ "size", false, 3, 8, -4093ULL },
+		{ "blocks", false, 3, 32, 99 },
+		{ "parent", false, 2, 48, 17 },
+		{ "magic", false, 3, 88, 0 },
+		{ "map block", true, 3, 40, 5 },
+		{ "extent", true, 3, 128, 1 },
+		{ "extent too long", false, 3, 136, 0xffffffff00000000ULL },
+		{ "attributes", true, 3, 104, 5 },
+		{ "an unknown type without a name", true, 199, 0, 1 },
+		{ "root", true, 1, 88, 0 },
+	};
+	struct scmfs_check c = { .say = say, .keep = true };
+	u8 *was = malloc(SIZE);
+	const char *reason = "";
+	u32 i;
+
+	make();
+	for (i = 0; i < ARRAY_SIZE(damage) && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		inode_word(damage[i].ino, damage[i].offset, damage[i].value);
+		if (damage[i].ino == 1)
+			inode_word(1, 0, 1);
+		if (damage[i].ino == 199)
+			inode_word(199, 32, 7);
+		memcpy(was, t.mem, SIZE);
+		c.found = 0;
+		c.left = 0;
+		CHECK(!scmfs_check(t.mem, SIZE, &c, &reason) && c.found, "%s: %s", damage[i].what, reason);
+		CHECK(!!c.left == damage[i].lost, "%s: %llu left", damage[i].what, c.left);
+		if (damage[i].lost && c.found == c.left)
+			CHECK(!memcmp(was, t.mem, SIZE), "%s: is changed", damage[i].what);
+		if (damage[i].lost)
+			CHECK(check(damage[i].what));
+		CHECK(!check(damage[i].what), "%s", damage[i].what);
+	}
+	/* one of each: what is repaired is no more vouched for, and what is left is not changed */
+	memcpy(t.mem, image, SIZE);
+	inode_word(3, 40, 5);
+	inode_word(4, 32, 99);
+	c.found = 0;
+	c.left = 0;
+	CHECK(!scmfs_check(t.mem, SIZE, &c, &reason) && c.left == 1 && c.found == 2);
+	CHECK(word_of(3, 40) == 5 && word_of(4, 32) != 99);
+	CHECK(!((struct scmfs_state *)(t.mem + SCMFS_STATE_OFFSET))->clean);
+	memcpy(t.mem, image, SIZE);
+	name_of(2, 1)->name[0] ^= 1;
+	memcpy(was, t.mem, SIZE);
+	c.left = 0;
+	CHECK(!scmfs_check(t.mem, SIZE, &c, &reason) && c.left == 1 && !memcmp(was, t.mem, SIZE));
+	free(was);
+	free(image);
+	free(t.mem);
+}
+
 /* A directory of three extents, of which each name is known: some of them are there in any case. */
 static u64 big_dir(void)
 {
@@ -1246,6 +1313,7 @@ int main(int argc, char **argv)
 	ktap_run("fsck.scmfs: what a cut has left behind the ends of files is given back", room_ahead);
 	ktap_run("fsck.scmfs: a name that is damaged costs no other one", neighbours);
 	ktap_run("fsck.scmfs: a file is kept whose type or magic is damaged", types);
+	ktap_run("fsck.scmfs: unasked, nothing is taken from anybody", unasked);
 	ktap_run("fsck.scmfs: a directory keeps the names whose blocks are there", dir_size);
 	ktap_run("fsck.scmfs: where nothing is free for names all else is repaired", no_room);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);

@@ -15,7 +15,7 @@ static const char usage[] =
 	"\n"
 	"  -n, --no             repair nothing, only tell\n"
 	"  -y, --yes            repair everything; the default\n"
-	"  -a, --auto           the same\n"
+	"  -a, --auto           repair what can be without losing anything\n"
 	"  -p, --preen          the same\n"
 	"  -f, --force          nothing: it always checks\n"
 	"  -b, --from-copy      take the copy of the super block at the end, whatever\n"
@@ -41,7 +41,7 @@ static const struct option options[] = {
 enum { FSCK_OK = 0, FSCK_REPAIRED = 1, FSCK_WRONG = 4, FSCK_ERROR = 8, FSCK_USAGE = 16 };
 
 static struct image im = { .status = FSCK_ERROR };
-static int if_found;		/* also the status if there was a fault */
+static int if_found;		/* also the status if there was a fault, and it ends before its end */
 
 /* Of each fault. */
 static void say(const char *text)
@@ -71,9 +71,9 @@ static int status_of(const struct scmfs_check *c, bool only)
 	return (c->found > left ? FSCK_REPAIRED : FSCK_OK) | (left ? FSCK_WRONG : FSCK_OK);
 }
 
-static int check(const char *path, bool only, bool quiet, bool from_copy)
+static int check(const char *path, bool only, bool quiet, bool from_copy, bool keep)
 {
-	struct scmfs_check result = { .say = say, .from_copy = from_copy };
+	struct scmfs_check result = { .say = say, .from_copy = from_copy, .keep = keep };
 	const char *reason;
 	int r;
 
@@ -87,7 +87,9 @@ static int check(const char *path, bool only, bool quiet, bool from_copy)
 	/* What was repaired before that is. */
 	if (!image_close(&im) || r)
 		return (r == -EUCLEAN ? FSCK_WRONG : FSCK_ERROR) |
-		       (!only && result.found ? FSCK_REPAIRED : 0);
+		       (only ? FSCK_OK : status_of(&result, only));
+	if (!only && keep && result.left)
+		printf("%s: something is lost by repairing what is left; -y does that\n", path);
 	if (!quiet)
 		tell(path, &result, only);
 	return status_of(&result, only);
@@ -95,7 +97,7 @@ static int check(const char *path, bool only, bool quiet, bool from_copy)
 
 int main(int argc, char **argv)
 {
-	bool only = false, quiet = false, from_copy = false;
+	bool only = false, quiet = false, from_copy = false, keep = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "nyapfbqhV", options, NULL)) != -1) {
@@ -103,7 +105,13 @@ int main(int argc, char **argv)
 		case 'n':
 			only = true;
 			break;
-		case 'y': case 'a': case 'p': case 'f':
+		case 'a': case 'p':
+			keep = true;
+			break;
+		case 'y':
+			keep = false;
+			break;
+		case 'f':
 			break;
 		case 'b':
 			from_copy = true;
@@ -126,6 +134,6 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return FSCK_USAGE;
 	}
-	c = check(argv[optind], only, quiet, from_copy);
+	c = check(argv[optind], only, quiet, from_copy, keep && !only);
 	return output_is_out("fsck.scmfs") ? c : c | FSCK_ERROR;
 }

@@ -13,21 +13,49 @@
  * From the first repair on the saved maps may be wrong: who is ended in the middle must not leave
  * them vouched for.
  */
-void found(struct run *run, const char *fmt, ...)
+static void not_vouched(struct run *run)
 {
 	struct scmfs_state *state = run->fs->state;
-	char text[600];
-	va_list ap;
 
 	if (scmfs_read(&state->clean)) {
 		scmfs_write_word(&state->clean, 0);
 		scm_fence();
 	}
+}
+
+static void tell(struct scmfs_check *check, const char *fmt, va_list ap, const char *end)
+{
+	char text[600];
+	int n = vsnprintf(text, sizeof(text) - strlen(end), fmt, ap);
+
+	if (n >= 0)
+		strcat(text, end);
+	check->found++;
+	check->say(text);
+}
+
+void found(struct run *run, const char *fmt, ...)
+{
+	va_list ap;
+
+	not_vouched(run);
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	tell(run->check, fmt, ap, "");
 	va_end(ap);
-	run->check->found++;
-	run->check->say(text);
+}
+
+bool found_loss(struct run *run, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (run->check->keep)
+		run->check->left++;
+	else
+		not_vouched(run);
+	va_start(ap, fmt);
+	tell(run->check, fmt, ap, run->check->keep ? " (left as it is)" : "");
+	va_end(ap);
+	return !run->check->keep;
 }
 
 u32 mode_of(const struct run *run, u64 ino)
@@ -66,8 +94,9 @@ static u64 check_maps(struct run *run, u64 ino, struct scmfs_inode *inode)
 			map = scmfs_block(run->fs, block);
 		if (!map || le32_to_cpu(map->magic) != SCMFS_MAP_MAGIC ||
 		    le64_to_cpu(map->ino) != ino || !take_blocks(run, block, 1)) {
-			found(run, "inode %llu: block of extents %llu is none of its", ino, block);
-			scmfs_write_word(link, 0);
+			if (found_loss(run, "inode %llu: block of extents %llu is none of its", ino,
+				       block))
+				scmfs_write_word(link, 0);
 			break;
 		}
 		maps++;
@@ -88,8 +117,8 @@ static bool target_ok(const struct run *run, struct scmfs_inode *inode)
 
 static void clear_inode(struct run *run, u64 ino, const char *why)
 {
-	found(run, "inode %llu: %s; removed", ino, why);
-	scmfs_write_word(&scmfs_inode(run->fs, ino)->mode_links, 0);
+	if (found_loss(run, "inode %llu: %s; removed", ino, why))
+		scmfs_write_word(&scmfs_inode(run->fs, ino)->mode_links, 0);
 }
 
 /* No inode with more is in use, to the engine. */
@@ -112,6 +141,7 @@ static void check_inode(struct run *run, u64 ino)
 {
 	struct scmfs_inode *inode = scmfs_inode(run->fs, ino);
 	u64 mode_links = scmfs_read(&inode->mode_links), blocks, of_names;
+	const u64 left = run->check->left;
 
 	if (!mode_links)
 		return;
@@ -126,17 +156,21 @@ static void check_inode(struct run *run, u64 ino)
 	check_size(run, ino, inode);
 	blocks = scmfs_has_extents(scmfs_mode(mode_links)) && !scmfs_inline_target(inode) ?
 		check_maps(run, ino, inode) : 0;
+	if (run->check->left != left)	/* an inode is as right as what is left of it */
+		return;
 	of_names = check_extents(run, ino, inode, blocks);
 	if (run->no_memory)
 		return;
 	blocks += check_xattrs(run, ino, inode);
+	if (run->check->left != left)
+		return;
 	if (S_ISLNK(scmfs_mode(mode_links)) && !target_ok(run, inode)) {
 		clear_inode(run, ino, "a symbolic link without a target");
 		return;
 	}
 	if (S_ISDIR(scmfs_mode(mode_links)))
 		of_names -= check_dir_blocks(run, ino, blocks);
-	if (run->no_memory)
+	if (run->no_memory || run->check->left != left)
 		return;
 	blocks += of_names;
 	if (blocks != scmfs_read(&inode->blocks)) {
@@ -160,7 +194,8 @@ static void check_root(struct run *run)
 		}
 		return;
 	}
-	found(run, "the root directory is damaged; made anew");
+	if (!found_loss(run, "the root directory is damaged; made anew"))
+		return;
 	empty.mode_links = cpu_to_le64(scmfs_mode_links(S_IFDIR | 0755, 2));
 	empty.parent = cpu_to_le64(SCMFS_ROOT_INO);
 	scm_copy_nt(root, &empty, sizeof(empty));
@@ -317,11 +352,15 @@ static void check_log(u8 *base, const struct scmfs_super *s, struct scmfs_check 
 	for (i = 0; i < le32_to_cpu(s->log_lanes); i++) {
 		if (replay_lane(base, s, i, clean))
 			continue;
+		check->found++;
+		snprintf(text, sizeof(text), "lane %u of the undo log is damaged; emptied%s", i,
+			 check->keep ? " (left as it is)" : "");
+		check->say(text);
+		check->left += check->keep;
+		if (check->keep)
+			continue;
 		scmfs_write_word(&state->clean, 0);
 		scm_fence();
-		check->found++;
-		snprintf(text, sizeof(text), "lane %u of the undo log is damaged; emptied", i);
-		check->say(text);
 		ek_undo_format(base + le64_to_cpu(s->log_offset) + i * EKU_LANE_BYTES, 1);
 	}
 	scm_fence();
@@ -341,7 +380,7 @@ static int recover(u8 *base, u64 size, const struct scmfs_super *super, struct s
 
 	check->recovered = !state->clean;
 	check_log(base, super, check);
-	if (!check->recovered)
+	if (!check->recovered || check->left)
 		return 0;
 	r = scmfs_open(base, size, 0, &fs, &rec, &reason);
 	if (!r)
@@ -542,7 +581,7 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 		return r;
 	*reason = "out of memory";
 	r = recover(base, size, &super, check);
-	if (r)
+	if (r || check->left)	/* all else rests on what the log takes back */
 		return r;
 	r = begin(&run, base, size, reason);
 	if (r)
@@ -555,9 +594,16 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	check_inodes(&run);
 	if (run.no_memory)
 		return give_up(&run, reason);
-	check_tree(&run);
+	if (!check->left)
+		check_tree(&run);
 	if (run.no_memory)
 		return give_up(&run, reason);
+	if (check->left) {	/* names rest on inodes, links and maps on both */
+		scm_fence();
+		free_run(&run);
+		free(run.acls);
+		return 0;
+	}
 	check_links(&run);
 	if (check->found == before && !maps_match(&run, base))
 		found(&run, "the maps of free space do not tell what is free; made anew");
@@ -566,7 +612,7 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	scm_fence();
 	free_run(&run);
 	r = reopen(base, size, check, reason);
-	if (!r) {	/* what is told to be removed is, whatever becomes of the lost */
+	if (!r && !check->left) {	/* what is told to be removed is, whatever becomes of the lost */
 		int acls = 0;
 
 		if (nr)

@@ -15,6 +15,7 @@
  * @recovered: it had not been closed, which is no fault
  * @inodes: in use
  * @blocks: of files
+ * @keep: leave what can't be repaired without a loss as it is, and what rests on it
  * @from_copy: take the super block's copy, whatever is in its place
  * @say: called with each finding; a line without its end
  */
@@ -24,6 +25,7 @@ struct scmfs_check {
 	bool recovered;
 	u64 inodes;
 	u64 blocks;
+	bool keep;
 	bool from_copy;
 	void (*say)(const char *text);
 };

@@ -202,8 +202,10 @@ static bool split_shared(struct run *run, u64 ino, struct scmfs_inode *inode,
 
 		if (!scmfs_ext_ok(run->fs, inode, &e) || is_free(run, &e))
 			continue;
-		found(run, "inode %llu: extent at file block %llu (%llu + %llu) is in part another's",
-		      ino, e.file, e.block, e.count);
+		if (!found_loss(run,
+				"inode %llu: extent at file block %llu (%llu + %llu): others have some",
+				ino, e.file, e.block, e.count))
+			continue;
 		split(run, place[i], &free);
 		any = true;
 	}
@@ -245,9 +247,9 @@ static u64 take_in_order(struct run *run, u64 ino, struct scmfs_inode *inode,
 			blocks += e.count;
 			continue;
 		}
-		found(run, "inode %llu: extent at file block %llu (%llu + %llu) can't be", ino,
-		      e.file, e.block, e.count);
-		scmfs_write_word(&place[i]->second, 0);
+		if (found_loss(run, "inode %llu: extent at file block %llu (%llu + %llu) can't be",
+			       ino, e.file, e.block, e.count))
+			scmfs_write_word(&place[i]->second, 0);
 	}
 	return blocks;
 }
@@ -271,17 +273,22 @@ struct scmfs_extent **collect_extents(struct run *run, struct scmfs_inode *inode
 u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode, u64 maps)
 {
 	struct scmfs_extent **place;
-	u64 nr, blocks;
+	u64 nr, blocks, left;
 
 	place = collect_extents(run, inode, &nr);
 	if (!place)
 		return 0;
 	mend_length(run, ino, inode, place, nr, maps);
+	left = run->check->left;
 	if (split_shared(run, ino, inode, place, nr)) {
 		kvfree(place);
 		place = collect_extents(run, inode, &nr);
 		if (!place)
 			return 0;
+	}
+	if (run->check->left != left) {		/* of one that is left nothing is anybody's yet */
+		kvfree(place);
+		return 0;
 	}
 	qsort(place, nr, sizeof(struct scmfs_extent *), by_end);
 	blocks = take_in_order(run, ino, inode, place, nr);

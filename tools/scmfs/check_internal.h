@@ -34,6 +34,8 @@ struct run {
 };
 
 void found(struct run *run, const char *fmt, ...) __printf(2, 3);
+/* The same where the repair takes something from somebody; false: so there is none. */
+bool found_loss(struct run *run, const char *fmt, ...) __printf(2, 3);
 bool is_live(const struct run *run, u64 ino);
 bool take_blocks(struct run *run, u64 block, u64 count);	/* false: they can't be its */
 u32 mode_of(const struct run *run, u64 ino);

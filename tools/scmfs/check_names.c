@@ -28,8 +28,6 @@ static u64 cut_behind(struct run *run, u64 ino, u64 nr)
 		scmfs_write_word(&place->second, scmfs_second(e.file, keep));
 		cut += e.count - keep;
 	}
-	if (cut)
-		found(run, "directory %llu: %llu blocks behind its end", ino, cut);
 	run->check->blocks -= cut;
 	return cut;
 }
@@ -88,7 +86,9 @@ u64 check_dir_blocks(struct run *run, u64 ino, u64 others)
 		return 0;
 	if (size < have * SCMFS_BLOCK_SIZE && !(size % SCMFS_BLOCK_SIZE) &&
 	    scmfs_read(&inode->blocks) == size / SCMFS_BLOCK_SIZE + others)
-		return cut_behind(run, ino, size / SCMFS_BLOCK_SIZE);
+		return found_loss(run, "directory %llu: %llu blocks behind its end", ino,
+				  have - size / SCMFS_BLOCK_SIZE) ?
+			cut_behind(run, ino, size / SCMFS_BLOCK_SIZE) : 0;
 	found(run, "directory %llu: %llu bytes are there, not %llu", ino, have * SCMFS_BLOCK_SIZE,
 	      size);
 	scmfs_write_word(&inode->size, have * SCMFS_BLOCK_SIZE);
@@ -224,8 +224,8 @@ static void check_block(struct run *run, u64 dir, struct scmfs_dirent *ents, boo
 		if (!wrong && doubles && is_double(run, dir, ent))
 			wrong = "is there twice";
 		if (wrong) {
-			found(run, "directory %llu: a name %s; removed", dir, wrong);
-			clear_name(ent, slots);
+			if (found_loss(run, "directory %llu: a name %s; removed", dir, wrong))
+				clear_name(ent, slots);
 		} else {
 			follow(run, dir, ent, slots);
 		}

@@ -25,7 +25,9 @@ static int add_acl(struct run *run, u64 ino)
 {
 	u64 nr = run->nr_acls, *acls = run->acls;
 
-	found(run, "inode %llu: an ACL is damaged; removed, and its group may do nothing", ino);
+	if (!found_loss(run, "inode %llu: an ACL is damaged; removed, and its group may do nothing",
+			ino))
+		return 0;
 	if (!(nr & (nr - 1)))
 		acls = realloc(acls, (nr ? 2 * nr : 1) * sizeof(*acls));
 	if (!acls)
@@ -61,7 +63,8 @@ u64 check_xattrs(struct run *run, u64 ino, struct scmfs_inode *inode)
 			run->no_memory = true;
 		return nr;
 	}
-	found(run, "inode %llu: extended attributes are damaged; removed", ino);
+	if (!found_loss(run, "inode %llu: extended attributes are damaged; removed", ino))
+		return 0;
 	scmfs_write_word(&inode->xattr, 0);
 	mode_links = scmfs_read(&inode->mode_links);
 	if (scmfs_has(run->fs, SCMFS_INCOMPAT_XATTR) &&
