@@ -1001,6 +1001,99 @@ static void shared_blocks(void)
 	free(t.mem);
 }
 
+static char *shown(void)
+{
+	char *text;
+
+	if (!CHECK(!tfs_mount(&t, NULL)))
+		return NULL;
+	tfs_check(&t);
+	text = tfs_show(&t);
+	tfs_crash(&t);
+	return text;
+}
+
+/* What a cut has left of a repair: the next one ends it, as if there had been none. */
+static void after_cut(u8 *now, u32 point, void *arg)
+{
+	char *text;
+
+	if (ktap_failing())
+		return;
+	memcpy(t.mem, now, SIZE);
+	check("what was cut");
+	CHECK(!check("what was cut, and repaired"), "event %u", point);
+	text = shown();
+	CHECK(text && !strcmp(text, arg), "event %u", point);
+	free(text);
+}
+
+static void cut_damage(u32 which, u64 a, u64 b, u64 c)
+{
+	u64 block = word_of(b, 128);
+
+	switch (which) {
+	case 0:		/* in front others', so that what stays moves to a free place */
+		inode_word(c, 32, 99);
+		inode_word(c, 128, block - 1);
+		inode_word(b, 136, 2ULL << 32);
+		inode_word(b, 32, 2);
+		break;
+	case 1:
+		inode_word(a, 136, 28ULL << 32);
+		break;
+	case 2:		/* a directory's size, the root's type, and a magic */
+		inode_word(2, 8, 1 << 20);
+		inode_word(1, 0, word_of(1, 0) ^ 1ULL << 44);
+		inode_word(a, 88, 0);
+		break;
+	case 3:		/* a long name, which is removed slot by slot */
+		scmfs_write_word(&name_of(2, 221)->head, scmfs_head(190, S_IFREG, 4));
+		break;
+	case 4:		/* a hole in front of a directory's block */
+		inode_word(2, 136, word_of(2, 136) + 3);
+		break;
+	}
+}
+
+static void cuts(void)
+{
+	u64 a, b, c, states = 0;
+	struct scm_log log;
+	char *whole;
+	u8 *before;
+	u32 i;
+
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(!tfs_make_node(&t, "a", S_IFREG | 0644, NULL, &a) && !tfs_write(&t, a, 0, 12 * 4096, 1, 0));
+	CHECK(!tfs_make_node(&t, "b", S_IFREG | 0644, NULL, &b) && !tfs_write(&t, b, 0, 8 * 4096, 2, 0));
+	CHECK(!tfs_make_node(&t, "c", S_IFREG | 0644, NULL, &c) && !tfs_write(&t, c, 0, 8 * 4096, 3, 0));
+	tfs_unmount(&t);
+	memcpy(image, t.mem, SIZE);
+	before = malloc(SIZE);
+	crash_log_init(&log, t.mem, SIZE, 20000, 16 << 20);
+	for (i = 0; i < 5 && !ktap_failing(); i++) {
+		memcpy(t.mem, image, SIZE);
+		cut_damage(i, a, b, c);
+		memcpy(before, t.mem, SIZE);
+		CHECK(!scm_record_start(&log));
+		CHECK(check("to be cut"));
+		scm_record_stop();
+		CHECK(!log.full);
+		whole = shown();
+		if (whole)
+			states += crash_some(&log, before, 0, 3, after_cut, whole);
+		CHECK(!ktap_failing(), "damage %u", i);
+		free(whole);
+	}
+	ktap_note("%llu states", states);
+	crash_log_free(&log);
+	free(before);
+	free(image);
+	free(t.mem);
+}
+
 /* ---- extents that overlap ------------------------------------------------------------------- */
 
 static struct scmfs_inode *inode_of(u64 ino)
@@ -1320,6 +1413,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: names for what was lost are taken", taken);
 	ktap_run("fsck.scmfs: takes no file's blocks for one without names", orphan_first);
 	ktap_run("fsck.scmfs: what is claimed twice goes to who can have it", shared_blocks);
+	ktap_run("fsck.scmfs: a repair that is cut is ended by the next", cuts);
 	ktap_run("fsck.scmfs: of extents that overlap as many as possible stay", overlaps);
 	ktap_run("fsck.scmfs: extents in any order take no longer", many);
 	ktap_run("fsck.scmfs: directories that nothing leads to take no longer", many_lost);
