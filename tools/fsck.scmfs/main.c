@@ -41,7 +41,7 @@ static const struct option options[] = {
 enum { FSCK_OK = 0, FSCK_REPAIRED = 1, FSCK_WRONG = 4, FSCK_ERROR = 8, FSCK_USAGE = 16 };
 
 static struct image im = { .status = FSCK_ERROR };
-static int if_found;		/* also the status if there was a fault, and it ends before its end */
+static int if_found;		/* also the status if there was a fault, and it is ended */
 
 /* Of each fault. */
 static void say(const char *text)

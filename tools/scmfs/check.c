@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * In order: super blocks, undo log, inodes' types, inodes with their extents, names, links, what no name leads
- * to, maps, ACLs. Each step may rely on those before it. The engine's own opening comes last: it
- * makes the maps.
+ * In order: super blocks, undo log, inodes' types, inodes with their extents, names, links, what no
+ * name leads to, maps, ACLs. Each step may rely on those before it. The engine's own opening comes
+ * last: it makes the maps.
  */
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -612,7 +612,8 @@ int scmfs_check(u8 *base, u64 size, struct scmfs_check *check, const char **reas
 	scm_fence();
 	free_run(&run);
 	r = reopen(base, size, check, reason);
-	if (!r && !check->left) {	/* what is told to be removed is, whatever becomes of the lost */
+	/* What is told to be removed is, whatever becomes of the lost. */
+	if (!r && !check->left) {
 		int acls = 0;
 
 		if (nr)

@@ -203,7 +203,7 @@ static bool split_shared(struct run *run, u64 ino, struct scmfs_inode *inode,
 		if (!scmfs_ext_ok(run->fs, inode, &e) || is_free(run, &e))
 			continue;
 		if (!found_loss(run,
-				"inode %llu: extent at file block %llu (%llu + %llu): others have some",
+				"inode %llu: extent at file block %llu (%llu + %llu): others have it",
 				ino, e.file, e.block, e.count))
 			continue;
 		split(run, place[i], &free);
@@ -286,7 +286,7 @@ u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode, u64 maps)
 		if (!place)
 			return 0;
 	}
-	if (run->check->left != left) {		/* of one that is left nothing is anybody's yet */
+	if (run->check->left != left) {	/* of one that is left nothing is anybody's yet */
 		kvfree(place);
 		return 0;
 	}

@@ -41,7 +41,7 @@ bool take_blocks(struct run *run, u64 block, u64 count);	/* false: they can't be
 u32 mode_of(const struct run *run, u64 ino);
 
 /* check_extents.c */
-/* Places of the extents that an inode has, and how many: kvfree() them. NULL, also without memory. */
+/* Places of the extents that an inode has, and how many: kvfree(). NULL: none, or no memory. */
 struct scmfs_extent **collect_extents(struct run *run, struct scmfs_inode *inode, u64 *nr);
 bool adds_up(const struct run *run, u64 ino);
 /* Return: blocks in them; @maps are in the blocks of extents. */

@@ -69,8 +69,8 @@ static u64 close_holes(struct run *run, u64 ino, struct scmfs_extent **place, u6
 
 /*
  * All blocks up to the size are there, and none behind it. Blocks and size change together, so it
- * is the blocks that tell the size; but if what the inode counts, @others of them for else than names,
- * says that it is right, too many are there. Return: as cut_behind().
+ * is the blocks that tell the size; but if what the inode counts, @others of them for else than
+ * names, says that it is right, too many are there. Return: as cut_behind().
  */
 u64 check_dir_blocks(struct run *run, u64 ino, u64 others)
 {
