@@ -614,7 +614,7 @@ static void neighbours(void)
 		const char *what;
 		u32 len, bit;
 		size_t offset;
-		bool stays;
+		bool stays, and_slots;
 	} damage[] = {
 		{ "a name of one slot has three", 1, 1, 7, true },
 		{ "a name of two slots has none", 81, 1, 7, true },
@@ -623,10 +623,12 @@ static void neighbours(void)
 		{ "a name's text", 1, 0, 16, false },
 		{ "a name's text in its second slot", 81, 0, 80, false },
 		{ "a name's length", 1, 6, 12, false },
+		{ "a name's text, and three slots for one", 1, 0, 16, false, true },
 	};
 	char path[300];
 	u64 ino;
 	u32 i, j;
+	u8 *ent;
 
 	make();
 	for (i = 0; i < ARRAY_SIZE(damage) && !ktap_failing(); i++) {
@@ -635,7 +637,10 @@ static void neighbours(void)
 		memcpy(t.mem, image, SIZE);
 		CHECK(!tfs_mount(&t, NULL) && !tfs_find(&t, "dir4", &dir));
 		tfs_unmount(&t);
-		((u8 *)name_of(dir, damage[i].len))[damage[i].offset] ^= 1 << damage[i].bit;
+		ent = (u8 *)name_of(dir, damage[i].len);
+		ent[damage[i].offset] ^= 1 << damage[i].bit;
+		if (damage[i].and_slots)
+			ent[7] ^= 2;
 		repaired(damage[i].what, 1);
 		CHECK(!tfs_mount(&t, NULL));
 		for (j = 0; j < 12; j++) {
