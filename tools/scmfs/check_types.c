@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What each inode is, before anything goes by it: its type, and that it is one. Both are a few
- * bits, and all of the file is lost with them. So an inode that what it has does not go with is what its
- * names say it is; without a name it is what it has the content of.
+ * bits, and all of the file is lost with them. So an inode that what it has does not go with is
+ * what its names say it is; without a name it is what it has the content of.
  */
 #include <sys/stat.h>
 
