@@ -541,8 +541,8 @@ static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now
 }
 
 /*
- * All from the range on moves: nobody may have it mapped, also copies of it, by its place in the
- * file.
+ * All from the range on moves: nobody may have it mapped by its place in the file. Private copies
+ * go as well, but only once it has moved: they are all that there is of what was stored to them.
  */
 static int sfs_shift_locked(struct inode *inode, u64 offset, u64 len, bool insert, s64 now)
 {
@@ -550,12 +550,13 @@ static int sfs_shift_locked(struct inode *inode, u64 offset, u64 len, bool inser
 
 	if (err)
 		return err;
-	unmap_mapping_range(&inode->i_data, offset, 0, 1);
 	sfs_forget_places(inode);
 	if (insert)
 		err = scmfs_insert(sfs_fs(inode), inode->i_ino, offset, len, now);
 	else
 		err = scmfs_collapse(sfs_fs(inode), inode->i_ino, offset, len, now);
+	if (!err)
+		unmap_mapping_range(&inode->i_data, offset, 0, 1);
 	sfs_refresh(inode);
 	sfs_layout_unlock(inode);
 	return err;

@@ -204,6 +204,25 @@ static void reused(void)
 	NEED(all(q, 0x18, FILE_BYTES));
 }
 
+/* What is stored to a private mapping is nowhere else: it goes with what moved, and not with what didn't. */
+static void private_shift(void)
+{
+	const int take = FALLOC_FL_COLLAPSE_RANGE, put = FALLOC_FL_INSERT_RANGE;
+	int fd = file("f", FILE_BYTES);
+	unsigned char *p = map(fd, FILE_BYTES, MAP_PRIVATE);
+
+	memset(buf, 7, FILE_BYTES);
+	NEED(pwrite(fd, buf, FILE_BYTES, 0) == FILE_BYTES);
+	p[9 * PAGE] = 1;
+	NEED(fallocate(fd, take, 8 * PAGE, 8 * PAGE) && errno == EINVAL && p[9 * PAGE] == 1);
+	NEED(fallocate(fd, take, 0, FILE_BYTES) && errno == EINVAL && p[9 * PAGE] == 1);
+	NEED(fallocate(fd, put, FILE_BYTES, PAGE) && errno == EINVAL && p[9 * PAGE] == 1);
+	NEED(!fallocate(fd, take, 10 * PAGE, PAGE) && p[9 * PAGE] == 1);
+	NEED(!fallocate(fd, take, PAGE, PAGE) && p[9 * PAGE] == 7);
+	p[9 * PAGE] = 2;
+	NEED(!fallocate(fd, put, 9 * PAGE, PAGE) && p[9 * PAGE] == 0 && p[10 * PAGE] == 7);
+}
+
 /* --- the file's own bytes as a buffer --------------------------------------------------------- */
 
 static void own_buffer(void)
@@ -646,6 +665,7 @@ static const struct {
 } cases[] = {
 	{ "hole_read", hole_read }, { "hole_store", hole_store }, { "private", private_map },
 	{ "truncated", truncated }, { "punched", punched }, { "reused", reused },
+	{ "private_shift", private_shift },
 	{ "own_buffer", own_buffer }, { "bad_buffer", bad_buffer }, { "stamped", stamped },
 	{ "pinned_truncate", pinned_truncate }, { "pinned_unlink", pinned_unlink },
 	{ "full", full }, { "huge", huge }, { "hole_flushed", hole_flushed },
