@@ -510,6 +510,7 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino);
 
 #define SCMFS_WRITE_ATOMIC	0x1	/* data=atomic: into new blocks, which replace the old */
 #define SCMFS_WRITE_KEEP_SIZE	0x2	/* of a page fault: the size stays */
+#define SCMFS_WRITE_WHOLE	0x4	/* a hole's, for a huge page: in one aligned piece */
 #define SCMFS_WRITE_SEGS	8u
 
 /**
@@ -551,11 +552,13 @@ struct scmfs_write {
  * Begin zeroes what a reader could otherwise see of former use: from the size to @offset, and the
  * edges of new blocks. Whoever appends gets room ahead (up to 2 MiB), which scmfs_trim() gives
  * back.
+ * With SCMFS_WRITE_WHOLE all of @len is one piece, the region offset of which is a multiple of
+ * @len, or it is -EAGAIN before any of it is zeroed.
  * @done: bytes really stored, from the front; 0 gives up. The rest of new blocks is given back or
  *	zeroed. Each begin that returned 0 is followed by its end.
- * Return: 0; -ENOSPC; -EFBIG; -ENOMEM; -EUCLEAN. End: 0, and @len is what was written: less than
- * @done if there was no block for extents, and the front of it needed none; -ENOSPC: the write did
- * not happen.
+ * Return: 0; -EAGAIN; -ENOSPC; -EFBIG; -ENOMEM; -EUCLEAN. End: 0, and @len is what was written:
+ * less than @done if there was no block for extents, and the front of it needed none; -ENOSPC: the
+ * write did not happen.
  */
 int scmfs_write_begin(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int flags,
 		      struct scmfs_write *w);

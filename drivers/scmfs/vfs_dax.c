@@ -119,27 +119,39 @@ static void sfs_tell(const struct sfs_sb *s, struct iomap *iomap, const struct s
  *	--- fence ---
  *	the page table				the program's store is the first one
  *
- * For a huge page all of it has to be one piece, or nothing is done: pages of 4 KiB come next.
+ * For a huge page all of it has to be one aligned piece, or nothing is done, -EAGAIN.
  */
 static int sfs_fill(struct inode *inode, struct scmfs_seg *seg, s64 now)
 {
 	struct scmfs *fs = sfs_fs(inode);
 	struct scmfs_write w;
-	bool whole;
-	int err = scmfs_write_begin(fs, inode->i_ino, seg->file, seg->len, SCMFS_WRITE_KEEP_SIZE,
-				    &w);
+	int err = scmfs_write_begin(fs, inode->i_ino, seg->file, seg->len,
+				    SCMFS_WRITE_KEEP_SIZE | SCMFS_WRITE_WHOLE, &w);
 
 	if (err)
 		return err;
-	whole = w.nr == 1 && w.len == seg->len && IS_ALIGNED(w.seg[0].at, seg->len);
-	if (whole)
-		*seg = w.seg[0];
-	else
-		seg->len = PAGE_SIZE;
-	err = scmfs_write_end(fs, &w, whole ? seg->len : 0, now);
+	*seg = w.seg[0];
+	err = scmfs_write_end(fs, &w, seg->len, now);
 	if (w.around)
 		sfs_inode(inode)->around = true;
 	return err;
+}
+
+/*
+ * What is no huge page of the memory the kernel maps by none, wherever in the region it is aligned:
+ * more than a page of 4 KiB would be for nothing.
+ */
+static int sfs_fill_hole(struct inode *inode, struct scmfs_seg *seg, s64 now)
+{
+	bool huge = seg->len > PAGE_SIZE;
+	int err = -EAGAIN;
+
+	if (!huge || IS_ALIGNED(virt_to_phys(sfs_sb(inode->i_sb)->base), seg->len))
+		err = sfs_fill(inode, seg, now);
+	if (err != -EAGAIN || !huge)
+		return err;
+	seg->len = PAGE_SIZE;	/* still a hole: pages of 4 KiB come next */
+	return 0;
 }
 
 static int sfs_stamp(struct inode *inode, s64 now)
@@ -180,7 +192,7 @@ static int sfs_find_for_write(struct inode *inode, u64 pos, u64 len, struct scmf
 	if (err || sfs_is_ready(inode, seg, len))
 		return err;
 	if (seg->at == SCMFS_HOLE)
-		err = sfs_fill(inode, seg, now);
+		err = sfs_fill_hole(inode, seg, now);
 	else
 		err = sfs_stamp(inode, now);
 	if (!err && seg->at != SCMFS_HOLE)

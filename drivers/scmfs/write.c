@@ -151,10 +151,16 @@ static int limit_good(const struct scmfs *fs, struct scmfs_seg *part)
 	return good ? 0 : -EIO;
 }
 
+static bool is_whole(const struct scmfs_write *w)
+{
+	return w->nr == 1 && w->seg[0].len == w->len && !(w->seg[0].at & (w->len - 1));
+}
+
 /* The part that has been added last, but for what the write covers. */
 static int fill_part(struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_write *w)
 {
-	int r = fill_edges(fs, inode, w, w->nr - 1);
+	bool unfit = w->flags & SCMFS_WRITE_WHOLE && !is_whole(w);
+	int r = unfit ? -EAGAIN : fill_edges(fs, inode, w, w->nr - 1);
 
 	if (r)
 		give_up(fs, w);

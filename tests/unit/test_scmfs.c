@@ -1588,6 +1588,32 @@ static void ahead_leaves_room(void)
 	tfs_free(&t);
 }
 
+/* What would be no huge page is nothing: no block is taken, nor zeroed. */
+static void huge_or_nothing(void)
+{
+	const unsigned int flags = SCMFS_WRITE_KEEP_SIZE | SCMFS_WRITE_WHOLE;
+	struct scmfs_write w;
+	u64 ino, at, free;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!scmfs_truncate(t.fs, ino, 8 << 20, 5));
+	CHECK(!scmfs_write_begin(t.fs, ino, 0, 2 << 20, flags, &w) && w.nr == 1 && w.len == 2 << 20);
+	CHECK(!(w.seg[0].at % (2 << 20)) && !scmfs_write_end(t.fs, &w, w.len, 6));
+	/* two blocks behind an odd number of them aren't aligned */
+	CHECK(!tfs_write(&t, ino, 4 << 20, 4096, 1, 0) && !scmfs_write_begin(t.fs, ino, 6 << 20, 4096, flags, &w));
+	at = w.seg[0].at;
+	CHECK(!scmfs_write_end(t.fs, &w, 0, 7));
+	if (!(at % 8192))
+		CHECK(!tfs_write(&t, ino, 5 << 20, 4096, 1, 0));
+	memset(t.mem + at, 1, 3 * 4096);
+	free = stat_now().free;
+	CHECK(scmfs_write_begin(t.fs, ino, 6 << 20, 8192, flags, &w) == -EAGAIN);
+	CHECK(stat_now().free == free && !memchr(t.mem + at, 0, 3 * 4096));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* Nobody has the file after a cut, so nobody would find its room when blocks run short. */
 static void ahead_ends_with_a_cut(void)
 {
@@ -2302,6 +2328,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
 	ktap_run("scmfs: room ahead leaves others room", ahead_leaves_room);
+	ktap_run("scmfs: a huge page is all there, or nothing of it", huge_or_nothing);
 	ktap_run("scmfs: after a cut it is given back", ahead_ends_with_a_cut);
 	ktap_run("scmfs: an inode that the map calls free is told of once", used_number);
 	ktap_run("scmfs: names that were chosen for their hash are found like others", chosen_names);

@@ -9,6 +9,7 @@
  *	mapped DIR holds NAME	pins the first page of a file, unmapped and closed, says "held", waits for a line
  *	mapped DIR poison NAME PAGE	that page's memory goes bad; exits with 3 if this kernel can't do that
  *	mapped DIR faults NAME	says how many faults it takes to read all pages of a file
+ *	mapped DIR sparse	says how many blocks a store to a file without any takes
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -420,6 +421,18 @@ static void count_faults(const char *name)
 	(void)sum;
 }
 
+/* Of a file that is as large as huge pages are. */
+static void store_to_sparse(void)
+{
+	int fd = file("sparse", 2 * HUGE);
+	unsigned char *p = map(fd, 2 * HUGE, MAP_SHARED);
+
+	NEED(!((uintptr_t)p % HUGE));
+	p[HUGE + 5 * PAGE] = 1;
+	printf("%ld\n", blocks(fd));
+	NEED(!unlink(path));
+}
+
 /* A page of each of as many files as a pipe has room for, so long as nobody says "enough". */
 static void hold_many(int nr)
 {
@@ -743,6 +756,8 @@ int main(int argc, char **argv)
 		return poison(argv[3], atoi(argv[4])), 0;
 	if (!strcmp(argv[2], "faults") && argc == 4)
 		return count_faults(argv[3]), 0;
+	if (!strcmp(argv[2], "sparse"))
+		return store_to_sparse(), 0;
 	if (!strcmp(argv[2], "race") && argc == 5)
 		return race(strtoull(argv[3], NULL, 0), atoi(argv[4])), 0;
 	for (i = 0; i < nr; i++) {

@@ -141,11 +141,17 @@ umount $m
 check "pmem" at init=force /dev/pmem0
 all_cases pmem
 check "what was stored is there after mounting again" eval "again defaults /dev/pmem0 && mapped $m after"
+rm -rf ${m:?}/*
+is "a store to a file without blocks takes a huge page" "$(mapped $m sparse)" 512
 head -c 200000 /dev/urandom >$m/bad
 poisoned "pmem: bad memory is an error" bad 10 || :
 check "pmem: it can be unmounted" wait_for 20 umount $m
 echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind	# which forgets it
 echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind
 wait_for 10 test -b /dev/pmem0
+check "a partition that no huge page begins with" eval "addpart /dev/pmem0 1 2048 49152 &&
+	wait_for 10 test -b /dev/pmem0p1 && at init=force /dev/pmem0p1"
+is "there it takes one of 4 KiB" "$(mapped $m sparse)" 1
+check "it can be unmounted, too" eval "wait_for 20 umount $m && delpart /dev/pmem0 1"
 check "the module is unloaded" rmmod scmfs
 done_testing
