@@ -7,15 +7,25 @@
 
 #include "vfs.h"
 
+/*
+ * Whoever walks over all inodes finds such, too, as are being made, or can't be read, the numbers
+ * of which may be another one's. Only whole ones have the engine's, from the moment on at which
+ * they are.
+ */
+static u64 sfs_whole_ino(const struct inode *inode)
+{
+	return READ_ONCE(sfs_node(inode)->ino);
+}
+
 /**
  * sfs_has_room_ahead - has it blocks beyond its end that nobody reserved?
  * @inode: locked, its extents, too, or nobody else's any more
  *
- * Return: it has.
+ * Return: it has; no engine's inode has number 0.
  */
 bool sfs_has_room_ahead(struct inode *inode)
 {
-	return S_ISREG(inode->i_mode) && scmfs_has_room_ahead(sfs_fs(inode), inode->i_ino);
+	return S_ISREG(inode->i_mode) && scmfs_has_room_ahead(sfs_fs(inode), sfs_whole_ino(inode));
 }
 
 /**
@@ -30,7 +40,7 @@ int sfs_trim(struct inode *inode)
 
 	if (!sfs_has_room_ahead(inode))
 		return 0;
-	err = scmfs_trim(sfs_fs(inode), inode->i_ino);
+	err = scmfs_trim(sfs_fs(inode), sfs_whole_ino(inode));
 	return err ?: 1;
 }
 
@@ -44,12 +54,6 @@ static bool sfs_trim_locked(struct inode *inode)
 	return some;
 }
 
-/* One that could not be read has a number that is another inode's, or free. */
-static bool sfs_trim_good(struct inode *inode)
-{
-	return !is_bad_inode(inode) && sfs_trim_locked(inode);
-}
-
 /* Those that somebody is at work on keep it. */
 static bool sfs_trim_idle(struct inode *inode)
 {
@@ -57,7 +61,7 @@ static bool sfs_trim_idle(struct inode *inode)
 
 	if (!inode_trylock(inode))
 		return false;
-	some = sfs_trim_good(inode);
+	some = sfs_trim_locked(inode);
 	inode_unlock(inode);
 	return some;
 }
@@ -93,7 +97,7 @@ static bool sfs_trim_each(struct super_block *sb, struct inode *busy,
  */
 void sfs_trim_frozen(struct super_block *sb)
 {
-	sfs_trim_each(sb, NULL, sfs_trim_good);
+	sfs_trim_each(sb, NULL, sfs_trim_locked);
 }
 
 /**
