@@ -10,8 +10,8 @@
  *
  *   i_rwsem, as VFS has it
  *     mmap_lock
- *       sfs_gc.step: who has it takes inodes' locks by trylock only, so that who has i_rwsem may
- *       wait for it, and so may a fault
+ *       sfs_sb.making_room, sfs_gc.step: who has one of them takes inodes' locks by trylock only,
+ *       but for extents, so that who has i_rwsem may wait for it, and so may a fault
  *       the mapping's invalidate_lock: faults have it shared, who takes blocks out exclusively
  *         the kernel's locks of DAX entries
  *           sfs_inode.extents
@@ -90,7 +90,7 @@ struct sfs_areas {
  * @error: why the last pass ended early
  * @step: held from the look for a run to the end of a relocation, see sfs_gc_make_way()
  * @needy: tasks that found no room, and have not tried again
- * @moved: there was a relocation
+ * @moved: there was a relocation, since it is mounted
  */
 struct sfs_gc {
 	struct super_block *sb;
@@ -127,6 +127,10 @@ struct sfs_gc {
  * @writable: the engine may store
  * @shut: nothing is done any more (vfs_shutdown.c)
  * @saved: frozen, and the media says that it was closed
+ * @ahead_lock: for the list of such files
+ * @ahead: files in RAM that may have blocks beyond their ends (vfs_room.c)
+ * @making_room: they give these back, for one task after the other
+ * @rooms_made: that they had some, so often
  * @numbers: of files: who makes one has it shared until the file has an inode in RAM
  * @windows_lock: for the list of windows
  * @windows: those in use, the one that was made or used last first
@@ -156,6 +160,10 @@ struct sfs_sb {
 	bool writable;
 	bool shut;
 	bool saved;
+	spinlock_t ahead_lock;	/* for ahead */
+	struct list_head ahead;
+	struct mutex making_room;	/* see sfs_trim_noted(); for rooms_made */
+	u64 rooms_made;
 	struct rw_semaphore numbers;	/* see vfs_export.c */
 	spinlock_t windows_lock;	/* protects what follows up to windows_reclaimed */
 	struct list_head windows;
@@ -198,6 +206,7 @@ struct sfs_piece {
  * @around: some of what was a hole to mappings has become written without their notice
  * @tail_known: behind its end are zeroes, or what was stored there through a mapping since
  * @pinned: the kernel has forgotten that pages were mapped while somebody had them pinned
+ * @ahead: in the list of files that may have blocks beyond their ends
  * @held: in use until nobody has pages of it pinned
  * @vfs: VFS' part
  */
@@ -213,6 +222,7 @@ struct sfs_inode {
 	bool tail_known;
 	bool pinned;
 	atomic_t held;
+	struct list_head ahead;
 	struct inode vfs;
 };
 
@@ -403,6 +413,8 @@ void sfs_unmapped(struct inode *inode);
 void sfs_closed(struct file *file);
 
 /* vfs_room.c */
+void sfs_note_ahead(struct inode *inode);
+void sfs_forget_ahead(struct inode *inode);
 bool sfs_has_room_ahead(struct inode *inode);
 int sfs_trim(struct inode *inode);
 void sfs_trim_frozen(struct super_block *sb);

@@ -248,6 +248,8 @@ static ssize_t sfs_write_step(struct inode *inode, struct scmfs_write *w, u64 po
 	}
 	if (done > 0 && !known && !flags)
 		sfs_piece_keep(inode, &w->seg[w->nr - 1]);
+	if (done > 0 && w->ahead)
+		sfs_note_ahead(inode);
 	return done;
 }
 
@@ -439,6 +441,8 @@ static int sfs_reserve_locked(struct inode *inode, u64 offset, u64 len, bool kee
 	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len,
 			    keep ? SCMFS_RESERVE_KEEP_SIZE : 0, now);
 	sfs_refresh(inode);	/* it works in steps */
+	if (err)
+		sfs_note_ahead(inode);
 	up_write(&sfs_inode(inode)->extents);
 	if (!scmfs_has_unwritten(sfs_fs(inode)))
 		sfs_filled(inode, offset, offset + len);

@@ -157,6 +157,7 @@ static void gc_moving(void *ctx, u64 ino)
 	struct sfs_sb *s = ctx;
 
 	sfs_forget_places(s->gc.inode);
+	WRITE_ONCE(s->gc.moved, true);
 }
 
 static void gc_unlock(void *ctx, u64 ino)
@@ -167,7 +168,6 @@ static void gc_unlock(void *ctx, u64 ino)
 	up_write(&sfs_inode(inode)->extents);
 	filemap_invalidate_unlock(&inode->i_data);
 	inode_unlock(inode);
-	WRITE_ONCE(s->gc.moved, true);
 	mutex_unlock(&s->gc.step);
 	sb_end_write(s->gc.sb);
 }

@@ -48,6 +48,8 @@ static void sfs_fill_new(struct inode *inode, const struct scmfs_attr *attr)
 	sfs_set_ops(inode, new_decode_dev(attr->rdev));
 	sfs_apply_flags(inode, attr->flags);
 	sfs_node(inode)->ino = attr->ino;
+	if (S_ISREG(inode->i_mode) && attr->blocks)
+		sfs_note_ahead(inode);	/* a frozen, or a read-only one may have left some */
 }
 
 /**
@@ -187,6 +189,8 @@ static int sfs_resize_end(struct inode *inode, const struct scmfs_attr *attr, un
 	int err = scmfs_truncate_set(sfs_fs(inode), inode->i_ino, attr, mask);
 
 	sfs_refresh(inode);
+	if (err)	/* perhaps smaller, and what is behind that not gone */
+		sfs_note_ahead(inode);
 	sfs_layout_unlock(inode);
 	return err;
 }

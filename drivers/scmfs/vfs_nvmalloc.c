@@ -343,6 +343,8 @@ static int nvm_reserve_locked(struct inode *inode, u64 from, u64 to)
 	err = sfs_alive(inode) ?: scmfs_reserve(sfs_fs(inode), inode->i_ino, from, to - from,
 						SCMFS_RESERVE_ZEROED, sfs_now(inode));
 	sfs_refresh(inode);
+	if (err)
+		sfs_note_ahead(inode);
 	up_write(&sfs_inode(inode)->extents);
 	return err;
 }

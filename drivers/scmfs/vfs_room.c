@@ -2,8 +2,12 @@
 /*
  * Room that files have beyond their end (wu-2011 IV.B.3, IV.B.5): who appends finds it without an
  * allocation. It is given back when the inode leaves RAM, and all of it when the memory is full.
+ *
+ * Whose files these are is noted, as anybody who writes may be one of many who find the memory full
+ * again and again: each of them looks at those alone that got some since the last one looked.
  */
 #include <linux/fs.h>
+#include <linux/sched/signal.h>
 
 #include "vfs.h"
 
@@ -15,6 +19,38 @@
 static u64 sfs_whole_ino(const struct inode *inode)
 {
 	return READ_ONCE(sfs_node(inode)->ino);
+}
+
+/**
+ * sfs_note_ahead - it may have blocks beyond its end that nobody reserved
+ * @inode: locked, or not yet anybody's
+ */
+void sfs_note_ahead(struct inode *inode)
+{
+	struct sfs_sb *s = sfs_sb(inode->i_sb);
+	struct sfs_inode *si = sfs_inode(inode);
+
+	if (!list_empty_careful(&si->ahead))
+		return;
+	spin_lock(&s->ahead_lock);
+	if (list_empty(&si->ahead))
+		list_add_tail(&si->ahead, &s->ahead);
+	spin_unlock(&s->ahead_lock);
+}
+
+/**
+ * sfs_forget_ahead - it has none
+ * @inode: locked, or nobody else's any more
+ */
+void sfs_forget_ahead(struct inode *inode)
+{
+	struct sfs_sb *s = sfs_sb(inode->i_sb);
+
+	if (list_empty_careful(&sfs_inode(inode)->ahead))
+		return;
+	spin_lock(&s->ahead_lock);
+	list_del_init(&sfs_inode(inode)->ahead);
+	spin_unlock(&s->ahead_lock);
 }
 
 /**
@@ -36,12 +72,12 @@ bool sfs_has_room_ahead(struct inode *inode)
  */
 int sfs_trim(struct inode *inode)
 {
-	int err;
+	bool some = sfs_has_room_ahead(inode);
+	int err = some ? scmfs_trim(sfs_fs(inode), sfs_whole_ino(inode)) : 0;
 
-	if (!sfs_has_room_ahead(inode))
-		return 0;
-	err = scmfs_trim(sfs_fs(inode), sfs_whole_ino(inode));
-	return err ?: 1;
+	if (!err)
+		sfs_forget_ahead(inode);
+	return err ?: some;
 }
 
 static bool sfs_trim_locked(struct inode *inode)
@@ -66,26 +102,63 @@ static bool sfs_trim_idle(struct inode *inode)
 	return some;
 }
 
-/* Of all files that are in use but @busy. */
-static bool sfs_trim_each(struct super_block *sb, struct inode *busy,
-			  bool (*trim)(struct inode *inode))
+/* Of all files that are in use. */
+static void sfs_trim_each(struct super_block *sb, bool (*trim)(struct inode *inode))
 {
 	struct inode *inode, *last = NULL;
-	bool some = false;
 
 	spin_lock(&sb->s_inode_list_lock);
 	list_for_each_entry(inode, &sb->s_inodes, i_sb_list) {
-		if (inode == busy || !S_ISREG(inode->i_mode) || !igrab(inode))
+		if (!S_ISREG(inode->i_mode) || !igrab(inode))
 			continue;
 		spin_unlock(&sb->s_inode_list_lock);
 		iput(last);	/* which kept the place in the list */
 		last = inode;
-		some |= trim(inode);
+		trim(inode);
 		cond_resched();
 		spin_lock(&sb->s_inode_list_lock);
 	}
 	spin_unlock(&sb->s_inode_list_lock);
 	iput(last);
+}
+
+/* Of those in @todo that are in use, but @busy; the lock is held, and let go of meanwhile. */
+static bool sfs_trim_list(struct sfs_sb *s, struct list_head *todo, const struct inode *busy)
+{
+	struct sfs_inode *si;
+	bool some = false;
+
+	while (!list_empty(todo) && !fatal_signal_pending(current)) {
+		si = list_first_entry(todo, struct sfs_inode, ahead);
+		list_move_tail(&si->ahead, &s->ahead);	/* where it stays if it keeps it */
+		if (&si->vfs == busy || !igrab(&si->vfs))
+			continue;
+		spin_unlock(&s->ahead_lock);
+		some |= sfs_trim_idle(&si->vfs);
+		iput(&si->vfs);
+		cond_resched();
+		spin_lock(&s->ahead_lock);
+	}
+	return some;
+}
+
+/* Of all files that are noted but @busy; what another task got meanwhile counts, too. */
+static bool sfs_trim_noted(struct sfs_sb *s, const struct inode *busy)
+{
+	u64 before = READ_ONCE(s->rooms_made);
+	LIST_HEAD(todo);
+	bool some;
+
+	if (mutex_lock_killable(&s->making_room))
+		return false;
+	spin_lock(&s->ahead_lock);
+	list_splice_init(&s->ahead, &todo);
+	if (sfs_trim_list(s, &todo, busy))
+		WRITE_ONCE(s->rooms_made, s->rooms_made + 1);
+	list_splice(&todo, &s->ahead);
+	spin_unlock(&s->ahead_lock);
+	some = s->rooms_made != before;
+	mutex_unlock(&s->making_room);
 	return some;
 }
 
@@ -97,7 +170,7 @@ static bool sfs_trim_each(struct super_block *sb, struct inode *busy,
  */
 void sfs_trim_frozen(struct super_block *sb)
 {
-	sfs_trim_each(sb, NULL, sfs_trim_locked);
+	sfs_trim_each(sb, sfs_trim_locked);
 }
 
 /**
@@ -116,7 +189,7 @@ bool sfs_make_room(struct super_block *sb, struct inode *busy)
 
 	if (busy && S_ISREG(busy->i_mode))
 		some |= sfs_trim_locked(busy);
-	some |= sfs_trim_each(sb, busy, sfs_trim_idle);
+	some |= sfs_trim_noted(sfs_sb(sb), busy);
 	if (!some)
 		sfs_made_room(sb);
 	return some;

@@ -51,6 +51,7 @@ static struct inode *sfs_alloc_inode(struct super_block *sb)
 	si->tail_known = false;
 	si->pinned = false;
 	atomic_set(&si->held, 0);
+	INIT_LIST_HEAD(&si->ahead);
 	return &si->vfs;
 }
 
@@ -96,6 +97,7 @@ static void sfs_evict_inode(struct inode *inode)
 	truncate_inode_pages_final(&inode->i_data);	/* none is pinned: see sfs_hold() */
 	clear_inode(inode);
 	sfs_forget_places(inode);
+	sfs_forget_ahead(inode);
 	scmfs_node_clear(node);
 	if (used && sfs_put_blocks(inode))
 		return;
@@ -493,6 +495,9 @@ static int sfs_init_fs_context(struct fs_context *fc)
 
 	if (!s)
 		return -ENOMEM;
+	spin_lock_init(&s->ahead_lock);
+	INIT_LIST_HEAD(&s->ahead);
+	mutex_init(&s->making_room);
 	init_rwsem(&s->numbers);
 	sfs_bad_init(s);
 	sfs_options_init(&s->options);
