@@ -417,7 +417,7 @@ void sfs_note_ahead(struct inode *inode);
 void sfs_forget_ahead(struct inode *inode);
 bool sfs_has_room_ahead(struct inode *inode);
 int sfs_trim(struct inode *inode);
-void sfs_trim_frozen(struct super_block *sb);
+void sfs_trim_quiet(struct super_block *sb);
 bool sfs_make_room(struct super_block *sb, struct inode *busy);
 void sfs_made_room(struct super_block *sb);
 

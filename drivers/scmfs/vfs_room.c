@@ -102,8 +102,13 @@ static bool sfs_trim_idle(struct inode *inode)
 	return some;
 }
 
-/* Of all files that are in use. */
-static void sfs_trim_each(struct super_block *sb, bool (*trim)(struct inode *inode))
+/**
+ * sfs_trim_quiet - have all files give back what they have beyond their ends
+ * @sb: the file system, to be frozen or read-only: nobody writes, and who reads is not in the way
+ *
+ * Context: process context.
+ */
+void sfs_trim_quiet(struct super_block *sb)
 {
 	struct inode *inode, *last = NULL;
 
@@ -114,7 +119,7 @@ static void sfs_trim_each(struct super_block *sb, bool (*trim)(struct inode *ino
 		spin_unlock(&sb->s_inode_list_lock);
 		iput(last);	/* which kept the place in the list */
 		last = inode;
-		trim(inode);
+		sfs_trim_locked(inode);
 		cond_resched();
 		spin_lock(&sb->s_inode_list_lock);
 	}
@@ -160,17 +165,6 @@ static bool sfs_trim_noted(struct sfs_sb *s, const struct inode *busy)
 	some = s->rooms_made != before;
 	mutex_unlock(&s->making_room);
 	return some;
-}
-
-/**
- * sfs_trim_frozen - have all files give back what they have beyond their ends
- * @sb: the file system, to be frozen: nobody writes, and who reads is not in the way
- *
- * Context: process context.
- */
-void sfs_trim_frozen(struct super_block *sb)
-{
-	sfs_trim_each(sb, sfs_trim_locked);
 }
 
 /**

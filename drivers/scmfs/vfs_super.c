@@ -191,7 +191,7 @@ static int sfs_freeze(struct super_block *sb)
 	err = sfs_settle(sb);
 	if (err || sfs_has_orphans(sb))
 		return err;
-	sfs_trim_frozen(sb);
+	sfs_trim_quiet(sb);
 	mutex_lock(&s->bad_lock);
 	scmfs_freeze(s->fs);
 	mutex_unlock(&s->bad_lock);
@@ -413,12 +413,17 @@ static bool sfs_will_be_read_only(const struct fs_context *fc)
 
 /*
  * Nobody writes any more, as VFS has seen to, nor does anything in the background after this. Room
- * ahead would stay in files that nobody may ever look at again, for lack of room or otherwise.
+ * ahead would stay in files that nobody may ever look at again, for lack of room or otherwise. If
+ * it is forced those write on who have files open: what they are at work on is passed by.
  */
-static void sfs_end_writing(struct sfs_sb *s, struct super_block *sb)
+static void sfs_end_writing(struct sfs_sb *s, struct super_block *sb, bool forced)
 {
 	sfs_gc_forbid(s);
-	if (!sb_rdonly(sb) && READ_ONCE(s->writable) && sfs_make_room(sb, NULL))
+	if (sb_rdonly(sb) || !READ_ONCE(s->writable))
+		return;
+	if (!forced)
+		sfs_trim_quiet(sb);
+	else if (sfs_make_room(sb, NULL))
 		sfs_made_room(sb);
 }
 
@@ -468,7 +473,7 @@ static int sfs_reconfigure(struct fs_context *fc)
 			return err;
 	}
 	if (read_only)
-		sfs_end_writing(s, fc->root->d_sb);
+		sfs_end_writing(s, fc->root->d_sb, fc->sb_flags & SB_FORCE);
 	sync_filesystem(fc->root->d_sb);
 	sfs_set_named(s, &new->options);
 	sfs_set_acl_flag(fc->root->d_sb);

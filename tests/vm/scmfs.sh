@@ -284,7 +284,7 @@ check "inodes leave RAM while it is frozen" wait_for 60 test -e /tmp/dropped
 check "and nobody stops the thaw" timeout 60 fsfreeze -u $m
 copy_of
 is "from then on a copy is one of a crash" "$(dumpscmfs /tmp/frozen | grep ^clean)" "clean: no"
-ahead() { scmfsctl usage --json $m/log >/tmp/ahead && json /tmp/ahead file.ahead_bytes; }
+ahead() { scmfsctl usage --json $m/"${1:-log}" >/tmp/ahead && json /tmp/ahead file.ahead_bytes; }
 exec {open}>>$m/log
 for ((i = 0; i < 8; i++)); do head -c 3000 /dev/zero >&$open; done
 check "a file that is appended to has room ahead" [ "$(ahead)" -gt 0 ]
@@ -306,6 +306,24 @@ umount $m
 dd if=/tmp/frozen of=/dev/pmem0 bs=1M oflag=direct status=none
 check "the copy" at defaults /dev/pmem0
 is "has none" "$(stat -c %s $m/log) $(ahead)" "36000 0"
+# Who reads has the file's lock most of the time.
+reads='import os, sys
+f, to = os.open(sys.argv[1], os.O_RDONLY), bytearray(8 << 20)
+while not os.path.exists("/tmp/enough"): os.preadv(f, [to], 0)'
+dd if=/dev/zero of=$m/read bs=1M count=8 status=none
+check "a file has room ahead" [ "$(ahead read)" -gt 0 ]
+rm -f /tmp/enough
+readers=()
+for i in 1 2 3; do
+	python3 -c "$reads" $m/read &
+	readers+=($!)
+done
+nap 1
+check "read-only while it is read" mount -o remount,ro $m
+: >/tmp/enough
+wait "${readers[@]}"
+is "it has none" "$(ahead read)" 0
+check "writable again" eval "mount -o remount,rw $m && rm $m/read"
 
 # All but a few blocks is taken, and what another file has ahead: a write takes these, lacks one for the extent, and is tried
 # again with the other one's. The file has as many extents as an inode has places for.
