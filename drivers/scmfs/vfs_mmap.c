@@ -19,6 +19,8 @@
 #include <linux/fs.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
@@ -28,6 +30,7 @@
 #include "vfs.h"
 
 #define SFS_MMAP_SEGS	8u
+#define SFS_LOOK_PART	((u64)SZ_1G)	/* of a file, between looks for a signal */
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
@@ -219,6 +222,55 @@ static bool sfs_may_be_busy(struct inode *inode)
 	return !mapping_empty(&inode->i_data) || READ_ONCE(sfs_inode(inode)->pinned);
 }
 
+/*
+ * Of those in [@from, @to) that the kernel has entries for: what of a large file was mapped may be
+ * little of it. Entries next to each other are looked at in one.
+ */
+static struct page *sfs_busy_entries(struct inode *inode, u64 from, u64 to)
+{
+	struct address_space *mapping = &inode->i_data;
+	u64 start = 0, end = 0, at, bytes;
+	struct page *page = NULL;
+	unsigned long index;
+	void *entry;
+
+	xa_for_each_range(&mapping->i_pages, index, entry, from >> PAGE_SHIFT,
+			  (to - 1) >> PAGE_SHIFT) {
+		at = (u64)index << PAGE_SHIFT;
+		bytes = sfs_entry_bytes(mapping, at);
+		at = round_down(at, bytes);
+		if (at != end) {
+			page = sfs_busy(inode, start, end);
+			if (page)
+				return page;
+			start = at;
+		}
+		end = at + bytes;
+	}
+	return sfs_busy(inode, start, end);
+}
+
+/*
+ * Of all in [@from, @to), where there are such as the kernel has no entries for any more. The inode
+ * is locked. Return: 0, and @page, or NULL there; -EINTR: the task is being killed.
+ */
+static int sfs_find_busy(struct inode *inode, u64 from, u64 to, struct page **page)
+{
+	bool all = READ_ONCE(sfs_inode(inode)->pinned);
+	u64 end;
+
+	*page = NULL;
+	if (!sfs_may_be_busy(inode))
+		return 0;
+	for (; !*page && from < to; from = end) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		end = min(to, from + SFS_LOOK_PART);
+		*page = all ? sfs_busy(inode, from, end) : sfs_busy_entries(inode, from, end);
+	}
+	return 0;
+}
+
 /* Return: 0: what was stored is flushed, or lost as its memory is bad, which fsync tells. */
 static int sfs_flush(struct address_space *mapping, u64 from, u64 to)
 {
@@ -243,7 +295,9 @@ static int sfs_unmap(struct inode *inode, u64 start, u64 end)
 		from = round_down(start, sfs_entry_bytes(mapping, start));
 		to = round_up(end, sfs_entry_bytes(mapping, end - 1));
 		unmap_mapping_range(mapping, from, to - from, 0);
-		page = sfs_may_be_busy(inode) ? sfs_busy(inode, from, to) : NULL;
+		err = sfs_find_busy(inode, from, to, &page);
+		if (err)
+			return err;
 		if (!page)
 			break;
 		err = ___wait_var_event(&page->_refcount, sfs_page_idle(page), TASK_INTERRUPTIBLE,
@@ -265,7 +319,7 @@ static int sfs_unmap(struct inode *inode, u64 start, u64 end)
  *
  * On return nobody has any of it mapped, or its pages pinned, and nobody gets it until
  * sfs_layout_unlock(). It may wait for as long as somebody has.
- * Return: 0; -ERESTARTSYS: a signal came; -EIO.
+ * Return: 0; -ERESTARTSYS, -EINTR: a signal came; -EIO.
  */
 int sfs_layout_lock(struct inode *inode, u64 start, u64 end)
 {
@@ -343,33 +397,6 @@ bool sfs_is_free(struct inode *inode, u64 start, u64 end)
 
 /* --- nobody has it mapped any more ------------------------------------------------------------ */
 
-/*
- * Of those that the kernel has entries for: what of a large file was mapped may be little of it.
- * Entries next to each other are looked at in one.
- */
-static struct page *sfs_busy_entries(struct inode *inode)
-{
-	struct address_space *mapping = &inode->i_data;
-	u64 start = 0, end = 0, at, bytes;
-	struct page *page = NULL;
-	unsigned long index;
-	void *entry;
-
-	xa_for_each(&mapping->i_pages, index, entry) {
-		at = (u64)index << PAGE_SHIFT;
-		bytes = sfs_entry_bytes(mapping, at);
-		at = round_down(at, bytes);
-		if (at != end) {
-			page = sfs_busy(inode, start, end);
-			if (page)
-				return page;
-			start = at;
-		}
-		end = at + bytes;
-	}
-	return sfs_busy(inode, start, end);
-}
-
 static struct page *sfs_busy_anywhere(struct inode *inode)
 {
 	struct page *page;
@@ -378,7 +405,7 @@ static struct page *sfs_busy_anywhere(struct inode *inode)
 	if (READ_ONCE(sfs_inode(inode)->pinned))
 		page = sfs_busy(inode, 0, i_size_read(inode));
 	else
-		page = sfs_busy_entries(inode);
+		page = sfs_busy_entries(inode, 0, U64_MAX);
 	up_read(&sfs_inode(inode)->extents);
 	return page;
 }

@@ -324,6 +324,29 @@ static void pinned_truncate(void)
 	NEED(waitpid(pid, &status, 0) == pid && !status && blocks(fd) == 1);
 }
 
+/* Nor does a write beside it, after which the kernel doesn't know any more that it was mapped, end that. */
+static void pinned_forgotten(void)
+{
+	int fd = file("f", FILE_BYTES), end[2], status;
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
+	pid_t pid;
+
+	NEED(!pipe2(end, O_CLOEXEC));
+	memset(p + 3 * PAGE, 6, PAGE);
+	pin(end[1], p + 3 * PAGE);
+	NEED(!fsync(fd));		/* what is dirty is not forgotten */
+	memset(buf, 7, PAGE);
+	NEED(pwrite(fd, buf, PAGE, 5 * PAGE) == PAGE && !munmap(p, FILE_BYTES));
+	pid = fork();
+	if (!pid)
+		_exit(ftruncate(fd, PAGE));
+	while (!rests(pid))
+		sched_yield();
+	NEED(!has_ended(pid));
+	NEED(read(end[0], buf, PAGE) == PAGE && all(buf, 6, PAGE));
+	NEED(waitpid(pid, &status, 0) == pid && !status && !blocks(fd));
+}
+
 /* A file that goes while its pages are pinned: nobody waits, and nobody gets its blocks. */
 static void pinned_unlink(void)
 {
@@ -681,6 +704,7 @@ static const struct {
 	{ "private_shift", private_shift },
 	{ "own_buffer", own_buffer }, { "bad_buffer", bad_buffer }, { "stamped", stamped },
 	{ "pinned_truncate", pinned_truncate }, { "pinned_unlink", pinned_unlink },
+	{ "pinned_forgotten", pinned_forgotten },
 	{ "full", full }, { "huge", huge }, { "hole_flushed", hole_flushed },
 	{ "small_of_huge", small_of_huge }, { "last", last },
 };
