@@ -201,7 +201,8 @@ struct sfs_piece {
  * @flushing: of a file: what is mapped, on kernels that need one at a time (compat/dax.h)
  * @piece: of a file: what was read or written last
  * @window: of a file in pieces: all of it in one; NULL: none yet
- * @walks: reads that had to go from piece to piece since the last look at whether to make one
+ * @walks: reads that had to go from piece to piece since the last look at whether to make one;
+ *	below 0 after the shrinker has taken it
  * @tried: pages that the last try was for; 0: none since the window was dropped
  * @around: some of what was a hole to mappings has become written without their notice
  * @tail_known: behind its end are zeroes, or what was stored there through a mapping since
@@ -216,7 +217,7 @@ struct sfs_inode {
 	struct rw_semaphore flushing;
 	struct sfs_piece piece;
 	struct sfs_window __rcu *window;
-	unsigned int walks;
+	int walks;
 	unsigned long tried;
 	bool around;
 	bool tail_known;

@@ -13,15 +13,24 @@
  * others in their place, drops its window first, with i_rwsem exclusively; readers have it
  * shared. Only the shrinker comes without: what it unmaps waits for readers by SRCU, as they may
  * sleep on the user's memory.
+ *
+ * A window takes page tables, which nobody accounts to who reads, and it is made in one go. So it
+ * is of the first GiB of a file at most: 2 MiB of page tables, and as much for the pages' addresses
+ * meanwhile. Behind that, as of a file whose window memory was too short for a while ago, readers
+ * go from piece to piece.
  */
 #include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
 #include "vfs.h"
 
-#define SFS_WALKS	8u		/* before a window is worth its making */
+#define SFS_WALKS	8		/* before a window is worth its making */
+#define SFS_WALKS_SHORT	4096		/* more of them after memory was too short for it */
+#define SFS_WINDOW_MOST	((u64)SZ_1G / PAGE_SIZE)	/* pages */
 #define SFS_WINDOW_SEGS	16u
 
 /**
@@ -153,6 +162,7 @@ static unsigned long sfs_collect_locked(struct inode *inode, struct page **pages
 		}
 		if (segs <= 0)
 			break;
+		cond_resched();
 	}
 	return nr;
 }
@@ -182,7 +192,7 @@ static unsigned long sfs_window_most(struct inode *inode)
 
 	if (scmfs_getattr(sfs_fs(inode), inode->i_ino, &attr))
 		return 0;
-	return min_t(u64, DIV_ROUND_UP(i_size_read(inode), PAGE_SIZE), attr.blocks);
+	return min3((u64)DIV_ROUND_UP(i_size_read(inode), PAGE_SIZE), attr.blocks, SFS_WINDOW_MOST);
 }
 
 static struct sfs_window *sfs_window_make(struct inode *inode, unsigned long max)
@@ -233,7 +243,7 @@ static void sfs_window_set(struct inode *inode, struct sfs_window *w, unsigned l
  * @inode: locked, shared
  *
  * That there is no memory for a window is no error: the next one is tried when the file has grown
- * to twice the size, or has lost the window that it had.
+ * to twice the size, or has lost the window that it had; much later if the shrinker has taken it.
  */
 void sfs_window_walked(struct inode *inode)
 {
@@ -265,6 +275,19 @@ static unsigned long sfs_windows_count(struct shrinker *shrinker, struct shrink_
 	return READ_ONCE(s->nr_windows);
 }
 
+/* The one that was made first; the lock is held. */
+static struct sfs_window *sfs_windows_reclaim(struct sfs_sb *s)
+{
+	struct sfs_inode *si;
+
+	if (list_empty(&s->windows))
+		return NULL;
+	si = list_last_entry(&s->windows, struct sfs_window, link)->inode;
+	WRITE_ONCE(si->walks, -SFS_WALKS_SHORT);
+	s->windows_reclaimed++;
+	return sfs_window_take(s, si);
+}
+
 static unsigned long sfs_windows_scan(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	struct sfs_sb *s = compat_shrinker_of(shrinker);
@@ -273,10 +296,7 @@ static unsigned long sfs_windows_scan(struct shrinker *shrinker, struct shrink_c
 
 	while (done < sc->nr_to_scan) {
 		spin_lock(&s->windows_lock);
-		w = list_empty(&s->windows) ? NULL :
-		    sfs_window_take(s, list_last_entry(&s->windows, struct sfs_window,
-						       link)->inode);
-		s->windows_reclaimed += !!w;
+		w = sfs_windows_reclaim(s);
 		spin_unlock(&s->windows_lock);
 		if (!w)
 			break;

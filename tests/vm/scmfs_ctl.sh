@@ -161,7 +161,8 @@ counts "an empty file has no extents" "frag $m/none extents mean_bytes" "a == 0 
 # --- windows ----------------------------------------------------------------------------------------
 
 cp $m/y $twin/y
-echo 2 >/proc/sys/vm/drop_caches
+umount $m
+at $here
 counts "no windows" "windows $m windows.count windows.mapped_bytes areas.count" "a == 0 && b == 0 && c == 0"
 look windows $m windows.made windows.reclaimed
 before=("${got[@]}")
@@ -173,6 +174,8 @@ counts "which usage counts, too" "usage $m window_bytes" "a == ${got[1]}"
 echo 2 >/proc/sys/vm/drop_caches
 counts "until memory is short" "windows $m windows.count windows.mapped_bytes windows.reclaimed" \
 	"a == 0 && b == 0 && c == ${before[1]} + 1"
+check "read again and again" fstwin again $m/y $twin/y
+counts "it has none so soon after that" "windows $m windows.count windows.made" "a == 0 && b == ${before[0]} + 1"
 exec {open}<&-
 modprobe nvmalloc_example path=$m/area || die "no nvmalloc_example"
 counts "an area of nvmalloc()" "windows $m areas.count areas.reserved_bytes areas.mapped_bytes" \
