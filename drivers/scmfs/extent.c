@@ -539,8 +539,10 @@ int scmfs_each_run(const struct scmfs *fs, struct scmfs_inode *inode,
 		}
 		if (!place)
 			return scmfs_xattr_each(fs, inode, fn);
-		if (next)
+		if (next) {
 			map = next;
+			cond_resched();
+		}
 		e = scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
 		if (!e.count)
 			continue;

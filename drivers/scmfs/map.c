@@ -139,6 +139,8 @@ u64 scmfs_mapped_size(struct scmfs *fs, u64 ino)
 
 		if (e.count)
 			end = max(end, e.file + e.count);
+		if (!s.left)
+			cond_resched();
 	}
 	return end << SCMFS_BLOCK_SHIFT;
 }
