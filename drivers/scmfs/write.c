@@ -497,11 +497,15 @@ static void finish_in_place(struct scmfs *fs, struct scmfs_inode *inode,
 	scm_fence();
 }
 
-/* What was stored behind the end, in the last block, is to be seen by nobody who maps it. */
+/*
+ * What was stored behind the end, in the last block, is to be seen by nobody who maps it. A fault
+ * has stored nothing there, and what others have through their mappings is not for it to zero.
+ */
 static int fail_write(struct scmfs *fs, struct scmfs_write *w, int error)
 {
 	give_up(fs, w);
-	scmfs_clean_tail(fs, w->ino);
+	if (!(w->flags & SCMFS_WRITE_KEEP_SIZE))
+		scmfs_clean_tail(fs, w->ino);
 	return error;
 }
 

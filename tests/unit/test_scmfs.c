@@ -1693,6 +1693,22 @@ static void failed_append(void)
 	tfs_free(&t);
 }
 
+/* Others have mapped the file as well: what they have behind its end is not for who finds no room to zero. */
+static void failed_fault(void)
+{
+	struct scmfs_seg tail;
+	u64 ino, end;
+
+	end = crowded(1, 1, &ino) + 100;
+	CHECK(!scmfs_truncate(t.fs, ino, end, 5));
+	CHECK(!scmfs_map_part(t.fs, ino, end, end + 10, &tail) && tail.at != SCMFS_HOLE);
+	memset(t.mem + tail.at, 7, 10);
+	CHECK(tfs_fault(&t, ino, 4096, 4096) == -ENOSPC);
+	CHECK(stat_now().free == 1 && scmfs_tail_is_dirty(t.fs, ino));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* What needs no room is written, and said: the bytes are there already. */
 static void short_write(void)
 {
@@ -2333,6 +2349,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: an inode that the map calls free is told of once", used_number);
 	ktap_run("scmfs: names that were chosen for their hash are found like others", chosen_names);
 	ktap_run("scmfs: a write that fails leaves nothing behind the end", failed_append);
+	ktap_run("scmfs: a fault that fails zeroes nothing behind the end", failed_fault);
 	ktap_run("scmfs: a write that has room for its front is a short one", short_write);
 	ktap_run("scmfs: a hole that there is no room for is zeroes", punch_when_full);
 	ktap_run("scmfs: what is written with holes between leaves units whole", holes_between);
