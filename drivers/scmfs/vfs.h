@@ -112,6 +112,18 @@ struct sfs_gc {
 	bool moved;
 };
 
+#define SFS_BAD_EARLY	8u
+
+/**
+ * struct sfs_bad_part - bad memory of a range
+ * @offset: of its first byte
+ * @bytes: how many
+ */
+struct sfs_bad_part {
+	u64 offset;
+	u64 bytes;
+};
+
 /**
  * struct sfs_sb - a mounted file system
  * @fs: the engine's
@@ -143,8 +155,10 @@ struct sfs_gc {
  * @areas: of nvmalloc()
  * @gc: garbage collection
  * @bad: some of the memory is known to be bad
- * @bad_lock: for @bad_told, and held while something is noted, or the maps are saved
+ * @bad_lock: for what follows, and held while something is noted, or the maps are saved
  * @bad_told: what is reported is noted
+ * @bad_early: what was reported before, in the range
+ * @nr_bad_early: how much of that; more than there is room for: some is forgotten
  */
 struct sfs_sb {
 	struct scmfs *fs;
@@ -178,6 +192,8 @@ struct sfs_sb {
 	bool bad;
 	struct mutex bad_lock;	/* see vfs_bad.c */
 	bool bad_told;
+	struct sfs_bad_part bad_early[SFS_BAD_EARLY];
+	unsigned int nr_bad_early;
 };
 
 /**

@@ -9,7 +9,8 @@
  *	kills who has it mapped
  *	unmaps the page			nobody touches it any more
  *
- * Who was past the question by then does touch it.
+ * Who was past the question by then does touch it. What is told while it is being mounted, before
+ * there is a file system that could remember it, is kept until there is.
  */
 #include <linux/fs.h>
 #include <linux/mutex.h>
@@ -17,11 +18,11 @@
 #include "vfs.h"
 
 /* It can't go on without; the next mount is refused, if the device knows by then. */
-static void sfs_end_for_good(struct sfs_sb *s, u64 at)
+static void sfs_end_for_good(struct sfs_sb *s, u64 at, const char *why)
 {
 	WRITE_ONCE(s->shut, true);
 	WRITE_ONCE(s->writable, false);
-	pr_err("scmfs: bad memory at byte %llu, where its metadata is: shut down\n", at);
+	pr_err("scmfs: bad memory at byte %llu, %s: shut down\n", at, why);
 }
 
 static void sfs_note_bad(struct sfs_sb *s, u64 at, u64 len)
@@ -31,28 +32,38 @@ static void sfs_note_bad(struct sfs_sb *s, u64 at, u64 len)
 	if (at >= s->bytes)
 		return;
 	if (scmfs_set_bad(s->fs, at, min(len, s->bytes - at))) {
-		pr_err("scmfs: bad memory at byte %llu: no memory to remember it\n", at);
+		sfs_end_for_good(s, at, "and no memory to remember it");
 		return;
 	}
 	WRITE_ONCE(s->bad, true);
 	if (at < head)
-		sfs_end_for_good(s, at);
+		sfs_end_for_good(s, at, "where its metadata is");
 	else
 		pr_err_ratelimited("scmfs: bad memory at byte %llu: what a file has there is lost\n",
 				   at);
+}
+
+/* The file system is not all of the range. */
+static void sfs_note_failed(struct sfs_sb *s, u64 offset, u64 bytes)
+{
+	u64 before = s->base - s->mem.addr;
+
+	if (offset >= before)
+		sfs_note_bad(s, offset - before, bytes);
 }
 
 /* The kernel has found some; it tells before it takes the page out of its map. */
 static void sfs_failed(struct scm_range *range, u64 offset, u64 bytes)
 {
 	struct sfs_sb *s = container_of(range, struct sfs_sb, mem);
-	u64 before;
 
 	mutex_lock(&s->bad_lock);
 	if (s->bad_told) {
-		before = s->base - range->addr;
-		if (offset >= before)
-			sfs_note_bad(s, offset - before, bytes);
+		sfs_note_failed(s, offset, bytes);
+	} else {
+		if (s->nr_bad_early < SFS_BAD_EARLY)
+			s->bad_early[s->nr_bad_early] = (struct sfs_bad_part){ offset, bytes };
+		s->nr_bad_early++;
 	}
 	mutex_unlock(&s->bad_lock);
 }
@@ -62,6 +73,16 @@ void sfs_bad_init(struct sfs_sb *s)
 {
 	mutex_init(&s->bad_lock);
 	s->mem.failed = sfs_failed;
+}
+
+static void sfs_note_early(struct sfs_sb *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < min(s->nr_bad_early, SFS_BAD_EARLY); i++)
+		sfs_note_failed(s, s->bad_early[i].offset, s->bad_early[i].bytes);
+	if (s->nr_bad_early > SFS_BAD_EARLY)
+		sfs_end_for_good(s, s->bad_early[0].offset, "and more than can be remembered");
 }
 
 /**
@@ -77,6 +98,7 @@ void sfs_bad_begin(struct sfs_sb *s)
 		sfs_note_bad(s, at, len);
 		at += len;
 	}
+	sfs_note_early(s);
 	s->bad_told = true;
 	mutex_unlock(&s->bad_lock);
 }

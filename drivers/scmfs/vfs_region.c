@@ -404,7 +404,7 @@ int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only, boo
 		      recovery.undo.undone, recovery.orphans, recovery.inodes);
 	s->writable = !read_only;
 	sfs_bad_begin(s);
-	if (!recovery.clean && !read_only)
+	if (!recovery.clean && s->writable)
 		scmfs_trim_all(s->fs);
 	return 0;
 }
