@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "devices.h"
+#include "stdio_fds.h"
 
 #ifndef RUN_DIR
 #define RUN_DIR	"/run"
@@ -176,7 +178,11 @@ static int run(int argc, char **argv)
 
 int devices_main(int argc, char **argv)
 {
-	int err = run(argc, argv);
+	int err;
+
+	keep_stdio();
+	signal(SIGCHLD, SIG_DFL);	/* who started it may ignore its children */
+	err = run(argc, argv);
 
 	/* Output that did not get out (a full disk, a closed pipe) is a failure, too. */
 	if (fflush(stdout) || ferror(stdout))

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "image.h"
 #include "text.h"
+#include "../common/stdio_fds.h"
 
 static const char usage[] =
 	"usage: fsck.scmfs [OPTION]... DEVICE|FILE\n"
@@ -100,6 +101,7 @@ int main(int argc, char **argv)
 	bool only = false, quiet = false, from_copy = false, keep = false;
 	int c;
 
+	keep_stdio();
 	while ((c = getopt_long(argc, argv, "nyapfbqhV", options, NULL)) != -1) {
 		switch (c) {
 		case 'n':

@@ -11,6 +11,7 @@
 #include "dm.h"
 #include "msg.h"
 #include "quote.h"
+#include "../common/stdio_fds.h"
 
 #define NAME_MAX_LEN	127
 
@@ -247,6 +248,7 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 
+	keep_stdio();
 	if (!name)
 		return usage_error("no command given");
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))

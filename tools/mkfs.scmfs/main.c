@@ -15,6 +15,7 @@
 #include "feature_names.h"
 #include "file.h"
 #include "image.h"
+#include "../common/stdio_fds.h"
 
 static const char usage[] =
 	"usage: mkfs.scmfs [OPTION]... DEVICE|FILE\n"
@@ -244,6 +245,7 @@ int main(int argc, char **argv)
 	struct args a = { 0 };
 	int c;
 
+	keep_stdio();
 	while ((c = getopt_long(argc, argv, "fL:U:N:l:O:s:qhV", options, NULL)) != -1) {
 		if (c == 'h') {
 			fputs(usage, stdout);
