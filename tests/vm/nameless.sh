@@ -234,6 +234,25 @@ for ftl in page hybrid; do
 	nlctl delete a
 done
 
+# --- what is there is kept until the new one is complete; what is nobody's business is left alone
+check "a small device" fast a 1M
+echo mine >/tmp/keep.img.tmp
+ln -sf a.img /tmp/latest.img
+cp /tmp/a.img /tmp/a.old
+check_fails "one that is not there is not saved" "no device nosuch" nlctl save nosuch /tmp/keep.img
+is "what others have beside it stays" "$(</tmp/keep.img.tmp)$(echo /tmp/keep.img*)" "mine/tmp/keep.img.tmp"
+exec 8<$d/a
+check_fails "nor is one that is open" "a is open" nlctl save a /tmp/latest.img
+exec 8<&-
+check "what was saved before is there" cmp /tmp/a.img /tmp/a.old
+check "saved where a link leads" nlctl save a /tmp/latest.img
+check "the link leads there, to the new one" eval '[ -L /tmp/latest.img ] && ! cmp -s /tmp/a.img /tmp/a.old && [ "$(echo /tmp/a.img*)" = /tmp/a.img ]'
+check "which can be loaded" eval 'nlctl delete a && nlctl load a /tmp/latest.img && nlctl delete a'
+disk e 16M mem
+check "a small device again" fast a 1M
+check_fails "a block device is not written over unasked" "is a block device; --force" nlctl save a /dev/emudisk/e
+check "but when it is asked for" nlctl save a /dev/emudisk/e --force
+nlctl delete a
 check_fails "a file that holds no device is refused" "holds no device" nlctl load b tests/vm/nameless.sh
 check_fails "a damaged one too" "damaged" eval 'printf x | dd of=/tmp/a.img bs=1 seek=100 conv=notrunc status=none; nlctl load b /tmp/a.img'
 check_fails "one that is not there" "can't be opened" nlctl load b /tmp/nope

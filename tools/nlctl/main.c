@@ -125,26 +125,6 @@ static char *absolute(const char *file)
 	return path;
 }
 
-/* A file that is there is replaced when the new one is complete; what is no file is written to. */
-static int save(const char *name, const char *path)
-{
-	struct stat there;
-	char *temp;
-	int err;
-
-	if (!lstat(path, &there) && !S_ISREG(there.st_mode))
-		return attr_explain(name, attr_write_patiently(name, "save", path));
-	if (asprintf(&temp, "%s.tmp", path) < 0)
-		abort();
-	err = attr_explain(name, attr_write_patiently(name, "save", temp));
-	if (!err && rename(temp, path))
-		err = complain("%s: %s", path, strerror(errno));
-	if (err)
-		unlink(temp);
-	free(temp);
-	return err;
-}
-
 /* NAME FILE: @act gets the file as an absolute path. */
 static int with_file(int argc, char **argv, int (*act)(const char *name, const char *path))
 {
@@ -163,6 +143,7 @@ static int with_file(int argc, char **argv, int (*act)(const char *name, const c
 
 static int cmd_save(int argc, char **argv)
 {
+	save_over = take_flag(&argc, argv, "--force");
 	return with_file(argc, argv, save);
 }
 
@@ -243,8 +224,11 @@ static const struct command commands[] = {
 	{ "power", cmd_power, false, "NAME on|off", "switch the power", "" },
 	{ "set", cmd_set, false, "NAME key=value...", "change latencies, gc_idle and queue of a device",
 	  "Other parameters can be given to create only.\n" },
-	{ "save", cmd_save, false, "NAME FILE", "write a device that nobody has open into a file",
-	  "" },
+	{ "save", cmd_save, false, "NAME FILE [--force]",
+	  "write a device that nobody has open into a file",
+	  "A file that is there is replaced when the new one is complete.\n"
+	  "\n"
+	  "  --force          FILE may be a block device that nobody uses; what it has is gone\n" },
 	{ "load", cmd_load, true, "NAME FILE", "make a device out of such a file", "" },
 	{ "delete", cmd_delete, false, "NAME...", "delete devices that nobody has open",
 	  "Their content is gone.\n" },

@@ -39,6 +39,7 @@ _nlctl() {
 	cut:*) words="--off --after --tear --help" ;;
 	power:3:*) words="on off" ;;
 	set:*) words=$(_nlctl_lines keys =); compopt -o nospace ;;
+	save:[4-9]:*) words="--force --help" ;;
 	save:3:* | load:3:*) compopt -o default; return ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

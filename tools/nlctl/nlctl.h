@@ -16,6 +16,10 @@ json_t *stat_object(const char *name);
 uint64_t stat_count(json_t *stat, const char *op, const char *cause);
 uint64_t stat_number(json_t *stat, const char *group, const char *key);
 
+/* save.c: write device @name to @path, which is absolute; @save_over: also to a block device */
+extern bool save_over;
+int save(const char *name, const char *path);
+
 int cmd_stat(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_top(int argc, char **argv);

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A device is saved into a file that nobody else can have, beside the one that is wanted, which it
+ * replaces when it is complete and durable: whatever happens before, what was there is there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nlctl.h"
+
+bool save_over;
+
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+static char temp[PATH_MAX];	/* empty: there is none */
+
+static void drop_temp(int sig)
+{
+	unlink(temp);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+/* Who ignores one (nohup) goes on to. */
+static void when_ended(void (*handler)(int))
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (signal(signals[i], handler) == SIG_IGN)
+			signal(signals[i], SIG_IGN);
+}
+
+/* The kernel opens what this process has open, wherever its name leads by now. */
+static int save_to(const char *name, int fd, const char *path)
+{
+	char own[64], *why;
+	int err;
+
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	err = attr_write_patiently(name, "save", own);
+	if (!err)
+		return EXIT_OK;
+	why = attr_error(name, err);
+	/* of the file: not by that name */
+	if (why && !strncmp(why, own, strlen(own)))
+		complain("%s%s", path, why + strlen(own));
+	else
+		complain("%s", why ? why : strerror(err));
+	free(why);
+	return EXIT_FAILED;
+}
+
+static int sync_folder(const char *path)
+{
+	char *copy = strdup(path);
+	int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int err = fd < 0 || (fsync(fd) && errno != EINVAL) ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	free(copy);
+	return err;
+}
+
+static int put_in_place(const char *path)
+{
+	int err = rename(temp, path) ? errno : 0;
+
+	if (err)
+		return complain("%s: %s", path, strerror(err));
+	*temp = 0;
+	err = sync_folder(path);
+	return err ? complain("%s: %s", path, strerror(err)) : EXIT_OK;
+}
+
+static int save_anew(const char *name, const char *path)
+{
+	int fd, err;
+
+	if (snprintf(temp, sizeof(temp), "%s.XXXXXX", path) >= (int)sizeof(temp))
+		return complain("%s: %s", path, strerror(ENAMETOOLONG));
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0)
+		return complain("%s: %s", path, strerror(errno));
+	when_ended(drop_temp);
+	err = save_to(name, fd, path);
+	if (!err)
+		err = put_in_place(path);
+	if (err && *temp)
+		unlink(temp);
+	when_ended(SIG_DFL);
+	close(fd);
+	return err;
+}
+
+/* Nobody has it mounted or in use meanwhile. */
+static int save_on_device(const char *name, const char *path)
+{
+	int fd, err;
+
+	if (!save_over)
+		return complain("%s is a block device; --force writes over what it has", path);
+	fd = open(path, O_RDWR | O_EXCL | O_CLOEXEC);
+	if (fd < 0)
+		return complain("%s: %s", path, strerror(errno));
+	err = save_to(name, fd, path);
+	close(fd);
+	return err;
+}
+
+int save(const char *name, const char *path)
+{
+	struct stat there;
+	char *real;
+	int err;
+
+	if (stat(path, &there))
+		return errno == ENOENT ? save_anew(name, path) :
+		       complain("%s: %s", path, strerror(errno));
+	if (S_ISBLK(there.st_mode))
+		return save_on_device(name, path);
+	if (!S_ISREG(there.st_mode))
+		return attr_explain(name, attr_write_patiently(name, "save", path));
+	real = realpath(path, NULL);	/* a link goes on to lead to it */
+	if (!real)
+		return complain("%s: %s", path, strerror(errno));
+	err = save_anew(name, real);
+	free(real);
+	return err;
+}
