@@ -70,7 +70,8 @@ static bool bad_settings(const struct test *t)
 	if (read_latency("x") != 10000)
 		return wrong("read_lat is not 10000");
 	return refused("set x lbs=4096") && refused("set x wcache=1M") && refused("set y stall=1") &&
-		refused("add x mem 1M") && refused("cut x --keep some") && refused("cut x --tear") &&
+		misused("del x --frce") && misused("del x --help") && refused("cut ''") &&
+		refused("cut .") && refused("add x mem 1M") && refused("cut x --keep some") && refused("cut x --tear") &&
 		refused("del y") && refused("record mark no") && refused("record replay") &&
 		refused("record stop");
 }

@@ -73,10 +73,10 @@ int setup(void)
 	return exists(root) ? 0 : complain("no %s although the module is loaded", root);
 }
 
-/* No device has another one: it would lead out of the folder. */
+/* No device has another one: it would lead out of the folder, or be all of them. */
 static bool is_name(const char *dev)
 {
-	return !dev || !strchr(dev, '/');
+	return !dev || (*dev && strcmp(dev, ".") && strcmp(dev, "..") && !strchr(dev, '/'));
 }
 
 void attr_path(char *path, size_t size, const char *dev, const char *attr)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "emuctl.h"
+#include "../common/stdio_fds.h"
 
 #define PATIENCE_MS 3000
 
@@ -104,6 +105,9 @@ static int cmd_del(int argc, char **argv)
 
 	if (all == !!argc)
 		return usage();
+	for (i = 0; i < count; i++)
+		if (argv[i][0] == '-')
+			return usage();
 	if (all)
 		argv = device_names(&count);
 	for (i = 0; i < count; i++)
@@ -186,6 +190,7 @@ int main(int argc, char **argv)
 	const char *patience = getenv("EMUCTL_PATIENCE_MS");
 	int err;
 
+	keep_stdio();
 	configfs.patience_ms = patience ? strtol(patience, NULL, 10) : PATIENCE_MS;
 	err = run(argc, argv);
 	/* Output that did not get out (a full disk, a closed pipe) is a failure, too. */
