@@ -104,6 +104,17 @@ inode_word damaged 1 48 X
 ok "of two it repairs the one and leaves the other" status 5 "2 faults, 1 repaired, 1 left" fsck.scmfs -p damaged
 ok "with --yes it is repaired" status 1 "repaired" fsck.scmfs -a -y damaged
 ok "after which nothing is wrong" status 0 "0 faults" fsck.scmfs damaged
+# Without standard output or error what is opened first would get their numbers, and what is said would go there.
+cp img damaged
+ok "refused without standard error" eval '! mkfs.scmfs damaged 2>&-'
+ok "it is as it was" cmp damaged img
+ok "checked without standard output, which is told" status 8 "can't write" eval 'fsck.scmfs damaged >&-'
+ok "its super block is as it was" cmp -n 2048 damaged img
+ok "made without" eval '! mkfs.scmfs -f -U 00112233-4455-4677-8899-aabbccddeeff damaged >&-'
+ok "it is in order" status 0 "0 faults" fsck.scmfs -n damaged
+inode_word damaged 2 0 XXXXXXXX
+ok "dumpscmfs shows that an inode is damaged" status 0 "inode 2: damaged" dumpscmfs -a damaged
+ok "also when asked for it" status 1 "inode 2: damaged" dumpscmfs -i 2 damaged
 # memory that was a file system's once, and is another's, who left the last block alone
 cp img foreign
 head -c 2M /dev/urandom | dd of=foreign conv=notrunc status=none

@@ -8,6 +8,7 @@
 #include "feature_names.h"
 #include "image.h"
 #include "text.h"
+#include "../common/stdio_fds.h"
 
 static const char usage[] =
 	"usage: dumpscmfs [OPTION]... DEVICE|FILE\n"
@@ -29,14 +30,21 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+static void put_line(const char *text, size_t len)
+{
+	text_put(stdout, text, len);
+	putchar('\n');
+}
+
 static void show_super(const struct scmfs *fs, bool damaged)
 {
 	const struct scmfs_super *s = &fs->super;
 	char uuid[37];
 
 	print_uuid(s->uuid, uuid);
-	printf("uuid: %s\nlabel: %.*s\nversion: %u\n", uuid, SCMFS_LABEL_SIZE, s->label,
-	       le32_to_cpu(s->version));
+	printf("uuid: %s\nlabel: ", uuid);
+	put_line((const char *)s->label, (strnlen)((const char *)s->label, SCMFS_LABEL_SIZE));
+	printf("version: %u\n", le32_to_cpu(s->version));
 	print_features(le64_to_cpu(s->incompat));
 	printf("blocks: %llu\nfirst data block: %llu\ninodes: %llu\n", fs->nr_blocks,
 	       fs->first_data, fs->nr_inodes - 1);
@@ -86,12 +94,6 @@ static void show_extents(const struct scmfs *fs, struct scmfs_inode *inode)
 		printf("  extents: damaged\n");
 }
 
-static void put_line(const char *text, size_t len)
-{
-	text_put(stdout, text, len);
-	putchar('\n');
-}
-
 static bool show_name(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie)
 {
 	printf("  name: %llu inode %llu type %u ", cookie, ino, type);
@@ -124,14 +126,17 @@ static int show_attribute(void *ctx, u32 index, const char *name, u32 len, u32 v
 	return 0;
 }
 
-static bool show_inode(struct scmfs *fs, u64 ino, bool names)
+/* Return: 0; -ESTALE: not in use; another: it is, and damaged, which is shown. */
+static int show_inode(struct scmfs *fs, u64 ino)
 {
 	struct scmfs_attr a;
 	const char *target;
-	int len;
+	int err = scmfs_getattr(fs, ino, &a), len;
 
-	if (scmfs_getattr(fs, ino, &a))
-		return false;
+	if (err && err != -ESTALE)
+		printf("inode %llu: damaged\n", ino);
+	if (err)
+		return err;
 	printf("inode %llu: mode %o links %u owner %u:%u ", ino, a.mode, a.links, a.uid, a.gid);
 	printf("size %llu blocks %llu generation %u\n", a.size, a.blocks, a.generation);
 	printf("  times: atime %lld mtime %lld ctime %lld btime %lld\n", a.atime, a.mtime, a.ctime,
@@ -139,14 +144,14 @@ static bool show_inode(struct scmfs *fs, u64 ino, bool names)
 	show_extents(fs, scmfs_inode(fs, ino));
 	if (scmfs_xattr_list(fs, ino, show_attribute, NULL))
 		printf("  attributes: damaged\n");
-	if (S_ISDIR(a.mode) && names)
+	if (S_ISDIR(a.mode))
 		show_names(fs, ino);
 	len = scmfs_target(fs, ino, &target);
 	if (len > 0) {
 		printf("  target: ");
 		put_line(target, len);
 	}
-	return true;
+	return 0;
 }
 
 static void show_wear(const struct scmfs *fs)
@@ -164,7 +169,8 @@ static int dump(const char *path, uint64_t ino, bool all, bool wear)
 	const char *reason;
 	struct image im = { .status = 1 };
 	struct scmfs *fs;
-	bool damaged, ok = true;
+	bool damaged;
+	int err = 0;
 
 	if (!image_open(&im, path, IMAGE_COPY))
 		return 1;
@@ -176,20 +182,20 @@ static int dump(const char *path, uint64_t ino, bool all, bool wear)
 		return 1;
 	}
 	if (ino) {
-		ok = show_inode(fs, ino, true);
+		err = show_inode(fs, ino);
 	} else {
 		show_super(fs, damaged);
 		show_log(fs);
 	}
 	for (ino = 1; all && ino < fs->nr_inodes; ino++)
-		show_inode(fs, ino, true);
+		show_inode(fs, ino);
 	if (wear)
 		show_wear(fs);
-	if (!ok)
+	if (err == -ESTALE)
 		fprintf(stderr, "%s: no such inode\n", path);
 	scmfs_abandon(fs);
 	image_close(&im);
-	return !ok;
+	return !!err;
 }
 
 int main(int argc, char **argv)
@@ -198,6 +204,7 @@ int main(int argc, char **argv)
 	uint64_t ino = 0;
 	int c;
 
+	keep_stdio();
 	while ((c = getopt_long(argc, argv, "i:awhV", options, NULL)) != -1) {
 		switch (c) {
 		case 'i':

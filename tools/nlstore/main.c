@@ -159,9 +159,11 @@ static json_t *json_of_node(const struct ns_node *node)
 				   (json_int_t)node->gid, "size", (json_int_t)node->size, "mtime",
 				   node->mtime + node->mtime_nsec / 1e9);
 
-	if (object && node->target)
-		json_object_set_new(object, "target", json_string(node->target));
-	return object;
+	if (!object || !node->target || !json_object_set_new(object, "target",
+							     json_string(node->target)))
+		return object;
+	json_decref(object);
+	return NULL;
 }
 
 static void print_node(const struct ns_node *node)
