@@ -125,7 +125,7 @@ expect_refused() {
 exec {nothing}<> <(:)
 nap() { read -rt "$1" -u $nothing || :; }
 
-# interrupt_once CONDITION COMMAND...: runs COMMAND, ends it by SIGTERM once CONDITION holds, puts its status and what it
+# interrupt_once CONDITION COMMAND...: runs COMMAND, ends it by SIGTERM, or $interrupt_by, once CONDITION holds, puts its status and what it
 # complained of into $interrupted. Both take turns on one processor: however fast COMMAND is, CONDITION (builtins only)
 # is looked at between two of its time slices.
 interrupt_once() {
@@ -135,7 +135,7 @@ interrupt_once() {
 	"$@" 2>"$said" &
 	process=$!
 	until $condition; do kill -0 $process 2>/dev/null || break; done
-	kill -TERM $process
+	kill -"${interrupt_by:-TERM}" $process
 	wait $process
 	interrupted=$?
 	taskset -cp 0-$(($(nproc --all) - 1)) $$ >/dev/null

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,9 +83,19 @@ static int wait_for_child(const char *dev, bool progress)
 	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* Not for nobody: without this process there is no one to say what came of it, or to clean up. */
+static void end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(EINTR);
+}
+
 int attr_write_waiting(const char *dev, const char *attr, const char *text, bool patient,
 		       bool progress)
 {
+	void (*broken)(int) = signal(SIGPIPE, SIG_IGN);	/* nobody looks at how far it is */
+	const pid_t parent = getpid();
 	sigset_t before;
 	int err;
 
@@ -93,11 +104,14 @@ int attr_write_waiting(const char *dev, const char *attr, const char *text, bool
 	handle(hand_on);
 	child = fork();
 	err = errno;
-	if (!child)
+	if (!child) {
 		handle(SIG_DFL);
+		end_with(parent);
+	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (child < 0) {
 		handle(SIG_DFL);
+		signal(SIGPIPE, broken);
 		return err;
 	}
 	if (!child)
@@ -105,5 +119,6 @@ int attr_write_waiting(const char *dev, const char *attr, const char *text, bool
 	err = wait_for_child(dev, progress);
 	child = 0;
 	handle(SIG_DFL);
+	signal(SIGPIPE, broken);
 	return err < 0 ? EINTR : err;
 }
