@@ -408,9 +408,9 @@ u64 scmfs_alloc_inode(struct scmfs *fs)
 	fs->free_inodes--;
 	if (ino >= fs->inode_high) {
 		fs->inode_high = min(fs->nr_inodes, ino + 64);
-		scmfs_write_word(&fs->state->inode_high, scmfs_high_word(fs->inode_high));
+		scmfs_set_high(fs->state, fs->inode_high);
 	} else if (ino + 64 >= fs->inode_high) {
-		scm_flush(&fs->state->inode_high, sizeof(fs->state->inode_high));
+		scm_flush(fs->state, sizeof(*fs->state));
 	}
 	spin_unlock(&fs->lock);
 	return ino;

@@ -67,7 +67,8 @@ struct scmfs_index_bucket {
  * @inode_map: bit per inode: used
  * @free_inodes: how many are not
  * @inode_hint: below it none is free
- * @inode_high: of the state: the number; 0: damaged, when only to look
+ * @inode_high: numbers from here on were never used
+ * @high_known: the state has told so
  * @dir_lock: for making indexes
  * @inode_lock: for words of inodes, by their numbers
  * @index: of files in many extents, by their numbers
@@ -99,6 +100,7 @@ struct scmfs {
 	u64 free_inodes;
 	u64 inode_hint;
 	u64 inode_high;
+	bool high_known;
 	struct mutex dir_lock;		/* for making indexes */
 	struct mutex inode_lock[INODE_LOCKS];	/* for words of inodes, by their numbers */
 	struct scmfs_index_bucket index[INDEX_BUCKETS];
@@ -189,19 +191,6 @@ static inline bool scmfs_run_ok(const struct scmfs *fs, u64 block, u64 count)
 		count <= fs->nr_blocks - 1 - block;
 }
 
-/* The state's inode_high, and what it says; 0: it can't be. */
-static inline u64 scmfs_high_word(u64 high)
-{
-	return (U32_MAX - high) << 32 | high;
-}
-
-static inline u64 scmfs_high_of(u64 word, u64 nr_inodes)
-{
-	u32 high = word, check = word >> 32;
-
-	return (!check || check == ~high) && high > SCMFS_ROOT_INO && high <= nr_inodes ? high : 0;
-}
-
 /* The kernel's bitmap_set() and bitmap_clear() take no more than an int has: go in pieces. */
 static inline void scmfs_set_bits(unsigned long *map, u64 first, u64 nr)
 {
@@ -272,6 +261,21 @@ static inline void scmfs_write_word(__le64 *word, u64 value)
 {
 	scm_store64((u64 *)word, (__force u64)cpu_to_le64(value));
 	scm_flush(word, sizeof(*word));
+}
+
+/* The state's inode_high; 0: nobody knows. */
+static inline u64 scmfs_high_of(const struct scmfs_state *state, u64 nr_inodes)
+{
+	u64 high = scmfs_read(&state->inode_high);
+
+	return scmfs_read(&state->high_check) == ~high && high > SCMFS_ROOT_INO &&
+		high <= nr_inodes ? high : 0;
+}
+
+static inline void scmfs_set_high(struct scmfs_state *state, u64 high)
+{
+	scmfs_write_word(&state->inode_high, high);
+	scmfs_write_word(&state->high_check, ~high);
 }
 
 static inline u64 scmfs_second(u64 file, u64 count)

@@ -110,7 +110,8 @@ static void make_empty(u8 *base, const struct scmfs_super *s, const struct scmfs
 {
 	u64 inode_offset = le64_to_cpu(s->inode_offset);
 	struct scmfs_state state = {
-		.inode_high = cpu_to_le64(scmfs_high_word(SCMFS_ROOT_INO + 1)),
+		.inode_high = cpu_to_le64(SCMFS_ROOT_INO + 1),
+		.high_check = cpu_to_le64(~(SCMFS_ROOT_INO + 1ULL)),
 	};
 	struct scmfs_inode root = {
 		.mode_links = cpu_to_le64(scmfs_mode_links(SCMFS_IFDIR | 0755, 2)),

@@ -30,7 +30,10 @@ static struct scmfs *new_fs(void *base, const struct scmfs_super *super)
 	fs->first_data = le64_to_cpu(fs->super.first_data_block);
 	fs->nr_units = DIV_ROUND_UP(fs->nr_blocks, SCMFS_UNIT_BLOCKS);
 	fs->nr_inodes = le64_to_cpu(fs->super.nr_inodes);
-	fs->inode_high = scmfs_high_of(scmfs_read(&fs->state->inode_high), fs->nr_inodes);
+	fs->inode_high = scmfs_high_of(fs->state, fs->nr_inodes);
+	fs->high_known = fs->inode_high;
+	if (!fs->high_known)
+		fs->inode_high = fs->nr_inodes;
 	spin_lock_init(&fs->lock);
 	scmfs_index_init(fs);
 	mutex_init(&fs->dir_lock);
@@ -157,8 +160,6 @@ static int recover(struct scmfs *fs, struct scmfs_recovery *rec, const char **re
 	int r;
 
 	rec->clean = scmfs_read(&fs->state->clean);
-	if (!fs->inode_high)
-		return say(reason, "how many inodes there are is damaged", -EUCLEAN);
 	r = replay_checked(fs, fs->read_only, rec);
 	if (r)
 		return say(reason, "the undo log is damaged", r);
@@ -170,15 +171,17 @@ static int recover(struct scmfs *fs, struct scmfs_recovery *rec, const char **re
 	if (r)
 		return say(reason, rec->clean ? "the maps of free space are damaged" :
 			   "an inode is damaged", r);
+	if (!fs->high_known)
+		fs->inode_high = find_last_bit(fs->inode_map, fs->nr_inodes) + 1;
 	return 0;
 }
 
-/* From here on the maps on the media are out of date. Its state may have no check yet. */
+/* From here on the maps on the media are out of date. */
 static void begin_writing(struct scmfs *fs)
 {
 	scmfs_write_word(&fs->state->clean, 0);
 	scmfs_write_word(&fs->state->mounts, scmfs_read(&fs->state->mounts) + 1);
-	scmfs_write_word(&fs->state->inode_high, scmfs_high_word(fs->inode_high));
+	scmfs_set_high(fs->state, fs->inode_high);
 	scm_fence();
 }
 

@@ -48,10 +48,10 @@ static void show_super(const struct scmfs *fs, bool damaged)
 	print_features(le64_to_cpu(s->incompat));
 	printf("blocks: %llu\nfirst data block: %llu\ninodes: %llu\n", fs->nr_blocks,
 	       fs->first_data, fs->nr_inodes - 1);
-	if (fs->inode_high)
+	if (fs->high_known)
 		printf("highest inode: %llu\n", fs->inode_high - 1);
 	else
-		printf("highest inode: damaged\n");
+		printf("highest inode: not known\n");
 	printf("log: %u lanes at %llu\nmaps: at %llu and %llu\n",
 	       le32_to_cpu(s->log_lanes), le64_to_cpu(s->log_offset),
 	       le64_to_cpu(s->block_map_offset), le64_to_cpu(s->inode_map_offset));

@@ -206,28 +206,27 @@ static bool has_links(const struct run *run, u64 ino)
 	return scmfs_links(scmfs_read(&scmfs_inode(run->fs, ino)->mode_links));
 }
 
-/* Where it includes all there are it may be check_super() that has put it there, or rightly so. */
+/* Where nobody knows, all may be in use: that is no fault, and what is is looked for. */
 static void check_high(struct run *run)
 {
 	struct scmfs *fs = run->fs;
-	u64 high = fs->inode_high, ino = fs->nr_inodes - 1;
-	u64 least = high && high < fs->nr_inodes ? high : SCMFS_ROOT_INO + 1;
+	bool known = fs->high_known && fs->inode_high < fs->nr_inodes;
+	u64 least = known ? fs->inode_high : SCMFS_ROOT_INO + 1, ino = fs->nr_inodes - 1;
 
 	while (ino >= least && !is_live(run, ino))
 		ino--;
-	if (ino + 1 == high)
+	if (known && ino < least)
 		return;
-	if (ino >= high)
-		found(run, "the highest inode ever used is not %u",
-		      (u32)scmfs_read(&fs->state->inode_high) - 1);
+	if (known)
+		found(run, "the highest inode ever used is not %llu", fs->inode_high - 1);
 	fs->inode_high = ino + 1;
-	scmfs_write_word(&fs->state->inode_high, scmfs_high_word(fs->inode_high));
+	scmfs_set_high(fs->state, fs->inode_high);
 }
 
 /*
  * Of two that refer to a block the one keeps it that somebody may have a name for, and of two such
- * the one that has as many as it says: each that says so is right, or both it and its count are
- * wrong.
+ * the one that has as many as it says. Of two that do nothing says which is right: where an extent
+ * begins is counted nowhere. The lower number keeps it then.
  */
 static u32 rank_of(const struct run *run, u64 ino)
 {
@@ -289,18 +288,19 @@ static int begin(struct run *run, u8 *base, u64 size, const char **reason)
 }
 
 /*
- * Who is ended behind the super block's repair leaves no state by which a mount would take what is
- * used for free: until the inodes have been looked at all of them may be.
+ * Who is ended behind the super block's repair leaves no state by which a mount, also a module's
+ * that knows of no check, would take what is used for free: until the inodes have been looked at all
+ * of them may be.
  */
 static void check_state(u8 *base, const struct scmfs_super *super)
 {
 	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
 	u64 nr_inodes = le64_to_cpu(super->nr_inodes);
 
-	if (scmfs_high_of(scmfs_read(&state->inode_high), nr_inodes))
+	if (scmfs_high_of(state, nr_inodes))
 		return;
 	scmfs_write_word(&state->clean, 0);
-	scmfs_write_word(&state->inode_high, scmfs_high_word(nr_inodes));
+	scmfs_set_high(state, nr_inodes);
 	scm_fence();
 }
 
@@ -359,9 +359,10 @@ static void check_log(u8 *base, const struct scmfs_super *s, struct scmfs_check 
 		check->left += check->keep;
 		if (check->keep)
 			continue;
-		scmfs_write_word(&state->clean, 0);
-		scm_fence();
+		/* Not closed, and the lane as it is: whoever comes next would replay it. */
 		ek_undo_format(base + le64_to_cpu(s->log_offset) + i * EKU_LANE_BYTES, 1);
+		scm_fence();
+		scmfs_write_word(&state->clean, 0);
 	}
 	scm_fence();
 }

@@ -77,19 +77,21 @@ struct scmfs_super {
 /*
  * What changes of it: each word by itself, by an atomic store.
  *
- * `inode_high` is 2 at least, and at most the super block's nr_inodes; what is used behind it would
- * be taken for free after a crash. Above it is its complement, in 32 bits: a word without it, but
- * for the largest number there is, is from before that.
+ * What is used behind `inode_high` would be taken for free after a crash. So it is believed only
+ * where `high_check` is its complement; where it is not, as the words have been lost, only one of
+ * them had changed when power went, or a module from before `high_check` has changed it, inodes may
+ * be used up to the super block's nr_inodes.
  *
  * `clean` is 0 while mounted. It is zeroed, durably, before anything else changes; it is set,
  * durably, after the maps are durable.
  */
 struct scmfs_state {
 	__le64	clean;			/* hash of the saved maps | 1 */
-	__le64	inode_high;		/* numbers from here on were never used | ~them << 32 */
+	__le64	inode_high;		/* numbers from here on were never used */
 	__le64	mounts;
 	__le64	error;			/* not 0: damage was seen, fsck is due */
-	__u8	reserved[32];
+	__le64	high_check;		/* ~inode_high */
+	__u8	reserved[24];
 };
 
 /*

@@ -400,6 +400,14 @@ static inline unsigned long shim_find(const unsigned long *p, unsigned long size
 #define find_next_bit(p, s, f)		shim_find(p, s, f, 0)
 #define find_next_zero_bit(p, s, f)	shim_find(p, s, f, ~0UL)
 #define find_first_bit(p, s)		shim_find(p, s, 0, 0)
+static inline unsigned long find_last_bit(const unsigned long *p, unsigned long size)
+{
+	unsigned long i = size;
+
+	while (i && !(p[(i - 1) / 64] >> (i - 1) % 64 & 1))
+		i--;
+	return i ? i - 1 : size;
+}
 #define bitmap_empty(p, s)		(find_first_bit(p, s) >= (s))
 #define for_each_set_bit(i, p, s)	\
 	for ((i) = find_first_bit(p, s); (i) < (s); (i) = find_next_bit(p, s, (i) + 1))
