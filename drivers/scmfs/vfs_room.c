@@ -167,6 +167,15 @@ static bool sfs_trim_noted(struct sfs_sb *s, const struct inode *busy)
 	return some;
 }
 
+/* Garbage collection, or who was before, may have given some back between the failure and this. */
+static bool sfs_has_free(struct super_block *sb)
+{
+	struct scmfs_statfs st;
+
+	scmfs_statfs(sfs_sb(sb)->fs, &st);
+	return st.free;
+}
+
 /**
  * sfs_make_room - have all files give back what they have beyond their ends
  * @sb: the file system
@@ -184,6 +193,7 @@ bool sfs_make_room(struct super_block *sb, struct inode *busy)
 	if (busy && S_ISREG(busy->i_mode))
 		some |= sfs_trim_locked(busy);
 	some |= sfs_trim_noted(sfs_sb(sb), busy);
+	some |= sfs_has_free(sb);
 	if (!some)
 		sfs_made_room(sb);
 	return some;

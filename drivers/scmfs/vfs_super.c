@@ -331,7 +331,8 @@ static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
 		goto no_fs;
 	sfs_set_acl_flag(sb);
 	memcpy(sb->s_uuid.b, scmfs_super(s->fs)->uuid, sizeof(sb->s_uuid.b));
-	err = s->options.has_phys ? super_setup_bdi(sb) : 0;
+	/* Bad memory that was told of meanwhile: what it is in is not looked at. */
+	err = READ_ONCE(s->shut) ? -EIO : s->options.has_phys ? super_setup_bdi(sb) : 0;
 	if (!err)
 		err = sfs_make_root(sb, fc);
 	if (err)
