@@ -162,6 +162,9 @@ root_is 254:0 ext4 /dev/mapper/root
 ok "not with the root file system on a volume" refuses tools.prerm remove
 ok "that is said" says "E: evenkeel-tools: the root file system is on a volume"
 ok "it is upgraded" script tools.prerm upgrade 2.0
+ok "nor the modules' package" refuses dkms.prerm remove
+ok "that is said" says "E: evenkeel-dkms: the root file system is on a volume"
+ok "that is upgraded" script dkms.prerm upgrade 2.0
 mkdir -p "$work/etc/initramfs-tools/hooks"
 touch "$work/etc/initramfs-tools/hooks/evenkeel"
 ok "another one's hook is there" script tools.prerm remove
@@ -186,6 +189,10 @@ ok "nothing is done" takes_nothing
 renewing 1
 ok "one can't be renewed" script tools.postrm remove
 ok "that is said" says "may have hybridctl still"
+ok "when it is installed, too" script tools.postinst configure
+ok "that is said" says "the initial file system is as it was"
+ok "when the modules' package is removed" script dkms.postrm remove
+ok "that is said" says "the initial file system is as it was"
 ok "after an upgrade, too" script tools.postinst triggered evenkeel-initramfs
 ok "that is said" says "may have the version before"
 renewing 0
