@@ -94,6 +94,7 @@ is "no block is written again" "$(json /tmp/again blocks_written)" 0
 check "at most two files were even read" eval '(($(json /tmp/again files) - $(json /tmp/again unchanged) <= 2)) &&
 	(($(json /tmp/again files) > 20))'
 matches "it is listed" "$(nlstore list a)" $'link +[0-7]+.* nameless/io.c -> deep/io.c'
+matches "each on one line" "$(nlstore list a)" 'deep/ a name\\012of two lines'
 check "as JSON" eval 'nlstore list a --json >/tmp/list'
 is "each path once" "$(grep -c '"path"' /tmp/list)" "$(find $tree -printf x | wc -c)"
 

@@ -7,8 +7,8 @@
 #include "engine_internal.h"
 #include "feature_names.h"
 #include "image.h"
-#include "text.h"
 #include "../common/stdio_fds.h"
+#include "../common/text.h"
 
 static const char usage[] =
 	"usage: dumpscmfs [OPTION]... DEVICE|FILE\n"

@@ -6,8 +6,8 @@
 
 #include "check.h"
 #include "image.h"
-#include "text.h"
 #include "../common/stdio_fds.h"
+#include "../common/text.h"
 
 static const char usage[] =
 	"usage: fsck.scmfs [OPTION]... DEVICE|FILE\n"

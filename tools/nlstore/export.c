@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../common/configfs.h"
+#include "../common/text.h"
 #include "import.h"
 
 struct export {
@@ -266,8 +267,13 @@ static bool is_final(int err)
 
 static int tell(const struct ns_node *node, int err)
 {
-	return complain("%s: %s", *node->path ? node->path : ".",
-			err == -EUCLEAN ? "damaged; the rest of it is there" : strerror(-err));
+	const char *path = *node->path ? node->path : ".";
+
+	fprintf(stderr, "%s: ", configfs.tool);
+	text_put(stderr, path, strlen(path));
+	fprintf(stderr, ": %s\n",
+		err == -EUCLEAN ? "damaged; the rest of it is there" : strerror(-err));
+	return 1;
 }
 
 /* What can't be written is told, and the rest is written. */

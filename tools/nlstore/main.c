@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "../common/devices.h"
+#include "../common/text.h"
 #include "../common/words.h"
 #include "import.h"
 #include "store.h"
@@ -166,6 +167,14 @@ static json_t *json_of_node(const struct ns_node *node)
 	return NULL;
 }
 
+static void put_path(const char *path)
+{
+	if (*path)
+		text_put(stdout, path, strlen(path));
+	else
+		putchar('.');
+}
+
 static void print_node(const struct ns_node *node)
 {
 	time_t when = node->mtime;
@@ -174,9 +183,14 @@ static void print_node(const struct ns_node *node)
 
 	if (localtime_r(&when, &tm))
 		strftime(text, sizeof(text), "%F %T", &tm);
-	printf("%-9s %04o %6u %6u %12ju %s %s%s%s\n", type_names[node->type], node->mode,
-	       node->uid, node->gid, (uintmax_t)node->size, text, *node->path ? node->path : ".",
-	       node->target ? " -> " : "", node->target ? node->target : "");
+	printf("%-9s %04o %6u %6u %12ju %s ", type_names[node->type], node->mode, node->uid,
+	       node->gid, (uintmax_t)node->size, text);
+	put_path(node->path);
+	if (node->target) {
+		printf(" -> ");
+		text_put(stdout, node->target, strlen(node->target));
+	}
+	putchar('\n');
 }
 
 /* Paths that are not UTF-8 can't be in JSON. */
@@ -234,10 +248,11 @@ static void note_damage(struct verify *verify, const struct ns_node *node, uint3
 		json_array_append_new(verify->damaged,
 				      json_pack("{s:o,s:I}", "path", path ? path : json_null(),
 						"block", (json_int_t)block));
-	else
-		printf("%s: block %u is damaged\n", node->path, block);
-	if (!verify->damaged)
-		json_decref(path);
+	if (verify->damaged)
+		return;
+	put_path(node->path);
+	printf(": block %u is damaged\n", block);
+	json_decref(path);
 }
 
 /* What is behind a block that is damaged is looked at, too. */

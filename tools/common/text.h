@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Names come from whoever could make a file: what is printed of them is one line, and no more. */
-#ifndef EVENKEEL_SCMFS_TEXT_H
-#define EVENKEEL_SCMFS_TEXT_H
+#ifndef COMMON_TEXT_H
+#define COMMON_TEXT_H
 
 #include <stddef.h>
 #include <stdio.h>
