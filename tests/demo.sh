@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: the demonstration runs through, and shows what its page says
-# one-of: 4
+# one-of: 8
 # The demonstration does what its page says: runs through, leaves a picture and figures that parse, and the
 # SSD has the files of one process from the first one on. Prints KTAP.
 set -uo pipefail

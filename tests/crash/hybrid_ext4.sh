@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid beneath ext4: fsync'ed files outlive power cuts
 # kernels: 6.1 6.12
+# one-of: 2
 # timeout: 240
 default_points=24
 . tests/crash/lib.sh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: dead devices go and come back while the volume is mounted
 # kernels: 6.1 6.12
+# one-of: 2
 # timeout: 300
 . tests/vm/lib.sh
 at='' entry='' used='' lost=''

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: hybridctl: what it says of trouble, and what others have left behind
 # kernels: 6.1 6.12
+# one-of: 2
 # timeout: 300
 . tests/vm/lib.sh
 

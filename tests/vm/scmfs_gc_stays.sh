@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: scmfs: what garbage collection leaves alone
 # kernels: 6.1 6.12 debug
+# one-of: 2
 # timeout: 120
 # memory: 2G
 # append: memmap=32M!1G
