@@ -101,7 +101,7 @@ interrupt_once big_is_made mem2mctl create big $((there * 3 / 4))M --unit 2M
 is "a creation can be interrupted" "$interrupted" "1 mem2mctl: interrupted"
 check_fails "and leaves nothing" "no device big" mem2mctl list big
 # Who can't clean up any more takes along what works for it.
-big_is_none() { local line; ! { read -r line <$conf/big/info; } 2>/dev/null; }
+big_is_none() { local key value; read -r key value <$conf/big/info && [ "$value" = empty ]; }
 interrupt_by=KILL interrupt_once big_is_made mem2mctl create big $((there * 3 / 4))M --unit 2M
 matches "a creation is killed" "$interrupted" "^137 "
 check "and ends with that" wait_for 20 big_is_none
