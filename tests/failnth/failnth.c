@@ -162,15 +162,6 @@ static void seed_for(const struct op *op)
 		random_state = random_state * 31 + *p;
 }
 
-/* One of so many, by its name and the seed, is for this run: others have their turn with another seed. */
-static bool is_drawn(const struct op *op)
-{
-	const char *parts = getenv("EVENKEEL_FAILNTH_PART");
-
-	seed_for(op);
-	return !parts || rand_r(&random_state) % max_of(1, atoi(parts)) == 0;
-}
-
 void fail_each(const struct op *op)
 {
 	unsigned int errors = 0, injections = 0, all;
@@ -217,18 +208,9 @@ static void configure(void)
 
 static void each(const struct op *op, const char *only)
 {
-	unsigned int others = 0;
-
-	for (; op->name; op++) {
-		if (only && !strstr(op->name, only))
-			continue;
-		if (is_drawn(op))
+	for (; op->name; op++)
+		if (!only || strstr(op->name, only))
 			fail_each(op);
-		else
-			others++;
-	}
-	if (others)
-		printf("# %u operations are for runs with another seed\n", others);
 }
 
 int main(int argc, char **argv)

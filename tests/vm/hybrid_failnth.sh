@@ -10,13 +10,17 @@
 # callbacks of which the second must not be first; on two CPUs it sometimes is, and the machine dies of it.
 #
 # tests/failnth has the operations. EVENKEEL_FAILNTH=GROUP runs one group of them, EVENKEEL_PATTERN those whose name has
-# it, EVENKEEL_FAILNTH_PART=N one of N, drawn by the seed. Of the later allocations of operations that make many a sample
-# fails; EVENKEEL_DENSE=1: each.
+# it, EVENKEEL_FAILNTH_PART=N one group of N, in turns by the seed. Of the later allocations of operations that make many a
+# sample fails; EVENKEEL_DENSE=1: each.
 group=${EVENKEEL_FAILNTH:-all} pattern=${EVENKEEL_PATTERN:-}
 export EVENKEEL_SEED=${EVENKEEL_SEED:-$RANDOM} FAILNTH_SHIM=$PWD/build/tests/bin/failnth.so
-status=0
+status=0 turn=0
 run() {
 	[ "$group" = all ] || [ "$group" = "$1" ] || return
+	if [ "$group" = all ] && (((EVENKEEL_SEED + turn++) % ${EVENKEEL_FAILNTH_PART:-1})); then
+		echo "# $1: for a run with another seed"
+		return
+	fi
 	failnth "$@" || status=1
 }
 
