@@ -94,7 +94,7 @@ static void end_with(pid_t parent)
 int attr_write_waiting(const char *dev, const char *attr, const char *text, bool patient,
 		       bool progress)
 {
-	void (*broken)(int) = signal(SIGPIPE, SIG_IGN);	/* nobody looks at how far it is */
+	sighandler_t broken = signal(SIGPIPE, SIG_IGN);	/* nobody looks at how far it is */
 	const pid_t parent = getpid();
 	sigset_t before;
 	int err;

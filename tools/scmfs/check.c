@@ -206,7 +206,7 @@ static bool has_links(const struct run *run, u64 ino)
 	return scmfs_links(scmfs_read(&scmfs_inode(run->fs, ino)->mode_links));
 }
 
-/* Where nobody knows, all may be in use: that is no fault, and what is is looked for. */
+/* Where nobody knows, all may be in use: that is no fault, and the last that is gets found. */
 static void check_high(struct run *run)
 {
 	struct scmfs *fs = run->fs;
@@ -289,8 +289,8 @@ static int begin(struct run *run, u8 *base, u64 size, const char **reason)
 
 /*
  * Who is ended behind the super block's repair leaves no state by which a mount, also a module's
- * that knows of no check, would take what is used for free: until the inodes have been looked at all
- * of them may be.
+ * that knows of no check, would take what is used for free: until the inodes have been looked at,
+ * all of them may be.
  */
 static void check_state(u8 *base, const struct scmfs_super *super)
 {
