@@ -629,13 +629,13 @@ static void neighbours(void)
 		size_t offset;
 		bool stays, and_slots;
 	} damage[] = {
-		{ "a name of one slot has three", 1, 1, 7, true },
-		{ "a name of two slots has none", 81, 1, 7, true },
-		{ "a name of four slots has five", 201, 0, 7, true },
-		{ "a name of two slots has 130", 81, 7, 7, true },
-		{ "a name's text", 1, 0, 16, false },
-		{ "a name's text in its second slot", 81, 0, 80, false },
-		{ "a name's length", 1, 6, 12, false },
+		{ "a name of one slot has three", 1, 1, 7, true, false },
+		{ "a name of two slots has none", 81, 1, 7, true, false },
+		{ "a name of four slots has five", 201, 0, 7, true, false },
+		{ "a name of two slots has 130", 81, 7, 7, true, false },
+		{ "a name's text", 1, 0, 16, false, false },
+		{ "a name's text in its second slot", 81, 0, 80, false, false },
+		{ "a name's length", 1, 6, 12, false, false },
 		{ "a name's text, and three slots for one", 1, 0, 16, false, true },
 	};
 	char path[300];
@@ -961,6 +961,18 @@ static void orphan_first(void)
 	free(t.mem);
 }
 
+/* Three files, one behind the other. */
+static void make_three(u64 *a, u64 *b, u64 *c)
+{
+	make();
+	CHECK(!tfs_mount(&t, NULL));
+	CHECK(!tfs_make_node(&t, "a", S_IFREG | 0644, NULL, a) && !tfs_write(&t, *a, 0, 12 * 4096, 1, 0));
+	CHECK(!tfs_make_node(&t, "b", S_IFREG | 0644, NULL, b) && !tfs_write(&t, *b, 0, 8 * 4096, 2, 0));
+	CHECK(!tfs_make_node(&t, "c", S_IFREG | 0644, NULL, c) && !tfs_write(&t, *c, 0, 8 * 4096, 3, 0));
+	tfs_unmount(&t);
+	memcpy(image, t.mem, SIZE);
+}
+
 /* One bit of a length costs nobody anything, and what two files have not in common stays. */
 static void shared_blocks(void)
 {
@@ -969,13 +981,7 @@ static void shared_blocks(void)
 	u8 is[8 * 4096];
 	u32 i, nr;
 
-	make();
-	CHECK(!tfs_mount(&t, NULL));
-	CHECK(!tfs_make_node(&t, "a", S_IFREG | 0644, NULL, &a) && !tfs_write(&t, a, 0, 12 * 4096, 1, 0));
-	CHECK(!tfs_make_node(&t, "b", S_IFREG | 0644, NULL, &b) && !tfs_write(&t, b, 0, 8 * 4096, 2, 0));
-	CHECK(!tfs_make_node(&t, "c", S_IFREG | 0644, NULL, &c) && !tfs_write(&t, c, 0, 8 * 4096, 3, 0));
-	tfs_unmount(&t);
-	memcpy(image, t.mem, SIZE);
+	make_three(&a, &b, &c);
 	CHECK(!tfs_mount(&t, NULL));
 	before = tfs_show(&t);
 	tfs_crash(&t);
@@ -1082,13 +1088,7 @@ static void cuts(void)
 	u8 *before;
 	u32 i;
 
-	make();
-	CHECK(!tfs_mount(&t, NULL));
-	CHECK(!tfs_make_node(&t, "a", S_IFREG | 0644, NULL, &a) && !tfs_write(&t, a, 0, 12 * 4096, 1, 0));
-	CHECK(!tfs_make_node(&t, "b", S_IFREG | 0644, NULL, &b) && !tfs_write(&t, b, 0, 8 * 4096, 2, 0));
-	CHECK(!tfs_make_node(&t, "c", S_IFREG | 0644, NULL, &c) && !tfs_write(&t, c, 0, 8 * 4096, 3, 0));
-	tfs_unmount(&t);
-	memcpy(image, t.mem, SIZE);
+	make_three(&a, &b, &c);
 	before = malloc(SIZE);
 	crash_log_init(&log, t.mem, SIZE, 20000, 16 << 20);
 	for (i = 0; i < 5 && !ktap_failing(); i++) {

@@ -302,34 +302,41 @@ static void pin(int out, unsigned char *p)
 	NEED(vmsplice(out, &v, 1, 0) == PAGE);
 }
 
+/* Who cuts the file to a page waits, until the page of sixes that is pinned behind it was read. */
+static void cut_waits(int fd, int pinned)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(ftruncate(fd, PAGE));
+	while (!rests(pid))
+		sched_yield();
+	NEED(!has_ended(pid));
+	NEED(read(pinned, buf, PAGE) == PAGE && all(buf, 6, PAGE));
+	NEED(waitpid(pid, &status, 0) == pid && !status);
+}
+
 /* Whoever takes pinned blocks out of a file waits, although nothing is mapped any more. */
 static void pinned_truncate(void)
 {
-	int fd = file("f", FILE_BYTES), end[2], status;
+	int fd = file("f", FILE_BYTES), end[2];
 	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
-	pid_t pid;
 
 	NEED(!pipe2(end, O_CLOEXEC));
 	memset(p, 6, FILE_BYTES);
 	pin(end[1], p + 3 * PAGE);
 	NEED(!munmap(p, FILE_BYTES));
 	NEED(!ftruncate(fd, 8 * PAGE));		/* others aren't waited for */
-	pid = fork();
-	if (!pid)
-		_exit(ftruncate(fd, PAGE));
-	while (!rests(pid))
-		sched_yield();
-	NEED(!has_ended(pid));
-	NEED(read(end[0], buf, PAGE) == PAGE && all(buf, 6, PAGE));
-	NEED(waitpid(pid, &status, 0) == pid && !status && blocks(fd) == 1);
+	cut_waits(fd, end[0]);
+	NEED(blocks(fd) == 1);
 }
 
 /* Nor does a write beside it, after which the kernel doesn't know any more that it was mapped, end that. */
 static void pinned_forgotten(void)
 {
-	int fd = file("f", FILE_BYTES), end[2], status;
+	int fd = file("f", FILE_BYTES), end[2];
 	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
-	pid_t pid;
 
 	NEED(!pipe2(end, O_CLOEXEC));
 	memset(p + 3 * PAGE, 6, PAGE);
@@ -337,14 +344,8 @@ static void pinned_forgotten(void)
 	NEED(!fsync(fd));		/* what is dirty is not forgotten */
 	memset(buf, 7, PAGE);
 	NEED(pwrite(fd, buf, PAGE, 5 * PAGE) == PAGE && !munmap(p, FILE_BYTES));
-	pid = fork();
-	if (!pid)
-		_exit(ftruncate(fd, PAGE));
-	while (!rests(pid))
-		sched_yield();
-	NEED(!has_ended(pid));
-	NEED(read(end[0], buf, PAGE) == PAGE && all(buf, 6, PAGE));
-	NEED(waitpid(pid, &status, 0) == pid && !status && !blocks(fd));
+	cut_waits(fd, end[0]);
+	NEED(!blocks(fd));
 }
 
 /* A file that goes while its pages are pinned: nobody waits, and nobody gets its blocks. */
