@@ -345,7 +345,7 @@ static bool replay_lane(u8 *base, const struct scmfs_super *s, u32 lane, bool cl
 static void check_log(u8 *base, const struct scmfs_super *s, struct scmfs_check *check)
 {
 	struct scmfs_state *state = (struct scmfs_state *)(base + SCMFS_STATE_OFFSET);
-	bool clean = state->clean;
+	bool clean = state->clean, emptied = false;
 	char text[80];
 	u32 i;
 
@@ -359,11 +359,13 @@ static void check_log(u8 *base, const struct scmfs_super *s, struct scmfs_check 
 		check->left += check->keep;
 		if (check->keep)
 			continue;
-		/* Not closed, and the lane as it is: whoever comes next would replay it. */
 		ek_undo_format(base + le64_to_cpu(s->log_offset) + i * EKU_LANE_BYTES, 1);
-		scm_fence();
-		scmfs_write_word(&state->clean, 0);
+		emptied = true;
 	}
+	scm_fence();
+	/* Not closed, and a damaged lane as it is: who comes next, if power goes, would replay it. */
+	if (emptied)
+		scmfs_write_word(&state->clean, 0);
 	scm_fence();
 }
 
