@@ -363,7 +363,7 @@ static void check_log(u8 *base, const struct scmfs_super *s, struct scmfs_check 
 		emptied = true;
 	}
 	scm_fence();
-	/* Not closed, and a damaged lane as it is: who comes next, if power goes, would replay it. */
+	/* Not closed, and a damaged lane there: if power goes, the next one would replay that. */
 	if (emptied)
 		scmfs_write_word(&state->clean, 0);
 	scm_fence();
