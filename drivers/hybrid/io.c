@@ -551,11 +551,8 @@ static noinline void run_done(struct hy_member *m, struct hy_io *io, bool write)
 	atomic_sub(io->more, &m->more_inflight);
 }
 
-/*
- * It was asked not to wait and would have had to, as who uses io_uring asks at first: refused in
- * microseconds by a member that is busy, it would make that one look fast.
- */
-static noinline void request_refused(struct hy_member *m, struct hy_io *io)
+/* It is not measured. */
+static noinline void request_cancelled(struct hy_member *m, struct hy_io *io)
 {
 	unsigned int i;
 
@@ -565,13 +562,18 @@ static noinline void request_refused(struct hy_member *m, struct hy_io *io)
 		atomic_sub(io->more, &m->more_inflight);
 }
 
-static __always_inline void request_done(struct hy_member *m, struct hy_io *io, bool write, bool ok)
+static __always_inline void request_measured(struct hy_member *m, struct hy_io *io, bool write)
 {
 	ek_rtmon_end(m->mon, write ? EK_WRITE : EK_READ, io->bytes, io->start_ns);
 	if (unlikely(io->more))
 		run_done(m, io, write);
+}
+
+static __always_inline void request_done(struct hy_member *m, struct hy_io *io, bool write)
+{
+	request_measured(m, io, write);
 	/* Before validity bits and before anybody is told: see member.c. */
-	if (write && ok)
+	if (write)
 		hy_member_wrote(m);
 }
 
@@ -584,30 +586,48 @@ static bool fails_fast(struct bio *bio)
 	return bio_op(bio) == REQ_OP_READ && bio->bi_opf & (REQ_RAHEAD | REQ_FAILFAST_MASK);
 }
 
+/*
+ * An error that comes sooner than answers do must not make the member look fast: it isn't measured.
+ * Nor is what was asked not to wait and would have had to, as who uses io_uring asks at first. An
+ * error that comes later is what users wait for.
+ */
+static noinline void request_failed(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
+				    blk_status_t error)
+{
+	struct hy_member *m = &pool->member[io->member];
+	bool write = io->flags & HY_IO_WRITE, fast = fails_fast(bio);
+
+	if (error == BLK_STS_AGAIN ||
+	    ktime_get_ns() - io->start_ns < READ_ONCE(m->sample.ewma_all_ns)) {
+		request_cancelled(m, io);
+	} else {
+		request_measured(m, io, write);
+		if (fast || error != BLK_STS_NOTSUPP)
+			atomic64_add(1 + io->more, &m->failed_ended);
+	}
+	if (!fast)
+		hy_member_failed(pool, m, write, 1 + io->more, error);
+}
+
 static noinline void sent_done(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
 			       blk_status_t error)
 {
 	struct hy_member *m = &pool->member[io->member];
 	bool write = io->flags & HY_IO_WRITE;
 
-	if (unlikely(error == BLK_STS_AGAIN)) {
-		request_refused(m, io);
+	if (unlikely(error)) {
+		request_failed(pool, bio, io, error);
 		return;
 	}
-	request_done(m, io, write, !error);
-	/* Requests as the monitor counts them. */
-	if (unlikely(error) && fails_fast(bio))
-		atomic64_add(1 + io->more, &m->failed_fast);
-	else if (unlikely(error))
-		hy_member_failed(pool, m, write, 1 + io->more, error);
-	else if (write && !(io->flags & HY_IO_FIRST))
+	request_done(m, io, write);
+	if (write && !(io->flags & HY_IO_FIRST))
 		mark_settled(pool, io);
 }
 
 /* What most requests are: sent to a place that was valid, without an error. */
 static __always_inline void plain_done(struct hy_pool *pool, struct hy_io *io, bool write)
 {
-	request_done(&pool->member[io->member], io, write, true);
+	request_done(&pool->member[io->member], io, write);
 	if (write)
 		mark_settled(pool, io);
 	hy_io_unpin(io);

@@ -396,18 +396,18 @@ void hy_member_failed(struct hy_pool *pool, struct hy_member *m, bool write, uns
  * hy_member_judge - a period has ended: has the member failed?
  * @pool: the pool
  * @m: the member
- * @requests: of users, that ended in the period
+ * @requests: of users, that ended in the period; of errors those that were measured
  *
  * Context: the balancer.
  */
 void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 {
 	u64 now = atomic64_read(&m->failed_requests), failed = now - m->seen_failed;
-	u64 fast = atomic64_read(&m->failed_fast), silent = fast - m->seen_failed_fast;
+	u64 ended = atomic64_read(&m->failed_ended), bad = ended - m->seen_failed_ended;
 
 	m->seen_failed = now;
-	m->seen_failed_fast = fast;
-	if (failed < READ_ONCE(pool->set.fail_requests) || failed + silent < requests)
+	m->seen_failed_ended = ended;
+	if (failed < READ_ONCE(pool->set.fail_requests) || bad < requests)
 		return;
 	/*
 	 * Errors of reads alone are a bad medium rather than a cache without power.  One that has
@@ -417,8 +417,8 @@ void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests)
 		hy_member_distrust(pool, m);
 	if (!has_failed(pool, m))
 		return;
-	DMERR("member %u has failed: %llu requests, %llu errors",
-	      (unsigned int)(m - pool->member), requests, failed);
+	DMERR("member %u has failed: %llu errors in a period and nothing else",
+	      (unsigned int)(m - pool->member), failed);
 	queue_work(pool->wq, &pool->event_work);
 }
 

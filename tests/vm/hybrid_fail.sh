@@ -293,6 +293,28 @@ check_fails "nothing is written there" EIO blkio write $dev 128 8 1
 check "in the grammar" in_grammar p
 remove_pool p
 
+# errors come at once where answers take their time: they must not make the member look fast
+wipe m1 a b
+check "a pool that bears errors" pool p "$(table 65536 128 m1 "a b" 0 "fill 4 period_ms 200 low_free 0 cooldown_ms 0")"
+check "any number" hybridctl set p degrade_errors=1000000 fail_requests=1000000
+check "data on the first member" blkio write $dev 0 2048 "$seed" -- flush $dev
+reading() { fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --size=1M --io_size=2M --randseed="$seed" "$@" >/dev/null; }
+ewma() { message p samples | awk 'NR == 1 { print $6 }'; }
+has_read() { [ "$(message p samples | awk 'NR == 1 { print $3 }')" -ge 1 ]; }
+check "it is read" reading
+check "which its samples show" wait_for 20 has_read
+before=$(ewma)
+check "and then no more" wait_for 20 eval '! has_read'
+emuctl set a fail=read
+reading --continue_on_error=all
+emuctl set a fail=none
+check "hundreds of errors" [ "$(status p errors)" -ge 300 ]
+check "then it answers again" blkio verify $dev 0 8 "$seed"
+check "which its samples show" wait_for 20 has_read
+check "and not that it was fast meanwhile" [ "$(ewma)" -ge $((before / 2)) ]
+field_is "it was active all the time" p dev.0.state active
+remove_pool p
+
 # a member is lost, marked by "-"
 wipe m1 a b
 both=$(table 65536 128 m1 "a b" 0 "stripe 4 commit_ms 50 low_free 0") without=${both/\/dev\/emudisk\/b/-}
