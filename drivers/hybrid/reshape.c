@@ -188,15 +188,31 @@ bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error)
 	return !*error;
 }
 
+/* What was measured and known of the device that had the number before; nobody uses its monitor. */
+static void forget_device(struct hy_member *m)
+{
+	memset(&m->sample, 0, sizeof(m->sample));
+	m->share = 0;
+	m->seen_occupancy = 0;
+	atomic64_set(&m->copy_debt, 0);
+	memset(m->probe.last, 0, sizeof(m->probe.last));
+	atomic64_set(&m->probe.nr, 0);
+	atomic64_set(&m->probe.ns, 0);
+	m->probe.seen_nr = 0;
+	m->probe.seen_ns = 0;
+	m->passes = (struct hy_passes){};
+}
+
 static void join(struct hy_pool *pool, unsigned int i, struct hy_ready *ready)
 {
 	struct hy_member *m = &pool->member[i];
 
-	swap(m->space, ready->space[i]);	/* a removed one's goes with @ready */
+	/* A removed one's go with @ready. */
+	swap(m->space, ready->space[i]);
 	if (!m->writes)
 		swap(m->writes, ready->writes[i]);
-	if (!m->mon)
-		swap(m->mon, ready->mon[i]);
+	swap(m->mon, ready->mon[i]);
+	forget_device(m);
 	m->nr_extents = ready->want.member_extents[i];
 	hy_member_forget_writes(m);
 	clear_bit(i, &pool->distrusted);

@@ -244,6 +244,7 @@ check "to the end" wait $waiting
 fields_are "it is failed, and empty" p "dev.1.state dev.1.used" "failed 0"
 check "one that has failed is one that is to leave" eval 'ctl remove p 1 --force && ctl add p /dev/emudisk/b'
 field_is "and comes back" p dev.1.state active
+is "as one of which nobody knows how fast it is" "$(message p samples | awk 'NR == 2 { print $6 }')" 0
 check "data" blkio verify $dev 0 49152 "$seed"
 into events dmt events p
 emuctl set c fail=read
