@@ -212,8 +212,9 @@ struct hy_passes {
  * @errors: I/O errors
  * @failed_requests: of users, that ended with an error
  * @seen_failed: of them at the end of the last period
- * @failed_fast: likewise, reads that the member was not to try hard for: they say nothing
- * @seen_failed_fast: of them at the end of the last period
+ * @failed_ended: errors that @mon has counted among the requests that ended, also of reads that
+ *	the member was not to try hard for: those say nothing
+ * @seen_failed_ended: of them at the end of the last period
  * @allocations: extents placed here
  * @sample: the last period
  * @share: of the requests that came in during a period, in ppm: hy_measure_shares()
@@ -249,8 +250,8 @@ struct hy_member {
 	atomic64_t errors;
 	atomic64_t failed_requests;
 	u64 seen_failed;
-	atomic64_t failed_fast;
-	u64 seen_failed_fast;
+	atomic64_t failed_ended;
+	u64 seen_failed_ended;
 	atomic64_t allocations;
 	struct ek_rt_sample sample;
 	u32 share;
@@ -873,17 +874,16 @@ void hy_snap_space(struct hy_pool *pool);
 
 /*
  * Remember that an extent was accessed: per CPU, overwriting what the balancer did
- * not come to read.  A sample: two bios that meet on a CPU may lose one of them.
+ * not come to read.  A sample: two bios that meet on a CPU may lose one of them.  The head alone
+ * never goes back, or the ticker would see four billion accesses behind it.
  * @bits: HY_ACCESS_* and the member.
  * Context: process; the I/O path.
  */
 static inline void hy_note_access(struct hy_pool *pool, sector_t sector, unsigned int bits)
 {
-	struct hy_ring *ring = raw_cpu_ptr(pool->rings);
-	u32 head = READ_ONCE(ring->head);
+	u32 at = this_cpu_inc_return(pool->rings->head) - 1;
 
-	WRITE_ONCE(ring->slot[head & (HY_RING - 1)], (u64)sector << 8 | bits);
-	WRITE_ONCE(ring->head, head + 1);
+	this_cpu_write(pool->rings->slot[at & (HY_RING - 1)], (u64)sector << 8 | bits);
 }
 
 /* status.c */
