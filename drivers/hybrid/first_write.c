@@ -52,6 +52,9 @@ static void uncovered(struct hy_pool *pool, struct bio *bio, u32 fresh, u32 *hea
 	*tail = fresh & BIT((end - 1) >> pool->granule_shift) ? -end & (gs - 1) : 0;
 }
 
+/* What a bio asks for, its zeroes are written with. */
+#define ZERO_FLAGS	(REQ_FUA | REQ_SYNC | REQ_IDLE | REQ_META | REQ_PRIO | REQ_BACKGROUND)
+
 /*
  * Write zeroes before and behind a bio that has been remapped; chained to it, so
  * it completes, and its granules become valid, only when all is there.
@@ -60,9 +63,12 @@ static void write_zeroes(struct hy_pool *pool, struct bio *bio, sector_t sector,
 {
 	struct bio *zero = bio_alloc_bioset(bio->bi_bdev,
 					    DIV_ROUND_UP(sectors << SECTOR_SHIFT, PAGE_SIZE),
-					    REQ_OP_WRITE | (bio->bi_opf & REQ_FUA), GFP_NOIO,
+					    REQ_OP_WRITE | (bio->bi_opf & ZERO_FLAGS), GFP_NOIO,
 					    &pool->bs);
 
+	/* Made by a kworker: who has caused them pays for them. */
+	zero->bi_ioprio = bio->bi_ioprio;
+	bio_clone_blkg_association(zero, bio);
 	zero->bi_iter.bi_sector = sector;
 	while (sectors) {
 		u32 n = min_t(u32, sectors, PAGE_SIZE >> SECTOR_SHIFT);
