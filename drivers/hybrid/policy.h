@@ -232,7 +232,8 @@ struct hy_policy;
  * @alone: nothing moves but what @next names, and nothing at all without it: no tokens, and what is
  *	cold may not leave a member that fills up
  * @moved: a range has been gone through
- * @show: what it has in hand, lines, snprintf-like; NULL: nothing to show
+ * @show: what it has in hand, lines, snprintf-like: some from *@cursor on, which is 0 at first and
+ *	moved on, to U64_MAX at the end; NULL: nothing to show
  * @explain: of an extent at a member, " key value ..." of what is known, snprintf-like, and why
  *	it stays there, or where it would go; NULL: it moves by tokens
  * @counts: what is counted of extents: fills at most @max from *@cursor on, which is moved on, to
@@ -257,7 +258,7 @@ struct hy_policy_ops {
 	void (*moved)(struct hy_policy *policy, const struct hy_range *range,
 		      const struct hy_moved *moved);
 	bool alone;
-	int (*show)(const struct hy_policy *policy, char *buf, size_t len);
+	int (*show)(const struct hy_policy *policy, u64 *cursor, char *buf, size_t len);
 	int (*explain)(const struct hy_policy *policy, const struct hy_snapshot *snap, u64 le,
 		       unsigned int member, struct hy_verdict *verdict, char *buf, size_t len);
 	unsigned int (*counts)(const struct hy_policy *policy, u64 *cursor,

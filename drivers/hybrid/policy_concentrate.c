@@ -54,6 +54,7 @@ static const struct param params[NR_PARAMS] = {
 		    "evict: sub-LUNs, 0 to 8192" },
 };
 
+#define SHOWN	64u		/* lines of an answer at a time */
 #define AUTO	(-1)
 
 static void concentrate_init(struct hy_policy *policy)
@@ -467,24 +468,36 @@ static void show_run(const struct concentrate *c, struct hy_text *text, u32 from
 						c->param[WINDOW_MS], HY_LEFT_ONE));
 }
 
-static int concentrate_show(const struct hy_policy *policy, char *buf, size_t len)
+static void show_whole(const struct concentrate *c, struct hy_text *text)
 {
-	const struct concentrate *c = policy->priv;
-	struct hy_text text = { .buf = buf, .size = len };
 	u64 here = 0;
-	u32 i, from;
+	u32 i;
 
 	for (i = 0; i < c->nr; i++)
 		here += c->group[i].here;
-	hy_text_add(&text, "%d %llu %llu %llu %llu", c->member,
+	hy_text_add(text, "%d %llu %llu %llu %llu", c->member,
 		    (unsigned long long)(c->nr ? extents_of(c) : 0), (unsigned long long)here,
 		    (unsigned long long)c->up, (unsigned long long)c->down);
-	for (i = 0; i < c->nr && text.len < len; i++) {
+}
+
+/* All of it, and then runs of groups that are in use, by the number of the first group. */
+static int concentrate_show(const struct hy_policy *policy, u64 *cursor, char *buf, size_t len)
+{
+	const struct concentrate *c = policy->priv;
+	struct hy_text text = { .buf = buf, .size = len };
+	u32 i = min_t(u64, *cursor, c->nr), from, lines = 0;
+
+	if (!*cursor)
+		show_whole(c, &text);
+	for (; i < c->nr && lines < SHOWN && text.len < len; i++) {
 		for (from = i; i < c->nr && c->group[i].age; i++)
 			;
-		if (i > from)
+		if (i > from) {
 			show_run(c, &text, from, i);
+			lines++;
+		}
 	}
+	*cursor = i < c->nr ? i : U64_MAX;
 	return text.len;
 }
 

@@ -70,24 +70,42 @@ bool hy_policy_is_noted(struct hy_pool *pool)
 			EK_POLICY_TEXT_SIZE);
 }
 
+/* First writes on every CPU want the lock: no more than a few lines at a time. */
+static size_t show_part(struct hy_pool *pool, u64 *cursor, char *buf, size_t len)
+{
+	const struct hy_policy_ops *ops;
+	size_t n = 0;
+
+	spin_lock_irq(&pool->policy_lock);
+	ops = pool->policy->ops;
+	if (ops->show)
+		n = ops->show(pool->policy, cursor, buf, len);
+	else
+		*cursor = U64_MAX;
+	spin_unlock_irq(&pool->policy_lock);
+	return n;
+}
+
 /**
  * hy_policy_show_any - what the running policy has in hand
  * @pool: the pool
  * @buf: gets lines, NUL terminated; empty if the policy has nothing to show
  * @len: its size; full if it is too small, which device-mapper takes for a wish for a larger one
  *
- * Context: takes policy_lock.
+ * What changes meanwhile may be shown as it was, or as it is.
+ *
+ * Context: takes policy_lock; may sleep.
  */
 void hy_policy_show_any(struct hy_pool *pool, char *buf, size_t len)
 {
-	const struct hy_policy_ops *ops;
+	size_t at = 0;
+	u64 cursor = 0;
 
 	*buf = '\0';
-	spin_lock_irq(&pool->policy_lock);
-	ops = pool->policy->ops;
-	if (ops->show)
-		ops->show(pool->policy, buf, len);
-	spin_unlock_irq(&pool->policy_lock);
+	while (cursor != U64_MAX && at < len) {
+		at += show_part(pool, &cursor, buf + at, len - at);
+		cond_resched();
+	}
 }
 
 /* Of a table line they are not refused: it is how a volume starts, and they do no harm. */

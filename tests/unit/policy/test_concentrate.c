@@ -329,8 +329,10 @@ static void rests(struct bed *b)
 static void shows(struct bed *b, const char *text)
 {
 	char buf[512];
+	u64 cursor = 0;
 
-	b->p->ops->show(b->p, buf, sizeof(buf));
+	b->p->ops->show(b->p, &cursor, buf, sizeof(buf));
+	CHECK(cursor == U64_MAX);
 	CHECK_MSG(!strcmp(buf, text), "\"%s\", should be \"%s\"", buf, text);
 }
 
@@ -367,6 +369,28 @@ static void goes_up_and_comes_down(void)
 	moves(&b, 31, false);
 	rests(&b);
 	CHECK_EQ(b.s.dev[MEM].free, 10 * GROUP);
+	hy_policy_destroy(b.p);
+}
+
+/* 100 runs of 4096 groups: 64 of them at once, and then the others. */
+static void shows_in_parts(void)
+{
+	struct bed b = bed(4096, 10);
+	unsigned int i, lines = 0, parts = 0;
+	u64 cursor = 0;
+	char buf[8192], *at;
+
+	make_cheap(&b);
+	for (i = 0; i < 100; i++)
+		touch(&b, i * 40, 10, SSD);
+	window(&b, 1000);
+	for (; cursor != U64_MAX && parts < 10; parts++) {
+		b.p->ops->show(b.p, &cursor, buf, sizeof(buf));
+		for (at = buf; (at = strchr(at, '\n')); at++)
+			lines++;
+		CHECK_EQ(lines, parts ? 100 : 64);
+	}
+	CHECK_EQ(parts, 2);
 	hy_policy_destroy(b.p);
 }
 
@@ -991,6 +1015,7 @@ int main(void)
 		TEST(gain_and_cost),
 		TEST(nothing_overflows),
 		TEST(goes_up_and_comes_down),
+		TEST(shows_in_parts),
 		TEST(ends_in_parts),
 		TEST(what_is_a_concentration),
 		TEST(waits_until_it_pays),
