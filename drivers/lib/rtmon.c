@@ -164,7 +164,8 @@ static __always_inline void ewma_update(struct ek_rt_cpu __percpu *cpu, unsigned
 {
 	u64 old = this_cpu_read(cpu->ewma[which]);
 
-	this_cpu_write(cpu->ewma[which], ek_rt_ewma_next(old, ns));
+	/* Who comes in between, here or as this task goes to another CPU, has its step. */
+	this_cpu_cmpxchg(cpu->ewma[which], old, ek_rt_ewma_next(old, ns));
 }
 
 static s64 flight(struct ek_rtmon *mon)

@@ -298,6 +298,8 @@ void *shim_alloc_percpu(size_t n);
 #define this_cpu_inc(x)		(shim_this(x)++)
 #define this_cpu_read(x)	shim_this(x)
 #define this_cpu_write(x, v)	(shim_this(x) = (v))
+#define this_cpu_cmpxchg(x, o, n) ({ typeof(x) *p_ = &shim_this(x), old_ = *p_; \
+				if (old_ == (o)) *p_ = (n); old_; })
 
 u32 crc32c(u32 crc, const void *data, size_t len);
 
