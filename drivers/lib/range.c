@@ -19,8 +19,6 @@
 
 #include "range_internal.h"
 
-#define SCM_PAGE_BYTES	64	/* of RAM for a struct page: what is left room for */
-
 __printf(3, 4) static int scm_range_fail(struct scm_range *range, int err, const char *fmt, ...)
 {
 	va_list args;
@@ -43,8 +41,8 @@ __printf(3, 4) static int scm_range_fail(struct scm_range *range, int err, const
  */
 u64 scm_range_head(u64 bytes, u64 reserve)
 {
-	BUILD_BUG_ON(sizeof(struct page) > SCM_PAGE_BYTES);
-	return ALIGN(reserve + PHYS_PFN(bytes) * SCM_PAGE_BYTES, SCM_RANGE_ALIGN);
+	BUILD_BUG_ON(sizeof(struct page) > SCM_RANGE_PAGE_BYTES || PAGE_SIZE != SCM_RANGE_PAGE);
+	return scm_range_data(bytes, reserve);
 }
 EXPORT_SYMBOL_GPL(scm_range_head);
 

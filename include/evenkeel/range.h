@@ -21,12 +21,12 @@
 #include <linux/memremap.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
+#include <evenkeel/range_format.h>
 
 struct block_device;
 struct dax_device;
 struct dax_holder_operations;
 
-#define SCM_RANGE_ALIGN		((u64)SZ_2M)
 #define SCM_RANGE_ERROR_LEN	160
 
 /**

@@ -93,6 +93,30 @@ check "an unlinked file is there while it is open" eval "echo more >&$open && ho
 exec {open}>&-
 check_fails "afterwards its name is not" "" ls $m/f2
 
+# --- the tools, on memory that has no device -------------------------------------------------------------
+
+echo whole >$m/f
+ino=$(stat -c %i $m/f)
+check_fails "what is mounted isn't checked" "phys=1G,size=64M: in use: scmfs" fsck.scmfs $here
+check_fails "nor shown" "in use: scmfs" dumpscmfs $here
+umount $m
+check_fails "the kernel's own RAM is not checked" "own RAM" fsck.scmfs phys=512M,size=64M
+check_fails "nor what is no memory" "not memory that was set aside" fsck.scmfs phys=64G,size=64M
+check_fails "nor a piece of one" "" fsck.scmfs -n phys=1G,size=32M
+check_fails "a mount makes one there, no program" "mount -o init" mkfs.scmfs $here
+check "it is in order, as /proc/mounts names it" fsck.scmfs -n phys=0x40000000,size=67108864
+check "what it is made of is shown" eval "dumpscmfs -i $ino $here | grep -q '^inode $ino: .* links 1 .* size 6 '"
+table=$(dumpscmfs $here | sed -n 's/^inode table: at //p')
+printf '\7' >/tmp/seven
+poke /tmp/seven 1 $((begin + table + ino * 256))
+found() { fsck.scmfs "$@" $here >"$said"; [ $? = "$want" ]; }
+want=4 check "a wrong number of links is found" found -n
+want=4 check "and left as it is by who only looks" found -n
+want=1 check "repaired" found
+want=0 check "which lasts" found -n
+check "and is what a mount sees" eval "at $here && [ \$(stat -c %h $m/f) = 1 ] && holds $m/f whole"
+rm $m/f
+
 fill() {
 	local i
 	for ((i = 0; i < 2000; i++)); do echo x >$m/small$i || return; done

@@ -22,4 +22,4 @@ subprocess.run("""
     dd if=/dev/zero of=/dev/pmem0 bs=1M count=32 status=none
     dd if=/dev/zero of=/dev/mem bs=1M seek=1024 count=64 status=none
     mkdir -p /mnt""", shell=True, check=True, timeout=20)
-sys.exit(docs_examples.main({"Documentation/admin-guide/scmfs.rst": 8}))
+sys.exit(docs_examples.main({"Documentation/admin-guide/scmfs.rst": 9}))

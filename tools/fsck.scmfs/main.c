@@ -10,7 +10,7 @@
 #include "../common/text.h"
 
 static const char usage[] =
-	"usage: fsck.scmfs [OPTION]... DEVICE|FILE\n"
+	"usage: fsck.scmfs [OPTION]... DEVICE|FILE|phys=START,size=SIZE\n"
 	"\n"
 	"Check an scmfs file system that is not mounted, and repair what is wrong.\n"
 	"\n"

@@ -15,6 +15,7 @@
 #include "feature_names.h"
 #include "file.h"
 #include "image.h"
+#include "phys.h"
 #include "../common/stdio_fds.h"
 
 static const char usage[] =
@@ -232,6 +233,8 @@ static int make(const char *path, struct args *a)
 	struct file_before before = { 0 };
 	int r;
 
+	if (phys_is_name(path))
+		return wrong("in reserved memory one is made by mount -o init", path);
 	if (a->size && !file_enlarge(path, a->size, a->force, &before))
 		return 1;
 	r = make_on(path, a);

@@ -10,8 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <evenkeel/range_format.h>
+
 #include "../common/looks.h"
 #include "image.h"
+#include "phys.h"
 #include "shim.h"
 
 #ifndef BLKGETSIZE64
@@ -120,32 +123,92 @@ static void sync_mapped(void)
 	exit(mapped->status);
 }
 
-bool image_open(struct image *im, const char *path, enum image_use use)
+static bool map(struct image *im, enum image_use use, uint64_t offset)
 {
 	int prot = use == IMAGE_READ ? PROT_READ : PROT_READ | PROT_WRITE;
 	/* Of a copy hardly any page is written: it need not fit into memory as a whole. */
 	int flags = use == IMAGE_COPY ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
 
-	im->path = path;
-	im->fd = open(path, open_flags(path, use));
+	im->base = mmap(NULL, im->size, prot, flags, im->fd, offset);
+	if (im->base == MAP_FAILED)
+		return fail(im->path, "map");
+	expect_bad_memory(im);
+	return true;
+}
+
+/* Of a file or a block device what is stored gets to the media by the page cache. */
+static bool open_file(struct image *im, enum image_use use)
+{
+	im->fd = open(im->path, open_flags(im->path, use));
 	if (im->fd < 0)
-		return fail(path, "open");
+		return fail(im->path, "open");
 	if (flock_patiently(im->fd, use == IMAGE_WRITE ? LOCK_EX : LOCK_SH)) {
-		fail(path, "in use");
+		fail(im->path, "in use");
 		goto close;
 	}
-	if (!find_size(im))
-		goto close;
-	im->base = mmap(NULL, im->size, prot, flags, im->fd, 0);
-	if (im->base != MAP_FAILED) {
-		expect_bad_memory(im);
+	if (find_size(im) && map(im, use, 0)) {
 		shim_fence = use == IMAGE_WRITE ? sync_mapped : NULL;
 		return true;
 	}
-	fail(path, "map");
 close:
 	close(im->fd);
 	return false;
+}
+
+static bool is_free(const struct image *im, const struct phys *p)
+{
+	FILE *iomem = fopen("/proc/iomem", "re");
+	const char *wrong;
+
+	if (!iomem)
+		return fail(im->path, "/proc/iomem");
+	wrong = phys_check(p, iomem);
+	fclose(iomem);
+	if (wrong)
+		fprintf(stderr, "%s: %s\n", im->path, wrong);
+	return !wrong;
+}
+
+/*
+ * Of reserved memory it is in the memory itself: the engine's flushes and fences are all there is
+ * to it. A mount of what is open here is kept off by nobody, but a kernel that is strict about its
+ * memory takes the mapping away by it, and this program ends as at a cut.
+ */
+static bool open_phys(struct image *im, enum image_use use)
+{
+	struct flock lock = { .l_type = use == IMAGE_WRITE ? F_WRLCK : F_RDLCK };
+	struct phys p;
+	const char *wrong = phys_parse(im->path, &p);
+
+	if (wrong) {
+		fprintf(stderr, "%s: %s\n", im->path, wrong);
+		return false;
+	}
+	if (!is_free(im, &p))
+		return false;
+	/* Without O_SYNC, which would have it uncached. */
+	im->fd = open("/dev/mem", (use == IMAGE_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	if (im->fd < 0)
+		return fail(im->path, "/dev/mem");
+	lock.l_start = p.start;
+	lock.l_len = p.bytes;
+	if (fcntl(im->fd, F_OFD_SETLK, &lock)) {
+		fail(im->path, "in use");
+		goto close;
+	}
+	im->size = p.bytes - scm_range_data(p.bytes, 0);
+	im->is_memory = true;
+	if (map(im, use, p.start + p.bytes - im->size))
+		return true;
+close:
+	close(im->fd);
+	return false;
+}
+
+bool image_open(struct image *im, const char *path, enum image_use use)
+{
+	im->path = path;
+	return phys_is_name(path) ? open_phys(im, use) : open_file(im, use);
 }
 
 bool image_close(struct image *im)
@@ -153,7 +216,7 @@ bool image_close(struct image *im)
 	bool ok = true;
 
 	shim_fence = NULL;
-	if (fcntl(im->fd, F_GETFL) & O_RDWR)
+	if (!im->is_memory && fcntl(im->fd, F_GETFL) & O_RDWR)
 		ok = !msync(im->base, im->size, MS_SYNC) && !fsync(im->fd);
 	if (!ok)
 		fail(im->path, "write");

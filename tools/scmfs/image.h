@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The memory of a file system, out of a file or a device. */
+/* The memory of a file system, out of a file, a device or reserved memory. */
 #ifndef EVENKEEL_SCMFS_IMAGE_H
 #define EVENKEEL_SCMFS_IMAGE_H
 
@@ -17,10 +17,12 @@ struct image {
 	int fd;
 	uint8_t *base;
 	uint64_t size;
+	bool is_memory;		/* itself, not a page cache of it */
 	int status;		/* the program's if it is unreadable; set before it is opened */
 };
 
 /*
+ * @path may be phys=START,size=SIZE: reserved memory.
  * Each says what is wrong on standard error and returns false. Of an open one what turns out to be
  * unreadable ends the program.
  */
