@@ -4,7 +4,7 @@
 #   SRCS        its C files (default: every *.c in the folder), ../ allowed
 #   SCRIPTS     programs that need no compiling, instead of or beside PROG
 #   PKGS        pkg-config packages
-#   MAN         manual pages (default: *.8)
+#   MAN         manual pages (default: *.8), MAN5 of what is no program (default: *.5)
 #   COMPLETION  bash completion file (default: *.bash), installed under the name without .bash
 # Results go to build/tools, objects to build/tools/obj/<folder>.
 
@@ -14,6 +14,7 @@ OUT     := $(TOP)/build/tools
 OBJ     := $(OUT)/obj/$(NAME)
 SRCS    ?= $(wildcard *.c)
 MAN     ?= $(wildcard *.8)
+MAN5    ?= $(wildcard *.5)
 COMPLETION ?= $(wildcard *.bash)
 VERSION := $(shell cat $(TOP)/VERSION)
 PREFIX  ?= /usr/local
@@ -56,11 +57,12 @@ install: all
 	$(if $(BINS),install -d $(DESTDIR)$(SBINDIR))
 	$(if $(BINS),install -m 755 -t $(DESTDIR)$(SBINDIR) $(BINS))
 	$(if $(MAN),install -D -m 644 -t $(DESTDIR)$(MANDIR)/man8 $(MAN))
+	$(if $(MAN5),install -D -m 644 -t $(DESTDIR)$(MANDIR)/man5 $(MAN5))
 	$(foreach c,$(COMPLETION),install -D -m 644 $(c) $(DESTDIR)$(COMPDIR)/$(notdir $(c:.bash=)) &&) :
 
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(SBINDIR)/,$(notdir $(BINS)))
-	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man8/,$(notdir $(MAN)))
+	rm -f $(addprefix $(DESTDIR)$(MANDIR)/man8/,$(notdir $(MAN))) $(addprefix $(DESTDIR)$(MANDIR)/man5/,$(notdir $(MAN5)))
 	rm -f $(addprefix $(DESTDIR)$(COMPDIR)/,$(notdir $(COMPLETION:.bash=)))
 
 -include $(OBJS:.o=.d)

@@ -8,7 +8,7 @@ _dumpscmfs() {
 	case $prev in
 	-i | --inode) return ;;
 	esac
-	[[ $cur != -* ]] || words="--inode --all --wear --help --version"
+	[[ $cur != -* ]] || words="--inode --all --wear --udev --help --version"
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 

@@ -7,17 +7,19 @@
 #include "engine_internal.h"
 #include "feature_names.h"
 #include "image.h"
+#include "udev.h"
 #include "../common/stdio_fds.h"
 #include "../common/text.h"
 
 static const char usage[] =
-	"usage: dumpscmfs [OPTION]... DEVICE|FILE\n"
+	"usage: dumpscmfs [OPTION]... DEVICE|FILE|phys=START,size=SIZE\n"
 	"\n"
 	"Show what an scmfs file system is made of; nothing is changed.\n"
 	"\n"
 	"  -i, --inode NUMBER   this inode, with its extents and names\n"
 	"  -a, --all            every inode\n"
 	"  -w, --wear           how often the blocks of each 2 MiB were allocated\n"
+	"  -u, --udev           nothing but type, UUID and label, for udev\n"
 	"  -h, --help           show this\n"
 	"  -V, --version        show the version\n";
 
@@ -25,6 +27,7 @@ static const struct option options[] = {
 	{ "inode", required_argument, NULL, 'i' },
 	{ "all", no_argument, NULL, 'a' },
 	{ "wear", no_argument, NULL, 'w' },
+	{ "udev", no_argument, NULL, 'u' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -200,12 +203,12 @@ static int dump(const char *path, uint64_t ino, bool all, bool wear)
 
 int main(int argc, char **argv)
 {
-	bool all = false, wear = false;
+	bool all = false, wear = false, udev = false;
 	uint64_t ino = 0;
 	int c;
 
 	keep_stdio();
-	while ((c = getopt_long(argc, argv, "i:awhV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "i:awuhV", options, NULL)) != -1) {
 		switch (c) {
 		case 'i':
 			if (parse_size(optarg, &ino) && ino)
@@ -217,6 +220,9 @@ int main(int argc, char **argv)
 			break;
 		case 'w':
 			wear = true;
+			break;
+		case 'u':
+			udev = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -233,6 +239,6 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 1;
 	}
-	c = dump(argv[optind], ino, all, wear);
+	c = udev ? show_udev(argv[optind]) : dump(argv[optind], ino, all, wear);
 	return output_is_out("dumpscmfs") ? c : 1;
 }

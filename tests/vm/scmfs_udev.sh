@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# title: scmfs by its UUID or label: udev's links, /etc/fstab, and the check before it is mounted
+# kernels: 6.1 6.12
+# timeout: 90
+# memory: 2G
+# append: memmap=64M$1G memmap=64M!1088M
+. tests/vm/lib.sh
+
+modprobe scmfs || die "no scmfs"
+modprobe -q nd_e820
+modprobe -q nd_pmem
+modprobe mem2m || die "no mem2m"
+wait_for 20 test -b /dev/pmem0 || die "no /dev/pmem0"
+m=/tmp/mnt uuid=6a1c2c70-9f0e-4c31-a2d8-0b1f0c7d8e11
+mkdir -p $m
+
+# The rules that a device of memory meets on the way, and ours.
+rules=$(mktemp -d)
+cp /usr/lib/udev/rules.d/60-{block,persistent-storage}.rules "$rules"
+sed "s|@SBINDIR@|$PWD/build/tools|" tools/system/65-scmfs.rules >"$rules/65-scmfs.rules"
+stop_udev() {
+	umount $m 2>/dev/null
+	udevadm control --exit
+	umount /etc/fstab /usr/lib/udev/rules.d
+	rm -rf "$rules" /run/udev
+	mem2mctl delete there 2>/dev/null
+	cleanup
+}
+check "udev" eval 'mount --bind "$rules" /usr/lib/udev/rules.d && /lib/systemd/systemd-udevd --daemon' && trap stop_udev EXIT
+# leads TITLE LINK DEVICE
+leads() { is "$1" "$(readlink -f "/dev/disk/$2")" "$(readlink -f "$3")"; }
+settled() { udevadm settle && test -e "/dev/disk/$1"; }
+event() { udevadm trigger --settle --action=change "$1"; }
+
+dd if=/dev/zero of=/dev/pmem0 bs=1M count=64 status=none
+check "what holds nothing is looked at" event /dev/pmem0
+check_fails "and has no link" "" test -e /dev/disk/by-uuid/$uuid
+check_fails "nothing to tell" "" dumpscmfs --udev /dev/pmem0
+check "a file system is made" mkfs.scmfs -q -U $uuid -L "a b/c" /dev/pmem0
+check "which udev sees by itself" wait_for 20 settled by-uuid/$uuid
+leads "by its UUID" by-uuid/$uuid /dev/pmem0
+leads "by its label, whatever is in that" 'by-label/a\x20b\x2fc' /dev/pmem0
+is "its type is known" "$(udevadm info --query=property /dev/pmem0 | grep '^ID_FS_TYPE=')" "ID_FS_TYPE=scmfs"
+check "another one on a memory device" eval 'mem2mctl create there 32M && event /dev/mem2m/there && mkfs.scmfs -q -L two /dev/mem2m/there'
+check "is seen as well" wait_for 20 settled by-label/two
+leads "by its label" by-label/two /dev/mem2m/there
+
+# --- /etc/fstab
+cat >/tmp/fstab <<-END
+	UUID=$uuid $m scmfs defaults,noatime 0 2
+	none $m scmfs phys=1G,size=64M,noauto 0 0
+END
+check "a table of file systems" mount --bind /tmp/fstab /etc/fstab
+rmmod scmfs
+check "mount by the table, which loads the module" mount -a
+is "what is there" "$(findmnt -no SOURCE,FSTYPE $m)" "/dev/pmem0 scmfs"
+echo kept >$m/f
+ino=$(stat -c %i $m/f)
+check_fails "what is mounted is not checked" "busy|in use" fsck -a UUID=$uuid
+umount $m
+check "fsck finds its program by the table" fsck -a UUID=$uuid
+table=$(dumpscmfs /dev/pmem0 | sed -n 's/^inode table: at //p')
+wrong_links() { printf '\7' | dd of=/dev/pmem0 bs=1 seek=$((table + ino * 256)) conv=notrunc status=none; }
+wrong_links
+fsck -a UUID=$uuid >"$said" 2>&1
+is "what is wrong is repaired" $? 1
+check "and mounted" mount -a
+is "a file is as it was" "$(stat -c %h $m/f) $(<$m/f)" "1 kept"
+umount $m
+
+# --- when it is gone
+check "another thing in its place" eval 'dd if=/dev/zero of=/dev/pmem0 bs=1M count=1 conv=notrunc status=none && udevadm settle'
+gone() { udevadm settle && ! test -e /dev/disk/by-uuid/$uuid; }
+check "has the link go" wait_for 20 gone
+done_testing
