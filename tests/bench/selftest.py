@@ -150,10 +150,10 @@ def merged():
         assert blktrace.response_times(f.name) == ([(1, 9), (3, 7), (2, 8), (4, 16)], 0)
 
 
-def replayed(counts, script="exec sleep 100"):
+def replayed(counts, script="exec sleep 100", look=0.001):
     """Whether a replay of three requests counts as done: what its device has counted at each look, the last for ever."""
     counts = itertools.chain(counts, itertools.repeat(counts[-1]))
-    known = dict(sysfs=lambda *_: os.devnull, counted=lambda _: next(counts), LOOK=0.001, STUCK=9)
+    known = dict(sysfs=lambda *_: os.devnull, counted=lambda _: next(counts), LOOK=look, STUCK=9)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         with open(os.path.join(folder, "btreplay"), "w", opener=lambda *x: os.open(*x, mode=0o755), encoding="ascii") as f:
             f.write("#!/bin/sh\n" + script)
@@ -174,7 +174,8 @@ def replays():
     assert not replayed([(7, 0), (9, 0)])
     assert not replayed([(7, 0), (10, 1)])
     assert not replayed([(7, 0), (11, 0)])
-    assert replayed([(7, 0), (10, 0)], "exit 0") and not replayed([(7, 0), (10, 0)], "exit 1")
+    # one that ends is waited for, however long it takes to begin
+    assert replayed([(7, 0), (10, 0)], "exit 0", look=60) and not replayed([(7, 0), (10, 0)], "exit 1", look=60)
 
 
 def whole_traces():
