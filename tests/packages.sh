@@ -21,6 +21,7 @@ leave() {
 trap leave EXIT
 version=$(cat VERSION)
 arch=$(dpkg --print-architecture)
+home=6a1c2c70-9f0e-4c31-a2d8-0b1f0c7d8e11	# its file system's UUID
 
 inside() {
 	DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$root" "$@" >>"$work/log" 2>&1 </dev/null
@@ -134,7 +135,7 @@ make_image() {
 		--exclude=/usr/lib/modules/*/kernel/drivers/{gpu,net,media,infiniband,staging,usb,scsi} \
 		--exclude=/usr/lib/modules/*/kernel/{sound,net} --exclude=/var/lib/dpkg/info --exclude=/packages \
 		"$root/" "$work/tree/" || return
-	echo '/dev/mapper/root / ext4 defaults 0 1' >"$work/tree/etc/fstab"
+	printf '%s\n' '/dev/mapper/root / ext4 defaults 0 1' "UUID=$home /home scmfs defaults 0 2" >"$work/tree/etc/fstab"
 	cat >"$work/tree/etc/systemd/system/told.service" <<-'EOF'
 		[Unit]
 		After=multi-user.target
@@ -142,7 +143,7 @@ make_image() {
 		Type=oneshot
 		StandardOutput=tty
 		TTYPath=/dev/ttyS0
-		ExecStart=/bin/sh -c 'findmnt -no SOURCE,FSTYPE /; hybridctl list; echo told $(hybridctl status root --json | tr -d "\\n ")'
+		ExecStart=/bin/sh -c 'findmnt -no SOURCE,FSTYPE /; findmnt -no SOURCE,FSTYPE /home; cat /home/here; date >/home/here; hybridctl list; echo told $(hybridctl status root --json | tr -d "\\n ")'
 		ExecStart=/bin/systemctl poweroff --no-block
 		[Install]
 		WantedBy=multi-user.target
@@ -160,6 +161,8 @@ make_image() {
 	mke2fs -q -t ext4 -d "$work/tree" "$work/image" || return
 	rm -rf "$work/tree"
 	truncate -s 600M "$work/fast" "$work/slow" "$work/one" "$work/two"
+	truncate -s 64M "$work/pmem"
+	"$root/usr/sbin/mkfs.scmfs" -q -U "$home" "$work/pmem"
 }
 
 # Nothing of it is in an initial file system when the rule is masked.
@@ -205,8 +208,9 @@ install_root() {
 }
 
 boot_root() {
-	timeout -k 5 400 qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -M q35 -accel tcg,thread=multi \
-		-cpu max,-la57,-erms,-fsrm -smp 2 -m 1G -serial stdio -kernel "$work/vmlinuz-$kernel" \
+	timeout -k 5 400 qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -M q35,nvdimm=on \
+		-accel tcg,thread=multi -cpu max,-la57,-erms,-fsrm -smp 2 -m 1G,slots=1,maxmem=4G -serial stdio \
+		-object "memory-backend-file,id=pmem,size=64M,share=on,mem-path=$work/pmem" -device nvdimm,memdev=pmem -kernel "$work/vmlinuz-$kernel" \
 		-initrd "$work/initrd.img-$kernel" -append "root=/dev/mapper/root rw console=ttyS0 panic=-1 $*" \
 		-drive "file=$work/slow,if=virtio,format=raw" -drive "file=$work/fast,if=virtio,format=raw" \
 		-drive "file=$work/one,if=virtio,format=raw" -drive "file=$work/two,if=virtio,format=raw" \
@@ -217,6 +221,14 @@ boot_root() {
 root_is_on_a_pool() {
 	boot_root && grep -aq '^/dev/mapper/root *ext4' "$work/boot" && grep -aq 'told.*"mode":"rw"' "$work/boot"
 }
+
+# By the rule, the table of file systems and the check that it asks for
+home_is_in_memory() {
+	grep -aq '^/dev/pmem0 *scmfs' "$work/boot" && grep -aq 'Finished.*File System Check on .*by-uuid' "$work/boot"
+}
+
+# What the machine wrote to it, as it is after its shutdown
+home_is_whole() { "$root/usr/sbin/fsck.scmfs" -n "$work/pmem" && "$root/usr/sbin/dumpscmfs" -a "$work/pmem" | grep -q '  name: .* here$'; }
 
 # The one that is mounted stays active.
 stops_the_other() {
@@ -268,6 +280,8 @@ step "and has nothing of it when the rule is masked" masked
 step "or has the one that was edited" edited
 step "a root file system is put on a volume" install_root
 step "a machine boots from it" root_is_on_a_pool
+step "/home is on scmfs, by its UUID, and was checked" home_is_in_memory
+step "and closed when it goes down" home_is_whole
 step "which stops a volume that is not in use when it goes down" stops_the_other
 step "and does not without one of its members" waits_for_member
 step "the newest of the kernels is the running one" runs_newest

@@ -109,11 +109,12 @@ check "what it is made of is shown" eval "dumpscmfs -i $ino $here | grep -q '^in
 table=$(dumpscmfs $here | sed -n 's/^inode table: at //p')
 printf '\7' >/tmp/seven
 poke /tmp/seven 1 $((begin + table + ino * 256))
-found() { fsck.scmfs "$@" $here >"$said"; [ $? = "$want" ]; }
-want=4 check "a wrong number of links is found" found -n
-want=4 check "and left as it is by who only looks" found -n
-want=1 check "repaired" found
-want=0 check "which lasts" found -n
+# answers WANTED ARGUMENT...
+answers() { local want=$1; shift; fsck.scmfs "$@" $here; [ $? = "$want" ]; }
+check "a wrong number of links is found" answers 4 -n
+check "and left as it is by who only looks" answers 4 -n
+check "repaired" answers 1
+check "which lasts" answers 0 -n
 check "and is what a mount sees" eval "at $here && [ \$(stat -c %h $m/f) = 1 ] && holds $m/f whole"
 rm $m/f
 
