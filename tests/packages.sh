@@ -135,7 +135,7 @@ make_image() {
 		--exclude=/usr/lib/modules/*/kernel/drivers/{gpu,net,media,infiniband,staging,usb,scsi} \
 		--exclude=/usr/lib/modules/*/kernel/{sound,net} --exclude=/var/lib/dpkg/info --exclude=/packages \
 		"$root/" "$work/tree/" || return
-	printf '%s\n' '/dev/mapper/root / ext4 defaults 0 1' "UUID=$home /home scmfs defaults 0 2" >"$work/tree/etc/fstab"
+	printf '%s\n' '/dev/mapper/root / ext4 defaults 0 1' "/dev/disk/by-uuid/$home /home scmfs defaults 0 2" >"$work/tree/etc/fstab"
 	cat >"$work/tree/etc/systemd/system/told.service" <<-'EOF'
 		[Unit]
 		After=multi-user.target

@@ -227,7 +227,8 @@ import struct, sys, zlib
 s = struct.pack("<II64s16sQIII", 0x5a4f4653, 0, b"zones", b"0123456789abcdef", 0, 0, 0, 0o640).ljust(4096, b"\0")
 sys.stdout.buffer.write(s[:4] + struct.pack("<I", zlib.crc32(s) ^ 0xffffffff) + s[8:])' >/tmp/super
 check "zone 0 gets a super block" eval 'dd if=/tmp/super of=$d/f bs=4096 oflag=direct status=none && on finish f 0'
-# Files are written beneath it: synchronous writes fail with some 6.1, whose zonefs takes its own append for another's.
+# What is there at first is written beneath it: synchronous writes to files fail with some 6.1, whose zonefs takes its own
+# append for another's. Asynchronous ones it writes where its pointer is.
 dd if=/dev/urandom of=/tmp/data bs=64K count=3 status=none
 check "a zone is filled" dd if=/tmp/data of=$d/f bs=64K seek=4 oflag=direct status=none
 check "and another one in part" dd if=/tmp/data of=$d/f bs=64K seek=24 count=1 oflag=direct status=none
@@ -243,11 +244,28 @@ check "one is filled up" truncate -s 196608 /mnt/zones/seq/5
 zone_is "which finishes it" f 6 fu
 check_fails "a write in the middle is refused" "Invalid argument" \
 	dd if=/tmp/data of=/mnt/zones/seq/1 bs=4K seek=20 count=1 oflag=direct conv=notrunc status=none
+into_file() {
+	fio --name=z --filename="/mnt/zones/seq/$1" --allow_file_create=0 --create_on_open=0 --file_append=1 --unlink=0 --fallocate=none \
+		--rw=write --bs=16k --size=128k --direct=1 --ioengine=libaio --iodepth=4 --verify=crc32c --verify_fatal=1 --randseed="$seed" \
+		--output=/tmp/zones.out || { cat /tmp/zones.out; return 1; }
+}
+check "a file is written without waiting, and read" into_file 2
+is "it is as long as that" "$(stat -c %s /mnt/zones/seq/2)" 131072
+zone_is "so is what is written of its zone" f 3 oi 256
+synchronous="Debian's 6.1 takes its own append for another's"
+if [[ $(uname -r) == 6.1.* ]]; then
+	skip "a file is appended to" "$synchronous"
+else
+	check "a file is appended to" dd if=/tmp/data of=/mnt/zones/seq/2 bs=64K count=1 oflag=direct,append conv=notrunc status=none
+	is "and longer" "$(stat -c %s /mnt/zones/seq/2)" 196608
+	check "with what was appended" cmp -i 0:131072 -n 65536 /tmp/data /mnt/zones/seq/2
+fi
 umount /mnt/zones
 nlctl cut f
 check "after a cut it is mounted again" mount -t zonefs $d/f /mnt/zones
 is "what was reset and finished is so" "$(stat -c %s /mnt/zones/seq/{0,5} | tr '\n' ' ')" "0 196608 "
 check "with what there was" cmp -n 65536 /tmp/data /mnt/zones/seq/5
+check "and what was written" [ "$(stat -c %s /mnt/zones/seq/2)" -ge 131072 ]
 umount /mnt/zones
 clean "zonefs" f
 nlctl delete f

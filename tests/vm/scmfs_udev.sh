@@ -47,8 +47,9 @@ check "is seen as well" wait_for 20 settled by-label/two
 leads "by its label" by-label/two /dev/mem2m/there
 
 # --- /etc/fstab
+link=/dev/disk/by-uuid/$uuid
 cat >/tmp/fstab <<-END
-	UUID=$uuid $m scmfs defaults,noatime 0 2
+	$link $m scmfs defaults,noatime 0 2
 	none $m scmfs phys=1G,size=64M,noauto 0 0
 END
 check "a table of file systems" mount --bind /tmp/fstab /etc/fstab
@@ -57,16 +58,22 @@ check "mount by the table, which loads the module" mount -a
 is "what is there" "$(findmnt -no SOURCE,FSTYPE $m)" "/dev/pmem0 scmfs"
 echo kept >$m/f
 ino=$(stat -c %i $m/f)
-check_fails "what is mounted is not checked" "busy|in use" fsck -a UUID=$uuid
+check_fails "what is mounted is not checked" "busy|in use" fsck -a $link
 umount $m
-check "fsck finds its program by the table" fsck -a UUID=$uuid
+check "fsck finds its program by the table" fsck -a $link
 table=$(dumpscmfs /dev/pmem0 | sed -n 's/^inode table: at //p')
 wrong_links() { printf '\7' | dd of=/dev/pmem0 bs=1 seek=$((table + ino * 256)) conv=notrunc status=none; }
 wrong_links
-fsck -a UUID=$uuid >"$said" 2>&1
+fsck -a $link >"$said" 2>&1
 is "what is wrong is repaired" $? 1
 check "and mounted" mount -a
 is "a file is as it was" "$(stat -c %h $m/f) $(<$m/f)" "1 kept"
+umount $m
+echo "UUID=$uuid $m scmfs defaults 0 0" >/tmp/fstab
+check "by its UUID as such it is mounted as well" mount $m
+is "the same" "$(<$m/f)" kept
+umount $m
+check "or its label" mount -t scmfs "LABEL=a b/c" $m
 umount $m
 
 # --- when it is gone
