@@ -295,7 +295,7 @@ remove_pool p
 
 # errors come at once where answers take their time: they must not make the member look fast
 wipe m1 a b
-check "a pool that bears errors" pool p "$(table 65536 128 m1 "a b" 0 "fill 4 period_ms 200 low_free 0 cooldown_ms 0")"
+check "a pool that bears errors" pool p "$(table 65536 128 m1 "a b" 0 "fill 6 period_ms 200 low_free 0 cooldown_ms 0")"
 check "any number" hybridctl set p degrade_errors=1000000 fail_requests=1000000
 check "data on the first member" blkio write $dev 0 2048 "$seed" -- flush $dev
 reading() { fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --size=1M --io_size=2M --randseed="$seed" "$@" >/dev/null; }
