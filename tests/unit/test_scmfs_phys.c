@@ -31,6 +31,7 @@ static void names(void)
 	CHECK(!phys_is_name("./phys=1G,size=64M") && !phys_is_name("/dev/pmem0"));
 	CHECK(parses("phys=1G,size=64M", 1024 * MB, 64 * MB));
 	CHECK(parses("size=67108864,phys=0x40000000", 1024 * MB, 64 * MB));
+	CHECK(parses("phys=0x1p,size=2e", 1ULL << 50, 2ULL << 60));
 	CHECK(says("phys=1G", "go together"));
 	CHECK(says("size=1G", "go together"));
 	CHECK(says("phys=1G,phys=1G", "go together"));

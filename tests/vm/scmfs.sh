@@ -102,7 +102,7 @@ check_fails "nor shown" "in use: scmfs" dumpscmfs $here
 umount $m
 check_fails "the kernel's own RAM is not checked" "own RAM" fsck.scmfs phys=512M,size=64M
 check_fails "nor what is no memory" "not memory that was set aside" fsck.scmfs phys=64G,size=64M
-check_fails "nor a piece of one" "" fsck.scmfs -n phys=1G,size=32M
+check_fails "nor a piece of one" "smaller than" fsck.scmfs -n phys=1G,size=32M
 check_fails "a mount makes one there, no program" "mount -o init" mkfs.scmfs $here
 check "it is in order, as /proc/mounts names it" fsck.scmfs -n phys=0x40000000,size=67108864
 check "what it is made of is shown" eval "dumpscmfs -i $ino $here | grep -q '^inode $ino: .* links 1 .* size 6 '"
@@ -117,6 +117,25 @@ check "repaired" answers 1
 check "which lasts" answers 0 -n
 check "and is what a mount sees" eval "at $here && [ \$(stat -c %h $m/f) = 1 ] && holds $m/f whole"
 rm $m/f
+# One that looks, and is kept waiting by who reads what it says.
+for ((i = 0; i < 1000; i++)); do : >$m/many$i; done
+umount $m
+rm -f /tmp/looks && mkfifo /tmp/looks
+dumpscmfs -a $here >/tmp/looks 2>/tmp/looked & looks=$!
+exec {look}</tmp/looks
+read -r _ <&$look
+check_fails "nobody repairs what somebody looks at" "in use" fsck.scmfs $here
+check "who mounts it doesn't wait for that" at $here
+cat <&$look >/dev/null
+exec {look}<&-
+wait $looks
+ended="$? $(grep -o "can't be accessed" /tmp/looked)"
+if [[ $(uname -r) == *-debug ]]; then
+	skip "who looked at it has it taken away" "this kernel isn't strict about /dev/mem"
+else
+	is "who looked at it has it taken away" "$ended" "1 can't be accessed"
+fi
+rm -f $m/many*
 
 fill() {
 	local i

@@ -76,8 +76,37 @@ umount $m
 check "or its label" mount -t scmfs "LABEL=a b/c" $m
 umount $m
 
+# --- a damaged super block, the copy of which is whole
+dd if=/dev/zero of=/dev/pmem0 bs=1 seek=16 count=8 conv=notrunc status=none
+check "another look" event /dev/pmem0
+leads "whoever checks it at boot finds it" by-uuid/$uuid /dev/pmem0
+echo "$link $m scmfs defaults 0 2" >/tmp/fstab
+fsck -a $link >"$said" 2>&1
+is "and repairs it" $? 1
+check "mounted" mount $m
+is "what was there" "$(<$m/f)" kept
+umount $m
+
+# --- on a partition
+# part: the disk has one, from 2 MiB to its end
+part() {
+	dd if=/dev/zero of=/dev/pmem0 bs=1M count=64 status=none &&
+		printf '\0\0\0\0\203\0\0\0\0\20\0\0\0\360\1\0' | dd of=/dev/pmem0 bs=1 seek=446 conv=notrunc status=none &&
+		printf '\125\252' | dd of=/dev/pmem0 bs=1 seek=510 conv=notrunc status=none && blockdev --rereadpt /dev/pmem0
+}
+check "a partition table" part
+check "has a partition" wait_for 20 test -b /dev/pmem0p1
+check "on which one is made" mkfs.scmfs -q -U $uuid /dev/pmem0p1
+check "which udev sees" wait_for 20 settled by-uuid/$uuid
+leads "by its UUID" by-uuid/$uuid /dev/pmem0p1
+
+# --- another kind on a memory device
+check "another file system" eval 'mkfs.ext4 -q -U $uuid -F /dev/mem2m/there && event /dev/mem2m/there'
+is "is not taken for one" "$(udevadm info --query=property /dev/mem2m/there | grep '^ID_FS_TYPE=')" "ID_FS_TYPE=ext4"
+leads "nor has it the other's link" by-uuid/$uuid /dev/pmem0p1
+
 # --- when it is gone
-check "another thing in its place" eval 'dd if=/dev/zero of=/dev/pmem0 bs=1M count=1 conv=notrunc status=none && udevadm settle'
+check "another thing in its place" eval 'dd if=/dev/zero of=/dev/pmem0p1 bs=1M count=1 conv=notrunc status=none && udevadm settle'
 gone() { udevadm settle && ! test -e /dev/disk/by-uuid/$uuid; }
 check "has the link go" wait_for 20 gone
 done_testing

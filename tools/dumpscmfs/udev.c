@@ -33,7 +33,7 @@ int show_udev(const char *path)
 		return 1;
 	err = scmfs_probe(im.base, im.size, &super, &damaged, &reason);
 	image_close(&im);
-	if (err)
+	if (err && !damaged)	/* the copy is not: who checks it at boot can have it back */
 		return 1;
 	print_uuid(super.uuid, uuid);
 	printf("ID_FS_USAGE=filesystem\nID_FS_TYPE=scmfs\nID_FS_VERSION=%u\n",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -235,7 +236,7 @@ bool output_is_out(const char *tool)
 
 bool parse_size(const char *text, uint64_t *size)
 {
-	static const char units[] = "KMGT";
+	static const char units[] = "KMGTPE";
 	const char *unit;
 	char *end;
 
@@ -245,7 +246,7 @@ bool parse_size(const char *text, uint64_t *size)
 		return false;
 	if (!*end)
 		return true;
-	unit = strchr(units, *end);
+	unit = strchr(units, toupper((unsigned char)*end));
 	if (!unit || end[1] || *size > UINT64_MAX >> 10 * (unit - units + 1))
 		return false;
 	*size <<= 10 * (unit - units + 1);

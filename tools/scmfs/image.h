@@ -32,7 +32,7 @@ bool image_close(struct image *im);	/* what was changed is on the media */
 /* Has all of standard output been written?  Says so on standard error if not. */
 bool output_is_out(const char *tool);
 
-bool parse_size(const char *text, uint64_t *size);	/* K, M, G, T suffixes */
+bool parse_size(const char *text, uint64_t *size);	/* K, M, G, T, P, E suffixes */
 bool parse_uuid(const char *text, uint8_t *uuid);
 void print_uuid(const uint8_t *uuid, char *text);	/* 37 bytes */
 

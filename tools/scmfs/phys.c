@@ -23,7 +23,7 @@ const char *phys_parse(const char *text, struct phys *p)
 		memcpy(first, text + 5, comma - text - 5);
 	if (!parse_size(first, phys_first ? &p->start : &p->bytes) ||
 	    !parse_size(comma + 6, phys_first ? &p->bytes : &p->start))
-		return "neither a number of bytes, nor one with K, M, G or T behind it";
+		return "neither a number of bytes, nor one with K, M, G, T, P or E behind it";
 	if ((p->start | p->bytes) % SCM_RANGE_ALIGN || p->start + p->bytes < p->start)
 		return "address and size have to be multiples of 2M";
 	if (p->bytes <= scm_range_data(p->bytes, 0))
