@@ -222,6 +222,8 @@ static void measure(struct hy_pool *pool)
 		share[i] = m->share;
 		traffic[i].before = m->sample.inflight;
 		ek_rtmon_sample(m->mon, &m->sample);
+		WRITE_ONCE(m->usual_ns[EK_READ], m->sample.ewma_ns[EK_READ]);
+		WRITE_ONCE(m->usual_ns[EK_WRITE], m->sample.ewma_ns[EK_WRITE]);
 		traffic[i].ended = window_count(&m->sample);
 		traffic[i].after = m->sample.inflight;
 		hy_member_judge(pool, m, traffic[i].ended);

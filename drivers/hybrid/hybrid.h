@@ -217,6 +217,7 @@ struct hy_passes {
  * @seen_failed_ended: of them at the end of the last period
  * @allocations: extents placed here
  * @sample: the last period
+ * @usual_ns: its averages at the end of the last period, by direction; 0: not known
  * @share: of the requests that came in during a period, in ppm: hy_measure_shares()
  * @nr_giving: copies off it that are under way
  * @copy_debt: ns that copies took and that are not paid for yet: mover.c
@@ -254,6 +255,7 @@ struct hy_member {
 	u64 seen_failed_ended;
 	atomic64_t allocations;
 	struct ek_rt_sample sample;
+	u64 usual_ns[EK_DIRS];
 	u32 share;
 	atomic_t nr_giving;
 	atomic64_t copy_debt;
@@ -874,8 +876,9 @@ void hy_snap_space(struct hy_pool *pool);
 
 /*
  * Remember that an extent was accessed: per CPU, overwriting what the balancer did
- * not come to read.  A sample: two bios that meet on a CPU may lose one of them.  The head alone
- * never goes back, or the ticker would see four billion accesses behind it.
+ * not come to read.  A sample: two bios that meet on a CPU may lose one of them, and where a
+ * ticker comes between head and slot it sees an access of long ago once more.  The head alone
+ * never goes back, or there would be four billion accesses behind it.
  * @bits: HY_ACCESS_* and the member.
  * Context: process; the I/O path.
  */

@@ -587,18 +587,18 @@ static bool fails_fast(struct bio *bio)
 }
 
 /*
- * An error that comes sooner than answers do must not make the member look fast: it isn't measured.
- * Nor is what was asked not to wait and would have had to, as who uses io_uring asks at first. An
- * error that comes later is what users wait for.
+ * An error that comes sooner than answers do must not make the member look fast: it isn't measured,
+ * nor is any where it isn't known how long those take. Nor is what was asked not to wait and would
+ * have had to, as who uses io_uring asks at first. An error that comes later is what users wait for.
  */
 static noinline void request_failed(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
 				    blk_status_t error)
 {
 	struct hy_member *m = &pool->member[io->member];
 	bool write = io->flags & HY_IO_WRITE, fast = fails_fast(bio);
+	u64 usual = READ_ONCE(m->usual_ns[write ? EK_WRITE : EK_READ]);
 
-	if (error == BLK_STS_AGAIN ||
-	    ktime_get_ns() - io->start_ns < READ_ONCE(m->sample.ewma_all_ns)) {
+	if (error == BLK_STS_AGAIN || !usual || ktime_get_ns() - io->start_ns < usual) {
 		request_cancelled(m, io);
 	} else {
 		request_measured(m, io, write);

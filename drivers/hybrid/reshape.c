@@ -192,6 +192,7 @@ bool hy_reshape_allowed(struct hy_pool *pool, struct hy_table *t, char **error)
 static void forget_device(struct hy_member *m)
 {
 	memset(&m->sample, 0, sizeof(m->sample));
+	memset(m->usual_ns, 0, sizeof(m->usual_ns));
 	m->share = 0;
 	m->seen_occupancy = 0;
 	atomic64_set(&m->copy_debt, 0);
