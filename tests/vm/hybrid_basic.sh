@@ -42,6 +42,20 @@ check "the rest is still zero" blkio verify $dev 8192 57344 0
 check "a single sector into a fresh extent" blkio write $dev 20001 1 7 -- verify $dev 20001 1 7
 check "its granule's other sectors are zero" blkio verify $dev 20000 1 0 -- verify $dev 20002 6 0
 check "the extent's other granules, too" blkio verify $dev 19968 32 0 -- verify $dev 20008 88 0
+# A program that waits for 512 bytes waits for the zeroes around them, too.
+queued=/sys/kernel/tracing/events/block/block_bio_queue
+[ -d $queued ] || mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null
+if [ -d $queued ]; then
+	echo >/sys/kernel/tracing/trace
+	echo 1 >$queued/enable
+	check "a sector is written, which is waited for" dd if=/dev/zero of=$dev bs=512 count=1 seek=60004 oflag=direct,sync conv=notrunc status=none
+	echo 0 >$queued/enable
+	members=$(cd /sys/block && cat emudisk!ssd/dev emudisk!hdd/dev | tr ':\n' ',|')
+	is "three writes to a member, none of which may be put off" \
+		"$(sed -nE "s/.*block_bio_queue: (${members%|}) (W[A-Z]*) .*/\2/p" /sys/kernel/tracing/trace | sort | uniq -c | tr -s ' ')" " 3 WS"
+else
+	skip "three writes to a member, none of which may be put off" "a kernel without tracepoints"
+fi
 check "unaligned, over three extents" blkio write $dev 30001 300 9 -- verify $dev 30001 300 9 \
 	-- verify $dev 29900 101 0 -- verify $dev 30301 60 0
 check "overwrite a part" blkio write $dev 30100 3 11 -- verify $dev 30001 99 9 -- verify $dev 30100 3 11 \
