@@ -162,7 +162,10 @@ make_image() {
 	rm -rf "$work/tree"
 	truncate -s 600M "$work/fast" "$work/slow" "$work/one" "$work/two"
 	truncate -s 64M "$work/pmem"
-	"$root/usr/sbin/mkfs.scmfs" -q -U "$home" "$work/pmem"
+	"$root/usr/sbin/mkfs.scmfs" -q -U "$home" "$work/pmem" || return
+	# the memory of all of its machines, in which that is at 512 MiB
+	truncate -s 1G "$work/ram"
+	dd if="$work/pmem" of="$work/ram" bs=1M seek=512 conv=notrunc status=none
 }
 
 # Nothing of it is in an initial file system when the rule is masked.
@@ -208,10 +211,10 @@ install_root() {
 }
 
 boot_root() {
-	timeout -k 5 400 qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -M q35,nvdimm=on \
-		-accel tcg,thread=multi -cpu max,-la57,-erms,-fsrm -smp 2 -m 1G,slots=1,maxmem=4G -serial stdio \
-		-object "memory-backend-file,id=pmem,size=64M,share=on,mem-path=$work/pmem" -device nvdimm,memdev=pmem -kernel "$work/vmlinuz-$kernel" \
-		-initrd "$work/initrd.img-$kernel" -append "root=/dev/mapper/root rw console=ttyS0 panic=-1 $*" \
+	timeout -k 5 400 qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot -M q35,memory-backend=ram \
+		-accel tcg,thread=multi -cpu max,-la57,-erms,-fsrm -smp 2 -m 1G -serial stdio \
+		-object "memory-backend-file,id=ram,size=1G,share=on,mem-path=$work/ram" -kernel "$work/vmlinuz-$kernel" \
+		-initrd "$work/initrd.img-$kernel" -append "root=/dev/mapper/root rw console=ttyS0 panic=-1 memmap=64M!512M $*" \
 		-drive "file=$work/slow,if=virtio,format=raw" -drive "file=$work/fast,if=virtio,format=raw" \
 		-drive "file=$work/one,if=virtio,format=raw" -drive "file=$work/two,if=virtio,format=raw" \
 		</dev/null >"$work/boot" 2>"$work/boot.err"
@@ -224,11 +227,14 @@ root_is_on_a_pool() {
 
 # By the rule, the table of file systems and the check that it asks for
 home_is_in_memory() {
-	grep -aq '^/dev/pmem0 *scmfs' "$work/boot" && grep -aq 'Finished.*File System Check on .*by-uuid' "$work/boot"
+	grep -aq '^/dev/pmem0 *scmfs' "$work/boot" && grep -aq 'Finished.*systemd-fsck@dev-' "$work/boot"
 }
 
 # What the machine wrote to it, as it is after its shutdown
-home_is_whole() { "$root/usr/sbin/fsck.scmfs" -n "$work/pmem" && "$root/usr/sbin/dumpscmfs" -a "$work/pmem" | grep -q '  name: .* here$'; }
+home_is_whole() {
+	dd if="$work/ram" of="$work/pmem" bs=1M skip=512 count=64 status=none &&
+		"$root/usr/sbin/fsck.scmfs" -n "$work/pmem" && "$root/usr/sbin/dumpscmfs" -a "$work/pmem" | grep -q '  name: .* here$'
+}
 
 # The one that is mounted stays active.
 stops_the_other() {
