@@ -304,7 +304,7 @@ emuctl set a read_lat=20ms
 check "it is read" reading
 check "which its samples show" wait_for 20 has_read
 check "and then no more" wait_for 20 eval '! has_read'
-emuctl set a fail=read
+emuctl set a fail=read read_lat=0
 # for three periods
 reading --continue_on_error=all --time_based --runtime=7 & io=$!
 seldom_read() { while kill -0 $io 2>/dev/null; do ! has_read || return; done; }
