@@ -398,6 +398,12 @@ static int nl_transfer(struct nl_walk *walk)
 	}
 }
 
+/* Not all kernels' op_is_zone_mgmt() has what is done to all zones among them. */
+static bool nl_is_zone_mgmt(const struct bio *bio)
+{
+	return op_is_zone_mgmt(bio_op(bio)) || bio_op(bio) == REQ_OP_ZONE_RESET_ALL;
+}
+
 static int nl_run(struct nl_walk *walk)
 {
 	int err = 0;
@@ -405,7 +411,7 @@ static int nl_run(struct nl_walk *walk)
 	if (walk->bio->bi_opf & REQ_PREFLUSH)
 		err = nl_flush(walk);
 	if (!err && (walk->iter.bi_size || bio_op(walk->bio) == REQ_OP_FLUSH ||
-		     op_is_zone_mgmt(bio_op(walk->bio))))
+		     nl_is_zone_mgmt(walk->bio)))
 		err = nl_transfer(walk);
 	return err;
 }
@@ -432,7 +438,7 @@ static char nl_trace_op(const struct bio *bio)
 	case REQ_OP_FLUSH:
 		return 'F';
 	default:
-		return op_is_zone_mgmt(bio_op(bio)) ? 'Z' : 'D';
+		return nl_is_zone_mgmt(bio) ? 'Z' : 'D';
 	}
 }
 
