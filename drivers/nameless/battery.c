@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include "battery.h"
+#include "buf.h"
 
 void nl_held_drop(struct nl_held *held)
 {
@@ -27,13 +28,13 @@ static int nl_battery_slots(struct nl_battery *battery)
 {
 	u32 i;
 
-	battery->slot = kvcalloc(battery->nr_slots, sizeof(*battery->slot), GFP_KERNEL);
+	battery->slot = kvcalloc(battery->nr_slots, sizeof(*battery->slot), NL_GFP_IO);
 	if (!battery->slot)
 		return -ENOMEM;
 	for (i = 0; i < battery->nr_slots; i++) {
 		battery->slot[i].block = NL_NO_SLOT;
 		battery->slot[i].page = kvcalloc(battery->pages, sizeof(struct nl_held),
-						 GFP_KERNEL);
+						 NL_GFP_IO);
 		if (!battery->slot[i].page)
 			return -ENOMEM;
 	}
@@ -46,15 +47,15 @@ int nl_battery_create(struct nl_flash *flash, u32 moves)
 
 	if (flash->battery)
 		return 0;
-	battery = kvzalloc(sizeof(*battery), GFP_KERNEL);
+	battery = kvzalloc(sizeof(*battery), NL_GFP_IO);
 	if (!battery)
 		return -ENOMEM;
 	flash->battery = battery;
 	battery->nr_slots = flash->geo.nr_planes;
 	battery->pages = flash->geo.pages;
 	battery->max_moved = moves;
-	battery->valid = kvcalloc(BITS_TO_LONGS(flash->geo.nr_pages), sizeof(long), GFP_KERNEL);
-	battery->moved = kvcalloc(moves, sizeof(*battery->moved), GFP_KERNEL);
+	battery->valid = kvcalloc(BITS_TO_LONGS(flash->geo.nr_pages), sizeof(long), NL_GFP_IO);
+	battery->moved = kvcalloc(moves, sizeof(*battery->moved), NL_GFP_IO);
 	if (battery->valid && battery->moved && !nl_battery_slots(battery))
 		return 0;
 	nl_battery_destroy(flash);

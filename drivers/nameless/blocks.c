@@ -47,9 +47,9 @@ static int nl_blocks_init_live(struct nl_ftl *ftl)
 	u64 i;
 
 	b->lists = geo->pages + 1;
-	b->live = kvcalloc(BITS_TO_LONGS(geo->nr_pages), sizeof(long), GFP_KERNEL);
-	b->closed = kvcalloc(nl_blocks_lists(ftl), sizeof(*b->closed), GFP_KERNEL);
-	b->least = kvcalloc(geo->nr_planes, sizeof(u32), GFP_KERNEL);
+	b->live = kvcalloc(BITS_TO_LONGS(geo->nr_pages), sizeof(long), NL_GFP_IO);
+	b->closed = kvcalloc(nl_blocks_lists(ftl), sizeof(*b->closed), NL_GFP_IO);
+	b->least = kvcalloc(geo->nr_planes, sizeof(u32), NL_GFP_IO);
 	if (!b->live || !b->closed || !b->least)
 		return -ENOMEM;
 	for (i = 0; i < nl_blocks_lists(ftl); i++)
@@ -63,9 +63,9 @@ int nl_blocks_init(struct nl_ftl *ftl)
 	struct nl_blocks *b = &ftl->blocks;
 	u64 i;
 
-	b->bk = kvcalloc(geo->nr_blocks, sizeof(*b->bk), GFP_KERNEL);
-	b->free = kvcalloc(geo->nr_planes, sizeof(*b->free), GFP_KERNEL);
-	b->nr_free_in = kvcalloc(geo->nr_planes, sizeof(u32), GFP_KERNEL);
+	b->bk = kvcalloc(geo->nr_blocks, sizeof(*b->bk), NL_GFP_IO);
+	b->free = kvcalloc(geo->nr_planes, sizeof(*b->free), NL_GFP_IO);
+	b->nr_free_in = kvcalloc(geo->nr_planes, sizeof(u32), NL_GFP_IO);
 	if (!b->bk || !b->free || !b->nr_free_in)
 		return -ENOMEM;
 	if (!ftl->ops->lean && nl_blocks_init_live(ftl))

@@ -14,7 +14,11 @@
 
 #include "flash.h"
 
-/* A machine short of memory gets an I/O error, not its processes killed. */
+/*
+ * A machine short of memory gets an I/O error, not its processes killed. So do the FTL's tables:
+ * they are made with the device's lock, which keeps the OOM killer away, and single pages would be
+ * asked for without an end.
+ */
 #define NL_GFP_IO	(GFP_NOIO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 #define NL_GFP_NOWAIT	(GFP_NOWAIT | __GFP_NOWARN)
 

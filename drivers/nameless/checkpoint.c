@@ -153,8 +153,8 @@ int nl_checkpoint(struct nl_ftl *ftl, struct nl_io *io)
 
 	if (ftl->blocks.nr_free < blocks + NL_FLOOR || ftl->blocks.retired)
 		return 0;
-	image = kvcalloc(pages, ftl->geo->page_bytes, GFP_KERNEL);
-	block = kvcalloc(blocks, sizeof(*block), GFP_KERNEL);
+	image = kvcalloc(pages, ftl->geo->page_bytes, NL_GFP_IO);
+	block = kvcalloc(blocks, sizeof(*block), NL_GFP_IO);
 	if (image && block) {
 		r = nl_ckpt_fill(ftl, image, pages, &write.now);
 		if (!r)
@@ -397,7 +397,7 @@ static int nl_load_find(struct nl_ftl *ftl, u32 *map, struct nl_ckpt_find *find,
 			r = nl_find_first(ftl, find, i, io);
 	if (r || find->pages != nl_ckpt_pages(ftl))
 		return r;
-	image = kvcalloc(find->pages, ftl->geo->page_bytes, GFP_KERNEL);
+	image = kvcalloc(find->pages, ftl->geo->page_bytes, NL_GFP_IO);
 	if (!image)
 		return -ENOMEM;
 	r = nl_find_all(ftl, find, image, io);
@@ -414,8 +414,8 @@ int nl_checkpoint_load(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
 	struct nl_ckpt_find find = { .seq = 0 };
 	int r = -ENOMEM;
 
-	find.kind = kvcalloc(ftl->geo->nr_blocks, sizeof(*find.kind), GFP_KERNEL);
-	find.rec = kvcalloc(ftl->geo->nr_blocks, sizeof(*find.rec), GFP_KERNEL);
+	find.kind = kvcalloc(ftl->geo->nr_blocks, sizeof(*find.kind), NL_GFP_IO);
+	find.rec = kvcalloc(ftl->geo->nr_blocks, sizeof(*find.rec), NL_GFP_IO);
 	if (find.kind && find.rec)
 		r = nl_load_find(ftl, map, &find, io);
 	kvfree(find.kind);

@@ -38,8 +38,8 @@ static int nl_ftl_init(struct nl_ftl *ftl)
 {
 	int r;
 
-	ftl->oob = kvmalloc(ftl->geo->oob_bytes, GFP_KERNEL);
-	ftl->record = kvzalloc(ftl->geo->oob_bytes, GFP_KERNEL);
+	ftl->oob = kvmalloc(ftl->geo->oob_bytes, NL_GFP_IO);
+	ftl->record = kvzalloc(ftl->geo->oob_bytes, NL_GFP_IO);
 	if (!ftl->oob || !ftl->record)
 		return -ENOMEM;
 	r = nl_blocks_init(ftl);
@@ -70,7 +70,7 @@ int nl_ftl_open(struct nl_ftl **result, struct nl_flash *flash, const struct nl_
 	ops = nl_ftl_kinds[config->p[NL_P_FTL]];
 	if (!ops)
 		return -EINVAL;
-	ftl = kvzalloc(ops->size, GFP_KERNEL);
+	ftl = kvzalloc(ops->size, NL_GFP_IO);
 	if (!ftl)
 		return -ENOMEM;
 	ftl->ops = ops;

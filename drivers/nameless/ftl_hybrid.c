@@ -224,13 +224,13 @@ static int nl_hybrid_alloc(struct nl_hybrid *h)
 {
 	u32 i;
 
-	h->block = kvmalloc_array(h->nr_lbn, sizeof(u32), GFP_KERNEL);
-	h->head = kvmalloc_array(h->nr_lbn, sizeof(u32), GFP_KERNEL);
-	h->entry = kvcalloc((size_t)h->nr_log * h->ftl.geo->pages, sizeof(*h->entry), GFP_KERNEL);
-	h->slot = kvmalloc_array(h->nr_log, sizeof(*h->slot), GFP_KERNEL);
-	h->open = kvmalloc_array(h->nr_open, sizeof(u32), GFP_KERNEL);
-	h->meta = kvmalloc_array(h->ftl.geo->nr_blocks, sizeof(u32), GFP_KERNEL);
-	h->source = kvmalloc_array(h->ftl.geo->pages, sizeof(u32), GFP_KERNEL);
+	h->block = kvmalloc_array(h->nr_lbn, sizeof(u32), NL_GFP_IO);
+	h->head = kvmalloc_array(h->nr_lbn, sizeof(u32), NL_GFP_IO);
+	h->entry = kvcalloc((size_t)h->nr_log * h->ftl.geo->pages, sizeof(*h->entry), NL_GFP_IO);
+	h->slot = kvmalloc_array(h->nr_log, sizeof(*h->slot), NL_GFP_IO);
+	h->open = kvmalloc_array(h->nr_open, sizeof(u32), NL_GFP_IO);
+	h->meta = kvmalloc_array(h->ftl.geo->nr_blocks, sizeof(u32), NL_GFP_IO);
+	h->source = kvmalloc_array(h->ftl.geo->pages, sizeof(u32), NL_GFP_IO);
 	if (!h->block || !h->head || !h->entry || !h->slot || !h->open || !h->meta || !h->source)
 		return -ENOMEM;
 	for (i = 0; i < h->nr_lbn; i++) {

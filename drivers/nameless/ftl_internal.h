@@ -4,6 +4,7 @@
 #define NAMELESS_FTL_INTERNAL_H
 
 #include <evenkeel/nameless_format.h>
+#include "buf.h"
 #include "ftl.h"
 
 #define NL_NONE		(~0u)

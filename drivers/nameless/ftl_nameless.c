@@ -291,10 +291,10 @@ static int nl_nw_open(struct nl_ftl *ftl, struct nl_io *io)
 	r = nl_map_init(f);
 	if (r)
 		return r;
-	f->active = kvmalloc_array(geo->nr_planes, sizeof(*f->active), GFP_KERNEL);
-	f->pins = kvcalloc(geo->nr_planes, sizeof(*f->pins), GFP_KERNEL);
+	f->active = kvmalloc_array(geo->nr_planes, sizeof(*f->active), NL_GFP_IO);
+	f->pins = kvcalloc(geo->nr_planes, sizeof(*f->pins), NL_GFP_IO);
 	if (!f->active || !f->pins ||
-	    nl_nw_alloc_indexes(f, f->battery->max_moved, GFP_KERNEL))
+	    nl_nw_alloc_indexes(f, f->battery->max_moved, NL_GFP_IO))
 		return -ENOMEM;
 	for (i = 0; i < geo->nr_planes; i++)
 		f->active[i] = NL_NONE;

@@ -387,7 +387,7 @@ int nl_map_init(struct nl_nw *f)
 	if (bytes && bytes < m->entries * sizeof(u32))
 		return -EINVAL;
 	m->max = bytes ? min_t(u64, div_u64(bytes, m->entries * sizeof(u32)), m->nr) : 0;
-	m->dir = kvcalloc(nl_map_leaves(m), sizeof(*m->dir), GFP_KERNEL);
+	m->dir = kvcalloc(nl_map_leaves(m), sizeof(*m->dir), NL_GFP_IO);
 	return m->dir ? 0 : -ENOMEM;
 }
 

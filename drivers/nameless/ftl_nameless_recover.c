@@ -257,7 +257,7 @@ static int nl_recover_maps(struct nl_nw *f, u32 *map, struct nl_io *io)
 
 int nl_nw_recover(struct nl_nw *f, struct nl_io *io)
 {
-	u32 i, *map = kvmalloc_array(f->ftl.logical_pages, sizeof(*map), GFP_KERNEL);
+	u32 i, *map = kvmalloc_array(f->ftl.logical_pages, sizeof(*map), NL_GFP_IO);
 	u64 when = io->now;
 	int r;
 

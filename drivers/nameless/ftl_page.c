@@ -500,8 +500,8 @@ static int nl_page_tables(struct nl_page_ftl *f)
 	struct nl_ftl *ftl = &f->ftl;
 	u32 i;
 
-	f->map = kvmalloc_array(ftl->logical_pages, sizeof(*f->map), GFP_KERNEL);
-	f->active = kvmalloc_array(ftl->geo->nr_planes, sizeof(*f->active), GFP_KERNEL);
+	f->map = kvmalloc_array(ftl->logical_pages, sizeof(*f->map), NL_GFP_IO);
+	f->active = kvmalloc_array(ftl->geo->nr_planes, sizeof(*f->active), NL_GFP_IO);
 	if (!f->map || !f->active)
 		return -ENOMEM;
 	for (i = 0; i < ftl->logical_pages; i++)

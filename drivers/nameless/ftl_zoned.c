@@ -459,8 +459,8 @@ static int nl_zoned_open(struct nl_ftl *ftl, struct nl_io *io)
 	ftl->min_blocks = 0;
 	ftl->state = NL_FTL_RW;
 	f->nr = ftl->logical_pages / f->shape.size;
-	f->zone = kvcalloc(f->nr, sizeof(*f->zone), GFP_KERNEL);
-	f->block = kvmalloc_array((size_t)f->nr * f->shape.blocks, sizeof(*f->block), GFP_KERNEL);
+	f->zone = kvcalloc(f->nr, sizeof(*f->zone), NL_GFP_IO);
+	f->block = kvmalloc_array((size_t)f->nr * f->shape.blocks, sizeof(*f->block), NL_GFP_IO);
 	if (!f->zone || !f->block)
 		return -ENOMEM;
 	for (i = 0; i < (u64)f->nr * f->shape.blocks; i++)

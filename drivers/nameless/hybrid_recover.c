@@ -109,7 +109,7 @@ static void nl_recover_roles(struct nl_hybrid *h, const u32 *map)
 
 int nl_hybrid_recover(struct nl_hybrid *h, struct nl_io *io)
 {
-	u32 *map = kvmalloc_array(h->ftl.logical_pages, sizeof(*map), GFP_KERNEL), i;
+	u32 *map = kvmalloc_array(h->ftl.logical_pages, sizeof(*map), NL_GFP_IO), i;
 	int r;
 
 	if (!map)

@@ -108,7 +108,7 @@ static int nl_scan(struct nl_ftl *ftl, u32 *map, struct nl_io *io)
 	u32 i;
 	int r = 0;
 
-	scan.seq = kvcalloc(ftl->logical_pages, sizeof(*scan.seq), GFP_KERNEL);
+	scan.seq = kvcalloc(ftl->logical_pages, sizeof(*scan.seq), NL_GFP_IO);
 	if (!scan.seq)
 		return -ENOMEM;
 	for (i = 0; i < ftl->geo->nr_blocks && !r; i++)

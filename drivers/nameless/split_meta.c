@@ -77,7 +77,7 @@ static u32 nl_split_all_bits(const struct nl_ftl *ftl)
 int nl_split_init(struct nl_page_ftl *f)
 {
 	struct nl_ftl *ftl = &f->ftl;
-	struct nl_split *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct nl_split *s = kzalloc(sizeof(*s), NL_GFP_IO);
 
 	if (!s)
 		return -ENOMEM;
@@ -86,13 +86,13 @@ int nl_split_init(struct nl_page_ftl *f)
 	s->pages = nl_split_all(ftl->geo, ftl->logical_pages);
 	s->failed = NL_NONE;
 	s->whole = true;
-	s->block = kvcalloc(s->nr, sizeof(*s->block), GFP_KERNEL);
-	s->used = kvcalloc(s->nr, sizeof(*s->used), GFP_KERNEL);
-	s->gen.block = kvcalloc(s->nr, sizeof(u32), GFP_KERNEL);
-	s->next.block = kvcalloc(s->nr, sizeof(u32), GFP_KERNEL);
-	s->changed = kvcalloc(BITS_TO_LONGS(nl_split_all_bits(ftl)), sizeof(long), GFP_KERNEL);
-	s->held = kvcalloc(BITS_TO_LONGS(ftl->geo->nr_pages), sizeof(long), GFP_KERNEL);
-	s->committed = kvcalloc(ftl->geo->nr_blocks, sizeof(u32), GFP_KERNEL);
+	s->block = kvcalloc(s->nr, sizeof(*s->block), NL_GFP_IO);
+	s->used = kvcalloc(s->nr, sizeof(*s->used), NL_GFP_IO);
+	s->gen.block = kvcalloc(s->nr, sizeof(u32), NL_GFP_IO);
+	s->next.block = kvcalloc(s->nr, sizeof(u32), NL_GFP_IO);
+	s->changed = kvcalloc(BITS_TO_LONGS(nl_split_all_bits(ftl)), sizeof(long), NL_GFP_IO);
+	s->held = kvcalloc(BITS_TO_LONGS(ftl->geo->nr_pages), sizeof(long), NL_GFP_IO);
+	s->committed = kvcalloc(ftl->geo->nr_blocks, sizeof(u32), NL_GFP_IO);
 	if (!s->block || !s->used || !s->gen.block || !s->next.block || !s->changed || !s->held ||
 	    !s->committed)
 		return -ENOMEM;

@@ -469,8 +469,8 @@ int nl_split_recover(struct nl_page_ftl *f, struct nl_io *io)
 	struct nl_split_find find = { .f = f, .io = io };
 	int r = -ENOMEM;
 
-	find.number = kvcalloc(f->split->nr, sizeof(*find.number), GFP_KERNEL);
-	find.place = kvcalloc(f->split->nr, sizeof(*find.place), GFP_KERNEL);
+	find.number = kvcalloc(f->split->nr, sizeof(*find.number), NL_GFP_IO);
+	find.place = kvcalloc(f->split->nr, sizeof(*find.place), NL_GFP_IO);
 	if (find.number && find.place)
 		r = nl_split_start(&find);
 	kvfree(find.number);

@@ -21,10 +21,10 @@ int nl_trims_init(struct nl_ftl *ftl)
 
 	t->bits = NL_TRIM_BITS(ftl->geo->page_bytes);
 	t->nr = DIV_ROUND_UP(ftl->logical_pages, t->bits);
-	t->pending = kvcalloc(BITS_TO_LONGS(ftl->logical_pages), sizeof(long), GFP_KERNEL);
-	t->pending_in = kvcalloc(t->nr, sizeof(u32), GFP_KERNEL);
-	t->ppn = kvcalloc(t->nr, sizeof(u32), GFP_KERNEL);
-	t->seq = kvcalloc(t->nr, sizeof(u64), GFP_KERNEL);
+	t->pending = kvcalloc(BITS_TO_LONGS(ftl->logical_pages), sizeof(long), NL_GFP_IO);
+	t->pending_in = kvcalloc(t->nr, sizeof(u32), NL_GFP_IO);
+	t->ppn = kvcalloc(t->nr, sizeof(u32), NL_GFP_IO);
+	t->seq = kvcalloc(t->nr, sizeof(u64), NL_GFP_IO);
 	if (!t->pending || !t->pending_in || !t->ppn || !t->seq)
 		return -ENOMEM;
 	for (i = 0; i < t->nr; i++)

@@ -19,8 +19,8 @@ int nl_wbuf_init(struct nl_ftl *ftl)
 	w->size = 1;
 	while (w->size < w->max)
 		w->size *= 2;
-	w->slot = kvcalloc(w->max, sizeof(*w->slot), GFP_KERNEL);
-	w->hash = kvcalloc(w->size, sizeof(*w->hash), GFP_KERNEL);
+	w->slot = kvcalloc(w->max, sizeof(*w->slot), NL_GFP_IO);
+	w->hash = kvcalloc(w->size, sizeof(*w->hash), NL_GFP_IO);
 	if (!w->slot || !w->hash)
 		return -ENOMEM;
 	for (i = 0; i < w->size; i++)
