@@ -506,7 +506,7 @@ void nl_dev_destroy(struct nl_dev *dev)
 	nl_dev_drop_flash(dev);
 	kfree(dev->findings);
 	dev->findings = NULL;
-	atomic64_set(&dev->errors, 0);
+	atomic64_set(&dev->due.errors, 0);
 	dev->idle_steps = 0;
 }
 

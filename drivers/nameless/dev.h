@@ -61,7 +61,6 @@ struct nl_client_ops;
  * @ready: when the FTL has recovered, ns
  * @warned: somebody was told that to save it loses what is in the buffer
  * @cuts: how often the power went
- * @errors: bios that failed
  * @due: bios under way
  * @findings: what the last check found
  * @idle_work: GC when nobody wants anything
@@ -98,7 +97,6 @@ struct nl_dev {
 	u64 made;
 	u64 ready;
 	u64 cuts;
-	atomic64_t errors;
 	struct nl_due due;
 	char *findings;
 	struct delayed_work idle_work;

@@ -251,13 +251,21 @@ static void nl_due_take(struct nl_due *due, u64 now, struct list_head *out)
 	}
 }
 
+/* At its time, or by a cut: then it failed. */
+static void nl_req_over(struct nl_req *req, blk_status_t status)
+{
+	if (status && req->bio)
+		atomic64_inc(&req->of->errors);
+	nl_req_end(req, status);
+}
+
 static unsigned int nl_end_all(struct list_head *list, blk_status_t status)
 {
 	struct nl_req *req, *next;
 	unsigned int n = 0;
 
 	list_for_each_entry_safe(req, next, list, list) {
-		nl_req_end(req, status);
+		nl_req_over(req, status);
 		n++;
 	}
 	return n;
@@ -318,7 +326,7 @@ void nl_due_at(struct nl_due *due, struct nl_req *req)
 	}
 	spin_unlock_irqrestore(&due->lock, flags);
 	if (req)
-		nl_req_end(req, status);
+		nl_req_over(req, status);
 }
 
 /**

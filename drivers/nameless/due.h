@@ -64,6 +64,7 @@ struct nl_req {
  * @depth: places; 0: any number
  * @taken: of them, from before a bio is looked at until it ends
  * @room: who waits for one
+ * @errors: bios that failed
  * @late: how many ended how late: [0] under 1 us, [n] under 2^n us, the last: all others
  * @late_max: ns
  */
@@ -79,6 +80,7 @@ struct nl_due {
 	unsigned int depth;
 	atomic_t taken;
 	wait_queue_head_t room;
+	atomic64_t errors;
 	u64 late[NL_LATE_BUCKETS];
 	u64 late_max;
 };

@@ -149,7 +149,7 @@ static int nl_ftl_fetch(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct
 	return r;
 }
 
-int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
+int nl_ftl_read_part(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
 {
 	int r;
 
@@ -161,12 +161,19 @@ int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *
 	r = ftl->ops->refuse ? ftl->ops->refuse(ftl, lpn) : 0;
 	if (r)
 		return r;
-	ftl->reads++;
 	nl_io_wait(io, nl_ram(ftl, io));
 	*buf = NULL;
 	if (nl_wbuf_read(ftl, lpn, buf) || nl_is_trimmed(ftl, lpn))
 		return 0;
 	return nl_ftl_fetch(ftl, lpn, buf, io);
+}
+
+int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io)
+{
+	int r = nl_ftl_read_part(ftl, lpn, buf, io);
+
+	ftl->reads += !r;
+	return r;
 }
 
 int nl_ftl_may_write(const struct nl_ftl *ftl)
@@ -224,6 +231,21 @@ int nl_ftl_admit(struct nl_ftl *ftl, u32 lpn, struct nl_io *io)
 	return ftl->ops->full(ftl, lpn) ? -ENOSPC : 0;
 }
 
+static int nl_ftl_put(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, struct nl_io *io)
+{
+	int r;
+
+	if (ftl->ops->put)
+		return ftl->ops->put(ftl, lpn, buf, flags, io);
+	if (ftl->wbuf.max && !(flags & NL_FUA))
+		return nl_wbuf_write(ftl, lpn, buf, io);
+	r = ftl->ops->write(ftl, lpn, buf, io);
+	if (r)
+		return r;
+	nl_wbuf_drop(ftl, lpn);
+	return flags == NL_FUA && ftl->ops->commit ? ftl->ops->commit(ftl, io) : 0;
+}
+
 int nl_ftl_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, struct nl_io *io)
 {
 	int r;
@@ -234,21 +256,10 @@ int nl_ftl_write(struct nl_ftl *ftl, u32 lpn, struct nl_buf *buf, u32 flags, str
 	r = nl_ftl_may_write(ftl);
 	if (!r)
 		r = nl_ftl_admit(ftl, lpn, io);
-	if (r)
-		return r;
-	if (ftl->ops->put) {
-		r = ftl->ops->put(ftl, lpn, buf, flags, io);
-		ftl->writes += !r;
-		return r;
-	}
-	ftl->writes++;
-	if (ftl->wbuf.max && !(flags & NL_FUA))
-		return nl_wbuf_write(ftl, lpn, buf, io);
-	r = ftl->ops->write(ftl, lpn, buf, io);
-	if (r)
-		return r;
-	nl_wbuf_drop(ftl, lpn);
-	return flags == NL_FUA && ftl->ops->commit ? ftl->ops->commit(ftl, io) : 0;
+	if (!r)
+		r = nl_ftl_put(ftl, lpn, buf, flags, io);
+	ftl->writes += !r;
+	return r;
 }
 
 int nl_ftl_trim(struct nl_ftl *ftl, u32 lpn, u32 count, struct nl_io *io)

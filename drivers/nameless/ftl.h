@@ -64,7 +64,7 @@ extern const char * const nl_zone_names[NL_NR_ZONE_STATES];
 
 /**
  * struct nl_ftl_stat - what there is to see; operations are counted in struct nl_flash
- * @reads: pages that users asked for
+ * @reads: pages that users read
  * @writes: pages that users wrote
  * @trims: pages that users trimmed
  * @flushes: of them
@@ -237,6 +237,8 @@ int nl_ftl_open(struct nl_ftl **result, struct nl_flash *flash, const struct nl_
 
 /* Read a page: *@buf with a reference, or NULL for zeros. 0, -ERANGE, -EIO, -ENOMEM, -ESHUTDOWN. */
 int nl_ftl_read(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io);
+/* The same for who writes a part of it: users asked for no page. */
+int nl_ftl_read_part(struct nl_ftl *ftl, u32 lpn, struct nl_buf **buf, struct nl_io *io);
 
 /*
  * Write a page. @buf isn't changed any more; the caller keeps its reference. @flags: NL_FUA,

@@ -141,8 +141,8 @@ int nl_name_read(struct nl_ftl *ftl, const struct nl_name *name, struct nl_buf *
 	*buf = NULL;
 	if (r)
 		return r;
-	ftl->reads++;
 	r = nl_name_find(nl_nw(ftl), name, buf, &when, &at);
+	ftl->reads += !r;
 	if (r)
 		*buf = NULL;
 	nl_io_wait(io, when);

@@ -236,7 +236,7 @@ static int nl_write_part_locked(struct nl_walk *walk, struct nl_buf *buf, u32 le
 	struct nl_buf *old;
 	int err;
 
-	err = nl_ftl_read(ftl, lpn, &old, &io);
+	err = nl_ftl_read_part(ftl, lpn, &old, &io);
 	if (err)
 		return err;
 	nl_patch(walk, nl_buf_data(buf), old, len);
@@ -485,7 +485,7 @@ static void nl_begin(struct nl_dev *dev, struct bio *bio, unsigned int cuts)
 	if (err) {
 		status = nl_status(bio, err);
 		if (status != BLK_STS_AGAIN && !(nl_is_zoned(dev) && nl_zone_refused(err)))
-			atomic64_inc(&dev->errors);
+			atomic64_inc(&dev->due.errors);
 		nl_req_end(req, status);
 	} else {
 		req->due = max(walk.due, walk.start);

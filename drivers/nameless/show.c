@@ -167,7 +167,7 @@ ssize_t nl_dev_show_stat(struct nl_dev *dev, char *page)
 	mutex_lock(&dev->io);
 	at += sysfs_emit_at(page, at, "power %s\nage_ns %llu\ncuts %llu\nerrors %lld\n",
 			    dev->off ? "off" : "on", ktime_get_ns() - dev->made, dev->cuts,
-			    atomic64_read(&dev->errors));
+			    atomic64_read(&dev->due.errors));
 	at += sysfs_emit_at(page, at, "nr_planes %u\npage_bytes %u\ncauses", flash->geo.nr_planes,
 			    flash->geo.page_bytes);
 	for (cause = 0; cause < NL_NR_CAUSES; cause++)

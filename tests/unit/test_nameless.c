@@ -509,6 +509,29 @@ static void test_flush_waits(void)
 	rig_destroy(&rig);
 }
 
+/* What fails is not counted, nor what is read to be written again in part. */
+static void test_counted(void)
+{
+	struct nl_config config = rig_tiny(kind, 2, 4, 60, 1);
+	struct nl_io io = { .now = 0 };
+	struct nl_ftl_stat stat;
+	struct nl_buf *buf;
+	struct rig rig;
+
+	rig_init(&rig, &config, 60, 1);
+	CHECK(!rig_open(&rig));
+	CHECK(!rig_write(&rig, 3, 0) && rig_read(&rig, 3));
+	CHECK(!nl_ftl_read_part(rig.ftl, 3, &buf, &io));
+	nl_buf_put(buf);
+	nl_flash_cut(&rig.flash, 0, NL_TEAR_NOT);
+	CHECK(nl_ftl_write(rig.ftl, 4, NULL, 0, &io) == -ESHUTDOWN);
+	CHECK(nl_ftl_read(rig.ftl, 3, &buf, &io) == -ESHUTDOWN);
+	nl_ftl_stat(rig.ftl, &stat);
+	CHECK(stat.writes == 1 && stat.reads == 1, "%llu writes, %llu reads",
+	      (unsigned long long)stat.writes, (unsigned long long)stat.reads);
+	rig_destroy(&rig);
+}
+
 static void test_refused(void)
 {
 	struct nl_config config = rig_tiny(NL_FTL_HYBRID, 2, 4, 60, 1), other;
@@ -551,6 +574,7 @@ static const struct {
 	{ "who must not wait does not", test_nowait },
 	{ "what begins later takes nothing from what comes before", test_came },
 	{ "a flush waits for what left the buffer before it", test_flush_waits },
+	{ "what was read and written is counted", test_counted },
 	{ "what can't be is refused", test_refused },
 	{ "however often the power goes, no room is lost", test_cut_forever },
 	{ "large devices survive cuts anywhere", test_random_cuts },

@@ -236,6 +236,9 @@ done
 
 # --- what is there is kept until the new one is complete; what is nobody's business is left alone
 check "a small device" fast a 1M
+reads=$(stat_of a reads)
+check "some sectors of a page are written" blkio write $d/a 3 2 5
+is "the rest of it is nothing that was asked for" "$(stat_of a reads)" "$reads"
 echo mine >/tmp/keep.img.tmp
 ln -sf a.img /tmp/latest.img
 cp /tmp/a.img /tmp/a.old
@@ -353,6 +356,8 @@ check "a cut ends them" nlctl cut a
 wait $writer
 wait $late
 is "and is one for who waited, though the power is back" "$? $(grep -o EIO /tmp/one)" "1 EIO"
+[ "$(stat_of a errors)" -gt 16 ]
+is "and an error each" $? 0
 check "with none left" taken 0
 check "and room" blkio nowait $d/a 0 8 -- write $d/a 0 8 1
 nlctl delete a
