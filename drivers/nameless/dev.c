@@ -483,14 +483,15 @@ int nl_dev_set(struct nl_dev *dev, char *args)
  * nl_dev_destroy - remove the disk with its content, whoever has it open
  * @dev: the device
  *
+ * A host's content stays, but for what its flash doesn't take now; nl_host_stop() before this says.
  * Context: lock held; sleeps.
  */
 void nl_dev_destroy(struct nl_dev *dev)
 {
 	if (!dev->live)
 		return;
-	if (dev->on)
-		nl_host_stop(dev);
+	if (dev->on && nl_host_stop(dev))
+		pr_warn("nameless: %s: what was not flushed is lost\n", dev->name);
 	WRITE_ONCE(dev->live, false);
 	nl_dev_cut_off(dev);
 	if (nl_is_raw(dev)) {
@@ -525,7 +526,12 @@ int nl_dev_release(struct nl_dev *dev, char *args)
 	if (strcmp(args, "1"))
 		return nl_fail(dev, -EINVAL, "%s: 1", args);
 	err = nl_dev_claim(dev);
-	if (!err)
+	if (err)
+		return err;
+	err = dev->on ? nl_host_stop(dev) : 0;
+	if (err)
+		nl_dev_unclaim(dev);
+	else
 		nl_dev_destroy(dev);
 	return err;
 }

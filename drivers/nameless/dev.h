@@ -59,7 +59,8 @@ struct nl_client_ops;
  * @off: power is off
  * @made: when the device was, ns
  * @ready: when the FTL has recovered, ns
- * @warned: somebody was told that to save it loses what is in the buffer
+ * @warned: somebody was told that to save it, or to delete it, loses what could not be written;
+ *	nothing was changed since
  * @cuts: how often the power went
  * @due: bios under way
  * @findings: what the last check found
@@ -177,7 +178,7 @@ int nl_host_enter(struct nl_dev *dev, const char *name);
 void nl_host_leave(struct nl_dev *dev);
 bool nl_host_may_set(enum nl_param param);
 int nl_host_make_flash(struct nl_dev *dev);
-void nl_host_stop(struct nl_dev *dev);
+int nl_host_stop(struct nl_dev *dev);
 
 /* idle.c */
 void nl_idle_init(struct nl_dev *dev);

@@ -233,7 +233,6 @@ static int nl_start_again(struct nl_dev *dev)
 	enum nl_tear tear = dev->flash.cut_tear;
 	int err = nl_power_on(dev);
 
-	dev->warned = false;
 	if (err)
 		return err;
 	if (left != NL_NO_CUT)

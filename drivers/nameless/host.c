@@ -118,16 +118,51 @@ int nl_host_make_flash(struct nl_dev *dev)
 	return nl_port_create(&dev->flash, &dev->config, &nl_host_ops, dev->on);
 }
 
-/* Have all in the flash: the content stays, in the raw device. Context: lock held; sleeps. */
-void nl_host_stop(struct nl_dev *dev)
+/*
+ * What can't be written is given up when that was said once, to who may want to copy it; but for
+ * want of memory, which may be had later.
+ */
+static int nl_host_stop_failed(struct nl_dev *dev, int err)
+{
+	bool told = dev->warned;
+
+	if (err == -EROFS && !nl_ftl_behind(dev->ftl) && !nl_ftl_buffered(dev->ftl))
+		return 0;		/* there is nothing to be written */
+	nl_power_look(dev);
+	if (err == -ENOMEM)
+		return nl_fail(dev, err, "no memory to write what was not flushed");
+	dev->warned = true;
+	if (told)
+		return 0;
+	return nl_fail(dev, err,
+		       "what was not flushed can't be written (error %d); delete again without",
+		       -err);
+}
+
+/**
+ * nl_host_stop - have all in the flash, and the power off: the content stays, in the raw device
+ * @dev: with a device below
+ *
+ * What fails changes nothing.
+ * Context: lock held; sleeps.
+ * Return: 0, also when the power is off; or a negative error number with the device's error set,
+ * after which it may be asked again.
+ */
+int nl_host_stop(struct nl_dev *dev)
 {
 	struct nl_io io = { .now = ktime_get_ns() };
 	unsigned int noio;
+	int err = 0;
 
 	mutex_lock(&dev->io);
 	noio = memalloc_noio_save();
-	if (dev->ftl && nl_ftl_stop(dev->ftl, &io))
-		pr_warn("nameless: %s: what was not flushed is lost\n", dev->name);
+	if (dev->ftl)
+		err = nl_ftl_stop(dev->ftl, &io);
 	memalloc_noio_restore(noio);
+	if (err)
+		err = nl_host_stop_failed(dev, err);
+	if (!err)
+		nl_power_off(dev);
 	mutex_unlock(&dev->io);
+	return err;
 }

@@ -28,6 +28,8 @@ void nl_idle_seen(struct nl_dev *dev, u64 now, bool changes)
 	u64 wait = dev->config.p[NL_P_GC_IDLE];
 
 	dev->seen = now;
+	if (changes)
+		dev->warned = false;
 	if (changes && wait && !delayed_work_pending(&dev->idle_work))
 		nl_idle_look_after(dev, wait);
 }

@@ -76,6 +76,7 @@ int nl_power_on(struct nl_dev *dev)
 	unsigned int noio;
 	int err = 0;
 
+	dev->warned = false;
 	if (dev->on && nl_raw_power(dev->on, true))
 		return nl_fail(dev, -ENODEV, "%s is gone", nl_raw_name(dev->on));
 	nl_flash_power_on(&dev->flash);

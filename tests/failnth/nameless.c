@@ -120,6 +120,23 @@ static void host_made(const struct op *op)
 	close(fd);
 }
 
+/* What is written is nowhere but in memory, of which there may be none to flush it. */
+static void host_written(const struct op *op)
+{
+	over_new_flash(op);
+	made(op);
+}
+
+/* It is there with what it has, or gone with nothing lost. */
+static void host_deleted(const struct op *op, int error)
+{
+	device_deleted(op, error);
+	if (!error && device_create(op))
+		wrong("it is not made again: %s", strerror(errno));
+	if (look() != 1)
+		wrong("%s, and it lost what it had", strerror(error));
+}
+
 static int make_flash(const struct op *op)
 {
 	return device_say(&flash, "create", op->arg);
@@ -370,5 +387,7 @@ const struct op nameless_ops[] = {
 	{ "nameless, on a host: write", host_made, try_write, NULL, after_write, HOST, OTHER },
 	{ "nameless, on a host: power comes back", host_made, try_cut, NULL, after_cut, HOST, OTHER },
 	{ "nameless, on a host: delete", host_made, device_delete, NULL, device_deleted, HOST, OTHER },
+	{ "nameless, on a host: delete, unflushed", host_written, device_delete, NULL, host_deleted, HOST,
+	  OTHER },
 	{ }
 };

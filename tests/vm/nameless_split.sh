@@ -170,6 +170,31 @@ exec {open}<&-
 check "the host is deleted" nlctl delete host
 check_fails "no host is left" "no device host" nlctl list host
 
+# --- a host that can't be flushed ---------------------------------------------------------------------
+
+check "a raw device once more" raw
+check "under a host with a buffer" host buffer=64 gc_idle=0
+check "some of it is flushed" blkio write $d/host 0 8 1 -- flush $d/host
+check "some is not when the power is to go" eval 'blkio write $d/host 0 8 2 && nlctl cut host --after 0'
+check_fails "which a delete says before it is lost" "what was not flushed can't be written .*delete again without" \
+	nlctl delete host
+is "the host is there, without power" "$(stat_of host power)" off
+check "it is deleted when that was said" nlctl delete host
+check "and made again" eval 'nlctl power chips on && host buffer=64 gc_idle=0'
+check "with what was flushed" blkio verify $d/host 0 8 1
+check "deleted" nlctl delete host chips
+until_ro() {
+	local i
+	for ((i = 1; i < 4000; i++)); do blkio write $d/host 0 2048 "$i" 2>/dev/null || break; done
+	[ "$(stat_of host mode)" = ro ] && [ "$(stat_of host buffered)" -gt 0 ]
+}
+check "flash that wears out, under such a host" eval 'raw endurance=6 && host buffer=64 gc_idle=0'
+check "is written until it is read-only" until_ro
+check_fails "what it can't write is not dropped unsaid" "delete again without" nlctl delete host
+check "it can be read" blkio digest $d/host 0 2048
+check "deleted without" nlctl delete host
+check "with its flash" nlctl delete chips
+
 # --- flash that fails ---------------------------------------------------------------------------------
 
 check "flash that wears out, with bad blocks" raw factory_bad=3 endurance=15 op=30% seed="$seed"
