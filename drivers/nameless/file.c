@@ -31,27 +31,46 @@ struct nl_stream {
 	u8 *buffer;
 };
 
+static void nl_stream_close(struct nl_stream *stream)
+{
+	filp_close(stream->file, NULL);
+	kvfree(stream->buffer);
+}
+
+/* What others have the other end of ends when they want, and is not synced. */
+static int nl_stream_check(struct nl_dev *dev, struct nl_stream *stream, const char *path)
+{
+	const struct inode *inode = file_inode(stream->file);
+
+	if (!S_ISREG(inode->i_mode) && !S_ISBLK(inode->i_mode))
+		return nl_fail(dev, -EINVAL, "%s: neither a file nor a block device", path);
+	/* The lock is held that the device's own files want. */
+	if (inode->i_sb == dev->item.ci_dentry->d_sb)
+		return nl_fail(dev, -EINVAL, "%s: is no file to keep a device in", path);
+	return 0;
+}
+
 static int nl_stream_open(struct nl_dev *dev, struct nl_stream *stream, const char *path, int flags)
 {
+	int err;
+
 	memset(stream, 0, sizeof(*stream));
 	if (*path != '/')
 		return nl_fail(dev, -EINVAL, "%s: not an absolute path", path);
 	stream->buffer = kvmalloc(NL_IMAGE_CHUNK, GFP_KERNEL);
 	if (!stream->buffer)
 		return -ENOMEM;
-	stream->file = filp_open(path, flags | O_LARGEFILE, 0600);
+	/* O_NONBLOCK: not to wait for who opens the other end */
+	stream->file = filp_open(path, flags | O_LARGEFILE | O_NONBLOCK, 0600);
 	if (IS_ERR(stream->file)) {
 		kvfree(stream->buffer);
 		return nl_fail(dev, PTR_ERR(stream->file), "%s: can't be opened (error %ld)", path,
 			       -PTR_ERR(stream->file));
 	}
-	return 0;
-}
-
-static void nl_stream_close(struct nl_stream *stream)
-{
-	filp_close(stream->file, NULL);
-	kvfree(stream->buffer);
+	err = nl_stream_check(dev, stream, path);
+	if (err)
+		nl_stream_close(stream);
+	return err;
 }
 
 static int nl_stream_drain(struct nl_stream *stream)
