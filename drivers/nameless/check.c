@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Invariants that all FTLs have. */
 #include <linux/kernel.h>
+#include <linux/sched.h>
 #include "check.h"
 
 void nl_finding(struct nl_checking *c, const char *format, ...)
@@ -43,6 +44,7 @@ u32 nl_check_trims(struct nl_checking *c)
 	u32 i, trimmed = 0, live = 0;
 
 	for (i = 0; i < ftl->logical_pages; i++) {
+		cond_resched();
 		if (!nl_is_trimmed(ftl, i))
 			continue;
 		trimmed++;
@@ -115,8 +117,10 @@ void nl_check_blocks(struct nl_checking *c, u32 wanted)
 	const struct nl_blocks *b = &c->ftl->blocks;
 	u32 i, live = 0, nr_free = 0;
 
-	for (i = 0; i < c->ftl->geo->nr_blocks; i++)
+	for (i = 0; i < c->ftl->geo->nr_blocks; i++) {
 		live += nl_check_block(c, i);
+		cond_resched();
+	}
 	if (live != wanted)
 		nl_finding(c, "%u flash pages are live, %u are mapped", live, wanted);
 	for (i = 0; i < c->ftl->geo->nr_planes; i++)

@@ -2,6 +2,7 @@
 /* The flash and its rules. */
 #include <linux/gfp.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <evenkeel/copy.h>
 #include "battery.h"
@@ -98,8 +99,10 @@ void nl_flash_destroy(struct nl_flash *flash)
 		return;
 	}
 	nl_battery_destroy(flash);
-	for (i = 0; i < flash->geo.nr_blocks; i++)
+	for (i = 0; i < flash->geo.nr_blocks; i++) {
 		nl_block_empty(flash, i, NULL);
+		cond_resched();
+	}
 	kvfree(flash->block);
 	kvfree(flash->data);
 	nl_timing_destroy(&flash->timing);

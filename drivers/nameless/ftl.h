@@ -255,7 +255,7 @@ int nl_ftl_flush(struct nl_ftl *ftl, struct nl_io *io);
 /* Background work, when there is nothing else to do: 1 if it did something, 0 if not, an error. */
 int nl_ftl_gc(struct nl_ftl *ftl, struct nl_io *io);
 
-/* Every invariant; returns how many are broken. Reads flash without taking its time. */
+/* Every invariant; returns how many are broken. Reads flash without taking its time. Sleeps. */
 u32 nl_ftl_check(struct nl_ftl *ftl, nl_report report, void *ctx);
 
 void nl_ftl_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat);

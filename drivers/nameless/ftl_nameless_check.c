@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Every invariant of both segments, their blocks, and what is held and moved. */
 #include <linux/bitmap.h>
+#include <linux/sched.h>
 #include "check.h"
 #include "ftl_nameless.h"
 
@@ -10,6 +11,7 @@ static u32 nl_check_virtual(struct nl_checking *c, struct nl_nw *f)
 	bool mapped;
 
 	for (i = 0; i < f->ftl.logical_pages; i++) {
+		cond_resched();
 		ppn = nl_map_peek(f, i);
 		mapped = ppn != NL_UNMAPPED;
 		if (nl_map_has(f, i) != mapped)
@@ -61,6 +63,7 @@ static u32 nl_check_map(struct nl_checking *c, struct nl_nw *f)
 			continue;
 		live++;
 		nl_check_chunk(c, f, chunk);
+		cond_resched();
 	}
 	if (!m->max)
 		return 0;
@@ -83,6 +86,7 @@ static u32 nl_check_physical(struct nl_checking *c, struct nl_nw *f)
 	u32 ppn, live = 0;
 
 	for_each_set_bit(ppn, f->battery->valid, f->ftl.geo->nr_pages) {
+		cond_resched();
 		live++;
 		oob = f->ftl.ops->peek(&f->ftl, ppn);
 		if (!nl_page_is_live(&f->ftl, ppn))

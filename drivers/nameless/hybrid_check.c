@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Every invariant of the hybrid map, its blocks and what OOB says. */
+#include <linux/sched.h>
 #include "check.h"
 #include "ftl_hybrid.h"
 
@@ -8,6 +9,7 @@ static u32 nl_check_pages(struct nl_checking *c, const struct nl_hybrid *h)
 	u32 i, live = 0, ppn;
 
 	for (i = 0; i < c->ftl->logical_pages; i++) {
+		cond_resched();
 		ppn = nl_hybrid_lookup(c->ftl, i);
 		if (ppn == NL_UNMAPPED)
 			continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Every invariant of the page map, its blocks and what OOB says. */
+#include <linux/sched.h>
 #include "check.h"
 #include "ftl_page.h"
 
@@ -8,6 +9,7 @@ static u32 nl_check_map(struct nl_checking *c, const struct nl_page_ftl *f)
 	u32 i, live = 0;
 
 	for (i = 0; i < f->ftl.logical_pages; i++) {
+		cond_resched();
 		if (f->map[i] == NL_UNMAPPED)
 			continue;
 		live++;

@@ -11,6 +11,7 @@
  */
 #include <linux/bitops.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include "ftl_internal.h"
 
@@ -145,11 +146,16 @@ int nl_trims_sync(struct nl_ftl *ftl, struct nl_io *io)
 	u32 i;
 
 	t->syncing = true;
-	for (i = 0; i < t->nr && t->nr_pending && !r; i++)
-		if (t->pending_in[i] && ftl->ops->append)
+	for (i = 0; i < t->nr && t->nr_pending && !r; i++) {
+		if (!t->pending_in[i])
+			continue;
+		if (ftl->ops->append)
 			r = nl_chunk_record(ftl, i, io);
-		else if (t->pending_in[i])
+		else
 			nl_chunk_forget(ftl, i);
+		if (!ftl->flash->nowait)
+			cond_resched();
+	}
 	t->syncing = false;
 	return r;
 }

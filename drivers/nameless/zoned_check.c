@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Every invariant of zones, their blocks and what OOB says. */
+#include <linux/sched.h>
 #include "check.h"
 #include "ftl_zoned.h"
 
@@ -108,6 +109,7 @@ u32 nl_zoned_check(struct nl_ftl *ftl, nl_report report, void *ctx)
 		held = nl_check_zone_blocks(&c, f, zone);
 		nl_check_zone_state(&c, f, zone, held);
 		nl_check_zone_pages(&c, f, zone);
+		cond_resched();
 		for (state = 0; state < f->shape.blocks; state++) {
 			u32 block = *nl_zone_block(f, zone, state);
 
