@@ -66,7 +66,7 @@ struct nl_client_ops;
  * @findings: what the last check found
  * @idle_work: GC when nobody wants anything
  * @seen: when the last bio came, ns
- * @idle_steps: blocks that were emptied then
+ * @idle_steps: steps of that which did something
  * @client: of the physical segment (io)
  * @names: its character device
  * @names_node: the name of that; NULL: there is none

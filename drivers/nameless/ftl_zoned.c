@@ -5,7 +5,8 @@
  * A zone is written in order, so where a page is follows from its address: page n of the zone is
  * page n / blocks of its block n % blocks. Blocks are taken one by one when their first page is
  * programmed, one of each plane in turn, the least erased one; a reset erases them all and gives
- * them back. So wear spreads by itself, and a bad block is only one that is never taken again.
+ * them back. So wear spreads over the blocks of zones that are reset, and no further: those of one
+ * that is not stay where they are. A bad block is only one that is never taken again.
  *
  * Each zone that is neither read-only nor offline has all its blocks or is owed them: as many
  * blocks are free as are owed (nl_zone_settle()), so what a zone promises it can keep. What is free

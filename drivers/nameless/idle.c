@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * GC when nobody wants anything: a step, and another one when the planes are done with it, until
- * there is nothing that GC would gain. Then nothing runs until something is changed. A request
- * that comes meanwhile waits for one step's operations at most, as in any SSD.
+ * GC when nobody wants anything: a step, and another one when the planes are done with it, as long
+ * as the FTL finds one that is worth it. Then nothing runs until a request that is no read. A
+ * request that comes meanwhile waits for one step's operations at most, as in any SSD.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -19,7 +19,7 @@ static void nl_idle_look_after(struct nl_dev *dev, u64 ns)
  * nl_idle_seen - a request
  * @dev: the device, with its power on
  * @now: ns
- * @changes: it may leave something for GC to do
+ * @changes: it may leave something for GC to do: is no read
  *
  * Context: io held.
  */
