@@ -123,7 +123,11 @@ static inline struct gendisk *compat_alloc_zoned_disk(struct queue_limits *lim,
 
 	lim->features |= BLK_FEAT_ZONED;
 	lim->chunk_sectors = zones->sectors;
+#ifdef HAVE_HW_ZONE_APPEND
+	lim->max_hw_zone_append_sectors = zones->max_append;	/* without it the kernel appends */
+#else
 	lim->max_zone_append_sectors = zones->max_append;
+#endif
 	lim->max_open_zones = zones->max_open;
 	lim->max_active_zones = zones->max_active;
 	disk = compat_alloc_disk(lim, features);
