@@ -299,19 +299,19 @@ check "a pool that bears errors" pool p "$(table 65536 128 m1 "a b" 0 "fill 6 pe
 check "any number" hybridctl set p degrade_errors=1000000 fail_requests=1000000
 check "data on the first member" blkio write $dev 0 2048 "$seed" -- flush $dev
 reading() { fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --size=512K --randseed="$seed" "$@" >/dev/null; }
-has_read() { [ "$(message p samples | awk 'NR == 1 { print $3 }')" -ge 1 ]; }
+has_read() { [ "$(message p samples | awk 'NR == 1 { print $3 }')" -ge "${1:-1}" ]; }
 emuctl set a read_lat=20ms
 check "it is read" reading
 check "which its samples show" wait_for 20 has_read
 check "and then no more" wait_for 20 eval '! has_read'
 emuctl set a fail=read read_lat=0
-# for three periods
+# For three periods. The odd one takes as long as a read, on a host that is busy.
 reading --continue_on_error=all --time_based --runtime=7 & io=$!
-seldom_read() { while kill -0 $io 2>/dev/null; do ! has_read || return; done; }
-check "errors are no responses" seldom_read
+few_read() { while kill -0 $io 2>/dev/null; do ! has_read 50 || return; done; }
+check "errors are no responses" few_read
 wait $io
 emuctl set a fail=none
-check "hundreds of them" [ "$(status p errors)" -ge 200 ]
+check "though there are many" [ "$(status p errors)" -ge 500 ]
 check "then it answers again" blkio verify $dev 0 8 "$seed"
 check "which its samples show" wait_for 20 has_read
 field_is "it was active all the time" p dev.0.state active
