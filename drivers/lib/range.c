@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reserved memory and DAX devices as one piece of addresses; range.h has the contract. */
-#include <linux/badblocks.h>
 #include <linux/blkdev.h>
 #include <linux/cc_platform.h>
 #include <linux/dax.h>
@@ -449,6 +448,11 @@ static int scm_range_no_dax(struct scm_range *range, struct block_device *bdev)
 			      bdev);
 }
 
+static bool scm_range_is_bad(long answer)
+{
+	return answer == -EIO || answer == -EHWPOISON;
+}
+
 /*
  * Where pages are, and how many of them in one piece. A bad sector among them is an error to who
  * asks for access, so one sector would make all of the device useless; who asks in order to write
@@ -459,7 +463,7 @@ static long scm_range_ask(struct scm_range *range, pgoff_t page, long pages, voi
 	long n = dax_direct_access(range->dax, page, pages, DAX_ACCESS, kaddr, NULL);
 	pfn_t pfn;
 
-	if (n == -EIO || n == -EHWPOISON)
+	if (scm_range_is_bad(n))
 		n = dax_direct_access(range->dax, page, pages, DAX_RECOVERY_WRITE, kaddr, &pfn);
 	return min(n, pages);
 }
@@ -546,7 +550,26 @@ void scm_range_put_dax(struct scm_range *range)
 }
 EXPORT_SYMBOL_GPL(scm_range_put_dax);
 
-#define SCM_BAD_LOOK	((u64)SZ_1G)	/* the list takes numbers of sectors as int */
+#define SCM_BAD_LOOK	((long)SZ_256K)	/* pages: drivers' lists take numbers of sectors as int */
+
+/*
+ * How many pages in a row are good? 0: the first is bad. Who asks in order to write over what is
+ * bad gets those before it, or one page of it; so that one is asked for by itself before.  Where
+ * the bad begins within a page nd_pmem counts it to those before: the last is not believed.
+ */
+static long scm_range_good(const struct scm_range *range, pgoff_t page, long pages)
+{
+	void *kaddr;
+	pfn_t pfn;
+	long n = dax_direct_access(range->dax, page, pages, DAX_ACCESS, &kaddr, NULL);
+
+	if (!scm_range_is_bad(n))
+		return n > 0 ? min(n, pages) : pages;	/* it has gone, and who knows with it */
+	if (scm_range_is_bad(dax_direct_access(range->dax, page, 1, DAX_ACCESS, &kaddr, NULL)))
+		return 0;
+	n = dax_direct_access(range->dax, page, pages, DAX_RECOVERY_WRITE, &kaddr, &pfn);
+	return clamp(n - 1, 1L, pages);
+}
 
 /**
  * scm_range_next_bad - the next memory that the device's driver knows to be bad
@@ -555,31 +578,27 @@ EXPORT_SYMBOL_GPL(scm_range_put_dax);
  * @to: byte behind the last that is of interest
  * @bytes: how much of it is bad in a row, at least
  *
+ * The driver is asked for the pages, and not its disk's list of bad blocks: that may have been full
+ * when the driver came to know of one more.
  * Context: any.
- * Return: the first byte of it, a multiple of the sector size unless it is @from; @to: there is
- * none.
+ * Return: the first byte of it, a multiple of the page size unless it is @from; @to: there is none.
  */
 u64 scm_range_next_bad(const struct scm_range *range, u64 from, u64 to, u64 *bytes)
 {
-	struct badblocks *bb = range->dax ? range->bdev->bd_disk->bb : NULL;
-	u64 start, at = from, n, first, end;
-	sector_t bad;
-	int nr;
+	pgoff_t first = PHYS_PFN(range->dax_offset), page = PHYS_PFN(from), end = PFN_UP(to);
+	long n = 1;
+	int cookie;
 
-	if (!bb || !READ_ONCE(bb->count))
+	if (!range->dax)
 		return to;
-	start = (u64)get_start_sect(range->bdev) << SECTOR_SHIFT;
-	for (; at < to; at += n) {
-		n = min(to - at, SCM_BAD_LOOK);
-		first = (start + at) >> SECTOR_SHIFT;
-		end = DIV_ROUND_UP_ULL(start + at + n, SECTOR_SIZE);
-		if (!badblocks_check(bb, first, end - first, &bad, &nr))
-			continue;
-		end = ((bad + nr) << SECTOR_SHIFT) - start;
-		at = max(at, (max(bad, first) << SECTOR_SHIFT) - start);
-		*bytes = min(to, end) - at;
-		return at;
-	}
-	return to;
+	cookie = dax_read_lock();
+	for (; n && page < end; page += n)
+		n = scm_range_good(range, first + page, min_t(u64, end - page, SCM_BAD_LOOK));
+	dax_read_unlock(cookie);
+	if (n)
+		return to;
+	from = max_t(u64, from, PFN_PHYS(page));
+	*bytes = min_t(u64, to, PFN_PHYS(page + 1)) - from;
+	return from;
 }
 EXPORT_SYMBOL_GPL(scm_range_next_bad);

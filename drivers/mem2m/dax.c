@@ -7,7 +7,7 @@
 
 #include "mem2m.h"
 
-#define M2_DAX_LOOK	((long)SZ_256K)	/* pages: the list takes numbers of sectors as int */
+#define M2_DAX_LOOK	((long)SZ_256K)	/* pages: of who asks for more, most want less */
 
 /*
  * The kernel's DAX code asks in order to write over what is bad when a write has found it to be,
@@ -25,20 +25,15 @@ static enum dax_access_mode m2_dax_mode(enum dax_access_mode mode, const pfn_t *
  */
 static long m2_dax_pages(struct m2_dev *dev, u64 offset, long nr_pages, enum dax_access_mode mode)
 {
-	u64 sector = offset >> SECTOR_SHIFT;
-	sector_t bad_sector;
-	int nr_bad;
+	long good;
 
 	if (likely(!dev->bb.count))
 		return LONG_MAX;
 	nr_pages = min(nr_pages, M2_DAX_LOOK);
-	if (!badblocks_check(&dev->bb, sector, PFN_PHYS(nr_pages) >> SECTOR_SHIFT, &bad_sector,
-			     &nr_bad))
-		return nr_pages;
-	if (mode != DAX_RECOVERY_WRITE)
-		return -EIO;
-	return bad_sector < sector + PAGE_SECTORS ? 1 :
-		(bad_sector - sector) >> PAGE_SECTORS_SHIFT;
+	good = PHYS_PFN(m2_good(dev, offset, PFN_PHYS(nr_pages)));
+	if (good == nr_pages)
+		return good;
+	return mode == DAX_RECOVERY_WRITE ? max(good, 1L) : -EIO;
 }
 
 static long m2_dax_direct_access(struct dax_device *dax, pgoff_t pgoff, long nr_pages,
@@ -56,32 +51,6 @@ static long m2_dax_direct_access(struct dax_device *dax, pgoff_t pgoff, long nr_
 		return most;
 	n = dev->backing->direct_access(dev, offset, min(nr_pages, most), mode, kaddr, pfn);
 	return min(n, most);
-}
-
-/**
- * m2_is_bad - is anything of it known to be bad?
- * @dev: the device
- * @offset: first byte of its data, or of what is behind it and it may grow to
- * @len: how many
- *
- * Context: any.
- * Return: something is.
- */
-bool m2_is_bad(struct m2_dev *dev, u64 offset, u64 len)
-{
-	u64 end = offset + len, n;
-	sector_t bad_sector;
-	int nr_bad;
-
-	if (likely(!dev->bb.count))
-		return false;
-	for (; offset < end; offset += n) {
-		n = min(end - offset, PFN_PHYS(M2_DAX_LOOK));
-		if (badblocks_check(&dev->bb, offset >> SECTOR_SHIFT, n >> SECTOR_SHIFT,
-				    &bad_sector, &nr_bad))
-			return true;
-	}
-	return false;
 }
 
 static int m2_dax_zero_page_range(struct dax_device *dax, pgoff_t pgoff, size_t nr_pages)

@@ -318,6 +318,7 @@ static ssize_t m2_show_survivor(struct m2_dev *dev, char *page, ssize_t at)
 {
 	at += sysfs_emit_at(page, at, "uuid %pUb\ngeneration %llu\nfound %d\nrange %llu\n",
 			    dev->label.uuid, dev->label.generation, dev->found, dev->mem.bytes);
+	at += sysfs_emit_at(page, at, "bad %llu\n", (u64)PFN_PHYS(atomic64_read(&dev->nr_bad)));
 	if (dev->path)
 		return at + sysfs_emit_at(page, at, "beneath %s\n", dev->path);
 	return at + sysfs_emit_at(page, at, "phys 0x%llx\n", dev->mem.phys);

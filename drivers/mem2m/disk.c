@@ -56,8 +56,7 @@ int m2_disk_add(struct m2_dev *dev)
 	struct gendisk *disk;
 	int err;
 
-	if (dev->backing->learn)
-		dev->backing->learn(dev);
+	m2_bad_begin(dev);
 	disk = m2_disk_alloc(dev);
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);

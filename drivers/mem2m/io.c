@@ -8,7 +8,6 @@
 #include <linux/blkdev.h>
 #include <linux/export.h>
 #include <linux/rcupdate.h>
-#include <linux/sizes.h>
 #include <evenkeel/mem2m.h>
 
 #include "mem2m.h"
@@ -16,122 +15,12 @@
 
 #define M2_SHORT	(64u << 10)	/* bytes that are copied without being preempted */
 
-/**
- * m2_bad_init - begin to note what is bad
- * @dev: the device, which has no memory yet: what fails from the first moment on is noted
- *
- * Context: process context; sleeps.
- * Return: 0 or -ENOMEM.
- */
-int m2_bad_init(struct m2_dev *dev)
-{
-	int err = badblocks_init(&dev->bb, 1);
-
-	mutex_lock(&dev->bad_lock);
-	dev->bad_told = !err;
-	mutex_unlock(&dev->bad_lock);
-	return err;
-}
-
-/**
- * m2_bad_exit - nobody wants to know any more
- * @dev: the device, which has no memory any more
- *
- * Context: process context; sleeps.
- */
-void m2_bad_exit(struct m2_dev *dev)
-{
-	mutex_lock(&dev->bad_lock);
-	dev->bad_told = false;
-	mutex_unlock(&dev->bad_lock);
-	badblocks_exit(&dev->bb);
-}
-
-/**
- * m2_bad - from now on this is refused, without being touched
- * @dev: the device, with its list of what is bad
- * @offset: first byte of its data
- * @bytes: how many
- *
- * All of the pages: the kernel takes these away when it has found one bad line in them.
- * Context: any.
- */
-void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes)
-{
-	u64 end = round_up(offset + bytes, PAGE_SIZE), n;
-
-	pr_err_ratelimited("mem2m: %s: bad memory at byte %llu\n", dev->name, offset);
-	for (offset = round_down(offset, PAGE_SIZE); offset < end; offset += n) {
-		n = min(end - offset, (u64)SZ_1G);
-		badblocks_set(&dev->bb, offset >> SECTOR_SHIFT, n >> SECTOR_SHIFT, 1);
-	}
-}
-
-/* A copy of the label, which is not to be written any more. */
-static void m2_label_failed(struct m2_dev *dev, u64 offset, u64 end)
-{
-	u64 at;
-
-	for (at = 0; at <= M2_LABEL_STRIDE; at += M2_LABEL_STRIDE)
-		if (offset < at + sizeof(struct m2_label) && end > at)
-			WRITE_ONCE(dev->label_bad, at);
-}
-
-/**
- * m2_failed - the kernel has found bad memory, and is about to take it out of its map
- * @dev: the device, not held by anything: it may be on its way in or out
- * @offset: first byte of its memory
- * @bytes: how many
- * @flags: MF_*
- *
- * Who has a file system on it is told, too, once there is a disk.
- * Context: process context; sleeps.
- */
-void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags)
-{
-	u64 begin = dev->label.data_offset, end = offset + bytes, most;
-
-	mutex_lock(&dev->bad_lock);
-	m2_label_failed(dev, offset, end);
-	offset = max(offset, begin) - begin;
-	most = max(dev->label.range_bytes, begin) - begin;	/* it may grow to that */
-	end = min(max(end, begin) - begin, most);
-	if (dev->bad_told && offset < end) {
-		m2_bad(dev, offset, end - offset);
-		end = min(end, dev->store.bytes);
-		if (dev->dax && offset < end)
-			dax_holder_notify_failure(dev->dax, offset, end - offset, flags);
-	}
-	mutex_unlock(&dev->bad_lock);
-}
-
-/**
- * m2_goes_away - tell a file system that all of its memory is about to be taken away
- * @dev: the device, whose memory is still there, and which still does bios
- * @flags: MF_*
- *
- * Those who map its files lose their mappings now, rather than find nothing behind them; what it
- * writes meanwhile is lost with the rest, if that is lost.
- * Context: process context; sleeps for as long as the file system takes.
- */
-void m2_goes_away(struct m2_dev *dev, int flags)
-{
-	mutex_lock(&dev->bad_lock);
-	if (dev->dax)
-		dax_holder_notify_failure(dev->dax, 0, U64_MAX, flags);
-	mutex_unlock(&dev->bad_lock);
-}
-
 static noinline blk_status_t m2_transfer_carefully(struct m2_dev *dev, struct bio *bio)
 {
-	u64 bad = U64_MAX;
-	sector_t bad_sector;
+	u64 offset = (u64)bio->bi_iter.bi_sector << SECTOR_SHIFT, bad = U64_MAX;
 	blk_status_t status;
-	int nr_bad;
 
-	if (dev->bb.count && bio_sectors(bio) &&
-	    badblocks_check(&dev->bb, bio->bi_iter.bi_sector, bio_sectors(bio), &bad_sector,
-			    &nr_bad))
+	if (dev->bb.count && m2_is_bad(dev, offset, bio->bi_iter.bi_size))
 		return BLK_STS_IOERR;
 	status = m2_transfer(&dev->store, bio, &bad);
 	if (unlikely(status == BLK_STS_IOERR && bio_op(bio) == REQ_OP_READ &&

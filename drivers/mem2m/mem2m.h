@@ -18,6 +18,7 @@
 #ifndef MEM2M_H
 #define MEM2M_H
 
+#include <linux/atomic.h>
 #include <linux/badblocks.h>
 #include <linux/bio.h>
 #include <linux/blkdev.h>
@@ -48,7 +49,7 @@ struct m2_dev;
  * @attach: get it and fill m2_dev.store; on failure nothing is left and the device's error says why
  * @detach: give it back; contents that can survive do
  * @resize: to another size, with the content kept as far as it fits; all or nothing
- * @learn: fill m2_dev.bb with what is known to be bad; NULL: nothing is
+ * @learn: tell m2_bad() what is known to be bad; NULL: nothing is
  * @direct_access: for DAX, as dax_operations has it, with the range checked; NULL: no DAX
  * @enter: before I/O: false when the memory has gone away; NULL: it can't
  * @leave: after I/O
@@ -82,9 +83,12 @@ struct m2_backing {
  * @backing: where that comes from
  * @disk: the block device
  * @dax: for file systems that map the memory; NULL: none. Changed under @bad_lock
- * @bb: ranges known to be bad; EIO
- * @bad_lock: for @bad_told, and held while what the kernel has found is noted and passed on
- * @bad_told: there is a list to note it in
+ * @bb: ranges known to be bad, as far as there is room; EIO
+ * @bad_map: memory that survives: each page of the range that is known to be bad
+ * @bad_pages: how many it has
+ * @nr_bad: those that are
+ * @bad_lock: for @bad_listed, and held while what the kernel has found is noted and passed on
+ * @bad_listed: what is noted goes to @bb as well
  * @done: bytes got or zeroed so far, for those who wait
  * @total: of so many
  * @huge: bytes of it in huge pages
@@ -119,8 +123,11 @@ struct m2_dev {
 	struct gendisk *disk;
 	struct dax_device *dax;
 	struct badblocks bb;
-	struct mutex bad_lock;	/* for bad_told */
-	bool bad_told;
+	unsigned long *bad_map;
+	u64 bad_pages;
+	atomic64_t nr_bad;
+	struct mutex bad_lock;	/* for bad_listed */
+	bool bad_listed;
 	u64 done, total;
 	u64 huge;
 
@@ -183,11 +190,23 @@ void m2_disk_remove(struct m2_dev *dev);
 void m2_submit_bio(struct bio *bio);
 void m2_direct_submit(void *mem, struct bio *bio);
 void m2_flush_work(struct work_struct *work);
+
+/* bad.c */
 int m2_bad_init(struct m2_dev *dev);
+int m2_bad_map(struct m2_dev *dev, u64 bytes);
+void m2_bad_begin(struct m2_dev *dev);
 void m2_bad_exit(struct m2_dev *dev);
 void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes);
+u64 m2_range_good(const struct m2_dev *dev, u64 at, u64 len);
+u64 m2_good(struct m2_dev *dev, u64 offset, u64 len);
 void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags);
 void m2_goes_away(struct m2_dev *dev, int flags);
+
+/* Is anything of it known to be bad? */
+static inline bool m2_is_bad(struct m2_dev *dev, u64 offset, u64 len)
+{
+	return m2_good(dev, offset, len) < len;
+}
 
 /* range.c: what reserved memory and pmem have in common */
 int m2_range_judge(struct m2_dev *dev, const void *range, bool force);
@@ -199,7 +218,6 @@ void m2_range_detach(struct m2_dev *dev);
 /* dax.c */
 int m2_dax_add(struct m2_dev *dev);
 void m2_dax_remove(struct m2_dev *dev);
-bool m2_is_bad(struct m2_dev *dev, u64 offset, u64 len);
 
 /* direct.c, target.c, config.c */
 int m2_direct_init(void);

@@ -44,7 +44,7 @@ static int m2_phys_attach(struct m2_dev *dev, const struct m2_settings *s)
 	err = scm_range_claim(mem, s->phys, s->bytes, "mem2m %s", dev->name);
 	if (err)
 		return m2_mem_fail(dev, err);
-	err = m2_phys_prepare(dev, s->force);
+	err = m2_bad_map(dev, s->bytes) ?: m2_phys_prepare(dev, s->force);
 	if (err)
 		goto no_map;
 	err = scm_range_map(mem, M2_HEAD_BYTES, dev->label.data_offset, dev);

@@ -190,7 +190,7 @@ static int m2_pmem_find(struct m2_dev *dev, u64 bytes)
 	/* What is mapped stays where it is. A table of device-mapper's may be changed beneath. */
 	if (strncmp(dev->bdev->bd_disk->disk_name, "pmem", 4))
 		return m2_fail(dev, -EOPNOTSUPP, "%s is not a pmem device", dev->path);
-	return m2_pmem_take(dev, bytes);
+	return m2_bad_map(dev, bytes) ?: m2_pmem_take(dev, bytes);
 }
 
 /* A new device is zeroed, all of it. What is there keeps all but the bad of it. Entered. */

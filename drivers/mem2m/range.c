@@ -73,7 +73,8 @@ static bool m2_unreadable(struct m2_dev *dev, void *buf, const void *range, u64 
 {
 	u64 bytes;
 
-	return scm_range_next_bad(&dev->mem, at, at + len, &bytes) < at + len ||
+	return m2_range_good(dev, at, len) < len ||
+	       scm_range_next_bad(&dev->mem, at, at + len, &bytes) < at + len ||
 	       copy_mc_to_kernel(buf, range + at, len);
 }
 
@@ -218,7 +219,7 @@ static bool m2_failed_there(struct m2_dev *dev, u64 at, u64 n)
 {
 	u64 begin = dev->label.data_offset;
 
-	return at >= begin && m2_is_bad(dev, at - begin, n);
+	return m2_range_good(dev, at, n) < n || (at >= begin && m2_is_bad(dev, at - begin, n));
 }
 
 /* Zero a part of the range, of whatever use; lasts once it is settled. */

@@ -288,7 +288,7 @@ check_fails "pmem: which can't be read" EIO blkio verify $d/log2 100 1 0
 check "pmem: nothing but the page of it" blkio verify $d/log2 88 8 0 -- verify $d/log2 104 8 0
 is "pmem: it is in the list" "$(<'/sys/block/mem2m!log2/badblocks')" "96 8"
 mem2mctl delete log2
-check_fails "pmem: a new one is not made over it" "/dev/pmem0: bad memory at byte 2148352" \
+check_fails "pmem: a new one is not made over it" "/dev/pmem0: bad memory at byte 2146304" \
 	mem2mctl create log2 16M --dax /dev/pmem0 --force
 echo "16 1" >/sys/block/pmem0/badblocks		# between the labels
 echo "64 1" >/sys/block/pmem0/badblocks		# the second one

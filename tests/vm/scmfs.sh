@@ -443,13 +443,13 @@ else
 fi
 umount $m
 check "one where a new one has its metadata" known 20
-refused "is no place for that" "bad memory at byte 82944, where its metadata is" init=force /dev/mem2m/there
+refused "is no place for that" "bad memory at byte 81920, where its metadata is" init=force /dev/mem2m/there
 mem2mctl delete there
 mem2mctl create there 16M --phys 1G
 wait_for 10 test -b /dev/mem2m/there
 check "what was there still is" eval "at defaults /dev/mem2m/there && holds $m/f hello && umount $m"
 check "one of its metadata" known 9
-refused "is no reason to touch it" "bad memory at byte 37888, where its metadata is" defaults /dev/mem2m/there
+refused "is no reason to touch it" "bad memory at byte 36864, where its metadata is" defaults /dev/mem2m/there
 mem2mctl delete there
 refused "reserved memory with a mem2m device in it is refused" "mem2m device is there" $here,init
 check "init=force takes it, for good" eval "at $here,init=force && echo hello >$m/f && again && holds $m/f hello"
