@@ -302,16 +302,6 @@ static int scm_range_pm_event(struct notifier_block *nb, unsigned long action, v
 
 static struct notifier_block scm_range_pm = { .notifier_call = scm_range_pm_event };
 
-int scm_range_init(void)
-{
-	return register_pm_notifier(&scm_range_pm);
-}
-
-void scm_range_exit(void)
-{
-	unregister_pm_notifier(&scm_range_pm);
-}
-
 /* Of pages that struct pages are in the kernel tells nobody. */
 static int scm_range_page_failed(struct dev_pagemap *map, unsigned long pfn, unsigned long nr,
 				 int flags)
@@ -431,6 +421,35 @@ static int scm_range_dax_failed(struct dax_device *dax, u64 offset, u64 bytes, i
 static const struct dax_holder_operations scm_range_holder = {
 	.notify_failure = scm_range_dax_failed,
 };
+
+/*
+ * Letting go of a DAX device does not wait for who is being told:
+ *
+ *	its driver			its holder
+ *	dax_read_lock()
+ *	reads holder_ops
+ *					fs_put_dax() clears them
+ *					the module is unloaded
+ *	calls what was there
+ *
+ * Only kill_dax() waits for all who are within dax_read_lock(), of whatever device; so here is one
+ * to be killed, as often as it takes, with which nothing can be wrong by then.
+ */
+static struct dax_device *scm_nobodys_dax;
+
+/**
+ * scm_range_wait_told - wait for who is in a callback of &dax_holder_operations
+ *
+ * Whoever has such operations calls this when he has let go of all devices, before they go with his
+ * module. Those of ranges with &scm_range.failed are this module's.
+ * Context: process context; sleeps. Not within dax_read_lock(), and without any lock that such a
+ * callback takes.
+ */
+void scm_range_wait_told(void)
+{
+	kill_dax(scm_nobodys_dax);
+}
+EXPORT_SYMBOL_GPL(scm_range_wait_told);
 
 /* fs_dax_get_by_bdev() says nothing of why it hasn't. */
 static int scm_range_no_dax(struct scm_range *range, struct block_device *bdev)
@@ -602,3 +621,32 @@ u64 scm_range_next_bad(const struct scm_range *range, u64 from, u64 to, u64 *byt
 	return from;
 }
 EXPORT_SYMBOL_GPL(scm_range_next_bad);
+
+/* --- the module ------------------------------------------------------------------------------- */
+
+static void scm_range_put_nobodys(void)
+{
+	scm_range_wait_told();
+	put_dax(scm_nobodys_dax);
+}
+
+int scm_range_init(void)
+{
+	int err;
+
+	scm_nobodys_dax = alloc_dax(NULL, NULL);
+	if (PTR_ERR(scm_nobodys_dax) == -EOPNOTSUPP)	/* a kernel without DAX: nobody is told */
+		scm_nobodys_dax = NULL;
+	if (IS_ERR(scm_nobodys_dax))
+		return PTR_ERR(scm_nobodys_dax);
+	err = register_pm_notifier(&scm_range_pm);
+	if (err)
+		scm_range_put_nobodys();
+	return err;
+}
+
+void scm_range_exit(void)
+{
+	unregister_pm_notifier(&scm_range_pm);
+	scm_range_put_nobodys();
+}

@@ -2,7 +2,7 @@
 #ifndef EVENKEEL_RANGE_INTERNAL_H
 #define EVENKEEL_RANGE_INTERNAL_H
 
-/* What says no to hibernation beside reserved memory: as long as the module is there. */
+/* Who says no to hibernation beside reserved memory, or waits: as long as the module is there. */
 int scm_range_init(void);
 void scm_range_exit(void);
 

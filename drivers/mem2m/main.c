@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The two-mode memory driver: a block device, a dm target and one call for other drivers. */
 #include <linux/module.h>
+#include <evenkeel/range.h>
 
 #include "mem2m.h"
 
@@ -39,6 +40,7 @@ static void __exit mem2m_exit(void)
 	m2_target_exit();
 	m2_direct_exit();
 	destroy_workqueue(m2_wq);
+	scm_range_wait_told();	/* who has told one that is gone may be on his way back */
 }
 
 module_init(mem2m_init);

@@ -40,7 +40,8 @@ struct dax_holder_operations;
  * @dax: DAX: the device
  * @dax_offset: DAX: where the block device begins in it, bytes
  * @holder: DAX: whose it is
- * @dax_ops: DAX: what that wants to be told, set before it is taken; NULL: nothing
+ * @dax_ops: DAX: what that wants to be told, set before it is taken; NULL: nothing. A call may be
+ *	under way until scm_range_wait_told() returns
  * @failed: called when the kernel has found memory of it to be bad, before it takes that out of
  *	its map; set before it is mapped, and reserved memory or without @dax_ops; NULL: nobody
  *	wants to know.  May sleep; a call may be under way until scm_range_unmap() or
@@ -77,6 +78,7 @@ void scm_range_unclaim(struct scm_range *range);
 
 int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 bytes, void *holder);
 void scm_range_put_dax(struct scm_range *range);
+void scm_range_wait_told(void);
 u64 scm_range_next_bad(const struct scm_range *range, u64 from, u64 to, u64 *bytes);
 
 #endif
