@@ -741,11 +741,28 @@ int hy_commit_wait(struct hy_pool *pool, bool checkpoint)
 	return wait_for_commit(pool, &w);
 }
 
-/* Likewise; who asked is told, as whoever sends a FLUSH, of writes that were lost before. */
+/*
+ * Its suspension has committed what there was to be, and nothing is written until it is resumed:
+ * who copies its members then has all of them as of one moment.  What a commit would tell is known.
+ */
+static int tell_at_rest(struct hy_pool *pool)
+{
+	if (!smp_load_acquire(&pool->at_rest))	/* pairs with hybrid_postsuspend() */
+		return -EBUSY;
+	return READ_ONCE(pool->commit_failed) || has_changes(pool) || pool->tell_left ||
+	       READ_ONCE(pool->to_tell) & HY_TELL_MESSAGE ? -EIO : 0;
+}
+
+/*
+ * Likewise; who asked is told, as whoever sends a FLUSH, of writes that were lost before.  Of a
+ * suspended pool -EBUSY: its suspension is under way.
+ */
 int hy_commit_message(struct hy_pool *pool, bool checkpoint)
 {
 	struct hy_commit_wait w = { .checkpoint = checkpoint, .message = true };
 
+	if (!READ_ONCE(pool->running))
+		return tell_at_rest(pool);
 	return wait_for_commit(pool, &w);
 }
 

@@ -434,6 +434,7 @@ struct hy_pool {
 	bool store_ro;		/* opened for reading only */
 	bool running;		/* between resume and presuspend */
 	bool timed;		/* and postsuspend: a file system may write much before it */
+	bool at_rest;		/* between postsuspend and resume: nothing is written */
 	enum hy_mode mode;
 	bool needs_check;
 	bool no_discard_passdown;

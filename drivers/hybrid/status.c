@@ -468,11 +468,37 @@ static int message_concentrations(struct hy_pool *pool, char *result, unsigned i
 	return *result ? 1 : refuse("concentrations: policy concentrate only");
 }
 
+static bool changes_pool(const char *word)
+{
+	static const char * const words[] = {
+		"set", "policy", "pin", "unpin", "evacuate", "stay", "remove", "reinstate",
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strcasecmp(word, words[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Who copies the members of a suspended volume, one after the other, is to have them as of one
+ * moment.  That it is running is looked at without a lock: between presuspend and postsuspend
+ * device-mapper waits for all messages that are under way.
+ */
+static int refuse_suspended(const char *word)
+{
+	DMERR("message: %s: the volume is suspended", word);
+	return -EBUSY;
+}
+
 static int message(struct dm_target *ti, struct hy_pool *pool, unsigned int argc, char **argv,
 		   char *result, unsigned int maxlen)
 {
 	if (!pool->loaded || pool->bound != ti->private)
 		return -EAGAIN;
+	if (changes_pool(argv[0]) && !READ_ONCE(pool->running))
+		return refuse_suspended(argv[0]);
 	if (argc == 3 && !strcasecmp(argv[0], "set"))
 		return message_set(pool, argv);
 	if (argc >= 2 && !strcasecmp(argv[0], "policy"))

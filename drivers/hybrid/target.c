@@ -225,6 +225,7 @@ static void hybrid_presuspend(struct dm_target *ti)
 /* What changed while it was not running, or was left by a commit that failed, has no timer. */
 static void run(struct hy_pool *pool)
 {
+	WRITE_ONCE(pool->at_rest, false);
 	hy_commit_tell_on(pool);
 	WRITE_ONCE(pool->running, true);
 	WRITE_ONCE(pool->timed, true);
@@ -265,6 +266,7 @@ static void hybrid_postsuspend(struct dm_target *ti)
 	hy_drain_wait(pool);
 	/* The last bio may be done, and commit_first() not have left its epoch yet. */
 	synchronize_srcu(&pool->srcu);
+	smp_store_release(&pool->at_rest, true);	/* pairs with tell_at_rest() */
 }
 
 static int hybrid_preresume(struct dm_target *ti)

@@ -91,6 +91,24 @@ refuse "commit with an argument" "[a-z]" commit now
 check "alive" blkio write $dev 0 8 2 -- verify $dev 0 8 2 -- flush $dev
 field_is "mode rw" p mode rw
 
+# --- suspended: who copies members and metadata has them as of one moment
+check "a write that nobody flushes" blkio write $dev 4096 8 3
+check "suspend" dmsetup suspend p
+into before blkio digest /dev/emudisk/m 0 32768
+check "commit: all is durable" message p commit
+check "checkpoint" message p checkpoint
+for words in "set period_ms 700" "policy stripe" "pin 0 128 0" "unpin 0 128" unpin "evacuate 1" "stay 1" "remove 1" \
+	"reinstate 0"; do
+	# shellcheck disable=SC2086
+	refuse "suspended: $words" "${words%% *}: the volume is suspended" $words
+done
+check_fails "suspended: metadata resync" "busy" dmsetup message p 0 metadata resync 0
+into after blkio digest /dev/emudisk/m 0 32768
+is "nothing was written" "$after" "$before"
+check "resume" dmsetup resume p
+check "what was refused is taken" message p reinstate 0
+check "data" blkio verify $dev 4096 8 3
+
 # what was set is kept, not only in the table
 message p policy stripe cooldown_ms 77
 line=$(dmsetup table p)

@@ -47,9 +47,16 @@ static bool is_passing(const struct dm_dev *dev, unsigned int looks)
  */
 static bool commits(const char *name)
 {
+	unsigned int looks = 0;
 	char *why = NULL;
-	int err = dm_message(name, "checkpoint", NULL, &why);
+	int err;
 
+	/* Somebody is suspending it, and it can't be told yet. */
+	while ((err = dm_message(name, "checkpoint", NULL, &why)) == -EBUSY && looks++ < LOOKS) {
+		free(why);
+		why = NULL;
+		nap_between_looks();
+	}
 	if (err && err != -EAGAIN)
 		fail("%s: the last commit failed or tells of writes that were lost (%s): what was written last may be lost; the kernel's log says more",
 		     name, why);
