@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: what DKMS and the packages get builds every module, and says where they are and for which kernels
-# one-of: 2
+# one-of: 3
 # timeout: 300
 # tests/packages.sh has the packages installed, booted from, upgraded and removed; it takes long, and is run by hand.
 set -u
