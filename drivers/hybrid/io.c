@@ -589,7 +589,8 @@ static bool fails_fast(struct bio *bio)
 /*
  * An error that comes sooner than answers do must not make the member look fast: it isn't measured,
  * nor is any where it isn't known how long those take. Nor is what was asked not to wait and would
- * have had to, as who uses io_uring asks at first. An error that comes later is what users wait for.
+ * have had to, as who uses io_uring asks at first. An error that comes later is what users wait
+ * for.
  */
 static noinline void request_failed(struct hy_pool *pool, struct bio *bio, struct hy_io *io,
 				    blk_status_t error)
