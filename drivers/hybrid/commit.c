@@ -442,7 +442,7 @@ bool hy_commit_tell_stop(struct hy_pool *pool)
 {
 	pool->tell_left = left_of(pool->tell_until);
 	pool->tell_fua_left = left_of(pool->tell_fua_until);
-	return pool->to_tell & HY_TELL_FLUSH || pool->tell_left;
+	return pool->unflushed || pool->to_tell & HY_TELL_FLUSH || pool->tell_left;
 }
 
 /**
@@ -749,8 +749,8 @@ static int tell_at_rest(struct hy_pool *pool)
 {
 	if (!smp_load_acquire(&pool->at_rest))	/* pairs with hybrid_postsuspend() */
 		return -EBUSY;
-	return READ_ONCE(pool->commit_failed) || has_changes(pool) || pool->tell_left ||
-	       READ_ONCE(pool->to_tell) & HY_TELL_MESSAGE ? -EIO : 0;
+	return READ_ONCE(pool->commit_failed) || has_changes(pool) || pool->unflushed ||
+	       pool->tell_left || READ_ONCE(pool->to_tell) & HY_TELL_MESSAGE ? -EIO : 0;
 }
 
 /*

@@ -490,6 +490,7 @@ void nl_dev_destroy(struct nl_dev *dev)
 {
 	if (!dev->live)
 		return;
+	dev->warned = false;	/* who removes its directory was told nothing */
 	if (dev->on && nl_host_stop(dev))
 		pr_warn("nameless: %s: what was not flushed is lost\n", dev->name);
 	WRITE_ONCE(dev->live, false);

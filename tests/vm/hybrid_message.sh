@@ -158,4 +158,24 @@ check "once more" pool p "$(table 65536 128 m "a -" "1 read_only" "fill 0")"
 into line dmt table p
 is "and has not" "${line##* }" 0
 check "data" blkio verify $dev 16 1008 "$seed"
+remove_pool p
+
+# --- what a suspension could not make durable it says, though somebody was told of a failure before
+disk c 24M mem cache=volatile
+wipe m a
+check "a pool with a cache that may fail" pool p "$(table 65536 128 m "a c" 0 "stripe 2 tell_ms 0")"
+check "data" blkio write $dev 0 1024 "$seed" -- flush $dev
+emuctl set c fail=flush
+check "a write that nobody flushes" blkio write $dev 0 1024 3
+check_fails "a commit fails" "Input/output" message p commit
+check "suspend" dmsetup suspend p
+check_fails "commit: not all is durable" "Input/output" message p commit
+check_fails "checkpoint" "Input/output" message p checkpoint
+emuctl set c fail=none
+check "resume" dmsetup resume p
+check "flushes that can be" wait_for 10 message p commit
+check "suspend" dmsetup suspend p
+check "commit: all is durable" message p commit
+check "resume" dmsetup resume p
+check "data" blkio verify $dev 0 1024 3
 done_testing

@@ -789,7 +789,8 @@ int member_remove(struct live *l, unsigned int i, bool force)
 	}
 	if (!again)
 		err = member_judge_room(l, i, 0, force);
-	if (!err)
+	/* A volume that a failed reload has left suspended takes no message, and its reload resumes it. */
+	if (!err && !again)
 		err = live_message(l, "remove", i);
 	/* One that is lost is not in the table any more; what is pinned to it may be. */
 	if (!err && (drop_pins(l, i) | !!strcmp(l->t.dev[i].dev, "-"))) {

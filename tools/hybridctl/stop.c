@@ -57,7 +57,9 @@ static bool commits(const char *name)
 		why = NULL;
 		nap_between_looks();
 	}
-	if (err && err != -EAGAIN)
+	if (err == -EBUSY)
+		fail("%s: it is still being suspended: whether all is durable can't be told", name);
+	else if (err && err != -EAGAIN)
 		fail("%s: the last commit failed or tells of writes that were lost (%s): what was written last may be lost; the kernel's log says more",
 		     name, why);
 	free(why);
