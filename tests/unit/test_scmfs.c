@@ -1588,6 +1588,27 @@ static void ahead_leaves_room(void)
 	tfs_free(&t);
 }
 
+/* A ninth extent takes a block for itself, which others have had meanwhile: room ahead is where it comes from. */
+static void ahead_gives_way(void)
+{
+	struct scmfs_write w;
+	u64 ino, rest, i;
+
+	tfs_make(&t, 16 << 20, 100, 2);
+	CHECK(!tfs_make_node(&t, "a", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_make_node(&t, "rest", S_IFREG | 0644, NULL, &rest));
+	for (i = SCMFS_INLINE_EXTENTS; i--;)	/* the last one first: none can become longer */
+		CHECK(!tfs_write(&t, ino, (2 * i) << 12, 4096, 1, 0));
+	CHECK(!scmfs_write_begin(t.fs, ino, 15 << 12, 4096, 0, &w) && w.ahead);
+	for (i = 0; !scmfs_reserve(t.fs, rest, i << 12, 4096, 0, 5); i++)
+		;
+	CHECK(!stat_now().free);
+	memset(t.mem + w.seg[0].at, 1, 4096);
+	CHECK(!scmfs_write_end(t.fs, &w, 4096, 6) && all_are(ino, 14 << 12, 16 << 12, 1));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* What would be no huge page is nothing: no block is taken, nor zeroed. */
 static void huge_or_nothing(void)
 {
@@ -2344,6 +2365,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
 	ktap_run("scmfs: room ahead leaves others room", ahead_leaves_room);
+	ktap_run("scmfs: and gives way to what describes an extent", ahead_gives_way);
 	ktap_run("scmfs: a huge page is all there, or nothing of it", huge_or_nothing);
 	ktap_run("scmfs: after a cut it is given back", ahead_ends_with_a_cut);
 	ktap_run("scmfs: an inode that the map calls free is told of once", used_number);
