@@ -148,6 +148,8 @@ make_image() {
 		[Install]
 		WantedBy=multi-user.target
 	EOF
+	# A login prompt hangs up whoever else writes there.
+	ln -s /dev/null "$work/tree/etc/systemd/system/serial-getty@ttyS0.service"
 	mkdir -p "$work/tree/etc/systemd/system/evenkeel-stop.service.d"
 	cat >"$work/tree/etc/systemd/system/evenkeel-stop.service.d/told.conf" <<-'EOF'
 		[Service]
