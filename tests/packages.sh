@@ -240,7 +240,7 @@ home_is_whole() {
 
 # The one that is mounted stays active.
 stops_the_other() {
-	grep -aq '^other *rw' "$work/boot" && grep -aq 'left root ([0-9:]*)[[:space:]]*$' "$work/boot"
+	grep -aq '^other *rw' "$work/boot" && grep -aq 'left root ([0-9:, ]*)[[:space:]]*$' "$work/boot"
 }
 
 # A member is missing: nothing to mount, and the log says what is not there.
