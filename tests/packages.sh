@@ -108,7 +108,7 @@ library_works() {
 none_left() {
 	cd "$root" || return
 	! find lib/modules usr/src var/lib/dkms \( -name '*evenkeel*' -o -name 'dm-hybrid.ko*' \) | grep . &&
-		! find usr/sbin/hybridctl usr/lib/udev/rules.d usr/share/initramfs-tools/hooks -name '*evenkeel*' -o -name hybridctl | grep . &&
+		! find usr/sbin/hybridctl usr/lib/udev/rules.d usr/share/initramfs-tools/hooks -name '*evenkeel*' -o -name hybridctl -o -name '*scmfs*' | grep . &&
 		! find lib/systemd/ etc/systemd -name '*evenkeel*' | grep .
 }
 
