@@ -789,7 +789,7 @@ int member_remove(struct live *l, unsigned int i, bool force)
 	}
 	if (!again)
 		err = member_judge_room(l, i, 0, force);
-	/* A volume that a failed reload has left suspended takes no message, and its reload resumes it. */
+	/* One that a failed reload left suspended takes no message; the next reload resumes it. */
 	if (!err && !again)
 		err = live_message(l, "remove", i);
 	/* One that is lost is not in the table any more; what is pinned to it may be. */
