@@ -17,34 +17,40 @@ static bool parses(const char *text, uint64_t start, uint64_t bytes)
 	return !phys_parse(text, &p) && p.start == start && p.bytes == bytes;
 }
 
-static bool says(const char *text, const char *what)
-{
-	struct phys p;
-	const char *wrong = phys_parse(text, &p);
-
-	return wrong && strstr(wrong, what);
-}
+static const struct {
+	const char *text;
+	const char *wrong;	/* a part of what is said */
+} refused[] = {
+	{ "phys=1G", "go together" },
+	{ "size=1G", "go together" },
+	{ "phys=1G,phys=1G", "go together" },
+	{ "phys=1G,init", "go together" },
+	{ "phys=,size=64M", "number" },
+	{ "phys=1G,size=64Q", "number" },
+	{ "phys=1G,size=64M,init", "number" },
+	{ "phys=0000000000000000000000000000000001G,size=64M", "number" },
+	{ "phys=0x40001000,size=64M", "multiples of 2M" },
+	{ "phys=1G,size=1M", "multiples of 2M" },
+	{ "phys=0xffffffffffe00000,size=4M", "multiples of 2M" },
+	{ "phys=1G,size=0", "too small" },
+	{ "phys=1G,size=2M", "too small" },
+};
 
 static void names(void)
 {
+	struct phys p;
+	size_t i;
+
 	CHECK(phys_is_name("phys=1G,size=64M") && phys_is_name("size=64M,phys=1G"));
 	CHECK(!phys_is_name("./phys=1G,size=64M") && !phys_is_name("/dev/pmem0"));
 	CHECK(parses("phys=1G,size=64M", 1024 * MB, 64 * MB));
 	CHECK(parses("size=67108864,phys=0x40000000", 1024 * MB, 64 * MB));
 	CHECK(parses("phys=0x1p,size=2e", 1ULL << 50, 2ULL << 60));
-	CHECK(says("phys=1G", "go together"));
-	CHECK(says("size=1G", "go together"));
-	CHECK(says("phys=1G,phys=1G", "go together"));
-	CHECK(says("phys=1G,init", "go together"));
-	CHECK(says("phys=,size=64M", "number"));
-	CHECK(says("phys=1G,size=64Q", "number"));
-	CHECK(says("phys=1G,size=64M,init", "number"));
-	CHECK(says("phys=0000000000000000000000000000000001G,size=64M", "number"));
-	CHECK(says("phys=0x40001000,size=64M", "multiples of 2M"));
-	CHECK(says("phys=1G,size=1M", "multiples of 2M"));
-	CHECK(says("phys=0xffffffffffe00000,size=4M", "multiples of 2M"));
-	CHECK(says("phys=1G,size=0", "too small"));
-	CHECK(says("phys=1G,size=2M", "too small"));
+	for (i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		const char *wrong = phys_parse(refused[i].text, &p);
+
+		CHECK(wrong && strstr(wrong, refused[i].wrong), "%s: %s", refused[i].text, wrong ? wrong : "taken");
+	}
 }
 
 /* What was made with one release is found by the next. */

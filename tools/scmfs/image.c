@@ -156,17 +156,21 @@ close:
 	return false;
 }
 
-static bool is_free(const struct image *im, const struct phys *p)
+/* Is it such memory, and nobody's? */
+static bool find_phys(const char *path, struct phys *p)
 {
-	FILE *iomem = fopen("/proc/iomem", "re");
-	const char *wrong;
+	const char *wrong = phys_parse(path, p);
+	FILE *iomem;
 
-	if (!iomem)
-		return fail(im->path, "/proc/iomem");
-	wrong = phys_check(p, iomem);
-	fclose(iomem);
+	if (!wrong) {
+		iomem = fopen("/proc/iomem", "re");
+		if (!iomem)
+			return fail(path, "/proc/iomem");
+		wrong = phys_check(p, iomem);
+		fclose(iomem);
+	}
 	if (wrong)
-		fprintf(stderr, "%s: %s\n", im->path, wrong);
+		fprintf(stderr, "%s: %s\n", path, wrong);
 	return !wrong;
 }
 
@@ -179,13 +183,8 @@ static bool open_phys(struct image *im, enum image_use use)
 {
 	struct flock lock = { .l_type = use == IMAGE_WRITE ? F_WRLCK : F_RDLCK };
 	struct phys p;
-	const char *wrong = phys_parse(im->path, &p);
 
-	if (wrong) {
-		fprintf(stderr, "%s: %s\n", im->path, wrong);
-		return false;
-	}
-	if (!is_free(im, &p))
+	if (!find_phys(im->path, &p))
 		return false;
 	/* Without O_SYNC, which would have it uncached. */
 	im->fd = open("/dev/mem", (use == IMAGE_WRITE ? O_RDWR : O_RDONLY) | O_CLOEXEC);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
+#include <sys/param.h>
 
 #include <evenkeel/range_format.h>
 
@@ -45,16 +46,6 @@ static bool is_set_aside(const char *name)
 	return false;
 }
 
-static uint64_t min64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t max64(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /*
  * Lines are "  START-END : NAME", those of what lies in another right behind it. What lies in
  * memory that is set aside, and is not such memory itself, is who uses it.
@@ -85,7 +76,7 @@ const char *phys_check(const struct phys *p, FILE *iomem)
 		if (from < aside_to)
 			continue;
 		aside_to = to + 1;
-		covered += min64(aside_to, end) - max64(from, p->start);
+		covered += MIN(aside_to, end) - MAX(from, p->start);
 	}
 	if (!seen)
 		return "where memory is, is shown to root only";
