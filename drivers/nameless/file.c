@@ -5,6 +5,7 @@
  */
 #include <linux/fs.h>
 #include <linux/ktime.h>
+#include <linux/namei.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -37,37 +38,86 @@ static void nl_stream_close(struct nl_stream *stream)
 	kvfree(stream->buffer);
 }
 
-/* What others have the other end of ends when they want, and is not synced. */
-static int nl_stream_check(struct nl_dev *dev, struct nl_stream *stream, const char *path)
+/* The device's lock, and its file system's for what writes, are held by who asked for this. */
+static int nl_not_own(struct nl_dev *dev, const struct inode *inode, const char *path)
 {
-	const struct inode *inode = file_inode(stream->file);
-
-	if (!S_ISREG(inode->i_mode) && !S_ISBLK(inode->i_mode))
-		return nl_fail(dev, -EINVAL, "%s: neither a file nor a block device", path);
-	/* The lock is held that the device's own files want. */
 	if (inode->i_sb == dev->item.ci_dentry->d_sb)
 		return nl_fail(dev, -EINVAL, "%s: is no file to keep a device in", path);
 	return 0;
 }
 
-static int nl_stream_open(struct nl_dev *dev, struct nl_stream *stream, const char *path, int flags)
+/* What others have the other end of ends when they want, and is not synced. */
+static int nl_is_file(struct nl_dev *dev, const struct inode *inode, const char *path)
 {
+	if (!S_ISREG(inode->i_mode) && !S_ISBLK(inode->i_mode))
+		return nl_fail(dev, -EINVAL, "%s: neither a file nor a block device", path);
+	return nl_not_own(dev, inode, path);
+}
+
+static int nl_cannot_open(struct nl_dev *dev, const char *path, int err)
+{
+	return nl_fail(dev, err, "%s: can't be opened (error %d)", path, -err);
+}
+
+/* Is there a place for a new file at @path? Which is whole again afterwards. */
+static int nl_look_beside(struct nl_dev *dev, char *path)
+{
+	char *slash = strrchr(path, '/');
+	struct path parent;
+	int err;
+
+	*slash = '\0';
+	err = kern_path(slash == path ? "/" : path, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &parent);
+	*slash = '/';
+	if (err)
+		return nl_cannot_open(dev, path, err);
+	err = nl_not_own(dev, d_inode(parent.dentry), path);
+	path_put(&parent);
+	return err;
+}
+
+/*
+ * What is to be opened is looked at before it is: things that are no files may mind, and who is
+ * writing to the device's own file system can't open a file there to write to.
+ * Returns whether there is something, or a negative error number.
+ */
+static int nl_look(struct nl_dev *dev, char *path, bool create)
+{
+	struct path at;
+	int err = kern_path(path, LOOKUP_FOLLOW, &at);
+
+	if (err == -ENOENT && create)
+		return nl_look_beside(dev, path);
+	if (err)
+		return nl_cannot_open(dev, path, err);
+	err = nl_is_file(dev, d_inode(at.dentry), path);
+	path_put(&at);
+	return err ?: 1;
+}
+
+static int nl_stream_open(struct nl_dev *dev, struct nl_stream *stream, char *path, bool write)
+{
+	int flags = O_LARGEFILE | O_NONBLOCK | (write ? O_WRONLY | O_TRUNC : O_RDONLY);
 	int err;
 
 	memset(stream, 0, sizeof(*stream));
 	if (*path != '/')
 		return nl_fail(dev, -EINVAL, "%s: not an absolute path", path);
+	err = nl_look(dev, path, write);
+	if (err < 0)
+		return err;
+	if (!err)	/* and follow no link that leads nowhere: who knows where that is */
+		flags |= O_CREAT | O_EXCL;
 	stream->buffer = kvmalloc(NL_IMAGE_CHUNK, GFP_KERNEL);
 	if (!stream->buffer)
 		return -ENOMEM;
-	/* O_NONBLOCK: not to wait for who opens the other end */
-	stream->file = filp_open(path, flags | O_LARGEFILE | O_NONBLOCK, 0600);
+	stream->file = filp_open(path, flags, 0600);
 	if (IS_ERR(stream->file)) {
 		kvfree(stream->buffer);
-		return nl_fail(dev, PTR_ERR(stream->file), "%s: can't be opened (error %ld)", path,
-			       -PTR_ERR(stream->file));
+		return nl_cannot_open(dev, path, PTR_ERR(stream->file));
 	}
-	err = nl_stream_check(dev, stream, path);
+	/* Again, for another may be in its place by now. */
+	err = nl_is_file(dev, file_inode(stream->file), path);
 	if (err)
 		nl_stream_close(stream);
 	return err;
@@ -282,7 +332,7 @@ static int nl_save_to(struct nl_dev *dev, char *path)
 	struct nl_stream stream;
 	int err;
 
-	err = nl_stream_open(dev, &stream, path, O_WRONLY | O_CREAT | O_TRUNC);
+	err = nl_stream_open(dev, &stream, path, true);
 	if (err)
 		return err;
 	err = nl_save_head(dev, &stream);
@@ -406,7 +456,7 @@ int nl_dev_load(struct nl_dev *dev, char *args)
 
 	if (dev->live)
 		return nl_fail(dev, -EBUSY, "%s exists", dev->name);
-	err = nl_stream_open(dev, &stream, args, O_RDONLY);
+	err = nl_stream_open(dev, &stream, args, false);
 	if (err)
 		return err;
 	err = nl_load_head(dev, &stream, args);

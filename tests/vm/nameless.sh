@@ -254,8 +254,12 @@ mkfifo /tmp/pipe
 mkdir $conf/b
 matches "nor is one into its own files" "$(by_hand save a $conf/a/set)" "is no file to keep a device in"
 matches "or another one's" "$(by_hand save a $conf/b/set)" "is no file to keep a device in"
+matches "or a new one beside them" "$(by_hand save a $conf/b/new)" "is no file to keep a device in"
+ln -s /tmp/elsewhere /tmp/nowhere
+matches "or where a link leads to nothing" "$(by_hand save a /tmp/nowhere)" "can't be opened (error 17)"
+matches "or where no directory is" "$(by_hand save a /tmp/no/file)" "can't be opened (error 2)"
 matches "or into what is no file" "$(by_hand save a /dev/null)" "neither a file nor a block device"
-matches "nor does one wait for a reader" "$(by_hand save a /tmp/pipe)" "can't be opened"
+matches "nor does one wait for a reader" "$(by_hand save a /tmp/pipe)" "neither a file nor a block device"
 matches "or a writer" "$(by_hand load b /tmp/pipe)" "neither a file nor a block device"
 matches "nor is one made of its own files" "$(by_hand load b $conf/b/info)" "is no file to keep a device in"
 rmdir $conf/b
