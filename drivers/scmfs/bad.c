@@ -41,10 +41,10 @@ void scmfs_bad_free(struct scmfs *fs)
 	kvfree(fs->aside);
 }
 
-/* Those of a run that are bad and free; the lock is held. */
+/* Those of a run in one unit, whose lock is held, that are bad and free. */
 void scmfs_set_aside(struct scmfs *fs, u64 block, u64 count)
 {
-	u64 end = block + count;
+	u64 end = block + count, unit = block / SCMFS_UNIT_BLOCKS;
 
 	if (!fs->bad)
 		return;
@@ -56,19 +56,18 @@ void scmfs_set_aside(struct scmfs *fs, u64 block, u64 count)
 			continue;
 		__set_bit(block, fs->block_map);
 		__set_bit(block, fs->aside);
-		fs->unit_free[block / SCMFS_UNIT_BLOCKS]--;
-		fs->free_blocks--;
-		fs->nr_aside++;
+		WRITE_ONCE(fs->unit_free[unit], fs->unit_free[unit] - 1);
+		percpu_counter_dec(&fs->free_blocks);
+		atomic64_inc(&fs->nr_aside);
 	}
 }
 
-/* What is saved has them as free: before that, and after. */
+/* What is saved has them as free: before that, and after. Nobody else changes anything meanwhile. */
 void scmfs_show_aside(struct scmfs *fs, bool used)
 {
 	u64 block = 0;
 
-	spin_lock(&fs->lock);
-	for (; fs->nr_aside; block++) {
+	for (; atomic64_read(&fs->nr_aside); block++) {
 		block = find_next_bit(fs->aside, fs->nr_blocks, block);
 		if (block >= fs->nr_blocks)
 			break;
@@ -77,7 +76,6 @@ void scmfs_show_aside(struct scmfs *fs, bool used)
 		else
 			__clear_bit(block, fs->block_map);
 	}
-	spin_unlock(&fs->lock);
 }
 
 int scmfs_set_bad(struct scmfs *fs, u64 at, u64 len)
@@ -89,11 +87,13 @@ int scmfs_set_bad(struct scmfs *fs, u64 at, u64 len)
 		return 0;
 	r = fs->bad ? 0 : bad_init(fs);
 	for (; !r && block < end; block += n) {
-		n = min_t(u64, end - block, SCMFS_UNIT_BLOCKS);
-		spin_lock(&fs->lock);
+		spinlock_t *lock = scmfs_block_lock(fs, block);
+
+		n = scmfs_in_unit(block, end - block);
+		spin_lock(lock);
 		bitmap_set(fs->bad, block, n);
 		scmfs_set_aside(fs, block, n);
-		spin_unlock(&fs->lock);
+		spin_unlock(lock);
 		cond_resched();
 	}
 	return r;

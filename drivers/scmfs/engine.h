@@ -24,8 +24,9 @@
  *   own
  *   for words of inodes.
  *   The engine: hashed mutexes for the words of inodes, up to five at once, in order of their
- *   index; within them the lane of the undo log (a mutex); within that the spinlock of the maps
- *   of free blocks and inodes. Beside them a mutex for making a directory's index. None
+ *   index; within them the lane of the undo log (a mutex); within that the spinlock of a unit of
+ *   blocks (one at a time), or the one for the words of the inode map, which only a CPU takes
+ *   that has used its own up. Beside them a mutex for making a directory's index. None
  *   is held when a function returns. The lanes are chosen by task.
  *
  * Memory: an idle file takes one bit. A directory that was used has an index (about 12 to 24
@@ -191,7 +192,7 @@ u64 scmfs_wear(struct scmfs *fs, u64 unit);	/* blocks allocated in these 2 MiB s
  * scmfs_wear_counts - the same of up to @nr units from @unit on; at most SCMFS_LOOK_WORDS
  * scmfs_used_blocks - a bit for each block from @block on, which is a multiple of 64: 1 is used
  *
- * What is told is of one moment, so @nr is bounded: a spinlock is held meanwhile. Context: any.
+ * Each word is what it was at some moment of the call. Context: any.
  * Return: words filled; 0: there are no more.
  */
 #define SCMFS_LOOK_WORDS	512u

@@ -10,6 +10,8 @@
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/percpu_counter.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/siphash.h>
@@ -22,6 +24,7 @@
 
 #define INODE_LOCKS	32u
 #define INDEX_BUCKETS	64u
+#define UNIT_LOCKS	64u
 /* Runs of blocks that one operation allocates: attributes' one by one, what a creation needs. */
 #define MAX_ALLOCS	(SCMFS_MAX_XATTR_BLOCKS + 8u)
 #define MAX_DROPS	32u	/* and frees */
@@ -33,6 +36,21 @@
 #define SCMFS_IFLNK	0120000u
 
 struct scmfs_index;
+
+/* Each in a line of its own: CPUs that allocate are not in each other's way. */
+struct scmfs_unit_lock {
+	spinlock_t lock;
+} ____cacheline_aligned_in_smp;
+
+/**
+ * struct scmfs_pool - where a CPU takes from, so that no other one has to
+ * @unit: of 2 MiB, where small files are put; nr_units: none yet
+ * @word: of the inode map; past its end: none yet
+ */
+struct scmfs_pool {
+	u64 unit;
+	u64 word;
+};
 
 struct scmfs_index_bucket {
 	spinlock_t lock;		/* for the list */
@@ -47,27 +65,33 @@ struct scmfs_index_bucket {
  * @name_key: of directories' tables: nobody knows it who makes names
  * @log: undo log
  * @read_only: stores nothing
- * @lock: for all that follows up to @dir_lock
- * @block_map: bit per block: used
+ * @block_map: bit per block: used. With @unit_free and @wear under the lock of the block's unit; all
+ *	of them are read without it, too
  * @nr_blocks: of the region
  * @first_data: first block that is not metadata
  * @nr_units: of 2 MiB, the last one may be shorter
  * @nr_inodes: numbers end below it
  * @unit_free: free blocks of each 2 MiB
  * @wear: blocks allocated in each 2 MiB so far
+ * @unit_lock: of each 2 MiB, hashed
  * @free_blocks: all of @unit_free
  * @marked: blocks that recovery has found so far
- * @unit: where small files are put
- * @gc_unit: where garbage collection looks next
+ * @pool: of each CPU
+ * @unit_claimed: bit per unit of 2 MiB: it is in a CPU's pool. Of two CPUs that share one, as
+ *	there are no others, the first one that leaves clears it
+ * @word_claimed: the same of words of @inode_map
+ * @gc_unit: where garbage collection looks next, about
  * @gc_done: bit per inode: garbage collection has found nothing in it that is to be put together,
  *	and no transaction has named it since; NULL: nothing is collected. Not under the lock.
  * @bad: bit per block: its memory is bad; NULL: none is known to be. Read without the lock.
  * @aside: bit per block: bad, and free but for that
  * @nr_aside: how many
- * @inode_map: bit per inode: used
+ * @inode_map: bit per inode: used. Changed by atomic operations
  * @free_inodes: how many are not
- * @inode_hint: below it none is free
+ * @lock: for making @bad, and for what follows up to @high_known
+ * @inode_hint: few are free below it but in words that are claimed
  * @inode_high: numbers from here on were never used
+ * @inode_durable: the same, as recovery would find it whenever power goes
  * @high_known: the state has told so
  * @dir_lock: for making indexes
  * @inode_lock: for words of inodes, by their numbers
@@ -80,30 +104,34 @@ struct scmfs {
 	hsiphash_key_t name_key;
 	struct ek_undo *log;
 	bool read_only;
-	spinlock_t lock;		/* for what follows up to dir_lock */
 	unsigned long *block_map;
 	u16 *unit_free;
 	u64 *wear;
 	u64 nr_blocks;
 	u64 first_data;
 	u64 nr_units;
-	u64 free_blocks;
+	struct percpu_counter free_blocks;
 	u64 marked;
-	u64 unit;
+	struct scmfs_pool __percpu *pool;
+	unsigned long *unit_claimed;
+	unsigned long *word_claimed;
 	u64 gc_unit;
 	unsigned long *gc_done;
 	unsigned long *bad;
 	unsigned long *aside;
-	u64 nr_aside;
+	atomic64_t nr_aside;
 	unsigned long *inode_map;
 	u64 nr_inodes;
-	u64 free_inodes;
+	struct percpu_counter free_inodes;
+	spinlock_t lock;		/* for what follows up to high_known */
 	u64 inode_hint;
 	u64 inode_high;
+	u64 inode_durable;
 	bool high_known;
 	struct mutex dir_lock;		/* for making indexes */
 	struct mutex inode_lock[INODE_LOCKS];	/* for words of inodes, by their numbers */
 	struct scmfs_index_bucket index[INDEX_BUCKETS];
+	struct scmfs_unit_lock unit_lock[UNIT_LOCKS];
 };
 
 /* Small, as operations have many on the stack. */
@@ -183,6 +211,18 @@ static inline u64 in_block(u64 offset)
 static inline u64 blocks_to(u64 offset)
 {
 	return block_of(offset) + !!in_block(offset);	/* rounding up may pass the last one */
+}
+
+/* Of the unit that a block is in. */
+static inline spinlock_t *scmfs_block_lock(struct scmfs *fs, u64 block)
+{
+	return &fs->unit_lock[block / SCMFS_UNIT_BLOCKS % UNIT_LOCKS].lock;
+}
+
+/* How much of a run is in the unit of its first block. */
+static inline u64 scmfs_in_unit(u64 block, u64 count)
+{
+	return min_t(u64, count, SCMFS_UNIT_BLOCKS - block % SCMFS_UNIT_BLOCKS);
 }
 
 static inline bool scmfs_run_ok(const struct scmfs *fs, u64 block, u64 count)
@@ -317,23 +357,29 @@ static inline bool scmfs_ext_ok(const struct scmfs *fs, const struct scmfs_inode
 		e->file + e->count <= SCMFS_MAX_FILE_BLOCKS;
 }
 
-/* alloc.c */
+/* maps.c */
 int scmfs_maps_init(struct scmfs *fs);
 void scmfs_maps_free(struct scmfs *fs);
 int scmfs_maps_load(struct scmfs *fs);
 void scmfs_maps_save(struct scmfs *fs);
 void scmfs_maps_count(struct scmfs *fs);
 int scmfs_mark_used(struct scmfs *fs, u64 block, u64 count);
+u64 scmfs_maps_memory(const struct scmfs *fs);
+u64 scmfs_gc_done_bytes(const struct scmfs *fs);
+int scmfs_gc_done_init(struct scmfs *fs);
+void scmfs_gc_undone(struct scmfs *fs, u64 ino);
+
+/* alloc.c */
 u64 scmfs_alloc(struct scmfs *fs, u64 want, u64 goal, u64 *block);
 u64 scmfs_alloc_whole(struct scmfs *fs);
 u64 scmfs_alloc_packed(struct scmfs *fs, u64 want, const unsigned long *avoid,
 		       const unsigned long *prefer);
-u64 scmfs_gc_done_bytes(const struct scmfs *fs);
-int scmfs_gc_done_init(struct scmfs *fs);
-void scmfs_gc_undone(struct scmfs *fs, u64 ino);
 u32 scmfs_unit_frees(struct scmfs *fs, u64 *unit, u16 *count, u32 nr);
 void scmfs_free(struct scmfs *fs, u64 block, u64 count);
+
+/* numbers.c */
 u64 scmfs_alloc_inode(struct scmfs *fs);
+void scmfs_inode_lives(struct scmfs *fs, u64 ino);
 void scmfs_free_inode(struct scmfs *fs, u64 ino);
 
 /* bad.c */

@@ -216,6 +216,7 @@ int scmfs_tmpfile(struct scmfs *fs, const struct scmfs_new *new, u64 *ino)
 				scmfs_mode_links(new->mode, 0));
 	if (!r) {
 		scmfs_op_commit(&op);
+		scmfs_inode_lives(fs, *ino);
 		return 0;
 	}
 	scmfs_op_abort(&op);

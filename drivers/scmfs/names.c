@@ -134,6 +134,7 @@ int scmfs_create(struct scmfs *fs, struct scmfs_node *node, const char *name, u3
 		scmfs_free_inode(fs, *ino);
 		return r;
 	}
+	scmfs_inode_lives(fs, *ino);
 	scmfs_dir_added(dir, &n);
 	return 0;
 }

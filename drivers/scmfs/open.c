@@ -35,6 +35,8 @@ static struct scmfs *new_fs(void *base, const struct scmfs_super *super)
 	if (!fs->high_known)
 		fs->inode_high = fs->nr_inodes;
 	spin_lock_init(&fs->lock);
+	for (i = 0; i < UNIT_LOCKS; i++)
+		spin_lock_init(&fs->unit_lock[i].lock);
 	scmfs_index_init(fs);
 	mutex_init(&fs->dir_lock);
 	for (i = 0; i < INODE_LOCKS; i++)
@@ -183,6 +185,7 @@ static void begin_writing(struct scmfs *fs)
 	scmfs_write_word(&fs->state->mounts, scmfs_read(&fs->state->mounts) + 1);
 	scmfs_set_high(fs->state, fs->inode_high);
 	scm_fence();
+	fs->inode_durable = fs->inode_high;
 }
 
 static int open_log(struct scmfs *fs, struct ek_undo **log)
@@ -290,6 +293,5 @@ u64 scmfs_log_memory(const struct scmfs *fs)
 
 u64 scmfs_memory(const struct scmfs *fs)
 {
-	return sizeof(*fs) + scmfs_log_memory(fs) + DIV_ROUND_UP(fs->nr_blocks, 64) * 8 +
-		DIV_ROUND_UP(fs->nr_inodes, 64) * 8 + fs->nr_units * (sizeof(u64) + sizeof(u16));
+	return sizeof(*fs) + scmfs_log_memory(fs) + scmfs_maps_memory(fs);
 }

@@ -158,7 +158,7 @@ void scmfs_trim_all(struct scmfs *fs)
 	struct scmfs_inode *inode;
 	u64 ino;
 
-	for (ino = 1; ino < fs->inode_high; ino++) {
+	for (ino = 1; ino < READ_ONCE(fs->inode_high); ino++) {
 		if (scmfs_has_room_ahead(fs, ino) && !scmfs_open_file(fs, ino, &inode)) {
 			scmfs_trim(fs, ino);
 			scmfs_forget(fs, ino);

@@ -101,7 +101,7 @@ static u64 ahead_of(const struct scmfs *fs, struct scmfs_inode *inode, const str
 	u64 need = blocks_to(end) - block_of(w->offset);
 	u64 want = min_t(u64, block_of(scmfs_read(&inode->size)), AHEAD_BLOCKS);
 
-	want = min_t(u64, want, READ_ONCE(fs->free_blocks) / AHEAD_PART);
+	want = min_t(u64, want, percpu_counter_read_positive(&fs->free_blocks) / AHEAD_PART);
 	if (block_of(w->offset) > blocks_to(scmfs_read(&inode->size)))
 		return 0;
 	if (w->flags & (SCMFS_WRITE_KEEP_SIZE | SCMFS_WRITE_ATOMIC) ||

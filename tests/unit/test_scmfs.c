@@ -818,13 +818,13 @@ static void memory(void)
 
 	before = shim_allocated;
 	tfs_make(&t, 64 << 20, 4000, 1);
-	CHECK(shim_allocated - before == 6, "%ld allocations", shim_allocated - before);
+	CHECK(shim_allocated - before == 9, "%ld allocations", shim_allocated - before);
 	for (i = 0; i < 2000; i++) {
 		sprintf(path_a, "f%u", i);
 		CHECK(!do_create());
 	}
 	scmfs_node_clear(&t.node[1]);
-	CHECK(shim_allocated - before == 6, "%ld allocations", shim_allocated - before);
+	CHECK(shim_allocated - before == 9, "%ld allocations", shim_allocated - before);
 	scmfs_statfs(t.fs, &st);
 	ktap_note("%llu bytes of RAM for %llu blocks and %llu inodes, of that %llu for transactions",
 		  scmfs_memory(t.fs), st.blocks, st.inodes, scmfs_log_memory(t.fs));
@@ -1034,23 +1034,86 @@ static void long_runs(void)
 	const u64 nr = 1ULL << 31;
 	struct scmfs fs = { .nr_blocks = nr + 130, .first_data = 3 };
 	u64 block = 0;
+	int i;
 
 	fs.nr_units = DIV_ROUND_UP(fs.nr_blocks, SCMFS_UNIT_BLOCKS);
 	fs.block_map = calloc(fs.nr_blocks / 64 + 1, 8);
 	fs.unit_free = calloc(fs.nr_units, sizeof(*fs.unit_free));
 	fs.wear = calloc(fs.nr_units, sizeof(*fs.wear));
-	spin_lock_init(&fs.lock);
+	for (i = 0; i < UNIT_LOCKS; i++)
+		spin_lock_init(&fs.unit_lock[i].lock);
 	CHECK(!scmfs_mark_used(&fs, 70, nr));
 	CHECK(find_next_bit(fs.block_map, fs.nr_blocks, 0) == 70);
 	CHECK(find_next_zero_bit(fs.block_map, fs.nr_blocks, 70) == nr + 70);
 	CHECK(scmfs_mark_used(&fs, nr, 1) == -EUCLEAN);
 	scmfs_free(&fs, 70, nr);
-	CHECK(find_next_bit(fs.block_map, fs.nr_blocks, 0) == fs.nr_blocks && fs.free_blocks == nr);
-	CHECK(scmfs_alloc(&fs, nr, 70, &block) == nr && block == 70 && !fs.free_blocks);
+	CHECK(find_next_bit(fs.block_map, fs.nr_blocks, 0) == fs.nr_blocks &&
+	      fs.free_blocks.count == (s64)nr);
+	CHECK(fs.unit_free[0] == 442 && fs.unit_free[1] == 512 && fs.unit_free[nr / 512] == 70);
+	CHECK(scmfs_alloc(&fs, nr, 70, &block) == nr && block == 70 && !fs.free_blocks.count);
 	CHECK(find_next_zero_bit(fs.block_map, fs.nr_blocks, 70) == nr + 70);
 	free(fs.block_map);
 	free(fs.unit_free);
 	free(fs.wear);
+}
+
+/*
+ * CPUs take blocks and numbers from places of their own, as long as there are some; then, whoever
+ * asks, the rest of each other's, down to the last.
+ */
+static void each_cpu(void)
+{
+	u64 block[SHIM_CPUS], ino[SHIM_CPUS], ino_of_1[64], got, nr = 0, at;
+	struct scmfs_statfs st;
+	int cpu, other;
+	u32 i;
+
+	tfs_make(&t, 32 << 20, 400, 1);
+	for (i = 0; i < t.fs->nr_units; i++)	/* one that all would take */
+		t.fs->wear[i] = i == 7 ? 0 : 1000;
+	for (shim_cpu = 0; shim_cpu < SHIM_CPUS; shim_cpu++) {
+		CHECK(scmfs_alloc(t.fs, 3, 0, &block[shim_cpu]) == 3);
+		ino[shim_cpu] = scmfs_alloc_inode(t.fs);
+	}
+	for (cpu = 0; cpu < SHIM_CPUS; cpu++)
+		for (other = 0; other < cpu; other++)
+			CHECK(block[cpu] / SCMFS_UNIT_BLOCKS != block[other] / SCMFS_UNIT_BLOCKS &&
+			      ino[cpu] / 64 != ino[other] / 64, "%llu and %llu, %llu and %llu",
+			      block[cpu], block[other], ino[cpu], ino[other]);
+	for (shim_cpu = 0; shim_cpu < SHIM_CPUS; shim_cpu++) {
+		CHECK(scmfs_alloc(t.fs, 1, 0, &at) == 1 && at == block[shim_cpu] + 3);
+		CHECK(scmfs_alloc_inode(t.fs) == ino[shim_cpu] + 1);
+	}
+	scmfs_free(t.fs, block[3], 3);
+	scmfs_free_inode(t.fs, ino[3]);
+	shim_cpu = 1;
+	for (i = 0; i < 64; i++) {	/* which is the next word's, too */
+		got = scmfs_alloc_inode(t.fs);
+		CHECK(got / 64 != ino[3] / 64 && got / 64 != ino[0] / 64, "%llu", got);
+		ino_of_1[i] = got;
+	}
+	while (i--)
+		scmfs_free_inode(t.fs, ino_of_1[i]);
+	while ((got = scmfs_alloc(t.fs, 100, 0, &at)))
+		nr += got;
+	scmfs_statfs(t.fs, &st);
+	CHECK(!st.free && nr == st.blocks - SHIM_CPUS * 4 + 3, "%llu of %llu, %llu left", nr,
+	      st.blocks, st.free);
+	for (nr = 0; (got = scmfs_alloc_inode(t.fs)); nr++)
+		CHECK(got < 400 && (got < 64 * 6 || t.fs->inode_high == 400), "%llu", got);
+	scmfs_statfs(t.fs, &st);
+	CHECK(!st.free_inodes && nr == st.inodes - SHIM_CPUS * 2 + 1 - 1, "%llu of %llu, %llu left",
+	      nr, st.inodes, st.free_inodes);
+	/* What is given back is found again, by any of them. */
+	for (shim_cpu = 0; shim_cpu < SHIM_CPUS; shim_cpu++) {
+		scmfs_free(t.fs, block[3], 1);
+		scmfs_free_inode(t.fs, 77 + shim_cpu * 64);
+		CHECK(scmfs_alloc(t.fs, 5, 0, &at) == 1 && at == block[3]);
+		CHECK(scmfs_alloc_inode(t.fs) == 77 + shim_cpu * 64ULL);
+	}
+	shim_cpu = 0;
+	tfs_crash(&t);
+	free(t.mem);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------- */
@@ -2353,6 +2416,8 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: a large directory costs as little as a small one", million);
 	ktap_run("scmfs: a name that comes and goes is found as fast as before", comes_and_goes);
 	ktap_run("scmfs: runs of more blocks than an int has", long_runs);
+	ktap_run("scmfs: each CPU takes from places of its own, and of others if there is no more",
+		 each_cpu);
 	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
 	ktap_run("scmfs: data=atomic: of a write cut short the rest is as it was", atomic_short);
 	ktap_run("scmfs: nobody stores to bad memory", bad_is_untouched);

@@ -207,7 +207,7 @@ static void engine(void)
 	end = t.fs->nr_inodes;
 	for (at = scmfs_next_inode(t.fs, 1, end); at < end; at = scmfs_next_inode(t.fs, at + 1, end))
 		seen++;
-	CHECK(seen == t.fs->nr_inodes - 1 - t.fs->free_inodes, "%llu", seen);
+	CHECK(seen == t.fs->nr_inodes - 1 - t.fs->free_inodes.count, "%llu", seen);
 	CHECK(scmfs_next_inode(t.fs, ~0ULL, ~0ULL) == t.fs->nr_inodes);
 	CHECK(scmfs_next_inode(t.fs, 0, 1) <= 1);
 	tfs_free(&t);

@@ -293,6 +293,8 @@ void *shim_alloc_percpu(size_t n);
 #define per_cpu_ptr(p, cpu)	((typeof(p))((char *)(p) + (cpu) * SHIM_STRIDE))
 #define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < SHIM_CPUS; (cpu)++)
 #define shim_this(x)		(*per_cpu_ptr(&(x), shim_cpu))
+#define raw_cpu_ptr(p)		per_cpu_ptr(p, shim_cpu)
+#define num_possible_cpus()	SHIM_CPUS
 #define this_cpu_add(x, v)	(shim_this(x) += (v))
 #define this_cpu_sub(x, v)	(shim_this(x) -= (v))
 #define this_cpu_inc(x)		(shim_this(x)++)
@@ -300,6 +302,20 @@ void *shim_alloc_percpu(size_t n);
 #define this_cpu_write(x, v)	(shim_this(x) = (v))
 #define this_cpu_cmpxchg(x, o, n) ({ typeof(x) *p_ = &shim_this(x), old_ = *p_; \
 				if (old_ == (o)) *p_ = (n); old_; })
+
+/* percpu_counter: exact at any time */
+struct percpu_counter {
+	s64 count;
+};
+#define percpu_counter_init(c, v, gfp)	(percpu_counter_set(c, v), 0)
+#define percpu_counter_destroy(c)	((void)(c))
+#define percpu_counter_set(c, v)	__atomic_store_n(&(c)->count, v, __ATOMIC_RELAXED)
+#define percpu_counter_add(c, v)	((void)__atomic_add_fetch(&(c)->count, v, __ATOMIC_RELAXED))
+#define percpu_counter_sub(c, v)	percpu_counter_add(c, -(s64)(v))
+#define percpu_counter_inc(c)		percpu_counter_add(c, 1)
+#define percpu_counter_dec(c)		percpu_counter_add(c, -1)
+#define percpu_counter_read_positive(c)	max_t(s64, READ_ONCE((c)->count), 0)
+#define percpu_counter_sum_positive(c)	percpu_counter_read_positive(c)
 
 u32 crc32c(u32 crc, const void *data, size_t len);
 
