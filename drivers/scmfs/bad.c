@@ -99,6 +99,41 @@ int scmfs_set_bad(struct scmfs *fs, u64 at, u64 len)
 	return r;
 }
 
+static int each_bad(struct scmfs *fs, const struct scmfs_bad_list *bad,
+		    int (*fn)(struct scmfs *fs, u64 at, u64 len))
+{
+	u64 at = 0, end = fs->nr_blocks << SCMFS_BLOCK_SHIFT, len = 0;
+	int r = 0;
+
+	while (!r && bad && (at = bad->next(bad->ctx, at, end, &len)) < end) {
+		r = fn(fs, at, len);
+		at += len;
+	}
+	return r;
+}
+
+static int know(struct scmfs *fs, u64 at, u64 len)
+{
+	int r = fs->bad ? 0 : bad_init(fs);
+
+	if (!r)
+		scmfs_set_bits(fs->bad, block_of(at),
+			       min(blocks_to(at + len), fs->nr_blocks) - block_of(at));
+	return r;
+}
+
+/* While it is being opened, and the maps say nothing yet. Return: 0; -ENOMEM. */
+int scmfs_know_bad(struct scmfs *fs, const struct scmfs_bad_list *bad)
+{
+	return each_bad(fs, bad, know);
+}
+
+/* Once they do. */
+int scmfs_put_aside(struct scmfs *fs, const struct scmfs_bad_list *bad)
+{
+	return each_bad(fs, bad, scmfs_set_bad);
+}
+
 u64 scmfs_good(const struct scmfs *fs, u64 at, u64 len)
 {
 	const unsigned long *bad = smp_load_acquire(&fs->bad);	/* see bad_init() */

@@ -85,14 +85,35 @@ static struct scmfs_dirent *dirent_at(const struct scmfs *fs, const struct scmfs
 	return (struct scmfs_dirent *)scmfs_block(fs, block) + slot % SCMFS_SLOTS_PER_BLOCK;
 }
 
+/* Is one of its blocks bad memory? The n-th, or any of them. */
+static bool block_is_bad(const struct scmfs *fs, const struct scmfs_dir *dir, u64 n)
+{
+	return !scmfs_all_good(fs, dir->block[n].block, 1);
+}
+
+static bool has_bad(const struct scmfs *fs, const struct scmfs_dir *dir)
+{
+	u64 i;
+
+	if (likely(!READ_ONCE(fs->bad)))
+		return false;
+	for (i = 0; i < dir->nr_blocks; i++)
+		if (block_is_bad(fs, dir, i))
+			return true;
+	return false;
+}
+
 static u64 slot_bits(u64 slot, u64 slots)
 {
 	return ((1ULL << slots) - 1) << slot % SCMFS_SLOTS_PER_BLOCK;
 }
 
-u64 scmfs_dir_count(const struct scmfs_dir *dir)
+/* 0; -ENOTEMPTY; -EIO: there may be names that nobody can read. */
+int scmfs_dir_is_empty(const struct scmfs *fs, const struct scmfs_dir *dir)
 {
-	return dir->count;
+	if (dir->count)
+		return -ENOTEMPTY;
+	return has_bad(fs, dir) ? -EIO : 0;
 }
 
 static void free_dir(struct scmfs_dir *dir)
@@ -223,7 +244,10 @@ static bool head_ok(const struct scmfs *fs, u64 head, u64 slot, u32 len)
 		slot % SCMFS_SLOTS_PER_BLOCK + slots <= SCMFS_SLOTS_PER_BLOCK;
 }
 
-/* Fills what is known once it was found. */
+/*
+ * Fills what is known once it was found. -EIO: it may be one that nobody can read, so that it is not
+ * there can't be said, either.
+ */
 int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct scmfs_name *n)
 {
 	u64 i, entry;
@@ -233,6 +257,8 @@ int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct s
 
 		if (entry >> 32 != n->key || !in_use(entry))
 			continue;
+		if (block_is_bad(fs, dir, ((u32)entry - 1) / SCMFS_SLOTS_PER_BLOCK))
+			return -EIO;
 		ent = dirent_at(fs, dir, (u32)entry - 1);
 		if (ent->len != n->len || memcmp(ent->name, n->name, n->len))
 			continue;
@@ -241,7 +267,7 @@ int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct s
 		n->head = scmfs_read(&ent->head);
 		return head_ok(fs, n->head, n->slot, n->len) ? 0 : scmfs_damaged(fs);
 	}
-	return -ENOENT;
+	return has_bad(fs, dir) ? -EIO : -ENOENT;
 }
 
 /* ---- reading a directory -------------------------------------------------------------------- */
@@ -300,6 +326,14 @@ static bool ent_ok(const struct scmfs *fs, const struct scmfs_dirent *ent, u64 h
 		le32_to_cpu(ent->hash) == scmfs_name_hash((const char *)ent->name, len);
 }
 
+/* Nothing is known of a bad block, and nothing put there. Return: the slot behind it. */
+static u64 skip_bad(struct scmfs_dir *dir, u64 slot)
+{
+	dir->block[slot / SCMFS_SLOTS_PER_BLOCK].used = ~0ULL;
+	dir->used_slots += SCMFS_SLOTS_PER_BLOCK;
+	return slot + SCMFS_SLOTS_PER_BLOCK;
+}
+
 static int read_names(const struct scmfs *fs, struct scmfs_dir *dir)
 {
 	u64 slot, head, look = AT_ONCE;
@@ -311,6 +345,11 @@ static int read_names(const struct scmfs *fs, struct scmfs_dir *dir)
 		if (slot >= look) {
 			cond_resched();
 			look += AT_ONCE;
+		}
+		if (!(slot % SCMFS_SLOTS_PER_BLOCK) &&
+		    block_is_bad(fs, dir, slot / SCMFS_SLOTS_PER_BLOCK)) {
+			slot = skip_bad(dir, slot);
+			continue;
 		}
 		head = scmfs_read(&ent->head);
 		if (!head) {
@@ -400,19 +439,22 @@ int scmfs_readdir(struct scmfs *fs, struct scmfs_node *node, u64 *cookie,
 	for (slot = *cookie; slot < dir->nr_blocks * SCMFS_SLOTS_PER_BLOCK; slot++) {
 		struct scmfs_dirent *ent = dirent_at(fs, dir, slot);
 
-		if (!(dir->block[slot / SCMFS_SLOTS_PER_BLOCK].start & slot_bits(slot, 1)))
+		if (!(dir->block[slot / SCMFS_SLOTS_PER_BLOCK].start & slot_bits(slot, 1)) ||
+		    block_is_bad(fs, dir, slot / SCMFS_SLOTS_PER_BLOCK))
 			continue;
 		head = scmfs_read(&ent->head);
 		len = READ_ONCE(ent->len);
 		if (!head_ok(fs, head, slot, len))
 			return scmfs_damaged(fs);
 		if (!emit(ctx, (const char *)ent->name, len, SCMFS_HEAD_INO(head),
-			  SCMFS_HEAD_TYPE(head), slot))
-			break;
+			  SCMFS_HEAD_TYPE(head), slot)) {
+			*cookie = slot;
+			return 0;
+		}
 		slot += SCMFS_HEAD_SLOTS(head) - 1;
 	}
 	*cookie = slot;
-	return 0;
+	return has_bad(fs, dir) ? -EIO : 0;	/* once all that can be read has been */
 }
 
 /* ---- places for names ----------------------------------------------------------------------- */
@@ -427,14 +469,14 @@ static int free_slots(u64 used, u64 slots)
 	return free ? __ffs(free) : -1;
 }
 
-static u64 find_free(struct scmfs_dir *dir, u64 from, u64 slots)
+static u64 find_free(const struct scmfs *fs, struct scmfs_dir *dir, u64 from, u64 slots)
 {
 	u64 i;
 	int at;
 
 	for (i = from; i < dir->nr_blocks; i++) {
 		at = free_slots(dir->block[i].used, slots);
-		if (at >= 0) {
+		if (at >= 0 && !block_is_bad(fs, dir, i)) {
 			dir->hint = i;
 			return i * SCMFS_SLOTS_PER_BLOCK + at;
 		}
@@ -446,13 +488,13 @@ static u64 find_free(struct scmfs_dir *dir, u64 from, u64 slots)
  * Behind the last one; from the start only when a quarter is free, so that a directory that is
  * emptied and filled does not grow, and one that only grows is not searched.
  */
-static u64 find_place(struct scmfs_dir *dir, u64 slots)
+static u64 find_place(const struct scmfs *fs, struct scmfs_dir *dir, u64 slots)
 {
 	u64 all = dir->nr_blocks * SCMFS_SLOTS_PER_BLOCK;
-	u64 slot = find_free(dir, dir->hint, slots);
+	u64 slot = find_free(fs, dir, dir->hint, slots);
 
 	if (slot == NO_BLOCK && all - dir->used_slots >= all / 4)
-		slot = find_free(dir, 0, slots);
+		slot = find_free(fs, dir, 0, slots);
 	return slot;
 }
 
@@ -480,7 +522,7 @@ static int find_or_grow(struct scmfs_op *op, struct scmfs_node *node, u64 slots,
 	u64 goal = dir->nr_blocks ? dir->block[dir->nr_blocks - 1].block + 1 : 0;
 	u64 want = clamp_t(u64, dir->nr_blocks / 8, 1, GROW_BLOCKS), block, got = 0;
 
-	*slot = find_place(dir, slots);
+	*slot = find_place(op->fs, dir, slots);
 	if (*slot != NO_BLOCK)
 		return 0;
 	if (dir->nr_blocks + want <= MAX_BLOCKS)
@@ -489,7 +531,7 @@ static int find_or_grow(struct scmfs_op *op, struct scmfs_node *node, u64 slots,
 		*slot = dir->nr_blocks * SCMFS_SLOTS_PER_BLOCK;
 		return grow(op, node, block, got);
 	}
-	*slot = find_free(dir, 0, slots);
+	*slot = find_free(op->fs, dir, 0, slots);
 	return *slot == NO_BLOCK ? -ENOSPC : 0;
 }
 

@@ -149,6 +149,27 @@ int scmfs_may_write(const struct scmfs_super *super, const char **reason);
 int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 	       struct scmfs_recovery *recovery, const char **reason);
 
+/**
+ * struct scmfs_bad_list - memory that is known to be bad
+ * @next: the next of it in [from, to), bytes of the region, and in @bytes how much in a row; @to:
+ *	there is none
+ * @ctx: of @next
+ */
+struct scmfs_bad_list {
+	u64 (*next)(void *ctx, u64 from, u64 to, u64 *bytes);
+	void *ctx;
+};
+
+/*
+ * scmfs_open_beside - the same, where some memory is known to be bad before
+ *
+ * A file the extents of which are there would be taken for one without them by a recovery, and its
+ * blocks be given to others: that is -EIO, too. What is before the files must be good. @bad may be
+ * NULL.
+ */
+int scmfs_open_beside(void *base, u64 size, unsigned int flags, const struct scmfs_bad_list *bad,
+		      struct scmfs **fs, struct scmfs_recovery *recovery, const char **reason);
+
 /*
  * scmfs_damage_seen - was anything -EUCLEAN since the last fsck, while it could be changed?
  *

@@ -179,7 +179,7 @@ struct scmfs_ext {
  * @left: of them
  * @maps: blocks of extents seen
  * @mark: one of them, to end a loop
- * @error: -EUCLEAN
+ * @error: -EUCLEAN; -EIO: a block of extents is bad memory
  */
 struct scmfs_slots {
 	const struct scmfs *fs;
@@ -384,6 +384,8 @@ void scmfs_free_inode(struct scmfs *fs, u64 ino);
 
 /* bad.c */
 void scmfs_bad_free(struct scmfs *fs);
+int scmfs_know_bad(struct scmfs *fs, const struct scmfs_bad_list *bad);
+int scmfs_put_aside(struct scmfs *fs, const struct scmfs_bad_list *bad);
 void scmfs_set_aside(struct scmfs *fs, u64 block, u64 count);
 void scmfs_show_aside(struct scmfs *fs, bool used);
 
@@ -393,6 +395,12 @@ static inline bool scmfs_all_good(const struct scmfs *fs, u64 block, u64 count)
 	u64 bytes = count << SCMFS_BLOCK_SHIFT;
 
 	return scmfs_good(fs, block << SCMFS_BLOCK_SHIFT, bytes) == bytes;
+}
+
+/* May these bytes of the region be touched? What is kept of files beside their content asks, too. */
+static inline bool scmfs_may_touch(const struct scmfs *fs, const void *at, u64 len)
+{
+	return scmfs_good(fs, (const u8 *)at - fs->base, len) == len;
 }
 
 /* op.c */
@@ -425,7 +433,7 @@ void scmfs_index_make(struct scmfs *fs, struct scmfs_inode *inode);
 struct scmfs_index *scmfs_index_get(const struct scmfs *fs, const struct scmfs_inode *inode);
 struct scmfs_extent *scmfs_index_from(const struct scmfs_index *x, u64 file, struct scmfs_ext *e);
 u64 scmfs_index_end(const struct scmfs_index *x);
-struct scmfs_extent *scmfs_index_free_place(struct scmfs_index *x);
+struct scmfs_extent *scmfs_index_free_place(const struct scmfs *fs, struct scmfs_index *x);
 int scmfs_index_insert(struct scmfs_index *x, struct scmfs_extent *place, u64 file, u64 count);
 int scmfs_index_change(struct scmfs_index *x, u64 old, u64 file, u64 count);
 int scmfs_index_add_free(struct scmfs_index *x, struct scmfs_extent *place, u32 nr);
@@ -464,7 +472,7 @@ struct scmfs_name {
 };
 
 int scmfs_dir_get(struct scmfs *fs, struct scmfs_node *node, struct scmfs_dir **dir);
-u64 scmfs_dir_count(const struct scmfs_dir *dir);
+int scmfs_dir_is_empty(const struct scmfs *fs, const struct scmfs_dir *dir);
 int scmfs_name_init(const struct scmfs *fs, struct scmfs_name *n, const char *name, u32 len);
 int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct scmfs_name *n);
 int scmfs_dir_room(struct scmfs_dir *dir);

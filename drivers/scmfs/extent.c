@@ -31,6 +31,10 @@ static bool next_map(struct scmfs_slots *s)
 	s->error = -EUCLEAN;
 	if (!scmfs_run_ok(s->fs, s->map, 1) || s->map == s->mark)
 		return false;
+	s->error = -EIO;
+	if (!scmfs_all_good(s->fs, s->map, 1))
+		return false;
+	s->error = -EUCLEAN;
 	/* A chain that bites its tail meets the mark once that is in the ring (Brent). */
 	s->maps++;
 	if (is_power_of_2(s->maps))
@@ -49,7 +53,7 @@ static bool next_map(struct scmfs_slots *s)
 struct scmfs_extent *scmfs_slots_next(struct scmfs_slots *s)
 {
 	if (!s->left && !next_map(s)) {
-		if (s->error)
+		if (s->error == -EUCLEAN)
 			scmfs_damaged(s->fs);
 		return NULL;
 	}
@@ -112,6 +116,8 @@ static int find(const struct scmfs *fs, struct scmfs_inode *inode, u64 file,
 	*place = scmfs_index_from(x, file, found);
 	if (!*place || found->file > file)
 		return 0;
+	if (!scmfs_may_touch(fs, *place, sizeof(**place)))
+		return -EIO;
 	*found = scmfs_ext_of(scmfs_read(&(*place)->block),
 			      scmfs_second(found->file, found->count));
 	return checked(fs, inode, found);
@@ -308,7 +314,7 @@ static void find_neighbours(struct scmfs_op *op, const struct scmfs_index *x,
 
 	for (i = 0; i < ARRAY_SIZE(at); i++) {
 		place = scmfs_index_from(x, at[i], &e);
-		if (!place)
+		if (!place || !scmfs_may_touch(op->fs, place, sizeof(*place)))
 			continue;
 		e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
 				 scmfs_second(e.file, e.count));
@@ -327,7 +333,7 @@ static int add_indexed(struct scmfs_op *op, struct scmfs_inode *inode, struct sc
 	find_neighbours(op, x, &ext, &n);
 	if (n.former || n.latter)
 		return join(op, inode, &n, &ext);
-	place = scmfs_index_free_place(x);
+	place = scmfs_index_free_place(op->fs, x);
 	r = place ? fill_place(op, inode, place, ext) : add_map(op, inode, ext, &map);
 	if (r)
 		return r;
@@ -388,6 +394,9 @@ static struct scmfs_extent *next_overlap(struct scmfs_op *op, struct scmfs_inode
 	if (x) {
 		place = scmfs_index_from(x, file, e);
 		if (!place || e->file >= end)
+			return NULL;
+		s->error = scmfs_may_touch(op->fs, place, sizeof(*place)) ? 0 : -EIO;
+		if (s->error)
 			return NULL;
 		*e = scmfs_ext_of(ek_undo_get(&op->tx, &place->block),
 				  scmfs_second(e->file, e->count));
@@ -496,9 +505,11 @@ int scmfs_ext_mark(struct scmfs_op *op, struct scmfs_inode *inode, u64 file, u64
 	return s.error;
 }
 
-/* The block that follows one in a chain. */
+/* The block that follows one in a chain; 0: none, or nobody can say. */
 u64 scmfs_next_map(const struct scmfs *fs, u64 block)
 {
+	if (!scmfs_all_good(fs, block, 1))
+		return 0;
 	return scmfs_read(&((struct scmfs_map *)scmfs_block(fs, block))->next);
 }
 

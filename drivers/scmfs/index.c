@@ -167,15 +167,16 @@ u64 scmfs_index_end(const struct scmfs_index *x)
 	return (u64)last->entry[last->nr - 1].file + last->entry[last->nr - 1].count;
 }
 
-/* A place that an extent can be put in now: not one that is emptied only by a commit. */
-struct scmfs_extent *scmfs_index_free_place(struct scmfs_index *x)
+/* A place that an extent can be put in now: not one that is emptied only by a commit, or bad. */
+struct scmfs_extent *scmfs_index_free_place(const struct scmfs *fs, struct scmfs_index *x)
 {
 	struct scmfs_extent *place;
 	u64 i;
 
 	for (i = x->nr_free; i--;) {
 		place = x->free[i];
-		if (scmfs_read(&place->second) >> 32)
+		if (!scmfs_may_touch(fs, place, sizeof(*place)) ||
+		    scmfs_read(&place->second) >> 32)
 			continue;
 		x->free[i] = x->free[--x->nr_free];
 		return place;

@@ -270,7 +270,9 @@ int scmfs_target(struct scmfs *fs, u64 ino, const char **target)
 	if (len > SCMFS_INLINE_TARGET) {
 		r = scmfs_ext_at(fs, inode, 0, &e);
 		if (r || !e.block)
-			return scmfs_damaged(fs);
+			return r ? r : scmfs_damaged(fs);
+		if (!scmfs_all_good(fs, e.block, 1))
+			return -EIO;
 		*target = scmfs_block(fs, e.block);
 	}
 	return len;

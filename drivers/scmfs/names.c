@@ -246,9 +246,7 @@ static int check_empty(struct scmfs *fs, struct scmfs_node *node)
 	if (r || !scmfs_read(&inode->size))
 		return r;
 	r = scmfs_dir_get(fs, node, &dir);
-	if (!r && scmfs_dir_count(dir))
-		r = -ENOTEMPTY;
-	return r;
+	return r ? r : scmfs_dir_is_empty(fs, dir);
 }
 
 int scmfs_rmdir(struct scmfs *fs, struct scmfs_node *node, const char *name, u32 len,

@@ -171,7 +171,8 @@ static int recover(struct scmfs *fs, struct scmfs_recovery *rec, const char **re
 		return say(reason, "the root directory is damaged", -EUCLEAN);
 	r = rec->clean ? scmfs_maps_load(fs) : scan(fs, rec);
 	if (r)
-		return say(reason, rec->clean ? "the maps of free space are damaged" :
+		return say(reason, r == -EIO ? "what says where a file is lies in bad memory" :
+			   rec->clean ? "the maps of free space are damaged" :
 			   "an inode is damaged", r);
 	if (!fs->high_known)
 		fs->inode_high = find_last_bit(fs->inode_map, fs->nr_inodes) + 1;
@@ -197,8 +198,8 @@ static int open_log(struct scmfs *fs, struct ek_undo **log)
 			    le64_to_cpu(s->salt), log);
 }
 
-static int start(struct scmfs *fs, unsigned int flags, struct scmfs_recovery *rec,
-		 const char **reason)
+static int start(struct scmfs *fs, unsigned int flags, const struct scmfs_bad_list *bad,
+		 struct scmfs_recovery *rec, const char **reason)
 {
 	int r;
 
@@ -206,13 +207,17 @@ static int start(struct scmfs *fs, unsigned int flags, struct scmfs_recovery *re
 	get_random_bytes(&fs->name_key, sizeof(fs->name_key));
 	fs->read_only = flags & (SCMFS_OPEN_READ_ONLY | SCMFS_OPEN_NO_SCAN);
 	r = scmfs_maps_init(fs);
+	if (!r)
+		r = scmfs_know_bad(fs, bad);
 	if (r || flags & SCMFS_OPEN_NO_SCAN)
 		return r;
 	r = recover(fs, rec, reason);
 	if (r)
 		return r;
 	*reason = "no memory";
-	r = open_log(fs, &fs->log);
+	r = scmfs_put_aside(fs, bad);
+	if (!r)
+		r = open_log(fs, &fs->log);
 	if (!r && !fs->read_only)
 		begin_writing(fs);
 	return r;
@@ -242,8 +247,8 @@ int scmfs_make_writable(struct scmfs *fs)
 	return 0;
 }
 
-int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
-	       struct scmfs_recovery *recovery, const char **reason)
+int scmfs_open_beside(void *base, u64 size, unsigned int flags, const struct scmfs_bad_list *bad,
+		      struct scmfs **fs, struct scmfs_recovery *recovery, const char **reason)
 {
 	struct scmfs_recovery ignored;
 	struct scmfs_super super;
@@ -261,7 +266,7 @@ int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 	if (!recovery)
 		recovery = &ignored;
 	memset(recovery, 0, sizeof(*recovery));
-	r = start(*fs, flags, recovery, reason);
+	r = start(*fs, flags, bad, recovery, reason);
 	if (r) {
 		scmfs_abandon(*fs);
 		*fs = NULL;
@@ -269,6 +274,12 @@ int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
 	}
 	*reason = "";
 	return 0;
+}
+
+int scmfs_open(void *base, u64 size, unsigned int flags, struct scmfs **fs,
+	       struct scmfs_recovery *recovery, const char **reason)
+{
+	return scmfs_open_beside(base, size, flags, NULL, fs, recovery, reason);
 }
 
 bool scmfs_damage_seen(const struct scmfs *fs)

@@ -302,6 +302,7 @@ static inline void sfs_release_orphan(const struct sfs_sb *s, u64 ino)
 
 /* vfs_bad.c */
 void sfs_bad_init(struct sfs_sb *s);
+struct scmfs_bad_list sfs_bad_list(struct sfs_sb *s);
 void sfs_bad_begin(struct sfs_sb *s);
 void sfs_bad_end(struct sfs_sb *s);
 

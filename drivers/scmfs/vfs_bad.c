@@ -85,6 +85,19 @@ static void sfs_note_early(struct sfs_sb *s)
 		sfs_end_for_good(s, s->bad_early[0].offset, "and more than can be remembered");
 }
 
+static u64 sfs_next_bad(void *ctx, u64 from, u64 to, u64 *bytes)
+{
+	struct sfs_sb *s = ctx;
+
+	return scm_range_next_bad(&s->mem, from, to, bytes);
+}
+
+/* For the engine, before there is a file system that could be told. */
+struct scmfs_bad_list sfs_bad_list(struct sfs_sb *s)
+{
+	return (struct scmfs_bad_list){ .next = sfs_next_bad, .ctx = s };
+}
+
 /**
  * sfs_bad_begin - from now on what is bad is known
  * @s: its file system has just been opened

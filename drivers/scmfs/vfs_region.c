@@ -356,7 +356,8 @@ static int sfs_check_head(struct sfs_sb *s, struct fs_context *fc)
 static int sfs_recover_first(struct sfs_sb *s, struct scmfs_recovery *recovery,
 			     const char **reason)
 {
-	int err = scmfs_open(s->base, s->bytes, 0, &s->fs, recovery, reason);
+	const struct scmfs_bad_list bad = sfs_bad_list(s);
+	int err = scmfs_open_beside(s->base, s->bytes, 0, &bad, &s->fs, recovery, reason);
 
 	if (err)
 		return err;
@@ -379,6 +380,7 @@ static int sfs_recover_first(struct sfs_sb *s, struct scmfs_recovery *recovery,
 int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only, bool recover)
 {
 	unsigned int flags = read_only ? SCMFS_OPEN_READ_ONLY : 0;
+	const struct scmfs_bad_list bad = sfs_bad_list(s);
 	struct scmfs_recovery recovery, ignored;
 	const char *reason = NULL;
 	int err = 0;
@@ -388,10 +390,11 @@ int sfs_region_open(struct sfs_sb *s, struct fs_context *fc, bool read_only, boo
 	if (!err)
 		err = sfs_check_head(s, fc);
 	if (!err) {
-		err = scmfs_open(s->base, s->bytes, flags, &s->fs, &recovery, &reason);
+		err = scmfs_open_beside(s->base, s->bytes, flags, &bad, &s->fs, &recovery, &reason);
 		if (err == -EROFS && recover)
 			err = sfs_recover_first(s, &recovery, &reason) ?:
-				scmfs_open(s->base, s->bytes, flags, &s->fs, &ignored, &reason);
+				scmfs_open_beside(s->base, s->bytes, flags, &bad, &s->fs, &ignored,
+						  &reason);
 		if (err)
 			sfs_refuse(fc, err, reason);
 	}

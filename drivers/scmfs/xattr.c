@@ -58,18 +58,18 @@ static u64 ino_of(const struct scmfs *fs, const struct scmfs_inode *inode)
 	return inode - scmfs_inode(fs, 0);
 }
 
-/* Is there a block of this inode's? Only its head is looked at. */
-static const struct scmfs_xattr_block *block_at(const struct scmfs *fs, u64 ino, u64 block)
+/* A block of this inode's. Only its head is looked at. 0; -EUCLEAN; -EIO: bad memory. */
+static int block_at(const struct scmfs *fs, u64 ino, u64 block, const struct scmfs_xattr_block **b)
 {
-	const struct scmfs_xattr_block *b;
-
 	if (!scmfs_run_ok(fs, block, 1))
-		return NULL;
-	b = scmfs_block(fs, block);
-	if (le32_to_cpu(b->magic) != SCMFS_XATTR_MAGIC || le64_to_cpu(b->ino) != ino ||
-	    le32_to_cpu(b->used) > SCMFS_XATTR_DATA)
-		return NULL;
-	return b;
+		return scmfs_damaged(fs);
+	if (!scmfs_all_good(fs, block, 1))
+		return -EIO;
+	*b = scmfs_block(fs, block);
+	if (le32_to_cpu((*b)->magic) != SCMFS_XATTR_MAGIC || le64_to_cpu((*b)->ino) != ino ||
+	    le32_to_cpu((*b)->used) > SCMFS_XATTR_DATA)
+		return scmfs_damaged(fs);
+	return 0;
 }
 
 static struct stream stream_of(const struct scmfs *fs, const struct scmfs_inode *inode)
@@ -81,14 +81,18 @@ static struct stream stream_of(const struct scmfs *fs, const struct scmfs_inode 
 	};
 }
 
-/* 1: there is more; 0: that was all; -EUCLEAN. */
+/* 1: there is more; 0: that was all; -EUCLEAN; -EIO: bad memory. */
 static int more(struct stream *s)
 {
+	int r;
+
 	while (!s->b || s->pos == s->used) {
 		if (!s->next)
 			return 0;
-		s->b = block_at(s->fs, s->ino, s->next);
-		if (!s->b || s->blocks++ == SCMFS_MAX_XATTR_BLOCKS)
+		r = block_at(s->fs, s->ino, s->next, &s->b);
+		if (r)
+			return r;
+		if (s->blocks++ == SCMFS_MAX_XATTR_BLOCKS)
 			return scmfs_damaged(s->fs);
 		s->used = le32_to_cpu(READ_ONCE(s->b->used));
 		if (s->used > SCMFS_XATTR_DATA ||
@@ -105,10 +109,11 @@ static int more(struct stream *s)
 static int get_bytes(struct stream *s, void *to, u32 len)
 {
 	while (len) {
+		int r = more(s);
 		u32 n;
 
-		if (more(s) <= 0)
-			return scmfs_damaged(s->fs);
+		if (r <= 0)
+			return r ? r : scmfs_damaged(s->fs);
 		n = min(len, s->used - s->pos);
 		if (to) {
 			memcpy(to, s->b->data + s->pos, n);
@@ -245,8 +250,10 @@ int scmfs_xattr_each(const struct scmfs *fs, struct scmfs_inode *inode,
 	int r = 0;
 
 	while (!r && block) {
-		s.b = block_at(fs, s.ino, block);
-		if (!s.b || nr++ == SCMFS_MAX_XATTR_BLOCKS)
+		r = block_at(fs, s.ino, block, &s.b);
+		if (r)
+			return r;
+		if (nr++ == SCMFS_MAX_XATTR_BLOCKS)
 			return scmfs_damaged(fs);
 		s.next = le64_to_cpu(s.b->next);
 		r = fn((struct scmfs *)fs, block, 1);
@@ -261,8 +268,7 @@ u32 scmfs_xattr_blocks(const struct scmfs *fs, const struct scmfs_inode *inode)
 	u32 nr = 0;
 
 	while (s.next && nr < SCMFS_MAX_XATTR_BLOCKS) {
-		s.b = block_at(fs, s.ino, s.next);
-		if (!s.b)
+		if (block_at(fs, s.ino, s.next, &s.b))
 			break;
 		nr++;
 		s.next = le64_to_cpu(s.b->next);
@@ -497,10 +503,13 @@ static int drop_chain(struct scmfs_op *op, struct scmfs_inode *inode, u32 *nr)
 {
 	struct stream s = stream_of(op->fs, inode);
 	u64 block = s.next;
+	int r;
 
 	for (*nr = 0; block; block = le64_to_cpu(s.b->next), ++*nr) {
-		s.b = block_at(op->fs, s.ino, block);
-		if (!s.b || op->nr_drops == MAX_DROPS)
+		r = block_at(op->fs, s.ino, block, &s.b);
+		if (r)
+			return r;
+		if (op->nr_drops == MAX_DROPS)
 			return scmfs_damaged(op->fs);
 		op->drop[op->nr_drops++] = (struct scmfs_run){ block, 1 };
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* scmfs' engine against a model, and what is counted. */
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <evenkeel/label.h>
 #include <evenkeel/scm.h>
@@ -1308,6 +1309,195 @@ static void bad_edges(void)
 	tfs_free(&t);
 }
 
+/* From here on whoever touches it dies of it. */
+static void take_away(const void *at)
+{
+	u8 *page = (u8 *)((uintptr_t)at & ~4095UL);
+
+	CHECK(!scmfs_set_bad(t.fs, page - t.mem, 4096));
+	CHECK(!mprotect(page, 4096, PROT_NONE));
+}
+
+static void give_again(const void *at)
+{
+	CHECK(!mprotect((void *)((uintptr_t)at & ~4095UL), 4096, PROT_READ | PROT_WRITE));
+}
+
+static bool count_one(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie)
+{
+	++*(u32 *)ctx;
+	return true;
+}
+
+/* All names of "d" but those of a bad block; what could be in that is EIO. */
+static void bad_names(u64 dir)
+{
+	struct scmfs_node *node = &t.node[dir];
+	u32 i, found = 0, lost = 0, listed = 0;
+	u64 cookie = 0, ino;
+	int r;
+
+	for (i = 0; i < 300; i++) {
+		sprintf(path_a, "d/%u", i);
+		r = tfs_find(&t, path_a, &ino);
+		CHECK(!r || r == -EIO, "%s: %d", path_a, r);
+		found += !r;
+		lost += r == -EIO;
+	}
+	CHECK(lost == 64 && found == 236, "%u, %u lost", found, lost);
+	CHECK(scmfs_readdir(t.fs, node, &cookie, count_one, &listed) == -EIO && listed == found);
+	CHECK(tfs_make_node(&t, "d/new", S_IFREG | 0644, NULL, NULL) == -EIO);
+	CHECK(tfs_rmdir(&t, "d") < 0);
+}
+
+/* Names beside bad ones can be used: found, listed, removed. None is put there, and none forgotten. */
+static void bad_directory(void)
+{
+	struct scmfs_attr a;
+	u64 dir, ino;
+	u8 *bad;
+	u32 i;
+
+	tfs_make(&t, 16 << 20, 500, 1);
+	CHECK(!tfs_make_node(&t, "d", S_IFDIR | 0755, NULL, &dir));
+	for (i = 0; i < 300; i++) {
+		sprintf(path_a, "d/%u", i);
+		CHECK(!tfs_make_node(&t, path_a, S_IFREG | 0644, NULL, NULL));
+	}
+	bad = t.mem + (scmfs_inode(t.fs, dir)->extent[0].block << SCMFS_BLOCK_SHIFT);
+	take_away(bad);
+	bad_names(dir);
+	scmfs_node_clear(&t.node[dir]);		/* and by an index that was made without it */
+	bad_names(dir);
+	for (i = 0; i < 300; i++) {
+		sprintf(path_a, "d/%u", i);
+		if (!tfs_find(&t, path_a, &ino))
+			CHECK(!tfs_unlink(&t, path_a));
+	}
+	CHECK(tfs_rmdir(&t, "d") == -EIO, "there may be names in it");
+	CHECK(!scmfs_getattr(t.fs, dir, &a) && !scmfs_damage_seen(t.fs));
+	give_again(bad);
+	tfs_crash(&t);
+	free(t.mem);
+}
+
+/* The map block of extents that a place is in; of a file in so many that it has several. */
+static u8 *map_of(u64 ino, u32 n)
+{
+	u64 block = scmfs_read(&scmfs_inode(t.fs, ino)->map);
+
+	while (n--)
+		block = scmfs_next_map(t.fs, block);
+	return t.mem + (block << SCMFS_BLOCK_SHIFT);
+}
+
+/* What can't be known of a file's extents is EIO for that file, with an index and without. */
+static void bad_extents(void)
+{
+	u64 ino, other, i, good = 0, lost = 0;
+	struct scmfs_seg seg;
+	u8 *bad;
+	int r;
+
+	tfs_make(&t, 32 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_make_node(&t, "g", S_IFREG | 0644, NULL, &other));
+	for (i = 0; i < 1200; i++)	/* each an extent of its own */
+		CHECK(!tfs_write(&t, ino, i * 8192, 4096, 1, 0));
+	bad = map_of(ino, 2);
+	take_away(bad);
+	for (i = 0; i < 1200; i++) {
+		r = scmfs_map(t.fs, ino, i * 8192, 1, &seg, 1);
+		good += r == 1;
+		lost += r == -EIO;
+	}
+	CHECK(good + lost == 1200 && lost > 100 && good > 100, "%llu, %llu lost", good, lost);
+	scmfs_forget(t.fs, ino);
+	CHECK(scmfs_map(t.fs, ino, 20 * 8192, 1, &seg, 1) == -EIO);
+	CHECK(scmfs_write_begin(t.fs, ino, 1300 * 8192, 10, 0, &(struct scmfs_write){}) == -EIO);
+	CHECK(scmfs_punch(t.fs, ino, 0, 1200 * 8192, 6) == -EIO);
+	CHECK(scmfs_collapse(t.fs, ino, 4096, 4096, 6) == -EIO);
+	CHECK(!tfs_write(&t, other, 0, 100000, 2, 0), "nobody else is hit");
+	CHECK(!tfs_unlink(&t, "f") && !scmfs_damage_seen(t.fs));
+	give_again(bad);
+	tfs_crash(&t);
+	free(t.mem);
+}
+
+static u64 one_bad(void *ctx, u64 from, u64 to, u64 *bytes)
+{
+	u64 at = *(u64 *)ctx;
+
+	*bytes = 4096;
+	return at >= from && at < to ? at : to;
+}
+
+/*
+ * Known before it is opened: whom the blocks belong to that are named there can't be known, so
+ * nobody gets any after a crash. Who closed it has said which are free.
+ */
+static void bad_before(void)
+{
+	u64 ino, i, at, was_free;
+	struct scmfs_bad_list bad = { .next = one_bad, .ctx = &at };
+	const char *reason = "";
+	u8 *page;
+
+	tfs_make(&t, 32 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	for (i = 0; i < 1200; i++)
+		CHECK(!tfs_write(&t, ino, i * 8192, 4096, 1, 0));
+	page = map_of(ino, 2);
+	at = page - t.mem;
+	tfs_crash(&t);
+	CHECK(!mprotect(page, 4096, PROT_NONE));
+	CHECK(scmfs_open_beside(t.mem, t.size, 0, &bad, &t.fs, NULL, &reason) == -EIO && strstr(reason, "bad memory"));
+	give_again(page);
+	CHECK(!tfs_mount(&t, NULL));
+	was_free = stat_now().free;
+	tfs_unmount(&t);
+	CHECK(!mprotect(page, 4096, PROT_NONE));
+	CHECK(!scmfs_open_beside(t.mem, t.size, 0, &bad, &t.fs, NULL, &reason), "%s", reason);
+	CHECK(stat_now().free == was_free && !stat_now().aside);
+	CHECK(scmfs_punch(t.fs, ino, 0, 1200 * 8192, 6) == -EIO);
+	tfs_unmount(&t);
+	give_again(page);
+	at = t.size - 3 * 4096;
+	CHECK(!scmfs_open_beside(t.mem, t.size, 0, &bad, &t.fs, NULL, &reason), "%s", reason);
+	CHECK(stat_now().aside == 1);
+	tfs_crash(&t);
+	free(t.mem);
+}
+
+/* So are attributes, and the target of a link. */
+static void bad_attributes(void)
+{
+	static char target[2000];
+	const char *to;
+	u64 ino, link;
+	u8 *bad, value[100];
+
+	memset(target, 'x', sizeof(target) - 1);
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!tfs_make_node(&t, "l", S_IFLNK | 0777, target, &link));
+	CHECK(!tfs_set_attr(&t, ino, "a", 3, 50));
+	bad = t.mem + (scmfs_read(&scmfs_inode(t.fs, ino)->xattr) << SCMFS_BLOCK_SHIFT);
+	take_away(bad);
+	CHECK(scmfs_xattr_get(t.fs, ino, SCMFS_XATTR_USER, "a", 1, value, sizeof(value)) == -EIO);
+	CHECK(tfs_set_attr(&t, ino, "b", 3, 50) == -EIO && tfs_set_attr(&t, ino, "a", 3, 0) == -EIO);
+	CHECK(!tfs_write(&t, ino, 0, 5000, 2, 0));
+	CHECK(!tfs_unlink(&t, "f"));
+	give_again(bad);
+	bad = t.mem + (scmfs_read((__le64 *)&scmfs_inode(t.fs, link)->extent[0].block) << SCMFS_BLOCK_SHIFT);
+	take_away(bad);
+	CHECK(scmfs_target(t.fs, link, &to) == -EIO);
+	CHECK(!tfs_unlink(&t, "l") && !scmfs_damage_seen(t.fs));
+	give_again(bad);
+	tfs_crash(&t);
+	free(t.mem);
+}
+
 /* What is free of it is nobody's until the file system is opened again. */
 static void bad_is_aside(void)
 {
@@ -2423,6 +2613,10 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: nobody stores to bad memory", bad_is_untouched);
 	ktap_run("scmfs: nor copies from it", bad_edges);
 	ktap_run("scmfs: nor is it given to anybody", bad_is_aside);
+	ktap_run("scmfs: bad memory in a directory costs the names that are there", bad_directory);
+	ktap_run("scmfs: where extents are kept, those of one file", bad_extents);
+	ktap_run("scmfs: where that is known before, nobody gets them", bad_before);
+	ktap_run("scmfs: so it is with attributes and links", bad_attributes);
 	ktap_run("scmfs: an append cut short shows nothing of what was there before", short_append);
 	ktap_run("scmfs: stores behind the end are not seen when it grows", grow_over_stores);
 	ktap_run("scmfs: maps that would give the file system's own blocks out are refused",
