@@ -3,9 +3,10 @@
  * Devices in files: a head with the line that creates the device, and the image of its flash. Only
  * what nobody has open is saved, so the file is on no file system that waits for the device.
  */
+#include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/kstrtox.h>
 #include <linux/ktime.h>
-#include <linux/namei.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -34,90 +35,46 @@ struct nl_stream {
 
 static void nl_stream_close(struct nl_stream *stream)
 {
-	filp_close(stream->file, NULL);
+	fput(stream->file);
 	kvfree(stream->buffer);
 }
 
-/* The device's lock, and its file system's for what writes, are held by who asked for this. */
-static int nl_not_own(struct nl_dev *dev, const struct inode *inode, const char *path)
+static int nl_stream_check(struct nl_dev *dev, struct nl_stream *stream, const char *fd, bool write)
 {
+	const struct inode *inode = file_inode(stream->file);
+
+	if (!(stream->file->f_mode & (write ? FMODE_WRITE : FMODE_READ)))
+		return nl_fail(dev, -EBADF, "%s: not open for %s", fd, write ? "writing" : "reading");
+	/* What others have the other end of ends when they want, and is not synced. */
+	if (!S_ISREG(inode->i_mode) && !S_ISBLK(inode->i_mode))
+		return nl_fail(dev, -EINVAL, "%s: neither a file nor a block device", fd);
+	/* The lock is held that the device's own files want. */
 	if (inode->i_sb == dev->item.ci_dentry->d_sb)
-		return nl_fail(dev, -EINVAL, "%s: is no file to keep a device in", path);
+		return nl_fail(dev, -EINVAL, "%s: is no file to keep a device in", fd);
 	return 0;
 }
 
-/* What others have the other end of ends when they want, and is not synced. */
-static int nl_is_file(struct nl_dev *dev, const struct inode *inode, const char *path)
-{
-	if (!S_ISREG(inode->i_mode) && !S_ISBLK(inode->i_mode))
-		return nl_fail(dev, -EINVAL, "%s: neither a file nor a block device", path);
-	return nl_not_own(dev, inode, path);
-}
-
-static int nl_cannot_open(struct nl_dev *dev, const char *path, int err)
-{
-	return nl_fail(dev, err, "%s: can't be opened (error %d)", path, -err);
-}
-
-/* Is there a place for a new file at @path? Which is whole again afterwards. */
-static int nl_look_beside(struct nl_dev *dev, char *path)
-{
-	char *slash = strrchr(path, '/');
-	struct path parent;
-	int err;
-
-	*slash = '\0';
-	err = kern_path(slash == path ? "/" : path, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &parent);
-	*slash = '/';
-	if (err)
-		return nl_cannot_open(dev, path, err);
-	err = nl_not_own(dev, d_inode(parent.dentry), path);
-	path_put(&parent);
-	return err;
-}
-
 /*
- * What is to be opened is looked at before it is: things that are no files may mind, and who is
- * writing to the device's own file system can't open a file there to write to.
- * Returns whether there is something, or a negative error number.
+ * What the caller has open, by its number: who has written to a file of configfs must not look a
+ * path up, which may lead there, and wait for who removes a directory and waits for the write.
  */
-static int nl_look(struct nl_dev *dev, char *path, bool create)
+static int nl_stream_open(struct nl_dev *dev, struct nl_stream *stream, const char *fd, bool write)
 {
-	struct path at;
-	int err = kern_path(path, LOOKUP_FOLLOW, &at);
-
-	if (err == -ENOENT && create)
-		return nl_look_beside(dev, path);
-	if (err)
-		return nl_cannot_open(dev, path, err);
-	err = nl_is_file(dev, d_inode(at.dentry), path);
-	path_put(&at);
-	return err ?: 1;
-}
-
-static int nl_stream_open(struct nl_dev *dev, struct nl_stream *stream, char *path, bool write)
-{
-	int flags = O_LARGEFILE | O_NONBLOCK | (write ? O_WRONLY | O_TRUNC : O_RDONLY);
-	int err;
+	int err, number;
 
 	memset(stream, 0, sizeof(*stream));
-	if (*path != '/')
-		return nl_fail(dev, -EINVAL, "%s: not an absolute path", path);
-	err = nl_look(dev, path, write);
-	if (err < 0)
-		return err;
-	if (!err)	/* and follow no link that leads nowhere: who knows where that is */
-		flags |= O_CREAT | O_EXCL;
+	err = kstrtoint(fd, 10, &number);
+	if (err)
+		return nl_fail(dev, err, "%s: not the number of an open file", fd);
 	stream->buffer = kvmalloc(NL_IMAGE_CHUNK, GFP_KERNEL);
 	if (!stream->buffer)
 		return -ENOMEM;
-	stream->file = filp_open(path, flags, 0600);
-	if (IS_ERR(stream->file)) {
+	stream->file = fget(number);
+	if (!stream->file) {
 		kvfree(stream->buffer);
-		return nl_cannot_open(dev, path, PTR_ERR(stream->file));
+		return nl_fail(dev, -EBADF, "%s: not the number of an open file", fd);
 	}
-	/* Again, for another may be in its place by now. */
-	err = nl_is_file(dev, file_inode(stream->file), path);
+	err = nl_stream_check(dev, stream, fd, write);
 	if (err)
 		nl_stream_close(stream);
 	return err;
@@ -351,7 +308,7 @@ static int nl_save_to(struct nl_dev *dev, char *path)
 /**
  * nl_dev_save - write a device that nobody has open into a file
  * @dev: the device, with its power on or off
- * @args: absolute path, made or overwritten
+ * @args: number of a file that the caller has open for writing: from its start
  *
  * What is on the flash is saved.
  * Context: lock held; sleeps.
@@ -444,7 +401,7 @@ static int nl_load_flash(struct nl_dev *dev, struct nl_stream *stream, const cha
 /**
  * nl_dev_load - make a device out of a file
  * @dev: fresh from nl_dev_alloc(), or deleted
- * @args: absolute path
+ * @args: number of a file that the caller has open for reading: from its start
  *
  * Context: lock held; sleeps.
  * Return: 0 or a negative error number with the device's error set and nothing made.

@@ -95,7 +95,7 @@ static int fill_edges(const struct scmfs *fs, struct scmfs_inode *inode,
  * behind one that leaves a hole: the next one may as well, and would give them back; each had taken
  * a block of a free unit by then, until no unit was free as a whole.
  */
-static u64 ahead_of(const struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w,
+static u64 ahead_of(struct scmfs *fs, struct scmfs_inode *inode, const struct scmfs_write *w,
 		    u64 end, u64 hole)
 {
 	u64 need = blocks_to(end) - block_of(w->offset);

@@ -24,6 +24,8 @@
 #define RAW	"4M ftl=raw packages=2 pages=16 t_program=0 t_read=0 t_erase=0"
 
 static char *page;
+static int image_fd;
+static char image[16];			/* the text of that: how the module is told */
 static uint64_t first_len;		/* of a zone, in sectors */
 
 static void make_node(void)
@@ -74,7 +76,7 @@ static void made(const struct op *op)
 static void saved(const struct op *op)
 {
 	made(op);
-	if (say(DIR "/save", IMAGE))
+	if (say(DIR "/save", image))
 		die("saving it");
 	device_empty(op);
 }
@@ -213,25 +215,25 @@ static void after_cut(const struct op *op, int error)
 static int try_save(const struct op *op)
 {
 	(void)op;
-	return say(DIR "/save", IMAGE);
+	return say(DIR "/save", image);
 }
 
 static void after_save(const struct op *op, int error)
 {
 	after_cut(op, error);
-	if (error && say(DIR "/save", IMAGE))
+	if (error && say(DIR "/save", image))
 		wrong("and not the next time either: %s", strerror(errno));
 }
 
 static int try_load(const struct op *op)
 {
 	(void)op;
-	return say(DIR "/load", IMAGE);
+	return say(DIR "/load", image);
 }
 
 static void after_load(const struct op *op, int error)
 {
-	device_retried(op->device, "load", IMAGE, error);
+	device_retried(op->device, "load", image, error);
 	if (look() != 1)
 		wrong("it lost what it had");
 	sound();
@@ -340,12 +342,17 @@ void nameless_begin(void)
 	page = aligned_alloc(PAGE, PAGE);
 	if (!page)
 		die("a page");
+	image_fd = open(IMAGE, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (image_fd < 0)
+		die("%s", IMAGE);
+	sprintf(image, "%d", image_fd);
 }
 
 void nameless_end(void)
 {
 	device_remove(&nameless);
 	rmdir(RAW_DIR);
+	close(image_fd);
 	unlink(IMAGE);
 	unlink(DISK);
 }

@@ -248,20 +248,23 @@ exec 8<$d/a
 check_fails "nor is one that is open" "a is open" nlctl save a /tmp/latest.img
 exec 8<&-
 check "what was saved before is there" cmp /tmp/a.img /tmp/a.old
-# By hand, as nlctl saves beside what is there. Its own files would wait for the save to be over.
-by_hand() { echo "$3" 2>/dev/null >"$conf/$2/$1" || cat "$conf/$2/error"; }
+# By hand, as nlctl does it: an open file's number. Its own files would wait for the save to be over.
+by_hand() { # save|load DEVICE NUMBER
+	echo "$3" 2>/dev/null >"$conf/$2/$1" || cat "$conf/$2/error"
+}
 mkfifo /tmp/pipe
 mkdir $conf/b
-matches "nor is one into its own files" "$(by_hand save a $conf/a/set)" "is no file to keep a device in"
-matches "or another one's" "$(by_hand save a $conf/b/set)" "is no file to keep a device in"
-matches "or a new one beside them" "$(by_hand save a $conf/b/new)" "is no file to keep a device in"
-ln -s /tmp/elsewhere /tmp/nowhere
-matches "or where a link leads to nothing" "$(by_hand save a /tmp/nowhere)" "can't be opened (error 17)"
-matches "or where no directory is" "$(by_hand save a /tmp/no/file)" "can't be opened (error 2)"
-matches "or into what is no file" "$(by_hand save a /dev/null)" "neither a file nor a block device"
-matches "nor does one wait for a reader" "$(by_hand save a /tmp/pipe)" "neither a file nor a block device"
-matches "or a writer" "$(by_hand load b /tmp/pipe)" "neither a file nor a block device"
-matches "nor is one made of its own files" "$(by_hand load b $conf/b/info)" "is no file to keep a device in"
+exec 3<>$conf/a/set 4<>$conf/b/set 5</tmp/a.img 6<>/tmp/pipe 7>/dev/null
+matches "nor is one into its own files" "$(by_hand save a 3)" "is no file to keep a device in"
+matches "or another one's" "$(by_hand save a 4)" "is no file to keep a device in"
+matches "or into what may not be written to" "$(by_hand save a 5)" "5: not open for writing"
+matches "or into what is no file" "$(by_hand save a 7)" "neither a file nor a block device"
+matches "or a pipe" "$(by_hand save a 6)" "neither a file nor a block device"
+matches "or what is not open" "$(by_hand save a 77)" "not the number of an open file"
+matches "or by a name" "$(by_hand save a /tmp/a.img)" "not the number of an open file"
+matches "nor is one made of a pipe" "$(by_hand load b 6)" "neither a file nor a block device"
+matches "or of its own files" "$(by_hand load b 4)" "is no file to keep a device in"
+exec 3>&- 4>&- 5<&- 6>&- 7>&-
 rmdir $conf/b
 check "what was saved before is there still" cmp /tmp/a.img /tmp/a.old
 check "saved where a link leads" nlctl save a /tmp/latest.img
@@ -274,7 +277,7 @@ check "but when it is asked for" nlctl save a /dev/emudisk/e --force
 nlctl delete a
 check_fails "a file that holds no device is refused" "holds no device" nlctl load b tests/vm/nameless.sh
 check_fails "a damaged one too" "damaged" eval 'printf x | dd of=/tmp/a.img bs=1 seek=100 conv=notrunc status=none; nlctl load b /tmp/a.img'
-check_fails "one that is not there" "can't be opened" nlctl load b /tmp/nope
+check_fails "one that is not there" "/tmp/nope: No such file" nlctl load b /tmp/nope
 check_fails "nothing is left of that" "no device b" nlctl list b
 
 # --- wear -----------------------------------------------------------------------------------------------

@@ -152,13 +152,34 @@ int attr_write_patiently(const char *dev, const char *attr, const char *text)
 	return err;
 }
 
+struct open_file open_file;
+
+void open_file_is(int fd, const char *path)
+{
+	snprintf(open_file.number, sizeof(open_file.number), "%d", fd);
+	open_file.path = path;
+}
+
+/* A line that begins with the number of that file begins with its path. */
+static char *by_path(char *why)
+{
+	size_t len = strlen(open_file.number);
+	char *text;
+
+	if (!open_file.path || strncmp(why, open_file.number, len) || why[len] != ':' ||
+	    asprintf(&text, "%s%s", open_file.path, why + len) < 0)
+		return why;
+	free(why);
+	return text;
+}
+
 char *attr_error(const char *dev, int err)
 {
 	char *why = attr_read(dev, "error");
 
 	if (why && *why && *why != '\n') {
 		why[strcspn(why, "\n")] = 0;
-		return why;
+		return by_path(why);
 	}
 	free(why);
 	if (dev && err == ENOENT && asprintf(&why, "no device %s", dev) >= 0)

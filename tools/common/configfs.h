@@ -41,6 +41,19 @@ char *attr_read(const char *dev, const char *attr);
 int attr_write(const char *dev, const char *attr, const char *text);
 /* For what must wait until nobody has the device open: udev looks at every disk for a moment. */
 int attr_write_patiently(const char *dev, const char *attr, const char *text);
+/**
+ * struct open_file - one that the module is told by the number it has in this process
+ * @number: text of that
+ * @path: what people call it; NULL: there is none
+ */
+struct open_file {
+	char number[16];
+	const char *path;
+};
+
+/* What the module says of a number it is said of the path. */
+extern struct open_file open_file;
+void open_file_is(int fd, const char *path);
 /* Why the last write failed, to be freed: in the module's words if it has any. */
 char *attr_error(const char *dev, int err);
 /* Complains about @err, if it isn't 0; 0 or 1. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* nlctl: emulated SSDs from the command line. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,34 +112,12 @@ static int cmd_check(int argc, char **argv)
 	return attr_explain(argv[0], err);
 }
 
-/* The kernel wants an absolute path; what is to be made has a folder that is there. */
-static char *absolute(const char *file)
-{
-	char *here, *path = NULL;
-
-	if (*file == '/')
-		return strdup(file);
-	here = getcwd(NULL, 0);
-	if (!here || asprintf(&path, "%s/%s", here, file) < 0)
-		path = NULL;
-	free(here);
-	return path;
-}
-
-/* NAME FILE: @act gets the file as an absolute path. */
+/* NAME FILE */
 static int with_file(int argc, char **argv, int (*act)(const char *name, const char *path))
 {
-	char *path;
-	int err;
-
 	if (argc != 2 || argv[0][0] == '-')
 		return usage();
-	path = absolute(argv[1]);
-	if (!path)
-		return complain("%s: %s", argv[1], strerror(errno));
-	err = act(argv[0], path);
-	free(path);
-	return err;
+	return act(argv[0], argv[1]);
 }
 
 static int cmd_save(int argc, char **argv)
@@ -149,7 +128,14 @@ static int cmd_save(int argc, char **argv)
 
 static int load(const char *name, const char *path)
 {
-	return device_make(name, "load", path);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return complain("%s: %s", path, strerror(errno));
+	open_file_is(fd, path);
+	err = device_make(name, "load", open_file.number);
+	close(fd);
+	return err;
 }
 
 static int cmd_load(int argc, char **argv)

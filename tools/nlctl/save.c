@@ -38,24 +38,12 @@ static void when_ended(void (*handler)(int))
 			signal(signals[i], SIG_IGN);
 }
 
-/* The kernel opens what this process has open, wherever its name leads by now. */
+/* The kernel takes what this process has open, wherever its name leads by now. */
 static int save_to(const char *name, int fd, const char *path)
 {
-	char own[64], *why;
-	int err;
-
-	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
-	err = attr_write_patiently(name, "save", own);
-	if (!err)
-		return EXIT_OK;
-	why = attr_error(name, err);
-	/* of the file: not by that name */
-	if (why && !strncmp(why, own, strlen(own)))
-		complain("%s%s", path, why + strlen(own));
-	else
-		complain("%s", why ? why : strerror(err));
-	free(why);
-	return EXIT_FAILED;
+	open_file_is(fd, path);
+	return attr_explain(name, attr_write_patiently(name, "save", open_file.number)) ?
+		EXIT_FAILED : EXIT_OK;
 }
 
 static int sync_folder(const char *path)
@@ -128,7 +116,7 @@ int save(const char *name, const char *path)
 	if (S_ISBLK(there.st_mode))
 		return save_on_device(name, path);
 	if (!S_ISREG(there.st_mode))
-		return attr_explain(name, attr_write_patiently(name, "save", path));
+		return complain("%s: neither a file nor a block device", path);
 	real = realpath(path, NULL);	/* a link goes on to lead to it */
 	if (!real)
 		return complain("%s: %s", path, strerror(errno));
