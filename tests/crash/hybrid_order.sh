@@ -119,7 +119,11 @@ scenario "a FUA write of a new granule, and no flush" fua_alone
 fua_alone_over() { stack && q_write 0 8 5 && write $((journal + 8)) 8 0 && q_write 8 8 6 && q_cut 8 8 6; }
 scenario "a FUA write over what is mapped and not committed, and no flush" fua_alone_over
 # The block is in the map, and the commit that takes it there has its mark and waits for a's flush.
-has_requests() { local info; info=$(<"$emudisk/$1/info"); [[ $info == *$'\n'"inflight "[1-9]* ]]; }
+has_requests() { # DISK [LEAST, one digit]
+	local info
+	info=$(<"$emudisk/$1/info")
+	[[ $info == *$'\n'"inflight "[${2:-1}-9]* ]]
+}
 fua_alone_during() {
 	stack && q_write 0 8 5 && write $((journal + 8)) 8 0 && slow a flush=1200ms && { message p commit & } &&
 		{ wait_for 10 has_requests a || :; } && q_write 8 8 6 && q_cut 8 8 6	# too late is no failure
@@ -139,7 +143,7 @@ scenario "a write that nobody flushes, after commit_ms" by_itself
 while_it_ends() {
 	local got writer
 	fresh && message p set commit_ms 20 && write 0 128 1 && flush && slow a read_lat=10s write_lat=1200ms &&
-		{ holds 0 8 1 & } && { write 128 128 2 & writer=$!; } && wait_for 10 has_requests a && get p commits &&
+		{ holds 0 8 1 & } && { write 128 128 2 & writer=$!; } && wait_for 10 has_requests a 2 && get p commits &&
 		{ dmsetup suspend p & } && wait "$writer" && wait_for 5 status_above p commits "${got[0]}" &&
 		cut && holds 128 128 2
 }
@@ -393,10 +397,10 @@ scenario "what is written after a flush that failed" gone_and_written
 # What is over what is there already changes no entry, and is acknowledged while the flush is under way that loses it.
 late_lost() {
 	local first second
-	fresh && message p set tell_ms 0 && write 0 128 1 && flush && write 0 8 2 && slow a flush=2s || return
+	fresh && message p set tell_ms 0 && write 0 128 1 && flush && write 0 8 2 && slow a flush=10s || return
 	flush & first=$!
 	wait_for 10 has_requests a && "$@" || return
-	! wait $first && { ! wait $second || holds 8 8 3; }
+	slow a flush=0 && ! wait $first && { ! wait $second || holds 8 8 3; }
 }
 then_flush() {
 	write 8 8 3 || return
@@ -422,10 +426,10 @@ scenario "a recycled place on a member of which a reinstatement's flush fails" a
 # The commit has no reason to ask b, and is kept by a; what is written to b meanwhile is lost when b is asked at the end.
 asked_at_the_end() {
 	local asked entry
-	make_places && into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] && write 0 8 1 && slow a flush=1s &&
+	make_places && into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] && write 0 8 1 && slow a stall=1 &&
 		slow b fail=flush || return
 	message p reinstate 1 & asked=$!
-	wait_for 10 has_requests a && reuse_place && lose_cache b && ! wait $asked && slow b fail=none && slow a flush=0 &&
+	wait_for 10 has_requests a && reuse_place && lose_cache b && slow a stall=0 && ! wait $asked && slow b fail=none &&
 		{ flush || wait_for 10 flush; } && nothing_foreign && cut && nothing_foreign
 }
 scenario "the same when it was written after the commit had looked" asked_at_the_end
@@ -447,9 +451,12 @@ while_switched() {
 scenario "a write that is under way when the copy is done" while_switched
 
 # Most of it has been copied, and lost; nobody would know any more when the rest has been.
+has_written() { [ "$(writes_of "$1")" -gt "$2" ]; }
+writes_of() { awk '{ print $5 }' "/sys/block/emudisk!$1/stat"; }
 copied_in_vain() {
-	fresh && write 0 128 1 && flush && slow b write_lat=1s && message p move 0 1 && pause 0.3 && write 0 8 2 &&
-		slow a read_lat=5s && pause 1.2 && slow b write_lat=10us && lose_cache b && bad_flush b flush &&
+	local before
+	fresh && write 0 128 1 && flush && before=$(writes_of b) && slow b write_lat=1s && message p move 0 1 && pause 0.3 && write 0 8 2 &&
+		slow a read_lat=5s && wait_for 10 has_written b "$before" && slow b write_lat=10us && lose_cache b && bad_flush b flush &&
 		message p reinstate 1 && status_is p dev.1.state active && slow a read_lat=10us && wait_for 20 finished &&
 		wait_for 10 flush && cut && holds 0 8 2 -- verify $dev 8 120 1
 }

@@ -93,18 +93,20 @@ fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --iodepth=16 --ioe
 differ() { [ "$(dmsetup message p 0 samples)" != "$1" ]; }
 reads() { dmsetup message p 0 samples | awk '{ print $3 }'; }
 check "the disk has all that it can do" wait_for 60 eval '[ "$(reads)" -ge 100 ]'
-done_at() { echo "$(awk '{ print $1 }' "/sys/block/$slow/stat") $(awk '{ print $1 }' /proc/uptime)"; }
-most=0 before=$(done_at)
+disk_reads() { awk '{ print $1 }' "/sys/block/$slow/stat"; }
+# Sums over the same time: a machine that stands still for a while makes all of them small. The first period may have begun before.
+most=0 sum=0 before=$(disk_reads)
 for ((i = 0; i < 5; i++)); do
 	check "another period" wait_for 30 differ "$(dmsetup message p 0 samples)"
 	now=$(reads)
 	[ "$now" -le $most ] || most=$now
+	sum=$((sum + now))
 done
-rate=$(awk '{ print int(($3 - $1) / ($4 - $2)) }' <<<"$before $(done_at)")
+disk=$(($(disk_reads) - before))
 kill -INT $io
 wait $io
-note "at most $most reads in a second, $rate at the disk"
-check "that is what the disk did, not what it refused besides" [ "$most" -le $((rate * 3 / 2)) ]
+note "$sum reads in five periods, at most $most in one, $disk at the disk"
+check "that is what the disk did, not what it refused besides" [ "$sum" -le $((disk * 3 / 2 + most)) ]
 remove_pool p
 rmdir $null
 

@@ -103,10 +103,10 @@ pieces $m "$seed" $((400 / slow)) >/tmp/c 2>&1 &
 readers=$!
 scmfsctl gc $m --on --cold 0 --low 90 --high 95 >/dev/null
 again() {
-	while kill -0 $writer 2>/dev/null || kill -0 $racer 2>/dev/null || kill -0 $readers 2>/dev/null; do
-		collect || return
-		printf '%300000s' '' >$m/new && rm $m/new || return
-	done
+	while
+		collect && printf '%300000s' '' >$m/new && rm $m/new || return
+		kill -0 $writer 2>/dev/null || kill -0 $racer 2>/dev/null || kill -0 $readers 2>/dev/null
+	do :; done
 }
 check "again and again, beside who writes, maps, truncates and removes" again
 check "what is written is right meanwhile" wait $writer
