@@ -24,7 +24,7 @@ line() { table $((${1:-40} * 128)) 128 "${3:-m}" "${2:-a b}" "1 no_discard_passd
 
 pause() { nap "$1"; }
 slow() { echo "${*:2}" >"$emudisk/$1/set"; }
-restore_speed() { for d in m a b e; do slow $d write_lat=10us read_lat=10us flush=0 fail=none || return; done; }
+restore_speed() { for d in m a b e; do slow $d write_lat=10us read_lat=10us flush=0 stall=0 fail=none || return; done; }
 
 # The disks with an empty pool on them are put back by the recorder, which starts no program.
 base() {
