@@ -56,6 +56,15 @@ bool ktap_failing(void)
 	return failing;
 }
 
+bool ktap_has_turn(unsigned int which, unsigned int most)
+{
+	const char *part = getenv("EVENKEEL_CRASH_PART"), *turn = getenv("EVENKEEL_CRASH_TURN");
+	unsigned int n = part ? strtoul(part, NULL, 0) : 1;
+
+	n = n < most ? n : most;
+	return n < 2 || (which + (turn ? strtoul(turn, NULL, 0) : 0)) % n == 0;
+}
+
 void ktap_note(const char *fmt, ...)
 {
 	va_list ap;

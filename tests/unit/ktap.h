@@ -21,6 +21,12 @@ void ktap_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* From inside a test: it can't be run here, and why. */
 void ktap_skip(const char *why);
 
+/*
+ * Of what takes long a run may take its turn: one of EVENKEEL_CRASH_PART parts, but of no more than
+ * @most, by EVENKEEL_CRASH_TURN. Whether @which is in it; all is without these.
+ */
+bool ktap_has_turn(unsigned int which, unsigned int most);
+
 void ktap_init(int argc, char **argv);
 void ktap_run(const char *title, void (*test)(void));
 int ktap_done(void);

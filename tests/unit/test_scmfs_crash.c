@@ -788,7 +788,7 @@ static bool in_place(const struct op *first, const struct op *second)
 static void all_of(void (*files)(void), const struct op *op, u32 all)
 {
 	const struct op *seq[2];
-	u32 i, nr = 0, pairs = 0;
+	u32 i, nr = 0, drawn = 0, pairs = 0;
 
 	begin(files);
 	samples = long_run ? 2000 : 100;
@@ -801,11 +801,12 @@ static void all_of(void (*files)(void), const struct op *op, u32 all)
 	for (i = 0; i < all * all && !ktap_failing(); i++) {
 		seq[0] = &op[i / all];
 		seq[1] = &op[i % all];
-		if (!long_run && (i / all + i % all) % 4)
+		if (!long_run && ((i / all + i % all) % 4 || !ktap_has_turn(i / all + i % all / 4, 6)))
 			continue;
+		drawn++;
 		pairs += !in_place(seq[0], seq[1]) && run(seq, 2);
 	}
-	CHECK(10 * pairs > all * all, "only %u pairs can be done", pairs);
+	CHECK(2 * pairs >= drawn, "only %u of %u pairs can be done", pairs, drawn);
 	end(nr + pairs);
 }
 
@@ -855,15 +856,6 @@ static void one(void)
 	end(nr);
 }
 
-/* EVENKEEL_CRASH_PART=N: one pair of N, by the seed: each first one, and each second one, is among them. */
-static bool is_drawn(u32 first, u32 second)
-{
-	const char *part = getenv("EVENKEEL_CRASH_PART");
-	u32 n = part ? atoi(part) : 1;
-
-	return n < 2 || (first + second + ktap_seed) % n == 0;
-}
-
 static void two(void)
 {
 	const struct op *seq[2];
@@ -872,7 +864,8 @@ static void two(void)
 	begin(some_files);
 	samples = long_run ? 100 : SAMPLES;
 	for (i = 0; i < all * all && !ktap_failing(); i++) {
-		if (!is_drawn(i / all, i % all))
+		/* each first one, and each second one, is among those of any turn */
+		if (!ktap_has_turn(i / all + i % all, 6))
 			continue;
 		seq[0] = &ops[i / all];
 		seq[1] = &ops[i % all];
