@@ -148,7 +148,7 @@ static u64 next_unit(struct scmfs *fs, struct scmfs_pool *pool, u64 want)
 /* What was seen in a unit and is not there any more somebody else has got: no loop for ever. */
 static u64 take_small(struct scmfs *fs, u64 want, u64 *block)
 {
-	struct scmfs_pool *pool = raw_cpu_ptr(fs->pool);	/* another CPU's does as well */
+	struct scmfs_pool *pool = scmfs_my_pool(fs);
 	u64 unit = READ_ONCE(pool->unit), got;
 
 	if (unit == fs->nr_units || unit_free(fs, unit) < want)
@@ -165,7 +165,7 @@ static u64 take_small(struct scmfs *fs, u64 want, u64 *block)
 /* Whole units, aligned: mapped by huge pages. */
 static u64 take_units(struct scmfs *fs, u64 want, u64 *block)
 {
-	u64 unit = READ_ONCE(raw_cpu_ptr(fs->pool)->unit);
+	u64 unit = READ_ONCE(scmfs_my_pool(fs)->unit);
 
 	unit = find_unit(fs, unit + 1, SCMFS_UNIT_BLOCKS, NULL);
 	if (unit == fs->nr_units)

@@ -10,12 +10,12 @@
 #include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
-#include <linux/percpu.h>
 #include <linux/percpu_counter.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/siphash.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <evenkeel/scm.h>
@@ -50,7 +50,7 @@ struct scmfs_unit_lock {
 struct scmfs_pool {
 	u64 unit;
 	u64 word;
-};
+} ____cacheline_aligned_in_smp;
 
 struct scmfs_index_bucket {
 	spinlock_t lock;		/* for the list */
@@ -76,7 +76,8 @@ struct scmfs_index_bucket {
  * @unit_lock: of each 2 MiB, hashed
  * @free_blocks: all of @unit_free
  * @marked: blocks that recovery has found so far
- * @pool: of each CPU
+ * @pool: of the CPUs; some share one where there are few units
+ * @nr_pools: how many
  * @unit_claimed: bit per unit of 2 MiB: it is in a CPU's pool. Of two CPUs that share one, as
  *	there are no others, the first one that leaves clears it
  * @word_claimed: the same of words of @inode_map
@@ -112,7 +113,8 @@ struct scmfs {
 	u64 nr_units;
 	struct percpu_counter free_blocks;
 	u64 marked;
-	struct scmfs_pool __percpu *pool;
+	struct scmfs_pool *pool;
+	u32 nr_pools;
 	unsigned long *unit_claimed;
 	unsigned long *word_claimed;
 	u64 gc_unit;
@@ -217,6 +219,12 @@ static inline u64 blocks_to(u64 offset)
 static inline spinlock_t *scmfs_block_lock(struct scmfs *fs, u64 block)
 {
 	return &fs->unit_lock[block / SCMFS_UNIT_BLOCKS % UNIT_LOCKS].lock;
+}
+
+/* This CPU's. Who is on another one by the time that it is used takes from it all the same. */
+static inline struct scmfs_pool *scmfs_my_pool(struct scmfs *fs)
+{
+	return &fs->pool[raw_smp_processor_id() % fs->nr_pools];
 }
 
 /* How much of a run is in the unit of its first block. */

@@ -7,6 +7,8 @@
  */
 #include "engine_internal.h"
 
+#define POOL_UNITS	16u	/* for each CPU that has one of its own */
+
 static u64 map_words(u64 bits)
 {
 	return DIV_ROUND_UP(bits, 64);
@@ -24,18 +26,20 @@ static int maps_alloc(struct scmfs *fs)
 
 static int pools_init(struct scmfs *fs)
 {
-	struct scmfs_pool *pool;
-	int cpu, r;
+	u32 i;
+	int r;
 
+	/* Each keeps a unit from being free as a whole. A power of two, which memory is aligned to. */
+	fs->nr_pools = 1u << ilog2(clamp_t(u64, fs->nr_units / POOL_UNITS, 1,
+					   num_possible_cpus()));
 	fs->unit_claimed = kvzalloc(map_words(fs->nr_units) * 8, GFP_KERNEL);
 	fs->word_claimed = kvzalloc(map_words(map_words(fs->nr_inodes)) * 8, GFP_KERNEL);
-	fs->pool = alloc_percpu(struct scmfs_pool);
+	fs->pool = kvcalloc(fs->nr_pools, sizeof(*fs->pool), GFP_KERNEL);
 	if (!fs->unit_claimed || !fs->word_claimed || !fs->pool)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu) {
-		pool = per_cpu_ptr(fs->pool, cpu);
-		pool->unit = fs->nr_units;
-		pool->word = map_words(fs->nr_inodes);
+	for (i = 0; i < fs->nr_pools; i++) {
+		fs->pool[i].unit = fs->nr_units;
+		fs->pool[i].word = map_words(fs->nr_inodes);
 	}
 	r = percpu_counter_init(&fs->free_blocks, 0, GFP_KERNEL);
 	return r ? r : percpu_counter_init(&fs->free_inodes, 0, GFP_KERNEL);
@@ -60,7 +64,7 @@ void scmfs_maps_free(struct scmfs *fs)
 {
 	percpu_counter_destroy(&fs->free_blocks);
 	percpu_counter_destroy(&fs->free_inodes);
-	free_percpu(fs->pool);
+	kvfree(fs->pool);
 	kvfree(fs->unit_claimed);
 	kvfree(fs->word_claimed);
 	kvfree(fs->block_map);
@@ -195,7 +199,7 @@ u64 scmfs_maps_memory(const struct scmfs *fs)
 	return (map_words(fs->nr_blocks) + map_words(fs->nr_inodes) + map_words(fs->nr_units) +
 		map_words(map_words(fs->nr_inodes))) * 8 +
 		fs->nr_units * (sizeof(*fs->wear) + sizeof(*fs->unit_free)) +
-		num_possible_cpus() * sizeof(*fs->pool);
+		fs->nr_pools * sizeof(*fs->pool);
 }
 
 void scmfs_statfs(struct scmfs *fs, struct scmfs_statfs *st)

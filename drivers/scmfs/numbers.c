@@ -116,7 +116,7 @@ static bool claim_word(struct scmfs *fs, struct scmfs_pool *pool, u64 old)
  */
 u64 scmfs_alloc_inode(struct scmfs *fs)
 {
-	struct scmfs_pool *pool = raw_cpu_ptr(fs->pool);	/* another CPU's does as well */
+	struct scmfs_pool *pool = scmfs_my_pool(fs);
 	u64 ino, word;
 
 	do {

@@ -1069,7 +1069,7 @@ static void each_cpu(void)
 	int cpu, other;
 	u32 i;
 
-	tfs_make(&t, 32 << 20, 400, 1);
+	tfs_make(&t, 128 << 20, 400, 1);
 	for (i = 0; i < t.fs->nr_units; i++)	/* one that all would take */
 		t.fs->wear[i] = i == 7 ? 0 : 1000;
 	for (shim_cpu = 0; shim_cpu < SHIM_CPUS; shim_cpu++) {

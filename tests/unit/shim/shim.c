@@ -29,7 +29,8 @@ void *shim_alloc(size_t n, bool zero)
 
 	if (fails())
 		return NULL;
-	if (posix_memalign(&p, n >= 4096 ? 4096 : 16, n ? n : 1))
+	/* as the kernel's, to a power of two that it is */
+	if (posix_memalign(&p, n >= 4096 ? 4096 : n >= 16 && is_power_of_2(n) ? n : 16, n ? n : 1))
 		return NULL;
 	/* What is not asked to be zero must not be taken for it. */
 	memset(p, zero ? 0 : 0xa5, n);

@@ -293,7 +293,7 @@ void *shim_alloc_percpu(size_t n);
 #define per_cpu_ptr(p, cpu)	((typeof(p))((char *)(p) + (cpu) * SHIM_STRIDE))
 #define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < SHIM_CPUS; (cpu)++)
 #define shim_this(x)		(*per_cpu_ptr(&(x), shim_cpu))
-#define raw_cpu_ptr(p)		per_cpu_ptr(p, shim_cpu)
+#define raw_smp_processor_id()	shim_cpu
 #define num_possible_cpus()	SHIM_CPUS
 #define this_cpu_add(x, v)	(shim_this(x) += (v))
 #define this_cpu_sub(x, v)	(shim_this(x) -= (v))
