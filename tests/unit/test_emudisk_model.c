@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The timing models by themselves. Prints KTAP. Builds with
- *	cc -I drivers/emudisk tests/unit/emudisk_model_test.c drivers/emudisk/model*.c
+ *	cc -I drivers/emudisk tests/unit/test_emudisk_model.c drivers/emudisk/model*.c
  */
 #include <assert.h>
 #include <stdarg.h>
