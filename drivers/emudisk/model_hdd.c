@@ -54,6 +54,12 @@ void emu_hdd_retune(struct emu_model *m)
 
 		h->spt[i] = max_t(u64, rate / 1000 * h->rev_ns / 512000000ULL, 1);
 	}
+	/* without a buffer nothing is read ahead, nor was it: there is nothing to go on from */
+	if (!m->p[EMU_P_BUFFER]) {
+		h->prefetching = false;
+		h->buf_start = 0;
+		h->buf_end = 0;
+	}
 }
 
 static u64 emu_hdd_spt(const struct emu_hdd *h, u64 sector)

@@ -284,6 +284,46 @@ static void test_hdd_one_at_a_time(void)
 	free(m);
 }
 
+/* One request, until it is done: its time, ns. */
+static u64 alone(struct emu_model *m, struct emu_req req, u64 *now)
+{
+	struct emu_req *done;
+
+	emu_model_submit(m, &req, *now);
+	do {
+		u64 next = emu_model_next(m);
+
+		assert(next != U64_MAX && next >= *now);
+		*now = next;
+		done = emu_model_pop(m, *now);
+	} while (!done);
+	return done->done - done->arrive;
+}
+
+/* The head reads on when the buffer is taken away from it. */
+static void test_buffer_removed(void)
+{
+	struct emu_model *m = model_new("hdd7200", GIB);
+	struct emu_req again = { .op = EMU_READ, .sector = 0, .sectors = 8 };
+	u64 now = 0, next;
+
+	alone(m, (struct emu_req){ .op = EMU_READ, .sectors = 128 }, &now);
+	m->p[EMU_P_BUFFER] = 0;
+	emu_model_retune(m);
+	emu_model_submit(m, &again, now);
+	next = emu_model_next(m);
+	CHECK(next > now + m->p[EMU_P_CMD] && next < now + 1000 * MS, "a read takes %llu ns",
+	      (unsigned long long)(next - now));
+	while (!emu_model_pop(m, emu_model_next(m)))
+		;
+	now = again.done + 1;
+	m->p[EMU_P_BUFFER] = 4 * MIB;
+	emu_model_retune(m);
+	CHECK(alone(m, again, &now) > 1 * MS, "read from a buffer that there was not");
+	CHECK(alone(m, again, &now) < 1 * MS, "not read from the buffer that there is");
+	free(m);
+}
+
 static void test_write_cache(void)
 {
 	struct emu_model *m = model_new("hdd7200", 64 * GIB);
@@ -444,6 +484,7 @@ int main(void)
 	run("hdd: outer zones are faster", test_hdd_zones);
 	run("hdd: elevators beat fifo", test_elevator);
 	run("hdd: random read is seek + half a turn", test_hdd_one_at_a_time);
+	run("hdd: no buffer from one moment to the next", test_buffer_removed);
 	run("hdd: write cache, flush and FUA", test_write_cache);
 	run("ssd: channels, latency, interface", test_ssd);
 	run("ssd: jitter is seeded", test_jitter);
