@@ -321,9 +321,30 @@ static int emu_entries_alloc(struct emu_dev *dev, struct emu_cmd *cmd, u8 op)
 	return cmd->flush_entry ? 0 : -ENOMEM;
 }
 
+static void emu_entries_put(struct emu_cmd *cmd)
+{
+	emu_entry_put(cmd->entry);
+	emu_entry_put(cmd->flush_entry);
+	cmd->entry = NULL;
+	cmd->flush_entry = NULL;
+}
+
+/* Caller holds write_mutex. */
+static int emu_apply_tracked(struct emu_dev *dev, struct emu_cmd *cmd, u8 op)
+{
+	emu_track_fold(dev);
+	if (dev->off)
+		return -EIO;
+	if (op == EMU_WRITE)
+		return emu_track_write(dev, cmd->bio, cmd->entry);
+	if (op != EMU_FLUSH)
+		return emu_store_erase(dev, &dev->pages, cmd->entry->sector, cmd->entry->sectors);
+	return 0;
+}
+
 /*
  * write_mutex keeps the order in which writes are applied that in which they are listed, and a
- * power cut or the recorder's start out of the middle.
+ * power cut or the recorder's start out of the middle. -EAGAIN: the device is not tracked any more.
  */
 static int emu_start_tracked(struct emu_dev *dev, struct emu_cmd *cmd, u8 op,
 			     struct list_head *done)
@@ -334,32 +355,38 @@ static int emu_start_tracked(struct emu_dev *dev, struct emu_cmd *cmd, u8 op,
 	if (err)
 		return err;
 	mutex_lock(&dev->write_mutex);
-	emu_track_fold(dev);
-	if (dev->off)
-		err = -EIO;
-	else if (op == EMU_WRITE)
-		err = emu_track_write(dev, cmd->bio, cmd->entry);
-	else if (op != EMU_FLUSH)
-		err = emu_store_erase(dev, &dev->pages, cmd->entry->sector, cmd->entry->sectors);
-	if (!err)
-		err = emu_start(dev, cmd, done);
+	/* others may write in place by now: a page put over theirs would lose what they wrote */
+	if (dev->tracked)
+		err = emu_apply_tracked(dev, cmd, op) ?: emu_start(dev, cmd, done);
+	else
+		err = -EAGAIN;
 	mutex_unlock(&dev->write_mutex);
+	if (err == -EAGAIN)
+		emu_entries_put(cmd);
 	return err;
+}
+
+static int emu_start_plain(struct emu_dev *dev, struct emu_cmd *cmd, u8 op,
+			   struct list_head *done)
+{
+	int err = op == EMU_FLUSH ? 0 : emu_apply_plain(dev, cmd->bio, op);
+
+	return err ?: emu_start(dev, cmd, done);
 }
 
 static int emu_run(struct emu_dev *dev, struct emu_cmd *cmd, u8 op, struct list_head *done)
 {
-	int err = 0;
+	int err = -EAGAIN;
 
 	if (cmd->status)
 		return emu_start(dev, cmd, done);
-	if (op == EMU_READ)
+	if (op == EMU_READ) {
 		emu_store_read(dev, cmd->bio);
-	else if (READ_ONCE(dev->tracked))
-		return emu_start_tracked(dev, cmd, op, done);
-	else if (op != EMU_FLUSH)
-		err = emu_apply_plain(dev, cmd->bio, op);
-	return err ?: emu_start(dev, cmd, done);
+		return emu_start(dev, cmd, done);
+	}
+	if (READ_ONCE(dev->tracked))
+		err = emu_start_tracked(dev, cmd, op, done);
+	return err == -EAGAIN ? emu_start_plain(dev, cmd, op, done) : err;
 }
 
 /**

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,8 @@
 #include "emudisk.h"
 
 #define FILES	20u
+#define NEIGHBOURS	4u
+#define CLEARS	64u
 
 enum { START, BEFORE_FLUSH, AFTER_FLUSH, END, NR_POINTS };
 static unsigned long long point[NR_POINTS];
@@ -205,6 +209,84 @@ static bool record_again(const struct test *t)
 		emuctl("record clear");
 }
 
+/* Without a program to start, and not tried again. */
+static bool record_directly(const char *text)
+{
+	int fd = open(CONFIGFS "/record", O_WRONLY | O_CLOEXEC), len = strlen(text);
+	bool good = fd >= 0 && write(fd, text, len) == len;
+
+	if (!good)
+		wrong("%s: %s", text, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+/* One of those who write to a page, each to its own sector; what: is wrong, if anything. */
+struct neighbour {
+	pthread_t thread;
+	unsigned int number;
+	const char *what;
+};
+
+static atomic_bool enough;
+
+static void *write_and_look(void *arg)
+{
+	struct neighbour *n = arg;
+	uint64_t *wrote = buffer(512), *got = buffer(512);
+	int fd = disk_open("n", O_RDWR);
+
+	memset(wrote, 0, 512);
+	while (!enough && !n->what) {
+		wrote[0]++;
+		if (pwrite(fd, wrote, 512, n->number * 512) != 512 ||
+		    pread(fd, got, 512, n->number * 512) != 512)
+			n->what = strerror(errno);
+		else if (memcmp(got, wrote, 512))
+			n->what = "what was written is lost";
+	}
+	if (fd >= 0)
+		close(fd);
+	free(wrote);
+	free(got);
+	return NULL;
+}
+
+static bool clear_often(void)
+{
+	for (unsigned int i = 0; i < CLEARS; i++)
+		if (!record_directly("start") || !record_directly("stop") ||
+		    !record_directly("clear"))
+			return false;
+	return true;
+}
+
+/* Whoever was about to write as recorded must not put back what others write in place by then. */
+static bool clear_under_writes(const struct test *t)
+{
+	struct neighbour n[NEIGHBOURS] = { };
+	bool good;
+
+	(void)t;
+	if (!emuctl("del --all --force") || !emuctl("add n null 1M") || !put("n", 1, 0, 4))
+		return false;
+	enough = false;
+	for (unsigned int i = 0; i < NEIGHBOURS; i++) {
+		n[i].number = i;
+		if (pthread_create(&n[i].thread, NULL, write_and_look, &n[i]))
+			abort();
+	}
+	good = clear_often();
+	enough = true;
+	for (unsigned int i = 0; i < NEIGHBOURS; i++) {
+		pthread_join(n[i].thread, NULL);
+		if (n[i].what)
+			good = wrong("sector %u: %s", i, n[i].what);
+	}
+	return good;
+}
+
 /* FILES files, each synced and then marked. */
 static bool mark_files(const char *dir, unsigned long long *mark)
 {
@@ -263,16 +345,10 @@ static unsigned long long *moments(size_t *nr)
 static bool replay_directly(unsigned long long to)
 {
 	char text[96];
-	int len = snprintf(text, sizeof(text), "replay to=%llu keep=random tear=1 seed=%llu", to,
-			   (unsigned long long)seed + to);
-	int fd = open(CONFIGFS "/record", O_WRONLY | O_CLOEXEC);
-	bool good = fd >= 0 && write(fd, text, len) == len;
 
-	if (!good)
-		wrong("%s: %s", text, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return good;
+	snprintf(text, sizeof(text), "replay to=%llu keep=random tear=1 seed=%llu", to,
+		 (unsigned long long)seed + to);
+	return record_directly(text);
 }
 
 static bool replay_every_other_moment(void)
@@ -357,6 +433,7 @@ const struct test record_tests[] = {
 	{ "what was replayed is durable", replay_then_cut },
 	{ "replay is refused while a device is open", replay_busy },
 	{ "clear, record and replay again", record_again },
+	{ "clearing the log under writes loses none of them", clear_under_writes },
 	{ "many replays of a file system", many_replays },
 	{ }
 };
