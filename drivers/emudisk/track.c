@@ -271,6 +271,19 @@ static int emu_entry_revert(struct emu_dev *dev, struct emu_entry *entry)
 	return 0;
 }
 
+/* Disks of one seed, which all have unless told otherwise, are to lose unlike writes. */
+static u64 emu_cut_seed(const struct emu_dev *dev, const struct emu_survival *survival)
+{
+	const char *c;
+	u64 hash = 0;
+
+	for (c = dev->name; *c; c++) {
+		hash ^= (u8)*c;
+		hash = emu_random(&hash);
+	}
+	return survival->seed ^ dev->seed ^ hash;
+}
+
 /**
  * emu_track_cut - reduce the content to what survives the power cut
  * @dev: the device; off, nothing under way
@@ -281,7 +294,7 @@ static int emu_entry_revert(struct emu_dev *dev, struct emu_entry *entry)
  */
 int emu_track_cut(struct emu_dev *dev, const struct emu_survival *survival)
 {
-	u64 rng = survival->seed ^ dev->seed;
+	u64 rng = emu_cut_seed(dev, survival);
 	struct emu_entry *entry;
 	int err = 0;
 

@@ -14,6 +14,8 @@
 
 #include "emudisk.h"
 
+#define WRITES	32u
+
 /* A flushed 1, an unflushed 2 over it and 3 beside it; then a cut. */
 static bool cut_pair(const char *how, uint64_t number)
 {
@@ -60,6 +62,46 @@ static bool cut_random(const struct test *t)
 			return true;
 	}
 	return wrong("always %s in 32 seeds", kept ? "kept" : "lost");
+}
+
+static bool put_apart(const char *name)
+{
+	for (unsigned int i = 0; i < WRITES; i++)
+		if (!put(name, 1, 8 * i, 4))
+			return false;
+	return true;
+}
+
+/* Of the writes of put_apart() those that are there, a bit each. */
+static bool those_kept(const char *name, uint32_t *kept)
+{
+	*kept = 0;
+	for (unsigned int i = 0; i < WRITES; i++) {
+		int byte = filled(name, 8 * i, 4);
+
+		if (byte != 0 && byte != 1)
+			return wrong("%s: write %u is neither kept nor lost", name, i);
+		*kept |= (uint32_t)byte << i;
+	}
+	return true;
+}
+
+/* As two disks have it that share nothing but a power supply. */
+static bool cut_apart(const struct test *t)
+{
+	(void)t;
+	for (unsigned int i = 0; i < 4; i++) {
+		uint32_t a, b;
+
+		if (!emuctl("del --all --force") || !emuctl("add a mem 1M cache=volatile") ||
+		    !emuctl("add b mem 1M cache=volatile") || !put_apart("a") || !put_apart("b") ||
+		    !emuctl("cut --all --keep random --seed %llu", (unsigned long long)seed + i) ||
+		    !emuctl("power --all on") || !those_kept("a", &a) || !those_kept("b", &b))
+			return false;
+		if (a != b)
+			return true;
+	}
+	return wrong("two disks have kept the same with 4 seeds");
 }
 
 static char *content_of(const char *name, size_t len)
@@ -301,6 +343,7 @@ const struct test cut_tests[] = {
 	{ "cut --tear: by logical blocks", cut_torn },
 	{ "cut --tear does tear", tear_happens },
 	{ "cut: one seed, one result", cut_repeats },
+	{ "cut --all --keep random: each disk loses its own", cut_apart },
 	{ "FUA is durable by itself", fua_is_durable },
 	{ "an older write does not return over a FUA one", fua_order },
 	{ "a discard is volatile too", discard_is_volatile },
