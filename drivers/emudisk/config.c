@@ -50,11 +50,11 @@ static int emu_release(struct emu_dev *dev, char *args)
 
 	if (*args && !force && strcmp(args, "1"))
 		return emu_fail(dev->error, -EINVAL, "%s: 1 or force", args);
-	if (dev->live && !force && disk_openers(dev->disk))
-		return emu_fail(dev->error, -EBUSY, "%s is open", dev->name);
 	if (dev->live && !force && emu_record_has(dev))
 		return emu_fail(dev->error, -EBUSY, "%s has recorded events: record clear first",
 				dev->name);
+	if (dev->live && !force && !emu_dev_shut(dev))
+		return emu_fail(dev->error, -EBUSY, "%s is open", dev->name);
 	emu_dev_destroy(dev);
 	return 0;
 }

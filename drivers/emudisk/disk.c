@@ -38,8 +38,18 @@ static const struct {
 	{ "all", EMU_FAIL_READ | EMU_FAIL_WRITE | EMU_FAIL_FLUSH },
 };
 
+static int emu_open(struct gendisk *disk)
+{
+	struct emu_dev *dev = disk->private_data;
+
+	return READ_ONCE(dev->shut) ? -EBUSY : 0;
+}
+
+COMPAT_DISK_OPEN(emu_open)
+
 static const struct block_device_operations emu_fops = {
 	.owner = THIS_MODULE,
+	.open = compat_emu_open,
 	.submit_bio = emu_submit_bio,
 };
 
@@ -428,6 +438,7 @@ static int emu_dev_build(struct emu_dev *dev, struct emu_settings *s, char *args
 	emu_model_init(dev->model, dev->preset, dev->sectors, s->seed);
 	emu_apply_settings(dev, s);
 	dev->off = !s->on;
+	emu_dev_unshut(dev);
 	err = emu_add_disk(dev);
 	if (err) {
 		kvfree(dev->model);
@@ -460,6 +471,30 @@ int emu_dev_create(struct emu_dev *dev, char *args)
 	kfree(s);
 	dev->live = !err;
 	return err;
+}
+
+/**
+ * emu_dev_shut - let nobody open a disk that is closed
+ * @dev: a live device
+ *
+ * Context: emu_mutex held. Whoever is opening the disk is not waited for: a scan for partitions may
+ * hang on a stalled disk, which does not go on without emu_mutex.
+ * Return: false if it is open, or being opened or closed. Otherwise emu_dev_unshut() is due.
+ */
+bool emu_dev_shut(struct emu_dev *dev)
+{
+	struct gendisk *disk = dev->disk;
+
+	if (!mutex_trylock(&disk->open_mutex))
+		return false;
+	WRITE_ONCE(dev->shut, !disk_openers(disk));
+	mutex_unlock(&disk->open_mutex);
+	return dev->shut;
+}
+
+void emu_dev_unshut(struct emu_dev *dev)
+{
+	WRITE_ONCE(dev->shut, false);
 }
 
 /**

@@ -126,6 +126,7 @@ struct emu_dev {
 	char name[EMU_NAME_MAX + 1];
 	char error[EMU_ERROR_LEN];
 	bool live;			/* has a disk */
+	bool shut;			/* cannot be opened */
 
 	struct gendisk *disk;
 	const struct emu_preset *preset;
@@ -187,6 +188,8 @@ static inline bool emu_op_has_data(u8 op)
 int emu_dev_create(struct emu_dev *dev, char *args);
 int emu_dev_set(struct emu_dev *dev, char *args);
 void emu_dev_destroy(struct emu_dev *dev);
+bool emu_dev_shut(struct emu_dev *dev);
+void emu_dev_unshut(struct emu_dev *dev);
 struct emu_dev *emu_dev_alloc(const char *name);
 void emu_dev_free(struct emu_dev *dev);
 int emu_word(char **args, char **key, char **value, char *error);

@@ -181,7 +181,8 @@ static int emu_record_mark(const char *text, char *error)
 	return 0;
 }
 
-static int emu_replay_check(char *error)
+/* Whoever opened a disk now would see its content change. */
+static int emu_replay_shut(char *error)
 {
 	struct emu_dev *dev;
 
@@ -190,12 +191,20 @@ static int emu_replay_check(char *error)
 	if (emu_recording)
 		return emu_fail(error, -EBUSY, "recording: stop first");
 	list_for_each_entry(dev, &emu_devs, node) {
-		if (disk_openers(dev->disk))
+		if (!emu_dev_shut(dev))
 			return emu_fail(error, -EBUSY, "%s is open", dev->name);
 		if (READ_ONCE(dev->inflight))
 			return emu_fail(error, -EBUSY, "%s has I/O under way", dev->name);
 	}
 	return 0;
+}
+
+static void emu_replay_unshut(void)
+{
+	struct emu_dev *dev;
+
+	list_for_each_entry(dev, &emu_devs, node)
+		emu_dev_unshut(dev);
 }
 
 static int emu_replay_base(struct emu_dev *dev)
@@ -304,14 +313,15 @@ static int emu_record_replay(char *args, char *error)
 		return err;
 	if (survival.tear && survival.keep != EMU_KEEP_RANDOM)
 		return emu_fail(error, -EINVAL, "tear needs keep=random");
-	emu_lock_all();
-	err = emu_replay_check(error);
+	err = emu_replay_shut(error);
 	if (!err) {
+		emu_lock_all();
 		err = emu_replay(to, &survival);
+		emu_unlock_all();
 		if (err)
 			emu_fail(error, err, "no memory: content undefined");
 	}
-	emu_unlock_all();
+	emu_replay_unshut();
 	return err;
 }
 

@@ -18,9 +18,13 @@
 #define FILES	20u
 #define NEIGHBOURS	4u
 #define CLEARS	64u
+#define REPLAYS	40u
+#define BIG	4096ull		/* KiB */
 
 enum { START, BEFORE_FLUSH, AFTER_FLUSH, END, NR_POINTS };
 static unsigned long long point[NR_POINTS];
+
+static atomic_bool enough;		/* for the threads */
 
 /* The last program printed a number of the recorder's. */
 static bool take_number(unsigned long long *number)
@@ -201,6 +205,79 @@ static bool replay_busy(const struct test *t)
 	return good;
 }
 
+/* Reads at both ends of a disk that must not change while it is open; tells what is wrong. */
+static void *open_and_look(void *arg)
+{
+	const char **what = arg;
+	char *first = buffer(4096), *last = buffer(4096);
+
+	while (!enough && !*what) {
+		int fd = disk_open("o", O_RDONLY), byte = 0;
+
+		for (unsigned int i = 0; fd >= 0 && !*what && i < 8; i++) {
+			if (pread(fd, first, 4096, 0) != 4096 ||
+			    pread(fd, last, 4096, (BIG - 4) * KIB) != 4096)
+				*what = strerror(errno);
+			else if (*first != *last || (i && *first != byte))
+				*what = "changes while it is open";
+			byte = *first;
+		}
+		if (fd < 0 && errno != EBUSY)
+			*what = strerror(errno);
+		if (fd >= 0)
+			close(fd);
+		usleep(1000);
+	}
+	free(first);
+	free(last);
+	return NULL;
+}
+
+/* As often as it is not refused because the disk is open. */
+static bool replay_back_and_forth(unsigned long long from, unsigned long long to)
+{
+	unsigned int done = 0;
+
+	for (unsigned int tries = 0; done < REPLAYS && tries < 1000 * REPLAYS; tries++) {
+		int fd = open(CONFIGFS "/record", O_WRONLY | O_CLOEXEC);
+		char text[96];
+		int len = snprintf(text, sizeof(text), "replay to=%llu keep=all",
+				   done % 2 ? from : to);
+
+		if (fd >= 0 && write(fd, text, len) == len)
+			done++;
+		else if (errno != EBUSY)
+			return wrong("%s: %s", text, strerror(errno));
+		close(fd);
+		usleep(100);
+	}
+	return done == REPLAYS || wrong("only %u replays", done);
+}
+
+static bool replay_under_openers(const struct test *t)
+{
+	unsigned long long from, to;
+	const char *what = NULL;
+	pthread_t opener;
+	bool good;
+
+	(void)t;
+	if (!emuctl("record clear") || !emuctl("del --all --force") || !emuctl("add o null 16M") ||
+	    !put("o", 1, 0, BIG) || !emuctl("record start") || !take_number(&from) ||
+	    !put("o", 2, 0, BIG) || !emuctl("record mark end") || !take_number(&to) ||
+	    !emuctl("record stop"))
+		return false;
+	enough = false;
+	if (pthread_create(&opener, NULL, open_and_look, &what))
+		abort();
+	good = replay_back_and_forth(from, to);
+	enough = true;
+	pthread_join(opener, NULL);
+	if (what)
+		good = wrong("o: %s", what);
+	return emuctl("record clear") && good;
+}
+
 static bool record_again(const struct test *t)
 {
 	(void)t;
@@ -228,8 +305,6 @@ struct neighbour {
 	unsigned int number;
 	const char *what;
 };
-
-static atomic_bool enough;
 
 static void *write_and_look(void *arg)
 {
@@ -433,6 +508,7 @@ const struct test record_tests[] = {
 	{ "what was replayed is durable", replay_then_cut },
 	{ "replay is refused while a device is open", replay_busy },
 	{ "clear, record and replay again", record_again },
+	{ "no disk is opened while it is replayed", replay_under_openers },
 	{ "clearing the log under writes loses none of them", clear_under_writes },
 	{ "many replays of a file system", many_replays },
 	{ }
