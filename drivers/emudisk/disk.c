@@ -519,6 +519,10 @@ void emu_dev_destroy(struct emu_dev *dev)
 	emu_pages_destroy(dev, &dev->base);
 	put_disk(dev->disk);
 	dev->disk = NULL;
+	/* the directory is still there, and may get another disk */
+	kvfree(dev->model);
+	dev->model = NULL;
+	memset(&dev->stats, 0, sizeof(dev->stats));
 }
 
 static ssize_t emu_show_stats(struct emu_dev *dev, char *page, ssize_t at)

@@ -513,6 +513,7 @@ void emu_engine_stop(struct emu_dev *dev)
 	emu_engine_fail(dev, &cmds);
 	wait_event(dev->idle, !READ_ONCE(dev->inflight));
 	hrtimer_cancel(&dev->timer);
+	dev->armed = U64_MAX;	/* or a disk made here later would wait for it to expire */
 }
 
 void emu_engine_init(struct emu_dev *dev)

@@ -3,7 +3,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "emudisk.h"
@@ -92,11 +94,33 @@ static bool del_stalled(const struct test *t)
 	return (outcome(writer) || wrong("the write succeeded")) && gone;
 }
 
-static bool counts(const char *key, long long want)
+/* What emuctl does not do with a directory and leave it there. */
+static bool tell(const char *attr, const char *text)
 {
-	long long got = shown("st", key);
+	char path[64];
+	bool good;
+	int fd;
+
+	snprintf(path, sizeof(path), CONFIGFS "/%s", attr);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	if (!good)
+		wrong("%s > %s: %s", text, attr, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+static bool counts_of(const char *name, const char *key, long long want)
+{
+	long long got = shown(name, key);
 
 	return got == want || wrong("%s is %lld, wanted %lld", key, got, want);
+}
+
+static bool counts(const char *key, long long want)
+{
+	return counts_of("st", key, want);
 }
 
 static bool counts_more(const char *key, long long than)
@@ -118,6 +142,45 @@ static bool statistics(const struct test *t)
 		discard("st", 0, 4) && counts("writes", 2) && counts("write_sectors", 32) &&
 		counts("flushes", 1) && counts("discards", 1) && counts_more("reads", reads) &&
 		counts("inflight", 0) && counts_more("busy_ns", 0);
+}
+
+/* Its release fails a request before its time, which is over when the next disk is made. */
+static bool released_busy(void)
+{
+	struct writer *writer;
+	bool good;
+
+	if (!tell("again/create", "mem 1M write_lat=1s"))
+		return false;
+	writer = put_beside("again", 1, 0, 4);
+	good = one_in_flight("again") && tell("again/release", "force");
+	if (!outcome(writer))
+		return wrong("the write succeeded");
+	usleep(1100000);
+	return good;
+}
+
+static bool works_in_time(const char *name)
+{
+	struct writer *writer = put_beside(name, 2, 0, 4);
+	bool good = false;
+
+	for (unsigned int ms = 0; ms < 5000 && !(good = is_over(writer)); ms += 10)
+		usleep(10000);
+	if (!good)
+		emuctl("del %s --force", name);
+	return (!outcome(writer) || wrong("the write failed")) &&
+		(good || wrong("the write hangs"));
+}
+
+static bool made_again(const struct test *t)
+{
+	(void)t;
+	if (mkdir(CONFIGFS "/again", 0700))
+		return wrong("again: %s", strerror(errno));
+	return released_busy() && tell("again/create", "mem 1M") &&
+		counts_of("again", "writes", 0) && counts_of("again", "errors", 0) &&
+		works_in_time("again") && holds("again", 2, 0, 4) && emuctl("del again");
 }
 
 static bool cuts_and_stalls(void)
@@ -164,6 +227,7 @@ const struct test fault_tests[] = {
 	{ "stall and go on", stalled },
 	{ "deleting an open device is refused", del_open },
 	{ "deleting a stalled device fails its requests", del_stalled },
+	{ "a directory gets a second disk", made_again },
 	{ "statistics", statistics },
 	{ "parallel I/O under cuts and stalls", parallel },
 	{ }
