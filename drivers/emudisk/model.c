@@ -251,8 +251,11 @@ u64 emu_model_next(const struct emu_model *m)
 void emu_model_drain(struct emu_model *m, struct list_head *out)
 {
 	list_splice_tail_init(&m->finished, out);
+	m->link_free = 0;
 	if (m->kind == EMU_KIND_HDD)
 		emu_hdd_drain(m, out);
+	else if (m->kind == EMU_KIND_SSD)
+		emu_ssd_drain(m);
 }
 
 void emu_model_finish(struct emu_model *m, struct emu_req *req, u64 done)

@@ -174,6 +174,7 @@ static inline u64 emu_transfer(u64 bytes, u64 rate)
 /* model_ssd.c */
 void emu_ssd_retune(struct emu_model *m);
 void emu_ssd_submit(struct emu_model *m, struct emu_req *req, u64 now);
+void emu_ssd_drain(struct emu_model *m);
 
 /* model_hdd.c */
 void emu_hdd_init(struct emu_model *m);

@@ -140,3 +140,12 @@ void emu_ssd_submit(struct emu_model *m, struct emu_req *req, u64 now)
 	}
 	emu_model_finish(m, req, start);
 }
+
+/* What was booked for the requests is not done. Nor does the drive remember its streams. */
+void emu_ssd_drain(struct emu_model *m)
+{
+	u32 channels = m->ssd.channels;
+
+	memset(&m->ssd, 0, sizeof(m->ssd));
+	m->ssd.channels = channels;
+}

@@ -421,6 +421,46 @@ static void test_drain(void)
 	}
 }
 
+/* After a drain of so many requests: ns that a flush and a write take, and a read. */
+static u64 after_drain(const char *name, int count, u64 *read)
+{
+	struct emu_model *m = model_new(name, GIB);
+	struct emu_req reqs[64];
+	struct list_head out;
+	u64 now = 0, sum;
+	int i;
+
+	for (i = 0; i < count; i++) {
+		reqs[i] = (struct emu_req){ .op = i % 2, .sectors = 2048, .sector = i * 4096 + 8 };
+		emu_model_submit(m, &reqs[i], now);
+	}
+	INIT_LIST_HEAD(&out);
+	emu_model_drain(m, &out);
+	sum = alone(m, (struct emu_req){ .op = EMU_FLUSH }, &now);
+	sum += alone(m, (struct emu_req){ .op = EMU_WRITE, .sectors = 8, .sector = 800 }, &now);
+	*read = alone(m, (struct emu_req){ .op = EMU_READ, .sectors = 8, .sector = 80000 }, &now);
+	free(m);
+	return sum;
+}
+
+static void test_idle_after_drain(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < emu_nr_presets; i++) {
+		const char *name = emu_presets[i].name;
+		u64 read, fresh, sum;
+
+		/* an arm stays where it is, and a platter turns: no two times need be the same */
+		if (emu_presets[i].kind == EMU_KIND_HDD || emu_presets[i].param[EMU_P_JITTER])
+			continue;
+		sum = after_drain(name, 0, &fresh);
+		CHECK(after_drain(name, 64, &read) == sum, "%s: flush and write", name);
+		CHECK(read == fresh, "%s: a read takes %llu, not %llu ns", name,
+		      (unsigned long long)read, (unsigned long long)fresh);
+	}
+}
+
 /* wu-2011, chapter II, on its Figure 2: what the text says of the three devices. */
 static double flash_to_disk(const char *flash, u32 size, int write_percent)
 {
@@ -489,6 +529,7 @@ int main(void)
 	run("ssd: channels, latency, interface", test_ssd);
 	run("ssd: jitter is seeded", test_jitter);
 	run("every request comes back from a drain", test_drain);
+	run("nothing is booked any more after a drain", test_idle_after_drain);
 	run("wu-2011 Figure 2: flash against sp2504c", test_figure2);
 	run("wu-reddy Table III: x25m against mba3073", test_table3);
 	printf("1..%d\n%d passed, %d failed, 0 skipped\n", tests, tests - failures, failures);
