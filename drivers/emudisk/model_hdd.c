@@ -18,6 +18,8 @@
 /* Rounding may put the head a few ns past a sector that it is just reaching. */
 #define EMU_ANGLE_SLACK 64
 #define EMU_FRACTION_BITS 20
+#define EMU_DISTANCE_BITS 42
+#define EMU_DISTANCE_SHIFT 10
 
 static u64 emu_isqrt(u64 x)
 {
@@ -62,6 +64,19 @@ void emu_hdd_retune(struct emu_model *m)
 	}
 }
 
+/* Thrice the fraction of the stroke, so that 1 is the average distance. */
+static u64 emu_hdd_fraction(const struct emu_model *m, u64 distance)
+{
+	u64 one = 1ULL << EMU_FRACTION_BITS, sectors = m->sectors;
+
+	/* a disk may have 2^51 sectors, and its fraction takes 22 bits more than the distance */
+	if (sectors >> EMU_DISTANCE_BITS) {
+		distance >>= EMU_DISTANCE_SHIFT;
+		sectors >>= EMU_DISTANCE_SHIFT;
+	}
+	return min_t(u64, 3 * (distance << EMU_FRACTION_BITS) / sectors, 3 * one);
+}
+
 static u64 emu_hdd_spt(const struct emu_hdd *h, u64 sector)
 {
 	return h->spt[min_t(u64, sector / h->zone_sectors, EMU_ZONES - 1)];
@@ -89,8 +104,7 @@ u64 emu_hdd_seek(const struct emu_model *m, u64 from, u64 to)
 
 	if (distance < emu_hdd_spt(&m->hdd, from))
 		return 0;
-	/* thrice the fraction of the stroke, so that 1 is the average distance */
-	x = min_t(u64, 3 * (distance << EMU_FRACTION_BITS) / m->sectors, 3 * one);
+	x = emu_hdd_fraction(m, distance);
 	if (x <= one)
 		return track + ((avg - track) * emu_isqrt(x << EMU_FRACTION_BITS)
 				>> EMU_FRACTION_BITS);

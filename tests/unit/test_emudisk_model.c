@@ -199,6 +199,34 @@ static void test_seek_curve(void)
 	free(m);
 }
 
+/* As large as emuctl makes them, and around where ever more bits are needed. */
+static void test_seek_of_large_disks(void)
+{
+	static const u64 tib[] = { 1, 1024, 2047, 2048, 2049, 2800, 4096, 8192, 1024 * 1024 - 1 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(tib); i++) {
+		struct emu_model *m = model_new("hdd7200", tib[i] << 40);
+		u64 last = 0, step = m->sectors / 5000, d, third;
+
+		for (d = step; d < m->sectors; d += step) {
+			u64 t = emu_hdd_seek(m, 0, d);
+
+			CHECK(t >= last, "%llu TiB: not monotone at %llu",
+			      (unsigned long long)tib[i], (unsigned long long)d);
+			last = t;
+		}
+		third = emu_hdd_seek(m, 0, m->sectors / 3);
+		CHECK(third / 1000 + 1 >= m->p[EMU_P_SEEK_AVG] / 1000 &&
+		      third <= m->p[EMU_P_SEEK_AVG],
+		      "%llu TiB: a third of the stroke takes %llu", (unsigned long long)tib[i],
+		      (unsigned long long)third);
+		CHECK(emu_hdd_seek(m, m->sectors - 1, 0) > m->p[EMU_P_SEEK_FULL] * 99 / 100,
+		      "%llu TiB: full stroke", (unsigned long long)tib[i]);
+		free(m);
+	}
+}
+
 static void test_rotation(void)
 {
 	struct emu_model *m = model_new("mba3073", 73 * GIB);
@@ -519,6 +547,7 @@ int main(void)
 	run("values with units", test_parse);
 	run("presets are within their own bounds", test_presets);
 	run("seek curve: monotone, symmetric, through its points", test_seek_curve);
+	run("seek curve of disks up to an EiB", test_seek_of_large_disks);
 	run("rotation is a function of time", test_rotation);
 	run("hdd: sequential far above random", test_hdd_sequential);
 	run("hdd: outer zones are faster", test_hdd_zones);
