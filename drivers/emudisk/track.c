@@ -25,7 +25,7 @@ struct emu_entry *emu_entry_alloc(struct emu_dev *dev, u8 op, u64 sector, u32 se
 
 	if (op == EMU_WRITE && sectors)
 		nr = (sector + sectors - 1) / EMU_PAGE_SECTORS - sector / EMU_PAGE_SECTORS + 1;
-	entry = kvzalloc(struct_size(entry, pages, nr), GFP_NOIO);
+	entry = kvzalloc(struct_size(entry, pages, nr), dev ? EMU_GFP : GFP_KERNEL);
 	if (!entry)
 		return NULL;
 	refcount_set(&entry->refs, 1);
