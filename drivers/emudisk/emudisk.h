@@ -67,7 +67,7 @@ struct emu_survival {
  * @preflush: a flush comes before it
  * @text: of a mark
  * @nr_pages: entries of @pages
- * @pages: the content of each page touched once this write was applied
+ * @pages: the content of each page touched once this write was applied; NULL for zeroes
  */
 struct emu_entry {
 	struct list_head pend;

@@ -109,6 +109,19 @@ static void emu_track_fill(struct emu_entry *entry, struct bio *bio)
 	}
 }
 
+/* Where nothing but zeroes results there is to be no page, as an untracked device has it. */
+static void emu_track_thin(struct emu_dev *dev, struct emu_entry *entry)
+{
+	unsigned int i;
+
+	for (i = 0; i < entry->nr_pages; i++) {
+		if (memchr_inv(page_address(entry->pages[i]), 0, PAGE_SIZE))
+			continue;
+		emu_page_put(dev, entry->pages[i]);
+		entry->pages[i] = NULL;
+	}
+}
+
 /**
  * emu_track_write - apply a write to the content such that it can be undone
  * @dev: the device
@@ -128,6 +141,7 @@ int emu_track_write(struct emu_dev *dev, struct bio *bio, struct emu_entry *entr
 	if (err)
 		return err;
 	emu_track_fill(entry, bio);
+	emu_track_thin(dev, entry);
 	for (i = 0; i < entry->nr_pages; i++) {
 		err = emu_pages_put(dev, &dev->pages, index + i, entry->pages[i]);
 		if (err)

@@ -212,7 +212,24 @@ static bool sparse(const struct test *t)
 static bool zeroes_unallocated(const struct test *t)
 {
 	(void)t;
-	return emuctl("add z mem 16M") && put("z", 0, 0, 1024) && memory_is("z", 0);
+	return emuctl("add z mem 16M") && put("z", 0, 0, 1024) && memory_is("z", 0) &&
+		emuctl("del z");
+}
+
+/* Over nothing, over data and over a part of a page; and nothing of the data comes back. */
+static bool zeroes_of_tracked(const struct test *t)
+{
+	bool record = !*t->cache;
+
+	return emuctl("add z mem 16M cache=%s", record ? "none" : t->cache) &&
+		(!record || emuctl("record start")) && put("z", 0, 0, 1024) &&
+		memory_is("z", 0) && put("z", 1, 512, 64) && put("z", 0, 512, 64) &&
+		put("z", 0, 1026, 1) && flush("z") && put("z", 0, 2048, 4) &&
+		holds("z", 0, 0, 2048) && (record || memory_is("z", 0)) &&
+		(!record || (emuctl("record stop") && emuctl("record replay --keep all"))) &&
+		holds("z", 0, 0, 2048) && emuctl("cut z") && emuctl("power z on") &&
+		holds("z", 0, 0, 2048) && (!record || emuctl("record clear")) &&
+		memory_is("z", 0) && emuctl("del z");
 }
 
 static bool misaligned(const struct test *t)
@@ -249,6 +266,9 @@ const struct test content_tests[] = {
 	{ "many requests in flight, verified", queued },
 	{ "20 TiB are sparse, discard frees", sparse },
 	{ "zeroes take no memory", zeroes_unallocated },
+	{ "zeroes take no memory, cache=through", zeroes_of_tracked, .cache = "through" },
+	{ "zeroes take no memory, cache=volatile", zeroes_of_tracked, .cache = "volatile" },
+	{ "zeroes take no memory, recorded", zeroes_of_tracked, .cache = "" },
 	{ "requests below the logical block are refused", misaligned },
 	{ }
 };
