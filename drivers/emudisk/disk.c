@@ -18,9 +18,15 @@ struct emu_settings {
 	enum emu_cache cache;
 	unsigned int fail;
 	u64 fail_start, fail_len, fail_after, fail_drop;
+	unsigned int given;		/* GIVEN_*: of the keys that requests change, too */
 	bool stall;
 	bool on;
 };
+
+#define GIVEN_FAIL	BIT(0)
+#define GIVEN_RANGE	BIT(1)
+#define GIVEN_AFTER	BIT(2)
+#define GIVEN_DROP	BIT(3)
 
 static const char * const emu_cache_names[] = {
 	[EMU_CACHE_NONE] = "none", [EMU_CACHE_THROUGH] = "through",
@@ -104,6 +110,7 @@ static int emu_set_fail(struct emu_settings *s, const char *value)
 	for (i = 0; i < ARRAY_SIZE(emu_fail_names); i++) {
 		if (!strcmp(value, emu_fail_names[i].name)) {
 			s->fail = emu_fail_names[i].mask;
+			s->given |= GIVEN_FAIL;
 			return 0;
 		}
 	}
@@ -120,7 +127,14 @@ static int emu_set_fail_range(struct emu_settings *s, char *value)
 	if (kstrtoull(value, 0, &s->fail_start) || kstrtoull(len, 0, &s->fail_len) ||
 	    s->fail_start + s->fail_len < s->fail_start)
 		return -EINVAL;
+	s->given |= GIVEN_RANGE;
 	return 0;
+}
+
+static int emu_set_count(struct emu_settings *s, u64 *count, unsigned int key, const char *value)
+{
+	s->given |= key;
+	return kstrtoull(value, 0, count);
 }
 
 static int emu_set_cache(struct emu_settings *s, const char *value)
@@ -173,9 +187,9 @@ static int emu_set_common(struct emu_settings *s, const char *key, char *value)
 	else if (!strcmp(key, "fail_range"))
 		err = emu_set_fail_range(s, value);
 	else if (!strcmp(key, "fail_after"))
-		err = kstrtoull(value, 0, &s->fail_after);
+		err = emu_set_count(s, &s->fail_after, GIVEN_AFTER, value);
 	else if (!strcmp(key, "fail_drop"))
-		err = kstrtoull(value, 0, &s->fail_drop);
+		err = emu_set_count(s, &s->fail_drop, GIVEN_DROP, value);
 	else if (!strcmp(key, "cache_size"))
 		err = emu_parse(EMU_SIZE, value, &s->cache_size);
 	else
@@ -249,13 +263,23 @@ static void emu_get_settings(struct emu_dev *dev, struct emu_settings *s)
 	s->lbs = dev->lbs;
 	s->cache = dev->cache;
 	s->cache_size = dev->cache_size;
-	s->fail = dev->fail;
-	s->fail_start = dev->fail_start;
-	s->fail_len = dev->fail_len;
-	s->fail_after = dev->fail_after;
-	s->fail_drop = dev->fail_drop;
 	s->stall = dev->stall;
 	s->on = !dev->off;
+}
+
+/* Only what was given: requests have counted on meanwhile, or dropped the disk. */
+static void emu_apply_faults(struct emu_dev *dev, const struct emu_settings *s)
+{
+	if (s->given & GIVEN_RANGE) {
+		dev->fail_start = s->fail_start;
+		dev->fail_len = s->fail_len;
+	}
+	if (s->given & GIVEN_AFTER)
+		dev->fail_after = s->fail_after;
+	if (s->given & GIVEN_DROP)
+		dev->fail_drop = s->fail_drop;
+	if (s->given & GIVEN_FAIL)
+		dev->fail = s->fail;
 }
 
 static void emu_apply_settings(struct emu_dev *dev, const struct emu_settings *s)
@@ -267,11 +291,7 @@ static void emu_apply_settings(struct emu_dev *dev, const struct emu_settings *s
 	memcpy(dev->model->p, s->p, sizeof(s->p));
 	emu_model_retune(dev->model);
 	dev->cache_size = s->cache_size;
-	dev->fail_start = s->fail_start;
-	dev->fail_len = s->fail_len;
-	dev->fail_after = s->fail_after;
-	dev->fail_drop = s->fail_drop;
-	dev->fail = s->fail;
+	emu_apply_faults(dev, s);
 	if (s->stall)
 		dev->stall = true;
 	spin_unlock_irq(&dev->lock);
@@ -353,6 +373,7 @@ static void emu_init_settings(struct emu_dev *dev, struct emu_settings *s)
 	s->lbs = 512;
 	s->cache = EMU_CACHE_NONE;
 	s->cache_size = 256ULL << 20;
+	s->given = GIVEN_FAIL | GIVEN_RANGE | GIVEN_AFTER | GIVEN_DROP;
 	s->on = true;
 }
 

@@ -3,12 +3,36 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "emudisk.h"
+
+#define ALLOWED	2000u		/* writes before the first that fails */
+
+static atomic_bool written_all;
+
+/* By configfs itself: quicker, and a directory stays when its disk goes. */
+static bool tell(const char *attr, const char *text)
+{
+	char path[64];
+	bool good;
+	int fd;
+
+	snprintf(path, sizeof(path), CONFIGFS "/%s", attr);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	if (!good)
+		wrong("%s > %s: %s", text, attr, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
 
 static bool by_direction(const struct test *t)
 {
@@ -32,6 +56,55 @@ static bool after_some(const struct test *t)
 	(void)t;
 	return emuctl("set x fail=write fail_after=2") && put("x", 1, 0, 4) && put("x", 1, 8, 4) &&
 		unwritable("x", 16, 4) && emuctl("set x fail=none fail_after=0");
+}
+
+static void *write_on(void *arg)
+{
+	unsigned int *written = arg;
+	char *data = buffer(4096);
+	int fd = disk_open("fs", O_WRONLY);
+
+	memset(data, 1, 4096);
+	for (unsigned int i = 0; fd >= 0 && i < ALLOWED + 64; i++)
+		*written += pwrite(fd, data, 4096, 0) == 4096;
+	if (fd >= 0)
+		close(fd);
+	free(data);
+	atomic_store(&written_all, true);
+	return NULL;
+}
+
+/* Words enough for some writes to be counted between the first and the last. */
+static bool set_on(void)
+{
+	char text[1024] = "";
+	bool good = true;
+
+	while (strlen(text) < sizeof(text) - 16)
+		strcat(text, "cache_size=1M ");
+	while (good && !atomic_load(&written_all))
+		good = tell("fs/set", text);
+	return good;
+}
+
+/* Another key does not put back what has been counted. */
+static bool after_some_set(const struct test *t)
+{
+	unsigned int written = 0;
+	pthread_t writer;
+	bool good;
+
+	(void)t;
+	if (!emuctl("add fs null 1M") || !emuctl("set fs fail=write fail_after=%u", ALLOWED))
+		return false;
+	atomic_store(&written_all, false);
+	if (pthread_create(&writer, NULL, write_on, &written))
+		abort();
+	good = set_on();
+	pthread_join(writer, NULL);
+	if (written != ALLOWED)
+		good = wrong("%u writes instead of %u", written, ALLOWED);
+	return good && emuctl("del fs");
 }
 
 static bool dropped(const struct test *t)
@@ -92,23 +165,6 @@ static bool del_stalled(const struct test *t)
 	if (!gone)
 		emuctl("set s stall=0");
 	return (outcome(writer) || wrong("the write succeeded")) && gone;
-}
-
-/* What emuctl does not do with a directory and leave it there. */
-static bool tell(const char *attr, const char *text)
-{
-	char path[64];
-	bool good;
-	int fd;
-
-	snprintf(path, sizeof(path), CONFIGFS "/%s", attr);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-	if (!good)
-		wrong("%s > %s: %s", text, attr, strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return good;
 }
 
 static bool counts_of(const char *name, const char *key, long long want)
@@ -222,6 +278,7 @@ const struct test fault_tests[] = {
 	{ "errors by direction", by_direction, .reset = true },
 	{ "errors by range", by_range },
 	{ "errors after N", after_some },
+	{ "errors after N, counted while something else is set", after_some_set },
 	{ "errors of all after one", dropped },
 	{ "a failed flush makes nothing durable", failed_flush },
 	{ "stall and go on", stalled },
