@@ -422,6 +422,24 @@ static int emu_add_disk(struct emu_dev *dev)
 	return err;
 }
 
+/*
+ * add_disk() looks for partitions, with emu_mutex held and beyond the reach of signals: of a slow
+ * disk, for hours. So the disk has its speed from then on. Nothing is in the model at that moment,
+ * as one without latencies keeps nothing.
+ */
+static int emu_add_disk_quickly(struct emu_dev *dev)
+{
+	enum emu_kind kind = dev->model->kind;
+	int err;
+
+	dev->model->kind = EMU_KIND_NULL;
+	err = emu_add_disk(dev);
+	spin_lock_irq(&dev->lock);
+	dev->model->kind = kind;
+	spin_unlock_irq(&dev->lock);
+	return err;
+}
+
 static int emu_parse_device(struct emu_dev *dev, char **args)
 {
 	char *model = strsep(args, " "), *size = strsep(args, " ");
@@ -460,7 +478,7 @@ static int emu_dev_build(struct emu_dev *dev, struct emu_settings *s, char *args
 	emu_apply_settings(dev, s);
 	dev->off = !s->on;
 	emu_dev_unshut(dev);
-	err = emu_add_disk(dev);
+	err = emu_add_disk_quickly(dev);
 	if (err) {
 		kvfree(dev->model);
 		dev->model = NULL;

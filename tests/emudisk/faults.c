@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emudisk.h"
@@ -167,6 +168,36 @@ static bool del_stalled(const struct test *t)
 	return (outcome(writer) || wrong("the write succeeded")) && gone;
 }
 
+/* The scan for partitions does not take what reads take later. */
+static bool added_slow(const struct test *t)
+{
+	struct timespec from, to;
+
+	(void)t;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	if (!emuctl("add sl mem 1M read_lat=10s") || !emuctl("del sl --force") ||
+	    !emuctl("add sl hdd7200 1M cmd=1s dilate=10") || !emuctl("del sl --force"))
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	return to.tv_sec - from.tv_sec < 9 ||
+		wrong("took %lld s", (long long)(to.tv_sec - from.tv_sec));
+}
+
+static bool slow_then(const struct test *t)
+{
+	struct timespec from, to;
+
+	(void)t;
+	if (!emuctl("add sl mem 1M read_lat=300ms"))
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	if (!holds("sl", 0, 512, 4))
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	return (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 >= 300 ||
+		wrong("a read does not take its time");
+}
+
 static bool counts_of(const char *name, const char *key, long long want)
 {
 	long long got = shown(name, key);
@@ -284,6 +315,8 @@ const struct test fault_tests[] = {
 	{ "stall and go on", stalled },
 	{ "deleting an open device is refused", del_open },
 	{ "deleting a stalled device fails its requests", del_stalled },
+	{ "a slow device is added at once", added_slow },
+	{ "and is slow from then on", slow_then },
 	{ "a directory gets a second disk", made_again },
 	{ "statistics", statistics },
 	{ "parallel I/O under cuts and stalls", parallel },
