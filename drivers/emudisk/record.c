@@ -10,6 +10,7 @@
  * part of what had been submitted and was not. Per device, durable is what completed before the
  * submission of a flush that completed by SEQ, and what was FUA and completed by SEQ.
  */
+#include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -156,6 +157,15 @@ static int emu_record_clear(char *error)
 	return 0;
 }
 
+/* A mark is a word or more in a line of the log, which is what its reader takes it for. */
+static bool emu_is_line(const char *text)
+{
+	for (; *text; text++)
+		if (iscntrl(*text))
+			return false;
+	return true;
+}
+
 static int emu_record_mark(const char *text, char *error)
 {
 	struct emu_entry *entry;
@@ -164,6 +174,8 @@ static int emu_record_mark(const char *text, char *error)
 		return emu_fail(error, -EINVAL, "not recording");
 	if (!*text)
 		return emu_fail(error, -EINVAL, "a mark needs a text");
+	if (!emu_is_line(text))
+		return emu_fail(error, -EINVAL, "a mark has no control characters");
 	entry = emu_entry_alloc(NULL, EMU_FLUSH, 0, 0);
 	if (!entry)
 		return -ENOMEM;

@@ -111,6 +111,22 @@ static bool log_is_right(json_t *log)
 		text_is(json_array_get(events, 8), "dev", "r3");
 }
 
+/* It would be lines of the log, too. */
+static bool mark_refused(const struct test *t)
+{
+	static const char *const bad[] = { "x\n1 1 r1 write 0 8 -", "a\tb", "x\x1b[2J", "x\x7f" };
+
+	(void)t;
+	if (!emuctl("record clear") || !emuctl("record start"))
+		return false;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		if (!refused("record mark %s", bad[i]))
+			return false;
+	return emuctl("record mark gr\xc3\xbc\xc3\x9f dich") && emuctl("record stop") &&
+		emuctl("record list") && (strstr(said, " - mark 0 0 - gr\xc3\xbc\xc3\x9f dich") ||
+		wrong("%s", said)) && emuctl("record clear");
+}
+
 static bool log_listed(const struct test *t)
 {
 	json_t *log;
@@ -508,6 +524,7 @@ const struct test record_tests[] = {
 	{ "what was replayed is durable", replay_then_cut },
 	{ "replay is refused while a device is open", replay_busy },
 	{ "clear, record and replay again", record_again },
+	{ "a mark is a line", mark_refused },
 	{ "no disk is opened while it is replayed", replay_under_openers },
 	{ "clearing the log under writes loses none of them", clear_under_writes },
 	{ "many replays of a file system", many_replays },
