@@ -76,6 +76,36 @@ static bool bad_settings(const struct test *t)
 		refused("record stop");
 }
 
+/* What was given at add is listed, whatever it is. */
+static bool seed_shown(const struct test *t)
+{
+	static const char *const seeds[] = { "0", "9223372036854775807", "9223372036854775808",
+					     "18446744073709551615" };
+
+	(void)t;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++) {
+		json_t *root, *value;
+		char *text;
+		bool good;
+
+		if (!emuctl("add sd mem 1M seed=%s", seeds[i]) || !emuctl("list sd --json"))
+			return false;
+		root = json_loads(said, 0, NULL);
+		value = json_array_get(json_object_get(root, "devices"), 0);
+		value = json_object_get(json_object_get(value, "params"), "seed");
+		text = json_is_string(value) ? strdup(json_string_value(value)) :
+			json_dumps(value, JSON_ENCODE_ANY);
+		good = text && !strcmp(text, seeds[i]);
+		if (!good)
+			wrong("seed %s is shown as %s", seeds[i], text ? text : "nothing");
+		free(text);
+		json_decref(root);
+		if (!good || !emuctl("del sd"))
+			return false;
+	}
+	return true;
+}
+
 static bool wrong_usage(const struct test *t)
 {
 	static const char *const bad[] = {
@@ -253,6 +283,7 @@ static bool misaligned(const struct test *t)
 
 const struct test content_tests[] = {
 	{ "bad arguments are refused and leave nothing", bad_arguments },
+	{ "a seed is shown as it was given", seed_shown },
 	{ "wrong usage has a status of its own", wrong_usage },
 	{ "bad settings are refused, all or none", bad_settings },
 	{ "every model holds data", every_model, .reset = true },

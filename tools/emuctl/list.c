@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What there is: devices and models. The module says it in lines of a key and its value. */
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "emuctl.h"
 
+/* A number that JSON's reader might not take as it is, of 2^63 or more, stays a text. */
 static json_t *value_of(const char *text)
 {
 	char *end;
@@ -14,8 +16,9 @@ static json_t *value_of(const char *text)
 
 	if (!strchr("0123456789", *text) || !*text)
 		return json_string(text);
+	errno = 0;
 	n = strtoll(text, &end, 10);
-	return *end ? json_string(text) : json_integer(n);
+	return *end || errno ? json_string(text) : json_integer(n);
 }
 
 static json_t *numbers_of(char *text)
