@@ -270,6 +270,81 @@ static bool made_again(const struct test *t)
 		works_in_time("again") && holds("again", 2, 0, 4) && emuctl("del again");
 }
 
+static bool setting(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (!good)
+		wrong("%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+/* The thread's n-th allocation from now on; 0: none. */
+static bool fail_allocation(int file, unsigned int n)
+{
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%u", n);
+
+	return pwrite(file, text, len, 0) == len || wrong("fail-nth: %s", strerror(errno));
+}
+
+static unsigned int allocations_left(int file)
+{
+	char text[16] = "";
+
+	return pread(file, text, sizeof(text) - 1, 0) > 0 ? strtoul(text, NULL, 10) : 0;
+}
+
+static bool allocations_fail(int file)
+{
+	int ends[2];
+
+	if (!setting("/sys/kernel/debug/failslab/ignore-gfp-wait", "N") ||
+	    !setting("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N") ||
+	    !setting("/sys/kernel/debug/fail_page_alloc/min-order", "0") ||
+	    !fail_allocation(file, 1))
+		return false;
+	return pipe(ends) || wrong("no allocation fails");
+}
+
+static bool writes_without(int file, const char *name)
+{
+	char *data = buffer(4096);
+	int fd = disk_open(name, O_WRONLY);
+	bool good = fd >= 0, more = true;
+
+	memset(data, 1, 4096);
+	for (unsigned int n = 1; good && more && n < 64; n++) {
+		good = fail_allocation(file, n);
+		if (good && pwrite(fd, data, 4096, n * 65536ul) != 4096)
+			good = wrong("allocation %u: %s", n, strerror(errno));
+		more = !allocations_left(file);
+	}
+	good &= fail_allocation(file, 0);
+	if (fd >= 0)
+		close(fd);
+	free(data);
+	return good && (!more || wrong("there is always another allocation"));
+}
+
+/* On kernels that can make memory short. */
+static bool short_of_memory(const struct test *t)
+{
+	int file = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	bool good;
+
+	(void)t;
+	if (file < 0)
+		return errno == ENOENT || wrong("fail-nth: %s", strerror(errno));
+	good = emuctl("add nn mem 16M") && emuctl("add nv mem 16M cache=volatile") &&
+		allocations_fail(file) && writes_without(file, "nn") && writes_without(file, "nv");
+	close(file);
+	return good;
+}
+
 static bool cuts_and_stalls(void)
 {
 	for (unsigned int i = 1; i <= 10; i++) {
@@ -318,6 +393,7 @@ const struct test fault_tests[] = {
 	{ "a slow device is added at once", added_slow },
 	{ "and is slow from then on", slow_then },
 	{ "a directory gets a second disk", made_again },
+	{ "no write is short of memory", short_of_memory },
 	{ "statistics", statistics },
 	{ "parallel I/O under cuts and stalls", parallel },
 	{ }
