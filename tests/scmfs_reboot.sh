@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: scmfs: what is in reserved memory and pmem is there in the next machine
 # timeout: 120
+# one-of: 2
 . "$(dirname "$(readlink -f "$0")")/vm/reboot.sh"
 
 setup="modprobe scmfs

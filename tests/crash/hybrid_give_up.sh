@@ -3,6 +3,7 @@
 # title: dm-hybrid: the power goes while what a lost member had is given up
 # kernels: 6.1 6.12
 # timeout: 180
+# one-of: 2
 #
 # What was on a member that is gone is given up, and the member let go, once, recorded. Then the power goes at many moments
 # of it: each extent that was there is zeroes or an error, all others are as they were, and the same command finishes.

@@ -3,6 +3,7 @@
 # title: dm-hybrid: the power goes while a member that carries metadata is replaced
 # kernels: 6.1
 # timeout: 180
+# one-of: 2
 #
 # Once, recorded, after a write to the volume. Then the power goes at moments of it, most around the metadata's writes: the
 # pool comes back without being told to do without anything, with all that was flushed. Of some of them, in turn, the same

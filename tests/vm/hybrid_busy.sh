@@ -3,6 +3,7 @@
 # title: dm-hybrid: what a busy member refuses is no request of its; freed extents are told together; no hibernation beside a volume
 # kernels: 6.1 6.12
 # timeout: 240
+# one-of: 2
 . tests/vm/lib.sh
 
 disk m 16M

@@ -3,6 +3,7 @@
 # title: dm-hybrid: metadata areas leave, come and move while the volume runs
 # kernels: 6.12 debug
 # timeout: 300
+# one-of: 2
 . tests/vm/lib.sh
 
 disk a 24M
