@@ -284,7 +284,7 @@ static bool misaligned(const struct test *t)
 const struct test content_tests[] = {
 	{ "bad arguments are refused and leave nothing", bad_arguments },
 	{ "a seed is shown as it was given", seed_shown },
-	{ "wrong usage has a status of its own", wrong_usage },
+	{ "wrong usage has a status of its own", wrong_usage, .reset = true },
 	{ "bad settings are refused, all or none", bad_settings },
 	{ "every model holds data", every_model, .reset = true },
 	{ "unloading is refused with devices, works without", unload },
@@ -297,9 +297,12 @@ const struct test content_tests[] = {
 	{ "many requests in flight, verified", queued },
 	{ "20 TiB are sparse, discard frees", sparse },
 	{ "zeroes take no memory", zeroes_unallocated },
-	{ "zeroes take no memory, cache=through", zeroes_of_tracked, .cache = "through" },
-	{ "zeroes take no memory, cache=volatile", zeroes_of_tracked, .cache = "volatile" },
-	{ "zeroes take no memory, recorded", zeroes_of_tracked, .cache = "" },
+	{ "zeroes take no memory, cache=through", zeroes_of_tracked, .reset = true,
+	  .cache = "through" },
+	{ "zeroes take no memory, cache=volatile", zeroes_of_tracked, .reset = true,
+	  .cache = "volatile" },
+	{ "zeroes take no memory, recorded", zeroes_of_tracked, .reset = true,
+	  .cache = "" },
 	{ "requests below the logical block are refused", misaligned },
 	{ }
 };

@@ -525,8 +525,8 @@ const struct test record_tests[] = {
 	{ "replay is refused while a device is open", replay_busy },
 	{ "clear, record and replay again", record_again },
 	{ "a mark is a line", mark_refused },
-	{ "no disk is opened while it is replayed", replay_under_openers },
-	{ "clearing the log under writes loses none of them", clear_under_writes },
-	{ "many replays of a file system", many_replays },
+	{ "no disk is opened while it is replayed", replay_under_openers, .reset = true },
+	{ "clearing the log under writes loses none of them", clear_under_writes, .reset = true },
+	{ "many replays of a file system", many_replays, .reset = true },
 	{ }
 };
