@@ -76,41 +76,56 @@ static void nvm_mapping_free(struct nvm_mapping *map)
 	kfree(map);
 }
 
-/* In several pieces: pages next to each other. */
+/* In several pieces: pages next to each other. Return: its first byte or an ERR_PTR. */
 static void *nvm_window(struct inode *inode, u64 bytes)
 {
 	unsigned long nr = PFN_DOWN(bytes);
 	struct page **pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL);
-	void *addr = NULL;
+	void *addr = ERR_PTR(-ENOMEM);
 
-	if (pages && sfs_collect(inode, pages, nr) == nr)
-		addr = vmap(pages, nr, VM_MAP, PAGE_KERNEL);
+	if (pages && sfs_collect(inode, pages, nr) != nr)
+		addr = ERR_PTR(-EUCLEAN);	/* it has no holes */
+	else if (pages)
+		addr = vmap(pages, nr, VM_MAP, PAGE_KERNEL) ?: ERR_PTR(-ENOMEM);
 	kvfree(pages);
 	return addr;
 }
 
-/* All that the area has now, which has no holes. */
-static struct nvm_mapping *nvm_map(struct inode *inode, u64 bytes)
+/* @map's bytes of a file, of which there are some. Return: 0 or a negative error number. */
+static int nvm_find(struct inode *inode, struct nvm_mapping *map)
 {
-	struct nvm_mapping *map = kzalloc(sizeof(*map), GFP_KERNEL);
 	struct scmfs_seg seg[2];
 	int nr;
 
-	if (!map)
-		return NULL;
-	map->bytes = bytes;
 	down_read(&sfs_inode(inode)->extents);
-	nr = bytes ? scmfs_map(sfs_fs(inode), inode->i_ino, 0, bytes, seg, 2) : 0;
+	nr = scmfs_map(sfs_fs(inode), inode->i_ino, 0, map->bytes, seg, 2);
 	up_read(&sfs_inode(inode)->extents);
-	if (nr == 1 && seg[0].at != SCMFS_HOLE)
-		map->addr = sfs_sb(inode->i_sb)->base + seg[0].at;
-	else if (bytes)
-		map->addr = nvm_window(inode, bytes);
+	if (nr < 0)
+		return nr;
 	map->window = nr > 1;
-	if (!bytes || map->addr)
+	if (map->window)
+		map->addr = nvm_window(inode, map->bytes);
+	else if (nr && seg[0].at != SCMFS_HOLE)
+		map->addr = sfs_sb(inode->i_sb)->base + seg[0].at;
+	else
+		map->addr = ERR_PTR(-EUCLEAN);
+	return PTR_ERR_OR_ZERO(map->addr);
+}
+
+/* All that the area has now, which has no holes. Return: it or an ERR_PTR. */
+static struct nvm_mapping *nvm_map(struct inode *inode, u64 bytes)
+{
+	struct nvm_mapping *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	int err;
+
+	if (!map)
+		return ERR_PTR(-ENOMEM);
+	map->bytes = bytes;
+	err = bytes ? nvm_find(inode, map) : 0;
+	if (!err)
 		return map;
 	kfree(map);
-	return NULL;
+	return ERR_PTR(err);
 }
 
 static struct nvm_mapping *nvm_mapping(const struct nvm_area *area)
@@ -329,8 +344,8 @@ static int nvm_remap(struct nvm_area *area, u64 bytes)
 {
 	struct nvm_mapping *map = nvm_map(file_inode(area->file), bytes);
 
-	if (!map)
-		return -ENOMEM;
+	if (IS_ERR(map))
+		return PTR_ERR(map);
 	nvm_replace(area, map);
 	return 0;
 }
@@ -399,7 +414,9 @@ static int nvm_expand_locked(struct nvm_area *area, u64 before, u64 bytes)
  *
  * What is new is zero. The address may be another one afterwards.
  * Context: process context, outside of nvm_enter(); waits for those who are inside.
- * Return: 0; -EINVAL: less than before, or too much; -ENOSPC; -ENOMEM. Then it is as it was.
+ * Return: 0; -EINVAL: less than before, or too much; -ENOSPC; -ENOMEM; -EINTR: the task is being
+ * killed; -EIO: the file system was shut down; -EUCLEAN: the file is damaged. Then it is as it was,
+ * but that the file may have kept what is new: the next call gives that back first.
  */
 int nvmalloc_expand(struct nvm_area *area, u64 mapped_size)
 {
@@ -420,8 +437,9 @@ EXPORT_SYMBOL_GPL(nvmalloc_expand);
  * @mapped_size: bytes that stay; rounded up to pages
  *
  * Context: process context, outside of nvm_enter(); waits for those who are inside.
- * Return: 0; -EINVAL: more than before; -ENOMEM; or another error: they are mapped no more, and
- * still the file's.
+ * Return: 0; -EINVAL: more than before; -ENOMEM; -EUCLEAN: the file is damaged; -EIO: the file
+ * system was shut down; errors of cutting a file. What nvm_mapped_size() tells of no more then may
+ * still be the file's.
  */
 int nvmalloc_shrink(struct nvm_area *area, u64 mapped_size)
 {
