@@ -125,6 +125,37 @@ static int race(void)
 	return err;
 }
 
+/* --- sizes that there can't be --- */
+
+static bool keeps(u64 bytes, u64 first)
+{
+	u64 now, word = 0;
+	int cookie;
+	void *p = nvm_enter(area, &now, &cookie);
+
+	if (now == bytes)
+		word = READ_ONCE(*(u64 *)p);
+	nvm_leave(area, cookie);
+	return word == first;
+}
+
+/* What would be 0, or little, if it was rounded up to pages before it is looked at. */
+static int refused_sizes(void)
+{
+	const u64 sizes[] = { U64_MAX, U64_MAX - 1, U64_MAX - PAGE_SIZE + 2 };
+	const u64 word = tag(0);
+	unsigned int i;
+	int err = nvmalloc_expand(area, STEP) ?: nvm_write(area, 0, &word, sizeof(word));
+
+	for (i = 0; !err && i < ARRAY_SIZE(sizes); i++) {
+		if (nvmalloc_shrink(area, sizes[i]) != -EINVAL || !keeps(STEP, word))
+			is_wrong("an area that shrank to", sizes[i]);
+		if (nvmalloc_expand(other, sizes[i]) != -EINVAL || nvm_mapped_size(other))
+			is_wrong("an area that grew to", sizes[i]);
+	}
+	return err;
+}
+
 /* --- what was written lasts, and what that costs --- */
 
 static bool covers(const struct scm_event *event, u64 line)
@@ -293,7 +324,7 @@ static int go_through(void)
 	err = PTR_ERR(through);
 	if (IS_ERR(through))
 		goto free_other;
-	err = race() ?: durability();
+	err = refused_sizes() ?: nvmalloc_shrink(area, 0) ?: race() ?: durability();
 	if (!err && atomic_long_read(&wrong))
 		err = -EUCLEAN;
 	nvfree(through);

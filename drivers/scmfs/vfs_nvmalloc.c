@@ -424,7 +424,7 @@ int nvmalloc_expand(struct nvm_area *area, u64 mapped_size)
 	int err = -EINVAL;
 
 	mutex_lock(&area->lock);
-	if (bytes >= nvm_mapping(area)->bytes && bytes <= area->size)
+	if (mapped_size <= area->size && bytes >= nvm_mapping(area)->bytes && bytes <= area->size)
 		err = nvm_expand_locked(area, nvm_mapping(area)->bytes, bytes);
 	mutex_unlock(&area->lock);
 	return err;
@@ -447,7 +447,8 @@ int nvmalloc_shrink(struct nvm_area *area, u64 mapped_size)
 	int err = -EINVAL;
 
 	mutex_lock(&area->lock);
-	if (bytes <= nvm_mapping(area)->bytes)
+	/* before it is rounded: the largest numbers become 0, and nothing would stay */
+	if (mapped_size <= nvm_mapping(area)->bytes)
 		err = nvm_remap(area, bytes);	/* nobody sees what goes next */
 	if (!err)
 		err = nvm_cut(file_inode(area->file), bytes);
