@@ -5,7 +5,8 @@
  * What drivers do with areas of nvmalloc() while these change, and whether what they write there
  * lasts. Loading the module with path=NAME, in a mounted scmfs, does it and says in the kernel's
  * log what was wrong; so does writing to its parameter run, as often as one wants. It is never
- * installed. tests/vm/scmfs.sh and tests/failnth are its users.
+ * installed. With bad=1 some of their memory goes bad, and that is all. tests/vm/scmfs.sh and
+ * tests/failnth are its users.
  */
 #include <linux/err.h>
 #include <linux/kthread.h>
@@ -20,6 +21,8 @@
 #define STEP	(16 * PAGE_SIZE)
 #define STEPS	24u
 #define EVENTS	4096u
+#define BAD_PAGES	8u
+#define BAD_AT	(2 * PAGE_SIZE)
 
 static char *path = "";
 module_param(path, charp, 0444);
@@ -28,6 +31,10 @@ MODULE_PARM_DESC(path, "name of an area, in a mounted scmfs, that there isn't");
 static unsigned int rounds = 100;
 module_param(rounds, uint, 0444);
 MODULE_PARM_DESC(rounds, "how often the area grows and shrinks");
+
+static bool bad;
+module_param(bad, bool, 0444);
+MODULE_PARM_DESC(bad, "memory of areas goes bad instead, for good: their names stay, too");
 
 static const char pattern[3 * SCM_LINE] = { [0] = 1, [SCM_LINE] = 2, [3 * SCM_LINE - 1] = 3 };
 static struct nvm_area *area, *other, *through;
@@ -284,20 +291,23 @@ static int written_through(struct scm_log *log)
 	return 0;
 }
 
-static int durability(void)
+static int with_log(int (*what)(struct scm_log *log))
 {
 	struct scm_log log = { .max_events = EVENTS, .max_bytes = SZ_4K };
 	int err;
 
 	log.event = kvcalloc(EVENTS, sizeof(*log.event), GFP_KERNEL);
 	log.bytes = kvmalloc(log.max_bytes, GFP_KERNEL);
-	err = log.event && log.bytes ? written(&log) ?: written_through(&log) : -ENOMEM;
+	err = log.event && log.bytes ? what(&log) : -ENOMEM;
 	kvfree(log.event);
 	kvfree(log.bytes);
 	return err;
 }
 
-/* --- */
+static int durability(struct scm_log *log)
+{
+	return written(log) ?: written_through(log);
+}
 
 static struct nvm_area *make(const char *end, bool write_through)
 {
@@ -307,6 +317,167 @@ static struct nvm_area *make(const char *end, bool write_through)
 	kfree(name);
 	return made;
 }
+
+/* --- memory that goes bad --- */
+
+/* As the kernel does when it has had a machine check. */
+static int go_bad(struct nvm_area *of, bool pieces)
+{
+	int err = -EOPNOTSUPP, cookie;
+	u64 bytes;
+	void *p = nvm_enter(of, &bytes, &cookie) + BAD_AT;
+
+	if (is_vmalloc_addr(p) != pieces)
+		is_wrong("pieces, or none", bytes);
+#ifdef CONFIG_MEMORY_FAILURE
+	/* it returns whether it could end whoever has it mapped */
+	memory_failure(page_to_pfn(pieces ? vmalloc_to_page(p) : virt_to_page(p)), 0);
+	err = 0;
+#endif
+	nvm_leave(of, cookie);
+	return err;
+}
+
+static int write_pages(struct nvm_area *of, u64 from)
+{
+	int err = 0;
+	u64 word;
+
+	for (; !err && from < BAD_PAGES * PAGE_SIZE; from += PAGE_SIZE) {
+		word = tag(from);
+		err = nvm_write(of, from, &word, sizeof(word));
+	}
+	return err;
+}
+
+/* What was stored before is to be flushed, and nothing more is stored there. */
+static int write_around(struct nvm_area *of, bool pieces)
+{
+	int err = write_pages(of, 0) ?: go_bad(of, pieces);
+
+	if (err)
+		return err;
+	if (write_pages(of, BAD_AT) != -EIO)
+		is_wrong("stored to bad memory", BAD_AT);
+	if (nvm_write(of, BAD_AT - 1, pattern, 2) != -EIO)
+		is_wrong("stored to bad memory, from before it", BAD_AT - 1);
+	if (nvm_write(of, BAD_AT + PAGE_SIZE - 1, pattern, 2) != -EIO)
+		is_wrong("stored to bad memory, beyond it", BAD_AT + PAGE_SIZE);
+	err = write_pages(of, BAD_AT + PAGE_SIZE);
+	nvm_flush(of);
+	return err;
+}
+
+static int write_around_whole(struct nvm_area *of)
+{
+	return write_around(of, false);
+}
+
+static int write_around_pieces(struct nvm_area *of)
+{
+	return write_around(of, true);
+}
+
+/* One store to each page, two behind the bad one; all flushed but that. */
+static void all_around(const struct scm_log *log)
+{
+	unsigned int stores = 0, flushes = 0;
+	const struct scm_event *event;
+	u32 i;
+
+	for (i = 0; i < log->nr_events; i++) {
+		event = log->event + i;
+		stores += event->type == SCM_STORE;
+		if (event->type != SCM_FLUSH)
+			continue;
+		flushes += event->len / PAGE_SIZE;
+		if (event->offset < BAD_AT + PAGE_SIZE && event->offset + event->len > BAD_AT)
+			is_wrong("bad memory that is flushed", event->offset);
+	}
+	if (stores != 2 * BAD_PAGES - BAD_AT / PAGE_SIZE - 1)
+		is_wrong("stores around bad memory", stores);
+	if (flushes < BAD_PAGES - 1)
+		is_wrong("pages flushed around bad memory", flushes);
+}
+
+/* It gets no larger, can be made less, and isn't found again. */
+static void stays_bad(const char *end)
+{
+	char *name = kasprintf(GFP_KERNEL, "%s%s", path, end);
+	struct nvm_area *again;
+
+	if (nvmalloc_expand(area, (BAD_PAGES + 1) * PAGE_SIZE) != -EIO)
+		is_wrong("grown with bad memory", nvm_mapped_size(area));
+	if (nvm_mapped_size(area) != BAD_PAGES * PAGE_SIZE)
+		is_wrong("size with bad memory", nvm_mapped_size(area));
+	if (nvmalloc_shrink(area, BAD_AT + PAGE_SIZE))
+		is_wrong("not made less, with bad memory", nvm_mapped_size(area));
+	nvclose(area);
+	again = name ? nvmopen(name, false) : ERR_PTR(-ENOMEM);
+	if (PTR_ERR_OR_ZERO(again) != -EIO)
+		is_wrong("open with bad memory", -PTR_ERR_OR_ZERO(again));
+	if (!IS_ERR(again))
+		nvclose(again);
+	kfree(name);
+}
+
+/* What was recorded, unless that failed; the area is closed. */
+static int around(const struct scm_log *log, int err, const char *end)
+{
+	if (err) {
+		nvclose(area);
+		return err;
+	}
+	all_around(log);
+	stays_bad(end);
+	return 0;
+}
+
+static int bad_whole(struct scm_log *log)
+{
+	int err;
+
+	area = make(".whole", false);
+	if (IS_ERR(area))
+		return PTR_ERR(area);
+	err = nvmalloc_expand(area, BAD_PAGES * PAGE_SIZE);
+	if (!err)
+		err = record(log, area, write_around_whole);
+	return around(log, err, ".whole");
+}
+
+/* The other one has the block behind the first half. */
+static int bad_pieces(struct scm_log *log)
+{
+	int err;
+
+	area = make(".pieces", false);
+	if (IS_ERR(area))
+		return PTR_ERR(area);
+	other = make(".other", false);
+	err = PTR_ERR_OR_ZERO(other);
+	if (!err)
+		err = nvmalloc_expand(area, BAD_PAGES / 2 * PAGE_SIZE) ?:
+			nvmalloc_expand(other, PAGE_SIZE) ?:
+			nvmalloc_expand(area, BAD_PAGES * PAGE_SIZE);
+	if (!err)
+		err = record(log, area, write_around_pieces);
+	err = around(log, err, ".pieces");
+	if (!IS_ERR(other))
+		nvfree(other);
+	return err;
+}
+
+static int bad_memory(struct scm_log *log)
+{
+	int err = bad_whole(log) ?: bad_pieces(log);
+
+	if (!err && atomic_long_read(&wrong))
+		err = -EUCLEAN;
+	return err;
+}
+
+/* --- */
 
 /* Empty files stay under the areas' names. */
 static int go_through(void)
@@ -324,7 +495,8 @@ static int go_through(void)
 	err = PTR_ERR(through);
 	if (IS_ERR(through))
 		goto free_other;
-	err = refused_sizes() ?: nvmalloc_shrink(area, 0) ?: race() ?: durability();
+	err = refused_sizes() ?: nvmalloc_shrink(area, 0) ?: race() ?:
+		with_log(durability);
 	if (!err && atomic_long_read(&wrong))
 		err = -EUCLEAN;
 	nvfree(through);
@@ -352,9 +524,9 @@ MODULE_PARM_DESC(run, "written to, the module does it again");
 
 static int __init areas_init(void)
 {
-	int err = go_through();
+	int err = bad ? with_log(bad_memory) : go_through();
 
-	ready = !err;
+	ready = !err && !bad;
 	return err;
 }
 

@@ -173,6 +173,33 @@ static int nvm_init_size(struct nvm_area *area, u64 size)
 	return area->dirty ? 0 : -ENOMEM;
 }
 
+/* --- bad memory ------------------------------------------------------------------------------- */
+
+/* By where it is: whose file it is in asks for locks that who writes may hold. */
+static bool nvm_page_is_good(const struct sfs_sb *s, const void *p)
+{
+	p = PTR_ALIGN_DOWN(p, PAGE_SIZE);
+	if (is_vmalloc_addr(p))
+		p = page_address(vmalloc_to_page(p));
+	return sfs_good(s, p - s->base, PAGE_SIZE) == PAGE_SIZE;
+}
+
+/* May all of that be touched? Both are of one mapping. */
+static bool nvm_is_good(const struct nvm_area *area, const void *p, u64 len)
+{
+	const struct sfs_sb *s = sfs_sb(file_inode(area->file)->i_sb);
+	const void *end = p + len;
+
+	if (likely(!READ_ONCE(s->bad)))
+		return true;
+	for (; p < end; p = PTR_ALIGN_DOWN(p, PAGE_SIZE) + PAGE_SIZE)
+		if (!nvm_page_is_good(s, p))
+			return false;
+	return true;
+}
+
+/* --- the present mapping ---------------------------------------------------------------------- */
+
 static void nvm_replace(struct nvm_area *area, struct nvm_mapping *map)
 {
 	struct nvm_mapping *old = nvm_mapping(area);
@@ -190,6 +217,7 @@ static void nvm_replace(struct nvm_area *area, struct nvm_mapping *map)
  * @bytes: set to how many there are at it
  * @cookie: for nvm_leave()
  *
+ * Memory that goes bad while the area is open is a machine check for who touches it, or an oops.
  * Context: any that may sleep. Nobody expands or shrinks it from in between.
  * Return: its first byte; valid, for @bytes, until nvm_leave(). nvm_mapped_size() may tell of
  * another mapping by then.
@@ -254,6 +282,20 @@ EXPORT_SYMBOL_GPL(nvm_size);
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+/* Of some pages those that aren't bad, whose content is lost. */
+static void nvm_flush_good(struct nvm_area *area, void *p, u64 len)
+{
+	void *end = p + len;
+
+	if (nvm_is_good(area, p, len)) {
+		scm_flush(p, len);
+		return;
+	}
+	for (; p < end; p += PAGE_SIZE)
+		if (nvm_is_good(area, p, PAGE_SIZE))
+			scm_flush(p, PAGE_SIZE);
+}
+
 /* Who waits for all to leave waits for one piece. What was cut off meanwhile is nobody's. */
 static void nvm_flush_piece(struct nvm_area *area, unsigned long piece)
 {
@@ -262,7 +304,7 @@ static void nvm_flush_piece(struct nvm_area *area, unsigned long piece)
 	void *p = nvm_enter(area, &bytes, &cookie);
 
 	if (from < bytes)
-		scm_flush(p + from, min(bytes - from, 1ULL << area->dirty_shift));
+		nvm_flush_good(area, p + from, min(bytes - from, 1ULL << area->dirty_shift));
 	nvm_leave(area, cookie);
 }
 
@@ -316,7 +358,8 @@ static void nvm_dirty(struct nvm_area *area, u64 from, u64 to)
  *
  * They last on return with write_through, otherwise after nvm_flush() or some seconds.
  * Context: process context.
- * Return: 0 or -ERANGE: beyond what is mapped.
+ * Return: 0; -ERANGE: beyond what is mapped; -EIO: some of the memory is known to be bad. Nothing
+ * is stored then.
  */
 int nvm_write(struct nvm_area *area, u64 offset, const void *src, size_t len)
 {
@@ -326,6 +369,8 @@ int nvm_write(struct nvm_area *area, u64 offset, const void *src, size_t len)
 
 	if (offset > bytes || len > bytes - offset) {
 		err = -ERANGE;
+	} else if (!nvm_is_good(area, p + offset, len)) {
+		err = -EIO;
 	} else if (area->write_through) {
 		scm_copy_nt(p + offset, src, len);
 		scm_fence();
@@ -340,12 +385,18 @@ EXPORT_SYMBOL_GPL(nvm_write);
 
 /* --- size ------------------------------------------------------------------------------------- */
 
+/* What there is less of may be bad: that was mapped before, and who gives memory back can. */
 static int nvm_remap(struct nvm_area *area, u64 bytes)
 {
+	const struct nvm_mapping *old = nvm_mapping(area);
 	struct nvm_mapping *map = nvm_map(file_inode(area->file), bytes);
 
 	if (IS_ERR(map))
 		return PTR_ERR(map);
+	if ((!old || bytes > old->bytes) && !nvm_is_good(area, map->addr, bytes)) {
+		nvm_mapping_free(map);
+		return -EIO;
+	}
 	nvm_replace(area, map);
 	return 0;
 }
@@ -415,8 +466,9 @@ static int nvm_expand_locked(struct nvm_area *area, u64 before, u64 bytes)
  * What is new is zero. The address may be another one afterwards.
  * Context: process context, outside of nvm_enter(); waits for those who are inside.
  * Return: 0; -EINVAL: less than before, or too much; -ENOSPC; -ENOMEM; -EINTR: the task is being
- * killed; -EIO: the file system was shut down; -EUCLEAN: the file is damaged. Then it is as it was,
- * but that the file may have kept what is new: the next call gives that back first.
+ * killed; -EIO: some of its memory is known to be bad, or the file system was shut down; -EUCLEAN:
+ * the file is damaged. Then it is as it was, but that the file may have kept what is new: the next
+ * call gives that back first.
  */
 int nvmalloc_expand(struct nvm_area *area, u64 mapped_size)
 {
@@ -670,7 +722,8 @@ static void nvm_give_up(struct nvm_area *area)
  * Any file of scmfs does that is a multiple of a page long and has no holes.
  * Context: process context.
  * Return: the area or an ERR_PTR: -EMEDIUMTYPE: on another file system; -EBUSY: it is open;
- * -EINVAL: it has holes; errors of opening a file.
+ * -EINVAL: it has holes; -EIO: some of its memory is known to be bad; -ENOMEM; -EUCLEAN: the file
+ * is damaged; errors of opening a file.
  */
 struct nvm_area *nvmopen(const char *path, bool write_through)
 {

@@ -441,6 +441,15 @@ else
 	is "a page that the kernel finds to be bad" "$status $(<"$said")" "0 "
 	is "is known to the device, too" "$(<'/sys/block/mem2m!there/badblocks')" "$(((block + 10) * 8)) 8"
 fi
+if modprobe evenkeel_areas path=$m/bad bad=1 >"$said" 2>&1; then
+	ok "nvmalloc: an area's memory goes bad, and nobody touches it"
+	rmmod evenkeel_areas
+elif grep -q "not supported" "$said"; then
+	skip "nvmalloc: an area's memory goes bad, and nobody touches it" "this kernel is built without"
+else
+	not_ok "nvmalloc: an area's memory goes bad, and nobody touches it" "$(<"$said")"
+fi
+check "nvmalloc: which others remove" eval "rm -f $m/bad.* && [ -z \"\$(ls $m | grep '^bad')\" ]"
 umount $m
 check "one where a new one has its metadata" known 20
 refused "is no place for that" "bad memory at byte 81920, where its metadata is" init=force /dev/mem2m/there
