@@ -444,8 +444,10 @@ int scmfs_readdir(struct scmfs *fs, struct scmfs_node *node, u64 *cookie,
 			continue;
 		head = scmfs_read(&ent->head);
 		len = READ_ONCE(ent->len);
-		if (!head_ok(fs, head, slot, len))
-			return scmfs_damaged(fs);
+		if (!head_ok(fs, head, slot, len)) {
+			r = scmfs_damaged(fs);
+			break;
+		}
 		if (!emit(ctx, (const char *)ent->name, len, SCMFS_HEAD_INO(head),
 			  SCMFS_HEAD_TYPE(head), slot)) {
 			*cookie = slot;
@@ -454,7 +456,8 @@ int scmfs_readdir(struct scmfs *fs, struct scmfs_node *node, u64 *cookie,
 		slot += SCMFS_HEAD_SLOTS(head) - 1;
 	}
 	*cookie = slot;
-	return has_bad(fs, dir) ? -EIO : 0;	/* once all that can be read has been */
+	/* once all that can be read has been */
+	return !r && has_bad(fs, dir) ? -EIO : r;
 }
 
 /* ---- places for names ----------------------------------------------------------------------- */

@@ -468,9 +468,9 @@ int scmfs_rename(struct scmfs *fs, const struct scmfs_rename *from, const struct
 
 /*
  * scmfs_readdir - hand out names [S]
- * @cookie: 0 at first; afterwards where to go on. A name keeps its cookie as long as it exists,
- *	whatever is
- *	created or removed beside it.
+ * @cookie: 0 at first; afterwards where to go on, which is at the damage with -EUCLEAN: names that
+ *	came before that are not handed out again. A name keeps its cookie as long as it exists,
+ *	whatever is created or removed beside it.
  * @emit: false ends the walk; the name it was called with is then handed out again. @name is not
  *	NUL terminated.
  *

@@ -2431,17 +2431,32 @@ static u8 *find_text(const char *text)
 	return memmem(t.mem, t.size, text, strlen(text));
 }
 
-static bool no_name(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie)
-{
-	return true;
-}
-
 /* What an operation that met damage has left is @as_it_was. */
 static void nothing_else(const u8 *as_it_was, const char *what)
 {
 	CHECK(!memcmp(t.mem + le64_to_cpu(scmfs_super(t.fs)->inode_offset),
 		      as_it_was + le64_to_cpu(scmfs_super(t.fs)->inode_offset),
 		      t.size - le64_to_cpu(scmfs_super(t.fs)->inode_offset)), "%s", what);
+}
+
+static bool count_name(void *ctx, const char *name, u32 len, u64 ino, u32 type, u64 cookie)
+{
+	++*(u32 *)ctx;
+	return true;
+}
+
+/* Of @ino's names those before damage are handed out once, and then it is all damage. */
+static void read_to_damage(u64 ino, u32 before)
+{
+	u64 cookie = 0, at;
+	u32 names = 0;
+
+	CHECK(scmfs_readdir(t.fs, &t.node[ino], &cookie, count_name, &names) == -EUCLEAN);
+	CHECK(names == before, "%u names, not %u", names, before);
+	at = cookie;
+	names = 0;
+	CHECK(scmfs_readdir(t.fs, &t.node[ino], &cookie, count_name, &names) == -EUCLEAN);
+	CHECK(!names && cookie == at, "%u names once more", names);
 }
 
 /*
@@ -2452,8 +2467,8 @@ static void nothing_else(const u8 *as_it_was, const char *what)
 static void names_change(void)
 {
 	u8 *before = malloc(4 << 20), *ent;
-	u64 ino, cookie;
 	char name[20];
+	u64 ino;
 	u32 i;
 
 	tfs_make(&t, 4 << 20, 500, 1);
@@ -2467,12 +2482,11 @@ static void names_change(void)
 		ent = find_text(name + 2) - SCMFS_SLOT_NAME;
 		ent[7] = i % 2 ? 0 : 2 + get_random_u32() % 254;
 		memcpy(before, t.mem, t.size);
-		cookie = 0;
 		CHECK(tfs_find(&t, name, &ino) == -EUCLEAN, "%s", name);
 		CHECK(tfs_unlink(&t, name) == -EUCLEAN, "%s", name);
 		CHECK(tfs_rename(&t, name, "d/other", 0) == -EUCLEAN, "%s", name);
-		CHECK(!tfs_find(&t, "d", &ino) &&
-		      scmfs_readdir(t.fs, &t.node[ino], &cookie, no_name, NULL) == -EUCLEAN);
+		if (CHECK(!tfs_find(&t, "d", &ino)))
+			read_to_damage(ino, i);
 		nothing_else(before, name);
 		ent[7] = 1;
 	}
