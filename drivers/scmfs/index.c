@@ -13,10 +13,11 @@
  * Memory for it is asked for within operations and under dir_lock: reclaim must not evict inodes
  * then, which takes the same locks.
  */
+#include <linux/sort.h>
 #include "engine_internal.h"
 
 #define LEAF_EXTENTS	126u	/* 2 KiB */
-#define FILL_AT_ONCE	4096u	/* extents */
+#define FILL_AT_ONCE	16u	/* blocks of extents */
 
 struct entry {
 	struct scmfs_extent *place;
@@ -51,6 +52,20 @@ struct scmfs_index {
 	u64 free_room;
 };
 
+/**
+ * struct filling - what an index is made from
+ * @map: blocks of extents: the first place, and the block of the file that its extent begins at
+ * @nr: how many
+ * @room: for how many
+ * @part: extents of one block
+ */
+struct filling {
+	struct entry *map;
+	u64 nr;
+	u64 room;
+	struct entry part[SCMFS_MAP_EXTENTS];
+};
+
 struct pos {
 	u64 leaf;
 	u64 at;
@@ -74,21 +89,21 @@ static void free_index(struct scmfs_index *x)
 	kfree(x);
 }
 
-/* One more pointer will fit. */
-static int make_room(void *array, u64 nr, u64 *room)
+/* One more of @size bytes will fit in an array. */
+static int make_room(void *array, u64 nr, u64 *room, size_t size)
 {
-	void **old = *(void ***)array, **more;
+	void *old = *(void **)array, *more;
 	u64 want = max(*room * 2, (u64)64);
 
 	if (nr < *room)
 		return 0;
-	more = kvmalloc_array(want, sizeof(*more), GFP_NOIO);
+	more = kvmalloc_array(want, size, GFP_NOIO);
 	if (!more)
 		return -ENOMEM;
 	if (nr)
-		memcpy(more, old, nr * sizeof(*more));
+		memcpy(more, old, nr * size);
 	kvfree(old);
-	*(void ***)array = more;
+	*(void **)array = more;
 	*room = want;
 	return 0;
 }
@@ -188,7 +203,7 @@ struct scmfs_extent *scmfs_index_free_place(const struct scmfs *fs, struct scmfs
 
 static int insert_leaf(struct scmfs_index *x, u64 at, struct leaf *leaf)
 {
-	int r = make_room(&x->leaf, x->nr_leaves, &x->room);
+	int r = make_room(&x->leaf, x->nr_leaves, &x->room, sizeof(*x->leaf));
 
 	if (r)
 		return r;
@@ -262,7 +277,7 @@ static int remove_entry(struct scmfs_index *x, struct pos p)
 {
 	struct leaf *leaf = x->leaf[p.leaf];
 	struct entry *entry = leaf->entry + p.at;
-	int r = make_room(&x->free, x->nr_free, &x->free_room);
+	int r = make_room(&x->free, x->nr_free, &x->free_room, sizeof(*x->free));
 
 	if (r)
 		return r;
@@ -295,7 +310,7 @@ int scmfs_index_add_free(struct scmfs_index *x, struct scmfs_extent *place, u32 
 	int r = 0;
 
 	for (; !r && nr; nr--, place++) {
-		r = make_room(&x->free, x->nr_free, &x->free_room);
+		r = make_room(&x->free, x->nr_free, &x->free_room, sizeof(*x->free));
 		if (!r)
 			x->free[x->nr_free++] = place;
 	}
@@ -325,15 +340,21 @@ struct scmfs_index *scmfs_index_get(const struct scmfs *fs, const struct scmfs_i
 	return x;
 }
 
-static int fill_index(const struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_index *x)
+static int by_file(const void *a, const void *b)
 {
-	struct scmfs_extent *place;
-	struct scmfs_slots s;
-	u32 nr = 0;
+	const struct entry *one = a, *other = b;
+
+	return one->file < other->file ? -1 : one->file > other->file;
+}
+
+/* Extents of @nr places, and the places that are free. */
+static int add_places(const struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_index *x,
+		      struct filling *f, struct scmfs_extent *place, u32 nr)
+{
+	u32 i, extents = 0;
 	int r = 0;
 
-	scmfs_slots(fs, inode, &s);
-	while (!r && (place = scmfs_slots_next(&s))) {
+	for (; !r && nr; nr--, place++) {
 		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
 						  scmfs_read(&place->second));
 
@@ -342,11 +363,85 @@ static int fill_index(const struct scmfs *fs, struct scmfs_inode *inode, struct 
 		else if (!scmfs_ext_ok(fs, inode, &e))
 			r = -EUCLEAN;
 		else
-			r = scmfs_index_insert(x, place, e.file, e.count);
-		if (++nr % FILL_AT_ONCE == 0)
+			f->part[extents++] = (struct entry){ place, e.file, e.count };
+	}
+	sort(f->part, extents, sizeof(*f->part), by_file, NULL);
+	for (i = 0; !r && i < extents; i++)
+		r = scmfs_index_insert(x, f->part[i].place, f->part[i].file, f->part[i].count);
+	return r;
+}
+
+static u32 first_file(const struct scmfs_extent *place)
+{
+	struct scmfs_ext e;
+	u32 i;
+
+	for (i = 0; i < SCMFS_MAP_EXTENTS; i++) {
+		e = scmfs_ext_of(0, scmfs_read(&place[i].second));
+		if (e.count)
+			return e.file;
+	}
+	return 0;
+}
+
+/* All blocks of a chain, before the first of which @s is. */
+static int collect_maps(struct scmfs_slots *s, struct filling *f)
+{
+	struct scmfs_extent *place;
+	int r = 0;
+
+	while (!r && (place = scmfs_slots_next(s))) {
+		s->left = 0;
+		r = make_room(&f->map, f->nr, &f->room, sizeof(*f->map));
+		if (!r)
+			f->map[f->nr++] = (struct entry){ place, first_file(place), 0 };
+		if (f->nr % FILL_AT_ONCE == 0)
 			cond_resched();
 	}
-	return r ? r : s.error;
+	return r ? r : s->error;
+}
+
+static int fill_from(const struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_index *x,
+		     struct filling *f)
+{
+	struct scmfs_slots own, chain;
+	u64 i;
+	int r;
+
+	scmfs_slots(fs, inode, &own);
+	chain = own;
+	chain.left = 0;
+	r = collect_maps(&chain, f);
+	if (!r)
+		sort(f->map, f->nr, sizeof(*f->map), by_file, NULL);
+	for (i = 0; !r && i < f->nr; i++) {
+		r = add_places(fs, inode, x, f, f->map[i].place, SCMFS_MAP_EXTENTS);
+		if (i % FILL_AT_ONCE == 0)
+			cond_resched();
+	}
+	return r ? r : add_places(fs, inode, x, f, own.place, own.left);
+}
+
+/*
+ * A file that was written upwards has its last extents in the first block of the chain, one that
+ * was written downwards in the last one, and each block's are in any order. In that of the file
+ * what comes goes behind what is there, and nothing has to be moved but for the inode's own, which
+ * are few. Where blocks have extents from all over the file leaves are, still.
+ */
+static int fill_index(const struct scmfs *fs, struct scmfs_inode *inode, struct scmfs_index *x)
+{
+	struct filling *f = kmalloc(sizeof(*f), GFP_NOIO);
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	f->map = NULL;
+	f->nr = 0;
+	f->room = 0;
+	r = fill_from(fs, inode, x, f);
+	kvfree(f->map);
+	kfree(f);
+	return r;
 }
 
 static void make(struct scmfs *fs, struct scmfs_inode *inode)

@@ -195,6 +195,40 @@ static void reused(void)
 	tfs_free(&t);
 }
 
+/* Bytes that are moved when the index of a file of so many extents is made. */
+static u64 moved(u64 extents, bool down)
+{
+	u64 ino, i, at, before;
+
+	tfs_make(&t, 96 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "a", S_IFREG | 0644, NULL, &ino));
+	for (i = 0; i < extents; i++) {
+		at = 2 * (down ? extents - i : i + 1);
+		CHECK(!tfs_write(&t, ino, at << SCMFS_BLOCK_SHIFT, SCMFS_BLOCK_SIZE, 1, 0));
+	}
+	scmfs_forget(t.fs, ino);
+	before = shim_moved;
+	scmfs_index_make(t.fs, scmfs_inode(t.fs, ino));
+	CHECK(scmfs_index_get(t.fs, scmfs_inode(t.fs, ino)));
+	CHECK(scmfs_mapped_size(t.fs, ino) == (2 * extents + 1) << SCMFS_BLOCK_SHIFT);
+	tfs_free(&t);
+	return shim_moved - before;
+}
+
+static void no_worse(bool down)
+{
+	u64 once = moved(6000, down), twice = moved(12000, down);
+
+	ktap_note("%llu bytes moved, %llu for twice as many extents", once, twice);
+	CHECK(twice <= 5 * once / 2 && twice < 12000 * 10, "%llu bytes moved, after %llu", twice, once);
+}
+
+static void made_in_order(void)
+{
+	no_worse(false);
+	no_worse(true);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -202,5 +236,6 @@ int main(int argc, char **argv)
 	ktap_run("scmfs index: without memory too", follows_without_memory);
 	ktap_run("scmfs index: a file of many extents is emptied", emptied);
 	ktap_run("scmfs index: a number that is used again", reused);
+	ktap_run("scmfs index: twice as many extents are twice the work, whoever wrote them", made_in_order);
 	return ktap_done();
 }

@@ -5,6 +5,7 @@
 
 bool shim_killed;
 unsigned long shim_fail_alloc;
+u64 shim_moved;
 bool shim_alloc_failed;
 bool shim_nowait;
 unsigned long shim_waited;
