@@ -138,14 +138,15 @@ enum scmfs_gc_lock {
  * @moving: blocks of it are about to be moved
  * @unlock: after each of them that returned 0
  * @leave: after one or more calls of @lock for a file, whatever they returned: another one comes,
- *	or the pass ends. What the engine knows of the file stays until then.
+ *	or the pass ends. What the engine knows of the file stays until then. If it is not @done the
+ *	next pass goes on there, and would have to find that out anew.
  * @stop: should the pass end now?
  */
 struct scmfs_gc_ops {
 	int (*lock)(void *ctx, u64 ino, enum scmfs_gc_lock what);
 	void (*moving)(void *ctx, u64 ino);
 	void (*unlock)(void *ctx, u64 ino);
-	void (*leave)(void *ctx, u64 ino);
+	void (*leave)(void *ctx, u64 ino, bool done);
 	bool (*stop)(void *ctx);
 };
 

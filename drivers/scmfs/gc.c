@@ -399,7 +399,7 @@ static int visit(struct scmfs_gc *gc, u64 ino)
 		return 0;
 	gc->counts.unchanged += is_large(gc, inode) && is_done(gc, ino);
 	r = visit_blocks(gc, ino, inode);
-	gc->ops->leave(gc->ctx, ino);
+	gc->ops->leave(gc->ctx, ino, !r);
 	return r;
 }
 

@@ -78,6 +78,7 @@ struct sfs_areas {
  * @collector: made by the first pass
  * @work: a pass
  * @inode: of the file that it is at, with a reference
+ * @brought: number of the file that it has brought to RAM, and has not done with; 0: none
  * @lock: for what follows up to @error, and for sfs_options.gc
  * @allowed: passes may begin: it is mounted, writable, and not shut down
  * @wanted: somebody has started it
@@ -97,6 +98,7 @@ struct sfs_gc {
 	struct scmfs_gc *collector;
 	struct delayed_work work;
 	struct inode *inode;
+	u64 brought;
 	spinlock_t lock;	/* for what follows up to error */
 	bool allowed;
 	bool wanted;

@@ -17,8 +17,9 @@
  * Windows are read under i_rwsem, and are dropped; areas of nvmalloc() have their files immutable.
  *
  * A frozen file system is left alone, as sb_start_write_trylock() says, and one that becomes
- * read-only, is shut down or unmounted: sfs_gc_forbid() returns when nothing is under way any more,
- * which takes one relocation at most. An inode may be given back while it is frozen, which waits
+ * read-only, is shut down or unmounted: sfs_gc_forbid() returns when nothing is under way any more.
+ * That is one look at a file, which makes the index of one in many extents first, and a relocation,
+ * at most. An inode may be given back while it is frozen, which waits
  * for the thaw if it lost its name meanwhile; who freezes has a reference to the super block, so
  * nobody unmounts, and remounting is EBUSY.
  */
@@ -45,24 +46,21 @@
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/*
- * By its number; one that is not in RAM leaves it again with its last reference. Nobody is waited
- * for who makes a file (see sfs_iget_unnamed()).
- */
-static struct inode *gc_iget(struct super_block *sb, u64 ino)
+/* By its number. Nobody is waited for who makes a file (see sfs_iget_unnamed()). */
+static struct inode *gc_iget(struct sfs_sb *s, u64 ino)
 {
-	struct inode *inode = sfs_in_use(sb, ino);
+	struct inode *inode = sfs_in_use(s->gc.sb, ino);
 
 	if (inode)
 		return inode;
-	if (!down_write_trylock(&sfs_sb(sb)->numbers))
+	if (!down_write_trylock(&s->numbers))
 		return NULL;
-	inode = sfs_iget(sb, ino);
-	up_write(&sfs_sb(sb)->numbers);
+	inode = sfs_iget(s->gc.sb, ino);
+	up_write(&s->numbers);
 	if (IS_ERR(inode))
 		return NULL;
 	if (atomic_read(&inode->i_count) == 1)	/* nobody was quicker */
-		d_mark_dontcache(inode);
+		s->gc.brought = ino;
 	return inode;
 }
 
@@ -138,17 +136,26 @@ static int gc_lock(void *ctx, u64 ino, enum scmfs_gc_lock what)
 	struct sfs_sb *s = ctx;
 
 	if (!s->gc.inode)
-		s->gc.inode = gc_iget(s->gc.sb, ino);
+		s->gc.inode = gc_iget(s, ino);
 	return s->gc.inode ? gc_lock_step(s, s->gc.inode, what) : -EAGAIN;
 }
 
-/* The index of a file's extents goes with its inode: it stays while they are looked at. */
-static void gc_leave(void *ctx, u64 ino)
+/*
+ * The index of a file's extents goes with its inode: it stays while they are looked at. From one
+ * pass to the next it does as that of any file that nobody uses, which reclaim may take; what was
+ * brought to RAM leaves it when the file is done with.
+ */
+static void gc_leave(void *ctx, u64 ino, bool done)
 {
 	struct sfs_sb *s = ctx;
+	struct inode *inode = s->gc.inode;
 
-	if (s->gc.inode)
-		iput(s->gc.inode);
+	if (inode && done && s->gc.brought == ino && atomic_read(&inode->i_count) == 1)
+		d_mark_dontcache(inode);
+	if (done)
+		s->gc.brought = 0;
+	if (inode)
+		iput(inode);
 	s->gc.inode = NULL;
 }
 

@@ -277,7 +277,7 @@ static void free_last(void)
 static u64 locked_out;		/* a file that somebody has */
 static int why;
 static u32 lock_calls, steps_left;
-static u64 held, visited, locks_of[4096];
+static u64 held, visited, locks_of[4096], indexes_made;
 static void (*between)(void);	/* what others do when no file is locked */
 
 static int test_lock(void *ctx, u64 ino, enum scmfs_gc_lock what)
@@ -292,6 +292,9 @@ static int test_lock(void *ctx, u64 ino, enum scmfs_gc_lock what)
 	if (ino == locked_out)
 		return why;
 	held = ino;
+	if (scmfs_read(&scmfs_inode(t.fs, ino)->map) &&
+	    !scmfs_index_get(t.fs, scmfs_inode(t.fs, ino)))
+		indexes_made++;
 	return 0;
 }
 
@@ -301,10 +304,13 @@ static void test_unlock(void *ctx, u64 ino)
 	held = 0;
 }
 
-static void test_leave(void *ctx, u64 ino)
+/* Nobody else uses it. */
+static void test_leave(void *ctx, u64 ino, bool done)
 {
 	CHECK(!held && (!visited || visited == ino));
 	visited = 0;
+	if (done)
+		scmfs_forget(t.fs, ino);
 	if (between)
 		between();
 }
@@ -413,6 +419,31 @@ static void whole_again(void)
 	CHECK(!tfs_mount(&t, NULL));
 	unchanged(before);
 	free(before);
+	tfs_free(&t);
+}
+
+/* In more extents than a pass looks at. */
+static void index_stays(void)
+{
+	struct scmfs_gc_params few = all;
+	struct scmfs_gc *gc;
+	u32 passes = 1;
+	u64 ino[2];
+
+	few.extents = 300;
+	tfs_make(&t, 48 << 20, 100, 2);
+	in_turns(ino, 2, 3000);
+	CHECK(!tfs_unlink(&t, "b"));
+	scmfs_forget(t.fs, ino[0]);
+	gc = begin();
+	indexes_made = 0;
+	while (!pass_of(gc, &few, 1))
+		CHECK(++passes < 1000);
+	ktap_note("%llu indexes in %u passes", indexes_made, passes);
+	CHECK(passes > 4 && indexes_made == 1);
+	CHECK(!scmfs_index_get(t.fs, scmfs_inode(t.fs, ino[0])));
+	tfs_check(&t);
+	scmfs_gc_free(gc);
 	tfs_free(&t);
 }
 
@@ -1067,6 +1098,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs gc: the old blocks are free when nothing durable leads to them", free_last);
 	ktap_run("scmfs gc: an aged file system has whole units again", whole_again);
 	ktap_run("scmfs gc: so has one that was full", was_full);
+	ktap_run("scmfs gc: a file of many passes has its index made once", index_stays);
 	ktap_run("scmfs gc: a cut in a pass leaves every file as it was", cut);
 	ktap_run("scmfs gc: a pass does no more than it may", in_bounds);
 	ktap_run("scmfs gc: files that somebody has stay where they are", whose_is_locked);
