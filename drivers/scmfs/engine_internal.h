@@ -500,6 +500,7 @@ int scmfs_zero_mapped(const struct scmfs *fs, struct scmfs_inode *inode, u64 fro
 /* size.c */
 int scmfs_cut_range(struct scmfs *fs, u64 ino, u64 file, u64 count, const s64 *now);
 int scmfs_trim_before(struct scmfs *fs, const struct scmfs_inode *inode, u64 ino, u64 offset);
-int scmfs_resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now);
+int scmfs_grow(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, u64 zeroed,
+	       s64 now);
 
 #endif

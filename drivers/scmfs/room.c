@@ -4,8 +4,8 @@
 
 #define RESERVE_BLOCKS	(16ULL * SCMFS_UNIT_BLOCKS)	/* zeroed under locks of inodes */
 
-/* Blocks for a hole of @count at most. */
-static int reserve_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 file, u64 count,
+/* Blocks for a hole of @count at most; @file is set to what comes behind those that there were. */
+static int reserve_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 *file, u64 count,
 			bool unwritten)
 {
 	u64 block, got, goal = 0;
@@ -13,7 +13,7 @@ static int reserve_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u6
 	struct scmfs_op op EK_UNINITIALIZED;
 	int r;
 
-	if (file && !scmfs_ext_at(fs, inode, file - 1, &e) && e.block)
+	if (*file && !scmfs_ext_at(fs, inode, *file - 1, &e) && e.block)
 		goal = e.block + 1;
 	scmfs_op_begin(fs, &op, &ino, 1);
 	got = scmfs_op_alloc(&op, count, goal, &block);
@@ -21,11 +21,12 @@ static int reserve_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u6
 	if (!r && !unwritten)
 		scm_zero_nt(scmfs_block(fs, block), got << SCMFS_BLOCK_SHIFT);
 	if (!r)
-		r = scmfs_ext_add(&op, inode, (struct scmfs_ext){ block, file, got, unwritten });
+		r = scmfs_ext_add(&op, inode, (struct scmfs_ext){ block, *file, got, unwritten });
 	if (r)
 		scmfs_op_abort(&op);
 	else
 		scmfs_op_commit(&op);
+	*file += r ? 0 : got;
 	return r;
 }
 
@@ -48,9 +49,18 @@ static int write_part(struct scmfs *fs, struct scmfs_inode *inode, u64 ino,
 	return r;
 }
 
+/* Written blocks of a file that is to grow past them: those beyond its size may hold anything. */
+static int zero_beyond(struct scmfs *fs, struct scmfs_inode *inode, u64 file, u64 count)
+{
+	u64 from = max(file, blocks_to(scmfs_read(&inode->size)));
+
+	return scmfs_zero_mapped(fs, inode, from << SCMFS_BLOCK_SHIFT,
+				 (file + count) << SCMFS_BLOCK_SHIFT);
+}
+
 /* The next step of a reservation; @file is set to what comes next. */
 static int reserve_step(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 *file, u64 end,
-			bool unwritten)
+			bool unwritten, bool grows)
 {
 	struct scmfs_ext e;
 	int r = scmfs_ext_at(fs, inode, *file, &e);
@@ -59,12 +69,12 @@ static int reserve_step(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u6
 	if (r)
 		return r;
 	count = min3(e.count, end - *file, RESERVE_BLOCKS);
-	if (!e.block)		/* it may be less: look again */
-		return reserve_part(fs, inode, ino, *file, count, unwritten);
+	if (!e.block)
+		return reserve_part(fs, inode, ino, file, count, unwritten);
 	if (e.unwritten && !unwritten)
 		r = write_part(fs, inode, ino, &e, count);
-	else
-		count = e.count;
+	else if (grows)
+		r = zero_beyond(fs, inode, *file, count);
 	*file += count;
 	return r;
 }
@@ -90,6 +100,7 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int f
 {
 	u64 file = block_of(offset), end = blocks_to(offset + len);
 	bool unwritten = scmfs_has_unwritten(fs) && !(flags & SCMFS_RESERVE_ZEROED);
+	bool grows = !(flags & SCMFS_RESERVE_KEEP_SIZE);
 	struct scmfs_inode *inode;
 	int r = scmfs_open_file(fs, ino, &inode);
 
@@ -103,13 +114,13 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int f
 		cond_resched();
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		r = reserve_step(fs, inode, ino, &file, end, unwritten);
+		r = reserve_step(fs, inode, ino, &file, end, unwritten, grows);
 	}
-	if (r || flags & SCMFS_RESERVE_KEEP_SIZE)
+	if (r || !grows)
 		return r ? r : keep(fs, inode, ino, offset + len);
 	if (offset + len <= scmfs_read(&inode->size))
 		return 0;
-	return scmfs_resize(fs, inode, ino, offset + len, now);
+	return scmfs_grow(fs, inode, ino, offset + len, round_down(offset, SCMFS_BLOCK_SIZE), now);
 }
 
 /*

@@ -201,14 +201,15 @@ int scmfs_trim_before(struct scmfs *fs, const struct scmfs_inode *inode, u64 ino
 	return scmfs_trim(fs, ino);
 }
 
+/* Of what there is beyond the old size the blocks from @zeroed on are zeroes. */
 static int resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino,
-		  const struct scmfs_attr *attr, unsigned int mask)
+		  const struct scmfs_attr *attr, unsigned int mask, u64 zeroed)
 {
 	u64 old = scmfs_read(&inode->size), size = attr->size;
 	int r;
 
 	if (size > old)		/* before the size shows it */
-		scmfs_zero_mapped(fs, inode, old, round_up(size, SCMFS_BLOCK_SIZE));
+		scmfs_zero_mapped(fs, inode, old, min(zeroed, round_up(size, SCMFS_BLOCK_SIZE)));
 	r = set_size(fs, inode, ino, attr, mask);
 	if (r || size > old)
 		return r;
@@ -219,11 +220,16 @@ static int resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino,
 	return scmfs_trim(fs, ino);
 }
 
-int scmfs_resize(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, s64 now)
+/*
+ * A size that is larger. Whole blocks beyond the old one, from @zeroed on, have been zeroed by who
+ * calls; stores that are on their way are fenced before the size shows them.
+ */
+int scmfs_grow(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 size, u64 zeroed, s64 now)
 {
 	const struct scmfs_attr attr = scmfs_sized(size, now);
+	u64 tail = round_up(scmfs_read(&inode->size), SCMFS_BLOCK_SIZE);
 
-	return resize(fs, inode, ino, &attr, SCMFS_SET_TIMES);
+	return resize(fs, inode, ino, &attr, SCMFS_SET_TIMES, max(zeroed, tail));
 }
 
 int scmfs_truncate_set(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr, unsigned int mask)
@@ -235,7 +241,7 @@ int scmfs_truncate_set(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr,
 		r = -EFBIG;
 	if (!r)
 		r = scmfs_trim_before(fs, inode, ino, attr->size);
-	return r ? r : resize(fs, inode, ino, attr, mask);
+	return r ? r : resize(fs, inode, ino, attr, mask, U64_MAX);
 }
 
 int scmfs_truncate(struct scmfs *fs, u64 ino, u64 size, s64 now)

@@ -633,6 +633,27 @@ static u32 events_of(int (*op)(void), u32 *events)
 	return n;
 }
 
+/* Bytes that are stored past the cache to where files have theirs. */
+static u64 stored_by(int (*op)(void))
+{
+	u64 data = le64_to_cpu(scmfs_super(t.fs)->first_data_block) << SCMFS_BLOCK_SHIFT, n = 0;
+	const struct scm_event *event;
+	u32 i;
+
+	crash_log_init(&scm_log, t.mem, t.size, 65536, 16 << 20);
+	CHECK(!scm_record_start(&scm_log));
+	CHECK(!op());
+	scm_record_stop();
+	CHECK(!scm_log.full);
+	for (i = 0; i < scm_log.nr_events; i++) {
+		event = scm_log.event + i;
+		if (event->type == SCM_STORE_NT && event->offset >= data)
+			n += event->len;
+	}
+	crash_log_free(&scm_log);
+	return n;
+}
+
 static u32 fences_of(int (*op)(void))
 {
 	u32 events;
@@ -2248,6 +2269,59 @@ static void reserved_when_full(void)
 	tfs_free(&t);
 }
 
+static u64 reserved_ino, reserved_from;
+
+static int reserve_zeroed(void)
+{
+	return scmfs_reserve(t.fs, reserved_ino, reserved_from, 1 << 20, SCMFS_RESERVE_ZEROED, 5);
+}
+
+/* What is reserved as zeroes is zeroed once, be it a hole, or reserved before. */
+static void zeroed_once(void)
+{
+	u32 flags[] = { 0, SCMFS_RESERVE_KEEP_SIZE, SCMFS_RESERVE_KEEP_SIZE | SCMFS_RESERVE_ZEROED };
+	u64 stored;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		tfs_make(&t, 16 << 20, 100, 1);
+		CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &reserved_ino));
+		reserved_from = 0;
+		if (flags[i])
+			CHECK(!scmfs_reserve(t.fs, reserved_ino, 0, 3 << 20, flags[i], 5));
+		stored = stored_by(reserve_zeroed);
+		CHECK(stored == 1 << 20, "%llu bytes stored, case %u", stored, i);
+		reserved_from = 1 << 20;
+		stored = stored_by(reserve_zeroed);
+		CHECK(stored == 1 << 20, "%llu bytes stored behind that, case %u", stored, i);
+		stored = stored_by(reserve_zeroed);
+		CHECK(!stored, "%llu bytes stored once more, case %u", stored, i);
+		CHECK(all_are(reserved_ino, (2 << 20) - 400000, 2 << 20, 0));
+		tfs_check(&t);
+		tfs_free(&t);
+	}
+}
+
+/* What lies behind the size may hold anything: in the block of the last byte, before what is reserved, in it. */
+static void old_bytes_reserved(void)
+{
+	struct scmfs_seg seg;
+	u64 ino;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, SCMFS_RESERVE_KEEP_SIZE | SCMFS_RESERVE_ZEROED, 5));
+	CHECK(!tfs_write(&t, ino, 0, 5000, 7, 0) && mapped(ino) >= 400000);
+	CHECK(!scmfs_map_part(t.fs, ino, 0, 400000, &seg) && seg.len == 400000);
+	memset(t.mem + seg.at + 5000, 0xee, 395000);
+	CHECK(!scmfs_reserve(t.fs, ino, 100000, 200000, SCMFS_RESERVE_ZEROED, 6));
+	CHECK(all_are(ino, 0, 5000, 7) && all_are(ino, 5000, 300000, 0));
+	CHECK(!scmfs_reserve(t.fs, ino, 200000, 200000, SCMFS_RESERVE_ZEROED, 6));
+	CHECK(all_are(ino, 0, 5000, 7) && all_are(ino, 5000, 400000, 0));
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 /* A file system from before there were unwritten extents gets none. */
 static void without_unwritten(void)
 {
@@ -2650,6 +2724,8 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: what is written with holes between leaves units whole", holes_between);
 	ktap_run("scmfs: ranges put in and taken out again leave no extents", inserted_and_gone);
 	ktap_run("scmfs: who is killed while zeroing leaves part of it", zeroing_killed);
+	ktap_run("scmfs: what is reserved as zeroes is zeroed once", zeroed_once);
+	ktap_run("scmfs: reserved room shows nothing that was behind the size", old_bytes_reserved);
 	ktap_run("scmfs: what was opened to be read can become writable", made_writable);
 	ktap_run("scmfs: what was reserved is unwritten until it is written", unwritten);
 	ktap_run("scmfs: what was reserved can be written to when all is full", reserved_when_full);
