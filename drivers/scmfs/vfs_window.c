@@ -244,12 +244,16 @@ static void sfs_window_set(struct inode *inode, struct sfs_window *w, unsigned l
  *
  * That there is no memory for a window is no error: the next one is tried when the file has grown
  * to twice the size, or has lost the window that it had; much later if the shrinker has taken it.
+ * None is made once some of the memory is bad: nobody reads through it then.
  */
 void sfs_window_walked(struct inode *inode)
 {
 	struct sfs_inode *si = sfs_inode(inode);
 	struct sfs_window *w;
 	unsigned long most;
+
+	if (READ_ONCE(sfs_sb(inode->i_sb)->bad))
+		return;
 
 	/* Counted without a lock: a count that is lost delays it by one read. */
 	WRITE_ONCE(si->walks, READ_ONCE(si->walks) + 1);

@@ -423,6 +423,11 @@ check "the file system is mounted all the same" at defaults /dev/mem2m/there
 check "with all other files" holds $m/f hello
 check "and what lies before and behind it" eval "cmp -n 12288 $m/cold /tmp/cold &&
 	cmp -i 16384 $m/cold /tmp/cold"
+check "files in many pieces beside it" fstwin pieces $m/x $m/y
+cp $m/y $twin/y
+check "are read again and again" fstwin again $m/y $twin/y
+is "through no window" "$(scmfsctl windows --json $m >/tmp/windows && json /tmp/windows windows.made)" 0
+rm $m/x $m/y $twin/y
 umount $m
 echo "8 512" >'/sys/block/mem2m!there/badblocks'
 status=0
