@@ -15,6 +15,7 @@
 #define TAKEN_BACK	0xffffffffu	/* in the table, instead of slot + 1 */
 #define NO_BLOCK	(~0ULL)
 #define SMALL_TABLE	32u
+#define LARGE_TABLE	(1u << 27)	/* kvcalloc() gives no more than INT_MAX bytes, and warns */
 #define SPARSE		6u		/* of less than one name in so many becomes smaller */
 #define AT_ONCE		4096u		/* slots that are looked at */
 
@@ -159,8 +160,11 @@ static int resize_table(struct scmfs_dir *dir, gfp_t gfp)
 {
 	u64 i, size = SMALL_TABLE, *table;
 
-	while (size < dir->count * 3)
+	static_assert(LARGE_TABLE * sizeof(*table) <= INT_MAX, "entries of the largest table");
+	while (size < dir->count * 3 && size < LARGE_TABLE)
 		size *= 2;
+	if ((dir->count + 1) * 3 > size * 2)
+		return -ENOSPC;
 	table = kvcalloc(size, sizeof(*table), gfp);
 	if (!table)
 		return -ENOMEM;

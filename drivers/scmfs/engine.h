@@ -410,8 +410,8 @@ int scmfs_lookup(struct scmfs *fs, struct scmfs_node *dir, const char *name, u32
  * scmfs_create - a new inode of any type, with a name: create, mkdir, mknod, symlink [X]
  *
  * At most two fences. A directory adds to the links of @dir.
- * Return: 0; -EEXIST; -ENOSPC (blocks, inodes); -EMLINK; -ENOENT: @dir was removed; -ENOMEM;
- * -EUCLEAN.
+ * Return: 0; -EEXIST; -ENOSPC (blocks, inodes, names in @dir); -EMLINK; -ENOENT: @dir was removed;
+ * -ENOMEM; -EUCLEAN.
  */
 int scmfs_create(struct scmfs *fs, struct scmfs_node *dir, const char *name, u32 len,
 		 const struct scmfs_new *new, u64 *ino);

@@ -97,7 +97,8 @@ static int make_room(void *array, u64 nr, u64 *room, size_t size)
 
 	if (nr < *room)
 		return 0;
-	more = kvmalloc_array(want, size, GFP_NOIO);
+	/* the kernel warns of who asks for more than that */
+	more = want <= INT_MAX / size ? kvmalloc_array(want, size, GFP_NOIO) : NULL;
 	if (!more)
 		return -ENOMEM;
 	if (nr)

@@ -80,9 +80,11 @@ static void nvm_mapping_free(struct nvm_mapping *map)
 static void *nvm_window(struct inode *inode, u64 bytes)
 {
 	unsigned long nr = PFN_DOWN(bytes);
-	struct page **pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL);
+	struct page **pages = NULL;
 	void *addr = ERR_PTR(-ENOMEM);
 
+	if (nr <= INT_MAX / sizeof(*pages))	/* the kernel warns of who asks for more than that */
+		pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL);
 	if (pages && sfs_collect(inode, pages, nr) != nr)
 		addr = ERR_PTR(-EUCLEAN);	/* it has no holes */
 	else if (pages)

@@ -8,6 +8,7 @@
 #define EVENKEEL_SHIM_H
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
