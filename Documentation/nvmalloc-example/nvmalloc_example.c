@@ -82,10 +82,12 @@ static int __init example_init(void)
 
 static void __exit example_exit(void)
 {
-	if (!drop)
-		nvclose(area);
-	else if (nvfree(area))
-		pr_warn("nvmalloc_example: some of it is still there\n");
+	if (drop) {
+		if (nvfree(area))
+			pr_warn("nvmalloc_example: some of it is still there\n");
+	} else if (nvclose(area)) {
+		pr_warn("nvmalloc_example: some of it may be lost\n");
+	}
 }
 
 module_init(example_init);

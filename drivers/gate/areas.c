@@ -5,8 +5,9 @@
  * What drivers do with areas of nvmalloc() while these change, and whether what they write there
  * lasts. Loading the module with path=NAME, in a mounted scmfs, does it and says in the kernel's
  * log what was wrong; so does writing to its parameter run, as often as one wants. It is never
- * installed. With bad=1 some of their memory goes bad, and that is all. tests/vm/scmfs.sh and
- * tests/failnth are its users.
+ * installed. With bad=1 some of their memory goes bad, and that is all; with shut=1 what is run is
+ * what is left once the file system has been shut down. tests/vm/scmfs.sh and tests/failnth are its
+ * users.
  */
 #include <linux/err.h>
 #include <linux/kthread.h>
@@ -35,6 +36,10 @@ MODULE_PARM_DESC(rounds, "how often the area grows and shrinks");
 static bool bad;
 module_param(bad, bool, 0444);
 MODULE_PARM_DESC(bad, "memory of areas goes bad instead, for good: their names stay, too");
+
+static bool shut;
+module_param(shut, bool, 0444);
+MODULE_PARM_DESC(shut, "what is done is to run when the file system has been shut down");
 
 static const char pattern[3 * SCM_LINE] = { [0] = 1, [SCM_LINE] = 2, [3 * SCM_LINE - 1] = 3 };
 static struct nvm_area *area, *other, *through;
@@ -236,8 +241,7 @@ static int write_ends(struct nvm_area *of)
 
 	if (!err)
 		err = nvm_write(of, bytes - sizeof(word), &word, sizeof(word));
-	nvm_flush(of);
-	return err;
+	return err ?: nvm_flush(of);
 }
 
 /* Of words and lines not all; nobody flushes. */
@@ -251,7 +255,9 @@ static int record(struct scm_log *log, struct nvm_area *of, int (*what)(struct n
 	int cookie, err;
 	u64 bytes;
 
-	nvm_flush(of);	/* what was written before */
+	err = nvm_flush(of);	/* what was written before */
+	if (err)
+		return err;
 	log->base = nvm_enter(of, &bytes, &cookie);
 	nvm_leave(of, cookie);
 	log->len = bytes;
@@ -364,8 +370,9 @@ static int write_around(struct nvm_area *of, bool pieces)
 	if (nvm_write(of, BAD_AT + PAGE_SIZE - 1, pattern, 2) != -EIO)
 		is_wrong("stored to bad memory, beyond it", BAD_AT + PAGE_SIZE);
 	err = write_pages(of, BAD_AT + PAGE_SIZE);
-	nvm_flush(of);
-	return err;
+	if (nvm_flush(of) != -EIO)
+		is_wrong("a flush that does not tell what is lost", BAD_AT);
+	return err ?: nvm_flush(of);
 }
 
 static int write_around_whole(struct nvm_area *of)
@@ -477,6 +484,48 @@ static int bad_memory(struct scm_log *log)
 	return err;
 }
 
+/* --- a file system that is shut down --- */
+
+static int open_for_shutdown(void)
+{
+	int err;
+
+	area = make(".shut", false);
+	if (IS_ERR(area))
+		return PTR_ERR(area);
+	err = nvmalloc_expand(area, STEP);
+	if (err)
+		nvfree(area);
+	return err;
+}
+
+static bool is_zero(u64 at, u64 len)
+{
+	u64 bytes;
+	int cookie;
+	void *p = nvm_enter(area, &bytes, &cookie);
+	bool zero = !memchr_inv(p + at, 0, len);
+
+	nvm_leave(area, cookie);
+	return zero;
+}
+
+static int after_shutdown(void)
+{
+	if (!area)
+		return -EBADF;
+	if (nvm_write(area, 0, pattern, sizeof(pattern)) != -EIO || !is_zero(0, sizeof(pattern)))
+		is_wrong("stored, though it was shut down", 0);
+	if (nvm_flush(area) != -EIO)
+		is_wrong("flushed, though it was shut down", 0);
+	if (nvmalloc_expand(area, 2 * STEP) != -EIO || nvm_mapped_size(area) != STEP)
+		is_wrong("grown, though it was shut down", STEP);
+	if (nvclose(area) != -EIO)
+		is_wrong("closed as if it lasted", 0);
+	area = NULL;
+	return atomic_long_read(&wrong) ? -EUCLEAN : 0;
+}
+
 /* --- */
 
 /* Empty files stay under the areas' names. */
@@ -514,7 +563,9 @@ static int run_set(const char *text, const struct kernel_param *param)
 {
 	atomic_long_set(&wrong, 0);
 	atomic_long_set(&looks, 0);
-	return ready ? go_through() : -EBUSY;
+	if (!ready)
+		return -EBUSY;
+	return shut ? after_shutdown() : go_through();
 }
 
 /* One at a time: parameters are locked meanwhile. */
@@ -524,7 +575,7 @@ MODULE_PARM_DESC(run, "written to, the module does it again");
 
 static int __init areas_init(void)
 {
-	int err = bad ? with_log(bad_memory) : go_through();
+	int err = bad ? with_log(bad_memory) : shut ? open_for_shutdown() : go_through();
 
 	ready = !err && !bad;
 	return err;
@@ -532,6 +583,8 @@ static int __init areas_init(void)
 
 static void __exit areas_exit(void)
 {
+	if (shut && area)
+		nvclose(area);
 }
 
 module_init(areas_init);

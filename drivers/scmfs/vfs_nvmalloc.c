@@ -45,7 +45,8 @@ struct nvm_mapping {
  * @lock: for changes of the mapping
  * @mapping: the present one
  * @srcu: those who use it
- * @flushing: who finds a bit of @dirty cleared waits for who has cleared it
+ * @flushing: who finds a bit of @dirty cleared waits for who has cleared it; for @lost
+ * @lost: what was written is lost, in bad memory, and nvm_flush() has yet to say so
  * @dirty: bit per piece that was written but not flushed; NULL with @write_through
  * @nr_dirty: pieces
  * @dirty_shift: log2 of a piece's bytes
@@ -58,7 +59,8 @@ struct nvm_area {
 	struct mutex lock;	/* for changes of mapping */
 	struct nvm_mapping __rcu *mapping;
 	struct srcu_struct srcu;
-	struct mutex flushing;	/* who flushes */
+	struct mutex flushing;	/* who flushes; for lost */
+	bool lost;
 	unsigned long *dirty;
 	unsigned long nr_dirty;
 	unsigned int dirty_shift;
@@ -83,7 +85,7 @@ static void *nvm_window(struct inode *inode, u64 bytes)
 	struct page **pages = NULL;
 	void *addr = ERR_PTR(-ENOMEM);
 
-	if (nr <= INT_MAX / sizeof(*pages))	/* the kernel warns of who asks for more than that */
+	if (nr <= INT_MAX / sizeof(*pages))	/* the kernel warns of who asks for more */
 		pages = kvmalloc_array(nr, sizeof(*pages), GFP_KERNEL);
 	if (pages && sfs_collect(inode, pages, nr) != nr)
 		addr = ERR_PTR(-EUCLEAN);	/* it has no holes */
@@ -293,6 +295,7 @@ static void nvm_flush_good(struct nvm_area *area, void *p, u64 len)
 		scm_flush(p, len);
 		return;
 	}
+	area->lost = true;
 	for (; p < end; p += PAGE_SIZE)
 		if (nvm_is_good(area, p, PAGE_SIZE))
 			scm_flush(p, PAGE_SIZE);
@@ -310,18 +313,12 @@ static void nvm_flush_piece(struct nvm_area *area, unsigned long piece)
 	nvm_leave(area, cookie);
 }
 
-/**
- * nvm_flush - make what was written last
- * @area: the area
- *
- * Also what was stored without nvm_write(), where scm_flush() was called on it.
- * Context: process context; sleeps.
- */
-void nvm_flush(struct nvm_area *area)
+/* Where a fence isn't enough the host, or the device, is told. */
+static int nvm_flush_locked(struct nvm_area *area)
 {
+	struct inode *inode = file_inode(area->file);
 	unsigned long piece;
 
-	mutex_lock(&area->flushing);
 	for (piece = 0; area->dirty; piece++) {
 		piece = find_next_bit(area->dirty, area->nr_dirty, piece);
 		if (piece >= area->nr_dirty)
@@ -331,14 +328,41 @@ void nvm_flush(struct nvm_area *area)
 			nvm_flush_piece(area, piece);
 		cond_resched();
 	}
-	scm_fence();
+	return sfs_alive(inode) ?: sfs_settle_file(inode->i_sb);
+}
+
+/**
+ * nvm_flush - make what was written last
+ * @area: the area
+ *
+ * Also what was stored without nvm_write(), where scm_flush() was called on it.
+ * Context: process context; sleeps.
+ * Return: 0; -EIO: something is lost that was written before its memory went bad, which is told
+ * once, or the file system was shut down; an error of the device's flush.
+ */
+int nvm_flush(struct nvm_area *area)
+{
+	int err;
+
+	mutex_lock(&area->flushing);
+	err = nvm_flush_locked(area);
+	if (!err && area->lost)
+		err = -EIO;
+	area->lost = false;
 	mutex_unlock(&area->flushing);
+	return err;
 }
 EXPORT_SYMBOL_GPL(nvm_flush);
 
+/* Whom it would be told to asks later: the device has forgotten what it failed to flush. */
 static void nvm_flush_work(struct work_struct *work)
 {
-	nvm_flush(container_of(to_delayed_work(work), struct nvm_area, flush));
+	struct nvm_area *area = container_of(to_delayed_work(work), struct nvm_area, flush);
+
+	mutex_lock(&area->flushing);
+	if (nvm_flush_locked(area))
+		area->lost = true;
+	mutex_unlock(&area->flushing);
 }
 
 static void nvm_dirty(struct nvm_area *area, u64 from, u64 to)
@@ -360,8 +384,8 @@ static void nvm_dirty(struct nvm_area *area, u64 from, u64 to)
  *
  * They last on return with write_through, otherwise after nvm_flush() or some seconds.
  * Context: process context.
- * Return: 0; -ERANGE: beyond what is mapped; -EIO: some of the memory is known to be bad. Nothing
- * is stored then.
+ * Return: 0; -ERANGE: beyond what is mapped; -EIO: some of the memory is known to be bad, or the
+ * file system was shut down. Nothing is stored then.
  */
 int nvm_write(struct nvm_area *area, u64 offset, const void *src, size_t len)
 {
@@ -371,7 +395,7 @@ int nvm_write(struct nvm_area *area, u64 offset, const void *src, size_t len)
 
 	if (offset > bytes || len > bytes - offset) {
 		err = -ERANGE;
-	} else if (!nvm_is_good(area, p + offset, len)) {
+	} else if (sfs_alive(file_inode(area->file)) || !nvm_is_good(area, p + offset, len)) {
 		err = -EIO;
 	} else if (area->write_through) {
 		scm_copy_nt(p + offset, src, len);
@@ -555,8 +579,14 @@ static int nvm_complete(struct inode *inode, u64 size)
 	return err;
 }
 
+/* Is a fence all, so that a write can afford it? */
+static bool nvm_lasts_at_once(const struct sfs_sb *s)
+{
+	return s->options.has_phys || s->synchronous;
+}
+
 /* A file of scmfs, all of it there, from now on for this area alone. */
-static int nvm_take(struct file *file)
+static int nvm_take(struct file *file, bool write_through)
 {
 	struct inode *inode = file_inode(file);
 	bool denied;
@@ -565,6 +595,8 @@ static int nvm_take(struct file *file)
 
 	if (file->f_op != &sfs_file_fops)
 		return -EMEDIUMTYPE;
+	if (write_through && !nvm_lasts_at_once(sfs_sb(inode->i_sb)))
+		return -EOPNOTSUPP;
 	sb_start_write(inode->i_sb);
 	inode_lock(inode);
 	size = i_size_read(inode);
@@ -665,7 +697,7 @@ static struct nvm_area *nvm_open_file(struct file *file, bool write_through)
 	struct scmfs_attr attr;
 	int err;
 
-	err = nvm_take(file);
+	err = nvm_take(file, write_through);
 	if (err) {
 		filp_close(file, NULL);
 		return ERR_PTR(err);
@@ -724,8 +756,9 @@ static void nvm_give_up(struct nvm_area *area)
  * Any file of scmfs does that is a multiple of a page long and has no holes.
  * Context: process context.
  * Return: the area or an ERR_PTR: -EMEDIUMTYPE: on another file system; -EBUSY: it is open;
- * -EINVAL: it has holes; -EIO: some of its memory is known to be bad; -ENOMEM; -EUCLEAN: the file
- * is damaged; errors of opening a file.
+ * -EOPNOTSUPP: @write_through where the host has to flush what is to last; -EINVAL: it has holes;
+ * -EIO: some of its memory is known to be bad, or the file system was shut down; -ENOMEM; -EUCLEAN:
+ * the file is damaged; errors of opening a file.
  */
 struct nvm_area *nvmopen(const char *path, bool write_through)
 {
@@ -777,14 +810,17 @@ EXPORT_SYMBOL_GPL(nvmalloc);
 
 /**
  * nvclose - an area stays, and nobody uses it
- * @area: the area
+ * @area: the area; gone on return
  *
  * Context: process context.
+ * Return: 0, or an error of nvm_flush(): what was written may be lost.
  */
-void nvclose(struct nvm_area *area)
+int nvclose(struct nvm_area *area)
 {
-	nvm_flush(area);
+	int err = nvm_flush(area);
+
 	nvm_area_free(area);
+	return err;
 }
 EXPORT_SYMBOL_GPL(nvclose);
 

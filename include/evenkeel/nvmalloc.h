@@ -15,6 +15,12 @@
  *	nvm_write(area, offset, &entry, sizeof(entry));
  *	nvm_leave(area, cookie);
  *
+ * On pmem whose host has to flush what is to last nvm_flush() and nvclose() have it do so, or the
+ * work that flushes some seconds after a write; an area that writes through can't be had there, as
+ * each write would wait for the host. Where it can a fence is all. Once the file system was shut
+ * down, or where memory is known to be bad, nvm_write() stores nothing: what addresses of
+ * nvm_enter() are used for is up to who uses them.
+ *
  * While it is open nobody else can write, truncate or unlink the file, or unmount the file system.
  * nvmalloc() that fails leaves no file; until it returns nobody else is to open that name.
  */
@@ -29,7 +35,7 @@ struct nvm_area *nvmalloc(const char *path, u64 size, u64 mapped_size, bool writ
 struct nvm_area *nvmopen(const char *path, bool write_through);
 int nvmalloc_expand(struct nvm_area *area, u64 mapped_size);
 int nvmalloc_shrink(struct nvm_area *area, u64 mapped_size);
-void nvclose(struct nvm_area *area);
+int nvclose(struct nvm_area *area);
 int nvfree(struct nvm_area *area);
 
 u64 nvm_size(const struct nvm_area *area);
@@ -37,6 +43,6 @@ u64 nvm_mapped_size(struct nvm_area *area);
 void *nvm_enter(struct nvm_area *area, u64 *bytes, int *cookie);
 void nvm_leave(struct nvm_area *area, int cookie);
 int nvm_write(struct nvm_area *area, u64 offset, const void *src, size_t len);
-void nvm_flush(struct nvm_area *area);
+int nvm_flush(struct nvm_area *area);
 
 #endif

@@ -232,6 +232,11 @@ is "nvmalloc: given back" "$(stat -c '%s %b' $m/area)" "0 0"
 check "nvmalloc: as large as it says, whoever changes it, and flushed where it was written" eval "
 	modprobe evenkeel_areas path=$m/areas rounds=$((steps / 20)) && rmmod evenkeel_areas"
 rm $m/areas*
+shut_down() {
+	modprobe evenkeel_areas path=$m/areas shut=1 && calls $m shutdown && echo 1 >/sys/module/evenkeel_areas/parameters/run
+}
+check "nvmalloc: shut down, nothing is stored any more, and a flush says so" shut_down
+check "nvmalloc: which is all" eval "rmmod evenkeel_areas && again && rm $m/areas* $m/stays"
 free=$(stat -f -c %f $m)
 check_fails "nvmalloc: not elsewhere" "Wrong medium type" modprobe nvmalloc_example path=/tmp/elsewhere
 check "nvmalloc: and leaves nothing there" [ ! -e /tmp/elsewhere ]
