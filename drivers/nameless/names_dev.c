@@ -202,6 +202,17 @@ static long nl_names_info(struct nl_names *names, void __user *user)
 	return 0;
 }
 
+/* How often the power went: who asks only that may have to hear of a cut in another way yet. */
+static long nl_names_cuts(struct nl_names *names, __u64 __user *user)
+{
+	struct nl_names_info info;
+	int err = nl_client_info(names->client, &info);
+
+	if (err)
+		return err;
+	return put_user(info.cuts, user) ? -EFAULT : 0;
+}
+
 /* What a file may be used for that was opened to read, or to write. */
 static fmode_t nl_names_mode(unsigned int cmd)
 {
@@ -228,6 +239,8 @@ static long nl_names_ioctl(struct file *file, unsigned int cmd, unsigned long ar
 	switch (cmd) {
 	case NL_IOC_INFO:
 		return nl_names_info(names, user);
+	case NL_IOC_CUTS:
+		return nl_names_cuts(names, user);
 	case NL_IOC_WRITE:
 		return nl_names_io(names->client, NL_CLIENT_WRITE, user);
 	case NL_IOC_READ:

@@ -2,20 +2,24 @@
 /*
  * What libnameless tells of migrations while requests are under way. The device is a pipe: its
  * reader gets what a device tells. Its controls are below: a query tells of cuts, and each request
- * ends with an error, as it would anywhere, or as a test has it.
+ * ends with an error, as it would anywhere, or as a test has it. The block device is a file.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "ktap.h"
 #include "../../tools/libnameless/internal.h"
 
 #define BLOCKS	12u
 #define DEPTH	6u
+#define BLOCK	4096u
+#define DISK	(8 * BLOCK)
 
 /**
  * struct rig - a client
@@ -38,6 +42,7 @@ struct rig {
 };
 
 static uint64_t cuts;		/* of the device */
+static unsigned int queries;	/* that it had */
 static int (*control)(unsigned long cmd, void *arg);
 
 int ioctl(int file, unsigned long cmd, ...)
@@ -51,7 +56,12 @@ int ioctl(int file, unsigned long cmd, ...)
 	va_end(args);
 	(void)file;
 	if (cmd == NL_IOC_INFO) {
+		queries++;
 		*(struct nl_names_info *)arg = (struct nl_names_info){ .cuts = cuts };
+		return 0;
+	}
+	if (cmd == NL_IOC_CUTS || cmd == BLKGETSIZE64) {
+		*(uint64_t *)arg = cmd == NL_IOC_CUTS ? cuts : DISK;
 		return 0;
 	}
 	err = control ? control(cmd, arg) : ENOTTY;
@@ -78,9 +88,13 @@ static void rig_init(struct rig *rig)
 {
 	memset(rig, 0, sizeof(*rig));
 	rig->random = ktap_seed;
-	cuts = 0;
+	cuts = queries = 0;
 	control = NULL;
 	open_pipe(rig);
+	rig->dev.block_bytes = BLOCK;
+	rig->dev.disk = memfd_create("disk", MFD_CLOEXEC);
+	CHECK(rig->dev.disk >= 0 && !ftruncate(rig->dev.disk, DISK));
+	pthread_mutex_init(&rig->dev.lock, NULL);
 	pthread_mutex_init(&rig->dev.telling, NULL);
 	CHECK(!nameless_ring_open(&rig->dev, DEPTH, &rig->ring));
 	CHECK(!nameless_ring_is_async(rig->ring));
@@ -91,6 +105,7 @@ static void rig_destroy(struct rig *rig)
 	nameless_ring_close(rig->ring);
 	CHECK(!rig->dev.rings);
 	close(rig->dev.names);
+	close(rig->dev.disk);
 	close(rig->device);
 	free(rig->dev.kept);
 }
@@ -294,6 +309,63 @@ static void test_queried_cut(void)
 	rig_destroy(&rig);
 }
 
+static int discard(unsigned long cmd, void *arg)
+{
+	(void)arg;
+	return cmd == BLKDISCARD ? 0 : ENOTTY;
+}
+
+/* One or the other: both wait for a flush. */
+static int change(struct rig *rig, bool discards)
+{
+	static const char data[BLOCK];
+
+	return discards ? nameless_discard(&rig->dev, BLOCK, BLOCK) :
+			  nameless_pwrite(&rig->dev, data, BLOCK, BLOCK);
+}
+
+/* What a cut took out of the write buffer was not flushed, though every call returned 0. */
+static void test_unflushed(void)
+{
+	struct rig rig;
+	bool discards = false;
+
+	rig_init(&rig);
+	control = discard;
+	do {
+		CHECK(!nameless_flush(&rig.dev));
+		cuts++;		/* nothing waits for a flush */
+		CHECK(!nameless_flush(&rig.dev));
+		CHECK(!change(&rig, discards) && !change(&rig, discards));
+		CHECK(!nameless_flush(&rig.dev));
+		CHECK(!change(&rig, discards));
+		cuts++;
+		CHECK(!change(&rig, discards));
+		CHECK(nameless_flush(&rig.dev) == -EIO);
+		CHECK(nameless_flush(&rig.dev) == -EIO);
+		CHECK(!change(&rig, discards));	/* all of it again */
+		CHECK(!nameless_flush(&rig.dev));
+		discards = !discards;
+	} while (discards);
+	CHECK(!queries);	/* nameless_moves() has to tell of the cuts yet */
+	rig_destroy(&rig);
+}
+
+/* A call that is under way when the device is flushed is of the next flush, too. */
+static void test_unflushed_under_way(void)
+{
+	struct rig rig;
+
+	rig_init(&rig);
+	CHECK(!change(&rig, false));
+	rig.dev.unflushed.busy++;
+	CHECK(!nameless_flush(&rig.dev));
+	rig.dev.unflushed.busy--;
+	cuts++;
+	CHECK(nameless_flush(&rig.dev) == -EIO);
+	rig_destroy(&rig);
+}
+
 static int failure;
 
 static int power_goes(unsigned long cmd, void *arg)
@@ -389,6 +461,8 @@ int main(int argc, char **argv)
 	ktap_run("so they do for any other call", test_calls);
 	ktap_run("a cut ends what was kept", test_cut);
 	ktap_run("a query that tells of a cut ends it, too", test_queried_cut);
+	ktap_run("a flush tells of a cut that took what was written", test_unflushed);
+	ktap_run("also of what was written while it flushed", test_unflushed_under_way);
 	ktap_run("what the power went under is not done", test_done);
 	ktap_run("any requests and migrations", test_any);
 	return ktap_done();

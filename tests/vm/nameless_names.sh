@@ -122,6 +122,7 @@ check "saved without power" nlctl save a /tmp/a.img
 check "deleted and loaded" eval 'nlctl delete a && nlctl load a /tmp/a.img && wait_for 10 test -c $d/a:names'
 check "with all its blocks" names recover
 clean "loaded" a
+check "who flushes what a cut took out of the write buffer is told" names unflushed
 check "all freed" names free
 is "nothing is valid then" "$(stat_of valid)" 0
 check "a file that is open for reading changes nothing" names readonly

@@ -3,7 +3,7 @@
  * A client of a nameless device's physical segment, which knows what it wrote.
  *
  *	names DEVICE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
- *	names DEVICE STATE heat N SEED | drain | late N SEED | cut
+ *	names DEVICE STATE heat N SEED | drain | late N SEED | cut | unflushed
  *	names DEVICE STATE ring-churn N SEED | plain-churn N SEED | poor-churn N SEED
  *	names DEVICE STATE ring-refused
  *	names DEVICE STATE readonly | gone DIRECTORY
@@ -590,6 +590,41 @@ static void *cut_again(void *path)
 	return NULL;
 }
 
+/*
+ * The power goes and is back between a virtual write, or a discard, and its flush. That says so,
+ * and leaves the notice for who waits for it.
+ */
+static int unflushed(const char *name)
+{
+	struct pollfd poll_fd = { .fd = nameless_fd(device), .events = POLLPRI };
+	uint64_t cuts = info.cuts, at = 1100ULL * info.block_bytes;	/* nobody else writes there */
+	struct nl_move move;
+	char path[128];
+	int i;
+
+	snprintf(path, sizeof(path), "/sys/kernel/config/nameless/%s/cut", name);
+	for (i = 0; i < 2; i++, cuts++) {
+		if (result(nameless_pwrite(device, data, info.block_bytes, at)) ||
+		    result(nameless_flush(device)))
+			die("flush", i);
+		if (i ? nameless_discard(device, info.block_bytes, at) :
+			nameless_pwrite(device, data, info.block_bytes, at))
+			die("change", i);
+		cut_again(path);
+		fails("what a cut took", result(nameless_flush(device)), EIO);
+		fails("and again", result(nameless_flush(device)), EIO);
+		if (nameless_discard(device, info.block_bytes, at) || nameless_flush(device))
+			die("flush behind it", i);
+		errno = ETIME;
+		if (poll(&poll_fd, 1, 60000) != 1 || !(poll_fd.revents & POLLPRI))
+			die("the notice is gone", i);
+		fails("the notice", result(nameless_moves(device, &move, 1, 0)), ECONNRESET);
+		if (nameless_query(device, &info) || info.cuts != cuts + 1)
+			die("cuts", info.cuts);
+	}
+	return 0;
+}
+
 /* Who is told of a cut by the query's answer has ended its notice by that, however early he asks. */
 static int told(const char *name, uint32_t times)
 {
@@ -717,6 +752,8 @@ static int run(int argc, char **argv)
 		return heat(n);
 	if (!strcmp(what, "cut"))
 		return cut(argv[1]);
+	if (!strcmp(what, "unflushed"))
+		return unflushed(argv[1]);
 	if (!strcmp(what, "told"))
 		return told(argv[1], n);
 	if (!strcmp(what, "late"))

@@ -218,7 +218,7 @@ static void bad_numbers(void)
 static void bad_commands(void)
 {
 	static const unsigned int ops[] = {
-		NL_IOC_INFO, NL_IOC_LIST, NL_IOC_ACK, 0, 1, ~0u, _IO(NL_IOC, 1),
+		NL_IOC_INFO, NL_IOC_LIST, NL_IOC_ACK, NL_IOC_CUTS, 0, 1, ~0u, _IO(NL_IOC, 1),
 		_IOWR(NL_IOC, 6, struct nl_names_io),
 	};
 	struct iovec room = { .iov_base = data, .iov_len = 4096 };

@@ -20,13 +20,28 @@ struct under_way {
 };
 
 /**
+ * struct unflushed - what calls wrote to the virtual segment since a flush made all of it last
+ * @cuts: the device's, from before the first of these
+ * @begun: calls, ever
+ * @busy: of these, that have not returned
+ * @any: there was one
+ * @failed: a flush did, and said so: who writes then begins anew
+ */
+struct unflushed {
+	uint64_t cuts, begun;
+	unsigned int busy;
+	bool any, failed;
+};
+
+/**
  * struct nameless - an open device
  * @names: the character device
  * @access: how it was opened
  * @path: of the block device
  * @block_bytes: of both segments
- * @lock: of @disk
+ * @lock: of @disk and @unflushed
  * @disk: the block device, or -1: it is opened when it is first wanted
+ * @unflushed: of that
  * @telling: of what follows
  * @rings: what is under way in each, and by calls
  * @kept: migrations that were read, of blocks of these requests
@@ -43,6 +58,7 @@ struct nameless {
 	uint32_t block_bytes;
 	pthread_mutex_t lock;
 	int disk;
+	struct unflushed unflushed;
 	pthread_mutex_t telling;
 	struct under_way *rings;
 	struct nl_move *kept;

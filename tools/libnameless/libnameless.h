@@ -252,9 +252,9 @@ int nameless_ring_wait(struct nameless_ring *ring, struct nameless_request **req
 
 /*
  * The virtual segment: the block device, past the page cache. Positions and lengths are multiples
- * of the device's block_bytes: -EINVAL. What was written lasts after nameless_flush(). A device
- * that was opened for writing has the block device alone, from the first of these calls on: -EBUSY,
- * it is mounted, or others have it that way.
+ * of the device's block_bytes: -EINVAL. What was written, and what was discarded, lasts when
+ * nameless_flush() returned 0. A device that was opened for writing has the block device alone,
+ * from the first of these calls on: -EBUSY, it is mounted, or others have it that way.
  */
 
 /**
@@ -306,7 +306,11 @@ int nameless_discard(struct nameless *dev, uint64_t bytes, uint64_t at);
  * nameless_flush - make what was written to the virtual segment last
  * @dev: the device
  *
- * Return: 0 or an error.
+ * Also what was discarded. Unless it is 0, any of what was written since it was 0 the last time may
+ * be gone: all of that is to be written again, by whichever thread it was; until something is, it
+ * goes on failing after a power cut.
+ * Return: 0 or an error; -EIO also if the power went and came back since the first of these writes,
+ * all of which may have returned 0.
  */
 int nameless_flush(struct nameless *dev);
 

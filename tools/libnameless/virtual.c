@@ -3,6 +3,16 @@
  * The virtual segment: the block device. O_DIRECT, as the page cache would go on showing what a
  * power cut took away; and who writes there has it alone, so that no file system that is mounted is
  * overwritten.
+ *
+ * What was written and not flushed is in the device's memory. The power may go and come back before
+ * the flush, which finds nothing to do then:
+ *
+ *	a block is written		the device has it in its write buffer
+ *	the power goes, and is back	it is gone; no request was under way that could say so
+ *	flush				all that is there lasts: 0, and its writer frees the old one
+ *
+ * So who writes looks at the device's number of cuts first, and a flush that finds another one
+ * fails.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,42 +101,120 @@ static int bounce(int fd, void *data, size_t bytes, uint64_t at, bool write)
 	return err;
 }
 
-static int move_data(struct nameless *dev, void *data, size_t bytes, uint64_t at, bool write)
+static int move_data(int fd, void *data, size_t bytes, uint64_t at, bool write)
 {
-	int fd = disk_for(dev, bytes, at);
-
-	if (fd < 0)
-		return fd;
 	if ((uintptr_t)data % ALIGNMENT)
 		return bounce(fd, data, bytes, at, write);
 	return transfer(fd, data, bytes, at, write);
 }
 
+/* --- what was not flushed --------------------------------------------------------------------- */
+
+/* A query would end the notice of a cut, which nameless_moves() has to give. */
+static int ask_cuts(const struct nameless *dev, uint64_t *cuts)
+{
+	return ioctl(dev->names, NL_IOC_CUTS, cuts) ? -errno : 0;
+}
+
+/* Before anything is written. */
+static int write_begin(struct nameless *dev)
+{
+	struct unflushed *unflushed = &dev->unflushed;
+	int err = 0;
+
+	pthread_mutex_lock(&dev->lock);
+	if (!unflushed->any || unflushed->failed)
+		err = ask_cuts(dev, &unflushed->cuts);
+	if (!err) {
+		unflushed->any = true;
+		unflushed->failed = false;
+		unflushed->begun++;
+		unflushed->busy++;
+	}
+	pthread_mutex_unlock(&dev->lock);
+	return err;
+}
+
+/* Return: @err. */
+static int write_end(struct nameless *dev, int err)
+{
+	pthread_mutex_lock(&dev->lock);
+	dev->unflushed.busy--;
+	pthread_mutex_unlock(&dev->lock);
+	return err;
+}
+
+static struct unflushed flush_begin(struct nameless *dev)
+{
+	struct unflushed before;
+
+	pthread_mutex_lock(&dev->lock);
+	before = dev->unflushed;
+	pthread_mutex_unlock(&dev->lock);
+	return before;
+}
+
+/*
+ * The device was flushed, with @err: did all that was written @before last? A call that was under
+ * way then, or began since, may have written behind the flush: that is for the next one.
+ */
+static int flush_end(struct nameless *dev, const struct unflushed *before, int err)
+{
+	struct unflushed *unflushed = &dev->unflushed;
+	uint64_t cuts;
+
+	if (!err && before->any)
+		err = ask_cuts(dev, &cuts);
+	if (!err && before->any && cuts != before->cuts)
+		err = -EIO;
+	pthread_mutex_lock(&dev->lock);
+	if (err && before->any && before->cuts == unflushed->cuts)
+		unflushed->failed = true;
+	else if (!err && !before->busy && before->begun == unflushed->begun)
+		unflushed->any = false;
+	pthread_mutex_unlock(&dev->lock);
+	return err;
+}
+
 int nameless_pread(struct nameless *dev, void *data, size_t bytes, uint64_t at)
 {
-	return move_data(dev, data, bytes, at, false);
+	int fd = disk_for(dev, bytes, at);
+
+	return fd < 0 ? fd : move_data(fd, data, bytes, at, false);
 }
 
 int nameless_pwrite(struct nameless *dev, const void *data, size_t bytes, uint64_t at)
 {
-	return move_data(dev, (void *)data, bytes, at, true);
+	int fd = disk_for(dev, bytes, at), err;
+
+	if (fd < 0 || !bytes)
+		return fd < 0 ? fd : 0;
+	err = write_begin(dev);
+	if (err)
+		return err;
+	return write_end(dev, move_data(fd, (void *)data, bytes, at, true));
 }
 
 int nameless_discard(struct nameless *dev, uint64_t bytes, uint64_t at)
 {
 	uint64_t range[2] = { at, bytes };
-	int fd = disk_for(dev, bytes, at);
+	int fd = disk_for(dev, bytes, at), err;
 
 	if (fd < 0 || !bytes)
 		return fd < 0 ? fd : 0;
-	return ioctl(fd, BLKDISCARD, range) ? -errno : 0;
+	err = write_begin(dev);
+	if (err)
+		return err;
+	return write_end(dev, ioctl(fd, BLKDISCARD, range) ? -errno : 0);
 }
 
 int nameless_flush(struct nameless *dev)
 {
+	struct unflushed before;
 	int fd = disk_of(dev);
 
 	if (fd < 0)
 		return fd;
-	return fdatasync(fd) ? -errno : 0;
+	before = flush_begin(dev);
+	return flush_end(dev, &before, fdatasync(fd) ? -errno : 0);
 }

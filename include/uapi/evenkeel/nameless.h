@@ -5,9 +5,9 @@
  *
  * One client at a time: a second open fails with EBUSY. read() gives struct nl_move, as many as
  * fit; poll() says POLLIN when there are some, and POLLPRI after a power cut until the next
- * NL_IOC_INFO. Until then read() returns 0; otherwise it waits when it finds none, or fails with
- * EAGAIN if the file is O_NONBLOCK. When the device is removed read() fails with EIO, and poll()
- * says POLLHUP.
+ * NL_IOC_INFO; NL_IOC_CUTS leaves that as it is. Until then read() returns 0; otherwise it waits
+ * when it finds none, or fails with EAGAIN if the file is O_NONBLOCK. When the device is removed
+ * read() fails with EIO, and poll() says POLLHUP.
  *
  * A migration leads from the name that a block had to the one that it got. It may be read when
  * that is long past, and the block has a third name, or is no more: then it changes nothing. But
@@ -151,6 +151,7 @@ struct nl_names_info {
 #define NL_IOC_FREE	_IOWR(NL_IOC, 3, struct nl_names_io)
 #define NL_IOC_LIST	_IOWR(NL_IOC, 4, struct nl_names_list)
 #define NL_IOC_ACK	_IOW(NL_IOC, 5, struct nl_names_acks)
+#define NL_IOC_CUTS	_IOR(NL_IOC, 6, __u64)	/* @cuts of struct nl_names_info, alone */
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct nl_name) == 32, "name");
