@@ -366,6 +366,30 @@ static void test_unflushed_under_way(void)
 	rig_destroy(&rig);
 }
 
+static int acknowledges(unsigned long cmd, void *arg)
+{
+	return cmd == NL_IOC_ACK ? 0 : ENOTTY;
+}
+
+/* What a query has made void is not acknowledged by who does not know that yet. */
+static void test_void_acknowledged(void)
+{
+	struct nl_move move = { .from = 1, .to = 2 };
+	struct nl_names_info info;
+	struct rig rig;
+
+	rig_init(&rig);
+	control = acknowledges;
+	CHECK(!nameless_acknowledge(&rig.dev, &move, 1));
+	cuts++;
+	CHECK(!nameless_query(&rig.dev, &info));
+	CHECK(nameless_acknowledge(&rig.dev, &move, 1) == -ECONNRESET);
+	CHECK(nameless_acknowledge(&rig.dev, &move, 1) == -ECONNRESET);
+	CHECK(nameless_moves(&rig.dev, &move, 1, 0) == -ECONNRESET);
+	CHECK(!nameless_acknowledge(&rig.dev, &move, 1));
+	rig_destroy(&rig);
+}
+
 static int failure;
 
 static int power_goes(unsigned long cmd, void *arg)
@@ -461,6 +485,7 @@ int main(int argc, char **argv)
 	ktap_run("so they do for any other call", test_calls);
 	ktap_run("a cut ends what was kept", test_cut);
 	ktap_run("a query that tells of a cut ends it, too", test_queried_cut);
+	ktap_run("and what is void then is not acknowledged", test_void_acknowledged);
 	ktap_run("a flush tells of a cut that took what was written", test_unflushed);
 	ktap_run("also of what was written while it flushed", test_unflushed_under_way);
 	ktap_run("what the power went under is not done", test_done);

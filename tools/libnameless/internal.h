@@ -42,7 +42,7 @@ struct unflushed {
  * @lock: of @disk and @unflushed
  * @disk: the block device, or -1: it is opened when it is first wanted
  * @unflushed: of that
- * @telling: of what follows
+ * @telling: of what follows; also held where a migration is acknowledged
  * @rings: what is under way in each, and by calls
  * @kept: migrations that were read, of blocks of these requests
  * @nr_kept: how many

@@ -154,7 +154,8 @@ int nameless_moves(struct nameless *dev, struct nl_move *moves, unsigned int max
  *
  * First make the new names last wherever the old ones were kept, and wait for requests that were
  * submitted with the old ones meanwhile.
- * Return: 0 or an error.
+ * Return: 0; -ECONNRESET, the power was cut, and what nameless_moves() told is void: so it says,
+ * too, before it tells of others; or an error.
  */
 int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsigned int nr);
 

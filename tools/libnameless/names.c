@@ -180,7 +180,7 @@ int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned in
 
 /* --- migrations and lists --------------------------------------------------------------------- */
 
-int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsigned int nr)
+static int acknowledge_all(struct nameless *dev, const struct nl_move *moves, unsigned int nr)
 {
 	struct nl_names_acks acks = { .reserved = 0 };
 	unsigned int at;
@@ -191,6 +191,20 @@ int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsi
 		acks.nr = nr - at < NL_IO_MAX ? nr - at : NL_IO_MAX;
 		err = control(dev, NL_IOC_ACK, &acks);
 	}
+	return err;
+}
+
+/*
+ * The device takes what was told before a cut for void until a query. Who calls this may not know
+ * of that, when another thread asked: the lock is held so that none does meanwhile.
+ */
+int nameless_acknowledge(struct nameless *dev, const struct nl_move *moves, unsigned int nr)
+{
+	int err;
+
+	pthread_mutex_lock(&dev->telling);
+	err = dev->reset ? -ECONNRESET : acknowledge_all(dev, moves, nr);
+	pthread_mutex_unlock(&dev->telling);
 	return err;
 }
 

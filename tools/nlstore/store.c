@@ -280,7 +280,7 @@ static int acknowledge(struct ns_store *store)
 
 	if (!err)
 		store->nr_moves = 0;
-	return err;
+	return err == -ECONNRESET ? -EIO : err;
 }
 
 /* Will who reads it understand it? A catalogue that nobody does is the end of what it is of. */
