@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A store on a device whose power goes at every call; and catalogues that lie. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "../../tools/nlstore/store.h"
+#include "../../tools/common/configfs.h"
+#include "../../tools/nlstore/import.h"
 #include "ktap.h"
 #include "nlstore/fake.h"
 
@@ -178,6 +182,14 @@ static void stays(void)
 	CHECK(!store_close(&store) && !fake_waiting());
 }
 
+/* The store with tree 1 in it, closed. */
+static void make_store(void)
+{
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+	CHECK(!commit_tree(1) && !store_close(&store));
+}
+
 static void damage(void)
 {
 	uint8_t data[16 * FAKE_BLOCK];
@@ -196,17 +208,119 @@ static void damage(void)
 	CHECK(!store_close(&store));
 }
 
+/* One that moved while names were listed is there by its old name; one that is gone is not. */
+static void missing(void)
+{
+	make_store();
+	fake_lazy();
+	fake_move(30);
+	fake_unlisted();
+	CHECK(!store_open(&store, "a", true) && is_tree(1) && !store.missing);
+	CHECK(!store_close(&store));
+
+	make_store();
+	fake_lose(3);
+	CHECK(!store_open(&store, "a", false) && store.missing == 1 && !is_tree(1));
+	CHECK(!store_close(&store));
+	CHECK(!store_open(&store, "a", true) && store.missing == 1 && nothing_is_left(0));
+	CHECK(!store_close(&store));
+}
+
+/* --- folders ---------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/test_nlstore.XXXXXX";
+
+int complain(const char *fmt, ...)
+{
+	(void)fmt;
+	return 1;
+}
+
+/* Nothing changed so lately that it may change again within the same tick. */
+time_t __wrap_time(time_t *at)
+{
+	(void)at;
+	return 1ULL << 40;
+}
+
+static void make_folder(void)
+{
+	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
+	CHECK(mkdtemp(folder) && !chdir(folder));
+}
+
+static void drop_folder(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	CHECK(!chdir("/") && !system(command));
+}
+
+/* File @name, which is @blocks of them, none of zeros, no two the same. */
+static void make_file(const char *name, unsigned int blocks)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	uint8_t data[FAKE_BLOCK];
+	unsigned int i;
+
+	for (i = 0; i < blocks; i++) {
+		fill(data, i, 1, i);
+		CHECK(write(fd, data, sizeof(data)) == sizeof(data));
+	}
+	close(fd);
+}
+
+/* Is all of @name in the store? */
+static bool is_kept(const char *name, unsigned int blocks)
+{
+	const struct ns_node *node = tree_find(&store.tree, name);
+	uint8_t data[FAKE_BLOCK], block[FAKE_BLOCK];
+	unsigned int i, bad;
+
+	if (!node || node->size != (uint64_t)blocks * FAKE_BLOCK || node->blocks != blocks)
+		return false;
+	for (i = 0; i < blocks; i++) {
+		fill(block, i, 1, i);
+		if (store_read(&store, &node->piece[i], 1, data, &bad) ||
+		    memcmp(data, block, sizeof(block)))
+			return false;
+	}
+	return true;
+}
+
+static void import(struct ns_import *result)
+{
+	*result = (struct ns_import){ 0 };
+	CHECK(!store_open(&store, "a", true) && !import_folder(&store, ".", result));
+}
+
+/* A file that has not changed is not read; but for blocks that the device has lost. */
+static void imports(void)
+{
+	struct ns_import result;
+
+	make_folder();
+	fake_reset(ktap_seed, 0);
+	make_file("f", 3);
+	make_file("g", 1);
+	CHECK(!store_format("a", false));
+	import(&result);
+	CHECK(result.written == 4 && !result.unchanged && is_kept("f", 3) && !store_close(&store));
+	import(&result);
+	CHECK(!result.written && result.unchanged == 2 && !store_close(&store));
+	fake_lose(1);
+	import(&result);
+	CHECK(store.missing == 1 && result.written == 1 && result.unchanged == 1);
+	CHECK(is_kept("f", 3) && is_kept("g", 1) && !store_close(&store));
+	import(&result);
+	CHECK(!store.missing && result.unchanged == 2 && !store_close(&store));
+	drop_folder();
+}
+
 static uint64_t catalogue_blocks(void)
 {
 	return (store.bytes + FAKE_BLOCK - 1) / FAKE_BLOCK;
-}
-
-/* The store with tree 1 in it, closed. */
-static void make_store(void)
-{
-	fake_reset(ktap_seed, 0);
-	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
-	CHECK(!commit_tree(1) && !store_close(&store));
 }
 
 /* Hundreds of migrations wait, of which some are told late. */
@@ -711,6 +825,8 @@ int main(int argc, char **argv)
 	ktap_run("what is there of others is not formatted over", others);
 	ktap_run("a device that is full", full);
 	ktap_run("damaged and missing blocks are told", damage);
+	ktap_run("what is missing is told from what was not listed", missing);
+	ktap_run("what is missing is imported again", imports);
 	ktap_run("the power goes at every change", cuts);
 	ktap_run("the power goes and is back at every change", blinks);
 	ktap_run("it does so between two calls, and none fails", silent_blinks);

@@ -98,6 +98,15 @@ matches "each on one line" "$(nlstore list a)" 'deep/ a name\\012of two lines'
 check "as JSON" eval 'nlstore list a --json >/tmp/list'
 is "each path once" "$(grep -c '"path"' /tmp/list)" "$(find $tree -printf x | wc -c)"
 
+check "a block of it is lost" build/tests/bin/names a - lose
+check_fails "which is damage" "damaged" nlstore verify a
+check "and told as missing" eval 'nlstore tend a --json >/tmp/tended'
+is "one block" "$(json /tmp/tended missing)" 1
+check "the same tree is imported" eval 'nlstore import a $tree --json >/tmp/again'
+is "what is missing is written again" "$(json /tmp/again missing) $(json /tmp/again blocks_written)" "1 1"
+whole "with that"
+comes_back "and all of it comes back"
+
 for round in 1 2 3; do
 	change $round
 	nlstore import a $tree >"$said" 2>&1 || not_ok "import $round" "$(<"$said")"

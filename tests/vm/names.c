@@ -6,7 +6,7 @@
  *	names DEVICE STATE heat N SEED | drain | late N SEED | cut | unflushed
  *	names DEVICE STATE ring-churn N SEED | plain-churn N SEED | poor-churn N SEED
  *	names DEVICE STATE ring-refused
- *	names DEVICE STATE readonly | gone DIRECTORY
+ *	names DEVICE STATE readonly | lose | gone DIRECTORY
  *
  * STATE is a file with the names and versions of all blocks. Exit status 3: the power went; then
  * `recover` holds what the device lists against what may have been done.
@@ -674,6 +674,20 @@ static int readonly(const char *name)
 	return 0;
 }
 
+/* A block, whosever it is, is freed. */
+static int lose(const char *name)
+{
+	struct nl_name block;
+	uint32_t from = 0;
+
+	if (result(nameless_open(name, O_RDWR, &device)) ||
+	    result(nameless_list(device, &from, &block, 1)) != 1 ||
+	    result(nameless_free(device, &block, 1, NULL)))
+		die("free", 0);
+	nameless_close(device);
+	return 0;
+}
+
 /* By the library, which polls, or in read() itself. What moves meanwhile is not waited for. */
 static void wait_for_nothing(bool by_poll)
 {
@@ -805,6 +819,8 @@ int main(int argc, char **argv)
 	alarm(200);	/* nothing takes that long, on a machine that is slow */
 	if (!strcmp(argv[3], "readonly"))
 		return readonly(argv[1]);
+	if (!strcmp(argv[3], "lose"))
+		return lose(argv[1]);
 	if (!strcmp(argv[3], "gone"))
 		return argc > 4 ? gone(argv[1], argv[4]) : 2;
 	if (result(nameless_open(argv[1], O_RDWR, &device)) ||

@@ -77,12 +77,23 @@ static void take_status(struct ns_node *node, const struct stat *status, time_t 
 
 /* --- what is in a file ------------------------------------------------------------------------ */
 
-static bool is_unchanged(const struct ns_node *old, const struct stat *status)
+static bool is_as_it_was(const struct ns_node *old, const struct stat *status)
 {
 	return old && old->type == NS_FILE && old->ctime && old->inode == status->st_ino &&
 	       old->size == (uint64_t)status->st_size && old->ctime == status->st_ctim.tv_sec &&
 	       old->ctime_nsec == status->st_ctim.tv_nsec && old->mtime == status->st_mtim.tv_sec &&
 	       old->mtime_nsec == status->st_mtim.tv_nsec;
+}
+
+/* Does the device have all that the store had of it? */
+static bool is_whole(const struct ns_store *store, const struct ns_node *old)
+{
+	uint32_t i;
+
+	for (i = 0; i < old->blocks; i++)
+		if (old->piece[i].serial && !map_find(&store->map, old->piece[i].serial))
+			return false;
+	return true;
 }
 
 static int keep_all(struct ns_node *node, const struct ns_node *old)
@@ -278,7 +289,7 @@ static int take_file(struct walk *walk, struct ns_node *node, int above, const c
 	if (!err && !link) {
 		node->type = NS_FILE;
 		walk->result->files++;
-		if (is_unchanged(old, &status)) {
+		if (is_as_it_was(old, &status) && is_whole(walk->store, old)) {
 			walk->result->unchanged++;
 			err = keep_all(node, old);
 		} else {

@@ -84,12 +84,12 @@ static int close_store(struct ns_store *store, const char *device, int err)
 
 static json_t *json_of_import(const struct ns_store *store, const struct ns_import *result)
 {
-	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "generation",
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "generation",
 			 (json_int_t)store->generation, "files", (json_int_t)result->files,
 			 "unchanged", (json_int_t)result->unchanged, "blocks_written",
 			 (json_int_t)result->written, "blocks_kept", (json_int_t)result->kept,
 			 "skipped", (json_int_t)result->skipped, "moved",
-			 (json_int_t)store->moved);
+			 (json_int_t)store->moved, "missing", (json_int_t)store->missing);
 }
 
 static int cmd_import(int argc, char **argv)
@@ -106,10 +106,10 @@ static int cmd_import(int argc, char **argv)
 	if (!err && json)
 		err = print_json(json_of_import(&store, &result));
 	else if (!err)
-		printf("%s: generation %ju, %ju files, %ju unchanged, %ju blocks written, %ju kept\n",
+		printf("%s: generation %ju, %ju files, %ju unchanged, %ju blocks written, %ju kept, %ju were missing\n",
 		       argv[0], (uintmax_t)store.generation, (uintmax_t)result.files,
 		       (uintmax_t)result.unchanged, (uintmax_t)result.written,
-		       (uintmax_t)result.kept);
+		       (uintmax_t)result.kept, (uintmax_t)store.missing);
 	return close_store(&store, argv[0], err);
 }
 
@@ -136,12 +136,14 @@ static int cmd_tend(int argc, char **argv)
 	if (err)
 		return err;
 	if (json)
-		err = print_json(json_pack("{s:I,s:I}", "orphans_freed",
+		err = print_json(json_pack("{s:I,s:I,s:I}", "orphans_freed",
 					   (json_int_t)store.orphans, "moved",
-					   (json_int_t)store.moved));
+					   (json_int_t)store.moved, "missing",
+					   (json_int_t)store.missing));
 	else
-		printf("%s: %ju orphans freed, %ju blocks moved\n", argv[0],
-		       (uintmax_t)store.orphans, (uintmax_t)store.moved);
+		printf("%s: %ju orphans freed, %ju blocks moved, %ju missing\n", argv[0],
+		       (uintmax_t)store.orphans, (uintmax_t)store.moved,
+		       (uintmax_t)store.missing);
 	return close_store(&store, argv[0], err);
 }
 

@@ -677,20 +677,55 @@ static int learn_name(struct ns_store *store, const struct nl_name *name)
 	return 0;
 }
 
+/* 0, or -ESTALE: there is no such block, by the name that the catalogue has or an older one. */
+static int try_name(struct ns_store *store, const struct ns_where *where, void *data)
+{
+	struct nl_name name = {
+		.ppn = where->address,
+		.meta = { { store->id, where->serial, NS_META } },
+	};
+	int err = nameless_read(store->dev, &name, data, 1, NULL);
+
+	return err == -EBADMSG ? 0 : err;
+}
+
+/*
+ * Blocks of the tree that were not listed: those that moved meanwhile are there by the names that
+ * they had; what is not is no more, and nothing is to be taken for a block that it was.
+ */
+static int drop_missing(struct ns_store *store)
+{
+	void *data = malloc(store->block);
+	struct ns_where *where;
+	int err = data ? 0 : -ENOMEM;
+	size_t at;
+
+	for (at = 0; !err && at < store->map.slots; at++) {
+		where = &store->map.slot[at];
+		if (!where->serial || where->mark)
+			continue;
+		err = try_name(store, where, data);
+		where->mark = !err;
+		store->missing += err == -ESTALE;
+		err = err == -ESTALE ? 0 : err;
+	}
+	free(data);
+	return err ? err : map_keep(&store->map, true);
+}
+
 /* All addresses, as the device has them. */
 static int learn_names(struct ns_store *store)
 {
 	struct nl_name names[NS_BATCH];
 	uint32_t from = 0;
 	int n, i, err = 0;
-	size_t at;
 
 	while ((n = nameless_list(store->dev, &from, names, NS_BATCH)) > 0 && !err)
 		for (i = 0; i < n && !err; i++)
 			err = learn_name(store, &names[i]);
-	for (at = 0; at < store->map.slots; at++)
-		store->missing += store->map.slot[at].serial && !store->map.slot[at].mark;
-	return n < 0 ? n : err;
+	if (n < 0 || err)
+		return n < 0 ? n : err;
+	return drop_missing(store);
 }
 
 static int load(struct ns_store *store)

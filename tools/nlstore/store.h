@@ -38,7 +38,7 @@
  * @foreign: blocks on the device that are others'
  * @foreign_moves: migrations of such, which are theirs to acknowledge
  * @orphans: blocks of this store that are in no tree; a writable store has freed them
- * @missing: blocks of the tree that the device did not list
+ * @missing: blocks of the tree that the device does not have: @map has none of these
  * @moved: migrations since it was opened
  */
 struct ns_store {

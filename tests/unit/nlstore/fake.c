@@ -36,7 +36,7 @@ static unsigned int clients, moving, room, restless_per, restless_all;
 static uint64_t changes, cut_at, cuts, moved, state;
 static enum fake_cut cut_how;
 static enum fake_after cut_after;
-static bool off, was_cut, restarted, kills, lazy;
+static bool off, was_cut, restarted, kills, lazy, unlisted;
 
 static uint32_t any(uint32_t below)
 {
@@ -57,7 +57,7 @@ void fake_reset(uint64_t seed, unsigned int one_in)
 	moving = one_in;
 	changes = cut_at = cuts = moved = 0;
 	state = seed * 2 + 1;
-	off = was_cut = restarted = lazy = false;
+	off = was_cut = restarted = lazy = unlisted = false;
 }
 
 void fake_cut_at(uint64_t n, enum fake_cut how, enum fake_after after)
@@ -128,6 +128,20 @@ void fake_spoil(unsigned int which)
 	for (i = 0; i < FAKE_PAGES; i++)
 		if (pages[i].valid && !which--)
 			pages[i].data[77] ^= 4;
+}
+
+void fake_unlisted(void)
+{
+	unlisted = true;
+}
+
+void fake_lose(unsigned int which)
+{
+	unsigned int i;
+
+	for (i = 0; i < FAKE_PAGES; i++)
+		if (pages[i].valid && !which--)
+			pages[i].valid = false;
 }
 
 /* What is written lasts. */
@@ -399,9 +413,11 @@ int nameless_read(struct nameless *dev, const struct nl_name *names, void *data,
 		  unsigned int *done)
 {
 	struct page *page;
+	unsigned int ignored;
 	uint32_t i;
 
 	(void)dev;
+	done = done ? done : &ignored;
 	for (i = 0; i < nr; i++) {
 		*done = i;
 		page = page_of(&names[i]);
@@ -480,6 +496,17 @@ int nameless_acknowledge(struct nameless *dev, const struct nl_move *acks, unsig
 	return 0;
 }
 
+/* It moved, and the list came by neither of its places while it was there. */
+static bool is_unlisted(uint32_t ppn)
+{
+	uint32_t i;
+
+	for (i = 0; unlisted && i < MOVES; i++)
+		if (moves[i].used && moves[i].move.to == ppn)
+			return true;
+	return false;
+}
+
 int nameless_list(struct nameless *dev, uint32_t *from, struct nl_name *names, unsigned int max)
 {
 	unsigned int n = 0;
@@ -488,7 +515,7 @@ int nameless_list(struct nameless *dev, uint32_t *from, struct nl_name *names, u
 	if (off)
 		return -EIO;
 	for (; n < max && *from < FAKE_PAGES; (*from)++)
-		if (pages[*from].valid)
+		if (pages[*from].valid && !is_unlisted(*from))
 			names[n++] = (struct nl_name){ .ppn = *from, .meta = pages[*from].meta };
 	return (int)n;
 }

@@ -52,6 +52,10 @@ void fake_add_named(uint64_t id, uint64_t serial);
 unsigned int fake_open(void);
 /* One bit of the data of a valid block. */
 void fake_spoil(unsigned int which);
+/* A valid block is no more. */
+void fake_lose(unsigned int which);
+/* Blocks whose migrations wait are not listed: they moved meanwhile. */
+void fake_unlisted(void);
 /* One bit of a block of the virtual segment. */
 void fake_spoil_disk(unsigned int block, unsigned int bit);
 /* It is zeros. */
