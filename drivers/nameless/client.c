@@ -442,7 +442,8 @@ bool nl_client_busy(const struct nl_client *client)
  * @io: the request; the client's again when io->end() is called, which may be before this returns
  *
  * Blocks are done in order. One that fails ends it; those before it are done, and io->done says how
- * many. When the power goes before the request's time it ends with -EIO, and any of it may be done.
+ * many. When the power goes before the request's time it ends with -EIO, and any of it may be done;
+ * -EBADMSG, the flash of a block can't be read, is of that block alone.
  * Context: process context; sleeps, for the flash only when that has more to do than 10 seconds
  * take: a signal that kills ends that with -EINTR.
  * Return: 0, and io->end() is called; -ENOMEM or -EINVAL, and it is not.

@@ -47,6 +47,12 @@ static int nl_name_trust(struct nl_nw *f, const struct nl_name *name, u32 at)
 	return r ? r : nl_name_compare(f, name, &rec);
 }
 
+/* Clients take -EIO for a cut: it is another thing that this block is no more to be read. */
+static int nl_name_unreadable(int r)
+{
+	return r == -EIO ? -EBADMSG : r;
+}
+
 /*
  * Where a name's block is. That it is the one meant says its record, or the table of migrations;
  * with @buf its data is read, too.
@@ -63,10 +69,10 @@ static int nl_name_find(struct nl_nw *f, const struct nl_name *name, struct nl_b
 	if (!buf && nl_nw_moved(f, name->ppn, &name->meta))
 		return 0;
 	if (!buf && f->ftl.config.p[NL_P_TRUST])
-		return nl_name_trust(f, name, *at);
+		return nl_name_unreadable(nl_name_trust(f, name, *at));
 	r = nl_nw_fetch(f, *at, NL_FOR_HOST, when, buf, &rec);
 	if (r)
-		return r;
+		return nl_name_unreadable(r);
 	r = nl_name_compare(f, name, &rec);
 	if (r && buf)
 		nl_buf_put(*buf);

@@ -18,8 +18,9 @@
  * its block was overwritten or freed meanwhile: until then no block with this metadata gets the old
  * address, so whoever knows his block by that when he comes to it knows the one that moved.
  *
- * Errors beside those of ftl.h: -ESTALE, no valid block has this name; -ENOSPC, all space is in
- * use; -EOPNOTSUPP, the FTL is another.
+ * Errors beside those of ftl.h: -ESTALE, no valid block has this name; -EBADMSG, the flash of the
+ * block can't be read, nor then whether this is its name; -ENOSPC, all space is in use;
+ * -EOPNOTSUPP, the FTL is another.
  *
  * Locks and times are as in ftl.h. Pure: also builds in userspace.
  */

@@ -1408,6 +1408,36 @@ static void test_unreadable(void)
 	}
 }
 
+/* Who asks for a block that can't be read is told so, not that the power went; nothing changes. */
+static void test_unreadable_named(void)
+{
+	struct nl_config config = rig_tiny(NL_FTL_NAMELESS, 1, 8, 36, 4);
+	u32 trust, i, at, version, ppn;
+	struct nl_meta meta;
+	struct client c;
+	struct nl_buf *buf;
+	struct nl_io io;
+
+	for (trust = 0; trust < 2 && !ktap_failing(); trust++) {
+		config.p[NL_P_TRUST] = trust;
+		client_init(&c, &config, BLOCKS, 12, 1);
+		for (i = 0; i < BLOCKS; i++)
+			CHECK(!put(&c, i));
+		spoil(&c, closed(&c, false, &at));
+		CHECK(look(&c, &c.block[at].name, &version) == -EBADMSG);
+		io = now(&c);
+		CHECK(nl_name_free(c.rig.ftl, &c.block[at].name, &io) == -EBADMSG);
+		meta = meta_of(at);
+		buf = content(&c, at, 9);
+		io = now(&c);
+		CHECK(nl_name_write(c.rig.ftl, &c.block[at].name, &meta, buf, &ppn, &io) ==
+		      -EBADMSG);
+		nl_buf_put(buf);
+		CHECK(stat_of(&c).valid == BLOCKS && right(&c, (at + 1) % BLOCKS));
+		client_destroy(&c);
+	}
+}
+
 /*
  * With blocks that fail beside it there may be too few, or only holes that are old names of what is
  * written: then it can be read only, and nothing goes round in circles.
@@ -1482,6 +1512,7 @@ int main(int argc, char **argv)
 	ktap_run("names are listed out of all planes at once", test_list_time);
 	ktap_run("what can't be read is passed by", test_unreadable);
 	ktap_run("so it is where there is hardly room", test_unreadable_few);
+	ktap_run("and told from a power cut", test_unreadable_named);
 	ktap_run("a device that trusts looks at no block to end it", test_trust);
 	ktap_run("random overwrites are about as fast as the page map's", test_speed);
 	ktap_run("in-place GC takes blocks in which little is live", test_victims);

@@ -226,6 +226,26 @@ static void missing(void)
 	CHECK(!store_close(&store));
 }
 
+/* What can't be read is this block's damage: others are read, and the store can be changed. */
+static void unreadable(void)
+{
+	uint8_t data[16 * FAKE_BLOCK];
+	const struct ns_node *node;
+	unsigned int bad = 99;
+
+	make_store();
+	CHECK(!store_open(&store, "a", false));
+	node = tree_find(&store.tree, "d/1");
+	CHECK(node->blocks > 3);
+	fake_wear_out_serial(node->piece[2].serial);
+	CHECK(store_read(&store, node->piece, node->blocks, data, &bad) == -EUCLEAN && bad == 2);
+	CHECK(!store_close(&store));
+	CHECK(!store_open(&store, "a", true) && store.missing == 1);
+	CHECK(!commit_tree(2) && is_tree(2) && !store_close(&store));
+	CHECK(!store_open(&store, "a", true) && is_tree(2) && !store.missing);
+	CHECK(!store_close(&store));
+}
+
 /* --- folders ---------------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/test_nlstore.XXXXXX";
@@ -826,6 +846,7 @@ int main(int argc, char **argv)
 	ktap_run("a device that is full", full);
 	ktap_run("damaged and missing blocks are told", damage);
 	ktap_run("what is missing is told from what was not listed", missing);
+	ktap_run("what can't be read is this block's damage", unreadable);
 	ktap_run("what is missing is imported again", imports);
 	ktap_run("the power goes at every change", cuts);
 	ktap_run("the power goes and is back at every change", blinks);

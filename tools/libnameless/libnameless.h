@@ -7,7 +7,8 @@
  * calls but nameless_close() return a negative error number when they fail, and errno is left
  * alone. Beside what each says: -EIO, the power is off, or went before the request was done, and
  * what of it was done is not known, whatever is in its names or data (@done is without it);
- * -EBADF, the device was not opened for that; -ENOMEM, -EFAULT, -EINTR.
+ * -EBADF, the device was not opened for that; -ENOMEM, -EFAULT, -EINTR. Whatever takes names of
+ * blocks: -EBADMSG, the flash of a block can't be read any more: others can.
  *
  * Handles may be shared by threads; the requests of two threads on one block are in no order. If
  * one of them takes migrations, a lock is around each of these, in all threads: a call that has or

@@ -479,6 +479,12 @@ int store_write(struct ns_store *store, const void *data, unsigned int nr, struc
 	return err ? err : failed;
 }
 
+/* The device has no such block, or can't read it: either is of this block alone. */
+static bool is_lost(int err)
+{
+	return err == -ESTALE || err == -EBADMSG;
+}
+
 static int read_named(struct ns_store *store, const struct ns_piece *piece, unsigned int nr,
 		      void *data, unsigned int *bad)
 {
@@ -494,7 +500,7 @@ static int read_named(struct ns_store *store, const struct ns_piece *piece, unsi
 	}
 	err = nameless_read(store->dev, names, data, nr, bad);
 	if (err)
-		return err == -ESTALE ? -EUCLEAN : err;
+		return is_lost(err) ? -EUCLEAN : err;
 	for (i = 0; i < nr; i++) {
 		*bad = i;
 		if (crc32c_of(0, (uint8_t *)data + (size_t)i * store->block, store->block) !=
@@ -526,7 +532,7 @@ int store_read(struct ns_store *store, const struct ns_piece *piece, unsigned in
 	return err;
 }
 
-/* What is gone already is passed over. */
+/* What is gone already is passed over, as is what nobody can free any more. */
 static int free_names(struct ns_store *store, const struct nl_name *names, unsigned int nr)
 {
 	unsigned int at = 0, done;
@@ -537,7 +543,7 @@ static int free_names(struct ns_store *store, const struct nl_name *names, unsig
 		at += done;
 		if (!err)
 			continue;
-		if (err != -ESTALE)
+		if (!is_lost(err))
 			return err;
 		at++;
 	}
@@ -677,16 +683,15 @@ static int learn_name(struct ns_store *store, const struct nl_name *name)
 	return 0;
 }
 
-/* 0, or -ESTALE: there is no such block, by the name that the catalogue has or an older one. */
+/* Is the block there, by the name that the catalogue has or an older one? */
 static int try_name(struct ns_store *store, const struct ns_where *where, void *data)
 {
 	struct nl_name name = {
 		.ppn = where->address,
 		.meta = { { store->id, where->serial, NS_META } },
 	};
-	int err = nameless_read(store->dev, &name, data, 1, NULL);
 
-	return err == -EBADMSG ? 0 : err;
+	return nameless_read(store->dev, &name, data, 1, NULL);
 }
 
 /*
@@ -706,8 +711,8 @@ static int drop_missing(struct ns_store *store)
 			continue;
 		err = try_name(store, where, data);
 		where->mark = !err;
-		store->missing += err == -ESTALE;
-		err = err == -ESTALE ? 0 : err;
+		store->missing += is_lost(err);
+		err = is_lost(err) ? 0 : err;
 	}
 	free(data);
 	return err ? err : map_keep(&store->map, true);

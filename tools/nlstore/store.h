@@ -38,7 +38,7 @@
  * @foreign: blocks on the device that are others'
  * @foreign_moves: migrations of such, which are theirs to acknowledge
  * @orphans: blocks of this store that are in no tree; a writable store has freed them
- * @missing: blocks of the tree that the device does not have: @map has none of these
+ * @missing: blocks of the tree that the device does not have, or can't read: they are not in @map
  * @moved: migrations since it was opened
  */
 struct ns_store {
@@ -71,7 +71,7 @@ int store_close(struct ns_store *store);
 /* New blocks, which nothing refers to until store_replace(). At most NS_BATCH. */
 int store_write(struct ns_store *store, const void *data, unsigned int nr,
 		struct ns_piece *piece);
-/* At most NS_BATCH. -EUCLEAN: one is missing or not what it was; *@bad: which. */
+/* At most NS_BATCH. -EUCLEAN: one is missing, unreadable or not what it was; *@bad: which. */
 int store_read(struct ns_store *store, const struct ns_piece *piece, unsigned int nr, void *data,
 	       unsigned int *bad);
 /* Take what migrated. The caller does so from time to time. */

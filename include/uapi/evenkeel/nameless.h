@@ -29,9 +29,11 @@
  * What writes, frees or acknowledges needs a file that is open for writing, what reads and lists
  * one that is open for reading: EBADF. Reserved fields are 0: EINVAL.
  *
- * Errors: ESTALE, no valid block has this name; ENOSPC, all space is in use; EIO, the power is
- * off, or went before the request was done; EROFS, too many blocks went bad; EFAULT, memory that is
- * not there or may not be written: nothing was done, unless it went meanwhile.
+ * Errors: ESTALE, no valid block has this name; EBADMSG, the flash of this block can't be read, so
+ * it is neither overwritten nor freed, as its name can't be looked at; ENOSPC, all space is in use;
+ * EIO, the power is off, or went before the request was done; EROFS, too many blocks went bad;
+ * EFAULT, memory that is not there or may not be written: nothing was done, unless it went
+ * meanwhile.
  */
 #ifndef _UAPI_EVENKEEL_NAMELESS_H
 #define _UAPI_EVENKEEL_NAMELESS_H

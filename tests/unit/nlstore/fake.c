@@ -13,7 +13,7 @@
 #define MOVES 512
 
 struct page {
-	bool valid;
+	bool valid, unreadable;
 	struct nl_meta meta;
 	uint8_t data[FAKE_BLOCK];
 };
@@ -133,6 +133,15 @@ void fake_spoil(unsigned int which)
 void fake_unlisted(void)
 {
 	unlisted = true;
+}
+
+void fake_wear_out_serial(uint64_t serial)
+{
+	unsigned int i;
+
+	for (i = 0; i < FAKE_PAGES; i++)
+		if (pages[i].valid && pages[i].meta.word[1] == serial)
+			pages[i].unreadable = true;
 }
 
 void fake_lose(unsigned int which)
@@ -423,6 +432,8 @@ int nameless_read(struct nameless *dev, const struct nl_name *names, void *data,
 		page = page_of(&names[i]);
 		if (off || !page)
 			return off ? -EIO : -ESTALE;
+		if (page->unreadable)
+			return -EBADMSG;
 		memcpy((uint8_t *)data + i * FAKE_BLOCK, page->data, FAKE_BLOCK);
 	}
 	return 0;
@@ -444,6 +455,8 @@ int nameless_free(struct nameless *dev, const struct nl_name *names, unsigned in
 		page = page_of(&names[i]);
 		if (!off && !page)
 			return -ESTALE;
+		if (!off && page->unreadable)
+			return -EBADMSG;
 		err = change(&make);
 		if (make) {
 			page->valid = false;
@@ -515,7 +528,7 @@ int nameless_list(struct nameless *dev, uint32_t *from, struct nl_name *names, u
 	if (off)
 		return -EIO;
 	for (; n < max && *from < FAKE_PAGES; (*from)++)
-		if (pages[*from].valid && !is_unlisted(*from))
+		if (pages[*from].valid && !pages[*from].unreadable && !is_unlisted(*from))
 			names[n++] = (struct nl_name){ .ppn = *from, .meta = pages[*from].meta };
 	return (int)n;
 }
