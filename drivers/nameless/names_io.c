@@ -189,6 +189,15 @@ static void nl_names_async_end(struct nl_client_io *io, int err)
 }
 
 /*
+ * Those who have the places may have to wait for the flash (nl_client_turn()), on behalf of another
+ * ring: a ring that is closed ends its own waiting, as it does there.
+ */
+static int nl_names_enter(struct semaphore *places)
+{
+	return current->flags & PF_IO_WORKER ? down_interruptible(places) : down_killable(places);
+}
+
+/*
  * A request has a copy of its data while it waits for the device's lock, and a ring as many workers
  * as it has requests: only some of them copy at a time.
  */
@@ -199,7 +208,7 @@ static int nl_names_submit(struct nl_client *client, enum nl_client_op op,
 	struct semaphore *places = async->places;
 	int err;
 
-	if (places && down_killable(places))
+	if (places && nl_names_enter(places))
 		return -EINTR;
 	err = nl_names_begin(client, op, &async->io, arg);
 	if (!err)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: nameless writes by io_uring: every refusal and kind of ring; files, rings, memory, threads and devices that go meanwhile
 # kernels: 6.12 debug
-# timeout: 90
+# timeout: 120
 . tests/vm/lib.sh
 
 modprobe nameless || die "no nameless"
@@ -61,6 +61,7 @@ if [ -e /proc/sys/kernel/io_uring_disabled ]; then
 fi
 check "all is what was written" names verify
 check "slower than anything else" nlctl set a t_program=1s
+check "who waits for a place that others have can go" rings crowd
 check "the device goes" rings removed "$conf/a"
 check "the module goes" rmmod nameless
 done_testing

@@ -3,10 +3,11 @@
  * Requests to a nameless device's physical segment by io_uring, as no library would make them.
  *
  *	rings DEVICE refused | kinds | modes | short | links | unlinked | reuse
- *	rings DEVICE exits | unmapped | thread | cut | closed DIRECTORY | removed DIRECTORY
+ *	rings DEVICE exits | unmapped | thread | cut | crowd
+ *	rings DEVICE closed DIRECTORY | removed DIRECTORY
  *	rings DEVICE pace N DEPTH
  *
- * The second line is about what is under way: the device has to be a slow one.
+ * The last two lines are about what is under way: the device has to be a slow one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -777,6 +778,43 @@ static void cut(void)
 	is("nothing is left", valid(), 0);
 }
 
+/* In a process of its own: a request that finds no place. */
+static void find_no_place(void)
+{
+	const struct timespec pause = { .tv_nsec = 300000000 };
+
+	open_ring(1, 0);
+	sqe_of(fresh(MANY, 1), NL_IOC_WRITE)->flags |= IOSQE_ASYNC;
+	submit();
+	nanosleep(&pause, NULL);
+	_exit(0);
+}
+
+/* Another ring's requests wait for the flash, in all places there are: who goes does not. */
+static void crowd(void)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	struct timespec begun, ended;
+	int i, status;
+	pid_t child;
+
+	open_device(O_RDWR);
+	open_ring(MANY, 0);
+	for (i = 0; i < MANY / 2; i++)
+		sqe_of(fresh(i, NL_IO_MAX), NL_IOC_WRITE)->flags |= IOSQE_ASYNC;
+	submit();
+	while (valid() < info.valid + 40)	/* of a second each, in four planes */
+		nanosleep(&pause, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	child = fork();
+	if (!child)
+		find_no_place();
+	if (waitpid(child, &status, 0) != child || status)
+		die("child", errno);
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	is("it waited for the flash", ended.tv_sec - begun.tv_sec > 5, 0);
+}
+
 /* The device goes under them: what was done by then says so, all else is answered with an error. */
 static void removed(const char *directory)
 {
@@ -831,7 +869,7 @@ int main(int argc, char **argv)
 		{ "refused", refused }, { "kinds", kinds }, { "modes", modes },
 		{ "short", short_ring }, { "links", links }, { "exits", exits },
 		{ "unmapped", unmapped }, { "thread", thread }, { "unlinked", unlinked },
-		{ "reuse", reuse }, { "cut", cut },
+		{ "reuse", reuse }, { "cut", cut }, { "crowd", crowd },
 	};
 	unsigned int i;
 
