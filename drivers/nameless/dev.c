@@ -205,10 +205,8 @@ static int nl_fit_zones(struct nl_dev *dev, u64 bytes)
 /* A block of the physical segment waits for one that is collected: NL_AHEAD in client.c. */
 static int nl_fit_block(struct nl_dev *dev, const struct nl_config *config)
 {
-	u64 page = config->p[NL_P_READ] + config->p[NL_P_PROGRAM];
-
 	if (config->p[NL_P_FTL] != NL_FTL_NAMELESS ||
-	    config->p[NL_P_PAGES] * page <= NL_REWRITE_SECONDS * NSEC_PER_SEC)
+	    config->p[NL_P_PAGES] * nl_timing_copy(config) <= NL_REWRITE_SECONDS * NSEC_PER_SEC)
 		return 0;
 	return nl_fail(dev, -EINVAL, "pages=%llu: to rewrite a block would take more than %u s",
 		       config->p[NL_P_PAGES], NL_REWRITE_SECONDS);

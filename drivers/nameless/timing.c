@@ -183,6 +183,14 @@ u64 nl_timing_op(struct nl_timing *timing, enum nl_op op, enum nl_cause cause, u
 	return done + (op == NL_READ ? nl_latency(timing, NL_P_RAM) : 0);
 }
 
+u64 nl_timing_copy(const struct nl_config *config)
+{
+	const u64 *p = config->p;
+
+	return p[NL_P_READ] + p[NL_P_PROGRAM] + 2 * (p[NL_P_BUS_CONTROL] + p[NL_P_BUS_DATA] +
+						     p[NL_P_REGISTER] + p[NL_P_RAM]);
+}
+
 void nl_timing_merge(struct nl_timing *timing, u64 from, u64 to, u64 busy)
 {
 	u64 all;

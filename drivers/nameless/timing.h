@@ -108,6 +108,9 @@ static inline void nl_timing_begin(struct nl_timing *timing, u64 now)
 u64 nl_timing_op(struct nl_timing *timing, enum nl_op op, enum nl_cause cause, u32 plane,
 		 u64 ready);
 
+/* What it takes to read a page into RAM and program it elsewhere, all else being idle, ns. */
+u64 nl_timing_copy(const struct nl_config *config);
+
 /* A merge took [@from, @to) and kept planes busy for @busy ns in sum: what is missing was idle. */
 void nl_timing_merge(struct nl_timing *timing, u64 from, u64 to, u64 busy);
 

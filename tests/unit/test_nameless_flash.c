@@ -187,6 +187,7 @@ static void test_times(void)
 	CHECK(nl_timing_idle_at(t) == 1502000);
 	CHECK(t->busy[NL_ERASE][NL_FOR_GC] == 1502000);
 	CHECK(t->busy[NL_READ][NL_FOR_HOST] == 2 * (read_ns - 1000));
+	CHECK(nl_timing_copy(&config) == read_ns + program_ns);
 	config.p[NL_P_ERASE] = 7;
 	nl_timing_retune(t, &config);
 	CHECK(nl_timing_op(t, NL_ERASE, NL_FOR_GC, 3, 0) == 1502000 + 2007);

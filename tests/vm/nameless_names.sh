@@ -172,6 +172,10 @@ check "who asks what there is behind a cut is told of it then" names told 200
 
 check_fails "blocks that take longer than a ring may to be rewritten are refused" "to rewrite a block" \
 	nlctl create b 8M --ftl nameless packages=4 pages=128 t_program=1s
+for key in bus_control bus_data register ram; do
+	check_fails "also for what else a page takes: t_$key" "to rewrite a block" \
+		nlctl create b 8M --ftl nameless packages=4 pages=128 t_$key=400ms
+done
 check "deleted" nlctl delete a
 check "one with a single plane" make packages=1
 check "programs of a second" nlctl set a t_program=1s
