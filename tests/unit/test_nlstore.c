@@ -726,6 +726,48 @@ static void kills(void)
 	}
 }
 
+/*
+ * The power goes and is back between two reads of who opens what a killed process has left
+ * unflushed. What does not belong together then is no damage: nothing is told to be damaged, or
+ * not there, that is there when it is looked at again.
+ */
+static void blinks_in_reads(void)
+{
+	unsigned int blinked = 0;
+	uint64_t n, m;
+	int err;
+
+	for (n = 1; !ktap_failing(); n++) {
+		for (m = 1; !ktap_failing(); m++) {
+			make_store();
+			CHECK(!store_open(&store, "a", true) && !commit_tree(2));
+			CHECK(!store_close(&store));
+			fake_cut_at(n, FAKE_ALL, FAKE_OFF);
+			fake_kill_instead();
+			err = store_format("a", true);
+			if (!fake_was_cut()) {
+				CHECK(!err && blinked);
+				return;
+			}
+			fake_power_on();
+			fake_blink_at_read(m);
+			err = store_open(&store, "a", m % 2);
+			if (!err)
+				store_close(&store);
+			if (!fake_was_cut())
+				break;
+			blinked += err == -EIO;
+			if (err != -EUCLEAN && err != -ENODATA)
+				continue;
+			err = store_open(&store, "a", false);
+			CHECK(err, "%llu, %llu: it is there", (unsigned long long)n,
+			      (unsigned long long)m);
+			if (!err)
+				store_close(&store);
+		}
+	}
+}
+
 /* --- catalogues that lie ---------------------------------------------------------------------- */
 
 static void *sample(size_t *bytes, struct ns_map *map)
@@ -853,5 +895,6 @@ int main(int argc, char **argv)
 	ktap_run("it does so between two calls, and none fails", silent_blinks);
 	ktap_run("the power goes while a store is opened after a cut", cuts_in_recovery);
 	ktap_run("a process is killed, and the power goes after that", kills);
+	ktap_run("or while the store is read", blinks_in_reads);
 	return ktap_done();
 }

@@ -733,7 +733,7 @@ static int learn_names(struct ns_store *store)
 	return drop_missing(store);
 }
 
-static int load(struct ns_store *store)
+static int load_all(struct ns_store *store)
 {
 	struct ns_super super = { 0 };
 	int err = learn_device(store);
@@ -750,6 +750,20 @@ static int load(struct ns_store *store)
 	if (!err)
 		err = store_forget(store);
 	return err ? err : tend_all(store);
+}
+
+/*
+ * What was read before a cut and what was read behind it may be of two generations, as one of them
+ * was not flushed: that is no damage, and is gone when it is read again.
+ */
+static int load(struct ns_store *store)
+{
+	struct nl_names_info info;
+	int err = load_all(store);
+
+	if (err != -EUCLEAN && err != -ENODATA)
+		return err;
+	return nameless_query(store->dev, &info) || info.cuts != store->cuts ? -EIO : err;
 }
 
 static void let_go(struct ns_store *store)

@@ -33,7 +33,7 @@ static bool unflushed[FAKE_DISK], mapped[FAKE_DISK], mapped_lasting[FAKE_DISK];
 static struct move moves[MOVES];
 static struct nameless client;
 static unsigned int clients, moving, room, restless_per, restless_all;
-static uint64_t changes, cut_at, cuts, moved, state;
+static uint64_t changes, cut_at, cuts, moved, state, reads, blink_at;
 static enum fake_cut cut_how;
 static enum fake_after cut_after;
 static bool off, was_cut, restarted, kills, lazy, unlisted;
@@ -55,7 +55,7 @@ void fake_reset(uint64_t seed, unsigned int one_in)
 	memset(moves, 0, sizeof(moves));
 	clients = room = restless_per = restless_all = 0;
 	moving = one_in;
-	changes = cut_at = cuts = moved = 0;
+	changes = cut_at = cuts = moved = reads = blink_at = 0;
 	state = seed * 2 + 1;
 	off = was_cut = restarted = lazy = unlisted = false;
 }
@@ -71,6 +71,14 @@ void fake_cut_at(uint64_t n, enum fake_cut how, enum fake_after after)
 void fake_kill_instead(void)
 {
 	kills = true;
+}
+
+void fake_blink_at_read(uint64_t n)
+{
+	blink_at = reads + n;
+	cut_how = FAKE_NONE;
+	cut_after = FAKE_SILENT;
+	was_cut = kills = false;
 }
 
 bool fake_was_cut(void)
@@ -552,6 +560,8 @@ int nameless_pread(struct nameless *dev, void *data, size_t bytes, uint64_t at)
 	int err = place(bytes, at);
 
 	(void)dev;
+	if (++reads == blink_at)
+		cut();
 	if (!err)
 		memcpy(data, disk[at / FAKE_BLOCK], bytes);
 	return err;

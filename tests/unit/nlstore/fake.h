@@ -35,6 +35,8 @@ void fake_reset(uint64_t seed, unsigned int moving);
 void fake_cut_at(uint64_t n, enum fake_cut how, enum fake_after after);
 /* The next cut is a process that is killed: nothing gets lost, but no call does anything more. */
 void fake_kill_instead(void);
+/* It goes and is back before the @n-th read of the virtual segment from now on. */
+void fake_blink_at_read(uint64_t n);
 bool fake_was_cut(void);
 void fake_power_on(void);
 /* The process is gone: the device is as it is. */
