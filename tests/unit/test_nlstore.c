@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -335,6 +337,29 @@ static void imports(void)
 	CHECK(is_kept("f", 3) && is_kept("g", 1) && !store_close(&store));
 	import(&result);
 	CHECK(!store.missing && result.unchanged == 2 && !store_close(&store));
+	drop_folder();
+}
+
+/* Deeper than files may be open at first. */
+static void deep(void)
+{
+	struct rlimit files, few = { 0 };
+	struct ns_import result;
+	unsigned int i;
+
+	make_folder();
+	for (i = 0; i < 100; i++)
+		CHECK(!mkdir("d", 0700) && !chdir("d"));
+	make_file("f", 1);
+	CHECK(!chdir(folder));
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false) && !getrlimit(RLIMIT_NOFILE, &files));
+	few = files;
+	few.rlim_cur = 40;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+	import(&result);
+	CHECK(result.files == 1 && store.tree.nr == 102 && !store_close(&store));
+	CHECK(!setrlimit(RLIMIT_NOFILE, &files));
 	drop_folder();
 }
 
@@ -890,6 +915,7 @@ int main(int argc, char **argv)
 	ktap_run("what is missing is told from what was not listed", missing);
 	ktap_run("what can't be read is this block's damage", unreadable);
 	ktap_run("what is missing is imported again", imports);
+	ktap_run("a tree that is deep is imported", deep);
 	ktap_run("the power goes at every change", cuts);
 	ktap_run("the power goes and is back at every change", blinks);
 	ktap_run("it does so between two calls, and none fails", silent_blinks);

@@ -107,6 +107,13 @@ is "what is missing is written again" "$(json /tmp/again missing) $(json /tmp/ag
 whole "with that"
 comes_back "and all of it comes back"
 
+deepest=$tree/down
+for ((level = 0; level < 1100; level++)); do deepest+=/d; done
+check "a folder that is deeper than files may be open" eval 'mkdir -p $deepest && echo deep >$deepest/f && (ulimit -Sn 1024 && nlstore import a $tree)'
+comes_back "is kept"
+# busybox' goes no deeper than files may be open
+/bin/rm -rf $tree/down $back
+
 for round in 1 2 3; do
 	change $round
 	nlstore import a $tree >"$said" 2>&1 || not_ok "import $round" "$(<"$said")"

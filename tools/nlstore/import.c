@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -466,11 +467,23 @@ static int take_all(struct walk *walk, const char *folder)
 	return take_folder(walk, fd, "");
 }
 
+/* Each folder that the walk is in is open: that is how deep it may go. If it can't, so be it. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int import_folder(struct ns_store *store, const char *folder, struct ns_import *result)
 {
 	struct walk walk = { .store = store, .result = result, .began = time(NULL) };
 	int err, forgotten;
 
+	raise_limit();
 	walk.data = malloc((size_t)NS_BATCH * store->block);
 	walk.old = malloc((size_t)NS_BATCH * store->block);
 	err = walk.data && walk.old ? take_all(&walk, folder) : failed(folder, ENOMEM);
