@@ -265,6 +265,27 @@ time_t __wrap_time(time_t *at)
 	return 1ULL << 40;
 }
 
+off_t __real_lseek(int fd, off_t at, int whence);
+
+static bool grows;	/* a file that is found to have no more data gets some */
+
+off_t __wrap_lseek(int fd, off_t at, int whence)
+{
+	off_t found = __real_lseek(fd, at, whence);
+	int err = errno, file;
+	char path[32];
+
+	if (!grows || whence != SEEK_DATA || found >= 0)
+		return found;
+	grows = false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	file = open(path, O_WRONLY | O_APPEND);
+	CHECK(file >= 0 && write(file, "more", 4) == 4);
+	close(file);
+	errno = err;
+	return found;
+}
+
 static void make_folder(void)
 {
 	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
@@ -337,6 +358,34 @@ static void imports(void)
 	CHECK(is_kept("f", 3) && is_kept("g", 1) && !store_close(&store));
 	import(&result);
 	CHECK(!store.missing && result.unchanged == 2 && !store_close(&store));
+	drop_folder();
+}
+
+/* What is written to the end meanwhile is not taken for a hole. */
+static void grown(void)
+{
+	const uint64_t size = 128 * FAKE_BLOCK + 9;	/* a hole is behind what is read at once */
+	struct ns_import result;
+	struct ns_node *node;
+	uint8_t data[FAKE_BLOCK];
+	unsigned int bad;
+
+	make_folder();
+	make_file("f", 1);
+	CHECK(!truncate("f", size));
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false));
+	grows = true;
+	import(&result);
+	node = tree_find(&store.tree, "f");
+	CHECK(node && !grows && node->size == size && node->blocks == 129);
+	CHECK(!store_close(&store));
+	import(&result);
+	node = tree_find(&store.tree, "f");
+	CHECK(!result.unchanged && node->size == size + 4 &&
+	      !store_read(&store, &node->piece[128], 1, data, &bad));
+	CHECK(!memcmp(data + 9, "more", 4));
+	CHECK(!store_close(&store));
 	drop_folder();
 }
 
@@ -915,6 +964,7 @@ int main(int argc, char **argv)
 	ktap_run("what is missing is told from what was not listed", missing);
 	ktap_run("what can't be read is this block's damage", unreadable);
 	ktap_run("what is missing is imported again", imports);
+	ktap_run("what a file grows by while it is read is no hole", grown);
 	ktap_run("a tree that is deep is imported", deep);
 	ktap_run("the power goes at every change", cuts);
 	ktap_run("the power goes and is back at every change", blinks);

@@ -195,18 +195,27 @@ static int add_pieces(struct ns_node *node, uint64_t nr)
 	return 0;
 }
 
+/* Where a hole ends that nothing comes behind: @size, unless the file has become shorter. */
+static off_t end_of(int fd, off_t size)
+{
+	off_t end = lseek(fd, 0, SEEK_END);
+
+	return end < size ? end : size;
+}
+
 /*
- * Whole blocks of a hole are zeros without being read. Return: 0, what is next has to be read; 1,
- * that was the end; or an error.
+ * Whole blocks of a hole are zeros without being read. Nothing is a hole but what the file had when
+ * it was @size long: what comes behind that has come since. Return: 0, what is next has to be read;
+ * 1, that was the end; or an error.
  */
-static int skip_hole(struct ns_node *node, int fd, uint32_t block)
+static int skip_hole(struct ns_node *node, int fd, off_t size, uint32_t block)
 {
 	off_t data = lseek(fd, node->size, SEEK_DATA), end = -1;
 	uint64_t nr;
 	int err;
 
 	if (data < 0 && errno == ENXIO)
-		end = lseek(fd, 0, SEEK_END);
+		end = end_of(fd, size);
 	if (end >= 0 && (uint64_t)end <= node->size)
 		return 1;
 	if (data < 0 && end < 0)
@@ -223,7 +232,8 @@ static int skip_hole(struct ns_node *node, int fd, uint32_t block)
 }
 
 /* What it grows by meanwhile is taken the next time: it has another time of change then. */
-static int take_data(struct walk *walk, struct ns_node *node, const struct ns_node *old, int fd)
+static int take_data(struct walk *walk, struct ns_node *node, const struct ns_node *old, int fd,
+		     off_t size)
 {
 	uint32_t block = walk->store->block;
 	unsigned int nr;
@@ -231,7 +241,7 @@ static int take_data(struct walk *walk, struct ns_node *node, const struct ns_no
 	int err = 0;
 
 	do {
-		err = skip_hole(node, fd, block);
+		err = skip_hole(node, fd, size, block);
 		if (err)
 			return err < 0 ? err : 0;
 		bytes = read_batch(walk, fd);
@@ -294,7 +304,7 @@ static int take_file(struct walk *walk, struct ns_node *node, int above, const c
 			walk->result->unchanged++;
 			err = keep_all(node, old);
 		} else {
-			err = take_data(walk, node, old, fd);
+			err = take_data(walk, node, old, fd, status.st_size);
 		}
 	}
 	close(fd);
