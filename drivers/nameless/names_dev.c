@@ -304,13 +304,23 @@ static void nl_names_taken(struct nl_names *names, unsigned int restarts)
 	spin_unlock(&names->lock);
 }
 
-static ssize_t nl_names_fill(struct nl_names *names, char __user *user, size_t len)
+/* Another reader's memory may take for ever: a page of it is somebody's to give, or a server's. */
+static int nl_names_lock(struct nl_names *names, bool wait)
+{
+	if (!wait)
+		return mutex_trylock(&names->reading) ? 0 : -EAGAIN;
+	return mutex_lock_interruptible(&names->reading) ? -ERESTARTSYS : 0;
+}
+
+static ssize_t nl_names_fill(struct nl_names *names, char __user *user, size_t len, bool wait)
 {
 	unsigned int restarts;
 	struct nl_move move;
 	size_t at = 0;
+	int err = nl_names_lock(names, wait);
 
-	mutex_lock(&names->reading);
+	if (err)
+		return err;
 	while (at + sizeof(move) <= len && nl_names_first(names, &move, &restarts)) {
 		if (copy_to_user(user + at, &move, sizeof(move))) {
 			mutex_unlock(&names->reading);
@@ -326,6 +336,7 @@ static ssize_t nl_names_fill(struct nl_names *names, char __user *user, size_t l
 static ssize_t nl_names_read(struct file *file, char __user *user, size_t len, loff_t *pos)
 {
 	struct nl_names *names = file->private_data;
+	bool wait = !(file->f_flags & O_NONBLOCK);
 	ssize_t r;
 
 	if (len < sizeof(struct nl_move))
@@ -333,7 +344,7 @@ static ssize_t nl_names_read(struct file *file, char __user *user, size_t len, l
 	do {
 		if (nl_client_is_behind(names->client))
 			return READ_ONCE(names->gone) ? -EIO : 0;
-		r = nl_names_fill(names, user, len);
+		r = nl_names_fill(names, user, len, wait);
 		nl_client_kick(names->client);
 		if (r)
 			return r;
@@ -341,7 +352,7 @@ static ssize_t nl_names_read(struct file *file, char __user *user, size_t len, l
 			return -EIO;
 		if (READ_ONCE(names->restarted))
 			return 0;
-		if (file->f_flags & O_NONBLOCK)
+		if (!wait)
 			return -EAGAIN;
 		r = wait_event_interruptible(names->wait, READ_ONCE(names->nr) ||
 					     READ_ONCE(names->restarted) ||

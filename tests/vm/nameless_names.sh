@@ -138,6 +138,7 @@ check "and a few that are overwritten again and again" heat
 more "more of them than the file keeps" waiting 300
 check "all are told, in pieces, to who makes room" names drain
 check "and every block is where they say" names verify
+check "who reads while another reader's memory does not come" names stuck
 check "a cut under who was told of some: all are told again when it knows" names cut
 # a process that dies with requests under way leaves them to io_uring; behind them GC may have a block's worth of programs
 nlctl set a t_program=50ms

@@ -3,7 +3,7 @@
  * A client of a nameless device's physical segment, which knows what it wrote.
  *
  *	names DEVICE STATE fill N | churn N SEED | verify | recover | free | refused | deaf N SEED
- *	names DEVICE STATE heat N SEED | drain | late N SEED | cut | unflushed
+ *	names DEVICE STATE heat N SEED | drain | late N SEED | cut | unflushed | stuck
  *	names DEVICE STATE ring-churn N SEED | plain-churn N SEED | poor-churn N SEED
  *	names DEVICE STATE ring-refused
  *	names DEVICE STATE readonly | lose | gone DIRECTORY
@@ -13,15 +13,19 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -625,6 +629,72 @@ static int unflushed(const char *name)
 	return 0;
 }
 
+/* A page that is not there until somebody gives it; *@file: who does. NULL: not on this kernel. */
+static void *page_to_come(int *file)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*file = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (*file < 0 && errno == ENOSYS)
+		return NULL;
+	range.range.start = (uintptr_t)page;
+	range.range.len = 4096;
+	if (*file < 0 || page == MAP_FAILED || ioctl(*file, UFFDIO_API, &api) ||
+	    ioctl(*file, UFFDIO_REGISTER, &range))
+		die("userfaultfd", 0);
+	return page;
+}
+
+static void *read_into(void *page)
+{
+	ssize_t n = read(nameless_fd(device), page, sizeof(struct nl_move));
+
+	errno = n < 0 ? errno : EIO;
+	if (n != sizeof(struct nl_move))
+		die("who was stuck", 0);
+	return NULL;
+}
+
+static void nothing(int number)
+{
+	(void)number;
+}
+
+/* One reader's memory does not come: another one does not wait for ever, or not at all. */
+static int stuck(void)
+{
+	struct sigaction action = { .sa_handler = nothing };
+	struct uffdio_zeropage give = { .range.len = 4096 };
+	struct pollfd fault = { .events = POLLIN };
+	struct nl_move move;
+	pthread_t reader;
+	sigset_t alarms;
+	void *page = page_to_come(&fault.fd);
+
+	if (!page)
+		return 0;
+	while (!info.waiting)
+		if (put(any(nr / 8), 1) || nameless_query(device, &info))
+			die("overwrite", info.waiting);
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	if (pthread_sigmask(SIG_BLOCK, &alarms, NULL) ||
+	    pthread_create(&reader, NULL, read_into, page) ||
+	    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL) || poll(&fault, 1, 60000) != 1)
+		die("reader", 0);
+	fails("a read that must not wait", read(nameless_fd(device), &move, sizeof(move)), EAGAIN);
+	if (sigaction(SIGALRM, &action, NULL) || fcntl(nameless_fd(device), F_SETFL, 0))
+		die("F_SETFL", 0);
+	alarm(1);
+	fails("a read that a signal ends", read(nameless_fd(device), &move, sizeof(move)), EINTR);
+	give.range.start = (uintptr_t)page;
+	if (ioctl(fault.fd, UFFDIO_ZEROPAGE, &give) || pthread_join(reader, NULL))
+		die("its page", 0);
+	return 0;	/* what it has is not noted, nor acknowledged: it comes again */
+}
+
 /* Who is told of a cut by the query's answer has ended its notice by that, however early he asks. */
 static int told(const char *name, uint32_t times)
 {
@@ -766,6 +836,8 @@ static int run(int argc, char **argv)
 		return heat(n);
 	if (!strcmp(what, "cut"))
 		return cut(argv[1]);
+	if (!strcmp(what, "stuck"))
+		return stuck();
 	if (!strcmp(what, "unflushed"))
 		return unflushed(argv[1]);
 	if (!strcmp(what, "told"))
