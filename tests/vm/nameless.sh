@@ -267,7 +267,9 @@ matches "or of its own files" "$(by_hand load b 9)" "is no file to keep a device
 exec 3>&- 4>&- 5<&- 6>&- 7>&- 9<&-
 rmdir $conf/b
 check "what was saved before is there still" cmp /tmp/a.img /tmp/a.old
+chown 12:34 /tmp/a.img && chmod 640 /tmp/a.img
 check "saved where a link leads" nlctl save a /tmp/latest.img
+is "the file's owner and mode are what they were" "$(stat -c '%u:%g %a' /tmp/a.img)" "12:34 640"
 check "the link leads there, to the new one" eval '[ -L /tmp/latest.img ] && ! cmp -s /tmp/a.img /tmp/a.old && [ "$(echo /tmp/a.img*)" = /tmp/a.img ]'
 check "which can be loaded" eval 'nlctl delete a && nlctl load a /tmp/latest.img && nlctl delete a'
 disk e 16M mem

@@ -69,7 +69,17 @@ static int put_in_place(const char *path)
 	return err ? complain("%s: %s", path, strerror(err)) : EXIT_OK;
 }
 
-static int save_anew(const char *name, const char *path)
+/* Whose it is, and who may use it, is as with what it replaces: not before it is complete. */
+static int become(int fd, const struct stat *there, const char *path)
+{
+	if (!there || (!fchown(fd, there->st_uid, there->st_gid) &&
+		       !fchmod(fd, there->st_mode & 07777) && !fsync(fd)))
+		return EXIT_OK;
+	return complain("%s: its owner and mode can't be kept: %s", path, strerror(errno));
+}
+
+/* @there: what it replaces; NULL: nothing */
+static int save_anew(const char *name, const char *path, const struct stat *there)
 {
 	int fd, err;
 
@@ -80,6 +90,8 @@ static int save_anew(const char *name, const char *path)
 		return complain("%s: %s", path, strerror(errno));
 	when_ended(drop_temp);
 	err = save_to(name, fd, path);
+	if (!err)
+		err = become(fd, there, path);
 	if (!err)
 		err = put_in_place(path);
 	if (err && *temp)
@@ -111,7 +123,7 @@ int save(const char *name, const char *path)
 	int err;
 
 	if (stat(path, &there))
-		return errno == ENOENT ? save_anew(name, path) :
+		return errno == ENOENT ? save_anew(name, path, NULL) :
 		       complain("%s: %s", path, strerror(errno));
 	if (S_ISBLK(there.st_mode))
 		return save_on_device(name, path);
@@ -120,7 +132,7 @@ int save(const char *name, const char *path)
 	real = realpath(path, NULL);	/* a link goes on to lead to it */
 	if (!real)
 		return complain("%s: %s", path, strerror(errno));
-	err = save_anew(name, real);
+	err = save_anew(name, real, &there);
 	free(real);
 	return err;
 }
