@@ -107,6 +107,13 @@ is "what is missing is written again" "$(json /tmp/again missing) $(json /tmp/ag
 whole "with that"
 comes_back "and all of it comes back"
 
+: >"$tree/deep/odd"$'\xff'
+ln -s $'\xfe'there $tree/deep/odd
+check "paths that are not UTF-8 are kept" nlstore import a $tree
+check "and listed" eval 'nlstore list a --json >/tmp/list'
+matches "without their text" "$(</tmp/list)" '"path": null,[^}]*"path_hex": "646565702f6f6464ff"'
+matches "so are targets" "$(</tmp/list)" '"path": "deep/odd",[^}]*"target": null,[^}]*"target_hex": "fe7468657265"'
+
 deepest=$tree/down
 for ((level = 0; level < 1100; level++)); do deepest+=/d; done
 check "a folder that is deeper than files may be open" eval 'mkdir -p $deepest && echo deep >$deepest/f && (ulimit -Sn 1024 && nlstore import a $tree)'

@@ -154,19 +154,45 @@ static const char * const type_names[] = {
 	[NS_LINK] = "link", [NS_FIFO] = "fifo", [NS_CHAR] = "char", [NS_BLOCK] = "block",
 };
 
+/* Two digits a byte; to be freed. */
+static char *hex_of(const char *text)
+{
+	size_t length = strlen(text), i;
+	char *hex = malloc(2 * length + 1);
+
+	for (i = 0; hex && i <= length; i++)
+		sprintf(hex + 2 * i, i < length ? "%02hhx" : "", text[i]);
+	return hex;
+}
+
+/* Paths that are not UTF-8 can't be in JSON: @key is null then, and @key_hex has the bytes. */
+static void set_text(json_t *object, const char *key, const char *text)
+{
+	json_t *string = json_string(text);
+	char *hex = string ? NULL : hex_of(text), name[32];
+
+	json_object_set_new(object, key, string ? string : json_null());
+	if (!hex)
+		return;
+	snprintf(name, sizeof(name), "%s_hex", key);
+	json_object_set_new(object, name, json_string(hex));
+	free(hex);
+}
+
 static json_t *json_of_node(const struct ns_node *node)
 {
-	json_t *object = json_pack("{s:s%,s:s,s:I,s:I,s:I,s:I,s:f}", "path", node->path,
-				   strlen(node->path), "type", type_names[node->type], "mode",
-				   (json_int_t)node->mode, "uid", (json_int_t)node->uid, "gid",
-				   (json_int_t)node->gid, "size", (json_int_t)node->size, "mtime",
-				   node->mtime + node->mtime_nsec / 1e9);
+	json_t *object = json_object();
 
-	if (!object || !node->target || !json_object_set_new(object, "target",
-							     json_string(node->target)))
-		return object;
-	json_decref(object);
-	return NULL;
+	set_text(object, "path", node->path);
+	json_object_update_new(object,
+			       json_pack("{s:s,s:I,s:I,s:I,s:I,s:f}", "type",
+					 type_names[node->type], "mode", (json_int_t)node->mode,
+					 "uid", (json_int_t)node->uid, "gid",
+					 (json_int_t)node->gid, "size", (json_int_t)node->size,
+					 "mtime", node->mtime + node->mtime_nsec / 1e9));
+	if (node->target)
+		set_text(object, "target", node->target);
+	return object;
 }
 
 static void put_path(const char *path)
@@ -195,20 +221,13 @@ static void print_node(const struct ns_node *node)
 	putchar('\n');
 }
 
-/* Paths that are not UTF-8 can't be in JSON. */
 static int list_json(const struct ns_store *store)
 {
-	json_t *nodes = json_array(), *node;
+	json_t *nodes = json_array();
 	size_t i;
 
-	for (i = 0; i < store->tree.nr; i++) {
-		node = json_of_node(&store->tree.node[i]);
-		if (!node) {
-			json_decref(nodes);
-			return complain("a path is not UTF-8: no JSON");
-		}
-		json_array_append_new(nodes, node);
-	}
+	for (i = 0; i < store->tree.nr; i++)
+		json_array_append_new(nodes, json_of_node(&store->tree.node[i]));
 	return print_json(json_pack("{s:I,s:o}", "generation", (json_int_t)store->generation,
 				    "entries", nodes));
 }
@@ -243,18 +262,18 @@ struct verify {
 
 static void note_damage(struct verify *verify, const struct ns_node *node, uint32_t block)
 {
-	json_t *path = json_string(node->path);
+	json_t *object;
 
 	verify->bad++;
-	if (verify->damaged)
-		json_array_append_new(verify->damaged,
-				      json_pack("{s:o,s:I}", "path", path ? path : json_null(),
-						"block", (json_int_t)block));
-	if (verify->damaged)
+	if (!verify->damaged) {
+		put_path(node->path);
+		printf(": block %u is damaged\n", block);
 		return;
-	put_path(node->path);
-	printf(": block %u is damaged\n", block);
-	json_decref(path);
+	}
+	object = json_object();
+	set_text(object, "path", node->path);
+	json_object_set_new(object, "block", json_integer(block));
+	json_array_append_new(verify->damaged, object);
 }
 
 /* What is behind a block that is damaged is looked at, too. */
