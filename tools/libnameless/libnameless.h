@@ -248,7 +248,8 @@ int nameless_ring_submit(struct nameless_ring *ring, struct nameless_request *re
  * @ring: the ring
  * @req: result: any that is done
  *
- * Return: 0; -ENODATA, none is under way.
+ * Return: 0; -ENODATA, none is under way; -EAGAIN, -EBUSY or -ENOMEM, io_uring lacks something:
+ * all are under way still, try again; what else io_uring says.
  */
 int nameless_ring_wait(struct nameless_ring *ring, struct nameless_request **req);
 

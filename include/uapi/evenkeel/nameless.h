@@ -33,7 +33,9 @@
  * it is neither overwritten nor freed, as its name can't be looked at; ENOSPC, all space is in use;
  * EIO, the power is off, or went before the request was done; EROFS, too many blocks went bad;
  * EFAULT, memory that is not there or may not be written: nothing was done, unless it went
- * meanwhile.
+ * meanwhile; ENOMEM, there is none; EINTR, a signal ended a wait: for migrations, or, one that
+ * kills or closes a ring, for flash that has much to do, and @done blocks were done; ENODEV, of
+ * open(): the device is not ready yet.
  */
 #ifndef _UAPI_EVENKEEL_NAMELESS_H
 #define _UAPI_EVENKEEL_NAMELESS_H
