@@ -44,7 +44,8 @@ static int nl_stream_check(struct nl_dev *dev, struct nl_stream *stream, const c
 	const struct inode *inode = file_inode(stream->file);
 
 	if (!(stream->file->f_mode & (write ? FMODE_WRITE : FMODE_READ)))
-		return nl_fail(dev, -EBADF, "%s: not open for %s", fd, write ? "writing" : "reading");
+		return nl_fail(dev, -EBADF, "%s: not open for %s", fd,
+			       write ? "writing" : "reading");
 	/* What others have the other end of ends when they want, and is not synced. */
 	if (!S_ISREG(inode->i_mode) && !S_ISBLK(inode->i_mode))
 		return nl_fail(dev, -EINVAL, "%s: neither a file nor a block device", fd);

@@ -62,7 +62,7 @@ void scmfs_set_aside(struct scmfs *fs, u64 block, u64 count)
 	}
 }
 
-/* What is saved has them as free: before that, and after. Nobody else changes anything meanwhile. */
+/* What is saved has them as free: before that, and after. Nobody else changes any meanwhile. */
 void scmfs_show_aside(struct scmfs *fs, bool used)
 {
 	u64 block = 0;

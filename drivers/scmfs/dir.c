@@ -15,7 +15,7 @@
 #define TAKEN_BACK	0xffffffffu	/* in the table, instead of slot + 1 */
 #define NO_BLOCK	(~0ULL)
 #define SMALL_TABLE	32u
-#define LARGE_TABLE	(1u << 27)	/* kvcalloc() gives no more than INT_MAX bytes, and warns */
+#define LARGE_TABLE	BIT(27)		/* kvcalloc() gives no more than INT_MAX bytes, and warns */
 #define SPARSE		6u		/* of less than one name in so many becomes smaller */
 #define AT_ONCE		4096u		/* slots that are looked at */
 
@@ -249,7 +249,7 @@ static bool head_ok(const struct scmfs *fs, u64 head, u64 slot, u32 len)
 }
 
 /*
- * Fills what is known once it was found. -EIO: it may be one that nobody can read, so that it is not
+ * Fills what is known once it was found. -EIO: it may be one that nobody can read; that it isn't
  * there can't be said, either.
  */
 int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct scmfs_name *n)

@@ -39,7 +39,7 @@ struct scmfs_index;
 
 /* Each in a line of its own: CPUs that allocate are not in each other's way. */
 struct scmfs_unit_lock {
-	spinlock_t lock;
+	spinlock_t lock;	/* for the bits and counts of some units */
 } ____cacheline_aligned_in_smp;
 
 /**
@@ -65,8 +65,8 @@ struct scmfs_index_bucket {
  * @name_key: of directories' tables: nobody knows it who makes names
  * @log: undo log
  * @read_only: stores nothing
- * @block_map: bit per block: used. With @unit_free and @wear under the lock of the block's unit; all
- *	of them are read without it, too
+ * @block_map: bit per block: used. With @unit_free and @wear under the lock of the block's unit;
+ *	all of them are read without it, too
  * @nr_blocks: of the region
  * @first_data: first block that is not metadata
  * @nr_units: of 2 MiB, the last one may be shorter
@@ -405,7 +405,7 @@ static inline bool scmfs_all_good(const struct scmfs *fs, u64 block, u64 count)
 	return scmfs_good(fs, block << SCMFS_BLOCK_SHIFT, bytes) == bytes;
 }
 
-/* May these bytes of the region be touched? What is kept of files beside their content asks, too. */
+/* May these bytes of the region be touched? Who looks for what isn't content asks, too. */
 static inline bool scmfs_may_touch(const struct scmfs *fs, const void *at, u64 len)
 {
 	return scmfs_good(fs, (const u8 *)at - fs->base, len) == len;

@@ -29,7 +29,7 @@ static int pools_init(struct scmfs *fs)
 	u32 i;
 	int r;
 
-	/* Each keeps a unit from being free as a whole. A power of two, which memory is aligned to. */
+	/* Each keeps a unit from being free as a whole. A power of two: memory is aligned to it. */
 	fs->nr_pools = 1u << ilog2(clamp_t(u64, fs->nr_units / POOL_UNITS, 1,
 					   num_possible_cpus()));
 	fs->unit_claimed = kvzalloc(map_words(fs->nr_units) * 8, GFP_KERNEL);

@@ -120,7 +120,7 @@ u64 scmfs_alloc_inode(struct scmfs *fs)
 	u64 ino, word;
 
 	do {
-		word = smp_load_acquire(&pool->word);
+		word = smp_load_acquire(&pool->word);	/* see claim_word() */
 		ino = word < nr_words(fs) ? take_from_word(fs, word) : 0;
 	} while (!ino && claim_word(fs, pool, word));
 	if (!ino)
