@@ -254,10 +254,11 @@ static bool works_in_time(const char *name)
 
 	for (unsigned int ms = 0; ms < 5000 && !(good = is_over(writer)); ms += 10)
 		usleep(10000);
-	if (!good)
+	if (!good) {
+		wrong("the write hangs");
 		emuctl("del %s --force", name);
-	return (!outcome(writer) || wrong("the write failed")) &&
-		(good || wrong("the write hangs"));
+	}
+	return (!outcome(writer) || wrong("the write failed")) && good;
 }
 
 static bool made_again(const struct test *t)

@@ -16,7 +16,6 @@
 #include "emudisk.h"
 
 #define FILES	20u
-#define NEIGHBOURS	4u
 #define CLEARS	64u
 #define REPLAYS	40u
 #define BIG	4096ull		/* KiB */
@@ -315,27 +314,31 @@ static bool record_directly(const char *text)
 	return good;
 }
 
-/* One of those who write to a page, each to its own sector; what: is wrong, if anything. */
+/* One of those who write to a page, each to its own sectors; what: is wrong, if anything. */
 struct neighbour {
 	pthread_t thread;
-	unsigned int number;
+	unsigned int sector, sectors, looks;
 	const char *what;
 };
 
 static void *write_and_look(void *arg)
 {
 	struct neighbour *n = arg;
-	uint64_t *wrote = buffer(512), *got = buffer(512);
+	ssize_t len = n->sectors * 512;
+	uint64_t *wrote = buffer(len), *got = buffer(len);
 	int fd = disk_open("n", O_RDWR);
 
-	memset(wrote, 0, 512);
+	memset(wrote, 1, len);
 	while (!enough && !n->what) {
 		wrote[0]++;
-		if (pwrite(fd, wrote, 512, n->number * 512) != 512 ||
-		    pread(fd, got, 512, n->number * 512) != 512)
+		if (pwrite(fd, wrote, len, n->sector * 512) != len)
 			n->what = strerror(errno);
-		else if (memcmp(got, wrote, 512))
-			n->what = "what was written is lost";
+		for (unsigned int i = 0; !n->what && i < n->looks; i++) {
+			if (pread(fd, got, len, n->sector * 512) != len)
+				n->what = strerror(errno);
+			else if (memcmp(got, wrote, len))
+				n->what = "what was written is lost";
+		}
 	}
 	if (fd >= 0)
 		close(fd);
@@ -346,34 +349,42 @@ static void *write_and_look(void *arg)
 
 static bool clear_often(void)
 {
-	for (unsigned int i = 0; i < CLEARS; i++)
-		if (!record_directly("start") || !record_directly("stop") ||
-		    !record_directly("clear"))
+	for (unsigned int i = 0; i < CLEARS; i++) {
+		/* all of this takes a while to be forgotten, in which the writers come to wait */
+		if (!record_directly("start") || !put("n", i, BIG, 2 * BIG) ||
+		    !record_directly("stop") || !record_directly("clear"))
 			return false;
+	}
 	return true;
 }
 
-/* Whoever was about to write as recorded must not put back what others write in place by then. */
+/*
+ * Whoever was about to write as recorded must not put back what others write in place by then. A
+ * long write has its first page for a while before it puts it into its place.
+ */
 static bool clear_under_writes(const struct test *t)
 {
-	struct neighbour n[NEIGHBOURS] = { };
+	struct neighbour n[] = {
+		{ .sector = 0, .sectors = 1, .looks = 8 },
+		{ .sector = 1, .sectors = 1, .looks = 8 },
+		{ .sector = 4, .sectors = 2000 },
+	};
+	const unsigned int nr = sizeof(n) / sizeof(*n);
 	bool good;
 
 	(void)t;
-	if (!emuctl("del --all --force") || !emuctl("add n null 1M") || !put("n", 1, 0, 4))
+	if (!emuctl("del --all --force") || !emuctl("add n null 32M") || !put("n", 1, BIG, 2 * BIG))
 		return false;
 	enough = false;
-	for (unsigned int i = 0; i < NEIGHBOURS; i++) {
-		n[i].number = i;
+	for (unsigned int i = 0; i < nr; i++)
 		if (pthread_create(&n[i].thread, NULL, write_and_look, &n[i]))
 			abort();
-	}
 	good = clear_often();
 	enough = true;
-	for (unsigned int i = 0; i < NEIGHBOURS; i++) {
+	for (unsigned int i = 0; i < nr; i++) {
 		pthread_join(n[i].thread, NULL);
 		if (n[i].what)
-			good = wrong("sector %u: %s", i, n[i].what);
+			good = wrong("sector %u: %s", n[i].sector, n[i].what);
 	}
 	return good;
 }
