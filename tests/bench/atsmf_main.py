@@ -16,7 +16,7 @@ from tables import table, target
 
 def measure_load(name, path, kernel):
     """A load of atsmf; what is at path counts, so it gets there last."""
-    record = "atsmf-" + name.replace(" ", "-")
+    record = by_cells.record(path)
     requests = os.path.join(OUT, record + ".requests")
     atsmf_loads.write_requests(requests, name, 1)
     measured = machine.run("atsmf", kernel, "3G", json.dumps(dict(load=name, requests=os.path.basename(requests))),
@@ -27,9 +27,11 @@ def measure_load(name, path, kernel):
 
 
 def atsmf(args, kernel):
-    folder = by_cells.folder("atsmf-" + kernel, args.again)
+    folder = by_cells.folder("atsmf-" + kernel)
     chosen = args.only or (atsmf_loads.QUICK if args.quick else list(atsmf_loads.LOADS))
     paths = {n: os.path.join(folder, n.replace(" ", "-") + ".jsonl") for n in chosen}
+    if args.again:
+        by_cells.forget(paths.values())
     missing = [n for n in chosen if not os.path.exists(paths[n]) and not args.report]
     if missing:
         machine.build("issue")

@@ -27,14 +27,15 @@ def measure_cell(cell, path, kernel, boost):
     if cell.get("devices"):
         on_devices(dict(cell, boost=boost), path)
         return
-    record = cell["name"].replace("/", "_")
-    os.rename(machine.run("balance", kernel, "3G", json.dumps(dict(cell, boost=boost)), record=record), path)
+    os.rename(machine.run("balance", kernel, "3G", json.dumps(dict(cell, boost=boost)), record=by_cells.record(path)), path)
 
 
 def balance(args, kernel):
-    folder = by_cells.folder("balance-" + ("devices" if args.devices else kernel), args.again)
+    folder = by_cells.folder("balance-" + ("devices" if args.devices else kernel))
     cells = balance_cells.on_devices(args.devices, args.data, args.period) if args.devices else balance_cells.cells(args.quick)
     chosen = [c for c in cells if not args.only or any(o in c["name"] for o in args.only)]
+    if args.again:
+        by_cells.forget(balance_cells.file_of(folder, c) for c in chosen)
     missing = [c for c in chosen if not os.path.exists(balance_cells.file_of(folder, c))]
     if missing and not args.report:
         machine.build("netmix")

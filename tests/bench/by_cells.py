@@ -2,26 +2,49 @@
 """What measurements that go by cells have in common: their arguments, and the folder where what was measured stays."""
 
 import argparse
+import contextlib
 import os
-import shutil
 
 from machine import OUT
+
+PART = ".part"          # of a cell that isn't done
 
 
 def parser(name, only=None):
     """@only: the words that --only takes; None: any part of a cell's name."""
     result = argparse.ArgumentParser(prog="tests/bench/run " + name, usage="see tests/bench/run --help")
-    for switch in ("--quick", "--again", "--report"):
-        result.add_argument(switch, action="store_true")
+    result.add_argument("--quick", action="store_true")
+    # Who only wants to see what there is forgets none of it.
+    what = result.add_mutually_exclusive_group()
+    for switch in ("--again", "--report"):
+        what.add_argument(switch, action="store_true")
     result.add_argument("--only", action="append", choices=only)
     result.add_argument("--jobs", type=int, default=os.cpu_count())
     return result
 
 
-def folder(name, again):
-    """It is there; @again: and empty."""
+def folder(name):
+    """It is there."""
     path = os.path.join(OUT, name)
-    if again:
-        shutil.rmtree(path, ignore_errors=True)
     os.makedirs(path, exist_ok=True)
     return path
+
+
+def record(path):
+    """
+    The name under which a machine writes what becomes the cell at @path. The folder is in it, and so the kernel: what
+    another one has left when it was ended is not taken for this one's.
+    """
+    return os.path.basename(os.path.dirname(path)) + "-" + os.path.basename(path).removesuffix(".jsonl")
+
+
+def raw(path):
+    return os.path.join(OUT, record(path) + ".jsonl")
+
+
+def forget(paths):
+    """What was measured of these cells, and what machines that were ended have left of them; nothing else."""
+    for path in paths:
+        for file in (path, path + PART, path + ".new", raw(path)):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(file)

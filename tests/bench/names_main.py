@@ -19,7 +19,7 @@ def measure_cell(name, cell, path, kernel, quick):
     print(f"# {name}: measuring (kernel {kernel}, virtual time)", flush=True)
     if cell["what"] == "tables":
         cell = dict(cell, images=names_images.every_image(quick))
-    record = "names-" + name.replace("/", "-")
+    record = by_cells.record(path)
     file = os.path.join(machine.OUT, record + ".cell")
     with open(file, "w", encoding="utf-8") as f:
         json.dump(cell, f)
@@ -28,10 +28,12 @@ def measure_cell(name, cell, path, kernel, quick):
 
 
 def names(args, kernel):
-    folder = by_cells.folder(f"names-{kernel}{'-quick' if args.quick else ''}", args.again)
+    folder = by_cells.folder(f"names-{kernel}{'-quick' if args.quick else ''}")
     words = args.only or (loads.QUICK if args.quick else [""])
     chosen = {n: c for n, c in loads.every_cell().items() if any(w in n for w in words)}
     paths = {n: os.path.join(folder, n.replace("/", "-") + ".jsonl") for n in chosen}
+    if args.again:
+        by_cells.forget(paths.values())
     missing = [n for n in chosen if not os.path.exists(paths[n]) and not args.report]
     machine.side_by_side([(measure_cell, n, chosen[n], paths[n], kernel, args.quick) for n in missing], args.jobs)
     records = [r for p in paths.values() for r in balance_cells.read(p) or []]

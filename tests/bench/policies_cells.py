@@ -82,6 +82,15 @@ def keep(raw, part):
     return [r["device"] for r in balance_cells.read(part)]
 
 
+def forget_volumes(path, part, wanted):
+    """The cell is not done any more: what it has of other volumes stays."""
+    kept = [r for r in balance_cells.read(path) or balance_cells.read(part) or [] if r["device"] not in wanted]
+    with open(part, "w", encoding="utf-8") as f:
+        f.writelines(json.dumps(r) + "\n" for r in kept)
+    if os.path.exists(path):
+        os.remove(path)
+
+
 def together(measured):
     """{(load, pair): [records of each seed]} out of [(cell, records)]."""
     runs = {}

@@ -11,24 +11,35 @@ import policies_cells
 import policies_plot
 import policies_report
 import writeboost
+from by_cells import PART
 from machine import OUT, TOP
-
-PART = ".part"          # of a cell that isn't done
 
 
 def measure_cell(cell, path, kernel, boost, wanted):
-    record, part = "policies-" + cell["name"].replace("/", "_"), path + PART
-    raw = os.path.join(OUT, record + ".jsonl")
+    raw, part = by_cells.raw(path), path + PART
     done = policies_cells.keep(raw, part)
-    machine.run("policies", kernel, "3G", json.dumps(dict(cell, boost=boost, done=done, wanted=wanted)), record=record)
+    machine.run("policies", kernel, "3G", json.dumps(dict(cell, boost=boost, done=done, wanted=wanted)),
+                record=by_cells.record(path))
     policies_cells.keep(raw, part)
     if not wanted:
         os.rename(part, path)
 
 
+def forget(paths, wanted):
+    """Of the cells; of these volumes only where there is a choice of them."""
+    if not wanted:
+        by_cells.forget(paths)
+        return
+    for path in paths:
+        policies_cells.keep(by_cells.raw(path), path + PART)
+        policies_cells.forget_volumes(path, path + PART, wanted)
+
+
 def policies(args, kernel):
-    folder = by_cells.folder("policies-" + kernel, args.again)
+    folder = by_cells.folder("policies-" + kernel)
     chosen = [c for c in policies_cells.cells(args.quick) if not args.only or any(o in c["name"] for o in args.only)]
+    if args.again:
+        forget([balance_cells.file_of(folder, c) for c in chosen], args.volume)
     missing = [c for c in chosen if not os.path.exists(balance_cells.file_of(folder, c))]
     if missing and not args.report:
         machine.build("netmix")

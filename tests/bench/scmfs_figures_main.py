@@ -22,13 +22,15 @@ def measure_cell(name, cell, path, kernel, quick):
     clock = REAL if load == "threads" else VIRTUAL
     print(f"# {name}: measuring (kernel {kernel}, {'virtual' if clock == VIRTUAL else 'real'} time)", flush=True)
     os.rename(machine.run("scmfs_figures", kernel, "6G", json.dumps(dict(load=load, fs=fs)), *(["--quick"] if quick else []),
-                          record="scmfs-figures-" + name.replace("/", "-"), append=APPEND, clock=clock), path)
+                          record=by_cells.record(path), append=APPEND, clock=clock), path)
 
 
 def figures(args, kernel):
-    folder = by_cells.folder(f"scmfs-figures-{kernel}{'-quick' if args.quick else ''}", args.again)
+    folder = by_cells.folder(f"scmfs-figures-{kernel}{'-quick' if args.quick else ''}")
     chosen = {n: c for n, c in loads.CELLS.items() if not args.only or any(t in n for t in args.only)}
     paths = {n: os.path.join(folder, n.replace("/", "-") + ".jsonl") for n in chosen}
+    if args.again:
+        by_cells.forget(paths.values())
     missing = [n for n in chosen if not os.path.exists(paths[n]) and not args.report]
     if any(chosen[n][0] == "mail" for n in missing):
         machine.build("fsops")

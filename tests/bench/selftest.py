@@ -18,6 +18,7 @@ import atsmf_traces
 import balance_cells
 import balance_report
 import blktrace
+import by_cells
 import names_images
 import names_loads
 import names_report
@@ -312,6 +313,28 @@ def policies_resume():
             said = policies_cells.keep(raw, part)
             assert said[-1] == device and not os.path.exists(raw)
         assert policies_cells.keep(raw, part) == ["stripe", "2 disks"]
+        os.rename(part, raw)
+        policies_cells.forget_volumes(raw, part, ["stripe"])
+        assert policies_cells.keep(raw, part) == ["2 disks"] and not os.path.exists(raw)
+
+
+def forgotten():
+    """--again forgets the cells that are chosen, with what was left of them, and no others; --report forgets nothing"""
+    with tempfile.TemporaryDirectory() as out, mock.patch.object(by_cells, "OUT", out):
+        folders = [by_cells.folder("policies-" + kernel) for kernel in ("6.1", "6.12")]
+        paths = [os.path.join(folder, cell) for folder in folders for cell in ("a_1.jsonl", "b_1.jsonl")]
+        assert len({by_cells.raw(p) for p in paths}) == 4
+        left = [p + end for p in paths for end in ("", by_cells.PART)] + [by_cells.raw(p) for p in paths]
+        for path in left + [os.path.join(folders[0], "report.md")]:
+            with open(path, "w", encoding="utf-8"):
+                pass
+        by_cells.forget(paths[:1])
+        assert {p for p in left if not os.path.exists(p)} == {paths[0], paths[0] + by_cells.PART, by_cells.raw(paths[0])}
+        by_cells.folder("policies-6.1")
+        assert os.path.exists(os.path.join(folders[0], "report.md")) and os.path.exists(paths[1])
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.suppress(SystemExit):
+        by_cells.parser("x").parse_args(["--again", "--report"])
+        raise AssertionError("--again --report is taken")
 
 
 def names_of(nameless=46000, hybrid=1000, table=250, wear=40000, seconds=0.4):
@@ -378,7 +401,7 @@ def nfs_mix():
 
 
 def main():
-    tests = (postmark, policies_targets, policies_matrix, policies_resume, nfs_mix,
+    tests = (postmark, policies_targets, policies_matrix, policies_resume, forgotten, nfs_mix,
              netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
