@@ -20,8 +20,9 @@ DATA = 64 << 20         # what is read and written of emulated devices
 MEMBER = "96M"          # each of them, the metadata apart
 PERIOD = 6000           # requests that the fast member serves in a period
 # Periods before what is measured, and then. Pools first copy up to half of the data, as fast as members' queues let
-# them: less of the first, and it is not the balance that is measured but the way there.
-WARM, MEASURED = {"hybrid": 80, "split": 2, "other": 15}, {"hybrid": 20, "split": 10, "other": 10}
+# them: less of the first, and it is not the balance that is measured but the way there. Caches have as long to read what
+# they keep. A fixed split has everything where it stays.
+WARM, MEASURED = {"split": 2, "other": 80}, 20
 
 LOADS = {
     "mixed4k": dict(rw="randrw", rwmixread=70, bs="4k"),
@@ -84,23 +85,23 @@ def total(job):
 def measure(out, fio, name, volume):
     cell = fio.cell
     kind = name.split(":")[0]
-    kind = kind if kind in WARM else "other"
+    warm = WARM.get(kind, WARM["other"])
     with volume as dev:
         fio.fill(dev)
         ours = kind == "hybrid"
         if ours:
             periods.start()
-            late = periods.Later(WARM[kind] * cell.period_ms / 1e3, periods.moved)
+            late = periods.Later(warm * cell.period_ms / 1e3, periods.moved)
         cpu = lab.Cpu()
-        job = fio.timed(dev, WARM[kind], MEASURED[kind])
+        job = fio.timed(dev, warm, MEASURED)
         used = cpu.used()
         iops, ns = total(job)
         more = {"members": cell.models.count(name.split(":")[1])} if name.startswith("alone:") else {}
         if ours:
             now = periods.moved()
             steady = [p["share"][0] for p in periods.stop()]
-            more = dict(moved=now >> 16, moved_kb=(now - late.result()) / MEASURED[kind] / 1024, shares=steady,
-                        share_sd=statistics.pstdev(steady[-MEASURED[kind]:]) if steady else 0)
+            more = dict(moved=now >> 16, moved_kb=(now - late.result()) / MEASURED / 1024, shares=steady,
+                        share_sd=statistics.pstdev(steady[-MEASURED:]) if steady else 0)
     record = dict(device=name, iops=iops * cell.dilate, us=ns / cell.dilate / 1e3, cpu=used, **more)
     out.add(bench="balance", cell=cell.name, **record)
     lab.say(f"# {name}: {record['iops']:.0f} IOPS, {record['us']:.0f} us, CPU {100 * used:.0f}%"
@@ -164,4 +165,5 @@ def balance(out, quick):
     {"fio": balance_fio, "gain": gain, "step": balance_steps.run}[cell.kind](out, cell, fio)
 
 
-lab.main({"balance": balance})
+if __name__ == "__main__":
+    lab.main({"balance": balance})

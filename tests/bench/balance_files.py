@@ -16,7 +16,7 @@ MEMORY = "64M"
 PERIOD_MS = 2000        # as it comes
 # Seconds. netmix writes little at a time, and dirty pages are written back in bursts some seconds apart: no less of it.
 # Before it is measured a pool has 60 periods, and a log that takes in writes is as full as it gets: as long for all.
-WARM, WARM_DBENCH, MEASURED = 120, {"hybrid": 30, "other": 10}, {"dbench": 10, "netmix": 30}
+WARM, MEASURED = {"dbench": 30, "netmix": 120, "transition": 0}, {"dbench": 10, "netmix": 30}
 BEFORE, AFTER = 24, 80  # of the transition
 SPLITS = (90, 75, 50, 25)
 
@@ -98,7 +98,7 @@ def run(out, cell):
     program = files.stage_dbench() if cell.kind == "dbench" else files.stage_netmix()
     load = {"dbench": dbench, "netmix": netmix, "transition": transition}[cell.kind]
     for name, volume in every_volume(cell):
-        warm = WARM if cell.kind != "dbench" else WARM_DBENCH.get(name.split(":")[0], WARM_DBENCH["other"])
+        warm = WARM[cell.kind]
         with volume as dev, files.mounted(dev, cell.data):
             record = load(cell, program, name, warm)
         share = ""

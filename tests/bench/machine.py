@@ -25,7 +25,7 @@ def run(name, kernel, memory, *options, record=None, append="", clock=VIRTUAL):
     if os.path.exists(path):
         os.remove(path)
     command = [os.path.join(TOP, "scripts/vm"), "--kernel", kernel, *clock, "--memory", memory, "--append", append,
-               "--share", OUT, "--timeout", "3000", "--", "python3", os.path.join(HERE, name + ".py"), name,
+               "--share", OUT, "--timeout", "6000", "--", "python3", os.path.join(HERE, name + ".py"), name,
                f"/mnt/share/{os.path.basename(path)}", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as machine:
         for line in machine.stdout:

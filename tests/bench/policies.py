@@ -83,7 +83,7 @@ def measure(out, cell, load, name, volume, words):
         if words.endswith(" pin"):
             lab.run("hybridctl", "pin", "pool", "--ext4-metadata", "0")
         load.prepare()
-        load.warm(policies_loads.WARM["hybrid" if ours else "other"])
+        load.warm()
         cpu, before = lab.Cpu(), of_disks()
         record = load.measure()
         record["cpu"] = cpu.used()

@@ -10,8 +10,8 @@ import files
 import lab
 
 FILE = 64 << 20                 # paper: 512 MB
-# seconds; pools have to see what there is and move it
-WARM, MEASURED = {"hybrid": 60, "other": 10}, 30
+# Seconds. Pools have to see what there is and move it, caches to read it; as long for all.
+WARM, MEASURED = 60, 30
 SFS_PROCESSES, SFS_STEP = (1, 2, 4, 8), 10
 # files, their sizes, transactions; paper: 40,000 and 400,000 each, or 4,000 and 80,000
 POSTMARK = {"postmark": (5000, "500 10000", 4000), "postmark-large": (250, "500 500000", 1500)}
@@ -50,8 +50,8 @@ class Mix:
                                                 ioengine="psync") for i in range(4)})
         files.sync_volume()
 
-    def warm(self, seconds):
-        self.run(seconds)
+    def warm(self):
+        self.run(WARM)
 
     def measure(self):
         return self.run(MEASURED)
@@ -69,9 +69,8 @@ class Sfs:
         files.sync_volume()
         lab.run("mount", "-o", "remount,sync", files.MNT)
 
-    def warm(self, seconds):
-        """As long on each volume: files are not as they were afterwards."""
-        self.program("--phases", f"{SFS_PROCESSES[-1]}:{WARM['hybrid']}", *self.options)
+    def warm(self):
+        self.program("--phases", f"{SFS_PROCESSES[-1]}:{WARM}", *self.options)
 
     def measure(self):
         """The most operations a second of all numbers of processes, and the curve."""
@@ -93,7 +92,7 @@ class Postmark:
         for i in range(2):
             os.mkdir(f"{files.MNT}/{i}")
 
-    def warm(self, seconds):
+    def warm(self):
         """It learns while it runs, as in the paper."""
 
     def start(self, i):

@@ -15,6 +15,7 @@ from unittest import mock
 import atsmf
 import atsmf_loads
 import atsmf_traces
+import balance
 import balance_cells
 import balance_report
 import blktrace
@@ -29,6 +30,7 @@ import report
 import scmfs_figures_loads
 import scmfs_figures_report
 import tables
+import volumes
 
 # wu-reddy, tables I and II, once more: netmix has its own
 TABLE = dict(NTCreateX=46614, Close=46610, Rename=145, Unlink=29, Qpathinfo=99896, Qfileinfo=22506, Qfsinfo=37255,
@@ -318,6 +320,16 @@ def policies_resume():
         assert policies_cells.keep(raw, part) == ["2 disks"] and not os.path.exists(raw)
 
 
+def like_pools():
+    """caches have as long as pools before they are measured, and bcache is never congested"""
+    assert {balance.WARM.get(kind, balance.WARM["other"]) for kind in ("hybrid", "cache", "bcache", "writeboost")} == {80}
+    written = {}
+    with mock.patch.multiple(volumes, put=written.__setitem__, lab=mock.Mock(**{"run.return_value": "Set UUID: u"})):
+        with volumes.bcache_on("/dev/f", "/dev/s", "writeback") as dev:
+            assert dev == "/dev/bcache0"
+    assert [written[f"/sys/fs/bcache/u/congested_{way}_threshold_us"] for way in ("read", "write")] == ["0", "0"]
+
+
 def forgotten():
     """--again forgets the cells that are chosen, with what was left of them, and no others; --report forgets nothing"""
     with tempfile.TemporaryDirectory() as out, mock.patch.object(by_cells, "OUT", out):
@@ -401,7 +413,7 @@ def nfs_mix():
 
 
 def main():
-    tests = (postmark, policies_targets, policies_matrix, policies_resume, forgotten, nfs_mix,
+    tests = (postmark, policies_targets, policies_matrix, policies_resume, like_pools, forgotten, nfs_mix,
              netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
