@@ -250,6 +250,7 @@ def replay(out, share, name, kind, mib, label, requests):
 
 def measure(out, _quick):
     cell = json.loads(sys.argv[3])
+    out.meta["cell"] = dict(cell, spec=atsmf_loads.LOADS[cell["load"]])
     name, share = cell["load"], os.path.dirname(sys.argv[2])
     spec = atsmf_loads.LOADS[name]
     for m in ("dm-hybrid", "emudisk", "mem2m", "dm-cache-smq", "bcache"):

@@ -10,6 +10,7 @@ import atsmf_traces
 import balance_cells
 import by_cells
 import machine
+import revisions
 from machine import OUT
 from tables import table, target
 
@@ -32,7 +33,8 @@ def atsmf(args, kernel):
     paths = {n: os.path.join(folder, n.replace(" ", "-") + ".jsonl") for n in chosen}
     if args.again:
         by_cells.forget(paths.values())
-    missing = [n for n in chosen if not os.path.exists(paths[n]) and not args.report]
+    todo = by_cells.to_measure(paths.values(), args, kernel)
+    missing = [n for n in chosen if paths[n] in todo]
     if missing:
         machine.build("issue")
     machine.side_by_side([(measure_load, n, paths[n], kernel) for n in missing], args.jobs)
@@ -40,6 +42,7 @@ def atsmf(args, kernel):
     if not records:
         print("nothing was measured")
         return False
+    print(revisions.line(records))
     return atsmf_report.show(records, table, target, os.path.join(folder, "summary.png"))
 
 

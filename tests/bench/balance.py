@@ -103,7 +103,8 @@ def measure(out, fio, name, volume):
             more = dict(moved=now >> 16, moved_kb=(now - late.result()) / MEASURED / 1024, shares=steady,
                         share_sd=statistics.pstdev(steady[-MEASURED:]) if steady else 0)
     record = dict(device=name, iops=iops * cell.dilate, us=ns / cell.dilate / 1e3, cpu=used, **more)
-    out.add(bench="balance", cell=cell.name, **record)
+    seconds = [n * cell.period_ms / 1e3 for n in (warm, MEASURED)]
+    out.add(seconds, bench="balance", cell=cell.name, **record)
     lab.say(f"# {name}: {record['iops']:.0f} IOPS, {record['us']:.0f} us, CPU {100 * used:.0f}%"
             + (f", share {steady[-1] if steady else 0:.1f}%, sd {more['share_sd']:.1f}" if ours else ""))
     return iops
@@ -151,7 +152,9 @@ def load_modules(cell):
 
 def balance(out, quick):
     del quick
-    cell = volumes.Cell(json.loads(sys.argv[3]))
+    said = json.loads(sys.argv[3])
+    cell = volumes.Cell(said)
+    out.meta["cell"] = said
     lab.stage("dmsetup", "blockdev", "dd", "make-bcache", *([] if cell.devices else ["emuctl"]))
     load_modules(cell)
     if cell.kind in ("dbench", "netmix", "transition"):

@@ -81,7 +81,7 @@ def cells(quick):
 
 def on_devices(devices, data, period_ms):
     """Of real devices, the fast one first."""
-    names = [os.path.basename(d) for d in devices]
+    names = [d.removeprefix("/dev/").replace("/", "-") for d in devices]
     pair = "+".join(names)
     for seed in SEEDS:
         for load in (*LOADS, "dbench", "netmix"):

@@ -107,5 +107,6 @@ def run(out, cell):
             share = f", share {record['share']:.1f}%, sd {record['share_sd']:.1f}"
         if name.startswith("alone:"):
             record["members"] = cell.models.count(name.split(":")[1])
-        out.add(bench="balance", cell=cell.name, device=name, **record)
+        out.add((BEFORE, AFTER) if cell.kind == "transition" else (warm, MEASURED[cell.kind]), bench="balance", cell=cell.name,
+                device=name, **record)
         lab.say(f"# {name}: {record['mbps']:.2f} MB/s, {record['mean_ms']:.3f} ms, CPU {100 * record['cpu']:.0f}%{share}")

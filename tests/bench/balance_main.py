@@ -11,14 +11,16 @@ import balance_report
 import by_cells
 import lab
 import machine
+import revisions
 import writeboost
 from machine import HERE, OUT, TOP
 
 
 def on_devices(cell, path):
     """Here, not in a machine."""
+    environment = {**os.environ, "BENCH_META": json.dumps(revisions.meta(None))}
     command = ["python3", os.path.join(HERE, "balance.py"), "balance", path + ".new", json.dumps(cell)]
-    if subprocess.run(command, check=False).returncode:
+    if subprocess.run(command, env=environment, check=False).returncode:
         raise SystemExit(f"{cell['name']}: failed")
     os.rename(path + ".new", path)
 
@@ -30,18 +32,26 @@ def measure_cell(cell, path, kernel, boost):
     os.rename(machine.run("balance", kernel, "3G", json.dumps(dict(cell, boost=boost)), record=by_cells.record(path)), path)
 
 
+def folder_of(args, kernel):
+    """Rows of real devices are of this kernel, and of so much data and such a period; the devices are in the cells' names."""
+    if not args.devices:
+        return "balance-" + kernel
+    return f"balance-devices-{os.uname().release}-{args.data >> 20}M-{args.period}ms"
+
+
 def balance(args, kernel):
-    folder = by_cells.folder("balance-" + ("devices" if args.devices else kernel))
+    folder = by_cells.folder(folder_of(args, kernel))
     cells = balance_cells.on_devices(args.devices, args.data, args.period) if args.devices else balance_cells.cells(args.quick)
     chosen = [c for c in cells if not args.only or any(o in c["name"] for o in args.only)]
+    paths = {balance_cells.file_of(folder, c): c for c in chosen}
     if args.again:
-        by_cells.forget(balance_cells.file_of(folder, c) for c in chosen)
-    missing = [c for c in chosen if not os.path.exists(balance_cells.file_of(folder, c))]
-    if missing and not args.report:
+        by_cells.forget(paths)
+    missing = by_cells.to_measure(paths, args, None if args.devices else kernel)
+    if missing:
         machine.build("netmix")
         boost = writeboost.module(kernel, OUT, args.devices)
         print(f"# {len(missing)} cells to measure", flush=True)
-        machine.side_by_side([(measure_cell, c, balance_cells.file_of(folder, c), kernel, boost) for c in missing],
+        machine.side_by_side([(measure_cell, paths[p], p, kernel, boost) for p in missing],
                              1 if args.devices else args.jobs)
     return show_balance(chosen, folder)
 
@@ -56,6 +66,7 @@ def show_balance(cells, folder):
         print("nothing was measured")
         return False
     text, ok = balance_report.report(list(measured.values()))
+    text += "\n" + revisions.line(r for _, runs in measured.values() for records in runs for r in records) + "\n"
     report, picture = (os.path.join(folder, name) for name in ("report.md", "summary.png"))
     with open(report, "w", encoding="utf-8") as f:
         f.write(text)

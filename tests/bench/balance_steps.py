@@ -64,7 +64,7 @@ def run(out, cell, fio):
             series = periods.stop()
         record = dict(device=name, cpu=used, step_at=at, period_ms=cell.period_ms, copy=copy, moved=moved,
                       mapped_bytes=mapped * lab.size(cell.extent), series=series)
-        out.add(bench="balance", cell=cell.name, **record)
+        out.add([n * cell.period_ms / 1e3 for n in (BEFORE, AFTER)], bench="balance", cell=cell.name, **record)
         said = balance_cells.settling(record)
         lab.say(f"# {name}: {said['before']:.1f}% to {said['after']:.1f}%, settled after {said['periods']} periods, "
                 f"{said['own']:.1f} without the copies; CPU {100 * used:.0f}%")

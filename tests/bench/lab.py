@@ -283,13 +283,16 @@ def fio(program, jobs, together=False, **common):
 
 
 class Out:
-    """JSON lines to a file in memory, copied to its place when closed."""
+    """JSON lines to a file in memory, copied to its place when closed. In each is what it was measured with."""
 
     def __init__(self, path):
         self.path, self.lines = path, []
+        self.meta = {**json.loads(os.environ.get("BENCH_META", "{}")), "release": os.uname().release}
 
-    def add(self, **record):
-        self.lines.append(json.dumps(record))
+    def add(self, seconds=None, **record):
+        """@seconds: how long there was a load before what counts, and then."""
+        meta = self.meta if seconds is None else {**self.meta, "warm_s": seconds[0], "measured_s": seconds[1]}
+        self.lines.append(json.dumps({**record, "meta": meta}))
 
     def close(self):
         with open(self.path, "w") as f:

@@ -2,9 +2,12 @@
 """Machines in which something is measured, and where their records are."""
 
 import concurrent.futures
+import json
 import os
 import shutil
 import subprocess
+
+import revisions
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -25,7 +28,8 @@ def run(name, kernel, memory, *options, record=None, append="", clock=VIRTUAL):
     if os.path.exists(path):
         os.remove(path)
     command = [os.path.join(TOP, "scripts/vm"), "--kernel", kernel, *clock, "--memory", memory, "--append", append,
-               "--share", OUT, "--timeout", "6000", "--", "python3", os.path.join(HERE, name + ".py"), name,
+               "--share", OUT, "--timeout", "6000", "--", "env",
+               "BENCH_META=" + json.dumps(revisions.meta(kernel)), "python3", os.path.join(HERE, name + ".py"), name,
                f"/mnt/share/{os.path.basename(path)}", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as machine:
         for line in machine.stdout:

@@ -260,6 +260,7 @@ KINDS = {"writes": writes, "range": working_set, "sync": sync, "mix": mix, "wear
 def measure(out, _quick):
     with open(os.path.join(os.path.dirname(sys.argv[2]), sys.argv[3]), encoding="utf-8") as f:
         cell = json.load(f)
+    out.meta["cell"] = {k: v for k, v in cell.items() if k != "images"}
     lab.stage("nlctl")
     for module in ("nameless", "evenkeel_biogen", "evenkeel_biogen_names"):
         lab.modprobe(module)

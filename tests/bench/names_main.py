@@ -11,6 +11,7 @@ import names_images
 import names_loads as loads
 import names_plot
 import names_report
+import revisions
 from tables import table, target
 
 
@@ -34,12 +35,14 @@ def names(args, kernel):
     paths = {n: os.path.join(folder, n.replace("/", "-") + ".jsonl") for n in chosen}
     if args.again:
         by_cells.forget(paths.values())
-    missing = [n for n in chosen if not os.path.exists(paths[n]) and not args.report]
+    todo = by_cells.to_measure(paths.values(), args, kernel)
+    missing = [n for n in chosen if paths[n] in todo]
     machine.side_by_side([(measure_cell, n, chosen[n], paths[n], kernel, args.quick) for n in missing], args.jobs)
     records = [r for p in paths.values() for r in balance_cells.read(p) or []]
     if not records:
         print("nothing was measured")
         return False
+    print(revisions.line(records))
     names_plot.draw(records, os.path.join(folder, "summary.png"))
     return names_report.show(records, table, target)
 

@@ -90,7 +90,7 @@ def measure(out, cell, load, name, volume, words):
         record["disks"] = [[b - a for a, b in zip(x, y)] for x, y in zip(before, of_disks())]
         if ours:
             record.update(of_pool())
-    out.add(bench="policies", cell=cell.name, device=name, **record)
+    out.add(load.seconds(), bench="policies", cell=cell.name, device=name, **record)
     lab.say(f"# {name}: {record['iops']:.1f}/s, {record['mean_ms']:.2f} ms, CPU {100 * record['cpu']:.0f}%, "
             f"disks {record['disks']}" + (f", {record['moved']} moved, {record['not_migrated']}" if ours else ""))
 
@@ -99,6 +99,7 @@ def policies(out, quick):
     del quick
     said = json.loads(sys.argv[3])
     cell = volumes.Cell(said)
+    out.meta["cell"] = {k: v for k, v in said.items() if k not in ("done", "wanted")}
     cell.data, cell.member, cell.period_ms = DATA, policies_cells.SIZES, PERIOD_MS
     for module in ("dm-hybrid", "emudisk", "nameless", "dm-cache-smq", "bcache"):
         lab.modprobe(module)

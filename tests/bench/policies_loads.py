@@ -53,6 +53,9 @@ class Mix:
     def warm(self):
         self.run(WARM)
 
+    def seconds(self):
+        return WARM, MEASURED
+
     def measure(self):
         return self.run(MEASURED)
 
@@ -71,6 +74,9 @@ class Sfs:
 
     def warm(self):
         self.program("--phases", f"{SFS_PROCESSES[-1]}:{WARM}", *self.options)
+
+    def seconds(self):
+        return WARM, MEASURED + SFS_STEP * (len(SFS_PROCESSES) - 1)
 
     def measure(self):
         """The most operations a second of all numbers of processes, and the curve."""
@@ -94,6 +100,10 @@ class Postmark:
 
     def warm(self):
         """It learns while it runs, as in the paper."""
+
+    def seconds(self):
+        """It is as long as it takes."""
+        return 0, None
 
     def start(self, i):
         number, sizes, transactions = POSTMARK[self.cell.load]

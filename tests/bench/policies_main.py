@@ -10,6 +10,7 @@ import machine
 import policies_cells
 import policies_plot
 import policies_report
+import revisions
 import writeboost
 from by_cells import PART
 from machine import OUT, TOP
@@ -35,29 +36,38 @@ def forget(paths, wanted):
         policies_cells.forget_volumes(path, path + PART, wanted)
 
 
+def collect(paths):
+    """What machines that were ended have left. None may be at it any more."""
+    for path in paths:
+        if os.path.exists(by_cells.raw(path)):
+            policies_cells.keep(by_cells.raw(path), path + PART)
+
+
 def policies(args, kernel):
     folder = by_cells.folder("policies-" + kernel)
     chosen = [c for c in policies_cells.cells(args.quick) if not args.only or any(o in c["name"] for o in args.only)]
+    paths = {balance_cells.file_of(folder, c): c for c in chosen}
     if args.again:
-        forget([balance_cells.file_of(folder, c) for c in chosen], args.volume)
-    missing = [c for c in chosen if not os.path.exists(balance_cells.file_of(folder, c))]
-    if missing and not args.report:
+        forget(paths, args.volume)
+    if not args.report:
+        collect(paths)
+    missing = by_cells.to_measure(paths, args, kernel)
+    if missing:
         machine.build("netmix")
         boost = writeboost.module(kernel, OUT, None)
         print(f"# {len(missing)} cells to measure", flush=True)
-        machine.side_by_side([(measure_cell, c, balance_cells.file_of(folder, c), kernel, boost, args.volume)
-                              for c in missing], args.jobs)
-    return show(chosen, folder)
+        machine.side_by_side([(measure_cell, paths[p], p, kernel, boost, args.volume) for p in missing], args.jobs)
+    return show(paths, folder)
 
 
-def show(chosen, folder):
-    paths = [balance_cells.file_of(folder, c) for c in chosen]
-    read = [(c, balance_cells.read(p) or balance_cells.read(p + PART)) for c, p in zip(chosen, paths)]
+def show(cells, folder):
+    read = [(c, by_cells.read(p)) for p, c in cells.items()]
     measured = policies_cells.together([(c, records) for c, records in read if records])
     if not measured:
         print("nothing was measured")
         return False
     text, ok = policies_report.report(measured)
+    text += "\n" + revisions.line(r for _, records in read for r in records) + "\n"
     path = os.path.join(folder, "report.md")
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)

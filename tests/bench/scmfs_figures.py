@@ -298,6 +298,7 @@ LOADS = {"records": records, "postmark": postmark, "dbench": dbench, "mail": mai
 
 def measure(out, quick):
     cell = json.loads(sys.argv[3])
+    out.meta["cell"] = dict(cell, quick=quick)
     began = lab.uptime()
     for fs in cell["fs"]:
         LOADS[cell["load"]](out, fs, quick)

@@ -7,6 +7,7 @@ import os
 import balance_cells
 import by_cells
 import machine
+import revisions
 import scmfs_figures_loads as loads
 import scmfs_figures_plot
 import scmfs_figures_report
@@ -31,7 +32,8 @@ def figures(args, kernel):
     paths = {n: os.path.join(folder, n.replace("/", "-") + ".jsonl") for n in chosen}
     if args.again:
         by_cells.forget(paths.values())
-    missing = [n for n in chosen if not os.path.exists(paths[n]) and not args.report]
+    todo = by_cells.to_measure(paths.values(), args, kernel)
+    missing = [n for n in chosen if paths[n] in todo]
     if any(chosen[n][0] == "mail" for n in missing):
         machine.build("fsops")
     for some, jobs in (([n for n in missing if chosen[n][0] != "threads"], args.jobs),
@@ -41,6 +43,7 @@ def figures(args, kernel):
     if not records:
         print("nothing was measured")
         return False
+    print(revisions.line(records))
     scmfs_figures_plot.draw_all(records, folder)
     return scmfs_figures_report.show(records, table, target)
 

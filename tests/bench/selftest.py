@@ -12,14 +12,20 @@ import tempfile
 import traceback
 from unittest import mock
 
+# Nothing is drawn here, and nothing that draws has to be there.
+sys.modules.update({name: mock.MagicMock() for name in ("matplotlib", "matplotlib.pyplot")})
+
+# pylint: disable=wrong-import-position
 import atsmf
 import atsmf_loads
 import atsmf_traces
 import balance
 import balance_cells
+import balance_main
 import balance_report
 import blktrace
 import by_cells
+import lab
 import names_images
 import names_loads
 import names_report
@@ -27,6 +33,7 @@ import policies_cells
 import policies_loads
 import policies_report
 import report
+import revisions
 import scmfs_figures_loads
 import scmfs_figures_report
 import tables
@@ -330,6 +337,64 @@ def like_pools():
     assert [written[f"/sys/fs/bcache/u/congested_{way}_threshold_us"] for way in ("read", "write")] == ["0", "0"]
 
 
+def rows_say():
+    """a row says with what it was measured, and another source or another kernel is another code, another report is not"""
+    with tempfile.TemporaryDirectory() as top, mock.patch.multiple(revisions, TOP=top, HERE=top):
+        def code_with(name, text):
+            os.makedirs(os.path.dirname(os.path.join(top, name)), exist_ok=True)
+            with open(os.path.join(top, name), "w", encoding="utf-8") as f:
+                f.write(text)
+            return revisions.code()
+        assert len({code_with(*x) for x in (("drivers/a.c", "1"), ("drivers/a.c", "2"), ("include/b.h", "2"),
+                                            ("balance.py", ""), ("balance.py", "1"))}) == 5
+        assert len({revisions.code()} | {code_with(*x) for x in (("x_report.py", ""), ("drivers/a.mod.c", ""))}) == 1
+    meta = revisions.meta("6.1")
+    assert set(meta) == {"revision", "code", "kernel"} and revisions.of(meta) != revisions.of(revisions.meta("6.12"))
+    with mock.patch.dict(os.environ, BENCH_META=json.dumps(meta)):
+        out = lab.Out(os.devnull)
+    out.meta["cell"] = {"depth": 4}
+    out.add((8, 2), device="x", iops=1)
+    said = json.loads(out.lines[0])
+    settings = dict(release=os.uname().release, cell={"depth": 4}, warm_s=8, measured_s=2)
+    assert said["iops"] == 1 and said["meta"] == {**meta, **settings}
+
+
+def no_mixing():
+    """rows of another code or kernel, or of none that is known, are neither shown nor added to before that is asked for"""
+    def row(**meta):
+        return json.dumps(dict(device="x", meta=dict(revision="r", code="c", kernel="6.1", **meta)))
+    with tempfile.TemporaryDirectory() as out, mock.patch.object(by_cells, "OUT", out), \
+            mock.patch.object(revisions, "meta", lambda kernel: dict(revision="now", code="c", kernel=kernel)):
+        old, new = (os.path.join(by_cells.folder("x"), n) for n in ("old", "new"))
+
+        def measure(text, *options, kernel="6.1"):
+            with open(old, "w", encoding="utf-8") as f:
+                f.write(text + "\n")
+            try:
+                return by_cells.to_measure([old, new], by_cells.parser("x").parse_args(options), kernel)
+            except SystemExit as end:
+                assert "--mixed" in str(end)
+                return None
+        assert measure(row()) == [new] and measure(row(), "--report") == []
+        strange = json.dumps(dict(device="x"))
+        for text, kernel in ((row(), "6.12"), (strange, "6.1"), (row() + "\n" + strange, "6.1")):
+            assert measure(text, kernel=kernel) is None and measure(text, "--mixed", kernel=kernel) == [new]
+        assert measure(strange, "--report") == [] and measure(row() + "\n" + strange, "--report") is None
+        assert "Rows are of 2 revisions: r (code c, kernel 6.1), unknown" in revisions.line(by_cells.read(old))
+
+
+def real_devices():
+    """on real devices rows of other devices, another kernel, other data or periods are other cells"""
+    def args(data, period, devices=("/dev/a", "/dev/b")):
+        return mock.Mock(data=data << 20, period=period, devices=devices)
+
+    def names(some):
+        return {c["name"] for c in balance_cells.on_devices(some, 1 << 30, 2000)}
+    folders = {balance_main.folder_of(args(*x), "6.1") for x in ((4096, 2000), (1024, 2000), (4096, 500))}
+    assert len(folders) == 3 and all(os.uname().release in f for f in folders)
+    assert not names(["/dev/a", "/dev/b"]) & names(["/dev/mapper/a", "/dev/b"])
+
+
 def forgotten():
     """--again forgets the cells that are chosen, with what was left of them, and no others; --report forgets nothing"""
     with tempfile.TemporaryDirectory() as out, mock.patch.object(by_cells, "OUT", out):
@@ -413,7 +478,8 @@ def nfs_mix():
 
 
 def main():
-    tests = (postmark, policies_targets, policies_matrix, policies_resume, like_pools, forgotten, nfs_mix,
+    tests = (postmark, policies_targets, policies_matrix, policies_resume, like_pools, forgotten,
+             rows_say, no_mixing, real_devices, nfs_mix,
              netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
