@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The emulated SSD and null_blk on as many processors as there are, in real time: in turns, as the host is never the same."""
 
-import math
 import os
 import statistics
 
+import intervals
 import lab
 import nameless
 
@@ -34,10 +34,9 @@ def measure(out, quick):
 def compare(records, rw, threads):
     """(null_blk's KIOPS, ours, our rate over null_blk's, and the ends of its 95% confidence interval)."""
     rate = {(r["device"], r["round"]): r["iops"] for r in records if r["rw"] == rw and r["threads"] == threads}
-    logs = [math.log(rate["page", i] / rate["null_blk", i]) for d, i in rate if d == "page"]
-    mean, half = statistics.mean(logs), 1.96 * statistics.stdev(logs) / math.sqrt(len(logs))
+    over = intervals.ratio(rate["page", i] / rate["null_blk", i] for d, i in rate if d == "page")
     mid = {d: statistics.median(v for (name, _), v in rate.items() if name == d) / 1000 for d in ("null_blk", "page")}
-    return mid["null_blk"], mid["page"], *(math.exp(mean + x) for x in (0, -half, half))
+    return mid["null_blk"], mid["page"], *over[:3]
 
 
 def show(records, table, target):

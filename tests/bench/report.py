@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reports of the measurements that need no module of their own for it."""
 
-import math
-
+import intervals
 from tables import table, target
 
 
@@ -57,17 +56,19 @@ def depth(records):
 def low(values, part=0.1):
     """
     What a tenth of the rounds stay below, and where that is with 95%: nothing makes a round shorter than what it
-    measures, and whatever else the host does makes it longer, so that means say more about that.
+    measures, and whatever else the host does makes it longer, so that means say more about that. With fewer than 36 rounds
+    nothing says where it is.
     """
-    values = sorted(values)
-    n = len(values)
-    off = 1.96 * math.sqrt(n * part * (1 - part))
-    first, last = (max(0, min(n - 1, round(n * part + x) - 1)) for x in (-off, off))
-    return values[max(0, round(n * part) - 1)], values[first], values[last]
+    return intervals.quantile(values, part)
+
+
+def interval(said, digits):
+    return f"{said.value:.{digits}f} " + (f"({said.low:.{digits}f} to {said.high:.{digits}f})" if said.low == said.low
+                                         else "(no interval)")
 
 
 def scaling(records):
-    """2.00 times is as much again as one thread does; intervals are of 95%."""
+    """2.00 times is as much again as one thread does; intervals are of 95%, where there are rounds enough."""
     rows = []
     for name, rw in dict.fromkeys((r["device"], r["rw"]) for r in records):
         some = [r for r in records if (r["device"], r["rw"]) == (name, rw)]
@@ -75,8 +76,8 @@ def scaling(records):
         one, two = (low(r["ns"] for r in some if r["threads"] == t) for t in (1, 2))
         waited = [r["waited"] for r in some if r["threads"] == 2]
         bios = sum(2 * r["count"] for r in some if r["threads"] == 2)
-        rows.append([f"{name} {rw}"] + ["%.0f (%.0f to %.0f)" % x for x in (one, two)]
-                    + ["%.2f (%.2f to %.2f)" % (2 * one[0] / two[0], 2 * one[1] / two[2], 2 * one[2] / two[1]),
-                       "?" if None in waited else f"{1e6 * sum(waited) / bios:.1f}"])
+        times = intervals.Interval(2 * one.value / two.value, 2 * one.low / two.high, 2 * one.high / two.low, one.n)
+        rows.append([f"{name} {rw}", interval(one, 0), interval(two, 0), interval(times, 2),
+                     "?" if None in waited else f"{1e6 * sum(waited) / bios:.1f}"])
     table(["4K, depth 1", "ns, 1 thread", "ns, 2 threads", "times", "waits for locks per million"], rows)
     return True

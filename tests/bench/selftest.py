@@ -5,7 +5,9 @@ import contextlib
 import io
 import itertools
 import json
+import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,8 @@ import balance_main
 import balance_report
 import blktrace
 import by_cells
+import cpus
+import intervals
 import lab
 import names_images
 import names_loads
@@ -206,7 +210,31 @@ def whole_traces():
 
 def undisturbed():
     """of rounds that others make longer what a tenth stay below is near what they took alone, with its interval"""
-    assert report.low(range(1, 101)) == (10, 4, 16) and report.low([3, 1, 2]) == (1, 1, 1)
+    assert report.low(range(1, 101))[:3] == (10, 5, 17) and report.low(range(1, 37))[:3] == (4, 1, 8)
+    assert report.low([3, 1, 2]).value == 1 and math.isnan(report.low(range(35)).low)
+    rows = [dict(device="d", rw="read", threads=t, ns=100, waited=0, count=1) for t in (1, 2) for _ in range(10)]
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        report.scaling(rows)
+    assert said.getvalue().count("(no interval)") == 3, said.getvalue()
+
+
+def with_intervals():
+    """ratios are the same either way round, and no interval is shorter than its values say"""
+    over, under = intervals.ratio([.365, 1.24, .328]), intervals.ratio([1 / .365, 1 / 1.24, 1 / .328])
+    near(over.value, 0.53, 0.01)
+    near(over.low * under.high, 1, 1e-9)
+    assert over.low < 0.1 and over.high > 3 and intervals.verdict(over, least=.98) == intervals.OPEN
+    assert intervals.mean([1, 3]).high > 14 and math.isnan(intervals.mean([1]).low) and intervals.mean([]).n == 0
+    assert intervals.t(6) == 2.571 and intervals.t(31) == 2.042
+    near(intervals.t(61), 2.0003, 0.001)
+    near(intervals.product([intervals.Interval(2, 1.9, 2.1, 3), intervals.Interval(.5, .4, .6, 3)]).value, 1, 1e-9)
+    assert math.isnan(intervals.product([intervals.ratio([2]), over]).low)
+    assert intervals.verdict(intervals.ratio([2]), least=1) == intervals.ONE
+    five = [dict(device=d, round=i, iops=r, rw="r", threads=2) for d, rates in (("page", (9, 10, 11, 10, 9)),
+                                                                              ("null_blk", (5, 5, 5, 5, 5)))
+            for i, r in enumerate(rates)]
+    _, _, _, low, high = cpus.compare(five, "r", 2)
+    near(high / low, math.exp(2 * 2.776 * statistics.stdev(map(math.log, (9, 10, 11, 10, 9))) / 5 ** .5), 0.001)
 
 
 def figures_of(slow=None, mail=6000, rate=10.0):
@@ -481,7 +509,7 @@ def main():
     tests = (postmark, policies_targets, policies_matrix, policies_resume, like_pools, forgotten,
              rows_say, no_mixing, real_devices, nfs_mix,
              netmix_proportions, verdicts, whole_report, settles, whole_matrix, concentrated,
-             traced_times, merged, replays, whole_traces, undisturbed, figures, figure_cells, names_targets, names_cells, counted_images)
+             traced_times, merged, replays, whole_traces, undisturbed, with_intervals, figures, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):
