@@ -157,6 +157,7 @@ def balance(out, quick):
     out.meta["cell"] = said
     lab.stage("dmsetup", "blockdev", "dd", "make-bcache", *([] if cell.devices else ["emuctl"]))
     load_modules(cell)
+    out.meta["absent"] = volumes.absent()
     if cell.kind in ("dbench", "netmix", "transition"):
         balance_files.run(out, cell)
         return

@@ -6,6 +6,8 @@ import math
 import os
 import statistics
 
+import intervals
+
 # pair: models, the fast one first; how many times slower they are made so that the processor isn't the bottleneck
 PAIRS = {
     "nvme+sata": (["nvme", "sata-ssd"], 20),
@@ -35,6 +37,9 @@ STEPS = (("step-up", 32, dict(depths=(4, 32))), ("step-down", 4, dict(depths=(32
 GAIN = (("nvme+sata", "read4k", 64), ("x25m+mba3073", "mixed4k", 16))
 SEEDS = (1, 2, 3)
 QUICK = ("nvme+sata/read4k/64/1", "x25m+mba3073/netmix/10/1", "x25m+mba3073/step-speed/16/1")
+# Rivals that a cell has, by its kind.
+WANTED = {"fio": ("stripe", "cache:writeback", "cache:writethrough", "writecache", "bcache:writeback", "writeboost"),
+          **dict.fromkeys(("dbench", "netmix"), ("stripe", "cache:writeback", "bcache:writeback", "writeboost"))}
 RIVALS = ("stripe", "cache:", "writecache", "bcache:", "writeboost")
 OURS = ("hybrid", "hybrid:average", "hybrid:paper")
 # of the best split, of the best member, of the best rival
@@ -119,34 +124,84 @@ def find(records, device):
     return next((r for r in records if r["device"] == device), None)
 
 
+def absent(records, kind):
+    """Rivals that a cell of this kind has and that were not measured: dm-writeboost builds for 6.1 only, and may be nowhere."""
+    return [d for d in WANTED.get(kind, ()) if not find(records, d)]
+
+
 def judge(records, device="hybrid"):
-    """What the pool reaches in a cell, over each of what it is held against."""
+    """What the pool reaches in a cell, over each of what it is held against; nan of what was not measured."""
     mine = find(records, device)
-    x = rate(mine)
+    x = rate(mine) if mine else math.nan
     members = [r for r in records if r["device"].startswith("alone:") and r.get("members")]
+    rates = [rate(r) for r in members]
     return dict(rate=x, split=x / best(records, "split:"), member=x / best(records, "alone:"),
-                rival=x / best(records, *RIVALS), sum=x / sum(rate(r) * r["members"] for r in members),
-                comparable=max(map(rate, members)) <= COMPARABLE * min(map(rate, members)),
-                sd=mine.get("share_sd", math.nan), moved=mine.get("moved_kb", math.nan),
-                cpu=max(r["cpu"] for r in records))
+                rival=x / best(records, *RIVALS), sum=x / (sum(rate(r) * r["members"] for r in members) or math.nan),
+                comparable=bool(rates) and max(rates) <= COMPARABLE * min(rates),
+                sd=mine.get("share_sd", math.nan) if mine else math.nan,
+                moved=mine.get("moved_kb", math.nan) if mine else math.nan, cpu=max(r["cpu"] for r in records))
 
 
-def missed(key, said):
-    """The targets that a cell's means don't reach."""
-    out = [f"{what} {said[what]:.2f}" for what, bound in REACH.items() if said[what] < bound]
-    if key[2] >= REACH_SUM_DEPTH and said["comparable"] and said["sum"] < REACH_SUM:
-        out.append(f"sum {said['sum']:.2f}")
-    if said["sd"] > REACH_SD:
-        out.append(f"sd {said['sd']:.1f}")
-    return out + ([f"CPU {100 * said['cpu']:.0f}%"] if said["cpu"] > CPU else [])
+def of_seeds(runs, device, kind):
+    """The same of all of a cell's seeds, as intervals; the processor where it was used most, and rivals that are missing."""
+    each = [judge(r, device) for r in runs]
+    said = {w: intervals.ratio(j[w] for j in each) for w in ("split", "member", "rival", "sum")}
+    said.update({w: intervals.mean(j[w] for j in each) for w in ("rate", "sd", "moved")})
+    said.update(comparable=all(j["comparable"] for j in each), cpu=max(j["cpu"] for j in each),
+                absent=sorted({d for r in runs for d in absent(r, kind)}), best=best_rival(runs))
+    return said
+
+
+def best_rival(runs):
+    """Its name, by the mean over the seeds."""
+    rates = {}
+    for r in (r for records in runs for r in records if r["device"].startswith(RIVALS)):
+        rates.setdefault(r["device"], []).append(rate(r))
+    return max(rates, key=lambda d: sum(rates[d]) / len(rates[d]), default="-")
+
+
+def bounds(key, said):
+    """What a cell is judged by: name, interval, bounds."""
+    for what, least in REACH.items():
+        yield what, said[what], dict(least=least)
+    if key[2] >= REACH_SUM_DEPTH and said["comparable"]:
+        yield "sum", said["sum"], dict(least=REACH_SUM)
+    if not math.isnan(said["sd"].value):
+        yield "sd", said["sd"], dict(most=REACH_SD)
+
+
+def is_short(interval, least=-math.inf, most=math.inf):
+    """By the value alone."""
+    return interval.value < least or interval.value > most
+
+
+def verdict(key, said):
+    """
+    Of a cell: each target that is missed, that intervals leave open, or that nothing is known of. A rival that is absent
+    can only make it less, so it takes no miss away, and leaves nothing reached.
+    """
+    found = {}
+    for what, interval, within in bounds(key, said):
+        is_ = intervals.verdict(interval, **within)
+        if what == "rival" and said["absent"] and is_ != intervals.MISSED:
+            is_ = intervals.NONE
+        short = " below" if is_short(interval, **within) and is_ in (intervals.ONE, intervals.NONE) else ""
+        found.setdefault(is_, []).append(f"{what} {interval}{short}")
+    if said["cpu"] > CPU:
+        found.setdefault(intervals.MISSED, []).append(f"CPU {100 * said['cpu']:.0f}%")
+    order = (intervals.MISSED, intervals.NONE, intervals.ONE, intervals.OPEN)
+    text = "; ".join(f"{is_}: {', '.join(found[is_])}" for is_ in order if is_ in found) or intervals.REACHED
+    return text + (f" (without {', '.join(said['absent'])})" if said["absent"] else "")
 
 
 def over_netmix(records, device):
-    """Throughput and time of an operation over the first member's and the stripe's."""
-    mine = find(records, device)
-    return {what: (rate(mine) / rate(r), mine["mean_ms"] / r["mean_ms"])
-            for what in REACH_NETMIX for r in records if r["device"].startswith(what)
-            and (what != "alone" or r is next(x for x in records if x["device"].startswith("alone")))}
+    """Throughput and time of an operation over the first member's and the stripe's; without what was not measured."""
+    mine, out = find(records, device), {}
+    for what in REACH_NETMIX:
+        other = next((r for r in records if r["device"].startswith(what)), None)
+        if mine and other:
+            out[what] = (rate(mine) / rate(other), mine["mean_ms"] / other["mean_ms"])
+    return out
 
 
 def settling(record):
@@ -165,17 +220,3 @@ def settling(record):
         out["copies"] = abs(after - before) / 100 * record["mapped_bytes"] / speed / (record["period_ms"] / 1e3)
         out["own"] = max(0, out["periods"] - out["copies"])
     return out
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
-
-
-def mean_and_interval(values):
-    """Mean, and half the 95% interval by Student's t; nan of a single value."""
-    n = len(values)
-    mean = sum(values) / n
-    if n < 2:
-        return mean, math.nan
-    t = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}.get(n, 2.0)
-    return mean, t * math.sqrt(sum((v - mean) ** 2 for v in values) / (n - 1) / n)

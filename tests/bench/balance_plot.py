@@ -3,6 +3,7 @@
 
 import matplotlib
 import balance_cells
+import intervals
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt   # noqa: E402  pylint: disable=wrong-import-position
@@ -13,13 +14,13 @@ COLOURS = ("#1b6ca8", "#e7298a", "#7fb3d5", "#999999", "#d95f02", "#f1a340", "#7
 
 
 def over_best_split(runs, device):
-    """Mean and half interval over the seeds, None where the device was not measured."""
+    """Geometric mean over the seeds with its interval, None where the device was not measured."""
     values = []
     for records in runs:
         record, top = balance_cells.find(records, device), balance_cells.best(records, "split:")
         if record and top == top:
             values.append(balance_cells.rate(record) / top)
-    return balance_cells.mean_and_interval(values) if values else None
+    return intervals.ratio(values) if values else None
 
 
 def bars(axis, cells):
@@ -29,8 +30,8 @@ def bars(axis, cells):
         for row, (_, runs) in enumerate(cells):
             value = over_best_split(runs, device)
             if value:
-                error = value[1] if value[1] == value[1] else None
-                axis.barh(row + n * height, value[0], height, xerr=error, color=colour,
+                error = [[value.value - value.low], [value.high - value.value]] if value.n > 1 else None
+                axis.barh(row + n * height, value.value, height, xerr=error, color=colour,
                           label=None if device in labelled else device)
                 labelled.add(device)
     axis.axvline(1, color="black", linewidth=0.8)

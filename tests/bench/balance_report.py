@@ -6,17 +6,13 @@ measured is a list of (cell, records of each seed); what differs in the seed onl
 import math
 
 import balance_cells
-from balance_cells import mean_and_interval
+import intervals
 
 
 def number(x):
-    if isinstance(x, str):
-        return x
-    if isinstance(x, int):
+    if isinstance(x, (str, intervals.Interval)):
         return str(x)
-    if math.isnan(x):
-        return "-"
-    return f"{x:.0f}" if abs(x) >= 100 else f"{x:.2f}"
+    return str(x) if isinstance(x, int) else intervals.number(x)
 
 
 def table(head, rows):
@@ -32,40 +28,49 @@ def name_of(cell):
     return "%s %s %d" % balance_cells.title(cell)
 
 
-def means(runs, device, what):
-    return mean_and_interval([balance_cells.judge(r, device)[what] for r in runs])
-
-
-def balance_rows(measured):
+def judged(measured):
+    """Cell, pool, what it is over all seeds."""
     for cell, runs in measured:
         for device in balance_cells.OURS:
-            said = {w: means(runs, device, w)[0] for w in ("rate", "split", "member", "rival", "sum", "sd", "moved", "cpu")}
-            said["comparable"] = all(balance_cells.judge(r, device)["comparable"] for r in runs)
-            bad = balance_cells.missed(balance_cells.title(cell), said)
-            yield [name_of(cell), device, said["rate"], means(runs, device, "rate")[1], said["split"], said["member"],
-                   said["rival"], said["sum"], said["sd"], said["moved"], round(100 * said["cpu"]), len(runs),
-                   "missed: " + ", ".join(bad) if bad else "reached"]
+            if any(balance_cells.find(r, device) for r in runs):
+                yield cell, device, balance_cells.of_seeds(runs, device, cell["kind"])
+
+
+def balance_rows(some):
+    for cell, device, said in some:
+        yield [name_of(cell), device, said["rate"], said["split"], said["member"], said["rival"], said["best"], said["sum"],
+               said["sd"], said["moved"].value, round(100 * said["cpu"]), said["rate"].n,
+               balance_cells.verdict(balance_cells.title(cell), said)]
+
+
+def over_rivals(some, device):
+    """In words, whether the aim is reached: the geometric mean of all cells, each with all of its rivals."""
+    mine = [said for _, d, said in some if d == device]
+    over = intervals.product([said["rival"] for said in mine])
+    lacking = sum(bool(said["absent"]) or math.isnan(said["rival"].value) for said in mine)
+    is_ = intervals.verdict(over, least=balance_cells.REACH_MEAN)
+    if lacking and is_ != intervals.MISSED:
+        is_ = intervals.NONE
+    text = f"{device} {over}: {is_}" + (f", rivals are missing in {lacking} of {len(mine)} cells" if lacking else "")
+    return text, is_ == intervals.REACHED
 
 
 def balance_part(measured):
     cells = of_kind(measured, "fio", "dbench", "netmix")
     if not cells:
         return "", True
-    rows = list(balance_rows(cells))
+    some = list(judged(cells))
+    rows = list(balance_rows(some))
     text = "## The balance\n\nOperations a second, of dbench MB/s. / is over the best static split, the best member alone, " \
-        "the best rival, the sum of the members. Share sd in points, moved in KiB in a period at balance, CPU in percent.\n\n"
-    text += table(["cell", "pool", "rate", "+-", "/split", "/member", "/rival", "/sum", "share sd", "moved", "CPU", "seeds",
-                   "targets"], rows)
-    text += "\nOver the best rival, geometric mean of all cells (aim: at least "
-    text += f"{balance_cells.REACH_MEAN}): "
-    ok = True
-    for device in balance_cells.OURS:
-        over = [means(runs, device, "rival")[0] for _, runs in cells]
-        mean = balance_cells.geometric_mean([x for x in over if not math.isnan(x)])
-        text += f"{device} {mean:.3f}{', ' if device != balance_cells.OURS[-1] else '.'}"
-        if device == "hybrid":
-            ok = mean >= balance_cells.REACH_MEAN
-    return text + "\n", ok and all(r[-1] == "reached" for r in rows if r[1] == "hybrid")
+        "the best rival, the sum of the members: geometric means over the seeds. In brackets are intervals of 95%, by which " \
+        "targets are judged; a single seed has none. Share sd in points, moved in KiB in a period at balance, CPU in " \
+        "percent of the seed with most.\n\n"
+    text += table(["cell", "pool", "rate", "/split", "/member", "/rival", "best rival", "/sum", "share sd", "moved", "CPU",
+                   "seeds", "targets"], rows)
+    over = {device: over_rivals(some, device) for device in balance_cells.OURS}
+    text += f"\nOver the best rival, geometric mean of all cells (aim: at least {balance_cells.REACH_MEAN}): "
+    text += "; ".join(said for said, _ in over.values()) + ".\n"
+    return text, over["hybrid"][1] and all(r[-1] == intervals.REACHED for r in rows if r[1] == "hybrid")
 
 
 def volumes_part(measured):
@@ -73,34 +78,42 @@ def volumes_part(measured):
     text = "\n## Every volume\n"
     for cell, runs in cells:
         rows = []
-        for device in dict.fromkeys(r["device"] for r in runs[0]):
-            some = [balance_cells.find(r, device) for r in runs]
-            mean, interval = mean_and_interval([balance_cells.rate(r) for r in some])
-            ms = mean_and_interval([r["mean_ms"] if "mean_ms" in r else r["us"] / 1e3 for r in some])[0]
-            rows.append([device, mean, interval, ms, round(100 * max(r["cpu"] for r in some))])
-        text += f"\n### {name_of(cell)}\n\n" + table(["volume", "rate", "+-", "mean ms", "CPU"], rows)
+        for device in dict.fromkeys(r["device"] for records in runs for r in records):
+            some = [r for r in (balance_cells.find(records, device) for records in runs) if r]
+            ms = intervals.mean(r["mean_ms"] if "mean_ms" in r else r["us"] / 1e3 for r in some).value
+            rows.append([device, intervals.mean(map(balance_cells.rate, some)), ms, round(100 * max(r["cpu"] for r in some)),
+                         len(some)])
+        missing = [d for r in runs for d in balance_cells.absent(r, cell["kind"])]
+        rows += [[device, intervals.NONE, "-", "-", missing.count(device)] for device in dict.fromkeys(missing)]
+        text += f"\n### {name_of(cell)}\n\n" + table(["volume", "rate", "mean ms", "CPU", "seeds"], rows)
     return text if cells else ""
+
+
+def worst(verdicts):
+    """Of several, what all of them are together."""
+    order = (intervals.MISSED, intervals.NONE, intervals.ONE, intervals.OPEN)
+    return next((is_ for is_ in order if is_ in verdicts), intervals.REACHED)
+
+
+def netmix_row(cell, runs, device):
+    over = [balance_cells.over_netmix(r, device) for r in runs]
+    row, verdicts = [name_of(cell), device], []
+    for what, (least, most) in balance_cells.REACH_NETMIX.items():
+        for i, within in enumerate((dict(least=least), dict(most=most))):
+            row.append(intervals.ratio(o[what][i] for o in over if what in o))
+            verdicts.append(intervals.verdict(row[-1], **within))
+    return row + [worst(verdicts)]
 
 
 def netmix_part(measured):
     cells = [(c, runs) for c, runs in of_kind(measured, "netmix") if c["depth"] == 10]
     if not cells:
         return "", True
-    rows, ok = [], True
-    for cell, runs in cells:
-        for device in balance_cells.OURS:
-            over = [balance_cells.over_netmix(r, device) for r in runs]
-            row = [name_of(cell), device]
-            good = True
-            for what, (least, most) in balance_cells.REACH_NETMIX.items():
-                x, y = (sum(o[what][i] for o in over) / len(over) for i in (0, 1))
-                row += [x, y]
-                good = good and x >= least and y <= most
-            rows.append(row + ["reached" if good else "missed"])
-            ok = ok and (good or device != "hybrid")
-    text = "\n## The NetApp-like mix with 10 processes\n\nThroughput and time of an operation over the SSD's and the stripe's; " \
-        "the paper has 1.38 and 0.72, 1.16 and 0.83.\n\n"
-    return text + table(["cell", "pool", "MB/s / SSD", "ms / SSD", "MB/s / stripe", "ms / stripe", "targets"], rows), ok
+    rows = [netmix_row(cell, runs, device) for cell, runs in cells for device in balance_cells.OURS]
+    text = "\n## The NetApp-like mix with 10 processes\n\nOperations a second and time of an operation over the SSD's and " \
+        "the stripe's; the paper has 1.38 and 0.72, 1.16 and 0.83.\n\n"
+    return text + table(["cell", "pool", "operations / SSD", "ms / SSD", "operations / stripe", "ms / stripe", "targets"],
+                        rows), all(r[-1] == intervals.REACHED for r in rows if r[1] == "hybrid")
 
 
 def phase_share(record, after):
@@ -128,12 +141,14 @@ def step_part(measured):
     rows, ok = [], True
     for cell, runs in of_kind(measured, "step"):
         for device in balance_cells.OURS:
-            said = [balance_cells.settling(balance_cells.find(r, device)) for r in runs]
-            mean = {k: sum(s[k] for s in said) / len(said) for k in said[0]}
-            good = mean["own"] <= balance_cells.REACH_STEP
-            ok = ok and (good or device != "hybrid")
-            rows.append([name_of(cell), device, *(mean[k] for k in ("before", "after", "periods", "copies", "own", "sd")),
-                         len(runs), "reached" if good else "missed"])
+            said = [balance_cells.settling(r) for r in (balance_cells.find(records, device) for records in runs) if r]
+            if not said:
+                continue
+            mean = {k: intervals.mean(s[k] for s in said) for k in said[0]}
+            is_ = intervals.verdict(mean["own"], most=balance_cells.REACH_STEP)
+            ok = ok and (is_ == intervals.REACHED or device != "hybrid")
+            rows.append([name_of(cell), device, *(mean[k].value for k in ("before", "after", "periods", "copies")), mean["own"],
+                         mean["sd"].value, len(said), is_])
     if not rows:
         return "", True
     text = "\n## Steps in load and in speed\n\nThe fast member's share before and finally, periods until it stays within " \

@@ -106,6 +106,7 @@ def policies(out, quick):
     if cell.boost:
         lab.modprobe("libcrc32c")
         lab.run("insmod", cell.boost)
+    out.meta["absent"] = volumes.absent()
     lab.stage("dmsetup", "blockdev", "dd", "mount", "umount", "mkfs.ext2", "emuctl", "nlctl", "make-bcache",
               "hybridctl")
     files.limit_memory(MEMORY)

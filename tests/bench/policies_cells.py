@@ -8,6 +8,7 @@ import math
 import os
 
 import balance_cells
+import intervals
 
 DISK = "sp2504c"
 SIZES = {"transcend16": "2G", "memoright32": "4G", "nameless": "1G", DISK: "31G", "mba3073": "9G"}
@@ -36,6 +37,7 @@ LOADS = {**{mix: ("mix", tuple(PAIRS), tuple(GROUPS)) for mix in MIXES},
          "postmark": ("postmark", (*PAPERS, "nameless+sp2504c"), (*GROUPS, "delta")),
          "postmark-large": ("postmark", (*PAPERS, "nameless+sp2504c"), tuple(GROUPS))}
 RIVALS = ("stripe", "cache:", "bcache:", "writeboost")
+WANTED = ("stripe", "cache:writeback", "bcache:writeback", "writeboost")
 # What the paper's text says, over striping: load, pair, volume
 PAPER = {("sfs", PAPERS[0], "hybrid:migration-1"): 600 / 426,
          ("postmark", PAPERS[0], "hybrid:migration-1"): 115 / 102,
@@ -108,7 +110,11 @@ def over(records, device, other):
     return balance_cells.rate(mine) / best if mine else math.nan
 
 
-def mean_over(runs, device, other):
-    """The same over the seeds that have both: mean, half interval, how many."""
-    values = [x for x in (over(r, device, other) for r in runs) if x == x]
-    return (*(balance_cells.mean_and_interval(values) if values else (math.nan, math.nan)), len(values))
+def over_seeds(runs, device, other):
+    """The same over the seeds that have both."""
+    return intervals.ratio(over(r, device, other) for r in runs)
+
+
+def absent(runs):
+    """Rivals that a seed is without."""
+    return [d for d in WANTED if not all(balance_cells.find(r, d) for r in runs)]

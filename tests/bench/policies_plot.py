@@ -18,20 +18,18 @@ COLOURS = {"alone:transcend16": SSD, "alone:memoright32": SSD, "alone:nameless":
 SHOWN = tuple(COLOURS)
 
 
-def mean_rate(runs, device):
-    values = [balance_cells.rate(r) for r in (balance_cells.find(records, device) for records in runs) if r]
-    return balance_cells.mean_and_interval(values) if values else None
-
-
 def bars(axis, groups, devices=SHOWN):
-    """groups: [(label, runs)]; a bar for each volume, in proportion to the stripe."""
-    devices = [d for d in devices if any(mean_rate(runs, d) for _, runs in groups)]
+    """groups: [(label, runs)]; a bar for each volume, in proportion to the stripe: the geometric mean over the seeds."""
+    over = {(d, x): policies_cells.over_seeds(runs, d, "stripe") for d in devices for x, (_, runs) in enumerate(groups)}
+    devices = [d for d in devices if any(over[d, x].n for x in range(len(groups)))]
     for i, device in enumerate(devices):
-        for x, (_, runs) in enumerate(groups):
-            value, base = mean_rate(runs, device), mean_rate(runs, "stripe")
-            if value and base:
-                axis.bar(x + 0.8 * i / len(devices), value[0] / base[0], 0.8 / len(devices),
-                         color=COLOURS.get(device, f"C{i}"), label=device if x == 0 else None)
+        label = device
+        for x in range(len(groups)):
+            said = over[device, x]
+            if said.n:
+                axis.bar(x + 0.8 * i / len(devices), said.value, 0.8 / len(devices), color=COLOURS.get(device, f"C{i}"),
+                         label=label)
+                label = None        # one for all groups, the first that has this volume
     axis.axhline(1, color="black", linewidth=0.6)
     axis.set_xticks([x + 0.4 for x in range(len(groups))], [label for label, _ in groups])
     axis.set_ylabel("over dm-stripe")
@@ -52,12 +50,14 @@ def curves(axis, runs, devices):
 
 def writes(axis, runs, devices):
     """Figure 5(b): MiB read and written at each device while it was measured."""
+    labels = {"read", "written"}
     for x, device in enumerate(devices):
         record = balance_cells.find(runs[0], device)
         for i, disk in enumerate(record["disks"] if record else []):
             for way, sectors, colour in (("read", disk[1], "#7fb3d5"), ("written", disk[3], "#d95f02")):
                 axis.bar(x + 0.4 * i + (0.18 if way == "written" else 0), sectors / 2048, 0.18, color=colour,
-                         label=way if not x and not i else None)
+                         label=way if way in labels else None)
+                labels.discard(way)
     axis.set_xticks([x + 0.3 for x in range(len(devices))], [f"{d}\nSSD, disk" for d in devices], fontsize="x-small")
     axis.set_ylabel("MiB")
     axis.legend(fontsize="x-small")

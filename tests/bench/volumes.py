@@ -225,3 +225,8 @@ def single(cell):
 
 def boost_loaded():
     return os.path.isdir("/sys/module/dm_writeboost")
+
+
+def absent():
+    """What a cell is to have and can't: it is no part of the kernel."""
+    return [] if boost_loaded() else ["writeboost"]
