@@ -12,6 +12,8 @@ static struct sim_config settled(struct sim_config c)
 		c.dev[c.step.dev].write_us *= c.step.slower;
 	}
 	memset(&c.step, 0, sizeof(c.step));
+	/* All is written: what counts is the load, and short runs would be of the filling. */
+	c.fill = 0;
 	c.start = -1;
 	c.whole = false;
 	return c;
@@ -89,7 +91,11 @@ struct oracle ask_oracle(const struct sim_config *config, const struct sim_membe
 	middle = at;
 	sweep(&c, m->first, middle - 40, middle + 40, 10, &best, &at);
 	o.share = at / 10.0;
-	/* By chance the best of many is better than it is: once more, for longer. */
+	/*
+	 * By chance the best of many is better than it is: once more, for longer.  Of the same
+	 * load: with other hot extents in it another split is the best.
+	 */
+	c.order = c.seed ?: 1;
 	c.seed += 1000;
 	o.split = split(c, m->first, at, 12);
 	for (i = 0; i < c.nr; i++) {

@@ -111,6 +111,7 @@ struct sim_cycle {
  * @step: what changes
  * @whole: all periods count
  * @seed: of the random numbers
+ * @order: not 0: of SIM_ZIPF it says which extents are the hot ones, and not @seed
  * @policy: its name
  * @params: key, value, ..., NULL: the policy's and the mover's
  */
@@ -132,6 +133,7 @@ struct sim_config {
 	struct sim_step step;
 	bool whole;
 	u64 seed;
+	u64 order;
 	const char *policy;
 	const char *const *params;
 };

@@ -26,6 +26,18 @@ static void shuffle(struct sim *s, u32 *extent)
 	}
 }
 
+/* The same load with other chances has its hot extents where they were. */
+static void order_extents(struct sim *s, u32 *extent)
+{
+	u64 random = s->random;
+
+	if (s->config->order)
+		s->random = s->config->order;
+	shuffle(s, extent);
+	if (s->config->order)
+		s->random = random;
+}
+
 void sim_load_init(struct sim *s)
 {
 	struct zipf *z = &s->zipf;
@@ -48,7 +60,7 @@ void sim_load_init(struct sim *s)
 			at++;
 		z->guide[i] = at;
 	}
-	shuffle(s, z->extent);
+	order_extents(s, z->extent);
 }
 
 void sim_load_destroy(struct sim *s)

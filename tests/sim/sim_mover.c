@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The mover's rules, as in drivers/hybrid/mover.c: tokens released over the period, less
- * what allocation took; a bound on copies at a time and a second; a copy's time is
- * charged to both members, which pay with time that users leave and a part of theirs.
+ * A mover: tokens released over the period, less what allocation took; a bound on copies at a
+ * time and a second; a copy's time is charged to both members, which pay with time that
+ * users leave and a part of theirs.  Tokens, shares and parts are the target's code.  What
+ * drivers/hybrid/mover.c does beside that, or otherwise:
+ * - accesses that its rings had no room for count by the weight of those that are in them;
+ *   here each weighs 1, and what had no room is lost;
+ * - what the rate limit allowed since the last tick, and could not begin then, is caught up with;
+ * - after 100 ms without a user as many go at once as make up HY_IDLE_SECTORS;
+ * - runs of extents are one request, what is in memory goes first, and a member that
+ *   fills up sheds what is cold.
  */
 #include "policy_tokens.h"
 #include "sim_internal.h"
