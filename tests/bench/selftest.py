@@ -40,6 +40,7 @@ import report
 import revisions
 import scmfs_figures_loads
 import scmfs_figures_report
+import scmfs_report
 import tables
 import volumes
 
@@ -330,6 +331,15 @@ def figures():
     assert "not measured: mail on ext4" in said.getvalue()
 
 
+def mount_times():
+    """how long a mount takes is judged without struct pages, and said so, with the whole beside it"""
+    mounts = [dict(tool="mount", state=s, size="16G", files=9, ms=ms, pages_ms=233.0)
+              for s, ms in (("clean", 235.0), ("crash", 1300))]
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert scmfs_report.show_mounts(scmfs_report.Cells(mounts), tables.table, tables.target) == [True, False]
+    assert "met: ms to mount 16G with 9 files, clean, without struct pages (235.00 with them): 2.00" in said.getvalue()
+
+
 def figure_cells():
     """a record is never longer than its file, and a file is all of the least ones"""
     for quick in (True, False):
@@ -580,7 +590,7 @@ def main():
              rows_say, no_mixing, real_devices, nfs_mix,
              netmix_proportions, verdicts, unsure, other_targets, without_rivals, whole_report, with_intervals,
              settles, whole_matrix, concentrated,
-             traced_times, merged, replays, whole_traces, undisturbed, figures, figure_cells, names_targets,
+             traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times, figure_cells, names_targets,
              names_cells, counted_images)
     failed = 0
     print("KTAP version 1")
