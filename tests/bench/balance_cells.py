@@ -52,6 +52,7 @@ REACH_SD = 3            # points, at most, of the share in steady state
 REACH_NETMIX = {"alone": (1.38, 0.72), "stripe": (1.16, 0.83)}
 CPU = 0.6               # of the processor, at most, or it is not the devices that are measured
 REACH_STEP, NEAR, FINAL = 10, 5, 20     # periods; points; periods that the final value is the mean of
+BESIDE = 15             # points: where a split does less than what a pool ends at, if that is the best
 KINDS = {"dbench": "dbench", "netmix": "netmix", "transition": "transition", "gain": "gain"}
 
 
@@ -202,6 +203,23 @@ def over_netmix(records, device):
         if mine and other:
             out[what] = (rate(mine) / rate(other), mine["mean_ms"] / other["mean_ms"])
     return out
+
+
+def final_rate(series):
+    """Requests a second in the last periods but the very last one, in which the load ended."""
+    some = series[-FINAL - 2:-1]
+    return sum(sum(p["requests"]) for p in some[1:]) / (some[-1]["t"] - some[0]["t"])
+
+
+def splits_beside(share):
+    """The fixed shares that a pool's final one, percent, is held against: well to each side of it."""
+    return [min(100, max(0, round(share) + by)) for by in (-BESIDE, BESIDE)]
+
+
+def stepped(records, device):
+    """Settling, and what it comes to at that over the better of the splits; None where the pool was not measured."""
+    mine = find(records, device)
+    return dict(settling(mine), split=mine.get("iops", math.nan) / best(records, "split:")) if mine else None
 
 
 def settling(record):

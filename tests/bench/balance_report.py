@@ -141,20 +141,24 @@ def step_part(measured):
     rows, ok = [], True
     for cell, runs in of_kind(measured, "step"):
         for device in balance_cells.OURS:
-            said = [balance_cells.settling(r) for r in (balance_cells.find(records, device) for records in runs) if r]
+            said = [s for s in (balance_cells.stepped(records, device) for records in runs) if s]
             if not said:
                 continue
             mean = {k: intervals.mean(s[k] for s in said) for k in said[0]}
-            is_ = intervals.verdict(mean["own"], most=balance_cells.REACH_STEP)
+            over = intervals.ratio(s["split"] for s in said)
+            is_ = worst([intervals.verdict(mean["own"], most=balance_cells.REACH_STEP),
+                         intervals.verdict(over, least=balance_cells.REACH["split"])])
             ok = ok and (is_ == intervals.REACHED or device != "hybrid")
             rows.append([name_of(cell), device, *(mean[k].value for k in ("before", "after", "periods", "copies")), mean["own"],
-                         mean["sd"].value, len(said), is_])
+                         over, mean["sd"].value, len(said), is_])
     if not rows:
         return "", True
     text = "\n## Steps in load and in speed\n\nThe fast member's share before and finally, periods until it stays within " \
         f"{balance_cells.NEAR} points of that, periods that the copies take at the members' own bandwidth, the difference " \
-        f"(aim: at most {balance_cells.REACH_STEP}), deviation in the end.\n\n"
-    return text + table(["cell", "pool", "before", "finally", "periods", "copies", "without", "sd", "seeds", "target"], rows), ok
+        f"(aim: at most {balance_cells.REACH_STEP}), what it does in the end over the better one of two fixed splits " \
+        f"{balance_cells.BESIDE} points beside that (aim: at least {balance_cells.REACH['split']}), deviation in the end.\n\n"
+    return text + table(["cell", "pool", "before", "finally", "periods", "copies", "without", "/split", "sd", "seeds", "target"],
+                        rows), ok
 
 
 def gain_part(measured):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Step response: after a step in load, or in a device's speed, how many periods pass until a pool's share has settled.
+"""Step response: after a step in load, or in a device's speed, how many periods pass until a pool's share has settled; and
+what it does there, over fixed splits beside it in the state after the step: to stand still somewhere is not enough.
 
 A cell's load is one of LOADS with the step's name behind: the load runs with one depth and then with another, or with one
 speed of the fast member and then with another (emuctl set dilate, live)."""
@@ -12,6 +13,7 @@ import periods
 import volumes
 
 BEFORE, AFTER = 80, 80      # periods
+THERE = 4                   # periods that a fixed split has before its last ones count
 COPY = {"randread": "read", "randwrite": "write"}
 
 
@@ -34,6 +36,33 @@ def two_depths(fio, dev, depths):
     return now
 
 
+def after_step(fio, dev):
+    """All of it as it is after the step, from the beginning."""
+    cell = fio.cell
+    depth = cell.depth
+    if "depths" in cell.step:
+        depth = cell.step["depths"][1]
+    else:
+        lab.run("emuctl", "set", "d0", f"dilate={cell.dilate * cell.step['slower']}")
+    fio.load(dev, time_based=1, runtime=f"{(THERE + balance_cells.FINAL + 1) * cell.period_ms}ms", iodepth=depth)
+
+
+def splits(out, fio, share):
+    """@share: at which the pool ends."""
+    cell = fio.cell
+    for percent in balance_cells.splits_beside(share):
+        with volumes.split(cell, percent) as dev:
+            fio.fill(dev)
+            periods.start()
+            cpu = lab.Cpu()
+            after_step(fio, dev)
+            used = cpu.used()
+            iops = balance_cells.final_rate(periods.stop()) * cell.dilate
+        seconds = [n * cell.period_ms / 1e3 for n in (THERE, balance_cells.FINAL)]
+        out.add(seconds, bench="balance", cell=cell.name, device=f"split:{percent}", iops=iops, cpu=used)
+        lab.say(f"# split:{percent} after the step: {iops:.0f} IOPS; CPU {100 * used:.0f}%")
+
+
 def two_speeds(fio, dev, slower):
     """The fast member's times become so many times longer while the load runs."""
     cell = fio.cell
@@ -51,6 +80,7 @@ def run(out, cell, fio):
     copy = copy_bandwidth(fio, cell)
     lab.say("# copies of extents, MB/s: " + ", ".join(
         f"{m} reads {c['randread'] / 1e6:.1f}, writes {c['randwrite'] / 1e6:.1f}" for m, c in zip(cell.models, copy)))
+    ends = {}
     for name, volume in volumes.pools(cell):
         with volume as dev:
             fio.fill(dev)
@@ -62,9 +92,12 @@ def run(out, cell, fio):
             mapped = sum(m["used"] for m in lab.hybrid_status("pool")["members"])
             moved = periods.moved()
             series = periods.stop()
-        record = dict(device=name, cpu=used, step_at=at, period_ms=cell.period_ms, copy=copy, moved=moved,
-                      mapped_bytes=mapped * lab.size(cell.extent), series=series)
+        record = dict(device=name, cpu=used, iops=balance_cells.final_rate(series) * cell.dilate, step_at=at,
+                      period_ms=cell.period_ms, copy=copy, moved=moved, mapped_bytes=mapped * lab.size(cell.extent),
+                      series=series)
         out.add([n * cell.period_ms / 1e3 for n in (BEFORE, AFTER)], bench="balance", cell=cell.name, **record)
         said = balance_cells.settling(record)
         lab.say(f"# {name}: {said['before']:.1f}% to {said['after']:.1f}%, settled after {said['periods']} periods, "
-                f"{said['own']:.1f} without the copies; CPU {100 * used:.0f}%")
+                f"{said['own']:.1f} without the copies; {record['iops']:.0f} IOPS there; CPU {100 * used:.0f}%")
+        ends[name] = said["after"]
+    splits(out, fio, ends["hybrid"])

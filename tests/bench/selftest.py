@@ -115,7 +115,7 @@ def unsure():
 
 
 def other_targets():
-    """the mix against the SSD and the stripe, and steps, are judged by intervals, too"""
+    """the mix against the SSD and the stripe is judged by intervals, too"""
     cells = {c["name"]: c for c in balance_cells.every_cell()}
 
     def mixed(iops, ms):
@@ -129,10 +129,27 @@ def other_targets():
     assert mix_of((150, 1.5), (151, 1.5), (150, 1.5)) == (False, "missed |")
     assert mix_of((150, 1.3)) == (False, "one seed: no verdict |")
     assert mix_of((150, 1.3), (130, 1.3), (150, 1.3)) == (False, "open |")
-    runs = [[dict(stepped([80] * 20 + [30] * n + [60] + [30] * 30), device=d) for d in balance_cells.OURS] for n in (1, 2, 1)]
-    step = cells["x25m+mba3073/step-speed/16/1"]
-    assert balance_report.step_part([(step, runs)])[1] and not balance_report.step_part([(step, runs[:1])])[1]
+
+def steps_reach():
+    """a step's target is to settle soon, and at a share that does no less than those beside it"""
+    step = next(c for c in balance_cells.every_cell() if c["name"] == "x25m+mba3073/step-speed/16/1")
+
+    def runs_of(split, seeds=(1, 2, 1)):
+        return [[*(stepped([80] * 20 + [30] * n + [60] + [30] * 30, device=d, iops=100) for d in balance_cells.OURS),
+                 *(record(d, r) for d, r in split.items())] for n in seeds]
+
+    def said(runs):
+        text, ok = balance_report.step_part([(step, runs)])
+        return ok, text.splitlines()[-3].split(" | ")[-1]
+    fine = {"split:15": 90, "split:45": 102}
+    assert said(runs_of(fine)) == (True, "reached |") and said(runs_of(fine, (1,))) == (False, "one seed: no verdict |")
+    # it stands still where it is, and another one would do more
+    assert said(runs_of({"split:15": 90, "split:45": 110})) == (False, "missed |")
+    assert said(runs_of({})) == (False, "not measured |")
+    runs = runs_of(fine)
     assert balance_report.step_part([(step, [runs[0], runs[1][1:], runs[2]])])[0].count("| 2 |") == 1
+    assert balance_cells.splits_beside(30.4) == [15, 45] and balance_cells.splits_beside(95) == [80, 100]
+    assert balance_cells.final_rate(stepped([80] * 60)["series"]) == 100
 
 
 def without_rivals():
@@ -182,10 +199,10 @@ def with_intervals():
     near(high / low, math.exp(2 * 2.776 * statistics.stdev(map(math.log, (9, 10, 11, 10, 9))) / 5 ** .5), 0.001)
 
 
-def stepped(shares, step=20):
-    return dict(step_at=10.0 + step, period_ms=1000, mapped_bytes=100 << 20,
+def stepped(shares, step=20, **more):
+    return dict(more, step_at=10.0 + step, period_ms=1000, mapped_bytes=100 << 20,
                 copy=[dict(randread=200 << 20, randwrite=50 << 20), dict(randread=20 << 20, randwrite=10 << 20)],
-                series=[dict(t=10.0 + i + 1, share=[x, 100 - x]) for i, x in enumerate(shares)])
+                series=[dict(t=10.0 + i + 1, share=[x, 100 - x], requests=[x, 100 - x]) for i, x in enumerate(shares)])
 
 
 def settles():
@@ -588,7 +605,7 @@ def nfs_mix():
 def main():
     tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, like_pools, forgotten,
              rows_say, no_mixing, real_devices, nfs_mix,
-             netmix_proportions, verdicts, unsure, other_targets, without_rivals, whole_report, with_intervals,
+             netmix_proportions, verdicts, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals,
              settles, whole_matrix, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times, figure_cells, names_targets,
              names_cells, counted_images)
