@@ -177,7 +177,7 @@ def show_logs(records, table, target, figures):
     tables = {r["percent"]: r for r in of(records, "log table")}
     table(["log area", "KIOPS"] + [p.replace("_", " ") + " %" for p in PARTS],
           [[f"{r['percent']}%", r["iops"] / 1000] + [100 * r["shares"][p] for p in PARTS] for r in some])
-    for p, text in ((20, "0.85"), (50, "2.03")):
+    for p, text in ((20, "0.85"), (50, "2.03")) if tables else ():
         r = tables[p]
         print(f"4 GB, {p}% log area: {(r['block'] + r['log']) / 2**20:.2f} MB, with 4 B of a log page "
               f"{(r['block'] + r['log'] / 2) / 2**20:.2f} MB (chapter 3: {text} MB)")
@@ -237,17 +237,26 @@ def show_model(model, table, target):
 
 
 def show(records, model, table, target, path):
+    """Of what was measured: a part of it is shown as far as it goes."""
     figures = Figures(14)
     ok = []
-    for part in (lambda: show_overhead(records, table, target, figures), lambda: show_accuracy(records, table, target, figures),
-                 lambda: show_capability(records, table, target, figures), lambda: show_rates(records, table, target),
-                 lambda: show_parallelism(records, table, target, figures), lambda: show_comparison(records, table, target, figures),
-                 lambda: show_logs(records, table, target, figures), lambda: show_ceiling(records, table, target),
-                 lambda: show_memory(records, table, target), lambda: show_tables(records, model, table, target),
-                 lambda: show_model(model, table, target)):
-        ok += part()
-        print()
-    show_pool(records, table)
+    for what, part in {
+            "overhead": lambda: show_overhead(records, table, target, figures),
+            "accuracy": lambda: show_accuracy(records, table, target, figures),
+            "capability": lambda: show_capability(records, table, target, figures),
+            "rate": lambda: show_rates(records, table, target),
+            "parallelism": lambda: show_parallelism(records, table, target, figures),
+            "comparison": lambda: show_comparison(records, table, target, figures),
+            "log": lambda: show_logs(records, table, target, figures),
+            "ceiling": lambda: show_ceiling(records, table, target),
+            "memory": lambda: show_memory(records, table, target),
+            "table": lambda: show_tables(records, model, table, target),
+            "amplification": lambda: show_model(model, table, target)}.items():
+        if of(records, what) or of(model, what):
+            ok += part()
+            print()
+    if of(records, "pool"):
+        show_pool(records, table)
     figures.save(path)
     print(f"\npicture: {path}")
     return all(ok)

@@ -30,6 +30,7 @@ import by_cells
 import cpus
 import intervals
 import lab
+import nameless_report
 import names_images
 import names_loads
 import names_report
@@ -357,6 +358,19 @@ def mount_times():
     assert "met: ms to mount 16G with 9 files, clean, without struct pages (235.00 with them): 2.00" in said.getvalue()
 
 
+def parts_of_nameless():
+    """what was measured of the emulated SSD is shown, also when that is one part of it"""
+    memory = dict(what="memory", ftl="page", mib=64, taken_kib=110, data_kib=90, oob_kib=9, tables_kib=1, flash_kib=100)
+    logs = [dict(what="log", percent=p, iops=p, shares=dict.fromkeys(nameless_report.PARTS, 0.1)) for p in (20, 50)]
+    model = [dict(what="amplification", gc="greedy", overprovisioning=0.1, got=5.0, expected=5.0, off=0.0)]
+    for records in ([memory], logs, []):
+        axes = mock.Mock(flat=[mock.MagicMock() for _ in range(16)])
+        with contextlib.redirect_stdout(io.StringIO()) as said, \
+                mock.patch.object(nameless_report.plt, "subplots", return_value=(mock.Mock(), axes)):
+            ok = nameless_report.show(records, model, tables.table, tables.target, "x.png")
+        assert ok == (records != [memory]) and "greedy at 10%" in said.getvalue(), said.getvalue()
+
+
 def figure_cells():
     """a record is never longer than its file, and a file is all of the least ones"""
     for quick in (True, False):
@@ -607,8 +621,8 @@ def main():
              rows_say, no_mixing, real_devices, nfs_mix,
              netmix_proportions, verdicts, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals,
              settles, whole_matrix, concentrated,
-             traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times, figure_cells, names_targets,
-             names_cells, counted_images)
+             traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times,
+             parts_of_nameless, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):
