@@ -371,6 +371,20 @@ def parts_of_nameless():
         assert ok == (records != [memory]) and "greedy at 10%" in said.getvalue(), said.getvalue()
 
 
+def sizes_of_metadata():
+    """dm-cache's metadata is as large as the fast device wants it, and never smaller than it was"""
+    made = []
+    lab_of = mock.Mock(size=lab.size, emudisk=lambda *args: made.append(args), sectors=lambda dev: int(dev))
+    cell = mock.Mock(devices=None, data=4 << 30)
+    with mock.patch.object(volumes, "lab", lab_of):
+        for gib in (1, 1024):
+            with volumes.meta_disk(cell, volumes.cache_metadata(str(gib << 21))):
+                pass
+        with volumes.meta_disk(cell):
+            pass
+    assert [a[2] for a in made] == ["16M", "516M", "16M"], made
+
+
 def figure_cells():
     """a record is never longer than its file, and a file is all of the least ones"""
     for quick in (True, False):
@@ -622,7 +636,7 @@ def main():
              netmix_proportions, verdicts, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals,
              settles, whole_matrix, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times,
-             parts_of_nameless, figure_cells, names_targets, names_cells, counted_images)
+             parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):

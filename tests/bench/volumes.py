@@ -8,6 +8,7 @@ import re
 import lab
 
 META = "16M"
+BLOCK = 128             # sectors, of dm-cache
 
 
 class Cell:
@@ -104,16 +105,22 @@ def slow_stripe(cell):
         yield slow
 
 
+def cache_metadata(fast):
+    """Bytes for dm-cache's: 4 MiB and 16 for each block that the fast device has, by its documentation; twice that."""
+    return (4 << 20) + 32 * (lab.sectors(fast) // BLOCK)
+
+
 @contextlib.contextmanager
-def meta_disk(cell):
-    """Metadata of the pool and of dm-cache: in memory for both, so that no member pays for it."""
+def meta_disk(cell, least=0):
+    """Metadata of the pool and of dm-cache: in memory for both, so that no member pays for it. @least: bytes."""
+    size = max(lab.size(META) + (cell.data >> 10 if cell.devices else 0), least)
     if cell.devices:
         path = os.path.join(lab.RAM, "meta")
         with open(path, "wb") as f:
-            f.truncate(lab.size(META) + (cell.data >> 10))
+            f.truncate(size)
         dev = lab.run("losetup", "--find", "--show", path).strip()
     else:
-        dev = lab.emudisk("meta", "null", META)
+        dev = lab.emudisk("meta", "null", f"{-(-size >> 20)}M")
     try:
         yield dev
     finally:
@@ -137,10 +144,10 @@ def hybrid(cell, policy):
 
 @contextlib.contextmanager
 def dm_cache(cell, mode):
-    with meta_disk(cell) as meta, fast_and_slow(cell) as (fast, slow):
+    with fast_and_slow(cell) as (fast, slow), meta_disk(cell, cache_metadata(fast)) as meta:
         lab.run("dd", "if=/dev/zero", f"of={meta}", "bs=4K", "count=1", "oflag=direct")
-        n = lab.sectors(slow) // 128 * 128
-        with mapped("cache", f"0 {n} cache {meta} {fast} {slow} 128 1 {mode} smq 0") as dev:
+        n = lab.sectors(slow) // BLOCK * BLOCK
+        with mapped("cache", f"0 {n} cache {meta} {fast} {slow} {BLOCK} 1 {mode} smq 0") as dev:
             yield dev
 
 
