@@ -2,6 +2,7 @@
 """Reports of the measurements that need no module of their own for it."""
 
 import intervals
+from balance_cells import CPU
 from tables import table, target
 
 
@@ -41,6 +42,7 @@ def ram(records):
 
 
 def depth(records):
+    ok = []
     for pair in dict.fromkeys(r["pair"] for r in records):
         some = [r for r in records if r["pair"] == pair]
         names = list(dict.fromkeys(r["device"] for r in some))
@@ -50,7 +52,9 @@ def depth(records):
               f"{100 * max(r['cpu'] for r in some):.0f}%)")
         table(["MB/s"] + names, [[f"{rw} {bs} depth {d}"] + [by[n, rw, bs, d]["mbps"] for n in names]
                                  for rw, bs, d in keys])
-    return True
+        ok.append(target(f"{pair}: most of the processor used, or it is not the devices that are measured",
+                         max(r["cpu"] for r in some), CPU))
+    return all(ok)
 
 
 def low(values, part=0.1):
