@@ -227,6 +227,11 @@ def btreplay(dev, requests):
         raise SystemExit(f"btreplay: status {status}, {did - first} of {requests} requests, {under_way} under way")
 
 
+def trace_name(path, label):
+    """Beside the records at @path, and no other load's or kernel's, whose machine may run at the same time."""
+    return os.path.basename(path).removesuffix("jsonl") + label.replace(" ", "-") + ".trace"
+
+
 def replay(out, share, name, kind, mib, label, requests):
     spec = atsmf_loads.LOADS[name]
     with volume(kind, spec, mib) as dev:
@@ -240,7 +245,7 @@ def replay(out, share, name, kind, mib, label, requests):
         trace.stop()
         more = moves.stop() if moves else {}
         os.remove(link)
-    kept = f"{name}_{label}.trace".replace(" ", "-")
+    kept = trace_name(out.path, label)
     shutil.copy(trace.path, os.path.join(share, kept))
     os.remove(trace.path)
     out.add(bench="atsmf", load=name, device=label, mib=mib, cpu=used, trace=kept, **more)

@@ -554,6 +554,7 @@ def forgotten():
         folders = [by_cells.folder("policies-" + kernel) for kernel in ("6.1", "6.12")]
         paths = [os.path.join(folder, cell) for folder in folders for cell in ("a_1.jsonl", "b_1.jsonl")]
         assert len({by_cells.raw(p) for p in paths}) == 4
+        assert len({atsmf.trace_name(by_cells.raw(p), "tier, half of it") for p in paths}) == 4
         left = [p + end for p in paths for end in ("", by_cells.PART)] + [by_cells.raw(p) for p in paths]
         for path in left + [os.path.join(folders[0], "report.md")]:
             with open(path, "w", encoding="utf-8"):
