@@ -46,7 +46,7 @@ struct nvm_mapping {
  * @mapping: the present one
  * @srcu: those who use it
  * @flushing: who finds a bit of @dirty cleared waits for who has cleared it; for @lost
- * @lost: what was written is lost, in bad memory, and nvm_flush() has yet to say so
+ * @lost: what was written is lost, or may be, and nvm_flush() has yet to say so
  * @dirty: bit per piece that was written but not flushed; NULL with @write_through
  * @nr_dirty: pieces
  * @dirty_shift: log2 of a piece's bytes

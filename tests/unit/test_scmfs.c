@@ -2302,15 +2302,19 @@ static void zeroed_once(void)
 	}
 }
 
-/* What lies behind the size may hold anything: in the block of the last byte, before what is reserved, in it. */
+/*
+ * What lies behind the size may hold anything: in the block of the last byte, before what is
+ * reserved, in it.
+ */
 static void old_bytes_reserved(void)
 {
+	const u32 kept = SCMFS_RESERVE_KEEP_SIZE | SCMFS_RESERVE_ZEROED;
 	struct scmfs_seg seg;
 	u64 ino;
 
 	tfs_make(&t, 16 << 20, 100, 1);
 	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
-	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, SCMFS_RESERVE_KEEP_SIZE | SCMFS_RESERVE_ZEROED, 5));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 400000, kept, 5));
 	CHECK(!tfs_write(&t, ino, 0, 5000, 7, 0) && mapped(ino) >= 400000);
 	CHECK(!scmfs_map_part(t.fs, ino, 0, 400000, &seg) && seg.len == 400000);
 	memset(t.mem + seg.at + 5000, 0xee, 395000);

@@ -220,7 +220,8 @@ static void no_worse(bool down)
 	u64 once = moved(6000, down), twice = moved(12000, down);
 
 	ktap_note("%llu bytes moved, %llu for twice as many extents", once, twice);
-	CHECK(twice <= 5 * once / 2 && twice < 12000 * 10, "%llu bytes moved, after %llu", twice, once);
+	CHECK(twice <= 5 * once / 2 && twice < 12000 * 10, "%llu bytes moved, after %llu",
+	      twice, once);
 }
 
 static void made_in_order(void)
@@ -236,6 +237,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs index: without memory too", follows_without_memory);
 	ktap_run("scmfs index: a file of many extents is emptied", emptied);
 	ktap_run("scmfs index: a number that is used again", reused);
-	ktap_run("scmfs index: twice as many extents are twice the work, whoever wrote them", made_in_order);
+	ktap_run("scmfs index: twice as many extents are twice the work, whoever wrote them",
+		 made_in_order);
 	return ktap_done();
 }
