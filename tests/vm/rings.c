@@ -778,15 +778,29 @@ static void cut(void)
 	is("nothing is left", valid(), 0);
 }
 
-/* In a process of its own: a request that finds no place. */
-static void find_no_place(void)
+/* A request that finds no place, in a thread that goes. */
+static void *find_no_place(void *unused)
 {
 	const struct timespec pause = { .tv_nsec = 300000000 };
 
+	(void)unused;
 	open_ring(1, 0);
 	sqe_of(fresh(MANY, 1), NL_IOC_WRITE)->flags |= IOSQE_ASYNC;
 	submit();
 	nanosleep(&pause, NULL);
+	return NULL;
+}
+
+/*
+ * In a process of its own, for a ring of its own. Not this one's end is what waits, as that kills
+ * the worker, but the thread's: it calls its request off by a signal that does not.
+ */
+static void come_and_go(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, find_no_place, NULL) || pthread_join(thread, NULL))
+		die("thread", errno);
 	_exit(0);
 }
 
@@ -808,7 +822,7 @@ static void crowd(void)
 	clock_gettime(CLOCK_MONOTONIC, &begun);
 	child = fork();
 	if (!child)
-		find_no_place();
+		come_and_go();
 	if (waitpid(child, &status, 0) != child || status)
 		die("child", errno);
 	clock_gettime(CLOCK_MONOTONIC, &ended);
