@@ -132,16 +132,22 @@ static u64 next_unit(struct scmfs *fs, struct scmfs_pool *pool, u64 want)
 	u32 free = min_t(u64, want, SCMFS_UNIT_BLOCKS / 2);
 	u64 old = READ_ONCE(pool->unit);
 	u64 unit = find_unit(fs, old, free, fs->unit_claimed);
+	bool mine;
 
 	if (unit == fs->nr_units)
 		unit = find_unit(fs, old, free, NULL);
 	if (unit == fs->nr_units)
 		unit = find_unit(fs, old, 1, NULL);
-	if (unit == fs->nr_units || cmpxchg(&pool->unit, old, unit) != old)
+	if (unit == fs->nr_units)
 		return unit;
-	if (old < fs->nr_units)
-		clear_bit(old, fs->unit_claimed);
-	set_bit(unit, fs->unit_claimed);
+	/* First, so that who leaves it for another one at once clears it behind this. */
+	mine = !test_and_set_bit(unit, fs->unit_claimed);
+	if (cmpxchg(&pool->unit, old, unit) == old) {
+		if (old < fs->nr_units && old != unit)
+			clear_bit(old, fs->unit_claimed);
+	} else if (mine) {
+		clear_bit(unit, fs->unit_claimed);
+	}
 	return unit;
 }
 
@@ -304,18 +310,46 @@ u32 scmfs_unit_frees(struct scmfs *fs, u64 *unit, u16 *count, u32 nr)
 	return nr;
 }
 
+static u64 used_of(const struct scmfs *fs, u64 block, u64 end)
+{
+	u64 used = 0, next;
+
+	for (;; block = next) {
+		block = find_next_bit(fs->block_map, end, block);
+		if (block >= end)
+			return used;
+		next = find_next_zero_bit(fs->block_map, end, block);
+		used += next - block;
+	}
+}
+
+/*
+ * Of an image that was damaged, or made for it, some may be free already, as they were two files'.
+ * Counted twice, a unit would seem to have room for ever.
+ */
+static bool free_in_unit(struct scmfs *fs, u64 block, u64 n)
+{
+	u64 unit = block / SCMFS_UNIT_BLOCKS, used;
+
+	spin_lock(scmfs_block_lock(fs, block));
+	used = used_of(fs, block, block + n);
+	bitmap_clear(fs->block_map, block, n);
+	WRITE_ONCE(fs->unit_free[unit], fs->unit_free[unit] + used);
+	percpu_counter_add(&fs->free_blocks, used);
+	scmfs_set_aside(fs, block, n);
+	spin_unlock(scmfs_block_lock(fs, block));
+	return used == n;
+}
+
 void scmfs_free(struct scmfs *fs, u64 block, u64 count)
 {
-	u64 unit, n;
+	bool all = true;
+	u64 n;
 
 	for (; count; block += n, count -= n) {
 		n = scmfs_in_unit(block, count);
-		unit = block / SCMFS_UNIT_BLOCKS;
-		spin_lock(scmfs_block_lock(fs, block));
-		bitmap_clear(fs->block_map, block, n);
-		WRITE_ONCE(fs->unit_free[unit], fs->unit_free[unit] + n);
-		percpu_counter_add(&fs->free_blocks, n);
-		scmfs_set_aside(fs, block, n);
-		spin_unlock(scmfs_block_lock(fs, block));
+		all &= free_in_unit(fs, block, n);
 	}
+	if (!all)
+		scmfs_damaged(fs);
 }

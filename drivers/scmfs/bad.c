@@ -96,6 +96,7 @@ int scmfs_set_bad(struct scmfs *fs, u64 at, u64 len)
 		spin_unlock(lock);
 		cond_resched();
 	}
+	atomic64_inc(&fs->bad_seen);
 	return r;
 }
 
@@ -116,10 +117,12 @@ static int know(struct scmfs *fs, u64 at, u64 len)
 {
 	int r = fs->bad ? 0 : bad_init(fs);
 
-	if (!r)
-		scmfs_set_bits(fs->bad, block_of(at),
-			       min(blocks_to(at + len), fs->nr_blocks) - block_of(at));
-	return r;
+	if (r)
+		return r;
+	scmfs_set_bits(fs->bad, block_of(at),
+		       min(blocks_to(at + len), fs->nr_blocks) - block_of(at));
+	atomic64_inc(&fs->bad_seen);
+	return 0;
 }
 
 /* While it is being opened, and the maps say nothing yet. Return: 0; -ENOMEM. */

@@ -36,6 +36,8 @@ struct scmfs_dir_block {
  * @count: names
  * @used_slots: by them
  * @hint: where free slots are looked for
+ * @bad: one of its blocks is bad memory, as far as was known
+ * @bad_seen: then, by the file system's count
  */
 struct scmfs_dir {
 	struct scmfs_dir_block *block;
@@ -47,6 +49,8 @@ struct scmfs_dir {
 	u64 count;
 	u64 used_slots;
 	u64 hint;
+	bool bad;
+	u64 bad_seen;
 };
 
 u32 scmfs_name_hash(const char *name, u32 len)
@@ -92,16 +96,24 @@ static bool block_is_bad(const struct scmfs *fs, const struct scmfs_dir *dir, u6
 	return !scmfs_all_good(fs, dir->block[n].block, 1);
 }
 
-static bool has_bad(const struct scmfs *fs, const struct scmfs_dir *dir)
+/*
+ * Looked at once, beside others who do, each time that some memory became bad: blocks that it gets
+ * later are good.
+ */
+static bool has_bad(const struct scmfs *fs, struct scmfs_dir *dir)
 {
-	u64 i;
+	u64 seen = atomic64_read(&fs->bad_seen), i;
+	bool bad = false;
 
-	if (likely(!READ_ONCE(fs->bad)))
+	if (likely(!seen))
 		return false;
-	for (i = 0; i < dir->nr_blocks; i++)
-		if (block_is_bad(fs, dir, i))
-			return true;
-	return false;
+	if (smp_load_acquire(&dir->bad_seen) == seen)	/* pairs with the release below */
+		return READ_ONCE(dir->bad);
+	for (i = 0; !bad && i < dir->nr_blocks; i++)
+		bad = block_is_bad(fs, dir, i);
+	WRITE_ONCE(dir->bad, bad);
+	smp_store_release(&dir->bad_seen, seen);	/* pairs with the acquire above */
+	return bad;
 }
 
 static u64 slot_bits(u64 slot, u64 slots)
@@ -110,7 +122,7 @@ static u64 slot_bits(u64 slot, u64 slots)
 }
 
 /* 0; -ENOTEMPTY; -EIO: there may be names that nobody can read. */
-int scmfs_dir_is_empty(const struct scmfs *fs, const struct scmfs_dir *dir)
+int scmfs_dir_is_empty(const struct scmfs *fs, struct scmfs_dir *dir)
 {
 	if (dir->count)
 		return -ENOTEMPTY;
@@ -252,7 +264,7 @@ static bool head_ok(const struct scmfs *fs, u64 head, u64 slot, u32 len)
  * Fills what is known once it was found. -EIO: it may be one that nobody can read; that it isn't
  * there can't be said, either.
  */
-int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct scmfs_name *n)
+int scmfs_dir_find(const struct scmfs *fs, struct scmfs_dir *dir, struct scmfs_name *n)
 {
 	u64 i, entry;
 

@@ -87,10 +87,11 @@ struct scmfs_index_bucket {
  * @bad: bit per block: its memory is bad; NULL: none is known to be. Read without the lock.
  * @aside: bit per block: bad, and free but for that
  * @nr_aside: how many
+ * @bad_seen: times that some became bad
  * @inode_map: bit per inode: used. Changed by atomic operations
  * @free_inodes: how many are not
  * @lock: for making @bad, and for what follows up to @high_known
- * @inode_hint: few are free below it but in words that are claimed
+ * @inode_hint: none is free below it but in words that are claimed
  * @inode_high: numbers from here on were never used
  * @inode_durable: the same, as recovery would find it whenever power goes
  * @high_known: the state has told so
@@ -122,6 +123,7 @@ struct scmfs {
 	unsigned long *bad;
 	unsigned long *aside;
 	atomic64_t nr_aside;
+	atomic64_t bad_seen;
 	unsigned long *inode_map;
 	u64 nr_inodes;
 	struct percpu_counter free_inodes;
@@ -480,9 +482,9 @@ struct scmfs_name {
 };
 
 int scmfs_dir_get(struct scmfs *fs, struct scmfs_node *node, struct scmfs_dir **dir);
-int scmfs_dir_is_empty(const struct scmfs *fs, const struct scmfs_dir *dir);
+int scmfs_dir_is_empty(const struct scmfs *fs, struct scmfs_dir *dir);
 int scmfs_name_init(const struct scmfs *fs, struct scmfs_name *n, const char *name, u32 len);
-int scmfs_dir_find(const struct scmfs *fs, const struct scmfs_dir *dir, struct scmfs_name *n);
+int scmfs_dir_find(const struct scmfs *fs, struct scmfs_dir *dir, struct scmfs_name *n);
 int scmfs_dir_room(struct scmfs_dir *dir);
 int scmfs_dir_place(struct scmfs_op *op, struct scmfs_node *node, struct scmfs_name *n);
 int scmfs_dir_clear(struct scmfs_op *op, const struct scmfs_name *n);

@@ -47,31 +47,55 @@ static u64 take_from_word(struct scmfs *fs, u64 word)
 	}
 }
 
-/* The first word from @word on, before @end, that has free numbers, and may be no other CPU's. */
-static u64 find_word(const struct scmfs *fs, u64 word, u64 end, bool anybody)
+static bool has_free(const struct scmfs *fs, u64 word)
 {
-	u64 ino;
-
-	while (word < end) {
-		ino = find_next_zero_bit(fs->inode_map, fs->nr_inodes, word * WORD_INODES);
-		word = ino / WORD_INODES;
-		if (ino >= fs->nr_inodes || word >= end)
-			return nr_words(fs);
-		if (anybody || !test_bit(word, fs->word_claimed))
-			return word;
-		word++;
-	}
-	return nr_words(fs);
+	return (READ_ONCE(fs->inode_map[word]) | no_inodes(fs, word)) != ~0UL;
 }
 
-/* From where none was seen to be free below; then all, and then those of other CPUs. */
-static u64 choose_word(const struct scmfs *fs)
+/* The first word from the hint on that has free numbers and is no CPU's; the hint goes behind it. */
+static u64 next_word(struct scmfs *fs)
 {
-	u64 end = nr_words(fs), word = find_word(fs, fs->inode_hint / WORD_INODES, end, false);
+	u64 word = fs->inode_hint / WORD_INODES, ino;
 
-	if (word == end)
-		word = find_word(fs, 0, end, false);
-	return word == end ? find_word(fs, 0, end, true) : word;
+	for (; word < nr_words(fs); word++) {
+		ino = find_next_zero_bit(fs->inode_map, fs->nr_inodes, word * WORD_INODES);
+		word = min(ino / WORD_INODES, nr_words(fs));
+		if (ino >= fs->nr_inodes)
+			word = nr_words(fs);
+		else if (test_bit(word, fs->word_claimed))
+			continue;
+		break;
+	}
+	fs->inode_hint = (word + 1) * WORD_INODES;
+	return word;
+}
+
+/* That, or else what another CPU has: no number is free below the hint but in those. */
+static u64 choose_word(struct scmfs *fs)
+{
+	u64 word = next_word(fs);
+	u32 i;
+
+	for (i = 0; word >= nr_words(fs) && i < fs->nr_pools; i++) {
+		word = READ_ONCE(fs->pool[i].word);
+		if (word < nr_words(fs) && !has_free(fs, word))
+			word = nr_words(fs);
+	}
+	return word;
+}
+
+/*
+ * A number that is given back meanwhile is looked for in the word as one that is claimed, or notes
+ * that it is below the hint: pairs with scmfs_free_inode().
+ */
+static void leave_word(struct scmfs *fs, u64 word)
+{
+	if (word >= nr_words(fs))
+		return;
+	clear_bit(word, fs->word_claimed);
+	smp_mb__after_atomic();		/* see above */
+	if (has_free(fs, word))
+		fs->inode_hint = min(fs->inode_hint, word * WORD_INODES);
 }
 
 static void raise_high(struct scmfs *fs, u64 word)
@@ -97,10 +121,8 @@ static bool claim_word(struct scmfs *fs, struct scmfs_pool *pool, u64 old)
 		word = choose_word(fs);
 		if (word < nr_words(fs)) {
 			raise_high(fs, word);
-			if (old < nr_words(fs))
-				clear_bit(old, fs->word_claimed);
+			leave_word(fs, old);
 			set_bit(word, fs->word_claimed);
-			WRITE_ONCE(fs->inode_hint, (word + 1) * WORD_INODES);
 			smp_store_release(&pool->word, word);	/* pairs with scmfs_alloc_inode() */
 		}
 	} else {
@@ -148,13 +170,14 @@ void scmfs_free_inode(struct scmfs *fs, u64 ino)
 {
 	if (scmfs_links(scmfs_read(&scmfs_inode(fs, ino)->mode_links)))
 		return;
-	smp_mb__before_atomic();	/* what was done with it is done before it is another one */
-	clear_bit(ino, fs->inode_map);
+	/* A full barrier: what was done with it is done before it is another one, see leave_word() */
+	if (!test_and_clear_bit(ino, fs->inode_map))
+		return;
 	percpu_counter_inc(&fs->free_inodes);
-	if (ino >= READ_ONCE(fs->inode_hint) || test_bit(ino / WORD_INODES, fs->word_claimed))
+	if (test_bit(ino / WORD_INODES, fs->word_claimed))
 		return;
 	spin_lock(&fs->lock);
-	WRITE_ONCE(fs->inode_hint, min(fs->inode_hint, ino));
+	fs->inode_hint = min(fs->inode_hint, ino);
 	spin_unlock(&fs->lock);
 }
 

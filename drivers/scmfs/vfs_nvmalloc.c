@@ -182,9 +182,7 @@ static int nvm_init_size(struct nvm_area *area, u64 size)
 /* By where it is: whose file it is in asks for locks that who writes may hold. */
 static bool nvm_page_is_good(const struct sfs_sb *s, const void *p)
 {
-	p = PTR_ALIGN_DOWN(p, PAGE_SIZE);
-	if (is_vmalloc_addr(p))
-		p = page_address(vmalloc_to_page(p));
+	p = page_address(vmalloc_to_page(PTR_ALIGN_DOWN(p, PAGE_SIZE)));
 	return sfs_good(s, p - s->base, PAGE_SIZE) == PAGE_SIZE;
 }
 
@@ -196,9 +194,13 @@ static bool nvm_is_good(const struct nvm_area *area, const void *p, u64 len)
 
 	if (likely(!READ_ONCE(s->bad)))
 		return true;
-	for (; p < end; p = PTR_ALIGN_DOWN(p, PAGE_SIZE) + PAGE_SIZE)
+	if (!is_vmalloc_addr(p))
+		return sfs_good(s, p - s->base, len) == len;
+	for (; p < end; p = PTR_ALIGN_DOWN(p, PAGE_SIZE) + PAGE_SIZE) {
+		cond_resched();
 		if (!nvm_page_is_good(s, p))
 			return false;
+	}
 	return true;
 }
 

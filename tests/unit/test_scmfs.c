@@ -1138,6 +1138,35 @@ static void each_cpu(void)
 	free(t.mem);
 }
 
+/* Of a damaged image, in which both have the same blocks. */
+static void freed_twice(void)
+{
+	struct scmfs_inode *f, *g;
+	u64 ino, before, block;
+	struct scmfs_statfs st;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	f = scmfs_inode(t.fs, ino);
+	CHECK(!tfs_make_node(&t, "g", S_IFREG | 0644, NULL, &ino));
+	g = scmfs_inode(t.fs, ino);
+	scmfs_statfs(t.fs, &st);
+	before = st.free;
+	CHECK(!tfs_write(&t, f - scmfs_inode(t.fs, 0), 0, 400000, 1, 0));
+	CHECK(!scmfs_trim(t.fs, f - scmfs_inode(t.fs, 0)));
+	memcpy(g->extent, f->extent, sizeof(g->extent));
+	g->blocks = f->blocks;
+	CHECK(!tfs_unlink(&t, "f") && !scmfs_damage_seen(t.fs));
+	CHECK(!tfs_unlink(&t, "g") && scmfs_damage_seen(t.fs));
+	scmfs_statfs(t.fs, &st);
+	if (CHECK(st.free == before, "%llu and %llu free", before, st.free))
+		while (scmfs_alloc(t.fs, 7, 0, &block))
+			;
+	CHECK(!scmfs_alloc_whole(t.fs));
+	tfs_crash(&t);
+	free(t.mem);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------- */
 
 static void refused(void)
@@ -1386,6 +1415,8 @@ static void bad_directory(void)
 		CHECK(!tfs_make_node(&t, path_a, S_IFREG | 0644, NULL, NULL));
 	}
 	bad = t.mem + (scmfs_inode(t.fs, dir)->extent[0].block << SCMFS_BLOCK_SHIFT);
+	CHECK(!scmfs_set_bad(t.fs, t.size - 3 * 4096, 1));
+	CHECK(tfs_find(&t, "d/none", &ino) == -ENOENT, "all of it is good");
 	take_away(bad);
 	bad_names(dir);
 	scmfs_node_clear(&t.node[dir]);		/* and by an index that was made without it */
@@ -2700,6 +2731,7 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: runs of more blocks than an int has", long_runs);
 	ktap_run("scmfs: each CPU takes from places of its own, and of others if there is no more",
 		 each_cpu);
+	ktap_run("scmfs: what two files have is free once", freed_twice);
 	ktap_run("scmfs: what is not formatted, foreign, damaged or too small is refused", refused);
 	ktap_run("scmfs: data=atomic: of a write cut short the rest is as it was", atomic_short);
 	ktap_run("scmfs: nobody stores to bad memory", bad_is_untouched);

@@ -803,10 +803,12 @@ static void all_of(void (*files)(void), const struct op *op, u32 all)
 		seq[1] = &op[i % all];
 		if (!long_run && ((i / all + i % all) % 4 || !ktap_has_turn(i / all + i % all / 4, 6)))
 			continue;
+		if (in_place(seq[0], seq[1]))
+			continue;
 		drawn++;
-		pairs += !in_place(seq[0], seq[1]) && run(seq, 2);
+		pairs += run(seq, 2);
 	}
-	CHECK(2 * pairs >= drawn, "only %u of %u pairs can be done", pairs, drawn);
+	CHECK(2 * pairs >= drawn || drawn < 4, "only %u of %u pairs can be done", pairs, drawn);
 	end(nr + pairs);
 }
 

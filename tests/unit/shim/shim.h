@@ -8,7 +8,6 @@
 #define EVENKEEL_SHIM_H
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -146,6 +145,9 @@ static inline u32 int_sqrt64(u64 x)
 #define hweight_long(x)		((unsigned int)__builtin_popcountl(x))
 #define U8_MAX		((u8)~0U)
 #define U32_MAX			(~(u32)0)
+#ifndef INT_MAX				/* not by a header, which a fuzzer's own takes the place of */
+#define INT_MAX			((int)(U32_MAX >> 1))
+#endif
 #define U64_MAX			(~(u64)0)
 #define div_u64(a, b)		((u64)(a) / (u32)(b))
 #define DIV64_U64_ROUND_UP(a, b) \
