@@ -202,6 +202,10 @@ static int emu_replay_shut(char *error)
 		return emu_fail(error, -EINVAL, "nothing was recorded");
 	if (emu_recording)
 		return emu_fail(error, -EBUSY, "recording: stop first");
+	/* Before any is shut, which those who open others would notice. */
+	list_for_each_entry(dev, &emu_devs, node)
+		if (disk_openers(dev->disk))
+			return emu_fail(error, -EBUSY, "%s is open", dev->name);
 	list_for_each_entry(dev, &emu_devs, node) {
 		if (!emu_dev_shut(dev))
 			return emu_fail(error, -EBUSY, "%s is open", dev->name);

@@ -410,21 +410,29 @@ static u64 nl_client_ahead(const struct nl_dev *dev)
 }
 
 /*
+ * Does nobody wait for what the task is doing? It is killed, or works for a ring that is closed,
+ * which notifies its workers; a signal that stops or freezes a process is no reason, and stays
+ * pending for a worker until it has nothing to do.
+ */
+bool nl_client_over(void)
+{
+	return fatal_signal_pending(current) ||
+		(current->flags & PF_IO_WORKER && test_thread_flag(TIF_NOTIFY_SIGNAL));
+}
+
+/*
  * No request can be called off when it was begun, and io_uring waits for those of a ring that is
  * closed, for five minutes without complaint. So a block is begun when the flash has not much to do
- * before it; nor does it take long itself (nl_fit_block()). Who closes a ring wakes its workers by
- * a signal that kills nobody. *@came: what time it is then. -EINTR.
+ * before it; nor does it take long itself (nl_fit_block()). *@came: what time it is then. -EINTR.
  */
 static int nl_client_turn(struct nl_dev *dev, u64 *came)
 {
-	unsigned int state = current->flags & PF_IO_WORKER ? TASK_INTERRUPTIBLE : TASK_KILLABLE;
 	u64 wait;
 
 	while ((wait = nl_client_ahead(dev))) {
-		if (signal_pending_state(state, current))
+		if (nl_client_over())
 			return -EINTR;
-		set_current_state(state);
-		schedule_timeout(min_t(u64, nsecs_to_jiffies64(wait) + 1, NL_LOOK));
+		schedule_timeout_killable(min_t(u64, nsecs_to_jiffies64(wait) + 1, NL_LOOK));
 		*came = ktime_get_ns();
 	}
 	return 0;

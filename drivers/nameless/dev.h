@@ -154,6 +154,7 @@ int nl_dev_power(struct nl_dev *dev, char *args);
 /* client.c, names_dev.c */
 struct nl_client *nl_client_attach(struct nl_dev *dev, const struct nl_client_ops *ops, void *ctx);
 int nl_client_do(struct nl_client *client, struct nl_client_io *io);
+bool nl_client_over(void);
 bool nl_client_busy(const struct nl_client *client);
 void nl_client_look(struct nl_dev *dev);
 void nl_client_start(struct nl_dev *dev);

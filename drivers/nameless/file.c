@@ -46,6 +46,9 @@ static int nl_stream_check(struct nl_dev *dev, struct nl_stream *stream, const c
 	if (!(stream->file->f_mode & (write ? FMODE_WRITE : FMODE_READ)))
 		return nl_fail(dev, -EBADF, "%s: not open for %s", fd,
 			       write ? "writing" : "reading");
+	/* It would be written to its end, and read from its start. */
+	if (write && stream->file->f_flags & O_APPEND)
+		return nl_fail(dev, -EINVAL, "%s: open for appending", fd);
 	/* What others have the other end of ends when they want, and is not synced. */
 	if (!S_ISREG(inode->i_mode) && !S_ISBLK(inode->i_mode))
 		return nl_fail(dev, -EINVAL, "%s: neither a file nor a block device", fd);

@@ -194,7 +194,12 @@ static void nl_names_async_end(struct nl_client_io *io, int err)
  */
 static int nl_names_enter(struct semaphore *places)
 {
-	return current->flags & PF_IO_WORKER ? down_interruptible(places) : down_killable(places);
+	if (!(current->flags & PF_IO_WORKER))
+		return down_killable(places);
+	while (down_timeout(places, HZ / 10))
+		if (nl_client_over())
+			return -EINTR;
+	return 0;
 }
 
 /*

@@ -44,6 +44,7 @@ base() {
 }
 
 fresh_disks() {
+	restore_speed || return		# what a scenario that failed has left waiting goes on
 	wait
 	drop_leftovers
 	[ ! "$delayed" ] || dmsetup remove --retry slow || return

@@ -237,13 +237,13 @@ static bool released_busy(void)
 	struct writer *writer;
 	bool good;
 
-	if (!tell("again/create", "mem 1M write_lat=1s"))
+	if (!tell("again/create", "mem 1M write_lat=3s"))
 		return false;
 	writer = put_beside("again", 1, 0, 4);
 	good = one_in_flight("again") && tell("again/release", "force");
 	if (!outcome(writer))
 		return wrong("the write succeeded");
-	usleep(1100000);
+	usleep(3100000);
 	return good;
 }
 

@@ -156,8 +156,9 @@ long long shown(const char *name, const char *key)
 bool one_in_flight(const char *name)
 {
 	long long n;
+	int tries = 1000;	/* each starts a program */
 
-	while (!(n = shown(name, "inflight")))
+	while (!(n = shown(name, "inflight")) && tries--)
 		;
 	return n == 1 || wrong("%s: %lld in flight", name, n);
 }

@@ -254,17 +254,18 @@ by_hand() { # save|load DEVICE NUMBER
 }
 mkfifo /tmp/pipe
 mkdir $conf/b
-exec 3>$conf/a/set 4>$conf/b/set 5</tmp/a.img 6<>/tmp/pipe 7>/dev/null 9<$conf/b/info
+exec 3>$conf/a/set 4>$conf/b/set 5</tmp/a.img 6<>/tmp/pipe 7>/dev/null 8>>/tmp/a.img 9<$conf/b/info
 matches "nor is one into its own files" "$(by_hand save a 3)" "is no file to keep a device in"
 matches "or another one's" "$(by_hand save a 4)" "is no file to keep a device in"
 matches "or into what may not be written to" "$(by_hand save a 5)" "5: not open for writing"
 matches "or into what is no file" "$(by_hand save a 7)" "neither a file nor a block device"
 matches "or a pipe" "$(by_hand save a 6)" "neither a file nor a block device"
+matches "or what is written to its end" "$(by_hand save a 8)" "8: open for appending"
 matches "or what is not open" "$(by_hand save a 77)" "not the number of an open file"
 matches "or by a name" "$(by_hand save a /tmp/a.img)" "not the number of an open file"
 matches "nor is one made of a pipe" "$(by_hand load b 6)" "neither a file nor a block device"
 matches "or of its own files" "$(by_hand load b 9)" "is no file to keep a device in"
-exec 3>&- 4>&- 5<&- 6>&- 7>&- 9<&-
+exec 3>&- 4>&- 5<&- 6>&- 7>&- 8>&- 9<&-
 rmdir $conf/b
 check "what was saved before is there still" cmp /tmp/a.img /tmp/a.old
 chown 12:34 /tmp/a.img && chmod 640 /tmp/a.img

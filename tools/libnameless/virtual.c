@@ -116,8 +116,8 @@ static int ask_cuts(const struct nameless *dev, uint64_t *cuts)
 	return ioctl(dev->names, NL_IOC_CUTS, cuts) ? -errno : 0;
 }
 
-/* Before anything is written. */
-static int write_begin(struct nameless *dev)
+/* Before anything is written; @began: how many cuts there had been. */
+static int write_begin(struct nameless *dev, uint64_t *began)
 {
 	struct unflushed *unflushed = &dev->unflushed;
 	int err = 0;
@@ -130,16 +130,22 @@ static int write_begin(struct nameless *dev)
 		unflushed->failed = false;
 		unflushed->begun++;
 		unflushed->busy++;
+		*began = unflushed->cuts;
 	}
 	pthread_mutex_unlock(&dev->lock);
 	return err;
 }
 
-/* Return: @err. */
-static int write_end(struct nameless *dev, int err)
+/*
+ * Another thread may have been told of a cut meanwhile, and have begun anew: what was written here
+ * may have been before it. Return: @err, or -EIO then.
+ */
+static int write_end(struct nameless *dev, int err, uint64_t began)
 {
 	pthread_mutex_lock(&dev->lock);
 	dev->unflushed.busy--;
+	if (!err && dev->unflushed.cuts != began)
+		err = -EIO;
 	pthread_mutex_unlock(&dev->lock);
 	return err;
 }
@@ -186,26 +192,28 @@ int nameless_pread(struct nameless *dev, void *data, size_t bytes, uint64_t at)
 int nameless_pwrite(struct nameless *dev, const void *data, size_t bytes, uint64_t at)
 {
 	int fd = disk_for(dev, bytes, at), err;
+	uint64_t began;
 
 	if (fd < 0 || !bytes)
 		return fd < 0 ? fd : 0;
-	err = write_begin(dev);
+	err = write_begin(dev, &began);
 	if (err)
 		return err;
-	return write_end(dev, move_data(fd, (void *)data, bytes, at, true));
+	return write_end(dev, move_data(fd, (void *)data, bytes, at, true), began);
 }
 
 int nameless_discard(struct nameless *dev, uint64_t bytes, uint64_t at)
 {
 	uint64_t range[2] = { at, bytes };
 	int fd = disk_for(dev, bytes, at), err;
+	uint64_t began;
 
 	if (fd < 0 || !bytes)
 		return fd < 0 ? fd : 0;
-	err = write_begin(dev);
+	err = write_begin(dev, &began);
 	if (err)
 		return err;
-	return write_end(dev, ioctl(fd, BLKDISCARD, range) ? -errno : 0);
+	return write_end(dev, ioctl(fd, BLKDISCARD, range) ? -errno : 0, began);
 }
 
 int nameless_flush(struct nameless *dev)
