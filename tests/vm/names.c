@@ -667,7 +667,7 @@ static int stuck(void)
 {
 	struct sigaction action = { .sa_handler = nothing };
 	struct uffdio_zeropage give = { .range.len = 4096 };
-	struct pollfd fault = { .events = POLLIN };
+	struct pollfd fault = { .events = POLLIN }, told = { nameless_fd(device), POLLIN };
 	struct nl_move move;
 	pthread_t reader;
 	sigset_t alarms;
@@ -678,6 +678,8 @@ static int stuck(void)
 	while (!info.waiting)
 		if (put(any(nr / 8), 1) || nameless_query(device, &info))
 			die("overwrite", info.waiting);
+	if (poll(&told, 1, 60000) != 1)		/* of what has happened by then */
+		die("a migration to be told of", info.waiting);
 	sigemptyset(&alarms);
 	sigaddset(&alarms, SIGALRM);
 	if (pthread_sigmask(SIG_BLOCK, &alarms, NULL) ||
