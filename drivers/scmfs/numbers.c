@@ -52,7 +52,7 @@ static bool has_free(const struct scmfs *fs, u64 word)
 	return (READ_ONCE(fs->inode_map[word]) | no_inodes(fs, word)) != ~0UL;
 }
 
-/* The first word from the hint on that has free numbers and is no CPU's; the hint goes behind it. */
+/* The first word from the hint on with free numbers that is no CPU's; the hint goes behind it. */
 static u64 next_word(struct scmfs *fs)
 {
 	u64 word = fs->inode_hint / WORD_INODES, ino;
@@ -170,7 +170,7 @@ void scmfs_free_inode(struct scmfs *fs, u64 ino)
 {
 	if (scmfs_links(scmfs_read(&scmfs_inode(fs, ino)->mode_links)))
 		return;
-	/* A full barrier: what was done with it is done before it is another one, see leave_word() */
+	/* A full barrier: it was dealt with before it is another one; see leave_word(), too */
 	if (!test_and_clear_bit(ino, fs->inode_map))
 		return;
 	percpu_counter_inc(&fs->free_inodes);
