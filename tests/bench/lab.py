@@ -289,9 +289,9 @@ class Out:
         self.path, self.lines = path, []
         self.meta = {**json.loads(os.environ.get("BENCH_META", "{}")), "release": os.uname().release}
 
-    def add(self, seconds=None, **record):
-        """@seconds: how long there was a load before what counts, and then."""
-        meta = self.meta if seconds is None else {**self.meta, "warm_s": seconds[0], "measured_s": seconds[1]}
+    def add(self, loaded=None, /, **record):
+        """@loaded: how many seconds there was a load before what counts, and then."""
+        meta = self.meta if loaded is None else {**self.meta, "warm_s": loaded[0], "measured_s": loaded[1]}
         self.lines.append(json.dumps({**record, "meta": meta}))
 
     def close(self):

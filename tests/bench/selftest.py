@@ -510,6 +510,8 @@ def rows_say():
     said = json.loads(out.lines[0])
     settings = dict(release=os.uname().release, cell={"depth": 4}, warm_s=8, measured_s=2)
     assert said["iops"] == 1 and said["meta"] == {**meta, **settings}
+    out.add(device="x", seconds=2.5, loaded="y")     # fields like any other
+    assert {**json.loads(out.lines[1]), "meta": 0} == dict(device="x", seconds=2.5, loaded="y", meta=0)
 
 
 def no_mixing():
