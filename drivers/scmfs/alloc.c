@@ -101,6 +101,11 @@ static u64 take_in_unit(struct scmfs *fs, u64 unit, u64 want, u64 *block)
 	return got;
 }
 
+static bool less_worn(const struct scmfs *fs, u64 unit, u64 best)
+{
+	return best == fs->nr_units || READ_ONCE(fs->wear[unit]) < READ_ONCE(fs->wear[best]);
+}
+
 /*
  * The one with least wear among the next that have @free blocks, and are not @claimed, if that is
  * not NULL; nr_units if there is none.
@@ -115,8 +120,7 @@ static u64 find_unit(const struct scmfs *fs, u64 from, u32 free, const unsigned 
 		if (unit_free(fs, unit) < free || (claimed && test_bit(unit, claimed)))
 			continue;
 		seen++;
-		if (best == fs->nr_units ||
-		    READ_ONCE(fs->wear[unit]) < READ_ONCE(fs->wear[best]))
+		if (less_worn(fs, unit, best))
 			best = unit;
 	}
 	return best;
@@ -213,8 +217,7 @@ static u64 find_whole(struct scmfs *fs)
 		if (unit_free(fs, unit) < SCMFS_UNIT_BLOCKS)
 			continue;
 		seen++;
-		if (best == fs->nr_units ||
-		    READ_ONCE(fs->wear[unit]) < READ_ONCE(fs->wear[best]))
+		if (less_worn(fs, unit, best))
 			best = unit;
 	}
 	WRITE_ONCE(fs->gc_unit, (from + i) % fs->nr_units);

@@ -96,6 +96,7 @@ int scmfs_set_bad(struct scmfs *fs, u64 at, u64 len)
 		spin_unlock(lock);
 		cond_resched();
 	}
+	smp_mb__before_atomic();	/* the bits come first: pairs with who asks a directory */
 	atomic64_inc(&fs->bad_seen);
 	return r;
 }

@@ -36,8 +36,8 @@ struct scmfs_dir_block {
  * @count: names
  * @used_slots: by them
  * @hint: where free slots are looked for
- * @bad: one of its blocks is bad memory, as far as was known
- * @bad_seen: then, by the file system's count
+ * @bad: when it was asked whether one of its blocks is bad memory, by the file system's count of
+ *	what became bad, and in the last bit whether it is: one word, as askers are beside each other
  */
 struct scmfs_dir {
 	struct scmfs_dir_block *block;
@@ -49,8 +49,7 @@ struct scmfs_dir {
 	u64 count;
 	u64 used_slots;
 	u64 hint;
-	bool bad;
-	u64 bad_seen;
+	u64 bad;
 };
 
 u32 scmfs_name_hash(const char *name, u32 len)
@@ -102,17 +101,17 @@ static bool block_is_bad(const struct scmfs *fs, const struct scmfs_dir *dir, u6
  */
 static bool has_bad(const struct scmfs *fs, struct scmfs_dir *dir)
 {
-	u64 seen = atomic64_read(&fs->bad_seen), i;
+	u64 seen = atomic64_read(&fs->bad_seen), asked = READ_ONCE(dir->bad), i;
 	bool bad = false;
 
 	if (likely(!seen))
 		return false;
-	if (smp_load_acquire(&dir->bad_seen) == seen)	/* pairs with the release below */
-		return READ_ONCE(dir->bad);
+	if (asked >> 1 == seen)
+		return asked & 1;
+	smp_rmb();	/* what was counted is in the bits: pairs with scmfs_set_bad() */
 	for (i = 0; !bad && i < dir->nr_blocks; i++)
 		bad = block_is_bad(fs, dir, i);
-	WRITE_ONCE(dir->bad, bad);
-	smp_store_release(&dir->bad_seen, seen);	/* pairs with the acquire above */
+	WRITE_ONCE(dir->bad, seen << 1 | bad);
 	return bad;
 }
 

@@ -189,31 +189,32 @@ int nameless_pread(struct nameless *dev, void *data, size_t bytes, uint64_t at)
 	return fd < 0 ? fd : move_data(fd, data, bytes, at, false);
 }
 
-int nameless_pwrite(struct nameless *dev, const void *data, size_t bytes, uint64_t at)
+/* @discard: it is to read as zeros, whatever @data is. */
+static int change(struct nameless *dev, const void *data, uint64_t bytes, uint64_t at, bool discard)
 {
+	uint64_t range[2] = { at, bytes }, began;
 	int fd = disk_for(dev, bytes, at), err;
-	uint64_t began;
 
 	if (fd < 0 || !bytes)
 		return fd < 0 ? fd : 0;
 	err = write_begin(dev, &began);
 	if (err)
 		return err;
-	return write_end(dev, move_data(fd, (void *)data, bytes, at, true), began);
+	if (discard)
+		err = ioctl(fd, BLKDISCARD, range) ? -errno : 0;
+	else
+		err = move_data(fd, (void *)data, bytes, at, true);
+	return write_end(dev, err, began);
+}
+
+int nameless_pwrite(struct nameless *dev, const void *data, size_t bytes, uint64_t at)
+{
+	return change(dev, data, bytes, at, false);
 }
 
 int nameless_discard(struct nameless *dev, uint64_t bytes, uint64_t at)
 {
-	uint64_t range[2] = { at, bytes };
-	int fd = disk_for(dev, bytes, at), err;
-	uint64_t began;
-
-	if (fd < 0 || !bytes)
-		return fd < 0 ? fd : 0;
-	err = write_begin(dev, &began);
-	if (err)
-		return err;
-	return write_end(dev, ioctl(fd, BLKDISCARD, range) ? -errno : 0, began);
+	return change(dev, NULL, bytes, at, true);
 }
 
 int nameless_flush(struct nameless *dev)
