@@ -37,7 +37,7 @@ struct scmfs_dir_block {
  * @used_slots: by them
  * @hint: where free slots are looked for
  * @bad: when it was asked whether one of its blocks is bad memory, by the file system's count of
- *	what became bad, and in the last bit whether it is: one word, as askers are beside each other
+ *	what became bad, and in the last bit the answer: one word, as others ask at that moment
  */
 struct scmfs_dir {
 	struct scmfs_dir_block *block;

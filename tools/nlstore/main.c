@@ -160,8 +160,11 @@ static char *hex_of(const char *text)
 	size_t length = strlen(text), i;
 	char *hex = malloc(2 * length + 1);
 
-	for (i = 0; hex && i <= length; i++)
-		sprintf(hex + 2 * i, i < length ? "%02hhx" : "", text[i]);
+	if (!hex)
+		return NULL;
+	*hex = 0;
+	for (i = 0; i < length; i++)
+		sprintf(hex + 2 * i, "%02hhx", text[i]);
 	return hex;
 }
 
