@@ -97,8 +97,10 @@ class Watch(threading.Thread):
             share, target = n / total, None
             if status:
                 m = status["members"][i]
-                share, target = m["share_ppm"] / 1e6, m["target_ppm"] / 1e6
-                ms = max(m["read_ns"], m["write_ns"]) / 1e6
+                target = m["target_ppm"] / 1e6
+                # A period of the pool in which no answer came says nothing; the disk's own figures do.
+                if any(x["share_ppm"] for x in status["members"]):
+                    share, ms = m["share_ppm"] / 1e6, max(m["read_ns"], m["write_ns"]) / 1e6
             v.update(share=share, target=target, ms=ms)
             parts.append(f"{d} {share:4.0%} {bar(share)} " +
                          (f"target {target:4.0%} " if target is not None else "") + f"{ms:7.2f} ms")

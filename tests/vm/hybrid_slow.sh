@@ -5,6 +5,7 @@
 # timeout: 90
 . tests/vm/lib.sh
 
+tell_ms=1000	# a flush tells of what is lost for much less than is waited for below
 disk m 8M
 disk a 24M mem cache=volatile
 disk b 24M mem cache=volatile
