@@ -157,7 +157,7 @@ check "sound" is_whole /dev/emudisk/{m,a,b,d}
 check "dump" eval 'ctl dump --map /dev/emudisk/{m,a,b,d} >/tmp/dump'
 check "all of the metadata but the label is wiped" blkio zero /dev/emudisk/m 2048 6144
 check_fails "nothing to repair it from" "nothing that it could be mended from" ctl repair /dev/emudisk/{m,a,b,d}
-check "restore" ctl restore /tmp/dump /dev/emudisk/{m,a,b,d}
+check "restore, the devices alone named" eval 'ctl restore /dev/emudisk/{m,a,b,d} </tmp/dump'
 check "the same dump" eval 'diff <(grep -v "^superblock" /tmp/dump) \
 	<(ctl dump --map /dev/emudisk/{m,a,b,d} | grep -v "^superblock")'
 check "sound" is_whole /dev/emudisk/{m,a,b,d}

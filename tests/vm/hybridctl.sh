@@ -462,7 +462,7 @@ check "a discard is under way" wait_for 20 discards
 runs "create: others need not wait" 0 '/dev/mapper/v: ' timeout 30 hybridctl create v "$C"
 refuses "create: not of the same" "$A: in use" timeout 30 hybridctl create w "$A" /dev/emudisk/d
 refuses "add: nor to another" "/dev/mapper/slow: in use" timeout 30 hybridctl add v /dev/mapper/slow
-runs "assemble: all there is" 0 'v is active already' timeout 30 hybridctl assemble --all
+runs "assemble: all there is" 0 'v is active already' timeout 30 hybridctl assemble
 runs "assemble: not from the same" 1 '/dev/mapper/slow: another program has it locked' \
 	timeout 30 hybridctl assemble --with /dev/mapper/slow
 runs "list: what is passed over is said" 0 '^v .*/dev/mapper/slow: passed over, another program has it locked' \

@@ -667,7 +667,8 @@ static int stuck(void)
 {
 	struct sigaction action = { .sa_handler = nothing };
 	struct uffdio_zeropage give = { .range.len = 4096 };
-	struct pollfd fault = { .events = POLLIN }, told = { nameless_fd(device), POLLIN };
+	struct pollfd fault = { .events = POLLIN };
+	struct pollfd told = { .fd = nameless_fd(device), .events = POLLIN };
 	struct nl_move move;
 	pthread_t reader;
 	sigset_t alarms;

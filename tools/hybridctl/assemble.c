@@ -466,8 +466,9 @@ int cmd_assemble(int argc, char **argv)
 		else
 			return bad_option(argv);
 	}
-	if (argc - optind + all + !!with != 1)
-		return usage_error("a name, --all or --with DEV is needed");
+	if (argc - optind + all + !!with > 1)
+		return usage_error("one name, --all or --with DEV");
+	all |= argc == optind && !with;
 	if (other_name && (all || with))
 		return usage_error("--name goes with one volume, by its name or uuid");
 	if (other_name && !good_name(other_name))

@@ -28,7 +28,7 @@ static const struct command commands[] = {
 	  "  --force          overwrite file systems, partition tables and labels of other hybrid\n"
 	  "                   volumes\n"
 	  "  --volatile-ok    take RAM disks, whose content is lost with the power\n" },
-	{ "assemble", cmd_assemble, false, "NAME | UUID [--name OTHER] | --all | --with DEV [--degraded]",
+	{ "assemble", cmd_assemble, false, "[NAME | UUID [--name OTHER] | --all | --with DEV] [--degraded]",
 	  "activate volumes from their labels",
 	  "  --all            every complete pool; the others are reported\n"
 	  "  --with DEV       the pool that DEV belongs to, if all of it is there\n"
@@ -127,7 +127,7 @@ static const struct command commands[] = {
 	  "  --json           as JSON\n" },
 	{ "dump", cmd_dump, false, "DEV... [--map]", "print labels and superblock of an inactive volume",
 	  "  --map            also every mapped extent\n" },
-	{ "restore", cmd_restore, false, "FILE DEV... [--degraded] [--force]",
+	{ "restore", cmd_restore, false, "[FILE | -] DEV... [--degraded] [--force]",
 	  "write the metadata of an inactive volume anew, from a dump --map",
 	  "  --degraded       without a metadata area that is not there, or can't be written\n"
 	  "  --force          though it is sound, or may be newer than the dump\n" },

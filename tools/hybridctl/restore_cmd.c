@@ -4,6 +4,8 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "claims.h"
 #include "commands.h"
@@ -12,6 +14,19 @@
 #include "offline.h"
 #include "restore.h"
 #include "units.h"
+
+static bool is_device(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISBLK(st.st_mode);
+}
+
+/* Where only devices are named, as for check, dump and repair, the dump is what comes in. */
+static FILE *open_dump(const char *path)
+{
+	return strcmp(path, "-") && !is_device(path) ? fopen(path, "re") : stdin;
+}
 
 int cmd_restore(int argc, char **argv)
 {
@@ -35,17 +50,25 @@ int cmd_restore(int argc, char **argv)
 		default:
 			return opt == 'h' ? command_help() : bad_option(argv);
 		}
-	if (argc - optind < 2)
+	argc -= optind;
+	argv += optind;
+	if (argc < 1 || (argc < 2 && !is_device(*argv)))
 		return usage_error("a dump and the pool's devices are needed");
-	dump = fopen(argv[optind], "re");
+	dump = open_dump(*argv);
 	if (!dump)
-		return fail("%s: %s", argv[optind], strerror(errno));
-	err = offline_pools(&pools, argv + optind + 1, argc - optind - 1);
+		return fail("%s: %s", *argv, strerror(errno));
+	if (dump == stdin && isatty(STDIN_FILENO))
+		note("the dump is read from the terminal");
+	if (!is_device(*argv)) {
+		argc--;
+		argv++;
+	}
+	err = offline_pools(&pools, argv, argc);
 	if (!err) {
 		if (pools.nr != 1)
 			err = fail("the devices are of %u pools", pools.nr);
 		else
-			err = offline_lock(&pools, 0, argv + optind + 1, argc - optind - 1);
+			err = offline_lock(&pools, 0, argv, argc);
 		if (!err)
 			err = claims_judge(&pools.pool[0], how.force);
 		if (!err)
