@@ -56,7 +56,10 @@ static void tell_policy(struct hy_pool *pool, const struct hy_ring *ring, u32 al
 	spin_unlock_irq(&pool->policy_lock);
 }
 
-/* heat_lock held. */
+/*
+ * heat_lock held: whoever has to move on waits for it, and lanes for the same workers, so nobody
+ * waits for memory here.  Without any the coldest extent is forgotten for this one.
+ */
 static void take_accesses_of(struct hy_pool *pool, struct hy_ring *ring)
 {
 	u32 i, all = READ_ONCE(ring->head) - ring->tail;
@@ -67,7 +70,7 @@ static void take_accesses_of(struct hy_pool *pool, struct hy_ring *ring)
 
 		if (!a.ahead)
 			hy_heat_touch(&pool->heat, a.le, a.member, a.write, a.weight,
-				      GFP_NOIO | __GFP_NOWARN);
+				      GFP_NOWAIT | __GFP_NOWARN);
 	}
 	ring->tail += all;
 }

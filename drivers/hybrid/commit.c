@@ -588,6 +588,7 @@ static void commit_work(struct work_struct *work)
 	/* Now rather than when somebody waits for it. */
 	if (!r && checkpoint_is_due(pool))
 		commit(pool, true);
+	hy_free_resume(pool);
 	/* Data does not depend on it, whoever sent a message does. */
 	if (wants.policy && hy_pool_writable(pool))
 		policy = note_policy(pool);

@@ -19,6 +19,10 @@ static struct hy_lane *lane_of(struct hy_pool *pool, struct bio *bio)
  * @pool: the pool
  * @bio: in no epoch; its sector relative to the target
  *
+ * Nobody may poll for it any more: device-mapper's hybrid volume can be polled where its members
+ * can, and who does would look at what this bio becomes below while the lane submits it.  The
+ * device's interrupt ends it.
+ *
  * Context: any.
  */
 void hy_defer_bio(struct hy_pool *pool, struct bio *bio)
@@ -26,6 +30,7 @@ void hy_defer_bio(struct hy_pool *pool, struct bio *bio)
 	struct hy_lane *lane = lane_of(pool, bio);
 	unsigned long flags;
 
+	bio_clear_polled(bio);
 	spin_lock_irqsave(&lane->lock, flags);
 	bio_list_add(&lane->bios, bio);
 	spin_unlock_irqrestore(&lane->lock, flags);

@@ -85,6 +85,7 @@ int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker)
 {
 	sector_t sector = bio->bi_iter.bi_sector;
 	sector_t end = bio_end_sector(bio);
+	u64 first = sector >> pool->extent_shift;
 	u64 nr_extents = pool->map.nr_extents;
 	int r = 0;
 
@@ -101,7 +102,8 @@ int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker)
 		if (le >= nr_extents)
 			break;
 		bio_advance(bio, (sector - bio->bi_iter.bi_sector) << SECTOR_SHIFT);
-		if (hy_free_crowded(pool, bio))
+		/* At least a page's extents at a time. */
+		if (hy_free_crowded(pool, bio, le > first && !(le % EK_PAGE_ENTRIES)))
 			return DM_MAPIO_SUBMITTED;
 		r = discard_extent(pool, le, from, to);
 		sector = base + pool->extent_sectors;

@@ -51,4 +51,5 @@ void hy_drain_wait(struct hy_pool *pool)
 {
 	srcu_barrier(&pool->srcu);
 	flush_workqueue(pool->wq);
+	flush_workqueue(pool->discard_wq);
 }

@@ -255,6 +255,14 @@ struct free_batch {
 
 #define HY_FREES	BIT(13)		/* runs of extents on their way back, in memory */
 
+/* Pages of the map that one commit is to find changed: a checkpoint takes all images at once. */
+#define HY_CHANGED	(HY_IMAGES / 4)
+
+static bool changed_much(const struct hy_pool *pool)
+{
+	return ek_map_pages_changed(&pool->map) >= HY_CHANGED;
+}
+
 static void take_waiting(struct hy_pool *pool, struct bio_list *waiting, bool crowded)
 {
 	bio_list_init(waiting);
@@ -300,33 +308,57 @@ void hy_free_fail_waiting(struct hy_pool *pool)
 }
 
 /**
+ * hy_free_resume - a commit is over: discards that waited for it go on
+ * @pool: the pool
+ *
+ * Context: the committer.
+ */
+void hy_free_resume(struct hy_pool *pool)
+{
+	struct bio_list waiting;
+
+	bio_list_init(&waiting);
+	spin_lock_irq(&pool->free_lock);
+	if (atomic_read(&pool->nr_frees) < HY_FREES / 2) {
+		bio_list_merge(&waiting, &pool->crowded);
+		bio_list_init(&pool->crowded);
+	}
+	spin_unlock_irq(&pool->free_lock);
+	hy_defer_bios(pool, &waiting);
+}
+
+/**
  * hy_free_crowded - hold a discard while very much is on its way back
  * @pool: the pool
  * @bio: in no epoch; what is left of a discard
+ * @began: this time it has done something, so may wait for a commit, and yet comes to an end
  *
  * Who discards a volume whose extents lie all over its members would fill the memory with what has
- * yet to be committed.  No lane waits: what makes room may need one.
+ * yet to be committed.  Who discards very much of it in order would have a checkpoint write more
+ * pages than it takes images of at once, with free_sem held, for which others wait.  No lane waits:
+ * what makes room may need one.
  *
  * Context: any; takes free_lock.
  * Return: true: the bio was taken, and will be mapped again.
  */
-bool hy_free_crowded(struct hy_pool *pool, struct bio *bio)
+bool hy_free_crowded(struct hy_pool *pool, struct bio *bio, bool began)
 {
 	unsigned long flags;
-	bool wait;
+	bool wait, much = changed_much(pool);
 
-	if (likely(atomic_read(&pool->nr_frees) < HY_FREES))
+	if (likely(atomic_read(&pool->nr_frees) < HY_FREES && !much))
 		return false;
 	spin_lock_irqsave(&pool->free_lock, flags);
 	/*
 	 * Who counts down looks for waiters afterwards: hy_free_wake().  The commit takes all that
-	 * has been freed by now, so it will count down to nothing.
+	 * has been freed by now, so it will count down to nothing.  Nor does a commit end that has
+	 * begun after this without hy_free_resume().
 	 */
-	wait = atomic_read(&pool->nr_frees) >= HY_FREES;
+	wait = atomic_read(&pool->nr_frees) >= HY_FREES || (much && began);
 	if (wait)
 		bio_list_add(&pool->crowded, bio);
 	spin_unlock_irqrestore(&pool->free_lock, flags);
-	if (wait)
+	if (wait || much)
 		hy_commit_kick(pool);
 	return wait;
 }
@@ -348,30 +380,28 @@ static bool takes_discards(struct hy_pool *pool, struct hy_member *m)
 /* One behind the other, in order: one discard is sent for them. */
 static bool goes_on(const struct hy_free *f, const struct hy_free *next)
 {
-	return next->member == f->member && next->pe == f->pe + f->count;
+	return next->pe == f->pe + f->count;
 }
 
 /*
  * Best effort: what counts is that the map no longer points here. But nobody gets the extents
  * before it is done.
  */
-static void discard_freed(struct hy_pool *pool, struct list_head *some)
+static void discard_freed(struct hy_member *m, struct list_head *some)
 {
+	unsigned int shift = m->pool->extent_shift;
 	struct bio *bio = NULL;
 	struct hy_free *f;
 	u64 count = 0;
 
 	list_for_each_entry(f, some, list) {
-		struct hy_member *m = &pool->member[f->member];
-
 		count += f->count;
 		if (!list_is_last(&f->list, some) && goes_on(f, list_next_entry(f, list)))
 			continue;
-		if (takes_discards(pool, m))
+		if (takes_discards(m->pool, m))
 			__blkdev_issue_discard(m->bdev,
-					       m->data + ((f->pe + f->count - count) <<
-							  pool->extent_shift),
-					       count << pool->extent_shift, GFP_NOIO, &bio);
+					       m->data + ((f->pe + f->count - count) << shift),
+					       count << shift, GFP_NOIO, &bio);
 		count = 0;
 	}
 	if (!bio)
@@ -396,34 +426,76 @@ static int by_place(void *priv, const struct list_head *a, const struct list_hea
 	const struct hy_free *x = list_entry(a, struct hy_free, list);
 	const struct hy_free *y = list_entry(b, struct hy_free, list);
 
-	if (x->member != y->member)
-		return x->member > y->member;
 	return x->pe > y->pe;
 }
 
 /* A discard may take milliseconds: who waits for room gets what there is meanwhile. */
-static void batch_drained(struct hy_drain *drain)
+static void give_back_all(struct hy_member *m, struct list_head *frees)
 {
-	struct free_batch *batch = container_of(drain, struct free_batch, drain);
-	struct hy_pool *pool = batch->pool;
+	struct hy_pool *pool = m->pool;
 	struct hy_free *f, *tmp;
 	struct list_head *last;
 	LIST_HEAD(some);
 	unsigned int n;
 
-	list_sort(NULL, &batch->frees, by_place);
-	while (!list_empty(&batch->frees)) {
+	list_sort(NULL, frees, by_place);
+	while (!list_empty(frees)) {
 		n = 0;
-		list_for_each(last, &batch->frees)
-			if (++n == HY_DISCARDS || list_is_last(last, &batch->frees))
+		list_for_each(last, frees)
+			if (++n == HY_DISCARDS || list_is_last(last, frees))
 				break;
-		list_cut_position(&some, &batch->frees, last);
-		discard_freed(pool, &some);
+		list_cut_position(&some, frees, last);
+		discard_freed(m, &some);
 		list_for_each_entry_safe(f, tmp, &some, list)
 			give_back(pool, f);
 		hy_free_wake(pool);
+		cond_resched();
 	}
+}
+
+/*
+ * A member's discards are one worker's: those of one that takes long neither hold up what is free
+ * elsewhere nor take all the workers that users' bios need.  The more wait for it, the longer are
+ * the runs in which they lie.
+ */
+static void discard_work(struct work_struct *work)
+{
+	struct hy_member *m = container_of(work, struct hy_member, discard_work);
+	LIST_HEAD(frees);
+
+	spin_lock_irq(&m->pool->free_lock);
+	list_splice_init(&m->returning, &frees);
+	spin_unlock_irq(&m->pool->free_lock);
+	give_back_all(m, &frees);
+}
+
+static void batch_drained(struct hy_drain *drain)
+{
+	struct free_batch *batch = container_of(drain, struct free_batch, drain);
+	struct hy_pool *pool = batch->pool;
+	struct hy_free *f, *tmp;
+	unsigned int i;
+
+	spin_lock_irq(&pool->free_lock);
+	list_for_each_entry_safe(f, tmp, &batch->frees, list)
+		list_move_tail(&f->list, &pool->member[f->member].returning);
+	spin_unlock_irq(&pool->free_lock);
 	kfree(batch);
+	for (i = 0; i < EK_MAX_MEMBERS; i++)
+		if (!list_empty_careful(&pool->member[i].returning))
+			queue_work(pool->discard_wq, &pool->member[i].discard_work);
+}
+
+/**
+ * hy_free_init_member - nothing is on its way back to it
+ * @pool: the pool
+ * @m: one of its places for members
+ */
+void hy_free_init_member(struct hy_pool *pool, struct hy_member *m)
+{
+	m->pool = pool;
+	INIT_LIST_HEAD(&m->returning);
+	INIT_WORK(&m->discard_work, discard_work);
 }
 
 /**

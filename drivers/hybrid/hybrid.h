@@ -195,6 +195,9 @@ struct hy_passes {
  * @nr_extents: physical extents
  * @space: which are in use
  * @mon: response times
+ * @pool: whose member it is
+ * @returning: frees that nobody uses any more, free_lock
+ * @discard_work: tells the device of them, and gives them back
  * @last_free: of what is freed and not committed the last run here, which the next may go on
  * @writes: per CPU: writes that completed
  * @flushed: of them durable; the committer's own
@@ -234,7 +237,10 @@ struct hy_member {
 	u32 nr_extents;
 	struct ek_space space;
 	struct ek_rtmon *mon;
+	struct hy_pool *pool;
 	struct hy_free *last_free;	/* of pool->frees, behind which the next one may lie */
+	struct list_head returning;	/* frees that nobody uses any more */
+	struct work_struct discard_work;
 	u64 __percpu *writes;
 	u64 flushed;
 	struct bio flush_bio;
@@ -465,6 +471,7 @@ struct hy_pool {
 	struct bio_set bs;
 
 	/* commits */
+	struct workqueue_struct *discard_wq;	/* what waits there for a device, a member each */
 	struct workqueue_struct *commit_wq;
 	struct work_struct commit_work;
 	struct delayed_work commit_timer;
@@ -723,7 +730,9 @@ struct hy_free *hy_free_moved_last(struct list_head *frees, struct hy_free *f);
 void hy_free_revert(struct hy_pool *pool);
 void hy_free_wake(struct hy_pool *pool);
 void hy_free_fail_waiting(struct hy_pool *pool);
-bool hy_free_crowded(struct hy_pool *pool, struct bio *bio);
+bool hy_free_crowded(struct hy_pool *pool, struct bio *bio, bool began);
+void hy_free_resume(struct hy_pool *pool);
+void hy_free_init_member(struct hy_pool *pool, struct hy_member *m);
 bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);
 int hy_free_init(void);
 void hy_free_exit(void);

@@ -276,13 +276,16 @@ static bool switch_over(struct hy_mig *mig)
 static void switched(struct hy_mig *mig)
 {
 	struct hy_pool *pool = mig->pool;
+	unsigned int to = mig->to;
+	u64 le = mig->le;
 
-	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_SWITCH, mig->bytes);
+	trace_hybrid_migrate(pool, le, mig->from, to, HY_TRACE_SWITCH, mig->bytes);
 	atomic64_add(mig->bytes, &pool->mig_bytes);
+	/* First: the writes that are held wait for nobody who looks at what is hot. */
+	finish(mig, &pool->mig_completed);
 	mutex_lock(&pool->heat_lock);
-	hy_heat_moved(&pool->heat, mig->le, mig->to, ktime_get_ns());
+	hy_heat_moved(&pool->heat, le, to, ktime_get_ns());
 	mutex_unlock(&pool->heat_lock);
-	finish(mig, &mig->pool->mig_completed);
 }
 
 enum mig_next { NEXT_WAIT, NEXT_WRITE, NEXT_COPY, NEXT_SWITCHED, NEXT_RACED, NEXT_FAILED };
@@ -461,13 +464,16 @@ static void mig_drained(struct hy_drain *drain)
 	queue_work(mig->pool->wq, &mig->work);
 }
 
+/* Small ones wait for ever otherwise, and those who would free memory for the same workers. */
+#define HY_MAY_FAIL	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)
+
 static struct hy_mig *mig_alloc(struct hy_pool *pool, u64 le, u64 entry, unsigned int to)
 {
-	struct hy_mig *mig = kzalloc(sizeof(*mig), GFP_NOIO);
+	struct hy_mig *mig = kzalloc(sizeof(*mig), HY_MAY_FAIL);
 
 	if (!mig)
 		return NULL;
-	mig->free = hy_free_alloc(GFP_NOIO);
+	mig->free = hy_free_alloc(HY_MAY_FAIL);
 	if (!mig->free) {
 		kfree(mig);
 		return NULL;
@@ -558,7 +564,7 @@ int hy_mig_start(struct hy_pool *pool, u64 le, unsigned int from, unsigned int t
 		undo_start(mig);
 		return refuse(why, HY_NOT_MEMBER, not_taken(pool, to));
 	}
-	r = READ_ONCE(pool->running) ? xa_insert(&pool->migs, le, mig, GFP_NOIO) : -EBUSY;
+	r = READ_ONCE(pool->running) ? xa_insert(&pool->migs, le, mig, HY_MAY_FAIL) : -EBUSY;
 	if (r) {
 		undo_start(mig);
 		return refuse(why, HY_NOT_BUSY, r);

@@ -103,6 +103,8 @@ static void pool_free(struct hy_pool *pool)
 		hy_free_drop(f);
 	if (pool->wq)
 		destroy_workqueue(pool->wq);
+	if (pool->discard_wq)
+		destroy_workqueue(pool->discard_wq);
 	if (pool->commit_wq)
 		destroy_workqueue(pool->commit_wq);
 	if (pool->kc)
@@ -138,6 +140,8 @@ static void pool_init_plain(struct hy_pool *pool)
 	INIT_WORK(&pool->event_work, raise_event);
 	xa_init(&pool->migs);
 	init_waitqueue_head(&pool->mig_wait);
+	for (i = 0; i < EK_MAX_MEMBERS; i++)
+		hy_free_init_member(pool, &pool->member[i]);
 	for (i = 0; i < HY_BUCKETS; i++) {
 		spin_lock_init(&pool->bucket[i].lock);
 		INIT_HLIST_HEAD(&pool->bucket[i].ios);
@@ -171,9 +175,10 @@ static int pool_init(struct hy_pool *pool, struct hy_table *t)
 	pool->committed = kmalloc(sizeof(*pool->committed), GFP_KERNEL);
 	pool->text = kmalloc(2 * EK_POLICY_TEXT_SIZE, GFP_KERNEL);
 	pool->wq = alloc_workqueue("hybrid", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	pool->discard_wq = alloc_workqueue("hybrid_discard", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	pool->commit_wq = alloc_ordered_workqueue("hybrid_commit", WQ_MEM_RECLAIM);
 	if (!pool->rings || !pool->images || !pool->image_index || !pool->committed ||
-	    !pool->text || !pool->wq || !pool->commit_wq)
+	    !pool->text || !pool->wq || !pool->discard_wq || !pool->commit_wq)
 		return -ENOMEM;
 	r = bioset_init(&pool->bs, 64, 0, BIOSET_NEED_BVECS);
 	if (r)

@@ -56,6 +56,7 @@ int ek_map_init(struct ek_map *map, u64 nr_extents,
 	map->ctx = ctx;
 	atomic64_set(&map->nr_loaded, 0);
 	atomic_set(&map->marking, 0);
+	atomic_set(&map->nr_listed, 0);
 	atomic_set(&map->listing, 0);
 	return 0;
 }
@@ -136,6 +137,7 @@ void ek_map_destroy(struct ek_map *map)
 	map->pages = NULL;
 	map->nr_pages = 0;
 	init_llist_head(&map->changed);
+	atomic_set(&map->nr_listed, 0);
 	atomic64_set(&map->nr_loaded, 0);
 }
 EXPORT_SYMBOL_GPL(ek_map_destroy);
@@ -238,8 +240,10 @@ static void ek_map_mark(struct ek_map *map, struct ek_map_page *page, unsigned i
 
 	preempt_disable();
 	atomic_inc(&map->listing);
-	if (!test_and_set_bit(EK_MAP_PAGE_LISTED, &page->flags))
+	if (!test_and_set_bit(EK_MAP_PAGE_LISTED, &page->flags)) {
+		atomic_inc(&map->nr_listed);
 		llist_add(&page->changed_node, &map->changed);
+	}
 	atomic_dec_return_release(&map->listing);
 	preempt_enable();
 }
@@ -386,6 +390,7 @@ int ek_map_take_changed(struct ek_map *map,
 			continue;
 		}
 		clear_bit(EK_MAP_PAGE_LISTED, &page->flags);
+		atomic_dec(&map->nr_listed);
 		/* C' before B'; pairs with B before C in ek_map_mark(). */
 		smp_mb__after_atomic();
 		r = ek_map_take_page(map, page, fn, ctx);

@@ -53,6 +53,7 @@ struct ek_map_page {
  * @nr_loaded: pages in memory
  * @marking: changes whose entry may be visible while their mark is not yet
  * @listing: pages flagged as listed that may not be on @changed yet
+ * @nr_listed: pages flagged as listed
  */
 struct ek_map {
 	u64 nr_extents;
@@ -64,6 +65,7 @@ struct ek_map {
 	atomic64_t nr_loaded;
 	atomic_t marking;
 	atomic_t listing;
+	atomic_t nr_listed;
 };
 
 int ek_map_init(struct ek_map *map, u64 nr_extents,
@@ -220,6 +222,12 @@ static inline bool ek_map_has_changes(struct ek_map *map)
 	if (atomic_read_acquire(&map->listing))
 		return true;
 	return !llist_empty(&map->changed);
+}
+
+/* Pages with changes that nobody has taken; those to come don't count.  Any context. */
+static inline unsigned int ek_map_pages_changed(const struct ek_map *map)
+{
+	return atomic_read(&map->nr_listed);
 }
 
 /* Encode a loaded page's entries into @media (header left to the store). */

@@ -39,11 +39,26 @@ static int take(void *ctx, struct ek_map_page *page, u64 le, u64 entry)
 	return 0;
 }
 
+/* What ek_map_pages_changed() is to say. */
+static unsigned int pages_changed(const struct model *m)
+{
+	unsigned int n = 0;
+	u64 i, last = U64_MAX;
+
+	for (i = 0; i < NR; i++)
+		if (m->changed[i] && i / EK_PAGE_ENTRIES != last) {
+			last = i / EK_PAGE_ENTRIES;
+			n++;
+		}
+	return n;
+}
+
 static void take_all(struct ek_map *map, struct model *m)
 {
 	u64 i;
 	int r;
 
+	CHECK(ek_map_pages_changed(map) == pages_changed(m));
 	m->nr_visited = 0;
 	m->fail_after = get_random_u64() % 4 ? 0 : 1 + get_random_u64() % 40;
 	r = ek_map_take_changed(map, take, m);
@@ -60,6 +75,7 @@ static void take_all(struct ek_map *map, struct model *m)
 		CHECK(!ek_map_take_changed(map, take, m));
 	}
 	CHECK(!ek_map_has_changes(map));
+	CHECK(!ek_map_pages_changed(map));
 	for (i = 0; i < NR; i++) {
 		CHECK(!m->changed[i], "extent %llu", i);
 		CHECK(m->taken[i] == m->now[i], "extent %llu", i);

@@ -76,6 +76,44 @@ check_fails "nothing can be committed: a discard that waits for that ends" EIO b
 emuctl set m fail=none
 remove_pool p
 
+# --- what lies in order, and is a run, but all over the map: a checkpoint is not to find more of it changed than it takes
+# images of at once
+remove_disk m
+disk m 32M
+for d in a b; do remove_disk $d; done
+disk a 5G
+disk b 5G
+check "a pool of many pages" pool p "$(table $((300 * 508 * 128)) 128 m "a b" 0 "stripe 2 commit_ms 60000")"
+check "an extent in each" eval 'for ((e = 0; e < 300 * 508; e += 508)); do
+	echo write $dev $((e * 128)) 8 $seed; done | blkio_lines && blkio flush $dev && message p set commit_ms 60000'
+get p commits mapped
+commits=${got[0]}
+is "is there" "${got[1]%%/*}" 300
+check "all of it is discarded" blkio discard $dev 0 $((300 * 508 * 128))
+get p commits
+note "$((got - commits)) commits meanwhile"
+check "in pieces that a checkpoint takes" [ $((got - commits)) -ge 2 ]
+check "and is free" wait_for 60 eval '[ "$(status p dev.0.used) $(status p dev.1.used)" = "0 0" ]'
+check "reads as zeroes" blkio verify $dev 0 8 0 -- verify $dev $((299 * 508 * 128)) 8 0
+remove_pool p
+
+# --- a slow device's discards, many commits of them: who wants a worker for another one's gets it
+wipe m
+for d in a b; do remove_disk $d; done
+disk a 40M mem discard=10s
+disk b 40M
+check "a pool with a member that takes long for a discard" pool p "$(table 81920 128 m "a b" 0 "fill 2 commit_ms 60000")"
+get p dev.0.total dev.1.total
+check "its extents" eval 'for ((e = 0; e < 320; e++)); do echo write $dev $((e * 128)) 128 $seed; done | blkio_lines && blkio flush $dev'
+check "are given up one by one, each durably" eval 'for ((e = 0; e < 320; e++)); do
+	echo discard $dev $((e * 128)) 128; echo flush $dev; done | blkio_lines'
+# In part: a worker of the same queue fills it up with zeroes.
+check "the other one is written to" timeout 6 blkio write $dev $((600 * 128 + 3)) 1 3 -- flush $dev -- verify $dev $((600 * 128 + 3)) 1 3
+check "suspended" timeout 60 dmsetup suspend p
+check "resumed" dmsetup resume p
+remove_pool p
+wipe m
+
 # --- a disk that takes one request at a time and 5 ms for it, and who asks not to wait
 modprobe null_blk nr_devices=0 || die "no null_blk"
 null=/sys/kernel/config/nullb/slow
