@@ -196,8 +196,10 @@ struct ek_journal_block {
 
 #ifndef __cplusplus
 _Static_assert(sizeof(struct ek_label) == EK_BLOCK_SIZE, "label");
+_Static_assert(sizeof(struct ek_super_member) == 40, "superblock's member");
 _Static_assert(sizeof(struct ek_super) == EK_BLOCK_SIZE, "superblock");
 _Static_assert(sizeof(struct ek_page) == EK_BLOCK_SIZE, "page");
+_Static_assert(sizeof(struct ek_record) == 16, "record");
 _Static_assert(sizeof(struct ek_journal_block) == EK_BLOCK_SIZE, "journal block");
 #endif
 

@@ -158,6 +158,7 @@ struct nl_names_info {
 #define NL_IOC_CUTS	_IOR(NL_IOC, 6, __u64)	/* @cuts of struct nl_names_info, alone */
 
 #ifndef __cplusplus
+_Static_assert(sizeof(struct nl_meta) == 24, "metadata");
 _Static_assert(sizeof(struct nl_name) == 32, "name");
 _Static_assert(sizeof(struct nl_move) == 32, "migration");
 _Static_assert(sizeof(struct nl_names_io) == 32, "request");
