@@ -2,7 +2,8 @@
 /*
  * A file that holds a device: this head, and the image of its flash behind it
  * (nameless_format.h). All integers are little-endian. The checksum is CRC-32C of the head
- * (seed ~0, final inversion) with its own field zero.
+ * (seed ~0, final inversion) with its own field zero. There is no UUID: who loads it names the
+ * file, and nothing is found or put together by identity.
  */
 #ifndef _UAPI_EVENKEEL_NAMELESS_DEVICE_FORMAT_H
 #define _UAPI_EVENKEEL_NAMELESS_DEVICE_FORMAT_H

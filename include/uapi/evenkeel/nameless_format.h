@@ -137,7 +137,8 @@ struct nl_split_page {
  *	@has_oob), one enum nl_image_kind in a byte for each, the data of those of NL_IMAGE_BYTES
  *
  * The header's checksum covers the header, a block's all that is the block's but data, of which
- * there is a sum of its own.
+ * there is a sum of its own. There is no UUID: an image is a file that somebody names, and nothing
+ * looks for its parts by identity.
  */
 struct nl_image_header {
 	__le64	magic;

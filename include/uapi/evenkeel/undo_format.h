@@ -21,6 +21,9 @@
  *
  * All integers are little-endian. Hashes are ek_undo_hash(); a record's begins with the log's
  * salt, so that what another log left in the same memory means nothing.
+ *
+ * A log has no magic, version or UUID of its own: it is a part of a region whose superblock carries
+ * these and the incompat mask, and says where the log begins, how many lanes it has, and the salt.
  */
 #ifndef _UAPI_EVENKEEL_UNDO_FORMAT_H
 #define _UAPI_EVENKEEL_UNDO_FORMAT_H
@@ -31,7 +34,7 @@
 #define EKU_RECORDS		63u	/* of one transaction */
 #define EKU_RECORD_WORDS	5u
 #define EKU_MAX_LANES		64u
-#define EKU_FIRST		3u	/* number; it was 1 once */
+#define EKU_FIRST		3u	/* number: above EKU_AHEAD, as a lost head is zeroes */
 #define EKU_AHEAD		2u	/* of `retired` */
 #define EKU_WHERE_BITS		56	/* of eku_record.where: the offset */
 
