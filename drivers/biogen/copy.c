@@ -22,6 +22,7 @@ static void gen_copy_memcpy(void *dst, const void *src, size_t len)
 	function(dst, src, len);
 }
 
+/* The bare instruction, past scm.c: what it takes is measured, and nothing of it has to last. */
 static void gen_copy_nt(void *dst, const void *src, size_t len)
 {
 	memcpy_flushcache(dst, src, len);
