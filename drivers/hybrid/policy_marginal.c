@@ -254,11 +254,25 @@ static bool differs_by(u64 a, u64 b, unsigned int percent)
 	return (a > b ? a - b : b - a) * 100 > b * percent;
 }
 
-/* A member that answers otherwise under the same share, or another number of requests? */
+/* By more than a fiftieth?  Chance alone does that to small ones; then nothing is said here. */
+static bool shares_moved(const struct hy_marginal *m, const struct step *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->snap->nr; i++)
+		if (!is_closed(s, i) && differs_by(s->q[i], m->dev[i].q, 2))
+			return true;
+	return false;
+}
+
+/*
+ * A member that answers otherwise while all shares are the same, or another number of requests?
+ * Where the others' have changed it may have been left by what now waits for them.
+ */
 static bool is_other_load(struct hy_marginal *m, const struct step *s)
 {
 	u64 inflight = in_flight(s->snap);
-	bool other = differs_by(inflight, m->inflight, 35);
+	bool other = differs_by(inflight, m->inflight, 35), moved = shares_moved(m, s);
 	unsigned int i;
 
 	for (i = 0; i < s->snap->nr; i++) {
@@ -267,7 +281,7 @@ static bool is_other_load(struct hy_marginal *m, const struct step *s)
 		/* Not what copies do to it. */
 		if (s->snap->dev[i].background_ns > s->snap->period_ns / 50)
 			continue;
-		if (s->r[i] && !is_closed(s, i) && !differs_by(s->q[i], dev->q, 1))
+		if (s->r[i] && !is_closed(s, i) && !moved && !differs_by(s->q[i], dev->q, 1))
 			other |= (s->r[i] > 2 * dev->r || 2 * s->r[i] < dev->r);
 		dev->r = s->r[i];
 		dev->q = s->q[i];
@@ -301,7 +315,7 @@ static void learn(struct hy_marginal *m, const struct step *s, unsigned int from
 		pair->limit = max(pair->gain / 2, (u32)GAIN_MIN);
 		pair->flips = min(pair->flips + 1, MAX_FLIPS);
 		pair->same = 0;
-	} else if (pair->same >= pair->flips) {
+	} else if (pair->same >= pair->flips && (pair->stepped || !pair->flips)) {
 		/* The second step in one direction: so much the less reason to doubt. */
 		if (pair->flips && pair->same > pair->flips)
 			pair->flips--;
@@ -310,6 +324,7 @@ static void learn(struct hy_marginal *m, const struct step *s, unsigned int from
 	}
 	pair->gain = min3(pair->gain, pair->limit, gain_limit(s, from, to));
 	pair->sign = sign;
+	pair->stepped = false;
 	pair->same = min(pair->same + 1, MAX_SAME);
 }
 
@@ -473,6 +488,8 @@ static bool share_out(struct hy_marginal *m, const struct step *s, u32 *p)
 
 			x = min3(div64_u64(w.largest * x, w.weight), (u64)p[i], room);
 			room -= x;
+			if (x)
+				m->pair[pair_nr(i, j)].stepped = true;
 			p[i] -= x;
 			p[j] += x;
 			total += x;

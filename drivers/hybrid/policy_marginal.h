@@ -42,6 +42,7 @@ struct hy_marginal_dev {
  * @sign: 1: to the second of the two, -1: to the first, 0: there was none
  * @flips: how often the direction has turned, at most 8
  * @same: periods for which the direction now wanted has been wanted
+ * @stepped: since it was wanted last, load has gone there
  * @difference: by what part the first one's M is above the second's, running mean, ppm
  * @compared: decisions in @difference
  */
@@ -51,6 +52,7 @@ struct hy_marginal_pair {
 	s8 sign;
 	u8 flips;
 	u8 same;
+	bool stepped;
 	s32 difference;
 	s32 compared;
 };

@@ -199,6 +199,23 @@ static void reaches_the_best_split(void)
 }
 
 /*
+ * All of four have as much to do as they can: what one is given too much of the others wait for, at
+ * shares of their own that have not changed.
+ */
+static void four_do_not_ring(void)
+{
+	struct sim_config c = config_of("A+A+B+B", 128);
+	struct sim_result r, best;
+
+	best = split_of(c, "37.5,37.5,12.5,12.5");
+	c.start = -1;
+	c.periods = 80;
+	r = run(&c);
+	CHECK_MSG(r.iops > .97 * best.iops, "%.3f", r.iops / best.iops);
+	CHECK_MSG(r.share_sd < 1.5, "%.1f", r.share_sd);
+}
+
+/*
  * Both have servers to spare, and one is a tenth slower: within what chance makes of a period, but it is
  * there in each of them.
  */
@@ -515,6 +532,7 @@ int main(void)
 		TEST(off_the_disk),
 		TEST(equals_stay_equal),
 		TEST(reaches_the_best_split),
+		TEST(four_do_not_ring),
 		TEST(little_by_little),
 		TEST(bursts_do_not_mislead),
 		TEST(the_rest_leaves_the_disks),
