@@ -308,8 +308,7 @@ static int scm_range_page_failed(struct dev_pagemap *map, unsigned long pfn, uns
 {
 	struct scm_range *range = container_of(map, struct scm_range, pgmap);
 
-	range->failed(range, PFN_PHYS(pfn) - range->phys, PFN_PHYS(nr));
-	return -EOPNOTSUPP;	/* the kernel kills who has it mapped */
+	return range->failed(range, PFN_PHYS(pfn) - range->phys, PFN_PHYS(nr), flags);
 }
 
 static const struct dev_pagemap_ops scm_range_page_ops = {
@@ -392,30 +391,31 @@ static LIST_HEAD(scm_ranges);		/* that are on a device, and want to know what fa
 static DEFINE_MUTEX(scm_ranges_lock);	/* for the list */
 
 /* Of the range alone: the device may have more memory than that. */
-static void scm_range_part_failed(struct scm_range *range, u64 offset, u64 bytes)
+static int scm_range_part_failed(struct scm_range *range, u64 offset, u64 bytes, int flags)
 {
 	u64 end = offset + bytes;
 
 	if (end <= range->dax_offset || offset >= range->dax_offset + range->bytes)
-		return;
+		return -EOPNOTSUPP;
 	offset = max(offset, range->dax_offset) - range->dax_offset;
 	end = min(end - range->dax_offset, range->bytes);
-	range->failed(range, offset, end - offset);
+	return range->failed(range, offset, end - offset, flags);
 }
 
 /* Its driver tells the holder. That all of it goes is no news: who holds pages is waited for. */
 static int scm_range_dax_failed(struct dax_device *dax, u64 offset, u64 bytes, int flags)
 {
 	struct scm_range *range;
+	int err = -EOPNOTSUPP;
 
 	if (bytes == U64_MAX)
-		return -EOPNOTSUPP;
+		return err;
 	mutex_lock(&scm_ranges_lock);
 	list_for_each_entry(range, &scm_ranges, on_list)
 		if (range->dax == dax)
-			scm_range_part_failed(range, offset, bytes);
+			err = scm_range_part_failed(range, offset, bytes, flags);
 	mutex_unlock(&scm_ranges_lock);
-	return -EOPNOTSUPP;
+	return err;
 }
 
 static const struct dax_holder_operations scm_range_holder = {

@@ -189,19 +189,23 @@ static void m2_label_failed(struct m2_dev *dev, u64 offset, u64 end)
 			WRITE_ONCE(dev->label_bad, at);
 }
 
-/* Who has a file system on it is told, too, once there is a disk. */
-static void m2_data_failed(struct m2_dev *dev, u64 offset, u64 end, int flags)
+/*
+ * Who has a file system on it is told, too, once there is a disk, and answers: it alone knows all
+ * who have a page of several files mapped. The struct page says of that only that there are some.
+ */
+static int m2_data_failed(struct m2_dev *dev, u64 offset, u64 end, int flags)
 {
 	u64 begin = dev->label.data_offset;
 
 	offset = max(offset, begin) - begin;
 	end = min(max(end, begin), dev->label.range_bytes) - begin;	/* it may grow to that */
 	if (offset >= end)
-		return;
+		return -EOPNOTSUPP;
 	m2_bad(dev, offset, end - offset);
 	end = min(end, dev->store.bytes);
-	if (dev->dax && offset < end)
-		dax_holder_notify_failure(dev->dax, offset, end - offset, flags);
+	if (!dev->dax || offset >= end)
+		return -EOPNOTSUPP;
+	return dax_holder_notify_failure(dev->dax, offset, end - offset, flags);
 }
 
 /**
@@ -212,15 +216,19 @@ static void m2_data_failed(struct m2_dev *dev, u64 offset, u64 end, int flags)
  * @flags: MF_*
  *
  * Context: process context; sleeps.
+ * Return: what a file system on it says; -EOPNOTSUPP: there is none that saw to who has it mapped.
  */
-void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags)
+int m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags)
 {
+	int err = -EOPNOTSUPP;
+
 	mutex_lock(&dev->bad_lock);
 	m2_map_bad(dev, offset, bytes);	/* before: see m2_look_for_labels() */
 	m2_label_failed(dev, offset, offset + bytes);
 	if (dev->bad_listed)
-		m2_data_failed(dev, offset, offset + bytes, flags);
+		err = m2_data_failed(dev, offset, offset + bytes, flags);
 	mutex_unlock(&dev->bad_lock);
+	return err;
 }
 
 /**

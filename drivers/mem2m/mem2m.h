@@ -199,7 +199,7 @@ void m2_bad_exit(struct m2_dev *dev);
 void m2_bad(struct m2_dev *dev, u64 offset, u64 bytes);
 u64 m2_range_good(const struct m2_dev *dev, u64 at, u64 len);
 u64 m2_good(struct m2_dev *dev, u64 offset, u64 len);
-void m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags);
+int m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags);
 void m2_goes_away(struct m2_dev *dev, int flags);
 
 /* Is anything of it known to be bad? */

@@ -26,9 +26,9 @@ static int m2_phys_prepare(struct m2_dev *dev, bool force)
 	return err;
 }
 
-static void m2_phys_failed(struct scm_range *range, u64 offset, u64 bytes)
+static int m2_phys_failed(struct scm_range *range, u64 offset, u64 bytes, int flags)
 {
-	m2_failed(container_of(range, struct m2_dev, mem), offset, bytes, 0);
+	return m2_failed(container_of(range, struct m2_dev, mem), offset, bytes, flags);
 }
 
 static int m2_phys_attach(struct m2_dev *dev, const struct m2_settings *s)

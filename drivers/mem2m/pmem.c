@@ -24,26 +24,26 @@ static LIST_HEAD(m2_pmem_devs);
 static DEFINE_MUTEX(m2_pmem_lock);	/* it and m2_dev.gone; dax_read_lock() within */
 
 /* Of what lies in the part of the device that is taken. */
-static void m2_pmem_part_failed(struct m2_dev *dev, u64 offset, u64 len, int flags)
+static int m2_pmem_part_failed(struct m2_dev *dev, u64 offset, u64 len, int flags)
 {
 	u64 begin = dev->mem.dax_offset, end = min(offset + len, begin + dev->mem.bytes);
 
 	offset = max(offset, begin);
-	if (offset < end)
-		m2_failed(dev, offset - begin, end - offset, flags);
+	return offset < end ? m2_failed(dev, offset - begin, end - offset, flags) : -EOPNOTSUPP;
 }
 
-/* Part of it is bad; the kernel kills who has that mapped. */
+/* Part of it is bad. */
 static int m2_pmem_failed(struct dax_device *dax, u64 offset, u64 len, int flags)
 {
 	struct m2_dev *dev;
+	int err = -EOPNOTSUPP;
 
 	mutex_lock(&m2_pmem_lock);
 	list_for_each_entry(dev, &m2_pmem_devs, on_pmem)
 		if (dev->mem.dax == dax)
-			m2_pmem_part_failed(dev, offset, len, flags);
+			err = m2_pmem_part_failed(dev, offset, len, flags);
 	mutex_unlock(&m2_pmem_lock);
-	return -EOPNOTSUPP;
+	return err;
 }
 
 /* All of it goes away, or part of it is bad. */

@@ -52,8 +52,11 @@ static void sfs_note_failed(struct sfs_sb *s, u64 offset, u64 bytes)
 		sfs_note_bad(s, offset - before, bytes);
 }
 
-/* The kernel has found some; it tells before it takes the page out of its map. */
-static void sfs_failed(struct scm_range *range, u64 offset, u64 bytes)
+/*
+ * The kernel has found some; it tells before it takes the page out of its map, and kills who has it
+ * mapped: a page is of one file.
+ */
+static int sfs_failed(struct scm_range *range, u64 offset, u64 bytes, int flags)
 {
 	struct sfs_sb *s = container_of(range, struct sfs_sb, mem);
 
@@ -66,6 +69,7 @@ static void sfs_failed(struct scm_range *range, u64 offset, u64 bytes)
 		s->nr_bad_early++;
 	}
 	mutex_unlock(&s->bad_lock);
+	return -EOPNOTSUPP;
 }
 
 /* Before the memory is got. */

@@ -44,8 +44,9 @@ struct dax_holder_operations;
  *	under way until scm_range_wait_told() returns
  * @failed: called when the kernel has found memory of it to be bad, before it takes that out of
  *	its map; set before it is mapped, and reserved memory or without @dax_ops; NULL: nobody
- *	wants to know.  May sleep; a call may be under way until scm_range_unmap() or
- *	scm_range_put_dax() returns
+ *	wants to know. The flags are MF_*. Returns -EOPNOTSUPP: the kernel has to kill who has it
+ *	mapped, by what the struct pages say of one file each; anything else: that has been seen to.
+ *	May sleep; a call may be under way until scm_range_unmap() or scm_range_put_dax() returns
  * @on_list: DAX: in the list of those whose holder is told by @failed; reserved memory: of those
  *	beside which there is no hibernation
  * @error: why the last call failed
@@ -61,7 +62,7 @@ struct scm_range {
 	u64 dax_offset;
 	void *holder;
 	const struct dax_holder_operations *dax_ops;
-	void (*failed)(struct scm_range *range, u64 offset, u64 bytes);
+	int (*failed)(struct scm_range *range, u64 offset, u64 bytes, int flags);
 	struct list_head on_list;
 	char error[SCM_RANGE_ERROR_LEN];
 };

@@ -5,6 +5,8 @@
  *   daxmap write FILE MIB SEED	 make it, map it with MAP_SYNC, fill it through the mapping, msync
  *   daxmap verify FILE MIB SEED	 it holds that, read and mapped
  *   daxmap out FILE MIB DEVICE	 write its mapping to a device by direct I/O: the pages have to be real
+ *   daxmap poison FILE MIB SEED	 have the kernel believe that the page in the middle is bad, after a store to it: who
+ *				 has it mapped is told (SIGBUS), finds it gone, can't read it, and has what is before
  *   daxmap watch FILE MIB SEED	 say that it is mapped, read it over and over till it is taken away (SIGBUS), say so
  *
  * MAP_SYNC is refused for what is not mapped from memory that persists.
@@ -13,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mman.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -90,6 +93,48 @@ static int watch(const volatile uint8_t *map, size_t len)
 	return sum;
 }
 
+static sigjmp_buf back;
+
+static void told(int sig)
+{
+	(void)sig;
+	siglongjmp(back, 1);
+}
+
+static int is_there(const char *what)
+{
+	printf("# %s\n", what);
+	return 1;
+}
+
+static int poison(int fd, uint8_t *map, uint64_t pages, uint64_t seed)
+{
+	static uint64_t page[PAGE / 8], got[PAGE / 8];
+	uint64_t bad = pages / 2;
+	volatile uint8_t *at = map + bad * PAGE;
+
+	if (signal(SIGBUS, told) == SIG_ERR)
+		return fail("signal");
+	fill(page, bad, seed);
+	memcpy(map + bad * PAGE, page, PAGE);	/* of a shared page: this file's own from now on */
+	if (!sigsetjmp(back, 1)) {
+		if (madvise(map + bad * PAGE, PAGE, MADV_HWPOISON))
+			return fail("madvise");
+		return is_there("nobody was told");
+	}
+	if (!sigsetjmp(back, 1)) {
+		(void)*at;
+		return is_there("it can still be loaded from");
+	}
+	if (pread(fd, page, PAGE, bad * PAGE) != -1 || errno != EIO)
+		return is_there("it can still be read");
+	/* Not by a load: 6.1 complains of a page of two files that both have in the page cache. */
+	fill(page, bad - 1, seed);
+	if (pread(fd, got, PAGE, (bad - 1) * PAGE) != PAGE || memcmp(got, page, PAGE))
+		return is_there("what is before it is lost");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t pages, i, seed;
@@ -114,6 +159,8 @@ int main(int argc, char **argv)
 		return verify(fd, map, pages, seed);
 	if (!strcmp(argv[1], "out"))
 		return out(argv[4], map, len);
+	if (!strcmp(argv[1], "poison"))
+		return poison(fd, map, pages, seed);
 	if (!strcmp(argv[1], "watch"))
 		return watch(map, len);
 	for (i = 0; i < pages; i++)
