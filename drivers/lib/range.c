@@ -191,7 +191,12 @@ static int scm_range_look_at(struct scm_range *range, u64 phys)
 		return scm_range_fail(range, err,
 				      "bad memory at 0x%llx, where something may begin and reach into it",
 				      phys);
-	if (err || tenant.bytes <= range->phys - phys)
+	if (err)
+		return 0;
+	if (!tenant.bytes)
+		return scm_range_fail(range, -EEXIST, "%s at 0x%llx doesn't say how far it reaches",
+				      tenant.name, phys);
+	if (tenant.bytes <= range->phys - phys)
 		return 0;
 	return scm_range_fail(range, -EEXIST, "%s at 0x%llx reaches into it", tenant.name, phys);
 }

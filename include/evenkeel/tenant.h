@@ -20,7 +20,7 @@
  * struct scm_tenant - somebody's content
  * @name: what to call it
  * @offset: where it begins, from where the search began
- * @bytes: that it takes from there on; 0: it doesn't say
+ * @bytes: that it takes from there on; 0: it doesn't say, and may take any number
  */
 struct scm_tenant {
 	char name[SCM_TENANT_NAME];

@@ -262,6 +262,13 @@ check "reserved: it is there" eval "mount -t scmfs -o phys=1184M,size=64M none /
 umount /tmp/mnt
 check "reserved: and gives way to another one without force" mount -t scmfs -o phys=1184M,size=64M,init none /tmp/mnt
 umount /tmp/mnt
+poke /dev/urandom 8 $((0xa200000 + 100))
+check_fails "reserved: nor from within it when its super block is damaged, and may be repaired" \
+	"an scmfs file system at 0x4a200000 doesn't say how far it reaches; --force" mem2mctl create mid 16M --phys 1200M
+expect_refused "reserved: nor by a file system then" \
+	"scmfs: an scmfs file system at 0x4a200000 doesn't say how far it reaches; init=force" \
+	mount -t scmfs -o phys=1200M,size=16M,init none /tmp/mnt
+check "reserved: unless --force says so" eval "make mid 16M --phys 1200M --force && mem2mctl delete mid"
 rmmod scmfs
 
 # --- pmem -------------------------------------------------------------------------------------------
