@@ -118,10 +118,14 @@ static void m2_defer(struct m2_dev *dev, struct bio *bio)
 		bio_wouldblock_error(bio);
 		return;
 	}
+	/*
+	 * Queued within the lock: once the bio is on the list it may be done and its device deleted,
+	 * by who waits for the work as long as that is queued.
+	 */
 	spin_lock_irqsave(&dev->flush_lock, flags);
 	bio_list_add(&dev->flush_list, bio);
-	spin_unlock_irqrestore(&dev->flush_lock, flags);
 	queue_work(m2_wq, &dev->flush_work);
+	spin_unlock_irqrestore(&dev->flush_lock, flags);
 }
 
 /* Its sector is the device's. */
