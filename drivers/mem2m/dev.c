@@ -50,7 +50,7 @@ void m2_dev_unuse(struct m2_dev *dev, bool handle)
 	dev->users--;
 	dev->handles -= handle;
 	if (!dev->users && dev->orphan)
-		queue_work(m2_wq, &dev->orphan_work);
+		queue_work(m2_orphan_wq, &dev->orphan_work);
 	spin_unlock(&m2_devs_lock);
 }
 
@@ -163,7 +163,7 @@ void m2_dev_forget(struct m2_dev *dev)
 	dev->orphan = true;
 	used = dev->users;
 	if (!used)
-		queue_work(m2_wq, &dev->orphan_work);
+		queue_work(m2_orphan_wq, &dev->orphan_work);
 	spin_unlock(&m2_devs_lock);
 	if (used)
 		pr_warn("mem2m: %s is in use: it goes with its last user\n", dev->name);

@@ -160,7 +160,7 @@ struct mem2m {
 
 extern const struct m2_backing m2_ram, m2_phys, m2_pmem;
 extern const struct block_device_operations m2_fops;
-extern struct workqueue_struct *m2_wq;
+extern struct workqueue_struct *m2_wq, *m2_orphan_wq;
 
 /* dev.c */
 struct m2_dev *m2_dev_alloc(const char *name);

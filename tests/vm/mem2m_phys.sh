@@ -364,6 +364,13 @@ check_fails "pmem: a device whose memory is taken away fails" EIO blkio verify $
 check "pmem: and is deleted" mem2mctl delete log2
 echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind
 wait_for 10 test -b /dev/pmem0
+make log2 16M --dax /dev/pmem0
+exec {open}<>$d/log2
+rmdir $conf/log2
+blkio fua $d/log2 0 8 "$seed"
+exec {open}<&-
+check "pmem: a device without a directory goes with its last user" wait_for 10 mem2mctl create log2 16M --dax /dev/pmem0
+mem2mctl delete log2
 check_fails "pmem: more than there is" "/dev/pmem0 has" mem2mctl create x 1G --dax /dev/pmem0
 check_fails "pmem: what is no pmem" "is not a pmem device" mem2mctl create x 4M --dax /dev/emudisk/sink
 check_fails "pmem: what is no device" "can't be opened" mem2mctl create x 8M --dax /dev/null
