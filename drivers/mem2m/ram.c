@@ -53,44 +53,85 @@ static void m2_units_free(struct m2_store *store, unsigned int from)
 	}
 }
 
-/* Units from @from on; a failure leaves none of them. */
+/* Bytes of RAM that can be had now, with enough left for everybody else. */
+static u64 m2_there(void)
+{
+	u64 there = (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
+	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> M2_RESERVE_SHIFT;
+
+	return there - min(there, reserve);
+}
+
+/*
+ * Ask before taking: what can't be had is refused at once, and nobody loses memory for it. Taking
+ * takes a while; until then what one device was promised is not there for the next. A unit counts
+ * as not taken until all of it is: who asks meanwhile for the last that there is may be refused it.
+ */
+static u64 m2_promised;
+static DEFINE_SPINLOCK(m2_promised_lock);
+
+static int m2_promise(struct m2_dev *dev, u64 bytes)
+{
+	u64 there;
+
+	spin_lock(&m2_promised_lock);
+	there = m2_there();
+	there -= min(there, m2_promised);
+	if (bytes <= there)
+		m2_promised += bytes;
+	spin_unlock(&m2_promised_lock);
+	if (bytes <= there)
+		return 0;
+	return m2_fail(dev, -ENOMEM, "%llu MiB are wanted, %llu MiB of RAM are there to be had",
+		       (bytes + (1 << 20) - 1) >> 20, there >> 20);
+}
+
+/* It has been taken, or is not wanted any more. */
+static void m2_promise_ends(u64 bytes)
+{
+	spin_lock(&m2_promised_lock);
+	m2_promised -= bytes;
+	spin_unlock(&m2_promised_lock);
+}
+
+/* What was promised others may have taken since, who don't ask. */
+static int m2_unit_get(struct m2_dev *dev, struct m2_store *store, unsigned int i)
+{
+	u64 bytes = m2_unit_size(store, i);
+
+	if (ek_interrupted())
+		return m2_fail(dev, -EINTR, "interrupted");
+	if (bytes <= m2_there())
+		store->unit[i] = m2_unit_alloc(bytes);
+	if (store->unit[i]) {
+		m2_promise_ends(bytes);
+		WRITE_ONCE(dev->done, dev->done + bytes);
+		return 0;
+	}
+	if (fatal_signal_pending(current))
+		return m2_fail(dev, -EINTR, "interrupted");
+	return m2_fail(dev, -ENOMEM, "out of memory after %llu of %llu MiB",
+		       READ_ONCE(dev->done) >> 20, dev->total >> 20);
+}
+
+/* Units from @from on, which were promised; a failure leaves none of them, nor of the promise. */
 static int m2_units_alloc(struct m2_dev *dev, struct m2_store *store, unsigned int from)
 {
 	unsigned int i;
 	int err = 0;
 
-	for (i = from; !err && i < store->nr_units; i++) {
-		if (ek_interrupted()) {
-			err = m2_fail(dev, -EINTR, "interrupted");
+	for (i = from; i < store->nr_units; i++) {
+		err = m2_unit_get(dev, store, i);
+		if (err)
 			break;
-		}
-		store->unit[i] = m2_unit_alloc(m2_unit_size(store, i));
-		if (!store->unit[i])
-			err = fatal_signal_pending(current) ?
-				m2_fail(dev, -EINTR, "interrupted") :
-				m2_fail(dev, -ENOMEM, "out of memory after %llu of %llu MiB",
-					READ_ONCE(dev->done) >> 20, dev->total >> 20);
-		else
-			WRITE_ONCE(dev->done, dev->done + m2_unit_size(store, i));
 		cond_resched();
 	}
 	if (!err)
 		return 0;
+	m2_promise_ends(store->bytes - i * store->unit_bytes);
 	while (i-- > from)
 		vfree(store->unit[i]);
 	return err;
-}
-
-/* Ask before taking: what can't be had is refused at once, and nobody loses memory for it. */
-static int m2_enough(struct m2_dev *dev, u64 bytes)
-{
-	u64 there = (u64)max(si_mem_available(), 0L) << PAGE_SHIFT;
-	u64 reserve = ((u64)totalram_pages() << PAGE_SHIFT) >> M2_RESERVE_SHIFT;
-
-	if (bytes <= there && there - bytes >= reserve)
-		return 0;
-	return m2_fail(dev, -ENOMEM, "%llu MiB are wanted, %llu MiB of RAM are there to be had",
-		       (bytes + (1 << 20) - 1) >> 20, (there - min(there, reserve)) >> 20);
 }
 
 static void m2_count_huge(struct m2_dev *dev)
@@ -102,10 +143,18 @@ static void m2_count_huge(struct m2_dev *dev)
 		dev->huge += m2_huge_bytes(dev->store.unit[i], m2_unit_size(&dev->store, i));
 }
 
-static int m2_unit_table(struct m2_dev *dev, struct m2_store *store)
+/* Room for all units of @store, and a promise of @bytes of them. */
+static int m2_units_begin(struct m2_dev *dev, struct m2_store *store, u64 bytes)
 {
+	int err = m2_promise(dev, bytes);
+
+	if (err)
+		return err;
 	store->unit = kvcalloc(store->nr_units, sizeof(*store->unit), GFP_KERNEL | __GFP_NOWARN);
-	return store->unit ? 0 : m2_fail(dev, -ENOMEM, "out of memory");
+	if (store->unit)
+		return 0;
+	m2_promise_ends(bytes);
+	return m2_fail(dev, -ENOMEM, "out of memory");
 }
 
 static int m2_ram_attach(struct m2_dev *dev, const struct m2_settings *s)
@@ -115,9 +164,7 @@ static int m2_ram_attach(struct m2_dev *dev, const struct m2_settings *s)
 
 	memset(store, 0, sizeof(*store));
 	m2_store_init(store, s->bytes, s->unit);
-	err = m2_enough(dev, s->bytes);
-	if (!err)
-		err = m2_unit_table(dev, store);
+	err = m2_units_begin(dev, store, s->bytes);
 	if (err)
 		return err;
 	err = m2_units_alloc(dev, store, 0);
@@ -177,9 +224,7 @@ static int m2_ram_resize(struct m2_dev *dev, u64 bytes)
 	keep = div64_u64(min(bytes, old->bytes), old->unit_bytes);
 	dev->done = keep * old->unit_bytes;
 	dev->total = bytes;
-	err = m2_enough(dev, bytes - dev->done);
-	if (!err)
-		err = m2_unit_table(dev, &new);
+	err = m2_units_begin(dev, &new, bytes - dev->done);
 	if (err)
 		return err;
 	memcpy(new.unit, old->unit, keep * sizeof(*new.unit));

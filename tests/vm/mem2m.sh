@@ -106,6 +106,24 @@ interrupt_by=KILL interrupt_once big_is_made mem2mctl create big $((there * 3 / 
 matches "a creation is killed" "$interrupted" "^137 "
 check "and ends with that" wait_for 20 big_is_none
 check "another one may have the name" eval 'mem2mctl create big 2M && mem2mctl delete big'
+# One is being made, and as yet has little of what it was told there is.
+too_many() {
+	local first status
+	mem2mctl create big $((there * 3 / 4))M --unit 2M &
+	first=$!
+	until big_is_made; do kill -0 $first || break; done
+	mem2mctl create more $((there / 2))M
+	status=$?
+	kill $first
+	wait $first
+	[ $status = 1 ]
+}
+taskset -cp 0 $$ >/dev/null
+check "what one was promised" too_many
+taskset -cp 0-$(($(nproc --all) - 1)) $$ >/dev/null
+read_said
+matches "no other one gets" "$text" "MiB are wanted, [0-9]+ MiB of RAM are there to be had"
+check "both leave nothing" eval '! mem2mctl list big && ! mem2mctl list more'
 
 # Also while a resize copies: all of the memory is there by then.
 copying() {

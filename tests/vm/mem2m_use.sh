@@ -69,5 +69,35 @@ check "nearly all memory can be had" mem2mctl create big $((there * 7 / 8))M --u
 check_fails "then no more of it" "MiB of RAM" mem2mctl create more $((there / 2))M
 check "and given back" mem2mctl delete big
 
+# What others take while it is being made is theirs, and what is left for everybody stays.
+available() {
+	local key value
+	while read -r key value _; do [ "$key" != "$1:" ] || { available=$value; return; }; done </proc/meminfo
+}
+big_is_made() {
+	local key value
+	{ read -r key value </sys/kernel/config/mem2m/big/info; } 2>/dev/null && [ "$value" = busy ]
+}
+available MemTotal
+reserve=$((available / 32))
+taskset -cp 0 $$ >/dev/null
+nice -n 19 mem2mctl create big $((there * 3 / 4))M --unit 2M 2>/tmp/why &
+making=$!
+until big_is_made; do kill -0 $making || break; done
+check "while a device is being made others take memory" dd if=/dev/zero of=/tmp/fill bs=1M count=$((there / 2)) status=none
+least=$available
+while kill -0 $making 2>/dev/null; do
+	available MemAvailable
+	least=$((available < least ? available : least))
+	nap 0.005
+done
+wait $making
+is "what they take it doesn't get" "$? $(sed 's/ [0-9]\+/ N/g' /tmp/why)" "1 mem2mctl: out of memory after N of N MiB"
+taskset -cp 0-$(($(nproc --all) - 1)) $$ >/dev/null
+check "and leaves a 32nd of the RAM" [ $least -gt $((reserve * 7 / 8)) ]
+note "$least of $reserve KiB"
+check_fails "of it nothing is left" "no device big" mem2mctl list big
+rm /tmp/fill
+
 check "the module is unloaded" rmmod mem2m
 done_testing
