@@ -213,8 +213,7 @@ static int m2_dev_make(struct m2_dev *dev, const struct m2_settings *s)
 		goto no_memory;
 	dev->users = 0;
 	err = m2_disk_add(dev);
-	if (err) {
-		m2_fail(dev, err, "the block layer refuses the disk");
+	if (err)
 		goto no_disk;
 	}
 	return 0;

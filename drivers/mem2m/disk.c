@@ -45,11 +45,28 @@ static struct gendisk *m2_disk_alloc(struct m2_dev *dev)
 	return compat_alloc_disk(&lim, features);
 }
 
+/* Partition 1 of `a` is called what the device `a1` would be. add_disk() would dump its stack. */
+static bool m2_disk_name_taken(const struct gendisk *disk)
+{
+	struct device *other = class_find_device_by_name(disk_to_dev(disk)->class, disk->disk_name);
+
+	put_device(other);
+	return other;
+}
+
+static int m2_disk_name(struct m2_dev *dev)
+{
+	snprintf(dev->disk->disk_name, DISK_NAME_LEN, M2_PREFIX "%s", dev->name);
+	if (!m2_disk_name_taken(dev->disk))
+		return 0;
+	return m2_fail(dev, -EEXIST, "%s: a partition of another device has this name", dev->name);
+}
+
 /**
  * m2_disk_add - make the block device
  * @dev: with its store, and its list of what is bad
  *
- * Return: 0 or a negative error number.
+ * Return: 0 or a negative error number with the device's error set.
  */
 int m2_disk_add(struct m2_dev *dev)
 {
@@ -59,16 +76,18 @@ int m2_disk_add(struct m2_dev *dev)
 	m2_bad_begin(dev);
 	disk = m2_disk_alloc(dev);
 	if (IS_ERR(disk))
-		return PTR_ERR(disk);
+		return m2_fail(dev, PTR_ERR(disk), "out of memory");
 	dev->disk = disk;
-	snprintf(disk->disk_name, DISK_NAME_LEN, M2_PREFIX "%s", dev->name);
+	err = m2_disk_name(dev);
+	if (err)
+		goto no_disk;
 	disk->fops = &m2_fops;
 	disk->private_data = dev;
 	disk->bb = &dev->bb;
 	set_capacity(disk, dev->store.bytes >> SECTOR_SHIFT);
 	err = m2_dax_add(dev);
 	if (err)
-		goto no_dax;
+		goto refused;
 	err = add_disk(disk);
 	if (err)
 		goto not_added;
@@ -76,7 +95,9 @@ int m2_disk_add(struct m2_dev *dev)
 
 not_added:
 	m2_dax_remove(dev);
-no_dax:
+refused:
+	m2_fail(dev, err, "the block layer refuses the disk");
+no_disk:
 	put_disk(disk);
 	return err;
 }

@@ -73,6 +73,7 @@ mem2mctl delete bad
 check "a partition is at its place" eval '
 	addpart $d/a 1 2048 2048 && wait_for 10 test -b $d/a1 && blkio write $d/a1 0 2048 5 && same $d/a1 $d/a 1 &&
 		holds a 4096 8 0'
+check_fails "whose name no device gets" "a partition of another device has this name" mem2mctl create a1 1M
 # --- resizing and deleting --------------------------------------------------------------------------
 
 blkio write $d/a 0 40960 "$seed"
