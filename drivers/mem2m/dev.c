@@ -115,11 +115,20 @@ static int m2_dev_claim_or_tell(struct m2_dev *dev)
 	return m2_fail(dev, -EBUSY, "%s is open", dev->name);
 }
 
+/* Who asks what it is either waits for a moment or is told that it is being changed. */
+static void m2_dev_busy(struct m2_dev *dev, bool busy)
+{
+	mutex_lock(&dev->info_lock);
+	dev->busy = busy;
+	mutex_unlock(&dev->info_lock);
+}
+
 /* --- deleting --------------------------------------------------------------------------------- */
 
 /* Claimed: the disk goes, and the memory is given back. */
 static void m2_dev_destroy(struct m2_dev *dev)
 {
+	m2_dev_busy(dev, true);
 	m2_disk_remove(dev);
 	dev->backing->detach(dev);
 	m2_bad_exit(dev);
@@ -127,6 +136,7 @@ static void m2_dev_destroy(struct m2_dev *dev)
 	spin_lock(&m2_devs_lock);
 	list_del_init(&dev->node);
 	spin_unlock(&m2_devs_lock);
+	m2_dev_busy(dev, false);
 	config_item_put(&dev->group.cg_item);
 }
 
@@ -215,7 +225,6 @@ static int m2_dev_make(struct m2_dev *dev, const struct m2_settings *s)
 	err = m2_disk_add(dev);
 	if (err)
 		goto no_disk;
-	}
 	return 0;
 
 no_disk:
@@ -248,15 +257,17 @@ int m2_dev_create(struct m2_dev *dev, char *args)
 	dev->done = 0;
 	dev->total = s.bytes;
 	dev->backing = m2_choose(&s);
+	m2_dev_busy(dev, true);
 	err = m2_dev_make(dev, &s);
-	if (err)
-		return err;
-	dev->live = true;
-	config_item_get(&dev->group.cg_item);
-	spin_lock(&m2_devs_lock);
-	list_add_tail(&dev->node, &m2_devs);
-	spin_unlock(&m2_devs_lock);
-	return 0;
+	if (!err) {
+		dev->live = true;
+		config_item_get(&dev->group.cg_item);
+		spin_lock(&m2_devs_lock);
+		list_add_tail(&dev->node, &m2_devs);
+		spin_unlock(&m2_devs_lock);
+	}
+	m2_dev_busy(dev, false);
+	return err;
 }
 
 /**
@@ -279,9 +290,11 @@ int m2_dev_resize(struct m2_dev *dev, char *args)
 	if (err)
 		return err;
 	if (bytes != dev->store.bytes) {
+		m2_dev_busy(dev, true);
 		err = dev->backing->resize(dev, bytes);
 		if (!err)
 			set_capacity_and_notify(dev->disk, bytes >> SECTOR_SHIFT);
+		m2_dev_busy(dev, false);
 	}
 	m2_dev_unclaim(dev);
 	return err;
@@ -295,6 +308,7 @@ struct m2_dev *m2_dev_alloc(const char *name)
 		return NULL;
 	strscpy(dev->name, name, sizeof(dev->name));
 	mutex_init(&dev->lock);
+	mutex_init(&dev->info_lock);
 	mutex_init(&dev->bad_lock);
 	INIT_LIST_HEAD(&dev->node);
 	INIT_WORK(&dev->orphan_work, m2_orphan_work);
@@ -307,6 +321,7 @@ struct m2_dev *m2_dev_alloc(const char *name)
 void m2_dev_free(struct m2_dev *dev)
 {
 	mutex_destroy(&dev->bad_lock);
+	mutex_destroy(&dev->info_lock);
 	mutex_destroy(&dev->lock);
 	kfree(dev);
 }
@@ -335,9 +350,12 @@ ssize_t m2_dev_show(struct m2_dev *dev, char *page)
 {
 	ssize_t at = 0;
 
-	if (!mutex_trylock(&dev->lock))
-		return sysfs_emit(page, "state busy\ndone %llu\ntotal %llu\n",
-				  READ_ONCE(dev->done), READ_ONCE(dev->total));
+	mutex_lock(&dev->info_lock);
+	if (dev->busy) {
+		at = sysfs_emit(page, "state busy\ndone %llu\ntotal %llu\n",
+				READ_ONCE(dev->done), READ_ONCE(dev->total));
+		goto unlock;
+	}
 	if (!dev->live) {
 		at = sysfs_emit(page, "state empty\n");
 		goto unlock;
@@ -351,6 +369,6 @@ ssize_t m2_dev_show(struct m2_dev *dev, char *page)
 	if (dev->store.persistent)
 		at = m2_show_survivor(dev, page, at);
 unlock:
-	mutex_unlock(&dev->lock);
+	mutex_unlock(&dev->info_lock);
 	return at;
 }

@@ -2,12 +2,13 @@
 /*
  * DOC: memory devices
  *
- * Lock order: m2_dev.lock, m2_devs_lock.
+ * Lock order: m2_dev.lock, m2_dev.info_lock, m2_devs_lock.
  *
  * m2_dev.bad_lock is taken by whoever the kernel tells of bad memory, under its lock for DAX
  * devices; who is told by this driver takes his own within it.
  *
  * m2_dev.lock	configuration: creating, resizing, deleting. Not held by I/O or an open.
+ * m2_dev.info_lock	whether it is being changed, and if not what `info` says of it: for moments
  * m2_devs_lock	the list of devices, and who uses them. One for all, so that it is still there when
  *		the last user of a device has let go of it
  *
@@ -74,6 +75,8 @@ struct m2_backing {
  * @name: of the directory and the disk
  * @error: why the last command failed
  * @lock: see DOC
+ * @info_lock: see DOC
+ * @busy: what `info` says is being changed
  * @live: there is a disk
  * @orphan: its directory is gone: it goes with its last user
  * @users: see DOC
@@ -112,6 +115,8 @@ struct m2_dev {
 	char name[M2_NAME_LEN + 1];
 	char error[M2_ERROR_LEN];
 	struct mutex lock;	/* see DOC */
+	struct mutex info_lock;	/* see DOC */
+	bool busy;
 	bool live;
 	bool orphan;
 	int users;

@@ -46,6 +46,24 @@ check_fails "a size that is no multiple of 4K is refused" "not a multiple of 4K"
 check_fails "a unit that is no multiple of 2M is refused" "not a multiple of 2M" mem2mctl create b 8M --unit 3M
 check_fails "what was refused is not there" "no device b" mem2mctl list b
 
+# look: at its state, over and over, which is always the same
+look() {
+	local i key value
+	for ((i = 0; i < 2000; i++)); do
+		read -r key value <$conf/a/info
+		[ "$value" = live ] || return
+	done
+}
+look_both() {
+	local other mine=0 others=0
+	look &
+	other=$!
+	look || mine=$?
+	wait $other || others=$?
+	[ $mine$others = 00 ]
+}
+check "who looks at it does not find it busy with who else does" look_both
+
 # --- content ----------------------------------------------------------------------------------------
 
 check "it begins as zeroes" holds a 0 40960 0
