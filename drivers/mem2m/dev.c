@@ -270,6 +270,14 @@ int m2_dev_create(struct m2_dev *dev, char *args)
 	return err;
 }
 
+/* As set_capacity_and_notify() does; but who is told, as udev is, opens it, and is to get it. */
+static void m2_dev_tell_size(struct m2_dev *dev)
+{
+	char *env[] = { "RESIZE=1", NULL };
+
+	kobject_uevent_env(&disk_to_dev(dev->disk)->kobj, KOBJ_CHANGE, env);
+}
+
 /**
  * m2_dev_resize - change the size of a device that nobody uses
  * @dev: the device
@@ -281,6 +289,7 @@ int m2_dev_create(struct m2_dev *dev, char *args)
  */
 int m2_dev_resize(struct m2_dev *dev, char *args)
 {
+	bool resized;
 	u64 bytes;
 	int err;
 
@@ -289,14 +298,17 @@ int m2_dev_resize(struct m2_dev *dev, char *args)
 		err = m2_dev_claim_or_tell(dev);
 	if (err)
 		return err;
-	if (bytes != dev->store.bytes) {
+	resized = bytes != dev->store.bytes;
+	if (resized) {
 		m2_dev_busy(dev, true);
 		err = dev->backing->resize(dev, bytes);
 		if (!err)
-			set_capacity_and_notify(dev->disk, bytes >> SECTOR_SHIFT);
+			set_capacity(dev->disk, bytes >> SECTOR_SHIFT);
 		m2_dev_busy(dev, false);
 	}
 	m2_dev_unclaim(dev);
+	if (resized && !err)
+		m2_dev_tell_size(dev);
 	return err;
 }
 
