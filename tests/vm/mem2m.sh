@@ -249,5 +249,7 @@ is "as they were asked for" "$(info p units) $(info q size)" "2 1048576"
 matches "what can't be made is reported" "$(log_since)" "create=odd: 3k: not a multiple of 4K"
 check "they are used, deleted and made again like others" eval 'wait_for 10 test -b $d/p && holds p 0 8192 0 &&
 	mem2mctl delete p && ! mem2mctl list p && make p 8M && mem2mctl resize q 2M'
+mem2mctl delete p
+check_fails "but not deleted twice" "no device p" mem2mctl delete p
 check "and go with the module" eval 'rmmod mem2m && [ ! -e /sys/block/mem2m!q ]'
 done_testing

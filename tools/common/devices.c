@@ -79,14 +79,24 @@ int device_dir_make(const char *name, bool *made)
 	return complain("%s: %s", name, strerror(errno));
 }
 
-int device_dir_remove(const char *name)
+/* @stays: it can't be removed, which is no failure. */
+static int dir_remove(const char *name, bool *stays)
 {
 	char path[512];
 
 	attr_path(path, sizeof(path), name, NULL);
-	if (!rmdir(path) || (errno == EPERM && configfs.keeps_folders))
+	*stays = false;
+	if (!rmdir(path))
 		return EXIT_OK;
-	return complain("%s: %s", name, strerror(errno));
+	*stays = errno == EPERM && configfs.keeps_folders;
+	return *stays ? EXIT_OK : complain("%s: %s", name, strerror(errno));
+}
+
+int device_dir_remove(const char *name)
+{
+	bool stays;
+
+	return dir_remove(name, &stays);
 }
 
 int device_make(const char *name, const char *attr, const char *text)
@@ -109,15 +119,19 @@ int device_make(const char *name, const char *attr, const char *text)
 /* The device and its folder at one go, or what is made in the folder between them goes with it. */
 static int delete_at_once(const char *name, bool *busy)
 {
+	bool empty, stays = false;
 	int err;
 
 	device_lock(name);
 	err = attr_write(name, "release", "1");
 	*busy = err == EBUSY;
-	if (!err || err == ENODEV)
-		err = device_dir_remove(name);
+	empty = err == ENODEV;
+	if (!err || empty)
+		err = dir_remove(name, &stays);
 	else if (!*busy)
 		err = attr_explain(name, err);
+	if (empty && stays)
+		err = complain("no device %s", name);
 	device_unlock(name);
 	return err;
 }
