@@ -171,17 +171,17 @@ field_is "two mirrors" p meta AA
 comes_back /tmp/a.label $A
 check "cut before the old one was wiped, with a member behind it: by its path" hybridctl metadata p move $A /dev/emudisk/m
 check "nothing is left of the area" no_area $A
-comes_back /tmp/a.label $A
-check "by its number" hybridctl metadata p move 1 /dev/emudisk/m
-check "nothing is left of the area" no_area $A
 comes_back /tmp/c.label $C
 comes_back /tmp/c.label $B
-check "of several nobody knows which it was" hybridctl metadata p move 0 /dev/emudisk/n
-matches "which is said" "$(<"$said")" "2 devices carry what was metadata area 0: left alone"
+check "by its number nobody knows whether it is that, or a copy" hybridctl metadata p move 0 /dev/emudisk/n
+left() { echo "$1: carries what metadata area 0 has left, or a copy of it: left alone .\"hybridctl metadata p move $1 /dev/emudisk/n\" wipes it"; }
+matches "which is said" "$(<"$said")" "$(left $C)"
+matches "of each" "$(<"$said")" "$(left $B)"
 check "so they have it still" eval 'hybridctl identify $B && hybridctl identify $C | grep "metadata area 0"'
-wipe b
-check "of one it is known" hybridctl metadata p move 0 /dev/emudisk/n
+check "by its path it is known" hybridctl metadata p move $C /dev/emudisk/n
 check "nothing is left of the area" no_area $C
+check "the other one has it still" hybridctl identify $B
+wipe b
 check "the members are what they were" holds
 check "what is there, and was never elsewhere" hybridctl metadata p move 0 /dev/emudisk/n
 field_is "two mirrors" p meta AA
@@ -338,9 +338,10 @@ check "data" q_holds
 check "the same command wipes what is left" hybridctl metadata q move $D $C
 check "nothing is left of it" no_label $D
 comes_back /tmp/d.label $D
-check "also by number" hybridctl metadata q move 0 $C
-check "nothing is left of it" no_label $D
-check "another one beside it" hybridctl metadata q move 0 $D
+check "not by number" hybridctl metadata q move 0 $C
+matches "but it says by what" "$(<"$said")" "$D: .*hybridctl metadata q move $D $C. wipes it"
+check "it is there still" hybridctl identify $D
+check "another one beside it, over that" hybridctl metadata q move 0 $D
 field_is "two mirrors" q meta AA
 check_fails "which are no move that was cut short" "in use" hybridctl metadata q move 0 $C
 field_is "two mirrors" q meta AA

@@ -36,10 +36,7 @@ static void look_at(void *ctx, dev_t rdev)
 		     stalled);
 		return;
 	}
-	if (!left->is(left, rdev))
-		return;
-	left->at = rdev;
-	left->nr++;
+	left->look(left, rdev);
 }
 
 int left_look(struct left *left)

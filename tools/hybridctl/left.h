@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A look at all devices for one that carries what was a part of a volume. */
+/*
+ * A look at all devices for those that carry what was a part of a volume.  What is only found so is
+ * told, and left alone: it may as well be a copy that somebody keeps.
+ */
 #ifndef HYBRIDCTL_LEFT_H
 #define HYBRIDCTL_LEFT_H
 
@@ -9,18 +12,16 @@
 #include "dm.h"
 #include "live.h"
 
-/* What is looked for, then what was found. */
+/* What is looked for. */
 struct left {
 	const struct live *l;
 	unsigned int index;		/* the place that it had */
 	bool members_too;		/* also on devices that are members */
-	bool (*is)(const struct left *left, dev_t rdev);
+	void (*look)(const struct left *left, dev_t rdev);	/* at one, and tells of it */
 
 	struct ek_super sb;
 	struct dm_dev *volume;		/* what lies on these is its user's */
 	unsigned int nr_volumes;
-	unsigned int nr;		/* found */
-	dev_t at;			/* the last of them */
 };
 
 /*

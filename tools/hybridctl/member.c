@@ -699,57 +699,44 @@ int member_forget(const struct live *l, const char *path)
 	return err;
 }
 
-/* Nobody has named the device: without its label it may be another's, also without a signature. */
-static bool is_readable(const struct left *left, const char *path, const struct area *a)
+/* Nobody has named the device, and without its label it may be another's. */
+static void tell_left(const struct left *left, const char *path, const struct area *a)
 {
-	if (!a->head_err)
-		return true;
-	warn("%s: carries what may be left of member %u, with its label %s: left alone (\"hybridctl remove %s %s\" wipes it if nothing else is on it)",
-	     path, left->index, area_label_error(a->head_err), left->l->name, path);
-	return false;
+	warn("%s: carries what member %u has left, or a copy of it, with its label %s: left alone (\"hybridctl remove %s %s\" wipes it%s)",
+	     path, left->index, area_label_error(a->head_err), left->l->name, path,
+	     a->head_err ? " if nothing else is on it" : "");
 }
 
-static bool carries_left(const struct left *left, dev_t rdev)
+static void look_for_left(const struct left *left, dev_t rdev)
 {
 	char *path = bdev_path(rdev);
 	struct area area[AREA_MAX];
 	struct bdev dev;
-	bool is = false;
 	int nr, err;
 
 	if (path && !bdev_open(&dev, path, BDEV_LOOK)) {
 		for (nr = area_find(&dev, area, &err); nr > 0; nr--)
-			is |= area[nr - 1].info.role == EK_ROLE_MEMBER &&
-			      area[nr - 1].info.index == left->index &&
-			      leftover_is(&left->sb, &area[nr - 1]) &&
-			      is_readable(left, path, &area[nr - 1]);
+			if (area[nr - 1].info.role == EK_ROLE_MEMBER &&
+			    area[nr - 1].info.index == left->index &&
+			    leftover_is(&left->sb, &area[nr - 1]))
+				tell_left(left, path, &area[nr - 1]);
 		bdev_close(&dev);
 	}
 	free(path);
-	return is;
 }
 
 /* The member is out, and where it was nobody knows: a command that was cut has left its label. */
-static int forget_left(const struct live *l, unsigned int i)
+static int tell_all_left(const struct live *l, unsigned int i)
 {
-	struct left left = { .l = l, .index = i, .is = carries_left };
-	char *path;
+	struct left left = { .l = l, .index = i, .look = look_for_left };
 	int err = lock_devices();
 
 	if (err)
 		return err;
 	err = left_look(&left);
-	if (err) {
+	if (err)
 		fail("%s: whether a label of member %u is left can't be told (\"hybridctl remove %s PATH\" wipes it)",
 		     l->name, i, l->name);
-	} else if (left.nr > 1) {
-		err = fail("%s: %u devices carry what was member %u: left alone (\"hybridctl remove %s PATH\" with the path of one of them wipes it there)",
-			   l->name, left.nr, i, l->name);
-	} else if (left.nr) {
-		path = bdev_path(left.at);
-		err = member_forget(l, path);
-		free(path);
-	}
 	unlock_devices();
 	return err;
 }
@@ -802,7 +789,7 @@ int member_remove(struct live *l, unsigned int i, bool force)
 	if (!err && path)
 		err = member_forget(l, path);
 	else if (!err && again)
-		err = forget_left(l, i);
+		err = tell_all_left(l, i);
 	free(path);
 	return err;
 }

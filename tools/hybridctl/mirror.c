@@ -653,24 +653,28 @@ int mirror_forget(const struct live *l, const char *old)
 	return EXIT_OK;
 }
 
-static bool is_left(const struct left *left, dev_t rdev)
+static void look_for_left(const struct left *left, dev_t rdev)
 {
-	return has_left(left->l, &left->sb, left->index, rdev);
+	char *path, *now;
+
+	if (!has_left(left->l, &left->sb, left->index, rdev))
+		return;
+	path = bdev_path(rdev);
+	now = path_by_now(left->l, left->index, rdev);
+	warn("%s: carries what metadata area %u has left, or a copy of it: left alone (\"hybridctl metadata %s move %s %s\" wipes it)",
+	     path, left->index, left->l->name, path, now);
+	free(path);
+	free(now);
 }
 
-int mirror_forget_left(const struct live *l, unsigned int k)
+int mirror_tell_left(const struct live *l, unsigned int k)
 {
-	struct left left = { .l = l, .index = k, .members_too = true, .is = is_left };
+	struct left left = { .l = l, .index = k, .members_too = true, .look = look_for_left };
 	int err = lock_devices();
 
 	if (err)
 		return err;
 	err = left_look(&left);
-	if (!err && left.nr == 1)
-		forget_old(l, k, left.at);
-	else if (!err && left.nr)
-		warn("%s: %u devices carry what was metadata area %u: left alone (\"hybridctl metadata %s move OLD DEV\" with the path of one of them wipes it there)",
-		     l->name, left.nr, k, l->name);
 	unlock_devices();
 	return err;
 }

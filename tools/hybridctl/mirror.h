@@ -29,8 +29,8 @@ bool mirror_is_wiped(void);
 bool mirror_has_left(const struct live *l, const char *old, const char *path);
 /* That is wiped, which leaves a member behind it as it is. */
 int mirror_forget(const struct live *l, const char *old);
-/* The same with a device that is looked for, if only one carries what was area @k. */
-int mirror_forget_left(const struct live *l, unsigned int k);
+/* Devices that carry what was area @k are looked for, and told with what wipes it there. */
+int mirror_tell_left(const struct live *l, unsigned int k);
 /* Is area @k leaving to @path, where another was made in its stead, and that was cut short? */
 bool mirror_goes_on(const struct live *l, unsigned int k, const char *path);
 int mirror_go_on(struct live *l, unsigned int k);

@@ -7,14 +7,14 @@
 #include "mirror.h"
 #include "msg.h"
 
-/* All that may be left to do is to wipe what the area has left. */
+/* All that may be left to do is to wipe what the area has left, which only its path says. */
 static int finish(const struct live *l, unsigned int k, const char *path)
 {
 	if (mirror_is_there(l, k, path))
 		note("%s: metadata area %u is there", path, k);
 	else
 		note("%s: metadata area %u is there, the place of area %u is vacant", path, !k, k);
-	return mirror_forget_left(l, k);
+	return mirror_tell_left(l, k);
 }
 
 static int change(const char *name, char **word, const struct fresh *how)
