@@ -130,6 +130,9 @@ before=$sums
 runs "create: policy, with --force" 1 'policy' hybridctl create t "$A" "$C" --force --policy nonesuch
 sum_up
 is "create: what was wiped is put back" "$sums" "$before"
+{ printf SMKEEFS1 1<>"$M" && blkio flush "$M"; } || die "scmfs"
+refuses "create: a file system of scmfs" '/dev/emudisk/m: has an scmfs file system \(use --force\)' hybridctl create t "$A" "$B" --metadata "$M"
+wipe m
 mount -t ext4 -o ro "$C" "$dir" || die "mount"
 refuses "create: mounted" "in use: mounted on $dir" hybridctl create t "$A" "$C" --force
 umount "$dir"

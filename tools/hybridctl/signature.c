@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kin.h"
 #include "msg.h"
 #include "signature.h"
 
@@ -69,6 +70,8 @@ int signature_find_but(const char *path, bool (*skip)(const void *ctx, uint64_t 
 	if (pr)
 		ret = blkid_probe_set_device(pr, fd, 0, 0) ? -EIO : probe(pr, skip, ctx, what);
 	blkid_free_probe(pr);
+	if (!ret)
+		ret = kin_find(fd, skip, ctx, what);
 	close(fd);
 	return ret;
 }
@@ -80,5 +83,5 @@ int signature_find(const char *path, char **what)
 
 const char *signature_article(const char *what)
 {
-	return strchr("aeioux", *what) ? "an" : "a";
+	return strchr("aeioux", *what) || !strncmp(what, "scmfs", 5) ? "an" : "a";
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What someone else keeps on a device (through libblkid).
+ * What someone else keeps on a device, by libblkid, and by kin.h of what that does not know.
  */
 #ifndef HYBRIDCTL_SIGNATURE_H
 #define HYBRIDCTL_SIGNATURE_H
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * 1 with @what set ("ext4 signature", "gpt partition table"; free() it), 0: none
- * found, -errno.
+ * 1 with @what set ("ext4 signature", "gpt partition table", "scmfs file system"; free() it), 0:
+ * none found, -errno.
  */
 int signature_find(const char *path, char **what);
 /* Likewise, but for one that begins at a byte that @skip says means nothing. */

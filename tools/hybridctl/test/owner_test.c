@@ -7,6 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <evenkeel/mem2m_format.h>
+#include <evenkeel/nameless_format.h>
+#include <evenkeel/scmfs_format.h>
+
 #include "../owner.h"
 #include "../signature.h"
 #include "ktap.h"
@@ -156,6 +160,27 @@ static void put_gpt(uint64_t offset)
 	put(offset, &head, sizeof(head));
 }
 
+static void put_word(uint64_t offset, uint64_t magic)
+{
+	magic = htole64(magic);
+	put(offset, &magic, sizeof(magic));
+}
+
+static void put_scmfs(uint64_t offset)
+{
+	put_word(offset, SCMFS_SUPER_MAGIC);
+}
+
+static void put_mem2m(uint64_t offset)
+{
+	put_word(offset, M2_LABEL_MAGIC);
+}
+
+static void put_image(uint64_t offset)
+{
+	put_word(offset, NL_IMAGE_MAGIC);
+}
+
 /* A device that is to be used for something new. */
 static void expect_found(void (*place)(uint64_t), uint64_t offset, const char *type)
 {
@@ -194,6 +219,11 @@ int main(void)
 	       MD_0_90(SIZE), "linux_raid_member");
 	expect_since("since: swap", 0, -EINVAL, put_swap, 0, "swap signature");
 	expect_since("since: a partition table", 0, -EUCLEAN, put_table, 0, "dos partition table");
+	expect_since("since: a file system of scmfs", 0, -EINVAL, put_scmfs, 0,
+		     "scmfs file system");
+	/* A volume's first bytes begin behind the head. */
+	expect_since("since: a label in the volume's data", 0, -EINVAL, put_mem2m,
+		     EK_AREA_HEAD_BYTES, NULL);
 	expect_since("since: a raid's, at the end", 0, -EINVAL, put_isw, ISW(SIZE),
 		     "isw_raid_member signature");
 	expect_since("since: damaged", 0, -EUCLEAN, put_nothing, 0, NULL);
@@ -209,6 +239,13 @@ int main(void)
 	expect_found(put_table, 0, "dos partition table");
 	expect_found(put_lvm, SECTOR_SIZE, "LVM2_member signature");
 	expect_found(put_gpt, SECTOR_SIZE, "gpt partition table");
+	/* Of the project's own, which libblkid does not know; of two copies one is enough. */
+	expect_found(put_scmfs, 0, "scmfs file system");
+	expect_found(put_scmfs, SIZE - 4096, "scmfs file system");
+	expect_found(put_scmfs, SIZE / 2, NULL);
+	expect_found(put_mem2m, 0, "mem2m label");
+	expect_found(put_mem2m, M2_LABEL_STRIDE, "mem2m label");
+	expect_found(put_image, 0, "nameless image");
 	unlink(path);
 	ktap_ok(signature_find(path, &(char *){ NULL }) < 0, "blank: not what can't be read");
 	return ktap_end();
