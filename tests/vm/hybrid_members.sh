@@ -293,6 +293,9 @@ exec {held}</dev/emudisk/c
 flock "$held"
 check_fails "nor while somebody has it locked" "/dev/emudisk/c may be member 2, and can't be looked at" ctl evacuate p 2 --give-up
 exec {held}<&-
+emuctl set c fail=read
+check_fails "nor while it can't be read" "/dev/emudisk/c may be member 2, and can't be looked at" ctl evacuate p 2 --give-up
+emuctl set c fail=none
 check_fails "it is not taken for one that was replaced" "/dev/emudisk/c: is member 2, which p is without" ctl replace p /dev/emudisk/c /dev/emudisk/a
 check_fails "nor is what is none" "/dev/emudisk/d: no member of p: is member 2 meant, which is lost" ctl replace p /dev/emudisk/d /dev/emudisk/a
 check_fails "not by a replace, either" "member 2 is there" ctl replace p 2 /dev/emudisk/d --force --give-up

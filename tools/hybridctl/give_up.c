@@ -107,7 +107,7 @@ static int judge_lost(const struct live *l, unsigned int i)
 static int judge_present(const struct live *l, unsigned int i)
 {
 	return live_answers(&l->t.dev[i]) == LIVE_ANSWERS ? EXIT_OK :
-	       fail("%s: member %u does not answer, not even with its label: nothing is given up (if it is dead, \"hybridctl detach\" it, and give the command again)",
+	       fail("%s: member %u does not answer, not even with its label: nothing is given up (if it is dead, \"hybridctl detach\" it, take it out, and give the command again)",
 		    l->name, i);
 }
 

@@ -421,6 +421,25 @@ static void note_unseen(struct pools *pools, const char *path)
 		pools->unseen = xstrdup(path);
 }
 
+/* What a volume in use has is known without a look. */
+static bool is_below_live(const struct scan *scan, dev_t rdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < scan->nr_live; i++)
+		if (bdev_is_above(live_dev(scan, i), rdev))
+			return true;
+	return false;
+}
+
+/* A drive without a medium has nothing; any other that fails now may have it still. */
+static void note_failed(struct scan *scan, const char *path, dev_t rdev, int err)
+{
+	if (err != -ENOMEDIUM && err != -ENXIO && err != -ENODEV && err != -ENOENT &&
+	    !is_below_live(scan, rdev))
+		note_unseen(scan->pools, path);
+}
+
 /* What is passed over may be what a volume lacks then, so it is said. */
 static int open_to_look(struct scan *scan, struct bdev *dev, const char *path, dev_t rdev)
 {
@@ -449,6 +468,7 @@ static void scan_device(void *ctx, dev_t rdev)
 	struct bdev dev;
 	unsigned int i;
 	char *path;
+	int err;
 
 	for (i = 0; i < scan->nr_live; i++)
 		if (live_dev(scan, i) == rdev)
@@ -463,13 +483,17 @@ static void scan_device(void *ctx, dev_t rdev)
 	}
 	path = bdev_path(rdev);
 	/* No medium, being discarded, gone meanwhile: nothing to be assembled from. */
-	if (access(path, R_OK) || open_to_look(scan, &dev, path, rdev)) {
-		pass_over(scan, rdev);
-	} else {
-		if (look_at(scan, &dev) < 0)
-			pass_over(scan, rdev);
+	err = access(path, R_OK) ? -errno : open_to_look(scan, &dev, path, rdev);
+	if (!err) {
+		err = look_at(scan, &dev);
+		if (err < 0 && err != -EBUSY && dev.sectors)
+			note_failed(scan, path, rdev, err);
 		bdev_close(&dev);
+	} else if (err != -EBUSY && err != -EAGAIN) {
+		note_failed(scan, path, rdev, err);
 	}
+	if (err < 0)
+		pass_over(scan, rdev);
 	free(path);
 }
 

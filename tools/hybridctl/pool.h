@@ -37,7 +37,7 @@ struct pool {
 struct pools {
 	struct pool *pool;
 	unsigned int nr;
-	char *unseen;	/* a device that a scan could not look at, as it is stalled or locked */
+	char *unseen;	/* a device that a scan could not look at: it is stalled, locked or fails */
 };
 
 /*
