@@ -3,8 +3,12 @@
 #ifndef COMMON_TEXT_H
 #define COMMON_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+/* Is the byte at @i a control character, or the last one of it in UTF-8? */
+bool text_is_control(const char *text, size_t i);
 
 /* With control characters, and the backslash, as \ooo, as in /proc/mounts. */
 void text_put(FILE *out, const char *text, size_t len);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/text.h"
 #include "msg.h"
 #include "quote.h"
 
@@ -34,11 +35,12 @@ char *name_clean(char *name)
 char *quoted(const char *text, bool all)
 {
 	char *quoted = xcalloc(4, strlen(text) + 1), *out = quoted;
+	size_t i;
 
-	for (; *text; text++) {
-		unsigned char c = *text;
+	for (i = 0; text[i]; i++) {
+		unsigned char c = text[i];
 
-		if (iscntrl(c) || c == '\\' || (all && c >= 0x80))
+		if (text_is_control(text, i) || c == '\\' || (all && c >= 0x80))
 			out += sprintf(out, "\\%03o", c);
 		else
 			*out++ = c;

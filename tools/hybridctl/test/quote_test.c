@@ -44,6 +44,10 @@ int main(void)
 	text_is("/dev/sda", true, "/dev/sda");
 	text_is("a\nb\\c\177", false, "a\\012b\\134c\\177");
 	text_is("gr\303\274n", false, "gr\303\274n");
+	/* Of eight bits: CSI by itself and in UTF-8; what only has such a byte in it is none. */
+	text_is("a\2332J", false, "a\\2332J");
+	text_is("a\302\2332J", false, "a\302\\2332J");
+	text_is("\303\233 \342\202\254", false, "\303\233 \342\202\254");
 	text_is("gr\303\274n", true, "gr\\303\\274n");
 	json_is("gr\303\274n\n", "gr\303\274n\n");
 	json_is("gr\374n", "gr\\374n");
