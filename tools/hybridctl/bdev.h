@@ -81,8 +81,9 @@ char *bdev_mounted(dev_t rdev, const char *type);
 char *bdev_path(dev_t rdev);
 bool bdev_has_holders(dev_t rdev);
 /*
- * Is it, or anything it lies on, a device-mapper device that is suspended, or multipath's without a
- * usable path?  Who reads it waits for long.  NULL: no, else what to tell of it.
+ * Is it, or anything it lies on, as bdev_lies_on() has it, a device-mapper device that is suspended,
+ * or multipath's without a usable path?  Who reads it waits for long.  NULL: no, else what to tell of
+ * it.
  */
 const char *bdev_stalled(dev_t rdev);
 /* Is it a copy that is not to be taken for the original: LVM's, or another of device-mapper's? */
@@ -98,7 +99,10 @@ bool bdev_lies_on(dev_t upper, dev_t lower);
 /* The disk that a partition is of, any other device itself: what it lies on is known of that. */
 dev_t bdev_disk(dev_t rdev);
 
-/* Call @fn for every block device there is, for one that lies on others before these; by name. */
+/*
+ * Call @fn for every block device there is, but CD and floppy drives, for one that lies on others
+ * before these; by name.
+ */
 void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx);
 
 /* 4 KiB aligned, zeroed; free(). */

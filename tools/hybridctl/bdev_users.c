@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the kernel tells of a block device: its name, its users, what is under it. */
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -175,7 +176,10 @@ static char *loop_file(dev_t rdev)
 	return sysfs_line(rdev, "/loop/backing_file");
 }
 
-/* Where another machine's files are it might take for ever. */
+/*
+ * Where another machine's files are it might take for ever.  Of others who looks need not wait for
+ * the device: as the file is open the kernel has in memory what leads there.
+ */
 static dev_t node_at(const char *path, const struct mount *m)
 {
 	struct stat st;
@@ -212,6 +216,7 @@ struct walk {
 	unsigned int layers;
 	dev_t lower;	/* that is looked for */
 	char *found;
+	const char *why;
 };
 
 static bool walk_below(struct walk *w, dev_t rdev);
@@ -338,19 +343,30 @@ static bool partition_used(void *ctx, const char *name, dev_t rdev)
 	return *found;
 }
 
+/* What is no node among the others is not looked at: another machine's file may take for ever. */
+static bool is_open_on(const char *path, dev_t rdev)
+{
+	static const char nodes[] = "/dev/";
+	char target[sizeof(nodes)];
+	struct stat st;
+
+	return readlink(path, target, sizeof(target)) == sizeof(target) &&
+	       !strncmp(target, nodes, strlen(nodes)) && !stat(path, &st) &&
+	       S_ISBLK(st.st_mode) && st.st_rdev == rdev;
+}
+
 static bool has_open(const char *pid, dev_t rdev)
 {
 	char *dir = xasprintf("/proc/%s/fd", pid), *path;
 	DIR *d = opendir(dir);
 	struct dirent *e;
-	struct stat st;
 	bool found = false;
 
 	while (d && !found && (e = readdir(d))) {
 		if (e->d_name[0] == '.')
 			continue;
 		path = xasprintf("%s/%s", dir, e->d_name);
-		found = !stat(path, &st) && S_ISBLK(st.st_mode) && st.st_rdev == rdev;
+		found = is_open_on(path, rdev);
 		free(path);
 	}
 	if (d)
@@ -434,31 +450,24 @@ void bdev_announce(dev_t rdev)
 	fclose(f);
 }
 
-static bool stalled_below(void *ctx, const char *name, dev_t rdev)
+static bool is_stalled(struct walk *w, dev_t rdev)
 {
-	const char **why = ctx;
+	char *line = sysfs_line(rdev, "/dm/suspended");
 
-	(void)name;
-	*why = bdev_stalled(rdev);
-	return *why;
+	if (line && !strcmp(line, "1"))
+		w->why = "it is suspended or lies on what is";
+	else if (line && !dm_has_path(rdev))
+		w->why = "it is multipath without a usable path, or lies on it";
+	free(line);
+	return w->why;
 }
 
 const char *bdev_stalled(dev_t rdev)
 {
-	char *line = sysfs_line(rdev, "/dm/suspended"), *dir;
-	const char *why = NULL;
+	struct walk w = { .is = is_stalled };
 
-	if (line && !strcmp(line, "1"))
-		why = "it is suspended or lies on what is";
-	else if (line && !dm_has_path(rdev))
-		why = "it is multipath without a usable path, or lies on it";
-	free(line);
-	if (why)
-		return why;
-	dir = sysfs_dir(bdev_disk(rdev), "/slaves");
-	each_in(dir, stalled_below, &why);
-	free(dir);
-	return why;
+	walk_from(&w, NULL, rdev);
+	return w.why;
 }
 
 bool bdev_is_snapshot(dev_t rdev)
@@ -526,6 +535,15 @@ static unsigned int height(dev_t rdev)
 	return most;
 }
 
+/*
+ * A CD or a floppy would have to spin up, or the tray be drawn in, and no volume is on one: udev's
+ * rule passes over them, too.  What is in memory costs nothing, and may have been asked for.
+ */
+static bool is_slow_drive(const char *name)
+{
+	return (!strncmp(name, "sr", 2) || !strncmp(name, "fd", 2)) && isdigit((unsigned char)name[2]);
+}
+
 struct found {
 	dev_t rdev;
 	unsigned int height;
@@ -552,7 +570,7 @@ void bdev_for_each(void (*fn)(void *ctx, dev_t rdev), void *ctx)
 		return;
 	found = xcalloc(n + 1, sizeof(*found));
 	for (i = 0; i < n; i++) {
-		if (list[i]->d_name[0] != '.' &&
+		if (list[i]->d_name[0] != '.' && !is_slow_drive(list[i]->d_name) &&
 		    read_devno("/sys/class/block", list[i]->d_name, &rdev))
 			found[nr++] = (struct found){ rdev, height(rdev), i };
 		free(list[i]);

@@ -22,8 +22,10 @@ static char root[KTAP_NAME];
 
 static const char *moved(char *buf, const char *path)
 {
-	snprintf(buf, 512, "%s%s", strncmp(path, "/sys/", 5) && strncmp(path, "/proc/", 6) ? "" :
-		 root, path);
+	bool is = !strcmp(path, "/proc") || !strncmp(path, "/sys/", 5) ||
+		  !strncmp(path, "/proc/", 6);
+
+	snprintf(buf, 512, "%s%s", is ? root : "", path);
 	return buf;
 }
 
@@ -48,12 +50,30 @@ ssize_t __wrap_readlink(const char *path, char *buf, size_t len)
 	return __real_readlink(moved(from, path), buf, len);
 }
 
-/* A node is named by its number. */
+int __wrap_scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
+		   int (*compare)(const struct dirent **, const struct dirent **))
+{
+	char buf[512];
+
+	return __real_scandir(moved(buf, path), list, filter, compare);
+}
+
+static bool waits_for_ever;	/* who asks for a file of another machine */
+
+/* A node is named by its number, also where a process has it open. */
 int __wrap_stat(const char *path, struct stat *st)
 {
+	char target[256], from[512];
 	unsigned int ma, mi;
+	ssize_t n;
 
 	memset(st, 0, sizeof(*st));
+	if (!strncmp(path, "/proc/", 6)) {
+		n = __real_readlink(moved(from, path), target, sizeof(target) - 1);
+		target[n < 0 ? 0 : n] = 0;
+		path = target;
+		waits_for_ever |= !strncmp(path, "/net/", 5);
+	}
 	if (sscanf(path, "/dev/%u:%u", &ma, &mi) == 2) {
 		st->st_mode = S_IFBLK;
 		st->st_rdev = makedev(ma, mi);
@@ -157,7 +177,8 @@ static void make_machine(void)
 	    "22 20 0:30 / /tmp\\040x rw shared:3 - tmpfs none rw\n"
 	    "23 20 0:31 /@ /butter rw - btrfs /dev/254:0 rw\n"
 	    "24 20 7:2 / /over rw - xfs /dev/7:2 rw\n"
-	    "25 20 0:40 / /net rw - nfs server:/x rw\n");
+	    "25 20 0:40 / /net rw - nfs server:/x rw\n"
+	    "26 20 254:4 / /slow rw - ext4 /dev/254:4 rw\n");
 	disk("sda", "8:0");
 	disk("sda/sda1", "8:1");
 	disk("ram0", "1:0");
@@ -182,6 +203,17 @@ static void make_machine(void)
 	disk("dm-3", "254:3");		/* on loop3 */
 	slave("dm-3", "loop3");
 	looped("loop9", "7:9", "/dev/7:9\n");	/* can't be: not for ever */
+	disk("dm-4", "254:4");		/* suspended, on sda1 */
+	slave("dm-4", "sda/sda1");
+	make_dir("sys/devices/dm-4/dm");
+	put("sys/devices/dm-4/dm/suspended", "1\n");
+	disk("dm-4/dm-4p1", "259:2");
+	looped("loop10", "7:10", "/slow/file\n");
+	disk("loop10/loop10p1", "259:3");
+	disk("dm-5", "254:5");		/* on loop10p1 */
+	slave("dm-5", "loop10/loop10p1");
+	make_dir("sys/devices/dm-5/dm");
+	put("sys/devices/dm-5/dm/suspended", "0\n");
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
@@ -207,12 +239,74 @@ static void stands(unsigned int ma, unsigned int mi, unsigned int on_ma, unsigne
 		is ? "lies on it" : "does not");
 }
 
+static void opened(unsigned int ma, unsigned int mi, const char *by, const char *title)
+{
+	char *user = bdev_users(makedev(ma, mi));
+
+	ktap_ok(by ? user && !strcmp(user, by) : !user, "%s: %s", title, user ? user : "nobody");
+	free(user);
+}
+
+static void note_name(void *ctx, dev_t rdev)
+{
+	char *names = ctx;
+
+	sprintf(names + strlen(names), "%u:%u ", major(rdev), minor(rdev));
+}
+
+/* A process has a file of another machine open, then a disk. */
+static void make_process(void)
+{
+	static const char * const links[][2] = {
+		{ "3", "/net/file" }, { "4", "/dev/null" }, { "5", "/d" }, { "6", "/dev/259:0" },
+	};
+	char path[512];
+	unsigned int i;
+
+	make_dir("proc/4711");
+	make_dir("proc/4711/fd");
+	put("proc/4711/comm", "fio\n");
+	for (i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		snprintf(path, sizeof(path), "%s/proc/4711/fd/%s", root, links[i][0]);
+		if (symlink(links[i][1], path))
+			ktap_ok(false, "%s", path);
+	}
+}
+
+static void make_class(void)
+{
+	static const char * const names[][2] = {
+		{ "sr0", "11:0\n" }, { "fd0", "2:0\n" }, { "sda", "8:0\n" }, { "sdf", "8:80\n" },
+	};
+	char path[64];
+	unsigned int i;
+
+	make_dir("sys/class");
+	make_dir("sys/class/block");
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		make_dir("sys/class/block/%s", names[i][0]);
+		snprintf(path, sizeof(path), "sys/class/block/%s/dev", names[i][0]);
+		put(path, names[i][1]);
+	}
+}
+
+static void waits(unsigned int ma, unsigned int mi, bool is, const char *title)
+{
+	const char *why = bdev_stalled(makedev(ma, mi));
+
+	ktap_ok(!why == !is, "%s: %s", title, why ? why : "answers");
+}
+
 int main(void)
 {
+	char names[256] = "";
+
 	if (!mkdtemp(ktap_name(root, "/tmp")))
 		return 1;
 	ktap_begin();
 	make_machine();
+	make_process();
+	make_class();
 	forgets(8, 0, NULL, "a disk");
 	forgets(8, 1, NULL, "a partition");
 	forgets(1, 0, "/dev/ram0", "a RAM disk");
@@ -241,6 +335,19 @@ int main(void)
 	stands(7, 5, 8, 0, true, "a loop device without a file");
 	stands(7, 0, 8, 0, false, "a file in a tmpfs");
 	stands(8, 0, 8, 1, false, "a disk and its partition");
+	waits(254, 4, true, "a device that is suspended");
+	waits(259, 2, true, "a partition of it");
+	waits(7, 10, true, "a loop device of a file that lies there");
+	waits(254, 5, true, "device-mapper on a partition of that");
+	waits(8, 1, false, "what is below it");
+	waits(254, 3, false, "a loop device of a file elsewhere");
+	waits(7, 7, false, "a file of another machine");
+	opened(259, 0, "opened by process 4711 (fio)", "a partition that a process has open");
+	opened(1, 0, "partition ram0p1 is opened by process 4711 (fio)", "the disk of that");
+	opened(253, 0, NULL, "another disk");
+	ktap_ok(!waits_for_ever, "nobody asks for a file of another machine");
+	bdev_for_each(note_name, names);
+	ktap_ok(!strcmp(names, "8:0 8:80 "), "all devices but CD drives and floppies: %s", names);
 	nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return ktap_end();
 }

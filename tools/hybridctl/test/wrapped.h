@@ -15,6 +15,10 @@ int __wrap_mkdir(const char *path, mode_t mode);
 uid_t __wrap_geteuid(void);
 FILE *__wrap_fopen(const char *path, const char *mode);
 FILE *__real_fopen(const char *path, const char *mode);
+int __wrap_scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
+		   int (*compare)(const struct dirent **, const struct dirent **));
+int __real_scandir(const char *path, struct dirent ***list, int (*filter)(const struct dirent *),
+		   int (*compare)(const struct dirent **, const struct dirent **));
 DIR *__wrap_opendir(const char *path);
 DIR *__real_opendir(const char *path);
 ssize_t __wrap_readlink(const char *path, char *buf, size_t len);
