@@ -276,4 +276,19 @@ check_fails "of nothing" "no active volume" hybridctl monitor none --events
 check_fails "with --interval" "--events" hybridctl monitor p --events --interval 1
 check "stop" hybridctl stop p
 
+# --- a copy of one of its devices, found before it
+wipe m a b c
+check "a volume" hybridctl create p $B --extent 64K --size 8M
+check "data" blkio write $dev 0 512 "$seed" -- flush $dev
+check "the copy" dd if=$B of=$A bs=1M iflag=direct oflag=direct
+check "list: what is in use counts" eval 'hybridctl list | grep "^p  *rw .* $B$"'
+check "check: likewise" hybridctl check p
+check "assemble: likewise" hybridctl assemble p
+matches "it is active" "$(<"$said")" "p is active already"
+check "stop" hybridctl stop p
+check_fails "inactive nobody knows which is meant" "$A and $B carry the same label" hybridctl assemble p
+wipe a
+check "without it" hybridctl assemble p
+check "stop" hybridctl stop p
+
 done_testing

@@ -39,12 +39,16 @@ static struct pool *pool_of(struct pools *pools, const struct ek_label_info *inf
 	return p;
 }
 
+/* The first one is told, but for copies, which are none beside a volume that is active. */
 static void conflict(struct pool *p, char *text)
 {
-	if (p->conflict)
+	if (p->conflict && !p->alike) {
 		free(text);
-	else
-		p->conflict = text;
+		return;
+	}
+	free(p->conflict);
+	p->conflict = text;
+	p->alike = false;
 }
 
 /*
@@ -67,7 +71,10 @@ static bool prefer(const struct bdev *dev, const struct pool_area *old, struct p
 			return !snapshot;
 		}
 	}
-	conflict(p, xasprintf("%s and %s carry the same label", old->path, dev->path));
+	if (!p->conflict) {
+		conflict(p, xasprintf("%s and %s carry the same label", old->path, dev->path));
+		p->alike = true;
+	}
 	return false;
 }
 
@@ -86,6 +93,22 @@ static void add_other(struct pool *p, const struct bdev *dev, const struct area 
 {
 	p->other = xrealloc(p->other, (p->nr_other + 1) * sizeof(*p->other));
 	fill(&p->other[p->nr_other++], dev, a);
+}
+
+/* The same label: @slot is the one that is preferred. */
+static void add_twin(struct pool *p, struct pool_area *slot, const struct bdev *dev,
+		     const struct area *a)
+{
+	struct pool_area *twin;
+
+	p->twin = xrealloc(p->twin, (p->nr_twins + 1) * sizeof(*p->twin));
+	twin = &p->twin[p->nr_twins++];
+	if (!prefer(dev, slot, p)) {
+		fill(twin, dev, a);
+		return;
+	}
+	*twin = *slot;
+	fill(slot, dev, a);
 }
 
 static void add_area(struct pool *p, const struct bdev *dev, const struct area *a)
@@ -112,12 +135,10 @@ static void add_area(struct pool *p, const struct bdev *dev, const struct area *
 		add_other(p, dev, a);
 		return;
 	}
-	if (slot->there) {
-		if (!prefer(dev, slot, p))
-			return;
-		free(slot->path);
-	}
-	fill(slot, dev, a);
+	if (slot->there)
+		add_twin(p, slot, dev, a);
+	else
+		fill(slot, dev, a);
 }
 
 static void forget(struct pool_area *a)
@@ -526,18 +547,21 @@ static void look_ahead(struct pools *pools, dev_t rdev)
 	free(path);
 }
 
-static bool table_has(const struct table *t, const struct pool_area *a)
+static bool is_among(const struct table_area *t, unsigned int nr, const struct pool_area *a)
 {
 	char number[32];
 	unsigned int i;
 
-	if (!a->there)
-		return false;
 	snprintf(number, sizeof(number), "%u:%u", major(a->rdev), minor(a->rdev));
-	for (i = 0; i < t->nr_meta; i++)
-		if (t->meta[i].start == a->area.info.area_start && !strcmp(t->meta[i].dev, number))
+	for (i = 0; i < nr; i++)
+		if (t[i].start == a->area.info.area_start && !strcmp(t[i].dev, number))
 			return true;
 	return false;
+}
+
+static bool table_has(const struct table *t, const struct pool_area *a)
+{
+	return a->there && is_among(t->meta, t->nr_meta, a);
 }
 
 /* Of one place there may be two areas: which of them counts is not settled yet. */
@@ -551,7 +575,39 @@ static bool table_is_of(const struct table *t, const struct pool *p)
 	for (i = 0; i < p->nr_other; i++)
 		if (table_has(t, &p->other[i]))
 			return true;
+	for (i = 0; i < p->nr_twins; i++)
+		if (table_has(t, &p->twin[i]))
+			return true;
 	return false;
+}
+
+/* The place that a twin would have. */
+static struct pool_area *place_of(struct pool *p, const struct pool_area *twin)
+{
+	const struct ek_label_info *info = &twin->area.info;
+
+	return info->role == EK_ROLE_META ? &p->meta[info->index] : &p->member[info->index];
+}
+
+/* What the volume has is meant, and beside it a copy is none that anybody could take for it. */
+static void take_from_table(struct pool *p, const struct table *t)
+{
+	struct pool_area *twin;
+
+	for (twin = p->twin; twin < p->twin + p->nr_twins; twin++)
+		if (twin->area.info.role == EK_ROLE_META ? table_has(t, twin) :
+		    is_among(t->dev, t->nr_devs, twin))
+			swap_areas(place_of(p, twin), twin);
+	if (p->alike) {
+		free(p->conflict);
+		p->conflict = NULL;
+	}
+}
+
+static void activate(struct pool *p, const char *name, const struct table *t)
+{
+	p->active = xstrdup(name);
+	take_from_table(p, t);
 }
 
 static void mark_active(struct pools *pools, const char *name)
@@ -566,7 +622,7 @@ static void mark_active(struct pools *pools, const char *name)
 	if (table_parse(params, &t, why, sizeof(why))) {
 		for (i = 0; i < pools->nr; i++)
 			if (!pools->pool[i].active && table_is_of(&t, &pools->pool[i]))
-				pools->pool[i].active = xstrdup(name);
+				activate(&pools->pool[i], name, &t);
 		table_free(&t);
 	}
 	free(params);
@@ -649,7 +705,10 @@ void pools_free(struct pools *pools)
 			free(p->member[i].path);
 		for (i = 0; i < p->nr_other; i++)
 			free(p->other[i].path);
+		for (i = 0; i < p->nr_twins; i++)
+			free(p->twin[i].path);
 		free(p->other);
+		free(p->twin);
 		free(p->conflict);
 		free(p->active);
 	}

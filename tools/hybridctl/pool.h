@@ -25,12 +25,15 @@ struct pool {
 	struct pool_area member[EK_MAX_MEMBERS];
 	struct pool_area *other;	/* more areas with the label of one of these */
 	unsigned int nr_other;
+	struct pool_area *twin;		/* with the very label of one of these, which is preferred */
+	unsigned int nr_twins;
 	uint64_t generation;	/* of the superblock whose word was taken; 0: of none */
 	uint32_t removed;	/* a bit per member that left; see pool_settle() */
 	uint32_t vacant;	/* a bit per place for metadata where none is missed; likewise */
 	uint32_t stale;		/* a bit per metadata area that was left out; likewise */
 	uint32_t to_come;	/* a bit per metadata area on what udev has yet to look at */
 	char *conflict;		/* labels that contradict each other; NULL: none */
+	bool alike;		/* that is as two devices carry the same one */
 	char *active;		/* name of its dm device; NULL: inactive */
 };
 
@@ -42,7 +45,8 @@ struct pools {
 
 /*
  * All pools whose labels are on the machine's block devices; which are active.  What is part of
- * another device is passed over, as owner_of() tells it.
+ * another device is passed over, as owner_of() tells it.  Of those that carry the same label the one
+ * that a volume has in use is meant.
  */
 int pools_scan(struct pools *pools);
 /* For an event of @with: of the others only those that udev has looked at. */
