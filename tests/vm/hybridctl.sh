@@ -140,6 +140,13 @@ dmsetup create other --table "0 1000 linear $A 0" || die "linear"
 refuses "create: held" 'in use: held by /dev/mapper/other' hybridctl create t "$A" "$B"
 refuses "create: name taken" 'other: .*already' hybridctl create other "$B" "$C" --force
 dmsetup remove --retry other
+{ modprobe loop && truncate -s 32M /tmp/image && one=$(losetup -f --show /tmp/image) && other=$(losetup -f --show /tmp/image); } || die "no loop"
+refuses "create: a file twice" "$other: has the same file behind it as $one" hybridctl create t "$one" "$other" --volatile-ok --force
+dmsetup create other --table "0 1000 linear $one 0" || die "linear"
+refuses "create: a file that another has" "$other: in use: the same file is behind $one, held by /dev/mapper/other" \
+	hybridctl create t "$A" "$other" --volatile-ok --force
+dmsetup remove --retry other
+{ losetup -d "$one" && losetup -d "$other" && rm /tmp/image; } || die "losetup"
 # one partition, of type 131, from sector 2048 on
 { printf '\0%.0s' {1..446}; printf '\0\0\2\0\203\0\2\0\0\10\0\0\0\40\0\0'; printf '\0%.0s' {1..48}; printf '\125\252'; } 1<>"$B"
 blkio flush "$B" || die "partition table"

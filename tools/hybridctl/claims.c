@@ -42,10 +42,7 @@ static char *loop_of(const struct pool_area *a)
 {
 	struct loop_part part = { .fs = a->fs, .ino = a->ino, .to = UINT64_MAX };
 
-	/* A partition has what its disk has. */
-	if (a->rdev && !loop_part_of(bdev_disk(a->rdev), &part))
-		return NULL;
-	return loop_users(&part, a->rdev ? bdev_disk(a->rdev) : 0);
+	return a->rdev ? loop_users_beside(a->rdev) : loop_users(&part, 0);
 }
 
 /* Of a device that is held who opens it for itself is told. */

@@ -19,6 +19,7 @@
 #include "interrupt.h"
 #include "layout.h"
 #include "lock.h"
+#include "loop.h"
 #include "msg.h"
 #include "pool.h"
 #include "table.h"
@@ -135,9 +136,13 @@ static int check_duplicate(const struct create *c, unsigned int nr, dev_t rdev)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		if (c->dev[i].rdev == rdev)
 			return fail("%s: is the same device as %s", path_of(c, nr), c->dev[i].path);
+		if (loop_alike(c->dev[i].rdev, rdev))
+			return fail("%s: has the same file behind it as %s", path_of(c, nr),
+				    c->dev[i].path);
+	}
 	return EXIT_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "area.h"
 #include "fresh.h"
+#include "loop.h"
 #include "msg.h"
 #include "quote.h"
 #include "signature.h"
@@ -84,8 +85,22 @@ static int check_signature(const struct fresh *how, const struct bdev *dev)
 	return EXIT_FAILED;
 }
 
+/* Who holds one loop device of a file does not hold the other. */
+static int check_loop(const struct bdev *dev)
+{
+	char *user = loop_users_beside(dev->rdev);
+
+	if (!user)
+		return EXIT_OK;
+	fail("%s: in use: the same file is behind %s", dev->path, user);
+	free(user);
+	return EXIT_FAILED;
+}
+
 static int judge(const struct bdev *dev, const struct fresh *how)
 {
+	if (check_loop(dev))
+		return EXIT_FAILED;
 	if (check_volatile(how, dev->path, dev->rdev) || check_path(how, dev->path, dev->rdev))
 		return EXIT_FAILED;
 	if (dev->sectors < FRESH_MEMBER_HEAD / SECTOR_SIZE)

@@ -72,6 +72,15 @@ static bool is_shared(const struct loop_part *a, const struct loop_part *b)
 	return a->fs == b->fs && a->ino == b->ino && a->from < b->to && b->from < a->to;
 }
 
+bool loop_alike(dev_t a, dev_t b)
+{
+	struct loop_part x, y;
+
+	a = bdev_disk(a);
+	b = bdev_disk(b);
+	return a != b && loop_part_of(a, &x) && loop_part_of(b, &y) && is_shared(&x, &y);
+}
+
 static void look_at(void *ctx, dev_t rdev)
 {
 	struct search *s = ctx;
@@ -87,4 +96,12 @@ char *loop_users(const struct loop_part *part, dev_t but)
 
 	bdev_for_each(look_at, &s);
 	return s.found;
+}
+
+char *loop_users_beside(dev_t rdev)
+{
+	dev_t disk = bdev_disk(rdev);
+	struct loop_part part;
+
+	return loop_part_of(disk, &part) ? loop_users(&part, disk) : NULL;
 }

@@ -19,10 +19,14 @@ struct loop_part {
 
 /* What @rdev shows; false: it is no loop device, or nobody may ask. */
 bool loop_part_of(dev_t rdev, struct loop_part *part);
+/* Do both show some of the same part of a file?  A partition has what its disk has. */
+bool loop_alike(dev_t a, dev_t b);
 /*
  * A loop device of some of that, other than @but, that is in use, and by whom as far as that is
  * known: "/dev/loop0, mounted on /mnt"; NULL: none; free().
  */
 char *loop_users(const struct loop_part *part, dev_t but);
+/* Likewise, of what @rdev, a loop device or a partition of one, shows; NULL: it is neither. */
+char *loop_users_beside(dev_t rdev);
 
 #endif

@@ -17,6 +17,7 @@
 #include "../fresh.h"
 #include "../interrupt.h"
 #include "../lock.h"
+#include "../loop.h"
 #include "../msg.h"
 #include "../table.h"
 #include "../unfinished.h"
@@ -45,6 +46,7 @@ static struct {
 	unsigned int nr_locked, nr_locked_late, nr_created;
 	bool takes;			/* the kernel does what it is told */
 	bool has_uuid, ended;
+	bool alike;			/* disks 0 and 1 are of one file */
 } now;
 
 static void comes(enum when when)
@@ -142,6 +144,11 @@ const char *bdev_error(int err)
 
 void bdev_announce(dev_t rdev)
 {
+}
+
+bool loop_alike(dev_t a, dev_t b)
+{
+	return now.alike && minor(a) + minor(b) == 1;
 }
 
 int area_find(const struct bdev *dev, struct area *area, int *head_err)
@@ -427,12 +434,27 @@ static void test_locks(void)
 	ktap_ok(!now.nr_locked, "not locked where nothing is discarded");
 }
 
+/* Two loop devices of one file: whatever is forced. */
+static void test_alike(void)
+{
+	now.nr_wiped = 0;
+	now.alike = true;
+	ktap_ok(create("alike", "0 1 --force") == EXIT_FAILED && !now.nr_wiped,
+		"two devices of one file: refused");
+	ktap_ok(create("alike", "0 --metadata 1 --force") == EXIT_FAILED && !now.nr_wiped,
+		"also for the metadata");
+	ktap_ok(create("unlike", "0 2 --force") == EXIT_FAILED && now.nr_wiped,
+		"of others nothing is refused");
+	now.alike = false;
+}
+
 int main(void)
 {
 	ktap_begin();
 	test_covers();
 	test_told(0);
 	test_told(2);
+	test_alike();
 	test_locks();
 	test_interrupted();
 	test_made();

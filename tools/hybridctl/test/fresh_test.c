@@ -8,6 +8,7 @@
 
 #include "../area.h"
 #include "../fresh.h"
+#include "../loop.h"
 #include "../msg.h"
 #include "../quote.h"
 #include "../signature.h"
@@ -16,6 +17,7 @@
 
 static const char *stalled;
 static unsigned int nr_open, nr_opened, nr_read;
+static const char *looped;	/* by whom the same file is used */
 
 int __wrap_stat(const char *path, struct stat *st)
 {
@@ -66,6 +68,11 @@ char *bdev_volatile(dev_t rdev)
 bool bdev_lies_on(dev_t upper, dev_t lower)
 {
 	return false;
+}
+
+char *loop_users_beside(dev_t rdev)
+{
+	return looped ? xstrdup(looped) : NULL;
 }
 
 bool udev_db_is(dev_t rdev, const char *key, const char *value)
@@ -134,6 +141,21 @@ static void judged(const char *title, bool force, const char *why, int ret)
 		bdev_close(&dev);
 }
 
+/* It is open, as nobody has it; but somebody has what is behind it. */
+static void judged_beside(const char *title, bool force)
+{
+	struct fresh how = { .force = force, .volatile_ok = force };
+	struct bdev dev;
+	int got;
+
+	stalled = NULL;
+	nr_open = 0;
+	looped = "/dev/loop1, mounted on /mnt";
+	got = fresh_open(&dev, "disk", &how);
+	looped = NULL;
+	ktap_ok(got == EXIT_FAILED && !nr_open, "%s: refused", title);
+}
+
 /* Some RAID's metadata are in the very last sectors. */
 static void wiped(uint64_t start, uint64_t sectors)
 {
@@ -153,6 +175,8 @@ int main(void)
 	judged("a disk", false, NULL, EXIT_OK);
 	judged("suspended", false, "it is suspended", EXIT_FAILED);
 	judged("suspended, by force", true, "it is suspended", EXIT_FAILED);
+	judged_beside("a file that is used by another loop device", false);
+	judged_beside("likewise, by force", true);
 	wiped(0, 65536);
 	wiped(0, 65537);
 	wiped(2048, 65543);

@@ -16,7 +16,7 @@
 #define FS	makedev(8, 300)
 #define FILE_NR	77
 
-/* The devices that there are: two loop devices, of which the second has the file, and a disk. */
+/* The devices that there are: loop devices, of which the second and later ones have the file; a disk. */
 static struct {
 	int status_err;			/* of asking what is behind */
 	ino_t ino;
@@ -41,6 +41,11 @@ char *bdev_path(dev_t rdev)
 	return xstrdup("/dev/null");
 }
 
+dev_t bdev_disk(dev_t rdev)
+{
+	return rdev;
+}
+
 char *bdev_keepers(dev_t rdev)
 {
 	return now.keeper ? xstrdup(now.keeper) : NULL;
@@ -63,7 +68,7 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	va_start(ap, request);
 	info = va_arg(ap, struct loop_info64 *);
 	va_end(ap);
-	if (now.status_err || asked != makedev(LOOP_MAJOR, 1)) {
+	if (now.status_err || major(asked) != LOOP_MAJOR || !minor(asked)) {
 		errno = ENXIO;
 		return -1;
 	}
@@ -96,6 +101,7 @@ static void expect(const char *title, dev_t but, const char *text)
 int main(void)
 {
 	struct loop_part part;
+	char *user;
 
 	ktap_begin();
 	put(NULL, 0);
@@ -123,5 +129,16 @@ int main(void)
 	ktap_ok(loop_part_of(makedev(LOOP_MAJOR, 1), &part) && part.fs == FS &&
 		part.ino == FILE_NR && !part.from && part.to == UINT64_MAX, "the file behind one");
 	ktap_ok(!loop_part_of(makedev(8, 0), &part), "none behind a disk");
+	ktap_ok(loop_alike(makedev(LOOP_MAJOR, 1), makedev(LOOP_MAJOR, 2)), "two of one file");
+	ktap_ok(!loop_alike(makedev(LOOP_MAJOR, 1), makedev(LOOP_MAJOR, 1)),
+		"not one and itself");
+	ktap_ok(!loop_alike(makedev(LOOP_MAJOR, 1), makedev(LOOP_MAJOR, 0)),
+		"nor one and another without a file");
+	put("mounted on /mnt", -EBUSY);
+	user = loop_users_beside(makedev(LOOP_MAJOR, 2));
+	ktap_ok(user && !strcmp(user, "/dev/null, mounted on /mnt"), "who uses what is behind it");
+	free(user);
+	ktap_ok(!loop_users_beside(makedev(LOOP_MAJOR, 1)), "that it is used itself is told of it");
+	ktap_ok(!loop_users_beside(makedev(8, 0)), "nobody what is behind a disk");
 	return ktap_end();
 }
