@@ -213,6 +213,63 @@ static uint64_t length(const struct create *c)
 	return c->layout.logical * c->layout.extent_sectors;
 }
 
+static bool is_given(const struct create *c, const struct pool_area *a)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_devs; i++)
+		if (c->rdev[i] == a->rdev)
+			return true;
+	return false;
+}
+
+/* All of it is there, and none of that is to be overwritten. */
+static bool is_left_whole(const struct create *c, const struct pool *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < EK_MAX_META; i++)
+		if (p->meta[i].there && is_given(c, &p->meta[i]))
+			return false;
+	for (i = 0; i < EK_MAX_MEMBERS; i++)
+		if (p->member[i].there && is_given(c, &p->member[i]))
+			return false;
+	return pool_lacks_stale_only(p);
+}
+
+static const char *where(const struct pool *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < EK_MAX_MEMBERS; i++)
+		if (p->member[i].there)
+			return p->member[i].path;
+	return "?";
+}
+
+/* At the next start one of the two would not get its name, whichever comes last. */
+static int judge_name(const struct create *c)
+{
+	const struct pool *p;
+	struct pools pools;
+	int err = pools_scan(&pools);
+
+	if (err)
+		return fail("can't list volumes: %s", strerror(-err));
+	for (p = pools.pool; !err && p < pools.pool + pools.nr; p++) {
+		if (p->active || strcmp(p->name, c->name) || !is_left_whole(c, p))
+			continue;
+		if (!c->force)
+			err = fail("%s: an inactive volume has that name, on %s and what belongs to it (use --force, or another name)",
+				   c->name, where(p));
+		else
+			warn("%s: an inactive volume has that name, too, on %s and what belongs to it: only by its uuid it is known from this one",
+			     c->name, where(p));
+	}
+	pools_free(&pools);
+	return err;
+}
+
 static int judge(struct create *c)
 {
 	char *why;
@@ -224,7 +281,7 @@ static int judge(struct create *c)
 	if (there)
 		return there > 0 ? fail("%s: a device-mapper device of that name is there already",
 					c->name) : fail("%s: %s", c->name, strerror(-there));
-	if (judge_devices(c))
+	if (judge_devices(c) || judge_name(c))
 		return EXIT_FAILED;
 	why = layout_make(&c->layout);
 	if (why) {

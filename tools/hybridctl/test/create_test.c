@@ -19,6 +19,7 @@
 #include "../lock.h"
 #include "../loop.h"
 #include "../msg.h"
+#include "../pool.h"
 #include "../table.h"
 #include "../unfinished.h"
 #include "capture.h"
@@ -47,6 +48,8 @@ static struct {
 	bool takes;			/* the kernel does what it is told */
 	bool has_uuid, ended;
 	bool alike;			/* disks 0 and 1 are of one file */
+	struct pool pool;		/* that there is, if it has a name */
+	bool complete;
 } now;
 
 static void comes(enum when when)
@@ -144,6 +147,21 @@ const char *bdev_error(int err)
 
 void bdev_announce(dev_t rdev)
 {
+}
+
+int pools_scan(struct pools *pools)
+{
+	*pools = (struct pools){ &now.pool, now.pool.name[0] ? 1 : 0, NULL };
+	return 0;
+}
+
+void pools_free(struct pools *pools)
+{
+}
+
+bool pool_lacks_stale_only(const struct pool *pool)
+{
+	return now.complete;
 }
 
 bool loop_alike(dev_t a, dev_t b)
@@ -448,6 +466,39 @@ static void test_alike(void)
 	now.alike = false;
 }
 
+/* Another pool, on disk 2. */
+static void named(const char *title, const char *name, const char *words, bool refused, bool told)
+{
+	struct capture c;
+	char text[512];
+
+	strcpy(now.pool.name, name);
+	now.pool.member[0] = (struct pool_area){ .there = true, .path = "2", .rdev = makedev(8, 2) };
+	now.nr_wiped = 0;
+	capture_begin(&c, stderr);
+	create("vol", words);
+	capture_end(&c, text, sizeof(text));
+	ktap_ok(refused == !now.nr_wiped && told == !!strstr(text, "an inactive volume has"),
+		"another pool: %s: %s", title, refused ? "refused" : told ? "told" : "taken");
+	now.pool.name[0] = 0;
+}
+
+static void test_named(void)
+{
+	static char active[] = "other";
+
+	now.complete = true;
+	named("of that name", "vol", "0 1", true, true);
+	named("likewise, by force", "vol", "0 1 --force", false, true);
+	named("of another name", "vole", "0 1", false, false);
+	named("to be overwritten", "vol", "0 2 --force", false, false);
+	now.pool.active = active;
+	named("active by another name", "vol", "0 1", false, false);
+	now.pool.active = NULL;
+	now.complete = false;
+	named("of which some is missing", "vol", "0 1", false, false);
+}
+
 int main(void)
 {
 	ktap_begin();
@@ -455,6 +506,7 @@ int main(void)
 	test_told(0);
 	test_told(2);
 	test_alike();
+	test_named();
 	test_locks();
 	test_interrupted();
 	test_made();
