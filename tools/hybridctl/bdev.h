@@ -81,9 +81,9 @@ char *bdev_mounted(dev_t rdev, const char *type);
 char *bdev_path(dev_t rdev);
 bool bdev_has_holders(dev_t rdev);
 /*
- * Is it, or anything it lies on, as bdev_lies_on() has it, a device-mapper device that is suspended,
- * or multipath's without a usable path?  Who reads it waits for long.  NULL: no, else what to tell of
- * it.
+ * Is it, or anything it lies on as bdev_lies_on() has it, a device-mapper device that is
+ * suspended, or multipath's without a usable path?  Who reads it waits for long.  NULL: no, else
+ * what to tell of it.
  */
 const char *bdev_stalled(dev_t rdev);
 /* Is it a copy that is not to be taken for the original: LVM's, or another of device-mapper's? */

@@ -541,7 +541,8 @@ static unsigned int height(dev_t rdev)
  */
 static bool is_slow_drive(const char *name)
 {
-	return (!strncmp(name, "sr", 2) || !strncmp(name, "fd", 2)) && isdigit((unsigned char)name[2]);
+	return (!strncmp(name, "sr", 2) || !strncmp(name, "fd", 2)) &&
+	       isdigit((unsigned char)name[2]);
 }
 
 struct found {

@@ -25,7 +25,7 @@ struct pool {
 	struct pool_area member[EK_MAX_MEMBERS];
 	struct pool_area *other;	/* more areas with the label of one of these */
 	unsigned int nr_other;
-	struct pool_area *twin;		/* with the very label of one of these, which is preferred */
+	struct pool_area *twin;		/* with the label of one of these, which is preferred */
 	unsigned int nr_twins;
 	uint64_t generation;	/* of the superblock whose word was taken; 0: of none */
 	uint32_t removed;	/* a bit per member that left; see pool_settle() */
@@ -45,8 +45,8 @@ struct pools {
 
 /*
  * All pools whose labels are on the machine's block devices; which are active.  What is part of
- * another device is passed over, as owner_of() tells it.  Of those that carry the same label the one
- * that a volume has in use is meant.
+ * another device is passed over, as owner_of() tells it.  Of those that carry the same label the
+ * one that a volume has in use is meant.
  */
 int pools_scan(struct pools *pools);
 /* For an event of @with: of the others only those that udev has looked at. */

@@ -473,7 +473,9 @@ static void named(const char *title, const char *name, const char *words, bool r
 	char text[512];
 
 	strcpy(now.pool.name, name);
-	now.pool.member[0] = (struct pool_area){ .there = true, .path = "2", .rdev = makedev(8, 2) };
+	now.pool.member[0] = (struct pool_area){
+		.there = true, .path = "2", .rdev = makedev(8, 2),
+	};
 	now.nr_wiped = 0;
 	capture_begin(&c, stderr);
 	create("vol", words);

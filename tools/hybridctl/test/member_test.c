@@ -415,7 +415,7 @@ static int remove_again(char said[1024])
 	return ret;
 }
 
-/* Nothing that was only found is wiped: it may be a copy; @times: so often what wipes it is told. */
+/* What was only found is not wiped, as it may be a copy; @times: so often what does is told. */
 static void removed_again(const char *title, int ret, unsigned int times)
 {
 	const char *at;
