@@ -90,21 +90,17 @@ static int ek_sync_read(struct ek_store *store, u64 from, u64 nr)
 	return r;
 }
 
-/* The blocks that count, then zeroes: what an earlier life left there proves nothing then. */
+/*
+ * The blocks that count, as they are in memory: what an area has of them by now nobody has looked
+ * at.  Then zeroes: what an earlier life left there proves nothing then.
+ */
 static int ek_resync_journal(struct ek_store *store, unsigned int area, void *buf)
 {
-	u64 at = store->geo.journal_offset, used = store->journal.used * EK_BLOCK_SIZE, done;
-	unsigned int from = __ffs(store->areas);
+	u64 at = store->geo.journal_offset, used = store->journal.used * EK_BLOCK_SIZE;
 	int r = 0;
 
-	for (done = 0; !r && done < used;) {
-		size_t n = min_t(u64, used - done, EK_READ_CHUNK);
-
-		r = store->io->read(store->ctx, from, at + done, buf, n);
-		if (!r)
-			r = ek_resync_write(store, area, at + done, buf, n);
-		done += n;
-	}
+	if (used)
+		r = ek_resync_write(store, area, at, store->tx, used);
 	if (r)
 		return r;
 	return ek_resync_zero(store, area, at + used,
