@@ -2,8 +2,8 @@
 /*
  * DOC: metadata areas that leave and come while the pool is active
  *
- *	leave	an area is left out.  Before, all pages are compared, so that none is damaged or
- *		older on the one that stays
+ *	leave	an area is left out.  Before, all pages are compared, and then the journal with
+ *		what is in memory, so that nothing is damaged or older on the one that stays
  *	vacate	the same, and its place is vacant from then on: none is missed there, and the area
  *		itself is told.  Only where the other one is all that is needed
  *	resync	an area that was left out, or another that a table has put in its place, is made a
@@ -236,6 +236,9 @@ static void leave_work(struct work_struct *work)
  * hy_mirror_leave_now - go on without metadata areas
  * @pool: the pool, loaded, not running, its tables' devices still those of before
  * @areas: which ones
+ *
+ * The journals of those that stay are compared, which takes a read of 2 MiB at most; all pages would
+ * take as long as whoever waits for the resume should not.
  *
  * Context: preresume; sleeps; takes no memory.
  * Return: 0, also if it is read-only from now on; or an error as ek_store_leave_out().

@@ -387,12 +387,48 @@ static void ek_tell_left(struct ek_store *store, unsigned int area)
 		       EK_BLOCK_SIZE, EK_IO_PREFLUSH | EK_IO_FUA);
 }
 
+/* Blocks of the journal as an area has them, against those in memory; what can't be read differs. */
+static int ek_mend_blocks(struct ek_store *store, unsigned int area, u64 block, u64 nr)
+{
+	u64 offset = store->geo.journal_offset + block * EK_BLOCK_SIZE;
+	const struct ek_journal_block *good = store->tx + block;
+	size_t len = nr * EK_BLOCK_SIZE;
+	int r;
+
+	/* No checkpoint is under way: its images are nobody's. */
+	if (!store->io->read(store->ctx, area, offset, store->ring, len) &&
+	    !memcmp(store->ring, good, len))
+		return 0;
+	r = ek_resync_write(store, area, offset, good, len);
+	if (!r && ek_areas_flush(store, 1u << area))
+		r = -EIO;
+	return r;
+}
+
+/*
+ * Those that stay are to have all that is acknowledged: a transaction that one of them has dropped,
+ * or that has been damaged there since, would go with the area that leaves.
+ */
+static int ek_mend_journals(struct ek_store *store, unsigned int areas)
+{
+	u64 at, used = store->journal.used;
+	unsigned int area;
+	int r = 0;
+
+	for (area = 0; area < EK_MAX_META; area++)
+		for (at = 0; areas & 1u << area && !r && at < used; at += EK_CKPT_RING)
+			r = ek_mend_blocks(store, area, at, min_t(u64, used - at, EK_CKPT_RING));
+	return r;
+}
+
 static int ek_leave(struct ek_store *store, unsigned int area, const u8 *uuid)
 {
 	unsigned int bit = 1u << area, areas = store->areas, stale = store->stale;
 	u8 *named = store->pending->meta_uuid[area], was[EK_UUID_SIZE];
-	int r = 0;
+	int r = ek_mend_journals(store, areas & ~bit);
 
+	if (r)
+		return r;
 	memcpy(was, named, EK_UUID_SIZE);
 	memcpy(named, uuid, EK_UUID_SIZE);
 	if (areas & bit)
@@ -427,8 +463,9 @@ static int ek_may_leave(struct ek_store *store, unsigned int area)
  * @store: replayed, no checkpoint and no resync under way
  * @area: which one
  *
- * The others name it stale, durably, when this returns 0: beside them it does not count any more,
- * whatever becomes of it.  Alone it is what it was: a pool that has lost the others goes on from
+ * The others' journals are compared with what is in memory first, and written anew where they
+ * differ; their pages are ek_store_mend_step()'s.  They name it stale, durably, when this returns 0:
+ * beside them it does not count any more, whatever becomes of it.  Alone it is what it was: a pool that has lost the others goes on from
  * there, if somebody wants that.
  *
  * Context: the committer; sleeps.
