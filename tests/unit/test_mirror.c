@@ -25,9 +25,11 @@ struct state {
 
 static struct state now, next;	/* @next: if what is under way gets there */
 
+static unsigned int journal = 24;	/* blocks */
+
 static u64 area_bytes(void)
 {
-	return ek_store_area_bytes(NR, 2, extents) - (512 - 24) * EK_BLOCK_SIZE;
+	return ek_store_area_bytes(NR, 2, extents) - (512 - journal) * EK_BLOCK_SIZE;
 }
 
 static struct media *make_of(unsigned int nr_meta)
@@ -489,6 +491,120 @@ static void compares(void)
 	for (place = 0; place < 2; place++)
 		for (how = BAD_NONE; how < BAD_END && !ktap_failing(); how++)
 			compare_then_leave(how);
+}
+
+/* A transaction that the media of one area have no more: damaged, or as if it had been dropped. */
+static void lose_block(struct media *m, unsigned int area, struct ek_store *store, u64 i)
+{
+	u64 at = le64_to_cpu(ek_store_super(store)->journal_offset) + i * EK_BLOCK_SIZE;
+
+	if (i + 1 < ek_store_journal_used(store))
+		*media_poke(m, area, at + 100) ^= 0xff;
+	else
+		memset(media_poke(m, area, at), 0, EK_BLOCK_SIZE);
+	bad_block = at;
+}
+
+static struct ek_store *with_transactions(struct media *m, unsigned int nr)
+{
+	struct ek_store *store = start(m, "oo", 3);
+
+	between(store, 0);
+	while (ek_store_journal_used(store) < nr)
+		commit(store);
+	return store;
+}
+
+/* What the journal of the one that stays has lost is on the other one, which leaves. */
+static void journal_then_leave(u64 block, enum bad how, bool for_good)
+{
+	struct media *m = make();
+	struct ek_store *store = with_transactions(m, 40);
+
+	lose_block(m, !place, store, block);
+	bad = how;
+	m->unreadable = unreadable;
+	/* Beside the other one a transaction that was dropped is one that was cut. */
+	if (block == 39)
+		m->hook = leave_hook;
+	CHECK(!(for_good ? ek_store_vacate(store, place) : ek_store_leave_out(store, place)));
+	m->hook = NULL;
+	bad = BAD_NONE;
+	comes_back(m, "oo", 1u << !place, 1u << !place, "alone, at once");
+	commit(store);
+	ek_store_close(store);
+	comes_back(m, "oo", 3, 1u << !place, "the one that stays");
+	comes_back(m, "oo", 1u << !place, 1u << !place, "and alone");
+	media_free(m);
+}
+
+/* Of the one that stays nothing is known when its journal can't be mended: the other one is there. */
+static void journal_errors(void)
+{
+	struct media *m = make();
+	struct ek_store *store = with_transactions(m, 40);
+	u64 writes = m->writes[!place];
+	unsigned int at;
+
+	lose_block(m, !place, store, 7);
+	for (at = 1; at <= 2 && !ktap_failing(); at++) {
+		m->fail_at[!place] = m->writes[!place] + at;
+		CHECK(ek_store_leave_out(store, place) == -EIO, "%u", at);
+		CHECK(!ek_store_writable(store) && ek_store_areas(store) == 3);
+	}
+	CHECK(m->writes[!place] == writes + 3);
+	m->fail_at[!place] = 0;
+	writes = m->writes[!place];
+	CHECK(!ek_store_leave_out(store, place));
+	CHECK(m->writes[!place] == writes + 2, "what is as it should be is not written");
+	ek_store_close(store);
+	comes_back(m, "oo", 1u << !place, 1u << !place, "the one that stays");
+	media_free(m);
+}
+
+static void journal_compares(void)
+{
+	static const u64 block[] = { 0, 20, 31, 32, 39 };
+	unsigned int i;
+
+	journal = 64;
+	for (place = 0; place < 2; place++) {
+		for (i = 0; i < ARRAY_SIZE(block) && !ktap_failing(); i++) {
+			journal_then_leave(block[i], BAD_NONE, i % 2);
+			journal_then_leave(block[i], BAD_NONE, !(i % 2));
+		}
+		if (!ktap_failing())
+			journal_then_leave(5, BAD_BLOCK, false);
+		if (!ktap_failing())
+			journal_errors();
+	}
+	journal = 24;
+}
+
+/* What the media of the only one have lost of the journal the new one has all the same. */
+static void journal_is_no_copy(void)
+{
+	for (place = 0; place < 2 && !ktap_failing(); place++) {
+		const char *labels = place ? "on" : "no";
+		struct ek_page *buf = ek_store_sync_buf();
+		struct media *m = make();
+		struct ek_store *store = left_out(m);
+		int r;
+
+		commit(store);
+		commit(store);
+		lose_block(m, !place, store, 1);
+		CHECK(!ek_store_resync_begin(store, place, area_bytes(), new_uuid[place], buf));
+		while ((r = ek_store_resync_step(store)) > 0)
+			;
+		CHECK(!r && ek_store_areas(store) == 3, "%d", r);
+		comes_back(m, labels, 1u << place, 1u << place, "the new one alone");
+		comes_back(m, labels, 3, 1u << place, "both");
+		ek_store_close(store);
+		media_free(before);
+		media_free(m);
+		kvfree(buf);
+	}
 }
 
 /* @generations: how far the old one gets by itself. */
@@ -980,6 +1096,8 @@ int main(int argc, char **argv)
 	ktap_run("mirror: an area leaves, cut at every event", leaves);
 	ktap_run("mirror: one can't leave", leave_errors);
 	ktap_run("mirror: pages are compared before one leaves", compares);
+	ktap_run("mirror: so is the journal", journal_compares);
+	ktap_run("mirror: a new one's journal is the one in memory", journal_is_no_copy);
 	ktap_run("mirror: one takes its place, cut at every event", cut_anywhere);
 	ktap_run("mirror: one is taken in again, cut at every event", taken_in_again);
 	ktap_run("mirror: every write to the new one fails", errors);
