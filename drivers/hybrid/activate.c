@@ -255,28 +255,47 @@ static void overlay(struct hy_pool *pool, u64 index, struct ek_page *page)
 	}
 }
 
+/* Is the place of an entry free?  Then nobody is given it from now on. */
+static bool take_free_place(struct hy_pool *pool, u64 entry)
+{
+	struct ek_space *space = &pool->member[ek_entry_member(entry)].space;
+
+	return !ek_space_is_used(space, ek_entry_pe(entry)) &&
+	       ek_space_take(space, ek_entry_pe(entry));
+}
+
 /*
  * An extent that the map names and the space map calls free would be given out
  * a second time.  Nothing of a page that is not in memory yet can have changed.
+ *
+ * A write that has found the pool writable may be about to take such a place, so it is taken before
+ * allocation stops.  Another extent may have had it, and given it back, since the pool was loaded:
+ * what is there is not known to be the extent's, so the page stays refused, though the next time its
+ * places would be found in use.
+ *
+ * load_lock held.
  */
 static int check_used(struct hy_pool *pool, u64 index, const struct ek_page *page)
 {
-	struct hy_member *m;
+	bool sound = true;
 	unsigned int i;
 
+	if (xa_load(&pool->refused, index))
+		return -EUCLEAN;
 	for (i = 0; i < EK_PAGE_ENTRIES; i++) {
 		u64 entry = le64_to_cpu(page->entry[i]);
 
-		if (!ek_entry_mapped(entry))
-			continue;
-		m = &pool->member[ek_entry_member(entry)];
-		if (ek_space_is_used(&m->space, ek_entry_pe(entry)))
+		if (!ek_entry_mapped(entry) || !take_free_place(pool, entry))
 			continue;
 		DMERR_LIMIT("extent %llu lies where member %u says that nothing is",
 			    index * EK_PAGE_ENTRIES + i, ek_entry_member(entry));
-		return -EUCLEAN;
+		sound = false;
 	}
-	return 0;
+	if (sound)
+		return 0;
+	xa_store(&pool->refused, index, xa_mk_value(0), HY_MUST);
+	hy_pool_needs_check(pool, "a place in use was free");
+	return -EUCLEAN;
 }
 
 /**
@@ -503,6 +522,7 @@ static void unload(struct hy_pool *pool)
 	if (pool->store)
 		ek_store_close(pool->store);
 	pool->store = NULL;
+	xa_destroy(&pool->refused);
 	kvfree(pool->replayed);
 	kvfree(pool->taken);
 	pool->replayed = NULL;

@@ -161,12 +161,16 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 	return r;
 }
 
-/* So that the next activation does not take the pool for sound. */
+/*
+ * So that the next activation does not take the pool for sound.  A page of the map may be read for a
+ * message while the pool is suspended: then when it is resumed.
+ */
 static void note_needs_check(struct hy_pool *pool)
 {
 	int r;
 
-	if (!READ_ONCE(pool->needs_check) || pool->needs_check_noted || pool->store_ro)
+	if (!READ_ONCE(pool->needs_check) || pool->needs_check_noted || pool->store_ro ||
+	    smp_load_acquire(&pool->at_rest))	/* pairs with hybrid_postsuspend() */
 		return;
 	r = ek_store_update_super(pool->store, EK_SUPER_NEEDS_CHECK, 0);
 	/* A store that can't be written any more is not asked again. */

@@ -454,7 +454,8 @@ struct hy_pool {
 	struct dm_io_client *io_client;
 	struct hy_meta_io meta_io[EK_MAX_META];
 	struct hy_mirror mirror;
-	struct mutex load_lock;		/* loading of pages, replayed */
+	struct mutex load_lock;		/* loading of pages, replayed, refused */
+	struct xarray refused;		/* pages of the map: see check_used() */
 	struct hy_replayed *replayed;	/* sorted by extent */
 	size_t nr_replayed;
 	size_t max_replayed;

@@ -139,6 +139,7 @@ static void pool_init_plain(struct hy_pool *pool)
 	bio_list_init(&pool->crowded);
 	INIT_WORK(&pool->event_work, raise_event);
 	xa_init(&pool->migs);
+	xa_init(&pool->refused);
 	init_waitqueue_head(&pool->mig_wait);
 	for (i = 0; i < EK_MAX_MEMBERS; i++)
 		hy_free_init_member(pool, &pool->member[i]);

@@ -122,6 +122,14 @@ static u32 ek_space_find(const struct ek_space *space, u32 from, u32 end)
 	return end;
 }
 
+/* @lock held; it is free. */
+static void ek_space_use(struct ek_space *space, u32 pe)
+{
+	__set_bit(pe, space->used);
+	space->group_free[pe / EK_SPACE_GROUP]--;
+	WRITE_ONCE(space->nr_free, space->nr_free - 1);
+}
+
 /* Documented in the header. */
 u32 ek_space_alloc(struct ek_space *space, u32 goal)
 {
@@ -135,9 +143,7 @@ u32 ek_space_alloc(struct ek_space *space, u32 goal)
 	pe = ek_space_find(space, from, space->nr);
 	if (pe == space->nr)
 		pe = ek_space_find(space, 0, from);
-	__set_bit(pe, space->used);
-	space->group_free[pe / EK_SPACE_GROUP]--;
-	WRITE_ONCE(space->nr_free, space->nr_free - 1);
+	ek_space_use(space, pe);
 	space->cursor = pe + 1 < space->nr ? pe + 1 : 0;
 out:
 	spin_unlock_irqrestore(&space->lock, flags);
@@ -149,6 +155,23 @@ static bool ek_space_in_range(const struct ek_space *space, u32 pe, u32 count)
 {
 	return count && pe < space->nr && count <= space->nr - pe;
 }
+
+/* Documented in the header. */
+bool ek_space_take(struct ek_space *space, u32 pe)
+{
+	unsigned long flags;
+	bool is_free;
+
+	if (!ek_space_in_range(space, pe, 1))
+		return false;
+	spin_lock_irqsave(&space->lock, flags);
+	is_free = !test_bit(pe, space->used);
+	if (is_free)
+		ek_space_use(space, pe);
+	spin_unlock_irqrestore(&space->lock, flags);
+	return is_free;
+}
+EXPORT_SYMBOL_GPL(ek_space_take);
 
 /* Documented in the header. */
 int ek_space_free(struct ek_space *space, u32 pe, u32 count)

@@ -60,6 +60,16 @@ u32 ek_space_pages(u32 nr_extents);
 u32 ek_space_alloc(struct ek_space *space, u32 goal);
 
 /**
+ * ek_space_take - take this extent, if it is free
+ * @space: the map
+ * @pe: the extent
+ *
+ * Context: any; takes @space->lock irq-safe.
+ * Return: true: it was free, and nobody is given it from now on; false: it is used, or out of range.
+ */
+bool ek_space_take(struct ek_space *space, u32 pe);
+
+/**
  * ek_space_free - give extents back to allocation
  * @space: the map
  * @pe: the first

@@ -44,6 +44,26 @@ static void refused(void)
 	ek_space_destroy(&s);
 }
 
+static void taken(void)
+{
+	u32 nr = EK_SPACE_GROUP + 2;
+	struct ek_space s;
+
+	CHECK(!ek_space_init(&s, nr));
+	CHECK(ek_space_take(&s, 0) && ek_space_take(&s, nr - 1));
+	CHECK(!ek_space_take(&s, 0), "it is used by now");
+	CHECK(!ek_space_take(&s, nr) && !ek_space_take(&s, EK_SPACE_NONE));
+	CHECK(ek_space_nr_free(&s) == nr - 2);
+	CHECK(s.group_free[0] == EK_SPACE_GROUP - 1 && s.group_free[1] == 1);
+	CHECK(ek_space_alloc(&s, EK_SPACE_NONE) == 1, "nobody is given it");
+	CHECK(ek_space_alloc(&s, nr - 1) == 2);
+	CHECK(!ek_space_take(&s, 2), "nor what was given out");
+	CHECK(ek_space_next_dirty(&s, 0) == ek_space_pages(nr), "the media are not told");
+	CHECK(!ek_space_free(&s, 0, 3) && ek_space_take(&s, 1));
+	CHECK(ek_space_nr_free(&s) == nr - 2);
+	ek_space_destroy(&s);
+}
+
 static void against_model(void)
 {
 	u32 nr = 2 * EK_SPACE_GROUP + 1000, i, j, n, pe, goal, free_nr = nr;
@@ -170,6 +190,7 @@ int main(int argc, char **argv)
 	ktap_init(argc, argv);
 	ktap_run("space: extents asked for in order come out in order", sequential);
 	ktap_run("space: double frees and bad ranges are refused whole", refused);
+	ktap_run("space: a certain extent is taken once", taken);
 	ktap_run("space: agrees with an array, goals, groups and counts", against_model);
 	ktap_run("space: media pages round trip and turn dirty exactly", pages);
 	ktap_run("space: 134 million extents", large);

@@ -289,8 +289,43 @@ check "the pool is made" pool p "$lone"
 log_mark
 check_fails "its part of the map is not believed" EIO blkio verify $dev 0 8 "$seed"
 matches "the log names the extent" "$(log_since)" "extent 1 lies where member 0 says that nothing is"
+fields_are "nothing is given out from then on" p "mode needs_check" "ro needs_check"
+# Extent 508 is of another page, and the place the first that is free.
+check_fails "so nobody gets the place" "EIO|EROFS" blkio write $dev 65024 128 7
 check_fails "nothing is written there" EIO blkio write $dev 128 8 1
+check_fails "nor is it shown with another's data" "EIO|Input/output" blkio verify $dev 128 8 "$seed"
+check_fails "nor its neighbour" "EIO|Input/output" blkio verify $dev 0 8 "$seed"
+check "other parts can be read" blkio verify $dev 65024 128 0
 check "in the grammar" in_grammar p
+remove_pool p
+check "the pool is made anew" pool p "$lone"
+fields_are "it is known from the beginning" p "mode needs_check" "ro needs_check"
+check_fails "and not believed again" "EIO|Input/output" blkio verify $dev 128 8 "$seed"
+remove_pool p
+check "repair" hybridctl repair /dev/emudisk/{m1,a,b}
+check "the pool is made once more" pool p "$lone"
+field_is "and takes writes" p mode rw
+check "what is new is elsewhere" blkio write $dev 65024 128 7 -- verify $dev 0 256 "$seed" -- flush $dev
+remove_pool p
+# ... read for a message while the pool is suspended: nothing is written before it is resumed
+wipe m1 a b
+check "a pool to be damaged" pool p "$lone"
+check "data on it" blkio write $dev 0 256 "$seed"
+remove_pool p
+check "an extent's place is freed beneath it" mkmeta free /dev/emudisk/m1 1
+check "the pool is made" pool p "$lone"
+check "it is suspended" dmsetup suspend p
+count_written
+before=$written
+check_fails "a page is read, and not believed" "." message p entry 1
+sleep 0.5
+count_written
+is "nothing is written" "$written" "$before"
+check "it is resumed" dmsetup resume p
+fields_are "to be read" p "mode needs_check" "ro needs_check"
+remove_pool p
+check "the pool is made anew" pool p "$lone"
+fields_are "it is known from the beginning" p "mode needs_check" "ro needs_check"
 remove_pool p
 
 # errors come at once where answers take their time: they must not make the member look fast
