@@ -559,6 +559,7 @@ static void bind(struct hy_pool *pool, struct hy_table *t)
 		m->data = m->area_start + ek_member_sector(0, t->extent_sectors);
 	}
 	pool->no_discard_passdown = t->no_discard_passdown;
+	WRITE_ONCE(pool->read_only, t->read_only);
 	WRITE_ONCE(pool->bound, t);
 }
 
@@ -688,6 +689,9 @@ static void unbind_removed(struct hy_pool *pool)
  * So it is left out again before the devices change.  If nothing would be left the resume fails, if
  * that can't be written the pool is read-only from then on; such an area then has no device
  * (bind_meta()) until a table has it.
+ *
+ * A table that is read-only writes nothing, and the area misses nothing as long as the pool has such
+ * tables: it is a mirror without a device until one that writes has it, or leaves it out.
  */
 static int leave_areas(struct hy_pool *pool, struct hy_table *t)
 {
@@ -704,6 +708,8 @@ static int leave_areas(struct hy_pool *pool, struct hy_table *t)
 		DMERR("none of the metadata areas is the live pool's");
 		return -EINVAL;
 	}
+	if (t->read_only)
+		return 0;
 	return hy_mirror_leave_now(pool, gone);
 }
 

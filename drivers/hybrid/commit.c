@@ -163,13 +163,15 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 
 /*
  * So that the next activation does not take the pool for sound.  A page of the map may be read for a
- * message while the pool is suspended: then when it is resumed.
+ * message while the pool is suspended, or through a table that is read-only: then when it is resumed
+ * with one that is not.
  */
 static void note_needs_check(struct hy_pool *pool)
 {
 	int r;
 
 	if (!READ_ONCE(pool->needs_check) || pool->needs_check_noted || pool->store_ro ||
+	    READ_ONCE(pool->read_only) ||
 	    smp_load_acquire(&pool->at_rest))	/* pairs with hybrid_postsuspend() */
 		return;
 	r = ek_store_update_super(pool->store, EK_SUPER_NEEDS_CHECK, 0);

@@ -438,6 +438,7 @@ struct hy_pool {
 	bool outdated;		/* never loaded, and a later table says otherwise */
 	bool map_ready;
 	bool store_ro;		/* opened for reading only */
+	bool read_only;		/* the bound table is: nothing is written until another one comes */
 	bool running;		/* between resume and presuspend */
 	bool timed;		/* and postsuspend: a file system may write much before it */
 	bool at_rest;		/* between postsuspend and resume: nothing is written */

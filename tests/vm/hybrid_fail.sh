@@ -318,7 +318,7 @@ check "it is suspended" dmsetup suspend p
 count_written
 before=$written
 check_fails "a page is read, and not believed" "." message p entry 1
-sleep 0.5
+nap 0.5
 count_written
 is "nothing is written" "$written" "$before"
 check "it is resumed" dmsetup resume p
@@ -326,6 +326,60 @@ fields_are "to be read" p "mode needs_check" "ro needs_check"
 remove_pool p
 check "the pool is made anew" pool p "$lone"
 fields_are "it is known from the beginning" p "mode needs_check" "ro needs_check"
+remove_pool p
+
+# ... and through a table that is read-only: not before another one comes
+wipe m1 a b
+check "a pool to be damaged" pool p "$lone"
+check "data on it" blkio write $dev 0 256 "$seed"
+remove_pool p
+check "an extent's place is freed beneath it" mkmeta free /dev/emudisk/m1 1
+check "the pool is made" pool p "$lone"
+swap_table() { dmsetup load p --table "$1" && dmsetup suspend p && dmsetup resume p; }
+check "a table that is read-only" swap_table "$(table 65536 128 m1 "a b" "1 read_only" "fill 0")"
+count_written
+before=$written
+check_fails "a page is read, and not believed" "." message p entry 1
+fields_are "as is shown" p "mode needs_check" "ro needs_check"
+check "it is suspended and resumed" eval 'dmsetup suspend p && dmsetup resume p'
+count_written
+is "a table that is read-only has written nothing" "$written" "$before"
+check "a table that is not" swap_table "$lone"
+fields_are "is as little believed" p "mode needs_check" "ro needs_check"
+remove_pool p
+check "the pool is made anew" pool p "$lone"
+fields_are "it is known from the beginning" p "mode needs_check" "ro needs_check"
+remove_pool p
+
+# A table that is read-only has an area of the metadata not: nothing is written for that, so it stays a mirror
+wipe m1 m2 a b
+check "two areas" pool p "$line"
+check "data" blkio write $dev 0 2048 "$seed" -- flush $dev
+for n in 1 2; do
+	without=$(table 65536 128 "m1 m2" "a b" "1 read_only" "stripe 2 commit_ms 50")
+	without=${without/\/dev\/emudisk\/m$n/-}
+	check "suspended" dmsetup suspend p
+	count_written
+	before=$written
+	check "read-only without m$n" eval 'dmsetup load p --table "$without" && dmsetup resume p'
+	field_is "for reading" p mode ro
+	check "data can be read" blkio verify $dev 0 2048 "$seed"
+	check "it is suspended and resumed" eval 'dmsetup suspend p && dmsetup resume p'
+	check "and suspended" dmsetup suspend p
+	count_written
+	is "without one of them nothing is written: m$n" "$written" "$before"
+	check "both again" eval 'dmsetup load p --table "$line" && dmsetup resume p'
+	fields_are "are mirrors" p "meta mode" "AA rw"
+	check "more data" blkio write $dev $((2048 * n)) 128 "$n" -- flush $dev
+done
+check "read-only without m2 once more" swap_table "$without"
+check "and a table without it that is not" swap_table "${line/\/dev\/emudisk\/m2/-}"
+matches "leaves it out" "$(status p meta)" '^A[SF]$'
+check "more data" blkio write $dev 8192 128 3 -- flush $dev
+remove_pool p
+check "with both" pool p "$line"
+field_is "it is stale" p meta AS
+check "all data" blkio verify $dev 0 2048 "$seed" -- verify $dev 4096 128 2 -- verify $dev 8192 128 3
 remove_pool p
 
 # errors come at once where answers take their time: they must not make the member look fast
