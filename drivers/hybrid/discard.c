@@ -90,6 +90,7 @@ int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker)
 	int r = 0;
 
 	if (!worker) {
+		hy_io(bio)->waited = false;
 		hy_defer_bio(pool, bio);
 		return DM_MAPIO_SUBMITTED;
 	}
@@ -102,8 +103,9 @@ int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker)
 		if (le >= nr_extents)
 			break;
 		bio_advance(bio, (sector - bio->bi_iter.bi_sector) << SECTOR_SHIFT);
-		/* At least a page's extents at a time. */
-		if (hy_free_crowded(pool, bio, le > first && !(le % EK_PAGE_ENTRIES)))
+		if (le > first && !(le % EK_PAGE_ENTRIES))
+			hy_io(bio)->waited = false;
+		if (hy_free_crowded(pool, bio))
 			return DM_MAPIO_SUBMITTED;
 		r = discard_extent(pool, le, from, to);
 		sector = base + pool->extent_sectors;

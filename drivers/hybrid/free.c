@@ -263,17 +263,33 @@ static bool changed_much(const struct hy_pool *pool)
 	return ek_map_pages_changed(&pool->map) >= HY_CHANGED;
 }
 
-static void take_waiting(struct hy_pool *pool, struct bio_list *waiting, bool crowded)
+/* Discards that go on at a time: each changes a page of the map before it looks again. */
+#define HY_RESUMED	(HY_CHANGED / 2)
+
+/**
+ * hy_free_resume - discards that wait may go on, some at a time
+ * @pool: the pool
+ *
+ * A commit is over, or extents have come back.  Not for a few: each time that they wait they ask
+ * for a commit.
+ * Context: process; takes free_lock.
+ */
+void hy_free_resume(struct hy_pool *pool)
 {
-	bio_list_init(waiting);
+	struct bio_list waiting;
+	unsigned int n = 0;
+	bool more;
+
+	bio_list_init(&waiting);
 	spin_lock_irq(&pool->free_lock);
-	bio_list_merge(waiting, &pool->nospace);
-	bio_list_init(&pool->nospace);
-	if (crowded) {
-		bio_list_merge(waiting, &pool->crowded);
-		bio_list_init(&pool->crowded);
-	}
+	if (atomic_read(&pool->nr_frees) < HY_FREES / 2)
+		while (n++ < HY_RESUMED && !bio_list_empty(&pool->crowded))
+			bio_list_add(&waiting, bio_list_pop(&pool->crowded));
+	more = !bio_list_empty(&waiting) && !bio_list_empty(&pool->crowded);
 	spin_unlock_irq(&pool->free_lock);
+	hy_defer_bios(pool, &waiting);
+	if (more)
+		hy_commit_kick(pool);
 }
 
 /**
@@ -286,9 +302,13 @@ void hy_free_wake(struct hy_pool *pool)
 {
 	struct bio_list waiting;
 
-	/* Not for a few: each time that they wait they ask for a commit. */
-	take_waiting(pool, &waiting, atomic_read(&pool->nr_frees) < HY_FREES / 2);
+	bio_list_init(&waiting);
+	spin_lock_irq(&pool->free_lock);
+	bio_list_merge(&waiting, &pool->nospace);
+	bio_list_init(&pool->nospace);
+	spin_unlock_irq(&pool->free_lock);
 	hy_defer_bios(pool, &waiting);
+	hy_free_resume(pool);
 }
 
 /**
@@ -302,49 +322,35 @@ void hy_free_fail_waiting(struct hy_pool *pool)
 	struct bio_list waiting;
 	struct bio *bio;
 
-	take_waiting(pool, &waiting, true);
-	while ((bio = bio_list_pop(&waiting)))
-		bio_io_error(bio);
-}
-
-/**
- * hy_free_resume - a commit is over: discards that waited for it go on
- * @pool: the pool
- *
- * Context: the committer.
- */
-void hy_free_resume(struct hy_pool *pool)
-{
-	struct bio_list waiting;
-
 	bio_list_init(&waiting);
 	spin_lock_irq(&pool->free_lock);
-	if (atomic_read(&pool->nr_frees) < HY_FREES / 2) {
-		bio_list_merge(&waiting, &pool->crowded);
-		bio_list_init(&pool->crowded);
-	}
+	bio_list_merge(&waiting, &pool->nospace);
+	bio_list_merge(&waiting, &pool->crowded);
+	bio_list_init(&pool->nospace);
+	bio_list_init(&pool->crowded);
 	spin_unlock_irq(&pool->free_lock);
-	hy_defer_bios(pool, &waiting);
+	while ((bio = bio_list_pop(&waiting)))
+		bio_io_error(bio);
 }
 
 /**
  * hy_free_crowded - hold a discard while very much is on its way back
  * @pool: the pool
  * @bio: in no epoch; what is left of a discard
- * @began: this time it has done something, so may wait for a commit, and yet comes to an end
  *
  * Who discards a volume whose extents lie all over its members would fill the memory with what has
  * yet to be committed.  Who discards very much of it in order would have a checkpoint write more
- * pages than it takes images of at once, with free_sem held, for which others wait.  No lane waits:
- * what makes room may need one.
+ * pages than it takes images of at once, with free_sem held, for which others wait; a bio that has
+ * waited for that (hy_io()->waited) may change a page, so that each comes to its end.  No lane
+ * waits: what makes room may need one.
  *
  * Context: any; takes free_lock.
  * Return: true: the bio was taken, and will be mapped again.
  */
-bool hy_free_crowded(struct hy_pool *pool, struct bio *bio, bool began)
+bool hy_free_crowded(struct hy_pool *pool, struct bio *bio)
 {
+	bool wait, much = !hy_io(bio)->waited && changed_much(pool);
 	unsigned long flags;
-	bool wait, much = changed_much(pool);
 
 	if (likely(atomic_read(&pool->nr_frees) < HY_FREES && !much))
 		return false;
@@ -354,11 +360,13 @@ bool hy_free_crowded(struct hy_pool *pool, struct bio *bio, bool began)
 	 * has been freed by now, so it will count down to nothing.  Nor does a commit end that has
 	 * begun after this without hy_free_resume().
 	 */
-	wait = atomic_read(&pool->nr_frees) >= HY_FREES || (much && began);
-	if (wait)
+	wait = atomic_read(&pool->nr_frees) >= HY_FREES || much;
+	if (wait) {
+		hy_io(bio)->waited = true;
 		bio_list_add(&pool->crowded, bio);
+	}
 	spin_unlock_irqrestore(&pool->free_lock, flags);
-	if (wait || much)
+	if (wait)
 		hy_commit_kick(pool);
 	return wait;
 }
@@ -472,18 +480,24 @@ static void discard_work(struct work_struct *work)
 static void batch_drained(struct hy_drain *drain)
 {
 	struct free_batch *batch = container_of(drain, struct free_batch, drain);
+	struct list_head of[EK_MAX_MEMBERS];
 	struct hy_pool *pool = batch->pool;
 	struct hy_free *f, *tmp;
 	unsigned int i;
 
-	spin_lock_irq(&pool->free_lock);
-	list_for_each_entry_safe(f, tmp, &batch->frees, list)
-		list_move_tail(&f->list, &pool->member[f->member].returning);
-	spin_unlock_irq(&pool->free_lock);
-	kfree(batch);
 	for (i = 0; i < EK_MAX_MEMBERS; i++)
-		if (!list_empty_careful(&pool->member[i].returning))
-			queue_work(pool->discard_wq, &pool->member[i].discard_work);
+		INIT_LIST_HEAD(&of[i]);
+	list_for_each_entry_safe(f, tmp, &batch->frees, list)
+		list_move_tail(&f->list, &of[f->member]);
+	kfree(batch);
+	for (i = 0; i < EK_MAX_MEMBERS; i++) {
+		if (list_empty(&of[i]))
+			continue;
+		spin_lock_irq(&pool->free_lock);
+		list_splice_tail(&of[i], &pool->member[i].returning);
+		spin_unlock_irq(&pool->free_lock);
+		queue_work(pool->discard_wq, &pool->member[i].discard_work);
+	}
 }
 
 /**

@@ -102,15 +102,18 @@ static struct hy_heat_node *get_node(struct hy_heat *heat, gfp_t gfp)
 
 static struct hy_heat_node *insert(struct hy_heat *heat, u64 le, unsigned int member, gfp_t gfp)
 {
-	struct hy_heat_node *node = get_node(heat, gfp);
+	struct hy_heat_node *node;
 
-	if (!node)
+	/* Before one of them is given up for it. */
+	if (xa_reserve(&heat->by_extent, le, gfp))
 		return NULL;
-	*node = (struct hy_heat_node){ .le = le, .member = member };
-	if (xa_is_err(xa_store(&heat->by_extent, le, node, gfp))) {
-		kfree(node);
+	node = get_node(heat, gfp);
+	if (!node) {
+		xa_release(&heat->by_extent, le);
 		return NULL;
 	}
+	*node = (struct hy_heat_node){ .le = le, .member = member };
+	xa_store(&heat->by_extent, le, node, gfp);	/* there is room for it */
 	list_add(&node->lru, &heat->lru);
 	list_add(&node->mine, &heat->member[member]);
 	heat->nr++;

@@ -292,6 +292,7 @@ struct hy_drain {
  * @place: where it went
  * @bits: granules it writes for the first time
  * @touched: granules it touches
+ * @waited: of a discard: hy_free_crowded() has held it, and it has come no further since
  * @bytes: its length
  * @member: member it went to
  * @flags: HY_IO_*
@@ -307,7 +308,10 @@ struct hy_io {
 	u64 le;
 	u64 place;
 	u32 bits;
-	u32 touched;
+	union {
+		u32 touched;
+		u32 waited;
+	};
 	u32 bytes;
 	u8 member;
 	u8 flags;
@@ -732,7 +736,7 @@ struct hy_free *hy_free_moved_last(struct list_head *frees, struct hy_free *f);
 void hy_free_revert(struct hy_pool *pool);
 void hy_free_wake(struct hy_pool *pool);
 void hy_free_fail_waiting(struct hy_pool *pool);
-bool hy_free_crowded(struct hy_pool *pool, struct bio *bio, bool began);
+bool hy_free_crowded(struct hy_pool *pool, struct bio *bio);
 void hy_free_resume(struct hy_pool *pool);
 void hy_free_init_member(struct hy_pool *pool, struct hy_member *m);
 bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);

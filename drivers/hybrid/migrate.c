@@ -216,15 +216,21 @@ static void count_ended(struct hy_pool *pool)
 }
 
 /* @count: of those that end so.  Who sees it there can have the extent moved again. */
-static void finish(struct hy_mig *mig, atomic64_t *count)
+static void end(struct hy_mig *mig, atomic64_t *count)
 {
 	struct hy_pool *pool = mig->pool;
-	struct bio_list held = mig->held;
 
 	hy_cache_release(mig->slot);
 	xa_erase(&pool->migs, mig->le);
 	atomic64_inc(count);
-	hy_defer_bios(pool, &held);
+	hy_defer_bios(pool, &mig->held);
+}
+
+/* Behind end(). */
+static void let_go(struct hy_mig *mig)
+{
+	struct hy_pool *pool = mig->pool;
+
 	hy_free_drop(mig->free);
 	atomic_dec(&pool->member[mig->from].nr_giving);
 	kfree_rcu(mig, rcu);
@@ -240,7 +246,8 @@ static void give_up(struct hy_mig *mig, enum hy_reason why)
 	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_GIVE_UP, mig->bytes);
 	ek_space_free(&pool->member[mig->to].space, mig->dst_pe, 1);
 	hy_not_migrated(pool, why);
-	finish(mig, &mig->pool->mig_failed);
+	end(mig, &pool->mig_failed);
+	let_go(mig);
 	hy_free_wake(pool);
 }
 
@@ -276,16 +283,15 @@ static bool switch_over(struct hy_mig *mig)
 static void switched(struct hy_mig *mig)
 {
 	struct hy_pool *pool = mig->pool;
-	unsigned int to = mig->to;
-	u64 le = mig->le;
 
-	trace_hybrid_migrate(pool, le, mig->from, to, HY_TRACE_SWITCH, mig->bytes);
+	trace_hybrid_migrate(pool, mig->le, mig->from, mig->to, HY_TRACE_SWITCH, mig->bytes);
 	atomic64_add(mig->bytes, &pool->mig_bytes);
 	/* First: the writes that are held wait for nobody who looks at what is hot. */
-	finish(mig, &pool->mig_completed);
+	end(mig, &pool->mig_completed);
 	mutex_lock(&pool->heat_lock);
-	hy_heat_moved(&pool->heat, le, to, ktime_get_ns());
+	hy_heat_moved(&pool->heat, mig->le, mig->to, ktime_get_ns());
 	mutex_unlock(&pool->heat_lock);
+	let_go(mig);
 }
 
 enum mig_next { NEXT_WAIT, NEXT_WRITE, NEXT_COPY, NEXT_SWITCHED, NEXT_RACED, NEXT_FAILED };

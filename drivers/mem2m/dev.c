@@ -273,7 +273,7 @@ int m2_dev_create(struct m2_dev *dev, char *args)
 /* As set_capacity_and_notify() does; but who is told, as udev is, opens it, and is to get it. */
 static void m2_dev_tell_size(struct m2_dev *dev)
 {
-	char *env[] = { "RESIZE=1", NULL };
+	static char *env[] = { "RESIZE=1", NULL };
 
 	kobject_uevent_env(&disk_to_dev(dev->disk)->kobj, KOBJ_CHANGE, env);
 }

@@ -119,7 +119,7 @@ static void m2_defer(struct m2_dev *dev, struct bio *bio)
 		return;
 	}
 	/*
-	 * Queued within the lock: once the bio is on the list it may be done and its device deleted,
+	 * Queued within the lock: once the bio is on the list it may be done and its device gone,
 	 * by who waits for the work as long as that is queued.
 	 */
 	spin_lock_irqsave(&dev->flush_lock, flags);

@@ -65,7 +65,7 @@ u32 ek_space_alloc(struct ek_space *space, u32 goal);
  * @pe: the extent
  *
  * Context: any; takes @space->lock irq-safe.
- * Return: true: it was free, and nobody is given it from now on; false: it is used, or out of range.
+ * Return: true: it was free, nobody is given it from now on; false: it is used, or out of range.
  */
 bool ek_space_take(struct ek_space *space, u32 pe);
 

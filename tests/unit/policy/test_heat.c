@@ -158,13 +158,14 @@ static void failing_allocations(void)
 
 	hy_heat_init(&heat, 10);
 	shim_fail_alloc = 1;
-	hy_heat_touch(&heat, 1, 0, false, 1, 0);		/* no node, nothing to reuse */
+	hy_heat_touch(&heat, 1, 0, false, 1, 0);		/* no room in the index */
 	CHECK_EQ(heat.nr, 0);
 	CHECK(!hy_heat_is_hot(&heat, 1));
-	shim_fail_alloc = 2;
-	hy_heat_touch(&heat, 1, 0, false, 1, 0);		/* a node, no room in the index */
-	CHECK_EQ(heat.nr, 0);
 	CHECK_EQ(shim_allocated, 0);
+	shim_fail_alloc = 2;
+	hy_heat_touch(&heat, 1, 0, false, 1, 0);		/* that, but no node: nothing to reuse */
+	CHECK_EQ(heat.nr, 0);
+	CHECK(!hy_heat_is_hot(&heat, 1));
 	shim_fail_alloc = 0;
 	for (i = 0; i < 3; i++)
 		hy_heat_touch(&heat, i, 0, false, 1, 0);

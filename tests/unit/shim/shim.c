@@ -253,6 +253,16 @@ void *xa_store(struct xarray *xa, unsigned long index, void *new, gfp_t gfp)
 	return was;
 }
 
+int xa_reserve(struct xarray *xa, unsigned long index, gfp_t gfp)
+{
+	void **slot;
+
+	pthread_mutex_lock(&xa->lock);
+	slot = xa_walk(xa, index, true);
+	pthread_mutex_unlock(&xa->lock);
+	return slot ? 0 : -ENOMEM;
+}
+
 void *xa_erase(struct xarray *xa, unsigned long index)
 {
 	void **slot = xa_walk(xa, index, false);

@@ -16,7 +16,7 @@
 #define FS	makedev(8, 300)
 #define FILE_NR	77
 
-/* The devices that there are: loop devices, of which all but the first have the file, and a disk. */
+/* The devices that there are: loop devices, all but the first of which have the file; a disk. */
 static struct {
 	int status_err;			/* of asking what is behind */
 	ino_t ino;
