@@ -103,11 +103,8 @@ static int commit_records(struct hy_pool *pool, struct list_head *frees)
 	}
 	r = ek_store_tx_commit(pool->store);
 	if (r) {
-		/* Of no effect if it was the superblock's that has to be there before: try again. */
-		ek_store_tx_abort(pool->store);
 		put_back(pool, frees);
-		if (ek_store_writable(pool->store))
-			hy_pool_needs_check(pool, "a journal write failed");
+		hy_pool_needs_check(pool, "a journal write failed");
 		return r;
 	}
 	pool->nr_committed = pool->nr_taken;
@@ -202,10 +199,7 @@ static void note_states(struct hy_pool *pool)
 	}
 }
 
-/*
- * A superblock of its own, and with it the shape that a table wants.  Members are not asked.  One that
- * could not be begun is as if nobody had asked.
- */
+/* A superblock of its own, and with it the shape that a table wants.  Members are not asked. */
 static int write_super(struct hy_pool *pool, const struct ek_reshape *reshape)
 {
 	int r;
@@ -214,7 +208,7 @@ static int write_super(struct hy_pool *pool, const struct ek_reshape *reshape)
 		return -EROFS;
 	note_states(pool);
 	r = reshape ? ek_store_reshape(pool->store, reshape) : ek_store_sync_super(pool->store);
-	if (r && ek_store_writable(pool->store))
+	if (r)
 		hy_pool_needs_check(pool, "the superblock can't be written");
 	return r;
 }

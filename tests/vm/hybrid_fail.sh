@@ -187,8 +187,6 @@ for n in "${!parts[@]}"; do
 	blkio write $dev $at 128 "$n" -- flush $dev 2>/dev/null && flushed=1
 	check_fails "$part: a checkpoint, or the commit" "I/O error|Input/output|EIO|Read-only" \
 		eval 'message p checkpoint && blkio write $dev $((at + 128)) 128 $n -- flush $dev'
-	# Where the superblock before the first transaction can't be begun it is tried for some time.
-	[ "$part" != all ] || check "$part: tried in vain" wait_for 60 status_is p mode ro
 	fields_are "$part: the pool" p "mode needs_check" "$becomes"
 	check "$part: data can be read" blkio verify $dev 0 2048 "$seed"
 	emuctl set m1 fail=none fail_range=0+0
@@ -200,33 +198,6 @@ for n in "${!parts[@]}"; do
 	check "$part: all that was flushed" blkio verify $dev 0 2048 "$seed"
 	[ $flushed = 0 ] || check "$part: also when it could not be written" blkio verify $dev $at 128 "$n"
 done
-# A superblock that is not even begun changes nothing: who wants it is told, and what needs it is tried again.
-remove_pool p
-check "a new start, which has committed nothing" pool p "$one"
-read -r _ range _ <<<"${parts[1]}"
-check "the table can't be written" emuctl set m1 fail=write "fail_range=$range"
-check_fails "a superblock for a member that is to leave" "Input/output|I/O error" message p evacuate 1
-fields_are "has changed nothing" p "mode needs_check dev.1.state" "rw - active"
-check_fails "nor has the one before the first commit" EIO blkio write $dev 12288 128 5 -- flush $dev
-fields_are "which is tried again" p "mode needs_check" "rw -"
-emuctl set m1 fail=none fail_range=0+0
-check "and ends well" wait_for 10 blkio flush $dev
-check "it is to leave after all" message p evacuate 1
-check "and to stay" message p stay 1
-remove_pool p
-check "a new start" pool p "$one"
-check "all that was flushed" blkio verify $dev 0 2048 "$seed" -- verify $dev 12288 128 5
-remove_pool p
-check "a new start, which has committed nothing" pool p "$one"
-emuctl set m1 fail=write "fail_range=$range"
-check_fails "where it never can be written" EIO blkio write $dev 12416 128 5 -- flush $dev
-check "the pool takes no more" wait_for 60 status_is p mode ro
-field_is "and is to be checked" p needs_check needs_check
-emuctl set m1 fail=none fail_range=0+0
-remove_pool p
-check "repair" hybridctl repair /dev/emudisk/{m1,a,b}
-check "a new start" pool p "$one"
-check "all that was flushed" blkio verify $dev 0 2048 "$seed" -- verify $dev 12288 128 5
 # ... and then nothing would ever be durable again
 granules() {
 	awk -v d=$dev -v s="$seed" -v n=$((blocks + 8)) 'BEGIN { for (; i < n; i++) printf "write %s %u 8 %s\nflush %s\n", d, 16384 + i * 8, s, d }' |
