@@ -192,7 +192,22 @@ static void m2_label_failed(struct m2_dev *dev, u64 offset, u64 end)
 /*
  * Who has a file system on it is told, too, once there is a disk, and answers: it alone knows all
  * who have a page of several files mapped. The struct page says of that only that there are some.
+ *
+ * What holds the memory answers for itself alone: -ENXIO where its partition isn't, and -EIO while
+ * it is being mounted. Who has the page mapped by another one (ext4 maps without holding) is not
+ * known to it, so the kernel has to look for them by the struct page. It must not by one with such
+ * a mark, which it would follow as a pointer. -EIO may be about one of these: the file system knew
+ * whose it is, but has shut down, or its records can't be read. What it has seen to is 0, and stays.
  */
+static int m2_answer(const struct page *page, int answer)
+{
+	if (answer != -ENXIO && answer != -EIO)
+		return answer;
+	if ((unsigned long)READ_ONCE(page->mapping) & PAGE_MAPPING_FLAGS)
+		return answer;
+	return -EOPNOTSUPP;
+}
+
 static int m2_data_failed(struct m2_dev *dev, u64 offset, u64 end, int flags)
 {
 	u64 begin = dev->label.data_offset;
@@ -205,7 +220,8 @@ static int m2_data_failed(struct m2_dev *dev, u64 offset, u64 end, int flags)
 	end = min(end, dev->store.bytes);
 	if (!dev->dax || offset >= end)
 		return -EOPNOTSUPP;
-	return dax_holder_notify_failure(dev->dax, offset, end - offset, flags);
+	return m2_answer(virt_to_page(dev->store.unit[0] + offset),
+			 dax_holder_notify_failure(dev->dax, offset, end - offset, flags));
 }
 
 /**
@@ -216,7 +232,8 @@ static int m2_data_failed(struct m2_dev *dev, u64 offset, u64 end, int flags)
  * @flags: MF_*
  *
  * Context: process context; sleeps.
- * Return: what a file system on it says; -EOPNOTSUPP: there is none that saw to who has it mapped.
+ * Return: what a file system on it says; -EOPNOTSUPP: there is none that saw to who has it mapped,
+ * and the kernel may.
  */
 int m2_failed(struct m2_dev *dev, u64 offset, u64 bytes, int flags)
 {

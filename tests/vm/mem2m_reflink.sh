@@ -36,5 +36,15 @@ fails() {
 
 fails reserved 320M --phys 1G
 fails pmem 310M --dax /dev/pmem0
+
+# One part has ext4, which maps without holding the memory; the other XFS, which holds it, and knows its own part alone.
+check "two parts: a device" eval "mem2mctl create big 320M --phys 1G --force && wait_for 10 test -b $d/big &&
+	addpart $d/big 1 2048 16384 && addpart $d/big 2 18432 618496 && wait_for 10 test -b $d/big2"
+check "two parts: ext4, and XFS that answers" eval "mkfs.ext4 -q -F -b 4096 -O ^has_journal $d/big1 && mkdir -p /tmp/ext4 &&
+	mount -t ext4 -o dax $d/big1 /tmp/ext4 && mkfs.xfs -q -f -m reflink=0,rmapbt=1 $d/big2 &&
+	mount -t xfs -o dax $d/big2 /tmp/mnt && daxmap write /tmp/ext4/f 4 $seed && daxmap write /tmp/mnt/f 4 $seed"
+check "two parts: who has a page of ext4 mapped is told that it is bad" daxmap poison /tmp/ext4/f 4 "$seed"
+check "two parts: and who has one of XFS" daxmap poison /tmp/mnt/f 4 "$seed"
+check "two parts: both are unmounted, and the device deleted" eval "umount /tmp/ext4 /tmp/mnt && mem2mctl delete big"
 check "the module is unloaded" rmmod mem2m
 done_testing
