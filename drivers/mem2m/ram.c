@@ -20,6 +20,13 @@
 /* Left for everybody else. */
 #define M2_RESERVE_SHIFT	5	/* a 32nd of the RAM */
 
+/*
+ * What a device takes beside its bytes: the array of its pages and their page tables, 8 bytes a page
+ * each.  And what is there varies a little while they are taken.
+ */
+#define M2_BESIDE_SHIFT		8
+#define M2_BESIDE		((u64)SZ_8M)
+
 static u64 m2_huge_bytes(const void *unit, u64 bytes)
 {
 	u64 at, huge = 0;
@@ -70,13 +77,21 @@ static u64 m2_there(void)
 static u64 m2_promised;
 static DEFINE_SPINLOCK(m2_promised_lock);
 
+/* Bytes that a device may have: with what it takes beside them there is enough for each unit. */
+static u64 m2_most(void)
+{
+	u64 there = m2_there();
+
+	there -= min(there, m2_promised + (m2_promised >> M2_BESIDE_SHIFT) + M2_BESIDE);
+	return there - (there >> M2_BESIDE_SHIFT);
+}
+
 static int m2_promise(struct m2_dev *dev, u64 bytes)
 {
 	u64 there;
 
 	spin_lock(&m2_promised_lock);
-	there = m2_there();
-	there -= min(there, m2_promised);
+	there = m2_most();
 	if (bytes <= there)
 		m2_promised += bytes;
 	spin_unlock(&m2_promised_lock);
