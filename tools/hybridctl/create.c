@@ -223,7 +223,21 @@ static bool is_given(const struct create *c, const struct pool_area *a)
 	return false;
 }
 
-/* All of it is there, and none of that is to be overwritten. */
+/* As assemble has it: whatever is there, it will not activate that. */
+static bool is_damaged(const struct pool *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < EK_MAX_META; i++)
+		if (p->meta[i].there && p->meta[i].area.head_err)
+			return true;
+	for (i = 0; i < EK_MAX_MEMBERS; i++)
+		if (p->member[i].there && p->member[i].area.head_err)
+			return true;
+	return p->conflict;
+}
+
+/* All of it is there, can be activated, and none of that is to be overwritten. */
 static bool is_left_whole(const struct create *c, const struct pool *p)
 {
 	unsigned int i;
@@ -234,7 +248,7 @@ static bool is_left_whole(const struct create *c, const struct pool *p)
 	for (i = 0; i < EK_MAX_MEMBERS; i++)
 		if (p->member[i].there && is_given(c, &p->member[i]))
 			return false;
-	return pool_lacks_stale_only(p);
+	return !is_damaged(p) && pool_lacks_stale_only(p);
 }
 
 static const char *where(const struct pool *p)

@@ -50,6 +50,7 @@ static struct {
 	bool alike;			/* disks 0 and 1 are of one file */
 	struct pool pool;		/* that there is, if it has a name */
 	bool complete;
+	int head_err;			/* of its label */
 } now;
 
 static void comes(enum when when)
@@ -474,7 +475,7 @@ static void named(const char *title, const char *name, const char *words, bool r
 
 	strcpy(now.pool.name, name);
 	now.pool.member[0] = (struct pool_area){
-		.there = true, .path = "2", .rdev = makedev(8, 2),
+		.there = true, .path = "2", .rdev = makedev(8, 2), .area.head_err = now.head_err,
 	};
 	now.nr_wiped = 0;
 	capture_begin(&c, stderr);
@@ -499,6 +500,13 @@ static void test_named(void)
 	now.pool.active = NULL;
 	now.complete = false;
 	named("of which some is missing", "vol", "0 1", false, false);
+	now.complete = true;
+	now.pool.conflict = active;
+	named("that contradicts itself", "vol", "0 1", false, false);
+	now.pool.conflict = NULL;
+	now.head_err = -EUCLEAN;
+	named("with a damaged label", "vol", "0 1", false, false);
+	now.head_err = 0;
 }
 
 int main(void)
