@@ -7,8 +7,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Is the byte at @i a control character, or the last one of it in UTF-8? */
-bool text_is_control(const char *text, size_t i);
+/*
+ * Is the byte at @i of @len a control character, or the last one of it in UTF-8?  One of eight bits
+ * is one wherever it is not in a character of UTF-8 that is whole.
+ */
+bool text_is_control(const char *text, size_t len, size_t i);
 
 /* With control characters, and the backslash, as \ooo, as in /proc/mounts. */
 void text_put(FILE *out, const char *text, size_t len);

@@ -34,13 +34,13 @@ char *name_clean(char *name)
 
 char *quoted(const char *text, bool all)
 {
-	char *quoted = xcalloc(4, strlen(text) + 1), *out = quoted;
-	size_t i;
+	size_t i, len = strlen(text);
+	char *quoted = xcalloc(4, len + 1), *out = quoted;
 
-	for (i = 0; text[i]; i++) {
+	for (i = 0; i < len; i++) {
 		unsigned char c = text[i];
 
-		if (text_is_control(text, i) || c == '\\' || (all && c >= 0x80))
+		if (text_is_control(text, len, i) || c == '\\' || (all && c >= 0x80))
 			out += sprintf(out, "\\%03o", c);
 		else
 			*out++ = c;
