@@ -49,6 +49,8 @@ int bdev_write(const struct bdev *dev, uint64_t offset, const void *buf, size_t 
 int bdev_flush(const struct bdev *dev);
 /* Its size now, which may not be what it was when it was opened. */
 uint64_t bdev_sectors(const struct bdev *dev);
+/* Of one that need not be opened for that; 0: not known. */
+uint64_t bdev_sectors_told(dev_t rdev);
 /* A part of it, in bytes. */
 int bdev_discard(const struct bdev *dev, uint64_t offset, uint64_t len);
 /* The unit that discards should be multiples of; 0: not known.  Bytes. */

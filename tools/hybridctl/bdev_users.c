@@ -66,6 +66,15 @@ uint64_t bdev_seq(dev_t rdev)
 	return seq;
 }
 
+uint64_t bdev_sectors_told(dev_t rdev)
+{
+	char *line = sysfs_line(rdev, "/size");
+	uint64_t sectors = line ? strtoull(line, NULL, 10) : 0;
+
+	free(line);
+	return sectors;
+}
+
 static bool read_devno(const char *dir, const char *name, dev_t *rdev)
 {
 	char *path = xasprintf("%s/%s/dev", dir, name);

@@ -84,7 +84,7 @@ static int judge_lost(const struct live *l, unsigned int i)
 	struct pools pools;
 	struct pool *p;
 	unsigned int k;
-	int err = pools_scan_owned(&pools);
+	int err = pools_scan_owned(&pools, l->st.dev[i].total * l->st.extent_sectors);
 
 	if (err)
 		return fail("can't look for member %u: %s", i, strerror(-err));

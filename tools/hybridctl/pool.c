@@ -355,9 +355,12 @@ struct scan {
 	unsigned int nr_unfinished;
 	dev_t with;		/* asked for by the event of this one; or 0 */
 	bool owned;		/* parts of other devices count, too */
+	uint64_t least;		/* sectors of a device that is of interest if it can't be looked at */
 	unsigned int looks;	/* left, at devices that are locked or stalled: all together */
 	dev_t *passed;		/* over: what is on them is not known */
 	unsigned int nr_passed;
+	dev_t *seen;
+	unsigned int nr_seen;
 	dev_t *to_come;		/* of udev's, with events of their own */
 	unsigned int nr_to_come;
 };
@@ -436,29 +439,51 @@ static bool may_wait(struct scan *scan)
 	return true;
 }
 
-static void note_unseen(struct pools *pools, const char *path)
-{
-	if (!pools->unseen)
-		pools->unseen = xstrdup(path);
-}
-
-/* What a volume in use has is known without a look. */
+/* What a volume in use has is known without a look, and so is that of which it has a partition. */
 static bool is_below_live(const struct scan *scan, dev_t rdev)
 {
 	unsigned int i;
 
 	for (i = 0; i < scan->nr_live; i++)
-		if (bdev_is_above(live_dev(scan, i), rdev))
+		if (bdev_lies_on(live_dev(scan, i), rdev))
 			return true;
 	return false;
 }
 
-/* A drive without a medium has nothing; any other that fails now may have it still. */
+/* A path, or a leg: what is on it was seen on what it is part of. */
+static bool is_below_seen(const struct scan *scan, dev_t rdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < scan->nr_seen; i++)
+		if (bdev_is_above(scan->seen[i], rdev))
+			return true;
+	return false;
+}
+
+/* One whose size nobody knows may have any. */
+static void note_unseen(struct scan *scan, const char *path, dev_t rdev)
+{
+	uint64_t sectors = bdev_sectors_told(rdev);
+
+	if (scan->pools->unseen || (sectors && sectors < scan->least) ||
+	    is_below_live(scan, rdev) || is_below_seen(scan, rdev))
+		return;
+	scan->pools->unseen = xstrdup(path);
+}
+
+/* A drive without a medium has nothing, and DRBD's secondary is seen beneath. */
+static bool has_nothing(int err)
+{
+	return err == -ENOMEDIUM || err == -EMEDIUMTYPE || err == -ENXIO || err == -ENODEV ||
+	       err == -ENOENT;
+}
+
+/* Any other that fails now may have it still. */
 static void note_failed(struct scan *scan, const char *path, dev_t rdev, int err)
 {
-	if (err != -ENOMEDIUM && err != -ENXIO && err != -ENODEV && err != -ENOENT &&
-	    !is_below_live(scan, rdev))
-		note_unseen(scan->pools, path);
+	if (!has_nothing(err))
+		note_unseen(scan, path, rdev);
 }
 
 /* What is passed over may be what a volume lacks then, so it is said. */
@@ -471,14 +496,14 @@ static int open_to_look(struct scan *scan, struct bdev *dev, const char *path, d
 		;
 	if (stalled) {
 		warn("%s: passed over, %s", path, stalled);
-		note_unseen(scan->pools, path);
+		note_unseen(scan, path, rdev);
 		return -EBUSY;
 	}
 	while ((err = bdev_open(dev, path, BDEV_LOOK)) == -EAGAIN && may_wait(scan))
 		;
 	if (err == -EAGAIN) {
 		warn("%s: passed over, another program has it locked", path);
-		note_unseen(scan->pools, path);
+		note_unseen(scan, path, rdev);
 	}
 	return err;
 }
@@ -515,6 +540,8 @@ static void scan_device(void *ctx, dev_t rdev)
 	}
 	if (err < 0)
 		pass_over(scan, rdev);
+	else
+		append(&scan->seen, &scan->nr_seen, rdev);
 	free(path);
 }
 
@@ -659,6 +686,7 @@ static int scan_all(struct scan *scan)
 	dm_free_list(scan->live, scan->nr_live);
 	dm_free_list(scan->unfinished, scan->nr_unfinished);
 	free(scan->passed);
+	free(scan->seen);
 	for (i = 0; i < pools->nr; i++)
 		if (!pools->pool[i].active) {
 			pool_settle(&pools->pool[i]);
@@ -685,9 +713,9 @@ int pools_scan_with(struct pools *pools, dev_t with)
 	return scan_all(&scan);
 }
 
-int pools_scan_owned(struct pools *pools)
+int pools_scan_owned(struct pools *pools, uint64_t least)
 {
-	struct scan scan = { .pools = pools, .owned = true };
+	struct scan scan = { .pools = pools, .owned = true, .least = least };
 
 	return scan_all(&scan);
 }

@@ -51,8 +51,11 @@ struct pools {
 int pools_scan(struct pools *pools);
 /* For an event of @with: of the others only those that udev has looked at. */
 int pools_scan_with(struct pools *pools, dev_t with);
-/* What is part of another device, too: to know whether a label is there, not to write to it. */
-int pools_scan_owned(struct pools *pools);
+/*
+ * What is part of another device, too: to know whether a label is there, not to write to it.  What
+ * can't be looked at is not told if it is known to have less than @least sectors.
+ */
+int pools_scan_owned(struct pools *pools, uint64_t least);
 /*
  * Take the superblock's word for which areas are members, if it can be read: areas that were
  * removed, or never quite joined, still carry labels.
