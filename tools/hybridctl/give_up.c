@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "evenkeel/entry.h"
@@ -37,6 +38,7 @@
 
 #define STEP	(1ull << 30)	/* bytes that one discard is about: often enough to tell of */
 #define SECONDS	5u		/* between lines, where there is no terminal */
+#define AGAIN	5u		/* looks, a second each, at what can't be looked at */
 #define FLUSHES	3		/* up to two tell of what was lost before */
 
 struct giving {
@@ -79,13 +81,15 @@ static int tell_there(const struct live *l, unsigned int i, const char *path)
 	return err;
 }
 
-static int judge_lost(const struct live *l, unsigned int i)
+/* @unseen: what can't be looked at, and may be it; NULL: there is none; free(). */
+static int look_for_lost(const struct live *l, unsigned int i, char **unseen)
 {
 	struct pools pools;
 	struct pool *p;
 	unsigned int k;
 	int err = pools_scan_owned(&pools, l->st.dev[i].total * l->st.extent_sectors);
 
+	*unseen = NULL;
 	if (err)
 		return fail("can't look for member %u: %s", i, strerror(-err));
 	for (k = 0; k < pools.nr && !err; k++) {
@@ -96,11 +100,22 @@ static int judge_lost(const struct live *l, unsigned int i)
 		if (p->member[i].there)
 			err = tell_there(l, i, p->member[i].path);
 	}
-	if (!err && pools.unseen)
-		err = fail("%s: %s may be member %u, and can't be looked at: nothing is given up before it can, or is gone",
-			   l->name, pools.unseen, i);
+	*unseen = pools.unseen;
+	pools.unseen = NULL;
 	pools_free(&pools);
-	return err ? EXIT_FAILED : EXIT_OK;
+	return err;
+}
+
+static int judge_lost(const struct live *l, unsigned int i)
+{
+	char *unseen;
+	int err = look_for_lost(l, i, &unseen);
+
+	if (!err && unseen)
+		err = fail("%s: %s may be member %u, and can't be looked at: nothing is given up before it can, or is gone",
+			   l->name, unseen, i);
+	free(unseen);
+	return err;
 }
 
 /* A disk that was pulled fails each read, and is whole. */
@@ -344,15 +359,40 @@ static int unreadable(struct giving *g, uint64_t at, uint64_t len)
 
 /* --- all that is there --- */
 
+/* Another that fails, or is locked, does so for a moment as a rule: nothing is given up in that. */
+static int wait_until_seen(const struct giving *g, bool *seen)
+{
+	struct timespec nap = { 1, 0 };
+	unsigned int n;
+	char *unseen;
+	int err;
+
+	for (n = 0; n < AGAIN && !interrupted; n++) {
+		err = look_for_lost(g->l, g->i, &unseen);
+		*seen = !unseen;
+		free(unseen);
+		if (err || *seen)
+			return err;
+		nanosleep(&nap, NULL);
+	}
+	return EXIT_OK;
+}
+
 /* It takes hours, in which the device may come back. */
 static int still_lost(struct giving *g)
 {
-	int64_t now = progress_now();
+	bool seen = false;
+	int err;
 
-	if (now - g->judged < SECONDS)
+	if (progress_now() - g->judged < SECONDS)
 		return EXIT_OK;
-	g->judged = now;
-	return judge_lost(g->l, g->i);
+	pools_quietly(true);
+	err = wait_until_seen(g, &seen);
+	pools_quietly(false);
+	if (!err && !seen && !interrupted)
+		err = judge_lost(g->l, g->i);
+	g->judged = progress_now();
+	return err;
 }
 
 static int give_up_lost(struct giving *g, uint64_t at, uint64_t len)

@@ -18,6 +18,8 @@
 #include "table.h"
 #include "udev_db.h"
 
+static bool quiet;	/* nothing is said of what is passed over, and none waited for */
+
 static struct pool *pool_of(struct pools *pools, const struct ek_label_info *info)
 {
 	struct pool *p;
@@ -66,8 +68,10 @@ static bool prefer(const struct bdev *dev, const struct pool_area *old, struct p
 			return false;
 		snapshot = bdev_is_snapshot(dev->rdev);
 		if (snapshot != bdev_is_snapshot(old->rdev)) {
-			warn("%s: passed over, as it is a snapshot and %s carries the same label",
-			     snapshot ? dev->path : old->path, snapshot ? old->path : dev->path);
+			if (!quiet)
+				warn("%s: passed over, as it is a snapshot and %s carries the same label",
+				     snapshot ? dev->path : old->path,
+				     snapshot ? old->path : dev->path);
 			return !snapshot;
 		}
 	}
@@ -339,7 +343,8 @@ int pools_add_unowned(struct pools *pools, const struct bdev *dev)
 	/* Of a device that is held what is on top is preferred; or it is that which we look for. */
 	owner = nr > 0 && !bdev_has_holders(dev->rdev) ? owner_of(dev, area, nr) : NULL;
 	if (owner) {
-		warn("%s: passed over, as it %s", dev->path, owner);
+		if (!quiet)
+			warn("%s: passed over, as it %s", dev->path, owner);
 		free(owner);
 		return -EBUSY;
 	}
@@ -408,7 +413,7 @@ static bool is_hidden(const struct scan *scan, const struct bdev *dev)
 		if (!bdev_is_above(scan->passed[i], dev->rdev) ||
 		    is_on_live(scan, scan->passed[i], dev->rdev))
 			continue;
-		if (area_find(dev, area, &head_err) > 0) {
+		if (!quiet && area_find(dev, area, &head_err) > 0) {
 			upper = bdev_path(scan->passed[i]);
 			warn("%s: passed over, as %s lies on it and can't be looked at", dev->path,
 			     upper);
@@ -495,14 +500,16 @@ static int open_to_look(struct scan *scan, struct bdev *dev, const char *path, d
 	while ((stalled = bdev_stalled(rdev)) && may_wait(scan))
 		;
 	if (stalled) {
-		warn("%s: passed over, %s", path, stalled);
+		if (!quiet)
+			warn("%s: passed over, %s", path, stalled);
 		note_unseen(scan, path, rdev);
 		return -EBUSY;
 	}
 	while ((err = bdev_open(dev, path, BDEV_LOOK)) == -EAGAIN && may_wait(scan))
 		;
 	if (err == -EAGAIN) {
-		warn("%s: passed over, another program has it locked", path);
+		if (!quiet)
+			warn("%s: passed over, another program has it locked", path);
 		note_unseen(scan, path, rdev);
 	}
 	return err;
@@ -671,7 +678,7 @@ static int scan_all(struct scan *scan)
 	int err;
 
 	memset(pools, 0, sizeof(*pools));
-	scan->looks = LOOKS;
+	scan->looks = quiet ? 0 : LOOKS;
 	err = dm_list_hybrid(&scan->live, &scan->nr_live);
 	if (err)
 		return err;
@@ -718,6 +725,11 @@ int pools_scan_owned(struct pools *pools, uint64_t least)
 	struct scan scan = { .pools = pools, .owned = true, .least = least };
 
 	return scan_all(&scan);
+}
+
+void pools_quietly(bool is)
+{
+	quiet = is;
 }
 
 void pools_free(struct pools *pools)

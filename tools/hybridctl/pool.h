@@ -57,6 +57,11 @@ int pools_scan_with(struct pools *pools, dev_t with);
  */
 int pools_scan_owned(struct pools *pools, uint64_t least);
 /*
+ * From now on scans say nothing of what they pass over, and wait for none that is locked or stalled;
+ * or do so again.
+ */
+void pools_quietly(bool is);
+/*
  * Take the superblock's word for which areas are members, if it can be read: areas that were
  * removed, or never quite joined, still carry labels.
  */
