@@ -261,6 +261,26 @@ static const char *where(const struct pool *p)
 	return "?";
 }
 
+static int tell_active(const struct create *c, const struct pool *p)
+{
+	if (!c->force)
+		return fail("%s: the volume that is active as %s has that name when it is assembled again (use --force, or another name)",
+			    c->name, p->active);
+	warn("%s: the volume that is active as %s has that name, too, when it is assembled again: only by its uuid it is known from this one then",
+	     c->name, p->active);
+	return EXIT_OK;
+}
+
+static int tell_inactive(const struct create *c, const struct pool *p)
+{
+	if (!c->force)
+		return fail("%s: an inactive volume has that name, on %s and what belongs to it (use --force, or another name)",
+			    c->name, where(p));
+	warn("%s: an inactive volume has that name, too, on %s and what belongs to it: only by its uuid it is known from this one",
+	     c->name, where(p));
+	return EXIT_OK;
+}
+
 /* At the next start one of the two would not get its name, whichever comes last. */
 static int judge_name(const struct create *c)
 {
@@ -271,14 +291,12 @@ static int judge_name(const struct create *c)
 	if (err)
 		return fail("can't list volumes: %s", strerror(-err));
 	for (p = pools.pool; !err && p < pools.pool + pools.nr; p++) {
-		if (p->active || strcmp(p->name, c->name) || !is_left_whole(c, p))
+		if (strcmp(p->name, c->name))
 			continue;
-		if (!c->force)
-			err = fail("%s: an inactive volume has that name, on %s and what belongs to it (use --force, or another name)",
-				   c->name, where(p));
-		else
-			warn("%s: an inactive volume has that name, too, on %s and what belongs to it: only by its uuid it is known from this one",
-			     c->name, where(p));
+		if (p->active)
+			err = tell_active(c, p);
+		else if (is_left_whole(c, p))
+			err = tell_inactive(c, p);
 	}
 	pools_free(&pools);
 	return err;

@@ -470,6 +470,8 @@ static void test_alike(void)
 /* Another pool, on disk 2. */
 static void named(const char *title, const char *name, const char *words, bool refused, bool told)
 {
+	const char *told_by = now.pool.active ? "active as other has that name" :
+						"an inactive volume has";
 	struct capture c;
 	char text[512];
 
@@ -481,7 +483,7 @@ static void named(const char *title, const char *name, const char *words, bool r
 	capture_begin(&c, stderr);
 	create("vol", words);
 	capture_end(&c, text, sizeof(text));
-	ktap_ok(refused == !now.nr_wiped && told == !!strstr(text, "an inactive volume has"),
+	ktap_ok(refused == !now.nr_wiped && told == !!strstr(text, told_by),
 		"another pool: %s: %s", title, refused ? "refused" : told ? "told" : "taken");
 	now.pool.name[0] = 0;
 }
@@ -496,7 +498,9 @@ static void test_named(void)
 	named("of another name", "vole", "0 1", false, false);
 	named("to be overwritten", "vol", "0 2 --force", false, false);
 	now.pool.active = active;
-	named("active by another name", "vol", "0 1", false, false);
+	named("active by another name", "vol", "0 1", true, true);
+	named("likewise, by force", "vol", "0 1 --force", false, true);
+	named("active by another name, of another", "vole", "0 1", false, false);
 	now.pool.active = NULL;
 	now.complete = false;
 	named("of which some is missing", "vol", "0 1", false, false);
