@@ -47,13 +47,18 @@ static bool is_given_away(const struct bdev *dev, const struct area *a)
 	return is;
 }
 
+bool leftover_may_be_wiped(const struct area *a)
+{
+	return a->head_err != -EINVAL && a->head_err != -EPROTONOSUPPORT;
+}
+
 int leftover_wipe(const struct bdev *dev, const struct area *a)
 {
 	uint64_t start = a->info.area_start * SECTOR_SIZE;
 	void *zero;
 	int err = 0;
 
-	if (a->head_err == -EINVAL || a->head_err == -EPROTONOSUPPORT)
+	if (!leftover_may_be_wiped(a))
 		return -EINVAL;
 	if (is_given_away(dev, a))
 		return -EINVAL;

@@ -18,6 +18,12 @@
 bool leftover_is(const struct ek_super *sb, const struct area *a);
 
 /*
+ * Is its label none that leftover_wipe() leaves whatever else is on the device: one overwritten, or
+ * not of this version?
+ */
+bool leftover_may_be_wiped(const struct area *a);
+
+/*
  * Zero @a's label and its copy, before that the superblocks of a metadata area, on @dev, which is
  * open for writing and held by nobody else.  A label that something else has overwritten is left,
  * and its copy: what is there may be somebody's.  So is one that can't be read for another reason,

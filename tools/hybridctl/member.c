@@ -702,6 +702,11 @@ int member_forget(const struct live *l, const char *path)
 /* Nobody has named the device, and without its label it may be another's. */
 static void tell_left(const struct left *left, const char *path, const struct area *a)
 {
+	if (!leftover_may_be_wiped(a)) {
+		warn("%s: carries what member %u has left, or a copy of it, with its label %s: left alone",
+		     path, left->index, area_label_error(a->head_err));
+		return;
+	}
 	warn("%s: carries what member %u has left, or a copy of it, with its label %s: left alone (\"hybridctl remove %s %s\" wipes it%s)",
 	     path, left->index, area_label_error(a->head_err), left->l->name, path,
 	     a->head_err ? " if nothing else is on it" : "");

@@ -193,6 +193,11 @@ bool leftover_is(const struct ek_super *sb, const struct area *a)
 	return a->info.area_uuid[0] != now.member;
 }
 
+bool leftover_may_be_wiped(const struct area *a)
+{
+	return a->head_err != -EINVAL;
+}
+
 int leftover_wipe(const struct bdev *dev, const struct area *a)
 {
 	now.nr_wiped++;
@@ -449,6 +454,9 @@ static void test_remove_again(void)
 	put(POOL, 'x');
 	now.area.head_err = -ENODATA;
 	removed_again("of a label only the copy", EXIT_OK, 1);
+	put(POOL, 'x');
+	now.area.head_err = -EINVAL;
+	removed_again("no command is told that would not wipe it", EXIT_OK, 0);
 	put(POOL, 'x');
 	now.nr_disks = 2;
 	removed_again("two of them", EXIT_OK, 2);
