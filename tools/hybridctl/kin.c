@@ -20,16 +20,20 @@
 static const struct kin {
 	const char *name;
 	uint64_t magic, offset;
+	const char *places;	/* of all that go by that name */
 } all[] = {
-	{ "scmfs file system", SCMFS_SUPER_MAGIC, 0 },
-	{ "scmfs file system", SCMFS_SUPER_MAGIC, LAST },
-	{ "mem2m label", M2_LABEL_MAGIC, 0 },
-	{ "mem2m label", M2_LABEL_MAGIC, M2_LABEL_STRIDE },
-	{ "nameless device", NL_DEVICE_MAGIC, 0 },
-	{ "nameless image", NL_IMAGE_MAGIC, 0 },
-	{ "nlstore catalogue", NS_MAGIC, 0 },
-	{ "nlstore catalogue", NS_MAGIC, BLOCK },
+	{ "scmfs file system", SCMFS_SUPER_MAGIC, 0, "in its first and its last 4 KiB" },
+	{ "scmfs file system", SCMFS_SUPER_MAGIC, LAST, "in its first and its last 4 KiB" },
+	{ "mem2m label", M2_LABEL_MAGIC, 0, "in its first 4 KiB, and in 4 KiB from byte 32768" },
+	{ "mem2m label", M2_LABEL_MAGIC, M2_LABEL_STRIDE,
+	  "in its first 4 KiB, and in 4 KiB from byte 32768" },
+	{ "nameless device", NL_DEVICE_MAGIC, 0, "in its first 4 KiB" },
+	{ "nameless image", NL_IMAGE_MAGIC, 0, "in its first 4 KiB" },
+	{ "nlstore catalogue", NS_MAGIC, 0, "in its first 8 KiB" },
+	{ "nlstore catalogue", NS_MAGIC, BLOCK, "in its first 8 KiB" },
 };
+
+_Static_assert(M2_LABEL_STRIDE == 32768, "what is told of it");
 
 /* Whether a checksum is right does not count: what is damaged may be mended. */
 static int is_at(int fd, uint64_t offset, uint64_t magic)
@@ -67,4 +71,14 @@ int kin_find(int fd, bool (*skip)(const void *ctx, uint64_t offset), const void 
 		return 1;
 	}
 	return 0;
+}
+
+const char *kin_places(const char *what)
+{
+	const struct kin *k;
+
+	for (k = all; k < all + sizeof(all) / sizeof(*all); k++)
+		if (!strcmp(what, k->name))
+			return k->places;
+	return NULL;
 }

@@ -11,5 +11,7 @@
 
 /* As signature_find_but(): 1 with @what set ("scmfs file system"; free() it), 0: none, -errno. */
 int kin_find(int fd, bool (*skip)(const void *ctx, uint64_t offset), const void *ctx, char **what);
+/* Where zeroes end such a @what: "in its first 4 KiB"; NULL: it is none of these. */
+const char *kin_places(const char *what);
 
 #endif

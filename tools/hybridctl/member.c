@@ -26,7 +26,9 @@
 #include "lock.h"
 #include "member.h"
 #include "msg.h"
+#include "owner.h"
 #include "progress.h"
+#include "signature.h"
 #include "units.h"
 
 #define LOOK_MS		250		/* between looks at a member that is being emptied */
@@ -633,6 +635,27 @@ int member_evacuate(struct live *l, unsigned int i, unsigned int how)
 
 /* --- a member leaves --- */
 
+/* Of what is told next time less is left, until the label can be wiped. */
+static int tell_unwiped(const struct bdev *dev, const struct area *a)
+{
+	char *what = owner_instead(dev), *end;
+
+	if (what) {
+		end = signature_ended_by(what);
+		fail("%s: has %s %s by now: left alone (if that is not needed any more, %s)",
+		     dev->path, signature_article(what), what, end);
+		free(end);
+		free(what);
+	} else if (a->head_err == -EINVAL) {
+		fail("%s: something else, that is not known, has overwritten the label: left alone (if that is not needed any more, zeroes in the 4 KiB from sector %llu end it)",
+		     dev->path, (unsigned long long)a->info.area_start);
+	} else {
+		fail("%s: has a label that is %s: left alone", dev->path,
+		     area_label_error(a->head_err));
+	}
+	return EXIT_FAILED;
+}
+
 static int forget_areas(const struct live *l, const struct bdev *dev)
 {
 	struct area area[AREA_MAX];
@@ -650,8 +673,7 @@ static int forget_areas(const struct live *l, const struct bdev *dev)
 			err = leftover_wipe(dev, &area[i]);
 		}
 	if (err == -EINVAL)
-		return fail("%s: something else has overwritten the label, or is on the device beside it: left alone (wipefs wipes what is not needed any more)",
-			    dev->path);
+		return tell_unwiped(dev, &area[i - 1]);
 	if (err)
 		return fail("%s: the label can't be wiped: %s", dev->path, strerror(-err));
 	return found ? EXIT_OK : fail("%s: nothing that a member of %s has left", dev->path,

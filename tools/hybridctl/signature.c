@@ -85,3 +85,11 @@ const char *signature_article(const char *what)
 {
 	return strchr("aeioux", *what) || !strncmp(what, "scmfs", 5) ? "an" : "a";
 }
+
+char *signature_ended_by(const char *what)
+{
+	const char *places = kin_places(what);
+
+	return places ? xasprintf("zeroes on the device %s end it", places) :
+			xstrdup("wipefs wipes it");
+}

@@ -18,5 +18,7 @@ int signature_find_but(const char *path, bool (*skip)(const void *ctx, uint64_t 
 		       const void *ctx, char **what);
 /* "a" or "an", as @what of these needs it. */
 const char *signature_article(const char *what);
+/* What is to be done where @what of these is not needed any more: "wipefs wipes it"; free(). */
+char *signature_ended_by(const char *what);
 
 #endif

@@ -20,6 +20,7 @@
 #include "../lock.h"
 #include "../member.h"
 #include "../msg.h"
+#include "../owner.h"
 #include "capture.h"
 #include "ktap.h"
 
@@ -31,6 +32,7 @@ static struct {
 	int open_err;
 	const char *stalled;
 	struct area area;
+	const char *instead;	/* what is on the device by now */
 	int nr_areas;			/* -errno: it can't be read */
 	unsigned int nr_read;
 	int super_err;
@@ -201,7 +203,12 @@ bool leftover_may_be_wiped(const struct area *a)
 int leftover_wipe(const struct bdev *dev, const struct area *a)
 {
 	now.nr_wiped++;
-	return 0;
+	return now.area.head_err == -EINVAL ? -EINVAL : 0;
+}
+
+char *owner_instead(const struct bdev *dev)
+{
+	return now.instead ? xstrdup(now.instead) : NULL;
 }
 
 int lock_devices(void)
@@ -465,6 +472,24 @@ static void test_remove_again(void)
 	removed_again("without a superblock nobody knows", EXIT_FAILED, 0);
 }
 
+/* The label is another's: what there is, and how that goes if it is not needed. */
+static void left_alone(const char *instead, const char *told)
+{
+	struct live l = volume();
+	struct capture c;
+	char said[1024];
+	int ret;
+
+	put(POOL, 'x');
+	now.area.head_err = -EINVAL;
+	now.area.info.area_start = 2048;
+	now.instead = instead;
+	capture_begin(&c, stderr);
+	ret = member_forget(&l, "disk");
+	capture_end(&c, said, sizeof(said));
+	ktap_ok(ret == EXIT_FAILED && strstr(said, told), "left alone: %s", said);
+}
+
 static void test_forget(void)
 {
 	struct live l = volume();
@@ -472,6 +497,9 @@ static void test_forget(void)
 	put(POOL, 'x');
 	ktap_ok(member_forget(&l, "disk") == EXIT_OK && now.nr_wiped == 1,
 		"named itself: the label that was left is wiped");
+	left_alone("ext4 signature", "has an ext4 signature by now: left alone (if that is not needed any more, wipefs wipes it)");
+	left_alone("scmfs file system", "has an scmfs file system by now: left alone (if that is not needed any more, zeroes on the device in its first and its last 4 KiB end it)");
+	left_alone(NULL, "zeroes in the 4 KiB from sector 2048 end it");
 }
 
 /* Before the kernel has the device: it does not join. */
