@@ -286,8 +286,12 @@ static int judge_name(const struct create *c)
 {
 	const struct pool *p;
 	struct pools pools;
-	int err = pools_scan(&pools);
+	int err;
 
+	/* Others wait for the devices' lock, and what is passed over is nobody's concern here. */
+	pools_quietly(true);
+	err = pools_scan(&pools);
+	pools_quietly(false);
 	if (err)
 		return fail("can't list volumes: %s", strerror(-err));
 	for (p = pools.pool; !err && p < pools.pool + pools.nr; p++) {

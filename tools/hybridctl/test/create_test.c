@@ -156,6 +156,10 @@ int pools_scan(struct pools *pools)
 	return 0;
 }
 
+void pools_quietly(bool is)
+{
+}
+
 void pools_free(struct pools *pools)
 {
 }
