@@ -213,14 +213,27 @@ static uint64_t length(const struct create *c)
 	return c->layout.logical * c->layout.extent_sectors;
 }
 
+/* Also of a disk, or a partition, of which the other is given. */
 static bool is_given(const struct create *c, const struct pool_area *a)
 {
 	unsigned int i;
 
 	for (i = 0; i < c->nr_devs; i++)
-		if (c->rdev[i] == a->rdev)
+		if (bdev_lies_on(a->rdev, c->rdev[i]) || bdev_lies_on(c->rdev[i], a->rdev) ||
+		    loop_alike(a->rdev, c->rdev[i]))
 			return true;
 	return false;
+}
+
+/* Of several that carry the same label one is enough; if nobody can tell which, it is to be alone. */
+static bool is_left(const struct create *c, const struct pool *p, const struct pool_area *a)
+{
+	unsigned int i, nr = !is_given(c, a);
+
+	for (i = 0; i < p->nr_twins; i++)
+		if (!memcmp(p->twin[i].area.info.area_uuid, a->area.info.area_uuid, EK_UUID_SIZE))
+			nr += !is_given(c, &p->twin[i]);
+	return p->alike ? nr == 1 : nr;
 }
 
 /* As assemble has it: whatever is there, it will not activate that. */
@@ -234,7 +247,7 @@ static bool is_damaged(const struct pool *p)
 	for (i = 0; i < EK_MAX_MEMBERS; i++)
 		if (p->member[i].there && p->member[i].area.head_err)
 			return true;
-	return p->conflict;
+	return p->conflict && !p->alike;
 }
 
 /* All of it is there, can be activated, and none of that is to be overwritten. */
@@ -243,21 +256,24 @@ static bool is_left_whole(const struct create *c, const struct pool *p)
 	unsigned int i;
 
 	for (i = 0; i < EK_MAX_META; i++)
-		if (p->meta[i].there && is_given(c, &p->meta[i]))
+		if (p->meta[i].there && !is_left(c, p, &p->meta[i]))
 			return false;
 	for (i = 0; i < EK_MAX_MEMBERS; i++)
-		if (p->member[i].there && is_given(c, &p->member[i]))
+		if (p->member[i].there && !is_left(c, p, &p->member[i]))
 			return false;
 	return !is_damaged(p) && pool_lacks_stale_only(p);
 }
 
-static const char *where(const struct pool *p)
+static const char *where(const struct create *c, const struct pool *p)
 {
 	unsigned int i;
 
 	for (i = 0; i < EK_MAX_MEMBERS; i++)
-		if (p->member[i].there)
+		if (p->member[i].there && !is_given(c, &p->member[i]))
 			return p->member[i].path;
+	for (i = 0; i < p->nr_twins; i++)
+		if (!is_given(c, &p->twin[i]))
+			return p->twin[i].path;
 	return "?";
 }
 
@@ -275,9 +291,9 @@ static int tell_inactive(const struct create *c, const struct pool *p)
 {
 	if (!c->force)
 		return fail("%s: an inactive volume has that name, on %s and what belongs to it (use --force, or another name)",
-			    c->name, where(p));
+			    c->name, where(c, p));
 	warn("%s: an inactive volume has that name, too, on %s and what belongs to it: only by its uuid it is known from this one",
-	     c->name, where(p));
+	     c->name, where(c, p));
 	return EXIT_OK;
 }
 

@@ -50,6 +50,7 @@ static struct {
 	bool alike;			/* disks 0 and 1 are of one file */
 	struct pool pool;		/* that there is, if it has a name */
 	bool complete;
+	unsigned int on;		/* a disk */
 	int head_err;			/* of its label */
 } now;
 
@@ -148,6 +149,12 @@ const char *bdev_error(int err)
 
 void bdev_announce(dev_t rdev)
 {
+}
+
+/* Minors from 16 are partitions: 33 is one of disk 2. */
+bool bdev_lies_on(dev_t upper, dev_t lower)
+{
+	return upper == lower || (minor(upper) >= 16 && minor(upper) / 16 == minor(lower));
 }
 
 int pools_scan(struct pools *pools)
@@ -481,7 +488,7 @@ static void named(const char *title, const char *name, const char *words, bool r
 
 	strcpy(now.pool.name, name);
 	now.pool.member[0] = (struct pool_area){
-		.there = true, .path = "2", .rdev = makedev(8, 2), .area.head_err = now.head_err,
+		.there = true, .path = "2", .rdev = makedev(8, now.on), .area.head_err = now.head_err,
 	};
 	now.nr_wiped = 0;
 	capture_begin(&c, stderr);
@@ -495,8 +502,11 @@ static void named(const char *title, const char *name, const char *words, bool r
 static void test_named(void)
 {
 	static char active[] = "other";
+	struct pool_area twin = { .there = true, .path = "3", .rdev = makedev(8, 3) };
 
+	now.bytes[3] = now.bytes[2];
 	now.complete = true;
+	now.on = 2;
 	named("of that name", "vol", "0 1", true, true);
 	named("likewise, by force", "vol", "0 1 --force", false, true);
 	named("of another name", "vole", "0 1", false, false);
@@ -511,7 +521,20 @@ static void test_named(void)
 	now.complete = true;
 	now.pool.conflict = active;
 	named("that contradicts itself", "vol", "0 1", false, false);
+	now.pool.alike = true;
+	now.pool.twin = &twin;
+	now.pool.nr_twins = 1;
+	named("of which there are two copies", "vol", "0 1", false, false);
+	named("of which a copy stays", "vol", "0 2", true, true);
+	named("of which the copy goes", "vol", "0 3", true, true);
+	named("of which both go", "vol", "2 3 --force", false, false);
+	now.pool.nr_twins = 0;
+	now.pool.alike = false;
 	now.pool.conflict = NULL;
+	now.on = 33;
+	named("on a partition of what is given", "vol", "0 2 --force", false, false);
+	named("on another's partition", "vol", "0 1", true, true);
+	now.on = 2;
 	now.head_err = -EUCLEAN;
 	named("with a damaged label", "vol", "0 1", false, false);
 	now.head_err = 0;
