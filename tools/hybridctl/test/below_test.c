@@ -263,11 +263,11 @@ static void make_process(void)
 	char path[512];
 	unsigned int i;
 
-	make_dir("proc/4711");
-	make_dir("proc/4711/fd");
-	put("proc/4711/comm", "fio\n");
+	make_dir("proc/99999999");
+	make_dir("proc/99999999/fd");
+	put("proc/99999999/comm", "fio\n");
 	for (i = 0; i < sizeof(links) / sizeof(*links); i++) {
-		snprintf(path, sizeof(path), "%s/proc/4711/fd/%s", root, links[i][0]);
+		snprintf(path, sizeof(path), "%s/proc/99999999/fd/%s", root, links[i][0]);
 		if (symlink(links[i][1], path))
 			ktap_ok(false, "%s", path);
 	}
@@ -342,8 +342,8 @@ int main(void)
 	waits(8, 1, false, "what is below it");
 	waits(254, 3, false, "a loop device of a file elsewhere");
 	waits(7, 7, false, "a file of another machine");
-	opened(259, 0, "opened by process 4711 (fio)", "a partition that a process has open");
-	opened(1, 0, "partition ram0p1 is opened by process 4711 (fio)", "the disk of that");
+	opened(259, 0, "opened by process 99999999 (fio)", "a partition that a process has open");
+	opened(1, 0, "partition ram0p1 is opened by process 99999999 (fio)", "the disk of that");
 	opened(253, 0, NULL, "another disk");
 	ktap_ok(!waits_for_ever, "nobody asks for a file of another machine");
 	bdev_for_each(note_name, names);

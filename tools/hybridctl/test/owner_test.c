@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <evenkeel/mem2m_format.h>
+#include <evenkeel/nameless_device_format.h>
 #include <evenkeel/nameless_format.h>
+#include <evenkeel/nlstore_format.h>
 #include <evenkeel/scmfs_format.h>
 
 #include "../owner.h"
@@ -85,13 +87,13 @@ static void put_table(uint64_t offset)
 	put(offset + 510, "\125\252", 2);
 }
 
-/* The label at the start, or at @start, is as @head_err says, its copy is good. */
-static void expect_since(const char *what, uint64_t start, int head_err, void (*place)(uint64_t),
-			 uint64_t offset, const char *type)
+/* Of @sectors: the label at the start, or at @start, is as @head_err says, its copy is good. */
+static void expect_since_of(const char *what, uint64_t start, uint64_t sectors, int head_err,
+			    void (*place)(uint64_t), uint64_t offset, const char *type)
 {
 	struct area area = { .info = { .role = EK_ROLE_MEMBER, .area_start = start,
 				       .extent_sectors = EK_MIN_EXTENT_SECTORS,
-				       .area_sectors = AREA - start }, .head_err = head_err };
+				       .area_sectors = sectors }, .head_err = head_err };
 	struct bdev dev;
 	char *since;
 
@@ -105,6 +107,12 @@ static void expect_since(const char *what, uint64_t start, int head_err, void (*
 		since ? since : "nothing");
 	free(since);
 	bdev_close(&dev);
+}
+
+static void expect_since(const char *what, uint64_t start, int head_err, void (*place)(uint64_t),
+			 uint64_t offset, const char *type)
+{
+	expect_since_of(what, start, AREA - start, head_err, place, offset, type);
 }
 
 static void put_nothing(uint64_t offset)
@@ -181,6 +189,16 @@ static void put_image(uint64_t offset)
 	put_word(offset, NL_IMAGE_MAGIC);
 }
 
+static void put_device(uint64_t offset)
+{
+	put_word(offset, NL_DEVICE_MAGIC);
+}
+
+static void put_store(uint64_t offset)
+{
+	put_word(offset, NS_MAGIC);
+}
+
 /* A device that is to be used for something new. */
 static void expect_found(void (*place)(uint64_t), uint64_t offset, const char *type)
 {
@@ -221,9 +239,11 @@ int main(void)
 	expect_since("since: a partition table", 0, -EUCLEAN, put_table, 0, "dos partition table");
 	expect_since("since: a file system of scmfs", 0, -EINVAL, put_scmfs, 0,
 		     "scmfs file system");
-	/* A volume's first bytes begin behind the head. */
-	expect_since("since: a label in the volume's data", 0, -EINVAL, put_mem2m,
-		     EK_AREA_HEAD_BYTES, NULL);
+	expect_since("since: its copy in the last block", 0, -EINVAL, put_scmfs, SIZE - 4096,
+		     "scmfs file system");
+	/* An area that is longer has data there. */
+	expect_since_of("since: one in the volume's data", 0, AREA + 256, -EINVAL, put_scmfs,
+			SIZE - 4096, NULL);
 	expect_since("since: a raid's, at the end", 0, -EINVAL, put_isw, ISW(SIZE),
 		     "isw_raid_member signature");
 	expect_since("since: damaged", 0, -EUCLEAN, put_nothing, 0, NULL);
@@ -246,6 +266,9 @@ int main(void)
 	expect_found(put_mem2m, 0, "mem2m label");
 	expect_found(put_mem2m, M2_LABEL_STRIDE, "mem2m label");
 	expect_found(put_image, 0, "nameless image");
+	expect_found(put_device, 0, "nameless device");
+	expect_found(put_store, 0, "nlstore catalogue");
+	expect_found(put_store, 4096, "nlstore catalogue");
 	unlink(path);
 	ktap_ok(signature_find(path, &(char *){ NULL }) < 0, "blank: not what can't be read");
 	return ktap_end();
