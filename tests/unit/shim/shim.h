@@ -604,7 +604,11 @@ void *xa_load(struct xarray *xa, unsigned long index);
 void *xa_cmpxchg(struct xarray *xa, unsigned long index, void *old, void *new, gfp_t gfp);
 void *xa_store(struct xarray *xa, unsigned long index, void *new, gfp_t gfp);
 int xa_reserve(struct xarray *xa, unsigned long index, gfp_t gfp);
-static inline void xa_release(struct xarray *xa, unsigned long index) {}
+static inline void xa_release(struct xarray *xa, unsigned long index)
+{
+	(void)xa;
+	(void)index;
+}
 void *xa_erase(struct xarray *xa, unsigned long index);
 void *shim_xa_next(struct xarray *xa, unsigned long *index);
 void xa_destroy(struct xarray *xa);
