@@ -268,10 +268,10 @@ static bool take_free_place(struct hy_pool *pool, u64 entry)
  * An extent that the map names and the space map calls free would be given out
  * a second time.  Nothing of a page that is not in memory yet can have changed.
  *
- * A write that has found the pool writable may be about to take such a place, so it is taken before
- * allocation stops.  Another extent may have had it, and given it back, since the pool was loaded:
- * what is there is not known to be the extent's, so the page stays refused, though the next time its
- * places would be found in use.
+ * A write that has found the pool writable may be about to take such a place, so it is taken
+ * before allocation stops.  Another extent may have had it, and given it back, since the pool
+ * was loaded: what is there is not known to be the extent's, so the page stays refused, though
+ * the next time its places would be found in use.
  *
  * load_lock held.
  */
@@ -690,8 +690,8 @@ static void unbind_removed(struct hy_pool *pool)
  * that can't be written the pool is read-only from then on; such an area then has no device
  * (bind_meta()) until a table has it.
  *
- * A table that is read-only writes nothing, and the area misses nothing as long as the pool has such
- * tables: it is a mirror without a device until one that writes has it, or leaves it out.
+ * A table that is read-only writes nothing, and the area misses nothing as long as the pool has
+ * such tables: it is a mirror without a device until one that writes has it, or leaves it out.
  */
 static int leave_areas(struct hy_pool *pool, struct hy_table *t)
 {

@@ -162,9 +162,9 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 }
 
 /*
- * So that the next activation does not take the pool for sound.  A page of the map may be read for a
- * message while the pool is suspended, or through a table that is read-only: then when it is resumed
- * with one that is not.
+ * So that the next activation does not take the pool for sound.  A page of the map may be read
+ * for a message while the pool is suspended, or through a table that is read-only: then when it
+ * is resumed with one that is not.
  */
 static void note_needs_check(struct hy_pool *pool)
 {

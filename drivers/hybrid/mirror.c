@@ -237,8 +237,8 @@ static void leave_work(struct work_struct *work)
  * @pool: the pool, loaded, not running, its tables' devices still those of before
  * @areas: which ones
  *
- * The journals of those that stay are compared, which takes a read of 2 MiB at most; all pages would
- * take as long as whoever waits for the resume should not.
+ * The journals of those that stay are compared, which takes a read of 2 MiB at most; all pages
+ * would take as long as whoever waits for the resume should not.
  *
  * Context: preresume; sleeps; takes no memory.
  * Return: 0, also if it is read-only from now on; or an error as ek_store_leave_out().

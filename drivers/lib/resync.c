@@ -387,7 +387,7 @@ static void ek_tell_left(struct ek_store *store, unsigned int area)
 		       EK_BLOCK_SIZE, EK_IO_PREFLUSH | EK_IO_FUA);
 }
 
-/* Blocks of the journal as an area has them, against those in memory; what can't be read differs. */
+/* Blocks of the journal as an area has them, against those in memory; unreadable ones differ. */
 static int ek_mend_blocks(struct ek_store *store, unsigned int area, u64 block, u64 nr)
 {
 	u64 offset = store->geo.journal_offset + block * EK_BLOCK_SIZE;
@@ -464,9 +464,9 @@ static int ek_may_leave(struct ek_store *store, unsigned int area)
  * @area: which one
  *
  * The others' journals are compared with what is in memory first, and written anew where they
- * differ; their pages are ek_store_mend_step()'s.  They name it stale, durably, when this returns 0:
- * beside them it does not count any more, whatever becomes of it.  Alone it is what it was: a pool that has lost the others goes on from
- * there, if somebody wants that.
+ * differ; their pages are ek_store_mend_step()'s.  They name it stale, durably, when this
+ * returns 0: beside them it does not count any more, whatever becomes of it.  Alone it is what
+ * it was: a pool that has lost the others goes on from there, if somebody wants that.
  *
  * Context: the committer; sleeps.
  * Return: 0, also if it is left out already; -EINVAL: it is the last one, or not of the pool;

@@ -193,11 +193,12 @@ static void m2_label_failed(struct m2_dev *dev, u64 offset, u64 end)
  * Who has a file system on it is told, too, once there is a disk, and answers: it alone knows all
  * who have a page of several files mapped. The struct page says of that only that there are some.
  *
- * What holds the memory answers for itself alone: -ENXIO where its partition isn't, and -EIO while
- * it is being mounted. Who has the page mapped by another one (ext4 maps without holding) is not
- * known to it, so the kernel has to look for them by the struct page. It must not by one with such
- * a mark, which it would follow as a pointer. -EIO may be about one of these: the file system knew
- * whose it is, but has shut down, or its records can't be read. What it has seen to is 0, and stays.
+ * What holds the memory answers for itself alone: -ENXIO where its partition isn't, and -EIO
+ * while it is being mounted. Who has the page mapped by another one (ext4 maps without holding)
+ * is not known to it, so the kernel has to look for them by the struct page. It must not by one
+ * with such a mark, which it would follow as a pointer. -EIO may be about one of these: the
+ * file system knew whose it is, but has shut down, or its records can't be read. What it has
+ * seen to is 0, and stays.
  */
 static int m2_answer(const struct page *page, int answer)
 {

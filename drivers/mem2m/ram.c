@@ -21,8 +21,8 @@
 #define M2_RESERVE_SHIFT	5	/* a 32nd of the RAM */
 
 /*
- * What a device takes beside its bytes: the array of its pages and their page tables, 8 bytes a page
- * each.  And what is there varies a little while they are taken.
+ * What a device takes beside its bytes: the array of its pages and their page tables, 8 bytes a
+ * page each.  And what is there varies a little while they are taken.
  */
 #define M2_BESIDE_SHIFT		8
 #define M2_BESIDE		((u64)SZ_8M)
