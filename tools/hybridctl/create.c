@@ -225,7 +225,7 @@ static bool is_given(const struct create *c, const struct pool_area *a)
 	return false;
 }
 
-/* Of several that carry the same label one is enough; if nobody can tell which, it is to be alone. */
+/* Of several that carry the same label one is enough; if nobody can tell which, it is alone. */
 static bool is_left(const struct create *c, const struct pool *p, const struct pool_area *a)
 {
 	unsigned int i, nr = !is_given(c, a);

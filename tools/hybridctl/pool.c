@@ -360,7 +360,7 @@ struct scan {
 	unsigned int nr_unfinished;
 	dev_t with;		/* asked for by the event of this one; or 0 */
 	bool owned;		/* parts of other devices count, too */
-	uint64_t least;		/* sectors of a device that is of interest if it can't be looked at */
+	uint64_t least;		/* sectors of one that matters if it can't be looked at */
 	unsigned int looks;	/* left, at devices that are locked or stalled: all together */
 	dev_t *passed;		/* over: what is on them is not known */
 	unsigned int nr_passed;

@@ -57,8 +57,8 @@ int pools_scan_with(struct pools *pools, dev_t with);
  */
 int pools_scan_owned(struct pools *pools, uint64_t least);
 /*
- * From now on scans say nothing of what they pass over, and wait for none that is locked or stalled;
- * or do so again.
+ * From now on scans say nothing of what they pass over, and wait for none that is locked or
+ * stalled; or do so again.
  */
 void pools_quietly(bool is);
 /*
