@@ -736,8 +736,11 @@ static int activate(struct hy_pool *pool, struct hy_table *t)
 	/* What was opened for reading has nothing in memory that the media do not. */
 	if (pool->loaded && pool->store_ro && (!t->read_only || hy_areas_gone(pool, t)))
 		hy_pool_deactivate(pool);
-	/* Its table is gone, and the areas' devices with it: they are to be written to. */
-	if (pool->loaded && !pool->bound)
+	/*
+	 * Its table is gone, and the areas' devices with it, or is read-only and may have left some
+	 * out: they are to be written to.
+	 */
+	if (pool->loaded && (!pool->bound || pool->read_only))
 		bind_meta(pool, t);
 	if (pool->loaded)
 		r = leave_areas(pool, t);

@@ -103,8 +103,10 @@ int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker)
 		if (le >= nr_extents)
 			break;
 		bio_advance(bio, (sector - bio->bi_iter.bi_sector) << SECTOR_SHIFT);
-		if (le > first && !(le % EK_PAGE_ENTRIES))
+		if (le > first && !(le % EK_PAGE_ENTRIES)) {
 			hy_io(bio)->waited = false;
+			hy_free_went_on(pool);
+		}
 		if (hy_free_crowded(pool, bio))
 			return DM_MAPIO_SUBMITTED;
 		r = discard_extent(pool, le, from, to);
@@ -113,5 +115,6 @@ int hy_map_discard(struct hy_pool *pool, struct bio *bio, bool worker)
 	}
 	bio->bi_status = errno_to_blk_status(r);
 	bio_endio(bio);
+	hy_free_went_on(pool);
 	return DM_MAPIO_SUBMITTED;
 }

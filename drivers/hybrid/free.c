@@ -271,24 +271,34 @@ static bool changed_much(const struct hy_pool *pool)
  * @pool: the pool
  *
  * A commit is over, or extents have come back.  Not for a few: each time that they wait they ask
- * for a commit.
+ * for a commit.  The next ones go on when one of these has got somewhere: hy_free_went_on().
  * Context: process; takes free_lock.
  */
 void hy_free_resume(struct hy_pool *pool)
 {
 	struct bio_list waiting;
 	unsigned int n = 0;
-	bool more;
 
 	bio_list_init(&waiting);
 	spin_lock_irq(&pool->free_lock);
 	if (atomic_read(&pool->nr_frees) < HY_FREES / 2)
 		while (n++ < HY_RESUMED && !bio_list_empty(&pool->crowded))
 			bio_list_add(&waiting, bio_list_pop(&pool->crowded));
-	more = !bio_list_empty(&waiting) && !bio_list_empty(&pool->crowded);
 	spin_unlock_irq(&pool->free_lock);
 	hy_defer_bios(pool, &waiting);
-	if (more)
+}
+
+/**
+ * hy_free_went_on - a discard has done a page, or ends
+ * @pool: the pool
+ *
+ * What it has changed is to be committed if others wait for that.  Who begins to wait at this
+ * moment asks for a commit himself.
+ * Context: any.
+ */
+void hy_free_went_on(struct hy_pool *pool)
+{
+	if (READ_ONCE(pool->crowded.head))
 		hy_commit_kick(pool);
 }
 

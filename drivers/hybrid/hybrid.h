@@ -738,6 +738,7 @@ void hy_free_wake(struct hy_pool *pool);
 void hy_free_fail_waiting(struct hy_pool *pool);
 bool hy_free_crowded(struct hy_pool *pool, struct bio *bio);
 void hy_free_resume(struct hy_pool *pool);
+void hy_free_went_on(struct hy_pool *pool);
 void hy_free_init_member(struct hy_pool *pool, struct hy_member *m);
 bool hy_free_wait_for_space(struct hy_pool *pool, struct bio *bio);
 int hy_free_init(void);

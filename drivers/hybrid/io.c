@@ -480,8 +480,10 @@ static __always_inline int map_bio(struct hy_pool *pool, struct bio *bio, struct
 			return DM_MAPIO_REMAPPED;
 		return map_write(pool, bio, io, worker);
 	case REQ_OP_DISCARD:
-		if (unlikely(!hy_pool_writable(pool)))
+		if (unlikely(!hy_pool_writable(pool))) {
+			hy_free_went_on(pool);
 			return finish(bio, BLK_STS_IOERR);
+		}
 		return hy_map_discard(pool, bio, worker);
 	default:
 		return finish(bio, BLK_STS_NOTSUPP);

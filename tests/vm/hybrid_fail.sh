@@ -372,6 +372,14 @@ for n in 1 2; do
 	fields_are "are mirrors" p "meta mode" "AA rw"
 	check "more data" blkio write $dev $((2048 * n)) 128 "$n" -- flush $dev
 done
+only=$(table 65536 128 "m1 m2" "a b" "1 read_only" "stripe 2 commit_ms 50")
+check "read-only without m1" swap_table "${only/\/dev\/emudisk\/m1/-}"
+check "and then without m2, and not read-only" swap_table "${line/\/dev\/emudisk\/m2/-}"
+fields_are "which is well" p "mode needs_check" "rw -"
+check "more data" blkio write $dev 12288 128 5 -- flush $dev
+check "with both, of which one is stale" swap_table "$line"
+check "a mirror again" hybridctl metadata p resync
+field_is "as is shown" p meta AA
 check "read-only without m2 once more" swap_table "$without"
 check "and a table without it that is not" swap_table "${line/\/dev\/emudisk\/m2/-}"
 matches "leaves it out" "$(status p meta)" '^A[SF]$'
@@ -392,7 +400,7 @@ has_read() { [ "$(message p samples | awk 'NR == 1 { print $3 }')" -ge "${1:-1}"
 emuctl set a read_lat=20ms
 reading --time_based --runtime=120 & io=$!
 check "it is read, which its samples show" wait_for 60 has_read
-kill -INT $io
+pkill -INT -P $io
 wait $io
 check "and then no more" wait_for 20 eval '! has_read'
 emuctl set a fail=read read_lat=0
