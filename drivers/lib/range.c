@@ -176,8 +176,11 @@ static u64 scm_range_first(u64 phys)
 	return phys;
 }
 
-/* Does somebody's content reach into the range who begins at @phys, before it? */
-static int scm_range_look_at(struct scm_range *range, u64 phys)
+/*
+ * Does somebody's content reach into the range who begins at @phys, before it?  Who doesn't say may;
+ * @unknown is the nearest of these, at ->offset, until somebody is found whose data that is.
+ */
+static int scm_range_look_at(struct scm_range *range, u64 phys, struct scm_tenant *unknown)
 {
 	void *head = memremap(phys, SCM_TENANT_HEAD, MEMREMAP_WB);
 	struct scm_tenant tenant;
@@ -193,26 +196,35 @@ static int scm_range_look_at(struct scm_range *range, u64 phys)
 				      phys);
 	if (err)
 		return 0;
-	if (!tenant.bytes)
-		return scm_range_fail(range, -EEXIST, "%s at 0x%llx doesn't say how far it reaches",
-				      tenant.name, phys);
-	if (tenant.bytes <= range->phys - phys)
-		return 0;
-	return scm_range_fail(range, -EEXIST, "%s at 0x%llx reaches into it", tenant.name, phys);
+	if (tenant.bytes > range->phys - phys)
+		return scm_range_fail(range, -EEXIST, "%s at 0x%llx reaches into it", tenant.name,
+				      phys);
+	if (!tenant.bytes && !unknown->offset) {
+		*unknown = tenant;
+		unknown->offset = phys;
+	}
+	/* Then all that lie between are within it, too. */
+	if (unknown->offset - phys < tenant.bytes)
+		unknown->offset = 0;
+	return 0;
 }
 
 static int scm_range_look_below(struct scm_range *range)
 {
 	u64 first = scm_range_first(range->phys), at = range->phys;
+	struct scm_tenant unknown = {};
 	int err = 0;
 
 	while (!err && at > first) {
 		at -= SCM_RANGE_ALIGN;
-		err = scm_range_look_at(range, at);
+		err = scm_range_look_at(range, at, &unknown);
 		if (!err && ek_interrupted())
 			err = scm_range_fail(range, -EINTR, "interrupted");
 		cond_resched();
 	}
+	if (!err && unknown.offset)
+		err = scm_range_fail(range, -EEXIST, "%s at 0x%llx doesn't say how far it reaches",
+				     unknown.name, unknown.offset);
 	return err;
 }
 

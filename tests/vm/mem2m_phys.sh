@@ -269,6 +269,11 @@ expect_refused "reserved: nor by a file system then" \
 	"scmfs: an scmfs file system at 0x4a200000 doesn't say how far it reaches; init=force" \
 	mount -t scmfs -o phys=1200M,size=16M,init none /tmp/mnt
 check "reserved: unless --force says so" eval "make mid 16M --phys 1200M --force && mem2mctl delete mid"
+check "reserved: the same within a device's data" eval "dd if=/dev/mem of=/tmp/head bs=4k count=16 skip=$((0x4a200)) status=none &&
+	make low 64M --phys 1152M --force && dd if=/tmp/head of=$d/low bs=64k seek=512 conv=fsync status=none"	# 2 MiB are low's own
+check "reserved: which keeps nobody from what lies behind it" eval "dd if=/dev/zero of=/dev/mem bs=1M seek=1216 count=16 conv=notrunc status=none &&
+	make above 16M --phys 1216M && mem2mctl delete above"
+mem2mctl delete low
 rmmod scmfs
 
 # --- pmem -------------------------------------------------------------------------------------------
