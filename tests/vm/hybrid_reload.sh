@@ -135,6 +135,7 @@ check "the data is there" blkio verify /dev/mapper/r 0 1024 "$seed"
 check "one that is empty is evacuated" message r evacuate 1
 expect_refused "not the last that takes anything" "no other member would take what is written" message r evacuate 0
 check "writes find room" blkio write /dev/mapper/r 1024 8192 "$seed"
+check "remove" remove_pool r
 
 # who has the device open knows its logical blocks: they do not grow beneath him, nor shrink to grow again
 disk n 24M mem lbs=4096

@@ -232,9 +232,8 @@ pools=()
 # --- two of a name
 wipe c
 uuid=$(hybridctl list --json | jq -r '.[] | select(.name == "p") | .uuid')
-check_fails "another of the same name: not without being told to" "p: an inactive volume has that name, on $A" hybridctl create p $C
-check "another of the same name" hybridctl create p $C --force
-matches "which is told" "$(<"$said")" "warning: p: an inactive volume has that name, too"
+check "another of the same name" hybridctl create p $C
+matches "which is told" "$(<"$said")" "warning: p: an inactive volume has that name, too, on $A"
 check_fails "assemble: the name is taken" "p: another device-mapper device has that name.*--name" hybridctl assemble "$uuid"
 check_fails "assemble: no name" "a/b: not a name" hybridctl assemble "$uuid" --name a/b
 check_fails "assemble: --name with all" "--name" hybridctl assemble --all --name q

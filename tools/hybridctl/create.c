@@ -277,28 +277,21 @@ static const char *where(const struct create *c, const struct pool *p)
 	return "?";
 }
 
-static int tell_active(const struct create *c, const struct pool *p)
+static void tell_name(const struct create *c, const struct pool *p)
 {
-	if (!c->force)
-		return fail("%s: the volume that is active as %s has that name when it is assembled again (use --force, or another name)",
-			    c->name, p->active);
-	warn("%s: the volume that is active as %s has that name, too, when it is assembled again: only by its uuid it is known from this one then",
-	     c->name, p->active);
-	return EXIT_OK;
+	if (p->active)
+		warn("%s: the volume that is active as %s has that name, too, when it is assembled again: only by its uuid it is known from this one then",
+		     c->name, p->active);
+	else if (is_left_whole(c, p))
+		warn("%s: an inactive volume has that name, too, on %s and what belongs to it: only by its uuid it is known from this one",
+		     c->name, where(c, p));
 }
 
-static int tell_inactive(const struct create *c, const struct pool *p)
-{
-	if (!c->force)
-		return fail("%s: an inactive volume has that name, on %s and what belongs to it (use --force, or another name)",
-			    c->name, where(c, p));
-	warn("%s: an inactive volume has that name, too, on %s and what belongs to it: only by its uuid it is known from this one",
-	     c->name, where(c, p));
-	return EXIT_OK;
-}
-
-/* At the next start one of the two would not get its name, whichever comes last. */
-static int judge_name(const struct create *c)
+/*
+ * At the next start one of the two would not get its name, whichever comes last.  He may know that
+ * the other one is to be wiped, or is a backup.
+ */
+static void look_for_name(const struct create *c)
 {
 	const struct pool *p;
 	struct pools pools;
@@ -309,17 +302,11 @@ static int judge_name(const struct create *c)
 	err = pools_scan(&pools);
 	pools_quietly(false);
 	if (err)
-		return fail("can't list volumes: %s", strerror(-err));
-	for (p = pools.pool; !err && p < pools.pool + pools.nr; p++) {
-		if (strcmp(p->name, c->name))
-			continue;
-		if (p->active)
-			err = tell_active(c, p);
-		else if (is_left_whole(c, p))
-			err = tell_inactive(c, p);
-	}
+		return;
+	for (p = pools.pool; p < pools.pool + pools.nr; p++)
+		if (!strcmp(p->name, c->name))
+			tell_name(c, p);
 	pools_free(&pools);
-	return err;
 }
 
 static int judge(struct create *c)
@@ -333,8 +320,9 @@ static int judge(struct create *c)
 	if (there)
 		return there > 0 ? fail("%s: a device-mapper device of that name is there already",
 					c->name) : fail("%s: %s", c->name, strerror(-there));
-	if (judge_devices(c) || judge_name(c))
+	if (judge_devices(c))
 		return EXIT_FAILED;
+	look_for_name(c);
 	why = layout_make(&c->layout);
 	if (why) {
 		fail("%s", why);
