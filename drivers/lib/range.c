@@ -177,8 +177,8 @@ static u64 scm_range_first(u64 phys)
 }
 
 /*
- * Does somebody's content reach into the range who begins at @phys, before it?  Who doesn't say may;
- * @unknown is the nearest of these, at ->offset, until somebody is found whose data that is.
+ * Does somebody's content reach into the range who begins at @phys, before it?  Who doesn't say
+ * may; @unknown is the nearest of these, at ->offset, until somebody is found whose data that is.
  */
 static int scm_range_look_at(struct scm_range *range, u64 phys, struct scm_tenant *unknown)
 {
