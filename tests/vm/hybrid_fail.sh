@@ -229,7 +229,10 @@ check "data can be read" blkio verify $dev 0 2048 "$seed"
 remove_pool p
 check "repair" hybridctl repair /dev/emudisk/{m1,a,b}
 check "a new start" pool p "$one"
-check "all that was flushed" blkio verify $dev 0 2048 "$seed" -- verify $dev 32768 256 0
+check "all that was flushed" blkio verify $dev 0 2048 "$seed"
+# The timer's commit may have been before the flush that failed, with what is on the other member.
+all_or_none() { blkio verify $dev $1 128 0 || blkio verify $dev $1 128 1; }
+check "of the rest all of an extent or nothing" eval 'all_or_none 32768 && all_or_none 32896'
 remove_pool p
 
 wipe m1 a b
