@@ -76,6 +76,8 @@ logged known "$cause"$'\n'"$known"
 logged uncaused "$known"
 logged beside "$cause"$'\n'"$known"$'\n'"WARNING: another"
 logged unended "$cause"$'\n'"$cut"$'\n'"WARNING: torn off"
+bare=("possible circular locking dependency detected" "possible recursive locking detected" "inconsistent lock state" DEBUG_LOCKS_WARN_ON)
+logged bare "$(printf '%s\n' "${bare[@]}")"
 logged begun "$cut"$'\n'"WARNING: torn off"$'\n'"$cause"$'\n'"$known"
 
 # UBSAN is for what asks for it
@@ -112,6 +114,7 @@ wait
 ! did uncaused || expect "it does without its cause" uncaused 0 'WARNING: .*percpu_ref_exit'
 ! did beside || expect "and hides no other" beside 0 '^WARNING: another$'
 ! did unended || expect "a warning that is torn off" unended 0 '^WARNING: torn off$'
+for line in "${bare[@]}"; do ! did bare || expect "without a prefix: $line" bare 0 "^$line$"; done
 ! did begun || expect "one that never ended before the kernel's own" begun 0 '^WARNING: torn off$'
 ! did uaf || expect "a use after free" uaf 99 'BUG: KASAN: (slab-)?use-after-free in .*\[evenkeel_gate\]'
 ! did leak || expect "a leak, when kmemleak scans" leak 99 'kmemleak: [0-9]+ new suspected memory leaks'

@@ -58,7 +58,8 @@ static void tell_policy(struct hy_pool *pool, const struct hy_ring *ring, u32 al
 
 /*
  * heat_lock held: whoever has to move on waits for it, and lanes for the same workers, so nobody
- * waits for memory here.  Without any the coldest extent is forgotten for this one.
+ * waits for memory here.  Without any the coldest extent is forgotten for this one, or the access
+ * is.
  */
 static void take_accesses_of(struct hy_pool *pool, struct hy_ring *ring)
 {

@@ -263,6 +263,13 @@ static bool changed_much(const struct hy_pool *pool)
 	return ek_map_pages_changed(&pool->map) >= HY_CHANGED;
 }
 
+/* free_lock held. */
+static void take_all(struct bio_list *waiting, struct bio_list *from)
+{
+	bio_list_merge(waiting, from);
+	bio_list_init(from);
+}
+
 /* Discards that go on at a time: each changes a page of the map before it looks again. */
 #define HY_RESUMED	(HY_CHANGED / 2)
 
@@ -314,8 +321,7 @@ void hy_free_wake(struct hy_pool *pool)
 
 	bio_list_init(&waiting);
 	spin_lock_irq(&pool->free_lock);
-	bio_list_merge(&waiting, &pool->nospace);
-	bio_list_init(&pool->nospace);
+	take_all(&waiting, &pool->nospace);
 	spin_unlock_irq(&pool->free_lock);
 	hy_defer_bios(pool, &waiting);
 	hy_free_resume(pool);
@@ -334,10 +340,8 @@ void hy_free_fail_waiting(struct hy_pool *pool)
 
 	bio_list_init(&waiting);
 	spin_lock_irq(&pool->free_lock);
-	bio_list_merge(&waiting, &pool->nospace);
-	bio_list_merge(&waiting, &pool->crowded);
-	bio_list_init(&pool->nospace);
-	bio_list_init(&pool->crowded);
+	take_all(&waiting, &pool->nospace);
+	take_all(&waiting, &pool->crowded);
 	spin_unlock_irq(&pool->free_lock);
 	while ((bio = bio_list_pop(&waiting)))
 		bio_io_error(bio);

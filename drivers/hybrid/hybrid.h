@@ -472,12 +472,12 @@ struct hy_pool {
 
 	/* slow paths of bios */
 	struct workqueue_struct *wq;
+	struct workqueue_struct *discard_wq;	/* what waits there for a device, a member each */
 	struct hy_lane lane[HY_LANES];
 	struct hy_bucket bucket[HY_BUCKETS];
 	struct bio_set bs;
 
 	/* commits */
-	struct workqueue_struct *discard_wq;	/* what waits there for a device, a member each */
 	struct workqueue_struct *commit_wq;
 	struct work_struct commit_work;
 	struct delayed_work commit_timer;

@@ -97,6 +97,8 @@ static int m2_promise(struct m2_dev *dev, u64 bytes)
 	spin_unlock(&m2_promised_lock);
 	if (bytes <= there)
 		return 0;
+	/* Less than that: it may be asked for next, and what is there varies until then, too. */
+	there -= min(there, M2_BESIDE);
 	return m2_fail(dev, -ENOMEM, "%llu MiB are wanted, %llu MiB of RAM are there to be had",
 		       (bytes + (1 << 20) - 1) >> 20, there >> 20);
 }

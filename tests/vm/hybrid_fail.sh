@@ -233,6 +233,8 @@ check "all that was flushed" blkio verify $dev 0 2048 "$seed"
 # The timer's commit may have been before the flush that failed, with what is on the other member.
 all_or_none() { blkio verify $dev $1 128 0 || blkio verify $dev $1 128 1; }
 check "of the rest all of an extent or nothing" eval 'all_or_none 32768 && all_or_none 32896'
+not_on_second() { [[ "$(message p entry $1)" != "1 "* ]]; }
+check "and nothing of what the member that failed had" eval 'not_on_second 256 && not_on_second 257'
 remove_pool p
 
 wipe m1 a b
@@ -282,13 +284,16 @@ check "in the grammar" in_grammar p
 check "remove" remove_pool p
 
 # the space map says that an extent's place is free: whoever got it would share it
-wipe m1 a b
 lone=$(table 65536 128 m1 "a b" 0 "fill 0")
-check "a pool to be damaged" pool p "$lone"
-check "data on it" blkio write $dev 0 256 "$seed"
-remove_pool p
-check "an extent's place is freed beneath it" mkmeta free /dev/emudisk/m1 1
-check "the pool is made" pool p "$lone"
+free_beneath() {
+	wipe m1 a b
+	check "a pool to be damaged" pool p "$lone"
+	check "data on it" blkio write $dev 0 256 "$seed"
+	remove_pool p
+	check "an extent's place is freed beneath it" mkmeta free /dev/emudisk/m1 1
+	check "the pool is made" pool p "$lone"
+}
+free_beneath
 log_mark
 check_fails "its part of the map is not believed" EIO blkio verify $dev 0 8 "$seed"
 matches "the log names the extent" "$(log_since)" "extent 1 lies where member 0 says that nothing is"
@@ -311,12 +316,7 @@ field_is "and takes writes" p mode rw
 check "what is new is elsewhere" blkio write $dev 65024 128 7 -- verify $dev 0 256 "$seed" -- flush $dev
 remove_pool p
 # ... read for a message while the pool is suspended: nothing is written before it is resumed
-wipe m1 a b
-check "a pool to be damaged" pool p "$lone"
-check "data on it" blkio write $dev 0 256 "$seed"
-remove_pool p
-check "an extent's place is freed beneath it" mkmeta free /dev/emudisk/m1 1
-check "the pool is made" pool p "$lone"
+free_beneath
 check "it is suspended" dmsetup suspend p
 count_written
 before=$written
@@ -332,12 +332,7 @@ fields_are "it is known from the beginning" p "mode needs_check" "ro needs_check
 remove_pool p
 
 # ... and through a table that is read-only: not before another one comes
-wipe m1 a b
-check "a pool to be damaged" pool p "$lone"
-check "data on it" blkio write $dev 0 256 "$seed"
-remove_pool p
-check "an extent's place is freed beneath it" mkmeta free /dev/emudisk/m1 1
-check "the pool is made" pool p "$lone"
+free_beneath
 swap_table() { dmsetup load p --table "$1" && dmsetup suspend p && dmsetup resume p; }
 check "a table that is read-only" swap_table "$(table 65536 128 m1 "a b" "1 read_only" "fill 0")"
 count_written
