@@ -9,6 +9,7 @@
 #define NAMELESS_SPLIT_H
 
 #include "ftl_internal.h"
+#include "marks.h"
 
 struct nl_page_ftl;
 struct nl_checking;
@@ -41,9 +42,7 @@ struct nl_gen {
  * @failed: a block of @gen in which a program failed, NL_NONE
  * @changed: bit per word of it that is another one than was committed: where a logical page is,
  *	then a block's erases, then its newest data
- * @nr_changed: bits that are set
  * @held: bit per flash page to which nothing refers but what was committed
- * @nr_held: bits that are set
  * @committed: per block: pages that were spent at the last commit
  * @until: when all is in the flash that a commit may refer to, and the last commit, ns
  * @commits: so far
@@ -60,10 +59,8 @@ struct nl_split {
 	u64 last;
 	bool whole;
 	u32 failed;
-	unsigned long *changed;
-	u32 nr_changed;
-	unsigned long *held;
-	u32 nr_held;
+	struct nl_marks changed;
+	struct nl_marks held;
 	u32 *committed;
 	u64 until;
 	u64 commits, images;

@@ -90,11 +90,10 @@ int nl_split_init(struct nl_page_ftl *f)
 	s->used = kvcalloc(s->nr, sizeof(*s->used), NL_GFP_IO);
 	s->gen.block = kvcalloc(s->nr, sizeof(u32), NL_GFP_IO);
 	s->next.block = kvcalloc(s->nr, sizeof(u32), NL_GFP_IO);
-	s->changed = kvcalloc(BITS_TO_LONGS(nl_split_all_bits(ftl)), sizeof(long), NL_GFP_IO);
-	s->held = kvcalloc(BITS_TO_LONGS(ftl->geo->nr_pages), sizeof(long), NL_GFP_IO);
 	s->committed = kvcalloc(ftl->geo->nr_blocks, sizeof(u32), NL_GFP_IO);
-	if (!s->block || !s->used || !s->gen.block || !s->next.block || !s->changed || !s->held ||
-	    !s->committed)
+	if (nl_marks_init(&s->changed, nl_split_all_bits(ftl)) ||
+	    nl_marks_init(&s->held, ftl->geo->nr_pages) ||
+	    !s->block || !s->used || !s->gen.block || !s->next.block || !s->committed)
 		return -ENOMEM;
 	return 0;
 }
@@ -109,32 +108,24 @@ void nl_split_destroy(struct nl_page_ftl *f)
 	kvfree(s->used);
 	kvfree(s->gen.block);
 	kvfree(s->next.block);
-	kvfree(s->changed);
-	kvfree(s->held);
+	nl_marks_free(&s->changed);
+	nl_marks_free(&s->held);
 	kvfree(s->committed);
 	kfree(s);
 }
 
 /* --- what is not committed -------------------------------------------------------------------- */
 
-static void nl_split_change(struct nl_split *s, u32 bit)
-{
-	if (test_bit(bit, s->changed))
-		return;
-	__set_bit(bit, s->changed);
-	s->nr_changed++;
-}
-
 void nl_split_changed(struct nl_page_ftl *f, u32 lpn)
 {
 	if (f->split)
-		nl_split_change(f->split, lpn);
+		nl_marks_set(&f->split->changed, lpn);
 }
 
 void nl_split_erased(struct nl_page_ftl *f, u32 block)
 {
 	if (f->split)
-		nl_split_change(f->split, f->ftl.logical_pages + block);
+		nl_marks_set(&f->split->changed, f->ftl.logical_pages + block);
 }
 
 void nl_split_opened(struct nl_page_ftl *f, u32 block)
@@ -148,7 +139,7 @@ void nl_split_programmed(struct nl_page_ftl *f, u32 block, u64 when)
 {
 	if (!f->split)
 		return;
-	nl_split_change(f->split, f->ftl.logical_pages + f->ftl.geo->nr_blocks + block);
+	nl_marks_set(&f->split->changed, f->ftl.logical_pages + f->ftl.geo->nr_blocks + block);
 	f->split->until = max(f->split->until, when);
 }
 
@@ -160,13 +151,12 @@ void nl_split_leave(struct nl_page_ftl *f, u32 ppn)
 		nl_page_dead(&f->ftl, ppn);
 		return;
 	}
-	__set_bit(ppn, s->held);
-	s->nr_held++;
+	nl_marks_set(&s->held, ppn);
 }
 
 bool nl_split_holds(const struct nl_page_ftl *f, u32 ppn)
 {
-	return f->split && test_bit(ppn, f->split->held);
+	return f->split && nl_marks_has(&f->split->held, ppn);
 }
 
 /* What a start would find is what there is. */
@@ -174,20 +164,18 @@ static void nl_split_committed(struct nl_page_ftl *f)
 {
 	struct nl_ftl *ftl = &f->ftl;
 	struct nl_split *s = f->split;
-	u32 i;
+	u32 newest = ftl->logical_pages + ftl->geo->nr_blocks, i;
 
-	memset(s->changed, 0, BITS_TO_LONGS(nl_split_all_bits(ftl)) * sizeof(long));
-	s->nr_changed = 0;
-	for (i = 0; s->nr_held && i < ftl->geo->nr_pages; i++) {
-		i = find_next_bit(s->held, ftl->geo->nr_pages, i);
-		if (i >= ftl->geo->nr_pages)
-			break;
-		__clear_bit(i, s->held);
-		s->nr_held--;
+	/* Of the others no page was programmed since. */
+	for (i = nl_marks_next(&s->changed, newest); i < s->changed.bits;
+	     i = nl_marks_next(&s->changed, i + 1))
+		s->committed[i - newest] = ftl->blocks.bk[i - newest].fill;
+	nl_marks_clear(&s->changed);
+	for (i = nl_marks_next(&s->held, 0); i < s->held.bits; i = nl_marks_next(&s->held, i + 1)) {
+		nl_marks_unset(&s->held, i);
 		nl_page_dead(ftl, i);
 	}
-	for (i = 0; i < ftl->geo->nr_blocks; i++)
-		s->committed[i] = ftl->blocks.bk[i].fill;
+	nl_marks_clear(&s->held);
 }
 
 /* --- writing it ------------------------------------------------------------------------------- */
@@ -265,11 +253,11 @@ static void nl_split_fill_all(struct nl_page_ftl *f, void *page, u32 n)
 /* What changed, from bit *@bit on. */
 static void nl_split_fill_part(struct nl_page_ftl *f, void *page, u32 part, u32 parts, u32 *bit)
 {
-	u32 room = nl_split_room(f->ftl.geo) / 2, bits = nl_split_all_bits(&f->ftl), n;
+	u32 room = nl_split_room(f->ftl.geo) / 2, n;
 
 	for (n = 0; n < room; n++) {
-		*bit = find_next_bit(f->split->changed, bits, *bit);
-		if (*bit >= bits)
+		*bit = nl_marks_next(&f->split->changed, *bit);
+		if (*bit >= f->split->changed.bits)
 			break;
 		nl_split_words(page)[2 * n] = cpu_to_le32(nl_split_what(&f->ftl, *bit));
 		nl_split_words(page)[2 * n + 1] = cpu_to_le32(nl_split_word(f, *bit));
@@ -303,7 +291,7 @@ static u64 nl_split_left(const struct nl_page_ftl *f)
 static int nl_split_append(struct nl_page_ftl *f, u64 *when)
 {
 	struct nl_split *s = f->split;
-	u32 parts = DIV_ROUND_UP(s->nr_changed, nl_split_room(f->ftl.geo) / 2), part, bit = 0;
+	u32 parts = DIV_ROUND_UP(s->changed.nr, nl_split_room(f->ftl.geo) / 2), part, bit = 0;
 	struct nl_buf *buf;
 	int r = 0;
 
@@ -392,7 +380,7 @@ static int nl_split_image(struct nl_page_ftl *f, u64 *when)
 
 bool nl_split_behind(const struct nl_page_ftl *f)
 {
-	return !f->split->gen.number || f->split->nr_changed;
+	return !f->split->gen.number || f->split->changed.nr;
 }
 
 int nl_split_commit(struct nl_page_ftl *f, u64 *when)
@@ -419,7 +407,7 @@ int nl_split_commit(struct nl_page_ftl *f, u64 *when)
 
 int nl_split_release(struct nl_page_ftl *f, u64 *when)
 {
-	return f->split && f->split->nr_held ? nl_split_commit(f, when) : 0;
+	return f->split && f->split->held.nr ? nl_split_commit(f, when) : 0;
 }
 
 /* --- to see ----------------------------------------------------------------------------------- */
@@ -435,7 +423,7 @@ void nl_split_stat(const struct nl_page_ftl *f, struct nl_ftl_stat *stat)
 	stat->meta_blocks = s->nr;
 	stat->meta_good = s->have;
 	stat->meta_rotated = s->rotated;
-	stat->held = s->nr_held;
+	stat->held = s->held.nr;
 	stat->other_bytes += sizeof(*s) + s->nr * (sizeof(*s->used) + 3 * sizeof(u32)) +
 			     (BITS_TO_LONGS(nl_split_all_bits(&f->ftl)) +
 			      BITS_TO_LONGS(f->ftl.geo->nr_pages)) * sizeof(long) +
@@ -449,17 +437,17 @@ u32 nl_split_check(struct nl_checking *c, const struct nl_page_ftl *f)
 
 	if (!s)
 		return 0;
-	for_each_set_bit(i, s->held, f->ftl.geo->nr_pages) {
+	for_each_set_bit(i, s->held.bit, f->ftl.geo->nr_pages) {
 		held++;
 		if (!nl_page_is_live(&f->ftl, i))
 			nl_finding(c, "flash page %u is held, and dead", i);
 	}
-	if (held != s->nr_held)
-		nl_finding(c, "%u flash pages are held, %u are counted", held, s->nr_held);
-	for_each_set_bit(i, s->changed, nl_split_all_bits(&f->ftl))
+	if (held != s->held.nr)
+		nl_finding(c, "%u flash pages are held, %u are counted", held, s->held.nr);
+	for_each_set_bit(i, s->changed.bit, nl_split_all_bits(&f->ftl))
 		changed++;
-	if (changed != s->nr_changed)
-		nl_finding(c, "%u changes, %u are counted", changed, s->nr_changed);
+	if (changed != s->changed.nr)
+		nl_finding(c, "%u changes, %u are counted", changed, s->changed.nr);
 	nl_split_check_pool(c, f);
 	return held;
 }

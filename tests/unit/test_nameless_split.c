@@ -722,6 +722,35 @@ static void test_request(void)
 	rig_destroy(&rig);
 }
 
+/* --- what is not committed, among all that there is ------------------------------------------- */
+
+static void test_marks(void)
+{
+	const u32 at[] = { 0, 1, 4095, 4096, 8191, 12287, 12288, 20000 }, nr = ARRAY_SIZE(at);
+	struct nl_marks m;
+	u32 i, n, k;
+
+	CHECK(!nl_marks_init(&m, 20001));
+	for (k = 0; k < 2; k++) {
+		CHECK(nl_marks_next(&m, 0) == m.bits && !m.nr);
+		for (n = 0; n < nr; n++) {
+			nl_marks_set(&m, at[n]);
+			nl_marks_set(&m, at[n]);
+		}
+		CHECK(m.nr == nr);
+		for (i = nl_marks_next(&m, 0), n = 0; i < m.bits; i = nl_marks_next(&m, i + 1), n++)
+			CHECK(n < nr && i == at[n] && nl_marks_has(&m, i));
+		CHECK(n == nr);
+		CHECK(nl_marks_next(&m, 4097) == 8191 && nl_marks_next(&m, 8192) == 12287);
+		nl_marks_unset(&m, 8191);
+		CHECK(m.nr == nr - 1 && nl_marks_next(&m, 4097) == 12287);
+		nl_marks_clear(&m);
+		for (n = 0; n < nr; n++)
+			CHECK(!nl_marks_has(&m, at[n]));
+	}
+	nl_marks_free(&m);
+}
+
 int main(int argc, char **argv)
 {
 	ktap_init(argc, argv);
@@ -747,5 +776,6 @@ int main(int argc, char **argv)
 	ktap_run("the metadata knows how warm the data of a block is", test_newest);
 	ktap_run("what comes after a start does not wait for it", test_first);
 	ktap_run("the pages of a request are committed at once", test_request);
+	ktap_run("marks are found in order, and cleared, wherever they are", test_marks);
 	return ktap_done();
 }

@@ -454,6 +454,11 @@ static inline void bitmap_clear(unsigned long *p, unsigned int n, int count)
 		__clear_bit(n++, p);
 }
 
+static inline void bitmap_zero(unsigned long *p, unsigned int n)
+{
+	memset(p, 0, BITS_TO_LONGS(n) * sizeof(long));
+}
+
 static inline unsigned int bitmap_weight(const unsigned long *p, unsigned int n)
 {
 	unsigned int i, w = 0;
