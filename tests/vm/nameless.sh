@@ -278,6 +278,30 @@ check "a small device again" fast a 1M
 check_fails "a block device is not written over unasked" "is a block device; --force" nlctl save a /dev/emudisk/e
 check "but when it is asked for" nlctl save a /dev/emudisk/e --force
 nlctl delete a
+
+# --- who ends one that takes long does not wait for it
+disk s 24M hdd7200
+check "a file system that writes at once, slowly" eval 'mkfs.ext4 -q -O ^has_journal /dev/emudisk/s && mkdir -p /tmp/s && mount -o sync /dev/emudisk/s /tmp/s'
+check "a device with much in it" eval 'fast a 16M && blkio write $d/a 0 24576 "$seed"'
+# ended_after SECONDS: microseconds that a save took which was interrupted then
+ended_after() {
+	local began=${EPOCHREALTIME/./}
+	timeout --foreground -s INT "$1" nlctl save a /tmp/s/a.img 2>/dev/null
+	echo $((${EPOCHREALTIME/./} - began))
+}
+emuctl set s write_lat=100ms
+whole=$(ended_after 100)
+note "a save takes $whole us"
+rm /tmp/s/a.img
+part=$(ended_after "$((whole / 4000000)).$((whole / 4000 % 1000 + 1000))")
+check "interrupted, it ends" [ "$part" -lt $((whole * 3 / 4)) ]
+emuctl set s write_lat=0
+is "nothing is left of it" "$(ls /tmp/s)" "lost+found"
+check "the device goes on" blkio verify $d/a 0 24576 "$seed"
+check "a name of digits" eval 'nlctl delete a && umount /tmp/s && nlctl create 007 16M --ftl raw && nlctl create a 8M --on 007'
+is "is a name" "$(nlctl stat a --json | jq -c .on)" '"007"'
+nlctl delete a
+nlctl delete 007
 check_fails "a file that holds no device is refused" "holds no device" nlctl load b tests/vm/nameless.sh
 check_fails "a damaged one too" "damaged" eval 'printf x | dd of=/tmp/a.img bs=1 seek=100 conv=notrunc status=none; nlctl load b /tmp/a.img'
 check_fails "one that is not there" "/tmp/nope: No such file" nlctl load b /tmp/nope

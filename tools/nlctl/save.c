@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "nlctl.h"
@@ -20,9 +22,12 @@ bool save_over;
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 static char temp[PATH_MAX];	/* empty: there is none */
+static volatile pid_t writer;	/* 0: there is none */
 
 static void drop_temp(int sig)
 {
+	if (writer > 0)
+		kill(writer, SIGKILL);
 	unlink(temp);
 	signal(sig, SIG_DFL);
 	raise(sig);
@@ -44,6 +49,31 @@ static int save_to(const char *name, int fd, const char *path)
 	open_file_is(fd, path);
 	return attr_explain(name, attr_write_patiently(name, "save", open_file.number)) ?
 		EXIT_FAILED : EXIT_OK;
+}
+
+/*
+ * The kernel ends a long write only for what ends the process, and a signal that is handled does
+ * not: so another process writes, which handles none.
+ */
+static int save_apart(const char *name, int fd, const char *path)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return complain("%s: %s", name, strerror(errno));
+	if (!pid) {
+		when_ended(SIG_DFL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(save_to(name, fd, path));
+	}
+	writer = pid;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	writer = 0;
+	if (WIFSIGNALED(status))
+		return complain("%s: %s", name, strsignal(WTERMSIG(status)));
+	return WEXITSTATUS(status);
 }
 
 static int sync_folder(const char *path)
@@ -89,7 +119,7 @@ static int save_anew(const char *name, const char *path, const struct stat *ther
 	if (fd < 0)
 		return complain("%s: %s", path, strerror(errno));
 	when_ended(drop_temp);
-	err = save_to(name, fd, path);
+	err = save_apart(name, fd, path);
 	if (!err)
 		err = become(fd, there, path);
 	if (!err)

@@ -24,6 +24,18 @@ static json_t *value_of(const char *text)
 	return json_string(text);
 }
 
+/* A device may be called 007. */
+static bool is_text(const char *key)
+{
+	static const char * const texts[] = { "on", "preset", "ftl", "power" };
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		if (!strcmp(key, texts[i]))
+			return true;
+	return false;
+}
+
 static json_t *numbers_of(char *text)
 {
 	json_t *array = json_array();
@@ -50,7 +62,10 @@ static json_t *lines_of(const char *name, const char *attr)
 		if (!value)
 			continue;
 		*value++ = 0;
-		item = strchr(value, ' ') ? numbers_of(value) : value_of(value);
+		if (is_text(line))
+			item = json_string(value);
+		else
+			item = strchr(value, ' ') ? numbers_of(value) : value_of(value);
 		old = json_object_get(object, line);
 		if (!strcmp(line, "erased") && !old) {
 			old = json_array();
