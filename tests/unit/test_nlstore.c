@@ -210,6 +210,24 @@ static void damage(void)
 	CHECK(!store_close(&store));
 }
 
+/* What comes before a block that can't be read is held against its checksum, too. */
+static void damage_before(void)
+{
+	uint8_t data[16 * FAKE_BLOCK];
+	const struct ns_node *node;
+	unsigned int bad = 99;
+
+	make_store();
+	CHECK(!store_open(&store, "a", false));
+	node = tree_find(&store.tree, "d/1");
+	CHECK(node->blocks > 4);
+	fake_lose_serial(node->piece[3].serial);
+	CHECK(store_read(&store, node->piece, node->blocks, data, &bad) == -EUCLEAN && bad == 3);
+	fake_spoil_serial(node->piece[1].serial);
+	CHECK(store_read(&store, node->piece, node->blocks, data, &bad) == -EUCLEAN && bad == 1);
+	CHECK(!store_close(&store));
+}
+
 /* One that moved while names were listed is there by its old name; one that is gone is not. */
 static void missing(void)
 {
@@ -251,6 +269,8 @@ static void unreadable(void)
 /* --- folders ---------------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/test_nlstore.XXXXXX";
+
+struct configfs configfs = { .tool = "nlstore" };
 
 int complain(const char *fmt, ...)
 {
@@ -358,6 +378,71 @@ static void imports(void)
 	CHECK(is_kept("f", 3) && is_kept("g", 1) && !store_close(&store));
 	import(&result);
 	CHECK(!store.missing && result.unchanged == 2 && !store_close(&store));
+	drop_folder();
+}
+
+static int stderr_was = -1;
+
+/* What goes to standard error from here on is for said(). */
+static void listen_to_errors(void)
+{
+	int file = open("/tmp", O_RDWR | O_TMPFILE, 0600);
+
+	fflush(stderr);
+	stderr_was = dup(2);
+	CHECK(file >= 0 && stderr_was >= 0 && dup2(file, 2) == 2);
+	close(file);
+}
+
+static const char *said(void)
+{
+	static char text[4096];
+	ssize_t n;
+
+	fflush(stderr);
+	n = pread(2, text, sizeof(text) - 1, 0);
+	text[n < 0 ? 0 : n] = 0;
+	dup2(stderr_was, 2);
+	close(stderr_was);
+	return text;
+}
+
+/* Block @at of what was exported: is it what it was, or a hole? */
+static bool is_exported(const char *name, unsigned int at, bool hole)
+{
+	uint8_t data[FAKE_BLOCK], block[FAKE_BLOCK] = { 0 };
+	int fd = open(name, O_RDONLY);
+	bool is = pread(fd, data, sizeof(data), (off_t)at * FAKE_BLOCK) == sizeof(data);
+
+	close(fd);
+	if (!hole)
+		fill(block, at, 1, at);
+	return is && !memcmp(data, block, sizeof(block));
+}
+
+/* Of a damaged file all is exported that is not damaged, and nothing else. */
+static void exports_the_rest(void)
+{
+	const struct ns_node *node;
+	struct ns_import result;
+	unsigned int i;
+	int err;
+
+	make_folder();
+	make_file("f", 130);
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false));
+	import(&result);
+	node = tree_find(&store.tree, "f");
+	fake_spoil_serial(node->piece[1].serial);
+	fake_lose_serial(node->piece[3].serial);
+	listen_to_errors();
+	err = export_folder(&store, "back");
+	CHECK(!strcmp(said(), "nlstore: f: damaged; the rest of it is there\n"));
+	CHECK(err);
+	for (i = 0; i < 130; i++)
+		CHECK(is_exported("back/f", i, i == 1 || i == 3), "block %u", i);
+	CHECK(!store_close(&store));
 	drop_folder();
 }
 
@@ -961,9 +1046,11 @@ int main(int argc, char **argv)
 	ktap_run("what is there of others is not formatted over", others);
 	ktap_run("a device that is full", full);
 	ktap_run("damaged and missing blocks are told", damage);
+	ktap_run("and damaged ones before a missing one", damage_before);
 	ktap_run("what is missing is told from what was not listed", missing);
 	ktap_run("what can't be read is this block's damage", unreadable);
 	ktap_run("what is missing is imported again", imports);
+	ktap_run("the rest of a damaged file is exported", exports_the_rest);
 	ktap_run("what a file grows by while it is read is no hole", grown);
 	ktap_run("a tree that is deep is imported", deep);
 	ktap_run("the power goes at every change", cuts);

@@ -485,12 +485,13 @@ static bool is_lost(int err)
 	return err == -ESTALE || err == -EBADMSG;
 }
 
+/* *@bad is the first one that is not what it was: those before one that is lost are looked at. */
 static int read_named(struct ns_store *store, const struct ns_piece *piece, unsigned int nr,
 		      void *data, unsigned int *bad)
 {
 	struct nl_name names[NS_BATCH] = { 0 };
 	const struct ns_where *where;
-	unsigned int i;
+	unsigned int i, done = 0;
 	int err;
 
 	for (i = 0; i < nr; i++) {
@@ -498,16 +499,16 @@ static int read_named(struct ns_store *store, const struct ns_piece *piece, unsi
 		names[i].ppn = where ? where->address : ~0u;
 		names[i].meta = (struct nl_meta){ { store->id, piece[i].serial, NS_META } };
 	}
-	err = nameless_read(store->dev, names, data, nr, bad);
-	if (err)
-		return is_lost(err) ? -EUCLEAN : err;
-	for (i = 0; i < nr; i++) {
-		*bad = i;
+	err = nameless_read(store->dev, names, data, nr, &done);
+	*bad = done;
+	if (err && !is_lost(err))
+		return err;
+	for (i = 0; i < (err ? done : nr); i++)
 		if (crc32c_of(0, (uint8_t *)data + (size_t)i * store->block, store->block) !=
 		    piece[i].csum)
-			return -EUCLEAN;
-	}
-	return 0;
+			break;
+	*bad = i;
+	return i < nr ? -EUCLEAN : 0;
 }
 
 /* Runs of blocks that are somewhere, and of such that are nothing but zeros. */

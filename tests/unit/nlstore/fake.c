@@ -138,6 +138,27 @@ void fake_spoil(unsigned int which)
 			pages[i].data[77] ^= 4;
 }
 
+/* The block of that serial, or NULL. */
+static struct page *page_of_serial(uint64_t serial)
+{
+	unsigned int i;
+
+	for (i = 0; i < FAKE_PAGES; i++)
+		if (pages[i].valid && pages[i].meta.word[1] == serial)
+			return &pages[i];
+	return NULL;
+}
+
+void fake_spoil_serial(uint64_t serial)
+{
+	page_of_serial(serial)->data[77] ^= 4;
+}
+
+void fake_lose_serial(uint64_t serial)
+{
+	page_of_serial(serial)->valid = false;
+}
+
 void fake_unlisted(void)
 {
 	unlisted = true;
@@ -145,11 +166,7 @@ void fake_unlisted(void)
 
 void fake_wear_out_serial(uint64_t serial)
 {
-	unsigned int i;
-
-	for (i = 0; i < FAKE_PAGES; i++)
-		if (pages[i].valid && pages[i].meta.word[1] == serial)
-			pages[i].unreadable = true;
+	page_of_serial(serial)->unreadable = true;
 }
 
 void fake_lose(unsigned int which)

@@ -54,10 +54,14 @@ void fake_add_named(uint64_t id, uint64_t serial);
 unsigned int fake_open(void);
 /* One bit of the data of a valid block. */
 void fake_spoil(unsigned int which);
+/* Of the block of that serial. */
+void fake_spoil_serial(uint64_t serial);
 /* The flash of the block of that serial can't be read any more. */
 void fake_wear_out_serial(uint64_t serial);
 /* A valid block is no more. */
 void fake_lose(unsigned int which);
+/* That of that serial is no more. */
+void fake_lose_serial(uint64_t serial);
 /* Blocks whose migrations wait are not listed: they moved meanwhile. */
 void fake_unlisted(void);
 /* One bit of a block of the virtual segment. */
