@@ -355,7 +355,13 @@ static bool is_kept(const char *name, unsigned int blocks)
 static void import(struct ns_import *result)
 {
 	*result = (struct ns_import){ 0 };
-	CHECK(!store_open(&store, "a", true) && !import_folder(&store, ".", result));
+	CHECK(!store_open(&store, "a", true) && !import_folder(&store, ".", false, result));
+}
+
+static void reread(struct ns_import *result)
+{
+	*result = (struct ns_import){ 0 };
+	CHECK(!store_open(&store, "a", true) && !import_folder(&store, ".", true, result));
 }
 
 /* A file that has not changed is not read; but for blocks that the device has lost. */
@@ -418,6 +424,28 @@ static bool is_exported(const char *name, unsigned int at, bool hole)
 	if (!hole)
 		fill(block, at, 1, at);
 	return is && !memcmp(data, block, sizeof(block));
+}
+
+/* A block that is there and not what it was is found by who reads: that is then written again. */
+static void mends(void)
+{
+	struct ns_import result;
+
+	make_folder();
+	fake_reset(ktap_seed, 0);
+	make_file("f", 3);
+	make_file("g", 1);
+	CHECK(!store_format("a", false));
+	import(&result);
+	CHECK(result.written == 4 && !store_close(&store));
+	fake_spoil_serial(2);
+	import(&result);
+	CHECK(!result.written && result.unchanged == 2 && !is_kept("f", 3));
+	CHECK(!store_close(&store));
+	reread(&result);
+	CHECK(result.written == 1 && result.kept == 3 && !result.unchanged);
+	CHECK(is_kept("f", 3) && is_kept("g", 1) && !store_close(&store));
+	drop_folder();
 }
 
 /* Of a damaged file all is exported that is not damaged, and nothing else. */
@@ -1050,6 +1078,7 @@ int main(int argc, char **argv)
 	ktap_run("what is missing is told from what was not listed", missing);
 	ktap_run("what can't be read is this block's damage", unreadable);
 	ktap_run("what is missing is imported again", imports);
+	ktap_run("what is damaged is, when all files are read", mends);
 	ktap_run("the rest of a damaged file is exported", exports_the_rest);
 	ktap_run("what a file grows by while it is read is no hole", grown);
 	ktap_run("a tree that is deep is imported", deep);

@@ -93,6 +93,8 @@ check "imported again" eval 'touch $tree/deep/empty && nlstore import a $tree >/
 is "no block is written again" "$(json /tmp/again blocks_written)" 0
 check "at most two files were even read" eval '(($(json /tmp/again files) - $(json /tmp/again unchanged) <= 2)) &&
 	(($(json /tmp/again files) > 20))'
+check "all are read when that is asked for" eval 'nlstore import a $tree --reread --json >/tmp/again'
+is "and nothing is written" "$(json /tmp/again unchanged) $(json /tmp/again blocks_written)" "0 0"
 matches "it is listed" "$(nlstore list a)" $'link +[0-7]+.* nameless/io.c -> deep/io.c'
 matches "each on one line" "$(nlstore list a)" 'deep/ a name\\012of two lines'
 check "as JSON" eval 'nlstore list a --json >/tmp/list'

@@ -34,6 +34,7 @@ struct walk {
 	struct ns_tree tree;
 	void *shared;		/* a search tree of struct shared */
 	time_t began;
+	bool reread;		/* also files that are as they were */
 	uint8_t *data, *old;	/* NS_BATCH blocks each */
 };
 
@@ -300,7 +301,7 @@ static int take_file(struct walk *walk, struct ns_node *node, int above, const c
 	if (!err && !link) {
 		node->type = NS_FILE;
 		walk->result->files++;
-		if (is_as_it_was(old, &status) && is_whole(walk->store, old)) {
+		if (!walk->reread && is_as_it_was(old, &status) && is_whole(walk->store, old)) {
 			walk->result->unchanged++;
 			err = keep_all(node, old);
 		} else {
@@ -488,9 +489,12 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-int import_folder(struct ns_store *store, const char *folder, struct ns_import *result)
+int import_folder(struct ns_store *store, const char *folder, bool reread,
+		  struct ns_import *result)
 {
-	struct walk walk = { .store = store, .result = result, .began = time(NULL) };
+	struct walk walk = {
+		.store = store, .result = result, .began = time(NULL), .reread = reread,
+	};
 	int err, forgotten;
 
 	raise_limit();

@@ -13,9 +13,11 @@ struct ns_import {
 
 /*
  * The folder becomes the store's tree. Files that have not changed since they were imported
- * from there are not read. 0 or 1 after saying why not; then the store's tree is what it was.
+ * from there are not read, unless @reread: then blocks that are damaged are written again, too.
+ * 0 or 1 after saying why not; then the store's tree is what it was.
  */
-int import_folder(struct ns_store *store, const char *folder, struct ns_import *result);
+int import_folder(struct ns_store *store, const char *folder, bool reread,
+		  struct ns_import *result);
 /* To a folder that is empty or not there. 0 or 1 after saying why not. */
 int export_folder(struct ns_store *store, const char *folder);
 

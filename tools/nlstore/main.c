@@ -95,6 +95,7 @@ static json_t *json_of_import(const struct ns_store *store, const struct ns_impo
 static int cmd_import(int argc, char **argv)
 {
 	bool json = take_flag(&argc, argv, "--json");
+	bool reread = take_flag(&argc, argv, "--reread");
 	struct ns_import result = { 0 };
 	struct ns_store store;
 	int err;
@@ -102,7 +103,7 @@ static int cmd_import(int argc, char **argv)
 	err = open_store(&store, argc, argv, 2, true);
 	if (err)
 		return err;
-	err = import_folder(&store, argv[1], &result);
+	err = import_folder(&store, argv[1], reread, &result);
 	if (!err && json)
 		err = print_json(json_of_import(&store, &result));
 	else if (!err)
@@ -355,15 +356,17 @@ static const struct command commands[] = {
 	{ "format", cmd_format, false, "DEVICE [--force]", "make an empty store",
 	  "  --force          although there is something: its virtual segment is used, and a store\n"
 	  "                   that was there is gone\n" },
-	{ "import", cmd_import, false, "DEVICE FOLDER [--json]", "the folder becomes the tree",
+	{ "import", cmd_import, false, "DEVICE FOLDER [--reread] [--json]", "the folder becomes the tree",
 	  "All of it or nothing.  What has not changed since the last time is not read.\n"
 	  "\n"
+	  "  --reread         read all, and write what is damaged again\n"
 	  "  --json           as JSON\n" },
 	{ "export", cmd_export, false, "DEVICE FOLDER", "write the tree into an empty folder", "" },
 	{ "list", cmd_list, false, "DEVICE [--json]", "what is in the tree",
 	  "  --json           as JSON\n" },
 	{ "verify", cmd_verify, false, "DEVICE [--json]", "read all that there is",
-	  "Damaged blocks are listed; then the exit status is 1.  Nothing is changed.\n"
+	  "Damaged blocks are listed; then the exit status is 1.  Nothing is changed: an import\n"
+	  "with --reread writes them again.\n"
 	  "\n"
 	  "  --json           as JSON\n" },
 	{ "tend", cmd_tend, false, "DEVICE [--json]", "acknowledge migrations, free orphans",

@@ -18,6 +18,7 @@ _nlstore() {
 	3:import | 3:export) compopt -o default -o dirnames; return ;;
 	*:format) words="--force --help" ;;
 	*:export) words="--help" ;;
+	*:import) words="--reread --json --help" ;;
 	*) words="--json --help" ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
