@@ -2,10 +2,13 @@
 /* A store on a device whose power goes at every call; and catalogues that lie. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -306,6 +309,26 @@ off_t __wrap_lseek(int fd, off_t at, int whence)
 	return found;
 }
 
+int __real_openat(int above, const char *name, int flags, ...);
+
+/* Before @meddled is opened for the @meddle_at-th time something happens to it. */
+static const char *meddled;
+static unsigned int meddle_at;
+static void (*meddle)(const char *name);
+
+int __wrap_openat(int above, const char *name, int flags, ...)
+{
+	va_list args;
+	mode_t mode;
+
+	va_start(args, flags);
+	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+	va_end(args);
+	if (meddled && !strcmp(name, meddled) && meddle_at && !--meddle_at)
+		meddle(name);
+	return __real_openat(above, name, flags, mode);
+}
+
 static void make_folder(void)
 {
 	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
@@ -500,6 +523,134 @@ static void grown(void)
 	CHECK(!memcmp(data + 9, "more", 4));
 	CHECK(!store_close(&store));
 	drop_folder();
+}
+
+static void vanish(const char *name)
+{
+	CHECK(!unlink(name) || !rmdir(name));
+}
+
+static void become_fifo(const char *name)
+{
+	vanish(name);
+	CHECK(!mkfifo(name, 0600));
+}
+
+static void become_link(const char *name)
+{
+	vanish(name);
+	CHECK(!symlink("/etc/passwd", name));
+}
+
+static void become_folder(const char *name)
+{
+	vanish(name);
+	CHECK(!mkdir(name, 0700));
+}
+
+/* Import a folder of "a", "b" and "c", of which "b" is a file or a folder, and is meddled with. */
+static const struct ns_node *import_meddled(void (*how)(const char *name), unsigned int at,
+					    bool is_folder)
+{
+	struct ns_import result;
+
+	make_folder();
+	make_file("a", 2);
+	make_file("c", 3);
+	if (is_folder)
+		CHECK(!mkdir("b", 0700));
+	else
+		make_file("b", 1);
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false));
+	meddled = "b";
+	meddle_at = at;
+	meddle = how;
+	import(&result);
+	meddled = NULL;
+	CHECK(is_kept("a", 2) && is_kept("c", 3), "%u, %d", at, is_folder);
+	return tree_find(&store.tree, "b");
+}
+
+/* What is gone when it comes to its turn is not in the tree, which has all others. */
+static void vanished(void)
+{
+	int is_folder;
+
+	for (is_folder = 0; is_folder < 2; is_folder++) {
+		CHECK(!import_meddled(vanish, 1, is_folder), "%d", is_folder);
+		CHECK(!store_close(&store));
+		drop_folder();
+	}
+}
+
+/* What is another thing all of a sudden is what it was or what it is, and nothing between. */
+static void replaced(void)
+{
+	static const struct {
+		void (*how)(const char *name);
+		enum ns_type type;
+	} case_of[] = {
+		{ become_fifo, NS_FIFO }, { become_link, NS_SYMLINK },
+		{ become_folder, NS_DIRECTORY },
+	};
+	const struct ns_node *node;
+	unsigned int i, at;
+	int is_folder;
+
+	for (i = 0; i < 3; i++) {
+		for (at = 1; at <= 3; at++) {
+			for (is_folder = 0; is_folder < 2; is_folder++) {
+				node = import_meddled(case_of[i].how, at, is_folder);
+				CHECK(node && (node->type == case_of[i].type ||
+					       (is_folder ? node->type == NS_DIRECTORY :
+							    is_kept("b", 1))),
+				      "%u, %u, %d", i, at, is_folder);
+				CHECK(!store_close(&store));
+				drop_folder();
+			}
+		}
+	}
+}
+
+/* Who has a lease of a file gives it back when somebody else wants the file. */
+static void leased(void)
+{
+	struct ns_import result;
+	int ready[2], status;
+	sigset_t signals;
+	char c = 0;
+	pid_t pid;
+
+	make_folder();
+	make_file("a", 2);
+	make_file("b", 1);
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false) && !pipe(ready));
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGIO);
+	pid = fork();
+	if (!pid) {
+		int fd = open("b", O_RDWR), signal;
+
+		sigprocmask(SIG_BLOCK, &signals, NULL);
+		c = fcntl(fd, F_SETLEASE, F_WRLCK) ? 'n' : 'y';
+		if (write(ready[1], &c, 1) != 1 || c == 'n' || sigwait(&signals, &signal) ||
+		    fcntl(fd, F_SETLEASE, F_UNLCK))
+			_exit(c != 'n');
+		_exit(0);
+	}
+	CHECK(pid > 0 && read(ready[0], &c, 1) == 1);
+	if (c == 'y') {
+		import(&result);
+		CHECK(is_kept("a", 2) && is_kept("b", 1) && !store_close(&store));
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+	close(ready[0]);
+	close(ready[1]);
+	drop_folder();
+	if (c != 'y')
+		ktap_skip("no leases here");
 }
 
 /* Deeper than files may be open at first. */
@@ -1081,6 +1232,9 @@ int main(int argc, char **argv)
 	ktap_run("what is damaged is, when all files are read", mends);
 	ktap_run("the rest of a damaged file is exported", exports_the_rest);
 	ktap_run("what a file grows by while it is read is no hole", grown);
+	ktap_run("what vanishes meanwhile is not in the tree", vanished);
+	ktap_run("what becomes something else is the one or the other", replaced);
+	ktap_run("what somebody has a lease of is waited for", leased);
 	ktap_run("a tree that is deep is imported", deep);
 	ktap_run("the power goes at every change", cuts);
 	ktap_run("the power goes and is back at every change", blinks);

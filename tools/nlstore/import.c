@@ -258,6 +258,34 @@ static int take_data(struct walk *walk, struct ns_node *node, const struct ns_no
 	return err;
 }
 
+/* --- what is at a name ------------------------------------------------------------------------ */
+
+/*
+ * Held without being opened: all that is taken of a path is of this one, whatever is at the name
+ * by then, and no device is opened. As a folder first, so that what is mounted when somebody
+ * enters it is. Return: a file or an error.
+ */
+static int find(int above, const char *name)
+{
+	int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(above, name, flags | O_DIRECTORY);
+
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		fd = openat(above, name, flags);
+	return fd < 0 ? -errno : fd;
+}
+
+/* To be read. Who has a lease of it is waited for. Return: a file or an error. */
+static int open_found(int found, int flags)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+	fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+	return fd < 0 ? -errno : fd;
+}
+
 /* --- a path ----------------------------------------------------------------------------------- */
 
 /* A second path of a file that is in the tree. *@is: it is one. */
@@ -284,16 +312,16 @@ static int take_link(struct walk *walk, struct ns_node *node, const struct stat 
 	return node->target ? 0 : -ENOMEM;
 }
 
-static int take_file(struct walk *walk, struct ns_node *node, int above, const char *name)
+static int take_file(struct walk *walk, struct ns_node *node, int found)
 {
 	const struct ns_node *old = tree_find(&walk->store->tree, node->path);
-	int fd = openat(above, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
+	int fd = open_found(found, 0), err;
 	struct stat status;
 	bool link;
 
 	if (fd < 0)
-		return -errno;
-	err = fstat(fd, &status) ? -errno : S_ISREG(status.st_mode) ? 0 : -EAGAIN;
+		return fd;
+	err = fstat(fd, &status) ? -errno : 0;	/* who had a lease may have written */
 	if (!err) {
 		take_status(node, &status, walk->began);
 		err = take_link(walk, node, &status, &link);
@@ -312,10 +340,10 @@ static int take_file(struct walk *walk, struct ns_node *node, int above, const c
 	return err;
 }
 
-static int take_symlink(struct ns_node *node, int above, const char *name)
+static int take_symlink(struct ns_node *node, int found)
 {
 	char target[PATH_MAX];
-	ssize_t bytes = readlinkat(above, name, target, sizeof(target));
+	ssize_t bytes = readlinkat(found, "", target, sizeof(target));
 
 	if (bytes < 0 || bytes == sizeof(target))
 		return bytes < 0 ? -errno : -ENAMETOOLONG;
@@ -335,47 +363,52 @@ static int take_node(struct ns_node *node, const struct stat *status)
 	return 0;
 }
 
-static int take_folder(struct walk *walk, int fd, const char *path);
-
-/* Its entry is there already, and may move when others come. */
-static int take_inside(struct walk *walk, int above, const char *name, const char *path)
-{
-	int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	return fd < 0 ? failed(path, errno) : take_folder(walk, fd, path);
-}
-
-/* Return: 0, or 1 after a message. */
-static int take_path(struct walk *walk, int above, const char *name, const char *path)
+/* The entry of what was found, without what is in it if it is a folder. */
+static int take_found(struct walk *walk, int found, const struct stat *status, const char *path)
 {
 	struct ns_node *node;
-	struct stat status;
-	int err;
 
-	/* It could not be exported again. */
-	if (strlen(path) >= PATH_MAX)
-		return failed(path, ENAMETOOLONG);
-	if (fstatat(above, name, &status, AT_SYMLINK_NOFOLLOW))
-		return failed(path, errno);
-	if (S_ISSOCK(status.st_mode)) {
+	if (S_ISSOCK(status->st_mode)) {
 		complain("%s: a socket is not kept", path);
 		walk->result->skipped++;
 		return 0;
 	}
 	node = tree_add(&walk->tree, path);
 	if (!node)
-		return failed(path, ENOMEM);
-	take_status(node, &status, walk->began);
+		return -ENOMEM;
+	take_status(node, status, walk->began);
 	node->type = NS_DIRECTORY;
-	if (S_ISDIR(status.st_mode))
-		return take_inside(walk, above, name, path);
-	if (S_ISREG(status.st_mode))
-		err = take_file(walk, node, above, name);
-	else if (S_ISLNK(status.st_mode))
-		err = take_symlink(node, above, name);
-	else
-		err = take_node(node, &status);
-	return err ? failed(path, err) : 0;
+	if (S_ISDIR(status->st_mode))
+		return 0;
+	if (S_ISREG(status->st_mode))
+		return take_file(walk, node, found);
+	return S_ISLNK(status->st_mode) ? take_symlink(node, found) : take_node(node, status);
+}
+
+static int take_folder(struct walk *walk, int fd, const char *path);
+
+/* What went since its folder was read is no part of the tree. 0, or 1 after a message. */
+static int take_path(struct walk *walk, int above, const char *name, const char *path)
+{
+	int found = find(above, name), folder = -1, err;
+	struct stat status;
+
+	if (found == -ENOENT)
+		return 0;
+	if (found < 0)
+		return failed(path, found);
+	/* One that is longer could not be exported again. */
+	err = strlen(path) >= PATH_MAX ? -ENAMETOOLONG : fstat(found, &status) ? -errno : 0;
+	if (!err)
+		err = take_found(walk, found, &status, path);
+	if (!err && S_ISDIR(status.st_mode)) {
+		folder = open_found(found, O_DIRECTORY);
+		err = folder < 0 ? folder : 0;
+	}
+	close(found);
+	if (err)
+		return failed(path, err);
+	return folder < 0 ? 0 : take_folder(walk, folder, path);
 }
 
 static int by_name(const void *a, const void *b)
