@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -315,6 +317,7 @@ int __real_openat(int above, const char *name, int flags, ...);
 static const char *meddled;
 static unsigned int meddle_at;
 static void (*meddle)(const char *name);
+static int meddle_err;	/* of that open() then */
 
 int __wrap_openat(int above, const char *name, int flags, ...)
 {
@@ -326,6 +329,11 @@ int __wrap_openat(int above, const char *name, int flags, ...)
 	va_end(args);
 	if (meddled && !strcmp(name, meddled) && meddle_at && !--meddle_at)
 		meddle(name);
+	if (meddle_err) {
+		errno = meddle_err;
+		meddle_err = 0;
+		return -1;
+	}
 	return __real_openat(above, name, flags, mode);
 }
 
@@ -468,6 +476,40 @@ static void mends(void)
 	reread(&result);
 	CHECK(result.written == 1 && result.kept == 3 && !result.unchanged);
 	CHECK(is_kept("f", 3) && is_kept("g", 1) && !store_close(&store));
+	drop_folder();
+}
+
+static void be_unreadable(const char *name)
+{
+	(void)name;
+	meddle_err = EACCES;
+}
+
+/* Whatever a name has in it, one line is said of it, and nothing that a terminal obeys. */
+static void one_line(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "a\nb\033[2Jc" };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), err;
+	struct ns_import result = { 0 };
+
+	make_folder();
+	CHECK(!bind(fd, (struct sockaddr *)&name, sizeof(name)));
+	close(fd);
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false));
+	listen_to_errors();
+	import(&result);
+	CHECK(!strcmp(said(), "nlstore: a\\012b\\033[2Jc: a socket is not kept\n"));
+	CHECK(result.skipped == 1 && !store_close(&store));
+	CHECK(!mkdir("d\ne", 0700) && !store_open(&store, "a", true));
+	listen_to_errors();
+	meddled = "d\ne";
+	meddle_at = 1;
+	meddle = be_unreadable;
+	err = import_folder(&store, ".", false, &result);
+	meddled = NULL;
+	CHECK(strstr(said(), "nlstore: d\\012e: Permission denied\n"));
+	CHECK(err && !store_close(&store));
 	drop_folder();
 }
 
@@ -1230,6 +1272,7 @@ int main(int argc, char **argv)
 	ktap_run("what can't be read is this block's damage", unreadable);
 	ktap_run("what is missing is imported again", imports);
 	ktap_run("what is damaged is, when all files are read", mends);
+	ktap_run("what is said of a name is one line", one_line);
 	ktap_run("the rest of a damaged file is exported", exports_the_rest);
 	ktap_run("what a file grows by while it is read is no hole", grown);
 	ktap_run("what vanishes meanwhile is not in the tree", vanished);

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "../common/configfs.h"
-#include "../common/text.h"
 #include "import.h"
+#include "say.h"
 
 struct export {
 	struct ns_store *store;
@@ -267,13 +267,8 @@ static bool is_final(int err)
 
 static int tell(const struct ns_node *node, int err)
 {
-	const char *path = *node->path ? node->path : ".";
-
-	fprintf(stderr, "%s: ", configfs.tool);
-	text_put(stderr, path, strlen(path));
-	fprintf(stderr, ": %s\n",
-		err == -EUCLEAN ? "damaged; the rest of it is there" : strerror(-err));
-	return 1;
+	return say_of(node->path,
+		      err == -EUCLEAN ? "damaged; the rest of it is there" : strerror(-err));
 }
 
 /* What can't be written is told, and the rest is written. */

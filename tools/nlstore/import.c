@@ -17,6 +17,7 @@
 #include "../common/configfs.h"
 #include "crc.h"
 #include "import.h"
+#include "say.h"
 
 /* A file may change twice within what its file system's clock tells apart. */
 #define TICK_S 1
@@ -53,14 +54,9 @@ static void free_shared(void *node)
 	free(node);
 }
 
-static const char *shown(const char *path)
-{
-	return *path ? path : ".";
-}
-
 static int failed(const char *path, int err)
 {
-	return complain("%s: %s", shown(path), strerror(err < 0 ? -err : err));
+	return say_of(path, strerror(err < 0 ? -err : err));
 }
 
 static void take_status(struct ns_node *node, const struct stat *status, time_t began)
@@ -369,7 +365,7 @@ static int take_found(struct walk *walk, int found, const struct stat *status, c
 	struct ns_node *node;
 
 	if (S_ISSOCK(status->st_mode)) {
-		complain("%s: a socket is not kept", path);
+		say_of(path, "a socket is not kept");
 		walk->result->skipped++;
 		return 0;
 	}

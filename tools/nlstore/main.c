@@ -11,6 +11,7 @@
 #include "../common/text.h"
 #include "../common/words.h"
 #include "import.h"
+#include "say.h"
 #include "store.h"
 
 struct configfs configfs = { .tool = "nlstore", .module = "nameless" };
@@ -199,14 +200,6 @@ static json_t *json_of_node(const struct ns_node *node)
 	return object;
 }
 
-static void put_path(const char *path)
-{
-	if (*path)
-		text_put(stdout, path, strlen(path));
-	else
-		putchar('.');
-}
-
 static void print_node(const struct ns_node *node)
 {
 	time_t when = node->mtime;
@@ -217,7 +210,7 @@ static void print_node(const struct ns_node *node)
 		strftime(text, sizeof(text), "%F %T", &tm);
 	printf("%-9s %04o %6u %6u %12ju %s ", type_names[node->type], node->mode, node->uid,
 	       node->gid, (uintmax_t)node->size, text);
-	put_path(node->path);
+	say_path(stdout, node->path);
 	if (node->target) {
 		printf(" -> ");
 		text_put(stdout, node->target, strlen(node->target));
@@ -270,7 +263,7 @@ static void note_damage(struct verify *verify, const struct ns_node *node, uint3
 
 	verify->bad++;
 	if (!verify->damaged) {
-		put_path(node->path);
+		say_path(stdout, node->path);
 		printf(": block %u is damaged\n", block);
 		return;
 	}
