@@ -513,6 +513,85 @@ static void one_line(void)
 	drop_folder();
 }
 
+static void add_acl(const char *name, const char *acl)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "setfacl -m %s '%s'", acl, name);
+	CHECK(!system(command));
+}
+
+static unsigned int mode_of(const char *name)
+{
+	struct stat status;
+
+	CHECK(!lstat(name, &status), "%s", name);
+	return status.st_mode & 07777;
+}
+
+/*
+ * Lists are not kept: of the mode's bits those are that a class had whoever was of it, and what is
+ * made has no list that where it is made would give it.
+ */
+static void lists(void)
+{
+	static const struct {
+		const char *name, *acl;
+		unsigned int mode, kept;
+	} case_of[] = {
+		{ "plain", NULL, 0664, 0664 },
+		{ "given", "u:12:rw,g::-,o::-", 0660, 0600 },	/* the group had nothing */
+		{ "wide", "u:12:rwx,g::r,o::r", 0674, 0644 },
+		{ "user", "u:12:r,g::rw,o::rw", 0666, 0644 },	/* who would be of either */
+		{ "group", "g:12:-,g::rw,o::rw", 0666, 0660 },	/* who would be another */
+		{ "masked", "u:12:rw,g::rw,m::r,o::-", 0640, 0640 },
+	};
+	struct ns_import result;
+	unsigned int i;
+
+	make_folder();
+	make_file("f", 1);
+	if (system("setfacl -m u:12:rw f 2>/dev/null")) {
+		drop_folder();
+		ktap_skip("no access control lists here");
+		return;
+	}
+	CHECK(!mkdir("in", 0750) && !mkfifo("in/fifo", 0600));
+	for (i = 0; i < 6; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "in/%s", case_of[i].name);
+		make_file(path, 1);
+		CHECK(!chmod(path, 0664));
+		if (case_of[i].acl)
+			add_acl(path, case_of[i].acl);
+		CHECK(mode_of(path) == case_of[i].mode, "%s: %o", path, mode_of(path));
+	}
+	add_acl("in", "u:12:rwx,g::x");
+	add_acl("in/fifo", "u:12:rw");
+	CHECK(mode_of("in") == 0770 && mode_of("in/fifo") == 0660);
+	CHECK(!mkdir("back", 0700));
+	add_acl("back", "u:13:rwx,d:u:12:rwx,d:g::rwx");
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+	result = (struct ns_import){ 0 };
+	listen_to_errors();
+	CHECK(!import_folder(&store, "in", false, &result));
+	CHECK(strstr(said(), "nlstore: given: its access control list is not kept\n"));
+	CHECK(!export_folder(&store, "back"));
+	CHECK(mode_of("back") == 0710, "%o", mode_of("back"));
+	CHECK(mode_of("back/fifo") == 0600, "%o", mode_of("back/fifo"));
+	for (i = 0; i < 6; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "back/%s", case_of[i].name);
+		CHECK(mode_of(path) == case_of[i].kept, "%s: %o", path, mode_of(path));
+	}
+	CHECK(system("getfacl -Rcs back 2>&1 | grep .") != 0);	/* none of them has a list */
+	CHECK(!store_close(&store));
+	drop_folder();
+}
+
 /* Of a damaged file all is exported that is not damaged, and nothing else. */
 static void exports_the_rest(void)
 {
@@ -1273,6 +1352,7 @@ int main(int argc, char **argv)
 	ktap_run("what is missing is imported again", imports);
 	ktap_run("what is damaged is, when all files are read", mends);
 	ktap_run("what is said of a name is one line", one_line);
+	ktap_run("nobody may do more for want of a list", lists);
 	ktap_run("the rest of a damaged file is exported", exports_the_rest);
 	ktap_run("what a file grows by while it is read is no hole", grown);
 	ktap_run("what vanishes meanwhile is not in the tree", vanished);

@@ -116,6 +116,20 @@ check "and listed" eval 'nlstore list a --json >/tmp/list'
 matches "without their text" "$(</tmp/list)" '"path": null,[^}]*"path_hex": "646565702f6f6464ff"'
 matches "so are targets" "$(</tmp/list)" '"path": "deep/odd",[^}]*"target": null,[^}]*"target_hex": "fe7468657265"'
 
+echo own >$tree/deep/listed
+chmod 600 $tree/deep/listed
+check "a file with an access control list" setfacl -m u:12:rw,g::- $tree/deep/listed
+is "whose mode has the list's mask for the group" "$(stat -c %a $tree/deep/listed)" 660
+check "is imported" nlstore import a $tree
+matches "which says that the list is not kept" "$(<"$said")" 'nlstore: deep/listed: its access control list is not kept'
+rm -rf $back
+mkdir -m 755 $back
+check "a folder that gives all that is made in it to somebody" setfacl -m u:12:rwx,d:u:12:rwx $back
+check "gets the tree" nlstore export a $back
+is "the group has what it had: nothing" "$(stat -c %a $back/deep/listed)" 600
+is "and nobody is named there" "$(getfacl -Rcps $back)" ""
+rm $tree/deep/listed
+
 deepest=$tree/down
 for ((level = 0; level < 1100; level++)); do deepest+=/d; done
 check "a folder that is deeper than files may be open" eval 'mkdir -p $deepest && echo deep >$deepest/f && (ulimit -Sn 1024 && nlstore import a $tree)'

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../common/configfs.h"
+#include "acl.h"
 #include "import.h"
 #include "say.h"
 
@@ -63,7 +64,7 @@ static int open_top(const char *folder)
 		complain("%s is somebody else's", folder);
 	else if (!is_empty(fd))
 		complain("%s is not empty", folder);
-	else if (fchmod(fd, 0700))
+	else if (fchmod(fd, 0700) || acl_remove(fd))
 		complain("%s: %s", folder, strerror(errno));
 	else if (!is_empty(fd))	/* what others put there before they couldn't any more */
 		complain("%s is not empty", folder);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../common/configfs.h"
+#include "acl.h"
 #include "crc.h"
 #include "import.h"
 #include "say.h"
@@ -71,6 +72,17 @@ static void take_status(struct ns_node *node, const struct stat *status, time_t 
 		return;
 	node->ctime = status->st_ctim.tv_sec;
 	node->ctime_nsec = status->st_ctim.tv_nsec;
+}
+
+/* The mode is no more than what holds without a list, which is told. */
+static int take_mode(struct ns_node *node, int found)
+{
+	bool has_list;
+	int err = acl_narrow(found, &node->mode, &has_list);
+
+	if (!err && has_list)
+		say_of(node->path, "its access control list is not kept");
+	return err;
 }
 
 /* --- what is in a file ------------------------------------------------------------------------ */
@@ -363,6 +375,7 @@ static int take_node(struct ns_node *node, const struct stat *status)
 static int take_found(struct walk *walk, int found, const struct stat *status, const char *path)
 {
 	struct ns_node *node;
+	int err = 0;
 
 	if (S_ISSOCK(status->st_mode)) {
 		say_of(path, "a socket is not kept");
@@ -374,11 +387,13 @@ static int take_found(struct walk *walk, int found, const struct stat *status, c
 		return -ENOMEM;
 	take_status(node, status, walk->began);
 	node->type = NS_DIRECTORY;
-	if (S_ISDIR(status->st_mode))
-		return 0;
+	if (S_ISLNK(status->st_mode))
+		return take_symlink(node, found);
 	if (S_ISREG(status->st_mode))
-		return take_file(walk, node, found);
-	return S_ISLNK(status->st_mode) ? take_symlink(node, found) : take_node(node, status);
+		err = take_file(walk, node, found);
+	else if (!S_ISDIR(status->st_mode))
+		err = take_node(node, status);
+	return err ? err : take_mode(node, found);
 }
 
 static int take_folder(struct walk *walk, int fd, const char *path);
@@ -490,6 +505,7 @@ static int take_all(struct walk *walk, const char *folder)
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct ns_node *top;
 	struct stat status;
+	int err;
 
 	if (fd < 0 || fstat(fd, &status)) {
 		complain("%s: %s", folder, strerror(errno));
@@ -498,13 +514,15 @@ static int take_all(struct walk *walk, const char *folder)
 		return 1;
 	}
 	top = tree_add(&walk->tree, "");
-	if (!top) {
-		close(fd);
-		return failed(folder, ENOMEM);
+	if (top) {
+		take_status(top, &status, walk->began);
+		top->type = NS_DIRECTORY;
 	}
-	take_status(top, &status, walk->began);
-	top->type = NS_DIRECTORY;
-	return take_folder(walk, fd, "");
+	err = top ? take_mode(top, fd) : -ENOMEM;
+	if (!err)
+		return take_folder(walk, fd, "");
+	close(fd);
+	return failed(folder, err);
 }
 
 /* Each folder that the walk is in is open: that is how deep it may go. If it can't, so be it. */
