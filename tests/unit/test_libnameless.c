@@ -204,6 +204,9 @@ static void test_rings(void)
 	begin(&rig, 1, NAMELESS_FREE, 2, 2);
 	CHECK(nameless_ring_submit(rig.ring, &rig.req[2]) == -EINVAL);
 	rig.req[2] = rig.req[1];
+	rig.req[2].reserved[1] = 1;
+	CHECK(nameless_ring_submit(rig.ring, &rig.req[2]) == -EINVAL);
+	rig.req[2].reserved[1] = 0;
 	CHECK(nameless_ring_submit(rig.ring, &rig.req[2]) == -EAGAIN);
 	move(&rig, 1, 10);
 	move(&rig, 2, 20);

@@ -192,6 +192,7 @@ enum nameless_op { NAMELESS_READ, NAMELESS_WRITE, NAMELESS_FREE };
  * @done: so many blocks were done, when it is done; 0 if @result is -EIO, any may be
  * @io: the library's
  * @at: the library's
+ * @reserved: 0
  *
  * All of this stays where it is until the request is done.
  */
@@ -206,6 +207,7 @@ struct nameless_request {
 	unsigned int done;
 	struct nl_names_io io;
 	unsigned int at;
+	uint64_t reserved[3];
 };
 
 /**

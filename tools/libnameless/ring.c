@@ -244,7 +244,8 @@ int nameless_ring_submit(struct nameless_ring *ring, struct nameless_request *re
 	unsigned long command = command_of(req);
 	int err = 0;
 
-	if (!command || !req->nr || req->nr > NL_IO_MAX)
+	if (!command || !req->nr || req->nr > NL_IO_MAX || req->reserved[0] || req->reserved[1] ||
+	    req->reserved[2])
 		return -EINVAL;
 	if (before == ring->depth)
 		return -EAGAIN;
