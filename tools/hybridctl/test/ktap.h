@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* KTAP lines for one test program: ktap_begin(), ktap_ok() per case, return ktap_end(). */
+/*
+ * KTAP lines for one test program: ktap_begin(), ktap_ok() per case, return ktap_end().  One that
+ * draws does so by ktap_seed().
+ */
 #ifndef KTAP_H
 #define KTAP_H
 
@@ -12,6 +15,16 @@ static unsigned int ktap_nr, ktap_failed;
 static inline void ktap_begin(void)
 {
 	puts("KTAP version 1");
+}
+
+/* SEED, which the Makefile draws: told, as that is what repeats a run. */
+static inline unsigned long long ktap_seed(void)
+{
+	const char *text = getenv("SEED");
+	unsigned long long seed = text ? strtoull(text, NULL, 0) : 1;
+
+	printf("# seed %llu\n", seed);
+	return seed;
 }
 
 __attribute__((format(printf, 2, 3)))

@@ -164,7 +164,13 @@ u64 pool_offset(struct image_set *set, bool journal)
 	return le64_to_cpu(journal ? sb.journal_offset : sb.table_offset[1]);
 }
 
-u64 rnd_state;
+static u64 rnd_state, turn_of_seed;
+
+void rnd_begin(void)
+{
+	rnd_state = ktap_seed();
+	turn_of_seed = (rnd_state + NR_KEPT - 1) % NR_KEPT;	/* 0 without SEED */
+}
 
 u64 rnd(u64 n)
 {
@@ -335,6 +341,11 @@ int __wrap_bdev_flush(const struct bdev *dev)
 			free(undone[i].old);
 	nr_undone = kept;
 	return __real_bdev_flush(dev);
+}
+
+enum kept kept_of(u64 turn)
+{
+	return (turn + turn_of_seed) % NR_KEPT;
 }
 
 /* The power is back: what was in the caches is what it is. */

@@ -59,7 +59,8 @@ bool pool_holds(struct image_set *set, int *status);
 void silence(void);
 void speak(void);
 
-extern u64 rnd_state;
+/* Begin to draw, by SEED. */
+void rnd_begin(void);
 u64 rnd(u64 n);
 
 /* How many writes and flushes it takes; 0: it fails. */
@@ -86,6 +87,8 @@ struct world {
 extern struct world world;
 
 enum kept { KEPT_ALL, KEPT_NONE, KEPT_SOME, NR_KEPT };
+/* The one of them that is the turn's; the next seed has another there. */
+enum kept kept_of(u64 turn);
 
 /* Reads of these bytes fail; NULL: none. */
 void read_fails(const char *path, u64 from, u64 to);

@@ -301,7 +301,7 @@ static void test_any(void)
 	bool same = true, less = true, local = true;
 	unsigned int turn, i, j, k;
 
-	srand(1);
+	srand(ktap_seed());
 	for (turn = 0; turn < 30; turn++) {
 		struct plan p = { .nr_members = 2 + turn % 4, .extent = extents,
 				  .per_second = 1 + rand() % 3000 };

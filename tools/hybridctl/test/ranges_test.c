@@ -87,7 +87,7 @@ static void test_any(void)
 	unsigned int turn, i;
 	unsigned long j;
 
-	srand(1);
+	srand(ktap_seed());
 	for (turn = 0; turn < 50; turn++) {
 		memset(want, 0, sizeof(want));
 		for (i = 0; i < 1 + turn * 3; i++)

@@ -638,7 +638,7 @@ static void leftover_cut(void)
 				abort();
 			cut_begin(at);
 			leftover_wipe(&dev, area);
-			power_on(round % NR_KEPT);
+			power_on(kept_of(round));
 			for (nr = area_find(&dev, area, &err); nr > 0; nr--)
 				bad += !!area[nr - 1].head_err;
 			bdev_close(&dev);
@@ -755,7 +755,7 @@ static void cut_repair(const char *what, u64 first, u64 len0, u64 second, u64 le
 			all = cut_events(pool_repair, &set);
 		cut_begin(at);
 		pool_repair(&set);
-		power_on((at + first) % NR_KEPT);
+		power_on(kept_of(at + first));
 		/* What is found is right; what is sound is whole; and it can be mended. */
 		bad = pool_look(&set, 0, 2, &f, &clean) && (f.wrong || (clean && f.right != 6));
 		bad |= !pool_holds(&set, &status) || status;
@@ -781,10 +781,10 @@ static void cuts(void)
 
 int main(int argc, char **argv)
 {
-	rnd_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	if (!mkdtemp(ktap_name(pool_dir, POOL_PLACE)))
 		return 1;
 	ktap_begin();
+	rnd_begin();
 	overwritten(META_BYTES, "a member's");
 	overwritten(LABEL, "a metadata area's");
 	later_version();
@@ -810,7 +810,7 @@ int main(int argc, char **argv)
 	claims();
 	each();
 	cuts();
-	any(argc > 2 ? atoi(argv[2]) : 80);
+	any(argc > 1 ? atoi(argv[1]) : 80);
 	rmdir(pool_dir);
 	return ktap_end();
 }

@@ -868,7 +868,7 @@ static void cut_restore(bool wreck)
 		make_wrecked(&set, wreck);
 		cut_begin(at);
 		restore_whole(&set);
-		power_on((at + wreck) % NR_KEPT);
+		power_on(kept_of(at + wreck));
 		bad = !is_none_or_right(&set);
 		none += !pool_opens(&set, 0, 2);
 		ok = !restore_whole(&set) && pool_look(&set, 0, 2, &f, &clean) && clean &&
@@ -881,12 +881,12 @@ static void cut_restore(bool wreck)
 		wreck ? "a wreck" : "what is sound", at - 1, all, none);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-	rnd_state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	if (!mkdtemp(ktap_name(pool_dir, POOL_PLACE)))
 		return 1;
 	ktap_begin();
+	rnd_begin();
 	restores();
 	wide_numbers();
 	cut_restore(true);
