@@ -583,6 +583,12 @@ static const struct {
 	{ "nlctl", "list", "reads configfs" },
 	{ "nlctl", "presets", "reads configfs" },
 	{ "nlctl", "keys", "reads configfs" },
+	{ "nlstore", "format", "asks for what names.c asks for" },
+	{ "nlstore", "import", "asks for what names.c asks for" },
+	{ "nlstore", "export", "asks for what names.c asks for" },
+	{ "nlstore", "list", "asks for what names.c asks for" },
+	{ "nlstore", "verify", "asks for what names.c asks for" },
+	{ "nlstore", "tend", "asks for what names.c asks for" },
 	{ "scmfsctl", "usage", "reads only" },
 	{ "scmfsctl", "windows", "reads only" },
 	{ "scmfsctl", "wear", "reads only" },
@@ -636,7 +642,7 @@ static unsigned int judge_all(const char *program)
 void commands_all(void)
 {
 	unsigned int nr = judge_all("hybridctl") + judge_all("mem2mctl") + judge_all("nlctl") +
-			  judge_all("scmfsctl"), rows = 0;
+			  judge_all("nlstore") + judge_all("scmfsctl"), rows = 0;
 
 	for (const struct op *op = command_ops; op->name; op++)
 		rows++;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * usage: failnth modules|memory|nameless|scmfs|pool|commands [PATTERN]	the operations whose name has PATTERN in it
+ *	  failnth rows					has each command and message an operation?
  *	  failnth background MILLISECONDS PERCENT
  *
  * The suite hybrid_failnth.sh has the disks ready.  Prints KTAP.
@@ -223,8 +224,13 @@ int main(int argc, char **argv)
 		seed = time(NULL);
 	sparse = !getenv("EVENKEEL_DENSE");
 	printf("KTAP version 1\n# seed %llu\n", (unsigned long long)seed);
-	configure();
-	if (!strcmp(group, "modules")) {
+	if (strcmp(group, "rows"))
+		configure();
+	if (!strcmp(group, "rows")) {
+		running = "rows";
+		commands_all();
+		messages_all();
+	} else if (!strcmp(group, "modules")) {
 		each(module_ops, only);
 	} else if (!strcmp(group, "memory")) {
 		each(memory_ops, only);
@@ -247,8 +253,6 @@ int main(int argc, char **argv)
 		each(message_ops, only);
 		pool_end();
 	} else if (!strcmp(group, "commands")) {
-		running = "commands";
-		commands_all();
 		pool_begin();
 		each(command_ops, only);
 		pool_end();
@@ -259,7 +263,7 @@ int main(int argc, char **argv)
 		pool_end();
 	} else {
 		fprintf(stderr, "usage: failnth modules|memory|nameless|scmfs|pool|commands [PATTERN] |\n"
-			"       failnth background MILLISECONDS PERCENT\n");
+			"       failnth rows | failnth background MILLISECONDS PERCENT\n");
 		return 2;
 	}
 	printf("1..%u\n", tests);

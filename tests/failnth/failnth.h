@@ -43,6 +43,8 @@ extern const struct op scmfs_asked_ops[];
 
 /* Each command of the tools has a row, or a reason why not. */
 void commands_all(void);
+/* Each message of the hybrid target has a row. */
+void messages_all(void);
 
 /* Set up and take down what a group needs. */
 void pool_begin(void);

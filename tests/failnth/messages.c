@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "disk.h"
@@ -381,3 +382,98 @@ const struct op message_ops[] = {
 	  .shape = POOL_MIRRORED },
 	{ }
 };
+
+/* --- is any message forgotten? --- */
+
+#define SOURCE	"drivers/hybrid/status.c"	/* in the folder that suites run in */
+
+static unsigned int words_of(const char *text)
+{
+	unsigned int nr = 1;
+
+	for (; *text; text++)
+		nr += *text == ' ';
+	return nr;
+}
+
+static bool has_row(const char *word, unsigned int least, unsigned int most)
+{
+	size_t len = strlen(word);
+
+	for (const struct op *op = message_ops; op->name; op++)
+		if (!strncmp(op->arg, word, len) && (!op->arg[len] || op->arg[len] == ' ') &&
+		    words_of(op->arg) >= least && words_of(op->arg) <= most)
+			return true;
+	return false;
+}
+
+static void judge(const char *word, unsigned int least, unsigned int most)
+{
+	if (!has_row(word, least, most))
+		wrong("%s, of %u words: no row", word, least);
+}
+
+/* "(argc == 1 || argc == 3) && !strcasecmp(argv[0], "WORD")" is two. */
+static unsigned int judge_line(const char *line)
+{
+	const char *at = line, *quoted = strstr(line, "(argv[0], \"");
+	unsigned int nr = 0, argc;
+	char word[32];
+
+	if (!quoted || sscanf(quoted, "(argv[0], \"%31[a-z_]\"", word) != 1)
+		return 0;
+	while ((at = strstr(at, "argc "))) {
+		if (sscanf(at, "argc == %u", &argc) == 1)
+			judge(word, argc, argc);
+		else if (sscanf(at, "argc >= %u", &argc) == 1)
+			judge(word, argc, ~0u);
+		else
+			wrong("how many words has this: %s", line);
+		nr++;
+		at++;
+	}
+	if (!nr)
+		wrong("how many words has this: %s", line);
+	return nr;
+}
+
+/* "!strcasecmp(word, "WORD") || ...": a member is the other word. */
+static unsigned int judge_members(const char *line)
+{
+	unsigned int nr = 0;
+	char word[32];
+
+	while ((line = strstr(line, "(word, \""))) {
+		if (sscanf(line, "(word, \"%31[a-z_]\"", word) == 1) {
+			judge(word, 2, 2);
+			nr++;
+		}
+		line++;
+	}
+	return nr;
+}
+
+/* By the source of what takes them, so that a new one can't be left out. */
+void messages_all(void)
+{
+	unsigned int nr = 0, members = 0, rows = 0;
+	bool of_members = false, of_all = false;
+	FILE *source = fopen(SOURCE, "re");
+	char line[256];
+
+	while (source && fgets(line, sizeof(line), source)) {
+		of_members |= !strncmp(line, "static bool is_member_message(", 30);
+		of_all |= !strncmp(line, "static int message(", 19);
+		if (*line == '}')
+			of_members = of_all = false;
+		if (of_members)
+			members += judge_members(line);
+		else if (of_all)
+			nr += judge_line(line);
+	}
+	if (!source || fclose(source) || !nr || !members)
+		wrong(SOURCE " has no messages");
+	for (const struct op *op = message_ops; op->name; op++)
+		rows++;
+	result("%u messages: each is in one of %u rows", nr + members, rows);
+}
