@@ -166,7 +166,12 @@ if did spare; then
 	expect "the runner: without time, the debug kernel all the same" spare 0 '^ok [0-9]+ tests/gate/passes.sh \[debug\]'
 	expect "the runner: and what was left out is told" spare 0 '^# skipped: tests/gate/passes.sh \[6.1\]: SKIP no time on a slow machine; it ran'
 	expect "the runner: and counted" spare 0 '^[0-9]+ passed, 0 failed, 1 skipped$'
+	expect "the runner: all of them have met the debug kernel" spare 0 '^# 0 of 1 suites for the debug kernel have not met it$'
 fi
-! did last || expect "the runner: what no kernel has met has failed" last 1 '^# FAILED: tests/gate/passes.sh \[6.1\]: no time was left'
+if did last; then
+	expect "the runner: what no kernel has met has failed" last 1 '^# FAILED: tests/gate/passes.sh \[6.1\]: no time was left'
+	expect "the runner: what has not met the debug kernel is named" last 1 '^# not on the debug kernel: tests/gate/passes.sh$'
+	expect "the runner: and counted" last 1 '^# 1 of 1 suites for the debug kernel have not met it$'
+fi
 echo "1..$tests"
 exit $failed
