@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: Debian packages: built, installed, modules for both kernels by DKMS, root on a volume, upgraded, removed
-# timeout: 1500
+# timeout: 2100
 # by-hand: yes
 # A bare Debian in a directory (debootstrap, kept in the cache) is where the packages are installed. Nothing of this
 # machine is changed: no initial file system is made but inside. It takes root, the archive and some 3 GiB.
@@ -121,6 +121,10 @@ none_in_images() {
 	grep -q 'lib/modules/6.1.' "$work/log" && ! grep -q -e sbin/hybridctl -e 64-evenkeel.rules "$work/log"
 }
 
+# Those of devices that no machine here has.
+no_modules=(--exclude=/usr/lib/modules/*/kernel/drivers/{gpu,net,media,infiniband,staging,usb,scsi}
+	--exclude=/usr/lib/modules/*/kernel/{sound,net})
+
 # The root file system's image, and an initial file system that says what it takes to mount it.
 make_image() {
 	kernel=$(basename "$(ls -d "$root"/lib/modules/6.1.*)")
@@ -132,8 +136,7 @@ make_image() {
 	rsync -aHx --exclude=/boot/* --exclude=/usr/src/* --exclude=/usr/lib/gcc --exclude=/usr/share/{doc,man,locale,perl}/* \
 		--exclude=/usr/include --exclude=/usr/libexec/gcc --exclude=/usr/bin/*-linux-gnu-* \
 		--exclude=/var/cache/apt/* --exclude=/var/lib/{apt,dkms}/* --exclude='/usr/lib/modules/6.1[0-9]*' \
-		--exclude=/usr/lib/modules/*/kernel/drivers/{gpu,net,media,infiniband,staging,usb,scsi} \
-		--exclude=/usr/lib/modules/*/kernel/{sound,net} --exclude=/var/lib/dpkg/info --exclude=/packages \
+		"${no_modules[@]}" --exclude=/var/lib/dpkg/info --exclude=/packages \
 		"$root/" "$work/tree/" || return
 	printf '%s\n' '/dev/mapper/root / ext4 defaults 0 1' "/dev/disk/by-uuid/$home /home scmfs defaults 0 2" >"$work/tree/etc/fstab"
 	cat >"$work/tree/etc/systemd/system/told.service" <<-'EOF'
@@ -143,7 +146,7 @@ make_image() {
 		Type=oneshot
 		StandardOutput=tty
 		TTYPath=/dev/ttyS0
-		ExecStart=/bin/sh -c 'findmnt -no SOURCE,FSTYPE /; findmnt -no SOURCE,FSTYPE /home; cat /home/here; date >/home/here; hybridctl list; echo told $(hybridctl status root --json | tr -d "\\n ")'
+		ExecStart=/bin/sh -c 'uname -r; echo built $(od -An -v -tx1 /sys/module/dm_hybrid/notes/.note.gnu.build-id | tr -d " \\n"); findmnt -no SOURCE,FSTYPE /; findmnt -no SOURCE,FSTYPE /home; cat /home/here; date >/home/here; hybridctl list; echo told $(hybridctl status root --json | tr -d "\\n ")'
 		ExecStart=/bin/systemctl poweroff --no-block
 		[Install]
 		WantedBy=multi-user.target
@@ -210,6 +213,35 @@ install_root() {
 		hybridctl stop root
 		hybridctl create other /dev/vdd /dev/vde
 		hybridctl stop other' >>"$work/log" 2>&1
+}
+
+# What the upgrade brought gets into the root file system as well, with the later kernel's modules, for which it has to grow.
+upgrade_root() {
+	mkdir "$work/tree"
+	rsync -aR --exclude=/usr/lib/modules/*/{build,source} "${no_modules[@]}" "$root/./usr/lib/modules" "$work/tree/" || return
+	inside dpkg -L evenkeel-tools
+	(cd "$root" && sed -n 's,^/\(usr\|lib\|etc\)/,\1/,p' "$work/log" | sort -u | rsync -a --files-from=- --ignore-missing-args . "$work/tree/") || return
+	[ -x "$work/tree/usr/sbin/hybridctl" ] && tar -C "$work/tree" -cf "$work/upgrade" . || return
+	rm -rf "$work/tree"
+	EVENKEEL_NO_BUILD='' scripts/vm --disk "$work/fast" --disk "$work/slow" --disk "$work/upgrade" -- sh -ec '
+		hybridctl assemble root
+		e2fsck -fy /dev/mapper/root || [ $? = 1 ]
+		resize2fs /dev/mapper/root
+		mount /dev/mapper/root /mnt
+		tar -C /mnt --keep-directory-symlink -xf /dev/vdc
+		umount /mnt
+		hybridctl stop root'
+}
+
+# The kernel and the initial file system that an upgrade leaves, and the module that DKMS made at last
+boots_upgraded() {
+	local module
+	kernel=$1
+	cp "$root/boot/vmlinuz-$kernel" "$root/boot/initrd.img-$kernel" "$work/"
+	module=$(echo "$root/lib/modules/$kernel/updates/dkms/dm-hybrid.ko"*)
+	xz -dcf "$module" >"$work/module" || return
+	root_is_on_a_pool && home_is_in_memory && grep -aq "^${kernel}[[:space:]]*$" "$work/boot" &&
+		grep -aq "^built [0-9a-f]*$(readelf -n "$work/module" | sed -n 's/.*Build ID: //p')[[:space:]]*$" "$work/boot"
 }
 
 boot_root() {
@@ -298,6 +330,10 @@ step "they are upgraded" get install "/packages/evenkeel-dkms_${version}.1_$arch
 step "every module is there again" modules_there
 step "and in the older kernel's initial file system" older_is_renewed
 step "of the version before nothing is left" sh -c "! [ -e '$root/usr/src/evenkeel-$version' ] && ! [ -e '$root/var/lib/dkms/evenkeel/$version' ]"
+step "the root file system is upgraded, too" upgrade_root
+step "a machine boots from it with the new module" boots_upgraded "$(basename "$root"/lib/modules/6.1.*)"
+step "and with the later kernel" boots_upgraded "$(basename "$root"/lib/modules/6.12.*)"
+step "/home is whole" home_is_whole
 step "they are removed" get purge evenkeel-dkms evenkeel-tools
 step "nothing is left" eval '(none_left)'
 step "nor in an initial file system" none_in_images
