@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: encrypted, partitioned, LVM and multipath members; LVM, ext4, xfs and btrfs with discards on top
-# kernels: 6.1
+# kernels: 6.1 6.12
 # timeout: 120
 . tests/vm/lib.sh
 used=""
