@@ -21,6 +21,7 @@ create() {
 # standing MEMBER: its line, without the index
 standing() { local lines; into lines dmt message p 0 members; mapfile -t lines <<<"$lines"; echo "${lines[$1]#* }"; }
 leaving() { hybridctl status p --json | jq -c '[.devices[].leaving]'; }
+reads_of_third_fail() { dd if=$dev of=/dev/null bs=4k count=6144 iflag=direct conv=noerror status=none 2>/dev/null; status_is p dev.2.state failed; }
 reads_fail() { dd if=$dev of=/dev/null bs=4k count=9216 iflag=direct conv=noerror status=none 2>/dev/null; status_is p dev.1.state failed; }
 writes_fail() {
 	local i
@@ -229,5 +230,35 @@ check_fails "nothing of it is given up" "not all that is on member 1|the map of 
 emuctl set m fail=none fail_range=0+0
 check "when it can be read it goes on" hybridctl evacuate p 1
 check "all data" blkio verify $dev 0 73728 "$seed"
+check "in the grammar" in_grammar p
+
+# --- whoever waits for events is told of each change
+check "stop" eval 'hybridctl stop p && pools=()'
+wipe m n a b c
+disk d 24M
+check "a pool of three, the metadata twice" hybridctl create p /dev/emudisk/{a,b,c} --metadata /dev/emudisk/m --metadata /dev/emudisk/n \
+	--extent 64K --size 24M --policy stripe --set commit_ms=50 --set low_free=0 --set period_ms=200 --set tell_ms=0
+pools+=(p)
+check "data" blkio write $dev 0 49152 "$seed" -- flush $dev
+# Each of them alone: what came before has raised its event by then.
+while IFS='|' read -ru 3 title key value command; do
+	into events dmt events p
+	check "$title" eval "$command"
+	check "the status says so" wait_for 60 status_is p "$key" "$value"
+	check "an event" wait_for 10 more_events
+done 3<<'CHANGES'
+a member is to leave, and can't yet|dev.1.state|draining|emuctl set b stall=1 && message p evacuate 1
+it is to stay|dev.1.state|active|message p stay 1
+to leave after all|dev.1.state|draining|message p evacuate 1
+it gets empty|dev.1.used|0|emuctl set b stall=0
+it is removed|dev.1.state|removed|message p remove 1
+another one joins|dev.1.state|active|hybridctl add p /dev/emudisk/d --force
+a metadata area leaves|meta|SA|message p metadata leave 0
+it is a mirror again|meta|AA|message p metadata resync 0
+an error|dev.2.state|degraded|emuctl set c fail=read && ! blkio verify $dev 0 49152 "$seed"
+nothing but errors|dev.2.state|failed|wait_for 120 reads_of_third_fail
+it is taken back|dev.2.state|active|emuctl set c fail=none && message p reinstate 2
+CHANGES
+check "all data" blkio verify $dev 0 49152 "$seed"
 check "in the grammar" in_grammar p
 done_testing
