@@ -4,7 +4,7 @@
 # kernels: 6.1 6.12
 # timeout: 120
 . tests/vm/lib.sh
-used=""
+used="" type="" volume=""
 modprobe dm-hybrid || die "no dm-hybrid"
 needs dm-crypt xfs btrfs dm-multipath dm-round-robin dm-snapshot
 
@@ -41,19 +41,36 @@ check "found again, not on what lies below" hybridctl assemble p
 check "data" blkio verify /dev/mapper/p 0 32768 "$seed"
 check "what is on the disk is encrypted" eval '! blkio verify /dev/emudisk/a 2048 64 "$seed"'
 
-is_used() { into used dmt field p mapped; }
-# on_it TITLE DEVICE: files with discards on the way, fstrim, and what is left is as it was
-on_it() {
-	local full
-	dd if=/dev/urandom of=/tmp/file bs=1M count=40 status=none || return
-	/run/evenkeel/busybox mount -t "$1" -o discard "$2" /tmp/mnt || return
-	cp /tmp/file /tmp/mnt/a && cp /tmp/file /tmp/mnt/b && sync && is_used && full=$used || return
-	rm /tmp/mnt/a && sync && fstrim /tmp/mnt && message p commit || return
-	wait_for 90 less_than "$full" 250 || { echo "# used $used of $full"; return 1; }
-	/run/evenkeel/busybox umount /tmp/mnt && /run/evenkeel/busybox mount -t "$1" "$2" /tmp/mnt && cmp /tmp/file /tmp/mnt/b &&
-		/run/evenkeel/busybox umount /tmp/mnt
-}
+# Extents that are mapped, into $used, once what was discarded is free.
+is_used() { message p commit && into used dmt field p mapped; }
 less_than() { is_used && [ "$used" -lt $(($1 - $2)) ]; }
+as_many() { is_used && [ "$used" -ge "$1" ]; }
+mounted() { /run/evenkeel/busybox mount -t "$1" "${@:3}" "$2" /tmp/mnt; }
+unmounted() { /run/evenkeel/busybox umount /tmp/mnt; }
+# A file of 40 MiB, and one that stays as it is; extents that are mapped then, into $full
+files() { cp /tmp/file /tmp/mnt/a && { [ -e /tmp/mnt/b ] || cp /tmp/file /tmp/mnt/b; } && sync && is_used && full=$used; }
+# A file system may take its time until it discards what a file had, be it for a commit of its own.
+freed() { sync && less_than "$full" 250; }
+# again OPTION...: mounted anew
+again() { unmounted && mounted "$type" "$volume" "$@"; }
+removed() { rm /tmp/mnt/a && sync && again -o nodiscard && sync; }
+as_it_was() { again && cmp /tmp/file /tmp/mnt/b && unmounted; }
+# on_it TYPE DEVICE: each way to discard what a file had frees it, alone, and what is left is as it was
+on_it() {
+	type=$1 volume=$2
+	dd if=/dev/urandom of=/tmp/file bs=1M count=40 status=none
+	check "$type with discards on the way" mounted "$type" "$volume" -o discard
+	check "files on $type" files
+	check "one is removed" rm /tmp/mnt/a
+	check "which frees what it had" wait_for 30 freed || note "$used of $full"
+	check "$type without" again -o nodiscard
+	check "the same file on $type" files
+	check "is removed" removed
+	check "which frees nothing" as_many "$full" || note "$used of $full"
+	check "fstrim on $type" fstrim /tmp/mnt
+	check "does" wait_for 30 freed || note "$used of $full"
+	check "what is left on $type is as it was" as_it_was
+}
 
 check "LVM on the pool" eval 'lvm pvcreate -y /dev/mapper/p && lvm vgcreate -y upper /dev/mapper/p &&
 	lvm lvcreate -y -W n -n e -L 200M upper && lvm lvcreate -y -W n -n x -L 320M upper && lvm lvcreate -y -W n -n b -L 240M upper'
@@ -62,12 +79,12 @@ check "what the pool lies on is known all the same" eval 'timeout 60 hybridctl l
 	jq -e ".[] | select(.name == \"p\") | .active and .members == 3 and (has(\"missing\") | not)"'
 dmsetup resume upper-e
 check "ext4" mkfs.ext4 -q -F /dev/upper/e
-check "files, discards, fstrim on ext4" on_it ext4 /dev/upper/e
+on_it ext4 /dev/upper/e
 check "e2fsck" e2fsck -fn /dev/upper/e
 check "xfs" mkfs.xfs -q -f /dev/upper/x
-check "files, discards, fstrim on xfs" on_it xfs /dev/upper/x
+on_it xfs /dev/upper/x
 check "btrfs" mkfs.btrfs -q -f /dev/upper/b
-check "files, discards, fstrim on btrfs" on_it btrfs /dev/upper/b
+on_it btrfs /dev/upper/b
 check "another member under it" hybridctl replace p /dev/emudisk/b1 /dev/emudisk/d
 check "still whole" eval 'e2fsck -fn /dev/upper/e && xfs_repair -n /dev/upper/x && btrfs check /dev/upper/b'
 check "the volume grows, and the group with it" eval 'hybridctl add p /dev/emudisk/b1 --grow && lvm pvresize /dev/mapper/p &&
