@@ -52,5 +52,6 @@ for p in "${at[@]}"; do
 	check "cut at $p, $how" judge "$p"
 	drop_leftovers
 done
+note_tried "$n"
 rec clear
 done_testing

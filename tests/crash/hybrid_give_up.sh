@@ -70,7 +70,6 @@ metadata_points() {
 	END { srand(seed + 1); for (i = 0; i < count && n; i++) print at[int(rand() * n)] }' /dev/emudisk-log
 }
 { sharp_points $((points / 3)); metadata_points $((points / 3)); } | sort -n -u >/tmp/moments
-note "$(wc -l </tmp/moments) moments"
 cut_each </tmp/moments
 rec clear
 
@@ -129,7 +128,6 @@ cut_at() {
 	is_sound_offline "${devices[@]:0:2}"
 }
 { sharp_points $((give_up_points / 2)); metadata_points $((give_up_points - give_up_points / 2)); } | sort -n -u >/tmp/moments
-note "$(wc -l </tmp/moments) moments"
 cut_each </tmp/moments
 rec clear
 done_testing

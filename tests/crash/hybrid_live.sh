@@ -37,4 +37,5 @@ for ((n = 0; n < points; n++)); do
 	drop_leftovers
 	for d in m a b; do remove_disk $d; done
 done
+note_tried "$points"
 done_testing

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: the power goes while members come and go
 # kernels: 6.1 6.12
-# timeout: 240
+# timeout: 420
 #
-# A device is put in another's place and the volume grows, once, recorded. Then the power goes at many moments of it:
-# the pool comes back with all that was flushed, is sound, and the same commands, given again, finish the work.
-# The same beside a load whose content is known, where one joins, one is emptied and goes, another is replaced, and the
-# volume grows; and beside one during which a member fails and is taken back.
+# A device is put in another's place and the volume grows and is written there, once, recorded. Then the power goes at many
+# moments of it: the pool comes back with all that was flushed, is sound, and the same commands, given again, finish the work.
+# The same beside a load whose content is known, where one joins, one is emptied, one is removed, another is replaced, and
+# the volume grows, with moments of each of these; and beside one during which a member fails and is taken back.
 #
-# EVENKEEL_POINTS: how many moments of each, instead of few beside loads.
-default_points=100
+# EVENKEEL_POINTS: how many moments of each kind, instead of as many as a check has time for: 200 in all take some three
+# minutes more than the rest on a quiet machine. 100 of each kind, 666 in all, take about ten.
+default_points=30
 . tests/crash/lib.sh
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
@@ -23,52 +24,80 @@ disk c 8M mem cache=volatile
 
 work() { hybridctl replace p "${all[2]}" "${all[3]}" && hybridctl grow p; }
 holds() { blkio verify $dev 0 4096 "$seed" -- verify $dev 4096 1024 0; }
+# Where it has grown
+writes_more() { blkio write $dev 5248 1024 "$seed" -- flush $dev; }
+holds_more() { holds && blkio verify $dev 5248 1024 "$seed"; }
 
 check "a pool of two" hybridctl create p "${all[1]}" "${all[2]}" --metadata "${all[0]}" --extent 64K \
 	--size 2624K --policy stripe --set commit_ms=20 --set low_free=0
 pools+=(p)
 check "data" blkio write $dev 0 4096 "$seed" -- flush $dev
 begin_record
+began=$(now)
 check "one member in the other's place, and growth" work
 size=$(sectors $dev)
 check "data" holds
 check "larger" [ "$size" -gt 8000 ]
+check "what is written there" writes_more
+written_at=$(now)
 end_record
 
 # Into $devices: those with a label: one has none yet, or no more.
 labelled() {
-	local d
+	local d magic
 	devices=()
-	for d in "${all[@]}"; do hybridctl dump "$d" 2>&1 | grep -q "no hybrid label" || devices+=("$d"); done
+	for d in "${all[@]}"; do
+		IFS= read -rd '' -n 8 magic <"$d"
+		[ "$magic" != EVVNLAbl ] || devices+=("$d")
+	done
+}
+is_sound() {
+	labelled
+	is_sound_offline "${devices[@]}"
+}
+
+# moments FROM TO COUNT: the first one, when something has just been told, and as many between these; half around what is written to metadata and labels, where the work gets on,
+# the others around flushes and FUA writes, around what the load was told, and at random. Each once, if there are enough.
+moments() {
+	{ [ ! -e $log ] || oracle points --log $log --seed "$seed" --count 0 --every; } |
+		awk -v from="$1" -v to="$2" -v count="$3" -v seed="$((seed + $1))" '
+		function add(kind, at) { if (at > from && at <= to) all[kind, nr[kind]++] = at }
+		function around(kind) { add(kind, $1); add(kind, $2 - 1); add(kind, $2) }
+		NF == 1 { add("told", $1 - 1); add("told", $1); next }
+		$2 > 0 && $4 == "write" && ($3 == "m" || $5 < 2048) { around("metadata") }
+		$2 > 0 && ($4 == "flush" || $7 ~ /[FP]/) { around("flush") }
+		END {
+			srand(seed)
+			split("metadata flush metadata told metadata any", kinds)
+			print from
+			for (tries = 0; got < count - 1 && tries < 100 * count; tries++) {
+				kind = kinds[tries % 6 + 1]
+				at = nr[kind] ? all[kind, int(rand() * nr[kind])] : from + 1 + int(rand() * (to - from))
+				if (seen[at]++ && tries < 20 * count)
+					continue
+				print at
+				got++
+			}
+		}' - /dev/emudisk-log | sort -n >/tmp/moments
 }
 
 # cut_at MOMENT WAY: one judgement
 cut_at() {
 	rec replay to="$1" "${@:2}"
-	labelled
-	is_sound_offline "${devices[@]}" || { hybridctl check "${devices[@]}"; return 1; }
-	hybridctl assemble p || return
+	is_sound && hybridctl assemble p || return
 	pools+=(p)
-	holds && work && holds || return
+	if [ "$1" -ge "$written_at" ]; then holds_more; else holds; fi && work && writes_more && holds_more || return
 	status_is p dev.1.state removed && status_is p mode rw && [ "$(sectors $dev)" = "$size" ] ||
 		{ dmsetup status p; return 1; }
 	hybridctl stop p || return
 	pools=()
 	is_sound_offline "${all[0]}" "${all[1]}" "${all[3]}"
 }
-# Where nothing but the evacuation goes on, one moment is like the next: half of them are around the metadata's writes.
-metadata_points() {
-	awk -v seed="$seed" -v count="$1" '
-	$2 > 0 && ($3 == "m" || $3 ~ /[a-d]/ && $5 < 2048) && $4 == "write" { at[n++] = $1; at[n++] = $2 - 1; at[n++] = $2 }
-	END { srand(seed + 1); for (i = 0; i < count && n; i++) print at[int(rand() * n)] }' /dev/emudisk-log
-}
-{ sharp_points $((points / 8)); metadata_points $((points / 4)); } | sort -n -u >/tmp/moments
-note "$(wc -l </tmp/moments) moments"
+moments "$began" "$(now)" "$points"
 cut_each </tmp/moments
 rec clear
 
 # --- beside a load: whatever it was told is durable is there, and nothing else is but what it wrote
-load_points=${EVENKEEL_POINTS:-3}
 A=/dev/emudisk/a B=/dev/emudisk/b C=/dev/emudisk/c D=/dev/emudisk/d
 disk d 8M mem cache=volatile
 all+=("$D")
@@ -93,44 +122,50 @@ pool_of_two() {
 is_member() { local line; into line dmt table p; [[ " $line " == *" $(<"/sys/block/emudisk!$1/dev") "* ]]; }
 has_label() { hybridctl identify "/dev/emudisk/$1" >/dev/null 2>&1; }
 
-# All of it, from wherever it was cut
-members_change() {
-	is_member c || hybridctl add p $C || return
-	if is_member b; then
-		hybridctl evacuate p $B && hybridctl remove p $B || return
-	elif has_label b; then
-		hybridctl remove p $B || return
-	fi
-	hybridctl replace p $A $D && hybridctl grow p
-}
+# The steps, from wherever they were cut
+joins() { is_member c || hybridctl add p $C; }
+is_to_leave() { ! is_member b || hybridctl evacuate p $B --no-wait; }
+is_emptied() { ! is_member b || hybridctl evacuate p $B; }
+is_removed() { ! has_label b || hybridctl remove p $B; }
+is_replaced() { hybridctl replace p $A $D; }
+grows() { hybridctl grow p; }
+members_change() { joins && is_to_leave && is_emptied && is_removed && is_replaced && grows; }
 members_changed() {
 	! is_member a && ! is_member b && is_member c && is_member d && [ "$(sectors $dev)" = "$size" ] &&
 		status_is p mode rw || { dmsetup table p; dmsetup status p; return 1; }
 }
 
-# Around all that is written to the metadata and to labels, and around what the load was told
-load_moments() {
-	{ all_points $(($1 / 2)); metadata_points $(($1 - $1 / 2)); } | sort -n -u >/tmp/moments
-	note "$(wc -l </tmp/moments) moments of $(now)"
+# What a step was told to have done is so, without being asked for again.
+told_is_there() {
+	local state
+	into state dmt field p dev.1.state
+	[ "$1" -lt "${at[1]}" ] || is_member c || return
+	[ "$1" -lt "${at[2]}" ] || ! is_member b || [ "$state" = draining ] || return
+	[ "$1" -lt "${at[4]}" ] || ! is_member b || return
+	[ "$1" -lt "${at[5]}" ] || { ! is_member a && is_member d; } || return
+	[ "$1" -lt "${at[6]}" ] || [ "$(sectors $dev)" = "$size" ]
 }
+
+# Every third is looked at before it starts, too; at the end all of them are.
 comes_back() {
-	labelled
-	is_sound_offline "${devices[@]}" || { hybridctl check "${devices[@]}"; return 1; }
+	[ $((n % 3)) != 0 ] || is_sound || return
 	hybridctl assemble p || return
 	pools+=(p)
 	oracle check $dev --log $log --point "$1" && status_is p mode rw && status_is p needs_check -
 }
-goes_soundly() {
-	hybridctl stop p || return
-	pools=()
-	labelled
-	is_sound_offline "${devices[@]}"
-}
+goes_soundly() { remove_pool p && is_sound; }
 
 check "a pool of two again" pool_of_two
 begin_record
 check "a load" load_begins
-check "one joins, one leaves, one is replaced, it grows" members_change
+steps=(joins is_to_leave is_emptied is_removed is_replaced grows) at=("$(now)")
+titles=("one joins" "one is to leave" "one is emptied" "one is removed" "one is replaced" "it grows" "it goes on")
+for i in "${!steps[@]}"; do
+	check "${titles[i]}" "${steps[i]}"
+	at+=("$(now)")
+done
+check "the load goes on" wait_for 20 status_above p flushes $(($(status p flushes) + 4))
+at+=("$(now)")
 load_ends
 size=$(sectors $dev)
 check "all of it" members_changed
@@ -139,12 +174,16 @@ check "its end" oracle check $dev --log $log --point $never
 end_record
 cut_at() {
 	rec replay to="$1" "${@:2}"
-	comes_back "$1" || { dmsetup status p; return 1; }
-	[ $((n % 2)) = 1 ] || { members_change && members_changed && oracle check $dev --log $log --point "$1" --write; } || return
+	comes_back "$1" && told_is_there "$1" || { dmsetup table p; dmsetup status p; return 1; }
+	[ $((n % 5)) = 0 ] || { members_change && members_changed && oracle check $dev --log $log --point "$1" --write; } || return
 	goes_soundly
 }
-load_moments "$load_points"
-cut_each </tmp/moments
+# A member's evacuation is two of these.
+counts=("$points" $((points / 3)) $((points - points / 3)) "$points" "$points" "$points" $((points / 6)))
+for i in "${!titles[@]}"; do
+	moments "${at[i]}" "${at[i + 1]}" "${counts[i]}"
+	cut_each "${titles[i]}" </tmp/moments
+done
 rec clear
 
 # A member that does not flush any more, and is taken back when it does: what it had not flushed is not believed.
@@ -152,6 +191,7 @@ check "a pool of two once more" pool_of_two
 begin_record
 check "a load" load_begins --lossy
 emuctl set b fail=flush
+failing=$(now)
 check "the second fails" wait_for 30 status_is p dev.1.state failed
 emuctl set b fail=none
 check "is taken back" hybridctl reinstate p $B
@@ -168,7 +208,7 @@ cut_at() {
 	comes_back "$1" && status_is p dev.1.state active || { dmsetup status p; return 1; }
 	hybridctl reinstate p $B && oracle check $dev --log $log --point "$1" --write && goes_soundly
 }
-load_moments "$load_points"
-cut_each </tmp/moments
+moments "$failing" "$(now)" $((points / 2))
+cut_each "one fails" </tmp/moments
 rec clear
 done_testing

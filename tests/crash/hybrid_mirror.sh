@@ -39,7 +39,6 @@ cut_at_some() {
 	awk -v seed="$seed" -v count="$points" -v from="$flushed" '
 		$1 > from && $2 > 0 && ($4 == "flush" || $4 == "write" && $5 < 8192) { at[n++] = $1; at[n++] = $2 - 1; at[n++] = $2 }
 		END { srand(seed); for (i = 0; i < count && n; i++) print at[int(rand() * n)] }' /dev/emudisk-log | sort -n -u >/tmp/moments
-	note "$(wc -l </tmp/moments) moments after $flushed"
 	cut_each </tmp/moments
 	rec clear
 }

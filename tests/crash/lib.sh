@@ -47,6 +47,7 @@ sweep() {
 	oracle sweep p --table "$2" --record $record --log $log --seed "$seed" "${@:3}" >"$said" 2>"$said.count"
 	r=$?
 	title+=", $(sed 's/^# //' "$said.count")"
+	note_tried "$(sed -n 's/^# \([0-9]*\) points.*/\1/p' "$said.count")"
 	if [ $r = 0 ]; then ok "$title"; else not_ok "$title" "$(head -90 "$said")"; fi
 	rm -f "$said.count"
 }
@@ -79,9 +80,13 @@ drop_leftovers() {
 	pools=()
 }
 
-# cut_each < MOMENTS: a judgement of each, by the suite's own cut_at MOMENT WAY..., which finds its number in $n; one test
+# Of cuts, for who counts them over many runs: `soak --crash` adds these up.
+note_tried() { note "tried $1 moments"; }
+
+# cut_each [WHEN] < MOMENTS: a judgement of each, by the suite's own cut_at MOMENT WAY..., which finds its number in $n;
+# one test
 cut_each() {
-	local moment keep good=0
+	local when=${1:+"$1: "} moment keep good=0
 	n=0
 	while read -r moment <&9; do
 		read -ra keep <<<"$(keep_of "$n")"
@@ -89,11 +94,12 @@ cut_each() {
 		if cut_at "$moment" "${keep[@]}" >/tmp/cut.out 2>&1; then
 			good=$((good + 1))
 		else
-			not_ok "cut at $moment, ${keep[*]}" "$(tail -20 /tmp/cut.out)" "$(dmesg | tail -8)"
+			not_ok "${when}cut at $moment, ${keep[*]}" "$(tail -20 /tmp/cut.out)" "$(dmesg | tail -8)"
 			drop_leftovers
 		fi
 	done 9<&0 </dev/null
-	check "all of them came back, and were finished: $good of $n" eval '[ $good = $n ] && [ $n -gt 0 ]'
+	note_tried "$n"
+	check "${when}all of them came back, and were finished: $good of $n" eval '[ $good = $n ] && [ $n -gt 0 ]'
 }
 
 # One that is moving has its extent in two places, and until the next commit.
