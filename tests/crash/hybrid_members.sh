@@ -9,9 +9,9 @@
 # The same beside a load whose content is known, where one joins, one is emptied, one is removed, another is replaced, and
 # the volume grows, with moments of each of these; and beside one during which a member fails and is taken back.
 #
-# EVENKEEL_POINTS: how many moments of each kind, instead of as many as a check has time for: 200 in all take some three
-# minutes more than the rest on a quiet machine. 100 of each kind, 666 in all, take about ten.
-default_points=30
+# EVENKEEL_POINTS: how many moments of each kind, instead of as many as a check has time for: 160 in all take two or three
+# minutes more than the rest. 100 of each kind are 670 in all, and take some ten.
+default_points=24
 . tests/crash/lib.sh
 modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
