@@ -4,7 +4,7 @@
 # kernels: 6.1 6.12 debug
 # timeout: 440
 . tests/vm/lib.sh
-there='' first='' before='' after='' entry='' some=''
+there='' first='' before='' had='' written_to='' after='' entry='' some=''
 
 disk m 8M
 disk a 24M
@@ -15,12 +15,17 @@ modprobe dm-hybrid || die "no dm-hybrid"
 dev=/dev/mapper/p
 ctl() { hybridctl "$@"; }
 
-# A load that checks what it reads, until `ended`.
+# A load that checks what it reads, until `ended`. It is at work when this returns.
 load() {
+	count_writes
+	had=$written_to
 	fio --name=load --filename=$dev --size="$1" --rw=randrw --bs=4k --iodepth=8 --ioengine=libaio \
 		--direct=1 --verify=crc32c --verify_fatal=1 --time_based --runtime=600 --randseed="$seed" --verify_backlog=256 --output=/tmp/fio.log &
 	fio=$!
+	check "a load" wait_for 60 is_loaded
 }
+count_writes() { local f; read -ra f <"/sys/dev/block/$(stat -Lc %Hr:%Lr $dev)/stat"; written_to=${f[4]}; }
+is_loaded() { count_writes && [ "$written_to" -gt $((had + 20)) ]; }
 ended() {
 	kill -INT $fio 2>/dev/null
 	wait $fio
@@ -67,10 +72,10 @@ fields_are "nothing is there" p "dev.1.state dev.1.used" "draining 0"
 check "new extents go elsewhere" blkio write $dev 16384 16384 "$seed" -- flush $dev
 field_is "still nothing" p dev.1.used 0
 check "it is sound, also as it is seen while it is written to" eval 'for i in {1..10}; do is_whole p || exit; done'
-check "the load saw nothing wrong" ended
 check "data" blkio verify $dev 16384 32768 "$seed"
 check_fails "one that is not empty can't go" "not being evacuated" ctl remove p /dev/emudisk/c --force
-check "the second goes" ctl remove p /dev/emudisk/b
+check "the second goes, under load" ctl remove p /dev/emudisk/b
+check "the load saw nothing wrong" ended
 fields_are "it is none any more" p "dev.1.dev dev.1.state dev.1.used" "- removed 0"
 check_fails "nor can it be one by being trusted" "Invalid argument" message p reinstate 1
 check "in the grammar" in_grammar p
@@ -96,13 +101,15 @@ check "data" blkio verify $dev 16384 32768 "$seed"
 check_fails "the rest could not hold the volume" "not all of it could be written" ctl evacuate p /dev/emudisk/c
 check_fails "nor has it room for what is there" "no room for what is on it" ctl evacuate p /dev/emudisk/c --force
 field_is "it stays active" p dev.2.state active
-check "the first comes back into the free place, and the volume grows" ctl add p /dev/emudisk/b --grow
+load 8M
+check "the first comes back into the free place, and the volume grows, under load" ctl add p /dev/emudisk/b --grow
 fields_are "it is the second again" p "dev.1.state dev.1.used" "active 0"
 size=$(sectors $dev)
 check "it is larger" [ "$size" -gt 98304 ]
 check "data as before" blkio verify $dev 16384 32768 "$seed"
 check "and in what is new" blkio write $dev 49152 $((size - 49152)) 7 -- flush $dev -- \
 	verify $dev 49152 $((size - 49152)) 7
+check "the load saw nothing wrong" ended
 check_fails "not smaller" "would become smaller" ctl grow p --size 1M
 check_fails "not beyond its members" "longer than its members" ctl grow p --size 1G
 check_fails "nor by as much as there are numbers" "too large" ctl grow p --size 18446744073709551615
@@ -143,8 +150,10 @@ matches "and says why" "$(</tmp/waiting)" "not being evacuated any more"
 check "to the end" eval 'message p set migrate_kbps 0; ctl evacuate p /dev/emudisk/a --force'
 check "another way: it is to stay" ctl evacuate p 0 --cancel
 field_is "it stays" p dev.0.state active
-check "replace the last one" eval 'ctl replace p /dev/emudisk/c /dev/emudisk/d'
+load 8M
+check "replace the last one, under load" ctl replace p /dev/emudisk/c /dev/emudisk/d
 note "$(<"$said")"
+check "the load saw nothing wrong" ended
 fields_are "done" p "dev.2.state dev.3.state" "removed active"
 check "data" blkio verify $dev 16384 32768 "$seed"
 check "again: nothing to do" ctl replace p /dev/emudisk/c /dev/emudisk/d
