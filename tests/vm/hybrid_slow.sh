@@ -29,7 +29,7 @@ begin_writes() {
 		blkio write $dev $((fast + i * 128)) 128 9 & writers+=($!)
 	done
 }
-in_flight() { local r w; read -r r w <"/sys/block/emudisk!b/inflight"; [ "$w" = 4 ]; }
+in_flight() { local w; read -r _ w <"/sys/block/emudisk!b/inflight"; [ "$w" = 4 ]; }
 entry_on() { local e; into e dmt message p 0 entry "$1"; [ "${e%% *}" = "$2" ]; }
 both_moved() { entry_on 0 1 && entry_on $((fast / 128)) 0; }
 
@@ -64,8 +64,7 @@ flushed() {
 }
 # Whatever else takes the processor makes flushes slow, too, but not each time; the second would.
 as_usual() {
-	local try
-	for try in {1..5}; do
+	for _ in {1..5}; do
 		flushed && kill -0 $patience || return
 		[ "$p99" -gt $bound ] || return 0
 	done
