@@ -542,12 +542,18 @@ static void write_supers(struct hy_pool *pool, struct wants *wants)
 			w->error = write_super(pool, w->reshape);
 }
 
-/* When all that they see is as it will be: they are gone then. */
-static void end_waits(struct hy_pool *pool, struct wants *wants, int error, int lost, int policy)
+/*
+ * When all that they see is as it will be: they are gone then.  @checkpoint: the error of those who
+ * wanted one.
+ */
+static void end_waits(struct hy_pool *pool, struct wants *wants, int commit, int checkpoint,
+		      int lost, int policy)
 {
 	struct hy_commit_wait *w, *tmp;
 
 	list_for_each_entry_safe(w, tmp, &wants->waits, list) {
+		int error = w->checkpoint ? checkpoint : commit;
+
 		list_del(&w->list);
 		if (!w->super)
 			w->error = error ?: w->message ? lost : w->policy ? policy : 0;
@@ -574,25 +580,43 @@ static void judge_store(struct hy_pool *pool, unsigned int areas)
 		hy_pool_needs_check(pool, "the superblock can't be written");
 }
 
+/*
+ * A checkpoint that fails has touched nothing that counts.  Who wanted no more than a commit does
+ * not hear of it: the journal may have room for that.  What the first try has lost is still to be
+ * told by the second, as whom it doubted is doubted until one ends well.
+ *
+ * Return: the commit's error; @checkpoint: what those are told who wanted a checkpoint.
+ */
+static int commit_wanted(struct hy_pool *pool, const struct wants *wants, int *checkpoint)
+{
+	int r = commit(pool, wants->checkpoint);
+
+	*checkpoint = r;
+	/* A full journal may make the second try a checkpoint: those who leave have failed to. */
+	pool->removing = 0;
+	if (r && wants->checkpoint && hy_pool_writable(pool))
+		r = commit(pool, false);
+	return r;
+}
+
 static void commit_work(struct work_struct *work)
 {
 	struct hy_pool *pool = container_of(work, struct hy_pool, commit_work);
 	unsigned int areas = ek_store_areas(pool->store);
 	unsigned int noio = memalloc_noio_save();
 	struct wants wants;
-	int r, policy = 0;
+	int r, checkpoint, policy = 0;
 	unsigned int lost;
 
 	take_wants(pool, &wants);
-	r = commit(pool, wants.checkpoint);
-	pool->removing = 0;
+	r = commit_wanted(pool, &wants, &checkpoint);
 	lost = take_lost(pool, &wants);
 	WRITE_ONCE(pool->commit_failed, r);
 	end_bios(&wants.bios, r, lost);
 	if (r || !hy_pool_writable(pool))
 		hy_free_fail_waiting(pool);
 	/* Now rather than when somebody waits for it. */
-	if (!r && checkpoint_is_due(pool))
+	if (!checkpoint && checkpoint_is_due(pool))
 		commit(pool, true);
 	hy_free_resume(pool);
 	/* Data does not depend on it, whoever sent a message does. */
@@ -600,7 +624,7 @@ static void commit_work(struct work_struct *work)
 		policy = note_policy(pool);
 	write_supers(pool, &wants);
 	judge_store(pool, areas);
-	end_waits(pool, &wants, r, error_for(lost, HY_TELL_MESSAGE), policy);
+	end_waits(pool, &wants, r, checkpoint, error_for(lost, HY_TELL_MESSAGE), policy);
 	/* What failed is tried again; read-only it would fail for ever. */
 	if (hy_pool_writable(pool) && has_changes(pool))
 		hy_commit_soon(pool);

@@ -198,6 +198,33 @@ for n in "${!parts[@]}"; do
 	check "$part: all that was flushed" blkio verify $dev 0 2048 "$seed"
 	[ $flushed = 0 ] || check "$part: also when it could not be written" blkio verify $dev $at 128 "$n"
 done
+# Who flushes while somebody has a checkpoint made, which fails, hears nothing of it.
+is_waiting() { local stat; read -r stat <"/proc/$1/stat" && [[ $stat == *") D "* ]]; }
+more_writes() { [ "$(writes b)" -gt "$1" ]; }
+check "an extent on each member" blkio write $dev 24576 256 "$seed" -- flush $dev
+into second dmt message p 0 entry 193
+second=$((193 - ! ${second%% *})) first=$((385 - second))
+check "the first has something to flush" blkio write $dev $((first * 128)) 8 5
+read -r _ range _ <<<"${parts[3]}"
+emuctl set m1 fail=write "fail_range=$range"
+emuctl set a stall=1
+blkio flush $dev >/tmp/flush 2>&1 & flushing=$!
+check "a flush waits for it" wait_for 20 is_waiting $flushing
+message p checkpoint >/tmp/checkpoint 2>&1 & asking=$!
+check "so does a checkpoint for that" wait_for 20 is_waiting $asking
+before=$(writes b)
+blkio write $dev $((second * 128)) 8 6 -- flush $dev >/tmp/flush2 2>&1 & other=$!
+check "and somebody who has written to the other one" eval 'wait_for 20 more_writes "$before" && wait_for 20 is_waiting $other'
+emuctl set a stall=0
+check "the flush is done" wait $flushing
+check_fails "the checkpoint fails" "(Input/output|I/O) error" eval 'wait $asking || { cat /tmp/checkpoint; false; }'
+check "the other flush is done" wait $other
+fields_are "the pool goes on" p "mode needs_check" "rw -"
+check "with another commit" blkio write $dev 24576 128 "$seed" -- flush $dev
+emuctl set m1 fail=none fail_range=0+0
+check "a checkpoint that can be made" message p checkpoint
+check "all that was flushed" blkio verify $dev 0 2048 "$seed" -- verify $dev 24576 128 "$seed" -- verify $dev $((second * 128)) 8 \
+	$((second == 192 ? seed : 6))
 # ... and then nothing would ever be durable again
 granules() {
 	awk -v d=$dev -v s="$seed" -v n=$((blocks + 8)) 'BEGIN { for (; i < n; i++) printf "write %s %u 8 %s\nflush %s\n", d, 16384 + i * 8, s, d }' |
