@@ -81,6 +81,7 @@ static void queue(struct hy_pool *pool, struct hy_free *f, u64 place)
 	f->pe = ek_entry_pe(place);
 	f->count = 1;
 	atomic64_inc(&pool->nr_quarantined);
+	atomic_inc(&pool->member[f->member].nr_quarantined);
 	spin_lock_irqsave(&pool->free_lock, flags);
 	add(pool, f);
 	wanted = !bio_list_empty(&pool->nospace) || !bio_list_empty(&pool->crowded);
@@ -203,7 +204,9 @@ static void revert(struct hy_pool *pool, struct hy_free *f)
 	while (f) {
 		struct hy_free *next = moved_on(&pool->frees, f);
 
+		atomic_dec(&pool->member[f->member].nr_quarantined);
 		f->member = ek_entry_member(f->now);
+		atomic_inc(&pool->member[f->member].nr_quarantined);
 		f->pe = ek_entry_pe(f->now);
 		f->moved = false;
 		f = next;
@@ -438,6 +441,7 @@ static void give_back(struct hy_pool *pool, struct hy_free *f)
 		hy_pool_needs_check(pool, "an extent was freed twice");
 	/* Ordered: who finds none on its way back finds them free. */
 	atomic64_sub_return(f->count, &pool->nr_quarantined);
+	atomic_sub(f->count, &pool->member[f->member].nr_quarantined);
 	atomic_dec(&pool->nr_frees);
 	list_del(&f->list);
 	kmem_cache_free(free_cache, f);

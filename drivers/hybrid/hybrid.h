@@ -198,6 +198,7 @@ struct hy_passes {
  * @pool: whose member it is
  * @returning: frees that nobody uses any more, free_lock
  * @discard_work: tells the device of them, and gives them back
+ * @nr_quarantined: extents here that are freed and not free yet
  * @last_free: of what is freed and not committed the last run here, which the next may go on
  * @writes: per CPU: writes that completed
  * @flushed: of them durable; the committer's own
@@ -241,6 +242,7 @@ struct hy_member {
 	struct hy_free *last_free;	/* of pool->frees, behind which the next one may lie */
 	struct list_head returning;	/* frees that nobody uses any more */
 	struct work_struct discard_work;
+	atomic_t nr_quarantined;
 	u64 __percpu *writes;
 	u64 flushed;
 	struct bio flush_bio;

@@ -53,8 +53,8 @@ const char *hy_member_state(struct hy_member *m)
 /**
  * hy_members_show - who is to leave, who had errors, and how far emptying comes
  * @pool: the pool, loaded
- * @result: "INDEX STATE stays|leaves ERRORS PASSES TRIED UNKNOWN", a line each; see "members" in
- *	Documentation/admin-guide/dm-hybrid.rst
+ * @result: "INDEX STATE stays|leaves ERRORS PASSES TRIED UNKNOWN RETURNING", a line each; see
+ *	"members" in Documentation/admin-guide/dm-hybrid.rst
  * @maxlen: of it
  *
  * Context: message; state_sem held.
@@ -69,10 +69,10 @@ void hy_members_show(struct hy_pool *pool, char *result, unsigned int maxlen)
 		/* Pairs with end_pass() of evacuate.c. */
 		u64 nr = smp_load_acquire(&m->passes.nr);
 
-		DMEMIT("%s%u %s %s %lld %llu %llu %llu", i ? "\n" : "", i, hy_member_state(m),
+		DMEMIT("%s%u %s %s %lld %llu %llu %llu %d", i ? "\n" : "", i, hy_member_state(m),
 		       READ_ONCE(m->leaving) ? "leaves" : "stays",
 		       (s64)atomic64_read(&m->errors), nr, READ_ONCE(m->passes.tried),
-		       READ_ONCE(m->passes.unknown));
+		       READ_ONCE(m->passes.unknown), atomic_read(&m->nr_quarantined));
 	}
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: members come and go under load
 # kernels: 6.1 6.12 debug
-# timeout: 440
+# timeout: 500
 . tests/vm/lib.sh
 there='' first='' before='' had='' written_to='' after='' entry='' some=''
 
@@ -407,4 +407,45 @@ check "the member leaves" ctl remove p 1
 check "stop" ctl stop p
 pools=()
 check "sound" is_whole /dev/emudisk/{m,a,d}
+
+# --- what is on its way back does not stay, whatever else fails or takes its time meanwhile
+wipe m a b d
+disk c 24M
+check "a pool of three" ctl create p /dev/emudisk/{a,b,c} --metadata /dev/emudisk/m --extent 64K --size 16M --policy fill \
+	--set low_free=0 --set cooldown_ms=0 --set period_ms=200 --set degrade_errors=1000000 --set tell_ms=0
+pools+=(p)
+check "data on the first" blkio write $dev 0 4096 "$seed" -- flush $dev
+is_on() { into entry dmt message p 0 entry "$1"; [ "${entry%% *}" = "$2" ]; }
+all_on() { local le; for ((le = $1; le < $2; le++)); do is_on "$le" "$3" || return; done; }
+none_on() { local le; for ((le = $1; le < $2; le++)); do ! is_on "$le" "$3" || return; done; }
+moves() { is_on "$1" "$2" || { message p move "$1" "$2"; is_on "$1" "$2"; }; }
+move_all() { local le; for ((le = $1; le < $2; le++)); do wait_for 20 moves "$le" "$3" || return; done; }
+is_waiting() { local stat; read -r stat <"/proc/$1/stat" && [[ $stat == *") D "* ]]; }
+moves_fail() { message p move 0 2; status_above p failed "$1"; }
+check "eight extents on the second" eval 'move_all 8 16 1 && message p set commit_ms 60000 && blkio flush $dev'
+hybridctl evacuate p 1 >/tmp/waiting 2>&1 & waiting=$!
+check "they leave it, and nobody commits that" wait_for 60 none_on 8 16 1
+field_is "so they are in use there" p dev.1.used 8
+into some dmt field p failed
+emuctl set a fail=read
+check "copies of another one's fail" wait_for 120 moves_fail $((some + 30))
+check_fails "which is not what is waited for" "" wait_for 3 gone
+emuctl set a fail=none
+check "with the next commit" blkio flush $dev
+check "it is empty" wait $waiting
+check "eight again, and one on the third" eval 'ctl evacuate p 1 --cancel && move_all 8 16 1 && move_all 20 21 2 && blkio flush $dev'
+hybridctl evacuate p 1 >/tmp/waiting 2>&1 & waiting=$!
+check "the eight leave it" wait_for 60 none_on 8 16 1
+emuctl set c stall=1
+blkio verify $dev 2560 8 "$seed" & reading=$!
+check "the third does not answer somebody who reads" wait_for 20 is_waiting $reading
+check "what was left may be used by that one as far as anybody knows, though it is committed" message p set commit_ms 1000
+check_fails "which is waited for" "" wait_for 20 gone
+emuctl set c stall=0
+check "it answers" wait $reading
+check "it is empty" wait $waiting
+check "data" blkio verify $dev 0 4096 "$seed"
+check "stop" ctl stop p
+pools=()
+check "sound" is_whole /dev/emudisk/{m,a,b,c}
 done_testing

@@ -491,6 +491,33 @@ static unsigned int looks_of_commit(const struct live *l)
 }
 
 /*
+ * Errors are the volume's: another member's bad sectors have them, too.  Of this one something must
+ * have been tried, time and again.
+ */
+static bool copies_fail(const struct live *l, unsigned int i, const struct emptying *p)
+{
+	const struct standing_dev *s = &p->standing.dev[i];
+
+	if (!l->st.dev[i].used ||
+	    copies_failed(l) - p->failed < STUCK_PASSES * all_that_leaves(l, i, p))
+		return false;
+	return !p->known || (s->tried && s->passes - p->passes >= STUCK_PASSES);
+}
+
+/*
+ * What is on its way back is in use until that is done, which takes as long as a commit, and the
+ * slowest request or discard.  It may have come back since the status was read, so looks are
+ * counted anew from then on.
+ */
+static void count_look(struct emptying *p, unsigned int i)
+{
+	if (p->known && p->standing.dev[i].returning)
+		p->stuck = 0;
+	else
+		p->stuck++;
+}
+
+/*
  * The kernel has gone through all of the map, time and again, and found nothing there that it could
  * have tried to move.
  */
@@ -523,10 +550,10 @@ static int judge_progress(struct live *l, unsigned int i, struct emptying *p)
 	if (d->used != p->last || copies_failed(l) < p->failed ||
 	    p->standing.dev[i].passes < p->passes)
 		begin_anew(l, i, p);
-	if (d->used && copies_failed(l) - p->failed >= STUCK_PASSES * all_that_leaves(l, i, p))
+	if (copies_fail(l, i, p))
 		return p->give_up ? go_on_without(l, i, p) :
 		       stays(l, i, "overwrite or discard them and go on, or let --give-up discard what of them can't be read");
-	p->stuck++;
+	count_look(p, i);
 	if (d->used && judge_passes(l, i, p))
 		return EXIT_FAILED;
 	return p->stuck > STUCK_LOOKS ? judge_room(l, i) : EXIT_OK;

@@ -19,6 +19,8 @@ static bool parse_dev(char *line, unsigned int i, struct standing_dev *d)
 	d->passes = words_u64(&w, "passes", UINT64_MAX);
 	d->tried = words_u64(&w, "extents tried", UINT64_MAX);
 	d->unknown = words_u64(&w, "extents not known of", UINT64_MAX);
+	if (*words_rest(&w))
+		d->returning = words_u64(&w, "extents on their way back", UINT64_MAX);
 	return words_done(&w);
 }
 

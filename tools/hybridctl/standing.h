@@ -18,6 +18,7 @@ struct standing_dev {
 	uint64_t passes;		/* through the map, for what is to be moved off it */
 	uint64_t tried;			/* in the last one: extents that moved, or could not */
 	uint64_t unknown;		/* likewise: of which the map can't be read */
+	uint64_t returning;		/* in use, and about to be free; 0 of an older module */
 };
 
 struct standing {

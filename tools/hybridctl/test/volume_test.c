@@ -177,11 +177,12 @@ static void test_output(void)
 static void test_standing(void)
 {
 	static const char * const other[] = {
-		"", "0 failed leaves 3 4 5", "0 failed leaves 3 4 5 6 7", "0 gone leaves 3 4 5 6",
+		"", "0 failed leaves 3 4 5", "0 failed leaves 3 4 5 6 7 8", "0 gone leaves 3 4 5 6",
 		"0 failed goes 3 4 5 6", "1 failed leaves 3 4 5 6", "0 failed leaves 3 4 -5 6",
+		"0 failed leaves 3 4 5 6 ", "0 failed leaves 3 4 5 6 -7",
 		"0 failed leaves 3 4 5 6\n", "0 failed leaves 3 4 5 6\n2 draining leaves 0 1 2 3",
 	};
-	char said[] = "0 failed leaves 3 4 5 6\n1 draining leaves 0 1 2 0", why[128], text[128];
+	char said[] = "0 failed leaves 3 4 5 6 7\n1 draining leaves 0 1 2 0 0", why[128], text[128];
 	char stays[] = "0 failed stays 3 4 5 6\n1 draining leaves 0 1 2 0", *out = NULL;
 	struct volume v = { .name = "vol" };
 	json_t *all, *devices;
@@ -201,10 +202,13 @@ static void test_standing(void)
 	devices = json_object_get(all, "devices");
 	ktap_ok(v.has_standing && v.standing.nr == 2 && v.standing.dev[0].passes == 4 &&
 		v.standing.dev[0].tried == 5 && v.standing.dev[0].unknown == 6 &&
+		v.standing.dev[0].returning == 7 && !v.standing.dev[1].returning &&
 		json_is_true(json_object_get(json_array_get(devices, 0), "leaving")) &&
 		number(json_array_get(devices, 0), NULL, "errors") == 3, "json: one that leaves");
 	json_decref(all);
 	v.has_standing = standing_parse(stays, &v.standing);
+	ktap_ok(v.has_standing && !v.standing.dev[0].returning,
+		"what is on its way back is not known of an older module");
 	all = volume_json(&v);
 	devices = json_object_get(all, "devices");
 	ktap_ok(json_is_false(json_object_get(json_array_get(devices, 0), "leaving")) &&
