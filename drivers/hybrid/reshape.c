@@ -202,6 +202,9 @@ static void forget_device(struct hy_member *m)
 	m->probe.seen_nr = 0;
 	m->probe.seen_ns = 0;
 	m->passes = (struct hy_passes){};
+	/* Or a period of few requests would be judged by its errors. */
+	m->seen_failed = atomic64_read(&m->failed_requests);
+	m->seen_failed_ended = atomic64_read(&m->failed_ended);
 }
 
 static void join(struct hy_pool *pool, unsigned int i, struct hy_ready *ready)

@@ -444,8 +444,20 @@ check_fails "which is waited for" "" wait_for 20 gone
 emuctl set c stall=0
 check "it answers" wait $reading
 check "it is empty" wait $waiting
+
+# --- what a member did in its last period is not held against who gets its place
+check "eight again" eval 'ctl evacuate p 1 --cancel && move_all 8 16 1 && blkio flush $dev'
+check "periods are long" eval 'message p set fail_requests 10 && message p set period_ms 600000'
+emuctl set b fail=read
+errors() { local i; for ((i = 0; i < 20; i++)); do ! blkio verify $dev 1024 8 "$seed" || return; done; }
+check "many reads fail" errors
+emuctl set b fail=none
+check "it goes, by messages" eval 'ctl evacuate p 1 && message p remove 1'
+check "another one in its place" ctl add p /dev/emudisk/d
+matches "that device" "$(ctl status p --json | jq -r '.devices[1].path')" "^/dev/emudisk/d$"
+field_is "has done nothing yet" p dev.1.state active
 check "data" blkio verify $dev 0 4096 "$seed"
 check "stop" ctl stop p
 pools=()
-check "sound" is_whole /dev/emudisk/{m,a,b,c}
+check "sound" is_whole /dev/emudisk/{m,a,c,d}
 done_testing
