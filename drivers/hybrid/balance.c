@@ -176,7 +176,7 @@ int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
 }
 
 /**
- * hy_place_moved - where the policy would place an extent that leaves its place, were it new
+ * hy_place_moved - where an extent that leaves its place would be placed, were it new
  * @pool: the pool
  * @le: the logical extent
  *
@@ -194,7 +194,10 @@ int hy_place_moved(struct hy_pool *pool, u64 le)
 	spin_lock_irq(&pool->policy_lock);
 	hy_snap_space(pool);
 	before = pool->tokens;
-	to = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
+	/* Or it would go there by another copy. */
+	to = hy_pins_find(&pool->set.pins, le);
+	if (to < 0 || !hy_has_room(&pool->snap.dev[to]))
+		to = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
 	if (to >= 0 && hy_mover_in_debt(pool, to))
 		pool->tokens = before;
 	spin_unlock_irq(&pool->policy_lock);

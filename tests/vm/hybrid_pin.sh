@@ -114,9 +114,11 @@ check "data" blkio write $dev 0 $((64 * 128)) "$seed" -- flush $dev
 check "some is held on the second" ctl pin p 1M 512K 1
 check "goes there" wait_for 20 all_on 16 24 1
 check "some on the first" ctl pin p 0 64K 0
+get p dev.1.used started
 check "another in its place" ctl replace p /dev/emudisk/b /dev/emudisk/c
 matches "which is told" "$(</tmp/out)" "what was pinned to member 1 is pinned to member 2"
 check "it is held there" wait_for 20 all_on 16 24 2
+field_is "by one copy of each extent that was there" p started $((got[0] + got[1]))
 table_matches "in the table" p "pin 16\+8:2,0\+1:0$"
 check "the first leaves its place to the one that was replaced" eval 'ctl add p /dev/emudisk/b && ctl evacuate p 2 --force && ctl remove p 2 --force'
 matches "nothing is held on who left" "$(</tmp/out)" "nothing is pinned to member 2 any more"
