@@ -65,7 +65,11 @@ static s64 bios_in_flight(struct hy_member *m)
  * May another copy off this member begin, by how many there are?  Who comes to an idle pool waits
  * for all of them, so they are counted together; beside users each giver has a number of its own,
  * and all together no more than HY_MAX_MOVERS.  One is always free: what is copied off a member
- * with a long queue, or off one that does not answer, keeps nothing from leaving another one.
+ * with a long queue, or off one that does not answer, takes no turn of another one.
+ *
+ * That is of copies alone.  Each migration begins with a grace period of pool->srcu, and each place
+ * that was left waits for one (epoch.c): a single request of a user's that a dead member does not
+ * answer holds up all of them until it ends.
  */
 bool hy_mover_free(struct hy_pool *pool, unsigned int from)
 {
