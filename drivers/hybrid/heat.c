@@ -8,7 +8,7 @@
 /* Nodes that hy_heat_pick() looks at: this many, and as many for each one wanted. */
 #define PICK_BASE	256
 #define PICK_EACH	4
-#define LOOKS		4096	/* accesses after which half of them are forgotten */
+#define LOOKS		4096	/* samples of accesses after which half of them are forgotten */
 #define LEAST_HITS	4	/* one in so many is taken for one that hits */
 
 /**
@@ -26,6 +26,7 @@ void hy_heat_init(struct hy_heat *heat, u32 max)
 	xa_init(&heat->by_extent);
 	heat->nr = 0;
 	heat->accesses = 0;
+	heat->samples = 0;
 	heat->looks = 0;
 	heat->hits = 0;
 	heat->cooling = 0;
@@ -126,15 +127,20 @@ static void note_member(struct hy_heat *heat, struct hy_heat_node *node, unsigne
 	list_move(&node->mine, &heat->member[member]);
 }
 
-/* How often was it on the list already? */
-static void note_look(struct hy_heat *heat, bool hit)
+/*
+ * How often was it on the list already?  A sample counts for as many as it stands for, or CPUs with
+ * few accesses would say how often all of them come again.
+ */
+static void note_look(struct hy_heat *heat, bool hit, u32 n)
 {
-	if (heat->looks == LOOKS) {
+	if (heat->samples == LOOKS) {
+		heat->samples /= 2;
 		heat->looks /= 2;
 		heat->hits /= 2;
 	}
-	heat->looks++;
-	heat->hits += hit;
+	heat->samples++;
+	heat->looks += n;
+	heat->hits += hit ? n : 0;
 }
 
 /**
@@ -154,7 +160,7 @@ void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, bool write
 {
 	struct hy_heat_node *node = find(heat, le);
 
-	note_look(heat, node);
+	note_look(heat, node, n);
 	if (node) {
 		list_move(&node->lru, &heat->lru);
 		note_member(heat, node, member);
@@ -239,9 +245,10 @@ static u32 share_of(const struct hy_heat *heat, const struct hy_heat_node *node)
 {
 	u64 listed = div64_u64((2 * (u64)node->accesses + 1) * 1000000,
 			       2 * heat->accesses + heat->nr);
-	u32 hits = max(heat->hits, heat->looks / LEAST_HITS);
+	u64 hits = max(heat->hits, heat->looks / LEAST_HITS);
 
-	return max_t(u64, div_u64(listed * (hits + 1), heat->looks + 1), 1);
+	/* LOOKS samples of U32_MAX accesses times a million are less than 2^64. */
+	return max_t(u64, div64_u64(listed * (hits + 1), heat->looks + 1), 1);
 }
 
 /**

@@ -32,8 +32,9 @@ struct hy_heat {
 	u32 nr;
 	u32 max;
 	u64 accesses;		/* of all, aged */
-	u32 looks;		/* the last accesses, a few thousand */
-	u32 hits;		/* of them to what was on the list */
+	u32 samples;		/* the last ones, a few thousand */
+	u64 looks;		/* accesses that they stand for */
+	u64 hits;		/* of them to what was on the list */
 	u32 cooling;		/* at the last hy_heat_pick(): left as they moved lately */
 	u32 too_hot;		/* and as they have too large a part of the accesses */
 	u32 nr_held;		/* and as @held says so */

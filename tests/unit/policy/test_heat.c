@@ -426,6 +426,31 @@ static void weighed_shares(void)
 	hy_heat_destroy(&heat);
 }
 
+/*
+ * One CPU goes on and on with an extent, and each of its samples stands for three accesses; another
+ * one comes to a new extent each time.  Three accesses of four are to what is on the list.
+ */
+static void weighed_hits(void)
+{
+	struct hy_heat_node *node;
+	struct hy_heat heat;
+	u64 sum = 0;
+	u32 i;
+
+	hy_heat_init(&heat, 10);
+	for (i = 0; i < 10000; i++) {
+		hy_heat_touch(&heat, 1, 0, false, 3, GFP_KERNEL);
+		hy_heat_touch(&heat, 100 + i, 0, false, 1, GFP_KERNEL);
+	}
+	list_for_each_entry(node, &heat.lru, lru)
+		sum += hy_heat_share(&heat, node->le);
+	CHECK_NEAR(sum, 750000, 5000);
+	for (i = 0; i < 10000; i++)
+		hy_heat_touch(&heat, 1, 0, false, U32_MAX, GFP_KERNEL);
+	CHECK_NEAR(hy_heat_share(&heat, 1), 1000000, 5000);
+	hy_heat_destroy(&heat);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -440,6 +465,7 @@ int main(void)
 		TEST(counts),
 		TEST(weights),
 		TEST(weighed_shares),
+		TEST(weighed_hits),
 		TEST(empty_and_zero),
 	};
 
