@@ -138,7 +138,7 @@ make_image() {
 		--exclude=/var/cache/apt/* --exclude=/var/lib/{apt,dkms}/* --exclude='/usr/lib/modules/6.1[0-9]*' \
 		"${no_modules[@]}" --exclude=/var/lib/dpkg/info --exclude=/packages \
 		"$root/" "$work/tree/" || return
-	printf '%s\n' '/dev/mapper/root / ext4 defaults 0 1' "/dev/disk/by-uuid/$home /home scmfs defaults 0 2" >"$work/tree/etc/fstab"
+	printf '%s\n' '/dev/mapper/root / ext4 defaults 0 1' "/dev/disk/by-uuid/$home /home scmfs defaults,x-systemd.device-timeout=300 0 2" >"$work/tree/etc/fstab"
 	cat >"$work/tree/etc/systemd/system/told.service" <<-'EOF'
 		[Unit]
 		After=multi-user.target
