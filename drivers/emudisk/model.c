@@ -18,6 +18,7 @@ const struct emu_param_info emu_params[EMU_NR_PARAMS] = {
 	[EMU_P_WRITE_LAT]	= { "write_lat", EMU_TIME, SSD, false, 0, 10 * SECOND },
 	[EMU_P_READ_BW]		= { "read_bw", EMU_RATE, SSD, false, 0, 1000 * GB },
 	[EMU_P_WRITE_BW]	= { "write_bw", EMU_RATE, SSD, false, 0, 1000 * GB },
+	[EMU_P_WBUF]		= { "wbuf", EMU_SIZE, SSD, false, 0, 1 << 30 },
 	[EMU_P_RW_PENALTY]	= { "rw_penalty", EMU_TIME, SSD, false, 0, 10 * SECOND },
 	[EMU_P_RW_SIZE]		= { "rw_size", EMU_SIZE, SSD, false, 0, 1 << 30 },
 	[EMU_P_JITTER]		= { "jitter", EMU_COUNT, SSD, false, 0, 100 },

@@ -16,13 +16,13 @@ const struct emu_preset emu_presets[] = {
 	{ "nvme", "data-centre TLC NVMe drive, PCIe 3.0 x4", EMU_KIND_SSD, {
 		[EMU_P_CMD] = 1500, [EMU_P_LINK_BW] = 3400 * MB, [EMU_P_CHANNELS] = 64,
 		[EMU_P_CHUNK] = 16 * KIB, [EMU_P_READ_LAT] = 75 * US, [EMU_P_WRITE_LAT] = 20 * US,
-		[EMU_P_READ_BW] = 32000 * MB, [EMU_P_WRITE_BW] = 2000 * MB,
+		[EMU_P_READ_BW] = 32000 * MB, [EMU_P_WRITE_BW] = 2000 * MB, [EMU_P_WBUF] = 1 * MIB,
 		[EMU_P_FLUSH] = 30 * US, [EMU_P_DISCARD] = 50 * US, [EMU_P_JITTER] = 10 } },
 	{ "sata-ssd", "TLC SATA drive, 6 Gbit/s", EMU_KIND_SSD, {
 		[EMU_P_CMD] = 10 * US, [EMU_P_LINK_BW] = 550 * MB, [EMU_P_CHANNELS] = 16,
 		[EMU_P_CHUNK] = 16 * KIB, [EMU_P_READ_LAT] = 90 * US, [EMU_P_WRITE_LAT] = 40 * US,
 		[EMU_P_READ_BW] = 4000 * MB, [EMU_P_WRITE_BW] = 1500 * MB,
-		[EMU_P_WCACHE] = 512 * MIB,
+		[EMU_P_WCACHE] = 512 * MIB, [EMU_P_WBUF] = 1 * MIB,
 		[EMU_P_FLUSH] = 1 * MS, [EMU_P_DISCARD] = 200 * US, [EMU_P_JITTER] = 10 } },
 	{ "qlc", "QLC NVMe drive past its SLC cache", EMU_KIND_SSD, {
 		[EMU_P_CMD] = 2 * US, [EMU_P_LINK_BW] = 3400 * MB, [EMU_P_CHANNELS] = 32,
@@ -32,9 +32,9 @@ const struct emu_preset emu_presets[] = {
 		[EMU_P_FLUSH] = 2 * MS, [EMU_P_DISCARD] = 200 * US, [EMU_P_JITTER] = 20 } },
 	{ "x25m", "Intel X25-M 80 GB (SSDSA2MH080G1)", EMU_KIND_SSD, {
 		[EMU_P_CMD] = 20 * US, [EMU_P_LINK_BW] = 250 * MB, [EMU_P_CHANNELS] = 10,
-		[EMU_P_CHUNK] = 4 * KIB, [EMU_P_READ_LAT] = 35 * US, [EMU_P_WRITE_LAT] = 40 * US,
+		[EMU_P_CHUNK] = 4 * KIB, [EMU_P_READ_LAT] = 35 * US, [EMU_P_WRITE_LAT] = 75 * US,
 		[EMU_P_READ_BW] = 2000 * MB, [EMU_P_WRITE_BW] = 75 * MB, [EMU_P_WCACHE] = 16 * MIB,
-		[EMU_P_RW_PENALTY] = 3 * MS, [EMU_P_RW_SIZE] = 256 * KIB,
+		[EMU_P_WBUF] = 256 * KIB, [EMU_P_RW_PENALTY] = 3 * MS, [EMU_P_RW_SIZE] = 256 * KIB,
 		[EMU_P_FLUSH] = 500 * US, [EMU_P_DISCARD] = 200 * US } },
 	{ "transcend16", "Transcend TS16GSSD25S-S 16 GB, SLC", EMU_KIND_SSD, {
 		[EMU_P_CMD] = 80 * US, [EMU_P_LINK_BW] = 150 * MB, [EMU_P_CHANNELS] = 2,

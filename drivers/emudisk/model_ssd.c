@@ -5,6 +5,8 @@
  * A command costs the controller `cmd`, one at a time. Its data crosses the shared interface and is
  * spread over the channels in pieces of at least `chunk`; a piece takes the channel that is free
  * first and keeps it for the latency plus its bytes at the channel's share of read_bw or write_bw.
+ * With a buffer of `wbuf` a write is answered after write_lat, unless channels are further behind
+ * than the buffer holds; they are busy with its bytes afterwards, and reads wait for them.
  * A small write that goes on with no stream seen lately pays `rw_penalty`, one at a time for the
  * whole device, as drives with a block map do when they merge. 0 channels means no queueing at all.
  */
@@ -91,7 +93,7 @@ static bool emu_ssd_sequential(struct emu_ssd *s, const struct emu_req *req)
 static u64 emu_ssd_write(struct emu_model *m, struct emu_req *req, u64 start)
 {
 	struct emu_ssd *s = &m->ssd;
-	u64 bytes = (u64)req->sectors << 9, done;
+	u64 bytes = (u64)req->sectors << 9, wbuf = m->p[EMU_P_WBUF], latency, held, done;
 	bool sequential = emu_ssd_sequential(s, req);
 
 	start = max_t(u64, start, emu_link(m, req->sectors, start));
@@ -99,11 +101,15 @@ static u64 emu_ssd_write(struct emu_model *m, struct emu_req *req, u64 start)
 		s->penalty_free = max_t(u64, s->penalty_free, start) +
 				  emu_ssd_vary(m, m->p[EMU_P_RW_PENALTY]);
 		start = s->penalty_free;
+		wbuf = 0;	/* a merge is of what the flash has */
 	}
-	done = emu_ssd_channels(m, bytes, emu_ssd_vary(m, m->p[EMU_P_WRITE_LAT]),
-				m->p[EMU_P_WRITE_BW], start);
+	latency = emu_ssd_vary(m, m->p[EMU_P_WRITE_LAT]);
+	done = emu_ssd_channels(m, bytes, wbuf ? 0 : latency, m->p[EMU_P_WRITE_BW], start);
 	s->last_write_done = max_t(u64, s->last_write_done, done);
-	return done;
+	if (!wbuf || req->fua)
+		return max_t(u64, done, start + latency);
+	held = emu_transfer(wbuf, m->p[EMU_P_WRITE_BW]);
+	return max_t(u64, start + latency, done > held ? done - held : 0);
 }
 
 static u64 emu_ssd_read(struct emu_model *m, struct emu_req *req, u64 start)

@@ -404,6 +404,66 @@ static void test_ssd(void)
 	CHECK(many > 500 && many <= 551, "the interface limits: %.1f MB/s", many);
 }
 
+/* What one 4 KiB write takes that goes on with the last one, on a device that is idle. */
+static double idle_write(const char *preset)
+{
+	return measure(preset, (struct load){ .size = 4096, .write_percent = 100, .think = MS },
+		       1, 2000).mean_us;
+}
+
+/* us of a flush behind one; and what FUA asks for. */
+static double flush_after_write(const char *preset)
+{
+	struct emu_model *m = model_new(preset, GIB);
+	struct emu_req write = { .op = EMU_WRITE, .sectors = 8 };
+	u64 now = 0, ns;
+
+	alone(m, write, &now);
+	ns = alone(m, (struct emu_req){ .op = EMU_FLUSH }, &now);
+	write.fua = true;
+	write.sector = 8;
+	CHECK(alone(m, write, &now) > 400 * US, "FUA is answered by the flash");
+	free(m);
+	return ns / 1e3;
+}
+
+static void test_write_buffer(void)
+{
+	static const struct {
+		const char *name;
+		double sheet_us, sustained;
+	} known[] = { { "nvme", 20, 2000 }, { "x25m", 115, 75 } };
+	unsigned int i;
+	double us, mbs;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++) {
+		const char *name = known[i].name;
+
+		us = idle_write(name);
+		CHECK(us < 1.2 * known[i].sheet_us && us > known[i].sheet_us / 1.2,
+		      "%s writes 4K in %.1f us", name, us);
+	}
+	us = idle_write("nvme");
+	CHECK(2 * us < idle_write("sata-ssd"), "nvme writes 4K in %.1f us, sata-ssd in %.1f", us,
+	      idle_write("sata-ssd"));
+	/* 10 s of each: what the buffer takes in more is not seen */
+	mbs = measure("nvme", (struct load){ .size = 4096, .run_length = 1, .write_percent = 100,
+					     .think = 1 }, 32, 4900000).mbs;
+	CHECK(mbs > 1960 && mbs < 2040, "nvme writes anywhere: %.1f MB/s", mbs);
+	mbs = measure("x25m", (struct load){ .size = MIB, .write_percent = 100, .think = 1 },
+		      4, 720).mbs;
+	CHECK(mbs > 73.5 && mbs < 76.5, "x25m writes on: %.1f MB/s", mbs);
+	mbs = measure("x25m", (struct load){ .size = 4096, .run_length = 1, .write_percent = 100 },
+		      8, 2000).mean_us;
+	CHECK(mbs > 8 * 2900 && mbs < 8 * 3100, "a merge each: %.1f us", mbs);
+	us = flush_after_write("x25m");
+	CHECK(us > 900, "a flush waits for what is in the buffer: %.1f us", us);
+	/* reads wait for channels that writes have, but for no longer than a buffer is deep */
+	us = measure("nvme", (struct load){ .size = 4096, .run_length = 1, .write_percent = 90,
+					    .think = 1 }, 64, 20000).max_us;
+	CHECK(us > 200 && us < 1200, "a read behind writes: %.1f us", us);
+}
+
 static void test_jitter(void)
 {
 	struct emu_model *a = model_new("nvme", GIB), *b = model_new("nvme", GIB);
@@ -556,6 +616,7 @@ int main(void)
 	run("hdd: no buffer from one moment to the next", test_buffer_removed);
 	run("hdd: write cache, flush and FUA", test_write_cache);
 	run("ssd: channels, latency, interface", test_ssd);
+	run("ssd: a buffer answers writes, flash keeps their rate", test_write_buffer);
 	run("ssd: jitter is seeded", test_jitter);
 	run("every request comes back from a drain", test_drain);
 	run("nothing is booked any more after a drain", test_idle_after_drain);

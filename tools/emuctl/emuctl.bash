@@ -15,7 +15,7 @@ _emuctl_models() {
 _emuctl() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=
 	local keys="stall= power= dilate= fail= fail_range= fail_after= fail_drop= cache_size= cmd= link_bw= flush= discard=
-		channels= chunk= read_lat= write_lat= read_bw= write_bw= rw_penalty= rw_size= jitter= rpm=
+		channels= chunk= read_lat= write_lat= read_bw= write_bw= wbuf= rw_penalty= rw_size= jitter= rpm=
 		seek_track= seek_avg= seek_full= settle= outer_bw= inner_bw= buffer= qd= elevator= starve="
 
 	COMPREPLY=()
