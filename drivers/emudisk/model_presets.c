@@ -10,7 +10,8 @@
 
 const struct emu_preset emu_presets[] = {
 	{ "null", "no latency: completes inside submit_bio", EMU_KIND_NULL, { 0 } },
-	{ "mem", "10 us whatever is asked, any number at once", EMU_KIND_SSD, {
+	{ "mem", "10 us whatever is asked, 16 at once", EMU_KIND_SSD, {
+		[EMU_P_CHANNELS] = 16,
 		[EMU_P_READ_LAT] = 10 * US, [EMU_P_WRITE_LAT] = 10 * US,
 		[EMU_P_FLUSH] = 10 * US, [EMU_P_DISCARD] = 10 * US, [EMU_P_CHUNK] = 4 * KIB } },
 	{ "nvme", "data-centre TLC NVMe drive, PCIe 3.0 x4", EMU_KIND_SSD, {

@@ -393,7 +393,17 @@ static void test_ssd(void)
 	struct load l = { .size = 4096, .run_length = 1, .span = GIB };
 	double one, many;
 
-	CHECK(simulate(m, l, 64, 1000).max_us == 10, "mem takes 10 us");
+	CHECK(simulate(m, l, 16, 1000).max_us == 10, "mem takes 10 us");
+	free(m);
+	m = model_new("mem", GIB);
+	CHECK(simulate(m, l, 64, 10000).mean_us > 35, "more than 16 at once have to wait");
+	free(m);
+	many = measure("mem", (struct load){ .size = 4096, .run_length = 1, .think = 1 },
+		       64, 20000).mbs / .004096;
+	CHECK(many > 1580000 && many < 1601000, "mem does %.0f a second, and no more", many);
+	m = model_new("mem", GIB);
+	l.size = MIB;
+	CHECK(simulate(m, l, 1, 1000).max_us == 10, "however much is asked");
 	free(m);
 	one = rnd("nvme", 4096, 0, 1);
 	many = measure("nvme", (struct load){ .size = 4096, .run_length = 1, .think = 1 },
