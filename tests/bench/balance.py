@@ -3,7 +3,7 @@
 of the pair, one after the other on fresh devices. The cell is the JSON in the third argument; see balance_cells.py.
 
 Devices are slowed down (dilate) until they and not the processor are the bottleneck, and a policy's period is as long
-as the fast member takes for PERIOD requests: fewer than on real devices, so what the policy sees is noisier. Rates and
+as the fast member takes for PERIOD requests, but no longer than the default of devices at their own speed: fewer than on real devices, so what the policy sees is noisier. Rates and
 times in the records are multiplied back; what the processor takes is not slowed down, and so counts as so many times
 less than it is."""
 
@@ -20,6 +20,7 @@ import volumes
 DATA = 64 << 20         # what is read and written of emulated devices
 MEMBER = "96M"          # each of them, the metadata apart
 PERIOD = 6000           # requests that the fast member serves in a period
+LONGEST = 2000          # ms of it, at the devices' own speed: the default
 # Periods before what is measured, and then. Pools first copy up to half of the data, as fast as members' queues let
 # them: less of the first, and it is not the balance that is measured but the way there. Caches have as long to read what
 # they keep. A fixed split has everything where it stays.
@@ -73,7 +74,12 @@ class Fio:
         """A period in ms: how long the fast member takes for PERIOD requests."""
         with volumes.alone(self.cell, 0) as dev:
             self.fill(dev)
-            return max(10, round(1000 * PERIOD / total(self.load(dev, number_ios=2 * PERIOD, io_size="4G"))[0]))
+            return period_ms(total(self.load(dev, number_ios=2 * PERIOD, io_size="4G"))[0], self.cell.dilate)
+
+
+def period_ms(iops, dilate):
+    """@iops: the fast member's, slowed down."""
+    return min(LONGEST * dilate, max(10, round(1000 * PERIOD / iops)))
 
 
 def total(job):

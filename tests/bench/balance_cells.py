@@ -8,15 +8,16 @@ import statistics
 
 import intervals
 
-# pair: models, the fast one first; how many times slower they are made so that the processor isn't the bottleneck
+# pair: models, the fast one first; how many times slower they are made so that the processor isn't the bottleneck: where all
+# is read, and where a part is written. The papers' SSDs are slow enough at that, and no cell takes longer than it has to.
 PAIRS = {
-    "nvme+sata": (["nvme", "sata-ssd"], 20),
-    "x25m+mba3073": (["x25m", "mba3073"], 4),
-    "memoright32+mba3073": (["memoright32", "mba3073"], 4),
-    "transcend16+mba3073": (["transcend16", "mba3073"], 4),
-    "sata+2hdd": (["sata-ssd", "mba3073", "mba3073"], 4),
-    "sata+4hdd": (["sata-ssd", "mba3073", "mba3073", "mba3073", "mba3073"], 4),
-    "mem+nvme": (["mem", "nvme"], 40),
+    "nvme+sata": (["nvme", "sata-ssd"], 20, 20),
+    "x25m+mba3073": (["x25m", "mba3073"], 2, 1),
+    "memoright32+mba3073": (["memoright32", "mba3073"], 1, 1),
+    "transcend16+mba3073": (["transcend16", "mba3073"], 1, 1),
+    "sata+2hdd": (["sata-ssd", "mba3073", "mba3073"], 4, 4),
+    "sata+4hdd": (["sata-ssd", "mba3073", "mba3073", "mba3073", "mba3073"], 4, 4),
+    "mem+nvme": (["mem", "nvme"], 60, 60),
 }
 # The paper's, for loads of files; not slowed down.
 FILE_PAIRS = {
@@ -27,6 +28,7 @@ FILE_PAIRS = {
     "x25m+4hdd": ["x25m", "mba3073", "mba3073", "mba3073", "mba3073"],
 }
 LOADS = ("read4k", "mixed4k", "mixed16k", "read16k", "zipf4k", "stream128k")
+READING = ("read4k", "read16k", "stream128k")
 DEPTHS = (1, 4, 16, 32, 64)
 PROCESSES = {"dbench": (1, 2, 4, 8, 16), "netmix": (1, 2, 4, 6, 8, 10), "transition": (10,)}
 # pair, load: one that both members can carry, or there is no share to find
@@ -56,9 +58,19 @@ BESIDE = 15             # points: where a split does less than what a pool ends 
 KINDS = {"dbench": "dbench", "netmix": "netmix", "transition": "transition", "gain": "gain"}
 
 
-def cell(pair, load, depth, seed, **more):
-    models, dilate = (FILE_PAIRS[pair], 1) if load in PROCESSES else PAIRS[pair]
-    base = dict(name=f"{pair}/{load}/{depth}/{seed}", kind=KINDS.get(load, "fio"), pair=pair, models=models, dilate=dilate,
+def models_of(pair, load):
+    """And how many times slower they are made."""
+    if load in PROCESSES:
+        return FILE_PAIRS[pair], 1
+    models, reading, writing = PAIRS[pair]
+    return models, reading if load in READING else writing
+
+
+def cell(pair, called, depth, seed, **more):
+    """@more: as its load, where that isn't what it is called."""
+    load = more.get("load", called)
+    models, dilate = models_of(pair, load)
+    base = dict(name=f"{pair}/{called}/{depth}/{seed}", kind=KINDS.get(called, "fio"), pair=pair, models=models, dilate=dilate,
                 load=load, depth=depth, seed=seed)
     return {**base, **more}
 
@@ -75,10 +87,9 @@ def every_cell():
                     yield cell(pair, load, n, seed)
         for pair, load in STEP_PAIRS.items():
             for name, depth, step in STEPS:
-                base = cell(pair, name, depth, seed)
-                yield {**base, "kind": "step", "load": load, "title": name, "step": step}
+                yield cell(pair, name, depth, seed, kind="step", load=load, title=name, step=step)
     for pair, load, depth in GAIN:
-        yield {**cell(pair, "gain", depth, 1), "load": load, "title": f"gain {load}"}
+        yield cell(pair, "gain", depth, 1, load=load, title=f"gain {load}")
 
 
 def cells(quick):

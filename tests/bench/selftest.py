@@ -226,6 +226,16 @@ def whole_matrix():
     assert sorted(c["name"] for c in balance_cells.cells(True)) == sorted(balance_cells.QUICK)
 
 
+def bounded_periods():
+    """a period is no longer than the default is on real devices, however slow they are made"""
+    assert balance.period_ms(100, 1) == 2000 and balance.period_ms(100 / 4, 4) == 8000
+    assert balance.period_ms(600000 / 20, 20) == 200 and balance.period_ms(1e6, 1) == 10
+    cells = {c["name"]: c for c in balance_cells.every_cell()}
+    for name, dilate in {"x25m+mba3073/mixed4k/1/1": 1, "x25m+mba3073/read4k/1/1": 2, "transcend16+mba3073/read4k/1/1": 1,
+                         "x25m+mba3073/step-up/32/1": 1, "x25m+mba3073/gain/16/1": 1, "nvme+sata/step-up/32/1": 20}.items():
+        assert cells[name]["dilate"] == dilate, name
+
+
 def concentrated():
     """loads of atsmf have most of their accesses on a few sub-LUNs, and writes in the proportions of table 1"""
     for name, spec in atsmf_loads.LOADS.items():
@@ -637,7 +647,7 @@ def main():
     tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, like_pools, forgotten,
              rows_say, no_mixing, real_devices, nfs_mix,
              netmix_proportions, verdicts, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals,
-             settles, whole_matrix, concentrated,
+             settles, whole_matrix, bounded_periods, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times,
              parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
