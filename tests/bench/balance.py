@@ -172,6 +172,7 @@ def balance(out, quick):
         cell.data, cell.member = DATA, MEMBER
     fio = Fio(cell)
     cell.period_ms = cell.period_ms or fio.calibrate()
+    cell.warm_s = WARM["other"] * cell.period_ms / 1e3
     lab.say(f"# {cell.name}: a period is {cell.period_ms} ms")
     {"fio": balance_fio, "gain": gain, "step": balance_steps.run}[cell.kind](out, cell, fio)
 

@@ -93,6 +93,7 @@ def run(out, cell):
     if not cell.devices:
         cell.data, cell.member, cell.extent = DATA, MEMBER, "128K"
     cell.period_ms = cell.period_ms or PERIOD_MS
+    cell.warm_s = WARM[cell.kind]
     files.limit_memory(MEMORY)
     lab.stage("mount", "umount", "mkfs.ext2")
     program = files.stage_dbench() if cell.kind == "dbench" else files.stage_netmix()

@@ -236,6 +236,32 @@ def bounded_periods():
         assert cells[name]["dilate"] == dilate, name
 
 
+def table_of(said, **more):
+    """The words behind a policy's name in the table of a cell's pool."""
+    cell = volumes.Cell(dict(dict(models=["a", "b"], dilate=1, kind="fio", load="read4k", depth=4, seed=1, name="x"), **said))
+    cell.data, cell.period_ms = 1 << 20, 300
+    cell.__dict__.update(more)
+    tables_, nothing = [], contextlib.nullcontext
+    with mock.patch.multiple(volumes, meta_disk=lambda _: nothing("/dev/m"), disks=lambda _: nothing(["/dev/a", "/dev/b"]),
+                             mapped=lambda _, table: nothing(tables_.append(table))), volumes.hybrid(cell, "wardrop"):
+        pass
+    words = tables_[0].split(" wardrop ")[1].split()
+    assert int(words[0]) == len(words) - 1, words
+    return dict(zip(words[1::2], words[2::2]))
+
+
+def as_slow():
+    """what a pool and bcache do by the clock is as many times slower as their devices, or there in a cell at all"""
+    plain = dict(period_ms="300", cooldown_ms="1500")
+    assert table_of({}) == plain
+    assert table_of({"dilate": 20}) == {**plain, "migrate_kbps": "6553", "commit_ms": "20000"}
+    few = next(c for c in balance_cells.every_cell() if "/candidates/" in c["name"])
+    assert table_of(few)["candidates"] == "256" and int(few["words"].split()[1]) < balance.DATA >> 16
+    assert max(n for _, *more in balance_cells.PAIRS.values() for n in more) * volumes.COMMIT_MS <= 60000
+    delays = [volumes.writeback_delay(mock.Mock(dilate=n, warm_s=s)) for n, s in ((20, 9), (60, 9), (1, 9), (1, 120), (1, None))]
+    assert delays == [1, 0, 0, 30, 30], delays
+
+
 def concentrated():
     """loads of atsmf have most of their accesses on a few sub-LUNs, and writes in the proportions of table 1"""
     for name, spec in atsmf_loads.LOADS.items():
@@ -495,8 +521,8 @@ def like_pools():
     assert {balance.WARM.get(kind, balance.WARM["other"]) for kind in ("hybrid", "cache", "bcache", "writeboost")} == {80}
     written = {}
     with mock.patch.multiple(volumes, put=written.__setitem__, lab=mock.Mock(**{"run.return_value": "Set UUID: u"})):
-        with volumes.bcache_on("/dev/f", "/dev/s", "writeback") as dev:
-            assert dev == "/dev/bcache0"
+        with volumes.bcache_on("/dev/f", "/dev/s", "writeback", delay=1) as dev:
+            assert dev == "/dev/bcache0" and written["/sys/block/bcache0/bcache/writeback_delay"] == "1"
     assert [written[f"/sys/fs/bcache/u/congested_{way}_threshold_us"] for way in ("read", "write")] == ["0", "0"]
 
 
@@ -647,7 +673,7 @@ def main():
     tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, like_pools, forgotten,
              rows_say, no_mixing, real_devices, nfs_mix,
              netmix_proportions, verdicts, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals,
-             settles, whole_matrix, bounded_periods, concentrated,
+             settles, whole_matrix, bounded_periods, as_slow, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times,
              parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
     failed = 0

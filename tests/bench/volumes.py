@@ -9,6 +9,9 @@ import lab
 
 META = "16M"
 BLOCK = 128             # sectors, of dm-cache
+# What comes in real time and has to keep to devices that are so many times slower: of the pool, KiB a second that it migrates
+# and ms between commits; of bcache, seconds that it leaves what is dirty alone.
+MIGRATE_KBPS, COMMIT_MS, WRITEBACK_DELAY = 131072, 1000, 30
 
 
 class Cell:
@@ -23,6 +26,8 @@ class Cell:
         self.extent = "64K" if not self.devices else "128K"
         self.period_ms = cell.get("period_ms")
         self.step = cell.get("step")
+        self.words = cell.get("words", "")   # of every pool's policy
+        self.warm_s = None               # for how long caches are under the load before they are measured
         self.boost = cell.get("boost")   # dm-writeboost: a file, or "modprobe"
 
 
@@ -130,11 +135,18 @@ def meta_disk(cell, least=0):
             lab.emudisk_del("meta")
 
 
+def slowed(cell):
+    """Words of the pool's own times and rates, with which it is as many times slower as its members."""
+    if cell.dilate == 1:
+        return []
+    return ["migrate_kbps", str(MIGRATE_KBPS // cell.dilate), "commit_ms", str(COMMIT_MS * cell.dilate)]
+
+
 @contextlib.contextmanager
 def hybrid(cell, policy):
     with meta_disk(cell) as meta, disks(cell) as devs:
-        words = policy.split()
-        words += ["period_ms", str(cell.period_ms), "cooldown_ms", str(5 * cell.period_ms)]
+        words = policy.split() + cell.words.split()
+        words += ["period_ms", str(cell.period_ms), "cooldown_ms", str(5 * cell.period_ms), *slowed(cell)]
         table = lab.hybrid_table((meta, 0), [(d, 0) for d in devs], extent=cell.extent,
                                  policy=f"{words[0]} {len(words) - 1} {' '.join(words[1:])}",
                                  length=cell.data // lab.SECTOR)
@@ -173,7 +185,7 @@ def put(path, text):
 
 
 @contextlib.contextmanager
-def bcache_on(fast, slow, mode, bucket="128k"):
+def bcache_on(fast, slow, mode, bucket="128k", delay=WRITEBACK_DELAY):
     said = lab.run("make-bcache", "--writeback", "--block", "4k", "--bucket", bucket, "-C", fast, "-B", slow)
     uuid = re.search(r"Set UUID:\s*(\S+)", said).group(1)
     for d in (fast, slow):
@@ -181,6 +193,7 @@ def bcache_on(fast, slow, mode, bucket="128k"):
     lab.wait_for("/dev/bcache0")
     put("/sys/block/bcache0/bcache/cache_mode", mode)
     put("/sys/block/bcache0/bcache/sequential_cutoff", "0")
+    put("/sys/block/bcache0/bcache/writeback_delay", str(delay))
     # It goes past a cache that takes longer than these times, which are for devices at their own speed: here they may be
     # many times slower. 0 is never.
     for way in ("read", "write"):
@@ -194,9 +207,19 @@ def bcache_on(fast, slow, mode, bucket="128k"):
         lab.wait_for(f"/sys/fs/bcache/{uuid}", there=False)
 
 
+def writeback_delay(cell):
+    """
+    Half a minute as it comes. A cell may be over by then, and what writing back costs would be missing in what is measured;
+    cells are the shorter the more their devices are slowed down.
+    """
+    if cell.dilate > 1:
+        return WRITEBACK_DELAY // cell.dilate
+    return 0 if cell.warm_s is not None and cell.warm_s < 2 * WRITEBACK_DELAY else WRITEBACK_DELAY
+
+
 @contextlib.contextmanager
 def bcache(cell, mode):
-    with fast_and_slow(cell) as (fast, slow), bcache_on(fast, slow, mode) as dev:
+    with fast_and_slow(cell) as (fast, slow), bcache_on(fast, slow, mode, delay=writeback_delay(cell)) as dev:
         yield dev
 
 
