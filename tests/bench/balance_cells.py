@@ -54,6 +54,9 @@ REACH_SUM_DEPTH, COMPARABLE = 32, 2
 REACH_SD = 3            # points, at most, of the share in steady state
 # of the NetApp-like mix with 10 processes, wu-reddy section III: throughput and time of an operation over the SSD's and the stripe's
 REACH_NETMIX = {"alone": (1.38, 0.72), "stripe": (1.16, 0.83)}
+# A member so fast that the target's own time bounds what a pool can reach, and on which nothing queues below this depth: what
+# is reached there over the members and caches is stated, with that bound, and not judged.
+BOUNDED = {"mem+nvme": 32}
 CPU = 0.6               # of the processor, at most, or it is not the devices that are measured
 REACH_STEP, NEAR, FINAL = 10, 5, 20     # periods; points; periods that the final value is the mean of
 BESIDE = 15             # points: where a split does less than what a pool ends at, if that is the best
@@ -145,26 +148,61 @@ def absent(records, kind):
     return [d for d in WANTED.get(kind, ()) if not find(records, d)]
 
 
-def judge(records, device="hybrid"):
+def cpu_ns(record, dilate):
+    """Of a request."""
+    return record["cpu"] * dilate / record["iops"] * 1e9
+
+
+def with_cost(cell, records):
+    """
+    The same with what the processor takes put back, where devices are slowed down and it isn't, so that multiplied back it
+    counts as an Nth: of a volume that takes more of it than the best member alone a request is by that much longer.
+    """
+    base = max((r for r in records if r["device"].startswith("alone:")), key=rate, default=None)
+    if cell["dilate"] == 1 or not base:
+        return records
+
+    def costed(record):
+        more = (1 - 1 / cell["dilate"]) * (cpu_ns(record, cell["dilate"]) - cpu_ns(base, cell["dilate"]))
+        return dict(record, iops=cell["depth"] / (cell["depth"] / record["iops"] + more / 1e9))
+    return [costed(r) if r.get("iops") else r for r in records]
+
+
+def limit(cell, records, device):
+    """What a request takes on the best member alone, over that and what the pool takes of the processor."""
+    base, mine = max((r for r in records if r["device"].startswith("alone:")), key=rate, default=None), find(records, device)
+    if not base or not mine or cell["depth"] >= BOUNDED.get(cell["pair"], 0):
+        return math.nan
+    alone = cell["depth"] / base["iops"] * 1e9
+    return alone / (alone + max(0, cpu_ns(mine, cell["dilate"]) - cpu_ns(base, cell["dilate"])))
+
+
+def judge(cell, records, device="hybrid"):
     """What the pool reaches in a cell, over each of what it is held against; nan of what was not measured."""
-    mine = find(records, device)
+    mine, costed = find(records, device), with_cost(cell, records)
     x = rate(mine) if mine else math.nan
+    y = rate(find(costed, device)) if mine else math.nan
     members = [r for r in records if r["device"].startswith("alone:") and r.get("members")]
     rates = [rate(r) for r in members]
-    return dict(rate=x, split=x / best(records, "split:"), member=x / best(records, "alone:"),
-                rival=x / best(records, *RIVALS), sum=x / (sum(rate(r) * r["members"] for r in members) or math.nan),
+    return dict(rate=x, split=x / best(records, "split:"), member=y / best(costed, "alone:"), rival=y / best(costed, *RIVALS),
+                member_raw=x / best(records, "alone:"), rival_raw=x / best(records, *RIVALS),
+                limit=limit(cell, records, device), sum=x / (sum(rate(r) * r["members"] for r in members) or math.nan),
                 comparable=bool(rates) and max(rates) <= COMPARABLE * min(rates),
                 sd=mine.get("share_sd", math.nan) if mine else math.nan,
                 moved=mine.get("moved_kb", math.nan) if mine else math.nan, cpu=max(r["cpu"] for r in records))
 
 
-def of_seeds(runs, device, kind):
+RATIOS = ("split", "member", "rival", "member_raw", "rival_raw", "limit", "sum")
+
+
+def of_seeds(cell, runs, device):
     """The same of all of a cell's seeds, as intervals; the processor where it was used most, and rivals that are missing."""
-    each = [judge(r, device) for r in runs]
-    said = {w: intervals.ratio(j[w] for j in each) for w in ("split", "member", "rival", "sum")}
+    each = [judge(cell, r, device) for r in runs]
+    said = {w: intervals.ratio(j[w] for j in each) for w in RATIOS}
     said.update({w: intervals.mean(j[w] for j in each) for w in ("rate", "sd", "moved")})
     said.update(comparable=all(j["comparable"] for j in each), cpu=max(j["cpu"] for j in each),
-                absent=sorted({d for r in runs for d in absent(r, kind)}), best=best_rival(runs))
+                absent=sorted({d for r in runs for d in absent(r, cell["kind"])}),
+                best=best_rival([with_cost(cell, r) for r in runs]))
     return said
 
 
@@ -179,7 +217,8 @@ def best_rival(runs):
 def bounds(key, said):
     """What a cell is judged by: name, interval, bounds."""
     for what, least in REACH.items():
-        yield what, said[what], dict(least=least)
+        if math.isnan(said["limit"].value) or what == "split":
+            yield what, said[what], dict(least=least)
     if key[2] >= REACH_SUM_DEPTH and said["comparable"]:
         yield "sum", said["sum"], dict(least=REACH_SUM)
     if not math.isnan(said["sd"].value):
@@ -207,6 +246,8 @@ def verdict(key, said):
         found.setdefault(intervals.MISSED, []).append(f"CPU {100 * said['cpu']:.0f}%")
     order = (intervals.MISSED, intervals.NONE, intervals.ONE, intervals.OPEN)
     text = "; ".join(f"{is_}: {', '.join(found[is_])}" for is_ in order if is_ in found) or intervals.REACHED
+    if not math.isnan(said["limit"].value):
+        text += f"; member {said['member']}, rival {said['rival']}: not judged, the target's own time allows {said['limit']}"
     return text + (f" (without {', '.join(said['absent'])})" if said["absent"] else "")
 
 

@@ -33,14 +33,14 @@ def judged(measured):
     for cell, runs in measured:
         for device in balance_cells.OURS:
             if any(balance_cells.find(r, device) for r in runs):
-                yield cell, device, balance_cells.of_seeds(runs, device, cell["kind"])
+                yield cell, device, balance_cells.of_seeds(cell, runs, device)
 
 
 def balance_rows(some):
     for cell, device, said in some:
-        yield [name_of(cell), device, said["rate"], said["split"], said["member"], said["rival"], said["best"], said["sum"],
-               said["sd"], said["moved"].value, round(100 * said["cpu"]), said["rate"].n,
-               balance_cells.verdict(balance_cells.title(cell), said)]
+        yield [name_of(cell), device, *(said[w] for w in ("rate", "split", "member", "rival", "best", "member_raw", "rival_raw",
+                                                          "sum", "sd")),
+               said["moved"].value, round(100 * said["cpu"]), said["rate"].n, balance_cells.verdict(balance_cells.title(cell), said)]
 
 
 def over_rivals(some, device):
@@ -63,10 +63,11 @@ def balance_part(measured):
     rows = list(balance_rows(some))
     text = "## The balance\n\nOperations a second, of dbench MB/s. / is over the best static split, the best member alone, " \
         "the best rival, the sum of the members: geometric means over the seeds. In brackets are intervals of 95%, by which " \
-        "targets are judged; a single seed has none. Share sd in points, moved in KiB in a period at balance, CPU in " \
-        "percent of the seed with most.\n\n"
-    text += table(["cell", "pool", "rate", "/split", "/member", "/rival", "best rival", "/sum", "share sd", "moved", "CPU",
-                   "seeds", "targets"], rows)
+        "targets are judged; a single seed has none. Where devices are slowed down and the processor isn't, what it takes of " \
+        "a request beyond what it takes of the best member's is added in full; *by rate* is without that. Share sd in points, " \
+        "moved in KiB in a period at balance, CPU in percent of the seed with most.\n\n"
+    text += table(["cell", "pool", "rate", "/split", "/member", "/rival", "best rival", "/member by rate", "/rival by rate",
+                   "/sum", "share sd", "moved", "CPU", "seeds", "targets"], rows)
     over = {device: over_rivals(some, device) for device in balance_cells.OURS}
     text += f"\nOver the best rival, geometric mean of all cells (aim: at least {balance_cells.REACH_MEAN}): "
     text += "; ".join(said for said, _ in over.values()) + ".\n"

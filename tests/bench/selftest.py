@@ -92,7 +92,39 @@ def seeds_of(*rates, **more):
 
 
 def verdict_of(runs, depth=32):
-    return balance_cells.verdict(("a+b", "read4k", depth), balance_cells.of_seeds(runs, "hybrid", "fio"))
+    cell = dict(pair="a+b", load="read4k", depth=depth, dilate=1, kind="fio")
+    return balance_cells.verdict(balance_cells.title(cell), balance_cells.of_seeds(cell, runs, "hybrid"))
+
+
+def costly(cell, pool_ns, *rates):
+    """A seed for each rate of the pool, kIOPS; a member's request takes 13 us of the processor, others' that much more."""
+    def row(device, kiops, ns, **more):
+        return dict(record(device, kiops * 1e3, **more), cpu=kiops * 1e3 / cell["dilate"] * (13000 + ns) / 1e9)
+    return [[row("alone:a", 149.3, 0, members=1), row("alone:b", 40, 0, members=1), row("hybrid", x, pool_ns, share_sd=1.0),
+             *(row(d, 140, 0) for d in balance_cells.WANTED["fio"]), row("split:95", x, pool_ns)] for x in rates]
+
+
+def with_processor():
+    """what slowed down devices hide of a target's time is judged, and both ratios are shown"""
+    cell = balance_cells.cell("nvme+sata", "mixed4k", 16, 1)
+    said = balance_cells.of_seeds(cell, costly(cell, 2310, 148.8, 148.82, 148.81), "hybrid")
+    assert round(said["member"].value, 3) == .977 and round(said["member_raw"].value, 3) == .997, said
+    text = balance_cells.verdict(balance_cells.title(cell), said)
+    assert text.startswith("missed: member 0.98 ("), text
+    said = balance_cells.of_seeds(cell, costly(cell, 0, 148.8, 148.82, 148.81), "hybrid")
+    assert balance_cells.verdict(balance_cells.title(cell), said) == "reached", said
+    real = dict(cell, dilate=1)
+    said = balance_cells.of_seeds(real, costly(real, 2310, 148.8, 148.82, 148.81), "hybrid")
+    assert said["member"] == said["member_raw"], said
+    report_, _ = balance_report.report([(cell, costly(cell, 2310, 148.8))])
+    assert "| 0.98 | 1.04 |" in report_ and "| 1.00 | 1.06 |" in report_, report_
+    # beside a memory that takes any of a few requests at once the target's own time is all there is to see
+    for depth, judged in ((16, False), (32, True)):
+        cell = balance_cells.cell("mem+nvme", "read4k", depth, 1)
+        said = balance_cells.of_seeds(cell, costly(cell, 20000, 148.8, 148.82, 148.81), "hybrid")
+        text = balance_cells.verdict(balance_cells.title(cell), said)
+        near(said["limit"].value, 16 / (16 + .02 * 149.3), 0.01) if not judged else None
+        assert text.startswith("missed: member" if judged else "reached; member ") and ("not judged" in text) != judged, text
 
 
 def verdicts():
@@ -672,7 +704,7 @@ def nfs_mix():
 def main():
     tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, like_pools, forgotten,
              rows_say, no_mixing, real_devices, nfs_mix,
-             netmix_proportions, verdicts, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals,
+             netmix_proportions, verdicts, with_processor, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals,
              settles, whole_matrix, bounded_periods, as_slow, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times,
              parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
