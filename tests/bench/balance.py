@@ -8,9 +8,14 @@ times in the records are multiplied back; what the processor takes is not slowed
 less than it is."""
 
 import json
+import os
+import signal
 import statistics
+import subprocess
 import sys
+import time
 
+import balance_cells
 import balance_files
 import balance_steps
 import lab
@@ -21,10 +26,14 @@ DATA = 64 << 20         # what is read and written of emulated devices
 MEMBER = "96M"          # each of them, the metadata apart
 PERIOD = 6000           # requests that the fast member serves in a period
 LONGEST = 2000          # ms of it, at the devices' own speed: the default
-# Periods before what is measured, and then. Pools first copy up to half of the data, as fast as members' queues let
-# them: less of the first, and it is not the balance that is measured but the way there. Caches have as long to read what
-# they keep. A fixed split has everything where it stays.
-WARM, MEASURED = {"split": 2, "other": 80}, 20
+# Periods before what is measured. Pools first copy up to half of the data, as fast as members' queues let them: less, and it
+# is not the balance that is measured but the way there. So they have until their share stays, and no more than the last of
+# these. Caches have as long as it takes to ask for all of it several times. In what is left everything is where it stays.
+WARM, POOL_WARM = {"cache": 40, "writecache": 40, "bcache": 40, "writeboost": 40}, (20, 80)
+STANDING = 2
+LOOK = 5                # periods after which it is seen whether a share stays
+# What is measured are batches of so many periods.
+BATCH, BATCHES = 2, {"split": 5, "other": 10}
 
 LOADS = {
     "mixed4k": dict(rw="randrw", rwmixread=70, bs="4k"),
@@ -60,15 +69,24 @@ class Fio:
     def fill(self, dev):
         lab.fio(self.program, {"fill": dict(filename=dev, rw="write", bs="1M", size=self.cell.data, ioengine="psync")})
 
-    def load(self, dev, **options):
+    def job(self, dev, **options):
         cell = self.cell
-        return lab.fio(self.program, {"j": {**LOADS[cell.load], **dict(
-            filename=dev, size=cell.data, ioengine="libaio", iodepth=cell.depth, randseed=cell.seed), **options}})["j"]
+        return {**LOADS[cell.load], **dict(filename=dev, size=cell.data, ioengine="libaio", iodepth=cell.depth,
+                                           randseed=cell.seed), **options}
 
-    def timed(self, dev, warm, measured, **options):
-        """Periods that don't count, and then."""
-        ms = self.cell.period_ms
-        return self.load(dev, time_based=1, ramp_time=f"{warm * ms}ms", runtime=f"{measured * ms}ms", **options)
+    def load(self, dev, **options):
+        return lab.fio(self.program, {"j": self.job(dev, **options)})["j"]
+
+    def begin(self, dev, n):
+        """It goes on for so many periods, or until it is ended."""
+        argv = lab.fio_argv(self.program, {"j": self.job(dev, time_based=1, runtime=f"{n * self.cell.period_ms}ms")})
+        return subprocess.Popen(argv, text=True, stdout=subprocess.PIPE)
+
+    @staticmethod
+    def end(process):
+        process.send_signal(signal.SIGINT)
+        text, _ = process.communicate()
+        return lab.fio_said(text)["j"]
 
     def calibrate(self):
         """A period in ms: how long the fast member takes for PERIOD requests."""
@@ -89,51 +107,112 @@ def total(job):
     return r["iops"] + w["iops"], ns / ios if ios else 0
 
 
+class Watch:
+    """What a volume has done and when, beside the load: by the sectors it has counted, which no split of a bio changes."""
+
+    def __init__(self, dev, load):
+        number = os.stat(dev).st_rdev
+        self.stat = f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/stat"
+        self.bytes = lab.size(LOADS[load]["bs"].upper())
+        self.first = self.requests()
+
+    def requests(self):
+        with open(self.stat, encoding="ascii") as f:
+            words = f.read().split()
+        return (int(words[2]) + int(words[6])) * lab.SECTOR / self.bytes
+
+    def now(self):
+        return time.monotonic(), self.requests()
+
+    def begun(self):
+        """Waits until the load has; when that was."""
+        while self.requests() == self.first:
+            time.sleep(0.01)
+        return time.monotonic()
+
+    def kept_to(self, job):
+        """What was counted is what fio says it has done."""
+        said = job["read"]["total_ios"] + job["write"]["total_ios"]
+        counted = self.requests() - self.first
+        if abs(counted - said) > 0.02 * said + 100:
+            raise SystemExit(f"{self.stat}: {counted:.0f} requests, by fio {said}")
+
+
+def sleep_until(t):
+    time.sleep(max(0, t - time.monotonic()))
+
+
+def warm_up(kind, begin, period):
+    """Until what is measured begins, seconds; how many periods that were."""
+    if kind != "hybrid":
+        n = WARM.get(kind, STANDING)
+        sleep_until(begin + n * period)
+        return n
+    least, most = POOL_WARM
+    for n in range(least, most + 1, LOOK):
+        sleep_until(begin + n * period)
+        if n == most or balance_cells.rests([p["share"][0] for p in periods.so_far()]):
+            return n
+    return most
+
+
+def batches_of(watch, period, n):
+    """Requests a second in each of so many."""
+    begin, before = watch.now()
+    out = []
+    for i in range(n):
+        sleep_until(begin + (i + 1) * BATCH * period)
+        t, count = watch.now()
+        out.append((t, count))
+    rates = [(y - x) / (b - a) for (a, x), (b, y) in zip([(begin, before), *out], out)]
+    return rates, (out[-1][1] - before) / (out[-1][0] - begin)
+
+
 def measure(out, fio, name, volume):
-    cell = fio.cell
-    kind = name.split(":")[0]
-    warm = WARM.get(kind, WARM["other"])
+    """Its record."""
+    cell, kind = fio.cell, name.split(":")[0]
+    n, period, ours = BATCHES.get(kind, BATCHES["other"]), cell.period_ms / 1e3, kind == "hybrid"
     with volume as dev:
         fio.fill(dev)
-        ours = kind == "hybrid"
         if ours:
             periods.start()
-            late = periods.Later(warm * cell.period_ms / 1e3, periods.moved)
+        watch = Watch(dev, cell.load)
+        process = fio.begin(dev, POOL_WARM[1] + BATCH * n + LOOK)
+        warm = warm_up(kind, watch.begun(), period)
+        early = periods.moved() if ours else 0
         cpu = lab.Cpu()
-        job = fio.timed(dev, warm, MEASURED)
+        rates, iops = batches_of(watch, period, n)
         used = cpu.used()
-        iops, ns = total(job)
         more = {"members": cell.models.count(name.split(":")[1])} if name.startswith("alone:") else {}
         if ours:
             now = periods.moved()
-            steady = [p["share"][0] for p in periods.stop()]
-            more = dict(moved=now >> 16, moved_kb=(now - late.result()) / MEASURED / 1024, shares=steady,
-                        share_sd=statistics.pstdev(steady[-MEASURED:]) if steady else 0)
-    record = dict(device=name, iops=iops * cell.dilate, us=ns / cell.dilate / 1e3, cpu=used, **more)
-    seconds = [n * cell.period_ms / 1e3 for n in (warm, MEASURED)]
-    out.add(seconds, bench="balance", cell=cell.name, **record)
+            shares = [p["share"][0] for p in periods.stop()]
+            more = dict(moved=now >> 16, moved_kb=(now - early) / (BATCH * n) / 1024, shares=shares,
+                        share=statistics.mean(shares[-BATCH * n:]), share_sd=statistics.pstdev(shares[-BATCH * n:]))
+        watch.kept_to(fio.end(process))
+    # as many are under way all the time, so what one takes follows from what is done in a second
+    record = dict(device=name, iops=iops * cell.dilate, us=cell.depth / iops / cell.dilate * 1e6, cpu=used,
+                  batches=[r * cell.dilate for r in rates], period_ms=cell.period_ms, **more)
+    out.add([warm * period, BATCH * n * period], bench="balance", cell=cell.name, **record)
     lab.say(f"# {name}: {record['iops']:.0f} IOPS, {record['us']:.0f} us, CPU {100 * used:.0f}%"
-            + (f", share {steady[-1] if steady else 0:.1f}%, sd {more['share_sd']:.1f}" if ours else ""))
-    return iops
+            + (f", share {more['share']:.1f}%, sd {more['share_sd']:.1f}, after {warm} periods" if ours else ""))
+    return record
 
 
-def best_split(out, fio):
-    """Static shares of the first member: by 20 points, then by 10 and by 5 about the best."""
+def best_split(out, fio, share):
+    """Fixed shares of the first member about the pool's."""
     seen = {}
-
-    def at(percent):
-        if percent not in seen and 0 <= percent <= 100:
-            seen[percent] = measure(out, fio, f"split:{percent}", volumes.split(fio.cell, percent))
-
-    for step, around in ((20, None), (10, True), (5, True)):
-        for p in range(0, 101, 20) if not around else [max(seen, key=seen.get) + d for d in (-step, step)]:
-            at(p)
+    while (percent := balance_cells.next_split(seen, share)) is not None:
+        seen[percent] = measure(out, fio, f"split:{percent}", volumes.split(fio.cell, percent))["iops"]
 
 
 def balance_fio(out, cell, fio):
+    share = 50
     for name, volume in every_volume(cell):
-        measure(out, fio, name, volume)
-    best_split(out, fio)
+        record = measure(out, fio, name, volume)
+        if name == "hybrid":
+            share = record["share"]
+    best_split(out, fio, share)
 
 
 def gain(out, cell, fio):
@@ -172,7 +251,7 @@ def balance(out, quick):
         cell.data, cell.member = DATA, MEMBER
     fio = Fio(cell)
     cell.period_ms = cell.period_ms or fio.calibrate()
-    cell.warm_s = WARM["other"] * cell.period_ms / 1e3
+    cell.warm_s = WARM["bcache"] * cell.period_ms / 1e3
     lab.say(f"# {cell.name}: a period is {cell.period_ms} ms")
     {"fio": balance_fio, "gain": gain, "step": balance_steps.run}[cell.kind](out, cell, fio)
 

@@ -59,6 +59,8 @@ REACH_NETMIX = {"alone": (1.38, 0.72), "stripe": (1.16, 0.83)}
 BOUNDED = {"mem+nvme": 32}
 CPU = 0.6               # of the processor, at most, or it is not the devices that are measured
 REACH_STEP, NEAR, FINAL = 10, 5, 20     # periods; points; periods that the final value is the mean of
+STILL, REST = 10, 1     # periods; points
+SPLITS, BRACKET = 6, 10     # fixed shares that are tried; points
 BESIDE = 15             # points: where a split does less than what a pool ends at, if that is the best
 KINDS = {"dbench": "dbench", "netmix": "netmix", "transition": "transition", "gain": "gain"}
 
@@ -80,7 +82,16 @@ def cell(pair, called, depth, seed, **more):
     return {**base, **more}
 
 
+def with_presets(c):
+    """Two more pools, in the cells that matter most only."""
+    return dict(c, presets=c["name"] in QUICK)
+
+
 def every_cell():
+    return map(with_presets, whole_matrix())
+
+
+def whole_matrix():
     for seed in SEEDS:
         for pair in PAIRS:
             for load in LOADS:
@@ -270,6 +281,31 @@ def final_rate(series):
 def splits_beside(share):
     """The fixed shares that a pool's final one, percent, is held against: well to each side of it."""
     return [min(100, max(0, round(share) + by)) for by in (-BESIDE, BESIDE)]
+
+
+def rests(shares):
+    """Whether a pool has come to rest: for so many periods means of three stay that near to all of theirs."""
+    last = shares[-STILL:]
+    middle = statistics.mean(last) if last else 0
+    return len(last) == STILL and all(abs(statistics.mean(last[i - 2:i + 1]) - middle) <= REST for i in range(2, STILL))
+
+
+def next_split(seen, share):
+    """
+    The fixed share to try next, percent, after {share: rate}: the one at which the pool is, one on each side of it, and then
+    by the best so far: on beyond it, where it is the last one on a side, or halfway to its neighbours. None: no more.
+    """
+    for p in (min(100, max(0, round(share) + by)) for by in (0, -BRACKET, BRACKET)):
+        if p not in seen:
+            return p
+    top = max(seen, key=seen.get)
+    # of both sides the one first on which more is done
+    sides = sorted((max((p for p in seen if p < top), default=None), min((p for p in seen if p > top), default=None)),
+                   key=lambda p: -math.inf if p is None else seen[p], reverse=True)
+    new = [(top + p + 1) // 2 if p > top else (top + p) // 2 for p in sides if p is not None]
+    if None in sides and abs(sides[0] - top) <= BRACKET:
+        new.insert(0, min(100, max(0, top + (2 * BRACKET if sides[0] < top else -2 * BRACKET))))
+    return next((p for p in new if p not in seen), None) if len(seen) < SPLITS else None
 
 
 def stepped(records, device):

@@ -269,8 +269,8 @@ FIO_COMMON = dict(direct=1, thread=1, clocksource="clock_gettime", randrepeat=1,
                   group_reporting=1, lat_percentiles=0, clat_percentiles=0)
 
 
-def fio(program, jobs, together=False, **common):
-    """Run jobs, {name: {option: value}}, one after the other or all at a time in one fio; {name: its JSON}."""
+def fio_argv(program, jobs, together=False, **common):
+    """A command that runs jobs, {name: {option: value}}, one after the other or all at a time."""
     lines = ["[global]"]
     lines += [f"{k}={v}" for k, v in {**FIO_COMMON, **common}.items()]
     for name, options in jobs.items():
@@ -278,7 +278,15 @@ def fio(program, jobs, together=False, **common):
     path = os.path.join(RAM, "jobs.fio")
     with open(path, "w") as f:
         f.write("\n".join(lines) + "\n")
-    text = run(program, "--output-format=json", path)
+    return [program, "--output-format=json", path]
+
+
+def fio(program, jobs, together=False, **common):
+    """Run them in one fio; {name: its JSON}."""
+    return fio_said(run(*fio_argv(program, jobs, together, **common)))
+
+
+def fio_said(text):
     return {j["jobname"]: j for j in json.loads(text[text.index("{"):])["jobs"]}
 
 

@@ -22,9 +22,8 @@ def start():
     put("events/hybrid/hybrid_period/enable", "1")
 
 
-def stop():
+def so_far():
     """Periods since start: the time of each one's end, and of each member its requests, mean us, share and target (%)."""
-    put("events/hybrid/hybrid_period/enable", "0")
     out = []
     with open(f"{TRACE}/trace", encoding="ascii") as f:
         for m in LINE.finditer(f.read()):
@@ -36,6 +35,13 @@ def stop():
             for key, value in (("requests", int(m[3])), ("us", int(m[4]) / 1e3), ("share", int(m[5]) / 1e4),
                                ("target", int(m[6]) / 1e4)):
                 out[-1][key].append(value)
+    return out
+
+
+def stop():
+    """The same, and no more of them."""
+    put("events/hybrid/hybrid_period/enable", "0")
+    out = so_far()
     while out and not any(out[-1]["requests"]):     # the load had ended
         out.pop()
     return out

@@ -282,6 +282,64 @@ def table_of(said, **more):
     return dict(zip(words[1::2], words[2::2]))
 
 
+def resting():
+    """a pool has come to rest when its share stays, for all the noise there is in that, and not while it moves"""
+    noise = [0.6, -0.9, 0.3, -0.5, 0.8, -0.2, -0.7, 0.5, 0.1, -0.4]
+    assert balance_cells.rests([50 + x for x in noise]) and balance_cells.rests([90] * 7 + [97] * 10)
+    assert not balance_cells.rests([97] * 9) and not balance_cells.rests([])
+    assert not balance_cells.rests([70 + 0.3 * i for i in range(40)]) and not balance_cells.rests([90] * 4 + [97] * 9)
+
+
+def tried(best, share, wide=40):
+    """The fixed shares that are tried about a pool's, with a volume that does most at @best."""
+    seen = {}
+    while (p := balance_cells.next_split(seen, share)) is not None:
+        assert p not in seen and 0 <= p <= 100 and len(seen) < 9
+        seen[p] = 1 - ((p - best) / wide) ** 2
+    return seen
+
+
+def bracketed():
+    """six fixed shares about a pool's find one that does all that can be done but a hundredth or so, wherever that is"""
+    for best, share in itertools.product(range(0, 101, 5), range(0, 101, 7)):
+        seen = tried(best, share, 60)
+        assert len(seen) <= 6 and round(share) in seen
+        if abs(best - share) <= 25:
+            assert max(seen.values()) > .985, (best, share, seen)
+
+
+def watched():
+    """what is measured begins after the periods before, is cut into batches by the clock, and is what fio has done"""
+    clock, done = [100.0], [0.0]
+
+    def pass_(seconds):
+        clock[0] += seconds
+        done[0] += seconds * 1000
+    slow = mock.Mock(monotonic=lambda: clock[0], sleep=pass_)
+    watch = mock.Mock(now=lambda: (clock[0], done[0]), requests=lambda: done[0], first=done[0])
+    shares = [10] * 15 + [30] * 45 + [50] * 60
+    so_far = mock.Mock(side_effect=lambda: [dict(share=[x, 100 - x]) for x in shares[:round((clock[0] - 100) / 2)]])
+    with mock.patch.multiple(balance, time=slow), mock.patch.object(balance.periods, "so_far", so_far):
+        assert balance.warm_up("split", clock[0], 2) == 2 and clock[0] == 104
+        assert balance.warm_up("bcache", 100, 2) == 40 and clock[0] == 180
+        clock[0] = 100
+        assert balance.warm_up("hybrid", 100, 2) == 25 and clock[0] == 150
+        shares[:] = range(200)
+        clock[0] = 100
+        assert balance.warm_up("hybrid", 100, 2) == 80 and clock[0] == 260
+        rates, iops = balance.batches_of(watch, 2, 10)
+    assert len(rates) == 10 and clock[0] == 300
+    near(iops, 1000, 1e-9)
+    near(min(rates), max(rates), 1e-9)
+    watch.first = done[0] - 5000
+    for said, good in ((5000, True), (4000, False)):
+        try:
+            balance.Watch.kept_to(watch, dict(read=dict(total_ios=said), write=dict(total_ios=0)))
+            assert good
+        except SystemExit:
+            assert not good
+
+
 def as_slow():
     """what a pool and bcache do by the clock is as many times slower as their devices, or there in a cell at all"""
     plain = dict(period_ms="300", cooldown_ms="1500")
@@ -549,8 +607,10 @@ def policies_resume():
 
 
 def like_pools():
-    """caches have as long as pools before they are measured, and bcache is never congested"""
-    assert {balance.WARM.get(kind, balance.WARM["other"]) for kind in ("hybrid", "cache", "bcache", "writeboost")} == {80}
+    """caches have asked for all there is ten times before they are measured, and bcache is never congested"""
+    caches = [name.split(":")[0] for name in balance_cells.WANTED["fio"] if name != "stripe"]
+    assert all(balance.WARM[kind] * balance.PERIOD >= 10 * balance.DATA / 4096 for kind in caches)
+    assert max(balance.BATCHES.values()) * balance.BATCH == 20 and balance.POOL_WARM[0] >= balance_cells.STILL
     written = {}
     with mock.patch.multiple(volumes, put=written.__setitem__, lab=mock.Mock(**{"run.return_value": "Set UUID: u"})):
         with volumes.bcache_on("/dev/f", "/dev/s", "writeback", delay=1) as dev:
@@ -705,7 +765,7 @@ def main():
     tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, like_pools, forgotten,
              rows_say, no_mixing, real_devices, nfs_mix,
              netmix_proportions, verdicts, with_processor, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals,
-             settles, whole_matrix, bounded_periods, as_slow, concentrated,
+             settles, whole_matrix, bounded_periods, as_slow, resting, bracketed, watched, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times,
              parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
     failed = 0

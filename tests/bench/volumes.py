@@ -26,6 +26,7 @@ class Cell:
         self.extent = "64K" if not self.devices else "128K"
         self.period_ms = cell.get("period_ms")
         self.step = cell.get("step")
+        self.presets = cell.get("presets", False)    # of wardrop, beside the pool as it comes
         self.words = cell.get("words", "")   # of every pool's policy
         self.warm_s = None               # for how long caches are under the load before they are measured
         self.boost = cell.get("boost")   # dm-writeboost: a file, or "modprobe"
@@ -235,6 +236,8 @@ def average(cell):
 def pools(cell):
     """The pool as its policies make it."""
     yield "hybrid", hybrid(cell, "wardrop")
+    if not cell.presets:
+        return
     yield "hybrid:average", hybrid(cell, average(cell))
     yield "hybrid:paper", hybrid(cell, paper(cell))
 
