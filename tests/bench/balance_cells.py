@@ -141,6 +141,21 @@ def read(path):
         return [json.loads(line) for line in f]
 
 
+def keep(raw, part):
+    """What a machine has measured, ended or not, goes to what there is of the cell; the volumes that are done."""
+    with open(part, "a", encoding="utf-8") as f:
+        f.writelines(json.dumps(r) + "\n" for r in read(raw) or [])
+    if os.path.exists(raw):
+        os.remove(raw)
+    return [r["device"] for r in read(part)]
+
+
+def done(records):
+    """What a machine that goes on with a cell has to know of its volumes: what they did, and of pools where they ended."""
+    return {r["device"]: dict(rate=rate(r), share=settling(r)["after"] if "step_at" in r and "series" in r else r.get("share"))
+            for r in records}
+
+
 def rate(record):
     """What a volume is judged by: operations a second; dbench says MB/s."""
     return record["iops"] if "iops" in record else record["mbps"]

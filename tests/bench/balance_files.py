@@ -100,6 +100,8 @@ def run(out, cell):
     load = {"dbench": dbench, "netmix": netmix, "transition": transition}[cell.kind]
     for name, volume in every_volume(cell):
         warm = WARM[cell.kind]
+        if name in cell.done:
+            continue
         with volume as dev, files.mounted(dev, cell.data):
             record = load(cell, program, name, warm)
         share = ""
@@ -111,3 +113,4 @@ def run(out, cell):
         out.add((BEFORE, AFTER) if cell.kind == "transition" else (warm, MEASURED[cell.kind]), bench="balance", cell=cell.name,
                 device=name, **record)
         lab.say(f"# {name}: {record['mbps']:.2f} MB/s, {record['mean_ms']:.3f} ms, CPU {100 * record['cpu']:.0f}%{share}")
+        out.close()

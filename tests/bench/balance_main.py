@@ -13,23 +13,41 @@ import lab
 import machine
 import revisions
 import writeboost
+from by_cells import PART
 from machine import HERE, OUT, TOP
+
+
+PIECE = 1500            # seconds of a machine, after which another one goes on with the cell
 
 
 def on_devices(cell, path):
     """Here, not in a machine."""
     environment = {**os.environ, "BENCH_META": json.dumps(revisions.meta(None))}
-    command = ["python3", os.path.join(HERE, "balance.py"), "balance", path + ".new", json.dumps(cell)]
+    command = ["python3", os.path.join(HERE, "balance.py"), "balance", path, json.dumps(cell)]
     if subprocess.run(command, env=environment, check=False).returncode:
         raise SystemExit(f"{cell['name']}: failed")
-    os.rename(path + ".new", path)
 
 
 def measure_cell(cell, path, kernel, boost):
-    if cell.get("devices"):
-        on_devices(dict(cell, boost=boost), path)
-        return
-    os.rename(machine.run("balance", kernel, "3G", json.dumps(dict(cell, boost=boost)), record=by_cells.record(path)), path)
+    """In pieces: a volume that was measured is not measured again, whatever ended the machine."""
+    raw, part = path + ".new" if cell.get("devices") else by_cells.raw(path), path + PART
+    while True:
+        before = balance_cells.keep(raw, part)
+        rows = balance_cells.read(part)
+        said = dict(cell, boost=boost, done=balance_cells.done(rows))
+        if not cell.get("period_ms"):
+            said["period_ms"] = next((r["period_ms"] for r in rows if "period_ms" in r), None)
+        try:
+            if cell.get("devices"):
+                on_devices(said, raw)
+            else:
+                machine.run("balance", kernel, "3G", json.dumps(said), record=by_cells.record(path), seconds=PIECE)
+            break
+        except machine.OutOfTime:
+            if balance_cells.keep(raw, part) == before:
+                raise
+    balance_cells.keep(raw, part)
+    os.rename(part, path)
 
 
 def folder_of(args, kernel):

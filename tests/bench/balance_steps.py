@@ -51,6 +51,8 @@ def splits(out, fio, share):
     """@share: at which the pool ends."""
     cell = fio.cell
     for percent in balance_cells.splits_beside(share):
+        if f"split:{percent}" in cell.done:
+            continue
         with volumes.split(cell, percent) as dev:
             fio.fill(dev)
             periods.start()
@@ -61,6 +63,7 @@ def splits(out, fio, share):
         seconds = [n * cell.period_ms / 1e3 for n in (THERE, balance_cells.FINAL)]
         out.add(seconds, bench="balance", cell=cell.name, device=f"split:{percent}", iops=iops, cpu=used)
         lab.say(f"# split:{percent} after the step: {iops:.0f} IOPS; CPU {100 * used:.0f}%")
+        out.close()
 
 
 def two_speeds(fio, dev, slower):
@@ -80,8 +83,10 @@ def run(out, cell, fio):
     copy = copy_bandwidth(fio, cell)
     lab.say("# copies of extents, MB/s: " + ", ".join(
         f"{m} reads {c['randread'] / 1e6:.1f}, writes {c['randwrite'] / 1e6:.1f}" for m, c in zip(cell.models, copy)))
-    ends = {}
+    ends = {name: said["share"] for name, said in cell.done.items()}
     for name, volume in volumes.pools(cell):
+        if name in cell.done:
+            continue
         with volume as dev:
             fio.fill(dev)
             periods.start()
@@ -100,4 +105,5 @@ def run(out, cell, fio):
         lab.say(f"# {name}: {said['before']:.1f}% to {said['after']:.1f}%, settled after {said['periods']} periods, "
                 f"{said['own']:.1f} without the copies; {record['iops']:.0f} IOPS there; CPU {100 * used:.0f}%")
         ends[name] = said["after"]
+        out.close()
     splits(out, fio, ends["hybrid"])

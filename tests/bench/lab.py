@@ -303,8 +303,10 @@ class Out:
         self.lines.append(json.dumps({**record, "meta": meta}))
 
     def close(self):
-        with open(self.path, "w") as f:
+        """All there is so far, or what there was: the machine may be ended at any time."""
+        with open(self.path + "~", "w") as f:
             f.writelines(line + "\n" for line in self.lines)
+        os.replace(self.path + "~", self.path)
 
 
 def main(table):

@@ -12,6 +12,7 @@ import revisions
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 OUT = os.path.join(TOP, "build", "bench")
+ENDED = 124                     # scripts/vm's status
 VIRTUAL = ("--virtual-time",)
 REAL = ("--cpus", "2")          # virtual time has one processor
 
@@ -22,18 +23,27 @@ def build(program):
     shutil.copy(os.path.join(TOP, "build/tests/bin", program), OUT)
 
 
-def run(name, kernel, memory, *options, record=None, append="", clock=VIRTUAL):
-    """Run HERE/NAME.py in a machine; where its records are. It writes them at its end: all or nothing."""
+class OutOfTime(SystemExit):
+    """A machine was ended. It may have left records."""
+
+
+def run(name, kernel, memory, *options, record=None, append="", clock=VIRTUAL, seconds=6000):
+    """
+    Run HERE/NAME.py in a machine; where its records are. It writes them at its end, all or nothing, or after each volume.
+    @seconds: of the host.
+    """
     path = os.path.join(OUT, (record or name) + ".jsonl")
     if os.path.exists(path):
         os.remove(path)
     command = [os.path.join(TOP, "scripts/vm"), "--kernel", kernel, *clock, "--memory", memory, "--append", append,
-               "--share", OUT, "--timeout", "6000", "--", "env",
+               "--share", OUT, "--timeout", str(seconds), "--", "env",
                "BENCH_META=" + json.dumps(revisions.meta(kernel)), "python3", os.path.join(HERE, name + ".py"), name,
                f"/mnt/share/{os.path.basename(path)}", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as machine:
         for line in machine.stdout:
             print(f"{record}: {line}" if record else line, end="", flush=True)
+    if machine.returncode == ENDED:
+        raise OutOfTime(f"{record or name}: not done after {seconds} s")
     if machine.returncode:
         raise SystemExit(f"{record or name}: status {machine.returncode}")
     return path

@@ -75,15 +75,6 @@ def cells(quick):
     return [c for c in every_cell() if not quick or c["name"] in QUICK]
 
 
-def keep(raw, part):
-    """What a machine has measured, ended or not, goes to what there is of the cell; the volumes that are done."""
-    with open(part, "a", encoding="utf-8") as f:
-        f.writelines(json.dumps(r) + "\n" for r in balance_cells.read(raw) or [])
-    if os.path.exists(raw):
-        os.remove(raw)
-    return [r["device"] for r in balance_cells.read(part)]
-
-
 def forget_volumes(path, part, wanted):
     """The cell is not done any more: what it has of other volumes stays."""
     kept = [r for r in balance_cells.read(path) or balance_cells.read(part) or [] if r["device"] not in wanted]

@@ -18,10 +18,10 @@ from machine import OUT, TOP
 
 def measure_cell(cell, path, kernel, boost, wanted):
     raw, part = by_cells.raw(path), path + PART
-    done = policies_cells.keep(raw, part)
+    done = balance_cells.keep(raw, part)
     machine.run("policies", kernel, "3G", json.dumps(dict(cell, boost=boost, done=done, wanted=wanted)),
                 record=by_cells.record(path))
-    policies_cells.keep(raw, part)
+    balance_cells.keep(raw, part)
     if not wanted:
         os.rename(part, path)
 
@@ -32,7 +32,7 @@ def forget(paths, wanted):
         by_cells.forget(paths)
         return
     for path in paths:
-        policies_cells.keep(by_cells.raw(path), path + PART)
+        balance_cells.keep(by_cells.raw(path), path + PART)
         policies_cells.forget_volumes(path, path + PART, wanted)
 
 
@@ -40,7 +40,7 @@ def collect(paths):
     """What machines that were ended have left. None may be at it any more."""
     for path in paths:
         if os.path.exists(by_cells.raw(path)):
-            policies_cells.keep(by_cells.raw(path), path + PART)
+            balance_cells.keep(by_cells.raw(path), path + PART)
 
 
 def policies(args, kernel):

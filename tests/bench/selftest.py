@@ -594,16 +594,65 @@ def policies_resume():
     """what a machine measured before it was ended is kept, once, and its volumes are not measured again"""
     with tempfile.TemporaryDirectory() as folder:
         raw, part = os.path.join(folder, "raw"), os.path.join(folder, "part")
-        assert policies_cells.keep(raw, part) == []
+        assert balance_cells.keep(raw, part) == []
         for device in ("stripe", "2 disks"):
             with open(raw, "w", encoding="utf-8") as f:
                 f.write(json.dumps(record(device, 100)) + "\n")
-            said = policies_cells.keep(raw, part)
+            said = balance_cells.keep(raw, part)
             assert said[-1] == device and not os.path.exists(raw)
-        assert policies_cells.keep(raw, part) == ["stripe", "2 disks"]
+        assert balance_cells.keep(raw, part) == ["stripe", "2 disks"]
         os.rename(part, raw)
         policies_cells.forget_volumes(raw, part, ["stripe"])
-        assert policies_cells.keep(raw, part) == ["2 disks"] and not os.path.exists(raw)
+        assert balance_cells.keep(raw, part) == ["2 disks"] and not os.path.exists(raw)
+
+
+def in_pieces():
+    """a cell of the balance goes on in another machine with what one that was ended has not done, and with its periods"""
+    asked = []
+
+    def machine_of(ends, volumes_):
+        def run(_, __, ___, said, record, seconds):
+            assert seconds <= 25 * 60
+            said = json.loads(said)
+            asked.append(said)
+            todo = [v for v in volumes_ if v not in said["done"]][:2]
+            with open(os.path.join(by_cells.OUT, record + ".jsonl"), "w", encoding="utf-8") as f:
+                f.writelines(json.dumps(record_of(v)) + "\n" for v in todo if v != "never")
+            if len(asked) <= ends:
+                raise balance_main.machine.OutOfTime("it is over")
+        return run
+
+    def record_of(device):
+        return record(device, 100, period_ms=170, share=60.5)
+    names = ["alone:a", "hybrid", "split:60", "stripe", "writecache"]
+    with tempfile.TemporaryDirectory() as out, mock.patch.object(by_cells, "OUT", out):
+        path = os.path.join(by_cells.folder("balance-6.1"), "x.jsonl")
+        cell = balance_cells.cell("nvme+sata", "read4k", 4, 1)
+        with mock.patch.object(balance_main.machine, "run", machine_of(2, names)):
+            balance_main.measure_cell(cell, path, "6.1", None)
+        assert [r["device"] for r in balance_cells.read(path)] == names and not os.path.exists(path + by_cells.PART)
+        assert [len(a["done"]) for a in asked] == [0, 2, 4] and [a["period_ms"] for a in asked] == [None, 170, 170]
+        assert asked[1]["done"]["hybrid"] == dict(rate=100, share=60.5)
+        os.remove(path)
+        asked.clear()
+        with mock.patch.object(balance_main.machine, "run", machine_of(9, ["stripe", "never"])):
+            try:
+                balance_main.measure_cell(cell, path, "6.1", None)
+                raise AssertionError("a volume that takes longer than a piece is tried for ever")
+            except balance_main.machine.OutOfTime:
+                assert len(asked) == 2
+    end = stepped([80] * 20 + [30] * 40, device="hybrid", iops=5)
+    assert balance_cells.done([end, dict(device="x", mbps=3)]) == dict(hybrid=dict(rate=5, share=30), x=dict(rate=3, share=None))
+
+
+def not_again():
+    """a volume that a machine before has measured is not made, and the shares that are tried follow from it"""
+    cell = volumes.Cell(dict(balance_cells.cell("nvme+sata", "read4k", 4, 1), done={"hybrid": dict(rate=90, share=30)}))
+    made = []
+    with mock.patch.object(balance, "measured", lambda out, fio, name, _: made.append(name) or dict(iops=9)), \
+            mock.patch.object(volumes, "boost_loaded", lambda: True):
+        balance.balance_fio(mock.Mock(), cell, mock.Mock(cell=cell))
+    assert "hybrid" not in made and set(made) >= {"split:30", "split:20", "split:40", "stripe", "alone:nvme"}, made
 
 
 def like_pools():
@@ -762,7 +811,7 @@ def nfs_mix():
 
 
 def main():
-    tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, like_pools, forgotten,
+    tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, in_pieces, not_again, like_pools, forgotten,
              rows_say, no_mixing, real_devices, nfs_mix,
              netmix_proportions, verdicts, with_processor, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals,
              settles, whole_matrix, bounded_periods, as_slow, resting, bracketed, watched, concentrated,

@@ -26,6 +26,7 @@ class Cell:
         self.extent = "64K" if not self.devices else "128K"
         self.period_ms = cell.get("period_ms")
         self.step = cell.get("step")
+        self.done = dict(cell.get("done", {}))   # volumes that were measured: balance_cells.done()
         self.presets = cell.get("presets", False)    # of wardrop, beside the pool as it comes
         self.words = cell.get("words", "")   # of every pool's policy
         self.warm_s = None               # for how long caches are under the load before they are measured
