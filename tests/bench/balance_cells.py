@@ -39,7 +39,9 @@ STEPS = (("step-up", 32, dict(depths=(4, 32))), ("step-down", 4, dict(depths=(32
 GAIN = (("nvme+sata", "read4k", 64), ("x25m+mba3073", "mixed4k", 16))
 # 64 MiB are 1024 extents: the list of those that were used, as it comes, has room for all of them. Here it has not.
 CANDIDATES = ("nvme+sata", "read4k", 64, 256)
-SEEDS = (1, 2, 3)
+# Two runs, and their batches; more only of cells that these leave open.
+SEEDS, MORE_SEEDS = (1, 2), (3, 4)
+CLOSE = 0.03            # of a bound, at most, for more
 QUICK = ("nvme+sata/read4k/64/1", "x25m+mba3073/netmix/10/1", "x25m+mba3073/step-speed/16/1")
 # Rivals that a cell has, by its kind.
 WANTED = {"fio": ("stripe", "cache:writeback", "cache:writethrough", "writecache", "bcache:writeback", "writeboost"),
@@ -190,7 +192,13 @@ def with_cost(cell, records):
 
     def costed(record):
         more = (1 - 1 / cell["dilate"]) * (cpu_ns(record, cell["dilate"]) - cpu_ns(base, cell["dilate"]))
-        return dict(record, iops=cell["depth"] / (cell["depth"] / record["iops"] + more / 1e9))
+        out = dict(record, iops=costed_rate(record["iops"], more))
+        if "batches" in record:
+            out["batches"] = [costed_rate(r, more) for r in record["batches"]]
+        return out
+
+    def costed_rate(iops, more):
+        return cell["depth"] / (cell["depth"] / iops + more / 1e9)
     return [costed(r) if r.get("iops") else r for r in records]
 
 
@@ -201,6 +209,42 @@ def limit(cell, records, device):
         return math.nan
     alone = cell["depth"] / base["iops"] * 1e9
     return alone / (alone + max(0, cpu_ns(mine, cell["dilate"]) - cpu_ns(base, cell["dilate"])))
+
+
+def batches(record):
+    return record.get("batches") or [rate(record)] if record else []
+
+
+def over_batches(mine, others):
+    """
+    Of a volume over the best of others, or over their sum where each is as often: batch by batch, where both are so many.
+    One that has fewer is held against as many, of several batches each.
+    """
+    if isinstance(others, dict):
+        rates = [[x * n for x in batches(r)] for r, n in others.values()]
+        other = [sum(x) for x in zip(*rates)]
+    else:
+        other = batches(max(others, key=rate, default=None))
+    mine = batches(mine)
+    n = min(len(mine), len(other))
+
+    def grouped(rates):
+        by = len(rates) // n
+        return [statistics.mean(rates[i * by:(i + 1) * by]) for i in range(n)]
+    return [x / y for x, y in zip(grouped(mine), grouped(other))] if n else []
+
+
+def each_batch(cell, records, device):
+    """judge()'s ratios, batch by batch."""
+    costed = with_cost(cell, records)
+
+    def some(of, *prefixes):
+        return [r for r in of if r["device"].startswith(prefixes)]
+    members = {r["device"]: (r, r["members"]) for r in some(records, "alone:") if r.get("members")}
+    mine, mine_costed = find(records, device), find(costed, device)
+    return dict(split=over_batches(mine, some(records, "split:")), member=over_batches(mine_costed, some(costed, "alone:")),
+                rival=over_batches(mine_costed, some(costed, *RIVALS)), member_raw=over_batches(mine, some(records, "alone:")),
+                rival_raw=over_batches(mine, some(records, *RIVALS)), sum=over_batches(mine, members))
 
 
 def judge(cell, records, device="hybrid"):
@@ -221,10 +265,16 @@ def judge(cell, records, device="hybrid"):
 RATIOS = ("split", "member", "rival", "member_raw", "rival_raw", "limit", "sum")
 
 
+def close(key, said):
+    """Whether a ratio is that near to its bound, so that more seeds may decide it."""
+    return any(abs(interval.value - within["least"]) <= CLOSE for _, interval, within in bounds(key, said) if "least" in within)
+
+
 def of_seeds(cell, runs, device):
     """The same of all of a cell's seeds, as intervals; the processor where it was used most, and rivals that are missing."""
     each = [judge(cell, r, device) for r in runs]
-    said = {w: intervals.ratio(j[w] for j in each) for w in RATIOS}
+    in_batches = [each_batch(cell, r, device) for r in runs]
+    said = {w: intervals.batches([b.get(w) or [j[w]] for j, b in zip(each, in_batches)]) for w in RATIOS}
     said.update({w: intervals.mean(j[w] for j in each) for w in ("rate", "sd", "moved")})
     said.update(comparable=all(j["comparable"] for j in each), cpu=max(j["cpu"] for j in each),
                 absent=sorted({d for r in runs for d in absent(r, cell["kind"])}),

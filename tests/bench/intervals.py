@@ -9,6 +9,9 @@ import typing
 T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110,
      2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)
 Z = 1.95996
+# What spread() stays below with 95% for 2, 3, 4 runs of five batches each, where runs are no more than batches (F with 1, 8;
+# 2, 12; 3, 16 degrees of freedom). Of more batches it is less, so this is too much for ten by a fifth.
+SPREAD = (5.32, 3.89, 3.24)
 OUTSIDE = 0.025         # on each side
 REACHED, MISSED, OPEN, ONE, NONE = "reached", "missed", "open", "one seed: no verdict", "not measured"
 
@@ -58,6 +61,42 @@ def ratio(values):
     """
     logs = mean(math.log(v) for v in values if not math.isnan(v))
     return Interval(*(math.exp(x) for x in logs[:3]), logs.n)
+
+
+def spread(runs):
+    """Mean squares of what differs between runs and within them, over each other; 0 where neither does."""
+    n = sum(map(len, runs))
+    middle = sum(map(sum, runs)) / n
+    between = sum(len(r) * (sum(r) / len(r) - middle) ** 2 for r in runs) / (len(runs) - 1)
+    within = sum((x - sum(r) / len(r)) ** 2 for r in runs for x in r) / (n - len(runs))
+    return between / within if within else math.inf if between > 1e-18 else 0
+
+
+def carried(runs):
+    """How much of a batch's deviation the next one has: the correlation of those beside each other, of a drift say; not below 0."""
+    off = [[x - sum(r) / len(r) for x in r] for r in runs]
+    total = sum(x * x for r in off for x in r)
+    return max(0, min(0.9, sum(x * y for r in off for x, y in zip(r, r[1:])) / total)) if total else 0
+
+
+def batches(runs):
+    """
+    Of ratios, batch by batch, of several runs that differ in the seed. Two or three runs by themselves leave an interval of
+    which the half is .02 where they differ by a hundredth. Where they do not differ by more than their batches do, and that is
+    tested, all batches together are the sample: of fewer that are independent, if one has some of the last one's deviation.
+    Where they do, it is the runs. Without batches, too, and one run says nothing about another.
+    """
+    runs = [[math.log(v) for v in r if not math.isnan(v)] for r in runs]
+    runs = [r for r in runs if r]
+    means = [math.exp(sum(r) / len(r)) for r in runs]
+    if len(runs) < 2 or len(runs) - 2 >= len(SPREAD) or min(map(len, runs)) < 5 or spread(runs) > SPREAD[len(runs) - 2]:
+        return ratio(means)
+    rho = carried(runs)
+    alike = [x for r in runs for x in r]
+    middle = sum(alike) / len(alike)
+    count = max(2, round(len(alike) * (1 - rho) / (1 + rho)))
+    half = t(count) * math.sqrt(sum((x - middle) ** 2 for x in alike) / (len(alike) - 1) / count)
+    return Interval(*(math.exp(middle + x) for x in (0, -half, half)), len(runs))
 
 
 def product(ratios):

@@ -232,6 +232,67 @@ def with_intervals():
     near(high / low, math.exp(2 * 2.776 * statistics.stdev(map(math.log, (9, 10, 11, 10, 9))) / 5 ** .5), 0.001)
 
 
+def deterministic(n, seed):
+    """Numbers like those of a normal distribution: sums of 12 of a generator's."""
+    out, x = [], seed
+    for _ in range(n):
+        total = 0
+        for _ in range(12):
+            x = (x * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+            total += x / (1 << 64)
+        out.append(total - 6)
+    return out
+
+
+def batches_of(mean, sd, seed, n=10, between=0.0, keep=0.0):
+    values, last = [], 0
+    for x in deterministic(n, seed):
+        last = keep * last + x
+        values.append(mean * math.exp(sd * last + between))
+    return values
+
+
+def by_batches():
+    """two runs whose batches say the same decide what three values can't; runs that differ do not, nor do batches that hang together"""
+    for seed in range(1, 40):
+        two = [batches_of(1.0, 0.01, seed), batches_of(1.0, 0.01, 1000 + seed)]
+        said = intervals.batches(two)
+        assert said.n == 2 and (said.high - said.low < .03 or intervals.spread(two) > intervals.SPREAD[0]), said
+    hits = [intervals.batches([batches_of(1.0, 0.01, 2 * s), batches_of(1.0, 0.01, 2 * s + 1)]) for s in range(300)]
+    assert sum(i.low <= 1 <= i.high for i in hits) >= 270       # 285 of them, but for chance
+    apart = intervals.batches([batches_of(1.0, 0.01, 5), batches_of(1.0, 0.01, 6, between=.05)])
+    assert apart.low < 0.9 and apart.high > 1.1, apart
+    # as of one drift: nine tenths of each batch's deviation are the last one's
+    loose, tight = (intervals.batches([batches_of(1.0, 0.01, s, 40, keep=k) for s in (7, 8)]) for k in (.9, 0))
+    assert loose.high / loose.low > 1 + 5 * (tight.high / tight.low - 1), (loose, tight)
+    one = intervals.batches([batches_of(1.0, 0.01, 5)])
+    assert math.isnan(one.low) and intervals.verdict(one, least=.9) == intervals.ONE
+    assert intervals.batches([[.365], [1.24], [.328]]) == intervals.ratio([.365, 1.24, .328])
+    assert math.isnan(intervals.batches([[math.nan], [math.nan]]).value)
+
+
+def pairs_of_batches():
+    """a pool's batches are held against those of the best other volume, also where that has fewer"""
+    ten = record("hybrid", 11, batches=[10, 12] * 5)
+    best = record("stripe", 10, batches=[10] * 10)
+    assert balance_cells.over_batches(ten, [record("writecache", 9, batches=[90] * 10), best]) == [1, 1.2] * 5
+    assert balance_cells.over_batches(ten, [record("split:5", 10, batches=[11] * 5)]) == [1] * 5
+    members = {"a": (record("a", 4, batches=[4] * 10), 1), "b": (record("b", 3, batches=[3] * 10), 2)}
+    assert balance_cells.over_batches(ten, members) == [1, 1.2] * 5
+    assert balance_cells.over_batches(None, [best]) == [] and balance_cells.over_batches(ten, []) == []
+    runs = []
+    for seed in (3, 4):
+        records = cell_of(160)
+        for r in records:
+            r["batches"] = batches_of(r["iops"], 0.002, seed + len(r["device"]))
+        runs.append(records)
+    cell = dict(pair="a+b", load="read4k", depth=32, dilate=1, kind="fio")
+    said = balance_cells.of_seeds(cell, runs, "hybrid")
+    assert 0 < said["split"].high - said["split"].low < .02 and verdict_of(runs) == "reached", said["split"]
+    assert not balance_cells.close(balance_cells.title(cell), said)
+    assert balance_cells.close(balance_cells.title(cell), balance_cells.of_seeds(cell, seeds_of(133, 133), "hybrid"))
+
+
 def stepped(shares, step=20, **more):
     return dict(more, step_at=10.0 + step, period_ms=1000, mapped_bytes=100 << 20,
                 copy=[dict(randread=200 << 20, randwrite=50 << 20), dict(randread=20 << 20, randwrite=10 << 20)],
@@ -813,7 +874,7 @@ def nfs_mix():
 def main():
     tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, in_pieces, not_again, like_pools, forgotten,
              rows_say, no_mixing, real_devices, nfs_mix,
-             netmix_proportions, verdicts, with_processor, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals,
+             netmix_proportions, verdicts, with_processor, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals, by_batches, pairs_of_batches,
              settles, whole_matrix, bounded_periods, as_slow, resting, bracketed, watched, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times,
              parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
