@@ -41,6 +41,9 @@ LOADS = {
     "read4k": dict(rw="randread", bs="4k"),
     "read16k": dict(rw="randread", bs="16k"),
     "zipf4k": dict(rw="randrw", rwmixread=70, bs="4k", random_distribution="zipf:0.99"),
+    "zipf16k": dict(rw="randrw", rwmixread=70, bs="16k", random_distribution="zipf:0.99"),
+    "zipfread4k": dict(rw="randread", bs="4k", random_distribution="zipf:0.99"),
+    "zipfread16k": dict(rw="randread", bs="16k", random_distribution="zipf:0.99"),
     "stream128k": dict(rw="read", bs="128k"),
 }
 
@@ -52,12 +55,7 @@ def every_volume(cell):
         yield "alone:slow-stripe", volumes.slow_stripe(cell)
     yield "stripe", volumes.stripe(cell)
     yield from volumes.pools(cell)
-    yield "cache:writeback", volumes.dm_cache(cell, "writeback")
-    yield "cache:writethrough", volumes.dm_cache(cell, "writethrough")
-    yield "writecache", volumes.writecache(cell)
-    yield "bcache:writeback", volumes.bcache(cell, "writeback")
-    if volumes.boost_loaded():
-        yield "writeboost", volumes.writeboost(cell)
+    yield from volumes.caches(cell)
 
 
 class Fio:

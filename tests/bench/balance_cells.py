@@ -27,8 +27,8 @@ FILE_PAIRS = {
     "x25m+2hdd": ["x25m", "mba3073", "mba3073"],
     "x25m+4hdd": ["x25m", "mba3073", "mba3073", "mba3073", "mba3073"],
 }
-LOADS = ("read4k", "mixed4k", "mixed16k", "read16k", "zipf4k", "stream128k")
-READING = ("read4k", "read16k", "stream128k")
+LOADS = ("read4k", "mixed4k", "mixed16k", "read16k", "zipf4k", "zipf16k", "zipfread4k", "zipfread16k", "stream128k")
+READING = ("read4k", "read16k", "zipfread4k", "zipfread16k", "stream128k")
 DEPTHS = (1, 4, 16, 32, 64)
 PROCESSES = {"dbench": (1, 2, 4, 8, 16), "netmix": (1, 2, 4, 6, 8, 10), "transition": (10,)}
 # pair, load: one that both members can carry, or there is no share to find
@@ -43,9 +43,9 @@ CANDIDATES = ("nvme+sata", "read4k", 64, 256)
 SEEDS, MORE_SEEDS = (1, 2), (3, 4)
 CLOSE = 0.03            # of a bound, at most, for more
 QUICK = ("nvme+sata/read4k/64/1", "x25m+mba3073/netmix/10/1", "x25m+mba3073/step-speed/16/1")
-# Rivals that a cell has, by its kind.
-WANTED = {"fio": ("stripe", "cache:writeback", "cache:writethrough", "writecache", "bcache:writeback", "writeboost"),
-          **dict.fromkeys(("dbench", "netmix"), ("stripe", "cache:writeback", "bcache:writeback", "writeboost"))}
+# Rivals that a cell has, by its kind: what a user could make of the same devices.
+SIX = ("stripe", "cache:writeback", "cache:writethrough", "writecache", "bcache:writeback", "writeboost")
+WANTED = dict.fromkeys(("fio", "dbench", "netmix"), SIX)
 RIVALS = ("stripe", "cache:", "writecache", "bcache:", "writeboost")
 OURS = ("hybrid", "hybrid:average", "hybrid:paper")
 # of the best split, of the best member, of the best rival

@@ -29,10 +29,7 @@ def every_volume(cell):
     yield from volumes.pools(cell)
     if cell.kind == "transition":
         return
-    yield "cache:writeback", volumes.dm_cache(cell, "writeback")
-    yield "bcache:writeback", volumes.bcache(cell, "writeback")
-    if volumes.boost_loaded():
-        yield "writeboost", volumes.writeboost(cell)
+    yield from volumes.caches(cell)
     for percent in SPLITS:
         yield f"split:{percent}", volumes.split(cell, percent)
 

@@ -44,10 +44,7 @@ def every_volume(cell, group, policies):
         yield "2 disks", two_disks(cell)
         yield from volumes.single(cell)
     if group == "rivals":
-        yield "cache:writeback", volumes.dm_cache(cell, "writeback")
-        yield "bcache:writeback", volumes.bcache(cell, "writeback")
-        if volumes.boost_loaded():
-            yield "writeboost", volumes.writeboost(cell)
+        yield from volumes.caches(cell)
     for name, words in policies.items():
         yield name, pool(cell, words)
 
@@ -101,7 +98,7 @@ def policies(out, quick):
     cell = volumes.Cell(said)
     out.meta["cell"] = {k: v for k, v in said.items() if k not in ("done", "wanted")}
     cell.data, cell.member, cell.period_ms = DATA, policies_cells.SIZES, PERIOD_MS
-    for module in ("dm-hybrid", "emudisk", "nameless", "dm-cache-smq", "bcache"):
+    for module in ("dm-hybrid", "emudisk", "nameless", "dm-cache-smq", "dm-writecache", "bcache"):
         lab.modprobe(module)
     if cell.boost:
         lab.modprobe("libcrc32c")
@@ -118,4 +115,5 @@ def policies(out, quick):
         out.close()     # so that a machine that is ended has measured something
 
 
-lab.main({"policies": policies})
+if __name__ == "__main__":
+    lab.main({"policies": policies})

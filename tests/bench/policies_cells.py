@@ -36,8 +36,7 @@ LOADS = {**{mix: ("mix", tuple(PAIRS), tuple(GROUPS)) for mix in MIXES},
          "sfs": ("sfs", (*PAPERS, "nameless+sp2504c"), (*GROUPS, *FIGURES)),
          "postmark": ("postmark", (*PAPERS, "nameless+sp2504c"), (*GROUPS, "delta")),
          "postmark-large": ("postmark", (*PAPERS, "nameless+sp2504c"), tuple(GROUPS))}
-RIVALS = ("stripe", "cache:", "bcache:", "writeboost")
-WANTED = ("stripe", "cache:writeback", "bcache:writeback", "writeboost")
+RIVALS, WANTED = balance_cells.RIVALS, balance_cells.SIX
 # What the paper's text says, over striping: load, pair, volume
 PAPER = {("sfs", PAPERS[0], "hybrid:migration-1"): 600 / 426,
          ("postmark", PAPERS[0], "hybrid:migration-1"): 115 / 102,

@@ -23,6 +23,7 @@ import atsmf_loads
 import atsmf_traces
 import balance
 import balance_cells
+import balance_files
 import balance_main
 import balance_report
 import blktrace
@@ -34,6 +35,7 @@ import nameless_report
 import names_images
 import names_loads
 import names_report
+import policies
 import policies_cells
 import policies_loads
 import policies_report
@@ -413,6 +415,27 @@ def as_slow():
     assert delays == [1, 0, 0, 30, 30], delays
 
 
+def all_rivals():
+    """a cell of every kind has all six rivals, makes them, and none is left out of what is best or absent"""
+    six = {"stripe", "cache:writeback", "cache:writethrough", "writecache", "bcache:writeback", "writeboost"}
+    assert {kind: set(some) for kind, some in balance_cells.WANTED.items()} == dict.fromkeys(("fio", "dbench", "netmix"), six)
+    assert set(policies_cells.WANTED) == six and all(d.startswith(policies_cells.RIVALS) for d in six)
+    assert all(d.startswith(balance_cells.RIVALS) for d in six)
+    cell = volumes.Cell(balance_cells.cell("x25m+mba3073", "netmix", 10, 1))
+    with mock.patch.object(volumes, "boost_loaded", lambda: True):
+        for made in (balance.every_volume(cell), balance_files.every_volume(cell), policies.every_volume(cell, "plain", {}),
+                     policies.every_volume(cell, "rivals", {})):
+            made = {name for name, _ in made}
+            assert six - made in (set(), {"stripe"}) or made & six == {"stripe"}, made
+
+
+def nine_loads():
+    """loads read or mix, of 4 or 16 KiB, uniform or Zipf, or stream; each is known to what measures"""
+    assert set(balance_cells.LOADS) == set(balance.LOADS) and len(balance_cells.LOADS) == 9
+    known = {(j["rw"], j["bs"], "random_distribution" in j): name for name, j in balance.LOADS.items()}
+    assert len(known) == 9 and {n for (rw, _, _), n in known.items() if rw != "randrw"} == set(balance_cells.READING)
+
+
 def concentrated():
     """loads of atsmf have most of their accesses on a few sub-LUNs, and writes in the proportions of table 1"""
     for name, spec in atsmf_loads.LOADS.items():
@@ -615,7 +638,7 @@ def policies_of(load, pair, rates, seed=1):
 def policies_targets():
     """the policies' report misses a gain, a rival and the extent cache where they fall short, and nothing else"""
     good = {"stripe": 100, "2 disks": 150, "hybrid:migration-1": 141, "hybrid:migration-2": 160, "cache:writeback": 160,
-            "bcache:writeback": 120, "writeboost": 120, "hybrid:migration-2+cache": 158}
+            "cache:writethrough": 120, "writecache": 120, "bcache:writeback": 120, "writeboost": 120, "hybrid:migration-2+cache": 158}
     cases = [({}, []), ({"hybrid:migration-1": 139}, ["hybrid:migration-1 / stripe"]),
              ({"cache:writeback": 165}, ["cache:writeback"]), ({"hybrid:migration-2+cache": 155}, ["0.97 (0.97 to 0.97)"])]
     for change, missed in cases:
@@ -634,7 +657,8 @@ def policies_targets():
 
 def policies_unsure():
     """nor is a gain reached by one seed, or a rival by its absence"""
-    rates = {"stripe": 100, "2 disks": 150, "hybrid:migration-1": 200, "cache:writeback": 160, "bcache:writeback": 120}
+    rates = {"stripe": 100, "2 disks": 150, "hybrid:migration-1": 200, "cache:writeback": 160, "cache:writethrough": 120,
+             "writecache": 120, "bcache:writeback": 120}
     for seeds, expected in (((1,), "one seed: no verdict"), ((1, 2), "not measured (without writeboost)")):
         text, ok = policies_report.report(policies_cells.together(
             [x for seed in seeds for x in policies_of("sfs", policies_cells.PAPERS[0], [rates], seed)]))
@@ -875,7 +899,7 @@ def main():
     tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, in_pieces, not_again, like_pools, forgotten,
              rows_say, no_mixing, real_devices, nfs_mix,
              netmix_proportions, verdicts, with_processor, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals, by_batches, pairs_of_batches,
-             settles, whole_matrix, bounded_periods, as_slow, resting, bracketed, watched, concentrated,
+             settles, whole_matrix, bounded_periods, as_slow, resting, bracketed, watched, all_rivals, nine_loads, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times,
              parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
     failed = 0

@@ -225,6 +225,16 @@ def bcache(cell, mode):
         yield dev
 
 
+def caches(cell):
+    """The fast member as a cache, or a log, of the others."""
+    yield "cache:writeback", dm_cache(cell, "writeback")
+    yield "cache:writethrough", dm_cache(cell, "writethrough")
+    yield "writecache", writecache(cell)
+    yield "bcache:writeback", bcache(cell, "writeback")
+    if boost_loaded():
+        yield "writeboost", writeboost(cell)
+
+
 def paper(cell):
     """The published gain is per ms: with devices so many times slower it is as many times less."""
     return f"wardrop preset paper alpha {10 / cell.dilate:.6f}"
