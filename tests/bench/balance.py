@@ -105,6 +105,10 @@ def total(job):
     return r["iops"] + w["iops"], ns / ios if ios else 0
 
 
+def extents(bytes_, cell):
+    return bytes_ // lab.size(cell.extent)
+
+
 class Watch:
     """What a volume has done and when, beside the load: by the sectors it has counted, which no split of a bio changes."""
 
@@ -194,7 +198,7 @@ def measured(out, fio, name, volume):
         if ours:
             now = periods.moved()
             shares = [p["share"][0] for p in periods.stop()]
-            more = dict(moved=now >> 16, moved_kb=(now - early) / (BATCH * n) / 1024, shares=shares,
+            more = dict(moved=extents(now, cell), moved_kb=(now - early) / (BATCH * n) / 1024, shares=shares,
                         share=statistics.mean(shares[-BATCH * n:]), share_sd=statistics.pstdev(shares[-BATCH * n:]))
         watch.kept_to(fio.end(process))
     # as many are under way all the time, so what one takes follows from what is done in a second

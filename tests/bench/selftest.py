@@ -415,6 +415,14 @@ def as_slow():
     assert delays == [1, 0, 0, 30, 30], delays
 
 
+def whole_extents():
+    """what was moved is counted in extents of the size the cell has"""
+    emulated = balance_cells.cell("nvme+sata", "read4k", 4, 1)
+    real = next(balance_cells.on_devices(["/dev/a", "/dev/b"], 1 << 30, 2000))
+    counts = [balance.extents(10 << 17, volumes.Cell(c)) for c in (emulated, real)]
+    assert counts == [20, 10], counts
+
+
 def all_rivals():
     """a cell of every kind has all six rivals, makes them, and none is left out of what is best or absent"""
     six = {"stripe", "cache:writeback", "cache:writethrough", "writecache", "bcache:writeback", "writeboost"}
@@ -899,7 +907,7 @@ def main():
     tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, in_pieces, not_again, like_pools, forgotten,
              rows_say, no_mixing, real_devices, nfs_mix,
              netmix_proportions, verdicts, with_processor, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals, by_batches, pairs_of_batches,
-             settles, whole_matrix, bounded_periods, as_slow, resting, bracketed, watched, all_rivals, nine_loads, concentrated,
+             settles, whole_matrix, bounded_periods, as_slow, resting, bracketed, watched, whole_extents, all_rivals, nine_loads, concentrated,
              traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times,
              parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
