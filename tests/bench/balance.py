@@ -3,9 +3,9 @@
 of the pair, one after the other on fresh devices. The cell is the JSON in the third argument; see balance_cells.py.
 
 Devices are slowed down (dilate) until they and not the processor are the bottleneck, and a policy's period is as long
-as the fast member takes for PERIOD requests, but no longer than the default of devices at their own speed: fewer than on real devices, so what the policy sees is noisier. Rates and
-times in the records are multiplied back; what the processor takes is not slowed down, and so counts as so many times
-less than it is."""
+as the fast member takes for PERIOD requests, but no longer than the default of devices at their own speed: fewer than on
+real devices, so what the policy sees is noisier. Rates and times in the records are multiplied back; what the processor
+takes is not slowed down, and so counts as so many times less than it is."""
 
 import json
 import os

@@ -34,6 +34,9 @@ PROCESSES = {"dbench": (1, 2, 4, 8, 16), "netmix": (1, 2, 4, 6, 8, 10), "transit
 # pair, load: one that both members can carry, or there is no share to find
 STEP_PAIRS = {"nvme+sata": "read4k", "x25m+mba3073": "mixed4k"}
 # name, depth, what steps
+# In the key set beside the square.
+KEY = (("x25m+mba3073", "stream128k", 32), ("memoright32+mba3073", "mixed4k", 32), ("mem+nvme", "read4k", 64))
+KEY_PAIR, KEY_PROCESSES = "x25m+mba3073", {"netmix": (1, 4, 10), "dbench": (1, 16, 8)}  # on other pairs the last of them only
 STEPS = (("step-up", 32, dict(depths=(4, 32))), ("step-down", 4, dict(depths=(32, 4))),
          ("step-speed", 16, dict(slower=4)))
 GAIN = (("nvme+sata", "read4k", 64), ("x25m+mba3073", "mixed4k", 16))
@@ -84,13 +87,66 @@ def cell(pair, called, depth, seed, **more):
     return {**base, **more}
 
 
-def with_presets(c):
-    """Two more pools, in the cells that matter most only."""
-    return dict(c, presets=c["name"] in QUICK)
+def of_every_seed(*args, seeds=SEEDS, **more):
+    """With two more pools in the first one: they are in the key set only, and not judged."""
+    for seed in seeds:
+        yield cell(*args, seed, presets=seed == seeds[0], **more)
+
+
+def square():
+    """A load for each pair and depth, so that each pair has five loads and each depth has seven: a part of a Latin square."""
+    for p, pair in enumerate(PAIRS):
+        for d, depth in enumerate(DEPTHS):
+            yield pair, LOADS[(p + 2 * d) % len(LOADS)], depth
+
+
+def key_cells():
+    """
+    What the whole matrix is about in a part of its time: the square; two cells whose members are comparable, a memory that has a
+    queue, and a short list; the papers' mix, dbench and the transition; every step and gain.
+    """
+    for c in (*square(), *KEY):
+        yield from of_every_seed(*c)
+    pair, load, depth, few = CANDIDATES
+    yield from of_every_seed(pair, "candidates", depth, load=load, words=f"candidates {few}", title=f"{load}, candidates {few}")
+    for load, numbers in KEY_PROCESSES.items():
+        for pair in FILE_PAIRS:
+            for n in numbers if pair == KEY_PAIR else numbers[-1:]:
+                yield from of_every_seed(pair, load, n)
+    yield from of_every_seed(KEY_PAIR, "transition", 10, seeds=(1, 2, 3))
+    for pair, load in STEP_PAIRS.items():
+        for name, depth, step in STEPS:
+            yield from of_every_seed(pair, name, depth, kind="step", load=load, title=name, step=step)
+    for pair, load, depth in GAIN:
+        yield cell(pair, "gain", depth, 1, load=load, title=f"gain {load}")
+
+
+def more_seeds(measured):
+    """Of (cell, records) of one cell each: those of other seeds that a ratio near to its bound asks for."""
+    by_title = {}
+    for c, records in measured:
+        if c["seed"] in SEEDS and c["kind"] in WANTED:
+            by_title.setdefault(title(c), []).append((c, records))
+    for key, some in by_title.items():
+        first = some[0][0]
+        if len(some) == len(SEEDS) and close(key, of_seeds(first, [records for _, records in some], "hybrid")):
+            for seed in MORE_SEEDS:
+                name = first["name"].rsplit("/", 1)[0] + f"/{seed}"
+                yield {**first, "name": name, "seed": seed, "presets": False}
+
+
+def part_of_all(chosen, measured):
+    """In words. Both are names."""
+    whole = {c["name"] for c in every_cell()}
+    beyond = len(measured - whole)
+    return f"{len(measured)} of {len(chosen)} cells that were chosen are measured; the whole matrix has {len(whole)}, of which " \
+        f"these are {len(measured & whole)}" + (f", and {beyond} are seeds beyond it" if beyond else "") + "."
 
 
 def every_cell():
-    return map(with_presets, whole_matrix())
+    """A cell of the key set is the same one here."""
+    some = {c["name"] for c in key_cells() if c.get("presets")}
+    return (dict(c, presets=c["name"] in some) for c in whole_matrix())
 
 
 def whole_matrix():
@@ -112,7 +168,9 @@ def whole_matrix():
         yield cell(pair, "gain", depth, 1, load=load, title=f"gain {load}")
 
 
-def cells(quick):
+def cells(quick, key=False):
+    if key:
+        return list({c["name"]: c for c in key_cells()}.values())
     return [c for c in every_cell() if not quick or c["name"] in QUICK]
 
 

@@ -59,11 +59,26 @@ def folder_of(args, kernel):
 
 def balance(args, kernel):
     folder = by_cells.folder(folder_of(args, kernel))
-    cells = balance_cells.on_devices(args.devices, args.data, args.period) if args.devices else balance_cells.cells(args.quick)
+    cells = balance_cells.on_devices(args.devices, args.data, args.period) if args.devices else \
+        balance_cells.cells(args.quick, args.key)
     chosen = [c for c in cells if not args.only or any(o in c["name"] for o in args.only)]
-    paths = {balance_cells.file_of(folder, c): c for c in chosen}
     if args.again:
-        by_cells.forget(paths)
+        by_cells.forget([balance_cells.file_of(folder, c) for c in chosen])
+    measure(chosen, folder, args, kernel)
+    if args.key:
+        chosen += balance_cells.more_seeds(there(chosen, folder))
+        measure(chosen, folder, args, kernel)
+    return show_balance(chosen, folder)
+
+
+def there(cells, folder):
+    """Those that were measured, with their records."""
+    read = [(c, balance_cells.read(balance_cells.file_of(folder, c))) for c in cells]
+    return [(c, records) for c, records in read if records]
+
+
+def measure(chosen, folder, args, kernel):
+    paths = {balance_cells.file_of(folder, c): c for c in chosen}
     missing = by_cells.to_measure(paths, args, None if args.devices else kernel)
     if missing:
         machine.build("netmix")
@@ -71,19 +86,18 @@ def balance(args, kernel):
         print(f"# {len(missing)} cells to measure", flush=True)
         machine.side_by_side([(measure_cell, paths[p], p, kernel, boost) for p in missing],
                              1 if args.devices else args.jobs)
-    return show_balance(chosen, folder)
 
 
 def show_balance(cells, folder):
-    measured = {}
-    for cell in cells:
-        records = balance_cells.read(balance_cells.file_of(folder, cell))
-        if records:
-            measured.setdefault(balance_cells.title(cell), (cell, []))[1].append(records)
+    measured, found = {}, there(cells, folder)
+    for cell, records in found:
+        measured.setdefault(balance_cells.title(cell), (cell, []))[1].append(records)
     if not measured:
         print("nothing was measured")
         return False
     text, ok = balance_report.report(list(measured.values()))
+    if not any(c.get("devices") for c in cells):
+        text += "\n" + balance_cells.part_of_all({c["name"] for c in cells}, {c["name"] for c, _ in found}) + "\n"
     text += "\n" + revisions.line(r for _, runs in measured.values() for records in runs for r in records) + "\n"
     report, picture = (os.path.join(folder, name) for name in ("report.md", "summary.png"))
     with open(report, "w", encoding="utf-8") as f:
@@ -97,10 +111,13 @@ def show_balance(cells, folder):
 def main(args, kernel):
     parser = by_cells.parser("balance")
     parser.add_argument("--devices", type=lambda text: text.split(","))
+    parser.add_argument("--key", action="store_true")
     parser.add_argument("--destroy", action="store_true")
     parser.add_argument("--data", type=lab.size, default=4 << 30)
     parser.add_argument("--period", type=int, default=2000)
     args = parser.parse_args(args)
+    if args.key and (args.quick or args.devices):
+        parser.error("--key is a set of cells by itself")
     if args.devices and (not args.destroy or len(args.devices) < 2):
         parser.error("--devices takes two or more, and --destroy: what is on them is lost")
     return 0 if balance(args, kernel) else 1

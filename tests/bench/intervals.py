@@ -73,7 +73,7 @@ def spread(runs):
 
 
 def carried(runs):
-    """How much of a batch's deviation the next one has: the correlation of those beside each other, of a drift say; not below 0."""
+    """How much of a batch's deviation the next one has, of a drift say: the correlation of neighbours; not below 0."""
     off = [[x - sum(r) / len(r) for x in r] for r in runs]
     total = sum(x * x for r in off for x in r)
     return max(0, min(0.9, sum(x * y for r in off for x, y in zip(r, r[1:])) / total)) if total else 0

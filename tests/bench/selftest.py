@@ -255,7 +255,7 @@ def batches_of(mean, sd, seed, n=10, between=0.0, keep=0.0):
 
 
 def by_batches():
-    """two runs whose batches say the same decide what three values can't; runs that differ do not, nor do batches that hang together"""
+    """two runs whose batches say the same decide what three values can't; runs or batches that hang together do not"""
     for seed in range(1, 40):
         two = [batches_of(1.0, 0.01, seed), batches_of(1.0, 0.01, 1000 + seed)]
         said = intervals.batches(two)
@@ -442,6 +442,42 @@ def nine_loads():
     assert set(balance_cells.LOADS) == set(balance.LOADS) and len(balance_cells.LOADS) == 9
     known = {(j["rw"], j["bs"], "random_distribution" in j): name for name, j in balance.LOADS.items()}
     assert len(known) == 9 and {n for (rw, _, _), n in known.items() if rw != "randrw"} == set(balance_cells.READING)
+
+
+def key_set():
+    """the key set has each pair with each depth once, five loads a pair and seven a depth, and two seeds of each cell"""
+    square = list(balance_cells.square())
+    assert len(square) == 35 and len({(p, d) for p, _, d in square}) == 35
+    for i, n in ((0, 5), (2, 7)):
+        for what in {c[i] for c in square}:
+            assert len({c[1] for c in square if c[i] == what}) == n == len([c for c in square if c[i] == what])
+    cells = balance_cells.cells(False, True)
+    names = {c["name"] for c in cells}
+    assert len(names) == len(cells) and {c["load"] for c in cells} >= set(balance_cells.LOADS)
+    assert names - {c["name"] for c in balance_cells.every_cell()} == {"x25m+mba3073/transition/10/3"}
+    assert {f"{p}/{load}/{d}/{s}" for p, load, d in square for s in (1, 2)} <= names
+    of = {kind: len([c for c in cells if c["kind"] == kind]) for kind in ("netmix", "dbench", "transition", "step", "gain")}
+    assert of == dict(netmix=14, dbench=14, transition=3, step=12, gain=2), of
+    assert {"mem+nvme/read4k/64/2", "x25m+mba3073/stream128k/32/1", "memoright32+mba3073/mixed4k/32/1"} <= names
+    assert sum(c.get("presets", False) for c in cells) == sum(c["seed"] == 1 and c["kind"] != "gain" for c in cells)
+    same = {c["name"]: c for c in balance_cells.every_cell()}
+    assert all(c.get("presets", False) == same[c["name"]]["presets"] for c in cells if c["name"] in same)
+    said = balance_cells.part_of_all(names, {"nvme+sata/read4k/1/1", "x25m+mba3073/transition/10/3"})
+    assert said.startswith(f"2 of {len(cells)} cells") and "these are 1, and 1 are seeds beyond it" in said, said
+
+
+def near_the_aim():
+    """of cells with a ratio near to its aim two more seeds are asked for, of others none, nor of ones with one seed"""
+    cells = [balance_cells.cell("nvme+sata", "read4k", 4, s) for s in (1, 2)]
+
+    def more(pool, n=2):
+        some = [cell_of(pool) for _ in cells]
+        for records in some:
+            for r in records:
+                r["cpu"] = 0
+        return [c["name"] for c in balance_cells.more_seeds(list(zip(cells, some))[:n])]
+    assert more(135) == ["nvme+sata/read4k/4/3", "nvme+sata/read4k/4/4"]
+    assert not more(150) and not more(135, 1)
 
 
 def concentrated():
@@ -904,12 +940,12 @@ def nfs_mix():
 
 
 def main():
-    tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, in_pieces, not_again, like_pools, forgotten,
-             rows_say, no_mixing, real_devices, nfs_mix,
-             netmix_proportions, verdicts, with_processor, unsure, other_targets, steps_reach, without_rivals, whole_report, with_intervals, by_batches, pairs_of_batches,
-             settles, whole_matrix, bounded_periods, as_slow, resting, bracketed, watched, whole_extents, all_rivals, nine_loads, concentrated,
-             traced_times, merged, replays, whole_traces, undisturbed, figures, mount_times,
-             parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
+    tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, in_pieces, not_again, like_pools,
+             forgotten, rows_say, no_mixing, real_devices, nfs_mix, netmix_proportions, verdicts, with_processor, unsure,
+             other_targets, steps_reach, without_rivals, whole_report, with_intervals, by_batches, pairs_of_batches, settles,
+             whole_matrix, bounded_periods, as_slow, resting, bracketed, watched, whole_extents, all_rivals, nine_loads,
+             key_set, near_the_aim, concentrated, traced_times, merged, replays, whole_traces, undisturbed, figures,
+             mount_times, parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
     failed = 0
     print("KTAP version 1")
     for n, test in enumerate(tests, 1):
