@@ -38,7 +38,6 @@
 #include <linux/seqlock.h>
 #include <linux/shrinker.h>
 #include <linux/spinlock.h>
-#include <linux/srcu.h>
 #include <linux/time64.h>
 #include <linux/workqueue.h>
 #include <evenkeel/range.h>
@@ -152,7 +151,6 @@ struct sfs_bad_part {
  * @window_bytes: mapped by them
  * @windows_made: since it was mounted
  * @windows_reclaimed: of them, by the shrinker
- * @windows_srcu: readers of windows
  * @shrinker: drops windows when memory is short
  * @areas: of nvmalloc()
  * @gc: garbage collection
@@ -187,7 +185,6 @@ struct sfs_sb {
 	u64 window_bytes;
 	u64 windows_made;
 	u64 windows_reclaimed;
-	struct srcu_struct windows_srcu;
 	struct compat_shrinker shrinker;
 	struct sfs_areas areas;
 	struct sfs_gc gc;
@@ -462,8 +459,8 @@ void sfs_forget_places(struct inode *inode);
 /* vfs_window.c */
 int sfs_windows_init(struct sfs_sb *s);
 void sfs_windows_exit(struct sfs_sb *s);
-const void *sfs_window_enter(struct inode *inode, u64 pos, u64 len, int *cookie);
-void sfs_window_leave(struct inode *inode, int cookie);
+struct sfs_window *sfs_window_enter(struct inode *inode, u64 pos, u64 len, const void **src);
+void sfs_window_leave(struct sfs_window *w);
 void sfs_window_walked(struct inode *inode);
 void sfs_window_drop(struct inode *inode);
 unsigned long sfs_collect(struct inode *inode, struct page **pages, unsigned long max);

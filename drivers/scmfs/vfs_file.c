@@ -93,15 +93,15 @@ static int sfs_look(struct inode *inode, u64 pos, struct scmfs_seg *seg)
 static ssize_t sfs_read_elsewhere(struct inode *inode, u64 pos, size_t len, struct iov_iter *to)
 {
 	struct scmfs_seg seg;
+	struct sfs_window *w;
 	const void *src;
 	size_t done;
-	int cookie, err;
+	int err;
 
-	src = READ_ONCE(sfs_sb(inode->i_sb)->bad) ? NULL :
-		sfs_window_enter(inode, pos, len, &cookie);
-	if (src) {
+	w = READ_ONCE(sfs_sb(inode->i_sb)->bad) ? NULL : sfs_window_enter(inode, pos, len, &src);
+	if (w) {
 		done = scm_copy_to_iter(src, len, to);
-		sfs_window_leave(inode, cookie);
+		sfs_window_leave(w);
 		return done ?: sfs_read_error(inode, SCMFS_HOLE, to);
 	}
 	err = sfs_look(inode, pos, &seg);

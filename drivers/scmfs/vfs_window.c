@@ -11,8 +11,9 @@
  * is without a hole from the start. A file that has grown to twice its window gets a new one, so
  * all that were ever made are at most twice the file. Whoever takes blocks out of a file, or puts
  * others in their place, drops its window first, with i_rwsem exclusively; readers have it
- * shared. Only the shrinker comes without: what it unmaps waits for readers by SRCU, as they may
- * sleep on the user's memory.
+ * shared. The shrinker comes without, and so does the reader who puts a larger one in its place. So
+ * each window counts who uses it, and goes with the last one. A reader may sleep on the user's
+ * memory for as long as the user likes, and keeps one window then: his own file's.
  *
  * A window takes page tables, which nobody accounts to who reads, and it is made in one go. So it
  * is of the first GiB of a file at most: 2 MiB of page tables, and as much for the pages' addresses
@@ -20,6 +21,8 @@
  * go from piece to piece.
  */
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -39,7 +42,8 @@
  * @bytes: how much
  * @inode: whose; under windows_lock
  * @link: in the list of windows
- * @rcu: for its end
+ * @users: the inode, and readers
+ * @rcu: for its end, as who looks for it may have found it
  * @work: for its end, which may sleep
  */
 struct sfs_window {
@@ -47,25 +51,23 @@ struct sfs_window {
 	u64 bytes;
 	struct sfs_inode *inode;
 	struct list_head link;
+	refcount_t users;
 	struct rcu_head rcu;
 	struct work_struct work;
 };
 
-static void sfs_window_free(struct sfs_window *w)
-{
-	vunmap(w->addr);
-	kfree(w);
-}
-
 static void sfs_window_work(struct work_struct *work)
 {
-	sfs_window_free(container_of(work, struct sfs_window, work));
+	struct sfs_window *w = container_of(work, struct sfs_window, work);
+
+	vunmap(w->addr);
+	kfree_rcu(w, rcu);
 }
 
-static void sfs_window_unread(struct rcu_head *rcu)
+static void sfs_window_put(struct sfs_window *w)
 {
-	struct sfs_window *w = container_of(rcu, struct sfs_window, rcu);
-
+	if (!refcount_dec_and_test(&w->users))
+		return;
 	INIT_WORK(&w->work, sfs_window_work);
 	queue_work(sfs_wq, &w->work);
 }
@@ -103,7 +105,20 @@ void sfs_window_drop(struct inode *inode)
 	w = sfs_window_take(s, si);
 	spin_unlock(&s->windows_lock);
 	if (w)
-		call_srcu(&s->windows_srcu, &w->rcu, sfs_window_unread);
+		sfs_window_put(w);
+}
+
+/* The file's window, if there is one, until sfs_window_put(). */
+static struct sfs_window *sfs_window_get(const struct sfs_inode *si)
+{
+	struct sfs_window *w;
+
+	rcu_read_lock();
+	w = rcu_dereference(si->window);
+	if (w && !refcount_inc_not_zero(&w->users))
+		w = NULL;
+	rcu_read_unlock();
+	return w;
 }
 
 /**
@@ -111,33 +126,30 @@ void sfs_window_drop(struct inode *inode)
  * @inode: locked
  * @pos: first byte
  * @len: how many
- * @cookie: for sfs_window_leave()
+ * @src: the first byte's address until sfs_window_leave()
  *
- * Return: the first byte's address until then, or NULL: there is none for that.
+ * Return: the window, or NULL: there is none for that.
  */
-const void *sfs_window_enter(struct inode *inode, u64 pos, u64 len, int *cookie)
+struct sfs_window *sfs_window_enter(struct inode *inode, u64 pos, u64 len, const void **src)
 {
-	struct sfs_sb *s = sfs_sb(inode->i_sb);
-	const struct sfs_window *w;
+	struct sfs_window *w;
 
 	if (!rcu_access_pointer(sfs_inode(inode)->window))
 		return NULL;
-	*cookie = srcu_read_lock(&s->windows_srcu);
-	w = srcu_dereference(sfs_inode(inode)->window, &s->windows_srcu);
-	if (w && pos <= w->bytes && len <= w->bytes - pos) {
-		__release(&s->windows_srcu);	/* sparse: held until sfs_window_leave() */
-		return w->addr + pos;
+	w = sfs_window_get(sfs_inode(inode));
+	if (!w)
+		return NULL;
+	if (pos <= w->bytes && len <= w->bytes - pos) {
+		*src = w->addr + pos;
+		return w;
 	}
-	srcu_read_unlock(&s->windows_srcu, *cookie);
+	sfs_window_put(w);
 	return NULL;
 }
 
-void sfs_window_leave(struct inode *inode, int cookie)
+void sfs_window_leave(struct sfs_window *w)
 {
-	struct sfs_sb *s = sfs_sb(inode->i_sb);
-
-	__acquire(&s->windows_srcu);
-	srcu_read_unlock(&s->windows_srcu, cookie);
+	sfs_window_put(w);
 }
 
 /* --- making one ------------------------------------------------------------------------------- */
@@ -207,6 +219,7 @@ static struct sfs_window *sfs_window_make(struct inode *inode, unsigned long max
 	nr = sfs_collect(inode, pages, max);
 	w->bytes = PFN_PHYS(nr);
 	w->inode = sfs_inode(inode);
+	refcount_set(&w->users, 1);
 	w->addr = nr ? vmap(pages, nr, VM_MAP, PAGE_KERNEL_RO) : NULL;
 	if (!w->addr)
 		goto no_window;
@@ -235,7 +248,7 @@ static void sfs_window_set(struct inode *inode, struct sfs_window *w, unsigned l
 	s->windows_made++;
 	spin_unlock(&s->windows_lock);
 	if (old)
-		call_srcu(&s->windows_srcu, &old->rcu, sfs_window_unread);
+		sfs_window_put(old);
 }
 
 /**
@@ -304,7 +317,7 @@ static unsigned long sfs_windows_scan(struct shrinker *shrinker, struct shrink_c
 		spin_unlock(&s->windows_lock);
 		if (!w)
 			break;
-		call_srcu(&s->windows_srcu, &w->rcu, sfs_window_unread);
+		sfs_window_put(w);
 		done++;
 	}
 	return done ?: SHRINK_STOP;
@@ -312,25 +325,15 @@ static unsigned long sfs_windows_scan(struct shrinker *shrinker, struct shrink_c
 
 int sfs_windows_init(struct sfs_sb *s)
 {
-	int err;
-
 	spin_lock_init(&s->windows_lock);
 	INIT_LIST_HEAD(&s->windows);
-	err = init_srcu_struct(&s->windows_srcu);
-	if (err)
-		return err;
-	err = compat_shrinker_add(&s->shrinker, s, "scmfs-windows", sfs_windows_count,
-				  sfs_windows_scan);
-	if (err)
-		cleanup_srcu_struct(&s->windows_srcu);
-	return err;
+	return compat_shrinker_add(&s->shrinker, s, "scmfs-windows", sfs_windows_count,
+				   sfs_windows_scan);
 }
 
-/* All inodes are gone, and their windows with them, but for what waits for its end. */
+/* All inodes are gone, and their windows with them, but for the work that unmaps them. */
 void sfs_windows_exit(struct sfs_sb *s)
 {
 	compat_shrinker_remove(&s->shrinker);
-	srcu_barrier(&s->windows_srcu);
 	flush_workqueue(sfs_wq);
-	cleanup_srcu_struct(&s->windows_srcu);
 }

@@ -10,12 +10,14 @@
  *	mapped DIR poison NAME PAGE	that page's memory goes bad; exits with 3 if this kernel can't do that
  *	mapped DIR faults NAME	says how many faults it takes to read all pages of a file
  *	mapped DIR sparse	says how many blocks a store to a file without any takes
+ *	mapped DIR windows OTHER	who reads a file in pieces waits for memory, in another file system
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/falloc.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -31,6 +33,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MAP_SYNC
@@ -445,6 +448,112 @@ static void count_faults(const char *name)
 	(void)sum;
 }
 
+/* --- files in pieces -------------------------------------------------------------------------- */
+
+#define PIECES	40
+
+static int frozen = -1;
+
+static void thaw(void)
+{
+	if (frozen >= 0)
+		ioctl(frozen, FITHAW, 0);
+	frozen = -1;
+}
+
+/* What the file system has mapped in the kernel, whether or not it still says so. */
+static int mappings(void)
+{
+	FILE *f = fopen("/proc/vmallocinfo", "re");
+	char line[512];
+	int nr = 0;
+
+	NEED(f);
+	while (fgets(line, sizeof(line), f))
+		nr += strstr(line, "[scmfs]") && strstr(line, " vmap");
+	fclose(f);
+	return nr;
+}
+
+/* Memory is given back a moment later. */
+static bool mappings_become(int most)
+{
+	time_t end = time(NULL) + 60;
+
+	while (mappings() > most) {
+		if (time(NULL) > end)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+static void shrink(void)
+{
+	int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+
+	NEED(fd >= 0 && write(fd, "2", 1) == 1 && !close(fd));
+}
+
+static void two_in_pieces(int fd[2])
+{
+	int i, j;
+
+	fd[0] = file("a", 0);
+	fd[1] = file("b", 0);
+	memset(buf, 5, sizeof(buf));
+	/* From the end to the start: neither has room ahead. */
+	for (i = PIECES - 1; i >= 0; i--)
+		for (j = 0; j < 2; j++)
+			NEED(pwrite(fd[j], buf, PAGE, (off_t)i * PAGE) == PAGE);
+}
+
+/* So often that it has a window after that, if it is to get one. */
+static void read_again(int fd)
+{
+	int i;
+
+	for (i = 0; i < 12; i++)
+		NEED(pread(fd, buf, FILE_BYTES, 2 * PAGE) == FILE_BYTES && all(buf, 5, FILE_BYTES));
+}
+
+/*
+ * Who stores to a file system that is frozen waits for as long as somebody likes. One who does so
+ * within a read keeps what he reads through, not what others have read through, and given up.
+ */
+static void windows(const char *other)
+{
+	int fd[2], to, before = mappings(), i, status;
+	unsigned char *p;
+	pid_t pid;
+
+	two_in_pieces(fd);
+	read_again(fd[0]);
+	NEED(mappings() == before + 1);
+	snprintf(path, sizeof(path), "%s/to", other);
+	to = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	NEED(to >= 0 && !ftruncate(to, FILE_BYTES));
+	p = map(to, FILE_BYTES, MAP_SHARED);
+	NEED(!atexit(thaw));
+	frozen = open(other, O_RDONLY | O_CLOEXEC);
+	NEED(frozen >= 0 && !ioctl(frozen, FIFREEZE, 0));
+	pid = fork();
+	if (!pid)
+		_exit(pread(fd[0], p, FILE_BYTES, 2 * PAGE) != FILE_BYTES);
+	while (!rests(pid))
+		sched_yield();
+	for (i = 0; i < 100; i++) {
+		NEED(!ftruncate(fd[1], PIECES * PAGE));
+		read_again(fd[1]);
+	}
+	NEED(mappings_become(before + 2));
+	shrink();
+	NEED(mappings_become(before + 1) && !has_ended(pid));
+	thaw();
+	NEED(waitpid(pid, &status, 0) == pid && !status && all(p, 5, FILE_BYTES));
+	NEED(mappings_become(before));
+}
+
 /* Of a file that is as large as huge pages are. */
 static void store_to_sparse(void)
 {
@@ -781,6 +890,8 @@ int main(int argc, char **argv)
 		return poison(argv[3], atoi(argv[4])), 0;
 	if (!strcmp(argv[2], "faults") && argc == 4)
 		return count_faults(argv[3]), 0;
+	if (!strcmp(argv[2], "windows") && argc == 4)
+		return windows(argv[3]), 0;
 	if (!strcmp(argv[2], "sparse"))
 		return store_to_sparse(), 0;
 	if (!strcmp(argv[2], "race") && argc == 5)

@@ -124,6 +124,8 @@ pinned lazily mount_again
 mkdir -p /tmp/other
 mkfifo /tmp/enough /tmp/told
 check "another file system" mount -t scmfs -o init=force /dev/pmem0 /tmp/other
+check "who reads a file in pieces, and waits, keeps no others' memory" mapped $m windows /tmp/other
+rm -f $m/a $m/b /tmp/other/to
 mapped /tmp/other hold 300 </tmp/enough >/tmp/told &
 many=$!
 exec {enough}>/tmp/enough
