@@ -144,6 +144,16 @@ static ssize_t sfs_read(struct inode *inode, u64 pos, struct iov_iter *to)
 	return done;
 }
 
+/* io_uring on some kernels asks any file of a file system without a device not to wait. */
+static bool sfs_lock_shared(struct inode *inode, const struct kiocb *iocb)
+{
+	if (iocb->ki_flags & IOCB_NOWAIT)
+		return inode_trylock_shared(inode);
+	inode_lock_shared(inode);
+	return true;
+}
+
+/* Behind the inode's lock is nothing to wait for but the user's memory, as in any file system. */
 static ssize_t sfs_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	struct inode *inode = file_inode(iocb->ki_filp);
@@ -152,7 +162,8 @@ static ssize_t sfs_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 	if (!wanted)
 		return 0;
-	inode_lock_shared(inode);
+	if (!sfs_lock_shared(inode, iocb))
+		return -EAGAIN;
 	done = sfs_alive(inode) ?: sfs_read(inode, iocb->ki_pos, to);
 	inode_unlock_shared(inode);
 	if (done > 0)
@@ -344,6 +355,19 @@ static ssize_t sfs_write(struct inode *inode, u64 pos, struct iov_iter *from)
 	return done ?: min_t(ssize_t, n, 0);
 }
 
+/*
+ * May it have to wait? Not where blocks are known to be, in one step: no room is made, nobody who
+ * has it mapped is told, no device flushes, and no attribute is removed.
+ */
+static bool sfs_write_waits(const struct kiocb *iocb, struct inode *inode, size_t len)
+{
+	struct scmfs_write w EK_UNINITIALIZED;
+
+	return iocb_is_dsync(iocb) || !IS_NOSEC(inode) || sfs_inode(inode)->around ||
+		READ_ONCE(sfs_sb(inode->i_sb)->options.atomic) || len > SCMFS_UNIT_SIZE ||
+		!sfs_write_known(inode, iocb->ki_pos, len, &w);
+}
+
 static ssize_t sfs_write_locked(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct inode *inode = file_inode(iocb->ki_filp);
@@ -353,6 +377,8 @@ static ssize_t sfs_write_locked(struct kiocb *iocb, struct iov_iter *from)
 		return done;
 	if (IS_IMMUTABLE(inode))	/* an area of nvmalloc(); opened before it became one */
 		return -EPERM;
+	if (iocb->ki_flags & IOCB_NOWAIT && sfs_write_waits(iocb, inode, done))
+		return -EAGAIN;
 	done = file_remove_privs(iocb->ki_filp);
 	if (!done)
 		done = sfs_write(inode, iocb->ki_pos, from);
@@ -361,12 +387,21 @@ static ssize_t sfs_write_locked(struct kiocb *iocb, struct iov_iter *from)
 	return done;
 }
 
+static bool sfs_lock(struct inode *inode, const struct kiocb *iocb)
+{
+	if (iocb->ki_flags & IOCB_NOWAIT)
+		return inode_trylock(inode);
+	inode_lock(inode);
+	return true;
+}
+
 static ssize_t sfs_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct inode *inode = file_inode(iocb->ki_filp);
 	ssize_t done;
 
-	inode_lock(inode);
+	if (!sfs_lock(inode, iocb))
+		return -EAGAIN;
 	done = sfs_write_locked(iocb, from);
 	inode_unlock(inode);
 	return done > 0 ? generic_write_sync(iocb, done) : done;

@@ -15,9 +15,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <liburing.h>
 #include <limits.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
+#include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -349,6 +351,64 @@ static void pinned_forgotten(void)
 	NEED(pwrite(fd, buf, PAGE, 5 * PAGE) == PAGE && !munmap(p, FILE_BYTES));
 	cut_waits(fd, end[0]);
 	NEED(!blocks(fd));
+}
+
+/* Asks for a read, a write and nothing in one call; says when nothing is done, ends when all is. */
+static void ask(int fd, int said)
+{
+	static unsigned char page[2][PAGE] __attribute__((aligned(PAGE)));
+	struct io_uring_cqe *cqe;
+	struct io_uring ring;
+	int direct, left;
+
+	snprintf(path, sizeof(path), "%s/f", dir);
+	direct = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+	NEED(direct >= 0 && !io_uring_queue_init(4, &ring, 0));
+	io_uring_prep_read(io_uring_get_sqe(&ring), fd, page[0], PAGE, 0);
+	io_uring_prep_write(io_uring_get_sqe(&ring), direct, page[1], PAGE, 0);
+	io_uring_prep_nop(io_uring_get_sqe(&ring));
+	io_uring_sqe_set_data64(&ring.sq.sqes[0], PAGE);
+	io_uring_sqe_set_data64(&ring.sq.sqes[1], PAGE);
+	io_uring_sqe_set_data64(&ring.sq.sqes[2], 0);
+	NEED(io_uring_submit(&ring) == 3);
+	for (left = 3; left; left--) {
+		NEED(!io_uring_wait_cqe(&ring, &cqe));
+		NEED(cqe->res == (int)io_uring_cqe_get_data64(cqe));
+		if (!io_uring_cqe_get_data64(cqe))
+			NEED(write(said, "", 1) == 1);
+		io_uring_cqe_seen(&ring, cqe);
+	}
+	_exit(0);
+}
+
+/* Who asks a ring doesn't wait for who waits for pages. */
+static void asked(void)
+{
+	int fd = file("f", FILE_BYTES), end[2], said[2], status;
+	unsigned char *p = map(fd, FILE_BYTES, MAP_SHARED);
+	struct pollfd wait = { .events = POLLIN };
+	pid_t pid, asks;
+	bool in_time;
+
+	NEED(!pipe2(end, O_CLOEXEC) && !pipe2(said, O_CLOEXEC));
+	memset(p, 6, FILE_BYTES);
+	pin(end[1], p + 3 * PAGE);
+	NEED(!munmap(p, FILE_BYTES));
+	pid = fork();
+	if (!pid)
+		_exit(ftruncate(fd, PAGE));
+	while (!rests(pid))
+		sched_yield();
+	asks = fork();
+	if (!asks)
+		ask(fd, said[1]);
+	wait.fd = said[0];
+	in_time = poll(&wait, 1, 30000) == 1;
+	NEED(!has_ended(pid));
+	NEED(read(end[0], buf, PAGE) == PAGE && all(buf, 6, PAGE));
+	NEED(waitpid(pid, &status, 0) == pid && !status);
+	NEED(waitpid(asks, &status, 0) == asks && !status);
+	NEED(in_time);
 }
 
 /* A file that goes while its pages are pinned: nobody waits, and nobody gets its blocks. */
@@ -814,7 +874,7 @@ static const struct {
 	{ "private_shift", private_shift },
 	{ "own_buffer", own_buffer }, { "bad_buffer", bad_buffer }, { "stamped", stamped },
 	{ "pinned_truncate", pinned_truncate }, { "pinned_unlink", pinned_unlink },
-	{ "pinned_forgotten", pinned_forgotten },
+	{ "pinned_forgotten", pinned_forgotten }, { "asked", asked },
 	{ "full", full }, { "huge", huge }, { "hole_flushed", hole_flushed },
 	{ "small_of_huge", small_of_huge }, { "last", last },
 };
