@@ -313,6 +313,13 @@ int scmfs_setattr(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr, unsi
 void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 (*atime)(void *), void *ctx);
 
 /*
+ * scmfs_touch_times - the times of the last change, where @attr has later ones than there are.
+ * Return: 0 or a negative error number. Context: may sleep; no lock is needed, for what has no
+ * content here.
+ */
+int scmfs_touch_times(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr);
+
+/*
  * scmfs_node_clear - drop what a node has in RAM [X]
  * scmfs_forget - drop what a file has in RAM beside its node [X]
  * scmfs_release - nobody uses this inode any more [X]

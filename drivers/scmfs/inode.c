@@ -135,6 +135,28 @@ void scmfs_touch_atime(struct scmfs *fs, u64 ino, s64 (*atime)(void *), void *ct
 	mutex_unlock(lock);
 }
 
+int scmfs_touch_times(struct scmfs *fs, u64 ino, const struct scmfs_attr *attr)
+{
+	struct scmfs_inode *inode;
+	struct scmfs_op op EK_UNINITIALIZED;
+	unsigned int mask = 0;
+	int r = scmfs_live(fs, ino, &inode);
+
+	if (r)
+		return r;
+	scmfs_op_begin(fs, &op, &ino, 1);
+	if (attr->mtime > (s64)scmfs_read(&inode->mtime))
+		mask |= SCMFS_SET_MTIME;
+	if (attr->ctime > (s64)scmfs_read(&inode->ctime))
+		mask |= SCMFS_SET_CTIME;
+	r = scmfs_set_fields(&op, inode, attr, mask);
+	if (r || !mask)
+		scmfs_op_abort(&op);
+	else
+		scmfs_op_commit(&op);
+	return r;
+}
+
 int scmfs_set_virtual_size(struct scmfs *fs, u64 ino, u64 size)
 {
 	struct scmfs_inode *inode;

@@ -328,6 +328,7 @@ int sfs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *
 int sfs_resize(struct inode *inode, u64 size, s64 now);
 int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr);
 void sfs_store_atime(struct inode *inode);
+int sfs_store_times(struct inode *inode);
 
 /* vfs_namei.c, vfs_dir.c, vfs_file.c */
 extern const struct inode_operations sfs_dir_iops, sfs_symlink_iops, sfs_special_iops;

@@ -6,6 +6,11 @@
 
 #include "vfs.h"
 
+static s64 sfs_ns(struct timespec64 ts)
+{
+	return timespec64_to_ns(&ts);
+}
+
 static void sfs_set_ops(struct inode *inode, dev_t rdev)
 {
 	switch (inode->i_mode & S_IFMT) {
@@ -37,13 +42,18 @@ static void sfs_fill(struct inode *inode, const struct scmfs_attr *attr)
 	i_size_write(inode, attr->size);
 	inode->i_generation = attr->generation;
 	inode->i_blocks = attr->blocks << (SCMFS_BLOCK_SHIFT - SECTOR_SHIFT);
-	inode_set_mtime_to_ts(inode, ns_to_timespec64(attr->mtime));
-	inode_set_ctime_to_ts(inode, ns_to_timespec64(attr->ctime));
+}
+
+static void sfs_fill_times(struct inode *inode, s64 mtime, s64 ctime)
+{
+	inode_set_mtime_to_ts(inode, ns_to_timespec64(mtime));
+	inode_set_ctime_to_ts(inode, ns_to_timespec64(ctime));
 }
 
 static void sfs_fill_new(struct inode *inode, const struct scmfs_attr *attr)
 {
 	sfs_fill(inode, attr);
+	sfs_fill_times(inode, attr->mtime, attr->ctime);
 	inode_set_atime_to_ts(inode, ns_to_timespec64(attr->atime));
 	sfs_set_ops(inode, new_decode_dev(attr->rdev));
 	sfs_apply_flags(inode, attr->flags);
@@ -56,14 +66,21 @@ static void sfs_fill_new(struct inode *inode, const struct scmfs_attr *attr)
  * sfs_refresh - take what the engine says after an operation on an inode
  * @inode: locked
  *
- * But for the access time, which may be newer in RAM. What can't be had stays as it is.
+ * But for the access time, which may be newer in RAM, as may be all times of what has no content
+ * here. What can't be had stays as it is.
  */
 void sfs_refresh(struct inode *inode)
 {
 	struct scmfs_attr attr;
 
-	if (!scmfs_getattr(sfs_fs(inode), inode->i_ino, &attr))
-		sfs_fill(inode, &attr);
+	if (scmfs_getattr(sfs_fs(inode), inode->i_ino, &attr))
+		return;
+	sfs_fill(inode, &attr);
+	if (special_file(inode->i_mode))
+		sfs_fill_times(inode, max(attr.mtime, sfs_ns(inode_get_mtime(inode))),
+			       max(attr.ctime, sfs_ns(inode_get_ctime(inode))));
+	else
+		sfs_fill_times(inode, attr.mtime, attr.ctime);
 }
 
 /**
@@ -134,11 +151,6 @@ int sfs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *
 	stat->result_mask |= STATX_BTIME;
 	stat->btime = ns_to_timespec64(attr.btime);
 	return 0;
-}
-
-static s64 sfs_ns(struct timespec64 ts)
-{
-	return timespec64_to_ns(&ts);
 }
 
 static void sfs_attr_of(const struct inode *inode, struct scmfs_attr *attr)
@@ -320,6 +332,22 @@ static s64 sfs_atime(void *inode)
 void sfs_store_atime(struct inode *inode)
 {
 	scmfs_touch_atime(sfs_fs(inode), inode->i_ino, sfs_atime, inode);
+}
+
+/**
+ * sfs_store_times - of what the kernel writes to elsewhere, and notes it here
+ * @inode: a FIFO, a device, or a socket
+ *
+ * Return: 0 or a negative error number.
+ */
+int sfs_store_times(struct inode *inode)
+{
+	const struct scmfs_attr attr = {
+		.mtime = sfs_ns(inode_get_mtime(inode)),
+		.ctime = sfs_ns(inode_get_ctime(inode)),
+	};
+
+	return scmfs_touch_times(sfs_fs(inode), inode->i_ino, &attr);
 }
 
 /* Where its blocks are, in the device; in reserved memory from the file system's first byte on. */

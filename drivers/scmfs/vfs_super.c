@@ -105,12 +105,16 @@ static void sfs_evict_inode(struct inode *inode)
 		scmfs_forget(sfs_fs(inode), node->ino);
 }
 
-/* Nothing but the access time can be newer in RAM: with lazytime. */
+/*
+ * Nothing but the access time can be newer in RAM: with lazytime. And the other times of what is
+ * written to without scmfs: a FIFO's content is a pipe's.
+ */
 static int sfs_write_inode(struct inode *inode, struct writeback_control *wbc)
 {
-	if (sfs_sb(inode->i_sb)->writable)
-		sfs_store_atime(inode);
-	return 0;
+	if (!sfs_sb(inode->i_sb)->writable)
+		return 0;
+	sfs_store_atime(inode);
+	return special_file(inode->i_mode) ? sfs_store_times(inode) : 0;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */

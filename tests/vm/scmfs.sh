@@ -279,6 +279,22 @@ is "alone" "$atime" 1000
 check "until syncfs" eval "read_lazily sync -f $m/f && [ \$atime -gt 1000 ]"
 check "or the end" eval "again $here,lazytime,strictatime && touch -a -d @1000 $m/f && again $here,lazytime,strictatime &&
 	holds $m/f hello && again && [ \$(stat -c %X $m/f) -gt 1000 ]"
+# A pipe's writer notes the time in RAM alone.
+fifo_times() { stat -c '%y %z' $m/fifo; }
+mkfifo $m/fifo
+touch -d @1000 $m/fifo
+exec {fifo}<>$m/fifo
+before=$(fifo_times)
+later() { times=$(fifo_times) && echo x >&$fifo && [ "$(fifo_times)" != "$times" ] && [[ "$(fifo_times)" > "$before" ]]; }
+check "who writes to a FIFO sets its times" wait_for 10 later
+times=$(fifo_times)
+setfattr -n trusted.x -v y $m/fifo
+check "no change of it takes them back" eval '[[ "$(fifo_times)" > "$times" || "$(fifo_times)" == "$times" ]]'
+check "once more" wait_for 10 later
+times=$(fifo_times)
+exec {fifo}>&-
+check "they are there when it is mounted again" eval 'again && [ "$(fifo_times)" = "$times" ]'
+rm $m/fifo
 mkdir -p $m/a/x $m/b/y $m/c
 for i in a b c; do number $i; done
 umount $m
