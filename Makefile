@@ -20,7 +20,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 MODULES := $(addsuffix .ko,$(basename $(shell sed -n 's/^obj-m += *//p' $(TOP)/drivers/*/Kbuild)))
 # faults on purpose, a measuring device and examples: built for the tests, never installed
-NEVER   := evenkeel_gate\|evenkeel_areas\|evenkeel_raw\|evenkeel_record\|evenkeel_biogen\|evenkeel_biogen_names\|mem2m_example\|nvmalloc_example
+NEVER   := evenkeel_gate\|evenkeel_areas\|evenkeel_version\|evenkeel_raw\|evenkeel_record\|evenkeel_biogen\|evenkeel_biogen_names\|mem2m_example\|nvmalloc_example
 # what DKMS builds the modules from; it has no use for the tests' own
 SOURCES := $(DESTDIR)/usr/src/evenkeel-$(VERSION)
 MODDIR  := $(DESTDIR)/lib/modules/$(KVER)/updates

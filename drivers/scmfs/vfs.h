@@ -31,6 +31,7 @@
 
 #include <linux/blkdev.h>
 #include <linux/fs.h>
+#include <linux/iversion.h>
 #include <linux/list.h>
 #include <linux/memremap.h>
 #include <linux/mutex.h>
@@ -276,11 +277,30 @@ static inline s64 sfs_now(struct inode *inode)
 	return timespec64_to_ns(&now);
 }
 
+/*
+ * The change attribute of NFS, whose clients take what they have for what there is as long as it
+ * stays. It is in RAM alone: an inode that comes to RAM begins with its ctime, in ns, and there is
+ * less than a change in each of these.
+ */
+static inline void sfs_begin_version(struct inode *inode)
+{
+	struct timespec64 ctime = inode_get_ctime(inode);
+
+	inode_set_iversion(inode, timespec64_to_ns(&ctime));
+}
+
+/* Something has changed, be it in the tick of the last change; if anybody has asked since then. */
+static inline void sfs_changed(struct inode *inode)
+{
+	inode_maybe_inc_iversion(inode, false);
+}
+
 /* What the engine was told about a change of the content. */
 static inline void sfs_set_times(struct inode *inode, s64 now)
 {
 	inode_set_mtime_to_ts(inode, ns_to_timespec64(now));
 	inode_set_ctime_to_ts(inode, ns_to_timespec64(now));
+	sfs_changed(inode);
 }
 
 /* How many bytes from @at of the region on may be touched; up to @len. */

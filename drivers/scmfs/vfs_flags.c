@@ -91,6 +91,7 @@ int sfs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct file
 	if (!err) {
 		sfs_apply_flags(inode, attr.flags);
 		inode_set_ctime_to_ts(inode, now);
+		sfs_changed(inode);
 	}
 	up_write(&sfs_inode(inode)->extents);
 	/* Who has mapped it finds out at the next store; who is about to waits for the lock. */

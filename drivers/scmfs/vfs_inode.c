@@ -81,6 +81,7 @@ void sfs_refresh(struct inode *inode)
 			       max(attr.ctime, sfs_ns(inode_get_ctime(inode))));
 	else
 		sfs_fill_times(inode, attr.mtime, attr.ctime);
+	sfs_changed(inode);
 }
 
 /**
@@ -108,6 +109,7 @@ struct inode *sfs_iget(struct super_block *sb, u64 ino)
 		return ERR_PTR(err);
 	}
 	sfs_fill_new(inode, &attr);
+	sfs_begin_version(inode);
 	unlock_new_inode(inode);
 	return inode;
 }
@@ -128,6 +130,7 @@ int sfs_adopt(struct inode *inode, u64 ino, dev_t rdev)
 		return -EUCLEAN;	/* two files have one number */
 	inode->i_generation = le32_to_cpu(scmfs_inode(sfs_fs(inode), ino)->generation);
 	sfs_set_ops(inode, rdev);
+	sfs_begin_version(inode);
 	sfs_node(inode)->ino = ino;
 	return 0;
 }
@@ -270,6 +273,8 @@ static int sfs_copy_attr_once(struct mnt_idmap *idmap, struct inode *inode,
 		err = scmfs_setattr(sfs_fs(inode), inode->i_ino, &attr, mask);
 	if (err)
 		sfs_refresh(inode);
+	else
+		sfs_changed(inode);
 	up_write(&sfs_inode(inode)->extents);
 	return err;
 }

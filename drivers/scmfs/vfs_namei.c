@@ -8,8 +8,14 @@
 /* A name came or went. */
 static void sfs_dir_changed(struct inode *dir, struct timespec64 now)
 {
-	inode_set_mtime_to_ts(dir, now);
-	inode_set_ctime_to_ts(dir, now);
+	sfs_set_times(dir, timespec64_to_ns(&now));
+}
+
+/* It has other names than it had. */
+static void sfs_names_changed(struct inode *inode, struct timespec64 now)
+{
+	inode_set_ctime_to_ts(inode, now);
+	sfs_changed(inode);
 }
 
 static struct dentry *sfs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags)
@@ -206,7 +212,7 @@ static int sfs_link(struct dentry *old, struct inode *dir, struct dentry *dentry
 	if (err)
 		return err;
 	inc_nlink(inode);
-	inode_set_ctime_to_ts(inode, now);
+	sfs_names_changed(inode, now);
 	sfs_dir_changed(dir, now);
 	ihold(inode);
 	d_instantiate(dentry, inode);
@@ -225,7 +231,7 @@ static int sfs_unlink(struct inode *dir, struct dentry *dentry)
 	if (err)
 		return err;
 	drop_nlink(inode);
-	inode_set_ctime_to_ts(inode, now);
+	sfs_names_changed(inode, now);
 	sfs_dir_changed(dir, now);
 	return 0;
 }
@@ -242,7 +248,7 @@ static int sfs_rmdir(struct inode *dir, struct dentry *dentry)
 		return err;
 	clear_nlink(inode);
 	drop_nlink(dir);
-	inode_set_ctime_to_ts(inode, now);
+	sfs_names_changed(inode, now);
 	sfs_dir_changed(dir, now);
 	return 0;
 }
@@ -279,8 +285,8 @@ static void sfs_renamed(struct inode *from, struct inode *inode, struct inode *t
 	if (other && !exchange)
 		sfs_replaced(to, other);
 	if (other)
-		inode_set_ctime_to_ts(other, now);
-	inode_set_ctime_to_ts(inode, now);
+		sfs_names_changed(other, now);
+	sfs_names_changed(inode, now);
 	sfs_dir_changed(from, now);
 	sfs_dir_changed(to, now);
 }

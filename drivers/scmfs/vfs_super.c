@@ -292,7 +292,7 @@ static void sfs_set_limits(struct super_block *sb)
 	sb->s_op = &sfs_super_ops;
 	sb->s_export_op = &sfs_export_ops;
 	sb->s_xattr = sfs_xattr_handlers;
-	sb->s_flags |= SB_NOSEC;
+	sb->s_flags |= SB_NOSEC | SB_I_VERSION;
 	sb->s_blocksize = SCMFS_BLOCK_SIZE;
 	sb->s_blocksize_bits = SCMFS_BLOCK_SHIFT;
 	sb->s_maxbytes = min_t(u64, MAX_LFS_FILESIZE, SCMFS_MAX_FILE_BLOCKS << SCMFS_BLOCK_SHIFT);
@@ -479,6 +479,7 @@ static int sfs_reconfigure(struct fs_context *fc)
 	}
 	if (read_only)
 		sfs_end_writing(s, fc->root->d_sb, fc->sb_flags & SB_FORCE);
+	fc->sb_flags |= SB_I_VERSION;	/* mount(2) asks for all that it doesn't name to go */
 	sync_filesystem(fc->root->d_sb);
 	sfs_set_named(s, &new->options);
 	sfs_set_acl_flag(fc->root->d_sb);

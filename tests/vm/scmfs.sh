@@ -279,6 +279,28 @@ is "alone" "$atime" 1000
 check "until syncfs" eval "read_lazily sync -f $m/f && [ \$atime -gt 1000 ]"
 check "or the end" eval "again $here,lazytime,strictatime && touch -a -d @1000 $m/f && again $here,lazytime,strictatime &&
 	holds $m/f hello && again && [ \$(stat -c %X $m/f) -gt 1000 ]"
+# What an NFS server tells its clients, who keep what they have as long as it stays: the clock's ticks are too long for that.
+knows=/sys/module/evenkeel_version/parameters
+version() { printf %s "$m/$1" >$knows/path && version=$(<$knows/version); }
+# changes NAME COMMAND: each time
+changes() {
+	local i before
+	for ((i = 0; i < 50; i++)); do
+		version "$1" && before=$version && eval "$2" && version "$1" && [ "$version" -gt "$before" ] || return
+	done
+}
+# all_changes: of a file, its attributes, a directory
+all_changes() {
+	changes f 'echo $i >$m/f' && changes f 'chmod $((600 + i % 2)) $m/f' && changes . ': >$m/new$i' &&
+		rm $m/new* && version f && [ "$version" = "$(version f && echo "$version")" ]
+}
+check "what an NFS server asks for" modprobe evenkeel_version
+check "is other with each change" all_changes
+check "also with iversion" eval "again $here,iversion && all_changes"
+check "also changed to be without" eval "mount -o remount,$here none $m && all_changes"
+check "it is none that it was" eval 'version f && before=$version && again && version f && [ "$version" -ge "$before" ]'
+again
+rmmod evenkeel_version
 # A pipe's writer notes the time in RAM alone.
 fifo_times() { stat -c '%y %z' $m/fifo; }
 mkfifo $m/fifo
