@@ -79,16 +79,19 @@ static int reserve_step(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u6
 	return r;
 }
 
-/* Last, so that what is there of a reservation that failed is room ahead. */
-static int keep(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 end)
+/*
+ * The end of what leaves the size as it is. What is there of one that failed before that is room
+ * ahead.
+ */
+static int keep(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 end, s64 now)
 {
 	struct scmfs_op op EK_UNINITIALIZED;
 	int r;
 
-	if (end <= scmfs_read(&inode->size) || end <= scmfs_read(&inode->kept))
-		return 0;
 	scmfs_op_begin(fs, &op, &ino, 1);
-	r = ek_undo_set(&op.tx, &inode->kept, end);
+	r = scmfs_op_times(&op, inode, now);
+	if (!r && end > scmfs_read(&inode->size) && end > scmfs_read(&inode->kept))
+		r = ek_undo_set(&op.tx, &inode->kept, end);
 	if (r)
 		scmfs_op_abort(&op);
 	else
@@ -116,10 +119,10 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int f
 			return -EINTR;
 		r = reserve_step(fs, inode, ino, &file, end, unwritten, grows);
 	}
-	if (r || !grows)
-		return r ? r : keep(fs, inode, ino, offset + len);
-	if (offset + len <= scmfs_read(&inode->size))
-		return 0;
+	if (r)
+		return r;
+	if (!grows || offset + len <= scmfs_read(&inode->size))
+		return keep(fs, inode, ino, grows ? 0 : offset + len, now);
 	return scmfs_grow(fs, inode, ino, offset + len, round_down(offset, SCMFS_BLOCK_SIZE), now);
 }
 

@@ -301,6 +301,17 @@ check "also changed to be without" eval "mount -o remount,$here none $m && all_c
 check "it is none that it was" eval 'version f && before=$version && again && version f && [ "$version" -ge "$before" ]'
 again
 rmmod evenkeel_version
+# allocated ARGUMENT...: fallocate, and what it gives the file's times
+set_back() { touch -d @1000 $m/f && ctime=$(stat -c %.Z $m/f); }
+allocates() { fallocate "$@" $m/f && [ "$(stat -c %.Z $m/f)" != "$ctime" ]; }
+allocated() { set_back && wait_for 10 allocates "$@" && [ "$(stat -c %Y $m/f)" -gt 1000 ]; }
+truncate -s 1M $m/f
+check "what is allocated in a file changes its times" allocated -l 1M
+check "also what was allocated before" allocated -l 512K
+check "and beyond its end" allocated -n -o 1M -l 1M
+check "which stays so" eval "set_back && fallocate -n -o 2M -l 64K $m/f && times=\$(stat -c '%.Y %.Z' $m/f) && again &&
+	[ \"\$(stat -c '%.Y %.Z' $m/f)\" = \"\$times\" ] && [[ \$times != 1000.* ]]"
+truncate -s 0 $m/f
 # A pipe's writer notes the time in RAM alone.
 fifo_times() { stat -c '%y %z' $m/fifo; }
 mkfifo $m/fifo
