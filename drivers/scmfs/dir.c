@@ -175,7 +175,7 @@ static int resize_table(struct scmfs_dir *dir, gfp_t gfp)
 	while (size < dir->count * 3 && size < LARGE_TABLE)
 		size *= 2;
 	if ((dir->count + 1) * 3 > size * 2)
-		return -ENOSPC;
+		return -E2BIG;
 	table = kvcalloc(size, sizeof(*table), gfp);
 	if (!table)
 		return -ENOMEM;
@@ -539,18 +539,22 @@ static int find_or_grow(struct scmfs_op *op, struct scmfs_node *node, u64 slots,
 	struct scmfs_dir *dir = node->dir;
 	u64 goal = dir->nr_blocks ? dir->block[dir->nr_blocks - 1].block + 1 : 0;
 	u64 want = clamp_t(u64, dir->nr_blocks / 8, 1, GROW_BLOCKS), block, got = 0;
+	bool may_grow;
 
 	*slot = find_place(op->fs, dir, slots);
 	if (*slot != NO_BLOCK)
 		return 0;
-	if (dir->nr_blocks + want <= MAX_BLOCKS)
+	may_grow = dir->nr_blocks + want <= MAX_BLOCKS;
+	if (may_grow)
 		got = scmfs_op_alloc(op, want, goal, &block);
 	if (got) {
 		*slot = dir->nr_blocks * SCMFS_SLOTS_PER_BLOCK;
 		return grow(op, node, block, got);
 	}
 	*slot = find_free(op->fs, dir, 0, slots);
-	return *slot == NO_BLOCK ? -ENOSPC : 0;
+	if (*slot != NO_BLOCK)
+		return 0;
+	return may_grow ? -ENOSPC : -E2BIG;
 }
 
 /*

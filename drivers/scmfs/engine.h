@@ -369,7 +369,8 @@ int scmfs_xattr_list(struct scmfs *fs, u64 ino, scmfs_xattr_fn fn, void *ctx);
  * scmfs_xattr_set - set or remove one, and the fields of @attr that @mask names, all at once [X]
  *
  * All of an inode's together take 126 KiB at most.
- * Return: 0; -EEXIST (CREATE); -ENODATA (REPLACE, removing); -ENOSPC; -EOPNOTSUPP: the file system
+ * Return: 0; -EEXIST (CREATE); -ENODATA (REPLACE, removing); -ENOSPC; -E2BIG: more than that;
+ * -EOPNOTSUPP: the file system
  * is too old; -EINVAL; -ENOMEM; -EUCLEAN.
  */
 int scmfs_xattr_set(struct scmfs *fs, u64 ino, const struct scmfs_xattr *x, unsigned int flags,
@@ -417,7 +418,8 @@ int scmfs_lookup(struct scmfs *fs, struct scmfs_node *dir, const char *name, u32
  * scmfs_create - a new inode of any type, with a name: create, mkdir, mknod, symlink [X]
  *
  * At most two fences. A directory adds to the links of @dir.
- * Return: 0; -EEXIST; -ENOSPC (blocks, inodes, names in @dir); -EMLINK; -ENOENT: @dir was removed;
+ * Return: 0; -EEXIST; -ENOSPC: no blocks; -E2BIG: no inode, or too many names in @dir, which blocks
+ * would not change; -EMLINK; -ENOENT: @dir was removed;
  * -ENOMEM; -EUCLEAN.
  */
 int scmfs_create(struct scmfs *fs, struct scmfs_node *dir, const char *name, u32 len,

@@ -230,7 +230,7 @@ int scmfs_tmpfile(struct scmfs *fs, const struct scmfs_new *new, u64 *ino)
 
 	*ino = scmfs_alloc_inode(fs);
 	if (!*ino)
-		return -ENOSPC;
+		return -E2BIG;
 	scmfs_op_begin(fs, &op, ino, 1);
 	r = scmfs_new_inode(&op, *ino, new, 0);
 	if (!r)

@@ -126,7 +126,7 @@ int scmfs_create(struct scmfs *fs, struct scmfs_node *node, const char *name, u3
 		return r;
 	*ino = scmfs_alloc_inode(fs);
 	if (!*ino)
-		return -ENOSPC;
+		return -E2BIG;
 	scmfs_op_begin(fs, &op, (u64[]){ node->ino, *ino }, 2);
 	r = finish(&op, do_create(&op, node, &n, *ino, new));
 	if (r) {

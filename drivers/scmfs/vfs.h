@@ -303,6 +303,12 @@ static inline void sfs_set_times(struct inode *inode, s64 now)
 	sfs_changed(inode);
 }
 
+/* What blocks would not help, so that nobody need give any back, is a lack of room all the same. */
+static inline int sfs_full(int err)
+{
+	return err == -E2BIG ? -ENOSPC : err;
+}
+
 /* How many bytes from @at of the region on may be touched; up to @len. */
 static inline u64 sfs_good(const struct sfs_sb *s, u64 at, u64 len)
 {

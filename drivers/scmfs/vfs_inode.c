@@ -289,7 +289,7 @@ static int sfs_copy_attr(struct mnt_idmap *idmap, struct inode *inode, const str
 		err = sfs_copy_attr_once(idmap, inode, iattr, mask, acl);
 		sfs_made_room(inode->i_sb);
 	}
-	return err;
+	return sfs_full(err);
 }
 
 /* Where an ACL has to change as well all but the size goes first: what is granted by it. */

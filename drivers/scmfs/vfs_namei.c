@@ -109,7 +109,7 @@ static int sfs_make_blank(struct inode *dir, struct dentry *dentry, struct inode
 	}
 	if (err)
 		iput(inode);
-	return err;
+	return sfs_full(err);
 }
 
 static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
@@ -193,7 +193,7 @@ static int sfs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *
 			iput(inode);
 	}
 	sfs_birth_end(&birth);
-	return finish_open_simple(file, err);
+	return finish_open_simple(file, sfs_full(err));
 }
 
 static int sfs_link(struct dentry *old, struct inode *dir, struct dentry *dentry)
@@ -210,7 +210,7 @@ static int sfs_link(struct dentry *old, struct inode *dir, struct dentry *dentry
 		sfs_made_room(dir->i_sb);
 	}
 	if (err)
-		return err;
+		return sfs_full(err);
 	inc_nlink(inode);
 	sfs_names_changed(inode, now);
 	sfs_dir_changed(dir, now);
@@ -369,7 +369,7 @@ static int sfs_rename(struct mnt_idmap *idmap, struct inode *old_dir, struct den
 	}
 	if (!err)
 		sfs_renamed(old_dir, inode, new_dir, other, flags & RENAME_EXCHANGE, now);
-	return err;
+	return sfs_full(err);
 }
 
 const struct inode_operations sfs_dir_iops = {

@@ -406,7 +406,7 @@ static int alloc_chain(struct chain *c, u64 bytes)
 
 	want = DIV_ROUND_UP(bytes, SCMFS_XATTR_DATA);
 	if (want > SCMFS_MAX_XATTR_BLOCKS)
-		return -ENOSPC;
+		return -E2BIG;
 	while (c->nr < want) {
 		got = scmfs_op_alloc(c->op, want - c->nr, 0, &block);
 		if (!got)

@@ -499,7 +499,7 @@ static void change_a_name(void)
 	switch (kind) {
 	case 0 ... 3:
 		r = tfs_make_node(&t, path, mode, S_ISLNK(mode) ? target : NULL, &ino);
-		if (r == -ENOSPC)
+		if (r == -ENOSPC || r == -E2BIG)
 			return;
 		want = m_make(path, mode, S_ISLNK(mode) ? target : NULL, ino);
 		break;
@@ -513,7 +513,7 @@ static void change_a_name(void)
 		break;
 	case 6:
 		r = tfs_link(&t, other, path);
-		if (r == -ENOSPC)
+		if (r == -ENOSPC || r == -E2BIG)
 			return;
 		want = m_link(other, path);
 		break;
@@ -538,7 +538,7 @@ static void change_a_name(void)
 		    ((a && m_below(db, a->inode)) || (b && m_below(da, b->inode))))
 			return;
 		r = tfs_rename(&t, path, other, flag);
-		if (r == -ENOSPC)
+		if (r == -ENOSPC || r == -E2BIG)
 			return;
 		want = m_rename(path, other, flag);
 	}
@@ -2447,7 +2447,7 @@ static void change_attr(void)
 	r = scmfs_xattr_set(t.fs, holder[h], &x, flags, &a, SCMFS_SET_CTIME | SCMFS_SET_MODE);
 	CHECK(!scmfs_getattr(t.fs, holder[h], &now));
 	CHECK((now.ctime == t.now) == !r);
-	if (r == -ENOSPC) {
+	if (r == -ENOSPC || r == -E2BIG) {
 		attrs_full++;
 		return;
 	}

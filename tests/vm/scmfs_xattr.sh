@@ -45,6 +45,14 @@ rm $m/full
 : >$m/own
 exec {append}>>$m/own
 for ((i = 0; i < 80; i++)); do printf '%4096s' '' >&$append; done
+ahead() { scmfsctl usage --json $m/own >/tmp/usage && json /tmp/usage file.ahead_bytes; }
+room=$(ahead)
+check "a file has room ahead" [ "$room" -gt 0 ]
+setfattr -n user.first -v "$(</tmp/large)" $m/kept 2>/dev/null
+check_fails "of too many attributes, too, it is said that there is no room" "No space" \
+	setfattr -n user.second -v "$(</tmp/large)" $m/kept
+is "nobody gives any back for that" "$(ahead)" "$room"
+setfattr -x user.first $m/kept
 fallocate -l $(($(free_blocks) * 4096)) $m/full
 is "all is taken" "$(free_blocks)" 0
 check "a file's own room ahead does for its attributes" setfattr -n user.origin -v x $m/own

@@ -510,7 +510,7 @@ static int rescue(u8 *base, u64 size, struct scmfs_check *check, const u64 *lost
 	scmfs_node_clear(&root);
 	scmfs_close(fs);
 	*reason = "what was lost can't be given names";
-	if (r != -ENOSPC)
+	if (r != -ENOSPC && r != -E2BIG)
 		return r;
 	check->say("nothing is free for names in lost+found; what was lost has none yet");
 	check->found++;

@@ -121,7 +121,7 @@ static int repair_acls(struct scmfs *fs, u64 ino)
 		if (!broken(fs, ino, kinds[i]))
 			continue;
 		r = remove_one(fs, ino, kinds[i]);
-		if (r == -ENOSPC) {
+		if (r == -ENOSPC || r == -E2BIG) {
 			struct scmfs_attr a;
 
 			scmfs_getattr(fs, ino, &a);
