@@ -334,7 +334,7 @@ static int sfs_fill_super(struct super_block *sb, struct fs_context *fc)
 	if (err)
 		goto no_fs;
 	sfs_set_acl_flag(sb);
-	memcpy(sb->s_uuid.b, scmfs_super(s->fs)->uuid, sizeof(sb->s_uuid.b));
+	super_set_uuid(sb, scmfs_super(s->fs)->uuid, sizeof(sb->s_uuid.b));
 	/* Bad memory that was told of meanwhile: what it is in is not looked at. */
 	err = READ_ONCE(s->shut) ? -EIO : s->options.has_phys ? super_setup_bdi(sb) : 0;
 	if (!err)

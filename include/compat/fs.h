@@ -43,6 +43,13 @@ static inline struct timespec64 inode_set_mtime_to_ts(struct inode *inode, struc
 }
 #endif
 
+#ifndef HAVE_SUPER_SET_UUID
+static inline void super_set_uuid(struct super_block *sb, const u8 *uuid, unsigned int len)
+{
+	memcpy(&sb->s_uuid, uuid, min_t(size_t, len, sizeof(sb->s_uuid)));
+}
+#endif
+
 /* Pages handed to a pipe are copies, as there is no page cache. */
 #ifndef HAVE_COPY_SPLICE_READ
 #define copy_splice_read	generic_file_splice_read

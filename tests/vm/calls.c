@@ -8,6 +8,7 @@
  *	calls DIR DEVICE	what FIEMAP says is where it says, on the mounted device
  *	calls DIR xattrs
  *	calls DIR shutdown
+ *	calls DIR uuid	says what the kernel has; exits with 3 if this one isn't asked
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -612,6 +613,29 @@ static void xattrs(void)
 	close(dir);
 }
 
+/* --- FS_IOC_GETFSUUID ------------------------------------------------------------------------- */
+
+struct fs_uuid {
+	unsigned char len;
+	unsigned char uuid[16];
+};
+
+static void tell_uuid(void)
+{
+	struct fs_uuid u = { 0 };
+	int i, dir = open(".", O_RDONLY | O_CLOEXEC);
+
+	NEED(dir >= 0);
+	if (ioctl(dir, _IOR(0x15, 0, struct fs_uuid), &u)) {
+		printf("%s\n", strerrorname_np(errno));
+		exit(UNKNOWN);
+	}
+	NEED(u.len == sizeof(u.uuid));
+	for (i = 0; i < 16; i++)
+		printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", u.uuid[i]);
+	puts("");
+}
+
 /* --- FS_IOC_SHUTDOWN -------------------------------------------------------------------------- */
 
 #ifndef FS_IOC_SHUTDOWN
@@ -649,12 +673,14 @@ static void shutdown_now(void)
 int main(int argc, char **argv)
 {
 	if (argc < 2 || argc > 3 || chdir(argv[1])) {
-		fprintf(stderr, "usage: calls DIR [again|handles|ids|reuse|xattrs|shutdown|DEVICE]\n");
+		fprintf(stderr, "usage: calls DIR [again|handles|ids|reuse|uuid|xattrs|shutdown|DEVICE]\n");
 		return 2;
 	}
 	if (argc == 3) {
 		if (!strcmp(argv[2], "shutdown"))
 			shutdown_now();
+		else if (!strcmp(argv[2], "uuid"))
+			tell_uuid();
 		else if (!strcmp(argv[2], "handles"))
 			handles();
 		else if (!strcmp(argv[2], "reuse"))

@@ -97,6 +97,7 @@ check_fails "afterwards its name is not" "" ls $m/f2
 
 echo whole >$m/f
 ino=$(stat -c %i $m/f)
+calls $m uuid >/tmp/uuid && knows_uuid=1 || knows_uuid=
 check_fails "what is mounted isn't checked" "phys=1G,size=64M: in use: scmfs" fsck.scmfs $here
 check_fails "nor shown" "in use: scmfs" dumpscmfs $here
 umount $m
@@ -106,6 +107,11 @@ check_fails "nor a piece of one" "smaller than" fsck.scmfs -n phys=1G,size=32M
 check_fails "a mount makes one there, no program" "mount -o init" mkfs.scmfs $here
 check "it is in order, as /proc/mounts names it" fsck.scmfs -n phys=0x40000000,size=67108864
 check "what it is made of is shown" eval "dumpscmfs -i $ino $here | grep -q '^inode $ino: .* links 1 .* size 6 '"
+if [ "$knows_uuid" ]; then
+	check "the kernel says whose it is" eval "dumpscmfs $here | grep -qi \"uuid:* *\$(</tmp/uuid)\""
+else
+	skip "the kernel says whose it is" "this one isn't asked: $(</tmp/uuid)"
+fi
 table=$(dumpscmfs $here | sed -n 's/^inode table: at //p')
 printf '\7' >/tmp/seven
 poke /tmp/seven 1 $((begin + table + ino * 256))
