@@ -5,27 +5,6 @@
 
 #include "vfs.h"
 
-/* Words of 32 bits, which inode numbers fit into; a number's generation tells its users apart. */
-#define SFS_HANDLE	2
-#define SFS_HANDLE_PARENT	4
-
-static int sfs_encode_fh(struct inode *inode, __u32 *fh, int *max_len, struct inode *parent)
-{
-	int len = parent ? SFS_HANDLE_PARENT : SFS_HANDLE;
-	bool fits = *max_len >= len;
-
-	*max_len = len;
-	if (!fits)
-		return FILEID_INVALID;
-	fh[0] = inode->i_ino;
-	fh[1] = inode->i_generation;
-	if (!parent)
-		return FILEID_INO32_GEN;
-	fh[2] = parent->i_ino;
-	fh[3] = parent->i_generation;
-	return FILEID_INO32_GEN_PARENT;
-}
-
 /*
  * The inode of a number that no name led to. Who makes a file must not find its number taken in the
  * cache of inodes, so none gets there between the engine's choice of it and the new file's inode:
@@ -94,8 +73,9 @@ static int sfs_commit_metadata(struct inode *inode)
 	return sfs_settle_file(inode->i_sb);
 }
 
+/* Inode numbers fit 32 bits; overlayfs knows that of who has the kernel's own handles. */
 const struct export_operations sfs_export_ops = {
-	.encode_fh = sfs_encode_fh,
+	COMPAT_ENCODE_INO32,
 	.fh_to_dentry = sfs_fh_to_dentry,
 	.fh_to_parent = sfs_fh_to_parent,
 	.get_parent = sfs_get_parent,

@@ -3,6 +3,7 @@
 #ifndef EVENKEEL_COMPAT_FS_H
 #define EVENKEEL_COMPAT_FS_H
 
+#include <linux/exportfs.h>
 #include <linux/fs.h>
 
 #include "compat.h"
@@ -48,6 +49,13 @@ static inline void super_set_uuid(struct super_block *sb, const u8 *uuid, unsign
 {
 	memcpy(&sb->s_uuid, uuid, min_t(size_t, len, sizeof(sb->s_uuid)));
 }
+#endif
+
+/* A member of struct export_operations: handles of inode and generation, 32 bits each. */
+#ifdef HAVE_ENCODE_INO32
+#define COMPAT_ENCODE_INO32	.encode_fh = generic_encode_ino32_fh
+#else
+#define COMPAT_ENCODE_INO32	.encode_fh = NULL
 #endif
 
 /* Pages handed to a pipe are copies, as there is no page cache. */

@@ -368,6 +368,23 @@ umount $m
 
 check "a pmem device" at init /dev/pmem0
 check "a file on it" eval "cp -a drivers/lib $m && sync && again defaults /dev/pmem0 && diff -r drivers/lib $m/lib"
+lies=/tmp/lies over=/tmp/over
+# Handles of the kernel's own kind tell overlayfs that the upper half of an inode number is free for it.
+lay_over() {
+	mkdir -p $lies $over $m/up $m/work && mount -t scmfs -o $here,init=force none $lies && echo x >$lies/below &&
+		mount -t overlay -o lowerdir=$lies,upperdir=$m/up,workdir=$m/work,xino=on overlay $over && echo x >$over/above
+}
+if modprobe -q overlay; then
+	log_mark
+	check "one of them beneath overlayfs, one on top" lay_over
+	into why klog since
+	matches "it knows how long inode numbers are" "$why" "using 32 upper inode bits"
+	is "and has its files on one device" "$(stat -c %d $over/above)" "$(stat -c %d $over/below)"
+	umount $over $lies
+	rm -rf $m/up $m/work
+else
+	skip "one of them beneath overlayfs, one on top" "this kernel has no overlayfs"
+fi
 check_fails "init is refused as long as it is mounted" "" mount -t scmfs -o init /dev/pmem0 $twin
 # copy_of: what the memory holds, as fsck.scmfs and dumpscmfs take it
 copy_of() { dd if=/dev/pmem0 of=/tmp/frozen bs=1M iflag=direct status=none; }
