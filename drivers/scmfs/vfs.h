@@ -362,6 +362,8 @@ extern const struct file_operations sfs_dir_fops, sfs_file_fops;
 int sfs_fsync(struct file *file, loff_t start, loff_t end, int datasync);
 int sfs_settle(struct super_block *sb);
 int sfs_settle_file(struct super_block *sb);
+int sfs_settle_dir(const struct inode *dir);
+int sfs_settle_inode(const struct inode *inode);
 
 /* vfs_dax.c */
 extern const struct address_space_operations sfs_aops;

@@ -650,6 +650,8 @@ static long sfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len
 	inode_lock(inode);
 	err = sfs_fallocate_locked(file, mode, offset, len);
 	inode_unlock(inode);
+	if (!err && (file->f_flags & O_DSYNC || IS_SYNC(inode)))
+		err = sfs_settle_file(inode->i_sb);
 	return err;
 }
 

@@ -98,5 +98,5 @@ int sfs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct file
 	if (!err && IS_IMMUTABLE(inode) && S_ISREG(inode->i_mode))
 		unmap_mapping_range(inode->i_mapping, 0, 0, 0);
 	filemap_invalidate_unlock(inode->i_mapping);
-	return err;
+	return err ?: sfs_settle_inode(inode);
 }

@@ -326,7 +326,7 @@ int sfs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *ia
 		err = sfs_change(idmap, inode, iattr);
 	if (!err && iattr->ia_valid & ATTR_ATIME)
 		mark_inode_dirty_sync(inode);	/* writeback may just have stored the former one */
-	return err;
+	return err ?: sfs_settle_inode(inode);
 }
 
 static s64 sfs_atime(void *inode)

@@ -122,7 +122,7 @@ static int sfs_make(struct mnt_idmap *idmap, struct inode *dir, struct dentry *d
 	if (!err)
 		err = sfs_make_blank(dir, dentry, inode, new);
 	sfs_birth_end(&birth);
-	return err;
+	return err ?: sfs_settle_dir(dir);
 }
 
 static int sfs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
@@ -216,7 +216,7 @@ static int sfs_link(struct dentry *old, struct inode *dir, struct dentry *dentry
 	sfs_dir_changed(dir, now);
 	ihold(inode);
 	d_instantiate(dentry, inode);
-	return 0;
+	return sfs_settle_dir(dir);
 }
 
 static int sfs_unlink(struct inode *dir, struct dentry *dentry)
@@ -233,7 +233,7 @@ static int sfs_unlink(struct inode *dir, struct dentry *dentry)
 	drop_nlink(inode);
 	sfs_names_changed(inode, now);
 	sfs_dir_changed(dir, now);
-	return 0;
+	return sfs_settle_dir(dir);
 }
 
 static int sfs_rmdir(struct inode *dir, struct dentry *dentry)
@@ -250,7 +250,7 @@ static int sfs_rmdir(struct inode *dir, struct dentry *dentry)
 	drop_nlink(dir);
 	sfs_names_changed(inode, now);
 	sfs_dir_changed(dir, now);
-	return 0;
+	return sfs_settle_dir(dir);
 }
 
 /*
@@ -367,9 +367,10 @@ static int sfs_rename(struct mnt_idmap *idmap, struct inode *old_dir, struct den
 				      timespec64_to_ns(&now));
 		sfs_made_room(inode->i_sb);
 	}
-	if (!err)
-		sfs_renamed(old_dir, inode, new_dir, other, flags & RENAME_EXCHANGE, now);
-	return sfs_full(err);
+	if (err)
+		return sfs_full(err);
+	sfs_renamed(old_dir, inode, new_dir, other, flags & RENAME_EXCHANGE, now);
+	return sfs_settle_dir(IS_DIRSYNC(old_dir) ? old_dir : new_dir);
 }
 
 const struct inode_operations sfs_dir_iops = {

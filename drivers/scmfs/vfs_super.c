@@ -149,6 +149,23 @@ int sfs_settle_file(struct super_block *sb)
 	return 0;
 }
 
+/**
+ * sfs_settle_dir - after a change of names, where that is to last when the call returns
+ * @dir: by its flags, or those of the mount
+ *
+ * Return: 0 or a negative error number: the change is there all the same.
+ */
+int sfs_settle_dir(const struct inode *dir)
+{
+	return IS_DIRSYNC(dir) ? sfs_settle_file(dir->i_sb) : 0;
+}
+
+/* sfs_settle_inode - after a change of an inode, likewise */
+int sfs_settle_inode(const struct inode *inode)
+{
+	return IS_SYNC(inode) ? sfs_settle_file(inode->i_sb) : 0;
+}
+
 static int sfs_sync_fs(struct super_block *sb, int wait)
 {
 	if (READ_ONCE(sfs_sb(sb)->shut))

@@ -67,7 +67,7 @@ int sfs_set_xattr(struct inode *inode, const struct scmfs_xattr *x, unsigned int
 		err = sfs_set_xattr_once(inode, x, flags, attr, mask);
 		sfs_made_room(inode->i_sb);
 	}
-	return sfs_full(err);
+	return err ? sfs_full(err) : sfs_settle_inode(inode);
 }
 
 static int sfs_handler_get(const struct xattr_handler *handler, struct dentry *dentry,
