@@ -420,11 +420,10 @@ static void change_file(int i, u32 kind)
 	case 2:
 		fill = rnd(2);
 		r = scmfs_reserve(t.fs, m->ino, offset, len, fill ? SCMFS_RESERVE_KEEP_SIZE : 0, ++t.now);
-		if (r == -ENOSPC || fill || offset + len <= m->size) {
-			CHECK(!r || r == -ENOSPC);
+		if (r == -ENOSPC)
 			return;
-		}
-		m->size = offset + len;
+		if (!fill && offset + len > m->size)
+			m->size = offset + len;
 		break;
 	case 3:
 		CHECK(!scmfs_trim(t.fs, m->ino));
@@ -1716,6 +1715,60 @@ static void no_memory(void)
 	tfs_free(&t);
 }
 
+static bool times_are(u64 ino, s64 mtime, s64 ctime)
+{
+	struct scmfs_attr a;
+
+	return CHECK(!scmfs_getattr(t.fs, ino, &a)) && a.mtime == mtime && a.ctime == ctime;
+}
+
+/* Times that somebody else notes don't go back. */
+static void touched(void)
+{
+	struct scmfs_attr later, mixed;
+	u64 ino;
+
+	tfs_make(&t, 4 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "fifo", S_IFIFO | 0644, NULL, &ino));
+	later = (struct scmfs_attr){ .mtime = t.now + 20, .ctime = t.now + 30 };
+	mixed = (struct scmfs_attr){ .mtime = t.now + 25, .ctime = t.now + 10 };
+	CHECK(!scmfs_touch_times(t.fs, ino, &later) && times_are(ino, later.mtime, later.ctime));
+	CHECK(!scmfs_touch_times(t.fs, ino, &mixed) && times_are(ino, mixed.mtime, later.ctime));
+	tfs_crash(&t);
+	CHECK(!tfs_mount(&t, NULL) && times_are(ino, mixed.mtime, later.ctime));
+	CHECK(scmfs_touch_times(t.fs, ino + 1, &later) == -ESTALE);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
+/* What more blocks would not help is told apart from what they would. */
+static void too_many(void)
+{
+	static const char value[60000];
+	struct scmfs_xattr x = { .index = SCMFS_XATTR_USER, .name = "a", .name_len = 1, .value = value,
+		.value_len = sizeof(value) };
+	const struct scmfs_attr a = { .ctime = 5 };
+	struct scmfs_new new = { .mode = S_IFREG | 0644 };
+	char name[20];
+	u64 ino, i;
+	int r = 0;
+
+	tfs_make(&t, 16 << 20, 100, 1);
+	CHECK(!tfs_make_node(&t, "f", S_IFREG | 0644, NULL, &ino));
+	CHECK(!scmfs_xattr_set(t.fs, ino, &x, 0, &a, SCMFS_SET_CTIME));
+	x.name = "b";
+	CHECK(!scmfs_xattr_set(t.fs, ino, &x, 0, &a, SCMFS_SET_CTIME));
+	x.name = "c";
+	CHECK(scmfs_xattr_set(t.fs, ino, &x, 0, &a, SCMFS_SET_CTIME) == -E2BIG);
+	for (i = 0; !r && i < 1000; i++) {
+		sprintf(name, "n%llu", i);
+		r = tfs_make_node(&t, name, S_IFREG | 0644, NULL, &ino);
+	}
+	CHECK(r == -E2BIG && scmfs_tmpfile(t.fs, &new, &ino) == -E2BIG, "%d", r);
+	tfs_check(&t);
+	tfs_free(&t);
+}
+
 #define IDLE_FILES	4000u
 #define IDLE_BYTES	64	/* at most of each, with the index of its directory, which is in use */
 
@@ -1826,6 +1879,8 @@ static void reserved(void)
 	CHECK(!tfs_write(&t, ino, 0, 20000, 1, 0) && !tfs_write(&t, ino, 20000, 20000, 1, 0));
 	CHECK(scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 40960);
 	CHECK(!scmfs_reserve(t.fs, ino, 0, 100000, SCMFS_RESERVE_KEEP_SIZE, 5) && mapped(ino) >= 100000);
+	CHECK(times_are(ino, 5, 5));
+	CHECK(!scmfs_reserve(t.fs, ino, 0, 10000, 0, 6) && times_are(ino, 6, 6));
 	CHECK(!scmfs_has_room_ahead(t.fs, ino) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
 	tfs_crash(&t);
 	CHECK(!tfs_mount(&t, &rec) && !scmfs_trim(t.fs, ino) && mapped(ino) == 102400);
@@ -2745,6 +2800,8 @@ int main(int argc, char **argv)
 	ktap_run("scmfs: stores behind the end are not seen when it grows", grow_over_stores);
 	ktap_run("scmfs: maps that would give the file system's own blocks out are refused",
 		 maps_of_its_own);
+	ktap_run("scmfs: times that were noted elsewhere don't go back", touched);
+	ktap_run("scmfs: what blocks would not help is told apart", too_many);
 	ktap_run("scmfs: what was reserved stays, room ahead does not", reserved);
 	ktap_run("scmfs: what the size passes without a write is a hole", ahead_is_no_room);
 	ktap_run("scmfs: room ahead leaves others room", ahead_leaves_room);
