@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The best static split, by a sweep in steps of 5% that is then refined; the members alone. */
+/* The best static split, by a sweep in steps of 5% whose best are run for longer; the members alone. */
 #include "oracle.h"
 
 /* After a step, the load and the devices as they are then. */
@@ -43,20 +43,71 @@ static double split(struct sim_config c, unsigned int first, unsigned int permil
 	return sim_run(&c).iops;
 }
 
-/* From @from to @to by @by; the best so far goes on. */
+#define BEST	3		/* of the sweep are run for long */
+#define LONG	12		/* periods */
+
+/* A split, and what it gives. */
+struct tried {
+	int share;		/* permille */
+	double iops;
+};
+
+/* Into its place among the best; what is there already stays. */
+static void note_tried(struct tried *best, struct tried t)
+{
+	unsigned int i;
+
+	for (i = 0; i < BEST; i++)
+		if (best[i].iops && best[i].share == t.share)
+			return;
+	for (i = 0; i < BEST; i++)
+		if (t.iops > best[i].iops)
+			swap(t, best[i]);
+}
+
+/* From @from to @to by @by. */
 static void sweep(const struct sim_config *c, unsigned int first, int from, int to, int by,
-		  double *best, int *at)
+		  struct tried *best)
 {
 	int share;
 
-	for (share = max(from, 0); share <= min(to, 1000); share += by) {
-		double iops = split(*c, first, share, 2);
+	for (share = max(from, 0); share <= min(to, 1000); share += by)
+		note_tried(best, (struct tried){ share, split(*c, first, share, 2) });
+}
 
-		if (iops > *best) {
-			*best = iops;
-			*at = share;
-		}
+static void try_long(const struct sim_config *c, unsigned int first, int share,
+		     struct tried *best)
+{
+	struct tried t = { share };
+
+	if (share < 0 || share > 1000)
+		return;
+	t.iops = split(*c, first, share, LONG);
+	if (t.iops > best->iops)
+		*best = t;
+}
+
+/*
+ * Queues are empty at first, so in a short run what starves one member looks good until the queue of
+ * another has all that there is.  And by chance the best of many is better than it is.  So those
+ * are run again, with other chances and for longer, and what is beside the best of them.
+ */
+static struct tried settle(const struct sim_config *c, unsigned int first,
+			   const struct tried *candidates)
+{
+	static const int step[] = { 10, 5, 2 };
+	struct tried best = {};
+	unsigned int i;
+	int at;
+
+	for (i = 0; i < BEST; i++)
+		try_long(c, first, candidates[i].share, &best);
+	for (i = 0; i < ARRAY_SIZE(step); i++) {
+		at = best.share;
+		try_long(c, first, at - step[i], &best);
+		try_long(c, first, at + step[i], &best);
 	}
+	return best;
 }
 
 static double alone(struct sim_config c, unsigned int dev)
@@ -82,22 +133,18 @@ static double stripe(struct sim_config c)
 struct oracle ask_oracle(const struct sim_config *config, const struct sim_members *m)
 {
 	struct sim_config c = settled(*config);
+	struct tried best[BEST] = {}, split;
 	struct oracle o = {};
 	unsigned int i;
-	int at = 0, middle;
-	double best = 0;
 
-	sweep(&c, m->first, 0, 1000, 50, &best, &at);
-	middle = at;
-	sweep(&c, m->first, middle - 40, middle + 40, 10, &best, &at);
-	o.share = at / 10.0;
-	/*
-	 * By chance the best of many is better than it is: once more, for longer.  Of the same
-	 * load: with other hot extents in it another split is the best.
-	 */
+	sweep(&c, m->first, 0, 1000, 50, best);
+	sweep(&c, m->first, best[0].share - 40, best[0].share + 40, 10, best);
+	/* Of the same load: with other hot extents in it another split is the best. */
 	c.order = c.seed ?: 1;
 	c.seed += 1000;
-	o.split = split(c, m->first, at, 12);
+	split = settle(&c, m->first, best);
+	o.share = split.share / 10.0;
+	o.split = split.iops;
 	for (i = 0; i < c.nr; i++) {
 		double iops = alone(c, i);
 
