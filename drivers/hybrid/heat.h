@@ -15,6 +15,8 @@
 #include <evenkeel/hybrid_format.h>
 #include "counts.h"
 
+#define HY_RING		512	/* accesses remembered per CPU between two ticks */
+
 struct hy_heat_node {
 	struct list_head lru;
 	struct list_head mine;	/* on its member's list */

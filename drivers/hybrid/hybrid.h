@@ -51,7 +51,6 @@
 #define HY_IMAGES	512	/* pages that a checkpoint takes at once */
 #define HY_MAX_DISCARD	BIT(30)		/* bytes of one discard */
 #define HY_RUN		16	/* extents that a bio may go through */
-#define HY_RING		512	/* accesses remembered per CPU between two ticks */
 /* Who is to be told of lost writes, each kind once */
 #define HY_TELL_FLUSH	0x1	/* FLUSH bios */
 #define HY_TELL_FUA	0x2	/* FUA writes */

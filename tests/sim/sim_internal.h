@@ -10,7 +10,6 @@
 #define MAX_PROCESSES	1024		/* times the requests that each has in flight */
 #define MAX_MOVERS	64
 #define MAX_REQUESTS	(MAX_PROCESSES + MAX_MOVERS + SIM_DEVS)	/* and a probe each */
-#define RING		1024		/* HY_RING */
 #define NOWHERE		0xff
 #define EXTENT_KB	128
 
@@ -53,7 +52,7 @@ struct device {
 
 struct ring {
 	u32 head, tail;
-	struct hy_access slot[RING];
+	struct hy_access slot[HY_RING];
 };
 
 struct zipf {

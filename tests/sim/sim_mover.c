@@ -24,7 +24,7 @@ void sim_note_access(struct sim *s, const struct request *r)
 {
 	struct ring *ring = &s->ring[shim_cpu];
 
-	ring->slot[ring->head++ % RING] = (struct hy_access){
+	ring->slot[ring->head++ % HY_RING] = (struct hy_access){
 		.le = r->le,
 		.offset = offset_of(r),
 		.weight = 1,
@@ -39,10 +39,10 @@ void sim_take_accesses(struct sim *s)
 	struct ring *ring;
 
 	for (ring = s->ring; ring < s->ring + SHIM_CPUS; ring++) {
-		if (ring->head - ring->tail > RING)
-			ring->tail = ring->head - RING;
+		if (ring->head - ring->tail > HY_RING)
+			ring->tail = ring->head - HY_RING;
 		for (; ring->tail != ring->head; ring->tail++) {
-			struct hy_access *slot = &ring->slot[ring->tail % RING];
+			struct hy_access *slot = &ring->slot[ring->tail % HY_RING];
 
 			hy_heat_touch(&s->heat, slot->le, slot->member, slot->write, slot->weight,
 				      GFP_KERNEL);
