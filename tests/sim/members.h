@@ -65,7 +65,7 @@ static const struct sim_members members[] = {
 	{ "SSD+4HDD", { DEV_SSD, DEV_HDD, DEV_HDD, DEV_HDD, DEV_HDD }, 5, 1, 4 },
 	{ "TS+HDD", { DEV_TS, DEV_HDD }, 2, 1, 4 },
 	{ "MR+HDD", { DEV_MR, DEV_HDD }, 2, 1, 4 },
-	{ "MEMO+HDDq", { DEV_MEMO, DEV_HDDQ }, 2, 1, 1 },
+	{ "MEMO+HDDq", { DEV_MEMO, DEV_HDDQ }, 2, 1, 4 },
 	{ "QLC+TLC", { DEV_QLC, DEV_TLC }, 2, 1, 1 },
 	{ "A+A+B+B", { DEV_A, DEV_A, DEV_B, DEV_B }, 4, 2, 1 },
 };

@@ -98,6 +98,8 @@ static void fill_or_start(struct sim *s)
 	}
 	s->filling = n;
 	for (i = 0; i < n; i++) {
+		if (s->map[s->filled] == NOWHERE)
+			allocate(s, s->filled);
 		s->request[i].le = s->filled++;
 		s->request[i].dir = EK_WRITE;
 		submit(s, &s->request[i]);
@@ -259,10 +261,10 @@ static void init(struct sim *s, const struct sim_config *c)
 	if (c->start == SIM_PROBED)
 		probe_first(s);
 	for (le = 0; le < SIM_EXTENTS; le++) {
-		if (c->start < 0)
-			allocate(s, le);
-		else
+		if (c->start >= 0)
 			sim_put(s, le, c->start);
+		else if (!c->fill)
+			allocate(s, le);
 	}
 	fill_or_start(s);
 }
@@ -350,10 +352,12 @@ static double copy_us(const struct sim_config *c)
 static void summarise(struct sim_result *r, const struct record *rec,
 		      const struct sim_config *c)
 {
-	unsigned int begin = c->step.period, from, p, i;
+	unsigned int begin = max(c->step.period, r->filled), from, p, i;
 	u64 requests = 0;
 
-	from = c->whole ? 0 : begin + (c->periods - begin) / 2;
+	from = c->whole || r->filled ? r->filled : begin + (c->periods - begin) / 2;
+	if (from >= c->periods)
+		abort();
 	for (p = from; p < c->periods; p++)
 		requests += rec[p].requests;
 	r->iops = requests / ((c->periods - from) * (SIM_PERIOD_NS / 1e9));
@@ -417,6 +421,7 @@ struct sim_result sim_run(const struct sim_config *config)
 	struct record rec[SIM_MAX_PERIODS];
 	struct sim_result result = {};
 	unsigned int p, i;
+	bool filling;
 
 	if (!s || config->periods > SIM_MAX_PERIODS || config->fill > MAX_PROCESSES)
 		abort();
@@ -424,8 +429,13 @@ struct sim_result sim_run(const struct sim_config *config)
 	for (p = 0; p < config->periods; p++) {
 		if (p && p == config->step.period)
 			change(s, &config->step);
+		filling = s->filling;
 		run_period(s, p);
 		note(&rec[p], s, measure(s));
+		if (filling) {
+			result.filled = p + 1;
+			result.fill_moves = s->moves;
+		}
 		for (i = 0; i < config->nr; i++) {
 			result.hash = hash(result.hash, s->snap.dev[i].requests);
 			result.hash = hash(result.hash, s->snap.dev[i].mean_ns);

@@ -105,9 +105,10 @@ struct sim_cycle {
  *	others are read, but for as many
  * @large: part of the extents that are accessed in requests larger than an extent
  * @fresh: part of the requests that allocate their extent anew, of those in bursts if there are any
- * @fill: not 0: before the load all extents are written, one after the other, so many at once
- * @start: all extents lie on this member at first; -1: where the policy places them; SIM_PROBED:
- *	the same after it has had the probes that it wants
+ * @fill: not 0: before the load all extents are written, one after the other, so many at once; what
+ *	counts begins after that
+ * @start: all extents lie on this member at first; -1: where the policy places them, what is to be
+ *	filled when it is written; SIM_PROBED: the same after it has had the probes that it wants
  * @step: what changes
  * @whole: all periods count
  * @seed: of the random numbers
@@ -140,7 +141,7 @@ struct sim_config {
 
 /**
  * struct sim_result - over the last half of the periods, after a step over the last half
- *	of those that follow it; or over all
+ *	of those that follow it; over all, or all after the filling
  * @iops: requests a second
  * @share: mean share of requests, percent
  * @share_sd: its standard deviation over periods, points, of the member with the largest
@@ -148,6 +149,8 @@ struct sim_config {
  * @converged: periods, of a step from there, until all shares stay within 5 points of @share
  * @copying: periods that the extents migrated until then take at the slowest member's own pace
  * @moves: extents migrated, in all periods
+ * @filled: periods in which there was something left to fill
+ * @fill_moves: extents migrated in these
  * @hash: of everything measured in every period
  */
 struct sim_result {
@@ -158,6 +161,8 @@ struct sim_result {
 	unsigned int converged;
 	double copying;
 	u64 moves;
+	unsigned int filled;
+	u64 fill_moves;
 	u64 hash;
 };
 

@@ -47,6 +47,12 @@ struct options {
 	int nr_extra;
 };
 
+/* A pool that is used from its first probes on. */
+static bool is_new(enum kind kind)
+{
+	return kind == FIRST || kind == FILLED || kind == WRITEBACK;
+}
+
 static void set_kind(struct sim_config *c, enum kind kind)
 {
 	c->load = kind == ZIPF || kind == FRESH || kind == SKEW ||
@@ -59,7 +65,7 @@ static void set_kind(struct sim_config *c, enum kind kind)
 		c->writes = .6;
 	c->cycle = cycle[kind];
 	c->fill = kind == FILLED ? 16 : 0;
-	c->start = kind == CLOSED ? 0 : kind == FIRST || kind == WRITEBACK ? SIM_PROBED : -1;
+	c->start = kind == CLOSED ? 0 : is_new(kind) ? SIM_PROBED : -1;
 	c->whole = kind == FIRST || kind == WRITEBACK;
 	memset(&c->step, 0, sizeof(c->step));
 	if (kind == LOAD_STEP)

@@ -161,6 +161,31 @@ static void best_split_is_no_chance(void)
 	CHECK_MSG(most < 1.01 * least, "%.0f to %.0f", least, most);
 }
 
+/*
+ * What is filled lies where it was placed when it was written, by what the first probes showed, and
+ * what counts begins after that.
+ */
+static void filling_is_placed(void)
+{
+	struct sim_config c = config_of("SSD+HDD", 8), filled = c;
+	struct sim_result r, s;
+
+	c.policy = "stripe";
+	filled.policy = "stripe";
+	filled.fill = 16;
+	filled.periods = 60;
+	r = run(&c);
+	s = run(&filled);
+	CHECK(s.filled > 10 && s.filled < 50);
+	CHECK_MSG(s.iops > .97 * r.iops && s.iops < 1.03 * r.iops, "%.3f", s.iops / r.iops);
+	filled.policy = "wardrop";
+	filled.start = SIM_PROBED;
+	r = run(&filled);
+	CHECK(r.filled && r.filled < 3);
+	CHECK_EQ(r.moves, 0);
+	CHECK(r.share[0] > 99.9);
+}
+
 /* A cell in which a static split is to be reached. */
 struct cell {
 	const char *members;
@@ -570,6 +595,7 @@ int main(void)
 		TEST(nothing_concentrated_nothing_moves),
 		TEST(best_split_beats_members),
 		TEST(best_split_is_no_chance),
+		TEST(filling_is_placed),
 	};
 
 	return run_tests(tests, ARRAY_SIZE(tests));
