@@ -26,7 +26,7 @@
 #define DEV_HDDQ	{ DEV("HDDq", 1, 5000, 5000, .4, 6000), .grow = .25 }
 #define DEV_G		{ DEV("G", 1, 300, 400, .3, 1000), .grow = .4 }
 /* As wu-2011's: flashes slow and fast to write beside a disk. */
-#define DEV_TS		{ DEV("TS", 1, 400, 12000, .3, 9000) }
+#define DEV_TS		{ DEV("TS", 1, 400, 12000, .3, 9000), .move_read_us = 3500 }
 #define DEV_MR		{ DEV("MR", 2, 300, 2500, .3, 2500) }
 /* One that takes small writes in turn, and reads beside them. */
 #define DEV_MEMO	{ DEV("MEMO", 4, 160, 9000, .1, 3000), .write_servers = 1 }

@@ -25,6 +25,7 @@
  * @write_servers: writes have a queue and servers of their own, so many; 0: they share the others
  * @cv: its coefficient of variation
  * @move_us: service time of an extent that is copied
+ * @move_read_us: of one that is copied from there; 0: @move_us
  * @extents: it has; 0: as many as may be wanted
  * @grow: with n requests at the device a service takes @us / n^@grow
  */
@@ -36,6 +37,7 @@ struct sim_dev {
 	unsigned int write_servers;
 	double cv;
 	double move_us;
+	double move_read_us;
 	double grow;
 	u32 extents;
 };

@@ -57,9 +57,14 @@ static unsigned int servers_of(const struct device *d, const struct request *r)
 	return is_apart(d, r) ? d->model.write_servers : d->model.servers;
 }
 
+static double copy_us(const struct device *d, const struct request *r)
+{
+	return !r->writing && d->model.move_read_us ? d->model.move_read_us : d->model.move_us;
+}
+
 static void serve(struct sim *s, struct device *d, struct request *r)
 {
-	double us = r->copy ? d->model.move_us : d->model.us;
+	double us = r->copy ? copy_us(d, r) : d->model.us;
 	const struct queue *q = queue_of(d, r);
 
 	if (!r->copy && r->dir == EK_WRITE && d->model.write_us)
