@@ -4,8 +4,6 @@
  * time and a second; a copy's time is charged to both members, which pay with time that
  * users leave and a part of theirs.  Tokens, shares and parts are the target's code.  What
  * drivers/hybrid/mover.c does beside that, or otherwise:
- * - accesses that its rings had no room for count by the weight of those that are in them;
- *   here each weighs 1, and what had no room is lost;
  * - what the rate limit allowed since the last tick, and could not begin then, is caught up with;
  * - after 100 ms without a user as many go at once as make up HY_IDLE_SECTORS;
  * - runs of extents are one request, what is in memory goes first, and a member that
@@ -27,7 +25,6 @@ void sim_note_access(struct sim *s, const struct request *r)
 	ring->slot[ring->head++ % HY_RING] = (struct hy_access){
 		.le = r->le,
 		.offset = offset_of(r),
-		.weight = 1,
 		.member = s->map[r->le],
 		.write = r->dir == EK_WRITE,
 		.large = s->config->large && sim_is_large(s, r->le),
@@ -39,11 +36,13 @@ void sim_take_accesses(struct sim *s)
 	struct ring *ring;
 
 	for (ring = s->ring; ring < s->ring + SHIM_CPUS; ring++) {
-		if (ring->head - ring->tail > HY_RING)
-			ring->tail = ring->head - HY_RING;
-		for (; ring->tail != ring->head; ring->tail++) {
-			struct hy_access *slot = &ring->slot[ring->tail % HY_RING];
+		u32 all = ring->head - ring->tail, known = min_t(u32, all, HY_RING), i;
 
+		ring->tail = ring->head;
+		for (i = 0; i < known; i++) {
+			struct hy_access *slot = &ring->slot[(ring->head - known + i) % HY_RING];
+
+			slot->weight = hy_access_weight(i, known, all);
 			hy_heat_touch(&s->heat, slot->le, slot->member, slot->write, slot->weight,
 				      GFP_KERNEL);
 			if (s->policy->ops->accessed)
