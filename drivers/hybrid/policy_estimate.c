@@ -109,6 +109,15 @@ static void note_probes(struct hy_estimate *e, const struct hy_dev_snap *d)
 		*idle = (*idle * (32 - weight) + ns * weight) / 32;
 }
 
+/* What writes take is a guess where they come in bursts, and not known of one that has had none. */
+bool hy_estimate_share_bursts(const struct hy_estimate *a, const struct hy_estimate *b)
+{
+	u64 r = a->idle_ns[EK_READ], s = b->idle_ns[EK_READ];
+	u64 v = a->idle_ns[EK_WRITE], w = b->idle_ns[EK_WRITE];
+
+	return (a->bursts || b->bursts) && r && s && 8 * max(r, s) <= 9 * min(r, s) && (!v || !w || !is_far_off(v, w));
+}
+
 bool hy_estimate_wants_probe(const struct hy_dev_snap *d)
 {
 	return d->usable && (d->requests < HY_MIN_REQUESTS || in_flight(&d->quiet) >= FEW);
@@ -373,6 +382,8 @@ void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 
 	idle = hy_estimate_idle(e, d, mix);
 	if (d->requests < HY_MIN_REQUESTS) {
 		e->marginal_ns = idle;
+		e->mean_ns = idle;
+		e->bursts = false;
 		e->slope_r = 0;
 		return;
 	}
@@ -383,6 +394,8 @@ void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 
 	/* In a burst the number in flight says little about the rate. */
 	slope = clamp_t(s32, e->slope, burst < MANY_AT_ONCE ? SLOPE_MIN : SLOPE_POWER,
 			power_slope(seen.n, seen.r, idle, e->idle_n));
+	e->mean_ns = seen.r;
+	e->bursts = burst >= MANY_AT_ONCE;
 	note_marginal(e, alone(div_u64(seen.r * SLOPE_ONE, slope), idle, burst,
 			       div64_u64(seen.r << 12, max(period_ns, 1ULL))));
 }

@@ -49,6 +49,7 @@
 /* A period's computation. */
 struct step {
 	const struct hy_snapshot *snap;
+	const struct hy_marginal_dev *dev;
 	const u32 *q;
 	u64 *r;				/* by member: mean, ns; 0: too few requests */
 	u64 *idle;
@@ -152,10 +153,24 @@ static u64 band_of(const struct hy_marginal *m, unsigned int a, unsigned int b)
 	return min(BAND + noise * BAND_NOISE / 10, (u32)BAND_MAX);
 }
 
+/*
+ * A member's M, to be compared with another one's.  M leaves out what the others of a burst add, as
+ * if it could not be divided.  Who sent it waits for the last of it, and of two that are equally fast
+ * each should have half of it, which is where they answer equally fast.
+ */
+static u64 m_beside(const struct step *s, unsigned int i, unsigned int other)
+{
+	bool share = hy_estimate_share_bursts(&s->dev[i].e, &s->dev[other].e);
+
+	return share ? s->dev[i].e.mean_ns : s->m[i];
+}
+
 /* By what part @high's M is above @low's, ppm. */
 static u64 difference(const struct step *s, unsigned int low, unsigned int high)
 {
-	return s->m[high] > s->m[low] ? hy_ppm_of(s->m[high] - s->m[low], s->m[high]) : 0;
+	u64 more = m_beside(s, high, low), less = m_beside(s, low, high);
+
+	return more > less ? hy_ppm_of(more - less, more) : 0;
 }
 
 /* Is @high's M above @low's by more than @tenths of their band? */
@@ -609,7 +624,8 @@ u32 hy_marginal_period(struct hy_marginal *m, const struct hy_snapshot *snap, co
 		       u32 *p)
 {
 	struct step s = {
-		.snap = snap, .q = q, .r = m->room[0], .idle = m->room[1], .m = m->room[2]
+		.snap = snap, .dev = m->dev, .q = q, .r = m->room[0], .idle = m->room[1],
+		.m = m->room[2]
 	};
 	bool clear, move;
 

@@ -299,6 +299,27 @@ static void bursts_do_not_mislead(void)
 }
 
 /*
+ * Two that are alike share bursts, though who has them all looks as if it had time to spare: its M
+ * leaves out what the others of a burst add.
+ */
+static void bursts_are_shared_by_equals(void)
+{
+	struct sim_config c = config_of("A+A", 1);
+	struct sim_result r;
+
+	reaches(&(struct cell){ "A+A+B+B", 1, SIM_ZIPF, -1, "50,50,0,0", .97, { 8, 64, 5000 }, 0 });
+	reaches(&(struct cell){ "A+A+B+B", 2, SIM_ZIPF, -1, "50,50,0,0", .97, { 8, 32, 5000 }, .5 });
+	c.load = SIM_ZIPF;
+	c.zipf = .95;
+	c.cycle = (struct sim_cycle){ 8, 64, 5000 };
+	c.writes = .3;
+	c.start = 0;
+	c.periods = 50;
+	r = run(&c);
+	CHECK_MSG(r.share[0] > 40 && r.share[0] < 60, "%.1f", r.share[0]);
+}
+
+/*
  * The SSD has nearly all of the load long before the disks have lost nearly all of their extents,
  * and who asks for one of the rest waits long.  So the SSD must go on to take them in.
  */
@@ -579,6 +600,7 @@ int main(void)
 		TEST(four_do_not_ring),
 		TEST(little_by_little),
 		TEST(bursts_do_not_mislead),
+		TEST(bursts_are_shared_by_equals),
 		TEST(the_rest_leaves_the_disks),
 		TEST(first_shares),
 		TEST(moves_what_is_very_hot),
