@@ -115,7 +115,8 @@ bool hy_estimate_share_bursts(const struct hy_estimate *a, const struct hy_estim
 	u64 r = a->idle_ns[EK_READ], s = b->idle_ns[EK_READ];
 	u64 v = a->idle_ns[EK_WRITE], w = b->idle_ns[EK_WRITE];
 
-	return (a->bursts || b->bursts) && r && s && 8 * max(r, s) <= 9 * min(r, s) && (!v || !w || !is_far_off(v, w));
+	return (a->bursts || b->bursts) && r && s && 8 * max(r, s) <= 9 * min(r, s) &&
+	       (!v || !w || !is_far_off(v, w));
 }
 
 bool hy_estimate_wants_probe(const struct hy_dev_snap *d)

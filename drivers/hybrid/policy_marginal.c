@@ -155,8 +155,8 @@ static u64 band_of(const struct hy_marginal *m, unsigned int a, unsigned int b)
 
 /*
  * A member's M, to be compared with another one's.  M leaves out what the others of a burst add, as
- * if it could not be divided.  Who sent it waits for the last of it, and of two that are equally fast
- * each should have half of it, which is where they answer equally fast.
+ * if it could not be divided.  Who sent it waits for the last of it, and of two that are equally
+ * fast each should have half of it, which is where they answer equally fast.
  */
 static u64 m_beside(const struct step *s, unsigned int i, unsigned int other)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The best static split, by a sweep in steps of 5% whose best are run for longer; the members alone. */
+/* The best static split, by a sweep whose best are run for longer; the members alone. */
 #include "oracle.h"
 
 /* After a step, the load and the devices as they are then. */
@@ -88,8 +88,8 @@ static void try_long(const struct sim_config *c, unsigned int first, int share,
 }
 
 /*
- * Queues are empty at first, so in a short run what starves one member looks good until the queue of
- * another has all that there is.  And by chance the best of many is better than it is.  So those
+ * Queues are empty at first, so in a short run what starves one member looks good until the queue
+ * of another has all that there is.  And by chance the best of many is better than it is.  So those
  * are run again, with other chances and for longer, and what is beside the best of them.
  */
 static struct tried settle(const struct sim_config *c, unsigned int first,

@@ -143,8 +143,8 @@ static void best_split_beats_members(void)
 }
 
 /*
- * The flash has some 92.6% there, and what it has too little of only a full queue shows: the disk's,
- * that is empty at first.  It is the same for whatever chances, and what the two do alone at most.
+ * The flash has some 92.6% there, and what it has too little of only a full queue shows: the
+ * disk's, that is empty at first.  It is the same for whatever chances, and what the two do alone at most.
  */
 static void best_split_is_no_chance(void)
 {

@@ -1024,9 +1024,9 @@ static void bursts_are_no_load(void)
 }
 
 /*
- * Two that are alike, and 0 has the bursts: 48 at a time, which take it 1.6 ms, where 1 takes .69 for the
- * few it has.  Without what a burst's others add 0 would be at .56 ms, and be given the rest.  Half of
- * the burst is worth giving to 1, until both answer equally fast.
+ * Two that are alike, and 0 has the bursts: 48 at a time, which take it 1.6 ms, where 1 takes .69
+ * for the few it has.  Without what a burst's others add 0 would be at .56 ms, and be given the
+ * rest.  Half of the burst is worth giving to 1, until both answer equally fast.
  */
 static void bursts_are_divided(void)
 {
