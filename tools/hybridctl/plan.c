@@ -6,7 +6,7 @@
 #include "msg.h"
 #include "plan.h"
 
-#define PASSES		64	/* over all extents: what gained nothing may do so later; 16 were too few */
+#define PASSES		64	/* over all extents: what gained nothing may do so later */
 #define BUSIEST		0.95	/* beyond that, times grow by the slope that they have there */
 #define SEEN_TWICE	2.0	/* what a member can bear, in what it was seen to bear */
 #define NEARLY		1.05

@@ -22,7 +22,7 @@ bool save_over;
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 static char temp[PATH_MAX];	/* empty: there is none */
-static volatile pid_t writer;	/* 0: there is none */
+static pid_t writer;	/* 0: there is none */
 
 static void drop_temp(int sig)
 {
