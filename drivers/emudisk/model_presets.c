@@ -13,7 +13,8 @@ const struct emu_preset emu_presets[] = {
 	{ "mem", "10 us whatever is asked, 16 at once", EMU_KIND_SSD, {
 		[EMU_P_CHANNELS] = 16,
 		[EMU_P_READ_LAT] = 10 * US, [EMU_P_WRITE_LAT] = 10 * US,
-		[EMU_P_FLUSH] = 10 * US, [EMU_P_DISCARD] = 10 * US, [EMU_P_CHUNK] = 4 * KIB } },
+		[EMU_P_FLUSH] = 10 * US, [EMU_P_DISCARD] = 10 * US,
+		[EMU_P_CHUNK] = 1024 * MIB } },	/* a request, whatever it asks for, is one */
 	{ "nvme", "data-centre TLC NVMe drive, PCIe 3.0 x4", EMU_KIND_SSD, {
 		[EMU_P_CMD] = 1500, [EMU_P_LINK_BW] = 3400 * MB, [EMU_P_CHANNELS] = 64,
 		[EMU_P_CHUNK] = 16 * KIB, [EMU_P_READ_LAT] = 75 * US, [EMU_P_WRITE_LAT] = 20 * US,

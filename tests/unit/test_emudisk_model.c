@@ -403,7 +403,7 @@ static void test_ssd(void)
 	CHECK(many > 1580000 && many < 1601000, "mem does %.0f a second, and no more", many);
 	m = model_new("mem", GIB);
 	l.size = MIB;
-	CHECK(simulate(m, l, 1, 1000).max_us == 10, "however much is asked");
+	CHECK(simulate(m, l, 16, 1000).max_us == 10, "however much is asked");
 	free(m);
 	one = rnd("nvme", 4096, 0, 1);
 	many = measure("nvme", (struct load){ .size = 4096, .run_length = 1, .think = 1 },
