@@ -279,14 +279,15 @@ static inline s64 sfs_now(struct inode *inode)
 
 /*
  * The change attribute of NFS, whose clients take what they have for what there is as long as it
- * stays. It is in RAM alone: an inode that comes to RAM begins with its ctime, in ns, and there is
- * less than a change in each of these.
+ * stays. It is in RAM alone: an inode that comes to RAM begins with its ctime, and @more, in ns; there
+ * is less than a change in each of these. Somebody may have asked before it came, so the next change
+ * counts.
  */
-static inline void sfs_begin_version(struct inode *inode)
+static inline void sfs_begin_version(struct inode *inode, u64 more)
 {
 	struct timespec64 ctime = inode_get_ctime(inode);
 
-	inode_set_iversion(inode, timespec64_to_ns(&ctime));
+	inode_set_iversion_queried(inode, timespec64_to_ns(&ctime) + more);
 }
 
 /* Something has changed, be it in the tick of the last change; if anybody has asked since then. */

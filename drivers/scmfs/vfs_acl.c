@@ -87,7 +87,7 @@ static int sfs_store_acl(struct inode *inode, const struct posix_acl *acl, int t
 	err = scmfs_setattr(sfs_fs(inode), inode->i_ino, attr, mask);
 	sfs_refresh(inode);
 	up_write(&sfs_inode(inode)->extents);
-	return err;
+	return err ?: sfs_settle_inode(inode);
 }
 
 int sfs_set_acl(struct mnt_idmap *idmap, struct compat_acl_target *target, struct posix_acl *acl,
@@ -111,7 +111,9 @@ int sfs_set_acl(struct mnt_idmap *idmap, struct compat_acl_target *target, struc
 		attr.mode = mode;
 	}
 	err = sfs_store_acl(inode, acl, type, &attr, mask);
-	if (!err)
+	if (err)
+		forget_cached_acl(inode, type);	/* it may be there all the same */
+	else
 		set_cached_acl(inode, type, acl);
 	return err;
 }

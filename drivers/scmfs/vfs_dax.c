@@ -227,6 +227,8 @@ static int sfs_iomap_begin(struct inode *inode, loff_t pos, loff_t len, unsigned
 		err = sfs_find_for_write(inode, pos, len, &seg);
 		up_write(&si->extents);
 	}
+	if (!err && flags & IOMAP_WRITE)
+		sfs_changed(inode);	/* also within the tick that it has the times of */
 	return err ?: sfs_tell_good(sfs_sb(inode->i_sb), iomap, &seg);
 }
 

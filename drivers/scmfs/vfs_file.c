@@ -203,7 +203,9 @@ static ssize_t sfs_write_done(struct inode *inode, struct scmfs_write *w, size_t
 	done = w->len;
 	if (w->offset + done > i_size_read(inode))
 		i_size_write(inode, w->offset + done);
-	sfs_set_times(inode, timespec64_to_ns(&now));
+	inode_set_mtime_to_ts(inode, now);
+	inode_set_ctime_to_ts(inode, now);
+	sfs_changed(inode);
 	return done;
 }
 

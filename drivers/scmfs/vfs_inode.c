@@ -109,7 +109,7 @@ struct inode *sfs_iget(struct super_block *sb, u64 ino)
 		return ERR_PTR(err);
 	}
 	sfs_fill_new(inode, &attr);
-	sfs_begin_version(inode);
+	sfs_begin_version(inode, TICK_NSEC);	/* its last tick may have had more than one */
 	unlock_new_inode(inode);
 	return inode;
 }
@@ -130,7 +130,7 @@ int sfs_adopt(struct inode *inode, u64 ino, dev_t rdev)
 		return -EUCLEAN;	/* two files have one number */
 	inode->i_generation = le32_to_cpu(scmfs_inode(sfs_fs(inode), ino)->generation);
 	sfs_set_ops(inode, rdev);
-	sfs_begin_version(inode);
+	sfs_begin_version(inode, 0);
 	sfs_node(inode)->ino = ino;
 	return 0;
 }
@@ -347,12 +347,15 @@ void sfs_store_atime(struct inode *inode)
  */
 int sfs_store_times(struct inode *inode)
 {
-	const struct scmfs_attr attr = {
-		.mtime = sfs_ns(inode_get_mtime(inode)),
-		.ctime = sfs_ns(inode_get_ctime(inode)),
-	};
+	struct scmfs_attr attr = {};
+	int err;
 
-	return scmfs_touch_times(sfs_fs(inode), inode->i_ino, &attr);
+	down_read(&sfs_inode(inode)->extents);	/* who sets them has it exclusively */
+	attr.mtime = sfs_ns(inode_get_mtime(inode));
+	attr.ctime = sfs_ns(inode_get_ctime(inode));
+	err = scmfs_touch_times(sfs_fs(inode), inode->i_ino, &attr);
+	up_read(&sfs_inode(inode)->extents);
+	return err;
 }
 
 /* Where its blocks are, in the device; in reserved memory from the file system's first byte on. */

@@ -219,6 +219,23 @@ static int sfs_link(struct dentry *old, struct inode *dir, struct dentry *dentry
 	return sfs_settle_dir(dir);
 }
 
+/*
+ * sfs_settle_dir() where names went. They are gone when it fails, too, but the kernel does nothing
+ * about names after an error: it would go on to find what is at them no more. So they are looked
+ * for again.
+ */
+static int sfs_settle_names(const struct inode *dir, struct dentry *dentry, struct dentry *other)
+{
+	int err = sfs_settle_dir(dir);
+
+	if (!err)
+		return 0;
+	d_invalidate(dentry);
+	if (other)
+		d_invalidate(other);
+	return err;
+}
+
 static int sfs_unlink(struct inode *dir, struct dentry *dentry)
 {
 	const struct qstr *name = &dentry->d_name;
@@ -233,7 +250,7 @@ static int sfs_unlink(struct inode *dir, struct dentry *dentry)
 	drop_nlink(inode);
 	sfs_names_changed(inode, now);
 	sfs_dir_changed(dir, now);
-	return sfs_settle_dir(dir);
+	return sfs_settle_names(dir, dentry, NULL);
 }
 
 static int sfs_rmdir(struct inode *dir, struct dentry *dentry)
@@ -250,7 +267,7 @@ static int sfs_rmdir(struct inode *dir, struct dentry *dentry)
 	drop_nlink(dir);
 	sfs_names_changed(inode, now);
 	sfs_dir_changed(dir, now);
-	return sfs_settle_dir(dir);
+	return sfs_settle_names(dir, dentry, NULL);
 }
 
 /*
@@ -370,7 +387,7 @@ static int sfs_rename(struct mnt_idmap *idmap, struct inode *old_dir, struct den
 	if (err)
 		return sfs_full(err);
 	sfs_renamed(old_dir, inode, new_dir, other, flags & RENAME_EXCHANGE, now);
-	return sfs_settle_dir(IS_DIRSYNC(old_dir) ? old_dir : new_dir);
+	return sfs_settle_names(IS_DIRSYNC(old_dir) ? old_dir : new_dir, old_dentry, new_dentry);
 }
 
 const struct inode_operations sfs_dir_iops = {

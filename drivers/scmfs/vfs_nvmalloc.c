@@ -566,6 +566,7 @@ static int nvm_complete_once(struct inode *inode, u64 size)
 
 	down_write(&sfs_inode(inode)->extents);
 	err = nvm_complete_locked(inode, size);
+	sfs_refresh(inode);	/* it goes in steps, and sets the times */
 	up_write(&sfs_inode(inode)->extents);
 	return err;
 }

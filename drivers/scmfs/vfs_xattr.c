@@ -56,7 +56,8 @@ static int sfs_set_xattr_once(struct inode *inode, const struct scmfs_xattr *x, 
  * @attr: the fields
  * @mask: which of them: SCMFS_SET_*
  *
- * Return: 0 or a negative error number; then nothing has changed.
+ * Return: 0 or a negative error number; then nothing has changed, unless all has and was to be
+ * flushed at once, which failed.
  */
 int sfs_set_xattr(struct inode *inode, const struct scmfs_xattr *x, unsigned int flags,
 		  const struct scmfs_attr *attr, unsigned int mask)

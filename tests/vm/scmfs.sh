@@ -304,6 +304,9 @@ check "what an NFS server asks for" modprobe evenkeel_version
 check "is other with each change" all_changes
 check "also with iversion" eval "again $here,iversion && all_changes"
 check "also changed to be without" eval "mount -o remount,$here none $m && all_changes"
+# first_change NAME COMMAND: by who does not ask before, as somebody did before the inode went
+first_change() { version "$1" && before=$version && again && eval "$2" && version "$1" && [ "$version" -gt "$before" ]; }
+check "also with the first change since it was mounted" eval 'first_change f "echo x >$m/f" && first_change . ": >$m/first" && rm $m/first'
 check "it is none that it was" eval 'version f && before=$version && again && version f && [ "$version" -ge "$before" ]'
 again
 rmmod evenkeel_version
