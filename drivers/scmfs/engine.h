@@ -641,6 +641,7 @@ void scmfs_clean_tail(struct scmfs *fs, u64 ino);
 
 #define SCMFS_RESERVE_KEEP_SIZE	0x1
 #define SCMFS_RESERVE_ZEROED	0x2	/* blocks that can be stored to at once */
+#define SCMFS_RESERVE_NO_TIMES	0x4	/* who goes on with the same range sets them */
 
 /*
  * scmfs_reserve - blocks for a range's holes, which are read as zeroes [X]

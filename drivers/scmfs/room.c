@@ -83,14 +83,17 @@ static int reserve_step(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u6
  * The end of what leaves the size as it is. What is there of one that failed before that is room
  * ahead.
  */
-static int keep(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 end, s64 now)
+static int keep(struct scmfs *fs, struct scmfs_inode *inode, u64 ino, u64 end, bool times, s64 now)
 {
+	bool more = end > scmfs_read(&inode->size) && end > scmfs_read(&inode->kept);
 	struct scmfs_op op EK_UNINITIALIZED;
 	int r;
 
+	if (!more && !times)
+		return 0;
 	scmfs_op_begin(fs, &op, &ino, 1);
-	r = scmfs_op_times(&op, inode, now);
-	if (!r && end > scmfs_read(&inode->size) && end > scmfs_read(&inode->kept))
+	r = times ? scmfs_op_times(&op, inode, now) : 0;
+	if (!r && more)
 		r = ek_undo_set(&op.tx, &inode->kept, end);
 	if (r)
 		scmfs_op_abort(&op);
@@ -122,7 +125,8 @@ int scmfs_reserve(struct scmfs *fs, u64 ino, u64 offset, u64 len, unsigned int f
 	if (r)
 		return r;
 	if (!grows || offset + len <= scmfs_read(&inode->size))
-		return keep(fs, inode, ino, grows ? 0 : offset + len, now);
+		return keep(fs, inode, ino, grows ? 0 : offset + len,
+			    !(flags & SCMFS_RESERVE_NO_TIMES), now);
 	return scmfs_grow(fs, inode, ino, offset + len, round_down(offset, SCMFS_BLOCK_SIZE), now);
 }
 

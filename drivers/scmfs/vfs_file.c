@@ -469,13 +469,12 @@ static loff_t sfs_llseek(struct file *file, loff_t offset, int whence)
 	return at < 0 ? at : vfs_setpos(file, at, inode->i_sb->s_maxbytes);
 }
 
-static int sfs_reserve_locked(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+static int sfs_reserve_locked(struct inode *inode, u64 offset, u64 len, unsigned int flags, s64 now)
 {
 	int err;
 
 	down_write(&sfs_inode(inode)->extents);
-	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len,
-			    keep ? SCMFS_RESERVE_KEEP_SIZE : 0, now);
+	err = scmfs_reserve(sfs_fs(inode), inode->i_ino, offset, len, flags, now);
 	sfs_refresh(inode);	/* it works in steps */
 	if (err)
 		sfs_note_ahead(inode);
@@ -485,14 +484,14 @@ static int sfs_reserve_locked(struct inode *inode, u64 offset, u64 len, bool kee
 	return err;
 }
 
-static int sfs_reserve(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+static int sfs_reserve(struct inode *inode, u64 offset, u64 len, unsigned int flags, s64 now)
 {
-	int err = keep ? 0 : inode_newsize_ok(inode, offset + len);
+	int err = flags & SCMFS_RESERVE_KEEP_SIZE ? 0 : inode_newsize_ok(inode, offset + len);
 
 	if (!err)
-		err = sfs_reserve_locked(inode, offset, len, keep, now);
+		err = sfs_reserve_locked(inode, offset, len, flags, now);
 	if (err == -ENOSPC && sfs_make_room(inode->i_sb, inode)) {
-		err = sfs_reserve_locked(inode, offset, len, keep, now);
+		err = sfs_reserve_locked(inode, offset, len, flags, now);
 		sfs_made_room(inode->i_sb);
 	}
 	return err;
@@ -568,11 +567,11 @@ static int sfs_unwrite(struct inode *inode, u64 offset, u64 end, s64 now)
 	return err;
 }
 
-/* Room comes first: what fails for want of it changes nothing. */
-static int sfs_zero(struct inode *inode, u64 offset, u64 len, bool keep, s64 now)
+/* Room comes first: what fails for want of it changes nothing. The times go with the zeroes. */
+static int sfs_zero(struct inode *inode, u64 offset, u64 len, unsigned int flags, s64 now)
 {
 	u64 end = offset + len;
-	int err = sfs_reserve(inode, offset, len, keep, now);
+	int err = sfs_reserve(inode, offset, len, flags | SCMFS_RESERVE_NO_TIMES, now);
 
 	if (err)
 		return err;
@@ -621,6 +620,7 @@ static int sfs_shift(struct inode *inode, u64 offset, u64 len, bool insert, s64 
 
 static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len)
 {
+	unsigned int flags = mode & FALLOC_FL_KEEP_SIZE ? SCMFS_RESERVE_KEEP_SIZE : 0;
 	struct inode *inode = file_inode(file);
 	s64 now;
 	int err;
@@ -637,8 +637,8 @@ static int sfs_fallocate_locked(struct file *file, int mode, u64 offset, u64 len
 	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
 		return sfs_shift(inode, offset, len, mode & FALLOC_FL_INSERT_RANGE, now);
 	if (mode & FALLOC_FL_ZERO_RANGE)
-		return sfs_zero(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
-	return sfs_reserve(inode, offset, len, mode & FALLOC_FL_KEEP_SIZE, now);
+		return sfs_zero(inode, offset, len, flags, now);
+	return sfs_reserve(inode, offset, len, flags, now);
 }
 
 static long sfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)

@@ -241,12 +241,12 @@ check "a pool of three, the metadata twice" hybridctl create p /dev/emudisk/{a,b
 pools+=(p)
 check "data" blkio write $dev 0 49152 "$seed" -- flush $dev
 # Each of them alone: what came before has raised its event by then.
-while IFS='|' read -ru 3 title key value command; do
+while IFS='|' read -ru "$changes" title key value command; do
 	into events dmt events p
 	check "$title" eval "$command"
 	check "the status says so" wait_for 60 status_is p "$key" "$value"
 	check "an event" wait_for 10 more_events
-done 3<<'CHANGES'
+done {changes}<<'CHANGES'
 a member is to leave, and can't yet|dev.1.state|draining|emuctl set b stall=1 && message p evacuate 1
 it is to stay|dev.1.state|active|message p stay 1
 to leave after all|dev.1.state|draining|message p evacuate 1
