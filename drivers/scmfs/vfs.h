@@ -279,9 +279,9 @@ static inline s64 sfs_now(struct inode *inode)
 
 /*
  * The change attribute of NFS, whose clients take what they have for what there is as long as it
- * stays. It is in RAM alone: an inode that comes to RAM begins with its ctime, and @more, in ns; there
- * is less than a change in each of these. Somebody may have asked before it came, so the next change
- * counts.
+ * stays. It is in RAM alone: an inode that comes to RAM begins with its ctime, and @more, in ns;
+ * there is less than a change in each of these. Somebody may have asked before it came, so the next
+ * change counts.
  */
 static inline void sfs_begin_version(struct inode *inode, u64 more)
 {
