@@ -93,6 +93,7 @@ check "all of it is discarded" blkio discard $dev 0 $((300 * 508 * 128))
 get p commits
 note "$((got - commits)) commits meanwhile"
 check "in pieces that a checkpoint takes" [ $((got - commits)) -ge 2 ]
+check "the last of them committed" blkio flush $dev
 check "and is free" wait_for 60 eval '[ "$(status p dev.0.used) $(status p dev.1.used)" = "0 0" ]'
 check "reads as zeroes" blkio verify $dev 0 8 0 -- verify $dev $((299 * 508 * 128)) 8 0
 remove_pool p
