@@ -29,7 +29,7 @@ static const struct hy_setting {
 	S(migrate_share, 50, 0, 100),
 	S(movers, 2, 1, HY_MAX_MOVERS),
 	S(low_free, 5, 0, 50),
-	S(commit_ms, 1000, 1, 60000),
+	S(commit_ms, 1000, 1, 3600000),
 	S(cache_extents, 0, 0, 65536),
 	S(degrade_errors, 1, 1, 1000000),
 	S(fail_requests, 16, 1, 1000000),

@@ -20,7 +20,7 @@ delayed=
 # The first member takes extents first; commits come when they are asked for.
 tell_ms=500	# what comes after a loss is not to wait for long
 line() { table $((${1:-40} * 128)) 128 "${3:-m}" "${2:-a b}" "1 no_discard_passdown" \
-	"fill 10 commit_ms 60000 cooldown_ms 0 migrate_kbps 0 movers 4 low_free 0"; }
+	"fill 10 commit_ms 3600000 cooldown_ms 0 migrate_kbps 0 movers 4 low_free 0"; }
 
 pause() { nap "$1"; }
 slow() { echo "${*:2}" >"$emudisk/$1/set"; }
@@ -103,7 +103,7 @@ scenario "a FUA write over what is mapped and not committed" fua_over
 # A program's FUA write is followed by a flush. One that is not: a second pool, whose metadata lie on this one, writes
 # a transaction of one block so. Its journal begins at this sector; unmapped, it reads as it was.
 journal=2320
-q() { pool q "0 1024 hybrid 1 $dev 0 128 2 /dev/emudisk/c 0 /dev/emudisk/d 0 0 fill 2 commit_ms 60000"; }
+q() { pool q "0 1024 hybrid 1 $dev 0 128 2 /dev/emudisk/c 0 /dev/emudisk/d 0 0 fill 2 commit_ms 3600000"; }
 q_write() { blkio write /dev/mapper/q "$@" && message q commit; }
 q_cut() {
 	echo keep=none >$emudisk/cut
@@ -143,7 +143,7 @@ scenario "a write that nobody flushes, after commit_ms" by_itself
 # A file system that is frozen for it writes all that it has, for minutes maybe; here a read is what is waited for.
 while_it_ends() {
 	local got writer
-	fresh && message p set commit_ms 20 && write 0 128 1 && flush && slow a read_lat=10s write_lat=1200ms &&
+	fresh && message p set commit_ms 20 && write 0 128 1 && flush && slow a read_lat=60s write_lat=1200ms &&
 		{ holds 0 8 1 & } && { write 128 128 2 & writer=$!; } && wait_for 10 has_requests a 2 && get p commits &&
 		{ dmsetup suspend p & } && wait "$writer" && wait_for 5 status_above p commits "${got[0]}" &&
 		cut && holds 128 128 2

@@ -233,7 +233,7 @@ void pool_hurt(unsigned int extent)
 	int fd;
 
 	pool_second_has(extent);
-	pool_tell("set commit_ms 60000");
+	pool_tell("set commit_ms 3600000");
 	pool_tell("set tell_ms 0");
 	hurt.extent = extent;
 	pool_entry(extent, hurt.entry, sizeof(hurt.entry));

@@ -19,7 +19,7 @@ backwards() {
 	awk -v d=$dev -v s="$seed" 'BEGIN { for (e = 959; e >= 0; e--) print "write", d, e * 128, 128, s; print "flush", d }' |
 		blkio_lines
 }
-check "a pool" pool p "$(table 122880 128 m "a b" 0 "stripe 2 commit_ms 60000")"
+check "a pool" pool p "$(table 122880 128 m "a b" 0 "stripe 2 commit_ms 3600000")"
 check "data" backwards
 fields_are "on both" p "dev.0.used dev.1.used" "480 480"
 before=$(($(discards a) + $(discards b)))
@@ -48,7 +48,7 @@ wipe m
 for d in a b; do remove_disk $d; done
 disk a 400M
 disk b 400M
-check "a large pool" pool p "$(table $((10000 * 128)) 128 m "a b" 0 "stripe 2 commit_ms 60000")"
+check "a large pool" pool p "$(table $((10000 * 128)) 128 m "a b" 0 "stripe 2 commit_ms 3600000")"
 # written STEP: a granule of extent 0, STEP, 2 * STEP, ... modulo their number
 written() {
 	awk -v d=$dev -v s="$seed" -v n="$1" 'BEGIN { for (e = 0; e < 10000; e++) print "write", d, e * n % 10000 * 128, 8, s
@@ -56,7 +56,7 @@ written() {
 }
 discarded() {
 	local got commits
-	written "$1" && message p set commit_ms 60000 || return	# from now on
+	written "$1" && message p set commit_ms 3600000 || return	# from now on
 	get p commits dev.0.used dev.1.used && commits=${got[0]}
 	[ $((got[1] + got[2])) = 10000 ] || { echo "# $((got[1] + got[2])) extents"; return 1; }
 	blkio discard $dev 0 $((10000 * 128)) || return
@@ -83,9 +83,9 @@ disk m 32M
 for d in a b; do remove_disk $d; done
 disk a 5G
 disk b 5G
-check "a pool of many pages" pool p "$(table $((300 * 508 * 128)) 128 m "a b" 0 "stripe 2 commit_ms 60000")"
+check "a pool of many pages" pool p "$(table $((300 * 508 * 128)) 128 m "a b" 0 "stripe 2 commit_ms 3600000")"
 check "an extent in each" eval 'for ((e = 0; e < 300 * 508; e += 508)); do
-	echo write $dev $((e * 128)) 8 $seed; done | blkio_lines && blkio flush $dev && message p set commit_ms 60000'
+	echo write $dev $((e * 128)) 8 $seed; done | blkio_lines && blkio flush $dev && message p set commit_ms 3600000'
 get p commits mapped
 commits=${got[0]}
 is "is there" "${got[1]%%/*}" 300
@@ -103,13 +103,13 @@ wipe m
 for d in a b; do remove_disk $d; done
 disk a 40M mem discard=10s
 disk b 40M
-check "a pool with a member that takes long for a discard" pool p "$(table 81920 128 m "a b" 0 "fill 2 commit_ms 60000")"
+check "a pool with a member that takes long for a discard" pool p "$(table 81920 128 m "a b" 0 "fill 2 commit_ms 3600000")"
 get p dev.0.total dev.1.total
 check "its extents" eval 'for ((e = 0; e < 320; e++)); do echo write $dev $((e * 128)) 128 $seed; done | blkio_lines && blkio flush $dev'
 check "are given up one by one, each durably" eval 'for ((e = 0; e < 320; e++)); do
 	echo discard $dev $((e * 128)) 128; echo flush $dev; done | blkio_lines'
 # In part: a worker of the same queue fills it up with zeroes.
-check "the other one is written to" timeout 6 blkio write $dev $((600 * 128 + 3)) 1 3 -- flush $dev -- verify $dev $((600 * 128 + 3)) 1 3
+check "the other one is written to" timeout 9 blkio write $dev $((600 * 128 + 3)) 1 3 -- flush $dev -- verify $dev $((600 * 128 + 3)) 1 3
 check "suspended" timeout 60 dmsetup suspend p
 check "resumed" dmsetup resume p
 remove_pool p
@@ -156,7 +156,7 @@ disk y 40M
 disk z 40M
 hibernate() { echo disk >/sys/power/state; }
 check "tries of it end once programs are frozen" eval "echo freezer >/sys/power/pm_test"
-check "a pool" pool p "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 60000")"
+check "a pool" pool p "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 3600000")"
 expect_refused "beside a volume it is refused" "hybrid: .* is active: no hibernation" hibernate
 check "who goes on as before" eval 'blkio write $dev 0 128 "$seed" -- flush $dev -- verify $dev 0 128 "$seed"'
 check "another table" eval 'dmsetup suspend p && dmsetup resume p'
@@ -167,8 +167,8 @@ remove_pool p
 check "beside none it is not" hibernate
 check "it has begun" begin
 expect_refused "no volume is activated from then on" "hybrid: hibernation has begun" \
-	dmsetup create p --table "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 60000")"
+	dmsetup create p --table "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 3600000")"
 exec {image}<&-
 dmsetup remove p 2>/dev/null
-check "and a volume is activated after it" pool p "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 60000")"
+check "and a volume is activated after it" pool p "$(table 122880 128 x "y z" 0 "stripe 2 commit_ms 3600000")"
 done_testing

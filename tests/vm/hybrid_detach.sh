@@ -118,7 +118,7 @@ check "nothing is lost by that: the volume was suspended" blkio flush $dev
 check "it comes back" hybridctl attach p /dev/emudisk/d
 check "all data" data_is
 wipe b
-check "nothing is committed from here on" eval 'message p set commit_ms 60000 && blkio flush $dev'
+check "nothing is committed from here on" eval 'message p set commit_ms 3600000 && blkio flush $dev'
 check "some of it lies there" extent_on 1
 check "a write that nobody flushes" blkio write $dev "$at" 8 77
 emuctl set d fail=all

@@ -553,7 +553,7 @@ remove_pool p
 
 # a destination that fails before what moved there is committed: it stays where it was
 wipe m1 a b
-slow=$(table 65536 128 m1 "a b" 0 "fill 6 commit_ms 60000 cooldown_ms 0 low_free 0")
+slow=$(table 65536 128 m1 "a b" 0 "fill 6 commit_ms 3600000 cooldown_ms 0 low_free 0")
 check "a pool that commits when it is told to" pool p "$slow"
 check "data on the first member" blkio write $dev 0 2048 "$seed" -- flush $dev
 emuctl set a fail=read
@@ -611,7 +611,7 @@ check "sound" eval 'hybridctl check /dev/emudisk/{m1,a,b} | grep "0 errors\|no e
 
 # a move to one that fails, and on from there before either is committed: back to where it was at first
 disk c 24M mem cache=volatile
-chain=$(table 65536 128 m1 "a b c" 0 "fill 6 commit_ms 60000 cooldown_ms 0 low_free 0")
+chain=$(table 65536 128 m1 "a b c" 0 "fill 6 commit_ms 3600000 cooldown_ms 0 low_free 0")
 twice() { message p move 0 1 && wait_for 10 status_is p completed 1 && message p move 0 2 && wait_for 10 status_is p completed 2; }
 wipe m1 a b c
 check "a pool of three" pool p "$chain"

@@ -422,7 +422,7 @@ moves() { is_on "$1" "$2" || { message p move "$1" "$2"; is_on "$1" "$2"; }; }
 move_all() { local le; for ((le = $1; le < $2; le++)); do wait_for 20 moves "$le" "$3" || return; done; }
 is_waiting() { local stat; read -r stat <"/proc/$1/stat" && [[ $stat == *") D "* ]]; }
 moves_fail() { message p move 0 2; status_above p failed "$1"; }
-check "eight extents on the second" eval 'move_all 8 16 1 && message p set commit_ms 60000 && blkio flush $dev'
+check "eight extents on the second" eval 'move_all 8 16 1 && message p set commit_ms 3600000 && blkio flush $dev'
 hybridctl evacuate p 1 >/tmp/waiting 2>&1 & waiting=$!
 check "they leave it, and nobody commits that" wait_for 60 none_on 8 16 1
 field_is "so they are in use there" p dev.1.used 8

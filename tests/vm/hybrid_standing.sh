@@ -134,7 +134,7 @@ check "as they were" hybridctl set p degrade_errors=1 fail_flushes=8
 # --- without power for a while, and nobody asked for a flush: what its cache had is not believed
 for i in 1 2 3; do blkio flush $dev 2>/dev/null; done
 check "it is active" eval 'hybridctl reinstate p 1; status_is p dev.1.state active'
-check "all is flushed, and nothing is committed from here on" eval 'message p set commit_ms 60000 && blkio flush $dev'
+check "all is flushed, and nothing is committed from here on" eval 'message p set commit_ms 3600000 && blkio flush $dev'
 check "a new extent is written there" blkio discard $dev $at 128 -- write $dev $at 128 77
 for ((i = 0; i < 3; i++)); do
 	into entry dmt message p 0 entry $((at / 128))
@@ -184,7 +184,7 @@ check "sound" eval 'hybridctl check "${all[@]}" | grep ": clean"'
 # --- who is asked not to wait, and would have to, has made no error, whatever is set
 wipe m a b
 disk n 8M
-check "a volume" pool q "$(table 40960 128 n b 0 "fill 2 commit_ms 60000")"
+check "a volume" pool q "$(table 40960 128 n b 0 "fill 2 commit_ms 3600000")"
 check "a pool, with it as a member" hybridctl create p /dev/emudisk/a /dev/mapper/q --metadata "${all[0]}" --extent 64K \
 	--size 16M --policy stripe --set commit_ms=50 --set low_free=0 --set period_ms=200 --set cooldown_ms=0 \
 	--set degrade_errors=1 --set fail_requests=4
@@ -256,7 +256,7 @@ another one joins|dev.1.state|active|hybridctl add p /dev/emudisk/d --force
 a metadata area leaves|meta|SA|message p metadata leave 0
 it is a mirror again|meta|AA|message p metadata resync 0
 an error|dev.2.state|degraded|emuctl set c fail=read && ! blkio verify $dev 0 49152 "$seed"
-nothing but errors|dev.2.state|failed|wait_for 120 reads_of_third_fail
+nothing but errors|dev.2.state|failed|message p set period_ms 2000 && wait_for 120 reads_of_third_fail
 it is taken back|dev.2.state|active|emuctl set c fail=none && message p reinstate 2
 CHANGES
 check "all data" blkio verify $dev 0 49152 "$seed"

@@ -22,7 +22,7 @@ take_down() {
 trap take_down EXIT
 create() {
 	wipe m a b
-	hybridctl create p $A $B --metadata $M --extent 64K --policy stripe --set commit_ms=60000 --set low_free=0
+	hybridctl create p $A $B --metadata $M --extent 64K --policy stripe --set commit_ms=3600000 --set low_free=0
 }
 gone() { ! command dmsetup info p >/dev/null 2>&1; }
 
