@@ -77,7 +77,7 @@ note "99 of 100 flushes took at most ${all_p99[*]} us"
 
 # What users write to it waits, and nobody else does: it is durable only after it has ended, so no FLUSH is for it yet.
 check "the second answers nothing" emuctl set b stall=1
-{ nap 60; emuctl set b stall=0; } & patience=$!	# a flush that waits for it is told of, rather than to hang
+{ nap 300; emuctl set b stall=0; } & patience=$!	# a flush that waits for it is told of, rather than to hang
 begin_writes
 check "some write to it" wait_for 20 in_flight
 get p started bytes queued reason.nospace
@@ -119,7 +119,7 @@ check "the second is fast again" emuctl set b flush=0 read_lat=10us write_lat=10
 
 # --- it goes while data on both is read and written
 verified() {
-	fio --name=v --filename=$dev --direct=1 --rw=randrw --bs=4k --size=$((fast * 512)) --time_based --runtime=60 \
+	fio --name=v --filename=$dev --direct=1 --rw=randrw --bs=4k --size=$((fast * 512)) --time_based --runtime=600 \
 		--verify=crc32c --verify_backlog=64 --verify_fatal=1 --iodepth=8 --ioengine=libaio --thread \
 		--randseed="$seed" --output=/tmp/fio.out & io=$!
 }
