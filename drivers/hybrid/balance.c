@@ -240,6 +240,18 @@ static void measure(struct hy_pool *pool)
 		pool->member[i].share = share[i];
 }
 
+/* Since the last period. */
+static u32 first_writes(struct hy_pool *pool)
+{
+	u32 sum = 0, before = pool->first_seen;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(pool->rings, cpu)->first);
+	pool->first_seen = sum;
+	return sum - before;
+}
+
 /* policy_lock held. */
 static void fill_snapshot(struct hy_pool *pool)
 {
@@ -249,6 +261,7 @@ static void fill_snapshot(struct hy_pool *pool)
 	pool->snap.logical_extents = pool->nr_extents;
 	pool->snap.extent_sectors = pool->extent_sectors;
 	pool->snap.period_ns = pool->member[0].sample.ns;
+	pool->snap.first = first_writes(pool);
 	for (i = 0; i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
 		struct hy_dev_snap *d = &pool->snap.dev[i];

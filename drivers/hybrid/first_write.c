@@ -148,6 +148,7 @@ static enum claim claim(struct hy_pool *pool, struct hy_bucket *b, struct bio *b
 		return CLAIMED;
 	io->bits = fresh;
 	io->flags |= HY_IO_FIRST;
+	this_cpu_inc(pool->rings->first);
 	bio_list_init(&io->waiters);
 	hlist_add_head(&io->hash, &b->ios);
 	return CLAIMED;

@@ -10,6 +10,9 @@
 #define PICK_EACH	4
 #define LOOKS		4096	/* samples of accesses after which half of them are forgotten */
 #define LEAST_HITS	4	/* one in so many is taken for one that hits */
+#define LASTING_ONE	16	/* an access in hy_heat_node.lasting, */
+#define LASTING_PART	128	/* of which this part is forgotten at a time */
+#define CLEARLY		9	/* the square of three standard deviations */
 
 /**
  * hy_heat_init - an empty list
@@ -32,6 +35,8 @@ void hy_heat_init(struct hy_heat *heat, u32 max)
 	heat->cooling = 0;
 	heat->too_hot = 0;
 	heat->nr_held = 0;
+	heat->too_cool = 0;
+	heat->beyond = HY_HEAT_ANY;
 	heat->held = NULL;
 	heat->data = NULL;
 	heat->max = max;
@@ -169,6 +174,7 @@ void hy_heat_touch(struct hy_heat *heat, u64 le, unsigned int member, bool write
 	}
 	if (!node)
 		return;
+	node->lasting += min(n, (U32_MAX - node->lasting) / LASTING_ONE) * LASTING_ONE;
 	n = min(n, U32_MAX - node->accesses);
 	node->accesses += n;
 	node->writes += write ? n : 0;
@@ -220,7 +226,7 @@ void hy_heat_forget(struct hy_heat *heat, u64 le)
 }
 
 /**
- * hy_heat_age - halve every count
+ * hy_heat_age - halve every count, but of what lasts forget a 128th
  * @heat: the list; all of it is walked
  */
 void hy_heat_age(struct hy_heat *heat)
@@ -231,6 +237,7 @@ void hy_heat_age(struct hy_heat *heat)
 	list_for_each_entry(node, &heat->lru, lru) {
 		node->accesses /= 2;
 		node->writes /= 2;
+		node->lasting -= DIV_ROUND_UP((u64)node->lasting, LASTING_PART);
 		heat->accesses += node->accesses;
 	}
 }
@@ -319,6 +326,22 @@ static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)
 	return now < node->moved_at || now - node->moved_at < cooldown;
 }
 
+/*
+ * Is it hotter than what would have to make room for it, and not by chance?  Numbers of accesses
+ * vary as their roots do, and as many times as one that is known stands for others.  Where nothing
+ * is hotter than the rest extents would go to and fro for ever else.
+ */
+static bool is_hotter(const struct hy_heat *heat, u64 in, u64 out)
+{
+	u64 each = div64_u64(heat->looks, max(heat->samples, 1U));
+	u64 difference = in > out ? in - out : 0;
+
+	/* Squares, in 1/256: no more than 2^32 each. */
+	difference = min_t(u64, difference, U32_MAX);
+	return difference * difference >
+	       CLEARLY * LASTING_ONE * (in + out) * clamp_t(u64, each, 1, BIT(20));
+}
+
 /**
  * hy_heat_pick - the best extents to move off a member
  * @heat: the list
@@ -328,6 +351,9 @@ static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)
  * @most: ppm; what has a larger part of the accesses stays
  * @le: filled, the order of the member's list
  * @max: how many at most
+ *
+ * What comes to a member that is full has something else leave it: where @heat->beyond says how hot
+ * that is, only what is clearly hotter goes.
  *
  * Looks at no more than 256 + 4 * @max nodes but those that are held: they may be the hottest for
  * ever, and others are to be found behind them.
@@ -344,6 +370,7 @@ unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u6
 	heat->cooling = 0;
 	heat->too_hot = 0;
 	heat->nr_held = 0;
+	heat->too_cool = 0;
 	list_for_each_entry(node, &heat->member[member], mine) {
 		if (n == max)
 			break;
@@ -357,8 +384,44 @@ unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u6
 			heat->cooling++;
 		else if (share_of(heat, node) > most)
 			heat->too_hot++;
+		else if (heat->beyond != HY_HEAT_ANY && !is_hotter(heat, node->lasting, heat->beyond))
+			heat->too_cool++;
 		else
 			le[n++] = node->le;
 	}
 	return n;
+}
+
+/**
+ * hy_heat_coolest - what of a member may make room for something hotter
+ * @heat: the list
+ * @member: where it is
+ * @now: the caller's clock
+ * @cooldown: an extent that moved less than this ago stays
+ * @le: set to the extent
+ * @lasting: set to how hot it is, for @heat->beyond
+ *
+ * Of the 256 that were accessed, or came, the longest ago the one with the fewest accesses;
+ * @heat->held is asked as by hy_heat_pick().
+ *
+ * Return: is there one?
+ */
+bool hy_heat_coolest(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown, u64 *le,
+		     u32 *lasting)
+{
+	unsigned int budget = PICK_BASE;
+	struct hy_heat_node *node;
+	bool found = false;
+
+	list_for_each_entry_reverse(node, &heat->member[member], mine) {
+		if (!budget--)
+			break;
+		if (cooling(node, now, cooldown) || (found && node->lasting >= *lasting) ||
+		    (heat->held && heat->held(heat->data, node->le)))
+			continue;
+		*le = node->le;
+		*lasting = node->lasting;
+		found = true;
+	}
+	return found;
 }

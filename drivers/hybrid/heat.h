@@ -16,6 +16,7 @@
 #include "counts.h"
 
 #define HY_RING		512	/* accesses remembered per CPU between two ticks */
+#define HY_HEAT_ANY	U64_MAX
 
 struct hy_heat_node {
 	struct list_head lru;
@@ -23,6 +24,7 @@ struct hy_heat_node {
 	u64 le;
 	u32 accesses;		/* aged: halved by hy_heat_age() */
 	u32 writes;		/* of them, aged as well */
+	u32 lasting;		/* accesses in 1/16, of which a 128th is forgotten at a time */
 	u8 member;		/* where the last access went */
 	u64 moved_at;		/* caller's clock when it last migrated, 0: never */
 };
@@ -40,6 +42,9 @@ struct hy_heat {
 	u32 cooling;		/* at the last hy_heat_pick(): left as they moved lately */
 	u32 too_hot;		/* and as they have too large a part of the accesses */
 	u32 nr_held;		/* and as @held says so */
+	u32 too_cool;		/* and as @beyond says so */
+	/* for hy_heat_pick(): only what is clearly hotter than so @lasting; HY_HEAT_ANY: all may go */
+	u64 beyond;
 	/* for hy_heat_pick(): may it not go?  NULL: any may */
 	bool (*held)(void *data, u64 le);
 	void *data;
@@ -84,5 +89,9 @@ u32 hy_heat_share(struct hy_heat *heat, u64 le);
  */
 unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown,
 			  u32 most, u64 *le, unsigned int max);
+
+/* What of a member may make room, and how hot it is, for @beyond. */
+bool hy_heat_coolest(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown, u64 *le,
+		     u32 *lasting);
 
 #endif

@@ -223,6 +223,7 @@ struct hy_passes {
  * @usual_ns: its averages at the end of the last period, by direction; 0: not known
  * @share: of the requests that came in during a period, in ppm: hy_measure_shares()
  * @nr_giving: copies off it that are under way
+ * @cold_looks: at entries of the map since the last that is not in use was found there: mover.c
  * @copy_debt: ns that copies took and that are not paid for yet: mover.c
  * @more_inflight: what the monitor has in flight beyond bios: extents of runs but the first
  * @seen_occupancy: of users' requests, at the mover's last tick
@@ -265,6 +266,7 @@ struct hy_member {
 	u64 usual_ns[EK_DIRS];
 	u32 share;
 	atomic_t nr_giving;
+	u64 cold_looks;
 	atomic64_t copy_debt;
 	atomic_t more_inflight;
 	u64 seen_occupancy;
@@ -358,6 +360,7 @@ struct hy_lane {
 struct hy_ring {
 	u32 head;
 	u32 tail;		/* the ticker's */
+	u32 first;		/* requests that wrote where nothing had been written */
 	u64 slot[HY_RING];
 };
 
@@ -558,6 +561,7 @@ struct hy_pool {
 	u64 last_user;		/* ns: the last tick that found a request of a user's */
 	u64 last_tick;		/* ns: the mover's */
 	u64 cold_cursor;	/* logical extent */
+	u32 first_seen;		/* of hy_ring.first, in the last period */
 	u64 pin_at;		/* likewise; U64_MAX: all are where they are held, or were tried */
 	bool pin_rescan;
 	bool pin_waits;	/* some were passed over, to be tried again */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The mover: turns the tokens that allocation left over into migrations of hot
- * extents, and sheds cold extents off a member that fills up, in idle time
+ * extents, and sheds cold extents off a member that fills up
  * (wu-reddy section II, the first two of its three migrations).
  *
  * Tokens are released evenly over the period, less what allocation took, so that
@@ -17,6 +17,12 @@
  *
  * Tokens that stand for shares (hy_decision.token_ppm) are used up by an extent according to its
  * part of the accesses, and an extent with a larger part than is wanted stays.
+ *
+ * A member that is as good as full changes what it has for what is hotter.  What is not in use
+ * leaves it, else what is used the least, and only what is clearly hotter comes (heat.c): a fast
+ * member that is smaller than the data has the hottest of it in the end.  While the devices are idle
+ * low_free is kept free there, for what will be written; beside users a fourth of that, as what has
+ * left is served by another one.
  */
 #include <linux/math64.h>
 #include "hybrid.h"
@@ -260,6 +266,51 @@ static bool move_cached(struct hy_pool *pool, struct way *way, unsigned int from
 	return false;
 }
 
+/* In fourths of low_free. */
+static bool is_low(struct hy_pool *pool, unsigned int i, unsigned int fourths)
+{
+	struct ek_space *s = &pool->member[i].space;
+
+	return (u64)ek_space_nr_free(s) * 400 <
+	       (u64)s->nr * READ_ONCE(pool->set.low_free) * fourths;
+}
+
+/* Unless all of the map was gone through since the last time that some was found. */
+static bool has_cold(struct hy_pool *pool, unsigned int member)
+{
+	return pool->member[member].cold_looks < pool->nr_extents;
+}
+
+/* Of what is in use what is used the least, and is not pinned; heat_lock held. */
+static bool find_coolest(struct hy_pool *pool, unsigned int member, u64 now, u64 *le, u32 *lasting)
+{
+	struct way nowhere = { .pool = pool, .to = EK_MAX_MEMBERS };
+	u64 cooldown = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC;
+	bool found;
+
+	pool->heat.held = is_pinned;
+	pool->heat.data = &nowhere;
+	found = hy_heat_coolest(&pool->heat, member, now, cooldown, le, lasting);
+	pool->heat.held = NULL;
+	return found;
+}
+
+/*
+ * How hot is what has to leave a member for what comes there?  HY_HEAT_ANY: it has room.
+ * heat_lock held.
+ */
+static u64 who_would_leave(struct hy_pool *pool, unsigned int member, u64 now)
+{
+	u32 lasting = 0;
+	u64 le;
+
+	if (!is_low(pool, member, 2))
+		return HY_HEAT_ANY;
+	if (has_cold(pool, member) || find_coolest(pool, member, now, &le, &lasting))
+		return lasting;
+	return HY_HEAT_ANY - 1;		/* nothing can: nor is anything so hot */
+}
+
 /*
  * Start one of the hottest extents of a member on its way to another; @share is set to its part
  * of the accesses, or @barred to who is not to be asked again.
@@ -277,9 +328,12 @@ static bool move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u
 	if (move_cached(pool, &way, from, now, share))
 		return true;
 	mutex_lock(&pool->heat_lock);
+	pool->heat.beyond = who_would_leave(pool, to, now);
 	pool->heat.held = is_pinned;
 	pool->heat.data = &way;
 	n = hy_heat_pick(&pool->heat, from, now, cooldown, most, le, HY_TRIES);
+	atomic64_add(pool->heat.too_cool, &pool->not_migrated[HY_NOT_COST]);
+	pool->heat.beyond = HY_HEAT_ANY;
 	atomic64_add(pool->heat.cooling, &pool->not_migrated[HY_NOT_COOLDOWN]);
 	atomic64_add(pool->heat.too_hot, &pool->not_migrated[HY_NOT_SHARE]);
 	pinned = pool->heat.nr_held;
@@ -354,15 +408,7 @@ static bool spend_tokens(struct hy_pool *pool, u64 now)
 	}
 }
 
-static bool is_low(struct hy_pool *pool, unsigned int i, unsigned int factor)
-{
-	struct ek_space *s = &pool->member[i].space;
-
-	return (u64)ek_space_nr_free(s) * 100 <
-	       (u64)s->nr * READ_ONCE(pool->set.low_free) * factor;
-}
-
-/* Where cold extents of a filling member can go: the emptiest that stays above water. */
+/* Where extents of a member that fills up can go: the emptiest that stays above water. */
 static int emptiest(struct hy_pool *pool)
 {
 	int best = -1;
@@ -372,7 +418,7 @@ static int emptiest(struct hy_pool *pool)
 		struct ek_space *s = &pool->member[i].space;
 
 		if (pool->member[i].state != EK_MEMBER_ACTIVE || !pool->member[i].bdev ||
-		    is_low(pool, i, 2) || !ek_space_nr_free(s))
+		    is_low(pool, i, 8) || !ek_space_nr_free(s))
 			continue;
 		if (best < 0 || (u64)ek_space_nr_free(s) * pool->member[best].space.nr >
 				(u64)ek_space_nr_free(&pool->member[best].space) * s->nr)
@@ -399,9 +445,11 @@ static bool find_cold(struct hy_pool *pool, unsigned int member, u64 *le)
 		bool hot;
 
 		pool->cold_cursor = at + 1 < pool->nr_extents ? at + 1 : 0;
+		pool->member[member].cold_looks++;
 		r = hy_pool_lookup_step(pool, at, &entry, &loaded);
 		if (r == -EAGAIN) {
 			pool->cold_cursor = at;		/* the next search reads this one */
+			pool->member[member].cold_looks--;
 			return false;
 		}
 		if (r || !ek_entry_mapped(entry) ||
@@ -412,38 +460,75 @@ static bool find_cold(struct hy_pool *pool, unsigned int member, u64 *le)
 		mutex_unlock(&pool->heat_lock);
 		if (!hot && hy_pinned_to(pool, at) < 0) {
 			*le = at;
+			pool->member[member].cold_looks = 0;
 			return true;
 		}
 	}
 	return false;
 }
 
-static void shed_cold(struct hy_pool *pool, u64 now)
+/* What leaves a member next: the first that is not in use, else what is used the least. */
+static bool find_leaver(struct hy_pool *pool, unsigned int member, u64 now, u64 *le)
 {
+	u32 lasting;
+	bool found;
+
+	if (find_cold(pool, member, le))
+		return true;
+	if (has_cold(pool, member))
+		return false;		/* the search goes on in the next tick */
+	mutex_lock(&pool->heat_lock);
+	found = find_coolest(pool, member, now, le, &lasting);
+	/* Not found again on its way. */
+	if (found)
+		hy_heat_moved(&pool->heat, *le, member, now);
+	mutex_unlock(&pool->heat_lock);
+	return found;
+}
+
+/* Returns: has it to wait for something? */
+static bool shed_from(struct hy_pool *pool, unsigned int from, unsigned int to, u64 now)
+{
+	unsigned int fourths = is_idle(pool, from) && is_idle(pool, to) ? 4 : 1;
 	enum hy_reason why;
-	unsigned int i;
-	int to;
 	u64 le;
 
-	for (i = 0; i < pool->nr_members; i++) {
-		if (!pool->member[i].bdev || !is_low(pool, i, 1))
-			continue;
-		to = emptiest(pool);
-		if (to < 0 || to == i)
-			continue;
-		if (!is_idle(pool, i) || !is_idle(pool, to)) {
+	while (is_low(pool, from, fourths)) {
+		if (hy_mover_in_debt(pool, from) || hy_mover_in_debt(pool, to)) {
 			hy_not_migrated(pool, HY_NOT_FOREGROUND);
-			continue;
+			return true;
 		}
-		while (hy_mover_free(pool, i) && hy_mover_rate_allows(pool, now) &&
-		       find_cold(pool, i, &le)) {
-			if (hy_mig_start(pool, le, i, to, &why)) {
-				hy_not_migrated(pool, why);
-				break;
-			}
-			hy_mover_rate_charge(pool, now);
+		if (!hy_mover_free(pool, from) || !hy_mover_rate_allows(pool, now))
+			return true;
+		if (!find_leaver(pool, from, now, &le))
+			return false;
+		if (hy_mig_start(pool, le, from, to, &why)) {
+			hy_not_migrated(pool, why);
+			return false;
 		}
+		hy_mover_rate_charge(pool, now);
 	}
+	return false;
+}
+
+/* What can't be read is no extent that can go, and who leaves is emptied by evacuate.c. */
+static bool may_shed(const struct hy_member *m)
+{
+	return m->bdev && READ_ONCE(m->state) <= EK_MEMBER_DEGRADED;
+}
+
+static bool shed(struct hy_pool *pool, u64 now)
+{
+	bool waits = false;
+	unsigned int i;
+	int to;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		to = may_shed(&pool->member[i]) && is_low(pool, i, 4) ? emptiest(pool) : -1;
+		if (to >= 0 && to != i)
+			waits |= shed_from(pool, i, to, now);
+	}
+	return waits;
 }
 
 /**
@@ -466,7 +551,7 @@ bool hy_mover_tick(struct hy_pool *pool, u64 now)
 	waits |= hy_pin_tick(pool, now);
 	if (!hy_moves_ranges_only(pool)) {
 		waits |= spend_tokens(pool, now);
-		shed_cold(pool, now);
+		waits |= shed(pool, now);
 	}
 	return hy_gather_tick(pool, now) || waits;
 }

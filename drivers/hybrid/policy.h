@@ -126,6 +126,7 @@ struct hy_dev_snap {
  * @cooldown_ns: an extent that moved less than this ago stays
  * @logical_extents: of the volume
  * @extent_sectors: an extent's size
+ * @first: requests of the period that wrote where nothing had been written
  * @nr: members
  * @dev: they
  */
@@ -134,6 +135,7 @@ struct hy_snapshot {
 	u64 period_ns;
 	u64 cooldown_ns;
 	u64 logical_extents;
+	u64 first;
 	u32 extent_sectors;
 	unsigned int nr;
 	struct hy_dev_snap dev[EK_MAX_MEMBERS];

@@ -39,6 +39,7 @@
 #define MAX_VARIANCE	(4096 * MAX_FLIGHT)
 #define MAX_SMOOTH	4u		/* periods */
 #define ERRORS		6		/* of the covariance, that the variance is to be */
+#define SEVERAL		(2ULL * ONE)	/* in flight: they may have waited for each other */
 #define MANY		(8ULL * ONE)	/* in flight: a device may be busy then */
 #define NEAR		(ONE / 2)	/* logarithm of a ratio that says nothing yet */
 #define BURST		6		/* served in turn, its variance over mean is b / 6 */
@@ -59,6 +60,12 @@ static u64 in_flight(const struct ek_rt_quiet *quiet)
 	return min_t(u64, div64_u64(occupancy << 16, (quiet->ns >> 8) + 1), MAX_FLIGHT);
 }
 
+/* Behind @n others nobody waits for more than them: at least so much is a member's own time. */
+static u64 behind(u64 ns, u64 n)
+{
+	return div64_u64(ns * ONE, ONE + n + n / 4);
+}
+
 /*
  * The least seen.  It rises towards what is seen now: slowly, or fast when there is nothing that
  * would make it slower.
@@ -77,8 +84,7 @@ static void note_idle(struct hy_estimate *e, enum ek_dir dir, u64 ns, u64 reques
 		*idle = ns;
 	else
 		*idle += (ns - *idle) >> (n < FEW ? 2 : 11);
-	/* Behind n others nobody waits for more than them. */
-	queued = div64_u64(ns * ONE, ONE + n + n / 4);
+	queued = behind(ns, n);
 	*idle = max(*idle, queued);
 }
 
@@ -149,6 +155,11 @@ u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d, u
 	if (!r || !w)
 		return r ? r : w;
 	return (r * part + w * (1024 - part)) >> 10;
+}
+
+u64 hy_estimate_idle_at_least(const struct hy_estimate *e, u64 idle)
+{
+	return e->idle_n < SEVERAL ? idle : behind(idle, min(e->idle_n, MAX_FLIGHT));
 }
 
 /*

@@ -372,13 +372,30 @@ static void weigh(const struct balance *b, unsigned int nr, int sign, u64 *weigh
 }
 
 /*
+ * Of the load that is to go elsewhere new extents carry their part, as they are placed by the
+ * targets.  What was written a moment ago is what would be copied first, and while a volume is filled
+ * all of it is.
+ */
+static u64 without_first(const struct hy_snapshot *snap, u64 tokens)
+{
+	u64 requests = 0, first;
+	unsigned int i;
+
+	for (i = 0; i < snap->nr; i++)
+		requests += snap->dev[i].requests;
+	requests = clamp_t(u64, requests, 1, U32_MAX);
+	first = min(snap->first, requests);
+	return div64_u64(tokens * (requests - first), requests);
+}
+
+/*
  * By largest remainder on either side.  With rounding "truncate" the receivers'
  * sum is of truncated numbers, as the paper's TokenNumbers is.
  */
 static void make_tokens(const struct wardrop *w, const struct balance *b,
 			const struct hy_snapshot *snap, struct hy_decision *d)
 {
-	u64 weight[EK_MAX_MEMBERS];
+	u64 weight[EK_MAX_MEMBERS], wanted;
 	u32 bound[EK_MAX_MEMBERS];
 	unsigned int i, nr = snap->nr;
 	u32 in, out;
@@ -386,7 +403,10 @@ static void make_tokens(const struct wardrop *w, const struct balance *b,
 	for (i = 0; i < nr; i++)
 		bound[i] = snap->dev[i].usable ? snap->dev[i].free : 0;
 	weigh(b, nr, 1, weight);
-	in = share_out(d->receive, weight, bound, nr, tokens_wanted(w, weight, nr));
+	wanted = tokens_wanted(w, weight, nr);
+	if (w->param[OBJECTIVE] == MARGINAL)
+		wanted = without_first(snap, wanted);
+	in = share_out(d->receive, weight, bound, nr, wanted);
 
 	for (i = 0; i < nr; i++)
 		bound[i] = snap->dev[i].extents - min(snap->dev[i].free, snap->dev[i].extents);

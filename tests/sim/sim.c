@@ -22,6 +22,7 @@ static void allocate(struct sim *s, u64 le)
 
 	if (member < 0)
 		abort();
+	s->first++;
 	sim_put(s, le, member);
 }
 
@@ -158,6 +159,8 @@ static u64 measure(struct sim *s)
 		traffic[i].after = s->dev[i].sample.inflight;
 		total += weight[i];
 	}
+	s->snap.first = s->first;
+	s->first = 0;
 	hy_measure_shares(share, traffic, nr);
 	for (i = 0; i < nr; i++) {
 		struct ek_rt_sample *sample = &s->dev[i].sample;

@@ -6,8 +6,7 @@
  * drivers/hybrid/mover.c does beside that, or otherwise:
  * - what the rate limit allowed since the last tick, and could not begin then, is caught up with;
  * - after 100 ms without a user as many go at once as make up HY_IDLE_SECTORS;
- * - runs of extents are one request, what is in memory goes first, and a member that
- *   fills up sheds what is cold.
+ * - runs of extents are one request, and what is in memory goes first.
  */
 #include "policy_tokens.h"
 #include "sim_internal.h"
@@ -97,12 +96,46 @@ void sim_copy(struct sim *s, struct request *r, unsigned int from, unsigned int 
 	sim_submit(s, r, from);
 }
 
+/* What leaves @member next, if it is one that is in use. */
+static bool coolest(struct sim *s, unsigned int member, u64 *le, u32 *lasting)
+{
+	return hy_heat_coolest(&s->heat, member, s->now, (u64)s->set.cooldown_ms * 1000000, le, lasting);
+}
+
+/* In fourths of low_free, of which there is one beside users. */
+static bool is_low(const struct sim *s, unsigned int member, unsigned int fourths)
+{
+	const struct hy_dev_snap *d = &s->snap.dev[member];
+
+	return (u64)d->free * 400 < (u64)d->extents * s->set.low_free * fourths;
+}
+
+/* Unless all of the map was gone through since the last time that some was found. */
+static bool has_cold(const struct sim *s, unsigned int member)
+{
+	return s->dev[member].cold_looks < SIM_EXTENTS;
+}
+
+static u64 hotter_than(struct sim *s, unsigned int to)
+{
+	u32 lasting = 0;
+	u64 le;
+
+	if (!is_low(s, to, 2))
+		return HY_HEAT_ANY;
+	return has_cold(s, to) || coolest(s, to, &le, &lasting) ? lasting : HY_HEAT_ANY - 1;
+}
+
 static bool start_copy(struct sim *s, struct request *r, unsigned int from, unsigned int to)
 {
 	u64 cooldown = (u64)s->set.cooldown_ms * 1000000;
 	u32 most = hy_most_share(&s->tokens, from, to);
+	bool picked;
 
-	if (!hy_heat_pick(&s->heat, from, s->now, cooldown, most, &r->le, 1))
+	s->heat.beyond = hotter_than(s, to);
+	picked = hy_heat_pick(&s->heat, from, s->now, cooldown, most, &r->le, 1);
+	s->heat.beyond = HY_HEAT_ANY;
+	if (!picked)
 		return false;
 	/* so that it isn't picked twice */
 	hy_heat_moved(&s->heat, r->le, from, s->now);
@@ -142,12 +175,76 @@ static void spend_tokens(struct sim *s)
 	}
 }
 
+static bool find_cold(struct sim *s, unsigned int member, u64 *le)
+{
+	unsigned int n;
+
+	for (n = 0; n < 4096; n++) {
+		*le = s->cold_cursor;
+		s->cold_cursor = (s->cold_cursor + 1) % SIM_EXTENTS;
+		s->dev[member].cold_looks = min(s->dev[member].cold_looks + 1, (u32)SIM_EXTENTS);
+		if (s->map[*le] != member || hy_heat_is_hot(&s->heat, *le))
+			continue;
+		s->dev[member].cold_looks = 0;
+		return true;
+	}
+	return false;
+}
+
+static int emptiest(const struct sim *s)
+{
+	int best = -1;
+	unsigned int i;
+
+	for (i = 0; i < s->config->nr; i++) {
+		const struct hy_dev_snap *d = &s->snap.dev[i], *b = &s->snap.dev[max(best, 0)];
+
+		if (is_low(s, i, 8) || !d->free)
+			continue;
+		if (best < 0 || (u64)d->free * b->extents > (u64)b->free * d->extents)
+			best = i;
+	}
+	return best;
+}
+
+static void shed_from(struct sim *s, unsigned int from, unsigned int to)
+{
+	struct request *r;
+	u32 lasting;
+
+	while (is_low(s, from, 1) && s->dev[from].debt <= 0 && s->dev[to].debt <= 0) {
+		r = sim_free_mover(s, from);
+		if (!r || s->now < s->next_copy)
+			return;
+		if (!find_cold(s, from, &r->le) &&
+		    (has_cold(s, from) || !coolest(s, from, &r->le, &lasting)))
+			return;
+		hy_heat_moved(&s->heat, r->le, from, s->now);
+		sim_copy(s, r, from, to);
+		s->next_copy = max(s->next_copy, s->now);
+	}
+}
+
+static void shed(struct sim *s)
+{
+	unsigned int i;
+	int to;
+
+	for (i = 0; i < s->config->nr; i++) {
+		to = emptiest(s);
+		if (to >= 0 && to != i)
+			shed_from(s, i, to);
+	}
+}
+
 /* Comes when a copy is done, and after a while if something was in the way of one. */
 void sim_mover_tick(struct sim *s)
 {
 	sim_pay_debts(s);
 	if (!s->policy->ops->alone)
 		spend_tokens(s);
+	if (!s->policy->ops->alone)
+		shed(s);
 	if (s->policy->ops->next)
 		sim_gather_tick(s);
 }

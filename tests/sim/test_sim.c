@@ -186,6 +186,68 @@ static void filling_is_placed(void)
 	CHECK(r.share[0] > 99.9);
 }
 
+/* What was written a moment ago is not copied to where it could have been written. */
+static void filling_copies_nothing(void)
+{
+	struct sim_config c = config_of("MR+HDD", 16);
+	struct sim_result r;
+
+	c.fill = 16;
+	c.start = SIM_PROBED;
+	c.periods = 60;
+	c.writes = .3;
+	r = run(&c);
+	CHECK(r.filled > 2);
+	CHECK_MSG(r.fill_moves < 20, "%llu", (unsigned long long)r.fill_moves);
+}
+
+/* A fast member that holds half of the data, and is filled before anything is known of it. */
+static struct sim_config half_of_it(enum sim_load load)
+{
+	struct sim_config c = config_of("SSD+HDD", 16);
+
+	c.dev[0].extents = SIM_EXTENTS / 2;
+	c.fill = 16;
+	c.start = SIM_PROBED;
+	c.load = load;
+	c.zipf = .95;
+	c.writes = .3;
+	c.periods = 160;
+	return c;
+}
+
+/*
+ * The disk has a queue all of the time.  Where low_free is 0 nothing makes room: half of the requests
+ * are the disk's for ever.
+ */
+static void full_members_exchange(void)
+{
+	static const char *const stays[] = { "low_free", "0", NULL };
+	struct sim_config c = half_of_it(SIM_ZIPF);
+	double stay, iops;
+
+	iops = run(&c).iops;
+	c.params = stays;
+	stay = run(&c).iops;
+	CHECK_MSG(iops > 1.8 * stay, "%.2f", iops / stay);
+}
+
+/* All alike: a fourth of low_free is kept free beside users, and nothing goes to and fro. */
+static void full_members_leave_equals_alone(void)
+{
+	static const char *const stays[] = { "low_free", "0", NULL };
+	struct sim_config c = half_of_it(SIM_UNIFORM);
+	double stay, iops;
+	struct sim_result r;
+
+	r = run(&c);
+	iops = r.iops;
+	c.params = stays;
+	stay = run(&c).iops;
+	CHECK_MSG(iops > .96 * stay, "%.3f", iops / stay);
+	CHECK_MSG(r.moves - r.fill_moves < 300, "%llu", (unsigned long long)(r.moves - r.fill_moves));
+}
+
 /* A cell in which a static split is to be reached. */
 struct cell {
 	const char *members;
@@ -618,6 +680,9 @@ int main(void)
 		TEST(best_split_beats_members),
 		TEST(best_split_is_no_chance),
 		TEST(filling_is_placed),
+		TEST(filling_copies_nothing),
+		TEST(full_members_exchange),
+		TEST(full_members_leave_equals_alone),
 	};
 
 	return run_tests(tests, ARRAY_SIZE(tests));

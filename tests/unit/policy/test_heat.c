@@ -290,6 +290,112 @@ static void empty_and_zero(void)
 	hy_heat_destroy(&heat);
 }
 
+static void touch(struct hy_heat *heat, u64 le, unsigned int member, u32 n)
+{
+	while (n--)
+		hy_heat_touch(heat, le, member, false, 1, GFP_KERNEL);
+}
+
+/*
+ * Nine accesses beside none are three standard deviations; one more than that is no chance, nor are 22
+ * beside six: 16 of 28, whose root is 5.3.
+ */
+static void only_what_is_hotter(void)
+{
+	static const struct { u32 in, out; bool goes; } cases[] = {
+		{ 9, 0, false }, { 10, 0, true }, { 21, 6, false }, { 22, 6, true }, { 6, 22, false },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct hy_heat heat;
+		u32 lasting;
+		u64 le;
+
+		hy_heat_init(&heat, 10);
+		touch(&heat, 1, 0, cases[i].in);
+		touch(&heat, 2, 1, cases[i].out);
+		heat.beyond = 0;
+		if (cases[i].out) {
+			CHECK(hy_heat_coolest(&heat, 1, 1, 0, &le, &lasting));
+			CHECK_EQ(le, 2);
+			heat.beyond = lasting;
+		}
+		CHECK_EQ(hy_heat_pick(&heat, 0, 1, 0, U32_MAX, &le, 1), cases[i].goes);
+		CHECK_EQ(heat.too_cool, !cases[i].goes);
+		heat.beyond = HY_HEAT_ANY;
+		CHECK_EQ(hy_heat_pick(&heat, 0, 1, 0, U32_MAX, &le, 1), 1);
+		hy_heat_destroy(&heat);
+	}
+}
+
+/* One access that is known stands for four: it takes four times as many to be sure. */
+static void samples_are_less_sure(void)
+{
+	struct hy_heat heat;
+	u64 le;
+
+	hy_heat_init(&heat, 10);
+	hy_heat_touch(&heat, 1, 0, false, 36, GFP_KERNEL);
+	heat.looks = 4 * heat.samples;
+	heat.beyond = 0;
+	CHECK_EQ(hy_heat_pick(&heat, 0, 1, 0, U32_MAX, &le, 1), 0);
+	hy_heat_touch(&heat, 1, 0, false, 1, GFP_KERNEL);
+	heat.looks = 4 * heat.samples;
+	CHECK_EQ(hy_heat_pick(&heat, 0, 1, 0, U32_MAX, &le, 1), 1);
+	hy_heat_destroy(&heat);
+}
+
+/* Halved 128 times what was accessed is forgotten; of what lasts a good third is there. */
+static void lasts(void)
+{
+	struct hy_heat_node node;
+	struct hy_heat heat;
+	int i;
+
+	hy_heat_init(&heat, 10);
+	touch(&heat, 1, 0, 1000);
+	hy_heat_touch(&heat, 2, 0, false, U32_MAX, GFP_KERNEL);
+	hy_heat_touch(&heat, 2, 0, false, U32_MAX, GFP_KERNEL);
+	CHECK(hy_heat_get(&heat, 2, &node) && node.lasting >= U32_MAX - 15);
+	for (i = 0; i < 128; i++)
+		hy_heat_age(&heat);
+	CHECK(hy_heat_get(&heat, 1, &node));
+	CHECK_EQ(node.accesses, 0);
+	CHECK(node.lasting > 16 * 350 && node.lasting < 16 * 380);
+	for (i = 0; i < 4000; i++)
+		hy_heat_age(&heat);
+	CHECK(hy_heat_get(&heat, 1, &node));
+	CHECK_EQ(node.lasting, 0);
+	hy_heat_destroy(&heat);
+}
+
+/* Those that others held, or that came lately, do not make room, and nobody is searched for ever. */
+static void coolest_of_those_that_may_go(void)
+{
+	struct hy_heat heat;
+	unsigned int asked = 0;
+	u32 lasting;
+	u64 le;
+
+	hy_heat_init(&heat, 1000);
+	CHECK(!hy_heat_coolest(&heat, 0, 1, 0, &le, &lasting));
+	for (le = 0; le < 300; le++)
+		touch(&heat, le, 0, le == 250 || le == 290 ? 1 : 3);
+	CHECK(hy_heat_coolest(&heat, 0, 1, 0, &le, &lasting));
+	CHECK_EQ(le, 250);
+	hy_heat_moved(&heat, 250, 0, 5);
+	CHECK(hy_heat_coolest(&heat, 0, 6, 10, &le, &lasting));
+	CHECK_EQ(le, 0);		/* the one that was accessed the longest ago */
+	heat.held = is_even;
+	heat.data = &asked;
+	CHECK(hy_heat_coolest(&heat, 0, 6, 10, &le, &lasting));
+	CHECK_EQ(le, 1);
+	CHECK(asked && asked <= 256);
+	heat.held = NULL;
+	hy_heat_destroy(&heat);
+}
+
 /* All accesses hit what is on the list, as they do where it has room for all extents. */
 static void known_by_now(struct hy_heat *heat)
 {
@@ -460,6 +566,10 @@ int main(void)
 		TEST(pick_is_bounded),
 		TEST(held_ones_are_passed_over),
 		TEST(pick_sees_only_its_member),
+		TEST(only_what_is_hotter),
+		TEST(samples_are_less_sure),
+		TEST(lasts),
+		TEST(coolest_of_those_that_may_go),
 		TEST(shares),
 		TEST(shares_of_all),
 		TEST(counts),
