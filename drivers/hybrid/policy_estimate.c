@@ -382,7 +382,7 @@ void hy_estimate_period(struct hy_estimate *e, const struct hy_dev_snap *d, u64 
 	const struct ek_rt_quiet *quiet = &d->quiet;
 	bool known = d->requests >= HY_MIN_REQUESTS && quiet->requests >= HY_MIN_REQUESTS &&
 		     quiet->look.nr >= HY_MIN_REQUESTS;
-	struct seen seen;
+	struct seen seen = {};
 	u64 idle, burst = BURST_ONE;
 	u32 expected, slope;
 
