@@ -395,7 +395,7 @@ static u64 without_first(const struct hy_snapshot *snap, u64 tokens)
 static void make_tokens(const struct wardrop *w, const struct balance *b,
 			const struct hy_snapshot *snap, struct hy_decision *d)
 {
-	u64 weight[EK_MAX_MEMBERS], wanted;
+	u64 weight[EK_MAX_MEMBERS] = {}, wanted;
 	u32 bound[EK_MAX_MEMBERS];
 	unsigned int i, nr = snap->nr;
 	u32 in, out;

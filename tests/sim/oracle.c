@@ -45,6 +45,7 @@ static double split(struct sim_config c, unsigned int first, unsigned int permil
 
 #define BEST	3		/* of the sweep are run for long */
 #define LONG	12		/* periods */
+#define LAST	(2 * LONG)
 
 /* A split, and what it gives. */
 struct tried {
@@ -78,36 +79,55 @@ static void sweep(const struct sim_config *c, unsigned int first, int from, int 
 static void try_long(const struct sim_config *c, unsigned int first, int share,
 		     struct tried *best)
 {
-	struct tried t = { share };
+	unsigned int i;
 
 	if (share < 0 || share > 1000)
 		return;
-	t.iops = split(*c, first, share, LONG);
-	if (t.iops > best->iops)
-		*best = t;
+	for (i = 0; i < BEST; i++)
+		if (best[i].iops && best[i].share == share)
+			return;
+	note_tried(best, (struct tried){ share, split(*c, first, share, LONG) });
+}
+
+/* Of those that were the best. */
+static struct tried best_again(struct sim_config c, unsigned int first, const struct tried *tried)
+{
+	struct tried again[BEST] = {};
+	unsigned int i;
+
+	c.seed += 1000;
+	for (i = 0; i < BEST && tried[i].iops; i++)
+		note_tried(again, (struct tried){ tried[i].share,
+						  split(c, first, tried[i].share, LAST) });
+	return again[0];
 }
 
 /*
  * Queues are empty at first, so in a short run what starves one member looks good until the queue
- * of another has all that there is.  And by chance the best of many is better than it is.  So those
- * are run again, with other chances and for longer, and what is beside the best of them.
+ * of another has all that there is.  So the best are run again, with other chances and for longer,
+ * and what is beside the best of them.  But what was chosen for being the best is so by chance,
+ * too: the first of them run once more, for longer still, which decides, and what the chosen one
+ * gives is said by a run that had no say in it.
  */
-static struct tried settle(const struct sim_config *c, unsigned int first,
-			   const struct tried *candidates)
+static struct tried settle(struct sim_config c, unsigned int first, const struct tried *candidates)
 {
 	static const int step[] = { 10, 5, 2 };
-	struct tried best = {};
+	struct tried best[BEST] = {}, chosen;
 	unsigned int i;
 	int at;
 
+	c.seed += 1000;
 	for (i = 0; i < BEST; i++)
-		try_long(c, first, candidates[i].share, &best);
+		try_long(&c, first, candidates[i].share, best);
 	for (i = 0; i < ARRAY_SIZE(step); i++) {
-		at = best.share;
-		try_long(c, first, at - step[i], &best);
-		try_long(c, first, at + step[i], &best);
+		at = best[0].share;
+		try_long(&c, first, at - step[i], best);
+		try_long(&c, first, at + step[i], best);
 	}
-	return best;
+	chosen = best_again(c, first, best);
+	c.seed += 2000;
+	chosen.iops = split(c, first, chosen.share, LAST);
+	return chosen;
 }
 
 static double alone(struct sim_config c, unsigned int dev)
@@ -141,10 +161,10 @@ struct oracle ask_oracle(const struct sim_config *config, const struct sim_membe
 	sweep(&c, m->first, best[0].share - 40, best[0].share + 40, 10, best);
 	/* Of the same load: with other hot extents in it another split is the best. */
 	c.order = c.seed ?: 1;
-	c.seed += 1000;
-	split = settle(&c, m->first, best);
+	split = settle(c, m->first, best);
 	o.share = split.share / 10.0;
 	o.split = split.iops;
+	c.seed += 1000;
 	for (i = 0; i < c.nr; i++) {
 		double iops = alone(c, i);
 
