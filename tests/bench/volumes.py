@@ -212,7 +212,7 @@ def bcache_on(fast, slow, mode, bucket="128k", delay=WRITEBACK_DELAY):
 def writeback_delay(cell):
     """
     Half a minute as it comes. A cell may be over by then, and what writing back costs would be missing in what is measured;
-    cells are the shorter the more their devices are slowed down.
+    cells are the shorter the more their devices are slowed down. In whole seconds, rounded down: at 60 times it is none.
     """
     if cell.dilate > 1:
         return WRITEBACK_DELAY // cell.dilate
