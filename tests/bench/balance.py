@@ -28,12 +28,13 @@ PERIOD = 6000           # requests that the fast member serves in a period
 LONGEST = 2000          # ms of it, at the devices' own speed: the default
 # Periods before what is measured. Pools first copy up to half of the data, as fast as members' queues let them: less, and it
 # is not the balance that is measured but the way there. So they have until their share stays, and no more than the last of
-# these. Caches have as long as it takes to ask for all of it several times. In what is left everything is where it stays.
-WARM, POOL_WARM = {"cache": 40, "writecache": 40, "bcache": 40, "writeboost": 40}, (20, 80)
+# these. Caches have until all of it was asked for ASKED times, and as often no longer than the last of theirs. In what is left
+# everything is where it stays.
+CACHES, CACHE_WARM, POOL_WARM, ASKED = ("cache", "writecache", "bcache", "writeboost"), (40, 120), (20, 80), 4
 STANDING = 2
 LOOK = 5                # periods after which it is seen whether a share stays
 # What is measured are batches of so many periods.
-BATCH, BATCHES = 2, {"split": 5, "other": 10}
+BATCH, BATCHES = balance_cells.BATCH, {"look": 2, "split": 5, "other": 10}
 
 LOADS = {
     "mixed4k": dict(rw="randrw", rwmixread=70, bs="4k"),
@@ -123,6 +124,10 @@ class Watch:
             words = f.read().split()
         return (int(words[2]) + int(words[6])) * lab.SECTOR / self.bytes
 
+    def asked(self, data):
+        """How many times each byte of @data on average."""
+        return (self.requests() - self.first) * self.bytes / data
+
     def now(self):
         return time.monotonic(), self.requests()
 
@@ -144,18 +149,29 @@ def sleep_until(t):
     time.sleep(max(0, t - time.monotonic()))
 
 
-def warm_up(kind, begin, period):
-    """Until what is measured begins, seconds; how many periods that were."""
-    if kind != "hybrid":
-        n = WARM.get(kind, STANDING)
-        sleep_until(begin + n * period)
-        return n
-    least, most = POOL_WARM
+def at_rest():
+    return balance_cells.rests([p["share"][0] for p in periods.so_far()])
+
+
+def warm_up(kind, begin, period, asked):
+    """Until what is measured begins, seconds; how many periods that were. @asked: how many times all there is was."""
+    if kind == "hybrid":
+        (least, most), ready = POOL_WARM, at_rest
+    elif kind in CACHES:
+        (least, most), ready = CACHE_WARM, lambda: asked() >= ASKED
+    else:
+        sleep_until(begin + STANDING * period)
+        return STANDING
     for n in range(least, most + 1, LOOK):
         sleep_until(begin + n * period)
-        if n == most or balance_cells.rests([p["share"][0] for p in periods.so_far()]):
+        if n == most or ready():
             return n
     return most
+
+
+def cache_state(kind):
+    """What dm-cache says of itself: hits, promotions, and how much is in it and dirty."""
+    return lab.run("dmsetup", "status", "cache").strip() if kind == "cache" else None
 
 
 def batches_of(watch, period, n):
@@ -188,8 +204,9 @@ def measured(out, fio, name, volume):
         if ours:
             periods.start()
         watch = Watch(dev, cell.load)
-        process = fio.begin(dev, POOL_WARM[1] + BATCH * n + LOOK)
-        warm = warm_up(kind, watch.begun(), period)
+        process = fio.begin(dev, max(POOL_WARM[1], CACHE_WARM[1]) + BATCH * n + LOOK)
+        warm = warm_up(kind, watch.begun(), period, lambda: watch.asked(cell.data))
+        asked, state = watch.asked(cell.data), cache_state(kind)
         early = periods.moved() if ours else 0
         cpu = lab.Cpu()
         rates, iops = batches_of(watch, period, n)
@@ -200,9 +217,11 @@ def measured(out, fio, name, volume):
             shares = [p["share"][0] for p in periods.stop()]
             more = dict(moved=extents(now, cell), moved_kb=(now - early) / (BATCH * n) / 1024, shares=shares,
                         share=statistics.mean(shares[-BATCH * n:]), share_sd=statistics.pstdev(shares[-BATCH * n:]))
+        if state:
+            more["states"] = [state, cache_state(kind)]
         watch.kept_to(fio.end(process))
     # as many are under way all the time, so what one takes follows from what is done in a second
-    record = dict(device=name, iops=iops * cell.dilate, us=cell.depth / iops / cell.dilate * 1e6, cpu=used,
+    record = dict(device=name, iops=iops * cell.dilate, us=cell.depth / iops / cell.dilate * 1e6, cpu=used, asked=asked,
                   batches=[r * cell.dilate for r in rates], period_ms=cell.period_ms, **more)
     out.add([warm * period, BATCH * n * period], bench="balance", cell=cell.name, **record)
     lab.say(f"# {name}: {record['iops']:.0f} IOPS, {record['us']:.0f} us, CPU {100 * used:.0f}%"
@@ -211,9 +230,10 @@ def measured(out, fio, name, volume):
 
 
 def best_split(out, fio, share):
-    """Fixed shares of the first member about the pool's."""
+    """Fixed shares of the first member, about the pool's and the best of a short look at all."""
+    looked = {p: measure(out, fio, f"look:{p}", volumes.split(fio.cell, p))["rate"] for p in balance_cells.LOOKED}
     seen = {}
-    while (percent := balance_cells.next_split(seen, share)) is not None:
+    while (percent := balance_cells.next_split(seen, share, looked)) is not None:
         seen[percent] = measure(out, fio, f"split:{percent}", volumes.split(fio.cell, percent))["rate"]
 
 
@@ -262,7 +282,7 @@ def balance(out, quick):
         cell.data, cell.member = DATA, MEMBER
     fio = Fio(cell)
     cell.period_ms = cell.period_ms or fio.calibrate()
-    cell.warm_s = WARM["bcache"] * cell.period_ms / 1e3
+    cell.warm_s = CACHE_WARM[0] * cell.period_ms / 1e3
     lab.say(f"# {cell.name}: a period is {cell.period_ms} ms")
     {"fio": balance_fio, "gain": gain, "step": balance_steps.run}[cell.kind](out, cell, fio)
 

@@ -42,9 +42,9 @@ STEPS = (("step-up", 32, dict(depths=(4, 32))), ("step-down", 4, dict(depths=(32
 GAIN = (("nvme+sata", "read4k", 64), ("x25m+mba3073", "mixed4k", 16))
 # 64 MiB are 1024 extents: the list of those that were used, as it comes, has room for all of them. Here it has not.
 CANDIDATES = ("nvme+sata", "read4k", 64, 256)
-# Two runs, and their batches; more only of cells that these leave open.
-SEEDS, MORE_SEEDS = (1, 2), (3, 4)
-CLOSE = 0.03            # of a bound, at most, for more
+# Two runs, and their batches; three of what is judged by the runs alone. Of cells that these leave open all of them.
+SEEDS, SEEDS_OF_RUNS, ALL_SEEDS = (1, 2), (1, 2, 3), (1, 2, 3, 4)
+BATCH = 2               # periods, of which what is measured is cut into
 QUICK = ("nvme+sata/read4k/64/1", "x25m+mba3073/netmix/10/1", "x25m+mba3073/step-speed/16/1")
 # Rivals that a cell has, by its kind: what a user could make of the same devices.
 SIX = ("stripe", "cache:writeback", "cache:writethrough", "writecache", "bcache:writeback", "writeboost")
@@ -66,6 +66,7 @@ CPU = 0.6               # of the processor, at most, or it is not the devices th
 REACH_STEP, NEAR, FINAL = 10, 5, 20     # periods; points; periods that the final value is the mean of
 STILL, REST = 10, 1     # periods; points
 SPLITS, BRACKET = 6, 10     # fixed shares that are tried; points
+LOOKED = (0, 25, 50, 75, 100)   # and for a short time before that
 BESIDE = 15             # points: where a split does less than what a pool ends at, if that is the best
 KINDS = {"dbench": "dbench", "netmix": "netmix", "transition": "transition", "gain": "gain"}
 
@@ -87,10 +88,14 @@ def cell(pair, called, depth, seed, **more):
     return {**base, **more}
 
 
-def of_every_seed(*args, seeds=SEEDS, **more):
+def seeds_for(kind):
+    return SEEDS if kind in ("fio", "gain") else SEEDS_OF_RUNS
+
+
+def of_every_seed(*args, **more):
     """With two more pools in the first one: they are in the key set only, and not judged."""
-    for seed in seeds:
-        yield cell(*args, seed, presets=seed == seeds[0], **more)
+    for seed in seeds_for(cell(*args, 1, **more)["kind"]):
+        yield cell(*args, seed, presets=seed == 1, **more)
 
 
 def square():
@@ -113,7 +118,7 @@ def key_cells():
         for pair in FILE_PAIRS:
             for n in numbers if pair == KEY_PAIR else numbers[-1:]:
                 yield from of_every_seed(pair, load, n)
-    yield from of_every_seed(KEY_PAIR, "transition", 10, seeds=(1, 2, 3))
+    yield from of_every_seed(KEY_PAIR, "transition", 10)
     for pair, load in STEP_PAIRS.items():
         for name, depth, step in STEPS:
             yield from of_every_seed(pair, name, depth, kind="step", load=load, title=name, step=step)
@@ -121,18 +126,27 @@ def key_cells():
         yield cell(pair, "gain", depth, 1, load=load, title=f"gain {load}")
 
 
+def other_seeds(first):
+    """The cells with the seeds that one like this may have beyond those it has."""
+    for seed in ALL_SEEDS:
+        if judged_by_seeds(first) and seed not in seeds_for(first["kind"]):
+            yield {**first, "name": first["name"].rsplit("/", 1)[0] + f"/{seed}", "seed": seed, "presets": False}
+
+
+def judged_by_seeds(c):
+    return c["kind"] in WANTED or c["kind"] == "step"
+
+
 def more_seeds(measured):
-    """Of (cell, records) of one cell each: those of other seeds that a ratio near to its bound asks for."""
+    """Of (cell, records) of one cell each: those of other seeds, where its own leave a bound open."""
     by_title = {}
     for c, records in measured:
-        if c["seed"] in SEEDS and c["kind"] in WANTED:
+        if judged_by_seeds(c) and c["seed"] in seeds_for(c["kind"]):
             by_title.setdefault(title(c), []).append((c, records))
-    for key, some in by_title.items():
+    for some in by_title.values():
         first = some[0][0]
-        if len(some) == len(SEEDS) and close(key, of_seeds(first, [records for _, records in some], "hybrid")):
-            for seed in MORE_SEEDS:
-                name = first["name"].rsplit("/", 1)[0] + f"/{seed}"
-                yield {**first, "name": name, "seed": seed, "presets": False}
+        if len(some) == len(seeds_for(first["kind"])) and is_open(first, [records for _, records in some]):
+            yield from other_seeds(first)
 
 
 def part_of_all(chosen, measured):
@@ -150,22 +164,26 @@ def every_cell():
 
 
 def whole_matrix():
-    for seed in SEEDS:
-        for pair in PAIRS:
-            for load in LOADS:
-                for depth in DEPTHS:
-                    yield cell(pair, load, depth, seed)
-        for load, numbers in PROCESSES.items():
-            for pair in FILE_PAIRS:
-                for n in numbers:
-                    yield cell(pair, load, n, seed)
-        pair, load, depth, few = CANDIDATES
-        yield cell(pair, "candidates", depth, seed, load=load, words=f"candidates {few}", title=f"{load}, candidates {few}")
-        for pair, load in STEP_PAIRS.items():
-            for name, depth, step in STEPS:
-                yield cell(pair, name, depth, seed, kind="step", load=load, title=name, step=step)
+    for seed in ALL_SEEDS:
+        yield from (c for c in whole_seed(seed) if seed in seeds_for(c["kind"]))
     for pair, load, depth in GAIN:
         yield cell(pair, "gain", depth, 1, load=load, title=f"gain {load}")
+
+
+def whole_seed(seed):
+    for pair in PAIRS:
+        for load in LOADS:
+            for depth in DEPTHS:
+                yield cell(pair, load, depth, seed)
+    for load, numbers in PROCESSES.items():
+        for pair in FILE_PAIRS:
+            for n in numbers:
+                yield cell(pair, load, n, seed)
+    pair, load, depth, few = CANDIDATES
+    yield cell(pair, "candidates", depth, seed, load=load, words=f"candidates {few}", title=f"{load}, candidates {few}")
+    for pair, load in STEP_PAIRS.items():
+        for name, depth, step in STEPS:
+            yield cell(pair, name, depth, seed, kind="step", load=load, title=name, step=step)
 
 
 def cells(quick, key=False):
@@ -178,8 +196,10 @@ def on_devices(devices, data, period_ms):
     """Of real devices, the fast one first."""
     names = [d.removeprefix("/dev/").replace("/", "-") for d in devices]
     pair = "+".join(names)
-    for seed in SEEDS:
+    for seed in ALL_SEEDS:
         for load in (*LOADS, "dbench", "netmix"):
+            if seed not in seeds_for(KINDS.get(load, "fio")):
+                continue
             for depth in PROCESSES.get(load, DEPTHS):
                 yield dict(name=f"{pair}/{load}/{depth}/{seed}", kind=KINDS.get(load, "fio"), pair=pair, models=names,
                            devices=devices, data=data, period_ms=period_ms, dilate=1, load=load, depth=depth, seed=seed)
@@ -323,9 +343,29 @@ def judge(cell, records, device="hybrid"):
 RATIOS = ("split", "member", "rival", "member_raw", "rival_raw", "limit", "sum")
 
 
-def close(key, said):
-    """Whether a ratio is that near to its bound, so that more seeds may decide it."""
-    return any(abs(interval.value - within["least"]) <= CLOSE for _, interval, within in bounds(key, said) if "least" in within)
+def is_open(cell, runs, device="hybrid"):
+    """Whether intervals leave any bound of a cell open, so that more seeds may decide it."""
+    if cell["kind"] == "step":
+        some = step_bounds(runs, device)
+    else:
+        some = [*bounds(title(cell), of_seeds(cell, runs, device)), *netmix_bounds(cell, runs, device)]
+    return any(intervals.verdict(interval, **within) == intervals.OPEN for _, interval, within in some)
+
+
+def steady(record):
+    """The first member's share, period by period, while a pool was measured; of files the second half of that."""
+    if not record:
+        return []
+    if "shares" in record and "batches" in record:
+        return record["shares"][-BATCH * len(record["batches"]):]
+    series = [p["share"][0] for p in record.get("series", [])]
+    return series[len(series) // 2:]
+
+
+def deviation(runs, device, by_seed):
+    """Of the share, out of all its periods, or of runs too short for that by the seeds."""
+    shares = [steady(find(r, device)) for r in runs]
+    return intervals.deviation(shares) if shares and min(map(len, shares)) >= 5 else intervals.mean(by_seed)
 
 
 def of_seeds(cell, runs, device):
@@ -333,7 +373,8 @@ def of_seeds(cell, runs, device):
     each = [judge(cell, r, device) for r in runs]
     in_batches = [each_batch(cell, r, device) for r in runs]
     said = {w: intervals.batches([b.get(w) or [j[w]] for j, b in zip(each, in_batches)]) for w in RATIOS}
-    said.update({w: intervals.mean(j[w] for j in each) for w in ("rate", "sd", "moved")})
+    said.update({w: intervals.mean(j[w] for j in each) for w in ("rate", "moved")})
+    said["sd"] = deviation(runs, device, [j["sd"] for j in each])
     said.update(comparable=all(j["comparable"] for j in each), cpu=max(j["cpu"] for j in each),
                 absent=sorted({d for r in runs for d in absent(r, cell["kind"])}),
                 best=best_rival([with_cost(cell, r) for r in runs]))
@@ -395,6 +436,23 @@ def over_netmix(records, device):
     return out
 
 
+def netmix_bounds(cell, runs, device):
+    """The paper's targets: name, interval, bounds."""
+    if cell["kind"] != "netmix" or cell["depth"] != 10:
+        return []
+    over = [over_netmix(r, device) for r in runs]
+    return [(f"{unit} / {what}", intervals.ratio(o[what][i] for o in over if what in o), within)
+            for what, (least, most) in REACH_NETMIX.items()
+            for i, (unit, within) in enumerate((("operations", dict(least=least)), ("ms", dict(most=most))))]
+
+
+def final_batches(series):
+    """final_rate() in batches."""
+    some = series[-FINAL - 2:-1]
+    parts = [some[i:i + BATCH + 1] for i in range(0, len(some) - BATCH, BATCH)]
+    return [sum(sum(p["requests"]) for p in part[1:]) / (part[-1]["t"] - part[0]["t"]) for part in parts]
+
+
 def final_rate(series):
     """Requests a second in the last periods but the very last one, in which the load ended."""
     some = series[-FINAL - 2:-1]
@@ -413,12 +471,19 @@ def rests(shares):
     return len(last) == STILL and all(abs(statistics.mean(last[i - 2:i + 1]) - middle) <= REST for i in range(2, STILL))
 
 
-def next_split(seen, share):
+def next_split(seen, share, looked):
     """
-    The fixed share to try next, percent, after {share: rate}: the one at which the pool is, one on each side of it, and then
+    The fixed share to try next, percent, after {share: rate}: the one at which the pool is, and the best of those that were
+    @looked at for a short time, if that is another one; one on each side of the better of these, and then
     by the best so far: on beyond it, where it is the last one on a side, or halfway to its neighbours. None: no more.
     """
-    for p in (min(100, max(0, round(share) + by)) for by in (0, -BRACKET, BRACKET)):
+    start = [min(100, max(0, round(share)))]
+    start += [p for p in [max(looked, key=looked.get)] if abs(p - start[0]) > BRACKET]
+    for p in start:
+        if p not in seen:
+            return p
+    about = max(start, key=seen.get)
+    for p in (min(100, max(0, about + by)) for by in (-BRACKET, BRACKET)):
         if p not in seen:
             return p
     top = max(seen, key=seen.get)
@@ -435,6 +500,14 @@ def stepped(records, device):
     """Settling, and what it comes to at that over the better of the splits; None where the pool was not measured."""
     mine = find(records, device)
     return dict(settling(mine), split=mine.get("iops", math.nan) / best(records, "split:")) if mine else None
+
+
+def step_bounds(runs, device):
+    """What a step is judged by: name, interval, bounds."""
+    there = [r for r in runs if find(r, device)]
+    over = [over_batches(find(r, device), [s for s in r if s["device"].startswith("split:")]) or [math.nan] for r in there]
+    return [("own", intervals.mean(settling(find(r, device))["own"] for r in there), dict(most=REACH_STEP)),
+            ("split", intervals.batches(over), dict(least=REACH["split"]))]
 
 
 def settling(record):

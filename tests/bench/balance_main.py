@@ -63,7 +63,8 @@ def balance(args, kernel):
         balance_cells.cells(args.quick, args.key)
     chosen = [c for c in cells if not args.only or any(o in c["name"] for o in args.only)]
     if args.again:
-        by_cells.forget([balance_cells.file_of(folder, c) for c in chosen])
+        more = [m for c in chosen for m in balance_cells.other_seeds(c)] if args.key else []
+        by_cells.forget({balance_cells.file_of(folder, c) for c in [*chosen, *more]})
     measure(chosen, folder, args, kernel)
     if args.key:
         chosen += balance_cells.more_seeds(there(chosen, folder))

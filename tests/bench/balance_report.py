@@ -97,13 +97,8 @@ def worst(verdicts):
 
 
 def netmix_row(cell, runs, device):
-    over = [balance_cells.over_netmix(r, device) for r in runs]
-    row, verdicts = [name_of(cell), device], []
-    for what, (least, most) in balance_cells.REACH_NETMIX.items():
-        for i, within in enumerate((dict(least=least), dict(most=most))):
-            row.append(intervals.ratio(o[what][i] for o in over if what in o))
-            verdicts.append(intervals.verdict(row[-1], **within))
-    return row + [worst(verdicts)]
+    bounds = balance_cells.netmix_bounds(cell, runs, device)
+    return [name_of(cell), device, *(said for _, said, _ in bounds), worst([intervals.verdict(said, **w) for _, said, w in bounds])]
 
 
 def netmix_part(measured):
@@ -146,9 +141,9 @@ def step_part(measured):
             if not said:
                 continue
             mean = {k: intervals.mean(s[k] for s in said) for k in said[0]}
-            over = intervals.ratio(s["split"] for s in said)
-            is_ = worst([intervals.verdict(mean["own"], most=balance_cells.REACH_STEP),
-                         intervals.verdict(over, least=balance_cells.REACH["split"])])
+            bounds = balance_cells.step_bounds(runs, device)
+            over = bounds[1][1]
+            is_ = worst([intervals.verdict(interval, **within) for _, interval, within in bounds])
             ok = ok and (is_ == intervals.REACHED or device != "hybrid")
             rows.append([name_of(cell), device, *(mean[k].value for k in ("before", "after", "periods", "copies")), mean["own"],
                          over, mean["sd"].value, len(said), is_])

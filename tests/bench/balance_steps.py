@@ -47,6 +47,10 @@ def after_step(fio, dev):
     fio.load(dev, time_based=1, runtime=f"{(THERE + balance_cells.FINAL + 1) * cell.period_ms}ms", iodepth=depth)
 
 
+def rates(series, cell):
+    return [r * cell.dilate for r in balance_cells.final_batches(series)]
+
+
 def splits(out, fio, share):
     """@share: at which the pool ends."""
     cell = fio.cell
@@ -59,9 +63,11 @@ def splits(out, fio, share):
             cpu = lab.Cpu()
             after_step(fio, dev)
             used = cpu.used()
-            iops = balance_cells.final_rate(periods.stop()) * cell.dilate
+            series = periods.stop()
+        iops = balance_cells.final_rate(series) * cell.dilate
         seconds = [n * cell.period_ms / 1e3 for n in (THERE, balance_cells.FINAL)]
-        out.add(seconds, bench="balance", cell=cell.name, device=f"split:{percent}", iops=iops, cpu=used)
+        out.add(seconds, bench="balance", cell=cell.name, device=f"split:{percent}", iops=iops, cpu=used,
+                batches=rates(series, cell))
         lab.say(f"# split:{percent} after the step: {iops:.0f} IOPS; CPU {100 * used:.0f}%")
         out.close()
 
@@ -97,8 +103,8 @@ def run(out, cell, fio):
             mapped = sum(m["used"] for m in lab.hybrid_status("pool")["members"])
             moved = periods.moved()
             series = periods.stop()
-        record = dict(device=name, cpu=used, iops=balance_cells.final_rate(series) * cell.dilate, step_at=at,
-                      period_ms=cell.period_ms, copy=copy, moved=moved, mapped_bytes=mapped * lab.size(cell.extent),
+        record = dict(device=name, cpu=used, iops=balance_cells.final_rate(series) * cell.dilate,
+                      batches=rates(series, cell), step_at=at, period_ms=cell.period_ms, copy=copy, moved=moved, mapped_bytes=mapped * lab.size(cell.extent),
                       series=series)
         out.add([n * cell.period_ms / 1e3 for n in (BEFORE, AFTER)], bench="balance", cell=cell.name, **record)
         said = balance_cells.settling(record)

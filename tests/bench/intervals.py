@@ -9,9 +9,12 @@ import typing
 T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110,
      2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)
 Z = 1.95996
-# What spread() stays below with 95% for 2, 3, 4 runs of five batches each, where runs are no more than batches (F with 1, 8;
-# 2, 12; 3, 16 degrees of freedom). Of more batches it is less, so this is too much for ten by a fifth.
-SPREAD = (5.32, 3.89, 3.24)
+# What the mean square between 2, 3, 4 runs of so many batches each, over that within them, stays below with 95%, where runs are no
+# more than batches: F with 1, 8; 2, 12; 3, 16 degrees of freedom, and 1, 18; 2, 27; 3, 36.
+SPREAD = {5: (5.32, 3.89, 3.24), 10: (4.41, 3.35, 2.87)}
+ALIKE = 2               # degrees of freedom that it counts for that runs should differ as their batches do
+CARRIED = 0.8           # at most
+LEAST_DEVIATION = 0.05  # points: less is nothing
 OUTSIDE = 0.025         # on each side
 REACHED, MISSED, OPEN, ONE, NONE = "reached", "missed", "open", "one seed: no verdict", "not measured"
 
@@ -63,40 +66,99 @@ def ratio(values):
     return Interval(*(math.exp(x) for x in logs[:3]), logs.n)
 
 
-def spread(runs):
-    """Mean squares of what differs between runs and within them, over each other; 0 where neither does."""
-    n = sum(map(len, runs))
-    middle = sum(map(sum, runs)) / n
-    between = sum(len(r) * (sum(r) / len(r) - middle) ** 2 for r in runs) / (len(runs) - 1)
-    within = sum((x - sum(r) / len(r)) ** 2 for r in runs for x in r) / (n - len(runs))
-    return between / within if within else math.inf if between > 1e-18 else 0
+def middle_of(values):
+    return sum(values) / len(values)
 
 
 def carried(runs):
-    """How much of a batch's deviation the next one has, of a drift say: the correlation of neighbours; not below 0."""
-    off = [[x - sum(r) / len(r) for x in r] for r in runs]
+    """
+    How much of a batch's deviation the next one has, of a drift say: the correlation of neighbours. That of n values about
+    their own mean is too small, by about (1 + 4 rho) / n.
+    """
+    off = [[x - middle_of(r) for x in r] for r in runs]
     total = sum(x * x for r in off for x in r)
-    return max(0, min(0.9, sum(x * y for r in off for x, y in zip(r, r[1:])) / total)) if total else 0
+    if not total:
+        return 0
+    n = sum(map(len, runs)) / len(runs)
+    rho = sum(x * y for r in off for x, y in zip(r, r[1:])) / total
+    return max(0, min(CARRIED, (n * rho + 1) / max(n - 4, n / 2)))
+
+
+def longer(rho, n):
+    """By how much the variance of the mean of n values is larger where neighbours are alike, than that of as many others."""
+    return (1 + rho) / (1 - rho) - 2 * rho * (1 - rho ** n) / n / (1 - rho) ** 2
+
+
+def within(runs):
+    """The mean square within runs, as one between them shows where they differ no more than by that."""
+    n = sum(map(len, runs)) / len(runs)
+    by = longer(carried(runs), n)
+    square = sum((x - middle_of(r)) ** 2 for r in runs for x in r) / sum(len(r) - 1 for r in runs)
+    return square * (n - 1) / (n - by) * by
+
+
+def between(runs):
+    middle = sum(map(sum, runs)) / sum(map(len, runs))
+    return sum(len(r) * (middle_of(r) - middle) ** 2 for r in runs) / (len(runs) - 1)
+
+
+def apart(between_, within_, runs, each):
+    """Whether so many runs of so many values differ by more than these do."""
+    return between_ > 1e-18 and between_ > SPREAD[10 if each >= 10 else 5][runs - 2] * within_
+
+
+def half_of(between_, within_, runs):
+    """
+    Half of an interval, in deviations of a mean that runs have these mean squares of. One between two runs has a single degree
+    of freedom, and that it is small says little: so what is within runs counts for two more, no less, however many there are.
+    """
+    return t(ALIKE + runs) * math.sqrt((ALIKE * within_ + (runs - 1) * between_) / (ALIKE + runs - 1))
 
 
 def batches(runs):
     """
     Of ratios, batch by batch, of several runs that differ in the seed. Two or three runs by themselves leave an interval of
-    which the half is .02 where they differ by a hundredth. Where they do not differ by more than their batches do, and that is
-    tested, all batches together are the sample: of fewer that are independent, if one has some of the last one's deviation.
-    Where they do, it is the runs. Without batches, too, and one run says nothing about another.
+    which the half is .02 where they differ by a hundredth, so what batches show is weighed in: half_of(). Where runs differ by
+    more than that, it is the runs alone. Without batches, too, and one run says nothing about another.
     """
     runs = [[math.log(v) for v in r if not math.isnan(v)] for r in runs]
     runs = [r for r in runs if r]
-    means = [math.exp(sum(r) / len(r)) for r in runs]
-    if len(runs) < 2 or len(runs) - 2 >= len(SPREAD) or min(map(len, runs)) < 5 or spread(runs) > SPREAD[len(runs) - 2]:
+    means = [math.exp(middle_of(r)) for r in runs]
+    if not 2 <= len(runs) <= 1 + len(SPREAD[10]) or min(map(len, runs)) < 5:
         return ratio(means)
-    rho = carried(runs)
-    alike = [x for r in runs for x in r]
-    middle = sum(alike) / len(alike)
-    count = max(2, round(len(alike) * (1 - rho) / (1 + rho)))
-    half = t(count) * math.sqrt(sum((x - middle) ** 2 for x in alike) / (len(alike) - 1) / count)
+    b, w = between(runs), within(runs)
+    if apart(b, w, len(runs), min(map(len, runs))):
+        return ratio(means)
+    count = sum(map(len, runs))
+    middle = sum(map(sum, runs)) / count
+    half = half_of(b, w, len(runs)) / math.sqrt(count)
     return Interval(*(math.exp(middle + x) for x in (0, -half, half)), len(runs))
+
+
+def deviation(runs):
+    """
+    Standard deviation of values of several runs, by its logarithm: of so few runs each one's own, which is known out of all of its
+    values, as far as these are independent. Where runs differ by more than that, from the least's end to the greatest's.
+    """
+    runs = [r for r in runs if len(r) >= 3]
+    if not runs:
+        return NOTHING
+    rho = carried(runs)
+    logs, squares = [], []
+    for r in runs:
+        square = sum((x - middle_of(r)) ** 2 for x in r) / (len(r) - longer(rho, len(r)))
+        logs.append(math.log(max(LEAST_DEVIATION, math.sqrt(square))))
+        squares.append(1 / 2 / max(1, (len(r) - 1) * (1 - rho ** 2) / (1 + rho ** 2)))
+    middle, n = middle_of(logs), len(runs)
+    if n < 2:
+        return Interval(math.exp(middle), math.nan, math.nan, n)
+    b, w = sum((x - middle) ** 2 for x in logs) / (n - 1), middle_of(squares)
+    if n > 1 + len(SPREAD[10]) or apart(b, w, n, min(map(len, runs))):
+        low, high = min(logs) - t(4) * math.sqrt(w), max(logs) + t(4) * math.sqrt(w)
+    else:
+        half = half_of(b, w, n) / math.sqrt(n)
+        low, high = middle - half, middle + half
+    return Interval(*map(math.exp, (middle, low, high)), n)
 
 
 def product(ratios):

@@ -259,7 +259,8 @@ def by_batches():
     for seed in range(1, 40):
         two = [batches_of(1.0, 0.01, seed), batches_of(1.0, 0.01, 1000 + seed)]
         said = intervals.batches(two)
-        assert said.n == 2 and (said.high - said.low < .03 or intervals.spread(two) > intervals.SPREAD[0]), said
+        apart = intervals.apart(*(f([[math.log(x) for x in r] for r in two]) for f in (intervals.between, intervals.within)), 2, 10)
+        assert said.n == 2 and (said.high - said.low < .04 or apart), said
     hits = [intervals.batches([batches_of(1.0, 0.01, 2 * s), batches_of(1.0, 0.01, 2 * s + 1)]) for s in range(300)]
     assert sum(i.low <= 1 <= i.high for i in hits) >= 270       # 285 of them, but for chance
     apart = intervals.batches([batches_of(1.0, 0.01, 5), batches_of(1.0, 0.01, 6, between=.05)])
@@ -271,6 +272,43 @@ def by_batches():
     assert math.isnan(one.low) and intervals.verdict(one, least=.9) == intervals.ONE
     assert intervals.batches([[.365], [1.24], [.328]]) == intervals.ratio([.365, 1.24, .328])
     assert math.isnan(intervals.batches([[math.nan], [math.nan]]).value)
+
+
+def covers():
+    """of intervals of 95% that many have the truth in them, also where runs differ and batches are alike, and are of use"""
+    def tried_(n, between, keep):
+        wide = deterministic(4000, 99 + n)
+        own = math.sqrt(1 - keep * keep)
+        said = [intervals.batches([batches_of(1.0, .02 * own, 7000 * n + n * s + i, 10, .02 * between * wide[n * s + i], keep)
+                                   for i in range(n)]) for s in range(400)]
+        return sum(i.low <= 1 <= i.high for i in said) / len(said), statistics.median((i.high - i.low) / 2 for i in said)
+    for n, between, keep, least, most in ((2, 0, 0, .95, .018), (2, .5, 0, .92, .024), (2, 0, .5, .94, .035), (2, .5, .5, .92, .045),
+                                          (2, 1, 0, .84, .2), (4, 0, 0, .94, .01), (4, .5, .5, .92, .025), (4, 1, 0, .91, .04)):
+        covered, half = tried_(n, between, keep)
+        assert covered >= least and half <= most, (n, between, keep, covered, half)
+    near(intervals.carried([batches_of(1, 1, s, 10, keep=.5) for s in range(300)]), .5, .15)
+
+
+def deviations():
+    """a deviation is judged by all periods of few runs, and where runs differ by the worst of them"""
+    def said(*deviations_, n=20, keep=0.0):
+        return intervals.deviation([[math.log(x) for x in batches_of(1.0, d, 40 + i, n, keep=keep)]
+                                    for i, d in enumerate(deviations_)])
+    two = said(1.0, 1.4)
+    assert intervals.verdict(two, most=3) == intervals.REACHED and two.low < 1.2 < two.high, two
+    assert intervals.verdict(said(2.5, 2.8), most=3) == intervals.OPEN
+    assert intervals.verdict(said(6, 6), most=3) == intervals.MISSED
+    far = said(.05, 1.0)
+    assert intervals.verdict(far, most=3) == intervals.REACHED and far.high > 1.2, far
+    assert intervals.verdict(said(.1, 6), most=3) == intervals.OPEN
+    assert math.isnan(said(1.0).low)
+    near(intervals.deviation([[100] * 20] * 2).value, intervals.LEAST_DEVIATION, 1e-9)
+    assert said(1, 1, keep=.8).high / said(1, 1, keep=.8).low > 1.3 * said(1, 1).high / said(1, 1).low
+    hits = [intervals.deviation([[math.log(x) for x in batches_of(1.0, 1.0, 2 * s + i, 20)] for i in (0, 1)]) for s in range(300)]
+    assert sum(i.low <= 1 <= i.high for i in hits) >= 280
+    # as a cell has it: only what was measured, of files the second half
+    assert balance_cells.steady(record("hybrid", 1, batches=[1] * 2, shares=[9, 1, 2, 3, 4])) == [1, 2, 3, 4]
+    assert balance_cells.steady(stepped([9, 1, 2])) == [1, 2] and balance_cells.steady(None) == []
 
 
 def pairs_of_batches():
@@ -291,8 +329,8 @@ def pairs_of_batches():
     cell = dict(pair="a+b", load="read4k", depth=32, dilate=1, kind="fio")
     said = balance_cells.of_seeds(cell, runs, "hybrid")
     assert 0 < said["split"].high - said["split"].low < .02 and verdict_of(runs) == "reached", said["split"]
-    assert not balance_cells.close(balance_cells.title(cell), said)
-    assert balance_cells.close(balance_cells.title(cell), balance_cells.of_seeds(cell, seeds_of(133, 133), "hybrid"))
+    # the deviation of two seeds' shares, of which nothing else is known
+    assert not balance_cells.is_open(cell, runs) and balance_cells.is_open(cell, seeds_of(150, 150, sd=1)[:1] + seeds_of(150, sd=1.4))
 
 
 def stepped(shares, step=20, **more):
@@ -353,22 +391,22 @@ def resting():
     assert not balance_cells.rests([70 + 0.3 * i for i in range(40)]) and not balance_cells.rests([90] * 4 + [97] * 9)
 
 
-def tried(best, share, wide=40):
-    """The fixed shares that are tried about a pool's, with a volume that does most at @best."""
-    seen = {}
-    while (p := balance_cells.next_split(seen, share)) is not None:
+def tried(best, share, does):
+    """The fixed shares that are tried about a pool's, and what they do by the distance from @best."""
+    seen, looked = {}, {p: does(abs(p - best)) for p in balance_cells.LOOKED}
+    while (p := balance_cells.next_split(seen, share, looked)) is not None:
         assert p not in seen and 0 <= p <= 100 and len(seen) < 9
-        seen[p] = 1 - ((p - best) / wide) ** 2
+        seen[p] = does(abs(p - best))
     return seen
 
 
 def bracketed():
-    """six fixed shares about a pool's find one that does all that can be done but a hundredth or so, wherever that is"""
+    """six fixed shares find one that does all that can be done but a hundredth or so, wherever that and the pool are"""
     for best, share in itertools.product(range(0, 101, 5), range(0, 101, 7)):
-        seen = tried(best, share, 60)
-        assert len(seen) <= 6 and round(share) in seen
-        if abs(best - share) <= 25:
-            assert max(seen.values()) > .985, (best, share, seen)
+        for does, least in ((lambda x: 1 - (x / 60) ** 2, .985), (lambda x: 1 - x / 200, .97)):
+            seen = tried(best, share, does)
+            assert len(seen) <= 6 and round(share) in seen
+            assert max(seen.values()) > least, (best, share, seen)
 
 
 def watched():
@@ -383,13 +421,18 @@ def watched():
     shares = [10] * 15 + [30] * 45 + [50] * 60
     so_far = mock.Mock(side_effect=lambda: [dict(share=[x, 100 - x]) for x in shares[:round((clock[0] - 100) / 2)]])
     with mock.patch.multiple(balance, time=slow), mock.patch.object(balance.periods, "so_far", so_far):
-        assert balance.warm_up("split", clock[0], 2) == 2 and clock[0] == 104
-        assert balance.warm_up("bcache", 100, 2) == 40 and clock[0] == 180
+        assert balance.warm_up("split", clock[0], 2, None) == 2 and clock[0] == 104
+        assert balance.warm_up("bcache", 100, 2, lambda: 4) == 40 and clock[0] == 180
+        # one that is slow, and one that is slower than that
         clock[0] = 100
-        assert balance.warm_up("hybrid", 100, 2) == 25 and clock[0] == 150
+        assert balance.warm_up("writecache", 100, 2, lambda: 4 * (clock[0] - 100) / 178) == 90 and clock[0] == 280
+        clock[0] = 100
+        assert balance.warm_up("cache", 100, 2, lambda: 1) == 120 and clock[0] == 340
+        clock[0] = 100
+        assert balance.warm_up("hybrid", 100, 2, None) == 25 and clock[0] == 150
         shares[:] = range(200)
         clock[0] = 100
-        assert balance.warm_up("hybrid", 100, 2) == 80 and clock[0] == 260
+        assert balance.warm_up("hybrid", 100, 2, None) == 80 and clock[0] == 260
         rates, iops = balance.batches_of(watch, 2, 10)
     assert len(rates) == 10 and clock[0] == 300
     near(iops, 1000, 1e-9)
@@ -445,7 +488,7 @@ def nine_loads():
 
 
 def key_set():
-    """the key set has each pair with each depth once, five loads a pair and seven a depth, and two seeds of each cell"""
+    """the key set has each pair with each depth once, five loads a pair and seven a depth, and two seeds of each cell or three"""
     square = list(balance_cells.square())
     assert len(square) == 35 and len({(p, d) for p, _, d in square}) == 35
     for i, n in ((0, 5), (2, 7)):
@@ -454,30 +497,60 @@ def key_set():
     cells = balance_cells.cells(False, True)
     names = {c["name"] for c in cells}
     assert len(names) == len(cells) and {c["load"] for c in cells} >= set(balance_cells.LOADS)
-    assert names - {c["name"] for c in balance_cells.every_cell()} == {"x25m+mba3073/transition/10/3"}
+    assert names <= {c["name"] for c in balance_cells.every_cell()} and len(names) == 143
     assert {f"{p}/{load}/{d}/{s}" for p, load, d in square for s in (1, 2)} <= names
     of = {kind: len([c for c in cells if c["kind"] == kind]) for kind in ("netmix", "dbench", "transition", "step", "gain")}
-    assert of == dict(netmix=14, dbench=14, transition=3, step=12, gain=2), of
+    assert of == dict(netmix=21, dbench=21, transition=3, step=18, gain=2), of
     assert {"mem+nvme/read4k/64/2", "x25m+mba3073/stream128k/32/1", "memoright32+mba3073/mixed4k/32/1"} <= names
     assert sum(c.get("presets", False) for c in cells) == sum(c["seed"] == 1 and c["kind"] != "gain" for c in cells)
     same = {c["name"]: c for c in balance_cells.every_cell()}
     assert all(c.get("presets", False) == same[c["name"]]["presets"] for c in cells if c["name"] in same)
-    said = balance_cells.part_of_all(names, {"nvme+sata/read4k/1/1", "x25m+mba3073/transition/10/3"})
+    said = balance_cells.part_of_all(names, {"nvme+sata/read4k/1/1", "nvme+sata/read4k/1/4"})
     assert said.startswith(f"2 of {len(cells)} cells") and "these are 1, and 1 are seeds beyond it" in said, said
 
 
 def near_the_aim():
-    """of cells with a ratio near to its aim two more seeds are asked for, of others none, nor of ones with one seed"""
+    """of cells with a bound that is left open more seeds are asked for, of others none, nor of ones that lack a seed"""
+    def more(cells, some):
+        return [c["name"] for c in balance_cells.more_seeds(list(zip(cells, some)))]
     cells = [balance_cells.cell("nvme+sata", "read4k", 4, s) for s in (1, 2)]
 
-    def more(pool, n=2):
-        some = [cell_of(pool) for _ in cells]
-        for records in some:
-            for r in records:
-                r["cpu"] = 0
-        return [c["name"] for c in balance_cells.more_seeds(list(zip(cells, some))[:n])]
-    assert more(135) == ["nvme+sata/read4k/4/3", "nvme+sata/read4k/4/4"]
-    assert not more(150) and not more(135, 1)
+    def some_of(*rates, sd=(1.0, 1.0)):
+        return [[dict(r, cpu=0) for r in cell_of(rate, sd=x)] for rate, x in zip(rates, sd)]
+    both = ["nvme+sata/read4k/4/3", "nvme+sata/read4k/4/4"]
+    assert more(cells, some_of(160, 190)) == both       # far from any bound, and open
+    assert more(cells, some_of(160, 160, sd=(1, 2))) == both
+    assert not more(cells, some_of(150, 150)) and not more(cells[:1], some_of(160)) and not more(cells, some_of(136, 136))
+    # the mix has targets of its own, and a step has nothing else
+    mixes = [balance_cells.cell("x25m+mba3073", "netmix", 10, s) for s in (1, 2, 3)]
+
+    def mixed(ms):
+        return [dict(r, mean_ms=ms if r["device"] == "hybrid" else 2.0) for r in cell_of(160)]
+    assert more(mixes, [mixed(x) for x in (1.3, 1.4, 1.5)]) == ["x25m+mba3073/netmix/10/4"]
+    assert not more(mixes, [mixed(1.3)] * 3) and not more(mixes, [mixed(1.3), mixed(1.5)])
+    steps = [c for c in balance_cells.every_cell() if c["name"].startswith("x25m+mba3073/step-speed/16/")]
+
+    def step_of(n):
+        return [stepped([80] * 20 + [30] * n + [60] + [30] * 30, device="hybrid", iops=100), record("split:15", 90)]
+    assert len(steps) == 3 and more(steps, [step_of(n) for n in (1, 1, 20)]) == ["x25m+mba3073/step-speed/16/4"]
+    assert not more(steps, [step_of(1)] * 3)
+    rates = balance_cells.final_batches(stepped([80] * 60)["series"])
+    assert len(rates) == 10 and set(rates) == {100}
+
+
+def other_seeds_go():
+    """--key --again forgets the further seeds of the cells that are chosen, too"""
+    gone = []
+    args = mock.Mock(devices=None, quick=False, key=True, only=["nvme+sata/read4k/1/"], again=True)
+    with tempfile.TemporaryDirectory() as out, mock.patch.object(by_cells, "OUT", out), \
+            mock.patch.multiple(balance_main, measure=mock.Mock(), show_balance=mock.Mock()), \
+            mock.patch.object(by_cells, "forget", gone.extend):
+        balance_main.balance(args, "6.1")
+        assert {os.path.basename(p) for p in gone} == {f"nvme+sata_read4k_1_{s}.jsonl" for s in (1, 2, 3, 4)}, gone
+        gone.clear()
+        args.key = False
+        balance_main.balance(args, "6.1")
+        assert {os.path.basename(p) for p in gone} == {f"nvme+sata_read4k_1_{s}.jsonl" for s in (1, 2)}, gone
 
 
 def concentrated():
@@ -781,13 +854,15 @@ def not_again():
     with mock.patch.object(balance, "measured", lambda out, fio, name, _: made.append(name) or dict(iops=9)), \
             mock.patch.object(volumes, "boost_loaded", lambda: True):
         balance.balance_fio(mock.Mock(), cell, mock.Mock(cell=cell))
-    assert "hybrid" not in made and set(made) >= {"split:30", "split:20", "split:40", "stripe", "alone:nvme"}, made
+    assert "hybrid" not in made and set(made) >= {"split:30", "look:0", "look:75", "stripe", "alone:nvme"}, made
 
 
 def like_pools():
-    """caches have asked for all there is ten times before they are measured, and bcache is never congested"""
-    caches = [name.split(":")[0] for name in balance_cells.WANTED["fio"] if name != "stripe"]
-    assert all(balance.WARM[kind] * balance.PERIOD >= 10 * balance.DATA / 4096 for kind in caches)
+    """caches have asked for all there is four times before they are measured, also slow ones, and bcache is never congested"""
+    assert set(balance.CACHES) == {name.split(":")[0] for name in balance_cells.WANTED["fio"] if name != "stripe"}
+    assert balance.CACHE_WARM[0] * balance.PERIOD >= balance.ASKED * balance.DATA / 4096
+    # as fast as memoright32, whose periods are as long as they get
+    assert balance.CACHE_WARM[1] * balance.LONGEST / 1e3 * 370 >= balance.ASKED * balance.DATA / 4096
     assert max(balance.BATCHES.values()) * balance.BATCH == 20 and balance.POOL_WARM[0] >= balance_cells.STILL
     written = {}
     with mock.patch.multiple(volumes, put=written.__setitem__, lab=mock.Mock(**{"run.return_value": "Set UUID: u"})):
@@ -942,7 +1017,7 @@ def nfs_mix():
 def main():
     tests = (postmark, policies_targets, policies_unsure, policies_matrix, policies_resume, in_pieces, not_again, like_pools,
              forgotten, rows_say, no_mixing, real_devices, nfs_mix, netmix_proportions, verdicts, with_processor, unsure,
-             other_targets, steps_reach, without_rivals, whole_report, with_intervals, by_batches, pairs_of_batches, settles,
+             other_targets, steps_reach, without_rivals, whole_report, with_intervals, by_batches, covers, deviations, other_seeds_go, pairs_of_batches, settles,
              whole_matrix, bounded_periods, as_slow, resting, bracketed, watched, whole_extents, all_rivals, nine_loads,
              key_set, near_the_aim, concentrated, traced_times, merged, replays, whole_traces, undisturbed, figures,
              mount_times, parts_of_nameless, sizes_of_metadata, figure_cells, names_targets, names_cells, counted_images)
