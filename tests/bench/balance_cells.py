@@ -45,6 +45,7 @@ CANDIDATES = ("nvme+sata", "read4k", 64, 256)
 # Two runs, and their batches; three of what is judged by the runs alone. Of cells that these leave open all of them.
 SEEDS, SEEDS_OF_RUNS, ALL_SEEDS = (1, 2), (1, 2, 3), (1, 2, 3, 4)
 BATCH = 2               # periods, of which what is measured is cut into
+SHORT = 4               # periods: a share's deviation over fewer says nothing by itself
 QUICK = ("nvme+sata/read4k/64/1", "x25m+mba3073/netmix/10/1", "x25m+mba3073/step-speed/16/1")
 # Rivals that a cell has, by its kind: what a user could make of the same devices.
 SIX = ("stripe", "cache:writeback", "cache:writethrough", "writecache", "bcache:writeback", "writeboost")
@@ -353,19 +354,19 @@ def is_open(cell, runs, device="hybrid"):
 
 
 def steady(record):
-    """The first member's share, period by period, while a pool was measured; of files the second half of that."""
+    """The first member's share, period by period, while a pool was measured; of files half of what was watched at least."""
     if not record:
         return []
     if "shares" in record and "batches" in record:
         return record["shares"][-BATCH * len(record["batches"]):]
     series = [p["share"][0] for p in record.get("series", [])]
-    return series[len(series) // 2:]
+    return series[-max(record.get("measured_periods", 0), (len(series) + 1) // 2):]
 
 
 def deviation(runs, device, by_seed):
     """Of the share, out of all its periods, or of runs too short for that by the seeds."""
     shares = [steady(find(r, device)) for r in runs]
-    return intervals.deviation(shares) if shares and min(map(len, shares)) >= 5 else intervals.mean(by_seed)
+    return intervals.deviation(shares) if shares and min(map(len, shares)) >= SHORT else intervals.mean(by_seed)
 
 
 def of_seeds(cell, runs, device):

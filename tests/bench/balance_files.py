@@ -5,6 +5,7 @@ an ext2 of the same size, with little page cache. The depth of a cell is the num
 import contextlib
 import statistics
 
+import balance_cells
 import files
 import lab
 import periods
@@ -46,7 +47,7 @@ def watched(name, record, after=0):
     moved = periods.moved() - early.result()
     series = periods.stop()
     n = len([p for p in series if p["t"] > begin + after])
-    record.update(series=series, moved_kb=moved / 1024 / n if n else 0)
+    record.update(series=series, measured_periods=n, moved_kb=moved / 1024 / n if n else 0)
 
 
 def dbench(cell, program, name, warm):
@@ -80,9 +81,8 @@ def transition(cell, program, name, warm):
 
 
 def settled_share(record):
-    """Of the second half of what was watched: mean and deviation of the first member's share."""
-    steady = [p["share"][0] for p in record["series"]]
-    steady = steady[len(steady) // 2:]
+    """While it was measured: mean and deviation of the first member's share."""
+    steady = balance_cells.steady(record)
     return (statistics.mean(steady), statistics.pstdev(steady)) if steady else (0, 0)
 
 

@@ -309,6 +309,8 @@ def deviations():
     # as a cell has it: only what was measured, of files the second half
     assert balance_cells.steady(record("hybrid", 1, batches=[1] * 2, shares=[9, 1, 2, 3, 4])) == [1, 2, 3, 4]
     assert balance_cells.steady(stepped([9, 1, 2])) == [1, 2] and balance_cells.steady(None) == []
+    assert balance_cells.steady(stepped([5, 6, 1, 2], measured_periods=4)) == [5, 6, 1, 2]
+    assert balance_files.settled_share(stepped([9, 1, 3], measured_periods=2)) == (2, 1)
 
 
 def pairs_of_batches():
