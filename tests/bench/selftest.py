@@ -311,6 +311,13 @@ def deviations():
     assert balance_cells.steady(stepped([9, 1, 2])) == [1, 2] and balance_cells.steady(None) == []
     assert balance_cells.steady(stepped([5, 6, 1, 2], measured_periods=4)) == [5, 6, 1, 2]
     assert balance_files.settled_share(stepped([9, 1, 3], measured_periods=2)) == (2, 1)
+    two = [[dict(r, batches=[r["iops"]] * 10, shares=[7] + [50, 51, 50, 49 - i] * 5) for r in cell_of(150, sd=9 * i)] for i in (0, 1)]
+    assert verdict_of(two) == "reached", verdict_of(two)
+    written, t = {}, [dict(t=n, share=[n]) for n in range(1, 11)]
+    with mock.patch.multiple(balance_files.periods, start=mock.Mock(), stop=lambda: t, moved=lambda: 0), \
+            mock.patch.object(balance_files.lab, "uptime", lambda: 1), balance_files.watched("hybrid", written, 0.01):
+        pass
+    assert written["measured_periods"] == 9, written
 
 
 def pairs_of_batches():
