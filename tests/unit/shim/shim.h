@@ -304,7 +304,7 @@ void *shim_alloc_percpu(size_t n);
 #define this_cpu_read(x)	shim_this(x)
 #define this_cpu_write(x, v)	(shim_this(x) = (v))
 #define this_cpu_cmpxchg(x, o, n) ({ typeof(x) *p_ = &shim_this(x), old_ = *p_; \
-				if (old_ == (o)) *p_ = (n); old_; })
+				*p_ = old_ == (o) ? (n) : old_; old_; })
 
 /* percpu_counter: exact at any time */
 struct percpu_counter {
