@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -318,6 +319,7 @@ static const char *meddled;
 static unsigned int meddle_at;
 static void (*meddle)(const char *name);
 static int meddle_err;	/* of that open() then */
+static const char *unmounted;	/* who enters it is told that it is not there */
 
 int __wrap_openat(int above, const char *name, int flags, ...)
 {
@@ -329,12 +331,31 @@ int __wrap_openat(int above, const char *name, int flags, ...)
 	va_end(args);
 	if (meddled && !strcmp(name, meddled) && meddle_at && !--meddle_at)
 		meddle(name);
+	if (unmounted && !strcmp(name, unmounted)) {
+		errno = ENOENT;
+		return -1;
+	}
 	if (meddle_err) {
 		errno = meddle_err;
 		meddle_err = 0;
 		return -1;
 	}
 	return __real_openat(above, name, flags, mode);
+}
+
+ssize_t __real_getxattr(const char *path, const char *name, void *value, size_t room);
+
+static bool list_goes;	/* between being found and being read */
+
+ssize_t __wrap_getxattr(const char *path, const char *name, void *value, size_t room)
+{
+	ssize_t bytes = __real_getxattr(path, name, value, room);
+
+	if (list_goes && bytes > 0) {
+		list_goes = false;
+		CHECK(!removexattr(path, name));
+	}
+	return bytes;
 }
 
 static void make_folder(void)
@@ -547,6 +568,7 @@ static void lists(void)
 		{ "masked", "u:12:rw,g::rw,m::r,o::-", 0640, 0640 },
 	};
 	struct ns_import result;
+	const char *text;
 	unsigned int i;
 
 	make_folder();
@@ -567,7 +589,7 @@ static void lists(void)
 			add_acl(path, case_of[i].acl);
 		CHECK(mode_of(path) == case_of[i].mode, "%s: %o", path, mode_of(path));
 	}
-	add_acl("in", "u:12:rwx,g::x");
+	add_acl("in", "u:12:rwx,g::x,d:u:12:rwx");
 	add_acl("in/fifo", "u:12:rw");
 	CHECK(mode_of("in") == 0770 && mode_of("in/fifo") == 0660);
 	CHECK(!mkdir("back", 0700));
@@ -577,7 +599,10 @@ static void lists(void)
 	result = (struct ns_import){ 0 };
 	listen_to_errors();
 	CHECK(!import_folder(&store, "in", false, &result));
-	CHECK(strstr(said(), "nlstore: given: its access control list is not kept\n"));
+	text = said();
+	CHECK(strstr(text, "nlstore: given: its access control list is not kept\n"));
+	CHECK(strstr(text, "nlstore: .: its default access control list is not kept\n"), "%s", text);
+	CHECK(!strstr(text, "given: its default"));
 	CHECK(!export_folder(&store, "back"));
 	CHECK(mode_of("back") == 0710, "%o", mode_of("back"));
 	CHECK(mode_of("back/fifo") == 0600, "%o", mode_of("back/fifo"));
@@ -589,6 +614,28 @@ static void lists(void)
 	}
 	CHECK(system("getfacl -Rcs back 2>&1 | grep .") != 0);	/* none of them has a list */
 	CHECK(!store_close(&store));
+	drop_folder();
+}
+
+/* Somebody removes a list when it has been found, and before it is read. */
+static void list_gone(void)
+{
+	struct ns_import result = { 0 };
+
+	make_folder();
+	make_file("f", 1);
+	if (system("setfacl -m u:12:rw f 2>/dev/null")) {
+		drop_folder();
+		ktap_skip("no access control lists here");
+		return;
+	}
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+	list_goes = true;
+	listen_to_errors();
+	CHECK(!import_folder(&store, ".", false, &result));
+	CHECK(!strcmp(said(), "") && !list_goes);
+	CHECK(is_kept("f", 1) && !store_close(&store));
 	drop_folder();
 }
 
@@ -703,6 +750,37 @@ static void vanished(void)
 		CHECK(!store_close(&store));
 		drop_folder();
 	}
+}
+
+static void be_missed(const char *name)
+{
+	(void)name;
+	meddle_err = ENOENT;
+}
+
+/* What is there and can't be entered is not dropped; what was not there for a moment is taken. */
+static void unmountable(void)
+{
+	struct ns_import result = { 0 };
+	int is_folder, err;
+
+	for (is_folder = 0; is_folder < 2; is_folder++) {
+		CHECK(import_meddled(be_missed, 1, is_folder), "%d", is_folder);
+		CHECK(!store_close(&store));
+		drop_folder();
+	}
+	make_folder();
+	CHECK(!mkdir("b", 0700));
+	fake_reset(ktap_seed, 0);
+	CHECK(!store_format("a", false) && !store_open(&store, "a", true));
+	CHECK(!import_folder(&store, ".", false, &result));
+	unmounted = "b";
+	listen_to_errors();
+	err = import_folder(&store, ".", false, &result);
+	unmounted = NULL;
+	CHECK(!strcmp(said(), "nlstore: b: No such file or directory\n"));
+	CHECK(err && tree_find(&store.tree, "b") && !store_close(&store));
+	drop_folder();
 }
 
 /* What is another thing all of a sudden is what it was or what it is, and nothing between. */
@@ -1353,9 +1431,11 @@ int main(int argc, char **argv)
 	ktap_run("what is damaged is, when all files are read", mends);
 	ktap_run("what is said of a name is one line", one_line);
 	ktap_run("nobody may do more for want of a list", lists);
+	ktap_run("a list that goes meanwhile is none", list_gone);
 	ktap_run("the rest of a damaged file is exported", exports_the_rest);
 	ktap_run("what a file grows by while it is read is no hole", grown);
 	ktap_run("what vanishes meanwhile is not in the tree", vanished);
+	ktap_run("what can't be mounted is not gone", unmountable);
 	ktap_run("what becomes something else is the one or the other", replaced);
 	ktap_run("what somebody has a lease of is waited for", leased);
 	ktap_run("a tree that is deep is imported", deep);

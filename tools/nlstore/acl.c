@@ -44,33 +44,50 @@ static bool is_none(int err)
 	return err == ENODATA || err == EOPNOTSUPP;
 }
 
-int acl_narrow(int fd, uint32_t *mode, bool *is)
+/* Return: bytes, 0: there is none; or an error. A file that is O_PATH is asked by its path only. */
+static ssize_t get(int fd, const char *name, void *list, size_t room)
 {
-	struct posix_acl_xattr_header *list;
 	char path[32];
 	ssize_t bytes;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	bytes = getxattr(path, ACCESS, NULL, 0);
-	*is = bytes > 0;
+	bytes = getxattr(path, name, list, room);
+	if (bytes < 0)
+		return is_none(errno) ? 0 : -errno;
+	return bytes;
+}
+
+int acl_narrow(int fd, uint32_t *mode, bool *is)
+{
+	struct posix_acl_xattr_header *list;
+	ssize_t bytes = get(fd, ACCESS, NULL, 0);
+
+	*is = false;
 	if (bytes <= 0)
-		return bytes && !is_none(errno) ? -errno : 0;
+		return bytes;
 	list = malloc(XATTR_SIZE_MAX);
 	if (!list)
 		return -ENOMEM;
-	bytes = getxattr(path, ACCESS, list, XATTR_SIZE_MAX);
-	if (bytes < 0) {
-		bytes = -errno;
-	} else if (bytes < (ssize_t)sizeof(*list) ||
-		   le32toh(list->a_version) != POSIX_ACL_XATTR_VERSION) {
+	bytes = get(fd, ACCESS, list, XATTR_SIZE_MAX);
+	*is = bytes > 0;
+	if (*is && (bytes < (ssize_t)sizeof(*list) ||
+		    le32toh(list->a_version) != POSIX_ACL_XATTR_VERSION)) {
 		bytes = -EINVAL;
-	} else {
+	} else if (*is) {
 		*mode = narrow(*mode, (struct posix_acl_xattr_entry *)(list + 1),
 			       (bytes - sizeof(*list)) / sizeof(struct posix_acl_xattr_entry));
 		bytes = 0;
 	}
 	free(list);
 	return bytes;
+}
+
+int acl_gives(int fd, bool *is)
+{
+	ssize_t bytes = get(fd, DEFAULT, NULL, 0);
+
+	*is = bytes > 0;
+	return bytes < 0 ? bytes : 0;
 }
 
 int acl_remove(int fd)

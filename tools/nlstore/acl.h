@@ -12,6 +12,8 @@
  * list. Return: 0 or an error.
  */
 int acl_narrow(int fd, uint32_t *mode, bool *is);
+/* *@is: folder @fd, O_PATH or not, gives what is made in it a list. Return: 0 or an error. */
+int acl_gives(int fd, bool *is);
 /* Open folder @fd has none any more, nor has what is made in it one from there on. */
 int acl_remove(int fd);
 

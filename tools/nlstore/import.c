@@ -23,6 +23,8 @@
 /* A file may change twice within what its file system's clock tells apart. */
 #define TICK_S 1
 
+#define LOOKS_AGAIN 3	/* at a name that is there and can't be found */
+
 /* A file with several paths: the first one that was found. */
 struct shared {
 	dev_t device;
@@ -82,6 +84,11 @@ static int take_mode(struct ns_node *node, int found)
 
 	if (!err && has_list)
 		say_of(node->path, "its access control list is not kept");
+	if (err || node->type != NS_DIRECTORY)
+		return err;
+	err = acl_gives(found, &has_list);
+	if (!err && has_list)
+		say_of(node->path, "its default access control list is not kept");
 	return err;
 }
 
@@ -283,6 +290,28 @@ static int find(int above, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* What can't be mounted may be called missing, and what others make and remove comes and goes. */
+static bool is_gone(int above, const char *name)
+{
+	struct stat status;
+
+	return fstatat(above, name, &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) &&
+	       errno == ENOENT;
+}
+
+/* As find(); 0: it is not there, and has gone since its folder was read. */
+static int find_or_gone(int above, const char *name)
+{
+	int found = find(above, name), looks;
+
+	for (looks = 0; found == -ENOENT && looks < LOOKS_AGAIN; looks++) {
+		if (is_gone(above, name))
+			return 0;
+		found = find(above, name);
+	}
+	return found;
+}
+
 /* To be read. Who has a lease of it is waited for. Return: a file or an error. */
 static int open_found(int found, int flags)
 {
@@ -401,13 +430,11 @@ static int take_folder(struct walk *walk, int fd, const char *path);
 /* What went since its folder was read is no part of the tree. 0, or 1 after a message. */
 static int take_path(struct walk *walk, int above, const char *name, const char *path)
 {
-	int found = find(above, name), folder = -1, err;
+	int found = find_or_gone(above, name), folder = -1, err;
 	struct stat status;
 
-	if (found == -ENOENT)
-		return 0;
-	if (found < 0)
-		return failed(path, found);
+	if (found <= 0)
+		return found ? failed(path, found) : 0;
 	/* One that is longer could not be exported again. */
 	err = strlen(path) >= PATH_MAX ? -ENAMETOOLONG : fstat(found, &status) ? -errno : 0;
 	if (!err)
