@@ -51,23 +51,37 @@ static int save_to(const char *name, int fd, const char *path)
 		EXIT_FAILED : EXIT_OK;
 }
 
+/* It ends with @parent, also with one that has ended before it could say so. */
+static void write_alone(pid_t parent, const char *name, int fd, const char *path)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILED);
+	_exit(save_to(name, fd, path));
+}
+
 /*
  * The kernel ends a long write only for what ends the process, and a signal that is handled does
- * not: so another process writes, which handles none.
+ * not: so another process writes, which handles none.  Whoever handles one here knows of it, so
+ * none comes between.
  */
 static int save_apart(const char *name, int fd, const char *path)
 {
+	pid_t parent = getpid(), pid;
+	sigset_t all, before;
 	int status;
-	pid_t pid = fork();
 
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	pid = fork();
+	writer = pid > 0 ? pid : 0;
+	if (!pid)
+		when_ended(SIG_DFL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return complain("%s: %s", name, strerror(errno));
-	if (!pid) {
-		when_ended(SIG_DFL);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(save_to(name, fd, path));
-	}
-	writer = pid;
+	if (!pid)
+		write_alone(parent, name, fd, path);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	writer = 0;
