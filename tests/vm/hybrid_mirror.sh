@@ -322,6 +322,18 @@ check "the tool goes on" hybridctl metadata q move 0 $C
 field_is "there" q meta "-A"
 check "nothing is left of it" no_label $D
 check "back" hybridctl metadata q move 1 $D
+check "cut when the table has it" begin_move
+check "it is a mirror by now" eval 'message q metadata resync 1 && wait_for 20 status_is q meta AA'
+emuctl set c write_lat=5s
+check "the other one leaves" message q metadata vacate 0
+field_is "which takes its time" q meta LA
+{ sleep 1; emuctl set c write_lat=10us; } & fast=$!
+check "the tool waits for that, and goes on" hybridctl metadata q move 0 $C
+wait $fast
+field_is "there" q meta "-A"
+check "nothing is left of it" no_label $D
+check "data" q_holds
+check "back" hybridctl metadata q move 1 $D
 label_of $D /tmp/d.label
 check "cut when the table has it" begin_move
 check "it is a mirror by now" eval 'message q metadata resync 1 && wait_for 20 status_is q meta AA'
@@ -372,6 +384,23 @@ check "assembled" hybridctl assemble q
 check "data" q_holds
 check "stop" hybridctl stop q
 wipe c
+
+# --- it leaves a member, which is cut short: what the table has still is in use, though no superblock names it
+check "a pool of one member again" hybridctl create q $E --extent 64K --size 4M --set commit_ms=50
+check "data" blkio write /dev/mapper/q 0 4096 5 -- flush /dev/mapper/q
+check "cut when the table has it" begin_move
+check "it is a mirror by now" eval 'message q metadata resync 1 && wait_for 20 status_is q meta AA'
+check "and the other one has left" eval 'message q metadata vacate 0 && wait_for 20 status_is q meta SA'
+check "the same command, by path, goes on" hybridctl metadata q move $E $C
+field_is "there" q meta "-A"
+check "nothing is left of the area" no_area $E
+check "data" q_holds
+check "stop" hybridctl stop q
+check "sound" is_whole $C $E
+check "assembled" hybridctl assemble q
+check "data" q_holds
+check "stop" hybridctl stop q
+wipe c e
 
 # --- a lost member, and the area on it, are made anew
 check "a pool of two, which carry the metadata" hybridctl create p $D $E --extent 64K --size 20M --policy stripe \

@@ -245,7 +245,8 @@ static void forget_old(const struct live *l, unsigned int k, dev_t rdev)
 	int err, nr;
 	char *path;
 
-	if (!rdev)
+	/* What the table has there is in use, whatever the superblock says of it. */
+	if (!rdev || rdev == rdev_of(l, k))
 		return;
 	if (live_super(l, &sb)) {
 		warn_unwiped(l, k, rdev, "the superblock can't be read");
@@ -486,11 +487,16 @@ static int make_sure(struct live *l, unsigned int k)
 static int vacate(struct live *l, unsigned int k)
 {
 	unsigned int tries;
-	int err = live_look(l);
+	int err;
 
+	/* Of a command that was cut short: it goes on in the kernel, for good or not. */
+	err = wait_while(l, k, 'R');
+	if (!err)
+		err = wait_while(l, k, 'L');
 	for (tries = 0; !err && tries < TRIES && l->st.meta[k] != '-'; tries++) {
 		/* Its device is in the table: stale is all that is seen of it then. */
-		err = live_message(l, "metadata vacate", k);
+		if (l->st.meta[k] != 'L')
+			err = live_message(l, "metadata vacate", k);
 		if (!err)
 			err = wait_while(l, k, 'L');
 		if (!err && l->st.meta[k] != 'A')
@@ -623,7 +629,9 @@ static bool has_left(const struct live *l, const struct ek_super *sb, unsigned i
 {
 	struct ek_label_info info;
 
-	return label_on(l, rdev, k, &info) && !ek_super_names(sb, k, info.area_uuid);
+	/* One that is in the table still has not left: a move that was cut short goes on there. */
+	return rdev != rdev_of(l, k) && label_on(l, rdev, k, &info) &&
+	       !ek_super_names(sb, k, info.area_uuid);
 }
 
 bool mirror_has_left(const struct live *l, const char *old, const char *path)
