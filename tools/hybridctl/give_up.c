@@ -3,8 +3,8 @@
  * See give_up.h.
  *
  * Of a member that is lost all of its extents are given up.  Of one that is there each granule is
- * read, and only those are that can't be, three times, while its label can: the rest of the extent
- * can be copied then, as a copy leaves out what is not written.  A discard is durable after a
+ * read, and only those are that can't be, three times, the last of them when its label can: the rest
+ * of the extent can be copied then, as a copy leaves out what is not written.  A discard is durable after a
  * flush: a cut leaves some of them done, and errors where the others were to be.
  *
  * Between a read that fails and its discard somebody may write there, and would lose what he wrote.
@@ -257,17 +257,23 @@ static bool is_unreadable(int err)
 	return err == -EIO || err == -ENODATA || err == -EILSEQ || err == -EREMOTEIO;
 }
 
-/* 0: it can be read; 1: it can't, whoever tries; -1: that can't be told, printed. */
-static int look(const struct giving *g, uint64_t at, uint64_t len)
+/* 0: it can be read; 1: it can't; -1: that can't be told, printed. */
+static int look_once(const struct giving *g, uint64_t at, uint64_t len)
 {
 	int err = bdev_read(&g->dev, at, g->buf, len);
 
-	if (is_unreadable(err))
-		err = bdev_read(&g->dev, at, g->buf, len);
 	if (!err || is_unreadable(err))
 		return err ? 1 : 0;
 	wrong(g, at, strerror(-err));
 	return -1;
+}
+
+/* Likewise, whoever tries. */
+static int look(const struct giving *g, uint64_t at, uint64_t len)
+{
+	int r = look_once(g, at, len);
+
+	return r > 0 ? look_once(g, at, len) : r;
 }
 
 /* What is left moves only if that has helped. */
@@ -282,15 +288,18 @@ static int discard_unreadable(struct giving *g, uint64_t at, uint64_t len)
 
 /*
  * What was found to be so while others were looked at is looked at again.  A disk that dropped off
- * meanwhile, at a bad place as a rule, fails all reads: what it has is not given up.
+ * meanwhile, at a bad place as a rule, fails all reads: what it has is not given up.  Nor is it if
+ * the disk has come back since, and answers with its label by now.
  */
 static int discard_if_still_bad(struct giving *g, uint64_t at, uint64_t len)
 {
 	int r = look(g, at, len);
 
+	if (r > 0)
+		r = judge_present(g->l, g->i) ? -1 : look_once(g, at, len);
 	if (r <= 0)
 		return r ? EXIT_FAILED : EXIT_OK;
-	return judge_present(g->l, g->i) ? EXIT_FAILED : discard_unreadable(g, at, len);
+	return discard_unreadable(g, at, len);
 }
 
 /* The kernel has gone on since it was asked what is there.  1: it has moved. */
@@ -317,8 +326,9 @@ static uint64_t granule_in(const struct giving *g, uint64_t from, uint64_t len)
 	return len - from < g->granule ? len - from : g->granule;
 }
 
-/* @bad: a bit for each granule that can't be read.  As look(). */
-static int look_at_granules(const struct giving *g, uint64_t at, uint64_t len, uint64_t *bad)
+/* @bad: a bit for each granule that can't be read.  As @look: whether none can. */
+static int look_at_granules(const struct giving *g, uint64_t at, uint64_t len, uint64_t *bad,
+			    int (*look)(const struct giving *g, uint64_t at, uint64_t len))
 {
 	uint64_t from, bit = 1;
 	int r = 0;
@@ -339,11 +349,13 @@ static int give_up_part(struct giving *g, uint64_t at, uint64_t len)
 
 	if (r)
 		return r > 0 ? EXIT_OK : EXIT_FAILED;
-	r = look_at_granules(g, at, len, &bad);
+	r = look_at_granules(g, at, len, &bad, look);
+	/* As in discard_if_still_bad(). */
+	if (r > 0)
+		r = judge_present(g->l, g->i) ? -1 : look_at_granules(g, at, len, &bad, look_once);
 	/* Of one that has nothing to be copied nothing is left, and it need not be moved. */
 	if (r)
-		return r < 0 || judge_present(g->l, g->i) ? EXIT_FAILED :
-		       discard_unreadable(g, at, len);
+		return r < 0 ? EXIT_FAILED : discard_unreadable(g, at, len);
 	for (from = 0; from < len && !r; from += g->granule, bad >>= 1)
 		if (bad & 1)
 			r = discard_if_still_bad(g, at + from, granule_in(g, from, len));

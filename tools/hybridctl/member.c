@@ -613,12 +613,37 @@ bool member_is_lost_with_data(const struct live *l, unsigned int i)
 	return d->state != DEV_REMOVED && !d->present && d->used;
 }
 
+/*
+ * What was discarded is free when that has been committed, and nobody may use it any more.  Of an
+ * older module, which does not tell what is on its way there, that may take until the next commit.
+ */
+static int wait_freed(struct live *l, unsigned int i)
+{
+	struct timespec nap = { 0, LOOK_MS * 1000000L };
+	struct emptying p = { .last = l->st.dev[i].used };
+	int err = EXIT_OK;
+
+	while (!err && l->st.dev[i].used) {
+		nanosleep(&nap, NULL);
+		err = live_look(l);
+		if (err || l->st.dev[i].used != p.last) {
+			p.last = l->st.dev[i].used;
+			p.stuck = 0;
+			continue;
+		}
+		p.known = live_standing(l->name, l->st.nr_devs, &p.standing);
+		count_look(&p, i);
+		if (p.stuck > (p.known ? STUCK_LOOKS : looks_of_commit(l)))
+			err = fail("%s: %llu extents stay on member %u", l->name,
+				   (unsigned long long)p.last, i);
+	}
+	return err;
+}
+
 /* Nothing can be moved from it, nor does anything new come to it: it is empty when that is gone. */
 static int give_up_lost(struct live *l, unsigned int i)
 {
-	struct timespec nap = { 0, LOOK_MS * 1000000L };
-	unsigned int looks = 0;
-	uint64_t bytes, used;
+	uint64_t bytes;
 	int err;
 
 	if (l->st.mode != MODE_RW)
@@ -627,17 +652,7 @@ static int give_up_lost(struct live *l, unsigned int i)
 		return fail("%s: no other member has room for what is written: member %u can't leave",
 			    l->name, i);
 	err = give_up(l, i, &bytes);
-
-	/* What was freed is so when it has been committed. */
-	while (!err && (used = l->st.dev[i].used)) {
-		err = live_look(l);
-		if (!err && l->st.dev[i].used == used && looks++ > STUCK_LOOKS)
-			err = fail("%s: %llu extents stay on member %u", l->name,
-				   (unsigned long long)used, i);
-		if (!err && l->st.dev[i].used)
-			nanosleep(&nap, NULL);
-	}
-	return err;
+	return err ? err : wait_freed(l, i);
 }
 
 int member_evacuate(struct live *l, unsigned int i, unsigned int how)
