@@ -295,9 +295,11 @@ check "data" q_holds
 
 # each state of it, by what the kernel is told
 begin_move() {	# to C, no further than the table
+	local before
+	into before dmt field q meta
 	emuctl set c write_lat=1s
 	hybridctl metadata q move 0 $C & tool=$!
-	wait_for 60 eval '! status_is q meta A-' && kill -9 $tool
+	wait_for 60 eval '! status_is q meta $before' && kill -9 $tool
 	wait $tool
 	# slow until the suspension has ended what the tool began
 	dmsetup suspend q && dmsetup resume q && status_is q meta AS
