@@ -267,6 +267,7 @@ wait $second
 is "which is no failure" $? 0
 is "no more than that" "$(wc -l </tmp/events)" 6
 check "a volume" hybridctl assemble "$uuid"
+: >/tmp/events
 hybridctl monitor p --events >/tmp/events & second=$!
 check "how it is" wait_for 10 told "rw, "
 kill -TERM $second
