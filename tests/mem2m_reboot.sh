@@ -6,6 +6,7 @@
 . "$(dirname "$(readlink -f "$0")")/vm/reboot.sh"
 
 setup="modprobe mem2m
+	modprobe dm-hybrid
 	where='--phys 512M'
 	log=/dev/mem2m/log pm=/dev/mem2m/pm
 	is_new() { ! grep -q '^found 1' /sys/kernel/config/mem2m/*/info; }"
@@ -42,4 +43,19 @@ machine "and after a reset of the same machine" "
 		n=\$(blockdev --getsz \$d)
 		blkio verify \$d 0 8 $((seed + 1)) -- verify \$d 8 8 4 -- verify \$d 16 \$((n - 16)) $((seed + 1))
 	done"
+machine "a volume with a member in reserved memory is there after a reset" "
+	mem2mctl create log 128M \$where
+	mem2mctl create pm 64M --dax /dev/pmem0
+	vol=/dev/mapper/vol
+	if ! hybridctl assemble vol; then
+		! hybridctl create vol \$log \$pm --force 2>/tmp/why
+		grep 'mem2m/log is a RAM disk, RAM set aside.*--volatile-ok' /tmp/why
+		hybridctl create vol \$log \$pm --force --volatile-ok
+		hybridctl status vol | grep 'volatile: device 0 (/dev/mem2m/log): content'
+		blkio write \$vol 0 \$(blockdev --getsz \$vol) $seed -- flush \$vol
+		vm-reset
+	fi
+	echo 'it was reset'
+	blkio verify \$vol 0 \$(blockdev --getsz \$vol) $seed
+	hybridctl stop vol"
 done_rebooting

@@ -45,10 +45,15 @@ u64 scm_range_head(u64 bytes, u64 reserve)
 }
 EXPORT_SYMBOL_GPL(scm_range_head);
 
-/* What nobody allocates from. */
-static const unsigned long scm_range_kinds[] = {
-	IORES_DESC_RESERVED, IORES_DESC_SOFT_RESERVED, IORES_DESC_PERSISTENT_MEMORY,
-	IORES_DESC_PERSISTENT_MEMORY_LEGACY,
+/* What nobody allocates from, and whether what is in it is there when the power was off. */
+static const struct scm_range_kind {
+	unsigned long desc;
+	bool lasts;
+} scm_range_kinds[] = {
+	{ IORES_DESC_RESERVED, false },
+	{ IORES_DESC_SOFT_RESERVED, false },
+	{ IORES_DESC_PERSISTENT_MEMORY, true },
+	{ IORES_DESC_PERSISTENT_MEMORY_LEGACY, true },
 };
 
 static int scm_range_add(struct resource *res, void *covered)
@@ -58,26 +63,29 @@ static int scm_range_add(struct resource *res, void *covered)
 }
 
 /*
- * Is the whole range of such a kind? Every byte is counted: region_intersects() looks at what there
- * is, and a hole, where there is no memory at all, would be nothing that speaks against it.
+ * Which kind is the whole range of? NULL: none. Every byte is counted: region_intersects() looks at
+ * what there is, and a hole, where there is no memory at all, would be nothing that speaks against
+ * it.
  */
-static bool scm_range_set_aside(u64 start, u64 bytes)
+static const struct scm_range_kind *scm_range_kind(u64 start, u64 bytes)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(scm_range_kinds); i++) {
 		u64 covered = 0;
 
-		walk_iomem_res_desc(scm_range_kinds[i], IORESOURCE_MEM, start, start + bytes - 1,
-				    &covered, scm_range_add);
+		walk_iomem_res_desc(scm_range_kinds[i].desc, IORESOURCE_MEM, start,
+				    start + bytes - 1, &covered, scm_range_add);
 		if (covered == bytes)
-			return true;
+			return &scm_range_kinds[i];
 	}
-	return false;
+	return NULL;
 }
 
 static int scm_range_check(struct scm_range *range, u64 start, u64 bytes)
 {
+	const struct scm_range_kind *kind;
+
 	if ((start | bytes) % SCM_RANGE_ALIGN || !bytes || start + bytes < start)
 		return scm_range_fail(range, -EINVAL,
 				      "address and size have to be multiples of 2M");
@@ -90,9 +98,11 @@ static int scm_range_check(struct scm_range *range, u64 start, u64 bytes)
 		return scm_range_fail(range, -EBUSY,
 				      "0x%llx+0x%llx: the kernel's own RAM (memmap=SIZE$START sets aside)",
 				      start, bytes);
-	if (!scm_range_set_aside(start, bytes))
+	kind = scm_range_kind(start, bytes);
+	if (!kind)
 		return scm_range_fail(range, -ENXIO, "0x%llx+0x%llx: not memory that was set aside",
 				      start, bytes);
+	range->lasts = kind->lasts;
 	return 0;
 }
 
@@ -168,7 +178,7 @@ static u64 scm_range_first(u64 phys)
 	for (i = 0; phys && i < ARRAY_SIZE(scm_range_kinds); i++) {
 		struct resource last = {};
 
-		walk_iomem_res_desc(scm_range_kinds[i], IORESOURCE_MEM, 0, phys - 1, &last,
+		walk_iomem_res_desc(scm_range_kinds[i].desc, IORESOURCE_MEM, 0, phys - 1, &last,
 				    scm_range_note);
 		if (last.end == phys - 1)
 			return ALIGN(last.start, SCM_RANGE_ALIGN);
@@ -551,6 +561,7 @@ int scm_range_get_dax(struct scm_range *range, struct block_device *bdev, u64 by
 	range->bytes = bytes;
 	range->bdev = bdev;
 	range->holder = holder;
+	range->lasts = true;	/* a driver for persistent memory has it */
 	INIT_LIST_HEAD(&range->on_list);
 	if (range->failed)
 		range->dax_ops = &scm_range_holder;

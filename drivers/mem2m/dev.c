@@ -375,9 +375,10 @@ ssize_t m2_dev_show(struct m2_dev *dev, char *page)
 	at += sysfs_emit_at(page, at, "state live\nbacking %s\nsize %llu\nunit %llu\nunits %u\n",
 			    dev->backing->name, dev->store.bytes, dev->store.unit_bytes,
 			    dev->store.nr_units);
-	at += sysfs_emit_at(page, at, "huge %llu\nsurvives %d\ndax %d\nopen %d\ndrivers %d\n",
-			    dev->huge, dev->store.persistent, dev->dax ? 1 : 0,
-			    max(dev->users - dev->handles, 0), dev->handles);
+	at += sysfs_emit_at(page, at,
+			    "huge %llu\nsurvives %d\npower %d\ndax %d\nopen %d\ndrivers %d\n",
+			    dev->huge, dev->store.persistent, m2_outlasts_power(dev),
+			    dev->dax ? 1 : 0, max(dev->users - dev->handles, 0), dev->handles);
 	if (dev->store.persistent)
 		at = m2_show_survivor(dev, page, at);
 unlock:

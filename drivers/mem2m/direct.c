@@ -92,12 +92,14 @@ EXPORT_SYMBOL_GPL(mem2m_sectors);
  * mem2m_volatile - is the content gone with the power?
  * @mem: the handle
  *
+ * Of ordinary RAM it is, and of reserved memory that nobody has told the kernel to be persistent,
+ * where it outlives a reset, but not that.
  * Context: any.
  * Return: whether it is.
  */
 bool mem2m_volatile(const struct mem2m *mem)
 {
-	return !mem->dev->store.persistent;
+	return !m2_outlasts_power(mem->dev);
 }
 EXPORT_SYMBOL_GPL(mem2m_volatile);
 

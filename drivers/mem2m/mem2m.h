@@ -187,6 +187,12 @@ static inline int m2_mem_fail(struct m2_dev *dev, int err)
 	return m2_fail(dev, err, "%s", dev->mem.error);
 }
 
+/* Is the content there when the power was off? Ordinary RAM has no range. */
+static inline bool m2_outlasts_power(const struct m2_dev *dev)
+{
+	return dev->store.persistent && dev->mem.lasts;
+}
+
 /* disk.c */
 int m2_disk_add(struct m2_dev *dev);
 void m2_disk_remove(struct m2_dev *dev);

@@ -19,7 +19,8 @@
  * @unit: base address of each
  * @nr_units: how many
  * @unit_shift: of unit_bytes where it is a power of two, otherwise 0
- * @persistent: writes go past the cache and last after a fence; reads survive bad memory
+ * @persistent: writes go past the cache and are in the memory after a fence, which outlives the
+ *	device, though maybe not the power; reads survive bad memory
  * @unit_bytes: of all but the last
  * @bytes: of the device
  */

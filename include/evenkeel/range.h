@@ -33,6 +33,8 @@ struct dax_holder_operations;
  * struct scm_range - memory set aside as storage
  * @addr: its first byte; NULL until it is mapped
  * @bytes: its size
+ * @lasts: its content is there when the power was off, as the firmware or the kernel's command line
+ *	has told the kernel; of reserved memory nobody has. Set when it is taken
  * @phys: reserved memory: its address
  * @region: reserved memory: what /proc/iomem calls it
  * @pgmap: reserved memory: its struct pages
@@ -54,6 +56,7 @@ struct dax_holder_operations;
 struct scm_range {
 	void *addr;
 	u64 bytes;
+	bool lasts;
 	u64 phys;
 	char region[48];
 	struct dev_pagemap pgmap;

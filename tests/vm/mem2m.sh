@@ -37,7 +37,7 @@ check "list --json is JSON and says the same" python3 -c '
 import json
 d, = json.load(open("/tmp/list.json"))["devices"]
 assert d["name"] == "a" and d["size"] == 20 << 20 and d["units"] == 4 and d["backing"] == "ram"
-assert d["survives"] is False and d["dax"] is False and d["open"] == 0 and d["drivers"] == 0, d'
+assert d["survives"] is False and d["power"] is False and d["dax"] is False and d["open"] == 0 and d["drivers"] == 0, d'
 matches "list has a line for it" "$(mem2mctl list)" $'\na +ram +20M +4 '
 check_fails "a name twice is refused" "a exists" mem2mctl create a 1M
 check_fails "a bad name is refused" "bad name" mem2mctl create a:b 1M

@@ -3,6 +3,7 @@
 # title: dm-hybrid on memory: used directly, its loss refused
 # kernels: 6.1 6.12 debug
 # timeout: 90
+# append: memmap=32M$512M
 . tests/vm/lib.sh
 
 conf=/sys/kernel/config/mem2m
@@ -76,6 +77,24 @@ sector=$((words[9] + 2048 + pe * 128))
 echo "$sector 8" >"/sys/block/mem2m!mem/badblocks"
 check_fails "what is bad there is an error of the whole read" EIO blkio verify $dev 0 24 0
 check "and of no other" blkio verify $dev 16 8 6
+hybridctl stop vol
+pools=()
+mem2mctl delete mem
+
+# What is set aside is there after a reset, and as little after a power cut.
+mem2mctl create mem 32M --phys 512M --force && wait_for 10 test -b /dev/mem2m/mem || die "no memory device"
+check_fails "reserved memory loses it, too" "/dev/mem2m/mem is a RAM disk, RAM set aside.*--volatile-ok" $create --force
+check "and is taken with --volatile-ok" $create --force --volatile-ok
+pools+=(vol)
+hybridctl status vol >"$said"
+read_said
+matches "the status says so" "$text" 'volatile: device 0 \(/dev/mem2m/mem\): content does not survive a power cut'
+sectors=$(blockdev --getsz $dev)
+blkio write $dev 0 "$sectors" "$seed" -- flush $dev
+check "it is stopped, and the memory let go of" eval 'hybridctl stop vol && mem2mctl delete mem'
+mem2mctl create mem 32M --phys 512M && wait_for 10 test -b /dev/mem2m/mem
+check "the memory found again it is assembled without a word" hybridctl assemble vol
+check "with its data" blkio verify $dev 0 "$sectors" "$seed"
 hybridctl stop vol
 pools=()
 mem2mctl delete mem

@@ -33,11 +33,13 @@ beneath=$(tr : , </sys/block/pmem0/dev)
 
 # survives NAME SIZE WHERE...: what both kinds have in common
 survives() {
-	local name=$1 kind=$2 size=$3 sectors
+	local name=$1 kind=$2 size=$3 sectors power=0
+	[ "$kind" = reserved ] || power=1
 	shift 3
 	check "$kind: a device" make "$name" "$size" "$@"
 	is "$kind: list says that its content survives, and that it was not there before" \
 		"$(info "$name" survives) $(info "$name" found)" "1 0"
+	is "$kind: and whether the power takes it" "$(info "$name" power)" $power
 	sectors=$(blockdev --getsz "$d/$name")
 	check "$kind: it begins as zeroes" blkio verify "$d/$name" 0 "$sectors" 0
 	check "$kind: what is written is read" blkio write "$d/$name" 0 "$sectors" "$seed" -- \
@@ -311,6 +313,8 @@ mem2mctl delete log2
 check_fails "pmem: a new one is not made without the other" "bad memory at byte 32768, where a label would be" \
 	mem2mctl create log2 16M --dax /dev/pmem0 --force
 echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind	# which forgets what it was told
+check "reserved: what the kernel takes for persistent has no power to lose" eval "make log2 16M --phys 1408M --force &&
+	[ \$(info log2 power) = 1 ] && mem2mctl delete log2"
 echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind
 wait_for 10 test -b /dev/pmem0
 make log2 16M --dax /dev/pmem0 --force

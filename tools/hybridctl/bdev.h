@@ -63,7 +63,7 @@ int bdev_lock(const struct bdev *dev);
 
 /*
  * It, or one that it lies on, as bdev_lies_on() has it, that loses its content with the power: a
- * RAM disk, or a loop device of a file in memory; NULL: none; free().
+ * RAM disk, RAM set aside, or a loop device of a file in memory; NULL: none; free().
  */
 char *bdev_volatile(dev_t rdev);
 /* Who uses it: "mounted on /mnt", "part of dm device vg-lv", ...; NULL: nobody known; free(). */

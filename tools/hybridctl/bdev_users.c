@@ -152,12 +152,15 @@ dev_t bdev_disk(dev_t rdev)
 	return rdev;
 }
 
-/* A mem2m device of ordinary RAM, or a partition of one: its disk is on the way there in sysfs. */
+/*
+ * A mem2m device of RAM, be it set aside, or a partition of one: its disk is on the way there in
+ * sysfs.
+ */
 static bool mem2m_volatile(dev_t rdev)
 {
 	char *link = sysfs_dir(rdev, ""), target[LINE], path[LINE], line[LINE], *name = NULL;
 	ssize_t n = readlink(link, target, sizeof(target) - 1);
-	bool survives = false;	/* as long as nobody says so */
+	bool lasts = false;	/* as long as nobody says so */
 	FILE *info;
 
 	free(link);
@@ -172,11 +175,11 @@ static bool mem2m_volatile(dev_t rdev)
 	snprintf(path, sizeof(path), "/sys/kernel/config/mem2m/%s/info", name);
 	info = fopen(path, "re");
 	while (info && fgets(line, sizeof(line), info))
-		if (!strcmp(line, "survives 1\n"))
-			survives = true;
+		if (!strcmp(line, "power 1\n"))
+			lasts = true;
 	if (info)
 		fclose(info);
-	return !survives;
+	return !lasts;
 }
 
 /* The file, or device, that a loop device is of; free(); NULL: it is none. */

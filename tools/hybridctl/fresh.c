@@ -30,7 +30,7 @@ static int check_volatile(const struct fresh *how, const char *path, dev_t rdev)
 
 	if (!found)
 		return EXIT_OK;
-	fail("%s: %s is a RAM disk, or a file in memory: its content is lost with the power (use --volatile-ok)",
+	fail("%s: %s is a RAM disk, RAM set aside, or a file in memory: its content is lost with the power (use --volatile-ok)",
 	     path, found);
 	free(found);
 	return EXIT_FAILED;

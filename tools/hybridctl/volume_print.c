@@ -281,8 +281,8 @@ static void print_survival(FILE *out, const struct volume *v)
 		fprintf(out, " device %u (%s)", i, v->path[i]);
 	}
 	if (lost)
-		fputs(": content does not survive a power cut or reboot, and without it the volume is"
-		      " not assembled\n", out);
+		fputs(": content does not survive a power cut (nor a reboot, but for RAM set aside),"
+		      " and without it the volume is not assembled\n", out);
 }
 
 #define LOST_SHOWN	20	/* ranges; --json and the command lost have all */

@@ -28,10 +28,10 @@ static void print_row(const char *name, const char *info)
 	if (!info_get(info, "phys", where, sizeof(where)) &&
 	    !info_get(info, "beneath", where, sizeof(where)))
 		strcpy(where, "-");
-	printf("%-16s %-7s %10s %5llu %10s %-8s %-4s %4llu %7llu %s\n", name, backing, size,
+	printf("%-16s %-7s %10s %5llu %10s %-8s %-5s %-4s %4llu %7llu %s\n", name, backing, size,
 	       (unsigned long long)info_number(info, "units"),
 	       strcmp(backing, "ram") ? "-" : huge, info_number(info, "survives") ? "yes" : "no",
-	       info_number(info, "dax") ? "yes" : "no",
+	       info_number(info, "power") ? "yes" : "no", info_number(info, "dax") ? "yes" : "no",
 	       (unsigned long long)info_number(info, "open"),
 	       (unsigned long long)info_number(info, "drivers"), where);
 }
@@ -52,7 +52,7 @@ static void print_string(const char *text)
 
 static void print_value(const char *key, const char *value)
 {
-	static const char * const flags[] = { "survives", "dax", "found" };
+	static const char * const flags[] = { "survives", "power", "dax", "found" };
 	size_t i;
 
 	for (i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
@@ -126,8 +126,9 @@ int cmd_list(int argc, char **argv)
 	if (json)
 		printf("{\n  \"devices\": [");
 	else
-		printf("%-16s %-7s %10s %5s %10s %-8s %-4s %4s %7s %s\n", "NAME", "BACKING", "SIZE",
-		       "UNITS", "HUGE", "SURVIVES", "DAX", "OPEN", "DRIVERS", "WHERE");
+		printf("%-16s %-7s %10s %5s %10s %-8s %-5s %-4s %4s %7s %s\n", "NAME", "BACKING",
+		       "SIZE", "UNITS", "HUGE", "SURVIVES", "POWER", "DAX", "OPEN", "DRIVERS",
+		       "WHERE");
 	for (i = 0; i < count; i++)
 		if (!only || !strcmp(only, names[i]))
 			first &= !print_one(names[i], json, first);

@@ -163,6 +163,21 @@ static void slave(const char *upper, const char *lower)
 		ktap_ok(false, "%s", upper);
 }
 
+/* What mem2m says of one is in configfs. */
+static void memory_device(const char *name, const char *number, const char *info)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "mem2m!%s", name);
+	disk(path, number);
+	make_dir("sys/kernel");
+	make_dir("sys/kernel/config");
+	make_dir("sys/kernel/config/mem2m");
+	make_dir("sys/kernel/config/mem2m/%s", name);
+	snprintf(path, sizeof(path), "sys/kernel/config/mem2m/%s/info", name);
+	put(path, info);
+}
+
 static void make_machine(void)
 {
 	static const char * const dirs[] = { "sys", "sys/dev", "sys/dev/block", "sys/devices",
@@ -214,6 +229,14 @@ static void make_machine(void)
 	slave("dm-5", "loop10/loop10p1");
 	make_dir("sys/devices/dm-5/dm");
 	put("sys/devices/dm-5/dm/suspended", "0\n");
+	memory_device("ram", "251:0", "survives 0\npower 0\n");
+	memory_device("set-aside", "251:1", "survives 1\npower 0\n");
+	memory_device("pmem", "251:2", "survives 1\npower 1\n");
+	disk("mem2m!set-aside/mem2m!set-aside1", "259:4");
+	disk("mem2m!unknown", "251:3");
+	disk("dm-6", "254:6");		/* on what is set aside, and a disk */
+	slave("dm-6", "sda/sda1");
+	slave("dm-6", "mem2m!set-aside");
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
@@ -325,6 +348,12 @@ int main(void)
 	forgets(7, 7, NULL, "a file of another machine");
 	forgets(7, 8, NULL, "a file beside a tmpfs with a like name");
 	forgets(7, 9, NULL, "a device on itself");
+	forgets(251, 0, "/dev/mem2m/ram", "a memory device of ordinary RAM");
+	forgets(251, 1, "/dev/mem2m/set-aside", "one of RAM that was set aside");
+	forgets(259, 4, "/dev/mem2m/set-aside1", "a partition of that");
+	forgets(254, 6, "/dev/mem2m/set-aside", "device-mapper on that and a disk");
+	forgets(251, 2, NULL, "a memory device of pmem");
+	forgets(251, 3, "/dev/mem2m/unknown", "one of which nobody says anything");
 	stands(8, 1, 8, 0, true, "a partition");
 	stands(254, 0, 8, 0, true, "device-mapper on a partition");
 	stands(254, 0, 1, 0, false, "device-mapper and another disk");
