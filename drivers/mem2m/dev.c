@@ -54,15 +54,19 @@ void m2_dev_unuse(struct m2_dev *dev, bool handle)
 	spin_unlock(&m2_devs_lock);
 }
 
-/* Find it by name and use it by a handle; NULL: there is none, or it is being changed. */
+/* Find it by name and use it by a handle; -ENODEV: there is none, -EBUSY: it is being changed. */
 struct m2_dev *m2_dev_find(const char *name)
 {
-	struct m2_dev *dev, *found = NULL;
+	struct m2_dev *dev, *found = ERR_PTR(-ENODEV);
 
 	spin_lock(&m2_devs_lock);
 	list_for_each_entry(dev, &m2_devs, node) {
-		if (strcmp(dev->name, name) || dev->users < 0)
+		if (strcmp(dev->name, name))
 			continue;
+		if (dev->users < 0) {
+			found = ERR_PTR(-EBUSY);
+			continue;
+		}
 		dev->users++;
 		dev->handles++;
 		found = dev;

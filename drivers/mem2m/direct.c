@@ -16,20 +16,22 @@
  * @name: as in /dev/mem2m/NAME
  *
  * Context: process context; sleeps.
- * Return: a handle for mem2m_put(), or an ERR_PTR: -ENODEV when there is none of that name or it is
- * being changed, -ENOMEM.
+ * Return: a handle for mem2m_put(), or an ERR_PTR: -ENODEV when there is none of that name, -EBUSY
+ * when it is being resized or deleted, -ENOMEM.
  */
 struct mem2m *mem2m_get(const char *name)
 {
 	struct mem2m *mem = kzalloc(sizeof(*mem), GFP_KERNEL);
+	struct m2_dev *dev;
 
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
-	mem->dev = m2_dev_find(name);
-	if (!mem->dev) {
+	dev = m2_dev_find(name);
+	if (IS_ERR(dev)) {
 		kfree(mem);
-		return ERR_PTR(-ENODEV);
+		return ERR_CAST(dev);
 	}
+	mem->dev = dev;
 	mem->sectors = get_capacity(mem->dev->disk);
 	return mem;
 }

@@ -34,9 +34,10 @@ static int m2_target_open(struct dm_target *ti, struct m2_target *t)
 	char devt[16];
 	int err;
 
-	if (!dev) {
-		ti->error = "no such memory device";
-		return -ENODEV;
+	if (IS_ERR(dev)) {
+		ti->error = dev == ERR_PTR(-EBUSY) ? "the memory device is being changed" :
+						     "no such memory device";
+		return PTR_ERR(dev);
 	}
 	snprintf(devt, sizeof(devt), "%u:%u", MAJOR(disk_devt(dev->disk)),
 		 MINOR(disk_devt(dev->disk)));
