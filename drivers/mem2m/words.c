@@ -71,7 +71,7 @@ static int read_word(struct m2_settings *s, char *word, char *error)
 /**
  * m2_words_create - read what a new device is to be
  * @s: filled; points into @args
- * @args: SIZE [unit=SIZE] [phys=ADDRESS|dax=DEVICE] [force]; taken to pieces
+ * @args: SIZE [unit=SIZE|phys=ADDRESS|dax=DEVICE] [force]; taken to pieces
  * @error: M2_ERROR_LEN bytes, for the reason
  *
  * Return: 0 or -EINVAL.
@@ -82,13 +82,16 @@ int m2_words_create(struct m2_settings *s, char *args, char *error)
 	int err;
 
 	memset(s, 0, sizeof(*s));
-	s->unit = M2_UNIT_DEFAULT;
 	err = m2_words_bytes(strsep(&args, " "), &s->bytes, error);
 	while (!err && (word = strsep(&args, " ")))
 		if (*word)
 			err = read_word(s, word, error);
 	if (!err && s->has_phys && s->dax)
 		err = refuse(error, "phys and dax exclude each other");
+	if (!err && s->unit && (s->has_phys || s->dax))
+		err = refuse(error, "unit is for ordinary RAM: this memory is one piece");
+	if (!s->unit)
+		s->unit = M2_UNIT_DEFAULT;
 	return err;
 }
 

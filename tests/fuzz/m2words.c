@@ -47,6 +47,7 @@ static void check_settings(const struct m2_settings *s)
 	MUST(s->unit && !(s->unit % (2u << 20)) && s->unit < 1ULL << 50);
 	MUST(!(s->dax && s->has_phys));
 	MUST(!s->dax || *s->dax);
+	MUST(!(s->dax || s->has_phys) || s->unit == M2_UNIT_DEFAULT);
 	MUST(s->has_phys || !s->phys);
 }
 
@@ -57,8 +58,9 @@ static void say_again(const struct m2_settings *s)
 	char *error = malloc(M2_ERROR_LEN), *text = malloc(max);
 	struct m2_settings again;
 
-	at = snprintf(text, max, "%llu  unit=%#llx%s", (unsigned long long)s->bytes,
-		      (unsigned long long)s->unit, s->force ? " force" : "");
+	at = snprintf(text, max, "%llu %s", (unsigned long long)s->bytes, s->force ? " force" : "");
+	if (!s->has_phys && !s->dax)
+		at += snprintf(text + at, max - at, " unit=%#llx", (unsigned long long)s->unit);
 	if (s->has_phys)
 		at += snprintf(text + at, max - at, " phys=0%llo", (unsigned long long)s->phys);
 	if (s->dax)
@@ -185,7 +187,8 @@ size_t fuzz_corpus(unsigned int nr, uint8_t *data)
 		"118446744073709555712", "118446744073709551617M", "116385P", "1K", "10x", "108K", "14K ", "1-4K",
 		"2a:64M,b:1G:phys=0x40000000:force,,c", "2", "2.a:1M,b", "2a::4K:,:b",
 		"3a 0", "3mem 18446744073709551615", "3mem -1", "3 +7", "3a", "3a\\ b 0 1",
-		"3abcdefghijklmnopqrstuvwxyz012345 0", "3abcdefghijklmnopqrstuvwxyz0123456 0", NULL,
+		"3abcdefghijklmnopqrstuvwxyz012345 0", "3abcdefghijklmnopqrstuvwxyz0123456 0",
+		"064M unit=2M phys=0x40000000", "064M dax=a unit=2M", NULL,
 	};
 
 	return fuzz_text(nr, text, data);
