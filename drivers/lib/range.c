@@ -499,16 +499,20 @@ static bool scm_range_is_bad(long answer)
 	return answer == -EIO || answer == -EHWPOISON;
 }
 
+#define SCM_BAD_LOOK	((long)SZ_256K)	/* pages: drivers' lists take numbers of sectors as int */
+
 /*
- * Where pages are, and how many of them in one piece. A bad sector among them is an error to who
+ * Where pages are, and how many of them in one piece; of SCM_BAD_LOOK at most. A bad sector among them is an error to who
  * asks for access, so one sector would make all of the device useless; who asks in order to write
  * over what is bad is told where that is as well; by mem2m if it wants the page, too.
  */
 static long scm_range_ask(struct scm_range *range, pgoff_t page, long pages, void **kaddr)
 {
-	long n = dax_direct_access(range->dax, page, pages, DAX_ACCESS, kaddr, NULL);
 	pfn_t pfn;
+	long n;
 
+	pages = min(pages, SCM_BAD_LOOK);
+	n = dax_direct_access(range->dax, page, pages, DAX_ACCESS, kaddr, NULL);
 	if (scm_range_is_bad(n))
 		n = dax_direct_access(range->dax, page, pages, DAX_RECOVERY_WRITE, kaddr, &pfn);
 	return min(n, pages);
@@ -596,8 +600,6 @@ void scm_range_put_dax(struct scm_range *range)
 	range->addr = NULL;
 }
 EXPORT_SYMBOL_GPL(scm_range_put_dax);
-
-#define SCM_BAD_LOOK	((long)SZ_256K)	/* pages: drivers' lists take numbers of sectors as int */
 
 /*
  * How many pages in a row are good? 0: the first is bad. Who asks in order to write over what is

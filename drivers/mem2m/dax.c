@@ -7,7 +7,11 @@
 
 #include "mem2m.h"
 
-#define M2_DAX_LOOK	((long)SZ_256K)	/* pages: of who asks for more, most want less */
+/*
+ * Pages: of who asks for more, most want less. And lists of what is bad, this driver's and that of
+ * pmem's beneath, take a number of sectors as int.
+ */
+#define M2_DAX_LOOK	((long)SZ_256K)
 
 /*
  * The kernel's DAX code asks in order to write over what is bad when a write has found it to be,
@@ -29,7 +33,6 @@ static long m2_dax_pages(struct m2_dev *dev, u64 offset, long nr_pages, enum dax
 
 	if (likely(!dev->bb.count))
 		return LONG_MAX;
-	nr_pages = min(nr_pages, M2_DAX_LOOK);
 	good = PHYS_PFN(m2_good(dev, offset, PFN_PHYS(nr_pages)));
 	if (good == nr_pages)
 		return good;
@@ -45,6 +48,7 @@ static long m2_dax_direct_access(struct dax_device *dax, pgoff_t pgoff, long nr_
 
 	if (offset >= dev->store.bytes)
 		return -ERANGE;
+	nr_pages = min(nr_pages, M2_DAX_LOOK);
 	mode = m2_dax_mode(mode, pfn);
 	most = m2_dax_pages(dev, offset, nr_pages, mode);
 	if (most < 0)
