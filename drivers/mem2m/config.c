@@ -25,7 +25,8 @@ static ssize_t m2_act(struct config_item *item, const char *page, size_t len, m2
 
 	if (!args)
 		return -ENOMEM;
-	err = mutex_lock_interruptible(&dev->lock);
+	/* Who is not killed reads the error, which is another command's until this has the lock. */
+	err = mutex_lock_killable(&dev->lock);
 	if (!err) {
 		dev->error[0] = 0;
 		err = action(dev, strim(args));

@@ -96,11 +96,23 @@ static uint64_t number(const char *text)
 	return s ? n << 10 * (s - suffixes + 1) : n;
 }
 
+/*
+ * What was interrupted may have been so while it waited for another command: then what is to be
+ * read is that one's error.
+ */
+static bool explain_interrupted(int err)
+{
+	return err == EINTR && complain("interrupted");
+}
+
 /* The kernel's words, and who has what is in use. */
 static int explain_create(const struct create *c, int err)
 {
-	char owner[1024] = "", *why = attr_error(c->name, err);
+	char owner[1024] = "", *why;
 
+	if (explain_interrupted(err))
+		return EXIT_FAILED;
+	why = attr_error(c->name, err);
 	if (err == EBUSY && c->phys)
 		owner_of_range(number(c->phys), number(c->size), owner, sizeof(owner));
 	if (err == EBUSY && c->dax)
@@ -124,6 +136,9 @@ static int cmd_create(int argc, char **argv)
 	c.size = word[1];
 	if (c.phys && c.dax)
 		return complain("--phys and --dax exclude each other"), EXIT_USAGE;
+	if (c.unit && (c.phys || c.dax))
+		return complain("--unit is for ordinary RAM: --phys and --dax are one piece"),
+		       EXIT_USAGE;
 	device_lock(c.name);		/* till the end */
 	if (device_dir_make(c.name, &made))
 		return EXIT_FAILED;
@@ -151,7 +166,7 @@ static int cmd_resize(int argc, char **argv)
 	if (parse(&c, argc, argv, word, 2) != 2 || c.phys || c.dax || c.unit || c.force)
 		return usage();
 	err = attr_write_waiting(word[0], "resize", word[1], true, c.progress);
-	return attr_explain(word[0], err);
+	return explain_interrupted(err) ? EXIT_FAILED : attr_explain(word[0], err);
 }
 
 static const struct command commands[] = {
