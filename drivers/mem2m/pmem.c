@@ -21,7 +21,7 @@
 #include "mem2m.h"
 
 static LIST_HEAD(m2_pmem_devs);
-static DEFINE_MUTEX(m2_pmem_lock);	/* it and m2_dev.gone; dax_read_lock() within */
+static DEFINE_MUTEX(m2_pmem_lock);	/* it; dax_read_lock() within */
 
 /* Of what lies in the part of the device that is taken. */
 static int m2_pmem_part_failed(struct m2_dev *dev, u64 offset, u64 len, int flags)
@@ -117,6 +117,11 @@ static bool m2_pmem_enter(struct m2_dev *dev, int *cookie)
 	if (likely(dax_alive(dev->mem.dax)))
 		return true;
 	dax_read_unlock(*cookie);
+	/*
+	 * Who asked for the holder before this had become it has told nobody: from now on short
+	 * bios know it, too.  They can't ask themselves, as they don't take that lock.
+	 */
+	WRITE_ONCE(dev->gone, true);
 	return false;
 }
 
