@@ -168,7 +168,28 @@ interrupt_once busy mem2mctl create whole 384M $here --force
 is "reserved: a creation can be interrupted while it zeroes" "$interrupted" "1 mem2mctl: interrupted"
 check "reserved: the next one begins anew" make whole 384M $here
 check "reserved: with nothing of what was there" eval "[ \$(info whole found) = 0 ] && blkio verify $d/whole 400000 1024 0"
+# One that grows, with much to be zeroed, is there all the same.
+asked_meanwhile() {
+	local growing tries
+	for ((tries = 0; tries < 50; tries++)); do
+		mem2mctl resize whole 4M
+		mem2mctl resize whole 368M &
+		growing=$!
+		until busy || ! kill -0 $growing 2>/dev/null; do :; done
+		! dmsetup create asks --table "0 8 mem2m whole 0" 2>/dev/null || dmsetup remove asks
+		wait $growing
+		! dmesg | grep -q "mem2m: the memory device is being changed" || return 0
+	done
+	return 1
+}
+check "reserved: a target on one that is being resized says so" asked_meanwhile
 mem2mctl delete whole
+check_fails "reserved: no units" "unit is for ordinary RAM: --phys and --dax are one piece" \
+	mem2mctl create whole 384M $here --unit 2M
+mkdir $conf/whole
+check_fails "reserved: nor by another way" . eval "echo 384M unit=2M phys=0x40000000 >$conf/whole/create"
+is "reserved: which says so" "$(<$conf/whole/error)" "unit is for ordinary RAM: this memory is one piece"
+rmdir $conf/whole
 make log 32M $here --force
 mem2mctl resize log 16M
 echo "40960 1" >'/sys/block/mem2m!log/badblocks'
