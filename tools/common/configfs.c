@@ -48,6 +48,8 @@ static int load_module(void)
 
 	if (pid == 0) {
 		execlp("modprobe", "modprobe", configfs.module, (char *)NULL);
+		/* udev gives its programs no PATH */
+		execl("/sbin/modprobe", "modprobe", configfs.module, (char *)NULL);
 		_exit(127);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0)

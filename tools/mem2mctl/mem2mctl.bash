@@ -20,7 +20,7 @@ _mem2mctl() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="create resize delete list --help --version"
+		words="create resize delete configured list --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
@@ -33,6 +33,7 @@ _mem2mctl() {
 		words="--progress --help"
 		[ "$COMP_CWORD" != 2 ] || words=$(_mem2mctl_names) ;;
 	delete:*) words="--help $(_mem2mctl_names)" ;;
+	configured:*) [ "$COMP_CWORD" = 2 ] && words=/etc/evenkeel/mem2m.conf || words=$(_mem2mctl_dax_devices) ;;
 	list:*) words="--json --help $(_mem2mctl_names)" ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -17,6 +17,9 @@ int attr_write_waiting(const char *dev, const char *attr, const char *text, bool
 void owner_of_range(uint64_t start, uint64_t bytes, char *text, size_t size);
 void owner_of_device(const char *path, char *text, size_t size);
 
+/* configured.c */
+int cmd_configured(int argc, char **argv);
+
 /* list.c */
 int cmd_list(int argc, char **argv);
 
