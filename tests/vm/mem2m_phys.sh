@@ -183,6 +183,11 @@ asked_meanwhile() {
 	return 1
 }
 check "reserved: a target on one that is being resized says so" asked_meanwhile
+mem2mctl resize whole 4M
+interrupt_once busy mem2mctl resize whole 368M
+is "reserved: growing can be interrupted" "$interrupted" "1 mem2mctl: interrupted"
+check "reserved: what isn't zeroed yet is not there when it is made again" eval "again whole 384M $here &&
+	[ \$(blockdev --getsz $d/whole) = 8192 ]"
 mem2mctl delete whole
 check_fails "reserved: no units" "unit is for ordinary RAM: --phys and --dax are one piece" \
 	mem2mctl create whole 384M $here --unit 2M
