@@ -503,8 +503,9 @@ static bool scm_range_is_bad(long answer)
 
 /*
  * Where pages are, and how many of them in one piece; of SCM_BAD_LOOK at most. A bad sector among
- * them is an error to who asks for access, so one sector would make all of the device useless; who asks in order to write
- * over what is bad is told where that is as well; by mem2m if it wants the page, too.
+ * them is an error to who asks for access, so one sector would make all of the device useless; who
+ * asks in order to write over what is bad is told where that is as well; by mem2m if it wants the
+ * page, too.
  */
 static long scm_range_ask(struct scm_range *range, pgoff_t page, long pages, void **kaddr)
 {
