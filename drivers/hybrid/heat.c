@@ -384,7 +384,8 @@ unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u6
 			heat->cooling++;
 		else if (share_of(heat, node) > most)
 			heat->too_hot++;
-		else if (heat->beyond != HY_HEAT_ANY && !is_hotter(heat, node->lasting, heat->beyond))
+		else if (heat->beyond != HY_HEAT_ANY &&
+			 !is_hotter(heat, node->lasting, heat->beyond))
 			heat->too_cool++;
 		else
 			le[n++] = node->le;

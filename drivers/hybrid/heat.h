@@ -43,7 +43,7 @@ struct hy_heat {
 	u32 too_hot;		/* and as they have too large a part of the accesses */
 	u32 nr_held;		/* and as @held says so */
 	u32 too_cool;		/* and as @beyond says so */
-	/* for hy_heat_pick(): only what is clearly hotter than so @lasting; HY_HEAT_ANY: all may go */
+	/* for hy_heat_pick(): only what is clearly hotter than so lasting; HY_HEAT_ANY: all */
 	u64 beyond;
 	/* for hy_heat_pick(): may it not go?  NULL: any may */
 	bool (*held)(void *data, u64 le);

@@ -20,9 +20,9 @@
  *
  * A member that is as good as full changes what it has for what is hotter.  What is not in use
  * leaves it, else what is used the least, and only what is clearly hotter comes (heat.c): a fast
- * member that is smaller than the data has the hottest of it in the end.  While the devices are idle
- * low_free is kept free there, for what will be written; beside users a fourth of that, as what has
- * left is served by another one.
+ * member that is smaller than the data has the hottest of it in the end.  While the devices are
+ * idle low_free is kept free there, for what will be written; beside users a fourth of that, as
+ * what has left is served by another one.
  */
 #include <linux/math64.h>
 #include "hybrid.h"

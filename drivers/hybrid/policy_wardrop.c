@@ -373,8 +373,8 @@ static void weigh(const struct balance *b, unsigned int nr, int sign, u64 *weigh
 
 /*
  * Of the load that is to go elsewhere new extents carry their part, as they are placed by the
- * targets.  What was written a moment ago is what would be copied first, and while a volume is filled
- * all of it is.
+ * targets.  What was written a moment ago is what would be copied first, and while a volume is
+ * filled all of it is.
  */
 static u64 without_first(const struct hy_snapshot *snap, u64 tokens)
 {

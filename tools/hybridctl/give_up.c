@@ -326,16 +326,16 @@ static uint64_t granule_in(const struct giving *g, uint64_t from, uint64_t len)
 	return len - from < g->granule ? len - from : g->granule;
 }
 
-/* @bad: a bit for each granule that can't be read.  As @look: whether none can. */
+/* @bad: a bit for each granule that can't be read.  As @read: whether none can. */
 static int look_at_granules(const struct giving *g, uint64_t at, uint64_t len, uint64_t *bad,
-			    int (*look)(const struct giving *g, uint64_t at, uint64_t len))
+			    int (*read)(const struct giving *g, uint64_t at, uint64_t len))
 {
 	uint64_t from, bit = 1;
 	int r = 0;
 
 	*bad = 0;
 	for (from = 0; from < len && r >= 0; from += g->granule, bit <<= 1) {
-		r = look(g, at + from, granule_in(g, from, len));
+		r = read(g, at + from, granule_in(g, from, len));
 		*bad |= r > 0 ? bit : 0;
 	}
 	return r < 0 ? r : *bad == bit - 1;
