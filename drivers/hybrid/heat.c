@@ -329,7 +329,7 @@ static bool cooling(const struct hy_heat_node *node, u64 now, u64 cooldown)
 /*
  * Is it hotter than what would have to make room for it, and not by chance?  Numbers of accesses
  * vary as their roots do, and as many times as one that is known stands for others.  Where nothing
- * is hotter than the rest extents would go to and fro for ever else.
+ * is hotter than the rest extents would change places for ever else.
  */
 static bool is_hotter(const struct hy_heat *heat, u64 in, u64 out)
 {

@@ -234,7 +234,7 @@ static void full_members_exchange(void)
 	CHECK_MSG(iops > 1.8 * stay, "%.2f", iops / stay);
 }
 
-/* All alike: a fourth of low_free is kept free beside users, and nothing goes to and fro. */
+/* All alike: a fourth of low_free is kept free beside users, and nothing changes places. */
 static void full_members_leave_equals_alone(void)
 {
 	static const char *const stays[] = { "low_free", "0", NULL };
