@@ -99,6 +99,12 @@ static int allocate(struct hy_pool *pool, u64 le, u64 *entry)
 	return 0;
 }
 
+/* How many like it write an extent. */
+static u32 requests_in(struct hy_pool *pool, struct bio *bio)
+{
+	return max(pool->extent_sectors / max(bio_sectors(bio), 1U), 1U);
+}
+
 /* Has the bio granules that need zeroes around it? */
 static bool is_partial(struct hy_pool *pool, struct bio *bio, u32 fresh)
 {
@@ -143,12 +149,12 @@ static enum claim claim(struct hy_pool *pool, struct hy_bucket *b, struct bio *b
 		r = allocate(pool, io->le, entry);
 		if (r)
 			return r == -ENOSPC ? NO_SPACE : CONFUSED;
+		this_cpu_add(pool->rings->first, requests_in(pool, bio));
 	}
 	if (!fresh)
 		return CLAIMED;
 	io->bits = fresh;
 	io->flags |= HY_IO_FIRST;
-	this_cpu_inc(pool->rings->first);
 	bio_list_init(&io->waiters);
 	hlist_add_head(&io->hash, &b->ios);
 	return CLAIMED;

@@ -8,6 +8,7 @@
 /* Nodes that hy_heat_pick() looks at: this many, and as many for each one wanted. */
 #define PICK_BASE	256
 #define PICK_EACH	4
+#define PICK_HELD	4096	/* that hy_heat_coolest() looks at, those that are held among them */
 #define LOOKS		4096	/* samples of accesses after which half of them are forgotten */
 #define LEAST_HITS	4	/* one in so many is taken for one that hits */
 #define LASTING_ONE	16	/* an access in hy_heat_node.lasting, */
@@ -342,6 +343,25 @@ static bool is_hotter(const struct hy_heat *heat, u64 in, u64 out)
 	       CLEARLY * LASTING_ONE * (in + out) * clamp_t(u64, each, 1, BIT(20));
 }
 
+static bool is_beyond(const struct hy_heat *heat, const struct hy_heat_node *node)
+{
+	return heat->beyond == HY_HEAT_ANY || is_hotter(heat, node->lasting, heat->beyond);
+}
+
+/**
+ * hy_heat_is_beyond - may an extent go where something hot has to leave for it?
+ * @heat: the list; ->beyond: how hot that is
+ * @le: the logical extent
+ *
+ * Return: if so; what is not on the list may only where nothing has to leave.
+ */
+bool hy_heat_is_beyond(struct hy_heat *heat, u64 le)
+{
+	struct hy_heat_node *node = find(heat, le);
+
+	return node ? is_beyond(heat, node) : heat->beyond == HY_HEAT_ANY;
+}
+
 /**
  * hy_heat_pick - the best extents to move off a member
  * @heat: the list
@@ -384,8 +404,7 @@ unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u6
 			heat->cooling++;
 		else if (share_of(heat, node) > most)
 			heat->too_hot++;
-		else if (heat->beyond != HY_HEAT_ANY &&
-			 !is_hotter(heat, node->lasting, heat->beyond))
+		else if (!is_beyond(heat, node))
 			heat->too_cool++;
 		else
 			le[n++] = node->le;
@@ -402,23 +421,25 @@ unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u6
  * @le: set to the extent
  * @lasting: set to how hot it is, for @heat->beyond
  *
- * Of the 256 that were accessed, or came, the longest ago the one with the fewest accesses;
- * @heat->held is asked as by hy_heat_pick().
+ * Of the 256 that were accessed, or came, the longest ago the one with the fewest accesses, but
+ * for those that @heat->held says of: they may be there for ever.
  *
  * Return: is there one?
  */
 bool hy_heat_coolest(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown, u64 *le,
 		     u32 *lasting)
 {
-	unsigned int budget = PICK_BASE;
+	unsigned int budget = PICK_BASE, most = PICK_HELD;
 	struct hy_heat_node *node;
 	bool found = false;
 
 	list_for_each_entry_reverse(node, &heat->member[member], mine) {
-		if (!budget--)
+		if (!budget || !most--)
 			break;
-		if (cooling(node, now, cooldown) || (found && node->lasting >= *lasting) ||
-		    (heat->held && heat->held(heat->data, node->le)))
+		if (heat->held && heat->held(heat->data, node->le))
+			continue;
+		budget--;
+		if (cooling(node, now, cooldown) || (found && node->lasting >= *lasting))
 			continue;
 		*le = node->le;
 		*lasting = node->lasting;

@@ -90,6 +90,9 @@ u32 hy_heat_share(struct hy_heat *heat, u64 le);
 unsigned int hy_heat_pick(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown,
 			  u32 most, u64 *le, unsigned int max);
 
+/* Is it hotter than @heat->beyond?  What is not on the list is not, but where all may go. */
+bool hy_heat_is_beyond(struct hy_heat *heat, u64 le);
+
 /* What of a member may make room, and how hot it is, for @beyond. */
 bool hy_heat_coolest(struct hy_heat *heat, unsigned int member, u64 now, u64 cooldown, u64 *le,
 		     u32 *lasting);

@@ -184,6 +184,14 @@ struct hy_passes {
 	u64 trying, unread;
 };
 
+/* The search for extents of a member that are not in use. */
+struct hy_cold {
+	u64 cursor;	/* logical extent */
+	u64 looks;	/* since one was found */
+	u64 since;	/* ns: when that was, or the search began */
+	u64 last;	/* when it went on */
+};
+
 /**
  * struct hy_member - a member of a pool
  * @bdev: its device, of the bound table; NULL: lost
@@ -223,7 +231,8 @@ struct hy_passes {
  * @usual_ns: its averages at the end of the last period, by direction; 0: not known
  * @share: of the requests that came in during a period, in ppm: hy_measure_shares()
  * @nr_giving: copies off it that are under way
- * @cold_looks: at entries of the map since the last that is not in use was found there: mover.c
+ * @cold: the search for what is not in use there: mover.c
+ * @shed_idle: when something left it last while nobody was there, ns
  * @copy_debt: ns that copies took and that are not paid for yet: mover.c
  * @more_inflight: what the monitor has in flight beyond bios: extents of runs but the first
  * @seen_occupancy: of users' requests, at the mover's last tick
@@ -266,7 +275,8 @@ struct hy_member {
 	u64 usual_ns[EK_DIRS];
 	u32 share;
 	atomic_t nr_giving;
-	u64 cold_looks;
+	struct hy_cold cold;
+	u64 shed_idle;
 	atomic64_t copy_debt;
 	atomic_t more_inflight;
 	u64 seen_occupancy;
@@ -360,7 +370,7 @@ struct hy_lane {
 struct hy_ring {
 	u32 head;
 	u32 tail;		/* the ticker's */
-	u32 first;		/* requests that wrote where nothing had been written */
+	u32 first;		/* requests in which new extents are written, all of each */
 	u64 slot[HY_RING];
 };
 
@@ -560,7 +570,6 @@ struct hy_pool {
 	u64 next_copy;		/* ns: rate limit */
 	u64 last_user;		/* ns: the last tick that found a request of a user's */
 	u64 last_tick;		/* ns: the mover's */
-	u64 cold_cursor;	/* logical extent */
 	u32 first_seen;		/* of hy_ring.first, in the last period */
 	u64 pin_at;		/* likewise; U64_MAX: all are where they are held, or were tried */
 	bool pin_rescan;

@@ -31,6 +31,8 @@
 #define HY_IDLE_MS	100	/* without a user: then there is nobody to yield to */
 #define HY_TRIES	8	/* candidates tried for one token */
 #define HY_COLD_SCAN	4096	/* map entries looked at per tick */
+#define HY_COLD_NS	NSEC_PER_SEC	/* after which what is in use leaves instead */
+#define HY_SHED_TRIES	64	/* extents that turn out to be gone, or elsewhere, per tick */
 
 static const char * const reason_name[HY_REASONS] = {
 	[HY_NOT_COOLDOWN] = "cooldown",
@@ -206,18 +208,80 @@ static bool is_pinned(void *data, u64 le)
 	return member >= 0 && member != way->to;
 }
 
+/* In fourths of low_free. */
+static bool is_low(struct hy_pool *pool, unsigned int i, unsigned int fourths)
+{
+	struct ek_space *s = &pool->member[i].space;
+
+	return (u64)ek_space_nr_free(s) * 400 <
+	       (u64)s->nr * READ_ONCE(pool->set.low_free) * fourths;
+}
+
+/*
+ * Unless all of the map was gone through since the last time that some was found, or that is long
+ * ago: a large map takes many ticks, and what is hot is not to wait for the last of what is not.
+ */
+static bool has_cold(struct hy_pool *pool, unsigned int member, u64 now)
+{
+	const struct hy_cold *cold = &pool->member[member].cold;
+
+	return cold->looks < pool->nr_extents && now - cold->since < HY_COLD_NS;
+}
+
+/* Of what is in use what is used the least, and is not pinned; heat_lock held. */
+static bool find_coolest(struct hy_pool *pool, unsigned int member, u64 now, u64 *le, u32 *lasting)
+{
+	struct way nowhere = { .pool = pool, .to = EK_MAX_MEMBERS };
+	u64 cooldown = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC;
+	bool found;
+
+	pool->heat.held = is_pinned;
+	pool->heat.data = &nowhere;
+	found = hy_heat_coolest(&pool->heat, member, now, cooldown, le, lasting);
+	pool->heat.held = NULL;
+	return found;
+}
+
+/* Has something left it of late because nobody was there? */
+static bool was_idle(struct hy_pool *pool, unsigned int member, u64 now)
+{
+	u64 shed = pool->member[member].shed_idle;
+
+	return shed && now - shed < 2 * (u64)READ_ONCE(pool->set.period_ms) * NSEC_PER_MSEC;
+}
+
+/*
+ * How hot is what has to leave a member for what comes there?  HY_HEAT_ANY: it has room.  That ends
+ * before it sheds anything, or what came would leave, and come again.
+ * heat_lock held.
+ */
+static u64 who_would_leave(struct hy_pool *pool, unsigned int member, u64 now)
+{
+	u32 lasting = 0;
+	u64 le;
+
+	if (!is_low(pool, member, was_idle(pool, member, now) ? 5 : 2))
+		return HY_HEAT_ANY;
+	if (has_cold(pool, member, now) || find_coolest(pool, member, now, &le, &lasting))
+		return lasting;
+	return HY_HEAT_ANY - 1;		/* nothing can: nor is anything so hot */
+}
+
 /* May the mover take it, by the rules that hold for those that it picks itself? */
 static bool may_move(struct hy_pool *pool, u64 le, struct way *way, u64 now, u64 cooldown,
 		     u32 most, u32 *share)
 {
+	bool known, cooling, held, beyond;
 	struct hy_heat_node node;
-	bool known, cooling, held;
 
 	mutex_lock(&pool->heat_lock);
 	known = hy_heat_get(&pool->heat, le, &node);
 	cooling = known && node.moved_at && now < node.moved_at + cooldown;
 	held = is_pinned(way, le);
 	*share = hy_heat_share(&pool->heat, le);
+	pool->heat.beyond = who_would_leave(pool, way->to, now);
+	beyond = hy_heat_is_beyond(&pool->heat, le);
+	pool->heat.beyond = HY_HEAT_ANY;
 	mutex_unlock(&pool->heat_lock);
 	/* Without a share it would use up no token. */
 	if (!known)
@@ -228,6 +292,8 @@ static bool may_move(struct hy_pool *pool, u64 le, struct way *way, u64 now, u64
 		hy_not_migrated(pool, HY_NOT_PINNED);
 	else if (*share > most)
 		hy_not_migrated(pool, HY_NOT_SHARE);
+	else if (!beyond)
+		hy_not_migrated(pool, HY_NOT_COST);
 	else
 		return true;
 	return false;
@@ -266,51 +332,6 @@ static bool move_cached(struct hy_pool *pool, struct way *way, unsigned int from
 	return false;
 }
 
-/* In fourths of low_free. */
-static bool is_low(struct hy_pool *pool, unsigned int i, unsigned int fourths)
-{
-	struct ek_space *s = &pool->member[i].space;
-
-	return (u64)ek_space_nr_free(s) * 400 <
-	       (u64)s->nr * READ_ONCE(pool->set.low_free) * fourths;
-}
-
-/* Unless all of the map was gone through since the last time that some was found. */
-static bool has_cold(struct hy_pool *pool, unsigned int member)
-{
-	return pool->member[member].cold_looks < pool->nr_extents;
-}
-
-/* Of what is in use what is used the least, and is not pinned; heat_lock held. */
-static bool find_coolest(struct hy_pool *pool, unsigned int member, u64 now, u64 *le, u32 *lasting)
-{
-	struct way nowhere = { .pool = pool, .to = EK_MAX_MEMBERS };
-	u64 cooldown = (u64)READ_ONCE(pool->set.cooldown_ms) * NSEC_PER_MSEC;
-	bool found;
-
-	pool->heat.held = is_pinned;
-	pool->heat.data = &nowhere;
-	found = hy_heat_coolest(&pool->heat, member, now, cooldown, le, lasting);
-	pool->heat.held = NULL;
-	return found;
-}
-
-/*
- * How hot is what has to leave a member for what comes there?  HY_HEAT_ANY: it has room.
- * heat_lock held.
- */
-static u64 who_would_leave(struct hy_pool *pool, unsigned int member, u64 now)
-{
-	u32 lasting = 0;
-	u64 le;
-
-	if (!is_low(pool, member, 2))
-		return HY_HEAT_ANY;
-	if (has_cold(pool, member) || find_coolest(pool, member, now, &le, &lasting))
-		return lasting;
-	return HY_HEAT_ANY - 1;		/* nothing can: nor is anything so hot */
-}
-
 /*
  * Start one of the hottest extents of a member on its way to another; @share is set to its part
  * of the accesses, or @barred to who is not to be asked again.
@@ -323,7 +344,7 @@ static bool move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u
 	struct way way = { .pool = pool, .to = to };
 	enum hy_reason why = HY_NOT_CANDIDATE;
 	u64 le[HY_TRIES];
-	unsigned int n, i, pinned;
+	unsigned int n, i, pinned, cool;
 
 	if (move_cached(pool, &way, from, now, share))
 		return true;
@@ -332,7 +353,8 @@ static bool move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u
 	pool->heat.held = is_pinned;
 	pool->heat.data = &way;
 	n = hy_heat_pick(&pool->heat, from, now, cooldown, most, le, HY_TRIES);
-	atomic64_add(pool->heat.too_cool, &pool->not_migrated[HY_NOT_COST]);
+	cool = pool->heat.too_cool;
+	atomic64_add(cool, &pool->not_migrated[HY_NOT_COST]);
 	pool->heat.beyond = HY_HEAT_ANY;
 	atomic64_add(pool->heat.cooling, &pool->not_migrated[HY_NOT_COOLDOWN]);
 	atomic64_add(pool->heat.too_hot, &pool->not_migrated[HY_NOT_SHARE]);
@@ -353,9 +375,12 @@ static bool move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u
 		if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
 			break;
 	}
-	if (n || !pinned)
+	if (n || !(pinned || cool))
 		hy_not_migrated(pool, why);
-	if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
+	/* Too cool for that one: another one may have room. */
+	if (!n && cool)
+		barred->to |= BIT(to);
+	else if (why == HY_NOT_NOSPACE || why == HY_NOT_MEMBER)
 		barred->to |= BIT(to);
 	else
 		barred->from |= BIT(from);
@@ -433,25 +458,30 @@ static bool is_idle(struct hy_pool *pool, unsigned int i)
 }
 
 /* The next cold extent, from where the last search ended; reads one page of the map at most. */
-static bool find_cold(struct hy_pool *pool, unsigned int member, u64 *le)
+static bool find_cold(struct hy_pool *pool, unsigned int member, u64 now, u64 *le)
 {
+	struct hy_cold *cold = &pool->member[member].cold;
 	bool loaded = false;
 	unsigned int n;
 	u64 entry;
 	int r;
 
+	/* One that has rested begins anew. */
+	if (now - cold->last >= HY_COLD_NS)
+		*cold = (struct hy_cold){ .cursor = cold->cursor, .since = now };
+	cold->last = now;
 	for (n = 0; n < HY_COLD_SCAN; n++) {
-		u64 at = pool->cold_cursor;
+		u64 at = cold->cursor < pool->nr_extents ? cold->cursor : 0, step = 1;
 		bool hot;
 
-		pool->cold_cursor = at + 1 < pool->nr_extents ? at + 1 : 0;
-		pool->member[member].cold_looks++;
 		r = hy_pool_lookup_step(pool, at, &entry, &loaded);
-		if (r == -EAGAIN) {
-			pool->cold_cursor = at;		/* the next search reads this one */
-			pool->member[member].cold_looks--;
-			return false;
-		}
+		if (r == -EAGAIN)
+			return false;		/* the next search reads this one */
+		/* A page that can't be read is passed over. */
+		if (r)
+			step = EK_PAGE_ENTRIES - at % EK_PAGE_ENTRIES;
+		cold->cursor = at + step;
+		cold->looks += step;
 		if (r || !ek_entry_mapped(entry) ||
 		    ek_entry_member(entry) != member)
 			continue;
@@ -460,23 +490,38 @@ static bool find_cold(struct hy_pool *pool, unsigned int member, u64 *le)
 		mutex_unlock(&pool->heat_lock);
 		if (!hot && hy_pinned_to(pool, at) < 0) {
 			*le = at;
-			pool->member[member].cold_looks = 0;
+			cold->looks = 0;
+			cold->since = now;
 			return true;
 		}
 	}
 	return false;
 }
 
-/* What leaves a member next: the first that is not in use, else what is used the least. */
-static bool find_leaver(struct hy_pool *pool, unsigned int member, u64 now, u64 *le)
+/* Would the policy fill the room again with whatever costs less there? */
+static bool policy_fills(struct hy_pool *pool)
+{
+	bool fills;
+
+	spin_lock_irq(&pool->policy_lock);
+	fills = pool->policy->ops->fills;
+	spin_unlock_irq(&pool->policy_lock);
+	return fills;
+}
+
+/*
+ * What leaves a member next: the first that is not in use.  Else what is used the least, beside
+ * users: for who comes next, nothing that is in use need go.
+ */
+static bool find_leaver(struct hy_pool *pool, unsigned int member, bool idle, u64 now, u64 *le)
 {
 	u32 lasting;
 	bool found;
 
-	if (find_cold(pool, member, le))
+	if (find_cold(pool, member, now, le))
 		return true;
-	if (has_cold(pool, member))
-		return false;		/* the search goes on in the next tick */
+	if (idle || has_cold(pool, member, now))
+		return false;
 	mutex_lock(&pool->heat_lock);
 	found = find_coolest(pool, member, now, le, &lasting);
 	/* Not found again on its way. */
@@ -486,27 +531,46 @@ static bool find_leaver(struct hy_pool *pool, unsigned int member, u64 now, u64 
 	return found;
 }
 
+/* Has it less than so many fourths of low_free, once all that is leaving it has left? */
+static bool stays_low(struct hy_pool *pool, unsigned int i, unsigned int fourths)
+{
+	struct hy_member *m = &pool->member[i];
+	u64 free = ek_space_nr_free(&m->space) + (u64)atomic_read(&m->nr_quarantined) +
+		   atomic_read(&m->nr_giving);
+
+	return free * 400 < (u64)m->space.nr * READ_ONCE(pool->set.low_free) * fourths;
+}
+
 /* Returns: has it to wait for something? */
 static bool shed_from(struct hy_pool *pool, unsigned int from, unsigned int to, u64 now)
 {
-	unsigned int fourths = is_idle(pool, from) && is_idle(pool, to) ? 4 : 1;
+	bool idle = is_idle(pool, from) && is_idle(pool, to);
+	unsigned int tries = HY_SHED_TRIES;
 	enum hy_reason why;
 	u64 le;
 
-	while (is_low(pool, from, fourths)) {
+	if (!idle && policy_fills(pool))
+		return false;
+	while (stays_low(pool, from, idle ? 4 : 1)) {
 		if (hy_mover_in_debt(pool, from) || hy_mover_in_debt(pool, to)) {
 			hy_not_migrated(pool, HY_NOT_FOREGROUND);
 			return true;
 		}
 		if (!hy_mover_free(pool, from) || !hy_mover_rate_allows(pool, now))
 			return true;
-		if (!find_leaver(pool, from, now, &le))
-			return false;
-		if (hy_mig_start(pool, le, from, to, &why)) {
-			hy_not_migrated(pool, why);
-			return false;
+		if (!find_leaver(pool, from, idle, now, &le))
+			return !idle && has_cold(pool, from, now);
+		if (!hy_mig_start(pool, le, from, to, &why)) {
+			hy_mover_rate_charge(pool, now);
+			if (idle)
+				pool->member[from].shed_idle = now;
+			continue;
 		}
-		hy_mover_rate_charge(pool, now);
+		hy_not_migrated(pool, why);
+		if (why != HY_NOT_UNMAPPED || !--tries)
+			return false;
+		/* It was discarded, or is elsewhere by now: that is no member's list it is on. */
+		forget_heat(pool, le);
 	}
 	return false;
 }
@@ -524,7 +588,7 @@ static bool shed(struct hy_pool *pool, u64 now)
 	int to;
 
 	for (i = 0; i < pool->nr_members; i++) {
-		to = may_shed(&pool->member[i]) && is_low(pool, i, 4) ? emptiest(pool) : -1;
+		to = may_shed(&pool->member[i]) && stays_low(pool, i, 4) ? emptiest(pool) : -1;
 		if (to >= 0 && to != i)
 			waits |= shed_from(pool, i, to, now);
 	}

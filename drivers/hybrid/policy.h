@@ -126,7 +126,7 @@ struct hy_dev_snap {
  * @cooldown_ns: an extent that moved less than this ago stays
  * @logical_extents: of the volume
  * @extent_sectors: an extent's size
- * @first: requests of the period that wrote where nothing had been written
+ * @first: requests in which the extents that were new in the period are written, all of each
  * @nr: members
  * @dev: they
  */
@@ -233,6 +233,8 @@ struct hy_policy;
  *	moves by tokens
  * @alone: nothing moves but what @next names, and nothing at all without it: no tokens, and what is
  *	cold may not leave a member that fills up
+ * @fills: it brings extents to a member as long as there is a place, however hot these are: no room
+ *	is made there beside users
  * @moved: a range has been gone through
  * @show: what it has in hand, lines, snprintf-like: some from *@cursor on, which is 0 at first and
  *	moved on, to U64_MAX at the end; NULL: nothing to show
@@ -260,6 +262,7 @@ struct hy_policy_ops {
 	void (*moved)(struct hy_policy *policy, const struct hy_range *range,
 		      const struct hy_moved *moved);
 	bool alone;
+	bool fills;
 	int (*show)(const struct hy_policy *policy, u64 *cursor, char *buf, size_t len);
 	int (*explain)(const struct hy_policy *policy, const struct hy_snapshot *snap, u64 le,
 		       unsigned int member, struct hy_verdict *verdict, char *buf, size_t len);

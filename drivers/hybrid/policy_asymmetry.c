@@ -142,6 +142,7 @@ const struct hy_policy_ops hy_policy_asymmetry = {
 	.place = asymmetry_place,
 	.accessed = asymmetry_accessed,
 	.next = asymmetry_next,
+	.fills = true,
 	.moved = asymmetry_moved,
 	.explain = asymmetry_explain,
 	.counts = asymmetry_counts,

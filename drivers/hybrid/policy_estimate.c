@@ -39,7 +39,6 @@
 #define MAX_VARIANCE	(4096 * MAX_FLIGHT)
 #define MAX_SMOOTH	4u		/* periods */
 #define ERRORS		6		/* of the covariance, that the variance is to be */
-#define SEVERAL		(2ULL * ONE)	/* in flight: they may have waited for each other */
 #define MANY		(8ULL * ONE)	/* in flight: a device may be busy then */
 #define NEAR		(ONE / 2)	/* logarithm of a ratio that says nothing yet */
 #define BURST		6		/* served in turn, its variance over mean is b / 6 */
@@ -155,11 +154,6 @@ u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d, u
 	if (!r || !w)
 		return r ? r : w;
 	return (r * part + w * (1024 - part)) >> 10;
-}
-
-u64 hy_estimate_idle_at_least(const struct hy_estimate *e, u64 idle)
-{
-	return e->idle_n < SEVERAL ? idle : behind(idle, min(e->idle_n, MAX_FLIGHT));
 }
 
 /*

@@ -59,12 +59,6 @@ u32 hy_read_part(const struct hy_snapshot *snap);
  */
 u64 hy_estimate_idle(const struct hy_estimate *e, const struct hy_dev_snap *d, u32 mix);
 
-/*
- * What of that the member takes at least.  One that was never seen with less than some in flight
- * has in it what these waited for each other.
- */
-u64 hy_estimate_idle_at_least(const struct hy_estimate *e, u64 idle);
-
 /* @part of @whole in ppm, both below 2^44. */
 u64 hy_ppm_of(u64 part, u64 whole);
 

@@ -220,11 +220,6 @@ static bool is_wanted(const struct hy_marginal *m, const struct step *s, unsigne
 	       (above(m, s, to, from, 10) || is_lasting(m, s, from, to));
 }
 
-static u64 idle_at_least(const struct step *s, unsigned int i)
-{
-	return hy_estimate_idle_at_least(&s->dev[i].e, s->idle[i]);
-}
-
 /*
  * Is one slower when idle than the other is under its load?  Then it is to have none.  Unless the
  * other was slower itself when it had as much as it would have then: what has no time to spare
@@ -234,7 +229,7 @@ static u64 idle_at_least(const struct step *s, unsigned int i)
 static bool is_gross(const struct hy_marginal *m, const struct step *s, unsigned int slow,
 		     unsigned int fast)
 {
-	return s->r[fast] && idle_at_least(s, slow) > GROSS * max(s->m[fast], s->r[fast]) &&
+	return s->r[fast] && s->idle[slow] > GROSS * max(s->m[fast], s->r[fast]) &&
 	       s->q[slow] + s->q[fast] < m->dev[fast].enough;
 }
 
@@ -610,7 +605,7 @@ static bool is_clear(const struct step *s)
 	if (r * 10 > s->idle[s->best] * 13)
 		return false;
 	for (i = 0; i < s->snap->nr; i++)
-		if (!is_closed(s, i) && idle_at_least(s, i) > 2 * r)
+		if (!is_closed(s, i) && s->idle[i] > 2 * r)
 			return true;
 	return false;
 }

@@ -372,9 +372,9 @@ static void weigh(const struct balance *b, unsigned int nr, int sign, u64 *weigh
 }
 
 /*
- * Of the load that is to go elsewhere new extents carry their part, as they are placed by the
- * targets.  What was written a moment ago is what would be copied first, and while a volume is
- * filled all of it is.
+ * While a volume is filled, which is where most requests write new extents, these are placed by the
+ * targets and carry the load there; what was written a moment ago is what would be copied first.
+ * Where they are the smaller part of the requests a step takes all its copies.
  */
 static u64 without_first(const struct hy_snapshot *snap, u64 tokens)
 {
@@ -385,7 +385,7 @@ static u64 without_first(const struct hy_snapshot *snap, u64 tokens)
 		requests += snap->dev[i].requests;
 	requests = clamp_t(u64, requests, 1, U32_MAX);
 	first = min(snap->first, requests);
-	return div64_u64(tokens * (requests - first), requests);
+	return min(tokens, div64_u64(2 * tokens * (requests - first), requests));
 }
 
 /*

@@ -13,6 +13,8 @@ void sim_put(struct sim *s, u64 le, unsigned int member)
 	if (s->map[le] != NOWHERE)
 		s->snap.dev[s->map[le]].free++;
 	s->map[le] = member;
+	if (!s->snap.dev[member].free)
+		abort();
 	s->snap.dev[member].free--;
 }
 

@@ -44,8 +44,10 @@ struct device {
 	struct queue all;
 	struct queue writes;		/* of users, where they have servers of their own */
 	s64 debt;
-	unsigned int taking;		/* copies that come */
+	u64 cold_cursor;
 	u32 cold_looks;			/* at extents, since one was found that is not in use */
+	u64 cold_since, cold_last;
+	u64 shed_idle;
 	u64 seen_occupancy;
 	u64 probe_due, probe_ns;
 	u32 probes, new_probes;
@@ -97,8 +99,7 @@ struct sim {
 	struct hy_decision decision, tokens;
 	struct hy_heat heat;
 	u64 period_start, next_copy, last_tick;
-	u64 cold_cursor;
-	u64 first;			/* requests that write where nothing was written */
+	u64 first;			/* requests that write new extents */
 	unsigned int moving;
 	u64 moves;
 	u32 moved_ppm;

@@ -11,6 +11,8 @@
 #include "policy_tokens.h"
 #include "sim_internal.h"
 
+#define COLD_NS		1000000000ULL
+
 /* Requests begin anywhere in their extents, by a hash: no random number is spent on it. */
 static u32 offset_of(const struct request *r)
 {
@@ -86,6 +88,7 @@ struct request *sim_free_mover(struct sim *s, unsigned int from)
 
 void sim_copy(struct sim *s, struct request *r, unsigned int from, unsigned int to)
 {
+	s->snap.dev[to].free--;
 	r->active = true;
 	r->from = from;
 	r->to = to;
@@ -102,7 +105,7 @@ static bool coolest(struct sim *s, unsigned int member, u64 *le, u32 *lasting)
 	return hy_heat_coolest(&s->heat, member, s->now, (u64)s->set.cooldown_ms * 1000000, le, lasting);
 }
 
-/* In fourths of low_free, of which there is one beside users. */
+/* In fourths of low_free. */
 static bool is_low(const struct sim *s, unsigned int member, unsigned int fourths)
 {
 	const struct hy_dev_snap *d = &s->snap.dev[member];
@@ -110,18 +113,20 @@ static bool is_low(const struct sim *s, unsigned int member, unsigned int fourth
 	return (u64)d->free * 400 < (u64)d->extents * s->set.low_free * fourths;
 }
 
-/* Unless all of the map was gone through since the last time that some was found. */
+/* Unless all of the map was gone through since the last time that some was found, or for long. */
 static bool has_cold(const struct sim *s, unsigned int member)
 {
-	return s->dev[member].cold_looks < SIM_EXTENTS;
+	const struct device *d = &s->dev[member];
+
+	return d->cold_looks < SIM_EXTENTS && s->now - d->cold_since < COLD_NS;
 }
 
 static u64 hotter_than(struct sim *s, unsigned int to)
 {
+	u64 shed = s->dev[to].shed_idle, le;
 	u32 lasting = 0;
-	u64 le;
 
-	if (!is_low(s, to, 2))
+	if (!is_low(s, to, shed && s->now - shed < 2 * SIM_PERIOD_NS ? 5 : 2))
 		return HY_HEAT_ANY;
 	return has_cold(s, to) || coolest(s, to, &le, &lasting) ? lasting : HY_HEAT_ANY - 1;
 }
@@ -132,6 +137,8 @@ static bool start_copy(struct sim *s, struct request *r, unsigned int from, unsi
 	u32 most = hy_most_share(&s->tokens, from, to);
 	bool picked;
 
+	if (!s->snap.dev[to].free)
+		return false;
 	s->heat.beyond = hotter_than(s, to);
 	picked = hy_heat_pick(&s->heat, from, s->now, cooldown, most, &r->le, 1);
 	s->heat.beyond = HY_HEAT_ANY;
@@ -177,15 +184,22 @@ static void spend_tokens(struct sim *s)
 
 static bool find_cold(struct sim *s, unsigned int member, u64 *le)
 {
+	struct device *d = &s->dev[member];
 	unsigned int n;
 
+	if (s->now - d->cold_last >= COLD_NS) {
+		d->cold_looks = 0;
+		d->cold_since = s->now;
+	}
+	d->cold_last = s->now;
 	for (n = 0; n < 4096; n++) {
-		*le = s->cold_cursor;
-		s->cold_cursor = (s->cold_cursor + 1) % SIM_EXTENTS;
-		s->dev[member].cold_looks = min(s->dev[member].cold_looks + 1, (u32)SIM_EXTENTS);
+		*le = d->cold_cursor;
+		d->cold_cursor = (d->cold_cursor + 1) % SIM_EXTENTS;
+		d->cold_looks++;
 		if (s->map[*le] != member || hy_heat_is_hot(&s->heat, *le))
 			continue;
-		s->dev[member].cold_looks = 0;
+		d->cold_looks = 0;
+		d->cold_since = s->now;
 		return true;
 	}
 	return false;
@@ -207,21 +221,31 @@ static int emptiest(const struct sim *s)
 	return best;
 }
 
+static bool is_idle(const struct sim *s, unsigned int member)
+{
+	return ek_rtmon_inflight(s->dev[member].mon) <= 0;
+}
+
 static void shed_from(struct sim *s, unsigned int from, unsigned int to)
 {
+	bool idle = is_idle(s, from) && is_idle(s, to);
 	struct request *r;
 	u32 lasting;
 
-	while (is_low(s, from, 1) && s->dev[from].debt <= 0 && s->dev[to].debt <= 0) {
+	if (!idle && s->policy->ops->fills)
+		return;
+	while (is_low(s, from, idle ? 4 : 1) && s->dev[from].debt <= 0 && s->dev[to].debt <= 0) {
 		r = sim_free_mover(s, from);
 		if (!r || s->now < s->next_copy)
 			return;
 		if (!find_cold(s, from, &r->le) &&
-		    (has_cold(s, from) || !coolest(s, from, &r->le, &lasting)))
+		    (idle || has_cold(s, from) || !coolest(s, from, &r->le, &lasting)))
 			return;
 		hy_heat_moved(&s->heat, r->le, from, s->now);
 		sim_copy(s, r, from, to);
 		s->next_copy = max(s->next_copy, s->now);
+		if (idle)
+			s->dev[from].shed_idle = s->now;
 	}
 }
 
@@ -268,6 +292,7 @@ void sim_copy_done(struct sim *s, struct request *r)
 		ek_rtmon_note_background(d->mon, ns / 2, EXTENT_KB << 10);
 		d->debt += part;
 	}
+	s->snap.dev[r->to].free++;
 	if (s->map[r->le] == r->from) {
 		sim_put(s, r->le, r->to);
 		hy_heat_moved(&s->heat, r->le, r->to, s->now);

