@@ -8,7 +8,7 @@
 /* Nodes that hy_heat_pick() looks at: this many, and as many for each one wanted. */
 #define PICK_BASE	256
 #define PICK_EACH	4
-#define PICK_HELD	4096	/* that hy_heat_coolest() looks at, those that are held among them */
+#define PICK_HELD	4096	/* that hy_heat_coolest() looks at, with those that are held */
 #define LOOKS		4096	/* samples of accesses after which half of them are forgotten */
 #define LEAST_HITS	4	/* one in so many is taken for one that hits */
 #define LASTING_ONE	16	/* an access in hy_heat_node.lasting, */
