@@ -13,7 +13,11 @@
 
 #include "configfs.h"
 
+#ifndef SYS_MODULE
+#define SYS_MODULE	"/sys/module"
+#endif
 #define PAUSE_MS	10
+#define LOOK_MS		100
 #define MOST		65536u
 
 int complain(const char *fmt, ...)
@@ -21,6 +25,8 @@ int complain(const char *fmt, ...)
 	va_list args;
 
 	fprintf(stderr, "%s: ", configfs.tool);
+	if (configfs.about)
+		fprintf(stderr, "%s: ", configfs.about);
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
@@ -33,12 +39,22 @@ static bool exists(const char *path)
 	return access(path, F_OK) == 0;
 }
 
+/* It may be about to be, or to fail. One that is built in has no state. */
 static bool is_loaded(void)
 {
-	char path[128];
+	char path[128], state[16] = "";
+	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/module/%s", configfs.module);
-	return exists(path);
+	snprintf(path, sizeof(path), SYS_MODULE "/%s/initstate", configfs.module);
+	f = fopen(path, "re");
+	if (!f) {
+		*strrchr(path, '/') = 0;
+		return exists(path);
+	}
+	if (!fgets(state, sizeof(state), f))
+		*state = 0;
+	fclose(f);
+	return !strcmp(state, "live\n");
 }
 
 static int load_module(void)
@@ -59,7 +75,21 @@ static int load_module(void)
 	return 0;
 }
 
-int setup(void)
+/*
+ * Who may not mount, as udev's programs may not, waits for somebody who does: a mount reaches where
+ * it is waited for.
+ */
+static void mount_configfs(const char *root, long patience_ms)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+
+	if (exists(CONFIGFS_MOUNT) && !mount("none", CONFIGFS_MOUNT, "configfs", 0, NULL))
+		return;
+	for (; !exists(root) && patience_ms > 0; patience_ms -= LOOK_MS)
+		nanosleep(&pause, NULL);
+}
+
+int setup_within(long patience_ms)
 {
 	char root[128];
 
@@ -70,9 +100,14 @@ int setup(void)
 		return complain("must be root");
 	if (!is_loaded() && load_module())
 		return 1;
-	if (exists(CONFIGFS_MOUNT) && !exists(root))
-		mount("none", CONFIGFS_MOUNT, "configfs", 0, NULL);
+	if (!exists(root))
+		mount_configfs(root, patience_ms);
 	return exists(root) ? 0 : complain("no %s although the module is loaded", root);
+}
+
+int setup(void)
+{
+	return setup_within(0);
 }
 
 /* No device has another one: it would lead out of the folder, or be all of them. */

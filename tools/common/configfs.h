@@ -10,11 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifndef CONFIGFS_MOUNT
 #define CONFIGFS_MOUNT "/sys/kernel/config"
+#endif
 
 /* What the tool says of itself. */
 struct configfs {
 	const char *tool;	/* its name in messages */
+	const char *about;	/* what they are about for now; NULL: the command line */
 	const char *module;	/* to be loaded, and the folder's name */
 	long patience_ms;	/* how long what is busy is tried again */
 	unsigned int name_max;	/* of a device */
@@ -32,6 +35,8 @@ __attribute__((format(printf, 1, 2))) int complain(const char *fmt, ...);
 
 /* Loads the module and mounts configfs where that is missing; 0, or 1 after saying why not. */
 int setup(void);
+/* Where it can't be mounted, wait so long for somebody else to. */
+int setup_within(long patience_ms);
 
 /* The file @attr of a device, that of the folder (@dev NULL), or the device itself (@attr NULL). */
 void attr_path(char *path, size_t size, const char *dev, const char *attr);
