@@ -39,6 +39,16 @@ d, = json.load(open("/tmp/list.json"))["devices"]
 assert d["name"] == "a" and d["size"] == 20 << 20 and d["units"] == 4 and d["backing"] == "ram"
 assert d["survives"] is False and d["power"] is False and d["dax"] is False and d["open"] == 0 and d["drivers"] == 0, d'
 matches "list has a line for it" "$(mem2mctl list)" $'\na +ram +20M +4 '
+matches "with what goes with the power" "$(mem2mctl list a)" 'ram .* no +no +no +0 +0 -$'
+grep -v '^power ' $conf/a/info >/tmp/older
+mount --bind /tmp/older $conf/a/info
+matches "which a module that is older doesn't tell" "$(mem2mctl list a)" 'ram .* no +- +no +0 +0 -$'
+mem2mctl list a --json >/tmp/list.json
+check "nor list --json then" python3 -c '
+import json
+d, = json.load(open("/tmp/list.json"))["devices"]
+assert d["survives"] is False and "power" not in d, d'
+umount $conf/a/info
 check_fails "a name twice is refused" "a exists" mem2mctl create a 1M
 check_fails "a bad name is refused" "bad name" mem2mctl create a:b 1M
 check_fails "a bad size is refused" "12q: not a size" mem2mctl create b 12q

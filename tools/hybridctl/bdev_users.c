@@ -154,13 +154,14 @@ dev_t bdev_disk(dev_t rdev)
 
 /*
  * A mem2m device of RAM, be it set aside, or a partition of one: its disk is on the way there in
- * sysfs.
+ * sysfs.  A module that is older than these programs doesn't tell, but what it is on: pmem.
  */
 static bool mem2m_volatile(dev_t rdev)
 {
 	char *link = sysfs_dir(rdev, ""), target[LINE], path[LINE], line[LINE], *name = NULL;
 	ssize_t n = readlink(link, target, sizeof(target) - 1);
 	bool lasts = false;	/* as long as nobody says so */
+	bool told = false, on_pmem = false;
 	FILE *info;
 
 	free(link);
@@ -174,12 +175,15 @@ static bool mem2m_volatile(dev_t rdev)
 	name[strcspn(name, "/")] = 0;
 	snprintf(path, sizeof(path), "/sys/kernel/config/mem2m/%s/info", name);
 	info = fopen(path, "re");
-	while (info && fgets(line, sizeof(line), info))
+	while (info && fgets(line, sizeof(line), info)) {
+		told |= !strncmp(line, "power ", strlen("power "));
+		on_pmem |= !strncmp(line, "beneath ", strlen("beneath "));
 		if (!strcmp(line, "power 1\n"))
 			lasts = true;
+	}
 	if (info)
 		fclose(info);
-	return !lasts;
+	return !(told ? lasts : on_pmem);
 }
 
 /* The file, or device, that a loop device is of; free(); NULL: it is none. */

@@ -18,6 +18,16 @@ static void human(char *text, size_t size, uint64_t bytes)
 	snprintf(text, size, "%llu%c", (unsigned long long)bytes, units[i]);
 }
 
+/* A module that is older than this program has less to say. */
+static const char *yes_or_no(const char *info, const char *key)
+{
+	char value[8];
+
+	if (!info_get(info, key, value, sizeof(value)))
+		return "-";
+	return *value == '1' ? "yes" : "no";
+}
+
 static void print_row(const char *name, const char *info)
 {
 	char size[32], huge[32], backing[16], where[512] = "-";
@@ -31,7 +41,7 @@ static void print_row(const char *name, const char *info)
 	printf("%-16s %-7s %10s %5llu %10s %-8s %-5s %-4s %4llu %7llu %s\n", name, backing, size,
 	       (unsigned long long)info_number(info, "units"),
 	       strcmp(backing, "ram") ? "-" : huge, info_number(info, "survives") ? "yes" : "no",
-	       info_number(info, "power") ? "yes" : "no", info_number(info, "dax") ? "yes" : "no",
+	       yes_or_no(info, "power"), info_number(info, "dax") ? "yes" : "no",
 	       (unsigned long long)info_number(info, "open"),
 	       (unsigned long long)info_number(info, "drivers"), where);
 }
@@ -52,7 +62,7 @@ static void print_string(const char *text)
 
 static void print_value(const char *key, const char *value)
 {
-	static const char * const flags[] = { "survives", "power", "dax", "found" };
+	static const char * const flags[] = { "survives", "power", "dax", "found", "gone" };
 	size_t i;
 
 	for (i = 0; i < sizeof(flags) / sizeof(*flags); i++) {

@@ -232,6 +232,9 @@ static void make_machine(void)
 	memory_device("ram", "251:0", "survives 0\npower 0\n");
 	memory_device("set-aside", "251:1", "survives 1\npower 0\n");
 	memory_device("pmem", "251:2", "survives 1\npower 1\n");
+	memory_device("older-pmem", "251:4", "survives 1\nbeneath /dev/pmem0\n");
+	memory_device("older-set-aside", "251:5", "survives 1\nphys 0x40000000\n");
+	memory_device("told", "251:6", "survives 1\npower 0\nbeneath /dev/pmem0\n");
 	disk("mem2m!set-aside/mem2m!set-aside1", "259:4");
 	disk("mem2m!unknown", "251:3");
 	disk("dm-6", "254:6");		/* on what is set aside, and a disk */
@@ -353,6 +356,9 @@ int main(void)
 	forgets(259, 4, "/dev/mem2m/set-aside1", "a partition of that");
 	forgets(254, 6, "/dev/mem2m/set-aside", "device-mapper on that and a disk");
 	forgets(251, 2, NULL, "a memory device of pmem");
+	forgets(251, 4, NULL, "one of pmem, of a module that doesn't say so");
+	forgets(251, 5, "/dev/mem2m/older-set-aside", "one that was set aside, of such a module");
+	forgets(251, 6, "/dev/mem2m/told", "one of what is called pmem and is told to forget");
 	forgets(251, 3, "/dev/mem2m/unknown", "one of which nobody says anything");
 	stands(8, 1, 8, 0, true, "a partition");
 	stands(254, 0, 8, 0, true, "device-mapper on a partition");
