@@ -241,7 +241,7 @@ no_memory:
 /**
  * m2_dev_create - get the memory of a new device and make its disk
  * @dev: fresh from m2_dev_alloc(), or deleted
- * @args: SIZE [unit=SIZE] [phys=ADDRESS|dax=DEVICE] [force]
+ * @args: SIZE [unit=SIZE|phys=ADDRESS|dax=DEVICE] [force]
  *
  * Context: lock held; sleeps; ends early on a signal.
  * Return: 0 or a negative error number with the device's error set and nothing made.
@@ -344,13 +344,25 @@ void m2_dev_free(struct m2_dev *dev)
 
 /* --- showing ---------------------------------------------------------------------------------- */
 
+/* Of one on pmem. */
+static bool m2_has_gone(struct m2_dev *dev)
+{
+	int cookie;
+
+	if (READ_ONCE(dev->gone) || !dev->backing->enter(dev, &cookie))
+		return true;
+	dev->backing->leave(dev, cookie);
+	return false;
+}
+
 static ssize_t m2_show_survivor(struct m2_dev *dev, char *page, ssize_t at)
 {
 	at += sysfs_emit_at(page, at, "uuid %pUb\ngeneration %llu\nfound %d\nrange %llu\n",
 			    dev->label.uuid, dev->label.generation, dev->found, dev->mem.bytes);
 	at += sysfs_emit_at(page, at, "bad %llu\n", (u64)PFN_PHYS(atomic64_read(&dev->nr_bad)));
 	if (dev->path)
-		return at + sysfs_emit_at(page, at, "beneath %s\n", dev->path);
+		return at + sysfs_emit_at(page, at, "gone %d\nbeneath %s\n", m2_has_gone(dev),
+					  dev->path);
 	return at + sysfs_emit_at(page, at, "phys 0x%llx\n", dev->mem.phys);
 }
 
