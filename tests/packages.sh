@@ -92,12 +92,14 @@ modules_there() {
 
 # Every program, with its manual page and its completion
 programs_there() {
-	local program
+	local program rules
 	for program in hybridctl mem2mctl emuctl nlctl nlstore mkfs.scmfs fsck.scmfs dumpscmfs scmfsctl; do
 		[ -x "$root/usr/sbin/$program" ] && compgen -G "$root/usr/share/man/man8/$program.8*" >/dev/null &&
 			[ -f "$root/usr/share/bash-completion/completions/$program" ] ||
 			{ echo "# not all of $program"; return 1; }
 	done
+	rules=/usr/lib/udev/rules.d/66-evenkeel-mem2m.rules
+	grep -q '"/usr/sbin/mem2mctl configured ' "$root$rules" || { echo "# no $rules, or not its program"; return 1; }
 }
 
 # What the library takes came along.

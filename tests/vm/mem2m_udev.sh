@@ -36,11 +36,52 @@ check "another event changes nothing" eval "event && blkio verify /dev/mem2m/lat
 check "also by hand" mem2mctl configured $asked /dev/pmem0
 check "the memory goes" eval "mem2mctl delete later && rmmod mem2m && echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind"
 check "and comes again" eval "echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind && wait_for 20 test -b /dev/mem2m/later"
-is "it is what was found there" "$(grep found $conf/later/info)" "found 1"
+check "it is what was found there" wait_for 10 grep -qx "found 1" $conf/later/info
 check "with its content" blkio verify /dev/mem2m/later 0 4096 "$seed"
+
+# --- who may not mount configfs waits for it ----------------------------------------------------------
+
 mem2mctl delete later
+mount --make-shared /sys
+check "configfs is not mounted yet" umount /sys/kernel/config
+{ sleep 1; mount -t configfs none /sys/kernel/config; } &
+check "who may not mount it waits until it is" unshare -m --propagation slave setpriv --bounding-set -sys_admin \
+	mem2mctl configured $asked /dev/pmem0
+wait $!
+check "and makes the device" eval "grep -qx 'found 1' $conf/later/info && blkio verify /dev/mem2m/later 0 4096 $seed"
+
+# --- memory that goes away beneath a device -----------------------------------------------------------
+
+unbind() { echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind; }
+bind() { echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind && wait_for 20 test -b /dev/pmem0; }
+gone() { mem2mctl list later --json | grep -q "\"gone\": $1"; }
+check "a device has its memory" gone false
+exec {open}<>/dev/mem2m/later
+check "until that goes away, while somebody has the device open" eval "unbind && wait_for 10 gone true"
+check "it comes again" bind
+udevadm settle
+check_fails "who uses the device has to be looked for" \
+	"$asked: line 4: later on /dev/pmem0: its memory went away: delete it" mem2mctl configured $asked /dev/pmem0
+check "which is left alone" gone true
+exec {open}<&-
+check "when nobody does it is made anew" eval "mem2mctl configured $asked /dev/pmem0 && gone false"
+check "with its content, too" blkio verify /dev/mem2m/later 0 4096 "$seed"
+check "by udev as well, when the memory goes and comes" eval "unbind && wait_for 10 gone true && bind && wait_for 20 gone false"
+check "and again it has its content" blkio verify /dev/mem2m/later 0 4096 "$seed"
+
+# --- what can't be made -------------------------------------------------------------------------------
+
+line="$asked: line 4: later on /dev/pmem0:"
+mem2mctl delete later
+mem2mctl create later 4M
+check_fails "another device of that name is told" "$line another later exists" mem2mctl configured $asked /dev/pmem0
+mem2mctl delete later
+mem2mctl create other 32M --dax /dev/pmem0 --force
+check_fails "and who has the memory" "$line /dev/pmem0: in use by mem2m other" mem2mctl configured $asked /dev/pmem0
+mem2mctl delete other
 mkfs.ext4 -q -F /dev/pmem0
-check_fails "a file system is not overwritten" "isn't blank" mem2mctl configured $asked /dev/pmem0
+check_fails "a file system is not overwritten" "$line .*isn't blank and has no label$" mem2mctl configured $asked /dev/pmem0
+is "nothing is left of the device" "$(ls $conf)" ""
 echo "later 32M --phys 1G --force" >$asked
 check_fails "what is no such line is told" "mem2m.conf: line 1: not NAME SIZE --dax DEVICE" mem2mctl configured $asked /dev/pmem0
 check_fails "and what is no device" "not a block device" mem2mctl configured $asked /dev/null

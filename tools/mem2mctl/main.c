@@ -38,11 +38,6 @@ struct configfs configfs = {
 	.hopeless = held_by_drivers,
 };
 
-struct create {
-	const char *name, *size, *phys, *dax, *unit;
-	bool force, progress;
-};
-
 static bool option(int argc, char **argv, int *i, const char *name, const char **value)
 {
 	size_t len = strlen(name);
@@ -105,6 +100,15 @@ static bool explain_interrupted(int err)
 	return err == EINTR && complain("interrupted");
 }
 
+/* Who asks by a file is not told to use a word that it can't have. */
+static void drop_advice(char *why)
+{
+	char *advice = why ? strstr(why, "; --force ") : NULL;
+
+	if (advice)
+		*advice = 0;
+}
+
 /* The kernel's words, and who has what is in use. */
 static int explain_create(const struct create *c, int err)
 {
@@ -113,6 +117,8 @@ static int explain_create(const struct create *c, int err)
 	if (explain_interrupted(err))
 		return EXIT_FAILED;
 	why = attr_error(c->name, err);
+	if (c->configured)
+		drop_advice(why);
 	if (err == EBUSY && c->phys)
 		owner_of_range(number(c->phys), number(c->size), owner, sizeof(owner));
 	if (err == EBUSY && c->dax)
@@ -122,13 +128,33 @@ static int explain_create(const struct create *c, int err)
 	return EXIT_FAILED;
 }
 
+int create_device(const struct create *c)
+{
+	char *text = NULL;
+	bool made = false;
+	int err;
+
+	if (device_dir_make(c->name, &made))
+		return EXIT_FAILED;
+	if (asprintf(&text, "%s%s%s%s%s%s%s%s", c->size, c->unit ? " unit=" : "", c->unit ?: "",
+		     c->phys ? " phys=" : "", c->phys ?: "", c->dax ? " dax=" : "", c->dax ?: "",
+		     c->force ? " force" : "") < 0)
+		text = NULL;
+	err = text ? attr_write_waiting(c->name, "create", text, false, c->progress) : ENOMEM;
+	free(text);
+	if (!err)
+		return EXIT_OK;
+	explain_create(c, err);
+	/* Another one may have made the device meanwhile. */
+	if (made && is_empty(c->name))
+		device_dir_remove(c->name);
+	return EXIT_FAILED;
+}
+
 static int cmd_create(int argc, char **argv)
 {
 	const char *word[2];
 	struct create c = { .progress = isatty(STDERR_FILENO) };
-	char *text = NULL;
-	bool made = false;
-	int err;
 
 	if (parse(&c, argc, argv, word, 2) != 2)
 		return usage();
@@ -140,21 +166,7 @@ static int cmd_create(int argc, char **argv)
 		return complain("--unit is for ordinary RAM: --phys and --dax are one piece"),
 		       EXIT_USAGE;
 	device_lock(c.name);		/* till the end */
-	if (device_dir_make(c.name, &made))
-		return EXIT_FAILED;
-	if (asprintf(&text, "%s%s%s%s%s%s%s%s", c.size, c.unit ? " unit=" : "", c.unit ?: "",
-		     c.phys ? " phys=" : "", c.phys ?: "", c.dax ? " dax=" : "", c.dax ?: "",
-		     c.force ? " force" : "") < 0)
-		text = NULL;
-	err = text ? attr_write_waiting(c.name, "create", text, false, c.progress) : ENOMEM;
-	free(text);
-	if (!err)
-		return EXIT_OK;
-	explain_create(&c, err);
-	/* Another one may have made the device meanwhile. */
-	if (made && is_empty(c.name))
-		device_dir_remove(c.name);
-	return EXIT_FAILED;
+	return create_device(&c);
 }
 
 static int cmd_resize(int argc, char **argv)
