@@ -3,9 +3,9 @@
  * See give_up.h.
  *
  * Of a member that is lost all of its extents are given up.  Of one that is there each granule is
- * read, and only those are that can't be, three times, the last of them when its label can: the rest
- * of the extent can be copied then, as a copy leaves out what is not written.  A discard is durable after a
- * flush: a cut leaves some of them done, and errors where the others were to be.
+ * read, and only those are that can't be, three times, the last of them when its label can: the
+ * rest of the extent can be copied then, as a copy leaves out what is not written.  A discard is
+ * durable after a flush: a cut leaves some of them done, and errors where the others were to be.
  *
  * Between a read that fails and its discard somebody may write there, and would lose what he wrote.
  * So nobody else has the volume, which is looked at before each discard; a file system would not
