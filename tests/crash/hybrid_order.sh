@@ -143,7 +143,7 @@ scenario "a write that nobody flushes, after commit_ms" by_itself
 # A file system that is frozen for it writes all that it has, for minutes maybe; here a read is what is waited for.
 while_it_ends() {
 	local got writer
-	fresh && message p set commit_ms 20 && write 0 128 1 && flush && slow a read_lat=60s write_lat=1200ms &&
+	fresh && message p set commit_ms 20 && write 0 128 1 && flush && slow a read_lat=10s write_lat=1200ms &&
 		{ holds 0 8 1 & } && { write 128 128 2 & writer=$!; } && wait_for 10 has_requests a 2 && get p commits &&
 		{ dmsetup suspend p & } && wait "$writer" && wait_for 5 status_above p commits "${got[0]}" &&
 		cut && holds 128 128 2

@@ -565,6 +565,7 @@ static const struct {
 	const char *program, *command, *why;
 } without[] = {
 	{ "mem2mctl", "create", "a word to configfs, as in memory.c" },
+	{ "mem2mctl", "configured", "creates what a file says, as create does" },
 	{ "mem2mctl", "resize", "a word to configfs, as in memory.c" },
 	{ "mem2mctl", "delete", "a word to configfs, as in memory.c" },
 	{ "mem2mctl", "list", "reads configfs" },
