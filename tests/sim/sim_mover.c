@@ -265,10 +265,10 @@ static void shed(struct sim *s)
 void sim_mover_tick(struct sim *s)
 {
 	sim_pay_debts(s);
-	if (!s->policy->ops->alone)
+	if (!s->policy->ops->alone) {
 		spend_tokens(s);
-	if (!s->policy->ops->alone)
 		shed(s);
+	}
 	if (s->policy->ops->next)
 		sim_gather_tick(s);
 }

@@ -188,8 +188,8 @@ static void filling_is_placed(void)
 	CHECK(r.share[0] > 99.9);
 }
 
-/* What was written a moment ago is not copied to where it could have been written. */
-static void filling_copies_nothing(void)
+/* What was written a moment ago is hardly copied to where it could have been written. */
+static void filling_copies_little(void)
 {
 	struct sim_config c = config_of("MR+HDD", 16);
 	struct sim_result r;
@@ -234,7 +234,7 @@ static void full_members_exchange(void)
 	CHECK_MSG(iops > 1.8 * stay, "%.2f", iops / stay);
 }
 
-/* All alike: a fourth of low_free is kept free beside users, and nothing changes places. */
+/* All alike: a fourth of low_free is kept free beside users, and next to nothing changes places. */
 static void full_members_leave_equals_alone(void)
 {
 	static const char *const stays[] = { "low_free", "0", NULL };
@@ -250,7 +250,7 @@ static void full_members_leave_equals_alone(void)
 	CHECK_MSG(r.moves - r.fill_moves < 300, "%llu", (unsigned long long)(r.moves - r.fill_moves));
 }
 
-/* Nor where the devices are idle for most of the time, and all of low_free is kept free. */
+/* Little does where the devices are idle for most of the time, and all of low_free is kept free. */
 static void idle_members_leave_equals_alone(void)
 {
 	static const char *const stays[] = { "low_free", "0", NULL };
@@ -711,7 +711,7 @@ int main(void)
 		TEST(best_split_beats_members),
 		TEST(best_split_is_no_chance),
 		TEST(filling_is_placed),
-		TEST(filling_copies_nothing),
+		TEST(filling_copies_little),
 		TEST(full_members_exchange),
 		TEST(full_members_leave_equals_alone),
 		TEST(idle_members_leave_equals_alone),
