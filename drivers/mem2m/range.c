@@ -12,6 +12,7 @@
 #include <evenkeel/scm.h>
 
 #include "mem2m.h"
+#include "order.h"
 
 #define M2_LOOK_HEAD	SZ_1M	/* what has to be blank: file systems begin and end here */
 #define M2_LOOK_TAIL	SZ_64K
@@ -248,23 +249,38 @@ static int m2_zero_memory(struct m2_dev *dev, void *range, u64 from, u64 to)
 	return 0;
 }
 
-/*
- * Who was there before must not be found again, by whatever looks: other users of a pmem device
- * know themselves by what is some way behind its start, devices and file systems of ours may have
- * begun anywhere.  Struct pages don't overwrite all of it: those of the pages that hold struct
- * pages are never written, and those of a section that is filled in part are elsewhere.
- *
- * The labels are durable by now, so this is begun anew should the power go.
- */
-static int m2_zero_head(struct m2_dev *dev, void *range)
-{
-	u64 label = sizeof(struct m2_label);
-	int err;
+/* A range on its way to become a device, which is mapped otherwise before it is one. */
+struct m2_way {
+	struct m2_dev *dev;
+	void *range;
+};
 
-	err = m2_zero_memory(dev, range, label, M2_LABEL_STRIDE);
-	if (!err)
-		err = m2_zero_memory(dev, range, M2_LABEL_STRIDE + label, dev->label.data_offset);
-	return err ?: m2_settle(dev);
+static int m2_way_write(void *ctx)
+{
+	struct m2_way *way = ctx;
+
+	return m2_write_label(way->dev, way->range);
+}
+
+static int m2_way_zero(void *ctx, u64 from, u64 to)
+{
+	struct m2_way *way = ctx;
+
+	return m2_zero_memory(way->dev, way->range, from, to);
+}
+
+static int m2_way_settle(void *ctx)
+{
+	struct m2_way *way = ctx;
+
+	return m2_settle(way->dev);
+}
+
+static struct m2_means m2_means(struct m2_way *way)
+{
+	return (struct m2_means){
+		.write = m2_way_write, .zero = m2_way_zero, .settle = m2_way_settle, .ctx = way,
+	};
 }
 
 /**
@@ -278,28 +294,16 @@ static int m2_zero_head(struct m2_dev *dev, void *range)
  */
 int m2_range_label(struct m2_dev *dev, void *range, u64 data_offset)
 {
+	struct m2_way way = { .dev = dev, .range = range };
+	struct m2_means by = m2_means(&way);
 	struct m2_label_info *label = &dev->label;
-	int err;
 
-	if (!dev->found) {
-		label->range_bytes = dev->mem.bytes;
-		label->data_offset = data_offset;
-		label->data_bytes = dev->mem.bytes - data_offset;
-	} else if (dev->label_bad != U64_MAX) {
-		return 0;	/* the other copy says what it said */
-	}
-	err = m2_write_label(dev, range);
-	if (!err && !dev->found)
-		err = m2_zero_head(dev, range);
-	return err;
-}
-
-/* Zero a part of the range's data, whatever the size of the device is. */
-static int m2_zero_part(struct m2_dev *dev, u64 from, u64 to)
-{
-	u64 begin = dev->label.data_offset;
-
-	return m2_zero_memory(dev, dev->mem.addr, begin + from, begin + to) ?: m2_settle(dev);
+	if (dev->found)		/* with one copy in bad memory the other one says what it said */
+		return dev->label_bad == U64_MAX ? m2_write_label(dev, range) : 0;
+	label->range_bytes = dev->mem.bytes;
+	label->data_offset = data_offset;
+	label->data_bytes = dev->mem.bytes - data_offset;
+	return m2_order_head(&by, label);
 }
 
 static void m2_range_size(struct m2_dev *dev)
@@ -315,8 +319,10 @@ static void m2_range_size(struct m2_dev *dev)
  */
 int m2_range_attach(struct m2_dev *dev)
 {
+	struct m2_way way = { .dev = dev, .range = dev->mem.addr };
+	struct m2_means by = m2_means(&way);
 	struct m2_store *store = &dev->store;
-	int err = 0;
+	int err;
 
 	memset(store, 0, sizeof(*store));
 	store->persistent = true;
@@ -325,13 +331,7 @@ int m2_range_attach(struct m2_dev *dev)
 		return m2_fail(dev, -ENOMEM, "out of memory");
 	store->unit[0] = dev->mem.addr + dev->label.data_offset;
 	m2_range_size(dev);
-	if (dev->label.flags & M2_LABEL_FRESH) {
-		err = m2_zero_part(dev, 0, store->bytes);
-		if (!err) {
-			dev->label.flags &= ~M2_LABEL_FRESH;
-			err = m2_write_label(dev, dev->mem.addr);
-		}
-	}
+	err = m2_order_data(&by, &dev->label);
 	if (err)
 		kfree(store->unit);
 	return err;
@@ -347,9 +347,11 @@ int m2_range_attach(struct m2_dev *dev)
  */
 int m2_range_resize(struct m2_dev *dev, u64 bytes)
 {
+	struct m2_way way = { .dev = dev, .range = dev->mem.addr };
+	struct m2_means by = m2_means(&way);
 	struct m2_label_info *label = &dev->label;
 	u64 most = label->range_bytes - label->data_offset, old = label->data_bytes;
-	int err = 0;
+	int err;
 
 	if (bytes > most)
 		return m2_fail(dev, -ENOSPC, "its memory has room for %llu bytes", most);
@@ -358,18 +360,10 @@ int m2_range_resize(struct m2_dev *dev, u64 bytes)
 		return err;
 	if (bytes > old && m2_is_bad(dev, old, bytes - old))
 		return m2_fail(dev, -EIO, "bad memory behind its end");
-	if (bytes > old)
-		err = m2_zero_part(dev, old, bytes);
-	if (err)
-		return err;
-	label->data_bytes = bytes;
-	err = m2_write_label(dev, dev->mem.addr);
-	if (err) {
-		label->data_bytes = old;
-		return err;
-	}
-	m2_range_size(dev);
-	return 0;
+	err = m2_order_resize(&by, label, bytes);
+	if (!err)
+		m2_range_size(dev);
+	return err;
 }
 
 void m2_range_detach(struct m2_dev *dev)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
 #include <linux/bio.h>
 #include <evenkeel/label.h>
 #include <evenkeel/scmfs_format.h>
@@ -6,6 +7,7 @@
 #include "crash.h"
 #include "ktap.h"
 #include "label.h"
+#include "order.h"
 #include "store.h"
 #include "transfer.h"
 
@@ -286,6 +288,260 @@ static void failed_settle(void)
 {
 	change_after_failure(0);
 	change_after_failure(1);
+}
+
+/* --- how a range becomes a device, and grows --------------------------------------------------- */
+
+#define BEGIN	M2_HEAD_BYTES
+#define PAGES	3
+#define FOREIGN	0xa5
+
+static u8 place[BEGIN + PAGES * 4096] __aligned(64), place_before[sizeof(place)];
+
+/* What is done to @place, where only the first @settles settle anything. */
+struct doing {
+	struct m2_label_info label;
+	unsigned int settles, settled;
+	struct scm_log *log;
+};
+
+static int do_settle(void *ctx)
+{
+	struct doing *doing = ctx;
+
+	if (doing->settled == doing->settles)
+		return -EIO;
+	doing->settled++;
+	return 0;
+}
+
+static int do_write(void *ctx)
+{
+	struct doing *doing = ctx;
+
+	return m2_label_write(place, &doing->label, do_settle, doing);
+}
+
+static int do_zero(void *ctx, u64 from, u64 to)
+{
+	void *unit = place;
+	struct m2_store all = { .unit = &unit, .persistent = true };
+
+	m2_store_init(&all, sizeof(place), sizeof(place));
+	m2_store_clear(&all, from, to - from);
+	return 0;
+}
+
+static struct m2_means means(struct doing *doing)
+{
+	return (struct m2_means){
+		.write = do_write, .zero = do_zero, .settle = do_settle, .ctx = doing,
+	};
+}
+
+static bool is_zero(const u8 *now, u64 from, u64 to)
+{
+	return from == to || !memchr_inv(now + from, 0, to - from);
+}
+
+/* Where a whole device is found, there is nothing of before, neither in it nor around it. */
+static bool nothing_of_before(const u8 *now, const struct m2_label_info *found)
+{
+	u64 len = sizeof(struct m2_label), begin = found->data_offset;
+
+	return is_zero(now, len, M2_LABEL_STRIDE) && is_zero(now, M2_LABEL_STRIDE + len, begin) &&
+	       is_zero(now, begin, begin + found->data_bytes);
+}
+
+enum seen { BEFORE, UNFINISHED, WHOLE };
+
+static enum seen look_at(const u8 *now)
+{
+	struct m2_label_info found;
+
+	if (m2_label_read(now, &found) || strcmp(found.name, "log"))
+		return BEFORE;
+	return found.flags & M2_LABEL_FRESH ? UNFINISHED : WHOLE;
+}
+
+struct making {
+	bool seen[WHOLE + 1];
+	u32 head, last;		/* events of the label and all, of all */
+};
+
+static void look_made(u8 *now, u32 point, void *arg)
+{
+	struct m2_label_info found;
+	struct making *making = arg;
+	enum seen seen = look_at(now);
+
+	making->seen[seen] = true;
+	if (seen == WHOLE && !m2_label_read(now, &found))
+		CHECK(nothing_of_before(now, &found), "point %u", point);
+	CHECK(point < making->head || seen != BEFORE, "point %u: no label", point);
+	CHECK(point < making->last || seen == WHOLE, "point %u: not finished", point);
+}
+
+static struct m2_label_info small(const char *name, u64 bytes)
+{
+	struct m2_label_info info = sample();
+
+	strcpy(info.name, name);
+	info.range_bytes = sizeof(place);
+	info.data_offset = BEGIN;
+	info.data_bytes = bytes;
+	return info;
+}
+
+/* Another device, all of which was written to. */
+static void make_before(void)
+{
+	struct m2_label_info old = small("old", PAGES * 4096);
+
+	memset(place, FOREIGN, sizeof(place));
+	CHECK(!m2_label_write(place, &old, NULL, NULL));
+	memcpy(place_before, place, sizeof(place));
+}
+
+/* All of create, over a device of before, as @doing lets it. */
+static int make(struct doing *doing, struct making *making)
+{
+	struct m2_means by = means(doing);
+	struct m2_label_info old;
+	int err;
+
+	CHECK(!m2_label_read(place, &old));
+	doing->label = small("log", PAGES * 4096);
+	doing->label.generation = old.generation;
+	doing->label.newest = old.newest;
+	doing->label.flags = M2_LABEL_FRESH;
+	err = m2_order_head(&by, &doing->label);
+	if (making)
+		making->head = doing->log->nr_events;
+	return err ?: m2_order_data(&by, &doing->label);
+}
+
+static void crash_create(void)
+{
+	struct making making = {};
+	struct scm_log log;
+	struct doing doing = { .settles = UINT_MAX, .log = &log };
+	u64 states;
+
+	make_before();
+	crash_log_init(&log, place, sizeof(place), 4096, 1 << 20);
+	scm_record_start(&log);
+	CHECK(!make(&doing, &making));
+	scm_record_stop();
+	CHECK(!log.full && !(doing.label.flags & M2_LABEL_FRESH));
+	making.last = log.nr_events;
+	states = crash_some(&log, place_before, 0, 400, look_made, &making);
+	CHECK(making.seen[BEFORE] && making.seen[UNFINISHED] && making.seen[WHOLE]);
+	ktap_note("%llu states", states);
+	crash_log_free(&log);
+}
+
+/*
+ * Each settle in turn is the first that fails.  The memory has all that was stored; without a
+ * whole device in it, what is there is whose it was, or to be begun anew.
+ */
+static void create_fails(void)
+{
+	struct m2_label_info found;
+	struct doing doing;
+	unsigned int n;
+	int err;
+
+	for (n = 0; ; n++) {
+		doing = (struct doing){ .settles = n };
+		make_before();
+		err = make(&doing, NULL);
+		if (!err)
+			break;
+		CHECK(err == -EIO, "settle %u: %d", n, err);
+		CHECK(doing.label.flags & M2_LABEL_FRESH);
+		CHECK(look_at(place) == (n ? UNFINISHED : BEFORE), "settle %u", n);
+		CHECK(n || (!m2_label_read(place, &found) && !strcmp(found.name, "old") &&
+			    place[BEGIN] == FOREIGN));
+	}
+	/* the label, both copies of which needn't, the head, the data, the label */
+	CHECK(n >= 4, "%u", n);
+	CHECK(!m2_label_read(place, &found) && nothing_of_before(place, &found));
+}
+
+struct growing {
+	u32 last;
+	bool seen_old, seen_new;
+};
+
+static void look_grown(u8 *now, u32 point, void *arg)
+{
+	struct growing *growing = arg;
+	struct m2_label_info found;
+
+	CHECK(!m2_label_read(now, &found) && !strcmp(found.name, "log"), "point %u", point);
+	CHECK(now[BEGIN] == 1 && now[BEGIN + 4095] == 1, "point %u: what was written", point);
+	if (found.data_bytes == 4096) {
+		growing->seen_old = true;
+		CHECK(point < growing->last);
+		return;
+	}
+	growing->seen_new = true;
+	CHECK(found.data_bytes == PAGES * 4096, "point %u", point);
+	CHECK(is_zero(now, BEGIN + 4096, BEGIN + found.data_bytes), "point %u", point);
+}
+
+/* A device of a page; behind its end is what was there before it shrank. */
+static void make_small(struct doing *doing)
+{
+	memset(place, 0, sizeof(place));
+	memset(place + BEGIN, 1, PAGES * 4096);
+	doing->label = small("log", 4096);
+	CHECK(!m2_label_write(place, &doing->label, NULL, NULL));
+	memcpy(place_before, place, sizeof(place));
+}
+
+static void crash_grow(void)
+{
+	struct growing growing = {};
+	struct doing doing = { .settles = UINT_MAX };
+	struct m2_means by = means(&doing);
+	struct scm_log log;
+
+	make_small(&doing);
+	crash_log_init(&log, place, sizeof(place), 4096, 1 << 20);
+	scm_record_start(&log);
+	CHECK(!m2_order_resize(&by, &doing.label, PAGES * 4096));
+	scm_record_stop();
+	CHECK(!log.full);
+	growing.last = log.nr_events;
+	crash_some(&log, place_before, 0, 400, look_grown, &growing);
+	CHECK(growing.seen_old && growing.seen_new);
+	crash_log_free(&log);
+}
+
+static void grow_fails(void)
+{
+	struct growing growing = { .last = 1 };
+	struct m2_means by;
+	struct doing doing;
+	unsigned int n;
+
+	for (n = 0; n < 2; n++) {
+		doing = (struct doing){ .settles = n };
+		by = means(&doing);
+		make_small(&doing);
+		CHECK(m2_order_resize(&by, &doing.label, PAGES * 4096) == -EIO, "settle %u", n);
+		CHECK(doing.label.data_bytes == 4096);
+		look_grown(place, 0, &growing);
+		CHECK(!growing.seen_new);
+	}
+	doing.settles = UINT_MAX;
+	CHECK(!m2_order_resize(&by, &doing.label, PAGES * 4096));
+	look_grown(place, 1, &growing);
+	CHECK(growing.seen_new);
+	CHECK(!m2_order_resize(&by, &doing.label, 4096));
+	CHECK(doing.label.data_bytes == 4096 && place[BEGIN] == 1);
 }
 
 /* --- what is in a range ------------------------------------------------------------------------ */
@@ -654,7 +910,7 @@ static void crash_writes(void)
 #define FILE_SECTOR	0
 #define RECORD_SECTOR	4
 
-static void look_commit(const u8 *now, u32 point, void *arg)
+static void look_commit(u8 *now, u32 point, void *arg)
 {
 	const u64 *file = (const u64 *)(now + FILE_SECTOR * 512);
 	const u64 *record = (const u64 *)(now + RECORD_SECTOR * 512);
@@ -756,6 +1012,10 @@ int main(int argc, char **argv)
 	ktap_run("mem2m: whenever the power goes, a first label is there or none", crash_first);
 	ktap_run("mem2m: whenever the power goes after a change that failed, there is a label", failed_settle);
 	ktap_run("mem2m: a change that failed is none", failed_change);
+	ktap_run("mem2m: whenever the power goes while one is made, nothing of before is in a device", crash_create);
+	ktap_run("mem2m: a device that could not be made is none, or unfinished", create_fails);
+	ktap_run("mem2m: whenever the power goes while one grows, what is new is zero", crash_grow);
+	ktap_run("mem2m: a device that could not grow is as it was", grow_fails);
 	ktap_run("mem2m: devices are found in a range, but for those without content", tenants_mem2m);
 	ktap_run("mem2m: devices are found beside bad memory", tenants_bad);
 	ktap_run("mem2m: file systems are found in a range, also damaged ones", tenants_scmfs);
