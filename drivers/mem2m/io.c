@@ -10,6 +10,7 @@
 #include <linux/rcupdate.h>
 #include <evenkeel/mem2m.h>
 
+#include "flush.h"
 #include "mem2m.h"
 #include "transfer.h"
 
@@ -79,67 +80,28 @@ static void m2_take_flushes(struct m2_dev *dev, struct bio_list *bios)
 	spin_unlock_irq(&dev->flush_lock);
 }
 
-static bool m2_flushes_before(const struct bio *bio)
+static int m2_flush_beneath(void *ctx)
 {
-	return bio->bi_opf & REQ_PREFLUSH || bio_op(bio) == REQ_OP_FLUSH;
+	struct m2_dev *dev = ctx;
+
+	return blkdev_issue_flush(dev->bdev);
 }
 
-static bool m2_flushes_after(const struct bio *bio)
+static blk_status_t m2_transfer_beneath(void *ctx, struct bio *bio)
 {
-	return bio->bi_opf & REQ_FUA && !bio->bi_status;
-}
-
-/*
- * Flushes the device beneath for all that wait, once before and once after what they do, as far as
- * one of them says so.
- *
- *	who submits			here
- *	an earlier write has ended
- *	a PREFLUSH write, B FUA
- *					takes both
- *					flushes			the earlier write lasts
- *					does both		A is there only after it
- *					flushes			B lasts, and A if it is FUA
- *					ends both
- *
- * All of them were submitted before the first flush, and so was whatever had ended by then, which
- * is what PREFLUSH is about.  None has ended before the last flush, so none of them may rely on
- * another one.  Without the flush that it asked for none is done.
- */
-static void m2_do_flushing(struct m2_dev *dev, struct bio_list *bios)
-{
-	bool before = false, after = false;
-	struct bio *bio;
-	int err = 0;
-
-	bio_list_for_each(bio, bios)
-		before |= m2_flushes_before(bio);
-	if (before)
-		err = blkdev_issue_flush(dev->bdev);
-	bio_list_for_each(bio, bios) {
-		blk_status_t status = errno_to_blk_status(err);
-
-		if (!status || !m2_flushes_before(bio))
-			status = m2_transfer_entering(dev, bio);
-		if (status)
-			bio->bi_status = status;
-		after |= m2_flushes_after(bio);
-	}
-	err = after ? blkdev_issue_flush(dev->bdev) : 0;
-	while ((bio = bio_list_pop(bios))) {
-		if (err && m2_flushes_after(bio))
-			bio->bi_status = errno_to_blk_status(err);
-		bio_endio(bio);
-	}
+	return m2_transfer_entering(ctx, bio);
 }
 
 void m2_flush_work(struct work_struct *work)
 {
 	struct m2_dev *dev = container_of(work, struct m2_dev, flush_work);
+	const struct m2_beneath beneath = {
+		.flush = m2_flush_beneath, .transfer = m2_transfer_beneath, .ctx = dev,
+	};
 	struct bio_list bios;
 
 	for (m2_take_flushes(dev, &bios); !bio_list_empty(&bios); m2_take_flushes(dev, &bios))
-		m2_do_flushing(dev, &bios);
+		m2_flush_joined(&beneath, &bios);
 }
 
 static void m2_defer(struct m2_dev *dev, struct bio *bio)

@@ -5,6 +5,7 @@
 #include <evenkeel/scmfs_format.h>
 #include <evenkeel/tenant.h>
 #include "crash.h"
+#include "flush.h"
 #include "ktap.h"
 #include "label.h"
 #include "order.h"
@@ -544,6 +545,92 @@ static void grow_fails(void)
 	CHECK(doing.label.data_bytes == 4096 && place[BEGIN] == 1);
 }
 
+/* --- flushes that are done together ------------------------------------------------------------ */
+
+#define MOST	4
+
+/* What happened, in order: f a flush, F one that failed, a b ... a transfer, A B ... an end. */
+struct beneath {
+	char said[64];
+	unsigned int fails;	/* which flush does, from 1 on */
+	unsigned int flushes;
+	unsigned int bad;	/* which transfer does, from 1 on */
+	struct bio bio[MOST];
+};
+
+static struct beneath beneath;
+
+static void say(char c)
+{
+	CHECK(strlen(beneath.said) < sizeof(beneath.said) - 1);
+	beneath.said[strlen(beneath.said)] = c;
+}
+
+static int flush_beneath(void *ctx)
+{
+	bool fails = ++beneath.flushes == beneath.fails;
+
+	say(fails ? 'F' : 'f');
+	return fails ? -EIO : 0;
+}
+
+static blk_status_t transfer_beneath(void *ctx, struct bio *bio)
+{
+	unsigned int i = bio - beneath.bio;
+
+	say('a' + i);
+	return i + 1 == beneath.bad ? BLK_STS_IOERR : BLK_STS_OK;
+}
+
+void bio_endio(struct bio *bio)
+{
+	say('A' + (bio - beneath.bio));
+}
+
+/* Those of @opf until one that is 0; @errors: a bit for each that is to end with one. */
+static void joined(unsigned int fails, unsigned int bad, const unsigned int *opf, const char *said,
+		   unsigned int errors)
+{
+	const struct m2_beneath by = { .flush = flush_beneath, .transfer = transfer_beneath };
+	struct bio_list bios = {};
+	unsigned int i, n;
+
+	memset(&beneath, 0, sizeof(beneath));
+	beneath.fails = fails;
+	beneath.bad = bad;
+	for (n = 0; n < MOST && opf[n]; n++) {
+		beneath.bio[n].bi_opf = opf[n];
+		bio_list_add(&bios, &beneath.bio[n]);
+	}
+	m2_flush_joined(&by, &bios);
+	CHECK(!bios.head, "all are ended");
+	CHECK(!strcmp(beneath.said, said), "%s, not %s", beneath.said, said);
+	for (i = 0; i < n; i++)
+		CHECK(!!beneath.bio[i].bi_status == !!(errors & BIT(i)), "bio %u of %s", i, said);
+}
+
+static void flushes(void)
+{
+	enum { PRE = REQ_OP_WRITE | REQ_PREFLUSH, FUA = REQ_OP_WRITE | REQ_FUA, BOTH = PRE | FUA };
+	static const unsigned int pre[MOST] = { PRE }, fua[MOST] = { FUA },
+		flush[MOST] = { REQ_OP_FLUSH, REQ_OP_FLUSH }, mixed[MOST] = { PRE, FUA, BOTH };
+
+	joined(0, 0, pre, "faA", 0);
+	joined(0, 0, fua, "afA", 0);
+	joined(0, 0, flush, "fabAB", 0);
+	joined(0, 0, mixed, "fabcfABC", 0);
+	/* Without the flush before it none is done that asked for it; the others are. */
+	joined(1, 0, pre, "FA", 1);
+	joined(1, 0, flush, "FAB", 3);
+	joined(1, 0, mixed, "FbfABC", 5);
+	/* Without the flush behind it none lasts that asked for it. */
+	joined(1, 0, fua, "aFA", 1);
+	joined(2, 0, mixed, "fabcFABC", 6);
+	/* What is not written needs no flush. */
+	joined(0, 1, fua, "aA", 1);
+	joined(0, 2, mixed, "fabcfABC", 2);
+}
+
 /* --- what is in a range ------------------------------------------------------------------------ */
 
 #define STEPS	6
@@ -1016,6 +1103,7 @@ int main(int argc, char **argv)
 	ktap_run("mem2m: a device that could not be made is none, or unfinished", create_fails);
 	ktap_run("mem2m: whenever the power goes while one grows, what is new is zero", crash_grow);
 	ktap_run("mem2m: a device that could not grow is as it was", grow_fails);
+	ktap_run("mem2m: who wants a flush gets it once for all, or its error", flushes);
 	ktap_run("mem2m: devices are found in a range, but for those without content", tenants_mem2m);
 	ktap_run("mem2m: devices are found beside bad memory", tenants_bad);
 	ktap_run("mem2m: file systems are found in a range, also damaged ones", tenants_scmfs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As much of a bio as a transfer looks at: vectors in one array, all of it to be done. */
+/* As much of a bio as a transfer looks at, vectors in one array, all of it to be done; and lists of them. */
 #ifndef EVENKEEL_SHIM_BIO_H
 #define EVENKEEL_SHIM_BIO_H
 
@@ -31,7 +31,9 @@ struct bvec_iter {
 };
 
 struct bio {
+	struct bio *bi_next;
 	unsigned int bi_opf;
+	blk_status_t bi_status;
 	struct bvec_iter bi_iter;
 	struct bio_vec *bi_io_vec;
 	unsigned int bi_vcnt;
@@ -44,6 +46,43 @@ struct bio {
 	for ((i) = (b)->bi_iter; (i).bi_size &&					\
 	     ((v) = mp_bvec_iter_bvec((b)->bi_io_vec, (i)), true);		\
 	     bvec_iter_advance_single((b)->bi_io_vec, &(i), (v).bv_len))
+
+struct bio_list {
+	struct bio *head;
+	struct bio *tail;
+};
+
+#define bio_list_for_each(b, l)	for ((b) = (l)->head; (b); (b) = (b)->bi_next)
+
+static inline void bio_list_add(struct bio_list *list, struct bio *bio)
+{
+	bio->bi_next = NULL;
+	if (list->tail)
+		list->tail->bi_next = bio;
+	else
+		list->head = bio;
+	list->tail = bio;
+}
+
+static inline struct bio *bio_list_pop(struct bio_list *list)
+{
+	struct bio *bio = list->head;
+
+	if (!bio)
+		return NULL;
+	list->head = bio->bi_next;
+	if (!list->head)
+		list->tail = NULL;
+	bio->bi_next = NULL;
+	return bio;
+}
+
+static inline blk_status_t errno_to_blk_status(int err)
+{
+	return err ? BLK_STS_IOERR : BLK_STS_OK;
+}
+
+void bio_endio(struct bio *bio);	/* the test's */
 
 /* The rest of the vector at the iterator. */
 static inline struct bio_vec mp_bvec_iter_bvec(const struct bio_vec *vec, struct bvec_iter iter)
