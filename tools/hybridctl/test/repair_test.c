@@ -763,6 +763,7 @@ static void cut_repair(const char *what, u64 first, u64 len0, u64 second, u64 le
 		image_close(&set);
 	}
 	ktap_ok(all > 2 && !bad, "repair of %s: cut at %u of %u", what, at - 1, all);
+	printf("# tried %u moments\n", at - 1);
 }
 
 static void cuts(void)

@@ -879,6 +879,7 @@ static void cut_restore(bool wreck)
 	speak();
 	ktap_ok(all > 10 && !bad && none, "restore over %s: cut at %u of %u; %u times no pool",
 		wreck ? "a wreck" : "what is sound", at - 1, all, none);
+	printf("# tried %u moments\n", at - 1);
 }
 
 int main(void)
