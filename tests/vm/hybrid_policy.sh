@@ -26,7 +26,7 @@ is "the rest on the second when it is full" "$(used)" "$full $((500 - full)) 0"
 matches "in order on the device, too" "$(message p entry 7) $(message p entry 8)" "^0 7 .* 0 8 "
 check "all there" blkio verify $dev 0 $((500 * 128)) "$seed"
 # ten periods, at the end of each of which the full one could be relieved
-wait_for 1 moved
+succeeds_within 1 moved
 is "and nothing leaves the full one" $? 1
 is "all is where it was" "$(used)" "$full $((500 - full)) 0"
 remove_pool p

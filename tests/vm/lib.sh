@@ -142,8 +142,14 @@ interrupt_once() {
 	interrupted+=" $(<"$said")"
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds; polls. A machine that stood still has another second to come to it.
-wait_for() {
+# wait_for SECONDS COMMAND...: until it succeeds; polls. The seconds are those of a quiet machine: as tests/run does with a
+# suite's, it gives twice as many, four times on the debug kernel. One that stood still has another second to come to it.
+patience=2
+[[ $(uname -r) != *-debug ]] || patience=4
+wait_for() { succeeds_within $(($1 * patience)) "${@:2}"; }
+
+# succeeds_within SECONDS COMMAND...: the same in these seconds, for what is not to happen: nobody waits longer than that
+succeeds_within() {
 	local deadline=$((SECONDS + $1)) late=0
 	shift
 	until "$@" >/dev/null 2>&1; do
