@@ -226,7 +226,8 @@ fields_are "they are there" p "dev.1.state dev.1.used mode" "draining 192 rw"
 emuctl set a fail=write
 emuctl set c fail=write
 emuctl set b fail=none
-wait_for 60 status_is p dev.2.state degraded
+# Of both: to one that is thought well all of it would go once it can be written to.
+check "which both are known for" wait_for 60 eval 'status_is p dev.0.state degraded && status_is p dev.2.state degraded'
 field_is "nothing can be written, so all stays there" p dev.1.used 192
 emuctl set a fail=none
 emuctl set c fail=none
@@ -357,7 +358,8 @@ check "data" blkio write $dev 0 32768 "$seed" -- flush $dev
 check "one joins that has room" ctl add p /dev/emudisk/d --force
 # ninety extents, but for half of the first; between them are others'
 bad=90
-emuctl set b fail_range=$((2048 + 20 * 128 + 64))+$((bad * 128 - 64)) fail=read
+# Slowly at first: whoever looks whether it has begun may be late.
+emuctl set b fail_range=$((2048 + 20 * 128 + 64))+$((bad * 128 - 64)) fail=read read_lat=20ms
 : >/tmp/given
 give_up() { exec hybridctl evacuate p 1 --force --give-up >/tmp/given; }
 is_begun() { local text; read -r -d '' text </tmp/given; [[ $text == *"zeroes from now on"* ]]; }
@@ -369,7 +371,7 @@ check "it begins" wait_for 60 is_begun
 # Whoever found the cable; nothing is read meanwhile.
 emuctl set b stall=1
 check "somebody has the member stay" hybridctl evacuate p 1 --cancel
-emuctl set b stall=0
+emuctl set b stall=0 read_lat=10us
 wait $giving
 is "that ends it" $? 1
 matches "at once" "$(</tmp/given.err)" "the member is to stay after all: the rest is as it was"
@@ -423,13 +425,18 @@ move_all() { local le; for ((le = $1; le < $2; le++)); do wait_for 20 moves "$le
 is_waiting() { local stat; read -r stat <"/proc/$1/stat" && [[ $stat == *") D "* ]]; }
 moves_fail() { message p move 0 2; status_above p failed "$1"; }
 check "eight extents on the second" eval 'move_all 8 16 1 && message p set commit_ms 3600000 && blkio flush $dev'
+# None leaves before it is noted that they are to: that is a commit.
+emuctl set b stall=1
+: >/tmp/waiting
 hybridctl evacuate p 1 >/tmp/waiting 2>&1 & waiting=$!
+check "somebody waits for it" wait_for 60 grep -q "left" /tmp/waiting
+emuctl set b stall=0
 check "they leave it, and nobody commits that" wait_for 60 none_on 8 16 1
 field_is "so they are in use there" p dev.1.used 8
 into some dmt field p failed
 emuctl set a fail=read
 check "copies of another one's fail" wait_for 120 moves_fail $((some + 30))
-check_fails "which is not what is waited for" "" wait_for 3 gone
+check_fails "which is not what is waited for" "" succeeds_within 3 gone
 emuctl set a fail=none
 check "with the next commit" blkio flush $dev
 check "it is empty" wait $waiting
@@ -440,7 +447,7 @@ emuctl set c stall=1
 blkio verify $dev 2560 8 "$seed" & reading=$!
 check "the third does not answer somebody who reads" wait_for 20 is_waiting $reading
 check "what was left may be used by that one as far as anybody knows, though it is committed" message p set commit_ms 1000
-check_fails "which is waited for" "" wait_for 20 gone
+check_fails "which is waited for" "" succeeds_within 20 gone
 emuctl set c stall=0
 check "it answers" wait $reading
 check "it is empty" wait $waiting
