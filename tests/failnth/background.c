@@ -22,6 +22,7 @@
 
 #define THREADS	2u
 #define TIMES	100000000
+#define MORE_MS	60000	/* where nothing failed yet, on a slow machine */
 #define HANG_S	120
 
 static volatile bool stop;
@@ -79,6 +80,22 @@ static unsigned int times_left(const char *kind)
 		die("%s", path);
 	close(fd);
 	return strtoul(text, NULL, 10);
+}
+
+static unsigned int failed(const char *kind)
+{
+	return TIMES - times_left(kind);
+}
+
+static bool is_over(uint64_t end)
+{
+	struct timespec t;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	now = t.tv_sec * 1000ull + t.tv_nsec / 1000000;
+	return now >= end + MORE_MS ||
+	       (now >= end && failed("failslab") && failed("fail_page_alloc"));
 }
 
 static void *worker(void *arg)
@@ -149,14 +166,11 @@ void background(unsigned int ms, unsigned int percent)
 	each_kind("probability", text);
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	end = t.tv_sec * 1000ull + t.tv_nsec / 1000000 + ms;
-	alarm(ms / 1000 + HANG_S);	/* a hang ends without a plan */
+	alarm((ms + MORE_MS) / 1000 + HANG_S);	/* a hang ends without a plan */
 	for (i = 0; i < THREADS; i++)
 		if (pthread_create(&thread[i], NULL, worker, (void *)(uintptr_t)i))
 			die("a thread");
-	for (messages = 0; ; messages++) {
-		clock_gettime(CLOCK_MONOTONIC, &t);
-		if (t.tv_sec * 1000ull + t.tv_nsec / 1000000 >= end)
-			break;
+	for (messages = 0; !is_over(end); messages++) {
 		ask(&state);
 		if (messages % 64 == 63)
 			kworkers("1");
@@ -167,8 +181,8 @@ void background(unsigned int ms, unsigned int percent)
 	each_kind("probability", "0");
 	kworkers("0");
 	alarm(0);
-	slabs = TIMES - times_left("failslab");
-	pages = TIMES - times_left("fail_page_alloc");
+	slabs = failed("failslab");
+	pages = failed("fail_page_alloc");
 	each_kind("times", "-1");
 	if (!slabs || !pages)
 		wrong("%u slab and %u page allocations failed", slabs, pages);

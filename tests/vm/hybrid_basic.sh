@@ -50,9 +50,13 @@ if [ -d $queued ]; then
 	echo 1 >$queued/enable
 	check "a sector is written, which is waited for" dd if=/dev/zero of=$dev bs=512 count=1 seek=60004 oflag=direct,sync conv=notrunc status=none
 	echo 0 >$queued/enable
-	members=$(cd /sys/block && cat emudisk!ssd/dev emudisk!hdd/dev | tr ':\n' ',|')
+	# In its extent: another one may be on its way to the other member.
+	read -r member pe _ < <(message p entry $((60004 / 128)))
+	names=(ssd hdd) from=$((2048 + pe * 128))
+	number=$(<"/sys/block/emudisk!${names[member]}/dev")
 	is "three writes to a member, none of which may be put off" \
-		"$(sed -nE "s/.*block_bio_queue: (${members%|}) (W[A-Z]*) .*/\2/p" /sys/kernel/tracing/trace | sort | uniq -c | tr -s ' ')" " 3 WS"
+		"$(sed -nE "s/.*block_bio_queue: ${number/:/,} (W[A-Z]*) ([0-9]+) .*/\1 \2/p" /sys/kernel/tracing/trace |
+			awk -v from=$from '$2 >= from && $2 < from + 128 { print $1 }' | sort | uniq -c | tr -s ' ')" " 3 WS"
 else
 	skip "three writes to a member, none of which may be put off" "a kernel without tracepoints"
 fi

@@ -132,7 +132,8 @@ fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --iodepth=16 --ioe
 	--randseed="$seed" --output=/tmp/fio.out & io=$!
 differ() { [ "$(dmsetup message p 0 samples)" != "$1" ]; }
 reads() { dmsetup message p 0 samples | awk '{ print $3 }'; }
-check "the disk has all that it can do" wait_for 60 eval '[ "$(reads)" -ge 100 ]'
+# 200 in a period at most; a slow machine gets along with fewer.
+check "the disk has all that it can do" wait_for 60 eval '[ "$(reads)" -ge 20 ]'
 disk_reads() { awk '{ print $1 }' "/sys/block/$slow/stat"; }
 # Sums over the same time: a machine that stands still for a while makes all of them small. The first period may have begun before.
 most=0 sum=0 before=$(disk_reads)

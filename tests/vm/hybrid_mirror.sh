@@ -52,7 +52,7 @@ message_fails "not twice" "Invalid argument" leave 0
 check "the other one has what comes then" blkio write $dev 1024 1024 7 -- flush $dev -- write $dev 1024 1024 "$seed" -- flush $dev
 load & load=$!
 # Slow for as long as it takes to look.
-emuctl set a write_lat=5s
+emuctl set a write_lat=10s
 hybridctl metadata p resync >/tmp/resync 2>&1 & resync=$!
 check "it is made a mirror under load" wait_for 60 status_is p meta RA
 check "the kernel says how far it is" wait_for 10 eval 'dmsetup message p 0 metadata | grep -E "^0 [0-9]+ [0-9]+$"'

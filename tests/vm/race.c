@@ -47,7 +47,7 @@
 #define MAX_IO		256u		/* sectors */
 #define STALL_S		60
 #define FULL_S		60	/* a run this long is to come to everything */
-#define MORE_S		120	/* and this much longer where it did not */
+#define MORE_S		360	/* and this much longer where it did not */
 #define MAGIC		0x6b6c656576654e72ULL
 #define TABLE_WAYS	5u
 #define AREAS		2u		/* of metadata */
