@@ -7,17 +7,25 @@
  *   klog mark		what the kernel logs from here on ...
  *   klog since		... is printed, as often as it is asked for
  *   into NAME COMMAND...	one of these, with what it prints in a variable
+ *   nap SECONDS		a sleep, perhaps of a part of one
  *
- * They can't be interrupted, other than by SIGKILL.
+ * They can't be interrupted, other than by SIGKILL; a nap can.
+ *
+ * bash's own sleep without a process is a `read -t` of what never has anything.  Where the time
+ * is over before it has begun to wait, as the machine was elsewhere, bash 5.2 goes on with a
+ * signal mask that nobody has set: if SIGCHLD is in it the shell does not notice any more that
+ * processes have ended, and `kill -0` of one that has succeeds for ever.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MOST_WORDS	1024
@@ -232,6 +240,20 @@ static int run_into(struct word_list *words)
 	return status;
 }
 
+/* No process that ends is an end of it; other signals are. */
+static int run_nap(struct word_list *words)
+{
+	double seconds = words ? strtod(words->word->word, NULL) : 0;
+	struct timespec t = { .tv_sec = seconds };
+	sigset_t mask;
+
+	t.tv_nsec = (seconds - t.tv_sec) * 1e9;
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	sigaddset(&mask, SIGCHLD);
+	ppoll(NULL, 0, &t, &mask);
+	return 0;
+}
+
 static const char *const doc[] = { "Of the tests; see tests/vm/builtins.c.", NULL };
 
 #define EXPORTED	__attribute__((visibility("default")))
@@ -242,3 +264,4 @@ EXPORTED struct builtin emuctl_struct = { "emuctl", run_emuctl, ENABLED, doc, "e
 EXPORTED struct builtin json_struct = { "json", run_json, ENABLED, doc, "json FILE PATH ...", NULL };
 EXPORTED struct builtin klog_struct = { "klog", run_klog, ENABLED, doc, "klog mark|since", NULL };
 EXPORTED struct builtin into_struct = { "into", run_into, ENABLED, doc, "into NAME COMMAND ...", NULL };
+EXPORTED struct builtin nap_struct = { "nap", run_nap, ENABLED, doc, "nap SECONDS", NULL };

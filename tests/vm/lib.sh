@@ -17,8 +17,9 @@ echo "KTAP version 1"
 echo "# seed $seed (EVENKEEL_SEED)"
 
 # Starting a process, be it a copy of this shell, is what takes the time in an emulated machine. So the tests' own
-# programs are commands of the shell, and `into NAME COMMAND...` takes what one of them prints without a process.
-enable -f "${EVENKEEL_BUILTINS:-$PWD/build/tests/bin/builtins.so}" blkio dmt emuctl json klog into || exit
+# programs are commands of the shell, `into NAME COMMAND...` takes what one of them prints without a process, and `nap
+# SECONDS` sleeps without one.
+enable -f "${EVENKEEL_BUILTINS:-$PWD/build/tests/bin/builtins.so}" blkio dmt emuctl json klog into nap || exit
 
 note() { local text="$*"; echo "# ${text//$'\n'/$'\n'# }"; }
 ok() { echo "ok $((++tests)) - $*"; }
@@ -120,10 +121,6 @@ expect_refused() {
 	fi
 	shopt -u nocasematch
 }
-
-# Sleep without starting a program.
-exec {nothing}<> <(:)
-nap() { read -rt "$1" -u $nothing || :; }
 
 # interrupt_once CONDITION COMMAND...: runs COMMAND, ends it by SIGTERM, or $interrupt_by, once CONDITION holds, puts its status and what it
 # complained of into $interrupted. Both take turns on one processor: however fast COMMAND is, CONDITION (builtins only)
