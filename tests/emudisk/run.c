@@ -153,12 +153,28 @@ long long shown(const char *name, const char *key)
 	return value;
 }
 
+/* By configfs itself: while a program starts what is under way may end. -1: there is no such disk. */
+static long in_flight(const char *name)
+{
+	char path[64], text[1024] = "", *at;
+	int fd;
+
+	snprintf(path, sizeof(path), CONFIGFS "/%s/info", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		*text = 0;
+	if (fd >= 0)
+		close(fd);
+	at = strstr(text, "\ninflight ");
+	return at ? strtol(at + strlen("\ninflight "), NULL, 10) : -1;
+}
+
 bool one_in_flight(const char *name)
 {
-	long long n;
-	int tries = 1000;	/* each starts a program */
+	unsigned int ms = 60000;
+	long n;
 
-	while (!(n = shown(name, "inflight")) && tries--)
-		;
-	return n == 1 || wrong("%s: %lld in flight", name, n);
+	while (!(n = in_flight(name)) && ms--)
+		usleep(1000);
+	return n == 1 || wrong("%s: %ld in flight", name, n);
 }
