@@ -135,17 +135,20 @@ interrupt_by=KILL interrupt_once big_is_made mem2mctl create big $((there * 3 / 
 matches "a creation is killed" "$interrupted" "^137 "
 check "and ends with that" wait_for 20 big_is_none
 check "another one may have the name" eval 'mem2mctl create big 2M && mem2mctl delete big'
-# One is being made, and as yet has little of what it was told there is.
+# One is being made, and as yet has little of what it was told there is. Who starts a program to ask for more may find that
+# the first one has all of it by then.
 too_many() {
-	local first status
+	local first made=0
+	mkdir $conf/more || return
 	mem2mctl create big $((there * 3 / 4))M --unit 2M &
 	first=$!
 	until big_is_made; do kill -0 $first || break; done
-	mem2mctl create more $((there / 2))M
-	status=$?
+	! echo $((there / 2))M >$conf/more/create || made=1
 	kill $first
-	wait $first
-	[ $status = 1 ]
+	! wait $first || made=1
+	echo "$(<$conf/more/error)"
+	rmdir $conf/more
+	[ $made = 0 ]
 }
 taskset -cp 0 $$ >/dev/null
 check "what one was promised" too_many
