@@ -23,6 +23,8 @@ stop_udev() {
 }
 check "udev" eval 'mount --bind "$rules" /usr/lib/udev/rules.d && /lib/systemd/systemd-udevd --daemon' && trap stop_udev EXIT
 event() { udevadm trigger --settle --action=add /dev/pmem0; }
+# by then udev looks at it no more, for which it has it open, nor are any made by its rule
+delete() { udevadm settle && mem2mctl delete "$@"; }
 
 dd if=/dev/zero of=/dev/pmem0 bs=1M count=64 status=none
 echo "other 32M --dax /dev/pmem7" >$asked
@@ -34,14 +36,14 @@ check "is made when it appears" wait_for 10 test -b /dev/mem2m/later
 check "what is written there" blkio write /dev/mem2m/later 0 4096 "$seed" -- flush /dev/mem2m/later
 check "another event changes nothing" eval "event && blkio verify /dev/mem2m/later 0 4096 $seed"
 check "also by hand" mem2mctl configured $asked /dev/pmem0
-check "the memory goes" eval "mem2mctl delete later && rmmod mem2m && echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind"
+check "the memory goes" eval "delete later && rmmod mem2m && echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/unbind"
 check "and comes again" eval "echo namespace0.0 >/sys/bus/nd/drivers/nd_pmem/bind && wait_for 20 test -b /dev/mem2m/later"
 check "it is what was found there" wait_for 10 grep -qx "found 1" $conf/later/info
 check "with its content" blkio verify /dev/mem2m/later 0 4096 "$seed"
 
 # --- who may not mount configfs waits for it ----------------------------------------------------------
 
-mem2mctl delete later
+delete later
 mount --make-shared /sys
 check "configfs is not mounted yet" umount /sys/kernel/config
 { sleep 1; mount -t configfs none /sys/kernel/config; } &
@@ -64,22 +66,24 @@ check_fails "who uses the device has to be looked for" \
 	"$asked: line 4: later on /dev/pmem0: its memory went away: delete it" mem2mctl configured $asked /dev/pmem0
 check "which is left alone" gone true
 exec {open}<&-
-check "when nobody does it is made anew" eval "mem2mctl configured $asked /dev/pmem0 && gone false"
+check "when nobody does it is made anew" eval "udevadm settle && mem2mctl configured $asked /dev/pmem0 && gone false"
 check "with its content, too" blkio verify /dev/mem2m/later 0 4096 "$seed"
-check "by udev as well, when the memory goes and comes" eval "unbind && wait_for 10 gone true && bind && wait_for 20 gone false"
+check "by udev as well, when the memory goes and comes" eval "unbind && wait_for 10 gone true && bind && wait_for 20 gone false &&
+	udevadm settle"
 check "and again it has its content" blkio verify /dev/mem2m/later 0 4096 "$seed"
 
 # --- what can't be made -------------------------------------------------------------------------------
 
 line="$asked: line 4: later on /dev/pmem0:"
-mem2mctl delete later
+delete later
 mem2mctl create later 4M
 check_fails "another device of that name is told" "$line another later exists" mem2mctl configured $asked /dev/pmem0
-mem2mctl delete later
+delete later
 mem2mctl create other 32M --dax /dev/pmem0 --force
 check_fails "and who has the memory" "$line /dev/pmem0: in use by mem2m other" mem2mctl configured $asked /dev/pmem0
-mem2mctl delete other
+delete other
 mkfs.ext4 -q -F /dev/pmem0
+udevadm settle
 check_fails "a file system is not overwritten" "$line .*isn't blank and has no label$" mem2mctl configured $asked /dev/pmem0
 is "nothing is left of the device" "$(ls $conf)" ""
 echo "later 32M --phys 1G --force" >$asked

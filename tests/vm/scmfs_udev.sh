@@ -93,7 +93,8 @@ umount $m
 part() {
 	dd if=/dev/zero of=/dev/pmem0 bs=1M count=64 status=none &&
 		printf '\0\0\0\0\203\0\0\0\0\20\0\0\0\360\1\0' | dd of=/dev/pmem0 bs=1 seek=446 conv=notrunc status=none &&
-		printf '\125\252' | dd of=/dev/pmem0 bs=1 seek=510 conv=notrunc status=none && blockdev --rereadpt /dev/pmem0
+		printf '\125\252' | dd of=/dev/pmem0 bs=1 seek=510 conv=notrunc status=none &&
+		udevadm settle && blockdev --rereadpt /dev/pmem0	# udev has read it as well, and looks at what it has found
 }
 check "a partition table" part
 check "has a partition" wait_for 20 test -b /dev/pmem0p1
