@@ -41,6 +41,7 @@ check "all that was removed is free" [ "$(stat -f -c %f $m)" -ge $((fresh - 4)) 
 tracing=/sys/kernel/tracing/events/fs_dax/dax_writeback_one/enable
 look_and_flush() {
 	local status=0
+	sync	# what others have left dirty may be flushed at any time
 	echo >/sys/kernel/tracing/trace
 	echo 1 >$tracing || return
 	mapped $m "$1" || status=$?
