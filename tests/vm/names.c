@@ -26,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -666,6 +667,8 @@ static void nothing(int number)
 static int stuck(void)
 {
 	struct sigaction action = { .sa_handler = nothing };
+	/* more than once, should the first come before what it is to end has begun */
+	struct itimerval alarm_each = { .it_interval.tv_sec = 1, .it_value.tv_sec = 1 }, no_alarm = { 0 };
 	struct uffdio_zeropage give = { .range.len = 4096 };
 	struct pollfd fault = { .events = POLLIN };
 	struct pollfd told = { .fd = nameless_fd(device), .events = POLLIN };
@@ -690,8 +693,11 @@ static int stuck(void)
 	fails("a read that must not wait", read(nameless_fd(device), &move, sizeof(move)), EAGAIN);
 	if (sigaction(SIGALRM, &action, NULL) || fcntl(nameless_fd(device), F_SETFL, 0))
 		die("F_SETFL", 0);
-	alarm(1);
+	if (setitimer(ITIMER_REAL, &alarm_each, NULL))
+		die("setitimer", 0);
 	fails("a read that a signal ends", read(nameless_fd(device), &move, sizeof(move)), EINTR);
+	if (setitimer(ITIMER_REAL, &no_alarm, NULL))
+		die("setitimer", 0);
 	give.range.start = (uintptr_t)page;
 	if (ioctl(fault.fd, UFFDIO_ZEROPAGE, &give) || pthread_join(reader, NULL))
 		die("its page", 0);
