@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: mem2m: what is in reserved memory and pmem is there in the next machine
-# timeout: 120
+# timeout: 240
 # one-of: 2
 . "$(dirname "$(readlink -f "$0")")/vm/reboot.sh"
 
