@@ -95,7 +95,7 @@ done
 wait $making
 is "what they take it doesn't get" "$? $(sed 's/ [0-9]\+/ N/g' /tmp/why)" "1 mem2mctl: out of memory after N of N MiB"
 taskset -cp 0-$(($(nproc --all) - 1)) $$ >/dev/null
-# What is free goes to and fro by what each CPU keeps for itself; nothing kept back would be near 0.
+# What is free varies by what each CPU keeps for itself; nothing kept back would be near 0.
 check "and leaves a 32nd of the RAM" [ $least -gt $((reserve * 3 / 4)) ]
 note "$least of $reserve KiB"
 check_fails "of it nothing is left" "no device big" mem2mctl list big
