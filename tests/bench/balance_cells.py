@@ -276,8 +276,8 @@ def with_cost(cell, records):
             out["batches"] = [costed_rate(r, more) for r in record["batches"]]
         return out
 
-    def costed_rate(iops, more):
-        return cell["depth"] / (cell["depth"] / iops + more / 1e9)
+    def costed_rate(iops, more):    # of a batch in which a rival stood still there is none
+        return cell["depth"] / (cell["depth"] / iops + more / 1e9) if iops else 0
     return [costed(r) if r.get("iops") else r for r in records]
 
 
@@ -297,7 +297,8 @@ def batches(record):
 def over_batches(mine, others):
     """
     Of a volume over the best of others, or over their sum where each is as often: batch by batch, where both are so many.
-    One that has fewer is held against as many, of several batches each.
+    One that has fewer is held against as many, of several batches each; and one that stood still in a batch, of which there is
+    no ratio, in as many as leave none like that.
     """
     if isinstance(others, dict):
         rates = [[x * n for x in batches(r)] for r, n in others.values()]
@@ -305,12 +306,15 @@ def over_batches(mine, others):
     else:
         other = batches(max(others, key=rate, default=None))
     mine = batches(mine)
-    n = min(len(mine), len(other))
 
-    def grouped(rates):
+    def grouped(rates, n):
         by = len(rates) // n
         return [statistics.mean(rates[i * by:(i + 1) * by]) for i in range(n)]
-    return [x / y for x, y in zip(grouped(mine), grouped(other))] if n else []
+    for n in range(min(len(mine), len(other)), 0, -1):
+        both = grouped(mine, n), grouped(other, n)
+        if all(map(all, both)):
+            return [x / y for x, y in zip(*both)]
+    return []
 
 
 def each_batch(cell, records, device):

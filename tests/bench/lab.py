@@ -233,7 +233,10 @@ def hybrid_status(name):
 # --- measuring -----------------------------------------------------------------------------------
 
 class Cpu:
-    """Share of time that the processor was not idle since this object was made."""
+    """
+    Share of time that the processors were not idle since this object was made. By idle time, which is measured; what they were
+    busy with is counted by ticks, and a device whose answers come at the ticks has all of them busy, or none.
+    """
 
     def __init__(self):
         self.begin = self.now()
@@ -242,11 +245,11 @@ class Cpu:
     def now():
         with open("/proc/stat") as f:
             t = [int(x) for x in f.readline().split()[1:9]]
-        return sum(t), t[3] + t[4]
+        return time.monotonic(), (t[3] + t[4]) / os.sysconf("SC_CLK_TCK") / os.cpu_count()
 
     def used(self):
-        total, idle = (b - a for a, b in zip(self.begin, self.now()))
-        return 1 - idle / total if total else 0.0
+        wall, idle = (b - a for a, b in zip(self.begin, self.now()))
+        return min(max(1 - idle / wall, 0.0), 1.0) if wall else 0.0
 
 
 def free_kib():

@@ -346,6 +346,12 @@ def pairs_of_batches():
     members = {"a": (record("a", 4, batches=[4] * 10), 1), "b": (record("b", 3, batches=[3] * 10), 2)}
     assert balance_cells.over_batches(ten, members) == [1, 1.2] * 5
     assert balance_cells.over_batches(None, [best]) == [] and balance_cells.over_batches(ten, []) == []
+    stalls = record("writeboost", 12, batches=[0, 0, 16, 16, 0, 16, 16, 16, 20, 20])
+    threes = balance_cells.over_batches(ten, [stalls, best])
+    assert [round(x, 3) for x in threes] == [2, 1.063, .615], threes
+    slowed = balance_cells.cell("nvme+sata", "mixed4k", 16, 1)
+    assert balance_cells.find(balance_cells.with_cost(slowed, costly(slowed, 9, 1)[0][:1] + [dict(stalls, cpu=.1)]),
+                              "writeboost")["batches"][:2] == [0, 0]
     runs = []
     for seed in (3, 4):
         records = cell_of(160)
