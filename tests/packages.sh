@@ -78,11 +78,12 @@ runs_newest() {
 	chmod +x "$root/usr/local/bin/uname"
 }
 
+modules=(evenkeel dm-hybrid mem2m scmfs nameless emudisk)
 # Every module that is no test's own, for each kernel
 modules_there() {
 	local kernel module
 	for kernel in "$root"/lib/modules/*/; do
-		for module in evenkeel dm-hybrid mem2m scmfs nameless emudisk; do
+		for module in "${modules[@]}"; do
 			compgen -G "${kernel}updates/dkms/$module.ko*" >/dev/null ||
 				{ echo "# ${kernel#"$root"} has no $module"; return 1; }
 		done
@@ -108,8 +109,10 @@ library_works() {
 }
 
 none_left() {
+	local module names=(-name '*evenkeel*')
+	for module in "${modules[@]}"; do names+=(-o -name "$module.ko*"); done
 	cd "$root" || return
-	! find lib/modules usr/src var/lib/dkms \( -name '*evenkeel*' -o -name 'dm-hybrid.ko*' \) | grep . &&
+	! find lib/modules usr/src var/lib/dkms \( "${names[@]}" \) | grep . &&
 		! find usr/sbin/hybridctl usr/lib/udev/rules.d usr/share/initramfs-tools/hooks -name '*evenkeel*' -o -name hybridctl -o -name '*scmfs*' | grep . &&
 		! find lib/systemd/ etc/systemd -name '*evenkeel*' | grep .
 }

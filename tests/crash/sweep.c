@@ -120,5 +120,5 @@ int cmd_sweep(const struct sweep *s)
 		}
 	}
 	fprintf(stderr, "# %u points, %u wrong\n", n, bad);
-	return bad ? 1 : 0;
+	return bad || !n ? 1 : 0;	/* what was never cut has shown nothing */
 }

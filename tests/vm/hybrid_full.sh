@@ -36,7 +36,7 @@ begin_reads() {
 		--iodepth=8 --ioengine=libaio --thread --randseed="$seed" --output=/tmp/fio.out & reading=$!
 	wait_for 20 eval '[ $(reads b) -gt 200 ]'
 }
-end_reads() { kill -INT $reading; wait $reading; ! grep -E "error=|err= *[1-9]" /tmp/fio.out; }
+end_reads() { kill -INT $reading; wait $reading; fio_was_right /tmp/fio.out; }
 
 check "a pool whose fast member is full" full_pool || done_testing
 check "what lies on the slow one is read without a pause" begin_reads

@@ -135,7 +135,7 @@ before=$(writes a)
 check "the other one goes on" wait_for 20 eval '[ $(writes a) -gt $((before + 200)) ]'
 kill -INT $io
 wait $io $other
-check "fio saw nothing wrong" eval '! grep -E "verify: bad|error=|err= *[1-9]" /tmp/fio.out'
+check "fio saw nothing wrong" fio_was_right /tmp/fio.out
 fields_are "the pool is there, and the first is well" p "mode dev.0.state" "rw active"
 check "it is a member no more: a flush tells what was not durable, and then no more" \
 	eval 'wait_for 30 blkio write $dev 0 8 3 -- flush $dev'
