@@ -76,8 +76,9 @@ logged known "$cause"$'\n'"$known"
 logged uncaused "$known"
 logged beside "$cause"$'\n'"$known"$'\n'"WARNING: another"
 logged unended "$cause"$'\n'"$cut"$'\n'"WARNING: torn off"
-bare=("possible circular locking dependency detected" "possible recursive locking detected" "inconsistent lock state" DEBUG_LOCKS_WARN_ON)
-logged bare "$(printf '%s\n' "${bare[@]}")"
+bare=("possible circular locking dependency detected" "possible recursive locking detected" "inconsistent lock state" DEBUG_LOCKS_WARN_ON
+	"huh, entered softirq 4 BLOCK" "tried to init an initialized object" "debugfs: Directory 'hybrid' with parent '/' already present!")
+for line in "${!bare[@]}"; do logged "bare-$line" "${bare[line]}"; done
 logged begun "$cut"$'\n'"WARNING: torn off"$'\n'"$cause"$'\n'"$known"
 
 # UBSAN is for what asks for it
@@ -108,13 +109,14 @@ start unstartable scripts/vm --append rdinit=/none -- true
 start ends scripts/vm -- bash -c 'echo b >/proc/sysrq-trigger; sleep 1000'
 start again scripts/vm --reset -- bash -c 'echo b >/proc/sysrq-trigger; sleep 1000'
 start refused scripts/vm --kernel 5.10 -- true
+start torn scripts/vm -- bash -c 'echo N >/sys/module/printk/parameters/ignore_loglevel && dmesg -n 1 && echo quiet'
 wait
 
 ! did known || expect "the kernel's own warning does not count" known 1 '^nothing$'
 ! did uncaused || expect "it does without its cause" uncaused 0 'WARNING: .*percpu_ref_exit'
 ! did beside || expect "and hides no other" beside 0 '^WARNING: another$'
 ! did unended || expect "a warning that is torn off" unended 0 '^WARNING: torn off$'
-for line in "${bare[@]}"; do ! did bare || expect "without a prefix: $line" bare 0 "^$line$"; done
+for line in "${!bare[@]}"; do ! did "bare-$line" || expect "without a prefix: ${bare[line]}" "bare-$line" 0 "^${bare[line]}$"; done
 ! did begun || expect "one that never ended before the kernel's own" begun 0 '^WARNING: torn off$'
 ! did uaf || expect "a use after free" uaf 99 'BUG: KASAN: (slab-)?use-after-free in .*\[evenkeel_gate\]'
 ! did leak || expect "a leak, when kmemleak scans" leak 99 'kmemleak: [0-9]+ new suspected memory leaks'
@@ -133,6 +135,7 @@ for line in "${bare[@]}"; do ! did bare || expect "without a prefix: $line" bare
 ! did unstartable || expect "a machine that does not start" unstartable 125 'the machine did not start'
 ! did ends || expect "a machine that ends before its command" ends 125 'the machine ended before the command did'
 ! did again || expect "one that is reset, but not by its command" again 125 'the machine ended before the command did'
+! did torn || expect "a kernel log whose end is missing" torn 125 'the kernel log is incomplete \(status 0\)'
 ! did refused || expect "a kernel there is not" refused 125 '--kernel is'
 
 # found TITLE LINE: of the runner's summary
