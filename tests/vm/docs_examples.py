@@ -5,7 +5,8 @@
 # timeout: 180
 """An example is a literal block after a line `.. example: NAME` (in Markdown: a fenced block after
 `<!-- example: NAME -->`).  A page's examples run in its order, in one shell each, on fresh disks.  A literal block of
-commands without such a line has one that says why: `.. not run: REASON`.
+commands without such a line has one that says why: `.. not run: REASON` (in Markdown, where an indented block is a literal
+one, too: `<!-- not run: REASON -->`).
 """
 
 import os
@@ -31,10 +32,38 @@ def examples(page):
     return marks, [(name, textwrap.dedent(code)) for name, code in found]
 
 
+def literal(text):
+    """Of Markdown, blocks that are fenced or indented: the line before, and the block's own."""
+    before, block, fenced, blank = "", [], False, True
+    for line in text.split("\n") + ["."]:
+        fence = line.startswith("```")
+        if fenced:
+            if not fence:
+                block.append(line.strip())
+                continue
+            fenced = False
+        elif fence:
+            fenced = True
+        elif line.startswith("    ") and (block or blank):
+            block.append(line.strip())
+            continue
+        elif block and not line.strip():    # perhaps within it
+            continue
+        if block:
+            yield before, block
+            before, block = "", []
+        if line.strip() and not fence:
+            before = line
+        blank = not line.strip()
+
+
 def unmarked(page):
     """Commands that nothing runs and nothing is said of."""
     with open(os.path.join(TOP, page), encoding="utf-8") as f:
         text = f.read()
+    if page.endswith(".md"):
+        return [line for before, block in literal(text) for line in block
+                if re.match(r"(?:%s) " % COMMANDS, line) and not re.match(r"<!-- (example|not run): \S", before)]
     blocks = re.finditer(r"^(.*::)\n\s*\n[ \t]+((?:%s) .*)$" % COMMANDS, text, re.M)
     before = lambda block: (text[:block.start()].split("\n\n")[-2:] + [""])[0].strip()
     return [b.group(2) for b in blocks if b.group(1) != "::" or not re.match(r"\.\. (example|not run): \S", before(b))]
