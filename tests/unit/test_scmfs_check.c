@@ -11,11 +11,20 @@
 
 #define SIZE	(2u << 20)
 #define INODES	200u
+#define MANY_BYTES	(256ull << 20)
 #define LANES	2u
 
 static struct tfs t;
 static u8 *image;
 static u64 said;
+static u64 steps;	/* of the walk over names: as it was built, each branch calls this */
+
+void __sanitizer_cov_trace_pc(void);
+void __sanitizer_cov_trace_pc(void)
+{
+	steps++;
+}
+
 static bool vouched;	/* for the saved maps, when something had been found */
 
 static void say(const char *text)
@@ -953,6 +962,144 @@ static void ring(void)
 	free(t.mem);
 }
 
+#define DEEP	20000u
+
+/* One directory in another, and so on. */
+static void make_deep(u64 *last)
+{
+	struct scmfs_new new = { .mode = S_IFDIR | 0755 };
+	struct scmfs_node dir = { .ino = SCMFS_ROOT_INO };
+	u32 i;
+
+	tfs_make(&t, MANY_BYTES, 2 * DEEP, 2);
+	for (i = 0; i < DEEP; i++) {
+		if (!CHECK(!scmfs_create(t.fs, &dir, "d", 1, &new, last)))
+			return;
+		scmfs_node_clear(&dir);
+		dir.ino = *last;
+	}
+	tfs_unmount(&t);
+}
+
+/* The walk takes as many steps for each directory however deep it lies, in a tree and in a ring. */
+static void deep(void)
+{
+	struct scmfs_check c = { .say = say };
+	const char *reason = "";
+	struct scmfs_dirent *first, *ring;
+	u64 last;
+
+	make_deep(&last);
+	steps = 0;
+	CHECK(!scmfs_check(t.mem, MANY_BYTES, &c, &reason) && !c.found, "%s %llu", reason, c.found);
+	CHECK(steps > DEEP && steps < DEEP * 2000ull, "%llu steps", steps);
+	ktap_note("%llu steps a directory", steps / DEEP);
+	/* the name in the root goes into the last one */
+	first = name_of(SCMFS_ROOT_INO, 1);
+	ring = name_of(last - 1, 1) + 1;
+	*ring = *first;
+	ring->name[0] = 'r';
+	ring->hash = cpu_to_le32(scmfs_name_hash("r", 1));
+	scmfs_write_word(&first->head, 0);
+	steps = 0;
+	CHECK(!scmfs_check(t.mem, MANY_BYTES, &c, &reason) && c.found, "%s", reason);
+	CHECK(steps > DEEP && steps < DEEP * 2000ull, "%llu steps", steps);
+	c.found = 0;
+	CHECK(!scmfs_check(t.mem, MANY_BYTES, &c, &reason) && !c.found, "%llu left", c.found);
+	free(t.mem);
+}
+
+#define NAMES	6000u
+
+/* Of a directory that was read: where the name is. */
+static struct scmfs_dirent *text_at(u64 dir, const char *name)
+{
+	struct scmfs *fs = t.fs;
+	struct scmfs_extent *place;
+	struct scmfs_slots s;
+	u32 i;
+
+	scmfs_slots(fs, scmfs_inode(fs, dir), &s);
+	while ((place = scmfs_slots_next(&s))) {
+		struct scmfs_ext e = scmfs_ext_of(scmfs_read(&place->block),
+						  scmfs_read(&place->second));
+		struct scmfs_dirent *ent = scmfs_block(fs, e.block);
+
+		for (i = 0; i < e.count * SCMFS_SLOTS_PER_BLOCK; i++)
+			if (ent[i].head && ent[i].len == strlen(name) &&
+			    !memcmp(ent[i].name, name, strlen(name)))
+				return ent + i;
+	}
+	CHECK(0, "no name %s", name);
+	return NULL;
+}
+
+static void call_it(const char *name, const char *new)
+{
+	struct scmfs_dirent *ent = text_at(SCMFS_ROOT_INO, name);
+
+	memcpy(ent->name, new, strlen(new));
+	ent->hash = cpu_to_le32(scmfs_name_hash(new, strlen(new)));
+}
+
+static void leads_to(struct scmfs_node *dir, const char *name, u64 ino)
+{
+	u64 found = 0;
+
+	CHECK(!scmfs_lookup(t.fs, dir, name, strlen(name), &found) && found == ino,
+	      "%s: %llu, not %llu", name, found, ino);
+}
+
+/* Names that are there more than once, far from each other, in a directory that is not small. */
+static void doubles(void)
+{
+	struct scmfs_new new = { .mode = S_IFREG | 0644 };
+	struct scmfs_node root = { .ino = SCMFS_ROOT_INO };
+	struct scmfs_check c = { .say = say };
+	const char *reason = "";
+	char name[24];
+	static const u32 lost[] = { 5900, 3000, 5000, 5950, 6 };
+	struct scmfs_node dir = { 0 };
+	u64 ino[NAMES], i;
+
+	tfs_make(&t, MANY_BYTES, 2 * NAMES, 2);
+	for (i = 0; i < NAMES; i++) {
+		sprintf(name, "%04llu", i);
+		CHECK(!scmfs_create(t.fs, &root, name, 4, &new, ino + i));
+	}
+	scmfs_node_clear(&root);
+	call_it("5900", "0003");	/* the second of two */
+	call_it("3000", "0004");	/* of three the second and the third */
+	call_it("5000", "0004");
+	call_it("0005", "5950");	/* the second of two is in its place */
+	call_it("0006", "0007");	/* the first leads to nothing: the second stays */
+	scmfs_write_word(&text_at(SCMFS_ROOT_INO, "0007")->head,
+			 scmfs_head(2 * NAMES - 1, S_IFREG | 0644, 1));
+	tfs_unmount(&t);
+	steps = 0;
+	CHECK(!scmfs_check(t.mem, MANY_BYTES, &c, &reason), "%s", reason);
+	/* five names, and each of the five inodes has no name */
+	CHECK(c.found == 10, "%llu found", c.found);
+	CHECK(steps > NAMES && steps < NAMES * 500ull, "%llu steps", steps);
+	ktap_note("%llu steps a name", steps / NAMES);
+	c.found = 0;
+	CHECK(!scmfs_check(t.mem, MANY_BYTES, &c, &reason) && !c.found, "%llu left", c.found);
+	CHECK(!scmfs_open(t.mem, MANY_BYTES, 0, &t.fs, NULL, &reason), "%s", reason);
+	leads_to(&root, "0003", ino[3]);
+	leads_to(&root, "0004", ino[4]);
+	leads_to(&root, "5950", ino[5]);
+	leads_to(&root, "0007", ino[7]);
+	CHECK(!scmfs_lookup(t.fs, &root, "lost+found", 10, &dir.ino));
+	for (i = 0; i < ARRAY_SIZE(lost); i++) {
+		sprintf(name, "#%llu", ino[lost[i]]);
+		leads_to(&dir, name, ino[lost[i]]);
+	}
+	scmfs_node_clear(&dir);
+	scmfs_node_clear(&root);
+	scmfs_close(t.fs);
+	free(t.mem);
+}
+
 /* Names that are to be given are there already: of files that were saved before, for one. */
 static void names_are_taken(bool file)
 {
@@ -1481,6 +1628,8 @@ int main(int argc, char **argv)
 	ktap_run("fsck.scmfs: a directory keeps the names whose blocks are there", dir_size);
 	ktap_run("fsck.scmfs: where nothing is free for names all else is repaired", no_room);
 	ktap_run("fsck.scmfs: breaks a ring of directories", ring);
+	ktap_run("fsck.scmfs: a directory takes as many steps however deep it lies", deep);
+	ktap_run("fsck.scmfs: of names that are there more than once the first stays", doubles);
 	ktap_run("scmfs: names for what was lost are taken", taken);
 	ktap_run("fsck.scmfs: takes no file's blocks for one without names", orphan_first);
 	ktap_run("fsck.scmfs: what is claimed twice goes to who can have it", shared_blocks);

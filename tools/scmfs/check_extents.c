@@ -9,11 +9,6 @@
 
 #include "check_internal.h"
 
-static struct scmfs_ext ext_of(const struct scmfs_extent *place)
-{
-	return scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
-}
-
 static int by_end(const void *pa, const void *pb)
 {
 	const struct scmfs_extent * const *a = pa, * const *b = pb;

@@ -15,6 +15,7 @@
  * @seen: directories whose names were looked at
  * @todo: directories that names were found for, for a while
  * @nr_todo: how many
+ * @top: the directory that the walk over names began with
  * @acls: inodes that have a broken ACL
  * @nr_acls: how many
  * @no_memory: there was none to check an inode, and no other is
@@ -28,6 +29,7 @@ struct run {
 	unsigned long *seen;
 	u32 *todo;
 	u64 nr_todo;
+	u64 top;
 	u64 *acls;
 	u64 nr_acls;
 	bool no_memory;
@@ -40,6 +42,11 @@ bool is_live(const struct run *run, u64 ino);
 bool take_blocks(struct run *run, u64 block, u64 count);	/* false: they can't be its */
 u32 mode_of(const struct run *run, u64 ino);
 
+static inline struct scmfs_ext ext_of(const struct scmfs_extent *place)
+{
+	return scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
+}
+
 /* check_extents.c */
 /* Places of the extents that an inode has, and how many: kvfree(). NULL: none, or no memory. */
 struct scmfs_extent **collect_extents(struct run *run, struct scmfs_inode *inode, u64 *nr);
@@ -50,6 +57,33 @@ u64 check_extents(struct run *run, u64 ino, struct scmfs_inode *inode, u64 maps)
 /* check_types.c */
 bool known_type(u32 mode);
 void check_types(struct run *run);
+
+/* check_doubles.c */
+/**
+ * struct doubles - names that are in a directory more than once
+ * @name: in the order in which they lie there
+ * @nr: how many
+ * @next: of them the walk comes by next
+ * @stays: byte for each that is the first of some: one of these has been found to stay
+ */
+struct doubles {
+	struct alike *name;
+	u64 nr;
+	u64 next;
+	u8 *stays;
+};
+
+/*
+ * Before anything of a directory's names is changed; its extents at @place, in order. False: no
+ * memory, and nothing to forget.
+ */
+bool find_doubles(struct run *run, struct scmfs_extent **place, u64 nr, struct doubles *d);
+void forget_doubles(struct doubles *d);
+/*
+ * Of all names that slots_of() knows, in order: has one like it stayed? If not, this one does, if
+ * it may.
+ */
+bool is_double(struct doubles *d, const struct scmfs_dirent *ent, bool may_stay);
 
 /* check_names.c */
 u64 slots_of(const struct scmfs_dirent *ent, u64 slot);	/* of a name at @slot; 0: it is none */
@@ -64,10 +98,7 @@ u64 check_xattrs(struct run *run, u64 ino, struct scmfs_inode *inode);	/* their 
 bool has_broken_acl(struct scmfs *fs, u64 ino);
 int check_acls(u8 *base, u64 size, const u64 *inos, u64 nr, const char **reason);
 
-/*
- * Inodes that no name leads to, from @from on; 0 when there is none. Directories come before
- * files.
- */
+/* The first inode from @from on, by its number, that no name leads to; 0: there is none. */
 u64 next_lost(const struct run *run, u64 from);
 
 #endif

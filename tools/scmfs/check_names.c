@@ -32,11 +32,6 @@ static u64 cut_behind(struct run *run, u64 ino, u64 nr)
 	return cut;
 }
 
-static struct scmfs_ext ext_of(const struct scmfs_extent *place)
-{
-	return scmfs_ext_of(scmfs_read(&place->block), scmfs_read(&place->second));
-}
-
 static int by_file(const void *pa, const void *pb)
 {
 	struct scmfs_extent * const *a = pa, * const *b = pb;
@@ -102,21 +97,6 @@ static bool text_ok(const struct scmfs_dirent *ent)
 		!(ent->len == 2 && ent->name[0] == '.' && ent->name[1] == '.');
 }
 
-/* Is @ino the directory @dir, or above it? By parents that names have confirmed. */
-static bool is_above(const struct run *run, u64 ino, u64 dir)
-{
-	u64 i;
-
-	for (i = 0; i < run->fs->nr_inodes; i++) {
-		if (dir == ino)
-			return true;
-		if (!run->refs[dir])
-			return false;
-		dir = scmfs_read(&scmfs_inode(run->fs, dir)->parent);
-	}
-	return true;
-}
-
 /* By its length, which the hash vouches for; 0: there is no such name. */
 u64 slots_of(const struct scmfs_dirent *ent, u64 slot)
 {
@@ -127,8 +107,19 @@ u64 slots_of(const struct scmfs_dirent *ent, u64 slot)
 		slots : 0;
 }
 
-/* What is wrong with a name in @dir; NULL: nothing. */
-static const char *wrong_name(const struct run *run, u64 dir, u64 head, u64 slots)
+/*
+ * What is wrong with a name; NULL: nothing.
+ *
+ * One that leads to the directory that it is in, or to one above, would close a ring. Of these only
+ * run->top has no name, and one that has is refused for that. For whatever is walked but the top was
+ * in the list, where follow() put it, which counted the name and made the directory that it is in
+ * its parent: by parents each way up goes through directories with names and ends at the top. That
+ * has none when the walk begins, as the root may have none, and what has one was in a list and
+ * has been walked; and it gets none as long as the walk lasts, as it is refused here. Directories
+ * that earlier walks began with may get one: they are not walked again, so nothing is below them
+ * that is walked now.
+ */
+static const char *wrong_name(const struct run *run, u64 head, u64 slots)
 {
 	u64 ino = SCMFS_HEAD_INO(head);
 
@@ -138,7 +129,7 @@ static const char *wrong_name(const struct run *run, u64 dir, u64 head, u64 slot
 		return "leads to no inode";
 	if (S_ISDIR(mode_of(run, ino)) && (run->refs[ino] || ino == SCMFS_ROOT_INO))
 		return "is another one of a directory";
-	if (S_ISDIR(mode_of(run, ino)) && is_above(run, ino, dir))
+	if (ino == run->top)
 		return "leads to a directory above";
 	return NULL;
 }
@@ -153,33 +144,6 @@ static void clear_name(struct scmfs_dirent *ent, u64 slots)
 		scmfs_write_word(&ent->head, 0);
 		ent++;
 	} while (slots && --slots);
-}
-
-/* Of names that are twice in a directory the second goes. */
-static bool is_double(struct run *run, u64 dir, const struct scmfs_dirent *ent)
-{
-	struct scmfs_inode *inode = scmfs_inode(run->fs, dir);
-	u64 block, slot;
-	struct scmfs_ext e;
-
-	for (block = 0; block < scmfs_read(&inode->size) / SCMFS_BLOCK_SIZE; block++) {
-		const struct scmfs_dirent *other;
-
-		if (scmfs_ext_at(run->fs, inode, block, &e) || !e.block)
-			return false;
-		other = scmfs_block(run->fs, e.block);
-		for (slot = 0; slot < SCMFS_SLOTS_PER_BLOCK;) {
-			const struct scmfs_dirent *o = other + slot;
-
-			if (o == ent)
-				return false;
-			slot += max_t(u64, SCMFS_HEAD_SLOTS(scmfs_read(&o->head)), 1);
-			if (scmfs_read(&o->head) && o->hash == ent->hash && o->len == ent->len &&
-			    !memcmp(o->name, ent->name, ent->len))
-				return true;
-		}
-	}
-	return false;
 }
 
 static void follow(struct run *run, u64 dir, struct scmfs_dirent *ent, u64 slots)
@@ -206,7 +170,7 @@ static void follow(struct run *run, u64 dir, struct scmfs_dirent *ent, u64 slots
 }
 
 /* Names of a block; those that are longer than they look can't run into the next one. */
-static void check_block(struct run *run, u64 dir, struct scmfs_dirent *ents, bool doubles)
+static void check_block(struct run *run, u64 dir, struct scmfs_dirent *ents, struct doubles *d)
 {
 	const char *wrong;
 	u64 slot, slots, head;
@@ -220,8 +184,8 @@ static void check_block(struct run *run, u64 dir, struct scmfs_dirent *ents, boo
 			continue;
 		}
 		slots = slots_of(ent, slot);
-		wrong = wrong_name(run, dir, head, slots);
-		if (!wrong && doubles && is_double(run, dir, ent))
+		wrong = wrong_name(run, head, slots);
+		if (is_double(d, ent, !wrong) && !wrong)
 			wrong = "is there twice";
 		if (wrong) {
 			if (found_loss(run, "directory %llu: a name %s; removed", dir, wrong))
@@ -235,19 +199,25 @@ static void check_block(struct run *run, u64 dir, struct scmfs_dirent *ents, boo
 
 static void check_dir(struct run *run, u64 dir)
 {
-	struct scmfs_inode *inode = scmfs_inode(run->fs, dir);
-	u64 block, nr = scmfs_read(&inode->size) / SCMFS_BLOCK_SIZE;
-	struct scmfs_ext e;
+	struct scmfs_extent **place;
+	struct doubles d;
+	u64 i, block, nr;
 
 	__set_bit(dir, run->seen);
-	for (block = 0; block < nr; block++) {
-		if (scmfs_ext_at(run->fs, inode, block, &e) || !e.block)
-			return;
-		/*
-		 * looking for doubles takes the square of the names: where there are not too many
-		 */
-		check_block(run, dir, scmfs_block(run->fs, e.block), nr <= 64);
+	place = collect_extents(run, scmfs_inode(run->fs, dir), &nr);
+	if (!place)
+		return;
+	qsort(place, nr, sizeof(*place), by_file);
+	if (find_doubles(run, place, nr, &d)) {
+		for (i = 0; i < nr; i++) {
+			struct scmfs_ext e = ext_of(place[i]);
+
+			for (block = e.block; block < e.block + e.count; block++)
+				check_block(run, dir, scmfs_block(run->fs, block), &d);
+		}
+		forget_doubles(&d);
 	}
+	kvfree(place);
 }
 
 /* A directory, and all that it leads to, in the order of their names. */
@@ -256,8 +226,9 @@ static void check_below(struct run *run, u64 dir)
 	u64 i;
 
 	run->nr_todo = 0;
+	run->top = dir;
 	check_dir(run, dir);
-	for (i = 0; i < run->nr_todo; i++)
+	for (i = 0; i < run->nr_todo && !run->no_memory; i++)
 		if (!test_bit(run->todo[i], run->seen))
 			check_dir(run, run->todo[i]);
 }
@@ -276,7 +247,7 @@ void check_tree(struct run *run)
 		return;
 	}
 	check_below(run, SCMFS_ROOT_INO);
-	for (ino = 1; ino < run->fs->nr_inodes; ino++)
+	for (ino = 1; ino < run->fs->nr_inodes && !run->no_memory; ino++)
 		if (is_live(run, ino) && S_ISDIR(mode_of(run, ino)) && !test_bit(ino, run->seen))
 			check_below(run, ino);
 	kvfree(run->todo);
