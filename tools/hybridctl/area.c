@@ -6,7 +6,10 @@
 #include <string.h>
 #include <uuid/uuid.h>
 
+#include <evenkeel/store.h>
+
 #include "area.h"
+#include "layout.h"
 
 char *area_text(char *buf, uint32_t role, uint32_t index)
 {
@@ -73,10 +76,10 @@ static void read_copy(const struct bdev *dev, struct area *area, struct ek_label
 	}
 }
 
-static uint64_t walk_forward(const struct bdev *dev, struct area *area, int *nr, int *head_err,
-			     struct ek_label *label)
+/* From @pos on by labels. */
+static uint64_t walk_forward(const struct bdev *dev, struct area *area, int *nr, uint64_t pos,
+			     int *head_err, struct ek_label *label)
 {
-	uint64_t pos = 0;
 	int err;
 
 	while (*nr < AREA_MAX && pos + BLOCK_SECTORS <= dev->sectors) {
@@ -119,6 +122,51 @@ static void walk_back(const struct bdev *dev, struct area *area, int *nr, uint64
 	}
 }
 
+#define SUPER_STRIDE	(64u << 10)
+#define SUPERS_END	(EK_AREA_HEAD_BYTES + 2 * SUPER_STRIDE)
+
+/*
+ * Where the area at the start of @dev ends, as create carves it for what a superblock there has room
+ * for.  Sectors, and a hint only: a label has to be there.  0: there is no superblock.
+ */
+static uint64_t end_of_first(const struct bdev *dev, struct ek_super *sb)
+{
+	uint64_t offset;
+
+	for (offset = EK_AREA_HEAD_BYTES; offset < SUPERS_END; offset += SUPER_STRIDE)
+		if (offset + sizeof(*sb) <= dev->sectors * SECTOR_SIZE &&
+		    !bdev_read(dev, offset, sb, sizeof(*sb)) &&
+		    le64_to_cpu(sb->magic) == EK_SUPER_MAGIC &&
+		    le32_to_cpu(sb->csum) == ek_checksum(sb, sizeof(*sb), &sb->csum))
+			return (ek_super_area_bytes(sb) + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN *
+			       (LAYOUT_ALIGN / SECTOR_SIZE);
+	return 0;
+}
+
+/*
+ * Who makes a partition table writes where the first label was, and over the last copy, and to
+ * nothing in between: there the metadata area's copy is followed by the label of the member.
+ */
+static void look_inside(const struct bdev *dev, struct area *area, int *nr, int head_err,
+			struct ek_label *label)
+{
+	/* As large as a label, and done with before one is read. */
+	uint64_t end = end_of_first(dev, (void *)label);
+	int i, ignored;
+
+	if (!end || end > dev->sectors)
+		return;
+	memset(area, 0, sizeof(*area));
+	area->head_err = head_err;
+	if (!read_label(dev, end * SECTOR_SIZE - EK_BLOCK_SIZE, &area->info, label) &&
+	    area->info.role == EK_ROLE_META && at(dev, &area->info, 0) &&
+	    area->info.area_sectors == end)
+		*nr = 1;
+	walk_forward(dev, area, nr, end, &ignored, label);
+	for (i = 0; i < *nr; i++)
+		area[i].inside = true;
+}
+
 /* Whatever else a label says may have changed meanwhile. */
 static bool is_same(const struct ek_label_info *a, const struct ek_label_info *b)
 {
@@ -151,8 +199,11 @@ int area_find(const struct bdev *dev, struct area *area, int *head_err)
 	int nr = 0;
 
 	*head_err = -ENODATA;
-	pos = walk_forward(dev, area, &nr, head_err, label);
+	pos = walk_forward(dev, area, &nr, 0, head_err, label);
 	walk_back(dev, area, &nr, pos, label);
+	/* A disk that fails is not asked for more. */
+	if (!nr && *head_err != -EIO)
+		look_inside(dev, area, &nr, *head_err, label);
 	free(label);
 	return !nr && *head_err == -EIO ? -EIO : nr;
 }

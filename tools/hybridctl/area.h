@@ -16,11 +16,13 @@ struct area {
 	struct ek_label_info info;
 	int head_err, copy_err;	/* ek_label_decode() of the label and its copy */
 	bool differ;		/* both good, but not the same */
+	bool inside;		/* what was at both ends of the device is gone */
 };
 
 /*
  * Find the areas on @dev, from its start by labels, from its end by copies where
- * a label is damaged.  Number found (0 to AREA_MAX) or -errno of I/O; with 0,
+ * a label is damaged, and where both are gone by what a metadata area at the start
+ * says of itself.  Number found (0 to AREA_MAX) or -errno of I/O; with 0,
  * @head_err tells what is at the start instead (ek_label_decode()).
  */
 int area_find(const struct bdev *dev, struct area *area, int *head_err);

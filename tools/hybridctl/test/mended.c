@@ -149,7 +149,7 @@ bool pool_holds(struct image_set *set, int *status)
 	if (*status)
 		return true;
 	for (i = 0; i < 2; i++)
-		/* With label and copy an area is gone, and known to be missing. */
+		/* With all labels of a device its areas are gone, and known to be missing. */
 		if (there[i] && (alone[i].right != 6 || !clean_alone[i]))
 			return false;
 	return (there[0] || there[1]) && both.right == 6 && clean && !pool_repair(set);

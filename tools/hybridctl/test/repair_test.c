@@ -32,7 +32,29 @@ struct damage {
 	u64 offset;
 	size_t len;
 	int status;		/* of the repair */
+	size_t tail;		/* bytes at the file's end as well */
 };
+
+#define FILE_BYTES	((u64)IMAGE_SECTORS * SECTOR)
+
+/* Each area by its label, and by its copy. */
+static bool labels_are_whole(const struct image_set *set)
+{
+	struct area area[AREA_MAX];
+	bool whole = true;
+	struct bdev dev;
+	int i, k, err;
+
+	for (i = 0; i < 2; i++) {
+		if (bdev_open(&dev, set->path[i], BDEV_FILES))
+			abort();
+		whole &= area_find(&dev, area, &err) == 2;
+		for (k = 0; whole && k < 2; k++)
+			whole &= !area[k].head_err && !area[k].copy_err && !area[k].differ;
+		bdev_close(&dev);
+	}
+	return whole;
+}
 
 static void one(const struct damage *d)
 {
@@ -43,10 +65,12 @@ static void one(const struct damage *d)
 
 	pool_make(&set);
 	for (i = 0; i < 2; i++)
-		if (d->files >> i & 1)
+		if (d->files >> i & 1) {
 			image_spoil(&set, i, d->offset, d->len);
+			image_spoil(&set, i, FILE_BYTES - d->tail, d->tail);
+		}
 	silence();
-	ok = pool_holds(&set, &status);
+	ok = pool_holds(&set, &status) && (status || labels_are_whole(&set));
 	speak();
 	ktap_ok(ok && status == d->status, "repair: %s: %d", d->what, status);
 	image_close(&set);
@@ -64,24 +88,27 @@ static void each(void)
 	image_close(&set);
 	{
 		const u64 copy = META_BYTES - EK_BLOCK_SIZE, member = META_BYTES;
-		const u64 end = (u64)IMAGE_SECTORS * SECTOR - EK_BLOCK_SIZE;
+		const u64 end = FILE_BYTES - EK_BLOCK_SIZE;
 		const struct damage all[] = {
-			{ "nothing", 0, 0, 0, 0 },
-			{ "a metadata label", 1, LABEL + 8, 8, 0 },
-			{ "both metadata labels", 3, LABEL + 8, 8, 0 },
-			{ "a metadata label's copy", 2, copy + 100, 8, 0 },
-			{ "a member's label", 1, member + 60, 8, 0 },
-			{ "a member's label's copy", 1, end + 60, 8, 0 },
-			{ "one superblock of one area", 1, SUPER(1), 100, 0 },
-			{ "the other superblock of it", 2, SUPER(0) + 200, 9, 0 },
-			{ "both superblocks of an area", 2, SUPER(0), 66000, 0 },
-			{ "a page table", 1, table, 4096, 0 },
-			{ "a page of the map", 2, page + 64, 8, 0 },
-			{ "a page of the map on both areas", 3, page + 64, 8, 1 },
-			{ "a journal's first block", 1, journal + 70, 8, 0 },
-			{ "a journal's last block", 2, journal + 4096 + 70, 8, 0 },
-			{ "the journals' first blocks", 3, journal + 70, 8, 1 },
-			{ "all but the labels of an area", 1, SUPER(0), META_BYTES - 8192 - SUPER(0), 0 },
+			{ "nothing", 0, 0, 0, 0, 0 },
+			{ "a metadata label", 1, LABEL + 8, 8, 0, 0 },
+			{ "both metadata labels", 3, LABEL + 8, 8, 0, 0 },
+			{ "a metadata label's copy", 2, copy + 100, 8, 0, 0 },
+			{ "a member's label", 1, member + 60, 8, 0, 0 },
+			{ "a member's label's copy", 1, end + 60, 8, 0, 0 },
+			{ "one superblock of one area", 1, SUPER(1), 100, 0, 0 },
+			{ "the other superblock of it", 2, SUPER(0) + 200, 9, 0, 0 },
+			{ "both superblocks of an area", 2, SUPER(0), 66000, 0, 0 },
+			{ "a page table", 1, table, 4096, 0, 0 },
+			{ "a page of the map", 2, page + 64, 8, 0, 0 },
+			{ "a page of the map on both areas", 3, page + 64, 8, 1, 0 },
+			{ "a journal's first block", 1, journal + 70, 8, 0, 0 },
+			{ "a journal's last block", 2, journal + 4096 + 70, 8, 0, 0 },
+			{ "the journals' first blocks", 3, journal + 70, 8, 1, 0 },
+			{ "all but the labels of an area", 1, SUPER(0), META_BYTES - 8192 - SUPER(0), 0, 0 },
+			{ "both ends of a device", 1, 0, 34 * SECTOR, 0, 33 * SECTOR },
+			{ "both ends of both", 3, 0, 34 * SECTOR, 0, 33 * SECTOR },
+			{ "both ends and a superblock", 2, 0, SUPER(0) + 100, 0, 33 * SECTOR },
 		};
 
 		for (i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -362,6 +389,20 @@ static void put_backup(const struct image_set *set)
 	put(set, (u64)IMAGE_SECTORS * SECTOR - SECTOR, "EFI PART", 8);
 }
 
+/* parted's mklabel: a protective MBR, header and entries, and behind all data these again. */
+static void put_gpt(const struct image_set *set)
+{
+	static const u8 all[] = { 0, 0, 2, 0, 0xee, 0xff, 0xff, 0xff, 1, 0, 0, 0, 0xff, 0xff, 0, 0 };
+	static const u8 none[34 * SECTOR];
+
+	put(set, 0, none, sizeof(none));
+	put(set, 446, all, sizeof(all));
+	put(set, 510, "\125\252", 2);
+	put(set, SECTOR, "EFI PART", 8);
+	put(set, FILE_BYTES - 33 * SECTOR, none, 33 * SECTOR);
+	put(set, FILE_BYTES - SECTOR, "EFI PART", 8);
+}
+
 /* The other area may call the one on that device stale: that is no leave to overwrite it. */
 static void given_away(const char *by, void (*place)(const struct image_set *set), bool stale)
 {
@@ -389,6 +430,35 @@ static void given_away(const char *by, void (*place)(const struct image_set *set
 	image_close(&set);
 }
 
+/* What is between the ends is no reason to take a device for whole, or for anybody's. */
+static void inside(void)
+{
+	static const u8 none[EK_BLOCK_SIZE];
+	struct area area[AREA_MAX];
+	struct image_set set;
+	struct bdev dev;
+	int nr[3], err;
+	bool ok;
+
+	pool_make(&set);
+	put_gpt(&set);
+	if (bdev_open(&dev, set.path[0], BDEV_FILES))
+		abort();
+	nr[0] = area_find(&dev, area, &err);
+	ok = area[0].inside && area[1].inside && area[0].head_err && !area[0].copy_err &&
+	     !area[1].head_err && area[1].copy_err && err == -EINVAL;
+	put(&set, META_BYTES - EK_BLOCK_SIZE, none, sizeof(none));
+	nr[1] = area_find(&dev, area, &err);
+	ok &= area[0].inside && area[0].info.role == EK_ROLE_MEMBER;
+	put(&set, META_BYTES, none, sizeof(none));
+	nr[2] = area_find(&dev, area, &err);
+	ktap_ok(ok && nr[0] == 2 && nr[1] == 1 && !nr[2] && err == -EINVAL,
+		"area: found between the ends: %d, without the copy %d, nor the label %d", nr[0],
+		nr[1], nr[2]);
+	bdev_close(&dev);
+	image_close(&set);
+}
+
 static void all_given_away(void)
 {
 	given_away("bcache", put_bcache, false);
@@ -396,6 +466,8 @@ static void all_given_away(void)
 	given_away("a partition table", put_mbr, false);
 	given_away("what left only a member's copy", put_over_all, true);
 	given_away("the end of a GPT", put_backup, false);
+	given_away("a GPT", put_gpt, false);
+	given_away("a GPT", put_gpt, true);
 }
 
 /* What an area has left is wiped from its superblocks on: not if its device is another's. */
@@ -793,6 +865,7 @@ int main(int argc, char **argv)
 	needs_check();
 	untold();
 	all_given_away();
+	inside();
 	leftover_given_away(put_bcache, 2);
 	leftover_given_away(put_mbr, 2);
 	leftover_given_away(put_over_all, 1);
