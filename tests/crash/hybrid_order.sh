@@ -142,8 +142,8 @@ committed_since() { status_above p commits $(($1 + 1)) || { write $((next += 128
 scenario "a write that nobody flushes, after commit_ms" by_itself
 # A file system that is frozen for it writes all that it has, for minutes maybe; here a read is what is waited for.
 while_it_ends() {
-	local got writer tries
-	for tries in 1 2 3; do
+	local got writer
+	for _ in 1 2 3; do
 		fresh && message p set commit_ms 20 && write 0 128 1 && flush && slow a read_lat=10s write_lat=1200ms &&
 			{ holds 0 8 1 & } && { write 128 128 2 & writer=$!; } || return
 		wait_for 5 has_requests a 2 || continue	# seen too late, as the write is done
