@@ -75,6 +75,40 @@ ok "its own, not that of what was there before" status 0 "blocks: 1024" dumpscmf
 cp part again
 ok "a size of less than a block is too small" status 1 "too small" mkfs.scmfs -f -s 100 part
 ok "and changes nothing" cmp part again
+
+# md FILE: at its end, that it is a member of an array (metadata 1.0, which begins 8 to 12 KiB before it)
+md() {
+	python3 -c '
+import struct, sys
+with open(sys.argv[1], "r+b") as f:
+    at = (f.seek(0, 2) // 512 - 16) & ~7
+    f.seek(at * 512)
+    f.write(struct.pack("<IIII16s112xQ", 0xa92b4efc, 1, 0, 0, b"u" * 16, at))
+' "$1"
+}
+type_of() { blkid -p -o value -s TYPE "$1"; }
+truncate -s 8M member
+md member
+ok "what begins with zeroes may be a member of an array" [ "$(type_of member)" = linux_raid_member ]
+cp member before
+ok "which is not overwritten, either" status 1 "force" mkfs.scmfs member
+ok "nor where it is behind the file system" status 1 "force" mkfs.scmfs -s 4M member
+ok "it stays as it is" cmp member before
+ok "forced, it is" mkfs.scmfs -q -f member
+ok "and is not found any more" [ -z "$(type_of member)" ]
+cp before member
+ok "nor" mkfs.scmfs -q -f -s 4M member
+ok "where it was behind the file system" [ -z "$(type_of member)" ]
+ok "which is in order" status 0 "0 faults" fsck.scmfs -n member
+cp before member
+ok "nor" mkfs.scmfs -q -f -s $(((8 << 20) - 8192)) member
+ok "where it was half in it" [ -z "$(type_of member)" ]
+ok "which is in order" status 0 "0 faults" fsck.scmfs -n member
+zeroes_before() { cmp <(head -c $(((8 << 20) - 65536)) member | tail -c 65536) <(head -c 65536 "$1"); }
+yes | head -c 8M >member
+ok "over anything" mkfs.scmfs -q -f -s 4M member
+ok "nothing is zeroed but the end" zeroes_before <(yes | head -c 65536)
+ok "and that is, up to the super block's copy" cmp <(tail -c 65536 member | head -c 61440) <(head -c 61440 /dev/zero)
 ok "wrong numbers are told" status 1 "not 1 to 64" mkfs.scmfs -l 65 img
 ok "wrong UUIDs are told" status 1 "not a UUID" mkfs.scmfs -f -U 0011 img
 cp img damaged

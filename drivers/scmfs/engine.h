@@ -58,6 +58,11 @@ struct scmfs_node {
 
 /* ---- format, open, close ------------------------------------------------------------------- */
 
+struct scmfs_bad_list;
+
+/* Of the end of a device or of a region: what other formats have there is looked for within. */
+#define SCMFS_TAIL_BYTES	65536u
+
 /**
  * struct scmfs_format_params - what a new file system is to be
  * @uuid: its name for good; all zero: a random one
@@ -68,6 +73,7 @@ struct scmfs_node {
  * @uid: owner of the root directory
  * @gid: its group
  * @without: SCMFS_INCOMPAT_* that it is not to have, for older readers
+ * @bad: memory at the end that can't be stored to; NULL: all can
  */
 struct scmfs_format_params {
 	u8 uuid[SCMFS_UUID_SIZE];
@@ -78,13 +84,16 @@ struct scmfs_format_params {
 	u32 uid;
 	u32 gid;
 	u64 without;
+	const struct scmfs_bad_list *bad;
 };
 
 /*
  * scmfs_format - make an empty file system with a root directory (mode 0755)
  *
  * @base is aligned to 4 KiB, to 2 MiB if files are to be mapped by huge pages. What was there is
- *	gone. A cut leaves either no file system (the magic is written last) or the new one.
+ *	gone, as is what is in the last SCMFS_TAIL_BYTES, but in bad memory: who looks for other
+ *	formats finds none. A cut leaves either no file system (the magic is written last) or the
+ *	new one.
  * Return: 0; -ENOSPC: too small; -EINVAL: params.
  */
 int scmfs_format(void *base, u64 size, const struct scmfs_format_params *p);
@@ -92,7 +101,7 @@ int scmfs_format(void *base, u64 size, const struct scmfs_format_params *p);
 /*
  * scmfs_format_head - how much of a region would be stored to by scmfs_format()
  *
- * @bytes: from the start. The last block is, too.
+ * @bytes: from the start. The last SCMFS_TAIL_BYTES are, too.
  * Return: as scmfs_format() would.
  */
 int scmfs_format_head(u64 size, const struct scmfs_format_params *p, u64 *bytes);

@@ -133,6 +133,26 @@ static void make_empty(u8 *base, const struct scmfs_super *s, const struct scmfs
 	scm_copy_nt(base + SCMFS_STATE_OFFSET, &state, sizeof(state));
 }
 
+/*
+ * Other formats end where a device does, and would still be found there: before it is this one, by
+ * its magic, this must be gone for good, and after what was there is no file system any more, whose
+ * content it may be. The last block is zeroed with the first.
+ */
+static void zero_tail(u8 *base, const struct scmfs_super *s, const struct scmfs_bad_list *bad)
+{
+	u64 end = (le64_to_cpu(s->nr_blocks) - 1) << SCMFS_BLOCK_SHIFT, bytes, good;
+	u64 at = le64_to_cpu(s->first_data_block) << SCMFS_BLOCK_SHIFT;
+
+	if (end > SCMFS_TAIL_BYTES - SCMFS_BLOCK_SIZE)
+		at = max_t(u64, at, end - (SCMFS_TAIL_BYTES - SCMFS_BLOCK_SIZE));
+	while (at < end) {
+		good = bad ? bad->next(bad->ctx, at, end, &bytes) : end;
+		good = min_t(u64, good, end);
+		zero(base, at, round_down(good, (u64)SCMFS_BLOCK_SIZE));
+		at = good < end ? round_block(good + bytes) : end;
+	}
+}
+
 int scmfs_format(void *base, u64 size, const struct scmfs_format_params *p)
 {
 	struct scmfs_super s;
@@ -146,6 +166,7 @@ int scmfs_format(void *base, u64 size, const struct scmfs_format_params *p)
 	scm_zero_nt(base, SCMFS_BLOCK_SIZE);
 	scm_zero_nt((u8 *)base + last, SCMFS_BLOCK_SIZE);
 	scm_fence();
+	zero_tail(base, &s, p->bad);
 	make_empty(base, &s, p);
 	scm_copy_nt((u8 *)base + 8, (u8 *)&s + 8, sizeof(s) - 8);
 	scm_fence();

@@ -19,7 +19,7 @@
 
 #define SFS_LOOK_BYTES	((u64)SZ_64K)	/* from the start, where our own format begins */
 #define SFS_BLANK_HEAD	((u64)SZ_1M)	/* what has to be blank: other formats begin and end here */
-#define SFS_BLANK_TAIL	((u64)SZ_64K)
+#define SFS_BLANK_TAIL	((u64)SCMFS_TAIL_BYTES)
 
 static int sfs_told(struct fs_context *fc, const char *what, int err)
 {
@@ -327,7 +327,8 @@ static void sfs_forget_others(struct sfs_sb *s)
 /* Where anything would be stored is looked at before any of it is. */
 static int sfs_format(struct sfs_sb *s, struct fs_context *fc)
 {
-	const struct scmfs_format_params params = { .now = ktime_get_real_ns() };
+	const struct scmfs_bad_list bad = sfs_bad_list(s);
+	const struct scmfs_format_params params = { .now = ktime_get_real_ns(), .bad = &bad };
 	u64 head;
 	int err = scmfs_format_head(s->bytes, &params, &head);
 

@@ -55,9 +55,10 @@ static __le64 *blocks_of(u8 *base, u64 ino)
 	return &inodes[ino].blocks;
 }
 
-static void make(void)
+static void make_beside(const struct scmfs_bad_list *bad)
 {
-	struct scmfs_format_params p = { .nr_inodes = 100, .lanes = 1, .now = 1, .uuid = { 1 } };
+	struct scmfs_format_params p = { .nr_inodes = 100, .lanes = 1, .now = 1, .uuid = { 1 },
+					 .bad = bad };
 	const char *reason;
 	struct scmfs *fs;
 
@@ -66,6 +67,60 @@ static void make(void)
 	CHECK(!scmfs_format(im.base, SIZE, &p) && !scmfs_open(im.base, SIZE, 0, &fs, NULL, &reason));
 	scmfs_close(fs);
 	CHECK(image_close(&im));
+}
+
+static void make(void)
+{
+	make_beside(NULL);
+}
+
+#define TAIL	(SIZE - SCMFS_TAIL_BYTES)
+#define LAST	(SIZE - SCMFS_BLOCK_SIZE)
+
+static void fill_tail(u8 byte)
+{
+	if (!open_image(IMAGE_WRITE))
+		return;
+	memset(im.base + TAIL - 1, byte, LAST - TAIL + 1);
+	CHECK(image_close(&im));
+}
+
+static bool all(u32 sync, u32 from, u32 to, u8 byte)
+{
+	return !memchr_inv(synced[sync] + from, byte, to - from);
+}
+
+/* Memory in the midst of a block, and at the end of what is looked at. */
+static u64 bad_in_tail(void *ctx, u64 from, u64 to, u64 *bytes)
+{
+	static const u32 bad[] = { TAIL + 10240, LAST - SCMFS_BLOCK_SIZE };
+	u32 i;
+
+	*bytes = 512;
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		if (bad[i] >= from && bad[i] < to)
+			return bad[i];
+	return to;
+}
+
+/* The end of another format goes once what it may belong to has gone, and before there is another one. */
+static void tail(void)
+{
+	const struct scmfs_bad_list bad = { .next = bad_in_tail };
+	u32 last;
+
+	make();
+	fill_tail(0xaa);
+	make();
+	last = nr_synced - 1;
+	CHECK(nr_synced > 2 && all(0, 0, SCMFS_BLOCK_SIZE, 0) && all(0, TAIL, LAST, 0xaa));
+	CHECK(all(last, TAIL, LAST, 0) && all(last, TAIL - 1, TAIL, 0xaa));
+	fill_tail(0xbb);
+	make_beside(&bad);
+	last = nr_synced - 1;
+	CHECK(all(last, TAIL, TAIL + 8192, 0) && all(last, TAIL + 8192, TAIL + 12288, 0xbb));
+	CHECK(all(last, TAIL + 12288, LAST - SCMFS_BLOCK_SIZE, 0));
+	CHECK(all(last, LAST - SCMFS_BLOCK_SIZE, LAST, 0xbb));
 }
 
 /* What was there is no file system any more before anything of the new one is, and that is whole before it is one. */
@@ -155,6 +210,7 @@ int main(int argc, char **argv)
 		return 1;
 	close(fd);
 	ktap_run("mkfs.scmfs: what was there goes first, what says that it is one comes last", made);
+	ktap_run("mkfs.scmfs: of another format that ends there nothing is found any more", tail);
 	ktap_run("fsck.scmfs: a device never has maps that are vouched for and not repaired", repaired);
 	ktap_run("scmfs tools: what can't be written is the end, a copy is not written", otherwise);
 	unlink(path);

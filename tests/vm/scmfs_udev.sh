@@ -102,6 +102,29 @@ check "on which one is made" mkfs.scmfs -q -U $uuid /dev/pmem0p1
 check "which udev sees" wait_for 20 settled by-uuid/$uuid
 leads "by its UUID" by-uuid/$uuid /dev/pmem0p1
 
+# --- where a member of an array was: what says so (metadata 1.0) lies 8 KiB before the end
+# member DEVICE
+member() {
+	dd if=/dev/zero of="$1" bs=1M count=2 conv=notrunc status=none && python3 -c '
+import struct, sys
+with open(sys.argv[1], "r+b") as f:
+    at = (f.seek(0, 2) // 512 - 16) & ~7
+    f.seek(at * 512)
+    f.write(struct.pack("<IIII16s112xQ", 0xa92b4efc, 1, 0, 0, b"u" * 16, at))
+' "$1" && event "$1"
+}
+type_of() { udevadm info --query=property "$1" | sed -n 's/^ID_FS_TYPE=//p'; }
+check "a member of an array" member /dev/mem2m/there
+is "is one to udev" "$(type_of /dev/mem2m/there)" linux_raid_member
+check_fails "it is not overwritten" "force" mkfs.scmfs /dev/mem2m/there
+check_fails "by a mount, either" "wrong fs|exists|blank" mount -t scmfs -o init /dev/mem2m/there $m
+check "forced, it is" eval 'mkfs.scmfs -q -f -L two /dev/mem2m/there && event /dev/mem2m/there'
+is "and udev sees what was made" "$(type_of /dev/mem2m/there)" scmfs
+check "a member once more" member /dev/mem2m/there
+is "is one" "$(type_of /dev/mem2m/there)" linux_raid_member
+check "a forced mount" eval 'mount -t scmfs -o init=force /dev/mem2m/there $m && umount $m && event /dev/mem2m/there'
+is "leaves nothing of that" "$(type_of /dev/mem2m/there)" scmfs
+
 # --- another kind on a memory device
 check "another file system" eval 'mkfs.ext4 -q -U $uuid -F /dev/mem2m/there && event /dev/mem2m/there'
 is "is not taken for one" "$(udevadm info --query=property /dev/mem2m/there | grep '^ID_FS_TYPE=')" "ID_FS_TYPE=ext4"

@@ -96,12 +96,66 @@ static int parse(int c, const char *arg, struct args *a)
 	return 1;
 }
 
-/* Whatever it is: only zeroes are free for the taking. */
-static bool may_overwrite(const struct image *im, const struct args *a)
+/* Where the last bytes begin that are looked at, and zeroed. */
+static uint64_t tail_of(const struct image *im)
+{
+	return im->size - min_t(uint64_t, im->size, SCMFS_TAIL_BYTES);
+}
+
+/*
+ * By a page. What can't be read is bad memory: nobody finds anything there, and a store to where
+ * it is mapped would end the program.
+ */
+static u64 next_bad(void *ctx, u64 from, u64 to, u64 *bytes)
+{
+	const struct image *im = ctx;
+	uint8_t page[SCMFS_BLOCK_SIZE];
+
+	for (; from < to; from += sizeof(page)) {
+		if (pread(im->fd, page, sizeof(page), from) == sizeof(page))
+			continue;
+		*bytes = sizeof(page);
+		return from;
+	}
+	return to;
+}
+
+/* [@from, @to) but for bad memory. */
+static bool is_blank(struct image *im, u64 from, u64 to)
+{
+	u64 bytes, bad;
+
+	for (; from < to; from = bad + bytes) {
+		bytes = 0;
+		bad = next_bad(im, from, to, &bytes);
+		if (memchr_inv(im->base + from, 0, bad - from))
+			return false;
+		if (bad == to)
+			break;
+	}
+	return true;
+}
+
+static void make_blank(struct image *im, u64 from, u64 to)
+{
+	u64 bytes, bad;
+
+	for (; from < to; from = bad + bytes) {
+		bytes = 0;
+		bad = next_bad(im, from, to, &bytes);
+		memset(im->base + from, 0, bad - from);
+		if (bad == to)
+			break;
+	}
+}
+
+/* Whatever it is: only zeroes are free for the taking. Other formats begin and end there. */
+static bool may_overwrite(struct image *im, const struct args *a)
 {
 	uint64_t look = min_t(uint64_t, im->size, FILE_LOOK);
 
-	return a->force || !memchr_inv(im->base, 0, look) || file_refused(im->path);
+	return a->force || (!memchr_inv(im->base, 0, look) &&
+			    is_blank(im, tail_of(im), im->size)) || file_refused(im->path);
 }
 
 /* How much of the image to use, 0: it is smaller than that. */
@@ -125,23 +179,28 @@ static void *behind(const struct image *im, uint64_t size)
 }
 
 /*
- * A former file system may have had one there: cut short, this would be mended to be that one,
- * which it is not any more.
+ * Behind what it takes. A former file system may have had a copy there: cut short, this would be
+ * mended to be that one, which it is not any more. And all that other formats have there is found
+ * as long as it is there; but it may be content of the former one, which has to be gone by then.
  */
-static bool forget_former(const struct image *im, uint64_t size)
+static bool forget_former(struct image *im, uint64_t size)
 {
 	void *end = behind(im, size);
 
 	if (!end)
 		return true;
+	memset(im->base, 0, SCMFS_BLOCK_SIZE);
 	memset(end, 0, SCMFS_BLOCK_SIZE);
-	return !msync(end, SCMFS_BLOCK_SIZE, MS_SYNC);
+	if (msync(im->base, im->size, MS_SYNC))
+		return false;
+	make_blank(im, max_t(uint64_t, size, tail_of(im)), im->size - SCMFS_BLOCK_SIZE);
+	return !msync(im->base, im->size, MS_SYNC);
 }
 
 /* On a disk that is full a store to what a file has no block for ends the program. */
 static bool has_room(const struct image *im, u64 head, u64 size)
 {
-	const u8 *end = behind(im, size);
+	uint64_t tail = size - min_t(uint64_t, size, SCMFS_TAIL_BYTES);
 	struct stat st;
 
 	if (fstat(im->fd, &st))
@@ -150,14 +209,16 @@ static bool has_room(const struct image *im, u64 head, u64 size)
 		return true;
 	errno = posix_fallocate(im->fd, 0, head);
 	if (!errno)
-		errno = posix_fallocate(im->fd, size - SCMFS_BLOCK_SIZE, SCMFS_BLOCK_SIZE);
-	if (!errno && end)
-		errno = posix_fallocate(im->fd, end - im->base, SCMFS_BLOCK_SIZE);
+		errno = posix_fallocate(im->fd, tail, size - tail);
+	tail = max_t(uint64_t, size, tail_of(im));
+	if (!errno && tail < im->size)
+		errno = posix_fallocate(im->fd, tail, im->size - tail);
 	return !errno;
 }
 
-static int format(const struct image *im, struct args *a)
+static int format(struct image *im, struct args *a)
 {
+	const struct scmfs_bad_list bad = { .next = next_bad, .ctx = im };
 	uint64_t size = use_of(im, a->size);
 	const char *reason;
 	u64 head;
@@ -167,6 +228,7 @@ static int format(const struct image *im, struct args *a)
 	if (!size)
 		return 1;
 	/* What can't be made changes nothing. */
+	a->p.bad = &bad;
 	r = scmfs_format_head(size, &a->p, &head);
 	if (!r && !has_room(im, head, size))
 		return wrong(strerror(errno), im->path);
