@@ -411,16 +411,17 @@ static int make_index(struct scmfs *fs, struct scmfs_node *node)
 /* A directory's index, made if it is not there; beside others who look names up. */
 int scmfs_dir_get(struct scmfs *fs, struct scmfs_node *node, struct scmfs_dir **dir)
 {
+	struct mutex *lock = &fs->index_lock[node->ino % INODE_LOCKS];
 	int r = 0;
 
 	/* pairs with the release in make_index() */
 	*dir = smp_load_acquire(&node->dir);
 	if (*dir)
 		return 0;
-	mutex_lock(&fs->dir_lock);
+	mutex_lock(lock);
 	if (!node->dir)
 		r = make_index(fs, node);
-	mutex_unlock(&fs->dir_lock);
+	mutex_unlock(lock);
 	*dir = node->dir;
 	return r;
 }

@@ -26,7 +26,7 @@
  *   The engine: hashed mutexes for the words of inodes, up to five at once, in order of their
  *   index; within them the lane of the undo log (a mutex); within that the spinlock of a unit of
  *   blocks (one at a time), or the one for the words of the inode map, which only a CPU takes
- *   that has used its own up. Beside them a mutex for making a directory's index. None
+ *   that has used its own up. Beside them hashed mutexes for making indexes, one at a time. None
  *   is held when a function returns. The lanes are chosen by task.
  *
  * Memory: an idle file takes one bit. A directory that was used has an index (about 12 to 24
@@ -189,9 +189,10 @@ bool scmfs_damage_seen(const struct scmfs *fs);
 /*
  * scmfs_make_writable - what was opened with SCMFS_OPEN_READ_ONLY is going to be changed
  *
- * Nobody else is in the engine but to read. Return: 0; -ENOMEM; -EUCLEAN: the log.
+ * Nobody else is in the engine but to read. @reason as scmfs_probe() has it. Return: 0; -ENOMEM;
+ * -EUCLEAN: the log; errors of scmfs_may_write().
  */
-int scmfs_make_writable(struct scmfs *fs);
+int scmfs_make_writable(struct scmfs *fs, const char **reason);
 
 /*
  * scmfs_close - save the maps and mark it clean

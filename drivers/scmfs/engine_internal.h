@@ -95,7 +95,7 @@ struct scmfs_index_bucket {
  * @inode_high: numbers from here on were never used
  * @inode_durable: the same, as recovery would find it whenever power goes
  * @high_known: the state has told so
- * @dir_lock: for making indexes
+ * @index_lock: for making the index of an inode, by its number
  * @inode_lock: for words of inodes, by their numbers
  * @index: of files in many extents, by their numbers
  */
@@ -132,7 +132,7 @@ struct scmfs {
 	u64 inode_high;
 	u64 inode_durable;
 	bool high_known;
-	struct mutex dir_lock;		/* for making indexes */
+	struct mutex index_lock[INODE_LOCKS];	/* for making indexes, by inodes' numbers */
 	struct mutex inode_lock[INODE_LOCKS];	/* for words of inodes, by their numbers */
 	struct scmfs_index_bucket index[INDEX_BUCKETS];
 	struct scmfs_unit_lock unit_lock[UNIT_LOCKS];

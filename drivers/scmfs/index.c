@@ -10,7 +10,7 @@
  * file; if that fails, the index is forgotten. So it says what is on the media whenever no
  * operation is under way.
  *
- * Memory for it is asked for within operations and under dir_lock: reclaim must not evict inodes
+ * Memory for it is asked for within operations and under index_lock: reclaim must not evict inodes
  * then, which takes the same locks.
  */
 #include <linux/sort.h>
@@ -470,12 +470,15 @@ static void make(struct scmfs *fs, struct scmfs_inode *inode)
  */
 void scmfs_index_make(struct scmfs *fs, struct scmfs_inode *inode)
 {
+	struct mutex *lock;
+
 	if (!scmfs_read(&inode->map) || scmfs_index_get(fs, inode))
 		return;
-	mutex_lock(&fs->dir_lock);
+	lock = &fs->index_lock[(inode - scmfs_inode(fs, 0)) % INODE_LOCKS];
+	mutex_lock(lock);
 	if (!scmfs_index_get(fs, inode))
 		make(fs, inode);
-	mutex_unlock(&fs->dir_lock);
+	mutex_unlock(lock);
 }
 
 void scmfs_forget(struct scmfs *fs, u64 ino)

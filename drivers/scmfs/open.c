@@ -38,9 +38,10 @@ static struct scmfs *new_fs(void *base, const struct scmfs_super *super)
 	for (i = 0; i < UNIT_LOCKS; i++)
 		spin_lock_init(&fs->unit_lock[i].lock);
 	scmfs_index_init(fs);
-	mutex_init(&fs->dir_lock);
-	for (i = 0; i < INODE_LOCKS; i++)
+	for (i = 0; i < INODE_LOCKS; i++) {
+		mutex_init(&fs->index_lock[i]);
 		mutex_init(&fs->inode_lock[i]);
+	}
 	return fs;
 }
 
@@ -53,9 +54,10 @@ void scmfs_abandon(struct scmfs *fs)
 	ek_undo_close(fs->log);
 	scmfs_maps_free(fs);
 	scmfs_index_exit(fs);
-	for (i = 0; i < INODE_LOCKS; i++)
+	for (i = 0; i < INODE_LOCKS; i++) {
 		mutex_destroy(&fs->inode_lock[i]);
-	mutex_destroy(&fs->dir_lock);
+		mutex_destroy(&fs->index_lock[i]);
+	}
 	kfree(fs);
 }
 
@@ -227,19 +229,20 @@ static int start(struct scmfs *fs, unsigned int flags, const struct scmfs_bad_li
  * Nothing is left to be undone, or it would not have been opened. What was done and is not retired
  * is, before words change that its log names.
  */
-int scmfs_make_writable(struct scmfs *fs)
+int scmfs_make_writable(struct scmfs *fs, const char **reason)
 {
 	struct scmfs_recovery rec;
 	struct ek_undo *log;
-	const char *reason;
-	int r = scmfs_may_write(&fs->super, &reason);
+	int r = scmfs_may_write(&fs->super, reason);
 
-	if (!r)
-		r = replay_checked(fs, false, &rec);
-	if (!r)
-		r = open_log(fs, &log);
 	if (r)
 		return r;
+	r = replay_checked(fs, false, &rec);
+	if (r)
+		return say(reason, "the undo log is damaged", r);
+	r = open_log(fs, &log);
+	if (r)
+		return say(reason, "no memory", r);
 	ek_undo_close(fs->log);
 	fs->log = log;
 	fs->read_only = false;

@@ -413,13 +413,14 @@ static int sfs_get_tree(struct fs_context *fc)
 
 static int sfs_make_writable(struct sfs_sb *s, struct fs_context *fc)
 {
+	const char *reason;
 	int err;
 
 	if (s->shut)
 		return invalf(fc, "scmfs: it was shut down: unmount it and mount it again");
-	err = scmfs_make_writable(s->fs);
+	err = scmfs_make_writable(s->fs, &reason);
 	if (err)
-		errorf(fc, "scmfs: can't become writable: the undo log can't be opened");
+		errorf(fc, "scmfs: can't become writable: %s", reason);
 	else	/* pairs with sfs_tell_info(), which looks at the log that has been opened */
 		smp_store_release(&s->writable, true);
 	return err;

@@ -1213,7 +1213,7 @@ static void refused(void)
 	on->csum = cpu_to_le32(ek_checksum(on, sizeof(*on), &on->csum));
 	CHECK(scmfs_open(mem, size, 0, &fs, NULL, &reason) == -EPROTONOSUPPORT && *reason);
 	CHECK(!scmfs_open(mem, size, SCMFS_OPEN_READ_ONLY, &fs, NULL, &reason));
-	CHECK(scmfs_make_writable(fs) == -EPROTONOSUPPORT);
+	CHECK(scmfs_make_writable(fs, &reason) == -EPROTONOSUPPORT && strstr(reason, "features"));
 	scmfs_close(fs);
 	on->ro_compat = 0;
 	on->csum = cpu_to_le32(ek_checksum(on, sizeof(*on), &on->csum));
@@ -2292,7 +2292,7 @@ static void made_writable(void)
 	scmfs_node_clear(&t.node[1]);
 	tfs_unmount(&t);
 	CHECK(!scmfs_open(t.mem, t.size, SCMFS_OPEN_READ_ONLY, &t.fs, NULL, &reason), "%s", reason);
-	CHECK(!scmfs_make_writable(t.fs));
+	CHECK(!scmfs_make_writable(t.fs, &reason));
 	shim_task = 65;		/* of another lane */
 	CHECK(!tfs_chmod(&t, "f", 0600) && !tfs_unlink(&t, "f"));
 	CHECK(!tfs_make_node(&t, "g", S_IFREG | 0644, NULL, &ino));
