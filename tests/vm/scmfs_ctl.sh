@@ -149,6 +149,12 @@ check "a file in many pieces" fstwin pieces $m/x $m/y
 counts "its extents" "frag $m/y extents bytes mean_bytes largest_bytes huge_bytes" \
 	"a > 8 && c == b / a && d >= c && e == 0"
 is "as many as filefrag finds" "${got[0]} extents found" "$(filefrag $m/y | sed 's/.*: //')"
+exec {log}>$m/ahead
+for ((i = 0; i < 83; i++)); do printf '%4096s' '' >&$log; done
+counts "a file that grows has room ahead" "usage $m/ahead file.ahead_bytes" "a > 0"
+counts "which is no part of its extents" "frag $m/ahead bytes" "a == 83 * 4096"
+exec {log}>&-
+rm $m/ahead
 fallocate -l 6M $m/whole
 counts "what is reserved is unwritten" "frag $m/whole bytes unwritten_bytes huge_bytes" \
 	"a == 6 << 20 && b == a && c == 0"
