@@ -175,6 +175,34 @@ static bool is_same(const struct ek_label_info *a, const struct ek_label_info *b
 	       !memcmp(a->area_uuid, b->area_uuid, EK_UUID_SIZE);
 }
 
+int area_label_read(const struct bdev *dev, uint64_t offset, struct ek_label_info *info)
+{
+	struct ek_label *label = bdev_buffer(sizeof(*label));
+	int err = read_label(dev, offset, info, label);
+
+	free(label);
+	return err;
+}
+
+int area_label_write(const struct bdev *dev, const struct ek_label_info *info)
+{
+	struct ek_label *label = bdev_buffer(sizeof(*label));
+	uint64_t start = info->area_start * SECTOR_SIZE;
+	uint64_t copy = start + ek_label_copy_offset(info->area_sectors);
+	int err;
+
+	ek_label_encode(info, label);
+	err = bdev_write(dev, start, label, sizeof(*label));
+	if (!err)
+		err = bdev_flush(dev);
+	if (!err)
+		err = bdev_write(dev, copy, label, sizeof(*label));
+	if (!err)
+		err = bdev_flush(dev);
+	free(label);
+	return err;
+}
+
 int area_is_still(const struct bdev *dev, const struct area *area)
 {
 	struct ek_label *label = bdev_buffer(sizeof(*label));

@@ -33,6 +33,15 @@ int area_find(const struct bdev *dev, struct area *area, int *head_err);
  */
 int area_is_still(const struct bdev *dev, const struct area *area);
 
+/* A label, or a copy of one, at that byte: as ek_label_decode(), or -EIO. */
+int area_label_read(const struct bdev *dev, uint64_t offset, struct ek_label_info *info);
+
+/*
+ * Its label and then the copy, each durable before what comes next: one of them is whole at every
+ * moment if one was before.  0 or -errno.
+ */
+int area_label_write(const struct bdev *dev, const struct ek_label_info *info);
+
 /* "metadata area 0" or "member 1", into @buf of AREA_TEXT bytes. */
 #define AREA_TEXT	32
 char *area_text(char *buf, uint32_t role, uint32_t index);

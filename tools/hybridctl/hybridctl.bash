@@ -107,7 +107,7 @@ _hybridctl() {
 		*) words=$(_hybridctl_devices) ;;
 		esac ;;
 	size:*) words="--extent --help" ;;
-	restore:*) [ "$COMP_CWORD" = 2 ] || words="--degraded --force --help $(_hybridctl_devices)" ;;
+	restore:*) [ "$COMP_CWORD" = 2 ] || words="--degraded --force --labels --help $(_hybridctl_devices)" ;;
 	repair:*) words="--degraded --force --help $(_hybridctl_devices)" ;;
 	check:*) words="--json --help $(_hybridctl_volumes) $(_hybridctl_devices)" ;;
 	dump:*) words="--map --help $(_hybridctl_devices)" ;;

@@ -127,10 +127,12 @@ static const struct command commands[] = {
 	  "  --json           as JSON\n" },
 	{ "dump", cmd_dump, false, "DEV... [--map]", "print labels and superblock of an inactive volume",
 	  "  --map            also every mapped extent\n" },
-	{ "restore", cmd_restore, false, "[FILE | -] DEV... [--degraded] [--force]",
+	{ "restore", cmd_restore, false, "[FILE | -] DEV... [--degraded | --labels] [--force]",
 	  "write the metadata of an inactive volume anew, from a dump --map",
 	  "  --degraded       without a metadata area that is not there, or can't be written\n"
-	  "  --force          though it is sound, or may be newer than the dump\n" },
+	  "  --force          though it is sound, or may be newer than the dump\n"
+	  "  --labels         only labels of which the copies are gone, too: the rest is left; with\n"
+	  "                   --force over what else is on the device\n" },
 	{ "size", cmd_size, false, "SIZE... [--extent SIZE]",
 	  "how much metadata members of these sizes take",
 	  "  --extent SIZE    extent size (128K)\n" },

@@ -9,7 +9,7 @@
 #include "msg.h"
 #include "offline.h"
 
-static void in_use(const char *path)
+void offline_in_use(const char *path)
 {
 	char *user = NULL;
 	struct stat st;
@@ -32,7 +32,7 @@ static int add(struct pools *pools, const char *path)
 
 	err = bdev_open(&dev, path, BDEV_EXCL | BDEV_FILES);
 	if (err == -EBUSY) {
-		in_use(path);
+		offline_in_use(path);
 		return EXIT_USAGE;
 	}
 	if (err) {

@@ -14,6 +14,9 @@
  */
 int offline_pools(struct pools *pools, char * const *paths, int nr);
 
+/* Who has it that can't be opened alone. */
+void offline_in_use(const char *path);
+
 /*
  * Lock pool @i and look at it anew: it may have changed until now.  The lock of another one ends.
  * As offline_pools().

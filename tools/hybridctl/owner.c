@@ -120,3 +120,43 @@ char *owner_instead(const struct bdev *dev)
 			return NULL;
 	return find_since(dev, area, nr > 0 ? nr : 0);
 }
+
+#define TABLE_FROM	446u		/* what is before is no partition table's */
+#define TABLE_END	(24u << 10)	/* the largest blocks there are: six of them at each end */
+
+struct behind {
+	struct areas areas;
+	uint64_t bytes;		/* of the device */
+};
+
+static bool lies_in_table(const void *ctx, uint64_t offset)
+{
+	const struct behind *b = ctx;
+
+	return (offset >= TABLE_FROM && offset < TABLE_END) || offset + TABLE_END >= b->bytes ||
+	       lies_in_data(&b->areas, offset);
+}
+
+static bool is_table(const char *what)
+{
+	const char *at = strstr(what, " partition table");
+
+	return at && !at[strlen(" partition table")];
+}
+
+char *owner_but_table(const struct bdev *dev, const struct area *area, int nr)
+{
+	const struct behind behind = { { area, nr }, dev->sectors * SECTOR_SIZE };
+	char *what = find_since(dev, area, nr), *more = NULL;
+
+	/* Others come first: where a table is found there are none but our kin. */
+	if (!what || !is_table(what))
+		return what;
+	if (signature_partitions(dev->path)) {
+		more = xasprintf("%s with partitions", what);
+	} else if (signature_find_but(dev->path, lies_in_table, &behind, &more) <= 0) {
+		more = NULL;
+	}
+	free(what);
+	return more;
+}

@@ -28,4 +28,11 @@ char *owner_since(const struct bdev *dev, const struct area *area, int nr);
  */
 char *owner_instead(const struct bdev *dev);
 
+/*
+ * What somebody has put on @dev, where these areas lie whose labels are gone.  A partition table
+ * that has no partitions, in the sectors that such tables have, may be what took them, and does not
+ * count.  As owner_since().
+ */
+char *owner_but_table(const struct bdev *dev, const struct area *area, int nr);
+
 #endif

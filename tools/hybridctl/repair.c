@@ -28,25 +28,6 @@
 
 /* --- labels --- */
 
-static int write_label(const struct bdev *dev, const struct pool_area *a)
-{
-	struct ek_label *label = bdev_buffer(sizeof(*label));
-	uint64_t start = a->area.info.area_start * SECTOR_SIZE;
-	uint64_t copy = start + ek_label_copy_offset(a->area.info.area_sectors);
-	int err;
-
-	ek_label_encode(&a->area.info, label);
-	err = bdev_write(dev, start, label, sizeof(*label));
-	if (!err)
-		err = bdev_flush(dev);
-	if (!err)
-		err = bdev_write(dev, copy, label, sizeof(*label));
-	if (!err)
-		err = bdev_flush(dev);
-	free(label);
-	return err;
-}
-
 static int mend_label(struct pool_area *a)
 {
 	char text[AREA_TEXT];
@@ -64,7 +45,7 @@ static int mend_label(struct pool_area *a)
 		fail("%s: %s", a->path, bdev_error(err));
 		return EXIT_USAGE;
 	}
-	err = write_label(&dev, a);
+	err = area_label_write(&dev, &a->area.info);
 	bdev_close(&dev);
 	if (err)
 		return fail("%s: label of %s: %s", a->path, text, strerror(-err));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Writes a pool's metadata anew from what dump --map printed: superblock, map and, made from the
- * map, space maps.  Labels are not written: they must be there, and say which pool it is.
+ * map, space maps.  Labels are not written (see relabel.h): they must be there, and say which pool
+ * it is.
  *
  *	the old superblocks are zeroed			from here on no pool: restore again
  *	tables, map and space maps are written,

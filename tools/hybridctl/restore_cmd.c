@@ -12,6 +12,7 @@
 #include "layout.h"
 #include "msg.h"
 #include "offline.h"
+#include "relabel.h"
 #include "restore.h"
 #include "units.h"
 
@@ -28,14 +29,33 @@ static FILE *open_dump(const char *path)
 	return strcmp(path, "-") && !is_device(path) ? fopen(path, "re") : stdin;
 }
 
+static int restore(FILE *dump, char **paths, int nr, const struct restore_how *how)
+{
+	struct pools pools;
+	int err = offline_pools(&pools, paths, nr);
+
+	if (err)
+		return err;
+	if (pools.nr != 1)
+		err = fail("the devices are of %u pools", pools.nr);
+	else
+		err = offline_lock(&pools, 0, paths, nr);
+	if (!err)
+		err = claims_judge(&pools.pool[0], how->force);
+	if (!err)
+		err = restore_pool(&pools.pool[0], dump, how);
+	pools_free(&pools);
+	return err;
+}
+
 int cmd_restore(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "force", no_argument, NULL, 'f' }, { "degraded", no_argument, NULL, 'd' },
-		OPT_HELP, { NULL, 0, NULL, 0 },
+		{ "labels", no_argument, NULL, 'l' }, OPT_HELP, { NULL, 0, NULL, 0 },
 	};
 	struct restore_how how = { .force = false };
-	struct pools pools;
+	bool labels = false;
 	FILE *dump;
 	int opt, err;
 
@@ -47,11 +67,16 @@ int cmd_restore(int argc, char **argv)
 		case 'd':
 			how.degraded = true;
 			break;
+		case 'l':
+			labels = true;
+			break;
 		default:
 			return opt == 'h' ? command_help() : bad_option(argv);
 		}
 	argc -= optind;
 	argv += optind;
+	if (labels && how.degraded)
+		return usage_error("--labels writes no metadata: --degraded has no meaning");
 	if (argc < 1 || (argc < 2 && !is_device(*argv)))
 		return usage_error("a dump and the pool's devices are needed");
 	dump = open_dump(*argv);
@@ -63,18 +88,7 @@ int cmd_restore(int argc, char **argv)
 		argc--;
 		argv++;
 	}
-	err = offline_pools(&pools, argv, argc);
-	if (!err) {
-		if (pools.nr != 1)
-			err = fail("the devices are of %u pools", pools.nr);
-		else
-			err = offline_lock(&pools, 0, argv, argc);
-		if (!err)
-			err = claims_judge(&pools.pool[0], how.force);
-		if (!err)
-			err = restore_pool(&pools.pool[0], dump, &how);
-		pools_free(&pools);
-	}
+	err = labels ? relabel(dump, argv, argc, how.force) : restore(dump, argv, argc, &how);
 	fclose(dump);
 	return err;
 }

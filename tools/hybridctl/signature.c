@@ -76,6 +76,29 @@ int signature_find_but(const char *path, bool (*skip)(const void *ctx, uint64_t 
 	return ret;
 }
 
+int signature_partitions(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), nr = -ENOMEM;
+	blkid_partlist list;
+	blkid_probe pr;
+
+	if (fd < 0)
+		return -errno;
+	pr = blkid_new_probe();
+	if (pr) {
+		nr = -EIO;
+		if (!blkid_probe_set_device(pr, fd, 0, 0)) {
+			blkid_probe_enable_partitions(pr, 1);
+			blkid_probe_set_partitions_flags(pr, BLKID_PARTS_FORCE_GPT);
+			list = blkid_probe_get_partitions(pr);
+			nr = list ? blkid_partlist_numof_partitions(list) : 0;
+		}
+	}
+	blkid_free_probe(pr);
+	close(fd);
+	return nr;
+}
+
 int signature_find(const char *path, char **what)
 {
 	return signature_find_but(path, NULL, NULL, what);
