@@ -126,8 +126,8 @@ static void walk_back(const struct bdev *dev, struct area *area, int *nr, uint64
 #define SUPERS_END	(EK_AREA_HEAD_BYTES + 2 * SUPER_STRIDE)
 
 /*
- * Where the area at the start of @dev ends, as create carves it for what a superblock there has room
- * for.  Sectors, and a hint only: a label has to be there.  0: there is no superblock.
+ * Where the area at the start of @dev ends, as create carves it for what a superblock there has
+ * room for.  Sectors, and a hint only: a label has to be there.  0: there is no superblock.
  */
 static uint64_t end_of_first(const struct bdev *dev, struct ek_super *sb)
 {
@@ -229,8 +229,8 @@ int area_find(const struct bdev *dev, struct area *area, int *head_err)
 	*head_err = -ENODATA;
 	pos = walk_forward(dev, area, &nr, 0, head_err, label);
 	walk_back(dev, area, &nr, pos, label);
-	/* A disk that fails is not asked for more. */
-	if (!nr && *head_err != -EIO)
+	/* Only where something else, or nothing, is: a label that is there has the first word. */
+	if (!nr && (*head_err == -EINVAL || *head_err == -ENODATA))
 		look_inside(dev, area, &nr, *head_err, label);
 	free(label);
 	return !nr && *head_err == -EIO ? -EIO : nr;

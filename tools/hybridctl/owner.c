@@ -152,11 +152,10 @@ char *owner_but_table(const struct bdev *dev, const struct area *area, int nr)
 	/* Others come first: where a table is found there are none but our kin. */
 	if (!what || !is_table(what))
 		return what;
-	if (signature_partitions(dev->path)) {
+	if (signature_partitions(dev->path))
 		more = xasprintf("%s with partitions", what);
-	} else if (signature_find_but(dev->path, lies_in_table, &behind, &more) <= 0) {
+	else if (signature_find_but(dev->path, lies_in_table, &behind, &more) <= 0)
 		more = NULL;
-	}
 	free(what);
 	return more;
 }

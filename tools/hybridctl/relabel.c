@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * See relabel.h.  Who writes a partition table to the wrong disk takes the label of the area at its
- * start, and the copy of the last area's: where that is a member alone nothing on the disk tells any
- * more whose it is, and nothing but these 8 KiB is lost.
+ * See relabel.h.  Who writes a partition table to the wrong disk takes the label of the area at
+ * its start, and the copy of the last area's: where that is a member alone nothing on the disk tells
+ * any more whose it is, and hardly anything else is lost.
  *
  * A label in the wrong place would give a member another one's data.  So a device gets those of a
- * device of the dump, of exactly its size, and only if no other one can be meant, neither by a label
- * that is left nor by where the others are.  The pool itself, where it can be asked, has the last
- * word on who is a member.
+ * device of the dump, of exactly its size, and only if no other one can be meant, neither by a
+ * label that is left nor by where the others are.  The pool itself, where it can be asked, has the
+ * last word on who is a member.
  *
  *	label, flush, copy, flush	area by area: a cut leaves some of them done; once more does
  *					the rest
