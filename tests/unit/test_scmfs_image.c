@@ -103,7 +103,7 @@ static u64 bad_in_tail(void *ctx, u64 from, u64 to, u64 *bytes)
 	return to;
 }
 
-/* The end of another format goes once what it may belong to has gone, and before there is another one. */
+/* The end of another format goes once what it may be of has gone, and before there is a new one. */
 static void tail(void)
 {
 	const struct scmfs_bad_list bad = { .next = bad_in_tail };

@@ -88,20 +88,6 @@ check "mounted" mount $m
 is "what was there" "$(<$m/f)" kept
 umount $m
 
-# --- on a partition
-# part: the disk has one, from 2 MiB to its end
-part() {
-	dd if=/dev/zero of=/dev/pmem0 bs=1M count=64 status=none &&
-		printf '\0\0\0\0\203\0\0\0\0\20\0\0\0\360\1\0' | dd of=/dev/pmem0 bs=1 seek=446 conv=notrunc status=none &&
-		printf '\125\252' | dd of=/dev/pmem0 bs=1 seek=510 conv=notrunc status=none &&
-		udevadm settle && blockdev --rereadpt /dev/pmem0	# udev has read it as well, and looks at what it has found
-}
-check "a partition table" part
-check "has a partition" wait_for 20 test -b /dev/pmem0p1
-check "on which one is made" mkfs.scmfs -q -U $uuid /dev/pmem0p1
-check "which udev sees" wait_for 20 settled by-uuid/$uuid
-leads "by its UUID" by-uuid/$uuid /dev/pmem0p1
-
 # --- where a member of an array was: what says so (metadata 1.0) lies 8 KiB before the end
 # member DEVICE
 member() {
@@ -117,13 +103,27 @@ type_of() { udevadm info --query=property "$1" | sed -n 's/^ID_FS_TYPE=//p'; }
 check "a member of an array" member /dev/mem2m/there
 is "is one to udev" "$(type_of /dev/mem2m/there)" linux_raid_member
 check_fails "it is not overwritten" "force" mkfs.scmfs /dev/mem2m/there
-check_fails "by a mount, either" "wrong fs|exists|blank" mount -t scmfs -o init /dev/mem2m/there $m
 check "forced, it is" eval 'mkfs.scmfs -q -f -L two /dev/mem2m/there && event /dev/mem2m/there'
 is "and udev sees what was made" "$(type_of /dev/mem2m/there)" scmfs
-check "a member once more" member /dev/mem2m/there
-is "is one" "$(type_of /dev/mem2m/there)" linux_raid_member
-check "a forced mount" eval 'mount -t scmfs -o init=force /dev/mem2m/there $m && umount $m && event /dev/mem2m/there'
-is "leaves nothing of that" "$(type_of /dev/mem2m/there)" scmfs
+check "a member once more" member /dev/pmem0
+is "is one" "$(type_of /dev/pmem0)" linux_raid_member
+check_fails "a mount doesn't overwrite it" "wrong fs|exists|blank" mount -t scmfs -o init /dev/pmem0 $m
+check "forced, it does" eval 'mount -t scmfs -o init=force /dev/pmem0 $m && umount $m && event /dev/pmem0'
+is "and leaves nothing of that" "$(type_of /dev/pmem0)" scmfs
+
+# --- on a partition
+# part: the disk has one, from 2 MiB to its end
+part() {
+	dd if=/dev/zero of=/dev/pmem0 bs=1M count=64 status=none &&
+		printf '\0\0\0\0\203\0\0\0\0\20\0\0\0\360\1\0' | dd of=/dev/pmem0 bs=1 seek=446 conv=notrunc status=none &&
+		printf '\125\252' | dd of=/dev/pmem0 bs=1 seek=510 conv=notrunc status=none &&
+		udevadm settle && blockdev --rereadpt /dev/pmem0	# udev has read it as well, and looks at what it has found
+}
+check "a partition table" part
+check "has a partition" wait_for 20 test -b /dev/pmem0p1
+check "on which one is made" mkfs.scmfs -q -U $uuid /dev/pmem0p1
+check "which udev sees" wait_for 20 settled by-uuid/$uuid
+leads "by its UUID" by-uuid/$uuid /dev/pmem0p1
 
 # --- another kind on a memory device
 check "another file system" eval 'mkfs.ext4 -q -U $uuid -F /dev/mem2m/there && event /dev/mem2m/there'
