@@ -111,10 +111,10 @@ u64 slots_of(const struct scmfs_dirent *ent, u64 slot)
  * What is wrong with a name; NULL: nothing.
  *
  * One that leads to the directory that it is in, or to one above, would close a ring. Of these only
- * run->top has no name, and one that has is refused for that. For whatever is walked but the top was
- * in the list, where follow() put it, which counted the name and made the directory that it is in
- * its parent: by parents each way up goes through directories with names and ends at the top. That
- * has none when the walk begins, as the root may have none, and what has one was in a list and
+ * run->top has no name, and one that has is refused for that. For whatever is walked but the top
+ * was in the list, where follow() put it, which counted the name and made the directory that it is
+ * in its parent: by parents each way up goes through directories with names and ends at the top.
+ * That has none when the walk begins, as the root may have none, and what has one was in a list and
  * has been walked; and it gets none as long as the walk lasts, as it is refused here. Directories
  * that earlier walks began with may get one: they are not walked again, so nothing is below them
  * that is walked now.
