@@ -470,11 +470,10 @@ static void make(struct scmfs *fs, struct scmfs_inode *inode)
  */
 void scmfs_index_make(struct scmfs *fs, struct scmfs_inode *inode)
 {
-	struct mutex *lock;
+	struct mutex *lock = &fs->index_lock[(inode - scmfs_inode(fs, 0)) % INODE_LOCKS];
 
 	if (!scmfs_read(&inode->map) || scmfs_index_get(fs, inode))
 		return;
-	lock = &fs->index_lock[(inode - scmfs_inode(fs, 0)) % INODE_LOCKS];
 	mutex_lock(lock);
 	if (!scmfs_index_get(fs, inode))
 		make(fs, inode);
