@@ -21,7 +21,9 @@
 
 #define FILE_BYTES	((u64)IMAGE_SECTORS * SECTOR)
 
-static const u64 place[] = { 0, META_BYTES - EK_BLOCK_SIZE, META_BYTES, FILE_BYTES - EK_BLOCK_SIZE };
+static const u64 place[] = {
+	0, META_BYTES - EK_BLOCK_SIZE, META_BYTES, FILE_BYTES - EK_BLOCK_SIZE,
+};
 
 #define PLACES		(sizeof(place) / sizeof(*place))
 
@@ -100,7 +102,8 @@ static int relabel_forced(struct image_set *set)
 	return err;
 }
 
-static void put(const struct image_set *set, unsigned int file, u64 at, const void *what, size_t len)
+static void put(const struct image_set *set, unsigned int file, u64 at, const void *what,
+		size_t len)
 {
 	if (pwrite(set->fd[file], what, len, at) != (ssize_t)len)
 		abort();
@@ -266,7 +269,8 @@ static void gpt_header(u8 *h, u64 my, u64 other, u64 entries, const u8 *table)
 {
 	const __le64 where[] = { cpu_to_le64(my), cpu_to_le64(other), cpu_to_le64(34),
 				 cpu_to_le64(IMAGE_SECTORS - 34) };
-	const __le32 size[] = { cpu_to_le32(128), cpu_to_le32(128), cpu_to_le32(crc32(table, ENTRIES_BYTES)) };
+	const __le32 size[] = { cpu_to_le32(128), cpu_to_le32(128),
+				cpu_to_le32(crc32(table, ENTRIES_BYTES)) };
 	const __le32 head[] = { cpu_to_le32(0x10000), cpu_to_le32(92) };
 	const __le64 lba = cpu_to_le64(entries);
 	__le32 crc;
