@@ -408,7 +408,7 @@ static void named(void)
 	dump_pool = "11111111-1111-1111-1111-111111111111";
 	pool_make(&set);
 	lose(&set, 0);
-	image_relabel(&set, 1, 0, of_tomorrow);
+	image_relabel(&set, 1, META_BYTES, of_tomorrow);
 	image_relabel(&set, 1, FILE_BYTES - EK_BLOCK_SIZE, of_tomorrow);
 	refused(&set, "a label of a later version", false, EXIT_FAILED);
 	pool_make(&set);
