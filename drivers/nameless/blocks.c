@@ -199,8 +199,28 @@ void nl_page_live(struct nl_ftl *ftl, u32 ppn)
 
 void nl_page_dead(struct nl_ftl *ftl, u32 ppn)
 {
+	u32 block = nl_block_of(ftl->geo, ppn);
+	struct nl_bk *bk = &ftl->blocks.bk[block];
+
 	__clear_bit(ppn, ftl->blocks.live);
-	nl_block_live(ftl, nl_block_of(ftl->geo, ppn), -1);
+	nl_block_live(ftl, block, -1);
+	if (!(bk->flags & NL_UNREADABLE))
+		return;
+	bk->flags &= ~NL_UNREADABLE;
+	ftl->blocks.unreadable--;
+	if (!(bk->flags & NL_RETIRED))
+		nl_block_close(ftl, block);
+}
+
+/* A live page of a closed or held block can't be read: nothing is gained there until one dies. */
+void nl_block_set_aside(struct nl_ftl *ftl, u32 block)
+{
+	struct nl_bk *bk = &ftl->blocks.bk[block];
+
+	if (bk->use == NL_USE_CLOSED)
+		nl_block_unclose(ftl, block);
+	bk->flags |= NL_UNREADABLE;
+	ftl->blocks.unreadable++;
 }
 
 /* The least live block of a plane, NL_NONE if all are full of live pages. */

@@ -52,7 +52,8 @@ static int nl_ckpt_fill(struct nl_ftl *ftl, void *image, u32 pages, u64 *when)
 	for (i = 0; i < ftl->geo->nr_blocks; i++) {
 		block[i].newest = cpu_to_le64(ftl->blocks.bk[i].newest);
 		block[i].next = cpu_to_le32(ftl->blocks.bk[i].fill);
-		block[i].state = ftl->blocks.bk[i].use;
+		block[i].state = ftl->blocks.bk[i].flags & NL_UNREADABLE ? NL_USE_CLOSED :
+									   ftl->blocks.bk[i].use;
 		block[i].flags = ftl->blocks.bk[i].flags;
 	}
 	for (i = 0; i < ftl->trims.nr; i++)

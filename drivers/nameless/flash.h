@@ -132,7 +132,7 @@ struct nl_raw_ops {
  * @violations: times that a rule was broken
  * @violation: the first one, in words
  * @refused: of a raw device: what it was asked for and flash would not do (raw.h)
- * @fail_program: programs until one fails (a block goes bad), 0: none; for tests and users
+ * @fail_program: programs until one fails (a block goes bad), 0: none; for tests, as all three
  * @fail_erase: likewise, erases
  * @fail_read: likewise, reads: the page can't be corrected from then on
  * @count: operations done, by kind and cause

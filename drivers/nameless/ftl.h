@@ -75,13 +75,13 @@ extern const char * const nl_zone_names[NL_NR_ZONE_STATES];
  * @min_blocks: good blocks without which it is read-only
  * @victims: blocks that GC emptied
  * @wear_swaps: blocks that wear leveling emptied
+ * @unreadable: erase blocks that GC leaves, as something live in them can't be read
  * @valid: blocks of the physical segment (nameless, as all that follow here)
  * @wasted: pages that were filled with nothing, for want of a write
  * @migrated: blocks that got another address
  * @waiting: migrations that are not acknowledged
  * @stalled: levelings that ended because too many are not
  * @stale: requests that were refused because no block has the name
- * @unreadable: erase blocks that GC leaves, as something live in them can't be read
  * @unlisted: times that a block was left out of a list for that
  * @merges: switch, partial and full (hybrid)
  * @zones: by state (zoned, as all that follow here)
@@ -122,11 +122,11 @@ struct nl_ftl_stat {
 	u32 min_blocks;
 	u64 victims;
 	u64 wear_swaps;
+	u32 unreadable;
 	u32 valid;
 	u64 wasted, migrated;
 	u32 waiting;
 	u64 stalled, stale;
-	u32 unreadable;
 	u64 unlisted;
 	u64 merges[NL_NR_MERGES];
 	u32 zones[NL_NR_ZONE_STATES];

@@ -41,7 +41,7 @@ enum nl_use {
 
 #define NL_DIRTY	0x1	/* looks erased, maybe isn't: to be erased before use */
 #define NL_RETIRED	0x2	/* a program failed: to be emptied and marked bad */
-#define NL_UNREADABLE	0x4	/* nameless: held, as a live page can't be read, till one is dead */
+#define NL_UNREADABLE	0x4	/* held, as a live page can't be read, till one is dead */
 
 /**
  * struct nl_bk - what an FTL knows of a block
@@ -79,6 +79,7 @@ struct nl_list {
  * @nr_free: blocks
  * @good: blocks that are not bad and not retired
  * @retired: blocks waiting to be emptied and marked
+ * @unreadable: blocks that GC leaves alone (NL_UNREADABLE)
  * @erases: sum over good blocks
  */
 struct nl_blocks {
@@ -92,6 +93,7 @@ struct nl_blocks {
 	u32 nr_free;
 	u32 good;
 	u32 retired;
+	u32 unreadable;
 	u64 erases;
 };
 
@@ -182,6 +184,7 @@ void nl_block_close(struct nl_ftl *ftl, u32 block);
 void nl_block_unclose(struct nl_ftl *ftl, u32 block);
 void nl_page_live(struct nl_ftl *ftl, u32 ppn);
 void nl_page_dead(struct nl_ftl *ftl, u32 ppn);
+void nl_block_set_aside(struct nl_ftl *ftl, u32 block);
 
 static inline bool nl_page_is_live(const struct nl_ftl *ftl, u32 ppn)
 {

@@ -195,7 +195,7 @@ bool nl_nw_has_slots(const struct nl_nw *f)
 static int nl_nw_settle(struct nl_ftl *ftl, struct nl_io *io)
 {
 	struct nl_nw *f = nl_nw(ftl);
-	bool lost = f->map.lost || f->unreadable;
+	bool lost = f->map.lost || ftl->blocks.unreadable;
 	u64 when = io->now;
 	u32 plane;
 	int r = 0;
@@ -269,7 +269,6 @@ static void nl_nw_stat(const struct nl_ftl *ftl, struct nl_ftl_stat *stat)
 	stat->waiting = f->battery->nr_moved;
 	stat->stalled = f->stalled;
 	stat->stale = f->stale;
-	stat->unreadable = f->unreadable;
 	stat->unlisted = f->unlisted;
 	nl_map_stat(f, stat);
 	stat->map_bytes[NL_MAP_MOVED] = (u64)f->battery->nr_moved * sizeof(struct nl_moved);

@@ -35,7 +35,6 @@ struct nl_index {
  * @free_move: entry that is not in use, NL_NONE; others by @from.chain
  * @untold: migrations not handed out
  * @tell: entry to begin looking for them at
- * @unreadable: blocks that GC leaves alone (NL_UNREADABLE)
  * @unlisted: times that a block's name could not be read to be listed
  * @wasted: pages that were filled with nothing
  * @migrated: pages of the physical segment that got another name
@@ -61,7 +60,6 @@ struct nl_nw {
 	u32 free_move;
 	u32 untold;
 	u32 tell;
-	u32 unreadable;
 	u64 unlisted;
 	u64 wasted, migrated, stalled, stale;
 	u64 rate;
@@ -111,7 +109,6 @@ u32 nl_nw_holes(const struct nl_nw *f, u32 plane);
 /* It counts no more. */
 void nl_nw_dead(struct nl_nw *f, u32 ppn);
 /* A closed block, or one that was closed, has a live page that can't be read: GC leaves it. */
-void nl_nw_set_aside(struct nl_nw *f, u32 block);
 
 /* ftl_nameless_move.c: migrations. */
 int nl_nw_level(struct nl_nw *f, u32 plane, u64 *when);

@@ -46,21 +46,6 @@ void nl_nw_dead(struct nl_nw *f, u32 ppn)
 			f->pins[plane]--;
 	}
 	nl_page_dead(&f->ftl, ppn);
-	if (!(bk->flags & NL_UNREADABLE))
-		return;
-	bk->flags &= ~NL_UNREADABLE;
-	f->unreadable--;
-	nl_block_close(&f->ftl, block);
-}
-
-void nl_nw_set_aside(struct nl_nw *f, u32 block)
-{
-	struct nl_bk *bk = &f->ftl.blocks.bk[block];
-
-	if (bk->use == NL_USE_CLOSED)
-		nl_block_unclose(&f->ftl, block);
-	bk->flags |= NL_UNREADABLE;
-	f->unreadable++;
 }
 
 /* --- filling ---------------------------------------------------------------------------------- */
@@ -315,7 +300,7 @@ static int nl_nw_collect(struct nl_nw *f, u32 plane, u64 start)
 	if (r)
 		nl_slot_drop(f->battery, slot);
 	if (r == -EIO)
-		nl_nw_set_aside(f, block);
+		nl_block_set_aside(&f->ftl, block);
 	if (r)
 		return r == -EIO ? -EAGAIN : r;
 	slot->block = block;	/* from here on a cut costs nothing */

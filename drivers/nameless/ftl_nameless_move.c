@@ -394,7 +394,7 @@ static int nl_nw_empty(struct nl_nw *f, u32 block, u64 *when)
 	if (!r)
 		return nl_media_erase(&f->ftl, block, NL_FOR_GC, when);
 	if (r == -EIO) {
-		nl_nw_set_aside(f, block);
+		nl_block_set_aside(&f->ftl, block);
 		return 0;
 	}
 	nl_block_close(&f->ftl, block);
@@ -419,7 +419,7 @@ int nl_nw_refill_floor(struct nl_nw *f, u64 *when)
 
 	f->leveled = true;
 	while (!r && !f->nr_lost && ftl->blocks.nr_free < NL_FLOOR &&
-	       ftl->blocks.good - f->unreadable >= ftl->min_blocks) {
+	       ftl->blocks.good - ftl->blocks.unreadable >= ftl->min_blocks) {
 		block = nl_block_victim(ftl);
 		r = block == NL_NONE ? -ENOSPC : nl_nw_empty(f, block, when);
 	}
@@ -452,7 +452,7 @@ static int nl_nw_fill_cold(struct nl_nw *f, u32 plane, u32 cold, u64 start)
 	if (r == -EBUSY)
 		f->stalled++;
 	if (r == -EIO)
-		nl_nw_set_aside(f, cold);
+		nl_block_set_aside(&f->ftl, cold);
 	/* Whoever wants a page programmed does not wait for this: no memory is no error of his. */
 	return r == -EBUSY || r == -EAGAIN || r == -EIO || r == -ENOMEM ? 0 : r;
 }

@@ -189,14 +189,17 @@ static void nl_page_moved(struct nl_page_ftl *f, const struct nl_rec *rec, u32 f
 	}
 }
 
-/* Read a live page. -EUCLEAN if it says that it is another's: a checkpoint that lied. */
+/*
+ * Read a live page. -EUCLEAN if it can't be read, which is not a program that failed, or says that
+ * it is another's: a checkpoint that lied.
+ */
 static int nl_page_fetch(struct nl_page_ftl *f, u32 ppn, enum nl_cause cause, u64 *when,
 			 struct nl_buf **buf, struct nl_rec *rec)
 {
 	int r = nl_media_read(&f->ftl, ppn, cause, when, buf, rec);
 
 	if (r)
-		return r;
+		return r == -EIO ? -EUCLEAN : r;
 	if (rec->type == NL_OOB_TRIM ? f->ftl.trims.ppn[rec->lpn] == ppn :
 				       rec->type == NL_OOB_DATA && f->map[rec->lpn] == ppn)
 		return 0;
@@ -281,14 +284,20 @@ static int nl_page_refill(struct nl_page_ftl *f, u32 from, u32 to, u64 *when)
 	return 0;
 }
 
-/* A leveling that failed: both blocks are as any closed block. */
+/*
+ * A leveling that failed: both blocks are as any closed block, but one that can't be read, which
+ * is no error of whoever wants a page programmed, or written.
+ */
 static int nl_page_level_undo(struct nl_page_ftl *f, u32 cold, u32 worn, int why)
 {
-	nl_block_close(&f->ftl, cold);
+	if (why == -EUCLEAN)
+		nl_block_set_aside(&f->ftl, cold);
+	else
+		nl_block_close(&f->ftl, cold);
 	if (why == -EIO)
 		return nl_media_retire(&f->ftl, worn);
 	nl_block_close(&f->ftl, worn);
-	return why;
+	return why == -EUCLEAN ? 0 : why;
 }
 
 /*
@@ -325,39 +334,45 @@ static int nl_page_level(struct nl_page_ftl *f, u32 worn, u64 *when)
 	return nl_media_erase(ftl, cold, NL_FOR_WEAR, when);
 }
 
+/* A block that is to be emptied and marked, and can be read; NL_NONE. */
 static u32 nl_page_retired(const struct nl_ftl *ftl)
 {
 	u32 i;
 
-	for (i = 0; i < ftl->geo->nr_blocks; i++)
-		if (ftl->blocks.bk[i].flags & NL_RETIRED)
+	for (i = 0; i < ftl->geo->nr_blocks && ftl->blocks.retired; i++)
+		if ((ftl->blocks.bk[i].flags & (NL_RETIRED | NL_UNREADABLE)) == NL_RETIRED)
 			return i;
 	return NL_NONE;
 }
 
 /*
- * Empty a block: 1 if that was done, 0 if none would gain anything or there is no room for it. One
- * that failed takes room and gives none: it waits until the floor is full again.
+ * Empty a block: 1 if that was done, or another one has to be tried, 0 if none would gain anything
+ * or there is no room for it. One that failed takes room and gives none: it waits until the floor
+ * is full again.
  */
 static int nl_page_collect(struct nl_page_ftl *f, u64 when)
 {
 	struct nl_ftl *ftl = &f->ftl;
 	int r = nl_split_release(f, &when);	/* or it can't tell what there is to gain */
+	u32 victim, failed;
 	bool retired;
-	u32 victim;
 
 	if (r)
 		return r;
 	victim = nl_block_victim(ftl);
-	retired = ftl->blocks.retired && (ftl->blocks.nr_free > NL_FLOOR || victim == NL_NONE);
+	failed = nl_page_retired(ftl);
+	retired = failed != NL_NONE && (ftl->blocks.nr_free > NL_FLOOR || victim == NL_NONE);
 	if (retired)
-		victim = nl_page_retired(ftl);
-
+		victim = failed;
 	if (victim == NL_NONE || !nl_page_fits(f, ftl->blocks.bk[victim].live))
 		return 0;
 	if (!retired)
 		nl_block_unclose(ftl, victim);
 	r = nl_page_empty(f, victim, NL_FOR_GC, &when);
+	if (r == -EUCLEAN) {
+		nl_block_set_aside(ftl, victim);
+		return 1;
+	}
 	if (!r)
 		r = nl_split_commit(f, &when);
 	if (r) {
@@ -477,7 +492,7 @@ static int nl_page_gc(struct nl_ftl *ftl, struct nl_io *io)
 	/* Nothing has changed since: there is nothing to gain, and the checkpoint to lose. */
 	if (ftl->checkpoint != NL_NONE)
 		return 0;
-	if (ftl->blocks.retired)
+	if (nl_page_retired(ftl) != NL_NONE)
 		return nl_page_collect(f, io->now);
 	if (victim == NL_NONE || ftl->blocks.bk[victim].live > ftl->geo->pages / 2 ||
 	    (ftl->blocks.bk[victim].live && ftl->blocks.nr_free >= 2 * ftl->reserve))

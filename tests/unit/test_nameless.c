@@ -410,6 +410,138 @@ static void test_wear(void)
 	CHECK(with * 2 < without && level_most * 3 < most * 2);
 }
 
+static struct nl_ftl_stat stat_of(struct rig *rig)
+{
+	struct nl_ftl_stat stat;
+
+	nl_ftl_stat(rig->ftl, &stat);
+	return stat;
+}
+
+static int read_page(struct rig *rig, u32 lpn)
+{
+	struct nl_io io = { .now = ++rig->now };
+	struct nl_buf *buf = NULL;
+	int r = nl_ftl_read(rig->ftl, lpn, &buf, &io);
+
+	nl_buf_put(buf);
+	return r;
+}
+
+/* Any page of the first @below but @but is written; what was is flushed now and then. */
+static void write_others(struct rig *rig, u32 nr, u32 below, u32 but)
+{
+	struct nl_io io = { .now = rig->now };
+	u32 i, lpn;
+
+	for (i = 0; i < nr && !ktap_failing(); i++) {
+		lpn = rig_random(rig, below);
+		if (lpn == but)
+			continue;
+		CHECK(!rig_write(rig, lpn, 0), "write %u of page %u, %u can't be read", i, lpn, but);
+		if (i % 16 == 0)
+			CHECK(!rig_flush(rig));
+		if (i % 5 == 0)
+			CHECK(nl_ftl_gc(rig->ftl, &io) >= 0);
+	}
+}
+
+/* A clean stop and a start: an error is one still, and no older version, unless OOB has to tell. */
+static bool is_kept(struct rig *rig, u32 lpn)
+{
+	struct nl_io io = { .now = ++rig->now };
+	int r;
+
+	CHECK(!nl_ftl_stop(rig->ftl, &io));
+	nl_ftl_destroy(rig->ftl);
+	rig->ftl = NULL;
+	CHECK(!rig_open(rig));
+	r = read_page(rig, lpn);
+	CHECK(r == -EIO || (!r && stat_of(rig).recovered_by_scan), "%d", r);
+	return r;
+}
+
+/* The flash page of a logical one, if it is in a block of that use. */
+static bool is_in(struct rig *rig, u32 lpn, enum nl_use use, u32 *ppn)
+{
+	struct nl_ftl *ftl = rig->ftl;
+
+	*ppn = ftl->ops->lookup(ftl, lpn);
+	return *ppn < ftl->geo->nr_pages &&
+	       ftl->blocks.bk[nl_block_of(ftl->geo, *ppn)].use == use;
+}
+
+/* A logical page from @first on whose flash page is in a block of that use can't be read any more. */
+static u32 spoil(struct rig *rig, u32 first, enum nl_use use)
+{
+	u32 lpn = first, ppn = 0;
+	u64 when = 0;
+
+	while (!ktap_failing() && !is_in(rig, lpn, use, &ppn))
+		if (++lpn == rig->pages) {
+			write_others(rig, 3, first ? first : rig->pages, rig->pages);
+			lpn = first;
+		}
+	rig->flash.fail_read = 1;
+	CHECK(nl_flash_read(&rig->flash, ppn, NL_FOR_HOST, &when, NULL, NULL) == -EBADMSG);
+	return lpn;
+}
+
+enum unreadable { BY_GC, BY_LEVELING, IN_A_FAILED_BLOCK, NR_UNREADABLE };
+
+/*
+ * What can't be read any more fails by itself, whoever comes upon it: other writes find room, and no
+ * good block is given up. Its erase block is collected when it is gone.
+ */
+static void test_unreadable(void)
+{
+	u32 round, i, at, met[NR_UNREADABLE] = { 0 }, kept = 0;
+	struct nl_ftl_stat stat;
+	struct rig rig;
+
+	for (round = 0; round < 24 && !ktap_failing(); round++) {
+		enum unreadable way = round % NR_UNREADABLE;
+		static const u32 planes[] = { 4, 2, 1 };
+		u32 hot = way == BY_LEVELING ? 12 : 60, shape = round / NR_UNREADABLE;
+		struct nl_config config = rig_tiny(kind, 1 + shape % planes[way], 8, 60,
+						   4 + shape % 5);
+
+		config.p[NL_P_ENDURANCE] = way == BY_LEVELING ? 1000 : 0;
+		config.p[NL_P_WEAR] = 990;
+		rig_init(&rig, &config, 60, ktap_seed + round);
+		CHECK(!rig_open(&rig));
+		for (i = 0; i < 60; i++)
+			CHECK(!rig_write(&rig, i, 0));
+		write_others(&rig, 50, hot, 60);
+		at = spoil(&rig, way == BY_LEVELING ? 12 : 0,
+			   way == IN_A_FAILED_BLOCK ? NL_USE_ACTIVE : NL_USE_CLOSED);
+		if (way == IN_A_FAILED_BLOCK)
+			rig.flash.fail_program = 1;
+		write_others(&rig, 5000, hot, at);
+		stat = stat_of(&rig);
+		/* There may have been others that are colder, or have less. */
+		met[way] += stat.unreadable;
+		CHECK(stat.unreadable <= 1, "round %u: %u", round, stat.unreadable);
+		CHECK(stat.bad_blocks == (way == IN_A_FAILED_BLOCK), "round %u: %u bad", round,
+		      stat.bad_blocks);
+		for (i = 0; i < 60 && !ktap_failing(); i++)
+			CHECK(i == at ? read_page(&rig, i) == -EIO : rig_read(&rig, i));
+		if (way != IN_A_FAILED_BLOCK && !ktap_failing())
+			kept += is_kept(&rig, at);
+		if (!ktap_failing()) {
+			CHECK(!rig_write(&rig, at, 0) && !rig_flush(&rig));
+			CHECK(!stat_of(&rig).unreadable);
+			write_others(&rig, 500, 60, 60);
+			CHECK(!stat_of(&rig).unreadable);
+			rig_verify(&rig);
+			rig_crash(&rig);
+		}
+		rig_destroy(&rig);
+	}
+	CHECK(met[BY_GC] > 2 && met[BY_LEVELING] > 2 && met[IN_A_FAILED_BLOCK] > 2 && kept > 2,
+	      "%u, %u, %u; %u", met[BY_GC], met[BY_LEVELING], met[IN_A_FAILED_BLOCK], kept);
+}
+
 /* Whatever allocation fails: it is told, and the next try succeeds. */
 static void test_memory(void)
 {
@@ -584,6 +716,7 @@ static const struct {
 	{ "blocks go bad, data stays, and in the end it is read-only", test_failures },
 	{ "a full device goes on until its spare blocks are used up", test_spares },
 	{ "erases are spread when one percent of the pages is hot", test_wear },
+	{ "what can't be read fails by itself", test_unreadable },
 	{ "when memory fails nothing is lost", test_memory },
 	{ "who must not wait does not", test_nowait },
 	{ "what begins later takes nothing from what comes before", test_came },
@@ -594,9 +727,14 @@ static const struct {
 	{ "large devices survive cuts anywhere", test_random_cuts },
 };
 
-/* Metadata of its own is no checkpoint, and who is on the host waits for memory. */
+/*
+ * Metadata of its own is no checkpoint, and who is on the host waits for memory. Of what can't be
+ * read names have tests of their own, and merges pass it by.
+ */
 static bool fits(void (*test)(void))
 {
+	if (test == test_unreadable && kind != NL_FTL_PAGE)
+		return kind == NL_FTL_SPLIT;
 	if (kind != NL_FTL_SPLIT)
 		return true;
 	return test != test_clean_stop && test != test_part_twice &&
