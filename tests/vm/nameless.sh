@@ -119,6 +119,13 @@ assert sum(n for _, n in s["erases"]["erased"]) == s["erases"]["good"], s
 tables = s["flash_bytes"] + s["ftl_bytes"] + s["map_bytes_page"] + s["map_bytes_block"] + s["map_bytes_log"]
 assert tables <= 0.016 * s["flash_pages"] * s["page_bytes"], tables'
 matches "stat says it in words" "$(nlctl stat a)" "writes +amplified [0-9]"
+matches "and that it is writable" "$(nlctl stat a)" "power on, writable"
+check "without power" nlctl power a off
+text=$(nlctl stat a)
+matches "there is no FTL that would say so" "$text" $'power off\n'
+is "or anything of itself" "$(grep -cE 'writable|^host|^map|^merges| free,' <<<"$text")" 0
+matches "what the flash knows is said" "$text" $'\nblocks +erased [0-9]+ to [0-9]+ times\ntiming '
+check "with it" nlctl power a on
 matches "top has a line" "$(nlctl top a --interval 0.1 --count 1)" $'WRITE/S.*\n +[0-9]+ '
 ended() { local n sum=0; for n in $(stat_of "$1" late_us); do sum=$((sum + n)); done; echo $sum; }
 check "a device of its own" fast again 1M

@@ -59,6 +59,7 @@ check "deleted" nlctl delete chips
 check "a raw device" raw
 is "is no block device" "$(ls $d/chips 2>/dev/null)" ""
 matches "list shows it" "$(nlctl list)" $'\nchips +8M raw +ssd1 +on +0'
+is "stat tells nothing of an FTL, which it has not" "$(nlctl stat chips | grep -cE 'writable|^host|^map|^merges| free,')" 0
 check_fails "a host over what is not there" "on=none: no raw device" nlctl create host 8M --on none
 check_fails "over more than there is" "too little flash" nlctl create host 64M --on chips
 check_fails "with what is the raw device's to say" "pages is for chips to say" nlctl create host 8M --on chips pages=32

@@ -209,14 +209,25 @@ static unsigned long long number(json_t *stat, const char *key)
 	return stat_number(stat, NULL, key);
 }
 
+/* Without power, and where it is on the host, there is no FTL that would tell. */
+static bool has_ftl(json_t *stat)
+{
+	return json_object_get(stat, "mode");
+}
+
 static void print_head(json_t *stat)
 {
 	char size[32];
 
 	human(size, sizeof(size), number(stat, "size"));
-	printf("%s: %s, %s FTL on %s, power %s, %s\n", string(stat, "name"), size,
-	       string(stat, "ftl"), string(stat, "preset"), string(stat, "power"),
-	       strcmp(string(stat, "mode"), "ro") ? "writable" : "read-only (worn out)");
+	printf("%s: %s, %s FTL on %s, power %s", string(stat, "name"), size, string(stat, "ftl"),
+	       string(stat, "preset"), string(stat, "power"));
+	if (has_ftl(stat))
+		printf(", %s", strcmp(string(stat, "mode"), "ro") ? "writable" :
+								     "read-only (worn out)");
+	putchar('\n');
+	if (!has_ftl(stat))
+		return;
 	printf("host      %llu pages read, %llu written, %llu trimmed, %llu flushes, %llu errors\n",
 	       number(stat, "reads"), number(stat, "writes"), number(stat, "trims"),
 	       number(stat, "flushes"), number(stat, "errors"));
@@ -242,15 +253,19 @@ static void print_flash(json_t *stat)
 		printf("writes    amplified %.3f times\n", json_real_value(value));
 }
 
-static void print_rest(json_t *stat)
+static void print_blocks(json_t *stat)
 {
-	json_t *erases = json_object_get(stat, "erases"), *late, *value;
-	unsigned long long on_time = 0, all = 0;
-	size_t i;
+	json_t *erases = json_object_get(stat, "erases");
 
-	printf("blocks    %llu free, %llu bad; erased %llu to %llu times\n",
-	       number(stat, "free_blocks"), number(stat, "bad_blocks"), number(erases, "least"),
-	       number(erases, "most"));
+	printf("blocks    ");
+	if (has_ftl(stat))
+		printf("%llu free, %llu bad; ", number(stat, "free_blocks"),
+		       number(stat, "bad_blocks"));
+	printf("erased %llu to %llu times\n", number(erases, "least"), number(erases, "most"));
+}
+
+static void print_ftl(json_t *stat)
+{
 	printf("map       %llu bytes (pages %llu, blocks %llu, log %llu), %llu pages mapped\n",
 	       number(stat, "map_bytes_page") + number(stat, "map_bytes_block") +
 	       number(stat, "map_bytes_log"), number(stat, "map_bytes_page"),
@@ -282,7 +297,14 @@ static void print_rest(json_t *stat)
 		       number(stat, "zone_lost"));
 	printf("merges    switch %llu, partial %llu, full %llu\n", number(stat, "merges_switch"),
 	       number(stat, "merges_partial"), number(stat, "merges_full"));
-	late = json_object_get(stat, "late_us");
+}
+
+static void print_timing(json_t *stat)
+{
+	json_t *late = json_object_get(stat, "late_us"), *value;
+	unsigned long long on_time = 0, all = 0;
+	size_t i;
+
 	json_array_foreach(late, i, value) {
 		all += json_integer_value(value);
 		on_time += i < 4 ? json_integer_value(value) : 0;
@@ -306,7 +328,10 @@ int cmd_stat(int argc, char **argv)
 	} else {
 		print_head(stat);
 		print_flash(stat);
-		print_rest(stat);
+		print_blocks(stat);
+		if (has_ftl(stat))
+			print_ftl(stat);
+		print_timing(stat);
 	}
 	json_decref(stat);
 	return fflush(stdout) ? complain("cannot write") : EXIT_OK;
