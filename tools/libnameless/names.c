@@ -34,11 +34,13 @@ static int open_names(struct nameless *dev)
 		return err;
 	/* A query ends the notice of a cut: none can be due before this, the first one. */
 	err = control(dev, NL_IOC_INFO, &info);
-	if (err)
+	if (err) {
 		close(dev->names);
+		return err;
+	}
 	dev->block_bytes = info.block_bytes;
 	dev->cuts = info.cuts;
-	return err;
+	return 0;
 }
 
 int nameless_open(const char *device, int flags, struct nameless **result)
