@@ -168,16 +168,23 @@ bool hy_evacuate_tick(struct hy_pool *pool, u64 now)
 	return waits;
 }
 
+/* Extents that are free there, but for those that will be taken by what others have that leave. */
 static u64 room_elsewhere(struct hy_pool *pool, unsigned int but)
 {
-	u64 sum = 0;
+	u64 room = 0, wanted = 0;
 	unsigned int i;
 
-	for (i = 0; i < pool->nr_members; i++)
-		if (i != but && pool->member[i].bdev &&
-		    READ_ONCE(pool->member[i].state) == EK_MEMBER_ACTIVE)
-			sum += ek_space_nr_free(&pool->member[i].space);
-	return sum;
+	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		if (i == but || !m->bdev)
+			continue;
+		if (is_draining(m))
+			wanted += nr_used(m);
+		else if (READ_ONCE(m->state) == EK_MEMBER_ACTIVE)
+			room += ek_space_nr_free(&m->space);
+	}
+	return room > wanted ? room - wanted : 0;
 }
 
 static bool takes_elsewhere(struct hy_pool *pool, unsigned int but)
@@ -232,7 +239,7 @@ static int refuse(const char **reason, const char *why, int error)
  *
  * Context: message_lock held; sleeps.
  * Return: 0, also if it is to leave already; -EINVAL; -ENOSPC: the others, active ones, have no
- * room for what is there; -EROFS; an I/O error.
+ * room for what is there and on all that leave; -EROFS; an I/O error.
  */
 int hy_evacuate(struct hy_pool *pool, unsigned int i, const char **reason)
 {

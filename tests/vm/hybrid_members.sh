@@ -467,4 +467,17 @@ check "data" blkio verify $dev 0 4096 "$seed"
 check "stop" ctl stop p
 pools=()
 check "sound" is_whole /dev/emudisk/{m,a,c,d}
+
+# --- of those that are emptied at once each needs room beyond what the others take
+wipe m a c d
+check "a pool of three" ctl create p /dev/emudisk/{a,c,d} --metadata /dev/emudisk/m --extent 64K --size 30M --policy stripe \
+	--set low_free=0 --set migrate_kbps=20
+pools+=(p)
+check "each a third full" blkio write $dev 0 61440 "$seed" -- flush $dev
+check "one is to leave" ctl evacuate p 0 --no-wait
+check_fails "the third has no room for two" "the other members have no room for what is on it" ctl evacuate p 1 --no-wait --force
+field_is "it stays" p dev.1.state active
+check "one that stays takes what another one has" eval 'ctl evacuate p 0 --cancel && ctl evacuate p 1 --no-wait'
+check "stop" ctl stop p
+pools=()
 done_testing
