@@ -111,6 +111,8 @@ static void mirror_work(struct work_struct *work)
 		m->begun = true;
 		if (r)
 			over(m);
+		else
+			queue_work(pool->wq, &pool->event_work);
 		complete(&m->answer);
 		if (r)
 			goto out;

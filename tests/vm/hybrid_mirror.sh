@@ -44,7 +44,14 @@ message_fails() { check_fails "$1" "$2" dmsetup message p 0 metadata "${@:3}"; }
 message_fails "a mirror can't be made one" "Invalid argument" resync 0
 message_fails "no such area" "Invalid argument" leave 2
 message_fails "no such word" "Invalid argument" go 0
+events=0
+more_events() { local n; into n dmt events p; [ "$n" -gt "$events" ]; }
+into events dmt events p
+emuctl set b stall=1	# with which it is compared
 check "one leaves" message p metadata leave 0
+check "that is an event" wait_for 20 more_events
+field_is "when it begins" p meta LA
+emuctl set b stall=0
 check "it is out" wait_for 20 status_is p meta SA
 check "in the grammar" in_grammar p
 message_fails "not the last one" "Invalid argument" leave 1
