@@ -712,6 +712,10 @@ matches "there are such, and others" "${#unread[@]}" '^([1-9]|1[01])$'
 is "and nothing of its own" "$(jq '([.file_system.metadata_lost_bytes[]] | add), .file_system.complete, .lost_complete' /tmp/lost | paste -sd ' ')" "0 true true"
 check "status says so, as it is mounted" wait_for 60 eval "hybridctl status p | grep -A99 'LOST of what is mounted on /run/mnt' | grep '^  ${unread[0]}: .* (file, inode'"
 umount /run/mnt
+check_fails "no more is said when it is not" "" eval 'hybridctl status p | grep "^LOST .*files"'
+dmsetup create part --table "0 65536 linear $dev 0"
+check "of what lies on it status says how to ask" eval "hybridctl status p | grep '^LOST .* hybridctl lost p --files --offset SIZE '"
+dmsetup remove --retry part
 check "lost does so anyway" eval "hybridctl lost p --files --limit 1 | grep '^  /f'"
 check_fails "none is there" "no file system of ext2, 3 or 4 at byte 65536" hybridctl lost p --files --offset 64K
 remove_pool p

@@ -9,7 +9,7 @@
 
 /*
  * If something is lost and an ext2, 3 or 4 file system on the volume is mounted: some of the files,
- * as far as a few seconds suffice to find them.
+ * as far as a few seconds suffice to find them. If other devices lie on it: how to have them found.
  */
 void lost_print_mounted(FILE *out, const struct volume *v);
 

@@ -220,13 +220,18 @@ void lost_print_mounted(FILE *out, const struct volume *v)
 	char *path = xasprintf("/dev/mapper/%s", v->name), *where = NULL;
 	const char *stalled = NULL;
 	struct ext_files f;
+	bool held = false;
 	struct stat st;
 
 	if (v->lost.nr && !stat(path, &st)) {
 		where = bdev_mounted(st.st_rdev, "ext");
 		stalled = bdev_stalled(st.st_rdev);
+		held = bdev_has_holders(st.st_rdev);
 	}
 	free(path);
+	if (!where && held)
+		fprintf(out, "LOST may be files of what lies on it: hybridctl lost %s --files --offset SIZE "
+			"names those of an ext2, 3 or 4 that begins there\n", v->name);
 	if (!where)
 		return;
 	/* Whatever becomes of the look, what is known is said before. */
