@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # title: dm-hybrid: the power goes while a member that carries metadata is replaced
-# kernels: 6.1
+# kernels: 6.1 6.12
 # timeout: 180
 # one-of: 2
 #
