@@ -230,8 +230,8 @@ void lost_print_mounted(FILE *out, const struct volume *v)
 	}
 	free(path);
 	if (!where && held)
-		fprintf(out, "LOST may be files of what lies on it: hybridctl lost %s --files --offset SIZE "
-			"names those of an ext2, 3 or 4 that begins there\n", v->name);
+		fprintf(out, "LOST may be files of what lies on it: hybridctl lost %s --files --offset SIZE names those of an ext2, 3 or 4 there\n",
+			v->name);
 	if (!where)
 		return;
 	/* Whatever becomes of the look, what is known is said before. */
