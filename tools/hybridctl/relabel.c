@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * See relabel.h.  Who writes a partition table to the wrong disk takes the label of the area at
- * its start, and the copy of the last area's: where that is a member alone nothing on the disk tells
- * any more whose it is, and hardly anything else is lost.
+ * its start, and the copy of the last area's: where that is a member alone nothing on the disk
+ * tells any more whose it is, and hardly anything else is lost.
  *
  * A label in the wrong place would give a member another one's data.  So a device gets those of a
  * device of the dump, of exactly its size, and only if no other one can be meant, neither by a

@@ -446,7 +446,7 @@ static void named_by_dump(void)
 
 static void dumps(void)
 {
-	static const char *const more[] = {
+	static const char * const more[] = {
 		"label 11111111-1111-1111-1111-111111111111 role metadata area 1 device /dev/q start 0 sectors 8192 label good copy good\n",
 		"label x role member 1 device /dev/q start 0 sectors 8192 label good copy good\n",
 		"label 33333333-3333-3333-3333-333333333333 role member 1 device /dev/q start 0 sectors 8191 label good copy good\n",
