@@ -108,7 +108,6 @@ int nl_nw_restore(struct nl_nw *f, u32 ppn, const struct nl_held *held, u64 *whe
 u32 nl_nw_holes(const struct nl_nw *f, u32 plane);
 /* It counts no more. */
 void nl_nw_dead(struct nl_nw *f, u32 ppn);
-/* A closed block, or one that was closed, has a live page that can't be read: GC leaves it. */
 
 /* ftl_nameless_move.c: migrations. */
 int nl_nw_level(struct nl_nw *f, u32 plane, u64 *when);
