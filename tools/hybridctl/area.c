@@ -127,9 +127,10 @@ static void walk_back(const struct bdev *dev, struct area *area, int *nr, uint64
 
 /*
  * Where the area at the start of @dev ends, as create carves it for what a superblock there has
- * room for.  Sectors, and a hint only: a label has to be there.  0: there is no superblock.
+ * room for, and of which @pool.  Sectors, and a hint only: a label has to be there.  0: there is no
+ * superblock.
  */
-static uint64_t end_of_first(const struct bdev *dev, struct ek_super *sb)
+static uint64_t end_of_first(const struct bdev *dev, struct ek_super *sb, uint8_t *pool)
 {
 	uint64_t offset;
 
@@ -137,9 +138,11 @@ static uint64_t end_of_first(const struct bdev *dev, struct ek_super *sb)
 		if (offset + sizeof(*sb) <= dev->sectors * SECTOR_SIZE &&
 		    !bdev_read(dev, offset, sb, sizeof(*sb)) &&
 		    le64_to_cpu(sb->magic) == EK_SUPER_MAGIC &&
-		    le32_to_cpu(sb->csum) == ek_checksum(sb, sizeof(*sb), &sb->csum))
+		    le32_to_cpu(sb->csum) == ek_checksum(sb, sizeof(*sb), &sb->csum)) {
+			memcpy(pool, sb->pool_uuid, EK_UUID_SIZE);
 			return (ek_super_area_bytes(sb) + LAYOUT_ALIGN - 1) / LAYOUT_ALIGN *
 			       (LAYOUT_ALIGN / SECTOR_SIZE);
+		}
 	return 0;
 }
 
@@ -151,7 +154,8 @@ static void look_inside(const struct bdev *dev, struct area *area, int *nr, int 
 			struct ek_label *label)
 {
 	/* As large as a label, and done with before one is read. */
-	uint64_t end = end_of_first(dev, (void *)label);
+	uint8_t pool[EK_UUID_SIZE];
+	uint64_t end = end_of_first(dev, (void *)label, pool);
 	int i, ignored;
 
 	if (!end || end > dev->sectors)
@@ -163,8 +167,12 @@ static void look_inside(const struct bdev *dev, struct area *area, int *nr, int 
 	    area->info.area_sectors == end)
 		*nr = 1;
 	walk_forward(dev, area, nr, end, &ignored, label);
-	for (i = 0; i < *nr; i++)
+	for (i = 0; i < *nr; i++) {
 		area[i].inside = true;
+		/* A superblock of before, and labels that came later. */
+		if (memcmp(area[i].info.pool_uuid, pool, EK_UUID_SIZE))
+			*nr = i;
+	}
 }
 
 /* Whatever else a label says may have changed meanwhile. */
@@ -229,9 +237,20 @@ int area_find(const struct bdev *dev, struct area *area, int *head_err)
 	*head_err = -ENODATA;
 	pos = walk_forward(dev, area, &nr, 0, head_err, label);
 	walk_back(dev, area, &nr, pos, label);
-	/* Only where something else, or nothing, is: a label that is there has the first word. */
-	if (!nr && (*head_err == -EINVAL || *head_err == -ENODATA))
-		look_inside(dev, area, &nr, *head_err, label);
 	free(label);
 	return !nr && *head_err == -EIO ? -EIO : nr;
+}
+
+int area_find_inside(const struct bdev *dev, struct area *area, int *head_err)
+{
+	int nr = area_find(dev, area, head_err);
+	struct ek_label *label;
+
+	/* Only where something else, or nothing, is: a label that is there has the first word. */
+	if (nr || (*head_err != -EINVAL && *head_err != -ENODATA))
+		return nr;
+	label = bdev_buffer(sizeof(*label));
+	look_inside(dev, area, &nr, *head_err, label);
+	free(label);
+	return nr;
 }

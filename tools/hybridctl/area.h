@@ -21,11 +21,17 @@ struct area {
 
 /*
  * Find the areas on @dev, from its start by labels, from its end by copies where
- * a label is damaged, and where both are gone by what a metadata area at the start
- * says of itself.  Number found (0 to AREA_MAX) or -errno of I/O; with 0,
+ * a label is damaged.  Number found (0 to AREA_MAX) or -errno of I/O; with 0,
  * @head_err tells what is at the start instead (ek_label_decode()).
  */
 int area_find(const struct bdev *dev, struct area *area, int *head_err);
+
+/*
+ * The same, and where both ends are gone by what a metadata area at the start says of itself.  Of
+ * devices that somebody has named to have them looked at or mended: who overwrote the ends may
+ * have meant to, and then no volume is to be begun with it, or kept from beginning.
+ */
+int area_find_inside(const struct bdev *dev, struct area *area, int *head_err);
 
 /*
  * Is that area, found before, still where it was, as far as the label tells that was good then?

@@ -274,7 +274,7 @@ static int find_parts(const struct live *l, const struct bdev *dev, struct found
 	if (err)
 		return err;
 	while (nr-- > 0)
-		if (!area[nr].head_err && !area[nr].inside &&
+		if (!area[nr].head_err &&
 		    !memcmp(area[nr].info.pool_uuid, l->info.pool_uuid, EK_UUID_SIZE))
 			find_part(&sb, &area[nr], f);
 	/* Of a superblock that is ahead of the table. */

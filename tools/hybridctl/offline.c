@@ -40,7 +40,7 @@ static int add(struct pools *pools, const char *path)
 		     err == -ENOTBLK ? "neither a block device nor a file" : strerror(-err));
 		return EXIT_USAGE;
 	}
-	nr = pools_add(pools, &dev, &head_err);
+	nr = pools_add_named(pools, &dev, &head_err);
 	bdev_close(&dev);
 	if (nr > 0)
 		return EXIT_OK;

@@ -334,6 +334,15 @@ int pools_add(struct pools *pools, const struct bdev *dev, int *head_err)
 	return nr;
 }
 
+int pools_add_named(struct pools *pools, const struct bdev *dev, int *head_err)
+{
+	struct area area[AREA_MAX];
+	int nr = area_find_inside(dev, area, head_err);
+
+	enter(pools, dev, area, nr);
+	return nr;
+}
+
 int pools_add_unowned(struct pools *pools, const struct bdev *dev)
 {
 	struct area area[AREA_MAX];

@@ -68,6 +68,8 @@ void pools_quietly(bool is);
 void pool_settle(struct pool *pool);
 /* Enter the areas found on @dev; number of them or as area_find(). */
 int pools_add(struct pools *pools, const struct bdev *dev, int *head_err);
+/* The same as area_find_inside() has them: of one that somebody has named. */
+int pools_add_named(struct pools *pools, const struct bdev *dev, int *head_err);
 /* The same of one that is part of nothing else, else -EBUSY with the reason printed. */
 int pools_add_unowned(struct pools *pools, const struct bdev *dev);
 void pools_free(struct pools *pools);

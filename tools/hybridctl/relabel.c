@@ -58,7 +58,7 @@ static int open_target(struct target *t, const char *path)
 		return EXIT_USAGE;
 	}
 	t->of = NONE;
-	t->nr = area_find(&t->dev, t->area, &head_err);
+	t->nr = area_find_inside(&t->dev, t->area, &head_err);
 	if (t->nr < 0)
 		return fail("%s: can't be read: %s", path, strerror(-t->nr));
 	if (!t->nr && head_err == -EPROTONOSUPPORT)
@@ -495,6 +495,9 @@ static int write_target(const struct work *w, const struct target *t, unsigned i
 		note("%s: label of %s written anew", t->dev.path, text);
 		(*written)++;
 	}
+	/* Or the event of its closing would be the first to show the pool, and start it unchecked. */
+	if (lacks(w, t) && t->dev.rdev)
+		bdev_announce(t->dev.rdev);
 	return EXIT_OK;
 }
 
