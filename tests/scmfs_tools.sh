@@ -104,11 +104,22 @@ cp before member
 ok "nor" mkfs.scmfs -q -f -s $(((8 << 20) - 8192)) member
 ok "where it was half in it" [ -z "$(type_of member)" ]
 ok "which is in order" status 0 "0 faults" fsck.scmfs -n member
-zeroes_before() { cmp <(head -c $(((8 << 20) - 65536)) member | tail -c 65536) <(head -c 65536 "$1"); }
+# md 0.90 is up to 128 KiB before the end, DDF in the last sector
+truncate -s 0 member
+truncate -s $(((8 << 20) + 4096 + 512)) member
+printf '\xfc\x4e\x2b\xa9\0\0\0\0\x5a\0\0\0' | dd of=member bs=65536 seek=127 conv=notrunc status=none
+ok "an old member of an array, some way before the end" status 1 "member: .*force" mkfs.scmfs -q member
+truncate -s 0 member
+truncate -s $(((8 << 20) + 512)) member
+printf 'DDF1' | dd of=member bs=512 seek=16384 conv=notrunc status=none
+ok "what is behind the last page" status 1 "member: .*force" mkfs.scmfs -q member
+ok "it goes by force" mkfs.scmfs -q -f member
+ok "all of it" cmp <(tail -c 512 member) <(head -c 512 /dev/zero)
+zeroes_before() { cmp <(head -c $(((8 << 20) - 131072)) member | tail -c 65536) <(head -c 65536 "$1"); }
 yes | head -c 8M >member
 ok "over anything" mkfs.scmfs -q -f -s 4M member
 ok "nothing is zeroed but the end" zeroes_before <(yes | head -c 65536)
-ok "and that is, up to the super block's copy" cmp <(tail -c 65536 member | head -c 61440) <(head -c 61440 /dev/zero)
+ok "and that is, up to the super block's copy" cmp <(tail -c 131072 member | head -c 126976) <(head -c 126976 /dev/zero)
 ok "wrong numbers are told" status 1 "not 1 to 64" mkfs.scmfs -l 65 img
 ok "wrong UUIDs are told" status 1 "not a UUID" mkfs.scmfs -f -U 0011 img
 cp img damaged

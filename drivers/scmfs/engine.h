@@ -61,7 +61,7 @@ struct scmfs_node {
 struct scmfs_bad_list;
 
 /* Of the end of a device or of a region: what other formats have there is looked for within. */
-#define SCMFS_TAIL_BYTES	65536u
+#define SCMFS_TAIL_BYTES	131072u
 
 /**
  * struct scmfs_format_params - what a new file system is to be

@@ -149,13 +149,31 @@ static void make_blank(struct image *im, u64 from, u64 to)
 	}
 }
 
+/* What is behind the last page is in no file system of ours, but may end another format. */
+static bool rest_is_blank(const struct image *im)
+{
+	uint8_t rest[SCMFS_BLOCK_SIZE] = {};
+
+	return !im->rest || (pread(im->fd, rest, im->rest, im->size) == im->rest &&
+			     !memchr_inv(rest, 0, im->rest));
+}
+
+static bool make_rest_blank(const struct image *im)
+{
+	static const uint8_t zeroes[SCMFS_BLOCK_SIZE];
+
+	return !im->rest || rest_is_blank(im) ||
+	       (pwrite(im->fd, zeroes, im->rest, im->size) == im->rest && !fsync(im->fd));
+}
+
 /* Whatever it is: only zeroes are free for the taking. Other formats begin and end there. */
 static bool may_overwrite(struct image *im, const struct args *a)
 {
 	uint64_t look = min_t(uint64_t, im->size, FILE_LOOK);
 
 	return a->force || (!memchr_inv(im->base, 0, look) &&
-			    is_blank(im, tail_of(im), im->size)) || file_refused(im->path);
+			    is_blank(im, tail_of(im), im->size) && rest_is_blank(im)) ||
+	       file_refused(im->path);
 }
 
 /* How much of the image to use, 0: it is smaller than that. */
@@ -179,22 +197,23 @@ static void *behind(const struct image *im, uint64_t size)
 }
 
 /*
- * Behind what it takes. A former file system may have had a copy there: cut short, this would be
- * mended to be that one, which it is not any more. And all that other formats have there is found
- * as long as it is there; but it may be content of the former one, which has to be gone by then.
+ * A former file system goes first, in a page cache, too; behind what this one takes it may have had
+ * a copy: cut short, this would be mended to be that one, which it is not any more. And all that
+ * other formats have there is found as long as it is there; but it may be content of the former
+ * one, which has to be gone by then.
  */
 static bool forget_former(struct image *im, uint64_t size)
 {
 	void *end = behind(im, size);
 
-	if (!end)
-		return true;
 	memset(im->base, 0, SCMFS_BLOCK_SIZE);
-	memset(end, 0, SCMFS_BLOCK_SIZE);
+	if (end)
+		memset(end, 0, SCMFS_BLOCK_SIZE);
 	if (msync(im->base, im->size, MS_SYNC))
 		return false;
-	make_blank(im, max_t(uint64_t, size, tail_of(im)), im->size - SCMFS_BLOCK_SIZE);
-	return !msync(im->base, im->size, MS_SYNC);
+	if (end)
+		make_blank(im, max_t(uint64_t, size, tail_of(im)), im->size - SCMFS_BLOCK_SIZE);
+	return !msync(im->base, im->size, MS_SYNC) && make_rest_blank(im);
 }
 
 /* On a disk that is full a store to what a file has no block for ends the program. */

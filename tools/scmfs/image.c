@@ -41,6 +41,7 @@ static bool find_size(struct image *im)
 		fprintf(stderr, "%s: neither a file nor a block device\n", im->path);
 		return false;
 	}
+	im->rest = im->size & 4095;
 	im->size &= ~4095ULL;
 	if (!im->size)
 		fprintf(stderr, "%s: empty\n", im->path);

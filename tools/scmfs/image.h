@@ -17,6 +17,7 @@ struct image {
 	int fd;
 	uint8_t *base;
 	uint64_t size;
+	unsigned int rest;	/* bytes of the file behind that, which are no page */
 	bool is_memory;		/* itself, not a page cache of it */
 	int status;		/* the program's if it is unreadable; set before it is opened */
 };
