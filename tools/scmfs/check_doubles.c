@@ -138,10 +138,11 @@ void forget_doubles(struct doubles *d)
 
 bool is_double(struct doubles *d, const struct scmfs_dirent *ent, bool may_stay)
 {
-	const struct alike *name = d->name + d->next;
+	const struct alike *name;
 
-	if (d->next == d->nr || name->ent != ent)
+	if (d->next == d->nr || d->name[d->next].ent != ent)
 		return false;
+	name = d->name + d->next;
 	d->next++;
 	if (d->stays[name->first])
 		return true;
