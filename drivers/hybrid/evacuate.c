@@ -179,7 +179,8 @@ static u64 room_elsewhere(struct hy_pool *pool, unsigned int but)
 
 		if (i == but || !m->bdev)
 			continue;
-		if (is_draining(m))
+		/* A failed one has what can't be moved, too. */
+		if (READ_ONCE(m->state) == EK_MEMBER_DRAINING)
 			wanted += nr_used(m);
 		else if (READ_ONCE(m->state) == EK_MEMBER_ACTIVE)
 			room += ek_space_nr_free(&m->space);
