@@ -297,7 +297,7 @@ def batches(record):
 def over_batches(mine, others):
     """
     Of a volume over the best of others, or over their sum where each is as often: batch by batch, where both are so many.
-    One that has fewer is held against as many, of several batches each; and one that stood still in a batch, of which there is
+    One that has fewer is held against as many, of several batches each; and where one stood still in a batch, of which there is
     no ratio, in as many as leave none like that.
     """
     if isinstance(others, dict):
@@ -307,9 +307,8 @@ def over_batches(mine, others):
         other = batches(max(others, key=rate, default=None))
     mine = batches(mine)
 
-    def grouped(rates, n):
-        by = len(rates) // n
-        return [statistics.mean(rates[i * by:(i + 1) * by]) for i in range(n)]
+    def grouped(rates, n):      # all of them are in one
+        return [statistics.mean(rates[i * len(rates) // n:(i + 1) * len(rates) // n]) for i in range(n)]
     for n in range(min(len(mine), len(other)), 0, -1):
         both = grouped(mine, n), grouped(other, n)
         if all(map(all, both)):

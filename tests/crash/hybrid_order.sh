@@ -147,7 +147,7 @@ while_it_ends() {
 		fresh && message p set commit_ms 20 && write 0 128 1 && flush && slow a read_lat=10s write_lat=1200ms &&
 			{ holds 0 8 1 & } && { write 128 128 2 & writer=$!; } || return
 		wait_for 5 has_requests a 2 || continue	# seen too late, as the write is done
-		get p commits && { dmsetup suspend p & } && wait "$writer" && wait_for 5 status_above p commits "${got[0]}" &&
+		get p commits && { dmsetup suspend p & } && wait "$writer" && succeeds_within 5 status_above p commits "${got[0]}" &&
 			cut && holds 128 128 2
 		return
 	done

@@ -587,7 +587,7 @@ static void unlock(void *ctx, u64 ino)
 	held = 0;
 }
 
-static void leave(void *ctx, u64 ino)
+static void leave(void *ctx, u64 ino, bool done)
 {
 	MUST(!held);
 }
