@@ -368,6 +368,23 @@ static int judge_foreign(const struct work *w, const struct target *t)
 	return err;
 }
 
+#define LOOK	(1u << 20)	/* of its data */
+
+/* A new disk of the same size has nothing of what was on the old one. */
+static int judge_blank(const struct target *t)
+{
+	const uint64_t at = EK_AREA_HEAD_BYTES, bytes = t->dev.sectors * SECTOR_SIZE;
+	size_t len = bytes > at + LOOK ? LOOK : 0;
+	uint8_t *data = bdev_buffer(LOOK);
+	bool blank;
+
+	blank = len && !bdev_read(&t->dev, at, data, len) && !*data &&
+			!memcmp(data, data + 1, len - 1);
+	free(data);
+	return blank ? fail("%s: is known by its size alone, and all zero where a member has data: is it another one? (--force writes the labels all the same)",
+			    t->dev.path) : EXIT_OK;
+}
+
 /* Others may be at work on the pool, or on what the devices lie on. */
 static int judge_claims(const struct work *w)
 {
@@ -474,6 +491,8 @@ static int judge(struct work *w)
 			err = judge_places(w, &w->target[i]);
 		if (!err && !w->force)
 			err = judge_foreign(w, &w->target[i]);
+		if (!err && !w->force && !w->target[i].nr)
+			err = judge_blank(&w->target[i]);
 	}
 	return err;
 }
@@ -495,7 +514,7 @@ static int write_target(const struct work *w, const struct target *t, unsigned i
 		note("%s: label of %s written anew", t->dev.path, text);
 		(*written)++;
 	}
-	/* Or the event of its closing would be the first to show the pool, and start it unchecked. */
+	/* Or the event of its closing is the first to show the pool, and starts it unchecked. */
 	if (lacks(w, t) && t->dev.rdev)
 		bdev_announce(t->dev.rdev);
 	return EXIT_OK;
