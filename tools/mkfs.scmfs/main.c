@@ -120,15 +120,15 @@ static u64 next_bad(void *ctx, u64 from, u64 to, u64 *bytes)
 	return to;
 }
 
-/* [@from, @to) but for bad memory. */
-static bool is_blank(struct image *im, u64 from, u64 to)
+/* Each piece of [@from, @to) but for bad memory; false once @each is. */
+static bool each_good(struct image *im, u64 from, u64 to, bool (*each)(uint8_t *at, u64 len))
 {
 	u64 bytes, bad;
 
 	for (; from < to; from = bad + bytes) {
 		bytes = 0;
 		bad = next_bad(im, from, to, &bytes);
-		if (memchr_inv(im->base + from, 0, bad - from))
+		if (!each(im->base + from, bad - from))
 			return false;
 		if (bad == to)
 			break;
@@ -136,17 +136,15 @@ static bool is_blank(struct image *im, u64 from, u64 to)
 	return true;
 }
 
-static void make_blank(struct image *im, u64 from, u64 to)
+static bool is_blank(uint8_t *at, u64 len)
 {
-	u64 bytes, bad;
+	return !memchr_inv(at, 0, len);
+}
 
-	for (; from < to; from = bad + bytes) {
-		bytes = 0;
-		bad = next_bad(im, from, to, &bytes);
-		memset(im->base + from, 0, bad - from);
-		if (bad == to)
-			break;
-	}
+static bool make_blank(uint8_t *at, u64 len)
+{
+	memset(at, 0, len);
+	return true;
 }
 
 /* What is behind the last page is in no file system of ours, but may end another format. */
@@ -172,7 +170,7 @@ static bool may_overwrite(struct image *im, const struct args *a)
 	uint64_t look = min_t(uint64_t, im->size, FILE_LOOK);
 
 	return a->force || (!memchr_inv(im->base, 0, look) &&
-			    is_blank(im, tail_of(im), im->size) && rest_is_blank(im)) ||
+			    each_good(im, tail_of(im), im->size, is_blank) && rest_is_blank(im)) ||
 	       file_refused(im->path);
 }
 
@@ -212,7 +210,8 @@ static bool forget_former(struct image *im, uint64_t size)
 	if (msync(im->base, im->size, MS_SYNC))
 		return false;
 	if (end)
-		make_blank(im, max_t(uint64_t, size, tail_of(im)), im->size - SCMFS_BLOCK_SIZE);
+		each_good(im, max_t(uint64_t, size, tail_of(im)), im->size - SCMFS_BLOCK_SIZE,
+			  make_blank);
 	return !msync(im->base, im->size, MS_SYNC) && make_rest_blank(im);
 }
 
