@@ -30,6 +30,7 @@ static const u64 place[] = {
 /* --- the dump --- */
 
 static unsigned int dump_files = 3;		/* a bit each: whose labels it has */
+static unsigned int dump_metas = 3;		/* likewise, whose metadata areas' */
 static const char *dump_pool = "11111111-1111-1111-1111-111111111111";
 static const char *dump_member;			/* the uuid of member 0; NULL: its own */
 static bool dump_says = true;			/* who is a member */
@@ -54,7 +55,7 @@ static FILE *dumped(void)
 	fprintf(f, "pool %s name testpool extent_sectors %u members 2 metadata 2\n", dump_pool,
 		IMAGE_EXTENT);
 	for (i = 0; i < 2; i++)
-		if (dump_files >> i & 1)
+		if (dump_files & dump_metas & 1u << i)
 			fprintf(f, "label 11111111-1111-1111-1111-111111111111 role metadata area %u device /dev/a start 7 sectors 9 %u start 0 sectors %u label good copy good\n",
 				i, i, IMAGE_META);
 	for (i = 0; i < 2; i++)
@@ -553,6 +554,30 @@ static void command(void)
 	image_close(&set);
 }
 
+/* A member alone is known by its size, and a new disk has that, too. */
+static void blank(void)
+{
+	static const u8 none[1 << 20];
+	struct image_set set;
+	int err[3];
+	u32 sum;
+
+	pool_make(&set);
+	lose(&set, 0);
+	dump_metas = 2;
+	err[0] = relabel_both(&set);
+	lose(&set, 0);
+	put(&set, 0, EK_AREA_HEAD_BYTES, none, sizeof(none));
+	sum = image_sum(&set, 0);
+	err[1] = relabel_both(&set);
+	sum -= image_sum(&set, 0);
+	err[2] = relabel_forced(&set);
+	dump_metas = 3;
+	ktap_ok(!err[0] && err[1] == EXIT_FAILED && !sum && !err[2],
+		"relabel: a blank disk of the size: only with --force: %d, %d, %d", err[0], err[1], err[2]);
+	image_close(&set);
+}
+
 int main(void)
 {
 	if (!mkdtemp(ktap_name(pool_dir, POOL_PLACE)))
@@ -565,6 +590,7 @@ int main(void)
 	gpt();
 	foreign();
 	without_super();
+	blank();
 	wrong_size();
 	named();
 	named_by_dump();
