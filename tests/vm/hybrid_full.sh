@@ -32,9 +32,11 @@ full_pool() {
 may_move() { message p policy wardrop $settings low_free "$1"; }
 # The last MiB is read all the time: the second is never idle.
 begin_reads() {
+	local had
+	had=$(reads b)
 	fio --name=r --filename=$dev --direct=1 --rw=randread --bs=4k --offset=39m --size=1m --time_based --runtime=600 \
 		--iodepth=8 --ioengine=libaio --thread --randseed="$seed" --output=/tmp/fio.out & reading=$!
-	wait_for 20 eval '[ $(reads b) -gt 200 ]'
+	wait_for 20 eval '[ $(reads b) -gt '$((had + 200))' ]'
 }
 end_reads() { kill -INT $reading; wait $reading; fio_was_right /tmp/fio.out; }
 

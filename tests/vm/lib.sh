@@ -289,7 +289,12 @@ in_grammar() {
 message() { dmsetup message "$1" 0 "${@:2}"; }
 
 # fio_was_right FILE: what fio says at its end, which one that never ran does not
-fio_was_right() { grep -q "err= *0:" "$1" && ! grep -E "verify: bad|error=|err= *[1-9]" "$1"; }
+fio_was_right() {
+	if grep -q "err= *0:" "$1" && ! grep -qE "verify: bad|error=|err= *[1-9]" "$1"; then return; fi
+	echo "$1, $(wc -l <"$1") lines:"
+	cat "$1"
+	return 1
+}
 
 # is_clean COMMAND...: hybridctl finds no error
 is_clean() { hybridctl check "$@" >/tmp/check 2>&1 && grep -q ": clean, 0 errors" /tmp/check && return; cat /tmp/check; return 1; }
