@@ -651,6 +651,7 @@ void hy_commit_bio(struct hy_pool *pool, struct bio *bio)
 {
 	unsigned long flags;
 
+	hy_settle_note_flush(pool);
 	spin_lock_irqsave(&pool->commit_lock, flags);
 	bio_list_add(&pool->flush_bios, bio);
 	spin_unlock_irqrestore(&pool->commit_lock, flags);

@@ -210,8 +210,13 @@ struct hy_cold {
  * @writes: per CPU: writes that completed
  * @flushed: of them durable; the committer's own
  * @flush_bio: the committer's
+ * @flush_lock: who flushes it: the committer, or a migration (settle.c)
+ * @settle_lock: @settling
+ * @settling: migrations that wait for a flush: struct hy_settle
+ * @settle_work: flushes for them
  * @lost: of @writes those that a flush which failed may have lost, and somebody is to be told
- * @losses: how often it may have; changed by the committer before it takes free_sem
+ * @losses: how often it may have, with what was copied there; changed before anybody takes
+ *	free_sem, or flushes again, for what it is about
  * @failed_flushes: in a row; the committer's own
  * @write_failed: a write has since the last flush began, or the member was reinstated
  * @state: enum ek_member_state
@@ -255,8 +260,12 @@ struct hy_member {
 	u64 __percpu *writes;
 	u64 flushed;
 	struct bio flush_bio;
+	struct mutex flush_lock;
+	spinlock_t settle_lock;
+	struct list_head settling;
+	struct work_struct settle_work;
 	u64 lost;
-	unsigned int losses;
+	atomic_t losses;
 	unsigned int failed_flushes;
 	bool write_failed;
 	u32 state;
@@ -519,6 +528,7 @@ struct hy_pool {
 	char *text;		/* the committer's: see hy_policy_note() */
 	bool committing;	/* see hy_commit_needed() */
 	bool asked;		/* the committer's: somebody waits for the commit under way */
+	unsigned long user_flushed;	/* jiffies; see settle.c */
 	u64 *taken;		/* extents in it */
 	unsigned long taken_on;	/* members that they are on, or have moved from */
 	size_t nr_taken;
@@ -790,6 +800,21 @@ void hy_member_failed(struct hy_pool *pool, struct hy_member *m, bool write, uns
 void hy_member_judge(struct hy_pool *pool, struct hy_member *m, u64 requests);
 void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m);
 int hy_member_reinstate_end(struct hy_pool *pool, struct hy_member *m);
+void hy_member_settle_failed(struct hy_pool *pool, struct hy_member *m, blk_status_t status);
+
+/* settle.c */
+
+/* struct hy_settle - who waits for a flush of what was copied */
+struct hy_settle {
+	struct list_head list;
+	void (*done)(struct hy_settle *s, int error);
+};
+
+void hy_settle_init(struct hy_pool *pool);
+void hy_settle_note_flush(struct hy_pool *pool);
+bool hy_settle_wanted(const struct hy_pool *pool);
+void hy_settle(struct hy_member *m, struct hy_settle *s);
+void hy_settle_init_member(struct hy_member *m, unsigned int i);
 
 /* commit.c */
 void hy_commit_init(struct hy_pool *pool);

@@ -21,8 +21,9 @@
  *
  * writes is counted up when a write succeeds, before anything that depends on it
  * is told; flushed follows it only after a flush that began later succeeded.  The
- * committer is alone in flushing, so a FLUSH that comes while one runs waits for
- * it and needs another only if writes completed since.
+ * committer is alone in flushing for users, so a FLUSH that comes while one runs waits
+ * for it and needs another only if writes completed since.  Flushes for what was copied
+ * (settle.c) make nothing flushed, and never run beside one of the committer's.
  */
 #include "hybrid.h"
 #include "hybrid_trace.h"
@@ -130,23 +131,25 @@ static bool has_too_many_errors(struct hy_pool *pool, struct hy_member *m)
 /* What was copied there so far is not believed, whatever the member is by the switch. */
 static void count_loss(struct hy_member *m)
 {
-	WRITE_ONCE(m->losses, m->losses + 1);
+	atomic_inc(&m->losses);
 }
 
 /*
- * It is lost: with what was not flushed, if anything was written since then, or at all.  Return: 0
- * if nothing was.
+ * It is lost: with what was not flushed, if anything was written since then, or at all; one that is
+ * distrusted also with what moved there, and was flushed for that (settle.c).  Return: 0 if there
+ * is nothing.
  */
-static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen)
+static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen, bool distrusted)
 {
-	bool lost = m->state != EK_MEMBER_REMOVED && (m->flushed != HY_NEVER_FLUSHED || seen);
+	bool lost = seen != m->flushed && m->state != EK_MEMBER_REMOVED &&
+		    (m->flushed != HY_NEVER_FLUSHED || seen);
 
 	m->flushed = seen;
-	if (!lost)
+	if (!lost && !distrusted)
 		return 0;
 	count_loss(m);
 	/* As in flush_failed(): once for the same writes. */
-	if (seen != m->lost || !m->bdev)
+	if (lost && (seen != m->lost || !m->bdev))
 		hy_commit_lost(pool);
 	m->lost = seen;
 	__set_bit(m - pool->member, &pool->reverting);
@@ -236,6 +239,58 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 }
 
 /**
+ * hy_member_settle_failed - what was copied to a member could not be made durable
+ * @pool: the pool
+ * @m: the member
+ * @status: what its flush ended with
+ *
+ * Nor, perhaps, what users wrote there.
+ * Context: its flush_lock held.
+ */
+void hy_member_settle_failed(struct hy_pool *pool, struct hy_member *m, blk_status_t status)
+{
+	count_loss(m);
+	hy_member_distrust(pool, m);
+	hy_member_error(pool, m, status);
+	/* As in flush_failed(). */
+	if (degrade(pool, m))
+		tell_degraded(pool, m, status);
+}
+
+static bool needs_flush(struct hy_pool *pool, unsigned int i)
+{
+	struct hy_member *m = &pool->member[i];
+
+	return writes_completed(m) != m->flushed || test_bit(i, &pool->distrusted);
+}
+
+/* Return: 0: there is no need; 1: it is under way, and has flush_lock; -EIO: it is lost. */
+static int flush_begin(struct hy_pool *pool, unsigned int i, u64 *seen, struct flush_wait *wait)
+{
+	struct hy_member *m = &pool->member[i];
+	bool distrusted;
+	int r = 0;
+
+	/* What a copy's flush that failed has dropped this one would find nothing of. */
+	mutex_lock(&m->flush_lock);
+	distrusted = test_and_clear_bit(i, &pool->distrusted);
+	/* After the bit: what was acknowledged before it was set is among them. */
+	*seen = writes_completed(m);
+	if (distrusted)
+		distrust(pool, m);
+	if (!m->bdev || distrusted) {
+		r = flush_lost(pool, m, *seen, distrusted);
+	} else if (*seen != m->flushed) {
+		/* Before: it says nothing of a write that fails meanwhile. */
+		WRITE_ONCE(m->write_failed, false);
+		member_flush_begin(m, wait);
+		return 1;
+	}
+	mutex_unlock(&m->flush_lock);
+	return r;
+}
+
+/**
  * hy_members_flush - make completed writes durable
  * @pool: the pool
  * @members: a bit for each that is asked; the others' writes stay as durable as they are
@@ -261,27 +316,16 @@ int hy_members_flush(struct hy_pool *pool, unsigned long members)
 
 	init_completion(&wait.done);
 	for (i = 0; i < pool->nr_members; i++) {
-		struct hy_member *m = &pool->member[i];
-		bool distrusted;
+		int begin;
 
 		/* Distrusted, too: that is for the next commit, nothing would come of it here. */
-		if (!(members & BIT(i)) || test_bit(i, &pool->doubted))
+		if (!(members & BIT(i)) || test_bit(i, &pool->doubted) || !needs_flush(pool, i))
 			continue;
-		distrusted = test_and_clear_bit(i, &pool->distrusted);
-		/* After the bit: what was acknowledged before it was set is among them. */
-		seen[i] = writes_completed(m);
-		if (seen[i] == m->flushed)
-			continue;
-		if (!m->bdev || distrusted) {
-			if (distrusted)
-				distrust(pool, m);
-			r = flush_lost(pool, m, seen[i]) ?: r;
-			continue;
-		}
-		/* Before: it says nothing of a write that fails meanwhile. */
-		WRITE_ONCE(m->write_failed, false);
-		member_flush_begin(m, &wait);
-		__set_bit(i, &begun);
+		begin = flush_begin(pool, i, &seen[i], &wait);
+		if (begin > 0)
+			__set_bit(i, &begun);
+		else
+			r = begin ?: r;
 	}
 	flush_put(&wait);
 	wait_for_completion_io(&wait.done);
@@ -297,6 +341,7 @@ int hy_members_flush(struct hy_pool *pool, unsigned long members)
 			m->flushed = seen[i];
 			m->failed_flushes = 0;
 		}
+		mutex_unlock(&m->flush_lock);
 	}
 	return r;
 }
@@ -455,8 +500,11 @@ void hy_member_reinstate_begin(struct hy_pool *pool, struct hy_member *m)
  */
 static int flushes(struct hy_pool *pool, struct hy_member *m)
 {
-	int r = blkdev_issue_flush(m->bdev);
+	int r;
 
+	mutex_lock(&m->flush_lock);
+	r = blkdev_issue_flush(m->bdev);
+	mutex_unlock(&m->flush_lock);
 	if (!r)
 		return 0;
 	m->failed_flushes++;

@@ -8,19 +8,23 @@
  *	copy		reads and writes go to the old place; what the extent cache has in
  *			memory is not read there (cache.c has why it is the same)
  *	copy again	granules written meanwhile, a few rounds, from memory if it has them
+ *	settle		while users flush: the new place is flushed, so that none of them has to
+ *			wait for that; what was written meanwhile is copied again (settle.c)
  *	switch		only if no write is in flight; otherwise new writes wait for
  *			those in flight and for what is left to copy, never for the
  *			copy of the extent
  *	free		the old place (free.c)
  *
  * Cut before the commit that follows the switch: the old place is still mapped and
- * untouched but for writes not flushed yet.  The commit flushes the members first,
- * so when the new place is durable in the map, its data is on the member.
+ * untouched but for writes not flushed yet.  What was not settled counts as written to
+ * the member before the switch, and the commit flushes the members first, so when the new
+ * place is durable in the map, its data is on the member.
  *
  *	the source fails to read	given up: the map was not touched
  *	the destination fails to write	the same
  *	it fails, or is to leave, while others' writes tell so	the same, at the switch
- *	it fails to flush before the switch	the same, though it be reinstated by then
+ *	it fails to flush before the switch	the same, though it be reinstated by then; also when
+ *			nobody but the migration asked it to
  *	it fails to flush after the switch	the commit fails and is tried again; when the member
  *			can't be flushed the switch is undone (free.c)
  *	it is lost after that commit	as all that is on it
@@ -42,7 +46,7 @@ struct hy_mig {
 	unsigned int from;
 	unsigned int to;
 	u32 dst_pe;
-	spinlock_t lock;	/* state, inflight, dirty, copying, failed, held */
+	spinlock_t lock;	/* state, inflight, dirty, copying, unsettled, failed, held */
 	enum mig_state state;
 	unsigned int inflight;	/* writes that know of it */
 	unsigned int rounds;
@@ -50,8 +54,10 @@ struct hy_mig {
 	u32 todo;		/* granules of the present round that are to be copied yet */
 	struct hy_slot *slot;	/* the extent in memory, held; NULL: it is not there */
 	u32 in_memory;		/* granules of it that were not written yet at all */
-	unsigned int losses;	/* of the new place's member when it began */
-	bool copying;		/* a copy is under way */
+	int losses;		/* of the new place's member when it began */
+	bool copying;		/* a copy is under way, or a flush of it */
+	bool unsettled;		/* something was copied since that */
+	bool settled;		/* once, and not again */
 	bool failed;
 	u64 bytes;
 	u64 round_bytes;
@@ -59,6 +65,7 @@ struct hy_mig {
 	struct bio_list held;	/* writes that wait for the switch */
 	struct hy_free *free;
 	struct hy_drain drain;
+	struct hy_settle settle;
 	struct work_struct work;
 	struct rcu_head rcu;
 };
@@ -260,7 +267,7 @@ static bool still_wanted(struct hy_mig *mig)
 	struct hy_member *m = &mig->pool->member[mig->to];
 
 	return m->bdev && READ_ONCE(m->state) == EK_MEMBER_ACTIVE &&
-	       READ_ONCE(m->losses) == mig->losses;
+	       atomic_read(&m->losses) == mig->losses;
 }
 
 /* mig->lock held, no write in flight, nothing dirty: point the map to the copy. */
@@ -269,6 +276,9 @@ static bool switch_over(struct hy_mig *mig)
 	struct hy_pool *pool = mig->pool;
 	u64 entry, new;
 
+	/* Before the map can point to it: see member.c. */
+	if (mig->unsettled)
+		hy_member_wrote(&pool->member[mig->to]);
 	do {
 		if (ek_map_lookup(&pool->map, mig->le, &entry) ||
 		    ek_entry_place(entry) != mig->src)
@@ -294,7 +304,19 @@ static void switched(struct hy_mig *mig)
 	let_go(mig);
 }
 
-enum mig_next { NEXT_WAIT, NEXT_WRITE, NEXT_COPY, NEXT_SWITCHED, NEXT_RACED, NEXT_FAILED };
+/*
+ * Before anybody's write has to wait, as the flush may take long: there is nothing left to copy at
+ * the moment, or there always will be.
+ */
+static bool is_to_settle(struct hy_mig *mig)
+{
+	return mig->state == MIG_COPYING && mig->unsettled && !mig->settled &&
+	       (!mig->dirty || mig->rounds >= HY_COPY_ROUNDS) && hy_settle_wanted(mig->pool);
+}
+
+enum mig_next {
+	NEXT_WAIT, NEXT_WRITE, NEXT_COPY, NEXT_SETTLE, NEXT_SWITCHED, NEXT_RACED, NEXT_FAILED
+};
 
 /* mig->lock held.  No write is in flight in the last three cases. */
 static enum mig_next decide(struct hy_mig *mig)
@@ -330,6 +352,11 @@ static enum mig_next decide(struct hy_mig *mig)
 	 * first write makes its granules valid before it notes them, under this lock.
 	 */
 	mig->dirty &= there(mig);
+	if (is_to_settle(mig)) {
+		mig->settled = true;
+		mig->copying = true;
+		return NEXT_SETTLE;
+	}
 	if (mig->dirty && !hold && mig->rounds >= HY_COPY_ROUNDS)
 		hold = true;
 	if (!mig->dirty && mig->inflight)
@@ -375,6 +402,9 @@ static void mig_step(struct work_struct *work)
 	case NEXT_COPY:
 		copy_dirty(mig);
 		break;
+	case NEXT_SETTLE:
+		hy_settle(&mig->pool->member[mig->to], &mig->settle);
+		break;
 	case NEXT_SWITCHED:
 		switched(mig);
 		break;
@@ -413,11 +443,9 @@ static void end_round(struct hy_mig *mig, bool read_err, bool write_err)
 {
 	struct hy_pool *pool = mig->pool;
 
-	/* Before the map can point to it: see member.c. */
-	if (!write_err)
-		hy_member_wrote(&pool->member[mig->to]);
 	spin_lock_irq(&mig->lock);
 	mig->copying = false;
+	mig->unsettled = true;
 	mig->failed |= read_err || write_err;
 	spin_unlock_irq(&mig->lock);
 	if (read_err)
@@ -446,6 +474,19 @@ static void copied(int read_err, unsigned long write_err, void *context)
 	charge_copy(mig, mig->from, mig->to, ns);
 	charge_copy(mig, mig->to, mig->from, ns);
 	end_round(mig, read_err, write_err);
+}
+
+/* A worker's; the flush has failed, or what was copied so far is durable. */
+static void settled(struct hy_settle *settle, int error)
+{
+	struct hy_mig *mig = container_of(settle, struct hy_mig, settle);
+
+	spin_lock_irq(&mig->lock);
+	mig->copying = false;
+	mig->unsettled = false;
+	mig->failed |= error;
+	spin_unlock_irq(&mig->lock);
+	queue_work(mig->pool->wq, &mig->work);
 }
 
 static void mig_drained(struct hy_drain *drain)
@@ -489,11 +530,12 @@ static struct hy_mig *mig_alloc(struct hy_pool *pool, u64 le, u64 entry, unsigne
 	mig->src = ek_entry_place(entry);
 	mig->from = ek_entry_member(entry);
 	mig->to = to;
-	mig->losses = READ_ONCE(pool->member[to].losses);
+	mig->losses = atomic_read(&pool->member[to].losses);
 	spin_lock_init(&mig->lock);
 	bio_list_init(&mig->held);
 	INIT_WORK(&mig->work, mig_step);
 	mig->drain.fn = mig_drained;
+	mig->settle.done = settled;
 	return mig;
 }
 

@@ -141,8 +141,11 @@ static void pool_init_plain(struct hy_pool *pool)
 	xa_init(&pool->migs);
 	xa_init(&pool->refused);
 	init_waitqueue_head(&pool->mig_wait);
-	for (i = 0; i < EK_MAX_MEMBERS; i++)
+	hy_settle_init(pool);
+	for (i = 0; i < EK_MAX_MEMBERS; i++) {
 		hy_free_init_member(pool, &pool->member[i]);
+		hy_settle_init_member(&pool->member[i], i);
+	}
 	for (i = 0; i < HY_BUCKETS; i++) {
 		spin_lock_init(&pool->bucket[i].lock);
 		INIT_HLIST_HEAD(&pool->bucket[i].ios);

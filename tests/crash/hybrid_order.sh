@@ -170,11 +170,21 @@ scenario "a write that nobody flushes, while a suspension waits for something el
 checkpointed() { fresh && write 0 256 1 && message p checkpoint && cut && holds 0 256 1; }
 scenario "a checkpoint" checkpointed
 
+# Without a FLUSH of a user, lately, the commit flushes what was copied; after one the migration does.
 moved() {
-	fresh && write 0 256 1 && flush && message p move 0 1 && wait_for 20 arrived && message p commit &&
+	fresh && write 0 256 1 && "$@" && message p move 0 1 && wait_for 20 arrived && message p commit &&
 		cut && holds 0 256 1
 }
-scenario "an extent that moved, and nothing else was written" moved
+scenario "an extent that moved, and nothing else was written" moved message p commit
+scenario "the same while users flush" moved flush
+flushes_of() { local w; w=$(<"$emudisk/$1/info") && w=${w##*flushes } && echo "${w%%[!0-9]*}"; }
+moved_before() {
+	local before
+	fresh && write 0 256 1 && flush && before=$(flushes_of b) && message p move 0 1 && wait_for 20 arrived &&
+		[ "$(flushes_of b)" = $((before + 1)) ] && write 128 8 2 && flush && [ "$(flushes_of b)" = $((before + 1)) ] &&
+		cut && holds 0 128 1 -- verify $dev 128 8 2
+}
+scenario "a flush of what others wrote, which is none of what has moved" moved_before
 
 failed_flush() {
 	fresh && write 0 256 1 && flush && write 8 64 2 && slow a fail=flush && ! flush && slow a fail=none &&
@@ -400,7 +410,7 @@ gone_and_moved_on() {
 scenario "the same, there and back" gone_and_moved_on
 # Where it was in between has lost it; where it was at first has not.
 gone_in_between() {
-	fresh && write 0 128 1 && flush && message p move 0 1 && wait_for 20 arrived && lose_cache b &&
+	fresh && write 0 128 1 && message p commit && message p move 0 1 && wait_for 20 arrived && lose_cache b &&
 		message p move 0 0 && wait_for 20 status_is p completed 2 && bad_flush b flush && holds 0 128 1 &&
 		cut && holds 0 128 1
 }
@@ -472,14 +482,61 @@ while_switched() {
 }
 scenario "a write that is under way when the copy is done" while_switched
 
-# Most of it has been copied, and lost; nobody would know any more when the rest has been.
+# Most of it has been copied, and lost; nobody would know any more when the rest has been. Who flushes has written there.
 copied_in_vain() {
-	fresh && write 0 128 1 && flush && slow b write_lat=1s && message p move 0 1 && pause 0.3 && write 0 8 2 &&
-		slow a read_lat=6s && pause 3 && slow b write_lat=10us && lose_cache b && bad_flush b flush &&
-		message p reinstate 1 && status_is p dev.1.state active && slow a read_lat=10us && wait_for 20 finished &&
+	fresh && write 0 256 1 && message p move 1 1 && wait_for 20 arrived && message p commit &&
+		slow b write_lat=1s && message p move 0 1 && pause 0.3 && write 0 8 2 && slow a read_lat=6s && pause 3 &&
+		slow b write_lat=10us && write 128 8 1 && lose_cache b && bad_flush b flush && message p reinstate 1 && status_is p dev.1.state active && slow a read_lat=10us && wait_for 20 finished &&
 		wait_for 10 flush && cut && holds 0 8 2 -- verify $dev 8 120 1
 }
 scenario "an extent that moves to a member that lost the copy, and was reinstated" copied_in_vain
+
+# --- while users flush: a migration has its new place flushed before the map points there ----------
+
+# What is written meanwhile is copied after that flush, and is for the next one.
+while_settled() {
+	fresh && write 0 128 1 && flush && slow b flush=1s && message p move 0 1 && wait_for 10 has_requests b &&
+		write 8 16 2 && wait_for 20 arrived && flush && cut &&
+		holds 0 8 1 -- verify $dev 8 16 2 -- verify $dev 24 104 1
+}
+scenario "what is written while the flush of a copy is under way" while_settled
+# A write to where it is does not wait for that flush, which may take for ever.
+unhindered() {
+	local from
+	fresh && write 0 128 1 && flush && slow b flush=10s && message p move 0 1 && wait_for 10 has_requests b &&
+		from=$SECONDS && write 8 16 2 && flush && [ $((SECONDS - from)) -lt 8 ] && has_requests b &&
+		cut && holds 0 8 1 -- verify $dev 8 16 2
+}
+scenario "a write to an extent, and a flush, while that of its copy is under way" unhindered
+stays() { finished && status_is p completed 0 && status_is p dev.1.state degraded; }
+not_settled() {
+	fresh && write 0 128 1 && flush && slow b fail=flush && message p move 0 1 && wait_for 20 stays && flush &&
+		slow b fail=none && holds 0 128 1 && message p reinstate 1 && status_is p dev.1.state active && flush &&
+		message p move 0 1 && wait_for 20 arrived && flush && cut && holds 0 128 1
+}
+scenario "an extent that stays where it was, as the flush of its copy fails" not_settled
+# What users wrote there, and b has lost, no later flush would tell of.
+eaten() {
+	recycle && flush && write 5248 8 8 && lose_cache b && slow b fail=flush && message p move 0 1 &&
+		wait_for 20 stays && slow b fail=none && ! flush && wait_for 10 flush && nothing_but_9 && cut && nothing_but_9
+}
+nothing_but_9() { holds 0 5120 1 -- verify $dev 5256 120 9 && { holds 5248 8 8 || holds 5248 8 9; }; }
+scenario "what users wrote to a member that the flush of a copy finds to have lost it" eaten
+# Somebody flushes while that flush is under way: his finds nothing left to be written, and would end well.
+eaten_meanwhile() {
+	recycle && flush && write 5248 8 8 && lose_cache b && slow b flush=1s fail=flush && message p move 0 1 &&
+		wait_for 10 has_requests b && slow b fail=none && ! flush && wait_for 10 flush && nothing_but_9 && cut &&
+		nothing_but_9
+}
+scenario "the same for a flush that comes during that of the copy" eaten_meanwhile
+# A member that is not believed, as writes to it failed, is not believed what moved there either.
+undone() {
+	local entry
+	make_places && flush && message p move 0 1 && wait_for 20 arrived && slow b fail=write && ! write 5248 8 2 &&
+		slow b fail=none && message p reinstate 1 && into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] &&
+		wait_for 10 flush && holds 0 128 1 && cut && holds 0 128 1
+}
+scenario "an extent that moved to a member that is not believed before the next commit" undone
 
 # What was written since the copy is discarded when the copy is done, so that there is nothing more to copy, and an older
 # granule is being written: the write is waited for all the same.

@@ -624,7 +624,8 @@ chain=$(table 65536 128 m1 "a b c" 0 "fill 6 commit_ms 3600000 cooldown_ms 0 low
 twice() { message p move 0 1 && wait_for 10 status_is p completed 1 && message p move 0 2 && wait_for 10 status_is p completed 2; }
 wipe m1 a b c
 check "a pool of three" pool p "$chain"
-check "data on the first member" blkio write $dev 0 512 "$seed" -- flush $dev
+# No user flushes before the moves, so that the commit has to.
+check "data on the first member" eval 'blkio write $dev 0 512 "$seed" && message p commit'
 check "an extent moves to the second, and on to the third" twice
 matches "in memory" "$(message p entry 0)" "^2 "
 emuctl set b fail=flush

@@ -50,11 +50,12 @@ policy="wardrop period_ms 100 cooldown_ms 0 low_free 5"
 check "the policy that would move most" message p policy $policy
 check "an extent of each is wanted on the other" eval 'message p pin 0 128 1 && message p pin "$fast" 128 0'
 
-# Writes to the first, each flushed: how long 99 of 100 flushes took at most, us, into $p99. No program is started.
+# Writes to the first, to so many sectors of it, each flushed: how long 99 of 100 flushes took at most, us, into $p99. No program is started.
+span=$fast
 flushed() {
 	local i from took=()
 	for ((i = 0; i < 100; i++)); do
-		blkio write $dev $((i * 1000 % fast / 8 * 8)) 8 $i || return
+		blkio write $dev $((i * 1000 % span / 8 * 8)) 8 $i || return
 		from=${EPOCHREALTIME/./}
 		blkio flush $dev || return
 		took+=($((${EPOCHREALTIME/./} - from)))
@@ -106,6 +107,43 @@ check "what was written is there" blkio verify $dev $((fast + 1024)) 512 9
 check "room on each of them" blkio discard $dev 640 128 -- discard $dev $((fast + 640)) 128
 check "now they move" wait_for 20 both_moved
 check "as they were" blkio verify $dev $fast 128 "$seed"
+
+remove_pool p
+wipe m a b
+check "a pool with room" pool p "$(line 65536)"
+check "data on the first" blkio write $dev 0 16384 "$seed" -- flush $dev
+check "the second flushes slowly" emuctl set b flush=1s
+span=8192 all_p99=()
+check "what is on the first is written and flushed" eval 'flushed && flushed && flushed'
+bound=$(($(printf '%s\n' "${all_p99[@]}" | sort -n | head -1) * 3 + 50000))
+# Extents behind those that are written move there and back. Until the file is gone.
+moving() {
+	local e to
+	while [ -e /tmp/moving ]; do
+		for to in 1 0; do
+			for ((e = 100; e < 108; e++)); do message p move $e $to; done
+			wait_for 60 status_is p queued 0 || return
+		done
+	done
+}
+get p completed && moved=$got
+flushes_of_b
+before=$flushed
+: >/tmp/moving
+moving & patience=$!
+check "extents move to it" wait_for 60 status_above p completed $((moved + 8))
+get p completed && moved=$got
+all_p99=()
+check "flushes of what is on the first take as long as they did" as_usual
+note "99 of 100 flushes took at most ${all_p99[*]} us, of $bound"
+check "and extents go on to move" wait_for 60 status_above p completed $((moved + 16))
+rm /tmp/moving
+check "all that was wanted" wait $patience
+flushes_of_b
+check "each time the second was flushed for all of them" [ $((flushed - before)) -ge 2 ]
+check "the second is as fast" emuctl set b flush=0
+check "what has moved" blkio verify $dev 12800 1024 "$seed"
+span=$fast
 
 remove_pool p
 check "full as before" full_pool
