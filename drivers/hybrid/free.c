@@ -132,6 +132,20 @@ bool hy_free_pending(struct hy_pool *pool)
 	return !list_empty_careful(&pool->frees);
 }
 
+/* Members that extents have moved to, of which nothing is durable yet.  Context: the committer. */
+unsigned long hy_free_moved_to(struct hy_pool *pool)
+{
+	unsigned long members = 0;
+	struct hy_free *f;
+
+	spin_lock_irq(&pool->free_lock);
+	list_for_each_entry(f, &pool->frees, list)
+		if (f->moved)
+			__set_bit(ek_entry_member(f->now), &members);
+	spin_unlock_irq(&pool->free_lock);
+	return members;
+}
+
 /* The committer takes what has been freed up to now. */
 void hy_free_take(struct hy_pool *pool, struct list_head *batch)
 {

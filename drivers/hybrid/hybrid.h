@@ -209,6 +209,9 @@ struct hy_cold {
  * @last_free: of what is freed and not committed the last run here, which the next may go on
  * @writes: per CPU: writes that completed
  * @flushed: of them durable; the committer's own
+ * @copies: of @writes those of migrations
+ * @flushed_copies: of them durable; the committer's own
+ * @flushed_at: jiffies: when a flush of users had to be one of this member; see settle.c
  * @flush_bio: the committer's
  * @flush_lock: who flushes it: the committer, or a migration (settle.c)
  * @settle_lock: @settling
@@ -235,7 +238,9 @@ struct hy_cold {
  * @sample: the last period
  * @usual_ns: its averages at the end of the last period, by direction; 0: not known
  * @share: of the requests that came in during a period, in ppm: hy_measure_shares()
- * @nr_giving: copies off it that are under way
+ * @nr_giving: extents under way from it
+ * @nr_given: of them, copied: they wait for a flush
+ * @nr_settling: extents copied to it that wait for its flush
  * @cold: the search for what is not in use there: mover.c
  * @shed_idle: when something left it last while nobody was there, ns
  * @copy_debt: ns that copies took and that are not paid for yet: mover.c
@@ -259,6 +264,9 @@ struct hy_member {
 	atomic_t nr_quarantined;
 	u64 __percpu *writes;
 	u64 flushed;
+	atomic64_t copies;
+	u64 flushed_copies;
+	unsigned long flushed_at;
 	struct bio flush_bio;
 	struct mutex flush_lock;
 	spinlock_t settle_lock;
@@ -284,6 +292,8 @@ struct hy_member {
 	u64 usual_ns[EK_DIRS];
 	u32 share;
 	atomic_t nr_giving;
+	atomic_t nr_given;
+	atomic_t nr_settling;
 	struct hy_cold cold;
 	u64 shed_idle;
 	atomic64_t copy_debt;
@@ -531,6 +541,7 @@ struct hy_pool {
 	unsigned long user_flushed;	/* jiffies; see settle.c */
 	u64 *taken;		/* extents in it */
 	unsigned long taken_on;	/* members that they are on, or have moved from */
+	unsigned long moved_to;	/* the committer's: members that any have moved to since the last */
 	size_t nr_taken;
 	size_t max_taken;
 	size_t nr_committed;	/* by the last commit, for its trace */
@@ -569,6 +580,7 @@ struct hy_pool {
 	/* migration */
 	struct xarray migs;
 	atomic_t nr_migrating;
+	atomic_t nr_settling;		/* of them */
 	wait_queue_head_t mig_wait;
 	struct dm_kcopyd_client *kc;
 	struct mutex heat_lock;		/* heat */
@@ -753,6 +765,7 @@ void hy_free_drop(struct hy_free *f);
 void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place);
 void hy_free_queue_moved(struct hy_pool *pool, struct hy_free *f, u64 le, u64 old, u64 now);
 bool hy_free_pending(struct hy_pool *pool);
+unsigned long hy_free_moved_to(struct hy_pool *pool);
 void hy_free_take(struct hy_pool *pool, struct list_head *batch);
 void hy_free_untake(struct hy_pool *pool, struct list_head *batch);
 void hy_free_committed(struct hy_pool *pool, struct list_head *batch);
@@ -812,7 +825,9 @@ struct hy_settle {
 
 void hy_settle_init(struct hy_pool *pool);
 void hy_settle_note_flush(struct hy_pool *pool);
-bool hy_settle_wanted(const struct hy_pool *pool);
+void hy_settle_not(struct hy_member *m);
+void hy_settle_note_writes(struct hy_member *m, u64 writes, bool asked);
+bool hy_settle_wanted(const struct hy_pool *pool, const struct hy_member *m);
 void hy_settle(struct hy_member *m, struct hy_settle *s);
 void hy_settle_init_member(struct hy_member *m, unsigned int i);
 

@@ -72,6 +72,8 @@ void hy_member_forget_writes(struct hy_member *m)
 	for_each_possible_cpu(cpu)
 		memset(per_cpu_ptr(m->writes, cpu), 0, sizeof(u64));
 	m->flushed = HY_NEVER_FLUSHED;
+	atomic64_set(&m->copies, 0);
+	m->flushed_copies = 0;
 	m->lost = 0;
 	m->failed_flushes = 0;
 	m->write_failed = false;
@@ -135,17 +137,16 @@ static void count_loss(struct hy_member *m)
 }
 
 /*
- * It is lost: with what was not flushed, if anything was written since then, or at all; one that is
- * distrusted also with what moved there, and was flushed for that (settle.c).  Return: 0 if there
- * is nothing.
+ * It is lost: with what was not flushed, if anything was written since then, or at all; @moved: also
+ * with what moved there, and was flushed for that (settle.c).  Return: 0 if there is nothing.
  */
-static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen, bool distrusted)
+static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen, bool moved)
 {
 	bool lost = seen != m->flushed && m->state != EK_MEMBER_REMOVED &&
 		    (m->flushed != HY_NEVER_FLUSHED || seen);
 
 	m->flushed = seen;
-	if (!lost && !distrusted)
+	if (!lost && !moved)
 		return 0;
 	count_loss(m);
 	/* As in flush_failed(): once for the same writes. */
@@ -257,11 +258,24 @@ void hy_member_settle_failed(struct hy_pool *pool, struct hy_member *m, blk_stat
 		tell_degraded(pool, m, status);
 }
 
+/*
+ * Have extents moved to it that the commit is about, and has it got worse since?  They can stay
+ * where they were.
+ */
+static bool is_in_doubt(struct hy_pool *pool, unsigned int i)
+{
+	struct hy_member *m = &pool->member[i];
+
+	return test_bit(i, &pool->moved_to) &&
+	       (!m->bdev || READ_ONCE(m->state) != EK_MEMBER_ACTIVE);
+}
+
 static bool needs_flush(struct hy_pool *pool, unsigned int i)
 {
 	struct hy_member *m = &pool->member[i];
 
-	return writes_completed(m) != m->flushed || test_bit(i, &pool->distrusted);
+	return writes_completed(m) != m->flushed || test_bit(i, &pool->distrusted) ||
+	       is_in_doubt(pool, i);
 }
 
 /* Return: 0: there is no need; 1: it is under way, and has flush_lock; -EIO: it is lost. */
@@ -279,8 +293,10 @@ static int flush_begin(struct hy_pool *pool, unsigned int i, u64 *seen, struct f
 	if (distrusted)
 		distrust(pool, m);
 	if (!m->bdev || distrusted) {
-		r = flush_lost(pool, m, *seen, distrusted);
-	} else if (*seen != m->flushed) {
+		r = flush_lost(pool, m, *seen, distrusted || is_in_doubt(pool, i));
+	} else if (*seen != m->flushed || is_in_doubt(pool, i)) {
+		hy_settle_note_writes(m, *seen - (m->flushed == HY_NEVER_FLUSHED ? 0 : m->flushed),
+				      pool->asked);
 		/* Before: it says nothing of a write that fails meanwhile. */
 		WRITE_ONCE(m->write_failed, false);
 		member_flush_begin(m, wait);
@@ -531,6 +547,9 @@ int hy_member_reinstate_end(struct hy_pool *pool, struct hy_member *m)
 	r = flushes(pool, m);
 	if (r)
 		return r;
+	/* That of a copy was before it, and has failed. */
+	if (test_bit(m - pool->member, &pool->distrusted))
+		return -EIO;
 	WRITE_ONCE(m->write_failed, false);
 	/* What failed until now says nothing of the rest of the period. */
 	mutex_lock(&pool->heat_lock);

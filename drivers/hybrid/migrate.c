@@ -34,6 +34,7 @@
 #include "hybrid_trace.h"
 
 #define HY_COPY_ROUNDS	4	/* of copying again before writes have to wait */
+#define HY_SETTLES	2	/* flushes of a copy that users go on to write to */
 
 enum mig_state { MIG_DRAINING, MIG_COPYING, MIG_HOLDING, MIG_DONE };
 
@@ -57,7 +58,7 @@ struct hy_mig {
 	int losses;		/* of the new place's member when it began */
 	bool copying;		/* a copy is under way, or a flush of it */
 	bool unsettled;		/* something was copied since that */
-	bool settled;		/* once, and not again */
+	unsigned int settles;	/* flushes of it so far */
 	bool failed;
 	u64 bytes;
 	u64 round_bytes;
@@ -278,7 +279,7 @@ static bool switch_over(struct hy_mig *mig)
 
 	/* Before the map can point to it: see member.c. */
 	if (mig->unsettled)
-		hy_member_wrote(&pool->member[mig->to]);
+		hy_settle_not(&pool->member[mig->to]);
 	do {
 		if (ek_map_lookup(&pool->map, mig->le, &entry) ||
 		    ek_entry_place(entry) != mig->src)
@@ -306,12 +307,27 @@ static void switched(struct hy_mig *mig)
 
 /*
  * Before anybody's write has to wait, as the flush may take long: there is nothing left to copy at
- * the moment, or there always will be.
+ * the moment, or there always will be.  Not when it is to be given up, or a suspension waits for
+ * it, whose checkpoint flushes all.
  */
 static bool is_to_settle(struct hy_mig *mig)
 {
-	return mig->state == MIG_COPYING && mig->unsettled && !mig->settled &&
-	       (!mig->dirty || mig->rounds >= HY_COPY_ROUNDS) && hy_settle_wanted(mig->pool);
+	return mig->state == MIG_COPYING && mig->unsettled && mig->settles < HY_SETTLES &&
+	       (!mig->dirty || mig->rounds >= HY_COPY_ROUNDS) && still_wanted(mig) &&
+	       READ_ONCE(mig->pool->running) &&
+	       hy_settle_wanted(mig->pool, &mig->pool->member[mig->to]);
+}
+
+/* Others may be copied meanwhile. */
+static void settle(struct hy_mig *mig)
+{
+	struct hy_pool *pool = mig->pool;
+
+	atomic_inc(&pool->member[mig->from].nr_given);
+	atomic_inc(&pool->member[mig->to].nr_settling);
+	atomic_inc(&pool->nr_settling);
+	hy_balance_kick(pool);
+	hy_settle(&pool->member[mig->to], &mig->settle);
 }
 
 enum mig_next {
@@ -353,7 +369,7 @@ static enum mig_next decide(struct hy_mig *mig)
 	 */
 	mig->dirty &= there(mig);
 	if (is_to_settle(mig)) {
-		mig->settled = true;
+		mig->settles++;
 		mig->copying = true;
 		return NEXT_SETTLE;
 	}
@@ -403,7 +419,7 @@ static void mig_step(struct work_struct *work)
 		copy_dirty(mig);
 		break;
 	case NEXT_SETTLE:
-		hy_settle(&mig->pool->member[mig->to], &mig->settle);
+		settle(mig);
 		break;
 	case NEXT_SWITCHED:
 		switched(mig);
@@ -480,13 +496,17 @@ static void copied(int read_err, unsigned long write_err, void *context)
 static void settled(struct hy_settle *settle, int error)
 {
 	struct hy_mig *mig = container_of(settle, struct hy_mig, settle);
+	struct hy_pool *pool = mig->pool;
 
+	atomic_dec(&pool->nr_settling);
+	atomic_dec(&pool->member[mig->to].nr_settling);
+	atomic_dec(&pool->member[mig->from].nr_given);
 	spin_lock_irq(&mig->lock);
 	mig->copying = false;
 	mig->unsettled = false;
 	mig->failed |= error;
 	spin_unlock_irq(&mig->lock);
-	queue_work(mig->pool->wq, &mig->work);
+	queue_work(pool->wq, &mig->work);
 }
 
 static void mig_drained(struct hy_drain *drain)

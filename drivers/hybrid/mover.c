@@ -28,6 +28,7 @@
 #include "hybrid.h"
 #include "policy_tokens.h"
 
+#define HY_SETTLING	16	/* copies that wait for one flush */
 #define HY_IDLE_MS	100	/* without a user: then there is nobody to yield to */
 #define HY_TRIES	8	/* candidates tried for one token */
 #define HY_COLD_SCAN	4096	/* map entries looked at per tick */
@@ -73,7 +74,8 @@ static s64 bios_in_flight(struct hy_member *m)
  * May another copy off this member begin, by how many there are?  Who comes to an idle pool waits
  * for all of them, so they are counted together; beside users each giver has a number of its own,
  * and all together no more than HY_MAX_MOVERS.  One is always free: what is copied off a member
- * with a long queue, or off one that does not answer, takes no turn of another one.
+ * with a long queue, or off one that does not answer, takes no turn of another one.  Nor does what
+ * waits for a flush of where it was copied to.
  *
  * That is of copies alone.  Each migration begins with a grace period of pool->srcu, and each place
  * that was left waits for one (epoch.c): a single request of a user's that a dead member does not
@@ -82,9 +84,10 @@ static s64 bios_in_flight(struct hy_member *m)
 bool hy_mover_free(struct hy_pool *pool, unsigned int from)
 {
 	struct hy_member *m = &pool->member[from];
-	unsigned int nr = atomic_read(&pool->nr_migrating), giving = atomic_read(&m->nr_giving);
+	int nr = atomic_read(&pool->nr_migrating) - atomic_read(&pool->nr_settling);
+	int giving = atomic_read(&m->nr_giving) - atomic_read(&m->nr_given);
 
-	if (!giving)
+	if (giving <= 0)
 		return true;
 	if (pool->last_tick - pool->last_user >= HY_IDLE_MS * NSEC_PER_MSEC)
 		return nr < hy_idle_movers(&pool->set, pool->extent_sectors);
@@ -152,10 +155,15 @@ static void pay_debts(struct hy_pool *pool, u64 now)
 			pool->last_user = now;
 }
 
-/* Does the member still owe its users the time that copies took? */
+/*
+ * Does the member still owe its users the time that copies took, or the flush of so many of them
+ * that no more may come?
+ */
 bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i)
 {
-	return atomic64_read(&pool->member[i].copy_debt) > 0;
+	struct hy_member *m = &pool->member[i];
+
+	return atomic64_read(&m->copy_debt) > 0 || atomic_read(&m->nr_settling) >= HY_SETTLING;
 }
 
 /* How many tokens migration may take now, and between which members. */

@@ -6,8 +6,9 @@
  * would wait for a member that extents move to, however slow that is, though nobody wrote there.
  * So while users flush a migration has its new place flushed by itself, while writes still go to
  * the old one, and what was copied by then does not count as written (hy_member_wrote()).  What is
- * copied later, because users write the extent all the time, does.  When nobody flushes, the next
- * commit's flush is one for all.
+ * copied later, because users write the extent all the time, does: from then on they write to the
+ * member itself.  When nobody flushes, the next commit's flush is one for all; so is each FLUSH
+ * when users write to the member anyway.
  *
  * One flush is for all migrations to the member that wait when it begins.  One that fails may have
  * dropped what users wrote as well, and the next would find nothing of it:
@@ -36,15 +37,47 @@ void hy_settle_note_flush(struct hy_pool *pool)
 }
 
 /**
+ * hy_settle_not - what was copied counts as written
+ * @m: the member
+ *
+ * Context: any, before the map can point to it (member.c).
+ */
+void hy_settle_not(struct hy_member *m)
+{
+	atomic64_inc(&m->copies);
+	hy_member_wrote(m);
+}
+
+/**
+ * hy_settle_note_writes - a member is about to be flushed
+ * @m: the member
+ * @writes: that completed there since the last time, copies among them
+ * @asked: does somebody wait for it?
+ *
+ * Context: the committer.
+ */
+void hy_settle_note_writes(struct hy_member *m, u64 writes, bool asked)
+{
+	u64 copies = atomic64_read(&m->copies);
+
+	/* Of users: their flushes have to be flushes of it, whoever else writes there. */
+	if (asked && writes > copies - m->flushed_copies)
+		WRITE_ONCE(m->flushed_at, jiffies);
+	m->flushed_copies = copies;
+}
+
+/**
  * hy_settle_wanted - would a user's FLUSH wait for what is copied?
  * @pool: the pool
+ * @m: the member that it is copied to
  *
  * Context: any.
- * Return: has somebody flushed lately?
+ * Return: has somebody flushed lately, and none of them had to wait for this one?
  */
-bool hy_settle_wanted(const struct hy_pool *pool)
+bool hy_settle_wanted(const struct hy_pool *pool, const struct hy_member *m)
 {
-	return time_before(jiffies, READ_ONCE(pool->user_flushed) + HY_LATELY);
+	return time_before(jiffies, READ_ONCE(pool->user_flushed) + HY_LATELY) &&
+	       !time_before(jiffies, READ_ONCE(m->flushed_at) + HY_LATELY);
 }
 
 static void settle_work(struct work_struct *work)
@@ -58,7 +91,8 @@ static void settle_work(struct work_struct *work)
 	spin_lock_irq(&m->settle_lock);
 	list_splice_init(&m->settling, &waiting);
 	spin_unlock_irq(&m->settle_lock);
-	r = blkdev_issue_flush(m->bdev);
+	/* Who came while this work waited for the lock has had it queued once more. */
+	r = list_empty(&waiting) ? 0 : blkdev_issue_flush(m->bdev);
 	if (r)
 		hy_member_settle_failed(m->pool, m, errno_to_blk_status(r));
 	mutex_unlock(&m->flush_lock);
@@ -96,6 +130,7 @@ static struct lock_class_key flush_lock_key[EK_MAX_MEMBERS];
  */
 void hy_settle_init_member(struct hy_member *m, unsigned int i)
 {
+	m->flushed_at = jiffies - HY_LATELY;
 	mutex_init(&m->flush_lock);
 	lockdep_set_class(&m->flush_lock, &flush_lock_key[i]);
 	spin_lock_init(&m->settle_lock);
