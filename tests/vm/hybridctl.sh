@@ -325,6 +325,28 @@ size_is "assemble: size" 8388608
 hybridctl stop t
 runs "create: --discard" 0 '/dev/mapper/t: ' hybridctl create t "$A" "$C" --force --discard
 hybridctl stop t
+
+# --- what others have more than a MiB from either end: VMFS, a header of LUKS2 that is kept twice, a firmware's RAID
+# at DEVICE OFFSET BYTES: as printf has them
+at() { printf %b "$3" | dd of="$1" bs=64k seek="$2" oflag=seek_bytes conv=nocreat,notrunc,fsync status=none; }
+luks2='SKUL\xba\xbe\0\x02\0\0\0\0\0\x40\0\0'
+others() {
+	wipe a c && at "$1" 1048576 '\x0d\xd0\x01\xc0' && at "$1" 2097152 '\x5e\xf1\xab\x2f' && at "$1" 4194304 "$luks2" &&
+		at "$1" 4194560 '\0\0\0\0\0\x40\0\0' && at "$1" $((32 * 1048576 - 3087 * 512)) 'Promise Technology, Inc.'
+}
+is_others() { [ "$(wipefs -n -O TYPE --noheadings "$1" | sort -u | tr -s ' \n' ' ')" = "$2" ]; }
+check "what others have" others "$C"
+check "is seen" is_others "$C" "VMFS VMFS_volume_member crypto_LUKS promise_fasttrack_raid_member "
+refuses "create: refused" '/dev/emudisk/c: has a .* signature \(use --force\)' hybridctl create t "$A" "$C"
+runs "create: on them" 0 '/dev/mapper/t: ' hybridctl create t "$A" "$C" --force
+check "create: they are gone" is_others "$C" ""
+runs "stop" 0 '' hybridctl stop t
+check "what others have" others "$A"
+runs "create: with metadata on the same" 0 '/dev/mapper/t: ' hybridctl create t "$C" --metadata "$M" --force
+runs "add: on them" 0 '' hybridctl add t "$A" --force
+check "add: they are gone" is_others "$A" ""
+runs "stop" 0 '' hybridctl stop t
+wipe a c m
 runs "create: RAM disk taken" 0 '/dev/mapper/t: ' hybridctl create t "$B" /dev/ram0 --volatile-ok
 hybridctl stop t
 runs "create: one device" 0 '/dev/mapper/t: .* on 1 device;' hybridctl create t "$C" --force

@@ -136,6 +136,46 @@ int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
 	return err;
 }
 
+struct between {
+	uint64_t from, to;	/* bytes of the device */
+	uint64_t *at;
+};
+
+static bool lies_elsewhere(const void *ctx, uint64_t offset)
+{
+	const struct between *b = ctx;
+
+	*b->at = offset;
+	return offset < b->from || offset >= b->to;
+}
+
+/*
+ * What others have in between is seen beside our label, or instead of it, by who does not know
+ * that: VMFS begins after a MiB or two, LUKS2 keeps copies of its header up to 4 MiB from the
+ * start, from which it is brought back, and a firmware's RAID may be more than a MiB from the end.
+ */
+static int wipe_signatures(struct wipe *w, const char *path, dev_t rdev, uint64_t from, uint64_t to)
+{
+	uint64_t at = 0, last = UINT64_MAX;
+	const struct between between = { from, to, &at };
+	char *what;
+	int ret;
+
+	/* One may hide another. */
+	while ((ret = signature_find_but(path, lies_elsewhere, &between, &what)) > 0) {
+		free(what);
+		at = at / EK_BLOCK_SIZE * EK_BLOCK_SIZE;
+		if (at == last)
+			return 0;	/* it is no word in there that it is known by */
+		last = at;
+		ret = wipe_range(w, path, rdev, at, EK_BLOCK_SIZE);
+		if (ret)
+			return ret;
+	}
+	/* What can't be read is known to nobody. */
+	return ret == -EIO ? 0 : ret;
+}
+
 int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uint64_t sectors,
 	       uint64_t head)
 {
@@ -151,6 +191,8 @@ int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uin
 	err = wipe_range(w, path, rdev, start, head);
 	if (!err)
 		err = wipe_range(w, path, rdev, start + bytes - tail, tail + rest);
+	if (!err)
+		err = wipe_signatures(w, path, rdev, start + head, start + bytes - tail);
 	if (err == -EINTR)
 		fail("%s: interrupted while it was wiped", path);
 	else if (err)

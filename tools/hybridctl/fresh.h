@@ -24,8 +24,9 @@ int fresh_open(struct bdev *dev, const char *path, const struct fresh *how);
 /* Print that @path is in use, and by whom; EXIT_FAILED. */
 int fresh_in_use(const char *path, dev_t rdev);
 /*
- * Zero the first @head bytes of an area and what others keep at its end, on the device that had
- * that path when it was judged; 0 or -errno, printed.  Ends when interrupted.
+ * Zero the first @head bytes of an area, what others keep at its end, and where a signature is in
+ * between, on the device that had that path when it was judged; 0 or -errno, printed.  Ends when
+ * interrupted.
  */
 int fresh_wipe(struct wipe *w, const char *path, dev_t rdev, uint64_t start, uint64_t sectors,
 	       uint64_t head);

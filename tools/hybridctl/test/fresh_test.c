@@ -113,10 +113,46 @@ char *name_clean(char *name)
 	return name;
 }
 
-static uint64_t wiped_from, wiped_to;	/* the last range; bytes */
+/* What is on the device, in the order in which it is found. */
+#define NR_SIGNATURES	8
+static uint64_t signature[NR_SIGNATURES];
+static unsigned int nr_signatures;
+static bool signature_stays;
+static int signature_err;
+
+int signature_find_but(const char *path, bool (*skip)(const void *ctx, uint64_t offset),
+		       const void *ctx, char **what)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_signatures; i++)
+		if (signature[i] && !skip(ctx, signature[i])) {
+			*what = xstrdup("something");
+			return 1;
+		}
+	return signature_err;
+}
+
+static uint64_t wiped_from, wiped_to;	/* the last range of more than a block; bytes */
+static unsigned int nr_wiped;
+static int wipe_err;
+
+static void wipe_signature(uint64_t offset)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_signatures && !signature_stays; i++)
+		if (signature[i] >= offset && signature[i] < offset + EK_BLOCK_SIZE)
+			signature[i] = 0;
+}
 
 int wipe_range(struct wipe *w, const char *path, dev_t rdev, uint64_t offset, uint64_t len)
 {
+	nr_wiped++;
+	if (len == EK_BLOCK_SIZE) {
+		wipe_signature(offset);
+		return offset % EK_BLOCK_SIZE ? -EINVAL : wipe_err;
+	}
 	wiped_from = offset;
 	wiped_to = offset + len;
 	return 0;
@@ -169,6 +205,60 @@ static void wiped(uint64_t start, uint64_t sectors)
 		"wiped: a MiB before that, in whole blocks");
 }
 
+#define MIB		((uint64_t)1 << 20)
+#define AREA_FROM	(8 * MIB)
+#define AREA_TO		(24 * MIB)
+
+static int wipe_area(unsigned int *nr)
+{
+	int err;
+
+	nr_wiped = 0;
+	err = fresh_wipe(NULL, "disk", makedev(8, 0), AREA_FROM / SECTOR_SIZE,
+			 (AREA_TO - AREA_FROM) / SECTOR_SIZE, MIB);
+	*nr = nr_wiped - 2;	/* but for its start and its end */
+	return err;
+}
+
+/* Whatever is known by its signature, wherever that is in the area. */
+static void wiped_between(void)
+{
+	static const uint64_t there[] = {
+		AREA_FROM + MIB, AREA_FROM + 2 * MIB + 60, AREA_TO - 3087 * SECTOR_SIZE,
+		AREA_TO - MIB - 2,
+	};
+	static const uint64_t elsewhere[] = { 4096, AREA_FROM - 512, AREA_TO, AREA_TO + MIB };
+	bool gone = true, others = true;
+	unsigned int i, nr;
+	int err;
+
+	memcpy(signature, elsewhere, sizeof(elsewhere));
+	memcpy(signature + 4, there, sizeof(there));
+	nr_signatures = 8;
+	err = wipe_area(&nr);
+	for (i = 0; i < 4; i++) {
+		others &= signature[i] == elsewhere[i];
+		gone &= !signature[4 + i];
+	}
+	ktap_ok(gone, "in between: none is left");
+	ktap_ok(others, "in between: what is beside the area is left alone");
+	ktap_ok(!err && nr == 4, "in between: each is wiped once");
+
+	memcpy(signature + 4, there, sizeof(there));
+	wipe_err = -EINTR;
+	ktap_ok(wipe_area(&nr) == -EINTR && nr == 1, "in between: interrupted");
+	wipe_err = 0;
+	signature_stays = true;
+	ktap_ok(!wipe_area(&nr) && nr == 1, "in between: one that stays is not wiped for ever");
+	signature_stays = false;
+	nr_signatures = 0;
+	signature_err = -EIO;
+	ktap_ok(!wipe_area(&nr) && !nr, "in between: what can't be read is nobody's");
+	signature_err = -ENOMEM;
+	ktap_ok(wipe_area(&nr) == -ENOMEM, "in between: it has to be looked for");
+	signature_err = 0;
+}
+
 int main(void)
 {
 	ktap_begin();
@@ -181,5 +271,6 @@ int main(void)
 	wiped(0, 65537);
 	wiped(2048, 65543);
 	wiped(0, 2047);
+	wiped_between();
 	return ktap_end();
 }
