@@ -168,10 +168,30 @@ bool hy_evacuate_tick(struct hy_pool *pool, u64 now)
 	return waits;
 }
 
+/*
+ * Extents in use twice: a migration under way has its new place, and its old one still.  One of the
+ * two comes back, and whichever it is, be it on a member that leaves or on one that stays, there is
+ * one extent fewer to be moved or one more place for it.  What a failed member gives is not
+ * counted as its extents are not.
+ */
+static u64 nr_twice(struct hy_pool *pool, unsigned int leaver)
+{
+	unsigned int i;
+	u64 nr = 0;
+
+	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
+
+		if (i == leaver || READ_ONCE(m->state) != EK_MEMBER_FAILED)
+			nr += atomic_read(&m->nr_giving);
+	}
+	return nr;
+}
+
 /* Extents that are free there, but for those that will be taken by what others have that leave. */
 static u64 room_elsewhere(struct hy_pool *pool, unsigned int but)
 {
-	u64 room = 0, wanted = 0;
+	u64 room = nr_twice(pool, but), wanted = 0;
 	unsigned int i;
 
 	for (i = 0; i < pool->nr_members; i++) {

@@ -480,4 +480,30 @@ field_is "it stays" p dev.1.state active
 check "one that stays takes what another one has" eval 'ctl evacuate p 0 --cancel && ctl evacuate p 1 --no-wait'
 check "stop" ctl stop p
 pools=()
+
+# --- what is on its way has two places, and needs one
+modprobe dm-delay || die "no dm-delay"
+wipe m a c d
+late() { echo "0 $(blkio size /dev/emudisk/a) delay /dev/emudisk/a 0 $1 /dev/emudisk/a 0 0"; }
+reads_take() { dmsetup load late --table "$(late "$1")" && dmsetup suspend late && dmsetup resume late; }
+move_some() { local e; for ((e = 0; e < 4; e++)); do message p move $e 1 || return; done; }
+check "one whose reads take their time" dmsetup create late --table "$(late 0)"
+check "a pool of three" ctl create p /dev/mapper/late /dev/emudisk/{c,d} --metadata /dev/emudisk/m --extent 64K --size 24M --policy fill \
+	--set low_free=0 --set commit_ms=50
+pools+=(p)
+each=$(status p dev.2.total)
+check "as much as the third holds" blkio write $dev 0 $((each * 128)) "$seed" -- flush $dev
+is "is on the first" "$(status p dev.0.used)" "$each"
+check "but for four" eval 'move_some && wait_for 20 status_is p completed 4 && wait_for 20 status_is p dev.0.used $((each - 4))'
+check "reads of the first take for ever" reads_take 600000
+check "it is to leave" message p evacuate 0
+check "of which some is on its way" wait_for 20 eval '[ $(($(status p dev.1.used) + $(status p dev.2.used))) -gt 4 ]'
+check "the third has room for the second as well" message p evacuate 1
+check "reads take no time" reads_take 0
+check "both are emptied" wait_for 60 eval 'status_is p dev.0.used 0 && status_is p dev.1.used 0'
+field_is "onto the third" p dev.2.used "$each"
+check "data" blkio verify $dev 0 $((each * 128)) "$seed"
+check "stop" ctl stop p
+pools=()
+dmsetup remove late
 done_testing
