@@ -88,5 +88,8 @@ check_fails "a file system is not overwritten" "$line .*isn't blank and has no l
 is "nothing is left of the device" "$(ls $conf)" ""
 echo "later 32M --phys 1G --force" >$asked
 check_fails "what is no such line is told" "mem2m.conf: line 1: not NAME SIZE --dax DEVICE" mem2mctl configured $asked /dev/pmem0
+head -c 64 /dev/zero >$asked
+check_fails "so is a file that a power cut left behind" "mem2m.conf: line 1: not NAME SIZE --dax DEVICE" mem2mctl configured $asked /dev/pmem0
+check_fails "and one that can't be read" "/etc: can't be read" mem2mctl configured /etc /dev/pmem0
 check_fails "and what is no device" "not a block device" mem2mctl configured $asked /dev/null
 done_testing

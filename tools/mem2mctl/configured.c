@@ -119,10 +119,11 @@ static int see_to(const struct create *l, dev_t rdev, const char *where)
 	return err;
 }
 
-static int do_line(char *text, dev_t rdev, const char *where)
+/* Of @len bytes: a file that a power cut left behind may have nothing but zeroes. */
+static int do_line(char *text, size_t len, dev_t rdev, const char *where)
 {
 	struct create l;
-	int is = read_line(text, &l);
+	int is = strlen(text) == len ? read_line(text, &l) : -1;
 
 	if (is < 0)
 		return complain("%s: not NAME SIZE --dax DEVICE", where);
@@ -136,6 +137,7 @@ int cmd_configured(int argc, char **argv)
 	size_t size = 0;
 	unsigned int nr = 0;
 	int err = EXIT_OK;
+	ssize_t len;
 	FILE *f;
 
 	if (argc != 2 || *argv[0] == '-' || *argv[1] == '-')
@@ -145,14 +147,16 @@ int cmd_configured(int argc, char **argv)
 	f = fopen(argv[0], "re");
 	if (!f)
 		return complain("%s: %s", argv[0], strerror(errno));
-	while (getline(&text, &size, f) > 0) {
+	while ((len = getline(&text, &size, f)) > 0) {
 		if (asprintf(&where, "%s: line %u", argv[0], ++nr) < 0) {
 			err = complain("%s", strerror(ENOMEM));
 			break;
 		}
-		err |= do_line(text, st.st_rdev, where);
+		err |= do_line(text, len, st.st_rdev, where);
 		free(where);
 	}
+	if (ferror(f))
+		err = complain("%s: can't be read", argv[0]);
 	free(text);
 	fclose(f);
 	return err;
