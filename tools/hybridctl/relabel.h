@@ -24,8 +24,8 @@ struct dumped_labels {
 	struct dumped_label label[RELABEL_MAX];
 	unsigned int nr;
 	uint8_t member[EK_MAX_MEMBERS][EK_UUID_SIZE];
-	uint32_t members;		/* a bit each that is named, and did not leave */
-	bool said;			/* the dump has members */
+	uint32_t listed;		/* a bit each that the dump has a line of */
+	uint32_t members;		/* likewise, and did not leave */
 };
 
 /* EXIT_OK or EXIT_FAILED (printed); of one pool, with labels that fit beside each other. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a dump says of labels; see relabel.h. */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uuid/uuid.h>
@@ -26,6 +27,26 @@ static const char *last(const char *text, const char *end, const char *word)
 	return NULL;
 }
 
+/*
+ * Does @text go on like that, as dump wrote it?  Half of a number is a number, too: where a dump
+ * was cut short an area may seem to be smaller than it is.
+ */
+__attribute__((format(printf, 2, 3)))
+static bool begins(const char *text, const char *fmt, ...)
+{
+	va_list args;
+	char *begin;
+	bool does;
+
+	va_start(args, fmt);
+	if (vasprintf(&begin, fmt, args) < 0)
+		no_memory();
+	va_end(args);
+	does = !strncmp(text, begin, strlen(begin));
+	free(begin);
+	return does;
+}
+
 /* A name ends where the last word begins that comes after it. */
 static bool take_name(char *name, const char *text, const char *end)
 {
@@ -48,14 +69,16 @@ static int take_pool(struct dumped_labels *d, const char *text, unsigned long li
 	const char *at = last(text, text + strlen(text), " extent_sectors ");
 	unsigned long long sectors, members, metas;
 	struct ek_label_info *p = &d->pool;
-	char uuid[40];
+	char uuid[40], again[UUID_TEXT];
 
 	if (p->nr_members || !at || sscanf(text, "pool %39s", uuid) != 1 ||
 	    sscanf(at, " extent_sectors %llu members %llu metadata %llu", &sectors, &members,
 		   &metas) != 3 ||
 	    uuid_parse(uuid, p->pool_uuid) || !take_name(p->name, text, at) ||
 	    sectors > EK_MAX_EXTENT_SECTORS || !members || members > EK_MAX_MEMBERS || !metas ||
-	    metas > EK_MAX_META)
+	    metas > EK_MAX_META ||
+	    !begins(text, "pool %s name %s extent_sectors %llu members %llu metadata %llu",
+		    uuid_text(again, p->pool_uuid), p->name, sectors, members, metas))
 		return bad(line, "not a pool, or a second one");
 	p->extent_sectors = sectors;
 	p->nr_members = members;
@@ -117,6 +140,17 @@ static bool fits(const struct dumped_labels *d, const struct dumped_label *l)
 	return true;
 }
 
+static bool is_written(const struct dumped_label *l, const char *text)
+{
+	char role[AREA_TEXT], uuid[UUID_TEXT];
+
+	return begins(text, "label %s role %s device %s start %llu sectors %llu label ",
+		      uuid_text(uuid, l->info.area_uuid),
+		      area_text(role, l->info.role, l->info.index), l->device,
+		      (unsigned long long)l->info.area_start,
+		      (unsigned long long)l->info.area_sectors);
+}
+
 static int take_label(struct dumped_labels *d, const char *text, unsigned long line)
 {
 	const char *sectors = last(text, text + strlen(text), " sectors ");
@@ -133,9 +167,9 @@ static int take_label(struct dumped_labels *d, const char *text, unsigned long l
 	l.device = device < start ? strndup(device, start - device) : strdup("");
 	if (!l.device)
 		no_memory();
-	if (!fits(d, &l)) {
+	if (!is_written(&l, text) || !fits(d, &l)) {
 		free(l.device);
-		return bad(line, "a label or its place is there twice");
+		return bad(line, "a label that was cut off, or that or its place is there twice");
 	}
 	d->label[d->nr++] = l;
 	return EXIT_OK;
@@ -143,13 +177,16 @@ static int take_label(struct dumped_labels *d, const char *text, unsigned long l
 
 static int take_member(struct dumped_labels *d, const char *text, unsigned long line)
 {
-	unsigned long long i, state;
-	char uuid[40];
+	unsigned long long i, extents, state;
+	char uuid[40], again[UUID_TEXT];
 
-	if (sscanf(text, "member %llu extents %*u state %llu uuid %39s", &i, &state, uuid) != 3 ||
-	    i >= EK_MAX_MEMBERS || uuid_parse(uuid, d->member[i]))
-		return bad(line, "not a member");
-	d->said = true;
+	if (sscanf(text, "member %llu extents %llu state %llu uuid %39s", &i, &extents, &state,
+		   uuid) != 4 ||
+	    i >= EK_MAX_MEMBERS || d->listed >> i & 1 || uuid_parse(uuid, d->member[i]) ||
+	    !begins(text, "member %llu extents %llu state %llu uuid %s", i, extents, state,
+		    uuid_text(again, d->member[i])))
+		return bad(line, "not a member, or one that is there twice");
+	d->listed |= 1u << i;
 	if (state != EK_MEMBER_REMOVED)
 		d->members |= 1u << i;
 	return EXIT_OK;
