@@ -532,9 +532,8 @@ scenario "the same for a flush that comes during that of the copy" eaten_meanwhi
 # Where it was has it, and nobody wrote to it since: b is not asked for that, unless something is known of it.
 dead_by_then() {
 	local entry
-	make_places && remove_pool p && pool p "$table" && flush && message p move 0 1 && wait_for 20 arrived &&
-		message p set degrade_errors 1 &&
-		slow b fail=all && ! holds $((45 * 128)) 8 1 && status_is p dev.1.state degraded && { flush || :; } &&
+	make_places && remove_pool p && pool p "$table" && message p set degrade_errors 1 && flush &&
+		message p move 0 1 && wait_for 20 arrived && slow b fail=all && ! holds $((45 * 128)) 8 1 && status_is p dev.1.state degraded && { flush || :; } &&
 		slow b fail=none && into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] && wait_for 10 flush &&
 		cut && holds 0 5120 1
 }
@@ -543,8 +542,8 @@ scenario "an extent that moved to a member that has errors before the next commi
 undone() {
 	local entry
 	make_places && remove_pool p && pool p "$table" && flush && message p move 0 1 && wait_for 20 arrived &&
-		slow b fail=write && ! write 5760 8 2 && slow b fail=none && message p reinstate 1 && into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] &&
-		wait_for 10 flush && holds 0 128 1 && cut && holds 0 128 1
+		slow b fail=write && ! write 5760 8 2 && slow b fail=none && message p reinstate 1 &&
+		into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] && wait_for 10 flush && holds 0 128 1 && cut && holds 0 128 1
 }
 scenario "an extent that moved to a member that is not believed before the next commit" undone
 
