@@ -137,8 +137,8 @@ static void count_loss(struct hy_member *m)
 }
 
 /*
- * It is lost: with what was not flushed, if anything was written since then, or at all; @moved: also
- * with what moved there, and was flushed for that (settle.c).  Return: 0 if there is nothing.
+ * It is lost: with what was not flushed, if anything was written since then, or at all; @moved:
+ * also with what moved there, and was flushed for that (settle.c).  Return: 0 if there is nothing.
  */
 static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen, bool moved)
 {
