@@ -268,8 +268,8 @@ struct hy_member {
 	u64 flushed_copies;
 	unsigned long flushed_at;
 	struct bio flush_bio;
-	struct mutex flush_lock;
-	spinlock_t settle_lock;
+	struct mutex flush_lock;	/* one flush at a time */
+	spinlock_t settle_lock;		/* the list below */
 	struct list_head settling;
 	struct work_struct settle_work;
 	u64 lost;

@@ -278,32 +278,26 @@ static bool needs_flush(struct hy_pool *pool, unsigned int i)
 	       is_in_doubt(pool, i);
 }
 
-/* Return: 0: there is no need; 1: it is under way, and has flush_lock; -EIO: it is lost. */
+/* flush_lock held.  Return: 0: there is no need; 1: it is under way; -EIO: it is lost. */
 static int flush_begin(struct hy_pool *pool, unsigned int i, u64 *seen, struct flush_wait *wait)
 {
 	struct hy_member *m = &pool->member[i];
-	bool distrusted;
-	int r = 0;
+	bool distrusted = test_and_clear_bit(i, &pool->distrusted);
 
-	/* What a copy's flush that failed has dropped this one would find nothing of. */
-	mutex_lock(&m->flush_lock);
-	distrusted = test_and_clear_bit(i, &pool->distrusted);
 	/* After the bit: what was acknowledged before it was set is among them. */
 	*seen = writes_completed(m);
 	if (distrusted)
 		distrust(pool, m);
-	if (!m->bdev || distrusted) {
-		r = flush_lost(pool, m, *seen, distrusted || is_in_doubt(pool, i));
-	} else if (*seen != m->flushed || is_in_doubt(pool, i)) {
-		hy_settle_note_writes(m, *seen - (m->flushed == HY_NEVER_FLUSHED ? 0 : m->flushed),
-				      pool->asked);
-		/* Before: it says nothing of a write that fails meanwhile. */
-		WRITE_ONCE(m->write_failed, false);
-		member_flush_begin(m, wait);
-		return 1;
-	}
-	mutex_unlock(&m->flush_lock);
-	return r;
+	if (!m->bdev || distrusted)
+		return flush_lost(pool, m, *seen, distrusted || is_in_doubt(pool, i));
+	if (*seen == m->flushed && !is_in_doubt(pool, i))
+		return 0;
+	hy_settle_note_writes(m, *seen - (m->flushed == HY_NEVER_FLUSHED ? 0 : m->flushed),
+			      pool->asked);
+	/* Before: it says nothing of a write that fails meanwhile. */
+	WRITE_ONCE(m->write_failed, false);
+	member_flush_begin(m, wait);
+	return 1;
 }
 
 /**
@@ -332,16 +326,21 @@ int hy_members_flush(struct hy_pool *pool, unsigned long members)
 
 	init_completion(&wait.done);
 	for (i = 0; i < pool->nr_members; i++) {
+		struct hy_member *m = &pool->member[i];
 		int begin;
 
 		/* Distrusted, too: that is for the next commit, nothing would come of it here. */
 		if (!(members & BIT(i)) || test_bit(i, &pool->doubted) || !needs_flush(pool, i))
 			continue;
+		/* What a copy's flush that failed has dropped this one would find nothing of. */
+		mutex_lock(&m->flush_lock);
 		begin = flush_begin(pool, i, &seen[i], &wait);
-		if (begin > 0)
+		if (begin > 0) {
 			__set_bit(i, &begun);
-		else
-			r = begin ?: r;
+			continue;
+		}
+		mutex_unlock(&m->flush_lock);
+		r = begin ?: r;
 	}
 	flush_put(&wait);
 	wait_for_completion_io(&wait.done);
