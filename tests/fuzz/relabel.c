@@ -21,8 +21,9 @@ static const char *uuid(char *text, const uint8_t *id)
 
 /* ---- what there is, as dump writes it ---- */
 
-static void print_label(FILE *out, const struct dumped_label *l)
+static void print_label(FILE *out, const void *of)
 {
+	const struct dumped_label *l = of;
 	char id[37];
 
 	fprintf(out, "label %s role %s %u device %s start %llu sectors %llu label ",
@@ -31,8 +32,9 @@ static void print_label(FILE *out, const struct dumped_label *l)
 		(unsigned long long)l->info.area_start, (unsigned long long)l->info.area_sectors);
 }
 
-static void print_pool(FILE *out, const struct ek_label_info *p)
+static void print_pool(FILE *out, const void *of)
 {
+	const struct ek_label_info *p = of;
 	char id[37];
 
 	fprintf(out, "pool %s name %s extent_sectors %u members %u metadata %u",
@@ -41,34 +43,18 @@ static void print_pool(FILE *out, const struct ek_label_info *p)
 
 /* ---- lines, as they were read ---- */
 
-static bool said(const char *line, char *text)
+static bool said(const char *line, void (*print)(FILE *out, const void *of), const void *of)
 {
-	bool is = !strncmp(line, text, strlen(text));
+	char *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	bool is;
 
+	print(out, of);
+	fclose(out);
+	is = !strncmp(line, text, len);
 	free(text);
 	return is;
-}
-
-static char *pool_text(const struct ek_label_info *p)
-{
-	char *text;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	print_pool(out, p);
-	fclose(out);
-	return text;
-}
-
-static char *label_text(const struct dumped_label *l)
-{
-	char *text;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	print_label(out, l);
-	fclose(out);
-	return text;
 }
 
 struct seen {
@@ -94,10 +80,10 @@ static void check_member(const struct dumped_labels *d, const char *line, struct
 static void check_line(const struct dumped_labels *d, const char *line, struct seen *seen)
 {
 	if (!strncmp(line, "pool ", 5)) {
-		MUST(!seen->pools++ && said(line, pool_text(&d->pool)), "%s", line);
+		MUST(!seen->pools++ && said(line, print_pool, &d->pool), "%s", line);
 	} else if (!strncmp(line, "label ", 6)) {
 		MUST(seen->pools && seen->labels < d->nr);
-		MUST(said(line, label_text(&d->label[seen->labels])), "%s", line);
+		MUST(said(line, print_label, &d->label[seen->labels]), "%s", line);
 		seen->labels++;
 	} else if (!strncmp(line, "member ", 7)) {
 		check_member(d, line, seen);

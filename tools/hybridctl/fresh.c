@@ -138,14 +138,21 @@ int fresh_open(struct bdev *dev, const char *path, const struct fresh *how)
 
 struct between {
 	uint64_t from, to;	/* bytes of the device */
+	uint64_t *wiped;	/* blocks */
+	unsigned int nr;
 	uint64_t *at;
 };
 
 static bool lies_elsewhere(const void *ctx, uint64_t offset)
 {
 	const struct between *b = ctx;
+	unsigned int i;
 
 	*b->at = offset;
+	/* One that is still known is known by something else than what is there. */
+	for (i = 0; i < b->nr; i++)
+		if (b->wiped[i] == offset / EK_BLOCK_SIZE)
+			return true;
 	return offset < b->from || offset >= b->to;
 }
 
@@ -156,22 +163,24 @@ static bool lies_elsewhere(const void *ctx, uint64_t offset)
  */
 static int wipe_signatures(struct wipe *w, const char *path, dev_t rdev, uint64_t from, uint64_t to)
 {
-	uint64_t at = 0, last = UINT64_MAX;
-	const struct between between = { from, to, &at };
+	uint64_t at = 0;
+	struct between between = { .from = from, .to = to, .at = &at };
 	char *what;
 	int ret;
 
 	/* One may hide another. */
 	while ((ret = signature_find_but(path, lies_elsewhere, &between, &what)) > 0) {
 		free(what);
-		at = at / EK_BLOCK_SIZE * EK_BLOCK_SIZE;
-		if (at == last)
-			return 0;	/* it is no word in there that it is known by */
-		last = at;
-		ret = wipe_range(w, path, rdev, at, EK_BLOCK_SIZE);
-		if (ret)
+		at /= EK_BLOCK_SIZE;
+		between.wiped = xrealloc(between.wiped, (between.nr + 1) * sizeof(at));
+		between.wiped[between.nr++] = at;
+		ret = wipe_range(w, path, rdev, at * EK_BLOCK_SIZE, EK_BLOCK_SIZE);
+		if (ret) {
+			free(between.wiped);
 			return ret;
+		}
 	}
+	free(between.wiped);
 	/* What can't be read is known to nobody. */
 	return ret == -EIO ? 0 : ret;
 }
