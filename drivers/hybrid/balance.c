@@ -175,13 +175,24 @@ int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
 	return -1;
 }
 
+/* policy_lock held. */
+static int place_moved(struct hy_pool *pool, u64 le)
+{
+	int to = hy_pins_find(&pool->set.pins, le);
+
+	if (to < 0 || !hy_has_room(&pool->snap.dev[to]))
+		to = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
+	return to;
+}
+
 /**
  * hy_place_moved - where an extent that leaves its place would be placed, were it new
  * @pool: the pool
  * @le: the logical extent
  *
- * Takes tokens, unless the member is in debt: whoever has to wait for it asks again.  Whether the
- * giver is has to be looked at before.
+ * Takes tokens, unless a copy to the member has to wait: whoever does asks again.  Whether the
+ * giver is in debt has to be looked at before.  Where nothing comes for copies that wait for a flush
+ * is chosen only if there is nowhere else: that may take for ever.
  *
  * Context: process; takes policy_lock.
  * Return: member; -1: nowhere.
@@ -189,16 +200,23 @@ int hy_place(struct hy_pool *pool, u64 le, u32 *pe)
 int hy_place_moved(struct hy_pool *pool, u64 le)
 {
 	struct hy_decision before;
+	enum hy_reason why;
+	unsigned int i;
 	int to;
 
 	spin_lock_irq(&pool->policy_lock);
 	hy_snap_space(pool);
 	before = pool->tokens;
+	for (i = 0; i < pool->nr_members; i++)
+		if (hy_mover_bars(pool, i, &why) && why == HY_NOT_BUSY)
+			pool->snap.dev[i].free = 0;
 	/* Or it would go there by another copy. */
-	to = hy_pins_find(&pool->set.pins, le);
-	if (to < 0 || !hy_has_room(&pool->snap.dev[to]))
-		to = hy_policy_place(pool->policy, &pool->snap, &pool->tokens, le);
-	if (to >= 0 && hy_mover_in_debt(pool, to))
+	to = place_moved(pool, le);
+	if (to < 0) {
+		hy_snap_space(pool);
+		to = place_moved(pool, le);
+	}
+	if (to >= 0 && hy_mover_bars(pool, to, &why))
 		pool->tokens = before;
 	spin_unlock_irq(&pool->policy_lock);
 	return to;

@@ -64,7 +64,6 @@ static int collect(struct hy_pool *pool, struct list_head *frees)
 		if (f->moved) {
 			__set_bit(ek_entry_member(f->old), &pool->taken_on);
 			__set_bit(ek_entry_member(f->now), &pool->taken_on);
-			__set_bit(ek_entry_member(f->now), &pool->moved_to);
 		}
 		r = ek_store_tx_add_free(pool->store, f->member, f->pe, f->count);
 	}
@@ -141,8 +140,11 @@ static int commit_once(struct hy_pool *pool, bool checkpoint)
 	LIST_HEAD(frees);
 	int r;
 
-	pool->moved_to = hy_free_moved_to(pool);
+	pool->moved_to = 0;
+	hy_members_commit(pool);
 	if (!hy_pool_writable(pool)) {
+		hy_free_take(pool, &frees);
+		hy_free_untake(pool, &frees);
 		r = hy_members_flush(pool, HY_ALL_MEMBERS) ?: hy_take_back_all(pool);
 		return r ? r : ek_map_has_changes(&pool->map) ? -EROFS : 0;
 	}
@@ -280,6 +282,7 @@ static int commit(struct hy_pool *pool, bool checkpoint)
 	} else {
 		pool->doubted = 0;
 		pool->failed_commits = 0;
+		hy_members_committed(pool);
 	}
 	hy_take_back_end(pool);
 	note_needs_check(pool);

@@ -63,8 +63,8 @@ static enum step send_off(struct hy_pool *pool, unsigned int from, u64 le, u64 n
 		hy_commit_soon(pool);	/* what waits to be free may be what is wanted */
 		return wait_for(pool, HY_NOT_NOSPACE);
 	}
-	if (hy_mover_in_debt(pool, to))
-		return wait_for(pool, HY_NOT_FOREGROUND);
+	if (hy_mover_bars(pool, to, &why))
+		return wait_for(pool, why);
 	if (!hy_mig_start(pool, le, from, to, &why)) {
 		hy_mover_rate_charge(pool, now);
 		return STEP_ON;
@@ -171,8 +171,8 @@ bool hy_evacuate_tick(struct hy_pool *pool, u64 now)
 /*
  * Extents in use twice: a migration under way has its new place, and its old one still.  One of the
  * two comes back, and whichever it is, be it on a member that leaves or on one that stays, there is
- * one extent fewer to be moved or one more place for it.  What a failed member gives is not
- * counted as its extents are not.
+ * one extent fewer to be moved or one more place for it.  Neither if the giver is no member that
+ * counts below: one that is degraded, or has failed.
  */
 static u64 nr_twice(struct hy_pool *pool, unsigned int leaver)
 {
@@ -181,8 +181,9 @@ static u64 nr_twice(struct hy_pool *pool, unsigned int leaver)
 
 	for (i = 0; i < pool->nr_members; i++) {
 		struct hy_member *m = &pool->member[i];
+		u32 state = READ_ONCE(m->state);
 
-		if (i == leaver || READ_ONCE(m->state) != EK_MEMBER_FAILED)
+		if (i == leaver || state == EK_MEMBER_ACTIVE || state == EK_MEMBER_DRAINING)
 			nr += atomic_read(&m->nr_giving);
 	}
 	return nr;

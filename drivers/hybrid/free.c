@@ -132,23 +132,10 @@ bool hy_free_pending(struct hy_pool *pool)
 	return !list_empty_careful(&pool->frees);
 }
 
-/* Members that extents have moved to, of which nothing is durable yet.  Context: the committer. */
-unsigned long hy_free_moved_to(struct hy_pool *pool)
-{
-	unsigned long members = 0;
-	struct hy_free *f;
-
-	spin_lock_irq(&pool->free_lock);
-	list_for_each_entry(f, &pool->frees, list)
-		if (f->moved)
-			__set_bit(ek_entry_member(f->now), &members);
-	spin_unlock_irq(&pool->free_lock);
-	return members;
-}
-
-/* The committer takes what has been freed up to now. */
+/* The committer takes what has been freed up to now; pool->moved_to is of that. */
 void hy_free_take(struct hy_pool *pool, struct list_head *batch)
 {
+	struct hy_free *f;
 	unsigned int i;
 
 	spin_lock_irq(&pool->free_lock);
@@ -156,6 +143,10 @@ void hy_free_take(struct hy_pool *pool, struct list_head *batch)
 	for (i = 0; i < pool->nr_members; i++)
 		pool->member[i].last_free = NULL;
 	spin_unlock_irq(&pool->free_lock);
+	pool->moved_to = 0;
+	list_for_each_entry(f, batch, list)
+		if (f->moved)
+			__set_bit(ek_entry_member(f->now), &pool->moved_to);
 }
 
 /* It did not become durable: the next commit takes it again. */
@@ -260,7 +251,8 @@ void hy_free_revert(struct hy_pool *pool)
 	hy_members_lost_late(pool, members);
 	if (!n)
 		return;
-	hy_commit_lost(pool);
+	if (hy_members_wrote(pool, members))
+		hy_commit_lost(pool);
 	DMINFO("%u extents stay where they were, as what they moved to can't be flushed", n);
 }
 

@@ -98,8 +98,8 @@ static enum step send_off(struct hy_pool *pool, unsigned int from, u64 now)
 	to = destination(pool, g->at);
 	if (to < 0 || to == from)
 		return no_room(pool, now);
-	if (hy_mover_in_debt(pool, to))
-		return wait_for(pool, HY_NOT_FOREGROUND);
+	if (hy_mover_bars(pool, to, &why))
+		return wait_for(pool, why);
 	if (!hy_mig_start(pool, g->at, from, to, &why)) {
 		hy_mover_rate_charge(pool, now);
 		g->full_since = 0;

@@ -209,8 +209,10 @@ struct hy_cold {
  * @last_free: of what is freed and not committed the last run here, which the next may go on
  * @writes: per CPU: writes that completed
  * @flushed: of them durable; the committer's own
+ * @committing: of @writes those of before the commit under way; the committer's own
+ * @committed: the same of the last one that ended well
  * @copies: of @writes those of migrations
- * @flushed_copies: of them durable; the committer's own
+ * @flushed_copies: of them as of the last flush, roughly; the committer's own
  * @flushed_at: jiffies: when a flush of users had to be one of this member; see settle.c
  * @flush_bio: the committer's
  * @flush_lock: who flushes it: the committer, or a migration (settle.c)
@@ -264,6 +266,8 @@ struct hy_member {
 	atomic_t nr_quarantined;
 	u64 __percpu *writes;
 	u64 flushed;
+	u64 committing;
+	u64 committed;
 	atomic64_t copies;
 	u64 flushed_copies;
 	unsigned long flushed_at;
@@ -541,7 +545,7 @@ struct hy_pool {
 	unsigned long user_flushed;	/* jiffies; see settle.c */
 	u64 *taken;		/* extents in it */
 	unsigned long taken_on;	/* members that they are on, or have moved from */
-	unsigned long moved_to;	/* the committer's: members that any have moved to since the last */
+	unsigned long moved_to;	/* the committer's: members that what it takes has moved to */
 	size_t nr_taken;
 	size_t max_taken;
 	size_t nr_committed;	/* by the last commit, for its trace */
@@ -765,7 +769,6 @@ void hy_free_drop(struct hy_free *f);
 void hy_free_queue(struct hy_pool *pool, struct hy_free *f, u64 place);
 void hy_free_queue_moved(struct hy_pool *pool, struct hy_free *f, u64 le, u64 old, u64 now);
 bool hy_free_pending(struct hy_pool *pool);
-unsigned long hy_free_moved_to(struct hy_pool *pool);
 void hy_free_take(struct hy_pool *pool, struct list_head *batch);
 void hy_free_untake(struct hy_pool *pool, struct list_head *batch);
 void hy_free_committed(struct hy_pool *pool, struct list_head *batch);
@@ -804,6 +807,9 @@ int hy_members_flush(struct hy_pool *pool, unsigned long members);
 void hy_member_forget_writes(struct hy_member *m);
 void hy_member_leaves(struct hy_pool *pool, struct hy_member *m);
 void hy_members_lost_late(struct hy_pool *pool, unsigned long members);
+void hy_members_commit(struct hy_pool *pool);
+void hy_members_committed(struct hy_pool *pool);
+bool hy_members_wrote(struct hy_pool *pool, unsigned long members);
 void hy_member_distrust(struct hy_pool *pool, struct hy_member *m);
 void hy_member_becomes(struct hy_pool *pool, struct hy_member *m, u32 state);
 void hy_member_stays(struct hy_pool *pool, struct hy_member *m);
@@ -909,6 +915,7 @@ bool hy_mover_free(struct hy_pool *pool, unsigned int from);
 bool hy_mover_rate_allows(struct hy_pool *pool, u64 now);
 void hy_mover_rate_charge(struct hy_pool *pool, u64 now);
 bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i);
+bool hy_mover_bars(struct hy_pool *pool, unsigned int to, enum hy_reason *why);
 void hy_not_migrated(struct hy_pool *pool, enum hy_reason why);
 const char *hy_reason_name(enum hy_reason why);
 

@@ -72,6 +72,7 @@ void hy_member_forget_writes(struct hy_member *m)
 	for_each_possible_cpu(cpu)
 		memset(per_cpu_ptr(m->writes, cpu), 0, sizeof(u64));
 	m->flushed = HY_NEVER_FLUSHED;
+	m->committed = 0;
 	atomic64_set(&m->copies, 0);
 	m->flushed_copies = 0;
 	m->lost = 0;
@@ -130,10 +131,21 @@ static bool has_too_many_errors(struct hy_pool *pool, struct hy_member *m)
 	return atomic64_read(&m->errors) >= READ_ONCE(pool->set.degrade_errors);
 }
 
+static bool has_errors(struct hy_member *m)
+{
+	return atomic64_read(&m->errors) || READ_ONCE(m->failed_flushes);
+}
+
 /* What was copied there so far is not believed, whatever the member is by the switch. */
 static void count_loss(struct hy_member *m)
 {
 	atomic_inc(&m->losses);
+}
+
+static bool is_unflushed(const struct hy_member *m, u64 seen)
+{
+	return seen != m->flushed && m->state != EK_MEMBER_REMOVED &&
+	       (m->flushed != HY_NEVER_FLUSHED || seen);
 }
 
 /*
@@ -142,8 +154,7 @@ static void count_loss(struct hy_member *m)
  */
 static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen, bool moved)
 {
-	bool lost = seen != m->flushed && m->state != EK_MEMBER_REMOVED &&
-		    (m->flushed != HY_NEVER_FLUSHED || seen);
+	bool lost = is_unflushed(m, seen);
 
 	m->flushed = seen;
 	if (!lost && !moved)
@@ -155,6 +166,43 @@ static int flush_lost(struct hy_pool *pool, struct hy_member *m, u64 seen, bool 
 	m->lost = seen;
 	__set_bit(m - pool->member, &pool->reverting);
 	return -EIO;
+}
+
+/* A commit begins: what moves somewhere from now on is not in it.  Context: the committer. */
+void hy_members_commit(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++)
+		pool->member[i].committing = writes_completed(&pool->member[i]);
+}
+
+/* It has ended well: what had moved stays there.  Context: the committer. */
+void hy_members_committed(struct hy_pool *pool)
+{
+	unsigned int i;
+
+	for (i = 0; i < pool->nr_members; i++)
+		pool->member[i].committed = pool->member[i].committing;
+}
+
+/**
+ * hy_members_wrote - may somebody have written to what moved to members, and goes back?
+ * @pool: the pool
+ * @members: a bit for each of them
+ *
+ * Flushed or not: a commit may have flushed them and then failed.
+ * Context: the committer.
+ * Return: one of them has completed writes since the last commit that ended well began.
+ */
+bool hy_members_wrote(struct hy_pool *pool, unsigned long members)
+{
+	unsigned int i;
+
+	for_each_set_bit(i, &members, EK_MAX_MEMBERS)
+		if (writes_completed(&pool->member[i]) != pool->member[i].committed)
+			return true;
+	return false;
 }
 
 /**
@@ -207,12 +255,15 @@ static void distrust(struct hy_pool *pool, struct hy_member *m)
 
 /*
  * What it acknowledged may be gone, even if the next flush succeeds: that is told, and what has not
- * been committed is not relied on any more.
+ * been committed is not relied on any more.  Who was only asked because of what moved there has
+ * nothing to tell.
  */
 static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, blk_status_t status)
 {
+	bool lost = seen != m->flushed;
+
 	/* Once for the same writes, however often that is tried. */
-	if (seen != m->lost)
+	if (lost && seen != m->lost)
 		hy_commit_lost(pool);
 	hy_cache_forget_all(pool);
 	count_loss(m);
@@ -230,6 +281,8 @@ static void flush_failed(struct hy_pool *pool, struct hy_member *m, u64 seen, bl
 		queue_work(pool->wq, &pool->event_work);
 	}
 	__set_bit(m - pool->member, &pool->reverting);
+	if (!lost)
+		return;
 	if (READ_ONCE(m->state) == EK_MEMBER_FAILED) {
 		/* Given up, until something is written there again. */
 		hy_commit_lost(pool);
@@ -266,8 +319,18 @@ static bool is_in_doubt(struct hy_pool *pool, unsigned int i)
 {
 	struct hy_member *m = &pool->member[i];
 
-	return test_bit(i, &pool->moved_to) &&
-	       (!m->bdev || READ_ONCE(m->state) != EK_MEMBER_ACTIVE);
+	if (!test_bit(i, &pool->moved_to))
+		return false;
+	if (!m->bdev)
+		return true;
+	switch (READ_ONCE(m->state)) {
+	case EK_MEMBER_ACTIVE:
+		return false;
+	case EK_MEMBER_DRAINING:
+		return has_errors(m);
+	default:
+		return true;
+	}
 }
 
 static bool needs_flush(struct hy_pool *pool, unsigned int i)
@@ -359,11 +422,6 @@ int hy_members_flush(struct hy_pool *pool, unsigned long members)
 		mutex_unlock(&m->flush_lock);
 	}
 	return r;
-}
-
-static bool has_errors(struct hy_member *m)
-{
-	return atomic64_read(&m->errors) || READ_ONCE(m->failed_flushes);
 }
 
 /**

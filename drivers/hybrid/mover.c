@@ -75,7 +75,8 @@ static s64 bios_in_flight(struct hy_member *m)
  * for all of them, so they are counted together; beside users each giver has a number of its own,
  * and all together no more than HY_MAX_MOVERS.  One is always free: what is copied off a member
  * with a long queue, or off one that does not answer, takes no turn of another one.  Nor does what
- * waits for a flush of where it was copied to.
+ * waits for a flush of where it was copied to; what users write meanwhile is copied after that,
+ * beside those that begin.
  *
  * That is of copies alone.  Each migration begins with a grace period of pool->srcu, and each place
  * that was left waits for one (epoch.c): a single request of a user's that a dead member does not
@@ -155,15 +156,25 @@ static void pay_debts(struct hy_pool *pool, u64 now)
 			pool->last_user = now;
 }
 
-/*
- * Does the member still owe its users the time that copies took, or the flush of so many of them
- * that no more may come?
- */
+/* Does the member still owe its users the time that copies took? */
 bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i)
 {
-	struct hy_member *m = &pool->member[i];
+	return atomic64_read(&pool->member[i].copy_debt) > 0;
+}
 
-	return atomic64_read(&m->copy_debt) > 0 || atomic_read(&m->nr_settling) >= HY_SETTLING;
+/*
+ * Must a copy to the member wait, and why?  For what it owes, or as so many wait for its flush, which
+ * may never end: what goes elsewhere, or leaves it, goes on.
+ */
+bool hy_mover_bars(struct hy_pool *pool, unsigned int to, enum hy_reason *why)
+{
+	if (atomic_read(&pool->member[to].nr_settling) >= HY_SETTLING)
+		*why = HY_NOT_BUSY;
+	else if (hy_mover_in_debt(pool, to))
+		*why = HY_NOT_FOREGROUND;
+	else
+		return false;
+	return true;
 }
 
 /* How many tokens migration may take now, and between which members. */
@@ -398,7 +409,8 @@ static bool move_hot(struct hy_pool *pool, unsigned int from, unsigned int to, u
 /* Who of them has to wait, and why?  Returns false if neither has. */
 static bool must_wait(struct hy_pool *pool, const struct hy_due *due, struct hy_barred *barred)
 {
-	bool from = hy_mover_in_debt(pool, due->from), to = hy_mover_in_debt(pool, due->to);
+	enum hy_reason why = HY_NOT_FOREGROUND;
+	bool to = hy_mover_bars(pool, due->to, &why), from = hy_mover_in_debt(pool, due->from);
 
 	if (!hy_mover_free(pool, due->from)) {
 		hy_not_migrated(pool, HY_NOT_BUSY);
@@ -406,7 +418,7 @@ static bool must_wait(struct hy_pool *pool, const struct hy_due *due, struct hy_
 		return true;
 	}
 	if (from || to)
-		hy_not_migrated(pool, HY_NOT_FOREGROUND);
+		hy_not_migrated(pool, from ? HY_NOT_FOREGROUND : why);
 	if (from)
 		barred->from |= BIT(due->from);
 	if (to)
@@ -560,8 +572,9 @@ static bool shed_from(struct hy_pool *pool, unsigned int from, unsigned int to, 
 	if (!idle && policy_fills(pool))
 		return false;
 	while (stays_low(pool, from, idle ? 4 : 1)) {
-		if (hy_mover_in_debt(pool, from) || hy_mover_in_debt(pool, to)) {
-			hy_not_migrated(pool, HY_NOT_FOREGROUND);
+		why = HY_NOT_FOREGROUND;
+		if (hy_mover_in_debt(pool, from) || hy_mover_bars(pool, to, &why)) {
+			hy_not_migrated(pool, why);
 			return true;
 		}
 		if (!hy_mover_free(pool, from) || !hy_mover_rate_allows(pool, now))

@@ -47,7 +47,8 @@ struct tick {
 	u64 now;
 	bool loaded;	/* a page of the map was read, the next one waits */
 	u32 shut;	/* nothing can go there: left to the next period */
-	u32 owing;	/* nothing may be copied there or from there yet */
+	u32 owing;	/* nothing may be copied from there yet */
+	u32 barred;	/* nor there */
 };
 
 static bool can_take(struct hy_pool *pool, unsigned int i)
@@ -59,11 +60,14 @@ static bool can_take(struct hy_pool *pool, unsigned int i)
 
 static void begin_tick(struct hy_pool *pool, struct tick *t)
 {
+	enum hy_reason why;
 	unsigned int i;
 
 	for (i = 0; i < pool->nr_members; i++) {
 		if (!can_take(pool, i))
 			t->shut |= BIT(i);
+		if (hy_mover_bars(pool, i, &why))
+			t->barred |= BIT(i);
 		if (hy_mover_in_debt(pool, i))
 			t->owing |= BIT(i);
 	}
@@ -105,7 +109,7 @@ static bool bring(struct hy_pool *pool, u64 le, struct tick *t)
 	}
 	if (!hy_mover_rate_allows(pool, t->now))
 		return false;
-	if (t->owing & (BIT(to) | BIT(from)) || !hy_mover_free(pool, from)) {
+	if (t->barred & BIT(to) || t->owing & BIT(from) || !hy_mover_free(pool, from)) {
 		pool->pin_waits = true;
 		return true;
 	}

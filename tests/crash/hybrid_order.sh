@@ -486,8 +486,8 @@ scenario "a write that is under way when the copy is done" while_switched
 copied_in_vain() {
 	fresh && write 0 256 1 && message p move 1 1 && wait_for 20 arrived && message p commit &&
 		slow b write_lat=1s && message p move 0 1 && pause 0.3 && write 0 8 2 && slow a read_lat=6s && pause 3 &&
-		slow b write_lat=10us && write 128 8 1 && lose_cache b && bad_flush b flush && message p reinstate 1 && status_is p dev.1.state active && slow a read_lat=10us && wait_for 20 finished &&
-		wait_for 10 flush && cut && holds 0 8 2 -- verify $dev 8 120 1
+		slow b write_lat=10us && write 128 8 1 && lose_cache b && bad_flush b flush && message p reinstate 1 &&
+		status_is p dev.1.state active && slow a read_lat=10us && wait_for 20 finished && wait_for 10 flush && cut && holds 0 8 2 -- verify $dev 8 120 1
 }
 scenario "an extent that moves to a member that lost the copy, and was reinstated" copied_in_vain
 
@@ -496,8 +496,8 @@ scenario "an extent that moves to a member that lost the copy, and was reinstate
 is_settling() { wait_for 10 has_requests b && pause 0.1 && has_requests b; }
 # What is written meanwhile is copied after that flush, and is for the next one.
 while_settled() {
-	fresh && write 0 128 1 && flush && slow b flush=2s && message p move 0 1 && is_settling && write 8 16 2 && wait_for 20 arrived && flush && cut &&
-		holds 0 8 1 -- verify $dev 8 16 2 -- verify $dev 24 104 1
+	fresh && write 0 128 1 && flush && slow b flush=2s && message p move 0 1 && is_settling && write 8 16 2 &&
+		wait_for 20 arrived && flush && cut && holds 0 8 1 -- verify $dev 8 16 2 -- verify $dev 24 104 1
 }
 scenario "what is written while the flush of a copy is under way" while_settled
 # A write to where it is does not wait for that flush, which may take for ever.
@@ -529,13 +529,14 @@ eaten_meanwhile() {
 		slow b fail=none && ! flush && wait_for 10 flush && nothing_foreign && cut && nothing_foreign
 }
 scenario "the same for a flush that comes during that of the copy" eaten_meanwhile
-# Where it was has it, and nobody wrote to it since: b is not asked for that, unless something is known of it.
+# Where it was has it, and nobody wrote to it since: b is not asked for that, unless something is known of it, and there
+# is nothing to tell.
 dead_by_then() {
 	local entry
 	make_places && remove_pool p && pool p "$table" && message p set degrade_errors 1 && flush &&
-		message p move 0 1 && wait_for 20 arrived && slow b fail=all && ! holds $((45 * 128)) 8 1 && status_is p dev.1.state degraded && { flush || :; } &&
-		slow b fail=none && into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] && wait_for 10 flush &&
-		cut && holds 0 5120 1
+		message p move 0 1 && wait_for 20 arrived && slow b fail=all && ! holds $((45 * 128)) 8 1 &&
+		status_is p dev.1.state degraded && flush && slow b fail=none &&
+		into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] && flush && cut && holds 0 5120 1
 }
 scenario "an extent that moved to a member that has errors before the next commit, and can't flush" dead_by_then
 # A member that is not believed, as writes to it failed, is not believed what moved there either.
@@ -543,9 +544,16 @@ undone() {
 	local entry
 	make_places && remove_pool p && pool p "$table" && flush && message p move 0 1 && wait_for 20 arrived &&
 		slow b fail=write && ! write 5760 8 2 && slow b fail=none && message p reinstate 1 &&
-		into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] && wait_for 10 flush && holds 0 128 1 && cut && holds 0 128 1
+		into entry dmt message p 0 entry 0 && [[ $entry = "0 "* ]] && flush && holds 0 128 1 && cut && holds 0 128 1
 }
 scenario "an extent that moved to a member that is not believed before the next commit" undone
+# The same where something was written to it since, which the place that it goes back to has not.
+undone_with_a_write() {
+	make_places && remove_pool p && pool p "$table" && message p set degrade_errors 1 && flush &&
+		message p move 0 1 && wait_for 20 arrived && write 0 8 2 && slow b fail=all && ! holds $((45 * 128)) 8 1 &&
+		! flush && slow b fail=none && wait_for 10 flush && holds 0 5120 1 && cut && holds 0 5120 1
+}
+scenario "what is written to an extent that moved to such a member, and goes back" undone_with_a_write
 
 # What was written since the copy is discarded when the copy is done, so that there is nothing more to copy, and an older
 # granule is being written: the write is waited for all the same.

@@ -147,6 +147,21 @@ check "the second is as fast" emuctl set b flush=0
 check "what has moved" blkio verify $dev 12800 1024 "$seed"
 span=$fast
 
+# --- so many copies wait for its flush that none comes any more: what leaves the first goes elsewhere
+remove_pool p
+disk c 24M mem cache=volatile
+wipe m a b c
+check "a pool of three" pool p "$(table 65536 128 m "a b c" 0 "fill 8 period_ms 100 commit_ms 20 cooldown_ms 0 low_free 0")"
+check "data on the first" blkio write $dev 0 7680 "$seed" -- flush $dev
+check "the second flushes very slowly" emuctl set b flush=5s
+check "which is to leave" message p evacuate 0
+check "it is emptied" wait_for 60 status_is p dev.0.used 0
+get p dev.1.used dev.2.used
+note "${got[*]}"
+check "not onto the second alone" [ "${got[1]}" -gt 0 ]
+check "the second is as fast" emuctl set b flush=0
+check "what has moved" blkio verify $dev 0 7680 "$seed"
+
 remove_pool p
 check "full as before" full_pool
 # shellcheck disable=SC2086
