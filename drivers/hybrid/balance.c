@@ -191,8 +191,8 @@ static int place_moved(struct hy_pool *pool, u64 le)
  * @le: the logical extent
  *
  * Takes tokens, unless a copy to the member has to wait: whoever does asks again.  Whether the
- * giver is in debt has to be looked at before.  Where nothing comes for copies that wait for a flush
- * is chosen only if there is nowhere else: that may take for ever.
+ * giver is in debt has to be looked at before.  A member whose copies all wait for its flush is
+ * chosen only if there is nowhere else: that flush may take for ever.
  *
  * Context: process; takes policy_lock.
  * Return: member; -1: nowhere.

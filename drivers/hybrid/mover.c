@@ -163,8 +163,8 @@ bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i)
 }
 
 /*
- * Must a copy to the member wait, and why?  For what it owes, or as so many wait for its flush, which
- * may never end: what goes elsewhere, or leaves it, goes on.
+ * Must a copy to the member wait, and why?  For what it owes, or as so many wait for its flush,
+ * which may never end: what goes elsewhere, or leaves it, goes on.
  */
 bool hy_mover_bars(struct hy_pool *pool, unsigned int to, enum hy_reason *why)
 {
