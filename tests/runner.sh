@@ -95,6 +95,12 @@ run --kernel 6.1
 judge "nor where there is none" $?
 says "and all is well" '4 passed, 0 failed, 0 skipped'
 
+# --- where the time went
+suite mem2m_hybrid 40 6.1
+run --kernel 6.1
+says "what each module took is told, by the first in a suite's name" '# minutes by module' '# all of them +[0-9.]+' '# mem2m +[0-9.]+'
+lacks "and none of a module without a suite" '^# (hybrid|scmfs|nameless) +[0-9]'
+
 # --- what comes last
 rm "$tree"/tests/vm/*.sh
 for s in a b c d e f g h; do suite $s 30 "6.1 debug" $s; done
