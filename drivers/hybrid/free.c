@@ -185,32 +185,41 @@ struct hy_free *hy_free_moved_last(struct list_head *frees, struct hy_free *f)
 	return f;
 }
 
-/* The map is to point to where the extent was before @f, unless it was discarded since. */
+/*
+ * The map is to point to where the extent was before @f, unless it was discarded since; as for
+ * granules, what was discarded since is not to come back.
+ */
 static bool point_back(struct hy_pool *pool, struct hy_free *f)
 {
-	u64 place = ek_entry_place(hy_free_moved_last(&pool->frees, f)->now), entry;
+	u64 place = ek_entry_place(hy_free_moved_last(&pool->frees, f)->now), entry, back;
 
 	do {
 		if (ek_map_lookup(&pool->map, f->le, &entry) || ek_entry_place(entry) != place)
 			return false;
-	} while (ek_map_cmpxchg(&pool->map, f->le, entry, f->old) != entry);
+		back = f->old & (ek_entry_place(f->old) | ek_entry_valid(entry));
+	} while (ek_map_cmpxchg(&pool->map, f->le, entry, back) != entry);
 	return true;
 }
 
-/* One that moved on is not believed either: it was copied from the place that may be lost. */
-static void revert(struct hy_pool *pool, struct hy_free *f)
+/*
+ * One that moved on is not believed either: it was copied from the place that may be lost.
+ * Return: a bit for each member that it was on since, where users may have written to it.
+ */
+static unsigned long revert(struct hy_pool *pool, struct hy_free *f)
 {
 	unsigned int to = ek_entry_member(f->old);
+	unsigned long on = 0;
 	u64 le = f->le;
 
 	if (!point_back(pool, f))
-		return;
+		return 0;
 	hy_cache_forget(pool, le);
 	while (f) {
 		struct hy_free *next = moved_on(&pool->frees, f);
 
 		atomic_dec(&pool->member[f->member].nr_quarantined);
 		f->member = ek_entry_member(f->now);
+		__set_bit(f->member, &on);
 		atomic_inc(&pool->member[f->member].nr_quarantined);
 		f->pe = ek_entry_pe(f->now);
 		f->moved = false;
@@ -219,6 +228,7 @@ static void revert(struct hy_pool *pool, struct hy_free *f)
 	mutex_lock(&pool->heat_lock);
 	hy_heat_moved(&pool->heat, le, to, ktime_get_ns());
 	mutex_unlock(&pool->heat_lock);
+	return on;
 }
 
 /**
@@ -231,7 +241,7 @@ static void revert(struct hy_pool *pool, struct hy_free *f)
  */
 void hy_free_revert(struct hy_pool *pool)
 {
-	unsigned long members = pool->reverting;
+	unsigned long members = pool->reverting, on = members;
 	unsigned int n = 0;
 	struct hy_free *f;
 
@@ -242,7 +252,7 @@ void hy_free_revert(struct hy_pool *pool)
 	list_for_each_entry(f, &pool->frees, list) {
 		if (!f->moved || !test_bit(ek_entry_member(f->now), &members))
 			continue;
-		revert(pool, f);
+		on |= revert(pool, f);
 		f->moved = false;	/* from now on it can't be undone */
 		n++;
 	}
@@ -251,7 +261,8 @@ void hy_free_revert(struct hy_pool *pool)
 	hy_members_lost_late(pool, members);
 	if (!n)
 		return;
-	if (hy_members_wrote(pool, members))
+	/* Also where it had moved on to: that has lost nothing, but nobody looks there any more. */
+	if (hy_members_wrote(pool, on))
 		hy_commit_lost(pool);
 	DMINFO("%u extents stay where they were, as what they moved to can't be flushed", n);
 }

@@ -185,6 +185,14 @@ moved_before() {
 		cut && holds 0 128 1 -- verify $dev 128 8 2
 }
 scenario "a flush of what others wrote, which is none of what has moved" moved_before
+# A flush of its own that fails could drop metadata that is on the same disk.
+moved_beside_metadata() {
+	local before
+	fresh_disks && wipe a e && table=$(line 40 "a e:10240" e) && pool p "$table" && write 0 256 1 && flush &&
+		before=$(flushes_of e) && message p move 0 1 && wait_for 20 arrived && [ "$(flushes_of e)" = "$before" ] &&
+		flush && [ "$(flushes_of e)" -gt "$before" ] && power_cycle && pool p "$table" && holds 0 256 1
+}
+scenario "an extent that moves to a disk with metadata, while users flush: nothing but a commit flushes it" moved_beside_metadata
 
 failed_flush() {
 	fresh && write 0 256 1 && flush && write 8 64 2 && slow a fail=flush && ! flush && slow a fail=none &&
@@ -554,6 +562,22 @@ undone_with_a_write() {
 		! flush && slow b fail=none && wait_for 10 flush && holds 0 5120 1 && cut && holds 0 5120 1
 }
 scenario "what is written to an extent that moved to such a member, and goes back" undone_with_a_write
+# It has moved on by then, to where nothing is lost, and is written there: it goes back all the way.
+undone_all_the_way() {
+	fresh && write 0 256 1 && message p move 1 1 && wait_for 20 arrived && flush && remove_pool p && pool p "$table" &&
+		message p set degrade_errors 1 && flush && message p move 0 1 && wait_for 20 arrived && message p move 0 0 &&
+		wait_for 20 status_is p completed 2 && write 0 8 2 && slow b fail=all && ! holds 128 8 1 &&
+		! flush && slow b fail=none && wait_for 10 flush && holds 0 256 1 && cut && holds 0 256 1
+}
+scenario "what is written to one that was on such a member for a while" undone_all_the_way
+# What was discarded where it moved to is not there again when it goes back.
+undone_discarded() {
+	make_places && remove_pool p && pool p "$table" && message p set degrade_errors 1 && flush &&
+		message p move 0 1 && wait_for 20 arrived && discard 8 8 && slow b fail=all && ! holds $((45 * 128)) 8 1 &&
+		flush && slow b fail=none && holds 0 8 1 -- verify $dev 8 8 0 -- verify $dev 16 5104 1 && flush && cut &&
+		holds 0 8 1 -- verify $dev 8 8 0 -- verify $dev 16 5104 1
+}
+scenario "what is discarded of an extent that moved to such a member, and goes back" undone_discarded
 
 # What was written since the copy is discarded when the copy is done, so that there is nothing more to copy, and an older
 # granule is being written: the write is waited for all the same.
