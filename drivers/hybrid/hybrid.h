@@ -510,6 +510,7 @@ struct hy_pool {
 	/* slow paths of bios */
 	struct workqueue_struct *wq;
 	struct workqueue_struct *discard_wq;	/* what waits there for a device, a member each */
+	struct workqueue_struct *settle_wq;	/* likewise */
 	struct hy_lane lane[HY_LANES];
 	struct hy_bucket bucket[HY_BUCKETS];
 	struct bio_set bs;

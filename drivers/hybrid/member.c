@@ -175,6 +175,8 @@ void hy_members_commit(struct hy_pool *pool)
 
 	for (i = 0; i < pool->nr_members; i++)
 		pool->member[i].committing = writes_completed(&pool->member[i]);
+	/* A write to what moved after the changes were looked for is not to be among them. */
+	smp_rmb();
 }
 
 /* It has ended well: what had moved stays there.  Context: the committer. */

@@ -162,13 +162,19 @@ bool hy_mover_in_debt(struct hy_pool *pool, unsigned int i)
 	return atomic64_read(&pool->member[i].copy_debt) > 0;
 }
 
+/* Is there nothing that comes for copies to it, as they wait for its flush? */
+static bool is_stuck(struct hy_pool *pool, unsigned int to)
+{
+	return atomic_read(&pool->member[to].nr_settling) >= HY_SETTLING;
+}
+
 /*
  * Must a copy to the member wait, and why?  For what it owes, or as so many wait for its flush,
  * which may never end: what goes elsewhere, or leaves it, goes on.
  */
 bool hy_mover_bars(struct hy_pool *pool, unsigned int to, enum hy_reason *why)
 {
-	if (atomic_read(&pool->member[to].nr_settling) >= HY_SETTLING)
+	if (is_stuck(pool, to))
 		*why = HY_NOT_BUSY;
 	else if (hy_mover_in_debt(pool, to))
 		*why = HY_NOT_FOREGROUND;
@@ -453,7 +459,10 @@ static bool spend_tokens(struct hy_pool *pool, u64 now)
 	}
 }
 
-/* Where extents of a member that fills up can go: the emptiest that stays above water. */
+/*
+ * Where extents of a member that fills up can go: the emptiest that stays above water.  One that is
+ * stuck would stay the emptiest for as long.
+ */
 static int emptiest(struct hy_pool *pool)
 {
 	int best = -1;
@@ -463,7 +472,7 @@ static int emptiest(struct hy_pool *pool)
 		struct ek_space *s = &pool->member[i].space;
 
 		if (pool->member[i].state != EK_MEMBER_ACTIVE || !pool->member[i].bdev ||
-		    is_low(pool, i, 8) || !ek_space_nr_free(s))
+		    is_low(pool, i, 8) || !ek_space_nr_free(s) || is_stuck(pool, i))
 			continue;
 		if (best < 0 || (u64)ek_space_nr_free(s) * pool->member[best].space.nr >
 				(u64)ek_space_nr_free(&pool->member[best].space) * s->nr)

@@ -105,6 +105,8 @@ static void pool_free(struct hy_pool *pool)
 		destroy_workqueue(pool->wq);
 	if (pool->discard_wq)
 		destroy_workqueue(pool->discard_wq);
+	if (pool->settle_wq)
+		destroy_workqueue(pool->settle_wq);
 	if (pool->commit_wq)
 		destroy_workqueue(pool->commit_wq);
 	if (pool->kc)
@@ -180,9 +182,11 @@ static int pool_init(struct hy_pool *pool, struct hy_table *t)
 	pool->text = kmalloc(2 * EK_POLICY_TEXT_SIZE, GFP_KERNEL);
 	pool->wq = alloc_workqueue("hybrid", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	pool->discard_wq = alloc_workqueue("hybrid_discard", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	pool->settle_wq = alloc_workqueue("hybrid_settle", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	pool->commit_wq = alloc_ordered_workqueue("hybrid_commit", WQ_MEM_RECLAIM);
 	if (!pool->rings || !pool->images || !pool->image_index || !pool->committed ||
-	    !pool->text || !pool->wq || !pool->discard_wq || !pool->commit_wq)
+	    !pool->text || !pool->wq || !pool->discard_wq || !pool->settle_wq ||
+	    !pool->commit_wq)
 		return -ENOMEM;
 	r = bioset_init(&pool->bs, 64, 0, BIOSET_NEED_BVECS);
 	if (r)

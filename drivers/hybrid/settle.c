@@ -19,6 +19,11 @@
  *
  * So the two exclude each other, and before the second may begin b is distrusted: the committer
  * takes it for lost with what it had not flushed, and tells (member.c).
+ *
+ * It may drop metadata as well, of which nobody would be told: pages of a checkpoint that are
+ * written one by one and flushed at the end, or what a FUA write leaves to a flush behind it.  Where
+ * metadata may be on the same disk nothing is flushed but by the committer.  Nobody waits longer for
+ * that: each commit of a move writes there, and flushes.
  */
 #include "hybrid.h"
 
@@ -66,9 +71,34 @@ void hy_settle_note_writes(struct hy_member *m, u64 writes, bool asked)
 	m->flushed_copies = copies;
 }
 
+/* Is it made of other disks?  Which ones the block layer tells nobody. */
+static bool is_stacked(const struct block_device *bdev)
+{
+#ifdef CONFIG_BLOCK_HOLDER_DEPRECATED
+	return !list_empty(&bdev->bd_disk->slave_bdevs);
+#else
+	return true;
+#endif
+}
+
+static bool may_share_disk(const struct block_device *a, const struct block_device *b)
+{
+	return a->bd_disk == b->bd_disk || is_stacked(a) || is_stacked(b);
+}
+
+static bool may_have_metadata(const struct hy_pool *pool, const struct hy_member *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < EK_MAX_META; i++)
+		if (pool->meta[i].dev && may_share_disk(m->bdev, pool->meta[i].dev->bdev))
+			return true;
+	return false;
+}
+
 /**
- * hy_settle_wanted - would a user's FLUSH wait for what is copied?
- * @pool: the pool
+ * hy_settle_wanted - would a user's FLUSH wait for what is copied, if nobody else flushed it?
+ * @pool: the pool, bound to a table
  * @m: the member that it is copied to
  *
  * Context: any.
@@ -77,7 +107,8 @@ void hy_settle_note_writes(struct hy_member *m, u64 writes, bool asked)
 bool hy_settle_wanted(const struct hy_pool *pool, const struct hy_member *m)
 {
 	return time_before(jiffies, READ_ONCE(pool->user_flushed) + HY_LATELY) &&
-	       !time_before(jiffies, READ_ONCE(m->flushed_at) + HY_LATELY);
+	       !time_before(jiffies, READ_ONCE(m->flushed_at) + HY_LATELY) &&
+	       m->bdev && !may_have_metadata(pool, m);
 }
 
 static void settle_work(struct work_struct *work)
@@ -116,8 +147,8 @@ void hy_settle(struct hy_member *m, struct hy_settle *s)
 	spin_lock_irqsave(&m->settle_lock, flags);
 	list_add_tail(&s->list, &m->settling);
 	spin_unlock_irqrestore(&m->settle_lock, flags);
-	/* It may take long, as discards do; the other workers are users'. */
-	queue_work(m->pool->discard_wq, &m->settle_work);
+	/* It may never end: nobody but who waits for migrations is to wait for it. */
+	queue_work(m->pool->settle_wq, &m->settle_work);
 }
 
 /* The committer has those of several members at a time, in their order. */
