@@ -298,6 +298,20 @@ wait $first
 is "and the other" $? 0
 hybridctl stop t
 
+# --- restore --labels: where they were, nowhere else, and the event that follows starts nothing
+hybridctl dump "$A" "$B" >"$dir/dump" 2>/dev/null
+refuses "restore --labels: the label is elsewhere" "/dev/emudisk/c: is not where metadata area 0 was: $A carries its label" \
+	hybridctl restore "$dir/dump" /dev/emudisk/c --labels
+blkio write "$A" 0 16 "$seed" -- write "$A" 65528 8 "$seed"
+runs "restore --labels: it has no label" 1 'no label' hybridctl identify "$A"
+udevadm monitor --kernel --property >"$dir/events" & monitor=$!
+wait_for 10 grep -q 'KERNEL - the kernel uevent' "$dir/events"
+runs "restore --labels: it has again" 0 "$A: label of member 0 written anew" hybridctl restore "$dir/dump" "$A" "$B" --labels
+check "restore --labels: udev's rules are told that nothing is to be started" \
+	wait_for 10 grep -q '^SYNTH_ARG_EVENKEELKNOWN=1' "$dir/events"
+kill $monitor
+runs "restore --labels: the volume is what it was" 0 't: clean, 0 errors, 0 warnings' hybridctl check "$A" "$B"
+
 # --- damage and absence
 dd if="$B" of="$dir/../saved.$$" bs=4k count=1 status=none
 blkio zero "$B" 0 8
